@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the subcommands share: exit statuses, error printing, one entry each. */
+#ifndef AUXTAP_CLI_H
+#define AUXTAP_CLI_H
+
+#include <auxtap/error.h>
+
+/* Commands that run a program (record, crash) */
+#define CLI_RUN_FAILED	   125
+#define CLI_NOT_EXECUTABLE 126
+#define CLI_NOT_FOUND	   127
+/* Others */
+#define CLI_OK	    0
+#define CLI_DAMAGED 1 /* done, and the thing examined is damaged or at fault */
+#define CLI_USAGE   2
+#define CLI_FAILED  3
+
+/* Prints "auxtap: what: why; todo" to stderr. */
+void cli_error(const struct auxtap_error *err);
+/* The same from parts; todo may be NULL. */
+void cli_complain(const char *what, const char *todo, const char *why_fmt, ...)
+	AUXTAP_PRINTF(3, 4);
+
+int cmd_list(int argc, char **argv);
+int cmd_record(int argc, char **argv); /* argv[0] is "record" or "crash" */
+int cmd_crash(int argc, char **argv);
+int cmd_decode(int argc, char **argv);
+int cmd_report(int argc, char **argv);
+int cmd_dump(int argc, char **argv);
+
+#endif

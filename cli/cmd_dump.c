@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cli.h"
+
+int cmd_dump(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	return CLI_FAILED;
+}

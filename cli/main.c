@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The auxtap command: picks the subcommand. */
+#include "cli.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+};
+
+static const struct command commands[] = {
+#ifdef AUXTAP_HAVE_DECODE
+	{"crash", cmd_crash, "run a program with a flight recorder; report its last moments if it dies"},
+#endif
+	{"record", cmd_record, "record a full trace, or a snapshot with -S"},
+#ifdef AUXTAP_HAVE_DECODE
+	{"report", cmd_report, "what a person wants first: the crash, else an overview"},
+	{"decode", cmd_decode, "the executed flow: instructions, branches, calls, gaps"},
+	{"dump", cmd_dump, "every record and every packet, with offsets"},
+#endif
+	{"list", cmd_list, "the trace units here, and what you may do with them"},
+};
+
+#define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+void cli_complain(const char *what, const char *todo, const char *why_fmt, ...)
+{
+	va_list args;
+
+	fflush(stdout);
+	fprintf(stderr, "auxtap: %s: ", what);
+	va_start(args, why_fmt);
+	vfprintf(stderr, why_fmt, args);
+	va_end(args);
+	if (todo && *todo)
+		fprintf(stderr, "; %s", todo);
+	fputc('\n', stderr);
+}
+
+void cli_error(const struct auxtap_error *err)
+{
+	cli_complain(err->what, err->todo, "%s", err->why);
+}
+
+static void usage(FILE *out)
+{
+	fprintf(out, "auxtap " AUXTAP_VERSION
+		     ": captures and decodes hardware instruction traces\n\n"
+		     "usage: auxtap COMMAND [OPTION]... [ARGUMENT]...\n\n");
+	for (size_t i = 0; i < NR_COMMANDS; i++)
+		fprintf(out, "  %-8s  %s\n", commands[i].name, commands[i].help);
+	fprintf(out, "\n'auxtap COMMAND --help' tells a command's options.\n"
+		     "Start with: auxtap crash -- ./program\n");
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		usage(stderr);
+		return CLI_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+		usage(stdout);
+		return CLI_OK;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		puts("auxtap " AUXTAP_VERSION);
+		return CLI_OK;
+	}
+	for (size_t i = 0; i < NR_COMMANDS; i++) {
+		if (!strcmp(argv[1], commands[i].name))
+			return commands[i].run(argc - 1, argv + 1);
+	}
+	cli_complain(argv[1], "see 'auxtap --help'", "no such command");
+	return CLI_USAGE;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The host model of the perf core, seen from above: what system calls, the scheduler and
+ * the interrupt controller do in a real kernel. driver/emu and the tests call this; PMU
+ * drivers include <linux/perf_event.h> (core/linux/) and see the kernel's AUX API only.
+ * Rules: docs/kernel-rules.md. Thread safety: all calls of one process from one thread;
+ * the reader of a ring is another process (or thread) that only touches the mappings.
+ */
+#ifndef AUXTAP_CORE_H
+#define AUXTAP_CORE_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct perf_event;
+struct perf_event_attr;
+
+/* One switch per difference between kernels (section L). A kernel is a named set. */
+struct core_kernel {
+	const char *name;
+	bool disable_by_cpu_number;   /* D21: pending_disable = smp_processor_id(); lost on CPU 0 (before L1) */
+	bool aux_gate_masks_format;   /* D14: PMU format bits alone emit no AUX record (before L2) */
+	bool aux_chunk_order_zero;    /* L3: chunks are single pages unless the PMU wants large ones */
+	bool aux_pause_resume;	      /* L4 */
+	bool mmap_other_ring_busy;    /* L6: EBUSY */
+};
+extern const struct core_kernel *const core_kernels[]; /* NULL-terminated */
+const struct core_kernel *core_kernel_find(const char *name);
+/* The set in force for events opened from now on; default 6.1.192. */
+void core_kernel_use(const struct core_kernel *kernel);
+
+/* A task: what events are bound to. Embedded by the owner; zeroed before use. */
+struct core_task {
+	pid_t pid, tid;
+	struct perf_event *events; /* list through core_next, kept by core */
+};
+
+/* System calls: results as the real ones, negative errno. cpu -1: any. group, parent may be NULL. */
+int core_event_open(struct perf_event **event, const struct perf_event_attr *attr,
+		    struct core_task *task, int cpu, struct perf_event *group,
+		    struct perf_event *parent);
+void core_event_close(struct perf_event *event);
+/* A mapping: memory shared through memfd at memfd_off. addr is this process' own view. */
+struct core_mapping {
+	int memfd; /* owned by the ring; dup it to keep it */
+	uint64_t memfd_off, length;
+	void *addr;
+	struct perf_event *event;
+	bool aux;
+};
+int core_event_mmap(struct perf_event *event, uint64_t length, int prot, int flags,
+		    uint64_t offset, struct core_mapping **mapping);
+void core_event_munmap(struct core_mapping *mapping);
+/* argument: a value; for pointers (ID, SET_FILTER) the host address; for SET_OUTPUT target is used (NULL detaches). */
+long core_event_ioctl(struct perf_event *event, unsigned long request, unsigned long argument,
+		      struct perf_event *target);
+unsigned int core_event_poll(struct perf_event *event); /* E12; POLL… bits */
+ssize_t core_event_read(struct perf_event *event, void *buf, size_t size);
+uint64_t core_event_id(const struct perf_event *event);
+
+/* The machine. Virtual CPUs 0 … CORE_NR_CPUS-1; the current one is what smp_processor_id() says. */
+#define CORE_NR_CPUS 1024
+void core_set_cpu(int cpu);
+int core_cpu(void);
+/* Scheduler: the task begins or stops running on the current CPU; its events go in or out. pending_disable is acted on at sched-out. */
+void core_task_sched_in(struct core_task *task);
+void core_task_sched_out(struct core_task *task);
+/* irq_work queued on the current CPU: wakeups and disables (D21, E12). Runs until none is left. */
+void core_irq_work_run(void);
+bool core_irq_work_pending(void);
+
+/*
+ * Sideband: record of the given type with body (without sample id) into the rings of those
+ * events of the task whose attr asks for it (comm, mmap, mmap2, task, context_switch).
+ */
+void core_task_record(struct core_task *task, uint32_t type, uint16_t misc, const void *body,
+		      size_t size);
+
+/* Set once by the machine: the clock of records (perf time), and who is told of a wakeup (E12: every event of the ring). */
+struct core_machine {
+	void *ctx;
+	uint64_t (*clock)(void *ctx);
+	void (*wakeup)(void *ctx, struct perf_event *event);
+	/* chunk orders that rb_alloc_aux's page allocations succeed with (C5); NULL: all succeed */
+	int (*alloc_order)(void *ctx, int order);
+	/* limits of B11: locked pages allowed; 0: no limit */
+	uint64_t mlock_pages;
+};
+void core_machine_set(const struct core_machine *machine);
+
+/* Owner's pointer of an event (emu: its descriptor number). */
+void core_event_set_priv(struct perf_event *event, void *priv);
+void *core_event_priv(const struct perf_event *event);
+
+/* "Physical" addresses of AUX pages and ToPA tables, as virt_to_phys() in the shims gives them. */
+void *core_phys_to_virt(uint64_t phys, uint64_t size); /* NULL: no such memory */
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The emulated kernel, seen by the execution sources: tasks, what they execute, and what
+ * the kernel would tell perf about them. Each task has a virtual CPU with a PT unit of its
+ * own. The other side (events, rings, ioctls of capture) is emu_abi.h.
+ * One thread: the process auxtap-emu has a single one.
+ */
+#ifndef AUXTAP_EMU_H
+#define AUXTAP_EMU_H
+
+#include "silicon/x86_insn.h"
+#include <signal.h>
+#include <sys/types.h>
+
+struct emu;
+struct emu_task;
+
+/* A run of instructions without a change of flow before its last one. */
+struct emu_block {
+	u64 ip;
+	u64 last_ip;	  /* of the last instruction */
+	u32 nr_insns;
+	u8 last_len;
+	u8 last_cls;	  /* enum x86_class */
+	u8 last_flags;	  /* X86_INSN_… */
+	const u8 *lens;	  /* length of each instruction; needed for --truth and cuts; NULL if nr_insns is 1 */
+};
+
+/*
+ * Execution. A block is told when it begins; what its last instruction did is known when
+ * the next thing is told: the next block's ip is where it went. A block whose single REP
+ * instruction begins again at the same ip is the same instruction going on.
+ * The calls take interrupts of the unit and serve capture's requests where the emulated
+ * CPU would, so any of them may run driver code.
+ */
+void emu_task_block(struct emu_task *task, const struct emu_block *block);
+/* The task left user mode before executing the instruction at ip: a fault or a signal. The pending block is cut at ip if ip lies in it and cut is set, else it completed and went to ip. */
+void emu_task_async(struct emu_task *task, u64 ip, bool cut);
+/* Everything pending completed with a system call (or there is nothing pending): the task is in the kernel now. */
+void emu_task_in_kernel(struct emu_task *task);
+
+/* Tasks. parent NULL: the first one. Writes FORK (F, PERF_RECORD_FORK) into the parent's events and tells capture, which will open events on the new task and then resume it: the source's resume op is called. */
+struct emu_task *emu_task_new(struct emu *emu, struct emu_task *parent, pid_t pid, pid_t tid,
+			      const char *comm);
+struct emu_task *emu_task_find(struct emu *emu, pid_t tid);
+void emu_task_exec(struct emu_task *task, const char *comm); /* COMM|EXEC; tells capture; resumed later */
+void emu_task_comm(struct emu_task *task, const char *comm);
+struct emu_mapping {
+	u64 addr, len, pgoff;
+	u32 prot; /* PROT_… */
+	u32 maj, min;
+	u64 ino;
+	const char *name; /* as in /proc/PID/maps; "//anon" for none */
+};
+void emu_task_mmap(struct emu_task *task, const struct emu_mapping *map); /* MMAP2 */
+/* Last thing of a task: closes its transactions as sched-out does, EXIT. Frees the task. */
+void emu_task_exit(struct emu_task *task);
+void emu_process_exit(struct emu *emu, pid_t pid, int wait_status);
+/* A synchronous fault is about to enter a handler of the program. */
+void emu_task_fault(struct emu_task *task, u64 ip, int signo);
+/* A core-dumping signal will kill the process; capture looks at it and then resumes. All threads must be stopped and have been flushed by emu_task_async(). */
+void emu_task_dying(struct emu_task *task, const siginfo_t *info);
+void emu_untraced(struct emu *emu, pid_t pid, const char *why); /* a gap capture must report */
+
+/* True if capture asked for something: sources call emu_serve() soon (never within another emu_ call). */
+bool emu_has_requests(const struct emu *emu);
+void emu_serve(struct emu *emu);
+
+void *emu_task_priv(struct emu_task *task);
+void emu_task_set_priv(struct emu_task *task, void *priv);
+pid_t emu_task_tid(const struct emu_task *task);
+pid_t emu_task_pid(const struct emu_task *task);
+u64 emu_now(const struct emu *emu); /* emulated TSC */
+
+/* An execution source. Calls come from emu_serve(). Results 0 or -errno. */
+struct emu_regs; /* struct auxtap_regs of crash.h */
+struct auxtap_regs;
+struct emu_source_ops {
+	const char *name;
+	/* Start argv stopped before its first instruction; emu_task_new() has been called for it on return. why: filled on failure, at least 128 bytes. */
+	int (*spawn)(struct emu *emu, char *const *argv, char *const *envp, const char *cwd,
+		     const int stdio[3], pid_t *pid, char *why);
+	int (*attach)(struct emu *emu, pid_t pid, bool one_thread, char *why);
+	/* The program's whole life: waits, steps, calls the functions above; returns when no task is left and capture hung up. */
+	int (*run)(struct emu *emu);
+	int (*resume)(struct emu_task *task);
+	int (*detach)(struct emu *emu, pid_t pid);
+	int (*signal)(struct emu *emu, pid_t pid, int signo);
+	int (*regs)(struct emu_task *task, struct auxtap_regs *regs);
+	int (*siginfo)(struct emu_task *task, siginfo_t *info);
+	ssize_t (*mem)(struct emu *emu, pid_t pid, u64 addr, void *buf, size_t size);
+	ssize_t (*maps)(struct emu *emu, pid_t pid, char **text); /* malloc'd */
+};
+
+extern const struct emu_source_ops emu_source_ptrace;
+extern const struct emu_source_ops emu_source_qemu;
+
+/* The descriptor capture's requests arrive on; for a source that sleeps in poll(). */
+int emu_request_fd(const struct emu *emu);
+
+#endif

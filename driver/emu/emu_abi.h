@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The system calls of the emulated kernel, as messages: what crosses between capture and
+ * auxtap-emu. capture/emulated*.c is the one client, driver/emu/ the server.
+ *
+ * auxtap-emu is started with argv "auxtap-emu SOURCE" (qemu or ptrace), descriptor 3 a
+ * SOCK_SEQPACKET socket for requests and replies, descriptor 4 another one for events. Both
+ * sides are programs of one user; still, lengths are checked on both. Native byte order.
+ *
+ * One request at a time; each has one reply. After sending a request the client also sends
+ * SIGUSR1 to auxtap-emu, again every 2 ms until the reply is there: the server may be
+ * sleeping in waitpid(). Hang-up of the client ends tracing: the program goes on untraced.
+ */
+#ifndef AUXTAP_EMU_ABI_H
+#define AUXTAP_EMU_ABI_H
+
+#include <stdint.h>
+
+#define EMU_ABI_VERSION 1
+#define EMU_REQUEST_FD	3
+#define EMU_EVENT_FD	4
+#define EMU_MESSAGE_MAX (128 * 1024)
+#define EMU_DATA_MAX	(EMU_MESSAGE_MAX - 128)
+
+enum emu_call {
+	EMU_HELLO = 1, /* arg0 version -> result version */
+	/* perf */
+	EMU_OPEN,     /* data: struct perf_event_attr; arg0 pid, arg1 cpu, arg2 group event or -1, arg3 flags -> result event number > 0, one descriptor: an eventfd, readable on wakeup */
+	EMU_MMAP,     /* event; arg0 length, arg1 prot, arg2 flags, arg3 offset -> result mapping number > 0, value0 offset in the memfd, one descriptor: memfd, opened read-only if prot has no PROT_WRITE */
+	EMU_MUNMAP,   /* arg0 mapping number */
+	EMU_IOCTL,    /* event; arg0 request, arg1 argument (a value, or an event number for SET_OUTPUT); data: what a pointer argument points at -> data: what it points at afterwards */
+	EMU_READ,     /* event; arg0 size -> data */
+	EMU_CLOSE,    /* event */
+	EMU_POLL,     /* event -> result revents of poll(): POLLIN, POLLHUP (E12) */
+	EMU_PMU_ATTR, /* data: "pmu\0attr\0" -> data: text without newline */
+	EMU_CLOCK,    /* -> value0: now, in the records' clock */
+	/* target */
+	EMU_SPAWN,    /* data: u32 argc, envc; cwd, argv, envp, truth path ("" none), each NUL-terminated; three descriptors: stdin, stdout, stderr -> result pid */
+	EMU_ATTACH,   /* arg0 pid, arg1 one thread only */
+	EMU_REGS,     /* arg0 tid -> data: struct auxtap_regs */
+	EMU_SIGINFO,  /* arg0 tid -> data: siginfo_t */
+	EMU_MAPS,     /* arg0 pid, arg1 offset -> data: text from offset on; empty at the end */
+	EMU_MEM,      /* arg0 pid, arg1 address, arg2 size -> data */
+	EMU_THREADS,  /* arg0 pid -> data: int32_t tids, ascending */
+	EMU_RESUME,   /* arg0 tid */
+	EMU_SIGNAL,   /* arg0 pid, arg1 signo */
+	EMU_DETACH,   /* arg0 pid */
+	EMU_STATS,    /* event -> data: struct emu_event_stats */
+};
+
+struct emu_request {
+	uint32_t call;
+	int32_t event;
+	uint64_t arg[5];
+	uint32_t data_size; /* bytes that follow */
+	uint32_t reserved;
+};
+
+struct emu_reply {
+	int64_t result; /* or -errno */
+	uint64_t value[2];
+	uint32_t data_size;
+	uint32_t reserved;
+};
+
+/* Failure text of SPAWN and ATTACH travels in data. */
+
+/* Accounts of one event's trace unit, exact: written = Σ AUX sizes + skipped = final head. */
+struct emu_event_stats {
+	uint64_t nr_produced; /* packet bytes */
+	uint64_t nr_written;  /* reached the AUX area */
+	uint64_t nr_dropped;  /* produced while the output was stopped, or the event disabled by truncation */
+	uint64_t nr_insns;    /* executed by the task */
+};
+
+/* Messages on EMU_EVENT_FD, to the client only: struct auxtap_target_event of capture.h. */
+
+#endif

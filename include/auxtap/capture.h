@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Capture: open trace events on a program, consume their rings, write perf.data.
+ *
+ * Everything is written against two tables of functions: the kernel's perf interface
+ * (struct auxtap_perf_ops: the system calls, or the emulated kernel) and the control of the
+ * traced program (struct auxtap_target_ops: native, or emulated by ptrace or qemu).
+ * Thread safety: a session and the objects behind its ops belong to one thread.
+ */
+#ifndef AUXTAP_CAPTURE_H
+#define AUXTAP_CAPTURE_H
+
+#include <auxtap/crash.h>
+#include <auxtap/error.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The kernel's perf interface. Results and errnos (negative) are those of the system calls. */
+struct auxtap_perf_ops {
+	size_t size;
+	const char *name; /* "kernel" or "emulated" */
+	/* Returns a file descriptor that poll() understands. */
+	int (*open)(void *ctx, const struct perf_event_attr *attr, pid_t pid, int cpu,
+		    int group_fd, unsigned long flags);
+	/* NULL and *error on failure. */
+	void *(*mmap)(void *ctx, size_t length, int prot, int flags, int fd, off_t offset,
+		      int *error);
+	int (*munmap)(void *ctx, void *addr, size_t length);
+	int (*ioctl)(void *ctx, int fd, unsigned long request, unsigned long arg);
+	/* As poll(2); fds may hold ordinary descriptors too. */
+	int (*poll)(void *ctx, struct pollfd *fds, nfds_t nr, int timeout_ms);
+	ssize_t (*read)(void *ctx, int fd, void *buf, size_t size);
+	int (*close)(void *ctx, int fd);
+	/* PMU type and format of a PMU by name, as sysfs gives it: "type", "format/cyc", "caps/…". Length or -errno. */
+	ssize_t (*pmu_attr)(void *ctx, const char *pmu, const char *attr, char *buf, size_t size);
+	/* Now, in the clock of the records' time. */
+	uint64_t (*clock)(void *ctx);
+};
+
+enum auxtap_target_event_type {
+	AUXTAP_TARGET_NONE,
+	AUXTAP_TARGET_THREAD,	/* a new thread, stopped before its first instruction */
+	AUXTAP_TARGET_FORK,	/* a new process, stopped before its first instruction */
+	AUXTAP_TARGET_EXEC,	/* exec done, stopped before the new image runs */
+	AUXTAP_TARGET_FAULT,	/* a synchronous fault goes to the program's handler; not stopped */
+	AUXTAP_TARGET_DYING,	/* a core-dumping signal will kill pid; all its threads are stopped
+				 * and readable until resume() */
+	AUXTAP_TARGET_THREAD_EXIT,
+	AUXTAP_TARGET_PROCESS_EXIT, /* status as of waitpid() */
+	AUXTAP_TARGET_UNTRACED,	    /* a process left the tracer's sight: a gap; why in .text */
+};
+
+struct auxtap_target_event {
+	enum auxtap_target_event_type type;
+	pid_t pid, tid;
+	pid_t parent_pid, parent_tid; /* THREAD, FORK */
+	int signo;		      /* FAULT, DYING */
+	int status;		      /* PROCESS_EXIT */
+	uint64_t time, ip;	      /* FAULT, DYING */
+	char comm[16];
+	char text[128];
+};
+
+/* argv[0] is searched in PATH by the implementation; stdin, stdout and stderr are inherited. */
+struct auxtap_spawn {
+	size_t size;
+	char *const *argv;
+	const char *truth_path; /* NULL: none; emulated only: executed addresses, PATH.TID per thread */
+};
+
+/* Control of the traced program. ptrace is owned by exactly one implementation of this. */
+struct auxtap_target_ops {
+	size_t size;
+	const char *name; /* "native", "ptrace", "qemu" */
+	/* Starts argv stopped before its first instruction. -ENOENT and -EACCES as execvp(). */
+	int (*spawn)(void *ctx, const struct auxtap_spawn *spawn, pid_t *pid,
+		     struct auxtap_error *err);
+	/* Whole process, or one thread. Threads found are reported as THREAD events, stopped. */
+	int (*attach)(void *ctx, pid_t pid, bool one_thread, struct auxtap_error *err);
+	/* Readable when wait() has something. */
+	int (*fd)(void *ctx);
+	/* Never blocks. 1: *ev is filled; 0: nothing; -ECHILD: no traced process is left. */
+	int (*wait)(void *ctx, struct auxtap_target_event *ev);
+	/* The next four: the thread must be stopped by THREAD, FORK, EXEC or DYING. */
+	int (*regs)(void *ctx, pid_t tid, struct auxtap_regs *regs);
+	int (*siginfo)(void *ctx, pid_t tid, siginfo_t *info);
+	/* Text of /proc/PID/maps as the program sees it; *text is malloc'd, the caller's. */
+	int (*maps)(void *ctx, pid_t pid, char **text);
+	ssize_t (*mem)(void *ctx, pid_t pid, uint64_t addr, void *buf, size_t size);
+	/* Threads of a process, in ascending order; returns how many there are, fills at most max. */
+	int (*threads)(void *ctx, pid_t pid, pid_t *tids, int max);
+	int (*resume)(void *ctx, pid_t tid);
+	int (*signal)(void *ctx, pid_t pid, int signo);
+	int (*detach)(void *ctx, pid_t pid);
+};
+
+/* ---- backends ---- */
+
+enum auxtap_source {
+	AUXTAP_SOURCE_AUTO,
+	AUXTAP_SOURCE_QEMU,
+	AUXTAP_SOURCE_PTRACE,
+};
+
+/* A backend: both tables and what they work on. Freed by auxtap_backend_close(). */
+struct auxtap_backend {
+	const struct auxtap_perf_ops *perf;
+	void *perf_ctx;
+	const struct auxtap_target_ops *target;
+	void *target_ctx;
+	char description[128]; /* "emulated, source qemu" */
+};
+
+AUXTAP_API int auxtap_backend_open_kernel(struct auxtap_backend *be, struct auxtap_error *err);
+/* Starts the emulated kernel (auxtap-emu, found beside the program, in libexec, or by $AUXTAP_EMU). */
+AUXTAP_API int auxtap_backend_open_emulated(struct auxtap_backend *be, enum auxtap_source source,
+					    struct auxtap_error *err);
+AUXTAP_API void auxtap_backend_close(struct auxtap_backend *be);
+
+/* ---- session ---- */
+
+struct auxtap_session; /* opaque */
+
+struct auxtap_session_opts {
+	size_t size;
+	const char *event;	 /* "intel_pt//u"; NULL: what list would pick */
+	uint64_t data_pages;	 /* power of two; 0: 128 */
+	uint64_t aux_pages;	 /* power of two; 0: 1024 */
+	uint32_t aux_watermark;	 /* bytes; 0: the kernel's default (C2) */
+	bool snapshot;		 /* overwrite mode */
+	uint64_t snapshot_size;	 /* newest bytes kept in the file; 0: the whole area */
+	bool crash;		 /* every dying process leaves a snapshot; implies snapshot */
+	unsigned int keep;	 /* crash: how many snapshots to keep */
+	const char *output;	 /* file name */
+	char *const *argv;	 /* program, or NULL with pid or tid */
+	pid_t pid, tid;		 /* attach */
+	bool all_cpus;
+	const char *cpus;	 /* "0-3,5" */
+	const char *truth_path;
+	int argc_cmdline;	 /* the recorder's own command line, for the file's header */
+	char *const *argv_cmdline;
+	bool progress;		 /* a progress line on stderr */
+	/* A snapshot file is complete (crash: and the process about to go). May be NULL. */
+	void (*on_snapshot)(void *ctx, const char *path, const struct auxtap_crash *crash);
+	void *ctx;
+};
+
+struct auxtap_session_stats {
+	uint64_t aux_bytes;	 /* written to the file */
+	uint64_t records;
+	uint64_t truncations;	 /* AUX records flagged TRUNCATED, and disables without one (D21) */
+	uint64_t lost_records;	 /* sum of PERF_RECORD_LOST */
+	uint64_t snapshots;
+	uint64_t wakeups;
+	int exit_status;	 /* of the program, as waitpid() gives it; -1: attached */
+};
+
+AUXTAP_API int auxtap_session_open(struct auxtap_session **s, struct auxtap_backend *be,
+				   const struct auxtap_session_opts *opts,
+				   struct auxtap_error *err);
+/* Runs until the program is gone or *stop becomes non-zero (set from a signal handler). */
+AUXTAP_API int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
+				  struct auxtap_error *err);
+AUXTAP_API const struct auxtap_session_stats *
+auxtap_session_stats(const struct auxtap_session *s);
+/* Finishes the file(s). */
+AUXTAP_API int auxtap_session_close(struct auxtap_session *s, struct auxtap_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What is known of a process at the moment it died: written by capture as notes of the
+ * snapshot file (perfdata.h), read by the report. All numbers little-endian.
+ */
+#ifndef AUXTAP_CRASH_H
+#define AUXTAP_CRASH_H
+
+#include <auxtap/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum auxtap_arch {
+	AUXTAP_ARCH_NONE,
+	AUXTAP_ARCH_X86_64,
+	AUXTAP_ARCH_AARCH64,
+};
+
+/* Indices of x86-64 registers, numbered as <asm/perf_regs.h> does. */
+enum auxtap_reg_x86 {
+	AUXTAP_X86_AX, AUXTAP_X86_BX, AUXTAP_X86_CX, AUXTAP_X86_DX, AUXTAP_X86_SI,
+	AUXTAP_X86_DI, AUXTAP_X86_BP, AUXTAP_X86_SP, AUXTAP_X86_IP, AUXTAP_X86_FLAGS,
+	AUXTAP_X86_CS, AUXTAP_X86_SS, AUXTAP_X86_DS, AUXTAP_X86_ES, AUXTAP_X86_FS,
+	AUXTAP_X86_GS, AUXTAP_X86_R8, AUXTAP_X86_R9, AUXTAP_X86_R10, AUXTAP_X86_R11,
+	AUXTAP_X86_R12, AUXTAP_X86_R13, AUXTAP_X86_R14, AUXTAP_X86_R15,
+	AUXTAP_X86_NR_REGS
+};
+
+#define AUXTAP_NR_REGS 40
+
+/* User registers of one thread. FS and GS of x86-64 are the base addresses. */
+struct auxtap_regs {
+	uint32_t arch; /* enum auxtap_arch */
+	uint32_t reserved;
+	uint64_t valid; /* bit n: reg[n] is known */
+	uint64_t reg[AUXTAP_NR_REGS];
+};
+
+#define AUXTAP_CRASH_ADDR_VALID	   0x1 /* si_addr is meaningful */
+#define AUXTAP_CRASH_CORE	   0x2 /* the signal's action dumps core */
+#define AUXTAP_CRASH_EMULATOR	   0x4 /* an emulator's limit, not the program's fault */
+#define AUXTAP_CRASH_HANDLED_FAULT 0x8 /* a synchronous fault went to a handler before */
+
+struct auxtap_crash {
+	uint32_t size; /* of this struct */
+	uint32_t flags;
+	int32_t pid, tid; /* tid: the thread that died */
+	int32_t signo;	  /* 0: no crash (snapshot on request or at exit) */
+	int32_t si_code;
+	int32_t si_pid; /* sender, for a signal sent by a process */
+	int32_t exit_status;
+	uint64_t si_addr;
+	uint64_t time; /* perf time, ns */
+	uint64_t fault_ip, fault_time; /* AUXTAP_CRASH_HANDLED_FAULT: the first such fault */
+	int32_t fault_signo, fault_tid;
+	char comm[16];
+};
+
+/* One for each thread of the dead process, the one that died first. */
+struct auxtap_crash_thread {
+	uint32_t size;
+	int32_t pid, tid;
+	uint32_t reserved;
+	char comm[16];
+	struct auxtap_regs regs;
+};
+
+/* Memory of the dead process (top of stacks, code around ip), then 'nr_bytes' bytes. */
+struct auxtap_crash_memory {
+	uint32_t size;
+	int32_t pid;
+	uint64_t addr;
+	uint64_t nr_bytes;
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

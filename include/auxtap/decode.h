@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Decode: from a perf.data file (or raw trace) to the executed flow, as events.
+ *
+ * Thread safety: a decoder belongs to one thread. Input is untrusted: steps and memory are
+ * bounded by the size of the trace; every loss is a gap event.
+ */
+#ifndef AUXTAP_DECODE_H
+#define AUXTAP_DECODE_H
+
+#include <auxtap/gap.h>
+#include <auxtap/image.h>
+#include <auxtap/perfdata.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define AUXTAP_EVENT_INSN   0x001 /* one instruction */
+#define AUXTAP_EVENT_BRANCH 0x002 /* a taken change of flow: ip -> addr */
+#define AUXTAP_EVENT_CALL   0x004
+#define AUXTAP_EVENT_RETURN 0x008
+#define AUXTAP_EVENT_ASYNC  0x010 /* interrupt, signal, fault: at ip, not yet executed */
+#define AUXTAP_EVENT_TRACE  0x020 /* tracing on or off */
+#define AUXTAP_EVENT_GAP    0x040
+#define AUXTAP_EVENT_MEM    0x080
+#define AUXTAP_EVENT_BLOCK  0x100 /* library only: a run of instructions without taken branch */
+
+enum auxtap_branch_kind {
+	AUXTAP_BRANCH_NONE,
+	AUXTAP_BRANCH_COND,
+	AUXTAP_BRANCH_JUMP,
+	AUXTAP_BRANCH_JUMP_INDIRECT,
+	AUXTAP_BRANCH_CALL,
+	AUXTAP_BRANCH_CALL_INDIRECT,
+	AUXTAP_BRANCH_RETURN,
+	AUXTAP_BRANCH_SYSCALL,
+	AUXTAP_BRANCH_FAR,
+};
+
+struct auxtap_event {
+	uint32_t type; /* exactly one AUXTAP_EVENT_… */
+	enum auxtap_branch_kind kind;
+	int cpu; /* -1 unknown */
+	int32_t pid, tid;
+	uint64_t time; /* perf time, ns; 0: not known */
+	uint64_t ip;   /* instruction, or source of a branch; 0 for a trace begin */
+	uint64_t addr; /* target of a branch, of a trace begin; 0: not known */
+	bool has_ip, has_addr;
+	bool trace_on;	     /* TRACE */
+	uint8_t insn_size;   /* INSN, BRANCH: bytes in insn[] */
+	uint8_t insn[15];
+	uint32_t nr_insns;   /* BLOCK: instructions in [ip, addr]; else instructions since the last event */
+	uint32_t depth;	     /* CALL, RETURN: call depth; meaningful between gaps */
+	const char *comm;    /* owned by the decoder; NULL */
+	struct auxtap_gap gap; /* GAP */
+	char text[96];	     /* GAP: detail ("no image /lib/x.so", libipt's words) */
+};
+
+struct auxtap_decode_opts {
+	size_t size;
+	uint32_t events; /* mask of AUXTAP_EVENT_… wanted; others are not computed */
+	uint64_t time_start, time_stop; /* perf time, ns; stop 0: no end */
+	int32_t tid;	     /* -1: all */
+	int cpu;	     /* -1: all */
+	unsigned int jobs;
+};
+
+struct auxtap_decoder; /* opaque */
+
+/* pd and images must outlive the decoder; images are filled from the file's sideband. */
+AUXTAP_API int auxtap_decoder_open(struct auxtap_decoder **dec, struct auxtap_perfdata *pd,
+				   struct auxtap_image_set *images,
+				   const struct auxtap_decode_opts *opts,
+				   struct auxtap_error *err);
+
+/* A raw Intel PT stream without a container. */
+struct auxtap_raw_opts {
+	size_t size;
+	const char *family; /* "pt" */
+	int cpu_family, cpu_model, cpu_stepping; /* 0 0 0: unknown */
+	const char *const *sideband; /* files of raw records; the first is primary */
+	unsigned int nr_sideband;
+	uint64_t sample_type;
+	uint64_t time_shift, time_mult, time_zero;
+};
+AUXTAP_API int auxtap_decoder_open_raw(struct auxtap_decoder **dec, const char *path,
+				       const struct auxtap_raw_opts *raw,
+				       struct auxtap_image_set *images,
+				       const struct auxtap_decode_opts *opts,
+				       struct auxtap_error *err);
+/* Next event: within a thread in execution order, between threads by time, ties by tid. 1, 0 at the end, negative. */
+AUXTAP_API int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *ev,
+				   struct auxtap_error *err);
+AUXTAP_API void auxtap_decoder_close(struct auxtap_decoder *dec);
+
+struct auxtap_decode_summary {
+	uint64_t instructions, branches, gaps, errors, bytes, threads;
+	uint64_t time_begin, time_end;
+};
+AUXTAP_API void auxtap_decoder_summary(const struct auxtap_decoder *dec,
+				       struct auxtap_decode_summary *sum);
+
+/* ---- packets ---- */
+
+/* One PT packet of a buffer that starts at a packet boundary or must be synchronised first. */
+struct auxtap_packet {
+	uint64_t offset; /* in the stream */
+	uint8_t size;
+	uint8_t bytes[16];
+	char text[96]; /* "tip.pge 3: 0000000000400511" */
+	const char *name; /* "tip.pge" */
+	bool has_ip;
+	uint64_t ip;
+};
+/* Calls fn for each packet; undecodable stretches are reported with name "error" and libipt's words. */
+AUXTAP_API int auxtap_pt_packets(const void *trace, size_t size, uint64_t offset,
+				 int (*fn)(void *ctx, const struct auxtap_packet *pkt),
+				 void *ctx, struct auxtap_error *err);
+
+/* ---- report ---- */
+
+struct auxtap_report_opts {
+	size_t size;
+	bool colour;
+	unsigned int width; /* columns; 0: 100 */
+	unsigned int nr_branches; /* last branches shown; 0: 16 */
+	unsigned int nr_calls;	  /* lines of the call tree; 0: 40 */
+	const char *sysroot;
+};
+/* For a crash its report, else an overview; images needed, found, missing. */
+AUXTAP_API int auxtap_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *opts,
+			     FILE *out, struct auxtap_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Errors. Every fallible function returns 0 (or a count) or a negative errno, never
+ * prints and never exits. Where and why is told in a struct auxtap_error that the caller
+ * hands in; NULL is always allowed.
+ */
+#ifndef AUXTAP_ERROR_H
+#define AUXTAP_ERROR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define AUXTAP_OFFSET_NONE UINT64_MAX
+
+#if defined(__GNUC__)
+#define AUXTAP_API __attribute__((visibility("default")))
+#define AUXTAP_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#else
+#define AUXTAP_API
+#define AUXTAP_PRINTF(fmt, args)
+#endif
+
+/*
+ * One failure. The strings are complete without each other and always terminated:
+ * 'what' is the thing (a file, a program, an option), 'why' what is wrong with it,
+ * 'todo' what the user can do, possibly empty. The command line prints
+ * "auxtap: what: why; todo". Thread safety: belongs to the caller.
+ */
+struct auxtap_error {
+	int code;	 /* negative errno; 0: no error recorded */
+	int cpu;	 /* CPU the failure is bound to; -1: none */
+	uint64_t offset; /* bytes into the file or stream; AUXTAP_OFFSET_NONE: none */
+	char what[256];
+	char why[384];
+	char todo[256];
+};
+
+#define AUXTAP_ERROR_INIT                                                                \
+	{                                                                                \
+		.cpu = -1, .offset = AUXTAP_OFFSET_NONE                                  \
+	}
+
+/* Fill *err (may be NULL), clear its offset, cpu and todo; returns code, so that a caller can return it. */
+AUXTAP_API int auxtap_error_set(struct auxtap_error *err, int code, const char *what,
+				const char *why_fmt, ...) AUXTAP_PRINTF(4, 5);
+/* The same with a byte offset; why should name the offset too, it is printed alone. */
+AUXTAP_API int auxtap_error_set_at(struct auxtap_error *err, int code, const char *what,
+				   uint64_t offset, const char *why_fmt, ...)
+	AUXTAP_PRINTF(5, 6);
+/* Add what the user can do. Call after auxtap_error_set(). */
+AUXTAP_API void auxtap_error_todo(struct auxtap_error *err, const char *fmt, ...)
+	AUXTAP_PRINTF(2, 3);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

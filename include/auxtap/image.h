@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Images: the bytes, symbols and lines of what a traced process had mapped, over time.
+ *
+ * Thread safety: an image set belongs to one thread at a time; struct auxtap_image pointers
+ * stay valid until the set is freed.
+ */
+#ifndef AUXTAP_IMAGE_H
+#define AUXTAP_IMAGE_H
+
+#include <auxtap/error.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct auxtap_image; /* one file (or raw memory dump); opaque */
+struct auxtap_image_set;
+
+enum auxtap_image_state {
+	AUXTAP_IMAGE_FOUND,
+	AUXTAP_IMAGE_MISSING,
+	AUXTAP_IMAGE_DIFFERENT, /* a file is there, its build-id is not the recorded one; unused */
+};
+
+struct auxtap_image_info {
+	const char *name; /* as recorded */
+	const char *path; /* where it was found; NULL */
+	enum auxtap_image_state state;
+	uint8_t build_id[20], build_id_size; /* as recorded, or else as found */
+	uint8_t found_build_id[20], found_build_id_size;
+	uint64_t nr_insns;	/* executed in it, as decoded so far */
+	uint64_t nr_gaps;	/* gaps because it is missing */
+};
+
+struct auxtap_image_set_opts {
+	size_t size;
+	const char *sysroot;
+	const char *vmlinux, *kcore;
+};
+
+AUXTAP_API int auxtap_image_set_new(struct auxtap_image_set **set,
+				    const struct auxtap_image_set_opts *opts,
+				    struct auxtap_error *err);
+AUXTAP_API void auxtap_image_set_free(struct auxtap_image_set *set);
+
+/* A mapping of pid appears at 'time' (0: was always there): [addr, addr+len) shows name from pgoff on. */
+AUXTAP_API int auxtap_image_set_map(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+				    uint64_t addr, uint64_t len, uint64_t pgoff,
+				    const char *name, const uint8_t *build_id,
+				    unsigned int build_id_size);
+/* Raw bytes of a file at addr for every process (--image). */
+AUXTAP_API int auxtap_image_set_raw(struct auxtap_image_set *set, const char *path,
+				    uint64_t file_off, uint64_t len, uint64_t addr,
+				    struct auxtap_error *err);
+AUXTAP_API int auxtap_image_set_fork(struct auxtap_image_set *set, pid_t parent, pid_t child,
+				     uint64_t time);
+AUXTAP_API int auxtap_image_set_exec(struct auxtap_image_set *set, pid_t pid, uint64_t time);
+
+/* Code bytes; the count, 0 where nothing is mapped, -ENOENT where the image is missing. */
+AUXTAP_API ssize_t auxtap_image_set_read(struct auxtap_image_set *set, pid_t pid,
+					 uint64_t time, uint64_t addr, void *buf, size_t size);
+
+/* One inlining level or function of an address. Strings are owned by the set. */
+struct auxtap_frame {
+	const char *symbol; /* demangled; NULL: none covers the address */
+	uint64_t symbol_off;
+	const char *file; /* source file; NULL */
+	unsigned int line;
+	bool inlined;	  /* this frame was inlined into the next one */
+};
+
+struct auxtap_location {
+	const char *image;    /* name; NULL: unknown mapping */
+	uint64_t image_off;   /* ELF address in the image, for "module+offset" */
+	unsigned int nr_frames; /* at least 1 when image is set; innermost first */
+	struct auxtap_frame frames[16];
+};
+
+AUXTAP_API int auxtap_image_set_resolve(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+					uint64_t addr, struct auxtap_location *loc);
+/* "mov (%rax),%eax"; AT&T syntax as objdump's default. Returns the length of the instruction or -errno. */
+AUXTAP_API int auxtap_image_set_disassemble(struct auxtap_image_set *set, pid_t pid,
+					    uint64_t time, uint64_t addr, char *buf,
+					    size_t size);
+AUXTAP_API size_t auxtap_image_set_count(const struct auxtap_image_set *set);
+AUXTAP_API int auxtap_image_set_info(const struct auxtap_image_set *set, size_t index,
+				     struct auxtap_image_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The perf.data format: reader and writer. The layout is that of stock perf
+ * (tools/perf/Documentation/perf.data-file-format.txt); records are the kernel's
+ * (<linux/perf_event.h>) and perf's own user records (type >= 64).
+ *
+ * Thread safety: one reader or writer belongs to one thread at a time.
+ * Input is untrusted: every length is checked, nothing is read whole into memory.
+ */
+#ifndef AUXTAP_PERFDATA_H
+#define AUXTAP_PERFDATA_H
+
+#include <auxtap/error.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* User records of stock perf that we write or look into. */
+enum auxtap_user_record {
+	AUXTAP_RECORD_HEADER_ATTR = 64,
+	AUXTAP_RECORD_EVENT_TYPE = 65,
+	AUXTAP_RECORD_TRACING_DATA = 66,
+	AUXTAP_RECORD_BUILD_ID = 67,
+	AUXTAP_RECORD_FINISHED_ROUND = 68,
+	AUXTAP_RECORD_ID_INDEX = 69,
+	AUXTAP_RECORD_AUXTRACE_INFO = 70,
+	AUXTAP_RECORD_AUXTRACE = 71,
+	AUXTAP_RECORD_AUXTRACE_ERROR = 72,
+	AUXTAP_RECORD_THREAD_MAP = 73,
+	AUXTAP_RECORD_CPU_MAP = 74,
+	AUXTAP_RECORD_STAT_CONFIG = 75,
+	AUXTAP_RECORD_STAT = 76,
+	AUXTAP_RECORD_STAT_ROUND = 77,
+	AUXTAP_RECORD_EVENT_UPDATE = 78,
+	AUXTAP_RECORD_TIME_CONV = 79,
+	AUXTAP_RECORD_HEADER_FEATURE = 80,
+	AUXTAP_RECORD_COMPRESSED = 81,
+	AUXTAP_RECORD_FINISHED_INIT = 82,
+	AUXTAP_RECORD_COMPRESSED2 = 83,
+};
+
+/* PERF_RECORD_AUXTRACE: the header is followed by 'size' bytes of trace, padded to 8. */
+struct auxtap_auxtrace {
+	struct perf_event_header header; /* .size covers this struct only */
+	uint64_t size;	    /* bytes of trace that follow, padding included */
+	uint64_t offset;    /* of the first byte in the AUX stream (head_abs) */
+	uint64_t reference; /* unique for the buffer */
+	uint32_t idx;	    /* queue number */
+	uint32_t tid;	    /* (u32)-1: per CPU */
+	uint32_t cpu;	    /* (u32)-1: per thread */
+	uint32_t reserved;
+};
+
+/* PERF_RECORD_AUXTRACE_INFO.type */
+enum auxtap_auxtrace_type {
+	AUXTAP_AUXTRACE_INTEL_PT = 1,
+	AUXTAP_AUXTRACE_INTEL_BTS = 2,
+	AUXTAP_AUXTRACE_CS_ETM = 3,
+	AUXTAP_AUXTRACE_ARM_SPE = 4,
+};
+
+/* Indices into the u64 array of an Intel PT AUXTRACE_INFO, as stock perf defines them. */
+enum auxtap_pt_info {
+	AUXTAP_PT_INFO_PMU_TYPE,
+	AUXTAP_PT_INFO_TIME_SHIFT,
+	AUXTAP_PT_INFO_TIME_MULT,
+	AUXTAP_PT_INFO_TIME_ZERO,
+	AUXTAP_PT_INFO_CAP_USER_TIME_ZERO,
+	AUXTAP_PT_INFO_TSC_BIT,
+	AUXTAP_PT_INFO_NORETCOMP_BIT,
+	AUXTAP_PT_INFO_HAVE_SCHED_SWITCH, /* 0 no, 1 tracepoint, 2 context_switch, 3 both */
+	AUXTAP_PT_INFO_SNAPSHOT_MODE,
+	AUXTAP_PT_INFO_PER_CPU_MMAPS,
+	AUXTAP_PT_INFO_MTC_BIT,
+	AUXTAP_PT_INFO_MTC_FREQ_BITS,
+	AUXTAP_PT_INFO_TSC_CTC_N,
+	AUXTAP_PT_INFO_TSC_CTC_D,
+	AUXTAP_PT_INFO_CYC_BIT,
+	AUXTAP_PT_INFO_MAX_NONTURBO_RATIO,
+	AUXTAP_PT_INFO_FILTER_STR_LEN,
+	AUXTAP_PT_INFO_NR
+};
+
+/* ---- reader ---- */
+
+struct auxtap_perfdata; /* opaque */
+
+enum auxtap_perfdata_form {
+	AUXTAP_PERFDATA_FILE,
+	AUXTAP_PERFDATA_PIPE,
+	AUXTAP_PERFDATA_DIRECTORY,
+};
+
+/* One event attribute of the file. Owned by the reader, valid until close. */
+struct auxtap_perfdata_attr {
+	struct perf_event_attr attr; /* fields newer than the file's are 0 */
+	uint32_t file_size;	     /* size of the attribute in the file */
+	uint32_t nr_ids;
+	const uint64_t *ids;
+	const char *name; /* "intel_pt//u"; NULL where the file has none */
+};
+
+/* Which members of struct auxtap_record's sample id are set. */
+#define AUXTAP_REC_PID_TID 0x1
+#define AUXTAP_REC_TIME	   0x2
+#define AUXTAP_REC_ID	   0x4
+#define AUXTAP_REC_CPU	   0x8
+
+/*
+ * One record. 'header' points at the header in host byte order followed by
+ * header->size - 8 bytes of body; valid until the next call on the same reader.
+ */
+struct auxtap_record {
+	uint64_t offset; /* of the record in the file; of the enclosing record if decompressed */
+	uint32_t decompressed_off; /* offset within the decompressed data; 0 otherwise */
+	bool decompressed;
+	uint32_t body_size; /* without header, and without sample id for non-samples */
+	const struct perf_event_header *header;
+	const struct auxtap_perfdata_attr *attr; /* NULL: unknown, or a user record */
+	uint32_t have;				 /* AUXTAP_REC_… */
+	uint32_t pid, tid, cpu;
+	uint64_t time, id;
+	uint64_t trace_off;  /* AUXTRACE: file offset of its trace bytes */
+	uint64_t trace_size; /* AUXTRACE: how many are really there */
+};
+
+struct auxtap_perfdata_info {
+	enum auxtap_perfdata_form form;
+	uint64_t data_off, data_size; /* 0 size and unfinished: up to the end of the file */
+	bool unfinished;	      /* the recorder never wrote the header's final sizes */
+	bool cross_endian;
+	uint32_t nr_attrs;
+	uint64_t features[4]; /* bitmap of feature sections present */
+};
+
+/*
+ * Opens a file, a directory made by 'perf record --threads' or "-" (standard input, which
+ * is spooled into an unlinked temporary file). Header, attributes and features are read here.
+ * Errors: -ENOENT, -EACCES …; -EINVAL not a perf.data file; -ENOTSUP a form that we do not
+ * read; -EBADMSG damaged beyond use: err->offset says where.
+ */
+AUXTAP_API int auxtap_perfdata_open(struct auxtap_perfdata **pd, const char *path,
+				    struct auxtap_error *err);
+AUXTAP_API void auxtap_perfdata_close(struct auxtap_perfdata *pd);
+AUXTAP_API const char *auxtap_perfdata_path(const struct auxtap_perfdata *pd);
+AUXTAP_API const struct auxtap_perfdata_info *
+auxtap_perfdata_info(const struct auxtap_perfdata *pd);
+/* NULL past the end. In pipe mode attributes appear as their records are read; open() pre-scans, so all are there. */
+AUXTAP_API const struct auxtap_perfdata_attr *
+auxtap_perfdata_attr(const struct auxtap_perfdata *pd, uint32_t index);
+
+/*
+ * Next record in file order. 1: *rec is filled; 0: end of data; negative: the data is damaged
+ * at err->offset and nothing after it can be read (all before was delivered).
+ * Compressed records are delivered themselves, then their content.
+ */
+AUXTAP_API int auxtap_perfdata_next(struct auxtap_perfdata *pd, struct auxtap_record *rec,
+				    struct auxtap_error *err);
+AUXTAP_API void auxtap_perfdata_rewind(struct auxtap_perfdata *pd);
+
+/*
+ * Next record in time order: kernel records (type < 64) with a time, sorted by
+ * (time, position in file); those without a time come first. Builds an index of 16 bytes a
+ * record at the first call. Same returns as auxtap_perfdata_next(); damage ends the index,
+ * is reported once at the end and by err.
+ */
+AUXTAP_API int auxtap_perfdata_next_sorted(struct auxtap_perfdata *pd,
+					   struct auxtap_record *rec,
+					   struct auxtap_error *err);
+AUXTAP_API void auxtap_perfdata_rewind_sorted(struct auxtap_perfdata *pd);
+
+/* Read raw bytes of the file (trace payloads: rec.trace_off). Short only at the end of file. */
+AUXTAP_API ssize_t auxtap_perfdata_pread(struct auxtap_perfdata *pd, void *buf, size_t size,
+					 uint64_t offset);
+
+/* All AUXTRACE buffers of the file in file order; scanned from the records at the first call. Owned by the reader. */
+struct auxtap_perfdata_aux {
+	struct auxtap_auxtrace head; /* as in the file */
+	uint64_t trace_off;	     /* file offset of the bytes */
+	uint64_t trace_size;	     /* bytes really there */
+};
+AUXTAP_API int auxtap_perfdata_auxtraces(struct auxtap_perfdata *pd,
+					 const struct auxtap_perfdata_aux **aux, size_t *nr,
+					 struct auxtap_error *err);
+
+/* The AUXTRACE_INFO record: its type and u64 array; -ENOENT where the file has none. Owned by the reader. */
+AUXTAP_API int auxtap_perfdata_auxtrace_info(struct auxtap_perfdata *pd, uint32_t *type,
+					     const uint64_t **priv, size_t *nr_priv);
+
+/* Feature section or HEADER_FEATURE record number 'feature' (perf's HEADER_…): bytes owned by the reader; -ENOENT. */
+AUXTAP_API int auxtap_perfdata_feature(struct auxtap_perfdata *pd, unsigned int feature,
+				       const void **data, size_t *size);
+AUXTAP_API const char *auxtap_perfdata_feature_name(unsigned int feature);
+
+/* One line of the build-id table (feature 2, BUILD_ID records, MMAP2 build ids excluded). */
+struct auxtap_build_id {
+	int32_t pid;
+	uint16_t misc;	 /* PERF_RECORD_MISC_KERNEL / USER / … */
+	uint8_t size;	 /* bytes used in id */
+	uint8_t id[20];
+	const char *filename;
+};
+AUXTAP_API int auxtap_perfdata_build_ids(struct auxtap_perfdata *pd,
+					 const struct auxtap_build_id **ids, size_t *nr);
+
+/* The record type's name as stock perf prints it ("MMAP2", "AUXTRACE_INFO"); NULL if unknown. */
+AUXTAP_API const char *auxtap_record_name(uint32_t type);
+
+/* ---- notes: facts that perf.data has no place for, behind the last feature section ---- */
+
+enum auxtap_note_type {
+	AUXTAP_NOTE_CAPTURE = 1, /* text: "key: value" lines (backend, source, version, …) */
+	AUXTAP_NOTE_CRASH,	 /* struct auxtap_crash, see crash.h */
+	AUXTAP_NOTE_THREAD,	 /* struct auxtap_crash_thread */
+	AUXTAP_NOTE_MEMORY,	 /* struct auxtap_crash_memory, then the bytes */
+	AUXTAP_NOTE_MAPS,	 /* text of /proc/PID/maps at the time of death */
+	AUXTAP_NOTE_GAP,	 /* struct auxtap_gap */
+	AUXTAP_NOTE_IMAGE,	 /* u32 name length, name, then the file's bytes (vdso) */
+};
+
+/* Calls fn for every note in the file, in order; stops at and returns fn's non-zero result. No notes: 0. */
+AUXTAP_API int auxtap_perfdata_notes(struct auxtap_perfdata *pd,
+				     int (*fn)(void *ctx, uint32_t type, const void *data,
+					       size_t size),
+				     void *ctx, struct auxtap_error *err);
+
+/* ---- writer ---- */
+
+struct auxtap_perfdata_writer; /* opaque */
+
+/*
+ * Creates path with mode 0600; an existing file is kept as path.old. Writes to a file that
+ * stock perf can read up to the last commit even if this process is killed.
+ * Call order: create, add_attr…, begin, (record | auxtrace | round)…, note…, finish.
+ */
+AUXTAP_API int auxtap_perfdata_writer_create(struct auxtap_perfdata_writer **w,
+					     const char *path, struct auxtap_error *err);
+/* name as shown by perf ("intel_pt//u"). Returns the attribute's index. */
+AUXTAP_API int auxtap_perfdata_writer_add_attr(struct auxtap_perfdata_writer *w,
+					       const struct perf_event_attr *attr,
+					       const char *name);
+/* May be called at any time before finish: the final attribute section lies behind the data. */
+AUXTAP_API int auxtap_perfdata_writer_add_id(struct auxtap_perfdata_writer *w, int attr_index,
+					     uint64_t id);
+AUXTAP_API int auxtap_perfdata_writer_begin(struct auxtap_perfdata_writer *w,
+					    struct auxtap_error *err);
+/* One whole record (header->size bytes), given in two parts so that a ring's wrap needs no copy. */
+AUXTAP_API int auxtap_perfdata_writer_record(struct auxtap_perfdata_writer *w,
+					     const void *part1, size_t size1,
+					     const void *part2, size_t size2,
+					     struct auxtap_error *err);
+/* head->size is computed (size1 + size2 padded to 8), header filled in. */
+AUXTAP_API int auxtap_perfdata_writer_auxtrace(struct auxtap_perfdata_writer *w,
+					       const struct auxtap_auxtrace *head,
+					       const void *part1, size_t size1,
+					       const void *part2, size_t size2,
+					       struct auxtap_error *err);
+AUXTAP_API int auxtap_perfdata_writer_auxtrace_info(struct auxtap_perfdata_writer *w,
+						    uint32_t type, const uint64_t *priv,
+						    size_t nr_priv, struct auxtap_error *err);
+/* PERF_RECORD_FINISHED_ROUND, then commit: the header's data size covers all that was written. */
+AUXTAP_API int auxtap_perfdata_writer_round(struct auxtap_perfdata_writer *w,
+					    struct auxtap_error *err);
+AUXTAP_API int auxtap_perfdata_writer_build_id(struct auxtap_perfdata_writer *w,
+					       const struct auxtap_build_id *id);
+AUXTAP_API int auxtap_perfdata_writer_cmdline(struct auxtap_perfdata_writer *w, int argc,
+					      char *const *argv);
+AUXTAP_API int auxtap_perfdata_writer_note(struct auxtap_perfdata_writer *w, uint32_t type,
+					   const void *data, size_t size);
+AUXTAP_API uint64_t auxtap_perfdata_writer_size(const struct auxtap_perfdata_writer *w);
+/* Writes features (hostname, osrelease, version, arch, nrcpus, cmdline, event desc, build ids, auxtrace index) and notes; frees w in any case. */
+AUXTAP_API int auxtap_perfdata_writer_finish(struct auxtap_perfdata_writer *w,
+					     struct auxtap_error *err);
+/* Frees w and removes what was written; path.old is put back. */
+AUXTAP_API void auxtap_perfdata_writer_abort(struct auxtap_perfdata_writer *w);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
