@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Small allocations: emulated kernel memory is private to the process. */
+#ifndef AUXTAP_SHIM_LINUX_SLAB_H
+#define AUXTAP_SHIM_LINUX_SLAB_H
+
+#include <linux/gfp.h>
+#include <stdlib.h>
+#include <string.h>
+
+static inline void *kmalloc(size_t size, gfp_t gfp)
+{
+	return gfp & __GFP_ZERO ? calloc(1, size) : malloc(size);
+}
+
+static inline void *kzalloc(size_t size, gfp_t gfp)
+{
+	return kmalloc(size, gfp | __GFP_ZERO);
+}
+
+static inline void *kcalloc(size_t n, size_t size, gfp_t gfp)
+{
+	(void)gfp;
+	return calloc(n, size);
+}
+
+static inline void kfree(const void *ptr)
+{
+	free((void *)(uintptr_t)ptr);
+}
+
+#define kmalloc_node(size, gfp, node)	   ((void)(node), kmalloc(size, gfp))
+#define kzalloc_node(size, gfp, node)	   ((void)(node), kzalloc(size, gfp))
+#define kcalloc_node(n, size, gfp, node)   ((void)(node), kcalloc(n, size, gfp))
+
+#endif
