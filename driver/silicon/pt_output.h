@@ -61,23 +61,34 @@ struct pt_output {
 	u64 status;    /* RTIT_STATUS: ERROR, STOPPED */
 	bool topa;
 	bool running;
-	/* current region, looked up when first needed and after every register write */
+	/* current region, looked up at start and at region ends; NULL: nothing reaches memory */
 	u8 *region;
 	u64 region_size, region_off;
+	u64 fast_end; /* region_off may grow up to here without anything to look after */
 	u64 entry;
-	/* settable behaviour: interrupts come skid bytes after the mark was passed, and delay calls later */
+	/* settable behaviour: how many bytes the unit produces past a mark before the interrupt line goes up */
 	u32 irq_skid_bytes;
-	u64 irq_at; /* nr_written at which a pending interrupt is raised; 0: none */
+	bool irq_pending;
+	u64 irq_at; /* nr_written + nr_dropped at which a pending interrupt is raised */
 	/* accounts */
 	u64 nr_written;
 	u64 nr_dropped; /* produced while stopped */
 };
 
 void pt_output_init(struct pt_output *out, const struct pt_output_bus *bus);
-/* TraceEn 0 -> 1 with the registers as they are; TraceEn 1 -> 0: everything is in memory afterwards and the registers tell where it ends. */
+/*
+ * TraceEn 0 -> 1 with the registers as they are (write base, mask_ptrs and status only while
+ * stopped). With ERROR or STOPPED still set nothing is written, as in hardware.
+ * TraceEn 1 -> 0: everything is in memory afterwards and the registers tell where it ends;
+ * after a STOP the offset is the region's size. An interrupt still in its skid is taken back:
+ * whoever stops the unit looks at the registers anyway.
+ */
 void pt_output_start(struct pt_output *out, bool topa);
 void pt_output_stop(struct pt_output *out);
-/* Appends bytes. Returns how many reached memory; the rest is counted in nr_dropped. */
+/*
+ * Appends bytes. Returns how many reached memory; the rest is counted in nr_dropped.
+ * irq is called last, so its handler may stop and restart the stage.
+ */
 size_t pt_output_write(struct pt_output *out, const u8 *bytes, size_t nr_bytes);
 
 #endif
