@@ -27,7 +27,9 @@ struct auxtap_ring {
 	uint64_t aux_size;	/* power of two, 0: no AUX area */
 	bool aux_overwrite;	/* AUX mapped without PROT_WRITE: snapshot */
 	uint64_t data_prev_abs; /* what was read up to */
+	uint64_t data_next_abs; /* end of the record that data_next() gave last */
 	uint64_t aux_prev_abs;
+	uint64_t aux_overrun; /* bytes a head claimed beyond what the area can hold */
 };
 
 /* A piece of a buffer: at most two parts because of the wrap. Never copied, points into the ring. */
