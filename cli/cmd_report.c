@@ -1,9 +1,104 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* auxtap report: what a person wants first of a trace file. */
 #include "cli.h"
+
+#include <auxtap/decode.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] =
+	"usage: auxtap report [OPTION]... [FILE]\n"
+	"\n"
+	"Of a snapshot that 'auxtap crash' left: what died, where, why, and the calls and\n"
+	"branches that led there. Of any other trace: an overview. Which images are needed,\n"
+	"found, missing or different. FILE is auxtap.data if not given.\n"
+	"\n"
+	"  --branches N     last branches to show (16, at most 64)\n"
+	"  --calls N        lines of the tree of calls (40)\n"
+	"  --sysroot DIR    look for images under DIR first\n"
+	"  --color WHEN     always, never, or auto: on a terminal (auto)\n"
+	"  -h, --help       this text\n";
+
+static int number(const char *option, const char *text, unsigned int *value)
+{
+	char *end;
+	unsigned long n;
+
+	errno = 0;
+	n = strtoul(text, &end, 10);
+	if (errno || end == text || *end || n == 0 || n > 100000) {
+		cli_complain(option, "give a number from 1 to 100000", "'%s' is not one", text);
+		return -1;
+	}
+	*value = (unsigned int)n;
+	return 0;
+}
 
 int cmd_report(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	return CLI_FAILED;
+	static const struct option options[] = {
+		{"branches", required_argument, NULL, 'b'}, {"calls", required_argument, NULL, 'c'},
+		{"sysroot", required_argument, NULL, 's'},  {"color", required_argument, NULL, 'C'},
+		{"help", no_argument, NULL, 'h'},	    {0},
+	};
+	struct auxtap_report_opts opts = {.size = sizeof(opts)};
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct auxtap_perfdata *pd;
+	const char *path = "auxtap.data";
+	int option, ret;
+
+	opts.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		switch (option) {
+		case 'b':
+			if (number("--branches", optarg, &opts.nr_branches))
+				return CLI_USAGE;
+			break;
+		case 'c':
+			if (number("--calls", optarg, &opts.nr_calls))
+				return CLI_USAGE;
+			break;
+		case 's':
+			opts.sysroot = optarg;
+			break;
+		case 'C':
+			if (!strcmp(optarg, "always"))
+				opts.colour = true;
+			else if (!strcmp(optarg, "never"))
+				opts.colour = false;
+			else if (strcmp(optarg, "auto") != 0) {
+				cli_complain("--color", "give always, never or auto",
+					     "'%s' is not known", optarg);
+				return CLI_USAGE;
+			}
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return CLI_OK;
+		default:
+			fputs("auxtap: see 'auxtap report --help'\n", stderr);
+			return CLI_USAGE;
+		}
+	}
+	if (argc - optind > 1) {
+		cli_complain(argv[optind + 1], "give one file", "too many arguments");
+		return CLI_USAGE;
+	}
+	if (optind < argc)
+		path = argv[optind];
+	ret = auxtap_perfdata_open(&pd, path, &err);
+	if (ret < 0) {
+		cli_error(&err);
+		return CLI_FAILED;
+	}
+	ret = auxtap_report(pd, &opts, stdout, &err);
+	auxtap_perfdata_close(pd);
+	if (ret < 0) {
+		cli_error(&err);
+		return ret == -EBADMSG ? CLI_DAMAGED : CLI_FAILED;
+	}
+	return fflush(stdout) ? CLI_FAILED : CLI_OK;
 }

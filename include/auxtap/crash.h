@@ -38,7 +38,7 @@ struct auxtap_regs {
 	uint64_t reg[AUXTAP_NR_REGS];
 };
 
-#define AUXTAP_CRASH_ADDR_VALID	   0x1 /* si_addr is meaningful */
+#define AUXTAP_CRASH_ADDR_VALID	   0x1 /* fault_addr is meaningful */
 #define AUXTAP_CRASH_CORE	   0x2 /* the signal's action dumps core */
 #define AUXTAP_CRASH_EMULATOR	   0x4 /* an emulator's limit, not the program's fault */
 #define AUXTAP_CRASH_HANDLED_FAULT 0x8 /* a synchronous fault went to a handler before */
@@ -49,9 +49,9 @@ struct auxtap_crash {
 	int32_t pid, tid; /* tid: the thread that died */
 	int32_t signo;	  /* 0: no crash (snapshot on request or at exit) */
 	int32_t si_code;
-	int32_t si_pid; /* sender, for a signal sent by a process */
+	int32_t sender_pid; /* sender, for a signal sent by a process */
 	int32_t exit_status;
-	uint64_t si_addr;
+	uint64_t fault_addr; /* si_addr */
 	uint64_t time; /* perf time, ns */
 	uint64_t fault_ip, fault_time; /* AUXTAP_CRASH_HANDLED_FAULT: the first such fault */
 	int32_t fault_signo, fault_tid;

@@ -1,0 +1,568 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The report: what died and why, the faulting instruction, backtrace, the calls and branches
+ * that led there, what the trace covers, the other threads, images, what to type next.
+ * For a file without a crash: an overview of the same.
+ */
+#include "report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_FRAMES   48
+#define MAX_BRANCHES 64
+
+struct last_branch {
+	uint64_t from, to;
+	enum auxtap_branch_kind kind;
+	bool async;
+};
+
+/* What was seen of one thread. */
+struct thread_view {
+	struct thread_view *next;
+	int32_t pid, tid;
+	char comm[32];
+	struct call_tree *calls;
+	struct last_branch branches[MAX_BRANCHES];
+	unsigned int nr_branches; /* ever */
+	uint64_t nr_insns, last_time, last_ip;
+};
+
+struct gap_count {
+	uint64_t nr, nr_bytes;
+	bool exact;
+};
+
+struct report {
+	struct report_facts facts;
+	struct report_out ro;
+	struct auxtap_perfdata *pd;
+	struct auxtap_decode_summary sum;
+	struct thread_view *threads;
+	struct gap_count gaps[AUXTAP_GAP_NR_CAUSES];
+	unsigned int nr_branches, nr_calls;
+};
+
+static struct thread_view *view_of(struct report *r, const struct auxtap_event *ev)
+{
+	struct thread_view **at = &r->threads;
+
+	for (; *at; at = &(*at)->next) {
+		struct thread_view *found = *at;
+
+		if (found->tid != ev->tid)
+			continue;
+		*at = found->next; /* most recent first: the search stays short */
+		found->next = r->threads;
+		r->threads = found;
+		return found;
+	}
+	*at = calloc(1, sizeof(**at));
+	if (!*at)
+		return NULL;
+	(*at)->pid = ev->pid;
+	(*at)->tid = ev->tid;
+	(*at)->calls = call_tree_new();
+	return (*at)->calls ? *at : NULL;
+}
+
+static int on_event(struct report *r, const struct auxtap_event *ev)
+{
+	struct thread_view *view = view_of(r, ev);
+
+	if (!view)
+		return -ENOMEM;
+	if (ev->comm)
+		snprintf(view->comm, sizeof(view->comm), "%s", ev->comm);
+	if (ev->time)
+		view->last_time = ev->time;
+	view->nr_insns += ev->nr_insns;
+	if (ev->type == AUXTAP_EVENT_BRANCH || ev->type == AUXTAP_EVENT_ASYNC) {
+		view->branches[view->nr_branches++ % MAX_BRANCHES] = (struct last_branch){
+			ev->ip, ev->addr, ev->kind, ev->type == AUXTAP_EVENT_ASYNC};
+	}
+	if (ev->type == AUXTAP_EVENT_GAP) {
+		struct gap_count *gap = &r->gaps[ev->gap.cause];
+
+		gap->exact = gap->nr ? gap->exact && ev->gap.exact : ev->gap.exact;
+		gap->nr++;
+		gap->nr_bytes += ev->gap.nr_bytes;
+	}
+	if (ev->has_addr)
+		view->last_ip = ev->addr;
+	else if (ev->has_ip)
+		view->last_ip = ev->ip;
+	return call_tree_event(view->calls, ev);
+}
+
+static int decode_all(struct report *r, struct auxtap_error *err)
+{
+	struct auxtap_decode_opts opts = {
+		.size = sizeof(opts),
+		.events = AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN |
+			  AUXTAP_EVENT_ASYNC | AUXTAP_EVENT_TRACE | AUXTAP_EVENT_GAP,
+		.tid = -1,
+		.cpu = -1,
+		.jobs = 1,
+	};
+	struct auxtap_decoder *dec;
+	struct auxtap_event ev;
+	int ret;
+
+	ret = auxtap_decoder_open(&dec, r->pd, r->ro.images, &opts, err);
+	if (ret < 0)
+		return ret;
+	while ((ret = auxtap_decoder_next(dec, &ev, err)) == 1) {
+		ret = on_event(r, &ev);
+		if (ret < 0) {
+			auxtap_error_set(err, ret, auxtap_perfdata_path(r->pd), "out of memory");
+			break;
+		}
+	}
+	auxtap_decoder_summary(dec, &r->sum);
+	auxtap_decoder_close(dec);
+	return ret;
+}
+
+static void title(const struct report *r, const char *text)
+{
+	fprintf(r->ro.out, "\n%s%s%s\n", r->ro.style->title, text, r->ro.style->off);
+}
+
+static const struct auxtap_regs *dying_regs(const struct report *r)
+{
+	for (size_t i = 0; i < r->facts.nr_threads; i++) {
+		if (r->facts.threads[i].note.tid == r->facts.crash.tid)
+			return &r->facts.threads[i].note.regs;
+	}
+	return NULL;
+}
+
+/* "age_of at null_deref.c:29 (0x55…)" */
+static void print_spot(const struct report *r, uint64_t addr)
+{
+	char name[256], place[160];
+
+	report_name(&r->ro, addr, name, sizeof(name), place, sizeof(place));
+	fprintf(r->ro.out, "%s%s%s", r->ro.style->name, name, r->ro.style->off);
+	if (place[0])
+		fprintf(r->ro.out, " at %s", place);
+}
+
+static void print_headline(const struct report *r, const struct fault *fault,
+			   const struct auxtap_regs *regs)
+{
+	const struct auxtap_crash *c = &r->facts.crash;
+	const char *name = fault_signal_name(c->signo);
+	char number[32];
+	FILE *out = r->ro.out;
+
+	snprintf(number, sizeof(number), "signal %d", c->signo);
+	fprintf(out, "%s%s (pid %d%s", r->ro.style->bad, c->comm, c->pid, "");
+	if (c->tid != c->pid)
+		fprintf(out, ", thread %d", c->tid);
+	fprintf(out, ") died of %s: %s%s", name ? name : number, fault_signal_words(c->signo),
+		r->ro.style->off);
+	if (regs && !fault->bad_ip) {
+		fputs(" in ", out);
+		print_spot(r, regs->reg[AUXTAP_X86_IP]);
+	}
+	fputc('\n', out);
+	if (fault->why[0])
+		fprintf(out, "  %s\n", fault->why);
+	if (c->flags & AUXTAP_CRASH_EMULATOR)
+		fprintf(out, "  This is a limit of the emulator, not the program's fault: run it "
+			     "with --source ptrace or on trace hardware.\n");
+	if (c->flags & AUXTAP_CRASH_HANDLED_FAULT) {
+		const char *first = fault_signal_name(c->fault_signo);
+
+		fprintf(out, "  Before, a %s at ", first ? first : "fault");
+		print_spot(r, c->fault_ip);
+		fputs(" went to the program's own handler.\n", out);
+	}
+}
+
+static void print_insn(const struct report *r, const struct auxtap_regs *regs, uint64_t ip)
+{
+	struct auxtap_location loc;
+	char text[160];
+
+	title(r, "Faulting instruction");
+	if (auxtap_image_set_disassemble(r->ro.images, r->facts.crash.pid, r->facts.crash.time,
+					 ip, text, sizeof(text)) > 0)
+		fprintf(r->ro.out, "  0x%" PRIx64 "  %s%s%s\n", ip, r->ro.style->bad, text,
+			r->ro.style->off);
+	else
+		fprintf(r->ro.out, "  0x%" PRIx64 "  (no code is known at this address)\n", ip);
+	if (!auxtap_image_set_resolve(r->ro.images, r->facts.crash.pid, r->facts.crash.time, ip,
+				      &loc) &&
+	    loc.image && loc.nr_frames && loc.frames[0].file) {
+		fprintf(r->ro.out, "  %s:%u\n", loc.frames[0].file, loc.frames[0].line);
+		report_source_line(&r->ro, loc.frames[0].file, loc.frames[0].line);
+	}
+	(void)regs;
+}
+
+static void print_registers(const struct report *r, const struct auxtap_regs *regs)
+{
+	static const struct {
+		const char *name;
+		int index;
+	} order[] = {
+		{"rax", AUXTAP_X86_AX}, {"rbx", AUXTAP_X86_BX}, {"rcx", AUXTAP_X86_CX},
+		{"rdx", AUXTAP_X86_DX}, {"rsi", AUXTAP_X86_SI}, {"rdi", AUXTAP_X86_DI},
+		{"rbp", AUXTAP_X86_BP}, {"rsp", AUXTAP_X86_SP}, {"r8", AUXTAP_X86_R8},
+		{"r9", AUXTAP_X86_R9},	{"r10", AUXTAP_X86_R10}, {"r11", AUXTAP_X86_R11},
+		{"r12", AUXTAP_X86_R12}, {"r13", AUXTAP_X86_R13}, {"r14", AUXTAP_X86_R14},
+		{"r15", AUXTAP_X86_R15}, {"rip", AUXTAP_X86_IP}, {"eflags", AUXTAP_X86_FLAGS},
+	};
+	unsigned int column = 0;
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		if (!(regs->valid & (1ull << order[i].index)))
+			continue;
+		fprintf(r->ro.out, "%s%6s %016" PRIx64, column ? "  " : "  ", order[i].name,
+			regs->reg[order[i].index]);
+		if (++column == 4) {
+			fputc('\n', r->ro.out);
+			column = 0;
+		}
+	}
+	if (column)
+		fputc('\n', r->ro.out);
+}
+
+static void print_frame(const struct report *r, int nr, uint64_t pc)
+{
+	struct auxtap_location loc;
+
+	if (auxtap_image_set_resolve(r->ro.images, r->facts.crash.pid, r->facts.crash.time, pc,
+				     &loc) ||
+	    !loc.image) {
+		fprintf(r->ro.out, "  #%-2d 0x%" PRIx64 "\n", nr, pc);
+		return;
+	}
+	for (unsigned int i = 0; i < loc.nr_frames; i++) {
+		const struct auxtap_frame *f = &loc.frames[i];
+
+		if (i == 0)
+			fprintf(r->ro.out, "  #%-2d ", nr);
+		else
+			fputs("      ", r->ro.out);
+		if (f->symbol)
+			fprintf(r->ro.out, "%s%s%s%s", r->ro.style->name, f->symbol,
+				r->ro.style->off, f->inlined ? " (inlined)" : "");
+		else
+			fprintf(r->ro.out, "%s%s+0x%" PRIx64 "%s", r->ro.style->name, loc.image,
+				loc.image_off, r->ro.style->off);
+		if (f->file)
+			fprintf(r->ro.out, " at %s:%u", f->file, f->line);
+		else if (f->symbol)
+			fprintf(r->ro.out, " in %s", loc.image);
+		fputc('\n', r->ro.out);
+	}
+}
+
+static void print_backtrace(const struct report *r, const struct auxtap_regs *regs)
+{
+	uint64_t pcs[MAX_FRAMES];
+	bool complete;
+	int nr, head;
+
+	nr = unwind_backtrace(&r->facts, r->ro.images, regs, pcs, MAX_FRAMES, &complete);
+	title(r, "Backtrace");
+	head = nr > 20 ? 10 : nr;
+	for (int i = 0; i < head; i++)
+		print_frame(r, i, pcs[i]);
+	if (head < nr) {
+		fprintf(r->ro.out, "  ... %d more\n", nr - head - 6);
+		for (int i = nr - 6; i < nr; i++)
+			print_frame(r, i, pcs[i]);
+	}
+	if (nr == MAX_FRAMES)
+		fprintf(r->ro.out, "  ... and further frames\n");
+	else if (!complete)
+		fprintf(r->ro.out, "  The stack makes no sense from here on; the calls below do "
+				   "not depend on it.\n");
+}
+
+static const char *kind_name(const struct last_branch *b)
+{
+	if (b->async)
+		return "interrupt";
+	switch (b->kind) {
+	case AUXTAP_BRANCH_COND:
+		return "cond";
+	case AUXTAP_BRANCH_JUMP:
+	case AUXTAP_BRANCH_JUMP_INDIRECT:
+		return "jump";
+	case AUXTAP_BRANCH_CALL:
+	case AUXTAP_BRANCH_CALL_INDIRECT:
+		return "call";
+	case AUXTAP_BRANCH_RETURN:
+		return "return";
+	case AUXTAP_BRANCH_SYSCALL:
+		return "syscall";
+	default:
+		return "far";
+	}
+}
+
+static void spot_text(const struct report *r, uint64_t addr, char *text, size_t size)
+{
+	char name[200], place[120];
+
+	report_name(&r->ro, addr, name, sizeof(name), place, sizeof(place));
+	snprintf(text, size, "%s%s%s%s", name, place[0] ? " (" : "", place, place[0] ? ")" : "");
+}
+
+static void print_branches(const struct report *r, const struct thread_view *view)
+{
+	unsigned int nr = view->nr_branches < MAX_BRANCHES ? view->nr_branches : MAX_BRANCHES;
+	char from[360], to[360];
+
+	if (nr > r->nr_branches)
+		nr = r->nr_branches;
+	if (!nr)
+		return;
+	title(r, "Last branches (newest last)");
+	for (unsigned int i = view->nr_branches - nr; i != view->nr_branches; i++) {
+		const struct last_branch *b = &view->branches[i % MAX_BRANCHES];
+
+		spot_text(r, b->from, from, sizeof(from));
+		if (b->to)
+			spot_text(r, b->to, to, sizeof(to));
+		else
+			snprintf(to, sizeof(to), "%s", b->kind == AUXTAP_BRANCH_SYSCALL ? "the kernel" : "?");
+		fprintf(r->ro.out, "  %-9s  %-44s -> %s\n", kind_name(b), from, to);
+	}
+}
+
+static void print_coverage(const struct report *r)
+{
+	char value[128];
+	uint64_t nr_gaps = 0;
+
+	title(r, "What the trace covers");
+	fprintf(r->ro.out, "  %" PRIu64 " instructions, %" PRIu64 " branches in %" PRIu64
+			   " thread%s, from %" PRIu64 " bytes of trace\n",
+		r->sum.instructions, r->sum.branches, r->sum.threads,
+		r->sum.threads == 1 ? "" : "s", r->sum.bytes);
+	if (r->sum.time_end > r->sum.time_begin)
+		fprintf(r->ro.out, "  %.6f s of %s\n",
+			(double)(r->sum.time_end - r->sum.time_begin) / 1e9,
+			report_facts_capture(&r->facts, "backend", value, sizeof(value)) &&
+					!strncmp(value, "emulated", 8)
+				? "emulated time (one instruction is one ns)"
+				: "time");
+	for (int i = 0; i < AUXTAP_GAP_NR_CAUSES; i++) {
+		const struct gap_count *gap = &r->gaps[i];
+
+		if (!gap->nr)
+			continue;
+		nr_gaps += gap->nr;
+		fprintf(r->ro.out, "  %" PRIu64 " gap%s: %s", gap->nr, gap->nr == 1 ? "" : "s",
+			auxtap_gap_cause_name((enum auxtap_gap_cause)i));
+		if (i == AUXTAP_GAP_OVERWRITTEN)
+			fputs(" (the recorder keeps only the newest trace)", r->ro.out);
+		else if (gap->nr_bytes)
+			fprintf(r->ro.out, ", %s%" PRIu64 " bytes lost", gap->exact ? "" : "at least ",
+				gap->nr_bytes);
+		fputc('\n', r->ro.out);
+	}
+	if (!nr_gaps)
+		fputs("  no gaps: all of it, from the beginning\n", r->ro.out);
+}
+
+static void print_threads(const struct report *r, int32_t but)
+{
+	bool any = false;
+
+	for (const struct thread_view *v = r->threads; v; v = v->next) {
+		const struct auxtap_regs *regs = NULL;
+		const char *comm = v->comm;
+
+		if (v->tid == but || v->tid < 0)
+			continue;
+		if (r->facts.have_crash && v->pid != r->facts.crash.pid)
+			continue;
+		if (!any)
+			title(r, but >= 0 ? "The other threads" : "Threads");
+		any = true;
+		for (size_t i = 0; i < r->facts.nr_threads; i++) {
+			if (r->facts.threads[i].note.tid != v->tid)
+				continue;
+			regs = &r->facts.threads[i].note.regs;
+			comm = r->facts.threads[i].note.comm;
+		}
+		fprintf(r->ro.out, "  %-16s %6d  %12" PRIu64 " instructions, last in ", comm, v->tid,
+			v->nr_insns);
+		print_spot(r, regs && (regs->valid & (1ull << AUXTAP_X86_IP))
+				      ? regs->reg[AUXTAP_X86_IP]
+				      : v->last_ip);
+		fputc('\n', r->ro.out);
+	}
+}
+
+static void print_images(const struct report *r)
+{
+	struct auxtap_image_info info;
+	size_t nr = auxtap_image_set_count(r->ro.images), nr_found = 0, nr_bad = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (auxtap_image_set_info(r->ro.images, i, &info))
+			continue;
+		if (info.state == AUXTAP_IMAGE_FOUND)
+			nr_found++;
+		else
+			nr_bad++;
+	}
+	title(r, "Images");
+	fprintf(r->ro.out, "  %zu found%s\n", nr_found, nr_bad ? "" : ", none missing");
+	for (size_t i = 0; i < nr; i++) {
+		char id[48] = "build-id unknown";
+
+		if (auxtap_image_set_info(r->ro.images, i, &info) ||
+		    info.state == AUXTAP_IMAGE_FOUND)
+			continue;
+		if (info.build_id_size)
+			strcpy(id, "build-id ");
+		for (unsigned int b = 0; b < info.build_id_size && b < 16; b++)
+			snprintf(id + 9 + 2 * b, 3, "%02x", info.build_id[b]);
+		fprintf(r->ro.out, "  %s%s%s %s (%s)", r->ro.style->bad,
+			info.state == AUXTAP_IMAGE_MISSING ? "missing:" : "different:",
+			r->ro.style->off, info.name, id);
+		if (info.nr_gaps)
+			fprintf(r->ro.out, ", %" PRIu64 " gap%s without it", info.nr_gaps,
+				info.nr_gaps == 1 ? "" : "s");
+		fputc('\n', r->ro.out);
+	}
+	if (nr_bad)
+		fputs("  Give a folder with them: --sysroot DIR\n", r->ro.out);
+}
+
+static void print_next(const struct report *r)
+{
+	const char *path = auxtap_perfdata_path(r->pd);
+
+	title(r, "Next");
+	fprintf(r->ro.out, "  trace: %s\n", path);
+	if (r->facts.have_crash)
+		fprintf(r->ro.out,
+			"  auxtap decode --tid %d --events insn -F ip,sym,srcline,asm --last 100 %s\n",
+			r->facts.crash.tid, path);
+	else
+		fprintf(r->ro.out, "  auxtap decode --events call,return --last 100 %s\n", path);
+	fprintf(r->ro.out, "  perf script -i %s --itrace=b -F tid,time,ip,sym,addr\n", path);
+}
+
+static struct thread_view *dying_view(const struct report *r)
+{
+	for (struct thread_view *v = r->threads; v; v = v->next) {
+		if (v->tid == r->facts.crash.tid)
+			return v;
+	}
+	return NULL;
+}
+
+static void print_crash(struct report *r)
+{
+	const struct auxtap_crash *c = &r->facts.crash;
+	const struct auxtap_regs *regs = dying_regs(r);
+	const struct thread_view *view = dying_view(r);
+	struct fault fault = {0};
+	uint64_t ip = 0;
+	bool synchronous = c->si_code > 0;
+	char end[64];
+
+	if (regs && regs->arch != AUXTAP_ARCH_X86_64)
+		regs = NULL;
+	if (regs && (regs->valid & (1ull << AUXTAP_X86_IP)))
+		ip = regs->reg[AUXTAP_X86_IP];
+	else
+		regs = NULL;
+	if (regs) {
+		uint8_t insn[15];
+		ssize_t n = auxtap_image_set_read(r->ro.images, c->pid, c->time, ip, insn,
+						  sizeof(insn));
+
+		fault_explain(&r->facts, regs, insn, n > 0 ? (size_t)n : 0, &fault);
+	}
+	print_headline(r, &fault, regs);
+	if (regs && synchronous && !fault.bad_ip)
+		print_insn(r, regs, ip);
+	if (regs) {
+		title(r, "Registers");
+		print_registers(r, regs);
+		print_backtrace(r, regs);
+	}
+	snprintf(end, sizeof(end), "%s here", fault_signal_name(c->signo) ? fault_signal_name(c->signo) : "died");
+	title(r, "The calls that led there");
+	if (view) {
+		report_calls_print(&r->ro, view->calls, r->nr_calls, end);
+		print_branches(r, view);
+	} else {
+		fprintf(r->ro.out, "  thread %d left no trace in this file\n", c->tid);
+	}
+	print_coverage(r);
+	print_threads(r, c->tid);
+	print_images(r);
+	print_next(r);
+}
+
+static void print_overview(struct report *r)
+{
+	fprintf(r->ro.out, "%s%s%s: no crash in this file\n", r->ro.style->title,
+		auxtap_perfdata_path(r->pd), r->ro.style->off);
+	print_coverage(r);
+	print_threads(r, -1);
+	print_images(r);
+	print_next(r);
+}
+
+int auxtap_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *opts, FILE *out,
+		  struct auxtap_error *err)
+{
+	struct report r = {.pd = pd};
+	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
+	int ret, damage;
+
+	r.nr_branches = opts->nr_branches ? opts->nr_branches : 16;
+	if (r.nr_branches > MAX_BRANCHES)
+		r.nr_branches = MAX_BRANCHES;
+	r.nr_calls = opts->nr_calls ? opts->nr_calls : 40;
+	image_opts.sysroot = opts->sysroot;
+	ret = report_facts_read(&r.facts, pd, err);
+	if (ret < 0)
+		goto out_facts;
+	ret = auxtap_image_set_new(&r.ro.images, &image_opts, err);
+	if (ret < 0)
+		goto out_facts;
+	damage = decode_all(&r, err);
+	r.ro.out = out;
+	r.ro.style = opts->colour ? &report_coloured : &report_plain;
+	r.ro.width = opts->width ? opts->width : 100;
+	r.ro.pid = r.facts.have_crash ? r.facts.crash.pid : (r.threads ? r.threads->pid : -1);
+	r.ro.time = r.facts.have_crash ? r.facts.crash.time : r.sum.time_end;
+	if (r.facts.have_crash)
+		print_crash(&r);
+	else
+		print_overview(&r);
+	ret = damage < 0 ? damage : 0;
+	if (!ret && ferror(out))
+		ret = auxtap_error_set(err, -EIO, "report", "it could not be written");
+	while (r.threads) {
+		struct thread_view *next = r.threads->next;
+
+		call_tree_free(r.threads->calls);
+		free(r.threads);
+		r.threads = next;
+	}
+	auxtap_image_set_free(r.ro.images);
+out_facts:
+	report_facts_free(&r.facts);
+	return ret;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The report's own parts: facts of the death (report_facts.c), why it happened (fault.c),
+ * backtrace (unwind.c), calls that led there (report_calls.c), printing (report.c,
+ * report_print.c). Nothing here is public.
+ */
+#ifndef AUXTAP_REPORT_H
+#define AUXTAP_REPORT_H
+
+#include <auxtap/crash.h>
+#include <auxtap/decode.h>
+#include <stdio.h>
+
+/* ---- facts ---- */
+
+struct report_thread {
+	struct auxtap_crash_thread note;
+};
+
+struct report_memory {
+	uint64_t addr, nr_bytes;
+	unsigned char *bytes;
+};
+
+struct report_map {
+	uint64_t start, end, pgoff;
+	char perms[5];
+	char *name; /* "" for anonymous memory */
+};
+
+struct report_facts {
+	bool have_crash; /* a CRASH note with a signal */
+	struct auxtap_crash crash;
+	struct report_thread *threads;
+	size_t nr_threads;
+	struct report_memory *memory;
+	size_t nr_memory;
+	struct report_map *maps;
+	size_t nr_maps;
+	char *capture; /* "key: value" lines, or NULL */
+};
+
+int report_facts_read(struct report_facts *facts, struct auxtap_perfdata *pd,
+		      struct auxtap_error *err);
+void report_facts_free(struct report_facts *facts);
+const struct report_map *report_facts_map(const struct report_facts *facts, uint64_t addr);
+/* Copies what is known of the dead process' memory; false unless all size bytes are known. */
+bool report_facts_memory(const struct report_facts *facts, uint64_t addr, void *buf,
+			 size_t size);
+/* Value of a line of the capture note into buf; false if there is none. */
+bool report_facts_capture(const struct report_facts *facts, const char *key, char *buf,
+			  size_t size);
+
+/* ---- fault ---- */
+
+struct fault_access {
+	bool known;
+	bool write;
+	uint64_t addr;
+	unsigned int nr_bytes;
+};
+
+struct fault {
+	char why[256];	    /* one sentence */
+	bool bad_ip;	    /* ip itself cannot be executed */
+	struct fault_access access;
+};
+
+/* Why the dying thread died: from signal, registers, the instruction's bytes and the maps. */
+void fault_explain(const struct report_facts *facts, const struct auxtap_regs *regs,
+		   const uint8_t *insn, size_t insn_size, struct fault *fault);
+const char *fault_signal_name(int signo); /* "SIGSEGV"; "signal 42" is the caller's business: NULL */
+const char *fault_signal_words(int signo); /* "segmentation fault" */
+
+/* ---- backtrace ---- */
+
+/* Return addresses by unwind information, ip first; how many. Stops where the stack makes no sense; *complete tells if the outermost frame was reached. */
+int unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set *images,
+		     const struct auxtap_regs *regs, uint64_t *pcs, int max, bool *complete);
+
+/* ---- calls ---- */
+
+struct call_node {
+	uint64_t addr;	  /* entry of the called function; 0: not known */
+	uint64_t site;	  /* the calling instruction */
+	uint64_t last_ip; /* last instruction seen running in it */
+	uint64_t nr_insns; /* in the function itself */
+	uint64_t time;
+	struct call_node *parent, *first, *last, *next; /* next: younger sibling */
+	uint32_t nr_children; /* ever, kept or not */
+	uint32_t nr_dropped;  /* children no longer kept */
+	uint32_t repeat;      /* collapsed equal siblings before this one */
+	bool returned;
+	bool known_caller; /* entered by a call that was traced */
+	bool gap;	   /* not a call: a gap in the trace; text tells */
+	bool async;	   /* entered by a signal or interrupt */
+	char *text;
+};
+
+struct call_tree; /* of one thread */
+struct call_tree *call_tree_new(void);
+void call_tree_free(struct call_tree *tree);
+int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev);
+/* The tree; its root is not a call. NULL: nothing was seen. */
+struct call_node *call_tree_root(struct call_tree *tree);
+/* The function running last. */
+struct call_node *call_tree_current(struct call_tree *tree);
+
+/* ---- printing ---- */
+
+struct report_style {
+	const char *title, *bad, *dim, *name, *off;
+};
+extern const struct report_style report_plain, report_coloured;
+
+struct report_out {
+	FILE *out;
+	const struct report_style *style;
+	unsigned int width;
+	struct auxtap_image_set *images;
+	pid_t pid;
+	uint64_t time;
+};
+
+/* "age_of (null_deref.c:29)"; place is NULL or receives "null_deref.c:29". */
+void report_name(const struct report_out *ro, uint64_t addr, char *name, size_t name_size,
+		 char *place, size_t place_size);
+void report_source_line(const struct report_out *ro, const char *file, unsigned int line);
+void report_calls_print(const struct report_out *ro, struct call_tree *tree,
+			unsigned int nr_lines, const char *end);
+
+#endif

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The calls of one thread as a tree, built from decode events in order, bounded in memory:
+ * the oldest finished calls go first. What was entered before the trace began is found when
+ * it is returned to, and has no known entry.
+ */
+#include "report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_NODES 20000
+
+struct call_tree {
+	struct call_node root;
+	struct call_node *current;
+	size_t nr_nodes;
+	uint64_t off_ip; /* where tracing went off last */
+	bool off_async;
+};
+
+struct call_tree *call_tree_new(void)
+{
+	struct call_tree *tree = calloc(1, sizeof(*tree));
+
+	if (tree)
+		tree->current = &tree->root;
+	return tree;
+}
+
+static void free_node(struct call_tree *tree, struct call_node *node)
+{
+	/* iterative: depth is the traced program's recursion */
+	struct call_node *at = node;
+
+	while (at) {
+		if (at->first) {
+			struct call_node *child = at->first;
+
+			at->first = child->next;
+			child->parent = at;
+			at = child;
+			continue;
+		}
+		struct call_node *up = at == node ? NULL : at->parent;
+
+		free(at->text);
+		free(at);
+		tree->nr_nodes--;
+		at = up;
+	}
+}
+
+void call_tree_free(struct call_tree *tree)
+{
+	if (!tree)
+		return;
+	while (tree->root.first) {
+		struct call_node *node = tree->root.first;
+
+		tree->root.first = node->next;
+		free_node(tree, node);
+	}
+	free(tree);
+}
+
+static bool on_path(const struct call_tree *tree, const struct call_node *node)
+{
+	for (const struct call_node *n = tree->current; n; n = n->parent) {
+		if (n == node)
+			return true;
+	}
+	return false;
+}
+
+/* Too many: forget finished calls, oldest first, outermost first. */
+static void prune(struct call_tree *tree)
+{
+	struct call_node *node = &tree->root;
+
+	while (node && tree->nr_nodes > MAX_NODES / 2) {
+		while (node->first && tree->nr_nodes > MAX_NODES / 2 &&
+		       !on_path(tree, node->first)) {
+			struct call_node *oldest = node->first;
+
+			node->first = oldest->next;
+			if (!node->first)
+				node->last = NULL;
+			node->nr_dropped++;
+			free_node(tree, oldest);
+		}
+		/* down the path that leads to the current function */
+		struct call_node *child = node->first;
+
+		while (child && !on_path(tree, child))
+			child = child->next;
+		node = child;
+	}
+	/* a recursion deeper than the bound: forget its outer half */
+	while (tree->nr_nodes > MAX_NODES) {
+		struct call_node *outer = tree->root.first;
+
+		tree->root.first = outer->first;
+		tree->root.last = outer->last;
+		for (struct call_node *c = outer->first; c; c = c->next)
+			c->parent = &tree->root;
+		outer->first = NULL;
+		tree->root.nr_dropped++;
+		if (tree->current == outer)
+			tree->current = &tree->root;
+		free_node(tree, outer);
+	}
+}
+
+static struct call_node *add_child(struct call_tree *tree, struct call_node *parent)
+{
+	struct call_node *node = calloc(1, sizeof(*node));
+
+	if (!node)
+		return NULL;
+	node->parent = parent;
+	if (parent->last)
+		parent->last->next = node;
+	else
+		parent->first = node;
+	parent->last = node;
+	parent->nr_children++;
+	if (++tree->nr_nodes > MAX_NODES) {
+		struct call_node *current = tree->current;
+
+		tree->current = node;
+		prune(tree);
+		tree->current = current == parent ? node->parent : current;
+	}
+	return node;
+}
+
+/* The function that is running although nobody saw it being called. */
+static struct call_node *current_function(struct call_tree *tree, uint64_t ip)
+{
+	if (tree->current == &tree->root) {
+		struct call_node *node = add_child(tree, &tree->root);
+
+		if (!node)
+			return NULL;
+		node->last_ip = ip;
+		tree->current = node;
+	}
+	return tree->current;
+}
+
+/* Returning out of the outermost known function: it gets a parent. */
+static int grow_outwards(struct call_tree *tree, uint64_t ip)
+{
+	struct call_node *outer = calloc(1, sizeof(*outer));
+
+	if (!outer)
+		return -ENOMEM;
+	outer->first = tree->root.first;
+	outer->last = tree->root.last;
+	outer->nr_children = tree->root.nr_children;
+	outer->nr_dropped = tree->root.nr_dropped;
+	for (struct call_node *c = outer->first; c; c = c->next)
+		c->parent = outer;
+	outer->parent = &tree->root;
+	outer->last_ip = ip;
+	tree->root.first = tree->root.last = outer;
+	tree->root.nr_children = 1;
+	tree->root.nr_dropped = 0;
+	tree->nr_nodes++;
+	tree->current = outer;
+	return 0;
+}
+
+static int enter(struct call_tree *tree, const struct auxtap_event *ev, bool async,
+		 uint64_t site, uint64_t addr)
+{
+	struct call_node *caller = current_function(tree, site);
+	struct call_node *node;
+
+	if (!caller)
+		return -ENOMEM;
+	if (site)
+		caller->last_ip = site;
+	node = add_child(tree, caller);
+	if (!node)
+		return -ENOMEM;
+	node->addr = addr;
+	node->site = site;
+	node->last_ip = addr;
+	node->time = ev->time;
+	node->known_caller = true;
+	node->async = async;
+	tree->current = node;
+	return 0;
+}
+
+/* Was node called by the instruction before 'to'? */
+static bool called_before(const struct call_node *node, uint64_t to)
+{
+	return node->known_caller && !node->async && to > node->site && to - node->site <= 15;
+}
+
+static int leave(struct call_tree *tree, uint64_t from, uint64_t to)
+{
+	struct call_node *node = current_function(tree, from);
+	struct call_node *match;
+
+	if (!node)
+		return -ENOMEM;
+	node->last_ip = from;
+	/* whose call lies just before? Others on the way were left by a jump (longjmp, a thrown exception) */
+	for (match = node; match != &tree->root; match = match->parent) {
+		if (called_before(match, to))
+			break;
+	}
+	if (match != &tree->root) {
+		for (; node != match; node = node->parent)
+			node->returned = true;
+	}
+	node->returned = true;
+	if (node->parent == &tree->root)
+		return grow_outwards(tree, to);
+	tree->current = node->parent;
+	tree->current->last_ip = to;
+	return 0;
+}
+
+static int trace_on(struct call_tree *tree, const struct auxtap_event *ev)
+{
+	uint64_t to = ev->addr;
+
+	if (!tree->off_ip || !ev->has_addr)
+		return 0;
+	/* back from a handler? */
+	for (struct call_node *n = tree->current; n != &tree->root; n = n->parent) {
+		if (!n->async || (to != n->site && to - n->site > 15))
+			continue;
+		for (struct call_node *m = tree->current; m != n->parent; m = m->parent)
+			m->returned = true;
+		tree->current = n->parent;
+		return 0;
+	}
+	/* a system call goes on behind itself, an interrupt where it was; else a handler runs */
+	if (tree->off_async ? to == tree->off_ip : to - tree->off_ip <= 15)
+		return 0;
+	return enter(tree, ev, true, tree->off_ip, to);
+}
+
+static int add_gap(struct call_tree *tree, const struct auxtap_event *ev)
+{
+	struct call_node *node;
+	char text[192];
+
+	/* who called whom is unknown behind a gap, but where it happened is not */
+	while (tree->current->parent)
+		tree->current = tree->current->parent;
+	node = add_child(tree, tree->current);
+	if (!node)
+		return -ENOMEM;
+	node->gap = true;
+	node->time = ev->time;
+	snprintf(text, sizeof(text), "%s%s%s", auxtap_gap_cause_name(ev->gap.cause),
+		 ev->text[0] ? ": " : "", ev->text);
+	node->text = strdup(text);
+	tree->off_ip = 0;
+	return node->text ? 0 : -ENOMEM;
+}
+
+static void jumped(struct call_tree *tree, const struct auxtap_event *ev)
+{
+	struct call_node *node = tree->current;
+
+	if (node == &tree->root)
+		return;
+	/* the stub of a procedure linkage table, or the resolver behind it: the function is the target */
+	if (ev->kind == AUXTAP_BRANCH_JUMP_INDIRECT && node->nr_insns <= 4)
+		node->addr = ev->addr;
+	node->last_ip = ev->addr;
+}
+
+int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev)
+{
+	if (ev->nr_insns) {
+		struct call_node *node = current_function(tree, ev->ip);
+
+		if (!node)
+			return -ENOMEM;
+		node->nr_insns += ev->nr_insns;
+	}
+	switch (ev->type) {
+	case AUXTAP_EVENT_CALL:
+		return enter(tree, ev, false, ev->ip, ev->addr);
+	case AUXTAP_EVENT_RETURN:
+		return leave(tree, ev->ip, ev->addr);
+	case AUXTAP_EVENT_BRANCH:
+		if (ev->kind == AUXTAP_BRANCH_JUMP || ev->kind == AUXTAP_BRANCH_JUMP_INDIRECT ||
+		    ev->kind == AUXTAP_BRANCH_COND)
+			jumped(tree, ev);
+		return 0;
+	case AUXTAP_EVENT_ASYNC:
+		tree->off_ip = ev->ip;
+		tree->off_async = true;
+		if (tree->current != &tree->root && ev->has_ip)
+			tree->current->last_ip = ev->ip;
+		return 0;
+	case AUXTAP_EVENT_TRACE:
+		if (ev->trace_on) {
+			int ret = trace_on(tree, ev);
+
+			tree->off_ip = 0;
+			tree->off_async = false;
+			if (!ret && !current_function(tree, ev->addr))
+				ret = -ENOMEM;
+			if (!ret)
+				tree->current->last_ip = ev->addr;
+			return ret;
+		}
+		if (ev->has_ip) {
+			if (!tree->off_async)
+				tree->off_ip = ev->ip;
+			if (tree->current != &tree->root)
+				tree->current->last_ip = ev->ip;
+		}
+		return 0;
+	case AUXTAP_EVENT_GAP:
+		return add_gap(tree, ev);
+	default:
+		return 0;
+	}
+}
+
+struct call_node *call_tree_root(struct call_tree *tree)
+{
+	return tree->root.first ? &tree->root : NULL;
+}
+
+struct call_node *call_tree_current(struct call_tree *tree)
+{
+	return tree->current == &tree->root ? NULL : tree->current;
+}

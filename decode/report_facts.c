@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What the snapshot's notes tell of the dead process: see crash.h for their layout. Notes
+ * are untrusted; what does not fit is left out.
+ */
+#include "report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int add_thread(struct report_facts *facts, const void *data, size_t size)
+{
+	struct report_thread *grown;
+
+	if (size < sizeof(struct auxtap_crash_thread))
+		return 0;
+	grown = realloc(facts->threads, (facts->nr_threads + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	facts->threads = grown;
+	memcpy(&grown[facts->nr_threads].note, data, sizeof(struct auxtap_crash_thread));
+	grown[facts->nr_threads].note.comm[sizeof(grown->note.comm) - 1] = '\0';
+	facts->nr_threads++;
+	return 0;
+}
+
+static int add_memory(struct report_facts *facts, const void *data, size_t size)
+{
+	struct auxtap_crash_memory head;
+	struct report_memory *grown;
+	unsigned char *bytes;
+
+	if (size < sizeof(head))
+		return 0;
+	memcpy(&head, data, sizeof(head));
+	if (head.size < sizeof(head) || head.size > size)
+		return 0;
+	if (head.nr_bytes > size - head.size)
+		head.nr_bytes = size - head.size;
+	if (head.nr_bytes == 0 || head.addr + head.nr_bytes < head.addr)
+		return 0;
+	grown = realloc(facts->memory, (facts->nr_memory + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	facts->memory = grown;
+	bytes = malloc(head.nr_bytes);
+	if (!bytes)
+		return -ENOMEM;
+	memcpy(bytes, (const unsigned char *)data + head.size, head.nr_bytes);
+	grown[facts->nr_memory++] = (struct report_memory){head.addr, head.nr_bytes, bytes};
+	return 0;
+}
+
+/* One line of /proc/PID/maps: "start-end perms pgoff dev inode   name". */
+static int add_map(struct report_facts *facts, char *line)
+{
+	struct report_map map = {0};
+	struct report_map *grown;
+	char *at = line, *end;
+
+	map.start = strtoull(at, &end, 16);
+	if (end == at || *end != '-')
+		return 0;
+	at = end + 1;
+	map.end = strtoull(at, &end, 16);
+	if (end == at || *end != ' ' || map.end <= map.start || strlen(end) < 6)
+		return 0;
+	memcpy(map.perms, end + 1, 4);
+	at = end + 5;
+	map.pgoff = strtoull(at, &end, 16);
+	at = end;
+	for (int field = 0; field < 2; field++) { /* device, inode */
+		at += strspn(at, " ");
+		at += strcspn(at, " ");
+	}
+	at += strspn(at, " ");
+	grown = realloc(facts->maps, (facts->nr_maps + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	facts->maps = grown;
+	map.name = strdup(at);
+	if (!map.name)
+		return -ENOMEM;
+	grown[facts->nr_maps++] = map;
+	return 0;
+}
+
+static int add_maps(struct report_facts *facts, const void *data, size_t size)
+{
+	char *text = strndup(data, size);
+	char *save = NULL;
+	int ret = 0;
+
+	if (!text)
+		return -ENOMEM;
+	for (char *line = strtok_r(text, "\n", &save); line && !ret;
+	     line = strtok_r(NULL, "\n", &save))
+		ret = add_map(facts, line);
+	free(text);
+	return ret;
+}
+
+static int add_note(void *ctx, uint32_t type, const void *data, size_t size)
+{
+	struct report_facts *facts = ctx;
+
+	switch (type) {
+	case AUXTAP_NOTE_CRASH:
+		if (size < sizeof(facts->crash))
+			return 0;
+		memcpy(&facts->crash, data, sizeof(facts->crash));
+		facts->crash.comm[sizeof(facts->crash.comm) - 1] = '\0';
+		facts->have_crash = facts->crash.signo != 0;
+		return 0;
+	case AUXTAP_NOTE_THREAD:
+		return add_thread(facts, data, size);
+	case AUXTAP_NOTE_MEMORY:
+		return add_memory(facts, data, size);
+	case AUXTAP_NOTE_MAPS:
+		return add_maps(facts, data, size);
+	case AUXTAP_NOTE_CAPTURE:
+		free(facts->capture);
+		facts->capture = strndup(data, size);
+		return facts->capture ? 0 : -ENOMEM;
+	default:
+		return 0;
+	}
+}
+
+int report_facts_read(struct report_facts *facts, struct auxtap_perfdata *pd,
+		      struct auxtap_error *err)
+{
+	int ret;
+
+	memset(facts, 0, sizeof(*facts));
+	ret = auxtap_perfdata_notes(pd, add_note, facts, err);
+	if (ret == -ENOMEM)
+		auxtap_error_set(err, ret, auxtap_perfdata_path(pd), "out of memory");
+	return ret;
+}
+
+void report_facts_free(struct report_facts *facts)
+{
+	for (size_t i = 0; i < facts->nr_memory; i++)
+		free(facts->memory[i].bytes);
+	for (size_t i = 0; i < facts->nr_maps; i++)
+		free(facts->maps[i].name);
+	free(facts->memory);
+	free(facts->maps);
+	free(facts->threads);
+	free(facts->capture);
+	memset(facts, 0, sizeof(*facts));
+}
+
+const struct report_map *report_facts_map(const struct report_facts *facts, uint64_t addr)
+{
+	for (size_t i = 0; i < facts->nr_maps; i++) {
+		if (addr >= facts->maps[i].start && addr < facts->maps[i].end)
+			return &facts->maps[i];
+	}
+	return NULL;
+}
+
+bool report_facts_memory(const struct report_facts *facts, uint64_t addr, void *buf, size_t size)
+{
+	for (size_t i = 0; i < facts->nr_memory; i++) {
+		const struct report_memory *m = &facts->memory[i];
+
+		if (addr >= m->addr && size <= m->nr_bytes && addr - m->addr <= m->nr_bytes - size) {
+			memcpy(buf, m->bytes + (addr - m->addr), size);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool report_facts_capture(const struct report_facts *facts, const char *key, char *buf,
+			  size_t size)
+{
+	size_t key_len = strlen(key);
+
+	for (const char *line = facts->capture; line && *line;) {
+		const char *end = strchrnul(line, '\n');
+
+		if (!strncmp(line, key, key_len) && line[key_len] == ':') {
+			const char *value = line + key_len + 1;
+
+			value += strspn(value, " ");
+			if (value > end)
+				value = end;
+			snprintf(buf, size, "%.*s", (int)(end - value), value);
+			return true;
+		}
+		line = *end ? end + 1 : end;
+	}
+	return false;
+}
