@@ -22,6 +22,14 @@
 extern "C" {
 #endif
 
+/* Accounts of one event's trace unit where the backend knows them (emulated): bytes, exact. */
+struct auxtap_unit_stats {
+	uint64_t nr_produced; /* packet bytes */
+	uint64_t nr_written;  /* reached the AUX area */
+	uint64_t nr_dropped;  /* produced while the output was stopped */
+	uint64_t nr_insns;    /* executed by the task */
+};
+
 /* The kernel's perf interface. Results and errnos (negative) are those of the system calls. */
 struct auxtap_perf_ops {
 	size_t size;
@@ -42,6 +50,8 @@ struct auxtap_perf_ops {
 	ssize_t (*pmu_attr)(void *ctx, const char *pmu, const char *attr, char *buf, size_t size);
 	/* Now, in the clock of the records' time. */
 	uint64_t (*clock)(void *ctx);
+	/* NULL: not known here. */
+	int (*unit_stats)(void *ctx, int fd, struct auxtap_unit_stats *stats);
 };
 
 enum auxtap_target_event_type {
@@ -124,6 +134,27 @@ AUXTAP_API int auxtap_backend_open_emulated(struct auxtap_backend *be, enum auxt
 					    struct auxtap_error *err);
 AUXTAP_API void auxtap_backend_close(struct auxtap_backend *be);
 
+/* Where execvp() would find a program: 0, -ENOENT or -EACCES. */
+AUXTAP_API int auxtap_find_program(const char *name, char *path, size_t size);
+
+/* What this machine and this user can do; empty strings where there is nothing to say. */
+struct auxtap_probe {
+	size_t size;
+	bool kernel;	       /* an intel_pt PMU is there and may be used */
+	char kernel_why[160];  /* why not */
+	bool emulated;	       /* auxtap-emu is there */
+	char emulated_why[160];
+	bool qemu;	       /* qemu-x86_64 and the plugin are there */
+	char qemu_why[160];
+	bool ptrace;	       /* single-stepping a child is permitted */
+	bool ptrace_attach;    /* attaching to other processes of the user is, too */
+	char ptrace_why[160];
+	int paranoid;	       /* kernel.perf_event_paranoid; 100 where the file is missing */
+	uint64_t mlock_kb;     /* kernel.perf_event_mlock_kb */
+	uint64_t memlock_kb;   /* RLIMIT_MEMLOCK; UINT64_MAX: unlimited */
+};
+AUXTAP_API int auxtap_probe(struct auxtap_probe *probe);
+
 /* ---- session ---- */
 
 struct auxtap_session; /* opaque */
@@ -159,15 +190,30 @@ struct auxtap_session_stats {
 	uint64_t lost_records;	 /* sum of PERF_RECORD_LOST */
 	uint64_t snapshots;
 	uint64_t wakeups;
-	int exit_status;	 /* of the program, as waitpid() gives it; -1: attached */
+	int exit_status;	 /* of the program, as waitpid() gives it; -1: attached, or it runs on */
+	uint64_t crashes;	 /* processes that died of a core-dumping signal */
+	uint64_t untraced;	 /* processes that left the tracer's sight (gaps) */
+	uint64_t sideband_dropped; /* crash mode: mappings given up to stay within memory */
+	/* The first synchronous fault that went to a handler of the program; fault_signo 0: none. */
+	int fault_signo;
+	pid_t fault_pid, fault_tid;
+	uint64_t fault_ip, fault_time;
+	size_t peak_rings;	 /* bytes of rings mapped at one time, the most */
 };
 
 AUXTAP_API int auxtap_session_open(struct auxtap_session **s, struct auxtap_backend *be,
 				   const struct auxtap_session_opts *opts,
 				   struct auxtap_error *err);
-/* Runs until the program is gone or *stop becomes non-zero (set from a signal handler). */
+/*
+ * Runs until the program is gone or *stop becomes non-zero (set from a signal handler): then
+ * it is let go untraced. A file error (disk full) ends the tracing, not the program: what
+ * was written is kept, and the error comes back when the program is gone.
+ */
 AUXTAP_API int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 				  struct auxtap_error *err);
+/* From a signal handler, both: take a snapshot now; send a signal to the program. */
+AUXTAP_API void auxtap_session_request_snapshot(struct auxtap_session *s);
+AUXTAP_API void auxtap_session_forward_signal(struct auxtap_session *s, int signo);
 AUXTAP_API const struct auxtap_session_stats *
 auxtap_session_stats(const struct auxtap_session *s);
 /* Finishes the file(s). */

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Backends: which perf interface and which control of the program go together, and what is possible here. */
+#include "emulated.h"
+#include "native.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define QEMU_PROGRAM "qemu-x86_64"
+#define QEMU_PLUGIN  "auxtap-qemu.so"
+
+int auxtap_find_program(const char *name, char *path, size_t size)
+{
+	const char *dirs = getenv("PATH");
+	int ret = -ENOENT;
+
+	if (!*name)
+		return -ENOENT;
+	if (strchr(name, '/')) {
+		struct stat st;
+
+		if ((size_t)snprintf(path, size, "%s", name) >= size)
+			return -ENAMETOOLONG;
+		if (stat(path, &st))
+			return errno == ENOTDIR ? -ENOENT : -errno;
+		if (S_ISDIR(st.st_mode) || access(path, X_OK))
+			return -EACCES;
+		return 0;
+	}
+	if (!dirs)
+		dirs = "/bin:/usr/bin";
+	for (;;) {
+		size_t n = strcspn(dirs, ":");
+		struct stat st;
+
+		/* An empty element is the current directory. */
+		if ((size_t)snprintf(path, size, "%.*s%s%s", (int)n, dirs, n ? "/" : "./", name) <
+			    size &&
+		    !stat(path, &st) && S_ISREG(st.st_mode)) {
+			if (!access(path, X_OK))
+				return 0;
+			ret = -EACCES;
+		}
+		if (!dirs[n])
+			return ret;
+		dirs += n + 1;
+	}
+}
+
+int auxtap_backend_open_kernel(struct auxtap_backend *be, struct auxtap_error *err)
+{
+	struct native_target *target = malloc(sizeof(*target));
+
+	memset(be, 0, sizeof(*be));
+	if (!target)
+		return auxtap_error_set(err, -ENOMEM, "kernel backend", "no memory");
+	native_target_init(target);
+	be->perf = &perf_kernel_ops;
+	be->target = &target_native_ops;
+	be->target_ctx = target;
+	snprintf(be->description, sizeof(be->description), "kernel");
+	return 0;
+}
+
+static bool qemu_usable(char *why, size_t size)
+{
+	char path[PATH_MAX];
+
+	if (auxtap_find_program(QEMU_PROGRAM, path, sizeof(path))) {
+		snprintf(why, size, QEMU_PROGRAM " is not installed (package qemu-user)");
+		return false;
+	}
+	if (emu_link_find_beside(QEMU_PLUGIN, path, sizeof(path))) {
+		snprintf(why, size, QEMU_PLUGIN " is not beside auxtap-emu");
+		return false;
+	}
+	why[0] = '\0';
+	return true;
+}
+
+int auxtap_backend_open_emulated(struct auxtap_backend *be, enum auxtap_source source,
+				 struct auxtap_error *err)
+{
+	struct emu_link *link = calloc(1, sizeof(*link));
+	enum auxtap_source first = source;
+	char why[160];
+	int ret;
+
+	memset(be, 0, sizeof(*be));
+	if (!link)
+		return auxtap_error_set(err, -ENOMEM, "emulated backend", "no memory");
+	if (source != AUXTAP_SOURCE_PTRACE && !qemu_usable(why, sizeof(why))) {
+		if (source == AUXTAP_SOURCE_QEMU) {
+			ret = auxtap_error_set(err, -ENOENT, "source qemu", "%s", why);
+			auxtap_error_todo(err, "install it, or use --source ptrace");
+			goto free_link;
+		}
+		first = AUXTAP_SOURCE_PTRACE;
+	}
+	if (source == AUXTAP_SOURCE_AUTO && first == AUXTAP_SOURCE_AUTO) {
+		first = AUXTAP_SOURCE_QEMU;
+		link->may_fall_back = true;
+	}
+	ret = emu_link_start(link, first, err);
+	if (ret && link->may_fall_back)
+		ret = emu_link_start(link, AUXTAP_SOURCE_PTRACE, err);
+	if (ret)
+		goto free_link;
+	be->perf = &perf_emulated_ops;
+	be->perf_ctx = link;
+	be->target = link->source == AUXTAP_SOURCE_QEMU ? &target_qemu_ops : &target_ptrace_ops;
+	be->target_ctx = link;
+	snprintf(be->description, sizeof(be->description), "emulated, source %s",
+		 be->target->name);
+	return 0;
+free_link:
+	free(link);
+	return ret;
+}
+
+void auxtap_backend_close(struct auxtap_backend *be)
+{
+	if (be->target == &target_native_ops) {
+		native_target_free(be->target_ctx);
+		free(be->target_ctx);
+	} else if (be->target == &target_ptrace_ops || be->target == &target_qemu_ops) {
+		emu_link_stop(be->target_ctx);
+		free(be->target_ctx);
+	}
+	memset(be, 0, sizeof(*be));
+}
+
+static long read_number(const char *path, long missing)
+{
+	FILE *f = fopen(path, "re");
+	long n = missing;
+
+	if (!f)
+		return missing;
+	if (fscanf(f, "%ld", &n) != 1)
+		n = missing;
+	fclose(f);
+	return n;
+}
+
+/* May a child be single-stepped? Tried, not guessed: seccomp and yama have a say. */
+static bool try_ptrace(void)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return false;
+	if (pid == 0)
+		_exit(ptrace(PTRACE_TRACEME, 0, NULL, NULL) ? 1 : 0);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static bool try_kernel(char *why, size_t size)
+{
+	struct perf_event_attr attr = {.size = sizeof(attr), .disabled = 1, .exclude_kernel = 1};
+	char text[64];
+	int fd;
+
+	if (perf_kernel_ops.pmu_attr(NULL, "intel_pt", "type", text, sizeof(text)) < 0) {
+		snprintf(why, size, "this machine has no intel_pt PMU");
+		return false;
+	}
+	attr.type = (uint32_t)strtoul(text, NULL, 10);
+	attr.config = 1u << 10 | 1u << 13; /* tsc, branch */
+	fd = perf_kernel_ops.open(NULL, &attr, 0, -1, -1, 0);
+	if (fd < 0) {
+		snprintf(why, size, "intel_pt is there, but perf_event_open says: %s",
+			 strerror(-fd));
+		return false;
+	}
+	close(fd);
+	why[0] = '\0';
+	return true;
+}
+
+int auxtap_probe(struct auxtap_probe *probe)
+{
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	char path[PATH_MAX];
+	struct rlimit limit;
+	long scope;
+
+	if (probe->size < sizeof(*probe))
+		return -EINVAL;
+	probe->kernel = try_kernel(probe->kernel_why, sizeof(probe->kernel_why));
+	probe->emulated = !emu_link_find(path, sizeof(path), &err);
+	probe->emulated_why[0] = '\0';
+	if (!probe->emulated)
+		snprintf(probe->emulated_why, sizeof(probe->emulated_why), "%.150s", err.why);
+	probe->qemu = qemu_usable(probe->qemu_why, sizeof(probe->qemu_why));
+	probe->ptrace = try_ptrace();
+	probe->ptrace_why[0] = '\0';
+	scope = read_number("/proc/sys/kernel/yama/ptrace_scope", 0);
+	probe->ptrace_attach = probe->ptrace && (scope == 0 || (scope < 3 && geteuid() == 0));
+	if (!probe->ptrace)
+		snprintf(probe->ptrace_why, sizeof(probe->ptrace_why),
+			 "ptrace is refused; in a container allow SYS_PTRACE, else set "
+			 "kernel.yama.ptrace_scope to 1");
+	else if (!probe->ptrace_attach)
+		snprintf(probe->ptrace_why, sizeof(probe->ptrace_why),
+			 "kernel.yama.ptrace_scope is %ld; 0 lets you attach to your processes",
+			 scope);
+	probe->paranoid = (int)read_number("/proc/sys/kernel/perf_event_paranoid", 100);
+	probe->mlock_kb = (uint64_t)read_number("/proc/sys/kernel/perf_event_mlock_kb", 0);
+	probe->memlock_kb = UINT64_MAX;
+	if (!getrlimit(RLIMIT_MEMLOCK, &limit) && limit.rlim_cur != RLIM_INFINITY)
+		probe->memlock_kb = limit.rlim_cur / 1024;
+	return 0;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The connection to auxtap-emu, the emulated kernel: requests, descriptors, events.
+ * Shared by perf_emulated.c and target/emulated.c, which are the two sides of one server.
+ * The messages are those of driver/emu/emu_abi.h. One thread.
+ */
+#ifndef AUXTAP_CAPTURE_EMULATED_H
+#define AUXTAP_CAPTURE_EMULATED_H
+
+#include "driver/emu/emu_abi.h"
+
+#include <auxtap/capture.h>
+
+struct emu_link_mapping {
+	void *addr;
+	size_t length;
+	uint64_t number; /* the server's */
+};
+
+struct emu_link {
+	enum auxtap_source source; /* QEMU or PTRACE: what runs */
+	bool may_fall_back;	   /* source was AUTO: ptrace if qemu cannot */
+	pid_t pid;
+	int request_fd, event_fd;
+	int epoll_fd, queued_fd; /* target fd: events from the server, or queued ones */
+	bool dead;
+	char death[128];
+	/* file descriptor -> event number, 0: none */
+	int32_t *event_of_fd;
+	int nr_event_of_fd;
+	struct emu_link_mapping *mappings;
+	size_t nr_mappings;
+	/* events that arrived while a reply was awaited */
+	struct auxtap_target_event *queue;
+	size_t queue_head, queue_len, queue_room;
+	/* processes that live, as the events tell */
+	pid_t *pids;
+	size_t nr_pids, room_pids;
+};
+
+struct emu_call_args {
+	uint32_t call;
+	int32_t event;
+	uint64_t arg[5];
+	const void *data;
+	size_t data_size;
+	const int *fds;
+	int nr_fds;
+	/* reply */
+	void *out;
+	size_t out_room;
+	size_t out_size; /* set: bytes of data in the reply */
+	uint64_t value[2];
+	int out_fd; /* set: a descriptor that came along, or -1 */
+};
+
+/* Path of auxtap-emu; -ENOENT with an explanation. */
+int emu_link_find(char *path, size_t size, struct auxtap_error *err);
+/* The file name of a helper in the folder of auxtap-emu. 0 if it is there. */
+int emu_link_find_beside(const char *name, char *path, size_t size);
+int emu_link_start(struct emu_link *link, enum auxtap_source source, struct auxtap_error *err);
+void emu_link_stop(struct emu_link *link);
+/* Result of the call, or a negative errno; -EPIPE: the server is gone. */
+int64_t emu_link_call(struct emu_link *link, struct emu_call_args *args);
+/* 1: *ev filled; 0: none; -EPIPE: the server is gone. Never blocks. */
+int emu_link_next_event(struct emu_link *link, struct auxtap_target_event *ev);
+
+extern const struct auxtap_perf_ops perf_emulated_ops;
+extern const struct auxtap_target_ops target_ptrace_ops;
+extern const struct auxtap_target_ops target_qemu_ops;
+
+#endif

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Starts auxtap-emu and exchanges messages with it (driver/emu/emu_abi.h).
+ * The server's death is an error of every later call, never a wait without end.
+ */
+#include "emulated.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef AUXTAP_LIBEXEC
+#define AUXTAP_LIBEXEC "/usr/local/libexec/auxtap"
+#endif
+
+#define DOORBELL_MS 2
+#define EMU_NAME    "auxtap-emu"
+
+static bool executable(const char *path)
+{
+	return access(path, X_OK) == 0;
+}
+
+/* Directory of the running program, without the last slash; empty if unknown. */
+static void own_directory(char *dir, size_t size)
+{
+	ssize_t n = readlink("/proc/self/exe", dir, size - 1);
+	char *slash;
+
+	dir[n > 0 ? n : 0] = '\0';
+	slash = strrchr(dir, '/');
+	if (slash)
+		*slash = '\0';
+}
+
+int emu_link_find(char *path, size_t size, struct auxtap_error *err)
+{
+	const char *env = secure_getenv("AUXTAP_EMU");
+	char dir[PATH_MAX];
+
+	if (env && *env) {
+		if ((size_t)snprintf(path, size, "%s", env) < size && executable(path))
+			return 0;
+		auxtap_error_set(err, -ENOENT, env, "$AUXTAP_EMU names no program");
+		auxtap_error_todo(err, "unset AUXTAP_EMU, or let it name " EMU_NAME);
+		return -ENOENT;
+	}
+	own_directory(dir, sizeof(dir));
+	if ((size_t)snprintf(path, size, "%s/" EMU_NAME, dir) < size && executable(path))
+		return 0;
+	if ((size_t)snprintf(path, size, "%s/../libexec/auxtap/" EMU_NAME, dir) < size &&
+	    executable(path))
+		return 0;
+	if ((size_t)snprintf(path, size, AUXTAP_LIBEXEC "/" EMU_NAME) < size && executable(path))
+		return 0;
+	auxtap_error_set(err, -ENOENT, EMU_NAME,
+			 "the emulated kernel is not installed (looked in %s, ../libexec/auxtap "
+			 "beside it and " AUXTAP_LIBEXEC ")",
+			 dir);
+	auxtap_error_todo(err, "install it, or set AUXTAP_EMU to its path");
+	return -ENOENT;
+}
+
+int emu_link_find_beside(const char *name, char *path, size_t size)
+{
+	char *slash;
+	int ret = emu_link_find(path, size, NULL);
+
+	if (ret)
+		return ret;
+	slash = strrchr(path, '/');
+	if (!slash)
+		return -ENOENT;
+	if ((size_t)snprintf(slash + 1, size - (size_t)(slash + 1 - path), "%s", name) >=
+	    size - (size_t)(slash + 1 - path))
+		return -ENAMETOOLONG;
+	return access(path, R_OK) ? -errno : 0;
+}
+
+/* The forked child: the two sockets become descriptors 3 and 4, then exec. Never returns. */
+static void become_server(const char *path, const char *source, int request_fd, int event_fd)
+{
+	char *const argv[] = {(char *)(uintptr_t)EMU_NAME, (char *)(uintptr_t)source, NULL};
+	/* Out of the way first: either may sit on the other's number. */
+	int request_high = fcntl(request_fd, F_DUPFD, 10);
+	int event_high = fcntl(event_fd, F_DUPFD, 10);
+
+	if (request_high < 0 || event_high < 0 || dup2(request_high, EMU_REQUEST_FD) < 0 ||
+	    dup2(event_high, EMU_EVENT_FD) < 0)
+		_exit(126);
+	close(request_high);
+	close(event_high);
+	/* A doorbell may ring before the server has its handler. */
+	signal(SIGUSR1, SIG_IGN);
+	execv(path, argv);
+	_exit(errno == ENOENT ? 127 : 126);
+}
+
+static void note_death(struct emu_link *link)
+{
+	int status = 0;
+	pid_t got = 0;
+
+	link->dead = true;
+	/* It hung up; give it a moment to be gone, so that we can say how. */
+	for (int i = 0; i < 100 && got == 0; i++) {
+		got = waitpid(link->pid, &status, WNOHANG);
+		if (got == 0)
+			nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+	}
+	if (got == link->pid) {
+		link->pid = -1;
+		if (WIFSIGNALED(status))
+			snprintf(link->death, sizeof(link->death),
+				 "the emulated kernel died of signal %d", WTERMSIG(status));
+		else
+			snprintf(link->death, sizeof(link->death),
+				 "the emulated kernel ended with status %d",
+				 WEXITSTATUS(status));
+	} else {
+		snprintf(link->death, sizeof(link->death), "the emulated kernel hung up");
+	}
+}
+
+static int queue_event(struct emu_link *link, const struct auxtap_target_event *ev)
+{
+	if (link->queue_len == link->queue_room) {
+		size_t room = link->queue_room ? 2 * link->queue_room : 64;
+		struct auxtap_target_event *queue = calloc(room, sizeof(*queue));
+
+		if (!queue)
+			return -ENOMEM;
+		for (size_t i = 0; i < link->queue_len; i++)
+			queue[i] = link->queue[(link->queue_head + i) % link->queue_room];
+		free(link->queue);
+		link->queue = queue;
+		link->queue_head = 0;
+		link->queue_room = room;
+	}
+	link->queue[(link->queue_head + link->queue_len) % link->queue_room] = *ev;
+	link->queue_len++;
+	eventfd_write(link->queued_fd, 1);
+	return 0;
+}
+
+/* 1: an event was read from the socket; 0: none now; -EPIPE */
+static int receive_event(struct emu_link *link, struct auxtap_target_event *ev)
+{
+	for (;;) {
+		ssize_t n = recv(link->event_fd, ev, sizeof(*ev), MSG_DONTWAIT | MSG_TRUNC);
+
+		if (n == (ssize_t)sizeof(*ev)) {
+			ev->comm[sizeof(ev->comm) - 1] = '\0';
+			ev->text[sizeof(ev->text) - 1] = '\0';
+			return 1;
+		}
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			return 0;
+		if (n > 0) /* of another version: nothing we could trust */
+			continue;
+		if (!link->dead)
+			note_death(link);
+		return -EPIPE;
+	}
+}
+
+int emu_link_next_event(struct emu_link *link, struct auxtap_target_event *ev)
+{
+	if (link->queue_len) {
+		*ev = link->queue[link->queue_head];
+		link->queue_head = (link->queue_head + 1) % link->queue_room;
+		if (--link->queue_len == 0) {
+			eventfd_t count;
+
+			eventfd_read(link->queued_fd, &count);
+		}
+		return 1;
+	}
+	return receive_event(link, ev);
+}
+
+static int send_request(struct emu_link *link, const struct emu_call_args *args)
+{
+	union {
+		char space[CMSG_SPACE(4 * sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct emu_request req = {
+		.call = args->call,
+		.event = args->event,
+		.data_size = (uint32_t)args->data_size,
+	};
+	struct iovec iov[2] = {
+		{.iov_base = &req, .iov_len = sizeof(req)},
+		{.iov_base = (void *)(uintptr_t)args->data, .iov_len = args->data_size},
+	};
+	struct msghdr msg = {.msg_iov = iov, .msg_iovlen = args->data_size ? 2 : 1};
+
+	memcpy(req.arg, args->arg, sizeof(req.arg));
+	if (args->nr_fds) {
+		struct cmsghdr *cmsg;
+
+		memset(&control, 0, sizeof(control));
+		msg.msg_control = &control;
+		msg.msg_controllen = CMSG_SPACE((size_t)args->nr_fds * sizeof(int));
+		cmsg = CMSG_FIRSTHDR(&msg);
+		cmsg->cmsg_level = SOL_SOCKET;
+		cmsg->cmsg_type = SCM_RIGHTS;
+		cmsg->cmsg_len = CMSG_LEN((size_t)args->nr_fds * sizeof(int));
+		memcpy(CMSG_DATA(cmsg), args->fds, (size_t)args->nr_fds * sizeof(int));
+	}
+	while (sendmsg(link->request_fd, &msg, MSG_NOSIGNAL) < 0) {
+		if (errno == EINTR)
+			continue;
+		if (errno == EPIPE || errno == ECONNRESET) {
+			note_death(link);
+			return -EPIPE;
+		}
+		return -errno;
+	}
+	return 0;
+}
+
+/* 1: reply read into *reply and args; 0: none yet; negative */
+static int receive_reply(struct emu_link *link, struct emu_call_args *args,
+			 struct emu_reply *reply)
+{
+	union {
+		char space[CMSG_SPACE(4 * sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov[2] = {
+		{.iov_base = reply, .iov_len = sizeof(*reply)},
+		{.iov_base = args->out, .iov_len = args->out_room},
+	};
+	struct msghdr msg = {
+		.msg_iov = iov,
+		.msg_iovlen = 2,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	ssize_t n = recvmsg(link->request_fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+		return 0;
+	if (n <= 0) {
+		note_death(link);
+		return -EPIPE;
+	}
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c)) {
+		size_t nr = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < nr; i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
+			if (args->out_fd < 0)
+				args->out_fd = fd;
+			else
+				close(fd);
+		}
+	}
+	if ((size_t)n < sizeof(*reply) || (msg.msg_flags & MSG_TRUNC) ||
+	    reply->data_size != (size_t)n - sizeof(*reply))
+		return -EPROTO;
+	args->out_size = reply->data_size;
+	args->value[0] = reply->value[0];
+	args->value[1] = reply->value[1];
+	return 1;
+}
+
+int64_t emu_link_call(struct emu_link *link, struct emu_call_args *args)
+{
+	struct auxtap_target_event ev;
+	struct emu_reply reply = {0};
+	int ret;
+
+	args->out_fd = -1;
+	args->out_size = 0;
+	if (link->dead)
+		return -EPIPE;
+	if (args->data_size > EMU_DATA_MAX)
+		return -E2BIG;
+	ret = send_request(link, args);
+	if (ret)
+		return ret;
+	for (;;) {
+		struct pollfd fds[2] = {
+			{.fd = link->request_fd, .events = POLLIN},
+			{.fd = link->event_fd, .events = POLLIN},
+		};
+
+		/* Before HELLO is answered the server may not have its handler: no bell. */
+		if (args->call != EMU_HELLO && link->pid > 0)
+			kill(link->pid, SIGUSR1);
+		if (poll(fds, 2, DOORBELL_MS) < 0 && errno != EINTR)
+			return -errno;
+		ret = receive_reply(link, args, &reply);
+		if (ret < 0)
+			break;
+		if (ret)
+			break;
+		/* The server must never wait for room in the event socket while we wait for it. */
+		while ((ret = receive_event(link, &ev)) > 0) {
+			ret = queue_event(link, &ev);
+			if (ret)
+				return ret;
+		}
+		if (ret < 0)
+			return ret;
+	}
+	if (ret < 0 || reply.result < 0) {
+		if (args->out_fd >= 0)
+			close(args->out_fd);
+		args->out_fd = -1;
+		return ret < 0 ? ret : reply.result;
+	}
+	return reply.result;
+}
+
+int emu_link_start(struct emu_link *link, enum auxtap_source source, struct auxtap_error *err)
+{
+	const char *name = source == AUXTAP_SOURCE_QEMU ? "qemu" : "ptrace";
+	struct emu_call_args hello = {.call = EMU_HELLO, .arg = {EMU_ABI_VERSION}};
+	struct epoll_event interest = {.events = EPOLLIN};
+	int request[2], event[2], size = 4 * EMU_MESSAGE_MAX;
+	bool may_fall_back = link->may_fall_back;
+	char path[PATH_MAX];
+	int64_t version;
+	int ret;
+
+	memset(link, 0, sizeof(*link));
+	link->source = source;
+	link->may_fall_back = may_fall_back;
+	link->pid = -1;
+	link->request_fd = link->event_fd = link->epoll_fd = link->queued_fd = -1;
+	ret = emu_link_find(path, sizeof(path), err);
+	if (ret)
+		return ret;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, request))
+		return auxtap_error_set(err, -errno, EMU_NAME, "socketpair: %m");
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, event)) {
+		ret = auxtap_error_set(err, -errno, EMU_NAME, "socketpair: %m");
+		goto close_request;
+	}
+	for (int i = 0; i < 2; i++) {
+		setsockopt(request[i], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+		setsockopt(event[i], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	}
+	link->pid = fork();
+	if (link->pid < 0) {
+		ret = auxtap_error_set(err, -errno, EMU_NAME, "fork: %m");
+		goto close_event;
+	}
+	if (link->pid == 0)
+		become_server(path, name, request[1], event[1]);
+	close(request[1]);
+	close(event[1]);
+	link->request_fd = request[0];
+	link->event_fd = event[0];
+	link->queued_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	link->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (link->queued_fd < 0 || link->epoll_fd < 0 ||
+	    epoll_ctl(link->epoll_fd, EPOLL_CTL_ADD, link->queued_fd, &interest) ||
+	    epoll_ctl(link->epoll_fd, EPOLL_CTL_ADD, link->event_fd, &interest)) {
+		ret = auxtap_error_set(err, -errno, EMU_NAME, "epoll: %m");
+		goto stop;
+	}
+	version = emu_link_call(link, &hello);
+	if (version < 0) {
+		ret = auxtap_error_set(err, (int)version, path, "source %s: %s", name,
+				       link->dead ? link->death : strerror((int)-version));
+		goto stop;
+	}
+	if (version != EMU_ABI_VERSION) {
+		ret = auxtap_error_set(err, -EPROTO, path, "speaks version %lld, not %d",
+				       (long long)version, EMU_ABI_VERSION);
+		auxtap_error_todo(err, "install auxtap and auxtap-emu from one build");
+		goto stop;
+	}
+	return 0;
+stop:
+	emu_link_stop(link);
+	return ret;
+close_event:
+	close(event[0]);
+	close(event[1]);
+close_request:
+	close(request[0]);
+	close(request[1]);
+	return ret;
+}
+
+void emu_link_stop(struct emu_link *link)
+{
+	if (link->request_fd >= 0)
+		close(link->request_fd);
+	if (link->event_fd >= 0)
+		close(link->event_fd);
+	if (link->epoll_fd >= 0)
+		close(link->epoll_fd);
+	if (link->queued_fd >= 0)
+		close(link->queued_fd);
+	link->request_fd = link->event_fd = link->epoll_fd = link->queued_fd = -1;
+	for (size_t i = 0; i < link->nr_mappings; i++)
+		munmap(link->mappings[i].addr, link->mappings[i].length);
+	/* Our hang-up ends its tracing; it lives on only while it owns running programs. */
+	if (link->pid > 0) {
+		kill(link->pid, SIGUSR1);
+		for (int i = 0; i < 250 && waitpid(link->pid, NULL, WNOHANG) == 0; i++)
+			nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+	}
+	link->pid = -1;
+	link->dead = true;
+	free(link->event_of_fd);
+	free(link->mappings);
+	free(link->queue);
+	free(link->pids);
+	link->event_of_fd = NULL;
+	link->nr_event_of_fd = 0;
+	link->mappings = NULL;
+	link->nr_mappings = 0;
+	link->queue = NULL;
+	link->queue_len = 0;
+	link->pids = NULL;
+	link->nr_pids = 0;
+}

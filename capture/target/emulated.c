@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Control of a program that auxtap-emu executes, by ptrace or by qemu: the same messages
+ * for both. ptrace itself is owned by the server.
+ */
+#include "emulated.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static int add_pid(struct emu_link *link, pid_t pid)
+{
+	for (size_t i = 0; i < link->nr_pids; i++) {
+		if (link->pids[i] == pid)
+			return 0;
+	}
+	if (link->nr_pids == link->room_pids) {
+		size_t room = link->room_pids ? 2 * link->room_pids : 16;
+		pid_t *pids = realloc(link->pids, room * sizeof(*pids));
+
+		if (!pids)
+			return -ENOMEM;
+		link->pids = pids;
+		link->room_pids = room;
+	}
+	link->pids[link->nr_pids++] = pid;
+	return 0;
+}
+
+static void remove_pid(struct emu_link *link, pid_t pid)
+{
+	for (size_t i = 0; i < link->nr_pids; i++) {
+		if (link->pids[i] == pid)
+			link->pids[i--] = link->pids[--link->nr_pids];
+	}
+}
+
+static bool put_string(char *buf, size_t room, size_t *at, const char *s)
+{
+	size_t n = strlen(s) + 1;
+
+	if (room - *at < n)
+		return false;
+	memcpy(buf + *at, s, n);
+	*at += n;
+	return true;
+}
+
+/* The SPAWN message: u32 argc, envc; cwd, argv, envp, truth path. Bytes used; 0: too long. */
+static size_t spawn_message(char *buf, size_t room, const struct auxtap_spawn *spawn,
+			    const char *cwd)
+{
+	uint32_t counts[2] = {0, 0};
+	size_t at = sizeof(counts);
+
+	while (spawn->argv[counts[0]])
+		counts[0]++;
+	while (environ && environ[counts[1]])
+		counts[1]++;
+	memcpy(buf, counts, sizeof(counts));
+	if (!put_string(buf, room, &at, cwd))
+		return 0;
+	for (uint32_t i = 0; i < counts[0]; i++) {
+		if (!put_string(buf, room, &at, spawn->argv[i]))
+			return 0;
+	}
+	for (uint32_t i = 0; i < counts[1]; i++) {
+		if (!put_string(buf, room, &at, environ[i]))
+			return 0;
+	}
+	if (!put_string(buf, room, &at, spawn->truth_path ? spawn->truth_path : ""))
+		return 0;
+	return at;
+}
+
+/* The server's words come in the data of a failed call. */
+static int explain(struct emu_link *link, const char *what, int code,
+		   const struct emu_call_args *args, const char *text, struct auxtap_error *err)
+{
+	if (link->dead)
+		return auxtap_error_set(err, code, what, "%s", link->death);
+	if (args->out_size)
+		return auxtap_error_set(err, code, what, "%.*s", (int)args->out_size, text);
+	return auxtap_error_set(err, code, what, "%s", strerror(-code));
+}
+
+static int emulated_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pid,
+			  struct auxtap_error *err)
+{
+	struct emu_link *link = ctx;
+	const int stdio[3] = {0, 1, 2};
+	char *cwd = getcwd(NULL, 0);
+	char *buf = malloc(EMU_DATA_MAX);
+	char why[512];
+	struct emu_call_args args = {
+		.call = EMU_SPAWN,
+		.data = buf,
+		.fds = stdio,
+		.nr_fds = 3,
+		.out = why,
+		.out_room = sizeof(why) - 1,
+	};
+	int64_t ret;
+	int code;
+
+	if (!buf || !cwd) {
+		code = auxtap_error_set(err, buf ? -errno : -ENOMEM, "working directory", "%m");
+		goto out;
+	}
+	args.data_size = spawn_message(buf, EMU_DATA_MAX, spawn, cwd);
+	if (!args.data_size) {
+		code = auxtap_error_set(err, -E2BIG, spawn->argv[0],
+					"arguments and environment exceed %d bytes",
+					EMU_DATA_MAX);
+		goto out;
+	}
+	ret = emu_link_call(link, &args);
+	if (ret == -ENOSYS && link->may_fall_back && link->source == AUXTAP_SOURCE_QEMU) {
+		/* Nothing is open yet: begin again with the other source. */
+		emu_link_stop(link);
+		code = emu_link_start(link, AUXTAP_SOURCE_PTRACE, err);
+		if (code)
+			goto out;
+		ret = emu_link_call(link, &args);
+	}
+	if (ret < 0) {
+		code = explain(link, spawn->argv[0], (int)ret, &args, why, err);
+		if (ret == -EPERM)
+			auxtap_error_todo(err, "allow ptrace: kernel.yama.ptrace_scope below 3, "
+					       "and in a container --cap-add SYS_PTRACE");
+		goto out;
+	}
+	*pid = (pid_t)ret;
+	code = add_pid(link, *pid);
+out:
+	free(buf);
+	free(cwd);
+	return code;
+}
+
+static int emulated_attach(void *ctx, pid_t pid, bool one_thread, struct auxtap_error *err)
+{
+	struct emu_link *link = ctx;
+	char why[512], what[32];
+	struct emu_call_args args = {
+		.call = EMU_ATTACH,
+		.arg = {(uint64_t)pid, one_thread},
+		.out = why,
+		.out_room = sizeof(why) - 1,
+	};
+	int64_t ret = emu_link_call(link, &args);
+	int code;
+
+	if (ret >= 0)
+		return add_pid(link, ret > 0 ? (pid_t)ret : pid);
+	snprintf(what, sizeof(what), "process %d", pid);
+	code = explain(link, what, (int)ret, &args, why, err);
+	if (code == -EPERM)
+		auxtap_error_todo(err, "run as its user or root, and set "
+				       "kernel.yama.ptrace_scope to 0");
+	return code;
+}
+
+static int emulated_fd(void *ctx)
+{
+	return ((struct emu_link *)ctx)->epoll_fd;
+}
+
+static int emulated_wait(void *ctx, struct auxtap_target_event *ev)
+{
+	struct emu_link *link = ctx;
+	int ret = emu_link_next_event(link, ev);
+
+	if (ret == 1) {
+		if (ev->type == AUXTAP_TARGET_FORK || ev->type == AUXTAP_TARGET_THREAD)
+			add_pid(link, ev->pid);
+		else if (ev->type == AUXTAP_TARGET_PROCESS_EXIT ||
+			 ev->type == AUXTAP_TARGET_UNTRACED)
+			remove_pid(link, ev->pid);
+		return 1;
+	}
+	if (!link->nr_pids)
+		return -ECHILD;
+	return ret;
+}
+
+/* A call with a tid or pid whose reply is data of exactly size bytes. */
+static int fixed_call(void *ctx, uint32_t call, pid_t id, void *out, size_t size)
+{
+	struct emu_call_args args = {
+		.call = call, .arg = {(uint64_t)id}, .out = out, .out_room = size};
+	int64_t ret = emu_link_call(ctx, &args);
+
+	if (ret < 0)
+		return (int)ret;
+	return args.out_size == size ? 0 : -EPROTO;
+}
+
+static int emulated_regs(void *ctx, pid_t tid, struct auxtap_regs *regs)
+{
+	return fixed_call(ctx, EMU_REGS, tid, regs, sizeof(*regs));
+}
+
+static int emulated_siginfo(void *ctx, pid_t tid, siginfo_t *info)
+{
+	return fixed_call(ctx, EMU_SIGINFO, tid, info, sizeof(*info));
+}
+
+#define MAPS_MAX (64u << 20)
+
+static int emulated_maps(void *ctx, pid_t pid, char **text)
+{
+	size_t room = 64 * 1024, len = 0;
+	char *buf = malloc(room + 1);
+
+	if (!buf)
+		return -ENOMEM;
+	for (;;) {
+		struct emu_call_args args = {.call = EMU_MAPS, .arg = {(uint64_t)pid, len}};
+		int64_t ret;
+
+		if (room - len < EMU_DATA_MAX) {
+			char *more;
+
+			room += EMU_DATA_MAX + room / 2;
+			more = room < MAPS_MAX ? realloc(buf, room + 1) : NULL;
+			if (!more) {
+				free(buf);
+				return -ENOMEM;
+			}
+			buf = more;
+		}
+		args.out = buf + len;
+		args.out_room = room - len;
+		ret = emu_link_call(ctx, &args);
+		if (ret < 0) {
+			free(buf);
+			return (int)ret;
+		}
+		if (!args.out_size)
+			break;
+		len += args.out_size;
+	}
+	buf[len] = '\0';
+	*text = buf;
+	return 0;
+}
+
+static ssize_t emulated_mem(void *ctx, pid_t pid, uint64_t addr, void *buf, size_t size)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		size_t want = size - done < EMU_DATA_MAX ? size - done : EMU_DATA_MAX;
+		struct emu_call_args args = {
+			.call = EMU_MEM,
+			.arg = {(uint64_t)pid, addr + done, want},
+			.out = (char *)buf + done,
+			.out_room = want,
+		};
+		int64_t ret = emu_link_call(ctx, &args);
+
+		if (ret < 0)
+			return done ? (ssize_t)done : (ssize_t)ret;
+		if (!args.out_size)
+			break;
+		done += args.out_size;
+	}
+	return (ssize_t)done;
+}
+
+static int emulated_threads(void *ctx, pid_t pid, pid_t *tids, int max)
+{
+	int32_t *list = malloc(EMU_DATA_MAX);
+	struct emu_call_args args = {
+		.call = EMU_THREADS,
+		.arg = {(uint64_t)pid},
+		.out = list,
+		.out_room = EMU_DATA_MAX,
+	};
+	int64_t ret = list ? emu_link_call(ctx, &args) : -ENOMEM;
+	int nr = (int)(args.out_size / sizeof(*list));
+
+	for (int i = 0; ret >= 0 && i < nr && i < max; i++)
+		tids[i] = list[i];
+	free(list);
+	return ret < 0 ? (int)ret : nr;
+}
+
+static int simple_call(void *ctx, uint32_t call, uint64_t arg0, uint64_t arg1)
+{
+	struct emu_call_args args = {.call = call, .arg = {arg0, arg1}};
+	int64_t ret = emu_link_call(ctx, &args);
+
+	return ret < 0 ? (int)ret : 0;
+}
+
+static int emulated_resume(void *ctx, pid_t tid)
+{
+	return simple_call(ctx, EMU_RESUME, (uint64_t)tid, 0);
+}
+
+static int emulated_signal(void *ctx, pid_t pid, int signo)
+{
+	return simple_call(ctx, EMU_SIGNAL, (uint64_t)pid, (uint64_t)signo);
+}
+
+static int emulated_detach(void *ctx, pid_t pid)
+{
+	int ret = simple_call(ctx, EMU_DETACH, (uint64_t)pid, 0);
+
+	if (!ret)
+		remove_pid(ctx, pid);
+	return ret;
+}
+
+#define EMULATED_OPS                                                                     \
+	.size = sizeof(struct auxtap_target_ops), .spawn = emulated_spawn,               \
+	.attach = emulated_attach, .fd = emulated_fd, .wait = emulated_wait,             \
+	.regs = emulated_regs, .siginfo = emulated_siginfo, .maps = emulated_maps,       \
+	.mem = emulated_mem, .threads = emulated_threads, .resume = emulated_resume,     \
+	.signal = emulated_signal, .detach = emulated_detach
+
+const struct auxtap_target_ops target_ptrace_ops = {.name = "ptrace", EMULATED_OPS};
+const struct auxtap_target_ops target_qemu_ops = {.name = "qemu", EMULATED_OPS};

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* struct auxtap_target_ops for the kernel backend: fork, a child held at a pipe, pidfd. */
+#include "native.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+void native_target_init(struct native_target *t)
+{
+	memset(t, 0, sizeof(*t));
+	t->pid = -1;
+	t->pidfd = t->hold_fd = t->result_fd = -1;
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void native_target_free(struct native_target *t)
+{
+	/* Never released: it must not run with nobody watching. */
+	if (t->child && t->hold_fd >= 0) {
+		kill(t->pid, SIGKILL);
+		waitpid(t->pid, NULL, 0);
+	}
+	close_fd(&t->hold_fd);
+	close_fd(&t->result_fd);
+	close_fd(&t->pidfd);
+}
+
+static int native_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pid,
+			struct auxtap_error *err)
+{
+	struct native_target *t = ctx;
+	int hold[2], result[2], ret;
+	char path[4096];
+
+	if (spawn->truth_path)
+		return auxtap_error_set(err, -ENOTSUP, spawn->truth_path,
+					"only an emulated run knows every executed address");
+	ret = auxtap_find_program(spawn->argv[0], path, sizeof(path));
+	if (ret)
+		return auxtap_error_set(err, ret, spawn->argv[0], "%s", strerror(-ret));
+	if (pipe2(hold, O_CLOEXEC))
+		return auxtap_error_set(err, -errno, spawn->argv[0], "pipe: %m");
+	if (pipe2(result, O_CLOEXEC)) {
+		ret = auxtap_error_set(err, -errno, spawn->argv[0], "pipe: %m");
+		goto close_hold;
+	}
+	t->pid = fork();
+	if (t->pid < 0) {
+		ret = auxtap_error_set(err, -errno, spawn->argv[0], "fork: %m");
+		goto close_result;
+	}
+	if (t->pid == 0) {
+		char go;
+		int code;
+
+		close(hold[1]);
+		if (read(hold[0], &go, 1) != 1)
+			_exit(125); /* the recorder died */
+		execvp(spawn->argv[0], spawn->argv);
+		code = errno;
+		if (write(result[1], &code, sizeof(code)) != sizeof(code))
+			_exit(125);
+		_exit(code == ENOENT ? 127 : 126);
+	}
+	close(hold[0]);
+	close(result[1]);
+	t->hold_fd = hold[1];
+	t->result_fd = result[0];
+	t->child = true;
+	t->pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0);
+	if (t->pidfd < 0) {
+		ret = auxtap_error_set(err, -errno, spawn->argv[0], "pidfd_open: %m");
+		auxtap_error_todo(err, "a kernel of 5.3 or later is needed");
+		return ret;
+	}
+	*pid = t->pid;
+	return 0;
+close_result:
+	close(result[0]);
+	close(result[1]);
+close_hold:
+	close(hold[0]);
+	close(hold[1]);
+	return ret;
+}
+
+static int native_attach(void *ctx, pid_t pid, bool one_thread, struct auxtap_error *err)
+{
+	struct native_target *t = ctx;
+	char what[32], path[64], line[256];
+	pid_t leader = pid;
+	FILE *f;
+
+	snprintf(what, sizeof(what), "%s %d", one_thread ? "thread" : "process", pid);
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return auxtap_error_set(err, -ESRCH, what, "there is none");
+	while (fgets(line, sizeof(line), f)) {
+		if (!strncmp(line, "Tgid:", 5))
+			leader = (pid_t)strtol(line + 5, NULL, 10);
+	}
+	fclose(f);
+	/* Only a group leader has a pidfd. */
+	t->pidfd = (int)syscall(SYS_pidfd_open, leader, 0);
+	if (t->pidfd < 0)
+		return auxtap_error_set(err, -errno, what, "pidfd_open: %m");
+	t->pid = leader;
+	return 0;
+}
+
+static int native_fd(void *ctx)
+{
+	return ((struct native_target *)ctx)->pidfd;
+}
+
+static int native_wait(void *ctx, struct auxtap_target_event *ev)
+{
+	struct native_target *t = ctx;
+	struct pollfd pfd = {.fd = t->pidfd, .events = POLLIN};
+	int status = 0;
+
+	if (t->gone || t->pid < 0)
+		return -ECHILD;
+	if (t->child) {
+		pid_t got = waitpid(t->pid, &status, WNOHANG);
+
+		if (got == 0)
+			return 0;
+		if (got < 0)
+			return -errno;
+	} else if (poll(&pfd, 1, 0) <= 0) {
+		return 0;
+	}
+	t->gone = true;
+	memset(ev, 0, sizeof(*ev));
+	ev->type = AUXTAP_TARGET_PROCESS_EXIT;
+	ev->pid = ev->tid = t->pid;
+	ev->status = status;
+	return 1;
+}
+
+static int native_regs(void *ctx, pid_t tid, struct auxtap_regs *regs)
+{
+	(void)ctx;
+	(void)tid;
+	(void)regs;
+	return -ENOTSUP; /* would need ptrace */
+}
+
+static int native_siginfo(void *ctx, pid_t tid, siginfo_t *info)
+{
+	(void)ctx;
+	(void)tid;
+	(void)info;
+	return -ENOTSUP;
+}
+
+static int native_maps(void *ctx, pid_t pid, char **text)
+{
+	size_t room = 65536, len = 0;
+	char path[64], *buf = malloc(room);
+	int fd, ret = -ENOMEM;
+
+	(void)ctx;
+	if (!buf)
+		return -ENOMEM;
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		ret = -errno;
+		goto free_buf;
+	}
+	for (;;) {
+		ssize_t n = read(fd, buf + len, room - len - 1);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			ret = -errno;
+			goto close_file;
+		}
+		if (n == 0)
+			break;
+		len += (size_t)n;
+		if (room - len < 4096) {
+			char *more = realloc(buf, room *= 2);
+
+			if (!more)
+				goto close_file;
+			buf = more;
+		}
+	}
+	close(fd);
+	buf[len] = '\0';
+	*text = buf;
+	return 0;
+close_file:
+	close(fd);
+free_buf:
+	free(buf);
+	return ret;
+}
+
+static ssize_t native_mem(void *ctx, pid_t pid, uint64_t addr, void *buf, size_t size)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	(void)ctx;
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = pread(fd, buf, size, (off_t)addr);
+	if (n < 0)
+		n = -errno;
+	close(fd);
+	return n;
+}
+
+static int compare_tids(const void *a, const void *b)
+{
+	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int native_threads(void *ctx, pid_t pid, pid_t *tids, int max)
+{
+	struct dirent *entry;
+	char path[64];
+	int nr = 0;
+	DIR *dir;
+
+	(void)ctx;
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	if (!dir)
+		return -errno;
+	while ((entry = readdir(dir))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (tid <= 0)
+			continue;
+		if (nr < max)
+			tids[nr] = tid;
+		nr++;
+	}
+	closedir(dir);
+	qsort(tids, (size_t)(nr < max ? nr : max), sizeof(*tids), compare_tids);
+	return nr;
+}
+
+static int native_resume(void *ctx, pid_t tid)
+{
+	struct native_target *t = ctx;
+	int code = 0;
+	ssize_t n;
+
+	(void)tid;
+	if (t->hold_fd < 0)
+		return 0;
+	n = write(t->hold_fd, "g", 1);
+	close_fd(&t->hold_fd);
+	if (n != 1)
+		return -ESRCH;
+	/* End of file: exec closed its side. */
+	do {
+		n = read(t->result_fd, &code, sizeof(code));
+	} while (n < 0 && errno == EINTR);
+	close_fd(&t->result_fd);
+	return n == sizeof(code) ? -code : 0;
+}
+
+static int native_signal(void *ctx, pid_t pid, int signo)
+{
+	(void)ctx;
+	return kill(pid, signo) ? -errno : 0;
+}
+
+static int native_detach(void *ctx, pid_t pid)
+{
+	struct native_target *t = ctx;
+
+	(void)pid;
+	t->gone = true;
+	return 0;
+}
+
+const struct auxtap_target_ops target_native_ops = {
+	.size = sizeof(struct auxtap_target_ops),
+	.name = "native",
+	.spawn = native_spawn,
+	.attach = native_attach,
+	.fd = native_fd,
+	.wait = native_wait,
+	.regs = native_regs,
+	.siginfo = native_siginfo,
+	.maps = native_maps,
+	.mem = native_mem,
+	.threads = native_threads,
+	.resume = native_resume,
+	.signal = native_signal,
+	.detach = native_detach,
+};
