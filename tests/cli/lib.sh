@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Shared by the tests of whole programs. BIN and SRC come from CTest; run by hand:
+#   BIN=build/release/bin SRC=. bash tests/cli/test_….sh
+set -u
+: "${BIN:?the folder of the auxtap binary}" "${SRC:?the checkout}"
+BIN=$(cd "$BIN" && pwd)
+SRC=$(cd "$SRC" && pwd)
+FIXTURES=$BIN/../fixtures
+TOOLS=$BIN/../tests
+AUXTAP=$BIN/auxtap
+AUXTAP_TRACES=${AUXTAP_TRACES:-${AUXTAP_TRACES_DEFAULT:-$SRC/../shared/traces}}
+WORK=$(mktemp -d)
+trap 'rm -rf "$WORK"' EXIT
+cd "$WORK" || exit 1
+failures=0
+
+skip() { echo "SKIP: $*"; exit 77; }
+fail() { echo "FAIL: $*"; failures=$((failures + 1)); }
+finish() {
+	[ "$failures" -eq 0 ] && { echo "ok"; exit 0; }
+	echo "$failures failed"
+	exit 1
+}
+
+# exact NAME OPTIONS -- COMMAND...: record with the truth, then what decode and stock perf list
+# is what was executed, thread by thread. NR_INSNS and NR_THREADS tell how much that was.
+exact() {
+	local name=$1 options=() dir tid status
+	shift
+	while [ "$1" != -- ]; do options+=("$1"); shift; done
+	shift
+	dir=$WORK/$name
+	mkdir -p "$dir"
+	"$AUXTAP" record -o "$dir/data" --truth "$dir/truth" "${options[@]}" -- "$@" \
+		>"$dir/stdout" 2>"$dir/stderr" </dev/null
+	status=$?
+	if [ "$status" -ge 125 ] && [ "${EXPECT_STATUS:-0}" != "$status" ]; then
+		fail "$name: record ended with $status: $(tail -n 3 "$dir/stderr")"
+		return 1
+	fi
+	NR_THREADS=0 NR_INSNS=0
+	for truth in "$dir"/truth.*; do
+		[ -e "$truth" ] || { fail "$name: no truth was written"; return 1; }
+		tid=${truth##*.}
+		NR_THREADS=$((NR_THREADS + 1))
+		if ! "$AUXTAP" decode --tid "$tid" --events insn -F ip "$dir/data" 2>"$dir/err" |
+			"$TOOLS/compare_truth" "$truth" >"$dir/result" 2>&1; then
+			fail "$name: decode, thread $tid: $(tail -n 2 "$dir/result" "$dir/err" | tr '\n' ' ')"
+			return 1
+		fi
+		NR_INSNS=$((NR_INSNS + $(awk '{print $2}' "$dir/result")))
+		if [ -z "${NO_PERF:-}" ] && command -v perf >/dev/null; then
+			if ! perf script -i "$dir/data" --tid "$tid" --itrace=i1i -F ip 2>"$dir/err" |
+				sed '/^ *[0-9a-f][0-9a-f]*$/!d' |
+				"$TOOLS/compare_truth" "$truth" >"$dir/result" 2>&1; then
+				fail "$name: perf script, thread $tid: $(tail -n 2 "$dir/result" "$dir/err" | tr '\n' ' ')"
+				return 1
+			fi
+		fi
+	done
+	echo "$name: $NR_INSNS instructions, $NR_THREADS thread(s), exact"
+	[ -n "${KEEP:-}" ] || rm -rf "$dir"
+}
+
+# gapped NAME OPTIONS -- COMMAND...: small areas that truncate: what decode lists is the truth
+# with runs left out, each where a gap is listed. NR_GAPS tells how many.
+gapped() {
+	local name=$1 options=() dir tid
+	shift
+	while [ "$1" != -- ]; do options+=("$1"); shift; done
+	shift
+	dir=$WORK/$name
+	mkdir -p "$dir"
+	"$AUXTAP" record -o "$dir/data" --truth "$dir/truth" "${options[@]}" -- "$@" \
+		>"$dir/stdout" 2>"$dir/stderr" </dev/null
+	NR_GAPS=0 NR_INSNS=0
+	for truth in "$dir"/truth.*; do
+		[ -e "$truth" ] || { fail "$name: no truth was written: $(tail -n 3 "$dir/stderr")"; return 1; }
+		tid=${truth##*.}
+		if ! "$AUXTAP" decode --tid "$tid" --events insn,gap -F event,ip "$dir/data" 2>"$dir/err" |
+			"$TOOLS/compare_truth" "$truth" --gaps >"$dir/result" 2>&1; then
+			fail "$name: decode, thread $tid: $(tail -n 3 "$dir/result" "$dir/err" | tr '\n' ' ')"
+			return 1
+		fi
+		NR_INSNS=$((NR_INSNS + $(awk '{print $2}' "$dir/result")))
+		NR_GAPS=$((NR_GAPS + $(awk '{print $6}' "$dir/result")))
+		cat "$dir/result"
+	done
+	echo "$name: $NR_INSNS instructions, $NR_GAPS gap(s), consistent"
+	[ -n "${KEEP:-}" ] || rm -rf "$dir"
+}
