@@ -81,6 +81,12 @@ struct auxtap_location {
 
 AUXTAP_API int auxtap_image_set_resolve(struct auxtap_image_set *set, pid_t pid, uint64_t time,
 					uint64_t addr, struct auxtap_location *loc);
+/* The same without debug information: symbol and offset only, one frame; much faster. */
+AUXTAP_API int auxtap_image_set_symbol(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+				       uint64_t addr, struct auxtap_location *loc);
+/* Disassembles given bytes, as auxtap_image_set_disassemble() does. */
+AUXTAP_API int auxtap_disassemble(struct auxtap_image_set *set, uint64_t addr, const void *code,
+				  size_t code_size, char *buf, size_t size);
 /* "mov (%rax),%eax"; AT&T syntax as objdump's default. Returns the length of the instruction or -errno. */
 AUXTAP_API int auxtap_image_set_disassemble(struct auxtap_image_set *set, pid_t pid,
 					    uint64_t time, uint64_t addr, char *buf,

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Where an image's file is: sysroot, perf's build-id cache and unpacked archives, the
+ * recorded path, the distribution's build-id tree, debuginfod. A file whose build-id is not
+ * the recorded one is never used.
+ */
+#include "image_private.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATH_LEN 4352
+
+const char *image_home(void)
+{
+	const char *home = getenv("HOME");
+
+	return home && *home ? home : "/root";
+}
+
+static void hex(char *out, const uint8_t *id, unsigned int size)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (unsigned int i = 0; i < size; i++) {
+		*out++ = digits[id[i] >> 4];
+		*out++ = digits[id[i] & 15];
+	}
+	*out = '\0';
+}
+
+/* perf pads a recorded build-id shorter than 20 bytes with zeros: trailing zeros do not count. */
+static bool same_id(const uint8_t *a, unsigned int na, const uint8_t *b, unsigned int nb)
+{
+	unsigned int n = na < nb ? na : nb;
+
+	if (memcmp(a, b, n))
+		return false;
+	for (unsigned int i = n; i < na; i++)
+		if (a[i])
+			return false;
+	for (unsigned int i = n; i < nb; i++)
+		if (b[i])
+			return false;
+	return true;
+}
+
+/* Takes the file if it is there and is the one recorded. */
+static bool try_path(struct auxtap_image *image, const char *path, bool must_match)
+{
+	if (access(path, R_OK) || image_file_map(image, path))
+		return false;
+	if (image->build_id_size &&
+	    !same_id(image->build_id, image->build_id_size, image->found_build_id,
+		     image->found_build_id_size)) {
+		image->state = AUXTAP_IMAGE_DIFFERENT;
+		if (!image->path)
+			image->path = strdup(path);
+		image_file_close(image);
+		return false;
+	}
+	if (must_match && !image->build_id_size) {
+		image_file_close(image);
+		return false;
+	}
+	free(image->path);
+	image->path = strdup(path);
+	image->state = AUXTAP_IMAGE_FOUND;
+	return true;
+}
+
+/* One tree in the layout of ~/.debug. */
+static bool try_cache(struct auxtap_image *image, const char *dir, const char *id)
+{
+	static const char *const files[] = {"elf", "vdso", "kcore", "vmlinux"};
+	char path[PATH_LEN];
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s/%s", dir, id, id + 2,
+			 files[i]);
+		if (try_path(image, path, true))
+			return true;
+		snprintf(path, sizeof(path), "%s/%s/%s/%s", dir,
+			 image->name + (image->name[0] == '/'), id, files[i]);
+		if (try_path(image, path, true))
+			return true;
+	}
+	/* The oldest perf linked the file itself. */
+	snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s", dir, id, id + 2);
+	return try_path(image, path, true);
+}
+
+static bool try_by_id(const struct auxtap_image_set *set, struct auxtap_image *image)
+{
+	char id[41], path[PATH_LEN];
+	unsigned int size = image->build_id_size;
+
+	if (!size)
+		return false;
+	hex(id, image->build_id, size);
+	if (set->sysroot) {
+		static const char *const under[] = {"", "/.debug", "/root/.debug"};
+
+		for (size_t i = 0; i < sizeof(under) / sizeof(under[0]); i++) {
+			snprintf(path, sizeof(path), "%s%s", set->sysroot, under[i]);
+			if (try_cache(image, path, id))
+				return true;
+		}
+	}
+	snprintf(path, sizeof(path), "%s/.debug", image_home());
+	if (try_cache(image, path, id))
+		return true;
+	snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%s", id, id + 2);
+	return try_path(image, path, true);
+}
+
+/* Only where the user asked for it: the variable is libdebuginfod's own switch. */
+static bool try_debuginfod(struct auxtap_image *image)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	void *lib, *client;
+	void *(*begin)(void);
+	void (*end)(void *);
+	int (*find)(void *, const unsigned char *, int, char **);
+	char *path = NULL;
+	bool found = false;
+	int fd;
+
+	if (!urls || !*urls || !image->build_id_size)
+		return false;
+	lib = dlopen("libdebuginfod.so.1", RTLD_NOW);
+	if (!lib)
+		return false;
+	*(void **)&begin = dlsym(lib, "debuginfod_begin");
+	*(void **)&end = dlsym(lib, "debuginfod_end");
+	*(void **)&find = dlsym(lib, "debuginfod_find_executable");
+	client = begin && end && find ? begin() : NULL;
+	if (client) {
+		fd = find(client, image->build_id, image->build_id_size, &path);
+		if (fd >= 0) {
+			close(fd);
+			found = try_path(image, path, true);
+			free(path);
+		}
+		end(client);
+	}
+	dlclose(lib);
+	return found;
+}
+
+static bool is_file_name(const char *name)
+{
+	return name[0] == '/' && name[1] != '/' && strncmp(name, "/dev/", 5) &&
+	       strncmp(name, "/memfd:", 7) && strncmp(name, "/SYSV", 5);
+}
+
+void image_find(const struct auxtap_image_set *set, struct auxtap_image *image)
+{
+	char path[PATH_LEN];
+	bool kernel = !strncmp(image->name, "[kernel", 7) || !strncmp(image->name, "[guest.kernel", 13);
+
+	image->state = AUXTAP_IMAGE_MISSING;
+	if (kernel) {
+		if (set->kcore && try_path(image, set->kcore, false))
+			return;
+		if (set->vmlinux && try_path(image, set->vmlinux, false))
+			return;
+	}
+	if (set->sysroot && is_file_name(image->name)) {
+		snprintf(path, sizeof(path), "%s%s", set->sysroot, image->name);
+		if (try_path(image, path, false))
+			return;
+	}
+	if (try_by_id(set, image))
+		return;
+	/* With a sysroot this machine's own file counts only if it is provably the same. */
+	if (is_file_name(image->name) && try_path(image, image->name, set->sysroot != NULL))
+		return;
+	try_debuginfod(image);
+}

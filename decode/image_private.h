@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the files of the image store share: image_file.c (one file), image_find.c (where it
+ * is), image_space.c (who had it mapped when), symbols.c, srcline.c, disasm.c and
+ * image_set.c, the public face. pt_memory.c hands the mapped files to libipt.
+ */
+#ifndef AUXTAP_IMAGE_PRIVATE_H
+#define AUXTAP_IMAGE_PRIVATE_H
+
+#include <auxtap/image.h>
+#include <pthread.h>
+
+#define IMAGE_KERNEL_PID (-1)
+
+struct image_load {
+	uint64_t off, filesz, vaddr;
+	bool exec;
+};
+
+struct image_symbol {
+	uint64_t start, end; /* ELF addresses, [start, end) */
+	const char *name;    /* as in the file; owned by names or by the mapped file */
+	char *demangled;     /* NULL until asked for; may equal name */
+	uint8_t rank;	     /* between symbols of one address the higher is shown */
+};
+
+struct image_line; /* srcline.c: an address with its frames */
+struct image_lines;
+
+struct auxtap_image {
+	char *name, *path;
+	enum auxtap_image_state state;
+	uint8_t build_id[20], build_id_size;
+	uint8_t found_build_id[20], found_build_id_size;
+	uint64_t nr_insns, nr_gaps;
+	const uint8_t *data; /* the whole file */
+	size_t size;
+	bool mapped;  /* data is a file mapping; else malloc'ed (note) */
+	bool is_elf, is_64, is_rel;
+	uint16_t machine;
+	struct image_load *loads;
+	unsigned int nr_loads;
+	int64_t slide; /* kernel: run-time address minus ELF address */
+	bool symbols_read;
+	struct image_symbol *symbols;
+	size_t nr_symbols;
+	char **owned_names; /* "foo@plt" */
+	size_t nr_owned_names;
+	struct image_lines *lines;
+	bool lines_tried;
+};
+
+struct image_map {
+	uint64_t time, start, end, pgoff;
+	struct auxtap_image *image; /* NULL: an exec, everything before is gone */
+};
+
+/* What was mapped at one time: disjoint, sorted by start. Immutable; reference counted. */
+struct image_view {
+	unsigned int refs;
+	size_t nr_changes; /* of the space, that went into it */
+	size_t nr;
+	struct image_map maps[];
+};
+
+#define IMAGE_SPACE_VIEWS 8
+
+struct image_space {
+	pid_t pid;
+	struct image_map *changes; /* by time */
+	size_t nr_changes, max_changes;
+	struct image_view *views[IMAGE_SPACE_VIEWS]; /* recently used; NULL */
+	unsigned int next_view;
+};
+
+struct image_known_id {
+	char *name;
+	uint8_t id[20], size;
+};
+
+struct auxtap_image_set {
+	pthread_mutex_t lock; /* workers of a decoder and its user share the set */
+	char *sysroot, *vmlinux, *kcore;
+	struct auxtap_image **images;
+	size_t nr_images, max_images;
+	size_t *image_hash; /* index + 1; open addressing */
+	size_t image_hash_size;
+	struct image_space **spaces; /* sorted by pid */
+	size_t nr_spaces, max_spaces;
+	struct image_map *raw; /* for every process */
+	size_t nr_raw;
+	struct image_known_id *ids; /* build-id table of the file */
+	size_t nr_ids;
+	size_t capstone; /* csh */
+	bool capstone_open;
+};
+
+/* image_file.c: 0 or -errno; on success data, size and the ELF facts are set. */
+int image_file_map(struct auxtap_image *image, const char *path);
+int image_file_adopt(struct auxtap_image *image, uint8_t *data, size_t size);
+void image_file_close(struct auxtap_image *image);
+/* Build-id of an ELF in memory: its size, 0 without. */
+unsigned int image_elf_build_id(const uint8_t *data, size_t size, uint8_t id[20]);
+/* File offset to ELF address and back. -ENOENT: in no segment. */
+int image_off_to_vaddr(const struct auxtap_image *image, uint64_t off, uint64_t *vaddr);
+int image_vaddr_to_off(const struct auxtap_image *image, uint64_t vaddr, uint64_t *off,
+		       uint64_t *left);
+
+/* image_find.c: look for image->name; sets path, state and data. */
+void image_find(const struct auxtap_image_set *set, struct auxtap_image *image);
+const char *image_home(void);
+
+/* image_space.c */
+struct image_space *image_space_get(struct auxtap_image_set *set, pid_t pid, bool create);
+int image_space_add(struct image_space *space, const struct image_map *map);
+size_t image_space_epoch(const struct image_space *space, uint64_t time);
+struct image_view *image_space_view(struct image_space *space, size_t nr_changes);
+void image_view_put(struct image_view *view);
+const struct image_map *image_view_find(const struct image_view *view, uint64_t addr);
+void image_space_free(struct image_space *space);
+
+/* image_set.c, all with set->lock held */
+const struct image_map *image_lookup(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+				     uint64_t addr);
+struct auxtap_image *image_get(struct auxtap_image_set *set, const char *name,
+			       const uint8_t *id, unsigned int id_size);
+/* Bytes of the file behind addr; NULL where there are none. *left: how many. */
+const uint8_t *image_map_bytes(const struct image_map *map, uint64_t addr, size_t *left);
+/* ELF address (or file offset without ELF) of addr. */
+uint64_t image_map_vaddr(const struct image_map *map, uint64_t addr);
+
+/* The same for the rest of the library; they take the lock. */
+int auxtap_image_set_known_id(struct auxtap_image_set *set, const char *name,
+			      const uint8_t *id, unsigned int size);
+/* A file's content saved with the trace (vdso); copies. */
+int auxtap_image_set_note(struct auxtap_image_set *set, const char *name, const void *data,
+			  size_t size);
+int auxtap_image_set_kernel_map(struct auxtap_image_set *set, uint64_t time, uint64_t addr,
+				uint64_t len, uint64_t pgoff, const char *name,
+				const uint8_t *id, unsigned int id_size);
+
+/* symbols.c: the symbol that covers an ELF address, or NULL. */
+const struct image_symbol *image_symbol_find(struct auxtap_image *image, uint64_t vaddr);
+const char *image_symbol_name(struct auxtap_image *image, const struct image_symbol *sym);
+void image_symbols_free(struct auxtap_image *image);
+/* malloc'ed, or NULL when name is not mangled. */
+char *image_demangle(const char *name);
+
+/* srcline.c: fills frames[] (file, line, inlined names); the count, 0 without debug information. */
+unsigned int image_lines_find(struct auxtap_image_set *set, struct auxtap_image *image,
+			      uint64_t vaddr, struct auxtap_frame *frames,
+			      unsigned int max_frames);
+void image_lines_free(struct auxtap_image *image);
+
+#endif

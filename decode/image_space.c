@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What one process had mapped, over time: a list of changes, and views of it at one time.
+ * A later mapping hides the part of an earlier one that it covers, as mmap does.
+ */
+#include "image_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct image_space *image_space_get(struct auxtap_image_set *set, pid_t pid, bool create)
+{
+	size_t lo = 0, hi = set->nr_spaces;
+	struct image_space *space;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (set->spaces[mid]->pid == pid)
+			return set->spaces[mid];
+		if (set->spaces[mid]->pid < pid)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!create)
+		return NULL;
+	if (set->nr_spaces == set->max_spaces) {
+		size_t max = set->max_spaces ? set->max_spaces * 2 : 16;
+		struct image_space **grown = realloc(set->spaces, max * sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		set->spaces = grown;
+		set->max_spaces = max;
+	}
+	space = calloc(1, sizeof(*space));
+	if (!space)
+		return NULL;
+	space->pid = pid;
+	memmove(&set->spaces[lo + 1], &set->spaces[lo],
+		(set->nr_spaces - lo) * sizeof(set->spaces[0]));
+	set->spaces[lo] = space;
+	set->nr_spaces++;
+	return space;
+}
+
+static void drop_views(struct image_space *space)
+{
+	for (unsigned int i = 0; i < IMAGE_SPACE_VIEWS; i++) {
+		image_view_put(space->views[i]);
+		space->views[i] = NULL;
+	}
+}
+
+int image_space_add(struct image_space *space, const struct image_map *map)
+{
+	size_t at = space->nr_changes;
+
+	if (space->nr_changes == space->max_changes) {
+		size_t max = space->max_changes ? space->max_changes * 2 : 16;
+		struct image_map *grown = realloc(space->changes, max * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		space->changes = grown;
+		space->max_changes = max;
+	}
+	while (at && space->changes[at - 1].time > map->time)
+		at--;
+	if (at != space->nr_changes)
+		drop_views(space);
+	memmove(&space->changes[at + 1], &space->changes[at],
+		(space->nr_changes - at) * sizeof(*map));
+	space->changes[at] = *map;
+	space->nr_changes++;
+	return 0;
+}
+
+/* How many changes had happened at 'time'. */
+size_t image_space_epoch(const struct image_space *space, uint64_t time)
+{
+	size_t lo = 0, hi = space->nr_changes;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (space->changes[mid].time <= time)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* maps[] has room for two more than nr. */
+static size_t overlay(struct image_map *maps, size_t nr, const struct image_map *add)
+{
+	size_t out = 0, at;
+	struct image_map right;
+	bool have_right = false;
+
+	if (!add->image)
+		return 0;
+	for (size_t i = 0; i < nr; i++) {
+		struct image_map map = maps[i];
+
+		if (map.end <= add->start || map.start >= add->end) {
+			maps[out++] = map;
+			continue;
+		}
+		if (map.end > add->end) {
+			right = map;
+			right.pgoff += add->end - map.start;
+			right.start = add->end;
+			have_right = true;
+		}
+		if (map.start < add->start) {
+			map.end = add->start;
+			maps[out++] = map;
+		}
+	}
+	for (at = out; at && maps[at - 1].start >= add->start; at--)
+		;
+	memmove(&maps[at + 1 + have_right], &maps[at], (out - at) * sizeof(*maps));
+	maps[at] = *add;
+	if (have_right)
+		maps[at + 1] = right;
+	return out + 1 + have_right;
+}
+
+struct image_view *image_space_view(struct image_space *space, size_t nr_changes)
+{
+	const struct image_view *base = NULL;
+	struct image_view *view;
+	size_t from, max;
+
+	for (unsigned int i = 0; i < IMAGE_SPACE_VIEWS; i++) {
+		struct image_view *have = space->views[i];
+
+		if (!have)
+			continue;
+		if (have->nr_changes == nr_changes) {
+			__atomic_add_fetch(&have->refs, 1, __ATOMIC_RELAXED);
+			return have;
+		}
+		if (have->nr_changes < nr_changes &&
+		    (!base || have->nr_changes > base->nr_changes))
+			base = have;
+	}
+	from = base ? base->nr_changes : 0;
+	max = (base ? base->nr : 0) + 2 * (nr_changes - from);
+	view = malloc(sizeof(*view) + max * sizeof(view->maps[0]));
+	if (!view)
+		return NULL;
+	view->refs = 2; /* the caller's and the space's */
+	view->nr_changes = nr_changes;
+	view->nr = base ? base->nr : 0;
+	if (view->nr)
+		memcpy(view->maps, base->maps, view->nr * sizeof(view->maps[0]));
+	for (size_t i = from; i < nr_changes; i++)
+		view->nr = overlay(view->maps, view->nr, &space->changes[i]);
+	image_view_put(space->views[space->next_view]);
+	space->views[space->next_view] = view;
+	space->next_view = (space->next_view + 1) % IMAGE_SPACE_VIEWS;
+	return view;
+}
+
+void image_view_put(struct image_view *view)
+{
+	if (view && !__atomic_sub_fetch(&view->refs, 1, __ATOMIC_ACQ_REL))
+		free(view);
+}
+
+const struct image_map *image_view_find(const struct image_view *view, uint64_t addr)
+{
+	size_t lo = 0, hi = view->nr;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (addr < view->maps[mid].start)
+			hi = mid;
+		else if (addr >= view->maps[mid].end)
+			lo = mid + 1;
+		else
+			return &view->maps[mid];
+	}
+	return NULL;
+}
+
+void image_space_free(struct image_space *space)
+{
+	if (!space)
+		return;
+	drop_views(space);
+	free(space->changes);
+	free(space);
+}

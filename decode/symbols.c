@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Function names of one image: .symtab and .dynsym (of a separate debug file, too), names
+ * for PLT entries, demangling. An address that no symbol covers has no name.
+ */
+#include "image_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <libiberty/demangle.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+char *image_demangle(const char *name)
+{
+	const char *at = strchr(name, '@');
+	char *plain, *out;
+
+	if (name[0] != '_')
+		return NULL;
+	if (!at)
+		return cplus_demangle(name, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO);
+	/* foo@plt: the suffix is ours or the linker's, not part of the mangling */
+	plain = strndup(name, (size_t)(at - name));
+	if (!plain)
+		return NULL;
+	out = cplus_demangle(plain, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO);
+	free(plain);
+	if (out) {
+		char *joined = NULL;
+
+		if (asprintf(&joined, "%s%s", out, at) < 0)
+			joined = NULL;
+		free(out);
+		out = joined;
+	}
+	return out;
+}
+
+struct symbol_list {
+	struct image_symbol *at;
+	size_t nr, max;
+};
+
+static int list_add(struct symbol_list *list, uint64_t start, uint64_t end, const char *name,
+		    uint8_t rank)
+{
+	if (list->nr == list->max) {
+		size_t max = list->max ? list->max * 2 : 256;
+		struct image_symbol *grown = realloc(list->at, max * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		list->at = grown;
+		list->max = max;
+	}
+	list->at[list->nr++] = (struct image_symbol){start, end, name, NULL, rank};
+	return 0;
+}
+
+static uint8_t rank_of(const GElf_Sym *sym)
+{
+	unsigned int bind = GELF_ST_BIND(sym->st_info);
+	uint8_t rank = sym->st_size ? 8 : 0;
+
+	if (GELF_ST_TYPE(sym->st_info) != STT_NOTYPE)
+		rank += 4;
+	return rank + (bind == STB_GLOBAL ? 2 : bind == STB_WEAK ? 1 : 0);
+}
+
+/*
+ * full: a table that names every function, so a symbol without size (hand-written assembly)
+ * may reach up to the next one of its section. From .dynsym alone that would give a
+ * stripped neighbour's code its name.
+ */
+static int read_table(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, bool full,
+		      struct symbol_list *list)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t nr = shdr->sh_entsize ? shdr->sh_size / shdr->sh_entsize : 0;
+
+	for (size_t i = 1; data && i < nr && i < 1u << 26; i++) {
+		GElf_Sym sym;
+		GElf_Shdr in;
+		Elf_Scn *home;
+		const char *name;
+		unsigned int type;
+		uint64_t end;
+		int ret;
+
+		if (!gelf_getsym(data, (int)i, &sym))
+			break;
+		type = GELF_ST_TYPE(sym.st_info);
+		if (sym.st_shndx == SHN_UNDEF || sym.st_shndx >= SHN_LORESERVE ||
+		    (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE))
+			continue;
+		home = elf_getscn(elf, sym.st_shndx);
+		if (!home || !gelf_getshdr(home, &in) || !(in.sh_flags & SHF_EXECINSTR))
+			continue;
+		name = elf_strptr(elf, shdr->sh_link, sym.st_name);
+		if (!name || !*name)
+			continue;
+		end = sym.st_value + sym.st_size;
+		if (!sym.st_size)
+			end = full ? in.sh_addr + in.sh_size : sym.st_value + 1;
+		if (end <= sym.st_value)
+			continue;
+		ret = list_add(list, sym.st_value, end, name, rank_of(&sym));
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* ---- PLT: the GOT slot that an entry jumps through names it ---- */
+
+struct slot {
+	uint64_t got;
+	const char *name;
+};
+
+static int by_got(const void *a, const void *b)
+{
+	const struct slot *x = a, *y = b;
+
+	return x->got < y->got ? -1 : x->got > y->got;
+}
+
+static size_t read_slots(Elf *elf, struct slot **out)
+{
+	struct slot *slots = NULL;
+	size_t nr = 0, max = 0;
+	Elf_Scn *scn = NULL;
+
+	while ((scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr shdr, symhdr;
+		Elf_Data *rels, *syms;
+		Elf_Scn *symscn;
+
+		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_RELA || !shdr.sh_entsize)
+			continue;
+		symscn = elf_getscn(elf, shdr.sh_link);
+		if (!symscn || !gelf_getshdr(symscn, &symhdr) || symhdr.sh_type != SHT_DYNSYM)
+			continue;
+		rels = elf_getdata(scn, NULL);
+		syms = elf_getdata(symscn, NULL);
+		for (size_t i = 0; rels && syms && i < shdr.sh_size / shdr.sh_entsize; i++) {
+			GElf_Rela rela;
+			GElf_Sym sym;
+			const char *name;
+
+			if (!gelf_getrela(rels, (int)i, &rela))
+				break;
+			if (GELF_R_TYPE(rela.r_info) != R_X86_64_JUMP_SLOT &&
+			    GELF_R_TYPE(rela.r_info) != R_X86_64_GLOB_DAT)
+				continue;
+			if (!gelf_getsym(syms, (int)GELF_R_SYM(rela.r_info), &sym))
+				continue;
+			name = elf_strptr(elf, symhdr.sh_link, sym.st_name);
+			if (!name || !*name)
+				continue;
+			if (nr == max) {
+				struct slot *grown;
+
+				max = max ? max * 2 : 64;
+				grown = realloc(slots, max * sizeof(*grown));
+				if (!grown)
+					goto out;
+				slots = grown;
+			}
+			slots[nr++] = (struct slot){rela.r_offset, name};
+		}
+	}
+out:
+	if (nr)
+		qsort(slots, nr, sizeof(*slots), by_got);
+	*out = slots;
+	return nr;
+}
+
+static int own_name(struct auxtap_image *image, char *name)
+{
+	char **grown = realloc(image->owned_names,
+			       (image->nr_owned_names + 1) * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	image->owned_names = grown;
+	grown[image->nr_owned_names++] = name;
+	return 0;
+}
+
+static int plt_entry(struct auxtap_image *image, const struct slot *slots, size_t nr_slots,
+		     const uint8_t *code, size_t size, uint64_t addr, uint64_t entry,
+		     struct symbol_list *list)
+{
+	/* jmp *disp(%rip), with or without endbr64 and bnd before it */
+	for (size_t i = 0; i + 6 <= size && i <= 5; i++) {
+		const struct slot *slot;
+		struct slot key;
+		int32_t disp;
+		char *name;
+
+		if (code[i] != 0xff || code[i + 1] != 0x25)
+			continue;
+		memcpy(&disp, code + i + 2, 4);
+		key.got = addr + i + 6 + (uint64_t)(int64_t)disp;
+		slot = bsearch(&key, slots, nr_slots, sizeof(*slots), by_got);
+		if (!slot)
+			return 0;
+		if (asprintf(&name, "%s@plt", slot->name) < 0)
+			return -ENOMEM;
+		if (own_name(image, name)) {
+			free(name);
+			return -ENOMEM;
+		}
+		return list_add(list, addr, addr + entry, name, 12);
+	}
+	return 0;
+}
+
+static int read_plt(struct auxtap_image *image, Elf *elf, struct symbol_list *list)
+{
+	struct slot *slots = NULL;
+	size_t nr_slots, shstrndx;
+	Elf_Scn *scn = NULL;
+	int ret = 0;
+
+	if (image->machine != EM_X86_64 || elf_getshdrstrndx(elf, &shstrndx))
+		return 0;
+	nr_slots = read_slots(elf, &slots);
+	while (nr_slots && !ret && (scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr shdr;
+		const char *name;
+		uint64_t entry;
+
+		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_PROGBITS)
+			continue;
+		name = elf_strptr(elf, shstrndx, shdr.sh_name);
+		if (!name || strncmp(name, ".plt", 4) || shdr.sh_offset > image->size ||
+		    shdr.sh_size > image->size - shdr.sh_offset)
+			continue;
+		entry = !strcmp(name, ".plt.got") && shdr.sh_entsize == 8 ? 8 : 16;
+		for (uint64_t at = 0; !ret && at + entry <= shdr.sh_size; at += entry)
+			ret = plt_entry(image, slots, nr_slots,
+					image->data + shdr.sh_offset + at, entry,
+					shdr.sh_addr + at, entry, list);
+	}
+	free(slots);
+	return ret;
+}
+
+/* ---- all together ---- */
+
+static int by_start(const void *a, const void *b)
+{
+	const struct image_symbol *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank > y->rank ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* One symbol an address; those without size end where the next begins. */
+static void tidy(struct symbol_list *list)
+{
+	size_t out = 0;
+
+	if (!list->nr)
+		return;
+	qsort(list->at, list->nr, sizeof(*list->at), by_start);
+	for (size_t i = 0; i < list->nr; i++) {
+		if (out && list->at[out - 1].start == list->at[i].start)
+			continue;
+		list->at[out++] = list->at[i];
+	}
+	list->nr = out;
+	for (size_t i = 0; i + 1 < list->nr; i++)
+		if (list->at[i].rank < 8 && list->at[i].end > list->at[i + 1].start)
+			list->at[i].end = list->at[i + 1].start;
+}
+
+static void read_symbols(struct auxtap_image *image)
+{
+	struct symbol_list list = {0};
+	Elf_Scn *scn = NULL;
+	bool full = false;
+	Elf *elf;
+
+	image->symbols_read = true;
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return;
+	elf = elf_memory((char *)(uintptr_t)image->data, image->size);
+	if (!elf)
+		return;
+	while ((scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr shdr;
+
+		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_SYMTAB)
+			full = true;
+	}
+	scn = NULL;
+	while ((scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr shdr;
+
+		if (!gelf_getshdr(scn, &shdr))
+			continue;
+		if (shdr.sh_type != SHT_SYMTAB && shdr.sh_type != SHT_DYNSYM)
+			continue;
+		if (read_table(elf, scn, &shdr, full, &list))
+			break;
+	}
+	read_plt(image, elf, &list);
+	tidy(&list);
+	image->symbols = list.at;
+	image->nr_symbols = list.nr;
+	/* Names point into the mapped file; elf_memory() copies nothing of it. */
+	elf_end(elf);
+}
+
+const struct image_symbol *image_symbol_find(struct auxtap_image *image, uint64_t vaddr)
+{
+	size_t lo = 0, hi;
+
+	if (!image->symbols_read)
+		read_symbols(image);
+	hi = image->nr_symbols;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (image->symbols[mid].start <= vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	/* A label inside a function hides it only as far as it reaches. */
+	for (unsigned int back = 0; lo && back < 16; lo--, back++) {
+		const struct image_symbol *sym = &image->symbols[lo - 1];
+
+		if (vaddr < sym->end)
+			return sym;
+	}
+	return NULL;
+}
+
+const char *image_symbol_name(struct auxtap_image *image, const struct image_symbol *sym)
+{
+	struct image_symbol *own = &image->symbols[sym - image->symbols];
+
+	if (!own->demangled) {
+		own->demangled = image_demangle(own->name);
+		if (!own->demangled)
+			own->demangled = (char *)(uintptr_t)own->name;
+	}
+	return own->demangled;
+}
+
+void image_symbols_free(struct auxtap_image *image)
+{
+	for (size_t i = 0; i < image->nr_symbols; i++)
+		if (image->symbols[i].demangled != image->symbols[i].name)
+			free(image->symbols[i].demangled);
+	for (size_t i = 0; i < image->nr_owned_names; i++)
+		free(image->owned_names[i]);
+	free(image->symbols);
+	free(image->owned_names);
+}
