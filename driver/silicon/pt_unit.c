@@ -1,1 +1,363 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * A PT unit: its registers, and when which packets are due (Intel SDM vol. 3, chapter
+ * "Intel Processor Trace", sections "Packet Generation Scenarios" and "IA32_RTIT_CTL MSR").
+ * Neighbours: pt_encoder.c for the packets' shape, pt_output.c for where they go.
+ */
+#include "pt_encoder.h"
+
+#define CTL_FIELDS_MTC ((0xfull << RTIT_CTL_MTC_RANGE_SHIFT) | RTIT_CTL_MTCEN)
+#define CTL_FIELDS_CYC ((0xfull << RTIT_CTL_CYC_THRESH_SHIFT) | RTIT_CTL_CYCEN)
+#define CTL_FIELDS                                                                           \
+	(RTIT_CTL_TRACEEN | RTIT_CTL_OS | RTIT_CTL_USR | RTIT_CTL_TOPA | RTIT_CTL_TSCEN |    \
+	 RTIT_CTL_DISRETC | RTIT_CTL_BRANCHEN | (0xfull << RTIT_CTL_PSB_FREQ_SHIFT) |        \
+	 CTL_FIELDS_CYC)
+
+#define STATUS_READ_ONLY (RTIT_STATUS_FILTEREN | RTIT_STATUS_CONTEXTEN | RTIT_STATUS_TRIGGEREN)
+#define STATUS_WRITABLE	 (RTIT_STATUS_ERROR | RTIT_STATUS_STOPPED)
+
+#define OUTPUT_BASE_RESERVED 0x7full
+#define OUTPUT_MASK_ONES     0x7full
+#define CR3_MATCH_RESERVED   0x1full
+
+void pt_unit_init(struct pt_unit *unit, const struct pt_unit_config *config,
+		  const struct pt_output_bus *bus)
+{
+	__builtin_memset(unit, 0, sizeof(*unit));
+	unit->config = *config;
+	if (!unit->config.max_nonturbo_ratio)
+		unit->config.max_nonturbo_ratio = unit->config.core_bus_ratio;
+	unit->ctl = (u64)(unit->config.mtc_freq & 0xf) << RTIT_CTL_MTC_RANGE_SHIFT;
+	if (!config->tsc_ctc_n || !config->tsc_ctc_d)
+		unit->ctl = 0;
+	unit->mode = PT_MODE_64;
+	pt_output_init(&unit->out, bus);
+}
+
+/* ---- registers ---- */
+
+static bool trace_en(const struct pt_unit *unit)
+{
+	return unit->ctl & RTIT_CTL_TRACEEN;
+}
+
+static u64 read_status(const struct pt_unit *unit)
+{
+	u64 status = unit->out.status;
+
+	if (!trace_en(unit))
+		return status;
+	status |= RTIT_STATUS_FILTEREN;
+	if (!(status & STATUS_WRITABLE))
+		status |= RTIT_STATUS_TRIGGEREN;
+	if (unit->context_en && unit->ctl & RTIT_CTL_USR)
+		status |= RTIT_STATUS_CONTEXTEN;
+	return status;
+}
+
+u64 pt_unit_rdmsr(const struct pt_unit *unit, u32 msr)
+{
+	switch (msr) {
+	case MSR_RTIT_CTL:
+		return unit->ctl;
+	case MSR_RTIT_STATUS:
+		return read_status(unit);
+	case MSR_RTIT_OUTPUT_BASE:
+		return unit->out.base;
+	case MSR_RTIT_OUTPUT_MASK_PTRS:
+		if (unit->out.region) /* output runs: its offset is in the stage */
+			return (u32)unit->out.mask_ptrs | unit->out.region_off << 32;
+		return unit->out.mask_ptrs;
+	case MSR_RTIT_CR3_MATCH:
+		return unit->cr3_match;
+	default:
+		return 0;
+	}
+}
+
+/* User code begins (or goes on) under trace: what a decoder needs before the first instruction. */
+static void begin_packets(struct pt_unit *unit)
+{
+	struct pt_burst burst;
+
+	if (!(unit->ctl & RTIT_CTL_USR))
+		return;
+	pt_burst_begin(&burst);
+	if (unit->attention & PT_ATTENTION_OVERFLOW) {
+		unit->attention &= ~PT_ATTENTION_OVERFLOW;
+		pt_put_overflow(unit, &burst);
+	}
+	if (unit->nr_produced >= unit->psb_at)
+		pt_put_psb(unit, &burst);
+	else if (unit->ctl & RTIT_CTL_TSCEN)
+		pt_put_tsc(unit, &burst);
+	if (unit->ctl & RTIT_CTL_MTCEN) {
+		pt_put_mtc(unit, &burst);
+		unit->attention |= PT_ATTENTION_TIME;
+	}
+	if (unit->ctl & RTIT_CTL_BRANCHEN) {
+		pt_put_tip_pge(unit, &burst, unit->ip);
+		unit->packet_en = true;
+	}
+	pt_burst_send(unit, &burst);
+}
+
+static void end_packets(struct pt_unit *unit)
+{
+	unit->packet_en = false;
+	unit->attention &= ~PT_ATTENTION_TIME;
+}
+
+static __attribute__((noinline)) void send_psb(struct pt_unit *unit)
+{
+	struct pt_burst burst;
+
+	pt_burst_begin(&burst);
+	pt_put_psb(unit, &burst);
+	pt_burst_send(unit, &burst);
+}
+
+/* An overflow ended, or a moment of the CTC passed. unit->ip: where the program is by now. */
+static __attribute__((noinline)) void attend(struct pt_unit *unit)
+{
+	struct pt_burst burst;
+
+	pt_burst_begin(&burst);
+	if (unit->attention & PT_ATTENTION_OVERFLOW) {
+		unit->attention &= ~PT_ATTENTION_OVERFLOW;
+		pt_put_overflow(unit, &burst);
+	}
+	if (unit->attention & PT_ATTENTION_TIME)
+		pt_put_mtc(unit, &burst);
+	pt_burst_send(unit, &burst);
+	if (unit->nr_produced >= unit->psb_at)
+		send_psb(unit);
+}
+
+/* FUP, TIP.PGD: the instruction at unit->ip has not run. */
+static void stop_at_ip(struct pt_unit *unit)
+{
+	struct pt_burst burst;
+
+	if (unit->packet_en) {
+		pt_burst_begin(&burst);
+		pt_put_fup(unit, &burst, unit->ip);
+		pt_put_tip_pgd(unit, &burst);
+		pt_burst_send(unit, &burst);
+	}
+	end_packets(unit);
+}
+
+static bool ctl_has_reserved(const struct pt_unit *unit, u64 value)
+{
+	u64 allowed = CTL_FIELDS;
+
+	if (unit->config.tsc_ctc_n && unit->config.tsc_ctc_d)
+		allowed |= CTL_FIELDS_MTC;
+	return value & ~allowed;
+}
+
+/* While TraceEn is set nothing else may change, unless TraceEn goes with it. */
+static int write_ctl(struct pt_unit *unit, u64 value)
+{
+	bool was_on = trace_en(unit);
+
+	if (ctl_has_reserved(unit, value))
+		return -1;
+	if (was_on && value & RTIT_CTL_TRACEEN)
+		return value == unit->ctl ? 0 : -1;
+	if (was_on) {
+		stop_at_ip(unit);
+		pt_output_stop(&unit->out);
+	}
+	unit->ctl = value;
+	if (trace_en(unit)) {
+		pt_encoder_reset(unit);
+		pt_output_start(&unit->out, value & RTIT_CTL_TOPA);
+		if (unit->context_en)
+			begin_packets(unit);
+	}
+	return 0;
+}
+
+int pt_unit_wrmsr(struct pt_unit *unit, u32 msr, u64 value)
+{
+	if (msr == MSR_RTIT_CTL)
+		return write_ctl(unit, value);
+	if (trace_en(unit))
+		return -1;
+	switch (msr) {
+	case MSR_RTIT_STATUS:
+		if (value & ~(STATUS_WRITABLE | STATUS_READ_ONLY))
+			return -1;
+		unit->out.status = value & STATUS_WRITABLE;
+		return 0;
+	case MSR_RTIT_OUTPUT_BASE:
+		if (value & OUTPUT_BASE_RESERVED)
+			return -1;
+		unit->out.base = value;
+		return 0;
+	case MSR_RTIT_OUTPUT_MASK_PTRS:
+		unit->out.mask_ptrs = value | OUTPUT_MASK_ONES;
+		return 0;
+	case MSR_RTIT_CR3_MATCH: /* kept; CR3Filter itself is reserved here: user mode only */
+		if (value & CR3_MATCH_RESERVED)
+			return -1;
+		unit->cr3_match = value;
+		return 0;
+	default:
+		return -1;
+	}
+}
+
+/* ---- execution ---- */
+
+void pt_unit_set_mode(struct pt_unit *unit, int bits)
+{
+	unit->mode = bits == 64 ? PT_MODE_64 : PT_MODE_32;
+}
+
+void pt_unit_enter_user(struct pt_unit *unit, u64 ip)
+{
+	if (unit->context_en)
+		pt_unit_leave_async(unit, unit->ip);
+	unit->ip = ip;
+	unit->context_en = true;
+	if (trace_en(unit))
+		begin_packets(unit);
+}
+
+void pt_unit_retire(struct pt_unit *unit, u32 nr_insns, u64 next_ip)
+{
+	(void)nr_insns; /* the machine has counted them in *tsc */
+	if (unit->attention)
+		attend(unit);
+	unit->ip = next_ip;
+}
+
+static inline void push_return(struct pt_unit *unit, u64 ip)
+{
+	if (!unit->ret_compress)
+		return;
+	unit->ret_top = (unit->ret_top + 1) & PT_RET_MASK;
+	unit->ret_stack[unit->ret_top] = ip;
+	if (unit->ret_depth <= PT_RET_MASK)
+		unit->ret_depth++;
+}
+
+/*
+ * Section "RET Compression". Of the 64 returns only those are kept that every decoder
+ * would predict: some pop on each RET, some on compressed ones only, so what lies below a
+ * RET that went elsewhere is not trusted again (ret_depth 0).
+ */
+static inline bool pop_return(struct pt_unit *unit, u64 target)
+{
+	if (!unit->ret_depth)
+		return false;
+	if (unit->ret_stack[unit->ret_top] != target) {
+		unit->ret_depth = 0;
+		return false;
+	}
+	unit->ret_top = (unit->ret_top - 1) & PT_RET_MASK;
+	unit->ret_depth--;
+	return true;
+}
+
+static __attribute__((noinline)) void send_tnt(struct pt_unit *unit)
+{
+	struct pt_burst burst;
+
+	pt_burst_begin(&burst);
+	pt_put_tnt(unit, &burst);
+	pt_burst_send(unit, &burst);
+}
+
+static __attribute__((noinline)) void send_tip(struct pt_unit *unit, u64 target)
+{
+	struct pt_burst burst;
+
+	pt_burst_begin(&burst);
+	pt_put_tip(unit, &burst, target);
+	pt_burst_send(unit, &burst);
+}
+
+static inline void add_tnt(struct pt_unit *unit, bool taken)
+{
+	unit->tnt = unit->tnt << 1 | taken;
+	if (++unit->nr_tnt >= unit->tnt_limit)
+		send_tnt(unit);
+}
+
+void pt_unit_branch(struct pt_unit *unit, enum x86_class cls, u64 ip, u8 len, u64 target)
+{
+	if (unit->attention)
+		attend(unit);
+	unit->ip = target;
+	if (!unit->packet_en)
+		return;
+	switch (cls) {
+	case X86_JCC:
+		add_tnt(unit, target != ip + len);
+		break;
+	case X86_CALL:
+		/* call +0 reads the IP; decoders do not push it */
+		if (target != ip + len)
+			push_return(unit, ip + len);
+		break;
+	case X86_CALL_INDIRECT:
+		push_return(unit, ip + len);
+		send_tip(unit, target);
+		break;
+	case X86_RET:
+		if (pop_return(unit, target))
+			add_tnt(unit, true);
+		else
+			send_tip(unit, target);
+		break;
+	case X86_JMP_INDIRECT:
+	case X86_FAR:
+	case X86_SYSCALL:
+		send_tip(unit, target);
+		break;
+	case X86_PLAIN:
+	case X86_JMP:
+		break;
+	}
+	if (unit->nr_produced >= unit->psb_at)
+		send_psb(unit);
+}
+
+void pt_unit_leave_syscall(struct pt_unit *unit, u64 ip)
+{
+	struct pt_burst burst;
+
+	if (unit->attention)
+		attend(unit);
+	unit->ip = ip;
+	unit->context_en = false;
+	if (unit->packet_en) {
+		pt_burst_begin(&burst);
+		pt_put_tip_pgd(unit, &burst);
+		pt_burst_send(unit, &burst);
+	}
+	end_packets(unit);
+}
+
+void pt_unit_leave_async(struct pt_unit *unit, u64 ip)
+{
+	if (unit->attention)
+		attend(unit);
+	unit->ip = ip;
+	unit->context_en = false;
+	stop_at_ip(unit);
+}
+
+void pt_unit_inject_overflow(struct pt_unit *unit)
+{
+	if (!trace_en(unit) || !(unit->ctl & RTIT_CTL_USR))
+		return;
+	unit->nr_overflow_lost += pt_tnt_bytes(unit);
+	unit->nr_tnt = 0;
+	unit->tnt = 0;
+	unit->attention |= PT_ATTENTION_OVERFLOW;
+}

@@ -11,11 +11,19 @@
 #include "pt_output.h"
 #include "x86_insn.h"
 
-/* What CPUID would tell; fixed for the life of a unit. */
+/*
+ * What CPUID would tell; fixed for the life of a unit.
+ *
+ * Time. *tsc is the machine's one time-stamp counter. It has been advanced for what a call
+ * reports before the call is made: packets carry the time at which the reported branch
+ * retired. The core never sleeps: its clock is TSC * core_bus_ratio / max_nonturbo_ratio,
+ * so CYC counts what runs elsewhere on the machine too, and with equal ratios one cycle is
+ * one tick. n / d must be below 512 ticks (the FastCounter of TMA has nine bits).
+ */
 struct pt_unit_config {
 	const u64 *tsc;		 /* the emulated time-stamp counter, advanced by the machine */
-	u32 tsc_ctc_n, tsc_ctc_d; /* TSC = CTC * n / d (CPUID 15H: ebx, eax) */
-	u8 mtc_freq;		 /* overridden by RTIT_CTL.MTCFreq */
+	u32 tsc_ctc_n, tsc_ctc_d; /* TSC = CTC * n / d (CPUID 15H: ebx, eax); 0: no MTC */
+	u8 mtc_freq;		 /* CTC bits below those in an MTC at reset; RTIT_CTL.MTCFreq counts */
 	u8 core_bus_ratio;	 /* CBR payload */
 	u8 max_nonturbo_ratio;
 };
@@ -28,44 +36,59 @@ struct pt_unit {
 	/* encoder */
 	bool context_en; /* user code runs: packets are generated if TraceEn */
 	bool packet_en;	 /* between TIP.PGE and TIP.PGD */
-	bool need_psb;
+	bool ret_compress;
+	u8 attention;	 /* PT_ATTENTION_…: what the next execution call must look at first */
+	u8 mode, mode_sent; /* MODE.Exec payloads: of the code that runs; of the last packet */
+	u8 tnt_limit;	 /* pending bits that make a packet */
+	u8 nr_tnt;
+	u64 tnt;	 /* pending bits, oldest highest */
 	u64 last_ip;	 /* IP compression */
 	u64 ip;		 /* next instruction of the running program */
-	u64 tnt;	 /* pending bits, oldest highest */
-	u8 nr_tnt;
 	u8 ret_top, ret_depth;
 	u64 ret_stack[64];
 	u64 psb_at;	 /* nr_produced at which the next PSB+ is due */
-	u64 nr_produced; /* packet bytes, written or not */
-	u64 cycles;	 /* since the unit was made */
-	u64 cyc_sent;	 /* cycles at the last CYC */
-	u64 last_mtc_ctc;
-	bool overflow;	 /* bytes were dropped by inject_overflow: OVF is owed */
+	u64 nr_produced; /* packet bytes: out.nr_written + out.nr_dropped */
+	u64 nr_overflow_lost; /* bytes that overflows took; they are not in nr_produced */
+	u64 cyc_sent;	 /* core clock at the last CYC */
+	u64 mtc_sent;	 /* CTC >> MTCFreq at the last MTC or TMA */
+	u64 mtc_tsc;	 /* TSC at which the next MTC is due */
 };
 
 void pt_unit_init(struct pt_unit *unit, const struct pt_unit_config *config,
 		  const struct pt_output_bus *bus);
 
-/* ---- registers: what rdmsr and wrmsr do. 0, or -1: a #GP (reserved bit, or change while TraceEn) ---- */
+/*
+ * ---- registers: what rdmsr and wrmsr do. 0, or -1: a #GP (reserved bit, or change while
+ * TraceEn) ---- Drivers run in kernel mode: call pt_unit_leave_…() first. The interrupt of
+ * the output stage comes from within an execution call; its handler may only take a note.
+ */
 u64 pt_unit_rdmsr(const struct pt_unit *unit, u32 msr);
 int pt_unit_wrmsr(struct pt_unit *unit, u32 msr, u64 value);
 
 /* ---- execution ---- */
 
+/* The code that runs next is 64- or 32-bit (CS.L and CS.D; 64 after init). Shown by MODE.Exec before the next TIP or TIP.PGE. */
+void pt_unit_set_mode(struct pt_unit *unit, int bits);
 /* The processor goes to user mode; the next instruction is at ip (TIP.PGE when traced). */
 void pt_unit_enter_user(struct pt_unit *unit, u64 ip);
-/* nr_insns instructions retired in user mode, the last one does not change the flow; time moves (MTC, CYC at the next packet). */
+/* nr_insns instructions retired in user mode, the last one does not change the flow; time moves (MTC now, CYC at the next packet). */
 void pt_unit_retire(struct pt_unit *unit, u32 nr_insns, u64 next_ip);
 /*
- * A branch of class X86_JCC … X86_RET at ip, of len bytes, retired and went to target.
- * (Not counted by pt_unit_retire.) May emit PSB+ behind it.
+ * A branch of class X86_JCC … X86_RET at ip, of len bytes, retired and went to target; or
+ * an X86_FAR one that stayed in user mode. (Not counted by pt_unit_retire.) May emit PSB+
+ * behind it.
  */
 void pt_unit_branch(struct pt_unit *unit, enum x86_class cls, u64 ip, u8 len, u64 target);
 /* An instruction of class X86_SYSCALL or X86_FAR at ip retired and left user mode: TIP.PGD, no FUP. */
 void pt_unit_leave_syscall(struct pt_unit *unit, u64 ip);
 /* Interrupt, signal, fault, end of trace: user mode is left before the instruction at ip: FUP, TIP.PGD. */
 void pt_unit_leave_async(struct pt_unit *unit, u64 ip);
-/* The unit's internal buffer overflows: until the next execution call packets are lost, then OVF, FUP(ip). */
+/*
+ * The unit's internal buffer overflows: the packets in it (pending TNT bits) are lost. The
+ * next execution call begins with OVF, FUP(full ip) at the place the program has reached
+ * by then, and a PSB+. Trace can be decoded up to the last packet before,
+ * and from that FUP on.
+ */
 void pt_unit_inject_overflow(struct pt_unit *unit);
 
 #endif

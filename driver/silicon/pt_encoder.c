@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * How packets look (Intel SDM vol. 3, chapter "Intel Processor Trace", section "Packet
+ * Definitions"), and what a decoder remembers of them: last IP, return stack, time.
+ * Neighbours: pt_unit.c decides when; pt_output.c takes the bytes.
+ */
+#include "pt_encoder.h"
+
+#define OP_FUP	   0x1d
+#define OP_TIP	   0x0d
+#define OP_TIP_PGE 0x11
+#define OP_TIP_PGD 0x01
+#define OP_MODE	   0x99
+#define OP_TSC	   0x19
+#define OP_MTC	   0x59
+#define OP_EXT	   0x02
+#define EXT_LONG_TNT 0xa3
+#define EXT_PSB	     0x82
+#define EXT_PSBEND   0x23
+#define EXT_TMA	     0x73
+#define EXT_CBR	     0x03
+#define EXT_OVF	     0xf3
+
+#define CYC_NEVER (~0ull) /* cyc_sent: counting begins at the next packet */
+#define MTC_RANGE 256	  /* an MTC has 8 bits */
+
+static u8 *put_le(u8 *at, u64 value, unsigned int nr_bytes)
+{
+	while (nr_bytes--) {
+		*at++ = (u8)value;
+		value >>= 8;
+	}
+	return at;
+}
+
+static u8 *put_ext(u8 *at, u8 ext)
+{
+	*at++ = OP_EXT;
+	*at++ = ext;
+	return at;
+}
+
+void pt_burst_send(struct pt_unit *unit, struct pt_burst *burst)
+{
+	size_t nr_bytes = burst->at - burst->bytes;
+
+	if (!nr_bytes)
+		return;
+	unit->nr_produced += nr_bytes;
+	pt_output_write(&unit->out, burst->bytes, nr_bytes);
+}
+
+/* ---- time: section "Cycle-Accurate Mode", packets TSC, TMA, MTC, CYC, CBR ---- */
+
+static u64 core_clock(const struct pt_unit *unit)
+{
+	u64 tsc = *unit->config.tsc;
+
+	if (unit->config.core_bus_ratio == unit->config.max_nonturbo_ratio)
+		return tsc;
+	return tsc * unit->config.core_bus_ratio / unit->config.max_nonturbo_ratio;
+}
+
+/* CYC: cycles since the last one, if they are at least 'threshold'. */
+static void put_cyc(struct pt_unit *unit, struct pt_burst *burst, u64 threshold)
+{
+	u64 now, count;
+	u8 *at = burst->at;
+
+	if (!(unit->ctl & RTIT_CTL_CYCEN))
+		return;
+	now = core_clock(unit);
+	count = now - unit->cyc_sent;
+	if (unit->cyc_sent == CYC_NEVER) {
+		unit->cyc_sent = now;
+		return;
+	}
+	if (!count || count < threshold)
+		return;
+	unit->cyc_sent = now;
+	*at++ = 0x3 | (count & 0x1f) << 3 | (count >> 5 ? 0x4 : 0);
+	for (count >>= 5; count; count >>= 7)
+		*at++ = (u8)((count & 0x7f) << 1 | (count >> 7 ? 1 : 0));
+	burst->at = at;
+}
+
+/* Before a CYC-eligible packet. CycThresh n: at least 2^(n-1) cycles, 0: any number. */
+static void put_cyc_eligible(struct pt_unit *unit, struct pt_burst *burst)
+{
+	unsigned int n = unit->ctl >> RTIT_CTL_CYC_THRESH_SHIFT & 0xf;
+
+	put_cyc(unit, burst, n ? 1ull << (n - 1) : 0);
+}
+
+static unsigned int mtc_shift(const struct pt_unit *unit)
+{
+	return unit->ctl >> RTIT_CTL_MTC_RANGE_SHIFT & 0xf;
+}
+
+static u64 tsc_to_ctc(const struct pt_unit *unit, u64 tsc)
+{
+	u64 n = unit->config.tsc_ctc_n, d = unit->config.tsc_ctc_d;
+
+	return tsc / n * d + tsc % n * d / n;
+}
+
+/* The first TSC at which the CTC has this value. */
+static u64 ctc_to_tsc(const struct pt_unit *unit, u64 ctc)
+{
+	u64 n = unit->config.tsc_ctc_n, d = unit->config.tsc_ctc_d;
+
+	return ctc / d * n + (ctc % d * n + d - 1) / d;
+}
+
+static void mtc_sent(struct pt_unit *unit, u64 ctc)
+{
+	unit->mtc_sent = ctc >> mtc_shift(unit);
+	unit->mtc_tsc = ctc_to_tsc(unit, (unit->mtc_sent + 1) << mtc_shift(unit));
+}
+
+/* TSC, and with it TMA: the CTC now, and the ticks since it changed. */
+static u8 *put_tsc_tma(struct pt_unit *unit, u8 *at)
+{
+	u64 tsc = *unit->config.tsc, ctc, fast;
+
+	*at++ = OP_TSC;
+	at = put_le(at, tsc, 7);
+	if (!(unit->ctl & RTIT_CTL_MTCEN))
+		return at;
+	ctc = tsc_to_ctc(unit, tsc);
+	fast = tsc - ctc_to_tsc(unit, ctc);
+	at = put_ext(at, EXT_TMA);
+	at = put_le(at, ctc, 2);
+	*at++ = 0;
+	at = put_le(at, fast & 0x1ff, 2);
+	mtc_sent(unit, ctc);
+	return at;
+}
+
+/*
+ * Cycles before a TSC are told before it whatever the threshold: decoders add the next
+ * CYC to it.
+ */
+void pt_put_tsc(struct pt_unit *unit, struct pt_burst *burst)
+{
+	put_cyc(unit, burst, 0);
+	burst->at = put_tsc_tma(unit, burst->at);
+}
+
+/*
+ * Hardware sends an MTC at every change of the CTC bits. Between two calls nothing else
+ * happens here, so of several the last alone is sent, unless its 8 bits could not tell how
+ * many they were: then the time is told in full if TSCEn.
+ */
+void pt_put_mtc(struct pt_unit *unit, struct pt_burst *burst)
+{
+	u64 ctc;
+
+	if (*unit->config.tsc < unit->mtc_tsc)
+		return;
+	pt_put_tnt(unit, burst);
+	ctc = tsc_to_ctc(unit, *unit->config.tsc);
+	if ((ctc >> mtc_shift(unit)) - unit->mtc_sent >= MTC_RANGE &&
+	    unit->ctl & RTIT_CTL_TSCEN) {
+		pt_put_tsc(unit, burst);
+		return;
+	}
+	put_cyc_eligible(unit, burst);
+	*burst->at++ = OP_MTC;
+	*burst->at++ = (u8)(ctc >> mtc_shift(unit));
+	mtc_sent(unit, ctc);
+}
+
+/* ---- branches ---- */
+
+/* A long TNT (8 bytes) beats short ones (6 bits a byte) from 43 bits on, by being one packet. */
+static bool tnt_is_long(const struct pt_unit *unit)
+{
+	return unit->nr_tnt > PT_TNT_SHORT * 7;
+}
+
+u32 pt_tnt_bytes(const struct pt_unit *unit)
+{
+	return tnt_is_long(unit) ? 8 : (unit->nr_tnt + PT_TNT_SHORT - 1) / PT_TNT_SHORT;
+}
+
+/* Sections "Short TNT" and "Long TNT": a stop bit, then the branches, oldest highest. */
+void pt_put_tnt(struct pt_unit *unit, struct pt_burst *burst)
+{
+	unsigned int nr = unit->nr_tnt;
+	u64 bits = unit->tnt;
+	u8 *at;
+
+	if (!nr)
+		return;
+	put_cyc_eligible(unit, burst);
+	at = burst->at;
+	if (tnt_is_long(unit)) {
+		at = put_ext(at, EXT_LONG_TNT);
+		at = put_le(at, bits | 1ull << nr, 6);
+	} else {
+		for (; nr > PT_TNT_SHORT; nr -= PT_TNT_SHORT)
+			*at++ = (u8)((0x40 | (bits >> (nr - PT_TNT_SHORT) & 0x3f)) << 1);
+		*at++ = (u8)((1u << nr | (bits & ((1u << nr) - 1))) << 1);
+	}
+	burst->at = at;
+	unit->tnt = 0;
+	unit->nr_tnt = 0;
+}
+
+static bool fits_48_bits(u64 ip)
+{
+	return (u64)((s64)(ip << 16) >> 16) == ip;
+}
+
+/* Section "IP Compression", table of IPBytes: what differs from the last IP, low end first. */
+static void put_ip(struct pt_unit *unit, struct pt_burst *burst, u8 op, u64 ip)
+{
+	u64 diff = ip ^ unit->last_ip;
+	u8 *at = burst->at;
+
+	unit->last_ip = ip;
+	if (!(diff >> 16)) {
+		*at++ = op | 1 << 5;
+		burst->at = put_le(at, ip, 2);
+	} else if (!(diff >> 32)) {
+		*at++ = op | 2 << 5;
+		burst->at = put_le(at, ip, 4);
+	} else if (fits_48_bits(ip)) {
+		*at++ = op | 3 << 5;
+		burst->at = put_le(at, ip, 6);
+	} else if (!(diff >> 48)) {
+		*at++ = op | 4 << 5;
+		burst->at = put_le(at, ip, 6);
+	} else {
+		*at++ = op | 6 << 5;
+		burst->at = put_le(at, ip, 8);
+	}
+}
+
+/* The whole IP, whatever the last one was: perf keeps a stale last IP over PSB and OVF. */
+static void put_full_fup(struct pt_unit *unit, struct pt_burst *burst, u64 ip)
+{
+	bool short_form = fits_48_bits(ip);
+
+	*burst->at++ = OP_FUP | (short_form ? 3 : 6) << 5;
+	burst->at = put_le(burst->at, ip, short_form ? 6 : 8);
+	unit->last_ip = ip;
+}
+
+/* MODE.Exec is bound to the TIP or TIP.PGE behind it. */
+void pt_put_mode(struct pt_unit *unit, struct pt_burst *burst)
+{
+	if (unit->mode == unit->mode_sent)
+		return;
+	put_cyc_eligible(unit, burst);
+	*burst->at++ = OP_MODE;
+	*burst->at++ = unit->mode;
+	unit->mode_sent = unit->mode;
+}
+
+void pt_put_tip(struct pt_unit *unit, struct pt_burst *burst, u64 ip)
+{
+	pt_put_tnt(unit, burst);
+	pt_put_mode(unit, burst);
+	put_cyc_eligible(unit, burst);
+	put_ip(unit, burst, OP_TIP, ip);
+}
+
+void pt_put_tip_pge(struct pt_unit *unit, struct pt_burst *burst, u64 ip)
+{
+	pt_put_mode(unit, burst);
+	put_cyc_eligible(unit, burst);
+	put_ip(unit, burst, OP_TIP_PGE, ip);
+}
+
+/* The target is outside the traced context: IPBytes 0. */
+void pt_put_tip_pgd(struct pt_unit *unit, struct pt_burst *burst)
+{
+	pt_put_tnt(unit, burst);
+	put_cyc_eligible(unit, burst);
+	*burst->at++ = OP_TIP_PGD;
+}
+
+/* With a TIP.PGD behind it, one compound event: the CYC goes before the FUP. */
+void pt_put_fup(struct pt_unit *unit, struct pt_burst *burst, u64 ip)
+{
+	pt_put_tnt(unit, burst);
+	put_cyc_eligible(unit, burst);
+	put_ip(unit, burst, OP_FUP, ip);
+}
+
+/*
+ * Section "Packet Stream Boundary (PSB) Packet", PSB+. The status FUP only while packets
+ * are enabled, and always in full. Decoders of either kind start here: no RET stack.
+ */
+void pt_put_psb(struct pt_unit *unit, struct pt_burst *burst)
+{
+	u8 *at;
+	int i;
+
+	pt_put_tnt(unit, burst);
+	put_cyc(unit, burst, 0);
+	unit->psb_at = unit->nr_produced +
+		       (2048ull << (unit->ctl >> RTIT_CTL_PSB_FREQ_SHIFT & 0xf));
+	at = burst->at;
+	for (i = 0; i < 8; i++)
+		at = put_ext(at, EXT_PSB);
+	if (unit->ctl & RTIT_CTL_TSCEN)
+		at = put_tsc_tma(unit, at);
+	at = put_ext(at, EXT_CBR);
+	*at++ = unit->config.core_bus_ratio;
+	*at++ = 0;
+	*at++ = OP_MODE;
+	*at++ = unit->mode;
+	burst->at = at;
+	unit->last_ip = 0;
+	if (unit->packet_en)
+		put_full_fup(unit, burst, unit->ip);
+	burst->at = put_ext(burst->at, EXT_PSBEND);
+	unit->ret_depth = 0;
+}
+
+/* Section "Overflow (OVF) Packet"; a PSB+ soon, because decoders lose the time here. */
+void pt_put_overflow(struct pt_unit *unit, struct pt_burst *burst)
+{
+	put_cyc_eligible(unit, burst);
+	burst->at = put_ext(burst->at, EXT_OVF);
+	unit->last_ip = 0;
+	unit->ret_depth = 0;
+	unit->psb_at = unit->nr_produced;
+	if (unit->packet_en)
+		put_full_fup(unit, burst, unit->ip);
+}
+
+void pt_encoder_reset(struct pt_unit *unit)
+{
+	bool cyc = unit->ctl & RTIT_CTL_CYCEN;
+
+	unit->packet_en = false;
+	unit->ret_compress = !(unit->ctl & RTIT_CTL_DISRETC);
+	unit->attention = 0;
+	unit->mode_sent = PT_MODE_NONE;
+	/* A CYC is worth little before a packet of 47 branches. */
+	unit->tnt_limit = cyc ? PT_TNT_SHORT : PT_TNT_MAX;
+	unit->nr_tnt = 0;
+	unit->tnt = 0;
+	unit->last_ip = 0;
+	unit->ret_depth = 0;
+	unit->psb_at = unit->nr_produced;
+	unit->cyc_sent = CYC_NEVER;
+	if (unit->ctl & RTIT_CTL_MTCEN)
+		mtc_sent(unit, tsc_to_ctc(unit, *unit->config.tsc));
+}
