@@ -143,13 +143,16 @@ out:
 	return code;
 }
 
-static int emulated_attach(void *ctx, pid_t pid, bool one_thread, struct auxtap_error *err)
+static int emulated_attach(void *ctx, pid_t pid, bool one_thread, const char *truth_path,
+			   struct auxtap_error *err)
 {
 	struct emu_link *link = ctx;
 	char why[512], what[32];
 	struct emu_call_args args = {
 		.call = EMU_ATTACH,
 		.arg = {(uint64_t)pid, one_thread},
+		.data = truth_path,
+		.data_size = truth_path ? strlen(truth_path) + 1 : 0,
 		.out = why,
 		.out_room = sizeof(why) - 1,
 	};

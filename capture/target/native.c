@@ -98,13 +98,17 @@ close_hold:
 	return ret;
 }
 
-static int native_attach(void *ctx, pid_t pid, bool one_thread, struct auxtap_error *err)
+static int native_attach(void *ctx, pid_t pid, bool one_thread, const char *truth_path,
+			 struct auxtap_error *err)
 {
 	struct native_target *t = ctx;
 	char what[32], path[64], line[256];
 	pid_t leader = pid;
 	FILE *f;
 
+	if (truth_path)
+		return auxtap_error_set(err, -ENOTSUP, truth_path,
+					"only an emulated run knows every executed address");
 	snprintf(what, sizeof(what), "%s %d", one_thread ? "thread" : "process", pid);
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	f = fopen(path, "re");

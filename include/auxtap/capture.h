@@ -92,8 +92,9 @@ struct auxtap_target_ops {
 	/* Starts argv stopped before its first instruction. -ENOENT and -EACCES as execvp(). */
 	int (*spawn)(void *ctx, const struct auxtap_spawn *spawn, pid_t *pid,
 		     struct auxtap_error *err);
-	/* Whole process, or one thread. Threads found are reported as THREAD events, stopped. */
-	int (*attach)(void *ctx, pid_t pid, bool one_thread, struct auxtap_error *err);
+	/* Whole process, or one thread; truth_path as in spawn. The emulated ones report the threads found as THREAD events with parent 0, stopped. */
+	int (*attach)(void *ctx, pid_t pid, bool one_thread, const char *truth_path,
+		      struct auxtap_error *err);
 	/* Readable when wait() has something. */
 	int (*fd)(void *ctx);
 	/* Never blocks. 1: *ev is filled; 0: nothing; -ECHILD: no traced process is left. */

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * perf's event syntax, "PMU/term,term=value/mods". What a term means is told by the PMU's
+ * "format/TERM" ("config:14-17"), what values it takes by its "caps/".
+ */
+#include "event_parser.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Terms a PMU may have when it cannot list its formats. */
+static const char *const candidate_terms[] = {
+	"pt",  "branch",     "tsc",	   "noretcomp", "cyc", "cyc_thresh", "mtc",
+	"mtc_period", "psb_period", "ptw", "fup_on_ptw", "pwr_evt", "event", "notnt",
+};
+
+struct pmu {
+	const char *name;
+	const struct auxtap_perf_ops *ops;
+	void *ctx;
+};
+
+static ssize_t pmu_text(const struct pmu *pmu, const char *folder, const char *name, char *buf,
+			size_t size)
+{
+	char attr[96];
+
+	if ((size_t)snprintf(attr, sizeof(attr), "%s%s", folder, name) >= sizeof(attr))
+		return -ENAMETOOLONG;
+	return pmu->ops->pmu_attr(pmu->ctx, pmu->name, attr, buf, size);
+}
+
+static bool pmu_cap(const struct pmu *pmu, const char *name, uint64_t *value)
+{
+	char text[64], *end;
+
+	if (pmu_text(pmu, "caps/", name, text, sizeof(text)) <= 0)
+		return false;
+	*value = strtoull(text, &end, 16); /* sysfs shows caps in hexadecimal */
+	return end != text;
+}
+
+/* Names the terms the PMU knows, for an error. */
+static void list_terms(const struct pmu *pmu, char *out, size_t size)
+{
+	char text[2048], *save, *name;
+	size_t len = 0;
+
+	out[0] = '\0';
+	if (pmu_text(pmu, "format/", "", text, sizeof(text)) > 0) {
+		for (name = strtok_r(text, "\n", &save); name; name = strtok_r(NULL, "\n", &save)) {
+			if (len < size)
+				len += (size_t)snprintf(out + len, size - len, "%s%s",
+							len ? ", " : "", name);
+		}
+		return;
+	}
+	for (size_t i = 0; i < sizeof(candidate_terms) / sizeof(candidate_terms[0]); i++) {
+		if (pmu_text(pmu, "format/", candidate_terms[i], text, sizeof(text)) > 0 &&
+		    len < size)
+			len += (size_t)snprintf(out + len, size - len, "%s%s", len ? ", " : "",
+						candidate_terms[i]);
+	}
+}
+
+/* Which word, and which bits of it: "config1:0-3,8" */
+struct term_format {
+	__u64 *word;
+	uint64_t mask;
+};
+
+static int term_format(const struct pmu *pmu, const char *term, struct perf_event_attr *attr,
+		       struct term_format *format)
+{
+	char text[128], *p;
+	__u64 *word;
+	uint64_t mask = 0;
+
+	if (pmu_text(pmu, "format/", term, text, sizeof(text)) <= 0)
+		return -ENOENT;
+	if (!strncmp(text, "config:", 7)) {
+		word = &attr->config;
+		p = text + 7;
+	} else if (!strncmp(text, "config1:", 8)) {
+		word = (__u64 *)&attr->config1;
+		p = text + 8;
+	} else if (!strncmp(text, "config2:", 8)) {
+		word = (__u64 *)&attr->config2;
+		p = text + 8;
+	} else {
+		return -ENOTSUP;
+	}
+	for (;;) {
+		char *end;
+		unsigned long first = strtoul(p, &end, 10), last = first;
+
+		if (end == p)
+			return -EPROTO;
+		if (*end == '-') {
+			p = end + 1;
+			last = strtoul(p, &end, 10);
+			if (end == p)
+				return -EPROTO;
+		}
+		if (first > last || last > 63)
+			return -EPROTO;
+		mask |= (last - first == 63 ? UINT64_MAX : (1ull << (last - first + 1)) - 1)
+			<< first;
+		if (*end != ',')
+			break;
+		p = end + 1;
+	}
+	format->word = word;
+	format->mask = mask;
+	return 0;
+}
+
+/* Spread value over the mask's bits, lowest first. False: it has more bits than the mask. */
+static bool deposit(__u64 *word, uint64_t mask, uint64_t value)
+{
+	uint64_t out = 0;
+
+	for (uint64_t bit = 1; bit; bit <<= 1) {
+		if (!(mask & bit))
+			continue;
+		if (value & 1)
+			out |= bit;
+		value >>= 1;
+	}
+	*word = (*word & ~mask) | out;
+	return value == 0;
+}
+
+static uint64_t extract(uint64_t word, uint64_t mask)
+{
+	uint64_t out = 0;
+	int n = 0;
+
+	for (uint64_t bit = 1; bit; bit <<= 1) {
+		if (mask & bit)
+			out |= (uint64_t)((word & bit) != 0) << n++;
+	}
+	return out;
+}
+
+static bool set_default(const struct pmu *pmu, struct perf_event_attr *attr, const char *term,
+			uint64_t value)
+{
+	struct term_format format;
+
+	return !term_format(pmu, term, attr, &format) &&
+	       deposit(format.word, format.mask, value);
+}
+
+/* perf's choice for intel_pt: tsc; pt and branch; a period of 3 where caps allow, else the next smaller, else the smallest. */
+static void pt_defaults(const struct pmu *pmu, struct perf_event_attr *attr, bool emulated)
+{
+	uint64_t supported, periods;
+
+	set_default(pmu, attr, "tsc", 1);
+	/* Emulated time moves with the instructions: MTC tells nothing new there, so only when asked for. */
+	if (!emulated && pmu_cap(pmu, "mtc", &supported) && supported &&
+	    pmu_cap(pmu, "mtc_periods", &periods) && periods) {
+		uint64_t pick = periods & 0xf;
+
+		set_default(pmu, attr, "mtc", 1);
+		set_default(pmu, attr, "mtc_period",
+			    pick ? 63u - (unsigned)__builtin_clzll(pick)
+				 : (unsigned)__builtin_ctzll(periods));
+	}
+	if (pmu_cap(pmu, "psb_cyc", &supported) && supported &&
+	    pmu_cap(pmu, "psb_periods", &periods) && periods) {
+		uint64_t pick = periods & 0xf;
+
+		set_default(pmu, attr, "psb_period",
+			    pick ? 63u - (unsigned)__builtin_clzll(pick)
+				 : (unsigned)__builtin_ctzll(periods));
+	}
+	if (set_default(pmu, attr, "pt", 1))
+		set_default(pmu, attr, "branch", 1);
+}
+
+/* A value that the unit's caps rule out is refused here: the kernel would only say EINVAL. */
+static int check_period(const struct pmu *pmu, struct perf_event_attr *attr, const char *term,
+			const char *cap, const char *enable_cap, struct auxtap_error *err)
+{
+	struct term_format format;
+	uint64_t value, valid = 1, supported = 1;
+	char list[128];
+	size_t len = 0;
+
+	if (term_format(pmu, term, attr, &format))
+		return 0;
+	value = extract(*format.word, format.mask);
+	if (!value)
+		return 0;
+	if (enable_cap && (!pmu_cap(pmu, enable_cap, &supported) || !supported))
+		valid = 1;
+	else if (pmu_cap(pmu, cap, &valid))
+		valid |= 1;
+	else
+		return 0; /* the unit does not say */
+	if (value < 64 && (valid & (1ull << value)))
+		return 0;
+	list[0] = '\0';
+	for (unsigned int i = 0; i < 64 && len < sizeof(list); i++) {
+		if (valid & (1ull << i))
+			len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%u",
+						len ? "," : "", i);
+	}
+	auxtap_error_set(err, -EINVAL, term, "%s has no value %llu for it", pmu->name,
+			 (unsigned long long)value);
+	auxtap_error_todo(err, "it takes %s", list);
+	return -EINVAL;
+}
+
+static int apply_term(const struct pmu *pmu, struct perf_event_attr *attr, char *term,
+		      char *name_out, size_t name_size, struct auxtap_error *err)
+{
+	char *equals = strchr(term, '='), *end, known[200];
+	struct term_format format;
+	uint64_t value = 1;
+	int ret;
+
+	if (equals)
+		*equals = '\0';
+	if (equals && !strcmp(term, "name")) {
+		snprintf(name_out, name_size, "%s", equals + 1);
+		return 0;
+	}
+	if (equals) {
+		value = strtoull(equals + 1, &end, 0);
+		if (end == equals + 1 || *end || equals[1] == '-')
+			return auxtap_error_set(err, -EINVAL, term, "'%s' is not a number",
+						equals + 1);
+	}
+	if (!strcmp(term, "config")) {
+		attr->config = value;
+		return 0;
+	}
+	if (!strcmp(term, "config1")) {
+		attr->config1 = value;
+		return 0;
+	}
+	if (!strcmp(term, "config2")) {
+		attr->config2 = value;
+		return 0;
+	}
+	ret = term_format(pmu, term, attr, &format);
+	if (ret) {
+		list_terms(pmu, known, sizeof(known));
+		auxtap_error_set(err, -EINVAL, term, "%s has no such term", pmu->name);
+		auxtap_error_todo(err, "it knows: %s", known);
+		return -EINVAL;
+	}
+	if (!deposit(format.word, format.mask, value))
+		return auxtap_error_set(err, -EINVAL, term,
+					"value %llu is too large; %u bits, at most %llu",
+					(unsigned long long)value,
+					(unsigned)__builtin_popcountll(format.mask),
+					(unsigned long long)extract(format.mask, format.mask));
+	return 0;
+}
+
+static int apply_modifiers(struct perf_event_attr *attr, const char *mods, bool emulated,
+			   struct auxtap_error *err)
+{
+	bool user = false, kernel = false, hv = false;
+
+	for (const char *m = mods; *m; m++) {
+		switch (*m) {
+		case 'u':
+			user = true;
+			break;
+		case 'k':
+			kernel = true;
+			break;
+		case 'h':
+			hv = true;
+			break;
+		default: {
+			char what[2] = {*m, '\0'};
+
+			auxtap_error_set(err, -EINVAL, what, "unknown event modifier");
+			auxtap_error_todo(err, "u, k and h are known");
+			return -EINVAL;
+		}
+		}
+	}
+	if (*mods) {
+		attr->exclude_user = !user;
+		attr->exclude_kernel = !kernel;
+		attr->exclude_hv = !hv;
+	}
+	if (emulated) {
+		if (attr->exclude_user)
+			return auxtap_error_set(err, -EINVAL, mods,
+						"the emulated unit sees user mode only");
+		attr->exclude_kernel = 1;
+		attr->exclude_hv = 1;
+	}
+	return 0;
+}
+
+int capture_event_parse(struct capture_event *ev, const char *spec,
+			const struct auxtap_perf_ops *ops, void *ctx, bool emulated,
+			struct auxtap_error *err)
+{
+	char text[256], type[32], *terms = NULL, *mods = NULL, *slash, *colon, *save, *term;
+	char *end;
+	struct pmu pmu = {.ops = ops, .ctx = ctx};
+	int ret;
+
+	memset(ev, 0, sizeof(*ev));
+	ev->attr.size = sizeof(ev->attr);
+	if ((size_t)snprintf(text, sizeof(text), "%s", spec) >= sizeof(text))
+		return auxtap_error_set(err, -EINVAL, "event", "longer than %zu characters",
+					sizeof(text) - 1);
+	snprintf(ev->name, sizeof(ev->name), "%s", spec);
+	slash = strchr(text, '/');
+	colon = strchr(text, ':');
+	if (slash) {
+		*slash = '\0';
+		terms = slash + 1;
+		slash = strchr(terms, '/');
+		if (!slash) {
+			auxtap_error_set(err, -EINVAL, spec, "the second '/' is missing");
+			auxtap_error_todo(err, "write PMU/terms/modifiers, as intel_pt/cyc/u");
+			return -EINVAL;
+		}
+		*slash = '\0';
+		mods = slash + 1;
+		if (*mods == ':')
+			mods++;
+	} else if (colon) {
+		*colon = '\0';
+		mods = colon + 1;
+	}
+	if (!*text || strlen(text) >= sizeof(ev->pmu))
+		return auxtap_error_set(err, -EINVAL, spec, "names no PMU");
+	memcpy(ev->pmu, text, strlen(text) + 1);
+	pmu.name = ev->pmu;
+	if (!strcmp(ev->pmu, "dummy") && !terms) {
+		ev->attr.type = PERF_TYPE_SOFTWARE;
+		ev->attr.config = PERF_COUNT_SW_DUMMY;
+		return apply_modifiers(&ev->attr, mods ? mods : "", emulated, err);
+	}
+	if (pmu_text(&pmu, "type", "", type, sizeof(type)) <= 0) {
+		auxtap_error_set(err, -ENODEV, spec, "there is no PMU '%s' here", ev->pmu);
+		auxtap_error_todo(err, emulated ? "the emulated one is intel_pt"
+						: "'auxtap list' shows what there is; "
+						  "--backend emulated needs none");
+		return -ENODEV;
+	}
+	ev->attr.type = (uint32_t)strtoul(type, &end, 10);
+	if (end == type)
+		return auxtap_error_set(err, -EPROTO, spec, "PMU type '%s' is no number", type);
+	ev->aux = true;
+	if (!strcmp(ev->pmu, "intel_pt"))
+		pt_defaults(&pmu, &ev->attr, emulated);
+	for (term = terms ? strtok_r(terms, ",", &save) : NULL; term;
+	     term = strtok_r(NULL, ",", &save)) {
+		ret = apply_term(&pmu, &ev->attr, term, ev->name, sizeof(ev->name), err);
+		if (ret)
+			return ret;
+	}
+	ret = check_period(&pmu, &ev->attr, "mtc_period", "mtc_periods", "mtc", err);
+	if (!ret)
+		ret = check_period(&pmu, &ev->attr, "psb_period", "psb_periods", "psb_cyc", err);
+	if (!ret)
+		ret = check_period(&pmu, &ev->attr, "cyc_thresh", "cycle_thresholds", "psb_cyc",
+				   err);
+	if (ret)
+		return ret;
+	return apply_modifiers(&ev->attr, mods ? mods : "", emulated, err);
+}
+
+/* The config bits of a term, 0 if the unit has no such term. */
+static uint64_t config_bits(const struct pmu *pmu, const char *term)
+{
+	struct perf_event_attr attr = {0};
+	struct term_format format;
+
+	if (term_format(pmu, term, &attr, &format) || format.word != &attr.config)
+		return 0;
+	return format.mask;
+}
+
+void capture_pt_info(uint64_t *priv, const struct capture_event *ev,
+		     const struct auxtap_perf_ops *ops, void *ctx,
+		     const struct perf_event_mmap_page *page, bool snapshot, bool per_cpu,
+		     unsigned int have_sched_switch)
+{
+	struct pmu pmu = {.name = ev->pmu, .ops = ops, .ctx = ctx};
+	unsigned long long n = 0, d = 0;
+	char text[64];
+
+	memset(priv, 0, AUXTAP_PT_INFO_NR * sizeof(*priv));
+	priv[AUXTAP_PT_INFO_PMU_TYPE] = ev->attr.type;
+	/* The values of one page: time_shift and time_mult change together, at boot only. */
+	priv[AUXTAP_PT_INFO_TIME_SHIFT] = page->time_shift;
+	priv[AUXTAP_PT_INFO_TIME_MULT] = page->time_mult;
+	priv[AUXTAP_PT_INFO_TIME_ZERO] = page->time_zero;
+	priv[AUXTAP_PT_INFO_CAP_USER_TIME_ZERO] = page->cap_user_time_zero;
+	priv[AUXTAP_PT_INFO_TSC_BIT] = config_bits(&pmu, "tsc");
+	priv[AUXTAP_PT_INFO_NORETCOMP_BIT] = config_bits(&pmu, "noretcomp");
+	priv[AUXTAP_PT_INFO_HAVE_SCHED_SWITCH] = have_sched_switch;
+	priv[AUXTAP_PT_INFO_SNAPSHOT_MODE] = snapshot;
+	priv[AUXTAP_PT_INFO_PER_CPU_MMAPS] = per_cpu;
+	priv[AUXTAP_PT_INFO_MTC_BIT] = config_bits(&pmu, "mtc");
+	priv[AUXTAP_PT_INFO_MTC_FREQ_BITS] = config_bits(&pmu, "mtc_period");
+	/* The kernel shows CPUID 15H as "EBX:EAX". */
+	if (pmu_text(&pmu, "tsc_art_ratio", "", text, sizeof(text)) > 0 &&
+	    sscanf(text, "%llu:%llu", &n, &d) == 2 && n && d) {
+		priv[AUXTAP_PT_INFO_TSC_CTC_N] = n;
+		priv[AUXTAP_PT_INFO_TSC_CTC_D] = d;
+	}
+	priv[AUXTAP_PT_INFO_CYC_BIT] = config_bits(&pmu, "cyc");
+	if (pmu_text(&pmu, "max_nonturbo_ratio", "", text, sizeof(text)) > 0)
+		priv[AUXTAP_PT_INFO_MAX_NONTURBO_RATIO] = strtoull(text, NULL, 0);
+}

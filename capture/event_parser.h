@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From perf's event syntax, "PMU/term,term=value/mods", to an attribute; from a PMU to its AUXTRACE_INFO. */
+#ifndef AUXTAP_CAPTURE_EVENT_PARSER_H
+#define AUXTAP_CAPTURE_EVENT_PARSER_H
+
+#include <auxtap/capture.h>
+#include <auxtap/perfdata.h>
+
+struct capture_event {
+	struct perf_event_attr attr; /* type, config*, exclude_*; the rest is the session's */
+	char pmu[64];
+	char name[256]; /* as perf shows it */
+	bool aux;	/* has an AUX area; false: software dummy */
+};
+
+#define CAPTURE_DEFAULT_EVENT "intel_pt//u"
+
+/* emulated: user mode only is what there is, so the kernel is excluded whatever the modifiers. */
+int capture_event_parse(struct capture_event *ev, const char *spec,
+			const struct auxtap_perf_ops *ops, void *ctx, bool emulated,
+			struct auxtap_error *err);
+
+/* Fills an Intel PT AUXTRACE_INFO; time fields from a mapped control page. */
+void capture_pt_info(uint64_t *priv /* [AUXTAP_PT_INFO_NR] */, const struct capture_event *ev,
+		     const struct auxtap_perf_ops *ops, void *ctx,
+		     const struct perf_event_mmap_page *page, bool snapshot, bool per_cpu,
+		     unsigned int have_sched_switch);
+
+#endif

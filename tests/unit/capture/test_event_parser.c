@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The event syntax against a PMU with given formats and caps: bits, defaults, refusals. */
+#include "capture/event_parser.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct entry {
+	const char *name, *text;
+};
+
+static const struct entry full_pmu[] = {
+	{"type", "10"},
+	{"format/pt", "config:0"},
+	{"format/cyc", "config:1"},
+	{"format/mtc", "config:9"},
+	{"format/tsc", "config:10"},
+	{"format/noretcomp", "config:11"},
+	{"format/branch", "config:13"},
+	{"format/mtc_period", "config:14-17"},
+	{"format/cyc_thresh", "config:19-22"},
+	{"format/psb_period", "config:24-27"},
+	{"format/odd", "config1:0-1,8"},
+	{"caps/mtc", "1"},
+	{"caps/mtc_periods", "249"},
+	{"caps/psb_cyc", "1"},
+	{"caps/psb_periods", "3f"},
+	{"caps/cycle_thresholds", "3f"},
+	{"tsc_art_ratio", "168:2"},
+	{"max_nonturbo_ratio", "36"},
+	{NULL, NULL},
+};
+
+static const struct entry plain_pmu[] = {
+	{"type", "11"},
+	{"format/tsc", "config:10"},
+	{"format/noretcomp", "config:11"},
+	{"format/bad", "config:70"},
+	{NULL, NULL},
+};
+
+static ssize_t fake_attr(void *ctx, const char *pmu, const char *attr, char *buf, size_t size)
+{
+	if (strcmp(pmu, "intel_pt"))
+		return -ENOENT;
+	for (const struct entry *e = ctx; e->name; e++) {
+		if (!strcmp(e->name, attr))
+			return snprintf(buf, size, "%s", e->text);
+	}
+	return -ENOENT;
+}
+
+static const struct auxtap_perf_ops ops = {.size = sizeof(ops), .name = "fake",
+					   .pmu_attr = fake_attr};
+
+#define TSC	 (1ull << 10)
+#define PT	 (1ull << 0)
+#define BRANCH	 (1ull << 13)
+#define MTC	 (1ull << 9)
+#define DEFAULTS (TSC | PT | BRANCH | MTC | 3ull << 14 | 3ull << 24)
+
+static void test_good(void **state)
+{
+	static const struct {
+		const char *spec;
+		uint64_t config, config1;
+		bool exclude_kernel, exclude_user;
+	} cases[] = {
+		{"intel_pt//u", DEFAULTS, 0, true, false},
+		{"intel_pt//", DEFAULTS, 0, false, false},
+		{"intel_pt//k", DEFAULTS, 0, false, true},
+		{"intel_pt//uk", DEFAULTS, 0, false, false},
+		{"intel_pt/cyc/u", DEFAULTS | 2, 0, true, false},
+		{"intel_pt/cyc=1,noretcomp/u", DEFAULTS | 2 | 1 << 11, 0, true, false},
+		{"intel_pt/mtc=0,mtc_period=0/u", DEFAULTS & ~(MTC | 15ull << 14), 0, true, false},
+		{"intel_pt/psb_period=0x5/u", (DEFAULTS & ~(15ull << 24)) | 5ull << 24, 0, true,
+		 false},
+		{"intel_pt/odd=7/u", DEFAULTS, 0x103, true, false},
+		{"intel_pt/config=0x400/u", TSC, 0, true, false},
+		{"intel_pt", DEFAULTS, 0, false, false},
+	};
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct capture_event ev;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		int ret = capture_event_parse(&ev, cases[i].spec, &ops,
+					      (void *)(uintptr_t)full_pmu, false, &err);
+
+		if (ret)
+			fail_msg("%s: %s: %s", cases[i].spec, err.what, err.why);
+		if (ev.attr.config != cases[i].config)
+			fail_msg("%s: config %llx, not %llx", cases[i].spec,
+				 (unsigned long long)ev.attr.config,
+				 (unsigned long long)cases[i].config);
+		assert_int_equal(ev.attr.config1, cases[i].config1);
+		assert_int_equal(ev.attr.exclude_kernel, cases[i].exclude_kernel);
+		assert_int_equal(ev.attr.exclude_user, cases[i].exclude_user);
+		assert_int_equal(ev.attr.type, 10);
+		assert_true(ev.aux);
+	}
+	assert_int_equal(capture_event_parse(&ev, "intel_pt/name=mine/u", &ops,
+					     (void *)(uintptr_t)full_pmu, false, &err),
+			 0);
+	assert_string_equal(ev.name, "mine");
+	/* A unit without caps gets nothing it cannot do. */
+	assert_int_equal(capture_event_parse(&ev, "intel_pt//u", &ops,
+					     (void *)(uintptr_t)plain_pmu, false, &err),
+			 0);
+	assert_int_equal(ev.attr.config, TSC);
+	/* Emulated: user mode only, said or not. */
+	assert_int_equal(capture_event_parse(&ev, "intel_pt//", &ops,
+					     (void *)(uintptr_t)full_pmu, true, &err),
+			 0);
+	assert_int_equal(ev.attr.exclude_kernel, 1);
+	assert_int_equal(ev.attr.config, DEFAULTS & ~(MTC | 15ull << 14));
+	assert_int_equal(
+		capture_event_parse(&ev, "dummy:u", &ops, (void *)(uintptr_t)full_pmu, false, &err), 0);
+	assert_int_equal(ev.attr.type, PERF_TYPE_SOFTWARE);
+	assert_false(ev.aux);
+}
+
+static void test_refused(void **state)
+{
+	static const struct {
+		const char *spec, *what, *todo;
+		int code;
+		bool emulated;
+	} cases[] = {
+		{"intel_pt/foo/u", "foo", "cyc", -EINVAL, false},
+		{"intel_pt/cyc=2/u", "cyc", NULL, -EINVAL, false},
+		{"intel_pt/cyc=x/u", "cyc", NULL, -EINVAL, false},
+		{"intel_pt/mtc_period=1/u", "mtc_period", "0,3,6,9", -EINVAL, false},
+		{"intel_pt/psb_period=16/u", "psb_period", NULL, -EINVAL, false},
+		{"intel_pt/psb_period=7/u", "psb_period", "0,1,2,3,4,5", -EINVAL, false},
+		{"intel_pt/cyc", "intel_pt/cyc", "modifiers", -EINVAL, false},
+		{"intel_pt//z", "z", "u, k", -EINVAL, false},
+		{"intel_pt//k", "k", NULL, -EINVAL, true},
+		{"arm_spe//u", "arm_spe//u", "list", -ENODEV, false},
+		{"//u", "//u", NULL, -EINVAL, false},
+		{"", "", NULL, -EINVAL, false},
+	};
+	char longspec[600];
+	struct capture_event ev;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct auxtap_error err = AUXTAP_ERROR_INIT;
+		int ret = capture_event_parse(&ev, cases[i].spec, &ops,
+					      (void *)(uintptr_t)full_pmu, cases[i].emulated, &err);
+
+		if (ret != cases[i].code)
+			fail_msg("'%s' gives %d", cases[i].spec, ret);
+		assert_string_equal(err.what, cases[i].what);
+		assert_true(err.why[0]);
+		if (cases[i].todo && !strstr(err.todo, cases[i].todo))
+			fail_msg("'%s': todo '%s'", cases[i].spec, err.todo);
+	}
+	memset(longspec, 'a', sizeof(longspec));
+	longspec[sizeof(longspec) - 1] = '\0';
+	assert_int_equal(capture_event_parse(&ev, longspec, &ops, (void *)(uintptr_t)full_pmu,
+					     false, NULL),
+			 -EINVAL);
+	assert_int_equal(capture_event_parse(&ev, "intel_pt/bad/u", &ops,
+					     (void *)(uintptr_t)plain_pmu, false, NULL),
+			 -EINVAL);
+}
+
+static void test_info(void **state)
+{
+	struct perf_event_mmap_page page = {
+		.time_shift = 7, .time_mult = 99, .time_zero = 12345, .cap_user_time_zero = 1};
+	uint64_t priv[AUXTAP_PT_INFO_NR];
+	struct capture_event ev;
+
+	(void)state;
+	assert_int_equal(capture_event_parse(&ev, "intel_pt//u", &ops,
+					     (void *)(uintptr_t)full_pmu, true, NULL),
+			 0);
+	capture_pt_info(priv, &ev, &ops, (void *)(uintptr_t)full_pmu, &page, true, false, 0);
+	assert_int_equal(priv[AUXTAP_PT_INFO_PMU_TYPE], 10);
+	assert_int_equal(priv[AUXTAP_PT_INFO_TIME_SHIFT], 7);
+	assert_int_equal(priv[AUXTAP_PT_INFO_TIME_MULT], 99);
+	assert_int_equal(priv[AUXTAP_PT_INFO_TIME_ZERO], 12345);
+	assert_int_equal(priv[AUXTAP_PT_INFO_CAP_USER_TIME_ZERO], 1);
+	assert_int_equal(priv[AUXTAP_PT_INFO_TSC_BIT], 1 << 10);
+	assert_int_equal(priv[AUXTAP_PT_INFO_NORETCOMP_BIT], 1 << 11);
+	assert_int_equal(priv[AUXTAP_PT_INFO_SNAPSHOT_MODE], 1);
+	assert_int_equal(priv[AUXTAP_PT_INFO_PER_CPU_MMAPS], 0);
+	assert_int_equal(priv[AUXTAP_PT_INFO_MTC_FREQ_BITS], 0x3c000);
+	assert_int_equal(priv[AUXTAP_PT_INFO_TSC_CTC_N], 168);
+	assert_int_equal(priv[AUXTAP_PT_INFO_TSC_CTC_D], 2);
+	assert_int_equal(priv[AUXTAP_PT_INFO_CYC_BIT], 2);
+	assert_int_equal(priv[AUXTAP_PT_INFO_MAX_NONTURBO_RATIO], 36);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_good),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_info),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
