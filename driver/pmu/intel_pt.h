@@ -14,6 +14,11 @@ struct intel_pt_hw {
 	void (*write)(int cpu, u32 msr, u64 value);
 	bool single_range; /* CPUID 14H: single-range output */
 	bool topa_multiple_entries;
+	/* CPUID 14H: bit n set if the value n may be set; 0: all of 0 to 15 */
+	u16 psb_periods, cyc_thresholds, mtc_periods;
+	/* what a decoder needs of the clocks, in PMU attributes; 0: not known, no attribute */
+	u32 max_nonturbo_ratio;
+	u32 tsc_art_n, tsc_art_d; /* TSC = ART * n / d (CPUID 15H: ebx, eax) */
 };
 
 /* 0 or a negative errno. name: "intel_pt" or "auxtap_pt". */
@@ -21,5 +26,10 @@ int intel_pt_register(const char *name, const struct intel_pt_hw *hw);
 void intel_pt_unregister(void);
 /* The unit's interrupt (H13), on the CPU of the unit. */
 void intel_pt_interrupt(void);
+/*
+ * Told by a hypervisor on this CPU before VMXON and after VMXOFF, where the unit cannot trace
+ * in between (H12).
+ */
+void intel_pt_handle_vmx(bool on);
 
 #endif
