@@ -23,21 +23,24 @@ struct emu_block {
 	u8 last_len;
 	u8 last_cls;	  /* enum x86_class */
 	u8 last_flags;	  /* X86_INSN_… */
-	const u8 *lens;	  /* length of each instruction; needed for --truth and cuts; NULL if nr_insns is 1 */
+	const u8 *lens;	  /* length of each instruction; needed for --truth and cuts; NULL if nr_insns is 1.
+			   * Must stay as it is until the next call for the task */
 };
 
 /*
  * Execution. A block is told when it begins; what its last instruction did is known when
  * the next thing is told: the next block's ip is where it went. A block whose single REP
  * instruction begins again at the same ip is the same instruction going on.
- * The calls take interrupts of the unit and serve capture's requests where the emulated
- * CPU would, so any of them may run driver code.
+ * The calls take interrupts of the unit where the emulated CPU would, so any of them may
+ * run driver code. They never serve capture's requests: sources do, with emu_serve().
  */
 void emu_task_block(struct emu_task *task, const struct emu_block *block);
 /* The task left user mode before executing the instruction at ip: a fault or a signal. The pending block is cut at ip if ip lies in it and cut is set, else it completed and went to ip. */
 void emu_task_async(struct emu_task *task, u64 ip, bool cut);
-/* Everything pending completed with a system call (or there is nothing pending): the task is in the kernel now. */
+/* Everything pending completed with a system call (or there is nothing pending): the task is in the kernel now. Call it before the system call is executed: exit never comes back. */
 void emu_task_in_kernel(struct emu_task *task);
+/* The task, in the kernel or flushed by emu_task_async(), stops running for a while (group stop, long sleep): sched-out, which closes its transactions. The next block brings it back. */
+void emu_task_offline(struct emu_task *task);
 
 /* Tasks. parent NULL: the first one. Writes FORK (F, PERF_RECORD_FORK) into the parent's events and tells capture, which will open events on the new task and then resume it: the source's resume op is called. */
 struct emu_task *emu_task_new(struct emu *emu, struct emu_task *parent, pid_t pid, pid_t tid,
@@ -53,7 +56,7 @@ struct emu_mapping {
 	const char *name; /* as in /proc/PID/maps; "//anon" for none */
 };
 void emu_task_mmap(struct emu_task *task, const struct emu_mapping *map); /* MMAP2 */
-/* Last thing of a task: closes its transactions as sched-out does, EXIT. Frees the task. */
+/* Last thing of a task: closes its transactions as sched-out does, EXIT. Frees the task. An unresolved block did not run. */
 void emu_task_exit(struct emu_task *task);
 void emu_process_exit(struct emu *emu, pid_t pid, int wait_status);
 /* A synchronous fault is about to enter a handler of the program. */
@@ -66,10 +69,19 @@ void emu_untraced(struct emu *emu, pid_t pid, const char *why); /* a gap capture
 bool emu_has_requests(const struct emu *emu);
 void emu_serve(struct emu *emu);
 
+/* Sleeps until capture asks for something, or timeout_ms (-1: no limit) are over; for a source that has nothing to wait for. */
+void emu_wait(struct emu *emu, int timeout_ms);
+/* Capture hung up (noticed by emu_serve()): detach everything, let the program run on, return from run(). */
+bool emu_hung_up(const struct emu *emu);
+
 void *emu_task_priv(struct emu_task *task);
 void emu_task_set_priv(struct emu_task *task, void *priv);
 pid_t emu_task_tid(const struct emu_task *task);
 pid_t emu_task_pid(const struct emu_task *task);
+/* The next task of a process after 'after' (NULL: the first), in ascending order of tid. */
+struct emu_task *emu_task_next(struct emu *emu, pid_t pid, const struct emu_task *after);
+/* In a new child of auxtap-emu: the signal dispositions and mask that auxtap-emu was started with. */
+void emu_restore_signals(const struct emu *emu);
 u64 emu_now(const struct emu *emu); /* emulated TSC */
 
 /* An execution source. Calls come from emu_serve(). Results 0 or -errno. */

@@ -9,7 +9,9 @@
  *
  * One request at a time; each has one reply. After sending a request the client also sends
  * SIGUSR1 to auxtap-emu, again every 2 ms until the reply is there: the server may be
- * sleeping in waitpid(). Hang-up of the client ends tracing: the program goes on untraced.
+ * sleeping in waitpid(). Not for HELLO: before its reply the server may have no handler; the
+ * client starts it with SIGUSR1 ignored for that reason (the program gets the default back).
+ * Hang-up of the client ends tracing: the program goes on untraced.
  */
 #ifndef AUXTAP_EMU_ABI_H
 #define AUXTAP_EMU_ABI_H
@@ -36,7 +38,7 @@ enum emu_call {
 	EMU_CLOCK,    /* -> value0: now, in the records' clock */
 	/* target */
 	EMU_SPAWN,    /* data: u32 argc, envc; cwd, argv, envp, truth path ("" none), each NUL-terminated; three descriptors: stdin, stdout, stderr -> result pid */
-	EMU_ATTACH,   /* arg0 pid, arg1 one thread only */
+	EMU_ATTACH,   /* arg0 pid, arg1 one thread only; data: truth path, NUL-terminated, or none. Threads follow as THREAD events with parent 0 */
 	EMU_REGS,     /* arg0 tid -> data: struct auxtap_regs */
 	EMU_SIGINFO,  /* arg0 tid -> data: siginfo_t */
 	EMU_MAPS,     /* arg0 pid, arg1 offset -> data: text from offset on; empty at the end */
@@ -65,7 +67,14 @@ struct emu_reply {
 
 /* Failure text of SPAWN and ATTACH travels in data. */
 
-/* Accounts of one event's trace unit, exact: written = Σ AUX sizes + skipped = final head. */
+/*
+ * Accounts of the trace unit of the event's task since the event was opened; they stay
+ * readable after the task is gone, until EMU_CLOSE. Exact for the one PT event of a task:
+ * nr_written = Σ AUX sizes + skipped = final head.
+ * While the driver has switched the unit off for lack of room, a second unit whose output
+ * goes nowhere counts on; its bytes are in nr_produced and nr_dropped. They begin with a
+ * PSB+, as the stream would if it were switched on there.
+ */
 struct emu_event_stats {
 	uint64_t nr_produced; /* packet bytes */
 	uint64_t nr_written;  /* reached the AUX area */

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The emulated kernel's own state, shared by the files of driver/emu/ and nobody else.
+ * Sources see emu.h, capture sees emu_abi.h.
+ */
+#ifndef AUXTAP_EMU_STATE_H
+#define AUXTAP_EMU_STATE_H
+
+#include "core/core.h"
+#include "emu/emu.h"
+#include "emu/emu_abi.h"
+#include "silicon/pt_unit.h"
+#include <auxtap/capture.h>
+#include <signal.h>
+
+#define EMU_NR_SIGNALS 65
+#define EMU_TASK_HASH  1024
+
+/* Reasons to leave the hot path before the next block. */
+#define ATTENTION_IRQ	0x1 /* the unit's interrupt line is up */
+#define ATTENTION_IPI	0x2 /* leave and enter user mode, for a newer TSC */
+#define ATTENTION_ENTER 0x4 /* not in user mode, or not scheduled in */
+
+/* Executed addresses on their way to PATH.TID. */
+struct emu_truth {
+	int fd; /* -1: none */
+	size_t nr;
+	u64 *addrs;
+	bool failed;
+};
+
+struct emu_task {
+	/* hot: one cache line */
+	struct emu_block pending; /* nr_insns 0: none */
+	u32 attention;
+	bool in_user;
+	bool has_truth;
+	int cpu;	      /* virtual CPU, -1: none was free */
+	struct pt_unit *feed; /* &unit, or &shadow while the unit is off for lack of room */
+	u64 nr_insns;
+
+	struct emu *emu;
+	u64 ip; /* next instruction, as far as it is known */
+	u32 irq_wait; /* blocks until a raised interrupt is taken */
+	bool scheduled;
+	bool gone; /* exited; kept for its events */
+	int nr_refs; /* its own life, and each open event */
+	struct emu_truth truth;
+	struct core_task core;
+	struct pt_output_bus bus, shadow_bus;
+	struct pt_unit unit, shadow;
+	u64 shadow_produced; /* of shadows that are over */
+	struct emu_task *hash_next;
+	void *priv;
+	char comm[16];
+};
+
+/* One open event: what its descriptor number stands for. */
+struct emu_event {
+	struct perf_event *event; /* NULL: free slot */
+	struct emu_task *task;
+	int wake_fd; /* eventfd */
+	struct emu_event_stats base;
+};
+
+struct emu_slots {
+	void **items;
+	int nr, cap;
+};
+
+struct emu_queued {
+	struct emu_queued *next;
+	struct auxtap_target_event ev;
+};
+
+struct emu {
+	u64 tsc;
+	volatile sig_atomic_t doorbell;
+	volatile sig_atomic_t terminate;
+	bool hung_up;
+	bool quiet_new; /* emu_task_new() during spawn: the reply tells capture */
+	const struct emu_source_ops *source;
+	int request_fd, event_fd;
+	struct emu_task *hash[EMU_TASK_HASH];
+	int nr_tasks;
+	struct emu_task *cpus[CORE_NR_CPUS];
+	struct emu_slots events, mappings;
+	struct emu_queued *queue, **queue_tail;
+	char *truth_path;
+	pid_t *truth_tids; /* files begun in this run: a number used again appends */
+	int nr_truth_tids;
+	char *maps_text; /* of the last EMU_MAPS with offset 0 */
+	size_t maps_size;
+	u32 irq_delay_blocks; /* settable: how late interrupts are taken */
+	u32 irq_skid_bytes;
+	struct sigaction old_actions[EMU_NR_SIGNALS];
+	sigset_t old_mask;
+	struct pt_unit_config unit_config;
+	u8 *message; /* EMU_MESSAGE_MAX, requests */
+	u8 *answer;  /* EMU_MESSAGE_MAX, replies */
+};
+
+/* execute.c */
+void emu_task_start_unit(struct emu_task *task);
+void emu_task_kernel_exit(struct emu_task *task, u64 ip); /* back to user mode at ip */
+void emu_task_schedule(struct emu_task *task, bool in);
+/* Runs fn as an interprocessor interrupt would on the task's CPU: user mode is left before and entered after. */
+void emu_task_interrupted(struct emu_task *task, void (*fn)(void *arg), void *arg);
+void emu_task_stats(const struct emu_task *task, struct emu_event_stats *stats);
+int emu_pmu_start(struct emu *emu);
+struct emu *emu_the_machine(void);
+
+/* task.c */
+void emu_task_put(struct emu_task *task);
+u64 emu_tick(struct emu *emu);
+
+/* truth.c */
+int emu_truth_open(struct emu *emu, struct emu_task *task);
+void emu_truth_block(struct emu_task *task, u32 nr_insns);
+void emu_truth_close(struct emu_task *task);
+
+/* event_queue.c */
+void emu_tell(struct emu *emu, const struct auxtap_target_event *ev);
+void emu_tell_flush(struct emu *emu);
+
+/* signals.c */
+int emu_signals_init(struct emu *emu);
+
+/* server.c and its calls */
+struct emu_answer {
+	int64_t result;
+	uint64_t value[2];
+	uint32_t data_size;
+	int fd; /* sent along; -1: none */
+	bool close_fd;
+};
+int emu_call_perf(struct emu *emu, const struct emu_request *req, const u8 *data,
+		  struct emu_answer *answer);
+int emu_call_target(struct emu *emu, const struct emu_request *req, const u8 *data,
+		    const int *fds, int nr_fds, struct emu_answer *answer);
+void emu_release_all(struct emu *emu);
+
+int emu_slots_add(struct emu_slots *slots, void *item);
+void *emu_slots_get(const struct emu_slots *slots, int64_t number);
+
+#endif

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The hot path: executed blocks become calls of the task's trace unit; the unit's interrupt
+ * and interprocessor interrupts are taken where a processor would. Tasks come from task.c,
+ * blocks from the execution sources.
+ */
+#include "emu_state.h"
+#include "pmu/intel_pt.h"
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+static struct emu *machine; /* the driver's register accessors carry no context */
+
+struct emu *emu_the_machine(void)
+{
+	return machine;
+}
+
+/* ---- the unit's surroundings ---- */
+
+static void *unit_phys(void *ctx, u64 phys_addr, u64 size)
+{
+	(void)ctx;
+	return core_phys_to_virt(phys_addr, size);
+}
+
+static void unit_irq(void *ctx)
+{
+	struct emu_task *task = ctx;
+
+	if (!(task->attention & ATTENTION_IRQ))
+		task->irq_wait = task->emu->irq_delay_blocks;
+	task->attention |= ATTENTION_IRQ;
+}
+
+/* The shadow unit's output goes nowhere: no address is readable. */
+static void *shadow_phys(void *ctx, u64 phys_addr, u64 size)
+{
+	(void)ctx;
+	(void)phys_addr;
+	(void)size;
+	return NULL;
+}
+
+static void shadow_irq(void *ctx)
+{
+	(void)ctx;
+}
+
+void emu_task_start_unit(struct emu_task *task)
+{
+	task->bus = (struct pt_output_bus){ .ctx = task, .phys = unit_phys, .irq = unit_irq };
+	task->shadow_bus = (struct pt_output_bus){
+		.ctx = task, .phys = shadow_phys, .irq = shadow_irq
+	};
+	pt_unit_init(&task->unit, &task->emu->unit_config, &task->bus);
+	task->unit.out.irq_skid_bytes = task->emu->irq_skid_bytes;
+	task->feed = &task->unit;
+	task->attention = ATTENTION_ENTER;
+}
+
+/* Called with user mode left: the shadow sees user mode begin with the next entry. */
+static void shadow_start(struct emu_task *task, u64 ctl)
+{
+	pt_unit_init(&task->shadow, &task->emu->unit_config, &task->shadow_bus);
+	if (pt_unit_wrmsr(&task->shadow, MSR_RTIT_OUTPUT_BASE, 0) ||
+	    pt_unit_wrmsr(&task->shadow, MSR_RTIT_OUTPUT_MASK_PTRS, 0x7f) ||
+	    pt_unit_wrmsr(&task->shadow, MSR_RTIT_CTL, ctl | RTIT_CTL_TOPA))
+		return;
+	task->feed = &task->shadow;
+}
+
+static void shadow_end(struct emu_task *task)
+{
+	if (task->feed != &task->shadow)
+		return;
+	task->shadow_produced += task->shadow.nr_produced;
+	task->feed = &task->unit;
+}
+
+static u64 hw_read(int cpu, u32 msr)
+{
+	const struct emu_task *task = machine->cpus[cpu];
+
+	return task ? pt_unit_rdmsr(&task->unit, msr) : 0;
+}
+
+static void hw_write(int cpu, u32 msr, u64 value)
+{
+	struct emu_task *task = machine->cpus[cpu];
+	char why[96];
+
+	if (!task)
+		return;
+	if (pt_unit_wrmsr(&task->unit, msr, value)) {
+		/* a kernel would log 'unchecked MSR access error' and go on */
+		snprintf(why, sizeof(why), "driver: refused write of %#llx to MSR %#x",
+			 (unsigned long long)value, msr);
+		emu_untraced(machine, task->core.pid, why);
+		return;
+	}
+	if (msr == MSR_RTIT_CTL && (value & RTIT_CTL_TRACEEN))
+		shadow_end(task);
+}
+
+static const struct intel_pt_hw hw = {
+	.read = hw_read,
+	.write = hw_write,
+	.single_range = true,
+	.topa_multiple_entries = true,
+};
+
+static uint64_t machine_clock(void *ctx)
+{
+	return emu_tick(ctx);
+}
+
+static void machine_wakeup(void *ctx, struct perf_event *event)
+{
+	const struct emu_event *ev = core_event_priv(event);
+	uint64_t one = 1;
+
+	(void)ctx;
+	/* EAGAIN: the counter is full, so it is readable already */
+	if (ev && write(ev->wake_fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
+		emu_untraced(machine, ev->task->core.pid, "wakeup failed");
+}
+
+int emu_pmu_start(struct emu *emu)
+{
+	const struct core_machine m = {
+		.ctx = emu,
+		.clock = machine_clock,
+		.wakeup = machine_wakeup,
+	};
+
+	machine = emu;
+	/*
+	 * One instruction is one TSC tick and one core cycle; perf time is the TSC, so a tick
+	 * is shown as a nanosecond: 1 GHz, ten times the bus clock. CTC: 25 MHz.
+	 */
+	emu->unit_config = (struct pt_unit_config){
+		.tsc = &emu->tsc,
+		.tsc_ctc_n = 80,
+		.tsc_ctc_d = 2,
+		.mtc_freq = 3,
+		.core_bus_ratio = 10,
+		.max_nonturbo_ratio = 10,
+	};
+	core_machine_set(&m);
+	return intel_pt_register("intel_pt", &hw);
+}
+
+/* ---- entering and leaving user mode ---- */
+
+void emu_task_schedule(struct emu_task *task, bool in)
+{
+	if (task->scheduled == in || task->cpu < 0)
+		return;
+	core_set_cpu(task->cpu);
+	emu_tick(task->emu);
+	if (in) {
+		task->scheduled = true;
+		core_task_sched_in(&task->core);
+	} else {
+		task->scheduled = false;
+		task->attention |= ATTENTION_ENTER;
+		core_task_sched_out(&task->core);
+	}
+	core_irq_work_run();
+}
+
+void emu_task_kernel_exit(struct emu_task *task, u64 ip)
+{
+	task->attention &= ~ATTENTION_ENTER;
+	task->in_user = true;
+	task->ip = ip;
+	pt_unit_enter_user(task->feed, ip);
+}
+
+static void leave_async(struct emu_task *task, u64 ip)
+{
+	pt_unit_leave_async(task->feed, ip);
+	task->in_user = false;
+	task->ip = ip;
+	task->attention |= ATTENTION_ENTER;
+	emu_tick(task->emu);
+}
+
+/* H13. What the driver switches off here, it switches off for lack of room: the shadow goes on. */
+static void take_irq(struct emu_task *task, u64 ip)
+{
+	bool in_user = task->in_user;
+	u64 ctl = task->unit.ctl;
+
+	if (in_user)
+		leave_async(task, ip);
+	task->attention &= ~ATTENTION_IRQ;
+	core_set_cpu(task->cpu);
+	emu_tick(task->emu);
+	intel_pt_interrupt();
+	core_irq_work_run();
+	if ((ctl & RTIT_CTL_TRACEEN) && !(task->unit.ctl & RTIT_CTL_TRACEEN))
+		shadow_start(task, ctl);
+	if (in_user)
+		emu_task_kernel_exit(task, ip);
+}
+
+void emu_task_interrupted(struct emu_task *task, void (*fn)(void *arg), void *arg)
+{
+	bool in_user = task->in_user;
+	u64 ip = task->ip;
+
+	/* A pending block has not been accounted for yet: the interrupt comes before it. */
+	if (in_user)
+		leave_async(task, ip);
+	if (task->cpu >= 0)
+		core_set_cpu(task->cpu);
+	emu_tick(task->emu);
+	fn(arg);
+	core_irq_work_run();
+	if (in_user)
+		emu_task_kernel_exit(task, ip);
+}
+
+static void __attribute__((noinline)) attend(struct emu_task *task, u64 ip)
+{
+	if (!task->scheduled)
+		emu_task_schedule(task, true);
+	if (task->attention & ATTENTION_IRQ) {
+		if (task->irq_wait)
+			task->irq_wait--;
+		else
+			take_irq(task, ip);
+	}
+	if (task->attention & ATTENTION_IPI) {
+		task->attention &= ~ATTENTION_IPI;
+		if (task->in_user)
+			leave_async(task, ip);
+	}
+	if (!task->in_user) {
+		emu_tick(task->emu);
+		emu_task_kernel_exit(task, ip);
+	}
+	task->attention &= ~ATTENTION_ENTER;
+}
+
+/* ---- blocks ---- */
+
+static inline void account(struct emu_task *task, u32 nr_insns)
+{
+	task->emu->tsc += nr_insns;
+	task->nr_insns += nr_insns;
+	if (unlikely(task->has_truth))
+		emu_truth_block(task, nr_insns);
+}
+
+/* Only the first nr_insns of the pending block retired; the next instruction is at next_ip. */
+static void retire_part(struct emu_task *task, u32 nr_insns, u64 next_ip)
+{
+	if (nr_insns) {
+		account(task, nr_insns);
+		pt_unit_retire(task->feed, nr_insns, next_ip);
+	}
+	task->ip = next_ip;
+}
+
+/* The pending block's last instruction went to next_ip. May leave the task in the kernel. */
+static inline void resolve(struct emu_task *task, u64 next_ip)
+{
+	const struct emu_block *p = &task->pending;
+	u32 nr = p->nr_insns;
+	u64 fall = p->last_ip + p->last_len;
+
+	if (unlikely((p->last_flags & X86_INSN_REP) && next_ip == p->last_ip)) {
+		/* REP: one instruction, however often it traps; it is told again */
+		retire_part(task, nr - 1, next_ip);
+		return;
+	}
+	account(task, nr);
+	switch (p->last_cls) {
+	case X86_PLAIN:
+		pt_unit_retire(task->feed, nr, fall);
+		task->ip = fall;
+		if (unlikely(next_ip != fall)) {
+			/* an asynchronous change of flow that nobody told: transaction abort, rseq */
+			leave_async(task, fall);
+			emu_task_kernel_exit(task, next_ip);
+		}
+		break;
+	case X86_SYSCALL:
+	case X86_FAR:
+		if (nr > 1)
+			pt_unit_retire(task->feed, nr - 1, p->last_ip);
+		pt_unit_leave_syscall(task->feed, p->last_ip);
+		task->in_user = false;
+		task->attention |= ATTENTION_ENTER;
+		break;
+	default:
+		if (nr > 1)
+			pt_unit_retire(task->feed, nr - 1, p->last_ip);
+		pt_unit_branch(task->feed, p->last_cls, p->last_ip, p->last_len, next_ip);
+		break;
+	}
+	task->ip = next_ip;
+}
+
+void emu_task_block(struct emu_task *task, const struct emu_block *block)
+{
+	if (task->pending.nr_insns) {
+		resolve(task, block->ip);
+	} else if (task->in_user && unlikely(task->ip != block->ip)) {
+		/* something ran that was not told; the stream must not pretend otherwise */
+		leave_async(task, task->ip);
+	}
+	if (unlikely(task->attention))
+		attend(task, block->ip);
+	task->pending = *block;
+}
+
+/* How many instructions of the pending block lie before ip, and where the next one is. */
+static u32 insns_before(const struct emu_block *p, u64 ip, u64 *at)
+{
+	u32 nr = 0;
+
+	*at = p->ip;
+	if (!p->lens) {
+		if (p->nr_insns > 1 && ip >= p->last_ip) {
+			*at = p->last_ip;
+			return p->nr_insns - 1;
+		}
+		return 0;
+	}
+	while (nr < p->nr_insns - 1 && *at + p->lens[nr] <= ip)
+		*at += p->lens[nr++];
+	return nr;
+}
+
+void emu_task_async(struct emu_task *task, u64 ip, bool cut)
+{
+	const struct emu_block *p = &task->pending;
+	u64 at = ip;
+
+	if (p->nr_insns) {
+		if (cut && ip >= p->ip && ip < p->last_ip + p->last_len)
+			retire_part(task, insns_before(p, ip, &at), at);
+		else
+			resolve(task, ip);
+		task->pending.nr_insns = 0;
+	}
+	if (task->in_user)
+		leave_async(task, at);
+	task->ip = ip;
+	if (task->attention & ATTENTION_IRQ)
+		take_irq(task, ip);
+}
+
+void emu_task_in_kernel(struct emu_task *task)
+{
+	const struct emu_block *p = &task->pending;
+
+	if (p->nr_insns) {
+		/* where it will go is the kernel's affair; only a plain last instruction has a next one */
+		if (p->last_cls == X86_SYSCALL || p->last_cls == X86_FAR ||
+		    p->last_cls == X86_PLAIN)
+			resolve(task, p->last_ip + p->last_len);
+		else
+			retire_part(task, p->nr_insns - 1, p->last_ip);
+		task->pending.nr_insns = 0;
+	}
+	if (task->in_user)
+		leave_async(task, task->ip);
+	if (task->attention & ATTENTION_IRQ)
+		take_irq(task, task->ip);
+}
+
+void emu_task_offline(struct emu_task *task)
+{
+	if (task->pending.nr_insns || task->in_user)
+		emu_task_async(task, task->ip, true);
+	emu_task_schedule(task, false);
+}
+
+void emu_task_stats(const struct emu_task *task, struct emu_event_stats *stats)
+{
+	u64 off = task->shadow_produced;
+
+	if (task->feed == &task->shadow)
+		off += task->shadow.nr_produced;
+	stats->nr_produced = task->unit.nr_produced + off;
+	stats->nr_written = task->unit.out.nr_written;
+	stats->nr_dropped = task->unit.out.nr_dropped + off;
+	stats->nr_insns = task->nr_insns;
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The request socket: messages in, replies out. What a request does is perf_calls.c (the
+ * perf system calls) and target_calls.c (control of the program).
+ */
+#include "emu_state.h"
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define MAX_FDS 4
+
+int emu_slots_add(struct emu_slots *slots, void *item)
+{
+	int at;
+
+	for (at = 0; at < slots->nr && slots->items[at]; at++)
+		;
+	if (at == slots->cap) {
+		int cap = slots->cap ? 2 * slots->cap : 64;
+		void **items = realloc(slots->items, (size_t)cap * sizeof(*items));
+
+		if (!items)
+			return -ENOMEM;
+		slots->items = items;
+		slots->cap = cap;
+	}
+	slots->items[at] = item;
+	if (at == slots->nr)
+		slots->nr++;
+	return at + 1;
+}
+
+void *emu_slots_get(const struct emu_slots *slots, int64_t number)
+{
+	if (number < 1 || number > slots->nr)
+		return NULL;
+	return slots->items[number - 1];
+}
+
+bool emu_has_requests(const struct emu *emu)
+{
+	return emu->doorbell;
+}
+
+bool emu_hung_up(const struct emu *emu)
+{
+	return emu->hung_up;
+}
+
+int emu_request_fd(const struct emu *emu)
+{
+	return emu->request_fd;
+}
+
+/* Bytes of the message with its descriptors; 0: hang-up; -EAGAIN: none. */
+static ssize_t receive(struct emu *emu, int *fds, int *nr_fds)
+{
+	union {
+		struct cmsghdr align;
+		char buf[CMSG_SPACE(MAX_FDS * sizeof(int))];
+	} control;
+	struct iovec iov = { .iov_base = emu->message, .iov_len = EMU_MESSAGE_MAX };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control.buf, .msg_controllen = sizeof(control.buf),
+	};
+	ssize_t n;
+
+	*nr_fds = 0;
+	do {
+		n = recvmsg(emu->request_fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return errno == EAGAIN ? -EAGAIN : 0;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		size_t nr = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+		for (size_t i = 0; i < nr && *nr_fds < MAX_FDS; i++)
+			memcpy(&fds[(*nr_fds)++], CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+	}
+	return n;
+}
+
+static void reply(struct emu *emu, const struct emu_answer *answer)
+{
+	struct emu_reply head = {
+		.result = answer->result,
+		.value = { answer->value[0], answer->value[1] },
+		.data_size = answer->data_size,
+	};
+	struct iovec iov[2] = {
+		{ .iov_base = &head, .iov_len = sizeof(head) },
+		{ .iov_base = emu->answer, .iov_len = answer->data_size },
+	};
+	union {
+		struct cmsghdr align;
+		char buf[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
+
+	if (answer->fd >= 0) {
+		memset(&control, 0, sizeof(control));
+		msg.msg_control = control.buf;
+		msg.msg_controllen = sizeof(control.buf);
+		struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &answer->fd, sizeof(int));
+	}
+	/* one request is answered before the next: there is room, but be patient with signals */
+	while (sendmsg(emu->request_fd, &msg, MSG_NOSIGNAL) < 0) {
+		struct pollfd p = { .fd = emu->request_fd, .events = POLLOUT };
+
+		if (errno == EINTR)
+			continue;
+		if (errno != EAGAIN) {
+			emu->hung_up = true;
+			return;
+		}
+		poll(&p, 1, 100);
+	}
+}
+
+static void serve_one(struct emu *emu, size_t size, const int *fds, int nr_fds)
+{
+	struct emu_answer answer = { .fd = -1 };
+	struct emu_request req;
+	const u8 *data = emu->message + sizeof(req);
+	int ret;
+
+	if (size < sizeof(req)) {
+		answer.result = -EINVAL;
+		reply(emu, &answer);
+		return;
+	}
+	memcpy(&req, emu->message, sizeof(req));
+	if (req.data_size != size - sizeof(req))
+		ret = -EINVAL;
+	else if (req.call == EMU_HELLO)
+		ret = req.arg[0] == EMU_ABI_VERSION ? EMU_ABI_VERSION : -EPROTO;
+	else if (req.call <= EMU_CLOCK || req.call == EMU_STATS)
+		ret = emu_call_perf(emu, &req, data, &answer);
+	else
+		ret = emu_call_target(emu, &req, data, fds, nr_fds, &answer);
+	if (ret)
+		answer.result = ret;
+	reply(emu, &answer);
+	if (answer.fd >= 0 && answer.close_fd)
+		close(answer.fd);
+}
+
+void emu_serve(struct emu *emu)
+{
+	int fds[MAX_FDS], nr_fds;
+	ssize_t n;
+
+	emu->doorbell = 0;
+	if (emu->terminate)
+		emu->hung_up = true;
+	emu_tell_flush(emu);
+	while (!emu->hung_up && (n = receive(emu, fds, &nr_fds)) != -EAGAIN) {
+		if (n == 0) {
+			emu->hung_up = true;
+			break;
+		}
+		serve_one(emu, (size_t)n, fds, nr_fds);
+		while (nr_fds)
+			close(fds[--nr_fds]);
+	}
+}
+
+void emu_wait(struct emu *emu, int timeout_ms)
+{
+	struct pollfd p[2] = {
+		{ .fd = emu->request_fd, .events = POLLIN },
+		{ .fd = emu->queue ? emu->event_fd : -1, .events = POLLOUT },
+	};
+
+	if (emu->doorbell || emu->hung_up)
+		return;
+	/* a signal that comes before poll() rings again (signals.c) */
+	if (poll(p, 2, timeout_ms) > 0)
+		emu->doorbell = 1;
+}
+
+void emu_release_all(struct emu *emu)
+{
+	while (emu->queue) {
+		struct emu_queued *q = emu->queue;
+
+		emu->queue = q->next;
+		free(q);
+	}
+	free(emu->events.items);
+	free(emu->mappings.items);
+	free(emu->truth_path);
+	free(emu->truth_tids);
+	free(emu->maps_text);
+	free(emu->message);
+	free(emu->answer);
+	free(emu);
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Control of the traced program, from messages to the execution source's operations. The
+ * source answers for what it cannot do; here only the messages are checked.
+ */
+#include "emu_state.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WHY_SIZE 384
+
+/* The next NUL-terminated string of a message, or NULL. */
+static char *next_string(const u8 *data, size_t size, size_t *at)
+{
+	char *s = (char *)(uintptr_t)data + *at;
+	size_t len;
+
+	if (*at >= size)
+		return NULL;
+	len = strnlen(s, size - *at);
+	if (len == size - *at)
+		return NULL;
+	*at += len + 1;
+	return s;
+}
+
+static char **strings(const u8 *data, size_t size, size_t *at, u32 nr)
+{
+	char **list;
+
+	if (nr > size)
+		return NULL;
+	list = calloc((size_t)nr + 1, sizeof(*list));
+	for (u32 i = 0; list && i < nr; i++) {
+		list[i] = next_string(data, size, at);
+		if (!list[i]) {
+			free(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+static int set_truth(struct emu *emu, const char *path)
+{
+	char *copy = path && *path ? strdup(path) : NULL;
+
+	if (path && *path && !copy)
+		return -ENOMEM;
+	free(emu->truth_path);
+	emu->truth_path = copy;
+	return 0;
+}
+
+static int explain(struct emu *emu, struct emu_answer *answer, int ret, const char *why)
+{
+	answer->data_size = (u32)strlen(why);
+	memcpy(emu->answer, why, answer->data_size);
+	return ret;
+}
+
+static int call_spawn(struct emu *emu, const struct emu_request *req, const u8 *data,
+		      const int *fds, int nr_fds, struct emu_answer *answer)
+{
+	char **argv = NULL, **envp = NULL;
+	char why[WHY_SIZE] = "";
+	const char *cwd, *truth;
+	size_t at = 2 * sizeof(u32);
+	u32 nr[2];
+	pid_t pid = -1;
+	int ret = -EINVAL;
+
+	if (nr_fds != 3 || req->data_size < sizeof(nr))
+		return explain(emu, answer, -EINVAL, "malformed request");
+	memcpy(nr, data, sizeof(nr));
+	cwd = next_string(data, req->data_size, &at);
+	argv = strings(data, req->data_size, &at, nr[0]);
+	envp = argv ? strings(data, req->data_size, &at, nr[1]) : NULL;
+	truth = envp ? next_string(data, req->data_size, &at) : NULL;
+	if (!cwd || !argv || !nr[0] || !envp || !truth) {
+		strcpy(why, "malformed request");
+		goto out;
+	}
+	ret = set_truth(emu, truth);
+	if (ret)
+		goto out;
+	emu->quiet_new = true;
+	ret = emu->source->spawn(emu, argv, envp, cwd, fds, &pid, why);
+	emu->quiet_new = false;
+out:
+	free(argv);
+	free(envp);
+	if (ret)
+		return explain(emu, answer, ret, why);
+	answer->result = pid;
+	return 0;
+}
+
+static int call_attach(struct emu *emu, const struct emu_request *req, const u8 *data,
+		       struct emu_answer *answer)
+{
+	char why[WHY_SIZE] = "";
+	size_t at = 0;
+	int ret;
+
+	if (!emu->source->attach)
+		return explain(emu, answer, -EOPNOTSUPP, "this source cannot attach");
+	ret = set_truth(emu, next_string(data, req->data_size, &at));
+	if (!ret)
+		ret = emu->source->attach(emu, (pid_t)req->arg[0], req->arg[1], why);
+	return ret ? explain(emu, answer, ret, why) : 0;
+}
+
+static int call_maps(struct emu *emu, const struct emu_request *req, struct emu_answer *answer)
+{
+	u64 offset = req->arg[1];
+	ssize_t n;
+
+	if (!offset || !emu->maps_text) {
+		free(emu->maps_text);
+		emu->maps_text = NULL;
+		n = emu->source->maps(emu, (pid_t)req->arg[0], &emu->maps_text);
+		if (n < 0)
+			return (int)n;
+		emu->maps_size = (size_t)n;
+	}
+	if (offset < emu->maps_size) {
+		size_t left = emu->maps_size - offset;
+
+		answer->data_size = (u32)(left < EMU_DATA_MAX ? left : EMU_DATA_MAX);
+		memcpy(emu->answer, emu->maps_text + offset, answer->data_size);
+	}
+	answer->result = answer->data_size;
+	return 0;
+}
+
+static int call_threads(struct emu *emu, pid_t pid, struct emu_answer *answer)
+{
+	struct emu_task *task = NULL;
+	int32_t tid;
+
+	while ((task = emu_task_next(emu, pid, task)) &&
+	       answer->data_size + sizeof(tid) <= EMU_DATA_MAX) {
+		tid = task->core.tid;
+		memcpy(emu->answer + answer->data_size, &tid, sizeof(tid));
+		answer->data_size += sizeof(tid);
+	}
+	if (!answer->data_size)
+		return -ESRCH;
+	answer->result = answer->data_size / (u32)sizeof(tid);
+	return 0;
+}
+
+int emu_call_target(struct emu *emu, const struct emu_request *req, const u8 *data,
+		    const int *fds, int nr_fds, struct emu_answer *answer)
+{
+	const struct emu_source_ops *source = emu->source;
+	struct emu_task *task;
+	ssize_t n;
+
+	switch (req->call) {
+	case EMU_SPAWN:
+		return call_spawn(emu, req, data, fds, nr_fds, answer);
+	case EMU_ATTACH:
+		return call_attach(emu, req, data, answer);
+	case EMU_MAPS:
+		return call_maps(emu, req, answer);
+	case EMU_MEM:
+		n = source->mem(emu, (pid_t)req->arg[0], req->arg[1], emu->answer,
+				req->arg[2] < EMU_DATA_MAX ? req->arg[2] : EMU_DATA_MAX);
+		if (n < 0)
+			return (int)n;
+		answer->data_size = (u32)n;
+		answer->result = n;
+		return 0;
+	case EMU_THREADS:
+		return call_threads(emu, (pid_t)req->arg[0], answer);
+	case EMU_SIGNAL:
+		return source->signal(emu, (pid_t)req->arg[0], (int)req->arg[1]);
+	case EMU_DETACH:
+		return source->detach(emu, (pid_t)req->arg[0]);
+	case EMU_REGS:
+	case EMU_SIGINFO:
+	case EMU_RESUME:
+		break;
+	default:
+		return -ENOSYS;
+	}
+	task = emu_task_find(emu, (pid_t)req->arg[0]);
+	if (!task)
+		return -ESRCH;
+	if (req->call == EMU_RESUME)
+		return source->resume(task);
+	if (req->call == EMU_REGS) {
+		struct auxtap_regs regs;
+		int ret;
+
+		memset(&regs, 0, sizeof(regs));
+		ret = source->regs(task, &regs);
+		if (ret)
+			return ret;
+		memcpy(emu->answer, &regs, sizeof(regs));
+		answer->data_size = sizeof(regs);
+	} else {
+		siginfo_t info;
+		int ret;
+
+		memset(&info, 0, sizeof(info));
+		ret = source->siginfo(task, &info);
+		if (ret)
+			return ret;
+		memcpy(emu->answer, &info, sizeof(info));
+		answer->data_size = sizeof(info);
+	}
+	return 0;
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * --truth: the address of every retired user instruction, little-endian u64, PATH.TID.
+ * A failed write is told to capture once, as a gap; nothing is dropped without a word.
+ */
+#include "emu_state.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TRUTH_NR 8192
+
+static int truth_file(const char *path, pid_t tid, bool append)
+{
+	char name[4096];
+
+	if (snprintf(name, sizeof(name), "%s.%d", path, tid) >= (int)sizeof(name))
+		return -ENAMETOOLONG;
+	int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (append ? 0 : O_TRUNC),
+		      0600);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static void failed(struct emu_task *task, int err)
+{
+	char why[128];
+
+	task->truth.failed = true;
+	snprintf(why, sizeof(why), "truth of thread %d: %s", task->core.tid, strerror(err));
+	emu_untraced(task->emu, task->core.pid, why);
+}
+
+static void flush(struct emu_task *task)
+{
+	struct emu_truth *t = &task->truth;
+	const char *at = (const char *)t->addrs;
+	size_t left = t->nr * sizeof(*t->addrs);
+
+	while (left && !t->failed) {
+		ssize_t n = write(t->fd, at, left);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			failed(task, errno);
+			break;
+		}
+		at += n;
+		left -= (size_t)n;
+	}
+	t->nr = 0;
+}
+
+/* A number that this run has used before goes on in the same file. */
+static bool begun_before(struct emu *emu, pid_t tid)
+{
+	for (int i = 0; i < emu->nr_truth_tids; i++)
+		if (emu->truth_tids[i] == tid)
+			return true;
+	pid_t *more = realloc(emu->truth_tids,
+			      (size_t)(emu->nr_truth_tids + 1) * sizeof(*more));
+
+	if (more) {
+		emu->truth_tids = more;
+		more[emu->nr_truth_tids++] = tid;
+	}
+	return false;
+}
+
+int emu_truth_open(struct emu *emu, struct emu_task *task)
+{
+	struct emu_truth *t = &task->truth;
+
+	t->fd = -1;
+	if (!emu->truth_path || !emu->truth_path[0])
+		return 0;
+	t->addrs = malloc(TRUTH_NR * sizeof(*t->addrs));
+	if (!t->addrs) {
+		failed(task, ENOMEM);
+		return -ENOMEM;
+	}
+	t->fd = truth_file(emu->truth_path, task->core.tid,
+			   begun_before(emu, task->core.tid));
+	if (t->fd < 0) {
+		int err = t->fd;
+
+		free(t->addrs);
+		t->addrs = NULL;
+		t->fd = -1;
+		failed(task, -err);
+		return err;
+	}
+	task->has_truth = true;
+	return 0;
+}
+
+static inline void add(struct emu_task *task, u64 addr)
+{
+	struct emu_truth *t = &task->truth;
+
+	if (t->nr == TRUTH_NR)
+		flush(task);
+	t->addrs[t->nr++] = addr;
+}
+
+void emu_truth_block(struct emu_task *task, u32 nr_insns)
+{
+	const struct emu_block *p = &task->pending;
+	u64 ip = p->ip;
+
+	if (!p->lens) {
+		/* allowed for single instructions only */
+		add(task, ip);
+		return;
+	}
+	for (u32 i = 0; i < nr_insns; i++) {
+		add(task, ip);
+		ip += p->lens[i];
+	}
+}
+
+void emu_truth_close(struct emu_task *task)
+{
+	struct emu_truth *t = &task->truth;
+
+	if (!task->has_truth)
+		return;
+	flush(task);
+	if (close(t->fd) && !t->failed)
+		failed(task, errno);
+	free(t->addrs);
+	t->addrs = NULL;
+	task->has_truth = false;
+}
