@@ -36,16 +36,18 @@ void core_kernel_use(const struct core_kernel *kernel);
 struct core_task {
 	pid_t pid, tid;
 	struct perf_event *events; /* list through core_next, kept by core */
+	int running;		   /* kept by core: 1 + the CPU it runs on; 0: none */
 };
 
 /* System calls: results as the real ones, negative errno. cpu -1: any. group, parent may be NULL. */
 int core_event_open(struct perf_event **event, const struct perf_event_attr *attr,
 		    struct core_task *task, int cpu, struct perf_event *group,
 		    struct perf_event *parent);
+/* As close(): an event with mappings lives until the last one goes. Children go with their parent. */
 void core_event_close(struct perf_event *event);
 /* A mapping: memory shared through memfd at memfd_off. addr is this process' own view. */
 struct core_mapping {
-	int memfd; /* owned by the ring; dup it to keep it */
+	int memfd; /* owned by the ring; dup it to keep it. Sealed: its size cannot change. */
 	uint64_t memfd_off, length;
 	void *addr;
 	struct perf_event *event;
@@ -60,6 +62,14 @@ long core_event_ioctl(struct perf_event *event, unsigned long request, unsigned 
 unsigned int core_event_poll(struct perf_event *event); /* E12; POLL… bits */
 ssize_t core_event_read(struct perf_event *event, void *buf, size_t size);
 uint64_t core_event_id(const struct perf_event *event);
+/* The PMU calls it active: scheduled in and not disabled. */
+bool core_event_active(const struct perf_event *event);
+
+/* PMUs that drivers registered, by name. -ENOENT: no such PMU. */
+int core_pmu_type(const char *name);
+int core_pmu_capabilities(const char *name);
+/* What sysfs would show: "type", "format/cyc", "caps/…". Length without the newline, or -ENOENT, -ENOSPC. */
+ssize_t core_pmu_attr(const char *name, const char *attr, char *buf, size_t size);
 
 /* The machine. Virtual CPUs 0 … CORE_NR_CPUS-1; the current one is what smp_processor_id() says. */
 #define CORE_NR_CPUS 1024
@@ -68,6 +78,9 @@ int core_cpu(void);
 /* Scheduler: the task begins or stops running on the current CPU; its events go in or out. pending_disable is acted on at sched-out. */
 void core_task_sched_in(struct core_task *task);
 void core_task_sched_out(struct core_task *task);
+/* exec: events with enable_on_exec begin. exit: events go out for ever; inherited ones are freed, the others give POLLHUP and wait for their close. */
+void core_task_exec(struct core_task *task);
+void core_task_exit(struct core_task *task);
 /* irq_work queued on the current CPU: wakeups and disables (D21, E12). Runs until none is left. */
 void core_irq_work_run(void);
 bool core_irq_work_pending(void);
@@ -78,18 +91,31 @@ bool core_irq_work_pending(void);
  */
 void core_task_record(struct core_task *task, uint32_t type, uint16_t misc, const void *body,
 		      size_t size);
+/*
+ * One record into one event's ring, by the task that runs on the current CPU. The sample id
+ * is appended, except to PERF_RECORD_SAMPLE, whose body the caller makes whole (E7 counts it).
+ * 0, -ENOSPC: lost and counted, -E2BIG: longer than a record can be.
+ */
+int core_event_record(struct perf_event *event, uint32_t type, uint16_t misc, const void *body,
+		      size_t size);
 
 /* Set once by the machine: the clock of records (perf time), and who is told of a wakeup (E12: every event of the ring). */
 struct core_machine {
 	void *ctx;
 	uint64_t (*clock)(void *ctx);
 	void (*wakeup)(void *ctx, struct perf_event *event);
-	/* chunk orders that rb_alloc_aux's page allocations succeed with (C5); NULL: all succeed */
+	/* C5: the order (at most the given one) that a page allocation of rb_alloc_aux succeeds with; negative: none does. NULL: all succeed. */
 	int (*alloc_order)(void *ctx, int order);
 	/* limits of B11: locked pages allowed; 0: no limit */
 	uint64_t mlock_pages;
+	/* What drivers print (level as the kernel's, '3' error … '7' debug), and failed WARN_ONs; may be NULL. */
+	void (*log)(void *ctx, char level, const char *text);
+	void (*warn)(void *ctx, const char *file, int line, const char *what);
 };
+/* Copied. NULL: the defaults. */
 void core_machine_set(const struct core_machine *machine);
+/* WARN_ONs so far. A correct machine and driver cause none. */
+unsigned long core_warnings(void);
 
 /* Owner's pointer of an event (emu: its descriptor number). */
 void core_event_set_priv(struct perf_event *event, void *priv);

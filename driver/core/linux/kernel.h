@@ -12,6 +12,7 @@
 #include <limits.h>
 
 #ifndef U32_MAX
+#define U16_MAX ((u16)~0u)
 #define U32_MAX ((u32)~0u)
 #define U64_MAX ((u64)~0ull)
 #endif

@@ -131,6 +131,7 @@ struct pmu {
 
 	/* core's own */
 	struct pmu *next;
+	int exclusive_cnt; /* tasks above zero, CPUs below */
 	struct device device;
 };
 
@@ -147,22 +148,23 @@ struct perf_event {
 	u64 id;
 	void (*destroy)(struct perf_event *event);
 
-	/* core's own: event.c */
+	/* core's own: event.c, sched.c */
 	const struct core_kernel *kernel;
-	struct core_task *task;
+	struct core_task *task; /* context: a task's, or a CPU's; NULL after the task's exit */
+	struct core_task *target; /* the task asked for, as a mere name; NULL: a CPU's event */
 	void *priv;
-	struct perf_event *core_next;	 /* of the task */
-	struct perf_event *child_next;	 /* children of one parent */
-	struct perf_event *child_list;
-	u64 id_stamp; /* PERF_SAMPLE_STREAM_ID: of the event itself, also in a child */
-	int id_header_size;
-	u64 nr_wakeup_events; /* E7 */
-	u64 lost_samples;     /* E9 */
+	struct perf_event *core_next;		 /* of the context, in order of opening */
+	struct perf_event *child_list, *child_next; /* inherited, of one parent */
+	int id_header_size;			 /* sample id behind every record */
+	u64 time_enabled, time_running, time_stamp;
+	u64 lost_samples; /* E9 */
 	int pending_disable;
-	bool irq_disable, irq_wakeup; /* queued irq_work */
+	bool pending_disable_irq; /* L1: the later kernels' irq_work of its own */
+	bool pending_wakeup;
+	int irq_cpu; /* -1: no irq_work queued */
 	struct perf_event *irq_next;
-	int irq_cpu;
-	/* core's own: ring */
+	bool closed; /* lives by its mappings only */
+	/* core's own: the ring */
 	struct perf_buffer *rb;
 	struct perf_event *rb_next; /* events that wake with the ring */
 	int mmap_count;

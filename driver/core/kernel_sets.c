@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The kernels the model can be: named sets of switches (kernel-rules.md, section L). What a
+ * set says about 6.18.44 is by reading until the running kernel has judged it.
+ */
+#include "core/perf_buffer.h"
+#include <string.h>
+
+static const struct core_kernel kernel_6_1 = {
+	.name = "6.1.192",
+	.disable_by_cpu_number = true,
+	.aux_gate_masks_format = true,
+};
+
+static const struct core_kernel kernel_6_12 = {
+	.name = "6.12.95",
+	/* L1 is in, L3 is not; L2, L4 and L6 as the older one until a guest decides */
+	.aux_gate_masks_format = true,
+};
+
+static const struct core_kernel kernel_6_18 = {
+	.name = "6.18.44",
+	.aux_chunk_order_zero = true,
+	.aux_pause_resume = true,
+	.mmap_other_ring_busy = true,
+};
+
+const struct core_kernel *const core_kernels[] = { &kernel_6_1, &kernel_6_12, &kernel_6_18,
+						   NULL };
+const struct core_kernel *core_kernel_now = &kernel_6_1;
+
+const struct core_kernel *core_kernel_find(const char *name)
+{
+	for (int i = 0; core_kernels[i]; i++)
+		if (!strcmp(core_kernels[i]->name, name))
+			return core_kernels[i];
+	return NULL;
+}
+
+void core_kernel_use(const struct core_kernel *kernel)
+{
+	core_kernel_now = kernel ? kernel : &kernel_6_1;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* What surrounds the core: the machine's callbacks, the kernel log, warnings, the current CPU. */
+#include "core/perf_buffer.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+struct core_machine core_machine;
+static unsigned long nr_warnings;
+static int current_cpu;
+
+void core_machine_set(const struct core_machine *machine)
+{
+	core_machine = machine ? *machine : (struct core_machine){ 0 };
+}
+
+u64 core_clock(void)
+{
+	return core_machine.clock ? core_machine.clock(core_machine.ctx) : 0;
+}
+
+void core_set_cpu(int cpu)
+{
+	if (WARN_ON(cpu < 0 || cpu >= CORE_NR_CPUS))
+		return;
+	current_cpu = cpu;
+}
+
+int core_cpu(void)
+{
+	return current_cpu;
+}
+
+void core_warn(const char *file, int line, const char *what)
+{
+	nr_warnings++;
+	if (core_machine.warn)
+		core_machine.warn(core_machine.ctx, file, line, what);
+}
+
+unsigned long core_warnings(void)
+{
+	return nr_warnings;
+}
+
+void core_printk(char level, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+
+	if (!core_machine.log)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	core_machine.log(core_machine.ctx, level, text);
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Emulated physical memory: who lies at which physical address. Every chunk of pages has
+ * addresses of its own, aligned to its size and never next to another chunk's, so that a
+ * driver or a unit that runs over a chunk's end meets a hole, not by luck the right byte.
+ */
+#include "core/perf_buffer.h"
+#include <linux/slab.h>
+#include <sys/mman.h>
+
+#define MAX_PAGE_ORDER 10 /* x86: 4 MiB */
+
+struct page_region {
+	char *virt;
+	unsigned long nr_pages;
+	struct page *pages;
+	u64 phys_base;
+	unsigned long nr_slots; /* physical pages from phys_base on, holes included */
+	u32 *slots;		/* 1 + page index; 0: a hole */
+};
+
+/* Sorted by virt, and by phys_base. */
+static struct page_region **by_virt, **by_phys;
+static size_t nr_regions, max_regions;
+static u64 next_phys = 0x100000000ull; /* never given out twice: a stale address finds nothing */
+
+static size_t find_slot(struct page_region **table, u64 key, bool phys)
+{
+	size_t low = 0, high = nr_regions;
+
+	while (low < high) { /* first entry behind key */
+		size_t mid = low + (high - low) / 2;
+		u64 at = phys ? table[mid]->phys_base : (u64)(uintptr_t)table[mid]->virt;
+
+		if (at <= key)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static bool region_insert(struct page_region *region)
+{
+	size_t v, p;
+
+	if (nr_regions == max_regions) {
+		size_t max = max_regions ? 2 * max_regions : 64;
+		struct page_region **table = realloc(by_virt, max * sizeof(*table));
+
+		if (!table)
+			return false;
+		by_virt = table;
+		table = realloc(by_phys, max * sizeof(*table));
+		if (!table)
+			return false;
+		by_phys = table;
+		max_regions = max;
+	}
+	v = find_slot(by_virt, (u64)(uintptr_t)region->virt, false);
+	p = find_slot(by_phys, region->phys_base, true);
+	memmove(by_virt + v + 1, by_virt + v, (nr_regions - v) * sizeof(*by_virt));
+	memmove(by_phys + p + 1, by_phys + p, (nr_regions - p) * sizeof(*by_phys));
+	by_virt[v] = by_phys[p] = region;
+	nr_regions++;
+	return true;
+}
+
+static struct page_region *region_of_virt(const void *addr)
+{
+	size_t i = find_slot(by_virt, (u64)(uintptr_t)addr, false);
+	struct page_region *region;
+
+	if (!i)
+		return NULL;
+	region = by_virt[i - 1];
+	if ((u64)((const char *)addr - region->virt) >= region->nr_pages << PAGE_SHIFT)
+		return NULL;
+	return region;
+}
+
+/* C5: a chunk is as large as asked, or the largest that the allocator still has; 0 on failure. */
+static bool chunk_order(int wanted, int (*order_of)(void *ctx, int order), void *ctx, int *order)
+{
+	if (wanted > MAX_PAGE_ORDER)
+		wanted = MAX_PAGE_ORDER;
+	*order = order_of ? min(order_of(ctx, wanted), wanted) : wanted;
+	return *order >= 0;
+}
+
+struct page_region *page_region_new(void *virt, unsigned long nr_pages, unsigned int max_order,
+				    int (*order_of)(void *ctx, int order), void *ctx)
+{
+	struct page_region *region = kzalloc(sizeof(*region), GFP_KERNEL);
+	unsigned long done = 0, slot = 0, max_slots;
+
+	if (!region)
+		return NULL;
+	region->virt = virt;
+	region->nr_pages = nr_pages;
+	/* a hole behind, and alignment before, each chunk */
+	max_slots = 3 * nr_pages + (2ul << MAX_PAGE_ORDER);
+	region->pages = kcalloc(nr_pages, sizeof(*region->pages), GFP_KERNEL);
+	region->slots = kcalloc(max_slots, sizeof(*region->slots), GFP_KERNEL);
+	if (!region->pages || !region->slots)
+		goto free_region;
+	region->phys_base = ALIGN(next_phys, PAGE_SIZE << MAX_PAGE_ORDER);
+	while (done < nr_pages) {
+		unsigned long chunk;
+		int order;
+
+		if (!chunk_order(min((int)max_order, ilog2(nr_pages - done)), order_of, ctx,
+				 &order))
+			goto free_region;
+		chunk = 1ul << order;
+		slot = ALIGN(slot, chunk);
+		for (unsigned long i = 0; i < chunk; i++) {
+			struct page *page = &region->pages[done + i];
+
+			page->virt = region->virt + ((done + i) << PAGE_SHIFT);
+			page->phys = region->phys_base + ((slot + i) << PAGE_SHIFT);
+			region->slots[slot + i] = (u32)(done + i + 1);
+		}
+		if (order > 0) {
+			region->pages[done].has_private = true;
+			region->pages[done].private = (unsigned long)order;
+		}
+		done += chunk;
+		slot += chunk + 1;
+	}
+	region->nr_slots = slot;
+	if (!region_insert(region))
+		goto free_region;
+	next_phys = region->phys_base + ((u64)slot << PAGE_SHIFT);
+	return region;
+
+free_region:
+	kfree(region->slots);
+	kfree(region->pages);
+	kfree(region);
+	return NULL;
+}
+
+void page_region_free(struct page_region *region)
+{
+	size_t v, p;
+
+	if (!region)
+		return;
+	v = find_slot(by_virt, (u64)(uintptr_t)region->virt, false) - 1;
+	p = find_slot(by_phys, region->phys_base, true) - 1;
+	nr_regions--;
+	memmove(by_virt + v, by_virt + v + 1, (nr_regions - v) * sizeof(*by_virt));
+	memmove(by_phys + p, by_phys + p + 1, (nr_regions - p) * sizeof(*by_phys));
+	kfree(region->slots);
+	kfree(region->pages);
+	kfree(region);
+}
+
+struct page *page_region_page(struct page_region *region, unsigned long index)
+{
+	return &region->pages[index];
+}
+
+void *core_phys_to_virt(uint64_t phys, uint64_t size)
+{
+	size_t i = find_slot(by_phys, phys, true);
+	struct page_region *region;
+	unsigned long first, last;
+
+	if (!i || !size || phys + size - 1 < phys)
+		return NULL;
+	region = by_phys[i - 1];
+	first = (phys - region->phys_base) >> PAGE_SHIFT;
+	last = (phys + size - 1 - region->phys_base) >> PAGE_SHIFT;
+	if (last >= region->nr_slots)
+		return NULL;
+	for (unsigned long s = first; s <= last; s++)
+		if (!region->slots[s])
+			return NULL;
+	return region->virt + ((u64)(region->slots[first] - 1) << PAGE_SHIFT) +
+	       (phys & ~PAGE_MASK);
+}
+
+void *phys_to_virt(phys_addr_t phys)
+{
+	return core_phys_to_virt(phys, 1);
+}
+
+struct page *virt_to_page(const void *addr)
+{
+	struct page_region *region = region_of_virt(addr);
+
+	if (!region)
+		return NULL;
+	return &region->pages[((const char *)addr - region->virt) >> PAGE_SHIFT];
+}
+
+phys_addr_t virt_to_phys(const volatile void *addr)
+{
+	struct page *page = virt_to_page((const void *)(uintptr_t)addr);
+
+	return page ? page->phys + ((uintptr_t)addr & ~PAGE_MASK) : 0;
+}
+
+struct page *alloc_pages_node(int node, gfp_t gfp, unsigned int order)
+{
+	size_t size = PAGE_SIZE << order;
+	struct page_region *region;
+	void *virt;
+
+	(void)node;
+	if (order > MAX_PAGE_ORDER)
+		return NULL;
+	virt = aligned_alloc(PAGE_SIZE, size);
+	if (!virt)
+		return NULL;
+	/* Unzeroed pages hold anything; something recognisable helps more than luck. */
+	memset(virt, gfp & __GFP_ZERO ? 0 : 0xa5, size);
+	region = page_region_new(virt, 1ul << order, order, NULL, NULL);
+	if (!region) {
+		free(virt);
+		return NULL;
+	}
+	region->pages[0].order = (int)order;
+	region->pages[0].has_private = false;
+	region->pages[0].private = 0;
+	return &region->pages[0];
+}
+
+void __free_pages(struct page *page, unsigned int order)
+{
+	void *virt;
+
+	if (!page || WARN_ON(page->order != (int)order))
+		return;
+	virt = page->virt;
+	page_region_free(region_of_virt(virt));
+	free(virt);
+}
+
+unsigned long get_zeroed_page(gfp_t gfp)
+{
+	struct page *page = alloc_page(gfp | __GFP_ZERO);
+
+	return page ? (unsigned long)page->virt : 0;
+}
+
+void free_page(unsigned long addr)
+{
+	if (addr)
+		__free_page(virt_to_page((const void *)addr));
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The ring buffer object, its shared page, and who may do what with it. Written by
+ * data_ring.c and aux_output.c, made by mapping.c and aux_area.c. All state the rules need
+ * is private; what lies in the shared page is only published there, or is the reader's and
+ * untrusted (data_tail, aux_tail, aux_offset, aux_size).
+ */
+#ifndef AUXTAP_CORE_PERF_BUFFER_H
+#define AUXTAP_CORE_PERF_BUFFER_H
+
+#include <linux/mm.h>
+#include <linux/perf_event.h>
+#include "core/core.h"
+
+struct page_region;
+
+/* Section A. */
+struct perf_buffer {
+	int refcount;	/* events attached, open AUX transactions, calls in progress */
+	int mmap_count; /* mappings of either area */
+	struct perf_event *event_list; /* through rb_next */
+
+	struct perf_event_mmap_page *user_page;
+	unsigned char *data;
+	int memfd;
+	unsigned long nr_pages; /* of data */
+	bool overwrite;
+	bool paused;
+	u64 head; /* absolute; descends in a backward ring (E5) */
+	u64 wakeup;
+	u64 watermark;
+	u64 lost;
+	unsigned int events; /* samples since the last wakeup by count (E7) */
+	unsigned int nest;
+	unsigned int poll;
+	u64 locked_pages;
+
+	unsigned char *aux;
+	int aux_memfd;
+	int aux_nr_pages; /* 0: no AUX area */
+	u64 aux_offset;	  /* of the mapping */
+	void **aux_pages;
+	struct page_region *aux_region;
+	void *aux_priv;
+	void (*free_aux)(void *aux);
+	int aux_mmap_count;
+	int aux_refcount;
+	bool aux_overwrite;
+	unsigned int aux_nest;
+	u64 aux_head; /* absolute if linear; the driver's position if overwrite */
+	u64 aux_wakeup;
+	u64 aux_watermark;
+	u64 aux_locked_pages;
+};
+
+static inline u64 perf_data_size(const struct perf_buffer *rb)
+{
+	return (u64)rb->nr_pages << PAGE_SHIFT;
+}
+
+static inline u64 perf_aux_size(const struct perf_buffer *rb)
+{
+	return (u64)rb->aux_nr_pages << PAGE_SHIFT;
+}
+
+static inline bool rb_has_aux(const struct perf_buffer *rb)
+{
+	return rb->aux_nr_pages != 0;
+}
+
+static inline bool has_aux(const struct perf_event *event)
+{
+	return event->pmu->setup_aux != NULL;
+}
+
+/*
+ * The four shared positions. Barriers by the letters of section E: our loads of a tail are
+ * A (the reader's D, its release store of the tail, is the partner), our stores of a head
+ * are B (the reader's C, its acquire load of the head, is the partner).
+ */
+static inline u64 ring_load_data_tail(const struct perf_buffer *rb) /* A, pairs with D */
+{
+	return __atomic_load_n(&rb->user_page->data_tail, __ATOMIC_ACQUIRE);
+}
+
+static inline void ring_store_data_head(struct perf_buffer *rb, u64 head_abs) /* B, pairs with C */
+{
+	__atomic_store_n(&rb->user_page->data_head, head_abs, __ATOMIC_RELEASE);
+}
+
+static inline u64 ring_load_aux_tail(const struct perf_buffer *rb) /* D8: A, pairs with D */
+{
+	return __atomic_load_n(&rb->user_page->aux_tail, __ATOMIC_ACQUIRE);
+}
+
+static inline void ring_store_aux_head(struct perf_buffer *rb, u64 head_abs) /* B, pairs with C */
+{
+	__atomic_store_n(&rb->user_page->aux_head, head_abs, __ATOMIC_RELEASE);
+}
+
+/* mapping.c */
+struct perf_buffer *ring_buffer_get(struct perf_event *event);
+void ring_buffer_put(struct perf_buffer *rb);
+void ring_buffer_attach(struct perf_event *event, struct perf_buffer *rb);
+int perf_event_set_output(struct perf_event *event, struct perf_event *output_event);
+
+/* aux_area.c */
+int rb_alloc_aux(struct perf_buffer *rb, struct perf_event *event, u64 offset,
+		 unsigned long nr_pages, u32 watermark, bool writable);
+void rb_free_aux(struct perf_buffer *rb); /* drops a reference */
+
+/* sample_id.c: facts behind every record of an event with sample_id_all */
+struct perf_sample_id {
+	u32 pid, tid, cpu;
+	u64 time, id, stream_id;
+};
+int perf_event_id_header_size(const struct perf_event_attr *attr);
+void perf_event_header__init_id(struct perf_event_header *header, struct perf_sample_id *id,
+				struct perf_event *event);
+void perf_event__output_id_sample(struct perf_event *event, struct perf_output_handle *handle,
+				  const struct perf_sample_id *id);
+
+/* data_ring.c. begin: 0, or -ENOSPC: dropped, and counted as the rules say. */
+int perf_output_begin_forward(struct perf_output_handle *handle, struct perf_sample_id *id,
+			      struct perf_event *event, unsigned int size);
+int perf_output_begin_backward(struct perf_output_handle *handle, struct perf_sample_id *id,
+			       struct perf_event *event, unsigned int size);
+int perf_output_begin(struct perf_output_handle *handle, struct perf_sample_id *id,
+		      struct perf_event *event, unsigned int size);
+void perf_output_copy(struct perf_output_handle *handle, const void *buf, unsigned int len);
+void perf_output_skip(struct perf_output_handle *handle, unsigned int len);
+void perf_output_end(struct perf_output_handle *handle);
+#define perf_output_put(handle, x) perf_output_copy(handle, &(x), sizeof(x))
+void perf_output_count_sample(struct perf_event *event, struct perf_buffer *rb);
+void perf_output_wakeup(struct perf_output_handle *handle);
+void rb_toggle_paused(struct perf_buffer *rb, bool pause);
+
+/* sched.c */
+struct core_task *core_current(void); /* of the current CPU; NULL: idle */
+void core_speak_as(struct core_task *task); /* core_current() until NULL is set */
+struct core_task *core_cpu_context(int cpu);
+void irq_work_queue(struct perf_event *event);
+void irq_work_cancel(struct perf_event *event);
+void perf_event_mark_disable(struct perf_event *event);
+void perf_event_stop_output(struct perf_event *event);
+void event_update_time(struct perf_event *event);
+void perf_event_enable(struct perf_event *event);
+void perf_event_disable(struct perf_event *event);
+void event_install(struct perf_event *event);
+void event_remove(struct perf_event *event, enum perf_event_state state);
+
+/* event.c */
+void event_free(struct perf_event *event);
+void perf_event_wakeup(struct perf_event *event);
+
+/* machine.c */
+extern struct core_machine core_machine;
+extern const struct core_kernel *core_kernel_now;
+u64 core_clock(void);
+
+/* memory.c */
+struct page_region *page_region_new(void *virt, unsigned long nr_pages, unsigned int max_order,
+				    int (*order_of)(void *ctx, int order), void *ctx);
+void page_region_free(struct page_region *region);
+struct page *page_region_page(struct page_region *region, unsigned long index);
+
+/* pmu_registry.c */
+struct pmu *core_pmu_by_type(u32 type);
+
+#endif

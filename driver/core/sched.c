@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * When events run: the scheduler's entry points, enabling and disabling, and the irq_work
+ * of each emulated CPU. Everything here happens on some CPU: work for an event that is
+ * active elsewhere is done with that CPU as the current one, as an inter-processor call.
+ */
+#include "core/perf_buffer.h"
+
+static struct core_task *current_task[CORE_NR_CPUS];
+static struct core_task cpu_context[CORE_NR_CPUS]; /* of events without a task */
+static struct perf_event *irq_queue[CORE_NR_CPUS]; /* in order of queueing */
+
+static struct core_task *speaking;		   /* the task whose sideband is being written */
+
+struct core_task *core_current(void)
+{
+	return speaking ? speaking : current_task[core_cpu()];
+}
+
+void core_speak_as(struct core_task *task)
+{
+	speaking = task;
+}
+
+/* A CPU always runs its own events. */
+struct core_task *core_cpu_context(int cpu)
+{
+	cpu_context[cpu].running = cpu + 1;
+	return &cpu_context[cpu];
+}
+
+void event_update_time(struct perf_event *event)
+{
+	u64 now = core_clock();
+
+	if (event->task && event->task->running) {
+		if (event->state >= PERF_EVENT_STATE_INACTIVE)
+			event->time_enabled += now - event->time_stamp;
+		if (event->state == PERF_EVENT_STATE_ACTIVE)
+			event->time_running += now - event->time_stamp;
+	}
+	event->time_stamp = now;
+}
+
+static void set_state(struct perf_event *event, enum perf_event_state state)
+{
+	event_update_time(event);
+	event->state = state;
+}
+
+/* ---- irq_work ---- */
+
+void irq_work_queue(struct perf_event *event)
+{
+	struct perf_event **at;
+
+	if (event->irq_cpu >= 0)
+		return;
+	event->irq_cpu = core_cpu();
+	event->irq_next = NULL;
+	for (at = &irq_queue[core_cpu()]; *at; at = &(*at)->irq_next)
+		;
+	*at = event;
+}
+
+void irq_work_cancel(struct perf_event *event)
+{
+	struct perf_event **at;
+
+	if (event->irq_cpu < 0)
+		return;
+	for (at = &irq_queue[event->irq_cpu]; *at && *at != event; at = &(*at)->irq_next)
+		;
+	if (*at)
+		*at = event->irq_next;
+	event->irq_cpu = -1;
+}
+
+/* E12: whoever sleeps on any event of the ring. */
+void perf_event_wakeup(struct perf_event *event)
+{
+	struct perf_buffer *rb;
+
+	if (event->parent)
+		event = event->parent;
+	rb = event->rb;
+	if (!rb || !core_machine.wakeup)
+		return;
+	for (struct perf_event *e = rb->event_list; e; e = e->rb_next)
+		core_machine.wakeup(core_machine.ctx, e);
+}
+
+/* D21: whether and how the mark takes effect is the kernel's business. */
+void perf_event_mark_disable(struct perf_event *event)
+{
+	if (event->kernel->disable_by_cpu_number) {
+		event->pending_disable = core_cpu();
+		return; /* the wakeup's irq_work, which always follows, looks at it */
+	}
+	event->pending_disable = 1;
+	event->pending_disable_irq = true;
+	irq_work_queue(event);
+}
+
+static void event_disable_local(struct perf_event *event);
+
+static void event_irq_work(struct perf_event *event)
+{
+	bool look = event->kernel->disable_by_cpu_number || event->pending_disable_irq;
+
+	if (event->pending_wakeup) {
+		event->pending_wakeup = false;
+		perf_event_wakeup(event);
+	}
+	if (!look)
+		return;
+	if (event->oncpu < 0) { /* sched-out was first, or has still to come */
+		event->pending_disable_irq = false;
+		return;
+	}
+	if (event->oncpu != core_cpu()) { /* D21: in the event's own CPU context */
+		int here = core_cpu();
+
+		core_set_cpu(event->oncpu);
+		irq_work_queue(event);
+		core_set_cpu(here);
+		return;
+	}
+	event->pending_disable_irq = false;
+	if (event->pending_disable) {
+		event->pending_disable = 0;
+		event_disable_local(event);
+	}
+}
+
+void core_irq_work_run(void)
+{
+	struct perf_event **queue = &irq_queue[core_cpu()], *event;
+
+	while ((event = *queue)) {
+		*queue = event->irq_next;
+		event->irq_cpu = -1;
+		event_irq_work(event);
+	}
+}
+
+bool core_irq_work_pending(void)
+{
+	return irq_queue[core_cpu()] != NULL;
+}
+
+/* An inter-processor call; irq_work raised by it runs as soon as that CPU takes interrupts again. */
+static void call_on_cpu(int cpu, void (*fn)(struct perf_event *event), struct perf_event *event)
+{
+	int here = core_cpu();
+
+	core_set_cpu(cpu);
+	fn(event);
+	core_irq_work_run();
+	core_set_cpu(here);
+}
+
+/* ---- in and out ---- */
+
+/* F1: before the driver starts, until it says that it did so once. */
+static void log_itrace_start(struct perf_event *event)
+{
+	const struct core_task *task = core_current();
+	struct {
+		struct perf_event_header header;
+		u32 pid, tid;
+	} rec = { .header = { .type = PERF_RECORD_ITRACE_START, .size = sizeof(rec) } };
+	struct perf_output_handle handle = { 0 };
+	struct perf_sample_id id = { 0 };
+
+	if (event->parent)
+		event = event->parent;
+	if (!(event->pmu->capabilities & PERF_PMU_CAP_ITRACE) ||
+	    event->attach_state & PERF_ATTACH_ITRACE)
+		return;
+	rec.pid = task ? (u32)task->pid : 0;
+	rec.tid = task ? (u32)task->tid : 0;
+	perf_event_header__init_id(&rec.header, &id, event);
+	if (perf_output_begin(&handle, &id, event, rec.header.size))
+		return;
+	perf_output_put(&handle, rec);
+	perf_event__output_id_sample(event, &handle, &id);
+	perf_output_end(&handle);
+}
+
+static int event_sched_in(struct perf_event *event)
+{
+	int ret = 0;
+
+	if (event->state <= PERF_EVENT_STATE_OFF || event->state == PERF_EVENT_STATE_ACTIVE)
+		return 0;
+	event->oncpu = core_cpu();
+	set_state(event, PERF_EVENT_STATE_ACTIVE);
+	if (event->pmu->pmu_disable)
+		event->pmu->pmu_disable(event->pmu);
+	log_itrace_start(event);
+	if (event->pmu->add(event, PERF_EF_START)) {
+		set_state(event, PERF_EVENT_STATE_INACTIVE);
+		event->oncpu = -1;
+		ret = -EAGAIN;
+	}
+	if (event->pmu->pmu_enable)
+		event->pmu->pmu_enable(event->pmu);
+	return ret;
+}
+
+static void event_sched_out(struct perf_event *event)
+{
+	enum perf_event_state state = PERF_EVENT_STATE_INACTIVE;
+
+	if (event->state != PERF_EVENT_STATE_ACTIVE)
+		return;
+	if (event->pmu->pmu_disable)
+		event->pmu->pmu_disable(event->pmu);
+	event->pmu->del(event, 0);
+	event->oncpu = -1;
+	if (event->pending_disable) { /* D21: a truncation by del itself counts, too */
+		event->pending_disable = 0;
+		state = PERF_EVENT_STATE_OFF;
+	}
+	set_state(event, state);
+	if (event->pmu->pmu_enable)
+		event->pmu->pmu_enable(event->pmu);
+}
+
+#define for_each_sibling(sibling, leader)                                             \
+	for ((sibling) = (leader)->task->events; (sibling); (sibling) = (sibling)->core_next) \
+		if ((sibling)->group_leader == (leader) && (sibling) != (leader))
+
+static void group_sched_out(struct perf_event *leader)
+{
+	struct perf_event *sibling;
+
+	if (leader->state != PERF_EVENT_STATE_ACTIVE)
+		return;
+	event_sched_out(leader);
+	for_each_sibling(sibling, leader)
+		event_sched_out(sibling);
+}
+
+/* All or none. */
+static void group_sched_in(struct perf_event *leader)
+{
+	struct perf_event *sibling;
+
+	if (leader->state != PERF_EVENT_STATE_INACTIVE)
+		return;
+	if (event_sched_in(leader))
+		return;
+	for_each_sibling(sibling, leader) {
+		if (!event_sched_in(sibling))
+			continue;
+		group_sched_out(leader);
+		return;
+	}
+}
+
+static bool cpu_matches(const struct perf_event *event)
+{
+	return event->cpu == -1 || event->cpu == core_cpu();
+}
+
+void core_task_sched_in(struct core_task *task)
+{
+	if (WARN_ON(task->running || current_task[core_cpu()]))
+		return;
+	for (struct perf_event *e = task->events; e; e = e->core_next)
+		event_update_time(e);
+	current_task[core_cpu()] = task;
+	task->running = core_cpu() + 1;
+	for (struct perf_event *e = task->events; e; e = e->core_next)
+		if (e->group_leader == e && cpu_matches(e))
+			group_sched_in(e);
+}
+
+void core_task_sched_out(struct core_task *task)
+{
+	if (WARN_ON(task->running != core_cpu() + 1))
+		return;
+	for (struct perf_event *e = task->events; e; e = e->core_next)
+		if (e->group_leader == e)
+			group_sched_out(e);
+	for (struct perf_event *e = task->events; e; e = e->core_next) {
+		event_sched_out(e); /* siblings whose leader went alone */
+		event_update_time(e);
+	}
+	task->running = 0;
+	current_task[core_cpu()] = NULL;
+}
+
+/* ---- enable, disable ---- */
+
+static void event_disable_local(struct perf_event *event)
+{
+	if (event->state < PERF_EVENT_STATE_INACTIVE)
+		return;
+	if (event->group_leader == event)
+		group_sched_out(event);
+	event_sched_out(event);
+	set_state(event, PERF_EVENT_STATE_OFF);
+}
+
+static void event_enable_local(struct perf_event *event)
+{
+	struct perf_event *leader = event->group_leader;
+
+	set_state(event, PERF_EVENT_STATE_INACTIVE);
+	if (!cpu_matches(event))
+		return;
+	if (leader == event)
+		group_sched_in(event);
+	else if (leader->state == PERF_EVENT_STATE_ACTIVE)
+		event_sched_in(event);
+}
+
+static void event_stop_local(struct perf_event *event)
+{
+	event->pmu->stop(event, PERF_EF_UPDATE);
+}
+
+static int context_cpu(const struct perf_event *event)
+{
+	return event->task && event->task->running ? event->task->running - 1 : -1;
+}
+
+void perf_event_enable(struct perf_event *event)
+{
+	int cpu = context_cpu(event);
+
+	/* D21: ACTIVE with its hardware stopped is not helped by this */
+	if (event->state >= PERF_EVENT_STATE_INACTIVE || event->state < PERF_EVENT_STATE_ERROR)
+		return;
+	if (cpu >= 0)
+		call_on_cpu(cpu, event_enable_local, event);
+	else
+		set_state(event, PERF_EVENT_STATE_INACTIVE);
+}
+
+void perf_event_disable(struct perf_event *event)
+{
+	int cpu = context_cpu(event);
+
+	if (event->state <= PERF_EVENT_STATE_OFF)
+		return;
+	if (cpu >= 0)
+		call_on_cpu(cpu, event_disable_local, event);
+	else
+		set_state(event, PERF_EVENT_STATE_OFF);
+}
+
+/* Ends an open AUX transaction; the event stays ACTIVE. */
+void perf_event_stop_output(struct perf_event *event)
+{
+	if (event->state == PERF_EVENT_STATE_ACTIVE)
+		call_on_cpu(event->oncpu, event_stop_local, event);
+}
+
+static void event_install_local(struct perf_event *event)
+{
+	if (event->state == PERF_EVENT_STATE_INACTIVE)
+		event_enable_local(event);
+}
+
+void event_install(struct perf_event *event)
+{
+	struct perf_event **at = &event->task->events;
+
+	while (*at)
+		at = &(*at)->core_next;
+	*at = event;
+	if (context_cpu(event) >= 0)
+		call_on_cpu(context_cpu(event), event_install_local, event);
+}
+
+static void event_detach_local(struct perf_event *event)
+{
+	event_sched_out(event);
+}
+
+void event_remove(struct perf_event *event, enum perf_event_state state)
+{
+	struct core_task *task = event->task;
+	struct perf_event **at;
+
+	if (!task)
+		return;
+	if (event->state == PERF_EVENT_STATE_ACTIVE)
+		call_on_cpu(event->oncpu, event_detach_local, event);
+	set_state(event, state);
+	for (at = &task->events; *at && *at != event; at = &(*at)->core_next)
+		;
+	if (*at)
+		*at = event->core_next;
+	for (struct perf_event *e = task->events; e; e = e->core_next)
+		if (e->group_leader == event) /* siblings go on alone */
+			e->group_leader = e;
+	event->group_leader = event;
+	event->core_next = NULL;
+	event->task = NULL;
+}
+
+void core_task_exec(struct core_task *task)
+{
+	for (struct perf_event *e = task->events; e; e = e->core_next) {
+		if (!e->attr.enable_on_exec)
+			continue;
+		e->attr.enable_on_exec = 0; /* once */
+		perf_event_enable(e);
+	}
+}
+
+void core_task_exit(struct core_task *task)
+{
+	struct perf_event *event;
+
+	while ((event = task->events)) {
+		struct perf_event *parent = event->parent;
+
+		event_remove(event, PERF_EVENT_STATE_EXIT);
+		perf_event_wakeup(event); /* POLLHUP */
+		if (parent)
+			event_free(event);
+	}
+	if (task->running) {
+		current_task[task->running - 1] = NULL;
+		task->running = 0;
+	}
+}
