@@ -116,10 +116,15 @@ struct auxtap_perfdata_attr {
  * header->size - 8 bytes of body; valid until the next call on the same reader.
  */
 struct auxtap_record {
-	uint64_t offset; /* of the record in the file; of the enclosing record if decompressed */
-	uint32_t decompressed_off; /* offset within the decompressed data; 0 otherwise */
+	/*
+	 * Of the record in the file (in a directory: in its data files, one behind the other);
+	 * of the enclosing record that completes it if decompressed.
+	 */
+	uint64_t offset;
+	uint64_t decompressed_off; /* offset in the stream of decompressed bytes; 0 otherwise */
 	bool decompressed;
-	uint32_t body_size; /* without header, and without sample id for non-samples */
+	uint32_t size;	    /* in the file, header included; simpleperf's may exceed header->size */
+	uint32_t body_size; /* at header + 1: without sample id for non-samples; at most 64 KiB */
 	const struct perf_event_header *header;
 	const struct auxtap_perfdata_attr *attr; /* NULL: unknown, or a user record */
 	uint32_t have;				 /* AUXTAP_REC_… */
@@ -133,7 +138,7 @@ struct auxtap_perfdata_info {
 	enum auxtap_perfdata_form form;
 	uint64_t data_off, data_size; /* 0 size and unfinished: up to the end of the file */
 	bool unfinished;	      /* the recorder never wrote the header's final sizes */
-	bool cross_endian;
+	bool features_damaged;	      /* the table of features lies beyond the end: none is read */
 	uint32_t nr_attrs;
 	uint64_t features[4]; /* bitmap of feature sections present */
 };
@@ -142,7 +147,7 @@ struct auxtap_perfdata_info {
  * Opens a file, a directory made by 'perf record --threads' or "-" (standard input, which
  * is spooled into an unlinked temporary file). Header, attributes and features are read here.
  * Errors: -ENOENT, -EACCES …; -EINVAL not a perf.data file; -ENOTSUP a form that we do not
- * read; -EBADMSG damaged beyond use: err->offset says where.
+ * read (the other byte order); -EBADMSG damaged beyond use: err->offset says where.
  */
 AUXTAP_API int auxtap_perfdata_open(struct auxtap_perfdata **pd, const char *path,
 				    struct auxtap_error *err);

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Inside of the reader: reader.c opens and knows the attributes, cursor.c walks the records,
+ * scan.c collects what must be known before the walk, sorted.c orders by time, features.c
+ * and notes.c read what lies behind the data.
+ */
+#ifndef PERFDATA_READER_H
+#define PERFDATA_READER_H
+
+#include "layout.h"
+#include "source.h"
+#include <auxtap/perfdata.h>
+
+#define PD_WINDOW (1u << 18) /* bytes of the file in memory while walking */
+#define PD_RECORD_MAX 65536u /* header.size is 16 bits wide */
+
+/* A stretch of records: the header's data section, or a data file of a directory. */
+struct pd_range {
+	uint64_t begin, end;
+	bool cut; /* the file ends before the header says the data does */
+};
+
+struct pd_zstd; /* cursor_zstd.c */
+
+struct pd_cursor {
+	struct auxtap_perfdata *pd;
+	unsigned int range;
+	uint64_t pos; /* of the next record */
+	bool started;
+	int damaged;  /* what the first failure returned; sticks */
+	struct auxtap_error damage;
+	bool raw;     /* compressed records are not opened */
+	unsigned char *window;
+	uint64_t window_off;
+	size_t window_size;
+	struct pd_zstd *zstd;
+	uint64_t zstd_record; /* offset of the compressed record being unpacked */
+	_Alignas(8) unsigned char record[PD_RECORD_MAX];
+};
+
+struct pd_attr {
+	struct auxtap_perfdata_attr pub; /* pub.ids points into ids */
+	uint64_t *ids;
+	char *name;
+};
+
+struct pd_id {
+	uint64_t id;
+	uint32_t attr;
+};
+
+struct pd_feature_data {
+	uint64_t offset, size; /* in the source */
+	bool present, loaded;
+	unsigned char *data;
+};
+
+/* An element of the time-ordered index. */
+struct pd_sorted {
+	uint64_t time;
+	uint64_t pos; /* offset; with PD_SORTED_SPOOLED in the file of decompressed records */
+};
+#define PD_SORTED_SPOOLED (1ULL << 63)
+
+struct auxtap_perfdata {
+	struct pd_source src;
+	char *path;
+	struct pd_file_header header;
+	struct auxtap_perfdata_info info;
+	struct pd_range *ranges;
+	unsigned int nr_ranges;
+
+	struct pd_attr *attrs;
+	uint32_t nr_attrs, attrs_room;
+	uint64_t ids_total; /* bounded by the file's size */
+	struct pd_id *ids;  /* sorted by id */
+	size_t nr_ids;
+	bool same_layout;   /* all attributes have one sample_type and sample_id_all */
+	int sample_pos, trailer_pos; /* of the id, the same for all attributes; -1 */
+
+	struct pd_feature_data features[PD_FEAT_END];
+	uint64_t features_total; /* bytes loaded, bounded by the file's size */
+
+	struct auxtap_build_id *build_ids;
+	size_t nr_build_ids, build_ids_room;
+	bool build_ids_read;
+
+	bool scanned;
+	int scan_ret; /* damage found by the scan */
+	struct auxtap_error scan_err;
+	struct auxtap_perfdata_aux *auxtraces;
+	size_t nr_auxtraces, auxtraces_room;
+	bool have_info;
+	uint32_t info_type;
+	uint64_t *info_priv;
+	size_t info_nr;
+
+	struct pd_cursor *cursor; /* of auxtap_perfdata_next() */
+	struct pd_cursor *scan;	  /* while scanning */
+
+	bool indexed;
+	struct pd_sorted *index;
+	size_t nr_index, index_room, index_at;
+	int index_ret; /* damage, reported at the end of the walk */
+	struct auxtap_error index_err;
+	int spool_fd;
+	uint64_t spool_size;
+	unsigned char *sorted_record;
+};
+
+/* Takes fd over. For tests and fuzzing: a memfd serves. */
+int pd_open_fd(struct auxtap_perfdata **pd, int fd, const char *name, struct auxtap_error *err);
+
+/* reader.c */
+int pd_attr_add(struct auxtap_perfdata *pd, const void *attr, uint32_t attr_size,
+		const void *ids, uint64_t nr_ids);
+int pd_attrs_done(struct auxtap_perfdata *pd);
+struct pd_attr *pd_attr_by_id(struct auxtap_perfdata *pd, uint64_t id);
+int pd_attr_set_name(struct pd_attr *attr, const char *name, size_t size);
+/* The attribute and sample id of a whole record; fills rec's attr, have, pid, … and body_size. */
+void pd_identify(const struct auxtap_perfdata *pd, struct auxtap_record *rec, uint32_t size);
+
+/* cursor.c */
+struct pd_cursor *pd_cursor_new(struct auxtap_perfdata *pd, bool raw);
+void pd_cursor_free(struct pd_cursor *cur);
+void pd_cursor_rewind(struct pd_cursor *cur);
+int pd_cursor_next(struct pd_cursor *cur, struct auxtap_record *rec, struct auxtap_error *err);
+
+/* cursor_zstd.c: feed a compressed record, then take records until 0 */
+int pd_zstd_feed(struct pd_cursor *cur, const struct auxtap_record *rec, struct auxtap_error *err);
+int pd_zstd_next(struct pd_cursor *cur, struct auxtap_record *rec, struct auxtap_error *err);
+/* Bytes of an incomplete record that are left over. */
+size_t pd_zstd_left(const struct pd_cursor *cur);
+void pd_zstd_reset(struct pd_cursor *cur);
+void pd_zstd_free(struct pd_cursor *cur);
+
+/* scan.c */
+int pd_scan(struct auxtap_perfdata *pd);
+
+/* features.c */
+void pd_features_open(struct auxtap_perfdata *pd, uint64_t table);
+void pd_feature_add(struct auxtap_perfdata *pd, unsigned int feature, uint64_t offset,
+		    uint64_t size);
+void pd_event_desc_names(struct auxtap_perfdata *pd);
+int pd_build_id_add(struct auxtap_perfdata *pd, const void *record, size_t size);
+
+#endif

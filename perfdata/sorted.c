@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Records in time order: an index of 16 bytes a record, then each record is read again where
+ * it lies. Decompressed ones are kept in an unlinked temporary file, since a zstd stream
+ * cannot be entered in the middle.
+ */
+#include "reader.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* In front of each record in the temporary file. */
+struct spooled {
+	uint64_t offset, decompressed_off;
+};
+
+/* More output than this for a byte of compressed input is an attack, not a recording. */
+#define SPOOL_RATIO 1024
+
+static int spool(struct auxtap_perfdata *pd, const struct auxtap_record *rec, uint64_t *pos)
+{
+	struct spooled head = {rec->offset, rec->decompressed_off};
+
+	if (pd->spool_fd < 0) {
+		pd->spool_fd = pd_spool_file();
+		if (pd->spool_fd < 0)
+			return pd->spool_fd;
+	}
+	if (pd->spool_size / SPOOL_RATIO > pd->src.size)
+		return -EFBIG;
+	*pos = pd->spool_size | PD_SORTED_SPOOLED;
+	if (pwrite(pd->spool_fd, &head, sizeof(head), (off_t)pd->spool_size) !=
+		    (ssize_t)sizeof(head) ||
+	    pwrite(pd->spool_fd, rec->header, rec->size,
+		   (off_t)(pd->spool_size + sizeof(head))) != (ssize_t)rec->size)
+		return -ENOSPC;
+	pd->spool_size += sizeof(head) + rec->size;
+	return 0;
+}
+
+static int add(struct auxtap_perfdata *pd, const struct auxtap_record *rec)
+{
+	struct pd_sorted *entry;
+	uint64_t pos = rec->offset;
+	int ret;
+
+	if (pd->nr_index == pd->index_room) {
+		size_t room = pd->index_room ? pd->index_room * 2 : 1024;
+		struct pd_sorted *index = realloc(pd->index, room * sizeof(*index));
+
+		if (!index)
+			return -ENOMEM;
+		pd->index = index;
+		pd->index_room = room;
+	}
+	if (rec->decompressed) {
+		ret = spool(pd, rec, &pos);
+		if (ret)
+			return ret;
+	}
+	entry = &pd->index[pd->nr_index++];
+	entry->time = rec->have & AUXTAP_REC_TIME ? rec->time : 0;
+	entry->pos = pos;
+	return 0;
+}
+
+/* Position in the file is position in the index only where nothing was decompressed. */
+static int by_time(const void *a, const void *b)
+{
+	const struct pd_sorted *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return x->pos < y->pos ? -1 : x->pos > y->pos;
+}
+
+static int build(struct auxtap_perfdata *pd)
+{
+	struct pd_cursor *cur = pd_cursor_new(pd, false);
+	struct auxtap_record rec;
+	int ret;
+
+	if (!cur)
+		return -ENOMEM;
+	pd->nr_index = 0;
+	pd->spool_size = 0;
+	while ((ret = pd_cursor_next(cur, &rec, &pd->index_err)) > 0) {
+		if (rec.header->type >= AUXTAP_RECORD_HEADER_ATTR)
+			continue;
+		ret = add(pd, &rec);
+		if (ret == -ENOMEM)
+			break;
+		if (ret) {
+			auxtap_error_set_at(&pd->index_err, ret, pd->path, rec.offset,
+					    "records from offset %" PRIu64
+					    " on cannot be kept decompressed: %s",
+					    rec.offset, strerror(-ret));
+			break;
+		}
+	}
+	pd_cursor_free(cur);
+	if (ret == -ENOMEM)
+		return ret;
+	pd->index_ret = ret < 0 ? ret : 0;
+	if (pd->nr_index)
+		qsort(pd->index, pd->nr_index, sizeof(*pd->index), by_time);
+	pd->indexed = true;
+	return 0;
+}
+
+/* Most records fit into the first read. */
+#define FIRST_READ 512
+
+static int read_again(struct auxtap_perfdata *pd, const struct pd_sorted *entry,
+		      struct auxtap_record *rec)
+{
+	struct perf_event_header *header = (void *)pd->sorted_record;
+	struct spooled head = {entry->pos, 0};
+	ssize_t got;
+
+	memset(rec, 0, sizeof(*rec));
+	if (entry->pos & PD_SORTED_SPOOLED) {
+		off_t at = (off_t)(entry->pos & ~PD_SORTED_SPOOLED);
+
+		if (pread(pd->spool_fd, &head, sizeof(head), at) != (ssize_t)sizeof(head))
+			return -EIO;
+		at += sizeof(head);
+		got = pread(pd->spool_fd, header, FIRST_READ, at);
+		if (got >= (ssize_t)sizeof(*header) && header->size > got)
+			got = pread(pd->spool_fd, header, header->size, at);
+		rec->decompressed = true;
+	} else {
+		got = pd_source_pread(&pd->src, header, FIRST_READ, entry->pos);
+		if (got >= (ssize_t)sizeof(*header) && header->size > got)
+			got = pd_source_pread(&pd->src, header, header->size, entry->pos);
+	}
+	if (got < (ssize_t)sizeof(*header) || header->size > got || header->size < sizeof(*header))
+		return -EIO;
+	rec->offset = head.offset;
+	rec->decompressed_off = head.decompressed_off;
+	rec->header = header;
+	rec->size = header->size;
+	pd_identify(pd, rec, rec->size);
+	return 0;
+}
+
+int auxtap_perfdata_next_sorted(struct auxtap_perfdata *pd, struct auxtap_record *rec,
+				struct auxtap_error *err)
+{
+	const struct pd_sorted *entry;
+	int ret;
+
+	if (!pd->sorted_record) {
+		pd->sorted_record = malloc(PD_RECORD_MAX);
+		if (!pd->sorted_record)
+			return auxtap_error_set(err, -ENOMEM, pd->path, "no memory for records");
+	}
+	if (!pd->indexed) {
+		ret = build(pd);
+		if (ret)
+			return auxtap_error_set(err, ret, pd->path,
+						"no memory for an index of its records");
+	}
+	if (pd->index_at >= pd->nr_index) {
+		if (pd->index_at > pd->nr_index || !pd->index_ret)
+			return 0;
+		pd->index_at++; /* once */
+		if (err)
+			*err = pd->index_err;
+		return pd->index_ret;
+	}
+	entry = &pd->index[pd->index_at];
+	ret = read_again(pd, entry, rec);
+	if (ret)
+		return auxtap_error_set_at(err, ret, pd->path, entry->pos,
+					   "changed while it was read: offset %" PRIu64, entry->pos);
+	pd->index_at++;
+	return 1;
+}
+
+void auxtap_perfdata_rewind_sorted(struct auxtap_perfdata *pd)
+{
+	pd->index_at = 0;
+}
