@@ -94,6 +94,7 @@ struct call_node {
 	bool known_caller; /* entered by a call that was traced */
 	bool gap;	   /* not a call: a gap in the trace; text tells */
 	bool async;	   /* entered by a signal or interrupt */
+	bool on_path;	   /* mark of the pruning */
 	char *text;
 };
 

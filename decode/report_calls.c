@@ -11,6 +11,8 @@
 #include <string.h>
 
 #define MAX_NODES 20000
+/* How far up a return looks for its call: hostile traces must not make it quadratic. */
+#define MAX_SEARCH 256
 
 struct call_tree {
 	struct call_node root;
@@ -65,23 +67,15 @@ void call_tree_free(struct call_tree *tree)
 	free(tree);
 }
 
-static bool on_path(const struct call_tree *tree, const struct call_node *node)
-{
-	for (const struct call_node *n = tree->current; n; n = n->parent) {
-		if (n == node)
-			return true;
-	}
-	return false;
-}
-
 /* Too many: forget finished calls, oldest first, outermost first. */
 static void prune(struct call_tree *tree)
 {
 	struct call_node *node = &tree->root;
 
+	for (struct call_node *n = tree->current; n; n = n->parent)
+		n->on_path = true;
 	while (node && tree->nr_nodes > MAX_NODES / 2) {
-		while (node->first && tree->nr_nodes > MAX_NODES / 2 &&
-		       !on_path(tree, node->first)) {
+		while (node->first && tree->nr_nodes > MAX_NODES / 2 && !node->first->on_path) {
 			struct call_node *oldest = node->first;
 
 			node->first = oldest->next;
@@ -93,12 +87,14 @@ static void prune(struct call_tree *tree)
 		/* down the path that leads to the current function */
 		struct call_node *child = node->first;
 
-		while (child && !on_path(tree, child))
+		while (child && !child->on_path)
 			child = child->next;
 		node = child;
 	}
+	for (struct call_node *n = tree->current; n; n = n->parent)
+		n->on_path = false;
 	/* a recursion deeper than the bound: forget its outer half */
-	while (tree->nr_nodes > MAX_NODES) {
+	while (tree->nr_nodes > MAX_NODES / 2) {
 		struct call_node *outer = tree->root.first;
 
 		tree->root.first = outer->first;
@@ -107,8 +103,6 @@ static void prune(struct call_tree *tree)
 			c->parent = &tree->root;
 		outer->first = NULL;
 		tree->root.nr_dropped++;
-		if (tree->current == outer)
-			tree->current = &tree->root;
 		free_node(tree, outer);
 	}
 }
@@ -127,11 +121,9 @@ static struct call_node *add_child(struct call_tree *tree, struct call_node *par
 	parent->last = node;
 	parent->nr_children++;
 	if (++tree->nr_nodes > MAX_NODES) {
-		struct call_node *current = tree->current;
-
 		tree->current = node;
 		prune(tree);
-		tree->current = current == parent ? node->parent : current;
+		tree->current = node->parent;
 	}
 	return node;
 }
@@ -206,16 +198,17 @@ static int leave(struct call_tree *tree, uint64_t from, uint64_t to)
 {
 	struct call_node *node = current_function(tree, from);
 	struct call_node *match;
+	int steps = 0;
 
 	if (!node)
 		return -ENOMEM;
 	node->last_ip = from;
 	/* whose call lies just before? Others on the way were left by a jump (longjmp, a thrown exception) */
 	for (match = node; match != &tree->root; match = match->parent) {
-		if (called_before(match, to))
+		if (called_before(match, to) || ++steps > MAX_SEARCH)
 			break;
 	}
-	if (match != &tree->root) {
+	if (match != &tree->root && steps <= MAX_SEARCH) {
 		for (; node != match; node = node->parent)
 			node->returned = true;
 	}
@@ -230,11 +223,13 @@ static int leave(struct call_tree *tree, uint64_t from, uint64_t to)
 static int trace_on(struct call_tree *tree, const struct auxtap_event *ev)
 {
 	uint64_t to = ev->addr;
+	int steps = 0;
 
 	if (!tree->off_ip || !ev->has_addr)
 		return 0;
 	/* back from a handler? */
-	for (struct call_node *n = tree->current; n != &tree->root; n = n->parent) {
+	for (struct call_node *n = tree->current; n != &tree->root && steps++ < MAX_SEARCH;
+	     n = n->parent) {
 		if (!n->async || (to != n->site && to - n->site > 15))
 			continue;
 		for (struct call_node *m = tree->current; m != n->parent; m = m->parent)

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The tree of calls that the report shows: built from events, honest about what it did not see, bounded. */
+#include "decode/report.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void event(struct call_tree *tree, uint32_t type, uint64_t ip, uint64_t addr, uint32_t insns)
+{
+	struct auxtap_event ev = {.type = type, .ip = ip, .addr = addr, .nr_insns = insns};
+
+	ev.has_ip = ip != 0;
+	ev.has_addr = addr != 0;
+	ev.trace_on = type == AUXTAP_EVENT_TRACE && addr;
+	assert_int_equal(call_tree_event(tree, &ev), 0);
+}
+
+static void nested_calls(void **state)
+{
+	struct call_tree *tree = call_tree_new();
+	struct call_node *main_node, *child;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);   /* main calls a */
+	event(tree, AUXTAP_EVENT_CALL, 0x2010, 0x3000, 3);   /* a calls b */
+	event(tree, AUXTAP_EVENT_RETURN, 0x3020, 0x2015, 7); /* b returns */
+	event(tree, AUXTAP_EVENT_ASYNC, 0x2020, 0, 2);	     /* a dies */
+
+	main_node = call_tree_root(tree)->first;
+	assert_int_equal(main_node->nr_insns, 4);
+	assert_int_equal(main_node->addr, 0); /* nobody saw its call */
+	assert_false(main_node->returned);
+	child = main_node->first;
+	assert_int_equal(child->addr, 0x2000);
+	assert_int_equal(child->nr_insns, 5);
+	assert_ptr_equal(call_tree_current(tree), child);
+	assert_int_equal(child->last_ip, 0x2020);
+	assert_int_equal(child->first->addr, 0x3000);
+	assert_true(child->first->returned);
+	assert_int_equal(child->first->nr_insns, 7);
+	call_tree_free(tree);
+}
+
+/* The trace begins inside a function: returning from it reveals its caller. */
+static void unknown_callers_appear(void **state)
+{
+	struct call_tree *tree = call_tree_new();
+	struct call_node *outer;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x3000, 0);
+	event(tree, AUXTAP_EVENT_RETURN, 0x3020, 0x2015, 7);
+	event(tree, AUXTAP_EVENT_RETURN, 0x2040, 0x1015, 9);
+	outer = call_tree_root(tree)->first;
+	assert_ptr_equal(call_tree_current(tree), outer);
+	assert_int_equal(outer->addr, 0);
+	assert_int_equal(outer->last_ip, 0x1015);
+	assert_int_equal(outer->first->nr_insns, 9);
+	assert_true(outer->first->returned);
+	assert_int_equal(outer->first->first->nr_insns, 7);
+	assert_null(outer->next);
+	call_tree_free(tree);
+}
+
+/* A jump out of nested calls (longjmp, an exception): the next return finds its own call. */
+static void jumps_out_of_calls(void **state)
+{
+	struct call_tree *tree = call_tree_new();
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 1);
+	event(tree, AUXTAP_EVENT_CALL, 0x2010, 0x3000, 1);
+	event(tree, AUXTAP_EVENT_CALL, 0x3010, 0x4000, 1);
+	/* 0x4000 jumps into 0x2000's frame; that returns */
+	event(tree, AUXTAP_EVENT_BRANCH, 0x4010, 0x2030, 3);
+	event(tree, AUXTAP_EVENT_RETURN, 0x2040, 0x1015, 5);
+	assert_ptr_equal(call_tree_current(tree), call_tree_root(tree)->first);
+	assert_true(call_tree_current(tree)->first->returned);
+	call_tree_free(tree);
+}
+
+static void signal_handlers(void **state)
+{
+	struct call_tree *tree = call_tree_new();
+	struct call_node *base;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_ASYNC, 0x1020, 0, 5);
+	event(tree, AUXTAP_EVENT_TRACE, 0x1020, 0, 0);
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x5000, 0); /* the handler */
+	base = call_tree_root(tree)->first;
+	assert_true(call_tree_current(tree)->async);
+	assert_int_equal(call_tree_current(tree)->addr, 0x5000);
+	event(tree, AUXTAP_EVENT_TRACE, 0x5010, 0, 3); /* sigreturn's system call */
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1020, 0); /* back */
+	assert_ptr_equal(call_tree_current(tree), base);
+	/* a mere interrupt is no call */
+	event(tree, AUXTAP_EVENT_ASYNC, 0x1030, 0, 2);
+	event(tree, AUXTAP_EVENT_TRACE, 0x1030, 0, 0);
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1030, 0);
+	assert_ptr_equal(call_tree_current(tree), base);
+	assert_int_equal(base->nr_children, 1);
+	call_tree_free(tree);
+}
+
+static void gaps_cut_the_tree(void **state)
+{
+	struct call_tree *tree = call_tree_new();
+	struct auxtap_event gap = {.type = AUXTAP_EVENT_GAP, .gap = {.cause = AUXTAP_GAP_TRUNCATED}};
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 1);
+	assert_int_equal(call_tree_event(tree, &gap), 0);
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x7000, 0);
+	event(tree, AUXTAP_EVENT_BRANCH, 0x7010, 0x7000, 6);
+	assert_true(call_tree_root(tree)->first->next->gap);
+	assert_string_equal(call_tree_root(tree)->first->next->text, "truncated");
+	assert_int_equal(call_tree_current(tree)->addr, 0); /* who called this is not known */
+	assert_int_equal(call_tree_current(tree)->nr_insns, 6);
+	call_tree_free(tree);
+}
+
+/* Millions of calls and a million deep recursion: bounded, and the newest are kept. */
+static void bounded(void **state)
+{
+	struct call_tree *tree = call_tree_new();
+	struct call_node *base;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	for (unsigned int i = 0; i < 200000; i++) {
+		event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000 + i, 1);
+		event(tree, AUXTAP_EVENT_RETURN, 0x2010, 0x1015, 1);
+	}
+	base = call_tree_root(tree)->first;
+	assert_int_equal(base->nr_children, 200000);
+	assert_true(base->nr_dropped > 100000);
+	assert_int_equal(base->last->addr, 0x2000 + 199999);
+	for (unsigned int i = 0; i < 100000; i++)
+		event(tree, AUXTAP_EVENT_CALL, 0x9010, 0x9000, 1);
+	assert_int_equal(call_tree_current(tree)->addr, 0x9000);
+	for (unsigned int i = 0; i < 100000; i++)
+		event(tree, AUXTAP_EVENT_RETURN, 0x9020, 0x9015, 1);
+	call_tree_free(tree);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nested_calls),	     cmocka_unit_test(unknown_callers_appear),
+		cmocka_unit_test(jumps_out_of_calls), cmocka_unit_test(signal_handlers),
+		cmocka_unit_test(gaps_cut_the_tree), cmocka_unit_test(bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
