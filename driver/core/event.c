@@ -69,9 +69,6 @@ static int check_attr(const struct perf_event_attr *attr, const struct core_kern
 		return -EINVAL;
 	if (!valid_clock(attr))
 		return -EINVAL;
-	/* Section G is a real kernel's: no PMU here takes samples. */
-	if (attr->aux_sample_size || attr->aux_output)
-		return -EINVAL;
 	return 0;
 }
 
@@ -86,6 +83,11 @@ static int check_pmu(const struct perf_event *event, const struct perf_event *le
 	if (caps & PERF_PMU_CAP_NO_EXCLUDE &&
 	    (attr->exclude_user || attr->exclude_kernel || attr->exclude_hv ||
 	     attr->exclude_idle || attr->exclude_host || attr->exclude_guest))
+		return -EINVAL;
+	if (attr->aux_output && !(caps & PERF_PMU_CAP_AUX_OUTPUT))
+		return -EOPNOTSUPP;
+	/* Section G is a real kernel's: no PMU here takes samples, so no leader fits. */
+	if (attr->aux_sample_size || attr->aux_output)
 		return -EINVAL;
 	/* L4 */
 	if (aux_action & AUX_START_PAUSED && !(caps & PERF_PMU_CAP_AUX_PAUSE))

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One script, two kernels: the running one and the model behind the same few calls, so that
+ * test_judge_*.c can do the same thing to both and compare what came of it.
+ */
+#ifndef TEST_CORE_PERF_SIDE_H
+#define TEST_CORE_PERF_SIDE_H
+
+#include <linux/perf_event.h>
+#include "core/core.h"
+
+#define SIDE_MAX 16
+
+struct perf_side {
+	bool model;
+	const char *name;
+	/* descriptors: of the kernel, or indexes into these */
+	struct perf_event *events[SIDE_MAX];
+	int nr_events;
+	struct {
+		void *addr;
+		size_t length;
+		struct core_mapping *mapping;
+	} maps[64];
+	struct core_task task;
+	int cpu;
+};
+
+/* 0; or 77 with a line on stdout if this machine does not let us open an event. */
+int side_kernel_possible(void);
+/* The set of switches that the running kernel is, or is nearest to. */
+const struct core_kernel *side_running_kernel(void);
+
+/* The calling thread, pinned to one CPU; the model plays the same thread on the same CPU. */
+void side_init(struct perf_side *side, bool model);
+void side_fini(struct perf_side *side);
+/* Results of system calls, errors negative. pid: 0 self, -1 none. */
+int side_open(struct perf_side *side, const struct perf_event_attr *attr, int pid, int cpu);
+void *side_mmap(struct perf_side *side, int fd, size_t length, int prot, int flags,
+		uint64_t offset, int *error);
+void side_munmap(struct perf_side *side, void *addr);
+long side_ioctl(struct perf_side *side, int fd, unsigned long request, unsigned long arg);
+int side_poll(struct perf_side *side, int fd); /* revents without waiting */
+long side_read(struct perf_side *side, int fd, void *buf, size_t size);
+void side_close(struct perf_side *side, int fd);
+/* The thread takes a name, for a PERF_RECORD_COMM. */
+void side_comm(struct perf_side *side, const char *name);
+/* The thread maps the named file executable at addr, for a PERF_RECORD_MMAP2. */
+void side_map_file(struct perf_side *side, const char *path, void *addr);
+
+/* A software dummy event without sample ids. */
+struct perf_event_attr side_dummy_attr(void);
+
+#endif
