@@ -317,7 +317,7 @@ void pt_buffer_finish_region(struct pt_buffer *buf, bool stopped)
 	if (buf->single)
 		return;
 	left = region_bytes(buf) - buf->region_off;
-	leave = stopped && (buf->one_entry || !left);
+	leave = stopped && !left;
 	if (buf->one_entry && !buf->snapshot && left <= ONE_ENTRY_MARGIN) {
 		/* H9. Zero is PAD; it is reported like packets. */
 		char *page = buf->pages[entry_page(buf->cur, buf->cur_index) +

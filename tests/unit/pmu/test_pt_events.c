@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Events of the PT driver: config, control register, attributes, flags, interrupt: H7 to H13, F1. */
+#include "support_machine.h"
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <cmocka.h>
+
+#define TRUNCATED PERF_AUX_FLAG_TRUNCATED
+#define PARTIAL	  PERF_AUX_FLAG_PARTIAL
+
+static int open_result(u64 config)
+{
+	struct session s;
+	int ret;
+
+	session_init(&s);
+	s.attr.config = config;
+	ret = core_event_open(&s.event, &s.attr, &s.task, -1, NULL, NULL);
+	session_close(&s);
+	return ret;
+}
+
+static void config_bits(void **state)
+{
+	static const u64 good[] = {
+		0, 1, 1 | 1 << 13, 1 << 1, 1 << 9, 1 << 10, 1 << 11, 1 | 0xf << 14, 0xf << 19,
+		0xfull << 24,
+	};
+	static const u64 known = 1 | 1 << 1 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 13 | 0xf << 14 |
+				 0xf << 19 | 0xfull << 24;
+
+	(void)state;
+	machine_start(NULL);
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
+		assert_int_equal(open_result(good[i]), 0);
+	for (int bit = 0; bit < 64; bit++)
+		assert_int_equal(open_result(1 | 1ull << bit), known >> bit & 1 ? 0 : -EINVAL);
+	/* branch without the pt bit */
+	assert_int_equal(open_result(1 << 13), -EINVAL);
+	machine_end();
+
+	/* a CPU with fewer periods: 0 is always there */
+	machine_start(NULL);
+	machine.hw.psb_periods = 1 << 0 | 1 << 3;
+	machine.hw.mtc_periods = 1 << 3;
+	machine.hw.cyc_thresholds = 1 << 1;
+	assert_int_equal(open_result(0), 0);
+	assert_int_equal(open_result(3ull << 24), 0);
+	assert_int_equal(open_result(2ull << 24), -EINVAL);
+	assert_int_equal(open_result(1 << 9 | 3 << 14), 0);
+	assert_int_equal(open_result(1 << 9 | 4 << 14), -EINVAL);
+	assert_int_equal(open_result(1 << 1 | 1 << 19), 0);
+	assert_int_equal(open_result(1 << 1 | 2 << 19), -EINVAL);
+	machine_end();
+}
+
+static void control_register(void **state)
+{
+	static const struct {
+		u64 config;
+		bool no_kernel, no_user;
+		u64 ctl;
+	} cases[] = {
+		{ 0, true, false, RTIT_CTL_BRANCHEN | RTIT_CTL_USR },
+		{ 0, false, false, RTIT_CTL_BRANCHEN | RTIT_CTL_USR | RTIT_CTL_OS },
+		{ 1, false, true, RTIT_CTL_OS },
+		{ 1 | 1 << 13 | 1 << 10 | 1 << 11, true, false,
+		  RTIT_CTL_BRANCHEN | RTIT_CTL_USR | RTIT_CTL_TSCEN | RTIT_CTL_DISRETC },
+		{ 1 << 1 | 5 << 19 | 1 << 9 | 3 << 14 | 2ull << 24, true, false,
+		  RTIT_CTL_BRANCHEN | RTIT_CTL_USR | RTIT_CTL_CYCEN | 5 << 19 | RTIT_CTL_MTCEN |
+			  3 << 14 | 2ull << 24 },
+	};
+
+	(void)state;
+	machine_start(NULL);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct session s;
+
+		session_init(&s);
+		s.attr.config = cases[i].config;
+		s.attr.exclude_kernel = cases[i].no_kernel;
+		s.attr.exclude_user = cases[i].no_user;
+		assert_int_equal(session_open(&s, 8, 4, true), 0);
+		session_in(&s);
+		assert_true(unit()->ctl == (cases[i].ctl | RTIT_CTL_TRACEEN | RTIT_CTL_TOPA));
+		session_out(&s);
+		assert_true(!unit_on());
+		session_close(&s);
+	}
+	machine_end();
+}
+
+static void attributes(void **state)
+{
+	static const struct {
+		const char *attr, *text;
+	} want[] = {
+		{ "format/pt", "config:0" },	      { "format/cyc", "config:1" },
+		{ "format/mtc", "config:9" },	      { "format/tsc", "config:10" },
+		{ "format/noretcomp", "config:11" },  { "format/branch", "config:13" },
+		{ "format/mtc_period", "config:14-17" }, { "format/cyc_thresh", "config:19-22" },
+		{ "format/psb_period", "config:24-27" }, { "caps/mtc", "1" },
+		{ "caps/psb_cyc", "1" },	      { "caps/psb_periods", "9" },
+		{ "caps/mtc_periods", "ffff" },	      { "caps/cycle_thresholds", "ffff" },
+		{ "caps/topa_output", "1" },	      { "caps/topa_multiple_entries", "1" },
+		{ "caps/single_range_output", "1" },  { "caps/ip_filtering", "0" },
+		{ "caps/ptwrite", "0" },	      { "max_nonturbo_ratio", "36" },
+		{ "tsc_art_ratio", "300:2" },
+	};
+	char buf[4096];
+
+	(void)state;
+	machine_start(NULL);
+	machine.hw.psb_periods = 9;
+	machine.hw.max_nonturbo_ratio = 36;
+	machine.hw.tsc_art_n = 300;
+	machine.hw.tsc_art_d = 2;
+	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
+		ssize_t len = core_pmu_attr("intel_pt", want[i].attr, buf, sizeof(buf));
+
+		if (len < 0)
+			fail_msg("%s: %zd", want[i].attr, len);
+		assert_int_equal(len, strlen(want[i].text));
+		assert_memory_equal(buf, want[i].text, (size_t)len);
+	}
+	machine.hw.max_nonturbo_ratio = 0;
+	assert_true(core_pmu_attr("intel_pt", "max_nonturbo_ratio", buf, sizeof(buf)) < 0);
+	machine_end();
+}
+
+static void registration(void **state)
+{
+	int itrace_exclusive = 0x20 | 0x10;
+
+	(void)state;
+	machine_start(NULL);
+	assert_int_equal(intel_pt_register("intel_pt", &machine.hw), -EBUSY);
+	assert_int_equal(core_pmu_capabilities("intel_pt"), itrace_exclusive | 0x400);
+	machine_end();
+	assert_true(core_pmu_type("intel_pt") < 0);
+	machine_start_with(NULL, true, false);
+	assert_int_equal(core_pmu_capabilities("intel_pt"), itrace_exclusive | 0x4); /* NO_SG */
+	machine_end();
+}
+
+/* F1: once, with the first start. Before there is an AUX area the event cannot start at all. */
+static void itrace_start_once(void **state)
+{
+	struct session s;
+
+	(void)state;
+	machine_start(NULL);
+	session_init(&s);
+	assert_int_equal(session_open(&s, 8, 4, true), 0);
+	for (int i = 0; i < 3; i++) {
+		session_in(&s);
+		session_run(&s, 100);
+		session_out(&s);
+	}
+	session_records(&s);
+	assert_int_equal(s.nr_itrace_start, 1);
+	assert_int_equal(s.nr_records, 3);
+	session_close(&s);
+	machine_end();
+}
+
+/* One CPU, one event: the second is refused by the driver as long as the first runs. */
+static void no_aux_area(void **state)
+{
+	struct session s;
+
+	(void)state;
+	machine_start(NULL);
+	session_init(&s);
+	assert_int_equal(core_event_open(&s.event, &s.attr, &s.task, -1, NULL, NULL), 0);
+	session_in(&s);
+	assert_true(!unit_on() && !core_event_active(s.event));
+	session_close(&s);
+	machine_end();
+}
+
+/* H7, H13: the unit runs on past an INT; what it wrote until the interrupt is in the record. */
+static void interrupt_with_skid(void **state)
+{
+	(void)state;
+	for (u32 skid = 0; skid <= 6000; skid += skid < 40 ? 1 : 997) {
+		struct session s;
+		u64 sum = 0;
+
+		machine_start(NULL);
+		session_init(&s);
+		s.attr.aux_watermark = 16384;
+		assert_int_equal(session_open(&s, 8, 16, true), 0);
+		unit()->out.irq_skid_bytes = skid;
+		session_in(&s);
+		session_run(&s, 16384 + skid + 16);
+		assert_true(unit_on());
+		session_records(&s);
+		assert_int_equal(s.nr_records, 1);
+		assert_int_equal(s.records[0].offset, 0);
+		assert_in_range(s.records[0].size, 16384 + skid, 16384 + skid + 15);
+		assert_int_equal(s.records[0].flags, 0);
+		assert_int_equal(machine.nr_wakeups, 1);
+		session_run(&s, 1000);
+		session_out(&s);
+		session_records(&s);
+		for (size_t i = 0; i < s.nr_records; i++)
+			sum += s.records[i].size;
+		assert_int_equal(sum, s.nr_stored);
+		assert_int_equal(session_aux_head(&s), s.nr_stored);
+		assert_int_equal(s.nr_stored, s.produced);
+		session_check_unread(&s);
+		session_close(&s);
+		machine_end();
+	}
+}
+
+/* H8, H13, D6, D21: the reader sleeps. */
+static void full(void **state)
+{
+	(void)state;
+	for (const struct core_kernel *const *k = core_kernels; *k; k++) {
+		for (int cpu = 0; cpu <= 2; cpu += 2) {
+			bool lost_disable = (*k)->disable_by_cpu_number && !cpu;
+			struct session s;
+
+			machine_start((*k)->name);
+			machine.cpu = cpu;
+			session_init(&s);
+			assert_int_equal(session_open(&s, 8, 4, true), 0);
+			session_in(&s);
+			session_run(&s, 3 * 16384);
+			assert_int_equal(s.nr_stored, 16384);
+			assert_true(!unit_on());
+			assert_int_equal(session_last(&s)->flags, TRUNCATED);
+			assert_int_equal(s.nr_records, 2); /* at W = 8192, and at the end */
+			assert_int_equal(session_aux_head(&s), 16384);
+			assert_int_equal(core_event_active(s.event), lost_disable);
+			session_check_unread(&s);
+
+			/* An interrupt that was on its way finds nothing to do. */
+			unit()->irq_line = true;
+			machine_take_irq();
+			assert_true(!unit_on());
+
+			/* The reader drains; by D21 ENABLE alone may do nothing. */
+			session_set_tail(&s, 16384);
+			core_event_ioctl(s.event, PERF_EVENT_IOC_ENABLE, 0, NULL);
+			assert_int_equal(unit_on(), !lost_disable);
+			core_event_ioctl(s.event, PERF_EVENT_IOC_DISABLE, 0, NULL);
+			core_event_ioctl(s.event, PERF_EVENT_IOC_ENABLE, 0, NULL);
+			assert_true(unit_on());
+			session_run(&s, 100);
+			session_out(&s);
+			assert_int_equal(session_last(&s)->size, 100);
+			assert_int_equal(session_last(&s)->flags, 0);
+			assert_int_equal(session_aux_head(&s), 16484);
+			session_check_unread(&s);
+			session_close(&s);
+			machine_end();
+		}
+	}
+}
+
+/* H13: stopped between the line and the handler; also with the other event's transaction gone. */
+static void late_interrupt(void **state)
+{
+	struct session s;
+	u64 head;
+
+	(void)state;
+	machine_start(NULL);
+	session_init(&s);
+	s.attr.aux_watermark = 4096;
+	assert_int_equal(session_open(&s, 8, 4, true), 0);
+	session_in(&s);
+	while (!unit()->irq_line)
+		session_packet(&s, 16);
+	session_out(&s);
+	session_records(&s);
+	head = session_aux_head(&s);
+	assert_int_equal(head, 4096);
+	machine_take_irq();
+	assert_true(!unit_on());
+	session_records(&s);
+	assert_int_equal(s.nr_records, 1);
+
+	/* and after it came back: nothing lost, nothing twice */
+	session_in(&s);
+	session_packet(&s, 16);
+	unit()->irq_line = true;
+	machine_take_irq();
+	assert_true(unit_on());
+	session_out(&s);
+	assert_int_equal(session_aux_head(&s), 4112);
+	session_check_unread(&s);
+	session_close(&s);
+	machine_end();
+}
+
+/* H10: from any page round to itself is a lap, not nothing; and nothing is not a lap. */
+static void whole_lap(void **state)
+{
+	static const int order_0[] = { 0 };
+
+	(void)state;
+	for (u64 begin = 0; begin < 8; begin++) {
+		struct session s;
+
+		machine_start(NULL);
+		machine.orders = order_0;
+		machine.nr_orders = 1;
+		session_init(&s);
+		s.attr.aux_watermark = 4096;
+		assert_int_equal(session_open(&s, 8, 4, true), 0);
+		session_in(&s);
+		for (u64 i = 0; i < begin; i++) {
+			session_run(&s, P);
+			session_set_tail(&s, (i + 1) * P);
+		}
+		session_out(&s);
+		session_records(&s);
+		session_in(&s); /* nothing */
+		session_out(&s);
+		assert_int_equal(session_aux_head(&s), begin * P);
+		session_in(&s);
+		while (session_packet(&s, 16)) /* no interrupt is taken on the way */
+			;
+		session_out(&s);
+		assert_int_equal(s.nr_stored, begin * P + 4 * P);
+		assert_int_equal(session_last(&s)->size, 4 * P);
+		assert_int_equal(session_last(&s)->flags, TRUNCATED);
+		assert_int_equal(session_aux_head(&s), begin * P + 4 * P);
+		session_check_unread(&s);
+		session_close(&s);
+		machine_end();
+	}
+}
+
+/* H8, H9: a unit with one entry a table. Its interrupt comes early; tests raise the line by hand. */
+static void one_entry_tables(void **state)
+{
+	(void)state;
+	for (u64 left = 0; left <= 600; left += 40) {
+		struct session s;
+		const u64 *table;
+		u64 base, size = 2 * P - left;
+
+		machine_start_with(NULL, true, false);
+		session_init(&s);
+		s.attr.aux_watermark = 8192;
+		assert_int_equal(session_open(&s, 8, 4, true), 0);
+		session_in(&s);
+		base = unit_read(MSR_RTIT_OUTPUT_BASE);
+		table = core_phys_to_virt(base, P);
+		assert_true((table[0] & (TOPA_INT | TOPA_STOP)) == (TOPA_INT | TOPA_STOP));
+		assert_true(table[1] == (base | TOPA_END)); /* to itself */
+		memset(s.aux, 0xee, s.aux_size);
+		while (s.nr_stored < size)
+			session_packet(&s, size - s.nr_stored < 16 ? size - s.nr_stored : 16);
+		unit()->irq_line = true;
+		machine_take_irq();
+		session_records(&s);
+		assert_int_equal(s.nr_records, 1);
+		if (left <= 512) {
+			/* padded with zeros inside the reported size, and the next region entered */
+			assert_int_equal(s.records[0].size, 2 * P);
+			for (u64 i = 0; i < left; i++)
+				assert_int_equal(s.aux[size + i], 0);
+			assert_true(unit_read(MSR_RTIT_OUTPUT_BASE) != base);
+			assert_true(unit_read(MSR_RTIT_OUTPUT_MASK_PTRS) == 0x7f);
+			assert_int_equal(s.aux[2 * P], 0xee);
+		} else {
+			assert_int_equal(s.records[0].size, size);
+			assert_int_equal(s.aux[size], 0xee);
+			assert_true(unit_read(MSR_RTIT_OUTPUT_BASE) == base);
+		}
+		/* STOPPED is loss here, wherever the offset is */
+		assert_int_equal(s.records[0].flags, left ? 0 : TRUNCATED);
+		assert_true(!memcmp(s.aux, s.stored, size));
+		session_close(&s);
+		machine_end();
+	}
+}
+
+/* H8: an error is logged and cleared; the next transaction goes on. */
+static void output_error(void **state)
+{
+	struct session s;
+	u64 *table, saved;
+
+	(void)state;
+	machine_start(NULL);
+	session_init(&s);
+	s.attr.aux_watermark = 4096;
+	assert_int_equal(session_open(&s, 8, 4, true), 0);
+	session_in(&s);
+	table = core_phys_to_virt(unit_read(MSR_RTIT_OUTPUT_BASE), P);
+	saved = table[1];
+	table[1] |= 1ull << 11;
+	while (session_packet(&s, 16))
+		;
+	assert_true(unit_read(MSR_RTIT_STATUS) == RTIT_STATUS_ERROR);
+	table[1] = saved;
+	session_out(&s);
+	assert_int_equal(machine.nr_errors_logged, 1);
+	assert_int_equal(session_last(&s)->size, P);
+	assert_int_equal(session_last(&s)->flags, 0);
+	session_in(&s);
+	session_run(&s, 300);
+	session_out(&s);
+	assert_int_equal(session_aux_head(&s), P + 300);
+	session_check_unread(&s);
+	session_close(&s);
+	machine_end();
+}
+
+/* H12: VMXON clears TraceEn; a write of RTIT_CTL until VMXOFF would fault. */
+static void vmx(void **state)
+{
+	struct session s;
+	unsigned int writes;
+
+	(void)state;
+	machine_start(NULL);
+	session_init(&s);
+	assert_int_equal(session_open(&s, 8, 4, true), 0);
+	session_in(&s);
+	session_run(&s, 100);
+	intel_pt_handle_vmx(true);
+	pt_output_stop(&unit()->out);
+	unit()->ctl &= ~RTIT_CTL_TRACEEN;
+	session_run(&s, 50); /* not traced */
+	intel_pt_handle_vmx(false);
+	assert_true(unit_on());
+	session_run(&s, 10);
+	session_out(&s);
+	assert_int_equal(session_last(&s)->flags, PARTIAL);
+	assert_int_equal(session_last(&s)->size, 110);
+
+	/* whole transactions inside: nothing is written to RTIT_CTL, and they say so */
+	intel_pt_handle_vmx(true);
+	writes = unit()->nr_ctl_writes;
+	session_in(&s);
+	session_out(&s);
+	assert_int_equal(unit()->nr_ctl_writes, writes);
+	assert_int_equal(session_last(&s)->flags, PARTIAL);
+	assert_int_equal(session_last(&s)->size, 0);
+	session_in(&s);
+	assert_true(!unit_on());
+	intel_pt_handle_vmx(false);
+	assert_true(unit_on());
+	session_run(&s, 5);
+	session_out(&s);
+	assert_int_equal(session_last(&s)->flags, PARTIAL);
+	session_in(&s);
+	session_run(&s, 5);
+	session_out(&s);
+	assert_int_equal(session_last(&s)->flags, 0);
+	session_check_unread(&s);
+	session_close(&s);
+	machine_end();
+}
+
+/* B18: the area goes away under a running event. */
+static void unmap_while_running(void **state)
+{
+	struct session s;
+
+	(void)state;
+	machine_start(NULL);
+	session_init(&s);
+	assert_int_equal(session_open(&s, 8, 4, true), 0);
+	session_in(&s);
+	session_run(&s, 77);
+	core_event_munmap(s.aux_map);
+	s.aux_map = NULL;
+	assert_true(!unit_on());
+	assert_int_equal(session_last(&s)->size, 77);
+	session_out(&s);
+	session_in(&s);
+	assert_true(!unit_on());
+	session_close(&s);
+	machine_end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(config_bits),
+		cmocka_unit_test(control_register),
+		cmocka_unit_test(attributes),
+		cmocka_unit_test(registration),
+		cmocka_unit_test(itrace_start_once),
+		cmocka_unit_test(no_aux_area),
+		cmocka_unit_test(interrupt_with_skid),
+		cmocka_unit_test(full),
+		cmocka_unit_test(late_interrupt),
+		cmocka_unit_test(whole_lap),
+		cmocka_unit_test(one_entry_tables),
+		cmocka_unit_test(output_error),
+		cmocka_unit_test(vmx),
+		cmocka_unit_test(unmap_while_running),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
