@@ -130,7 +130,8 @@ static __attribute__((noinline)) void attend(struct pt_unit *unit)
 	if (unit->attention & PT_ATTENTION_TIME)
 		pt_put_mtc(unit, &burst);
 	pt_burst_send(unit, &burst);
-	if (unit->nr_produced >= unit->psb_at)
+	/* with BranchEn no sooner than behind a branch */
+	if (!unit->packet_en && unit->nr_produced >= unit->psb_at)
 		send_psb(unit);
 }
 

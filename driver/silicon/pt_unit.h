@@ -86,8 +86,8 @@ void pt_unit_leave_async(struct pt_unit *unit, u64 ip);
 /*
  * The unit's internal buffer overflows: the packets in it (pending TNT bits) are lost. The
  * next execution call begins with OVF, FUP(full ip) at the place the program has reached
- * by then, and a PSB+. Trace can be decoded up to the last packet before,
- * and from that FUP on.
+ * by then; a PSB+ follows the next branch. Trace can be decoded up to the last packet
+ * before, and from that FUP on.
  */
 void pt_unit_inject_overflow(struct pt_unit *unit);
 
