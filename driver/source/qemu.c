@@ -1,1 +1,143 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The qemu execution source: its main loop and its operations. The program runs at qemu's
+ * speed in other processes; here blocks are consumed and become trace. qemu.h lists the parts.
+ */
+#include "qemu.h"
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct qemu_source qemu_source = { .shm_fd = -1 };
+
+static void on_child(int signo)
+{
+	(void)signo;
+	qemu_ring_ring();
+}
+
+bool qemu_pump(struct qemu_source *q)
+{
+	bool worked = qemu_ptrace_reap(q);
+
+	worked |= qemu_ring_consume(q, 256);
+	worked |= qemu_ptrace_todo(q);
+	return worked;
+}
+
+static int run(struct emu *emu)
+{
+	struct qemu_source *q = &qemu_source;
+	struct sigaction act = { .sa_handler = on_child };
+	u32 idle = 0;
+
+	q->emu = emu;
+	sigemptyset(&act.sa_mask);
+	/* no SA_RESTART: the sleep in the ring must end */
+	if (sigaction(SIGCHLD, &act, NULL))
+		return -errno;
+	while (!emu_hung_up(emu)) {
+		if (emu_has_requests(emu)) {
+			emu_serve(emu);
+			idle = 0;
+			continue;
+		}
+		if (!q->threads) {
+			emu_wait(emu, -1);
+			continue;
+		}
+		if (qemu_pump(q))
+			idle = 0;
+		else
+			qemu_ring_sleep(q, idle++);
+	}
+	qemu_ring_close(q);
+	qemu_ptrace_detach_all(q);
+	return 0;
+}
+
+static int resume(struct emu_task *task)
+{
+	struct qemu_source *q = &qemu_source;
+	struct qemu_thread *t = emu_task_priv(task);
+	struct qemu_process *p;
+	struct qemu_rec *rec;
+
+	if (!t || !t->nr_resumes)
+		return -EINVAL;
+	if (--t->nr_resumes)
+		return 0;
+	p = t->process;
+	if (t->dying.si_signo) {
+		/* the signal takes effect now; the others end with it */
+		int signo = t->dying.si_signo;
+
+		for (struct qemu_thread *other = q->threads; other; other = other->next)
+			if (other->process == p && other != t)
+				qemu_ptrace_continue(other, 0);
+		qemu_ptrace_continue(t, signo);
+		return 0;
+	}
+	if (t->gated) {
+		t->gated = false;
+		if (!p->told_maps) {
+			p->told_maps = true;
+			qemu_maps_tell(p, task, 0, ~0ull);
+		}
+		rec = qemu_ring_rec(q, t);
+		if (rec) {
+			qemu_store(&rec->gate, 1);
+			syscall(SYS_futex, &rec->gate, FUTEX_WAKE, 1, NULL, NULL, 0);
+		}
+		return 0;
+	}
+	if (!t->todo)
+		qemu_ptrace_continue(t, 0);
+	return 0;
+}
+
+/* The program goes on, seen by nobody. */
+static int detach(struct emu *emu, pid_t pid)
+{
+	struct qemu_source *q = &qemu_source;
+
+	(void)emu;
+	if (!qemu_process_find(q, pid))
+		return -ESRCH;
+	qemu_ring_close(q);
+	return 0;
+}
+
+static int send_signal(struct emu *emu, pid_t pid, int signo)
+{
+	(void)emu;
+	if (!qemu_process_find(&qemu_source, pid))
+		return -ESRCH;
+	return kill(pid, signo) ? -errno : 0;
+}
+
+static int attach(struct emu *emu, pid_t pid, bool one_thread, char *why)
+{
+	(void)emu;
+	(void)pid;
+	(void)one_thread;
+	strcpy(why, "qemu cannot take over a running process; use --source ptrace");
+	return -EOPNOTSUPP;
+}
+
+const struct emu_source_ops emu_source_qemu = {
+	.name = "qemu",
+	.spawn = qemu_start,
+	.attach = attach,
+	.run = run,
+	.resume = resume,
+	.detach = detach,
+	.signal = send_signal,
+	.regs = qemu_state_regs,
+	.siginfo = qemu_state_siginfo,
+	.mem = qemu_state_mem,
+	.maps = qemu_state_maps,
+};

@@ -1,1 +1,215 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The plugin that the packaged qemu-user loads: reports every block that begins to run.
+ * It encodes nothing; ids of blocks go through shared memory to auxtap-emu (qemu.c), which
+ * outlives qemu. Here: installation and the callbacks of generated code, the hot path.
+ */
+#include "qemu_plugin.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PLUGIN_EXPORT __attribute__((visibility("default")))
+
+PLUGIN_EXPORT extern int qemu_plugin_version;
+PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_API;
+PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc,
+				      char **argv);
+
+/* A handler of the program begins: the frame that qemu made tells where it was interrupted. */
+static void report_signal(struct qemu_rec *rec, const struct qemu_arch_env *env, u64 ip)
+{
+	u64 sp = env->regs[QEMU_SP], at = 0;
+	u32 word[4];
+	u64 signo = 0;
+	s32 si_code = 0;
+
+	/* frames may be stacked: a second signal interrupts the first handler's first instruction */
+	for (int depth = 0; depth < 64; depth++) {
+		u64 frame_ip, frame_sp, info;
+		bool is_handler = false;
+
+		for (int i = 0; i < 64; i++)
+			if (qp.handler[i] == ip)
+				is_handler = true;
+		if (!is_handler)
+			break;
+		if (!depth) {
+			signo = env->regs[QEMU_DI];
+			info = env->regs[QEMU_SI];
+			if (env->regs[QEMU_DX] != sp + QEMU_FRAME_UC || signo < 1 || signo > 64 ||
+			    qp_read(info + QEMU_SI_CODE, &si_code, sizeof(si_code)))
+				return;
+		} else {
+			/* the frame below has the registers that its handler will begin with */
+			u64 dx;
+
+			if (qp_read(at + QEMU_UC_SP - 24, &dx, 8) || dx != sp + QEMU_FRAME_UC)
+				break;
+		}
+		at = sp + QEMU_FRAME_UC;
+		if (qp_read(at + QEMU_UC_IP, &frame_ip, 8) || qp_read(at + QEMU_UC_SP, &frame_sp, 8))
+			return;
+		ip = frame_ip;
+		sp = frame_sp;
+	}
+	if (!at)
+		return;
+	word[0] = (u32)signo;
+	word[1] = (u32)si_code;
+	word[2] = (u32)ip;
+	word[3] = (u32)(ip >> 32);
+	qp_message(rec, QEMU_MSG_SIGNAL, word, 4);
+}
+
+/* Room for more than a block is made; then everything that is not a matter of every block. */
+static __attribute__((noinline)) struct qemu_rec *slow_path(struct qemu_rec *rec, void *env, u64 ip)
+{
+	if (rec == &qp_no_rec) {
+		rec = qp_rec_claim();
+		if (rec == &qp_sink)
+			goto sink;
+		rec->env = (u64)(uintptr_t)env;
+		if (!qp.started)
+			qp_start(rec, env, ip);
+		else
+			report_signal(rec, env, ip); /* a forked child or thread may begin so */
+		rec = qp_rec;
+	}
+	if (rec == &qp_sink)
+		goto sink;
+	if (!rec->limit) {
+		rec->limit = QEMU_CHUNK_LIMIT;
+		if (rec->regs_valid)
+			report_signal(rec, env, ip);
+	}
+	if (rec->nr >= QEMU_CHUNK_LIMIT)
+		qp_flush(rec);
+	if (qp_rec != &qp_sink)
+		return qp_rec;
+sink:
+	qp_sink.nr = 0;
+	qp_sink.limit = QEMU_CHUNK_LIMIT;
+	return &qp_sink;
+}
+
+static inline void append(struct qemu_rec *rec, u32 word)
+{
+	u32 nr = rec->nr;
+
+	rec->word[nr % QEMU_CHUNK_WORDS] = word;
+	qemu_store(&rec->nr, nr + 1);
+}
+
+static __attribute__((used)) void block_body(unsigned int cpu, void *arg, void *env)
+{
+	struct qemu_rec *rec = qp_rec;
+	u32 id = (u32)(uintptr_t)arg;
+
+	(void)cpu;
+	if (__builtin_expect(rec->nr >= rec->limit, 0))
+		rec = slow_path(rec, env, qp.shm->block[id].ip);
+	append(rec, id);
+}
+
+/* REP re-enters its block with every iteration: one instruction all the same. */
+static __attribute__((used)) void rep_body(unsigned int cpu, void *arg, void *env)
+{
+	struct qemu_rec *rec = qp_rec;
+	u32 id = (u32)(uintptr_t)arg, previous;
+
+	(void)cpu;
+	if (__builtin_expect(rec->nr >= rec->limit, 0))
+		rec = slow_path(rec, env, qp.shm->block[id].ip);
+	/* a message ends with a word that is no block id */
+	previous = rec->nr ? rec->word[(rec->nr - 1) % QEMU_CHUNK_WORDS] : rec->last_block;
+	if (previous < QEMU_MAX_BLOCKS) {
+		const struct qemu_block *p = &qp.shm->block[previous];
+
+		if (p->last_flags & X86_INSN_REP && p->ip + p->last_off == qp.shm->block[id].ip)
+			return;
+	}
+	append(rec, id);
+}
+
+static __attribute__((used)) void wide_body(unsigned int cpu, void *arg, void *env)
+{
+	const struct qp_wide *wide = arg;
+	struct qemu_rec *rec = qp_rec;
+
+	(void)cpu;
+	if (__builtin_expect(rec->nr >= rec->limit, 0))
+		rec = slow_path(rec, env, wide->word[0] | (u64)wide->word[1] << 32);
+	if (rec == &qp_sink)
+		append(rec, 0);
+	else
+		qp_message(rec, QEMU_MSG_WIDE, wide->word, wide->nr_words);
+}
+
+static __attribute__((used)) void vsyscall_body(unsigned int cpu, void *arg, void *env)
+{
+	u64 ip = (u64)(uintptr_t)arg;
+	u32 word[2] = { (u32)ip, (u32)(ip >> 32) };
+	struct qemu_rec *rec = qp_rec;
+
+	(void)cpu;
+	if (rec->nr >= rec->limit)
+		rec = slow_path(rec, env, ip);
+	qp_message(rec, QEMU_MSG_VSYSCALL, word, 2);
+}
+
+QEMU_CALLBACK_WITH_ENV(on_block, block_body)
+QEMU_CALLBACK_WITH_ENV(on_rep, rep_body)
+QEMU_CALLBACK_WITH_ENV(on_wide, wide_body)
+QEMU_CALLBACK_WITH_ENV(on_vsyscall, vsyscall_body)
+
+static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+	static void (*const callback[])(unsigned int, void *) = {
+		[QP_BLOCK_NORMAL] = on_block,
+		[QP_BLOCK_REP] = on_rep,
+		[QP_BLOCK_WIDE] = on_wide,
+		[QP_BLOCK_NONE] = on_vsyscall,
+	};
+	enum qp_block_kind kind;
+	void *arg;
+
+	(void)id;
+	if (qemu_load(&qp.shm->closed))
+		return;
+	kind = qp_block_translate(tb, &arg);
+	if (kind != QP_BLOCK_NONE || arg)
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, callback[kind], QEMU_PLUGIN_CB_NO_REGS,
+						     arg);
+}
+
+/* A forked child has no record yet, only a view of its parent's. */
+static void after_fork(void)
+{
+	qp_rec = &qp_no_rec;
+}
+
+int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc, char **argv)
+{
+	int err;
+
+	(void)info;
+	for (int i = 0; i < argc; i++) {
+		if (!strncmp(argv[i], "shm=", 4))
+			snprintf(qp.shm_path, sizeof(qp.shm_path), "%s", argv[i] + 4);
+		else if (!strncmp(argv[i], "comm=", 5))
+			snprintf(qp.comm, sizeof(qp.comm), "%s", argv[i] + 5);
+	}
+	err = qp_map(qp.shm_path);
+	if (err) {
+		fprintf(stderr, "auxtap: plugin: %s: %s; start it by auxtap\n", qp.shm_path,
+			strerror(-err));
+		return -1;
+	}
+	pthread_atfork(NULL, NULL, after_fork);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
+	qemu_plugin_register_flush_cb(id, qp_block_flush);
+	qemu_plugin_register_vcpu_syscall_cb(id, qp_syscall);
+	qemu_plugin_register_vcpu_syscall_ret_cb(id, qp_syscall_ret);
+	return 0;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The qemu source inside auxtap-emu: its files to each other. It starts qemu with the
+ * plugin, owns ptrace (processes, threads, signals, death) and consumes what the plugin
+ * ships (execution, maps). One thread.
+ */
+#ifndef AUXTAP_QEMU_H
+#define AUXTAP_QEMU_H
+
+#include "emu/emu.h"
+#include "qemu_arch_x86.h"
+#include "qemu_shm.h"
+#include <sys/types.h>
+
+struct qemu_range { /* of the guest's address space */
+	u64 start, end, pgoff, ino;
+	u32 prot, maj, min;
+	char *name; /* malloc'd */
+};
+
+struct qemu_process {
+	struct qemu_process *next;
+	pid_t pid;
+	bool started;	/* its program is about to run, or runs */
+	bool native;	/* does not run under qemu (any more) */
+	bool announced; /* capture knows it */
+	bool told_maps;
+	bool damaged;	/* what it shipped makes no sense; reported */
+	u64 guest_base;
+	s32 nosys; /* a system call that qemu does not have, 0: none */
+	struct qemu_range *range;
+	u32 nr_ranges;
+};
+
+/* What waits for the ring to be consumed up to a barrier; the thread is stopped meanwhile. */
+enum qemu_todo {
+	QEMU_TODO_NOTHING,
+	QEMU_TODO_CHILD, /* a child was made: arg */
+	QEMU_TODO_EXEC,	 /* arg: former tid */
+	QEMU_TODO_EXIT,
+	QEMU_TODO_DYING, /* arg: signal */
+};
+
+struct qemu_thread {
+	struct qemu_thread *next;
+	pid_t tid;
+	struct qemu_process *process;
+	struct emu_task *task; /* NULL: not the guest's, or gone */
+	int rec;	       /* index of its record, or -1 */
+	bool stopped;	       /* by ptrace */
+	bool frozen;	       /* executes no more user code: dead, or about to be */
+	bool initial;	       /* its first stop is still to come */
+	bool in_kernel;
+	bool gated; /* waits at the gate of its record */
+	u32 nr_resumes; /* expected of capture */
+	enum qemu_todo todo;
+	u64 barrier;
+	bool barrier_set;
+	long arg;
+	u64 skipped; /* ticket + 1 that was given up waiting for */
+	/* the block that began last; told when it is known that it was not left in between */
+	const struct emu_block *held;
+	struct emu_block prefix, wide[4];
+	u8 *wide_lens[4];
+	u32 wide_at;
+	char name[4096]; /* of the next message */
+	u32 name_len;
+	/* the last signal of the host to this thread, and what it had shipped then */
+	siginfo_t host_info;
+	u32 host_flushes, host_nr;
+	siginfo_t dying;
+};
+
+struct qemu_source {
+	struct emu *emu;
+	struct qemu_shm *shm;
+	int shm_fd;
+	struct qemu_process *processes;
+	struct qemu_thread *threads;
+	u32 nr_todo;
+	struct emu_block *block; /* private, checked copies of the shared ones */
+	u8 *arena;
+	u32 arena_left;
+	struct qemu_thread *rec_thread[QEMU_NR_RECS];
+	bool closed;
+};
+extern struct qemu_source qemu_source;
+
+/* qemu_ring.c */
+int qemu_ring_open(struct qemu_source *q);
+bool qemu_ring_consume(struct qemu_source *q, u32 max_chunks); /* true: did something */
+void qemu_ring_sleep(struct qemu_source *q, u32 idle);
+void qemu_ring_ring(void); /* wakes the sleeper; for signal handlers */
+void qemu_ring_close(struct qemu_source *q); /* producers let go */
+struct qemu_rec *qemu_ring_rec(struct qemu_source *q, struct qemu_thread *t); /* or NULL */
+void qemu_ring_free_rec(struct qemu_source *q, struct qemu_thread *t);
+/* The rest of a thread that runs no more: its open chunk. */
+void qemu_ring_drain(struct qemu_source *q, struct qemu_thread *t);
+
+/* qemu_words.c: the chunk stream becomes calls of emu. */
+void qemu_words(struct qemu_source *q, struct qemu_thread *t, const u32 *word, u32 nr);
+void qemu_words_release(struct qemu_thread *t); /* tells the held block */
+void qemu_words_free(struct qemu_thread *t);
+/* The thread left user mode before ip; sync: by a fault of the instruction there. */
+void qemu_words_async(struct qemu_thread *t, u64 ip, bool sync);
+
+/* qemu_maps.c */
+void qemu_maps_add(struct qemu_process *p, const struct qemu_range *range);
+void qemu_maps_remove(struct qemu_process *p, u64 start, u64 end);
+void qemu_maps_clear(struct qemu_process *p);
+int qemu_maps_copy(struct qemu_process *to, const struct qemu_process *from);
+/* MMAP2 of the executable ranges within [start, end). */
+void qemu_maps_tell(struct qemu_process *p, struct emu_task *task, u64 start, u64 end);
+void qemu_maps_protect(struct qemu_process *p, u64 start, u64 end, u32 prot);
+void qemu_maps_move(struct qemu_process *p, u64 from, u64 from_len, u64 to, u64 to_len);
+ssize_t qemu_maps_text(const struct qemu_process *p, char **text);
+
+/* qemu_ptrace.c */
+bool qemu_ptrace_reap(struct qemu_source *q); /* true: did something */
+bool qemu_ptrace_todo(struct qemu_source *q);
+void qemu_ptrace_continue(struct qemu_thread *t, int signo);
+void qemu_ptrace_detach_all(struct qemu_source *q);
+struct qemu_thread *qemu_thread_find(struct qemu_source *q, pid_t tid);
+struct qemu_thread *qemu_thread_new(struct qemu_source *q, struct qemu_process *p, pid_t tid);
+struct qemu_process *qemu_process_find(struct qemu_source *q, pid_t pid);
+struct qemu_process *qemu_process_new(struct qemu_source *q, pid_t pid);
+
+/* qemu_death.c */
+void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo);
+void qemu_death_tell(struct qemu_source *q, struct qemu_thread *t);
+/* The last block of a thread that is gone or will be. */
+void qemu_death_flush(struct qemu_source *q, struct qemu_thread *t, bool exact, bool sync);
+
+/* qemu_state.c */
+void qemu_state_comm(pid_t tid, char comm[16]);
+int qemu_state_env(struct qemu_source *q, struct qemu_thread *t, struct qemu_arch_env *env);
+ssize_t qemu_state_host_read(pid_t pid, u64 addr, void *buf, size_t size);
+int qemu_state_regs(struct emu_task *task, struct auxtap_regs *regs);
+int qemu_state_siginfo(struct emu_task *task, siginfo_t *info);
+ssize_t qemu_state_mem(struct emu *emu, pid_t pid, u64 addr, void *buf, size_t size);
+ssize_t qemu_state_maps(struct emu *emu, pid_t pid, char **text);
+
+/* qemu_start.c */
+int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char *cwd,
+	       const int stdio[3], pid_t *pid, char *why);
+bool qemu_pump(struct qemu_source *q); /* qemu.c: one round of the main loop; false: nothing to do */
+
+#endif

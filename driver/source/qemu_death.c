@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The last moments. When qemu kills itself with the guest's signal all its threads are
+ * parked between blocks and all registers are in memory: nothing is lost, everything can be
+ * told exactly. Killed from outside, only the last block's end is unknown.
+ */
+#include "qemu.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool is_sync_signal(int signo)
+{
+	return signo == SIGSEGV || signo == SIGBUS || signo == SIGFPE || signo == SIGILL ||
+	       signo == SIGTRAP;
+}
+
+/* Works out what siginfo the program's death has. */
+void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo)
+{
+	struct qemu_rec *rec = qemu_ring_rec(q, t);
+	struct qemu_arch_env env;
+	bool fresh;
+
+	/* has the thread executed anything since the host's signal? */
+	fresh = rec && t->host_info.si_signo == signo && t->host_flushes == rec->nr_flushes &&
+		t->host_nr == rec->nr;
+	memset(&t->dying, 0, sizeof(t->dying));
+	t->dying.si_signo = signo;
+	if (fresh || (t->host_info.si_signo == signo && !is_sync_signal(signo))) {
+		t->dying = t->host_info;
+		if (t->dying.si_code > 0 && is_sync_signal(signo))
+			t->dying.si_addr = (char *)t->dying.si_addr - t->process->guest_base;
+		return;
+	}
+	if (!is_sync_signal(signo)) {
+		t->dying.si_code = SI_USER;
+		return;
+	}
+	/* no signal of the host: qemu itself raised it for the instruction at ip */
+	if (qemu_state_env(q, t, &env))
+		memset(&env, 0, sizeof(env));
+	switch (signo) {
+	case SIGFPE:
+		t->dying.si_code = FPE_INTDIV;
+		t->dying.si_addr = (void *)(uintptr_t)env.eip;
+		break;
+	case SIGILL:
+		t->dying.si_code = ILL_ILLOPN;
+		t->dying.si_addr = (void *)(uintptr_t)env.eip;
+		break;
+	case SIGBUS:
+		t->dying.si_code = BUS_ADRALN;
+		break;
+	default: /* general protection, int3: no address */
+		t->dying.si_code = SI_KERNEL;
+		break;
+	}
+}
+
+void qemu_death_flush(struct qemu_source *q, struct qemu_thread *t, bool exact, bool sync)
+{
+	struct qemu_rec *rec = qemu_ring_rec(q, t);
+	struct qemu_arch_env env;
+
+	qemu_ring_drain(q, t);
+	if (!t->task || t->in_kernel || (rec && rec->in_syscall))
+		return;
+	if (exact && !qemu_state_env(q, t, &env)) {
+		qemu_words_async(t, env.eip, sync);
+		t->in_kernel = true;
+		return;
+	}
+	/* how far the last block came is unknown: it is not told */
+	if (t->held) {
+		u64 ip = t->held->ip;
+
+		t->held = NULL;
+		emu_task_async(t->task, ip, false);
+	}
+	t->in_kernel = true;
+}
+
+/* An instruction that a real processor may know and qemu does not. */
+static bool is_emulators_limit(struct qemu_source *q, struct qemu_thread *t)
+{
+	struct qemu_arch_env env;
+	struct x86_insn insn;
+	u8 code[QEMU_ARCH_MAX_LEN];
+	ssize_t got;
+
+	if (t->dying.si_signo != SIGILL || t->dying.si_code <= 0 || qemu_state_env(q, t, &env))
+		return false;
+	got = qemu_state_mem(q->emu, t->process->pid, env.eip, code, sizeof(code));
+	if (got < 2)
+		return false;
+	/* ud0, ud1, ud2 are meant to fail */
+	if (code[0] == 0x0f && (code[1] == 0x0b || code[1] == 0xb9 || code[1] == 0xff))
+		return false;
+	return !x86_insn_decode(code, (unsigned int)got, 64, &insn);
+}
+
+void qemu_death_tell(struct qemu_source *q, struct qemu_thread *t)
+{
+	bool sync = is_sync_signal(t->dying.si_signo) && t->dying.si_code > 0;
+
+	for (struct qemu_thread *other = q->threads; other; other = other->next)
+		if (other->process == t->process && other->task)
+			qemu_death_flush(q, other, true, other == t && sync);
+	if (is_emulators_limit(q, t))
+		emu_untraced(q->emu, t->process->pid,
+			     "emulator's limit: qemu does not know the instruction; a real CPU may");
+	else if (t->process->nosys && t->dying.si_signo == SIGSYS)
+		emu_untraced(q->emu, t->process->pid, "emulator's limit: a system call that qemu lacks");
+	t->nr_resumes++;
+	emu_task_dying(t->task, &t->dying);
+}

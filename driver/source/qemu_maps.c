@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The guest's address space as its system calls made it. /proc/PID/maps of the host shows
+ * qemu's own mappings beside, and never an executable one of the guest's.
+ */
+#include "qemu.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct qemu_range *append(struct qemu_process *p, const struct qemu_range *from)
+{
+	struct qemu_range *bigger, *to;
+	char *name = strdup(from->name ? from->name : "");
+
+	if (!(p->nr_ranges & (p->nr_ranges - 1)) || !p->range) {
+		bigger = reallocarray(p->range, p->nr_ranges ? 2 * p->nr_ranges : 1, sizeof(*bigger));
+		if (!bigger) {
+			free(name);
+			return NULL;
+		}
+		p->range = bigger;
+	}
+	if (!name)
+		return NULL;
+	to = &p->range[p->nr_ranges++];
+	*to = *from;
+	to->name = name;
+	return to;
+}
+
+void qemu_maps_remove(struct qemu_process *p, u64 start, u64 end)
+{
+	for (u32 i = 0; i < p->nr_ranges; i++) {
+		struct qemu_range *r = &p->range[i];
+
+		if (r->end <= start || r->start >= end)
+			continue;
+		if (r->start < start && r->end > end) {
+			struct qemu_range rest = *r;
+
+			rest.start = end;
+			rest.pgoff += *r->name ? end - r->start : 0;
+			r->end = start;
+			append(p, &rest);
+			return; /* nothing else can overlap */
+		}
+		if (r->start < start) {
+			r->end = start;
+		} else if (r->end > end) {
+			r->pgoff += *r->name ? end - r->start : 0;
+			r->start = end;
+		} else {
+			free(r->name);
+			*r = p->range[--p->nr_ranges];
+			i--;
+		}
+	}
+}
+
+void qemu_maps_add(struct qemu_process *p, const struct qemu_range *range)
+{
+	if (range->end <= range->start)
+		return;
+	qemu_maps_remove(p, range->start, range->end);
+	append(p, range);
+}
+
+void qemu_maps_clear(struct qemu_process *p)
+{
+	for (u32 i = 0; i < p->nr_ranges; i++)
+		free(p->range[i].name);
+	free(p->range);
+	p->range = NULL;
+	p->nr_ranges = 0;
+}
+
+int qemu_maps_copy(struct qemu_process *to, const struct qemu_process *from)
+{
+	for (u32 i = 0; i < from->nr_ranges; i++)
+		if (!append(to, &from->range[i]))
+			return -ENOMEM;
+	return 0;
+}
+
+void qemu_maps_tell(struct qemu_process *p, struct emu_task *task, u64 start, u64 end)
+{
+	for (u32 i = 0; i < p->nr_ranges; i++) {
+		const struct qemu_range *r = &p->range[i];
+		struct emu_mapping map = {
+			.addr = r->start, .len = r->end - r->start, .pgoff = r->pgoff,
+			.prot = r->prot, .maj = r->maj, .min = r->min, .ino = r->ino,
+			.name = *r->name ? r->name : "//anon",
+		};
+
+		if (r->prot & 4 && r->start < end && r->end > start)
+			emu_task_mmap(task, &map);
+	}
+}
+
+/* The pieces of [start, end) that are mapped, cut out, changed, put back. */
+void qemu_maps_protect(struct qemu_process *p, u64 start, u64 end, u32 prot)
+{
+	struct qemu_process pieces = { 0 };
+
+	for (u32 i = 0; i < p->nr_ranges; i++) {
+		struct qemu_range piece = p->range[i];
+
+		if (piece.end <= start || piece.start >= end || piece.prot == prot)
+			continue;
+		if (piece.start < start) {
+			piece.pgoff += *piece.name ? start - piece.start : 0;
+			piece.start = start;
+		}
+		if (piece.end > end)
+			piece.end = end;
+		piece.prot = prot;
+		append(&pieces, &piece);
+	}
+	for (u32 i = 0; i < pieces.nr_ranges; i++)
+		qemu_maps_add(p, &pieces.range[i]);
+	qemu_maps_clear(&pieces);
+}
+
+void qemu_maps_move(struct qemu_process *p, u64 from, u64 from_len, u64 to, u64 to_len)
+{
+	struct qemu_range moved = { 0 };
+
+	for (u32 i = 0; i < p->nr_ranges; i++) {
+		const struct qemu_range *r = &p->range[i];
+
+		if (from < r->start || from >= r->end)
+			continue;
+		moved = *r;
+		moved.pgoff += *r->name ? from - r->start : 0;
+		moved.name = strdup(r->name);
+	}
+	if (!moved.name)
+		return;
+	moved.start = to;
+	moved.end = to + to_len;
+	qemu_maps_remove(p, from, from + from_len);
+	qemu_maps_add(p, &moved);
+	free(moved.name);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct qemu_range *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+ssize_t qemu_maps_text(const struct qemu_process *p, char **text)
+{
+	struct qemu_range *sorted = NULL;
+	size_t size = 0;
+	FILE *f;
+
+	if (p->nr_ranges) {
+		sorted = malloc(p->nr_ranges * sizeof(*sorted));
+		if (!sorted)
+			return -ENOMEM;
+		memcpy(sorted, p->range, p->nr_ranges * sizeof(*sorted));
+		qsort(sorted, p->nr_ranges, sizeof(*sorted), by_start);
+	}
+	f = open_memstream(text, &size);
+	if (!f) {
+		free(sorted);
+		return -ENOMEM;
+	}
+	for (u32 i = 0; i < p->nr_ranges; i++) {
+		const struct qemu_range *r = &sorted[i];
+
+		fprintf(f, "%08llx-%08llx %c%c%cp %08llx %02x:%02x %llu%s%s\n",
+			(unsigned long long)r->start, (unsigned long long)r->end,
+			r->prot & 1 ? 'r' : '-', r->prot & 2 ? 'w' : '-', r->prot & 4 ? 'x' : '-',
+			(unsigned long long)r->pgoff, r->maj, r->min, (unsigned long long)r->ino,
+			*r->name ? " " : "", r->name);
+	}
+	free(sorted);
+	if (fclose(f))
+		return -ENOMEM;
+	return (ssize_t)size;
+}

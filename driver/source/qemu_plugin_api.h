@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The functions of qemu's plugin interface (version 1, as in qemu 7.2) that we call. The
+ * header itself is not packaged; these declarations are our own.
+ */
+#ifndef AUXTAP_QEMU_PLUGIN_API_H
+#define AUXTAP_QEMU_PLUGIN_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define QEMU_PLUGIN_API 1
+
+typedef uint64_t qemu_plugin_id_t; /* qemu's own name */
+
+struct qemu_plugin_tb;
+struct qemu_plugin_insn;
+struct qemu_info; /* target_name first, then the range of versions: see qemu_plugin_install() */
+
+enum qemu_plugin_cb_flags {
+	QEMU_PLUGIN_CB_NO_REGS,
+	QEMU_PLUGIN_CB_R_REGS,
+	QEMU_PLUGIN_CB_RW_REGS,
+};
+
+void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id,
+					   void (*cb)(qemu_plugin_id_t id,
+						      struct qemu_plugin_tb *tb));
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb,
+					  void (*cb)(unsigned int cpu, void *arg),
+					  enum qemu_plugin_cb_flags flags, void *arg);
+void qemu_plugin_register_flush_cb(qemu_plugin_id_t id, void (*cb)(qemu_plugin_id_t id));
+void qemu_plugin_register_vcpu_syscall_cb(
+	qemu_plugin_id_t id,
+	void (*cb)(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, uint64_t a1, uint64_t a2,
+		   uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7,
+		   uint64_t a8));
+void qemu_plugin_register_vcpu_syscall_ret_cb(qemu_plugin_id_t id,
+					      void (*cb)(qemu_plugin_id_t id, unsigned int cpu,
+							 int64_t nr, int64_t result));
+size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
+uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
+struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t i);
+const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
+size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
+uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
+void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn);
+const char *qemu_plugin_path_to_binary(void); /* allocated */
+uint64_t qemu_plugin_start_code(void);
+uint64_t qemu_plugin_entry_code(void);
+
+#endif

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The plugin is also preloaded into qemu: a few of qemu's own calls of libc tell what the
+ * plugin interface does not (a signal is about to be delivered; the program dies of one),
+ * and the guest's environment must reach the guest, not qemu or its dynamic linker.
+ */
+#include "qemu_exec.h"
+#include "qemu_plugin.h"
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define INTERPOSED __attribute__((visibility("default")))
+
+extern char **environ;
+
+#undef fprintf
+INTERPOSED int sigprocmask(int how, const sigset_t *set, sigset_t *old);
+INTERPOSED int kill(pid_t pid, int signo);
+INTERPOSED int fprintf(FILE *f, const char *format, ...);
+INTERPOSED int __fprintf_chk(FILE *f, int flag, const char *format, ...);
+INTERPOSED int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *limit);
+INTERPOSED char *getenv(const char *name);
+
+/* Before main(): undo what qemu_exec_environ() did. qemu reverses the order once more. */
+__attribute__((constructor)) static void restore_environment(void)
+{
+	Dl_info info;
+	char **from = environ, **to = environ, **last;
+	bool seen_ours = false;
+
+	if (!environ || !dladdr((void *)restore_environment, &info))
+		return;
+	snprintf(qp.plugin_path, sizeof(qp.plugin_path), "%s", info.dli_fname);
+	for (; *from; from++) {
+		if (!seen_ours && !strncmp(*from, "LD_PRELOAD=", 11)) {
+			seen_ours = true;
+			continue;
+		}
+		*to = *from;
+		if (!strncmp(*to, QEMU_EXEC_HIDE, strlen(QEMU_EXEC_HIDE)))
+			*to += strlen(QEMU_EXEC_HIDE);
+		to++;
+	}
+	*to = NULL;
+	for (from = environ, last = to - 1; from < last; from++, last--) {
+		char *entry = *from;
+
+		*from = *last;
+		*last = entry;
+	}
+}
+
+/* QEMU_… variables are the guest's, as all others; qemu is told by arguments alone. */
+char *getenv(const char *name)
+{
+	size_t len = strlen(name);
+
+	if (!environ || !strncmp(name, "QEMU_", 5))
+		return NULL;
+	for (char **entry = environ; *entry; entry++)
+		if (!strncmp(*entry, name, len) && (*entry)[len] == '=')
+			return *entry + len + 1;
+	return NULL;
+}
+
+/*
+ * qemu calls this around the delivery of signals and nowhere near a hot path. If a handler's
+ * frame was made, the next block is the handler's: look there.
+ */
+int sigprocmask(int how, const sigset_t *set, sigset_t *old)
+{
+	/* a static record may be shared by threads, but looking once too often is harmless */
+	qp_rec->limit = 0;
+	return pthread_sigmask(how, set, old) ? -1 : 0;
+}
+
+/*
+ * Outside a system call it is qemu that kills itself with the guest's signal, all other
+ * threads parked and all registers in place. To this thread, so that its stop is seen here.
+ */
+int kill(pid_t pid, int signo)
+{
+	struct qemu_rec *rec = qp_rec;
+
+	if (qp_recording() && !rec->in_syscall && pid == getpid()) {
+		qemu_store(&rec->dying, (u32)signo);
+		return (int)syscall(SYS_tgkill, pid, rec->tid, signo);
+	}
+	return (int)syscall(SYS_kill, pid, signo);
+}
+
+/* Outside a system call it is qemu that asks whether to write a core of its own kind: no. */
+int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *limit)
+{
+	int err = (int)syscall(SYS_prlimit64, 0, resource, NULL, limit);
+
+	if (!err && resource == RLIMIT_CORE && qp_recording() && !qp_rec->in_syscall)
+		limit->rlim_cur = 0;
+	return err;
+}
+
+static bool is_death_notice(const char *format)
+{
+	return !strncmp(format, "qemu: uncaught target signal", 28);
+}
+
+/* The program's stderr is the program's; auxtap tells of its death. */
+int fprintf(FILE *f, const char *format, ...)
+{
+	va_list args;
+	int result;
+
+	if (is_death_notice(format))
+		return 0;
+	va_start(args, format);
+	result = vfprintf(f, format, args);
+	va_end(args);
+	return result;
+}
+
+int __fprintf_chk(FILE *f, int flag, const char *format, ...)
+{
+	va_list args;
+	int result;
+
+	(void)flag;
+	if (is_death_notice(format))
+		return 0;
+	va_start(args, format);
+	result = vfprintf(f, format, args);
+	va_end(args);
+	return result;
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The producer's side of the shared memory: thread records, and chunks into the one ring.
+ * A ticket decides a chunk's place among all threads. qemu_ring.c is the consumer.
+ */
+#include "qemu_plugin.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+struct qp qp;
+struct qemu_rec qp_no_rec;
+struct qemu_rec qp_sink = { .limit = QEMU_CHUNK_LIMIT };
+__thread struct qemu_rec *qp_rec = &qp_no_rec;
+
+static void futex_wait(u32 *word, u32 value)
+{
+	/* every wait is bounded: whoever should wake us may be dead */
+	const struct timespec timeout = { .tv_nsec = 100 * 1000 * 1000 };
+
+	syscall(SYS_futex, word, FUTEX_WAIT, value, &timeout, NULL, 0);
+}
+
+static void futex_wake(u32 *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
+}
+
+int qp_map(const char *path)
+{
+	struct qemu_shm *shm;
+	struct stat st;
+	int fd, err = 0;
+
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) || st.st_size != sizeof(*shm)) {
+		err = -EPROTO;
+		goto out;
+	}
+	shm = mmap(NULL, sizeof(*shm), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (shm == MAP_FAILED) {
+		err = -errno;
+		goto out;
+	}
+	if (shm->magic != QEMU_SHM_MAGIC || shm->version != QEMU_SHM_VERSION) {
+		munmap(shm, sizeof(*shm));
+		err = -EPROTO;
+		goto out;
+	}
+	qp.shm = shm;
+out:
+	close(fd);
+	return err;
+}
+
+static bool is_closed(void)
+{
+	return qemu_load(&qp.shm->closed);
+}
+
+static void check_consumer(void)
+{
+	if (syscall(SYS_kill, qp.shm->consumer_pid, 0) && errno == ESRCH)
+		qemu_store(&qp.shm->closed, 1);
+}
+
+struct qemu_rec *qp_rec_claim(void)
+{
+	pid_t tid = (pid_t)syscall(SYS_gettid);
+	struct qemu_rec *rec;
+
+	if (is_closed())
+		return qp_rec = &qp_sink;
+	for (u32 i = 0; i < QEMU_NR_RECS; i++) {
+		u32 expected = QEMU_REC_FREE;
+
+		rec = &qp.shm->rec[((u32)tid + i) % QEMU_NR_RECS];
+		if (!__atomic_compare_exchange_n(&rec->state, &expected, QEMU_REC_CLAIMED, false,
+						 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			continue;
+		rec->nr = 0;
+		rec->limit = QEMU_CHUNK_LIMIT;
+		rec->last_block = QEMU_MSG;
+		rec->nr_flushes = 0;
+		rec->pid = getpid();
+		rec->tid = tid;
+		rec->reserving = 0;
+		rec->ticket = 0;
+		rec->env = 0;
+		rec->guest_base = qp.guest_base;
+		rec->regs_valid = qp.regs_valid;
+		rec->in_syscall = 0;
+		rec->dying = 0;
+		rec->gate = 0;
+		rec->native = 0;
+		rec->text[0] = 0;
+		qemu_store(&rec->state, QEMU_REC_USED);
+		return qp_rec = rec;
+	}
+	/* The consumer sees the thread by ptrace, finds no record of it and reports the gap. */
+	return qp_rec = &qp_sink;
+}
+
+void qp_flush(struct qemu_rec *rec)
+{
+	struct qemu_shm *shm = qp.shm;
+	struct qemu_slot *slot;
+	u32 wake_at, last = rec->nr ? rec->word[rec->nr - 1] : QEMU_MSG;
+	u64 ticket;
+
+	if (!rec->nr)
+		return;
+	if (rec == &qp_sink || is_closed())
+		goto closed;
+	/*
+	 * Killed anywhere from here on, the consumer can tell: reserving without a ticket,
+	 * it may own any ticket that nobody else claims; with one, exactly that.
+	 */
+	__atomic_store_n(&rec->reserving, 1, __ATOMIC_SEQ_CST);
+	ticket = __atomic_fetch_add(&shm->tail, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&rec->ticket, ticket + 1, __ATOMIC_SEQ_CST);
+	while (ticket - qemu_load(&shm->head) >= shm->max_slots) {
+		u32 space = qemu_load(&shm->space);
+
+		__atomic_fetch_add(&shm->nr_waiting, 1, __ATOMIC_SEQ_CST);
+		if (ticket - __atomic_load_n(&shm->head, __ATOMIC_SEQ_CST) >= shm->max_slots &&
+		    !is_closed())
+			futex_wait(&shm->space, space);
+		__atomic_fetch_sub(&shm->nr_waiting, 1, __ATOMIC_SEQ_CST);
+		check_consumer();
+		if (is_closed())
+			goto closed;
+	}
+	slot = &shm->slot[ticket & (shm->max_slots - 1)];
+	slot->pid = rec->pid;
+	slot->tid = rec->tid;
+	slot->rec = (u32)(rec - shm->rec);
+	slot->nr = rec->nr;
+	memcpy(slot->word, rec->word, rec->nr * sizeof(u32));
+	__atomic_store_n(&slot->seq, ticket + 1, __ATOMIC_SEQ_CST);
+	rec->last_block = last;
+	qemu_store(&rec->nr_flushes, rec->nr_flushes + 1);
+	qemu_store(&rec->nr, 0);
+	qemu_store(&rec->ticket, 0);
+	qemu_store(&rec->reserving, 0);
+
+	wake_at = __atomic_load_n(&shm->wake_at, __ATOMIC_SEQ_CST);
+	if (wake_at && ticket + 1 - qemu_load(&shm->head) >= wake_at &&
+	    __atomic_exchange_n(&shm->wake_at, 0, __ATOMIC_SEQ_CST)) {
+		__atomic_fetch_add(&shm->wake, 1, __ATOMIC_SEQ_CST);
+		futex_wake(&shm->wake);
+	}
+	return;
+closed:
+	rec->nr = 0;
+	qp_sink.nr = 0;
+	qp_sink.limit = QEMU_CHUNK_LIMIT;
+	qp_rec = &qp_sink;
+}
+
+void qp_message(struct qemu_rec *rec, enum qemu_msg type, const void *words, u32 nr)
+{
+	u32 at;
+
+	if (rec == &qp_sink || rec == &qp_no_rec)
+		return;
+	if (rec->nr + nr + 3 > QEMU_CHUNK_WORDS) {
+		qp_flush(rec);
+		if (qp_rec != rec)
+			return;
+	}
+	at = rec->nr;
+	rec->word[at] = QEMU_MSG_HEAD(type, nr);
+	if (nr)
+		memcpy(&rec->word[at + 1], words, nr * sizeof(u32));
+	rec->word[at + 1 + nr] = QEMU_MSG;
+	/* whole messages only: the consumer may read this after our death */
+	qemu_store(&rec->nr, at + 2 + nr);
+}
+
+void qp_name(struct qemu_rec *rec, const char *name)
+{
+	size_t left = strlen(name);
+
+	while (left) {
+		u32 word[32] = { 0 };
+		size_t part = left < sizeof(word) ? left : sizeof(word);
+
+		memcpy(word, name, part);
+		qp_message(rec, QEMU_MSG_NAME, word, (u32)(part + 3) / 4);
+		name += part;
+		left -= part;
+	}
+}
+
+void qp_gate(struct qemu_rec *rec)
+{
+	while (!qemu_load(&rec->gate) && !is_closed()) {
+		futex_wait(&rec->gate, 0);
+		check_consumer();
+	}
+}

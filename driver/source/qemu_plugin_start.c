@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The first block of a program: is qemu's CPU state where we look for it, which files did
+ * qemu's loader map, and the gate at which the program waits for capture.
+ */
+#include "qemu_plugin.h"
+#include <elf.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define PAGE_DOWN(x) ((x) & ~(QEMU_ARCH_PAGE - 1))
+#define PAGE_UP(x)   PAGE_DOWN((x) + QEMU_ARCH_PAGE - 1)
+
+void qp_map_message(struct qemu_rec *rec, u64 addr, u64 len, u64 pgoff, u32 prot,
+		    const struct stat *st, const char *name)
+{
+	u64 words[6] = { addr, len, pgoff, st ? st->st_ino : 0 };
+	u32 *word = (u32 *)&words[4];
+
+	word[0] = prot;
+	word[1] = st ? major(st->st_dev) : 0;
+	word[2] = st ? minor(st->st_dev) : 0;
+	qp_name(rec, name);
+	qp_message(rec, QEMU_MSG_MAP, words, 11);
+}
+
+/* Reports the segments of an ELF file; its entry, or for an interpreter its base, is at 'at'. */
+static void report_image(struct qemu_rec *rec, const char *path, u64 at, bool is_base, char *interp)
+{
+	char real[PATH_MAX];
+	Elf64_Ehdr eh;
+	struct stat st;
+	u64 bias;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) || pread(fd, &eh, sizeof(eh), 0) != sizeof(eh) ||
+	    memcmp(eh.e_ident, ELFMAG, SELFMAG) || eh.e_phentsize != sizeof(Elf64_Phdr) ||
+	    !realpath(path, real))
+		goto out;
+	bias = is_base ? at : at - eh.e_entry;
+	for (int i = 0; i < eh.e_phnum; i++) {
+		Elf64_Phdr ph;
+		u64 start, file_end, end;
+		u32 prot = 0;
+
+		if (pread(fd, &ph, sizeof(ph), (off_t)(eh.e_phoff + i * sizeof(ph))) != sizeof(ph))
+			break;
+		if (ph.p_type == PT_INTERP && interp && ph.p_filesz < PATH_MAX) {
+			ssize_t got = pread(fd, interp, ph.p_filesz, (off_t)ph.p_offset);
+
+			interp[got > 0 ? got : 0] = 0;
+		}
+		if (ph.p_type != PT_LOAD)
+			continue;
+		prot |= ph.p_flags & PF_R ? 1 : 0;
+		prot |= ph.p_flags & PF_W ? 2 : 0;
+		prot |= ph.p_flags & PF_X ? 4 : 0;
+		start = PAGE_DOWN(bias + ph.p_vaddr);
+		file_end = PAGE_UP(bias + ph.p_vaddr + ph.p_filesz);
+		end = PAGE_UP(bias + ph.p_vaddr + ph.p_memsz);
+		if (ph.p_filesz)
+			qp_map_message(rec, start, file_end - start, PAGE_DOWN(ph.p_offset), prot,
+				       &st, real);
+		else
+			file_end = start;
+		if (end > file_end)
+			qp_map_message(rec, file_end, end - file_end, 0, prot, NULL, "");
+	}
+out:
+	close(fd);
+}
+
+static void report_stack(struct qemu_rec *rec, u64 sp)
+{
+	char line[PATH_MAX + 128];
+	FILE *f = fopen("/proc/self/maps", "re");
+
+	if (!f)
+		return;
+	while (fgets(line, sizeof(line), f)) {
+		unsigned long long start, end;
+
+		if (sscanf(line, "%llx-%llx", &start, &end) != 2)
+			continue;
+		start -= qp.guest_base;
+		end -= qp.guest_base;
+		if (sp >= start && sp < end)
+			qp_map_message(rec, start, end - start, 0, 3, NULL, "[stack]");
+	}
+	fclose(f);
+}
+
+void qp_start(struct qemu_rec *rec, const struct qemu_arch_env *env, u64 ip)
+{
+	const char *path = qemu_plugin_path_to_binary();
+	u64 word[2], argc = 0, sp, entry = 0, base = 0;
+	char interp[PATH_MAX] = "";
+
+	qp.started = true;
+	rec->guest_base = qp.guest_base;
+	if (!qp_read(env->regs[QEMU_SP], &argc, 8))
+		qp.regs_valid = qemu_arch_env_plausible(env, ip, argc);
+	rec->regs_valid = qp.regs_valid;
+	/* as the kernel would have named it; the program, and ps, may look */
+	prctl(PR_SET_NAME, qp.comm);
+	if (qp.regs_valid) {
+		bool environment_done = false;
+
+		sp = env->regs[QEMU_SP] + 8 * (argc + 2);
+		while (!environment_done && !qp_read(sp, word, 8)) {
+			environment_done = !word[0];
+			sp += 8;
+		}
+		for (int i = 0; i < 64 && !qp_read(sp, word, 16) && word[0]; i++, sp += 16) {
+			if (word[0] == AT_ENTRY)
+				entry = word[1];
+			else if (word[0] == AT_BASE)
+				base = word[1];
+		}
+	}
+	if (!entry)
+		entry = qemu_plugin_entry_code();
+	if (path)
+		report_image(rec, path, entry, false, interp);
+	if (base && interp[0])
+		report_image(rec, interp, base, true, NULL);
+	if (qp.regs_valid)
+		report_stack(rec, env->regs[QEMU_SP]);
+	qp_message(rec, QEMU_MSG_START, NULL, 0);
+	qp_flush(rec);
+	if (qp_rec == rec)
+		qp_gate(rec);
+	free((char *)path);
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * System calls of the guest: every one is a point of order between threads; some change the
+ * map of the process, its handlers or its name.
+ */
+#include "qemu_plugin.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static __thread u64 call_arg[6];
+
+static void before_sigaction(u64 signo, u64 action)
+{
+	u64 word[QEMU_SIGACTION_WORDS];
+
+	if (signo < 1 || signo > 64 || !action || qp_read(action, word, sizeof(word)))
+		return;
+	/* SIG_DFL and SIG_IGN are 0 and 1; no code is there */
+	qp.handler[signo - 1] = word[0] > 1 ? word[0] : 0;
+}
+
+void qp_syscall(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, uint64_t a1, uint64_t a2,
+		uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8)
+{
+	struct qemu_rec *rec = qp_rec;
+	u32 number = (u32)nr;
+
+	(void)id;
+	(void)cpu;
+	(void)a7;
+	(void)a8;
+	if (nr == QEMU_SYS_SIGACTION)
+		before_sigaction(a1, a2);
+	if (!qp_recording())
+		return;
+	call_arg[0] = a1;
+	call_arg[1] = a2;
+	call_arg[2] = a3;
+	call_arg[3] = a4;
+	call_arg[4] = a5;
+	call_arg[5] = a6;
+	rec->syscall_nr = (s32)nr;
+	qp_message(rec, QEMU_MSG_SYSCALL, &number, 1);
+	rec = qp_rec;
+	qemu_store(&rec->in_syscall, 1);
+	if (nr == QEMU_SYS_PRCTL && a1 == PR_SET_NAME) {
+		char comm[16] = "";
+
+		if (!qp_read(a2, comm, 16)) {
+			comm[15] = 0;
+			qp_message(rec, QEMU_MSG_COMM, comm, 4);
+		}
+	}
+	qp_flush(qp_rec);
+	if (nr == QEMU_SYS_EXECVE || nr == QEMU_SYS_EXECVEAT)
+		qp_exec(qp_rec, nr, call_arg);
+}
+
+static void after_mmap(struct qemu_rec *rec, u64 addr)
+{
+	u64 len = (call_arg[1] + QEMU_ARCH_PAGE - 1) & ~(QEMU_ARCH_PAGE - 1);
+	char path[64], name[PATH_MAX];
+	struct stat st;
+	ssize_t size = 0;
+	bool is_file = !(call_arg[3] & MAP_ANONYMOUS);
+
+	if (is_file) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", (int)call_arg[4]);
+		size = readlink(path, name, sizeof(name) - 1);
+		is_file = size > 0 && !fstat((int)call_arg[4], &st);
+	}
+	name[is_file ? size : 0] = 0;
+	qp_map_message(rec, addr, len, is_file ? call_arg[5] : 0, (u32)call_arg[2],
+		       is_file ? &st : NULL, name);
+}
+
+void qp_syscall_ret(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, int64_t result)
+{
+	struct qemu_rec *rec = qp_rec;
+	bool failed = result < 0 && result >= -4095;
+	u32 number = (u32)nr;
+	u64 word[4];
+
+	(void)id;
+	(void)cpu;
+	if (!qp_recording())
+		return;
+	qemu_store(&rec->in_syscall, 0);
+	if (failed) {
+		if (result == -ENOSYS)
+			qp_message(rec, QEMU_MSG_NOSYS, &number, 1);
+		return;
+	}
+	word[0] = call_arg[0];
+	word[1] = (call_arg[1] + QEMU_ARCH_PAGE - 1) & ~(QEMU_ARCH_PAGE - 1);
+	switch (nr) {
+	case QEMU_SYS_MMAP:
+		after_mmap(rec, (u64)result);
+		break;
+	case QEMU_SYS_MPROTECT:
+		word[2] = call_arg[2];
+		qp_message(rec, QEMU_MSG_PROTECT, word, 5);
+		break;
+	case QEMU_SYS_MUNMAP:
+		qp_message(rec, QEMU_MSG_UNMAP, word, 4);
+		break;
+	case QEMU_SYS_MREMAP:
+		word[2] = (u64)result;
+		word[3] = (call_arg[2] + QEMU_ARCH_PAGE - 1) & ~(QEMU_ARCH_PAGE - 1);
+		qp_message(rec, QEMU_MSG_REMAP, word, 8);
+		break;
+	case QEMU_SYS_BRK:
+		if (!qp.brk)
+			qp.brk = (u64)result & ~(QEMU_ARCH_PAGE - 1);
+		else if ((u64)result > qp.brk)
+			qp_map_message(rec, qp.brk, (u64)result - qp.brk, 0, 3, NULL, "[heap]");
+		break;
+	}
+}

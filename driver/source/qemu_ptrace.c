@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The one owner of ptrace: qemu runs freely, and stops only when a process or thread is made
+ * or ends, execs, or gets a signal. What has to wait until the ring is consumed that far is
+ * kept as a todo of the thread, which stays stopped.
+ */
+#include "qemu.h"
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- threads and processes ---- */
+
+struct qemu_thread *qemu_thread_find(struct qemu_source *q, pid_t tid)
+{
+	for (struct qemu_thread *t = q->threads; t; t = t->next)
+		if (t->tid == tid)
+			return t;
+	return NULL;
+}
+
+struct qemu_thread *qemu_thread_new(struct qemu_source *q, struct qemu_process *p, pid_t tid)
+{
+	struct qemu_thread *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->tid = tid;
+	t->process = p;
+	t->rec = -1;
+	t->next = q->threads;
+	q->threads = t;
+	return t;
+}
+
+static void thread_free(struct qemu_source *q, struct qemu_thread *t)
+{
+	struct qemu_thread **link = &q->threads;
+
+	while (*link != t)
+		link = &(*link)->next;
+	*link = t->next;
+	if (t->todo)
+		q->nr_todo--;
+	if (t->rec >= 0 && q->rec_thread[t->rec] == t)
+		q->rec_thread[t->rec] = NULL;
+	qemu_words_free(t);
+	free(t);
+}
+
+struct qemu_process *qemu_process_find(struct qemu_source *q, pid_t pid)
+{
+	for (struct qemu_process *p = q->processes; p; p = p->next)
+		if (p->pid == pid)
+			return p;
+	return NULL;
+}
+
+struct qemu_process *qemu_process_new(struct qemu_source *q, pid_t pid)
+{
+	struct qemu_process *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->pid = pid;
+	p->next = q->processes;
+	q->processes = p;
+	return p;
+}
+
+static void process_free(struct qemu_source *q, struct qemu_process *p)
+{
+	struct qemu_process **link = &q->processes;
+
+	while (*link != p)
+		link = &(*link)->next;
+	*link = p->next;
+	qemu_maps_clear(p);
+	free(p);
+}
+
+void qemu_ptrace_continue(struct qemu_thread *t, int signo)
+{
+	if (!t->stopped)
+		return;
+	t->stopped = false;
+	ptrace(PTRACE_CONT, t->tid, 0, (long)signo);
+}
+
+static void set_todo(struct qemu_source *q, struct qemu_thread *t, enum qemu_todo todo, long arg)
+{
+	if (!t->todo)
+		q->nr_todo++;
+	t->todo = todo;
+	t->arg = arg;
+	t->barrier = q->shm->tail;
+	t->barrier_set = todo != QEMU_TODO_DYING;
+}
+
+/* ---- what waited for the ring ---- */
+
+static void task_gone(struct qemu_source *q, struct qemu_thread *t)
+{
+	if (t->task) {
+		t->held = NULL;
+		emu_task_set_priv(t->task, NULL);
+		emu_task_exit(t->task);
+		t->task = NULL;
+	}
+	qemu_ring_free_rec(q, t);
+}
+
+static void do_child(struct qemu_source *q, struct qemu_thread *parent, pid_t tid, bool process)
+{
+	struct qemu_thread *child = qemu_thread_find(q, tid);
+	struct qemu_rec *rec = qemu_ring_rec(q, parent);
+	bool guest = parent->task && !parent->process->native && rec && rec->in_syscall &&
+		     (rec->syscall_nr == QEMU_SYS_CLONE || rec->syscall_nr == QEMU_SYS_CLONE3 ||
+		      rec->syscall_nr == QEMU_SYS_FORK || rec->syscall_nr == QEMU_SYS_VFORK);
+	struct qemu_process *p = parent->process;
+	char comm[16] = "";
+
+	if (process) {
+		p = qemu_process_find(q, tid);
+		if (!p)
+			p = qemu_process_new(q, tid);
+		if (!p)
+			return;
+		p->native = !guest;
+		p->started = p->told_maps = p->announced = guest;
+		p->guest_base = parent->process->guest_base;
+		if (guest && qemu_maps_copy(p, parent->process))
+			emu_untraced(q->emu, tid, "no memory for the map of a process");
+	}
+	if (!child) {
+		child = qemu_thread_new(q, p, tid);
+		if (!child) {
+			emu_untraced(q->emu, tid, "no memory for a thread");
+			return;
+		}
+		child->initial = true; /* its first stop will be reported */
+	}
+	child->process = p;
+	if (guest) {
+		child->in_kernel = true;
+		child->nr_resumes = 1;
+		qemu_state_comm(parent->tid, comm);
+		child->task = emu_task_new(q->emu, parent->task, p->pid, tid, comm);
+		if (child->task)
+			emu_task_set_priv(child->task, child);
+	}
+	if (!child->task && !child->initial)
+		qemu_ptrace_continue(child, 0);
+}
+
+static void do_exec(struct qemu_source *q, struct qemu_thread *t, pid_t former)
+{
+	struct qemu_process *p = t->process;
+	struct qemu_thread *old = former != t->tid ? qemu_thread_find(q, former) : NULL;
+	struct qemu_thread *other, *next;
+	struct qemu_rec *rec = qemu_ring_rec(q, old ? old : t);
+	bool native = !rec || rec->native;
+
+	if (!p->announced) { /* our own start of qemu */
+		qemu_ptrace_continue(t, 0);
+		return;
+	}
+	qemu_ring_drain(q, old ? old : t);
+	if (native && !p->native)
+		emu_untraced(q->emu, p->pid, rec ? rec->text : "exec of a program outside qemu");
+	if (old && old->task) {
+		/* the thread that called exec goes on as the leader */
+		if (t->task)
+			task_gone(q, t);
+		if (!native) {
+			t->task = emu_task_new(q->emu, old->task, p->pid, t->tid, "");
+			if (t->task) {
+				emu_task_set_priv(t->task, t);
+				t->nr_resumes++;
+			}
+		}
+	}
+	for (other = q->threads; other; other = next) {
+		next = other->next;
+		if (other->process != p || other == t)
+			continue;
+		task_gone(q, other);
+		thread_free(q, other);
+	}
+	qemu_ring_free_rec(q, t);
+	qemu_maps_clear(p);
+	p->started = p->told_maps = false;
+	p->native = native;
+	if (native)
+		task_gone(q, t);
+	t->held = NULL;
+	t->in_kernel = true;
+	qemu_ptrace_continue(t, 0);
+}
+
+static void do_exit(struct qemu_source *q, struct qemu_thread *t)
+{
+	struct qemu_rec *rec = qemu_ring_rec(q, t);
+
+	if (t->task)
+		qemu_death_flush(q, t, rec && rec->dying, false);
+	task_gone(q, t);
+	qemu_ptrace_continue(t, 0);
+}
+
+/* True when all others have stopped; those that run are asked to. */
+static bool all_stopped(struct qemu_source *q, struct qemu_process *p)
+{
+	bool all = true;
+
+	for (struct qemu_thread *t = q->threads; t; t = t->next) {
+		if (t->process != p || t->stopped)
+			continue;
+		all = false;
+		if (!t->frozen)
+			ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
+		t->frozen = true; /* asked; it will not run guest code again */
+	}
+	return all;
+}
+
+bool qemu_ptrace_todo(struct qemu_source *q)
+{
+	struct qemu_thread *t, *next;
+	bool worked = false;
+
+	for (t = q->nr_todo ? q->threads : NULL; t; t = next) {
+		enum qemu_todo todo = t->todo;
+
+		next = t->next;
+		if (!todo)
+			continue;
+		if (todo == QEMU_TODO_DYING && !t->barrier_set) {
+			if (!all_stopped(q, t->process))
+				continue;
+			t->barrier = q->shm->tail;
+			t->barrier_set = true;
+		}
+		if (q->shm->head < t->barrier)
+			continue;
+		t->todo = QEMU_TODO_NOTHING;
+		q->nr_todo--;
+		worked = true;
+		switch (todo) {
+		case QEMU_TODO_CHILD:
+			do_child(q, t, (pid_t)(t->arg >> 1), t->arg & 1);
+			qemu_ptrace_continue(t, 0);
+			break;
+		case QEMU_TODO_EXEC:
+			do_exec(q, t, (pid_t)t->arg);
+			break;
+		case QEMU_TODO_EXIT:
+			do_exit(q, t);
+			break;
+		case QEMU_TODO_DYING:
+			qemu_death_tell(q, t);
+			break;
+		case QEMU_TODO_NOTHING:
+			break;
+		}
+		break; /* the list may have changed */
+	}
+	return worked;
+}
+
+/* ---- stops ---- */
+
+static bool dumps_core(int signo)
+{
+	switch (signo) {
+	case SIGQUIT: case SIGILL: case SIGTRAP: case SIGABRT: case SIGBUS: case SIGFPE:
+	case SIGSEGV: case SIGXCPU: case SIGXFSZ: case SIGSYS:
+		return true;
+	}
+	return false;
+}
+
+static void on_signal(struct qemu_source *q, struct qemu_thread *t, int signo)
+{
+	struct qemu_rec *rec = t->task ? qemu_ring_rec(q, t) : NULL;
+
+	if (rec && rec->dying == (u32)signo && !t->process->native) {
+		if (dumps_core(signo)) {
+			qemu_death_info(q, t, signo);
+			t->frozen = true;
+			set_todo(q, t, QEMU_TODO_DYING, signo);
+			return;
+		}
+	} else if (rec) {
+		if (ptrace(PTRACE_GETSIGINFO, t->tid, 0, &t->host_info))
+			t->host_info.si_signo = 0;
+		t->host_flushes = qemu_load(&rec->nr_flushes);
+		t->host_nr = qemu_load(&rec->nr);
+	}
+	qemu_ptrace_continue(t, signo);
+}
+
+static void on_event(struct qemu_source *q, struct qemu_thread *t, int event, int signo)
+{
+	unsigned long message = 0;
+
+	ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &message);
+	switch (event) {
+	case PTRACE_EVENT_CLONE:
+	case PTRACE_EVENT_FORK:
+	case PTRACE_EVENT_VFORK:
+		set_todo(q, t, QEMU_TODO_CHILD, (long)message << 1 | (event != PTRACE_EVENT_CLONE));
+		break;
+	case PTRACE_EVENT_EXEC:
+		t->frozen = false;
+		set_todo(q, t, QEMU_TODO_EXEC, (long)message);
+		break;
+	case PTRACE_EVENT_EXIT:
+		t->frozen = true;
+		set_todo(q, t, QEMU_TODO_EXIT, (long)message);
+		break;
+	case PTRACE_EVENT_STOP:
+		if (t->frozen)
+			break; /* interrupted, because its process dies */
+		if (signo == SIGSTOP || signo == SIGTSTP || signo == SIGTTIN || signo == SIGTTOU) {
+			t->stopped = false;
+			ptrace(PTRACE_LISTEN, t->tid, 0, 0);
+			break;
+		}
+		if (t->initial) {
+			t->initial = false;
+			if (t->task && t->nr_resumes)
+				break; /* capture says when */
+		}
+		qemu_ptrace_continue(t, 0);
+		break;
+	default:
+		qemu_ptrace_continue(t, 0);
+		break;
+	}
+}
+
+static void on_gone(struct qemu_source *q, struct qemu_thread *t, int status)
+{
+	struct qemu_process *p = t->process;
+	bool leader = p && t->tid == p->pid;
+
+	/* killed so fast that there was no exit stop */
+	if (t->task) {
+		t->frozen = true;
+		qemu_death_flush(q, t, false, false);
+	}
+	task_gone(q, t);
+	thread_free(q, t);
+	if (!leader)
+		return;
+	if (p->announced)
+		emu_process_exit(q->emu, p->pid, status);
+	process_free(q, p);
+}
+
+bool qemu_ptrace_reap(struct qemu_source *q)
+{
+	bool worked = false;
+	int status;
+	pid_t tid;
+
+	while ((tid = waitpid(-1, &status, WNOHANG | __WALL)) > 0) {
+		struct qemu_thread *t = qemu_thread_find(q, tid);
+
+		worked = true;
+		if (!t) {
+			if (!WIFSTOPPED(status))
+				continue;
+			/* a child whose parent's stop comes later */
+			t = qemu_thread_new(q, NULL, tid);
+			if (!t) {
+				ptrace(PTRACE_DETACH, tid, 0, 0);
+				continue;
+			}
+			t->stopped = true;
+			continue;
+		}
+		if (!WIFSTOPPED(status)) {
+			on_gone(q, t, status);
+			continue;
+		}
+		t->stopped = true;
+		if (status >> 16)
+			on_event(q, t, status >> 16, WSTOPSIG(status));
+		else
+			on_signal(q, t, WSTOPSIG(status));
+	}
+	return worked;
+}
+
+/* Capture is gone, or has enough: the program goes on as if nothing had happened. */
+void qemu_ptrace_detach_all(struct qemu_source *q)
+{
+	struct qemu_thread *t, *next;
+
+	for (t = q->threads; t; t = next) {
+		int status, signo = t->todo == QEMU_TODO_DYING ? (int)t->arg : 0;
+
+		next = t->next;
+		if (!t->stopped) {
+			ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
+			if (waitpid(t->tid, &status, __WALL) == t->tid && WIFSTOPPED(status) &&
+			    !(status >> 16))
+				signo = WSTOPSIG(status);
+		}
+		ptrace(PTRACE_DETACH, t->tid, 0, (long)signo);
+		thread_free(q, t);
+	}
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The consumer's side of the shared memory: chunks strictly in the order of their tickets.
+ * Producers may be killed at any instruction, and may be hostile; neither may wedge us.
+ * qemu_plugin_ring.c is the producer; qemu_words.c reads what is in the chunks.
+ */
+#include "qemu.h"
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static u32 *wake_word;
+
+static u32 tunable(const char *name, u32 value, u32 max)
+{
+	const char *text = getenv(name);
+	unsigned long set = text ? strtoul(text, NULL, 10) : 0;
+
+	return set && set <= max ? (u32)set : value;
+}
+
+int qemu_ring_open(struct qemu_source *q)
+{
+	struct qemu_shm *shm;
+	int fd, err;
+
+	fd = memfd_create("auxtap-qemu", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return -errno;
+	if (ftruncate(fd, sizeof(*shm)))
+		goto fail;
+	shm = mmap(NULL, sizeof(*shm), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (shm == MAP_FAILED)
+		goto fail;
+	q->block = calloc(QEMU_MAX_BLOCKS, sizeof(*q->block));
+	if (!q->block) {
+		munmap(shm, sizeof(*shm));
+		close(fd);
+		return -ENOMEM;
+	}
+	shm->magic = QEMU_SHM_MAGIC;
+	shm->version = QEMU_SHM_VERSION;
+	shm->consumer_pid = getpid();
+	/* tests make the tables small, to see what happens when they are full */
+	shm->max_blocks = tunable("AUXTAP_QEMU_BLOCKS", QEMU_MAX_BLOCKS, QEMU_MAX_BLOCKS);
+	shm->max_slots = tunable("AUXTAP_QEMU_SLOTS", QEMU_NR_SLOTS, QEMU_NR_SLOTS);
+	while (shm->max_slots & (shm->max_slots - 1))
+		shm->max_slots &= shm->max_slots - 1;
+	q->shm = shm;
+	q->shm_fd = fd;
+	wake_word = &shm->wake;
+	return 0;
+fail:
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+static void futex_wake(u32 *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
+}
+
+void qemu_ring_ring(void)
+{
+	if (wake_word)
+		__atomic_fetch_add(wake_word, 1, __ATOMIC_SEQ_CST);
+}
+
+void qemu_ring_close(struct qemu_source *q)
+{
+	q->closed = true;
+	if (!q->shm)
+		return;
+	qemu_store(&q->shm->closed, 1);
+	__atomic_fetch_add(&q->shm->space, 1, __ATOMIC_SEQ_CST);
+	futex_wake(&q->shm->space);
+	for (u32 i = 0; i < QEMU_NR_RECS; i++) {
+		if (qemu_load(&q->shm->rec[i].state) != QEMU_REC_USED)
+			continue;
+		qemu_store(&q->shm->rec[i].gate, 1);
+		futex_wake(&q->shm->rec[i].gate);
+	}
+}
+
+struct qemu_rec *qemu_ring_rec(struct qemu_source *q, struct qemu_thread *t)
+{
+	for (u32 i = 0; t->rec < 0 && t->process && i < QEMU_NR_RECS; i++) {
+		u32 at = ((u32)t->tid + i) % QEMU_NR_RECS;
+		struct qemu_rec *rec = &q->shm->rec[at];
+
+		if (qemu_load(&rec->state) == QEMU_REC_USED && rec->tid == t->tid &&
+		    rec->pid == t->process->pid)
+			t->rec = (int)at;
+	}
+	return t->rec < 0 ? NULL : &q->shm->rec[t->rec];
+}
+
+void qemu_ring_free_rec(struct qemu_source *q, struct qemu_thread *t)
+{
+	struct qemu_rec *rec = qemu_ring_rec(q, t);
+
+	if (!rec)
+		return;
+	q->rec_thread[t->rec] = NULL;
+	t->rec = -1;
+	qemu_store(&rec->state, QEMU_REC_FREE);
+}
+
+/* Is there anybody who may still publish this ticket? */
+static bool somebody_owns(struct qemu_source *q, u64 ticket, struct qemu_thread **dead)
+{
+	*dead = NULL;
+	for (struct qemu_thread *t = q->threads; t; t = t->next) {
+		struct qemu_rec *rec = t->task || t->frozen ? qemu_ring_rec(q, t) : NULL;
+		u64 claimed;
+
+		if (!rec || !__atomic_load_n(&rec->reserving, __ATOMIC_SEQ_CST))
+			continue;
+		claimed = __atomic_load_n(&rec->ticket, __ATOMIC_SEQ_CST);
+		if (t->frozen && claimed == ticket + 1)
+			*dead = t;
+		if (!t->frozen && (!claimed || claimed == ticket + 1))
+			return true;
+	}
+	return false;
+}
+
+static struct qemu_thread *thread_of_slot(struct qemu_source *q, const struct qemu_slot *slot)
+{
+	struct qemu_thread *t;
+	u32 rec = slot->rec;
+
+	if (rec >= QEMU_NR_RECS)
+		return NULL;
+	t = q->rec_thread[rec];
+	if (t && t->tid == slot->tid)
+		return t;
+	t = qemu_thread_find(q, slot->tid);
+	if (t && t->process && t->process->pid == slot->pid) {
+		q->rec_thread[rec] = t;
+		t->rec = (int)rec;
+		return t;
+	}
+	return NULL;
+}
+
+static void release_slot(struct qemu_shm *shm, u64 head)
+{
+	__atomic_store_n(&shm->head, head, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&shm->nr_waiting, __ATOMIC_SEQ_CST)) {
+		__atomic_fetch_add(&shm->space, 1, __ATOMIC_SEQ_CST);
+		/* not for each single slot: let them find a good piece of the ring */
+		if (!(head & (shm->max_slots / 4 - (shm->max_slots >= 4))) ||
+		    head == qemu_load(&shm->tail))
+			futex_wake(&shm->space);
+	}
+}
+
+bool qemu_ring_consume(struct qemu_source *q, u32 max_chunks)
+{
+	struct qemu_shm *shm = q->shm;
+	u64 head = shm ? shm->head : 0;
+	bool worked = false;
+
+	while (shm && max_chunks-- && !q->closed) {
+		u64 tail = __atomic_load_n(&shm->tail, __ATOMIC_SEQ_CST);
+		struct qemu_slot *slot = &shm->slot[head & (shm->max_slots - 1)];
+		struct qemu_thread *t, *dead;
+
+		if (head == tail)
+			break;
+		if (qemu_load(&slot->seq) != head + 1) {
+			if (somebody_owns(q, head, &dead) || qemu_load(&slot->seq) == head + 1)
+				break;
+			/* its producer died on the way; what it had is in its open chunk */
+			if (dead)
+				dead->skipped = head + 1;
+			release_slot(shm, ++head);
+			worked = true;
+			continue;
+		}
+		t = thread_of_slot(q, slot);
+		if (!t)
+			break; /* ptrace has not shown us this thread yet */
+		qemu_words(q, t, slot->word, slot->nr < QEMU_CHUNK_WORDS ? slot->nr : QEMU_CHUNK_WORDS);
+		release_slot(shm, ++head);
+		worked = true;
+		if (emu_has_requests(q->emu))
+			break;
+	}
+	return worked;
+}
+
+void qemu_ring_drain(struct qemu_source *q, struct qemu_thread *t)
+{
+	struct qemu_rec *rec = qemu_ring_rec(q, t);
+	u32 nr;
+
+	if (!rec)
+		return;
+	/* killed while it published: was the chunk read from its slot? */
+	if (rec->reserving && rec->ticket && rec->ticket != t->skipped &&
+	    q->shm->slot[(rec->ticket - 1) & (q->shm->max_slots - 1)].seq >= rec->ticket)
+		return;
+	nr = rec->nr < QEMU_CHUNK_WORDS ? rec->nr : QEMU_CHUNK_WORDS;
+	qemu_words(q, t, rec->word, nr);
+	rec->nr = 0;
+}
+
+void qemu_ring_sleep(struct qemu_source *q, u32 idle)
+{
+	struct qemu_shm *shm = q->shm;
+	/* while there is something going on let chunks gather; then wait for the first one */
+	bool deep = idle > 8;
+	const struct timespec timeout = { .tv_nsec = deep ? 50000000 : 1000000 };
+	u32 seen = qemu_load(&shm->wake);
+	u64 head = shm->head;
+
+	__atomic_store_n(&shm->wake_at, deep ? 1 : shm->max_slots / 8 + 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&shm->tail, __ATOMIC_SEQ_CST) - head < (deep ? 1 : shm->max_slots / 8 + 1))
+		syscall(SYS_futex, &shm->wake, FUTEX_WAIT, seen, &timeout, NULL, 0);
+	__atomic_store_n(&shm->wake_at, 0, __ATOMIC_SEQ_CST);
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Starting a program: the command found in PATH, qemu and the plugin found, the child held
+ * until it is traced, and run up to its first instruction.
+ */
+#include "qemu.h"
+#include "qemu_exec.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WHY_SIZE 128
+
+/* As execvp: the first that can be executed; EACCES only if nothing better is found. */
+static int search_path(const char *name, const char *path, char *found)
+{
+	int result = -ENOENT;
+	size_t len;
+
+	if (!*name)
+		return -ENOENT;
+	if (strchr(name, '/')) {
+		snprintf(found, PATH_MAX, "%s", name);
+		return 0;
+	}
+	for (; path; path = path[len] ? path + len + 1 : NULL) {
+		len = strcspn(path, ":");
+		snprintf(found, PATH_MAX, "%.*s%s%s", (int)len, path, len ? "/" : "", name);
+		if (!eaccess(found, X_OK))
+			return 0;
+		if (errno == EACCES)
+			result = -EACCES;
+	}
+	return result;
+}
+
+static const char *variable(char *const *envp, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (; envp && *envp; envp++)
+		if (!strncmp(*envp, name, len) && (*envp)[len] == '=')
+			return *envp + len + 1;
+	return NULL;
+}
+
+static int find_qemu(char *qemu, char *plugin, char *why)
+{
+	const char *set = getenv("AUXTAP_QEMU");
+	char *slash;
+	ssize_t size;
+
+	if (set)
+		snprintf(qemu, PATH_MAX, "%s", set);
+	if ((set && access(qemu, X_OK)) ||
+	    (!set && search_path(QEMU_ARCH_BINARY, getenv("PATH"), qemu) &&
+	     search_path(QEMU_ARCH_BINARY, "/usr/bin:/usr/local/bin", qemu))) {
+		snprintf(why, WHY_SIZE, "%s not found; install the package qemu-user",
+			 set ? set : QEMU_ARCH_BINARY);
+		return -ENOPKG;
+	}
+	set = getenv("AUXTAP_QEMU_PLUGIN");
+	if (set) {
+		snprintf(plugin, PATH_MAX, "%s", set);
+	} else {
+		size = readlink("/proc/self/exe", plugin, PATH_MAX - 32);
+		plugin[size > 0 ? size : 0] = 0;
+		slash = strrchr(plugin, '/');
+		strcpy(slash ? slash + 1 : plugin, "auxtap-qemu.so");
+	}
+	if (access(plugin, R_OK)) {
+		snprintf(why, WHY_SIZE, "%.90s: the plugin is missing", plugin);
+		return -ENOPKG;
+	}
+	return 0;
+}
+
+/* In the child. Never returns. */
+static void become_qemu(struct emu *emu, const char *qemu, char **argv, char **envp,
+			const int stdio[3], int go, int failed)
+{
+	int copy[3], error;
+	char c;
+
+	while (read(go, &c, 1) < 0 && errno == EINTR)
+		;
+	/* first out of the way, then into place: they may be any numbers */
+	for (int i = 0; i < 3; i++)
+		copy[i] = fcntl(stdio[i], F_DUPFD_CLOEXEC, 10);
+	for (int i = 0; i < 3; i++)
+		if (copy[i] >= 0)
+			dup2(copy[i], i);
+	emu_restore_signals(emu);
+	execve(qemu, argv, envp);
+	error = errno;
+	if (write(failed, &error, sizeof(error)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+static int start_child(struct qemu_source *q, const char *qemu, char **argv, char **envp,
+		       const int stdio[3], pid_t *pid, char *why)
+{
+	const long options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
+			     PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT;
+	struct qemu_process *p;
+	int go[2], failed[2], error = 0, status;
+	pid_t child;
+
+	if (pipe2(go, O_CLOEXEC))
+		return -errno;
+	if (pipe2(failed, O_CLOEXEC)) {
+		error = -errno;
+		goto out_go;
+	}
+	child = fork();
+	if (child < 0) {
+		error = -errno;
+		goto out;
+	}
+	if (!child) {
+		close(go[1]);
+		become_qemu(q->emu, qemu, argv, envp, stdio, go[0], failed[1]);
+	}
+	close(failed[1]);
+	failed[1] = -1;
+	if (ptrace(PTRACE_SEIZE, child, 0, options)) {
+		error = -errno;
+		snprintf(why, WHY_SIZE, "ptrace: %s", strerror(errno));
+		kill(child, SIGKILL);
+		waitpid(child, &status, 0);
+		goto out;
+	}
+	p = qemu_process_new(q, child);
+	if (!p || !qemu_thread_new(q, p, child)) {
+		error = -ENOMEM;
+		kill(child, SIGKILL);
+		waitpid(child, &status, __WALL);
+		goto out;
+	}
+	close(go[1]);
+	go[1] = -1;
+	/* up to the plugin's word that the program is about to begin */
+	while ((p = qemu_process_find(q, child)) && !p->announced)
+		if (!qemu_pump(q))
+			qemu_ring_sleep(q, 0);
+	if (!p) {
+		if (read(failed[0], &status, sizeof(status)) == sizeof(status))
+			snprintf(why, WHY_SIZE, "%.80s: %s", qemu, strerror(status));
+		else
+			snprintf(why, WHY_SIZE, "%.60s ended before the program began", qemu);
+		error = -ENOEXEC;
+		goto out;
+	}
+	*pid = child;
+out:
+	close(failed[0]);
+	if (failed[1] >= 0)
+		close(failed[1]);
+out_go:
+	close(go[0]);
+	if (go[1] >= 0)
+		close(go[1]);
+	return error;
+}
+
+int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char *cwd,
+	       const int stdio[3], pid_t *pid, char *why)
+{
+	struct qemu_source *q = &qemu_source;
+	char found[PATH_MAX], qemu[PATH_MAX], plugin[PATH_MAX], shm[64];
+	char **qemu_argv = NULL, **qemu_envp = NULL;
+	struct qemu_exec exec = { .verdict = QEMU_EXEC_FAIL };
+	const char *path = variable(envp, "PATH");
+	int err;
+
+	q->emu = emu;
+	/* relative names are the caller's, who may be elsewhere */
+	if (chdir(cwd)) {
+		snprintf(why, WHY_SIZE, "%.80s: %s", cwd, strerror(errno));
+		return -errno;
+	}
+	err = search_path(argv[0], path ? path : "/bin:/usr/bin", found);
+	if (err) {
+		snprintf(why, WHY_SIZE, "%.80s: %s", argv[0], strerror(-err));
+		return err;
+	}
+	err = find_qemu(qemu, plugin, why);
+	if (!err && !q->shm)
+		err = qemu_ring_open(q);
+	if (!err)
+		err = qemu_exec_resolve(found, argv, &exec);
+	if (err) {
+		if (!*why)
+			snprintf(why, WHY_SIZE, "%s", strerror(-err));
+		goto out;
+	}
+	if (exec.verdict == QEMU_EXEC_FAIL) {
+		err = -exec.error;
+		snprintf(why, WHY_SIZE, "%.80s: %s", exec.program, strerror(exec.error));
+		goto out;
+	}
+	if (exec.verdict == QEMU_EXEC_NATIVE) {
+		err = -EOPNOTSUPP;
+		snprintf(why, WHY_SIZE, "%.76s; qemu cannot run it, try --source ptrace", exec.why);
+		goto out;
+	}
+	snprintf(shm, sizeof(shm), "/proc/%d/fd/%d", (int)getpid(), q->shm_fd);
+	qemu_argv = qemu_exec_command(qemu, plugin, shm, &exec);
+	qemu_envp = qemu_exec_environ(envp, plugin);
+	if (!qemu_argv || !qemu_envp) {
+		err = -ENOMEM;
+		snprintf(why, WHY_SIZE, "%s", strerror(ENOMEM));
+		goto out;
+	}
+	err = start_child(q, qemu, qemu_argv, qemu_envp, stdio, pid, why);
+out:
+	qemu_exec_free_vector(qemu_argv);
+	qemu_exec_free_vector(qemu_envp);
+	qemu_exec_free(&exec);
+	return err;
+}

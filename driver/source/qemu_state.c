@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Looking into an emulated program from outside: guest memory and registers are somewhere
+ * in qemu's memory, which stays readable until the process is gone.
+ */
+#include "qemu.h"
+#include <auxtap/crash.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+ssize_t qemu_state_host_read(pid_t pid, u64 addr, void *buf, size_t size)
+{
+	char path[64];
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	got = pread(fd, buf, size, (off_t)addr);
+	if (got < 0)
+		got = -errno;
+	close(fd);
+	return got;
+}
+
+void qemu_state_comm(pid_t tid, char comm[16])
+{
+	char path[64];
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	got = fd < 0 ? -1 : read(fd, comm, 16);
+	comm[got > 0 ? got - 1 : 0] = 0; /* ends with a newline */
+	if (fd >= 0)
+		close(fd);
+}
+
+int qemu_state_env(struct qemu_source *q, struct qemu_thread *t, struct qemu_arch_env *env)
+{
+	struct qemu_rec *rec = qemu_ring_rec(q, t);
+
+	if (!rec || !rec->env || !rec->regs_valid)
+		return -ENODATA;
+	return qemu_state_host_read(t->process->pid, rec->env, env, sizeof(*env)) ==
+	       (ssize_t)sizeof(*env) ? 0 : -EFAULT;
+}
+
+int qemu_state_regs(struct emu_task *task, struct auxtap_regs *regs)
+{
+	static const u8 map[16] = {
+		AUXTAP_X86_AX, AUXTAP_X86_CX, AUXTAP_X86_DX, AUXTAP_X86_BX,
+		AUXTAP_X86_SP, AUXTAP_X86_BP, AUXTAP_X86_SI, AUXTAP_X86_DI,
+		AUXTAP_X86_R8, AUXTAP_X86_R9, AUXTAP_X86_R10, AUXTAP_X86_R11,
+		AUXTAP_X86_R12, AUXTAP_X86_R13, AUXTAP_X86_R14, AUXTAP_X86_R15,
+	};
+	static const u8 segment[6] = {
+		AUXTAP_X86_ES, AUXTAP_X86_CS, AUXTAP_X86_SS, AUXTAP_X86_DS,
+	};
+	struct qemu_thread *t = emu_task_priv(task);
+	struct qemu_arch_env env;
+
+	memset(regs, 0, sizeof(*regs));
+	regs->arch = AUXTAP_ARCH_X86_64;
+	if (!t || qemu_state_env(&qemu_source, t, &env))
+		return 0; /* none is known: a thread that has not run yet */
+	for (int i = 0; i < 16; i++)
+		regs->reg[map[i]] = env.regs[i];
+	regs->reg[AUXTAP_X86_IP] = env.eip;
+	/* bit 1 is always set, interrupts are on; qemu-user keeps neither in this word */
+	regs->reg[AUXTAP_X86_FLAGS] = env.eflags | 0x202;
+	for (int i = QEMU_ES; i <= QEMU_DS; i++)
+		regs->reg[segment[i]] = (u32)env.segs[i].selector & 0xffff;
+	regs->reg[AUXTAP_X86_FS] = env.segs[QEMU_FS].base;
+	regs->reg[AUXTAP_X86_GS] = env.segs[QEMU_GS].base;
+	regs->valid = (1ull << AUXTAP_X86_NR_REGS) - 1;
+	return 0;
+}
+
+int qemu_state_siginfo(struct emu_task *task, siginfo_t *info)
+{
+	struct qemu_thread *t = emu_task_priv(task);
+
+	if (!t || !t->dying.si_signo)
+		return -ENODATA;
+	*info = t->dying;
+	return 0;
+}
+
+ssize_t qemu_state_mem(struct emu *emu, pid_t pid, u64 addr, void *buf, size_t size)
+{
+	struct qemu_process *p = qemu_process_find(&qemu_source, pid);
+	ssize_t got;
+
+	(void)emu;
+	if (!p)
+		return -ESRCH;
+	/* qemu's own memory is no part of the program */
+	for (u32 i = 0; i < p->nr_ranges; i++) {
+		const struct qemu_range *r = &p->range[i];
+
+		if (addr < r->start || addr >= r->end)
+			continue;
+		if (size > r->end - addr) {
+			size_t first = r->end - addr;
+			ssize_t more;
+
+			got = qemu_state_host_read(pid, p->guest_base + addr, buf, first);
+			if (got != (ssize_t)first)
+				return got;
+			more = qemu_state_mem(emu, pid, addr + first, (u8 *)buf + first, size - first);
+			return more > 0 ? got + more : got;
+		}
+		return qemu_state_host_read(pid, p->guest_base + addr, buf, size);
+	}
+	return -EFAULT;
+}
+
+ssize_t qemu_state_maps(struct emu *emu, pid_t pid, char **text)
+{
+	struct qemu_process *p = qemu_process_find(&qemu_source, pid);
+
+	(void)emu;
+	return p ? qemu_maps_text(p, text) : -ESRCH;
+}

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Reads the chunk stream of a thread: block ids become emu_task_block(), messages the other
+ * calls of emu.h. Everything is checked; the guest can write where these words come from.
+ */
+#include "qemu.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ARENA (64 * 1024)
+
+/* ---- blocks ---- */
+
+static bool check_lens(const struct emu_block *b, const u8 *lens)
+{
+	u64 ip = b->ip;
+
+	for (u32 i = 0; i < b->nr_insns; i++) {
+		if (!lens[i] || lens[i] > QEMU_ARCH_MAX_LEN)
+			return false;
+		if (i + 1 < b->nr_insns)
+			ip += lens[i];
+	}
+	return ip == b->last_ip && lens[b->nr_insns - 1] == b->last_len && b->last_cls <= X86_FAR;
+}
+
+/* The block's private copy, made at its first use. NULL: nonsense, or no memory. */
+static __attribute__((noinline)) const struct emu_block *load_block(struct qemu_source *q, u32 id)
+{
+	const struct qemu_block from = q->shm->block[id];
+	struct emu_block *b = &q->block[id];
+	struct emu_block copy = {
+		.ip = from.ip,
+		.last_ip = from.ip + from.last_off,
+		.nr_insns = from.nr_insns,
+		.last_len = from.last_len,
+		.last_cls = from.last_cls,
+		.last_flags = from.last_flags,
+	};
+
+	if (!from.nr_insns || from.nr_insns > QEMU_BLOCK_INSNS ||
+	    from.lens_off > QEMU_LENS_SIZE - QEMU_BLOCK_INSNS)
+		return NULL;
+	if (q->arena_left < from.nr_insns) {
+		/* lives as long as the session; what is left of the old one is lost */
+		q->arena = malloc(ARENA);
+		q->arena_left = q->arena ? ARENA : 0;
+		if (!q->arena)
+			return NULL;
+	}
+	memcpy(q->arena, q->shm->lens + from.lens_off, from.nr_insns);
+	if (!check_lens(&copy, q->arena))
+		return NULL;
+	copy.lens = q->arena;
+	q->arena += from.nr_insns;
+	q->arena_left -= from.nr_insns;
+	*b = copy;
+	return b;
+}
+
+static const struct emu_block *wide_block(struct qemu_thread *t, const u32 *word, u32 nr)
+{
+	/* one may be pending in emu, one held, one is made: the fourth is for the next change */
+	u32 at = t->wide_at++ & 3;
+	struct emu_block *b = &t->wide[at];
+	u32 nr_insns;
+
+	if (nr < 5)
+		return NULL;
+	nr_insns = word[2] & 0xffff;
+	if (!nr_insns || nr_insns > QEMU_BLOCK_INSNS || nr_insns > (nr - 4) * 4)
+		return NULL;
+	if (!t->wide_lens[at])
+		t->wide_lens[at] = malloc(QEMU_BLOCK_INSNS);
+	if (!t->wide_lens[at])
+		return NULL;
+	memcpy(t->wide_lens[at], &word[4], nr_insns);
+	*b = (struct emu_block){
+		.ip = word[0] | (u64)word[1] << 32,
+		.nr_insns = nr_insns,
+		.last_len = word[2] >> 16 & 0xff,
+		.last_cls = (u8)(word[2] >> 24),
+		.last_flags = (u8)word[3],
+		.lens = t->wide_lens[at],
+	};
+	b->last_ip = b->ip;
+	for (u32 i = 0; i + 1 < nr_insns; i++)
+		b->last_ip += b->lens[i];
+	return check_lens(b, b->lens) ? b : NULL;
+}
+
+static void damaged(struct qemu_source *q, struct qemu_thread *t)
+{
+	if (!t->process->damaged)
+		emu_untraced(q->emu, t->process->pid, "the program wrote over the memory shared with qemu");
+	t->process->damaged = true;
+}
+
+void qemu_words_release(struct qemu_thread *t)
+{
+	if (t->held)
+		emu_task_block(t->task, t->held);
+	t->held = NULL;
+}
+
+/* The held block was left before ip: what came before that is told as a block of its own. */
+static void cut_held(struct qemu_thread *t, u64 ip)
+{
+	const struct emu_block *b = t->held;
+	u64 at = b->ip, last = at;
+	u32 nr = 0;
+
+	while (nr < b->nr_insns && at < ip) {
+		last = at;
+		at += b->lens[nr++];
+	}
+	t->held = NULL;
+	if (at != ip || !nr) {
+		if (nr)
+			emu_task_block(t->task, b);
+		return;
+	}
+	t->prefix = (struct emu_block){
+		.ip = b->ip,
+		.last_ip = last,
+		.nr_insns = nr,
+		.last_len = (u8)(at - last),
+		.last_cls = X86_PLAIN,
+		.lens = b->lens,
+	};
+	emu_task_block(t->task, &t->prefix);
+}
+
+/*
+ * qemu sometimes leaves a block in the middle, without a fault, and does one instruction in
+ * a block of its own: atomics that it must do alone, stores into the page that runs. A normal
+ * block of one instruction of these classes never begins inside the block before it.
+ */
+static inline bool is_restart(const struct emu_block *held, const struct emu_block *b)
+{
+	return b->nr_insns == 1 && b->ip - held->ip <= held->last_ip - held->ip &&
+	       !(b->last_flags & X86_INSN_REP) &&
+	       (b->last_cls == X86_PLAIN || b->last_cls == X86_CALL ||
+		b->last_cls == X86_CALL_INDIRECT);
+}
+
+static inline void hold(struct qemu_thread *t, const struct emu_block *b)
+{
+	if (t->held) {
+		if (__builtin_expect(is_restart(t->held, b), 0))
+			cut_held(t, b->ip);
+		else
+			emu_task_block(t->task, t->held);
+	}
+	t->held = b;
+	t->in_kernel = false;
+}
+
+/* ---- messages ---- */
+
+static bool is_fault(int signo, int si_code)
+{
+	return si_code > 0 && (signo == SIGSEGV || signo == SIGBUS || signo == SIGFPE ||
+			       signo == SIGILL || signo == SIGTRAP);
+}
+
+void qemu_words_async(struct qemu_thread *t, u64 ip, bool sync)
+{
+	const struct emu_block *b = t->held;
+	bool cut = false;
+
+	if (t->in_kernel || !t->task)
+		return;
+	if (b)
+		/* a REP that was interrupted has not retired */
+		cut = sync ? ip - b->ip <= b->last_ip - b->ip :
+			     b->last_flags & X86_INSN_REP && ip == b->last_ip;
+	qemu_words_release(t);
+	emu_task_async(t->task, ip, cut);
+}
+
+static void on_start(struct qemu_source *q, struct qemu_thread *t)
+{
+	struct qemu_process *p = t->process;
+	struct qemu_rec *rec = qemu_ring_rec(q, t);
+	char comm[16];
+
+	if (rec)
+		p->guest_base = rec->guest_base;
+	p->started = true;
+	t->gated = true;
+	t->in_kernel = true;
+	t->nr_resumes++;
+	qemu_state_comm(t->tid, comm);
+	if (!p->announced) {
+		p->announced = true;
+		t->task = emu_task_new(q->emu, NULL, p->pid, t->tid, comm);
+		if (t->task)
+			emu_task_set_priv(t->task, t);
+		return; /* its maps are told when capture has opened its events */
+	}
+	if (t->task) {
+		emu_task_exec(t->task, comm);
+		p->told_maps = true;
+		qemu_maps_tell(p, t->task, 0, ~0ull);
+	}
+}
+
+static u64 word64(const u32 *word)
+{
+	return word[0] | (u64)word[1] << 32;
+}
+
+static void on_map(struct qemu_thread *t, const u32 *word)
+{
+	struct qemu_range range = {
+		.start = word64(word),
+		.end = word64(word) + word64(word + 2),
+		.pgoff = word64(word + 4),
+		.ino = word64(word + 6),
+		.prot = word[8],
+		.maj = word[9],
+		.min = word[10],
+		.name = t->name,
+	};
+
+	qemu_maps_add(t->process, &range);
+	if (t->process->told_maps && t->task)
+		qemu_maps_tell(t->process, t->task, range.start, range.end);
+}
+
+/* How many words each message has at least. */
+static const u8 message_min[] = {
+	[QEMU_MSG_SYSCALL] = 1, [QEMU_MSG_SIGNAL] = 4, [QEMU_MSG_VSYSCALL] = 2,
+	[QEMU_MSG_WIDE] = 5,	[QEMU_MSG_MAP] = 11,   [QEMU_MSG_PROTECT] = 5,
+	[QEMU_MSG_UNMAP] = 4,	[QEMU_MSG_REMAP] = 8,  [QEMU_MSG_COMM] = 4,
+	[QEMU_MSG_NOSYS] = 1,
+};
+
+static void message(struct qemu_source *q, struct qemu_thread *t, u32 type, const u32 *word, u32 nr)
+{
+	struct qemu_process *p = t->process;
+	const struct emu_block *b;
+	char comm[17] = "";
+
+	if (type >= sizeof(message_min) || nr < message_min[type]) {
+		damaged(q, t);
+		return;
+	}
+	if (type == QEMU_MSG_NAME) {
+		u32 size = (u32)strnlen((const char *)word, nr * 4);
+
+		if (t->name_len + size >= sizeof(t->name))
+			size = (u32)sizeof(t->name) - 1 - t->name_len;
+		memcpy(t->name + t->name_len, word, size);
+		t->name[t->name_len += size] = 0;
+		return;
+	}
+	switch (type) {
+	case QEMU_MSG_START:
+		on_start(q, t);
+		break;
+	case QEMU_MSG_SYSCALL:
+		if (t->task) {
+			qemu_words_release(t);
+			emu_task_in_kernel(t->task);
+			t->in_kernel = true;
+		}
+		break;
+	case QEMU_MSG_SIGNAL:
+		qemu_words_async(t, word64(word + 2), is_fault((int)word[0], (int)word[1]));
+		if (t->task && is_fault((int)word[0], (int)word[1]))
+			emu_task_fault(t->task, word64(word + 2), (int)word[0]);
+		break;
+	case QEMU_MSG_VSYSCALL:
+		qemu_words_async(t, word64(word), false);
+		break;
+	case QEMU_MSG_WIDE:
+		b = wide_block(t, word, nr);
+		if (!b)
+			damaged(q, t);
+		else if (t->task)
+			hold(t, b);
+		break;
+	case QEMU_MSG_MAP:
+		on_map(t, word);
+		break;
+	case QEMU_MSG_PROTECT:
+		qemu_maps_protect(p, word64(word), word64(word) + word64(word + 2), word[4]);
+		if (p->told_maps && t->task && word[4] & 4)
+			qemu_maps_tell(p, t->task, word64(word), word64(word) + word64(word + 2));
+		break;
+	case QEMU_MSG_UNMAP:
+		qemu_maps_remove(p, word64(word), word64(word) + word64(word + 2));
+		break;
+	case QEMU_MSG_REMAP:
+		qemu_maps_move(p, word64(word), word64(word + 2), word64(word + 4), word64(word + 6));
+		if (p->told_maps && t->task)
+			qemu_maps_tell(p, t->task, word64(word + 4), word64(word + 4) + word64(word + 6));
+		break;
+	case QEMU_MSG_COMM:
+		memcpy(comm, word, 16);
+		if (t->task)
+			emu_task_comm(t->task, comm);
+		break;
+	case QEMU_MSG_NOSYS:
+		p->nosys = (s32)word[0];
+		break;
+	default:
+		break;
+	}
+	t->name_len = 0;
+	t->name[0] = 0;
+}
+
+void qemu_words(struct qemu_source *q, struct qemu_thread *t, const u32 *word, u32 nr)
+{
+	for (u32 i = 0; i < nr; i++) {
+		u32 w = word[i];
+
+		if (__builtin_expect(w < QEMU_MAX_BLOCKS, 1)) {
+			const struct emu_block *b = &q->block[w];
+
+			if (!t->task)
+				continue;
+			if (__builtin_expect(!b->nr_insns, 0)) {
+				b = load_block(q, w);
+				if (!b) {
+					damaged(q, t);
+					continue;
+				}
+			}
+			hold(t, b);
+		} else if (w >= QEMU_MSG) {
+			u32 len = QEMU_MSG_LEN(w);
+
+			if (len > nr - i - 1) {
+				damaged(q, t);
+				return;
+			}
+			if (QEMU_MSG_TYPE(w))
+				message(q, t, QEMU_MSG_TYPE(w), word + i + 1, len);
+			i += len;
+		} else {
+			damaged(q, t);
+		}
+	}
+}
+
+void qemu_words_free(struct qemu_thread *t)
+{
+	for (u32 i = 0; i < 4; i++)
+		free(t->wide_lens[i]);
+}
