@@ -1,1 +1,351 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The ptrace execution source: the native program, one instruction at a time. Here the loop,
+ * the step and the tables; what else a stop can mean is ptrace_stop.c.
+ *
+ * A step is told before it is made (emu_task_block), and resolved by what is told next. Where
+ * it is not certain that the instruction will run (a system call about to be restarted, a
+ * signal that may be ignored), it is told when it has run (late_ip).
+ */
+#include "ptrace.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+#define VSYSCALL_PAGE 0xffffffffff600000ull
+
+struct pt_source pt = { .cpu = -1 };
+
+/* ---- tables ---- */
+
+static struct pt_thread **bucket(pid_t tid)
+{
+	return &pt.threads[(unsigned int)tid % THREAD_HASH];
+}
+
+struct pt_thread *pt_find(pid_t tid)
+{
+	struct pt_thread *t = *bucket(tid);
+
+	while (t && t->tid != tid)
+		t = t->hash_next;
+	return t;
+}
+
+struct pt_thread *pt_thread_new(pid_t tid, struct pt_process *proc)
+{
+	struct pt_thread *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->tid = tid;
+	t->proc = proc;
+	t->slow = true;
+	if (proc) {
+		t->mm = proc->mm;
+		proc->nr_threads++;
+	}
+	t->hash_next = *bucket(tid);
+	*bucket(tid) = t;
+	pt.nr_threads++;
+	return t;
+}
+
+void pt_thread_free(struct pt_thread *t)
+{
+	struct pt_thread **link = bucket(t->tid);
+
+	while (*link != t)
+		link = &(*link)->hash_next;
+	*link = t->hash_next;
+	pt.nr_threads--;
+	if (t->proc && !--t->proc->nr_threads && !t->proc->child)
+		pt_process_free(t->proc);
+	free(t);
+}
+
+struct pt_process *pt_process_find(pid_t pid)
+{
+	struct pt_process *proc = pt.processes;
+
+	while (proc && proc->pid != pid)
+		proc = proc->next;
+	return proc;
+}
+
+/* Takes over the reference of mm. */
+struct pt_process *pt_process_new(pid_t pid, struct pt_mm *mm)
+{
+	struct pt_process *proc = calloc(1, sizeof(*proc));
+
+	if (!proc) {
+		pt_mm_put(mm);
+		return NULL;
+	}
+	proc->pid = pid;
+	proc->mm = mm;
+	proc->next = pt.processes;
+	pt.processes = proc;
+	return proc;
+}
+
+void pt_process_free(struct pt_process *proc)
+{
+	struct pt_process **link = &pt.processes;
+
+	while (*link != proc)
+		link = &(*link)->next;
+	*link = proc->next;
+	pt_mm_put(proc->mm);
+	free(proc);
+}
+
+/* fn may free the thread. */
+void pt_next_thread_each(struct pt_process *proc, void (*fn)(struct pt_thread *t))
+{
+	for (int i = 0; i < THREAD_HASH; i++) {
+		struct pt_thread *t = pt.threads[i], *next;
+
+		for (; t; t = next) {
+			next = t->hash_next;
+			if (t->proc == proc)
+				fn(t);
+		}
+	}
+}
+
+/* ---- steps ---- */
+
+void pt_step(struct pt_thread *t, int sig)
+{
+	t->state = PT_RUNNING;
+	/* ESRCH: killed meanwhile; its exit is on the way */
+	ptrace(PTRACE_SINGLESTEP, t->tid, 0, sig);
+}
+
+static inline void tell(struct pt_thread *t, u64 ip)
+{
+	const struct emu_block block = {
+		.ip = ip, .last_ip = ip, .nr_insns = 1,
+		.last_len = t->insn.len, .last_cls = t->insn.cls, .last_flags = t->insn.flags,
+	};
+
+	emu_task_block(t->task, &block);
+	t->told = true;
+}
+
+/* The page of old system calls is executed by the kernel: as a call that returns at once. */
+static bool vsyscall_return(struct pt_thread *t, u64 *ip)
+{
+	struct user_regs_struct regs;
+
+	if ((*ip & ~(CODE_PAGE - 1)) != VSYSCALL_PAGE ||
+	    ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
+		return false;
+	return pt_mem_read(t->tid, regs.rsp, ip, sizeof(*ip)) == sizeof(*ip);
+}
+
+static void __attribute__((noinline)) go_nowhere(struct pt_thread *t, u64 ip)
+{
+	u64 back = ip;
+
+	/* nothing to execute at ip: what comes before it is known, a fault will follow */
+	emu_task_async(t->task, ip, false);
+	t->told = false;
+	t->slow = true;
+	t->late_ip = 0;
+	if (vsyscall_return(t, &back) && pt_code_at(t, back, &t->insn)) {
+		/* the fault that does the call does not trap: the step ends behind the next one */
+		t->ip = back;
+		tell(t, back);
+	}
+	pt_step(t, 0);
+}
+
+static void __attribute__((noinline)) prepare(struct pt_thread *t)
+{
+	t->slow = true;
+	if (t->insn.cls != X86_SYSCALL)
+		return;
+	if (pt_mem_read(t->tid, t->ip, &t->opcode, 1) != 1)
+		t->opcode = 0;
+	if (t->opcode == 0x0f)
+		pt_before_syscall(t);
+}
+
+/* The thread is stopped and its next instruction is at ip. */
+void pt_go(struct pt_thread *t, u64 ip)
+{
+	t->ip = ip;
+	t->late_ip = 0;
+	if (unlikely(!pt_code_at(t, ip, &t->insn))) {
+		go_nowhere(t, ip);
+		return;
+	}
+	tell(t, ip);
+	t->slow = t->own_tf;
+	if (unlikely((t->insn.flags & (X86_INSN_PUSHF | X86_INSN_POPF)) ||
+		     t->insn.cls >= X86_SYSCALL))
+		prepare(t);
+	pt_step(t, 0);
+}
+
+/* late_ip ran, untold. */
+void pt_tell_late(struct pt_thread *t)
+{
+	u64 ip = t->late_ip;
+
+	t->late_ip = 0;
+	if (!pt_code_at(t, ip, &t->insn))
+		return;
+	t->ip = ip;
+	tell(t, ip);
+	if (t->insn.cls == X86_SYSCALL)
+		t->in_syscall = true;
+}
+
+/* The thread stopped in the kernel with its ip as given: what became of the instruction told? */
+void pt_settle(struct pt_thread *t, u64 ip)
+{
+	if (!t->told)
+		return;
+	t->told = false;
+	if (ip == t->ip)
+		emu_task_async(t->task, ip, true);
+	else if (t->insn.cls == X86_SYSCALL || t->insn.cls == X86_FAR)
+		emu_task_in_kernel(t->task);
+	else
+		emu_task_async(t->task, ip, false);
+}
+
+/*
+ * A SIGTRAP that nobody else can have caused: the instruction went where it can go. Anything
+ * else is looked at closely.
+ */
+static inline bool plausible(const struct pt_thread *t, u64 ip)
+{
+	u64 fall = t->ip + t->insn.len;
+
+	switch (t->insn.cls) {
+	case X86_PLAIN:
+		return ip == fall || (ip == t->ip && (t->insn.flags & X86_INSN_REP));
+	case X86_JCC:
+		return ip == fall || ip == fall + (u64)(s64)t->insn.disp;
+	case X86_JMP:
+	case X86_CALL:
+		return ip == fall + (u64)(s64)t->insn.disp;
+	default:
+		return true;
+	}
+}
+
+static void on_status(pid_t tid, int status)
+{
+	struct pt_thread *t = pt_find(tid);
+	u64 ip;
+
+	if (unlikely(!t)) {
+		pt_stranger(tid, status);
+		return;
+	}
+	if (likely(status == (SIGTRAP << 8 | 0x7f) && !t->slow && t->told)) {
+		errno = 0;
+		ip = (u64)ptrace(PTRACE_PEEKUSER, tid, offsetof(struct user, regs.rip), 0);
+		if (likely(plausible(t, ip) && !(ip == (u64)-1 && errno))) {
+			if (unlikely(t->proc->detaching))
+				pt_detach_thread(t, 0);
+			else
+				pt_go(t, ip);
+			return;
+		}
+	}
+	pt_stop(t, status);
+}
+
+static int run(struct emu *emu)
+{
+	int status;
+	pid_t tid;
+
+	pt.emu = emu;
+	for (;;) {
+		if (unlikely(emu_has_requests(emu)))
+			emu_serve(emu);
+		if (unlikely(emu_hung_up(emu)) && !pt.letting_go) {
+			pt.letting_go = true;
+			pt_detach_all();
+		}
+		if (unlikely(!pt.nr_threads)) {
+			if (emu_hung_up(emu))
+				return 0;
+			if (!pt.processes) {
+				emu_wait(emu, -1);
+				continue;
+			}
+		}
+		tid = waitpid(-1, &status, __WALL);
+		if (likely(tid > 0))
+			on_status(tid, status);
+		else if (errno == ECHILD)
+			emu_wait(emu, 100);
+	}
+}
+
+/* ---- what capture asks ---- */
+
+static int resume(struct emu_task *task)
+{
+	return pt_resume(emu_task_priv(task));
+}
+
+static int send_signal(struct emu *emu, pid_t pid, int signo)
+{
+	(void)emu;
+	if (pid <= 0 || !pt_process_find(pid))
+		return -ESRCH;
+	return kill(pid, signo) ? -errno : 0;
+}
+
+static int get_siginfo(struct emu_task *task, siginfo_t *info)
+{
+	return ptrace(PTRACE_GETSIGINFO, emu_task_tid(task), 0, info) ? -errno : 0;
+}
+
+static ssize_t read_mem(struct emu *emu, pid_t pid, u64 addr, void *buf, size_t size)
+{
+	ssize_t n;
+
+	(void)emu;
+	if (!pt_process_find(pid) && !pt_find(pid))
+		return -ESRCH;
+	n = pt_mem_read(pid, addr, buf, size);
+	return n < 0 ? -errno : n;
+}
+
+static ssize_t read_maps(struct emu *emu, pid_t pid, char **text)
+{
+	(void)emu;
+	if (!pt_process_find(pid) && !pt_find(pid))
+		return -ESRCH;
+	return pt_maps_text(pid, text);
+}
+
+const struct emu_source_ops emu_source_ptrace = {
+	.name = "ptrace",
+	.spawn = pt_spawn,
+	.attach = pt_attach,
+	.run = run,
+	.resume = resume,
+	.detach = pt_detach,
+	.signal = send_signal,
+	.regs = pt_regs,
+	.siginfo = get_siginfo,
+	.mem = read_mem,
+	.maps = read_maps,
+};

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The ptrace execution source's own state: traced processes, their threads, and what is
+ * known of their code. ptrace.c is the loop, ptrace_stop.c what else a stop can mean,
+ * ptrace_syscall.c system calls, ptrace_code.c code and maps, ptrace_start.c spawn, attach, detach.
+ */
+#ifndef AUXTAP_SOURCE_PTRACE_H
+#define AUXTAP_SOURCE_PTRACE_H
+
+#include "emu/emu.h"
+#include <sched.h>
+#include <stdbool.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+
+#define TF	   0x100ull
+#define CODE_PAGE  4096ull
+#define CODE_HASH  1024
+#define THREAD_HASH 256
+
+/* One page of code that cannot change behind us, decoded as it is reached. */
+struct pt_page {
+	u64 addr;
+	struct pt_page *next;
+	u32 nr_bytes;		 /* readable */
+	u8 bytes[CODE_PAGE];
+	struct x86_insn insns[CODE_PAGE]; /* len 0: not yet decoded */
+};
+
+struct pt_map {
+	u64 start, end, pgoff, ino;
+	u32 maj, min, prot;
+	bool shared;
+	char *name;
+};
+
+/* An address space; CLONE_VM children share it. */
+struct pt_mm {
+	int nr_refs;
+	struct pt_page *last;
+	struct pt_page *pages[CODE_HASH];
+	int nr_pages;
+	struct pt_map *maps; /* executable ones, ascending */
+	int nr_maps;
+};
+
+struct pt_process {
+	struct pt_process *next;
+	pid_t pid;
+	struct pt_mm *mm;
+	int nr_threads;	  /* traced */
+	bool child;	  /* ours: its exit status comes even when it is not traced */
+	bool one_thread;  /* attached to one thread only */
+	bool passive;	  /* not traceable: runs on, only followed */
+	bool detaching;
+	bool exiting; /* death in progress: threads end without more ado */
+};
+
+enum pt_state {
+	PT_RUNNING,  /* stepping, or in a system call */
+	PT_NEW,	     /* attached, first stop not seen */
+	PT_ORPHAN,   /* its first stop came before its parent's event: stopped */
+	PT_HELD,     /* stopped until capture resumes it */
+	PT_LISTENING /* group stop */
+};
+
+struct pt_thread {
+	/* hot */
+	struct emu_task *task;
+	struct pt_mm *mm;
+	u64 ip; /* of the instruction being stepped */
+	bool told; /* it was told to the emulated kernel, which does not know yet what became of it */
+	bool slow; /* the next stop needs more than a look at the ip */
+	pid_t tid;
+	enum pt_state state;
+	struct x86_insn insn;
+
+	struct pt_process *proc;
+	struct pt_thread *hash_next;
+	u64 late_ip; /* if the next stop is a step's, this instruction ran, untold */
+	bool in_syscall;
+	bool own_tf;	   /* the program single-steps itself */
+	bool trap_blocked; /* the program blocks SIGTRAP, which our steps unblock */
+	bool pinned;
+	u8 opcode;	   /* X86_SYSCALL: its first byte */
+	int resume_sig;	   /* PT_HELD: signal to deliver */
+	bool resume_tells; /* PT_HELD: user code goes on at its ip */
+	struct user_regs_struct sys; /* registers at the system call's entry */
+	bool new_trap_blocked;	     /* what the system call makes of trap_blocked */
+	pid_t unpinned;		     /* whose affinity the system call looks at; 0: none */
+	cpu_set_t affinity;	     /* the program's own */
+};
+
+struct pt_source {
+	struct emu *emu;
+	struct pt_thread *threads[THREAD_HASH];
+	struct pt_process *processes;
+	int nr_threads;
+	cpu_set_t affinity; /* ours, before pinning */
+	int cpu;	    /* pinned to; -1: not */
+	bool affinity_known;
+	bool letting_go;
+};
+
+extern struct pt_source pt;
+
+/* ptrace.c */
+struct pt_thread *pt_find(pid_t tid);
+struct pt_thread *pt_thread_new(pid_t tid, struct pt_process *proc);
+void pt_thread_free(struct pt_thread *t);
+struct pt_process *pt_process_find(pid_t pid);
+struct pt_process *pt_process_new(pid_t pid, struct pt_mm *mm);
+void pt_process_free(struct pt_process *proc);
+void pt_step(struct pt_thread *t, int sig);
+void pt_go(struct pt_thread *t, u64 ip); /* user code goes on at ip: tell, and step */
+void pt_settle(struct pt_thread *t, u64 ip);
+void pt_next_thread_each(struct pt_process *proc, void (*fn)(struct pt_thread *t));
+
+void pt_tell_late(struct pt_thread *t);
+
+/* ptrace_stop.c */
+void pt_stop(struct pt_thread *t, int status);
+void pt_stranger(pid_t tid, int status);
+int pt_resume(struct pt_thread *t);
+int pt_regs(struct emu_task *task, struct auxtap_regs *out);
+
+/* ptrace_syscall.c */
+void pt_before_syscall(struct pt_thread *t);
+void pt_after_syscall(struct pt_thread *t, struct user_regs_struct *regs);
+bool pt_will_restart(const struct user_regs_struct *regs);
+void pt_clear_r11(struct pt_thread *t, struct user_regs_struct *regs);
+void pt_put_back_mask(struct pt_thread *t);
+
+/* ptrace_code.c */
+struct pt_mm *pt_mm_new(void);
+struct pt_mm *pt_mm_get(struct pt_mm *mm);
+void pt_mm_put(struct pt_mm *mm);
+struct pt_mm *pt_mm_copy(const struct pt_mm *mm); /* maps alone */
+/* False: no such instruction, or not readable. */
+bool pt_code_at(struct pt_thread *t, u64 ip, struct x86_insn *insn);
+void pt_code_forget(struct pt_mm *mm, u64 addr, u64 len);
+void pt_code_forget_all(struct pt_mm *mm);
+/* Reads /proc/PID/maps; what is new is told to task if it is not NULL. */
+void pt_maps_sync(struct pt_thread *t, bool tell);
+ssize_t pt_mem_read(pid_t pid, u64 addr, void *buf, size_t size);
+ssize_t pt_maps_text(pid_t pid, char **text);
+
+/* ptrace_start.c */
+int pt_spawn(struct emu *emu, char *const *argv, char *const *envp, const char *cwd,
+	     const int stdio[3], pid_t *pid, char *why);
+int pt_attach(struct emu *emu, pid_t pid, bool one_thread, char *why);
+int pt_detach(struct emu *emu, pid_t pid);
+void pt_detach_thread(struct pt_thread *t, int sig);
+void pt_detach_all(void);
+void pt_pin(struct pt_thread *t);
+void pt_unpin(struct pt_thread *t);
+void pt_read_comm(pid_t tid, char comm[16]);
+pid_t pt_tgid(pid_t tid);
+
+#endif

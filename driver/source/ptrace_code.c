@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What the traced program's memory holds: its executable mappings, as MMAP2 records want
+ * them, and its code, decoded once where it cannot change without a system call.
+ */
+#include "ptrace.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define MAX_PAGES  1024 /* 36 KiB each */
+#define INSN_MAX   15
+
+/* ---- address spaces ---- */
+
+struct pt_mm *pt_mm_new(void)
+{
+	struct pt_mm *mm = calloc(1, sizeof(*mm));
+
+	if (mm)
+		mm->nr_refs = 1;
+	return mm;
+}
+
+struct pt_mm *pt_mm_get(struct pt_mm *mm)
+{
+	mm->nr_refs++;
+	return mm;
+}
+
+static void free_maps(struct pt_map *maps, int nr)
+{
+	for (int i = 0; i < nr; i++)
+		free(maps[i].name);
+	free(maps);
+}
+
+void pt_mm_put(struct pt_mm *mm)
+{
+	if (!mm || --mm->nr_refs)
+		return;
+	pt_code_forget_all(mm);
+	free_maps(mm->maps, mm->nr_maps);
+	free(mm);
+}
+
+struct pt_mm *pt_mm_copy(const struct pt_mm *mm)
+{
+	struct pt_mm *copy = pt_mm_new();
+
+	if (!copy || !mm->nr_maps)
+		return copy;
+	copy->maps = calloc((size_t)mm->nr_maps, sizeof(*copy->maps));
+	if (!copy->maps)
+		return copy;
+	for (int i = 0; i < mm->nr_maps; i++) {
+		copy->maps[i] = mm->maps[i];
+		copy->maps[i].name = strdup(mm->maps[i].name);
+	}
+	copy->nr_maps = mm->nr_maps;
+	return copy;
+}
+
+/* ---- memory ---- */
+
+ssize_t pt_mem_read(pid_t pid, u64 addr, void *buf, size_t size)
+{
+	struct iovec local = { .iov_base = buf, .iov_len = size };
+	struct iovec remote[2] = { { .iov_base = (void *)(uintptr_t)addr, .iov_len = size } };
+	u64 first = CODE_PAGE - (addr & (CODE_PAGE - 1));
+	char path[32];
+	ssize_t n;
+	int fd, nr = 1;
+
+	if (size > first) {
+		/* so that a page that is not there does not hide the one before it */
+		remote[0].iov_len = first;
+		remote[1].iov_base = (void *)(uintptr_t)(addr + first);
+		remote[1].iov_len = size - first;
+		nr = 2;
+	}
+	n = process_vm_readv(pid, &local, 1, remote, (unsigned long)nr, 0);
+	if (n > 0 || !size)
+		return n;
+	/* execute-only pages, and what else a debugger may read */
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = pread(fd, buf, size, (off_t)addr);
+	if (n < 0)
+		n = -errno;
+	close(fd);
+	return n;
+}
+
+ssize_t pt_maps_text(pid_t pid, char **text)
+{
+	size_t size = 0, room = 0;
+	char path[32];
+	ssize_t n = 0;
+	int fd;
+
+	*text = NULL;
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	for (;;) {
+		if (size + 4096 >= room) {
+			char *more = realloc(*text, room ? 2 * room : 16384);
+
+			if (!more) {
+				n = -ENOMEM;
+				break;
+			}
+			*text = more;
+			room = room ? 2 * room : 16384;
+		}
+		n = read(fd, *text + size, room - size - 1);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			n = -errno;
+		if (n <= 0)
+			break;
+		size += (size_t)n;
+	}
+	close(fd);
+	if (n < 0) {
+		free(*text);
+		*text = NULL;
+		return n;
+	}
+	(*text)[size] = '\0';
+	return (ssize_t)size;
+}
+
+/* ---- maps ---- */
+
+static bool parse_map(char *line, struct pt_map *map)
+{
+	unsigned long long start, end, pgoff, ino;
+	unsigned int maj, min;
+	char perms[5];
+	int at = 0;
+
+	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &start, &end, perms, &pgoff, &maj,
+		   &min, &ino, &at) < 7 || !at)
+		return false;
+	*map = (struct pt_map){
+		.start = start, .end = end, .pgoff = pgoff, .ino = ino, .maj = maj, .min = min,
+		.prot = (perms[0] == 'r' ? PROT_READ : 0) | (perms[1] == 'w' ? PROT_WRITE : 0) |
+			(perms[2] == 'x' ? PROT_EXEC : 0),
+		.shared = perms[3] == 's',
+		.name = line + at,
+	};
+	if (!*map->name)
+		map->name = (char *)(uintptr_t)"//anon";
+	return (map->prot & PROT_EXEC) && strcmp(map->name, "[vsyscall]") != 0;
+}
+
+static bool same_map(const struct pt_map *a, const struct pt_map *b)
+{
+	return a->start == b->start && a->end == b->end && a->pgoff == b->pgoff &&
+	       a->ino == b->ino && a->maj == b->maj && a->min == b->min &&
+	       a->prot == b->prot && !strcmp(a->name, b->name);
+}
+
+static void tell_map(struct emu_task *task, const struct pt_map *m)
+{
+	const struct emu_mapping map = {
+		.addr = m->start, .len = m->end - m->start, .pgoff = m->pgoff, .prot = m->prot,
+		.maj = m->maj, .min = m->min, .ino = m->ino, .name = m->name,
+	};
+
+	emu_task_mmap(task, &map);
+}
+
+void pt_maps_sync(struct pt_thread *t, bool tell)
+{
+	struct pt_mm *mm = t->mm;
+	struct pt_map *maps = NULL, map;
+	int nr = 0, room = 0;
+	char *text, *line, *save = NULL;
+
+	if (pt_maps_text(t->tid, &text) < 0)
+		return;
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		bool known = false;
+
+		if (!parse_map(line, &map))
+			continue;
+		for (int i = 0; i < mm->nr_maps && !known; i++)
+			known = same_map(&mm->maps[i], &map);
+		if (!known && tell)
+			tell_map(t->task, &map);
+		if (nr == room) {
+			struct pt_map *more;
+
+			room = room ? 2 * room : 64;
+			more = realloc(maps, (size_t)room * sizeof(*maps));
+			if (!more)
+				break;
+			maps = more;
+		}
+		map.name = strdup(map.name);
+		if (!map.name)
+			break;
+		maps[nr++] = map;
+	}
+	free(text);
+	free_maps(mm->maps, mm->nr_maps);
+	mm->maps = maps;
+	mm->nr_maps = nr;
+}
+
+static const struct pt_map *map_at(const struct pt_mm *mm, u64 addr)
+{
+	int low = 0, high = mm->nr_maps;
+
+	while (low < high) {
+		int mid = (low + high) / 2;
+
+		if (mm->maps[mid].end <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < mm->nr_maps && mm->maps[low].start <= addr ? &mm->maps[low] : NULL;
+}
+
+/* ---- code ---- */
+
+static struct pt_page **page_bucket(struct pt_mm *mm, u64 addr)
+{
+	return &mm->pages[(addr / CODE_PAGE) % CODE_HASH];
+}
+
+void pt_code_forget_all(struct pt_mm *mm)
+{
+	for (int i = 0; i < CODE_HASH; i++) {
+		while (mm->pages[i]) {
+			struct pt_page *page = mm->pages[i];
+
+			mm->pages[i] = page->next;
+			free(page);
+		}
+	}
+	mm->nr_pages = 0;
+	mm->last = NULL;
+}
+
+void pt_code_forget(struct pt_mm *mm, u64 addr, u64 len)
+{
+	/* the page before may hold the head of an instruction that crosses into the range */
+	u64 start = (addr & ~(CODE_PAGE - 1)) - CODE_PAGE;
+	u64 end = addr + len;
+
+	if (!mm->nr_pages || !len)
+		return;
+	for (int i = 0; i < CODE_HASH; i++) {
+		struct pt_page **link = &mm->pages[i];
+
+		while (*link) {
+			struct pt_page *page = *link;
+
+			if (page->addr < start || page->addr >= end) {
+				link = &page->next;
+				continue;
+			}
+			*link = page->next;
+			free(page);
+			mm->nr_pages--;
+		}
+	}
+	mm->last = NULL;
+}
+
+static bool decode_uncached(struct pt_thread *t, u64 ip, struct x86_insn *insn)
+{
+	u8 code[INSN_MAX];
+	ssize_t n = pt_mem_read(t->tid, ip, code, sizeof(code));
+
+	return n > 0 && !x86_insn_decode(code, (unsigned int)n, 64, insn);
+}
+
+/* A page in private mappings that are not writable stays as it is until a system call. */
+static struct pt_page *page_load(struct pt_thread *t, u64 addr)
+{
+	struct pt_mm *mm = t->mm;
+	const struct pt_map *map = map_at(mm, addr);
+	struct pt_page *page;
+	ssize_t n;
+
+	if (!map) {
+		/* mapped by nobody's system call that we saw; told before it runs */
+		pt_maps_sync(t, true);
+		map = map_at(mm, addr);
+	}
+	if (!map || (map->prot & PROT_WRITE) || map->shared)
+		return NULL;
+	if (mm->nr_pages >= MAX_PAGES)
+		pt_code_forget_all(mm);
+	page = malloc(sizeof(*page));
+	if (!page)
+		return NULL;
+	n = pt_mem_read(t->tid, addr, page->bytes, CODE_PAGE);
+	if (n <= 0) {
+		free(page);
+		return NULL;
+	}
+	page->addr = addr;
+	page->nr_bytes = (u32)n;
+	memset(page->insns, 0, sizeof(page->insns));
+	page->next = *page_bucket(mm, addr);
+	*page_bucket(mm, addr) = page;
+	mm->nr_pages++;
+	return page;
+}
+
+static bool decode_cached(struct pt_thread *t, struct pt_page *page, u64 ip,
+			  struct x86_insn *insn)
+{
+	u32 off = (u32)(ip - page->addr);
+	struct x86_insn *known = &page->insns[off];
+
+	if (!known->len) {
+		bool ok;
+
+		if (off + INSN_MAX <= page->nr_bytes)
+			ok = !x86_insn_decode(page->bytes + off, INSN_MAX, 64, known);
+		else
+			ok = decode_uncached(t, ip, known);
+		if (!ok) {
+			known->len = 0;
+			return false;
+		}
+	}
+	*insn = *known;
+	return true;
+}
+
+bool pt_code_at(struct pt_thread *t, u64 ip, struct x86_insn *insn)
+{
+	struct pt_mm *mm = t->mm;
+	u64 addr = ip & ~(CODE_PAGE - 1);
+	struct pt_page *page = mm->last;
+
+	if (!page || page->addr != addr) {
+		for (page = *page_bucket(mm, addr); page && page->addr != addr;)
+			page = page->next;
+		if (!page)
+			page = page_load(t, addr);
+		if (!page)
+			return decode_uncached(t, ip, insn);
+		mm->last = page;
+	}
+	return decode_cached(t, page, ip, insn);
+}

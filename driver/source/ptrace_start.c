@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * How a program comes under the tracer and leaves it: spawn, attach, detach; and the one CPU
+ * that tracer and traced share, without which a step costs twice to five times as much.
+ */
+#include "ptrace.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WHY_SIZE 384
+#define OPTIONS                                                                               \
+	(PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | \
+	 PTRACE_O_TRACEEXIT)
+
+/* ---- one CPU ---- */
+
+static void choose_cpu(void)
+{
+	cpu_set_t one;
+
+	if (pt.affinity_known)
+		return;
+	pt.affinity_known = true;
+	pt.cpu = -1;
+	if (sched_getaffinity(0, sizeof(pt.affinity), &pt.affinity))
+		return;
+	pt.cpu = sched_getcpu();
+	if (pt.cpu < 0 || !CPU_ISSET((size_t)pt.cpu, &pt.affinity)) {
+		pt.cpu = -1;
+		return;
+	}
+	CPU_ZERO(&one);
+	CPU_SET((size_t)pt.cpu, &one);
+	if (sched_setaffinity(0, sizeof(one), &one))
+		pt.cpu = -1;
+}
+
+/* t->affinity is the program's own mask, which sched_getaffinity() goes on showing it. */
+void pt_pin(struct pt_thread *t)
+{
+	cpu_set_t one;
+
+	t->pinned = false;
+	if (pt.cpu < 0 || !CPU_ISSET((size_t)pt.cpu, &t->affinity))
+		return;
+	CPU_ZERO(&one);
+	CPU_SET((size_t)pt.cpu, &one);
+	t->pinned = !sched_setaffinity(t->tid, sizeof(one), &one);
+}
+
+void pt_unpin(struct pt_thread *t)
+{
+	if (t->pinned)
+		sched_setaffinity(t->tid, sizeof(t->affinity), &t->affinity);
+	t->pinned = false;
+}
+
+/* ---- what /proc knows ---- */
+
+void pt_read_comm(pid_t tid, char comm[16])
+{
+	char path[32];
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, comm, 15);
+		close(fd);
+	}
+	if (n > 0 && comm[n - 1] == '\n')
+		n--;
+	comm[n > 0 ? n : 0] = '\0';
+}
+
+pid_t pt_tgid(pid_t tid)
+{
+	char path[32], line[128];
+	pid_t tgid = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	f = fopen(path, "re");
+	if (!f)
+		return -1;
+	while (tgid < 0 && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "Tgid:", 5))
+			tgid = (pid_t)atoi(line + 5);
+	fclose(f);
+	return tgid;
+}
+
+static int refused(int err, char *why)
+{
+	if (err == EPERM || err == EACCES)
+		snprintf(why, WHY_SIZE,
+			 "ptrace: %s: see /proc/sys/kernel/yama/ptrace_scope (0 or 1 allows it "
+			 "for one's own programs), or have CAP_SYS_PTRACE; a program that another "
+			 "debugger traces cannot be traced",
+			 strerror(err));
+	else
+		snprintf(why, WHY_SIZE, "ptrace: %s", strerror(err));
+	return -err;
+}
+
+/* ---- spawn ---- */
+
+struct start_pipes {
+	int go[2], failed[2];
+};
+
+static void __attribute__((noreturn)) child(struct emu *emu, struct start_pipes *p,
+					    char *const *argv, char *const *envp,
+					    const char *cwd, const int stdio[3])
+{
+	extern char **environ;
+	int high[3], err;
+	char c;
+
+	close(p->go[1]);
+	/* killed tracer: no byte, no program */
+	if (read(p->go[0], &c, 1) != 1)
+		_exit(125);
+	for (int i = 0; i < 3; i++)
+		high[i] = fcntl(stdio[i], F_DUPFD_CLOEXEC, 10);
+	for (int i = 0; i < 3; i++)
+		if (high[i] < 0 || dup2(high[i], i) < 0)
+			goto failed;
+	if (chdir(cwd))
+		goto failed;
+	emu_restore_signals(emu);
+	environ = (char **)(uintptr_t)envp;
+	execvp(argv[0], argv);
+failed:
+	err = errno;
+	if (write(p->failed[1], &err, sizeof(err)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+static int make_pipes(struct start_pipes *p)
+{
+	if (pipe2(p->go, O_CLOEXEC))
+		return -errno;
+	if (pipe2(p->failed, O_CLOEXEC)) {
+		int err = errno;
+
+		close(p->go[0]);
+		close(p->go[1]);
+		return -err;
+	}
+	return 0;
+}
+
+/* Until the new program's first instruction. 0, or what the child said. */
+static int wait_exec(pid_t pid, int failed_fd, char *why)
+{
+	int status, err;
+
+	for (;;) {
+		if (waitpid(pid, &status, __WALL) < 0) {
+			if (errno == EINTR)
+				continue;
+			return -errno;
+		}
+		if (WIFEXITED(status) || WIFSIGNALED(status)) {
+			if (read(failed_fd, &err, sizeof(err)) == sizeof(err)) {
+				snprintf(why, WHY_SIZE, "%s", strerror(err));
+				return -err;
+			}
+			snprintf(why, WHY_SIZE, "ended before exec, wait status %#x", status);
+			return -ESRCH;
+		}
+		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
+			return 0;
+		if (status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) != SIGTRAP)
+			ptrace(PTRACE_LISTEN, pid, 0, 0);
+		else
+			ptrace(PTRACE_CONT, pid, 0, status >> 16 ? 0 : WSTOPSIG(status));
+	}
+}
+
+static int first_thread(pid_t pid, bool held)
+{
+	struct pt_mm *mm = pt_mm_new();
+	struct pt_process *proc = mm ? pt_process_new(pid, mm) : NULL;
+	struct pt_thread *t = proc ? pt_thread_new(pid, proc) : NULL;
+
+	if (!t)
+		return -ENOMEM;
+	sched_getaffinity(pid, sizeof(t->affinity), &t->affinity);
+	t->state = held ? PT_HELD : PT_NEW;
+	return 0;
+}
+
+int pt_spawn(struct emu *emu, char *const *argv, char *const *envp, const char *cwd,
+	     const int stdio[3], pid_t *pid_out, char *why)
+{
+	struct start_pipes p;
+	struct pt_thread *t;
+	char comm[16];
+	pid_t pid;
+	int ret = make_pipes(&p);
+
+	if (ret) {
+		snprintf(why, WHY_SIZE, "pipe: %s", strerror(-ret));
+		return ret;
+	}
+	choose_cpu();
+	pid = fork();
+	if (!pid)
+		child(emu, &p, argv, envp, cwd, stdio);
+	ret = pid < 0 ? -errno : 0;
+	close(p.go[0]);
+	close(p.failed[1]);
+	if (ret) {
+		snprintf(why, WHY_SIZE, "fork: %s", strerror(-ret));
+		goto out;
+	}
+	if (ptrace(PTRACE_SEIZE, pid, 0, OPTIONS)) {
+		ret = refused(errno, why);
+		goto reap;
+	}
+	if (write(p.go[1], "", 1) != 1) {
+		ret = -errno;
+		goto reap;
+	}
+	ret = wait_exec(pid, p.failed[0], why);
+	if (ret == -ESRCH || ret == -ENOENT || ret == -EACCES || ret)
+		goto out;
+	ret = first_thread(pid, true);
+	t = ret ? NULL : pt_find(pid);
+	if (!t) {
+		ret = -ENOMEM;
+		goto kill;
+	}
+	t->proc->child = true;
+	t->resume_tells = false;
+	if (pt.cpu >= 0) {
+		t->affinity = pt.affinity;
+		t->pinned = true;
+	}
+	pt_read_comm(pid, comm);
+	t->task = emu_task_new(emu, NULL, pid, pid, comm);
+	if (!t->task) {
+		ret = -ENOMEM;
+		pt_thread_free(t);
+		goto kill;
+	}
+	emu_task_set_priv(t->task, t);
+	pt_maps_sync(t, false);
+	*pid_out = pid;
+	goto out;
+
+kill:
+	kill(pid, SIGKILL);
+reap:
+	close(p.go[1]);
+	p.go[1] = -1;
+	waitpid(pid, NULL, __WALL);
+out:
+	if (p.go[1] >= 0)
+		close(p.go[1]);
+	close(p.failed[0]);
+	return ret;
+}
+
+/* ---- attach ---- */
+
+static int seize(pid_t tid, struct pt_process *proc)
+{
+	struct pt_thread *t;
+	int err;
+
+	if (ptrace(PTRACE_SEIZE, tid, 0, OPTIONS))
+		return -errno;
+	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0)) {
+		err = errno;
+		ptrace(PTRACE_DETACH, tid, 0, 0);
+		return -err;
+	}
+	t = pt_thread_new(tid, proc);
+	if (!t)
+		return -ENOMEM;
+	sched_getaffinity(tid, sizeof(t->affinity), &t->affinity);
+	pt_pin(t);
+	t->state = PT_NEW;
+	return 0;
+}
+
+/* Threads may start while we look: until a pass finds no new one. */
+static int seize_all(struct pt_process *proc)
+{
+	char path[32];
+	struct dirent *entry;
+	int err = 0, nr_new;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", proc->pid);
+	do {
+		nr_new = 0;
+		dir = opendir(path);
+		if (!dir)
+			return -ESRCH;
+		while (!err && (entry = readdir(dir))) {
+			pid_t tid = (pid_t)atoi(entry->d_name);
+
+			if (tid <= 0 || pt_find(tid))
+				continue;
+			err = seize(tid, proc);
+			if (err == -ESRCH)
+				err = 0; /* it ended meanwhile */
+			else
+				nr_new++;
+		}
+		closedir(dir);
+	} while (!err && nr_new);
+	return err;
+}
+
+int pt_attach(struct emu *emu, pid_t pid, bool one_thread, char *why)
+{
+	pid_t tgid = pt_tgid(pid);
+	struct pt_process *proc;
+	struct pt_mm *mm;
+	int ret;
+
+	if (pid <= 0 || tgid < 0) {
+		snprintf(why, WHY_SIZE, "no such process");
+		return -ESRCH;
+	}
+	if (pt_find(pid)) {
+		snprintf(why, WHY_SIZE, "traced already");
+		return -EBUSY;
+	}
+	choose_cpu();
+	mm = pt_mm_new();
+	proc = mm ? pt_process_new(tgid, mm) : NULL;
+	if (!proc)
+		return -ENOMEM;
+	proc->one_thread = one_thread;
+	ret = one_thread ? seize(pid, proc) : seize_all(proc);
+	if (!ret && !proc->nr_threads)
+		ret = -ESRCH;
+	if (ret == -ESRCH)
+		snprintf(why, WHY_SIZE, "it ended while being attached to");
+	else if (ret)
+		refused(-ret, why);
+	if (ret) {
+		if (proc->nr_threads)
+			pt_detach(emu, tgid); /* the loop lets go of those we have */
+		else
+			pt_process_free(proc);
+	}
+	return ret;
+}
+
+/* ---- detach ---- */
+
+/* The thread is in a stop that holds no trap of ours; sig is the program's own, or 0. */
+void pt_detach_thread(struct pt_thread *t, int sig)
+{
+	pt_put_back_mask(t);
+	pt_unpin(t);
+	if (t->task) {
+		struct user_regs_struct regs;
+
+		if (t->told && !ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
+			pt_settle(t, regs.rip);
+		emu_task_exit(t->task);
+	}
+	ptrace(PTRACE_DETACH, t->tid, 0, sig);
+	pt_thread_free(t);
+}
+
+static void let_go(struct pt_thread *t)
+{
+	switch (t->state) {
+	case PT_HELD:
+		pt_resume(t); /* its next stop detaches it */
+		break;
+	case PT_LISTENING:
+	case PT_NEW:
+	case PT_RUNNING:
+		/* a step ends by itself; a blocked system call does not */
+		ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
+		break;
+	case PT_ORPHAN:
+		pt_detach_thread(t, 0);
+		break;
+	}
+}
+
+int pt_detach(struct emu *emu, pid_t pid)
+{
+	struct pt_process *proc = pt_process_find(pid);
+
+	(void)emu;
+	if (!proc || !proc->nr_threads)
+		return -ESRCH;
+	proc->detaching = true;
+	pt_next_thread_each(proc, let_go);
+	return 0;
+}
+
+void pt_detach_all(void)
+{
+	for (struct pt_process *proc = pt.processes; proc; proc = proc->next) {
+		if (!proc->nr_threads || proc->detaching)
+			continue;
+		proc->detaching = true;
+		pt_next_thread_each(proc, let_go);
+	}
+}

@@ -1,0 +1,673 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Stops of a traced thread that are more than a step: signals on their way, clone, exec, exit,
+ * group stops, death. The program must behave as it would alone. The loop is ptrace.c.
+ */
+#include "ptrace.h"
+#include <auxtap/crash.h>
+#include <errno.h>
+#include <linux/kcmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define USER32_CS      0x23
+#define SIGNAL_BIT(s)  (1ull << ((s)-1))
+#define STOP_SIGNALS   (SIGNAL_BIT(SIGSTOP) | SIGNAL_BIT(SIGTSTP) | SIGNAL_BIT(SIGTTIN) | SIGNAL_BIT(SIGTTOU))
+#define IGNORE_SIGNALS (SIGNAL_BIT(SIGCHLD) | SIGNAL_BIT(SIGCONT) | SIGNAL_BIT(SIGURG) | SIGNAL_BIT(SIGWINCH))
+#define CORE_SIGNALS                                                                        \
+	(SIGNAL_BIT(SIGQUIT) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGABRT) | \
+	 SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGXCPU) |  \
+	 SIGNAL_BIT(SIGXFSZ) | SIGNAL_BIT(SIGSYS))
+#define SYNC_SIGNALS                                                                    \
+	(SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGFPE) | \
+	 SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGSYS))
+
+struct signal_sets {
+	u64 pending, ignored, caught;
+};
+
+static void read_signal_sets(pid_t tid, struct signal_sets *sets)
+{
+	char path[32], line[128];
+	FILE *f;
+
+	memset(sets, 0, sizeof(*sets));
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	while (fgets(line, sizeof(line), f)) {
+		if (!strncmp(line, "SigPnd:", 7))
+			sets->pending = strtoull(line + 7, NULL, 16);
+		else if (!strncmp(line, "SigIgn:", 7))
+			sets->ignored = strtoull(line + 7, NULL, 16);
+		else if (!strncmp(line, "SigCgt:", 7))
+			sets->caught = strtoull(line + 7, NULL, 16);
+	}
+	fclose(f);
+}
+
+/* User code goes on, if no signal comes before: at once, or by restarting a system call. */
+static void go_on(struct pt_thread *t, const struct user_regs_struct *regs)
+{
+	if (pt_will_restart(regs)) {
+		t->late_ip = regs->rip - 2;
+		t->told = false;
+		t->slow = true;
+		pt_step(t, 0);
+		return;
+	}
+	pt_go(t, regs->rip);
+}
+
+/* ---- death ---- */
+
+/* Stops a thread of a dying process, if it can be stopped: one in a vfork() cannot. */
+static void halt(struct pt_thread *t)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+	struct user_regs_struct regs;
+	int status;
+
+	if (t->state == PT_HELD || !t->task)
+		return;
+	if (t->state == PT_LISTENING) {
+		t->state = PT_HELD;
+		return;
+	}
+	ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
+	for (int i = 0; i < 200; i++) {
+		pid_t got = waitpid(t->tid, &status, __WALL | WNOHANG);
+
+		if (got == t->tid) {
+			if (!WIFSTOPPED(status) || status >> 16 == PTRACE_EVENT_EXIT) {
+				pt_stop(t, status);
+				return;
+			}
+			if (!ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
+				pt_settle(t, regs.rip);
+			t->state = PT_HELD;
+			t->resume_sig = 0;
+			return;
+		}
+		if (got < 0 && errno != EINTR)
+			return;
+		nanosleep(&ms, NULL);
+	}
+	/* asleep in the kernel for good: the system call that was told did begin */
+	if (t->told) {
+		t->told = false;
+		emu_task_in_kernel(t->task);
+	}
+}
+
+static void halt_others(struct pt_thread *dying)
+{
+	for (int i = 0; i < THREAD_HASH; i++) {
+		struct pt_thread *t = pt.threads[i], *next;
+
+		for (; t; t = next) {
+			next = t->hash_next;
+			if (t != dying && t->proc == dying->proc)
+				halt(t);
+		}
+	}
+}
+
+static void die_of(struct pt_thread *t, int sig, const siginfo_t *info)
+{
+	bool dumps = CORE_SIGNALS & SIGNAL_BIT(sig);
+
+	t->slow = true;
+	if (!dumps || t->proc->exiting) {
+		emu_task_offline(t->task);
+		pt_step(t, sig);
+		return;
+	}
+	t->proc->exiting = true;
+	halt_others(t);
+	t->state = PT_HELD;
+	t->resume_sig = sig;
+	t->resume_tells = false;
+	emu_task_dying(t->task, info);
+}
+
+static void gone(struct pt_thread *t, int status)
+{
+	struct pt_process *proc = t->proc;
+	pid_t pid = proc ? proc->pid : t->tid;
+	bool leader = t->tid == pid;
+	bool last = proc && proc->nr_threads == 1;
+
+	if (t->task)
+		emu_task_exit(t->task);
+	if (proc && (leader || (last && proc->one_thread))) {
+		proc->child = false;
+		emu_process_exit(pt.emu, pid, status);
+	}
+	pt_thread_free(t);
+}
+
+static void exit_event(struct pt_thread *t)
+{
+	struct user_regs_struct regs;
+
+	if (t->task) {
+		if (t->told && !ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
+			pt_settle(t, regs.rip);
+		t->told = false;
+		emu_task_offline(t->task);
+	}
+	t->slow = true;
+	t->state = PT_RUNNING;
+	ptrace(PTRACE_CONT, t->tid, 0, 0);
+}
+
+/* ---- signals ---- */
+
+static void signal_stop(struct pt_thread *t, int sig, struct user_regs_struct *regs,
+			const siginfo_t *info)
+{
+	struct signal_sets sets;
+
+	pt_settle(t, regs->rip);
+	t->late_ip = 0;
+	t->slow = true;
+	if (t->in_syscall)
+		pt_clear_r11(t, regs);
+	if (t->proc->detaching) {
+		pt_detach_thread(t, sig);
+		return;
+	}
+	read_signal_sets(t->tid, &sets);
+	if (sets.caught & SIGNAL_BIT(sig)) {
+		if ((SYNC_SIGNALS & SIGNAL_BIT(sig)) && info->si_code > 0)
+			emu_task_fault(t->task, regs->rip, sig);
+		pt_put_back_mask(t);
+		t->in_syscall = false;
+		pt_step(t, sig); /* stops at the handler's first instruction */
+	} else if ((sets.ignored | IGNORE_SIGNALS) & SIGNAL_BIT(sig)) {
+		go_on(t, regs);
+	} else if (STOP_SIGNALS & SIGNAL_BIT(sig)) {
+		/* ignored after all in an orphaned process group */
+		t->late_ip = pt_will_restart(regs) ? regs->rip - 2 : regs->rip;
+		pt_step(t, sig);
+	} else {
+		die_of(t, sig, info);
+	}
+}
+
+/* ---- steps that need a closer look ---- */
+
+static bool ours(const struct pt_thread *t, const siginfo_t *info)
+{
+	switch (info->si_code) {
+	case TRAP_TRACE:
+		return true;
+	case TRAP_BRKPT: /* the end of a system call; or icebp */
+		return !(t->told && t->insn.cls == X86_SYSCALL && t->opcode == 0xf1);
+	case SIGTRAP: /* at the entry of a handler */
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* PUSHF wrote our TF into the program's memory. */
+static void clear_pushed_tf(struct pt_thread *t, const struct user_regs_struct *regs)
+{
+	long word;
+
+	if (regs->eflags & TF) /* not hidden: the program's own */
+		return;
+	errno = 0;
+	word = ptrace(PTRACE_PEEKDATA, t->tid, regs->rsp, 0);
+	if (word == -1 && errno)
+		return;
+	if ((u64)word & TF)
+		ptrace(PTRACE_POKEDATA, t->tid, regs->rsp, (u64)word & ~TF);
+}
+
+static void become_passive(struct pt_thread *t, const char *why)
+{
+	emu_untraced(pt.emu, t->proc->pid, why);
+	t->proc->passive = true;
+	t->told = false;
+	t->late_ip = 0;
+	t->slow = true;
+	t->state = PT_RUNNING;
+	if (t->task)
+		emu_task_offline(t->task);
+	ptrace(PTRACE_CONT, t->tid, 0, 0);
+}
+
+/*
+ * 'mov ss' and 'pop ss' hold the trap back for one instruction. The place told is not where
+ * the step ended, but the next instruction's end is.
+ */
+static void tell_shadowed(struct pt_thread *t, u64 ip)
+{
+	u64 fall = t->ip + t->insn.len;
+	struct x86_insn next;
+
+	if (t->insn.cls != X86_PLAIN || ip == fall || ip == t->ip ||
+	    !pt_code_at(t, fall, &next) || next.cls != X86_PLAIN || fall + next.len != ip)
+		return;
+	t->late_ip = fall;
+	pt_tell_late(t);
+}
+
+static void step_stop(struct pt_thread *t, struct user_regs_struct *regs, const siginfo_t *info)
+{
+	bool ran = t->told || t->late_ip;
+	bool was_syscall;
+
+	if (t->told && info->si_code == TRAP_BRKPT && t->insn.cls != X86_SYSCALL) {
+		/* left over from a system call: the instruction told has not run */
+		pt_step(t, 0);
+		return;
+	}
+	if (t->told)
+		tell_shadowed(t, regs->rip);
+	else if (t->late_ip)
+		pt_tell_late(t);
+	if (ran && (t->insn.flags & X86_INSN_PUSHF))
+		clear_pushed_tf(t, regs);
+	if (ran && (t->insn.flags & X86_INSN_POPF))
+		t->own_tf = regs->eflags & TF;
+	was_syscall = t->in_syscall;
+	if (was_syscall)
+		pt_after_syscall(t, regs);
+	if (regs->cs == USER32_CS) {
+		pt_settle(t, regs->rip);
+		become_passive(t, "32-bit code is not traced");
+		return;
+	}
+	if (t->proc->detaching) {
+		pt_detach_thread(t, 0);
+		return;
+	}
+	if (t->own_tf && ran && !was_syscall && info->si_code == TRAP_TRACE) {
+		/* the program steps itself: the trap is meant for it */
+		t->own_tf = regs->eflags & TF;
+		signal_stop(t, SIGTRAP, regs, info);
+		return;
+	}
+	if (was_syscall && pt_will_restart(regs)) {
+		pt_settle(t, regs->rip);
+		go_on(t, regs);
+		return;
+	}
+	pt_go(t, regs->rip);
+}
+
+static void trap_or_signal(struct pt_thread *t, int sig)
+{
+	struct user_regs_struct regs;
+	siginfo_t info;
+
+	memset(&info, 0, sizeof(info));
+	if (ptrace(PTRACE_GETREGS, t->tid, 0, &regs) ||
+	    ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info))
+		return; /* killed: its exit comes next */
+	if (sig == SIGTRAP && ours(t, &info))
+		step_stop(t, &regs, &info);
+	else
+		signal_stop(t, sig, &regs, &info);
+}
+
+/* ---- events ---- */
+
+static bool same_memory(pid_t a, pid_t b)
+{
+	return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0) == 0;
+}
+
+static struct pt_process *process_of_child(struct pt_thread *parent, pid_t tid)
+{
+	pid_t tgid = pt_tgid(tid);
+	struct pt_process *proc;
+	struct pt_mm *mm;
+
+	if (tgid == parent->proc->pid)
+		return parent->proc;
+	if (same_memory(parent->tid, tid))
+		mm = pt_mm_get(parent->mm);
+	else
+		mm = pt_mm_copy(parent->mm);
+	proc = mm ? pt_process_new(tgid > 0 ? tgid : tid, mm) : NULL;
+	if (proc)
+		proc->passive = parent->proc->passive;
+	return proc;
+}
+
+/* The new thread's own first stop; it is on its way, or has come before the event. */
+static int first_stop(struct pt_thread *child)
+{
+	int status = 0;
+
+	if (child->state == PT_ORPHAN)
+		return SIGTRAP << 8 | 0x7f;
+	while (waitpid(child->tid, &status, __WALL) < 0)
+		if (errno != EINTR)
+			return 0;
+	return status;
+}
+
+static void start_child(struct pt_thread *parent, struct pt_thread *child)
+{
+	struct user_regs_struct regs;
+	char comm[16];
+
+	child->affinity = parent->affinity;
+	child->pinned = parent->pinned;
+	child->trap_blocked = parent->trap_blocked;
+	child->slow = true;
+	if (!ptrace(PTRACE_GETREGS, child->tid, 0, &regs)) {
+		child->own_tf = regs.eflags & TF;
+		pt_clear_r11(child, &regs);
+	}
+	if (child->proc->passive) {
+		child->state = PT_RUNNING;
+		ptrace(PTRACE_CONT, child->tid, 0, 0);
+		return;
+	}
+	pt_read_comm(child->tid, comm);
+	child->task = emu_task_new(pt.emu, parent->task, child->proc->pid, child->tid, comm);
+	if (!child->task) {
+		pt_detach_thread(child, 0);
+		return;
+	}
+	emu_task_set_priv(child->task, child);
+	child->state = PT_HELD;
+	child->resume_sig = 0;
+	child->resume_tells = true;
+	if (parent->proc->detaching) {
+		child->proc->detaching = true;
+		pt_detach_thread(child, 0);
+	}
+}
+
+static void clone_event(struct pt_thread *t)
+{
+	struct user_regs_struct regs;
+	unsigned long tid = 0;
+	struct pt_thread *child;
+	struct pt_process *proc;
+	int status;
+
+	if (t->told && !ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
+		pt_settle(t, regs.rip);
+	if (ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &tid) || !tid)
+		goto go;
+	child = pt_find((pid_t)tid);
+	if (!child)
+		child = pt_thread_new((pid_t)tid, NULL);
+	if (!child) {
+		emu_untraced(pt.emu, t->proc->pid, "no memory for a new thread");
+		goto go;
+	}
+	status = first_stop(child);
+	proc = process_of_child(t, (pid_t)tid);
+	if (!proc) {
+		emu_untraced(pt.emu, (pid_t)tid, "no memory for a new process");
+		ptrace(PTRACE_DETACH, (pid_t)tid, 0, 0);
+		pt_thread_free(child);
+		goto go;
+	}
+	child->proc = proc;
+	child->mm = proc->mm;
+	proc->nr_threads++;
+	if (WIFSTOPPED(status))
+		start_child(t, child);
+	else
+		gone(child, status); /* killed before it began */
+go:
+	t->slow = true;
+	if (t->proc->passive)
+		ptrace(PTRACE_CONT, t->tid, 0, 0);
+	else
+		pt_step(t, 0);
+}
+
+/* exec by another thread than the first: that one goes on under the first one's number. */
+static void take_over(struct pt_thread *t, pid_t old_tid)
+{
+	struct pt_thread *old = old_tid != t->tid ? pt_find(old_tid) : NULL;
+
+	if (!old)
+		return;
+	if (old->task) {
+		if (old->told)
+			emu_task_in_kernel(old->task);
+		old->told = false;
+		emu_task_exit(old->task);
+	}
+	t->affinity = old->affinity;
+	t->pinned = old->pinned;
+	t->trap_blocked = old->trap_blocked;
+	old->task = NULL;
+	pt_thread_free(old);
+}
+
+static void exec_event(struct pt_thread *t)
+{
+	struct user_regs_struct regs;
+	unsigned long old_tid = 0;
+	struct pt_mm *mm = pt_mm_new();
+	bool is_32bit;
+	char comm[16];
+
+	ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &old_tid);
+	take_over(t, (pid_t)old_tid);
+	if (mm) {
+		pt_mm_put(t->proc->mm);
+		t->proc->mm = mm;
+		t->mm = mm;
+	} else {
+		pt_code_forget_all(t->mm);
+	}
+	is_32bit = !ptrace(PTRACE_GETREGS, t->tid, 0, &regs) && regs.cs == USER32_CS;
+	t->told = false;
+	t->late_ip = 0;
+	t->in_syscall = false;
+	t->own_tf = false;
+	t->slow = true;
+	t->proc->exiting = false;
+	t->proc->passive = false;
+	pt_read_comm(t->tid, comm);
+	t->state = PT_HELD;
+	t->resume_sig = 0;
+	t->resume_tells = false;
+	if (t->task) {
+		emu_task_exec(t->task, comm);
+	} else if (!is_32bit) {
+		t->task = emu_task_new(pt.emu, NULL, t->proc->pid, t->tid, comm);
+		if (!t->task) {
+			pt_detach_thread(t, 0);
+			return;
+		}
+		emu_task_set_priv(t->task, t);
+	}
+	if (is_32bit) {
+		become_passive(t, "a 32-bit program is not traced");
+		return;
+	}
+	pt_maps_sync(t, true);
+	if (t->proc->detaching)
+		pt_step(t, 0);
+}
+
+static void event_stop(struct pt_thread *t, int sig)
+{
+	struct user_regs_struct regs;
+	struct signal_sets sets;
+
+	if (ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
+		return;
+	if (t->state == PT_NEW) { /* attached */
+		char comm[16];
+
+		t->own_tf = regs.eflags & TF;
+		if (t->proc->detaching) {
+			pt_detach_thread(t, 0);
+			return;
+		}
+		if (regs.cs == USER32_CS) {
+			become_passive(t, "32-bit code is not traced");
+			return;
+		}
+		pt_read_comm(t->tid, comm);
+		t->task = emu_task_new(pt.emu, NULL, t->proc->pid, t->tid, comm);
+		if (!t->task) {
+			pt_detach_thread(t, 0);
+			return;
+		}
+		emu_task_set_priv(t->task, t);
+		if (!t->mm->nr_maps)
+			pt_maps_sync(t, false);
+		t->state = PT_HELD;
+		t->resume_tells = true;
+		t->resume_sig = 0;
+		return;
+	}
+	if (t->told && regs.rip == t->ip && sig == SIGTRAP && !t->proc->detaching) {
+		pt_step(t, 0); /* nothing has happened */
+		return;
+	}
+	pt_settle(t, regs.rip);
+	t->slow = true;
+	read_signal_sets(t->tid, &sets);
+	if (sets.pending & SIGNAL_BIT(SIGTRAP)) {
+		/* the last step's trap is still to come, at this very place */
+		t->late_ip = 0;
+		pt_step(t, 0);
+		return;
+	}
+	if (t->proc->detaching) {
+		if (t->in_syscall)
+			pt_clear_r11(t, &regs);
+		pt_detach_thread(t, 0);
+	} else if (sig != SIGTRAP) {
+		emu_task_offline(t->task);
+		t->state = PT_LISTENING;
+		ptrace(PTRACE_LISTEN, t->tid, 0, 0);
+	} else {
+		go_on(t, &regs);
+	}
+}
+
+/* A process that cannot be traced: signals and stops pass, its children are followed. */
+static void passive_stop(struct pt_thread *t, int status)
+{
+	int event = status >> 16;
+
+	if (t->proc->detaching)
+		pt_detach_thread(t, event ? 0 : WSTOPSIG(status));
+	else if (event == PTRACE_EVENT_STOP && WSTOPSIG(status) != SIGTRAP)
+		ptrace(PTRACE_LISTEN, t->tid, 0, 0);
+	else
+		ptrace(PTRACE_CONT, t->tid, 0, event ? 0 : WSTOPSIG(status));
+}
+
+void pt_stop(struct pt_thread *t, int status)
+{
+	if (!WIFSTOPPED(status)) {
+		gone(t, status);
+		return;
+	}
+	if (!t->proc)
+		return; /* an orphan stays as it is */
+	switch (status >> 16) {
+	case PTRACE_EVENT_CLONE:
+	case PTRACE_EVENT_FORK:
+	case PTRACE_EVENT_VFORK:
+		clone_event(t);
+		return;
+	case PTRACE_EVENT_EXEC:
+		exec_event(t);
+		return;
+	case PTRACE_EVENT_EXIT:
+		exit_event(t);
+		return;
+	default:
+		break;
+	}
+	if (t->proc->passive)
+		passive_stop(t, status);
+	else if (status >> 16 == PTRACE_EVENT_STOP)
+		event_stop(t, WSTOPSIG(status));
+	else
+		trap_or_signal(t, WSTOPSIG(status));
+}
+
+/* Somebody we do not know: a new thread ahead of its parent's event, or a detached child's end. */
+void pt_stranger(pid_t tid, int status)
+{
+	struct pt_process *proc = pt_process_find(tid);
+
+	if (WIFSTOPPED(status)) {
+		struct pt_thread *t = pt_thread_new(tid, NULL);
+
+		if (t)
+			t->state = PT_ORPHAN;
+		return;
+	}
+	if (proc && !proc->nr_threads) {
+		emu_process_exit(pt.emu, tid, status);
+		pt_process_free(proc);
+	}
+}
+
+int pt_resume(struct pt_thread *t)
+{
+	struct user_regs_struct regs;
+
+	if (t->state != PT_HELD)
+		return -EINVAL;
+	if (!t->resume_tells) {
+		/* behind exec a trap is on its way; a signal takes its own way */
+		pt_step(t, t->resume_sig);
+		return 0;
+	}
+	if (ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
+		return -errno;
+	t->resume_tells = false;
+	if (t->proc->detaching)
+		pt_detach_thread(t, 0);
+	else
+		go_on(t, &regs);
+	return 0;
+}
+
+int pt_regs(struct emu_task *task, struct auxtap_regs *out)
+{
+	struct user_regs_struct in;
+
+	if (ptrace(PTRACE_GETREGS, emu_task_tid(task), 0, &in))
+		return -errno;
+	const u64 regs[AUXTAP_X86_NR_REGS] = {
+		[AUXTAP_X86_AX] = in.rax, [AUXTAP_X86_BX] = in.rbx, [AUXTAP_X86_CX] = in.rcx,
+		[AUXTAP_X86_DX] = in.rdx, [AUXTAP_X86_SI] = in.rsi, [AUXTAP_X86_DI] = in.rdi,
+		[AUXTAP_X86_BP] = in.rbp, [AUXTAP_X86_SP] = in.rsp, [AUXTAP_X86_IP] = in.rip,
+		[AUXTAP_X86_FLAGS] = in.eflags, [AUXTAP_X86_CS] = in.cs,
+		[AUXTAP_X86_SS] = in.ss, [AUXTAP_X86_DS] = in.ds, [AUXTAP_X86_ES] = in.es,
+		[AUXTAP_X86_FS] = in.fs_base, [AUXTAP_X86_GS] = in.gs_base,
+		[AUXTAP_X86_R8] = in.r8, [AUXTAP_X86_R9] = in.r9, [AUXTAP_X86_R10] = in.r10,
+		[AUXTAP_X86_R11] = in.r11, [AUXTAP_X86_R12] = in.r12,
+		[AUXTAP_X86_R13] = in.r13, [AUXTAP_X86_R14] = in.r14,
+		[AUXTAP_X86_R15] = in.r15,
+	};
+
+	memset(out, 0, sizeof(*out));
+	out->arch = AUXTAP_ARCH_X86_64;
+	out->valid = (1ull << AUXTAP_X86_NR_REGS) - 1;
+	memcpy(out->reg, regs, sizeof(regs));
+	return 0;
+}

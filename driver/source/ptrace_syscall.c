@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * System calls of the traced program: what single stepping would let it see is put right, and
+ * what they do to its code is noticed. Called by ptrace.c before and after the instruction.
+ */
+#include "ptrace.h"
+#include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#define SIGNAL_BIT(signo) (1ull << ((signo)-1))
+
+/* The kernel's own restart codes: the call is made again unless a handler runs first. */
+#define ERESTARTSYS	      512
+#define ERESTARTNOINTR	      513
+#define ERESTARTNOHAND	      514
+#define ERESTART_RESTARTBLOCK 516
+
+bool pt_will_restart(const struct user_regs_struct *regs)
+{
+	long ret = (long)regs->rax;
+
+	return (long)regs->orig_rax >= 0 &&
+	       (ret == -ERESTARTSYS || ret == -ERESTARTNOINTR || ret == -ERESTARTNOHAND ||
+		ret == -ERESTART_RESTARTBLOCK);
+}
+
+/* SYSCALL leaves rflags in r11, with the TF of our step. */
+void pt_clear_r11(struct pt_thread *t, struct user_regs_struct *regs)
+{
+	if (t->own_tf || !(regs->r11 & TF))
+		return;
+	regs->r11 &= ~TF;
+	ptrace(PTRACE_POKEUSER, t->tid, offsetof(struct user, regs.r11), regs->r11);
+}
+
+/*
+ * The kernel forces a step's SIGTRAP through, and unblocks it for that. What the program
+ * blocks is kept here, and given back whenever somebody may look.
+ */
+void pt_put_back_mask(struct pt_thread *t)
+{
+	u64 mask;
+
+	if (!t->trap_blocked ||
+	    ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(mask), &mask))
+		return;
+	mask |= SIGNAL_BIT(SIGTRAP);
+	ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(mask), &mask);
+}
+
+static void before_sigprocmask(struct pt_thread *t)
+{
+	u64 set;
+
+	t->new_trap_blocked = t->trap_blocked;
+	pt_put_back_mask(t);
+	if (!t->sys.rsi || t->sys.r10 != sizeof(set) ||
+	    pt_mem_read(t->tid, t->sys.rsi, &set, sizeof(set)) != sizeof(set))
+		return;
+	if (t->sys.rdi == SIG_SETMASK)
+		t->new_trap_blocked = set & SIGNAL_BIT(SIGTRAP);
+	else if (set & SIGNAL_BIT(SIGTRAP))
+		t->new_trap_blocked = t->sys.rdi == SIG_BLOCK;
+}
+
+static void before_sigreturn(struct pt_thread *t)
+{
+	/* struct ucontext at the stack pointer: flags, link, stack, mcontext, then the mask */
+	const u64 mask_off = 8 + 8 + 24 + 256;
+	u64 mask;
+
+	t->new_trap_blocked = t->trap_blocked;
+	if (pt_mem_read(t->tid, t->sys.rsp + mask_off, &mask, sizeof(mask)) == sizeof(mask))
+		t->new_trap_blocked = mask & SIGNAL_BIT(SIGTRAP);
+}
+
+static void before_affinity(struct pt_thread *t)
+{
+	struct pt_thread *target = t->sys.rdi ? pt_find((pid_t)t->sys.rdi) : t;
+
+	if (!target || !target->pinned)
+		return;
+	pt_unpin(target);
+	t->unpinned = target->tid;
+}
+
+void pt_before_syscall(struct pt_thread *t)
+{
+	t->in_syscall = true;
+	if (ptrace(PTRACE_GETREGS, t->tid, 0, &t->sys)) {
+		t->sys.rax = (unsigned long long)-1;
+		return;
+	}
+	switch ((long)t->sys.rax) {
+	case SYS_rt_sigprocmask:
+		before_sigprocmask(t);
+		break;
+	case SYS_rt_sigreturn:
+		before_sigreturn(t);
+		break;
+	case SYS_sched_getaffinity:
+	case SYS_sched_setaffinity:
+		before_affinity(t);
+		break;
+	default:
+		break;
+	}
+}
+
+static void after_affinity(struct pt_thread *t)
+{
+	struct pt_thread *target = t->unpinned ? pt_find(t->unpinned) : NULL;
+
+	t->unpinned = 0;
+	if (!target)
+		return;
+	if (t->sys.rax == SYS_sched_setaffinity)
+		sched_getaffinity(target->tid, sizeof(target->affinity), &target->affinity);
+	pt_pin(target);
+}
+
+static void after_mm(struct pt_thread *t, u64 ret)
+{
+	const struct user_regs_struct *in = &t->sys;
+	bool failed = ret > -4096ull;
+
+	switch ((long)in->rax) {
+	case SYS_mmap:
+		if (failed)
+			return;
+		pt_code_forget(t->mm, ret, in->rsi);
+		if (in->rdx & PROT_EXEC)
+			pt_maps_sync(t, true);
+		break;
+	case SYS_mprotect:
+	case SYS_pkey_mprotect:
+		/* even a failed one may have changed the first part */
+		pt_code_forget(t->mm, in->rdi, in->rsi);
+		if (in->rdx & PROT_EXEC)
+			pt_maps_sync(t, true);
+		break;
+	case SYS_munmap:
+		pt_code_forget(t->mm, in->rdi, in->rsi);
+		break;
+	case SYS_mremap:
+		pt_code_forget(t->mm, in->rdi, in->rsi);
+		if (!failed)
+			pt_code_forget(t->mm, ret, in->rdx);
+		pt_maps_sync(t, true);
+		break;
+	case SYS_shmat:
+	case SYS_shmdt:
+	case SYS_remap_file_pages:
+		pt_code_forget_all(t->mm);
+		pt_maps_sync(t, true);
+		break;
+	default:
+		break;
+	}
+}
+
+void pt_after_syscall(struct pt_thread *t, struct user_regs_struct *regs)
+{
+	t->in_syscall = false;
+	if ((long)t->sys.rax != SYS_rt_sigreturn)
+		pt_clear_r11(t, regs);
+	switch ((long)t->sys.rax) {
+	case SYS_rt_sigprocmask:
+		if (!regs->rax)
+			t->trap_blocked = t->new_trap_blocked;
+		break;
+	case SYS_rt_sigreturn:
+		t->trap_blocked = t->new_trap_blocked;
+		t->own_tf = regs->eflags & TF;
+		break;
+	case SYS_sched_getaffinity:
+	case SYS_sched_setaffinity:
+		after_affinity(t);
+		break;
+	default:
+		after_mm(t, regs->rax);
+		break;
+	}
+}
