@@ -87,6 +87,24 @@ static bool qemu_usable(char *why, size_t size)
 	return true;
 }
 
+void backend_refresh(struct auxtap_backend *be)
+{
+	const struct emu_link *link = be->target_ctx;
+
+	if (be->perf != &perf_emulated_ops)
+		return;
+	if (link->source == AUXTAP_SOURCE_QEMU) {
+		be->target = &target_qemu_ops;
+		snprintf(be->slowdown, sizeof(be->slowdown), "20 to 100 times slower");
+	} else {
+		be->target = &target_ptrace_ops;
+		snprintf(be->slowdown, sizeof(be->slowdown),
+			 "about 50,000 times slower (45,000 instructions a second)");
+	}
+	snprintf(be->description, sizeof(be->description), "emulated, source %s",
+		 be->target->name);
+}
+
 int auxtap_backend_open_emulated(struct auxtap_backend *be, enum auxtap_source source,
 				 struct auxtap_error *err)
 {
@@ -117,10 +135,9 @@ int auxtap_backend_open_emulated(struct auxtap_backend *be, enum auxtap_source s
 		goto free_link;
 	be->perf = &perf_emulated_ops;
 	be->perf_ctx = link;
-	be->target = link->source == AUXTAP_SOURCE_QEMU ? &target_qemu_ops : &target_ptrace_ops;
+	be->target = &target_ptrace_ops;
 	be->target_ctx = link;
-	snprintf(be->description, sizeof(be->description), "emulated, source %s",
-		 be->target->name);
+	backend_refresh(be);
 	return 0;
 free_link:
 	free(link);

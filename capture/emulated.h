@@ -65,6 +65,9 @@ int64_t emu_link_call(struct emu_link *link, struct emu_call_args *args);
 /* 1: *ev filled; 0: none; -EPIPE: the server is gone. Never blocks. */
 int emu_link_next_event(struct emu_link *link, struct auxtap_target_event *ev);
 
+/* After spawn the source may be another one (qemu could not, ptrace can): name it anew. */
+void backend_refresh(struct auxtap_backend *be);
+
 extern const struct auxtap_perf_ops perf_emulated_ops;
 extern const struct auxtap_target_ops target_ptrace_ops;
 extern const struct auxtap_target_ops target_qemu_ops;

@@ -64,7 +64,7 @@ enum auxtap_target_event_type {
 				 * and readable until resume() */
 	AUXTAP_TARGET_THREAD_EXIT,
 	AUXTAP_TARGET_PROCESS_EXIT, /* status as of waitpid() */
-	AUXTAP_TARGET_UNTRACED,	    /* a process left the tracer's sight: a gap; why in .text */
+	AUXTAP_TARGET_UNTRACED,	    /* a process (or what it does from now on) left the tracer's sight: a gap; why in .text */
 };
 
 struct auxtap_target_event {
@@ -75,7 +75,7 @@ struct auxtap_target_event {
 	int status;		      /* PROCESS_EXIT */
 	uint64_t time, ip;	      /* FAULT, DYING */
 	char comm[16];
-	char text[128];
+	char text[128]; /* DYING: begins with "emulator" where the emulator's limit is the cause */
 };
 
 /* argv[0] is searched in PATH by the implementation; stdin, stdout and stderr are inherited. */
@@ -127,6 +127,7 @@ struct auxtap_backend {
 	const struct auxtap_target_ops *target;
 	void *target_ctx;
 	char description[128]; /* "emulated, source qemu" */
+	char slowdown[64];     /* what to expect: "15 to 75 times slower"; empty: none worth a word */
 };
 
 AUXTAP_API int auxtap_backend_open_kernel(struct auxtap_backend *be, struct auxtap_error *err);
@@ -160,6 +161,24 @@ AUXTAP_API int auxtap_probe(struct auxtap_probe *probe);
 
 struct auxtap_session; /* opaque */
 
+struct auxtap_session_stats {
+	uint64_t aux_bytes;	 /* written to the file */
+	uint64_t records;
+	uint64_t truncations;	 /* AUX records flagged TRUNCATED, and disables without one (D21) */
+	uint64_t lost_records;	 /* sum of PERF_RECORD_LOST */
+	uint64_t snapshots;
+	uint64_t wakeups;
+	int exit_status;	 /* of the program, as waitpid() gives it; -1: attached, or it runs on */
+	uint64_t crashes;	 /* processes that died of a core-dumping signal */
+	uint64_t untraced;	 /* processes that left the tracer's sight (gaps) */
+	uint64_t sideband_dropped; /* crash mode: mappings given up to stay within memory */
+	/* The first synchronous fault that went to a handler of the program; fault_signo 0: none. */
+	int fault_signo;
+	pid_t fault_pid, fault_tid;
+	uint64_t fault_ip, fault_time;
+	size_t peak_rings;	 /* bytes of rings mapped at one time, the most */
+};
+
 struct auxtap_session_opts {
 	size_t size;
 	const char *event;	 /* "intel_pt//u"; NULL: what list would pick */
@@ -178,28 +197,15 @@ struct auxtap_session_opts {
 	const char *truth_path;
 	int argc_cmdline;	 /* the recorder's own command line, for the file's header */
 	char *const *argv_cmdline;
-	bool progress;		 /* a progress line on stderr */
+	bool progress;		 /* call on_progress during long captures */
 	/* A snapshot file is complete (crash: and the process about to go). May be NULL. */
 	void (*on_snapshot)(void *ctx, const char *path, const struct auxtap_crash *crash);
+	/* A process left the tracer's sight; why. May be NULL. */
+	void (*on_untraced)(void *ctx, pid_t pid, const char *why);
+	/* Twice a second after the first two; nr_rings 0: the last call. NULL only without progress. */
+	void (*on_progress)(void *ctx, uint64_t elapsed_ms,
+			    const struct auxtap_session_stats *stats, unsigned int nr_rings);
 	void *ctx;
-};
-
-struct auxtap_session_stats {
-	uint64_t aux_bytes;	 /* written to the file */
-	uint64_t records;
-	uint64_t truncations;	 /* AUX records flagged TRUNCATED, and disables without one (D21) */
-	uint64_t lost_records;	 /* sum of PERF_RECORD_LOST */
-	uint64_t snapshots;
-	uint64_t wakeups;
-	int exit_status;	 /* of the program, as waitpid() gives it; -1: attached, or it runs on */
-	uint64_t crashes;	 /* processes that died of a core-dumping signal */
-	uint64_t untraced;	 /* processes that left the tracer's sight (gaps) */
-	uint64_t sideband_dropped; /* crash mode: mappings given up to stay within memory */
-	/* The first synchronous fault that went to a handler of the program; fault_signo 0: none. */
-	int fault_signo;
-	pid_t fault_pid, fault_tid;
-	uint64_t fault_ip, fault_time;
-	size_t peak_rings;	 /* bytes of rings mapped at one time, the most */
 };
 
 AUXTAP_API int auxtap_session_open(struct auxtap_session **s, struct auxtap_backend *be,

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* NT_GNU_BUILD_ID of an ELF file, read without libelf. */
+#ifndef AUXTAP_CAPTURE_BUILD_ID_H
+#define AUXTAP_CAPTURE_BUILD_ID_H
+
+#include <stdint.h>
+
+/* Bytes of the id (at most 20), or 0 where there is none or the file is no ELF. */
+unsigned int build_id_read(const char *path, uint8_t id[20]);
+
+#endif

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Crash mode: the sideband that describes each living process, kept until it dies or ends.
+ * Bounded: what no longer matters is pruned, and beyond the limits the oldest mapping is
+ * given up and counted.
+ */
+#include "sideband.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MMAPS_MAX  4096u	 /* of one process */
+#define BYTES_MAX  (12u << 20) /* of all processes */
+
+static const struct perf_event_header *header_of(const struct kept_record *r)
+{
+	return (const void *)r->bytes;
+}
+
+static bool is_exec(const struct perf_event_header *h)
+{
+	return h->type == PERF_RECORD_COMM && (h->misc & PERF_RECORD_MISC_COMM_EXEC);
+}
+
+/* The tid that COMM, FORK and ITRACE_START speak of. */
+static uint32_t tid_of(const struct perf_event_header *h)
+{
+	uint32_t ids[4] = {0};
+	size_t body = h->size - sizeof(*h);
+
+	memcpy(ids, h + 1, body < sizeof(ids) ? body : sizeof(ids));
+	return h->type == PERF_RECORD_FORK ? ids[2] : ids[1];
+}
+
+struct process *process_find(struct process_table *table, pid_t pid)
+{
+	for (size_t i = 0; i < table->nr; i++) {
+		if (table->items[i]->pid == pid)
+			return table->items[i];
+	}
+	return NULL;
+}
+
+struct process *process_get(struct process_table *table, pid_t pid)
+{
+	struct process *p = process_find(table, pid), **items;
+
+	if (p)
+		return p;
+	items = realloc(table->items, (table->nr + 1) * sizeof(*items));
+	if (!items)
+		return NULL;
+	table->items = items;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->pid = pid;
+	items[table->nr++] = p;
+	return p;
+}
+
+static void drop(struct process_table *table, struct process *p, size_t i)
+{
+	const struct perf_event_header *h = header_of(p->records[i]);
+
+	if (h->type == PERF_RECORD_MMAP2)
+		p->nr_mmaps--;
+	table->bytes -= sizeof(struct kept_record) + h->size;
+	free(p->records[i]);
+	memmove(&p->records[i], &p->records[i + 1], (p->nr - i - 1) * sizeof(*p->records));
+	p->nr--;
+}
+
+static bool covers(const struct mmap2_body *a, const struct mmap2_body *b)
+{
+	return a->addr <= b->addr && a->addr + a->len >= b->addr + b->len;
+}
+
+/* One mapping less: the oldest that a newer one hides, else the oldest. */
+static void give_up_one(struct process_table *table, struct process *p)
+{
+	size_t oldest = p->nr;
+
+	for (size_t i = 0; i < p->nr; i++) {
+		const struct mmap2_body *old = record_mmap2(p->records[i]->bytes);
+
+		if (!old)
+			continue;
+		if (oldest == p->nr)
+			oldest = i;
+		for (size_t k = i + 1; k < p->nr; k++) {
+			const struct mmap2_body *newer = record_mmap2(p->records[k]->bytes);
+
+			if (newer && covers(newer, old)) {
+				drop(table, p, i); /* of no living code: not a loss */
+				return;
+			}
+		}
+	}
+	if (oldest < p->nr) {
+		drop(table, p, oldest);
+		table->dropped++;
+	}
+}
+
+static int keep(struct process_table *table, struct process *p, const void *record)
+{
+	const struct perf_event_header *h = record;
+	const struct trailer *trailer;
+	struct kept_record *r;
+	size_t body_size;
+
+	if (!record_parts(record, &body_size, &trailer))
+		return 0;
+	while (p->nr_mmaps && (p->nr_mmaps >= MMAPS_MAX || table->bytes > BYTES_MAX))
+		give_up_one(table, p);
+	if (p->nr == p->room) {
+		size_t room = p->room ? 2 * p->room : 32;
+		struct kept_record **records = realloc(p->records, room * sizeof(*records));
+
+		if (!records)
+			return -ENOMEM;
+		p->records = records;
+		p->room = room;
+	}
+	r = malloc(sizeof(*r) + h->size);
+	if (!r)
+		return -ENOMEM;
+	r->time = trailer->time;
+	memcpy(r->bytes, record, h->size);
+	p->records[p->nr++] = r;
+	if (h->type == PERF_RECORD_MMAP2)
+		p->nr_mmaps++;
+	table->bytes += sizeof(*r) + h->size;
+	return 0;
+}
+
+/* At the second exec from here: what the image before the last one was is not in any ring now. */
+static void forget_before_last_exec(struct process_table *table, struct process *p)
+{
+	size_t last = 0;
+
+	for (size_t i = 0; i < p->nr; i++) {
+		if (is_exec(header_of(p->records[i])))
+			last = i;
+	}
+	while (last--)
+		drop(table, p, 0);
+}
+
+static void drop_thread(struct process_table *table, struct process *p, uint32_t type,
+			pid_t tid)
+{
+	for (size_t i = p->nr; i-- > 0;) {
+		const struct perf_event_header *h = header_of(p->records[i]);
+
+		if (h->type == type && !is_exec(h) && tid_of(h) == (uint32_t)tid)
+			drop(table, p, i);
+	}
+}
+
+static void drop_aux(struct process_table *table, struct process *p, const void *record)
+{
+	const struct trailer *newer, *older;
+	size_t size;
+
+	if (!record_parts(record, &size, &newer))
+		return;
+	for (size_t i = p->nr; i-- > 0;) {
+		const struct perf_event_header *h = header_of(p->records[i]);
+
+		if (h->type == PERF_RECORD_AUX && record_parts(h, &size, &older) &&
+		    older->tid == newer->tid && older->id == newer->id)
+			drop(table, p, i);
+	}
+}
+
+static int keep_recent(struct process_table *table, const void *record)
+{
+	const struct perf_event_header *h = record;
+	const struct trailer *trailer;
+	struct kept_record *r, **slot;
+	size_t size;
+
+	if (!record_parts(record, &size, &trailer))
+		return 0;
+	if (!table->recent)
+		table->recent = calloc(RECENT_RECORDS, sizeof(*table->recent));
+	r = malloc(sizeof(*r) + h->size);
+	if (!r || !table->recent) {
+		free(r);
+		return -ENOMEM;
+	}
+	r->time = trailer->time;
+	memcpy(r->bytes, record, h->size);
+	slot = &table->recent[table->recent_at++ % RECENT_RECORDS];
+	free(*slot);
+	*slot = r;
+	return 0;
+}
+
+int process_record(struct process_table *table, pid_t pid, const void *record)
+{
+	const struct perf_event_header *h = record;
+	struct process *p = process_get(table, pid);
+	uint32_t ids[2];
+
+	if (!p)
+		return -ENOMEM;
+	switch (h->type) {
+	case PERF_RECORD_COMM:
+		if (is_exec(h))
+			forget_before_last_exec(table, p);
+		else
+			drop_thread(table, p, PERF_RECORD_COMM, (pid_t)tid_of(h));
+		return keep(table, p, record);
+	case PERF_RECORD_FORK:
+		memcpy(ids, h + 1, sizeof(ids));
+		if (ids[0] != ids[1]) /* of a process: process_fork() */
+			return 0;
+		drop_thread(table, p, PERF_RECORD_FORK, (pid_t)tid_of(h));
+		return keep(table, p, record);
+	case PERF_RECORD_ITRACE_START:
+		drop_thread(table, p, PERF_RECORD_ITRACE_START, (pid_t)tid_of(h));
+		return keep(table, p, record);
+	case PERF_RECORD_MMAP2:
+		return record_mmap2(record) ? keep(table, p, record) : 0;
+	case PERF_RECORD_AUX: /* the last of each thread belongs to the snapshot */
+		drop_aux(table, p, record);
+		return keep(table, p, record);
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		return keep_recent(table, record);
+	default:
+		return 0;
+	}
+}
+
+int process_fork(struct process_table *table, pid_t parent, pid_t child)
+{
+	struct process *from = process_find(table, parent);
+	unsigned char *copy;
+	int ret = 0;
+
+	process_remove(table, child); /* a number used again */
+	if (!process_get(table, child))
+		return -ENOMEM;
+	if (!from)
+		return 0;
+	copy = malloc(UINT16_MAX);
+	if (!copy)
+		return -ENOMEM;
+	for (size_t i = 0; i < from->nr && !ret; i++) {
+		const struct perf_event_header *h = header_of(from->records[i]);
+		uint32_t ids[2] = {(uint32_t)child, (uint32_t)child};
+		const struct trailer *trailer;
+		size_t body_size;
+
+		/* The name of the process and its mappings; of the threads only the caller lives on. */
+		if (h->type != PERF_RECORD_MMAP2 &&
+		    !(h->type == PERF_RECORD_COMM && tid_of(h) == (uint32_t)parent))
+			continue;
+		if (!record_parts(h, &body_size, &trailer))
+			continue;
+		memcpy(copy, h, h->size);
+		memcpy(copy + sizeof(*h), ids, sizeof(ids));
+		memcpy(copy + ((const char *)trailer - (const char *)h), ids, sizeof(ids));
+		ret = keep(table, process_find(table, child), copy);
+	}
+	free(copy);
+	return ret;
+}
+
+void process_thread_exit(struct process_table *table, pid_t pid, pid_t tid)
+{
+	struct process *p = process_find(table, pid);
+
+	if (!p || tid == pid)
+		return;
+	drop_thread(table, p, PERF_RECORD_COMM, tid);
+	drop_thread(table, p, PERF_RECORD_FORK, tid);
+	drop_thread(table, p, PERF_RECORD_ITRACE_START, tid);
+}
+
+void process_remove(struct process_table *table, pid_t pid)
+{
+	for (size_t i = 0; i < table->nr; i++) {
+		struct process *p = table->items[i];
+
+		if (p->pid != pid)
+			continue;
+		while (p->nr)
+			drop(table, p, p->nr - 1);
+		free(p->records);
+		free(p);
+		table->items[i] = table->items[--table->nr];
+		return;
+	}
+}
+
+void process_table_free(struct process_table *table)
+{
+	while (table->nr)
+		process_remove(table, table->items[0]->pid);
+	for (size_t i = 0; table->recent && i < RECENT_RECORDS; i++)
+		free(table->recent[i]);
+	free(table->recent);
+	free(table->items);
+	memset(table, 0, sizeof(*table));
+}

@@ -1,0 +1,627 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A capture session: starts or attaches, follows what the target tells, lets the rings be
+ * drained (session_drain.c), and closes. Everything goes through the backend's two tables.
+ */
+#include "emulated.h"
+#include "session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DEFAULT_DATA_PAGES 128u
+#define DEFAULT_AUX_PAGES  1024u
+#define IDLE_MS		   250
+#define ATTACH_MAX	   4096
+#define PROGRESS_AFTER_NS  2000000000u
+#define PROGRESS_EVERY_NS  500000000u
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Tracing ends, the program goes on: the first error is the one to tell. */
+static void give_up(struct auxtap_session *s, int code, const struct auxtap_error *err)
+{
+	if (s->failed)
+		return;
+	s->failed = code;
+	s->failure = *err;
+	for (size_t i = 0; i < s->nr_streams; i++)
+		session_enable(s, s->streams[i], false);
+	session_close_streams(s);
+}
+
+static int check_pages(uint64_t pages, const char *what, struct auxtap_error *err)
+{
+	if (!(pages & (pages - 1)) && pages <= (UINT64_MAX >> 16))
+		return 0;
+	auxtap_error_set(err, -EINVAL, "-m", "%s of %llu pages is not a power of two", what,
+			 (unsigned long long)pages);
+	auxtap_error_todo(err, "use 1, 2, 4, 8 … pages");
+	return -EINVAL;
+}
+
+static int configure(struct auxtap_session *s, struct auxtap_error *err)
+{
+	bool emulated = !strcmp(s->be->perf->name, "emulated");
+	int ret;
+
+	s->page_size = (size_t)sysconf(_SC_PAGESIZE);
+	if (!s->opts.data_pages)
+		s->opts.data_pages = DEFAULT_DATA_PAGES;
+	if (!s->opts.aux_pages)
+		s->opts.aux_pages = DEFAULT_AUX_PAGES;
+	ret = check_pages(s->opts.data_pages, "data ring", err);
+	if (!ret)
+		ret = check_pages(s->opts.aux_pages, "AUX area", err);
+	if (ret)
+		return ret;
+	s->data_bytes = s->opts.data_pages * s->page_size;
+	s->aux_bytes = s->opts.aux_pages * s->page_size;
+	s->aux_overwrite = s->opts.snapshot || s->opts.crash;
+	if (s->opts.snapshot_size > s->aux_bytes)
+		return auxtap_error_set(err, -EINVAL, "-S",
+					"a snapshot of %llu bytes does not fit an AUX area of %llu",
+					(unsigned long long)s->opts.snapshot_size,
+					(unsigned long long)s->aux_bytes);
+	s->per_cpu = !emulated;
+	if (emulated && (s->opts.all_cpus || s->opts.cpus))
+		return auxtap_error_set(err, -ENOTSUP, s->opts.cpus ? "-C" : "-a",
+					"the emulated backend traces programs, not CPUs");
+	ret = capture_event_parse(&s->event,
+				  s->opts.event ? s->opts.event : CAPTURE_DEFAULT_EVENT,
+				  s->be->perf, s->be->perf_ctx, emulated, err);
+	if (ret)
+		return ret;
+	if (!s->event.aux && s->aux_overwrite)
+		return auxtap_error_set(err, -EINVAL, s->event.name,
+					"has no AUX area to take a snapshot of");
+	session_attrs(s);
+	return 0;
+}
+
+static void program_name(struct auxtap_session *s)
+{
+	const char *slash = strrchr(s->opts.argv[0], '/');
+
+	snprintf(s->comm, sizeof(s->comm), "%.15s", slash ? slash + 1 : s->opts.argv[0]);
+}
+
+static int start_program(struct auxtap_session *s, struct auxtap_error *err)
+{
+	struct auxtap_spawn spawn = {
+		.size = sizeof(spawn), .argv = s->opts.argv, .truth_path = s->opts.truth_path};
+	int ret;
+
+	program_name(s);
+	ret = s->be->target->spawn(s->be->target_ctx, &spawn, &s->main_pid, err);
+	if (ret)
+		return ret;
+	s->spawned = true;
+	backend_refresh(s->be);
+	return 0;
+}
+
+static void thread_name(pid_t pid, pid_t tid, char comm[16])
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
+	f = fopen(path, "re");
+	comm[0] = '\0';
+	if (!f)
+		return;
+	if (!fgets(comm, 16, f))
+		comm[0] = '\0';
+	comm[strcspn(comm, "\n")] = '\0';
+	fclose(f);
+}
+
+static int attach_kernel(struct auxtap_session *s, struct auxtap_error *err)
+{
+	pid_t *tids = malloc(ATTACH_MAX * sizeof(*tids)), pid = s->opts.pid;
+	int nr = 1, ret;
+
+	if (!tids)
+		return auxtap_error_set(err, -ENOMEM, "attach", "no memory");
+	tids[0] = s->opts.all_cpus || s->opts.cpus ? -1 : s->opts.tid;
+	if (pid)
+		nr = s->be->target->threads(s->be->target_ctx, pid, tids, ATTACH_MAX);
+	if (nr <= 0) {
+		ret = auxtap_error_set(err, -ESRCH, "attach", "process %d is gone", pid);
+		goto out;
+	}
+	if (nr > ATTACH_MAX)
+		nr = ATTACH_MAX;
+	ret = session_open_cpus(s, tids, nr, err);
+	for (int i = 0; i < nr && !ret && tids[0] != -1; i++) {
+		char comm[16];
+
+		thread_name(pid ? pid : tids[i], tids[i], comm);
+		ret = session_synthesise(s, s->streams[0], pid ? pid : tids[i], tids[i], comm,
+					 i == 0, err);
+	}
+	for (size_t i = 0; i < s->nr_streams && !ret; i++) {
+		ret = session_enable(s, s->streams[i], true);
+		if (ret)
+			auxtap_error_set(err, ret, s->event.name, "enable: %s", strerror(-ret));
+	}
+out:
+	free(tids);
+	return ret;
+}
+
+static int attach(struct auxtap_session *s, struct auxtap_error *err)
+{
+	pid_t id = s->opts.pid ? s->opts.pid : s->opts.tid;
+	int ret;
+
+	s->stats.exit_status = -1;
+	if (id) {
+		ret = s->be->target->attach(s->be->target_ctx, id, !s->opts.pid,
+					    s->opts.truth_path, err);
+		if (ret)
+			return ret;
+		s->main_pid = id;
+	}
+	/* Emulated: its threads come as events, each stopped until we resume it. */
+	return s->per_cpu ? attach_kernel(s, err) : 0;
+}
+
+/* The program's first thread: events, what is mapped already, and on. */
+static int open_program(struct auxtap_session *s, struct auxtap_error *err)
+{
+	struct stream *st;
+	int ret;
+
+	if (s->per_cpu) /* enable_on_exec does the rest */
+		return session_open_cpus(s, &s->main_pid, 1, err);
+	ret = session_open_thread(s, s->main_pid, s->main_pid, err);
+	if (ret)
+		return ret;
+	st = session_find(s, s->main_pid);
+	ret = session_synthesise(s, st, s->main_pid, s->main_pid, s->comm, true, err);
+	if (ret)
+		return ret;
+	ret = session_enable(s, st, true);
+	return ret ? auxtap_error_set(err, ret, s->event.name, "enable: %s", strerror(-ret)) : 0;
+}
+
+int auxtap_session_open(struct auxtap_session **out, struct auxtap_backend *be,
+			const struct auxtap_session_opts *opts, struct auxtap_error *err)
+{
+	struct auxtap_session *s;
+	int ret;
+
+	if (opts->size < sizeof(*opts) ||
+	    (!opts->argv && !opts->pid && !opts->tid && !opts->all_cpus && !opts->cpus))
+		return auxtap_error_set(err, -EINVAL, "session", "nothing to trace");
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return auxtap_error_set(err, -ENOMEM, "session", "no memory");
+	s->be = be;
+	s->opts = *opts;
+	if (!s->opts.output)
+		s->opts.output = "auxtap.data";
+	s->stats.exit_status = -1;
+	s->started_ns = now_ns();
+	s->control_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (s->control_fd < 0) {
+		ret = auxtap_error_set(err, -errno, "eventfd", "%m");
+		goto fail;
+	}
+	ret = configure(s, err);
+	if (ret)
+		goto fail;
+	if (s->opts.argv) {
+		ret = start_program(s, err);
+		if (ret)
+			goto fail;
+	}
+	if (!s->opts.crash) {
+		ret = trace_file_create(s, &s->file, s->opts.output, err);
+		if (ret)
+			goto fail;
+	}
+	ret = s->opts.argv ? open_program(s, err) : attach(s, err);
+	if (ret)
+		goto fail;
+	*out = s;
+	return 0;
+fail:
+	if (s->spawned)
+		be->target->signal(be->target_ctx, s->main_pid, SIGKILL);
+	session_close_streams(s);
+	trace_file_abort(&s->file);
+	if (s->control_fd >= 0)
+		close(s->control_fd);
+	process_table_free(&s->processes);
+	free(s->streams);
+	free(s->vdso);
+	free(s);
+	return ret;
+}
+
+void auxtap_session_request_snapshot(struct auxtap_session *s)
+{
+	uint64_t one = 1;
+	ssize_t n;
+
+	s->want_snapshot = 1;
+	n = write(s->control_fd, &one, sizeof(one));
+	(void)n;
+}
+
+void auxtap_session_forward_signal(struct auxtap_session *s, int signo)
+{
+	uint64_t one = 1;
+	sig_atomic_t at = s->nr_pending_signals;
+	ssize_t n;
+
+	if (at < PENDING_SIGNALS) {
+		s->pending_signals[at] = signo;
+		s->nr_pending_signals = at + 1;
+	}
+	n = write(s->control_fd, &one, sizeof(one));
+	(void)n;
+}
+
+const struct auxtap_session_stats *auxtap_session_stats(const struct auxtap_session *s)
+{
+	return &s->stats;
+}
+
+/* A new thread or process, stopped: its events, then it may run. */
+static int task_new(struct auxtap_session *s, const struct auxtap_target_event *ev,
+		    struct auxtap_error *err)
+{
+	struct stream *st = session_find(s, ev->tid), *parent;
+	bool attached = !ev->parent_pid && !ev->parent_tid;
+	int ret = 0;
+
+	if (st && attached)
+		return 0; /* the program we started */
+	if (st) /* its exit was not told: a number used again */
+		session_close_stream(s, st);
+	if (ev->type == AUXTAP_TARGET_FORK && s->opts.crash) {
+		/* The parent's mappings up to now are the child's. */
+		for (size_t i = 0; i < s->nr_streams && !ret; i++) {
+			parent = s->streams[i];
+			if (parent->pid == ev->parent_pid)
+				ret = session_drain_data(s, parent, err);
+		}
+		if (!ret && process_fork(&s->processes, ev->parent_pid, ev->pid))
+			ret = auxtap_error_set(err, -ENOMEM, "sideband", "no memory");
+		if (ret)
+			return ret;
+	}
+	ret = session_open_thread(s, ev->pid, ev->tid, err);
+	if (ret)
+		return ret;
+	st = session_find(s, ev->tid);
+	if (attached) {
+		ret = session_synthesise(s, st, ev->pid, ev->tid, ev->comm, ev->pid == ev->tid ||
+					 ev->tid == s->main_pid, err);
+		if (ret)
+			return ret;
+	}
+	ret = session_enable(s, st, true);
+	return ret ? auxtap_error_set(err, ret, s->event.name, "enable: %s", strerror(-ret)) : 0;
+}
+
+static int thread_exit(struct auxtap_session *s, const struct auxtap_target_event *ev,
+		       struct auxtap_error *err)
+{
+	struct stream *st = session_find(s, ev->tid);
+	int ret;
+
+	if (!st || s->per_cpu)
+		return 0;
+	st->disabled = true;
+	ret = session_drain_data(s, st, err);
+	if (!ret && !s->opts.crash)
+		ret = s->aux_overwrite ? session_snapshot_stream(s, st, err)
+				       : session_drain_aux(s, st, err);
+	if (!ret && !s->aux_overwrite)
+		session_dropped(s, st);
+	if (s->opts.crash)
+		process_thread_exit(&s->processes, ev->pid, ev->tid);
+	session_close_stream(s, st);
+	return ret;
+}
+
+static void fault(struct auxtap_session *s, const struct auxtap_target_event *ev)
+{
+	struct process *p = s->opts.crash ? process_get(&s->processes, ev->pid) : NULL;
+
+	if (p && !p->fault_signo) {
+		p->fault_signo = ev->signo;
+		p->fault_tid = ev->tid;
+		p->fault_ip = ev->ip;
+		p->fault_time = ev->time;
+	}
+	if (s->stats.fault_signo)
+		return;
+	s->stats.fault_signo = ev->signo;
+	s->stats.fault_pid = ev->pid;
+	s->stats.fault_tid = ev->tid;
+	s->stats.fault_ip = ev->ip;
+	s->stats.fault_time = ev->time;
+}
+
+static void untraced(struct auxtap_session *s, const struct auxtap_target_event *ev)
+{
+	struct auxtap_gap gap = {
+		.cause = AUXTAP_GAP_TRACE_OFF,
+		.cpu = -1,
+		.pid = ev->pid,
+		.tid = -1,
+		.time_begin = ev->time ? ev->time : s->last_time,
+	};
+
+	s->stats.untraced++;
+	session_gap_note(s, &s->file, &gap);
+	if (s->opts.on_untraced)
+		s->opts.on_untraced(s->opts.ctx, ev->pid, ev->text);
+}
+
+/* exec: the new image is mapped, nothing of it ran. */
+static void after_exec(struct auxtap_session *s, pid_t pid)
+{
+	struct map_list maps;
+	char *text;
+
+	if (s->vdso || s->be->target->maps(s->be->target_ctx, pid, &text))
+		return;
+	if (!map_list_parse(&maps, text)) {
+		session_save_vdso(s, &maps, pid);
+		map_list_free(&maps);
+	}
+	free(text);
+}
+
+static int process_exit(struct auxtap_session *s, const struct auxtap_target_event *ev,
+			struct auxtap_error *err)
+{
+	int ret = 0;
+
+	if (ev->pid == s->main_pid && s->spawned)
+		s->stats.exit_status = ev->status;
+	/* A native program is seen only now; its rings still hold its last moments. */
+	if (s->opts.crash && s->per_cpu && WIFSIGNALED(ev->status) && !s->failed) {
+		struct auxtap_target_event dead = *ev;
+
+		dead.signo = WTERMSIG(ev->status);
+		if (dead.signo != SIGKILL && dead.signo != SIGTERM && dead.signo != SIGINT &&
+		    dead.signo != SIGHUP && dead.signo != SIGPIPE && dead.signo != SIGALRM)
+			ret = session_crash(s, &dead, err);
+	}
+	for (size_t i = s->nr_streams; i-- > 0;) {
+		if (!s->per_cpu && s->streams[i]->pid == ev->pid) {
+			struct auxtap_target_event gone = *ev;
+
+			gone.tid = s->streams[i]->tid;
+			if (!ret)
+				ret = thread_exit(s, &gone, err);
+		}
+	}
+	if (!s->per_cpu)
+		process_remove(&s->processes, ev->pid);
+	return ret;
+}
+
+static int handle(struct auxtap_session *s, const struct auxtap_target_event *ev,
+		  struct auxtap_error *err)
+{
+	const struct auxtap_target_ops *target = s->be->target;
+	int ret = 0;
+
+	switch (ev->type) {
+	case AUXTAP_TARGET_THREAD:
+	case AUXTAP_TARGET_FORK:
+		if (!s->failed && !s->per_cpu)
+			ret = task_new(s, ev, err);
+		if (ret) /* the program comes first: it runs on, untraced */
+			give_up(s, ret, err);
+		target->resume(s->be->target_ctx, ev->tid);
+		return ret;
+	case AUXTAP_TARGET_EXEC:
+		after_exec(s, ev->pid);
+		target->resume(s->be->target_ctx, ev->tid);
+		return 0;
+	case AUXTAP_TARGET_FAULT:
+		fault(s, ev);
+		return 0;
+	case AUXTAP_TARGET_DYING:
+		if (s->opts.crash && !s->failed)
+			ret = session_crash(s, ev, err);
+		else
+			s->stats.crashes++;
+		target->resume(s->be->target_ctx, ev->tid);
+		return ret;
+	case AUXTAP_TARGET_THREAD_EXIT:
+		return s->failed ? 0 : thread_exit(s, ev, err);
+	case AUXTAP_TARGET_PROCESS_EXIT:
+		return process_exit(s, ev, err);
+	case AUXTAP_TARGET_UNTRACED:
+		untraced(s, ev);
+		return 0;
+	case AUXTAP_TARGET_NONE:
+		break;
+	}
+	return 0;
+}
+
+static void forward_signals(struct auxtap_session *s)
+{
+	int nr = s->nr_pending_signals;
+
+	for (int i = 0; i < nr; i++) {
+		if (s->main_pid > 0)
+			s->be->target->signal(s->be->target_ctx, s->main_pid,
+					      s->pending_signals[i]);
+	}
+	if (s->nr_pending_signals == nr)
+		s->nr_pending_signals = 0;
+}
+
+static void show_progress(struct auxtap_session *s)
+{
+	uint64_t now = now_ns();
+
+	if (!s->opts.progress || now - s->started_ns < PROGRESS_AFTER_NS ||
+	    now - s->progress_ns < PROGRESS_EVERY_NS)
+		return;
+	s->progress_ns = now;
+	s->progress_shown = true;
+	s->opts.on_progress(s->opts.ctx, (now - s->started_ns) / 1000000, &s->stats,
+			    (unsigned int)s->nr_streams);
+}
+
+/* fds[0] target, fds[1] control, then the streams. */
+static int wait_for_something(struct auxtap_session *s, struct auxtap_error *err)
+{
+	size_t nr = s->nr_streams + 2;
+	int ret;
+
+	if (nr > s->room_poll_fds) {
+		struct pollfd *fds = realloc(s->poll_fds, 2 * nr * sizeof(*fds));
+
+		if (!fds)
+			return auxtap_error_set(err, -ENOMEM, "session", "no memory");
+		s->poll_fds = fds;
+		s->room_poll_fds = 2 * nr;
+	}
+	s->poll_fds[0] = (struct pollfd){.fd = s->be->target->fd(s->be->target_ctx),
+					 .events = POLLIN};
+	s->poll_fds[1] = (struct pollfd){.fd = s->control_fd, .events = POLLIN};
+	for (size_t i = 0; i < s->nr_streams; i++)
+		s->poll_fds[i + 2] =
+			(struct pollfd){.fd = s->streams[i]->hung_up ? -1 : s->streams[i]->fd,
+					.events = POLLIN};
+	ret = s->be->perf->poll(s->be->perf_ctx, s->poll_fds, nr, IDLE_MS);
+	if (ret < 0 && ret != -EINTR && ret != -EPIPE)
+		return auxtap_error_set(err, ret, "poll", "%s", strerror(-ret));
+	if (ret > 0 && (s->poll_fds[1].revents & POLLIN)) {
+		eventfd_t count;
+
+		eventfd_read(s->control_fd, &count);
+	}
+	for (size_t i = 0; ret > 0 && i < s->nr_streams; i++) {
+		short revents = s->poll_fds[i + 2].revents;
+
+		if (revents & POLLIN)
+			s->stats.wakeups++;
+		/* Its task is gone; it would be ready for ever. */
+		if (revents & (POLLHUP | POLLERR))
+			s->streams[i]->hung_up = true;
+	}
+	return 0;
+}
+
+static int check(struct auxtap_session *s, int ret, struct auxtap_error *err)
+{
+	if (ret)
+		give_up(s, ret, err);
+	return 0;
+}
+
+static void let_go(struct auxtap_session *s)
+{
+	if (s->main_pid > 0)
+		s->be->target->detach(s->be->target_ctx, s->main_pid);
+}
+
+int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
+		       struct auxtap_error *err)
+{
+	struct auxtap_target_event ev;
+	struct auxtap_error local = AUXTAP_ERROR_INIT;
+	bool gone = s->main_pid <= 0;
+	int ret = 0;
+
+	if (s->spawned && !s->released) {
+		s->released = true;
+		ret = s->be->target->resume(s->be->target_ctx, s->main_pid);
+		if (ret)
+			return auxtap_error_set(err, ret, s->opts.argv[0], "%s", strerror(-ret));
+	}
+	while (!stop || !*stop) {
+		if (s->nr_pending_signals)
+			forward_signals(s);
+		if (s->want_snapshot && !s->failed) {
+			s->want_snapshot = 0;
+			if (s->aux_overwrite && !s->opts.crash)
+				check(s, session_snapshot(s, &local), &local);
+		}
+		while ((ret = s->be->target->wait(s->be->target_ctx, &ev)) == 1)
+			check(s, handle(s, &ev, &local), &local);
+		if (ret < 0 && !(ret == -ECHILD && gone))
+			break;
+		if (!s->failed)
+			check(s, session_round(s, &local), &local);
+		show_progress(s);
+		check(s, wait_for_something(s, &local), &local);
+	}
+	if (s->progress_shown)
+		s->opts.on_progress(s->opts.ctx, 0, &s->stats, 0);
+	if (!s->failed) {
+		/* What is still open: a stop, a detach, or a kernel's CPUs. */
+		if (s->aux_overwrite && !s->opts.crash && s->nr_streams)
+			check(s, session_snapshot(s, &local), &local);
+		else
+			for (size_t i = 0; i < s->nr_streams; i++)
+				session_enable(s, s->streams[i], false);
+	}
+	if (!s->failed)
+		check(s, session_round(s, &local), &local);
+	session_close_streams(s);
+	if (stop && *stop && ret >= 0)
+		let_go(s);
+	if (s->failed) {
+		if (err)
+			*err = s->failure;
+		return s->failed;
+	}
+	if (ret == -EPIPE)
+		return auxtap_error_set(err, -EPIPE, "auxtap-emu", "%s",
+					((struct emu_link *)s->be->target_ctx)->death);
+	if (ret < 0 && ret != -ECHILD)
+		return auxtap_error_set(err, ret, s->be->target->name, "%s", strerror(-ret));
+	return 0;
+}
+
+int auxtap_session_close(struct auxtap_session *s, struct auxtap_error *err)
+{
+	int ret = 0;
+
+	session_close_streams(s);
+	if (s->file.writer) {
+		if (s->file.begun)
+			ret = trace_file_finish(s, &s->file, err);
+		else
+			trace_file_abort(&s->file);
+	}
+	process_table_free(&s->processes);
+	for (unsigned int i = 0; i < s->nr_kept; i++)
+		free(s->kept[i]);
+	free(s->kept);
+	close(s->control_fd);
+	free(s->streams);
+	free(s->poll_fds);
+	free(s->vdso);
+	free(s);
+	return ret;
+}

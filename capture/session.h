@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The inside of a capture session, shared by session*.c: streams (one ring each, of a
+ * thread or of a CPU), the trace file being written, and what is known of processes.
+ */
+#ifndef AUXTAP_CAPTURE_SESSION_H
+#define AUXTAP_CAPTURE_SESSION_H
+
+#include "event_parser.h"
+#include "sideband.h"
+
+#include <auxtap/capture.h>
+#include <auxtap/gap.h>
+#include <auxtap/perfdata.h>
+#include <auxtap/ring.h>
+
+/* One event with its rings. Emulated: of a thread. Kernel: of a CPU, inherited. */
+struct stream {
+	pid_t pid, tid; /* tid -1: per CPU */
+	int cpu;	/* -1: per thread */
+	uint32_t idx;
+	int fd;
+	uint64_t id;
+	int *more_fds; /* events that write into this ring: dummy, other threads of an attach */
+	int nr_more_fds;
+	void *base, *aux;
+	size_t base_size, aux_size;
+	struct auxtap_ring ring;
+	bool disabled;		/* by us, for good */
+	bool truncated;		/* D21: to be disabled and enabled again after the next drain */
+	bool hung_up;		/* POLLHUP: no more wakeups */
+	uint64_t truncated_time;
+	uint64_t stream_off;	/* AUXTRACE.offset of the next snapshot */
+	struct auxtap_unit_stats seen; /* at the last gap note */
+	/* 'no progress and event OFF' (D6, D21) */
+	uint64_t watch_aux_abs;
+	unsigned int watch_rounds, watch_limit;
+};
+
+/* The file being written. */
+struct trace_file {
+	struct auxtap_perfdata_writer *writer; /* NULL: none */
+	char path[4096];
+	char vdso_path[4096]; /* absolute; the copy of the vdso beside the file */
+	bool vdso_written;
+	bool begun;
+	struct string_set build_ids_seen;
+};
+
+#define MAX_ATTRS    2
+#define PENDING_SIGNALS 8
+
+struct auxtap_session {
+	struct auxtap_backend *be;
+	struct auxtap_session_opts opts;
+	struct capture_event event;
+	struct perf_event_attr attrs[MAX_ATTRS]; /* [0] the trace event, [1] the kernel's dummy */
+	int nr_attrs;
+	bool per_cpu;
+	bool aux_overwrite;
+	size_t page_size;
+	uint64_t data_bytes, aux_bytes;
+	char comm[16]; /* of the program that is started */
+
+	struct stream **streams;
+	size_t nr_streams, room_streams;
+	uint32_t next_idx;
+	size_t ring_bytes;
+	struct pollfd *poll_fds;
+	size_t room_poll_fds;
+
+	struct trace_file file;	    /* full trace and snapshots */
+	struct process_table processes; /* crash mode */
+	unsigned char *vdso;
+	size_t vdso_size;
+	char **kept; /* crash: paths of the snapshots, oldest first */
+	unsigned int nr_kept;
+	uint64_t nr_gap_notes;
+
+	int control_fd;
+	volatile sig_atomic_t want_snapshot;
+	volatile sig_atomic_t pending_signals[PENDING_SIGNALS];
+	volatile sig_atomic_t nr_pending_signals;
+
+	pid_t main_pid;
+	bool spawned, released;
+	int failed; /* tracing ended: negative errno, told in failure */
+	struct auxtap_error failure;
+	uint64_t last_time; /* of the newest record seen */
+	struct auxtap_session_stats stats;
+	uint64_t started_ns, progress_ns;
+	bool progress_shown;
+	unsigned char record[65536]; /* one record, out of the ring */
+	unsigned char rewritten[65536 + 4096];
+};
+
+/* session_streams.c */
+void session_attrs(struct auxtap_session *s);
+struct stream *session_find(struct auxtap_session *s, pid_t tid);
+int session_open_thread(struct auxtap_session *s, pid_t pid, pid_t tid,
+			struct auxtap_error *err);
+int session_open_cpus(struct auxtap_session *s, const pid_t *tids, int nr_tids,
+		      struct auxtap_error *err);
+int session_enable(struct auxtap_session *s, struct stream *st, bool on);
+void session_close_stream(struct auxtap_session *s, struct stream *st);
+void session_close_streams(struct auxtap_session *s);
+
+/* session_drain.c: negative returns are file errors, told in *err */
+int session_drain_data(struct auxtap_session *s, struct stream *st, struct auxtap_error *err);
+int session_drain_aux(struct auxtap_session *s, struct stream *st, struct auxtap_error *err);
+/* All data rings, then all AUX areas, then FINISHED_ROUND. */
+int session_round(struct auxtap_session *s, struct auxtap_error *err);
+int session_snapshot_stream(struct auxtap_session *s, struct stream *st,
+			    struct auxtap_error *err);
+int session_snapshot(struct auxtap_session *s, struct auxtap_error *err);
+int session_write_auxtrace(struct auxtap_session *s, struct trace_file *file,
+			   const struct stream *st, const struct auxtap_span *span,
+			   uint64_t offset, struct auxtap_error *err);
+void session_gap_note(struct auxtap_session *s, struct trace_file *file,
+		      const struct auxtap_gap *gap);
+/* What the unit dropped since it was last asked, as a gap. */
+void session_dropped(struct auxtap_session *s, struct stream *st);
+
+/* session_file.c */
+int trace_file_create(struct auxtap_session *s, struct trace_file *file, const char *path,
+		      struct auxtap_error *err);
+/* AUXTRACE_INFO and all before it; page: for the time conversion. */
+int trace_file_begin(struct auxtap_session *s, struct trace_file *file,
+		     const struct perf_event_mmap_page *page, struct auxtap_error *err);
+/* One record, vdso renamed and build-id looked up. */
+int trace_file_record(struct auxtap_session *s, struct trace_file *file, const void *record,
+		      struct auxtap_error *err);
+int trace_file_finish(struct auxtap_session *s, struct trace_file *file,
+		      struct auxtap_error *err);
+void trace_file_abort(struct trace_file *file);
+/* Keep a copy of the program's vdso while its process can be read. */
+void session_save_vdso(struct auxtap_session *s, const struct map_list *maps, pid_t pid);
+
+/* session_crash.c */
+int session_crash(struct auxtap_session *s, const struct auxtap_target_event *ev,
+		  struct auxtap_error *err);
+
+/* session_attach.c: records for what was there before the events were */
+int session_synthesise(struct auxtap_session *s, struct stream *st, pid_t pid, pid_t tid,
+		       const char *comm, bool whole_process, struct auxtap_error *err);
+
+#endif

@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A process dies: its snapshot file, complete in itself. The emulated process stands still
+ * with all its threads until we are done; a native one is already gone (no registers then).
+ */
+#include "session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define STACK_BYTES	(256u << 10) /* of the thread that died */
+#define STACKS_TOTAL	(8u << 20)   /* of all threads together */
+#define STACK_GUARD_GAP (1u << 20)   /* sp may lie this far below its stack (overflow) */
+#define CODE_BYTES	256u
+#define THREADS_MAX	4096
+
+static int compare_time(const void *a, const void *b)
+{
+	const struct kept_record *x = *(struct kept_record *const *)a;
+	const struct kept_record *y = *(struct kept_record *const *)b;
+
+	return (x->time > y->time) - (x->time < y->time);
+}
+
+static bool of_process(const struct auxtap_session *s, const struct stream *st, pid_t pid)
+{
+	return s->per_cpu || st->pid == pid;
+}
+
+/* All kept records of the process (kernel: of every process), by time. Stable enough: times are unique but for the synthesised. */
+static int write_records(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+			 struct auxtap_error *err)
+{
+	struct process_table *t = &s->processes;
+	struct kept_record **all;
+	size_t nr = 0;
+	int ret = 0;
+
+	for (size_t i = 0; i < t->nr; i++)
+		nr += t->items[i]->nr;
+	all = malloc((nr + RECENT_RECORDS + 1) * sizeof(*all));
+	if (!all)
+		return auxtap_error_set(err, -ENOMEM, file->path, "no memory");
+	nr = 0;
+	for (size_t i = 0; i < t->nr; i++) {
+		if (!s->per_cpu && t->items[i]->pid != pid)
+			continue;
+		for (size_t k = 0; k < t->items[i]->nr; k++)
+			all[nr++] = t->items[i]->records[k];
+	}
+	for (size_t i = 0; t->recent && i < RECENT_RECORDS; i++) {
+		if (t->recent[i])
+			all[nr++] = t->recent[i];
+	}
+	qsort(all, nr, sizeof(*all), compare_time);
+	for (size_t i = 0; i < nr && !ret; i++)
+		ret = trace_file_record(s, file, all[i]->bytes, err);
+	free(all);
+	return ret;
+}
+
+/* Mappings whose record was lost (a full ring): told now, as if there from the beginning. */
+static int complete_maps(struct auxtap_session *s, pid_t pid, const struct map_list *maps)
+{
+	struct process *p = process_get(&s->processes, pid);
+	struct trailer trailer = {.pid = (uint32_t)pid, .tid = (uint32_t)pid};
+	struct stream *st = session_find(s, pid);
+
+	if (!p)
+		return -ENOMEM;
+	trailer.id = st ? st->id : s->nr_streams ? s->streams[0]->id : 0;
+	trailer.time = p->nr ? p->records[0]->time : 0;
+	for (size_t i = 0; i < maps->nr; i++) {
+		const struct map_entry *e = &maps->entries[i];
+		struct mmap2_body body = {
+			.pid = (uint32_t)pid,
+			.tid = (uint32_t)pid,
+			.addr = e->start,
+			.len = e->end - e->start,
+			.pgoff = e->pgoff,
+			.maj = e->maj,
+			.min = e->min,
+			.ino = e->ino,
+			.prot = e->prot,
+			.flags = e->shared ? MAP_SHARED : MAP_PRIVATE,
+		};
+		bool known = false;
+		int ret;
+
+		if (!(e->prot & PROT_EXEC))
+			continue;
+		for (size_t k = 0; k < p->nr && !known; k++) {
+			const struct mmap2_body *m = record_mmap2(p->records[k]->bytes);
+
+			known = m && m->addr <= e->start && m->addr + m->len >= e->end &&
+				(!*e->name || !strcmp(m->filename, e->name));
+		}
+		if (known || !record_make(s->record, sizeof(s->record), PERF_RECORD_MMAP2,
+					  PERF_RECORD_MISC_USER, &body, sizeof(body),
+					  *e->name ? e->name : "//anon", &trailer))
+			continue;
+		ret = process_record(&s->processes, pid, s->record);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int write_traces(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+			struct auxtap_error *err)
+{
+	for (size_t i = 0; i < s->nr_streams; i++) {
+		struct stream *st = s->streams[i];
+		struct auxtap_unit_stats unit;
+		struct auxtap_span span;
+		int ret;
+
+		if (!of_process(s, st, pid) || !st->ring.aux_size)
+			continue;
+		auxtap_ring_aux_snapshot(&st->ring, s->opts.snapshot_size, &span);
+		if (!(span.size1 + span.size2))
+			continue;
+		ret = session_write_auxtrace(s, file, st, &span, 0, err);
+		if (ret)
+			return ret;
+		if (s->be->perf->unit_stats &&
+		    !s->be->perf->unit_stats(s->be->perf_ctx, st->fd, &unit) &&
+		    unit.nr_written > span.size1 + span.size2) {
+			struct auxtap_gap gap = {
+				.cause = AUXTAP_GAP_OVERWRITTEN,
+				.cpu = st->cpu,
+				.pid = st->pid,
+				.tid = st->tid,
+				.nr_bytes = unit.nr_written - (span.size1 + span.size2),
+				.exact = 1,
+			};
+
+			session_gap_note(s, file, &gap);
+		}
+	}
+	return 0;
+}
+
+static void memory_note(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+			uint64_t addr, size_t size)
+{
+	struct auxtap_crash_memory head = {.size = sizeof(head), .pid = pid, .addr = addr};
+	unsigned char *note = malloc(sizeof(head) + size);
+	ssize_t n;
+
+	if (!note)
+		return;
+	n = s->be->target->mem(s->be->target_ctx, pid, addr, note + sizeof(head), size);
+	if (n > 0) {
+		head.nr_bytes = (uint64_t)n;
+		memcpy(note, &head, sizeof(head));
+		auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_MEMORY, note,
+					    sizeof(head) + (size_t)n);
+	}
+	free(note);
+}
+
+/* From sp up, at most max bytes, within its mapping. */
+static void stack_note(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+		       const struct map_list *maps, uint64_t sp, size_t max)
+{
+	const struct map_entry *e = map_list_find(maps, sp);
+	uint64_t from = sp & ~7ull;
+
+	/* A stack that overflowed: sp lies below it. */
+	for (size_t i = 0; i < maps->nr && !e; i++) {
+		if (maps->entries[i].start > sp &&
+		    maps->entries[i].start - sp <= STACK_GUARD_GAP &&
+		    (maps->entries[i].prot & PROT_WRITE)) {
+			e = &maps->entries[i];
+			from = e->start;
+		}
+	}
+	if (!e || !(e->prot & PROT_READ))
+		return;
+	if (e->end - from < max)
+		max = (size_t)(e->end - from);
+	memory_note(s, file, pid, from, max);
+}
+
+static void code_note(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+		      const struct map_list *maps, uint64_t ip)
+{
+	const struct map_entry *e = map_list_find(maps, ip);
+	uint64_t from, to;
+
+	if (!e || !(e->prot & PROT_READ))
+		return;
+	from = ip - e->start < CODE_BYTES / 2 ? e->start : ip - CODE_BYTES / 2;
+	to = e->end - ip < CODE_BYTES / 2 ? e->end : ip + CODE_BYTES / 2;
+	memory_note(s, file, pid, from, (size_t)(to - from));
+}
+
+/* The last name of a thread that its records told. */
+static void thread_comm(struct auxtap_session *s, pid_t pid, pid_t tid, char comm[16])
+{
+	struct process *p = process_find(&s->processes, pid);
+
+	for (size_t i = 0; p && i < p->nr; i++) {
+		const struct perf_event_header *h = (const void *)p->records[i]->bytes;
+		const struct comm_body *body = (const void *)(h + 1);
+		const struct trailer *trailer;
+		size_t size;
+
+		if (h->type != PERF_RECORD_COMM || !record_parts(h, &size, &trailer) ||
+		    size <= sizeof(*body) ||
+		    (body->tid != (uint32_t)tid && !(body->tid == (uint32_t)pid && !*comm)))
+			continue;
+		snprintf(comm, 16, "%.*s", (int)(size - sizeof(*body)), body->comm);
+	}
+}
+
+static void thread_notes(struct auxtap_session *s, struct trace_file *file,
+			 const struct auxtap_target_event *ev, const struct map_list *maps)
+{
+	pid_t *tids = malloc(THREADS_MAX * sizeof(*tids));
+	int nr = tids ? s->be->target->threads(s->be->target_ctx, ev->pid, tids, THREADS_MAX)
+		      : 0;
+	size_t others;
+
+	if (nr > THREADS_MAX)
+		nr = THREADS_MAX;
+	others = nr > 1 ? (STACKS_TOTAL - STACK_BYTES) / (size_t)(nr - 1) & ~4095ul : 0;
+	if (others > STACK_BYTES)
+		others = STACK_BYTES;
+	/* The one that died first. */
+	for (int i = 0; i < nr; i++) {
+		if (tids[i] == ev->tid) {
+			tids[i] = tids[0];
+			tids[0] = ev->tid;
+		}
+	}
+	for (int i = 0; i < nr; i++) {
+		struct auxtap_crash_thread thread = {
+			.size = sizeof(thread), .pid = ev->pid, .tid = tids[i]};
+		uint64_t known;
+
+		if (s->be->target->regs(s->be->target_ctx, tids[i], &thread.regs))
+			continue;
+		thread_comm(s, ev->pid, tids[i], thread.comm);
+		auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_THREAD, &thread,
+					    sizeof(thread));
+		known = thread.regs.arch == AUXTAP_ARCH_X86_64 ? thread.regs.valid : 0;
+		if (known & (1ull << AUXTAP_X86_IP))
+			code_note(s, file, ev->pid, maps, thread.regs.reg[AUXTAP_X86_IP]);
+		if (known & (1ull << AUXTAP_X86_SP))
+			stack_note(s, file, ev->pid, maps, thread.regs.reg[AUXTAP_X86_SP],
+				   tids[i] == ev->tid ? STACK_BYTES : others);
+	}
+	free(tids);
+}
+
+static bool dumps_core(int signo)
+{
+	switch (signo) {
+	case SIGQUIT: case SIGILL: case SIGABRT: case SIGFPE: case SIGSEGV: case SIGBUS:
+	case SIGSYS: case SIGTRAP: case SIGXCPU: case SIGXFSZ:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void fill_crash(struct auxtap_session *s, const struct auxtap_target_event *ev,
+		       struct auxtap_crash *crash)
+{
+	struct process *p = process_find(&s->processes, ev->pid);
+	siginfo_t info;
+
+	*crash = (struct auxtap_crash){
+		.size = sizeof(*crash),
+		.pid = ev->pid,
+		.tid = ev->tid,
+		.signo = ev->signo,
+		.exit_status = ev->type == AUXTAP_TARGET_PROCESS_EXIT ? ev->status : ev->signo,
+		.time = ev->time ? ev->time : s->last_time,
+	};
+	memcpy(crash->comm, ev->comm, sizeof(crash->comm));
+	if (!*crash->comm)
+		thread_comm(s, ev->pid, ev->tid, crash->comm);
+	if (dumps_core(ev->signo))
+		crash->flags |= AUXTAP_CRASH_CORE;
+	if (!strncmp(ev->text, "emulator", 8))
+		crash->flags |= AUXTAP_CRASH_EMULATOR;
+	if (p && p->fault_signo) {
+		crash->flags |= AUXTAP_CRASH_HANDLED_FAULT;
+		crash->fault_ip = p->fault_ip;
+		crash->fault_time = p->fault_time;
+		crash->fault_signo = p->fault_signo;
+		crash->fault_tid = p->fault_tid;
+	}
+	if (ev->type != AUXTAP_TARGET_DYING ||
+	    s->be->target->siginfo(s->be->target_ctx, ev->tid, &info))
+		return;
+	crash->si_code = info.si_code;
+	if (info.si_code <= 0) {
+		crash->sender_pid = info.si_pid;
+		return;
+	}
+	switch (ev->signo) {
+	case SIGSEGV: case SIGBUS: case SIGILL: case SIGFPE: case SIGTRAP:
+		if (info.si_code == SI_KERNEL) /* a non-canonical address: the processor does not tell it */
+			return;
+		crash->flags |= AUXTAP_CRASH_ADDR_VALID;
+		crash->fault_addr = (uint64_t)(uintptr_t)info.si_addr;
+		break;
+	default:
+		break;
+	}
+}
+
+static void remove_oldest(struct auxtap_session *s)
+{
+	static const char *const suffixes[] = {"", ".report.txt", ".vdso"};
+	char name[4200];
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		snprintf(name, sizeof(name), "%s%s", s->kept[0], suffixes[i]);
+		unlink(name);
+	}
+	free(s->kept[0]);
+	s->nr_kept--;
+	memmove(&s->kept[0], &s->kept[1], s->nr_kept * sizeof(*s->kept));
+}
+
+static void remember(struct auxtap_session *s, const char *path)
+{
+	unsigned int keep = s->opts.keep ? s->opts.keep : 8;
+	char **kept = realloc(s->kept, (s->nr_kept + 1) * sizeof(*kept));
+
+	if (!kept)
+		return;
+	s->kept = kept;
+	/* A number used again: the file was replaced. */
+	for (unsigned int i = 0; i < s->nr_kept; i++) {
+		if (strcmp(kept[i], path))
+			continue;
+		free(kept[i]);
+		s->nr_kept--;
+		memmove(&kept[i], &kept[i + 1], (s->nr_kept - i) * sizeof(*kept));
+		break;
+	}
+	kept[s->nr_kept] = strdup(path);
+	if (kept[s->nr_kept])
+		s->nr_kept++;
+	while (s->nr_kept > keep)
+		remove_oldest(s);
+}
+
+static int write_file(struct auxtap_session *s, struct trace_file *file,
+		      const struct auxtap_target_event *ev, const struct auxtap_crash *crash,
+		      const struct map_list *maps, const char *maps_text,
+		      struct auxtap_error *err)
+{
+	static const struct perf_event_mmap_page no_page;
+	const struct perf_event_mmap_page *page = &no_page;
+	int ret = 0;
+
+	for (size_t i = 0; i < s->nr_streams && !ret; i++) {
+		if (!of_process(s, s->streams[i], ev->pid))
+			continue;
+		page = s->streams[i]->base;
+		ret = auxtap_perfdata_writer_add_id(file->writer, 0, s->streams[i]->id);
+	}
+	if (ret)
+		return auxtap_error_set(err, ret, file->path, "%s", strerror(-ret));
+	ret = trace_file_begin(s, file, page, err);
+	if (!ret)
+		ret = write_records(s, file, ev->pid, err);
+	if (!ret)
+		ret = write_traces(s, file, ev->pid, err);
+	if (!ret)
+		ret = auxtap_perfdata_writer_round(file->writer, err);
+	if (ret)
+		return ret;
+	auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_CRASH, crash, sizeof(*crash));
+	if (ev->type == AUXTAP_TARGET_DYING)
+		thread_notes(s, file, ev, maps);
+	if (maps_text)
+		auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_MAPS, maps_text,
+					    strlen(maps_text));
+	return 0;
+}
+
+int session_crash(struct auxtap_session *s, const struct auxtap_target_event *ev,
+		  struct auxtap_error *err)
+{
+	const struct auxtap_target_ops *target = s->be->target;
+	struct auxtap_crash crash;
+	struct map_list maps = {0};
+	struct trace_file file;
+	char path[4096], *text = NULL;
+	int ret;
+
+	for (size_t i = 0; i < s->nr_streams; i++) {
+		if (!of_process(s, s->streams[i], ev->pid))
+			continue;
+		session_enable(s, s->streams[i], false);
+		s->streams[i]->disabled = !s->per_cpu;
+	}
+	for (size_t i = 0; i < s->nr_streams; i++) {
+		ret = of_process(s, s->streams[i], ev->pid)
+			      ? session_drain_data(s, s->streams[i], err)
+			      : 0;
+		if (ret && ret != -EBADMSG)
+			return ret;
+	}
+	if (ev->type == AUXTAP_TARGET_DYING && !target->maps(s->be->target_ctx, ev->pid, &text) &&
+	    !map_list_parse(&maps, text)) {
+		session_save_vdso(s, &maps, ev->pid);
+		complete_maps(s, ev->pid, &maps);
+	}
+	fill_crash(s, ev, &crash);
+	if (s->stats.crashes == 0)
+		snprintf(path, sizeof(path), "%s", s->opts.output);
+	else
+		snprintf(path, sizeof(path), "%.4000s.%d", s->opts.output, ev->pid);
+	s->stats.crashes++;
+	ret = trace_file_create(s, &file, path, err);
+	if (ret)
+		goto out;
+	ret = write_file(s, &file, ev, &crash, &maps, text, err);
+	if (ret) {
+		struct auxtap_error second;
+
+		/* What reached the file is worth keeping. */
+		trace_file_finish(s, &file, &second);
+		goto out;
+	}
+	ret = trace_file_finish(s, &file, err);
+	if (ret)
+		goto out;
+	s->stats.snapshots++;
+	remember(s, path);
+	if (s->opts.on_snapshot)
+		s->opts.on_snapshot(s->opts.ctx, path, &crash);
+out:
+	if (s->per_cpu) {
+		for (size_t i = 0; i < s->nr_streams; i++)
+			session_enable(s, s->streams[i], true);
+	}
+	map_list_free(&maps);
+	free(text);
+	return ret;
+}

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The trace file of a session: its beginning, its records on their way in (vdso renamed,
+ * build-ids looked up), its notes and its end.
+ */
+#include "build_id.h"
+#include "session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define VDSO_MAX 65536u
+
+/* Absolute name of path + ".vdso"; perf opens it from wherever it is started. */
+static void vdso_name(struct trace_file *file)
+{
+	char dir[PATH_MAX], real[PATH_MAX], *slash;
+	int n = -1;
+
+	file->vdso_path[0] = '\0';
+	if (snprintf(dir, sizeof(dir), "%s", file->path) >= (int)sizeof(dir))
+		return;
+	slash = strrchr(dir, '/');
+	if (slash)
+		slash[slash == dir] = '\0';
+	if (realpath(slash ? dir : ".", real))
+		n = snprintf(file->vdso_path, sizeof(file->vdso_path), "%s/%s.vdso",
+			     strcmp(real, "/") ? real : "",
+			     slash ? strrchr(file->path, '/') + 1 : file->path);
+	if (n < 0 || n >= (int)sizeof(file->vdso_path))
+		file->vdso_path[0] = '\0';
+}
+
+int trace_file_create(struct auxtap_session *s, struct trace_file *file, const char *path,
+		      struct auxtap_error *err)
+{
+	int ret;
+
+	memset(file, 0, sizeof(*file));
+	if (snprintf(file->path, sizeof(file->path), "%s", path) >= (int)sizeof(file->path))
+		return auxtap_error_set(err, -ENAMETOOLONG, path, "name too long");
+	vdso_name(file);
+	ret = auxtap_perfdata_writer_create(&file->writer, path, err);
+	if (ret)
+		return ret;
+	for (int i = 0; i < s->nr_attrs; i++) {
+		ret = auxtap_perfdata_writer_add_attr(file->writer, &s->attrs[i],
+						      i ? "dummy:u" : s->event.name);
+		if (ret < 0) {
+			auxtap_error_set(err, ret, path, "%s", strerror(-ret));
+			trace_file_abort(file);
+			return ret;
+		}
+	}
+	if (s->opts.argc_cmdline)
+		auxtap_perfdata_writer_cmdline(file->writer, s->opts.argc_cmdline,
+					       s->opts.argv_cmdline);
+	return 0;
+}
+
+int trace_file_begin(struct auxtap_session *s, struct trace_file *file,
+		     const struct perf_event_mmap_page *page, struct auxtap_error *err)
+{
+	uint64_t priv[AUXTAP_PT_INFO_NR];
+	int ret;
+
+	if (file->begun)
+		return 0;
+	ret = auxtap_perfdata_writer_begin(file->writer, err);
+	if (ret)
+		return ret;
+	file->begun = true;
+	if (!s->event.aux)
+		return 0;
+	capture_pt_info(priv, &s->event, s->be->perf, s->be->perf_ctx, page, s->aux_overwrite,
+			s->per_cpu, s->per_cpu ? 2 : 0);
+	return auxtap_perfdata_writer_auxtrace_info(file->writer, AUXTAP_AUXTRACE_INTEL_PT, priv,
+						    AUXTAP_PT_INFO_NR, err);
+}
+
+void session_save_vdso(struct auxtap_session *s, const struct map_list *maps, pid_t pid)
+{
+	if (s->vdso)
+		return;
+	for (size_t i = 0; i < maps->nr; i++) {
+		const struct map_entry *e = &maps->entries[i];
+		size_t size = e->end - e->start;
+		unsigned char *image;
+
+		if (strcmp(e->name, "[vdso]") || !(e->prot & PROT_EXEC) || size > VDSO_MAX)
+			continue;
+		image = malloc(size);
+		if (image && s->be->target->mem(s->be->target_ctx, pid, e->start, image, size) ==
+				     (ssize_t)size) {
+			s->vdso = image;
+			s->vdso_size = size;
+		} else {
+			free(image);
+		}
+		return;
+	}
+}
+
+/* A native program has the same vdso as we do. */
+static void save_own_vdso(struct auxtap_session *s)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	unsigned long long start, end;
+	char line[512];
+
+	while (f && !s->vdso && fgets(line, sizeof(line), f)) {
+		if (!strstr(line, "[vdso]") || sscanf(line, "%llx-%llx", &start, &end) != 2 ||
+		    end - start > VDSO_MAX)
+			continue;
+		s->vdso = malloc(end - start);
+		if (!s->vdso)
+			break;
+		memcpy(s->vdso, (const void *)(uintptr_t)start, end - start);
+		s->vdso_size = end - start;
+	}
+	if (f)
+		fclose(f);
+}
+
+/* The copy beside the file for perf, and a note for us: the file then stands alone. */
+static bool write_vdso(struct auxtap_session *s, struct trace_file *file)
+{
+	uint32_t name_size = (uint32_t)strlen(file->vdso_path);
+	unsigned char *note;
+	bool done;
+	int fd;
+
+	if (file->vdso_written)
+		return true;
+	if (!s->vdso && s->be->target->name && !strcmp(s->be->target->name, "native"))
+		save_own_vdso(s);
+	if (!s->vdso || !*file->vdso_path)
+		return false;
+	unlink(file->vdso_path);
+	fd = open(file->vdso_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return false;
+	done = write(fd, s->vdso, s->vdso_size) == (ssize_t)s->vdso_size;
+	close(fd);
+	note = malloc(sizeof(name_size) + name_size + s->vdso_size);
+	if (!done || !note) {
+		free(note);
+		unlink(file->vdso_path);
+		return false;
+	}
+	memcpy(note, &name_size, sizeof(name_size));
+	memcpy(note + sizeof(name_size), file->vdso_path, name_size);
+	memcpy(note + sizeof(name_size) + name_size, s->vdso, s->vdso_size);
+	auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_IMAGE, note,
+				    sizeof(name_size) + name_size + s->vdso_size);
+	free(note);
+	file->vdso_written = true;
+	return true;
+}
+
+static void add_build_id(struct trace_file *file, const char *name)
+{
+	struct auxtap_build_id id = {.pid = -1, .misc = PERF_RECORD_MISC_USER, .filename = name};
+
+	if (name[0] != '/' || !string_set_add(&file->build_ids_seen, name))
+		return;
+	id.size = (uint8_t)build_id_read(name, id.id);
+	if (id.size)
+		auxtap_perfdata_writer_build_id(file->writer, &id);
+}
+
+int trace_file_record(struct auxtap_session *s, struct trace_file *file, const void *record,
+		      struct auxtap_error *err)
+{
+	const struct perf_event_header *header = record;
+	const struct mmap2_body *map = record_mmap2(record);
+	const struct trailer *trailer;
+	size_t size = header->size, body_size;
+
+	if (map && (map->prot & PROT_EXEC)) {
+		const char *name = map->filename;
+
+		if (!strcmp(name, "[vdso]") && write_vdso(s, file) &&
+		    record_parts(record, &body_size, &trailer)) {
+			/* perf puts its own vdso in place of that name. */
+			size = record_make(s->rewritten, sizeof(s->rewritten), header->type,
+					   header->misc, map, sizeof(*map), file->vdso_path,
+					   trailer);
+			if (size)
+				record = s->rewritten;
+			else
+				size = header->size;
+			name = file->vdso_path;
+		}
+		add_build_id(file, name);
+	}
+	s->stats.records++;
+	return auxtap_perfdata_writer_record(file->writer, record, size, NULL, 0, err);
+}
+
+/* "key: value" lines: how this trace came about. */
+static void capture_note(struct auxtap_session *s, struct trace_file *file)
+{
+	char text[2048];
+	int n = snprintf(text, sizeof(text),
+			 "version: " AUXTAP_VERSION "\n"
+			 "backend: %s\n"
+			 "source: %s\n"
+			 "event: %s\n"
+			 "mode: %s\n"
+			 "aux_bytes_per_ring: %llu\n"
+			 "time: %s\n",
+			 s->be->perf->name, s->be->target->name, s->event.name,
+			 s->opts.crash	    ? "crash"
+			 : s->aux_overwrite ? "snapshot"
+					    : "full",
+			 (unsigned long long)s->aux_bytes,
+			 strcmp(s->be->perf->name, "emulated") ? "real" : "emulated");
+
+	if (*s->be->slowdown && n > 0 && n < (int)sizeof(text))
+		n += snprintf(text + n, sizeof(text) - (size_t)n, "slowdown: %s\n",
+			      s->be->slowdown);
+	if (n > 0 && n < (int)sizeof(text))
+		n += snprintf(text + n, sizeof(text) - (size_t)n,
+			      "truncations: %llu\nlost_records: %llu\nuntraced: %llu\n"
+			      "mappings_given_up: %llu\n",
+			      (unsigned long long)s->stats.truncations,
+			      (unsigned long long)s->stats.lost_records,
+			      (unsigned long long)s->stats.untraced,
+			      (unsigned long long)s->processes.dropped);
+	if (n > 0 && n < (int)sizeof(text))
+		auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_CAPTURE, text, (size_t)n);
+}
+
+int trace_file_finish(struct auxtap_session *s, struct trace_file *file,
+		      struct auxtap_error *err)
+{
+	int ret;
+
+	if (!file->writer)
+		return 0;
+	capture_note(s, file);
+	ret = auxtap_perfdata_writer_finish(file->writer, err);
+	file->writer = NULL;
+	string_set_free(&file->build_ids_seen);
+	return ret;
+}
+
+void trace_file_abort(struct trace_file *file)
+{
+	if (!file->writer)
+		return;
+	auxtap_perfdata_writer_abort(file->writer);
+	if (file->vdso_written)
+		unlink(file->vdso_path);
+	file->writer = NULL;
+	string_set_free(&file->build_ids_seen);
+}

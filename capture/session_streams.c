@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Events and their rings: opened per thread (emulated) or per CPU (kernel), and closed again. */
+#include "session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static void sideband_bits(struct perf_event_attr *attr)
+{
+	attr->mmap = 1;
+	attr->mmap2 = 1;
+	attr->comm = 1;
+	attr->comm_exec = 1;
+	attr->task = 1;
+}
+
+void session_attrs(struct auxtap_session *s)
+{
+	struct perf_event_attr *attr = &s->attrs[0];
+	bool whole_cpus = s->opts.all_cpus || s->opts.cpus;
+
+	*attr = s->event.attr;
+	attr->disabled = 1;
+	attr->sample_period = 1;
+	attr->sample_type = CAPTURE_SAMPLE_TYPE;
+	attr->sample_id_all = 1;
+	attr->read_format = PERF_FORMAT_ID;
+	if (s->event.aux)
+		attr->aux_watermark = s->opts.aux_watermark;
+	s->nr_attrs = 1;
+	if (!s->per_cpu) {
+		sideband_bits(attr);
+		return;
+	}
+	attr->inherit = !whole_cpus;
+	attr->enable_on_exec = s->opts.argv != NULL && !whole_cpus;
+	if (!s->event.aux) {
+		sideband_bits(attr);
+		return;
+	}
+	/* Sideband goes on while PT stands still for a snapshot (K6): an event of its own. */
+	s->attrs[1] = *attr;
+	attr = &s->attrs[1];
+	attr->type = PERF_TYPE_SOFTWARE;
+	attr->config = PERF_COUNT_SW_DUMMY;
+	attr->config1 = attr->config2 = 0;
+	attr->aux_watermark = 0;
+	attr->exclude_kernel = 1;
+	attr->exclude_hv = 1;
+	attr->exclude_user = 0;
+	attr->context_switch = 1;
+	sideband_bits(attr);
+	s->nr_attrs = 2;
+}
+
+struct stream *session_find(struct auxtap_session *s, pid_t tid)
+{
+	for (size_t i = 0; i < s->nr_streams; i++) {
+		if (s->streams[i]->tid == tid)
+			return s->streams[i];
+	}
+	return NULL;
+}
+
+static int open_error(struct auxtap_session *s, int code, struct auxtap_error *err)
+{
+	auxtap_error_set(err, code, s->event.name, "perf_event_open: %s", strerror(-code));
+	if (code == -EACCES || code == -EPERM)
+		auxtap_error_todo(err, "set kernel.perf_event_paranoid to 1 or less, or run as "
+				       "root");
+	else if (code == -EMFILE)
+		auxtap_error_todo(err, "raise the limit of open files (ulimit -n)");
+	else if (code == -EBUSY)
+		auxtap_error_todo(err, "another user has the trace unit");
+	return code;
+}
+
+static int map_error(const char *what, int code, uint64_t bytes, struct auxtap_error *err)
+{
+	auxtap_error_set(err, code, what, "mmap of %llu KiB: %s",
+			 (unsigned long long)bytes / 1024, strerror(-code));
+	if (code == -EPERM)
+		auxtap_error_todo(err, "use a smaller -m, or raise kernel.perf_event_mlock_kb "
+				       "or 'ulimit -l'");
+	else if (code == -ENOMEM)
+		auxtap_error_todo(err, "use a smaller -m");
+	return code;
+}
+
+static int map_rings(struct auxtap_session *s, struct stream *st, struct auxtap_error *err)
+{
+	const struct auxtap_perf_ops *perf = s->be->perf;
+	struct perf_event_mmap_page *page;
+	int code, aux_prot = s->aux_overwrite ? PROT_READ : PROT_READ | PROT_WRITE;
+
+	st->base_size = s->page_size + s->data_bytes;
+	st->base = perf->mmap(s->be->perf_ctx, st->base_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+			      st->fd, 0, &code);
+	if (!st->base)
+		return map_error("data ring", code, st->base_size, err);
+	s->ring_bytes += st->base_size;
+	if (s->event.aux) {
+		/* B7: the place in the file is ours to choose, behind the data ring. */
+		page = st->base;
+		page->aux_offset = st->base_size;
+		page->aux_size = s->aux_bytes;
+		st->aux_size = s->aux_bytes;
+		st->aux = perf->mmap(s->be->perf_ctx, st->aux_size, aux_prot, MAP_SHARED, st->fd,
+				     (off_t)st->base_size, &code);
+		if (!st->aux)
+			return map_error("AUX area", code, st->aux_size, err);
+		s->ring_bytes += st->aux_size;
+	}
+	if (s->ring_bytes > s->stats.peak_rings)
+		s->stats.peak_rings = s->ring_bytes;
+	return auxtap_ring_init(&st->ring, st->base, st->base_size, st->aux, st->aux_size,
+				s->aux_overwrite, err);
+}
+
+static int learn_id(struct auxtap_session *s, int fd, int attr_index, uint64_t *id)
+{
+	uint64_t value = 0;
+	int ret = s->be->perf->ioctl(s->be->perf_ctx, fd, PERF_EVENT_IOC_ID,
+				     (unsigned long)(uintptr_t)&value);
+
+	if (ret < 0)
+		return ret;
+	*id = value;
+	if (!s->file.writer)
+		return 0;
+	return auxtap_perfdata_writer_add_id(s->file.writer, attr_index, value);
+}
+
+static struct stream *add_stream(struct auxtap_session *s, pid_t pid, pid_t tid, int cpu)
+{
+	struct stream *st;
+
+	if (s->nr_streams == s->room_streams) {
+		size_t room = s->room_streams ? 2 * s->room_streams : 16;
+		struct stream **streams = realloc(s->streams, room * sizeof(*streams));
+
+		if (!streams)
+			return NULL;
+		s->streams = streams;
+		s->room_streams = room;
+	}
+	st = calloc(1, sizeof(*st));
+	if (!st)
+		return NULL;
+	st->pid = pid;
+	st->tid = tid;
+	st->cpu = cpu;
+	st->fd = -1;
+	st->idx = s->next_idx++;
+	st->watch_limit = 1;
+	s->streams[s->nr_streams++] = st;
+	return st;
+}
+
+static void release(struct auxtap_session *s, struct stream *st)
+{
+	const struct auxtap_perf_ops *perf = s->be->perf;
+
+	if (st->aux) {
+		perf->munmap(s->be->perf_ctx, st->aux, st->aux_size);
+		s->ring_bytes -= st->aux_size;
+	}
+	if (st->base) {
+		perf->munmap(s->be->perf_ctx, st->base, st->base_size);
+		s->ring_bytes -= st->base_size;
+	}
+	for (int i = 0; i < st->nr_more_fds; i++)
+		perf->close(s->be->perf_ctx, st->more_fds[i]);
+	if (st->fd >= 0)
+		perf->close(s->be->perf_ctx, st->fd);
+	free(st->more_fds);
+	free(st);
+}
+
+void session_close_stream(struct auxtap_session *s, struct stream *st)
+{
+	for (size_t i = 0; i < s->nr_streams; i++) {
+		if (s->streams[i] != st)
+			continue;
+		/* Order is kept: rounds and snapshots go by it. */
+		memmove(&s->streams[i], &s->streams[i + 1],
+			(s->nr_streams - i - 1) * sizeof(*s->streams));
+		s->nr_streams--;
+		release(s, st);
+		return;
+	}
+}
+
+void session_close_streams(struct auxtap_session *s)
+{
+	while (s->nr_streams)
+		session_close_stream(s, s->streams[s->nr_streams - 1]);
+}
+
+static int begin_file(struct auxtap_session *s, struct stream *st, struct auxtap_error *err)
+{
+	return s->file.writer ? trace_file_begin(s, &s->file, st->base, err) : 0;
+}
+
+int session_open_thread(struct auxtap_session *s, pid_t pid, pid_t tid,
+			struct auxtap_error *err)
+{
+	struct stream *st;
+	int ret;
+
+	st = add_stream(s, pid, tid, -1);
+	if (!st)
+		return auxtap_error_set(err, -ENOMEM, s->event.name, "no memory for thread %d",
+					tid);
+	st->fd = s->be->perf->open(s->be->perf_ctx, &s->attrs[0], tid, -1, -1, 0);
+	if (st->fd < 0) {
+		ret = open_error(s, st->fd, err);
+		goto fail;
+	}
+	ret = map_rings(s, st, err);
+	if (ret)
+		goto fail;
+	ret = learn_id(s, st->fd, 0, &st->id);
+	if (ret) {
+		auxtap_error_set(err, ret, s->event.name, "event id: %s", strerror(-ret));
+		goto fail;
+	}
+	ret = begin_file(s, st, err);
+	if (ret)
+		goto fail;
+	return 0;
+fail:
+	session_close_stream(s, st);
+	return ret;
+}
+
+/* An event beside the stream's first one, writing into its ring. */
+static int add_redirected(struct auxtap_session *s, struct stream *st, int attr_index, pid_t tid,
+			  struct auxtap_error *err)
+{
+	const struct auxtap_perf_ops *perf = s->be->perf;
+	int *fds = realloc(st->more_fds, ((size_t)st->nr_more_fds + 1) * sizeof(*fds));
+	uint64_t id;
+	int fd, ret;
+
+	if (!fds)
+		return auxtap_error_set(err, -ENOMEM, s->event.name, "no memory");
+	st->more_fds = fds;
+	fd = perf->open(s->be->perf_ctx, &s->attrs[attr_index], tid, st->cpu, -1, 0);
+	if (fd < 0)
+		return open_error(s, fd, err);
+	fds[st->nr_more_fds++] = fd;
+	ret = perf->ioctl(s->be->perf_ctx, fd, PERF_EVENT_IOC_SET_OUTPUT,
+			  (unsigned long)st->fd);
+	if (!ret)
+		ret = learn_id(s, fd, attr_index, &id);
+	if (ret)
+		auxtap_error_set(err, ret, s->event.name, "sharing a ring: %s", strerror(-ret));
+	return ret;
+}
+
+static bool cpu_wanted(const char *list, int cpu)
+{
+	if (!list)
+		return true;
+	while (*list) {
+		char *end;
+		long first = strtol(list, &end, 10), last = first;
+
+		if (end == list)
+			return false;
+		if (*end == '-')
+			last = strtol(end + 1, &end, 10);
+		if (cpu >= first && cpu <= last)
+			return true;
+		if (*end != ',')
+			return false;
+		list = end + 1;
+	}
+	return false;
+}
+
+int session_open_cpus(struct auxtap_session *s, const pid_t *tids, int nr_tids,
+		      struct auxtap_error *err)
+{
+	long nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
+	int opened = 0, ret;
+
+	for (int cpu = 0; cpu < nr_cpus; cpu++) {
+		struct stream *st;
+
+		if (!cpu_wanted(s->opts.cpus, cpu))
+			continue;
+		st = add_stream(s, -1, -1, cpu);
+		if (!st)
+			return auxtap_error_set(err, -ENOMEM, s->event.name, "no memory");
+		st->fd = s->be->perf->open(s->be->perf_ctx, &s->attrs[0], tids[0], cpu, -1, 0);
+		if (st->fd == -ENODEV) { /* this CPU is offline */
+			st->fd = -1;
+			session_close_stream(s, st);
+			continue;
+		}
+		if (st->fd < 0)
+			return open_error(s, st->fd, err);
+		ret = map_rings(s, st, err);
+		if (!ret)
+			ret = learn_id(s, st->fd, 0, &st->id);
+		if (ret)
+			return ret;
+		for (int i = 0; i < nr_tids; i++) {
+			ret = i ? add_redirected(s, st, 0, tids[i], err) : 0;
+			if (!ret && s->nr_attrs > 1)
+				ret = add_redirected(s, st, 1, tids[i], err);
+			if (ret)
+				return ret;
+		}
+		ret = begin_file(s, st, err);
+		if (ret)
+			return ret;
+		opened++;
+	}
+	if (!opened)
+		return auxtap_error_set(err, -ENODEV, s->opts.cpus ? s->opts.cpus : "CPUs",
+					"none of them is online");
+	return 0;
+}
+
+int session_enable(struct auxtap_session *s, struct stream *st, bool on)
+{
+	unsigned long request = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
+	int ret = s->be->perf->ioctl(s->be->perf_ctx, st->fd, request, 0);
+
+	for (int i = 0; i < st->nr_more_fds && ret >= 0 && on; i++)
+		ret = s->be->perf->ioctl(s->be->perf_ctx, st->more_fds[i], request, 0);
+	return ret < 0 ? ret : 0;
+}

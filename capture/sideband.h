@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Sideband records as bytes: made, read, changed, and (crash mode) kept per process in
+ * bounded memory. Also /proc/PID/maps as a list, and a set of strings.
+ */
+#ifndef AUXTAP_CAPTURE_SIDEBAND_H
+#define AUXTAP_CAPTURE_SIDEBAND_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* ---- record layouts (F) ---- */
+
+struct comm_body {
+	uint32_t pid, tid;
+	char comm[];
+};
+
+struct task_body { /* FORK, EXIT */
+	uint32_t pid, ppid, tid, ptid;
+	uint64_t time;
+};
+
+struct mmap2_body {
+	uint32_t pid, tid;
+	uint64_t addr, len, pgoff;
+	uint32_t maj, min;
+	uint64_t ino, ino_generation;
+	uint32_t prot, flags;
+	char filename[];
+};
+
+struct aux_body {
+	uint64_t aux_offset, aux_size, flags;
+};
+
+struct lost_body {
+	uint64_t id, lost;
+};
+
+/* The sample id trailer of every session: TID, TIME, CPU, IDENTIFIER. */
+#define CAPTURE_SAMPLE_TYPE                                                              \
+	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |         \
+	 PERF_SAMPLE_IDENTIFIER)
+struct trailer {
+	uint32_t pid, tid;
+	uint64_t time;
+	uint32_t cpu, reserved;
+	uint64_t id;
+};
+
+/* Body bytes of a record without its trailer; *trailer points into the record. False: too short. */
+bool record_parts(const void *record, size_t *body_size, const struct trailer **trailer);
+/* The MMAP2 body if record is one with a terminated name, else NULL. */
+const struct mmap2_body *record_mmap2(const void *record);
+/* Header, body, name padded to 8, trailer. Bytes written to out; 0: does not fit. */
+size_t record_make(void *out, size_t room, uint32_t type, uint16_t misc, const void *body,
+		   size_t body_size, const char *name, const struct trailer *trailer);
+
+/* ---- maps ---- */
+
+struct map_entry {
+	uint64_t start, end, pgoff, ino;
+	uint32_t prot, maj, min;
+	bool shared;
+	const char *name; /* into the list's text; "" for none */
+};
+
+struct map_list {
+	struct map_entry *entries;
+	size_t nr;
+	char *text; /* copy whose lines are cut up */
+};
+
+int map_list_parse(struct map_list *list, const char *text);
+void map_list_free(struct map_list *list);
+const struct map_entry *map_list_find(const struct map_list *list, uint64_t addr);
+
+/* ---- strings ---- */
+
+struct string_set {
+	char **slots;
+	size_t nr, room;
+};
+
+/* True if s was not there and is now (or could not be remembered). */
+bool string_set_add(struct string_set *set, const char *s);
+void string_set_free(struct string_set *set);
+
+/* ---- processes (crash mode) ---- */
+
+struct kept_record {
+	uint64_t time;
+	unsigned char bytes[]; /* a whole record */
+};
+
+struct process {
+	pid_t pid;
+	struct kept_record **records;
+	size_t nr, room, nr_mmaps;
+	int fault_signo; /* first fault that went to a handler; 0: none */
+	pid_t fault_tid;
+	uint64_t fault_ip, fault_time;
+};
+
+#define RECENT_RECORDS 16384
+
+struct process_table {
+	struct process **items;
+	size_t nr;
+	/* Context switches, newest RECENT_RECORDS: who ran on a CPU (kernel backend). */
+	struct kept_record **recent;
+	size_t recent_at;
+	size_t bytes; /* of all kept records */
+	uint64_t dropped;
+};
+
+struct process *process_find(struct process_table *table, pid_t pid);
+struct process *process_get(struct process_table *table, pid_t pid); /* NULL: no memory */
+/* A forked child starts with what describes its parent, under its own number. */
+int process_fork(struct process_table *table, pid_t parent, pid_t child);
+/* Keeps what still matters of record; -ENOMEM. */
+int process_record(struct process_table *table, pid_t pid, const void *record);
+void process_thread_exit(struct process_table *table, pid_t pid, pid_t tid);
+void process_remove(struct process_table *table, pid_t pid);
+void process_table_free(struct process_table *table);
+
+#endif
