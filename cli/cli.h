@@ -4,6 +4,7 @@
 #define AUXTAP_CLI_H
 
 #include <auxtap/error.h>
+#include <stdbool.h>
 
 /* Commands that run a program (record, crash) */
 #define CLI_RUN_FAILED	   125
@@ -20,6 +21,20 @@ void cli_error(const struct auxtap_error *err);
 /* The same from parts; todo may be NULL. */
 void cli_complain(const char *what, const char *todo, const char *why_fmt, ...)
 	AUXTAP_PRINTF(3, 4);
+
+struct auxtap_crash;
+
+/* record and crash are one command but for this. */
+struct cli_capture {
+	const char *name;
+	const char *help;
+	bool crash;
+	/* crash: a snapshot file is complete */
+	void (*on_snapshot)(void *ctx, const char *path, const struct auxtap_crash *crash);
+};
+int cli_capture(const struct cli_capture *kind, int argc, char **argv);
+/* "SIGSEGV"; never NULL. Two calls share the buffer. */
+const char *cli_signal_name(int signo);
 
 int cmd_list(int argc, char **argv);
 int cmd_record(int argc, char **argv); /* argv[0] is "record" or "crash" */

@@ -1,9 +1,121 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* auxtap crash: record with a flight recorder; each process that dies leaves its report. */
 #include "cli.h"
+
+#include <auxtap/crash.h>
+#include <auxtap/decode.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] =
+	"usage: auxtap crash [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
+	"       auxtap crash [OPTION]... --backend emulated -p PID\n"
+	"\n"
+	"Runs PROGRAM with a flight recorder. Each of its processes that dies of a signal that\n"
+	"dumps core leaves a snapshot of its last moments and a report: the first in FILE, later\n"
+	"ones in FILE.PID. The report goes to standard error and to the snapshot's name with\n"
+	".report.txt. Without a crash nothing is left. The program's own input and output are\n"
+	"untouched.\n"
+	"\n"
+	"  --keep N              how many snapshots to keep; the oldest goes (8)\n"
+	"  -e PMU/TERMS/MODS     the event: intel_pt//u if not given; as intel_pt/cyc,noretcomp/u\n"
+	"  -m DATA,AUX           sizes of data ring and AUX area, in pages or with K, M, G;\n"
+	"                        powers of two (128,1024)\n"
+	"  -S[SIZE]              keep the newest SIZE bytes of each thread (all the area holds)\n"
+	"  -p PID, -t TID        attach to a process, to one thread\n"
+	"  -a, -C CPUS           whole CPUs, all or those of a list (kernel backend)\n"
+	"  -o FILE               the file to write (auxtap.data); an old one becomes FILE.old\n"
+	"  --backend WHICH       kernel, emulated, or auto: kernel if there is a trace unit that\n"
+	"                        may be used (auto). Attaching under emulation must be asked for\n"
+	"  --source WHICH        what executes the program under emulation: qemu, ptrace, or\n"
+	"                        auto: qemu for a program if it is there, ptrace to attach (auto)\n"
+	"  --aux-watermark BYTES no use in a snapshot; accepted as by record\n"
+	"  --truth FILE          emulated: write every executed address, a little-endian u64\n"
+	"                        each, into FILE.TID\n"
+	"  -h, --help            this text\n"
+	"\n"
+	"Exit status: the program's; 128 + signal if it died of one; 125 if auxtap failed; 126 if\n"
+	"the program cannot be executed; 127 if it is not found.\n";
+
+/* The report as text; NULL if there is no memory. Malloc'd. */
+static char *make_report(const char *path, bool colour, struct auxtap_error *err)
+{
+	struct auxtap_report_opts opts = {.size = sizeof(opts), .colour = colour};
+	struct auxtap_perfdata *pd;
+	char *text = NULL;
+	size_t size;
+	FILE *out;
+	int ret;
+
+	if (auxtap_perfdata_open(&pd, path, err))
+		return NULL;
+	out = open_memstream(&text, &size);
+	if (!out) {
+		auxtap_error_set(err, -errno, path, "%m");
+		auxtap_perfdata_close(pd);
+		return NULL;
+	}
+	ret = auxtap_report(pd, &opts, out, err);
+	fclose(out);
+	auxtap_perfdata_close(pd);
+	if (!ret)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static void save_report(const char *path, const char *text)
+{
+	char name[4200];
+	FILE *out;
+	int fd;
+
+	snprintf(name, sizeof(name), "%s.report.txt", path);
+	/* As private as the snapshot: it shows memory. */
+	unlink(name);
+	fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!out) {
+		cli_complain(name, NULL, "%s", strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	fputs(text, out);
+	if (fclose(out))
+		cli_complain(name, NULL, "%s", strerror(errno));
+}
+
+static void on_snapshot(void *ctx, const char *path, const struct auxtap_crash *crash)
+{
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	bool colour = isatty(STDERR_FILENO) && !getenv("NO_COLOR");
+	char *plain = make_report(path, false, &err), *coloured = NULL;
+
+	(void)ctx;
+	if (!plain) {
+		fprintf(stderr, "auxtap: process %d died of %s; its snapshot is %s\n", crash->pid,
+			cli_signal_name(crash->signo), path);
+		cli_error(&err);
+		return;
+	}
+	if (colour)
+		coloured = make_report(path, true, &err);
+	fputs(coloured ? coloured : plain, stderr);
+	fflush(stderr);
+	save_report(path, plain);
+	free(coloured);
+	free(plain);
+}
 
 int cmd_crash(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	return CLI_FAILED;
+	static const struct cli_capture kind = {
+		.name = "crash", .help = help, .crash = true, .on_snapshot = on_snapshot};
+
+	return cli_capture(&kind, argc, argv);
 }

@@ -1,9 +1,159 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* auxtap list: the trace units here, what the user may do with them, what record would pick. */
 #include "cli.h"
+
+#include <auxtap/capture.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PMUS "/sys/bus/event_source/devices"
+
+static const char help[] =
+	"usage: auxtap list\n"
+	"\n"
+	"The PMUs of this machine that have an AUX area, with their capabilities; what you may do\n"
+	"with them and how to get more; what 'auxtap record' would pick.\n";
+
+static int read_text(const char *path, char *buf, size_t size)
+{
+	FILE *f = fopen(path, "re");
+	size_t n;
+
+	if (!f)
+		return -1;
+	n = fread(buf, 1, size - 1, f);
+	fclose(f);
+	buf[n] = '\0';
+	buf[strcspn(buf, "\n")] = '\0';
+	return 0;
+}
+
+static void show_folder(const char *pmu, const char *folder)
+{
+	char path[600], value[128];
+	struct dirent **names;
+	int nr;
+
+	snprintf(path, sizeof(path), PMUS "/%s/%s", pmu, folder);
+	nr = scandir(path, &names, NULL, alphasort);
+	if (nr < 0)
+		return;
+	printf("    %s:", folder);
+	for (int i = 0; i < nr; i++) {
+		if (names[i]->d_name[0] != '.') {
+			snprintf(path, sizeof(path), PMUS "/%s/%s/%.200s", pmu, folder,
+				 names[i]->d_name);
+			if (!read_text(path, value, sizeof(value)))
+				printf(" %s=%s", names[i]->d_name, value);
+		}
+		free(names[i]);
+	}
+	free(names);
+	putchar('\n');
+}
+
+/* sysfs does not say which PMUs have an AUX area; these families do. */
+static bool has_aux(const char *pmu)
+{
+	static const char *const families[] = {"intel_pt", "intel_bts", "arm_spe", "cs_etm",
+					       "hisi_ptt", "auxtap_"};
+
+	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+		if (!strncmp(pmu, families[i], strlen(families[i])))
+			return true;
+	}
+	return false;
+}
+
+static int show_pmus(void)
+{
+	char path[600], type[32];
+	struct dirent **names;
+	int nr = scandir(PMUS, &names, NULL, alphasort), found = 0;
+
+	for (int i = 0; i < nr; i++) {
+		const char *pmu = names[i]->d_name;
+
+		snprintf(path, sizeof(path), PMUS "/%.200s/type", pmu);
+		if (has_aux(pmu) && !read_text(path, type, sizeof(type))) {
+			printf("  %s (type %s)\n", pmu, type);
+			show_folder(pmu, "caps");
+			show_folder(pmu, "format");
+			found++;
+		}
+		free(names[i]);
+	}
+	if (nr >= 0)
+		free(names);
+	return found;
+}
+
+static void show_permissions(const struct auxtap_probe *p)
+{
+	printf("permissions:\n");
+	if (p->paranoid == 100)
+		printf("  this kernel has no perf events\n");
+	else
+		printf("  kernel.perf_event_paranoid is %d%s\n", p->paranoid,
+		       geteuid() == 0	  ? " (you are root: no limit)"
+		       : p->paranoid > 2  ? "; 'sysctl kernel.perf_event_paranoid=1' lets users "
+					    "trace their programs"
+		       : p->paranoid >= 0 ? "; -1 lets users trace whole CPUs and the kernel"
+					  : "");
+	if (p->mlock_kb)
+		printf("  ring memory: %llu KiB a CPU%s\n", (unsigned long long)p->mlock_kb,
+		       geteuid() == 0 ? " (you are root: no limit)"
+				      : "; raise kernel.perf_event_mlock_kb for more");
+	if (p->memlock_kb == UINT64_MAX)
+		printf("  and locked memory (ulimit -l): unlimited\n");
+	else
+		printf("  and locked memory (ulimit -l): %llu KiB; 'ulimit -l unlimited' or "
+		       "limits.conf for more\n",
+		       (unsigned long long)p->memlock_kb);
+}
+
+static void show_emulation(const struct auxtap_probe *p)
+{
+	printf("emulated sources:\n");
+	if (!p->emulated) {
+		printf("  none: %s\n", p->emulated_why);
+		return;
+	}
+	printf("  qemu: %s%s\n", p->qemu ? "available" : "no: ", p->qemu_why);
+	if (p->ptrace)
+		printf("  ptrace: available; attaching: %s%s\n",
+		       p->ptrace_attach ? "permitted" : "no: ", p->ptrace_why);
+	else
+		printf("  ptrace: no: %s\n", p->ptrace_why);
+}
 
 int cmd_list(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	return CLI_FAILED;
+	struct auxtap_probe probe = {.size = sizeof(probe)};
+
+	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+		fputs(help, stdout);
+		return CLI_OK;
+	}
+	if (argc > 1) {
+		cli_complain(argv[1], "see 'auxtap list --help'", "list takes no argument");
+		return CLI_USAGE;
+	}
+	auxtap_probe(&probe);
+	printf("PMUs with an AUX area:\n");
+	if (!show_pmus())
+		printf("  none\n");
+	show_permissions(&probe);
+	show_emulation(&probe);
+	if (probe.kernel)
+		printf("record picks: backend kernel, event intel_pt//u\n");
+	else if (probe.emulated && (probe.qemu || probe.ptrace))
+		printf("record picks: backend emulated, source %s, event intel_pt//u (%s)\n",
+		       probe.qemu ? "qemu" : "ptrace", probe.kernel_why);
+	else
+		printf("record picks: nothing works here (%s)\n", probe.kernel_why);
+	return CLI_OK;
 }

@@ -1,9 +1,289 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "cli.h"
+/* auxtap record, and what crash shares with it: choice of backend, signals, exit status. */
+#include "capture_options.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char help[] =
+	"usage: auxtap record [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
+	"       auxtap record [OPTION]... -p PID | -t TID | -a | -C CPUS\n"
+	"\n"
+	"Records a trace of every instruction into FILE. Stock 'perf script' reads it too.\n"
+	"\n"
+	"  -e PMU/TERMS/MODS     the event: intel_pt//u if not given; as intel_pt/cyc,noretcomp/u\n"
+	"  -m DATA,AUX           sizes of data ring and AUX area, in pages or with K, M, G;\n"
+	"                        powers of two (128,1024)\n"
+	"  -S[SIZE]              snapshot: keep the newest SIZE bytes (all the area holds), taken\n"
+	"                        at SIGUSR2 and at each exit\n"
+	"  -p PID, -t TID        attach to a process, to one thread\n"
+	"  -a, -C CPUS           whole CPUs, all or those of a list (kernel backend)\n"
+	"  -o FILE               the file to write (auxtap.data); an old one becomes FILE.old\n"
+	"  --backend WHICH       kernel, emulated, or auto: kernel if there is a trace unit that\n"
+	"                        may be used (auto). Attaching under emulation must be asked for\n"
+	"  --source WHICH        what executes the program under emulation: qemu, ptrace, or\n"
+	"                        auto: qemu for a program if it is there, ptrace to attach (auto)\n"
+	"  --aux-watermark BYTES wake up after that much trace (half of the area)\n"
+	"  --truth FILE          emulated: write every executed address, a little-endian u64\n"
+	"                        each, into FILE.TID\n"
+	"  -h, --help            this text\n"
+	"\n"
+	"Exit status: the program's; 128 + signal if it died of one; 125 if auxtap failed; 126 if\n"
+	"the program cannot be executed; 127 if it is not found.\n";
+
+/* ---- signals ---- */
+
+static struct auxtap_session *running;
+static volatile sig_atomic_t stop;
+static bool attached;
+
+static void on_signal(int signo, siginfo_t *info, void *context)
+{
+	int saved = errno;
+
+	(void)context;
+	if (signo == SIGUSR2)
+		auxtap_session_request_snapshot(running);
+	else if (attached)
+		stop = 1;
+	/* From the terminal the program got it too: it is in the same group. */
+	else if (info->si_code != SI_KERNEL)
+		auxtap_session_forward_signal(running, signo);
+	errno = saved;
+}
+
+static void catch_signals(void)
+{
+	static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR2};
+	struct sigaction act = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO}, old;
+
+	sigemptyset(&act.sa_mask);
+	for (size_t i = 0; i < sizeof(caught) / sizeof(caught[0]); i++) {
+		/* nohup and the like stay in force */
+		if (!sigaction(caught[i], NULL, &old) && old.sa_handler == SIG_IGN)
+			continue;
+		sigaction(caught[i], &act, NULL);
+	}
+}
+
+const char *cli_signal_name(int signo)
+{
+	static char name[32];
+	const char *abbrev = sigabbrev_np(signo);
+
+	if (abbrev)
+		snprintf(name, sizeof(name), "SIG%s", abbrev);
+	else
+		snprintf(name, sizeof(name), "signal %d", signo);
+	return name;
+}
+
+/* ---- what the session tells ---- */
+
+static void on_progress(void *ctx, uint64_t elapsed_ms, const struct auxtap_session_stats *stats,
+			unsigned int nr_rings)
+{
+	(void)ctx;
+	if (!nr_rings && !elapsed_ms) {
+		fputs("\r\033[K", stderr);
+		return;
+	}
+	fprintf(stderr, "\r\033[Kauxtap: %llu.%llu s, %llu KiB of trace, %u thread%s",
+		(unsigned long long)elapsed_ms / 1000,
+		(unsigned long long)elapsed_ms / 100 % 10,
+		(unsigned long long)stats->aux_bytes / 1024, nr_rings, nr_rings == 1 ? "" : "s");
+	fflush(stderr);
+}
+
+static void on_untraced(void *ctx, pid_t pid, const char *why)
+{
+	char what[32];
+
+	(void)ctx;
+	snprintf(what, sizeof(what), "process %d", pid);
+	cli_complain(what, NULL, "not traced from here on: %s", *why ? why : "it left the tracer");
+}
+
+/* ---- the run ---- */
+
+static int open_backend(struct auxtap_backend *be, const struct capture_options *o)
+{
+	struct auxtap_probe probe = {.size = sizeof(probe)};
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	bool attach = !o->session.argv, kernel = o->backend == BACKEND_KERNEL;
+	enum auxtap_source source = o->source;
+
+	if (o->backend == BACKEND_AUTO && !o->source_given && !o->session.truth_path) {
+		auxtap_probe(&probe);
+		kernel = probe.kernel;
+		if (!kernel && (o->session.all_cpus || o->session.cpus)) {
+			cli_complain(o->session.cpus ? "-C" : "-a",
+				     "trace a program instead: auxtap record -- PROGRAM", "%s",
+				     probe.kernel_why);
+			return -1;
+		}
+		if (!kernel && attach) {
+			cli_complain(o->session.pid ? "-p" : "-t",
+				     "say --backend emulated if a far slower run will do", "%s",
+				     probe.kernel_why);
+			return -1;
+		}
+	} else if (o->backend == BACKEND_AUTO && attach) {
+		cli_complain("attach", "say --backend emulated",
+			     "under emulation the process runs far slower; it must be asked for");
+		return -1;
+	}
+	if (kernel) {
+		if (!auxtap_backend_open_kernel(be, &err))
+			return 0;
+	} else {
+		/* qemu starts programs; a running process can only be stepped. */
+		if (attach && source == AUXTAP_SOURCE_QEMU) {
+			cli_complain("--source", "use --source ptrace",
+				     "qemu cannot attach to a running process");
+			return -1;
+		}
+		if (attach)
+			source = AUXTAP_SOURCE_PTRACE;
+		if (!auxtap_backend_open_emulated(be, source, &err))
+			return 0;
+	}
+	cli_error(&err);
+	return -1;
+}
+
+static void say_emulated(const struct auxtap_backend *be)
+{
+	if (*be->slowdown)
+		fprintf(stderr, "auxtap: backend %s: expect it %s than native\n",
+			be->description, be->slowdown);
+}
+
+static int program_status(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void say_end(const struct capture_options *o, const struct auxtap_session_stats *st)
+{
+	const char *name = o->session.argv ? o->session.argv[0] : "the process";
+	char how[64];
+
+	if (st->exit_status < 0)
+		snprintf(how, sizeof(how), "let go");
+	else if (WIFSIGNALED(st->exit_status))
+		snprintf(how, sizeof(how), "ended by %s",
+			 cli_signal_name(WTERMSIG(st->exit_status)));
+	else
+		snprintf(how, sizeof(how), "ended with status %d", WEXITSTATUS(st->exit_status));
+	if (!o->session.crash) {
+		fprintf(stderr, "auxtap: %s: %llu bytes of trace", o->session.output,
+			(unsigned long long)st->aux_bytes);
+		if (st->snapshots)
+			fprintf(stderr, ", %llu snapshot%s", (unsigned long long)st->snapshots,
+				st->snapshots == 1 ? "" : "s");
+		if (st->truncations)
+			fprintf(stderr, ", truncated %llu times (a larger -m loses less)",
+				(unsigned long long)st->truncations);
+		if (st->lost_records)
+			fprintf(stderr, ", %llu records lost",
+				(unsigned long long)st->lost_records);
+		fputc('\n', stderr);
+		return;
+	}
+	if (st->crashes)
+		return;
+	if (st->fault_signo)
+		fprintf(stderr,
+			"auxtap: %s: %s; no crash, no snapshot (its first fault, %s at ip 0x%llx in "
+			"thread %d, went to a handler of its own)\n",
+			name, how, cli_signal_name(st->fault_signo),
+			(unsigned long long)st->fault_ip, st->fault_tid);
+	else
+		fprintf(stderr, "auxtap: %s: %s; no crash, no snapshot\n", name, how);
+}
+
+static int run(struct auxtap_backend *be, struct capture_options *o)
+{
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct auxtap_session_stats stats;
+	struct auxtap_session *s;
+	int ret, failed;
+
+	if (auxtap_session_open(&s, be, &o->session, &err)) {
+		cli_error(&err);
+		/* A script without an interpreter, a file that is no program: found by exec only. */
+		if (o->session.argv && !strcmp(err.what, o->session.argv[0])) {
+			if (err.code == -ENOENT)
+				return CLI_NOT_FOUND;
+			if (err.code == -EACCES || err.code == -ENOEXEC)
+				return CLI_NOT_EXECUTABLE;
+		}
+		return CLI_RUN_FAILED;
+	}
+	say_emulated(be);
+	running = s;
+	attached = !o->session.argv;
+	catch_signals();
+	failed = auxtap_session_run(s, &stop, &err);
+	stats = *auxtap_session_stats(s);
+	if (failed)
+		cli_error(&err);
+	signal(SIGUSR2, SIG_IGN);
+	ret = auxtap_session_close(s, &err);
+	if (ret && !failed)
+		cli_error(&err);
+	if (!failed && !ret)
+		say_end(o, &stats);
+	if (failed == -ENOENT || failed == -EACCES || failed == -ENOEXEC) {
+		/* native: exec's own word comes with the first resume */
+		if (o->session.argv && !strcmp(err.what, o->session.argv[0]))
+			return failed == -ENOENT ? CLI_NOT_FOUND : CLI_NOT_EXECUTABLE;
+	}
+	if (failed || ret)
+		return CLI_RUN_FAILED;
+	return stats.exit_status < 0 ? CLI_OK : program_status(stats.exit_status);
+}
+
+int cli_capture(const struct cli_capture *kind, int argc, char **argv)
+{
+	struct auxtap_backend be;
+	struct capture_options o;
+	char path[4096];
+	int ret = capture_options_parse(&o, kind, argc, argv);
+
+	if (ret)
+		return ret > 0 ? CLI_OK : CLI_RUN_FAILED;
+	if (o.session.argv) {
+		ret = auxtap_find_program(o.session.argv[0], path, sizeof(path));
+		if (ret) {
+			cli_complain(o.session.argv[0], NULL, "%s",
+				     ret == -ENOENT ? "no such program" : strerror(-ret));
+			return ret == -ENOENT ? CLI_NOT_FOUND : CLI_NOT_EXECUTABLE;
+		}
+	}
+	if (open_backend(&be, &o))
+		return CLI_RUN_FAILED;
+	o.session.argc_cmdline = argc + 1;
+	o.session.argv_cmdline = argv - 1; /* main()'s own vector: "auxtap", "record", … */
+	o.session.progress = isatty(STDERR_FILENO);
+	o.session.on_progress = on_progress;
+	o.session.on_untraced = on_untraced;
+	o.session.on_snapshot = kind->on_snapshot;
+	ret = run(&be, &o);
+	auxtap_backend_close(&be);
+	return ret;
+}
 
 int cmd_record(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	return CLI_FAILED;
+	static const struct cli_capture kind = {.name = "record", .help = help};
+
+	return cli_capture(&kind, argc, argv);
 }

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The options of record and crash, as perf spells them. */
+#include "capture_options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	OPT_BACKEND = 256,
+	OPT_SOURCE,
+	OPT_WATERMARK,
+	OPT_TRUTH,
+	OPT_KEEP,
+};
+
+/* "4096", "0x1000", "64K", "16M", "1G", with B allowed behind. -1: not a size. */
+static int parse_size(const char *text, uint64_t *value, bool *suffixed)
+{
+	unsigned int shift = 0;
+	char *end;
+
+	errno = 0;
+	*value = strtoull(text, &end, 0);
+	if (errno || end == text || *text == '-' || *text == '+')
+		return -1;
+	switch (*end) {
+	case 'k': case 'K':
+		shift = 10;
+		end++;
+		break;
+	case 'm': case 'M':
+		shift = 20;
+		end++;
+		break;
+	case 'g': case 'G':
+		shift = 30;
+		end++;
+		break;
+	default:
+		break;
+	}
+	*suffixed = shift || *end == 'B';
+	if (*end == 'B')
+		end++;
+	if (*end || (shift && *value > UINT64_MAX >> shift))
+		return -1;
+	*value <<= shift;
+	return 0;
+}
+
+static int parse_pages(const char *text, const char *what, uint64_t *pages)
+{
+	uint64_t value, page_size = (uint64_t)sysconf(_SC_PAGESIZE);
+	bool suffixed;
+
+	if (!*text) /* "-m ,16M": the other one's default */
+		return 0;
+	if (parse_size(text, &value, &suffixed)) {
+		cli_complain("-m", "write -m DATA,AUX in pages, or with K, M or G",
+			     "'%s' is not a size", text);
+		return -1;
+	}
+	if (suffixed && value % page_size) {
+		cli_complain("-m", NULL, "%s of %llu bytes is not a whole number of pages", what,
+			     (unsigned long long)value);
+		return -1;
+	}
+	*pages = suffixed ? value / page_size : value;
+	if (!*pages || (*pages & (*pages - 1)) || *pages > 1u << 30) {
+		cli_complain("-m", "use 1, 2, 4, 8 … pages, or as many K, M or G",
+			     "%s of %llu pages is not a power of two", what,
+			     (unsigned long long)*pages);
+		return -1;
+	}
+	return 0;
+}
+
+static int parse_mmap(char *text, struct auxtap_session_opts *o)
+{
+	char *comma = strchr(text, ',');
+
+	if (comma)
+		*comma = '\0';
+	if (parse_pages(text, "data ring", &o->data_pages))
+		return -1;
+	return comma ? parse_pages(comma + 1, "AUX area", &o->aux_pages) : 0;
+}
+
+static int parse_id(const char *option, const char *text, pid_t *id)
+{
+	char *end;
+	long n;
+
+	errno = 0;
+	n = strtol(text, &end, 10);
+	if (errno || end == text || *end || n <= 0 || n > 1 << 22) {
+		cli_complain(option, "give one number", "'%s' is not a process or thread", text);
+		return -1;
+	}
+	*id = (pid_t)n;
+	return 0;
+}
+
+static int parse_count(const char *option, const char *text, uint64_t max, uint64_t *value)
+{
+	bool suffixed;
+
+	if (parse_size(text, value, &suffixed) || *value == 0 || *value > max) {
+		cli_complain(option, NULL, "'%s' is not a number from 1 to %llu", text,
+			     (unsigned long long)max);
+		return -1;
+	}
+	return 0;
+}
+
+static int parse_choice(const char *option, const char *text, const char *const *names,
+			int *choice)
+{
+	for (int i = 0; i < 3; i++) {
+		if (!strcmp(text, names[i])) {
+			*choice = i;
+			return 0;
+		}
+	}
+	cli_complain(option, NULL, "'%s' is none of %s, %s, %s", text, names[0], names[1],
+		     names[2]);
+	return -1;
+}
+
+static int parse_one(struct capture_options *o, const struct cli_capture *kind, int option)
+{
+	static const char *const backends[] = {"auto", "kernel", "emulated"};
+	static const char *const sources[] = {"auto", "qemu", "ptrace"};
+	struct auxtap_session_opts *s = &o->session;
+	uint64_t n;
+	int choice;
+	bool suffixed;
+
+	switch (option) {
+	case 'e':
+		s->event = optarg;
+		return 0;
+	case 'm':
+		return parse_mmap(optarg, s);
+	case 'S':
+		s->snapshot = true;
+		if (!optarg)
+			return 0;
+		if (parse_size(optarg, &s->snapshot_size, &suffixed)) {
+			cli_complain("-S", "write -SSIZE, as -S64K", "'%s' is not a size", optarg);
+			return -1;
+		}
+		return 0;
+	case 'p':
+		return parse_id("-p", optarg, &s->pid);
+	case 't':
+		return parse_id("-t", optarg, &s->tid);
+	case 'a':
+		s->all_cpus = true;
+		return 0;
+	case 'C':
+		if (strspn(optarg, "0123456789,-") != strlen(optarg) || !*optarg) {
+			cli_complain("-C", "write CPUs as 0-3,5", "'%s' is not a list", optarg);
+			return -1;
+		}
+		s->cpus = optarg;
+		return 0;
+	case 'o':
+		s->output = optarg;
+		return 0;
+	case OPT_BACKEND:
+		if (parse_choice("--backend", optarg, backends, &choice))
+			return -1;
+		o->backend = (enum backend_choice)choice;
+		return 0;
+	case OPT_SOURCE:
+		if (parse_choice("--source", optarg, sources, &choice))
+			return -1;
+		o->source = (enum auxtap_source)choice;
+		o->source_given = choice != 0;
+		return 0;
+	case OPT_WATERMARK:
+		if (parse_count("--aux-watermark", optarg, UINT32_MAX, &n))
+			return -1;
+		s->aux_watermark = (uint32_t)n;
+		return 0;
+	case OPT_TRUTH:
+		s->truth_path = optarg;
+		return 0;
+	case OPT_KEEP:
+		if (!kind->crash) {
+			cli_complain("--keep", NULL, "is an option of 'auxtap crash'");
+			return -1;
+		}
+		if (parse_count("--keep", optarg, 1000000, &n))
+			return -1;
+		s->keep = (unsigned int)n;
+		return 0;
+	default:
+		return -1;
+	}
+}
+
+static int check_combination(const struct capture_options *o, const struct cli_capture *kind)
+{
+	const struct auxtap_session_opts *s = &o->session;
+	int targets = (s->argv != NULL) + (s->pid != 0) + (s->tid != 0);
+
+	if (targets > 1) {
+		cli_complain(kind->name, "give a program, -p or -t", "more than one thing to trace");
+		return -1;
+	}
+	if (!targets && !s->all_cpus && !s->cpus) {
+		cli_complain(kind->name, "say 'auxtap record -- PROGRAM', or -p PID",
+			     "nothing to trace");
+		return -1;
+	}
+	if (o->backend == BACKEND_KERNEL && o->source_given) {
+		cli_complain("--source", NULL, "is for the emulated backend");
+		return -1;
+	}
+	if (o->backend == BACKEND_KERNEL && s->truth_path) {
+		cli_complain("--truth", "use --backend emulated",
+			     "only an emulated run knows every executed address");
+		return -1;
+	}
+	return 0;
+}
+
+int capture_options_parse(struct capture_options *o, const struct cli_capture *kind, int argc,
+			  char **argv)
+{
+	static const struct option options[] = {
+		{"event", required_argument, NULL, 'e'},
+		{"mmap-pages", required_argument, NULL, 'm'},
+		{"snapshot", optional_argument, NULL, 'S'},
+		{"pid", required_argument, NULL, 'p'},
+		{"tid", required_argument, NULL, 't'},
+		{"all-cpus", no_argument, NULL, 'a'},
+		{"cpu", required_argument, NULL, 'C'},
+		{"output", required_argument, NULL, 'o'},
+		{"backend", required_argument, NULL, OPT_BACKEND},
+		{"source", required_argument, NULL, OPT_SOURCE},
+		{"aux-watermark", required_argument, NULL, OPT_WATERMARK},
+		{"truth", required_argument, NULL, OPT_TRUTH},
+		{"keep", required_argument, NULL, OPT_KEEP},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	char todo[64];
+	int option;
+
+	memset(o, 0, sizeof(*o));
+	o->session.size = sizeof(o->session);
+	o->session.output = "auxtap.data";
+	snprintf(todo, sizeof(todo), "see 'auxtap %s --help'", kind->name);
+	opterr = 0;
+	optind = 1;
+	while ((option = getopt_long(argc, argv, "+:e:m:S::p:t:aC:o:h", options, NULL)) != -1) {
+		const char *last = argv[optind - 1];
+
+		if (option == 'h') {
+			fputs(kind->help, stdout);
+			return 1;
+		}
+		if (option == '?' || option == ':') {
+			char letter[3] = {'-', (char)optopt, '\0'};
+			bool short_one = option == '?' && optopt && optopt < 256;
+
+			cli_complain(short_one ? letter : last, todo, "%s",
+				     option == ':' ? "needs a value" : "no such option");
+			return -1;
+		}
+		if (parse_one(o, kind, option))
+			return -1;
+	}
+	if (optind < argc)
+		o->session.argv = argv + optind;
+	if (kind->crash) {
+		o->session.crash = true;
+		o->session.snapshot = true;
+		if (!o->session.keep)
+			o->session.keep = 8;
+	}
+	return check_combination(o, kind);
+}

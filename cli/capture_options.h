@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The options of record and crash, as perf spells them. */
+#ifndef AUXTAP_CAPTURE_OPTIONS_H
+#define AUXTAP_CAPTURE_OPTIONS_H
+
+#include "cli.h"
+
+#include <auxtap/capture.h>
+
+enum backend_choice {
+	BACKEND_AUTO,
+	BACKEND_KERNEL,
+	BACKEND_EMULATED,
+};
+
+struct capture_options {
+	struct auxtap_session_opts session;
+	enum backend_choice backend;
+	enum auxtap_source source;
+	bool source_given;
+};
+
+/* 0: go on; 1: help was shown; -1: usage error, told. */
+int capture_options_parse(struct capture_options *o, const struct cli_capture *kind, int argc,
+			  char **argv);
+
+#endif
