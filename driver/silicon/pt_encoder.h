@@ -11,6 +11,7 @@
 
 #define PT_ATTENTION_TIME     0x1 /* MTCs may be due */
 #define PT_ATTENTION_OVERFLOW 0x2 /* OVF is owed */
+#define PT_ATTENTION_PSB      0x4 /* PSB+ is owed behind the next branch */
 
 #define PT_MODE_NONE 0xff /* mode_sent: no MODE.Exec since tracing was switched on */
 #define PT_MODE_32   0x02 /* CS.D */

@@ -108,13 +108,22 @@ static void end_packets(struct pt_unit *unit)
 	unit->attention &= ~PT_ATTENTION_TIME;
 }
 
-static __attribute__((noinline)) void send_psb(struct pt_unit *unit)
+static void send_due_psb(struct pt_unit *unit)
 {
 	struct pt_burst burst;
 
+	if (unit->nr_produced < unit->psb_at)
+		return;
 	pt_burst_begin(&burst);
 	pt_put_psb(unit, &burst);
 	pt_burst_send(unit, &burst);
+}
+
+static inline bool needs_attention(const struct pt_unit *unit)
+{
+	return __builtin_expect(unit->attention, 0) &&
+	       (unit->attention & ~PT_ATTENTION_TIME ||
+		*unit->config.tsc >= unit->mtc_tsc);
 }
 
 /* An overflow ended, or a moment of the CTC passed. unit->ip: where the program is by now. */
@@ -130,9 +139,8 @@ static __attribute__((noinline)) void attend(struct pt_unit *unit)
 	if (unit->attention & PT_ATTENTION_TIME)
 		pt_put_mtc(unit, &burst);
 	pt_burst_send(unit, &burst);
-	/* with BranchEn no sooner than behind a branch */
-	if (!unit->packet_en && unit->nr_produced >= unit->psb_at)
-		send_psb(unit);
+	if (!unit->packet_en) /* with BranchEn no sooner than behind a branch */
+		send_due_psb(unit);
 }
 
 /* FUP, TIP.PGD: the instruction at unit->ip has not run. */
@@ -231,7 +239,7 @@ void pt_unit_enter_user(struct pt_unit *unit, u64 ip)
 void pt_unit_retire(struct pt_unit *unit, u32 nr_insns, u64 next_ip)
 {
 	(void)nr_insns; /* the machine has counted them in *tsc */
-	if (unit->attention)
+	if (needs_attention(unit))
 		attend(unit);
 	unit->ip = next_ip;
 }
@@ -271,6 +279,7 @@ static __attribute__((noinline)) void send_tnt(struct pt_unit *unit)
 	pt_burst_begin(&burst);
 	pt_put_tnt(unit, &burst);
 	pt_burst_send(unit, &burst);
+	send_due_psb(unit);
 }
 
 static __attribute__((noinline)) void send_tip(struct pt_unit *unit, u64 target)
@@ -280,6 +289,7 @@ static __attribute__((noinline)) void send_tip(struct pt_unit *unit, u64 target)
 	pt_burst_begin(&burst);
 	pt_put_tip(unit, &burst, target);
 	pt_burst_send(unit, &burst);
+	send_due_psb(unit);
 }
 
 static inline void add_tnt(struct pt_unit *unit, bool taken)
@@ -289,50 +299,66 @@ static inline void add_tnt(struct pt_unit *unit, bool taken)
 		send_tnt(unit);
 }
 
-void pt_unit_branch(struct pt_unit *unit, enum x86_class cls, u64 ip, u8 len, u64 target)
+/* Ends in one call at most: the common ways through it save no registers. */
+static inline void branch(struct pt_unit *unit, enum x86_class cls, u64 ip, u8 len, u64 target)
 {
-	if (unit->attention)
-		attend(unit);
 	unit->ip = target;
 	if (!unit->packet_en)
 		return;
-	switch (cls) {
-	case X86_JCC:
+	if (__builtin_expect(cls == X86_JCC, 1)) {
 		add_tnt(unit, target != ip + len);
-		break;
+		return;
+	}
+	switch (cls) {
 	case X86_CALL:
 		/* call +0 reads the IP; decoders do not push it */
 		if (target != ip + len)
 			push_return(unit, ip + len);
-		break;
+		return;
 	case X86_CALL_INDIRECT:
 		push_return(unit, ip + len);
 		send_tip(unit, target);
-		break;
+		return;
 	case X86_RET:
 		if (pop_return(unit, target))
 			add_tnt(unit, true);
 		else
 			send_tip(unit, target);
-		break;
+		return;
 	case X86_JMP_INDIRECT:
 	case X86_FAR:
 	case X86_SYSCALL:
 		send_tip(unit, target);
-		break;
-	case X86_PLAIN:
-	case X86_JMP:
-		break;
+		return;
+	default:
+		return;
 	}
-	if (unit->nr_produced >= unit->psb_at)
-		send_psb(unit);
+}
+
+/* MTCs fill the trace too, and an overflow asks for a PSB+: the period is looked at here, not only when branches are sent. */
+static __attribute__((noinline)) void branch_attended(struct pt_unit *unit, enum x86_class cls,
+						      u64 ip, u8 len, u64 target)
+{
+	attend(unit);
+	unit->attention &= ~PT_ATTENTION_PSB;
+	branch(unit, cls, ip, len, target);
+	if (unit->packet_en)
+		send_due_psb(unit);
+}
+
+void pt_unit_branch(struct pt_unit *unit, enum x86_class cls, u64 ip, u8 len, u64 target)
+{
+	if (needs_attention(unit))
+		branch_attended(unit, cls, ip, len, target);
+	else
+		branch(unit, cls, ip, len, target);
 }
 
 void pt_unit_leave_syscall(struct pt_unit *unit, u64 ip)
 {
 	struct pt_burst burst;
 
-	if (unit->attention)
+	if (needs_attention(unit))
 		attend(unit);
 	unit->ip = ip;
 	unit->context_en = false;
@@ -346,7 +372,7 @@ void pt_unit_leave_syscall(struct pt_unit *unit, u64 ip)
 
 void pt_unit_leave_async(struct pt_unit *unit, u64 ip)
 {
-	if (unit->attention)
+	if (needs_attention(unit))
 		attend(unit);
 	unit->ip = ip;
 	unit->context_en = false;
