@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The listing of a file: dump.c the header and the walk, dump_features.c, dump_records.c the
+ * bodies of records, dump_trace.c the packets. Called by cli/cmd_dump.c.
+ */
+#ifndef DECODE_DUMP_H
+#define DECODE_DUMP_H
+
+#include <auxtap/perfdata.h>
+
+struct dump_opts {
+	FILE *out;
+	bool packets;
+};
+
+/* 0; 1: listed, but damaged (err says where); negative. */
+int dump_perfdata(struct auxtap_perfdata *pd, const struct dump_opts *opts,
+		  struct auxtap_error *err);
+/* A stream of Intel PT without a container; path may be "-". */
+int dump_raw_pt(const char *path, const struct dump_opts *opts, struct auxtap_error *err);
+
+/* ---- inside ---- */
+
+/* At most size bytes up to a NUL; what is not printable as \xNN, so that a file cannot command a terminal. */
+void dump_text(FILE *out, const void *text, size_t size);
+void dump_attr(FILE *out, const struct perf_event_attr *attr);
+void dump_features(struct auxtap_perfdata *pd, FILE *out);
+/* What stands in a record behind its sample id fields; ends without newline. */
+void dump_body(const struct auxtap_record *rec, FILE *out);
+
+struct dump_trace; /* the AUX streams of a file */
+int dump_trace_open(struct dump_trace **trace, struct auxtap_perfdata *pd,
+		    struct auxtap_error *err);
+/* The packets of the next AUXTRACE record. 0, 1 (some could not be decoded), negative. */
+int dump_trace_next(struct dump_trace *trace, FILE *out, struct auxtap_error *err);
+void dump_trace_close(struct dump_trace *trace);
+
+#endif

@@ -1,0 +1,558 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Bodies of records as text. Every field is read through get(): what is cut off prints as "cut". */
+#include "dump.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* A body being read from front to back. */
+struct body {
+	const unsigned char *p, *end;
+	bool cut;
+};
+
+static uint64_t get(struct body *b, size_t size)
+{
+	uint64_t value = 0;
+
+	if ((size_t)(b->end - b->p) < size) {
+		b->cut = true;
+		b->p = b->end;
+		return 0;
+	}
+	memcpy(&value, b->p, size);
+	b->p += size;
+	return value;
+}
+
+static uint64_t u64(struct body *b)
+{
+	return get(b, 8);
+}
+
+static uint32_t u32(struct body *b)
+{
+	return (uint32_t)get(b, 4);
+}
+
+static size_t left(const struct body *b)
+{
+	return (size_t)(b->end - b->p);
+}
+
+void dump_text(FILE *out, const void *text, size_t size)
+{
+	const unsigned char *p = text;
+
+	for (size_t i = 0; i < size && p[i]; i++) {
+		if (p[i] < 0x20 || p[i] == 0x7f)
+			fprintf(out, "\\x%02x", p[i]);
+		else
+			fputc(p[i], out);
+	}
+}
+
+static void rest_as_text(struct body *b, FILE *out)
+{
+	dump_text(out, b->p, left(b));
+	b->p = b->end;
+}
+
+static void put_hex(FILE *out, const unsigned char *p, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		fprintf(out, "%02x", p[i]);
+}
+
+struct bit_name {
+	uint64_t bit;
+	const char *name;
+};
+
+/* Known bits as words, joined by |, what is left over as a number. */
+static void put_bits(FILE *out, uint64_t value, const struct bit_name *names, size_t nr)
+{
+	const char *bar = "";
+
+	for (size_t i = 0; i < nr; i++) {
+		if (!(value & names[i].bit))
+			continue;
+		fprintf(out, "%s%s", bar, names[i].name);
+		bar = "|";
+		value &= ~names[i].bit;
+	}
+	if (value || !*bar)
+		fprintf(out, "%s0x%" PRIx64, bar, value);
+}
+
+static const struct bit_name sample_bits[] = {
+	{PERF_SAMPLE_IP, "IP"},
+	{PERF_SAMPLE_TID, "TID"},
+	{PERF_SAMPLE_TIME, "TIME"},
+	{PERF_SAMPLE_ADDR, "ADDR"},
+	{PERF_SAMPLE_READ, "READ"},
+	{PERF_SAMPLE_CALLCHAIN, "CALLCHAIN"},
+	{PERF_SAMPLE_ID, "ID"},
+	{PERF_SAMPLE_CPU, "CPU"},
+	{PERF_SAMPLE_PERIOD, "PERIOD"},
+	{PERF_SAMPLE_STREAM_ID, "STREAM_ID"},
+	{PERF_SAMPLE_RAW, "RAW"},
+	{PERF_SAMPLE_BRANCH_STACK, "BRANCH_STACK"},
+	{PERF_SAMPLE_REGS_USER, "REGS_USER"},
+	{PERF_SAMPLE_STACK_USER, "STACK_USER"},
+	{PERF_SAMPLE_WEIGHT, "WEIGHT"},
+	{PERF_SAMPLE_DATA_SRC, "DATA_SRC"},
+	{PERF_SAMPLE_IDENTIFIER, "IDENTIFIER"},
+	{PERF_SAMPLE_TRANSACTION, "TRANSACTION"},
+	{PERF_SAMPLE_REGS_INTR, "REGS_INTR"},
+	{PERF_SAMPLE_PHYS_ADDR, "PHYS_ADDR"},
+	{PERF_SAMPLE_AUX, "AUX"},
+	{PERF_SAMPLE_CGROUP, "CGROUP"},
+	{PERF_SAMPLE_DATA_PAGE_SIZE, "DATA_PAGE_SIZE"},
+	{PERF_SAMPLE_CODE_PAGE_SIZE, "CODE_PAGE_SIZE"},
+	{PERF_SAMPLE_WEIGHT_STRUCT, "WEIGHT_STRUCT"},
+};
+
+static const struct bit_name aux_bits[] = {
+	{PERF_AUX_FLAG_TRUNCATED, "TRUNCATED"},
+	{PERF_AUX_FLAG_OVERWRITE, "OVERWRITE"},
+	{PERF_AUX_FLAG_PARTIAL, "PARTIAL"},
+	{PERF_AUX_FLAG_COLLISION, "COLLISION"},
+};
+
+#define NR(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char *pmu_type(uint32_t type)
+{
+	static const char *const names[] = {"hardware", "software", "tracepoint",
+					    "hw_cache", "raw",	    "breakpoint"};
+
+	return type < NR(names) ? names[type] : "pmu";
+}
+
+void dump_attr(FILE *out, const struct perf_event_attr *attr)
+{
+	fprintf(out, "type %u (%s), config 0x%" PRIx64, attr->type, pmu_type(attr->type),
+		(uint64_t)attr->config);
+	if (attr->config1)
+		fprintf(out, ", config1 0x%" PRIx64, (uint64_t)attr->config1);
+	if (attr->config2)
+		fprintf(out, ", config2 0x%" PRIx64, (uint64_t)attr->config2);
+	fprintf(out, ", %s %" PRIu64 ", sample_type ", attr->freq ? "frequency" : "period",
+		(uint64_t)attr->sample_period);
+	put_bits(out, attr->sample_type, sample_bits, NR(sample_bits));
+#define FLAG(name)                                                                               \
+	if (attr->name)                                                                          \
+		fputs(", " #name, out)
+	FLAG(disabled);
+	FLAG(inherit);
+	FLAG(exclude_user);
+	FLAG(exclude_kernel);
+	FLAG(exclude_hv);
+	FLAG(mmap);
+	FLAG(mmap2);
+	FLAG(comm);
+	FLAG(comm_exec);
+	FLAG(task);
+	FLAG(enable_on_exec);
+	FLAG(sample_id_all);
+	FLAG(context_switch);
+	FLAG(build_id);
+#undef FLAG
+	if (attr->aux_watermark)
+		fprintf(out, ", aux_watermark %u", attr->aux_watermark);
+}
+
+/* ---- kernel records ---- */
+
+static void put_mmap(struct body *b, FILE *out)
+{
+	uint32_t pid = u32(b), tid = u32(b);
+	uint64_t addr = u64(b), len = u64(b), pgoff = u64(b);
+
+	fprintf(out, "%d/%d [0x%" PRIx64 "(0x%" PRIx64 ") @ 0x%" PRIx64 "] ", (int)pid, (int)tid,
+		addr, len, pgoff);
+	rest_as_text(b, out);
+}
+
+static void put_mmap2(const struct perf_event_header *header, struct body *b, FILE *out)
+{
+	uint32_t pid = u32(b), tid = u32(b), prot;
+	uint64_t addr = u64(b), len = u64(b), pgoff = u64(b);
+
+	fprintf(out, "%d/%d [0x%" PRIx64 "(0x%" PRIx64 ") @ 0x%" PRIx64 " ", (int)pid, (int)tid,
+		addr, len, pgoff);
+	if (header->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
+		size_t size = get(b, 1);
+
+		get(b, 3);
+		fputs("build-id ", out);
+		if (left(b) >= 20)
+			put_hex(out, b->p, size < 20 ? size : 20);
+		for (int i = 0; i < 20; i += 4)
+			u32(b);
+	} else {
+		uint32_t maj = u32(b), min = u32(b);
+		uint64_t ino = u64(b), generation = u64(b);
+
+		fprintf(out, "%02x:%02x %" PRIu64 " %" PRIu64, maj, min, ino, generation);
+	}
+	prot = u32(b);
+	fprintf(out, "] %c%c%c%c ", prot & 1 ? 'r' : '-', prot & 2 ? 'w' : '-',
+		prot & 4 ? 'x' : '-', u32(b) & 1 ? 's' : 'p');
+	rest_as_text(b, out);
+}
+
+static void put_comm(const struct perf_event_header *header, struct body *b, FILE *out)
+{
+	uint32_t pid = u32(b), tid = u32(b);
+
+	fprintf(out, "%d/%d %s", (int)pid, (int)tid,
+		header->misc & PERF_RECORD_MISC_COMM_EXEC ? "exec " : "");
+	rest_as_text(b, out);
+}
+
+static void put_task(struct body *b, FILE *out)
+{
+	uint32_t pid = u32(b), ppid = u32(b), tid = u32(b), ptid = u32(b);
+
+	fprintf(out, "%d/%d parent %d/%d", (int)pid, (int)tid, (int)ppid, (int)ptid);
+}
+
+static void put_sample(const struct auxtap_record *rec, struct body *b, FILE *out)
+{
+	if (!rec->attr)
+		return;
+	if (rec->attr->attr.sample_type & PERF_SAMPLE_IDENTIFIER)
+		u64(b);
+	if (rec->attr->attr.sample_type & PERF_SAMPLE_IP)
+		fprintf(out, "ip 0x%" PRIx64, u64(b));
+	if (rec->attr->name) {
+		fputs(" of ", out);
+		dump_text(out, rec->attr->name, SIZE_MAX);
+	}
+}
+
+static void put_aux(struct body *b, FILE *out)
+{
+	uint64_t offset = u64(b), size = u64(b), flags = u64(b);
+
+	fprintf(out, "offset 0x%" PRIx64 " size 0x%" PRIx64 " flags ", offset, size);
+	if (!flags) {
+		fputs("0", out);
+		return;
+	}
+	put_bits(out, flags & ~(uint64_t)PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK, aux_bits, NR(aux_bits));
+	if (flags & PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK)
+		fprintf(out, " format %u", (unsigned int)(flags >> 8 & 0xff));
+}
+
+static void put_switch(const struct auxtap_record *rec, struct body *b, FILE *out)
+{
+	uint16_t misc = rec->header->misc;
+	const char *way = !(misc & PERF_RECORD_MISC_SWITCH_OUT)	      ? "in"
+			  : misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? "out preempt"
+								       : "out";
+
+	fputs(way, out);
+	if (rec->header->type == PERF_RECORD_SWITCH_CPU_WIDE) {
+		uint32_t pid = u32(b), tid = u32(b);
+
+		fprintf(out, " %s %d/%d", misc & PERF_RECORD_MISC_SWITCH_OUT ? "next" : "prev",
+			(int)pid, (int)tid);
+	}
+}
+
+static void put_namespaces(struct body *b, FILE *out)
+{
+	uint32_t pid = u32(b), tid = u32(b);
+	uint64_t nr = u64(b);
+
+	fprintf(out, "%d/%d nr %" PRIu64, (int)pid, (int)tid, nr);
+	for (uint64_t i = 0; i < nr && left(b) >= 16; i++) {
+		uint64_t dev = u64(b), ino = u64(b);
+
+		fprintf(out, " %" PRIu64 "/0x%" PRIx64, dev, ino);
+	}
+}
+
+static void put_ksymbol(struct body *b, FILE *out)
+{
+	uint64_t addr = u64(b);
+	uint32_t len = u32(b), type = (uint32_t)get(b, 2), flags = (uint32_t)get(b, 2);
+
+	fprintf(out, "addr 0x%" PRIx64 " len %u type %u flags 0x%x ", addr, len, type, flags);
+	rest_as_text(b, out);
+}
+
+static void put_bpf(struct body *b, FILE *out)
+{
+	uint32_t type = (uint32_t)get(b, 2), flags = (uint32_t)get(b, 2), id = u32(b);
+
+	fprintf(out, "type %u flags 0x%x id %u", type, flags, id);
+	b->p = b->end; /* the tag */
+}
+
+static bool kernel_body(const struct auxtap_record *rec, struct body *b, FILE *out)
+{
+	uint64_t first, second;
+
+	switch (rec->header->type) {
+	case PERF_RECORD_MMAP:
+		put_mmap(b, out);
+		break;
+	case PERF_RECORD_MMAP2:
+		put_mmap2(rec->header, b, out);
+		break;
+	case PERF_RECORD_COMM:
+		put_comm(rec->header, b, out);
+		break;
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		put_task(b, out);
+		break;
+	case PERF_RECORD_LOST:
+		first = u64(b);
+		fprintf(out, "id %" PRIu64 " lost %" PRIu64, first, u64(b));
+		break;
+	case PERF_RECORD_LOST_SAMPLES:
+		fprintf(out, "lost %" PRIu64, u64(b));
+		break;
+	case PERF_RECORD_THROTTLE:
+	case PERF_RECORD_UNTHROTTLE:
+		first = u64(b);
+		second = u64(b);
+		fprintf(out, "at %" PRIu64 " id %" PRIu64 " stream %" PRIu64, first, second, u64(b));
+		break;
+	case PERF_RECORD_READ:
+	case PERF_RECORD_ITRACE_START:
+		first = u32(b);
+		fprintf(out, "%d/%d", (int)first, (int)u32(b));
+		break;
+	case PERF_RECORD_SAMPLE:
+		put_sample(rec, b, out);
+		break;
+	case PERF_RECORD_AUX:
+		put_aux(b, out);
+		break;
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		put_switch(rec, b, out);
+		break;
+	case PERF_RECORD_NAMESPACES:
+		put_namespaces(b, out);
+		break;
+	case PERF_RECORD_KSYMBOL:
+		put_ksymbol(b, out);
+		break;
+	case PERF_RECORD_BPF_EVENT:
+		put_bpf(b, out);
+		break;
+	case PERF_RECORD_CGROUP:
+		fprintf(out, "id %" PRIu64 " ", u64(b));
+		rest_as_text(b, out);
+		break;
+	case PERF_RECORD_TEXT_POKE:
+		first = u64(b);
+		second = get(b, 2);
+		fprintf(out, "addr 0x%" PRIx64 " old %u new %u bytes", first, (unsigned int)second,
+			(unsigned int)get(b, 2));
+		break;
+	case PERF_RECORD_AUX_OUTPUT_HW_ID:
+		fprintf(out, "hw_id 0x%" PRIx64, u64(b));
+		break;
+	default:
+		return false;
+	}
+	return true;
+}
+
+/* ---- user records ---- */
+
+static void put_auxtrace_info(struct body *b, FILE *out)
+{
+	static const char *const families[] = {"?", "intel_pt", "intel_bts", "cs_etm", "arm_spe"};
+	static const char *const pt[AUXTAP_PT_INFO_NR] = {
+		"pmu_type",	"time_shift",	   "time_mult",	    "time_zero",
+		"cap_user_time_zero", "tsc_bit",   "noretcomp_bit", "have_sched_switch",
+		"snapshot_mode", "per_cpu_mmaps",  "mtc_bit",	    "mtc_freq_bits",
+		"tsc_ctc_n",	"tsc_ctc_d",	   "cyc_bit",	    "max_nonturbo_ratio",
+		"filter_str_len",
+	};
+	uint32_t type = u32(b);
+
+	u32(b);
+	fprintf(out, "type %u (%s)", type, type < NR(families) ? families[type] : "?");
+	for (unsigned int i = 0; left(b) >= 8; i++) {
+		if (type == AUXTAP_AUXTRACE_INTEL_PT && i < AUXTAP_PT_INFO_NR)
+			fprintf(out, ", %s 0x%" PRIx64, pt[i], u64(b));
+		else
+			fprintf(out, ", 0x%" PRIx64, u64(b));
+	}
+}
+
+static void put_auxtrace(struct body *b, FILE *out)
+{
+	uint64_t size = u64(b), offset = u64(b), reference = u64(b);
+	uint32_t idx = u32(b), tid = u32(b), cpu = u32(b);
+
+	fprintf(out, "size 0x%" PRIx64 " offset 0x%" PRIx64 " reference 0x%" PRIx64
+		     " idx %u tid %d cpu %d",
+		size, offset, reference, idx, (int)tid, (int)cpu);
+	u32(b);
+}
+
+static void put_auxtrace_error(struct body *b, FILE *out)
+{
+	uint32_t type = u32(b), code = u32(b), cpu = u32(b), pid = u32(b), tid = u32(b);
+	uint64_t ip, time = 0;
+	size_t room;
+
+	u32(b); /* format */
+	ip = u64(b);
+	/* Older records have the message where newer ones have the time; told by their size. */
+	if (left(b) > 64)
+		time = u64(b);
+	fprintf(out, "type %u code %u cpu %d %d/%d ip 0x%" PRIx64 " time %" PRIu64 ": ", type, code,
+		(int)cpu, (int)pid, (int)tid, ip, time);
+	room = left(b) < 64 ? left(b) : 64;
+	dump_text(out, b->p, room);
+	b->p = b->end;
+}
+
+static void put_thread_map(struct body *b, FILE *out)
+{
+	uint64_t nr = u64(b);
+
+	fprintf(out, "nr %" PRIu64, nr);
+	for (uint64_t i = 0; i < nr && left(b) >= 24; i++) {
+		fprintf(out, ", %d ", (int)u64(b));
+		dump_text(out, b->p, 16);
+		b->p += 16;
+	}
+}
+
+static void put_time_conv(struct body *b, FILE *out)
+{
+	uint64_t shift = u64(b), mult = u64(b), zero = u64(b);
+
+	fprintf(out, "shift %" PRIu64 " mult %" PRIu64 " zero 0x%" PRIx64, shift, mult, zero);
+	if (left(b) >= 16) {
+		uint64_t cycles = u64(b), mask = u64(b);
+
+		fprintf(out, " cycles 0x%" PRIx64 " mask 0x%" PRIx64, cycles, mask);
+	}
+}
+
+static void put_event_update(struct body *b, FILE *out)
+{
+	static const char *const kinds[] = {"unit", "scale", "name", "cpus"};
+	uint64_t type = u64(b), id = u64(b);
+
+	fprintf(out, "%s of id %" PRIu64, type < NR(kinds) ? kinds[type] : "?", id);
+	if (type == 0 || type == 2) {
+		fputs(": ", out);
+		rest_as_text(b, out);
+	}
+}
+
+static void put_attr_record(struct body *b, FILE *out)
+{
+	struct perf_event_attr attr = {0};
+	size_t size = left(b) < sizeof(attr) ? left(b) : sizeof(attr);
+
+	memcpy(&attr, b->p, size);
+	if (attr.size < size)
+		memset((char *)&attr + attr.size, 0, size - attr.size);
+	dump_attr(out, &attr);
+}
+
+static void put_build_id(struct body *b, FILE *out)
+{
+	uint32_t pid = u32(b);
+
+	fprintf(out, "%d ", (int)pid);
+	if (left(b) < 24) {
+		b->cut = true;
+		return;
+	}
+	put_hex(out, b->p, 20);
+	b->p += 24;
+	fputc(' ', out);
+	rest_as_text(b, out);
+}
+
+static bool user_body(const struct auxtap_record *rec, struct body *b, FILE *out)
+{
+	const char *name;
+	uint64_t number;
+
+	switch (rec->header->type) {
+	case AUXTAP_RECORD_HEADER_ATTR:
+		put_attr_record(b, out);
+		break;
+	case AUXTAP_RECORD_EVENT_TYPE:
+		fprintf(out, "config 0x%" PRIx64 " ", u64(b));
+		rest_as_text(b, out);
+		break;
+	case AUXTAP_RECORD_TRACING_DATA:
+		fprintf(out, "%u bytes", u32(b));
+		break;
+	case AUXTAP_RECORD_BUILD_ID:
+		put_build_id(b, out);
+		break;
+	case AUXTAP_RECORD_ID_INDEX:
+		fprintf(out, "nr %" PRIu64, u64(b));
+		break;
+	case AUXTAP_RECORD_AUXTRACE_INFO:
+		put_auxtrace_info(b, out);
+		break;
+	case AUXTAP_RECORD_AUXTRACE:
+		put_auxtrace(b, out);
+		break;
+	case AUXTAP_RECORD_AUXTRACE_ERROR:
+		put_auxtrace_error(b, out);
+		break;
+	case AUXTAP_RECORD_THREAD_MAP:
+		put_thread_map(b, out);
+		break;
+	case AUXTAP_RECORD_CPU_MAP:
+		number = get(b, 2);
+		fprintf(out, "type %u", (unsigned int)number);
+		break;
+	case AUXTAP_RECORD_EVENT_UPDATE:
+		put_event_update(b, out);
+		break;
+	case AUXTAP_RECORD_TIME_CONV:
+		put_time_conv(b, out);
+		break;
+	case AUXTAP_RECORD_HEADER_FEATURE:
+		number = u64(b);
+		name = number < 256 ? auxtap_perfdata_feature_name((unsigned int)number) : NULL;
+		fprintf(out, "%s (%" PRIu64 "), %zu bytes", name ? name : "unknown", number, left(b));
+		break;
+	case AUXTAP_RECORD_COMPRESSED:
+		fprintf(out, "%zu bytes", left(b));
+		break;
+	case AUXTAP_RECORD_COMPRESSED2:
+		fprintf(out, "%" PRIu64 " bytes", u64(b));
+		break;
+	case AUXTAP_RECORD_FINISHED_ROUND:
+	case AUXTAP_RECORD_FINISHED_INIT:
+		break;
+	default:
+		return false;
+	}
+	return true;
+}
+
+void dump_body(const struct auxtap_record *rec, FILE *out)
+{
+	const unsigned char *p = (const unsigned char *)(rec->header + 1);
+	struct body b = {p, p + rec->body_size, false};
+
+	if (!kernel_body(rec, &b, out) && !user_body(rec, &b, out))
+		fprintf(out, "%u bytes", rec->body_size);
+	if (b.cut)
+		fputs(" (cut: the record is too short)", out);
+}
