@@ -107,6 +107,7 @@ void qemu_words_async(struct qemu_thread *t, u64 ip, bool sync);
 /* qemu_maps.c */
 void qemu_maps_add(struct qemu_process *p, const struct qemu_range *range);
 void qemu_maps_remove(struct qemu_process *p, u64 start, u64 end);
+const struct qemu_range *qemu_maps_find(const struct qemu_process *p, u64 addr); /* or NULL */
 void qemu_maps_clear(struct qemu_process *p);
 int qemu_maps_copy(struct qemu_process *to, const struct qemu_process *from);
 /* MMAP2 of the executable ranges within [start, end). */

@@ -18,6 +18,8 @@
 #define QEMU_ARCH_MAX_LEN 15u
 #define QEMU_ARCH_IS_PAGE_END(ip) (((ip) & (QEMU_ARCH_PAGE - 1)) + QEMU_ARCH_MAX_LEN > QEMU_ARCH_PAGE)
 
+#define QEMU_ARCH_IS_CANONICAL(ip) ((s64)((ip) << 16) >> 16 == (s64)(ip))
+
 enum qemu_arch_syscall {
 	QEMU_SYS_MMAP = 9,
 	QEMU_SYS_MPROTECT = 10,

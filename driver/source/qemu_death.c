@@ -19,6 +19,7 @@ static bool is_sync_signal(int signo)
 void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo)
 {
 	struct qemu_rec *rec = qemu_ring_rec(q, t);
+	const struct qemu_range *range;
 	struct qemu_arch_env env;
 	bool fresh;
 
@@ -29,8 +30,13 @@ void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo)
 	t->dying.si_signo = signo;
 	if (fresh || (t->host_info.si_signo == signo && !is_sync_signal(signo))) {
 		t->dying = t->host_info;
-		if (t->dying.si_code > 0 && is_sync_signal(signo))
-			t->dying.si_addr = (char *)t->dying.si_addr - t->process->guest_base;
+		if (signo == SIGSEGV && (t->dying.si_code == SEGV_MAPERR || t->dying.si_code == SEGV_ACCERR)) {
+			u64 addr = (u64)(uintptr_t)t->dying.si_addr - t->process->guest_base;
+
+			/* what the host has there may be qemu's: guard pages, for one */
+			t->dying.si_addr = (void *)(uintptr_t)addr;
+			t->dying.si_code = qemu_maps_find(t->process, addr) ? SEGV_ACCERR : SEGV_MAPERR;
+		}
 		return;
 	}
 	if (!is_sync_signal(signo)) {
@@ -52,7 +58,17 @@ void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo)
 	case SIGBUS:
 		t->dying.si_code = BUS_ADRALN;
 		break;
-	default: /* general protection, int3: no address */
+	case SIGSEGV:
+		range = qemu_maps_find(t->process, env.eip);
+		if ((!range || !(range->prot & 4)) && QEMU_ARCH_IS_CANONICAL(env.eip)) {
+			/* nothing to execute there */
+			t->dying.si_code = range ? SEGV_ACCERR : SEGV_MAPERR;
+			t->dying.si_addr = (void *)(uintptr_t)env.eip;
+			break;
+		}
+		t->dying.si_code = SI_KERNEL; /* general protection: no address */
+		break;
+	default:
 		t->dying.si_code = SI_KERNEL;
 		break;
 	}

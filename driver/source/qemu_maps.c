@@ -67,6 +67,14 @@ void qemu_maps_add(struct qemu_process *p, const struct qemu_range *range)
 	append(p, range);
 }
 
+const struct qemu_range *qemu_maps_find(const struct qemu_process *p, u64 addr)
+{
+	for (u32 i = 0; i < p->nr_ranges; i++)
+		if (addr >= p->range[i].start && addr < p->range[i].end)
+			return &p->range[i];
+	return NULL;
+}
+
 void qemu_maps_clear(struct qemu_process *p)
 {
 	for (u32 i = 0; i < p->nr_ranges; i++)

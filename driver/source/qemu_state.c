@@ -96,30 +96,27 @@ int qemu_state_siginfo(struct emu_task *task, siginfo_t *info)
 ssize_t qemu_state_mem(struct emu *emu, pid_t pid, u64 addr, void *buf, size_t size)
 {
 	struct qemu_process *p = qemu_process_find(&qemu_source, pid);
-	ssize_t got;
+	const struct qemu_range *r;
+	size_t done = 0;
 
 	(void)emu;
 	if (!p)
 		return -ESRCH;
-	/* qemu's own memory is no part of the program */
-	for (u32 i = 0; i < p->nr_ranges; i++) {
-		const struct qemu_range *r = &p->range[i];
+	/* range by range: qemu's own memory is no part of the program */
+	while (done < size && (r = qemu_maps_find(p, addr + done))) {
+		size_t part = size - done;
+		ssize_t got;
 
-		if (addr < r->start || addr >= r->end)
-			continue;
-		if (size > r->end - addr) {
-			size_t first = r->end - addr;
-			ssize_t more;
-
-			got = qemu_state_host_read(pid, p->guest_base + addr, buf, first);
-			if (got != (ssize_t)first)
-				return got;
-			more = qemu_state_mem(emu, pid, addr + first, (u8 *)buf + first, size - first);
-			return more > 0 ? got + more : got;
-		}
-		return qemu_state_host_read(pid, p->guest_base + addr, buf, size);
+		if (part > r->end - (addr + done))
+			part = r->end - (addr + done);
+		got = qemu_state_host_read(pid, p->guest_base + addr + done, (u8 *)buf + done, part);
+		if (got <= 0)
+			break;
+		done += (size_t)got;
+		if ((size_t)got < part)
+			break;
 	}
-	return -EFAULT;
+	return done ? (ssize_t)done : -EFAULT;
 }
 
 ssize_t qemu_state_maps(struct emu *emu, pid_t pid, char **text)
