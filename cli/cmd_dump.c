@@ -56,12 +56,14 @@ static int bad_family(const char *family)
 /* Listed, damaged or not at all; a reader of ours that went away is no failure. */
 static int finish(int ret, const struct auxtap_error *err)
 {
-	int closed = fflush(stdout) || ferror(stdout) ? errno : 0;
+	int output = ferror(stdout) && ret < 0 ? -ret : 0;
 
-	if (ret == -EPIPE || closed == EPIPE)
+	if (!output && (fflush(stdout) || ferror(stdout)))
+		output = errno;
+	if (output == EPIPE)
 		return CLI_OK;
-	if (closed) {
-		cli_complain("standard output", NULL, "%s", strerror(closed));
+	if (output) {
+		cli_complain("standard output", NULL, "%s", strerror(output));
 		return CLI_FAILED;
 	}
 	if (!ret)

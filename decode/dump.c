@@ -68,6 +68,13 @@ static void put_totals(FILE *out, const struct totals *totals)
 	fprintf(out, "records of unknown kind: %" PRIu64 "\n", totals->nr_unknown);
 }
 
+int dump_output_failed(FILE *out)
+{
+	if (!ferror(out))
+		return 0;
+	return errno ? -errno : -EIO;
+}
+
 static void put_header(struct auxtap_perfdata *pd, FILE *out)
 {
 	static const char *const forms[] = {"file", "pipe", "directory"};
@@ -152,7 +159,7 @@ static int walk(struct auxtap_perfdata *pd, const struct dump_opts *opts,
 		struct dump_trace *trace, struct totals *totals, struct auxtap_error *err)
 {
 	struct auxtap_record rec;
-	int ret;
+	int ret, failed;
 
 	auxtap_perfdata_rewind(pd);
 	while ((ret = auxtap_perfdata_next(pd, &rec, err)) > 0) {
@@ -164,8 +171,9 @@ static int walk(struct auxtap_perfdata *pd, const struct dump_opts *opts,
 				return ret;
 			totals->undecoded += ret > 0;
 		}
-		if (ferror(opts->out))
-			return -EPIPE;
+		failed = dump_output_failed(opts->out);
+		if (failed)
+			return failed;
 	}
 	return ret;
 }
@@ -190,7 +198,7 @@ int dump_perfdata(struct auxtap_perfdata *pd, const struct dump_opts *opts,
 	notes = auxtap_perfdata_notes(pd, put_note, out, &note_err);
 	fputc('\n', out);
 	ret = walk(pd, opts, trace, totals, err);
-	if (ret == -EPIPE || ret == -ENOMEM)
+	if (ferror(out) || ret == -ENOMEM)
 		goto out;
 	put_totals(out, totals);
 	if (totals->undecoded)

@@ -13,7 +13,10 @@ struct dump_opts {
 	bool packets;
 };
 
-/* 0; 1: listed, but damaged (err says where); negative. */
+/*
+ * 0; 1: listed, but damaged (err says where); negative. If ferror(out), the negative errno is
+ * that of the output and err says nothing.
+ */
 int dump_perfdata(struct auxtap_perfdata *pd, const struct dump_opts *opts,
 		  struct auxtap_error *err);
 /* A stream of Intel PT without a container; path may be "-". */
@@ -21,6 +24,8 @@ int dump_raw_pt(const char *path, const struct dump_opts *opts, struct auxtap_er
 
 /* ---- inside ---- */
 
+/* Call right after printing: 0, or the negative errno of the output. */
+int dump_output_failed(FILE *out);
 /* At most size bytes up to a NUL; what is not printable as \xNN, so that a file cannot command a terminal. */
 void dump_text(FILE *out, const void *text, size_t size);
 void dump_attr(FILE *out, const struct perf_event_attr *attr);

@@ -60,7 +60,7 @@ static int print_packet(void *ctx, const struct auxtap_packet *pkt)
 		fprintf(out, "%-9s  %s\n", pkt->name, operands);
 	else
 		fprintf(out, "%s\n", pkt->name);
-	return ferror(out) ? -EPIPE : 0;
+	return dump_output_failed(out);
 }
 
 struct counted {
