@@ -284,8 +284,6 @@ void intel_pt_interrupt(void)
 	trace_off(pt, event);
 	take_position(pt, buf);
 	end_transaction(pt, buf);
-	if (event->hw.state)
-		return;
 	if (begin_transaction(pt, event))
 		trace_on(pt, event);
 	else

@@ -68,8 +68,6 @@ static bool read_entry(const struct pt_output *out, u64 index, u64 *entry)
 	u64 addr = TOPA_BASE(out->base) + index * sizeof(*entry);
 	const void *mem;
 
-	if (addr & PHYS_RESERVED)
-		return false;
 	mem = out->bus->phys(out->bus->ctx, addr, sizeof(*entry));
 	if (!mem)
 		return false;
@@ -84,7 +82,6 @@ static bool read_entry(const struct pt_output *out, u64 index, u64 *entry)
 static bool enter_topa(struct pt_output *out, u64 index, u64 offset)
 {
 	u64 entry, size;
-	int links = 0;
 
 	for (;;) {
 		out->mask_ptrs = index << TABLE_INDEX_SHIFT | LOW_BITS | offset << OFFSET_SHIFT;
@@ -92,7 +89,7 @@ static bool enter_topa(struct pt_output *out, u64 index, u64 offset)
 			return false;
 		if (!(entry & TOPA_END))
 			break;
-		if (entry & (TOPA_INT | TOPA_STOP) || !index || offset || links++)
+		if (entry & (TOPA_INT | TOPA_STOP) || !index || offset)
 			return false;
 		out->base = TOPA_BASE(entry);
 		index = 0;
@@ -139,8 +136,7 @@ static void region_end(struct pt_output *out)
 	}
 	if (out->entry & TOPA_INT && !out->irq_pending) {
 		out->irq_pending = true;
-		out->irq_at = out->nr_written + out->irq_skid_bytes;
-		out->irq_at += out->nr_dropped;
+		out->irq_at = out->nr_written + out->nr_dropped + out->irq_skid_bytes;
 	}
 	if (out->entry & TOPA_STOP) {
 		halt(out, RTIT_STATUS_STOPPED);
@@ -164,7 +160,6 @@ void pt_output_start(struct pt_output *out, bool topa)
 
 	out->topa = topa;
 	out->running = true;
-	out->irq_pending = false;
 	out->region = NULL;
 	out->region_off = out->mask_ptrs >> OFFSET_SHIFT;
 	if (out->status & (RTIT_STATUS_ERROR | RTIT_STATUS_STOPPED)) {

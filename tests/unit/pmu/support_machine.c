@@ -69,6 +69,10 @@ static void hw_write(int cpu, u32 msr, u64 value)
 		else if (!(value & RTIT_CTL_TRACEEN))
 			pt_output_stop(&c->out);
 		c->ctl = value;
+		if (machine.irq_in_stop && !(value & RTIT_CTL_TRACEEN)) {
+			machine.irq_in_stop = false;
+			intel_pt_interrupt();
+		}
 		break;
 	default:
 		fail_msg("write of MSR %#x", msr);

@@ -34,6 +34,7 @@ struct machine {
 	int nr_orders, next_order;
 	bool random_orders;
 	int nr_errors_logged;
+	bool irq_in_stop; /* an interrupt comes in the very write that clears TraceEn */
 };
 extern struct machine machine;
 

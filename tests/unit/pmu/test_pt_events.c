@@ -296,7 +296,40 @@ static void late_interrupt(void **state)
 	assert_true(unit_on());
 	session_out(&s);
 	assert_int_equal(session_aux_head(&s), 4112);
+	/* in the middle of the stop: the unit stays off, the record is one */
+	session_in(&s);
+	session_packet(&s, 16);
+	machine.irq_in_stop = true;
+	session_records(&s);
+	s.nr_records = 0;
+	session_out(&s);
+	assert_true(!machine.irq_in_stop && !unit_on());
+	session_records(&s);
+	assert_int_equal(s.nr_records, 1);
+	assert_int_equal(session_aux_head(&s), 4128);
 	session_check_unread(&s);
+	session_close(&s);
+	machine_end();
+}
+
+/* STATUS also counts the bytes to the next PSB: an event's first start clears it, none else does. */
+static void status_is_kept(void **state)
+{
+	const u64 count = 7ull << 32; /* PacketByteCnt */
+	struct session s;
+
+	(void)state;
+	machine_start(NULL);
+	session_init(&s);
+	assert_int_equal(session_open(&s, 8, 4, true), 0);
+	unit()->out.status = count;
+	session_in(&s);
+	assert_true(!unit_read(MSR_RTIT_STATUS));
+	session_out(&s);
+	unit()->out.status = count;
+	session_in(&s);
+	session_out(&s);
+	assert_true(unit_read(MSR_RTIT_STATUS) == count);
 	session_close(&s);
 	machine_end();
 }
@@ -499,6 +532,7 @@ int main(void)
 		cmocka_unit_test(interrupt_with_skid),
 		cmocka_unit_test(full),
 		cmocka_unit_test(late_interrupt),
+		cmocka_unit_test(status_is_kept),
 		cmocka_unit_test(whole_lap),
 		cmocka_unit_test(one_entry_tables),
 		cmocka_unit_test(output_error),

@@ -174,6 +174,8 @@ static void disable_read_enable(void **state)
 		session_run(&s, 1000);
 		core_event_ioctl(s.event, PERF_EVENT_IOC_DISABLE, 0, NULL);
 		assert_true(!unit_on());
+		session_records(&s);
+		assert_int_equal(s.nr_records, 1);
 		check_record(&s);
 		check_snapshot(&s);
 		core_event_ioctl(s.event, PERF_EVENT_IOC_ENABLE, 0, NULL);

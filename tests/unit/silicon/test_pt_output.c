@@ -252,6 +252,13 @@ static void interrupt_at_stop(void **state)
 	assert_int_equal(m.irq_written, 8);
 	assert_int_equal(m.out.nr_dropped, 50);
 
+	/* what was dropped before does not shorten a skid */
+	start_at(0, 0, P - 8);
+	feed(8 + 49);
+	assert_int_equal(m.nr_irqs, 1);
+	feed(1);
+	assert_int_equal(m.nr_irqs, 2);
+
 	/* Two marks within one skid are one interrupt; one that is still due at the stop is taken back. */
 	reset();
 	set_entry(0, 0, entry(20, 0, INT));
