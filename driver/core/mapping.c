@@ -147,6 +147,9 @@ static int mmap_data(struct perf_event *event, u64 nr_all, bool writable)
 	}
 	if (!may_lock(nr_all))
 		return -EPERM;
+	/* B12: the kernel's array of page pointers would be too large */
+	if (get_order(sizeof(*rb) + nr_pages * sizeof(void *)) > 10)
+		return -ENOMEM;
 	rb = rb_alloc(event, nr_pages, writable);
 	if (!rb) /* B12 */
 		return -ENOMEM;

@@ -72,6 +72,9 @@ static void script_data(struct perf_side *side, struct log *log)
 	note(log, "poll after unmap", side_poll(side, fd));
 	MAP("B4 once unmapped, another size", fd, 5 * P, RW, MAP_SHARED, 0);
 	fd = side_open(side, &attr, 0, -1);
+	MAP("B12 2 GiB of data", fd, (1ul << 31) + P, RW, MAP_SHARED, 0);
+	MAP("B4 after that", fd, 3 * P, RW, MAP_SHARED, 0);
+	fd = side_open(side, &attr, 0, -1);
 	note(log, "E13 pause without ring", side_ioctl(side, fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1));
 	note(log, "E12 poll without ring", side_poll(side, fd));
 	note(log, "refresh of a counter", side_ioctl(side, fd, PERF_EVENT_IOC_REFRESH, 1));
