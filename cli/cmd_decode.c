@@ -1,9 +1,504 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* auxtap decode: the executed flow of a perf.data file or a raw trace. decode_print.c writes the lines. */
 #include "cli.h"
+#include "decode_print.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_SIDEBAND 64
+#define MAX_IMAGES 256
+
+struct decode_cmd {
+	struct auxtap_decode_opts opts;
+	struct auxtap_image_set_opts image_opts;
+	struct auxtap_raw_opts raw;
+	const char *sideband[MAX_SIDEBAND];
+	const char *images[MAX_IMAGES];
+	unsigned int nr_images;
+	char raw_family[16];
+	bool is_raw, summary;
+	uint64_t last;
+	const char *path;
+};
+
+enum {
+	OPT_EVENTS = 256,
+	OPT_FORMAT,
+	OPT_LAST,
+	OPT_TIME,
+	OPT_TID,
+	OPT_CPU,
+	OPT_SYSROOT,
+	OPT_VMLINUX,
+	OPT_KCORE,
+	OPT_SUMMARY,
+	OPT_RAW,
+	OPT_IMAGE,
+	OPT_SIDEBAND,
+	OPT_SAMPLE_TYPE,
+	OPT_TIME_CONV,
+	OPT_HELP,
+};
+
+static const struct option options[] = {
+	{"events", required_argument, NULL, OPT_EVENTS},
+	{"fields", required_argument, NULL, 'F'},
+	{"format", required_argument, NULL, OPT_FORMAT},
+	{"last", required_argument, NULL, OPT_LAST},
+	{"time", required_argument, NULL, OPT_TIME},
+	{"tid", required_argument, NULL, OPT_TID},
+	{"cpu", required_argument, NULL, OPT_CPU},
+	{"sysroot", required_argument, NULL, OPT_SYSROOT},
+	{"vmlinux", required_argument, NULL, OPT_VMLINUX},
+	{"kcore", required_argument, NULL, OPT_KCORE},
+	{"jobs", required_argument, NULL, 'j'},
+	{"summary", no_argument, NULL, OPT_SUMMARY},
+	{"raw", required_argument, NULL, OPT_RAW},
+	{"image", required_argument, NULL, OPT_IMAGE},
+	{"sideband", required_argument, NULL, OPT_SIDEBAND},
+	{"sample-type", required_argument, NULL, OPT_SAMPLE_TYPE},
+	{"time-conv", required_argument, NULL, OPT_TIME_CONV},
+	{"help", no_argument, NULL, OPT_HELP},
+	{NULL, 0, NULL, 0},
+};
+
+static void usage(FILE *out)
+{
+	fputs("usage: auxtap decode [OPTION]... FILE\n\n"
+	      "The executed flow of a recorded trace.\n\n"
+	      "  --events LIST     insn,branch,call,return,async,trace,gap,mem\n"
+	      "                    (default branch,async,trace,gap)\n"
+	      "  -F LIST           fields: comm,pid,tid,cpu,time,event,ip,sym,symoff,dso,srcline,\n"
+	      "                    addr,insn,insnlen,asm,flags (default comm,tid,time,ip,sym,dso,addr)\n"
+	      "  --format FORMAT   text, jsonl or csv\n"
+	      "  --last N          only the last N events\n"
+	      "  --time START,STOP seconds, as perf counts them; either may be empty\n"
+	      "  --tid TID, --cpu CPU\n"
+	      "  --sysroot DIR     look for programs and libraries under DIR\n"
+	      "  --vmlinux FILE, --kcore FILE\n"
+	      "                    the kernel's image\n"
+	      "  -j N              decode with N threads\n"
+	      "  --summary         only the sums, as 'name: value' lines\n\n"
+	      "Raw traces (FILE is bare Intel PT):\n"
+	      "  --raw pt[:cpu=FAMILY/MODEL/STEPPING]\n"
+	      "  --image FILE[:OFF-END]@ADDR\n"
+	      "                    bytes OFF to END of FILE at ADDR; an ELF file without a\n"
+	      "                    range is loaded with its first segment at ADDR\n"
+	      "  --sideband FILE   bare perf records; with --sample-type X\n"
+	      "  --time-conv SHIFT,MULT,ZERO\n",
+	      out);
+}
+
+static int bad_value(const char *option, const char *value, const char *expected)
+{
+	cli_complain(option, NULL, "'%s' is not %s", value, expected);
+	return CLI_USAGE;
+}
+
+static bool number(const char *s, const char **end, uint64_t *value)
+{
+	char *stop;
+
+	if (*s < '0' || *s > '9')
+		return false;
+	errno = 0;
+	*value = strtoull(s, &stop, 0);
+	*end = stop;
+	return !errno && stop != s;
+}
+
+static bool whole_number(const char *s, uint64_t max, uint64_t *value)
+{
+	const char *end;
+
+	return number(s, &end, value) && !*end && *value <= max;
+}
+
+static int parse_events(struct decode_cmd *cmd, const char *list)
+{
+	static const struct {
+		const char *name;
+		uint32_t mask;
+	} names[] = {
+		{"insn", AUXTAP_EVENT_INSN},	 {"branch", AUXTAP_EVENT_BRANCH},
+		{"call", AUXTAP_EVENT_CALL},	 {"return", AUXTAP_EVENT_RETURN},
+		{"async", AUXTAP_EVENT_ASYNC},	 {"trace", AUXTAP_EVENT_TRACE},
+		{"gap", AUXTAP_EVENT_GAP},	 {"mem", AUXTAP_EVENT_MEM},
+	};
+	const char *at = list;
+
+	cmd->opts.events = 0;
+	while (*at) {
+		size_t len = strcspn(at, ","), i;
+
+		for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+			if (strlen(names[i].name) == len && !memcmp(names[i].name, at, len))
+				break;
+		if (i == sizeof(names) / sizeof(names[0]))
+			return bad_value("--events", list,
+					 "a list of insn, branch, call, return, async, trace, gap, mem");
+		cmd->opts.events |= names[i].mask;
+		at += len + (at[len] == ',');
+	}
+	if (!cmd->opts.events)
+		return bad_value("--events", list, "a list of events");
+	return 0;
+}
+
+/* Seconds with up to nine decimals to ns. */
+static bool seconds(const char *s, size_t len, uint64_t *ns)
+{
+	uint64_t value = 0, unit = 1000000000;
+	bool point = false, digit = false;
+
+	for (size_t i = 0; i < len; i++) {
+		if (s[i] == '.' && !point) {
+			point = true;
+		} else if (s[i] >= '0' && s[i] <= '9') {
+			digit = true;
+			if (point) {
+				unit /= 10;
+				value += (uint64_t)(s[i] - '0') * unit;
+			} else if (value > UINT64_MAX / 11 / 1000000000 * 1000000000) {
+				return false;
+			} else {
+				value = value * 10 + (uint64_t)(s[i] - '0') * 1000000000;
+			}
+		} else {
+			return false;
+		}
+	}
+	*ns = value;
+	return digit;
+}
+
+static int parse_time(struct decode_cmd *cmd, const char *arg)
+{
+	const char *comma = strchr(arg, ',');
+	bool ok = comma != NULL;
+
+	if (ok && comma != arg)
+		ok = seconds(arg, (size_t)(comma - arg), &cmd->opts.time_start);
+	if (ok && comma[1])
+		ok = seconds(comma + 1, strlen(comma + 1), &cmd->opts.time_stop) &&
+		     cmd->opts.time_stop > cmd->opts.time_start;
+	return ok ? 0 : bad_value("--time", arg, "START,STOP in seconds");
+}
+
+static int parse_raw(struct decode_cmd *cmd, const char *arg)
+{
+	size_t len = strcspn(arg, ":");
+	int end = 0;
+
+	cmd->is_raw = true;
+	if (len >= sizeof(cmd->raw_family))
+		return bad_value("--raw", arg, "a trace family");
+	memcpy(cmd->raw_family, arg, len);
+	cmd->raw_family[len] = '\0';
+	cmd->raw.family = cmd->raw_family;
+	if (strcmp(cmd->raw_family, "pt"))
+		return bad_value("--raw", arg, "a family that this version decodes; it decodes pt");
+	if (arg[len] && (sscanf(arg + len, ":cpu=%d/%d/%d%n", &cmd->raw.cpu_family,
+				&cmd->raw.cpu_model, &cmd->raw.cpu_stepping, &end) != 3 ||
+			 arg[len + (size_t)end]))
+		return bad_value("--raw", arg, "pt[:cpu=FAMILY/MODEL/STEPPING]");
+	return 0;
+}
+
+static int parse_time_conv(struct decode_cmd *cmd, const char *arg)
+{
+	const char *at = arg;
+
+	if (!number(at, &at, &cmd->raw.time_shift) || *at++ != ',' ||
+	    !number(at, &at, &cmd->raw.time_mult) || *at++ != ',' ||
+	    !number(at, &at, &cmd->raw.time_zero) || *at || !cmd->raw.time_mult ||
+	    cmd->raw.time_shift > 63)
+		return bad_value("--time-conv", arg, "SHIFT,MULT,ZERO");
+	return 0;
+}
+
+static int parse_option(struct decode_cmd *cmd, struct decode_printer *printer, int opt,
+			const char *arg)
+{
+	uint64_t value = 0;
+	char bad[32];
+
+	switch (opt) {
+	case OPT_EVENTS:
+		return parse_events(cmd, arg);
+	case 'F':
+		if (decode_fields_parse(printer, arg, bad))
+			return bad_value("-F", *bad ? bad : arg, "a field");
+		return 0;
+	case OPT_FORMAT:
+		if (!strcmp(arg, "text"))
+			printer->format = FORMAT_TEXT;
+		else if (!strcmp(arg, "jsonl"))
+			printer->format = FORMAT_JSONL;
+		else if (!strcmp(arg, "csv"))
+			printer->format = FORMAT_CSV;
+		else
+			return bad_value("--format", arg, "text, jsonl or csv");
+		return 0;
+	case OPT_LAST:
+		if (!whole_number(arg, 1ull << 32, &cmd->last) || !cmd->last)
+			return bad_value("--last", arg, "a count");
+		return 0;
+	case OPT_TIME:
+		return parse_time(cmd, arg);
+	case OPT_TID:
+		if (!whole_number(arg, INT32_MAX, &value))
+			return bad_value("--tid", arg, "a thread id");
+		cmd->opts.tid = (int32_t)value;
+		return 0;
+	case OPT_CPU:
+		if (!whole_number(arg, 65535, &value))
+			return bad_value("--cpu", arg, "a CPU");
+		cmd->opts.cpu = (int)value;
+		return 0;
+	case OPT_SYSROOT:
+		cmd->image_opts.sysroot = arg;
+		return 0;
+	case OPT_VMLINUX:
+		cmd->image_opts.vmlinux = arg;
+		return 0;
+	case OPT_KCORE:
+		cmd->image_opts.kcore = arg;
+		return 0;
+	case 'j':
+		if (!whole_number(arg, 256, &value) || !value)
+			return bad_value("-j", arg, "a number of threads from 1 to 256");
+		cmd->opts.jobs = (unsigned int)value;
+		return 0;
+	case OPT_SUMMARY:
+		cmd->summary = true;
+		return 0;
+	case OPT_RAW:
+		return parse_raw(cmd, arg);
+	case OPT_IMAGE:
+		if (cmd->nr_images == MAX_IMAGES)
+			return bad_value("--image", arg, "one of at most 256 images");
+		cmd->images[cmd->nr_images++] = arg;
+		return 0;
+	case OPT_SIDEBAND:
+		if (cmd->raw.nr_sideband == MAX_SIDEBAND)
+			return bad_value("--sideband", arg, "one of at most 64 files");
+		cmd->sideband[cmd->raw.nr_sideband++] = arg;
+		return 0;
+	case OPT_SAMPLE_TYPE:
+		if (!whole_number(arg, UINT64_MAX, &cmd->raw.sample_type))
+			return bad_value("--sample-type", arg, "a number");
+		return 0;
+	case OPT_TIME_CONV:
+		return parse_time_conv(cmd, arg);
+	default:
+		return CLI_USAGE;
+	}
+}
+
+/* FILE[:OFF-END]@ADDR */
+static int add_image(struct auxtap_image_set *images, const char *arg, struct auxtap_error *err)
+{
+	const char *at = strrchr(arg, '@'), *colon, *end;
+	uint64_t addr, from = 0, to = 0;
+	char path[4096];
+	size_t len;
+
+	if (!at || !number(at + 1, &end, &addr) || *end || at == arg)
+		return auxtap_error_set(err, -EINVAL, "--image",
+					"'%s' is not FILE[:OFF-END]@ADDR", arg);
+	len = (size_t)(at - arg);
+	colon = memrchr(arg, ':', len);
+	if (colon && number(colon + 1, &end, &from) && *end == '-' &&
+	    number(end + 1, &end, &to) && end == at) {
+		len = (size_t)(colon - arg);
+		if (to <= from)
+			return auxtap_error_set(err, -EINVAL, "--image",
+						"'%s': the range is empty", arg);
+	} else {
+		from = to = 0;
+	}
+	if (len >= sizeof(path))
+		return auxtap_error_set(err, -ENAMETOOLONG, "--image", "the path is too long");
+	memcpy(path, arg, len);
+	path[len] = '\0';
+	return auxtap_image_set_raw(images, path, from, to - from, addr, err);
+}
+
+static void print_summary(const struct auxtap_decoder *dec)
+{
+	struct auxtap_decode_summary sum;
+	uint64_t span;
+
+	auxtap_decoder_summary(dec, &sum);
+	span = sum.time_end - sum.time_begin;
+	printf("instructions: %llu\nbranches: %llu\ngaps: %llu\nerrors: %llu\nbytes: %llu\n"
+	       "threads: %llu\nspan: %llu.%09llu\n",
+	       (unsigned long long)sum.instructions, (unsigned long long)sum.branches,
+	       (unsigned long long)sum.gaps, (unsigned long long)sum.errors,
+	       (unsigned long long)sum.bytes, (unsigned long long)sum.threads,
+	       (unsigned long long)(span / 1000000000), (unsigned long long)(span % 1000000000));
+}
+
+/* --last: a ring of events that grows to at most 'max'. */
+struct tail {
+	struct auxtap_event *ring;
+	size_t size, nr, at;
+	uint64_t max;
+};
+
+static int tail_add(struct tail *tail, const struct auxtap_event *ev)
+{
+	if (tail->nr == tail->size && tail->size < tail->max) {
+		size_t size = tail->size ? tail->size * 2 : 1024;
+		struct auxtap_event *grown;
+
+		if (size > tail->max)
+			size = (size_t)tail->max;
+		grown = realloc(tail->ring, size * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		tail->ring = grown;
+		tail->size = size;
+		tail->at = tail->nr;
+	}
+	if (tail->at == tail->size)
+		tail->at = 0;
+	tail->ring[tail->at++] = *ev;
+	if (tail->nr < tail->size)
+		tail->nr++;
+	return 0;
+}
+
+static void tail_print(struct tail *tail, struct decode_printer *printer)
+{
+	size_t first = tail->nr < tail->size ? 0 : tail->at % tail->size;
+
+	for (size_t i = 0; i < tail->nr; i++)
+		decode_print(printer, &tail->ring[(first + i) % tail->size]);
+}
+
+/* Returns what the decoder's last word was. */
+static int run(struct decode_cmd *cmd, struct auxtap_decoder *dec,
+	       struct decode_printer *printer, struct auxtap_error *err)
+{
+	struct tail tail = {.max = cmd->last};
+	struct auxtap_event ev;
+	int ret;
+
+	if (!cmd->summary)
+		decode_print_begin(printer);
+	while ((ret = auxtap_decoder_next(dec, &ev, err)) == 1 && !printer->failed) {
+		if (cmd->summary)
+			continue;
+		if (!cmd->last)
+			decode_print(printer, &ev);
+		else if (tail_add(&tail, &ev)) {
+			ret = auxtap_error_set(err, -ENOMEM, "--last", "out of memory");
+			break;
+		}
+	}
+	if (tail.nr)
+		tail_print(&tail, printer);
+	if (cmd->summary && ret <= 0)
+		print_summary(dec);
+	decode_print_flush(printer);
+	free(tail.ring);
+	return ret;
+}
+
+static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
+{
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct auxtap_image_set *images = NULL;
+	struct auxtap_perfdata *pd = NULL;
+	struct auxtap_decoder *dec = NULL;
+	int ret, status = CLI_FAILED;
+
+	ret = auxtap_image_set_new(&images, &cmd->image_opts, &err);
+	for (unsigned int i = 0; !ret && i < cmd->nr_images; i++)
+		ret = add_image(images, cmd->images[i], &err);
+	if (!ret && cmd->is_raw) {
+		ret = auxtap_decoder_open_raw(&dec, cmd->path, &cmd->raw, images, &cmd->opts,
+					      &err);
+	} else if (!ret) {
+		ret = auxtap_perfdata_open(&pd, cmd->path, &err);
+		if (!ret)
+			ret = auxtap_decoder_open(&dec, pd, images, &cmd->opts, &err);
+	}
+	if (ret) {
+		cli_error(&err);
+		if (!strcmp(err.what, "--image") && ret == -EINVAL)
+			status = CLI_USAGE;
+		goto out;
+	}
+	printer->images = images;
+	ret = run(cmd, dec, printer, &err);
+	status = CLI_OK;
+	if (printer->failed) {
+		cli_complain("standard output", NULL, "cannot write: %s", strerror(errno));
+		status = CLI_FAILED;
+	} else if (ret < 0) {
+		cli_error(&err);
+		status = ret == -ENOMEM ? CLI_FAILED : CLI_DAMAGED;
+	}
+out:
+	auxtap_decoder_close(dec);
+	auxtap_perfdata_close(pd);
+	auxtap_image_set_free(images);
+	return status;
+}
 
 int cmd_decode(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	return CLI_FAILED;
+	static struct decode_printer printer;
+	struct decode_cmd cmd = {
+		.opts = {.size = sizeof(cmd.opts), .tid = -1, .cpu = -1, .jobs = 1},
+		.image_opts = {.size = sizeof(cmd.image_opts)},
+		.raw = {.size = sizeof(cmd.raw)},
+	};
+	char bad[32];
+	int opt, ret;
+
+	printer.out = stdout;
+	decode_fields_parse(&printer, "comm,tid,time,ip,sym,dso,addr", bad);
+	optind = 1;
+	while ((opt = getopt_long(argc, argv, "F:j:h", options, NULL)) != -1) {
+		if (opt == OPT_HELP || opt == 'h') {
+			usage(stdout);
+			return CLI_OK;
+		}
+		if (opt == '?') {
+			usage(stderr);
+			return CLI_USAGE;
+		}
+		ret = parse_option(&cmd, &printer, opt, optarg);
+		if (ret)
+			return ret;
+	}
+	if (argc - optind > 1) {
+		cli_complain(argv[optind + 1], NULL, "one file at a time");
+		return CLI_USAGE;
+	}
+	if (!cmd.is_raw && (cmd.nr_images || cmd.raw.nr_sideband || cmd.raw.sample_type ||
+			    cmd.raw.time_mult)) {
+		cli_complain("decode", "add --raw pt for a bare trace",
+			     "--image, --sideband, --sample-type and --time-conv go with --raw");
+		return CLI_USAGE;
+	}
+	if (cmd.is_raw && optind == argc) {
+		cli_complain("decode", "auxtap decode --raw pt FILE", "no trace file given");
+		return CLI_USAGE;
+	}
+	cmd.path = optind < argc ? argv[optind] : "auxtap.data";
+	if (!cmd.opts.events)
+		cmd.opts.events = cmd.summary ? AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_TRACE
+					      : AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_ASYNC |
+							AUXTAP_EVENT_TRACE | AUXTAP_EVENT_GAP;
+	cmd.raw.sideband = cmd.sideband;
+	printer.events = cmd.opts.events;
+	return decode(&cmd, &printer);
 }

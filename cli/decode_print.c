@@ -1,0 +1,521 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Events as lines: see decode_print.h. */
+#include "decode_print.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+static const char *const field_names[NR_FIELDS] = {
+	"comm",	"pid",	"tid",	   "cpu",	"time",	     "event",	 "ip",	       "sym",
+	"symoff", "dso",	"srcline", "addr",	"insn",	     "insnlen",	 "asm",	       "flags",
+	"phys",	"lat_total", "lat_issue", "lat_xlat", "spe_events", "source", "op",
+};
+
+/* More than any field can be. */
+#define LINE_MAX_BYTES 8192
+
+int decode_fields_parse(struct decode_printer *p, const char *list, char bad[32])
+{
+	p->nr_fields = 0;
+	p->has = 0;
+	while (*list) {
+		size_t len = strcspn(list, ",");
+		unsigned int f;
+
+		for (f = 0; f < NR_FIELDS; f++)
+			if (strlen(field_names[f]) == len && !memcmp(field_names[f], list, len))
+				break;
+		if (f == NR_FIELDS) {
+			snprintf(bad, 32, "%.*s", (int)(len < 31 ? len : 31), list);
+			return -1;
+		}
+		if (!(p->has & 1u << f))
+			p->fields[p->nr_fields++] = (enum decode_field)f;
+		p->has |= 1u << f;
+		list += len + (list[len] == ',');
+	}
+	if (p->nr_fields)
+		return 0;
+	bad[0] = '\0';
+	return -1;
+}
+
+void decode_print_flush(struct decode_printer *p)
+{
+	if (p->nr && fwrite(p->buf, 1, p->nr, p->out) != p->nr)
+		p->failed = true;
+	p->nr = 0;
+	if (fflush(p->out))
+		p->failed = true;
+}
+
+static void room(struct decode_printer *p, size_t need)
+{
+	if (p->nr + need <= PRINT_BUFFER)
+		return;
+	if (fwrite(p->buf, 1, p->nr, p->out) != p->nr)
+		p->failed = true;
+	p->nr = 0;
+}
+
+static void put_char(struct decode_printer *p, char c)
+{
+	room(p, 1);
+	p->buf[p->nr++] = c;
+}
+
+static void put_hex(struct decode_printer *p, uint64_t v)
+{
+	static const char digits[] = "0123456789abcdef";
+	unsigned int n = v ? (67 - (unsigned int)__builtin_clzll(v)) / 4 : 1;
+	char *at;
+
+	room(p, 16);
+	at = p->buf + p->nr + n;
+	p->nr += n;
+	do {
+		*--at = digits[v & 15];
+		v >>= 4;
+	} while (--n);
+}
+
+static void put(struct decode_printer *p, const char *fmt, ...) AUXTAP_PRINTF(2, 3);
+static void put(struct decode_printer *p, const char *fmt, ...)
+{
+	va_list args;
+	int n;
+
+	room(p, LINE_MAX_BYTES);
+	va_start(args, fmt);
+	n = vsnprintf(p->buf + p->nr, LINE_MAX_BYTES, fmt, args);
+	va_end(args);
+	if (n > 0)
+		p->nr += (size_t)n < LINE_MAX_BYTES ? (size_t)n : LINE_MAX_BYTES - 1;
+}
+
+/* ---- what an event says, as strings ---- */
+
+static const char *event_name(const struct auxtap_event *ev)
+{
+	switch (ev->type) {
+	case AUXTAP_EVENT_INSN:
+		return "insn";
+	case AUXTAP_EVENT_BRANCH:
+		return "branch";
+	case AUXTAP_EVENT_CALL:
+		return "call";
+	case AUXTAP_EVENT_RETURN:
+		return "return";
+	case AUXTAP_EVENT_ASYNC:
+		return "async";
+	case AUXTAP_EVENT_TRACE:
+		return ev->trace_on ? "trace_on" : "trace_off";
+	case AUXTAP_EVENT_GAP:
+		return "gap";
+	case AUXTAP_EVENT_MEM:
+		return "mem";
+	default:
+		return "block";
+	}
+}
+
+static const char *flags_of(const struct auxtap_event *ev)
+{
+	static const char *const kinds[] = {
+		[AUXTAP_BRANCH_NONE] = "",
+		[AUXTAP_BRANCH_COND] = "jcc",
+		[AUXTAP_BRANCH_JUMP] = "jmp",
+		[AUXTAP_BRANCH_JUMP_INDIRECT] = "jmp indirect",
+		[AUXTAP_BRANCH_CALL] = "call",
+		[AUXTAP_BRANCH_CALL_INDIRECT] = "call indirect",
+		[AUXTAP_BRANCH_RETURN] = "return",
+		[AUXTAP_BRANCH_SYSCALL] = "syscall",
+		[AUXTAP_BRANCH_FAR] = "far",
+	};
+
+	if (ev->type == AUXTAP_EVENT_ASYNC)
+		return "async";
+	if (ev->type == AUXTAP_EVENT_TRACE)
+		return ev->trace_on ? "tr strt" : "tr end";
+	return kinds[ev->kind];
+}
+
+/* The place of an address; strings are the image set's. */
+struct place {
+	struct auxtap_location loc;
+	bool known;
+};
+
+static void find(struct decode_printer *p, const struct auxtap_event *ev, uint64_t addr,
+		 bool lines, struct place *place)
+{
+	uint64_t time = ev->time ? ev->time : UINT64_MAX;
+	int ret;
+
+	ret = lines ? auxtap_image_set_resolve(p->images, ev->pid, time, addr, &place->loc)
+		    : auxtap_image_set_symbol(p->images, ev->pid, time, addr, &place->loc);
+	place->known = !ret && place->loc.image;
+}
+
+/* The function as the linker knows it: the outermost frame. */
+static const struct auxtap_frame *outer(const struct place *place)
+{
+	return place->known && place->loc.nr_frames
+		       ? &place->loc.frames[place->loc.nr_frames - 1]
+		       : NULL;
+}
+
+static void symbol_text(const struct place *place, bool with_off, char *buf, size_t size)
+{
+	const struct auxtap_frame *frame = outer(place);
+	const char *base;
+
+	buf[0] = '\0';
+	if (!frame)
+		return;
+	if (frame->symbol && with_off) {
+		snprintf(buf, size, "%s+0x%llx", frame->symbol,
+			 (unsigned long long)frame->symbol_off);
+	} else if (frame->symbol) {
+		snprintf(buf, size, "%s", frame->symbol);
+	} else {
+		base = strrchr(place->loc.image, '/');
+		snprintf(buf, size, "%s+0x%llx", base ? base + 1 : place->loc.image,
+			 (unsigned long long)place->loc.image_off);
+	}
+}
+
+static void srcline_text(const struct place *place, char *buf, size_t size)
+{
+	const char *file, *base;
+
+	buf[0] = '\0';
+	if (!place->known || !place->loc.nr_frames || !place->loc.frames[0].file)
+		return;
+	file = place->loc.frames[0].file;
+	base = strrchr(file, '/');
+	snprintf(buf, size, "%s:%u", base ? base + 1 : file, place->loc.frames[0].line);
+}
+
+static void insn_text(const struct auxtap_event *ev, char *buf, size_t size)
+{
+	size_t at = 0;
+
+	buf[0] = '\0';
+	for (unsigned int i = 0; i < ev->insn_size && i < 15 && at + 4 < size; i++)
+		at += (size_t)snprintf(buf + at, size - at, "%s%02x", i ? " " : "", ev->insn[i]);
+}
+
+static void asm_text(struct decode_printer *p, const struct auxtap_event *ev, char *buf,
+		     size_t size)
+{
+	buf[0] = '\0';
+	if (!ev->has_ip)
+		return;
+	if (ev->insn_size)
+		auxtap_disassemble(p->images, ev->ip, ev->insn, ev->insn_size, buf, size);
+	else
+		auxtap_image_set_disassemble(p->images, ev->pid,
+					     ev->time ? ev->time : UINT64_MAX, ev->ip, buf,
+					     size);
+}
+
+/* The value of a field as text; empty: it has none. *number: print without quotes. */
+static void value(struct decode_printer *p, const struct auxtap_event *ev,
+		  enum decode_field field, const struct place *place, bool *number, char *buf,
+		  size_t size)
+{
+	*number = false;
+	buf[0] = '\0';
+	switch (field) {
+	case FIELD_COMM:
+		snprintf(buf, size, "%s", ev->comm ? ev->comm : "");
+		break;
+	case FIELD_PID:
+	case FIELD_TID:
+		*number = true;
+		if (ev->tid >= 0)
+			snprintf(buf, size, "%d", field == FIELD_PID ? ev->pid : ev->tid);
+		break;
+	case FIELD_CPU:
+		*number = true;
+		if (ev->cpu >= 0)
+			snprintf(buf, size, "%d", ev->cpu);
+		break;
+	case FIELD_TIME:
+		*number = true;
+		if (ev->time)
+			snprintf(buf, size, "%llu.%09llu",
+				 (unsigned long long)(ev->time / 1000000000),
+				 (unsigned long long)(ev->time % 1000000000));
+		break;
+	case FIELD_EVENT:
+		snprintf(buf, size, "%s", event_name(ev));
+		break;
+	case FIELD_IP:
+		if (ev->has_ip)
+			snprintf(buf, size, "%llx", (unsigned long long)ev->ip);
+		break;
+	case FIELD_ADDR:
+		if (ev->has_addr)
+			snprintf(buf, size, "%llx", (unsigned long long)ev->addr);
+		break;
+	case FIELD_SYM:
+		symbol_text(place, p->has & 1u << FIELD_SYMOFF && p->format == FORMAT_TEXT, buf,
+			    size);
+		break;
+	case FIELD_SYMOFF:
+		*number = true;
+		if (outer(place) && outer(place)->symbol)
+			snprintf(buf, size, "%llu",
+				 (unsigned long long)outer(place)->symbol_off);
+		break;
+	case FIELD_DSO:
+		snprintf(buf, size, "%s", place->known ? place->loc.image : "");
+		break;
+	case FIELD_SRCLINE:
+		srcline_text(place, buf, size);
+		break;
+	case FIELD_INSN:
+		insn_text(ev, buf, size);
+		break;
+	case FIELD_INSNLEN:
+		*number = true;
+		if (ev->insn_size)
+			snprintf(buf, size, "%u", ev->insn_size);
+		break;
+	case FIELD_ASM:
+		asm_text(p, ev, buf, size);
+		break;
+	case FIELD_FLAGS:
+		snprintf(buf, size, "%s", flags_of(ev));
+		break;
+	default: /* no such fact in this trace family */
+		break;
+	}
+}
+
+/* ---- text ---- */
+
+static void gap_words(const struct auxtap_event *ev, char *buf, size_t size)
+{
+	const struct auxtap_gap *gap = &ev->gap;
+	char bytes[64] = "", span[64] = "";
+
+	if (gap->nr_bytes || gap->exact)
+		snprintf(bytes, sizeof(bytes), ", %s%llu bytes lost",
+			 gap->exact ? "" : "at least ", (unsigned long long)gap->nr_bytes);
+	if (gap->time_begin && gap->time_end > gap->time_begin)
+		snprintf(span, sizeof(span), ", %.6f ms",
+			 (double)(gap->time_end - gap->time_begin) / 1e6);
+	snprintf(buf, size, "%s%s%s%s%s", auxtap_gap_cause_name(gap->cause), bytes, span,
+		 ev->text[0] ? ": " : "", ev->text);
+}
+
+static const int text_width[NR_FIELDS] = {
+	[FIELD_COMM] = 16, [FIELD_PID] = 7,    [FIELD_TID] = 7,	 [FIELD_CPU] = 3,
+	[FIELD_TIME] = 20, [FIELD_EVENT] = 9,  [FIELD_IP] = 16,	 [FIELD_INSNLEN] = 2,
+	[FIELD_FLAGS] = 13, [FIELD_INSN] = 23, [FIELD_SRCLINE] = 20,
+};
+
+static void text_addr(struct decode_printer *p, const struct auxtap_event *ev)
+{
+	struct place place = {.known = false};
+	char buf[1024];
+
+	if (!ev->has_addr)
+		return;
+	put(p, " => %llx", (unsigned long long)ev->addr);
+	if (p->has & (1u << FIELD_SYM | 1u << FIELD_DSO))
+		find(p, ev, ev->addr, false, &place);
+	if (p->has & 1u << FIELD_SYM && place.known) {
+		symbol_text(&place, true, buf, sizeof(buf));
+		put(p, " %s", buf);
+	}
+	if (p->has & 1u << FIELD_DSO && place.known)
+		put(p, " (%s)", place.loc.image);
+}
+
+/* Right-aligned numbers, left-aligned words; columns keep their place where a value is missing. */
+static void text_column(struct decode_printer *p, enum decode_field field, const char *buf,
+			bool first)
+{
+	if (!first)
+		put_char(p, ' ');
+	switch (field) {
+	case FIELD_SYM:
+		put(p, "%s", buf[0] ? buf : "[unknown]");
+		break;
+	case FIELD_DSO:
+		put(p, "(%s)", buf[0] ? buf : "[unknown]");
+		break;
+	case FIELD_PID:
+	case FIELD_TID:
+	case FIELD_CPU:
+	case FIELD_TIME:
+	case FIELD_IP:
+		put(p, "%*s%s", p->nr_fields == 1 ? 0 : text_width[field], buf[0] ? buf : "-",
+		    field == FIELD_TIME ? ":" : "");
+		break;
+	default:
+		put(p, "%-*s", p->nr_fields == 1 ? 0 : text_width[field], buf);
+		break;
+	}
+}
+
+static void print_text(struct decode_printer *p, const struct auxtap_event *ev,
+		       const struct place *place)
+{
+	bool first = true, gap = ev->type == AUXTAP_EVENT_GAP;
+	char buf[4096];
+
+	for (unsigned int i = 0; i < p->nr_fields; i++) {
+		enum decode_field field = p->fields[i];
+		bool number;
+
+		if (field == FIELD_ADDR && !gap) {
+			text_addr(p, ev);
+			continue;
+		}
+		if (field == FIELD_SYMOFF && p->has & 1u << FIELD_SYM)
+			continue; /* printed with the symbol */
+		/* of a gap only who and when */
+		if (gap && field > FIELD_EVENT)
+			continue;
+		if (!ev->has_ip && (field == FIELD_SYM || field == FIELD_DSO))
+			continue;
+		value(p, ev, field, place, &number, buf, sizeof(buf));
+		text_column(p, field, buf, first);
+		first = false;
+	}
+	if (gap) {
+		gap_words(ev, buf, sizeof(buf));
+		put(p, "%s---- gap: %s ----", first ? "" : " ", buf);
+	} else if (ev->type == AUXTAP_EVENT_ASYNC && !(p->has & 1u << FIELD_EVENT)) {
+		put(p, " [async]");
+	} else if (ev->type == AUXTAP_EVENT_TRACE && !(p->has & 1u << FIELD_EVENT)) {
+		put(p, " [trace %s]", ev->trace_on ? "on" : "off");
+	}
+	put_char(p, '\n');
+}
+
+/* ---- JSON lines ---- */
+
+static void json_string(struct decode_printer *p, const char *s)
+{
+	put_char(p, '"');
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		/* Names come from a foreign file: what is not ASCII is told byte by byte. */
+		if (c == '"' || c == '\\')
+			put(p, "\\%c", c);
+		else if (c < 0x20 || c >= 0x7f)
+			put(p, "\\u%04x", c);
+		else
+			put_char(p, (char)c);
+	}
+	put_char(p, '"');
+}
+
+static void print_json(struct decode_printer *p, const struct auxtap_event *ev,
+		       const struct place *place)
+{
+	bool number, gap = ev->type == AUXTAP_EVENT_GAP;
+	char buf[4096];
+
+	put_char(p, '{');
+	for (unsigned int i = 0; i < p->nr_fields; i++) {
+		value(p, ev, p->fields[i], place, &number, buf, sizeof(buf));
+		put(p, "%s\"%s\":", i ? "," : "", field_names[p->fields[i]]);
+		if (!buf[0])
+			put(p, "null");
+		else if (number)
+			put(p, "%s", buf);
+		else
+			json_string(p, buf);
+	}
+	if (gap) {
+		if (!(p->has & 1u << FIELD_EVENT))
+			put(p, ",\"event\":\"gap\"");
+		put(p, ",\"cause\":\"%s\",\"nr_bytes\":", auxtap_gap_cause_name(ev->gap.cause));
+		if (ev->gap.nr_bytes || ev->gap.exact)
+			put(p, "%llu", (unsigned long long)ev->gap.nr_bytes);
+		else
+			put(p, "null");
+		put(p, ",\"exact\":%s,\"detail\":", ev->gap.exact ? "true" : "false");
+		json_string(p, ev->text);
+	}
+	put(p, "}\n");
+}
+
+/* ---- CSV ---- */
+
+static void csv_string(struct decode_printer *p, const char *s)
+{
+	if (!strpbrk(s, ",\"\r\n")) {
+		put(p, "%s", s);
+		return;
+	}
+	put_char(p, '"');
+	for (; *s; s++) {
+		if (*s == '"')
+			put_char(p, '"');
+		put_char(p, *s);
+	}
+	put_char(p, '"');
+}
+
+static void print_csv(struct decode_printer *p, const struct auxtap_event *ev,
+		      const struct place *place)
+{
+	char buf[4096];
+	bool number;
+
+	for (unsigned int i = 0; i < p->nr_fields; i++) {
+		if (i)
+			put_char(p, ',');
+		value(p, ev, p->fields[i], place, &number, buf, sizeof(buf));
+		csv_string(p, buf);
+	}
+	if (p->events & AUXTAP_EVENT_GAP) {
+		put_char(p, ',');
+		if (ev->type == AUXTAP_EVENT_GAP) {
+			gap_words(ev, buf, sizeof(buf));
+			csv_string(p, buf);
+		}
+	}
+	put_char(p, '\n');
+}
+
+void decode_print_begin(struct decode_printer *p)
+{
+	if (p->format != FORMAT_CSV)
+		return;
+	for (unsigned int i = 0; i < p->nr_fields; i++)
+		put(p, "%s%s", i ? "," : "", field_names[p->fields[i]]);
+	put(p, "%s\n", p->events & AUXTAP_EVENT_GAP ? ",gap" : "");
+}
+
+void decode_print(struct decode_printer *p, const struct auxtap_event *ev)
+{
+	const uint32_t symbolic = 1u << FIELD_SYM | 1u << FIELD_SYMOFF | 1u << FIELD_DSO |
+				  1u << FIELD_SRCLINE;
+	struct place place;
+
+	if (p->has == 1u << FIELD_IP && p->format == FORMAT_TEXT &&
+	    ev->type == AUXTAP_EVENT_INSN) {
+		put_hex(p, ev->ip);
+		put_char(p, '\n');
+		return;
+	}
+	place.known = false;
+	if (p->has & symbolic && ev->has_ip)
+		find(p, ev, ev->ip, p->has & 1u << FIELD_SRCLINE, &place);
+	if (p->format == FORMAT_TEXT)
+		print_text(p, ev, &place);
+	else if (p->format == FORMAT_JSONL)
+		print_json(p, ev, &place);
+	else
+		print_csv(p, ev, &place);
+}

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The decoder's public face: queues merged by time. Each queue generates its events a batch
+ * at a time, so memory does not grow with the file. See decoder_private.h for the other parts.
+ */
+#include "decoder_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Sections that libipt keeps mapped with their block caches when unused. */
+#define SECTION_CACHE_BYTES (96ull << 20)
+
+struct auxtap_decoder *decoder_new(struct auxtap_image_set *images,
+				   const struct auxtap_decode_opts *opts)
+{
+	struct auxtap_decoder *dec = calloc(1, sizeof(*dec));
+
+	if (!dec)
+		return NULL;
+	dec->raw_fd = -1;
+	dec->last_tid = dec->comm_tid = INT32_MIN;
+	pthread_mutex_init(&dec->read_lock, NULL);
+	sideband_init(&dec->sideband, images);
+	dec->shared.opts = *opts;
+	dec->shared.images = images;
+	dec->shared.sideband = &dec->sideband;
+	dec->shared.sections = pt_iscache_alloc(NULL);
+	pt_config_init(&dec->shared.config);
+	/* A PSB+ with FUP right before TIP.PGE never means that tracing was on: ask for the check on every CPU. */
+	dec->shared.config.errata.bdm70 = 1;
+	if (!dec->shared.sections) {
+		auxtap_decoder_close(dec);
+		return NULL;
+	}
+	pt_iscache_set_limit(dec->shared.sections, SECTION_CACHE_BYTES);
+	return dec;
+}
+
+struct decoder_queue *decoder_add_queue(struct auxtap_decoder *dec)
+{
+	struct decoder_queue **grown, *queue;
+
+	grown = realloc(dec->queues, (dec->nr_queues + 1) * sizeof(*grown));
+	if (!grown)
+		return NULL;
+	dec->queues = grown;
+	queue = calloc(1, sizeof(*queue));
+	if (!queue)
+		return NULL;
+	queue->front = malloc(sizeof(*queue->front));
+	if (!queue->front) {
+		free(queue);
+		return NULL;
+	}
+	queue->front->nr = queue->front->at = 0;
+	pt_queue_init(&queue->pt, &dec->shared);
+	grown[dec->nr_queues++] = queue;
+	return queue;
+}
+
+int decoder_add_extra(struct auxtap_decoder *dec, const struct auxtap_gap *gap,
+		      const char *text)
+{
+	const struct auxtap_decode_opts *opts = &dec->shared.opts;
+	struct flow_event *grown, *ev;
+	size_t at;
+
+	dec->sum.gaps++;
+	if (!(opts->events & AUXTAP_EVENT_GAP) || (opts->tid >= 0 && gap->tid != opts->tid) ||
+	    (opts->cpu >= 0 && gap->cpu != opts->cpu))
+		return 0;
+	if (gap->time_begin && (gap->time_begin < opts->time_start ||
+				(opts->time_stop && gap->time_begin >= opts->time_stop)))
+		return 0;
+	grown = realloc(dec->extra, (dec->nr_extra + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	dec->extra = grown;
+	for (at = dec->nr_extra; at && grown[at - 1].time > gap->time_begin; at--)
+		grown[at] = grown[at - 1];
+	ev = &grown[at];
+	memset(ev, 0, sizeof(*ev));
+	ev->gap = calloc(1, sizeof(*ev->gap));
+	dec->nr_extra++;
+	if (!ev->gap)
+		return -ENOMEM;
+	ev->type = AUXTAP_EVENT_GAP;
+	ev->time = gap->time_begin;
+	ev->pid = gap->pid;
+	ev->tid = gap->tid;
+	ev->gap->gap = *gap;
+	snprintf(ev->gap->text, sizeof(ev->gap->text), "%s", text);
+	return 0;
+}
+
+int decoder_start(struct auxtap_decoder *dec)
+{
+	if (dec->shared.opts.jobs > 1)
+		return decoder_jobs_start(dec, dec->shared.opts.jobs);
+	return 0;
+}
+
+/* ---- merge ---- */
+
+static void refill(struct auxtap_decoder *dec, struct decoder_queue *queue)
+{
+	while (queue->front->at >= queue->front->nr) {
+		bool last = !dec->jobs && queue->pt.done;
+
+		if (last || queue->finished) {
+			queue->finished = true;
+			return;
+		}
+		if (dec->jobs) {
+			bool idle;
+
+			decoder_jobs_take(dec, queue);
+			/* nothing was being filled and nothing came: that was the end */
+			idle = !queue->queued && !queue->front->nr;
+			if (idle) {
+				queue->finished = true;
+				return;
+			}
+		} else {
+			pt_queue_fill(&queue->pt, queue->front);
+		}
+	}
+}
+
+static bool before(uint64_t time_a, int32_t tid_a, uint64_t time_b, int32_t tid_b)
+{
+	return time_a != time_b ? time_a < time_b : tid_a < tid_b;
+}
+
+/* The queue whose head is first; its limit is the head of the second. */
+static void choose(struct auxtap_decoder *dec)
+{
+	const struct flow_event *best = NULL, *second = NULL;
+
+	dec->current = NULL;
+	for (size_t i = 0; i < dec->nr_queues; i++) {
+		struct decoder_queue *queue = dec->queues[i];
+		const struct flow_event *head;
+
+		if (!dec->started)
+			refill(dec, queue);
+		if (queue->finished)
+			continue;
+		head = &queue->front->events[queue->front->at];
+		if (!best || before(head->time, head->tid, best->time, best->tid)) {
+			second = best;
+			best = head;
+			dec->current = queue;
+		} else if (!second || before(head->time, head->tid, second->time, second->tid)) {
+			second = head;
+		}
+	}
+	if (dec->extra_at < dec->nr_extra) {
+		const struct flow_event *extra = &dec->extra[dec->extra_at];
+
+		if (!best || extra->time < best->time)
+			dec->current = NULL;
+		else if (!second || extra->time <= second->time)
+			second = extra;
+	}
+	dec->started = true;
+	dec->limited = second != NULL;
+	if (second) {
+		dec->limit_time = second->time;
+		dec->limit_tid = second == &dec->extra[dec->extra_at] ? INT32_MIN : second->tid;
+	}
+}
+
+static struct flow_event *next_event(struct auxtap_decoder *dec)
+{
+	struct decoder_queue *queue = dec->current;
+	struct flow_event *ev;
+
+	if (queue) {
+		refill(dec, queue);
+		if (!queue->finished) {
+			ev = &queue->front->events[queue->front->at];
+			if (!dec->limited || before(ev->time, ev->tid, dec->limit_time,
+						    dec->limit_tid)) {
+				queue->front->at++;
+				return ev;
+			}
+		}
+	}
+	choose(dec);
+	queue = dec->current;
+	if (!queue) {
+		if (dec->extra_at < dec->nr_extra)
+			return &dec->extra[dec->extra_at++];
+		return NULL;
+	}
+	return &queue->front->events[queue->front->at++];
+}
+
+static void note_thread(struct auxtap_decoder *dec, int32_t tid)
+{
+	size_t lo = 0, hi = dec->nr_tids;
+
+	if (tid == dec->last_tid)
+		return;
+	dec->last_tid = tid;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (dec->tids[mid] < tid)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo < dec->nr_tids && dec->tids[lo] == tid)
+		return;
+	if (dec->nr_tids == dec->max_tids) {
+		size_t max = dec->max_tids ? dec->max_tids * 2 : 16;
+		int32_t *grown = realloc(dec->tids, max * sizeof(*grown));
+
+		if (!grown)
+			return;
+		dec->tids = grown;
+		dec->max_tids = max;
+	}
+	memmove(&dec->tids[lo + 1], &dec->tids[lo], (dec->nr_tids - lo) * sizeof(*dec->tids));
+	dec->tids[lo] = tid;
+	dec->nr_tids++;
+}
+
+static const char *comm_of(struct auxtap_decoder *dec, int32_t tid, uint64_t time)
+{
+	if (tid != dec->comm_tid) {
+		dec->comm_tid = tid;
+		dec->comm_thread = sideband_thread(&dec->sideband, tid, false);
+	}
+	if (!dec->comm_thread || !dec->comm_thread->nr_comms)
+		return NULL;
+	if (dec->comm_thread->nr_comms == 1)
+		return dec->comm_thread->comms[0].comm;
+	return sideband_comm(&dec->sideband, tid, time);
+}
+
+int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *out,
+			struct auxtap_error *err)
+{
+	struct flow_event *ev = next_event(dec);
+
+	free(dec->delivered);
+	dec->delivered = NULL;
+	if (!ev) {
+		for (size_t i = 0; i < dec->nr_queues; i++)
+			if (dec->queues[i]->pt.error)
+				return auxtap_error_set(err, dec->queues[i]->pt.error, "trace",
+							"cannot go on: %s",
+							strerror(-dec->queues[i]->pt.error));
+		if (dec->damage.code && err)
+			*err = dec->damage;
+		return dec->damage.code;
+	}
+	out->type = ev->type;
+	out->kind = (enum auxtap_branch_kind)ev->kind;
+	out->cpu = dec->current ? dec->current->pt.cpu : -1;
+	out->pid = ev->pid;
+	out->tid = ev->tid;
+	out->time = ev->time;
+	out->ip = ev->ip;
+	out->addr = ev->addr;
+	out->has_ip = ev->has_ip;
+	out->has_addr = ev->has_addr;
+	out->trace_on = ev->trace_on;
+	out->insn_size = ev->insn_size;
+	memcpy(out->insn, ev->insn, sizeof(out->insn));
+	out->nr_insns = ev->nr_insns;
+	out->depth = ev->depth;
+	out->comm = comm_of(dec, ev->tid, ev->time);
+	out->text[0] = '\0';
+	if (ev->gap) {
+		out->gap = ev->gap->gap;
+		memcpy(out->text, ev->gap->text, sizeof(out->text));
+		dec->delivered = ev->gap;
+		ev->gap = NULL;
+	} else {
+		memset(&out->gap, 0, sizeof(out->gap));
+	}
+	note_thread(dec, ev->tid);
+	if (ev->time && !dec->sum.time_begin)
+		dec->sum.time_begin = ev->time;
+	if (ev->time > dec->sum.time_end)
+		dec->sum.time_end = ev->time;
+	return 1;
+}
+
+void auxtap_decoder_summary(const struct auxtap_decoder *dec,
+			    struct auxtap_decode_summary *sum)
+{
+	*sum = dec->sum;
+	for (size_t i = 0; i < dec->nr_queues; i++) {
+		const struct auxtap_decode_summary *q = &dec->queues[i]->pt.sum;
+
+		sum->instructions += q->instructions;
+		sum->branches += q->branches;
+		sum->gaps += q->gaps;
+		sum->errors += q->errors;
+		sum->bytes += q->bytes;
+	}
+	sum->threads = dec->nr_tids;
+}
+
+static void batch_free(struct pt_batch *batch)
+{
+	for (unsigned int i = batch ? batch->at : 0; batch && i < batch->nr; i++)
+		free(batch->events[i].gap);
+	free(batch);
+}
+
+void auxtap_decoder_close(struct auxtap_decoder *dec)
+{
+	if (!dec)
+		return;
+	decoder_jobs_stop(dec);
+	for (size_t i = 0; i < dec->nr_queues; i++) {
+		struct decoder_queue *queue = dec->queues[i];
+
+		pt_queue_free(&queue->pt);
+		batch_free(queue->front);
+		batch_free(queue->back);
+		free(queue);
+	}
+	for (size_t i = dec->extra_at; i < dec->nr_extra; i++)
+		free(dec->extra[i].gap);
+	free(dec->delivered);
+	free(dec->extra);
+	free(dec->queues);
+	free(dec->tids);
+	sideband_free(&dec->sideband);
+	if (dec->shared.sections)
+		pt_iscache_free(dec->shared.sections);
+	if (dec->raw_fd >= 0)
+		close(dec->raw_fd);
+	pthread_mutex_destroy(&dec->read_lock);
+	free(dec);
+}

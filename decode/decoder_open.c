@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The queues of a perf.data file: sideband is read once in time order, then the AUXTRACE
+ * buffers of each thread or CPU become one stream, broken where an AUX record says so and
+ * where bytes are missing. Snapshots overlap; what was seen is skipped.
+ */
+#include "decoder_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FEATURE_CPUID 9
+#define OVERLAP_KEY 64	   /* bytes that identify the place where a snapshot goes on */
+#define OVERLAP_MAX (64u << 20)
+
+/* perf pads AUXTRACE to this. */
+#define AUXTRACE_ALIGN 8
+
+struct pt_info {
+	uint64_t v[AUXTAP_PT_INFO_NR];
+	size_t nr;
+	bool snapshot, ours;
+};
+
+static uint64_t info(const struct pt_info *pi, enum auxtap_pt_info index)
+{
+	return (size_t)index < pi->nr ? pi->v[index] : 0;
+}
+
+static ssize_t read_pd(void *ctx, void *buf, size_t size, uint64_t off)
+{
+	struct auxtap_decoder *dec = ctx;
+	ssize_t got;
+
+	pthread_mutex_lock(&dec->read_lock);
+	got = auxtap_perfdata_pread(dec->pd, buf, size, off);
+	pthread_mutex_unlock(&dec->read_lock);
+	return got;
+}
+
+/* ---- what the file says about the unit ---- */
+
+static unsigned int low_bit(uint64_t mask)
+{
+	return mask ? (unsigned int)__builtin_ctzll(mask) : 0;
+}
+
+static void configure(struct auxtap_decoder *dec, const struct pt_info *pi)
+{
+	struct pt_config *config = &dec->shared.config;
+	struct time_conv *conv = &dec->sideband.conv;
+	const struct auxtap_perfdata_attr *attr;
+	unsigned int family, model, stepping;
+	char vendor[32], text[128];
+	const void *data;
+	size_t size;
+
+	conv->valid = info(pi, AUXTAP_PT_INFO_CAP_USER_TIME_ZERO) &&
+		      info(pi, AUXTAP_PT_INFO_TIME_MULT);
+	conv->shift = (uint16_t)(info(pi, AUXTAP_PT_INFO_TIME_SHIFT) > 63
+					 ? 63
+					 : info(pi, AUXTAP_PT_INFO_TIME_SHIFT));
+	conv->mult = info(pi, AUXTAP_PT_INFO_TIME_MULT);
+	conv->zero = info(pi, AUXTAP_PT_INFO_TIME_ZERO);
+	config->cpuid_0x15_eax = (uint32_t)info(pi, AUXTAP_PT_INFO_TSC_CTC_D);
+	config->cpuid_0x15_ebx = (uint32_t)info(pi, AUXTAP_PT_INFO_TSC_CTC_N);
+	config->nom_freq = (uint8_t)info(pi, AUXTAP_PT_INFO_MAX_NONTURBO_RATIO);
+	for (uint32_t i = 0; (attr = auxtap_perfdata_attr(dec->pd, i)); i++) {
+		uint64_t mask = info(pi, AUXTAP_PT_INFO_MTC_FREQ_BITS);
+
+		if (attr->attr.type == info(pi, AUXTAP_PT_INFO_PMU_TYPE))
+			config->mtc_freq = (uint8_t)((attr->attr.config & mask) >> low_bit(mask));
+	}
+	/* a perf string: u32 length, then the text */
+	if (auxtap_perfdata_feature(dec->pd, FEATURE_CPUID, &data, &size) || size <= 4)
+		return;
+	size -= 4;
+	if (size >= sizeof(text))
+		size = sizeof(text) - 1;
+	memcpy(text, (const char *)data + 4, size);
+	text[size] = '\0';
+	if (sscanf(text, "%31[^,],%u,%u,%u", vendor, &family, &model, &stepping) != 4 ||
+	    strcmp(vendor, "GenuineIntel"))
+		return;
+	config->cpu.vendor = pcv_intel;
+	config->cpu.family = (uint16_t)family;
+	config->cpu.model = (uint8_t)model;
+	config->cpu.stepping = (uint8_t)stepping;
+	pt_cpu_errata(&config->errata, &config->cpu);
+	config->errata.bdm70 = 1;
+}
+
+/* ---- notes: saved images, exact sizes of gaps ---- */
+
+struct note_ctx {
+	struct auxtap_decoder *dec;
+	struct pt_info *pi;
+};
+
+static int on_note(void *ctx, uint32_t type, const void *data, size_t size)
+{
+	struct note_ctx *nc = ctx;
+	uint32_t len;
+	char *name;
+
+	if (type == AUXTAP_NOTE_CAPTURE)
+		nc->pi->ours = true;
+	if (type != AUXTAP_NOTE_IMAGE || size < 4)
+		return 0;
+	memcpy(&len, data, 4);
+	if (len > size - 4 || len > 4096)
+		return 0;
+	name = strndup((const char *)data + 4, len);
+	if (!name)
+		return -ENOMEM;
+	auxtap_image_set_note(nc->dec->shared.images, name, (const char *)data + 4 + len,
+			      size - 4 - len);
+	free(name);
+	return 0;
+}
+
+static bool same_cause(const struct sideband_aux *aux, enum auxtap_gap_cause cause)
+{
+	switch (cause) {
+	case AUXTAP_GAP_TRUNCATED:
+		return aux->flags & PERF_AUX_FLAG_TRUNCATED;
+	case AUXTAP_GAP_COLLISION:
+		return aux->flags & PERF_AUX_FLAG_COLLISION;
+	case AUXTAP_GAP_PARTIAL:
+		return aux->flags & PERF_AUX_FLAG_PARTIAL;
+	default:
+		return false;
+	}
+}
+
+/* The capture may know the size of what an AUX record only flags: the next such record of the thread is meant. */
+static int on_gap_note(void *ctx, uint32_t type, const void *data, size_t size)
+{
+	struct auxtap_decoder *dec = ((struct note_ctx *)ctx)->dec;
+	struct auxtap_gap gap;
+
+	if (type != AUXTAP_NOTE_GAP || size < sizeof(gap))
+		return 0;
+	memcpy(&gap, data, sizeof(gap));
+	for (size_t i = 0; i < dec->sideband.nr_aux; i++) {
+		struct sideband_aux *aux = &dec->sideband.aux[i];
+
+		if (aux->used || !same_cause(aux, gap.cause) ||
+		    (gap.tid >= 0 && aux->tid >= 0 && gap.tid != aux->tid) ||
+		    (gap.tid < 0 && gap.cpu >= 0 && gap.cpu != aux->cpu))
+			continue;
+		aux->used = true;
+		aux->nr_bytes = gap.nr_bytes;
+		aux->exact = gap.exact;
+		return 0;
+	}
+	return decoder_add_extra(dec, &gap, "told by the recorder");
+}
+
+/* ---- streams ---- */
+
+static enum auxtap_gap_cause cause_of(uint64_t flags)
+{
+	if (flags & PERF_AUX_FLAG_COLLISION)
+		return AUXTAP_GAP_COLLISION;
+	if (flags & PERF_AUX_FLAG_TRUNCATED)
+		return AUXTAP_GAP_TRUNCATED;
+	return AUXTAP_GAP_PARTIAL;
+}
+
+static bool mark_is_of(const struct sideband_aux *aux, const struct pt_queue *q)
+{
+	return q->per_cpu ? aux->cpu == q->cpu : aux->tid < 0 || aux->tid == q->queue_tid;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct sideband_aux *x = *(const struct sideband_aux *const *)a;
+	const struct sideband_aux *y = *(const struct sideband_aux *const *)b;
+
+	return x->end_off < y->end_off ? -1 : x->end_off > y->end_off;
+}
+
+/* Splits the queue's extents at the ends of flagged AUX records. */
+static int split_at_marks(struct auxtap_decoder *dec, struct pt_queue *q)
+{
+	struct pt_stream split = {.pread = q->stream.pread, .ctx = q->stream.ctx};
+	const struct sideband_aux **marks;
+	size_t nr = 0, m = 0;
+	int ret = 0;
+
+	if (!dec->sideband.nr_aux)
+		return 0;
+	marks = calloc(dec->sideband.nr_aux, sizeof(*marks));
+	if (!marks)
+		return -ENOMEM;
+	for (size_t i = 0; i < dec->sideband.nr_aux; i++)
+		if (mark_is_of(&dec->sideband.aux[i], q))
+			marks[nr++] = &dec->sideband.aux[i];
+	qsort(marks, nr, sizeof(*marks), by_offset);
+	for (size_t i = 0; !ret && i < q->stream.nr_extents; i++) {
+		struct pt_extent rest = q->stream.extents[i];
+
+		while (!ret && m < nr && marks[m]->end_off <= rest.off + rest.size) {
+			struct pt_extent part = rest;
+			uint64_t end = marks[m]->end_off;
+
+			part.size = end > rest.off ? end - rest.off : 0;
+			if (part.size || !part.joins)
+				ret = pt_stream_add(&split, &part);
+			rest.off += part.size;
+			rest.file_off += part.size;
+			rest.size -= part.size;
+			rest.joins = false;
+			rest.quiet = false;
+			rest.cause = cause_of(marks[m]->flags);
+			rest.nr_lost = marks[m]->nr_bytes;
+			rest.exact = marks[m]->exact;
+			for (m++; m < nr && marks[m]->end_off == end; m++)
+				rest.nr_lost += marks[m]->nr_bytes;
+		}
+		/* What follows the mark may be in the next buffer. */
+		if (!ret && !rest.size && !rest.joins && i + 1 < q->stream.nr_extents &&
+		    q->stream.extents[i + 1].joins) {
+			struct pt_extent *after = &q->stream.extents[i + 1];
+
+			after->joins = false;
+			after->quiet = rest.quiet;
+			after->cause = rest.cause;
+			after->nr_lost = rest.nr_lost;
+			after->exact = rest.exact;
+			continue;
+		}
+		if (!ret)
+			ret = pt_stream_add(&split, &rest);
+	}
+	for (; !ret && m < nr; m++) {
+		struct pt_extent tail = {.cause = cause_of(marks[m]->flags),
+					 .off = marks[m]->end_off,
+					 .nr_lost = marks[m]->nr_bytes,
+					 .exact = marks[m]->exact};
+
+		ret = pt_stream_add(&split, &tail);
+	}
+	free(marks);
+	pt_stream_free(&q->stream);
+	q->stream = split;
+	return ret;
+}
+
+/*
+ * Two snapshots of one buffer: the newer begins with bytes that the older one had. How many,
+ * is found by the older one's last bytes; the offsets of stock perf do not tell. -1: no overlap.
+ */
+static int64_t overlap(struct auxtap_decoder *dec, const struct pt_extent *old,
+		       const struct auxtap_perfdata_aux *new)
+{
+	size_t key_size = old->size < OVERLAP_KEY ? (size_t)old->size : OVERLAP_KEY;
+	size_t size = new->trace_size < OVERLAP_MAX ? (size_t)new->trace_size : OVERLAP_MAX;
+	uint64_t by_off = old->off + old->size - new->head.offset;
+	uint8_t key[OVERLAP_KEY], *buf;
+	int64_t found = -1;
+	const uint8_t *at;
+
+	if (!key_size || size < key_size)
+		return -1;
+	buf = malloc(size);
+	if (!buf)
+		return -1;
+	if (read_pd(dec, key, key_size, old->file_off + old->size - key_size) !=
+		    (ssize_t)key_size ||
+	    read_pd(dec, buf, size, new->trace_off) != (ssize_t)size)
+		goto out;
+	if (by_off >= key_size && by_off <= size &&
+	    !memcmp(buf + by_off - key_size, key, key_size)) {
+		found = (int64_t)by_off;
+		goto out;
+	}
+	at = memmem(buf, size, key, key_size);
+	if (at)
+		found = at - buf + (int64_t)key_size;
+out:
+	free(buf);
+	return found;
+}
+
+static int add_buffer(struct auxtap_decoder *dec, struct pt_queue *q, const struct pt_info *pi,
+		      const struct auxtap_perfdata_aux *aux)
+{
+	struct pt_extent extent = {.off = aux->head.offset,
+				   .file_off = aux->trace_off,
+				   .size = aux->trace_size};
+	struct pt_extent *last = q->stream.nr_extents
+					 ? &q->stream.extents[q->stream.nr_extents - 1]
+					 : NULL;
+	uint64_t end = last ? last->off + last->size : 0;
+	int64_t seen;
+
+	extent.cause = pi->snapshot ? AUXTAP_GAP_OVERWRITTEN : AUXTAP_GAP_UNKNOWN;
+	if (!last) {
+		/* Only our own recorder's offsets count from the first byte on. */
+		extent.quiet = !pi->snapshot || !extent.off || !pi->ours;
+		extent.nr_lost = extent.quiet ? 0 : extent.off;
+		return pt_stream_add(&q->stream, &extent);
+	}
+	if (pi->snapshot && extent.off != end) {
+		seen = overlap(dec, last, aux);
+		if (seen >= 0) {
+			/* one stream again: later offsets are counted from here */
+			extent.file_off += (uint64_t)seen;
+			extent.size -= (uint64_t)seen;
+			extent.off = end;
+		}
+	}
+	if (extent.off < end && end - extent.off < AUXTRACE_ALIGN &&
+	    last->size >= end - extent.off) {
+		last->size -= end - extent.off;
+		end = extent.off;
+	}
+	extent.joins = extent.off == end;
+	if (!extent.joins && extent.off > end) {
+		extent.nr_lost = extent.off - end;
+		extent.exact = !pi->snapshot || pi->ours;
+	}
+	return pt_stream_add(&q->stream, &extent);
+}
+
+static struct pt_queue *get_queue(struct auxtap_decoder *dec,
+				  const struct auxtap_auxtrace *head)
+{
+	int32_t tid = (int32_t)head->tid;
+	int cpu = (int32_t)head->cpu;
+	struct decoder_queue *queue;
+	struct pt_queue *q;
+
+	for (size_t i = 0; i < dec->nr_queues; i++) {
+		q = &dec->queues[i]->pt;
+		if (q->queue_tid == tid && q->cpu == cpu)
+			return q;
+	}
+	queue = decoder_add_queue(dec);
+	if (!queue)
+		return NULL;
+	q = &queue->pt;
+	q->queue_tid = q->tid = tid;
+	q->cpu = cpu;
+	q->per_cpu = tid == -1;
+	if (tid != -1) {
+		q->queue_pid = q->pid = sideband_pid(&dec->sideband, tid);
+		if (q->pid == -1)
+			q->queue_pid = q->pid = tid;
+	}
+	q->stream.pread = read_pd;
+	q->stream.ctx = dec;
+	return q;
+}
+
+static int add_queues(struct auxtap_decoder *dec, const struct pt_info *pi,
+		      struct auxtap_error *err)
+{
+	const struct auxtap_decode_opts *opts = &dec->shared.opts;
+	const struct auxtap_perfdata_aux *aux;
+	size_t nr;
+	int ret = auxtap_perfdata_auxtraces(dec->pd, &aux, &nr, err);
+
+	if (ret)
+		return ret;
+	for (size_t i = 0; i < nr; i++) {
+		const struct auxtap_auxtrace *head = &aux[i].head;
+		struct pt_queue *q;
+
+		if ((opts->tid >= 0 && head->tid != UINT32_MAX &&
+		     (int32_t)head->tid != opts->tid) ||
+		    (opts->cpu >= 0 && (int32_t)head->cpu != opts->cpu))
+			continue;
+		q = get_queue(dec, head);
+		ret = q ? add_buffer(dec, q, pi, &aux[i]) : -ENOMEM;
+		if (ret)
+			return auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd),
+						"out of memory");
+	}
+	for (size_t i = 0; i < dec->nr_queues; i++) {
+		ret = split_at_marks(dec, &dec->queues[i]->pt);
+		if (ret)
+			return auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd),
+						"out of memory");
+	}
+	return 0;
+}
+
+/* ---- sideband ---- */
+
+static int read_sideband(struct auxtap_decoder *dec, struct auxtap_error *err)
+{
+	const struct auxtap_build_id *ids;
+	struct auxtap_error damage = AUXTAP_ERROR_INIT;
+	struct auxtap_record rec;
+	size_t nr;
+	int ret;
+
+	if (!auxtap_perfdata_build_ids(dec->pd, &ids, &nr))
+		for (size_t i = 0; i < nr; i++)
+			if (ids[i].filename)
+				auxtap_image_set_known_id(dec->shared.images, ids[i].filename,
+							  ids[i].id, ids[i].size);
+	auxtap_perfdata_rewind_sorted(dec->pd);
+	while ((ret = auxtap_perfdata_next_sorted(dec->pd, &rec, &damage)) == 1) {
+		ret = sideband_record(&dec->sideband, &rec);
+		if (ret)
+			return auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd),
+						"out of memory");
+	}
+	if (ret == -ENOMEM)
+		return auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd),
+					"out of memory");
+	if (ret < 0) {
+		dec->damage = damage;
+		dec->damage.code = ret;
+	}
+	return 0;
+}
+
+static int add_losts(struct auxtap_decoder *dec)
+{
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < dec->sideband.nr_lost; i++) {
+		const struct sideband_lost *lost = &dec->sideband.lost[i];
+		struct auxtap_gap gap = {.cause = AUXTAP_GAP_RECORD_LOST,
+					 .cpu = lost->cpu,
+					 .tid = lost->tid,
+					 .pid = -1,
+					 .time_begin = lost->time,
+					 .time_end = lost->time};
+		char text[64];
+
+		snprintf(text, sizeof(text), "%llu sideband records lost",
+			 (unsigned long long)lost->nr);
+		ret = decoder_add_extra(dec, &gap, text);
+	}
+	return ret;
+}
+
+int auxtap_decoder_open(struct auxtap_decoder **dec_out, struct auxtap_perfdata *pd,
+			struct auxtap_image_set *images, const struct auxtap_decode_opts *opts,
+			struct auxtap_error *err)
+{
+	struct pt_info pi = {0};
+	struct note_ctx notes = {.pi = &pi};
+	struct auxtap_decoder *dec;
+	const char *path = auxtap_perfdata_path(pd);
+	const uint64_t *priv;
+	uint32_t type;
+	int ret;
+
+	*dec_out = NULL;
+	ret = auxtap_perfdata_auxtrace_info(pd, &type, &priv, &pi.nr);
+	if (ret)
+		return auxtap_error_set(err, ret, path, "no hardware trace in this file");
+	if (type != AUXTAP_AUXTRACE_INTEL_PT)
+		return auxtap_error_set(err, -ENOTSUP, path,
+					"its trace is not Intel PT (type %u); this version decodes Intel PT only",
+					type);
+	if (pi.nr > AUXTAP_PT_INFO_NR)
+		pi.nr = AUXTAP_PT_INFO_NR;
+	memcpy(pi.v, priv, pi.nr * sizeof(*priv));
+	pi.snapshot = info(&pi, AUXTAP_PT_INFO_SNAPSHOT_MODE);
+	dec = decoder_new(images, opts);
+	if (!dec)
+		return auxtap_error_set(err, -ENOMEM, path, "out of memory");
+	dec->pd = pd;
+	notes.dec = dec;
+	configure(dec, &pi);
+	dec->sideband.per_thread = !info(&pi, AUXTAP_PT_INFO_PER_CPU_MMAPS);
+	ret = auxtap_perfdata_notes(pd, on_note, &notes, err);
+	if (ret)
+		goto fail;
+	ret = read_sideband(dec, err);
+	if (ret)
+		goto fail;
+	ret = auxtap_perfdata_notes(pd, on_gap_note, &notes, err);
+	if (ret)
+		goto fail;
+	ret = add_queues(dec, &pi, err);
+	if (ret)
+		goto fail;
+	ret = add_losts(dec);
+	if (!ret)
+		ret = decoder_start(dec);
+	if (ret) {
+		auxtap_error_set(err, ret, path, "cannot start decoding: %s", strerror(-ret));
+		goto fail;
+	}
+	*dec_out = dec;
+	return 0;
+fail:
+	auxtap_decoder_close(dec);
+	return ret;
+}

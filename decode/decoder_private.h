@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The decoder's parts: decoder.c (merge, public face), decoder_open.c (queues of a perf.data file), decoder_raw.c (bare streams), decoder_jobs.c (threads). */
+#ifndef AUXTAP_DECODER_PRIVATE_H
+#define AUXTAP_DECODER_PRIVATE_H
+
+#include "pt_queue.h"
+
+struct decoder_jobs;
+
+struct decoder_queue {
+	struct pt_queue pt;
+	struct pt_batch *front; /* being delivered */
+	struct pt_batch *back;	/* with jobs: being filled, or full */
+	bool finished;		/* front is empty and nothing will come */
+	/* under jobs->lock */
+	bool queued, ready;
+	struct decoder_queue *next;
+};
+
+struct auxtap_decoder {
+	struct pt_shared shared;
+	struct sideband sideband;
+	struct auxtap_perfdata *pd;
+	int raw_fd;
+	pthread_mutex_t read_lock; /* pd belongs to one thread at a time */
+	struct decoder_queue **queues;
+	size_t nr_queues;
+	struct flow_event *extra; /* by time: gaps that belong to no place in a stream */
+	size_t nr_extra, extra_at;
+	struct decoder_jobs *jobs;
+	/* merge: the queue being delivered stays in front up to the limit */
+	struct decoder_queue *current;
+	uint64_t limit_time;
+	int32_t limit_tid;
+	bool started, limited;
+	struct auxtap_error damage; /* of the file; told after the last event */
+	struct auxtap_decode_summary sum;
+	int32_t *tids; /* seen; sorted */
+	size_t nr_tids, max_tids;
+	int32_t last_tid;
+	/* comm of the last event's thread */
+	int32_t comm_tid;
+	const struct sideband_thread *comm_thread;
+	struct flow_gap *delivered; /* gap of the event handed out last */
+};
+
+/* decoder.c */
+struct auxtap_decoder *decoder_new(struct auxtap_image_set *images,
+				   const struct auxtap_decode_opts *opts);
+struct decoder_queue *decoder_add_queue(struct auxtap_decoder *dec);
+int decoder_add_extra(struct auxtap_decoder *dec, const struct auxtap_gap *gap,
+		      const char *text);
+int decoder_start(struct auxtap_decoder *dec);
+
+/* decoder_jobs.c: fills queues' back batches ahead of the reader. */
+int decoder_jobs_start(struct auxtap_decoder *dec, unsigned int nr);
+void decoder_jobs_stop(struct auxtap_decoder *dec);
+/* Makes the queue's next batch the front one; front->nr is 0 at its end. */
+void decoder_jobs_take(struct auxtap_decoder *dec, struct decoder_queue *queue);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One queue's trace as a stream of bytes, cut into segments that begin at a PSB and can be
+ * decoded without each other. A segment's bytes are followed by the PSB+ of the next one:
+ * its FUP tells how far the flow went after the segment's last packet.
+ */
+#ifndef AUXTAP_PT_STREAM_H
+#define AUXTAP_PT_STREAM_H
+
+#include <auxtap/decode.h>
+
+/* Bytes before segment.data that belong to the caller (a restart header is written there). */
+#define PT_STREAM_HEADROOM 64
+/* Hardware writes a PSB at least every 64 MiB; decoders here give up earlier. */
+#define PT_STREAM_MAX_SEGMENT (32u << 20)
+
+struct pt_extent {
+	uint64_t off;	   /* in the AUX stream */
+	uint64_t file_off; /* of the bytes */
+	uint64_t size;
+	bool joins; /* the next byte of the extent before */
+	/* if it does not join */
+	enum auxtap_gap_cause cause;
+	uint64_t nr_lost;
+	bool exact, quiet; /* quiet: nothing is known to be lost (start of a full trace) */
+};
+
+struct pt_stream {
+	ssize_t (*pread)(void *ctx, void *buf, size_t size, uint64_t off);
+	void *ctx;
+	struct pt_extent *extents;
+	size_t nr_extents, max_extents;
+	/* reading */
+	size_t extent;
+	uint64_t extent_pos;
+	uint8_t *mem; /* PT_STREAM_HEADROOM, then the buffer */
+	size_t mem_size;
+	size_t begin, end;   /* of what is buffered, in mem */
+	uint64_t begin_off;  /* stream offset of mem[begin] */
+	bool in_run, short_read;
+	uint64_t nr_bytes; /* read so far */
+};
+
+struct pt_segment {
+	uint8_t *data;
+	size_t size;  /* of the segment */
+	size_t total; /* with the next PSB+ */
+	uint64_t off; /* in the stream */
+	bool starts_run;
+	const struct pt_extent *run; /* if so: the extent with its gap */
+	uint64_t nr_skipped; /* bytes before the PSB that belong to no segment */
+	bool cut; /* ends because no PSB came for too long */
+};
+
+int pt_stream_add(struct pt_stream *stream, const struct pt_extent *extent);
+/* 1: *seg, valid until the next call; 0: end (seg->nr_skipped, starts_run and run are set); negative errno. */
+int pt_stream_next(struct pt_stream *stream, struct pt_segment *seg);
+void pt_stream_free(struct pt_stream *stream);
+void pt_stream_release(struct pt_stream *stream); /* the buffer only */
+/* First PSB in data, or size. */
+size_t pt_find_psb(const uint8_t *data, size_t size, size_t from);
+
+#endif

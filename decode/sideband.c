@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Sideband records to tables: see sideband.h. Every length is checked, nothing is trusted. */
+#include "sideband.h"
+#include "image_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void sideband_init(struct sideband *sb, struct auxtap_image_set *images)
+{
+	memset(sb, 0, sizeof(*sb));
+	sb->images = images;
+	sb->first_pid = sb->first_tid = -1;
+}
+
+void sideband_free(struct sideband *sb)
+{
+	for (size_t i = 0; i < sb->threads_size; i++) {
+		if (sb->threads[i])
+			free(sb->threads[i]->comms);
+		free(sb->threads[i]);
+	}
+	for (size_t i = 0; i < sb->nr_cpus; i++)
+		free(sb->cpus[i].switches);
+	free(sb->threads);
+	free(sb->cpus);
+	free(sb->aux);
+	free(sb->lost);
+	memset(sb, 0, sizeof(*sb));
+}
+
+/* Room for one more of a growing array. */
+static void *room(void **array, size_t nr, size_t *max, size_t elem)
+{
+	if (nr == *max) {
+		size_t grown_max = *max ? *max * 2 : 16;
+		void *grown = realloc(*array, grown_max * elem);
+
+		if (!grown)
+			return NULL;
+		*array = grown;
+		*max = grown_max;
+	}
+	return (char *)*array + nr * elem;
+}
+
+/* ---- threads ---- */
+
+static size_t thread_slot(const struct sideband *sb, int32_t tid)
+{
+	size_t at = ((uint32_t)tid * 2654435761u) & (sb->threads_size - 1);
+
+	while (sb->threads[at] && sb->threads[at]->tid != tid)
+		at = (at + 1) & (sb->threads_size - 1);
+	return at;
+}
+
+static int threads_grow(struct sideband *sb)
+{
+	size_t old_size = sb->threads_size, size = old_size ? old_size * 2 : 64;
+	struct sideband_thread **old = sb->threads;
+	struct sideband_thread **grown = calloc(size, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	sb->threads = grown;
+	sb->threads_size = size;
+	for (size_t i = 0; i < old_size; i++)
+		if (old[i])
+			grown[thread_slot(sb, old[i]->tid)] = old[i];
+	free(old);
+	return 0;
+}
+
+struct sideband_thread *sideband_thread(struct sideband *sb, int32_t tid, bool create)
+{
+	struct sideband_thread *thread;
+
+	if (create && sb->nr_threads * 2 >= sb->threads_size && threads_grow(sb))
+		return NULL;
+	if (!sb->threads_size)
+		return NULL;
+	thread = sb->threads[thread_slot(sb, tid)];
+	if (thread || !create)
+		return thread;
+	thread = calloc(1, sizeof(*thread));
+	if (!thread)
+		return NULL;
+	thread->tid = tid;
+	thread->pid = -1;
+	sb->threads[thread_slot(sb, tid)] = thread;
+	sb->nr_threads++;
+	return thread;
+}
+
+int32_t sideband_pid(const struct sideband *sb, int32_t tid)
+{
+	const struct sideband_thread *thread = sideband_thread((struct sideband *)sb, tid, false);
+
+	return thread ? thread->pid : -1;
+}
+
+static int set_comm(struct sideband *sb, int32_t pid, int32_t tid, uint64_t time,
+		    const char *comm)
+{
+	struct sideband_thread *thread = sideband_thread(sb, tid, true);
+	struct sideband_comm *grown;
+
+	if (!thread)
+		return -ENOMEM;
+	thread->pid = pid;
+	if (!comm)
+		return 0;
+	grown = realloc(thread->comms, (thread->nr_comms + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	thread->comms = grown;
+	grown[thread->nr_comms].time = time;
+	memset(grown[thread->nr_comms].comm, 0, 16);
+	memcpy(grown[thread->nr_comms].comm, comm, strnlen(comm, 15));
+	thread->nr_comms++;
+	return 0;
+}
+
+const char *sideband_comm(const struct sideband *sb, int32_t tid, uint64_t time)
+{
+	const struct sideband_thread *thread = sideband_thread((struct sideband *)sb, tid, false);
+	const char *best;
+
+	if (!thread || !thread->nr_comms)
+		return NULL;
+	best = thread->comms[0].comm;
+	if (!time)
+		return thread->comms[thread->nr_comms - 1].comm;
+	for (size_t i = 1; i < thread->nr_comms && thread->comms[i].time <= time; i++)
+		best = thread->comms[i].comm;
+	return best;
+}
+
+/* ---- CPUs ---- */
+
+static struct sideband_cpu *get_cpu(struct sideband *sb, int cpu)
+{
+	struct sideband_cpu *grown;
+
+	for (size_t i = 0; i < sb->nr_cpus; i++)
+		if (sb->cpus[i].cpu == cpu)
+			return &sb->cpus[i];
+	if (sb->nr_cpus >= 65536)
+		return NULL;
+	grown = realloc(sb->cpus, (sb->nr_cpus + 1) * sizeof(*grown));
+	if (!grown)
+		return NULL;
+	sb->cpus = grown;
+	memset(&grown[sb->nr_cpus], 0, sizeof(*grown));
+	grown[sb->nr_cpus].cpu = cpu;
+	return &grown[sb->nr_cpus++];
+}
+
+static int ran(struct sideband *sb, int cpu, uint64_t time, int32_t pid, int32_t tid)
+{
+	struct sideband_cpu *line = get_cpu(sb, cpu);
+	struct sideband_switch *sw;
+
+	if (!line)
+		return -ENOMEM;
+	sw = room((void **)&line->switches, line->nr, &line->max, sizeof(*sw));
+	if (!sw)
+		return -ENOMEM;
+	*sw = (struct sideband_switch){time, pid, tid};
+	line->nr++;
+	return 0;
+}
+
+bool sideband_running(const struct sideband *sb, int cpu, uint64_t time, int32_t *pid,
+		      int32_t *tid)
+{
+	for (size_t c = 0; c < sb->nr_cpus; c++) {
+		const struct sideband_cpu *line = &sb->cpus[c];
+		size_t lo = 0, hi = line->nr;
+
+		if (line->cpu != cpu)
+			continue;
+		while (lo < hi) {
+			size_t mid = lo + (hi - lo) / 2;
+
+			if (line->switches[mid].time <= time)
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+		if (!lo)
+			return false;
+		*pid = line->switches[lo - 1].pid;
+		*tid = line->switches[lo - 1].tid;
+		return *tid != -1;
+	}
+	return false;
+}
+
+/* ---- records ---- */
+
+struct body {
+	const uint8_t *at;
+	size_t left;
+};
+
+static uint32_t get_u32(struct body *b)
+{
+	uint32_t v = 0;
+
+	if (b->left >= 4) {
+		memcpy(&v, b->at, 4);
+		b->at += 4;
+		b->left -= 4;
+	} else {
+		b->left = 0;
+	}
+	return v;
+}
+
+static uint64_t get_u64(struct body *b)
+{
+	uint64_t v = 0;
+
+	if (b->left >= 8) {
+		memcpy(&v, b->at, 8);
+		b->at += 8;
+		b->left -= 8;
+	} else {
+		b->left = 0;
+	}
+	return v;
+}
+
+static const char *get_string(struct body *b)
+{
+	return b->left && memchr(b->at, 0, b->left) ? (const char *)b->at : NULL;
+}
+
+static int on_mmap(struct sideband *sb, const struct auxtap_record *rec, struct body b)
+{
+	int32_t pid = (int32_t)get_u32(&b), tid = (int32_t)get_u32(&b);
+	uint64_t addr = get_u64(&b), len = get_u64(&b), pgoff = get_u64(&b);
+	unsigned int mode = rec->header->misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	uint8_t id[20];
+	unsigned int id_size = 0;
+	const char *name;
+
+	if (rec->header->type == PERF_RECORD_MMAP2) {
+		if (b.left < 32)
+			return 0;
+		if (rec->header->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
+			id_size = b.at[0] <= 20 ? b.at[0] : 20;
+			memcpy(id, b.at + 4, 20);
+		}
+		b.at += 32;
+		b.left -= 32;
+	}
+	name = get_string(&b);
+	if (!name)
+		return 0;
+	if (mode == PERF_RECORD_MISC_KERNEL || pid == -1)
+		return auxtap_image_set_kernel_map(sb->images, rec->time, addr, len, pgoff, name,
+						   id, id_size);
+	if (mode == PERF_RECORD_MISC_GUEST_KERNEL || mode == PERF_RECORD_MISC_GUEST_USER)
+		return 0;
+	if (rec->header->misc & PERF_RECORD_MISC_MMAP_DATA && rec->header->type == PERF_RECORD_MMAP)
+		return 0;
+	if (!sideband_thread(sb, tid, false) && set_comm(sb, pid, tid, rec->time, NULL))
+		return -ENOMEM;
+	return auxtap_image_set_map(sb->images, pid, rec->time, addr, len, pgoff, name, id,
+				    id_size);
+}
+
+static int on_comm(struct sideband *sb, const struct auxtap_record *rec, struct body b)
+{
+	int32_t pid = (int32_t)get_u32(&b), tid = (int32_t)get_u32(&b);
+	const char *comm = get_string(&b);
+
+	if (rec->header->misc & PERF_RECORD_MISC_COMM_EXEC) {
+		int ret = auxtap_image_set_exec(sb->images, pid, rec->time);
+
+		if (ret)
+			return ret;
+		if (sb->first_tid == -1) {
+			sb->first_pid = pid;
+			sb->first_tid = tid;
+		}
+	}
+	return set_comm(sb, pid, tid, rec->time, comm);
+}
+
+static int on_fork(struct sideband *sb, const struct auxtap_record *rec, struct body b)
+{
+	int32_t pid = (int32_t)get_u32(&b), ppid = (int32_t)get_u32(&b);
+	int32_t tid = (int32_t)get_u32(&b), ptid = (int32_t)get_u32(&b);
+	int ret;
+
+	if (!b.left)
+		return 0;
+	ret = set_comm(sb, pid, tid, rec->time, sideband_comm(sb, ptid, rec->time));
+	if (!ret && pid != ppid)
+		ret = auxtap_image_set_fork(sb->images, ppid, pid, rec->time);
+	return ret;
+}
+
+static int on_aux(struct sideband *sb, const struct auxtap_record *rec, struct body b)
+{
+	uint64_t off = get_u64(&b), size = get_u64(&b), flags;
+	struct sideband_aux *aux;
+
+	if (b.left < 8)
+		return 0;
+	flags = get_u64(&b);
+	if (!(flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL |
+		       PERF_AUX_FLAG_COLLISION)))
+		return 0;
+	aux = room((void **)&sb->aux, sb->nr_aux, &sb->max_aux, sizeof(*aux));
+	if (!aux)
+		return -ENOMEM;
+	*aux = (struct sideband_aux){
+		.end_off = off + size, .flags = flags, .time = rec->time, .tid = -1, .cpu = -1};
+	if (rec->have & AUXTAP_REC_PID_TID)
+		aux->tid = (int32_t)rec->tid;
+	if (rec->have & AUXTAP_REC_CPU)
+		aux->cpu = (int)rec->cpu;
+	sb->nr_aux++;
+	return 0;
+}
+
+static int on_lost(struct sideband *sb, const struct auxtap_record *rec, struct body b)
+{
+	struct sideband_lost *lost;
+	uint64_t nr;
+
+	get_u64(&b);
+	if (b.left < 8)
+		return 0;
+	nr = get_u64(&b);
+	lost = room((void **)&sb->lost, sb->nr_lost, &sb->max_lost, sizeof(*lost));
+	if (!lost)
+		return -ENOMEM;
+	*lost = (struct sideband_lost){.time = rec->time, .nr = nr, .tid = -1, .cpu = -1};
+	if (rec->have & AUXTAP_REC_PID_TID)
+		lost->tid = (int32_t)rec->tid;
+	if (rec->have & AUXTAP_REC_CPU)
+		lost->cpu = (int)rec->cpu;
+	sb->nr_lost++;
+	return 0;
+}
+
+static int on_switch(struct sideband *sb, const struct auxtap_record *rec, struct body b)
+{
+	bool out = rec->header->misc & PERF_RECORD_MISC_SWITCH_OUT;
+	int32_t pid = (int32_t)rec->pid, tid = (int32_t)rec->tid;
+
+	if (!(rec->have & AUXTAP_REC_CPU) || sb->per_thread)
+		return 0;
+	if (rec->header->type == PERF_RECORD_SWITCH_CPU_WIDE && out) {
+		pid = (int32_t)get_u32(&b);
+		tid = (int32_t)get_u32(&b);
+	} else if (out) {
+		return ran(sb, (int)rec->cpu, rec->time, -1, -1);
+	}
+	if (rec->header->type == PERF_RECORD_SWITCH && !(rec->have & AUXTAP_REC_PID_TID))
+		return 0;
+	return ran(sb, (int)rec->cpu, rec->time, pid, tid);
+}
+
+int sideband_record(struct sideband *sb, const struct auxtap_record *rec)
+{
+	struct body b = {(const uint8_t *)(rec->header + 1), rec->body_size};
+	int32_t pid, tid;
+	int ret;
+
+	switch (rec->header->type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		return on_mmap(sb, rec, b);
+	case PERF_RECORD_COMM:
+		return on_comm(sb, rec, b);
+	case PERF_RECORD_FORK:
+		return on_fork(sb, rec, b);
+	case PERF_RECORD_AUX:
+		return on_aux(sb, rec, b);
+	case PERF_RECORD_LOST:
+		return on_lost(sb, rec, b);
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		return on_switch(sb, rec, b);
+	case PERF_RECORD_ITRACE_START:
+		pid = (int32_t)get_u32(&b);
+		tid = (int32_t)get_u32(&b);
+		if (sb->first_tid == -1) {
+			sb->first_pid = pid;
+			sb->first_tid = tid;
+		}
+		ret = set_comm(sb, pid, tid, rec->time, NULL);
+		if (!ret && rec->have & AUXTAP_REC_CPU && !sb->per_thread)
+			ret = ran(sb, (int)rec->cpu, rec->time, pid, tid);
+		return ret;
+	default:
+		return 0;
+	}
+}

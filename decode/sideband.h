@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the sideband records tell the decoders: which process a thread belongs to and its
+ * name, which thread ran on a CPU when, where the AUX stream broke, which records were
+ * lost. Mappings go straight into the image set. Filled before decoding; read-only then.
+ */
+#ifndef AUXTAP_SIDEBAND_H
+#define AUXTAP_SIDEBAND_H
+
+#include <auxtap/decode.h>
+
+struct sideband_comm {
+	uint64_t time;
+	char comm[16];
+};
+
+struct sideband_thread {
+	int32_t tid, pid;
+	struct sideband_comm *comms; /* by time */
+	size_t nr_comms;
+};
+
+struct sideband_switch {
+	uint64_t time;
+	int32_t pid, tid; /* who runs from now on; tid -1: nobody known */
+};
+
+struct sideband_cpu {
+	int cpu;
+	struct sideband_switch *switches; /* by time */
+	size_t nr, max;
+};
+
+/* An AUX record that tells of more than bytes. */
+struct sideband_aux {
+	uint64_t end_off, flags, time;
+	int32_t tid;
+	int cpu;
+	uint64_t nr_bytes; /* from a note of the capture, if exact */
+	bool exact, used;
+};
+
+struct sideband_lost {
+	uint64_t time, nr;
+	int32_t tid;
+	int cpu;
+};
+
+struct time_conv {
+	bool valid; /* the stream's time stamps and the sideband's can be compared */
+	uint16_t shift;
+	uint64_t mult, zero;
+};
+
+struct sideband {
+	struct auxtap_image_set *images;
+	struct sideband_thread **threads; /* open addressing by tid */
+	size_t threads_size, nr_threads;
+	struct sideband_cpu *cpus;
+	size_t nr_cpus;
+	struct sideband_aux *aux;
+	size_t nr_aux, max_aux;
+	struct sideband_lost *lost;
+	size_t nr_lost, max_lost;
+	struct time_conv conv;
+	int32_t first_pid, first_tid; /* of ITRACE_START, else of an exec; -1 */
+	bool per_thread; /* no PER_CPU_MMAPS: switches do not matter */
+};
+
+void sideband_init(struct sideband *sb, struct auxtap_image_set *images);
+void sideband_free(struct sideband *sb);
+/* Takes one kernel record; others are ignored. 0 or -ENOMEM. */
+int sideband_record(struct sideband *sb, const struct auxtap_record *rec);
+struct sideband_thread *sideband_thread(struct sideband *sb, int32_t tid, bool create);
+int32_t sideband_pid(const struct sideband *sb, int32_t tid);
+/* NULL: not known. Owned by sb. */
+const char *sideband_comm(const struct sideband *sb, int32_t tid, uint64_t time);
+/* Who ran on cpu at time: false if not known. */
+bool sideband_running(const struct sideband *sb, int cpu, uint64_t time, int32_t *pid,
+		      int32_t *tid);
+/* A file of raw records with sample ids (--sideband). */
+int sideband_read_raw(struct sideband *sb, const char *path, uint64_t sample_type,
+		      struct auxtap_error *err);
+
+static inline uint64_t time_from_tsc(const struct time_conv *conv, uint64_t tsc)
+{
+	uint64_t quot, rem;
+
+	if (!conv->valid || !tsc)
+		return 0;
+	if (conv->shift > 63)
+		return 0;
+	quot = tsc >> conv->shift;
+	rem = tsc & ((1ull << conv->shift) - 1);
+	return conv->zero + quot * conv->mult + ((rem * conv->mult) >> conv->shift);
+}
+
+#endif

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Sideband from a file of bare records, as copied out of a perf data ring (--sideband). */
+#include "sideband.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The sample id at the end of a record: its size, and members into rec. */
+static size_t sample_id(uint64_t type, const uint8_t *end, size_t avail,
+			struct auxtap_record *rec)
+{
+	static const uint64_t order[] = {PERF_SAMPLE_TID, PERF_SAMPLE_TIME, PERF_SAMPLE_ID,
+					 PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,
+					 PERF_SAMPLE_IDENTIFIER};
+	size_t size = 0;
+
+	for (size_t i = 0; i < 6; i++)
+		size += type & order[i] ? 8 : 0;
+	if (size > avail)
+		return 0;
+	end -= size;
+	for (size_t i = 0; i < 6; i++) {
+		if (!(type & order[i]))
+			continue;
+		if (order[i] == PERF_SAMPLE_TID) {
+			memcpy(&rec->pid, end, 4);
+			memcpy(&rec->tid, end + 4, 4);
+			rec->have |= AUXTAP_REC_PID_TID;
+		} else if (order[i] == PERF_SAMPLE_TIME) {
+			memcpy(&rec->time, end, 8);
+			rec->have |= AUXTAP_REC_TIME;
+		} else if (order[i] == PERF_SAMPLE_CPU) {
+			memcpy(&rec->cpu, end, 4);
+			rec->have |= AUXTAP_REC_CPU;
+		}
+		end += 8;
+	}
+	return size;
+}
+
+int sideband_read_raw(struct sideband *sb, const char *path, uint64_t sample_type,
+		      struct auxtap_error *err)
+{
+	static const size_t max_record = 65536;
+	uint64_t offset = 0;
+	uint8_t *buf;
+	FILE *file;
+	int ret = 0;
+
+	buf = malloc(max_record);
+	if (!buf)
+		return auxtap_error_set(err, -ENOMEM, path, "out of memory");
+	file = fopen(path, "rbe");
+	if (!file) {
+		ret = auxtap_error_set(err, -errno, path, "cannot read the sideband: %s",
+				       strerror(errno));
+		goto out_buf;
+	}
+	while (fread(buf, sizeof(struct perf_event_header), 1, file) == 1) {
+		struct perf_event_header *header = (struct perf_event_header *)buf;
+		struct auxtap_record rec = {.offset = offset, .header = header};
+		size_t body;
+
+		if (header->size < sizeof(*header)) {
+			ret = auxtap_error_set_at(err, -EBADMSG, path, offset,
+						  "a record of %u bytes at offset %llu",
+						  header->size, (unsigned long long)offset);
+			break;
+		}
+		body = header->size - sizeof(*header);
+		if (body && fread(header + 1, body, 1, file) != 1) {
+			ret = auxtap_error_set_at(err, -EBADMSG, path, offset,
+						  "cut off in the record at offset %llu",
+						  (unsigned long long)offset);
+			break;
+		}
+		offset += header->size;
+		if (header->type >= 64)
+			continue;
+		rec.body_size = (uint32_t)(body - sample_id(sample_type,
+							    (uint8_t *)(header + 1) + body,
+							    body, &rec));
+		ret = sideband_record(sb, &rec);
+		if (ret) {
+			auxtap_error_set(err, ret, path, "out of memory");
+			break;
+		}
+	}
+	fclose(file);
+out_buf:
+	free(buf);
+	return ret;
+}
