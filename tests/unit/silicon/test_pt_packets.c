@@ -177,6 +177,8 @@ static void test_ip_compression(void **state)
 	expect("cd 00 00 00 60 45 23 a1 00");
 	jmp_to(0x00a1334560000000);
 	expect("8d 00 00 00 60 45 33");
+	jmp_to(0x0000ffff81000000); /* 48 bits, but not by sign extension */
+	expect("cd 00 00 00 81 ff ff 00 00");
 }
 
 static void call(u64 ip, u64 target)
@@ -222,6 +224,14 @@ static void test_ret_compression(void **state)
 	ret_to(0x1005);
 	assert_int_equal(unit.nr_tnt, 0);
 	seen = (unsigned int)unit.out.nr_written;
+	/* and in recursion, where the place of the 65th would fit too */
+	for (int i = 0; i < 70; i++)
+		call(0x1000, 0x1100);
+	for (int i = 0; i < 64; i++)
+		ret_to(0x1005);
+	assert_int_equal(unit.nr_tnt, 64 - 47);
+	ret_to(0x1005);
+	assert_int_equal(unit.nr_tnt, 0);
 	/* off */
 	start(CTL);
 	enter_at(0x1000);

@@ -111,7 +111,7 @@ static const struct sample samples[] = {
 	{ "c7f800000000", 64, 6, X86_PLAIN, 0, 0 }, /* xbegin: plain for now */
 	{ "c6f801", 64, 3, X86_PLAIN, 0, 0 },
 	{ "4866e800000000", 64, 7, X86_CALL, 0, 0 }, /* a REX before a prefix does not count */
-	{ "486690", 64, 3, X86_PLAIN, 0, 0 },
+	{ "4866b81122", 64, 5, X86_PLAIN, 0, 0 },
 	{ "06", 64, -1, 0, 0, 0 },
 	{ "06", 32, 1, X86_PLAIN, 0, 0 },
 	{ "40", 32, 1, X86_PLAIN, 0, 0 },
