@@ -21,7 +21,10 @@
 #define PT_TNT_SHORT   6
 #define PT_RET_MASK    63
 
-/* What one execution call produces goes to the output stage in one piece. The longest: TNT (8 bytes), CYC (10), PSB+ (50), TIP (11). */
+/*
+ * What one execution call produces goes to the output stage in one piece. The longest: OVF
+ * with its FUP (11 bytes), TSC, TMA, PSB+ (50), MODE, TIP.PGE (9), a CYC (10) before each.
+ */
 struct pt_burst {
 	u8 *at;
 	u8 bytes[160];

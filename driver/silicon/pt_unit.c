@@ -335,7 +335,10 @@ static inline void branch(struct pt_unit *unit, enum x86_class cls, u64 ip, u8 l
 	}
 }
 
-/* MTCs fill the trace too, and an overflow asks for a PSB+: the period is looked at here, not only when branches are sent. */
+/*
+ * MTCs fill the trace too, and an overflow asks for a PSB+: the period is looked at here,
+ * not only when branches are sent.
+ */
 static __attribute__((noinline)) void branch_attended(struct pt_unit *unit, enum x86_class cls,
 						      u64 ip, u8 len, u64 target)
 {

@@ -67,11 +67,17 @@ int pt_unit_wrmsr(struct pt_unit *unit, u32 msr, u64 value);
 
 /* ---- execution ---- */
 
-/* The code that runs next is 64- or 32-bit (CS.L and CS.D; 64 after init). Shown by MODE.Exec before the next TIP or TIP.PGE. */
+/*
+ * The code that runs next is 64- or 32-bit (CS.L and CS.D; 64 after init). Shown by
+ * MODE.Exec before the next TIP or TIP.PGE.
+ */
 void pt_unit_set_mode(struct pt_unit *unit, int bits);
 /* The processor goes to user mode; the next instruction is at ip (TIP.PGE when traced). */
 void pt_unit_enter_user(struct pt_unit *unit, u64 ip);
-/* nr_insns instructions retired in user mode, the last one does not change the flow; time moves (MTC now, CYC at the next packet). */
+/*
+ * nr_insns instructions retired in user mode, the last one does not change the flow; time
+ * moves (MTC now, CYC at the next packet).
+ */
 void pt_unit_retire(struct pt_unit *unit, u32 nr_insns, u64 next_ip);
 /*
  * A branch of class X86_JCC … X86_RET at ip, of len bytes, retired and went to target; or
@@ -79,9 +85,12 @@ void pt_unit_retire(struct pt_unit *unit, u32 nr_insns, u64 next_ip);
  * behind it.
  */
 void pt_unit_branch(struct pt_unit *unit, enum x86_class cls, u64 ip, u8 len, u64 target);
-/* An instruction of class X86_SYSCALL or X86_FAR at ip retired and left user mode: TIP.PGD, no FUP. */
+/* The X86_SYSCALL or X86_FAR instruction at ip retired and left user mode: TIP.PGD, no FUP. */
 void pt_unit_leave_syscall(struct pt_unit *unit, u64 ip);
-/* Interrupt, signal, fault, end of trace: user mode is left before the instruction at ip: FUP, TIP.PGD. */
+/*
+ * Interrupt, signal, fault, end of trace: user mode is left before the instruction at ip:
+ * FUP, TIP.PGD.
+ */
 void pt_unit_leave_async(struct pt_unit *unit, u64 ip);
 /*
  * The unit's internal buffer overflows: the packets in it (pending TNT bits) are lost. The

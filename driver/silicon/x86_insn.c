@@ -35,6 +35,7 @@ enum imm_kind {
 #define R8(v)  R4(v), R4(v)
 #define R16(v) R8(v), R8(v)
 
+/* clang-format off: a row of the manual is a row here */
 static const u8 map1[] = {
 	/* 00 */ ALU(I64, I64), ALU(I64, P),
 	/* 10 */ ALU(I64, I64), ALU(I64, I64),
@@ -73,6 +74,8 @@ static const u8 map_0f[] = {
 	/* e0 */ R16(M),
 	/* f0 */ R16(M),
 };
+
+/* clang-format on */
 
 #undef B
 #undef Z
@@ -114,7 +117,7 @@ static int skip(struct cursor *c, unsigned int nr_bytes)
 	return 0;
 }
 
-/* SDM vol. 2, 2.1.1 and 2.2.1: legacy prefixes in any order; REX counts only right before the opcode. */
+/* SDM vol. 2, 2.1.1 and 2.2.1: prefixes in any order; REX counts only before the opcode. */
 static int read_prefixes(struct cursor *c)
 {
 	for (;;) {
@@ -376,7 +379,10 @@ static unsigned int sse4a_immediates(const struct cursor *c)
 	return 0;
 }
 
-/* 0f 01, register forms that change the flow: vmcall, vmlaunch, vmresume, vmrun, vmmcall, uiret, eretu/erets, tdcall, seamret, seamcall. */
+/*
+ * 0f 01, register forms that change the flow: vmcall, vmlaunch, vmresume, vmrun, vmmcall,
+ * eretu and erets, tdcall, seamret, seamcall, uiret. (enclu is not: SGX is not modelled.)
+ */
 static bool is_far_0f01(const struct cursor *c)
 {
 	switch (c->modrm) {
