@@ -36,6 +36,7 @@ struct emu_link {
 	/* processes that live, as the events tell */
 	pid_t *pids;
 	size_t nr_pids, room_pids;
+	pid_t only_tid; /* attached to this thread alone; 0: no */
 };
 
 struct emu_call_args {

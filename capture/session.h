@@ -44,6 +44,7 @@ struct trace_file {
 	char vdso_path[4096]; /* absolute; the copy of the vdso beside the file */
 	bool vdso_written;
 	bool begun;
+	bool open_round; /* something since the last FINISHED_ROUND */
 	struct string_set build_ids_seen;
 };
 

@@ -143,13 +143,18 @@ int session_write_auxtrace(struct auxtap_session *s, struct trace_file *file,
 {
 	struct auxtap_auxtrace head = {
 		.offset = offset,
-		.reference = ((uint64_t)st->idx << 40) + offset,
+		/*
+		 * As perf: a time near the trace's. perf takes the top byte of its first TSC
+		 * from here, and 6.1 dies of a reference that is 0.
+		 */
+		.reference = s->last_time + 1,
 		.idx = st->idx,
 		.tid = (uint32_t)st->tid,
 		.cpu = (uint32_t)st->cpu,
 	};
 
 	s->stats.aux_bytes += span->size1 + span->size2;
+	file->open_round = true;
 	return auxtap_perfdata_writer_auxtrace(file->writer, &head, span->part1, span->size1,
 					       span->part2, span->size2, err);
 }
@@ -232,8 +237,9 @@ int session_round(struct auxtap_session *s, struct auxtap_error *err)
 		watch(s, s->streams[i]);
 	}
 finish:
-	if (s->failed || !s->file.writer || !s->file.begun)
+	if (s->failed || !s->file.writer || !s->file.open_round)
 		return 0;
+	s->file.open_round = false;
 	return auxtap_perfdata_writer_round(s->file.writer, err);
 }
 

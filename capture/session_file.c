@@ -203,6 +203,7 @@ int trace_file_record(struct auxtap_session *s, struct trace_file *file, const v
 		add_build_id(file, name);
 	}
 	s->stats.records++;
+	file->open_round = true;
 	return auxtap_perfdata_writer_record(file->writer, record, size, NULL, 0, err);
 }
 

@@ -40,6 +40,24 @@ static void remove_pid(struct emu_link *link, pid_t pid)
 	}
 }
 
+/* The process of a thread; the thread itself if it is gone. */
+static pid_t process_of(pid_t tid)
+{
+	char path[64], line[256];
+	pid_t pid = tid;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		if (!strncmp(line, "Tgid:", 5))
+			pid = (pid_t)strtol(line + 5, NULL, 10);
+	}
+	if (f)
+		fclose(f);
+	return pid;
+}
+
 static bool put_string(char *buf, size_t room, size_t *at, const char *s)
 {
 	size_t n = strlen(s) + 1;
@@ -156,11 +174,14 @@ static int emulated_attach(void *ctx, pid_t pid, bool one_thread, const char *tr
 		.out = why,
 		.out_room = sizeof(why) - 1,
 	};
+	pid_t process = process_of(pid);
 	int64_t ret = emu_link_call(link, &args);
 	int code;
 
-	if (ret >= 0)
-		return add_pid(link, ret > 0 ? (pid_t)ret : pid);
+	if (ret >= 0) {
+		link->only_tid = one_thread ? pid : 0;
+		return add_pid(link, process);
+	}
 	snprintf(what, sizeof(what), "process %d", pid);
 	code = explain(link, what, (int)ret, &args, why, err);
 	if (code == -EPERM)
@@ -183,7 +204,7 @@ static int emulated_wait(void *ctx, struct auxtap_target_event *ev)
 		if (ev->type == AUXTAP_TARGET_FORK || ev->type == AUXTAP_TARGET_THREAD)
 			add_pid(link, ev->pid);
 		else if (ev->type == AUXTAP_TARGET_PROCESS_EXIT ||
-			 ev->type == AUXTAP_TARGET_UNTRACED)
+			 (ev->type == AUXTAP_TARGET_THREAD_EXIT && ev->tid == link->only_tid))
 			remove_pid(link, ev->pid);
 		return 1;
 	}
@@ -315,7 +336,10 @@ static int emulated_signal(void *ctx, pid_t pid, int signo)
 
 static int emulated_detach(void *ctx, pid_t pid)
 {
-	int ret = simple_call(ctx, EMU_DETACH, (uint64_t)pid, 0);
+	int ret;
+
+	pid = process_of(pid);
+	ret = simple_call(ctx, EMU_DETACH, (uint64_t)pid, 0);
 
 	if (!ret)
 		remove_pid(ctx, pid);
