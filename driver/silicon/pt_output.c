@@ -113,7 +113,7 @@ static bool enter_single_range(struct pt_output *out)
 	u64 mask = (u32)out->mask_ptrs | LOW_BITS;
 	u64 offset = out->mask_ptrs >> OFFSET_SHIFT;
 
-	if (mask & (mask + 1) || out->base & (mask | PHYS_RESERVED) || offset > mask)
+	if (mask & (mask + 1) || out->base & mask || offset > mask)
 		return false;
 	out->region = out->bus->phys(out->bus->ctx, out->base, mask + 1);
 	if (!out->region)

@@ -498,6 +498,76 @@ static void vmx(void **state)
 	machine_end();
 }
 
+/* The position is the buffer's, not a CPU's: one task round all CPUs, beside another one that stays. */
+static void many_cpus(void **state)
+{
+	struct session moving, staying;
+
+	(void)state;
+	machine_start(NULL);
+	session_init(&moving);
+	session_init(&staying);
+	moving.attr.aux_watermark = staying.attr.aux_watermark = 4096;
+	staying.task.pid = staying.task.tid = 200;
+	assert_int_equal(session_open(&moving, 64, 4, true), 0);
+	assert_int_equal(session_open(&staying, 64, 4, true), 0);
+	machine.cpu = 0;
+	session_in(&staying);
+	for (int i = 0; i < 100; i++) {
+		machine.cpu = 1 + i % 7;
+		session_in(&moving);
+		session_run(&moving, 333);
+		machine.cpu = 0;
+		session_run(&staying, 500);
+		machine.cpu = 1 + i % 7;
+		session_run(&moving, 333);
+		session_out(&moving);
+		session_check_unread(&moving);
+		session_check_unread(&staying);
+		session_set_tail(&moving, session_aux_head(&moving));
+		session_set_tail(&staying, session_aux_head(&staying));
+		session_records(&moving);
+		session_records(&staying);
+	}
+	machine.cpu = 0;
+	session_out(&staying);
+	assert_int_equal(session_aux_head(&moving), 66600);
+	assert_int_equal(session_aux_head(&staying), 50000);
+	session_close(&moving);
+	session_close(&staying);
+	machine_end();
+}
+
+/* D1, F3: an inherited child's trace and records go to its parent's ring, one transaction at a time. */
+static void inherited_child(void **state)
+{
+	struct core_task child_task = { .pid = 100, .tid = 101 };
+	struct perf_event *child;
+	struct session s;
+
+	(void)state;
+	machine_start(NULL);
+	session_init(&s);
+	assert_int_equal(session_open(&s, 8, 4, true), 0);
+	assert_int_equal(core_event_open(&child, &s.attr, &child_task, -1, NULL, s.event), 0);
+	session_in(&s);
+	session_run(&s, 100);
+	session_out(&s);
+	for (int i = 0; i < 2; i++) {
+		core_task_sched_in(&child_task);
+		assert_true(unit_on());
+		session_run(&s, 50);
+		core_task_sched_out(&child_task);
+	}
+	session_records(&s);
+	assert_int_equal(s.nr_records, 3);
+	assert_int_equal(s.records[2].offset, 150);
+	assert_int_equal(s.records[2].size, 50);
+	session_check_unread(&s);
+	session_close(&s);
+	machine_end();
+}
+
 /* B18: the area goes away under a running event. */
 static void unmap_while_running(void **state)
 {
@@ -537,6 +607,8 @@ int main(void)
 		cmocka_unit_test(one_entry_tables),
 		cmocka_unit_test(output_error),
 		cmocka_unit_test(vmx),
+		cmocka_unit_test(many_cpus),
+		cmocka_unit_test(inherited_child),
 		cmocka_unit_test(unmap_while_running),
 	};
 

@@ -268,10 +268,12 @@ static void interrupt_at_stop(void **state)
 	start_at(0, 0, 0);
 	feed(2 * P + 10);
 	assert_int_equal(m.nr_irqs, 1);
-	feed(P);
+	m.out.irq_skid_bytes = 50;
+	start_at(0, 0, P - 10);
+	feed(20);
 	pt_output_stop(&m.out);
-	start_at(0, 0, 100);
-	feed(P - 200);
+	start_at(0, 1, 0);
+	feed(P - 1);
 	assert_int_equal(m.nr_irqs, 1);
 }
 
