@@ -180,7 +180,11 @@ static void lose(struct pt_queue *q, int code, uint64_t ip)
 
 /* ---- events ---- */
 
-/* The own PSB+ repeats what holds; the next one's says that this segment is over. */
+/*
+ * The own PSB+ repeats what holds; the next one's says that this segment is over, as soon
+ * as something of it is bound to an address: the walk has come to that PSB+'s FUP. Without
+ * an address tracing was off there.
+ */
 static bool is_next_psb(struct pt_queue *q, const struct pt_event *ev)
 {
 	if (!ev->status_update)
@@ -189,7 +193,8 @@ static bool is_next_psb(struct pt_queue *q, const struct pt_event *ev)
 		q->flow.nr_status_left--;
 		return false;
 	}
-	return true;
+	return ev->type == ptev_exec_mode || ev->type == ptev_tsx ||
+	       ev->type == ptev_async_paging || ev->type == ptev_async_vmcs;
 }
 
 static void on_overflow(struct pt_queue *q, const struct pt_event *ev)

@@ -79,7 +79,8 @@ void pt_scan_head(const uint8_t *data, size_t size, struct pt_scan_head *head)
 			} else if (packet.type == ppt_fup) {
 				head->has_fup = last_ip(&head->fup, &packet.payload.ip);
 			} else if (packet.type == ppt_mode || packet.type == ppt_pip ||
-				   packet.type == ppt_vmcs) {
+				   packet.type == ppt_vmcs || packet.type == ppt_cbr ||
+				   packet.type == ppt_mnt) {
 				head->nr_status++;
 			}
 		}

@@ -106,6 +106,7 @@ static int set_comm(struct sideband *sb, int32_t pid, int32_t tid, uint64_t time
 {
 	struct sideband_thread *thread = sideband_thread(sb, tid, true);
 	struct sideband_comm *grown;
+	size_t at;
 
 	if (!thread)
 		return -ENOMEM;
@@ -116,9 +117,12 @@ static int set_comm(struct sideband *sb, int32_t pid, int32_t tid, uint64_t time
 	if (!grown)
 		return -ENOMEM;
 	thread->comms = grown;
-	grown[thread->nr_comms].time = time;
-	memset(grown[thread->nr_comms].comm, 0, 16);
-	memcpy(grown[thread->nr_comms].comm, comm, strnlen(comm, 15));
+	/* several sideband files come one after the other */
+	for (at = thread->nr_comms; at && grown[at - 1].time > time; at--)
+		grown[at] = grown[at - 1];
+	grown[at].time = time;
+	memset(grown[at].comm, 0, 16);
+	memcpy(grown[at].comm, comm, strnlen(comm, 15));
 	thread->nr_comms++;
 	return 0;
 }
