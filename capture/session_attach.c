@@ -37,7 +37,7 @@ static int emit_maps(struct auxtap_session *s, pid_t pid, const struct map_list 
 		};
 		int ret;
 
-		if (!(e->prot & PROT_EXEC) ||
+		if (!map_runs_code(e) ||
 		    !record_make(s->record, sizeof(s->record), PERF_RECORD_MMAP2,
 				 PERF_RECORD_MISC_USER, &body, sizeof(body),
 				 *e->name ? e->name : "//anon", trailer))

@@ -91,7 +91,7 @@ static int complete_maps(struct auxtap_session *s, pid_t pid, const struct map_l
 		bool known = false;
 		int ret;
 
-		if (!(e->prot & PROT_EXEC))
+		if (!map_runs_code(e))
 			continue;
 		for (size_t k = 0; k < p->nr && !known; k++) {
 			const struct mmap2_body *m = record_mmap2(p->records[k]->bytes);

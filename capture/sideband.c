@@ -116,6 +116,11 @@ void map_list_free(struct map_list *list)
 	memset(list, 0, sizeof(*list));
 }
 
+bool map_runs_code(const struct map_entry *e)
+{
+	return (e->prot & PROT_EXEC) && strcmp(e->name, "[vsyscall]");
+}
+
 const struct map_entry *map_list_find(const struct map_list *list, uint64_t addr)
 {
 	for (size_t i = 0; i < list->nr; i++) {

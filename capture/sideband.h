@@ -77,6 +77,8 @@ struct map_list {
 
 int map_list_parse(struct map_list *list, const char *text);
 void map_list_free(struct map_list *list);
+/* Executable, and not the vsyscall page, whose calls trap: no instruction of it ever runs. */
+bool map_runs_code(const struct map_entry *e);
 const struct map_entry *map_list_find(const struct map_list *list, uint64_t addr);
 
 /* ---- strings ---- */
