@@ -125,7 +125,10 @@ static void load_position(const struct pt_buffer *buf)
 	reg_write(PT_MSR_OUTPUT_MASK_PTRS, pt_buffer_output_mask_ptrs(buf));
 }
 
-/* The unit is off: take its position and status over into the buffer and the handle. */
+/*
+ * The unit is off: take its position and status over into the buffer and the handle. Nothing
+ * is assumed of where it stands: an INT does not stop it (H7).
+ */
 static void take_position(struct pt_cpu *pt, struct pt_buffer *buf)
 {
 	u64 status = reg_read(PT_MSR_STATUS);
