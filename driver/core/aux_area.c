@@ -37,7 +37,7 @@ void rb_free_aux(struct perf_buffer *rb)
 		aux_destroy(rb);
 }
 
-/* C2, C3: how large chunks should be, and where the reader is to be woken. */
+/* C2, C3: how large chunks should be, and where the reader is to be woken. D19: a given watermark is not capped. */
 static int chunk_order(const struct perf_event *event, unsigned long nr_pages, bool overwrite,
 		       u64 *watermark)
 {

@@ -10,6 +10,7 @@
 #define MMAP_FIELDS  32u
 #define MMAP2_FIELDS 64u
 
+/* F2: AUX_OUTPUT_HW_ID, where a unit has one, is such a record too. */
 int core_event_record(struct perf_event *event, uint32_t type, uint16_t misc, const void *body,
 		      size_t size)
 {
