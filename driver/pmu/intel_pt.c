@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The Intel PT PMU driver: AUX transactions, interrupt, control registers. The unit is
- * reached through struct intel_pt_hw only. Its neighbours: intel_pt_buffer.c (tables, marks
- * and the position in the AUX area), intel_pt_attrs.c (what sysfs shows).
- * Rules H1 to H13: docs/kernel-rules.md.
+ * reached through struct intel_pt_hw only. Its neighbours: intel_pt_buffer.c (tables,
+ * marks and the position in the AUX area), intel_pt_attrs.c (what sysfs shows). Rules H1
+ * to H13: docs/kernel-rules.md.
  */
 #include <linux/errno.h>
 #include <linux/irqflags.h>
@@ -25,11 +25,12 @@
  * attr.config has the layout of RTIT_CTL. Of pwr_evt (4), fup_on_ptw (5), ptw (12), event
  * trace (31) and notnt (55) the unit has none, as a CPU whose CPUID lacks them.
  */
-#define CONFIG_PASSTHROUGH PT_CTL_TRACEEN /* "pt": branch is taken from config, not implied */
+#define CONFIG_PASSTHROUGH                                                               \
+	PT_CTL_TRACEEN /* "pt": branch is taken from config, not implied */
 #define CONFIG_FIELD(shift) (0xfull << (shift))
-#define CONFIG_ALL                                                                      \
-	(CONFIG_PASSTHROUGH | PT_CTL_CYCEN | PT_CTL_MTCEN | PT_CTL_TSCEN | PT_CTL_DISRETC | \
-	 PT_CTL_BRANCHEN | CONFIG_FIELD(CONFIG_MTC_PERIOD_SHIFT) |                       \
+#define CONFIG_ALL                                                                       \
+	(CONFIG_PASSTHROUGH | PT_CTL_CYCEN | PT_CTL_MTCEN | PT_CTL_TSCEN |               \
+	 PT_CTL_DISRETC | PT_CTL_BRANCHEN | CONFIG_FIELD(CONFIG_MTC_PERIOD_SHIFT) |      \
 	 CONFIG_FIELD(CONFIG_CYC_THRESH_SHIFT) | CONFIG_FIELD(CONFIG_PSB_PERIOD_SHIFT))
 
 struct pt_cpu {
@@ -111,9 +112,9 @@ static void trace_off(struct pt_cpu *pt, struct perf_event *event)
 		reg_write(PT_MSR_CTL, ctl);
 	WRITE_ONCE(event->hw.config, ctl);
 	/*
-	 * Barrier B of the AUX area is the driver's: the unit has stored its packets, now they
-	 * become visible before the aux_head that perf_aux_output_end() publishes. Pairs with
-	 * the reader's C.
+	 * Barrier B of the AUX area is the driver's: the unit has stored its packets, now
+	 * they become visible before the aux_head that perf_aux_output_end() publishes.
+	 * Pairs with the reader's C.
 	 */
 	wmb();
 }
@@ -126,8 +127,8 @@ static void load_position(const struct pt_buffer *buf)
 }
 
 /*
- * The unit is off: take its position and status over into the buffer and the handle. Nothing
- * is assumed of where it stands: an INT does not stop it (H7).
+ * The unit is off: take its position and status over into the buffer and the handle.
+ * Nothing is assumed of where it stands: an INT does not stop it (H7).
  */
 static void take_position(struct pt_cpu *pt, struct pt_buffer *buf)
 {
@@ -147,7 +148,8 @@ static void take_position(struct pt_cpu *pt, struct pt_buffer *buf)
 	pt_buffer_update_head(buf);
 }
 
-/* Close the transaction. H11: a snapshot's head is an offset, and its size says nothing. */
+/* Close the transaction. H11: a snapshot's head is an offset, and its size says nothing.
+ */
 static void end_transaction(struct pt_cpu *pt, struct pt_buffer *buf)
 {
 	unsigned long nr_bytes = buf->nr_bytes;
@@ -169,7 +171,8 @@ static struct pt_buffer *begin_transaction(struct pt_cpu *pt, struct perf_event 
 		return NULL;
 	pt_buffer_seek(buf, pt->handle.head);
 	if (pt_buffer_set_marks(buf, pt->handle.size, pt->handle.wakeup)) {
-		/* H6: the space ends inside the region; D14 makes a record of size 0 of it */
+		/* H6: the space ends inside the region; D14 makes a record of size 0 of
+		 * it */
 		perf_aux_output_flag(&pt->handle, PERF_AUX_FLAG_TRUNCATED);
 		perf_aux_output_end(&pt->handle, 0);
 		return NULL;
@@ -254,7 +257,8 @@ static void pt_event_read(struct perf_event *event)
 	(void)event; /* nothing is counted */
 }
 
-static void *pt_setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
+static void *pt_setup_aux(struct perf_event *event, void **pages, int nr_pages,
+			  bool overwrite)
 {
 	int cpu = event->cpu == -1 ? raw_smp_processor_id() : event->cpu;
 
@@ -278,7 +282,8 @@ void intel_pt_interrupt(void)
 	struct perf_event *event = pt->handle.event;
 	struct pt_buffer *buf;
 
-	/* H13. One that was on its way while the event was stopped finds nothing to do. */
+	/* H13. One that was on its way while the event was stopped finds nothing to do.
+	 */
 	if (!READ_ONCE(pt->handle_irq) || !event)
 		return;
 	buf = perf_get_aux(&pt->handle);

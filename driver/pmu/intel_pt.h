@@ -16,7 +16,8 @@ struct intel_pt_hw {
 	bool topa_multiple_entries;
 	/* CPUID 14H: bit n set if the value n may be set; 0: all of 0 to 15 */
 	u16 psb_periods, cyc_thresholds, mtc_periods;
-	/* what a decoder needs of the clocks, in PMU attributes; 0: not known, no attribute */
+	/* what a decoder needs of the clocks, in PMU attributes; 0: not known, no
+	 * attribute */
 	u32 max_nonturbo_ratio;
 	u32 tsc_art_n, tsc_art_d; /* TSC = ART * n / d (CPUID 15H: ebx, eax) */
 };
@@ -27,8 +28,8 @@ void intel_pt_unregister(void);
 /* The unit's interrupt (H13), on the CPU of the unit. */
 void intel_pt_interrupt(void);
 /*
- * Told by a hypervisor on this CPU before VMXON and after VMXOFF, where the unit cannot trace
- * in between (H12).
+ * Told by a hypervisor on this CPU before VMXON and after VMXOFF, where the unit cannot
+ * trace in between (H12).
  */
 void intel_pt_handle_vmx(bool on);
 

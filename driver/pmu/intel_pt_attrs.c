@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What the PMU shows in sysfs: format/ (the terms of an event), caps/ (what the unit can), and
- * the clock ratios a decoder needs. Names and number formats are those that tools look for.
+ * What the PMU shows in sysfs: format/ (the terms of an event), caps/ (what the unit
+ * can), and the clock ratios a decoder needs. Names and number formats are those that
+ * tools look for.
  */
 #include <linux/device.h>
 #include <linux/kernel.h>
@@ -53,15 +54,15 @@ static unsigned int values_or_all(u16 values)
 }
 
 /* Hexadecimal without prefix, as tools read them. */
-#define CAP_ATTR(_name, _value)                                                              \
-	static ssize_t cap_##_name##_show(struct device *dev, struct device_attribute *attr, \
-					  char *page)                                        \
-	{                                                                                    \
-		(void)dev;                                                                   \
-		(void)attr;                                                                  \
-		return sysfs_emit(page, "%x\n", (unsigned int)(_value));                     \
-	}                                                                                    \
-	static struct device_attribute cap_attr_##_name =                                    \
+#define CAP_ATTR(_name, _value)                                                          \
+	static ssize_t cap_##_name##_show(struct device *dev,                            \
+					  struct device_attribute *attr, char *page)     \
+	{                                                                                \
+		(void)dev;                                                               \
+		(void)attr;                                                              \
+		return sysfs_emit(page, "%x\n", (unsigned int)(_value));                 \
+	}                                                                                \
+	static struct device_attribute cap_attr_##_name =                                \
 		__ATTR(_name, 0444, cap_##_name##_show, NULL)
 
 CAP_ATTR(vmx, 0);
@@ -117,7 +118,8 @@ static ssize_t max_nonturbo_ratio_show(struct device *dev, struct device_attribu
 }
 static DEVICE_ATTR_RO(max_nonturbo_ratio);
 
-static ssize_t tsc_art_ratio_show(struct device *dev, struct device_attribute *attr, char *page)
+static ssize_t tsc_art_ratio_show(struct device *dev, struct device_attribute *attr,
+				  char *page)
 {
 	(void)dev;
 	(void)attr;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * AUX pages as ToPA tables; where marks go; what the unit's position means in bytes. The
- * rules are H1 to H10 of docs/kernel-rules.md. Neighbour: intel_pt.c, which has the events.
+ * rules are H1 to H10 of docs/kernel-rules.md. Neighbour: intel_pt.c, which has the
+ * events.
  */
 #include <linux/bits.h>
 #include <linux/errno.h>
@@ -20,7 +21,7 @@
 /* H9: the interrupt of a unit with one entry a table comes this much before the end. */
 #define ONE_ENTRY_MARGIN 512
 
-#define OUTPUT_LOW_BITS	   0x7full /* of MASK_PTRS, and of the smallest single range */
+#define OUTPUT_LOW_BITS    0x7full /* of MASK_PTRS, and of the smallest single range */
 #define OUTPUT_INDEX_SHIFT 7
 #define OUTPUT_OFF_SHIFT   32
 
@@ -30,7 +31,7 @@ struct pt_table {
 	u64 phys;
 	unsigned long first_page; /* of the AUX area */
 	unsigned int nr_entries;  /* without the link */
-	struct pt_table *next;	  /* a ring */
+	struct pt_table *next;    /* a ring */
 };
 
 struct pt_place {
@@ -40,7 +41,8 @@ struct pt_place {
 
 static unsigned long entry_pages(const struct pt_table *table, unsigned int index)
 {
-	return 1ul << (table->entries[index] >> PT_ENTRY_ORDER_SHIFT & PT_ENTRY_ORDER_MAX);
+	return 1ul << (table->entries[index] >> PT_ENTRY_ORDER_SHIFT &
+		       PT_ENTRY_ORDER_MAX);
 }
 
 static u64 buffer_bytes(const struct pt_buffer *buf)
@@ -68,7 +70,7 @@ static unsigned long entry_page(const struct pt_table *table, unsigned int index
 static struct pt_place place_of_page(const struct pt_buffer *buf, unsigned long page,
 				     unsigned long *first_page)
 {
-	struct pt_place place = { .table = buf->first };
+	struct pt_place place = {.table = buf->first};
 	unsigned long at;
 
 	while (place.table != buf->last && place.table->next->first_page <= page)
@@ -95,7 +97,8 @@ static u64 *entry_before_page(const struct pt_buffer *buf, unsigned long page)
 
 /* ---- tables ---- */
 
-static struct pt_table *table_new(struct pt_buffer *buf, int node, unsigned long first_page)
+static struct pt_table *table_new(struct pt_buffer *buf, int node,
+				  unsigned long first_page)
 {
 	struct page *page = alloc_pages_node(node, GFP_KERNEL | __GFP_ZERO, 0);
 	struct pt_table *table;
@@ -116,7 +119,8 @@ static struct pt_table *table_new(struct pt_buffer *buf, int node, unsigned long
 }
 
 /* H1, C5: an entry for each chunk of contiguous pages, whatever the sizes. */
-static int add_chunk(struct pt_buffer *buf, int node, unsigned long first_page, int *order)
+static int add_chunk(struct pt_buffer *buf, int node, unsigned long first_page,
+		     int *order)
 {
 	unsigned int limit = buf->one_entry ? 1 : TABLE_ENTRIES;
 	struct page *page = virt_to_page(buf->pages[first_page]);
@@ -131,7 +135,8 @@ static int add_chunk(struct pt_buffer *buf, int node, unsigned long first_page, 
 		if (!table)
 			return -ENOMEM;
 	}
-	entry = virt_to_phys(buf->pages[first_page]) | (u64)*order << PT_ENTRY_ORDER_SHIFT;
+	entry = virt_to_phys(buf->pages[first_page]) | (u64)*order
+							       << PT_ENTRY_ORDER_SHIFT;
 	if (buf->one_entry && !buf->snapshot) /* H9: every region is a stop */
 		entry |= PT_ENTRY_INT | PT_ENTRY_STOP;
 	table->entries[table->nr_entries++] = entry;
@@ -164,7 +169,8 @@ static bool single_possible(const struct pt_buffer *buf)
 {
 	const struct page *page = virt_to_page(buf->pages[0]);
 
-	return buf->snapshot && buf->nr_pages == 1 && !(PagePrivate(page) && page_private(page));
+	return buf->snapshot && buf->nr_pages == 1 &&
+	       !(PagePrivate(page) && page_private(page));
 }
 
 struct pt_buffer *pt_buffer_new(void **pages, int nr_pages, bool snapshot, int node,
@@ -229,9 +235,9 @@ int pt_buffer_set_marks(struct pt_buffer *buf, unsigned long size, unsigned long
 	if (!((head + size + 1) & (PAGE_SIZE - 1)))
 		stop_page++;
 	/*
-	 * Two parts of pages, at head and at the end of the space, may add up to the rest of
-	 * the current region without H4's count seeing it. The entry before would then be
-	 * reached only after a lap over unread bytes; by H6 the current one is safe.
+	 * Two parts of pages, at head and at the end of the space, may add up to the rest
+	 * of the current region without H4's count seeing it. The entry before would then
+	 * be reached only after a lap over unread bytes; by H6 the current one is safe.
 	 */
 	region_end_page = (head - buf->region_off + region_bytes(buf)) >> PAGE_SHIFT;
 	if (stop_page < region_end_page)
@@ -264,7 +270,8 @@ void pt_buffer_seek(struct pt_buffer *buf, unsigned long head)
 	place = place_of_page(buf, head_off >> PAGE_SHIFT, &first_page);
 	buf->cur = place.table;
 	buf->cur_index = place.index;
-	/* Chunks need not lie in the area at multiples of their size (C5), so no masking. */
+	/* Chunks need not lie in the area at multiples of their size (C5), so no masking.
+	 */
 	buf->region_off = head_off - ((u64)first_page << PAGE_SHIFT);
 }
 
@@ -275,8 +282,8 @@ u64 pt_buffer_output_base(const struct pt_buffer *buf)
 
 u64 pt_buffer_output_mask_ptrs(const struct pt_buffer *buf)
 {
-	u64 low = buf->single ? buffer_bytes(buf) - 1 :
-				(u64)buf->cur_index << OUTPUT_INDEX_SHIFT;
+	u64 low = buf->single ? buffer_bytes(buf) - 1
+			      : (u64)buf->cur_index << OUTPUT_INDEX_SHIFT;
 
 	return low | OUTPUT_LOW_BITS | buf->region_off << OUTPUT_OFF_SHIFT;
 }

@@ -15,17 +15,18 @@ struct pt_buffer {
 	void **pages;
 	unsigned long nr_pages; /* a power of two */
 	bool snapshot;
-	bool single;	/* H2: one page, no table */
-	bool one_entry; /* H9: the unit allows one entry a table */
+	bool single;                   /* H2: one page, no table */
+	bool one_entry;                /* H9: the unit allows one entry a table */
 	struct pt_table *first, *last; /* NULL if single */
 
 	/* position of the unit while it is off */
 	struct pt_table *cur;
 	unsigned int cur_index;
 	u64 region_off;
-	bool lapped; /* a region was filled to its STOP: equal heads mean a whole lap (H10) */
+	bool lapped; /* a region was filled to its STOP: equal heads mean a whole lap
+			(H10) */
 
-	u64 head;		/* handle's: absolute if linear, else an offset */
+	u64 head;               /* handle's: absolute if linear, else an offset */
 	unsigned long nr_bytes; /* of the transaction; snapshot: offset of its end */
 
 	u64 *stop_entry, *int_entry; /* marked ones, or NULL */
@@ -38,7 +39,8 @@ void pt_buffer_free(struct pt_buffer *buf);
 
 /* Position := head, nothing written yet. */
 void pt_buffer_seek(struct pt_buffer *buf, unsigned long head);
-/* Marks for size free bytes from head, with a wakeup wanted at the absolute wakeup. -EINVAL: the space ends inside the current region (H6). */
+/* Marks for size free bytes from head, with a wakeup wanted at the absolute wakeup.
+ * -EINVAL: the space ends inside the current region (H6). */
 int pt_buffer_set_marks(struct pt_buffer *buf, unsigned long size, unsigned long wakeup);
 
 u64 pt_buffer_output_base(const struct pt_buffer *buf);

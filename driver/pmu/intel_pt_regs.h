@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Intel PT as a driver sees it: register numbers, their bits, the entries of a ToPA table
- * (SDM vol. 3 'Intel Processor Trace', vol. 4 'MSRs'). Written down apart from the silicon
- * model on purpose: the two test each other.
+ * (SDM vol. 3 'Intel Processor Trace', vol. 4 'MSRs'). Written down apart from the
+ * silicon model on purpose: the two test each other.
  */
 #ifndef AUXTAP_PMU_INTEL_PT_REGS_H
 #define AUXTAP_PMU_INTEL_PT_REGS_H
@@ -16,24 +16,24 @@ enum {
 	PT_MSR_STATUS = 0x571,
 };
 
-#define PT_CTL_TRACEEN	0x00000001ull
-#define PT_CTL_CYCEN	0x00000002ull
-#define PT_CTL_OS	0x00000004ull
-#define PT_CTL_USR	0x00000008ull
-#define PT_CTL_TOPA	0x00000100ull
-#define PT_CTL_MTCEN	0x00000200ull
-#define PT_CTL_TSCEN	0x00000400ull
-#define PT_CTL_DISRETC	0x00000800ull
+#define PT_CTL_TRACEEN  0x00000001ull
+#define PT_CTL_CYCEN    0x00000002ull
+#define PT_CTL_OS       0x00000004ull
+#define PT_CTL_USR      0x00000008ull
+#define PT_CTL_TOPA     0x00000100ull
+#define PT_CTL_MTCEN    0x00000200ull
+#define PT_CTL_TSCEN    0x00000400ull
+#define PT_CTL_DISRETC  0x00000800ull
 #define PT_CTL_BRANCHEN 0x00002000ull
 
-#define PT_STATUS_ERROR	  0x10ull
+#define PT_STATUS_ERROR   0x10ull
 #define PT_STATUS_STOPPED 0x20ull
 
 /* A ToPA entry: physical address from bit 12 up, log2 of the pages in bits 9:6, marks. */
-#define PT_ENTRY_END	    0x01ull /* a link to another table */
-#define PT_ENTRY_INT	    0x04ull
-#define PT_ENTRY_STOP	    0x10ull
+#define PT_ENTRY_END         0x01ull /* a link to another table */
+#define PT_ENTRY_INT         0x04ull
+#define PT_ENTRY_STOP        0x10ull
 #define PT_ENTRY_ORDER_SHIFT 6
-#define PT_ENTRY_ORDER_MAX  15
+#define PT_ENTRY_ORDER_MAX   15
 
 #endif

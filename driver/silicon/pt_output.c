@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The output stage of a PT unit (SDM vol. 3, "Trace Output"): where packet bytes go, when the
- * interrupt line goes up, when output stops. Freestanding. Neighbour: pt_unit.c.
+ * The output stage of a PT unit (SDM vol. 3, "Trace Output"): where packet bytes go, when
+ * the interrupt line goes up, when output stops. Freestanding. Neighbour: pt_unit.c.
  */
 #include "pt_output.h"
 
-#define OFFSET_SHIFT	  32	      /* OUTPUT_MASK_PTRS: OutputOffset */
-#define LOW_BITS	  0x7full     /* OUTPUT_MASK_PTRS: always read as ones */
-#define TABLE_INDEX_SHIFT 7	      /* bits 27:3 of the offset into the table, so: an index */
+#define OFFSET_SHIFT      32      /* OUTPUT_MASK_PTRS: OutputOffset */
+#define LOW_BITS          0x7full /* OUTPUT_MASK_PTRS: always read as ones */
+#define TABLE_INDEX_SHIFT 7 /* bits 27:3 of the offset into the table, so: an index */
 #define TABLE_INDEX_MASK  0x1ffffffull
-#define PHYS_BITS	  52	      /* MAXPHYADDR */
-#define PHYS_RESERVED	  (~0ull << PHYS_BITS)
-#define TOPA_RESERVED	  (PHYS_RESERVED | 0xc00ull | (1ull << 5) | (1ull << 3) | (1ull << 1))
+#define PHYS_BITS         52 /* MAXPHYADDR */
+#define PHYS_RESERVED     (~0ull << PHYS_BITS)
+#define TOPA_RESERVED     (PHYS_RESERVED | 0xc00ull | (1ull << 5) | (1ull << 3) | (1ull << 1))
 #define TOPA_BASE(entry)  ((entry) & ~((1ull << TOPA_BASE_SHIFT) - 1))
 #define TOPA_SIZE(entry)  (1ull << (12 + ((entry) >> TOPA_SIZE_SHIFT & 0xf)))
 
-/* Packets are 1 to 16 bytes: two overlapping moves of a fixed size each are cheaper than a call. */
+/* Packets are 1 to 16 bytes: two overlapping moves of a fixed size each are cheaper than
+ * a call. */
 static inline void copy_packet(u8 *to, const u8 *from, size_t nr_bytes)
 {
 	u64 a8, b8;
@@ -40,7 +41,8 @@ static inline void copy_packet(u8 *to, const u8 *from, size_t nr_bytes)
 	}
 }
 
-/* The last byte of a region, and any byte while an interrupt is in its skid, take the slow path. */
+/* The last byte of a region, and any byte while an interrupt is in its skid, take the
+ * slow path. */
 static void set_fast_end(struct pt_output *out)
 {
 	out->fast_end = out->region && !out->irq_pending ? out->region_size - 1 : 0;
@@ -76,15 +78,17 @@ static bool read_entry(const struct pt_output *out, u64 index, u64 *entry)
 }
 
 /*
- * Make the entry at index the current region, following an END link to its table. Entry 0 of
- * a table must not be END, so at most two entries are read, however the tables are linked.
+ * Make the entry at index the current region, following an END link to its table. Entry 0
+ * of a table must not be END, so at most two entries are read, however the tables are
+ * linked.
  */
 static bool enter_topa(struct pt_output *out, u64 index, u64 offset)
 {
 	u64 entry, size;
 
 	for (;;) {
-		out->mask_ptrs = index << TABLE_INDEX_SHIFT | LOW_BITS | offset << OFFSET_SHIFT;
+		out->mask_ptrs =
+			index << TABLE_INDEX_SHIFT | LOW_BITS | offset << OFFSET_SHIFT;
 		if (!read_entry(out, index, &entry) || entry & TOPA_RESERVED)
 			return false;
 		if (!(entry & TOPA_END))
@@ -151,7 +155,7 @@ static void region_end(struct pt_output *out)
 
 void pt_output_init(struct pt_output *out, const struct pt_output_bus *bus)
 {
-	*out = (struct pt_output){ .bus = bus, .mask_ptrs = LOW_BITS };
+	*out = (struct pt_output){.bus = bus, .mask_ptrs = LOW_BITS};
 }
 
 void pt_output_start(struct pt_output *out, bool topa)
@@ -167,7 +171,8 @@ void pt_output_start(struct pt_output *out, bool topa)
 		return;
 	}
 	if (topa)
-		ok = enter_topa(out, out->mask_ptrs >> TABLE_INDEX_SHIFT & TABLE_INDEX_MASK,
+		ok = enter_topa(out,
+				out->mask_ptrs >> TABLE_INDEX_SHIFT & TABLE_INDEX_MASK,
 				out->mask_ptrs >> OFFSET_SHIFT);
 	else
 		ok = enter_single_range(out);
@@ -213,7 +218,8 @@ size_t pt_output_write(struct pt_output *out, const u8 *bytes, size_t nr_bytes)
 {
 	u64 off = out->region_off;
 
-	if (off + nr_bytes > out->fast_end) /* fast_end is 0 while nothing can be written */
+	if (off + nr_bytes >
+	    out->fast_end) /* fast_end is 0 while nothing can be written */
 		return write_slow(out, bytes, nr_bytes);
 	copy_packet(out->region + off, bytes, nr_bytes);
 	out->region_off = off + nr_bytes;

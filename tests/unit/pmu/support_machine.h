@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A machine for driver tests: the perf core, the PT driver and the silicon's output stage,
- * joined by registers, memory and an interrupt line; and a reader of the rings.
+ * A machine for driver tests: the perf core, the PT driver and the silicon's output
+ * stage, joined by registers, memory and an interrupt line; and a reader of the rings.
  */
 #ifndef AUXTAP_TEST_PMU_MACHINE_H
 #define AUXTAP_TEST_PMU_MACHINE_H
@@ -29,7 +29,8 @@ struct machine {
 	struct intel_pt_hw hw;
 	u64 tsc;
 	int nr_wakeups;
-	/* C5: orders that page allocations succeed with, in turn; then the last one for ever */
+	/* C5: orders that page allocations succeed with, in turn; then the last one for
+	 * ever */
 	const int *orders;
 	int nr_orders, next_order;
 	bool random_orders;
@@ -38,7 +39,8 @@ struct machine {
 };
 extern struct machine machine;
 
-/* Fresh, with a unit that can do everything, CPU 0, the given kernel (NULL: the default). */
+/* Fresh, with a unit that can do everything, CPU 0, the given kernel (NULL: the default).
+ */
 void machine_start(const char *kernel);
 /* As machine_start(), with the unit's abilities. */
 void machine_start_with(const char *kernel, bool single_range, bool multiple_entries);
@@ -73,7 +75,8 @@ struct session {
 	/* what the unit stored, in order: the truth */
 	u8 *stored;
 	size_t nr_stored, max_stored;
-	u64 produced;	 /* bytes the program's execution yielded; the next one is produced_byte() */
+	u64 produced;     /* bytes the program's execution yielded; the next one is
+			     produced_byte() */
 	u64 produced_off; /* of them while TraceEn was 0 */
 	/* records, drained by session_records() */
 	struct aux_record *records;
@@ -83,7 +86,8 @@ struct session {
 
 /* attr.type and a sensible config are set; change s->attr before session_open(). */
 void session_init(struct session *s);
-/* Event on the task, data ring, AUX area: writable = linear. -errno of the AUX mapping. */
+/* Event on the task, data ring, AUX area: writable = linear. -errno of the AUX mapping.
+ */
 int session_open(struct session *s, u64 data_pages, u64 aux_pages, bool writable);
 void session_close(struct session *s);
 void session_in(struct session *s);
@@ -93,11 +97,13 @@ void session_out(struct session *s);
 u8 produced_byte(u64 n);
 /* One packet. No interrupt is taken. Returns bytes stored. */
 size_t session_packet(struct session *s, size_t nr_bytes);
-/* Packets of 1 to 16 bytes; the interrupt is taken at the first packet boundary at which its line is up. */
+/* Packets of 1 to 16 bytes; the interrupt is taken at the first packet boundary at which
+ * its line is up. */
 void session_run(struct session *s, u64 nr_bytes);
 bool machine_take_irq(void); /* if the line is up */
 
-/* Drains the data ring into s->records; checks that each begins where the last one ended (linear). */
+/* Drains the data ring into s->records; checks that each begins where the last one ended
+ * (linear). */
 void session_records(struct session *s);
 const struct aux_record *session_last(struct session *s); /* asserts that there is one */
 u64 session_aux_head(const struct session *s);
@@ -115,8 +121,10 @@ struct topa_entry {
 	unsigned int index;
 };
 /* All entries in the order of the area. Number of them; *nr_tables. */
-size_t topa_list(const struct session *s, struct topa_entry *entries, size_t max, size_t *nr_tables);
-/* Ends of the marked regions: the only STOP; the only INT that is not the STOP, else the STOP's. */
+size_t topa_list(const struct session *s, struct topa_entry *entries, size_t max,
+		 size_t *nr_tables);
+/* Ends of the marked regions: the only STOP; the only INT that is not the STOP, else the
+ * STOP's. */
 void topa_marks(const struct session *s, u64 *int_off, u64 *stop_off);
 
 #endif

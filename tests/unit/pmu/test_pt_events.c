@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Events of the PT driver: config, control register, attributes, flags, interrupt: H7 to H13, F1. */
+/* Events of the PT driver: config, control register, attributes, flags, interrupt: H7 to
+ * H13, F1. */
 #include "support_machine.h"
 #include <errno.h>
 #include <setjmp.h>
@@ -9,7 +10,7 @@
 #include <cmocka.h>
 
 #define TRUNCATED PERF_AUX_FLAG_TRUNCATED
-#define PARTIAL	  PERF_AUX_FLAG_PARTIAL
+#define PARTIAL   PERF_AUX_FLAG_PARTIAL
 
 static int open_result(u64 config)
 {
@@ -26,18 +27,19 @@ static int open_result(u64 config)
 static void config_bits(void **state)
 {
 	static const u64 good[] = {
-		0, 1, 1 | 1 << 13, 1 << 1, 1 << 9, 1 << 10, 1 << 11, 1 | 0xf << 14, 0xf << 19,
-		0xfull << 24,
+		0,       1,       1 | 1 << 13,   1 << 1,    1 << 9,
+		1 << 10, 1 << 11, 1 | 0xf << 14, 0xf << 19, 0xfull << 24,
 	};
-	static const u64 known = 1 | 1 << 1 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 13 | 0xf << 14 |
-				 0xf << 19 | 0xfull << 24;
+	static const u64 known = 1 | 1 << 1 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 13 |
+				 0xf << 14 | 0xf << 19 | 0xfull << 24;
 
 	(void)state;
 	machine_start(NULL);
 	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
 		assert_int_equal(open_result(good[i]), 0);
 	for (int bit = 0; bit < 64; bit++)
-		assert_int_equal(open_result(1 | 1ull << bit), known >> bit & 1 ? 0 : -EINVAL);
+		assert_int_equal(open_result(1 | 1ull << bit),
+				 known >> bit & 1 ? 0 : -EINVAL);
 	/* branch without the pt bit */
 	assert_int_equal(open_result(1 << 13), -EINVAL);
 	machine_end();
@@ -64,14 +66,14 @@ static void control_register(void **state)
 		bool no_kernel, no_user;
 		u64 ctl;
 	} cases[] = {
-		{ 0, true, false, RTIT_CTL_BRANCHEN | RTIT_CTL_USR },
-		{ 0, false, false, RTIT_CTL_BRANCHEN | RTIT_CTL_USR | RTIT_CTL_OS },
-		{ 1, false, true, RTIT_CTL_OS },
-		{ 1 | 1 << 13 | 1 << 10 | 1 << 11, true, false,
-		  RTIT_CTL_BRANCHEN | RTIT_CTL_USR | RTIT_CTL_TSCEN | RTIT_CTL_DISRETC },
-		{ 1 << 1 | 5 << 19 | 1 << 9 | 3 << 14 | 2ull << 24, true, false,
-		  RTIT_CTL_BRANCHEN | RTIT_CTL_USR | RTIT_CTL_CYCEN | 5 << 19 | RTIT_CTL_MTCEN |
-			  3 << 14 | 2ull << 24 },
+		{0, true, false, RTIT_CTL_BRANCHEN | RTIT_CTL_USR},
+		{0, false, false, RTIT_CTL_BRANCHEN | RTIT_CTL_USR | RTIT_CTL_OS},
+		{1, false, true, RTIT_CTL_OS},
+		{1 | 1 << 13 | 1 << 10 | 1 << 11, true, false,
+		 RTIT_CTL_BRANCHEN | RTIT_CTL_USR | RTIT_CTL_TSCEN | RTIT_CTL_DISRETC},
+		{1 << 1 | 5 << 19 | 1 << 9 | 3 << 14 | 2ull << 24, true, false,
+		 RTIT_CTL_BRANCHEN | RTIT_CTL_USR | RTIT_CTL_CYCEN | 5 << 19 |
+			 RTIT_CTL_MTCEN | 3 << 14 | 2ull << 24},
 	};
 
 	(void)state;
@@ -85,7 +87,8 @@ static void control_register(void **state)
 		s.attr.exclude_user = cases[i].no_user;
 		assert_int_equal(session_open(&s, 8, 4, true), 0);
 		session_in(&s);
-		assert_true(unit()->ctl == (cases[i].ctl | RTIT_CTL_TRACEEN | RTIT_CTL_TOPA));
+		assert_true(unit()->ctl ==
+			    (cases[i].ctl | RTIT_CTL_TRACEEN | RTIT_CTL_TOPA));
 		session_out(&s);
 		assert_true(!unit_on());
 		session_close(&s);
@@ -98,17 +101,27 @@ static void attributes(void **state)
 	static const struct {
 		const char *attr, *text;
 	} want[] = {
-		{ "format/pt", "config:0" },	      { "format/cyc", "config:1" },
-		{ "format/mtc", "config:9" },	      { "format/tsc", "config:10" },
-		{ "format/noretcomp", "config:11" },  { "format/branch", "config:13" },
-		{ "format/mtc_period", "config:14-17" }, { "format/cyc_thresh", "config:19-22" },
-		{ "format/psb_period", "config:24-27" }, { "caps/mtc", "1" },
-		{ "caps/psb_cyc", "1" },	      { "caps/psb_periods", "9" },
-		{ "caps/mtc_periods", "ffff" },	      { "caps/cycle_thresholds", "ffff" },
-		{ "caps/topa_output", "1" },	      { "caps/topa_multiple_entries", "1" },
-		{ "caps/single_range_output", "1" },  { "caps/ip_filtering", "0" },
-		{ "caps/ptwrite", "0" },	      { "max_nonturbo_ratio", "36" },
-		{ "tsc_art_ratio", "300:2" },
+		{"format/pt", "config:0"},
+		{"format/cyc", "config:1"},
+		{"format/mtc", "config:9"},
+		{"format/tsc", "config:10"},
+		{"format/noretcomp", "config:11"},
+		{"format/branch", "config:13"},
+		{"format/mtc_period", "config:14-17"},
+		{"format/cyc_thresh", "config:19-22"},
+		{"format/psb_period", "config:24-27"},
+		{"caps/mtc", "1"},
+		{"caps/psb_cyc", "1"},
+		{"caps/psb_periods", "9"},
+		{"caps/mtc_periods", "ffff"},
+		{"caps/cycle_thresholds", "ffff"},
+		{"caps/topa_output", "1"},
+		{"caps/topa_multiple_entries", "1"},
+		{"caps/single_range_output", "1"},
+		{"caps/ip_filtering", "0"},
+		{"caps/ptwrite", "0"},
+		{"max_nonturbo_ratio", "36"},
+		{"tsc_art_ratio", "300:2"},
 	};
 	char buf[4096];
 
@@ -127,7 +140,8 @@ static void attributes(void **state)
 		assert_memory_equal(buf, want[i].text, (size_t)len);
 	}
 	machine.hw.max_nonturbo_ratio = 0;
-	assert_true(core_pmu_attr("intel_pt", "max_nonturbo_ratio", buf, sizeof(buf)) < 0);
+	assert_true(core_pmu_attr("intel_pt", "max_nonturbo_ratio", buf, sizeof(buf)) <
+		    0);
 	machine_end();
 }
 
@@ -142,11 +156,13 @@ static void registration(void **state)
 	machine_end();
 	assert_true(core_pmu_type("intel_pt") < 0);
 	machine_start_with(NULL, true, false);
-	assert_int_equal(core_pmu_capabilities("intel_pt"), itrace_exclusive | 0x4); /* NO_SG */
+	assert_int_equal(core_pmu_capabilities("intel_pt"),
+			 itrace_exclusive | 0x4); /* NO_SG */
 	machine_end();
 }
 
-/* F1: once, with the first start. Before there is an AUX area the event cannot start at all. */
+/* F1: once, with the first start. Before there is an AUX area the event cannot start at
+ * all. */
 static void itrace_start_once(void **state)
 {
 	struct session s;
@@ -182,7 +198,8 @@ static void no_aux_area(void **state)
 	machine_end();
 }
 
-/* H7, H13: the unit runs on past an INT; what it wrote until the interrupt is in the record. */
+/* H7, H13: the unit runs on past an INT; what it wrote until the interrupt is in the
+ * record. */
 static void interrupt_with_skid(void **state)
 {
 	(void)state;
@@ -236,7 +253,8 @@ static void full(void **state)
 			assert_int_equal(s.nr_stored, 16384);
 			assert_true(!unit_on());
 			assert_int_equal(session_last(&s)->flags, TRUNCATED);
-			assert_int_equal(s.nr_records, 2); /* at W = 8192, and at the end */
+			assert_int_equal(s.nr_records,
+					 2); /* at W = 8192, and at the end */
 			assert_int_equal(session_aux_head(&s), 16384);
 			assert_int_equal(core_event_active(s.event), lost_disable);
 			session_check_unread(&s);
@@ -265,7 +283,8 @@ static void full(void **state)
 	}
 }
 
-/* H13: stopped between the line and the handler; also with the other event's transaction gone. */
+/* H13: stopped between the line and the handler; also with the other event's transaction
+ * gone. */
 static void late_interrupt(void **state)
 {
 	struct session s;
@@ -312,7 +331,8 @@ static void late_interrupt(void **state)
 	machine_end();
 }
 
-/* STATUS also counts the bytes to the next PSB: an event's first start clears it, none else does. */
+/* STATUS also counts the bytes to the next PSB: an event's first start clears it, none
+ * else does. */
 static void status_is_kept(void **state)
 {
 	const u64 count = 7ull << 32; /* PacketByteCnt */
@@ -337,7 +357,7 @@ static void status_is_kept(void **state)
 /* H10: from any page round to itself is a lap, not nothing; and nothing is not a lap. */
 static void whole_lap(void **state)
 {
-	static const int order_0[] = { 0 };
+	static const int order_0[] = {0};
 
 	(void)state;
 	for (u64 begin = 0; begin < 8; begin++) {
@@ -373,7 +393,8 @@ static void whole_lap(void **state)
 	}
 }
 
-/* H8, H9: a unit with one entry a table. Its interrupt comes early; tests raise the line by hand. */
+/* H8, H9: a unit with one entry a table. Its interrupt comes early; tests raise the line
+ * by hand. */
 static void one_entry_tables(void **state)
 {
 	(void)state;
@@ -389,17 +410,20 @@ static void one_entry_tables(void **state)
 		session_in(&s);
 		base = unit_read(MSR_RTIT_OUTPUT_BASE);
 		table = core_phys_to_virt(base, P);
-		assert_true((table[0] & (TOPA_INT | TOPA_STOP)) == (TOPA_INT | TOPA_STOP));
+		assert_true((table[0] & (TOPA_INT | TOPA_STOP)) ==
+			    (TOPA_INT | TOPA_STOP));
 		assert_true(table[1] == (base | TOPA_END)); /* to itself */
 		memset(s.aux, 0xee, s.aux_size);
 		while (s.nr_stored < size)
-			session_packet(&s, size - s.nr_stored < 16 ? size - s.nr_stored : 16);
+			session_packet(&s,
+				       size - s.nr_stored < 16 ? size - s.nr_stored : 16);
 		unit()->irq_line = true;
 		machine_take_irq();
 		session_records(&s);
 		assert_int_equal(s.nr_records, 1);
 		if (left <= 512) {
-			/* padded with zeros inside the reported size, and the next region entered */
+			/* padded with zeros inside the reported size, and the next region
+			 * entered */
 			assert_int_equal(s.records[0].size, 2 * P);
 			for (u64 i = 0; i < left; i++)
 				assert_int_equal(s.aux[size + i], 0);
@@ -498,7 +522,8 @@ static void vmx(void **state)
 	machine_end();
 }
 
-/* The position is the buffer's, not a CPU's: one task round all CPUs, beside another one that stays. */
+/* The position is the buffer's, not a CPU's: one task round all CPUs, beside another one
+ * that stays. */
 static void many_cpus(void **state)
 {
 	struct session moving, staying;
@@ -538,10 +563,11 @@ static void many_cpus(void **state)
 	machine_end();
 }
 
-/* D1, F3: an inherited child's trace and records go to its parent's ring, one transaction at a time. */
+/* D1, F3: an inherited child's trace and records go to its parent's ring, one transaction
+ * at a time. */
 static void inherited_child(void **state)
 {
-	struct core_task child_task = { .pid = 100, .tid = 101 };
+	struct core_task child_task = {.pid = 100, .tid = 101};
 	struct perf_event *child;
 	struct session s;
 
@@ -549,7 +575,8 @@ static void inherited_child(void **state)
 	machine_start(NULL);
 	session_init(&s);
 	assert_int_equal(session_open(&s, 8, 4, true), 0);
-	assert_int_equal(core_event_open(&child, &s.attr, &child_task, -1, NULL, s.event), 0);
+	assert_int_equal(core_event_open(&child, &s.attr, &child_task, -1, NULL, s.event),
+			 0);
 	session_in(&s);
 	session_run(&s, 100);
 	session_out(&s);
@@ -593,22 +620,14 @@ static void unmap_while_running(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(config_bits),
-		cmocka_unit_test(control_register),
-		cmocka_unit_test(attributes),
-		cmocka_unit_test(registration),
-		cmocka_unit_test(itrace_start_once),
-		cmocka_unit_test(no_aux_area),
-		cmocka_unit_test(interrupt_with_skid),
-		cmocka_unit_test(full),
-		cmocka_unit_test(late_interrupt),
-		cmocka_unit_test(status_is_kept),
-		cmocka_unit_test(whole_lap),
-		cmocka_unit_test(one_entry_tables),
-		cmocka_unit_test(output_error),
-		cmocka_unit_test(vmx),
-		cmocka_unit_test(many_cpus),
-		cmocka_unit_test(inherited_child),
+		cmocka_unit_test(config_bits),         cmocka_unit_test(control_register),
+		cmocka_unit_test(attributes),          cmocka_unit_test(registration),
+		cmocka_unit_test(itrace_start_once),   cmocka_unit_test(no_aux_area),
+		cmocka_unit_test(interrupt_with_skid), cmocka_unit_test(full),
+		cmocka_unit_test(late_interrupt),      cmocka_unit_test(status_is_kept),
+		cmocka_unit_test(whole_lap),           cmocka_unit_test(one_entry_tables),
+		cmocka_unit_test(output_error),        cmocka_unit_test(vmx),
+		cmocka_unit_test(many_cpus),           cmocka_unit_test(inherited_child),
 		cmocka_unit_test(unmap_while_running),
 	};
 

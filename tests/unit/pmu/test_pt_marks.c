@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* ToPA tables and their INT and STOP marks: rules H1, H4, H5, H6, C5 and the PT vectors of section M. */
+/* ToPA tables and their INT and STOP marks: rules H1, H4, H5, H6, C5 and the PT vectors
+ * of section M. */
 #include "support_machine.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,9 +12,13 @@ static void vectors_at_head_0(void **state)
 	static const struct {
 		u64 watermark, chunk_pages, int_off, stop_off;
 	} vectors[] = {
-		{ 32768, 8, 32768, 65536 },  { 16384, 4, 16384, 65536 }, { 4096, 1, 4096, 65536 },
-		{ 12288, 4, 65536, 65536 }, /* H5: 3 pages, not a power of two */
-		{ 6000, 2, 65536, 65536 },   { 100, 1, 65536, 65536 },	 { 131072, 16, 65536, 65536 },
+		{32768, 8, 32768, 65536},
+		{16384, 4, 16384, 65536},
+		{4096, 1, 4096, 65536},
+		{12288, 4, 65536, 65536}, /* H5: 3 pages, not a power of two */
+		{6000, 2, 65536, 65536},
+		{100, 1, 65536, 65536},
+		{131072, 16, 65536, 65536},
 	};
 
 	(void)state;
@@ -134,7 +139,7 @@ static void vector_head_49162(void **state)
 /* H1: 506 entries and a link in each table, the last one's to the first. */
 static void table_chain(void **state)
 {
-	static const int order_0[] = { 0 };
+	static const int order_0[] = {0};
 	static struct topa_entry entries[4096];
 	struct session s;
 	size_t nr_tables;
@@ -156,7 +161,8 @@ static void table_chain(void **state)
 	assert_true(entries[1012].table_phys != entries[1011].table_phys);
 	assert_true(entries[1012].table_phys != entries[0].table_phys);
 
-	/* Across both links and round, a reader behind it: content, position and marks survive. */
+	/* Across both links and round, a reader behind it: content, position and marks
+	 * survive. */
 	for (int step = 0; step < 2400; step++) {
 		u64 head, int_off, stop_off, page = 1 + (u64)step;
 
@@ -179,11 +185,12 @@ static void table_chain(void **state)
 	machine_end();
 }
 
-/* C5: whatever the sizes of chunks, also where they do not lie at multiples of their size. */
+/* C5: whatever the sizes of chunks, also where they do not lie at multiples of their
+ * size. */
 static void mixed_chunks(void **state)
 {
-	static const int orders[] = { 2, 0, 1, 0, 3, 0 };
-	static const u64 begins[] = { 0, 4, 5, 7, 8 };
+	static const int orders[] = {2, 0, 1, 0, 3, 0};
+	static const u64 begins[] = {0, 4, 5, 7, 8};
 	static struct topa_entry entries[64];
 	u64 int_off, stop_off;
 	struct session s;
@@ -235,19 +242,22 @@ static void space_within_region(void **state)
 		session_in(&s);
 		session_records(&s);
 		before = s.nr_records;
-		/* to the STOP at the area's end; there 20000 bytes are free, in a region of 32768 */
+		/* to the STOP at the area's end; there 20000 bytes are free, in a region
+		 * of 32768 */
 		session_run(&s, 65536 - 40000 + 500);
 		session_records(&s);
 		assert_int_equal(s.nr_stored, 65536);
 		assert_int_equal(s.nr_records, before + 2);
-		assert_int_equal(s.records[before].flags, PERF_AUX_FLAG_TRUNCATED); /* H8 */
+		assert_int_equal(s.records[before].flags,
+				 PERF_AUX_FLAG_TRUNCATED); /* H8 */
 		assert_int_equal(s.records[before].size, 65536 - 40000);
 		assert_int_equal(s.records[before + 1].flags, PERF_AUX_FLAG_TRUNCATED);
 		assert_int_equal(s.records[before + 1].size, 0); /* H6, D14 */
 		assert_true(!unit_on() && !core_event_active(s.event));
 		session_check_unread(&s);
 
-		/* exactly enough, and one too few: tail at the region's end, and a byte before */
+		/* exactly enough, and one too few: tail at the region's end, and a byte
+		 * before */
 		for (u64 tail = 32767; tail <= 32768; tail++) {
 			session_set_tail(&s, tail);
 			core_event_ioctl(s.event, PERF_EVENT_IOC_DISABLE, 0, NULL);
@@ -261,8 +271,8 @@ static void space_within_region(void **state)
 }
 
 /*
- * H4 counts whole pages of the space and misses that its two ends, together, may complete the
- * region that head is in. The unit must stop there, not a lap later.
+ * H4 counts whole pages of the space and misses that its two ends, together, may complete
+ * the region that head is in. The unit must stop there, not a lap later.
  */
 static void two_parts_of_a_page(void **state)
 {

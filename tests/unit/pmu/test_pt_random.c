@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * A program, a unit, a driver, a core and a slow reader at random, against invariants:
- * stored = sum of AUX sizes = final head; what is read is what was stored, in order; unread
- * bytes are never overwritten; every loss is flagged, or seen by the event being off.
+ * stored = sum of AUX sizes = final head; what is read is what was stored, in order;
+ * unread bytes are never overwritten; every loss is flagged, or seen by the event being
+ * off.
  */
 #include "support_machine.h"
 #include <setjmp.h>
@@ -13,7 +14,8 @@
 
 #define TRUNCATED PERF_AUX_FLAG_TRUNCATED
 
-static unsigned int nr_truncated, nr_laps, nr_late_irqs, nr_h6, nr_d6; /* so that nothing tested is nothing met */
+static unsigned int nr_truncated, nr_laps, nr_late_irqs, nr_h6,
+	nr_d6; /* so that nothing tested is nothing met */
 
 static u64 random_below(u64 n)
 {
@@ -37,13 +39,14 @@ static u32 random_watermark(u64 aux_size)
 struct world {
 	struct session s;
 	bool in;
-	int irq_wait;		/* packets until a raised line is served */
-	u64 dropped_before;	/* of the unit, when the open transaction began */
+	int irq_wait;       /* packets until a raised line is served */
+	u64 dropped_before; /* of the unit, when the open transaction began */
 	size_t records_before;
-	bool loss_owed;		/* a transaction lost bytes and must be flagged */
+	bool loss_owed; /* a transaction lost bytes and must be flagged */
 };
 
-/* The transaction that just ended: if the unit dropped bytes in it, its record says TRUNCATED. */
+/* The transaction that just ended: if the unit dropped bytes in it, its record says
+ * TRUNCATED. */
 static void after_transaction(struct world *w)
 {
 	u64 dropped = unit()->out.nr_dropped;
@@ -83,7 +86,8 @@ static void check_off(const struct world *w)
 
 static void check_memory(const struct world *w)
 {
-	/* Nothing unread is overwritten: all that was stored since the tail is still there. */
+	/* Nothing unread is overwritten: all that was stored since the tail is still
+	 * there. */
 	assert_true(w->s.nr_stored - session_aux_tail(&w->s) <= w->s.aux_size);
 }
 
@@ -149,7 +153,7 @@ static void reader(struct world *w)
 
 static void one_world(const char *kernel, unsigned int seed)
 {
-	struct world w = { 0 };
+	struct world w = {0};
 	u64 aux_pages, sum = 0;
 
 	srand(seed);
@@ -173,8 +177,8 @@ static void one_world(const char *kernel, unsigned int seed)
 			break;
 		default:
 			if (w.in)
-				run(&w, rand() % 4 ? random_below(2 * P) :
-						     random_below(2 * aux_pages * P));
+				run(&w, rand() % 4 ? random_below(2 * P)
+						   : random_below(2 * aux_pages * P));
 		}
 	}
 	sched(&w, false);
@@ -197,9 +201,11 @@ static void random_worlds(void **state)
 	for (const struct core_kernel *const *k = core_kernels; *k; k++)
 		for (unsigned int seed = 1; seed <= 400; seed++)
 			one_world((*k)->name, seed);
-	print_message("truncated %u, laps %u, late interrupts %u, empty records %u, full without a record %u\n",
+	print_message("truncated %u, laps %u, late interrupts %u, empty records %u, full "
+		      "without a record %u\n",
 		      nr_truncated, nr_laps, nr_late_irqs, nr_h6, nr_d6);
-	assert_true(nr_truncated > 1000 && nr_laps > 1000 && nr_late_irqs > 100 && nr_h6 > 10);
+	assert_true(nr_truncated > 1000 && nr_laps > 1000 && nr_late_irqs > 100 &&
+		    nr_h6 > 10);
 }
 
 int main(void)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The driver on the whole unit (registers with their #GPs, encoder, output stage) instead of
- * bare registers: nothing it writes is refused, and the accounts agree over many interrupts.
+ * The driver on the whole unit (registers with their #GPs, encoder, output stage) instead
+ * of bare registers: nothing it writes is refused, and the accounts agree over many
+ * interrupts.
  */
 #include "support_machine.h"
 #include "silicon/pt_unit.h"
@@ -76,7 +77,7 @@ static const struct pt_unit_config config = {
 	.core_bus_ratio = 10,
 	.max_nonturbo_ratio = 10,
 };
-static const struct pt_output_bus bus = { .phys = phys, .irq = irq };
+static const struct pt_output_bus bus = {.phys = phys, .irq = irq};
 
 static void machine_with_unit(const char *kernel)
 {
@@ -121,12 +122,14 @@ static void linear(void **state)
 				session_records(&s);
 				if (rand() % 4)
 					session_set_tail(&s, session_aux_head(&s));
-				core_event_ioctl(s.event, PERF_EVENT_IOC_DISABLE, 0, NULL);
+				core_event_ioctl(s.event, PERF_EVENT_IOC_DISABLE, 0,
+						 NULL);
 				core_event_ioctl(s.event, PERF_EVENT_IOC_ENABLE, 0, NULL);
 			}
 			for (size_t i = 0; i < s.nr_records; i++) {
 				sum += s.records[i].size;
-				nr_truncated += !!(s.records[i].flags & PERF_AUX_FLAG_TRUNCATED);
+				nr_truncated +=
+					!!(s.records[i].flags & PERF_AUX_FLAG_TRUNCATED);
 			}
 			assert_int_equal(nr_refused, 0);
 			assert_true(sum > 100000);
@@ -156,7 +159,8 @@ static void snapshot(void **state)
 			execute(&ip, (unsigned int)rand() % 4000);
 			pt_unit_leave_async(&pt, ip);
 			session_out(&s);
-			assert_int_equal(session_aux_head(&s), pt.out.nr_written % (pages * P));
+			assert_int_equal(session_aux_head(&s),
+					 pt.out.nr_written % (pages * P));
 		}
 		assert_int_equal(nr_refused, 0);
 		assert_int_equal(pt.out.nr_dropped, 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The PT output stage: where bytes go, where they stop, when the interrupt line goes up. */
+/* The PT output stage: where bytes go, where they stop, when the interrupt line goes up.
+ */
 #include "silicon/pt_output.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,13 +9,14 @@
 #include <string.h>
 #include <cmocka.h>
 
-#define P	 4096ull
-#define PHYS	 0x100000000ull
+#define P        4096ull
+#define PHYS     0x100000000ull
 #define NR_PAGES 64
-#define INT	 TOPA_INT
-#define STOP	 TOPA_STOP
+#define INT      TOPA_INT
+#define STOP     TOPA_STOP
 
-/* Physical memory of 64 pages, of which pages in `holes` do not exist. Fresh bytes are 0xee. */
+/* Physical memory of 64 pages, of which pages in `holes` do not exist. Fresh bytes are
+ * 0xee. */
 static struct machine {
 	u8 mem[NR_PAGES * 4096];
 	u64 holes;
@@ -47,7 +49,7 @@ static void irq(void *ctx)
 		machine->handler(machine);
 }
 
-static const struct pt_output_bus bus = { .ctx = &m, .phys = phys, .irq = irq };
+static const struct pt_output_bus bus = {.ctx = &m, .phys = phys, .irq = irq};
 
 static void reset(void)
 {
@@ -141,7 +143,8 @@ static void regions_in_table_order(void **state)
 	assert_true(m.out.nr_written == 3 * P + 10 && !m.out.nr_dropped);
 	assert_int_equal(m.nr_irqs, 0);
 
-	/* Resumed from the registers alone, round by the link; at a region's end the next one is shown. */
+	/* Resumed from the registers alone, round by the link; at a region's end the next
+	 * one is shown. */
 	pt_output_start(&m.out, true);
 	assert_int_equal(feed(P - 10), P - 10);
 	pt_output_stop(&m.out);
@@ -175,7 +178,8 @@ static void link_to_other_table(void **state)
 static void stop_is_never_passed(void **state)
 {
 	(void)state;
-	/* every size of a write across the end: the bytes up to it arrive, the others are counted */
+	/* every size of a write across the end: the bytes up to it arrive, the others are
+	 * counted */
 	for (size_t size = 1; size <= 40; size++) {
 		for (size_t room = 0; room < size; room++) {
 			reset();
@@ -184,7 +188,8 @@ static void stop_is_never_passed(void **state)
 			set_entry(0, 1, entry(21, 0, 0));
 			start_at(0, 0, P - room - 1);
 			assert_int_equal(feed(size), room + 1 < size ? room + 1 : size);
-			assert_stream(20, P - room - 1, 0, room + 1 < size ? room + 1 : size);
+			assert_stream(20, P - room - 1, 0,
+				      room + 1 < size ? room + 1 : size);
 			assert_fresh(21, 0, P);
 			assert_int_equal(m.out.nr_written + m.out.nr_dropped, size);
 			assert_int_equal(feed(20), room + 1 < size ? 0 : room + 1 - size);
@@ -224,7 +229,8 @@ static void interrupt_with_skid(void **state)
 				assert_int_equal(m.nr_irqs, 0);
 				feed(size);
 			}
-			/* H7: with the write that reaches the mark plus the skid; tracing goes on */
+			/* H7: with the write that reaches the mark plus the skid; tracing
+			 * goes on */
 			assert_int_equal(m.nr_irqs, 1);
 			assert_true(m.irq_written >= want && m.irq_written < want + size);
 			assert_true(!m.out.status);
@@ -238,7 +244,8 @@ static void interrupt_with_skid(void **state)
 static void interrupt_at_stop(void **state)
 {
 	(void)state;
-	/* What the unit would have produced is time, too: the interrupt comes although nothing is written. */
+	/* What the unit would have produced is time, too: the interrupt comes although
+	 * nothing is written. */
 	reset();
 	set_entry(0, 0, entry(20, 0, INT | STOP));
 	m.out.irq_skid_bytes = 50;
@@ -259,7 +266,8 @@ static void interrupt_at_stop(void **state)
 	feed(1);
 	assert_int_equal(m.nr_irqs, 2);
 
-	/* Two marks within one skid are one interrupt; one that is still due at the stop is taken back. */
+	/* Two marks within one skid are one interrupt; one that is still due at the stop
+	 * is taken back. */
 	reset();
 	set_entry(0, 0, entry(20, 0, INT));
 	set_entry(0, 1, entry(21, 0, INT));
@@ -321,8 +329,8 @@ static void assert_bad_start(u64 index, u64 offset)
 
 static void malformed_tables(void **state)
 {
-	static const u64 reserved[] = { 1ull << 1, 1ull << 3, 1ull << 5,  1ull << 10,
-					1ull << 11, 1ull << 52, 1ull << 63 };
+	static const u64 reserved[] = {1ull << 1,  1ull << 3,  1ull << 5, 1ull << 10,
+				       1ull << 11, 1ull << 52, 1ull << 63};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(reserved) / sizeof(*reserved); i++) {
@@ -416,12 +424,12 @@ static void single_range(void **state)
 	static const struct {
 		u64 base, mask_ptrs;
 	} bad[] = {
-		{ PHYS + 20 * P + 64, 0x7f },		/* below the smallest alignment */
-		{ PHYS + 21 * P, 0x1fff },		/* base not aligned to the size */
-		{ PHYS + 20 * P, 0x2fff },		/* a hole in the mask */
-		{ PHYS + 20 * P, P << 32 | 0xfff },	/* offset behind the end */
-		{ PHYS - P, 0xfff },			/* no memory */
-		{ 1ull << 52, 0xfff },
+		{PHYS + 20 * P + 64, 0x7f},       /* below the smallest alignment */
+		{PHYS + 21 * P, 0x1fff},          /* base not aligned to the size */
+		{PHYS + 20 * P, 0x2fff},          /* a hole in the mask */
+		{PHYS + 20 * P, P << 32 | 0xfff}, /* offset behind the end */
+		{PHYS - P, 0xfff},                /* no memory */
+		{1ull << 52, 0xfff},
 	};
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		reset();
@@ -455,9 +463,11 @@ static void random_against_reference(void **state)
 		for (unsigned int i = 0; i < nr; i++) {
 			regions[i].order = rand() % 3;
 			regions[i].page = 16 + 4 * i;
-			regions[i].marks = (rand() % 12 ? 0 : STOP) | (rand() % 4 ? 0 : INT);
-			set_entry(0, i, entry(regions[i].page, regions[i].order,
-					      regions[i].marks));
+			regions[i].marks =
+				(rand() % 12 ? 0 : STOP) | (rand() % 4 ? 0 : INT);
+			set_entry(0, i,
+				  entry(regions[i].page, regions[i].order,
+					regions[i].marks));
 		}
 		set_entry(0, nr, page_phys(0) | TOPA_END);
 		m.out.irq_skid_bytes = rand() % 3 ? 0 : rand() % 5000;
@@ -469,11 +479,13 @@ static void random_against_reference(void **state)
 			if (!(rand() % 50)) {
 				pt_output_stop(&m.out);
 				assert_true(m.out.mask_ptrs == mask_ptrs(index, off));
-				assert_true(m.out.status == (stopped ? RTIT_STATUS_STOPPED : 0));
+				assert_true(m.out.status ==
+					    (stopped ? RTIT_STATUS_STOPPED : 0));
 				pt_output_start(&m.out, true);
 			}
 			for (size_t i = 0; i < size && !stopped; i++) {
-				want[regions[index].page * P + off++] = stream(produced + i);
+				want[regions[index].page * P + off++] =
+					stream(produced + i);
 				written++;
 				if (off < P << regions[index].order)
 					continue;
