@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * mutate COUNT SEED FILE...: COUNT random mutations of good files through a fuzz target, in
+ * one process; the same seed gives the same mutations. Meant for asan and ubsan builds. An
+ * input that takes too long, or leaves memory behind, fails; MUTATE_SAVE=PATH keeps the last.
+ */
+#include "fuzz.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#define SECONDS_MAX 20.0 /* for one input, on a slow machine under sanitizers */
+#define GROWTH_MAX  (64L << 10) /* kB of peak memory above the largest so far at half time */
+
+struct input {
+	const char *name;
+	unsigned char *data;
+	size_t size;
+};
+
+static uint64_t state;
+
+static uint64_t rnd(uint64_t below)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return below ? (state * 0x2545f4914f6cdd1dULL >> 11) % below : 0;
+}
+
+static int load(struct input *in, const char *name)
+{
+	FILE *f = fopen(name, "r");
+	long size;
+
+	if (!f || fseek(f, 0, SEEK_END) || (size = ftell(f)) < 0) {
+		perror(name);
+		return -1;
+	}
+	rewind(f);
+	in->name = name;
+	in->size = (size_t)size;
+	in->data = malloc(in->size + 1);
+	if (!in->data || fread(in->data, 1, in->size, f) != in->size)
+		return -1;
+	fclose(f);
+	return 0;
+}
+
+/* Half of the changes hit the header and the first records, where the structure is. */
+static size_t place(size_t size)
+{
+	return rnd(2) ? rnd(size) : rnd(size < 2048 ? size : 2048);
+}
+
+static void put_number(unsigned char *data, size_t size, size_t file_size)
+{
+	const uint64_t numbers[] = {0, 1, 7, 8, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fffffff, 0xffffffff,
+				    INT64_MAX, UINT64_MAX, UINT64_MAX - 7, file_size, file_size - 8,
+				    file_size + 1, rnd(128), rnd(0)};
+	uint64_t number = numbers[rnd(sizeof(numbers) / sizeof(numbers[0]))];
+	size_t width = (size_t)1 << rnd(4), at;
+
+	if (size < width)
+		return;
+	at = place(size - width + 1);
+	if (rnd(4))
+		at &= ~(width - 1);
+	memcpy(data + at, &number, width);
+}
+
+/* One change; returns the new size, at most room. */
+static size_t change(unsigned char *data, size_t size, size_t room)
+{
+	size_t at, len;
+
+	if (!size)
+		return 0;
+	at = place(size);
+	len = 1 + rnd(rnd(8) ? 64 : 4096);
+	if (len > size - at)
+		len = size - at;
+	switch (rnd(8)) {
+	case 0:
+	case 1:
+		data[at] ^= (unsigned char)(1 << rnd(8));
+		return size;
+	case 2:
+	case 3:
+	case 4:
+		put_number(data, size, size);
+		return size;
+	case 5: /* cut out */
+		memmove(data + at, data + at + len, size - at - len);
+		return size - len;
+	case 6: /* double */
+		if (size + len > room)
+			return size;
+		memmove(data + at + len, data + at, size - at);
+		return size + len;
+	default:
+		if (!rnd(3))
+			return at; /* truncate */
+		for (size_t i = 0; i < len; i++)
+			data[at + i] = rnd(2) ? (unsigned char)rnd(256) : 0;
+		return size;
+	}
+}
+
+static void save(const char *path, const unsigned char *data, size_t size)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f || fwrite(data, 1, size, f) != size || fclose(f))
+		perror(path);
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static long peak_kb(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_maxrss;
+}
+
+int main(int argc, char **argv)
+{
+	const char *path = getenv("MUTATE_SAVE");
+	unsigned long count;
+	struct input *in;
+	unsigned char *data;
+	size_t largest = 0, room;
+	double slowest = 0;
+	int nr = argc - 3;
+	long half_kb = 0;
+
+	if (nr < 1) {
+		fprintf(stderr, "usage: mutate COUNT SEED FILE...\n");
+		return 2;
+	}
+	count = strtoul(argv[1], NULL, 0);
+	in = calloc((size_t)nr, sizeof(*in));
+	if (!in)
+		return 3;
+	for (int i = 0; i < nr; i++) {
+		if (load(&in[i], argv[i + 3]))
+			return 3;
+		largest = in[i].size > largest ? in[i].size : largest;
+	}
+	room = largest + (1 << 16);
+	data = malloc(room);
+	if (!data)
+		return 3;
+	for (unsigned long n = 0; n < count; n++) {
+		const struct input *from = &in[n % (unsigned long)nr];
+		size_t size = from->size;
+		double start = now(), took;
+
+		/* Each mutation depends on seed and number alone. */
+		state = (strtoull(argv[2], NULL, 0) + 1) * 0x9e3779b97f4a7c15ULL + n;
+		state ^= state >> 31;
+		state += !state;
+		rnd(0);
+		memcpy(data, from->data, size);
+		for (uint64_t changes = 1 + rnd(8); changes; changes--)
+			size = change(data, size, room);
+		if (path)
+			save(path, data, size);
+		LLVMFuzzerTestOneInput(data, size);
+		took = now() - start;
+		slowest = took > slowest ? took : slowest;
+		if (took > SECONDS_MAX) {
+			printf("mutation %lu of %s took %.1f s\n", n, from->name, took);
+			return 1;
+		}
+		if (n == count / 2)
+			half_kb = peak_kb();
+	}
+	printf("%lu mutations of %d files, slowest %.2f s, peak memory %ld kB\n", count, nr, slowest,
+	       peak_kb());
+	/* Everything is freed after each input: a leak shows as steady growth. */
+	if (count > 100 && peak_kb() - half_kb > GROWTH_MAX) {
+		printf("memory grew from %ld kB at half time\n", half_kb);
+		return 1;
+	}
+	for (int i = 0; i < nr; i++)
+		free(in[i].data);
+	free(in);
+	free(data);
+	return 0;
+}
