@@ -126,7 +126,7 @@ void pt_step(struct pt_thread *t, int sig)
 {
 	t->state = PT_RUNNING;
 	/* ESRCH: killed meanwhile; its exit is on the way */
-	ptrace(PTRACE_SINGLESTEP, t->tid, 0, sig);
+	ptrace(t->whole_call ? PTRACE_SYSCALL : PTRACE_SINGLESTEP, t->tid, 0, sig);
 }
 
 static inline void tell(struct pt_thread *t, u64 ip)

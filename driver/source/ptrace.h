@@ -80,13 +80,13 @@ struct pt_thread {
 	u64 late_ip; /* if the next stop is a step's, this instruction ran, untold */
 	bool in_syscall;
 	bool own_tf;	   /* the program single-steps itself */
-	bool trap_blocked; /* the program blocks SIGTRAP, which our steps unblock */
+	bool trap_blocked; /* the program blocks SIGTRAP; the kernel is not to know */
 	bool pinned;
 	u8 opcode;	   /* X86_SYSCALL: its first byte */
 	int resume_sig;	   /* PT_HELD: signal to deliver */
 	bool resume_tells; /* PT_HELD: user code goes on at its ip */
 	struct user_regs_struct sys; /* registers at the system call's entry */
-	bool new_trap_blocked;	     /* what the system call makes of trap_blocked */
+	bool whole_call;	     /* the call runs from entry to exit without a step */
 	pid_t unpinned;		     /* whose affinity the system call looks at; 0: none */
 	cpu_set_t affinity;	     /* the program's own */
 };
@@ -130,6 +130,7 @@ void pt_after_syscall(struct pt_thread *t, struct user_regs_struct *regs);
 bool pt_will_restart(const struct user_regs_struct *regs);
 void pt_clear_r11(struct pt_thread *t, struct user_regs_struct *regs);
 void pt_put_back_mask(struct pt_thread *t);
+void pt_take_mask(struct pt_thread *t);
 
 /* ptrace_code.c */
 struct pt_mm *pt_mm_new(void);

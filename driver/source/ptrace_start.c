@@ -16,7 +16,7 @@
 #define WHY_SIZE 384
 #define OPTIONS                                                                               \
 	(PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | \
-	 PTRACE_O_TRACEEXIT)
+	 PTRACE_O_TRACEEXIT | PTRACE_O_TRACESYSGOOD)
 
 /* ---- one CPU ---- */
 

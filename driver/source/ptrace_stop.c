@@ -179,6 +179,12 @@ static void signal_stop(struct pt_thread *t, int sig, struct user_regs_struct *r
 	pt_settle(t, regs->rip);
 	t->late_ip = 0;
 	t->slow = true;
+	if (t->whole_call) {
+		/* before the call began */
+		t->whole_call = false;
+		t->in_syscall = false;
+		pt_take_mask(t);
+	}
 	if (t->in_syscall)
 		pt_clear_r11(t, regs);
 	if (t->proc->detaching) {
@@ -234,6 +240,27 @@ static void clear_pushed_tf(struct pt_thread *t, const struct user_regs_struct *
 		ptrace(PTRACE_POKEDATA, t->tid, regs->rsp, (u64)word & ~TF);
 }
 
+/*
+ * Before it steps over POPF or IRET the kernel forgets that TF is ours, and from then on shows
+ * it to the program. A CONT that does not get as far as user code makes it begin anew.
+ * False: something else happened to the thread, and was dealt with.
+ */
+static bool begin_anew(struct pt_thread *t)
+{
+	int status;
+
+	if (ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) || ptrace(PTRACE_CONT, t->tid, 0, 0))
+		return false;
+	while (waitpid(t->tid, &status, __WALL) < 0)
+		if (errno != EINTR)
+			return false;
+	if (WIFSTOPPED(status) && status >> 16 == PTRACE_EVENT_STOP &&
+	    WSTOPSIG(status) == SIGTRAP)
+		return true;
+	pt_stop(t, status);
+	return false;
+}
+
 static void become_passive(struct pt_thread *t, const char *why)
 {
 	emu_untraced(pt.emu, t->proc->pid, why);
@@ -266,6 +293,7 @@ static void tell_shadowed(struct pt_thread *t, u64 ip)
 static void step_stop(struct pt_thread *t, struct user_regs_struct *regs, const siginfo_t *info)
 {
 	bool ran = t->told || t->late_ip;
+	bool was_own_tf = t->own_tf; /* POPF that sets TF does not trap yet */
 	bool was_syscall;
 
 	if (t->told && info->si_code == TRAP_BRKPT && t->insn.cls != X86_SYSCALL) {
@@ -279,8 +307,11 @@ static void step_stop(struct pt_thread *t, struct user_regs_struct *regs, const 
 		pt_tell_late(t);
 	if (ran && (t->insn.flags & X86_INSN_PUSHF))
 		clear_pushed_tf(t, regs);
-	if (ran && (t->insn.flags & X86_INSN_POPF))
+	if (ran && (t->insn.flags & X86_INSN_POPF)) {
 		t->own_tf = regs->eflags & TF;
+		if (!t->own_tf && !begin_anew(t))
+			return;
+	}
 	was_syscall = t->in_syscall;
 	if (was_syscall)
 		pt_after_syscall(t, regs);
@@ -293,7 +324,7 @@ static void step_stop(struct pt_thread *t, struct user_regs_struct *regs, const 
 		pt_detach_thread(t, 0);
 		return;
 	}
-	if (t->own_tf && ran && !was_syscall && info->si_code == TRAP_TRACE) {
+	if (was_own_tf && ran && !was_syscall && info->si_code == TRAP_TRACE) {
 		/* the program steps itself: the trap is meant for it */
 		t->own_tf = regs->eflags & TF;
 		signal_stop(t, SIGTRAP, regs, info);
@@ -307,6 +338,29 @@ static void step_stop(struct pt_thread *t, struct user_regs_struct *regs, const 
 	pt_go(t, regs->rip);
 }
 
+/* A system call that runs whole: at its entry, and at its exit. */
+static void whole_call_stop(struct pt_thread *t)
+{
+	struct user_regs_struct regs;
+
+	if (ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
+		return;
+	if (t->told) {
+		/* entered: it did begin */
+		t->told = false;
+		emu_task_in_kernel(t->task);
+		pt_step(t, 0);
+		return;
+	}
+	t->whole_call = false;
+	pt_take_mask(t);
+	pt_after_syscall(t, &regs);
+	if (t->proc->detaching)
+		pt_detach_thread(t, 0);
+	else
+		pt_go(t, regs.rip);
+}
+
 static void trap_or_signal(struct pt_thread *t, int sig)
 {
 	struct user_regs_struct regs;
@@ -316,6 +370,11 @@ static void trap_or_signal(struct pt_thread *t, int sig)
 	if (ptrace(PTRACE_GETREGS, t->tid, 0, &regs) ||
 	    ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info))
 		return; /* killed: its exit comes next */
+	if (sig == SIGTRAP && info.si_code == SIGTRAP) {
+		/* in the handler more signals are blocked, and TF is off */
+		pt_take_mask(t);
+		t->own_tf = false;
+	}
 	if (sig == SIGTRAP && ours(t, &info))
 		step_stop(t, &regs, &info);
 	else
@@ -543,6 +602,12 @@ static void event_stop(struct pt_thread *t, int sig)
 	}
 	pt_settle(t, regs.rip);
 	t->slow = true;
+	if (t->whole_call && regs.rip == t->ip) {
+		/* before the call began */
+		t->whole_call = false;
+		t->in_syscall = false;
+		pt_take_mask(t);
+	}
 	read_signal_sets(t->tid, &sets);
 	if (sets.pending & SIGNAL_BIT(SIGTRAP)) {
 		/* the last step's trap is still to come, at this very place */
@@ -603,6 +668,8 @@ void pt_stop(struct pt_thread *t, int status)
 		passive_stop(t, status);
 	else if (status >> 16 == PTRACE_EVENT_STOP)
 		event_stop(t, WSTOPSIG(status));
+	else if (WSTOPSIG(status) == (SIGTRAP | 0x80))
+		whole_call_stop(t);
 	else
 		trap_or_signal(t, WSTOPSIG(status));
 }

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#define SIGNAL_BIT(signo) (1ull << ((signo)-1))
+#define SIGNAL_BIT(signo) (1ull << ((signo) - 1))
 
 /* The kernel's own restart codes: the call is made again unless a handler runs first. */
 #define ERESTARTSYS	      512
@@ -36,44 +36,31 @@ void pt_clear_r11(struct pt_thread *t, struct user_regs_struct *regs)
 }
 
 /*
- * The kernel forces a step's SIGTRAP through, and unblocks it for that. What the program
- * blocks is kept here, and given back whenever somebody may look.
+ * The kernel forces a step's SIGTRAP through: where it is blocked it unblocks it and takes the
+ * program's handler away. So it never is blocked while we step: the program's wish is kept in
+ * trap_blocked, and put in place whenever somebody may look.
  */
 void pt_put_back_mask(struct pt_thread *t)
 {
 	u64 mask;
 
-	if (!t->trap_blocked ||
-	    ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(mask), &mask))
+	if (!t->trap_blocked || ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(mask), &mask))
 		return;
 	mask |= SIGNAL_BIT(SIGTRAP);
 	ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(mask), &mask);
 }
 
-static void before_sigprocmask(struct pt_thread *t)
+void pt_take_mask(struct pt_thread *t)
 {
-	u64 set;
-
-	t->new_trap_blocked = t->trap_blocked;
-	pt_put_back_mask(t);
-	if (!t->sys.rsi || t->sys.r10 != sizeof(set) ||
-	    pt_mem_read(t->tid, t->sys.rsi, &set, sizeof(set)) != sizeof(set))
-		return;
-	if (t->sys.rdi == SIG_SETMASK)
-		t->new_trap_blocked = set & SIGNAL_BIT(SIGTRAP);
-	else if (set & SIGNAL_BIT(SIGTRAP))
-		t->new_trap_blocked = t->sys.rdi == SIG_BLOCK;
-}
-
-static void before_sigreturn(struct pt_thread *t)
-{
-	/* struct ucontext at the stack pointer: flags, link, stack, mcontext, then the mask */
-	const u64 mask_off = 8 + 8 + 24 + 256;
 	u64 mask;
 
-	t->new_trap_blocked = t->trap_blocked;
-	if (pt_mem_read(t->tid, t->sys.rsp + mask_off, &mask, sizeof(mask)) == sizeof(mask))
-		t->new_trap_blocked = mask & SIGNAL_BIT(SIGTRAP);
+	if (ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(mask), &mask))
+		return;
+	t->trap_blocked = mask & SIGNAL_BIT(SIGTRAP);
+	if (!t->trap_blocked)
+		return;
+	mask &= ~SIGNAL_BIT(SIGTRAP);
+	ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(mask), &mask);
 }
 
 static void before_affinity(struct pt_thread *t)
@@ -95,10 +82,10 @@ void pt_before_syscall(struct pt_thread *t)
 	}
 	switch ((long)t->sys.rax) {
 	case SYS_rt_sigprocmask:
-		before_sigprocmask(t);
-		break;
 	case SYS_rt_sigreturn:
-		before_sigreturn(t);
+		/* whole, from entry to exit: no trap is forced through the new mask */
+		pt_put_back_mask(t);
+		t->whole_call = true;
 		break;
 	case SYS_sched_getaffinity:
 	case SYS_sched_setaffinity:
@@ -167,12 +154,7 @@ void pt_after_syscall(struct pt_thread *t, struct user_regs_struct *regs)
 	if ((long)t->sys.rax != SYS_rt_sigreturn)
 		pt_clear_r11(t, regs);
 	switch ((long)t->sys.rax) {
-	case SYS_rt_sigprocmask:
-		if (!regs->rax)
-			t->trap_blocked = t->new_trap_blocked;
-		break;
 	case SYS_rt_sigreturn:
-		t->trap_blocked = t->new_trap_blocked;
 		t->own_tf = regs->eflags & TF;
 		break;
 	case SYS_sched_getaffinity:

@@ -145,6 +145,11 @@ static void copy_memory(struct client *c, struct client_map *m)
 		if (n > 0)
 			memcpy(m->bytes + at, c->answer, (size_t)n);
 	}
+	/* a page that was filled after it was mapped: seen when it is mapped again */
+	for (struct client_map *old = c->maps; old < m; old++)
+		if (old->pid == m->pid && old->addr == m->addr && old->bytes &&
+		    old->len == m->len && !old->bytes[0])
+			memcpy(old->bytes, m->bytes, m->len);
 }
 
 void client_read_maps(struct client *c, pid_t pid)
