@@ -21,14 +21,15 @@ void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo)
 	struct qemu_rec *rec = qemu_ring_rec(q, t);
 	const struct qemu_range *range;
 	struct qemu_arch_env env;
-	bool fresh;
+	bool fresh, sent;
 
 	/* has the thread executed anything since the host's signal? */
 	fresh = rec && t->host_info.si_signo == signo && t->host_flushes == rec->nr_flushes &&
 		t->host_nr == rec->nr;
+	sent = !is_sync_signal(signo) || (rec && rec->sent & 1ull << (signo - 1));
 	memset(&t->dying, 0, sizeof(t->dying));
 	t->dying.si_signo = signo;
-	if (fresh || (t->host_info.si_signo == signo && !is_sync_signal(signo))) {
+	if (fresh || (t->host_info.si_signo == signo && sent)) {
 		t->dying = t->host_info;
 		if (signo == SIGSEGV && (t->dying.si_code == SEGV_MAPERR || t->dying.si_code == SEGV_ACCERR)) {
 			u64 addr = (u64)(uintptr_t)t->dying.si_addr - t->process->guest_base;
@@ -39,7 +40,7 @@ void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo)
 		}
 		return;
 	}
-	if (!is_sync_signal(signo)) {
+	if (sent) {
 		t->dying.si_code = SI_USER;
 		return;
 	}

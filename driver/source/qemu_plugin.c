@@ -6,6 +6,7 @@
  */
 #include "qemu_plugin.h"
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,17 +17,29 @@ PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_API;
 PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc,
 				      char **argv);
 
+/* si_code, or as much of it as can be known: greater than 0 for a fault of the program's own. */
+static s32 code_of(struct qemu_rec *rec, u64 signo, u64 info)
+{
+	u64 bit = 1ull << (signo - 1);
+	bool sent = __atomic_fetch_and(&rec->sent, ~bit, __ATOMIC_ACQ_REL) & bit;
+	s32 si_code;
+
+	/* without SA_SIGINFO the frame has no siginfo; then it is a fault if nobody sent it */
+	if (qp.has_info & bit && !qp_read(info + QEMU_SI_CODE, &si_code, sizeof(si_code)))
+		return si_code;
+	return sent ? SI_USER : SI_KERNEL;
+}
+
 /* A handler of the program begins: the frame that qemu made tells where it was interrupted. */
 static void report_signal(struct qemu_rec *rec, const struct qemu_arch_env *env, u64 ip)
 {
-	u64 sp = env->regs[QEMU_SP], at = 0;
+	u64 sp = env->regs[QEMU_SP], at = 0, signo = 0;
 	u32 word[4];
-	u64 signo = 0;
-	s32 si_code = 0;
+	s32 si_code;
 
 	/* frames may be stacked: a second signal interrupts the first handler's first instruction */
 	for (int depth = 0; depth < 64; depth++) {
-		u64 frame_ip, frame_sp, info;
+		u64 frame_ip, frame_sp;
 		bool is_handler = false;
 
 		for (int i = 0; i < 64; i++)
@@ -36,9 +49,7 @@ static void report_signal(struct qemu_rec *rec, const struct qemu_arch_env *env,
 			break;
 		if (!depth) {
 			signo = env->regs[QEMU_DI];
-			info = env->regs[QEMU_SI];
-			if (env->regs[QEMU_DX] != sp + QEMU_FRAME_UC || signo < 1 || signo > 64 ||
-			    qp_read(info + QEMU_SI_CODE, &si_code, sizeof(si_code)))
+			if (env->regs[QEMU_DX] != sp + QEMU_FRAME_UC || signo < 1 || signo > 64)
 				return;
 		} else {
 			/* the frame below has the registers that its handler will begin with */
@@ -55,6 +66,7 @@ static void report_signal(struct qemu_rec *rec, const struct qemu_arch_env *env,
 	}
 	if (!at)
 		return;
+	si_code = code_of(rec, signo, env->regs[QEMU_SI]);
 	word[0] = (u32)signo;
 	word[1] = (u32)si_code;
 	word[2] = (u32)ip;

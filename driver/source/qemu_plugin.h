@@ -22,6 +22,7 @@ struct qp {
 	bool regs_valid;
 	u64 brk;
 	u64 handler[64]; /* of each signal: address, or 0 */
+	u64 has_info;	 /* bit n - 1: its frames hold a siginfo */
 };
 extern struct qp qp __attribute__((visibility("hidden")));
 

@@ -98,6 +98,7 @@ struct qemu_rec *qp_rec_claim(void)
 		rec->guest_base = qp.guest_base;
 		rec->regs_valid = qp.regs_valid;
 		rec->in_syscall = 0;
+		rec->sent = 0;
 		rec->dying = 0;
 		rec->gate = 0;
 		rec->native = 0;

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,6 +25,9 @@ static void before_sigaction(u64 signo, u64 action)
 		return;
 	/* SIG_DFL and SIG_IGN are 0 and 1; no code is there */
 	qp.handler[signo - 1] = word[0] > 1 ? word[0] : 0;
+	qp.has_info &= ~(1ull << (signo - 1));
+	if (word[1] & SA_SIGINFO)
+		qp.has_info |= 1ull << (signo - 1);
 }
 
 void qp_syscall(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, uint64_t a1, uint64_t a2,

@@ -299,6 +299,8 @@ static void on_signal(struct qemu_source *q, struct qemu_thread *t, int signo)
 	} else if (rec) {
 		if (ptrace(PTRACE_GETSIGINFO, t->tid, 0, &t->host_info))
 			t->host_info.si_signo = 0;
+		else if (t->host_info.si_code <= 0 && signo <= 64)
+			__atomic_fetch_or(&rec->sent, 1ull << (signo - 1), __ATOMIC_ACQ_REL);
 		t->host_flushes = qemu_load(&rec->nr_flushes);
 		t->host_nr = qemu_load(&rec->nr);
 	}

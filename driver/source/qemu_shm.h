@@ -78,6 +78,7 @@ struct qemu_rec {
 	u32 regs_valid; /* env looks as expected */
 	u32 in_syscall;
 	s32 syscall_nr;
+	u64 sent; /* bit n - 1: signal n was sent to the thread by somebody; set by its tracer, cleared at delivery */
 	u32 dying;	/* signal that qemu is about to kill itself with */
 	u32 gate;	/* futex: the process may start when it is 1 */
 	u32 native;	/* exec under way to a program that will not be traced; why in text */
