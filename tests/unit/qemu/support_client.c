@@ -122,6 +122,8 @@ static void resume(struct client_run *run, pid_t tid)
 static bool take_event(struct client_run *run, const struct auxtap_target_event *ev)
 {
 	run->nr_events++;
+	if ((ev->type == AUXTAP_TARGET_THREAD || ev->type == AUXTAP_TARGET_FORK) && run->nr_tids < 64)
+		run->tids[run->nr_tids++] = ev->tid;
 	switch (ev->type) {
 	case AUXTAP_TARGET_THREAD:
 		run->nr_threads++;
@@ -143,8 +145,8 @@ static bool take_event(struct client_run *run, const struct auxtap_target_event 
 		resume(run, ev->tid);
 		break;
 	case AUXTAP_TARGET_FAULT:
-		if (!run->nr_faults++)
-			run->fault = *ev;
+		if (run->nr_faults < 64)
+			run->fault_ip[run->nr_faults++] = ev->ip;
 		break;
 	case AUXTAP_TARGET_UNTRACED:
 		run->nr_untraced++;
@@ -209,6 +211,7 @@ int client_run(struct client_run *run, char *const *argv)
 	run->result = spawn(run, argv, stdio);
 	if (run->result > 0) {
 		run->pid = (pid_t)run->result;
+		run->tids[run->nr_tids++] = run->pid;
 		resume(run, run->pid);
 	} else {
 		done = true;

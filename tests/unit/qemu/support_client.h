@@ -19,7 +19,7 @@ struct client_run {
 	char *const *envp;	/* NULL: environ */
 	int kill_after_ms;	/* send kill_signo so long after the start; 0: never */
 	int kill_signo;
-	bool hang_up;		/* instead of that, go away */
+	bool hang_up;		/* instead of that, go away, and wait for auxtap-emu alone */
 	const char *blocks, *slots; /* tunables, NULL: default */
 	/* called when the program dies, all threads stopped */
 	void (*on_dying)(struct client_run *run, const struct auxtap_target_event *ev);
@@ -30,7 +30,10 @@ struct client_run {
 	char why[512];
 	int status;	/* of the first process */
 	int nr_events, nr_dying, nr_faults, nr_untraced, nr_forks, nr_threads, nr_execs;
-	struct auxtap_target_event dying, fault, untraced;
+	struct auxtap_target_event dying, untraced;
+	uint64_t fault_ip[64];
+	pid_t tids[64]; /* of all threads there were */
+	int nr_tids;
 	char stdout_text[65536], stderr_text[65536];
 	int request_fd, event_fd;
 	pid_t emu_pid;

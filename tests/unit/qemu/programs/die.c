@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Dies as told; the places are labels that a test finds by their printed addresses. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char at_null[], at_fpe[], at_ill[], at_avx512[], at_after[];
+
+static __attribute__((noinline)) void null(void)
+{
+	__asm__ volatile("movl $1, %%eax\n\tincl %%eax\n.globl at_null\nat_null: movl %%eax, 24(%0)\n"
+			 ".globl at_after\nat_after: incl %%eax" : : "r"(0l) : "eax", "memory");
+}
+
+static __attribute__((noinline)) void fpe(void)
+{
+	__asm__ volatile("xorl %%ecx, %%ecx\n\txorl %%edx, %%edx\n.globl at_fpe\nat_fpe: divl %%ecx" : : : "eax", "ecx", "edx");
+}
+
+static __attribute__((noinline)) void ill(void)
+{
+	__asm__ volatile("incl %%eax\n.globl at_ill\nat_ill: ud2" : : : "eax");
+}
+
+static __attribute__((noinline)) void avx512(void)
+{
+	__asm__ volatile("incl %%eax\n.globl at_avx512\nat_avx512: vpaddd %%zmm1, %%zmm2, %%zmm3" : : : "eax");
+}
+
+static void *thread(void *arg)
+{
+	if (arg)
+		null();
+	for (;;)
+		;
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "";
+	pthread_t t;
+	int status;
+
+	printf("null %lx\nfpe %lx\nill %lx\navx512 %lx\nafter %lx\n", (long)at_null, (long)at_fpe,
+	       (long)at_ill, (long)at_avx512, (long)at_after);
+	fflush(stdout);
+	if (!strcmp(how, "null"))
+		null();
+	if (!strcmp(how, "fpe"))
+		fpe();
+	if (!strcmp(how, "ill"))
+		ill();
+	if (!strcmp(how, "avx512"))
+		avx512();
+	if (!strcmp(how, "abort"))
+		abort();
+	if (!strcmp(how, "jump"))
+		((void (*)(void))0x654321)();
+	if (!strcmp(how, "thread")) {
+		pthread_create(&t, NULL, thread, NULL);
+		pthread_create(&t, NULL, thread, "die");
+		pthread_join(t, NULL);
+	}
+	if (!strcmp(how, "loop")) {
+		pthread_create(&t, NULL, thread, NULL);
+		thread(NULL);
+	}
+	if (!strcmp(how, "fork")) {
+		if (!fork())
+			null();
+		wait(&status);
+		return WIFSIGNALED(status) ? 3 : 4;
+	}
+	if (!strcmp(how, "exec")) {
+		execl("/proc/self/exe", "other name", "null", (char *)NULL);
+		return 5;
+	}
+	if (!strcmp(how, "exec-thread")) {
+		pthread_create(&t, NULL, thread, NULL);
+		usleep(10000);
+		execl("/proc/self/exe", "other name", "null", (char *)NULL);
+		return 5;
+	}
+	if (!strcmp(how, "noexec")) {
+		execl("/nonexistent", "x", (char *)NULL);
+		if (errno != ENOENT)
+			return 6;
+		execl("/etc/passwd", "x", (char *)NULL);
+		return errno == EACCES ? 7 : 8;
+	}
+	if (!strcmp(how, "name")) {
+		char name[16];
+
+		prctl(PR_GET_NAME, name);
+		printf("%s %s\n", name, argv[0]);
+	}
+	return 0;
+}
