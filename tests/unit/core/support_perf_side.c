@@ -194,22 +194,113 @@ void side_close(struct perf_side *side, int fd)
 	side->events[fd] = NULL;
 }
 
-void side_comm(struct perf_side *side, const char *name)
+/* What the kernel writes for a task that took a name. */
+static void model_comm(struct core_task *task, const char *name)
 {
 	struct {
 		uint32_t pid, tid;
 		char comm[16];
-	} body = { .pid = (uint32_t)getpid(), .tid = (uint32_t)gettid() };
+	} body = { .pid = (uint32_t)task->pid, .tid = (uint32_t)task->tid };
 	size_t len = (strlen(name) + 1 + 7) & ~7ul;
 
-	prctl(PR_SET_NAME, name);
-	if (!side->model)
-		return;
 	strncpy(body.comm, name, sizeof(body.comm) - 1);
-	core_task_record(&side->task, PERF_RECORD_COMM, 0, &body, 8 + len);
+	core_task_record(task, PERF_RECORD_COMM, 0, &body, 8 + len);
 }
 
-void side_map_file(struct perf_side *side, const char *path, void *addr)
+void side_comm(struct perf_side *side, const char *name)
+{
+	prctl(PR_SET_NAME, name);
+	if (side->model)
+		model_comm(&side->task, name);
+}
+
+static void *other_thread(void *arg)
+{
+	struct perf_side *side = arg;
+	int tid = gettid();
+	char c;
+
+	if (write(side->from_thread[1], &tid, sizeof(tid)) != sizeof(tid))
+		return NULL;
+	while (read(side->to_thread[0], &c, 1) == 1 && c != 'x') {
+		prctl(PR_SET_NAME, side->other_name);
+		if (write(side->from_thread[1], &c, 1) != 1)
+			break;
+	}
+	return NULL;
+}
+
+int side_other_start(struct perf_side *side)
+{
+	int tid;
+
+	if (pipe(side->to_thread) || pipe(side->from_thread) ||
+	    pthread_create(&side->thread, NULL, other_thread, side) ||
+	    read(side->from_thread[0], &tid, sizeof(tid)) != sizeof(tid))
+		abort();
+	side->other.pid = getpid();
+	side->other.tid = tid;
+	return tid;
+}
+
+/* The other thread runs on the same CPU, so ours is off it meanwhile. */
+void side_other_comm(struct perf_side *side, const char *name)
+{
+	char c = 't';
+
+	strncpy(side->other_name, name, sizeof(side->other_name) - 1);
+	if (write(side->to_thread[1], &c, 1) != 1 || read(side->from_thread[0], &c, 1) != 1)
+		abort();
+	if (!side->model)
+		return;
+	core_task_sched_out(&side->task);
+	core_task_sched_in(&side->other);
+	model_comm(&side->other, name);
+	core_task_sched_out(&side->other);
+	core_task_sched_in(&side->task);
+}
+
+void side_other_exit(struct perf_side *side)
+{
+	struct {
+		uint32_t pid, ppid, tid, ptid;
+		uint64_t time;
+	} body = { (uint32_t)getpid(), (uint32_t)getpid(), (uint32_t)side->other.tid,
+		   (uint32_t)getpid(), 0 };
+	char c = 'x';
+
+	if (write(side->to_thread[1], &c, 1) != 1)
+		abort();
+	pthread_join(side->thread, NULL);
+	close(side->to_thread[0]);
+	close(side->to_thread[1]);
+	close(side->from_thread[0]);
+	close(side->from_thread[1]);
+	if (!side->model) {
+		/* joined, but the task's last steps in the kernel may still be under way */
+		for (int i = 0; i < 1000 && !syscall(SYS_tgkill, getpid(), side->other.tid, 0); i++)
+			usleep(1000);
+		usleep(20000);
+		return;
+	}
+	core_task_sched_out(&side->task);
+	core_task_sched_in(&side->other);
+	core_task_record(&side->other, PERF_RECORD_EXIT, 0, &body, sizeof(body));
+	core_task_exit(&side->other);
+	core_task_sched_in(&side->task);
+}
+
+int side_open_other(struct perf_side *side, const struct perf_event_attr *attr)
+{
+	int ret;
+
+	if (!side->model)
+		return kernel_open(attr, side->other.tid, -1);
+	ret = core_event_open(&side->events[side->nr_events], attr, &side->other, -1, NULL, NULL);
+	return ret ? ret : side->nr_events++;
+}
+
+void side_map_file(struct perf_side *side, const char *path, void *addr, bool executable)
 {
 	struct {
 		uint32_t pid, tid;
@@ -220,11 +311,12 @@ void side_map_file(struct perf_side *side, const char *path, void *addr)
 		char name[512];
 	} body = { 0 };
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int prot = PROT_READ | (executable ? PROT_EXEC : 0);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st))
 		abort();
-	if (mmap(addr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, 0) != addr)
+	if (mmap(addr, 4096, prot, MAP_PRIVATE | MAP_FIXED, fd, 0) != addr)
 		abort();
 	close(fd);
 	if (!side->model)
@@ -236,9 +328,24 @@ void side_map_file(struct perf_side *side, const char *path, void *addr)
 	body.maj = major(st.st_dev);
 	body.min = minor(st.st_dev);
 	body.ino = st.st_ino;
-	body.prot = PROT_READ | PROT_EXEC;
+	body.prot = (uint32_t)prot;
 	body.flags = MAP_PRIVATE;
 	strncpy(body.name, path, sizeof(body.name) - 1);
-	core_task_record(&side->task, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, &body,
-			 64 + ((strlen(path) + 1 + 7) & ~7ul));
+	core_task_record(&side->task, PERF_RECORD_MMAP2,
+			 (uint16_t)(PERF_RECORD_MISC_USER | (executable ? 0 : PERF_RECORD_MISC_MMAP_DATA)),
+			 &body, 64 + ((strlen(path) + 1 + 7) & ~7ul));
+}
+
+int side_open_child(struct perf_side *side, int parent)
+{
+	struct {
+		uint32_t pid, ppid, tid, ptid;
+		uint64_t time;
+	} body = { (uint32_t)getpid(), (uint32_t)getpid(), (uint32_t)side->other.tid,
+		   (uint32_t)getpid(), 0 };
+	struct perf_event *child; /* goes with its task */
+	int ret = core_event_open(&child, NULL, &side->other, -1, NULL, side->events[parent]);
+
+	core_task_record(&side->task, PERF_RECORD_FORK, 0, &body, sizeof(body));
+	return ret;
 }

@@ -8,6 +8,7 @@
 
 #include <linux/perf_event.h>
 #include "core/core.h"
+#include <pthread.h>
 
 #define SIDE_MAX 16
 
@@ -22,8 +23,12 @@ struct perf_side {
 		size_t length;
 		struct core_mapping *mapping;
 	} maps[64];
-	struct core_task task;
+	struct core_task task, other;
 	int cpu;
+	/* the other thread: 't' with a name in other_name, 'x' to exit; it answers with a byte */
+	pthread_t thread;
+	int to_thread[2], from_thread[2];
+	char other_name[16];
 };
 
 /* 0; or 77 with a line on stdout if this machine does not let us open an event. */
@@ -45,8 +50,16 @@ long side_read(struct perf_side *side, int fd, void *buf, size_t size);
 void side_close(struct perf_side *side, int fd);
 /* The thread takes a name, for a PERF_RECORD_COMM. */
 void side_comm(struct perf_side *side, const char *name);
-/* The thread maps the named file executable at addr, for a PERF_RECORD_MMAP2. */
-void side_map_file(struct perf_side *side, const char *path, void *addr);
+/* The thread maps the named file at addr, for a PERF_RECORD_MMAP2 (or MMAP). */
+void side_map_file(struct perf_side *side, const char *path, void *addr, bool executable);
+/* Another thread that takes a name, once for each side_other_comm(), and exits at the end. */
+int side_other_start(struct perf_side *side);	/* its tid */
+void side_other_comm(struct perf_side *side, const char *name);
+void side_other_exit(struct perf_side *side);
+/* An event on that thread. */
+int side_open_other(struct perf_side *side, const struct perf_event_attr *attr);
+/* Model only: what a kernel does at clone() for an event with inherit. */
+int side_open_child(struct perf_side *side, int parent);
 
 /* A software dummy event without sample ids. */
 struct perf_event_attr side_dummy_attr(void);

@@ -254,6 +254,26 @@ static void e6_watermark(void)
 	}
 }
 
+/* E6: a watermark beyond the ring is the ring's size; a reader who keeps up is woken at each lap. */
+static void e6_capped(void)
+{
+	struct perf_event_attr attr;
+	struct rig rig;
+
+	rig_init(&rig, 0);
+	attr = rig_dummy_attr();
+	attr.watermark = 1;
+	attr.wakeup_watermark = 999999;
+	rig_start(&rig, &attr, 1, 0, 0);
+	for (int i = 1; i <= 200; i++) {
+		assert_int_equal(rig_record(rig.event, 64), 0);
+		rig_read_all(&rig);
+		core_irq_work_run();
+		assert_int_equal(rig.nr_wakeups, (i * 64 - 1) / 4096);
+	}
+	rig_fini(&rig);
+}
+
 /* E6: one record over several watermarks moves the mark by one, and the next records go on waking. */
 static void e6_once_per_record(void)
 {
@@ -461,7 +481,7 @@ int main(void)
 		RIG_TEST(e2_e13_no_ring_and_pause), RIG_TEST(e13_aux_record_lost_in_pause),
 		RIG_TEST(e3_lost_needs_room),	 RIG_TEST(e4_foolish_tails),
 		RIG_TEST(e5_backward),		 RIG_TEST(e6_watermark),
-		RIG_TEST(e6_once_per_record),	 RIG_TEST(e7_wakeup_events),
+		RIG_TEST(e6_once_per_record), RIG_TEST(e6_capped),	 RIG_TEST(e7_wakeup_events),
 		RIG_TEST(e8_e9_lost_of_a_shared_ring), RIG_TEST(e10_e11_nesting),
 		RIG_TEST(e11_failed_begin_publishes), RIG_TEST(e12_poll),
 		RIG_TEST(e14_overwrite),	 RIG_TEST(e15_aligned),

@@ -229,6 +229,110 @@ static void script_open(struct perf_side *side, struct log *log)
 #undef OPEN
 }
 
+/* Facts of the records from a position on: LOST's own, and the sample id's TID, ID, STREAM_ID, CPU. */
+static void note_records(struct perf_side *side, struct log *log,
+			 const struct perf_event_mmap_page *page, uint64_t at, uint64_t id)
+{
+	const unsigned char *data = (const unsigned char *)page + P;
+
+	while (at != page->data_head) {
+		const struct perf_event_header *h = (void *)(data + (at & (P - 1)));
+		uint64_t words[16] = { 0 };
+
+		for (int i = 0; i < h->size; i++)
+			((unsigned char *)words)[i] = data[(at + (uint64_t)i) & (P - 1)];
+		note(log, "type", h->type);
+		note(log, "size", h->size);
+		if (h->type == PERF_RECORD_LOST) {
+			note(log, "E8 id", words[1] == id);
+			note(log, "E8 lost", (long)words[2]);
+		}
+		note(log, "tid is the thread's", words[h->size / 8 - 4] >> 32 == (uint64_t)side->other.tid);
+		note(log, "id", words[h->size / 8 - 3] == id);
+		note(log, "stream id", words[h->size / 8 - 2] == id);
+		note(log, "cpu", (long)words[h->size / 8 - 1]);
+		at += h->size;
+	}
+}
+
+/* An event of another thread: full ring, LOST, the thread's end. */
+static void script_other_thread(struct perf_side *side, struct log *log)
+{
+	struct perf_event_attr attr = side_dummy_attr();
+	struct perf_event_mmap_page *page;
+	uint64_t id, at = 0;
+	int fd, error;
+
+	side_other_start(side);
+	attr.task = 1;
+	attr.sample_id_all = 1;
+	attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU;
+	fd = side_open_other(side, &attr);
+	page = side_mmap(side, fd, 2 * P, RW, MAP_SHARED, 0, &error);
+	note(log, "map", error);
+	side_ioctl(side, fd, PERF_EVENT_IOC_ID, (unsigned long)&id);
+	side_other_comm(side, "one");
+	note(log, "head", (long)page->data_head);
+	side_comm(side, "not traced");
+	note(log, "head", (long)page->data_head);
+	for (int i = 0; i < 80; i++)
+		side_other_comm(side, "many");
+	note(log, "full", (long)page->data_head);
+	page->data_tail = page->data_head;
+	at = page->data_head;
+	side_other_comm(side, "after");
+	note(log, "poll", side_poll(side, fd));
+	side_other_exit(side);
+	note(log, "E12 poll of a dead task", side_poll(side, fd));
+	note(log, "head with EXIT", (long)page->data_head);
+	note_records(side, log, page, at, id);
+	note(log, "enable the dead", side_ioctl(side, fd, PERF_EVENT_IOC_ENABLE, 0));
+}
+
+/* E1: inherited events: where their records go, and under which ids; also behind a LOST. */
+static void script_inherit(struct perf_side *side, struct log *log)
+{
+	struct perf_event_attr attr = side_dummy_attr();
+	struct perf_event_mmap_page *page;
+	uint64_t id, at, words[3];
+	int fd, error;
+
+	attr.inherit = 1;
+	attr.sample_id_all = 1;
+	attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU;
+	attr.read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST;
+	fd = side_open(side, &attr, 0, side->cpu);
+	page = side_mmap(side, fd, 2 * P, RW, MAP_SHARED, 0, &error);
+	side_ioctl(side, fd, PERF_EVENT_IOC_ID, (unsigned long)&id);
+	side_other_start(side);
+	if (side->model)
+		note(log, "child", side_open_child(side, fd) < 0);
+	else
+		note(log, "child", 0);
+	at = page->data_head;
+	side_other_comm(side, "child");
+	side_comm(side, "parent");
+	note_records(side, log, page, at, id);
+	for (int i = 0; i < 80; i++)
+		side_other_comm(side, "many");
+	side_read(side, fd, words, sizeof(words));
+	note(log, "E9 lost of the parent", (long)words[2]);
+	note(log, "full", (long)page->data_head);
+	page->data_tail = at = page->data_head;
+	side_other_comm(side, "after");
+	side_other_comm(side, "and again");
+	note_records(side, log, page, at, id);
+	side_ioctl(side, fd, PERF_EVENT_IOC_DISABLE, 0); /* reaches the child */
+	page->data_tail = at = page->data_head;
+	side_other_comm(side, "quiet");
+	note(log, "disabled", (long)(page->data_head - at));
+	side_ioctl(side, fd, PERF_EVENT_IOC_ENABLE, 0);
+	side_other_comm(side, "loud");
+	note(log, "enabled", (long)(page->data_head - at));
+	side_other_exit(side);
+	note(log, "poll when the child is gone", side_poll(side, fd));
+}
+
 static void judge(void (*script)(struct perf_side *side, struct log *log))
 {
 	static struct log logs[2];
@@ -265,13 +369,16 @@ JUDGE(aux)
 JUDGE(output)
 JUDGE(userpage)
 JUDGE(open)
+JUDGE(other_thread)
+JUDGE(inherit)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_data),	 cmocka_unit_test(test_aux),
 		cmocka_unit_test(test_output),	 cmocka_unit_test(test_userpage),
-		cmocka_unit_test(test_open),
+		cmocka_unit_test(test_open),	 cmocka_unit_test(test_other_thread),
+		cmocka_unit_test(test_inherit),
 	};
 	int skip = side_kernel_possible();
 

@@ -24,6 +24,7 @@ struct config {
 	uint64_t data_pages;
 	int protection; /* 0 read-write, 1 read-only, 2 read-only first and then read-write */
 	struct perf_event_attr attr;
+	bool mmap2, mmap_data;
 	uint64_t seed;
 };
 
@@ -59,6 +60,8 @@ static struct config make_config(uint64_t seed)
 	c.attr.sample_type = xorshift(&r) & (PERF_SAMPLE_TID | PERF_SAMPLE_ID |
 					     PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |
 					     PERF_SAMPLE_IDENTIFIER);
+	c.mmap2 = xorshift(&r) % 3 != 0;
+	c.mmap_data = xorshift(&r) % 2;
 	c.attr.read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST;
 	switch (xorshift(&r) % 4) {
 	case 0: /* E6: given, also 0 and more than the ring */
@@ -160,7 +163,9 @@ static void play(const struct config *c, bool model, struct view *views)
 	side_init(&side, model);
 	a = side_open(&side, &attr, 0, -1);
 	attr_b.comm = 0;
-	attr_b.mmap2 = attr_b.mmap = 1;
+	attr_b.mmap = 1;
+	attr_b.mmap2 = c->mmap2;
+	attr_b.mmap_data = c->mmap_data;
 	b = side_open(&side, &attr_b, 0, -1);
 	assert_true(a >= 0 && b >= 0);
 	page = side_mmap(&side, a, size + P, c->protection ? PROT_READ : PROT_READ | PROT_WRITE,
@@ -187,7 +192,7 @@ static void play(const struct config *c, bool model, struct view *views)
 			side_comm(&side, name);
 		} else if (dice < 70) {
 			snprintf(v->what, sizeof(v->what), "map %d", (int)(arg % 3));
-			side_map_file(&side, file_names[arg % 3], spot);
+			side_map_file(&side, file_names[arg % 3], spot, arg % 8);
 		} else if (dice < 80) {
 			strcpy(v->what, "read all");
 			if (writable)
@@ -205,6 +210,10 @@ static void play(const struct config *c, bool model, struct view *views)
 		} else if (dice < 90) {
 			strcpy(v->what, "pause");
 			side_ioctl(&side, a, PERF_EVENT_IOC_PAUSE_OUTPUT, 1);
+		} else if (dice < 91) {
+			strcpy(v->what, arg & 2 ? "disable" : "enable");
+			side_ioctl(&side, arg & 1 ? a : b,
+				   arg & 2 ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
 		} else if (dice < 94) {
 			strcpy(v->what, "go on");
 			side_ioctl(&side, b, PERF_EVENT_IOC_PAUSE_OUTPUT, 0);
