@@ -441,6 +441,95 @@ static void test_registers(void **state)
 	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_CTL, RTIT_CTL_MTCEN), -1);
 }
 
+/* Not what a driver does, but what a register write in the midst of user code would do. */
+static void test_switched_in_user_mode(void **state)
+{
+	(void)state;
+	make_unit();
+	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_OUTPUT_MASK_PTRS, sizeof(memory) - 1), 0);
+	pt_unit_enter_user(&unit, 0x400000);
+	pt_unit_retire(&unit, 2, 0x400002);
+	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_CTL, CTL), 0);
+	expect(PSB CBR EXEC END EXEC "51 02 00 40 00");
+	jcc(0x400002, true);
+	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_CTL, 0), 0);
+	expect("06 3d 42 00 01");
+}
+
+static u64 next_random(u64 *seed)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 7;
+	*seed ^= *seed << 17;
+	return *seed * 0x2545f4914f6cdd1dull >> 11;
+}
+
+static void random_call(u64 *seed)
+{
+	u64 ip = next_random(seed) >> (next_random(seed) % 4) * 16;
+	u64 ctl = next_random(seed) & 0xf7afd0e; /* what is not reserved, without TraceEn */
+
+	tsc += next_random(seed) >> (28 + next_random(seed) % 36);
+	switch (next_random(seed) % 32) {
+	case 0:
+		pt_unit_wrmsr(&unit, MSR_RTIT_CTL, ctl);
+		pt_unit_wrmsr(&unit, MSR_RTIT_STATUS, 0);
+		pt_unit_wrmsr(&unit, MSR_RTIT_OUTPUT_BASE, next_random(seed) % 4 << 12);
+		pt_unit_wrmsr(&unit, MSR_RTIT_OUTPUT_MASK_PTRS,
+			      next_random(seed) % 8192 << 32 | 0xfff);
+		break;
+	case 1: case 2:
+		pt_unit_wrmsr(&unit, MSR_RTIT_CTL, ctl | RTIT_CTL_TRACEEN);
+		break;
+	case 3:
+		pt_unit_inject_overflow(&unit);
+		break;
+	case 4:
+		pt_unit_leave_syscall(&unit, ip);
+		break;
+	case 5:
+		pt_unit_leave_async(&unit, ip);
+		break;
+	case 6:
+		pt_unit_set_mode(&unit, next_random(seed) & 1 ? 64 : 32);
+		break;
+	case 7: case 8: case 9:
+		pt_unit_enter_user(&unit, ip);
+		break;
+	case 10: case 11:
+		pt_unit_retire(&unit, 5, ip);
+		break;
+	default:
+		pt_unit_branch(&unit, next_random(seed) % (X86_FAR + 1), ip,
+			       next_random(seed) % 16, next_random(seed) & 1 ? ip + 2 : ip * 3);
+		break;
+	}
+}
+
+/*
+ * Any calls in any order: every byte is accounted for, and the unit's state stays in its
+ * bounds (asan and ubsan look on).
+ */
+static void test_any_order(void **state)
+{
+	u64 seed = 12345, total = 0;
+
+	(void)state;
+	make_unit();
+	for (int i = 0; i < 2000000; i++) {
+		u64 produced = unit.nr_produced;
+
+		random_call(&seed);
+		assert_true(unit.nr_produced == unit.out.nr_written + unit.out.nr_dropped);
+		assert_true(unit.nr_produced - produced <= 320);
+		assert_true(unit.nr_tnt < 47 && unit.tnt >> unit.nr_tnt == 0);
+		assert_true(unit.ret_depth <= 64 && unit.ret_top < 64);
+		assert_true(!unit.packet_en || (unit.context_en && unit.ctl & RTIT_CTL_TRACEEN));
+		total += unit.nr_produced - produced;
+	}
+	assert_true(total > 1000000 && unit.out.nr_written > 1000 && unit.out.nr_dropped > 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -449,7 +538,8 @@ int main(void)
 		cmocka_unit_test(test_ret_compression), cmocka_unit_test(test_psb_in_stream),
 		cmocka_unit_test(test_time),	       cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_filters),	       cmocka_unit_test(test_stopped),
-		cmocka_unit_test(test_registers),
+		cmocka_unit_test(test_registers),      cmocka_unit_test(test_switched_in_user_mode),
+		cmocka_unit_test(test_any_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
