@@ -248,6 +248,7 @@ static inline bool plausible(const struct pt_thread *t, u64 ip)
 static void on_status(pid_t tid, int status)
 {
 	struct pt_thread *t = pt_find(tid);
+	siginfo_t info;
 	u64 ip;
 
 	if (unlikely(!t)) {
@@ -257,7 +258,10 @@ static void on_status(pid_t tid, int status)
 	if (likely(status == (SIGTRAP << 8 | 0x7f) && !t->slow && t->told)) {
 		errno = 0;
 		ip = (u64)ptrace(PTRACE_PEEKUSER, tid, offsetof(struct user, regs.rip), 0);
-		if (likely(plausible(t, ip) && !(ip == (u64)-1 && errno))) {
+		/* a SIGTRAP from somebody else hides ours, if it comes at the same time */
+		if (likely(plausible(t, ip) && !(ip == (u64)-1 && errno) &&
+			   !ptrace(PTRACE_GETSIGINFO, tid, 0, &info) &&
+			   info.si_code == TRAP_TRACE)) {
 			if (unlikely(t->proc->detaching))
 				pt_detach_thread(t, 0);
 			else

@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <cmocka.h>
 
 #define PROGRAM AUXTAP_BIN "/emu_program"
@@ -268,11 +270,23 @@ static char **by_hand;
 static void test_by_hand(void **state)
 {
 	struct client c = { 0 };
-	int status = client_trace_program(&c, by_hand);
+	struct timespec a, b;
+	struct rusage u;
+	int status;
 
 	(void)state;
-	printf("wait status: %#x\n", (unsigned int)status);
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	status = client_trace_program(&c, by_hand);
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	client_hang_up(&c);
+	getrusage(RUSAGE_CHILDREN, &u); /* of auxtap-emu and the program */
+	printf("wait_status: %#x\n", (unsigned int)status);
 	printf("instructions: %llu\n", (unsigned long long)client_verify(&c));
+	printf("seconds: %.3f\n", (double)(b.tv_sec - a.tv_sec) +
+					  (double)(b.tv_nsec - a.tv_nsec) / 1e9);
+	printf("cpu_seconds: %.3f\n",
+	       (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+		       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6);
 	client_stop(&c);
 }
 
