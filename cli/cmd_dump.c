@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* auxtap dump: every record and every packet of a file, with offsets. The listing is decode/dump*.c. */
+/* auxtap dump: every record and every packet of a file, with offsets. The listing is
+ * decode/dump*.c. */
 #include "cli.h"
 #include "../decode/dump.h"
 
@@ -11,13 +12,16 @@
 static void usage(FILE *out)
 {
 	fputs("usage: auxtap dump [OPTION]... FILE\n\n"
-	      "Lists the header, the attributes, the features, every record and every packet of a\n"
-	      "perf.data file, with offsets. FILE may be a directory of 'perf record --threads',\n"
+	      "Lists the header, the attributes, the features, every record and every "
+	      "packet of a\n"
+	      "perf.data file, with offsets. FILE may be a directory of 'perf record "
+	      "--threads',\n"
 	      "or '-' for standard input. PAD packets are left out.\n\n"
 	      "  --no-packets  leave out the packets of AUXTRACE records\n"
 	      "  --raw pt      FILE is a bare stream of Intel PT\n"
 	      "  --help        this text\n\n"
-	      "Exit status: 0 all listed; 1 listed as far as possible, the file is damaged;\n"
+	      "Exit status: 0 all listed; 1 listed as far as possible, the file is "
+	      "damaged;\n"
 	      "2 usage; 3 could not be done.\n",
 	      out);
 }
@@ -98,7 +102,8 @@ int cmd_dump(int argc, char **argv)
 		case OPT_SIDEBAND:
 		case OPT_SAMPLE_TYPE:
 		case OPT_TIME_CONV:
-			cli_complain(argv[optind - 1], "leave it out, or use 'auxtap decode'",
+			cli_complain(argv[optind - 1],
+				     "leave it out, or use 'auxtap decode'",
 				     "a listing of packets has no use for it");
 			return CLI_USAGE;
 		default:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The listing of a file: dump.c the header and the walk, dump_features.c, dump_records.c the
- * bodies of records, dump_trace.c the packets. Called by cli/cmd_dump.c.
+ * The listing of a file: dump.c the header and the walk, dump_features.c, dump_records.c
+ * the bodies of records, dump_trace.c the packets. Called by cli/cmd_dump.c.
  */
 #ifndef DECODE_DUMP_H
 #define DECODE_DUMP_H
@@ -14,8 +14,8 @@ struct dump_opts {
 };
 
 /*
- * 0; 1: listed, but damaged (err says where); negative. If ferror(out), the negative errno is
- * that of the output and err says nothing.
+ * 0; 1: listed, but damaged (err says where); negative. If ferror(out), the negative
+ * errno is that of the output and err says nothing.
  */
 int dump_perfdata(struct auxtap_perfdata *pd, const struct dump_opts *opts,
 		  struct auxtap_error *err);
@@ -26,7 +26,8 @@ int dump_raw_pt(const char *path, const struct dump_opts *opts, struct auxtap_er
 
 /* Call right after printing: 0, or the negative errno of the output. */
 int dump_output_failed(FILE *out);
-/* At most size bytes up to a NUL; what is not printable as \xNN, so that a file cannot command a terminal. */
+/* At most size bytes up to a NUL; what is not printable as \xNN, so that a file cannot
+ * command a terminal. */
 void dump_text(FILE *out, const void *text, size_t size);
 void dump_attr(FILE *out, const struct perf_event_attr *attr);
 void dump_features(struct auxtap_perfdata *pd, FILE *out);

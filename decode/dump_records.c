@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Bodies of records as text. Every field is read through get(): what is cut off prints as "cut". */
+/* Bodies of records as text. Every field is read through get(): what is cut off prints as
+ * "cut". */
 #include "dump.h"
 
 #include <inttypes.h>
@@ -125,7 +126,7 @@ static const struct bit_name aux_bits[] = {
 static const char *pmu_type(uint32_t type)
 {
 	static const char *const names[] = {"hardware", "software", "tracepoint",
-					    "hw_cache", "raw",	    "breakpoint"};
+					    "hw_cache", "raw",      "breakpoint"};
 
 	return type < NR(names) ? names[type] : "pmu";
 }
@@ -138,12 +139,12 @@ void dump_attr(FILE *out, const struct perf_event_attr *attr)
 		fprintf(out, ", config1 0x%" PRIx64, (uint64_t)attr->config1);
 	if (attr->config2)
 		fprintf(out, ", config2 0x%" PRIx64, (uint64_t)attr->config2);
-	fprintf(out, ", %s %" PRIu64 ", sample_type ", attr->freq ? "frequency" : "period",
-		(uint64_t)attr->sample_period);
+	fprintf(out, ", %s %" PRIu64 ", sample_type ",
+		attr->freq ? "frequency" : "period", (uint64_t)attr->sample_period);
 	put_bits(out, attr->sample_type, sample_bits, NR(sample_bits));
-#define FLAG(name)                                                                               \
-	if (attr->name)                                                                          \
-		fputs(", " #name, out)
+#define FLAG(name)                                                                       \
+	if (attr->name)                                                                  \
+	fputs(", " #name, out)
 	FLAG(disabled);
 	FLAG(inherit);
 	FLAG(exclude_user);
@@ -170,8 +171,8 @@ static void put_mmap(struct body *b, FILE *out)
 	uint32_t pid = u32(b), tid = u32(b);
 	uint64_t addr = u64(b), len = u64(b), pgoff = u64(b);
 
-	fprintf(out, "%d/%d [0x%" PRIx64 "(0x%" PRIx64 ") @ 0x%" PRIx64 "] ", (int)pid, (int)tid,
-		addr, len, pgoff);
+	fprintf(out, "%d/%d [0x%" PRIx64 "(0x%" PRIx64 ") @ 0x%" PRIx64 "] ", (int)pid,
+		(int)tid, addr, len, pgoff);
 	rest_as_text(b, out);
 }
 
@@ -180,8 +181,8 @@ static void put_mmap2(const struct perf_event_header *header, struct body *b, FI
 	uint32_t pid = u32(b), tid = u32(b), prot;
 	uint64_t addr = u64(b), len = u64(b), pgoff = u64(b);
 
-	fprintf(out, "%d/%d [0x%" PRIx64 "(0x%" PRIx64 ") @ 0x%" PRIx64 " ", (int)pid, (int)tid,
-		addr, len, pgoff);
+	fprintf(out, "%d/%d [0x%" PRIx64 "(0x%" PRIx64 ") @ 0x%" PRIx64 " ", (int)pid,
+		(int)tid, addr, len, pgoff);
 	if (header->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
 		size_t size = get(b, 1);
 
@@ -242,7 +243,8 @@ static void put_aux(struct body *b, FILE *out)
 		fputs("0", out);
 		return;
 	}
-	put_bits(out, flags & ~(uint64_t)PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK, aux_bits, NR(aux_bits));
+	put_bits(out, flags & ~(uint64_t)PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK, aux_bits,
+		 NR(aux_bits));
 	if (flags & PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK)
 		fprintf(out, " format %u", (unsigned int)(flags >> 8 & 0xff));
 }
@@ -250,7 +252,7 @@ static void put_aux(struct body *b, FILE *out)
 static void put_switch(const struct auxtap_record *rec, struct body *b, FILE *out)
 {
 	uint16_t misc = rec->header->misc;
-	const char *way = !(misc & PERF_RECORD_MISC_SWITCH_OUT)	      ? "in"
+	const char *way = !(misc & PERF_RECORD_MISC_SWITCH_OUT)        ? "in"
 			  : misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? "out preempt"
 								       : "out";
 
@@ -258,8 +260,9 @@ static void put_switch(const struct auxtap_record *rec, struct body *b, FILE *ou
 	if (rec->header->type == PERF_RECORD_SWITCH_CPU_WIDE) {
 		uint32_t pid = u32(b), tid = u32(b);
 
-		fprintf(out, " %s %d/%d", misc & PERF_RECORD_MISC_SWITCH_OUT ? "next" : "prev",
-			(int)pid, (int)tid);
+		fprintf(out, " %s %d/%d",
+			misc & PERF_RECORD_MISC_SWITCH_OUT ? "next" : "prev", (int)pid,
+			(int)tid);
 	}
 }
 
@@ -281,7 +284,8 @@ static void put_ksymbol(struct body *b, FILE *out)
 	uint64_t addr = u64(b);
 	uint32_t len = u32(b), type = (uint32_t)get(b, 2), flags = (uint32_t)get(b, 2);
 
-	fprintf(out, "addr 0x%" PRIx64 " len %u type %u flags 0x%x ", addr, len, type, flags);
+	fprintf(out, "addr 0x%" PRIx64 " len %u type %u flags 0x%x ", addr, len, type,
+		flags);
 	rest_as_text(b, out);
 }
 
@@ -322,7 +326,8 @@ static bool kernel_body(const struct auxtap_record *rec, struct body *b, FILE *o
 	case PERF_RECORD_UNTHROTTLE:
 		first = u64(b);
 		second = u64(b);
-		fprintf(out, "at %" PRIu64 " id %" PRIu64 " stream %" PRIu64, first, second, u64(b));
+		fprintf(out, "at %" PRIu64 " id %" PRIu64 " stream %" PRIu64, first,
+			second, u64(b));
 		break;
 	case PERF_RECORD_READ:
 	case PERF_RECORD_ITRACE_START:
@@ -355,8 +360,8 @@ static bool kernel_body(const struct auxtap_record *rec, struct body *b, FILE *o
 	case PERF_RECORD_TEXT_POKE:
 		first = u64(b);
 		second = get(b, 2);
-		fprintf(out, "addr 0x%" PRIx64 " old %u new %u bytes", first, (unsigned int)second,
-			(unsigned int)get(b, 2));
+		fprintf(out, "addr 0x%" PRIx64 " old %u new %u bytes", first,
+			(unsigned int)second, (unsigned int)get(b, 2));
 		break;
 	case PERF_RECORD_AUX_OUTPUT_HW_ID:
 		fprintf(out, "hw_id 0x%" PRIx64, u64(b));
@@ -371,12 +376,25 @@ static bool kernel_body(const struct auxtap_record *rec, struct body *b, FILE *o
 
 static void put_auxtrace_info(struct body *b, FILE *out)
 {
-	static const char *const families[] = {"?", "intel_pt", "intel_bts", "cs_etm", "arm_spe"};
+	static const char *const families[] = {"?", "intel_pt", "intel_bts", "cs_etm",
+					       "arm_spe"};
 	static const char *const pt[AUXTAP_PT_INFO_NR] = {
-		"pmu_type",	"time_shift",	   "time_mult",	    "time_zero",
-		"cap_user_time_zero", "tsc_bit",   "noretcomp_bit", "have_sched_switch",
-		"snapshot_mode", "per_cpu_mmaps",  "mtc_bit",	    "mtc_freq_bits",
-		"tsc_ctc_n",	"tsc_ctc_d",	   "cyc_bit",	    "max_nonturbo_ratio",
+		"pmu_type",
+		"time_shift",
+		"time_mult",
+		"time_zero",
+		"cap_user_time_zero",
+		"tsc_bit",
+		"noretcomp_bit",
+		"have_sched_switch",
+		"snapshot_mode",
+		"per_cpu_mmaps",
+		"mtc_bit",
+		"mtc_freq_bits",
+		"tsc_ctc_n",
+		"tsc_ctc_d",
+		"cyc_bit",
+		"max_nonturbo_ratio",
 		"filter_str_len",
 	};
 	uint32_t type = u32(b);
@@ -396,8 +414,9 @@ static void put_auxtrace(struct body *b, FILE *out)
 	uint64_t size = u64(b), offset = u64(b), reference = u64(b);
 	uint32_t idx = u32(b), tid = u32(b), cpu = u32(b);
 
-	fprintf(out, "size 0x%" PRIx64 " offset 0x%" PRIx64 " reference 0x%" PRIx64
-		     " idx %u tid %d cpu %d",
+	fprintf(out,
+		"size 0x%" PRIx64 " offset 0x%" PRIx64 " reference 0x%" PRIx64
+		" idx %u tid %d cpu %d",
 		size, offset, reference, idx, (int)tid, (int)cpu);
 	u32(b);
 }
@@ -410,11 +429,12 @@ static void put_auxtrace_error(struct body *b, FILE *out)
 
 	u32(b); /* format */
 	ip = u64(b);
-	/* Older records have the message where newer ones have the time; told by their size. */
+	/* Older records have the message where newer ones have the time; told by their
+	 * size. */
 	if (left(b) > 64)
 		time = u64(b);
-	fprintf(out, "type %u code %u cpu %d %d/%d ip 0x%" PRIx64 " time %" PRIu64 ": ", type, code,
-		(int)cpu, (int)pid, (int)tid, ip, time);
+	fprintf(out, "type %u code %u cpu %d %d/%d ip 0x%" PRIx64 " time %" PRIu64 ": ",
+		type, code, (int)cpu, (int)pid, (int)tid, ip, time);
 	room = left(b) < 64 ? left(b) : 64;
 	dump_text(out, b->p, room);
 	b->p = b->end;
@@ -436,7 +456,8 @@ static void put_time_conv(struct body *b, FILE *out)
 {
 	uint64_t shift = u64(b), mult = u64(b), zero = u64(b);
 
-	fprintf(out, "shift %" PRIu64 " mult %" PRIu64 " zero 0x%" PRIx64, shift, mult, zero);
+	fprintf(out, "shift %" PRIu64 " mult %" PRIu64 " zero 0x%" PRIx64, shift, mult,
+		zero);
 	if (left(b) >= 16) {
 		uint64_t cycles = u64(b), mask = u64(b);
 
@@ -528,8 +549,10 @@ static bool user_body(const struct auxtap_record *rec, struct body *b, FILE *out
 		break;
 	case AUXTAP_RECORD_HEADER_FEATURE:
 		number = u64(b);
-		name = number < 256 ? auxtap_perfdata_feature_name((unsigned int)number) : NULL;
-		fprintf(out, "%s (%" PRIu64 "), %zu bytes", name ? name : "unknown", number, left(b));
+		name = number < 256 ? auxtap_perfdata_feature_name((unsigned int)number)
+				    : NULL;
+		fprintf(out, "%s (%" PRIu64 "), %zu bytes", name ? name : "unknown",
+			number, left(b));
 		break;
 	case AUXTAP_RECORD_COMPRESSED:
 		fprintf(out, "%zu bytes", left(b));

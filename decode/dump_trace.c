@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Packets of raw files and of AUXTRACE records. The records of one AUX buffer continue each
- * other at any byte, so the decoder's state and an unfinished packet go from one to the next.
+ * Packets of raw files and of AUXTRACE records. The records of one AUX buffer continue
+ * each other at any byte, so the decoder's state and an unfinished packet go from one to
+ * the next.
  */
 #include "dump.h"
 #include "pt_packets.h"
@@ -24,7 +25,7 @@ struct queue {
 struct trace_record {
 	uint32_t queue;
 	bool continues, continued; /* the one before, by the one behind */
-	uint64_t size;		   /* without the padding that the one behind shows to be one */
+	uint64_t size; /* without the padding that the one behind shows to be one */
 };
 
 struct dump_trace {
@@ -53,7 +54,8 @@ static int print_packet(void *ctx, const struct auxtap_packet *pkt)
 		operands++;
 	fprintf(out, "%016" PRIx64 "  %-32s  ", pkt->offset, bytes);
 	if (pkt->has_ip)
-		fprintf(out, "%-9s  %-25s ip   %016" PRIx64 "\n", pkt->name, operands, pkt->ip);
+		fprintf(out, "%-9s  %-25s ip   %016" PRIx64 "\n", pkt->name, operands,
+			pkt->ip);
 	else if (has_ip_payload)
 		fprintf(out, "%-9s  %-25s ip   <suppressed>\n", pkt->name, operands);
 	else if (*operands)
@@ -97,8 +99,8 @@ static ssize_t fill(int fd, unsigned char *buf, size_t room)
 	return (ssize_t)got;
 }
 
-static int raw_stream(int fd, const char *path, const struct dump_opts *opts, unsigned char *buf,
-		      struct auxtap_error *err)
+static int raw_stream(int fd, const char *path, const struct dump_opts *opts,
+		      unsigned char *buf, struct auxtap_error *err)
 {
 	struct counted counted = {opts->out, 0};
 	struct pt_packet_stream stream = {0};
@@ -115,8 +117,8 @@ static int raw_stream(int fd, const char *path, const struct dump_opts *opts, un
 						strerror((int)-got));
 		last = (size_t)got < PIECE - have;
 		have += (size_t)got;
-		ret = pt_packets_piece(&stream, buf, have, offset, last, &used, print_and_count,
-				       &counted, err);
+		ret = pt_packets_piece(&stream, buf, have, offset, last, &used,
+				       print_and_count, &counted, err);
 		if (ret)
 			return ret;
 		have -= used;
@@ -144,7 +146,8 @@ int dump_raw_pt(const char *path, const struct dump_opts *opts, struct auxtap_er
 	if (!buf)
 		ret = auxtap_error_set(err, -ENOMEM, path, "no memory");
 	else if (fd < 0)
-		ret = auxtap_error_set(err, -errno, path, "cannot open: %s", strerror(errno));
+		ret = auxtap_error_set(err, -errno, path, "cannot open: %s",
+				       strerror(errno));
 	else
 		ret = raw_stream(fd, path, opts, buf, err);
 	if (fd > STDIN_FILENO)
@@ -179,8 +182,8 @@ static int by_buffer(const void *a, const void *b)
 }
 
 /* Does b begin where a ends, but for a padding to 8? */
-static bool continues(const struct auxtap_perfdata_aux *a, const struct auxtap_perfdata_aux *b,
-		      uint64_t *size)
+static bool continues(const struct auxtap_perfdata_aux *a,
+		      const struct auxtap_perfdata_aux *b, uint64_t *size)
 {
 	uint64_t distance = b->head.offset - a->head.offset;
 
@@ -250,7 +253,8 @@ int dump_trace_open(struct dump_trace **tracep, struct auxtap_perfdata *pd,
 	return 0;
 fail:
 	dump_trace_close(trace);
-	return auxtap_error_set(err, ret, auxtap_perfdata_path(pd), "no memory for its traces");
+	return auxtap_error_set(err, ret, auxtap_perfdata_path(pd),
+				"no memory for its traces");
 }
 
 void dump_trace_close(struct dump_trace *trace)
@@ -287,17 +291,17 @@ static int dump_record(struct dump_trace *trace, const struct auxtap_perfdata_au
 		got = auxtap_perfdata_pread(trace->pd, trace->buf + have, want,
 					    aux->trace_off + at);
 		if (got != (ssize_t)want)
-			return auxtap_error_set_at(err, -EBADMSG, auxtap_perfdata_path(trace->pd),
-						   aux->trace_off + at,
-						   "the trace at offset %" PRIu64
-						   " cannot be read",
-						   aux->trace_off + at);
+			return auxtap_error_set_at(
+				err, -EBADMSG, auxtap_perfdata_path(trace->pd),
+				aux->trace_off + at,
+				"the trace at offset %" PRIu64 " cannot be read",
+				aux->trace_off + at);
 		have += want;
 		at += want;
 		last = at == record->size;
-		ret = pt_packets_piece(&q->stream, trace->buf, have,
-				       aux->head.offset + at - have, last && !record->continued,
-				       &used, print_and_count, counted, err);
+		ret = pt_packets_piece(
+			&q->stream, trace->buf, have, aux->head.offset + at - have,
+			last && !record->continued, &used, print_and_count, counted, err);
 		if (ret)
 			return ret;
 		have -= used;
@@ -320,6 +324,7 @@ int dump_trace_next(struct dump_trace *trace, FILE *out, struct auxtap_error *er
 		fprintf(out, "  (packets of this trace family are not listed)\n");
 		return 0;
 	}
-	ret = dump_record(trace, &trace->aux[number], &trace->records[number], &counted, err);
+	ret = dump_record(trace, &trace->aux[number], &trace->records[number], &counted,
+			  err);
 	return ret ? ret : counted.errors > 0;
 }

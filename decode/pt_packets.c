@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Intel PT packets as text, by libipt's packet decoder. What cannot be decoded is reported as
- * a packet named "error" up to the next PSB; bytes before the first PSB as one named "skipped".
- * The last IP is kept here (libipt's is private) so that compressed addresses are shown whole.
+ * Intel PT packets as text, by libipt's packet decoder. What cannot be decoded is
+ * reported as a packet named "error" up to the next PSB; bytes before the first PSB as
+ * one named "skipped". The last IP is kept here (libipt's is private) so that compressed
+ * addresses are shown whole.
  */
 #include "pt_packets.h"
 
@@ -46,8 +47,8 @@ static void bare(struct auxtap_packet *out, const char *name)
 }
 
 /* SDM: how many bytes of an IP a packet holds, and where the others come from. */
-static void put_ip(struct pt_packet_stream *stream, struct auxtap_packet *out, const char *name,
-		   const struct pt_packet_ip *ip)
+static void put_ip(struct pt_packet_stream *stream, struct auxtap_packet *out,
+		   const char *name, const struct pt_packet_ip *ip)
 {
 	uint64_t last = stream->last_ip;
 
@@ -82,7 +83,8 @@ static void put_ip(struct pt_packet_stream *stream, struct auxtap_packet *out, c
 	out->ip = last;
 }
 
-static void put_tnt(struct auxtap_packet *out, const char *name, const struct pt_packet_tnt *tnt)
+static void put_tnt(struct auxtap_packet *out, const char *name,
+		    const struct pt_packet_tnt *tnt)
 {
 	char bits[65];
 	unsigned int nr = tnt->bit_size < 64 ? tnt->bit_size : 64, i;
@@ -124,13 +126,16 @@ static void put_power(struct auxtap_packet *out, const struct pt_packet *pkt)
 		break;
 	case ppt_pwre:
 		text(out, "pwre", "c%u.%u%s", (pkt->payload.pwre.state + 1) & 0xfu,
-		     (pkt->payload.pwre.sub_state + 1) & 0xfu, pkt->payload.pwre.hw ? ", hw" : "");
+		     (pkt->payload.pwre.sub_state + 1) & 0xfu,
+		     pkt->payload.pwre.hw ? ", hw" : "");
 		break;
 	default:
-		text(out, "pwrx", "%s%s%sc%u, c%u", pkt->payload.pwrx.interrupt ? "int: " : "",
+		text(out, "pwrx", "%s%s%sc%u, c%u",
+		     pkt->payload.pwrx.interrupt ? "int: " : "",
 		     pkt->payload.pwrx.store ? "st: " : "",
 		     pkt->payload.pwrx.autonomous ? "hw: " : "",
-		     (pkt->payload.pwrx.last + 1) & 0xfu, (pkt->payload.pwrx.deepest + 1) & 0xfu);
+		     (pkt->payload.pwrx.last + 1) & 0xfu,
+		     (pkt->payload.pwrx.deepest + 1) & 0xfu);
 		break;
 	}
 }
@@ -179,12 +184,13 @@ static void put_packet(struct pt_packet_stream *stream, const struct pt_packet *
 		put_mode(out, &pkt->payload.mode);
 		break;
 	case ppt_pip:
-		text(out, "pip", "%" PRIx64 "%-17s cr3  %016" PRIx64, pkt->payload.pip.cr3,
-		     pkt->payload.pip.nr ? ", nr" : "", pkt->payload.pip.cr3);
+		text(out, "pip", "%" PRIx64 "%-17s cr3  %016" PRIx64,
+		     pkt->payload.pip.cr3, pkt->payload.pip.nr ? ", nr" : "",
+		     pkt->payload.pip.cr3);
 		break;
 	case ppt_vmcs:
-		text(out, "vmcs", "%" PRIx64 "%-17s vmcs %016" PRIx64, pkt->payload.vmcs.base, "",
-		     pkt->payload.vmcs.base);
+		text(out, "vmcs", "%" PRIx64 "%-17s vmcs %016" PRIx64,
+		     pkt->payload.vmcs.base, "", pkt->payload.vmcs.base);
 		break;
 	case ppt_cbr:
 		text(out, "cbr", "%x", pkt->payload.cbr.ratio);
@@ -263,7 +269,8 @@ static int synchronise(struct walk *w, uint64_t *at, const char *why)
 		*at = (uint64_t)(found - w->trace);
 	else if (w->last)
 		*at = w->size;
-	else if (w->size - from > keep) /* a PSB may begin here and end in the next piece */
+	else if (w->size - from >
+		 keep) /* a PSB may begin here and end in the next piece */
 		*at = w->size - keep;
 	if (why) {
 		ret = report_error(w, from, *at - from, why);
@@ -279,7 +286,8 @@ static int synchronise(struct walk *w, uint64_t *at, const char *why)
 	return found && pt_pkt_sync_set(w->decoder, *at) >= 0;
 }
 
-/* The packet at 'at'. 1: taken; 0: incomplete at the end; negative libipt error or fn's word in *word. */
+/* The packet at 'at'. 1: taken; 0: incomplete at the end; negative libipt error or fn's
+ * word in *word. */
 static int one(struct walk *w, uint64_t *at, int *word)
 {
 	struct auxtap_packet out = {0};
@@ -320,7 +328,8 @@ static int pieces(struct walk *w, uint64_t *at)
 		if (!ret && !w->last)
 			return 0; /* the rest comes with the next piece */
 		ret = synchronise(w, at,
-				  ret ? pt_errstr(pt_errcode(ret)) : "the trace ends inside a packet");
+				  ret ? pt_errstr(pt_errcode(ret))
+				      : "the trace ends inside a packet");
 		if (ret != 1)
 			return ret;
 	}
@@ -332,8 +341,13 @@ int pt_packets_piece(struct pt_packet_stream *stream, const void *trace, size_t 
 		     int (*fn)(void *ctx, const struct auxtap_packet *pkt), void *ctx,
 		     struct auxtap_error *err)
 {
-	struct walk w = {.stream = stream, .trace = trace, .size = size, .offset = offset,
-			 .last = last, .fn = fn, .ctx = ctx};
+	struct walk w = {.stream = stream,
+			 .trace = trace,
+			 .size = size,
+			 .offset = offset,
+			 .last = last,
+			 .fn = fn,
+			 .ctx = ctx};
 	struct pt_config config;
 	uint64_t at = 0;
 	int ret;
@@ -346,7 +360,8 @@ int pt_packets_piece(struct pt_packet_stream *stream, const void *trace, size_t 
 	config.end = (uint8_t *)trace + size;
 	w.decoder = pt_pkt_alloc_decoder(&config);
 	if (!w.decoder)
-		return auxtap_error_set(err, -ENOMEM, "packets", "no memory for a decoder");
+		return auxtap_error_set(err, -ENOMEM, "packets",
+					"no memory for a decoder");
 	ret = pieces(&w, &at);
 	pt_pkt_free_decoder(w.decoder);
 	*used = (size_t)at;

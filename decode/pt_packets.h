@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Intel PT packets out of a stream that comes in pieces: a packet, and the last IP, may go
- * over from one piece to the next. Used by the packet listing (dump_trace.c).
+ * Intel PT packets out of a stream that comes in pieces: a packet, and the last IP, may
+ * go over from one piece to the next. Used by the packet listing (dump_trace.c).
  */
 #ifndef DECODE_PT_PACKETS_H
 #define DECODE_PT_PACKETS_H
@@ -18,8 +18,9 @@ struct pt_packet_stream {
 #define PT_PACKET_MAX 16
 
 /*
- * The packets of one piece. With last unset an incomplete packet at the end is left for the
- * next piece; *used says how much was taken. fn's non-zero result ends it and is returned.
+ * The packets of one piece. With last unset an incomplete packet at the end is left for
+ * the next piece; *used says how much was taken. fn's non-zero result ends it and is
+ * returned.
  */
 int pt_packets_piece(struct pt_packet_stream *stream, const void *trace, size_t size,
 		     uint64_t offset, bool last, size_t *used,

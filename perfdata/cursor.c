@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * One walk over the records in file order, with a window of bounded size. Compressed records
- * are delivered, then opened (cursor_zstd.c). The first damage ends the walk for good.
+ * One walk over the records in file order, with a window of bounded size. Compressed
+ * records are delivered, then opened (cursor_zstd.c). The first damage ends the walk for
+ * good.
  */
 #include "reader.h"
 
@@ -105,8 +106,8 @@ static int payload(struct pd_cursor *cur, struct auxtap_record *rec, uint32_t *s
 }
 
 /* The record at cur->pos. 1, or damage. */
-static int take(struct pd_cursor *cur, const struct pd_range *range, struct auxtap_record *rec,
-		struct auxtap_error *err)
+static int take(struct pd_cursor *cur, const struct pd_range *range,
+		struct auxtap_record *rec, struct auxtap_error *err)
 {
 	struct perf_event_header header;
 	uint64_t left = range->end - cur->pos, behind;
@@ -115,15 +116,16 @@ static int take(struct pd_cursor *cur, const struct pd_range *range, struct auxt
 
 	if (!p || left < sizeof(header))
 		return damage(cur, cur->pos, err,
-			      "the file ends inside a record's header at offset %" PRIu64, cur->pos);
+			      "the file ends inside a record's header at offset %" PRIu64,
+			      cur->pos);
 	memcpy(&header, p, sizeof(header));
 	size32 = header.size;
 	if (header.type >= 32768) /* simpleperf: misc holds the upper half */
 		size32 |= (uint32_t)header.misc << 16;
 	if (size32 < sizeof(header))
 		return damage(cur, cur->pos, err,
-			      "a record of size %u (type %u) at offset %" PRIu64, size32, header.type,
-			      cur->pos);
+			      "a record of size %u (type %u) at offset %" PRIu64, size32,
+			      header.type, cur->pos);
 	if (size32 > left)
 		return damage(cur, cur->pos, err,
 			      "the last record (type %u) at offset %" PRIu64
@@ -132,8 +134,8 @@ static int take(struct pd_cursor *cur, const struct pd_range *range, struct auxt
 	size = size32 < PD_RECORD_MAX ? size32 : PD_RECORD_MAX - 8;
 	p = look(cur, cur->pos, size);
 	if (!p)
-		return damage(cur, cur->pos, err, "cannot read %u bytes at offset %" PRIu64, size,
-			      cur->pos);
+		return damage(cur, cur->pos, err,
+			      "cannot read %u bytes at offset %" PRIu64, size, cur->pos);
 	memcpy(cur->record, p, size);
 	memset(rec, 0, sizeof(*rec));
 	rec->offset = cur->pos;
@@ -141,14 +143,15 @@ static int take(struct pd_cursor *cur, const struct pd_range *range, struct auxt
 	rec->size = size32;
 	if (payload(cur, rec, &size32, &behind, range->end))
 		return damage(cur, cur->pos, err,
-			      "an AUXTRACE record of %u bytes at offset %" PRIu64 " is too short",
+			      "an AUXTRACE record of %u bytes at offset %" PRIu64
+			      " is too short",
 			      size32, cur->pos);
 	pd_identify(cur->pd, rec, size);
 	if (behind > left - size32) {
 		/* Delivered with what is there; the next call tells. */
 		damage(cur, cur->pos, NULL,
-		       "the last record (%s) at offset %" PRIu64 " is incomplete: %" PRIu64
-		       " bytes of data, %" PRIu64 " there",
+		       "the last record (%s) at offset %" PRIu64
+		       " is incomplete: %" PRIu64 " bytes of data, %" PRIu64 " there",
 		       auxtap_record_name(header.type), cur->pos, behind, left - size32);
 		return 1;
 	}
@@ -162,7 +165,8 @@ static bool compressed(const struct auxtap_record *rec)
 	       rec->header->type == AUXTAP_RECORD_COMPRESSED2;
 }
 
-int pd_cursor_next(struct pd_cursor *cur, struct auxtap_record *rec, struct auxtap_error *err)
+int pd_cursor_next(struct pd_cursor *cur, struct auxtap_record *rec,
+		   struct auxtap_error *err)
 {
 	const struct pd_range *range;
 	struct auxtap_error found = AUXTAP_ERROR_INIT;
@@ -191,10 +195,12 @@ int pd_cursor_next(struct pd_cursor *cur, struct auxtap_record *rec, struct auxt
 			return damage(cur, range->end, err,
 				      "the file ends at offset %" PRIu64
 				      ", its data should go on to %" PRIu64,
-				      range->end, cur->pd->info.data_off + cur->pd->info.data_size);
+				      range->end,
+				      cur->pd->info.data_off + cur->pd->info.data_size);
 		if (pd_zstd_left(cur))
 			return damage(cur, cur->zstd_record, err,
-				      "the compressed data ends inside a record (%zu bytes left over, "
+				      "the compressed data ends inside a record (%zu "
+				      "bytes left over, "
 				      "last compressed record at offset %" PRIu64 ")",
 				      pd_zstd_left(cur), cur->zstd_record);
 		cur->range++;
@@ -205,7 +211,8 @@ int pd_cursor_next(struct pd_cursor *cur, struct auxtap_record *rec, struct auxt
 		ret = pd_zstd_feed(cur, rec, &found);
 		if (!ret)
 			return 1;
-		/* The record itself is whole: deliver it, tell the rest at the next call. */
+		/* The record itself is whole: deliver it, tell the rest at the next call.
+		 */
 		cur->damage = found;
 		cur->damaged = ret;
 		return 1;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The content of COMPRESSED and COMPRESSED2 records: one zstd stream over all of them, so that
- * a record may begin in one and end in another. Memory is bounded; output is made as it is read.
+ * The content of COMPRESSED and COMPRESSED2 records: one zstd stream over all of them, so
+ * that a record may begin in one and end in another. Memory is bounded; output is made as
+ * it is read.
  */
 #include "reader.h"
 
@@ -70,31 +71,35 @@ size_t pd_zstd_left(const struct pd_cursor *cur)
 	return cur->zstd ? cur->zstd->out_size - cur->zstd->out_at : 0;
 }
 
-int pd_zstd_feed(struct pd_cursor *cur, const struct auxtap_record *rec, struct auxtap_error *err)
+int pd_zstd_feed(struct pd_cursor *cur, const struct auxtap_record *rec,
+		 struct auxtap_error *err)
 {
 	const unsigned char *data = (const unsigned char *)(rec->header + 1);
 	uint64_t size = rec->header->size - sizeof(*rec->header);
 	struct pd_zstd *z;
 
 	if (!cur->zstd && zstd_new(cur))
-		return auxtap_error_set(err, -ENOMEM, cur->pd->path, "no memory to decompress");
+		return auxtap_error_set(err, -ENOMEM, cur->pd->path,
+					"no memory to decompress");
 	z = cur->zstd;
 	if (rec->header->type == AUXTAP_RECORD_COMPRESSED2) {
 		uint64_t data_size;
 
 		if (size < sizeof(data_size))
-			return auxtap_error_set_at(err, -EBADMSG, cur->pd->path, rec->offset,
-						   "a COMPRESSED2 record of %u bytes at offset %" PRIu64
-						   " is too short",
-						   rec->size, rec->offset);
+			return auxtap_error_set_at(
+				err, -EBADMSG, cur->pd->path, rec->offset,
+				"a COMPRESSED2 record of %u bytes at offset %" PRIu64
+				" is too short",
+				rec->size, rec->offset);
 		memcpy(&data_size, data, sizeof(data_size));
 		data += sizeof(data_size);
 		size -= sizeof(data_size);
 		if (data_size > size)
-			return auxtap_error_set_at(err, -EBADMSG, cur->pd->path, rec->offset,
-						   "a COMPRESSED2 record at offset %" PRIu64
-						   " says %" PRIu64 " bytes, has %" PRIu64,
-						   rec->offset, data_size, size);
+			return auxtap_error_set_at(
+				err, -EBADMSG, cur->pd->path, rec->offset,
+				"a COMPRESSED2 record at offset %" PRIu64 " says %" PRIu64
+				" bytes, has %" PRIu64,
+				rec->offset, data_size, size);
 		size = data_size;
 	}
 	memcpy(z->in, data, size);
@@ -126,11 +131,13 @@ static int produce(struct pd_cursor *cur, struct auxtap_error *err)
 		in.pos = z->in_at;
 		ret = ZSTD_decompressStream(z->stream, &out, &in);
 		if (ZSTD_isError(ret))
-			return auxtap_error_set_at(err, -EBADMSG, cur->pd->path, cur->zstd_record,
-						   "the compressed record at offset %" PRIu64
-						   " is damaged: %s",
-						   cur->zstd_record, ZSTD_getErrorName(ret));
-		/* A full output buffer is the decoder's only reason to keep something back. */
+			return auxtap_error_set_at(
+				err, -EBADMSG, cur->pd->path, cur->zstd_record,
+				"the compressed record at offset %" PRIu64
+				" is damaged: %s",
+				cur->zstd_record, ZSTD_getErrorName(ret));
+		/* A full output buffer is the decoder's only reason to keep something
+		 * back. */
 		z->more = out.pos == out.size;
 		if (out.pos == z->out_size && in.pos == z->in_at) {
 			z->more = false;
@@ -146,7 +153,8 @@ static int produce(struct pd_cursor *cur, struct auxtap_error *err)
 	return 0;
 }
 
-int pd_zstd_next(struct pd_cursor *cur, struct auxtap_record *rec, struct auxtap_error *err)
+int pd_zstd_next(struct pd_cursor *cur, struct auxtap_record *rec,
+		 struct auxtap_error *err)
 {
 	struct pd_zstd *z = cur->zstd;
 	struct perf_event_header header;
@@ -164,7 +172,8 @@ int pd_zstd_next(struct pd_cursor *cur, struct auxtap_record *rec, struct auxtap
 			if (header.size < sizeof(header))
 				return auxtap_error_set_at(
 					err, -EBADMSG, cur->pd->path, cur->zstd_record,
-					"a record of size %u (type %u) in the compressed record at "
+					"a record of size %u (type %u) in the compressed "
+					"record at "
 					"offset %" PRIu64,
 					header.size, header.type, cur->zstd_record);
 			if (header.size <= left)

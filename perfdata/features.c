@@ -33,8 +33,8 @@ void pd_features_open(struct auxtap_perfdata *pd, uint64_t table)
 	}
 }
 
-int auxtap_perfdata_feature(struct auxtap_perfdata *pd, unsigned int feature, const void **data,
-			    size_t *size)
+int auxtap_perfdata_feature(struct auxtap_perfdata *pd, unsigned int feature,
+			    const void **data, size_t *size)
 {
 	struct pd_feature_data *f;
 	int ret;
@@ -43,7 +43,8 @@ int auxtap_perfdata_feature(struct auxtap_perfdata *pd, unsigned int feature, co
 		return -ENOENT;
 	f = &pd->features[feature];
 	if (!f->loaded) {
-		/* Sections of a damaged file may overlap; together they cannot exceed it. */
+		/* Sections of a damaged file may overlap; together they cannot exceed it.
+		 */
 		if (f->offset > pd->src.size || f->size > pd->src.size - f->offset ||
 		    f->size > pd->src.size - pd->features_total)
 			return -EBADMSG;
@@ -65,7 +66,8 @@ int auxtap_perfdata_feature(struct auxtap_perfdata *pd, unsigned int feature, co
 	return 0;
 }
 
-/* EVENT_DESC: u32 number, u32 size of an attribute, then per attribute: it, u32 number of ids, name, ids. */
+/* EVENT_DESC: u32 number, u32 size of an attribute, then per attribute: it, u32 number of
+ * ids, name, ids. */
 void pd_event_desc_names(struct auxtap_perfdata *pd)
 {
 	const unsigned char *p, *end;
@@ -135,8 +137,8 @@ int pd_build_id_add(struct auxtap_perfdata *pd, const void *record, size_t size)
 	return 0;
 }
 
-int auxtap_perfdata_build_ids(struct auxtap_perfdata *pd, const struct auxtap_build_id **ids,
-			      size_t *nr)
+int auxtap_perfdata_build_ids(struct auxtap_perfdata *pd,
+			      const struct auxtap_build_id **ids, size_t *nr)
 {
 	const unsigned char *p, *end;
 	struct perf_event_header header;

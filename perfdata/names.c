@@ -4,17 +4,28 @@
 #include <auxtap/perfdata.h>
 
 static const char *const kernel_names[] = {
-	[1] = "MMAP",		[2] = "LOST",
-	[3] = "COMM",		[4] = "EXIT",
-	[5] = "THROTTLE",	[6] = "UNTHROTTLE",
-	[7] = "FORK",		[8] = "READ",
-	[9] = "SAMPLE",		[10] = "MMAP2",
-	[11] = "AUX",		[12] = "ITRACE_START",
-	[13] = "LOST_SAMPLES",	[14] = "SWITCH",
-	[15] = "SWITCH_CPU_WIDE", [16] = "NAMESPACES",
-	[17] = "KSYMBOL",	[18] = "BPF_EVENT",
-	[19] = "CGROUP",	[20] = "TEXT_POKE",
-	[21] = "AUX_OUTPUT_HW_ID", [22] = "CALLCHAIN_DEFERRED",
+	[1] = "MMAP",
+	[2] = "LOST",
+	[3] = "COMM",
+	[4] = "EXIT",
+	[5] = "THROTTLE",
+	[6] = "UNTHROTTLE",
+	[7] = "FORK",
+	[8] = "READ",
+	[9] = "SAMPLE",
+	[10] = "MMAP2",
+	[11] = "AUX",
+	[12] = "ITRACE_START",
+	[13] = "LOST_SAMPLES",
+	[14] = "SWITCH",
+	[15] = "SWITCH_CPU_WIDE",
+	[16] = "NAMESPACES",
+	[17] = "KSYMBOL",
+	[18] = "BPF_EVENT",
+	[19] = "CGROUP",
+	[20] = "TEXT_POKE",
+	[21] = "AUX_OUTPUT_HW_ID",
+	[22] = "CALLCHAIN_DEFERRED",
 	[AUXTAP_RECORD_HEADER_ATTR] = "ATTR",
 	[AUXTAP_RECORD_EVENT_TYPE] = "EVENT_TYPE",
 	[AUXTAP_RECORD_TRACING_DATA] = "TRACING_DATA",
@@ -39,8 +50,9 @@ static const char *const kernel_names[] = {
 
 /* simpleperf's own, from 32768 on */
 static const char *const simpleperf_names[] = {
-	"SP_KERNEL_SYMBOL", "SP_DSO",	   "SP_SYMBOL",	   "SP_SPLIT",	       "SP_SPLIT_END",
-	"SP_EVENT_ID",	    "SP_CALLCHAIN", "SP_UNWINDING_RESULT", "SP_TRACING_DATA",
+	"SP_KERNEL_SYMBOL", "SP_DSO",      "SP_SYMBOL",    "SP_SPLIT",
+	"SP_SPLIT_END",     "SP_EVENT_ID", "SP_CALLCHAIN", "SP_UNWINDING_RESULT",
+	"SP_TRACING_DATA",
 };
 
 static const char *const feature_names[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * One pass over the record headers that collects what others stand on: attributes, features
- * and names of a pipe, AUXTRACE_INFO, the AUXTRACE buffers, BUILD_ID records.
+ * One pass over the record headers that collects what others stand on: attributes,
+ * features and names of a pipe, AUXTRACE_INFO, the AUXTRACE buffers, BUILD_ID records.
  */
 #include "reader.h"
 
@@ -26,7 +26,8 @@ static int take_attr(struct auxtap_perfdata *pd, const unsigned char *body, uint
 	return pd_attr_add(pd, body, attr_size, body + attr_size, (size - attr_size) / 8);
 }
 
-static int take_update(struct auxtap_perfdata *pd, const unsigned char *body, uint32_t size)
+static int take_update(struct auxtap_perfdata *pd, const unsigned char *body,
+		       uint32_t size)
 {
 	uint64_t type, id;
 
@@ -36,7 +37,8 @@ static int take_update(struct auxtap_perfdata *pd, const unsigned char *body, ui
 	memcpy(&id, body + 8, 8);
 	if (type != UPDATE_NAME)
 		return 0;
-	/* The ids are not sorted yet, and updates are few: bounded by attributes times updates. */
+	/* The ids are not sorted yet, and updates are few: bounded by attributes times
+	 * updates. */
 	for (uint32_t i = 0; i < pd->nr_attrs && i < 1024; i++) {
 		struct pd_attr *attr = &pd->attrs[i];
 
@@ -47,7 +49,8 @@ static int take_update(struct auxtap_perfdata *pd, const unsigned char *body, ui
 }
 
 /* Before Linux 3.12: a name for a config. */
-static int take_event_type(struct auxtap_perfdata *pd, const unsigned char *body, uint32_t size)
+static int take_event_type(struct auxtap_perfdata *pd, const unsigned char *body,
+			   uint32_t size)
 {
 	uint64_t config;
 
@@ -116,7 +119,8 @@ static int take(struct auxtap_perfdata *pd, const struct auxtap_record *rec)
 			return 0;
 		memcpy(&number, body, 8);
 		if (number < PD_FEAT_END && !pd->features[number].present)
-			pd_feature_add(pd, (unsigned int)number, rec->offset + 16, size - 8);
+			pd_feature_add(pd, (unsigned int)number, rec->offset + 16,
+				       size - 8);
 		return 0;
 	case AUXTAP_RECORD_BUILD_ID:
 		return pd_build_id_add(pd, rec->header, rec->header->size);
@@ -154,8 +158,9 @@ int pd_scan(struct auxtap_perfdata *pd)
 	return ret;
 }
 
-int auxtap_perfdata_auxtraces(struct auxtap_perfdata *pd, const struct auxtap_perfdata_aux **aux,
-			      size_t *nr, struct auxtap_error *err)
+int auxtap_perfdata_auxtraces(struct auxtap_perfdata *pd,
+			      const struct auxtap_perfdata_aux **aux, size_t *nr,
+			      struct auxtap_error *err)
 {
 	int ret = pd_scan(pd);
 

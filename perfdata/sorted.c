@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Records in time order: an index of 16 bytes a record, then each record is read again where
- * it lies. Decompressed ones are kept in an unlinked temporary file, since a zstd stream
- * cannot be entered in the middle.
+ * Records in time order: an index of 16 bytes a record, then each record is read again
+ * where it lies. Decompressed ones are kept in an unlinked temporary file, since a zstd
+ * stream cannot be entered in the middle.
  */
 #include "reader.h"
 
@@ -20,7 +20,8 @@ struct spooled {
 /* More output than this for a byte of compressed input is an attack, not a recording. */
 #define SPOOL_RATIO 1024
 
-static int spool(struct auxtap_perfdata *pd, const struct auxtap_record *rec, uint64_t *pos)
+static int spool(struct auxtap_perfdata *pd, const struct auxtap_record *rec,
+		 uint64_t *pos)
 {
 	struct spooled head = {rec->offset, rec->decompressed_off};
 
@@ -137,7 +138,8 @@ static int read_again(struct auxtap_perfdata *pd, const struct pd_sorted *entry,
 		if (got >= (ssize_t)sizeof(*header) && header->size > got)
 			got = pd_source_pread(&pd->src, header, header->size, entry->pos);
 	}
-	if (got < (ssize_t)sizeof(*header) || header->size > got || header->size < sizeof(*header))
+	if (got < (ssize_t)sizeof(*header) || header->size > got ||
+	    header->size < sizeof(*header))
 		return -EIO;
 	rec->offset = head.offset;
 	rec->decompressed_off = head.decompressed_off;
@@ -156,7 +158,8 @@ int auxtap_perfdata_next_sorted(struct auxtap_perfdata *pd, struct auxtap_record
 	if (!pd->sorted_record) {
 		pd->sorted_record = malloc(PD_RECORD_MAX);
 		if (!pd->sorted_record)
-			return auxtap_error_set(err, -ENOMEM, pd->path, "no memory for records");
+			return auxtap_error_set(err, -ENOMEM, pd->path,
+						"no memory for records");
 	}
 	if (!pd->indexed) {
 		ret = build(pd);
@@ -176,7 +179,8 @@ int auxtap_perfdata_next_sorted(struct auxtap_perfdata *pd, struct auxtap_record
 	ret = read_again(pd, entry, rec);
 	if (ret)
 		return auxtap_error_set_at(err, ret, pd->path, entry->pos,
-					   "changed while it was read: offset %" PRIu64, entry->pos);
+					   "changed while it was read: offset %" PRIu64,
+					   entry->pos);
 	pd->index_at++;
 	return 1;
 }

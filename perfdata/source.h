@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where the bytes come from: a file, a pipe spooled into an unlinked file, or the data files
- * of a directory laid one behind the other. Every read is checked against the true size.
+ * Where the bytes come from: a file, a pipe spooled into an unlinked file, or the data
+ * files of a directory laid one behind the other. Every read is checked against the true
+ * size.
  */
 #ifndef PERFDATA_SOURCE_H
 #define PERFDATA_SOURCE_H
@@ -26,10 +27,13 @@ struct pd_source {
 /* path may be "-". */
 int pd_source_open(struct pd_source *src, const char *path, struct auxtap_error *err);
 /* Takes fd over, also on failure. */
-int pd_source_open_fd(struct pd_source *src, int fd, const char *name, struct auxtap_error *err);
+int pd_source_open_fd(struct pd_source *src, int fd, const char *name,
+		      struct auxtap_error *err);
 void pd_source_close(struct pd_source *src);
-/* As pread(2), across the borders of files; short only at the end or on a read error (then -errno if nothing was read). */
-ssize_t pd_source_pread(const struct pd_source *src, void *buf, size_t size, uint64_t offset);
+/* As pread(2), across the borders of files; short only at the end or on a read error
+ * (then -errno if nothing was read). */
+ssize_t pd_source_pread(const struct pd_source *src, void *buf, size_t size,
+			uint64_t offset);
 /* All of it or -EBADMSG. */
 int pd_source_read(const struct pd_source *src, void *buf, size_t size, uint64_t offset);
 /* An unlinked temporary file; -errno. */

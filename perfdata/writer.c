@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The perf.data writer: file, records, commits. What follows the data is writer_features.c.
- * Order in the file: header, attributes, room for their ids, data, features, notes. Every
- * commit leaves a file that stock perf reads; a kill loses what was not committed.
+ * The perf.data writer: file, records, commits. What follows the data is
+ * writer_features.c. Order in the file: header, attributes, room for their ids, data,
+ * features, notes. Every commit leaves a file that stock perf reads; a kill loses what
+ * was not committed.
  */
 #include "writer.h"
 #include "sample_id.h"
@@ -68,12 +69,14 @@ static int write_failed(struct auxtap_perfdata_writer *w, int code, uint64_t off
 			struct auxtap_error *err)
 {
 	w->failed = code;
-	snprintf(w->what_failed, sizeof(w->what_failed), "cannot write at offset %llu: %s",
-		 (unsigned long long)offset, strerror(-code));
+	snprintf(w->what_failed, sizeof(w->what_failed),
+		 "cannot write at offset %llu: %s", (unsigned long long)offset,
+		 strerror(-code));
 	auxtap_error_set_at(err, code, w->path, offset, "%s", w->what_failed);
 	if (code == -ENOSPC || code == -EDQUOT)
-		auxtap_error_todo(err, "what was written before is kept; make room, or write "
-				       "elsewhere with -o");
+		auxtap_error_todo(err,
+				  "what was written before is kept; make room, or write "
+				  "elsewhere with -o");
 	return code;
 }
 
@@ -137,8 +140,8 @@ static int flush(struct auxtap_perfdata_writer *w, struct auxtap_error *err)
 static const unsigned char padding[8];
 
 /* Up to four parts, and zeros to a multiple of 8 behind them if pad is set. */
-static int append(struct auxtap_perfdata_writer *w, const struct iovec *parts, int nr, bool pad,
-		  struct auxtap_error *err)
+static int append(struct auxtap_perfdata_writer *w, const struct iovec *parts, int nr,
+		  bool pad, struct auxtap_error *err)
 {
 	struct iovec iov[6];
 	size_t total = 0;
@@ -161,7 +164,8 @@ static int append(struct auxtap_perfdata_writer *w, const struct iovec *parts, i
 	if (total <= BUF_SIZE - w->buf_used) {
 		for (i = 1; i < used; i++) {
 			if (iov[i].iov_len)
-				memcpy(w->buf + w->buf_used, iov[i].iov_base, iov[i].iov_len);
+				memcpy(w->buf + w->buf_used, iov[i].iov_base,
+				       iov[i].iov_len);
 			w->buf_used += iov[i].iov_len;
 		}
 	} else {
@@ -177,7 +181,8 @@ static int append(struct auxtap_perfdata_writer *w, const struct iovec *parts, i
 	return 0;
 }
 
-void pd_writer_header(const struct auxtap_perfdata_writer *w, struct pd_file_header *header)
+void pd_writer_header(const struct auxtap_perfdata_writer *w,
+		      struct pd_file_header *header)
 {
 	memset(header, 0, sizeof(*header));
 	header->magic = PD_MAGIC_V2;
@@ -191,7 +196,8 @@ void pd_writer_header(const struct auxtap_perfdata_writer *w, struct pd_file_hea
 
 /* ---- attributes ---- */
 
-/* Attributes of 128 bytes (Linux 5.13) are read by old perf too; newer fields cost a larger one. */
+/* Attributes of 128 bytes (Linux 5.13) are read by old perf too; newer fields cost a
+ * larger one. */
 static uint32_t attr_bytes_needed(const struct perf_event_attr *attr)
 {
 	const unsigned char *p = (const void *)attr;
@@ -202,8 +208,8 @@ static uint32_t attr_bytes_needed(const struct perf_event_attr *attr)
 	return 128;
 }
 
-static void append_attr(struct auxtap_perfdata_writer *w, struct pd_blob *out, unsigned int i,
-			uint64_t ids_at, uint64_t nr_ids)
+static void append_attr(struct auxtap_perfdata_writer *w, struct pd_blob *out,
+			unsigned int i, uint64_t ids_at, uint64_t nr_ids)
 {
 	struct perf_event_attr attr = w->attrs[i].attr;
 	struct pd_section ids = {ids_at, nr_ids * 8};
@@ -229,7 +235,8 @@ int pd_writer_front_attrs(struct auxtap_perfdata_writer *w, struct auxtap_error 
 	for (unsigned int i = 0; i < w->nr_attrs && !ret; i++) {
 		struct pd_blob *ids = &w->attrs[i].ids;
 		uint64_t at = w->ids_off + (uint64_t)i * PD_IDS_RESERVED * 8;
-		size_t size = ids->size < PD_IDS_RESERVED * 8 ? ids->size : PD_IDS_RESERVED * 8;
+		size_t size =
+			ids->size < PD_IDS_RESERVED * 8 ? ids->size : PD_IDS_RESERVED * 8;
 
 		ret = pd_writer_pwrite(w, ids->data, size, at, err);
 		append_attr(w, &section, i, at, size / 8);
@@ -237,16 +244,19 @@ int pd_writer_front_attrs(struct auxtap_perfdata_writer *w, struct auxtap_error 
 	if (!ret && section.failed)
 		ret = auxtap_error_set(err, -ENOMEM, w->path, "no memory for attributes");
 	if (!ret)
-		ret = pd_writer_pwrite(w, section.data, section.size, PD_HEADER_SIZE, err);
+		ret = pd_writer_pwrite(w, section.data, section.size, PD_HEADER_SIZE,
+				       err);
 	if (!ret)
 		w->ids_dirty = false;
 	pd_blob_free(&section);
 	return ret;
 }
 
-void pd_writer_attr_section(struct auxtap_perfdata_writer *w, struct pd_blob *out, uint64_t at)
+void pd_writer_attr_section(struct auxtap_perfdata_writer *w, struct pd_blob *out,
+			    uint64_t at)
 {
-	uint64_t ids_at = at + (uint64_t)w->nr_attrs * (w->attr_bytes + sizeof(struct pd_section));
+	uint64_t ids_at =
+		at + (uint64_t)w->nr_attrs * (w->attr_bytes + sizeof(struct pd_section));
 	uint64_t next = ids_at;
 
 	for (unsigned int i = 0; i < w->nr_attrs; i++) {
@@ -282,7 +292,8 @@ int auxtap_perfdata_writer_add_attr(struct auxtap_perfdata_writer *w,
 	return (int)w->nr_attrs++;
 }
 
-int auxtap_perfdata_writer_add_id(struct auxtap_perfdata_writer *w, int attr_index, uint64_t id)
+int auxtap_perfdata_writer_add_id(struct auxtap_perfdata_writer *w, int attr_index,
+				  uint64_t id)
 {
 	if (attr_index < 0 || (unsigned int)attr_index >= w->nr_attrs)
 		return -EINVAL;
@@ -293,8 +304,10 @@ int auxtap_perfdata_writer_add_id(struct auxtap_perfdata_writer *w, int attr_ind
 
 /* ---- create, begin ---- */
 
-/* The new file takes the path only once it exists, so a failure here leaves the old one alone. */
-static int take_path(struct auxtap_perfdata_writer *w, const char *tmp, struct auxtap_error *err)
+/* The new file takes the path only once it exists, so a failure here leaves the old one
+ * alone. */
+static int take_path(struct auxtap_perfdata_writer *w, const char *tmp,
+		     struct auxtap_error *err)
 {
 	if (!rename(w->path, w->old_path)) {
 		w->had_old = true;
@@ -307,7 +320,8 @@ static int take_path(struct auxtap_perfdata_writer *w, const char *tmp, struct a
 
 		if (w->had_old && !rename(w->old_path, w->path))
 			w->had_old = false;
-		return auxtap_error_set(err, code, w->path, "cannot create: %s", strerror(-code));
+		return auxtap_error_set(err, code, w->path, "cannot create: %s",
+					strerror(-code));
 	}
 	return 0;
 }
@@ -325,7 +339,8 @@ static int create_regular(struct auxtap_perfdata_writer *w, struct auxtap_error 
 		return auxtap_error_set(err, -ENOMEM, w->path, "no memory");
 	w->fd = mkostemp(tmp, O_CLOEXEC); /* O_EXCL, mode 0600 */
 	if (w->fd < 0) {
-		ret = auxtap_error_set(err, -errno, w->path, "cannot create: %s", strerror(errno));
+		ret = auxtap_error_set(err, -errno, w->path, "cannot create: %s",
+				       strerror(errno));
 		auxtap_error_todo(err, "name another file with -o");
 		goto out;
 	}
@@ -358,9 +373,10 @@ int auxtap_perfdata_writer_create(struct auxtap_perfdata_writer **wp, const char
 	}
 	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
 		if (!S_ISCHR(st.st_mode) && !S_ISBLK(st.st_mode)) {
-			ret = auxtap_error_set(err, S_ISDIR(st.st_mode) ? -EISDIR : -ESPIPE, path,
-					       "is a %s, not a file",
-					       S_ISDIR(st.st_mode) ? "directory" : "pipe or socket");
+			ret = auxtap_error_set(
+				err, S_ISDIR(st.st_mode) ? -EISDIR : -ESPIPE, path,
+				"is a %s, not a file",
+				S_ISDIR(st.st_mode) ? "directory" : "pipe or socket");
 			auxtap_error_todo(err, "name a file with -o");
 			goto fail;
 		}
@@ -380,18 +396,21 @@ fail:
 	return ret;
 }
 
-int auxtap_perfdata_writer_begin(struct auxtap_perfdata_writer *w, struct auxtap_error *err)
+int auxtap_perfdata_writer_begin(struct auxtap_perfdata_writer *w,
+				 struct auxtap_error *err)
 {
 	struct pd_file_header header;
 	uint64_t size;
 	int ret;
 
 	if (w->begun || !w->nr_attrs)
-		return auxtap_error_set(err, -EINVAL, w->path, "begin needs attributes, once");
+		return auxtap_error_set(err, -EINVAL, w->path,
+					"begin needs attributes, once");
 	w->ids_off = PD_HEADER_SIZE +
 		     (uint64_t)w->nr_attrs * (w->attr_bytes + sizeof(struct pd_section));
 	size = w->ids_off + (uint64_t)w->nr_attrs * PD_IDS_RESERVED * 8;
-	w->data_off = (size + 4095) & ~4095ULL; /* the room is a hole in the file until used */
+	w->data_off =
+		(size + 4095) & ~4095ULL; /* the room is a hole in the file until used */
 	w->end = w->flushed = w->committed = w->data_off;
 	pd_writer_header(w, &header);
 	ret = pd_writer_front_attrs(w, err);
@@ -405,7 +424,8 @@ int auxtap_perfdata_writer_begin(struct auxtap_perfdata_writer *w, struct auxtap
 
 /* ---- records ---- */
 
-static const struct perf_event_attr *attr_for_times(const struct auxtap_perfdata_writer *w)
+static const struct perf_event_attr *
+attr_for_times(const struct auxtap_perfdata_writer *w)
 {
 	const struct perf_event_attr *attr = &w->attrs[0].attr;
 
@@ -433,7 +453,8 @@ static void note_time(struct auxtap_perfdata_writer *w, uint32_t type, const voi
 	if (want <= size2) {
 		memcpy(trailer, (const char *)part2 + size2 - want, want);
 	} else {
-		memcpy(trailer, (const char *)part1 + size1 - (want - size2), want - size2);
+		memcpy(trailer, (const char *)part1 + size1 - (want - size2),
+		       want - size2);
 		if (size2)
 			memcpy(trailer + want - size2, part2, size2);
 	}
@@ -457,15 +478,17 @@ int auxtap_perfdata_writer_record(struct auxtap_perfdata_writer *w, const void *
 	if (w->failed)
 		return failed_before(w, err);
 	if (!w->begun || size1 + size2 < sizeof(header))
-		return auxtap_error_set(err, -EINVAL, w->path, "a record before begin, or too short");
+		return auxtap_error_set(err, -EINVAL, w->path,
+					"a record before begin, or too short");
 	if (first)
 		memcpy(&header, part1, first);
 	if (first < sizeof(header))
 		memcpy((char *)&header + first, part2, sizeof(header) - first);
 	if (header.size != size1 + size2)
-		return auxtap_error_set(err, -EINVAL, w->path,
-					"a record of type %u says %u bytes, given are %zu",
-					header.type, header.size, size1 + size2);
+		return auxtap_error_set(
+			err, -EINVAL, w->path,
+			"a record of type %u says %u bytes, given are %zu", header.type,
+			header.size, size1 + size2);
 	note_time(w, header.type, part1, size1, part2, size2);
 	return append(w, parts, 2, false, err);
 }
@@ -477,9 +500,8 @@ int auxtap_perfdata_writer_auxtrace(struct auxtap_perfdata_writer *w,
 {
 	struct pd_auxtrace_entry entry = {w->end, sizeof(*head)};
 	struct auxtap_auxtrace full = *head;
-	struct iovec parts[3] = {{&full, sizeof(full)},
-				 {(void *)part1, size1},
-				 {(void *)part2, size2}};
+	struct iovec parts[3] = {
+		{&full, sizeof(full)}, {(void *)part1, size1}, {(void *)part2, size2}};
 	int ret;
 
 	if (!w->begun)
@@ -508,12 +530,14 @@ int auxtap_perfdata_writer_auxtrace_info(struct auxtap_perfdata_writer *w, uint3
 	struct iovec parts[2] = {{&info, sizeof(info)}, {(void *)priv, nr_priv * 8}};
 
 	if (!w->begun || nr_priv > (UINT16_MAX - sizeof(info)) / 8)
-		return auxtap_error_set(err, -EINVAL, w->path, "auxtrace info of %zu words", nr_priv);
+		return auxtap_error_set(err, -EINVAL, w->path,
+					"auxtrace info of %zu words", nr_priv);
 	info.header.size = (uint16_t)(sizeof(info) + nr_priv * 8);
 	return append(w, parts, 2, false, err);
 }
 
-/* First the records, then what leads to them: a kill in between hides the newest records only. */
+/* First the records, then what leads to them: a kill in between hides the newest records
+ * only. */
 static int commit(struct auxtap_perfdata_writer *w, struct auxtap_error *err)
 {
 	uint64_t size;
@@ -536,7 +560,8 @@ static int commit(struct auxtap_perfdata_writer *w, struct auxtap_error *err)
 	return 0;
 }
 
-int auxtap_perfdata_writer_round(struct auxtap_perfdata_writer *w, struct auxtap_error *err)
+int auxtap_perfdata_writer_round(struct auxtap_perfdata_writer *w,
+				 struct auxtap_error *err)
 {
 	struct perf_event_header round = {.type = AUXTAP_RECORD_FINISHED_ROUND,
 					  .size = sizeof(round)};
@@ -589,7 +614,8 @@ static void writer_free(struct auxtap_perfdata_writer *w)
 	free(w);
 }
 
-/* After a failed write: cut the file back to the last commit, which makes room for the features. */
+/* After a failed write: cut the file back to the last commit, which makes room for the
+ * features. */
 static void give_up_uncommitted(struct auxtap_perfdata_writer *w)
 {
 	size_t keep = 0;
@@ -598,14 +624,16 @@ static void give_up_uncommitted(struct auxtap_perfdata_writer *w)
 	w->failed = 0;
 	w->buf_used = 0;
 	w->end = w->flushed = w->committed;
-	while (keep < w->auxtraces.size / sizeof(*entries) && entries[keep].offset < w->end)
+	while (keep < w->auxtraces.size / sizeof(*entries) &&
+	       entries[keep].offset < w->end)
 		keep++;
 	w->auxtraces.size = keep * sizeof(*entries);
 	if (w->regular && ftruncate(w->fd, (off_t)w->committed))
 		w->failed = -errno;
 }
 
-int auxtap_perfdata_writer_finish(struct auxtap_perfdata_writer *w, struct auxtap_error *err)
+int auxtap_perfdata_writer_finish(struct auxtap_perfdata_writer *w,
+				  struct auxtap_error *err)
 {
 	struct pd_file_header header;
 	int ret, first;
@@ -624,7 +652,8 @@ int auxtap_perfdata_writer_finish(struct auxtap_perfdata_writer *w, struct auxta
 		ret = first;
 out:
 	if (w->fd >= 0 && close(w->fd) && !ret)
-		ret = auxtap_error_set(err, -errno, w->path, "cannot write: %s", strerror(errno));
+		ret = auxtap_error_set(err, -errno, w->path, "cannot write: %s",
+				       strerror(errno));
 	w->fd = -1;
 	writer_free(w);
 	return ret;

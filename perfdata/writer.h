@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Inside of the writer: writer.c owns file and records, writer_features.c what follows the data. */
+/* Inside of the writer: writer.c owns file and records, writer_features.c what follows
+ * the data. */
 #ifndef PERFDATA_WRITER_H
 #define PERFDATA_WRITER_H
 
@@ -25,31 +26,34 @@ struct pd_writer_attr {
 
 struct auxtap_perfdata_writer {
 	int fd;
-	bool regular;	   /* not a device: it can be removed, truncated, renamed */
+	bool regular; /* not a device: it can be removed, truncated, renamed */
 	bool begun;
 	bool had_old;
-	int failed;	   /* negative errno of the first failed write; nothing is written after */
+	int failed; /* negative errno of the first failed write; nothing is written after
+		     */
 	char *path, *old_path;
 	char what_failed[128];
 
 	struct pd_writer_attr *attrs;
 	unsigned int nr_attrs;
-	uint32_t attr_bytes; /* of one attribute in this file, without the section of ids */
+	uint32_t attr_bytes; /* of one attribute in this file, without the section of ids
+			      */
 	uint64_t ids_off;    /* of the room for ids in front of the data */
-	bool ids_dirty;	     /* ids were added since the attribute section was written */
+	bool ids_dirty;      /* ids were added since the attribute section was written */
 
 	uint64_t data_off;
-	uint64_t end;	     /* file offset behind the last record handed in */
-	uint64_t flushed;    /* file offset up to which the file holds the records */
-	uint64_t committed;  /* file offset that the header's data size leads to */
+	uint64_t end;       /* file offset behind the last record handed in */
+	uint64_t flushed;   /* file offset up to which the file holds the records */
+	uint64_t committed; /* file offset that the header's data size leads to */
 	unsigned char *buf;
 	size_t buf_used;
 
 	uint64_t time_first, time_last; /* of the records handed in; first > last: none */
-	struct pd_blob auxtraces;	/* struct pd_auxtrace_entry each: 16 bytes per AUXTRACE */
-	struct pd_blob build_ids;	/* the section's bytes */
-	struct pd_blob cmdline;		/* the section's bytes */
-	struct pd_blob notes;		/* as in the file */
+	struct pd_blob
+		auxtraces; /* struct pd_auxtrace_entry each: 16 bytes per AUXTRACE */
+	struct pd_blob build_ids; /* the section's bytes */
+	struct pd_blob cmdline;   /* the section's bytes */
+	struct pd_blob notes;     /* as in the file */
 	uint64_t nr_notes;
 };
 
@@ -62,12 +66,15 @@ int pd_writer_pwrite(struct auxtap_perfdata_writer *w, const void *data, size_t 
 /* Attribute section and ids in front of the data, as far as there is room. */
 int pd_writer_front_attrs(struct auxtap_perfdata_writer *w, struct auxtap_error *err);
 /* Bytes of the final attribute section with its ids, to be placed at file offset 'at'. */
-void pd_writer_attr_section(struct auxtap_perfdata_writer *w, struct pd_blob *out, uint64_t at);
+void pd_writer_attr_section(struct auxtap_perfdata_writer *w, struct pd_blob *out,
+			    uint64_t at);
 /* True if the attribute section in front of the data holds every id. */
 bool pd_writer_ids_fit(const struct auxtap_perfdata_writer *w);
-/* Features, attributes if they did not fit in front, notes; then *header for the last write. */
+/* Features, attributes if they did not fit in front, notes; then *header for the last
+ * write. */
 int pd_writer_tail(struct auxtap_perfdata_writer *w, struct pd_file_header *header,
 		   struct auxtap_error *err);
-void pd_writer_header(const struct auxtap_perfdata_writer *w, struct pd_file_header *header);
+void pd_writer_header(const struct auxtap_perfdata_writer *w,
+		      struct pd_file_header *header);
 
 #endif

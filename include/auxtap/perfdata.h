@@ -242,6 +242,9 @@ struct auxtap_perfdata_writer; /* opaque */
  * Creates path with mode 0600; an existing file is kept as path.old. Writes to a file that
  * stock perf can read up to the last commit even if this process is killed.
  * Call order: create, add_attr…, begin, (record | auxtrace | round)…, note…, finish.
+ * In memory: a buffer of 1 MiB; until finish 16 bytes for each AUXTRACE record, and the notes.
+ * After a failed write every call fails alike; finish then still makes a whole file of what
+ * was committed, and returns the failure.
  */
 AUXTAP_API int auxtap_perfdata_writer_create(struct auxtap_perfdata_writer **w,
 					     const char *path, struct auxtap_error *err);
@@ -278,7 +281,7 @@ AUXTAP_API int auxtap_perfdata_writer_cmdline(struct auxtap_perfdata_writer *w, 
 AUXTAP_API int auxtap_perfdata_writer_note(struct auxtap_perfdata_writer *w, uint32_t type,
 					   const void *data, size_t size);
 AUXTAP_API uint64_t auxtap_perfdata_writer_size(const struct auxtap_perfdata_writer *w);
-/* Writes features (hostname, osrelease, version, arch, nrcpus, cmdline, event desc, build ids, auxtrace index) and notes; frees w in any case. */
+/* Commits, writes features (host, command line, events, build ids, auxtrace index, times) and notes; frees w in any case. */
 AUXTAP_API int auxtap_perfdata_writer_finish(struct auxtap_perfdata_writer *w,
 					     struct auxtap_error *err);
 /* Frees w and removes what was written; path.old is put back. */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * mutate COUNT SEED FILE...: COUNT random mutations of good files through a fuzz target, in
- * one process; the same seed gives the same mutations. Meant for asan and ubsan builds. An
- * input that takes too long, or leaves memory behind, fails; MUTATE_SAVE=PATH keeps the last.
+ * mutate COUNT SEED FILE...: COUNT random mutations of good files through a fuzz target,
+ * in one process; the same seed gives the same mutations. Meant for asan and ubsan
+ * builds. An input that takes too long, or leaves memory behind, fails; MUTATE_SAVE=PATH
+ * keeps the last.
  */
 #include "fuzz.h"
 
@@ -13,7 +14,8 @@
 #include <time.h>
 
 #define SECONDS_MAX 20.0 /* for one input, on a slow machine under sanitizers */
-#define GROWTH_MAX  (64L << 10) /* kB of peak memory above the largest so far at half time */
+#define GROWTH_MAX                                                                       \
+	(64L << 10) /* kB of peak memory above the largest so far at half time */
 
 struct input {
 	const char *name;
@@ -58,9 +60,24 @@ static size_t place(size_t size)
 
 static void put_number(unsigned char *data, size_t size, size_t file_size)
 {
-	const uint64_t numbers[] = {0, 1, 7, 8, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fffffff, 0xffffffff,
-				    INT64_MAX, UINT64_MAX, UINT64_MAX - 7, file_size, file_size - 8,
-				    file_size + 1, rnd(128), rnd(0)};
+	const uint64_t numbers[] = {0,
+				    1,
+				    7,
+				    8,
+				    0x7f,
+				    0xff,
+				    0x7fff,
+				    0xffff,
+				    0x7fffffff,
+				    0xffffffff,
+				    INT64_MAX,
+				    UINT64_MAX,
+				    UINT64_MAX - 7,
+				    file_size,
+				    file_size - 8,
+				    file_size + 1,
+				    rnd(128),
+				    rnd(0)};
 	uint64_t number = numbers[rnd(sizeof(numbers) / sizeof(numbers[0]))];
 	size_t width = (size_t)1 << rnd(4), at;
 
@@ -187,8 +204,8 @@ int main(int argc, char **argv)
 		if (n == count / 2)
 			half_kb = peak_kb();
 	}
-	printf("%lu mutations of %d files, slowest %.2f s, peak memory %ld kB\n", count, nr, slowest,
-	       peak_kb());
+	printf("%lu mutations of %d files, slowest %.2f s, peak memory %ld kB\n", count,
+	       nr, slowest, peak_kb());
 	/* Everything is freed after each input: a leak shows as steady growth. */
 	if (count > 100 && peak_kb() - half_kb > GROWTH_MAX) {
 		printf("memory grew from %ld kB at half time\n", half_kb);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Packets of a hand-made stream: names, operands, the last IP; errors and what precedes a PSB;
- * and the same list however the stream is cut into pieces.
+ * Packets of a hand-made stream: names, operands, the last IP; errors and what precedes a
+ * PSB; and the same list however the stream is cut into pieces.
  */
 #include "decode/pt_packets.h"
 
@@ -22,8 +22,8 @@ struct list {
 static int put(void *ctx, const struct auxtap_packet *pkt)
 {
 	struct list *list = ctx;
-	int n = snprintf(list->text + list->used, sizeof(list->text) - list->used, "%lx:%u %s",
-			 (unsigned long)pkt->offset, pkt->size, pkt->text);
+	int n = snprintf(list->text + list->used, sizeof(list->text) - list->used,
+			 "%lx:%u %s", (unsigned long)pkt->offset, pkt->size, pkt->text);
 
 	list->used += (size_t)n;
 	assert_true(list->used < sizeof(list->text) - 64);
@@ -46,23 +46,23 @@ static void check(const char *bytes, size_t size, const char *expected)
 }
 
 static const char stream[] =
-	PSB "\x19\x01\x02\x03\x04\x05\x06\x07" /* tsc */
-	"\x02\x03\x20\x00"		       /* cbr */
-	"\x99\x01\x02\x23"		       /* mode.exec, psbend */
-	"\x71\x00\x10\x40\x00\x00\x00"	       /* tip.pge, 48 bits sign-extended */
-	"\x06\x2d\x34\x12"		       /* tnt, tip 16 bits */
-	"\x4d\x78\x56\x34\x12"		       /* tip 32 bits */
-	"\x8d\x00\x00\xb6\xb9\xff\xff"	       /* tip 48 bits */
-	"\x7d\x00\x00\xb6\xb9\xff\xff"	       /* fup, sign-extended */
-	"\xcd\x08\x07\x06\x05\x04\x03\x02\x01" /* tip, 64 bits */
-	"\x02\xf3"			       /* ovf */
-	"\x00\x59\x2a\x07\x02"		       /* pad, mtc, cyc */
-	"\x02\x73\x34\x12\x00\x56\x00"	       /* tma */
-	"\x99\x21"			       /* mode.tsx */
-	"\x02\x43\x00\x34\xd4\x3f\x00\x00"     /* pip */
-	"\x02\xa3\x83\xc0\xb9\x52\x03\x00"     /* long tnt */
-	"\x01" PSB "\x02\x23\x2d\x34\x12"      /* after a PSB the last IP is 0 */
-	"\x02\x83";			       /* stop */
+	PSB "\x19\x01\x02\x03\x04\x05\x06\x07"     /* tsc */
+	    "\x02\x03\x20\x00"                     /* cbr */
+	    "\x99\x01\x02\x23"                     /* mode.exec, psbend */
+	    "\x71\x00\x10\x40\x00\x00\x00"         /* tip.pge, 48 bits sign-extended */
+	    "\x06\x2d\x34\x12"                     /* tnt, tip 16 bits */
+	    "\x4d\x78\x56\x34\x12"                 /* tip 32 bits */
+	    "\x8d\x00\x00\xb6\xb9\xff\xff"         /* tip 48 bits */
+	    "\x7d\x00\x00\xb6\xb9\xff\xff"         /* fup, sign-extended */
+	    "\xcd\x08\x07\x06\x05\x04\x03\x02\x01" /* tip, 64 bits */
+	    "\x02\xf3"                             /* ovf */
+	    "\x00\x59\x2a\x07\x02"                 /* pad, mtc, cyc */
+	    "\x02\x73\x34\x12\x00\x56\x00"         /* tma */
+	    "\x99\x21"                             /* mode.tsx */
+	    "\x02\x43\x00\x34\xd4\x3f\x00\x00"     /* pip */
+	    "\x02\xa3\x83\xc0\xb9\x52\x03\x00"     /* long tnt */
+	    "\x01" PSB "\x02\x23\x2d\x34\x12"      /* after a PSB the last IP is 0 */
+	    "\x02\x83";                            /* stop */
 
 static const char listed[] =
 	"100:16 psb\n"
@@ -109,8 +109,9 @@ static void test_errors(void **state)
 	check(PSB "\x02\xff\x00\x59\x01" PSB "\x59\x01", 16 + 5 + 16 + 2,
 	      "100:16 psb\n110:5 error unknown opcode, 5 bytes passed over\n115:16 psb\n"
 	      "125:2 mtc 1\n");
-	check(PSB "\x7d\x01\x02", 19, "100:16 psb\n110:3 error the trace ends inside a packet, "
-				      "3 bytes passed over\n");
+	check(PSB "\x7d\x01\x02", 19,
+	      "100:16 psb\n110:3 error the trace ends inside a packet, "
+	      "3 bytes passed over\n");
 }
 
 static void test_stop(void **state)
@@ -119,11 +120,13 @@ static void test_stop(void **state)
 	struct list list = {.stop_at = 3};
 
 	(void)state;
-	assert_int_equal(auxtap_pt_packets(stream, sizeof(stream) - 1, 0, put, &list, &err), 42);
+	assert_int_equal(
+		auxtap_pt_packets(stream, sizeof(stream) - 1, 0, put, &list, &err), 42);
 	assert_int_equal(list.nr, 3);
 }
 
-/* In pieces of every size, what is left over put in front of the next, as readers do it. */
+/* In pieces of every size, what is left over put in front of the next, as readers do it.
+ */
 static void test_pieces(void **state)
 {
 	const size_t size = sizeof(stream) - 1;
@@ -142,8 +145,9 @@ static void test_pieces(void **state)
 			memcpy(buf + have, stream + at, want);
 			have += want;
 			at += want;
-			assert_int_equal(pt_packets_piece(&pieces, buf, have, 0x100 + at - have,
-							  at == size, &used, put, &list, &err),
+			assert_int_equal(pt_packets_piece(&pieces, buf, have,
+							  0x100 + at - have, at == size,
+							  &used, put, &list, &err),
 					 0);
 			assert_true(used <= have && have - used <= PT_PACKET_MAX);
 			have -= used;

@@ -13,21 +13,22 @@
 static const unsigned char code[] = {
 	0x90, 0x90, 0x90, /* 0: nop nop nop */
 	0x48, 0x31, 0xc0, /* 3: xor %rax,%rax */
-	0x74, 0x02,	  /* 6: je a */
-	0x90, 0x90,	  /* 8: not executed */
-	0x90,		  /* a: nop */
-	0x0f, 0x05,	  /* b: syscall */
+	0x74, 0x02,       /* 6: je a */
+	0x90, 0x90,       /* 8: not executed */
+	0x90,             /* a: nop */
+	0x0f, 0x05,       /* b: syscall */
 };
 const unsigned int ptfile_executed[] = {0x0, 0x1, 0x2, 0x3, 0x6, 0xa, 0xb};
-const unsigned int ptfile_nr_executed = sizeof(ptfile_executed) / sizeof(ptfile_executed[0]);
+const unsigned int ptfile_nr_executed =
+	sizeof(ptfile_executed) / sizeof(ptfile_executed[0]);
 
 struct trailer { /* sample_type TID | TIME | IDENTIFIER */
 	uint32_t pid, tid;
 	uint64_t time, id;
 };
 
-static void put(struct ptfile *pt, uint32_t type, uint16_t misc, const void *body, size_t size,
-		uint64_t id)
+static void put(struct ptfile *pt, uint32_t type, uint16_t misc, const void *body,
+		size_t size, uint64_t id)
 {
 	unsigned char record[512];
 	struct perf_event_header header = {type, misc, 0};
@@ -59,13 +60,17 @@ static void put_sideband(struct ptfile *pt)
 		uint64_t ino, generation;
 		uint32_t prot, flags;
 		char name[128];
-	} mmap2 = {.pid = PTFILE_PID, .tid = PTFILE_PID, .addr = PTFILE_BASE, .len = 0x1000,
-		   .prot = 5, .flags = 2};
+	} mmap2 = {.pid = PTFILE_PID,
+		   .tid = PTFILE_PID,
+		   .addr = PTFILE_BASE,
+		   .len = 0x1000,
+		   .prot = 5,
+		   .flags = 2};
 	uint32_t who[2] = {PTFILE_PID, PTFILE_PID};
 
 	snprintf(mmap2.name, sizeof(mmap2.name), "%s", pt->code);
-	put(pt, PERF_RECORD_COMM, PERF_RECORD_MISC_USER | PERF_RECORD_MISC_COMM_EXEC, &comm,
-	    sizeof(comm), PTFILE_ID_DUMMY);
+	put(pt, PERF_RECORD_COMM, PERF_RECORD_MISC_USER | PERF_RECORD_MISC_COMM_EXEC,
+	    &comm, sizeof(comm), PTFILE_ID_DUMMY);
 	put(pt, PERF_RECORD_ITRACE_START, 0, who, sizeof(who), PTFILE_ID_PT);
 	put(pt, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, &mmap2, sizeof(mmap2),
 	    PTFILE_ID_DUMMY);
@@ -76,7 +81,8 @@ void ptfile_begin(struct ptfile *pt)
 	struct perf_event_attr attr = {
 		.type = PTFILE_PMU,
 		.size = sizeof(attr),
-		.config = 1 << 1 | 1 << 13 | 1 << 10 | 1 << 11, /* pt, branch, tsc, noretcomp */
+		.config = 1 << 1 | 1 << 13 | 1 << 10 |
+			  1 << 11, /* pt, branch, tsc, noretcomp */
 		.sample_period = 1,
 		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
 			       PERF_SAMPLE_IDENTIFIER,
@@ -124,9 +130,10 @@ void ptfile_begin(struct ptfile *pt)
 	/* Ids that come after begin, as those of later threads do. */
 	assert_int_equal(auxtap_perfdata_writer_add_id(pt->w, 0, PTFILE_ID_PT), 0);
 	assert_int_equal(auxtap_perfdata_writer_add_id(pt->w, 1, PTFILE_ID_DUMMY), 0);
-	assert_int_equal(auxtap_perfdata_writer_auxtrace_info(pt->w, AUXTAP_AUXTRACE_INTEL_PT, info,
-							      AUXTAP_PT_INFO_NR, &err),
-			 0);
+	assert_int_equal(
+		auxtap_perfdata_writer_auxtrace_info(pt->w, AUXTAP_AUXTRACE_INTEL_PT,
+						     info, AUXTAP_PT_INFO_NR, &err),
+		0);
 	put_sideband(pt);
 }
 
@@ -144,7 +151,8 @@ static size_t make_trace(unsigned char *p, uint64_t tsc)
 	p += 7;
 	memcpy(p, "\x02\x03\x20\x00", 4); /* CBR */
 	p += 4;
-	memcpy(p, "\x99\x01\x02\x23\x99\x01", 6); /* MODE.Exec 64-bit, PSBEND, MODE.Exec */
+	memcpy(p, "\x99\x01\x02\x23\x99\x01",
+	       6); /* MODE.Exec 64-bit, PSBEND, MODE.Exec */
 	p += 6;
 	*p++ = 0x11 | 6 << 5; /* TIP.PGE, full IP */
 	memcpy(p, &ip, 8);
@@ -158,14 +166,16 @@ void ptfile_run(struct ptfile *pt)
 {
 	unsigned char trace[64];
 	size_t size = make_trace(trace, pt->time++);
-	struct auxtap_auxtrace head = {.offset = pt->aux_head, .reference = pt->time,
-				       .tid = PTFILE_PID, .cpu = (uint32_t)-1};
+	struct auxtap_auxtrace head = {.offset = pt->aux_head,
+				       .reference = pt->time,
+				       .tid = PTFILE_PID,
+				       .cpu = (uint32_t)-1};
 	uint64_t aux[3] = {pt->aux_head, size, 0};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 
 	put(pt, PERF_RECORD_AUX, 0, aux, sizeof(aux), PTFILE_ID_PT);
-	assert_int_equal(auxtap_perfdata_writer_auxtrace(pt->w, &head, trace, 17, trace + 17,
-							 size - 17, &err),
+	assert_int_equal(auxtap_perfdata_writer_auxtrace(pt->w, &head, trace, 17,
+							 trace + 17, size - 17, &err),
 			 0);
 	pt->aux_head += (size + 7) & ~7ULL;
 }

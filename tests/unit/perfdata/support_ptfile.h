@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A small, complete Intel PT recording made by the writer: code, trace and sideband by hand. */
+/* A small, complete Intel PT recording made by the writer: code, trace and sideband by
+ * hand. */
 #ifndef TEST_SUPPORT_PTFILE_H
 #define TEST_SUPPORT_PTFILE_H
 
 #include <auxtap/perfdata.h>
 
-#define PTFILE_BASE 0x400000ULL
-#define PTFILE_PID  4242
-#define PTFILE_PMU  10 /* a PMU number */
-#define PTFILE_ID_PT	100
+#define PTFILE_BASE     0x400000ULL
+#define PTFILE_PID      4242
+#define PTFILE_PMU      10 /* a PMU number */
+#define PTFILE_ID_PT    100
 #define PTFILE_ID_DUMMY 200
 
 /* Executed addresses, relative to PTFILE_BASE. */
@@ -24,7 +25,8 @@ struct ptfile {
 	uint64_t aux_head;
 };
 
-/* Makes the folder and the code; creates data with both attributes, begins, writes the sideband. */
+/* Makes the folder and the code; creates data with both attributes, begins, writes the
+ * sideband. */
 void ptfile_begin(struct ptfile *pt);
 /* One execution of the code: AUXTRACE, AUX. */
 void ptfile_run(struct ptfile *pt);

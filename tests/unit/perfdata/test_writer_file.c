@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The writer and the file system: modes, path.old, abort, what cannot be written, full disks;
- * and the writer's files through our reader: notes, index, unfinished, split into a directory.
+ * The writer and the file system: modes, path.old, abort, what cannot be written, full
+ * disks; and the writer's files through our reader: notes, index, unfinished, split into
+ * a directory.
  */
 #include "perfdata/layout.h"
 #include "perfdata/reader.h"
@@ -118,7 +119,8 @@ static void test_full(void **state)
 	assert_int_equal(access("/dev/full", F_OK), 0);
 }
 
-/* The file may not grow any more: the error comes, what was committed stays, with its features. */
+/* The file may not grow any more: the error comes, what was committed stays, with its
+ * features. */
 static void test_limit(void **state)
 {
 	struct rlimit limit, before;
@@ -140,7 +142,8 @@ static void test_limit(void **state)
 	limit.rlim_cur = 1 << 20;
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	for (int i = 0; i < 4 && !ret; i++)
-		ret = auxtap_perfdata_writer_auxtrace(pt.w, &head, bytes, 4 << 20, NULL, 0, &err);
+		ret = auxtap_perfdata_writer_auxtrace(pt.w, &head, bytes, 4 << 20, NULL,
+						      0, &err);
 	assert_int_equal(ret, -EFBIG);
 	assert_string_equal(err.what, pt.data);
 	memset(&err, 0, sizeof(err));
@@ -157,7 +160,9 @@ static void test_limit(void **state)
 	if (have_command("perf")) {
 		char *out;
 
-		assert_int_equal(run_command(&out, "perf report --header-only -I -i %s 2>&1", pt.data),
+		assert_int_equal(run_command(&out,
+					     "perf report --header-only -I -i %s 2>&1",
+					     pt.data),
 				 0);
 		assert_non_null(strstr(out, "# contains AUX area data"));
 		free(out);
@@ -173,8 +178,10 @@ static void test_wrong_use(void **state)
 
 	(void)state;
 	ptfile_begin(&pt);
-	assert_int_equal(auxtap_perfdata_writer_record(pt.w, &header, 8, NULL, 0, &err), -EINVAL);
-	assert_int_equal(auxtap_perfdata_writer_record(pt.w, &header, 4, NULL, 0, &err), -EINVAL);
+	assert_int_equal(auxtap_perfdata_writer_record(pt.w, &header, 8, NULL, 0, &err),
+			 -EINVAL);
+	assert_int_equal(auxtap_perfdata_writer_record(pt.w, &header, 4, NULL, 0, &err),
+			 -EINVAL);
 	assert_int_equal(auxtap_perfdata_writer_add_id(pt.w, 2, 1), -EINVAL);
 	assert_int_equal(auxtap_perfdata_writer_begin(pt.w, &err), -EINVAL);
 	auxtap_perfdata_writer_abort(pt.w);
@@ -211,7 +218,8 @@ static void test_notes(void **state)
 
 	(void)state;
 	ptfile_begin(&pt);
-	assert_int_equal(auxtap_perfdata_writer_note(pt.w, AUXTAP_NOTE_CAPTURE, "a: b\n", 5), 0);
+	assert_int_equal(
+		auxtap_perfdata_writer_note(pt.w, AUXTAP_NOTE_CAPTURE, "a: b\n", 5), 0);
 	assert_int_equal(auxtap_perfdata_writer_note(pt.w, AUXTAP_NOTE_MAPS, NULL, 0), 0);
 	assert_int_equal(auxtap_perfdata_writer_note(pt.w, 77, "12345678", 8), 0);
 	assert_int_equal(auxtap_perfdata_writer_finish(pt.w, &err), 0);
@@ -229,7 +237,8 @@ static void test_notes(void **state)
 	assert_int_equal(seen.nr, 1);
 	auxtap_perfdata_close(pd);
 
-	/* A trailer that leads elsewhere; a last note (size, 8 bytes of data) that leads out of them. */
+	/* A trailer that leads elsewhere; a last note (size, 8 bytes of data) that leads
+	 * out of them. */
 	assert_int_equal(stat(pt.data, &st), 0);
 	fd = open(pt.data, O_RDWR);
 	for (int i = 0; i < 2; i++) {
@@ -240,7 +249,8 @@ static void test_notes(void **state)
 		assert_int_equal(pwrite(fd, &byte, 1, at), 1);
 		assert_int_equal(auxtap_perfdata_open(&pd, pt.data, &err), 0);
 		memset(&seen, 0, sizeof(seen));
-		assert_int_equal(auxtap_perfdata_notes(pd, on_note, &seen, &err), -EBADMSG);
+		assert_int_equal(auxtap_perfdata_notes(pd, on_note, &seen, &err),
+				 -EBADMSG);
 		assert_true(err.offset >= (uint64_t)st.st_size - 100);
 		auxtap_perfdata_close(pd);
 		byte ^= 0x40;
@@ -285,12 +295,14 @@ static void test_features(void **state)
 	assert_int_equal(auxtap_perfdata_attr(pd, 1)->nr_ids, 1);
 	assert_int_equal(auxtap_perfdata_attr(pd, 1)->ids[0], PTFILE_ID_DUMMY);
 	assert_null(auxtap_perfdata_attr(pd, 2));
-	assert_int_equal(auxtap_perfdata_feature(pd, PD_FEAT_STAT, &data, &size), -ENOENT);
+	assert_int_equal(auxtap_perfdata_feature(pd, PD_FEAT_STAT, &data, &size),
+			 -ENOENT);
 	auxtap_perfdata_close(pd);
 	ptfile_remove(&pt);
 }
 
-/* A recorder that never wrote a size: read to the end, the incomplete last record is named. */
+/* A recorder that never wrote a size: read to the end, the incomplete last record is
+ * named. */
 static void test_unfinished(void **state)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
@@ -305,7 +317,8 @@ static void test_unfinished(void **state)
 	ptfile_run(&pt);
 	ptfile_round(&pt);
 	fd = open(pt.data, O_RDWR);
-	assert_int_equal(pwrite(fd, &zero, 8, offsetof(struct pd_file_header, data.size)), 8);
+	assert_int_equal(pwrite(fd, &zero, 8, offsetof(struct pd_file_header, data.size)),
+			 8);
 	assert_int_equal(walk(pt.data, nr, &err), 0);
 	assert_int_equal(nr[AUXTAP_RECORD_FINISHED_ROUND], 1);
 	assert_int_equal(auxtap_perfdata_open(&pd, pt.data, &err), 0);
@@ -348,12 +361,15 @@ static void test_directory(void **state)
 	assert_int_equal(auxtap_perfdata_writer_finish(pt.w, &err), 0);
 	assert_int_equal(walk(pt.data, nr, &err), 0);
 
-	assert_int_equal(run_command(&out, "mkdir %s/d && cp %s %s/d/data", pt.dir, pt.data, pt.dir), 0);
+	assert_int_equal(run_command(&out, "mkdir %s/d && cp %s %s/d/data", pt.dir,
+				     pt.data, pt.dir),
+			 0);
 	free(out);
 	assert_int_equal(auxtap_perfdata_open(&pd, pt.data, &err), 0);
 	data_off = auxtap_perfdata_info(pd)->data_off;
 	end = data_off + auxtap_perfdata_info(pd)->data_size;
-	/* Every AUX and AUXTRACE into a file of its own; the numbers are not in order of names. */
+	/* Every AUX and AUXTRACE into a file of its own; the numbers are not in order of
+	 * names. */
 	for (int file = -1, i = 0; auxtap_perfdata_next(pd, &rec, &err) > 0; i++) {
 		if (rec.header->type == PERF_RECORD_AUX)
 			file++;
@@ -361,12 +377,13 @@ static void test_directory(void **state)
 			continue;
 		if (file == 0 && rec.header->type == PERF_RECORD_AUX)
 			end = rec.offset;
-		assert_int_equal(run_command(&out,
-					     "tail -c +%llu %s | head -c %llu >> %s/d/data.%d",
-					     (unsigned long long)rec.offset + 1, pt.data,
-					     (unsigned long long)(rec.size + rec.trace_size), pt.dir,
-					     file + 4),
-				 0);
+		assert_int_equal(
+			run_command(&out,
+				    "tail -c +%llu %s | head -c %llu >> %s/d/data.%d",
+				    (unsigned long long)rec.offset + 1, pt.data,
+				    (unsigned long long)(rec.size + rec.trace_size),
+				    pt.dir, file + 4),
+			0);
 		free(out);
 	}
 	auxtap_perfdata_close(pd);
@@ -392,8 +409,10 @@ static void test_directory(void **state)
 	assert_int_equal(auxtap_perfdata_auxtraces(pd, &aux, &nr_aux, &err), 0);
 	assert_int_equal(nr_aux, 8);
 	for (size_t i = 0; i < nr_aux; i++) {
-		assert_int_equal(aux[i].head.offset, i * 48); /* in order, "10" behind "9" */
-		assert_int_equal(auxtap_perfdata_pread(pd, trace[0], 16, aux[i].trace_off), 16);
+		assert_int_equal(aux[i].head.offset,
+				 i * 48); /* in order, "10" behind "9" */
+		assert_int_equal(
+			auxtap_perfdata_pread(pd, trace[0], 16, aux[i].trace_off), 16);
 		assert_int_equal(trace[0][0], 0x8202820282028202ULL);
 	}
 	auxtap_perfdata_close(pd);
@@ -403,10 +422,10 @@ static void test_directory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_old),	   cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_full),	   cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_wrong_use),  cmocka_unit_test(test_notes),
-		cmocka_unit_test(test_features),   cmocka_unit_test(test_unfinished),
+		cmocka_unit_test(test_old),       cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_full),      cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_wrong_use), cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_features),  cmocka_unit_test(test_unfinished),
 		cmocka_unit_test(test_directory),
 	};
 
