@@ -199,8 +199,12 @@ free_event:
 
 void event_free(struct perf_event *event)
 {
-	while (event->child_list)
-		event_free(event->child_list);
+	struct perf_event *child;
+
+	while ((child = event->child_list)) {
+		event->child_list = child->child_next;
+		event_free(child);
+	}
 	event_remove(event, PERF_EVENT_STATE_DEAD);
 	if (event->parent) {
 		struct perf_event **at = &event->parent->child_list;
@@ -307,7 +311,7 @@ unsigned int core_event_poll(struct perf_event *event)
 	return events;
 }
 
-static u64 *put_event(u64 *at, struct perf_event *event, u64 format)
+static void put_event(u64 *at, struct perf_event *event, u64 format)
 {
 	*at++ = 0; /* the count: no PMU here counts */
 	if (!(format & PERF_FORMAT_GROUP)) {
@@ -319,8 +323,7 @@ static u64 *put_event(u64 *at, struct perf_event *event, u64 format)
 	if (format & PERF_FORMAT_ID)
 		*at++ = core_event_id(event);
 	if (format & PERF_FORMAT_LOST) /* E9 */
-		*at++ = event->lost_samples;
-	return at;
+		*at = event->lost_samples;
 }
 
 ssize_t core_event_read(struct perf_event *event, void *buf, size_t size)
@@ -340,7 +343,7 @@ ssize_t core_event_read(struct perf_event *event, void *buf, size_t size)
 	if (!(format & PERF_FORMAT_GROUP)) {
 		if (size < need)
 			return -ENOSPC;
-		at = put_event(at, event, format);
+		put_event(at, event, format);
 		memcpy(buf, words, need);
 		return (ssize_t)need;
 	}

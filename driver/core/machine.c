@@ -50,7 +50,7 @@ void core_printk(char level, const char *fmt, ...)
 	if (!core_machine.log)
 		return;
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap); /* NOLINT(clang-analyzer-valist.Uninitialized) */
 	va_end(ap);
 	core_machine.log(core_machine.ctx, level, text);
 }

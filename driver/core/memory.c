@@ -19,20 +19,24 @@ struct page_region {
 	u32 *slots;		/* 1 + page index; 0: a hole */
 };
 
-/* Sorted by virt, and by phys_base. */
-static struct page_region **by_virt, **by_phys;
+struct region_entry {
+	u64 start;
+	struct page_region *region;
+};
+
+/* Sorted by start: where the regions lie in our own memory, and in the emulated one. */
+static struct region_entry *by_virt, *by_phys;
 static size_t nr_regions, max_regions;
 static u64 next_phys = 0x100000000ull; /* never given out twice: a stale address finds nothing */
 
-static size_t find_slot(struct page_region **table, u64 key, bool phys)
+static size_t first_behind(const struct region_entry *table, u64 at)
 {
 	size_t low = 0, high = nr_regions;
 
-	while (low < high) { /* first entry behind key */
+	while (low < high) {
 		size_t mid = low + (high - low) / 2;
-		u64 at = phys ? table[mid]->phys_base : (u64)(uintptr_t)table[mid]->virt;
 
-		if (at <= key)
+		if (table[mid].start <= at)
 			low = mid + 1;
 		else
 			high = mid;
@@ -40,13 +44,26 @@ static size_t find_slot(struct page_region **table, u64 key, bool phys)
 	return low;
 }
 
+static void entry_insert(struct region_entry *table, u64 start, struct page_region *region)
+{
+	size_t i = first_behind(table, start);
+
+	memmove(table + i + 1, table + i, (nr_regions - i) * sizeof(*table));
+	table[i] = (struct region_entry){ start, region };
+}
+
+static void entry_remove(struct region_entry *table, u64 start)
+{
+	size_t i = first_behind(table, start) - 1;
+
+	memmove(table + i, table + i + 1, (nr_regions - i - 1) * sizeof(*table));
+}
+
 static bool region_insert(struct page_region *region)
 {
-	size_t v, p;
-
 	if (nr_regions == max_regions) {
 		size_t max = max_regions ? 2 * max_regions : 64;
-		struct page_region **table = realloc(by_virt, max * sizeof(*table));
+		struct region_entry *table = realloc(by_virt, max * sizeof(*table));
 
 		if (!table)
 			return false;
@@ -57,23 +74,20 @@ static bool region_insert(struct page_region *region)
 		by_phys = table;
 		max_regions = max;
 	}
-	v = find_slot(by_virt, (u64)(uintptr_t)region->virt, false);
-	p = find_slot(by_phys, region->phys_base, true);
-	memmove(by_virt + v + 1, by_virt + v, (nr_regions - v) * sizeof(*by_virt));
-	memmove(by_phys + p + 1, by_phys + p, (nr_regions - p) * sizeof(*by_phys));
-	by_virt[v] = by_phys[p] = region;
+	entry_insert(by_virt, (u64)(uintptr_t)region->virt, region);
+	entry_insert(by_phys, region->phys_base, region);
 	nr_regions++;
 	return true;
 }
 
 static struct page_region *region_of_virt(const void *addr)
 {
-	size_t i = find_slot(by_virt, (u64)(uintptr_t)addr, false);
+	size_t i = first_behind(by_virt, (u64)(uintptr_t)addr);
 	struct page_region *region;
 
 	if (!i)
 		return NULL;
-	region = by_virt[i - 1];
+	region = by_virt[i - 1].region;
 	if ((u64)((const char *)addr - region->virt) >= region->nr_pages << PAGE_SHIFT)
 		return NULL;
 	return region;
@@ -143,15 +157,11 @@ free_region:
 
 void page_region_free(struct page_region *region)
 {
-	size_t v, p;
-
 	if (!region)
 		return;
-	v = find_slot(by_virt, (u64)(uintptr_t)region->virt, false) - 1;
-	p = find_slot(by_phys, region->phys_base, true) - 1;
+	entry_remove(by_virt, (u64)(uintptr_t)region->virt);
+	entry_remove(by_phys, region->phys_base);
 	nr_regions--;
-	memmove(by_virt + v, by_virt + v + 1, (nr_regions - v) * sizeof(*by_virt));
-	memmove(by_phys + p, by_phys + p + 1, (nr_regions - p) * sizeof(*by_phys));
 	kfree(region->slots);
 	kfree(region->pages);
 	kfree(region);
@@ -164,13 +174,13 @@ struct page *page_region_page(struct page_region *region, unsigned long index)
 
 void *core_phys_to_virt(uint64_t phys, uint64_t size)
 {
-	size_t i = find_slot(by_phys, phys, true);
+	size_t i = first_behind(by_phys, phys);
 	struct page_region *region;
 	unsigned long first, last;
 
 	if (!i || !size || phys + size - 1 < phys)
 		return NULL;
-	region = by_phys[i - 1];
+	region = by_phys[i - 1].region;
 	first = (phys - region->phys_base) >> PAGE_SHIFT;
 	last = (phys + size - 1 - region->phys_base) >> PAGE_SHIFT;
 	if (last >= region->nr_slots)

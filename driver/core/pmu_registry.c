@@ -115,12 +115,12 @@ static struct attribute *find_attr(const struct attribute_group *const *groups, 
 		const char *leaf = name;
 
 		if (len) {
-			if (strncmp(name, group->name, len) || name[len] != '/')
+			if (strncmp(name, group->name, len) != 0 || name[len] != '/')
 				continue;
 			leaf = name + len + 1;
 		}
 		for (int i = 0; group->attrs && group->attrs[i]; i++) {
-			if (strcmp(group->attrs[i]->name, leaf))
+			if (strcmp(group->attrs[i]->name, leaf) != 0)
 				continue;
 			if (group->is_visible && !group->is_visible(NULL, group->attrs[i], i))
 				continue;
