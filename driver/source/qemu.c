@@ -72,13 +72,8 @@ static int resume(struct emu_task *task)
 		return 0;
 	p = t->process;
 	if (t->dying.si_signo) {
-		/* the signal takes effect now; the others end with it */
-		int signo = t->dying.si_signo;
-
-		for (struct qemu_thread *other = q->threads; other; other = other->next)
-			if (other->process == p && other != t)
-				qemu_ptrace_continue(other, 0);
-		qemu_ptrace_continue(t, signo);
+		/* the signal takes effect now, and ends the others where they stopped */
+		qemu_ptrace_continue(t, t->dying.si_signo);
 		return 0;
 	}
 	if (t->gated) {

@@ -106,7 +106,8 @@ struct qemu_rec *qp_rec_claim(void)
 		qemu_store(&rec->state, QEMU_REC_USED);
 		return qp_rec = rec;
 	}
-	/* The consumer sees the thread by ptrace, finds no record of it and reports the gap. */
+	/* the consumer reports the gap */
+	__atomic_fetch_add(&qp.shm->nr_unrecorded, 1, __ATOMIC_RELAXED);
 	return qp_rec = &qp_sink;
 }
 

@@ -207,6 +207,8 @@ static void do_exit(struct qemu_source *q, struct qemu_thread *t)
 {
 	struct qemu_rec *rec = qemu_ring_rec(q, t);
 
+	if (t->task && !rec && __atomic_exchange_n(&q->shm->nr_unrecorded, 0, __ATOMIC_RELAXED))
+		emu_untraced(q->emu, t->process->pid, "more threads than records: some were not traced");
 	if (t->task)
 		qemu_death_flush(q, t, rec && rec->dying, false);
 	task_gone(q, t);

@@ -108,6 +108,7 @@ struct qemu_shm {
 	u64 tail __attribute__((aligned(64)));	   /* next ticket */
 	u64 head __attribute__((aligned(64)));	   /* next ticket to be consumed */
 	u32 space;	     /* futex: moves when room was made and somebody waits */
+	u32 nr_unrecorded;   /* threads that found no free record */
 	u32 nr_waiting;	     /* producers that wait for room */
 	u32 wake __attribute__((aligned(64)));	   /* futex of the consumer */
 	u32 wake_at;	     /* it sleeps, and wants to be woken at so many chunks; 0: awake */
