@@ -72,8 +72,10 @@ struct emu_reply {
  * readable after the task is gone, until EMU_CLOSE. Exact for the one PT event of a task:
  * nr_written = Σ AUX sizes + skipped = final head.
  * While the driver has switched the unit off for lack of room, a second unit whose output
- * goes nowhere counts on; its bytes are in nr_produced and nr_dropped. They begin with a
- * PSB+, as the stream would if it were switched on there.
+ * goes nowhere counts on, also between DISABLE and ENABLE, until the unit runs again; its
+ * bytes are in nr_produced and nr_dropped. They begin with a PSB+, as the stream would if it
+ * were switched on there. What runs after a DISABLE that no truncation came before is not
+ * counted.
  */
 struct emu_event_stats {
 	uint64_t nr_produced; /* packet bytes */

@@ -50,6 +50,8 @@ struct emu_task {
 	struct pt_output_bus bus, shadow_bus;
 	struct pt_unit unit, shadow;
 	u64 shadow_produced; /* of shadows that are over */
+	bool wanted;	     /* tracing began, and capture did not end it */
+	u64 trace_ctl;	     /* RTIT_CTL it last ran with */
 	struct emu_task *hash_next;
 	void *priv;
 	char comm[16];
@@ -60,6 +62,7 @@ struct emu_event {
 	struct perf_event *event; /* NULL: free slot */
 	struct emu_task *task;
 	int wake_fd; /* eventfd */
+	bool is_trace; /* of the PT PMU */
 	struct emu_event_stats base;
 };
 
@@ -104,6 +107,9 @@ struct emu {
 void emu_task_start_unit(struct emu_task *task);
 void emu_task_kernel_exit(struct emu_task *task, u64 ip); /* back to user mode at ip */
 void emu_task_schedule(struct emu_task *task, bool in);
+/* Capture enabled or disabled the task's trace event; user mode is left. */
+void emu_task_want(struct emu_task *task, bool wanted);
+void emu_task_trace_closed(struct emu_task *task);
 /* Runs fn as an interprocessor interrupt would on the task's CPU: user mode is left before and entered after. */
 void emu_task_interrupted(struct emu_task *task, void (*fn)(void *arg), void *arg);
 void emu_task_stats(const struct emu_task *task, struct emu_event_stats *stats);

@@ -63,13 +63,19 @@ void emu_task_start_unit(struct emu_task *task)
 	task->attention = ATTENTION_ENTER;
 }
 
-/* Called with user mode left: the shadow sees user mode begin with the next entry. */
-static void shadow_start(struct emu_task *task, u64 ctl)
+/*
+ * Tracing is wanted, and the driver has switched the unit off, or not on, for lack of room: the
+ * shadow goes on. Called with user mode left: it sees user mode begin with the next entry.
+ */
+static void shadow_check(struct emu_task *task)
 {
+	if (!task->wanted || (task->unit.ctl & RTIT_CTL_TRACEEN) || !task->scheduled ||
+	    task->feed == &task->shadow)
+		return;
 	pt_unit_init(&task->shadow, &task->emu->unit_config, &task->shadow_bus);
 	if (pt_unit_wrmsr(&task->shadow, MSR_RTIT_OUTPUT_BASE, 0) ||
 	    pt_unit_wrmsr(&task->shadow, MSR_RTIT_OUTPUT_MASK_PTRS, 0x7f) ||
-	    pt_unit_wrmsr(&task->shadow, MSR_RTIT_CTL, ctl | RTIT_CTL_TOPA))
+	    pt_unit_wrmsr(&task->shadow, MSR_RTIT_CTL, task->trace_ctl | RTIT_CTL_TOPA))
 		return;
 	task->feed = &task->shadow;
 }
@@ -103,8 +109,25 @@ static void hw_write(int cpu, u32 msr, u64 value)
 		emu_untraced(machine, task->core.pid, why);
 		return;
 	}
-	if (msr == MSR_RTIT_CTL && (value & RTIT_CTL_TRACEEN))
+	if (msr == MSR_RTIT_CTL && (value & RTIT_CTL_TRACEEN)) {
+		task->wanted = true;
+		task->trace_ctl = value;
 		shadow_end(task);
+	}
+}
+
+void emu_task_want(struct emu_task *task, bool wanted)
+{
+	task->wanted = wanted && task->trace_ctl;
+	/* to disable and enable again is how a truncation is answered (D21): a shadow goes on */
+	if (wanted)
+		shadow_check(task);
+}
+
+void emu_task_trace_closed(struct emu_task *task)
+{
+	task->wanted = false;
+	shadow_end(task);
 }
 
 static const struct intel_pt_hw hw = {
@@ -166,6 +189,7 @@ void emu_task_schedule(struct emu_task *task, bool in)
 	if (in) {
 		task->scheduled = true;
 		core_task_sched_in(&task->core);
+		shadow_check(task);
 	} else {
 		task->scheduled = false;
 		task->attention |= ATTENTION_ENTER;
@@ -191,11 +215,10 @@ static void leave_async(struct emu_task *task, u64 ip)
 	emu_tick(task->emu);
 }
 
-/* H13. What the driver switches off here, it switches off for lack of room: the shadow goes on. */
+/* H13 */
 static void take_irq(struct emu_task *task, u64 ip)
 {
 	bool in_user = task->in_user;
-	u64 ctl = task->unit.ctl;
 
 	if (in_user)
 		leave_async(task, ip);
@@ -204,8 +227,7 @@ static void take_irq(struct emu_task *task, u64 ip)
 	emu_tick(task->emu);
 	intel_pt_interrupt();
 	core_irq_work_run();
-	if ((ctl & RTIT_CTL_TRACEEN) && !(task->unit.ctl & RTIT_CTL_TRACEEN))
-		shadow_start(task, ctl);
+	shadow_check(task);
 	if (in_user)
 		emu_task_kernel_exit(task, ip);
 }

@@ -75,6 +75,7 @@ static int call_open(struct emu *emu, const struct emu_request *req, const u8 *d
 	if (ret)
 		goto close_wake;
 	ev->task = task;
+	ev->is_trace = (int)attr.type == core_pmu_type("intel_pt");
 	ret = emu_slots_add(&emu->events, ev);
 	if (ret < 0)
 		goto close_event;
@@ -180,7 +181,8 @@ static int call_munmap(struct emu *emu, int64_t number)
 }
 
 struct ioctl_call {
-	struct perf_event *event, *target;
+	struct emu_event *ev;
+	struct perf_event *target;
 	unsigned long request, argument;
 	long result;
 };
@@ -189,14 +191,20 @@ static void do_ioctl(void *arg)
 {
 	struct ioctl_call *c = arg;
 
-	c->result = core_event_ioctl(c->event, c->request, c->argument, c->target);
+	c->result = core_event_ioctl(c->ev->event, c->request, c->argument, c->target);
+	if (c->result || !c->ev->is_trace)
+		return;
+	if (c->request == PERF_EVENT_IOC_ENABLE)
+		emu_task_want(c->ev->task, true);
+	else if (c->request == PERF_EVENT_IOC_DISABLE)
+		emu_task_want(c->ev->task, false);
 }
 
 static int call_ioctl(struct emu *emu, struct emu_event *ev, const struct emu_request *req,
 		      const u8 *data, struct emu_answer *answer)
 {
 	struct ioctl_call c = {
-		.event = ev->event, .request = req->arg[0], .argument = req->arg[1],
+		.ev = ev, .request = req->arg[0], .argument = req->arg[1],
 	};
 	struct emu_event *target;
 
@@ -230,14 +238,18 @@ static int call_ioctl(struct emu *emu, struct emu_event *ev, const struct emu_re
 
 static void do_close(void *arg)
 {
-	core_event_set_priv(arg, NULL);
-	core_event_close(arg);
+	struct emu_event *ev = arg;
+
+	core_event_set_priv(ev->event, NULL);
+	core_event_close(ev->event);
+	if (ev->is_trace)
+		emu_task_trace_closed(ev->task);
 }
 
 static int call_close(struct emu *emu, struct emu_event *ev, int64_t number)
 {
 	emu->events.items[number - 1] = NULL;
-	on_cpu_of(ev->task, do_close, ev->event);
+	on_cpu_of(ev->task, do_close, ev);
 	emu_task_put(ev->task);
 	close(ev->wake_fd);
 	free(ev);

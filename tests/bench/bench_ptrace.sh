@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # The ptrace source against a bare single-step loop over the same program, both pinned to one
-# CPU. Prints 'name: value' lines. BUILD: the build folder; COUNT: loops of the program.
+# CPU. Prints 'name: value' lines. BIN: the build's bin folder; COUNT: loops of the program.
 set -eu
-BUILD=${BUILD:?the build folder}
+BIN=${BIN:?the bin folder of the build}
 SRC=$(cd "$(dirname "$0")/../.." && pwd)
 COUNT=${COUNT:-20000}
 ROUNDS=${ROUNDS:-3}
@@ -24,8 +24,8 @@ best() {
 	done | sort -n | tail -1 >"$TMP/rate/$name"
 }
 
-best bare "$TMP/bare" "$BUILD/bin/emu_program" loops "$COUNT"
-best ptrace "$BUILD/tests/emu_test_ptrace" "$BUILD/bin/emu_program" loops "$COUNT"
+best bare "$TMP/bare" "$BIN/emu_program" loops "$COUNT"
+best ptrace "$BIN/../tests/emu_test_ptrace" "$BIN/emu_program" loops "$COUNT"
 awk -v bare="$(cat "$TMP/rate/bare")" \
 	-v ours="$(cat "$TMP/rate/ptrace")" 'BEGIN {
 	printf "bare_steps_per_second: %d\n", bare

@@ -250,14 +250,14 @@ static void drain_data(struct client *c, struct client_trace *t)
 	__atomic_store_n(&t->page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
-static void drain_aux(struct client_trace *t)
+static size_t drain_aux(struct client_trace *t)
 {
 	uint64_t head = __atomic_load_n(&t->page->aux_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = t->page->aux_tail;
 	size_t n = head - tail;
 
 	if (!n)
-		return;
+		return 0;
 	assert_true(n <= t->aux_size);
 	if (t->stream_size + n > t->stream_room) {
 		t->stream_room = 2 * (t->stream_size + n);
@@ -268,6 +268,7 @@ static void drain_aux(struct client_trace *t)
 		t->stream[t->stream_size + i] = t->aux[(tail + i) & (t->aux_size - 1)];
 	t->stream_size += n;
 	__atomic_store_n(&t->page->aux_tail, head, __ATOMIC_RELEASE);
+	return n;
 }
 
 static void ioctl_event(struct client *c, int event, unsigned long request)
@@ -282,13 +283,15 @@ void client_drain(struct client *c)
 	for (int i = 0; i < c->nr_traces; i++) {
 		struct client_trace *t = &c->traces[i];
 		uint64_t truncated = t->truncated, eat;
+		size_t moved;
 
 		if (t->event < 0)
 			continue;
 		(void)!read(t->wake_fd, &eat, sizeof(eat));
 		drain_data(c, t);
-		drain_aux(t);
-		if (t->truncated != truncated) {
+		moved = drain_aux(t);
+		/* D6, D21: a disable may come without a record; nothing moves is its only sign */
+		if (t->truncated != truncated || (!moved && c->expect_loss)) {
 			ioctl_event(c, t->event, PERF_EVENT_IOC_DISABLE);
 			drain_data(c, t);
 			drain_aux(t);

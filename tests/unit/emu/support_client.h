@@ -56,6 +56,7 @@ struct client {
 	size_t aux_pages;
 	int stdio[3];
 	int drain_every_ms;
+	bool expect_loss;
 	void (*on_event)(struct client *c, const struct auxtap_target_event *ev);
 	void (*on_running)(struct client *c, pid_t pid); /* after the first resume */
 	void *ctx;

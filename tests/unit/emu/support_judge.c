@@ -118,7 +118,8 @@ static void decode(struct judge *j)
 				struct pt_event ev;
 
 				status = pt_insn_event(j->dec, &ev, sizeof(ev));
-				if (status >= 0 && ev.type == ptev_overflow)
+				if (status >= 0 &&
+				    (ev.type == ptev_overflow || ev.type == ptev_enabled))
 					add_break(j);
 			}
 			if (status < 0 || (status & pts_eos))
