@@ -50,6 +50,29 @@ int side_kernel_possible(void)
 	return 0;
 }
 
+int side_kernel_privileged(void)
+{
+	struct perf_event_attr attr = side_dummy_attr();
+	int skip = side_kernel_possible(), fd;
+	void *addr;
+
+	if (skip)
+		return skip;
+	fd = kernel_open(&attr, -1, sched_getcpu());
+	if (fd < 0) {
+		printf("skipped: an event of a whole CPU: %s (needs CAP_PERFMON)\n", strerror(-fd));
+		return 77;
+	}
+	addr = mmap(NULL, (1ul << 31) + 4096, PROT_READ, MAP_SHARED, fd, 0);
+	if (addr == MAP_FAILED && errno == EPERM) {
+		printf("skipped: a large ring: %s (needs CAP_IPC_LOCK)\n", strerror(errno));
+		close(fd);
+		return 77;
+	}
+	close(fd);
+	return 0;
+}
+
 const struct core_kernel *side_running_kernel(void)
 {
 	struct utsname uts;

@@ -33,6 +33,8 @@ struct perf_side {
 
 /* 0; or 77 with a line on stdout if this machine does not let us open an event. */
 int side_kernel_possible(void);
+/* The same, for scripts with events of a CPU and mappings beyond a user's budget (B11). */
+int side_kernel_privileged(void);
 /* The set of switches that the running kernel is, or is nearest to. */
 const struct core_kernel *side_running_kernel(void);
 

@@ -380,7 +380,7 @@ int main(void)
 		cmocka_unit_test(test_open),	 cmocka_unit_test(test_other_thread),
 		cmocka_unit_test(test_inherit),
 	};
-	int skip = side_kernel_possible();
+	int skip = side_kernel_privileged();
 
 	if (skip)
 		return skip;
