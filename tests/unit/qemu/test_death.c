@@ -266,6 +266,18 @@ static void test_killed(void **state)
 	assert_int_equal(gone.status, -1);
 }
 
+/* A ring of two slots is nearly always full: most are killed with a ticket in their hands. */
+static void test_killed_with_a_ticket(void **state)
+{
+	static struct client_run run = { .slots = "2" };
+	char *argv[] = { PROGRAM("die"), "children", NULL };
+
+	(void)state;
+	assert_int_equal(client_run(&run, argv), 0);
+	assert_int_equal(WEXITSTATUS(run.status), 10);
+	assert_int_equal(run.nr_forks, 40);
+}
+
 static void test_failures(void **state)
 {
 	static struct client_run none, no_plugin;
@@ -288,7 +300,8 @@ int main(void)
 		cmocka_unit_test(test_null),	cmocka_unit_test(test_codes),
 		cmocka_unit_test(test_emulators_limit), cmocka_unit_test(test_thread_and_fork),
 		cmocka_unit_test(test_exec),	cmocka_unit_test(test_environment),
-		cmocka_unit_test(test_killed),	cmocka_unit_test(test_failures),
+		cmocka_unit_test(test_killed),	cmocka_unit_test(test_killed_with_a_ticket),
+		cmocka_unit_test(test_failures),
 	};
 
 	if (access("/usr/bin/qemu-x86_64", X_OK)) {

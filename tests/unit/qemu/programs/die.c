@@ -77,6 +77,20 @@ int main(int argc, char **argv)
 		wait(&status);
 		return WIFSIGNALED(status) ? 3 : 4;
 	}
+	if (!strcmp(how, "children")) {
+		for (int i = 0; i < 40; i++) {
+			pid_t child = fork();
+
+			if (!child)
+				thread(NULL);
+			usleep(1000 + 100 * i);
+			kill(child, SIGKILL);
+			waitpid(child, &status, 0);
+			if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
+				return 9;
+		}
+		return 10;
+	}
 	if (!strcmp(how, "exec")) {
 		execl("/proc/self/exe", "other name", "null", (char *)NULL);
 		return 5;
