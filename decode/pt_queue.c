@@ -363,9 +363,15 @@ static void run_starts(struct pt_queue *q)
 
 	if (run->quiet && !q->seg.nr_skipped)
 		return;
-	pt_gap_open(q, run->cause, run->nr_lost + q->seg.nr_skipped, run->exact,
-		    "%llu bytes of trace before the next synchronisation point at offset 0x%llx",
-		    (unsigned long long)q->seg.nr_skipped, (unsigned long long)q->seg.off);
+	if (q->seg.nr_skipped)
+		pt_gap_open(q, run->cause, run->nr_lost + q->seg.nr_skipped, run->exact,
+			    "%llu bytes before the first synchronisation point at offset 0x%llx",
+			    (unsigned long long)q->seg.nr_skipped,
+			    (unsigned long long)q->seg.off);
+	else
+		pt_gap_open(q, run->cause, run->nr_lost, run->exact,
+			    "the trace goes on at offset 0x%llx",
+			    (unsigned long long)q->seg.off);
 }
 
 /* With a wish for a time window, segments that end before it need no decoding. */
