@@ -18,11 +18,21 @@ struct last_branch {
 	uint64_t from, to;
 	enum auxtap_branch_kind kind;
 	bool async;
+	unsigned int repeat;
+};
+
+/* A process became another program. */
+struct exec_mark {
+	int32_t tid;
+	bool done;
+	uint64_t time;
+	char comm[16];
 };
 
 /* What was seen of one thread. */
 struct thread_view {
 	struct thread_view *next;
+	struct report *report;
 	int32_t pid, tid;
 	char comm[32];
 	struct call_tree *calls;
@@ -44,7 +54,28 @@ struct report {
 	struct thread_view *threads;
 	struct gap_count gaps[AUXTAP_GAP_NR_CAUSES];
 	unsigned int nr_branches, nr_calls;
+	struct exec_mark *execs;
+	size_t nr_execs;
 };
+
+static bool function_at(void *ctx, uint64_t addr, uint64_t *start, bool *stub)
+{
+	const struct thread_view *view = ctx;
+	struct auxtap_location loc;
+	const char *name;
+	size_t len;
+
+	if (auxtap_image_set_symbol(view->report->ro.images, view->pid, view->last_time, addr,
+				    &loc) ||
+	    !loc.image || !loc.nr_frames || !loc.frames[0].symbol)
+		return false;
+	name = loc.frames[0].symbol;
+	len = strlen(name);
+	*start = addr - loc.frames[0].symbol_off;
+	*stub = (len > 4 && !strcmp(name + len - 4, "@plt")) ||
+		!strncmp(name, "_dl_runtime_resolve", 19);
+	return true;
+}
 
 static struct thread_view *view_of(struct report *r, const struct auxtap_event *ev)
 {
@@ -65,8 +96,72 @@ static struct thread_view *view_of(struct report *r, const struct auxtap_event *
 		return NULL;
 	(*at)->pid = ev->pid;
 	(*at)->tid = ev->tid;
-	(*at)->calls = call_tree_new();
+	(*at)->report = r;
+	(*at)->calls = call_tree_new(function_at, *at);
 	return (*at)->calls ? *at : NULL;
+}
+
+/* A loop's branch is one line, however often it was taken. */
+static void note_branch(struct thread_view *view, const struct auxtap_event *ev)
+{
+	struct last_branch branch = {ev->ip, ev->addr, ev->kind, ev->type == AUXTAP_EVENT_ASYNC, 1};
+	struct last_branch *last;
+
+	if (view->nr_branches) {
+		last = &view->branches[(view->nr_branches - 1) % MAX_BRANCHES];
+		if (last->from == branch.from && last->to == branch.to &&
+		    last->async == branch.async) {
+			last->repeat++;
+			return;
+		}
+	}
+	view->branches[view->nr_branches++ % MAX_BRANCHES] = branch;
+}
+
+/* Did the thread's process become another program before it went on here? */
+static int note_exec(struct report *r, struct thread_view *view, const struct auxtap_event *ev)
+{
+	for (size_t i = 0; i < r->nr_execs; i++) {
+		struct exec_mark *mark = &r->execs[i];
+		char text[40];
+		bool first = !call_tree_root(view->calls);
+
+		if (mark->done || mark->tid != ev->tid || mark->time > ev->time)
+			continue;
+		mark->done = true;
+		if (first)
+			continue; /* the beginning of the trace */
+		snprintf(text, sizeof(text), "exec: becomes %s", mark->comm);
+		return call_tree_exec(view->calls, text);
+	}
+	return 0;
+}
+
+static int find_execs(struct report *r, struct auxtap_error *err)
+{
+	struct auxtap_record rec;
+	struct exec_mark *grown;
+	int ret;
+
+	while ((ret = auxtap_perfdata_next_sorted(r->pd, &rec, NULL)) == 1) {
+		struct exec_mark mark = {0};
+
+		if (rec.header->type != PERF_RECORD_COMM ||
+		    !(rec.header->misc & PERF_RECORD_MISC_COMM_EXEC) || rec.body_size < 9)
+			continue;
+		memcpy(&mark.tid, (const char *)(rec.header + 1) + 4, sizeof(mark.tid));
+		mark.time = rec.time;
+		snprintf(mark.comm, sizeof(mark.comm), "%.*s", (int)rec.body_size - 8,
+			 (const char *)(rec.header + 1) + 8);
+		grown = realloc(r->execs, (r->nr_execs + 1) * sizeof(*grown));
+		if (!grown)
+			return auxtap_error_set(err, -ENOMEM, auxtap_perfdata_path(r->pd),
+						"out of memory");
+		r->execs = grown;
+		r->execs[r->nr_execs++] = mark;
+	}
+	auxtap_perfdata_rewind_sorted(r->pd);
+	return 0; /* damage is the decoder's to tell */
 }
 
 static int on_event(struct report *r, const struct auxtap_event *ev)
@@ -80,9 +175,13 @@ static int on_event(struct report *r, const struct auxtap_event *ev)
 	if (ev->time)
 		view->last_time = ev->time;
 	view->nr_insns += ev->nr_insns;
-	if (ev->type == AUXTAP_EVENT_BRANCH || ev->type == AUXTAP_EVENT_ASYNC) {
-		view->branches[view->nr_branches++ % MAX_BRANCHES] = (struct last_branch){
-			ev->ip, ev->addr, ev->kind, ev->type == AUXTAP_EVENT_ASYNC};
+	if (ev->type == AUXTAP_EVENT_BRANCH || ev->type == AUXTAP_EVENT_ASYNC)
+		note_branch(view, ev);
+	if (ev->type == AUXTAP_EVENT_TRACE && ev->trace_on) {
+		int ret = note_exec(r, view, ev);
+
+		if (ret)
+			return ret;
 	}
 	if (ev->type == AUXTAP_EVENT_GAP) {
 		struct gap_count *gap = &r->gaps[ev->gap.cause];
@@ -152,23 +251,76 @@ static void print_spot(const struct report *r, uint64_t addr)
 		fprintf(r->ro.out, " at %s", place);
 }
 
-static void print_headline(const struct report *r, const struct fault *fault,
-			   const struct auxtap_regs *regs)
+/* Frames of the dead thread, and which of them to blame first. */
+struct backtrace {
+	uint64_t pcs[MAX_FRAMES];
+	int nr, culprit; /* culprit -1: none */
+	bool complete;
+};
+
+/* The innermost frame that is the program's own. */
+static int find_culprit(const struct report *r, const struct backtrace *bt, int from)
+{
+	struct auxtap_location loc;
+
+	for (int i = from; i < bt->nr; i++) {
+		if (!auxtap_image_set_resolve(r->ro.images, r->facts.crash.pid, r->facts.crash.time,
+					      bt->pcs[i], &loc) &&
+		    loc.image && !report_is_runtime(loc.image))
+			return i;
+	}
+	return -1;
+}
+
+static const struct last_branch *last_branch(const struct thread_view *view)
+{
+	for (unsigned int back = 1; view && back <= 2 && back <= view->nr_branches; back++) {
+		const struct last_branch *b =
+			&view->branches[(view->nr_branches - back) % MAX_BRANCHES];
+
+		if (!b->async)
+			return b;
+	}
+	return NULL;
+}
+
+static void print_headline(const struct report *r, struct fault *fault,
+			   const struct auxtap_regs *regs, const struct backtrace *bt,
+			   const struct thread_view *view)
 {
 	const struct auxtap_crash *c = &r->facts.crash;
+	const struct last_branch *b = last_branch(view);
 	const char *name = fault_signal_name(c->signo);
 	char number[32];
 	FILE *out = r->ro.out;
 
 	snprintf(number, sizeof(number), "signal %d", c->signo);
-	fprintf(out, "%s%s (pid %d%s", r->ro.style->bad, c->comm, c->pid, "");
+	fprintf(out, "%s%s (pid %d", r->ro.style->bad, c->comm, c->pid);
 	if (c->tid != c->pid)
 		fprintf(out, ", thread %d", c->tid);
 	fprintf(out, ") died of %s: %s%s", name ? name : number, fault_signal_words(c->signo),
 		r->ro.style->off);
-	if (regs && !fault->bad_ip) {
+	if (fault->bad_ip) {
+		/* where it came from: the trace knows, whatever became of the stack */
+		if (b && b->to == regs->reg[AUXTAP_X86_IP]) {
+			fputs(", from ", out);
+			print_spot(r, b->from);
+			if (b->kind == AUXTAP_BRANCH_RETURN)
+				snprintf(fault->why, sizeof(fault->why),
+					 "it returned to 0x%" PRIx64
+					 ", where no code is: the return address was overwritten",
+					 b->to);
+		} else if (bt->culprit >= 0) {
+			fputs(", from ", out);
+			print_spot(r, bt->pcs[bt->culprit]);
+		}
+	} else if (regs) {
 		fputs(" in ", out);
 		print_spot(r, regs->reg[AUXTAP_X86_IP]);
+		if (bt->culprit > 0) {
+			fputs(",\n  called from ", out);
+			print_spot(r, bt->pcs[bt->culprit]);
+		}
 	}
 	fputc('\n', out);
 	if (fault->why[0])
@@ -185,7 +337,7 @@ static void print_headline(const struct report *r, const struct fault *fault,
 	}
 }
 
-static void print_insn(const struct report *r, const struct auxtap_regs *regs, uint64_t ip)
+static void print_insn(const struct report *r, uint64_t ip)
 {
 	struct auxtap_location loc;
 	char text[160];
@@ -203,7 +355,6 @@ static void print_insn(const struct report *r, const struct auxtap_regs *regs, u
 		fprintf(r->ro.out, "  %s:%u\n", loc.frames[0].file, loc.frames[0].line);
 		report_source_line(&r->ro, loc.frames[0].file, loc.frames[0].line);
 	}
-	(void)regs;
 }
 
 static void print_registers(const struct report *r, const struct auxtap_regs *regs)
@@ -266,25 +417,21 @@ static void print_frame(const struct report *r, int nr, uint64_t pc)
 	}
 }
 
-static void print_backtrace(const struct report *r, const struct auxtap_regs *regs)
+static void print_backtrace(const struct report *r, const struct backtrace *bt)
 {
-	uint64_t pcs[MAX_FRAMES];
-	bool complete;
-	int nr, head;
+	int head = bt->nr > 20 ? 10 : bt->nr;
 
-	nr = unwind_backtrace(&r->facts, r->ro.images, regs, pcs, MAX_FRAMES, &complete);
 	title(r, "Backtrace");
-	head = nr > 20 ? 10 : nr;
 	for (int i = 0; i < head; i++)
-		print_frame(r, i, pcs[i]);
-	if (head < nr) {
-		fprintf(r->ro.out, "  ... %d more\n", nr - head - 6);
-		for (int i = nr - 6; i < nr; i++)
-			print_frame(r, i, pcs[i]);
+		print_frame(r, i, bt->pcs[i]);
+	if (head < bt->nr) {
+		fprintf(r->ro.out, "  ... %d more\n", bt->nr - head - 6);
+		for (int i = bt->nr - 6; i < bt->nr; i++)
+			print_frame(r, i, bt->pcs[i]);
 	}
-	if (nr == MAX_FRAMES)
+	if (bt->nr == MAX_FRAMES)
 		fprintf(r->ro.out, "  ... and further frames\n");
-	else if (!complete)
+	else if (!bt->complete)
 		fprintf(r->ro.out, "  The stack makes no sense from here on; the calls below do "
 				   "not depend on it.\n");
 }
@@ -333,11 +480,24 @@ static void print_branches(const struct report *r, const struct thread_view *vie
 		const struct last_branch *b = &view->branches[i % MAX_BRANCHES];
 
 		spot_text(r, b->from, from, sizeof(from));
-		if (b->to)
+		if (b->async && i + 1 == view->nr_branches && r->facts.have_crash) {
+			fprintf(r->ro.out, "  %s%-9s%s  %s\n", r->ro.style->bad,
+				fault_signal_name(r->facts.crash.signo)
+					? fault_signal_name(r->facts.crash.signo)
+					: "signal",
+				r->ro.style->off, from);
+			continue;
+		}
+		if (b->async || b->kind == AUXTAP_BRANCH_SYSCALL)
+			snprintf(to, sizeof(to), "the kernel");
+		else if (b->to)
 			spot_text(r, b->to, to, sizeof(to));
 		else
-			snprintf(to, sizeof(to), "%s", b->kind == AUXTAP_BRANCH_SYSCALL ? "the kernel" : "?");
-		fprintf(r->ro.out, "  %-9s  %-44s -> %s\n", kind_name(b), from, to);
+			snprintf(to, sizeof(to), "(unknown)");
+		fprintf(r->ro.out, "  %-9s  %-44s -> %s", kind_name(b), from, to);
+		if (b->repeat > 1)
+			fprintf(r->ro.out, "  x %u", b->repeat);
+		fputc('\n', r->ro.out);
 	}
 }
 
@@ -417,7 +577,7 @@ static void print_images(const struct report *r)
 			continue;
 		if (info.state == AUXTAP_IMAGE_FOUND)
 			nr_found++;
-		else
+		else if (info.name[0] != '[' || info.nr_gaps) /* [vsyscall] is no file */
 			nr_bad++;
 	}
 	title(r, "Images");
@@ -426,7 +586,7 @@ static void print_images(const struct report *r)
 		char id[48] = "build-id unknown";
 
 		if (auxtap_image_set_info(r->ro.images, i, &info) ||
-		    info.state == AUXTAP_IMAGE_FOUND)
+		    info.state == AUXTAP_IMAGE_FOUND || (info.name[0] == '[' && !info.nr_gaps))
 			continue;
 		if (info.build_id_size)
 			strcpy(id, "build-id ");
@@ -473,6 +633,7 @@ static void print_crash(struct report *r)
 	const struct auxtap_crash *c = &r->facts.crash;
 	const struct auxtap_regs *regs = dying_regs(r);
 	const struct thread_view *view = dying_view(r);
+	struct backtrace bt = {.culprit = -1};
 	struct fault fault = {0};
 	uint64_t ip = 0;
 	bool synchronous = c->si_code > 0;
@@ -490,14 +651,17 @@ static void print_crash(struct report *r)
 						  sizeof(insn));
 
 		fault_explain(&r->facts, regs, insn, n > 0 ? (size_t)n : 0, &fault);
+		bt.nr = unwind_backtrace(&r->facts, r->ro.images, regs, bt.pcs, MAX_FRAMES,
+					 &bt.complete);
+		bt.culprit = find_culprit(r, &bt, 0);
 	}
-	print_headline(r, &fault, regs);
+	print_headline(r, &fault, regs, &bt, view);
 	if (regs && synchronous && !fault.bad_ip)
-		print_insn(r, regs, ip);
+		print_insn(r, ip);
 	if (regs) {
 		title(r, "Registers");
 		print_registers(r, regs);
-		print_backtrace(r, regs);
+		print_backtrace(r, &bt);
 	}
 	snprintf(end, sizeof(end), "%s here", fault_signal_name(c->signo) ? fault_signal_name(c->signo) : "died");
 	title(r, "The calls that led there");
@@ -541,6 +705,9 @@ int auxtap_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *o
 	ret = auxtap_image_set_new(&r.ro.images, &image_opts, err);
 	if (ret < 0)
 		goto out_facts;
+	ret = find_execs(&r, err);
+	if (ret < 0)
+		goto out_images;
 	damage = decode_all(&r, err);
 	r.ro.out = out;
 	r.ro.style = opts->colour ? &report_coloured : &report_plain;
@@ -561,6 +728,8 @@ int auxtap_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *o
 		free(r.threads);
 		r.threads = next;
 	}
+	free(r.execs);
+out_images:
 	auxtap_image_set_free(r.ro.images);
 out_facts:
 	report_facts_free(&r.facts);

@@ -93,13 +93,22 @@ struct call_node {
 	bool returned;
 	bool known_caller; /* entered by a call that was traced */
 	bool gap;	   /* not a call: a gap in the trace; text tells */
+	bool exec;	   /* with gap: no gap but an exec */
 	bool async;	   /* entered by a signal or interrupt */
 	bool on_path;	   /* mark of the pruning */
 	char *text;
 };
 
 struct call_tree; /* of one thread */
-struct call_tree *call_tree_new(void);
+/*
+ * function: entry of the function that addr lies in, and whether it is only a stub that jumps
+ * to the function meant (linkage table, resolver); false where no symbol tells. May be NULL.
+ */
+struct call_tree *call_tree_new(bool (*function)(void *ctx, uint64_t addr, uint64_t *start,
+						 bool *stub),
+				void *ctx);
+/* The thread's process became another program: what was called before is over. */
+int call_tree_exec(struct call_tree *tree, const char *text);
 void call_tree_free(struct call_tree *tree);
 int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev);
 /* The tree; its root is not a call. NULL: nothing was seen. */
@@ -129,5 +138,7 @@ void report_name(const struct report_out *ro, uint64_t addr, char *name, size_t 
 void report_source_line(const struct report_out *ro, const char *file, unsigned int line);
 void report_calls_print(const struct report_out *ro, struct call_tree *tree,
 			unsigned int nr_lines, const char *end);
+/* A C or C++ library, or the dynamic linker: rarely where a bug is. */
+bool report_is_runtime(const char *image);
 
 #endif

@@ -14,21 +14,73 @@
 /* How far up a return looks for its call: hostile traces must not make it quadratic. */
 #define MAX_SEARCH 256
 
+#define CACHE_SIZE 4096 /* power of two */
+
 struct call_tree {
 	struct call_node root;
 	struct call_node *current;
 	size_t nr_nodes;
 	uint64_t off_ip; /* where tracing went off last */
 	bool off_async;
+	bool (*function)(void *ctx, uint64_t addr, uint64_t *start, bool *stub);
+	void *ctx;
+	struct function_cache {
+		uint64_t addr, start;
+		bool stub;
+	} cache[CACHE_SIZE];
 };
 
-struct call_tree *call_tree_new(void)
+struct call_tree *call_tree_new(bool (*function)(void *ctx, uint64_t addr, uint64_t *start,
+						 bool *stub),
+				void *ctx)
 {
 	struct call_tree *tree = calloc(1, sizeof(*tree));
 
-	if (tree)
+	if (tree) {
 		tree->current = &tree->root;
+		tree->function = function;
+		tree->ctx = ctx;
+	}
 	return tree;
+}
+
+/* Entry of the function around addr, 0 where no symbol tells. */
+static uint64_t function_of(struct call_tree *tree, uint64_t addr, bool *stub)
+{
+	struct function_cache *hit = &tree->cache[(addr ^ addr >> 12) & (CACHE_SIZE - 1)];
+
+	if (hit->addr != addr) {
+		hit->addr = addr;
+		hit->start = 0;
+		hit->stub = false;
+		if (!tree->function || !tree->function(tree->ctx, addr, &hit->start, &hit->stub))
+			hit->start = 0;
+	}
+	if (stub)
+		*stub = hit->stub;
+	return hit->start;
+}
+
+/* The frame that addr lies in the function of: current or one of its callers; NULL. */
+static struct call_node *frame_of(struct call_tree *tree, uint64_t addr)
+{
+	uint64_t start = function_of(tree, addr, NULL);
+	int steps = 0;
+
+	for (struct call_node *n = tree->current;
+	     start && n != &tree->root && steps++ < MAX_SEARCH; n = n->parent) {
+		if (function_of(tree, n->addr ? n->addr : n->last_ip, NULL) == start)
+			return n;
+	}
+	return NULL;
+}
+
+/* Everything above frame is left. */
+static void unwind_to(struct call_tree *tree, struct call_node *frame)
+{
+	for (struct call_node *n = tree->current; n != frame; n = n->parent)
+		n->returned = true;
+	tree->current = frame;
 }
 
 static void free_node(struct call_tree *tree, struct call_node *node)
@@ -211,6 +263,17 @@ static int leave(struct call_tree *tree, uint64_t from, uint64_t to)
 	if (match != &tree->root && steps <= MAX_SEARCH) {
 		for (; node != match; node = node->parent)
 			node->returned = true;
+	} else {
+		/* no call to go back to: a thrown exception enters its handler by a return */
+		match = frame_of(tree, to);
+		if (match && match != tree->current) {
+			unwind_to(tree, match);
+			match->last_ip = to;
+			return 0;
+		}
+		/* to no function at all: the return address was overwritten */
+		if (node->known_caller && tree->function && !function_of(tree, to, NULL))
+			return 0;
 	}
 	node->returned = true;
 	if (node->parent == &tree->root)
@@ -263,16 +326,57 @@ static int add_gap(struct call_tree *tree, const struct auxtap_event *ev)
 	return node->text ? 0 : -ENOMEM;
 }
 
-static void jumped(struct call_tree *tree, const struct auxtap_event *ev)
+/*
+ * A jump stays in its function, or goes to the entry of another one (a tail call; from the
+ * stub of a linkage table or its resolver: the very function that was called), or back into
+ * a caller (longjmp, a thrown exception).
+ */
+static int jumped(struct call_tree *tree, const struct auxtap_event *ev)
 {
-	struct call_node *node = tree->current;
+	struct call_node *node = tree->current, *frame;
+	bool indirect = ev->kind == AUXTAP_BRANCH_JUMP_INDIRECT;
+	bool stub = false;
+	uint64_t start, from;
 
-	if (node == &tree->root)
-		return;
-	/* the stub of a procedure linkage table, or the resolver behind it: the function is the target */
-	if (ev->kind == AUXTAP_BRANCH_JUMP_INDIRECT && node->nr_insns <= 4)
-		node->addr = ev->addr;
-	node->last_ip = ev->addr;
+	if (node == &tree->root || !ev->has_addr)
+		return 0;
+	if (!indirect && ev->addr - ev->ip + 128 < 256) {
+		node->last_ip = ev->addr;
+		return 0;
+	}
+	start = function_of(tree, ev->addr, NULL);
+	from = function_of(tree, ev->ip, &stub);
+	if (start && start == from) {
+		node->last_ip = ev->addr;
+		return 0;
+	}
+	if (stub || !from || (!start && node->nr_insns <= 4)) {
+		if ((start == ev->addr || !start) && !node->async)
+			node->addr = ev->addr;
+		node->last_ip = ev->addr;
+		return 0;
+	}
+	if (start == ev->addr)
+		return enter(tree, ev, false, ev->ip, ev->addr);
+	frame = frame_of(tree, ev->addr);
+	if (frame)
+		unwind_to(tree, frame);
+	tree->current->last_ip = ev->addr;
+	return 0;
+}
+
+int call_tree_exec(struct call_tree *tree, const char *text)
+{
+	struct auxtap_event ev = {.type = AUXTAP_EVENT_GAP};
+	int ret = add_gap(tree, &ev);
+
+	if (ret)
+		return ret;
+	tree->root.last->exec = true;
+	free(tree->root.last->text);
+	tree->root.last->text = strdup(text);
+	memset(tree->cache, 0, sizeof(tree->cache));
+	return tree->root.last->text ? 0 : -ENOMEM;
 }
 
 int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev)
@@ -290,9 +394,8 @@ int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev)
 	case AUXTAP_EVENT_RETURN:
 		return leave(tree, ev->ip, ev->addr);
 	case AUXTAP_EVENT_BRANCH:
-		if (ev->kind == AUXTAP_BRANCH_JUMP || ev->kind == AUXTAP_BRANCH_JUMP_INDIRECT ||
-		    ev->kind == AUXTAP_BRANCH_COND)
-			jumped(tree, ev);
+		if (ev->kind == AUXTAP_BRANCH_JUMP || ev->kind == AUXTAP_BRANCH_JUMP_INDIRECT)
+			return jumped(tree, ev);
 		return 0;
 	case AUXTAP_EVENT_ASYNC:
 		tree->off_ip = ev->ip;

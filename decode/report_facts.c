@@ -48,7 +48,9 @@ static int add_memory(struct report_facts *facts, const void *data, size_t size)
 	if (!bytes)
 		return -ENOMEM;
 	memcpy(bytes, (const unsigned char *)data + head.size, head.nr_bytes);
-	grown[facts->nr_memory++] = (struct report_memory){head.addr, head.nr_bytes, bytes};
+	grown[facts->nr_memory].addr = head.addr;
+	grown[facts->nr_memory].nr_bytes = head.nr_bytes;
+	grown[facts->nr_memory++].bytes = bytes;
 	return 0;
 }
 

@@ -12,6 +12,23 @@ const struct report_style report_plain = {"", "", "", "", ""};
 const struct report_style report_coloured = {"\033[1m", "\033[1;31m", "\033[2m", "\033[36m",
 					     "\033[0m"};
 
+bool report_is_runtime(const char *image)
+{
+	static const char *const runtime[] = {"libc.so", "libc-",     "libstdc++.", "libgcc_s.",
+					      "ld-linux", "libpthread", "libm.so"};
+	const char *slash;
+
+	if (!image)
+		return false;
+	slash = strrchr(image, '/');
+	image = slash ? slash + 1 : image;
+	for (size_t i = 0; i < sizeof(runtime) / sizeof(runtime[0]); i++) {
+		if (!strncmp(image, runtime[i], strlen(runtime[i])))
+			return true;
+	}
+	return false;
+}
+
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -81,6 +98,7 @@ void report_source_line(const struct report_out *ro, const char *file, unsigned 
 struct shown {
 	const struct call_node **nodes;
 	unsigned int nr, max;
+	unsigned int nr_outer; /* of the way to the end, that are not */
 };
 
 static bool is_shown(const struct shown *shown, const struct call_node *node)
@@ -119,31 +137,59 @@ static bool show_children(struct shown *shown, const struct call_node *node, uns
 	return true;
 }
 
-static void choose(struct shown *shown, struct call_tree *tree)
+/* Does the program proper begin here? What lies farther out is the runtime's start-up. */
+static bool is_entry(const struct report_out *ro, const struct call_node *node)
+{
+	char name[64];
+
+	if (!node->addr && !node->last_ip)
+		return false;
+	report_name(ro, node->addr ? node->addr : node->last_ip, name, sizeof(name), NULL, 0);
+	return !strcmp(name, "main") || !strcmp(name, "start_thread");
+}
+
+static bool in_linker(const struct report_out *ro, const struct call_node *node)
+{
+	struct auxtap_location loc;
+
+	return node->addr &&
+	       !auxtap_image_set_resolve(ro->images, ro->pid, ro->time, node->addr, &loc) &&
+	       loc.image && !strncmp(base_name(loc.image), "ld-linux", 8);
+}
+
+static void choose(const struct report_out *ro, struct shown *shown, struct call_tree *tree)
 {
 	const struct call_node *root = call_tree_root(tree);
 	const struct call_node *current = call_tree_current(tree);
-	unsigned int path_len = 0, begin, end, room;
+	unsigned int path_len = 0, begin, end, inner, room;
 
 	if (!current)
 		current = root;
 	/* the innermost of the path, at most half of the lines */
-	for (const struct call_node *n = current; n && path_len < shown->max / 2; n = n->parent) {
-		if (n != root)
+	for (const struct call_node *n = current; n && n != root; n = n->parent) {
+		if (path_len++ < shown->max / 2)
 			show(shown, n);
-		path_len++;
+		else
+			shown->nr_outer++;
 	}
 	/* their children, the innermost function's first and most */
-	end = shown->nr;
+	end = inner = shown->nr;
+	for (unsigned int i = 0; i < end; i++) {
+		if (is_entry(ro, shown->nodes[i])) {
+			inner = i + 1;
+			break;
+		}
+	}
 	room = (shown->max - shown->nr) / 2 + 1;
-	for (begin = 0; begin < end && shown->nr < shown->max; begin++) {
+	for (begin = 0; begin < inner && shown->nr < shown->max; begin++) {
 		show_children(shown, shown->nodes[begin], room);
 		room = room / 2 + 1;
 	}
-	show_children(shown, root, room);
-	/* and theirs */
+	if (inner == end && !shown->nr_outer)
+		show_children(shown, root, room);
+	/* and theirs; how the linker finds a function is nobody's concern */
 	for (begin = end; begin < shown->nr && shown->nr < shown->max; begin++) {
-		if (shown->nodes[begin]->first)
+		if (shown->nodes[begin]->first && !in_linker(ro, shown->nodes[begin]->first))
 			show_children(shown, shown->nodes[begin], 4);
 	}
 }
@@ -171,9 +217,6 @@ static void node_name(const struct report_out *ro, const struct call_node *node,
 		      size_t size, char *place, size_t place_size)
 {
 	report_name(ro, node->addr ? node->addr : node->last_ip, name, size, place, place_size);
-	/* bound lazily: the resolver jumped to the function */
-	if (!strncmp(name, "_dl_runtime_resolve", 19) && node->last_ip != node->addr)
-		report_name(ro, node->last_ip, name, size, place, place_size);
 }
 
 /* Sibling calls that look alike are one line. */
@@ -213,6 +256,11 @@ static void print_node(const struct report_out *ro, const struct call_node *node
 	unsigned int hidden;
 	int n;
 
+	if (node->exec) {
+		fprintf(ro->out, "  %12s  %*s%s== %s ==%s\n", "", (int)depth * 2, "", s->dim,
+			node->text ? node->text : "exec", s->off);
+		return;
+	}
 	if (node->gap) {
 		fprintf(ro->out, "  %12s  %*s%s-- gap: %s --%s\n", "", (int)depth * 2, "", s->bad,
 			node->text ? node->text : "unknown", s->off);
@@ -252,9 +300,12 @@ void report_calls_print(const struct report_out *ro, struct call_tree *tree,
 	shown.nodes = calloc(nr_lines, sizeof(*shown.nodes));
 	if (!shown.nodes)
 		return;
-	choose(&shown, tree);
+	choose(ro, &shown, tree);
 	fprintf(ro->out, "  %s%12s  %s%s\n", ro->style->dim, "instructions",
 		"function (\"...\": not returned yet)", ro->style->off);
+	if (shown.nr_outer)
+		fprintf(ro->out, "  %12s  %s(%u calls farther out)%s\n", "...", ro->style->dim,
+			shown.nr_outer, ro->style->off);
 	while (n) {
 		unsigned int repeat = 1;
 		uint64_t insns = n->returned ? total_insns(n) : n->nr_insns;

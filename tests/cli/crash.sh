@@ -14,7 +14,9 @@ mask() { # FILE OF THE PROGRAM'S SOURCE
 		awk -v own="$1" '
 		/^[A-Z].*$/ && !/died of/ { section = $0 }
 		section ~ /^Registers/ { next }
-		section ~ /^The calls/ && !/^The calls/ && index($0, own) == 0 && !/gap:/ && NF { next }
+		/died of/ { sub(/ in [^ ]* at pthread_kill.c:[0-9]+,$/, " in LIBC,"); sub(/ in raise[^,]*,$/, " in LIBC,"); sub(/ in [a-z_.0-9+X]*,$/, " in LIBC,") }
+		section ~ /^The calls/ && !/^The calls/ && index($0, own) == 0 && !/gap:|exec:|farther/ && NF { next }
+		section ~ /^The calls/ && !/^The calls/ { sub(/ *[0-9]+  /, "  N  "); sub(/ *\([0-9]+ calls? inside\)/, ""); gsub(/   +/, "   "); sub(/\([0-9]+ calls farther/, "(N calls farther") }
 		section ~ /^Last branches/ && !/^Last/ && NF {
 			n = gsub(own, own); if (n < 2) next
 		}

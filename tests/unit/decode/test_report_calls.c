@@ -19,7 +19,7 @@ static void event(struct call_tree *tree, uint32_t type, uint64_t ip, uint64_t a
 
 static void nested_calls(void **state)
 {
-	struct call_tree *tree = call_tree_new();
+	struct call_tree *tree = call_tree_new(NULL, NULL);
 	struct call_node *main_node, *child;
 
 	(void)state;
@@ -47,7 +47,7 @@ static void nested_calls(void **state)
 /* The trace begins inside a function: returning from it reveals its caller. */
 static void unknown_callers_appear(void **state)
 {
-	struct call_tree *tree = call_tree_new();
+	struct call_tree *tree = call_tree_new(NULL, NULL);
 	struct call_node *outer;
 
 	(void)state;
@@ -68,7 +68,7 @@ static void unknown_callers_appear(void **state)
 /* A jump out of nested calls (longjmp, an exception): the next return finds its own call. */
 static void jumps_out_of_calls(void **state)
 {
-	struct call_tree *tree = call_tree_new();
+	struct call_tree *tree = call_tree_new(NULL, NULL);
 
 	(void)state;
 	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
@@ -85,7 +85,7 @@ static void jumps_out_of_calls(void **state)
 
 static void signal_handlers(void **state)
 {
-	struct call_tree *tree = call_tree_new();
+	struct call_tree *tree = call_tree_new(NULL, NULL);
 	struct call_node *base;
 
 	(void)state;
@@ -110,7 +110,7 @@ static void signal_handlers(void **state)
 
 static void gaps_cut_the_tree(void **state)
 {
-	struct call_tree *tree = call_tree_new();
+	struct call_tree *tree = call_tree_new(NULL, NULL);
 	struct auxtap_event gap = {.type = AUXTAP_EVENT_GAP, .gap = {.cause = AUXTAP_GAP_TRUNCATED}};
 
 	(void)state;
@@ -129,7 +129,7 @@ static void gaps_cut_the_tree(void **state)
 /* Millions of calls and a million deep recursion: bounded, and the newest are kept. */
 static void bounded(void **state)
 {
-	struct call_tree *tree = call_tree_new();
+	struct call_tree *tree = call_tree_new(NULL, NULL);
 	struct call_node *base;
 
 	(void)state;
