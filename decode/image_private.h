@@ -28,6 +28,7 @@ struct image_line; /* srcline.c: an address with its frames */
 struct image_lines;
 
 struct auxtap_image {
+	const struct auxtap_image_set *set;
 	char *name, *path;
 	enum auxtap_image_state state;
 	uint8_t build_id[20], build_id_size;
@@ -147,9 +148,12 @@ void image_symbols_free(struct auxtap_image *image);
 char *image_demangle(const char *name);
 
 /* srcline.c: fills frames[] (file, line, inlined names); the count, 0 without debug information. */
-unsigned int image_lines_find(struct auxtap_image_set *set, struct auxtap_image *image,
-			      uint64_t vaddr, struct auxtap_frame *frames,
-			      unsigned int max_frames);
+unsigned int image_lines_find(struct auxtap_image *image, uint64_t vaddr,
+			      struct auxtap_frame *frames, unsigned int max_frames);
+/* Calls fn for each function of the separate debug file; names live as long as the image. Stops at fn's non-zero. */
+int image_debug_symbols(struct auxtap_image *image,
+			int (*fn)(void *ctx, const char *name, uint64_t start, uint64_t size),
+			void *ctx);
 void image_lines_free(struct auxtap_image *image);
 
 #endif

@@ -116,6 +116,7 @@ static struct auxtap_image *image_add(struct auxtap_image_set *set, const char *
 	image = calloc(1, sizeof(*image));
 	if (!image)
 		return NULL;
+	image->set = set;
 	image->name = strdup(name);
 	if (!image->name) {
 		free(image);
@@ -464,8 +465,7 @@ static int resolve(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint6
 	if (map->image->data && map->image->is_elf)
 		sym = image_symbol_find(map->image, loc->image_off);
 	if (lines && map->image->path && map->image->mapped && map->image->is_elf)
-		loc->nr_frames = image_lines_find(set, map->image, loc->image_off, loc->frames,
-						  16);
+		loc->nr_frames = image_lines_find(map->image, loc->image_off, loc->frames, 16);
 	if (!loc->nr_frames) {
 		memset(&loc->frames[0], 0, sizeof(loc->frames[0]));
 		loc->nr_frames = 1;

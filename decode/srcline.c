@@ -52,8 +52,9 @@ static int find_elf_never(Dwfl_Module *mod, void **data, const char *name, Dwarf
 	return -1;
 }
 
-static void lines_open(const struct auxtap_image_set *set, struct auxtap_image *image)
+static void lines_open(struct auxtap_image *image)
 {
+	const struct auxtap_image_set *set = image->set;
 	struct image_lines *lines = calloc(1, sizeof(*lines));
 	GElf_Addr end;
 
@@ -193,15 +194,37 @@ static unsigned int lookup(struct image_lines *lines, uint64_t vaddr,
 	return inline_frames(lines, cu, addr - bias, frames, max);
 }
 
-unsigned int image_lines_find(struct auxtap_image_set *set, struct auxtap_image *image,
-			      uint64_t vaddr, struct auxtap_frame *frames,
-			      unsigned int max_frames)
+int image_debug_symbols(struct auxtap_image *image,
+			int (*fn)(void *ctx, const char *name, uint64_t start, uint64_t size),
+			void *ctx)
+{
+	int nr, ret = 0;
+
+	if (!image->lines_tried && image->mapped)
+		lines_open(image);
+	nr = image->lines ? dwfl_module_getsymtab(image->lines->mod) : 0;
+	for (int i = 1; !ret && i < nr; i++) {
+		GElf_Addr addr;
+		GElf_Sym sym;
+		const char *name = dwfl_module_getsym_info(image->lines->mod, i, &sym, &addr,
+							   NULL, NULL, NULL);
+
+		if (name && *name && sym.st_size && sym.st_shndx != SHN_UNDEF &&
+		    (GELF_ST_TYPE(sym.st_info) == STT_FUNC ||
+		     GELF_ST_TYPE(sym.st_info) == STT_GNU_IFUNC))
+			ret = fn(ctx, name, addr - image->lines->bias, sym.st_size);
+	}
+	return ret;
+}
+
+unsigned int image_lines_find(struct auxtap_image *image, uint64_t vaddr,
+			      struct auxtap_frame *frames, unsigned int max_frames)
 {
 	struct image_line **slot, *line;
 	unsigned int nr;
 
 	if (!image->lines_tried)
-		lines_open(set, image);
+		lines_open(image);
 	if (!image->lines)
 		return 0;
 	slot = &image->lines->hash[(vaddr ^ vaddr >> 12) & 4095];

@@ -286,6 +286,11 @@ static void tidy(struct symbol_list *list)
 			list->at[i].end = list->at[i + 1].start;
 }
 
+static int debug_symbol(void *ctx, const char *name, uint64_t start, uint64_t size)
+{
+	return start + size > start ? list_add(ctx, start, start + size, name, 9) : 0;
+}
+
 static void read_symbols(struct auxtap_image *image)
 {
 	struct symbol_list list = {0};
@@ -317,6 +322,8 @@ static void read_symbols(struct auxtap_image *image)
 			break;
 	}
 	read_plt(image, elf, &list);
+	if (!full)
+		image_debug_symbols(image, debug_symbol, &list);
 	tidy(&list);
 	image->symbols = list.at;
 	image->nr_symbols = list.nr;
