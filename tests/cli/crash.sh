@@ -16,15 +16,16 @@ mask() { # FILE OF THE PROGRAM'S SOURCE
 		section ~ /^Registers/ { next }
 		/died of/ { sub(/ in [^ ]* at pthread_kill.c:[0-9]+,$/, " in LIBC,"); sub(/ in raise[^,]*,$/, " in LIBC,"); sub(/ in [a-z_.0-9+X]*,$/, " in LIBC,") }
 		section ~ /^The calls/ && !/^The calls/ && index($0, own) == 0 && !/gap:|exec:|farther/ && NF { next }
-		section ~ /^The calls/ && !/^The calls/ { sub(/ *[0-9]+  /, "  N  "); sub(/ *\([0-9]+ calls? inside\)/, ""); gsub(/   +/, "   "); sub(/\([0-9]+ calls farther/, "(N calls farther") }
+		section ~ /^The calls/ && !/^The calls/ { sub(/^ *[0-9]+  /, "  | "); sub(/ *\([0-9]+ calls? inside\)/, "   "); sub(/\([0-9]+ calls farther/, "(N calls farther") }
 		section ~ /^Last branches/ && !/^Last/ && NF {
 			n = gsub(own, own); if (n < 2) next
 		}
 		section ~ /^What the trace/ { if (!/^What/) gsub(/[0-9.]+/, "N") }
 		section ~ /^The other threads/ && !/^The other/ { gsub(/[0-9]+/, "N"); gsub(/ +/, " ") ; sub(/last in .*/, "last in ...") }
 		section ~ /^Images/ && !/^Images/ { gsub(/[0-9]+/, "N") }
-		section ~ /^Backtrace/ && / in \/|libc|ld-linux|\(unknown\)/ { next }
-		{ gsub(/ +$/, ""); print }'
+		section ~ /^Backtrace/ && (/ in \/|libc|libstdc|ld-linux/ || (/ at / && index($0, own) == 0)) { next }
+		{ gsub(/ +$/, ""); print }' |
+		sed -E 's/([^ |])   +/\1   /g'
 }
 
 # crash NAME STATUS FUNCTION LINE-OWNER COMMAND...: the line is the one marked "crash: NAME".
