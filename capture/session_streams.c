@@ -28,8 +28,18 @@ void session_attrs(struct auxtap_session *s)
 	attr->sample_type = CAPTURE_SAMPLE_TYPE;
 	attr->sample_id_all = 1;
 	attr->read_format = PERF_FORMAT_ID;
-	if (s->event.aux)
+	/*
+	 * A quarter of the area: with the kernel's half (C2) PT's STOP mark, set when the first
+	 * half is full and not yet read, lies where the second wakeup does (H4), so that a
+	 * program that is never scheduled out would lose trace in every lap, however prompt we are.
+	 */
+	if (s->event.aux && !s->aux_overwrite) {
 		attr->aux_watermark = s->opts.aux_watermark;
+		if (!attr->aux_watermark && s->aux_bytes / 4 >= s->page_size)
+			attr->aux_watermark = (uint32_t)(s->aux_bytes / 4 > 1u << 30
+								 ? 1u << 30
+								 : s->aux_bytes / 4);
+	}
 	s->nr_attrs = 1;
 	if (!s->per_cpu) {
 		sideband_bits(attr);

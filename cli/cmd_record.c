@@ -29,7 +29,7 @@ static const char help[] =
 	"                        may be used (auto). Attaching under emulation must be asked for\n"
 	"  --source WHICH        what executes the program under emulation: qemu, ptrace, or\n"
 	"                        auto: qemu for a program if it is there, ptrace to attach (auto)\n"
-	"  --aux-watermark BYTES wake up after that much trace (half of the area)\n"
+	"  --aux-watermark BYTES wake up after that much trace (a quarter of the area)\n"
 	"  --truth FILE          emulated: write every executed address, a little-endian u64\n"
 	"                        each, into FILE.TID\n"
 	"  -h, --help            this text\n"

@@ -184,7 +184,7 @@ struct auxtap_session_opts {
 	const char *event;	 /* "intel_pt//u"; NULL: what list would pick */
 	uint64_t data_pages;	 /* power of two; 0: 128 */
 	uint64_t aux_pages;	 /* power of two; 0: 1024 */
-	uint32_t aux_watermark;	 /* bytes; 0: the kernel's default (C2) */
+	uint32_t aux_watermark;	 /* bytes; 0: a quarter of the area (the kernel's half truncates every lap: H4) */
 	bool snapshot;		 /* overwrite mode */
 	uint64_t snapshot_size;	 /* newest bytes kept in the file; 0: the whole area */
 	bool crash;		 /* every dying process leaves a snapshot; implies snapshot */
