@@ -5,8 +5,10 @@
  */
 #include "emu_state.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define WHY_SIZE 384
 
@@ -42,12 +44,30 @@ static char **strings(const u8 *data, size_t size, size_t *at, u32 nr)
 	return list;
 }
 
-static int set_truth(struct emu *emu, const char *path)
+static int set_truth(struct emu *emu, const char *path, char *why)
 {
 	char *copy = path && *path ? strdup(path) : NULL;
 
 	if (path && *path && !copy)
 		return -ENOMEM;
+	if (copy) {
+		/* better now than when the program runs: can files be made beside it? */
+		char *slash = strrchr(copy, '/');
+		int ret = 0;
+
+		if (slash)
+			*slash = '\0';
+		if (access(slash ? (slash == copy ? "/" : copy) : ".", W_OK | X_OK)) {
+			ret = -errno;
+			snprintf(why, WHY_SIZE, "truth file %s: %s", path, strerror(errno));
+		}
+		if (slash)
+			*slash = '/';
+		if (ret) {
+			free(copy);
+			return ret;
+		}
+	}
 	free(emu->truth_path);
 	emu->truth_path = copy;
 	return 0;
@@ -82,7 +102,7 @@ static int call_spawn(struct emu *emu, const struct emu_request *req, const u8 *
 		strcpy(why, "malformed request");
 		goto out;
 	}
-	ret = set_truth(emu, truth);
+	ret = set_truth(emu, truth, why);
 	if (ret)
 		goto out;
 	emu->quiet_new = true;
@@ -106,7 +126,7 @@ static int call_attach(struct emu *emu, const struct emu_request *req, const u8 
 
 	if (!emu->source->attach)
 		return explain(emu, answer, -EOPNOTSUPP, "this source cannot attach");
-	ret = set_truth(emu, next_string(data, req->data_size, &at));
+	ret = set_truth(emu, next_string(data, req->data_size, &at), why);
 	if (!ret)
 		ret = emu->source->attach(emu, (pid_t)req->arg[0], req->arg[1], why);
 	return ret ? explain(emu, answer, ret, why) : 0;

@@ -318,7 +318,13 @@ static int send_signal(struct emu *emu, pid_t pid, int signo)
 
 static int get_siginfo(struct emu_task *task, siginfo_t *info)
 {
-	return ptrace(PTRACE_GETSIGINFO, emu_task_tid(task), 0, info) ? -errno : 0;
+	const struct pt_thread *t = emu_task_priv(task);
+
+	if (t->died_of) {
+		info->si_signo = t->died_of;
+		return 0;
+	}
+	return ptrace(PTRACE_GETSIGINFO, t->tid, 0, info) ? -errno : 0;
 }
 
 static ssize_t read_mem(struct emu *emu, pid_t pid, u64 addr, void *buf, size_t size)

@@ -84,6 +84,7 @@ struct pt_thread {
 	bool pinned;
 	u8 opcode;	   /* X86_SYSCALL: its first byte */
 	int resume_sig;	   /* PT_HELD: signal to deliver */
+	int died_of;	   /* killed without a signal stop: seccomp, a frame that does not fit */
 	bool resume_tells; /* PT_HELD: user code goes on at its ip */
 	struct user_regs_struct sys; /* registers at the system call's entry */
 	bool whole_call;	     /* the call runs from entry to exit without a step */

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -154,6 +155,29 @@ static void gone(struct pt_thread *t, int status)
 	pt_thread_free(t);
 }
 
+/* The kernel ended it with a core-dumping signal that no tracer sees: seccomp does. */
+static bool died_unseen(struct pt_thread *t)
+{
+	unsigned long status = 0;
+	siginfo_t info;
+
+	if (!t->task || t->proc->exiting || t->proc->detaching ||
+	    ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &status))
+		return false;
+	t->died_of = (int)(status & 0x7f);
+	if (!t->died_of || !(CORE_SIGNALS & SIGNAL_BIT(t->died_of)))
+		return false;
+	t->proc->exiting = true;
+	halt_others(t);
+	t->state = PT_HELD;
+	t->resume_sig = 0;
+	t->resume_tells = false;
+	memset(&info, 0, sizeof(info));
+	info.si_signo = t->died_of;
+	emu_task_dying(t->task, &info);
+	return true;
+}
+
 static void exit_event(struct pt_thread *t)
 {
 	struct user_regs_struct regs;
@@ -165,6 +189,9 @@ static void exit_event(struct pt_thread *t)
 		emu_task_offline(t->task);
 	}
 	t->slow = true;
+	t->whole_call = false;
+	if (died_unseen(t))
+		return;
 	t->state = PT_RUNNING;
 	ptrace(PTRACE_CONT, t->tid, 0, 0);
 }
@@ -515,6 +542,28 @@ static void take_over(struct pt_thread *t, pid_t old_tid)
 	pt_thread_free(old);
 }
 
+/* A set-user-ID program that the tracer may not let have its privileges. */
+static void tell_unprivileged(const struct pt_thread *t)
+{
+	char path[32], line[128];
+	unsigned int euid = 0;
+	struct stat st;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", t->tid);
+	if (stat(path, &st) || !(st.st_mode & S_ISUID))
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/status", t->tid);
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "Uid: %*u %u", &euid) == 1 && euid != st.st_uid)
+			emu_untraced(pt.emu, t->proc->pid,
+				     "set-user-ID program: runs without its privileges while traced");
+	fclose(f);
+}
+
 static void exec_event(struct pt_thread *t)
 {
 	struct user_regs_struct regs;
@@ -559,6 +608,7 @@ static void exec_event(struct pt_thread *t)
 		return;
 	}
 	pt_maps_sync(t, true);
+	tell_unprivileged(t);
 	if (t->proc->detaching)
 		pt_step(t, 0);
 }
@@ -696,6 +746,8 @@ int pt_resume(struct pt_thread *t)
 {
 	struct user_regs_struct regs;
 
+	if (t->proc && t->proc->passive)
+		return 0; /* an exec was told, and then it turned out to be of a 32-bit program */
 	if (t->state != PT_HELD)
 		return -EINVAL;
 	if (!t->resume_tells) {

@@ -6,10 +6,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -505,6 +508,69 @@ static int segv_in_thread(void)
 	return 1;
 }
 
+/* Threads, a timer, a lock, handlers, system calls: everything at once. */
+static void *storm_worker(void *arg)
+{
+	const struct timespec t = { .tv_nsec = 1000000 };
+
+	for (int i = 0; i < 30; i++) {
+		worker(arg);
+		if (i % 3 == 0)
+			nanosleep(&t, NULL);
+		if (i % 5 == 0)
+			pthread_kill(pthread_self(), SIGUSR1);
+		if (i % 7 == 0)
+			munmap(mmap(NULL, 4096, PROT_READ | PROT_EXEC,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096);
+	}
+	return NULL;
+}
+
+static int storm(void)
+{
+	const struct itimerval often = { .it_value = { .tv_usec = 2000 },
+					 .it_interval = { .tv_usec = 2000 } };
+	pthread_t t[3];
+	int status;
+
+	install(SIGALRM, count, SA_RESTART);
+	install(SIGUSR1, count, SA_RESTART);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (int i = 0; i < 3; i++)
+		CHECK(pthread_create(&t[i], NULL, storm_worker, (void *)(intptr_t)1) == 0);
+	for (int i = 0; i < 3; i++) {
+		pid_t pid = fork();
+
+		if (!pid)
+			_exit(i);
+		while (waitpid(pid, &status, 0) < 0)
+			CHECK(errno == EINTR);
+		CHECK(WEXITSTATUS(status) == i);
+	}
+	for (int i = 0; i < 3; i++)
+		CHECK(pthread_join(t[i], NULL) == 0);
+	CHECK(shared == 3 * 30 * 200);
+	CHECK(hits > 10);
+	return GOOD;
+}
+
+/* Killed by a filter: no tracer sees the signal. */
+static int filtered(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { .len = 4, .filter = code };
+
+	CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	CHECK(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog));
+	getppid();
+	return 1;
+}
+
 static int no_core(void)
 {
 	const struct rlimit none = { 0, 0 };
@@ -524,6 +590,7 @@ int main(int argc, char **argv)
 		{ "forks", forks }, { "exit_from_thread", exit_from_thread }, { "jit", jit },
 		{ "rewrite", rewrite }, { "masks", masks }, { "affinity", affinity },
 		{ "stopped", stopped }, { "spin", spin }, { "vsyscall", vsyscall },
+		{ "storm", storm },
 	};
 
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(*scenarios); i++)
@@ -548,6 +615,8 @@ int main(int argc, char **argv)
 	no_core();
 	if (!strcmp(what, "segv_in_thread"))
 		return segv_in_thread();
+	if (!strcmp(what, "filtered"))
+		return filtered();
 	if (!strcmp(what, "badjump")) {
 		((void (*)(void))(uintptr_t)0x1234)();
 		return 1;

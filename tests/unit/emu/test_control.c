@@ -258,7 +258,10 @@ static void test_refusals(void **state)
 	char *const good[] = { word("true"), NULL };
 
 	(void)state;
+	char truth[64];
+
 	client_start(&c, NULL);
+	strcpy(truth, c.truth);
 	refused(&c, client_spawn(&c, missing), ENOENT, "No such file");
 	refused(&c, client_spawn(&c, dir), EACCES, "Permission denied");
 	refused(&c, client_simple(&c, EMU_ATTACH, 0x3fffffff, 0), ESRCH, "no such process");
@@ -274,6 +277,9 @@ static void test_refusals(void **state)
 	assert_int_equal(client_call(&c, EMU_SPAWN, 0, NULL, "\1\0\0\0\377\377\377\377", 8, NULL,
 				     0), -EINVAL);
 	assert_int_equal(client_call(&c, EMU_PMU_ATTR, 0, NULL, "intel_pt", 8, NULL, 0), -EINVAL);
+	strcpy(c.truth, "/nonexistent/truth");
+	refused(&c, client_spawn(&c, good), ENOENT, "truth file");
+	strcpy(c.truth, truth);
 	/* and it still works */
 	assert_int_equal(client_trace_program(&c, good), 0);
 	client_verify(&c);

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #define PROGRAM AUXTAP_BIN "/emu_program"
@@ -64,6 +66,7 @@ GOOD_TEST(affinity)
 GOOD_TEST(stopped)
 GOOD_TEST(jit)
 GOOD_TEST(vsyscall)
+GOOD_TEST(storm)
 
 /*
  * Code that changes between its runs: what libipt would need, an image of each time, is not
@@ -241,6 +244,54 @@ static void test_badjump(void **state)
 	client_stop(&c);
 }
 
+static void test_filtered(void **state)
+{
+	struct client c = { 0 };
+	int status;
+
+	(void)state;
+	status = scenario(&c, "filtered", NULL);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS);
+	assert_int_equal(client_count(&c, AUXTAP_TARGET_DYING), 1);
+	assert_int_equal(client_find(&c, AUXTAP_TARGET_DYING, 0)->signo, SIGSYS);
+	client_stop(&c);
+}
+
+/* A 32-bit program behind an exec: it runs, untraced, and that is said. */
+static void test_32bit(void **state)
+{
+	/* ELF32 header, one segment, then: mov $7, %bl; mov $1, %al; int $0x80 */
+	static const unsigned char elf[] = {
+		0x7f, 'E', 'L', 'F', 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 3, 0, 1, 0, 0, 0,
+		0x54, 0x80, 0x04, 0x08, 52, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 52, 0, 32, 0, 1, 0,
+		0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x04, 0x08, 0, 0x80, 0x04, 0x08,
+		0x5c, 0, 0, 0, 0x5c, 0, 0, 0, 5, 0, 0, 0, 0, 0x10, 0, 0,
+		0xb3, 7, 0x6a, 1, 0x58, 0xcd, 0x80, 0x90,
+	};
+	char path[] = "/tmp/emu-elf32-XXXXXX";
+	char *const argv[] = { (char *)"/bin/sh", (char *)"-c", NULL, NULL };
+	char *args[] = { argv[0], argv[1], path, NULL };
+	struct client c = { 0 };
+	int fd = mkstemp(path), status;
+
+	(void)state;
+	assert_int_equal(write(fd, elf, sizeof(elf)), sizeof(elf));
+	fchmod(fd, 0700);
+	close(fd);
+	status = system(path);
+	if (WEXITSTATUS(status) != 7) {
+		unlink(path);
+		print_message("no 32-bit programs on this kernel\n");
+		skip();
+	}
+	assert_int_equal(client_trace_program(&c, args), 7 << 8);
+	client_verify(&c);
+	assert_int_equal(client_count(&c, AUXTAP_TARGET_UNTRACED), 1);
+	assert_non_null(strstr(client_find(&c, AUXTAP_TARGET_UNTRACED, 0)->text, "32-bit"));
+	unlink(path);
+	client_stop(&c);
+}
+
 /* Signals that end it: those that dump core are announced, the others are not. */
 static void test_killed(void **state)
 {
@@ -307,6 +358,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_jit),
 		cmocka_unit_test(test_rewrite),
 		cmocka_unit_test(test_vsyscall),
+		cmocka_unit_test(test_storm),
+		cmocka_unit_test(test_filtered),
+		cmocka_unit_test(test_32bit),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_forks),
 		cmocka_unit_test(test_execs),
