@@ -395,9 +395,22 @@ static void finish(struct pt_queue *q)
 	q->done = true;
 }
 
+/* Tracing was on and is off at the next PSB, without a packet or record that says so. */
+static void check_silent_stop(struct pt_queue *q, bool was_on)
+{
+	bool lost = q->shared->sideband->nr_lost;
+
+	if (!was_on || q->enabled || q->seg.starts_run || q->gap)
+		return;
+	pt_gap_open(q, lost ? AUXTAP_GAP_RECORD_LOST : AUXTAP_GAP_UNKNOWN, 0, false,
+		    "tracing ended unannounced before offset 0x%llx",
+		    (unsigned long long)q->seg.off);
+}
+
 static void next_segment(struct pt_queue *q)
 {
 	int ret = pt_stream_next(&q->stream, &q->seg);
+	bool was_on = q->enabled;
 
 	q->sum.bytes = q->stream.nr_bytes;
 	if (ret <= 0) {
@@ -428,6 +441,7 @@ static void next_segment(struct pt_queue *q)
 	q->total = q->seg.total;
 	q->in_segment = true;
 	ret = start(q);
+	check_silent_stop(q, was_on);
 	if (ret == -pte_eos)
 		end_segment(q); /* nothing but a PSB+ */
 	else if (ret)

@@ -192,6 +192,28 @@ static void tells_a_trace_without_psb(void **state)
 	expect(&pt, INSN, "gap overwritten\n");
 }
 
+/* Tracing was on; the next PSB+ has no address, so it is off. What came between is not known. */
+static void tells_a_silent_stop(void **state)
+{
+	struct pt_bytes pt = {.nr = 0};
+
+	(void)state;
+	pt_psb(&pt, 0x1000);
+	pt_tnt(&pt, "1");
+	pt_psb(&pt, 0);
+	pt_pge(&pt, 0x1010);
+	pt_tip(&pt, 0x1009);
+	expect(&pt, INSN, "i 1000\ni 1001\ni 1002\ngap unknown\ni 1010\ni 1011\n");
+	/* with a TIP.PGD before it all is well */
+	memset(&pt, 0, sizeof(pt));
+	pt_psb(&pt, 0x1012);
+	pt_pgd(&pt);
+	pt_psb(&pt, 0);
+	pt_pge(&pt, 0x1010);
+	pt_tip(&pt, 0x1009);
+	expect(&pt, INSN, "i 1012\ni 1010\ni 1011\n");
+}
+
 static void counts_blocks(void **state)
 {
 	struct pt_bytes pt = {.nr = 0};
@@ -217,6 +239,7 @@ int main(void)
 		cmocka_unit_test(goes_on_at_the_next_psb),
 		cmocka_unit_test(tells_bytes_before_the_first_psb),
 		cmocka_unit_test(tells_a_trace_without_psb),
+		cmocka_unit_test(tells_a_silent_stop),
 		cmocka_unit_test(counts_blocks),
 	};
 

@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# auxtap decode on a bare trace of five instructions: whole output in each format, options, exit statuses.
+. "$(dirname "$0")/lib.sh"
+
+# 1000: nop; nop; jne 1000; call 1010; 1009: jmp *%rax; ... 1010: nop; ret
+printf '\x90\x90\x75\xfc\xe8\x07\x00\x00\x00\xff\xe0\xeb\xfe\x90\x90\x90\x90\xc3' >code
+psb='\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82'
+# PSB+ at 1000; taken, not taken; then PSB+ at 1010; TIP 5000
+{
+	printf "$psb"'\x99\x01\x7d\x00\x10\x00\x00\x00\x00\x02\x23\x0c'
+	printf "$psb"'\x99\x01\x7d\x10\x10\x00\x00\x00\x00\x02\x23\x6d\x00\x50\x00\x00\x00\x00'
+	printf '\x06'
+} >trace
+raw=(decode --raw pt --image "$WORK/code@0x1000")
+
+same() { # name, expected text, arguments...
+	local name=$1 want=$2 got
+	shift 2
+	got=$("$AUXTAP" "$@" 2>&1)
+	[ "$got" = "$want" ] || fail "$name: got
+$got
+instead of
+$want"
+}
+status() { # expected, arguments...
+	local want=$1 got
+	shift
+	"$AUXTAP" "$@" >out 2>err
+	got=$?
+	[ $got -eq "$want" ] || fail "$*: status $got instead of $want: $(head -3 err)"
+	[ "$want" -eq 0 ] || grep -q '^auxtap: .*: .*' err || grep -q '^usage' err || fail "$*: no message"
+}
+
+same ip $'1000\n1001\n1002\n1000\n1001\n1002\n1004\n1010\n1011' "${raw[@]}" --events insn -F ip trace
+same last $'1010\n1011' "${raw[@]}" --events insn -F ip --last 2 trace
+same jobs $'1000\n1001\n1002\n1000\n1001\n1002\n1004\n1010\n1011' "${raw[@]}" --events insn -F ip -j 2 trace
+same csv 'event,ip,addr,flags,gap
+branch,1002,1000,jcc,
+branch,1004,1010,call,
+branch,1011,5000,return,
+gap,,,,no_image: no mapping known at 5000' \
+	"${raw[@]}" --events branch,gap -F event,ip,addr,flags --format csv trace
+same jsonl '{"event":"call","ip":"1004","addr":"1010","insn":"e8 07 00 00 00","insnlen":5,"asm":"callq 0x1010","phys":null}
+{"event":"gap","ip":null,"addr":null,"insn":null,"insnlen":null,"asm":null,"phys":null,"cause":"no_image","nr_bytes":null,"exact":false,"detail":"no mapping known at 5000"}' \
+	"${raw[@]}" --events call,gap -F event,ip,addr,insn,insnlen,asm,phys --format jsonl trace
+same summary 'instructions: 9
+branches: 3
+gaps: 1
+errors: 0
+bytes: 63
+threads: 1
+span: 0.000000000' "${raw[@]}" --summary --events insn trace
+# a range of the file: only the first two bytes are there
+same range '1000
+1001
+---- gap: no_image: no mapping known at 1002 ----' decode --raw pt --image "$WORK/code:0-2@0x1000" --events insn,gap -F ip trace
+
+status 2 decode --no-such-option trace
+status 2 decode --events nonsense trace
+status 2 decode -F nonsense trace
+status 2 decode --format xml trace
+status 2 decode -j 0 trace
+status 2 decode --time 5 trace
+status 2 decode --last x trace
+status 2 decode --raw etm9 trace
+status 2 decode --image "$WORK/code@0" trace
+status 2 decode --raw pt --image "$WORK/code" trace
+status 2 decode a b
+status 3 decode --raw pt --image "$WORK/nowhere@0x1000" trace
+status 3 decode --raw pt nowhere
+status 3 decode nowhere
+status 3 decode code
+: >empty
+status 3 decode --raw pt empty
+status 3 decode empty
+status 0 decode --help
+if [ -w /dev/full ]; then
+	"$AUXTAP" "${raw[@]}" --events insn -F ip trace >/dev/full 2>err
+	[ $? -eq 3 ] || fail "a full disk is not told"
+fi
+finish

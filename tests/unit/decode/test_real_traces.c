@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Real hardware traces without their images: every stretch of execution is a gap for that reason, no instruction is invented, tracing on and off is told. */
+#include <auxtap/decode.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+struct counts {
+	unsigned int insns, no_image, other_gaps, on, off;
+	uint64_t first_on;
+	struct auxtap_decode_summary sum;
+};
+
+static const char *root;
+
+static void count(struct auxtap_decoder *dec, struct counts *c)
+{
+	struct auxtap_event ev;
+
+	memset(c, 0, sizeof(*c));
+	while (auxtap_decoder_next(dec, &ev, NULL) == 1) {
+		if (ev.type == AUXTAP_EVENT_GAP && ev.gap.cause == AUXTAP_GAP_NO_IMAGE)
+			c->no_image++;
+		else if (ev.type == AUXTAP_EVENT_GAP)
+			c->other_gaps++;
+		else if (ev.type == AUXTAP_EVENT_TRACE && ev.trace_on && !c->on++)
+			c->first_on = ev.addr;
+		else if (ev.type == AUXTAP_EVENT_TRACE && !ev.trace_on)
+			c->off++;
+		else if (ev.type == AUXTAP_EVENT_INSN)
+			c->insns++;
+	}
+	auxtap_decoder_summary(dec, &c->sum);
+}
+
+static const struct auxtap_decode_opts opts = {
+	.size = sizeof(opts),
+	.events = AUXTAP_EVENT_INSN | AUXTAP_EVENT_TRACE | AUXTAP_EVENT_GAP,
+	.tid = -1,
+	.cpu = -1,
+	.jobs = 1,
+};
+
+static struct auxtap_image_set *new_set(void)
+{
+	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
+	struct auxtap_image_set *images;
+
+	assert_int_equal(auxtap_image_set_new(&images, &image_opts, NULL), 0);
+	return images;
+}
+
+static void raw(const char *name, struct counts *c)
+{
+	struct auxtap_raw_opts raw_opts = {.size = sizeof(raw_opts), .family = "pt"};
+	struct auxtap_image_set *images = new_set();
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct auxtap_decoder *dec;
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/intel-pt/%s", root, name);
+	if (auxtap_decoder_open_raw(&dec, path, &raw_opts, images, &opts, &err))
+		fail_msg("%s: %s", err.what, err.why);
+	count(dec, c);
+	auxtap_decoder_close(dec);
+	auxtap_image_set_free(images);
+	assert_int_equal(c->insns, 0);
+	assert_int_equal(c->sum.instructions, 0);
+	assert_int_equal(c->other_gaps, 0);
+}
+
+/* Tracing was on twice: 400511 and 400518 (see packets.txt beside the trace). */
+static void lldb_loop(void **state)
+{
+	struct counts c;
+
+	(void)state;
+	raw("lldb-loop/3842849.trace", &c);
+	assert_int_equal(c.on, 2);
+	assert_int_equal(c.no_image, 2);
+	assert_int_equal(c.first_on, 0x400511);
+	assert_int_equal(c.sum.bytes, 4096);
+}
+
+static void lldb_multi_file(void **state)
+{
+	struct counts c;
+
+	(void)state;
+	raw("lldb-multi-file/multi-file.trace", &c);
+	assert_int_equal(c.on, 6);
+	assert_int_equal(c.no_image, 6);
+	assert_int_equal(c.first_on, 0x40066f);
+}
+
+/* The page fault before the first instruction needs no image; all after it does. */
+static void static_hello(void **state)
+{
+	struct counts c;
+
+	(void)state;
+	raw("static-hello/pt.bin", &c);
+	assert_int_equal(c.on, 2);
+	assert_int_equal(c.off, 1);
+	assert_int_equal(c.no_image, 1);
+	assert_int_equal(c.first_on, 0x4016a0);
+}
+
+/* Sideband in files: thread, name and mapping are known, the program is not there. */
+static void asm_hello_with_sideband(void **state)
+{
+	char primary[512], secondary[512], path[512];
+	const char *sideband[] = {primary, secondary};
+	struct auxtap_raw_opts raw_opts = {
+		.size = sizeof(raw_opts), .family = "pt", .cpu_family = 6, .cpu_model = 85,
+		.cpu_stepping = 4, .sideband = sideband, .nr_sideband = 2,
+		.sample_type = 0x10086, .time_shift = 31, .time_mult = 581029125,
+		.time_zero = 18444502336406842448ull};
+	struct auxtap_image_set *images = new_set();
+	struct auxtap_decoder *dec;
+	struct auxtap_event ev;
+	unsigned int gaps = 0;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/intel-pt/asm-hello-64/pt.bin", root);
+	snprintf(primary, sizeof(primary), "%s/intel-pt/asm-hello-64/primary.sideband.pevent",
+		 root);
+	snprintf(secondary, sizeof(secondary),
+		 "%s/intel-pt/asm-hello-64/secondary.sideband.pevent", root);
+	assert_int_equal(auxtap_decoder_open_raw(&dec, path, &raw_opts, images, &opts, NULL), 0);
+	while (auxtap_decoder_next(dec, &ev, NULL) == 1) {
+		assert_int_equal(ev.tid, 0x36af7);
+		/* between the first and the last record of the sideband */
+		assert_in_range(ev.time, 0x4ec21f908c998, 0x4ec21f919a256);
+		if (ev.type != AUXTAP_EVENT_GAP)
+			continue;
+		gaps++;
+		assert_int_equal(ev.gap.cause, AUXTAP_GAP_NO_IMAGE);
+		assert_non_null(strstr(ev.text, "/hello"));
+	}
+	assert_int_equal(gaps, 1);
+	auxtap_decoder_close(dec);
+	auxtap_image_set_free(images);
+}
+
+static void perf_4_14(void **state)
+{
+	struct auxtap_image_set *images = new_set();
+	struct auxtap_perfdata *pd;
+	struct auxtap_decoder *dec;
+	struct counts c;
+	char path[512];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/intel-pt-perfdata/intel_pt-4.14/perf.data", root);
+	assert_int_equal(auxtap_perfdata_open(&pd, path, NULL), 0);
+	assert_int_equal(auxtap_decoder_open(&dec, pd, images, &opts, NULL), 0);
+	count(dec, &c);
+	auxtap_decoder_close(dec);
+	auxtap_perfdata_close(pd);
+	auxtap_image_set_free(images);
+	assert_int_equal(c.insns, 0);
+	assert_int_equal(c.other_gaps, 0);
+	assert_true(c.no_image > 0);
+	assert_int_equal(c.first_on, 0xffffffffb960d302);
+	assert_int_equal(c.sum.bytes, 149968);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lldb_loop),
+		cmocka_unit_test(lldb_multi_file),
+		cmocka_unit_test(static_hello),
+		cmocka_unit_test(asm_hello_with_sideband),
+		cmocka_unit_test(perf_4_14),
+	};
+
+	root = getenv("AUXTAP_TRACES") ? getenv("AUXTAP_TRACES") : AUXTAP_TRACES_DEFAULT;
+	if (access(root, R_OK)) {
+		printf("skipped: no real traces in '%s' (set AUXTAP_TRACES)\n", root);
+		return 77;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
