@@ -262,15 +262,16 @@ static int synchronise(struct walk *w, uint64_t *at, const char *why)
 	uint64_t from = *at, keep = sizeof(psb) - 1;
 	int ret = 0;
 
-	if (from < w->size)
-		found = memmem(w->trace + from + !!why, w->size - from - !!why, psb,
-			       sizeof(psb)); /* an error is never the next start */
+	/* What could not be decoded is never the next start. */
+	*at += why != NULL;
+	if (*at < w->size)
+		found = memmem(w->trace + *at, w->size - *at, psb, sizeof(psb));
+	/* A PSB may begin at the end of this piece, and end in the next. */
 	if (found)
 		*at = (uint64_t)(found - w->trace);
 	else if (w->last)
 		*at = w->size;
-	else if (w->size - from >
-		 keep) /* a PSB may begin here and end in the next piece */
+	else if (w->size - *at > keep)
 		*at = w->size - keep;
 	if (why) {
 		ret = report_error(w, from, *at - from, why);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Fuzz target: any bytes as a perf.data file, or as a bare PT stream over a program of this
- * process's own code, through images, flow and merge. For libFuzzer, and called by mutate.c.
+ * Fuzz target: any bytes as a perf.data file, or as a bare PT stream over a program of
+ * this process's own code, through images, flow and merge. For libFuzzer, and called by
+ * mutate.c.
  */
 #include "fuzz.h"
 
@@ -27,7 +28,8 @@ static void drain(struct auxtap_decoder *dec, struct auxtap_image_set *images)
 	while (auxtap_decoder_next(dec, &ev, &err) == 1) {
 		if (++nr > MAX_EVENTS)
 			abort();
-		if (!(nr % 1024) && !auxtap_image_set_symbol(images, ev.pid, ev.time, ev.ip, &loc))
+		if (!(nr % 1024) &&
+		    !auxtap_image_set_symbol(images, ev.pid, ev.time, ev.ip, &loc))
 			sum += loc.image_off;
 		sum += ev.ip + ev.nr_insns;
 	}
@@ -75,8 +77,9 @@ static void as_stream(const char *path, uint32_t events)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const uint32_t flow = AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN |
-			      AUXTAP_EVENT_ASYNC | AUXTAP_EVENT_TRACE | AUXTAP_EVENT_GAP;
+	const uint32_t flow = AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_CALL |
+			      AUXTAP_EVENT_RETURN | AUXTAP_EVENT_ASYNC |
+			      AUXTAP_EVENT_TRACE | AUXTAP_EVENT_GAP;
 	char path[64];
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 

@@ -327,6 +327,44 @@ static void test_compressed(void **state)
 	ZSTD_freeCStream(z);
 }
 
+/* One compressed record that unpacks to far more than the reader holds at once. */
+static void test_expanding(void **state)
+{
+	static unsigned char packed[1 << 15];
+	struct {
+		struct perf_event_header head;
+		unsigned char body[65520];
+	} record = {{PERF_RECORD_LOST, 0, 65528}, {0}};
+	ZSTD_outBuffer out = {packed, sizeof(packed), 0};
+	ZSTD_CStream *z = ZSTD_createCStream();
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct auxtap_perfdata *pd;
+	struct auxtap_record rec;
+	uint64_t nr = 0;
+
+	(void)state;
+	ZSTD_initCStream(z, 3);
+	for (int i = 0; i < 100; i++) {
+		ZSTD_inBuffer in = {&record, sizeof(record), 0};
+
+		while (in.pos < in.size)
+			assert_false(ZSTD_isError(ZSTD_compressStream(z, &out, &in)));
+	}
+	assert_int_equal(ZSTD_endStream(z, &out), 0);
+	ZSTD_freeCStream(z);
+	begin(PD_HEADER_SIZE, 112, 1, &(struct perf_event_attr){.type = 1});
+	put_record(AUXTAP_RECORD_COMPRESSED, packed, out.pos);
+	end_data();
+	assert_int_equal(open_image(&pd, &err), 0);
+	while (auxtap_perfdata_next(pd, &rec, &err) > 0) {
+		assert_true(!rec.decompressed || rec.size == sizeof(record));
+		nr += rec.decompressed;
+	}
+	assert_int_equal(err.code, 0);
+	assert_int_equal(nr, 100);
+	auxtap_perfdata_close(pd);
+}
+
 /* A damaged header: refused, or read without what is damaged. */
 static void test_damage(void **state)
 {
@@ -468,6 +506,7 @@ int main(void)
 		cmocka_unit_test(test_old_headers),
 		cmocka_unit_test(test_sample_ids),
 		cmocka_unit_test(test_compressed),
+		cmocka_unit_test(test_expanding),
 		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_overlapping_ids),
 		cmocka_unit_test(test_damaged_records),

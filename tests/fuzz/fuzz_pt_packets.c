@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Fuzz target: any bytes as a raw Intel PT stream, whole and in two pieces: the same
+ * packets. */
+#include "fuzz.h"
+#include "decode/pt_packets.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct sum {
+	uint64_t hash, last_end;
+};
+
+static int add(void *ctx, const struct auxtap_packet *pkt)
+{
+	struct sum *sum = ctx;
+
+	if (pkt->offset < sum->last_end || !pkt->size ||
+	    !memchr(pkt->text, 0, sizeof(pkt->text)))
+		abort();
+	sum->last_end = pkt->offset + 1;
+	/* How far an error reaches is told in pieces; where packets are must not change.
+	 */
+	if (strcmp(pkt->name, "error") && strcmp(pkt->name, "skipped"))
+		for (const char *p = pkt->text; *p; p++)
+			sum->hash = (sum->hash ^ (unsigned char)*p ^ pkt->offset) *
+				    0x100000001b3ULL;
+	return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct pt_packet_stream stream = {0};
+	struct sum whole = {0}, pieces = {0};
+	size_t cut = size ? data[size / 2] * size / 256 : 0, used;
+
+	auxtap_pt_packets(data, size, 0, add, &whole, &err);
+	pt_packets_piece(&stream, data, cut, 0, false, &used, add, &pieces, &err);
+	if (used > cut || cut - used > PT_PACKET_MAX)
+		abort();
+	pt_packets_piece(&stream, data + used, size - used, used, true, &cut, add,
+			 &pieces, &err);
+	if (whole.hash != pieces.hash || cut != size - used)
+		abort();
+	return 0;
+}
