@@ -63,6 +63,8 @@ void emu_process_exit(struct emu *emu, pid_t pid, int wait_status);
 void emu_task_fault(struct emu_task *task, u64 ip, int signo);
 /* A core-dumping signal will kill the process; capture looks at it and then resumes. All threads must be stopped and have been flushed by emu_task_async(). */
 void emu_task_dying(struct emu_task *task, const siginfo_t *info);
+/* Before emu_task_dying(): the program dies of something the emulator cannot do. why begins with "emulator", is constant, and becomes the text of DYING. */
+void emu_task_limit(struct emu_task *task, const char *why);
 void emu_untraced(struct emu *emu, pid_t pid, const char *why); /* a gap capture must report */
 
 /* True if capture asked for something: sources call emu_serve() soon (never within another emu_ call). */

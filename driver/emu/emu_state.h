@@ -54,6 +54,7 @@ struct emu_task {
 	u64 trace_ctl;	     /* RTIT_CTL it last ran with */
 	struct emu_task *hash_next;
 	void *priv;
+	const char *limit; /* why the emulator, not the program, is to blame; or NULL */
 	char comm[16];
 };
 

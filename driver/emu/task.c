@@ -304,7 +304,14 @@ void emu_task_dying(struct emu_task *task, const siginfo_t *info)
 		emu_task_offline(t);
 	event_of(task, AUXTAP_TARGET_DYING, &ev);
 	ev.signo = info->si_signo;
+	if (task->limit)
+		snprintf(ev.text, sizeof(ev.text), "%s", task->limit);
 	emu_tell(emu, &ev);
+}
+
+void emu_task_limit(struct emu_task *task, const char *why)
+{
+	task->limit = why;
 }
 
 void emu_untraced(struct emu *emu, pid_t pid, const char *why)

@@ -125,10 +125,9 @@ void qemu_death_tell(struct qemu_source *q, struct qemu_thread *t)
 		if (other->process == t->process && other->task)
 			qemu_death_flush(q, other, true, other == t && sync);
 	if (is_emulators_limit(q, t))
-		emu_untraced(q->emu, t->process->pid,
-			     "emulator's limit: qemu does not know the instruction; a real CPU may");
+		emu_task_limit(t->task, "emulator's limit: qemu does not know the instruction; a real CPU may");
 	else if (t->process->nosys && t->dying.si_signo == SIGSYS)
-		emu_untraced(q->emu, t->process->pid, "emulator's limit: a system call that qemu lacks");
+		emu_task_limit(t->task, "emulator's limit: a system call that qemu lacks");
 	t->nr_resumes++;
 	emu_task_dying(t->task, &t->dying);
 }

@@ -171,6 +171,8 @@ static void do_exec(struct qemu_source *q, struct qemu_thread *t, pid_t former)
 		return;
 	}
 	qemu_ring_drain(q, old ? old : t);
+	if (rec)
+		rec->text[sizeof(rec->text) - 1] = 0;
 	if (native && !p->native)
 		emu_untraced(q->emu, p->pid, rec ? rec->text : "exec of a program outside qemu");
 	if (old && old->task) {
@@ -248,7 +250,7 @@ bool qemu_ptrace_todo(struct qemu_source *q)
 			t->barrier = q->shm->tail;
 			t->barrier_set = true;
 		}
-		if (q->shm->head < t->barrier)
+		if (!q->closed && q->shm->head < t->barrier)
 			continue;
 		t->todo = QEMU_TODO_NOTHING;
 		q->nr_todo--;

@@ -175,6 +175,14 @@ bool qemu_ring_consume(struct qemu_source *q, u32 max_chunks)
 
 		if (head == tail)
 			break;
+		if (tail - head > (u64)shm->max_slots + QEMU_NR_RECS) {
+			/* each thread holds one ticket at most: the counter was written over */
+			for (struct qemu_process *p = q->processes; p; p = p->next)
+				emu_untraced(q->emu, p->pid,
+					     "the program wrote over the memory shared with qemu");
+			qemu_ring_close(q);
+			break;
+		}
 		if (qemu_load(&slot->seq) != head + 1) {
 			if (somebody_owns(q, head, &dead) || qemu_load(&slot->seq) == head + 1)
 				break;
