@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# record and crash: exit statuses, usage errors in one clear line, nothing left behind.
+. "$(dirname "$0")/lib.sh"
+
+# expect STATUS PATTERN COMMAND...: status, and exactly one line on stderr that matches
+expect() {
+	local status=$1 pattern=$2 got
+	shift 2
+	"$AUXTAP" "$@" >out 2>err </dev/null
+	got=$?
+	[ "$got" -eq "$status" ] || fail "$*: status $got, not $status: $(cat err)"
+	[ "$(wc -l <err)" -eq 1 ] || fail "$*: not one line: $(cat err)"
+	grep -q "^auxtap: .*$pattern" err || fail "$*: '$(cat err)' lacks '$pattern'"
+}
+
+for command in record crash; do
+	expect 125 'nothing to trace' $command
+	expect 125 '\-Z: no such option' $command -Z true
+	expect 125 '\--foo: no such option' $command --foo true
+	expect 125 'needs a value' $command -o
+	expect 125 'not a power of two' $command -m 3 true
+	expect 125 'not a power of two' $command -m 1,12K true
+	expect 125 'not a power of two' $command -m 0,1 true
+	expect 125 'not a size' $command -m 4x true
+	expect 125 'not a whole number of pages' $command -m ,5000B true
+	expect 125 'not a size' $command -Sx true
+	expect 125 'none of auto, kernel, emulated' $command --backend foo true
+	expect 125 'none of auto, qemu, ptrace' $command --source foo true
+	expect 125 'more than one' $command -p 1 true
+	expect 125 'not a process' $command -p x
+	expect 125 'not a list' $command -C x
+	expect 127 'no such program' $command -- /nonexistent/program
+	expect 127 'no such program' $command -- no-such-program-anywhere
+	expect 126 'ermission denied' $command -- /etc/passwd
+	expect 126 'ermission denied' $command -- /
+	"$AUXTAP" $command --help >out 2>err || fail "$command --help"
+	for option in -e -m -S -p -t -a -C -o --backend --source --aux-watermark --truth; do
+		grep -q -e "$option" out || fail "$command --help does not tell $option"
+	done
+done
+expect 125 "option of 'auxtap crash'" record --keep 3 true
+expect 125 'not a number' crash --keep 0 true
+emulated=(record --backend emulated --source ptrace)
+expect 125 'no such term.*cyc' "${emulated[@]}" -e intel_pt/foo/u true
+expect 125 'no PMU' "${emulated[@]}" -e arm_spe//u true
+expect 125 'user mode only' "${emulated[@]}" -e intel_pt//k true
+expect 125 'not CPUs' "${emulated[@]}" -a
+expect 125 'does not fit' "${emulated[@]}" -m 8,1 -S64K true
+expect 125 'No such file' "${emulated[@]}" -o /nonexistent/dir/file true
+expect 125 'rocess' record --backend emulated -p 4194303
+expect 125 'qemu cannot attach' record --backend emulated --source qemu -p $$
+expect 125 'only an emulated run' record --backend kernel --truth t true
+ls auxtap.data* >/dev/null 2>&1 && fail "a failed run left $(ls auxtap.data*)"
+
+# Attaching under emulation is never silent.
+if ! [ -e /sys/bus/event_source/devices/intel_pt ]; then
+	expect 125 'backend emulated' record -p $$
+fi
+
+# The program's own status, and its own streams.
+printf 'in' >input
+"$AUXTAP" record --source ptrace -o data -- /bin/sh -c 'cat; echo err >&2; exit 42' <input >out 2>err
+status=$?
+[ "$status" -eq 42 ] || fail "status $status, not 42"
+[ "$(cat out)" = in ] || fail "stdin and stdout: '$(cat out)'"
+grep -qx err err || fail "stderr: $(cat err)"
+[ "$(grep -c '^auxtap: backend emulated, source ptrace' err)" -eq 1 ] || fail "no word of emulation: $(cat err)"
+[ "$(stat -c %a data)" = 600 ] || fail "mode of the file: $(stat -c %a data)"
+"$AUXTAP" record --source ptrace -o data -- /bin/sh -c 'kill -9 $$' 2>/dev/null
+status=$?
+[ "$status" -eq 137 ] || fail "status $status, not 137"
+[ -e data.old ] || fail "the old file was not kept"
+
+# No crash: one line, no file.
+"$AUXTAP" crash --source ptrace -o none -- /bin/true 2>err
+status=$?
+[ "$status" -eq 0 ] || fail "crash on true: status $status"
+grep -q 'ended with status 0; no crash, no snapshot' err || fail "no word of 'no crash': $(cat err)"
+[ -e none ] && fail "a snapshot without a crash"
+
+"$AUXTAP" list >out || fail "list"
+grep -q '^record picks: ' out || fail "list does not say what record would pick"
+finish
