@@ -51,7 +51,7 @@ int pd_trailer_id_pos(const struct perf_event_attr *attr)
 		return 8;
 	if (!(attr->sample_type & PERF_SAMPLE_ID))
 		return -1;
-	for (size_t i = NR(trailer_order); trailer_order[--i] != PERF_SAMPLE_ID;)
+	for (size_t i = NR(trailer_order) - 1; trailer_order[i] != PERF_SAMPLE_ID; i--)
 		pos += attr->sample_type & trailer_order[i] ? 8 : 0;
 	return pos + 8;
 }

@@ -38,19 +38,21 @@ static int load(struct input *in, const char *name)
 {
 	FILE *f = fopen(name, "r");
 	long size;
+	bool ok;
 
 	if (!f || fseek(f, 0, SEEK_END) || (size = ftell(f)) < 0) {
 		perror(name);
+		if (f)
+			fclose(f);
 		return -1;
 	}
 	rewind(f);
 	in->name = name;
 	in->size = (size_t)size;
 	in->data = malloc(in->size + 1);
-	if (!in->data || fread(in->data, 1, in->size, f) != in->size)
-		return -1;
+	ok = in->data && fread(in->data, 1, in->size, f) == in->size;
 	fclose(f);
-	return 0;
+	return ok ? 0 : -1;
 }
 
 /* Half of the changes hit the header and the first records, where the structure is. */
