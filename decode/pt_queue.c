@@ -265,6 +265,8 @@ static void take_event(struct pt_queue *q)
 	set_time(q, ev.has_tsc ? ev.tsc : pt_flow_tsc(q));
 	spin_reset(q);
 	if (is_next_psb(q, &ev)) {
+		if (ev.type == ptev_exec_mode && !ev.ip_suppressed && q->enabled)
+			pt_emit_branch(q, ev.variant.exec_mode.ip, true);
 		end_segment(q);
 		return;
 	}

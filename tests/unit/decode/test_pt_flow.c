@@ -82,18 +82,20 @@ static void takes_up_behind_a_missing_image(void **state)
 	       "b ijmp 1009 5000\ngap no_image\nb ret 1011 1009\nreturn 1011 1009 depth 0\n");
 }
 
-/* A call before a gap is not the caller of what comes after it. */
+/* Calls before a gap are not the callers of what comes after it: depth starts anew. */
 static void forgets_calls_over_a_gap(void **state)
 {
 	struct pt_bytes pt = {.nr = 0};
 
 	(void)state;
 	pt_psb(&pt, 0x1004);
+	pt_psb(&pt, 0x1010);
 	pt_ovf(&pt);
-	pt_fup(&pt, 0x1010);
+	pt_fup(&pt, 0x1004);
 	pt_tip(&pt, 0x1009);
 	expect(&pt, AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN | AUXTAP_EVENT_GAP,
-	       "gap hw_overflow\nreturn 1011 1009 depth 0\n");
+	       "call 1004 1010 depth 1\ngap hw_overflow\n"
+	       "call 1004 1010 depth 1\nreturn 1011 1009 depth 0\n");
 }
 
 static void tells_an_overflow(void **state)
