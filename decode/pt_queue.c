@@ -22,6 +22,7 @@ void pt_queue_init(struct pt_queue *q, const struct pt_shared *shared)
 	memset(q, 0, sizeof(*q));
 	q->shared = shared;
 	q->cpu = q->queue_tid = q->queue_pid = q->pid = q->tid = -1;
+	q->generation = 1;
 	pt_memory_init(&q->mem, shared->images, shared->sections);
 }
 
@@ -85,6 +86,7 @@ static void look_around(struct pt_queue *q)
 		return;
 	pt_count_flush(q);
 	q->image = image;
+	q->generation++;
 	pt_flow_set_image(q, image);
 }
 
@@ -275,25 +277,41 @@ static void take_event(struct pt_queue *q)
 
 /* ---- instructions ---- */
 
+/* The branch at the end of a block whose bytes libipt does not hand out. */
+static const struct pt_branch *branch_at(struct pt_queue *q, const struct pt_step *step)
+{
+	uint64_t ip = step->end_ip;
+	struct pt_branch *b = &q->branches[(ip ^ ip >> 10) % PT_BRANCHES];
+	ssize_t got;
+
+	if (b->ip == ip && b->generation == q->generation)
+		return b;
+	b->ip = ip;
+	b->generation = q->generation;
+	got = auxtap_image_set_read(q->shared->images, q->mem.pid, q->mem.time, ip, b->raw,
+				    sizeof(b->raw));
+	b->valid = got > 0 && !branch_insn_decode(b->raw, (size_t)got, step->bits_32, &b->insn);
+	return b;
+}
+
 static void set_pending(struct pt_queue *q, const struct pt_step *step)
 {
 	struct pt_pending *p = &q->pending;
-	ssize_t got;
 
 	p->valid = false;
 	if (step->iclass == ptic_other || step->iclass == ptic_ptwrite)
 		return;
-	if (step->have_raw) {
-		got = step->size;
-		memcpy(p->raw, step->raw, step->size);
-	} else {
-		got = auxtap_image_set_read(q->shared->images, q->mem.pid, q->mem.time,
-					    step->end_ip, p->raw, sizeof(p->raw));
-	}
-	if (got <= 0 || branch_insn_decode(p->raw, (size_t)got, step->bits_32, &p->insn))
-		return;
 	p->ip = step->end_ip;
-	p->valid = true;
+	if (step->have_raw) {
+		memcpy(p->raw, step->raw, step->size);
+		p->valid = !branch_insn_decode(p->raw, step->size, step->bits_32, &p->insn);
+	} else {
+		const struct pt_branch *b = branch_at(q, step);
+
+		p->valid = b->valid;
+		p->insn = b->insn;
+		memcpy(p->raw, b->raw, sizeof(p->raw));
+	}
 }
 
 /* Does the walk consume packets? A step that does not may come round for ever. */

@@ -69,6 +69,16 @@ struct pt_pending {
 	uint8_t raw[15];
 };
 
+/* Branches met lately: reading and taking them apart costs more than libipt's whole block. */
+#define PT_BRANCHES 1024
+struct pt_branch {
+	uint64_t ip;
+	uint32_t generation; /* of the image; 0: empty */
+	bool valid;	     /* it is a branch */
+	struct branch_insn insn;
+	uint8_t raw[15];
+};
+
 struct pt_queue {
 	const struct pt_shared *shared;
 	int32_t queue_tid, queue_pid;
@@ -83,6 +93,8 @@ struct pt_queue {
 	struct pt_flow flow;
 	struct pt_memory mem;
 	struct pt_image *image;
+	uint32_t generation; /* one more with every change of image */
+	struct pt_branch branches[PT_BRANCHES];
 	int32_t pid, tid; /* who runs */
 	uint64_t tsc, time;
 	uint64_t last_ip; /* of the last instruction */
