@@ -91,8 +91,8 @@ struct auxtap_session {
 	struct auxtap_session_stats stats;
 	uint64_t started_ns, progress_ns;
 	bool progress_shown;
-	unsigned char record[65536]; /* one record, out of the ring */
-	unsigned char rewritten[65536 + 4096];
+	_Alignas(8) unsigned char record[65536]; /* one record, out of the ring */
+	_Alignas(8) unsigned char rewritten[65536 + 4096];
 };
 
 /* session_streams.c */
