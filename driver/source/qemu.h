@@ -39,6 +39,7 @@ enum qemu_todo {
 	QEMU_TODO_EXEC,	 /* arg: former tid */
 	QEMU_TODO_EXIT,
 	QEMU_TODO_DYING, /* arg: signal */
+	QEMU_TODO_GONE,	 /* without an exit stop; arg: wait status */
 };
 
 struct qemu_thread {
@@ -75,6 +76,7 @@ struct qemu_source {
 	struct emu *emu;
 	struct qemu_shm *shm;
 	int shm_fd;
+	u64 head; /* ours; the one in shared memory is for the producers to read */
 	struct qemu_process *processes;
 	struct qemu_thread *threads;
 	u32 nr_todo;

@@ -22,7 +22,7 @@ static s32 code_of(struct qemu_rec *rec, u64 signo, u64 info)
 {
 	u64 bit = 1ull << (signo - 1);
 	bool sent = __atomic_fetch_and(&rec->sent, ~bit, __ATOMIC_ACQ_REL) & bit;
-	s32 si_code;
+	s32 si_code = 0;
 
 	/* without SA_SIGINFO the frame has no siginfo; then it is a fault if nobody sent it */
 	if (qp.has_info & bit && !qp_read(info + QEMU_SI_CODE, &si_code, sizeof(si_code)))

@@ -115,10 +115,12 @@ void qp_flush(struct qemu_rec *rec)
 {
 	struct qemu_shm *shm = qp.shm;
 	struct qemu_slot *slot;
-	u32 wake_at, last = rec->nr ? rec->word[rec->nr - 1] : QEMU_MSG;
+	/* the guest may have written here */
+	u32 nr = rec->nr < QEMU_CHUNK_WORDS ? rec->nr : QEMU_CHUNK_WORDS;
+	u32 wake_at, last = nr ? rec->word[nr - 1] : QEMU_MSG;
 	u64 ticket;
 
-	if (!rec->nr)
+	if (!nr)
 		return;
 	if (rec == &qp_sink || is_closed())
 		goto closed;
@@ -145,8 +147,8 @@ void qp_flush(struct qemu_rec *rec)
 	slot->pid = rec->pid;
 	slot->tid = rec->tid;
 	slot->rec = (u32)(rec - shm->rec);
-	slot->nr = rec->nr;
-	memcpy(slot->word, rec->word, rec->nr * sizeof(u32));
+	slot->nr = nr;
+	memcpy(slot->word, rec->word, nr * sizeof(u32));
 	__atomic_store_n(&slot->seq, ticket + 1, __ATOMIC_SEQ_CST);
 	rec->last_block = last;
 	qemu_store(&rec->nr_flushes, rec->nr_flushes + 1);
@@ -174,12 +176,14 @@ void qp_message(struct qemu_rec *rec, enum qemu_msg type, const void *words, u32
 
 	if (rec == &qp_sink || rec == &qp_no_rec)
 		return;
-	if (rec->nr + nr + 3 > QEMU_CHUNK_WORDS) {
+	if (rec->nr > QEMU_CHUNK_WORDS - nr - 3) {
 		qp_flush(rec);
 		if (qp_rec != rec)
 			return;
 	}
 	at = rec->nr;
+	if (at > QEMU_CHUNK_WORDS - nr - 3)
+		return;
 	rec->word[at] = QEMU_MSG_HEAD(type, nr);
 	if (nr)
 		memcpy(&rec->word[at + 1], words, nr * sizeof(u32));

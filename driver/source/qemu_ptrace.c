@@ -233,6 +233,24 @@ static bool all_stopped(struct qemu_source *q, struct qemu_process *p)
 	return all;
 }
 
+static void do_gone(struct qemu_source *q, struct qemu_thread *t, int status)
+{
+	struct qemu_process *p = t->process;
+	bool leader = p && t->tid == p->pid;
+
+	if (t->task) {
+		t->frozen = true;
+		qemu_death_flush(q, t, false, false);
+	}
+	task_gone(q, t);
+	thread_free(q, t);
+	if (!leader)
+		return;
+	if (p->announced)
+		emu_process_exit(q->emu, p->pid, status);
+	process_free(q, p);
+}
+
 bool qemu_ptrace_todo(struct qemu_source *q)
 {
 	struct qemu_thread *t, *next;
@@ -250,7 +268,7 @@ bool qemu_ptrace_todo(struct qemu_source *q)
 			t->barrier = q->shm->tail;
 			t->barrier_set = true;
 		}
-		if (!q->closed && q->shm->head < t->barrier)
+		if (!q->closed && q->head < t->barrier)
 			continue;
 		t->todo = QEMU_TODO_NOTHING;
 		q->nr_todo--;
@@ -268,6 +286,9 @@ bool qemu_ptrace_todo(struct qemu_source *q)
 			break;
 		case QEMU_TODO_DYING:
 			qemu_death_tell(q, t);
+			break;
+		case QEMU_TODO_GONE:
+			do_gone(q, t, (int)t->arg);
 			break;
 		case QEMU_TODO_NOTHING:
 			break;
@@ -351,25 +372,6 @@ static void on_event(struct qemu_source *q, struct qemu_thread *t, int event, in
 	}
 }
 
-static void on_gone(struct qemu_source *q, struct qemu_thread *t, int status)
-{
-	struct qemu_process *p = t->process;
-	bool leader = p && t->tid == p->pid;
-
-	/* killed so fast that there was no exit stop */
-	if (t->task) {
-		t->frozen = true;
-		qemu_death_flush(q, t, false, false);
-	}
-	task_gone(q, t);
-	thread_free(q, t);
-	if (!leader)
-		return;
-	if (p->announced)
-		emu_process_exit(q->emu, p->pid, status);
-	process_free(q, p);
-}
-
 bool qemu_ptrace_reap(struct qemu_source *q)
 {
 	bool worked = false;
@@ -393,7 +395,13 @@ bool qemu_ptrace_reap(struct qemu_source *q)
 			continue;
 		}
 		if (!WIFSTOPPED(status)) {
-			on_gone(q, t, status);
+			t->stopped = false;
+			t->frozen = true;
+			/* killed without an exit stop: what it shipped is still to be read */
+			if (t->task)
+				set_todo(q, t, QEMU_TODO_GONE, status);
+			else
+				do_gone(q, t, status);
 			continue;
 		}
 		t->stopped = true;

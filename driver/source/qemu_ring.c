@@ -150,8 +150,11 @@ static struct qemu_thread *thread_of_slot(struct qemu_source *q, const struct qe
 	return NULL;
 }
 
-static void release_slot(struct qemu_shm *shm, u64 head)
+static void release_slot(struct qemu_source *q, u64 head)
 {
+	struct qemu_shm *shm = q->shm;
+
+	q->head = head;
 	__atomic_store_n(&shm->head, head, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&shm->nr_waiting, __ATOMIC_SEQ_CST)) {
 		__atomic_fetch_add(&shm->space, 1, __ATOMIC_SEQ_CST);
@@ -165,7 +168,7 @@ static void release_slot(struct qemu_shm *shm, u64 head)
 bool qemu_ring_consume(struct qemu_source *q, u32 max_chunks)
 {
 	struct qemu_shm *shm = q->shm;
-	u64 head = shm ? shm->head : 0;
+	u64 head = q->head;
 	bool worked = false;
 
 	while (shm && max_chunks-- && !q->closed) {
@@ -189,15 +192,21 @@ bool qemu_ring_consume(struct qemu_source *q, u32 max_chunks)
 			/* its producer died on the way; what it had is in its open chunk */
 			if (dead)
 				dead->skipped = head + 1;
-			release_slot(shm, ++head);
+			release_slot(q, ++head);
 			worked = true;
 			continue;
 		}
 		t = thread_of_slot(q, slot);
-		if (!t)
-			break; /* ptrace has not shown us this thread yet */
+		if (!t) {
+			/* ptrace has not shown us this thread yet, or it is no longer there */
+			if (!syscall(SYS_tgkill, slot->pid, slot->tid, 0) || errno != ESRCH)
+				break;
+			release_slot(q, ++head);
+			worked = true;
+			continue;
+		}
 		qemu_words(q, t, slot->word, slot->nr < QEMU_CHUNK_WORDS ? slot->nr : QEMU_CHUNK_WORDS);
-		release_slot(shm, ++head);
+		release_slot(q, ++head);
 		worked = true;
 		if (emu_has_requests(q->emu))
 			break;
@@ -228,7 +237,7 @@ void qemu_ring_sleep(struct qemu_source *q, u32 idle)
 	bool deep = idle > 8;
 	const struct timespec timeout = { .tv_nsec = deep ? 50000000 : 1000000 };
 	u32 seen = qemu_load(&shm->wake);
-	u64 head = shm->head;
+	u64 head = q->head;
 
 	__atomic_store_n(&shm->wake_at, deep ? 1 : shm->max_slots / 8 + 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&shm->tail, __ATOMIC_SEQ_CST) - head < (deep ? 1 : shm->max_slots / 8 + 1))
