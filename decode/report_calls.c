@@ -335,7 +335,7 @@ static int jumped(struct call_tree *tree, const struct auxtap_event *ev)
 {
 	struct call_node *node = tree->current, *frame;
 	bool indirect = ev->kind == AUXTAP_BRANCH_JUMP_INDIRECT;
-	bool stub = false;
+	bool stub = false, to_stub = false;
 	uint64_t start, from;
 
 	if (node == &tree->root || !ev->has_addr)
@@ -344,14 +344,15 @@ static int jumped(struct call_tree *tree, const struct auxtap_event *ev)
 		node->last_ip = ev->addr;
 		return 0;
 	}
-	start = function_of(tree, ev->addr, NULL);
+	start = function_of(tree, ev->addr, &to_stub);
 	from = function_of(tree, ev->ip, &stub);
 	if (start && start == from) {
 		node->last_ip = ev->addr;
 		return 0;
 	}
 	if (stub || !from || (!start && node->nr_insns <= 4)) {
-		if ((start == ev->addr || !start) && !node->async)
+		/* a name beats an address: "strcmp@plt" stays if its target has none */
+		if (!node->async && !to_stub && (start == ev->addr || !tree->function))
 			node->addr = ev->addr;
 		node->last_ip = ev->addr;
 		return 0;

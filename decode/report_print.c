@@ -216,7 +216,12 @@ static uint64_t total_insns(const struct call_node *node)
 static void node_name(const struct report_out *ro, const struct call_node *node, char *name,
 		      size_t size, char *place, size_t place_size)
 {
+	size_t len;
+
 	report_name(ro, node->addr ? node->addr : node->last_ip, name, size, place, place_size);
+	len = strlen(name);
+	if (len > 4 && !strcmp(name + len - 4, "@plt"))
+		name[len - 4] = '\0'; /* called through the stub: the function is meant */
 }
 
 /* Sibling calls that look alike are one line. */

@@ -201,7 +201,7 @@ static int plt_entry(struct auxtap_image *image, const struct slot *slots, size_
 	/* jmp *disp(%rip), with or without endbr64 and bnd before it */
 	for (size_t i = 0; i + 6 <= size && i <= 5; i++) {
 		const struct slot *slot;
-		struct slot key;
+		struct slot key = {0};
 		int32_t disp;
 		char *name;
 
