@@ -2,7 +2,8 @@
 /*
  * The ptrace execution source's own state: traced processes, their threads, and what is
  * known of their code. ptrace.c is the loop, ptrace_stop.c what else a stop can mean,
- * ptrace_syscall.c system calls, ptrace_code.c code and maps, ptrace_start.c spawn, attach, detach.
+ * ptrace_death.c how threads end, ptrace_syscall.c system calls, ptrace_code.c code and maps,
+ * ptrace_start.c spawn, attach, detach.
  */
 #ifndef AUXTAP_SOURCE_PTRACE_H
 #define AUXTAP_SOURCE_PTRACE_H
@@ -17,6 +18,7 @@
 #define CODE_PAGE  4096ull
 #define CODE_HASH  1024
 #define THREAD_HASH 256
+#define SIGNAL_BIT(signo) (1ull << ((signo) - 1))
 
 /* One page of code that cannot change behind us, decoded as it is reached. */
 struct pt_page {
@@ -124,6 +126,11 @@ void pt_stop(struct pt_thread *t, int status);
 void pt_stranger(pid_t tid, int status);
 int pt_resume(struct pt_thread *t);
 int pt_regs(struct emu_task *task, struct auxtap_regs *out);
+
+/* ptrace_death.c */
+void pt_die_of(struct pt_thread *t, int sig, const siginfo_t *info);
+void pt_exit_event(struct pt_thread *t);
+void pt_gone(struct pt_thread *t, int status);
 
 /* ptrace_syscall.c */
 void pt_before_syscall(struct pt_thread *t);

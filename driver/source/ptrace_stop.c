@@ -18,13 +18,8 @@
 #include <unistd.h>
 
 #define USER32_CS      0x23
-#define SIGNAL_BIT(s)  (1ull << ((s)-1))
 #define STOP_SIGNALS   (SIGNAL_BIT(SIGSTOP) | SIGNAL_BIT(SIGTSTP) | SIGNAL_BIT(SIGTTIN) | SIGNAL_BIT(SIGTTOU))
 #define IGNORE_SIGNALS (SIGNAL_BIT(SIGCHLD) | SIGNAL_BIT(SIGCONT) | SIGNAL_BIT(SIGURG) | SIGNAL_BIT(SIGWINCH))
-#define CORE_SIGNALS                                                                        \
-	(SIGNAL_BIT(SIGQUIT) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGABRT) | \
-	 SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGXCPU) |  \
-	 SIGNAL_BIT(SIGXFSZ) | SIGNAL_BIT(SIGSYS))
 #define SYNC_SIGNALS                                                                    \
 	(SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGFPE) | \
 	 SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGSYS))
@@ -67,135 +62,6 @@ static void go_on(struct pt_thread *t, const struct user_regs_struct *regs)
 	pt_go(t, regs->rip);
 }
 
-/* ---- death ---- */
-
-/* Stops a thread of a dying process, if it can be stopped: one in a vfork() cannot. */
-static void halt(struct pt_thread *t)
-{
-	const struct timespec ms = { .tv_nsec = 1000000 };
-	struct user_regs_struct regs;
-	int status;
-
-	if (t->state == PT_HELD || !t->task)
-		return;
-	if (t->state == PT_LISTENING) {
-		t->state = PT_HELD;
-		return;
-	}
-	ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
-	for (int i = 0; i < 200; i++) {
-		pid_t got = waitpid(t->tid, &status, __WALL | WNOHANG);
-
-		if (got == t->tid) {
-			if (!WIFSTOPPED(status) || status >> 16 == PTRACE_EVENT_EXIT) {
-				pt_stop(t, status);
-				return;
-			}
-			if (!ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
-				pt_settle(t, regs.rip);
-			t->state = PT_HELD;
-			t->resume_sig = 0;
-			return;
-		}
-		if (got < 0 && errno != EINTR)
-			return;
-		nanosleep(&ms, NULL);
-	}
-	/* asleep in the kernel for good: the system call that was told did begin */
-	if (t->told) {
-		t->told = false;
-		emu_task_in_kernel(t->task);
-	}
-}
-
-static void halt_others(struct pt_thread *dying)
-{
-	for (int i = 0; i < THREAD_HASH; i++) {
-		struct pt_thread *t = pt.threads[i], *next;
-
-		for (; t; t = next) {
-			next = t->hash_next;
-			if (t != dying && t->proc == dying->proc)
-				halt(t);
-		}
-	}
-}
-
-static void die_of(struct pt_thread *t, int sig, const siginfo_t *info)
-{
-	bool dumps = CORE_SIGNALS & SIGNAL_BIT(sig);
-
-	t->slow = true;
-	if (!dumps || t->proc->exiting) {
-		emu_task_offline(t->task);
-		pt_step(t, sig);
-		return;
-	}
-	t->proc->exiting = true;
-	halt_others(t);
-	t->state = PT_HELD;
-	t->resume_sig = sig;
-	t->resume_tells = false;
-	emu_task_dying(t->task, info);
-}
-
-static void gone(struct pt_thread *t, int status)
-{
-	struct pt_process *proc = t->proc;
-	pid_t pid = proc ? proc->pid : t->tid;
-	bool leader = t->tid == pid;
-	bool last = proc && proc->nr_threads == 1;
-
-	if (t->task)
-		emu_task_exit(t->task);
-	if (proc && (leader || (last && proc->one_thread))) {
-		proc->child = false;
-		emu_process_exit(pt.emu, pid, status);
-	}
-	pt_thread_free(t);
-}
-
-/* The kernel ended it with a core-dumping signal that no tracer sees: seccomp does. */
-static bool died_unseen(struct pt_thread *t)
-{
-	unsigned long status = 0;
-	siginfo_t info;
-
-	if (!t->task || t->proc->exiting || t->proc->detaching ||
-	    ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &status))
-		return false;
-	t->died_of = (int)(status & 0x7f);
-	if (!t->died_of || !(CORE_SIGNALS & SIGNAL_BIT(t->died_of)))
-		return false;
-	t->proc->exiting = true;
-	halt_others(t);
-	t->state = PT_HELD;
-	t->resume_sig = 0;
-	t->resume_tells = false;
-	memset(&info, 0, sizeof(info));
-	info.si_signo = t->died_of;
-	emu_task_dying(t->task, &info);
-	return true;
-}
-
-static void exit_event(struct pt_thread *t)
-{
-	struct user_regs_struct regs;
-
-	if (t->task) {
-		if (t->told && !ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
-			pt_settle(t, regs.rip);
-		t->told = false;
-		emu_task_offline(t->task);
-	}
-	t->slow = true;
-	t->whole_call = false;
-	if (died_unseen(t))
-		return;
-	t->state = PT_RUNNING;
-	ptrace(PTRACE_CONT, t->tid, 0, 0);
-}
-
 /* ---- signals ---- */
 
 static void signal_stop(struct pt_thread *t, int sig, struct user_regs_struct *regs,
@@ -232,7 +98,7 @@ static void signal_stop(struct pt_thread *t, int sig, struct user_regs_struct *r
 		t->late_ip = pt_will_restart(regs) ? regs->rip - 2 : regs->rip;
 		pt_step(t, sig);
 	} else {
-		die_of(t, sig, info);
+		pt_die_of(t, sig, info);
 	}
 }
 
@@ -301,20 +167,54 @@ static void become_passive(struct pt_thread *t, const char *why)
 	ptrace(PTRACE_CONT, t->tid, 0, 0);
 }
 
-/*
- * 'mov ss' and 'pop ss' hold the trap back for one instruction. The place told is not where
- * the step ended, but the next instruction's end is.
- */
-static void tell_shadowed(struct pt_thread *t, u64 ip)
+/* Can the instruction at 'at' lead to ip directly? Where control flow is not written down, no. */
+static bool leads_to(u64 at, const struct x86_insn *insn, u64 ip)
 {
-	u64 fall = t->ip + t->insn.len;
-	struct x86_insn next;
+	u64 fall = at + insn->len, target = fall + (u64)(s64)insn->disp;
 
-	if (t->insn.cls != X86_PLAIN || ip == fall || ip == t->ip ||
-	    !pt_code_at(t, fall, &next) || next.cls != X86_PLAIN || fall + next.len != ip)
+	switch (insn->cls) {
+	case X86_PLAIN:
+		return ip == fall || (ip == at && (insn->flags & X86_INSN_REP));
+	case X86_JCC:
+		return ip == fall || ip == target;
+	case X86_JMP:
+	case X86_CALL:
+		return ip == target;
+	default:
+		return false;
+	}
+}
+
+/*
+ * A step of two instructions: 'mov ss' and 'pop ss' hold the trap back for one, and a virtual
+ * machine was once seen to lose one. The one between is found if there is only one way, else
+ * the place is a gap.
+ */
+static void tell_skipped(struct pt_thread *t, u64 ip)
+{
+	u64 fall = t->ip + t->insn.len, between = 0;
+	const u64 ways[2] = { fall, fall + (u64)(s64)t->insn.disp };
+	struct x86_insn next;
+	int nr = 0;
+
+	if (t->insn.cls > X86_CALL || t->insn.cls == X86_JMP_INDIRECT ||
+	    leads_to(t->ip, &t->insn, ip))
 		return;
-	t->late_ip = fall;
-	pt_tell_late(t);
+	for (int i = 0; i < 2; i++) {
+		if (!leads_to(t->ip, &t->insn, ways[i]) || (i && ways[1] == ways[0]) ||
+		    !pt_code_at(t, ways[i], &next) || !leads_to(ways[i], &next, ip))
+			continue;
+		between = ways[i];
+		nr++;
+	}
+	if (nr == 1) {
+		t->late_ip = between;
+		pt_tell_late(t);
+		return;
+	}
+	emu_untraced(pt.emu, t->proc->pid, "a single step went further than one instruction");
+	t->told = false;
+	emu_task_async(t->task, t->ip, true);
 }
 
 static void step_stop(struct pt_thread *t, struct user_regs_struct *regs, const siginfo_t *info)
@@ -329,7 +229,7 @@ static void step_stop(struct pt_thread *t, struct user_regs_struct *regs, const 
 		return;
 	}
 	if (t->told)
-		tell_shadowed(t, regs->rip);
+		tell_skipped(t, regs->rip);
 	else if (t->late_ip)
 		pt_tell_late(t);
 	if (ran && (t->insn.flags & X86_INSN_PUSHF))
@@ -513,7 +413,7 @@ static void clone_event(struct pt_thread *t)
 	if (WIFSTOPPED(status))
 		start_child(t, child);
 	else
-		gone(child, status); /* killed before it began */
+		pt_gone(child, status); /* killed before it began */
 go:
 	t->slow = true;
 	if (t->proc->passive)
@@ -694,7 +594,7 @@ static void passive_stop(struct pt_thread *t, int status)
 void pt_stop(struct pt_thread *t, int status)
 {
 	if (!WIFSTOPPED(status)) {
-		gone(t, status);
+		pt_gone(t, status);
 		return;
 	}
 	if (!t->proc)
@@ -709,7 +609,7 @@ void pt_stop(struct pt_thread *t, int status)
 		exec_event(t);
 		return;
 	case PTRACE_EVENT_EXIT:
-		exit_event(t);
+		pt_exit_event(t);
 		return;
 	default:
 		break;

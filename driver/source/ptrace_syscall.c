@@ -9,8 +9,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#define SIGNAL_BIT(signo) (1ull << ((signo) - 1))
-
 /* The kernel's own restart codes: the call is made again unless a handler runs first. */
 #define ERESTARTSYS	      512
 #define ERESTARTNOINTR	      513

@@ -571,6 +571,19 @@ static int filtered(void)
 	return 1;
 }
 
+/* Loading ss holds the trap of a step back: two instructions in one step. */
+static int shadow(void)
+{
+	unsigned long x = 0;
+
+	for (int i = 0; i < 3; i++)
+		__asm__ volatile("mov %%ss, %%eax; mov %%eax, %%ss; inc %0; inc %0"
+				 : "+r"(x) : : "eax");
+	__asm__ volatile("mov %%ss, %%eax; mov %%eax, %%ss; jmp 1f; inc %0; 1: inc %0"
+			 : "+r"(x) : : "eax");
+	return x == 7 ? GOOD : 1;
+}
+
 static int no_core(void)
 {
 	const struct rlimit none = { 0, 0 };
@@ -590,7 +603,7 @@ int main(int argc, char **argv)
 		{ "forks", forks }, { "exit_from_thread", exit_from_thread }, { "jit", jit },
 		{ "rewrite", rewrite }, { "masks", masks }, { "affinity", affinity },
 		{ "stopped", stopped }, { "spin", spin }, { "vsyscall", vsyscall },
-		{ "storm", storm },
+		{ "storm", storm }, { "shadow", shadow },
 	};
 
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(*scenarios); i++)

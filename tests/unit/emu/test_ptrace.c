@@ -67,6 +67,7 @@ GOOD_TEST(stopped)
 GOOD_TEST(jit)
 GOOD_TEST(vsyscall)
 GOOD_TEST(storm)
+GOOD_TEST(shadow)
 
 /*
  * Code that changes between its runs: what libipt would need, an image of each time, is not
@@ -359,6 +360,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_rewrite),
 		cmocka_unit_test(test_vsyscall),
 		cmocka_unit_test(test_storm),
+		cmocka_unit_test(test_shadow),
 		cmocka_unit_test(test_filtered),
 		cmocka_unit_test(test_32bit),
 		cmocka_unit_test(test_threads),

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * How traced threads end: by exit, by a signal, by a core-dumping one that capture must see
+ * before the kernel acts on it. Called from ptrace_stop.c.
+ */
+#include "ptrace.h"
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define CORE_SIGNALS                                                                        \
+	(SIGNAL_BIT(SIGQUIT) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGABRT) | \
+	 SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGXCPU) |  \
+	 SIGNAL_BIT(SIGXFSZ) | SIGNAL_BIT(SIGSYS))
+
+/* Stops a thread of a dying process, if it can be stopped: one in a vfork() cannot. */
+static void halt(struct pt_thread *t)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+	struct user_regs_struct regs;
+	int status;
+
+	if (t->state == PT_HELD || !t->task)
+		return;
+	if (t->state == PT_LISTENING) {
+		t->state = PT_HELD;
+		return;
+	}
+	ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
+	for (int i = 0; i < 200; i++) {
+		pid_t got = waitpid(t->tid, &status, __WALL | WNOHANG);
+
+		if (got == t->tid) {
+			if (!WIFSTOPPED(status) || status >> 16 == PTRACE_EVENT_EXIT) {
+				pt_stop(t, status);
+				return;
+			}
+			if (!ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
+				pt_settle(t, regs.rip);
+			t->state = PT_HELD;
+			t->resume_sig = 0;
+			return;
+		}
+		if (got < 0 && errno != EINTR)
+			return;
+		nanosleep(&ms, NULL);
+	}
+	/* asleep in the kernel for good: the system call that was told did begin */
+	if (t->told) {
+		t->told = false;
+		emu_task_in_kernel(t->task);
+	}
+}
+
+static void halt_others(struct pt_thread *dying)
+{
+	for (int i = 0; i < THREAD_HASH; i++) {
+		struct pt_thread *t = pt.threads[i], *next;
+
+		for (; t; t = next) {
+			next = t->hash_next;
+			if (t != dying && t->proc == dying->proc)
+				halt(t);
+		}
+	}
+}
+
+void pt_die_of(struct pt_thread *t, int sig, const siginfo_t *info)
+{
+	bool dumps = CORE_SIGNALS & SIGNAL_BIT(sig);
+
+	t->slow = true;
+	if (!dumps || t->proc->exiting) {
+		emu_task_offline(t->task);
+		pt_step(t, sig);
+		return;
+	}
+	t->proc->exiting = true;
+	halt_others(t);
+	t->state = PT_HELD;
+	t->resume_sig = sig;
+	t->resume_tells = false;
+	emu_task_dying(t->task, info);
+}
+
+void pt_gone(struct pt_thread *t, int status)
+{
+	struct pt_process *proc = t->proc;
+	pid_t pid = proc ? proc->pid : t->tid;
+	bool leader = t->tid == pid;
+	bool last = proc && proc->nr_threads == 1;
+
+	if (t->task)
+		emu_task_exit(t->task);
+	if (proc && (leader || (last && proc->one_thread))) {
+		proc->child = false;
+		emu_process_exit(pt.emu, pid, status);
+	}
+	pt_thread_free(t);
+}
+
+/* The kernel ended it with a core-dumping signal that no tracer sees: seccomp does. */
+static bool died_unseen(struct pt_thread *t)
+{
+	unsigned long status = 0;
+	siginfo_t info;
+
+	if (!t->task || t->proc->exiting || t->proc->detaching ||
+	    ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &status))
+		return false;
+	t->died_of = (int)(status & 0x7f);
+	if (!t->died_of || !(CORE_SIGNALS & SIGNAL_BIT(t->died_of)))
+		return false;
+	t->proc->exiting = true;
+	halt_others(t);
+	t->state = PT_HELD;
+	t->resume_sig = 0;
+	t->resume_tells = false;
+	memset(&info, 0, sizeof(info));
+	info.si_signo = t->died_of;
+	emu_task_dying(t->task, &info);
+	return true;
+}
+
+void pt_exit_event(struct pt_thread *t)
+{
+	struct user_regs_struct regs;
+
+	if (t->task) {
+		if (t->told && !ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
+			pt_settle(t, regs.rip);
+		t->told = false;
+		emu_task_offline(t->task);
+	}
+	t->slow = true;
+	t->whole_call = false;
+	if (died_unseen(t))
+		return;
+	t->state = PT_RUNNING;
+	ptrace(PTRACE_CONT, t->tid, 0, 0);
+}
