@@ -77,8 +77,9 @@ static bool covers(const struct mmap2_body *a, const struct mmap2_body *b)
 	return a->addr <= b->addr && a->addr + a->len >= b->addr + b->len;
 }
 
-/* One mapping less: the oldest that a newer one hides, else the oldest. */
-static void give_up_one(struct process_table *table, struct process *p)
+/* One mapping less: the oldest that the new one hides (of no living code: not a loss), else the oldest. */
+static void give_up_one(struct process_table *table, struct process *p,
+			const struct mmap2_body *newer)
 {
 	size_t oldest = p->nr;
 
@@ -89,13 +90,9 @@ static void give_up_one(struct process_table *table, struct process *p)
 			continue;
 		if (oldest == p->nr)
 			oldest = i;
-		for (size_t k = i + 1; k < p->nr; k++) {
-			const struct mmap2_body *newer = record_mmap2(p->records[k]->bytes);
-
-			if (newer && covers(newer, old)) {
-				drop(table, p, i); /* of no living code: not a loss */
-				return;
-			}
+		if (newer && covers(newer, old)) {
+			drop(table, p, i);
+			return;
 		}
 	}
 	if (oldest < p->nr) {
@@ -114,7 +111,7 @@ static int keep(struct process_table *table, struct process *p, const void *reco
 	if (!record_parts(record, &body_size, &trailer))
 		return 0;
 	while (p->nr_mmaps && (p->nr_mmaps >= MMAPS_MAX || table->bytes > BYTES_MAX))
-		give_up_one(table, p);
+		give_up_one(table, p, record_mmap2(record));
 	if (p->nr == p->room) {
 		size_t room = p->room ? 2 * p->room : 32;
 		struct kept_record **records = realloc(p->records, room * sizeof(*records));

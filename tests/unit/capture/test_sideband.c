@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Sideband kept per process: what describes the living stays, what does not goes, memory is bounded. */
+#include "capture/build_id.h"
+#include "capture/sideband.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static unsigned char record[65536];
+
+static const void *mmap2(uint32_t pid, uint64_t addr, uint64_t len, uint64_t time, const char *name)
+{
+	struct mmap2_body body = {.pid = pid, .tid = pid, .addr = addr, .len = len, .prot = PROT_EXEC};
+	struct trailer trailer = {.pid = pid, .tid = pid, .time = time};
+
+	assert_true(record_make(record, sizeof(record), PERF_RECORD_MMAP2, 0, &body, sizeof(body), name,
+				&trailer));
+	return record;
+}
+
+static const void *comm(uint32_t pid, uint32_t tid, uint16_t misc, const char *name)
+{
+	struct comm_body body = {.pid = pid, .tid = tid};
+	struct trailer trailer = {.pid = pid, .tid = tid};
+
+	assert_true(record_make(record, sizeof(record), PERF_RECORD_COMM, misc, &body, sizeof(body), name,
+				&trailer));
+	return record;
+}
+
+static void test_fork_renumbers(void **state)
+{
+	struct process_table table = {0};
+	const struct mmap2_body *map;
+	struct process *child;
+
+	(void)state;
+	assert_int_equal(process_record(&table, 10, comm(10, 10, 0, "parent")), 0);
+	assert_int_equal(process_record(&table, 10, comm(10, 11, 0, "thread")), 0);
+	assert_int_equal(process_record(&table, 10, mmap2(10, 0x1000, 0x1000, 5, "/lib/a")), 0);
+	assert_int_equal(process_fork(&table, 10, 20), 0);
+	child = process_find(&table, 20);
+	assert_non_null(child);
+	assert_int_equal(child->nr, 2); /* not the other thread's name */
+	map = record_mmap2(child->records[1]->bytes);
+	assert_non_null(map);
+	assert_int_equal(map->pid, 20);
+	assert_string_equal(map->filename, "/lib/a");
+	assert_int_equal(child->records[1]->time, 5);
+	process_remove(&table, 10);
+	assert_null(process_find(&table, 10));
+	process_remove(&table, 20);
+	assert_int_equal(table.bytes, 0);
+	process_table_free(&table);
+}
+
+static void test_exec_and_threads(void **state)
+{
+	struct process_table table = {0};
+	struct process *p;
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		process_record(&table, 7, comm(7, 7, PERF_RECORD_MISC_COMM_EXEC, "image"));
+		process_record(&table, 7, mmap2(7, 0x1000, 0x1000, 1, "/bin/image"));
+	}
+	p = process_find(&table, 7);
+	assert_int_equal(p->nr, 4); /* this image, and the one before it */
+	process_record(&table, 7, comm(7, 8, 0, "one"));
+	process_record(&table, 7, comm(7, 8, 0, "two"));
+	assert_int_equal(p->nr, 5);
+	process_thread_exit(&table, 7, 8);
+	assert_int_equal(p->nr, 4);
+	process_table_free(&table);
+}
+
+static void test_bounded(void **state)
+{
+	struct process_table table = {0};
+	struct process *p;
+	bool found = false;
+
+	(void)state;
+	process_record(&table, 7, mmap2(7, 0x100000, 0x1000, 1, "/bin/kept"));
+	/* A JIT that maps the same place again and again: no loss. */
+	for (int i = 0; i < 20000; i++)
+		process_record(&table, 7, mmap2(7, 0x200000, 0x1000, 2, "//anon"));
+	p = process_find(&table, 7);
+	assert_true(p->nr <= 4097);
+	assert_int_equal(table.dropped, 0);
+	for (size_t i = 0; i < p->nr; i++)
+		found = found || !strcmp(record_mmap2(p->records[i]->bytes)->filename, "/bin/kept");
+	assert_true(found);
+	/* Ever new places: the oldest go, and that is counted. */
+	for (uint64_t i = 0; i < 9000; i++)
+		process_record(&table, 7, mmap2(7, 0x10000000 + i * 0x1000, 0x1000, 3, "//anon"));
+	assert_true(p->nr <= 4097);
+	assert_true(table.dropped > 0);
+	process_table_free(&table);
+}
+
+static void test_damaged_records(void **state)
+{
+	struct process_table table = {0};
+	struct perf_event_header header = {.type = PERF_RECORD_MMAP2, .size = 8};
+
+	(void)state;
+	assert_int_equal(process_record(&table, 1, &header), 0); /* too short for a trailer */
+	mmap2(1, 1, 1, 1, "name");
+	/* a name without end */
+	memset(record + sizeof(header) + sizeof(struct mmap2_body), 'x', 8);
+	assert_null(record_mmap2(record));
+	assert_int_equal(process_record(&table, 1, record), 0);
+	assert_int_equal(process_find(&table, 1)->nr, 0);
+	process_table_free(&table);
+}
+
+static void test_maps(void **state)
+{
+	struct map_list list;
+
+	(void)state;
+	assert_int_equal(map_list_parse(&list,
+					"1000-3000 r-xp 00002000 fe:01 77   /a path/with blanks\n"
+					"garbage\n"
+					"3000-3000 r-xp 0 0:0 0\n"
+					"7000-8000 rw-s 00000000 00:00 0 \n"
+					"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]\n"),
+			 0);
+	assert_int_equal(list.nr, 3);
+	assert_string_equal(list.entries[0].name, "/a path/with blanks");
+	assert_int_equal(list.entries[0].pgoff, 0x2000);
+	assert_int_equal(list.entries[0].maj, 0xfe);
+	assert_true(map_runs_code(&list.entries[0]));
+	assert_true(list.entries[1].shared);
+	assert_string_equal(list.entries[1].name, "");
+	assert_false(map_runs_code(&list.entries[2]));
+	assert_ptr_equal(map_list_find(&list, 0x2fff), &list.entries[0]);
+	assert_null(map_list_find(&list, 0x3000));
+	map_list_free(&list);
+}
+
+static void test_build_id(void **state)
+{
+	char path[] = "/tmp/auxtap-build-id-XXXXXX";
+	unsigned char image[65536];
+	uint8_t id[20];
+	size_t size;
+	FILE *self = fopen("/proc/self/exe", "r");
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(self && fd >= 0);
+	assert_int_equal(build_id_read("/proc/self/exe", id), 20);
+	assert_int_equal(build_id_read("/proc/self/maps", id), 0);
+	assert_int_equal(build_id_read("/dev/null", id), 0);
+	assert_int_equal(build_id_read("/nonexistent", id), 0);
+	size = fread(image, 1, sizeof(image), self);
+	fclose(self);
+	/* Mutations of its headers: no crash, no reading beyond. */
+	srand(1);
+	for (int i = 0; i < 3000; i++) {
+		size_t at = (size_t)rand() % 1024;
+		unsigned char was = image[at];
+
+		image[at] = (unsigned char)rand();
+		assert_int_equal(pwrite(fd, image, size, 0), size);
+		assert_true(build_id_read(path, id) <= 20);
+		image[at] = was;
+	}
+	close(fd);
+	unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fork_renumbers),	cmocka_unit_test(test_exec_and_threads),
+		cmocka_unit_test(test_bounded),		cmocka_unit_test(test_damaged_records),
+		cmocka_unit_test(test_maps),		cmocka_unit_test(test_build_id),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
