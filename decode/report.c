@@ -141,9 +141,8 @@ static int find_execs(struct report *r, struct auxtap_error *err)
 {
 	struct auxtap_record rec;
 	struct exec_mark *grown;
-	int ret;
 
-	while ((ret = auxtap_perfdata_next_sorted(r->pd, &rec, NULL)) == 1) {
+	while (auxtap_perfdata_next_sorted(r->pd, &rec, NULL) == 1) {
 		struct exec_mark mark = {0};
 
 		if (rec.header->type != PERF_RECORD_COMM ||
@@ -375,7 +374,7 @@ static void print_registers(const struct report *r, const struct auxtap_regs *re
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
 		if (!(regs->valid & (1ull << order[i].index)))
 			continue;
-		fprintf(r->ro.out, "%s%6s %016" PRIx64, column ? "  " : "  ", order[i].name,
+		fprintf(r->ro.out, "%s%6s %016" PRIx64, "  ", order[i].name,
 			regs->reg[order[i].index]);
 		if (++column == 4) {
 			fputc('\n', r->ro.out);

@@ -149,6 +149,8 @@ static void prune(struct call_tree *tree)
 	while (tree->nr_nodes > MAX_NODES / 2) {
 		struct call_node *outer = tree->root.first;
 
+		if (!outer || outer == tree->current)
+			break;
 		tree->root.first = outer->first;
 		tree->root.last = outer->last;
 		for (struct call_node *c = outer->first; c; c = c->next)
@@ -173,8 +175,9 @@ static struct call_node *add_child(struct call_tree *tree, struct call_node *par
 	parent->last = node;
 	parent->nr_children++;
 	if (++tree->nr_nodes > MAX_NODES) {
-		tree->current = node;
+		tree->current = node; /* never pruned */
 		prune(tree);
+		node = tree->current;
 		tree->current = node->parent;
 	}
 	return node;

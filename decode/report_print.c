@@ -72,11 +72,10 @@ void report_source_line(const struct report_out *ro, const char *file, unsigned 
 	char *text = NULL;
 	size_t size = 0;
 	unsigned int at = 0;
-	ssize_t n;
 
 	if (!source)
 		return;
-	while (at < line && (n = getline(&text, &size, source)) > 0) {
+	while (at < line && getline(&text, &size, source) > 0) {
 		const char *start = text;
 
 		if (++at != line)
@@ -163,6 +162,8 @@ static void choose(const struct report_out *ro, struct shown *shown, struct call
 	const struct call_node *current = call_tree_current(tree);
 	unsigned int path_len = 0, begin, end, inner, room;
 
+	if (!root)
+		return;
 	if (!current)
 		current = root;
 	/* the innermost of the path, at most half of the lines */
@@ -278,8 +279,8 @@ static void print_node(const struct report_out *ro, const struct call_node *node
 	if (n > 0 && (size_t)n < sizeof(left) && repeat > 1)
 		n += snprintf(left + n, sizeof(left) - (size_t)n, "  x %u", repeat);
 	if (n > 0 && (size_t)n < sizeof(left) && hidden)
-		n += snprintf(left + n, sizeof(left) - (size_t)n, "  (%u call%s inside)", hidden,
-			      hidden == 1 ? "" : "s");
+		snprintf(left + n, sizeof(left) - (size_t)n, "  (%u call%s inside)", hidden,
+			 hidden == 1 ? "" : "s");
 	fprintf(ro->out, "  %12" PRIu64 "  %s%-60s%s %s%s%s", insns,
 		node == current ? s->bad : s->name, left, s->off, s->dim, place, s->off);
 	if (node == current)
