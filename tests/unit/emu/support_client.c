@@ -41,7 +41,8 @@ void client_start(struct client *c, char *const *options)
 		dup2(e, EMU_EVENT_FD);
 		close(r);
 		close(e);
-		execv(AUXTAP_BIN "/auxtap-emu", (char *const *)(uintptr_t)argv);
+		execv(getenv("AUXTAP_EMU") ? getenv("AUXTAP_EMU") : AUXTAP_BIN "/auxtap-emu",
+		      (char *const *)(uintptr_t)argv);
 		_exit(127);
 	}
 	close(req[1]);

@@ -57,6 +57,7 @@ struct client {
 	int stdio[3];
 	int drain_every_ms;
 	bool expect_loss;
+	uint64_t astray; /* asynchronous changes of flow that client_verify() met: handlers */
 	void (*on_event)(struct client *c, const struct auxtap_target_event *ev);
 	void (*on_running)(struct client *c, pid_t pid); /* after the first resume */
 	void *ctx;

@@ -24,6 +24,8 @@ struct judge {
 	size_t nr, room;
 	size_t *breaks; /* indices in ips at which a new run begins */
 	size_t nr_breaks;
+	uint64_t left_at; /* of the last asynchronous end */
+	uint64_t astray;  /* times it began again elsewhere */
 	char first_error[128];
 	int nr_errors;
 };
@@ -118,6 +120,13 @@ static void decode(struct judge *j)
 				struct pt_event ev;
 
 				status = pt_insn_event(j->dec, &ev, sizeof(ev));
+				if (status >= 0 && ev.type == ptev_async_disabled)
+					j->left_at = ev.variant.async_disabled.at;
+				if (status >= 0 && ev.type == ptev_disabled)
+					j->left_at = 0;
+				if (status >= 0 && ev.type == ptev_enabled && j->left_at &&
+				    j->left_at != ev.variant.enabled.ip)
+					j->astray++;
 				if (status >= 0 &&
 				    (ev.type == ptev_overflow || ev.type == ptev_enabled))
 					add_break(j);
@@ -193,6 +202,7 @@ uint64_t client_verify(struct client *c)
 		assert_int_equal(j.t->lost, 0);
 		decode(&j);
 		compare(&j, truth, nr);
+		c->astray += j.astray;
 		assert_int_equal(j.t->stats.nr_insns, nr);
 		total += nr;
 		free(truth);
