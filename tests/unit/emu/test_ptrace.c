@@ -255,20 +255,23 @@ static void look_at_dying(struct client *c, const struct auxtap_target_event *ev
 	memcpy(&info, c->answer, sizeof(info));
 	assert_int_equal(info.si_signo, SIGSEGV);
 	assert_ptr_equal(info.si_addr, (void *)8);
-	/* everything is in the rings while it waits */
+	/* everything is in the rings while it waits: no byte comes later */
 	client_drain(c);
+	nr[1] = (int)c->traces[0].stream_size;
 }
 
 static void test_dying(void **state)
 {
-	int nr = 0;
-	struct client c = { .on_event = look_at_dying, .ctx = &nr };
+	int nr[2] = { 0, 0 };
+	struct client c = { .on_event = look_at_dying, .ctx = nr };
 	int status;
 
 	(void)state;
 	status = scenario(&c, "segv_in_thread", NULL);
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
-	assert_int_equal(nr, 1);
+	assert_int_equal(nr[0], 1);
+	assert_true(nr[1] > 0);
+	assert_int_equal(nr[1], c.traces[0].stream_size);
 	client_stop(&c);
 }
 
