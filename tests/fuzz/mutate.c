@@ -3,16 +3,19 @@
  * mutate COUNT SEED FILE...: COUNT random mutations of good files through a fuzz target,
  * in one process; the same seed gives the same mutations. Meant for asan and ubsan
  * builds. An input that takes too long, or leaves memory behind, fails; MUTATE_SAVE=PATH
- * keeps the last.
+ * keeps the last, MUTATE_FROM=N begins with the Nth.
  */
 #include "fuzz.h"
+#include "mutate.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #define SECONDS_MAX 20.0 /* for one input, on a slow machine under sanitizers */
 #define GROWTH_MAX                                                                       \
@@ -25,6 +28,72 @@ struct input {
 };
 
 static uint64_t state;
+
+/* What is being tried, for the last word of a run that breaks. */
+static struct {
+	unsigned long nr;
+	const char *seed, *file;
+} trying;
+
+static void say(const char *text)
+{
+	if (write(STDERR_FILENO, text, strlen(text)) < 0)
+		return;
+}
+
+static void say_where(void)
+{
+	char number[24], *at = number + sizeof(number) - 1;
+	unsigned long nr = trying.nr;
+
+	*at = '\0';
+	do {
+		*--at = (char)('0' + nr % 10);
+	} while (nr /= 10);
+	say("mutate: that was mutation ");
+	say(at);
+	say(" with seed ");
+	say(trying.seed);
+	say(", of ");
+	say(trying.file);
+	say(" (alone: MUTATE_FROM with that number, MUTATE_SAVE for the file)\n");
+}
+
+static void on_alarm(int signo)
+{
+	(void)signo;
+	say("mutate: it hangs\n");
+	say_where();
+	_exit(1);
+}
+
+static void on_fatal(int signo)
+{
+	say_where();
+	signal(signo, SIG_DFL);
+	raise(signo);
+}
+
+/* The sanitizers' bounds and last word; nothing calls these in a build without them. */
+void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "hard_rss_limit_mb=1024:max_allocation_size_mb=300:quarantine_size_mb=16";
+}
+
+static void watch(void)
+{
+	signal(SIGALRM, on_alarm);
+	signal(SIGABRT, on_fatal);
+	if (__sanitizer_set_death_callback) {
+		__sanitizer_set_death_callback(say_where);
+		return;
+	}
+	signal(SIGSEGV, on_fatal);
+	signal(SIGBUS, on_fatal);
+	signal(SIGFPE, on_fatal);
+}
 
 static uint64_t rnd(uint64_t below)
 {
@@ -55,13 +124,18 @@ static int load(struct input *in, const char *name)
 	return ok ? 0 : -1;
 }
 
+uint64_t mutate_rnd(uint64_t below)
+{
+	return rnd(below);
+}
+
 /* Half of the changes hit the header and the first records, where the structure is. */
 static size_t place(size_t size)
 {
 	return rnd(2) ? rnd(size) : rnd(size < 2048 ? size : 2048);
 }
 
-static void put_number(unsigned char *data, size_t size, size_t file_size)
+uint64_t mutate_number(size_t file_size)
 {
 	const uint64_t numbers[] = {0,
 				    1,
@@ -81,7 +155,13 @@ static void put_number(unsigned char *data, size_t size, size_t file_size)
 				    file_size + 1,
 				    rnd(128),
 				    rnd(0)};
-	uint64_t number = numbers[rnd(sizeof(numbers) / sizeof(numbers[0]))];
+
+	return numbers[rnd(sizeof(numbers) / sizeof(numbers[0]))];
+}
+
+static void put_number(unsigned char *data, size_t size)
+{
+	uint64_t number = mutate_number(size);
 	size_t width = (size_t)1 << rnd(4), at;
 
 	if (size < width)
@@ -111,7 +191,7 @@ static size_t change(unsigned char *data, size_t size, size_t room)
 	case 2:
 	case 3:
 	case 4:
-		put_number(data, size, size);
+		put_number(data, size);
 		return size;
 	case 5: /* cut out */
 		memmove(data + at, data + at + len, size - at - len);
@@ -168,7 +248,7 @@ static bool grew(unsigned long count, long half_kb)
 
 int main(int argc, char **argv)
 {
-	const char *path = getenv("MUTATE_SAVE");
+	const char *path = getenv("MUTATE_SAVE"), *first = getenv("MUTATE_FROM");
 	unsigned long count;
 	struct input *in;
 	unsigned char *data;
@@ -195,10 +275,13 @@ int main(int argc, char **argv)
 	data = malloc(room);
 	if (!data)
 		return 3;
-	for (unsigned long n = 0; n < count; n++) {
+	watch();
+	trying.seed = argv[2];
+	for (unsigned long n = first ? strtoul(first, NULL, 0) : 0; n < count; n++) {
 		const struct input *from = &in[n % (unsigned long)nr];
 		size_t size = from->size;
 		double start = now(), took;
+		bool structured;
 
 		/* Each mutation depends on seed and number alone. */
 		state = (strtoull(argv[2], NULL, 0) + 1) * 0x9e3779b97f4a7c15ULL + n;
@@ -206,11 +289,18 @@ int main(int argc, char **argv)
 		state += !state;
 		rnd(0);
 		memcpy(data, from->data, size);
-		for (uint64_t changes = 1 + rnd(8); changes; changes--)
-			size = change(data, size, room);
+		/* Damage in one place only gets farthest. */
+		structured = size >= 8 && !memcmp(data, "PERFILE2", 8) && rnd(4);
+		for (uint64_t changes = 1 + (rnd(2) ? rnd(8) : 0); changes; changes--)
+			size = structured ? mutate_structure(data, size, room)
+					  : change(data, size, room);
 		if (path)
 			save(path, data, size);
+		trying.nr = n;
+		trying.file = from->name;
+		alarm(2 * (unsigned int)SECONDS_MAX);
 		LLVMFuzzerTestOneInput(data, size);
+		alarm(0);
 		took = now() - start;
 		slowest = took > slowest ? took : slowest;
 		if (took > SECONDS_MAX) {
@@ -221,8 +311,8 @@ int main(int argc, char **argv)
 		if (n == count / 2)
 			half_kb = peak_kb();
 	}
-	printf("%lu mutations of %d files, slowest %.2f s, peak memory %ld kB\n", count,
-	       nr, slowest, peak_kb());
+	printf("%lu mutations of %d files, seed %s, slowest %.2f s, peak memory %ld kB\n", count,
+	       nr, argv[2], slowest, peak_kb());
 	if (grew(count, half_kb)) {
 		printf("memory grew from %ld kB at half time\n", half_kb);
 		failed = 1;
