@@ -132,6 +132,7 @@ void emu_tell_flush(struct emu *emu);
 
 /* signals.c */
 int emu_signals_init(struct emu *emu);
+void emu_signals_end(void);
 
 /* server.c and its calls */
 struct emu_answer {

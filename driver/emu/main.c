@@ -78,6 +78,7 @@ int main(int argc, char **argv)
 		return 125;
 	}
 	ret = emu->source->run(emu);
+	emu_signals_end();
 	emu_release_all(emu);
 	return ret ? 125 : 0;
 }

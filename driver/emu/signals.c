@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 static struct emu *rung;
+static const int rung_by[] = { SIGUSR1, SIGALRM, SIGTERM };
 
 /*
  * A doorbell that rings between the look at the flag and waitpid() would be slept over: ring
@@ -50,7 +51,6 @@ int emu_signals_init(struct emu *emu)
 {
 	static const int ignored[] = { SIGINT,	SIGQUIT, SIGHUP,  SIGTSTP,
 				       SIGTTIN, SIGTTOU, SIGPIPE, SIGUSR2 };
-	static const int rung_by[] = { SIGUSR1, SIGALRM, SIGTERM };
 	struct sigaction act;
 	sigset_t none;
 	int err;
@@ -80,6 +80,16 @@ int emu_signals_init(struct emu *emu)
 			return -errno;
 	err = rings(emu->request_fd);
 	return err ? err : rings(emu->event_fd);
+}
+
+/* Before emu is released: capture still asks, the sockets still ring, and nobody is at home. */
+void emu_signals_end(void)
+{
+	const struct itimerval off = { .it_value = { 0 } };
+
+	for (size_t i = 0; i < sizeof(rung_by) / sizeof(*rung_by); i++)
+		signal(rung_by[i], SIG_IGN);
+	setitimer(ITIMER_REAL, &off, NULL);
 }
 
 void emu_restore_signals(const struct emu *emu)
