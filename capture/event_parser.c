@@ -304,6 +304,30 @@ static int apply_modifiers(struct perf_event_attr *attr, const char *mods, bool 
 	return 0;
 }
 
+#define PSB_PERIOD_BYTES 2048u /* psb_period 0; doubles with each step */
+#define PSBS_IN_AREA	 8
+
+void capture_event_fit(struct capture_event *ev, const struct auxtap_perf_ops *ops, void *ctx,
+		       uint64_t area_bytes)
+{
+	struct pmu pmu = {.name = ev->pmu, .ops = ops, .ctx = ctx};
+	struct term_format format;
+	uint64_t periods, now;
+
+	if (!ev->aux || strstr(ev->name, "psb_period") ||
+	    term_format(&pmu, "psb_period", &ev->attr, &format) ||
+	    !pmu_cap(&pmu, "psb_periods", &periods))
+		return;
+	now = extract(*format.word, format.mask);
+	for (uint64_t lower = now; lower-- > 0 &&
+	     (PSB_PERIOD_BYTES << now) * PSBS_IN_AREA > area_bytes;) {
+		if (periods & (1ull << lower))
+			now = lower;
+	}
+	*format.word &= ~format.mask;
+	deposit(format.word, format.mask, now);
+}
+
 int capture_event_parse(struct capture_event *ev, const char *spec,
 			const struct auxtap_perf_ops *ops, void *ctx, bool emulated,
 			struct auxtap_error *err)

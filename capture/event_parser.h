@@ -20,6 +20,13 @@ int capture_event_parse(struct capture_event *ev, const char *spec,
 			const struct auxtap_perf_ops *ops, void *ctx, bool emulated,
 			struct auxtap_error *err);
 
+/*
+ * Lowers a PSB period that was not asked for, so that several PSBs lie in area_bytes: a
+ * snapshot can be decoded from its first PSB on.
+ */
+void capture_event_fit(struct capture_event *ev, const struct auxtap_perf_ops *ops, void *ctx,
+		       uint64_t area_bytes);
+
 /* Fills an Intel PT AUXTRACE_INFO; time fields from a mapped control page. */
 void capture_pt_info(uint64_t *priv /* [AUXTAP_PT_INFO_NR] */, const struct capture_event *ev,
 		     const struct auxtap_perf_ops *ops, void *ctx,

@@ -207,3 +207,17 @@ void auxtap_ring_aux_snapshot(const struct auxtap_ring *ring, uint64_t max,
 	}
 	make_span(span, ring->aux, ring->aux_size, from_abs, nr_bytes);
 }
+
+void auxtap_ring_aux_newest(const struct auxtap_ring *ring, uint64_t nr, struct auxtap_span *span)
+{
+	uint64_t head_abs;
+
+	memset(span, 0, sizeof(*span));
+	if (!ring->aux_size)
+		return;
+	if (nr > ring->aux_size)
+		nr = ring->aux_size;
+	head_abs = load_aux_head(ring);
+	/* The head may be an offset: behind a lap it is smaller than nr. */
+	make_span(span, ring->aux, ring->aux_size, head_abs + ring->aux_size - nr, nr);
+}

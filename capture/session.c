@@ -87,6 +87,9 @@ static int configure(struct auxtap_session *s, struct auxtap_error *err)
 	if (!s->event.aux && s->aux_overwrite)
 		return auxtap_error_set(err, -EINVAL, s->event.name,
 					"has no AUX area to take a snapshot of");
+	if (s->aux_overwrite)
+		capture_event_fit(&s->event, s->be->perf, s->be->perf_ctx,
+				  s->opts.snapshot_size ? s->opts.snapshot_size : s->aux_bytes);
 	session_attrs(s);
 	return 0;
 }
@@ -620,6 +623,7 @@ int auxtap_session_close(struct auxtap_session *s, struct auxtap_error *err)
 	for (unsigned int i = 0; i < s->nr_kept; i++)
 		free(s->kept[i]);
 	free(s->kept);
+	free(s->accounts);
 	close(s->control_fd);
 	free(s->streams);
 	free(s->poll_fds);

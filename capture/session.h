@@ -14,6 +14,8 @@
 #include <auxtap/perfdata.h>
 #include <auxtap/ring.h>
 
+#define SNAP_KEY 64
+
 /* One event with its rings. Emulated: of a thread. Kernel: of a CPU, inherited. */
 struct stream {
 	pid_t pid, tid; /* tid -1: per CPU */
@@ -30,7 +32,9 @@ struct stream {
 	bool truncated;		/* D21: to be disabled and enabled again after the next drain */
 	bool hung_up;		/* POLLHUP: no more wakeups */
 	uint64_t truncated_time;
-	uint64_t stream_off;	/* AUXTRACE.offset of the next snapshot */
+	uint64_t snap_end;	/* offset in the stream where the last snapshot ended */
+	unsigned char snap_key[SNAP_KEY]; /* its last bytes, where only they tell an overlap */
+	size_t snap_key_size;
 	struct auxtap_unit_stats seen; /* at the last gap note */
 	/* 'no progress and event OFF' (D6, D21) */
 	uint64_t watch_aux_abs;
@@ -77,6 +81,11 @@ struct auxtap_session {
 	char **kept; /* crash: paths of the snapshots, oldest first */
 	unsigned int nr_kept;
 	uint64_t nr_gap_notes;
+	char *accounts; /* lines of the capture note: each unit's bytes */
+	size_t accounts_len;
+	unsigned int nr_accounts;
+	struct auxtap_unit_stats more_accounts; /* of those beyond the lines, together */
+	uint64_t nr_more_accounts;
 
 	int control_fd;
 	volatile sig_atomic_t want_snapshot;
@@ -119,6 +128,11 @@ int session_write_auxtrace(struct auxtap_session *s, struct trace_file *file,
 			   uint64_t offset, struct auxtap_error *err);
 void session_gap_note(struct auxtap_session *s, struct trace_file *file,
 		      const struct auxtap_gap *gap);
+/* The newest bytes of an area whose event is disabled; *offset: where they lie in the stream. */
+void session_newest(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
+		    uint64_t *offset);
+/* A stream ends: what its unit did, for the capture note. */
+void session_account(struct auxtap_session *s, struct stream *st);
 /* What the unit dropped since it was last asked, as a gap. */
 void session_dropped(struct auxtap_session *s, struct stream *st);
 

@@ -115,27 +115,25 @@ static int write_traces(struct auxtap_session *s, struct trace_file *file, pid_t
 {
 	for (size_t i = 0; i < s->nr_streams; i++) {
 		struct stream *st = s->streams[i];
-		struct auxtap_unit_stats unit;
 		struct auxtap_span span;
+		uint64_t offset;
 		int ret;
 
 		if (!of_process(s, st, pid) || !st->ring.aux_size)
 			continue;
-		auxtap_ring_aux_snapshot(&st->ring, s->opts.snapshot_size, &span);
+		session_newest(s, st, &span, &offset);
 		if (!(span.size1 + span.size2))
 			continue;
 		ret = session_write_auxtrace(s, file, st, &span, 0, err);
 		if (ret)
 			return ret;
-		if (s->be->perf->unit_stats &&
-		    !s->be->perf->unit_stats(s->be->perf_ctx, st->fd, &unit) &&
-		    unit.nr_written > span.size1 + span.size2) {
+		if (!s->per_cpu && offset) {
 			struct auxtap_gap gap = {
 				.cause = AUXTAP_GAP_OVERWRITTEN,
 				.cpu = st->cpu,
 				.pid = st->pid,
 				.tid = st->tid,
-				.nr_bytes = unit.nr_written - (span.size1 + span.size2),
+				.nr_bytes = offset,
 				.exact = 1,
 			};
 

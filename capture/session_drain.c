@@ -7,10 +7,15 @@
 #include "session.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Notes are written at the end of the file, so they stay in memory: this many, then one for the rest. */
 #define GAP_NOTES_MAX 65536
+#define ACCOUNTS_MAX  4096 /* likewise */
+#define ACCOUNT_TEXT  112
+#define PIECE_BYTES   (256u << 10) /* of AUXTRACE; a multiple of 8, so no padding between them */
 
 void session_gap_note(struct auxtap_session *s, struct trace_file *file,
 		      const struct auxtap_gap *gap)
@@ -21,9 +26,40 @@ void session_gap_note(struct auxtap_session *s, struct trace_file *file,
 	auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_GAP, gap, sizeof(*gap));
 }
 
-void session_dropped(struct auxtap_session *s, struct stream *st)
+static bool unit_stats(struct auxtap_session *s, const struct stream *st,
+		       struct auxtap_unit_stats *stats)
 {
 	const struct auxtap_perf_ops *perf = s->be->perf;
+
+	return perf->unit_stats && st->fd >= 0 &&
+	       !perf->unit_stats(s->be->perf_ctx, st->fd, stats);
+}
+
+void session_account(struct auxtap_session *s, struct stream *st)
+{
+	struct auxtap_unit_stats now;
+
+	if (!s->file.writer || !st->aux || !unit_stats(s, st, &now))
+		return;
+	if (!s->accounts)
+		s->accounts = malloc(ACCOUNTS_MAX * ACCOUNT_TEXT);
+	if (s->accounts && s->nr_accounts < ACCOUNTS_MAX) {
+		s->nr_accounts++;
+		s->accounts_len += (size_t)snprintf(
+			s->accounts + s->accounts_len, ACCOUNT_TEXT,
+			"unit %d: produced %llu written %llu dropped %llu\n", st->tid,
+			(unsigned long long)now.nr_produced, (unsigned long long)now.nr_written,
+			(unsigned long long)now.nr_dropped);
+		return;
+	}
+	s->nr_more_accounts++;
+	s->more_accounts.nr_produced += now.nr_produced;
+	s->more_accounts.nr_written += now.nr_written;
+	s->more_accounts.nr_dropped += now.nr_dropped;
+}
+
+void session_dropped(struct auxtap_session *s, struct stream *st)
+{
 	struct auxtap_gap gap = {
 		.cause = AUXTAP_GAP_TRUNCATED,
 		.cpu = st->cpu,
@@ -33,14 +69,13 @@ void session_dropped(struct auxtap_session *s, struct stream *st)
 	};
 	struct auxtap_unit_stats now;
 
-	if (!perf->unit_stats || !s->file.writer ||
-	    perf->unit_stats(s->be->perf_ctx, st->fd, &now) < 0)
+	if (!s->file.writer || !unit_stats(s, st, &now))
 		return;
 	if (now.nr_dropped == st->seen.nr_dropped)
 		return;
 	gap.nr_bytes = now.nr_dropped - st->seen.nr_dropped;
 	gap.exact = 1;
-	gap.time_end = perf->clock(s->be->perf_ctx);
+	gap.time_end = s->be->perf->clock(s->be->perf_ctx);
 	st->seen = now;
 	session_gap_note(s, &s->file, &gap);
 }
@@ -153,10 +188,38 @@ int session_write_auxtrace(struct auxtap_session *s, struct trace_file *file,
 		.cpu = (uint32_t)st->cpu,
 	};
 
-	s->stats.aux_bytes += span->size1 + span->size2;
 	file->open_round = true;
-	return auxtap_perfdata_writer_auxtrace(file->writer, &head, span->part1, span->size1,
-					       span->part2, span->size2, err);
+	/* A snapshot is one buffer: in pieces perf would start anew, at the next PSB, in each. */
+	if (s->aux_overwrite) {
+		s->stats.aux_bytes += span->size1 + span->size2;
+		return auxtap_perfdata_writer_auxtrace(file->writer, &head, span->part1,
+						       span->size1, span->part2, span->size2,
+						       err);
+	}
+	/* A file that cannot grow any more keeps all pieces but the last. */
+	for (uint64_t at = 0, total = span->size1 + span->size2; at < total;) {
+		const unsigned char *part1 = span->part1, *part2 = span->part2;
+		uint64_t size1 = 0, size2, size = total - at;
+		int ret;
+
+		if (size > PIECE_BYTES)
+			size = PIECE_BYTES;
+		if (at < span->size1) {
+			size1 = span->size1 - at < size ? span->size1 - at : size;
+			part1 += at;
+		} else {
+			part2 += at - span->size1;
+		}
+		size2 = size - size1;
+		head.offset = offset + at;
+		ret = auxtap_perfdata_writer_auxtrace(file->writer, &head, part1, size1, part2,
+						      size2, err);
+		if (ret)
+			return ret;
+		s->stats.aux_bytes += size;
+		at += size;
+	}
+	return 0;
 }
 
 /* D21: after the drain, DISABLE and ENABLE; ENABLE alone does nothing where the event still counts as active. */
@@ -243,20 +306,71 @@ finish:
 	return auxtap_perfdata_writer_round(s->file.writer, err);
 }
 
+/* Byte i of a span. */
+static unsigned char span_byte(const struct auxtap_span *span, uint64_t i)
+{
+	return ((const unsigned char *)(i < span->size1 ? span->part1 : span->part2))
+		[i < span->size1 ? i : i - span->size1];
+}
+
+/* Where in the span the bytes end that the last snapshot ended with; 0: not in it. */
+static uint64_t seen_before(const struct stream *st, const struct auxtap_span *span)
+{
+	uint64_t total = span->size1 + span->size2;
+
+	for (uint64_t end = total; st->snap_key_size && end >= st->snap_key_size; end--) {
+		size_t n = st->snap_key_size;
+
+		while (n && span_byte(span, end - st->snap_key_size + n - 1) ==
+				    st->snap_key[n - 1])
+			n--;
+		if (!n)
+			return end;
+	}
+	return 0;
+}
+
+void session_newest(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
+		    uint64_t *offset)
+{
+	struct auxtap_unit_stats unit;
+	uint64_t total, max = s->opts.snapshot_size, seen;
+
+	if (unit_stats(s, st, &unit)) {
+		total = unit.nr_written < st->aux_size ? unit.nr_written : st->aux_size;
+		if (max && total > max)
+			total = max;
+		auxtap_ring_aux_newest(&st->ring, total, span);
+		*offset = unit.nr_written - total;
+		return;
+	}
+	/* H11: the head is a place in the area, so laps are not counted. The content has to tell. */
+	auxtap_ring_aux_snapshot(&st->ring, max, span);
+	total = span->size1 + span->size2;
+	seen = seen_before(st, span);
+	*offset = st->snap_end;
+	if (seen)
+		*offset = st->snap_end > seen ? st->snap_end - seen : 0;
+	else if (st->snap_key_size)
+		*offset += 1; /* something is missing; how much, nobody knows */
+	st->snap_end = *offset + total;
+	st->snap_key_size = total < SNAP_KEY ? total : SNAP_KEY;
+	for (size_t i = 0; i < st->snap_key_size; i++)
+		st->snap_key[i] = span_byte(span, total - st->snap_key_size + i);
+}
+
 int session_snapshot_stream(struct auxtap_session *s, struct stream *st,
 			    struct auxtap_error *err)
 {
 	struct auxtap_span span;
-	int ret;
+	uint64_t offset;
 
 	if (!st->ring.aux_size || !s->file.writer)
 		return 0;
-	auxtap_ring_aux_snapshot(&st->ring, s->opts.snapshot_size, &span);
+	session_newest(s, st, &span, &offset);
 	if (!(span.size1 + span.size2))
 		return 0;
-	ret = session_write_auxtrace(s, &s->file, st, &span, st->stream_off, err);
-	st->stream_off += span.size1 + span.size2;
-	return ret;
+	return session_write_auxtrace(s, &s->file, st, &span, offset, err);
 }
 
 int session_snapshot(struct auxtap_session *s, struct auxtap_error *err)

@@ -210,35 +210,45 @@ int trace_file_record(struct auxtap_session *s, struct trace_file *file, const v
 /* "key: value" lines: how this trace came about. */
 static void capture_note(struct auxtap_session *s, struct trace_file *file)
 {
-	char text[2048];
-	int n = snprintf(text, sizeof(text),
-			 "version: " AUXTAP_VERSION "\n"
-			 "backend: %s\n"
-			 "source: %s\n"
-			 "event: %s\n"
-			 "mode: %s\n"
-			 "aux_bytes_per_ring: %llu\n"
-			 "time: %s\n",
-			 s->be->perf->name, s->be->target->name, s->event.name,
-			 s->opts.crash	    ? "crash"
-			 : s->aux_overwrite ? "snapshot"
-					    : "full",
-			 (unsigned long long)s->aux_bytes,
-			 strcmp(s->be->perf->name, "emulated") ? "real" : "emulated");
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
 
-	if (*s->be->slowdown && n > 0 && n < (int)sizeof(text))
-		n += snprintf(text + n, sizeof(text) - (size_t)n, "slowdown: %s\n",
-			      s->be->slowdown);
-	if (n > 0 && n < (int)sizeof(text))
-		n += snprintf(text + n, sizeof(text) - (size_t)n,
-			      "truncations: %llu\nlost_records: %llu\nuntraced: %llu\n"
-			      "mappings_given_up: %llu\n",
-			      (unsigned long long)s->stats.truncations,
-			      (unsigned long long)s->stats.lost_records,
-			      (unsigned long long)s->stats.untraced,
-			      (unsigned long long)s->processes.dropped);
-	if (n > 0 && n < (int)sizeof(text))
-		auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_CAPTURE, text, (size_t)n);
+	if (!f)
+		return;
+	fprintf(f,
+		"version: " AUXTAP_VERSION "\n"
+		"backend: %s\n"
+		"source: %s\n"
+		"event: %s\n"
+		"mode: %s\n"
+		"aux_bytes_per_ring: %llu\n"
+		"time: %s\n",
+		s->be->perf->name, s->be->target->name, s->event.name,
+		s->opts.crash	   ? "crash"
+		: s->aux_overwrite ? "snapshot"
+				   : "full",
+		(unsigned long long)s->aux_bytes,
+		strcmp(s->be->perf->name, "emulated") ? "real" : "emulated");
+	if (*s->be->slowdown)
+		fprintf(f, "slowdown: %s\n", s->be->slowdown);
+	fprintf(f,
+		"truncations: %llu\nlost_records: %llu\nuntraced: %llu\nmappings_given_up: %llu\n",
+		(unsigned long long)s->stats.truncations,
+		(unsigned long long)s->stats.lost_records, (unsigned long long)s->stats.untraced,
+		(unsigned long long)s->processes.dropped);
+	/* Bytes, exact: written is Σ AUX sizes + skipped is the last head (linear mode). */
+	if (s->accounts_len)
+		fwrite(s->accounts, 1, s->accounts_len, f);
+	if (s->nr_more_accounts)
+		fprintf(f, "%llu more units: produced %llu written %llu dropped %llu\n",
+			(unsigned long long)s->nr_more_accounts,
+			(unsigned long long)s->more_accounts.nr_produced,
+			(unsigned long long)s->more_accounts.nr_written,
+			(unsigned long long)s->more_accounts.nr_dropped);
+	if (!fclose(f) && text)
+		auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_CAPTURE, text, size);
+	free(text);
 }
 
 int trace_file_finish(struct auxtap_session *s, struct trace_file *file,

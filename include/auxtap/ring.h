@@ -65,6 +65,9 @@ AUXTAP_API void auxtap_ring_aux_consume(struct auxtap_ring *ring, const struct a
  */
 AUXTAP_API void auxtap_ring_aux_snapshot(const struct auxtap_ring *ring, uint64_t max,
 					 struct auxtap_span *span);
+/* The same where it is known that nr bytes are there: exactly the newest nr (at most the area). */
+AUXTAP_API void auxtap_ring_aux_newest(const struct auxtap_ring *ring, uint64_t nr,
+				       struct auxtap_span *span);
 
 #ifdef __cplusplus
 }
