@@ -253,11 +253,13 @@ static int split_at_marks(struct auxtap_decoder *dec, struct pt_queue *q)
 /*
  * Two snapshots of one buffer: the newer begins with bytes that the older one had. How many,
  * is found by the older one's last bytes; the offsets of stock perf do not tell. -1: no overlap.
+ * The record is padded to 8 bytes: zeros at its end are taken off the older one (in the newer
+ * one they are there again if they were trace).
  */
-static int64_t overlap(struct auxtap_decoder *dec, const struct pt_extent *old,
+static int64_t overlap(struct auxtap_decoder *dec, struct pt_extent *old,
 		       const struct auxtap_perfdata_aux *new)
 {
-	size_t key_size = old->size < OVERLAP_KEY ? (size_t)old->size : OVERLAP_KEY;
+	size_t key_size = old->size < OVERLAP_KEY ? (size_t)old->size : OVERLAP_KEY, pad = 0;
 	size_t size = new->trace_size < OVERLAP_MAX ? (size_t)new->trace_size : OVERLAP_MAX;
 	uint64_t by_off = old->off + old->size - new->head.offset;
 	uint8_t key[OVERLAP_KEY], *buf;
@@ -273,6 +275,10 @@ static int64_t overlap(struct auxtap_decoder *dec, const struct pt_extent *old,
 		    (ssize_t)key_size ||
 	    read_pd(dec, buf, size, new->trace_off) != (ssize_t)size)
 		goto out;
+	while (pad < AUXTRACE_ALIGN - 1 && pad + 1 < key_size && !key[key_size - 1 - pad])
+		pad++;
+	key_size -= pad;
+	by_off -= pad;
 	if (by_off >= key_size && by_off <= size &&
 	    !memcmp(buf + by_off - key_size, key, key_size)) {
 		found = (int64_t)by_off;
@@ -282,6 +288,8 @@ static int64_t overlap(struct auxtap_decoder *dec, const struct pt_extent *old,
 	if (at)
 		found = at - buf + (int64_t)key_size;
 out:
+	if (found >= 0)
+		old->size -= pad;
 	free(buf);
 	return found;
 }
@@ -308,6 +316,7 @@ static int add_buffer(struct auxtap_decoder *dec, struct pt_queue *q, const stru
 	if (pi->snapshot && extent.off != end) {
 		seen = overlap(dec, last, aux);
 		if (seen >= 0) {
+			end = last->off + last->size;
 			/* one stream again: later offsets are counted from here */
 			extent.file_off += (uint64_t)seen;
 			extent.size -= (uint64_t)seen;
