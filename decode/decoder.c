@@ -93,6 +93,10 @@ int decoder_add_extra(struct auxtap_decoder *dec, const struct auxtap_gap *gap,
 	ev->pid = gap->pid;
 	ev->tid = gap->tid;
 	ev->gap->gap = *gap;
+	/* a note's numbers are the file's: readers count by cause */
+	if ((unsigned int)gap->cause >= AUXTAP_GAP_NR_CAUSES)
+		ev->gap->gap.cause = AUXTAP_GAP_UNKNOWN;
+	ev->gap->gap.exact = gap->exact != 0;
 	snprintf(ev->gap->text, sizeof(ev->gap->text), "%s", text);
 	return 0;
 }
