@@ -138,6 +138,7 @@ static int read_elf(struct auxtap_image *image)
 	image->is_64 = elf.is_64;
 	image->machine = elf.machine;
 	image->is_rel = elf.type == ET_REL;
+	image->is_fixed = elf.type == ET_EXEC;
 	image->loads = calloc(MAX_LOADS, sizeof(*image->loads));
 	if (!image->loads)
 		return -ENOMEM;

@@ -152,6 +152,27 @@ static bool try_debuginfod(struct auxtap_image *image)
 	return found;
 }
 
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* A file given by hand stands for the recorded one of the same name, wherever that was. */
+static bool try_given(const struct auxtap_image_set *set, struct auxtap_image *image)
+{
+	for (size_t i = 0; i < set->nr_raw; i++) {
+		const struct auxtap_image *given = set->raw[i].image;
+
+		if (given != image && given->path &&
+		    !strcmp(base_name(given->path), base_name(image->name)) &&
+		    try_path(image, given->path, false))
+			return true;
+	}
+	return false;
+}
+
 static bool is_file_name(const char *name)
 {
 	return name[0] == '/' && name[1] != '/' && strncmp(name, "/dev/", 5) &&
@@ -164,6 +185,8 @@ void image_find(const struct auxtap_image_set *set, struct auxtap_image *image)
 	bool kernel = !strncmp(image->name, "[kernel", 7) || !strncmp(image->name, "[guest.kernel", 13);
 
 	image->state = AUXTAP_IMAGE_MISSING;
+	if (try_given(set, image))
+		return;
 	if (kernel) {
 		if (set->kcore && try_path(image, set->kcore, false))
 			return;

@@ -38,6 +38,7 @@ struct auxtap_image {
 	size_t size;
 	bool mapped;  /* data is a file mapping; else malloc'ed (note) */
 	bool is_elf, is_64, is_rel;
+	bool is_fixed; /* ET_EXEC: runs at its own addresses only */
 	uint16_t machine;
 	struct image_load *loads;
 	unsigned int nr_loads;

@@ -317,7 +317,19 @@ static int raw_add(struct auxtap_image_set *set, struct auxtap_image *image, uin
 	return 0;
 }
 
-/* len 0 of an ELF file: its segments, the first one's page at addr. */
+/*
+ * Where the ELF addresses of a whole file go: the page of its first segment to addr. An
+ * executable that cannot be moved stays in place when addr is that of any of its segments.
+ */
+static uint64_t raw_bias(const struct auxtap_image *image, uint64_t addr)
+{
+	for (unsigned int i = 0; image->is_fixed && i < image->nr_loads; i++)
+		if (addr == image->loads[i].vaddr || addr == (image->loads[i].vaddr & ~4095ull))
+			return 0;
+	return addr - (image->loads[0].vaddr & ~4095ull);
+}
+
+/* len 0 of an ELF file: its segments. */
 int auxtap_image_set_raw(struct auxtap_image_set *set, const char *path, uint64_t file_off,
 			 uint64_t len, uint64_t addr, struct auxtap_error *err)
 {
@@ -339,11 +351,11 @@ int auxtap_image_set_raw(struct auxtap_image_set *set, const char *path, uint64_
 	image->state = AUXTAP_IMAGE_FOUND;
 	image->path = strdup(path);
 	if (!len && !file_off && image->nr_loads) {
-		uint64_t base = image->loads[0].vaddr & ~4095ull;
+		uint64_t bias = raw_bias(image, addr);
 
 		for (unsigned int i = 0; !ret && i < image->nr_loads; i++)
 			ret = raw_add(set, image, image->loads[i].off, image->loads[i].filesz,
-				      addr + image->loads[i].vaddr - base);
+				      image->loads[i].vaddr + bias);
 	} else if (file_off >= image->size || len > image->size - file_off) {
 		ret = auxtap_error_set(err, -EINVAL, path,
 				       "the file ends at %zu, before the end of the range given",
@@ -358,8 +370,8 @@ out:
 
 /* ---- reading and resolving ---- */
 
-const struct image_map *image_lookup(struct auxtap_image_set *set, pid_t pid, uint64_t time,
-				     uint64_t addr)
+static const struct image_map *space_lookup(struct auxtap_image_set *set, pid_t pid,
+					    uint64_t time, uint64_t addr)
 {
 	struct image_space *space;
 
@@ -381,10 +393,21 @@ const struct image_map *image_lookup(struct auxtap_image_set *set, pid_t pid, ui
 				return map;
 		}
 	}
+	return NULL;
+}
+
+/* What is given by hand fills in where a recorded mapping has no file. */
+const struct image_map *image_lookup(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+				     uint64_t addr)
+{
+	const struct image_map *map = space_lookup(set, pid, time, addr);
+
+	if (map && map->image->data)
+		return map;
 	for (size_t i = set->nr_raw; i; i--)
 		if (addr >= set->raw[i - 1].start && addr < set->raw[i - 1].end)
 			return &set->raw[i - 1];
-	return NULL;
+	return map;
 }
 
 uint64_t image_map_vaddr(const struct image_map *map, uint64_t addr)

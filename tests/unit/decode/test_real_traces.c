@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Real hardware traces without their images: every stretch of execution is a gap for that reason, no instruction is invented, tracing on and off is told. */
+/*
+ * Real hardware traces. Without their images every stretch of execution is a gap for that
+ * reason and no instruction is invented; with a program of the same layout, given by hand
+ * or found under a sysroot by the sideband's mapping, the flow is exact.
+ */
 #include <auxtap/decode.h>
 
 #include <setjmp.h>
@@ -149,6 +153,112 @@ static void asm_hello_with_sideband(void **state)
 	auxtap_image_set_free(images);
 }
 
+/* The program that asm-hello-64 traces, by its addresses: two system calls, eight instructions. */
+static const char hello_source[] =
+	".globl _start\n_start: mov $1,%eax\nmov $1,%edi\nmovabs $msg,%rsi\nmov $14,%edx\n"
+	"syscall\nmov $60,%eax\nmov $0,%edi\nsyscall\n"
+	".data\nmsg: .ascii \"Hello, world!\\n\"\n";
+
+static char dir[] = "/tmp/auxtap-real-XXXXXX";
+
+static int build_hello(void **state)
+{
+	char path[256], cmd[512];
+	FILE *f;
+
+	(void)state;
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(path, sizeof(path), "%s/hello.s", dir);
+	f = fopen(path, "w");
+	if (!f)
+		return -1;
+	fputs(hello_source, f);
+	fclose(f);
+	snprintf(cmd, sizeof(cmd),
+		 "cd %s && cc -nostdlib -static -no-pie -Wl,--build-id=none,-z,separate-code "
+		 "-o hello hello.s && cp hello given && mkdir root && cp hello root/hello", dir);
+	return system(cmd);
+}
+
+static int remove_hello(void **state)
+{
+	char cmd[256];
+
+	(void)state;
+	snprintf(cmd, sizeof(cmd), "rm -r %s", dir);
+	return system(cmd);
+}
+
+static void expect_hello(struct auxtap_image_set *images, bool with_sideband)
+{
+	static const uint64_t want[] = {0x401000, 0x401005, 0x40100a, 0x401014,
+					0x401019, 0x40101b, 0x401020, 0x401025};
+	char primary[512], secondary[512], path[512];
+	const char *sideband[] = {primary, secondary};
+	struct auxtap_raw_opts raw_opts = {
+		.size = sizeof(raw_opts), .family = "pt", .cpu_family = 6, .cpu_model = 85,
+		.cpu_stepping = 4, .sideband = sideband, .nr_sideband = with_sideband ? 2 : 0,
+		.sample_type = 0x10086, .time_shift = 31, .time_mult = 581029125,
+		.time_zero = 18444502336406842448ull};
+	struct auxtap_decoder *dec;
+	struct auxtap_event ev;
+	unsigned int nr = 0;
+
+	snprintf(path, sizeof(path), "%s/intel-pt/asm-hello-64/pt.bin", root);
+	snprintf(primary, sizeof(primary), "%s/intel-pt/asm-hello-64/primary.sideband.pevent",
+		 root);
+	snprintf(secondary, sizeof(secondary),
+		 "%s/intel-pt/asm-hello-64/secondary.sideband.pevent", root);
+	assert_int_equal(auxtap_decoder_open_raw(&dec, path, &raw_opts, images, &opts, NULL), 0);
+	while (auxtap_decoder_next(dec, &ev, NULL) == 1) {
+		assert_int_not_equal(ev.type, AUXTAP_EVENT_GAP);
+		if (ev.type != AUXTAP_EVENT_INSN)
+			continue;
+		assert_in_range(nr, 0, 7);
+		assert_int_equal(ev.ip, want[nr]);
+		assert_int_equal(ev.tid, with_sideband ? 0x36af7 : -1);
+		nr++;
+	}
+	assert_int_equal(nr, 8);
+	auxtap_decoder_close(dec);
+	auxtap_image_set_free(images);
+}
+
+static void hello_given(const char *name, uint64_t addr, bool with_sideband)
+{
+	struct auxtap_image_set *images = new_set();
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	assert_int_equal(auxtap_image_set_raw(images, path, 0, 0, addr, NULL), 0);
+	expect_hello(images, with_sideband);
+}
+
+/* Loaded by hand: at the first segment's address or the text's; beside a recorded mapping whose file is missing. */
+static void flow_with_an_image_given(void **state)
+{
+	(void)state;
+	hello_given("given", 0x400000, false);
+	hello_given("given", 0x401000, false);
+	hello_given("given", 0x400000, true);
+	/* the same base name as recorded: mapped as the sideband says, wherever it was put */
+	hello_given("hello", 0x70000000, true);
+}
+
+static void flow_with_a_sysroot(void **state)
+{
+	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
+	struct auxtap_image_set *images;
+	char path[256];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/root", dir);
+	image_opts.sysroot = path;
+	assert_int_equal(auxtap_image_set_new(&images, &image_opts, NULL), 0);
+	expect_hello(images, true);
+}
+
 static void perf_4_14(void **state)
 {
 	struct auxtap_image_set *images = new_set();
@@ -179,6 +289,8 @@ int main(void)
 		cmocka_unit_test(lldb_multi_file),
 		cmocka_unit_test(static_hello),
 		cmocka_unit_test(asm_hello_with_sideband),
+		cmocka_unit_test(flow_with_an_image_given),
+		cmocka_unit_test(flow_with_a_sysroot),
 		cmocka_unit_test(perf_4_14),
 	};
 
@@ -187,5 +299,5 @@ int main(void)
 		printf("skipped: no real traces in '%s' (set AUXTAP_TRACES)\n", root);
 		return 77;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, build_hello, remove_hello);
 }
