@@ -72,6 +72,9 @@ static void configure(struct auxtap_decoder *dec, const struct pt_info *pi)
 
 		if (attr->attr.type == info(pi, AUXTAP_PT_INFO_PMU_TYPE))
 			config->mtc_freq = (uint8_t)((attr->attr.config & mask) >> low_bit(mask));
+		if (attr->attr.type == info(pi, AUXTAP_PT_INFO_PMU_TYPE) &&
+		    attr->attr.enable_on_exec)
+			dec->sideband.follows_threads = true;
 	}
 	/* a perf string: u32 length, then the text */
 	if (auxtap_perfdata_feature(dec->pd, FEATURE_CPUID, &data, &size) || size <= 4)
@@ -428,6 +431,7 @@ static int read_sideband(struct auxtap_decoder *dec, struct auxtap_error *err)
 		dec->damage = damage;
 		dec->damage.code = ret;
 	}
+	sideband_done(&dec->sideband);
 	return 0;
 }
 
@@ -483,6 +487,7 @@ int auxtap_decoder_open(struct auxtap_decoder **dec_out, struct auxtap_perfdata 
 	notes.dec = dec;
 	configure(dec, &pi);
 	dec->sideband.per_thread = !info(&pi, AUXTAP_PT_INFO_PER_CPU_MMAPS);
+	dec->sideband.snapshot = pi.snapshot;
 	ret = auxtap_perfdata_notes(pd, on_note, &notes, err);
 	if (ret)
 		goto fail;

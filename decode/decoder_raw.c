@@ -79,6 +79,7 @@ int auxtap_decoder_open_raw(struct auxtap_decoder **dec_out, const char *path,
 		if (ret)
 			goto fail;
 	}
+	sideband_done(&dec->sideband);
 	ret = open_file(dec, path, err);
 	if (ret)
 		goto fail;

@@ -78,6 +78,7 @@ static void look_around(struct pt_queue *q)
 	struct pt_image *image;
 
 	if (q->per_cpu &&
+	    !sideband_owner(q->shared->sideband, q->cpu, q->seg.off, &q->pid, &q->tid) &&
 	    !sideband_running(q->shared->sideband, q->cpu, q->time, &q->pid, &q->tid)) {
 		q->pid = q->tid = -1;
 	}

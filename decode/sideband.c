@@ -27,6 +27,7 @@ void sideband_free(struct sideband *sb)
 	free(sb->cpus);
 	free(sb->aux);
 	free(sb->lost);
+	free(sb->slices);
 	memset(sb, 0, sizeof(*sb));
 }
 
@@ -159,10 +160,13 @@ static struct sideband_cpu *get_cpu(struct sideband *sb, int cpu)
 	sb->cpus = grown;
 	memset(&grown[sb->nr_cpus], 0, sizeof(*grown));
 	grown[sb->nr_cpus].cpu = cpu;
+	grown[sb->nr_cpus].start_tid = -1;
 	return &grown[sb->nr_cpus++];
 }
 
-static int ran(struct sideband *sb, int cpu, uint64_t time, int32_t pid, int32_t tid)
+/* From time on pid/tid runs; 'before' did until then. */
+static int ran(struct sideband *sb, int cpu, uint64_t time, int32_t pid, int32_t tid,
+	       const struct auxtap_record *before)
 {
 	struct sideband_cpu *line = get_cpu(sb, cpu);
 	struct sideband_switch *sw;
@@ -173,7 +177,13 @@ static int ran(struct sideband *sb, int cpu, uint64_t time, int32_t pid, int32_t
 	if (!sw)
 		return -ENOMEM;
 	*sw = (struct sideband_switch){time, pid, tid};
-	line->nr++;
+	if (!line->nr++) {
+		line->first = *sw;
+		if (before && before->have & AUXTAP_REC_PID_TID) {
+			line->first.pid = (int32_t)before->pid;
+			line->first.tid = (int32_t)before->tid;
+		}
+	}
 	return 0;
 }
 
@@ -182,6 +192,7 @@ bool sideband_running(const struct sideband *sb, int cpu, uint64_t time, int32_t
 {
 	for (size_t c = 0; c < sb->nr_cpus; c++) {
 		const struct sideband_cpu *line = &sb->cpus[c];
+		const struct sideband_switch *sw = &line->first;
 		size_t lo = 0, hi = line->nr;
 
 		if (line->cpu != cpu)
@@ -194,13 +205,75 @@ bool sideband_running(const struct sideband *sb, int cpu, uint64_t time, int32_t
 			else
 				hi = mid;
 		}
-		if (!lo)
-			return false;
-		*pid = line->switches[lo - 1].pid;
-		*tid = line->switches[lo - 1].tid;
+		if (lo)
+			sw = &line->switches[lo - 1];
+		/* The kernel starts tracing before it records the switch to a thread. */
+		if (sw->tid == -1 && lo < line->nr)
+			sw = &line->switches[lo];
+		*pid = sw->pid;
+		*tid = sw->tid;
 		return *tid != -1;
 	}
 	return false;
+}
+
+static int by_cpu_and_offset(const void *a, const void *b)
+{
+	const struct sideband_slice *x = a, *y = b;
+
+	if (x->cpu != y->cpu)
+		return x->cpu < y->cpu ? -1 : 1;
+	return x->off < y->off ? -1 : x->off > y->off;
+}
+
+static int by_switch_time(const void *a, const void *b)
+{
+	const struct sideband_switch *x = a, *y = b;
+
+	return x->time < y->time ? -1 : x->time > y->time;
+}
+
+void sideband_done(struct sideband *sb)
+{
+	if (sb->nr_slices)
+		qsort(sb->slices, sb->nr_slices, sizeof(*sb->slices), by_cpu_and_offset);
+	/* Several sideband files come one after the other. */
+	for (size_t c = 0; c < sb->nr_cpus; c++) {
+		struct sideband_cpu *line = &sb->cpus[c];
+		size_t i;
+
+		for (i = 1; i < line->nr; i++)
+			if (line->switches[i].time < line->switches[i - 1].time)
+				break;
+		if (i < line->nr)
+			qsort(line->switches, line->nr, sizeof(*line->switches), by_switch_time);
+	}
+}
+
+bool sideband_owner(const struct sideband *sb, int cpu, uint64_t off, int32_t *pid, int32_t *tid)
+{
+	size_t lo = 0, hi = sb->nr_slices;
+	const struct sideband_slice *slice;
+
+	if (!sb->follows_threads || sb->snapshot)
+		return false;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		slice = &sb->slices[mid];
+		if (slice->cpu < cpu || (slice->cpu == cpu && slice->off <= off))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo)
+		return false;
+	slice = &sb->slices[lo - 1];
+	if (slice->cpu != cpu || off >= slice->end)
+		return false;
+	*pid = slice->pid;
+	*tid = slice->tid;
+	return true;
 }
 
 /* ---- records ---- */
@@ -310,6 +383,28 @@ static int on_fork(struct sideband *sb, const struct auxtap_record *rec, struct 
 	return ret;
 }
 
+/* A dying thread has no ids any more: its slice is told by time. */
+static int add_slice(struct sideband *sb, const struct auxtap_record *rec, uint64_t off,
+		     uint64_t size)
+{
+	const uint32_t need = AUXTAP_REC_PID_TID | AUXTAP_REC_CPU;
+	struct sideband_slice *slice;
+
+	if (sb->per_thread || sb->snapshot || !size || (rec->have & need) != need ||
+	    (int32_t)rec->tid <= 0)
+		return 0;
+	slice = room((void **)&sb->slices, sb->nr_slices, &sb->max_slices, sizeof(*slice));
+	if (!slice)
+		return -ENOMEM;
+	*slice = (struct sideband_slice){.off = off,
+					 .end = off + size < off ? UINT64_MAX : off + size,
+					 .pid = (int32_t)rec->pid,
+					 .tid = (int32_t)rec->tid,
+					 .cpu = (int)rec->cpu};
+	sb->nr_slices++;
+	return 0;
+}
+
 static int on_aux(struct sideband *sb, const struct auxtap_record *rec, struct body b)
 {
 	uint64_t off = get_u64(&b), size = get_u64(&b), flags;
@@ -318,6 +413,8 @@ static int on_aux(struct sideband *sb, const struct auxtap_record *rec, struct b
 	if (b.left < 8)
 		return 0;
 	flags = get_u64(&b);
+	if (add_slice(sb, rec, off, size))
+		return -ENOMEM;
 	if (!(flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL |
 		       PERF_AUX_FLAG_COLLISION)))
 		return 0;
@@ -366,18 +463,71 @@ static int on_switch(struct sideband *sb, const struct auxtap_record *rec, struc
 		pid = (int32_t)get_u32(&b);
 		tid = (int32_t)get_u32(&b);
 	} else if (out) {
-		return ran(sb, (int)rec->cpu, rec->time, -1, -1);
-	}
-	if (rec->header->type == PERF_RECORD_SWITCH && !(rec->have & AUXTAP_REC_PID_TID))
+		pid = tid = -1;
+	} else if (!(rec->have & AUXTAP_REC_PID_TID)) {
 		return 0;
-	return ran(sb, (int)rec->cpu, rec->time, pid, tid);
+	}
+	return ran(sb, (int)rec->cpu, rec->time, pid, tid, out ? rec : NULL);
+}
+
+/* The tracepoint's fields, as every 64-bit kernel has laid them out. */
+#define SCHED_SWITCH_NEXT_PID 56
+#define SCHED_SWITCH_SIZE 64
+
+static int on_sample(struct sideband *sb, const struct auxtap_record *rec, struct body b)
+{
+	static const uint64_t before_raw[] = {PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP,
+					      PERF_SAMPLE_TID, PERF_SAMPLE_TIME,
+					      PERF_SAMPLE_ADDR, PERF_SAMPLE_ID,
+					      PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,
+					      PERF_SAMPLE_PERIOD};
+	uint64_t type;
+	int32_t tid;
+
+	if (sb->per_thread || !(rec->have & AUXTAP_REC_CPU) || !rec->attr || !rec->attr->name ||
+	    rec->attr->attr.type != PERF_TYPE_TRACEPOINT ||
+	    strcmp(rec->attr->name, "sched:sched_switch"))
+		return 0;
+	type = rec->attr->attr.sample_type;
+	if (!(type & PERF_SAMPLE_RAW) || type & (PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN))
+		return 0;
+	for (size_t i = 0; i < sizeof(before_raw) / sizeof(before_raw[0]); i++)
+		if (type & before_raw[i])
+			get_u64(&b);
+	if (get_u32(&b) < SCHED_SWITCH_SIZE || b.left < SCHED_SWITCH_SIZE)
+		return 0;
+	memcpy(&tid, b.at + SCHED_SWITCH_NEXT_PID, sizeof(tid));
+	if (tid < 0)
+		return 0;
+	return ran(sb, (int)rec->cpu, rec->time, tid ? sideband_pid(sb, tid) : 0, tid, rec);
+}
+
+/* One event a CPU says it once; where each thread has an event, each says it. */
+static int on_itrace_start(struct sideband *sb, const struct auxtap_record *rec, struct body b)
+{
+	int32_t pid = (int32_t)get_u32(&b), tid = (int32_t)get_u32(&b);
+	struct sideband_cpu *line;
+
+	if (sb->first_tid == -1) {
+		sb->first_pid = pid;
+		sb->first_tid = tid;
+	}
+	if (set_comm(sb, pid, tid, rec->time, NULL))
+		return -ENOMEM;
+	if (!(rec->have & AUXTAP_REC_CPU) || sb->per_thread)
+		return 0;
+	line = get_cpu(sb, (int)rec->cpu);
+	if (!line)
+		return -ENOMEM;
+	if (line->start_tid != -1 && line->start_tid != tid)
+		sb->follows_threads = true;
+	line->start_tid = tid;
+	return ran(sb, (int)rec->cpu, rec->time, pid, tid, NULL);
 }
 
 int sideband_record(struct sideband *sb, const struct auxtap_record *rec)
 {
 	struct body b = {(const uint8_t *)(rec->header + 1), rec->body_size};
-	int32_t pid, tid;
-	int ret;
 
 	switch (rec->header->type) {
 	case PERF_RECORD_MMAP:
@@ -395,16 +545,9 @@ int sideband_record(struct sideband *sb, const struct auxtap_record *rec)
 	case PERF_RECORD_SWITCH_CPU_WIDE:
 		return on_switch(sb, rec, b);
 	case PERF_RECORD_ITRACE_START:
-		pid = (int32_t)get_u32(&b);
-		tid = (int32_t)get_u32(&b);
-		if (sb->first_tid == -1) {
-			sb->first_pid = pid;
-			sb->first_tid = tid;
-		}
-		ret = set_comm(sb, pid, tid, rec->time, NULL);
-		if (!ret && rec->have & AUXTAP_REC_CPU && !sb->per_thread)
-			ret = ran(sb, (int)rec->cpu, rec->time, pid, tid);
-		return ret;
+		return on_itrace_start(sb, rec, b);
+	case PERF_RECORD_SAMPLE:
+		return on_sample(sb, rec, b);
 	default:
 		return 0;
 	}

@@ -29,6 +29,15 @@ struct sideband_cpu {
 	int cpu;
 	struct sideband_switch *switches; /* by time */
 	size_t nr, max;
+	struct sideband_switch first; /* who ran before the first switch */
+	int32_t start_tid;	      /* of its ITRACE_START; -1: none yet */
+};
+
+/* An AUX record of a CPU's buffer: where the tracing follows threads, its bytes are that thread's. */
+struct sideband_slice {
+	uint64_t off, end;
+	int32_t pid, tid;
+	int cpu;
 };
 
 /* An AUX record that tells of more than bytes. */
@@ -64,13 +73,19 @@ struct sideband {
 	size_t nr_lost, max_lost;
 	struct time_conv conv;
 	int32_t first_pid, first_tid; /* of ITRACE_START, else of an exec; -1 */
+	struct sideband_slice *slices; /* by cpu and offset after sideband_done() */
+	size_t nr_slices, max_slices;
 	bool per_thread; /* no PER_CPU_MMAPS: switches do not matter */
+	bool snapshot;	 /* offsets of AUX records are not those of the buffers */
+	bool follows_threads; /* trace is on for certain threads only, not for a whole CPU */
 };
 
 void sideband_init(struct sideband *sb, struct auxtap_image_set *images);
 void sideband_free(struct sideband *sb);
 /* Takes one kernel record; others are ignored. 0 or -ENOMEM. */
 int sideband_record(struct sideband *sb, const struct auxtap_record *rec);
+/* After the last record, before the first question. */
+void sideband_done(struct sideband *sb);
 struct sideband_thread *sideband_thread(struct sideband *sb, int32_t tid, bool create);
 int32_t sideband_pid(const struct sideband *sb, int32_t tid);
 /* NULL: not known. Owned by sb. */
@@ -78,6 +93,9 @@ const char *sideband_comm(const struct sideband *sb, int32_t tid, uint64_t time)
 /* Who ran on cpu at time: false if not known. */
 bool sideband_running(const struct sideband *sb, int cpu, uint64_t time, int32_t *pid,
 		      int32_t *tid);
+/* Whose trace lies at offset off of cpu's buffer: false if only the time can tell. */
+bool sideband_owner(const struct sideband *sb, int cpu, uint64_t off, int32_t *pid,
+		    int32_t *tid);
 /* A file of raw records with sample ids (--sideband). */
 int sideband_read_raw(struct sideband *sb, const char *path, uint64_t sample_type,
 		      struct auxtap_error *err);
