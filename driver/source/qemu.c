@@ -25,6 +25,8 @@ bool qemu_pump(struct qemu_source *q)
 
 	worked |= qemu_ring_consume(q, 256);
 	worked |= qemu_ptrace_todo(q);
+	if (q->nr_orphans)
+		qemu_ptrace_orphans(q);
 	return worked;
 }
 

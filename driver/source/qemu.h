@@ -51,12 +51,16 @@ struct qemu_thread {
 	bool stopped;	       /* by ptrace */
 	bool frozen;	       /* executes no more user code: dead, or about to be */
 	bool initial;	       /* its first stop is still to come */
+	bool exited;	       /* let go from its exit stop: it stops no more */
+	bool gone;	       /* ended before its maker's event told whose it is; arg: wait status */
+	u64 orphan_ns;	       /* that event is awaited since; 0: it has come */
 	bool in_kernel;
 	bool gated; /* waits at the gate of its record */
 	u32 nr_resumes; /* expected of capture */
 	enum qemu_todo todo;
 	u64 barrier;
 	bool barrier_set;
+	u64 todo_ns; /* QEMU_TODO_DYING: since when */
 	long arg;
 	u64 skipped; /* ticket + 1 that was given up waiting for */
 	/* the block that began last; told when it is known that it was not left in between */
@@ -77,9 +81,12 @@ struct qemu_source {
 	struct qemu_shm *shm;
 	int shm_fd;
 	u64 head; /* ours; the one in shared memory is for the producers to read */
+	u32 max_slots; /* likewise */
+	u64 stuck_head, stuck_ns; /* this ticket has been missing since then */
 	struct qemu_process *processes;
 	struct qemu_thread *threads;
 	u32 nr_todo;
+	u32 nr_orphans; /* may count too many until the next look */
 	struct emu_block *block; /* private, checked copies of the shared ones */
 	u8 *arena;
 	u32 arena_left;
@@ -121,6 +128,9 @@ ssize_t qemu_maps_text(const struct qemu_process *p, char **text);
 /* qemu_ptrace.c */
 bool qemu_ptrace_reap(struct qemu_source *q); /* true: did something */
 bool qemu_ptrace_todo(struct qemu_source *q);
+/* New threads whose maker was killed before it could tell of them. */
+void qemu_ptrace_orphans(struct qemu_source *q);
+u64 qemu_now_ns(void);
 void qemu_ptrace_continue(struct qemu_thread *t, int signo);
 void qemu_ptrace_detach_all(struct qemu_source *q);
 struct qemu_thread *qemu_thread_find(struct qemu_source *q, pid_t tid);

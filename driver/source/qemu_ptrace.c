@@ -7,12 +7,25 @@
 #include "qemu.h"
 #include <errno.h>
 #include <linux/futex.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#define ORPHAN_NS 1000000000ull /* how long a maker's event may come after the child's stop */
+#define DYING_NS  1000000000ull /* how long a dying process' threads have to stop */
+
+u64 qemu_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000000000ull + (u64)ts.tv_nsec;
+}
 
 /* ---- threads and processes ---- */
 
@@ -100,6 +113,7 @@ static void set_todo(struct qemu_source *q, struct qemu_thread *t, enum qemu_tod
 	t->arg = arg;
 	t->barrier = q->shm->tail;
 	t->barrier_set = todo != QEMU_TODO_DYING;
+	t->todo_ns = todo == QEMU_TODO_DYING ? qemu_now_ns() : 0;
 }
 
 /* ---- what waited for the ring ---- */
@@ -146,6 +160,7 @@ static void do_child(struct qemu_source *q, struct qemu_thread *parent, pid_t ti
 		child->initial = true; /* its first stop will be reported */
 	}
 	child->process = p;
+	child->orphan_ns = 0;
 	if (guest) {
 		child->in_kernel = true;
 		child->nr_resumes = 1;
@@ -154,8 +169,12 @@ static void do_child(struct qemu_source *q, struct qemu_thread *parent, pid_t ti
 		if (child->task)
 			emu_task_set_priv(child->task, child);
 	}
-	if (!child->task && !child->initial)
+	if (child->gone) {
+		child->frozen = true;
+		set_todo(q, child, QEMU_TODO_GONE, child->arg);
+	} else if (!child->task && !child->initial) {
 		qemu_ptrace_continue(child, 0);
+	}
 }
 
 static void do_exec(struct qemu_source *q, struct qemu_thread *t, pid_t former)
@@ -214,6 +233,7 @@ static void do_exit(struct qemu_source *q, struct qemu_thread *t)
 	if (t->task)
 		qemu_death_flush(q, t, rec && rec->dying, false);
 	task_gone(q, t);
+	t->exited = true;
 	qemu_ptrace_continue(t, 0);
 }
 
@@ -223,7 +243,7 @@ static bool all_stopped(struct qemu_source *q, struct qemu_process *p)
 	bool all = true;
 
 	for (struct qemu_thread *t = q->threads; t; t = t->next) {
-		if (t->process != p || t->stopped)
+		if (t->process != p || t->stopped || t->exited)
 			continue;
 		all = false;
 		if (!t->frozen)
@@ -237,6 +257,7 @@ static void do_gone(struct qemu_source *q, struct qemu_thread *t, int status)
 {
 	struct qemu_process *p = t->process;
 	bool leader = p && t->tid == p->pid;
+	struct qemu_thread *next;
 
 	if (t->task) {
 		t->frozen = true;
@@ -246,6 +267,14 @@ static void do_gone(struct qemu_source *q, struct qemu_thread *t, int status)
 	thread_free(q, t);
 	if (!leader)
 		return;
+	/* the kernel tells of a leader's end last: whoever is left vanished in an exec */
+	for (t = q->threads; t; t = next) {
+		next = t->next;
+		if (t->process != p)
+			continue;
+		task_gone(q, t);
+		thread_free(q, t);
+	}
 	if (p->announced)
 		emu_process_exit(q->emu, p->pid, status);
 	process_free(q, p);
@@ -263,7 +292,8 @@ bool qemu_ptrace_todo(struct qemu_source *q)
 		if (!todo)
 			continue;
 		if (todo == QEMU_TODO_DYING && !t->barrier_set) {
-			if (!all_stopped(q, t->process))
+			/* asleep in the kernel where nothing wakes it: it executes nothing either */
+			if (!all_stopped(q, t->process) && qemu_now_ns() - t->todo_ns < DYING_NS)
 				continue;
 			t->barrier = q->shm->tail;
 			t->barrier_set = true;
@@ -349,6 +379,9 @@ static void on_event(struct qemu_source *q, struct qemu_thread *t, int event, in
 		break;
 	case PTRACE_EVENT_EXIT:
 		t->frozen = true;
+		/* killed while its child waited to be told */
+		if (t->todo == QEMU_TODO_CHILD)
+			do_child(q, t, (pid_t)(t->arg >> 1), t->arg & 1);
 		set_todo(q, t, QEMU_TODO_EXIT, (long)message);
 		break;
 	case PTRACE_EVENT_STOP:
@@ -372,6 +405,83 @@ static void on_event(struct qemu_source *q, struct qemu_thread *t, int event, in
 	}
 }
 
+/* A child whose maker's stop comes later, or never, if the maker is killed in it. */
+static void on_stranger(struct qemu_source *q, pid_t tid, int status)
+{
+	struct qemu_thread *t = qemu_thread_new(q, NULL, tid);
+
+	if (!t) {
+		ptrace(PTRACE_DETACH, tid, 0, 0);
+		return;
+	}
+	t->orphan_ns = qemu_now_ns();
+	q->nr_orphans++;
+	t->stopped = WIFSTOPPED(status);
+	if (!t->stopped) {
+		t->frozen = t->gone = true;
+		t->arg = status;
+	} else if (status >> 16 == PTRACE_EVENT_EXIT) {
+		/* killed before its first instruction: nothing to wait for */
+		t->frozen = t->exited = true;
+		qemu_ptrace_continue(t, 0);
+	}
+}
+
+static pid_t tgid_of(pid_t tid)
+{
+	char path[64], line[128];
+	int tgid = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Tgid: %d", &tgid) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return tgid;
+}
+
+/*
+ * SIGKILL takes the maker out of its clone or fork stop before we have seen it: nobody will
+ * ever say whose the child is. A thread dies with its maker; a process goes on, as one that
+ * we follow but do not trace.
+ */
+static void adopt(struct qemu_source *q, struct qemu_thread *t)
+{
+	pid_t tgid = tgid_of(t->tid);
+
+	t->orphan_ns = 0;
+	t->process = qemu_process_find(q, tgid ? tgid : t->tid);
+	if (!t->process) {
+		t->process = qemu_process_new(q, tgid ? tgid : t->tid);
+		if (t->process)
+			t->process->native = true;
+	}
+	emu_untraced(q->emu, t->tid, "whoever made it was killed meanwhile");
+	qemu_ptrace_continue(t, 0);
+}
+
+void qemu_ptrace_orphans(struct qemu_source *q)
+{
+	struct qemu_thread *t, *next;
+	u64 now = qemu_now_ns();
+
+	q->nr_orphans = 0;
+	for (t = q->threads; t; t = next) {
+		next = t->next;
+		if (!t->orphan_ns)
+			continue;
+		if (now - t->orphan_ns < ORPHAN_NS)
+			q->nr_orphans++;
+		else if (t->gone)
+			thread_free(q, t);
+		else
+			adopt(q, t);
+	}
+}
+
 bool qemu_ptrace_reap(struct qemu_source *q)
 {
 	bool worked = false;
@@ -383,20 +493,19 @@ bool qemu_ptrace_reap(struct qemu_source *q)
 
 		worked = true;
 		if (!t) {
-			if (!WIFSTOPPED(status))
-				continue;
-			/* a child whose parent's stop comes later */
-			t = qemu_thread_new(q, NULL, tid);
-			if (!t) {
-				ptrace(PTRACE_DETACH, tid, 0, 0);
-				continue;
-			}
-			t->stopped = true;
+			on_stranger(q, tid, status);
 			continue;
 		}
 		if (!WIFSTOPPED(status)) {
 			t->stopped = false;
 			t->frozen = true;
+			if (t->orphan_ns) {
+				t->gone = true;
+				t->arg = status;
+				continue;
+			}
+			if (t->todo == QEMU_TODO_CHILD)
+				do_child(q, t, (pid_t)(t->arg >> 1), t->arg & 1);
 			/* killed without an exit stop: what it shipped is still to be read */
 			if (t->task)
 				set_todo(q, t, QEMU_TODO_GONE, status);
@@ -417,15 +526,20 @@ bool qemu_ptrace_reap(struct qemu_source *q)
 void qemu_ptrace_detach_all(struct qemu_source *q)
 {
 	struct qemu_thread *t, *next;
+	u64 until = qemu_now_ns() + DYING_NS;
 
 	for (t = q->threads; t; t = next) {
 		int status, signo = t->todo == QEMU_TODO_DYING ? (int)t->arg : 0;
+		pid_t got = 0;
 
 		next = t->next;
-		if (!t->stopped) {
+		if (!t->stopped && !t->exited && !t->gone) {
 			ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
-			if (waitpid(t->tid, &status, __WALL) == t->tid && WIFSTOPPED(status) &&
-			    !(status >> 16))
+			/* who does not stop in time is let go by the kernel when we end */
+			while (!(got = waitpid(t->tid, &status, __WALL | WNOHANG)) &&
+			       qemu_now_ns() < until)
+				usleep(500);
+			if (got == t->tid && WIFSTOPPED(status) && !(status >> 16))
 				signo = WSTOPSIG(status);
 		}
 		ptrace(PTRACE_DETACH, t->tid, 0, (long)signo);
