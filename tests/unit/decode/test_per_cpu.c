@@ -308,7 +308,8 @@ static void write_file(const char *path, enum teller teller)
 	memset(info, 0, sizeof(info));
 	memcpy(info, priv, (nr < AUXTAP_PT_INFO_NR ? nr : AUXTAP_PT_INFO_NR) * 8);
 	info[AUXTAP_PT_INFO_PER_CPU_MMAPS] = 1;
-	info[AUXTAP_PT_INFO_HAVE_SCHED_SWITCH] = teller == BY_TRACEPOINT ? 1 : 2;
+	info[AUXTAP_PT_INFO_HAVE_SCHED_SWITCH] =
+		teller == BY_TRACEPOINT ? 1 : teller == BY_WIDE ? 3 : 2;
 	assert_int_equal(auxtap_perfdata_writer_auxtrace_info(out.w, type, info,
 							      AUXTAP_PT_INFO_NR, NULL), 0);
 	/* all of the mappings and threads are there from the start */
@@ -391,7 +392,7 @@ static void expect_truth(const char *path, int32_t tid)
 	auxtap_image_set_free(images);
 }
 
-/* Stock perf, where it is installed, lists the same. */
+/* Stock perf, where it is installed, lists the same; it needs switches recorded before the trace. */
 static void expect_truth_of_perf(const char *path, int32_t tid)
 {
 	FILE *truth, *perf;
