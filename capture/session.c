@@ -251,6 +251,7 @@ fail:
 	if (s->control_fd >= 0)
 		close(s->control_fd);
 	process_table_free(&s->processes);
+	free(s->accounts);
 	free(s->streams);
 	free(s->vdso);
 	free(s);

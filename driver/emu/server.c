@@ -193,6 +193,16 @@ void emu_wait(struct emu *emu, int timeout_ms)
 
 void emu_release_all(struct emu *emu)
 {
+	/* Tasks that capture left in their tracks: a program that never began. */
+	for (int i = 0; i < EMU_TASK_HASH; i++) {
+		while (emu->hash[i]) {
+			struct emu_task *task = emu->hash[i];
+
+			emu->hash[i] = task->hash_next;
+			emu_truth_close(task);
+			free(task);
+		}
+	}
 	while (emu->queue) {
 		struct emu_queued *q = emu->queue;
 
