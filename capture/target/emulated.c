@@ -185,8 +185,8 @@ static int emulated_attach(void *ctx, pid_t pid, bool one_thread, const char *tr
 	snprintf(what, sizeof(what), "process %d", pid);
 	code = explain(link, what, (int)ret, &args, why, err);
 	if (code == -EPERM)
-		auxtap_error_todo(err, "run as its user or root, and set "
-				       "kernel.yama.ptrace_scope to 0");
+		auxtap_error_todo(err, "run as its user or with CAP_SYS_PTRACE (root), set "
+				       "kernel.yama.ptrace_scope to 0, end other debuggers");
 	return code;
 }
 

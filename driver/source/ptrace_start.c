@@ -101,9 +101,8 @@ static int refused(int err, char *why)
 {
 	if (err == EPERM || err == EACCES)
 		snprintf(why, WHY_SIZE,
-			 "ptrace: %s: see /proc/sys/kernel/yama/ptrace_scope (0 or 1 allows it "
-			 "for one's own programs), or have CAP_SYS_PTRACE; a program that another "
-			 "debugger traces cannot be traced",
+			 "ptrace: %s (another user's, the kernel's own, already traced, or "
+			 "kernel.yama.ptrace_scope forbids it)",
 			 strerror(err));
 	else
 		snprintf(why, WHY_SIZE, "ptrace: %s", strerror(err));
