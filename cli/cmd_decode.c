@@ -410,6 +410,24 @@ static int run(struct decode_cmd *cmd, struct auxtap_decoder *dec,
 	return ret;
 }
 
+/* Which programs and libraries the trace was decoded without, in so far as it shows. */
+static void say_missing(const struct auxtap_image_set *images)
+{
+	struct auxtap_image_info info;
+
+	for (size_t i = 0; i < auxtap_image_set_count(images); i++) {
+		if (auxtap_image_set_info(images, i, &info) || info.state == AUXTAP_IMAGE_FOUND ||
+		    !info.nr_gaps)
+			continue;
+		cli_complain(info.name, "give a folder with the one that ran: --sysroot DIR",
+			     "%s; %llu gap%s (no_image)",
+			     info.state == AUXTAP_IMAGE_DIFFERENT
+				     ? "is not the file that ran, its build-id is another"
+				     : "not found",
+			     (unsigned long long)info.nr_gaps, info.nr_gaps == 1 ? "" : "s");
+	}
+}
+
 static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
@@ -438,6 +456,7 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 	printer->images = images;
 	ret = run(cmd, dec, printer, &err);
 	status = CLI_OK;
+	say_missing(images);
 	if (printer->failed) {
 		cli_complain("standard output", NULL, "cannot write: %s", strerror(errno));
 		status = CLI_FAILED;
@@ -466,13 +485,15 @@ int cmd_decode(int argc, char **argv)
 	printer.out = stdout;
 	decode_fields_parse(&printer, "comm,tid,time,ip,sym,dso,addr", bad);
 	optind = 1;
-	while ((opt = getopt_long(argc, argv, "F:j:h", options, NULL)) != -1) {
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, ":F:j:h", options, NULL)) != -1) {
 		if (opt == OPT_HELP || opt == 'h') {
 			usage(stdout);
 			return CLI_OK;
 		}
-		if (opt == '?') {
-			usage(stderr);
+		if (opt == '?' || opt == ':') {
+			cli_complain(argv[optind - 1], "see 'auxtap decode --help'", "%s",
+				     opt == ':' ? "needs a value" : "no such option");
 			return CLI_USAGE;
 		}
 		ret = parse_option(&cmd, &printer, opt, optarg);

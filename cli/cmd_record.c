@@ -251,6 +251,43 @@ static int run(struct auxtap_backend *be, struct capture_options *o)
 	return stats.exit_status < 0 ? CLI_OK : program_status(stats.exit_status);
 }
 
+static int no_program(const char *name, int code)
+{
+	struct stat st;
+
+	if (code == -ENOENT) {
+		cli_complain(name, strchr(name, '/') ? NULL : "give its path if it is not in PATH",
+			     "no such program");
+		return CLI_NOT_FOUND;
+	}
+	if (!stat(name, &st) && S_ISDIR(st.st_mode))
+		cli_complain(name, "name a program", "a directory, permission denied");
+	else if (code == -EACCES)
+		cli_complain(name, "make it executable: chmod +x", "%s", strerror(-code));
+	else
+		cli_complain(name, NULL, "%s", strerror(-code));
+	return CLI_NOT_EXECUTABLE;
+}
+
+/* A crash is too late to learn that its snapshot has no place to go. */
+static bool can_keep(const char *output)
+{
+	const char *slash = strrchr(output, '/');
+	char dir[4096];
+	struct stat st;
+
+	if (!stat(output, &st) && S_ISDIR(st.st_mode)) {
+		cli_complain(output, "name a file with -o", "is a directory, not a file");
+		return false;
+	}
+	snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - output) + 1 : 1,
+		 slash ? output : ".");
+	if (!access(dir, W_OK | X_OK))
+		return true;
+	cli_complain(output, "name another file with -o", "cannot create: %s", strerror(errno));
+	return false;
+}
+
 int cli_capture(const struct cli_capture *kind, int argc, char **argv)
 {
 	struct auxtap_backend be;
@@ -262,12 +299,11 @@ int cli_capture(const struct cli_capture *kind, int argc, char **argv)
 		return ret > 0 ? CLI_OK : CLI_RUN_FAILED;
 	if (o.session.argv) {
 		ret = auxtap_find_program(o.session.argv[0], path, sizeof(path));
-		if (ret) {
-			cli_complain(o.session.argv[0], NULL, "%s",
-				     ret == -ENOENT ? "no such program" : strerror(-ret));
-			return ret == -ENOENT ? CLI_NOT_FOUND : CLI_NOT_EXECUTABLE;
-		}
+		if (ret)
+			return no_program(o.session.argv[0], ret);
 	}
+	if (kind->crash && !can_keep(o.session.output))
+		return CLI_RUN_FAILED;
 	if (open_backend(&be, &o))
 		return CLI_RUN_FAILED;
 	o.session.argc_cmdline = argc + 1;

@@ -51,7 +51,8 @@ int cmd_report(int argc, char **argv)
 	int option, ret;
 
 	opts.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
-	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
 		switch (option) {
 		case 'b':
 			if (number("--branches", optarg, &opts.nr_branches))
@@ -79,7 +80,8 @@ int cmd_report(int argc, char **argv)
 			fputs(help, stdout);
 			return CLI_OK;
 		default:
-			fputs("auxtap: see 'auxtap report --help'\n", stderr);
+			cli_complain(argv[optind - 1], "see 'auxtap report --help'", "%s",
+				     option == ':' ? "needs a value" : "no such option");
 			return CLI_USAGE;
 		}
 	}
