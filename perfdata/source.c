@@ -161,9 +161,13 @@ static int open_directory(struct pd_source *src, int dir, const char *path,
 		const char *name = i < 0 ? "data" : names[i]->d_name;
 		int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
 
-		if (fd < 0)
+		if (fd < 0 && i < 0 && errno == ENOENT)
+			ret = auxtap_error_set(err, -EINVAL, path,
+					       "a directory without a file 'data' in it is not of "
+					       "'perf record --threads'");
+		else if (fd < 0)
 			ret = auxtap_error_set(
-				err, i < 0 && errno == ENOENT ? -EINVAL : -errno, path,
+				err, -errno, path,
 				"%s in this directory cannot be opened: %s", name,
 				strerror(errno));
 		else
