@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Bad input of every kind: the right exit status, one clear line, and what can be kept is kept.
+# (test_record_options.sh has the options of record and crash.)
+. "$(dirname "$0")/lib.sh"
+source=ptrace
+command -v qemu-x86_64 >/dev/null && source=qemu
+record() { "$AUXTAP" record --source "$source" "$@" </dev/null; }
+
+# expect STATUS PATTERN COMMAND...: status, and one line on stderr "auxtap: what: why" that matches
+expect() {
+	local status=$1 pattern=$2 got
+	shift 2
+	timeout 120 "$@" >out 2>err </dev/null
+	got=$?
+	[ "$got" -eq "$status" ] || fail "$*: status $got, not $status: $(tail -n 3 err)"
+	grep -v '^auxtap: backend' err >lines
+	[ "$(wc -l <lines)" -eq 1 ] || fail "$*: not one line: $(cat lines)"
+	grep -q "^auxtap: .*: .*" lines && grep -q "^auxtap: .*$pattern" lines || fail "$*: '$(cat lines)' lacks '$pattern'"
+}
+
+# ---- files that are none ----
+: >empty
+echo hi >short
+seq 1 1000 >text
+head -c 4096 /dev/zero >zeros
+mkdir folder
+for command in decode report dump; do
+	expect 3 'is empty' "$AUXTAP" $command empty
+	expect 3 'is empty' "$AUXTAP" $command /dev/null
+	expect 3 'not a perf.data file' "$AUXTAP" $command short
+	expect 3 'not a perf.data file' "$AUXTAP" $command text
+	expect 3 'not a perf.data file' "$AUXTAP" $command zeros
+	expect 3 'not a perf.data file' "$AUXTAP" $command "$AUXTAP"
+	expect 3 "directory without a file 'data'" "$AUXTAP" $command folder
+	expect 3 'No such file' "$AUXTAP" $command missing
+	expect 2 'no such option; see' "$AUXTAP" $command --bogus
+done
+expect 2 'no such option; see' "$AUXTAP" decode -Z text
+expect 2 'needs a value; see' "$AUXTAP" decode --last
+expect 2 'needs a value; see' "$AUXTAP" report --calls
+expect 2 'no such command' "$AUXTAP" bogus
+
+# ---- truncated: what is there is decoded, a gap or a line says where it ends ----
+cp "$FIXTURES/null_deref" program
+record -o whole -- ./program >/dev/null 2>err
+[ $? -eq 139 ] || fail "record: $(tail -n 2 err)"
+"$AUXTAP" decode --events insn -F ip whole >all || fail "decode of the whole file"
+"$AUXTAP" dump whole >listing || fail "dump of the whole file"
+# in the trace bytes, and in a record before them
+at=$(awk '/AUXTRACE/ && !/AUXTRACE_(INFO|ERROR)/ && /^ *0x/ { print $1; exit }' listing)
+[ -n "$at" ] || fail "no AUXTRACE in the listing"
+head -c $((at + 2048)) whole >cut_trace
+head -c $((at - 20)) whole >cut_records
+expect 1 "at offset [0-9]* is incomplete: [0-9]* bytes.*, [0-9]* there" "$AUXTAP" decode --events insn -F ip cut_trace
+[ -s out ] || fail "nothing of the truncated trace was decoded"
+head -n "$(wc -l <out)" all | cmp -s - out || fail "the truncated trace is not the beginning of the whole one"
+[ "$(wc -l <out)" -lt "$(wc -l <all)" ] || fail "truncation lost nothing?"
+expect 1 "at offset [0-9]* is incomplete: [0-9]* bytes.*, [0-9]* there" "$AUXTAP" dump cut_trace
+for command in decode dump; do
+	expect 1 "at offset [0-9]* is incomplete: [0-9]* bytes.*, [0-9]* there" "$AUXTAP" $command cut_records
+done
+for command in decode report dump; do
+	for size in 4 8 16 50 103 200; do
+		head -c $size whole >cut
+		expect 3 'file' "$AUXTAP" $command cut
+	done
+done
+
+# ---- a changed binary, a missing one: named, the rest decoded, a gap, exit 0 ----
+cp "$FIXTURES/div_zero" program
+expect 0 "program: is not the file that ran.*no_image" "$AUXTAP" decode --events insn -F ip whole
+[ "$(wc -l <out)" -gt 10000 ] || fail "changed binary: the rest was not decoded"
+[ "$(wc -l <out)" -lt "$(wc -l <all)" ] || fail "changed binary: its code was decoded all the same"
+"$AUXTAP" decode --events gap whole 2>/dev/null | grep -q 'gap: no_image.*program' || fail "changed binary: no gap"
+"$AUXTAP" report whole >out 2>&1 || fail "report, changed binary: status $?"
+grep -q 'different: .*/program (build-id [0-9a-f]*)' out || fail "report does not name the changed binary"
+rm program
+expect 0 "program: not found.*no_image.*sysroot" "$AUXTAP" decode --events insn -F ip whole
+[ "$(wc -l <out)" -gt 10000 ] || fail "missing binary: the rest was not decoded"
+"$AUXTAP" decode --events gap whole 2>/dev/null | grep -q 'gap: no_image.*program' || fail "missing binary: no gap"
+"$AUXTAP" report whole 2>&1 | grep -q 'missing: .*/program' || fail "report does not name the missing binary"
+mkdir -p "root$PWD" && cp "$FIXTURES/null_deref" "root$PWD/program"
+"$AUXTAP" decode --sysroot root --events insn -F ip whole 2>err | cmp -s - all ||
+	fail "--sysroot did not bring the binary back: $(cat err)"
+
+# ---- programs that cannot run: the older options test has the plain cases ----
+printf 'not a program\n' >plain
+mkdir -p adir
+printf '#!/no/such/interpreter\n' >script
+chmod +x script
+for command in record crash; do
+	expect 127 'no such program' "$AUXTAP" $command -- ./missing
+	expect 127 'no such program; give its path' "$AUXTAP" $command -- missing-program
+	expect 126 'ermission denied; make it executable: chmod +x' "$AUXTAP" $command -- ./plain
+	expect 126 'a directory' "$AUXTAP" $command -- ./adir
+	expect 127 'No such file' "$AUXTAP" $command --source ptrace -- ./script
+	[ "$source" = ptrace ] || expect 127 '/no/such/interpreter' "$AUXTAP" $command --source qemu -- ./script
+	# the place for the file is looked at before the program runs
+	expect 125 'cannot create: No such file.*-o' "$AUXTAP" $command -o no/such/folder/x -- touch ran
+	expect 125 'is a directory.*-o' "$AUXTAP" $command -o adir -- touch ran
+	[ -e ran ] && fail "$command: the program ran with no place for its trace"
+	[ -e auxtap.data ] && fail "$command left a file of a program that never ran"
+done
+
+# ---- a full disk: the program runs to its end, what fitted is there, and the status is ours ----
+expect 125 'No space left' "$AUXTAP" record -o /dev/full -- true
+mkdir small
+if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=64k tmpfs small 2>/dev/null; then
+	expect 125 'No space left on device; .*make room' \
+		"$AUXTAP" record --source "$source" -o small/data -- sh -c "ls -l /usr/bin >/dev/null; echo ended >$WORK/ended"
+	[ "$(cat ended 2>/dev/null)" = ended ] || fail "full disk: the program did not run to its end"
+	"$AUXTAP" dump --no-packets small/data >out 2>err || fail "full disk: the file is damaged: $(cat err)"
+	grep -q MMAP2 out || fail "full disk: nothing was kept"
+	"$AUXTAP" report small/data >out 2>&1 || fail "full disk: report fails: $(tail -n 1 out)"
+	umount small
+else
+	echo "skipped: the full disk (cannot mount a tmpfs here)"
+fi
+
+# ---- attaching ----
+attach() { "$AUXTAP" "$1" --backend emulated --source ptrace -o attached -p "$2"; }
+for command in record crash; do
+	expect 125 'no such process' "$AUXTAP" $command --backend emulated -p 4194303
+	[ -e attached ] && fail "$command: a file of a process that is not"
+done
+# A thread of the kernel, where one is to be seen
+if [ "$(id -u)" -eq 0 ] && [ "$(ps -o comm= -p 2 2>/dev/null)" = kthreadd ]; then
+	expect 125 'not permitted.*CAP_SYS_PTRACE' "$AUXTAP" record --backend emulated -p 2
+fi
+# Processes that end while, or right after, we attach: a short file or a refusal, never a hang
+for delay in 0 0.005 0.01 0.02 0.03 0.05; do
+	sleep "$delay" &
+	pid=$!
+	timeout 60 "$AUXTAP" record --backend emulated -o attached -p $pid >out 2>err </dev/null
+	status=$?
+	wait $pid
+	case $status in
+	0) "$AUXTAP" dump attached >/dev/null 2>&1 || fail "attach, ends in $delay s: damaged file" ;;
+	125) grep -Eq '^auxtap: process [0-9]+: (no such process|it ended|.*ended)' err ||
+		fail "attach, ends in $delay s: $(cat err)" ;;
+	*) fail "attach, ends in $delay s: status $status: $(tail -n 2 err)" ;;
+	esac
+done
+# Nobody may trace what is root's: what to set is named, and the process goes on
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+	chmod 755 "$WORK"
+	mkdir -m 777 open
+	if setpriv --reuid=65534 --regid=65534 --clear-groups "$AUXTAP" list >/dev/null 2>&1; then
+		sleep 30 &
+		pid=$!
+		for command in record crash; do
+			expect 125 'ptrace: .*; .*CAP_SYS_PTRACE.*kernel.yama.ptrace_scope' \
+				setpriv --reuid=65534 --regid=65534 --clear-groups \
+				"$AUXTAP" $command --backend emulated -o open/data -p $pid
+		done
+		kill -0 $pid || fail "the process did not survive the refusal"
+		kill $pid
+		mkdir -m 755 closed
+		expect 125 'ermission denied; .*-o' setpriv --reuid=65534 --regid=65534 \
+			--clear-groups "$AUXTAP" record -o closed/data -- true
+		expect 125 'ermission denied; .*-o' setpriv --reuid=65534 --regid=65534 \
+			--clear-groups "$AUXTAP" crash -o closed/data -- true
+	else
+		echo "skipped: no permission (nobody cannot execute $AUXTAP here)"
+	fi
+else
+	echo "skipped: no permission (needs root and setpriv)"
+fi
+finish
