@@ -82,6 +82,12 @@ const char *__asan_default_options(void)
 	return "hard_rss_limit_mb=1024:max_allocation_size_mb=300:quarantine_size_mb=16";
 }
 
+const char *__ubsan_default_options(void);
+const char *__ubsan_default_options(void)
+{
+	return "abort_on_error=1:print_stacktrace=1";
+}
+
 static void watch(void)
 {
 	signal(SIGALRM, on_alarm);
