@@ -218,6 +218,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int a
 			strerror(-err));
 		return -1;
 	}
+	qemu_store(&qp.shm->plugged, 1);
 	pthread_atfork(NULL, NULL, after_fork);
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
 	qemu_plugin_register_flush_cb(id, qp_block_flush);

@@ -13,6 +13,7 @@
 /* Set before main() of qemu runs guest code; constant afterwards, inherited by fork. */
 struct qp {
 	struct qemu_shm *shm;
+	u32 max_slots; /* as it was at the start: the guest may write over the other one */
 	char shm_path[64];
 	char plugin_path[4096];
 	char comm[16];

@@ -56,6 +56,7 @@ int qp_map(const char *path)
 		goto out;
 	}
 	qp.shm = shm;
+	qp.max_slots = shm->max_slots <= QEMU_NR_SLOTS ? shm->max_slots : QEMU_NR_SLOTS;
 out:
 	close(fd);
 	return err;
@@ -83,8 +84,8 @@ struct qemu_rec *qp_rec_claim(void)
 		u32 expected = QEMU_REC_FREE;
 
 		rec = &qp.shm->rec[((u32)tid + i) % QEMU_NR_RECS];
-		if (!__atomic_compare_exchange_n(&rec->state, &expected, QEMU_REC_CLAIMED, false,
-						 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		if (!__atomic_compare_exchange_n(&rec->state, &expected, QEMU_REC_CLAIMED | (u32)tid,
+						 false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
 		rec->nr = 0;
 		rec->limit = QEMU_CHUNK_LIMIT;
@@ -111,6 +112,46 @@ struct qemu_rec *qp_rec_claim(void)
 	return qp_rec = &qp_sink;
 }
 
+/*
+ * A ticket, and its slot as soon as there is room. NULL: the consumer gave the ticket up, as
+ * it may when we did not run for long (stopped by a signal, say), or it is gone.
+ */
+static struct qemu_slot *reserve(struct qemu_rec *rec, u64 *number)
+{
+	struct qemu_shm *shm = qp.shm;
+	struct qemu_slot *slot;
+	u64 ticket, claim;
+
+	/*
+	 * Killed anywhere from here on, the consumer can tell: reserving without a ticket,
+	 * it may own any ticket that nobody else claims; with one, exactly that.
+	 */
+	__atomic_store_n(&rec->ticket, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&rec->reserving, 1, __ATOMIC_SEQ_CST);
+	ticket = __atomic_fetch_add(&shm->tail, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&rec->ticket, ticket + 1, __ATOMIC_SEQ_CST);
+	/* signed: head may have passed a ticket that was given up */
+	while ((s64)(ticket - qemu_load(&shm->head)) >= (s64)qp.max_slots) {
+		u32 space = qemu_load(&shm->space);
+
+		__atomic_fetch_add(&shm->nr_waiting, 1, __ATOMIC_SEQ_CST);
+		if ((s64)(ticket - __atomic_load_n(&shm->head, __ATOMIC_SEQ_CST)) >=
+			    (s64)qp.max_slots &&
+		    !is_closed())
+			futex_wait(&shm->space, space);
+		__atomic_fetch_sub(&shm->nr_waiting, 1, __ATOMIC_SEQ_CST);
+		check_consumer();
+		if (is_closed())
+			return NULL;
+	}
+	slot = &shm->slot[ticket & (qp.max_slots - 1)];
+	claim = __atomic_load_n(&slot->claim, __ATOMIC_SEQ_CST);
+	*number = ticket;
+	return claim <= ticket && __atomic_compare_exchange_n(&slot->claim, &claim, ticket + 1, false,
+							      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) ?
+		       slot : NULL;
+}
+
 void qp_flush(struct qemu_rec *rec)
 {
 	struct qemu_shm *shm = qp.shm;
@@ -118,32 +159,18 @@ void qp_flush(struct qemu_rec *rec)
 	/* the guest may have written here */
 	u32 nr = rec->nr < QEMU_CHUNK_WORDS ? rec->nr : QEMU_CHUNK_WORDS;
 	u32 wake_at, last = nr ? rec->word[nr - 1] : QEMU_MSG;
+	int tries = 64;
 	u64 ticket;
 
 	if (!nr)
 		return;
-	if (rec == &qp_sink || is_closed())
+	if (rec == &qp_sink)
 		goto closed;
-	/*
-	 * Killed anywhere from here on, the consumer can tell: reserving without a ticket,
-	 * it may own any ticket that nobody else claims; with one, exactly that.
-	 */
-	__atomic_store_n(&rec->reserving, 1, __ATOMIC_SEQ_CST);
-	ticket = __atomic_fetch_add(&shm->tail, 1, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&rec->ticket, ticket + 1, __ATOMIC_SEQ_CST);
-	while (ticket - qemu_load(&shm->head) >= shm->max_slots) {
-		u32 space = qemu_load(&shm->space);
-
-		__atomic_fetch_add(&shm->nr_waiting, 1, __ATOMIC_SEQ_CST);
-		if (ticket - __atomic_load_n(&shm->head, __ATOMIC_SEQ_CST) >= shm->max_slots &&
-		    !is_closed())
-			futex_wait(&shm->space, space);
-		__atomic_fetch_sub(&shm->nr_waiting, 1, __ATOMIC_SEQ_CST);
-		check_consumer();
-		if (is_closed())
+	do {
+		if (is_closed() || !tries--)
 			goto closed;
-	}
-	slot = &shm->slot[ticket & (shm->max_slots - 1)];
+		slot = reserve(rec, &ticket);
+	} while (!slot);
 	slot->pid = rec->pid;
 	slot->tid = rec->tid;
 	slot->rec = (u32)(rec - shm->rec);
@@ -164,6 +191,8 @@ void qp_flush(struct qemu_rec *rec)
 	}
 	return;
 closed:
+	if (tries < 0) /* nobody gives up so many tickets of one thread */
+		qemu_store(&shm->damaged, 1);
 	rec->nr = 0;
 	qp_sink.nr = 0;
 	qp_sink.limit = QEMU_CHUNK_LIMIT;

@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define STUCK_NS 500000000ull /* the ring stands still no longer for anybody */
+
 static u32 *wake_word;
 
 static u32 tunable(const char *name, u32 value, u32 max)
@@ -51,6 +53,7 @@ int qemu_ring_open(struct qemu_source *q)
 	shm->max_slots = tunable("AUXTAP_QEMU_SLOTS", QEMU_NR_SLOTS, QEMU_NR_SLOTS);
 	while (shm->max_slots & (shm->max_slots - 1))
 		shm->max_slots &= shm->max_slots - 1;
+	q->max_slots = shm->max_slots;
 	q->shm = shm;
 	q->shm_fd = fd;
 	wake_word = &shm->wake;
@@ -105,6 +108,10 @@ void qemu_ring_free_rec(struct qemu_source *q, struct qemu_thread *t)
 {
 	struct qemu_rec *rec = qemu_ring_rec(q, t);
 
+	/* killed while it claimed one? */
+	for (u32 i = 0; !rec && i < QEMU_NR_RECS; i++)
+		if (qemu_load(&q->shm->rec[i].state) == (QEMU_REC_CLAIMED | (u32)t->tid))
+			qemu_store(&q->shm->rec[i].state, QEMU_REC_FREE);
 	if (!rec)
 		return;
 	q->rec_thread[t->rec] = NULL;
@@ -112,23 +119,78 @@ void qemu_ring_free_rec(struct qemu_source *q, struct qemu_thread *t)
 	qemu_store(&rec->state, QEMU_REC_FREE);
 }
 
-/* Is there anybody who may still publish this ticket? */
-static bool somebody_owns(struct qemu_source *q, u64 ticket, struct qemu_thread **dead)
+/*
+ * Who holds a ticket that is not published? True: somebody who runs, and may publish it yet.
+ * *owner: who surely holds it, dead or alive, or NULL.
+ */
+static bool somebody_owns(struct qemu_source *q, u64 ticket, struct qemu_thread **owner)
 {
-	*dead = NULL;
+	bool alive = false;
+
+	*owner = NULL;
 	for (struct qemu_thread *t = q->threads; t; t = t->next) {
-		struct qemu_rec *rec = t->task || t->frozen ? qemu_ring_rec(q, t) : NULL;
+		/* also of threads that are no task yet: a program's start is shipped before */
+		struct qemu_rec *rec = t->exited ? NULL : qemu_ring_rec(q, t);
 		u64 claimed;
 
 		if (!rec || !__atomic_load_n(&rec->reserving, __ATOMIC_SEQ_CST))
 			continue;
 		claimed = __atomic_load_n(&rec->ticket, __ATOMIC_SEQ_CST);
-		if (t->frozen && claimed == ticket + 1)
-			*dead = t;
+		if (claimed == ticket + 1)
+			*owner = t;
 		if (!t->frozen && (!claimed || claimed == ticket + 1))
-			return true;
+			alive = true;
 	}
-	return false;
+	return alive;
+}
+
+static void lost(struct qemu_source *q, const struct qemu_thread *t, const char *why)
+{
+	const struct qemu_process *p = t && t->process ? t->process : q->processes;
+
+	if (p)
+		emu_untraced(q->emu, p->pid, why);
+}
+
+/*
+ * The ticket at head is taken and its chunk is not there. Whoever holds it is given time;
+ * then it is given up, whatever became of the holder. One that has not begun to copy takes a
+ * new ticket when it runs again, and nothing is lost. True: given up.
+ */
+static bool give_up(struct qemu_source *q, struct qemu_slot *slot, u64 ticket)
+{
+	u64 now = qemu_now_ns(), claim;
+	struct qemu_thread *owner;
+	bool alive = somebody_owns(q, ticket, &owner), late;
+
+	if (qemu_load(&slot->seq) == ticket + 1)
+		return false;
+	if (q->stuck_head != ticket + 1) {
+		q->stuck_head = ticket + 1;
+		q->stuck_ns = now;
+	}
+	late = now - q->stuck_ns > STUCK_NS;
+	if (alive && !late)
+		return false;
+	claim = __atomic_load_n(&slot->claim, __ATOMIC_SEQ_CST);
+	if (claim <= ticket &&
+	    __atomic_compare_exchange_n(&slot->claim, &claim, ticket + 1, false, __ATOMIC_SEQ_CST,
+					__ATOMIC_SEQ_CST)) {
+		/* what a dead one had is in its open chunk */
+		if (owner)
+			owner->skipped = ticket + 1;
+		return true;
+	}
+	/* being copied by somebody whom we do not know yet, or who does not get the CPU */
+	if (claim == ticket + 1 && !(owner && owner->frozen) && !late)
+		return false;
+	if (qemu_load(&slot->seq) == ticket + 1)
+		return false;
+	if (owner && owner->frozen)
+		owner->skipped = ticket + 1;
+	else
+		lost(q, owner, "a thread stopped while it handed over what it had executed");
+	return true;
 }
 
 static struct qemu_thread *thread_of_slot(struct qemu_source *q, const struct qemu_slot *slot)
@@ -159,7 +221,7 @@ static void release_slot(struct qemu_source *q, u64 head)
 	if (__atomic_load_n(&shm->nr_waiting, __ATOMIC_SEQ_CST)) {
 		__atomic_fetch_add(&shm->space, 1, __ATOMIC_SEQ_CST);
 		/* not for each single slot: let them find a good piece of the ring */
-		if (!(head & (shm->max_slots / 4 - (shm->max_slots >= 4))) ||
+		if (!(head & (q->max_slots / 4 - (q->max_slots >= 4))) ||
 		    head == qemu_load(&shm->tail))
 			futex_wake(&shm->space);
 	}
@@ -173,12 +235,12 @@ bool qemu_ring_consume(struct qemu_source *q, u32 max_chunks)
 
 	while (shm && max_chunks-- && !q->closed) {
 		u64 tail = __atomic_load_n(&shm->tail, __ATOMIC_SEQ_CST);
-		struct qemu_slot *slot = &shm->slot[head & (shm->max_slots - 1)];
-		struct qemu_thread *t, *dead;
+		struct qemu_slot *slot = &shm->slot[head & (q->max_slots - 1)];
+		struct qemu_thread *t;
 
 		if (head == tail)
 			break;
-		if (tail - head > (u64)shm->max_slots + QEMU_NR_RECS) {
+		if (qemu_load(&shm->damaged) || tail - head > (u64)q->max_slots + QEMU_NR_RECS) {
 			/* each thread holds one ticket at most: the counter was written over */
 			for (struct qemu_process *p = q->processes; p; p = p->next)
 				emu_untraced(q->emu, p->pid,
@@ -187,11 +249,8 @@ bool qemu_ring_consume(struct qemu_source *q, u32 max_chunks)
 			break;
 		}
 		if (qemu_load(&slot->seq) != head + 1) {
-			if (somebody_owns(q, head, &dead) || qemu_load(&slot->seq) == head + 1)
+			if (!give_up(q, slot, head))
 				break;
-			/* its producer died on the way; what it had is in its open chunk */
-			if (dead)
-				dead->skipped = head + 1;
 			release_slot(q, ++head);
 			worked = true;
 			continue;
@@ -199,8 +258,14 @@ bool qemu_ring_consume(struct qemu_source *q, u32 max_chunks)
 		t = thread_of_slot(q, slot);
 		if (!t) {
 			/* ptrace has not shown us this thread yet, or it is no longer there */
-			if (!syscall(SYS_tgkill, slot->pid, slot->tid, 0) || errno != ESRCH)
+			if (q->stuck_head != head + 1) {
+				q->stuck_head = head + 1;
+				q->stuck_ns = qemu_now_ns();
+			}
+			if ((!syscall(SYS_tgkill, slot->pid, slot->tid, 0) || errno != ESRCH) &&
+			    qemu_now_ns() - q->stuck_ns < STUCK_NS)
 				break;
+			lost(q, NULL, "a thread that was never seen executed something");
 			release_slot(q, ++head);
 			worked = true;
 			continue;
@@ -223,7 +288,7 @@ void qemu_ring_drain(struct qemu_source *q, struct qemu_thread *t)
 		return;
 	/* killed while it published: was the chunk read from its slot? */
 	if (rec->reserving && rec->ticket && rec->ticket != t->skipped &&
-	    q->shm->slot[(rec->ticket - 1) & (q->shm->max_slots - 1)].seq >= rec->ticket)
+	    q->shm->slot[(rec->ticket - 1) & (q->max_slots - 1)].seq >= rec->ticket)
 		return;
 	nr = rec->nr < QEMU_CHUNK_WORDS ? rec->nr : QEMU_CHUNK_WORDS;
 	qemu_words(q, t, rec->word, nr);
@@ -239,8 +304,8 @@ void qemu_ring_sleep(struct qemu_source *q, u32 idle)
 	u32 seen = qemu_load(&shm->wake);
 	u64 head = q->head;
 
-	__atomic_store_n(&shm->wake_at, deep ? 1 : shm->max_slots / 8 + 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&shm->tail, __ATOMIC_SEQ_CST) - head < (deep ? 1 : shm->max_slots / 8 + 1))
+	__atomic_store_n(&shm->wake_at, deep ? 1 : q->max_slots / 8 + 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&shm->tail, __ATOMIC_SEQ_CST) - head < (deep ? 1 : q->max_slots / 8 + 1))
 		syscall(SYS_futex, &shm->wake, FUTEX_WAIT, seen, &timeout, NULL, 0);
 	__atomic_store_n(&shm->wake_at, 0, __ATOMIC_SEQ_CST);
 }

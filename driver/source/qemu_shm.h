@@ -11,7 +11,7 @@
 #include "silicon/types.h"
 
 #define QEMU_SHM_MAGIC	 0x71787561 /* "auxq" */
-#define QEMU_SHM_VERSION 1
+#define QEMU_SHM_VERSION 2
 
 #define QEMU_NR_RECS	  2048
 #define QEMU_NR_SLOTS	  4096 /* power of two */
@@ -87,11 +87,17 @@ struct qemu_rec {
 
 enum qemu_rec_state {
 	QEMU_REC_FREE,
-	QEMU_REC_CLAIMED,
 	QEMU_REC_USED,
+	QEMU_REC_CLAIMED = 0x40000000, /* | tid: being filled in by that thread */
 };
 
 struct qemu_slot {
+	/*
+	 * The last ticket + 1 that was decided here: its producer begins to fill the slot, or
+	 * the consumer gave it up. Moved by compare-and-swap alone; a producer that comes too
+	 * late takes a new ticket.
+	 */
+	u64 claim;
 	u64 seq; /* ticket + 1 when complete */
 	s32 pid, tid;
 	u32 rec;
@@ -103,12 +109,14 @@ struct qemu_shm {
 	u32 magic, version;
 	u32 closed; /* nobody consumes any more: let the program run */
 	s32 consumer_pid;
+	u32 plugged; /* a plugin has found us: qemu itself is well */
 	u32 max_blocks; /* may be set lower than the room there is, for tests */
 	u32 max_slots; /* likewise; power of two */
 	u64 tail __attribute__((aligned(64)));	   /* next ticket */
 	u64 head __attribute__((aligned(64)));	   /* next ticket to be consumed */
 	u32 space;	     /* futex: moves when room was made and somebody waits */
 	u32 nr_unrecorded;   /* threads that found no free record */
+	u32 damaged;	     /* a producer saw nonsense here: somebody wrote over it */
 	u32 nr_waiting;	     /* producers that wait for room */
 	u32 wake __attribute__((aligned(64)));	   /* futex of the consumer */
 	u32 wake_at;	     /* it sleeps, and wants to be woken at so many chunks; 0: awake */

@@ -155,7 +155,8 @@ static int start_child(struct qemu_source *q, const char *qemu, char **argv, cha
 			snprintf(why, WHY_SIZE, "%.80s: %s", qemu, strerror(status));
 		else
 			snprintf(why, WHY_SIZE, "%.60s ended before the program began", qemu);
-		error = -ENOEXEC;
+		/* the program's fault only if qemu itself had got as far as the plugin */
+		error = qemu_load(&q->shm->plugged) ? -ENOEXEC : -ENOPKG;
 		goto out;
 	}
 	*pid = child;

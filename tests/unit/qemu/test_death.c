@@ -12,6 +12,7 @@
 // clang-format on
 #include "support_client.h"
 #include <auxtap/crash.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -292,7 +293,9 @@ static void test_scribble(void **state)
 
 static void test_failures(void **state)
 {
-	static struct client_run none, no_plugin;
+	static struct client_run none, no_plugin, no_qemu, broken;
+	char cut[96], part[200], *argv_cut[] = { cut, NULL };
+	FILE *from, *to;
 	char *argv[] = { "/nonexistent/program", NULL }, *argv_true[] = { "true", NULL };
 
 	(void)state;
@@ -304,6 +307,24 @@ static void test_failures(void **state)
 	unsetenv("AUXTAP_QEMU_PLUGIN");
 	assert_true(no_plugin.result < 0);
 	assert_non_null(strstr(no_plugin.why, "plugin"));
+	/* not qemu, or one that does not start: not the program's fault */
+	setenv("AUXTAP_QEMU", "/bin/false", 1);
+	assert_int_equal(client_run(&no_qemu, argv_true), 0);
+	unsetenv("AUXTAP_QEMU");
+	assert_int_equal(no_qemu.result, -ENOPKG);
+	assert_non_null(strstr(no_qemu.why, "/bin/false"));
+	/* the beginning of a program: qemu refuses it, as the kernel would */
+	snprintf(cut, sizeof(cut), "%s.cut", truth_path);
+	from = fopen(PROGRAM("die"), "r");
+	to = fopen(cut, "w");
+	assert_int_equal(fread(part, 1, sizeof(part), from), sizeof(part));
+	assert_int_equal(fwrite(part, 1, sizeof(part), to), sizeof(part));
+	fclose(from);
+	fclose(to);
+	chmod(cut, 0755);
+	assert_int_equal(client_run(&broken, argv_cut), 0);
+	unlink(cut);
+	assert_int_equal(broken.result, -ENOEXEC);
 }
 
 int main(void)
