@@ -18,6 +18,7 @@
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
+#define UNKNOWN_STATUS (125 << 8) /* as auxtap's own failures are told */
 #define VSYSCALL_PAGE 0xffffffffff600000ull
 
 struct pt_source pt = { .cpu = -1 };
@@ -272,6 +273,30 @@ static void on_status(pid_t tid, int status)
 	pt_stop(t, status);
 }
 
+/*
+ * Nobody is left to wait for, so whoever has not been told gone never will be: capture must
+ * not wait for them either. True: there was somebody.
+ */
+static bool forget_vanished(void)
+{
+	bool any = pt.nr_threads || pt.processes;
+
+	for (int i = 0; i < THREAD_HASH; i++)
+		while (pt.threads[i]) {
+			if (pt.threads[i]->proc)
+				pt.threads[i]->proc->child = true; /* told below */
+			if (pt.threads[i]->task)
+				emu_task_exit(pt.threads[i]->task);
+			pt_thread_free(pt.threads[i]);
+		}
+	while (pt.processes) {
+		emu_untraced(pt.emu, pt.processes->pid, "ended out of the tracer's sight");
+		emu_process_exit(pt.emu, pt.processes->pid, UNKNOWN_STATUS);
+		pt_process_free(pt.processes);
+	}
+	return any;
+}
+
 static int run(struct emu *emu)
 {
 	int status;
@@ -296,7 +321,7 @@ static int run(struct emu *emu)
 		tid = waitpid(-1, &status, __WALL);
 		if (likely(tid > 0))
 			on_status(tid, status);
-		else if (errno == ECHILD)
+		else if (errno == ECHILD && !forget_vanished())
 			emu_wait(emu, 100);
 	}
 }

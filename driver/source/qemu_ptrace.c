@@ -18,6 +18,7 @@
 
 #define ORPHAN_NS 1000000000ull /* how long a maker's event may come after the child's stop */
 #define DYING_NS  1000000000ull /* how long a dying process' threads have to stop */
+#define UNKNOWN_STATUS (125 << 8) /* as auxtap's own failures are told */
 
 u64 qemu_now_ns(void)
 {
@@ -518,6 +519,19 @@ bool qemu_ptrace_reap(struct qemu_source *q)
 			on_event(q, t, status >> 16, WSTOPSIG(status));
 		else
 			on_signal(q, t, WSTOPSIG(status));
+	}
+	/* nobody is left to wait for: who has not been told gone will never be */
+	if (tid < 0 && errno == ECHILD) {
+		for (struct qemu_thread *t = q->threads; t; t = t->next) {
+			if (t->gone || t->todo == QEMU_TODO_GONE)
+				continue;
+			if (t->process && t->process->announced)
+				emu_untraced(q->emu, t->process->pid, "ended out of the tracer's sight");
+			t->stopped = false;
+			t->frozen = true;
+			set_todo(q, t, QEMU_TODO_GONE, UNKNOWN_STATUS);
+			worked = true;
+		}
 	}
 	return worked;
 }
