@@ -15,8 +15,18 @@
 	 SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGXCPU) |  \
 	 SIGNAL_BIT(SIGXFSZ) | SIGNAL_BIT(SIGSYS))
 
+#define HALT_NS 500000000ull
+
+static u64 now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000000000ull + (u64)ts.tv_nsec;
+}
+
 /* Stops a thread of a dying process, if it can be stopped: one in a vfork() cannot. */
-static void halt(struct pt_thread *t)
+static void halt(struct pt_thread *t, u64 until_ns)
 {
 	const struct timespec ms = { .tv_nsec = 1000000 };
 	struct user_regs_struct regs;
@@ -29,7 +39,8 @@ static void halt(struct pt_thread *t)
 		return;
 	}
 	ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
-	for (int i = 0; i < 200; i++) {
+	/* by the clock, not by turns: on a busy machine a turn of 1 ms takes many */
+	do {
 		pid_t got = waitpid(t->tid, &status, __WALL | WNOHANG);
 
 		if (got == t->tid) {
@@ -46,7 +57,7 @@ static void halt(struct pt_thread *t)
 		if (got < 0 && errno != EINTR)
 			return;
 		nanosleep(&ms, NULL);
-	}
+	} while (now_ns() < until_ns);
 	/* asleep in the kernel for good: the system call that was told did begin */
 	if (t->told) {
 		t->told = false;
@@ -56,13 +67,16 @@ static void halt(struct pt_thread *t)
 
 static void halt_others(struct pt_thread *dying)
 {
+	/* for all of them together: capture's requests wait meanwhile */
+	u64 until_ns = now_ns() + HALT_NS;
+
 	for (int i = 0; i < THREAD_HASH; i++) {
 		struct pt_thread *t = pt.threads[i], *next;
 
 		for (; t; t = next) {
 			next = t->hash_next;
 			if (t != dying && t->proc == dying->proc)
-				halt(t);
+				halt(t, until_ns);
 		}
 	}
 }
