@@ -271,6 +271,8 @@ static void on_status(pid_t tid, int status)
 		}
 	}
 	pt_stop(t, status);
+	if (pt.orphans_due)
+		pt_orphans();
 }
 
 /*

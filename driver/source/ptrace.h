@@ -103,6 +103,7 @@ struct pt_source {
 	int cpu;	    /* pinned to; -1: not */
 	bool affinity_known;
 	bool letting_go;
+	bool orphans_due; /* a maker of threads is gone: pt_orphans() */
 };
 
 extern struct pt_source pt;
@@ -124,6 +125,7 @@ void pt_tell_late(struct pt_thread *t);
 /* ptrace_stop.c */
 void pt_stop(struct pt_thread *t, int status);
 void pt_stranger(pid_t tid, int status);
+void pt_orphans(void);
 int pt_resume(struct pt_thread *t);
 int pt_regs(struct emu_task *task, struct auxtap_regs *out);
 

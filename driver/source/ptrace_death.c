@@ -113,6 +113,8 @@ void pt_gone(struct pt_thread *t, int status)
 		emu_process_exit(pt.emu, pid, status);
 	}
 	pt_thread_free(t);
+	if (leader)
+		pt.orphans_due = true;
 }
 
 /* The kernel ended it with a core-dumping signal that no tracer sees: seccomp does. */

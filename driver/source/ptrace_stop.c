@@ -597,8 +597,12 @@ void pt_stop(struct pt_thread *t, int status)
 		pt_gone(t, status);
 		return;
 	}
-	if (!t->proc)
-		return; /* an orphan stays as it is */
+	if (!t->proc) {
+		/* an orphan stays as it is, unless it is killed */
+		if (status >> 16 == PTRACE_EVENT_EXIT)
+			ptrace(PTRACE_CONT, t->tid, 0, 0);
+		return;
+	}
 	switch (status >> 16) {
 	case PTRACE_EVENT_CLONE:
 	case PTRACE_EVENT_FORK:
@@ -624,6 +628,43 @@ void pt_stop(struct pt_thread *t, int status)
 		trap_or_signal(t, WSTOPSIG(status));
 }
 
+static bool maker_is_known(pid_t tid)
+{
+	char path[32], line[128];
+	int pid;
+	bool known = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	f = fopen(path, "re");
+	while (f && !known && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Tgid: %d", &pid) == 1 || sscanf(line, "PPid: %d", &pid) == 1)
+			known = pt_process_find(pid) || pid == getpid();
+	if (f)
+		fclose(f);
+	return known;
+}
+
+/*
+ * SIGKILL takes a maker out of its fork stop before we have seen it: nobody will ever say
+ * whose the child is. It runs on, untraced.
+ */
+void pt_orphans(void)
+{
+	pt.orphans_due = false;
+	for (int i = 0; i < THREAD_HASH; i++) {
+		struct pt_thread *t = pt.threads[i], *next;
+
+		for (; t; t = next) {
+			next = t->hash_next;
+			if (t->state != PT_ORPHAN || t->proc || maker_is_known(t->tid))
+				continue;
+			emu_untraced(pt.emu, t->tid, "whoever made it was killed meanwhile");
+			pt_detach_thread(t, 0);
+		}
+	}
+}
+
 /* Somebody we do not know: a new thread ahead of its parent's event, or a detached child's end. */
 void pt_stranger(pid_t tid, int status)
 {
@@ -634,6 +675,10 @@ void pt_stranger(pid_t tid, int status)
 
 		if (t)
 			t->state = PT_ORPHAN;
+		if (t && status >> 16 == PTRACE_EVENT_EXIT)
+			ptrace(PTRACE_CONT, tid, 0, 0); /* killed before it began */
+		else if (t && !maker_is_known(tid))
+			pt_orphans();
 		return;
 	}
 	if (proc && !proc->nr_threads) {
