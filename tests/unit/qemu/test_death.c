@@ -278,6 +278,17 @@ static void test_killed_with_a_ticket(void **state)
 	assert_int_equal(run.nr_forks, 40);
 }
 
+/* Killed in fork: the children that nobody spoke of go on. */
+static void test_killed_makers(void **state)
+{
+	static struct client_run run;
+	char *argv[] = { PROGRAM("die"), "forkers", NULL };
+
+	(void)state;
+	assert_int_equal(client_run(&run, argv), 0);
+	assert_int_equal(WEXITSTATUS(run.status), 12);
+}
+
 /* A wild program writes over the memory we share: a gap, and it runs on. */
 static void test_scribble(void **state)
 {
@@ -334,7 +345,7 @@ int main(void)
 		cmocka_unit_test(test_emulators_limit), cmocka_unit_test(test_thread_and_fork),
 		cmocka_unit_test(test_exec),	cmocka_unit_test(test_environment),
 		cmocka_unit_test(test_killed),	cmocka_unit_test(test_killed_with_a_ticket),
-		cmocka_unit_test(test_scribble), cmocka_unit_test(test_failures),
+		cmocka_unit_test(test_killed_makers), cmocka_unit_test(test_scribble), cmocka_unit_test(test_failures),
 	};
 
 	if (access("/usr/bin/qemu-x86_64", X_OK)) {

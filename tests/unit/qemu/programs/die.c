@@ -91,6 +91,26 @@ int main(int argc, char **argv)
 		}
 		return 10;
 	}
+	if (!strcmp(how, "forkers")) {
+		/* whoever is stopped for ever keeps the pipe open */
+		int ends[2];
+		char c;
+
+		if (pipe(ends))
+			return 8;
+		for (int i = 0; i < 30; i++) {
+			pid_t forker = fork();
+
+			while (!forker)
+				if (!fork())
+					_exit(0);
+			usleep(1000 + 300 * i);
+			kill(forker, SIGKILL);
+			waitpid(forker, &status, 0);
+		}
+		close(ends[1]);
+		return read(ends[0], &c, 1) ? 9 : 12;
+	}
 	if (!strcmp(how, "scribble")) {
 		char path[64], line[512];
 		unsigned long start;
