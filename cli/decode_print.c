@@ -399,21 +399,53 @@ static void print_text(struct decode_printer *p, const struct auxtap_event *ev,
 	put_char(p, '\n');
 }
 
+/* Length of the UTF-8 sequence at s; 0: it is none (overlong ones and surrogates are none). */
+static unsigned int utf8_length(const unsigned char *s)
+{
+	unsigned int n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3
+								    : s[0] < 0xf5 ? 4 : 0;
+
+	for (unsigned int i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+/* Bytes of a sequence as they are; a byte of none as the four characters \xNN. */
+static unsigned int put_utf8(struct decode_printer *p, const char *s, const char *backslash)
+{
+	unsigned int n = utf8_length((const unsigned char *)s);
+
+	if (!n) {
+		put(p, "%sx%02x", backslash, (unsigned char)*s);
+		return 1;
+	}
+	for (unsigned int i = 0; i < n; i++)
+		put_char(p, s[i]);
+	return n;
+}
+
 /* ---- JSON lines ---- */
 
 static void json_string(struct decode_printer *p, const char *s)
 {
 	put_char(p, '"');
-	for (; *s; s++) {
+	while (*s) {
 		unsigned char c = (unsigned char)*s;
 
-		/* Names come from a foreign file: what is not ASCII is told byte by byte. */
 		if (c == '"' || c == '\\')
 			put(p, "\\%c", c);
-		else if (c < 0x20 || c >= 0x7f)
+		else if (c < 0x20 || c == 0x7f)
 			put(p, "\\u%04x", c);
-		else
-			put_char(p, (char)c);
+		else {
+			/* the backslash is text here, so JSON wants two */
+			s += put_utf8(p, s, "\\\\");
+			continue;
+		}
+		s++;
 	}
 	put_char(p, '"');
 }
@@ -453,17 +485,17 @@ static void print_json(struct decode_printer *p, const struct auxtap_event *ev,
 
 static void csv_string(struct decode_printer *p, const char *s)
 {
-	if (!strpbrk(s, ",\"\r\n")) {
-		put(p, "%s", s);
-		return;
-	}
-	put_char(p, '"');
-	for (; *s; s++) {
+	bool quoted = strpbrk(s, ",\"\r\n");
+
+	if (quoted)
+		put_char(p, '"');
+	while (*s) {
 		if (*s == '"')
 			put_char(p, '"');
-		put_char(p, *s);
+		s += put_utf8(p, s, "\\");
 	}
-	put_char(p, '"');
+	if (quoted)
+		put_char(p, '"');
 }
 
 static void print_csv(struct decode_printer *p, const struct auxtap_event *ev,

@@ -12,6 +12,8 @@ psb='\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82'
 	printf "$psb"'\x99\x01\x7d\x10\x10\x00\x00\x00\x00\x02\x23\x6d\x00\x50\x00\x00\x00\x00'
 	printf '\x06'
 } >trace
+# one instruction is known to have run: the PSB+ of 1001 confirms it
+printf "$psb"'\x99\x01\x7d\x00\x10\x00\x00\x00\x00\x02\x23'"$psb"'\x99\x01\x7d\x01\x10\x00\x00\x00\x00\x02\x23' >one
 raw=(decode --raw pt --image "$WORK/code@0x1000")
 
 same() { # name, expected text, arguments...
@@ -51,6 +53,13 @@ errors: 0
 bytes: 63
 threads: 1
 span: 0.000000000' "${raw[@]}" --summary --events insn trace
+# names: UTF-8 as it is, a byte that is none as \xNN
+name=$(printf 'c\303\266de\377')
+cp code "$name"
+same utf8-jsonl "{\"ip\":\"1000\",\"dso\":\"$(printf 'c\303\266de')\\\\xff\"}" decode --raw pt --image "$name@0x1000" \
+	--events insn -F ip,dso --format jsonl one
+same utf8-csv "ip,dso
+1000,$(printf 'c\303\266de')\\xff" decode --raw pt --image "$name@0x1000" --events insn -F ip,dso --format csv one
 # a range of the file: only the first two bytes are there
 same range '1000
 1001
