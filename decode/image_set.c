@@ -251,13 +251,43 @@ int auxtap_image_set_map(struct auxtap_image_set *set, pid_t pid, uint64_t time,
 	return ret;
 }
 
+/*
+ * perf records a reference symbol, the kernel's first (_text, else _stext), in the mapping's
+ * name and its address as pgoff. vmlinux has it at the start of its first code segment; the
+ * difference is how far the kernel was moved at boot, whole pages. kcore needs no correction.
+ */
+static void set_slide(struct auxtap_image_set *set, struct auxtap_image *image, uint64_t ref)
+{
+	const char *symbol = strchr(image->name, ']');
+
+	if (!image->data || !image->path || !set->vmlinux || strcmp(image->path, set->vmlinux) ||
+	    !symbol || (strcmp(symbol + 1, "_text") && strcmp(symbol + 1, "_stext")))
+		return;
+	for (unsigned int i = 0; i < image->nr_loads; i++) {
+		if (!image->loads[i].exec)
+			continue;
+		if (!((ref - image->loads[i].vaddr) & 4095))
+			image->slide = (int64_t)(ref - image->loads[i].vaddr);
+		return;
+	}
+}
+
 int auxtap_image_set_kernel_map(struct auxtap_image_set *set, uint64_t time, uint64_t addr,
 				uint64_t len, uint64_t pgoff, const char *name,
 				const uint8_t *id, unsigned int id_size)
 {
+	bool kernel = !strncmp(name, "[kernel", 7);
+	struct auxtap_image *image;
+
+	if (kernel) {
+		pthread_mutex_lock(&set->lock);
+		image = image_get(set, name, id, id_size);
+		if (image)
+			set_slide(set, image, pgoff);
+		pthread_mutex_unlock(&set->lock);
+	}
 	return auxtap_image_set_map(set, IMAGE_KERNEL_PID, time, addr, len,
-				    strncmp(name, "[kernel", 7) ? pgoff : addr, name, id,
-				    id_size);
+				    kernel ? addr : pgoff, name, id, id_size);
 }
 
 int auxtap_image_set_exec(struct auxtap_image_set *set, pid_t pid, uint64_t time)

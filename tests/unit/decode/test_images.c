@@ -314,6 +314,35 @@ static void disassembles(void **state)
 	auxtap_image_set_free(set);
 }
 
+/* vmlinux is linked for one address and was booted at another: the recorded _text tells. */
+static void moves_the_kernel(void **state)
+{
+	static const uint64_t linked = 0xffffffff81000000, booted = 0xffffffffa1200000;
+	struct auxtap_image_set_opts opts = {.size = sizeof(opts)};
+	struct auxtap_location loc;
+	struct auxtap_image_set *set;
+	uint8_t code[2];
+	char path[256];
+
+	(void)state;
+	assert_int_equal(build("cd %s && printf '.globl _text\\n_text: nop\\nret\\n"
+			       ".globl inside\\n.type inside,@function\\ninside: nop\\nret\\n"
+			       ".size inside,2\\n' >kernel.s && cc -nostdlib -static -no-pie "
+			       "-Wl,--build-id=none,-e,_text,-N,-Ttext=0x%llx -o vmlinux kernel.s",
+			       dir, (unsigned long long)linked), 0);
+	snprintf(path, sizeof(path), "%s/vmlinux", dir);
+	opts.vmlinux = path;
+	assert_int_equal(auxtap_image_set_new(&set, &opts, NULL), 0);
+	assert_int_equal(auxtap_image_set_kernel_map(set, 0, booted, 0x1000000, booted,
+						     "[kernel.kallsyms]_text", NULL, 0), 0);
+	assert_int_equal(auxtap_image_set_read(set, PID, NOW, booted + 2, code, 2), 2);
+	assert_int_equal(code[0], 0x90);
+	assert_int_equal(code[1], 0xc3);
+	assert_int_equal(auxtap_image_set_symbol(set, PID, NOW, booted + 3, &loc), 0);
+	assert_string_equal(loc.frames[0].symbol, "inside");
+	auxtap_image_set_free(set);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -326,6 +355,7 @@ int main(void)
 		cmocka_unit_test(maps_over_time),
 		cmocka_unit_test(demangles),
 		cmocka_unit_test(disassembles),
+		cmocka_unit_test(moves_the_kernel),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
