@@ -284,6 +284,7 @@ static int emulated_unit_stats(void *ctx, int fd, struct auxtap_unit_stats *stat
 		.nr_written = raw.nr_written,
 		.nr_dropped = raw.nr_dropped,
 		.nr_insns = raw.nr_insns,
+		.nr_untraced = raw.nr_untraced,
 	};
 	return 0;
 }

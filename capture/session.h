@@ -35,6 +35,7 @@ struct stream {
 	uint64_t snap_end;	/* offset in the stream where the last snapshot ended */
 	unsigned char snap_key[SNAP_KEY]; /* its last bytes, where only they tell an overlap */
 	size_t snap_key_size;
+	uint64_t paused_since; /* for a snapshot */
 	struct auxtap_unit_stats seen; /* at the last gap note */
 	/* 'no progress and event OFF' (D6, D21) */
 	uint64_t watch_aux_abs;

@@ -76,7 +76,7 @@ void session_dropped(struct auxtap_session *s, struct stream *st)
 	gap.nr_bytes = now.nr_dropped - st->seen.nr_dropped;
 	gap.exact = 1;
 	gap.time_end = s->be->perf->clock(s->be->perf_ctx);
-	st->seen = now;
+	st->seen.nr_dropped = now.nr_dropped;
 	session_gap_note(s, &s->file, &gap);
 }
 
@@ -229,8 +229,9 @@ static void enable_again(struct auxtap_session *s, struct stream *st)
 	if (st->disabled)
 		return;
 	session_enable(s, st, false);
-	session_dropped(s, st);
 	session_enable(s, st, true);
+	/* Now, when it ended: what ran until ENABLE is in it. */
+	session_dropped(s, st);
 }
 
 int session_drain_aux(struct auxtap_session *s, struct stream *st, struct auxtap_error *err)
@@ -246,6 +247,9 @@ int session_drain_aux(struct auxtap_session *s, struct stream *st, struct auxtap
 		if (!s->failed)
 			ret = session_write_auxtrace(s, &s->file, st, &span, span.offset_abs, err);
 		auxtap_ring_aux_consume(&st->ring, &span);
+		/* D15: the record was there before the head was; it tells better than a guess. */
+		if (nr_bytes >= st->ring.aux_size - 1 && !st->truncated && !ret)
+			ret = session_drain_data(s, st, err);
 		/* D6: a writer that found no room at all told nobody. */
 		if (nr_bytes >= st->ring.aux_size - 1 && !st->truncated) {
 			st->truncated = true;
@@ -373,13 +377,35 @@ int session_snapshot_stream(struct auxtap_session *s, struct stream *st,
 	return session_write_auxtrace(s, &s->file, st, &span, offset, err);
 }
 
+/* The program ran on while its event was off for the snapshot: that much is in no snapshot. */
+static void paused(struct auxtap_session *s, struct stream *st)
+{
+	struct auxtap_gap gap = {
+		.cause = AUXTAP_GAP_PAUSED,
+		.cpu = st->cpu,
+		.pid = st->pid,
+		.tid = st->tid,
+		.time_begin = st->paused_since,
+	};
+	struct auxtap_unit_stats now;
+
+	if (!unit_stats(s, st, &now) || now.nr_untraced == st->seen.nr_untraced)
+		return;
+	st->seen.nr_untraced = now.nr_untraced;
+	gap.time_end = s->be->perf->clock(s->be->perf_ctx);
+	session_gap_note(s, &s->file, &gap);
+}
+
 int session_snapshot(struct auxtap_session *s, struct auxtap_error *err)
 {
 	int ret;
 
 	/* K6: stop all, then data rings, then AUX, then on again. */
-	for (size_t i = 0; i < s->nr_streams; i++)
+	for (size_t i = 0; i < s->nr_streams; i++) {
 		session_enable(s, s->streams[i], false);
+		if (s->be->perf->unit_stats)
+			s->streams[i]->paused_since = s->be->perf->clock(s->be->perf_ctx);
+	}
 	for (size_t i = 0; i < s->nr_streams; i++) {
 		ret = session_drain_data(s, s->streams[i], err);
 		if (ret)
@@ -391,8 +417,10 @@ int session_snapshot(struct auxtap_session *s, struct auxtap_error *err)
 			return ret;
 	}
 	for (size_t i = 0; i < s->nr_streams; i++) {
-		if (!s->streams[i]->disabled)
-			session_enable(s, s->streams[i], true);
+		if (s->streams[i]->disabled)
+			continue;
+		session_enable(s, s->streams[i], true);
+		paused(s, s->streams[i]);
 	}
 	s->stats.snapshots++;
 	return auxtap_perfdata_writer_round(s->file.writer, err);

@@ -82,6 +82,7 @@ struct emu_event_stats {
 	uint64_t nr_written;  /* reached the AUX area */
 	uint64_t nr_dropped;  /* produced while the output was stopped, or the event disabled by truncation */
 	uint64_t nr_insns;    /* executed by the task */
+	uint64_t nr_untraced; /* of these, while capture had the event disabled */
 };
 
 /* Messages on EMU_EVENT_FD, to the client only: struct auxtap_target_event of capture.h. */

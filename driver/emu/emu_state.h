@@ -52,6 +52,8 @@ struct emu_task {
 	u64 shadow_produced; /* of shadows that are over */
 	bool wanted;	     /* tracing began, and capture did not end it */
 	u64 trace_ctl;	     /* RTIT_CTL it last ran with */
+	bool paused;	     /* by capture, after tracing began */
+	u64 paused_at, nr_untraced; /* instructions */
 	struct emu_task *hash_next;
 	void *priv;
 	const char *limit; /* why the emulator, not the program, is to blame; or NULL */

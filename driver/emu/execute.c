@@ -118,6 +118,13 @@ static void hw_write(int cpu, u32 msr, u64 value)
 
 void emu_task_want(struct emu_task *task, bool wanted)
 {
+	if (!wanted && !task->paused && task->trace_ctl) {
+		task->paused = true;
+		task->paused_at = task->nr_insns;
+	} else if (wanted && task->paused) {
+		task->paused = false;
+		task->nr_untraced += task->nr_insns - task->paused_at;
+	}
 	task->wanted = wanted && task->trace_ctl;
 	/* to disable and enable again is how a truncation is answered (D21): a shadow goes on */
 	if (wanted)
@@ -417,4 +424,7 @@ void emu_task_stats(const struct emu_task *task, struct emu_event_stats *stats)
 	stats->nr_written = task->unit.out.nr_written;
 	stats->nr_dropped = task->unit.out.nr_dropped + off;
 	stats->nr_insns = task->nr_insns;
+	stats->nr_untraced = task->nr_untraced;
+	if (task->paused)
+		stats->nr_untraced += task->nr_insns - task->paused_at;
 }

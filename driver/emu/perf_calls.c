@@ -283,6 +283,7 @@ static void call_stats(struct emu *emu, const struct emu_event *ev, struct emu_a
 	stats.nr_written -= ev->base.nr_written;
 	stats.nr_dropped -= ev->base.nr_dropped;
 	stats.nr_insns -= ev->base.nr_insns;
+	stats.nr_untraced -= ev->base.nr_untraced;
 	memcpy(emu->answer, &stats, sizeof(stats));
 	answer->data_size = sizeof(stats);
 }

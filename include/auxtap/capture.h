@@ -28,6 +28,7 @@ struct auxtap_unit_stats {
 	uint64_t nr_written;  /* reached the AUX area */
 	uint64_t nr_dropped;  /* produced while the output was stopped */
 	uint64_t nr_insns;    /* executed by the task */
+	uint64_t nr_untraced; /* of these, between DISABLE and ENABLE */
 };
 
 /* The kernel's perf interface. Results and errnos (negative) are those of the system calls. */
