@@ -194,6 +194,21 @@ static void tells_a_trace_without_psb(void **state)
 	expect(&pt, INSN, "gap overwritten\n");
 }
 
+/* The kernel is traced and its image is not there: a gap, and the program's own part is whole. */
+static void takes_up_behind_the_kernel(void **state)
+{
+	struct pt_bytes pt = {.nr = 0};
+
+	(void)state;
+	pt_psb(&pt, 0x1012);
+	pt_tip(&pt, 0xffffffff81000040);
+	pt_tnt(&pt, "1011");
+	pt_tip(&pt, 0xffffffff81000400);
+	pt_tip(&pt, 0x1010);
+	pt_tip(&pt, 0x1009);
+	expect(&pt, INSN, "i 1012\ngap no_image\ni 1010\ni 1011\n");
+}
+
 /* Tracing was on; the next PSB+ has no address, so it is off. What came between is not known. */
 static void tells_a_silent_stop(void **state)
 {
@@ -241,6 +256,7 @@ int main(void)
 		cmocka_unit_test(goes_on_at_the_next_psb),
 		cmocka_unit_test(tells_bytes_before_the_first_psb),
 		cmocka_unit_test(tells_a_trace_without_psb),
+		cmocka_unit_test(takes_up_behind_the_kernel),
 		cmocka_unit_test(tells_a_silent_stop),
 		cmocka_unit_test(counts_blocks),
 	};
