@@ -94,40 +94,47 @@ size_t image_space_epoch(const struct image_space *space, uint64_t time)
 	return lo;
 }
 
-/* maps[] has room for two more than nr. */
+/* The first map that ends behind addr, or with from the first that starts there or behind. */
+static size_t first_map(const struct image_map *maps, size_t nr, uint64_t addr, bool from)
+{
+	size_t lo = 0, hi = nr;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (from ? maps[mid].start >= addr : maps[mid].end > addr)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+/* maps[] has room for two more than nr. What add covers goes; it may split one in two. */
 static size_t overlay(struct image_map *maps, size_t nr, const struct image_map *add)
 {
-	size_t out = 0, at;
-	struct image_map right;
-	bool have_right = false;
+	struct image_map pieces[3];
+	size_t first, end, used = 0;
 
 	if (!add->image)
 		return 0;
-	for (size_t i = 0; i < nr; i++) {
-		struct image_map map = maps[i];
-
-		if (map.end <= add->start || map.start >= add->end) {
-			maps[out++] = map;
-			continue;
-		}
-		if (map.end > add->end) {
-			right = map;
-			right.pgoff += add->end - map.start;
-			right.start = add->end;
-			have_right = true;
-		}
-		if (map.start < add->start) {
-			map.end = add->start;
-			maps[out++] = map;
-		}
+	if (add->end <= add->start)
+		return nr;
+	first = first_map(maps, nr, add->start, false);
+	end = first_map(maps, nr, add->end, true);
+	if (first < end && maps[first].start < add->start) {
+		pieces[used] = maps[first];
+		pieces[used++].end = add->start;
 	}
-	for (at = out; at && maps[at - 1].start >= add->start; at--)
-		;
-	memmove(&maps[at + 1 + have_right], &maps[at], (out - at) * sizeof(*maps));
-	maps[at] = *add;
-	if (have_right)
-		maps[at + 1] = right;
-	return out + 1 + have_right;
+	pieces[used++] = *add;
+	if (first < end && maps[end - 1].end > add->end) {
+		pieces[used] = maps[end - 1];
+		pieces[used].pgoff += add->end - pieces[used].start;
+		pieces[used++].start = add->end;
+	}
+	memmove(&maps[first + used], &maps[end], (nr - end) * sizeof(*maps));
+	memcpy(&maps[first], pieces, used * sizeof(*maps));
+	return nr - (end - first) + used;
 }
 
 struct image_view *image_space_view(struct image_space *space, size_t nr_changes)
