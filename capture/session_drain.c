@@ -222,16 +222,46 @@ int session_write_auxtrace(struct auxtap_session *s, struct trace_file *file,
 	return 0;
 }
 
+/* The program ran on while we had its event off: that much is in no trace. */
+static void paused(struct auxtap_session *s, struct stream *st)
+{
+	struct auxtap_gap gap = {
+		.cause = AUXTAP_GAP_PAUSED,
+		.cpu = st->cpu,
+		.pid = st->pid,
+		.tid = st->tid,
+		.time_begin = st->paused_since,
+	};
+	struct auxtap_unit_stats now;
+
+	if (!unit_stats(s, st, &now) || now.nr_untraced == st->seen.nr_untraced)
+		return;
+	st->seen.nr_untraced = now.nr_untraced;
+	gap.time_end = s->be->perf->clock(s->be->perf_ctx);
+	session_gap_note(s, &s->file, &gap);
+}
+
 /* D21: after the drain, DISABLE and ENABLE; ENABLE alone does nothing where the event still counts as active. */
 static void enable_again(struct auxtap_session *s, struct stream *st)
 {
+	struct auxtap_unit_stats now;
+	uint64_t before;
+
 	st->truncated = false;
 	if (st->disabled)
 		return;
+	before = st->seen.nr_dropped;
 	session_enable(s, st, false);
+	if (s->be->perf->unit_stats)
+		st->paused_since = s->be->perf->clock(s->be->perf_ctx);
 	session_enable(s, st, true);
 	/* Now, when it ended: what ran until ENABLE is in it. */
 	session_dropped(s, st);
+	/* It was on again already (two records of one truncation): then it was us. */
+	if (st->seen.nr_dropped == before)
+		paused(s, st);
+	else if (unit_stats(s, st, &now))
+		st->seen.nr_untraced = now.nr_untraced;
 }
 
 int session_drain_aux(struct auxtap_session *s, struct stream *st, struct auxtap_error *err)
@@ -375,25 +405,6 @@ int session_snapshot_stream(struct auxtap_session *s, struct stream *st,
 	if (!(span.size1 + span.size2))
 		return 0;
 	return session_write_auxtrace(s, &s->file, st, &span, offset, err);
-}
-
-/* The program ran on while its event was off for the snapshot: that much is in no snapshot. */
-static void paused(struct auxtap_session *s, struct stream *st)
-{
-	struct auxtap_gap gap = {
-		.cause = AUXTAP_GAP_PAUSED,
-		.cpu = st->cpu,
-		.pid = st->pid,
-		.tid = st->tid,
-		.time_begin = st->paused_since,
-	};
-	struct auxtap_unit_stats now;
-
-	if (!unit_stats(s, st, &now) || now.nr_untraced == st->seen.nr_untraced)
-		return;
-	st->seen.nr_untraced = now.nr_untraced;
-	gap.time_end = s->be->perf->clock(s->be->perf_ctx);
-	session_gap_note(s, &s->file, &gap);
 }
 
 int session_snapshot(struct auxtap_session *s, struct auxtap_error *err)
