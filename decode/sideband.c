@@ -107,6 +107,7 @@ static int set_comm(struct sideband *sb, int32_t pid, int32_t tid, uint64_t time
 {
 	struct sideband_thread *thread = sideband_thread(sb, tid, true);
 	struct sideband_comm *grown;
+	char name[16] = "";
 	size_t at;
 
 	if (!thread)
@@ -114,6 +115,7 @@ static int set_comm(struct sideband *sb, int32_t pid, int32_t tid, uint64_t time
 	thread->pid = pid;
 	if (!comm)
 		return 0;
+	memcpy(name, comm, strnlen(comm, 15)); /* may be this thread's own, about to move */
 	grown = realloc(thread->comms, (thread->nr_comms + 1) * sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
@@ -122,8 +124,7 @@ static int set_comm(struct sideband *sb, int32_t pid, int32_t tid, uint64_t time
 	for (at = thread->nr_comms; at && grown[at - 1].time > time; at--)
 		grown[at] = grown[at - 1];
 	grown[at].time = time;
-	memset(grown[at].comm, 0, 16);
-	memcpy(grown[at].comm, comm, strnlen(comm, 15));
+	memcpy(grown[at].comm, name, sizeof(name));
 	thread->nr_comms++;
 	return 0;
 }

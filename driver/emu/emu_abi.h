@@ -18,7 +18,7 @@
 
 #include <stdint.h>
 
-#define EMU_ABI_VERSION 1
+#define EMU_ABI_VERSION 2
 #define EMU_REQUEST_FD	3
 #define EMU_EVENT_FD	4
 #define EMU_MESSAGE_MAX (128 * 1024)

@@ -137,11 +137,19 @@ void emu_task_trace_closed(struct emu_task *task)
 	shadow_end(task);
 }
 
+/* What CPUID would tell of the emulated processor: to the unit, and through sysfs to decoders. */
+#define TSC_CTC_N  80
+#define TSC_CTC_D  2
+#define CORE_RATIO 10
+
 static const struct intel_pt_hw hw = {
 	.read = hw_read,
 	.write = hw_write,
 	.single_range = true,
 	.topa_multiple_entries = true,
+	.max_nonturbo_ratio = CORE_RATIO,
+	.tsc_art_n = TSC_CTC_N,
+	.tsc_art_d = TSC_CTC_D,
 };
 
 static uint64_t machine_clock(void *ctx)
@@ -175,11 +183,11 @@ int emu_pmu_start(struct emu *emu)
 	 */
 	emu->unit_config = (struct pt_unit_config){
 		.tsc = &emu->tsc,
-		.tsc_ctc_n = 80,
-		.tsc_ctc_d = 2,
+		.tsc_ctc_n = TSC_CTC_N,
+		.tsc_ctc_d = TSC_CTC_D,
 		.mtc_freq = 3,
-		.core_bus_ratio = 10,
-		.max_nonturbo_ratio = 10,
+		.core_bus_ratio = CORE_RATIO,
+		.max_nonturbo_ratio = CORE_RATIO,
 	};
 	core_machine_set(&m);
 	return intel_pt_register("intel_pt", &hw);

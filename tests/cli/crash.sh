@@ -23,7 +23,7 @@ mask() { # FILE OF THE PROGRAM'S SOURCE
 		section ~ /^What the trace/ { if (!/^What/) gsub(/[0-9.]+/, "N") }
 		section ~ /^The other threads/ && !/^The other/ { gsub(/[0-9]+/, "N"); gsub(/ +/, " ") ; sub(/last in .*/, "last in ...") }
 		section ~ /^Images/ && !/^Images/ { gsub(/[0-9]+/, "N") }
-		section ~ /^Backtrace/ && (/ in \/|libc|libstdc|ld-linux/ || (/ at / && index($0, own) == 0)) { next }
+		section ~ /^Backtrace/ && (/ in (\/|FIXTURES)|libc|libstdc|ld-linux/ || (/ at / && index($0, own) == 0)) { next }
 		{ gsub(/ +$/, ""); print }' |
 		sed -E 's/([^ |])   +/\1   /g'
 }

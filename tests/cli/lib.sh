@@ -5,8 +5,8 @@ set -u
 : "${BIN:?the folder of the auxtap binary}" "${SRC:?the checkout}"
 BIN=$(cd "$BIN" && pwd)
 SRC=$(cd "$SRC" && pwd)
-FIXTURES=$BIN/../fixtures
-TOOLS=$BIN/../tests
+FIXTURES=$(dirname "$BIN")/fixtures
+TOOLS=$(dirname "$BIN")/tests
 AUXTAP=$BIN/auxtap
 AUXTAP_TRACES=${AUXTAP_TRACES:-${AUXTAP_TRACES_DEFAULT:-$SRC/../shared/traces}}
 WORK=$(mktemp -d)

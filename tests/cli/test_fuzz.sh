@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Random mutations of recordings made here and now, through dump, decode and report in one
-# process: no crash, no hang, bounded memory. 10,000 under the address sanitizer, a few hundred
-# elsewhere; AUXTAP_LONG=1: 200,000. AUXTAP_MUTATIONS and AUXTAP_SEED set them.
+# process: no crash, no hang, bounded memory. 1,000 under the address sanitizer, a few hundred
+# elsewhere; AUXTAP_LONG=1: 10,000 and 200,000. AUXTAP_MUTATIONS and AUXTAP_SEED set them.
 . "$(dirname "$0")/lib.sh"
 mutate=$TOOLS/mutate_whole
 [ -x "$mutate" ] || skip "the mutation runner is not built"
 source=ptrace
 command -v qemu-x86_64 >/dev/null && source=qemu
 count=300
-grep -q __asan_init "$mutate" && count=10000
-[ -n "${AUXTAP_LONG:-}" ] && count=200000
+long=200000
+grep -q __asan_init "$mutate" && count=1000 && long=10000
+[ -n "${AUXTAP_LONG:-}" ] && count=$long
 
 # good NAME COMMAND...: a file that decodes without an error
 files=()

@@ -9,4 +9,6 @@ if [ ${#files[@]} -lt 6 ]; then
 	echo "skipped: no real traces in '$traces' (set AUXTAP_TRACES)"
 	exit 77
 fi
-exec "$MUTATE" "${AUXTAP_MUTATIONS:-2000}" "${AUXTAP_SEED:-1}" "${files[@]}"
+count=2000
+grep -q __asan_init "$MUTATE" && count=500
+exec "$MUTATE" "${AUXTAP_MUTATIONS:-$count}" "${AUXTAP_SEED:-1}" "${files[@]}"

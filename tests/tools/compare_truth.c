@@ -160,6 +160,9 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	left_out += truth.nr - at;
+	free(line);
+	free(run.ips);
+	free(truth.ips);
 	printf("executed %zu listed %zu gaps %zu left-out %zu\n", truth.nr, listed, nr_gaps, left_out);
 	if (truth.nr == 0) {
 		fprintf(stderr, "the truth is empty\n");
