@@ -244,24 +244,17 @@ static void paused(struct auxtap_session *s, struct stream *st)
 /* D21: after the drain, DISABLE and ENABLE; ENABLE alone does nothing where the event still counts as active. */
 static void enable_again(struct auxtap_session *s, struct stream *st)
 {
-	struct auxtap_unit_stats now;
-	uint64_t before;
-
 	st->truncated = false;
 	if (st->disabled)
 		return;
-	before = st->seen.nr_dropped;
 	session_enable(s, st, false);
 	if (s->be->perf->unit_stats)
 		st->paused_since = s->be->perf->clock(s->be->perf_ctx);
 	session_enable(s, st, true);
 	/* Now, when it ended: what ran until ENABLE is in it. */
 	session_dropped(s, st);
-	/* It was on again already (two records of one truncation): then it was us. */
-	if (st->seen.nr_dropped == before)
-		paused(s, st);
-	else if (unit_stats(s, st, &now))
-		st->seen.nr_untraced = now.nr_untraced;
+	/* If it was on (two records of one truncation), what ran meanwhile is our doing. */
+	paused(s, st);
 }
 
 int session_drain_aux(struct auxtap_session *s, struct stream *st, struct auxtap_error *err)

@@ -111,7 +111,9 @@ void emu_task_start_unit(struct emu_task *task);
 void emu_task_kernel_exit(struct emu_task *task, u64 ip); /* back to user mode at ip */
 void emu_task_schedule(struct emu_task *task, bool in);
 /* Capture enabled or disabled the task's trace event; user mode is left. */
-void emu_task_want(struct emu_task *task, bool wanted);
+void emu_task_want(struct emu_task *task, bool wanted, bool was_tracing);
+/* Packets of what runs now would reach memory. */
+bool emu_task_tracing(const struct emu_task *task);
 void emu_task_trace_closed(struct emu_task *task);
 /* Runs fn as an interprocessor interrupt would on the task's CPU: user mode is left before and entered after. */
 void emu_task_interrupted(struct emu_task *task, void (*fn)(void *arg), void *arg);

@@ -116,9 +116,16 @@ static void hw_write(int cpu, u32 msr, u64 value)
 	}
 }
 
-void emu_task_want(struct emu_task *task, bool wanted)
+bool emu_task_tracing(const struct emu_task *task)
 {
-	if (!wanted && !task->paused && task->trace_ctl) {
+	return task->feed == &task->unit && (task->unit.ctl & RTIT_CTL_TRACEEN) &&
+	       !(task->unit.out.status & RTIT_STATUS_STOPPED);
+}
+
+void emu_task_want(struct emu_task *task, bool wanted, bool was_tracing)
+{
+	/* where it was off for lack of room, what runs now belongs to that loss */
+	if (!wanted && !task->paused && was_tracing) {
 		task->paused = true;
 		task->paused_at = task->nr_insns;
 	} else if (wanted && task->paused) {

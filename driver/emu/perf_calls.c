@@ -190,14 +190,15 @@ struct ioctl_call {
 static void do_ioctl(void *arg)
 {
 	struct ioctl_call *c = arg;
+	bool tracing = c->ev->is_trace && emu_task_tracing(c->ev->task);
 
 	c->result = core_event_ioctl(c->ev->event, c->request, c->argument, c->target);
 	if (c->result || !c->ev->is_trace)
 		return;
 	if (c->request == PERF_EVENT_IOC_ENABLE)
-		emu_task_want(c->ev->task, true);
+		emu_task_want(c->ev->task, true, tracing);
 	else if (c->request == PERF_EVENT_IOC_DISABLE)
-		emu_task_want(c->ev->task, false);
+		emu_task_want(c->ev->task, false, tracing);
 }
 
 static int call_ioctl(struct emu *emu, struct emu_event *ev, const struct emu_request *req,
