@@ -49,7 +49,7 @@ size_t record_make(void *out, size_t room, uint32_t type, uint16_t misc, const v
 	p += body_size;
 	if (name) {
 		memset(p, 0, name_size);
-		memcpy(p, name, strlen(name));
+		memcpy(p, name, strlen(name) + 1);
 		p += name_size;
 	}
 	memcpy(p, trailer, sizeof(*trailer));

@@ -28,7 +28,7 @@ static int displacement(struct cursor *c, unsigned int size, struct branch_insn 
 	if (c->left < size)
 		return -1;
 	if (size == 1) {
-		insn->disp = (int8_t)*c->at;
+		insn->disp = *c->at < 128 ? *c->at : (int64_t)*c->at - 256;
 	} else if (size == 2) {
 		memcpy(&d16, c->at, 2);
 		insn->disp = d16;

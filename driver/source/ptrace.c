@@ -284,7 +284,8 @@ static bool forget_vanished(void)
 	bool any = pt.nr_threads || pt.processes;
 
 	for (int i = 0; i < THREAD_HASH; i++)
-		while (pt.threads[i]) {
+		while (pt.threads[i]) { /* freed threads leave the table */
+			/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 			if (pt.threads[i]->proc)
 				pt.threads[i]->proc->child = true; /* told below */
 			if (pt.threads[i]->task)

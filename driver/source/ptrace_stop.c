@@ -703,7 +703,7 @@ int pt_resume(struct pt_thread *t)
 	if (ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
 		return -errno;
 	t->resume_tells = false;
-	if (t->proc->detaching)
+	if (t->proc && t->proc->detaching)
 		pt_detach_thread(t, 0);
 	else
 		go_on(t, &regs);

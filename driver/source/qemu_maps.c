@@ -52,8 +52,10 @@ void qemu_maps_remove(struct qemu_process *p, u64 start, u64 end)
 			r->pgoff += *r->name ? end - r->start : 0;
 			r->start = end;
 		} else {
-			free(r->name);
-			*r = p->range[--p->nr_ranges];
+			char *name = r->name;
+
+			*r = p->range[--p->nr_ranges]; /* the last one takes its place */
+			free(name);
 			i--;
 		}
 	}
@@ -143,6 +145,7 @@ void qemu_maps_move(struct qemu_process *p, u64 from, u64 from_len, u64 to, u64 
 		moved = *r;
 		moved.pgoff += *r->name ? from - r->start : 0;
 		moved.name = strdup(r->name);
+		break; /* ranges do not overlap */
 	}
 	if (!moved.name)
 		return;

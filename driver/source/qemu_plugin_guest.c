@@ -37,7 +37,7 @@ char *qp_read_string(u64 addr, size_t max)
 				break;
 			text = bigger;
 		}
-		if (qp_read(addr + size, text + size, part))
+		if (!text || qp_read(addr + size, text + size, part))
 			break;
 		end = memchr(text + size, 0, part);
 		if (end)

@@ -69,7 +69,7 @@ static bool is_closed(void)
 
 static void check_consumer(void)
 {
-	if (syscall(SYS_kill, qp.shm->consumer_pid, 0) && errno == ESRCH)
+	if (qp.shm && syscall(SYS_kill, qp.shm->consumer_pid, 0) && errno == ESRCH)
 		qemu_store(&qp.shm->closed, 1);
 }
 

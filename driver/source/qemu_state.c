@@ -64,7 +64,7 @@ int qemu_state_regs(struct emu_task *task, struct auxtap_regs *regs)
 		AUXTAP_X86_ES, AUXTAP_X86_CS, AUXTAP_X86_SS, AUXTAP_X86_DS,
 	};
 	struct qemu_thread *t = emu_task_priv(task);
-	struct qemu_arch_env env;
+	struct qemu_arch_env env = { 0 };
 
 	memset(regs, 0, sizeof(*regs));
 	regs->arch = AUXTAP_ARCH_X86_64;

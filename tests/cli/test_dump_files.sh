@@ -51,7 +51,7 @@ status 3 "8 bytes.*offset 0" "$auxtap" dump "$work/short"
 printf '2ELIFREP0123456789abcdef' >"$work/swapped"
 status 3 "other byte order" "$auxtap" dump "$work/swapped"
 mkdir "$work/directory"
-status 3 "data in this directory" "$auxtap" dump "$work/directory"
+status 3 "without a file 'data' in it" "$auxtap" dump "$work/directory"
 
 traces=${AUXTAP_TRACES:-${AUXTAP_TRACES_DEFAULT:-}}
 if [ ! -d "$traces/perfdata" ]; then

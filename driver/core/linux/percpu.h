@@ -6,8 +6,8 @@
 #include <linux/compiler.h>
 #include <linux/smp.h>
 
-#define DEFINE_PER_CPU(type, name)  __typeof__(type) name[NR_CPUS]
-#define DECLARE_PER_CPU(type, name) extern __typeof__(type) name[NR_CPUS]
+#define DEFINE_PER_CPU(type, name)  __typeof__(type) (name)[NR_CPUS]
+#define DECLARE_PER_CPU(type, name) extern __typeof__(type) (name)[NR_CPUS]
 /* ptr is &name, as in the kernel. */
 #define per_cpu_ptr(ptr, cpu)	(&(*(ptr))[cpu])
 #define this_cpu_ptr(ptr)	per_cpu_ptr(ptr, smp_processor_id())

@@ -379,8 +379,10 @@ static int jit(void)
 
 	memcpy(p, one, sizeof(one));
 	CHECK(fn() == 1);
+	usleep(200000); /* whoever watches looks at the page now, when it is whole */
 	CHECK(mprotect(p, 4096, PROT_READ | PROT_EXEC) == 0);
 	CHECK(fn() == 1);
+	usleep(200000);
 	return GOOD + (two[0] != 0x90);
 }
 
@@ -455,6 +457,7 @@ static int stopped(void)
 	pid_t pid = fork();
 
 	if (!pid) {
+		setpgid(0, 0); /* an orphaned group, as in the background, is not stopped by SIGTSTP */
 		raise(SIGSTOP);
 		raise(SIGTSTP);
 		_exit(5);

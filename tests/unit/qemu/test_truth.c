@@ -165,20 +165,6 @@ static void test_sort_and_gzip(void **state)
 	compare(argv_gzip, &gzip, 0);
 }
 
-static void test_python(void **state)
-{
-	struct client_run run = { 0 };
-	char *argv[] = { "python3", "-I", "-S", "-c", "print(sum(range(100)))", NULL };
-
-	(void)state;
-	if (!getenv("AUXTAP_LONG") || access("/usr/bin/python3", X_OK)) {
-		print_message("AUXTAP_LONG is not set, or no /usr/bin/python3\n");
-		skip();
-	}
-	run.truth = truth_path;
-	compare(argv, &run, 0);
-}
-
 static void test_faults(void **state)
 {
 	struct client_run run = { 0 };
@@ -265,7 +251,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_true),   cmocka_unit_test(test_ls),
-		cmocka_unit_test(test_sort_and_gzip), cmocka_unit_test(test_python),
+		cmocka_unit_test(test_sort_and_gzip),
 		cmocka_unit_test(test_faults), cmocka_unit_test(test_selfmod),
 		cmocka_unit_test(test_async),
 	};
