@@ -15,7 +15,6 @@
 #define GAP_NOTES_MAX 65536
 #define ACCOUNTS_MAX  4096 /* likewise */
 #define ACCOUNT_TEXT  112
-#define PIECE_BYTES   (256u << 10) /* of AUXTRACE; a multiple of 8, so no padding between them */
 
 void session_gap_note(struct auxtap_session *s, struct trace_file *file,
 		      const struct auxtap_gap *gap)
@@ -189,37 +188,10 @@ int session_write_auxtrace(struct auxtap_session *s, struct trace_file *file,
 	};
 
 	file->open_round = true;
-	/* A snapshot is one buffer: in pieces perf would start anew, at the next PSB, in each. */
-	if (s->aux_overwrite) {
-		s->stats.aux_bytes += span->size1 + span->size2;
-		return auxtap_perfdata_writer_auxtrace(file->writer, &head, span->part1,
-						       span->size1, span->part2, span->size2,
-						       err);
-	}
-	/* A file that cannot grow any more keeps all pieces but the last. */
-	for (uint64_t at = 0, total = span->size1 + span->size2; at < total;) {
-		const unsigned char *part1 = span->part1, *part2 = span->part2;
-		uint64_t size1 = 0, size2, size = total - at;
-		int ret;
-
-		if (size > PIECE_BYTES)
-			size = PIECE_BYTES;
-		if (at < span->size1) {
-			size1 = span->size1 - at < size ? span->size1 - at : size;
-			part1 += at;
-		} else {
-			part2 += at - span->size1;
-		}
-		size2 = size - size1;
-		head.offset = offset + at;
-		ret = auxtap_perfdata_writer_auxtrace(file->writer, &head, part1, size1, part2,
-						      size2, err);
-		if (ret)
-			return ret;
-		s->stats.aux_bytes += size;
-		at += size;
-	}
-	return 0;
+	s->stats.aux_bytes += span->size1 + span->size2;
+	/* Whole transactions in one record: perf loses its way where a packet is cut in two. */
+	return auxtap_perfdata_writer_auxtrace(file->writer, &head, span->part1, span->size1,
+					       span->part2, span->size2, err);
 }
 
 /* The program ran on while we had its event off: that much is in no trace. */
