@@ -194,7 +194,8 @@ static void put(struct out *out, uint32_t type, uint16_t misc, const void *body,
 		uint64_t id;
 	} sid = {tid > 0 ? pid : tid, tid, time, cpu, 0, out->id};
 
-	memcpy(rec.rest, body, size);
+	if (size)
+		memcpy(rec.rest, body, size);
 	memcpy(rec.rest + size, &sid, sizeof(sid));
 	rec.header.size = (uint16_t)(sizeof(rec.header) + size + sizeof(sid));
 	assert_int_equal(auxtap_perfdata_writer_record(out->w, &rec, rec.header.size, NULL, 0,
