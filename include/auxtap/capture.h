@@ -108,6 +108,7 @@ struct auxtap_target_ops {
 	ssize_t (*mem)(void *ctx, pid_t pid, uint64_t addr, void *buf, size_t size);
 	/* Threads of a process, in ascending order; returns how many there are, fills at most max. */
 	int (*threads)(void *ctx, pid_t pid, pid_t *tids, int max);
+	/* -ESRCH: killed since it stopped; its exit is on the way, nothing is to be done. */
 	int (*resume)(void *ctx, pid_t tid);
 	int (*signal)(void *ctx, pid_t pid, int signo);
 	int (*detach)(void *ctx, pid_t pid);
