@@ -1,25 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* auxtap decode: the executed flow of a perf.data file or a raw trace. decode_print.c writes the lines. */
+/* auxtap decode: the executed flow of a perf.data file or a raw trace. decode_print.c
+ * writes the lines. */
 #include "cli.h"
 #include "decode_print.h"
+#include "raw_options.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_SIDEBAND 64
-#define MAX_IMAGES 256
-
 struct decode_cmd {
 	struct auxtap_decode_opts opts;
 	struct auxtap_image_set_opts image_opts;
-	struct auxtap_raw_opts raw;
-	const char *sideband[MAX_SIDEBAND];
-	const char *images[MAX_IMAGES];
-	unsigned int nr_images;
-	char raw_family[16];
-	bool is_raw, summary;
+	struct raw_options raw;
+	bool summary;
 	uint64_t last;
 	const char *path;
 };
@@ -35,11 +30,6 @@ enum {
 	OPT_VMLINUX,
 	OPT_KCORE,
 	OPT_SUMMARY,
-	OPT_RAW,
-	OPT_IMAGE,
-	OPT_SIDEBAND,
-	OPT_SAMPLE_TYPE,
-	OPT_TIME_CONV,
 	OPT_HELP,
 };
 
@@ -56,11 +46,7 @@ static const struct option options[] = {
 	{"kcore", required_argument, NULL, OPT_KCORE},
 	{"jobs", required_argument, NULL, 'j'},
 	{"summary", no_argument, NULL, OPT_SUMMARY},
-	{"raw", required_argument, NULL, OPT_RAW},
-	{"image", required_argument, NULL, OPT_IMAGE},
-	{"sideband", required_argument, NULL, OPT_SIDEBAND},
-	{"sample-type", required_argument, NULL, OPT_SAMPLE_TYPE},
-	{"time-conv", required_argument, NULL, OPT_TIME_CONV},
+	RAW_OPTIONS,
 	{"help", no_argument, NULL, OPT_HELP},
 	{NULL, 0, NULL, 0},
 };
@@ -71,51 +57,23 @@ static void usage(FILE *out)
 	      "The executed flow of a recorded trace.\n\n"
 	      "  --events LIST     insn,branch,call,return,async,trace,gap,mem\n"
 	      "                    (default branch,async,trace,gap)\n"
-	      "  -F LIST           fields: comm,pid,tid,cpu,time,event,ip,sym,symoff,dso,srcline,\n"
-	      "                    addr,insn,insnlen,asm,flags (default comm,tid,time,ip,sym,dso,addr)\n"
+	      "  -F LIST           fields: "
+	      "comm,pid,tid,cpu,time,event,ip,sym,symoff,dso,srcline,\n"
+	      "                    addr,insn,insnlen,asm,flags (default "
+	      "comm,tid,time,ip,sym,dso,addr)\n"
 	      "  --format FORMAT   text, jsonl or csv\n"
 	      "  --last N          only the last N events\n"
 	      "  --time START,STOP seconds, as perf counts them; either may be empty\n"
 	      "  --tid TID, --cpu CPU\n"
 	      "  --sysroot DIR     look for programs and libraries under DIR\n"
 	      "  --vmlinux FILE, --kcore FILE\n"
-	      "                    the kernel's image; vmlinux is moved to where the recorded\n"
+	      "                    the kernel's image; vmlinux is moved to where the "
+	      "recorded\n"
 	      "                    address of _text says that the kernel was\n"
 	      "  -j N              decode with N threads\n"
-	      "  --summary         only the sums, as 'name: value' lines\n\n"
-	      "Raw traces (FILE is bare Intel PT):\n"
-	      "  --raw pt[:cpu=FAMILY/MODEL/STEPPING]\n"
-	      "  --image FILE[:OFF-END]@ADDR\n"
-	      "                    bytes OFF to END of FILE at ADDR; an ELF file without a\n"
-	      "                    range is loaded with its first segment at ADDR\n"
-	      "  --sideband FILE   bare perf records; with --sample-type X\n"
-	      "  --time-conv SHIFT,MULT,ZERO\n",
+	      "  --summary         only the sums, as 'name: value' lines\n\n",
 	      out);
-}
-
-static int bad_value(const char *option, const char *value, const char *expected)
-{
-	cli_complain(option, NULL, "'%s' is not %s", value, expected);
-	return CLI_USAGE;
-}
-
-static bool number(const char *s, const char **end, uint64_t *value)
-{
-	char *stop;
-
-	if (*s < '0' || *s > '9')
-		return false;
-	errno = 0;
-	*value = strtoull(s, &stop, 0);
-	*end = stop;
-	return !errno && stop != s;
-}
-
-static bool whole_number(const char *s, uint64_t max, uint64_t *value)
-{
-	const char *end;
-
-	return number(s, &end, value) && !*end && *value <= max;
+	fputs(raw_options_help, out);
 }
 
 static int parse_events(struct decode_cmd *cmd, const char *list)
@@ -124,10 +82,10 @@ static int parse_events(struct decode_cmd *cmd, const char *list)
 		const char *name;
 		uint32_t mask;
 	} names[] = {
-		{"insn", AUXTAP_EVENT_INSN},	 {"branch", AUXTAP_EVENT_BRANCH},
-		{"call", AUXTAP_EVENT_CALL},	 {"return", AUXTAP_EVENT_RETURN},
-		{"async", AUXTAP_EVENT_ASYNC},	 {"trace", AUXTAP_EVENT_TRACE},
-		{"gap", AUXTAP_EVENT_GAP},	 {"mem", AUXTAP_EVENT_MEM},
+		{"insn", AUXTAP_EVENT_INSN},   {"branch", AUXTAP_EVENT_BRANCH},
+		{"call", AUXTAP_EVENT_CALL},   {"return", AUXTAP_EVENT_RETURN},
+		{"async", AUXTAP_EVENT_ASYNC}, {"trace", AUXTAP_EVENT_TRACE},
+		{"gap", AUXTAP_EVENT_GAP},     {"mem", AUXTAP_EVENT_MEM},
 	};
 	const char *at = list;
 
@@ -136,16 +94,18 @@ static int parse_events(struct decode_cmd *cmd, const char *list)
 		size_t len = strcspn(at, ","), i;
 
 		for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-			if (strlen(names[i].name) == len && !memcmp(names[i].name, at, len))
+			if (strlen(names[i].name) == len &&
+			    !memcmp(names[i].name, at, len))
 				break;
 		if (i == sizeof(names) / sizeof(names[0]))
-			return bad_value("--events", list,
-					 "a list of insn, branch, call, return, async, trace, gap, mem");
+			return cli_bad_value("--events", list,
+					     "a list of insn, branch, call, return, "
+					     "async, trace, gap, mem");
 		cmd->opts.events |= names[i].mask;
 		at += len + (at[len] == ',');
 	}
 	if (!cmd->opts.events)
-		return bad_value("--events", list, "a list of events");
+		return cli_bad_value("--events", list, "a list of events");
 	return 0;
 }
 
@@ -186,39 +146,7 @@ static int parse_time(struct decode_cmd *cmd, const char *arg)
 	if (ok && comma[1])
 		ok = seconds(comma + 1, strlen(comma + 1), &cmd->opts.time_stop) &&
 		     cmd->opts.time_stop > cmd->opts.time_start;
-	return ok ? 0 : bad_value("--time", arg, "START,STOP in seconds");
-}
-
-static int parse_raw(struct decode_cmd *cmd, const char *arg)
-{
-	size_t len = strcspn(arg, ":");
-	int end = 0;
-
-	cmd->is_raw = true;
-	if (len >= sizeof(cmd->raw_family))
-		return bad_value("--raw", arg, "a trace family");
-	memcpy(cmd->raw_family, arg, len);
-	cmd->raw_family[len] = '\0';
-	cmd->raw.family = cmd->raw_family;
-	if (strcmp(cmd->raw_family, "pt"))
-		return bad_value("--raw", arg, "a family that this version decodes; it decodes pt");
-	if (arg[len] && (sscanf(arg + len, ":cpu=%d/%d/%d%n", &cmd->raw.cpu_family,
-				&cmd->raw.cpu_model, &cmd->raw.cpu_stepping, &end) != 3 ||
-			 arg[len + (size_t)end]))
-		return bad_value("--raw", arg, "pt[:cpu=FAMILY/MODEL/STEPPING]");
-	return 0;
-}
-
-static int parse_time_conv(struct decode_cmd *cmd, const char *arg)
-{
-	const char *at = arg;
-
-	if (!number(at, &at, &cmd->raw.time_shift) || *at++ != ',' ||
-	    !number(at, &at, &cmd->raw.time_mult) || *at++ != ',' ||
-	    !number(at, &at, &cmd->raw.time_zero) || *at || !cmd->raw.time_mult ||
-	    cmd->raw.time_shift > 63)
-		return bad_value("--time-conv", arg, "SHIFT,MULT,ZERO");
-	return 0;
+	return ok ? 0 : cli_bad_value("--time", arg, "START,STOP in seconds");
 }
 
 static int parse_option(struct decode_cmd *cmd, struct decode_printer *printer, int opt,
@@ -232,7 +160,7 @@ static int parse_option(struct decode_cmd *cmd, struct decode_printer *printer, 
 		return parse_events(cmd, arg);
 	case 'F':
 		if (decode_fields_parse(printer, arg, bad))
-			return bad_value("-F", *bad ? bad : arg, "a field");
+			return cli_bad_value("-F", *bad ? bad : arg, "a field");
 		return 0;
 	case OPT_FORMAT:
 		if (!strcmp(arg, "text"))
@@ -242,22 +170,22 @@ static int parse_option(struct decode_cmd *cmd, struct decode_printer *printer, 
 		else if (!strcmp(arg, "csv"))
 			printer->format = FORMAT_CSV;
 		else
-			return bad_value("--format", arg, "text, jsonl or csv");
+			return cli_bad_value("--format", arg, "text, jsonl or csv");
 		return 0;
 	case OPT_LAST:
-		if (!whole_number(arg, 1ull << 32, &cmd->last) || !cmd->last)
-			return bad_value("--last", arg, "a count");
+		if (!cli_number(arg, 1ull << 32, &cmd->last) || !cmd->last)
+			return cli_bad_value("--last", arg, "a count");
 		return 0;
 	case OPT_TIME:
 		return parse_time(cmd, arg);
 	case OPT_TID:
-		if (!whole_number(arg, INT32_MAX, &value))
-			return bad_value("--tid", arg, "a thread id");
+		if (!cli_number(arg, INT32_MAX, &value))
+			return cli_bad_value("--tid", arg, "a thread id");
 		cmd->opts.tid = (int32_t)value;
 		return 0;
 	case OPT_CPU:
-		if (!whole_number(arg, 65535, &value))
-			return bad_value("--cpu", arg, "a CPU");
+		if (!cli_number(arg, 65535, &value))
+			return cli_bad_value("--cpu", arg, "a CPU");
 		cmd->opts.cpu = (int)value;
 		return 0;
 	case OPT_SYSROOT:
@@ -270,63 +198,17 @@ static int parse_option(struct decode_cmd *cmd, struct decode_printer *printer, 
 		cmd->image_opts.kcore = arg;
 		return 0;
 	case 'j':
-		if (!whole_number(arg, 256, &value) || !value)
-			return bad_value("-j", arg, "a number of threads from 1 to 256");
+		if (!cli_number(arg, 256, &value) || !value)
+			return cli_bad_value("-j", arg,
+					     "a number of threads from 1 to 256");
 		cmd->opts.jobs = (unsigned int)value;
 		return 0;
 	case OPT_SUMMARY:
 		cmd->summary = true;
 		return 0;
-	case OPT_RAW:
-		return parse_raw(cmd, arg);
-	case OPT_IMAGE:
-		if (cmd->nr_images == MAX_IMAGES)
-			return bad_value("--image", arg, "one of at most 256 images");
-		cmd->images[cmd->nr_images++] = arg;
-		return 0;
-	case OPT_SIDEBAND:
-		if (cmd->raw.nr_sideband == MAX_SIDEBAND)
-			return bad_value("--sideband", arg, "one of at most 64 files");
-		cmd->sideband[cmd->raw.nr_sideband++] = arg;
-		return 0;
-	case OPT_SAMPLE_TYPE:
-		if (!whole_number(arg, UINT64_MAX, &cmd->raw.sample_type))
-			return bad_value("--sample-type", arg, "a number");
-		return 0;
-	case OPT_TIME_CONV:
-		return parse_time_conv(cmd, arg);
 	default:
-		return CLI_USAGE;
+		return raw_options_parse(&cmd->raw, opt, arg);
 	}
-}
-
-/* FILE[:OFF-END]@ADDR */
-static int add_image(struct auxtap_image_set *images, const char *arg, struct auxtap_error *err)
-{
-	const char *at = strrchr(arg, '@'), *colon, *end;
-	uint64_t addr, from = 0, to = 0;
-	char path[4096];
-	size_t len;
-
-	if (!at || !number(at + 1, &end, &addr) || *end || at == arg)
-		return auxtap_error_set(err, -EINVAL, "--image",
-					"'%s' is not FILE[:OFF-END]@ADDR", arg);
-	len = (size_t)(at - arg);
-	colon = memrchr(arg, ':', len);
-	if (colon && number(colon + 1, &end, &from) && *end == '-' &&
-	    number(end + 1, &end, &to) && end == at) {
-		len = (size_t)(colon - arg);
-		if (to <= from)
-			return auxtap_error_set(err, -EINVAL, "--image",
-						"'%s': the range is empty", arg);
-	} else {
-		from = to = 0;
-	}
-	if (len >= sizeof(path))
-		return auxtap_error_set(err, -ENAMETOOLONG, "--image", "the path is too long");
-	memcpy(path, arg, len);
-	path[len] = '\0';
-	return auxtap_image_set_raw(images, path, from, to - from, addr, err);
 }
 
 static void print_summary(const struct auxtap_decoder *dec)
@@ -336,12 +218,14 @@ static void print_summary(const struct auxtap_decoder *dec)
 
 	auxtap_decoder_summary(dec, &sum);
 	span = sum.time_end - sum.time_begin;
-	printf("instructions: %llu\nbranches: %llu\ngaps: %llu\nerrors: %llu\nbytes: %llu\n"
+	printf("instructions: %llu\nbranches: %llu\ngaps: %llu\nerrors: %llu\nbytes: "
+	       "%llu\n"
 	       "threads: %llu\nspan: %llu.%09llu\n",
 	       (unsigned long long)sum.instructions, (unsigned long long)sum.branches,
 	       (unsigned long long)sum.gaps, (unsigned long long)sum.errors,
 	       (unsigned long long)sum.bytes, (unsigned long long)sum.threads,
-	       (unsigned long long)(span / 1000000000), (unsigned long long)(span % 1000000000));
+	       (unsigned long long)(span / 1000000000),
+	       (unsigned long long)(span % 1000000000));
 }
 
 /* --last: a ring of events that grows to at most 'max'. */
@@ -417,15 +301,16 @@ static void say_missing(const struct auxtap_image_set *images)
 	struct auxtap_image_info info;
 
 	for (size_t i = 0; i < auxtap_image_set_count(images); i++) {
-		if (auxtap_image_set_info(images, i, &info) || info.state == AUXTAP_IMAGE_FOUND ||
-		    !info.nr_gaps)
+		if (auxtap_image_set_info(images, i, &info) ||
+		    info.state == AUXTAP_IMAGE_FOUND || !info.nr_gaps)
 			continue;
-		cli_complain(info.name, "give a folder with the one that ran: --sysroot DIR",
-			     "%s; %llu gap%s (no_image)",
-			     info.state == AUXTAP_IMAGE_DIFFERENT
-				     ? "is not the file that ran, its build-id is another"
-				     : "not found",
-			     (unsigned long long)info.nr_gaps, info.nr_gaps == 1 ? "" : "s");
+		cli_complain(
+			info.name, "give a folder with the one that ran: --sysroot DIR",
+			"%s; %llu gap%s (no_image)",
+			info.state == AUXTAP_IMAGE_DIFFERENT
+				? "is not the file that ran, its build-id is another"
+				: "not found",
+			(unsigned long long)info.nr_gaps, info.nr_gaps == 1 ? "" : "s");
 	}
 }
 
@@ -438,11 +323,11 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 	int ret, status = CLI_FAILED;
 
 	ret = auxtap_image_set_new(&images, &cmd->image_opts, &err);
-	for (unsigned int i = 0; !ret && i < cmd->nr_images; i++)
-		ret = add_image(images, cmd->images[i], &err);
-	if (!ret && cmd->is_raw) {
-		ret = auxtap_decoder_open_raw(&dec, cmd->path, &cmd->raw, images, &cmd->opts,
-					      &err);
+	if (!ret)
+		ret = raw_options_images(&cmd->raw, images, &err);
+	if (!ret && cmd->raw.is_raw) {
+		ret = auxtap_decoder_open_raw(&dec, cmd->path, &cmd->raw.raw, images,
+					      &cmd->opts, &err);
 	} else if (!ret) {
 		ret = auxtap_perfdata_open(&pd, cmd->path, &err);
 		if (!ret)
@@ -459,7 +344,8 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 	status = CLI_OK;
 	say_missing(images);
 	if (printer->failed) {
-		cli_complain("standard output", NULL, "cannot write: %s", strerror(errno));
+		cli_complain("standard output", NULL, "cannot write: %s",
+			     strerror(errno));
 		status = CLI_FAILED;
 	} else if (ret < 0) {
 		cli_error(&err);
@@ -478,11 +364,11 @@ int cmd_decode(int argc, char **argv)
 	struct decode_cmd cmd = {
 		.opts = {.size = sizeof(cmd.opts), .tid = -1, .cpu = -1, .jobs = 1},
 		.image_opts = {.size = sizeof(cmd.image_opts)},
-		.raw = {.size = sizeof(cmd.raw)},
 	};
 	char bad[32];
 	int opt, ret;
 
+	raw_options_init(&cmd.raw);
 	printer.out = stdout;
 	decode_fields_parse(&printer, "comm,tid,time,ip,sym,dso,addr", bad);
 	optind = 1;
@@ -505,22 +391,15 @@ int cmd_decode(int argc, char **argv)
 		cli_complain(argv[optind + 1], NULL, "one file at a time");
 		return CLI_USAGE;
 	}
-	if (!cmd.is_raw && (cmd.nr_images || cmd.raw.nr_sideband || cmd.raw.sample_type ||
-			    cmd.raw.time_mult)) {
-		cli_complain("decode", "add --raw pt for a bare trace",
-			     "--image, --sideband, --sample-type and --time-conv go with --raw");
-		return CLI_USAGE;
-	}
-	if (cmd.is_raw && optind == argc) {
-		cli_complain("decode", "auxtap decode --raw pt FILE", "no trace file given");
-		return CLI_USAGE;
-	}
+	ret = raw_options_check(&cmd.raw, "decode", optind < argc);
+	if (ret)
+		return ret;
 	cmd.path = optind < argc ? argv[optind] : "auxtap.data";
 	if (!cmd.opts.events)
-		cmd.opts.events = cmd.summary ? AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_TRACE
-					      : AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_ASYNC |
-							AUXTAP_EVENT_TRACE | AUXTAP_EVENT_GAP;
-	cmd.raw.sideband = cmd.sideband;
+		cmd.opts.events = cmd.summary
+					  ? AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_TRACE
+					  : AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_ASYNC |
+						    AUXTAP_EVENT_TRACE | AUXTAP_EVENT_GAP;
 	printer.events = cmd.opts.events;
 	return decode(&cmd, &printer);
 }

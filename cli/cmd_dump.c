@@ -2,6 +2,7 @@
 /* auxtap dump: every record and every packet of a file, with offsets. The listing is
  * decode/dump*.c. */
 #include "cli.h"
+#include "raw_options.h"
 #include "../decode/dump.h"
 
 #include <errno.h>
@@ -18,7 +19,13 @@ static void usage(FILE *out)
 	      "--threads',\n"
 	      "or '-' for standard input. PAD packets are left out.\n\n"
 	      "  --no-packets  leave out the packets of AUXTRACE records\n"
-	      "  --raw pt      FILE is a bare stream of Intel PT\n"
+	      "  --raw pt[:cpu=FAMILY/MODEL/STEPPING]\n"
+	      "                FILE is a bare stream of Intel PT; with --sideband FILE "
+	      "and\n"
+	      "                --sample-type X bare perf records are listed before it.\n"
+	      "                decode's other options for raw traces are taken, a "
+	      "listing\n"
+	      "                of packets has no use for them and says so\n"
 	      "  --help        this text\n\n"
 	      "Exit status: 0 all listed; 1 listed as far as possible, the file is "
 	      "damaged;\n"
@@ -29,33 +36,14 @@ static void usage(FILE *out)
 enum {
 	OPT_HELP = 256,
 	OPT_NO_PACKETS,
-	OPT_RAW,
-	OPT_IMAGE,
-	OPT_SIDEBAND,
-	OPT_SAMPLE_TYPE,
-	OPT_TIME_CONV,
 };
 
 static const struct option options[] = {
 	{"help", no_argument, NULL, OPT_HELP},
 	{"no-packets", no_argument, NULL, OPT_NO_PACKETS},
-	{"raw", required_argument, NULL, OPT_RAW},
-	{"image", required_argument, NULL, OPT_IMAGE},
-	{"sideband", required_argument, NULL, OPT_SIDEBAND},
-	{"sample-type", required_argument, NULL, OPT_SAMPLE_TYPE},
-	{"time-conv", required_argument, NULL, OPT_TIME_CONV},
+	RAW_OPTIONS,
 	{NULL, 0, NULL, 0},
 };
-
-static int bad_family(const char *family)
-{
-	if (!strncmp(family, "spe", 3) || !strncmp(family, "etm", 3))
-		cli_complain("--raw", "auxtap reads raw Intel PT: --raw pt",
-			     "%s is not supported yet", family);
-	else
-		cli_complain("--raw", "use --raw pt", "no trace family '%s'", family);
-	return CLI_USAGE;
-}
 
 /* Listed, damaged or not at all; a reader of ours that went away is no failure. */
 static int finish(int ret, const struct auxtap_error *err)
@@ -76,14 +64,55 @@ static int finish(int ret, const struct auxtap_error *err)
 	return ret > 0 ? CLI_DAMAGED : CLI_FAILED;
 }
 
+/* The same options as for decode are taken; which of them change nothing is told. */
+static void say_unused(const struct raw_options *ro)
+{
+	static const struct {
+		int opt;
+		const char *name;
+	} unused[] = {{RAW_OPT_IMAGE, "--image"},
+		      {RAW_OPT_TIME_CONV, "--time-conv"},
+		      {RAW_OPT_TSC_OFFSET, "--tsc-offset"},
+		      {RAW_OPT_MTC_FREQ, "--mtc-freq"},
+		      {RAW_OPT_NOM_FREQ, "--nom-freq"},
+		      {RAW_OPT_CPUID_0X15, "--cpuid-0x15"}};
+
+	for (size_t i = 0; i < sizeof(unused) / sizeof(unused[0]); i++)
+		if (ro->given & 1u << (unused[i].opt - RAW_OPT_FIRST))
+			cli_complain(unused[i].name, "it matters to 'auxtap decode'",
+				     "a listing of packets has no use for it");
+}
+
+static int dump_raw(const struct raw_options *ro, const char *path,
+		    const struct dump_opts *opts, struct auxtap_error *err)
+{
+	struct auxtap_error damage = AUXTAP_ERROR_INIT;
+	int ret = 0;
+
+	for (unsigned int i = 0; i < ro->raw.nr_sideband; i++) {
+		ret = dump_raw_sideband(ro->sideband[i], ro->raw.sample_type, opts, err);
+		if (ret < 0)
+			return ret;
+		if (ret)
+			damage = *err;
+	}
+	ret = dump_raw_pt(path, opts, err);
+	if (ret && damage.code)
+		cli_error(&damage);
+	else if (damage.code)
+		*err = damage;
+	return ret ? ret : damage.code != 0;
+}
+
 int cmd_dump(int argc, char **argv)
 {
 	struct dump_opts opts = {.out = stdout, .packets = true};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_perfdata *pd;
-	const char *raw = NULL;
+	static struct raw_options raw;
 	int opt, ret;
 
+	raw_options_init(&raw);
 	optind = 1;
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
@@ -95,21 +124,16 @@ int cmd_dump(int argc, char **argv)
 		case OPT_NO_PACKETS:
 			opts.packets = false;
 			break;
-		case OPT_RAW:
-			raw = optarg;
-			break;
-		case OPT_IMAGE:
-		case OPT_SIDEBAND:
-		case OPT_SAMPLE_TYPE:
-		case OPT_TIME_CONV:
-			cli_complain(argv[optind - 1],
-				     "leave it out, or use 'auxtap decode'",
-				     "a listing of packets has no use for it");
-			return CLI_USAGE;
-		default:
+		case '?':
+		case ':':
 			cli_complain(argv[optind - 1], "see 'auxtap dump --help'",
 				     opt == ':' ? "needs a value" : "no such option");
 			return CLI_USAGE;
+		default:
+			ret = raw_options_parse(&raw, opt, optarg);
+			if (ret)
+				return ret;
+			break;
 		}
 	}
 	if (optind != argc - 1) {
@@ -117,15 +141,18 @@ int cmd_dump(int argc, char **argv)
 			     optind < argc ? "takes one file" : "needs a file");
 		return CLI_USAGE;
 	}
-	if (raw && strcmp(raw, "pt"))
-		return bad_family(raw);
-	if (raw && !opts.packets) {
+	ret = raw_options_check(&raw, "dump", true);
+	if (ret)
+		return ret;
+	if (raw.is_raw && !opts.packets) {
 		cli_complain("--no-packets", "leave it out",
 			     "a raw stream holds nothing but packets");
 		return CLI_USAGE;
 	}
-	if (raw)
-		return finish(dump_raw_pt(argv[optind], &opts, &err), &err);
+	if (raw.is_raw) {
+		say_unused(&raw);
+		return finish(dump_raw(&raw, argv[optind], &opts, &err), &err);
+	}
 	ret = auxtap_perfdata_open(&pd, argv[optind], &err);
 	if (ret)
 		return finish(ret, &err);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* auxtap report: what a person wants first of a trace file. */
 #include "cli.h"
+#include "raw_options.h"
 
 #include <auxtap/decode.h>
 #include <errno.h>
@@ -12,15 +13,71 @@
 static const char help[] =
 	"usage: auxtap report [OPTION]... [FILE]\n"
 	"\n"
-	"Of a snapshot that 'auxtap crash' left: what died, where, why, and the calls and\n"
-	"branches that led there. Of any other trace: an overview. Which images are needed,\n"
+	"Of a snapshot that 'auxtap crash' left: what died, where, why, and the calls "
+	"and\n"
+	"branches that led there. Of any other trace: an overview. Which images are "
+	"needed,\n"
 	"found, missing or different. FILE is auxtap.data if not given.\n"
 	"\n"
 	"  --branches N     last branches to show (16, at most 64)\n"
 	"  --calls N        lines of the tree of calls (40)\n"
 	"  --sysroot DIR    look for images under DIR first\n"
+	"  --vmlinux FILE, --kcore FILE\n"
+	"                   the kernel's image\n"
 	"  --color WHEN     always, never, or auto: on a terminal (auto)\n"
-	"  -h, --help       this text\n";
+	"  -h, --help       this text\n\n";
+
+struct report_cmd {
+	struct auxtap_report_opts opts;
+	struct raw_options raw;
+	const char *path;
+};
+
+static int report_raw(const struct report_cmd *cmd, struct auxtap_error *err)
+{
+	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts),
+						   .sysroot = cmd->opts.sysroot,
+						   .vmlinux = cmd->opts.vmlinux,
+						   .kcore = cmd->opts.kcore};
+	struct auxtap_image_set *images;
+	int ret;
+
+	ret = auxtap_image_set_new(&images, &image_opts, err);
+	if (ret)
+		return ret;
+	ret = raw_options_images(&cmd->raw, images, err);
+	if (!ret)
+		ret = auxtap_report_raw(cmd->path, &cmd->raw.raw, images, &cmd->opts,
+					stdout, err);
+	auxtap_image_set_free(images);
+	return ret;
+}
+
+static int report(const struct report_cmd *cmd)
+{
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct auxtap_perfdata *pd;
+	int ret;
+
+	if (cmd->raw.is_raw) {
+		ret = report_raw(cmd, &err);
+	} else {
+		ret = auxtap_perfdata_open(&pd, cmd->path, &err);
+		if (ret < 0) {
+			cli_error(&err);
+			return CLI_FAILED;
+		}
+		ret = auxtap_report(pd, &cmd->opts, stdout, &err);
+		auxtap_perfdata_close(pd);
+	}
+	if (ret < 0) {
+		cli_error(&err);
+		if (ret == -EINVAL && !strcmp(err.what, "--image"))
+			return CLI_USAGE;
+		return ret == -EBADMSG ? CLI_DAMAGED : CLI_FAILED;
+	}
+	return fflush(stdout) ? CLI_FAILED : CLI_OK;
+}
 
 static int number(const char *option, const char *text, unsigned int *value)
 {
@@ -30,7 +87,8 @@ static int number(const char *option, const char *text, unsigned int *value)
 	errno = 0;
 	n = strtoul(text, &end, 10);
 	if (errno || end == text || *end || n == 0 || n > 100000) {
-		cli_complain(option, "give a number from 1 to 100000", "'%s' is not one", text);
+		cli_complain(option, "give a number from 1 to 100000", "'%s' is not one",
+			     text);
 		return -1;
 	}
 	*value = (unsigned int)n;
@@ -40,36 +98,48 @@ static int number(const char *option, const char *text, unsigned int *value)
 int cmd_report(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"branches", required_argument, NULL, 'b'}, {"calls", required_argument, NULL, 'c'},
-		{"sysroot", required_argument, NULL, 's'},  {"color", required_argument, NULL, 'C'},
-		{"help", no_argument, NULL, 'h'},	    {0},
+		{"branches", required_argument, NULL, 'b'},
+		{"calls", required_argument, NULL, 'c'},
+		{"sysroot", required_argument, NULL, 's'},
+		{"color", required_argument, NULL, 'C'},
+		{"vmlinux", required_argument, NULL, 'v'},
+		{"kcore", required_argument, NULL, 'k'},
+		RAW_OPTIONS,
+		{"help", no_argument, NULL, 'h'},
+		{0},
 	};
-	struct auxtap_report_opts opts = {.size = sizeof(opts)};
-	struct auxtap_error err = AUXTAP_ERROR_INIT;
-	struct auxtap_perfdata *pd;
-	const char *path = "auxtap.data";
+	static struct report_cmd cmd;
 	int option, ret;
 
-	opts.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+	cmd = (struct report_cmd){.opts = {.size = sizeof(cmd.opts)},
+				  .path = "auxtap.data"};
+	raw_options_init(&cmd.raw);
+	cmd.opts.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
 		switch (option) {
 		case 'b':
-			if (number("--branches", optarg, &opts.nr_branches))
+			if (number("--branches", optarg, &cmd.opts.nr_branches))
 				return CLI_USAGE;
 			break;
 		case 'c':
-			if (number("--calls", optarg, &opts.nr_calls))
+			if (number("--calls", optarg, &cmd.opts.nr_calls))
 				return CLI_USAGE;
 			break;
 		case 's':
-			opts.sysroot = optarg;
+			cmd.opts.sysroot = optarg;
+			break;
+		case 'v':
+			cmd.opts.vmlinux = optarg;
+			break;
+		case 'k':
+			cmd.opts.kcore = optarg;
 			break;
 		case 'C':
 			if (!strcmp(optarg, "always"))
-				opts.colour = true;
+				cmd.opts.colour = true;
 			else if (!strcmp(optarg, "never"))
-				opts.colour = false;
+				cmd.opts.colour = false;
 			else if (strcmp(optarg, "auto") != 0) {
 				cli_complain("--color", "give always, never or auto",
 					     "'%s' is not known", optarg);
@@ -78,29 +148,28 @@ int cmd_report(int argc, char **argv)
 			break;
 		case 'h':
 			fputs(help, stdout);
+			fputs(raw_options_help, stdout);
 			return CLI_OK;
-		default:
+		case '?':
+		case ':':
 			cli_complain(argv[optind - 1], "see 'auxtap report --help'", "%s",
 				     option == ':' ? "needs a value" : "no such option");
 			return CLI_USAGE;
+		default:
+			ret = raw_options_parse(&cmd.raw, option, optarg);
+			if (ret)
+				return ret;
+			break;
 		}
 	}
 	if (argc - optind > 1) {
 		cli_complain(argv[optind + 1], "give one file", "too many arguments");
 		return CLI_USAGE;
 	}
+	ret = raw_options_check(&cmd.raw, "report", optind < argc);
+	if (ret)
+		return ret;
 	if (optind < argc)
-		path = argv[optind];
-	ret = auxtap_perfdata_open(&pd, path, &err);
-	if (ret < 0) {
-		cli_error(&err);
-		return CLI_FAILED;
-	}
-	ret = auxtap_report(pd, &opts, stdout, &err);
-	auxtap_perfdata_close(pd);
-	if (ret < 0) {
-		cli_error(&err);
-		return ret == -EBADMSG ? CLI_DAMAGED : CLI_FAILED;
-	}
-	return fflush(stdout) ? CLI_FAILED : CLI_OK;
+		cmd.path = argv[optind];
+	return report(&cmd);
 }

@@ -46,23 +46,12 @@ static int open_file(struct auxtap_decoder *dec, const char *path, struct auxtap
 	return 0;
 }
 
-int auxtap_decoder_open_raw(struct auxtap_decoder **dec_out, const char *path,
-			    const struct auxtap_raw_opts *raw, struct auxtap_image_set *images,
-			    const struct auxtap_decode_opts *opts, struct auxtap_error *err)
+static void configure(struct auxtap_decoder *dec, const struct auxtap_raw_opts *raw)
 {
-	struct auxtap_decoder *dec;
-	int ret;
+	struct pt_config *config = &dec->shared.config;
+	struct time_conv *conv = &dec->sideband.conv;
 
-	*dec_out = NULL;
-	if (raw->family && strcmp(raw->family, "pt"))
-		return auxtap_error_set(err, -ENOTSUP, raw->family,
-					"no decoder for this trace family in this version");
-	dec = decoder_new(images, opts);
-	if (!dec)
-		return auxtap_error_set(err, -ENOMEM, path, "out of memory");
 	if (raw->cpu_family) {
-		struct pt_config *config = &dec->shared.config;
-
 		config->cpu.vendor = pcv_intel;
 		config->cpu.family = (uint16_t)raw->cpu_family;
 		config->cpu.model = (uint8_t)raw->cpu_model;
@@ -70,10 +59,35 @@ int auxtap_decoder_open_raw(struct auxtap_decoder **dec_out, const char *path,
 		pt_cpu_errata(&config->errata, &config->cpu);
 		config->errata.bdm70 = 1;
 	}
-	dec->sideband.conv.valid = raw->time_mult != 0;
-	dec->sideband.conv.shift = (uint16_t)(raw->time_shift > 63 ? 63 : raw->time_shift);
-	dec->sideband.conv.mult = raw->time_mult;
-	dec->sideband.conv.zero = raw->time_zero;
+	config->mtc_freq = raw->mtc_freq;
+	config->nom_freq = raw->nom_freq;
+	config->cpuid_0x15_eax = raw->cpuid_0x15_eax;
+	config->cpuid_0x15_ebx = raw->cpuid_0x15_ebx;
+	conv->valid = raw->time_mult != 0;
+	conv->shift = (uint16_t)(raw->time_shift > 63 ? 63 : raw->time_shift);
+	conv->mult = raw->time_mult;
+	conv->zero = raw->time_zero;
+	conv->offset = raw->tsc_offset;
+}
+
+int auxtap_decoder_open_raw(struct auxtap_decoder **dec_out, const char *path,
+			    const struct auxtap_raw_opts *raw_opts,
+			    struct auxtap_image_set *images,
+			    const struct auxtap_decode_opts *opts, struct auxtap_error *err)
+{
+	struct auxtap_raw_opts known = {.size = sizeof(known)}, *raw = &known;
+	struct auxtap_decoder *dec;
+	int ret;
+
+	*dec_out = NULL;
+	memcpy(raw, raw_opts, raw_opts->size < sizeof(*raw) ? raw_opts->size : sizeof(*raw));
+	if (raw->family && strcmp(raw->family, "pt"))
+		return auxtap_error_set(err, -ENOTSUP, raw->family,
+					"no decoder for this trace family in this version");
+	dec = decoder_new(images, opts);
+	if (!dec)
+		return auxtap_error_set(err, -ENOMEM, path, "out of memory");
+	configure(dec, raw);
 	for (unsigned int i = 0; i < raw->nr_sideband; i++) {
 		ret = sideband_read_raw(&dec->sideband, raw->sideband[i], raw->sample_type, err);
 		if (ret)

@@ -2,6 +2,7 @@
 /* The listing of a perf.data file: its header, every record, and at the end what there
  * was. */
 #include "dump.h"
+#include "sideband.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -156,6 +157,25 @@ static void put_record(const struct auxtap_record *rec, FILE *out)
 	fputs(": ", out);
 	dump_body(rec, out);
 	fputc('\n', out);
+}
+
+static int put_sideband(void *ctx, const struct auxtap_record *rec)
+{
+	FILE *out = ctx;
+
+	put_record(rec, out);
+	return dump_output_failed(out);
+}
+
+int dump_raw_sideband(const char *path, uint64_t sample_type, const struct dump_opts *opts,
+		      struct auxtap_error *err)
+{
+	int ret;
+
+	fprintf(opts->out, "%s: perf records\n", path);
+	ret = sideband_each_raw(path, sample_type, put_sideband, opts->out, err);
+	fputc('\n', opts->out);
+	return ret == -EBADMSG && !ferror(opts->out) ? 1 : ret;
 }
 
 static int walk(struct auxtap_perfdata *pd, const struct dump_opts *opts,

@@ -22,6 +22,10 @@ int dump_perfdata(struct auxtap_perfdata *pd, const struct dump_opts *opts,
 /* A stream of Intel PT without a container; path may be "-". */
 int dump_raw_pt(const char *path, const struct dump_opts *opts, struct auxtap_error *err);
 
+/* The records of a --sideband file. */
+int dump_raw_sideband(const char *path, uint64_t sample_type, const struct dump_opts *opts,
+		      struct auxtap_error *err);
+
 /* ---- inside ---- */
 
 /* Call right after printing: 0, or the negative errno of the output. */

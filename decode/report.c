@@ -49,7 +49,9 @@ struct gap_count {
 struct report {
 	struct report_facts facts;
 	struct report_out ro;
-	struct auxtap_perfdata *pd;
+	struct auxtap_perfdata *pd; /* NULL: a raw trace */
+	const char *path;
+	const struct auxtap_raw_opts *raw;
 	struct auxtap_decode_summary sum;
 	struct thread_view *threads;
 	struct gap_count gaps[AUXTAP_GAP_NR_CAUSES];
@@ -154,7 +156,7 @@ static int find_execs(struct report *r, struct auxtap_error *err)
 			 (const char *)(rec.header + 1) + 8);
 		grown = realloc(r->execs, (r->nr_execs + 1) * sizeof(*grown));
 		if (!grown)
-			return auxtap_error_set(err, -ENOMEM, auxtap_perfdata_path(r->pd),
+			return auxtap_error_set(err, -ENOMEM, r->path,
 						"out of memory");
 		r->execs = grown;
 		r->execs[r->nr_execs++] = mark;
@@ -210,13 +212,16 @@ static int decode_all(struct report *r, struct auxtap_error *err)
 	struct auxtap_event ev;
 	int ret;
 
-	ret = auxtap_decoder_open(&dec, r->pd, r->ro.images, &opts, err);
+	if (r->raw)
+		ret = auxtap_decoder_open_raw(&dec, r->path, r->raw, r->ro.images, &opts, err);
+	else
+		ret = auxtap_decoder_open(&dec, r->pd, r->ro.images, &opts, err);
 	if (ret < 0)
 		return ret;
 	while ((ret = auxtap_decoder_next(dec, &ev, err)) == 1) {
 		ret = on_event(r, &ev);
 		if (ret < 0) {
-			auxtap_error_set(err, ret, auxtap_perfdata_path(r->pd), "out of memory");
+			auxtap_error_set(err, ret, r->path, "out of memory");
 			break;
 		}
 	}
@@ -566,6 +571,13 @@ static void print_threads(const struct report *r, int32_t but)
 	}
 }
 
+/* [vsyscall], //anon, shared memory: not what somebody could look for in a folder. */
+static bool is_file(const char *name)
+{
+	return name[0] != '[' && strncmp(name, "//", 2) && strncmp(name, "/memfd:", 7) &&
+	       strncmp(name, "/SYSV", 5);
+}
+
 static void print_images(const struct report *r)
 {
 	struct auxtap_image_info info;
@@ -576,7 +588,7 @@ static void print_images(const struct report *r)
 			continue;
 		if (info.state == AUXTAP_IMAGE_FOUND)
 			nr_found++;
-		else if (info.name[0] != '[' || info.nr_gaps) /* [vsyscall] is no file */
+		else if (is_file(info.name) || info.nr_gaps)
 			nr_bad++;
 	}
 	title(r, "Images");
@@ -585,7 +597,7 @@ static void print_images(const struct report *r)
 		char id[48] = "build-id unknown";
 
 		if (auxtap_image_set_info(r->ro.images, i, &info) ||
-		    info.state == AUXTAP_IMAGE_FOUND || (info.name[0] == '[' && !info.nr_gaps))
+		    info.state == AUXTAP_IMAGE_FOUND || (!is_file(info.name) && !info.nr_gaps))
 			continue;
 		if (info.build_id_size)
 			strcpy(id, "build-id ");
@@ -605,8 +617,10 @@ static void print_images(const struct report *r)
 
 static void print_next(const struct report *r)
 {
-	const char *path = auxtap_perfdata_path(r->pd);
+	const char *path = r->path;
 
+	if (r->raw)
+		return; /* its options would have to be said again */
 	title(r, "Next");
 	fprintf(r->ro.out, "  trace: %s\n", path);
 	if (r->facts.have_crash)
@@ -679,25 +693,67 @@ static void print_crash(struct report *r)
 static void print_overview(struct report *r)
 {
 	fprintf(r->ro.out, "%s%s%s: no crash in this file\n", r->ro.style->title,
-		auxtap_perfdata_path(r->pd), r->ro.style->off);
+		r->path, r->ro.style->off);
 	print_coverage(r);
 	print_threads(r, -1);
 	print_images(r);
 	print_next(r);
 }
 
+/* Decodes and prints; 0, or what the decoder's last word was. */
+static int run(struct report *r, const struct auxtap_report_opts *opts, FILE *out,
+	       struct auxtap_error *err)
+{
+	int ret;
+
+	r->nr_branches = opts->nr_branches ? opts->nr_branches : 16;
+	if (r->nr_branches > MAX_BRANCHES)
+		r->nr_branches = MAX_BRANCHES;
+	r->nr_calls = opts->nr_calls ? opts->nr_calls : 40;
+	ret = decode_all(r, err);
+	if (ret < 0 && r->raw && !r->sum.bytes)
+		return ret; /* it was not opened */
+	r->ro.out = out;
+	r->ro.style = opts->colour ? &report_coloured : &report_plain;
+	r->ro.width = opts->width ? opts->width : 100;
+	r->ro.pid = r->facts.have_crash ? r->facts.crash.pid : (r->threads ? r->threads->pid : -1);
+	r->ro.time = r->facts.have_crash ? r->facts.crash.time : r->sum.time_end;
+	if (r->facts.have_crash)
+		print_crash(r);
+	else
+		print_overview(r);
+	if (!ret && ferror(out))
+		ret = auxtap_error_set(err, -EIO, "report", "it could not be written");
+	while (r->threads) {
+		struct thread_view *next = r->threads->next;
+
+		call_tree_free(r->threads->calls);
+		free(r->threads);
+		r->threads = next;
+	}
+	free(r->execs);
+	return ret;
+}
+
+int auxtap_report_raw(const char *path, const struct auxtap_raw_opts *raw,
+		      struct auxtap_image_set *images, const struct auxtap_report_opts *opts,
+		      FILE *out, struct auxtap_error *err)
+{
+	struct report r = {.path = path, .raw = raw, .ro = {.images = images}};
+
+	return run(&r, opts, out, err);
+}
+
 int auxtap_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *opts, FILE *out,
 		  struct auxtap_error *err)
 {
-	struct report r = {.pd = pd};
-	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
-	int ret, damage;
+	struct report r = {.pd = pd, .path = auxtap_perfdata_path(pd)};
+	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts),
+						   .sysroot = opts->sysroot,
+						   .vmlinux = opts->vmlinux,
+						   .kcore = opts->kcore};
+	int ret;
 
-	r.nr_branches = opts->nr_branches ? opts->nr_branches : 16;
-	if (r.nr_branches > MAX_BRANCHES)
-		r.nr_branches = MAX_BRANCHES;
-	r.nr_calls = opts->nr_calls ? opts->nr_calls : 40;
-	image_opts.sysroot = opts->sysroot;
 	ret = report_facts_read(&r.facts, pd, err);
 	if (ret < 0)
 		goto out_facts;
@@ -705,30 +761,8 @@ int auxtap_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *o
 	if (ret < 0)
 		goto out_facts;
 	ret = find_execs(&r, err);
-	if (ret < 0)
-		goto out_images;
-	damage = decode_all(&r, err);
-	r.ro.out = out;
-	r.ro.style = opts->colour ? &report_coloured : &report_plain;
-	r.ro.width = opts->width ? opts->width : 100;
-	r.ro.pid = r.facts.have_crash ? r.facts.crash.pid : (r.threads ? r.threads->pid : -1);
-	r.ro.time = r.facts.have_crash ? r.facts.crash.time : r.sum.time_end;
-	if (r.facts.have_crash)
-		print_crash(&r);
-	else
-		print_overview(&r);
-	ret = damage < 0 ? damage : 0;
-	if (!ret && ferror(out))
-		ret = auxtap_error_set(err, -EIO, "report", "it could not be written");
-	while (r.threads) {
-		struct thread_view *next = r.threads->next;
-
-		call_tree_free(r.threads->calls);
-		free(r.threads);
-		r.threads = next;
-	}
-	free(r.execs);
-out_images:
+	if (!ret)
+		ret = run(&r, opts, out, err);
 	auxtap_image_set_free(r.ro.images);
 out_facts:
 	report_facts_free(&r.facts);

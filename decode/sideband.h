@@ -58,7 +58,7 @@ struct sideband_lost {
 struct time_conv {
 	bool valid; /* the stream's time stamps and the sideband's can be compared */
 	uint16_t shift;
-	uint64_t mult, zero;
+	uint64_t mult, zero, offset; /* offset: added to a time stamp first */
 };
 
 struct sideband {
@@ -96,7 +96,10 @@ bool sideband_running(const struct sideband *sb, int cpu, uint64_t time, int32_t
 /* Whose trace lies at offset off of cpu's buffer: false if only the time can tell. */
 bool sideband_owner(const struct sideband *sb, int cpu, uint64_t off, int32_t *pid,
 		    int32_t *tid);
-/* A file of raw records with sample ids (--sideband). */
+/* A file of raw records with sample ids (--sideband): calls fn for each, stops at and returns its non-zero. */
+int sideband_each_raw(const char *path, uint64_t sample_type,
+		      int (*fn)(void *ctx, const struct auxtap_record *rec), void *ctx,
+		      struct auxtap_error *err);
 int sideband_read_raw(struct sideband *sb, const char *path, uint64_t sample_type,
 		      struct auxtap_error *err);
 
@@ -108,6 +111,7 @@ static inline uint64_t time_from_tsc(const struct time_conv *conv, uint64_t tsc)
 		return 0;
 	if (conv->shift > 63)
 		return 0;
+	tsc += conv->offset;
 	quot = tsc >> conv->shift;
 	rem = tsc & ((1ull << conv->shift) - 1);
 	return conv->zero + quot * conv->mult + ((rem * conv->mult) >> conv->shift);

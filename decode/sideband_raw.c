@@ -40,7 +40,8 @@ static size_t sample_id(uint64_t type, const uint8_t *end, size_t avail,
 	return size;
 }
 
-int sideband_read_raw(struct sideband *sb, const char *path, uint64_t sample_type,
+int sideband_each_raw(const char *path, uint64_t sample_type,
+		      int (*fn)(void *ctx, const struct auxtap_record *rec), void *ctx,
 		      struct auxtap_error *err)
 {
 	static const size_t max_record = 65536;
@@ -60,7 +61,8 @@ int sideband_read_raw(struct sideband *sb, const char *path, uint64_t sample_typ
 	}
 	while (fread(buf, sizeof(struct perf_event_header), 1, file) == 1) {
 		struct perf_event_header *header = (struct perf_event_header *)buf;
-		struct auxtap_record rec = {.offset = offset, .header = header};
+		struct auxtap_record rec = {
+			.offset = offset, .size = header->size, .header = header};
 		size_t body;
 
 		if (header->size < sizeof(*header)) {
@@ -77,14 +79,14 @@ int sideband_read_raw(struct sideband *sb, const char *path, uint64_t sample_typ
 			break;
 		}
 		offset += header->size;
-		if (header->type >= 64)
-			continue;
-		rec.body_size = (uint32_t)(body - sample_id(sample_type,
-							    (uint8_t *)(header + 1) + body,
-							    body, &rec));
-		ret = sideband_record(sb, &rec);
+		rec.body_size = (uint32_t)body;
+		if (header->type < AUXTAP_RECORD_HEADER_ATTR)
+			rec.body_size -= (uint32_t)sample_id(
+				sample_type, (uint8_t *)(header + 1) + body, body, &rec);
+		ret = fn(ctx, &rec);
 		if (ret) {
-			auxtap_error_set(err, ret, path, "out of memory");
+			if (ret == -ENOMEM)
+				auxtap_error_set(err, ret, path, "out of memory");
 			break;
 		}
 	}
@@ -92,4 +94,17 @@ int sideband_read_raw(struct sideband *sb, const char *path, uint64_t sample_typ
 out_buf:
 	free(buf);
 	return ret;
+}
+
+static int take(void *ctx, const struct auxtap_record *rec)
+{
+	if (rec->header->type >= AUXTAP_RECORD_HEADER_ATTR)
+		return 0; /* the recording tool's own */
+	return sideband_record(ctx, rec);
+}
+
+int sideband_read_raw(struct sideband *sb, const char *path, uint64_t sample_type,
+		      struct auxtap_error *err)
+{
+	return sideband_each_raw(path, sample_type, take, sb, err);
 }

@@ -83,6 +83,11 @@ struct auxtap_raw_opts {
 	unsigned int nr_sideband;
 	uint64_t sample_type;
 	uint64_t time_shift, time_mult, time_zero;
+	/* For times between time stamps (CYC, MTC); 0: not known. */
+	uint8_t mtc_freq; /* IA32_RTIT_CTL[17:14] */
+	uint8_t nom_freq; /* MSR_PLATFORM_INFO[15:8] */
+	uint32_t cpuid_0x15_eax, cpuid_0x15_ebx; /* TSC : crystal clock is ebx : eax */
+	uint64_t tsc_offset; /* added to a time stamp before it becomes perf's time */
 };
 AUXTAP_API int auxtap_decoder_open_raw(struct auxtap_decoder **dec, const char *path,
 				       const struct auxtap_raw_opts *raw,
@@ -127,10 +132,19 @@ struct auxtap_report_opts {
 	unsigned int nr_branches; /* last branches shown; 0: 16 */
 	unsigned int nr_calls;	  /* lines of the call tree; 0: 40 */
 	const char *sysroot;
+	const char *vmlinux, *kcore;
 };
 /* For a crash its report, else an overview; images needed, found, missing. */
 AUXTAP_API int auxtap_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *opts,
 			     FILE *out, struct auxtap_error *err);
+/*
+ * The overview of a raw trace. images may hold what auxtap_image_set_raw() added; it is the
+ * caller's, and opts' sysroot, vmlinux and kcore are not looked at.
+ */
+AUXTAP_API int auxtap_report_raw(const char *path, const struct auxtap_raw_opts *raw,
+				 struct auxtap_image_set *images,
+				 const struct auxtap_report_opts *opts, FILE *out,
+				 struct auxtap_error *err);
 
 #ifdef __cplusplus
 }

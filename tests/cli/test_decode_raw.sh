@@ -65,6 +65,42 @@ same range '1000
 1001
 ---- gap: no_image: no mapping known at 1002 ----' decode --raw pt --image "$WORK/code:0-2@0x1000" --events insn,gap -F ip trace
 
+# report and dump take the same options
+"$AUXTAP" report "${raw[@]:1}" trace >out || fail "report --raw: status $?"
+grep -q '^  9 instructions, 3 branches in 1 thread' out || fail "report --raw: $(cat out)"
+grep -q '^  1 gap: no_image' out || fail "report --raw: no gap told"
+"$AUXTAP" dump "${raw[@]:1}" trace >out 2>err || fail "dump --raw: status $?"
+[ "$(wc -l <out)" -eq 11 ] || fail "dump --raw: $(cat out)"
+grep -q '^auxtap: --image: .*no use' err || fail "dump does not say that --image changes nothing"
+# sideband, from a ring: COMM exec and ITRACE_START with sample id (TID, TIME, CPU)
+{
+	printf '\x03\0\0\0\0\x20\x30\0''\x07\0\0\0\x08\0\0\0prog\0\0\0\0''\x07\0\0\0\x08\0\0\0''\x64\0\0\0\0\0\0\0''\x02\0\0\0\0\0\0\0'
+	printf '\x0c\0\0\0\0\0\x28\0''\x07\0\0\0\x08\0\0\0''\x07\0\0\0\x08\0\0\0''\x65\0\0\0\0\0\0\0''\x02\0\0\0\0\0\0\0'
+} >sideband
+same sideband 'prog                   8             1000' decode --raw pt --image "$WORK/code@0x1000" \
+	--sideband sideband --sample-type 0x86 --events insn -F comm,tid,ip one
+"$AUXTAP" dump --raw pt:cpu=6/85/4 --sideband sideband --sample-type 0x86 one >out || fail "dump --sideband: status $?"
+grep -q 'COMM 7/8 cpu 2 time 0.000000100: 7/8 exec prog' out || fail "dump --sideband: $(cat out)"
+head -c 60 sideband >cut
+status 1 dump --raw pt --sideband cut --sample-type 0x86 one
+grep -q '^[0-9a-f]\{16\} .* psbend' out || fail "behind damaged sideband no packets are listed"
+
+for command in decode report dump; do
+	status 2 $command --raw spe trace
+	status 2 $command --raw pt:cpu=6/85 trace
+	status 2 $command --raw pt:cpu=6/-1/4 trace
+	status 2 $command --raw pt:cpu=6/85/4x trace
+	status 2 $command --raw pt --mtc-freq 16 trace
+	status 2 $command --raw pt --nom-freq 0 trace
+	status 2 $command --raw pt --cpuid-0x15 2 trace
+	status 2 $command --raw pt --cpuid-0x15 0,308 trace
+	status 2 $command --raw pt --time-conv 64,1,0 trace
+	status 2 $command --raw pt --tsc-offset x trace
+	status 2 $command --mtc-freq 3 trace
+	status 2 $command --raw pt
+	status 3 $command --raw pt nowhere
+done
+status 2 report --raw pt --image code trace
 status 2 decode --no-such-option trace
 status 2 decode --events nonsense trace
 status 2 decode -F nonsense trace

@@ -36,7 +36,10 @@ status 2 "needs a value" "$auxtap" dump --raw
 status 2 "spe is not supported" "$auxtap" dump --raw spe a
 status 2 "etm:cpu=7/1/2 is not supported" "$auxtap" dump --raw etm:cpu=7/1/2 a
 status 2 "no trace family 'xyz'" "$auxtap" dump --raw xyz a
-status 2 "has no use for it" "$auxtap" dump --raw pt --image a@0 b
+# what decode needs for a raw trace is taken, and told to change nothing
+printf '\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x23' >"$work/psb"
+status 0 "--image: .*has no use for it" "$auxtap" dump --raw pt --image a@0 "$work/psb"
+[ "$(wc -l <"$work/out")" = 2 ] || fail "--image: $(cat "$work/out")"
 status 2 "nothing but packets" "$auxtap" dump --raw pt --no-packets a
 
 # Files that are none.

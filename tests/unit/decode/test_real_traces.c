@@ -259,6 +259,93 @@ static void flow_with_a_sysroot(void **state)
 	expect_hello(images, true);
 }
 
+/* asm-hello-32 by its addresses: 32-bit code, INT 0x80 twice. */
+static const uint8_t hello_32[] = {
+	0xb8, 4, 0, 0, 0, 0xbb, 1, 0, 0, 0, 0xb9, 0, 0xa0, 4, 8, 0xba, 14, 0, 0, 0, 0xcd, 0x80,
+	0xb8, 1, 0, 0, 0, 0xbb, 0, 0, 0, 0, 0xcd, 0x80};
+
+/* With MTC and CYC the times are those of the moments, not of the last time stamp before. */
+static void asm_hello_32_times(void **state)
+{
+	static const uint64_t want[] = {0x8049000, 0x8049005, 0x804900a,
+					0x804900f, 0x8049016, 0x804901b};
+	char primary[512], secondary[512], path[512], code[256];
+	const char *sideband[] = {primary, secondary};
+	struct auxtap_raw_opts raw_opts = {
+		.size = sizeof(raw_opts), .family = "pt", .cpu_family = 6, .cpu_model = 85,
+		.cpu_stepping = 4, .sideband = sideband, .nr_sideband = 2,
+		.sample_type = 0x10086, .time_shift = 31, .time_mult = 581029125,
+		.time_zero = 18444502336406842448ull, .mtc_freq = 3, .nom_freq = 37,
+		.cpuid_0x15_eax = 2, .cpuid_0x15_ebx = 308};
+	struct auxtap_image_set *images = new_set();
+	struct auxtap_decoder *dec;
+	struct auxtap_event ev;
+	uint64_t last = 0x22e7c83333721; /* the last MMAP2 before the AUX record */
+	unsigned int nr = 0;
+	FILE *f;
+
+	(void)state;
+	snprintf(code, sizeof(code), "%s/code32", dir);
+	f = fopen(code, "wb");
+	assert_non_null(f);
+	assert_int_equal(fwrite(hello_32, sizeof(hello_32), 1, f), 1);
+	fclose(f);
+	assert_int_equal(auxtap_image_set_raw(images, code, 0, 0, 0x8049000, NULL), 0);
+	snprintf(path, sizeof(path), "%s/intel-pt/asm-hello-32/pt.bin", root);
+	snprintf(primary, sizeof(primary), "%s/intel-pt/asm-hello-32/primary.sideband.pevent",
+		 root);
+	snprintf(secondary, sizeof(secondary),
+		 "%s/intel-pt/asm-hello-32/secondary.sideband.pevent", root);
+	assert_int_equal(auxtap_decoder_open_raw(&dec, path, &raw_opts, images, &opts, NULL), 0);
+	while (auxtap_decoder_next(dec, &ev, NULL) == 1) {
+		assert_int_not_equal(ev.type, AUXTAP_EVENT_GAP);
+		assert_in_range(ev.time, last, 0x22e7c83356a1c); /* of the AUX record */
+		last = ev.time;
+		assert_string_equal(ev.comm, "hello");
+		if (ev.type != AUXTAP_EVENT_INSN)
+			continue;
+		assert_in_range(nr, 0, 5);
+		assert_int_equal(ev.ip, want[nr++]);
+	}
+	assert_int_equal(nr, 6);
+	auxtap_decoder_close(dec);
+	auxtap_image_set_free(images);
+}
+
+/* lldb-loop by its addresses: main from +4 to a breakpoint behind a loop of four. */
+static const uint8_t loop[] = {0x55, 0x48, 0x89, 0xe5, 0xc7, 0x45, 0xfc, 0,    0,    0,
+			       0,    0xc7, 0x45, 0xf8, 0,    0,    0,    0,    0xeb, 0x08,
+			       0x83, 0x75, 0xfc, 0x01, 0x83, 0x45, 0xf8, 0x01, 0x83, 0x7d,
+			       0xf8, 0x03, 0x7e, 0xf2, 0x8b, 0x45, 0xfc, 0x5d, 0xc3};
+
+static void lldb_loop_with_its_code(void **state)
+{
+	struct auxtap_raw_opts raw_opts = {.size = sizeof(raw_opts), .family = "pt",
+					   .cpu_family = 6, .cpu_model = 79, .cpu_stepping = 1};
+	struct auxtap_image_set *images = new_set();
+	struct auxtap_decoder *dec;
+	char path[512];
+	struct counts c;
+	FILE *f;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/loop", dir);
+	f = fopen(path, "wb");
+	assert_non_null(f);
+	assert_int_equal(fwrite(loop, sizeof(loop), 1, f), 1);
+	fclose(f);
+	assert_int_equal(auxtap_image_set_raw(images, path, 0, 0, 0x40050d, NULL), 0);
+	snprintf(path, sizeof(path), "%s/intel-pt/lldb-loop/3842849.trace", root);
+	assert_int_equal(auxtap_decoder_open_raw(&dec, path, &raw_opts, images, &opts, NULL), 0);
+	count(dec, &c);
+	auxtap_decoder_close(dec);
+	auxtap_image_set_free(images);
+	assert_int_equal(c.insns, 21);
+	assert_int_equal(c.no_image + c.other_gaps, 0);
+	assert_int_equal(c.on, 2);
+	assert_int_equal(c.off, 2);
+}
+
 static void perf_4_14(void **state)
 {
 	struct auxtap_image_set *images = new_set();
@@ -291,6 +378,8 @@ int main(void)
 		cmocka_unit_test(asm_hello_with_sideband),
 		cmocka_unit_test(flow_with_an_image_given),
 		cmocka_unit_test(flow_with_a_sysroot),
+		cmocka_unit_test(asm_hello_32_times),
+		cmocka_unit_test(lldb_loop_with_its_code),
 		cmocka_unit_test(perf_4_14),
 	};
 

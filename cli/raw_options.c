@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* See raw_options.h. */
+#include "raw_options.h"
+#include "cli.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char raw_options_help[] =
+	"Raw traces (FILE is bare Intel PT):\n"
+	"  --raw pt[:cpu=FAMILY/MODEL/STEPPING]\n"
+	"                    the CPU's known errors are taken into account\n"
+	"  --image FILE[:OFF-END]@ADDR\n"
+	"                    bytes OFF to END of FILE at ADDR; an ELF file without a "
+	"range:\n"
+	"                    all its segments, the first one's page at ADDR, with @0 "
+	"where\n"
+	"                    they were linked to; of several at one address the last "
+	"holds\n"
+	"  --sideband FILE   bare perf records, the first file those of the traced CPU;\n"
+	"                    with --sample-type X, as in perf_event_attr\n"
+	"  --time-conv SHIFT,MULT,ZERO, --tsc-offset TICKS\n"
+	"                    perf's time of a time stamp, TICKS added to it before\n"
+	"  --mtc-freq N, --nom-freq RATIO, --cpuid-0x15 EAX,EBX\n"
+	"                    IA32_RTIT_CTL[17:14], MSR_PLATFORM_INFO[15:8] and the ratio "
+	"of\n"
+	"                    TSC and crystal clock: for times between time stamps\n";
+
+int cli_bad_value(const char *option, const char *value, const char *expected)
+{
+	cli_complain(option, NULL, "'%s' is not %s", value, expected);
+	return CLI_USAGE;
+}
+
+static bool number(const char *s, const char **end, uint64_t *value)
+{
+	char *stop;
+
+	if (*s < '0' || *s > '9')
+		return false;
+	errno = 0;
+	*value = strtoull(s, &stop, 0);
+	*end = stop;
+	return !errno && stop != s;
+}
+
+bool cli_number(const char *s, uint64_t max, uint64_t *value)
+{
+	const char *end;
+
+	return number(s, &end, value) && !*end && *value <= max;
+}
+
+static int parse_raw(struct raw_options *ro, const char *arg)
+{
+	static const char form[] = "pt[:cpu=FAMILY/MODEL/STEPPING]";
+	size_t len = strcspn(arg, ":");
+	const char *at = arg + len;
+	uint64_t cpu[3] = {0};
+
+	ro->is_raw = true;
+	if (len >= sizeof(ro->family))
+		return cli_bad_value("--raw", arg, "a trace family");
+	memcpy(ro->family, arg, len);
+	ro->family[len] = '\0';
+	ro->raw.family = ro->family;
+	if (!strcmp(ro->family, "spe") || !strcmp(ro->family, "etm")) {
+		cli_complain("--raw", "auxtap reads raw Intel PT: --raw pt",
+			     "%s is not supported yet", arg);
+		return CLI_USAGE;
+	}
+	if (strcmp(ro->family, "pt")) {
+		cli_complain("--raw", "use --raw pt", "no trace family '%s'", ro->family);
+		return CLI_USAGE;
+	}
+	if (!*at)
+		return 0;
+	if (strncmp(at, ":cpu=", 5) || !number(at + 5, &at, &cpu[0]) || *at++ != '/' ||
+	    !number(at, &at, &cpu[1]) || *at++ != '/' || !number(at, &at, &cpu[2]) ||
+	    *at || cpu[0] > UINT16_MAX || cpu[1] > UINT8_MAX || cpu[2] > UINT8_MAX)
+		return cli_bad_value("--raw", arg, form);
+	ro->raw.cpu_family = (int)cpu[0];
+	ro->raw.cpu_model = (int)cpu[1];
+	ro->raw.cpu_stepping = (int)cpu[2];
+	return 0;
+}
+
+static int parse_time_conv(struct raw_options *ro, const char *arg)
+{
+	struct auxtap_raw_opts *raw = &ro->raw;
+	const char *at = arg;
+
+	if (!number(at, &at, &raw->time_shift) || *at++ != ',' ||
+	    !number(at, &at, &raw->time_mult) || *at++ != ',' ||
+	    !number(at, &at, &raw->time_zero) || *at || !raw->time_mult ||
+	    raw->time_shift > 63)
+		return cli_bad_value("--time-conv", arg, "SHIFT,MULT,ZERO");
+	return 0;
+}
+
+static int parse_cpuid(struct raw_options *ro, const char *arg)
+{
+	uint64_t eax, ebx;
+	const char *at = arg;
+
+	if (!number(at, &at, &eax) || *at++ != ',' || !number(at, &at, &ebx) || *at ||
+	    !eax || !ebx || eax > UINT32_MAX || ebx > UINT32_MAX)
+		return cli_bad_value("--cpuid-0x15", arg, "EAX,EBX, two numbers above 0");
+	ro->raw.cpuid_0x15_eax = (uint32_t)eax;
+	ro->raw.cpuid_0x15_ebx = (uint32_t)ebx;
+	return 0;
+}
+
+void raw_options_init(struct raw_options *ro)
+{
+	memset(ro, 0, sizeof(*ro));
+	ro->raw.size = sizeof(ro->raw);
+	ro->raw.sideband = ro->sideband;
+}
+
+int raw_options_parse(struct raw_options *ro, int opt, const char *arg)
+{
+	uint64_t value;
+
+	ro->given |= 1u << (opt - RAW_OPT_FIRST);
+	switch (opt) {
+	case RAW_OPT_RAW:
+		return parse_raw(ro, arg);
+	case RAW_OPT_IMAGE:
+		if (ro->nr_images == RAW_MAX_IMAGES)
+			return cli_bad_value("--image", arg, "one of at most 256 images");
+		ro->images[ro->nr_images++] = arg;
+		return 0;
+	case RAW_OPT_SIDEBAND:
+		if (ro->raw.nr_sideband == RAW_MAX_SIDEBAND)
+			return cli_bad_value("--sideband", arg,
+					     "one of at most 64 files");
+		ro->sideband[ro->raw.nr_sideband++] = arg;
+		return 0;
+	case RAW_OPT_SAMPLE_TYPE:
+		if (!cli_number(arg, UINT64_MAX, &ro->raw.sample_type))
+			return cli_bad_value("--sample-type", arg, "a number");
+		return 0;
+	case RAW_OPT_TIME_CONV:
+		return parse_time_conv(ro, arg);
+	case RAW_OPT_TSC_OFFSET:
+		if (!cli_number(arg, UINT64_MAX, &ro->raw.tsc_offset))
+			return cli_bad_value("--tsc-offset", arg, "a number of ticks");
+		return 0;
+	case RAW_OPT_MTC_FREQ:
+		if (!cli_number(arg, 15, &value))
+			return cli_bad_value("--mtc-freq", arg, "a number from 0 to 15");
+		ro->raw.mtc_freq = (uint8_t)value;
+		return 0;
+	case RAW_OPT_NOM_FREQ:
+		if (!cli_number(arg, 255, &value) || !value)
+			return cli_bad_value("--nom-freq", arg, "a number from 1 to 255");
+		ro->raw.nom_freq = (uint8_t)value;
+		return 0;
+	case RAW_OPT_CPUID_0X15:
+		return parse_cpuid(ro, arg);
+	default:
+		return CLI_USAGE;
+	}
+}
+
+int raw_options_check(const struct raw_options *ro, const char *command, bool has_file)
+{
+	if (!ro->is_raw && ro->given) {
+		cli_complain(command, "add --raw pt for a bare trace",
+			     "--image, --sideband and what describes the CPU and its "
+			     "clock go with --raw");
+		return CLI_USAGE;
+	}
+	if (ro->is_raw && !has_file) {
+		cli_complain(command, "name it behind the options",
+			     "no trace file given");
+		return CLI_USAGE;
+	}
+	return 0;
+}
+
+/* FILE[:OFF-END]@ADDR */
+static int add_image(struct auxtap_image_set *images, const char *arg,
+		     struct auxtap_error *err)
+{
+	const char *at = strrchr(arg, '@'), *colon, *end;
+	uint64_t addr, from = 0, to = 0;
+	char path[4096];
+	size_t len;
+
+	if (!at || !number(at + 1, &end, &addr) || *end || at == arg)
+		return auxtap_error_set(err, -EINVAL, "--image",
+					"'%s' is not FILE[:OFF-END]@ADDR", arg);
+	len = (size_t)(at - arg);
+	colon = memrchr(arg, ':', len);
+	if (colon && number(colon + 1, &end, &from) && *end == '-' &&
+	    number(end + 1, &end, &to) && end == at) {
+		len = (size_t)(colon - arg);
+		if (to <= from)
+			return auxtap_error_set(err, -EINVAL, "--image",
+						"'%s': the range is empty", arg);
+	} else {
+		from = to = 0;
+	}
+	if (len >= sizeof(path))
+		return auxtap_error_set(err, -ENAMETOOLONG, "--image",
+					"the path is too long");
+	memcpy(path, arg, len);
+	path[len] = '\0';
+	return auxtap_image_set_raw(images, path, from, to - from, addr, err);
+}
+
+int raw_options_images(const struct raw_options *ro, struct auxtap_image_set *images,
+		       struct auxtap_error *err)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; !ret && i < ro->nr_images; i++)
+		ret = add_image(images, ro->images[i], err);
+	return ret;
+}

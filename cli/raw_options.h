@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The options for bare traces, --raw and what goes with it: the same for decode, report
+ * and dump. */
+#ifndef AUXTAP_RAW_OPTIONS_H
+#define AUXTAP_RAW_OPTIONS_H
+
+#include <auxtap/decode.h>
+
+#define RAW_MAX_SIDEBAND 64
+#define RAW_MAX_IMAGES   256
+
+enum {
+	RAW_OPT_FIRST = 1024,
+	RAW_OPT_RAW = RAW_OPT_FIRST,
+	RAW_OPT_IMAGE,
+	RAW_OPT_SIDEBAND,
+	RAW_OPT_SAMPLE_TYPE,
+	RAW_OPT_TIME_CONV,
+	RAW_OPT_TSC_OFFSET,
+	RAW_OPT_MTC_FREQ,
+	RAW_OPT_NOM_FREQ,
+	RAW_OPT_CPUID_0X15,
+	RAW_OPT_END,
+};
+
+/* Entries for the command's table of getopt_long(). */
+#define RAW_OPTIONS                                                                      \
+	{"raw", required_argument, NULL, RAW_OPT_RAW},                                   \
+		{"image", required_argument, NULL, RAW_OPT_IMAGE},                       \
+		{"sideband", required_argument, NULL, RAW_OPT_SIDEBAND},                 \
+		{"sample-type", required_argument, NULL, RAW_OPT_SAMPLE_TYPE},           \
+		{"time-conv", required_argument, NULL, RAW_OPT_TIME_CONV},               \
+		{"tsc-offset", required_argument, NULL, RAW_OPT_TSC_OFFSET},             \
+		{"mtc-freq", required_argument, NULL, RAW_OPT_MTC_FREQ},                 \
+		{"nom-freq", required_argument, NULL, RAW_OPT_NOM_FREQ},                 \
+	{                                                                                \
+		"cpuid-0x15", required_argument, NULL, RAW_OPT_CPUID_0X15                \
+	}
+
+extern const char raw_options_help[];
+
+struct raw_options {
+	bool is_raw;
+	uint32_t given; /* bit per option, counted from RAW_OPT_FIRST */
+	struct auxtap_raw_opts raw;
+	char family[16];
+	const char *sideband[RAW_MAX_SIDEBAND];
+	const char *images[RAW_MAX_IMAGES];
+	unsigned int nr_images;
+};
+
+void raw_options_init(struct raw_options *ro);
+/* Takes the option if it is one of these: 0 or CLI_USAGE, which has been told. */
+int raw_options_parse(struct raw_options *ro, int opt, const char *arg);
+/* After the last option: 0 or CLI_USAGE, which has been told. */
+int raw_options_check(const struct raw_options *ro, const char *command, bool has_file);
+/* Adds what --image named. -EINVAL: the option's value is not of its form. */
+int raw_options_images(const struct raw_options *ro, struct auxtap_image_set *images,
+		       struct auxtap_error *err);
+
+/* A number, decimal or 0x hexadecimal, up to max; the whole of s. */
+bool cli_number(const char *s, uint64_t max, uint64_t *value);
+/* "auxtap: OPTION: 'VALUE' is not EXPECTED"; CLI_USAGE. */
+int cli_bad_value(const char *option, const char *value, const char *expected);
+
+#endif
