@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Every command has a man page, every option that --help tells is in it and the other way
+# round, and the pages are well formed.
+. "$(dirname "$0")/lib.sh"
+command -v mandoc >/dev/null || skip "mandoc is not installed"
+
+# The options a text names: --word and -x, each once.
+options() { grep -oE -- '(^|[^[:alnum:]-])--?[[:alnum:]][[:alnum:]-]*' | grep -oE -- '-.*' | sort -u; }
+
+pages=0
+for page in "$SRC"/docs/man/*.1; do
+	name=$(basename "$page" .1)
+	pages=$((pages + 1))
+	mandoc -T lint -W warning "$page" >lint || fail "$(cat lint)"
+	mandoc -T utf8 -O width=1000 "$page" | col -b >text
+	command=${name#auxtap}
+	"$AUXTAP" ${command#-} --help >help || fail "$name: no --help"
+	# options of the page: its tagged lines; those of the help: its first words
+	grep -E '^ {2,}-' help | sed -E 's/ {2,}([^-].*)?$//; s/^ +//; s/ {2,}.*//' | options >in_help
+	grep -E '^ {5,6}-' text | options >in_page
+	options <text >mentioned
+	comm -23 in_help mentioned >missing
+	[ -s missing ] && fail "$name: not in the page: $(tr '\n' ' ' <missing)"
+	options <help >told
+	comm -23 in_page told | grep -vxE -- '--(help|version)|-h' >extra
+	[ -s extra ] && fail "$name: not told by --help: $(tr '\n' ' ' <extra)"
+	if [ "$name" != auxtap ] && [ "$name" != auxtap-list ] && [ ! -s in_help ]; then
+		fail "$name: the test sees no options in --help"
+	fi
+done
+for command in $("$AUXTAP" --help | sed -nE 's/^  ([a-z]+) .*/\1/p'); do
+	[ -e "$SRC/docs/man/auxtap-$command.1" ] || fail "auxtap-$command has no page"
+done
+[ "$pages" -ge 7 ] || fail "only $pages pages"
+finish
