@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The harness itself: files come home whole, and a failing script, a panic and a hang are
+# each told from success.
+set -euo pipefail
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+boot=("$SRC/tests/guest/run" --kernel "$KERNEL" -o "$work/out")
+
+fail() {
+	echo "test_harness: $*" >&2
+	[ ! -e "$work/err" ] || cat "$work/err" >&2
+	exit 1
+}
+
+head -c 3000001 /dev/urandom >"$work/random"
+cat >"$work/good.sh" <<'END'
+uname -r
+cp /random /out/random.back
+mkdir /out/folder && echo deep >/out/folder/file
+exit 77
+END
+echo 'echo this one fails; exit 5' >"$work/bad.sh"
+rc=0
+"${boot[@]}" --file "$work/random:/random" "$work/good.sh" "$work/bad.sh" 2>"$work/err" || rc=$?
+if [ "$rc" = 77 ]; then
+	cat "$work/err"
+	exit 77
+fi
+[ "$rc" = 1 ] || fail "a failing script: exit $rc"
+grep -q 'bad: exit 5' "$work/err" || fail 'the failing script is not named'
+grep -q 'this one fails' "$work/err" || fail 'its output is not shown'
+! grep -q 'good: exit' "$work/err" || fail 'exit 77 counts as failure'
+cmp "$work/random" "$work/out/random.back" || fail 'a file came back changed'
+[ "$(cat "$work/out/folder/file")" = deep ] || fail 'a folder did not come back'
+[[ "$(cat "$work/out/good.log")" == "$KERNEL".* ]] || fail 'another kernel ran'
+
+echo 'echo c >/proc/sysrq-trigger' >"$work/panic.sh"
+rc=0
+"${boot[@]}" "$work/panic.sh" 2>"$work/err" || rc=$?
+[ "$rc" = 1 ] || fail "a panic: exit $rc"
+grep -q 'Kernel panic' "$work/err" || fail 'the panic is not shown'
+grep -q 'panic: exit not reached' "$work/err" || fail 'the panic has an exit code'
+
+echo 'echo is stuck >/dev/kmsg; sleep 1000' >"$work/hang.sh"
+rc=0
+"${boot[@]}" --timeout 40 "$work/hang.sh" 2>"$work/err" || rc=$?
+[ "$rc" = 1 ] || fail "a hang: exit $rc"
+grep -q 'hung: ' "$work/err" || fail 'the hang is not told'
+grep -q 'is stuck' "$work/err" || fail 'the log of the hang is not shown'
