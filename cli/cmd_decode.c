@@ -295,22 +295,50 @@ static int run(struct decode_cmd *cmd, struct auxtap_decoder *dec,
 	return ret;
 }
 
+static void id_text(char *out, const uint8_t *id, unsigned int size)
+{
+	strcpy(out, size ? "" : "no build-id");
+	for (unsigned int i = 0; i < size && i < 20; i++)
+		snprintf(out + 2 * i, 3, "%02x", id[i]);
+}
+
+static const char *how_to_get(const char *name)
+{
+	size_t len = strlen(name);
+
+	if (!strncmp(name, "[kernel", 7))
+		return "give it: --kcore FILE ('perf record --kcore' saves it) or --vmlinux FILE";
+	if ((len > 3 && !strcmp(name + len - 3, ".ko")) || strstr(name, ".ko."))
+		return "a module is read from the kernel's memory: --kcore FILE ('perf record --kcore' saves it)";
+	return "give a folder with the one that ran: --sysroot DIR";
+}
+
 /* Which programs and libraries the trace was decoded without, in so far as it shows. */
 static void say_missing(const struct auxtap_image_set *images)
 {
 	struct auxtap_image_info info;
+	char want[48], found[48];
 
 	for (size_t i = 0; i < auxtap_image_set_count(images); i++) {
-		if (auxtap_image_set_info(images, i, &info) ||
-		    info.state == AUXTAP_IMAGE_FOUND || !info.nr_gaps)
+		const char *plural;
+
+		if (auxtap_image_set_info(images, i, &info) || info.state == AUXTAP_IMAGE_FOUND ||
+		    !info.nr_gaps)
 			continue;
-		cli_complain(
-			info.name, "give a folder with the one that ran: --sysroot DIR",
-			"%s; %llu gap%s (no_image)",
-			info.state == AUXTAP_IMAGE_DIFFERENT
-				? "is not the file that ran, its build-id is another"
-				: "not found",
-			(unsigned long long)info.nr_gaps, info.nr_gaps == 1 ? "" : "s");
+		plural = info.nr_gaps == 1 ? "" : "s";
+		id_text(want, info.build_id, info.build_id_size);
+		id_text(found, info.found_build_id, info.found_build_id_size);
+		if (info.state == AUXTAP_IMAGE_DIFFERENT)
+			cli_complain(info.name, how_to_get(info.name),
+				     "is not the file that ran, its build-id is another (%s ran, %s has %s); %llu gap%s (no_image)",
+				     want, info.path ? info.path : "?", found,
+				     (unsigned long long)info.nr_gaps, plural);
+		else
+			cli_complain(info.name, how_to_get(info.name),
+				     "not found%s%s; %llu gap%s (no_image)",
+				     info.build_id_size ? ", build-id " : "",
+				     info.build_id_size ? want : "",
+				     (unsigned long long)info.nr_gaps, plural);
 	}
 }
 

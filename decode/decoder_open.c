@@ -95,6 +95,17 @@ static void configure(struct auxtap_decoder *dec, const struct pt_info *pi)
 	config->errata.bdm70 = 1;
 }
 
+/* 'perf record --kcore' leaves a folder: the recording and a copy of the kernel's code. */
+static int find_kcore(struct auxtap_decoder *dec, struct auxtap_error *err)
+{
+	char path[4352];
+
+	if (auxtap_perfdata_info(dec->pd)->form != AUXTAP_PERFDATA_DIRECTORY)
+		return 0;
+	snprintf(path, sizeof(path), "%s/kcore_dir/kcore", auxtap_perfdata_path(dec->pd));
+	return auxtap_image_set_kcore(dec->shared.images, path, err);
+}
+
 /* ---- notes: saved images, exact sizes of gaps ---- */
 
 struct note_ctx {
@@ -489,6 +500,9 @@ int auxtap_decoder_open(struct auxtap_decoder **dec_out, struct auxtap_perfdata 
 	dec->sideband.per_thread = !info(&pi, AUXTAP_PT_INFO_PER_CPU_MMAPS);
 	dec->sideband.snapshot = pi.snapshot;
 	ret = auxtap_perfdata_notes(pd, on_note, &notes, err);
+	if (ret)
+		goto fail;
+	ret = find_kcore(dec, err);
 	if (ret)
 		goto fail;
 	ret = read_sideband(dec, err);

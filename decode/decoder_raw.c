@@ -94,6 +94,11 @@ int auxtap_decoder_open_raw(struct auxtap_decoder **dec_out, const char *path,
 			goto fail;
 	}
 	sideband_done(&dec->sideband);
+	ret = auxtap_image_set_kernel_unmoved(images);
+	if (ret) {
+		auxtap_error_set(err, ret, path, "out of memory");
+		goto fail;
+	}
 	ret = open_file(dec, path, err);
 	if (ret)
 		goto fail;

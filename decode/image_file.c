@@ -94,8 +94,10 @@ static unsigned int note_build_id(const uint8_t *p, uint64_t size, uint8_t id[20
 		memcpy(n, p, sizeof(n));
 		name = ((uint64_t)n[0] + 3) & ~3ull;
 		desc = ((uint64_t)n[1] + 3) & ~3ull;
-		if (name > size - 12 || desc > size - 12 - name)
+		if (name > size - 12 || n[1] > size - 12 - name)
 			return 0;
+		if (desc > size - 12 - name) /* the last one may lack its padding */
+			desc = n[1];
 		if (n[2] == NT_GNU_BUILD_ID && n[0] == 4 && !memcmp(p + 12, "GNU", 4) && n[1]) {
 			unsigned int len = n[1] > 20 ? 20 : n[1];
 
@@ -139,6 +141,7 @@ static int read_elf(struct auxtap_image *image)
 	image->machine = elf.machine;
 	image->is_rel = elf.type == ET_REL;
 	image->is_fixed = elf.type == ET_EXEC;
+	image->is_core = elf.type == ET_CORE;
 	image->loads = calloc(MAX_LOADS, sizeof(*image->loads));
 	if (!image->loads)
 		return -ENOMEM;
@@ -212,7 +215,7 @@ void image_file_close(struct auxtap_image *image)
 	image->size = 0;
 	image->loads = NULL;
 	image->nr_loads = 0;
-	image->is_elf = false;
+	image->is_elf = image->is_rel = image->is_fixed = image->is_core = false;
 }
 
 int image_off_to_vaddr(const struct auxtap_image *image, uint64_t off, uint64_t *vaddr)

@@ -6,6 +6,7 @@
  */
 #include "image_private.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -49,18 +50,33 @@ static bool same_id(const uint8_t *a, unsigned int na, const uint8_t *b, unsigne
 	return true;
 }
 
-/* Takes the file if it is there and is the one recorded. */
+/* A file is there and is not the one recorded: the first of them is named. */
+static void differs(struct auxtap_image *image, const char *path, const uint8_t *before,
+		    unsigned int before_size)
+{
+	if (image->state == AUXTAP_IMAGE_DIFFERENT) {
+		memcpy(image->found_build_id, before, sizeof(image->found_build_id));
+		image->found_build_id_size = (uint8_t)before_size;
+	} else {
+		image->state = AUXTAP_IMAGE_DIFFERENT;
+		image->path = strdup(path);
+	}
+	image_file_close(image);
+}
+
+/* Takes the file if it is there and is the one recorded. A core has no build-id of its own. */
 static bool try_path(struct auxtap_image *image, const char *path, bool must_match)
 {
+	unsigned int before_size = image->found_build_id_size;
+	uint8_t before[20];
+
+	memcpy(before, image->found_build_id, sizeof(before));
 	if (access(path, R_OK) || image_file_map(image, path))
 		return false;
-	if (image->build_id_size &&
+	if (image->build_id_size && !image->is_core &&
 	    !same_id(image->build_id, image->build_id_size, image->found_build_id,
 		     image->found_build_id_size)) {
-		image->state = AUXTAP_IMAGE_DIFFERENT;
-		if (!image->path)
-			image->path = strdup(path);
-		image_file_close(image);
+		differs(image, path, before, before_size);
 		return false;
 	}
 	if (must_match && !image->build_id_size) {
@@ -73,10 +89,40 @@ static bool try_path(struct auxtap_image *image, const char *path, bool must_mat
 	return true;
 }
 
+/* The length of what the build-id table and perf's cache call the image: "[kernel.kallsyms]_text" is "[kernel.kallsyms]" there. */
+size_t image_plain_name(const char *name)
+{
+	const char *end = !strncmp(name, "[kernel", 7) || !strncmp(name, "[guest.kernel", 13)
+				  ? strchr(name, ']')
+				  : NULL;
+
+	return end ? (size_t)(end + 1 - name) : strlen(name);
+}
+
+/* DIR/[kernel.kcore]/ID/TIME/kcore: the newest that perf saved of this very kernel. */
+static bool try_kcores(struct auxtap_image *image, const char *dir, const char *id)
+{
+	char path[PATH_LEN], best[256] = "";
+	struct dirent *entry;
+	DIR *times;
+
+	snprintf(path, sizeof(path), "%s/[kernel.kcore]/%s", dir, id);
+	times = opendir(path);
+	if (!times)
+		return false;
+	while ((entry = readdir(times)))
+		if (entry->d_name[0] != '.' && strcmp(entry->d_name, best) > 0)
+			snprintf(best, sizeof(best), "%s", entry->d_name);
+	closedir(times);
+	snprintf(path, sizeof(path), "%s/[kernel.kcore]/%s/%s/kcore", dir, id, best);
+	return *best && try_path(image, path, true);
+}
+
 /* One tree in the layout of ~/.debug. */
 static bool try_cache(struct auxtap_image *image, const char *dir, const char *id)
 {
 	static const char *const files[] = {"elf", "vdso", "kcore", "vmlinux"};
+	int len = (int)image_plain_name(image->name);
 	char path[PATH_LEN];
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
@@ -84,11 +130,14 @@ static bool try_cache(struct auxtap_image *image, const char *dir, const char *i
 			 files[i]);
 		if (try_path(image, path, true))
 			return true;
-		snprintf(path, sizeof(path), "%s/%s/%s/%s", dir,
-			 image->name + (image->name[0] == '/'), id, files[i]);
+		snprintf(path, sizeof(path), "%s/%.*s/%s/%s", dir,
+			 len - (image->name[0] == '/'), image->name + (image->name[0] == '/'),
+			 id, files[i]);
 		if (try_path(image, path, true))
 			return true;
 	}
+	if (!strncmp(image->name, "[kernel", 7) && try_kcores(image, dir, id))
+		return true;
 	/* The oldest perf linked the file itself. */
 	snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s", dir, id, id + 2);
 	return try_path(image, path, true);
@@ -179,7 +228,8 @@ static bool is_file_name(const char *name)
 	       strncmp(name, "/memfd:", 7) && strncmp(name, "/SYSV", 5);
 }
 
-void image_find(const struct auxtap_image_set *set, struct auxtap_image *image)
+static void look_everywhere(const struct auxtap_image_set *set,
+			    struct auxtap_image *image)
 {
 	char path[PATH_LEN];
 	bool kernel = !strncmp(image->name, "[kernel", 7) || !strncmp(image->name, "[guest.kernel", 13);
@@ -197,6 +247,10 @@ void image_find(const struct auxtap_image_set *set, struct auxtap_image *image)
 		snprintf(path, sizeof(path), "%s%s", set->sysroot, image->name);
 		if (try_path(image, path, false))
 			return;
+		/* or all in one folder */
+		snprintf(path, sizeof(path), "%s/%s", set->sysroot, base_name(image->name));
+		if (try_path(image, path, false))
+			return;
 	}
 	if (try_by_id(set, image))
 		return;
@@ -204,4 +258,14 @@ void image_find(const struct auxtap_image_set *set, struct auxtap_image *image)
 	if (is_file_name(image->name) && try_path(image, image->name, set->sysroot != NULL))
 		return;
 	try_debuginfod(image);
+}
+
+void image_find(const struct auxtap_image_set *set, struct auxtap_image *image)
+{
+	look_everywhere(set, image);
+	/* A module's file is not what ran: its sections were put somewhere and relocated. */
+	if (image->state == AUXTAP_IMAGE_FOUND && image->is_rel) {
+		image_file_close(image);
+		image->state = AUXTAP_IMAGE_MISSING;
+	}
 }

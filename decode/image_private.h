@@ -32,13 +32,14 @@ struct auxtap_image {
 	char *name, *path;
 	enum auxtap_image_state state;
 	uint8_t build_id[20], build_id_size;
-	uint8_t found_build_id[20], found_build_id_size;
+	uint8_t found_build_id[20], found_build_id_size; /* of the file at path */
 	uint64_t nr_insns, nr_gaps;
 	const uint8_t *data; /* the whole file */
 	size_t size;
 	bool mapped;  /* data is a file mapping; else malloc'ed (note) */
 	bool is_elf, is_64, is_rel;
 	bool is_fixed; /* ET_EXEC: runs at its own addresses only */
+	bool is_core;  /* ET_CORE: memory as it was */
 	uint16_t machine;
 	struct image_load *loads;
 	unsigned int nr_loads;
@@ -55,6 +56,7 @@ struct auxtap_image {
 struct image_map {
 	uint64_t time, start, end, pgoff;
 	struct auxtap_image *image; /* NULL: an exec, everything before is gone */
+	bool by_vaddr; /* the kernel: addresses are those of the ELF file, moved by its slide */
 };
 
 /* What was mapped at one time: disjoint, sorted by start. Immutable; reference counted. */
@@ -89,8 +91,10 @@ struct auxtap_image_set {
 	size_t image_hash_size;
 	struct image_space **spaces; /* sorted by pid */
 	size_t nr_spaces, max_spaces;
-	struct image_map *raw; /* for every process */
+	struct image_map *raw; /* given by hand, for every process; the last holds */
 	size_t nr_raw;
+	struct image_map *spare; /* kcore: where nothing else has bytes */
+	size_t nr_spare;
 	struct image_known_id *ids; /* build-id table of the file */
 	size_t nr_ids;
 	size_t capstone; /* csh */
@@ -111,6 +115,7 @@ int image_vaddr_to_off(const struct auxtap_image *image, uint64_t vaddr, uint64_
 /* image_find.c: look for image->name; sets path, state and data. */
 void image_find(const struct auxtap_image_set *set, struct auxtap_image *image);
 const char *image_home(void);
+size_t image_plain_name(const char *name);
 
 /* image_space.c */
 struct image_space *image_space_get(struct auxtap_image_set *set, pid_t pid, bool create);
@@ -137,6 +142,11 @@ int auxtap_image_set_known_id(struct auxtap_image_set *set, const char *name,
 /* A file's content saved with the trace (vdso); copies. */
 int auxtap_image_set_note(struct auxtap_image_set *set, const char *name, const void *data,
 			  size_t size);
+/* A core of the kernel's memory, if the caller named none. A file that is not there is no error. */
+int auxtap_image_set_kcore(struct auxtap_image_set *set, const char *path,
+			   struct auxtap_error *err);
+/* vmlinux at the addresses it was linked to, where no record tells of the kernel. */
+int auxtap_image_set_kernel_unmoved(struct auxtap_image_set *set);
 int auxtap_image_set_kernel_map(struct auxtap_image_set *set, uint64_t time, uint64_t addr,
 				uint64_t len, uint64_t pgoff, const char *name,
 				const uint8_t *id, unsigned int id_size);

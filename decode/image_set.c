@@ -6,17 +6,23 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static char *copy(const char *s)
 {
 	return s && *s ? strdup(s) : NULL;
 }
 
+static int can_be_kernel(const char *path, struct auxtap_error *err);
+static int add_kcore(struct auxtap_image_set *set, struct auxtap_error *err);
+
 int auxtap_image_set_new(struct auxtap_image_set **set_out,
 			 const struct auxtap_image_set_opts *opts, struct auxtap_error *err)
 {
 	struct auxtap_image_set *set = calloc(1, sizeof(*set));
+	int ret = 0;
 
+	*set_out = NULL;
 	if (!set)
 		return auxtap_error_set(err, -ENOMEM, "images", "out of memory");
 	if (opts && opts->size >= sizeof(*opts)) {
@@ -25,6 +31,14 @@ int auxtap_image_set_new(struct auxtap_image_set **set_out,
 		set->kcore = copy(opts->kcore);
 	}
 	pthread_mutex_init(&set->lock, NULL);
+	if (set->vmlinux)
+		ret = can_be_kernel(set->vmlinux, err);
+	if (!ret && set->kcore)
+		ret = add_kcore(set, err);
+	if (ret) {
+		auxtap_image_set_free(set);
+		return ret;
+	}
 	*set_out = set;
 	return 0;
 }
@@ -57,6 +71,7 @@ void auxtap_image_set_free(struct auxtap_image_set *set)
 	free(set->images);
 	free(set->image_hash);
 	free(set->raw);
+	free(set->spare);
 	free(set->ids);
 	free(set->sysroot);
 	free(set->vmlinux);
@@ -158,12 +173,14 @@ struct auxtap_image *image_get(struct auxtap_image_set *set, const char *name,
 			       const uint8_t *id, unsigned int id_size)
 {
 	static const uint8_t none[20];
+	size_t plain = image_plain_name(name);
 	struct auxtap_image *image;
 
 	if (id_size > 20)
 		id_size = 20;
 	for (size_t i = 0; !id_size && i < set->nr_ids; i++) {
-		if (strcmp(set->ids[i].name, name))
+		if (strlen(set->ids[i].name) != plain ||
+		    memcmp(set->ids[i].name, name, plain) != 0)
 			continue;
 		id = set->ids[i].id;
 		id_size = set->ids[i].size;
@@ -230,23 +247,31 @@ int auxtap_image_set_note(struct auxtap_image_set *set, const char *name, const 
 
 /* ---- mappings ---- */
 
+/* With the lock. */
+static int add_map(struct auxtap_image_set *set, pid_t pid, struct image_map *map, uint64_t len,
+		   const char *name, const uint8_t *build_id, unsigned int build_id_size)
+{
+	struct image_space *space;
+
+	if (!len)
+		return 0;
+	map->end = map->start + len;
+	if (map->end < map->start)
+		map->end = UINT64_MAX;
+	space = image_space_get(set, pid, true);
+	map->image = image_get(set, name, build_id, build_id_size);
+	return space && map->image ? image_space_add(space, map) : -ENOMEM;
+}
+
 int auxtap_image_set_map(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
 			 uint64_t len, uint64_t pgoff, const char *name,
 			 const uint8_t *build_id, unsigned int build_id_size)
 {
-	struct image_map map = {.time = time, .start = addr, .end = addr + len, .pgoff = pgoff};
-	struct image_space *space;
-	int ret = -ENOMEM;
+	struct image_map map = {.time = time, .start = addr, .pgoff = pgoff};
+	int ret;
 
-	if (!len)
-		return 0;
-	if (map.end < addr)
-		map.end = UINT64_MAX;
 	pthread_mutex_lock(&set->lock);
-	space = image_space_get(set, pid, true);
-	map.image = image_get(set, name, build_id, build_id_size);
-	if (space && map.image)
-		ret = image_space_add(space, &map);
+	ret = add_map(set, pid, &map, len, name, build_id, build_id_size);
 	pthread_mutex_unlock(&set->lock);
 	return ret;
 }
@@ -256,12 +281,12 @@ int auxtap_image_set_map(struct auxtap_image_set *set, pid_t pid, uint64_t time,
  * name and its address as pgoff. vmlinux has it at the start of its first code segment; the
  * difference is how far the kernel was moved at boot, whole pages. kcore needs no correction.
  */
-static void set_slide(struct auxtap_image_set *set, struct auxtap_image *image, uint64_t ref)
+static void set_slide(struct auxtap_image *image, uint64_t ref)
 {
 	const char *symbol = strchr(image->name, ']');
 
-	if (!image->data || !image->path || !set->vmlinux || strcmp(image->path, set->vmlinux) ||
-	    !symbol || (strcmp(symbol + 1, "_text") && strcmp(symbol + 1, "_stext")))
+	if (!image->data || image->is_core || !symbol ||
+	    (strcmp(symbol + 1, "_text") != 0 && strcmp(symbol + 1, "_stext") != 0))
 		return;
 	for (unsigned int i = 0; i < image->nr_loads; i++) {
 		if (!image->loads[i].exec)
@@ -276,18 +301,16 @@ int auxtap_image_set_kernel_map(struct auxtap_image_set *set, uint64_t time, uin
 				uint64_t len, uint64_t pgoff, const char *name,
 				const uint8_t *id, unsigned int id_size)
 {
-	bool kernel = !strncmp(name, "[kernel", 7);
-	struct auxtap_image *image;
+	struct image_map map = {.time = time, .start = addr, .pgoff = pgoff};
+	int ret;
 
-	if (kernel) {
-		pthread_mutex_lock(&set->lock);
-		image = image_get(set, name, id, id_size);
-		if (image)
-			set_slide(set, image, pgoff);
-		pthread_mutex_unlock(&set->lock);
-	}
-	return auxtap_image_set_map(set, IMAGE_KERNEL_PID, time, addr, len,
-				    kernel ? addr : pgoff, name, id, id_size);
+	map.by_vaddr = !strncmp(name, "[kernel", 7);
+	pthread_mutex_lock(&set->lock);
+	ret = add_map(set, IMAGE_KERNEL_PID, &map, len, name, id, id_size);
+	if (!ret && len && map.by_vaddr)
+		set_slide(map.image, pgoff);
+	pthread_mutex_unlock(&set->lock);
+	return ret;
 }
 
 int auxtap_image_set_exec(struct auxtap_image_set *set, pid_t pid, uint64_t time)
@@ -333,30 +356,72 @@ out:
 	return ret;
 }
 
-static int raw_add(struct auxtap_image_set *set, struct auxtap_image *image, uint64_t off,
-		   uint64_t len, uint64_t addr)
+static int raw_add(struct image_map **maps, size_t *nr, struct auxtap_image *image,
+		   uint64_t off, uint64_t len, uint64_t addr)
 {
 	struct image_map *grown;
 
-	grown = realloc(set->raw, (set->nr_raw + 1) * sizeof(*grown));
+	grown = realloc(*maps, (*nr + 1) * sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
-	set->raw = grown;
-	grown[set->nr_raw++] = (struct image_map){
+	*maps = grown;
+	grown[(*nr)++] = (struct image_map){
 		.start = addr, .end = addr + len, .pgoff = off, .image = image};
 	return 0;
 }
 
 /*
- * Where the ELF addresses of a whole file go: the page of its first segment to addr. An
- * executable that cannot be moved stays in place when addr is that of any of its segments.
+ * How far a whole ELF file is moved: the page of its first segment goes to addr, or the
+ * segment itself if addr is no page; a kernel's first one is the first of the kernel's half
+ * (data of CPUs is linked to 0). 0, and for what cannot be moved the address of any of its
+ * segments: it stays where it was linked to.
  */
 static uint64_t raw_bias(const struct auxtap_image *image, uint64_t addr)
 {
+	uint64_t first = image->loads[0].vaddr;
+
+	if (!addr)
+		return 0;
 	for (unsigned int i = 0; image->is_fixed && i < image->nr_loads; i++)
 		if (addr == image->loads[i].vaddr || addr == (image->loads[i].vaddr & ~4095ull))
 			return 0;
-	return addr - (image->loads[0].vaddr & ~4095ull);
+	for (unsigned int i = 0; addr >> 63 && !(first >> 63) && i < image->nr_loads; i++)
+		first = image->loads[i].vaddr;
+	return addr - (addr & 4095 ? first : first & ~4095ull);
+}
+
+/* With the lock: a file given by hand, mapped. NULL: *ret and err tell. */
+static struct auxtap_image *raw_open(struct auxtap_image_set *set, const char *path, int *ret,
+				     struct auxtap_error *err)
+{
+	struct auxtap_image *image = image_add(set, path, NULL, 0);
+
+	if (!image)
+		goto no_memory;
+	image->state = AUXTAP_IMAGE_MISSING;
+	*ret = image_file_map(image, path);
+	if (*ret) {
+		auxtap_error_set(err, *ret, path, "cannot read the image: %s", strerror(-*ret));
+		return NULL;
+	}
+	image->state = AUXTAP_IMAGE_FOUND;
+	image->path = strdup(path);
+	if (image->path)
+		return image;
+no_memory:
+	*ret = auxtap_error_set(err, -ENOMEM, path, "out of memory");
+	return NULL;
+}
+
+static int raw_add_segments(struct image_map **maps, size_t *nr, struct auxtap_image *image,
+			    uint64_t bias)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; !ret && i < image->nr_loads; i++)
+		ret = raw_add(maps, nr, image, image->loads[i].off, image->loads[i].filesz,
+			      image->loads[i].vaddr + bias);
+	return ret;
 }
 
 /* len 0 of an ELF file: its segments. */
@@ -367,33 +432,86 @@ int auxtap_image_set_raw(struct auxtap_image_set *set, const char *path, uint64_
 	int ret;
 
 	pthread_mutex_lock(&set->lock);
-	image = image_add(set, path, NULL, 0);
-	if (!image) {
-		ret = auxtap_error_set(err, -ENOMEM, path, "out of memory");
+	image = raw_open(set, path, &ret, err);
+	if (!image)
 		goto out;
-	}
-	image->state = AUXTAP_IMAGE_MISSING;
-	ret = image_file_map(image, path);
-	if (ret) {
-		auxtap_error_set(err, ret, path, "cannot read the image: %s", strerror(-ret));
-		goto out;
-	}
-	image->state = AUXTAP_IMAGE_FOUND;
-	image->path = strdup(path);
-	if (!len && !file_off && image->nr_loads) {
-		uint64_t bias = raw_bias(image, addr);
-
-		for (unsigned int i = 0; !ret && i < image->nr_loads; i++)
-			ret = raw_add(set, image, image->loads[i].off, image->loads[i].filesz,
-				      image->loads[i].vaddr + bias);
-	} else if (file_off >= image->size || len > image->size - file_off) {
+	if (!len && !file_off && image->nr_loads)
+		ret = raw_add_segments(&set->raw, &set->nr_raw, image, raw_bias(image, addr));
+	else if (file_off >= image->size || len > image->size - file_off)
 		ret = auxtap_error_set(err, -EINVAL, path,
 				       "the file ends at %zu, before the end of the range given",
 				       image->size);
-	} else {
-		ret = raw_add(set, image, file_off, len ? len : image->size - file_off, addr);
-	}
+	else
+		ret = raw_add(&set->raw, &set->nr_raw, image, file_off,
+			      len ? len : image->size - file_off, addr);
+	if (ret == -ENOMEM)
+		auxtap_error_set(err, ret, path, "out of memory");
 out:
+	pthread_mutex_unlock(&set->lock);
+	return ret;
+}
+
+/* ---- the kernel's files ---- */
+
+static int can_be_kernel(const char *path, struct auxtap_error *err)
+{
+	struct auxtap_image image = {0};
+	bool is_elf;
+	int ret = image_file_map(&image, path);
+
+	if (ret)
+		return auxtap_error_set(err, ret, path, "cannot read the kernel's image: %s",
+					strerror(-ret));
+	is_elf = image.nr_loads && !image.is_core;
+	image_file_close(&image);
+	if (!is_elf)
+		return auxtap_error_set(err, -EINVAL, path,
+					"is not a vmlinux (an ELF file with segments)");
+	return 0;
+}
+
+/* kcore has the modules, too: what no other file has bytes for is read from there. */
+static int add_kcore(struct auxtap_image_set *set, struct auxtap_error *err)
+{
+	struct auxtap_image *image;
+	int ret;
+
+	pthread_mutex_lock(&set->lock);
+	image = raw_open(set, set->kcore, &ret, err);
+	if (image && (!image->is_core || !image->nr_loads)) {
+		ret = auxtap_error_set(err, -EINVAL, set->kcore,
+				       "is not a core of a kernel's memory");
+		auxtap_error_todo(err, "copy one with 'perf buildid-cache --kcore /proc/kcore'");
+	} else if (image && raw_add_segments(&set->spare, &set->nr_spare, image, 0)) {
+		ret = auxtap_error_set(err, -ENOMEM, set->kcore, "out of memory");
+	}
+	pthread_mutex_unlock(&set->lock);
+	return ret;
+}
+
+int auxtap_image_set_kcore(struct auxtap_image_set *set, const char *path,
+			   struct auxtap_error *err)
+{
+	if (set->kcore || access(path, F_OK))
+		return 0;
+	set->kcore = strdup(path);
+	if (!set->kcore)
+		return auxtap_error_set(err, -ENOMEM, path, "out of memory");
+	return add_kcore(set, err);
+}
+
+int auxtap_image_set_kernel_unmoved(struct auxtap_image_set *set)
+{
+	struct auxtap_image *image = NULL;
+	int ret = 0;
+
+	pthread_mutex_lock(&set->lock);
+	if (set->vmlinux && !image_space_get(set, IMAGE_KERNEL_PID, false)) {
+		image = image_get(set, "[kernel.kallsyms]", NULL, 0);
+		ret = image ? 0 : -ENOMEM;
+	}
+	if (image && image->data)
+		ret = raw_add_segments(&set->spare, &set->nr_spare, image, 0);
 	pthread_mutex_unlock(&set->lock);
 	return ret;
 }
@@ -426,25 +544,35 @@ static const struct image_map *space_lookup(struct auxtap_image_set *set, pid_t 
 	return NULL;
 }
 
-/* What is given by hand fills in where a recorded mapping has no file. */
+static const struct image_map *last_of(const struct image_map *maps, size_t nr, uint64_t addr)
+{
+	for (size_t i = nr; i; i--)
+		if (addr >= maps[i - 1].start && addr < maps[i - 1].end)
+			return &maps[i - 1];
+	return NULL;
+}
+
+/* What is given by hand for this address holds; then what was recorded, where its file was found. */
 const struct image_map *image_lookup(struct auxtap_image_set *set, pid_t pid, uint64_t time,
 				     uint64_t addr)
 {
-	const struct image_map *map = space_lookup(set, pid, time, addr);
+	const struct image_map *map = last_of(set->raw, set->nr_raw, addr), *spare;
+	size_t left;
 
-	if (map && map->image->data)
+	if (map)
 		return map;
-	for (size_t i = set->nr_raw; i; i--)
-		if (addr >= set->raw[i - 1].start && addr < set->raw[i - 1].end)
-			return &set->raw[i - 1];
-	return map;
+	map = space_lookup(set, pid, time, addr);
+	if (!set->nr_spare || (map && image_map_bytes(map, addr, &left)))
+		return map;
+	spare = last_of(set->spare, set->nr_spare, addr);
+	return spare ? spare : map;
 }
 
 uint64_t image_map_vaddr(const struct image_map *map, uint64_t addr)
 {
 	uint64_t off = addr - map->start + map->pgoff, vaddr;
 
-	if (map->image->is_elf && addr >> 63)
+	if (map->by_vaddr)
 		return addr - (uint64_t)map->image->slide;
 	if (map->image->is_elf && !image_off_to_vaddr(map->image, off, &vaddr))
 		return vaddr;
@@ -458,7 +586,7 @@ const uint8_t *image_map_bytes(const struct image_map *map, uint64_t addr, size_
 
 	if (!image->data || image->is_rel)
 		return NULL;
-	if (addr >> 63 && image->is_elf) {
+	if (map->by_vaddr) {
 		if (image_vaddr_to_off(image, addr - (uint64_t)image->slide, &off, &in_seg))
 			return NULL;
 		*left = in_seg;
@@ -470,6 +598,14 @@ const uint8_t *image_map_bytes(const struct image_map *map, uint64_t addr, size_
 	if (*left > map->end - addr)
 		*left = map->end - addr;
 	return image->data + off;
+}
+
+/* What was given by hand hides the rest of what lies before it. */
+static void clip(const struct auxtap_image_set *set, uint64_t addr, size_t *left)
+{
+	for (size_t i = 0; i < set->nr_raw; i++)
+		if (set->raw[i].start > addr && set->raw[i].start - addr < *left)
+			*left = set->raw[i].start - addr;
 }
 
 ssize_t auxtap_image_set_read(struct auxtap_image_set *set, pid_t pid, uint64_t time,
@@ -491,6 +627,7 @@ ssize_t auxtap_image_set_read(struct auxtap_image_set *set, pid_t pid, uint64_t 
 			ret = -ENOENT;
 			break;
 		}
+		clip(set, addr + done, &left);
 		if (left > size - done)
 			left = size - done;
 		memcpy((uint8_t *)buf + done, bytes, left);
@@ -515,9 +652,11 @@ static int resolve(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint6
 		return 0;
 	loc->image = map->image->name;
 	loc->image_off = image_map_vaddr(map, addr);
-	if (map->image->data && map->image->is_elf)
+	/* a module's file knows its symbols by section, not by place */
+	if (map->image->data && map->image->is_elf && !map->image->is_rel)
 		sym = image_symbol_find(map->image, loc->image_off);
-	if (lines && map->image->path && map->image->mapped && map->image->is_elf)
+	if (lines && map->image->path && map->image->mapped && map->image->is_elf &&
+	    !map->image->is_rel)
 		loc->nr_frames = image_lines_find(map->image, loc->image_off, loc->frames, 16);
 	if (!loc->nr_frames) {
 		memset(&loc->frames[0], 0, sizeof(loc->frames[0]));

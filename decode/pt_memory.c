@@ -62,7 +62,7 @@ static void add_map(struct pt_memory *mem, struct pt_image *image, const struct 
 
 	if (!file->data || !file->mapped || file->is_rel)
 		return;
-	if (map->start >> 63 && file->is_elf) {
+	if (map->by_vaddr) {
 		for (unsigned int i = 0; i < file->nr_loads; i++) {
 			const struct image_load *load = &file->loads[i];
 			uint64_t addr = load->vaddr + (uint64_t)file->slide;
@@ -126,10 +126,13 @@ struct pt_image *pt_memory_image(struct pt_memory *mem, pid_t pid, uint64_t time
 		slot->user = user;
 		slot->kernel = kernel;
 		slot->used = ++mem->clock;
-		for (size_t i = 0; i < mem->set->nr_raw; i++)
-			add_map(mem, slot->image, &mem->set->raw[i]);
+		/* what comes later hides what was there: the order of image_lookup() */
+		for (size_t i = 0; i < mem->set->nr_spare; i++)
+			add_map(mem, slot->image, &mem->set->spare[i]);
 		add_space(mem, slot->image, IMAGE_KERNEL_PID, kernel);
 		add_space(mem, slot->image, pid, user);
+		for (size_t i = 0; i < mem->set->nr_raw; i++)
+			add_map(mem, slot->image, &mem->set->raw[i]);
 		pt_image_set_callback(slot->image, read_callback, mem);
 	}
 	pthread_mutex_unlock(&mem->set->lock);

@@ -594,18 +594,26 @@ static void print_images(const struct report *r)
 	title(r, "Images");
 	fprintf(r->ro.out, "  %zu found%s\n", nr_found, nr_bad ? "" : ", none missing");
 	for (size_t i = 0; i < nr; i++) {
-		char id[48] = "build-id unknown";
+		char id[64] = "build-id unknown";
 
 		if (auxtap_image_set_info(r->ro.images, i, &info) ||
 		    info.state == AUXTAP_IMAGE_FOUND || (!is_file(info.name) && !info.nr_gaps))
 			continue;
 		if (info.build_id_size)
 			strcpy(id, "build-id ");
-		for (unsigned int b = 0; b < info.build_id_size && b < 16; b++)
+		for (unsigned int b = 0; b < info.build_id_size; b++)
 			snprintf(id + 9 + 2 * b, 3, "%02x", info.build_id[b]);
 		fprintf(r->ro.out, "  %s%s%s %s (%s)", r->ro.style->bad,
 			info.state == AUXTAP_IMAGE_MISSING ? "missing:" : "different:",
 			r->ro.style->off, info.name, id);
+		if (info.state == AUXTAP_IMAGE_DIFFERENT && info.path) {
+			fprintf(r->ro.out, ", %s has ",
+				strcmp(info.path, info.name) ? info.path : "the file there");
+			for (unsigned int b = 0; b < info.found_build_id_size; b++)
+				fprintf(r->ro.out, "%02x", info.found_build_id[b]);
+			if (!info.found_build_id_size)
+				fputs("none", r->ro.out);
+		}
 		if (info.nr_gaps)
 			fprintf(r->ro.out, ", %" PRIu64 " gap%s without it", info.nr_gaps,
 				info.nr_gaps == 1 ? "" : "s");

@@ -255,6 +255,232 @@ static void perf_cache_by_build_id(void **state)
 	auxtap_image_set_free(set);
 }
 
+static void build_id_of(const char *name, uint8_t id[20], char hex[41])
+{
+	struct auxtap_image_set *set = new_set(NULL);
+	struct auxtap_image_info info;
+
+	map(set, 0, 0x10000, file(name), NULL, 0);
+	auxtap_image_set_info(set, 0, &info);
+	auxtap_image_set_free(set);
+	assert_int_equal(info.found_build_id_size, 20);
+	memcpy(id, info.found_build_id, 20);
+	for (int i = 0; i < 20; i++)
+		sprintf(hex + 2 * i, "%02x", id[i]);
+}
+
+static void expect_found(struct auxtap_image_set *set, const char *name, const uint8_t *id,
+			 const char *path_end)
+{
+	struct auxtap_image_info info;
+	size_t len;
+
+	map(set, 0, 0x10000, name, id, 20);
+	assert_int_equal(auxtap_image_set_info(set, 0, &info), 0);
+	assert_int_equal(info.state, AUXTAP_IMAGE_FOUND);
+	len = strlen(info.path);
+	assert_true(len > strlen(path_end));
+	assert_string_equal(info.path + len - strlen(path_end), path_end);
+	auxtap_image_set_free(set);
+}
+
+/* What 'perf archive' packs, unpacked in ~/.debug or under a sysroot: files under their names, links by build-id. */
+static void perf_archive_trees(void **state)
+{
+	static const char *const trees[] = {"home2/.debug", "root2", "root2/.debug",
+					    "root2/root/.debug"};
+	char hex[41], tree[256], root[256], want[512];
+	uint8_t id[20];
+
+	(void)state;
+	build_id_of("lib.so", id, hex);
+	setenv("HOME", file("home2"), 1);
+	for (size_t i = 0; i < sizeof(trees) / sizeof(trees[0]); i++) {
+		snprintf(tree, sizeof(tree), "%s/%s", dir, trees[i]);
+		assert_int_equal(build("mkdir -p %s/opt/gone/lib.so/%s %s/.build-id/%.2s && "
+				       "cp %s/lib.so %s/opt/gone/lib.so/%s/elf && "
+				       "ln -s ../../opt/gone/lib.so/%s %s/.build-id/%.2s/%s",
+				       tree, hex, tree, hex, dir, tree, hex, hex, tree, hex,
+				       hex + 2), 0);
+		snprintf(want, sizeof(want), "%s/.build-id/%.2s/%s/elf", trees[i], hex, hex + 2);
+		snprintf(root, sizeof(root), "%s/root2", dir);
+		expect_found(new_set(i ? root : NULL), "/opt/gone/lib.so", id, want);
+		/* without the link by the name */
+		assert_int_equal(build("rm -r %s/.build-id", tree), 0);
+		snprintf(want, sizeof(want), "%s/opt/gone/lib.so/%s/elf", trees[i], hex);
+		expect_found(new_set(i ? root : NULL), "/opt/gone/lib.so", id, want);
+		/* a file in the place of this build-id that is not it: never used */
+		assert_int_equal(build("cp %s/other.so %s/opt/gone/lib.so/%s/elf", dir, tree, hex),
+				 0);
+		if (i == 0) {
+			struct auxtap_image_set *set = new_set(NULL);
+
+			map(set, 0, 0x10000, "/opt/gone/lib.so", id, 20);
+			assert_int_equal(state_of(set, 0), AUXTAP_IMAGE_DIFFERENT);
+			auxtap_image_set_free(set);
+		}
+		assert_int_equal(build("rm -r %s", tree), 0);
+	}
+}
+
+/* perf saves the vdso as [vdso]/ID/vdso. */
+static void saved_vdso(void **state)
+{
+	uint8_t id[20];
+	char hex[41];
+
+	(void)state;
+	build_id_of("lib.so", id, hex);
+	setenv("HOME", file("home3"), 1);
+	assert_int_equal(build("mkdir -p '%s/home3/.debug/[vdso]/%s' && "
+			       "cp %s/lib.so '%s/home3/.debug/[vdso]/%s/vdso'",
+			       dir, hex, dir, dir, hex), 0);
+	expect_found(new_set(NULL), "[vdso]", id, "/vdso");
+}
+
+/* All files in one folder, without the tree above them. */
+static void flat_sysroot(void **state)
+{
+	struct auxtap_image_set *set;
+	uint8_t id[20], wrong[20] = {9};
+	char hex[41], root[256];
+
+	(void)state;
+	build_id_of("lib.so", id, hex);
+	snprintf(root, sizeof(root), "%s/flat", dir);
+	assert_int_equal(build("mkdir %s && cp %s/lib.so %s/gone.so", root, dir, root), 0);
+	expect_found(new_set(root), "/far/away/gone.so", id, "/flat/gone.so");
+	set = new_set(root);
+	map(set, 0, 0x10000, "/far/away/gone.so", wrong, 20);
+	assert_int_equal(state_of(set, 0), AUXTAP_IMAGE_DIFFERENT);
+	auxtap_image_set_free(set);
+}
+
+/* Of several files that are not the one that ran the first is named, with its own build-id. */
+static void the_first_other_file_is_named(void **state)
+{
+	uint8_t lib[20], other[20], ran[20] = {7, 7, 7};
+	struct auxtap_image_set *set;
+	struct auxtap_image_info info;
+	char hex[41], root[256], want[1024];
+
+	(void)state;
+	build_id_of("lib.so", lib, hex);
+	build_id_of("other.so", other, hex);
+	assert_memory_not_equal(lib, other, 20);
+	snprintf(root, sizeof(root), "%s/root4", dir);
+	assert_int_equal(build("mkdir -p %s%s && cp %s/other.so %s%s/lib.so", root, dir, dir, root,
+			       dir), 0);
+	set = new_set(root);
+	map(set, 0, 0x10000, file("lib.so"), ran, 20);
+	auxtap_image_set_info(set, 0, &info);
+	assert_int_equal(info.state, AUXTAP_IMAGE_DIFFERENT);
+	snprintf(want, sizeof(want), "%s%s", root, file("lib.so"));
+	assert_string_equal(info.path, want);
+	assert_memory_equal(info.found_build_id, other, 20);
+	auxtap_image_set_free(set);
+}
+
+/* A stripped file's lines and local names come from the file that .gnu_debuglink names. */
+static void debuglink(void **state)
+{
+	static const char *const places[] = {"strip", "strip/.debug",
+					     "root5/usr/lib/debug/%s/strip"};
+	struct auxtap_location loc;
+	char place[512], root[256], text[256];
+
+	(void)state;
+	snprintf(root, sizeof(root), "%s/root5", dir);
+	assert_int_equal(build("cd %s && mkdir strip && "
+			       "objcopy --only-keep-debug lib.so whole.debug && "
+			       "strip --remove-section=.note.gnu.build-id -o strip/lib.so lib.so && "
+			       "cp whole.debug lib.debug && "
+			       "objcopy --add-gnu-debuglink=lib.debug strip/lib.so",
+			       dir), 0);
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		struct auxtap_image_set *set = new_set(NULL), *with;
+		uint64_t off, size;
+
+		map(set, 0, 0x10000, file("lib.so"), NULL, 0);
+		off = address_of(set->images[0], "outer", &size);
+		auxtap_image_set_free(set);
+		snprintf(text, sizeof(text), places[i], dir);
+		snprintf(place, sizeof(place), "%s/%s", dir, text);
+		assert_int_equal(build("mkdir -p '%s' && cp %s/lib.debug '%s/'", place, dir, place),
+				 0);
+		if (i == 2)
+			assert_int_equal(build("mkdir -p %s%s/strip && cp %s/strip/lib.so %s%s/strip/",
+					       root, dir, dir, root, dir), 0);
+		with = new_set(i == 2 ? root : NULL);
+		map(with, 0, 0x10000, file("strip/lib.so"), NULL, 0);
+		assert_int_equal(auxtap_image_set_resolve(with, PID, NOW, 0x10000 + off, &loc),
+				 0);
+		assert_string_equal(loc.frames[loc.nr_frames - 1].symbol, "outer");
+		if (!loc.frames[0].file)
+			fail_msg("no line with the debug file in %s", place);
+		auxtap_image_set_free(with);
+		assert_int_equal(build("rm '%s/lib.debug'", place), 0);
+	}
+}
+
+/* What is given by hand for an address holds, whatever this machine has under the recorded name. */
+static void given_by_hand_holds(void **state)
+{
+	struct auxtap_image_set *set = new_set(NULL);
+	uint8_t buf[8];
+	FILE *f = fopen(file("bytes"), "wb");
+
+	(void)state;
+	assert_non_null(f);
+	fputs("ABCDEFGH", f);
+	fclose(f);
+	map(set, 0, 0x10000, file("lib.so"), NULL, 0);
+	assert_int_equal(auxtap_image_set_raw(set, file("bytes"), 2, 4, 0x10010, NULL), 0);
+	assert_int_equal(auxtap_image_set_read(set, PID, NOW, 0x1000e, buf, 8), 8);
+	assert_memory_equal(buf + 2, "CDEF", 4);
+	assert_memory_not_equal(buf, "AB", 2);
+	/* of two the later one */
+	assert_int_equal(auxtap_image_set_raw(set, file("bytes"), 0, 2, 0x10011, NULL), 0);
+	assert_int_equal(auxtap_image_set_read(set, PID, NOW, 0x10010, buf, 4), 4);
+	assert_memory_equal(buf, "CABF", 4);
+	auxtap_image_set_free(set);
+}
+
+/* A whole ELF file: the page of its first segment at the address, or that segment itself; 0: as linked. */
+static void whole_files_by_hand(void **state)
+{
+	static const struct {
+		const char *flags;
+		uint64_t given, text;
+	} cases[] = {
+		{"-no-pie -static -Wl,-N,-Ttext=0x401230", 0, 0x401230},
+		{"-no-pie -static -Wl,-N,-Ttext=0x401230", 0x401000, 0x401230},
+		{"-no-pie -static -Wl,-N,-Ttext=0x401230", 0x401230, 0x401230},
+		{"-no-pie -static -Wl,-N,-Ttext=0x401230", 0x701000, 0x701230},
+		{"-no-pie -static -Wl,-N,-Ttext=0x401230", 0x701230, 0x701230},
+		{"-shared -Wl,-z,separate-code,-Ttext=0x5000", 0x7f0000000000, 0x7f0000005000},
+		{"-shared -Wl,-z,separate-code,-Ttext=0x5000", 0, 0x5000},
+		{"-m32 -no-pie -static -Wl,-N,-Ttext=0x8049000", 0x8049000, 0x8049000},
+		{"-m32 -no-pie -static -Wl,-N,-Ttext=0x8049000", 0, 0x8049000},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct auxtap_image_set *set = new_set(NULL);
+		uint8_t code[4];
+
+		assert_int_equal(build("cd %s && printf '.globl _start\n_start: nop\nnop\nret\n"
+				       "int3\n' >raw.s && cc -nostdlib -Wl,--build-id=none %s -o raw "
+				       "raw.s", dir, cases[i].flags), 0);
+		assert_int_equal(auxtap_image_set_raw(set, file("raw"), 0, 0, cases[i].given, NULL),
+				 0);
+		if (auxtap_image_set_read(set, PID, NOW, cases[i].text, code, 4) != 4 ||
+		    memcmp(code, "\x90\x90\xc3\xcc", 4) != 0)
+			fail_msg("%s at %llx", cases[i].flags, (unsigned long long)cases[i].given);
+		auxtap_image_set_free(set);
+	}
+}
+
 static const char *image_at(struct auxtap_image_set *set, pid_t pid, uint64_t time,
 			    uint64_t addr)
 {
@@ -352,6 +578,13 @@ int main(void)
 		cmocka_unit_test(missing_is_told),
 		cmocka_unit_test(sysroot_first),
 		cmocka_unit_test(perf_cache_by_build_id),
+		cmocka_unit_test(perf_archive_trees),
+		cmocka_unit_test(saved_vdso),
+		cmocka_unit_test(flat_sysroot),
+		cmocka_unit_test(the_first_other_file_is_named),
+		cmocka_unit_test(debuglink),
+		cmocka_unit_test(given_by_hand_holds),
+		cmocka_unit_test(whole_files_by_hand),
 		cmocka_unit_test(maps_over_time),
 		cmocka_unit_test(demangles),
 		cmocka_unit_test(disassembles),
