@@ -70,6 +70,7 @@ int trace_file_begin(struct auxtap_session *s, struct trace_file *file,
 		     const struct perf_event_mmap_page *page, struct auxtap_error *err)
 {
 	uint64_t priv[AUXTAP_PT_INFO_NR];
+	unsigned int switches = 0;
 	int ret;
 
 	if (file->begun)
@@ -80,8 +81,10 @@ int trace_file_begin(struct auxtap_session *s, struct trace_file *file,
 	file->begun = true;
 	if (!s->event.aux)
 		return 0;
+	if (s->per_cpu) /* an event of a whole CPU records SWITCH_CPU_WIDE, one of a task SWITCH */
+		switches = s->opts.all_cpus || s->opts.cpus ? 3 : 2;
 	capture_pt_info(priv, &s->event, s->be->perf, s->be->perf_ctx, page, s->aux_overwrite,
-			s->per_cpu, s->per_cpu ? 2 : 0);
+			s->per_cpu, switches);
 	return auxtap_perfdata_writer_auxtrace_info(file->writer, AUXTAP_AUXTRACE_INTEL_PT, priv,
 						    AUXTAP_PT_INFO_NR, err);
 }

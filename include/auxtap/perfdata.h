@@ -73,7 +73,13 @@ enum auxtap_pt_info {
 	AUXTAP_PT_INFO_CAP_USER_TIME_ZERO,
 	AUXTAP_PT_INFO_TSC_BIT,
 	AUXTAP_PT_INFO_NORETCOMP_BIT,
-	AUXTAP_PT_INFO_HAVE_SCHED_SWITCH, /* 0 no, 1 tracepoint, 2 context_switch, 3 both */
+	/*
+	 * What tells who runs on a CPU: 0 nothing, 1 samples of sched:sched_switch, 2 SWITCH
+	 * records of the traced threads (perf looks at 'in' only), 3 SWITCH_CPU_WIDE records of
+	 * everybody (of 'out' perf takes the next thread, and fails on an 'out' of the other
+	 * kind). Our decoder goes by the records themselves.
+	 */
+	AUXTAP_PT_INFO_HAVE_SCHED_SWITCH,
 	AUXTAP_PT_INFO_SNAPSHOT_MODE,
 	AUXTAP_PT_INFO_PER_CPU_MMAPS,
 	AUXTAP_PT_INFO_MTC_BIT,
