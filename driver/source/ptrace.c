@@ -160,6 +160,7 @@ static void __attribute__((noinline)) go_nowhere(struct pt_thread *t, u64 ip)
 	emu_task_async(t->task, ip, false);
 	t->told = false;
 	t->slow = true;
+	t->foreseen = false;
 	t->late_ip = 0;
 	if (vsyscall_return(t, &back) && pt_code_at(t, back, &t->insn)) {
 		/* the fault that does the call does not trap: the step ends behind the next one */
@@ -171,13 +172,36 @@ static void __attribute__((noinline)) go_nowhere(struct pt_thread *t, u64 ip)
 
 static void __attribute__((noinline)) prepare(struct pt_thread *t)
 {
+	unsigned long long rsp;
+
 	t->slow = true;
+	if ((t->insn.flags & X86_INSN_PUSHF) && pt_stack_top(t, &rsp))
+		t->pushed = rsp - (t->insn.len == 1 ? 8 : 2);
 	if (t->insn.cls != X86_SYSCALL)
 		return;
 	if (pt_mem_read(t->tid, t->ip, &t->opcode, 1) != 1)
 		t->opcode = 0;
 	if (t->opcode == 0x0f)
 		pt_before_syscall(t);
+}
+
+/*
+ * What a step over the instruction must lead to, where that is not written in it; also for a
+ * branch over a single instruction, which ends where that one does.
+ */
+static inline bool worth_foreseeing(const struct x86_insn *insn)
+{
+	switch (insn->cls) {
+	case X86_JCC:
+		return insn->disp > 0 && insn->disp <= 15;
+	case X86_JMP_INDIRECT:
+	case X86_CALL_INDIRECT:
+	case X86_RET:
+	case X86_FAR:
+		return true;
+	default:
+		return false;
+	}
 }
 
 /* The thread is stopped and its next instruction is at ip. */
@@ -191,6 +215,9 @@ void pt_go(struct pt_thread *t, u64 ip)
 	}
 	tell(t, ip);
 	t->slow = t->own_tf;
+	t->foreseen = false;
+	if (unlikely(worth_foreseeing(&t->insn)))
+		pt_foresee(t);
 	if (unlikely((t->insn.flags & (X86_INSN_PUSHF | X86_INSN_POPF)) ||
 		     t->insn.cls >= X86_SYSCALL))
 		prepare(t);
@@ -203,6 +230,7 @@ void pt_tell_late(struct pt_thread *t)
 	u64 ip = t->late_ip;
 
 	t->late_ip = 0;
+	t->foreseen = false;
 	if (!pt_code_at(t, ip, &t->insn))
 		return;
 	t->ip = ip;
@@ -214,7 +242,12 @@ void pt_tell_late(struct pt_thread *t)
 /* The thread stopped in the kernel with its ip as given: what became of the instruction told? */
 void pt_settle(struct pt_thread *t, u64 ip)
 {
+	struct user_regs_struct regs;
+
 	if (!t->told)
+		return;
+	if (unlikely(ip != t->ip && !pt_plausible(t, ip)) &&
+	    !ptrace(PTRACE_GETREGS, t->tid, 0, &regs) && !pt_find_lost(t, &regs))
 		return;
 	t->told = false;
 	if (ip == t->ip)
@@ -223,27 +256,6 @@ void pt_settle(struct pt_thread *t, u64 ip)
 		emu_task_in_kernel(t->task);
 	else
 		emu_task_async(t->task, ip, false);
-}
-
-/*
- * A SIGTRAP that nobody else can have caused: the instruction went where it can go. Anything
- * else is looked at closely.
- */
-static inline bool plausible(const struct pt_thread *t, u64 ip)
-{
-	u64 fall = t->ip + t->insn.len;
-
-	switch (t->insn.cls) {
-	case X86_PLAIN:
-		return ip == fall || (ip == t->ip && (t->insn.flags & X86_INSN_REP));
-	case X86_JCC:
-		return ip == fall || ip == fall + (u64)(s64)t->insn.disp;
-	case X86_JMP:
-	case X86_CALL:
-		return ip == fall + (u64)(s64)t->insn.disp;
-	default:
-		return true;
-	}
 }
 
 static void on_status(pid_t tid, int status)
@@ -260,7 +272,7 @@ static void on_status(pid_t tid, int status)
 		errno = 0;
 		ip = (u64)ptrace(PTRACE_PEEKUSER, tid, offsetof(struct user, regs.rip), 0);
 		/* a SIGTRAP from somebody else hides ours, if it comes at the same time */
-		if (likely(plausible(t, ip) && !(ip == (u64)-1 && errno) &&
+		if (likely(pt_plausible(t, ip) && !(ip == (u64)-1 && errno) &&
 			   !ptrace(PTRACE_GETSIGINFO, tid, 0, &info) &&
 			   info.si_code == TRAP_TRACE)) {
 			if (unlikely(t->proc->detaching))

@@ -3,7 +3,7 @@
  * The ptrace execution source's own state: traced processes, their threads, and what is
  * known of their code. ptrace.c is the loop, ptrace_stop.c what else a stop can mean,
  * ptrace_death.c how threads end, ptrace_syscall.c system calls, ptrace_code.c code and maps,
- * ptrace_start.c spawn, attach, detach.
+ * ptrace_start.c spawn, attach, detach, ptrace_target.c and ptrace_lost.c steps that go too far.
  */
 #ifndef AUXTAP_SOURCE_PTRACE_H
 #define AUXTAP_SOURCE_PTRACE_H
@@ -73,9 +73,11 @@ struct pt_thread {
 	u64 ip; /* of the instruction being stepped */
 	bool told; /* it was told to the emulated kernel, which does not know yet what became of it */
 	bool slow; /* the next stop needs more than a look at the ip */
+	bool foreseen; /* the instruction being stepped goes to target */
 	pid_t tid;
 	enum pt_state state;
 	struct x86_insn insn;
+	u64 target;
 
 	struct pt_process *proc;
 	struct pt_thread *hash_next;
@@ -88,6 +90,7 @@ struct pt_thread {
 	int resume_sig;	   /* PT_HELD: signal to deliver */
 	int died_of;	   /* killed without a signal stop: seccomp, a frame that does not fit */
 	bool resume_tells; /* PT_HELD: user code goes on at its ip */
+	u64 pushed;	   /* PUSHF: where to */
 	struct user_regs_struct sys; /* registers at the system call's entry */
 	bool whole_call;	     /* the call runs from entry to exit without a step */
 	pid_t unpinned;		     /* whose affinity the system call looks at; 0: none */
@@ -126,6 +129,7 @@ void pt_tell_late(struct pt_thread *t);
 void pt_stop(struct pt_thread *t, int status);
 void pt_stranger(pid_t tid, int status);
 void pt_orphans(void);
+void pt_clear_tf(struct pt_thread *t, u64 addr, const struct user_regs_struct *regs);
 int pt_resume(struct pt_thread *t);
 int pt_regs(struct emu_task *task, struct auxtap_regs *out);
 
@@ -149,12 +153,48 @@ void pt_mm_put(struct pt_mm *mm);
 struct pt_mm *pt_mm_copy(const struct pt_mm *mm); /* maps alone */
 /* False: no such instruction, or not readable. */
 bool pt_code_at(struct pt_thread *t, u64 ip, struct x86_insn *insn);
+/* Bytes of an instruction that pt_code_at() has found. */
+bool pt_code_bytes(struct pt_thread *t, u64 ip, u8 *code, u32 size);
 void pt_code_forget(struct pt_mm *mm, u64 addr, u64 len);
 void pt_code_forget_all(struct pt_mm *mm);
 /* Reads /proc/PID/maps; what is new is told to task if it is not NULL. */
 void pt_maps_sync(struct pt_thread *t, bool tell);
 ssize_t pt_mem_read(pid_t pid, u64 addr, void *buf, size_t size);
 ssize_t pt_maps_text(pid_t pid, char **text);
+
+/* ptrace_target.c */
+/* Where the branch at ip goes with these registers. False: it cannot be told. */
+bool pt_target(struct pt_thread *t, u64 ip, const struct x86_insn *insn,
+	       const struct user_regs_struct *regs, u64 *target);
+
+/* ptrace_lost.c */
+void pt_foresee(struct pt_thread *t);
+bool pt_stack_top(struct pt_thread *t, unsigned long long *rsp);
+/*
+ * The instruction told does not lead to the ip: another one ran behind it. True: it was found
+ * and told. False: the place is a gap, and nothing is told any more.
+ */
+bool pt_find_lost(struct pt_thread *t, const struct user_regs_struct *regs);
+
+/* Can the instruction told, and nothing else, have led to ip? */
+static inline bool pt_plausible(const struct pt_thread *t, u64 ip)
+{
+	u64 fall = t->ip + t->insn.len;
+
+	if (t->foreseen)
+		return ip == t->target;
+	switch (t->insn.cls) {
+	case X86_PLAIN:
+		return ip == fall || (ip == t->ip && (t->insn.flags & X86_INSN_REP));
+	case X86_JCC:
+		return ip == fall || ip == fall + (u64)(s64)t->insn.disp;
+	case X86_JMP:
+	case X86_CALL:
+		return ip == fall + (u64)(s64)t->insn.disp;
+	default:
+		return true;
+	}
+}
 
 /* ptrace_start.c */
 int pt_spawn(struct emu *emu, char *const *argv, char *const *envp, const char *cwd,

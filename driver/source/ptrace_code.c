@@ -363,3 +363,15 @@ bool pt_code_at(struct pt_thread *t, u64 ip, struct x86_insn *insn)
 	}
 	return decode_cached(t, page, ip, insn);
 }
+
+bool pt_code_bytes(struct pt_thread *t, u64 ip, u8 *code, u32 size)
+{
+	const struct pt_page *page = t->mm->last;
+	u64 off = page ? ip - page->addr : CODE_PAGE;
+
+	if (page && off < page->nr_bytes && size <= page->nr_bytes - off) {
+		memcpy(code, page->bytes + off, size);
+		return true;
+	}
+	return pt_mem_read(t->tid, ip, code, size) == (ssize_t)size;
+}

@@ -119,18 +119,18 @@ static bool ours(const struct pt_thread *t, const siginfo_t *info)
 }
 
 /* PUSHF wrote our TF into the program's memory. */
-static void clear_pushed_tf(struct pt_thread *t, const struct user_regs_struct *regs)
+void pt_clear_tf(struct pt_thread *t, u64 addr, const struct user_regs_struct *regs)
 {
 	long word;
 
 	if (regs->eflags & TF) /* not hidden: the program's own */
 		return;
 	errno = 0;
-	word = ptrace(PTRACE_PEEKDATA, t->tid, regs->rsp, 0);
+	word = ptrace(PTRACE_PEEKDATA, t->tid, addr, 0);
 	if (word == -1 && errno)
 		return;
 	if ((u64)word & TF)
-		ptrace(PTRACE_POKEDATA, t->tid, regs->rsp, (u64)word & ~TF);
+		ptrace(PTRACE_POKEDATA, t->tid, addr, (u64)word & ~TF);
 }
 
 /*
@@ -167,74 +167,26 @@ static void become_passive(struct pt_thread *t, const char *why)
 	ptrace(PTRACE_CONT, t->tid, 0, 0);
 }
 
-/* Can the instruction at 'at' lead to ip directly? Where control flow is not written down, no. */
-static bool leads_to(u64 at, const struct x86_insn *insn, u64 ip)
-{
-	u64 fall = at + insn->len, target = fall + (u64)(s64)insn->disp;
-
-	switch (insn->cls) {
-	case X86_PLAIN:
-		return ip == fall || (ip == at && (insn->flags & X86_INSN_REP));
-	case X86_JCC:
-		return ip == fall || ip == target;
-	case X86_JMP:
-	case X86_CALL:
-		return ip == target;
-	default:
-		return false;
-	}
-}
-
-/*
- * A step of two instructions: 'mov ss' and 'pop ss' hold the trap back for one, and a virtual
- * machine was once seen to lose one. The one between is found if there is only one way, else
- * the place is a gap.
- */
-static void tell_skipped(struct pt_thread *t, u64 ip)
-{
-	u64 fall = t->ip + t->insn.len, between = 0;
-	const u64 ways[2] = { fall, fall + (u64)(s64)t->insn.disp };
-	struct x86_insn next;
-	int nr = 0;
-
-	if (t->insn.cls > X86_CALL || t->insn.cls == X86_JMP_INDIRECT ||
-	    leads_to(t->ip, &t->insn, ip))
-		return;
-	for (int i = 0; i < 2; i++) {
-		if (!leads_to(t->ip, &t->insn, ways[i]) || (i && ways[1] == ways[0]) ||
-		    !pt_code_at(t, ways[i], &next) || !leads_to(ways[i], &next, ip))
-			continue;
-		between = ways[i];
-		nr++;
-	}
-	if (nr == 1) {
-		t->late_ip = between;
-		pt_tell_late(t);
-		return;
-	}
-	emu_untraced(pt.emu, t->proc->pid, "a single step went further than one instruction");
-	t->told = false;
-	emu_task_async(t->task, t->ip, true);
-}
-
 static void step_stop(struct pt_thread *t, struct user_regs_struct *regs, const siginfo_t *info)
 {
 	bool ran = t->told || t->late_ip;
 	bool was_own_tf = t->own_tf; /* POPF that sets TF does not trap yet */
 	bool was_syscall;
+	u8 flags = t->told ? t->insn.flags : 0;
 
-	if (t->told && info->si_code == TRAP_BRKPT && t->insn.cls != X86_SYSCALL) {
+	if (t->told && info->si_code == TRAP_BRKPT && t->insn.cls != X86_SYSCALL &&
+	    regs->rip == t->ip) {
 		/* left over from a system call: the instruction told has not run */
 		pt_step(t, 0);
 		return;
 	}
-	if (t->told)
-		tell_skipped(t, regs->rip);
-	else if (t->late_ip)
+	if (t->told && !pt_plausible(t, regs->rip))
+		pt_find_lost(t, regs);
+	else if (!t->told && t->late_ip)
 		pt_tell_late(t);
 	if (ran && (t->insn.flags & X86_INSN_PUSHF))
-		clear_pushed_tf(t, regs);
-	if (ran && (t->insn.flags & X86_INSN_POPF)) {
+		pt_clear_tf(t, regs->rsp, regs);
+	if (ran && ((flags | t->insn.flags) & X86_INSN_POPF)) {
 		t->own_tf = regs->eflags & TF;
 		if (!t->own_tf && !begin_anew(t))
 			return;

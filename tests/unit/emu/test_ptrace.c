@@ -66,6 +66,7 @@ GOOD_TEST(stopped)
 GOOD_TEST(jit)
 GOOD_TEST(vsyscall)
 GOOD_TEST(storm)
+GOOD_TEST(targets)
 
 /* Without signals user code goes on where it was left: nothing ran unseen. */
 static void test_shadow(void **state)
@@ -75,6 +76,7 @@ static void test_shadow(void **state)
 	(void)state;
 	assert_int_equal(scenario(&c, "shadow", NULL), GOOD << 8);
 	assert_int_equal(c.astray, 0);
+	assert_int_equal(client_count(&c, AUXTAP_TARGET_UNTRACED), 0);
 	client_stop(&c);
 }
 
@@ -404,6 +406,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_vsyscall),
 		cmocka_unit_test(test_storm),
 		cmocka_unit_test(test_shadow),
+		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_filtered),
 		cmocka_unit_test(test_32bit),
 		cmocka_unit_test(test_threads),

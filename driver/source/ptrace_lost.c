@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Steps of two instructions: 'mov ss' and 'pop ss' hold the trap of a step back for one, and
+ * a virtual machine now and then loses one. It is seen by where the step ended, and the
+ * instruction between is found by what leads from the first one's target to there.
+ * Indirect branches are foreseen before the step for that (ptrace_target.c).
+ */
+#include "ptrace.h"
+#include <errno.h>
+#include <sys/syscall.h>
+
+bool pt_stack_top(struct pt_thread *t, unsigned long long *rsp)
+{
+	errno = 0;
+	*rsp = (u64)ptrace(PTRACE_PEEKUSER, t->tid, offsetof(struct user, regs.rsp), 0);
+	return !errno;
+}
+
+void pt_foresee(struct pt_thread *t)
+{
+	struct user_regs_struct regs;
+
+	if (t->insn.cls == X86_RET) {
+		if (!pt_stack_top(t, &regs.rsp))
+			return;
+	} else if (ptrace(PTRACE_GETREGS, t->tid, 0, &regs)) {
+		return;
+	}
+	t->foreseen = pt_target(t, t->ip, &t->insn, &regs, &t->target);
+}
+
+/* What a return takes from the stack. 0: it changes the stack, too. */
+static u64 popped(struct pt_thread *t, u64 at, const struct x86_insn *insn)
+{
+	const u8 *end;
+	u8 code[16];
+	u64 word;
+
+	if (!pt_code_bytes(t, at, code, insn->len))
+		return 0;
+	end = code + insn->len;
+	if (insn->cls == X86_RET)
+		return end[-1] == 0xc3 ? 8 : 8 + (end[-3] == 0xc2 ? end[-2] | (u64)end[-1] << 8 : 0);
+	word = (code[0] & 0xf8) == 0x48 ? 8 : 4;
+	if (end[-1] == 0xcb)
+		return 2 * word;
+	return insn->len > 2 && end[-3] == 0xca ? 2 * word + (end[-2] | (u64)end[-1] << 8) : 0;
+}
+
+/* Was the instruction at 'at' the last one that ran, the registers being what they are now? */
+static bool was_last(struct pt_thread *t, u64 at, const struct x86_insn *insn,
+		     const struct user_regs_struct *regs)
+{
+	u64 fall = at + insn->len, target = fall + (u64)(s64)insn->disp;
+	struct user_regs_struct before = *regs;
+
+	switch (insn->cls) {
+	case X86_PLAIN:
+	case X86_SYSCALL:
+		return regs->rip == fall || (regs->rip == at && (insn->flags & X86_INSN_REP));
+	case X86_JCC:
+		return regs->rip == fall || regs->rip == target;
+	case X86_JMP:
+	case X86_CALL:
+		return regs->rip == target;
+	case X86_RET:
+	case X86_FAR:
+		target = popped(t, at, insn);
+		if (!target)
+			return true; /* iret: can have led to anywhere */
+		before.rsp -= target;
+		break;
+	case X86_CALL_INDIRECT:
+		before.rsp += 8;
+		break;
+	case X86_JMP_INDIRECT:
+		break;
+	default:
+		return false;
+	}
+	return pt_target(t, at, insn, &before, &target) && regs->rip == target;
+}
+
+static int ways_on(const struct pt_thread *t, u64 ways[2])
+{
+	u64 fall = t->ip + t->insn.len, target = fall + (u64)(s64)t->insn.disp;
+
+	if (t->foreseen) {
+		ways[0] = t->target;
+		return 1;
+	}
+	ways[0] = fall;
+	switch (t->insn.cls) {
+	case X86_PLAIN:
+		return 1;
+	case X86_JCC:
+		ways[1] = target;
+		return target == fall ? 1 : 2;
+	case X86_JMP:
+	case X86_CALL:
+		ways[0] = target;
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+/* A system call that nobody prepared for; what it was called with is still there. */
+static void begin_late(struct pt_thread *t, const struct user_regs_struct *regs)
+{
+	t->in_syscall = true;
+	t->sys = *regs;
+	t->sys.rax = regs->orig_rax;
+	t->opcode = 0;
+	if (pt_mem_read(t->tid, t->ip, &t->opcode, 1) != 1 || t->opcode != 0x0f)
+		t->in_syscall = false;
+	else if ((long)t->sys.rax == SYS_rt_sigprocmask)
+		pt_take_mask(t);
+}
+
+/*
+ * PUSHF wrote our TF into the program's memory, and the instruction behind it may have taken
+ * it from there: back into the flags does no harm, into a register does.
+ */
+static void hide_tf(struct pt_thread *t, u64 pushed, const struct user_regs_struct *regs)
+{
+	static const size_t offs[16] = {
+#define OFF(name) offsetof(struct user, regs.name)
+		OFF(rax), OFF(rcx), OFF(rdx), OFF(rbx), OFF(rsp), OFF(rbp), OFF(rsi), OFF(rdi),
+		OFF(r8),  OFF(r9),  OFF(r10), OFF(r11), OFF(r12), OFF(r13), OFF(r14), OFF(r15),
+#undef OFF
+	};
+	unsigned int nr;
+	u8 code[16];
+	u64 value;
+
+	pt_clear_tf(t, pushed, regs);
+	if ((regs->eflags & TF) || t->insn.len > 2 ||
+	    !pt_code_bytes(t, t->ip, code, t->insn.len) ||
+	    (code[t->insn.len - 1] & 0xf8) != 0x58 ||
+	    (t->insn.len == 2 && (code[0] & 0xf0) != 0x40))
+		return;
+	nr = (code[t->insn.len - 1] & 7) | (t->insn.len == 2 && (code[0] & 1) ? 8 : 0);
+	errno = 0;
+	value = (u64)ptrace(PTRACE_PEEKUSER, t->tid, offs[nr], 0);
+	if (!errno)
+		ptrace(PTRACE_POKEUSER, t->tid, offs[nr], value & ~TF);
+}
+
+bool pt_find_lost(struct pt_thread *t, const struct user_regs_struct *regs)
+{
+	struct x86_insn next, between = { 0 };
+	bool pushf = t->insn.flags & X86_INSN_PUSHF;
+	u64 ways[2], at = 0;
+	int nr = 0;
+
+	for (int i = ways_on(t, ways) - 1; i >= 0; i--) {
+		if (!pt_code_at(t, ways[i], &next) || !was_last(t, ways[i], &next, regs))
+			continue;
+		at = ways[i];
+		between = next;
+		nr++;
+	}
+	if (nr == 1) {
+		t->late_ip = at;
+		pt_tell_late(t);
+		if (pushf)
+			hide_tf(t, t->pushed, regs);
+		if (between.cls == X86_SYSCALL)
+			begin_late(t, regs);
+		return true;
+	}
+	/* another thread may have changed the operand since it was looked at */
+	if (t->foreseen && was_last(t, t->ip, &t->insn, regs))
+		return true;
+	emu_untraced(pt.emu, t->proc->pid, "a single step went further than one instruction");
+	t->told = false;
+	emu_task_async(t->task, t->ip, true);
+	return false;
+}

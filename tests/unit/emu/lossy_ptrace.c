@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Linked into an auxtap-emu of its own (emu_lossy): a machine that loses the traps of single
+ * steps, of every EMU_LOSE-th that may be lost from the EMU_LOSE_FIRST-th on. Every real step
+ * goes to the file EMU_STEPS.TID as a struct lossy_step: what ran, as seen from beside.
+ */
+#include "lossy_ptrace.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MAX_FILES 16
+
+long __real_ptrace(int request, pid_t pid, void *addr, void *data);
+long __wrap_ptrace(int request, pid_t pid, void *addr, void *data);
+pid_t __real_waitpid(pid_t pid, int *status, int options);
+pid_t __wrap_waitpid(pid_t pid, int *status, int options);
+
+static struct {
+	pid_t tid;
+	FILE *file;
+} files[MAX_FILES];
+
+/* A stop that came where a step's was awaited. */
+static pid_t kept_tid;
+static int kept_status;
+
+static void write_step(pid_t tid, const struct lossy_step *step)
+{
+	const char *path = getenv("EMU_STEPS");
+	char name[128];
+	int i = 0;
+
+	if (!path)
+		return;
+	while (i < MAX_FILES - 1 && files[i].tid && files[i].tid != tid)
+		i++;
+	if (!files[i].tid) {
+		snprintf(name, sizeof(name), "%s.%d", path, (int)tid);
+		files[i].tid = tid;
+		files[i].file = fopen(name, "ae");
+	}
+	if (files[i].file && files[i].tid == tid) {
+		fwrite(step, sizeof(*step), 1, files[i].file);
+		fflush(files[i].file);
+	}
+}
+
+static bool look(pid_t tid, struct lossy_step *step)
+{
+	long word;
+
+	memset(step, 0, sizeof(*step));
+	errno = 0;
+	step->ip = (uint64_t)__real_ptrace(PTRACE_PEEKUSER, tid,
+					   (void *)offsetof(struct user, regs.rip), NULL);
+	if (errno)
+		return false;
+	word = __real_ptrace(PTRACE_PEEKTEXT, tid, (void *)step->ip, NULL);
+	memcpy(step->code, &word, sizeof(step->code));
+	return !errno;
+}
+
+/*
+ * System calls trap by software, and may take for ever. Behind popf and iret TF is off: what
+ * comes then is no step of two instructions.
+ */
+static bool may_be_lost(const struct lossy_step *step)
+{
+	const uint8_t *code = step->code;
+
+	if ((code[0] & 0xf0) == 0x40)
+		code++;
+	return !(code[0] == 0x0f && code[1] == 0x05) && code[0] != 0x9d && code[0] != 0xcf;
+}
+
+static bool lose(void)
+{
+	static unsigned long nr;
+	static long every = -1, first;
+
+	if (every < 0) {
+		every = getenv("EMU_LOSE") ? atol(getenv("EMU_LOSE")) : 0;
+		first = getenv("EMU_LOSE_FIRST") ? atol(getenv("EMU_LOSE_FIRST")) : 0;
+	}
+	return every && nr++ % (unsigned long)every == (unsigned long)first;
+}
+
+long __wrap_ptrace(int request, pid_t pid, void *addr, void *data)
+{
+	struct lossy_step step;
+	siginfo_t info;
+	int status;
+
+	if ((request != PTRACE_SINGLESTEP && request != PTRACE_SYSCALL) || !look(pid, &step))
+		return __real_ptrace(request, pid, addr, data);
+	if (request == PTRACE_SYSCALL || data || !may_be_lost(&step) || !lose()) {
+		write_step(pid, &step);
+		return __real_ptrace(request, pid, addr, data);
+	}
+	if (__real_ptrace(request, pid, addr, NULL))
+		return -1;
+	while (__real_waitpid(pid, &status, __WALL) < 0)
+		if (errno != EINTR)
+			return 0;
+	if (status != (SIGTRAP << 8 | 0x7f) ||
+	    __real_ptrace(PTRACE_GETSIGINFO, pid, NULL, &info) || info.si_code != TRAP_TRACE) {
+		write_step(pid, &step);
+		kept_tid = pid;
+		kept_status = status;
+		return 0;
+	}
+	step.lost = 1;
+	write_step(pid, &step);
+	if (look(pid, &step))
+		write_step(pid, &step);
+	return __real_ptrace(request, pid, addr, NULL);
+}
+
+pid_t __wrap_waitpid(pid_t pid, int *status, int options)
+{
+	if (kept_tid && (pid == -1 || pid == kept_tid)) {
+		pid = kept_tid;
+		kept_tid = 0;
+		if (status)
+			*status = kept_status;
+		return pid;
+	}
+	return __real_waitpid(pid, status, options);
+}
