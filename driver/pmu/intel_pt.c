@@ -298,7 +298,7 @@ void intel_pt_interrupt(void)
 		event->hw.state = PERF_HES_STOPPED;
 }
 
-void intel_pt_handle_vmx(bool on)
+void intel_pt_vmx(bool on)
 {
 	struct pt_cpu *pt = this_cpu_ptr(&pt_cpus);
 	struct perf_event *event;
@@ -314,6 +314,19 @@ void intel_pt_handle_vmx(bool on)
 			reg_write(PT_MSR_CTL, event->hw.config);
 	}
 	local_irq_restore(flags);
+}
+
+void intel_pt_hole(void)
+{
+	struct pt_cpu *pt = this_cpu_ptr(&pt_cpus);
+
+	if (perf_get_aux(&pt->handle))
+		perf_aux_output_flag(&pt->handle, PERF_AUX_FLAG_PARTIAL);
+}
+
+struct perf_event *intel_pt_traced_event(void)
+{
+	return this_cpu_ptr(&pt_cpus)->handle.event;
 }
 
 /* ---- registration ---- */

@@ -31,6 +31,13 @@ void intel_pt_interrupt(void);
  * Told by a hypervisor on this CPU before VMXON and after VMXOFF, where the unit cannot
  * trace in between (H12).
  */
-void intel_pt_handle_vmx(bool on);
+void intel_pt_vmx(bool on);
+/*
+ * For an emulated processor, which knows more of its kernel than silicon does, on this CPU
+ * with interrupts off: user code ran that the unit was not told of (PARTIAL); the event that
+ * the unit serves, or NULL.
+ */
+void intel_pt_hole(void);
+struct perf_event *intel_pt_traced_event(void);
 
 #endif

@@ -167,7 +167,7 @@ static int tables_new(struct pt_buffer *buf, int node)
 /* H2: larger single ranges go wrong on some CPUs (TGL052, ADL037, RPL017). */
 static bool single_possible(const struct pt_buffer *buf)
 {
-	const struct page *page = virt_to_page(buf->pages[0]);
+	struct page *page = virt_to_page(buf->pages[0]);
 
 	return buf->snapshot && buf->nr_pages == 1 &&
 	       !(PagePrivate(page) && page_private(page));

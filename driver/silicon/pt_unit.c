@@ -127,7 +127,7 @@ static inline bool needs_attention(const struct pt_unit *unit)
 }
 
 /* An overflow ended, or a moment of the CTC passed. unit->ip: where the program is by now. */
-static __attribute__((noinline)) void attend(struct pt_unit *unit)
+static __attribute__((__noinline__)) void attend(struct pt_unit *unit)
 {
 	struct pt_burst burst;
 
@@ -272,7 +272,7 @@ static inline bool pop_return(struct pt_unit *unit, u64 target)
 	return true;
 }
 
-static __attribute__((noinline)) void send_tnt(struct pt_unit *unit)
+static __attribute__((__noinline__)) void send_tnt(struct pt_unit *unit)
 {
 	struct pt_burst burst;
 
@@ -282,7 +282,7 @@ static __attribute__((noinline)) void send_tnt(struct pt_unit *unit)
 	send_due_psb(unit);
 }
 
-static __attribute__((noinline)) void send_tip(struct pt_unit *unit, u64 target)
+static __attribute__((__noinline__)) void send_tip(struct pt_unit *unit, u64 target)
 {
 	struct pt_burst burst;
 
@@ -339,7 +339,7 @@ static inline void branch(struct pt_unit *unit, enum x86_class cls, u64 ip, u8 l
  * MTCs fill the trace too, and an overflow asks for a PSB+: the period is looked at here,
  * not only when branches are sent.
  */
-static __attribute__((noinline)) void branch_attended(struct pt_unit *unit, enum x86_class cls,
+static __attribute__((__noinline__)) void branch_attended(struct pt_unit *unit, enum x86_class cls,
 						      u64 ip, u8 len, u64 target)
 {
 	attend(unit);

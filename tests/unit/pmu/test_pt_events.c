@@ -487,11 +487,11 @@ static void vmx(void **state)
 	assert_int_equal(session_open(&s, 8, 4, true), 0);
 	session_in(&s);
 	session_run(&s, 100);
-	intel_pt_handle_vmx(true);
+	intel_pt_vmx(true);
 	pt_output_stop(&unit()->out);
 	unit()->ctl &= ~RTIT_CTL_TRACEEN;
 	session_run(&s, 50); /* not traced */
-	intel_pt_handle_vmx(false);
+	intel_pt_vmx(false);
 	assert_true(unit_on());
 	session_run(&s, 10);
 	session_out(&s);
@@ -499,7 +499,7 @@ static void vmx(void **state)
 	assert_int_equal(session_last(&s)->size, 110);
 
 	/* whole transactions inside: nothing is written to RTIT_CTL, and they say so */
-	intel_pt_handle_vmx(true);
+	intel_pt_vmx(true);
 	writes = unit()->nr_ctl_writes;
 	session_in(&s);
 	session_out(&s);
@@ -508,7 +508,7 @@ static void vmx(void **state)
 	assert_int_equal(session_last(&s)->size, 0);
 	session_in(&s);
 	assert_true(!unit_on());
-	intel_pt_handle_vmx(false);
+	intel_pt_vmx(false);
 	assert_true(unit_on());
 	session_run(&s, 5);
 	session_out(&s);

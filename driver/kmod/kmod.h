@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The module's own state. main.c loads and unloads; unit.c is the trace unit of each CPU;
+ * trap.c executes the traced task in single steps and feeds it, trap_hooks.c tells it
+ * what the kernel does to that task, trap_work.c gets it a word in before user mode;
+ * steps.c keeps the addresses that were stepped.
+ */
+#ifndef AUXTAP_KMOD_H
+#define AUXTAP_KMOD_H
+
+#include <linux/hrtimer.h>
+#include <linux/irq_work.h>
+#include <linux/percpu.h>
+#include <linux/sched.h>
+#include <linux/types.h>
+#include <asm/msr-index.h>
+
+/* The kernel has these names for the same bits; the silicon was written without it. */
+#undef RTIT_CTL_TRACEEN
+#undef RTIT_CTL_OS
+#undef RTIT_CTL_USR
+#undef RTIT_CTL_TOPA
+#undef RTIT_CTL_DISRETC
+#undef RTIT_STATUS_FILTEREN
+#undef RTIT_STATUS_CONTEXTEN
+#undef RTIT_STATUS_TRIGGEREN
+#undef RTIT_STATUS_ERROR
+#undef RTIT_STATUS_STOPPED
+#include "silicon/pt_unit.h"
+
+struct dentry;
+
+/* One CPU. Touched by that CPU only, with interrupts off. */
+struct kmod_cpu {
+	struct pt_unit unit;
+	struct pt_output_bus bus;
+	u64 tsc; /* the unit's clock: the processor's, read before the unit is told of
+		    anything */
+	struct irq_work interrupt;
+	struct hrtimer interrupt_timer; /* the interrupt, when it is to come late */
+
+	/* trap.c */
+	bool on;        /* the driver wants user code traced */
+	bool all_tasks; /* of every task that runs here */
+	/*
+	 * The task whose user code runs under our TF: the unit is told that it is in user
+	 * mode, and ip is what it executes next. NULL: the unit is told it is not. Only
+	 * ever current.
+	 */
+	struct task_struct *stepped;
+	u64 ip;
+	struct x86_insn insn; /* at ip; len 0: its bytes could not be read yet */
+	bool own_tf;          /* the program, or its debugger, set TF too */
+};
+
+DECLARE_PER_CPU(struct kmod_cpu, kmod_cpus);
+
+/* unit.c */
+extern unsigned int kmod_skid_bytes, kmod_irq_delay_us;
+extern const struct intel_pt_hw kmod_hw;
+void kmod_units_init(void);
+void kmod_units_exit(void);
+/* Before the unit is told of anything: what time it is. */
+void kmod_unit_clock(struct kmod_cpu *c);
+
+/* trap.c */
+void trap_on(struct kmod_cpu *c);  /* the unit was switched on */
+void trap_off(struct kmod_cpu *c); /* it is about to be switched off */
+/* current leaves user mode at the instruction that it has not executed, TF goes. */
+void trap_leave(struct kmod_cpu *c);
+/* current is about to enter user mode with these registers. */
+void trap_enter(struct kmod_cpu *c, struct pt_regs *regs);
+/* The instruction at c->ip has retired and the next one is at next_ip. */
+void trap_retire(struct kmod_cpu *c, struct pt_regs *regs, u64 next_ip);
+/* The instruction at c->ip was one that enters the kernel; TF goes. */
+void trap_leave_by_syscall(struct kmod_cpu *c);
+bool trap_may_step(const struct task_struct *task);
+
+/* trap_hooks.c */
+int trap_hooks_init(void);
+void trap_hooks_exit(void);
+
+/*
+ * trap_work.c. Before task (current, or one that is about to run here) is in user mode
+ * again, trap_enter() is called for it, if tracing is still on then. Any context.
+ */
+void trap_work_queue(struct task_struct *task);
+int trap_work_init(void);
+void trap_work_exit(void);
+u64 trap_work_nr_lost(void);
+
+/* steps.c */
+int steps_init(struct dentry *dir);
+void steps_exit(void);
+void steps_add(u64 ip);
+
+/* Counts in debugfs, auxtap/counts: what could not be traced, and why. */
+struct kmod_counts {
+	atomic64_t steps;
+	atomic64_t unreadable; /* instructions whose bytes could not be read */
+	atomic64_t lost_track; /* a step went where its instruction does not lead */
+	atomic64_t not_64bit;  /* entries into 32-bit code */
+};
+extern struct kmod_counts kmod_counts;
+
+#endif

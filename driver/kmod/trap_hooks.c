@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Where the kernel tells of the stepped task: traps and breakpoints by the die chain,
+ * system calls, signals and switches by tracepoints. What they amount to is in trap.c.
+ */
+#include <linux/kdebug.h>
+#include <linux/module.h>
+#include <linux/ptrace.h>
+#include <linux/sched/coredump.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task_stack.h>
+#include <linux/tracepoint.h>
+#include <linux/uprobes.h>
+#include <asm/debugreg.h>
+#include <asm/processor-flags.h>
+#include "kmod.h"
+
+/* ---- traps ---- */
+
+static int on_debug(struct pt_regs *regs, unsigned long *dr6)
+{
+	struct kmod_cpu *c = this_cpu_ptr(&kmod_cpus);
+
+	if (!(*dr6 & DR_STEP))
+		return NOTIFY_DONE;
+	if (c->stepped != current) {
+		/* the end of a probed instruction; behind it user code goes on */
+		if (c->on && current->utask && current->utask->state == UTASK_SSTEP)
+			trap_work_queue(current);
+		return NOTIFY_DONE;
+	}
+	if (!c->own_tf) { /* others look at what else the trap says */
+		*dr6 &= ~DR_STEP;
+		current->thread.virtual_dr6 &= ~DR_STEP;
+	}
+	trap_retire(c, regs, regs->ip);
+	return NOTIFY_DONE;
+}
+
+/* int3 has run; uprobes come next and are to find no TF of ours. */
+static int on_int3(struct pt_regs *regs)
+{
+	struct kmod_cpu *c = this_cpu_ptr(&kmod_cpus);
+
+	if (c->stepped != current)
+		return NOTIFY_DONE;
+	/* A probe's int3 is not in the program: there its instruction has not run yet. */
+	if (test_bit(MMF_HAS_UPROBES, &current->mm->flags) || regs->ip != c->ip + 1)
+		trap_leave(c);
+	else
+		trap_leave_by_syscall(c);
+	trap_work_queue(current);
+	return NOTIFY_DONE;
+}
+
+static int on_die(struct notifier_block *nb, unsigned long event, void *data)
+{
+	struct die_args *args = data;
+
+	/* kernel traps come in NMI context: nothing is ours there */
+	if (!args->regs || !user_mode(args->regs))
+		return NOTIFY_DONE;
+	switch (event) {
+	case DIE_DEBUG: /* err is where the handler keeps its DR6 */
+		return on_debug(args->regs, (unsigned long *)args->err);
+	case DIE_INT3:
+		return on_int3(args->regs);
+	default:
+		return NOTIFY_DONE;
+	}
+}
+
+static struct notifier_block die_notifier = {
+	.notifier_call = on_die, .priority = INT_MAX, /* before uprobes */
+};
+
+/* ---- tracepoints ---- */
+
+static void on_sys_enter(void *data, struct pt_regs *regs, long nr)
+{
+	unsigned long flags;
+	struct kmod_cpu *c;
+
+	local_irq_save(flags);
+	c = this_cpu_ptr(&kmod_cpus);
+	if (c->stepped == current) {
+		/* SYSCALL has put the flags into r11, and the address behind it into rcx
+		 */
+		if (!c->own_tf && regs->cx == regs->ip && regs->r11 & X86_EFLAGS_TF)
+			regs->r11 &= ~(unsigned long)X86_EFLAGS_TF;
+		if (regs->ip == c->ip) /* it has not run, or this is not where it was */
+			trap_leave(c);
+		else
+			trap_leave_by_syscall(c);
+	}
+	local_irq_restore(flags);
+}
+
+/* Only now it is known where user code goes on: exec, sigreturn. */
+static void on_sys_exit(void *data, struct pt_regs *regs, long ret)
+{
+	unsigned long flags;
+	struct kmod_cpu *c;
+
+	local_irq_save(flags);
+	c = this_cpu_ptr(&kmod_cpus);
+	if (c->on && trap_may_step(current)) {
+		trap_leave(c);
+		trap_work_queue(current);
+	}
+	local_irq_restore(flags);
+}
+
+/* Before the frame is built, or a core dumped: there must be no TF of ours in it. */
+static void on_signal(void *data, int sig, struct kernel_siginfo *info,
+		      struct k_sigaction *ka)
+{
+	unsigned long flags;
+	struct kmod_cpu *c;
+
+	local_irq_save(flags);
+	c = this_cpu_ptr(&kmod_cpus);
+	if (c->on && trap_may_step(current)) {
+		trap_leave(c);
+		trap_work_queue(current);
+	}
+	local_irq_restore(flags);
+}
+
+/* A unit that serves its CPU stays on; TF goes with its task. Interrupts are off. */
+static void on_switch(void *data, bool preempt, struct task_struct *prev,
+		      struct task_struct *next, unsigned int prev_state)
+{
+	struct kmod_cpu *c = this_cpu_ptr(&kmod_cpus);
+
+	if (!c->on || !c->all_tasks)
+		return;
+	trap_leave(c);
+	if (trap_may_step(next))
+		trap_work_queue(next);
+}
+
+static struct {
+	const char *name;
+	void *probe;
+	struct tracepoint *tp;
+	bool on;
+} points[] = {
+	{"sys_enter", on_sys_enter},
+	{"sys_exit", on_sys_exit},
+	{"signal_deliver", on_signal},
+	{"sched_switch", on_switch},
+};
+
+/* They are not exported by name. */
+static void find_point(struct tracepoint *tp, void *unused)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(points); i++)
+		if (!strcmp(tp->name, points[i].name))
+			points[i].tp = tp;
+}
+
+int trap_hooks_init(void)
+{
+	int i, err;
+
+	for_each_kernel_tracepoint(find_point, NULL);
+	for (i = 0; i < ARRAY_SIZE(points); i++) {
+		err = points[i].tp ? tracepoint_probe_register(points[i].tp,
+							       points[i].probe, NULL)
+				   : -ENOENT;
+		if (err) {
+			pr_err("auxtap: no tracepoint %s\n", points[i].name);
+			goto undo;
+		}
+		points[i].on = true;
+	}
+	err = register_die_notifier(&die_notifier);
+	if (err)
+		goto undo;
+	return 0;
+undo:
+	trap_hooks_exit();
+	return err;
+}
+
+void trap_hooks_exit(void)
+{
+	int i;
+
+	unregister_die_notifier(&die_notifier); /* -ENOENT: it was not registered */
+	for (i = 0; i < ARRAY_SIZE(points); i++) {
+		if (points[i].on)
+			tracepoint_probe_unregister(points[i].tp, points[i].probe, NULL);
+		points[i].on = false;
+	}
+	tracepoint_synchronize_unregister();
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * A word before user mode: task work of the task that is to be stepped. Queued with the
+ * runqueue locked and in interrupts, so nothing is allocated then: the nodes are there
+ * from the start. A queued one holds the module.
+ */
+#include <linux/hashtable.h>
+#include <linux/llist.h>
+#include <linux/module.h>
+#include <linux/sched/task_stack.h>
+#include <linux/spinlock.h>
+#include <linux/task_work.h>
+#include <linux/uprobes.h>
+#include <linux/vmalloc.h>
+#include <asm/ptrace.h>
+#include "kmod.h"
+
+#define NR_NODES    8192 /* tasks on their way to user mode at one time */
+#define QUEUED_BITS 10
+
+struct work_node {
+	struct callback_head work;
+	struct task_struct
+		*task;          /* a name: its own work is queued with it, so it lives */
+	struct hlist_node hash; /* queued */
+	struct llist_node free; /* not */
+};
+
+static struct work_node *nodes;
+static LLIST_HEAD(free_nodes);
+static DEFINE_HASHTABLE(queued, QUEUED_BITS);
+static DEFINE_RAW_SPINLOCK(lock); /* both */
+static atomic64_t nr_lost; /* tasks that went to user mode unseen: no node was left */
+
+static struct work_node *take_node(struct task_struct *task)
+{
+	struct llist_node *first;
+	struct work_node *node;
+
+	hash_for_each_possible(queued, node, hash,
+			       (unsigned long)task) if (node->task == task) return NULL;
+	first = llist_del_first(&free_nodes);
+	if (!first) {
+		atomic64_inc(&nr_lost);
+		return NULL;
+	}
+	node = llist_entry(first, struct work_node, free);
+	node->task = task;
+	hash_add(queued, &node->hash, (unsigned long)task);
+	return node;
+}
+
+static void put_node(struct work_node *node)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	hash_del(&node->hash);
+	node->task = NULL;
+	llist_add(&node->free, &free_nodes);
+	raw_spin_unlock_irqrestore(&lock, flags);
+}
+
+/* A probed instruction runs elsewhere, stepped by the kernel: the notifier waits for its
+ * end. */
+static bool in_uprobe(void)
+{
+	return current->utask && current->utask->state == UTASK_SSTEP;
+}
+
+static void before_user_mode(struct callback_head *work)
+{
+	struct work_node *node = container_of(work, struct work_node, work);
+	struct kmod_cpu *c;
+
+	put_node(node);
+	local_irq_disable();
+	c = this_cpu_ptr(&kmod_cpus);
+	if (c->on && !c->stepped && trap_may_step(current) && !in_uprobe())
+		trap_enter(c, task_pt_regs(current));
+	local_irq_enable();
+	module_put(THIS_MODULE); /* the way out of here is waited for: trap_work_exit() */
+}
+
+void trap_work_queue(struct task_struct *task)
+{
+	struct work_node *node;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	node = take_node(task);
+	raw_spin_unlock_irqrestore(&lock, flags);
+	if (!node)
+		return;
+	__module_get(THIS_MODULE);
+	init_task_work(&node->work, before_user_mode);
+	if (task_work_add(task, &node->work, TWA_RESUME)) { /* it exits */
+		put_node(node);
+		module_put(THIS_MODULE);
+	}
+}
+
+u64 trap_work_nr_lost(void)
+{
+	return atomic64_read(&nr_lost);
+}
+
+int trap_work_init(void)
+{
+	int i;
+
+	nodes = vzalloc(array_size(NR_NODES, sizeof(*nodes)));
+	if (!nodes)
+		return -ENOMEM;
+	for (i = 0; i < NR_NODES; i++)
+		llist_add(&nodes[i].free, &free_nodes);
+	return 0;
+}
+
+void trap_work_exit(void)
+{
+	/* nothing is queued, but the last callback may be on its last instructions */
+	synchronize_rcu_tasks();
+	vfree(nodes);
+}

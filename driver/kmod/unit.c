@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The trace unit of each CPU: registers for the driver, memory and an interrupt line for
+ * the unit. The driver reads and writes with interrupts off, on its own CPU, as rdmsr
+ * would.
+ */
+#include <linux/io.h>
+#include <linux/mm.h>
+#include <linux/printk.h>
+#include <linux/smp.h>
+#include <asm/msr.h>
+#include <asm/tsc.h>
+#include "kmod.h"
+#include "pmu/intel_pt.h"
+
+DEFINE_PER_CPU(struct kmod_cpu, kmod_cpus);
+unsigned int kmod_skid_bytes, kmod_irq_delay_us;
+
+/*
+ * What CPUID would tell. The bus clock is 100 MHz, the core runs at the TSC's rate, the
+ * CTC is a fortieth of it.
+ */
+#define TSC_CTC_N 80
+#define TSC_CTC_D 2
+static u8 core_ratio;
+
+void kmod_unit_clock(struct kmod_cpu *c)
+{
+	u64 now = rdtsc_ordered();
+
+	/* packets must not go back in time, whatever the processors' counters do */
+	if ((s64)(now - c->tsc) > 0)
+		c->tsc = now;
+}
+
+static void *unit_phys(void *ctx, u64 phys_addr, u64 size)
+{
+	u64 pfn = phys_addr >> PAGE_SHIFT,
+	    end = (phys_addr + size + PAGE_SIZE - 1) >> PAGE_SHIFT;
+
+	for (; pfn < end; pfn++)
+		if (!pfn_valid(pfn))
+			return NULL;
+	return phys_to_virt(phys_addr);
+}
+
+/* ---- the interrupt: never from within the unit, as on a processor ---- */
+
+static void interrupt_work(struct irq_work *work)
+{
+	intel_pt_interrupt();
+}
+
+static enum hrtimer_restart interrupt_late(struct hrtimer *timer)
+{
+	intel_pt_interrupt();
+	return HRTIMER_NORESTART;
+}
+
+static void unit_irq(void *ctx)
+{
+	struct kmod_cpu *c = ctx;
+	unsigned int delay_us = READ_ONCE(kmod_irq_delay_us);
+
+	if (delay_us)
+		hrtimer_start(&c->interrupt_timer,
+			      ns_to_ktime((u64)delay_us * NSEC_PER_USEC),
+			      HRTIMER_MODE_REL_PINNED_HARD);
+	else
+		irq_work_queue(&c->interrupt);
+}
+
+/* ---- registers ---- */
+
+static u64 unit_read(int cpu, u32 msr)
+{
+	return pt_unit_rdmsr(&per_cpu(kmod_cpus, cpu).unit, msr);
+}
+
+static void unit_write(int cpu, u32 msr, u64 value)
+{
+	struct kmod_cpu *c = &per_cpu(kmod_cpus, cpu);
+	bool on = msr == MSR_RTIT_CTL && value & RTIT_CTL_TRACEEN;
+
+	if (msr == MSR_RTIT_CTL) {
+		kmod_unit_clock(c);
+		c->unit.out.irq_skid_bytes = READ_ONCE(kmod_skid_bytes);
+		if (!on)
+			trap_off(c);
+	}
+	if (pt_unit_wrmsr(&c->unit, msr, value)) {
+		pr_err_ratelimited("auxtap: unchecked access: write of %llx to MSR %x\n",
+				   value, msr);
+		return;
+	}
+	if (on)
+		trap_on(c);
+}
+
+const struct intel_pt_hw kmod_hw = {
+	.read = unit_read,
+	.write = unit_write,
+	.single_range = true,
+	.topa_multiple_entries = true,
+	.tsc_art_n = TSC_CTC_N,
+	.tsc_art_d = TSC_CTC_D,
+};
+
+void kmod_units_init(void)
+{
+	struct pt_unit_config config = {
+		.tsc_ctc_n = TSC_CTC_N,
+		.tsc_ctc_d = TSC_CTC_D,
+		.mtc_freq = 3,
+	};
+	int cpu;
+
+	core_ratio = clamp(tsc_khz / 100000, 1u, 255u);
+	config.core_bus_ratio = core_ratio;
+	config.max_nonturbo_ratio = core_ratio;
+	for_each_possible_cpu(cpu)
+	{
+		struct kmod_cpu *c = &per_cpu(kmod_cpus, cpu);
+
+		c->bus = (struct pt_output_bus){
+			.ctx = c, .phys = unit_phys, .irq = unit_irq};
+		config.tsc = &c->tsc;
+		pt_unit_init(&c->unit, &config, &c->bus);
+		c->interrupt = IRQ_WORK_INIT_HARD(interrupt_work);
+		hrtimer_init(&c->interrupt_timer, CLOCK_MONOTONIC,
+			     HRTIMER_MODE_REL_PINNED_HARD);
+		c->interrupt_timer.function = interrupt_late;
+	}
+}
+
+void kmod_units_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+	{
+		irq_work_sync(&per_cpu(kmod_cpus, cpu).interrupt);
+		hrtimer_cancel(&per_cpu(kmod_cpus, cpu).interrupt_timer);
+	}
+}
