@@ -52,24 +52,24 @@ void pt_burst_send(struct pt_unit *unit, struct pt_burst *burst)
 
 /* ---- time: section "Cycle-Accurate Mode", packets TSC, TMA, MTC, CYC, CBR ---- */
 
-static u64 core_clock(const struct pt_unit *unit)
+static u64 core_clock(const struct pt_unit *unit, u64 tsc)
 {
-	u64 tsc = *unit->config.tsc;
-
 	if (unit->config.core_bus_ratio == unit->config.max_nonturbo_ratio)
 		return tsc;
 	return tsc * unit->config.core_bus_ratio / unit->config.max_nonturbo_ratio;
 }
 
-/* CYC: cycles since the last one, if they are at least 'threshold'. */
-static void put_cyc(struct pt_unit *unit, struct pt_burst *burst, u64 threshold)
+/* CYC: cycles from the last one to that TSC, if they are at least 'threshold'. */
+static void put_cyc(struct pt_unit *unit, struct pt_burst *burst, u64 tsc, u64 threshold)
 {
 	u64 now, count;
 	u8 *at = burst->at;
 
 	if (!(unit->ctl & RTIT_CTL_CYCEN))
 		return;
-	now = core_clock(unit);
+	now = core_clock(unit, tsc);
+	if (unit->cyc_sent != CYC_NEVER && now < unit->cyc_sent)
+		return;
 	count = now - unit->cyc_sent;
 	if (unit->cyc_sent == CYC_NEVER) {
 		unit->cyc_sent = now;
@@ -84,12 +84,18 @@ static void put_cyc(struct pt_unit *unit, struct pt_burst *burst, u64 threshold)
 	burst->at = at;
 }
 
-/* Before a CYC-eligible packet. CycThresh n: at least 2^(n-1) cycles, 0: any number. */
-static void put_cyc_eligible(struct pt_unit *unit, struct pt_burst *burst)
+/* CycThresh n: at least 2^(n-1) cycles, 0: any number. */
+static u64 cyc_threshold(const struct pt_unit *unit)
 {
 	unsigned int n = unit->ctl >> RTIT_CTL_CYC_THRESH_SHIFT & 0xf;
 
-	put_cyc(unit, burst, n ? 1ull << (n - 1) : 0);
+	return n ? 1ull << (n - 1) : 0;
+}
+
+/* Before a CYC-eligible packet. */
+static void put_cyc_eligible(struct pt_unit *unit, struct pt_burst *burst)
+{
+	put_cyc(unit, burst, *unit->config.tsc, cyc_threshold(unit));
 }
 
 static unsigned int mtc_shift(const struct pt_unit *unit)
@@ -143,32 +149,8 @@ static u8 *put_tsc_tma(struct pt_unit *unit, u8 *at)
  */
 void pt_put_tsc(struct pt_unit *unit, struct pt_burst *burst)
 {
-	put_cyc(unit, burst, 0);
+	put_cyc(unit, burst, *unit->config.tsc, 0);
 	burst->at = put_tsc_tma(unit, burst->at);
-}
-
-/*
- * Hardware sends an MTC at every change of the CTC bits. Between two calls nothing else
- * happens here, so of several the last alone is sent, unless its 8 bits could not tell how
- * many they were: then the time is told in full if TSCEn.
- */
-void pt_put_mtc(struct pt_unit *unit, struct pt_burst *burst)
-{
-	u64 ctc;
-
-	if (*unit->config.tsc < unit->mtc_tsc)
-		return;
-	pt_put_tnt(unit, burst);
-	ctc = tsc_to_ctc(unit, *unit->config.tsc);
-	if ((ctc >> mtc_shift(unit)) - unit->mtc_sent >= MTC_RANGE &&
-	    unit->ctl & RTIT_CTL_TSCEN) {
-		pt_put_tsc(unit, burst);
-		return;
-	}
-	put_cyc_eligible(unit, burst);
-	*burst->at++ = OP_MTC;
-	*burst->at++ = (u8)(ctc >> mtc_shift(unit));
-	mtc_sent(unit, ctc);
 }
 
 /* ---- branches ---- */
@@ -185,7 +167,7 @@ u32 pt_tnt_bytes(const struct pt_unit *unit)
 }
 
 /* Sections "Short TNT" and "Long TNT": a stop bit, then the branches, oldest highest. */
-void pt_put_tnt(struct pt_unit *unit, struct pt_burst *burst)
+static void put_tnt_of(struct pt_unit *unit, struct pt_burst *burst, u64 tsc)
 {
 	unsigned int nr = unit->nr_tnt;
 	u64 bits = unit->tnt;
@@ -193,7 +175,7 @@ void pt_put_tnt(struct pt_unit *unit, struct pt_burst *burst)
 
 	if (!nr)
 		return;
-	put_cyc_eligible(unit, burst);
+	put_cyc(unit, burst, tsc, cyc_threshold(unit));
 	at = burst->at;
 	if (tnt_is_long(unit)) {
 		at = put_ext(at, EXT_LONG_TNT);
@@ -206,6 +188,39 @@ void pt_put_tnt(struct pt_unit *unit, struct pt_burst *burst)
 	burst->at = at;
 	unit->tnt = 0;
 	unit->nr_tnt = 0;
+}
+
+void pt_put_tnt(struct pt_unit *unit, struct pt_burst *burst)
+{
+	put_tnt_of(unit, burst, *unit->config.tsc);
+}
+
+/*
+ * Hardware sends an MTC at every change of the CTC bits. Between two calls nothing else
+ * happens here, so of several the last alone is sent, unless its 8 bits could not tell how
+ * many they were: then the time is told in full if TSCEn. The program may be some
+ * instructions past that change: cycles are counted up to the change, as on hardware, or
+ * decoders that measure cycles against MTCs would take them for slower or faster ones.
+ */
+void pt_put_mtc(struct pt_unit *unit, struct pt_burst *burst)
+{
+	u64 ctc, tsc;
+
+	if (*unit->config.tsc < unit->mtc_tsc)
+		return;
+	ctc = tsc_to_ctc(unit, *unit->config.tsc);
+	if ((ctc >> mtc_shift(unit)) - unit->mtc_sent >= MTC_RANGE &&
+	    unit->ctl & RTIT_CTL_TSCEN) {
+		pt_put_tnt(unit, burst);
+		pt_put_tsc(unit, burst);
+		return;
+	}
+	tsc = ctc_to_tsc(unit, ctc >> mtc_shift(unit) << mtc_shift(unit));
+	put_tnt_of(unit, burst, tsc);
+	put_cyc(unit, burst, tsc, cyc_threshold(unit));
+	*burst->at++ = OP_MTC;
+	*burst->at++ = (u8)(ctc >> mtc_shift(unit));
+	mtc_sent(unit, ctc);
 }
 
 static bool fits_48_bits(u64 ip)
@@ -300,7 +315,7 @@ void pt_put_psb(struct pt_unit *unit, struct pt_burst *burst)
 	int i;
 
 	pt_put_tnt(unit, burst);
-	put_cyc(unit, burst, 0);
+	put_cyc(unit, burst, *unit->config.tsc, 0);
 	unit->psb_at = unit->nr_produced +
 		       (2048ull << (unit->ctl >> RTIT_CTL_PSB_FREQ_SHIFT & 0xf));
 	at = burst->at;

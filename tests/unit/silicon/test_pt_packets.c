@@ -308,6 +308,29 @@ static void test_time(void **state)
 	expect("01 0b 19 5f 34 12 00 00 00 00 31 02 10");
 }
 
+/* Seen some instructions late, the change of the CTC is still where the cycles before and behind it part. */
+static void test_cycles_up_to_the_mtc(void **state)
+{
+	(void)state;
+	start(CTL | RTIT_CTL_CYCEN | RTIT_CTL_MTCEN | RTIT_CTL_TSCEN |
+	      2ull << RTIT_CTL_MTC_RANGE_SHIFT);
+	tsc = 40000;
+	enter_at(0x1000);
+	tsc = 40039;
+	jcc(0x1000, true);
+	expect("");
+	tsc = 40057;
+	pt_unit_retire(&unit, 18, 0x1002);
+	expect("47 02 06 59 e9"); /* 40 cycles, the branch, MTC of 40040 */
+	jmp_to(0x1000);
+	expect("8b 2d 00 10"); /* 17 cycles since */
+	tsc = 40157; /* of the two changes, 40080 and 40120, the last */
+	pt_unit_retire(&unit, 100, 0x1000);
+	expect("ff 02 59 eb");
+	jmp_to(0x1000);
+	expect("2f 02 2d 00 10"); /* 37 */
+}
+
 static void test_overflow(void **state)
 {
 	(void)state;
@@ -536,7 +559,8 @@ int main(void)
 		cmocka_unit_test(test_start),	       cmocka_unit_test(test_start_32_bit),
 		cmocka_unit_test(test_tnt),	       cmocka_unit_test(test_ip_compression),
 		cmocka_unit_test(test_ret_compression), cmocka_unit_test(test_psb_in_stream),
-		cmocka_unit_test(test_time),	       cmocka_unit_test(test_overflow),
+		cmocka_unit_test(test_time),	       cmocka_unit_test(test_cycles_up_to_the_mtc),
+		cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_filters),	       cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_registers),      cmocka_unit_test(test_switched_in_user_mode),
 		cmocka_unit_test(test_any_order),
