@@ -20,13 +20,16 @@ static unsigned long aux_space(u64 head_abs, u64 tail_abs, u64 aux_size)
 	return (tail_abs - head_abs - 1) & (aux_size - 1);
 }
 
-/* D18: >=, and to the last multiple passed, whatever number of them that is. */
+/*
+ * D18: >=, and to the last multiple passed, whatever number of them that is. Signed: an area
+ * that was overwritten before it was mapped anew may have left aux_head behind aux_wakeup.
+ */
 static bool rb_need_aux_wakeup(struct perf_buffer *rb)
 {
 	if (rb->aux_overwrite)
 		return false;
-	if (rb->aux_head - rb->aux_wakeup >= rb->aux_watermark) {
-		rb->aux_wakeup = rounddown(rb->aux_head, rb->aux_watermark);
+	if ((s64)(rb->aux_head - rb->aux_wakeup) >= (s64)rb->aux_watermark) {
+		rb->aux_wakeup = (u64)rounddown((s64)rb->aux_head, (s64)rb->aux_watermark);
 		return true;
 	}
 	return false;
@@ -37,7 +40,6 @@ void *perf_aux_output_begin(struct perf_output_handle *handle, struct perf_event
 	struct perf_event *output_event = event->parent ? event->parent : event; /* D1 */
 	struct perf_buffer *rb;
 
-	handle->aux_flags = 0;
 	/* D2: from here in this order; D3: without a ring handle->event stays as it was. */
 	rb = ring_buffer_get(output_event);
 	if (!rb)
@@ -58,6 +60,7 @@ void *perf_aux_output_begin(struct perf_output_handle *handle, struct perf_event
 	handle->event = event;
 	handle->head = rb->aux_head;
 	handle->size = 0;
+	handle->aux_flags = 0; /* A: until here those of the transaction before can be read */
 	if (!rb->aux_overwrite) { /* D7: else the tail is ignored, wakeup not set */
 		u64 tail_abs = ring_load_aux_tail(rb); /* D8 */
 

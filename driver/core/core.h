@@ -22,10 +22,12 @@ struct perf_event_attr;
 struct core_kernel {
 	const char *name;
 	bool disable_by_cpu_number;   /* D21: pending_disable = smp_processor_id(); lost on CPU 0 (before L1) */
+	bool disable_at_sched_out;    /* D21: pending_disable is looked at by sched-out alone (6.11 to L1) */
 	bool aux_gate_masks_format;   /* D14: PMU format bits alone emit no AUX record (before L2) */
 	bool aux_chunk_order_zero;    /* L3: chunks are single pages unless the PMU wants large ones */
 	bool aux_pause_resume;	      /* L4 */
 	bool mmap_other_ring_busy;    /* L6: EBUSY */
+	bool resched_one_pmu;	      /* Q1: only events of the coming event's PMU are scheduled anew */
 };
 extern const struct core_kernel *const core_kernels[]; /* NULL-terminated */
 const struct core_kernel *core_kernel_find(const char *name);

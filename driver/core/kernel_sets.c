@@ -14,8 +14,10 @@ static const struct core_kernel kernel_6_1 = {
 
 static const struct core_kernel kernel_6_12 = {
 	.name = "6.12.95",
-	/* L1 is in, L3 is not; L2, L4 and L6 as the older one until a guest decides */
-	.aux_gate_masks_format = true,
+	/* judged by the guest: L2 is in; L1, L3, L4 and L6 are not */
+	.disable_by_cpu_number = true,
+	.disable_at_sched_out = true,
+	.resched_one_pmu = true,
 };
 
 static const struct core_kernel kernel_6_18 = {
@@ -23,6 +25,7 @@ static const struct core_kernel kernel_6_18 = {
 	.aux_chunk_order_zero = true,
 	.aux_pause_resume = true,
 	.mmap_other_ring_busy = true,
+	.resched_one_pmu = true,
 };
 
 const struct core_kernel *const core_kernels[] = { &kernel_6_1, &kernel_6_12, &kernel_6_18,

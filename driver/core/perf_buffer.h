@@ -139,6 +139,7 @@ void rb_toggle_paused(struct perf_buffer *rb, bool pause);
 struct core_task *core_current(void); /* of the current CPU; NULL: idle */
 void core_speak_as(struct core_task *task); /* core_current() until NULL is set */
 struct core_task *core_cpu_context(int cpu);
+struct core_task *core_running(int cpu); /* NULL: idle */
 void irq_work_queue(struct perf_event *event);
 void irq_work_cancel(struct perf_event *event);
 void perf_event_mark_disable(struct perf_event *event);

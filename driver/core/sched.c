@@ -29,6 +29,11 @@ struct core_task *core_cpu_context(int cpu)
 	return &cpu_context[cpu];
 }
 
+struct core_task *core_running(int cpu)
+{
+	return current_task[cpu];
+}
+
 void event_update_time(struct perf_event *event)
 {
 	u64 now = core_clock();
@@ -95,7 +100,7 @@ void perf_event_mark_disable(struct perf_event *event)
 {
 	if (event->kernel->disable_by_cpu_number) {
 		event->pending_disable = core_cpu();
-		return; /* the wakeup's irq_work, which always follows, looks at it */
+		return; /* the wakeup's irq_work, which always follows, looks at it; or sched-out does */
 	}
 	event->pending_disable = 1;
 	event->pending_disable_irq = true;
@@ -106,7 +111,9 @@ static void event_disable_local(struct perf_event *event);
 
 static void event_irq_work(struct perf_event *event)
 {
-	bool look = event->kernel->disable_by_cpu_number || event->pending_disable_irq;
+	/* D21: 6.11 gave the mark an irq_work of its own, and until L1 nobody queued that for AUX */
+	bool look = event->pending_disable_irq || (event->kernel->disable_by_cpu_number &&
+						   !event->kernel->disable_at_sched_out);
 
 	if (event->pending_wakeup) {
 		event->pending_wakeup = false;
@@ -305,17 +312,50 @@ static void event_disable_local(struct perf_event *event)
 	set_state(event, PERF_EVENT_STATE_OFF);
 }
 
+static void context_sched_out(struct core_task *context, const struct pmu *pmu)
+{
+	for (struct perf_event *e = context->events; e; e = e->core_next)
+		if (e->group_leader == e && (!pmu || e->pmu == pmu))
+			group_sched_out(e);
+}
+
+static void context_sched_in(struct core_task *context, const struct pmu *pmu)
+{
+	for (struct perf_event *e = context->events; e; e = e->core_next)
+		if (e->group_leader == e && (!pmu || e->pmu == pmu) && cpu_matches(e))
+			group_sched_in(e);
+}
+
+/*
+ * Q1: an event that comes makes the kernel schedule anew what runs beside it: the current task's
+ * events, and for an event of a CPU that CPU's too, go out and come in again, transactions and all.
+ */
+static void context_resched(const struct perf_event *cause)
+{
+	const struct pmu *pmu = cause->kernel->resched_one_pmu ? cause->group_leader->pmu : NULL;
+	struct core_task *task = current_task[core_cpu()];
+	struct core_task *cpu = core_cpu_context(core_cpu());
+
+	if (task)
+		context_sched_out(task, pmu);
+	if (!cause->target) {
+		context_sched_out(cpu, pmu);
+		context_sched_in(cpu, pmu);
+	}
+	if (task)
+		context_sched_in(task, pmu);
+}
+
 static void event_enable_local(struct perf_event *event)
 {
-	struct perf_event *leader = event->group_leader;
+	const struct perf_event *leader = event->group_leader;
 
 	set_state(event, PERF_EVENT_STATE_INACTIVE);
 	if (!cpu_matches(event))
 		return;
-	if (leader == event)
-		group_sched_in(event);
-	else if (leader->state == PERF_EVENT_STATE_ACTIVE)
-		event_sched_in(event);
+	if (leader != event && leader->state != PERF_EVENT_STATE_ACTIVE)
+		return;
+	context_resched(event);
 }
 
 static void event_stop_local(struct perf_event *event)
@@ -362,8 +402,7 @@ void perf_event_stop_output(struct perf_event *event)
 
 static void event_install_local(struct perf_event *event)
 {
-	if (event->state == PERF_EVENT_STATE_INACTIVE)
-		event_enable_local(event);
+	context_resched(event);
 }
 
 void event_install(struct perf_event *event)
@@ -373,6 +412,9 @@ void event_install(struct perf_event *event)
 	while (*at)
 		at = &(*at)->core_next;
 	*at = event;
+	/* Q1: one that is off disturbs nobody until it is enabled; the context's first one does */
+	if (event->state == PERF_EVENT_STATE_OFF && event->task->events != event)
+		return;
 	if (context_cpu(event) >= 0)
 		call_on_cpu(context_cpu(event), event_install_local, event);
 }

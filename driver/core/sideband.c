@@ -80,10 +80,25 @@ static void record_mmap(struct perf_event *event, uint16_t misc, const void *bod
 	kfree(shorter);
 }
 
+static struct perf_event *event_before(const struct core_task *context, const struct perf_event *next)
+{
+	struct perf_event *e = context->events;
+
+	while (e && e->core_next != next)
+		e = e->core_next;
+	return e;
+}
+
+/* F4: the youngest event first. */
 static void context_record(struct core_task *context, uint32_t type, uint16_t misc,
 			   const void *body, size_t size)
 {
-	for (struct perf_event *e = context->events; e; e = e->core_next) {
+	struct perf_event *first = context->events;
+
+	if (!first)
+		return;
+	for (struct perf_event *e = event_before(context, NULL); e;
+	     e = e == first ? NULL : event_before(context, e)) {
 		if (e->state < PERF_EVENT_STATE_INACTIVE)
 			continue;
 		if (e->cpu != -1 && e->cpu != core_cpu())
@@ -103,8 +118,8 @@ void core_task_record(struct core_task *task, uint32_t type, uint16_t misc, cons
 	struct core_task *context = core_cpu_context(core_cpu());
 
 	core_speak_as(task); /* a kernel writes these in the task's own context */
-	context_record(task, type, misc, body, size);
-	if (context != task)
+	if (context != task) /* F4 */
 		context_record(context, type, misc, body, size);
+	context_record(task, type, misc, body, size);
 	core_speak_as(NULL);
 }

@@ -62,6 +62,12 @@ struct rig {
 
 extern const struct core_kernel *rig_kernel;
 
+/* D21: does an event that was marked on this CPU stay ACTIVE until somebody switches it off? */
+static inline bool rig_disable_is_lost(int cpu)
+{
+	return rig_kernel->disable_by_cpu_number && (!cpu || rig_kernel->disable_at_sched_out);
+}
+
 struct perf_event_attr rig_attr(void);	     /* fake PMU, starts at open */
 struct perf_event_attr rig_dummy_attr(void);
 void rig_init(struct rig *rig, int caps);

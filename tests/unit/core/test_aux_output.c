@@ -151,7 +151,7 @@ static void d6_no_room(void)
 	static const int cpus[] = { 0, 3 };
 
 	for (int i = 0; i < 2; i++) {
-		bool stays = rig_kernel->disable_by_cpu_number && !cpus[i];
+		bool stays = rig_disable_is_lost(cpus[i]);
 		struct rig_aux rec;
 		struct rig rig;
 
@@ -345,7 +345,9 @@ static void d16_d21_truncated(void)
 {
 	for (int by_sched_out = 0; by_sched_out < 2; by_sched_out++) {
 		for (int cpu = 0; cpu < 2; cpu++) {
-			bool stays = rig_kernel->disable_by_cpu_number && !cpu;
+			/* sched-out looks at the mark in every kernel, but CPU 0's is none */
+			bool stays = by_sched_out ? rig_kernel->disable_by_cpu_number && !cpu :
+						    rig_disable_is_lost(cpu);
 			struct rig_aux rec;
 			struct rig rig;
 
@@ -378,6 +380,45 @@ static void d16_d21_truncated(void)
 			rig_fini(&rig);
 		}
 	}
+}
+
+/* A, D4: what the last transaction flagged can be read until a begin succeeds. */
+static void d4_flags_stay(void)
+{
+	struct rig rig;
+
+	start(&rig, 0, RW);
+	assert_non_null(begin(&rig));
+	perf_aux_output_flag(&rig.handle, PERF_AUX_FLAG_PARTIAL);
+	perf_aux_output_end(&rig.handle, 10);
+	assert_int_equal(rig.handle.aux_flags, PERF_AUX_FLAG_PARTIAL);
+	rig.event->rb->aux_mmap_count = 0;
+	assert_null(begin(&rig));
+	assert_int_equal(rig.handle.aux_flags, PERF_AUX_FLAG_PARTIAL);
+	rig.event->rb->aux_mmap_count = 1;
+	assert_non_null(begin(&rig));
+	assert_int_equal(rig.handle.aux_flags, 0);
+	perf_aux_output_end(&rig.handle, 0);
+	rig_fini(&rig);
+}
+
+/* D18: signed: an aux_head behind aux_wakeup is not a lap of 2^64 ahead of it. */
+static void d18_signed(void)
+{
+	struct rig rig;
+
+	start(&rig, 4096, RW);
+	assert_non_null(begin(&rig));
+	perf_aux_output_end(&rig.handle, 8192);
+	assert_int_equal(wakeups(&rig), 1);
+	rig.event->rb->aux_head = 0; /* as an overwrite area leaves it that was mapped between */
+	assert_non_null(begin(&rig));
+	assert_int_equal(perf_aux_output_skip(&rig.handle, 100), 0);
+	assert_int_equal(rig.handle.wakeup, 8192 + 4096);
+	perf_aux_output_end(&rig.handle, 100);
+	assert_int_equal(wakeups(&rig), 0);
+	assert_int_equal(rig.event->rb->aux_wakeup, 8192);
+	rig_fini(&rig);
 }
 
 /* D21: the irq_work finds the event on another CPU and goes there. */
@@ -475,7 +516,8 @@ static void d1_inherited(void)
 	assert_int_equal(rec.id[2], child->id);
 	assert_true(child->id != rig.event->id);
 	core_irq_work_run(); /* D21: the child goes OFF; DISABLE, ENABLE on the parent reach it */
-	assert_int_equal(child->state, PERF_EVENT_STATE_OFF);
+	assert_int_equal(child->state, rig_disable_is_lost(core_cpu()) ? PERF_EVENT_STATE_ACTIVE :
+									 PERF_EVENT_STATE_OFF);
 	core_event_ioctl(rig.event, PERF_EVENT_IOC_DISABLE, 0, NULL);
 	core_event_ioctl(rig.event, PERF_EVENT_IOC_ENABLE, 0, NULL);
 	assert_true(core_event_active(child));
@@ -534,6 +576,7 @@ int main(void)
 		RIG_TEST(d10_d11_skip),	       RIG_TEST(d14_record_or_not),
 		RIG_TEST(d15_record_before_head), RIG_TEST(d16_d21_truncated),
 		RIG_TEST(d21_other_cpu),       RIG_TEST(d18_d19_watermark),
+		RIG_TEST(d4_flags_stay),       RIG_TEST(d18_signed),
 		RIG_TEST(m_spe_vector),
 	};
 

@@ -308,12 +308,89 @@ static void life(void)
 	rig_fini(&rig);
 }
 
+/* F4: events of the CPU first, then the task's; in each the youngest first. */
+static void f4_order(void)
+{
+	struct {
+		struct perf_event_header header;
+		u32 pid, tid;
+		char comm[8];
+		u64 id;
+	} rec;
+	struct perf_event_attr attr;
+	struct perf_event *events[4];
+	struct rig rig;
+
+	rig_init(&rig, 0);
+	core_task_sched_in(&rig.task);
+	attr = rig_dummy_attr();
+	attr.comm = attr.sample_id_all = 1;
+	attr.sample_type = PERF_SAMPLE_IDENTIFIER;
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(core_event_open(&events[i], &attr, i & 1 ? NULL : &rig.task, 3,
+						 NULL, NULL), 0);
+	assert_int_equal(rig_map(events[0], 2 * P, RW, 0, &rig.ring), 0);
+	rig.page = rig.ring->addr;
+	for (int i = 1; i < 4; i++)
+		assert_int_equal(core_event_ioctl(events[i], PERF_EVENT_IOC_SET_OUTPUT, 0, events[0]),
+				 0);
+	core_task_record(&rig.task, PERF_RECORD_COMM, 0, "PID TID name\0\0\0", 16);
+	for (int i = 0; i < 4; i++) {
+		static const int order[] = { 3, 1, 2, 0 };
+
+		assert_true(rig_next(&rig, &rec, sizeof(rec)));
+		assert_int_equal(rec.id, core_event_id(events[order[i]]));
+	}
+	rig.event = events[0];
+	for (int i = 1; i < 4; i++)
+		core_event_close(events[i]);
+	rig_fini(&rig);
+}
+
+/* Q1: an event that comes moves those beside it: their drivers see del and add. */
+static void q1_resched(void)
+{
+	struct perf_event_attr attr;
+	struct perf_event *events[5];
+	int others;
+	struct rig rig;
+
+	rig_init(&rig, 0);
+	others = rig_kernel->resched_one_pmu ? 0 : 1;
+	fake.manual = true;
+	core_task_sched_in(&rig.task);
+	attr = rig_attr();
+	events[0] = rig.event = rig_open(&rig, &attr);
+	assert_int_equal(fake.nr_adds, 1);
+	events[1] = rig_open(&rig, &attr); /* both */
+	assert_int_equal(fake.nr_adds, 3);
+	attr = rig_dummy_attr();
+	events[2] = rig_open(&rig, &attr); /* of another PMU */
+	assert_int_equal(fake.nr_adds, 3 + 2 * others);
+	attr.disabled = 1;
+	events[3] = rig_open(&rig, &attr); /* off: moves nobody before it is enabled */
+	assert_int_equal(fake.nr_adds, 3 + 2 * others);
+	core_event_ioctl(events[3], PERF_EVENT_IOC_ENABLE, 0, NULL);
+	assert_int_equal(fake.nr_adds, 3 + 4 * others);
+	/* the first event of the CPU moves the running task's, the task's not the CPU's */
+	attr = rig_attr();
+	assert_int_equal(core_event_open(&events[4], &attr, NULL, 3, NULL, NULL), 0);
+	assert_int_equal(fake.nr_adds, 3 + 4 * others + 3);
+	core_event_ioctl(events[1], PERF_EVENT_IOC_DISABLE, 0, NULL);
+	core_event_ioctl(events[1], PERF_EVENT_IOC_ENABLE, 0, NULL);
+	assert_int_equal(fake.nr_adds, 3 + 4 * others + 3 + 2);
+	for (int i = 1; i < 5; i++)
+		core_event_close(events[i]);
+	rig_fini(&rig);
+}
+
 int main(void)
 {
 	static const struct rig_test tests[] = {
 		RIG_TEST(f_sample_id), RIG_TEST(f_sample_id_single_bits),
 		RIG_TEST(f1_itrace_start), RIG_TEST(f1_itrace_start_of_children),
 		RIG_TEST(f2_hw_id),    RIG_TEST(f3_aux_record_lost),
+		RIG_TEST(f4_order),    RIG_TEST(q1_resched),
 		RIG_TEST(sideband),    RIG_TEST(life),
 	};
 

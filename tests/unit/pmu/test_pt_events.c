@@ -241,7 +241,8 @@ static void full(void **state)
 	(void)state;
 	for (const struct core_kernel *const *k = core_kernels; *k; k++) {
 		for (int cpu = 0; cpu <= 2; cpu += 2) {
-			bool lost_disable = (*k)->disable_by_cpu_number && !cpu;
+			bool lost_disable = (*k)->disable_by_cpu_number &&
+					    (!cpu || (*k)->disable_at_sched_out);
 			struct session s;
 
 			machine_start((*k)->name);
