@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Module auxtap_conform, for tests only: the PMUs of pmu.c, and a file in debugfs
+ * through which root runs their operations. Any argument is harmless to the kernel: events
+ * are named by id and looked up, what a driver must not do is refused.
+ */
+#include "pmu.h"
+#include <linux/capability.h>
+#include <linux/debugfs.h>
+#include <linux/fs.h>
+#include <linux/irq_work.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/uaccess.h>
+
+static struct conform_event *events;
+static DEFINE_RAW_SPINLOCK(events_lock); /* the list; held, no event of it is freed */
+static DEFINE_RAW_SPINLOCK(claims_lock); /* inside the other */
+static struct dentry *file;
+
+unsigned long conform_lock(void)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&claims_lock, flags);
+	return flags;
+}
+
+void conform_unlock(unsigned long flags)
+{
+	raw_spin_unlock_irqrestore(&claims_lock, flags);
+}
+
+void conform_event_born(struct conform_event *ce)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&events_lock, flags);
+	ce->next = events;
+	events = ce;
+	raw_spin_unlock_irqrestore(&events_lock, flags);
+}
+
+void conform_event_gone(struct conform_event *ce)
+{
+	struct conform_event **at;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&events_lock, flags);
+	for (at = &events; *at && *at != ce; at = &(*at)->next)
+		;
+	if (*at)
+		*at = ce->next;
+	raw_spin_unlock_irqrestore(&events_lock, flags);
+}
+
+static struct conform_event *find(u64 id)
+{
+	struct conform_event *ce;
+
+	for (ce = events; ce; ce = ce->next)
+		if (ce->event->id == id)
+			return ce;
+	return NULL;
+}
+
+static s64 find_child(u64 parent, pid_t tid)
+{
+	struct conform_event *ce;
+
+	for (ce = events; ce; ce = ce->next)
+		if (ce->event->parent && ce->event->parent->id == parent && ce->event->ctx &&
+		    ce->event->ctx->task && !IS_ERR(ce->event->ctx->task) &&
+		    task_pid_nr(ce->event->ctx->task) == tid)
+			return (s64)ce->event->id;
+	return -ENOENT;
+}
+
+static void nothing(struct irq_work *work)
+{
+}
+
+/* Every irq_work that this CPU queued before is done when this returns. */
+static void drain_irq_work(void)
+{
+	struct irq_work work = IRQ_WORK_INIT_HARD(nothing);
+
+	irq_work_queue(&work);
+	irq_work_sync(&work);
+}
+
+static long run_call(struct conform_call *call)
+{
+	struct conform_event *ce;
+	unsigned long flags;
+	int i;
+
+	if (call->op >= CONFORM_NR_OPS || call->target >= CONFORM_NR_VIEWS)
+		return -EINVAL;
+	migrate_disable();
+	raw_spin_lock_irqsave(&events_lock, flags);
+	ce = find(call->views[call->target].id);
+	if (call->op == CONFORM_CHILD)
+		call->ret = find_child(call->views[call->target].id, (pid_t)call->arg);
+	else
+		call->ret = ce ? conform_do(ce, call->op, call->arg) : -ENODEV;
+	raw_spin_unlock_irqrestore(&events_lock, flags);
+	drain_irq_work();
+	migrate_enable();
+
+	raw_spin_lock_irqsave(&events_lock, flags);
+	for (i = 0; i < CONFORM_NR_VIEWS; i++) {
+		struct conform_view *view = &call->views[i];
+
+		ce = view->id ? find(view->id) : NULL;
+		*view = (struct conform_view){ .id = view->id };
+		if (ce)
+			conform_look(ce, view);
+	}
+	raw_spin_unlock_irqrestore(&events_lock, flags);
+	call->switches = current->nvcsw + current->nivcsw;
+	return 0;
+}
+
+static long get_orders(struct conform_orders *orders)
+{
+	struct conform_event *ce;
+	unsigned long flags;
+
+	memset(orders->orders, 0, sizeof(orders->orders));
+	raw_spin_lock_irqsave(&events_lock, flags);
+	ce = find(orders->id);
+	if (ce) {
+		orders->nr = ce->nr_chunks;
+		memcpy(orders->orders, ce->orders, sizeof(orders->orders));
+	}
+	raw_spin_unlock_irqrestore(&events_lock, flags);
+	return ce ? 0 : -ENODEV;
+}
+
+static long conform_ioctl(struct file *filp, unsigned int cmd, unsigned long argument)
+{
+	void __user *user = (void __user *)argument;
+	union {
+		struct conform_call call;
+		struct conform_orders orders;
+	} u;
+	long ret;
+
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	if (cmd != CONFORM_IOC_CALL && cmd != CONFORM_IOC_ORDERS)
+		return -ENOTTY;
+	if (copy_from_user(&u, user, _IOC_SIZE(cmd)))
+		return -EFAULT;
+	ret = cmd == CONFORM_IOC_CALL ? run_call(&u.call) : get_orders(&u.orders);
+	if (!ret && copy_to_user(user, &u, _IOC_SIZE(cmd)))
+		ret = -EFAULT;
+	return ret;
+}
+
+static const struct file_operations conform_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.unlocked_ioctl = conform_ioctl,
+	.llseek = noop_llseek,
+};
+
+static int __init conform_init(void)
+{
+	int ret = conform_register();
+
+	if (ret)
+		return ret;
+	file = debugfs_create_file("auxtap_conform", 0600, NULL, NULL, &conform_fops);
+	if (IS_ERR(file)) {
+		conform_unregister();
+		return PTR_ERR(file);
+	}
+	return 0;
+}
+
+static void __exit conform_exit(void)
+{
+	debugfs_remove(file);
+	conform_unregister();
+}
+
+module_init(conform_init);
+module_exit(conform_exit);
+MODULE_DESCRIPTION("auxtap: conformance test of the perf AUX core (debugging only)");
+MODULE_LICENSE("Dual BSD/GPL");

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The PMUs of the conformance test. Built for the kernel (with main.c) and for the
+ * host model (with tests/conform), so that both cores are driven by the same lines.
+ */
+#ifndef AUXTAP_CONFORM_PMU_H
+#define AUXTAP_CONFORM_PMU_H
+
+#include <linux/perf_event.h>
+#include "abi.h"
+
+/* Behind an event. The handle is touched only by the CPU that runs the event, interrupts off. */
+struct conform_event {
+	struct perf_event *event;
+	struct perf_output_handle handle;
+	bool kept;
+	unsigned long stop_size;
+	u64 stop_flags;
+	u32 adds, dels, starts, stops, setups;
+	u32 nr_chunks;
+	u64 chunk_hash;
+	u8 orders[CONFORM_NR_ORDERS];
+	struct conform_event *next; /* main.c's */
+};
+
+int conform_register(void);
+void conform_unregister(void);
+
+/* On the CPU that runs the event, interrupts off. The result of an operation. */
+s64 conform_do(struct conform_event *ce, u32 op, u64 arg);
+void conform_look(const struct conform_event *ce, struct conform_view *view);
+
+/* The other part's: events come and go (in a context that may sleep), and its lock for the claims on rings. */
+void conform_event_born(struct conform_event *ce);
+void conform_event_gone(struct conform_event *ce);
+unsigned long conform_lock(void);
+void conform_unlock(unsigned long flags);
+
+#endif

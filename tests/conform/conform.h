@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Conformance: one script, played step by step to the running kernel (system calls, and the
+ * module auxtap_conform for what drivers do) and to driver/core, compared after every step.
+ * script.c: the text form; generate.c: random ones; kernel.c, model.c: the two sides; play.c:
+ * steps and comparison; reduce.c: a difference made short; main.c: the program.
+ */
+#ifndef TEST_CONFORM_H
+#define TEST_CONFORM_H
+
+#include <linux/perf_event.h>
+#include "kmod/conform/abi.h"
+#include "core/core.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define PAGE	  4096ull
+#define NR_EVENTS CONFORM_NR_VIEWS
+#define NR_MAPS	  12
+#define NR_ARGS	  20
+#define PMU_DUMMY CONFORM_NR_FLAVOURS /* the software dummy event, after the module's PMUs */
+#define NR_PMUS	  (PMU_DUMMY + 1)
+
+enum opcode {
+	OP_CPU,	     /* the thread moves there */
+	OP_OPEN,     /* event slot, attributes */
+	OP_CLOSE,
+	OP_ENABLE,
+	OP_DISABLE,
+	OP_MAP,	     /* data area, or AUX if off is not 0 */
+	OP_ANNOUNCE, /* aux_offset and aux_size into a control page */
+	OP_UNMAP,
+	OP_OUTPUT,
+	OP_PAUSE,
+	OP_POLL,
+	OP_READ,
+	OP_COMM,    /* the thread takes a name of this length */
+	OP_FILE,    /* maps a file executable */
+	OP_DTAIL,   /* the reader moves data_tail; modes below */
+	OP_ATAIL,
+	OP_BEGIN,
+	OP_FLAG,
+	OP_SKIP,
+	OP_END,
+	OP_HEAD,
+	OP_ATSTOP,
+	OP_GET,
+	NR_OPCODES,
+};
+
+/* Where a tail goes: to the head, some way towards it, to a value, to the head and a bit (of either sign). */
+enum tail_mode { TAIL_ALL, TAIL_PART, TAIL_VALUE, TAIL_NEAR };
+/* What a size is: a number, or that many less than handle->size. */
+enum size_mode { SIZE_BYTES, SIZE_FROM_FULL };
+
+/* Arguments of OP_OPEN. */
+enum open_arg {
+	A_EVENT, A_PMU, A_TASK, A_CPU, A_CONFIG, A_DISABLED, A_INHERIT, A_PINNED, A_COMM, A_MMAP,
+	A_MMAP2, A_BACKWARD, A_ID_ALL, A_SAMPLE_TYPE, A_WATERMARK, A_WAKEUP, A_AUX_WATERMARK,
+	A_READ_FORMAT, A_GROUP, A_CLOCK,
+};
+
+struct op {
+	enum opcode code;
+	int64_t arg[NR_ARGS];
+};
+
+struct script {
+	struct op *ops;
+	int nr, room;
+	char only[32]; /* a kernel's name begins with this; "" any */
+};
+
+/* script.c */
+void script_add(struct script *script, const struct op *op);
+void script_free(struct script *script);
+void script_print(const struct script *script, FILE *to);
+void op_print(const struct op *op, FILE *to);
+int script_read(struct script *script, const char *path); /* 0, or -1 and a line on stderr */
+const char *op_name(enum opcode code);
+
+/* generate.c */
+void script_generate(struct script *script, uint64_t seed);
+
+/* One side: the kernel or the model. Results as system calls', negative errno. */
+struct side {
+	const char *name;
+	void (*begin)(int cpu); /* of a script */
+	void (*end)(void);
+	void (*cpu)(int cpu);
+	int (*open)(int slot, const struct perf_event_attr *attr, int pmu, bool task, int cpu,
+		    int group);
+	uint64_t (*id)(int slot);
+	void (*close)(int slot);
+	int (*map)(int map, int slot, uint64_t length, int prot, int flags, uint64_t off,
+		   void **addr);
+	void (*unmap)(int map);
+	long (*ioctl)(int slot, unsigned long request, unsigned long argument, int target);
+	int (*poll)(int slot);
+	long (*read)(int slot, void *buf, size_t size);
+	void (*comm)(const char *name);
+	void (*map_file)(int which);
+	void (*call)(struct conform_call *call); /* ids of views are the side's own */
+};
+extern const struct side kernel_side, model_side;
+
+/* kernel.c */
+int kernel_possible(void); /* 0, or 77 and a line on stdout */
+const struct core_kernel *kernel_set(void);
+void kernel_orders(uint64_t id, struct conform_orders *orders);
+const char *conform_file(int which); /* one of three, with names of different lengths */
+extern void *const conform_file_spot; /* where it is mapped, on both sides */
+/* model.c */
+int model_init(const struct core_kernel *kernel);
+/* C5: what the kernel's allocator did, for the next AUX area; nr 0: nothing is known */
+void model_orders(const struct conform_orders *orders);
+/* The thread was scheduled out and in again. */
+void model_switch(void);
+#define MODEL_TIME 0x7e00000000000000ull /* what the model's clock begins at */
+#define MODEL_ANY  0x7d00000000000000ull /* a word that the kernel fills in from elsewhere */
+
+enum verdict { SAME, DIFFERENT, DISTURBED };
+struct stats {
+	uint64_t scripts, ops, done[NR_OPCODES], ok[NR_OPCODES];
+	uint64_t bytes, records, lost_records, aux_records, itrace_records, wakeups, no_room,
+		switches, chunks, disturbed;
+};
+extern struct stats stats;
+/* Plays it on both sides. A difference is told in text and at_op. */
+enum verdict play(const struct script *script, char *text, size_t size, int *at_op);
+
+/* reduce.c: a shorter script with a difference at the same kind of operation, if there is one. */
+void script_reduce(struct script *script);
+
+#endif

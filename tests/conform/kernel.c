@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* See conform.h. The real side: system calls, and the module's file for what drivers do. */
+#include "conform.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+void *const conform_file_spot = (void *)0x10000000000;
+
+static int module_fd = -1;
+static uint32_t types[NR_PMUS];
+static char files[3][64];
+static int fds[NR_EVENTS];
+static uint64_t ids[NR_EVENTS];
+static struct {
+	void *addr;
+	uint64_t length;
+} maps[NR_MAPS];
+
+static int read_types(void)
+{
+	static const char *const names[] = CONFORM_NAMES;
+
+	types[PMU_DUMMY] = PERF_TYPE_SOFTWARE;
+	for (int i = 0; i < CONFORM_NR_FLAVOURS; i++) {
+		char path[128];
+		FILE *f;
+		int ok;
+
+		snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", names[i]);
+		f = fopen(path, "r");
+		if (!f)
+			return -1;
+		ok = fscanf(f, "%u", &types[i]);
+		fclose(f);
+		if (ok != 1)
+			return -1;
+	}
+	return 0;
+}
+
+/*
+ * An event whose add failed is tried again by a timer (since 6.2 for every PMU, Q2). A script has
+ * no time: the timer is put off.
+ */
+static void put_off_rotation(void)
+{
+	static const char *const names[] = CONFORM_NAMES;
+
+	for (int i = 0; i < CONFORM_NR_FLAVOURS; i++) {
+		char path[128];
+		FILE *f;
+
+		snprintf(path, sizeof(path),
+			 "/sys/bus/event_source/devices/%s/perf_event_mux_interval_ms", names[i]);
+		f = fopen(path, "w");
+		if (!f)
+			continue;
+		fputs("100000000", f);
+		fclose(f);
+	}
+}
+
+/* Keeps perf's static keys on: switching them takes seconds. */
+static void hold_keys(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.disabled = 1,
+		.comm = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+	};
+
+	if (syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC) < 0)
+		perror("perf_event_open");
+}
+
+int kernel_possible(void)
+{
+	static const char *const tails[] = { "a", "a_name_of_another_length",
+					     "a_long_name_that_makes_a_long_record_of_it" };
+
+	module_fd = open(CONFORM_PATH, O_RDWR | O_CLOEXEC);
+	if (module_fd < 0 || read_types()) {
+		printf("skipped: %s: %s (the module auxtap_conform is wanted, and root)\n",
+		       CONFORM_PATH, strerror(errno));
+		return 77;
+	}
+	for (int i = 0; i < 3; i++) {
+		int fd;
+
+		snprintf(files[i], sizeof(files[i]), "/tmp/%s", tails[i]);
+		fd = open(files[i], O_RDWR | O_CREAT | O_CLOEXEC, 0700);
+		if (fd < 0 || ftruncate(fd, PAGE)) {
+			perror(files[i]);
+			return 3;
+		}
+		close(fd);
+	}
+	for (int i = 0; i < NR_EVENTS; i++)
+		fds[i] = -1;
+	put_off_rotation();
+	hold_keys();
+	return 0;
+}
+
+const struct core_kernel *kernel_set(void)
+{
+	struct utsname uts;
+	int major = 0, minor = 0;
+
+	uname(&uts);
+	sscanf(uts.release, "%d.%d", &major, &minor);
+	if (major > 6 || (major == 6 && minor >= 15))
+		return core_kernel_find("6.18.44");
+	return core_kernel_find(major == 6 && minor >= 7 ? "6.12.95" : "6.1.192");
+}
+
+const char *conform_file(int which)
+{
+	return files[which];
+}
+
+static void kernel_cpu(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((size_t)cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set)) {
+		perror("sched_setaffinity");
+		exit(3);
+	}
+}
+
+static void kernel_unmap(int map)
+{
+	munmap(maps[map].addr, maps[map].length);
+	maps[map].addr = NULL;
+}
+
+static void kernel_close(int slot)
+{
+	close(fds[slot]);
+	fds[slot] = -1;
+}
+
+static void kernel_end(void)
+{
+	for (int i = 0; i < NR_MAPS; i++)
+		if (maps[i].addr)
+			kernel_unmap(i);
+	for (int i = 0; i < NR_EVENTS; i++)
+		if (fds[i] >= 0)
+			kernel_close(i);
+	munmap(conform_file_spot, PAGE);
+}
+
+static int kernel_open(int slot, const struct perf_event_attr *attr, int pmu, bool task, int cpu,
+		       int group)
+{
+	struct perf_event_attr a = *attr;
+	long fd;
+
+	a.type = types[pmu];
+	fd = syscall(SYS_perf_event_open, &a, task ? 0 : -1, cpu, group >= 0 ? fds[group] : -1,
+		     PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	fds[slot] = (int)fd;
+	if (ioctl(fds[slot], PERF_EVENT_IOC_ID, &ids[slot]))
+		abort();
+	return 0;
+}
+
+static uint64_t kernel_id(int slot)
+{
+	return ids[slot];
+}
+
+static int kernel_map(int map, int slot, uint64_t length, int prot, int flags, uint64_t off,
+		      void **addr)
+{
+	*addr = mmap(NULL, length, prot, flags, fds[slot], (off_t)off);
+	if (*addr == MAP_FAILED)
+		return -errno;
+	maps[map].addr = *addr;
+	maps[map].length = length;
+	return 0;
+}
+
+static long kernel_ioctl(int slot, unsigned long request, unsigned long argument, int target)
+{
+	if (request == PERF_EVENT_IOC_SET_OUTPUT)
+		argument = target >= 0 ? (unsigned long)fds[target] : ~0ul;
+	return ioctl(fds[slot], request, argument) ? -errno : 0;
+}
+
+static int kernel_poll(int slot)
+{
+	struct pollfd pfd = { .fd = fds[slot], .events = POLLIN | POLLRDNORM };
+
+	poll(&pfd, 1, 0);
+	return pfd.revents;
+}
+
+static long kernel_read(int slot, void *buf, size_t size)
+{
+	ssize_t ret = read(fds[slot], buf, size);
+
+	return ret < 0 ? -errno : ret;
+}
+
+static void kernel_comm(const char *name)
+{
+	prctl(PR_SET_NAME, name);
+}
+
+static void kernel_map_file(int which)
+{
+	int fd = open(files[which], O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || mmap(conform_file_spot, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
+			   fd, 0) != conform_file_spot)
+		abort();
+	close(fd);
+}
+
+static void kernel_call(struct conform_call *call)
+{
+	if (ioctl(module_fd, CONFORM_IOC_CALL, call)) {
+		perror("conform: module");
+		exit(3);
+	}
+}
+
+void kernel_orders(uint64_t id, struct conform_orders *orders)
+{
+	memset(orders, 0, sizeof(*orders));
+	orders->id = id;
+	if (ioctl(module_fd, CONFORM_IOC_ORDERS, orders))
+		orders->nr = 0;
+}
+
+const struct side kernel_side = {
+	.name = "kernel",
+	.begin = kernel_cpu,
+	.end = kernel_end,
+	.cpu = kernel_cpu,
+	.open = kernel_open,
+	.id = kernel_id,
+	.close = kernel_close,
+	.map = kernel_map,
+	.unmap = kernel_unmap,
+	.ioctl = kernel_ioctl,
+	.poll = kernel_poll,
+	.read = kernel_read,
+	.comm = kernel_comm,
+	.map_file = kernel_map_file,
+	.call = kernel_call,
+};

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Usage: conform [--seed N] [--ops N] [--set NAME] [--show] [SCRIPT...]
+ *   --ops N     random scripts until N operations were played (default 200000, with no SCRIPT)
+ *   --seed N    of the first; the following ones have the following numbers
+ *   --set NAME  the model's switches, instead of those of the running kernel
+ *   --show      prints the script of --seed and ends
+ * Exit: 0 no difference, 1 a difference (its script, reduced, is printed), 77 not possible here, 3 other.
+ */
+#include "conform.h"
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+static void tell(const struct script *script, const char *text, int at)
+{
+	printf("difference: %s\n  at operation %d: ", text, at + 1);
+	if (at >= 0 && at < script->nr)
+		op_print(&script->ops[at], stdout);
+	else
+		printf("the end\n");
+}
+
+/* true: it differs, and a second time too. */
+static bool judge(struct script *script)
+{
+	struct stats before = stats;
+	char text[512];
+	int at = 0;
+
+	if (play(script, text, sizeof(text), &at) != DIFFERENT)
+		return false;
+	tell(script, text, at);
+	/* What another task did on this CPU is seen once only. */
+	before.disturbed++;
+	before.ops = stats.ops;
+	before.scripts = stats.scripts;
+	for (int i = 0; i < 3; i++) {
+		if (play(script, text, sizeof(text), &at) != DIFFERENT)
+			continue;
+		script_reduce(script);
+		play(script, text, sizeof(text), &at);
+		tell(script, text, at);
+		printf("---- script ----\n");
+		script_print(script, stdout);
+		printf("---- end ----\n");
+		return true;
+	}
+	printf("(not seen again: disturbed)\n");
+	stats = before;
+	return false;
+}
+
+static int run_files(char **files, const char *set)
+{
+	struct script script;
+	int bad = 0, nr = 0;
+
+	for (; *files; files++) {
+		if (script_read(&script, *files))
+			return 3;
+		if (strncmp(set, script.only, strlen(script.only)) == 0) {
+			nr++;
+			if (judge(&script)) {
+				printf("%s: differs\n", *files);
+				bad = 1;
+			}
+		}
+		script_free(&script);
+	}
+	printf("%d scripts played, %llu operations\n", nr, (unsigned long long)stats.ops);
+	return bad;
+}
+
+static int run_random(uint64_t seed, uint64_t nr_ops)
+{
+	struct script script;
+
+	while (stats.ops < nr_ops) {
+		script_generate(&script, seed);
+		if (judge(&script)) {
+			printf("seed %llu differs\n", (unsigned long long)seed);
+			return 1;
+		}
+		script_free(&script);
+		seed++;
+	}
+	return 0;
+}
+
+static int report(void)
+{
+	printf("%llu scripts, %llu operations; as planned/done:", (unsigned long long)stats.scripts,
+	       (unsigned long long)stats.ops);
+	for (int i = 0; i < NR_OPCODES; i++)
+		printf(" %s %llu/%llu", op_name((enum opcode)i), (unsigned long long)stats.ok[i],
+		       (unsigned long long)stats.done[i]);
+	printf("\n%llu bytes of records compared (%llu records forward: %llu AUX, %llu LOST, %llu "
+	       "ITRACE_START); %llu wakeups, %llu begins without room or ring, %llu chunks, "
+	       "%llu operations with a switch, %llu scripts disturbed\n",
+	       (unsigned long long)stats.bytes, (unsigned long long)stats.records,
+	       (unsigned long long)stats.aux_records, (unsigned long long)stats.lost_records,
+	       (unsigned long long)stats.itrace_records, (unsigned long long)stats.wakeups,
+	       (unsigned long long)stats.no_room, (unsigned long long)stats.chunks,
+	       (unsigned long long)stats.switches, (unsigned long long)stats.disturbed);
+	if (stats.disturbed > 2 && stats.disturbed * 5000 > stats.ops) {
+		printf("too many scripts were disturbed\n");
+		return 1;
+	}
+	if (stats.ops >= 100000 && (stats.aux_records < stats.ops / 100 ||
+				    stats.lost_records < stats.ops / 5000 ||
+				    stats.wakeups < stats.ops / 1000 || !stats.itrace_records)) {
+		printf("the scripts are worth little: too few records, losses or wakeups\n");
+		return 1;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "seed", required_argument, NULL, 's' }, { "ops", required_argument, NULL, 'o' },
+		{ "set", required_argument, NULL, 'k' },  { "show", no_argument, NULL, 'p' },
+		{ NULL, 0, NULL, 0 },
+	};
+	uint64_t seed = (uint64_t)time(NULL) * 1000, nr_ops = 200000;
+	const struct core_kernel *set = kernel_set();
+	struct script script;
+	struct utsname uts;
+	bool show = false;
+	int c, ret;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (c) {
+		case 's':
+			seed = strtoull(optarg, NULL, 0);
+			break;
+		case 'o':
+			nr_ops = strtoull(optarg, NULL, 0);
+			break;
+		case 'k':
+			set = core_kernel_find(optarg);
+			break;
+		case 'p':
+			show = true;
+			break;
+		default:
+			return 3;
+		}
+	}
+	if (!set) {
+		fprintf(stderr, "conform: no such set of switches\n");
+		return 3;
+	}
+	if (show) {
+		script_generate(&script, seed);
+		script_print(&script, stdout);
+		return 0;
+	}
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	ret = kernel_possible();
+	if (ret)
+		return ret;
+	if (model_init(set))
+		return 3;
+	uname(&uts);
+	printf("judge: Linux %s; model: %s\n", uts.release, set->name);
+	if (optind < argc)
+		return run_files(argv + optind, set->name);
+	printf("seed %llu\n", (unsigned long long)seed);
+	ret = run_random(seed, nr_ops);
+	return ret ? ret : report();
+}

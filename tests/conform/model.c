@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* See conform.h. The model's side: driver/core, with the module's PMUs on it (driver/kmod/conform/pmu.c). */
+#include "conform.h"
+#include "kmod/conform/pmu.h"
+#include <linux/slab.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+static struct core_task task;
+static struct perf_event *events[NR_EVENTS];
+static struct core_mapping *mappings[NR_MAPS];
+static uint32_t types[NR_PMUS];
+static uint64_t now = MODEL_TIME;
+static struct conform_orders given;
+static uint32_t nr_taken;
+static struct conform_event *alive;
+
+unsigned long conform_lock(void)
+{
+	return 0;
+}
+
+void conform_unlock(unsigned long flags)
+{
+	(void)flags;
+}
+
+void conform_event_born(struct conform_event *ce)
+{
+	ce->next = alive;
+	alive = ce;
+}
+
+void conform_event_gone(struct conform_event *ce)
+{
+	struct conform_event **at = &alive;
+
+	while (*at != ce)
+		at = &(*at)->next;
+	*at = ce->next;
+}
+
+static struct conform_event *find(uint64_t id)
+{
+	for (struct conform_event *ce = alive; ce; ce = ce->next)
+		if (ce->event->id == id)
+			return ce;
+	return NULL;
+}
+
+static uint64_t model_clock(void *ctx)
+{
+	(void)ctx;
+	return ++now;
+}
+
+/* C5: the allocator did not always find the largest; what it found is an input. */
+static int model_order(void *ctx, int order)
+{
+	uint32_t at = nr_taken++;
+
+	(void)ctx;
+	if (at < given.nr && at < CONFORM_NR_ORDERS && given.orders[at] < order)
+		return given.orders[at];
+	return order < 10 ? order : 10;
+}
+
+void model_orders(const struct conform_orders *orders)
+{
+	given = *orders;
+	nr_taken = 0;
+}
+
+int model_init(const struct core_kernel *kernel)
+{
+	static const char *const names[] = CONFORM_NAMES;
+	struct core_machine machine = { .clock = model_clock, .alloc_order = model_order };
+
+	core_machine_set(&machine);
+	core_kernel_use(kernel);
+	if (conform_register())
+		return -1;
+	for (int i = 0; i < CONFORM_NR_FLAVOURS; i++)
+		types[i] = (uint32_t)core_pmu_type(names[i]);
+	types[PMU_DUMMY] = PERF_TYPE_SOFTWARE;
+	task.pid = getpid();
+	task.tid = gettid();
+	return 0;
+}
+
+static void model_begin(int cpu)
+{
+	core_set_cpu(cpu);
+	core_task_sched_in(&task);
+}
+
+static void model_unmap(int map)
+{
+	core_event_munmap(mappings[map]);
+	mappings[map] = NULL;
+}
+
+static void model_close(int slot)
+{
+	core_event_close(events[slot]);
+	events[slot] = NULL;
+}
+
+static void model_end(void)
+{
+	for (int i = 0; i < NR_MAPS; i++)
+		if (mappings[i])
+			model_unmap(i);
+	for (int i = 0; i < NR_EVENTS; i++)
+		if (events[i])
+			model_close(i);
+	core_task_sched_out(&task);
+}
+
+static void model_cpu(int cpu)
+{
+	if (cpu == core_cpu())
+		return;
+	core_task_sched_out(&task);
+	core_irq_work_run();
+	core_set_cpu(cpu);
+	core_task_sched_in(&task);
+}
+
+void model_switch(void)
+{
+	core_task_sched_out(&task);
+	core_irq_work_run();
+	core_task_sched_in(&task);
+	core_irq_work_run();
+}
+
+static int model_open(int slot, const struct perf_event_attr *attr, int pmu, bool on_task, int cpu,
+		      int group)
+{
+	struct perf_event_attr a = *attr;
+
+	a.type = types[pmu];
+	return core_event_open(&events[slot], &a, on_task ? &task : NULL, cpu,
+			       group >= 0 ? events[group] : NULL, NULL);
+}
+
+static uint64_t model_id(int slot)
+{
+	return core_event_id(events[slot]);
+}
+
+static int model_map(int map, int slot, uint64_t length, int prot, int flags, uint64_t off,
+		     void **addr)
+{
+	int ret = core_event_mmap(events[slot], length, prot, flags, off, &mappings[map]);
+
+	if (!ret)
+		*addr = mappings[map]->addr;
+	return ret;
+}
+
+static long model_ioctl(int slot, unsigned long request, unsigned long argument, int target)
+{
+	return core_event_ioctl(events[slot], request, argument,
+				target >= 0 ? events[target] : NULL);
+}
+
+static int model_poll(int slot)
+{
+	return (int)core_event_poll(events[slot]);
+}
+
+static long model_read(int slot, void *buf, size_t size)
+{
+	return core_event_read(events[slot], buf, size);
+}
+
+/* What the kernel writes for a task that took a name. */
+static void model_comm(const char *name)
+{
+	struct {
+		uint32_t pid, tid;
+		char comm[16];
+	} body = { .pid = (uint32_t)task.pid, .tid = (uint32_t)task.tid };
+
+	strncpy(body.comm, name, sizeof(body.comm) - 1);
+	core_task_record(&task, PERF_RECORD_COMM, 0, &body, 8 + ((strlen(name) + 8) & ~7ul));
+}
+
+static void model_map_file(int which)
+{
+	struct {
+		uint32_t pid, tid;
+		uint64_t addr, len, pgoff;
+		uint32_t maj, min;
+		uint64_t ino, ino_generation;
+		uint32_t prot, flags;
+		char name[64];
+	} body = {
+		.pid = (uint32_t)task.pid,
+		.tid = (uint32_t)task.tid,
+		.addr = (uintptr_t)conform_file_spot,
+		.len = PAGE,
+		.ino_generation = MODEL_ANY,
+		.prot = PROT_READ | PROT_EXEC,
+		.flags = MAP_PRIVATE,
+	};
+	const char *path = conform_file(which);
+	struct stat st;
+
+	if (stat(path, &st))
+		return;
+	body.maj = major(st.st_dev);
+	body.min = minor(st.st_dev);
+	body.ino = st.st_ino;
+	strncpy(body.name, path, sizeof(body.name) - 1);
+	core_task_record(&task, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, &body,
+			 64 + ((strlen(path) + 8) & ~7ul));
+}
+
+static void model_call(struct conform_call *call)
+{
+	struct conform_event *ce = find(call->views[call->target].id);
+
+	call->ret = ce ? conform_do(ce, call->op, call->arg) : -19 /* ENODEV */;
+	core_irq_work_run();
+	for (int i = 0; i < CONFORM_NR_VIEWS; i++) {
+		struct conform_view *view = &call->views[i];
+
+		ce = view->id ? find(view->id) : NULL;
+		*view = (struct conform_view){ .id = view->id };
+		if (ce)
+			conform_look(ce, view);
+	}
+}
+
+const struct side model_side = {
+	.name = "model",
+	.begin = model_begin,
+	.end = model_end,
+	.cpu = model_cpu,
+	.open = model_open,
+	.id = model_id,
+	.close = model_close,
+	.map = model_map,
+	.unmap = model_unmap,
+	.ioctl = model_ioctl,
+	.poll = model_poll,
+	.read = model_read,
+	.comm = model_comm,
+	.map_file = model_map_file,
+	.call = model_call,
+};

@@ -1,0 +1,631 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* See conform.h. Plays a script on both sides and compares all that can be seen after each operation. */
+#include "conform.h"
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define NOTHING (-12345) /* the operation found its slot empty: both sides left alone */
+
+struct slot {
+	bool open;   /* has a descriptor */
+	bool alive;  /* open, or held by mappings */
+	bool task;
+	int pmu, cpu, nr_maps;
+	uint64_t id[2];
+};
+
+struct map {
+	bool used, aux, writable;
+	int slot;
+	uint64_t length, prev_head;
+	void *addr[2];
+};
+
+static struct slot slots[NR_EVENTS];
+static uint64_t ids[256][2]; /* of all events of the script: records outlive them */
+static int nr_ids;
+static int cpu_now;
+static struct map maps[NR_MAPS];
+static struct conform_call calls[2]; /* how the sides stand */
+static const struct side *const sides[2] = { &kernel_side, &model_side };
+
+struct stats stats;
+static char *told;
+static size_t told_size;
+
+__attribute__((format(printf, 1, 2))) static bool differ(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(told, told_size, format, ap);
+	va_end(ap);
+	return true;
+}
+
+static struct perf_event_mmap_page *page_of(const struct map *m, int side)
+{
+	return m->addr[side];
+}
+
+/* ---- comparison ---- */
+
+/* Are there events of a CPU that we are not on? */
+static bool remote_events(void)
+{
+	for (int i = 0; i < NR_EVENTS; i++)
+		if (slots[i].alive && !slots[i].task && slots[i].cpu != cpu_now)
+			return true;
+	return false;
+}
+
+/* Ids are each side's own, times too; everything else is the same to the bit. */
+static bool words_differ(uint64_t k, uint64_t m)
+{
+	if (k == m)
+		return false;
+	if (m == MODEL_ANY)
+		return false;
+	if (!m && k >> 32 == (k & 0xffffffff) && remote_events()) /* its CPU is not idle: a kernel thread's pid and tid */
+		return k >> 32 >= (uint64_t)getpid();
+	if (m > MODEL_TIME) /* nanoseconds since boot: not 0, not years */
+		return !k || k >> 56;
+	for (int i = 0; i < nr_ids; i++)
+		if (k == ids[i][0] && m == ids[i][1])
+			return false;
+	return true;
+}
+
+static void count_records(const unsigned char *data, uint64_t from, uint64_t to, uint64_t size)
+{
+	while (from < to) {
+		const struct perf_event_header *h = (const void *)(data + (from & (size - 1)));
+
+		if (h->size < 8)
+			return;
+		stats.records++;
+		stats.lost_records += h->type == PERF_RECORD_LOST;
+		stats.aux_records += h->type == PERF_RECORD_AUX;
+		stats.itrace_records += h->type == PERF_RECORD_ITRACE_START;
+		from += h->size;
+	}
+}
+
+/* [from, to) of the data ring, at most all of it. */
+static bool bytes_differ(int map, uint64_t from, uint64_t to)
+{
+	const struct map *m = &maps[map];
+	uint64_t size = page_of(m, 0)->data_size;
+	const unsigned char *data[2];
+
+	if (to - from > size)
+		from = to - size;
+	for (int i = 0; i < 2; i++)
+		data[i] = (const unsigned char *)m->addr[i] + PAGE;
+	for (uint64_t at = from; at < to; at += 8) {
+		uint64_t k = *(const uint64_t *)(const void *)(data[0] + (at & (size - 1)));
+		uint64_t w = *(const uint64_t *)(const void *)(data[1] + (at & (size - 1)));
+
+		if (words_differ(k, w))
+			return differ("data ring of map %d, at %#llx (new: %#llx to %#llx): "
+				      "kernel %#llx, model %#llx",
+				      map, (unsigned long long)at, (unsigned long long)from,
+				      (unsigned long long)to, (unsigned long long)k,
+				      (unsigned long long)w);
+	}
+	return false;
+}
+
+static bool map_differs(int map)
+{
+	struct map *m = &maps[map];
+	const struct perf_event_mmap_page *k = page_of(m, 0), *w = page_of(m, 1);
+	uint64_t head = k->data_head, prev = m->prev_head;
+
+#define FIELD(name)                                                                      \
+	if (k->name != w->name)                                                          \
+		return differ("map %d: " #name ": kernel %#llx, model %#llx", map,       \
+			      (unsigned long long)k->name, (unsigned long long)w->name)
+	FIELD(data_head);
+	FIELD(data_tail);
+	FIELD(data_offset);
+	FIELD(data_size);
+	FIELD(aux_head);
+	FIELD(aux_tail);
+	FIELD(aux_offset);
+	FIELD(aux_size);
+#undef FIELD
+	if (head == prev)
+		return false;
+	m->prev_head = head;
+	if (head - prev > prev - head) { /* backward */
+		stats.bytes += prev - head;
+		return bytes_differ(map, head, prev);
+	}
+	stats.bytes += head - prev;
+	count_records((const unsigned char *)k + PAGE, prev, head, k->data_size);
+	return bytes_differ(map, prev, head);
+}
+
+static bool whole_ring_differs(int map)
+{
+	const struct map *m = &maps[map];
+
+	return m->used && !m->aux && bytes_differ(map, 0, page_of(m, 0)->data_size);
+}
+
+static bool view_differs(int slot)
+{
+	const struct conform_view *k = &calls[0].views[slot], *w = &calls[1].views[slot];
+
+#define FIELD(name)                                                                  \
+	if (k->name != w->name)                                                      \
+		return differ("event %d: " #name ": kernel %lld (%#llx), model %lld (%#llx)", slot, \
+			      (long long)k->name, (unsigned long long)k->name,       \
+			      (long long)w->name, (unsigned long long)w->name)
+	FIELD(found);
+	FIELD(state);
+	FIELD(oncpu);
+	FIELD(open);
+	FIELD(kept);
+	FIELD(itrace);
+	FIELD(head);
+	FIELD(size);
+	FIELD(wakeup);
+	FIELD(aux_flags);
+	FIELD(setups);
+	FIELD(nr_chunks);
+	FIELD(chunk_hash);
+	FIELD(adds);
+	FIELD(dels);
+	FIELD(starts);
+	FIELD(stops);
+#undef FIELD
+	return false;
+}
+
+static bool all_differs(void)
+{
+	for (int i = 0; i < NR_EVENTS; i++)
+		if (slots[i].alive && slots[i].pmu != PMU_DUMMY && view_differs(i))
+			return true;
+	for (int i = 0; i < NR_MAPS; i++)
+		if (maps[i].used && !maps[i].aux && map_differs(i))
+			return true;
+	return false;
+}
+
+/* ---- operations ---- */
+
+static void driver_call(enum conform_op op, int target, uint64_t argument)
+{
+	for (int side = 0; side < 2; side++) {
+		struct conform_call *call = &calls[side];
+
+		call->op = op;
+		call->target = (uint32_t)target;
+		call->arg = argument;
+		for (int i = 0; i < NR_EVENTS; i++)
+			call->views[i].id = slots[i].alive ? slots[i].id[side] : 0;
+		sides[side]->call(call);
+	}
+}
+
+static void release_event(int slot)
+{
+	if (!slots[slot].open && !slots[slot].nr_maps)
+		slots[slot].alive = false;
+}
+
+static void op_open(const struct op *op, long ret[2])
+{
+	int slot = (int)op->arg[A_EVENT], group = (int)op->arg[A_GROUP] - 1;
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.config = (uint64_t)op->arg[A_CONFIG],
+		.read_format = (uint64_t)op->arg[A_READ_FORMAT],
+		.sample_type = (uint64_t)op->arg[A_SAMPLE_TYPE],
+		.disabled = !!op->arg[A_DISABLED],
+		.inherit = !!op->arg[A_INHERIT],
+		.pinned = !!op->arg[A_PINNED],
+		.comm = !!op->arg[A_COMM],
+		.mmap = !!op->arg[A_MMAP],
+		.mmap2 = !!op->arg[A_MMAP2],
+		.write_backward = !!op->arg[A_BACKWARD],
+		.sample_id_all = !!op->arg[A_ID_ALL],
+		.watermark = !!op->arg[A_WATERMARK],
+		.wakeup_events = (uint32_t)op->arg[A_WAKEUP],
+		.aux_watermark = (uint32_t)op->arg[A_AUX_WATERMARK],
+	};
+	struct slot *s = &slots[slot];
+
+	if (s->alive || (group >= 0 && !slots[group].open))
+		return;
+	if (op->arg[A_PMU] == PMU_DUMMY)
+		attr.config = PERF_COUNT_SW_DUMMY;
+	if (op->arg[A_CLOCK]) {
+		attr.use_clockid = 1;
+		attr.clockid = 1; /* CLOCK_MONOTONIC */
+	}
+	for (int side = 0; side < 2; side++) {
+		ret[side] = sides[side]->open(slot, &attr, (int)op->arg[A_PMU],
+					      op->arg[A_TASK] != 0, (int)op->arg[A_CPU], group);
+	}
+	if (ret[0] || ret[1]) {
+		/* one alone: the script ends here with the difference */
+		for (int side = 0; side < 2; side++)
+			if (!ret[side])
+				sides[side]->close(slot);
+		return;
+	}
+	*s = (struct slot){ .open = true,
+			    .alive = true,
+			    .task = op->arg[A_TASK] != 0,
+			    .pmu = (int)op->arg[A_PMU],
+			    .cpu = (int)op->arg[A_CPU] };
+	for (int side = 0; side < 2; side++)
+		s->id[side] = ids[nr_ids % 256][side] = sides[side]->id(slot);
+	if (nr_ids < 255)
+		nr_ids++;
+}
+
+static void feed_orders(int slot)
+{
+	struct conform_orders orders = { 0 };
+	struct conform_call look = { .op = CONFORM_LOOK };
+
+	if (slots[slot].pmu != PMU_DUMMY) {
+		look.views[0].id = slots[slot].id[0];
+		kernel_side.call(&look);
+		if (look.views[0].setups != calls[0].views[slot].setups) {
+			kernel_orders(slots[slot].id[0], &orders);
+			stats.chunks += orders.nr;
+		}
+	}
+	model_orders(&orders);
+}
+
+static void op_map(const struct op *op, long ret[2])
+{
+	struct map *m = &maps[op->arg[0]];
+	int slot = (int)op->arg[1];
+	uint64_t length = (uint64_t)op->arg[2], off = (uint64_t)op->arg[3];
+	int prot = PROT_READ | (op->arg[4] ? PROT_WRITE : 0);
+	int flags = op->arg[5] ? MAP_PRIVATE : MAP_SHARED;
+	void *addr[2];
+
+	if (m->used || !slots[slot].open)
+		return;
+	for (int side = 0; side < 2; side++) {
+		ret[side] = sides[side]->map((int)op->arg[0], slot, length, prot, flags, off,
+					     &addr[side]);
+		if (!side && off)
+			feed_orders(slot);
+	}
+	if (ret[0] || ret[1]) {
+		for (int side = 0; side < 2; side++)
+			if (!ret[side])
+				sides[side]->unmap((int)op->arg[0]);
+		return;
+	}
+	*m = (struct map){ .used = true,
+			   .aux = off != 0,
+			   .writable = op->arg[4] != 0,
+			   .slot = slot,
+			   .length = length,
+			   .addr = { addr[0], addr[1] } };
+	slots[slot].nr_maps++;
+	if (!m->aux)
+		m->prev_head = page_of(m, 0)->data_head;
+}
+
+static bool op_unmap(const struct op *op, long ret[2])
+{
+	struct map *m = &maps[op->arg[0]];
+
+	if (!m->used)
+		return false;
+	if (whole_ring_differs((int)op->arg[0]))
+		return true;
+	m->used = false;
+	for (int side = 0; side < 2; side++) {
+		sides[side]->unmap((int)op->arg[0]);
+		ret[side] = 0;
+	}
+	slots[m->slot].nr_maps--;
+	release_event(m->slot);
+	return false;
+}
+
+static void op_tail(const struct op *op, long ret[2])
+{
+	struct map *m = &maps[op->arg[0]];
+	bool aux = op->code == OP_ATAIL;
+
+	if (!m->used || m->aux || !m->writable)
+		return;
+	for (int side = 0; side < 2; side++) {
+		struct perf_event_mmap_page *page = page_of(m, side);
+		uint64_t head = aux ? page->aux_head : page->data_head;
+		uint64_t tail = aux ? page->aux_tail : page->data_tail;
+		uint64_t value = (uint64_t)op->arg[2];
+
+		switch (op->arg[1]) {
+		case TAIL_ALL:
+			tail = head;
+			break;
+		case TAIL_PART:
+			tail += head == tail ? 0 : value % (head - tail);
+			break;
+		case TAIL_VALUE:
+			tail = value;
+			break;
+		default:
+			tail = head + value;
+		}
+		__atomic_store_n(aux ? &page->aux_tail : &page->data_tail, tail, __ATOMIC_RELEASE);
+		ret[side] = 0;
+	}
+}
+
+static void op_announce(const struct op *op, long ret[2])
+{
+	struct map *m = &maps[op->arg[0]];
+
+	if (!m->used || m->aux || !m->writable)
+		return;
+	for (int side = 0; side < 2; side++) {
+		page_of(m, side)->aux_offset = (uint64_t)op->arg[1];
+		page_of(m, side)->aux_size = (uint64_t)op->arg[2];
+		ret[side] = 0;
+	}
+}
+
+static void op_ioctl(int slot, unsigned long request, unsigned long argument, int target,
+		     long ret[2])
+{
+	if (!slots[slot].open || (target >= 0 && !slots[target].open))
+		return;
+	for (int side = 0; side < 2; side++)
+		ret[side] = sides[side]->ioctl(slot, request, argument, target);
+}
+
+static bool op_read(int slot, long ret[2])
+{
+	uint64_t words[2][32] = { { 0 } };
+
+	if (!slots[slot].open)
+		return false;
+	for (int side = 0; side < 2; side++)
+		ret[side] = sides[side]->read(slot, words[side], sizeof(words[side]));
+	for (int i = 0; ret[0] == ret[1] && i < ret[0] / 8; i++)
+		if (words_differ(words[0][i], words[1][i]))
+			return differ("read of event %d, word %d: kernel %#llx, model %#llx", slot,
+				      i, (unsigned long long)words[0][i],
+				      (unsigned long long)words[1][i]);
+	return false;
+}
+
+/* What a driver does. The kernel's handle->size is the model's: it was compared. */
+static void op_driver(const struct op *op, long ret[2])
+{
+	static const enum conform_op calls_of[NR_OPCODES] = {
+		[OP_BEGIN] = CONFORM_BEGIN,   [OP_FLAG] = CONFORM_FLAG, [OP_SKIP] = CONFORM_SKIP,
+		[OP_END] = CONFORM_END,	      [OP_HEAD] = CONFORM_HEAD,
+		[OP_ATSTOP] = CONFORM_AT_STOP, [OP_GET] = CONFORM_GET,
+	};
+	int slot = (int)op->arg[0];
+	uint64_t argument = (uint64_t)op->arg[1], full = calls[0].views[slot].size;
+
+	if (!slots[slot].alive || slots[slot].pmu == PMU_DUMMY)
+		return;
+	if (op->code == OP_SKIP || op->code == OP_END) {
+		argument = (uint64_t)op->arg[2];
+		if (op->arg[1] == SIZE_FROM_FULL)
+			argument = full > argument ? full - argument : 0;
+	} else if (op->code == OP_ATSTOP) {
+		argument = ((uint64_t)op->arg[1] & 0xffffffff) | (uint64_t)op->arg[2] << 32;
+	}
+	driver_call(calls_of[op->code], slot, argument);
+	ret[0] = calls[0].ret;
+	ret[1] = calls[1].ret;
+	stats.no_room += op->code == OP_BEGIN && ret[0] == 0;
+}
+
+static void name_of_length(char *name, int length)
+{
+	for (int i = 0; i < length; i++)
+		name[i] = (char)('a' + i);
+	name[length] = '\0';
+}
+
+/* true: a difference was told already. */
+static bool run_op(const struct op *op, long ret[2])
+{
+	int slot = (int)op->arg[0];
+	char name[16];
+
+	ret[0] = ret[1] = NOTHING;
+	switch (op->code) {
+	case OP_CPU:
+		cpu_now = (int)op->arg[0];
+		for (int side = 0; side < 2; side++) {
+			sides[side]->cpu((int)op->arg[0]);
+			ret[side] = 0;
+		}
+		break;
+	case OP_OPEN:
+		op_open(op, ret);
+		break;
+	case OP_CLOSE:
+		if (!slots[slot].open)
+			break;
+		for (int side = 0; side < 2; side++) {
+			sides[side]->close(slot);
+			ret[side] = 0;
+		}
+		slots[slot].open = false;
+		release_event(slot);
+		break;
+	case OP_ENABLE:
+		op_ioctl(slot, PERF_EVENT_IOC_ENABLE, 0, -1, ret);
+		break;
+	case OP_DISABLE:
+		op_ioctl(slot, PERF_EVENT_IOC_DISABLE, 0, -1, ret);
+		break;
+	case OP_MAP:
+		op_map(op, ret);
+		break;
+	case OP_ANNOUNCE:
+		op_announce(op, ret);
+		break;
+	case OP_UNMAP:
+		return op_unmap(op, ret);
+	case OP_OUTPUT:
+		op_ioctl(slot, PERF_EVENT_IOC_SET_OUTPUT, 0, (int)op->arg[1], ret);
+		break;
+	case OP_PAUSE:
+		op_ioctl(slot, PERF_EVENT_IOC_PAUSE_OUTPUT, (unsigned long)op->arg[1], -1, ret);
+		break;
+	case OP_POLL:
+		if (!slots[slot].open)
+			break;
+		for (int side = 0; side < 2; side++)
+			ret[side] = sides[side]->poll(slot);
+		stats.wakeups += ret[0] > 0 && !(ret[0] & POLLHUP);
+		break;
+	case OP_READ:
+		return op_read(slot, ret);
+	case OP_COMM:
+		name_of_length(name, (int)op->arg[0] & 15);
+		for (int side = 0; side < 2; side++) {
+			sides[side]->comm(name);
+			ret[side] = 0;
+		}
+		break;
+	case OP_FILE:
+		for (int side = 0; side < 2; side++) {
+			sides[side]->map_file((int)op->arg[0] % 3);
+			ret[side] = 0;
+		}
+		break;
+	case OP_DTAIL:
+	case OP_ATAIL:
+		op_tail(op, ret);
+		break;
+	default:
+		op_driver(op, ret);
+	}
+	return false;
+}
+
+/* A slot or mapping beyond the tables is a script's mistake. */
+static bool op_valid(const struct op *op)
+{
+	switch (op->code) {
+	case OP_CPU:
+		return op->arg[0] >= 0 && op->arg[0] < 2;
+	case OP_MAP:
+		return op->arg[0] >= 0 && op->arg[0] < NR_MAPS && op->arg[1] >= 0 &&
+		       op->arg[1] < NR_EVENTS;
+	case OP_ANNOUNCE:
+	case OP_UNMAP:
+	case OP_DTAIL:
+	case OP_ATAIL:
+		return op->arg[0] >= 0 && op->arg[0] < NR_MAPS;
+	case OP_COMM:
+	case OP_FILE:
+		return op->arg[0] >= 0;
+	case OP_OPEN:
+		return op->arg[0] >= 0 && op->arg[0] < NR_EVENTS && op->arg[A_PMU] >= 0 &&
+		       op->arg[A_PMU] < NR_PMUS && op->arg[A_GROUP] >= 0 &&
+		       op->arg[A_GROUP] <= NR_EVENTS;
+	case OP_OUTPUT:
+		return op->arg[0] >= 0 && op->arg[0] < NR_EVENTS && op->arg[1] >= -1 &&
+		       op->arg[1] < NR_EVENTS;
+	default:
+		return op->arg[0] >= 0 && op->arg[0] < NR_EVENTS;
+	}
+}
+
+static bool has_task_events(void)
+{
+	for (int i = 0; i < NR_EVENTS; i++)
+		if (slots[i].alive && slots[i].task)
+			return true;
+	return false;
+}
+
+static enum verdict step(const struct op *op)
+{
+	uint64_t switches = calls[0].switches, warnings = core_warnings();
+	long ret[2];
+	bool told_already, switched;
+
+	if (!op_valid(op)) {
+		differ("no such slot, mapping, PMU or CPU");
+		return DIFFERENT;
+	}
+	told_already = run_op(op, ret);
+	if (op->code < OP_BEGIN || ret[0] == NOTHING)
+		driver_call(CONFORM_LOOK, 0, 0);
+	stats.ops++;
+	stats.done[op->code] += ret[0] != NOTHING;
+	stats.ok[op->code] += ret[0] >= 0;
+	switched = calls[0].switches != switches && has_task_events();
+	if (switched && op->code != OP_CPU) {
+		stats.switches++;
+		for (; switches < calls[0].switches; switches++)
+			model_switch();
+		driver_call(CONFORM_LOOK, 0, 0);
+	}
+	if (told_already)
+		return DIFFERENT;
+	if (ret[0] != ret[1])
+		differ("result: kernel %ld (%s), model %ld (%s)", ret[0],
+		       ret[0] < 0 ? strerror(-(int)ret[0]) : "", ret[1],
+		       ret[1] < 0 ? strerror(-(int)ret[1]) : "");
+	else if (core_warnings() != warnings)
+		differ("the model warns");
+	else if (!all_differs())
+		return SAME;
+	return switched ? DISTURBED : DIFFERENT;
+}
+
+enum verdict play(const struct script *script, char *text, size_t size, int *at_op)
+{
+	static const struct op unmap = { .code = OP_UNMAP };
+	enum verdict verdict = SAME;
+	struct op op = unmap;
+	int i;
+
+	told = text;
+	told_size = size;
+	memset(slots, 0, sizeof(slots));
+	memset(maps, 0, sizeof(maps));
+	nr_ids = cpu_now = 0;
+	memset(calls, 0, sizeof(calls));
+	kernel_side.begin(0);
+	model_side.begin(0);
+	driver_call(CONFORM_LOOK, 0, 0);
+	for (i = 0; i < script->nr && verdict == SAME; i++)
+		verdict = step(&script->ops[i]);
+	*at_op = i - 1;
+	/* the end is a part of the script, too: what is mapped goes, and all that follows from it */
+	for (int m = 0; m < NR_MAPS && verdict == SAME; m++) {
+		op.arg[0] = m;
+		verdict = step(&op);
+		*at_op = script->nr;
+	}
+	kernel_side.end();
+	model_side.end();
+	stats.scripts++;
+	stats.disturbed += verdict == DISTURBED;
+	return verdict;
+}
