@@ -6,7 +6,7 @@
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-ops=200000 timeout=240
+ops=200000 timeout=480
 [ -z "${AUXTAP_LONG:-}" ] || ops=10000000 timeout=7200
 seed=${SEED:-$(date +%s)000}
 # The switches of another kernel must not fit: then nothing would be compared.
