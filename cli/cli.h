@@ -22,6 +22,10 @@ void cli_error(const struct auxtap_error *err);
 void cli_complain(const char *what, const char *todo, const char *why_fmt, ...)
 	AUXTAP_PRINTF(3, 4);
 
+struct auxtap_perfdata;
+/* Tells if the recorder never came to an end with this file; true: it was told. */
+bool cli_unfinished(const struct auxtap_perfdata *pd);
+
 struct auxtap_crash;
 
 /* record and crash are one command but for this. */

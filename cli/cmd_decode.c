@@ -342,6 +342,18 @@ static void say_missing(const struct auxtap_image_set *images)
 	}
 }
 
+/* What was asked for and what no file of this family has is told, once. */
+static void say_not_there(const struct decode_printer *printer, const char *path)
+{
+	uint32_t spe = 0;
+
+	for (int f = FIELD_PHYS; f < NR_FIELDS; f++)
+		spe |= 1u << f;
+	if (printer->events & AUXTAP_EVENT_MEM || printer->has & spe)
+		cli_complain(path, NULL,
+			     "no memory samples in this file (it holds Intel PT)");
+}
+
 static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
@@ -367,6 +379,7 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 			status = CLI_USAGE;
 		goto out;
 	}
+	say_not_there(printer, cmd->path);
 	printer->images = images;
 	ret = run(cmd, dec, printer, &err);
 	status = CLI_OK;
@@ -379,6 +392,8 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 		cli_error(&err);
 		status = ret == -ENOMEM ? CLI_FAILED : CLI_DAMAGED;
 	}
+	if (pd && cli_unfinished(pd) && status == CLI_OK)
+		status = CLI_DAMAGED;
 out:
 	auxtap_decoder_close(dec);
 	auxtap_perfdata_close(pd);

@@ -156,7 +156,9 @@ int cmd_dump(int argc, char **argv)
 	ret = auxtap_perfdata_open(&pd, argv[optind], &err);
 	if (ret)
 		return finish(ret, &err);
-	ret = dump_perfdata(pd, &opts, &err);
+	ret = finish(dump_perfdata(pd, &opts, &err), &err);
+	if (cli_unfinished(pd) && ret == CLI_OK)
+		ret = CLI_DAMAGED;
 	auxtap_perfdata_close(pd);
-	return finish(ret, &err);
+	return ret;
 }

@@ -57,6 +57,7 @@ static int report(const struct report_cmd *cmd)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_perfdata *pd;
+	bool unfinished = false;
 	int ret;
 
 	if (cmd->raw.is_raw) {
@@ -68,6 +69,7 @@ static int report(const struct report_cmd *cmd)
 			return CLI_FAILED;
 		}
 		ret = auxtap_report(pd, &cmd->opts, stdout, &err);
+		unfinished = cli_unfinished(pd);
 		auxtap_perfdata_close(pd);
 	}
 	if (ret < 0) {
@@ -76,7 +78,9 @@ static int report(const struct report_cmd *cmd)
 			return CLI_USAGE;
 		return ret == -EBADMSG ? CLI_DAMAGED : CLI_FAILED;
 	}
-	return fflush(stdout) ? CLI_FAILED : CLI_OK;
+	if (fflush(stdout))
+		return CLI_FAILED;
+	return unfinished ? CLI_DAMAGED : CLI_OK;
 }
 
 static int number(const char *option, const char *text, unsigned int *value)

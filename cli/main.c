@@ -2,6 +2,7 @@
 /* The auxtap command: picks the subcommand. */
 #include "cli.h"
 
+#include <auxtap/perfdata.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,6 +45,24 @@ void cli_complain(const char *what, const char *todo, const char *why_fmt, ...)
 void cli_error(const struct auxtap_error *err)
 {
 	cli_complain(err->what, err->todo, "%s", err->why);
+}
+
+bool cli_unfinished(const struct auxtap_perfdata *pd)
+{
+	const struct auxtap_perfdata_info *info = auxtap_perfdata_info(pd);
+	char behind[96] = "";
+
+	if (!info->unfinished)
+		return false;
+	if (info->uncommitted)
+		snprintf(behind, sizeof(behind),
+			 ", %llu bytes behind the last commit are not read",
+			 (unsigned long long)info->uncommitted);
+	cli_complain(auxtap_perfdata_path(pd), NULL,
+		     "the recorder did not finish this file (it was killed, or is still at it)%s; "
+		     "the end is missing, and what is written last: build-ids, notes",
+		     behind);
+	return true;
 }
 
 static void usage(FILE *out)

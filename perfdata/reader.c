@@ -323,9 +323,9 @@ static int open_file(struct auxtap_perfdata *pd, struct auxtap_error *err)
 	pd->info.data_size = data->size;
 	end = first_size;
 	if (!data->size) {
-		/* In a directory the first file may well hold no records. */
-		pd->info.unfinished = !pd->src.directory;
-		if (pd->src.directory)
+		/* With data.0 and so on beside it the first file may well hold no records. */
+		pd->info.unfinished = pd->src.nr_files == 1;
+		if (!pd->info.unfinished)
 			end = data->offset;
 	} else if (data->size > first_size - data->offset) {
 		cut = true;
@@ -338,6 +338,8 @@ static int open_file(struct auxtap_perfdata *pd, struct auxtap_error *err)
 		pd->info.features_damaged = true;
 	if (!pd->info.features[0] && !pd->info.features_damaged && !pd->info.features[2])
 		pd->info.unfinished = true;
+	if (pd->info.unfinished && !pd->src.directory)
+		pd->info.uncommitted = first_size - end;
 	ret = add_range(pd, data->offset, end, cut);
 	for (unsigned int i = 1; i < pd->src.nr_files && !ret; i++)
 		ret = add_range(pd, pd->src.files[i].base,

@@ -144,6 +144,7 @@ struct auxtap_perfdata_info {
 	enum auxtap_perfdata_form form;
 	uint64_t data_off, data_size; /* 0 size and unfinished: up to the end of the file */
 	bool unfinished;	      /* the recorder never wrote the header's final sizes */
+	uint64_t uncommitted; /* unfinished: bytes behind data_size, which no commit covers; not read */
 	bool features_damaged;	      /* the table of features lies beyond the end: none is read */
 	uint32_t nr_attrs;
 	uint64_t features[4]; /* bitmap of feature sections present */

@@ -66,6 +66,32 @@ for command in decode report dump; do
 	done
 done
 
+# ---- a recorder that was killed: all that was committed is decoded, and that it was killed is told ----
+"$AUXTAP" record --source "$source" -m 32,4 -o killed -- sh -c 'echo $$ >program.pid; i=0; while :; do i=$((i + 1)); done' >/dev/null 2>err </dev/null &
+pid=$!
+for _ in $(seq 300); do
+	[ -e killed ] && [ "$(stat -c %s killed)" -gt 60000 ] && break
+	sleep 0.1
+done
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+kill -KILL "$(cat program.pid)" # it goes on untraced
+expect 1 'killed: the recorder did not finish this file' "$AUXTAP" decode --events insn -F ip killed
+[ "$(wc -l <out)" -gt 10000 ] || fail "killed: $(wc -l <out) instructions decoded"
+expect 1 'killed: the recorder did not finish this file' "$AUXTAP" report killed
+grep -q 'What the trace covers' out || fail "killed: no report"
+expect 1 'killed: the recorder did not finish this file' "$AUXTAP" dump killed
+grep -q 'records of unknown kind: 0' out || fail "killed: not all records are listed"
+expect 1 'killed: the recorder did not finish this file' "$AUXTAP" decode --summary killed
+# stock perf leaves a size of 0: read to the end of the file
+cp whole size0
+printf '\0\0\0\0\0\0\0\0' | dd of=size0 bs=1 seek=48 conv=notrunc status=none
+"$AUXTAP" decode --events insn -F ip size0 >out 2>err
+[ $? -eq 1 ] && cmp -s out all || fail "size 0: not what the whole file holds"
+grep -q '^auxtap: size0: the recorder did not finish this file' err || fail "size 0: $(cat err)"
+# asked for, and in no Intel PT file
+expect 0 'no memory samples in this file (it holds Intel PT)' "$AUXTAP" decode --events mem,insn -F ip,phys,lat_total,source,op whole
+
 # ---- a changed binary, a missing one: named, the rest decoded, a gap, exit 0 ----
 cp "$FIXTURES/div_zero" program
 expect 0 "program: is not the file that ran.*no_image" "$AUXTAP" decode --events insn -F ip whole

@@ -43,7 +43,8 @@ branch,1004,1010,call,
 branch,1011,5000,return,
 gap,,,,no_image: no mapping known at 5000' \
 	"${raw[@]}" --events branch,gap -F event,ip,addr,flags --format csv trace
-same jsonl '{"event":"call","ip":"1004","addr":"1010","insn":"e8 07 00 00 00","insnlen":5,"asm":"callq 0x1010","phys":null}
+same jsonl 'auxtap: trace: no memory samples in this file (it holds Intel PT)
+{"event":"call","ip":"1004","addr":"1010","insn":"e8 07 00 00 00","insnlen":5,"asm":"callq 0x1010","phys":null}
 {"event":"gap","ip":null,"addr":null,"insn":null,"insnlen":null,"asm":null,"phys":null,"cause":"no_image","nr_bytes":null,"exact":false,"detail":"no mapping known at 5000"}' \
 	"${raw[@]}" --events call,gap -F event,ip,addr,insn,insnlen,asm,phys --format jsonl trace
 same summary 'instructions: 9
@@ -65,6 +66,7 @@ same range '1000
 1001
 ---- gap: no_image: no mapping known at 1002 ----' decode --raw pt --image "$WORK/code:0-2@0x1000" --events insn,gap -F ip trace
 
+same mem 'auxtap: trace: no memory samples in this file (it holds Intel PT)' "${raw[@]}" --events mem trace
 # report and dump take the same options
 "$AUXTAP" report "${raw[@]:1}" trace >out || fail "report --raw: status $?"
 grep -q '^  9 instructions, 3 branches in 1 thread' out || fail "report --raw: $(cat out)"
