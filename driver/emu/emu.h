@@ -75,6 +75,8 @@ void emu_serve(struct emu *emu);
 void emu_wait(struct emu *emu, int timeout_ms);
 /* Capture hung up (noticed by emu_serve()): detach everything, let the program run on, return from run(). */
 bool emu_hung_up(const struct emu *emu);
+/* The same, also before emu_serve() has noticed. */
+bool emu_left_alone(const struct emu *emu);
 
 void *emu_task_priv(struct emu_task *task);
 void emu_task_set_priv(struct emu_task *task, void *priv);

@@ -51,6 +51,13 @@ bool emu_hung_up(const struct emu *emu)
 	return emu->hung_up;
 }
 
+bool emu_left_alone(const struct emu *emu)
+{
+	struct pollfd p = { .fd = emu->request_fd, .events = POLLRDHUP };
+
+	return emu->hung_up || emu->terminate || poll(&p, 1, 0) > 0;
+}
+
 int emu_request_fd(const struct emu *emu)
 {
 	return emu->request_fd;

@@ -66,6 +66,7 @@ void pt_thread_free(struct pt_thread *t)
 		link = &(*link)->hash_next;
 	*link = t->hash_next;
 	pt.nr_threads--;
+	pt.nr_deferred -= t->deferred;
 	if (t->proc && !--t->proc->nr_threads && !t->proc->child)
 		pt_process_free(t->proc);
 	free(t);
@@ -333,7 +334,11 @@ static int run(struct emu *emu)
 				continue;
 			}
 		}
-		tid = waitpid(-1, &status, __WALL);
+		tid = 0;
+		if (unlikely(pt.nr_deferred))
+			tid = pt_deferred(&status);
+		if (likely(!tid))
+			tid = waitpid(-1, &status, __WALL);
 		if (likely(tid > 0))
 			on_status(tid, status);
 		else if (errno == ECHILD && !forget_vanished())

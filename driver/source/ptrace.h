@@ -3,7 +3,8 @@
  * The ptrace execution source's own state: traced processes, their threads, and what is
  * known of their code. ptrace.c is the loop, ptrace_stop.c what else a stop can mean,
  * ptrace_death.c how threads end, ptrace_syscall.c system calls, ptrace_code.c code and maps,
- * ptrace_start.c spawn, attach, detach, ptrace_target.c and ptrace_lost.c steps that go too far.
+ * ptrace_start.c spawn, attach, detach, ptrace_wait.c waits for one thread,
+ * ptrace_target.c and ptrace_lost.c steps that go too far.
  */
 #ifndef AUXTAP_SOURCE_PTRACE_H
 #define AUXTAP_SOURCE_PTRACE_H
@@ -63,7 +64,8 @@ enum pt_state {
 	PT_NEW,	     /* attached, first stop not seen */
 	PT_ORPHAN,   /* its first stop came before its parent's event: stopped */
 	PT_HELD,     /* stopped until capture resumes it */
-	PT_LISTENING /* group stop */
+	PT_LISTENING, /* group stop */
+	PT_EXITING
 };
 
 struct pt_thread {
@@ -83,6 +85,9 @@ struct pt_thread {
 	struct pt_thread *hash_next;
 	u64 late_ip; /* if the next stop is a step's, this instruction ran, untold */
 	bool in_syscall;
+	bool late;	   /* its first stop did not come in time: let go when it does */
+	bool deferred;	   /* its status came while another's was awaited */
+	int deferred_status;
 	bool own_tf;	   /* the program single-steps itself */
 	bool trap_blocked; /* the program blocks SIGTRAP; the kernel is not to know */
 	bool pinned;
@@ -102,6 +107,7 @@ struct pt_source {
 	struct pt_thread *threads[THREAD_HASH];
 	struct pt_process *processes;
 	int nr_threads;
+	int nr_deferred;
 	cpu_set_t affinity; /* ours, before pinning */
 	int cpu;	    /* pinned to; -1: not */
 	bool affinity_known;
@@ -124,6 +130,17 @@ void pt_settle(struct pt_thread *t, u64 ip);
 void pt_next_thread_each(struct pt_process *proc, void (*fn)(struct pt_thread *t));
 
 void pt_tell_late(struct pt_thread *t);
+
+/* ptrace_wait.c */
+/*
+ * The next status of one thread, while the others' are put aside: 0, -ESRCH: there is no such
+ * thread, -ETIMEDOUT. Meanwhile others are reaped, because a leader's end waits for theirs.
+ */
+int pt_await(pid_t tid, int *status, int timeout_ms);
+/* A status that is there: its thread, 0: none, or -errno. tid -1: anybody's. */
+pid_t pt_poll(pid_t tid, int *status);
+void pt_defer(struct pt_thread *t, int status);
+pid_t pt_deferred(int *status); /* 0: none */
 
 /* ptrace_stop.c */
 void pt_stop(struct pt_thread *t, int status);

@@ -41,7 +41,7 @@ static void halt(struct pt_thread *t, u64 until_ns)
 	ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
 	/* by the clock, not by turns: on a busy machine a turn of 1 ms takes many */
 	do {
-		pid_t got = waitpid(t->tid, &status, __WALL | WNOHANG);
+		pid_t got = pt_poll(t->tid, &status);
 
 		if (got == t->tid) {
 			if (!WIFSTOPPED(status) || status >> 16 == PTRACE_EVENT_EXIT) {
@@ -54,7 +54,7 @@ static void halt(struct pt_thread *t, u64 until_ns)
 			t->resume_sig = 0;
 			return;
 		}
-		if (got < 0 && errno != EINTR)
+		if (got < 0)
 			return;
 		nanosleep(&ms, NULL);
 	} while (now_ns() < until_ns);
@@ -154,6 +154,6 @@ void pt_exit_event(struct pt_thread *t)
 	t->whole_call = false;
 	if (died_unseen(t))
 		return;
-	t->state = PT_RUNNING;
+	t->state = PT_EXITING;
 	ptrace(PTRACE_CONT, t->tid, 0, 0);
 }

@@ -14,6 +14,9 @@
 #include <unistd.h>
 
 #define WHY_SIZE 384
+#define EXEC_MS  30000
+#define EXEC_SLICE_MS 200
+#define REAP_MS  2000
 #define OPTIONS                                                                               \
 	(PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | \
 	 PTRACE_O_TRACEEXIT | PTRACE_O_TRACESYSGOOD)
@@ -158,32 +161,65 @@ static int make_pipes(struct start_pipes *p)
 	return 0;
 }
 
-/* Until the new program's first instruction. 0, or what the child said. */
-static int wait_exec(pid_t pid, int failed_fd, char *why)
+/* Killed, unless it ended by itself, and reaped. */
+static void reap(pid_t pid, bool kill_it)
 {
-	int status, err;
+	int status;
 
-	for (;;) {
-		if (waitpid(pid, &status, __WALL) < 0) {
-			if (errno == EINTR)
-				continue;
-			return -errno;
+	if (kill_it)
+		kill(pid, SIGKILL);
+	while (!pt_await(pid, &status, REAP_MS) && WIFSTOPPED(status))
+		ptrace(PTRACE_CONT, pid, 0, 0);
+}
+
+/* One thing the child tells before exec. 1: go on waiting. */
+static int before_exec(pid_t pid, int status, int failed_fd, char *why)
+{
+	int err;
+
+	if (WIFEXITED(status) || WIFSIGNALED(status)) {
+		if (read(failed_fd, &err, sizeof(err)) == sizeof(err)) {
+			snprintf(why, WHY_SIZE, "%s", strerror(err));
+			return -err;
 		}
-		if (WIFEXITED(status) || WIFSIGNALED(status)) {
-			if (read(failed_fd, &err, sizeof(err)) == sizeof(err)) {
-				snprintf(why, WHY_SIZE, "%s", strerror(err));
-				return -err;
-			}
-			snprintf(why, WHY_SIZE, "ended before exec, wait status %#x", status);
-			return -ESRCH;
-		}
-		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
-			return 0;
-		if (status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) != SIGTRAP)
-			ptrace(PTRACE_LISTEN, pid, 0, 0);
-		else
-			ptrace(PTRACE_CONT, pid, 0, status >> 16 ? 0 : WSTOPSIG(status));
+		snprintf(why, WHY_SIZE, "ended before exec, wait status %#x", status);
+		return -ESRCH;
 	}
+	if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
+		return 0;
+	if (status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) != SIGTRAP)
+		ptrace(PTRACE_LISTEN, pid, 0, 0);
+	else
+		ptrace(PTRACE_CONT, pid, 0, status >> 16 ? 0 : WSTOPSIG(status));
+	return 1;
+}
+
+/*
+ * Until the new program's first instruction. 0, or what the child said. A folder or file on a
+ * server that does not answer, or a child that somebody stopped, must not hold us for ever.
+ */
+static int wait_exec(struct emu *emu, pid_t pid, int failed_fd, char *why)
+{
+	int status, ret;
+
+	for (int ms = 0; ms < EXEC_MS; ms += EXEC_SLICE_MS) {
+		do {
+			ret = pt_await(pid, &status, EXEC_SLICE_MS);
+			if (!ret)
+				ret = before_exec(pid, status, failed_fd, why);
+		} while (ret == 1);
+		if (ret != -ETIMEDOUT)
+			return ret;
+		if (emu_left_alone(emu)) {
+			snprintf(why, WHY_SIZE, "capture is gone");
+			reap(pid, true);
+			return -ECANCELED;
+		}
+	}
+	snprintf(why, WHY_SIZE, "it did not begin within %d s: stopped, or its file cannot be read",
+		 EXEC_MS / 1000);
+	reap(pid, true);
+	return -ETIME;
 }
 
 static int first_thread(pid_t pid, bool held)
@@ -231,8 +267,8 @@ int pt_spawn(struct emu *emu, char *const *argv, char *const *envp, const char *
 		ret = -errno;
 		goto reap;
 	}
-	ret = wait_exec(pid, p.failed[0], why);
-	if (ret == -ESRCH || ret == -ENOENT || ret == -EACCES || ret)
+	ret = wait_exec(emu, pid, p.failed[0], why);
+	if (ret)
 		goto out;
 	ret = first_thread(pid, true);
 	t = ret ? NULL : pt_find(pid);
@@ -263,7 +299,7 @@ kill:
 reap:
 	close(p.go[1]);
 	p.go[1] = -1;
-	waitpid(pid, NULL, __WALL);
+	reap(pid, false);
 out:
 	if (p.go[1] >= 0)
 		close(p.go[1]);
@@ -393,6 +429,8 @@ static void let_go(struct pt_thread *t)
 		break;
 	case PT_ORPHAN:
 		pt_detach_thread(t, 0);
+		break;
+	case PT_EXITING:
 		break;
 	}
 }

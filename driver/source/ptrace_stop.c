@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define USER32_CS      0x23
+#define AWAIT_MS       10000
 #define STOP_SIGNALS   (SIGNAL_BIT(SIGSTOP) | SIGNAL_BIT(SIGTSTP) | SIGNAL_BIT(SIGTTIN) | SIGNAL_BIT(SIGTTOU))
 #define IGNORE_SIGNALS (SIGNAL_BIT(SIGCHLD) | SIGNAL_BIT(SIGCONT) | SIGNAL_BIT(SIGURG) | SIGNAL_BIT(SIGWINCH))
 #define SYNC_SIGNALS                                                                    \
@@ -144,11 +145,13 @@ static bool begin_anew(struct pt_thread *t)
 
 	if (ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) || ptrace(PTRACE_CONT, t->tid, 0, 0))
 		return false;
-	while (waitpid(t->tid, &status, __WALL) < 0)
-		if (errno != EINTR)
-			return false;
-	if (WIFSTOPPED(status) && status >> 16 == PTRACE_EVENT_STOP &&
-	    WSTOPSIG(status) == SIGTRAP)
+	if (pt_await(t->tid, &status, AWAIT_MS))
+		return false; /* frozen: when it stops, the loop takes it on from there */
+	if (!WIFSTOPPED(status)) {
+		pt_defer(t, status); /* behind the ends of its threads, which were put aside */
+		return false;
+	}
+	if (status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP)
 		return true;
 	pt_stop(t, status);
 	return false;
@@ -286,16 +289,10 @@ static struct pt_process *process_of_child(struct pt_thread *parent, pid_t tid)
 }
 
 /* The new thread's own first stop; it is on its way, or has come before the event. */
-static int first_stop(struct pt_thread *child)
+static int first_stop(struct pt_thread *child, int *status)
 {
-	int status = 0;
-
-	if (child->state == PT_ORPHAN)
-		return SIGTRAP << 8 | 0x7f;
-	while (waitpid(child->tid, &status, __WALL) < 0)
-		if (errno != EINTR)
-			return 0;
-	return status;
+	*status = SIGTRAP << 8 | 0x7f;
+	return child->state == PT_ORPHAN ? 0 : pt_await(child->tid, status, AWAIT_MS);
 }
 
 static void start_child(struct pt_thread *parent, struct pt_thread *child)
@@ -338,7 +335,7 @@ static void clone_event(struct pt_thread *t)
 	unsigned long tid = 0;
 	struct pt_thread *child;
 	struct pt_process *proc;
-	int status;
+	int status, err;
 
 	if (t->told && !ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
 		pt_settle(t, regs.rip);
@@ -351,7 +348,19 @@ static void clone_event(struct pt_thread *t)
 		emu_untraced(pt.emu, t->proc->pid, "no memory for a new thread");
 		goto go;
 	}
-	status = first_stop(child);
+	err = first_stop(child, &status);
+	if (err == -ETIMEDOUT) {
+		emu_untraced(pt.emu, t->proc->pid, "a new thread or process did not stop in time");
+		child->late = true;
+		child->affinity = t->affinity;
+		child->pinned = t->pinned;
+		child->trap_blocked = t->trap_blocked;
+		goto go;
+	}
+	if (err) {
+		pt_thread_free(child);
+		goto go;
+	}
 	proc = process_of_child(t, (pid_t)tid);
 	if (!proc) {
 		emu_untraced(pt.emu, (pid_t)tid, "no memory for a new process");
@@ -551,7 +560,9 @@ void pt_stop(struct pt_thread *t, int status)
 	}
 	if (!t->proc) {
 		/* an orphan stays as it is, unless it is killed */
-		if (status >> 16 == PTRACE_EVENT_EXIT)
+		if (t->late)
+			pt_detach_thread(t, 0);
+		else if (status >> 16 == PTRACE_EVENT_EXIT)
 			ptrace(PTRACE_CONT, t->tid, 0, 0);
 		return;
 	}
@@ -646,7 +657,7 @@ int pt_resume(struct pt_thread *t)
 	if (t->proc && t->proc->passive)
 		return 0; /* an exec was told, and then it turned out to be of a 32-bit program */
 	if (t->state != PT_HELD)
-		return -EINVAL;
+		return t->state == PT_EXITING ? -ESRCH : -EINVAL;
 	if (!t->resume_tells) {
 		/* behind exec a trap is on its way; a signal takes its own way */
 		pt_step(t, t->resume_sig);

@@ -3,6 +3,8 @@
  * Linked into an auxtap-emu of its own (emu_lossy): a machine that loses the traps of single
  * steps, of every EMU_LOSE-th that may be lost from the EMU_LOSE_FIRST-th on. Every real step
  * goes to the file EMU_STEPS.TID as a struct lossy_step: what ran, as seen from beside.
+ * And what is slow on it: the first status of the EMU_LATE-th thread that is waited for by
+ * its number (0: the program itself) comes EMU_LATE_MS after the first look.
  */
 #include "lossy_ptrace.h"
 #include <errno.h>
@@ -16,6 +18,7 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAX_FILES 16
@@ -126,8 +129,34 @@ long __wrap_ptrace(int request, pid_t pid, void *addr, void *data)
 	return __real_ptrace(request, pid, addr, NULL);
 }
 
+static long now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static bool not_yet(pid_t pid)
+{
+	static pid_t seen;
+	static long nr = -1, until_ms;
+	const char *late = getenv("EMU_LATE");
+
+	if (!late || pid <= 0)
+		return false;
+	if (pid != seen && nr < atol(late)) {
+		seen = pid;
+		nr++;
+		until_ms = now_ms() + atol(getenv("EMU_LATE_MS"));
+	}
+	return pid == seen && nr == atol(late) && now_ms() < until_ms;
+}
+
 pid_t __wrap_waitpid(pid_t pid, int *status, int options)
 {
+	if (not_yet(pid))
+		return 0;
 	if (kept_tid && (pid == -1 || pid == kept_tid)) {
 		pid = kept_tid;
 		kept_tid = 0;

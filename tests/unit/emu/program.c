@@ -696,6 +696,24 @@ static int targets(void)
 	return GOOD;
 }
 
+/* Nothing but POPF, in two threads, until somebody ends it. */
+static void *popf_loop(void *arg)
+{
+	while (!hits) /* a branch that tells how often */
+		__asm__ volatile("lea -128(%%rsp), %%rsp; pushf; popf; lea 128(%%rsp), %%rsp"
+				 : : : "cc", "memory");
+	return arg;
+}
+
+static int popf_threads(void)
+{
+	pthread_t thread;
+
+	CHECK(pthread_create(&thread, NULL, popf_loop, NULL) == 0);
+	popf_loop(NULL);
+	return 1;
+}
+
 static int no_core(void)
 {
 	const struct rlimit none = { 0, 0 };
@@ -716,6 +734,7 @@ int main(int argc, char **argv)
 		{ "rewrite", rewrite }, { "masks", masks }, { "affinity", affinity },
 		{ "stopped", stopped }, { "spin", spin }, { "vsyscall", vsyscall },
 		{ "storm", storm }, { "shadow", shadow }, { "targets", targets },
+		{ "popf_threads", popf_threads },
 	};
 
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(*scenarios); i++)

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #define PROGRAM AUXTAP_BIN "/emu_program"
+#define PATIENCE_MS 100000 /* on a busy machine a shell takes its time, step by step */
 
 static char *word(const char *s)
 {
@@ -38,7 +39,7 @@ static void expect_line(int fd, const char *line)
 	while (n < strlen(line)) {
 		struct pollfd p = { .fd = fd, .events = POLLIN };
 
-		assert_int_equal(poll(&p, 1, 20000), 1);
+		assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
 		ssize_t got = read(fd, buf + n, strlen(line) - n);
 
 		assert_true(got > 0);
@@ -109,7 +110,7 @@ static void test_hang_up_in_steps(void **state)
 			/* the fork, then the exec of the program */
 			/* a step whose trap the machine lost is told; this is not about it */
 			do
-				assert_true(client_next_event(&c, &ev, 20000));
+				assert_true(client_next_event(&c, &ev, PATIENCE_MS));
 			while (ev.type == AUXTAP_TARGET_UNTRACED);
 			assert_int_equal(ev.type,
 					 i ? AUXTAP_TARGET_EXEC : AUXTAP_TARGET_FORK);
@@ -295,6 +296,117 @@ static void poke(struct client *c, pid_t pid)
 	assert_int_equal(client_simple(c, EMU_SIGNAL, (uint64_t)pid, SIGINT), 0);
 }
 
+/* When its second thread is made: each time at another place, by somebody else. */
+static void kill_soon(struct client *c, const struct auxtap_target_event *ev)
+{
+	if (ev->type != AUXTAP_TARGET_THREAD || fork())
+		return;
+	sleep_ms(10 + 17 * *(int *)c->ctx);
+	kill(ev->pid, SIGKILL);
+	_exit(0);
+}
+
+/* The source waits for a thread's stop behind each POPF: SIGKILL comes meanwhile. */
+static void test_killed_while_awaited(void **state)
+{
+	char *const argv[] = { word(PROGRAM), word("popf_threads"), NULL };
+
+	(void)state;
+	for (int round = 0; round < 6; round++) {
+		struct client c = { .on_event = kill_soon, .ctx = &round };
+
+		assert_int_equal(client_trace_program(&c, argv), SIGKILL);
+		assert_int_equal(client_count(&c, AUXTAP_TARGET_THREAD_EXIT), 2);
+		assert_int_equal(c.events[c.nr_events - 1].type, AUXTAP_TARGET_PROCESS_EXIT);
+		client_verify(&c);
+		client_stop(&c);
+		assert_true(wait(NULL) > 0);
+	}
+}
+
+static void late(const char *which, const char *ms)
+{
+	setenv("AUXTAP_EMU", AUXTAP_BIN "/../tests/emu_lossy", 1);
+	setenv("EMU_LATE", which, 1);
+	setenv("EMU_LATE_MS", ms, 1);
+}
+
+static void in_time(void)
+{
+	unsetenv("AUXTAP_EMU");
+	unsetenv("EMU_LATE");
+	unsetenv("EMU_LATE_MS");
+}
+
+/* A new process whose first stop does not come: it is let go when it does, and that is said. */
+static void test_late_child(void **state)
+{
+	struct client c = { 0 };
+	char *const argv[] = { word("/bin/sh"), word("-c"), word("/bin/true; exit 3"), NULL };
+
+	(void)state;
+	late("1", "10500");
+	assert_int_equal(client_trace_program(&c, argv), 3 << 8);
+	assert_int_equal(client_count(&c, AUXTAP_TARGET_FORK), 0);
+	assert_int_equal(client_count(&c, AUXTAP_TARGET_UNTRACED), 1);
+	assert_non_null(strstr(client_find(&c, AUXTAP_TARGET_UNTRACED, 0)->text, "in time"));
+	client_verify(&c);
+	client_stop(&c);
+	in_time();
+}
+
+/* Capture dies while the program does not begin: nobody stays. */
+static void test_gone_before_exec(void **state)
+{
+	char *const argv[] = { word(PROGRAM), word("spin"), NULL };
+	int alive[2]; /* whoever lives has the other end */
+	struct pollfd p;
+	pid_t pid;
+	char c;
+
+	(void)state;
+	late("0", "60000");
+	assert_int_equal(pipe2(alive, O_CLOEXEC), 0);
+	assert_int_equal(fcntl(alive[1], F_DUPFD, 30), 30); /* out of the way of auxtap-emu's */
+	close(alive[1]);
+	pid = fork();
+	if (!pid) {
+		struct client cl = { 0 };
+
+		client_start(&cl, NULL);
+		client_spawn(&cl, argv);
+		_exit(1);
+	}
+	close(30);
+	sleep_ms(700);
+	p = (struct pollfd){ .fd = alive[0], .events = POLLIN };
+	assert_int_equal(poll(&p, 1, 0), 0);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(poll(&p, 1, 8000), 1);
+	assert_int_equal(read(alive[0], &c, 1), 0);
+	close(alive[0]);
+	in_time();
+}
+
+/* It does not begin, and nobody gives up before the source does. */
+static void test_never_begins(void **state)
+{
+	char line[512] = "", all[1024] = "";
+	FILE *f;
+
+	(void)state;
+	late("0", "60000");
+	f = popen(AUXTAP_BIN "/auxtap record --source ptrace -o /dev/null -- /bin/true 2>&1", "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		strncat(all, line, sizeof(all) - strlen(all) - 1);
+	assert_int_equal(pclose(f), 125 << 8);
+	if (!strstr(all, "did not begin within 30 s"))
+		fail_msg("'%s'", all);
+	in_time();
+}
+
 static void test_signal(void **state)
 {
 	struct client c = { .on_running = poke };
@@ -332,6 +444,10 @@ int main(void)
 		cmocka_unit_test(test_attach_reading),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_signal),
+		cmocka_unit_test(test_killed_while_awaited),
+		cmocka_unit_test(test_late_child),
+		cmocka_unit_test(test_gone_before_exec),
+		cmocka_unit_test(test_never_begins),
 		cmocka_unit_test(test_terminal_signals),
 	};
 

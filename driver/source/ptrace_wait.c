@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * To wait for one thread and not for ever: what others tell meanwhile is put aside until the
+ * loop (ptrace.c) asks for it.
+ */
+#include "ptrace.h"
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define SLICE_MS 100 /* a look without a signal; none is needed, but none can be missed */
+
+static u64 now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000 + (u64)ts.tv_nsec / 1000000;
+}
+
+/* A thread stands still until its stop is answered: what comes after it is its death. */
+void pt_defer(struct pt_thread *t, int status)
+{
+	pt.nr_deferred += !t->deferred;
+	t->deferred = true;
+	t->deferred_status = status;
+}
+
+static pid_t take(struct pt_thread *t, int *status)
+{
+	pt.nr_deferred--;
+	t->deferred = false;
+	*status = t->deferred_status;
+	return t->tid;
+}
+
+/* Leaders last: the kernel tells their end behind that of their threads. */
+pid_t pt_deferred(int *status)
+{
+	struct pt_thread *leader = NULL;
+
+	for (int i = 0; pt.nr_deferred && i < THREAD_HASH; i++) {
+		for (struct pt_thread *t = pt.threads[i]; t; t = t->hash_next) {
+			if (t->deferred && !(t->proc && t->proc->pid == t->tid))
+				return take(t, status);
+			if (t->deferred)
+				leader = t;
+		}
+	}
+	return leader ? take(leader, status) : 0;
+}
+
+pid_t pt_poll(pid_t tid, int *status)
+{
+	struct pt_thread *t = tid > 0 ? pt_find(tid) : NULL;
+	pid_t got;
+
+	if (t && t->deferred)
+		return take(t, status);
+	do {
+		got = waitpid(tid, status, __WALL | WNOHANG);
+	} while (got < 0 && errno == EINTR);
+	return got < 0 ? -errno : got;
+}
+
+static void put_others_aside(pid_t tid)
+{
+	struct pt_thread *t;
+	siginfo_t info;
+	int status;
+
+	for (;;) {
+		info.si_pid = 0;
+		if (waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) ||
+		    !info.si_pid || info.si_pid == tid)
+			return;
+		if (pt_poll(info.si_pid, &status) != info.si_pid)
+			return;
+		t = pt_find(info.si_pid);
+		if (t)
+			pt_defer(t, status);
+		else
+			pt_stranger(info.si_pid, status);
+	}
+}
+
+int pt_await(pid_t tid, int *status, int timeout_ms)
+{
+	u64 until_ms = now_ms() + (u64)timeout_ms;
+	sigset_t chld, old;
+	int ret = -ETIMEDOUT;
+
+	/* blocked it stays pending, so none is missed between a look and the sleep */
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &chld, &old);
+	do {
+		const struct timespec slice = { .tv_nsec = SLICE_MS * 1000000 };
+		pid_t got = pt_poll(tid, status);
+
+		if (got) {
+			ret = got == tid ? 0 : -ESRCH;
+			break;
+		}
+		put_others_aside(tid);
+		sigtimedwait(&chld, NULL, &slice);
+	} while (now_ms() < until_ms);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	return ret;
+}
