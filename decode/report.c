@@ -171,7 +171,7 @@ static int on_event(struct report *r, const struct auxtap_event *ev)
 
 	if (!view)
 		return -ENOMEM;
-	if (ev->comm)
+	if (ev->comm && strcmp(view->comm, ev->comm))
 		snprintf(view->comm, sizeof(view->comm), "%s", ev->comm);
 	if (ev->time)
 		view->last_time = ev->time;
