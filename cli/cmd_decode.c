@@ -70,7 +70,7 @@ static void usage(FILE *out)
 	      "                    the kernel's image; vmlinux is moved to where the "
 	      "recorded\n"
 	      "                    address of _text says that the kernel was\n"
-	      "  -j N              decode with N threads\n"
+	      "  -j N              decode with N threads (default: one a CPU, at most 8)\n"
 	      "  --summary         only the sums, as 'name: value' lines\n\n",
 	      out);
 	fputs(raw_options_help, out);
@@ -405,7 +405,7 @@ int cmd_decode(int argc, char **argv)
 {
 	static struct decode_printer printer;
 	struct decode_cmd cmd = {
-		.opts = {.size = sizeof(cmd.opts), .tid = -1, .cpu = -1, .jobs = 1},
+		.opts = {.size = sizeof(cmd.opts), .tid = -1, .cpu = -1},
 		.image_opts = {.size = sizeof(cmd.image_opts)},
 	};
 	char bad[32];

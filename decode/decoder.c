@@ -51,12 +51,6 @@ struct decoder_queue *decoder_add_queue(struct auxtap_decoder *dec)
 	queue = calloc(1, sizeof(*queue));
 	if (!queue)
 		return NULL;
-	queue->front = malloc(sizeof(*queue->front));
-	if (!queue->front) {
-		free(queue);
-		return NULL;
-	}
-	queue->front->nr = queue->front->at = 0;
 	pt_queue_init(&queue->pt, &dec->shared);
 	grown[dec->nr_queues++] = queue;
 	return queue;
@@ -103,34 +97,24 @@ int decoder_add_extra(struct auxtap_decoder *dec, const struct auxtap_gap *gap,
 
 int decoder_start(struct auxtap_decoder *dec)
 {
-	if (dec->shared.opts.jobs > 1)
-		return decoder_jobs_start(dec, dec->shared.opts.jobs);
-	return 0;
+	dec->nr_active = dec->nr_queues;
+	return decoder_jobs_start(dec, dec->shared.opts.jobs);
 }
 
 /* ---- merge ---- */
 
 static void refill(struct auxtap_decoder *dec, struct decoder_queue *queue)
 {
-	while (queue->front->at >= queue->front->nr) {
-		bool last = !dec->jobs && queue->pt.done;
+	while (!queue->finished) {
+		struct pt_batch *front = queue->front;
 
-		if (last || queue->finished) {
-			queue->finished = true;
+		while (front && front->at < front->nr && !front->events[front->at].type)
+			front->at++;
+		if (front && front->at < front->nr)
 			return;
-		}
-		if (dec->jobs) {
-			bool idle;
-
-			decoder_jobs_take(dec, queue);
-			/* nothing was being filled and nothing came: that was the end */
-			idle = !queue->queued && !queue->front->nr;
-			if (idle) {
-				queue->finished = true;
-				return;
-			}
-		} else {
-			pt_queue_fill(&queue->pt, queue->front);
+		if (!decoder_jobs_take(dec, queue)) {
+			queue->finished = true;
+			dec->nr_active--;
 		}
 	}
 }
@@ -315,13 +299,6 @@ void auxtap_decoder_summary(const struct auxtap_decoder *dec,
 	sum->threads = dec->nr_tids;
 }
 
-static void batch_free(struct pt_batch *batch)
-{
-	for (unsigned int i = batch ? batch->at : 0; batch && i < batch->nr; i++)
-		free(batch->events[i].gap);
-	free(batch);
-}
-
 void auxtap_decoder_close(struct auxtap_decoder *dec)
 {
 	if (!dec)
@@ -331,8 +308,6 @@ void auxtap_decoder_close(struct auxtap_decoder *dec)
 		struct decoder_queue *queue = dec->queues[i];
 
 		pt_queue_free(&queue->pt);
-		batch_free(queue->front);
-		batch_free(queue->back);
 		free(queue);
 	}
 	for (size_t i = dec->extra_at; i < dec->nr_extra; i++)

@@ -1,24 +1,219 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Worker threads: each queue is one batch ahead of the reader, filled by whichever worker
- * is free. A queue is filled by one worker at a time and owned by it meanwhile, so what
- * comes out does not depend on the number of workers.
+ * Who walks segments: worker threads ahead of the reader, and the reader itself when it
+ * needs one that nobody has begun. A segment is walked by one thread at a time and its walk
+ * depends on nothing but the segment, so what comes out does not depend on the number of
+ * workers. How far ahead they go is bounded by memory.
  */
 #include "decoder_private.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #define MAX_JOBS 256
+#define MAX_DEFAULT_JOBS 8 /* one thread reads what all of them walk: more of them starve */
+#define BATCHES_AHEAD ((48u << 20) / sizeof(struct pt_batch))
+#define BYTES_AHEAD (32u << 20) /* of trace in segments cut ahead */
+#define MAX_IDLE_BATCHES 32
+#define MAX_IDLE_WALKS 64
 
 struct decoder_jobs {
-	pthread_mutex_t lock;
+	const struct pt_shared *shared;
+	pthread_mutex_t lock; /* all below */
 	pthread_cond_t work, done;
-	struct decoder_queue *head, **tail;
+	struct pt_job *line, *line_end; /* waiting */
+	const struct pt_job *wanted;	/* by the reader, which sleeps */
+	struct pt_walk *walks;		/* idle */
+	struct pt_batch *batches;	/* idle */
+	unsigned int nr_walks, nr_batches;
+	size_t nr_begun; /* segments that hold a walk */
+	size_t nr_bytes; /* of trace in segments cut */
 	bool stop;
-	unsigned int nr;
+	unsigned int nr; /* threads */
 	pthread_t threads[];
 };
+
+/* ---- the line of waiting jobs ---- */
+
+static void line_up(struct decoder_jobs *jobs, struct pt_job *job, bool in_front)
+{
+	job->state = PT_JOB_WAITING;
+	job->line_prev = in_front ? NULL : jobs->line_end;
+	job->line_next = in_front ? jobs->line : NULL;
+	if (job->line_prev)
+		job->line_prev->line_next = job;
+	else
+		jobs->line = job;
+	if (job->line_next)
+		job->line_next->line_prev = job;
+	else
+		jobs->line_end = job;
+	if (jobs->nr)
+		pthread_cond_signal(&jobs->work);
+}
+
+static void leave_line(struct decoder_jobs *jobs, struct pt_job *job)
+{
+	if (job->line_prev)
+		job->line_prev->line_next = job->line_next;
+	else
+		jobs->line = job->line_next;
+	if (job->line_next)
+		job->line_next->line_prev = job->line_prev;
+	else
+		jobs->line_end = job->line_prev;
+}
+
+/* ---- what is used again ---- */
+
+static struct pt_batch *get_batch(struct decoder_jobs *jobs)
+{
+	struct pt_batch *batch = jobs->batches;
+
+	if (batch) {
+		jobs->batches = batch->next;
+		jobs->nr_batches--;
+	} else {
+		batch = malloc(sizeof(*batch));
+	}
+	if (batch) {
+		batch->next = NULL;
+		batch->nr = batch->at = 0;
+	}
+	return batch;
+}
+
+static void put_batch(struct decoder_jobs *jobs, struct pt_batch *batch)
+{
+	if (!batch)
+		return;
+	for (unsigned int i = batch->at; i < batch->nr; i++)
+		free(batch->events[i].gap);
+	if (jobs->nr_batches >= MAX_IDLE_BATCHES) {
+		free(batch);
+		return;
+	}
+	batch->next = jobs->batches;
+	jobs->batches = batch;
+	jobs->nr_batches++;
+}
+
+/* The one that walked this queue last knows its images. */
+static struct pt_walk *get_walk(struct decoder_jobs *jobs, const struct pt_queue *queue)
+{
+	struct pt_walk **at = &jobs->walks, *walk;
+
+	while (*at && (*at)->queue != queue && (*at)->next)
+		at = &(*at)->next;
+	walk = *at;
+	if (!walk)
+		return pt_walk_new(jobs->shared);
+	*at = walk->next;
+	jobs->nr_walks--;
+	return walk;
+}
+
+static void put_walk(struct decoder_jobs *jobs, struct pt_walk *walk)
+{
+	if (jobs->nr_walks >= MAX_IDLE_WALKS) {
+		pt_walk_free(walk);
+		return;
+	}
+	walk->next = jobs->walks;
+	jobs->walks = walk;
+	jobs->nr_walks++;
+}
+
+static void release_walk(struct decoder_jobs *jobs, struct pt_job *job)
+{
+	if (!job->walk)
+		return;
+	pt_flow_stop(job->walk);
+	put_walk(jobs, job->walk);
+	job->walk = NULL;
+	jobs->nr_begun--;
+}
+
+static void free_job(struct decoder_jobs *jobs, struct pt_job *job)
+{
+	release_walk(jobs, job);
+	while (job->first) {
+		struct pt_batch *batch = job->first;
+
+		job->first = batch->next;
+		put_batch(jobs, batch);
+	}
+	jobs->nr_bytes -= job->mem_size;
+	free(job->mem);
+	free(job);
+}
+
+/* ---- walking ---- */
+
+/* How much of one segment may wait for the reader. */
+static unsigned int most_batches(const struct decoder_jobs *jobs)
+{
+	size_t most = BATCHES_AHEAD / (jobs->nr_begun ? jobs->nr_begun : 1);
+
+	return most > 2 ? (unsigned int)most : 2;
+}
+
+static int prepare(struct decoder_jobs *jobs, struct pt_job *job, struct pt_batch **batch)
+{
+	*batch = get_batch(jobs);
+	if (!*batch)
+		return -ENOMEM;
+	if (job->walk)
+		return 0;
+	job->walk = get_walk(jobs, job->queue);
+	if (!job->walk) {
+		put_batch(jobs, *batch);
+		return -ENOMEM;
+	}
+	jobs->nr_begun++;
+	return 0;
+}
+
+/* Walks on for at most 'max' batches; the lock is held, and given up in between. */
+static void walk(struct decoder_jobs *jobs, struct pt_job *job, unsigned int max)
+{
+	job->state = PT_JOB_WALKING;
+	while (job->state == PT_JOB_WALKING) {
+		bool fresh = !job->walk, over;
+		struct pt_batch *batch;
+		int ret = prepare(jobs, job, &batch);
+
+		if (ret) {
+			job->error = ret;
+			job->state = PT_JOB_DONE;
+			break;
+		}
+		pthread_mutex_unlock(&jobs->lock);
+		if (fresh)
+			pt_walk_begin(job->walk, job);
+		over = pt_walk_fill(job->walk, batch);
+		pthread_mutex_lock(&jobs->lock);
+		if (job->first)
+			job->newest->next = batch;
+		else
+			job->first = batch;
+		job->newest = batch;
+		job->nr_batches++;
+		if (over || job->error || job->cancelled)
+			job->state = PT_JOB_DONE;
+		else if (job->nr_batches >= most_batches(jobs))
+			job->state = PT_JOB_FULL;
+		else if (!--max || jobs->stop)
+			line_up(jobs, job, true);
+		else if (jobs->wanted == job)
+			pthread_cond_signal(&jobs->done);
+	}
+	if (job->state == PT_JOB_DONE)
+		release_walk(jobs, job);
+	if (jobs->wanted == job)
+		pthread_cond_signal(&jobs->done);
+}
 
 static void *worker(void *arg)
 {
@@ -26,68 +221,77 @@ static void *worker(void *arg)
 
 	pthread_mutex_lock(&jobs->lock);
 	for (;;) {
-		struct decoder_queue *queue;
+		struct pt_job *job;
 
-		while (!jobs->head && !jobs->stop)
+		while (!jobs->line && !jobs->stop)
 			pthread_cond_wait(&jobs->work, &jobs->lock);
 		if (jobs->stop)
 			break;
-		queue = jobs->head;
-		jobs->head = queue->next;
-		if (!jobs->head)
-			jobs->tail = &jobs->head;
-		pthread_mutex_unlock(&jobs->lock);
-		pt_queue_fill(&queue->pt, queue->back);
-		pthread_mutex_lock(&jobs->lock);
-		queue->ready = true;
-		pthread_cond_broadcast(&jobs->done);
+		job = jobs->line;
+		leave_line(jobs, job);
+		walk(jobs, job, UINT32_MAX);
+		if (job->cancelled)
+			free_job(jobs, job);
 	}
 	pthread_mutex_unlock(&jobs->lock);
 	return NULL;
 }
 
-static void put(struct decoder_jobs *jobs, struct decoder_queue *queue)
+static unsigned int nr_cpus(void)
 {
-	queue->queued = true;
-	queue->ready = false;
-	queue->next = NULL;
-	*jobs->tail = queue;
-	jobs->tail = &queue->next;
-	pthread_cond_signal(&jobs->work);
+	cpu_set_t set;
+	int nr;
+
+	if (sched_getaffinity(0, sizeof(set), &set))
+		return 1;
+	nr = CPU_COUNT(&set);
+	return nr < 1 ? 1 : nr > MAX_DEFAULT_JOBS ? MAX_DEFAULT_JOBS : (unsigned int)nr;
 }
 
 int decoder_jobs_start(struct auxtap_decoder *dec, unsigned int nr)
 {
 	struct decoder_jobs *jobs;
 
+	if (!nr)
+		nr = nr_cpus();
 	if (nr > MAX_JOBS)
 		nr = MAX_JOBS;
 	jobs = calloc(1, sizeof(*jobs) + nr * sizeof(jobs->threads[0]));
 	if (!jobs)
 		return -ENOMEM;
+	jobs->shared = &dec->shared;
 	pthread_mutex_init(&jobs->lock, NULL);
 	pthread_cond_init(&jobs->work, NULL);
 	pthread_cond_init(&jobs->done, NULL);
-	jobs->tail = &jobs->head;
 	dec->jobs = jobs;
-	for (size_t i = 0; i < dec->nr_queues; i++) {
-		dec->queues[i]->back = malloc(sizeof(*dec->queues[i]->back));
-		if (!dec->queues[i]->back)
-			return -ENOMEM;
-		dec->queues[i]->back->nr = dec->queues[i]->back->at = 0;
-	}
-	while (jobs->nr < nr) {
+	/* With one job the reader is the one. */
+	while (nr > 1 && jobs->nr < nr) {
 		int ret = pthread_create(&jobs->threads[jobs->nr], NULL, worker, jobs);
 
 		if (ret)
 			return -ret;
 		jobs->nr++;
 	}
-	pthread_mutex_lock(&jobs->lock);
-	for (size_t i = 0; i < dec->nr_queues; i++)
-		put(jobs, dec->queues[i]);
-	pthread_mutex_unlock(&jobs->lock);
 	return 0;
+}
+
+/* Nothing of the queue is needed any more. */
+static void drop_jobs(struct decoder_jobs *jobs, struct pt_queue *q)
+{
+	while (q->jobs) {
+		struct pt_job *job = q->jobs;
+
+		q->jobs = job->next;
+		if (job->state == PT_JOB_WALKING) {
+			job->cancelled = true;
+			continue;
+		}
+		if (job->state == PT_JOB_WAITING)
+			leave_line(jobs, job);
+		free_job(jobs, job);
+	}
+	q->nr_jobs = 0;
+	q->newest_job = NULL;
 }
 
 void decoder_jobs_stop(struct auxtap_decoder *dec)
@@ -99,9 +303,26 @@ void decoder_jobs_stop(struct auxtap_decoder *dec)
 	pthread_mutex_lock(&jobs->lock);
 	jobs->stop = true;
 	pthread_cond_broadcast(&jobs->work);
+	for (size_t i = 0; i < dec->nr_queues; i++) {
+		drop_jobs(jobs, &dec->queues[i]->pt);
+		put_batch(jobs, dec->queues[i]->front);
+		dec->queues[i]->front = NULL;
+	}
 	pthread_mutex_unlock(&jobs->lock);
 	for (unsigned int i = 0; i < jobs->nr; i++)
 		pthread_join(jobs->threads[i], NULL);
+	while (jobs->batches) {
+		struct pt_batch *batch = jobs->batches;
+
+		jobs->batches = batch->next;
+		free(batch);
+	}
+	while (jobs->walks) {
+		struct pt_walk *idle = jobs->walks;
+
+		jobs->walks = idle->next;
+		pt_walk_free(idle);
+	}
 	pthread_cond_destroy(&jobs->work);
 	pthread_cond_destroy(&jobs->done);
 	pthread_mutex_destroy(&jobs->lock);
@@ -109,20 +330,129 @@ void decoder_jobs_stop(struct auxtap_decoder *dec)
 	dec->jobs = NULL;
 }
 
-void decoder_jobs_take(struct auxtap_decoder *dec, struct decoder_queue *queue)
+/* ---- the reader's side ---- */
+
+/* Cuts the segment that is needed now and, where there are threads for them, some of the next. */
+static int cut(struct decoder_jobs *jobs, struct pt_queue *q, size_t nr_active)
 {
-	struct decoder_jobs *jobs = dec->jobs;
+	size_t ahead = jobs->nr ? 2 * jobs->nr / (nr_active ? nr_active : 1) : 0;
+
+	if (jobs->nr && !ahead)
+		ahead = 1;
+	while (!q->cut_all && q->nr_jobs <= ahead &&
+	       (!q->nr_jobs || jobs->nr_bytes < BYTES_AHEAD)) {
+		struct pt_job *job = pt_queue_cut(q);
+
+		if (!job)
+			return -ENOMEM;
+		if (q->jobs)
+			q->newest_job->next = job;
+		else
+			q->jobs = job;
+		q->newest_job = job;
+		q->nr_jobs++;
+		job->state = PT_JOB_DONE;
+		pthread_mutex_lock(&jobs->lock);
+		jobs->nr_bytes += job->mem_size;
+		if (!job->skip && !job->last)
+			line_up(jobs, job, false);
+		pthread_mutex_unlock(&jobs->lock);
+	}
+	return 0;
+}
+
+/* The job's next batch; NULL at its end. */
+static struct pt_batch *next_batch(struct decoder_jobs *jobs, struct pt_job *job)
+{
 	struct pt_batch *batch;
 
-	pthread_mutex_lock(&jobs->lock);
-	while (queue->queued && !queue->ready)
+	while (!job->first && job->state != PT_JOB_DONE) {
+		if (job->state == PT_JOB_WAITING) {
+			leave_line(jobs, job);
+			walk(jobs, job, 1);
+			continue;
+		}
+		jobs->wanted = job;
 		pthread_cond_wait(&jobs->done, &jobs->lock);
-	batch = queue->front;
-	queue->front = queue->back;
-	queue->back = batch;
-	queue->back->nr = queue->back->at = 0;
-	queue->queued = false;
-	if (!queue->pt.done)
-		put(jobs, queue);
+		jobs->wanted = NULL;
+	}
+	batch = job->first;
+	if (!batch)
+		return NULL;
+	job->first = batch->next;
+	job->nr_batches--;
+	if (job->state == PT_JOB_FULL && job->nr_batches <= most_batches(jobs) / 2)
+		line_up(jobs, job, true);
+	return batch;
+}
+
+/* The queue is over: out holds its last event. */
+static void end_queue(struct decoder_jobs *jobs, struct pt_queue *q)
+{
+	q->done = true;
+	q->cut_all = true;
+	pt_stream_release(&q->stream);
+	pthread_mutex_lock(&jobs->lock);
+	drop_jobs(jobs, q);
 	pthread_mutex_unlock(&jobs->lock);
+}
+
+static void leave(struct decoder_jobs *jobs, struct pt_queue *q, struct pt_job *job)
+{
+	pt_queue_leave(q, job);
+	q->jobs = job->next;
+	q->nr_jobs--;
+	pthread_mutex_lock(&jobs->lock);
+	free_job(jobs, job);
+	pthread_mutex_unlock(&jobs->lock);
+}
+
+bool decoder_jobs_take(struct auxtap_decoder *dec, struct decoder_queue *queue)
+{
+	struct decoder_jobs *jobs = dec->jobs;
+	struct pt_queue *q = &queue->pt;
+
+	while (!q->done) {
+		struct pt_batch *batch;
+		struct pt_job *job;
+
+		if (q->error || cut(jobs, q, dec->nr_active)) {
+			q->error = q->error ? q->error : -ENOMEM;
+			end_queue(jobs, q);
+			break;
+		}
+		job = q->jobs;
+		pthread_mutex_lock(&jobs->lock);
+		if (!job->entered) {
+			batch = get_batch(jobs);
+			if (batch && !pt_queue_enter(q, job, batch)) {
+				put_batch(jobs, queue->front);
+				queue->front = batch;
+				pthread_mutex_unlock(&jobs->lock);
+				end_queue(jobs, q);
+				return true;
+			}
+			if (!batch)
+				q->error = -ENOMEM;
+			put_batch(jobs, batch);
+			pthread_mutex_unlock(&jobs->lock);
+			continue;
+		}
+		batch = job->skip ? NULL : next_batch(jobs, job);
+		if (batch) {
+			put_batch(jobs, queue->front);
+			queue->front = batch;
+		}
+		pthread_mutex_unlock(&jobs->lock);
+		if (!job->joined && job->begun) {
+			job->joined = true;
+			pt_queue_join(q, job);
+		}
+		if (batch) {
+			pt_queue_stitch(q, batch);
+			return true;
+		}
+		leave(jobs, q, job);
+	}
+	return false;
 }

@@ -9,12 +9,8 @@ struct decoder_jobs;
 
 struct decoder_queue {
 	struct pt_queue pt;
-	struct pt_batch *front; /* being delivered */
-	struct pt_batch *back;	/* with jobs: being filled, or full */
+	struct pt_batch *front; /* being delivered; NULL: nothing was taken yet */
 	bool finished;		/* front is empty and nothing will come */
-	/* under jobs->lock */
-	bool queued, ready;
-	struct decoder_queue *next;
 };
 
 struct auxtap_decoder {
@@ -28,6 +24,7 @@ struct auxtap_decoder {
 	struct flow_event *extra; /* by time: gaps that belong to no place in a stream */
 	size_t nr_extra, extra_at;
 	struct decoder_jobs *jobs;
+	size_t nr_active; /* queues that may still have events */
 	/* merge: the queue being delivered stays in front up to the limit */
 	struct decoder_queue *current;
 	uint64_t limit_time;
@@ -52,10 +49,10 @@ int decoder_add_extra(struct auxtap_decoder *dec, const struct auxtap_gap *gap,
 		      const char *text);
 int decoder_start(struct auxtap_decoder *dec);
 
-/* decoder_jobs.c: fills queues' back batches ahead of the reader. */
+/* decoder_jobs.c: walks segments ahead of the reader; with nr 0 or 1 when it asks for them. */
 int decoder_jobs_start(struct auxtap_decoder *dec, unsigned int nr);
 void decoder_jobs_stop(struct auxtap_decoder *dec);
-/* Makes the queue's next batch the front one; front->nr is 0 at its end. */
-void decoder_jobs_take(struct auxtap_decoder *dec, struct decoder_queue *queue);
+/* Makes the queue's next batch the front one (events of type 0 in it are none); false at its end. */
+bool decoder_jobs_take(struct auxtap_decoder *dec, struct decoder_queue *queue);
 
 #endif

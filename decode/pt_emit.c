@@ -1,71 +1,87 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* From steps of the flow to events in the queue's batch: kinds, depth, counts, open gaps. */
+/*
+ * From steps of the flow to events in the walk's batch: kinds, counts. What depends on the
+ * segments before this one is left to the queue: see the messages in pt_queue.h.
+ */
 #include "pt_queue.h"
 
-#include <stdarg.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool in_time(const struct pt_queue *q, uint64_t time)
+bool pt_wanted(const struct auxtap_decode_opts *opts, uint32_t type, uint64_t time,
+	       int32_t tid, int cpu)
 {
-	const struct auxtap_decode_opts *opts = &q->shared->opts;
-
+	if (!(opts->events & type) || (opts->tid >= 0 && opts->tid != tid) ||
+	    (opts->cpu >= 0 && opts->cpu != cpu))
+		return false;
 	if (!time)
 		return true;
 	return time >= opts->time_start && (!opts->time_stop || time < opts->time_stop);
 }
 
-static struct flow_event *emit(struct pt_queue *q, uint32_t type)
+static bool wanted(const struct pt_walk *w, uint32_t type)
 {
-	const struct auxtap_decode_opts *opts = &q->shared->opts;
+	return pt_wanted(&w->shared->opts, type, w->time, w->tid, w->queue->cpu);
+}
+
+static struct flow_event *put(struct pt_walk *w, uint32_t type)
+{
 	struct flow_event *ev;
 
-	if (!(opts->events & type) || !in_time(q, q->time) ||
-	    (opts->tid >= 0 && opts->tid != q->tid) || (opts->cpu >= 0 && opts->cpu != q->cpu) ||
-	    q->out->nr >= PT_BATCH)
+	if (w->out->nr >= PT_BATCH) {
+		w->job->error = -ENOBUFS; /* a step has more events than it may: never silent */
 		return NULL;
-	ev = &q->out->events[q->out->nr++];
+	}
+	ev = &w->out->events[w->out->nr++];
 	memset(ev, 0, sizeof(*ev));
 	ev->type = type;
-	ev->time = q->time;
-	ev->pid = q->pid;
-	ev->tid = q->tid;
+	ev->time = w->time;
+	ev->pid = w->pid;
+	ev->tid = w->tid;
 	return ev;
 }
 
-static void count(struct pt_queue *q, uint64_t ip, unsigned int nr)
+/* The instructions since the last event go with this one. */
+static void take_count(struct pt_walk *w, struct flow_event *ev)
+{
+	ev->nr_insns = w->insns_since;
+	w->insns_since = 0;
+}
+
+static void count(struct pt_walk *w, uint64_t ip, unsigned int nr)
 {
 	const struct image_map *map;
 
-	q->sum.instructions += nr;
-	q->insns_since += nr;
-	if (ip < q->count_lo || ip >= q->count_hi) {
-		pt_count_flush(q);
-		pthread_mutex_lock(&q->shared->images->lock);
-		map = image_lookup(q->shared->images, q->pid, q->mem.time, ip);
-		q->count_image = map ? map->image : NULL;
-		q->count_lo = map ? map->start : ip;
-		q->count_hi = map ? map->end : ip + 1;
-		pthread_mutex_unlock(&q->shared->images->lock);
+	w->job->nr_insns += nr;
+	w->insns_since += nr;
+	if (ip < w->count_lo || ip >= w->count_hi) {
+		pt_count_flush(w);
+		pthread_mutex_lock(&w->shared->images->lock);
+		map = image_lookup(w->shared->images, w->pid, w->mem.time, ip);
+		w->count_image = map ? map->image : NULL;
+		w->count_lo = map ? map->start : ip;
+		w->count_hi = map ? map->end : ip + 1;
+		pthread_mutex_unlock(&w->shared->images->lock);
 	}
-	q->count_nr += nr;
+	w->count_nr += nr;
 }
 
-void pt_count_flush(struct pt_queue *q)
+void pt_count_flush(struct pt_walk *w)
 {
-	if (q->count_image && q->count_nr)
-		__atomic_add_fetch(&q->count_image->nr_insns, q->count_nr, __ATOMIC_RELAXED);
-	q->count_image = NULL;
-	q->count_nr = q->count_lo = q->count_hi = 0;
+	if (w->count_image && w->count_nr)
+		__atomic_add_fetch(&w->count_image->nr_insns, w->count_nr, __ATOMIC_RELAXED);
+	w->count_image = NULL;
+	w->count_nr = w->count_lo = w->count_hi = 0;
 }
 
-void pt_emit_insn(struct pt_queue *q, const struct pt_step *step)
+void pt_emit_insn(struct pt_walk *w, const struct pt_step *step)
 {
 	struct flow_event *ev;
 
-	count(q, step->ip, 1);
-	ev = emit(q, AUXTAP_EVENT_INSN);
+	count(w, step->ip, 1);
+	ev = wanted(w, AUXTAP_EVENT_INSN) ? put(w, AUXTAP_EVENT_INSN) : NULL;
 	if (!ev)
 		return;
 	ev->ip = step->ip;
@@ -75,12 +91,12 @@ void pt_emit_insn(struct pt_queue *q, const struct pt_step *step)
 	memcpy(ev->insn, step->raw, step->size);
 }
 
-void pt_emit_block(struct pt_queue *q, const struct pt_step *step)
+void pt_emit_block(struct pt_walk *w, const struct pt_step *step)
 {
 	struct flow_event *ev;
 
-	count(q, step->ip, step->nr_insns);
-	ev = emit(q, AUXTAP_EVENT_BLOCK);
+	count(w, step->ip, step->nr_insns);
+	ev = wanted(w, AUXTAP_EVENT_BLOCK) ? put(w, AUXTAP_EVENT_BLOCK) : NULL;
 	if (!ev)
 		return;
 	ev->ip = step->ip;
@@ -89,61 +105,85 @@ void pt_emit_block(struct pt_queue *q, const struct pt_step *step)
 	ev->nr_insns = step->nr_insns;
 }
 
-static void branch_event(struct pt_queue *q, uint32_t type, uint64_t target, bool has_target,
-			 uint32_t depth)
+static void branch_event(struct pt_walk *w, uint32_t type, uint64_t target, bool has_target)
 {
-	const struct pt_pending *p = &q->pending;
-	struct flow_event *ev = emit(q, type);
+	const uint32_t moves = AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN;
+	const struct pt_pending *p = &w->pending;
+	bool told = wanted(w, type);
+	struct flow_event *ev;
 
+	/* depth needs every call and return, those outside the window too */
+	if (!told && !(type & moves && w->shared->opts.events & moves))
+		return;
+	ev = put(w, type);
 	if (!ev)
 		return;
+	ev->hidden = !told;
 	ev->kind = (uint8_t)p->insn.kind;
 	ev->ip = p->ip;
 	ev->has_ip = true;
 	ev->addr = has_target ? target : 0;
 	ev->has_addr = has_target;
-	ev->depth = depth;
 	ev->insn_size = p->insn.size;
 	memcpy(ev->insn, p->raw, p->insn.size);
-	ev->nr_insns = q->insns_since;
-	q->insns_since = 0;
+	if (told)
+		take_count(w, ev);
 }
 
 /* The pending branch went to target. */
-void pt_emit_branch(struct pt_queue *q, uint64_t target, bool has_target)
+void pt_emit_branch(struct pt_walk *w, uint64_t target, bool has_target)
 {
-	struct pt_pending *p = &q->pending;
-	uint64_t next = p->ip + p->insn.size;
+	struct pt_pending *p = &w->pending;
 
+	if (p->inherited) {
+		struct flow_event *ev = put(w, PT_SEAM_BRANCH);
+
+		p->inherited = false;
+		if (!ev)
+			return;
+		ev->addr = has_target ? target : 0;
+		ev->has_addr = has_target;
+		take_count(w, ev);
+		/* it may be a call: two events */
+		if (!put(w, 0))
+			ev->type = 0;
+		return;
+	}
 	if (!p->valid)
 		return;
 	p->valid = false;
-	if (p->insn.kind == AUXTAP_BRANCH_COND && (!has_target || target == next))
+	if (p->insn.kind == AUXTAP_BRANCH_COND &&
+	    (!has_target || target == p->ip + p->insn.size))
 		return;
-	q->sum.branches++;
-	branch_event(q, AUXTAP_EVENT_BRANCH, target, has_target, 0);
+	w->job->nr_branches++;
+	branch_event(w, AUXTAP_EVENT_BRANCH, target, has_target);
 	switch (p->insn.kind) {
 	case AUXTAP_BRANCH_CALL:
 	case AUXTAP_BRANCH_CALL_INDIRECT:
 		/* call +0 only fetches the instruction pointer */
-		if (p->insn.direct && !p->insn.disp)
-			break;
-		branch_event(q, AUXTAP_EVENT_CALL, target, has_target,
-			     callstack_call(&q->calls, next));
+		if (!p->insn.direct || p->insn.disp)
+			branch_event(w, AUXTAP_EVENT_CALL, target, has_target);
 		break;
 	case AUXTAP_BRANCH_RETURN:
-		branch_event(q, AUXTAP_EVENT_RETURN, target, has_target,
-			     callstack_return(&q->calls, has_target ? target : 0));
+		branch_event(w, AUXTAP_EVENT_RETURN, target, has_target);
 		break;
 	default:
 		break;
 	}
 }
 
-void pt_emit_trace(struct pt_queue *q, bool on, uint64_t ip, bool has_ip)
+void pt_emit_no_branch(struct pt_walk *w)
 {
-	struct flow_event *ev = emit(q, AUXTAP_EVENT_TRACE);
+	if (w->pending.inherited)
+		put(w, PT_SEAM_NO_BRANCH);
+	w->pending.inherited = w->pending.valid = false;
+}
 
+void pt_emit_trace(struct pt_walk *w, bool on, uint64_t ip, bool has_ip)
+{
+	struct flow_event *ev;
+
+	ev = wanted(w, AUXTAP_EVENT_TRACE) ? put(w, AUXTAP_EVENT_TRACE) : NULL;
 	if (!ev)
 		return;
 	ev->trace_on = on;
@@ -154,81 +194,60 @@ void pt_emit_trace(struct pt_queue *q, bool on, uint64_t ip, bool has_ip)
 		ev->ip = ip;
 		ev->has_ip = has_ip;
 	}
-	ev->nr_insns = q->insns_since;
-	q->insns_since = 0;
+	take_count(w, ev);
 }
 
-void pt_emit_async(struct pt_queue *q, uint64_t ip, uint64_t to, bool has_to)
+void pt_emit_async(struct pt_walk *w, uint64_t ip, uint64_t to, bool has_to)
 {
-	struct flow_event *ev = emit(q, AUXTAP_EVENT_ASYNC);
+	struct flow_event *ev;
 
+	ev = wanted(w, AUXTAP_EVENT_ASYNC) ? put(w, AUXTAP_EVENT_ASYNC) : NULL;
 	if (!ev)
 		return;
 	ev->ip = ip;
 	ev->has_ip = true;
 	ev->addr = has_to ? to : 0;
 	ev->has_addr = has_to;
-	ev->nr_insns = q->insns_since;
-	q->insns_since = 0;
+	take_count(w, ev);
 }
 
-/* Gaps that touch are one: the first cause led to the others. */
-void pt_gap_open(struct pt_queue *q, enum auxtap_gap_cause cause, uint64_t nr_bytes, bool exact,
-		 const char *fmt, ...)
+struct flow_gap *pt_gap_new(enum auxtap_gap_cause cause, const char *fmt, va_list args)
 {
-	va_list args;
-
-	q->pending.valid = false;
-	callstack_gap(&q->calls);
-	if (q->gap) {
-		q->gap->gap.nr_bytes += nr_bytes;
-		q->gap->gap.exact = q->gap->gap.exact && exact;
-		return;
-	}
-	q->gap = calloc(1, sizeof(*q->gap));
-	if (!q->gap) {
-		q->error = -12; /* ENOMEM: a gap must not be silent */
-		return;
-	}
-	q->gap->gap.cause = cause;
-	q->gap->gap.cpu = q->cpu;
-	q->gap->gap.pid = q->pid;
-	q->gap->gap.tid = q->tid;
-	q->gap->gap.time_begin = q->time;
-	q->gap->gap.nr_bytes = nr_bytes;
-	q->gap->gap.exact = exact;
-	va_start(args, fmt);
-	vsnprintf(q->gap->text, sizeof(q->gap->text), fmt, args);
-	va_end(args);
-}
-
-/* Flow goes on, or the trace ends: now the gap can be told. */
-void pt_gap_close(struct pt_queue *q)
-{
-	struct flow_gap *gap = q->gap;
-	struct flow_event *ev;
-	uint64_t now = q->time;
+	struct flow_gap *gap = calloc(1, sizeof(*gap));
 
 	if (!gap)
+		return NULL;
+	gap->gap.cause = cause;
+	vsnprintf(gap->text, sizeof(gap->text), fmt, args);
+	return gap;
+}
+
+void pt_gap_open(struct pt_walk *w, enum auxtap_gap_cause cause, const char *fmt, ...)
+{
+	struct flow_event *ev = put(w, PT_GAP_OPENS);
+	va_list args;
+
+	w->pending.valid = w->pending.inherited = false;
+	w->in_gap = true;
+	if (!ev)
 		return;
-	q->gap = NULL;
-	gap->gap.time_end = now;
-	q->sum.gaps++;
-	if (gap->gap.cause == AUXTAP_GAP_DECODE_ERROR)
-		q->sum.errors++;
-	if (gap->gap.time_begin)
-		q->time = gap->gap.time_begin;
-	else
-		gap->gap.time_begin = now;
-	ev = emit(q, AUXTAP_EVENT_GAP);
-	q->time = now;
-	if (!ev) {
-		free(gap);
+	va_start(args, fmt);
+	ev->gap = pt_gap_new(cause, fmt, args);
+	va_end(args);
+	if (!ev->gap)
+		w->job->error = -ENOMEM; /* a gap must not be silent */
+	take_count(w, ev);
+}
+
+/* Flow goes on: now the gap can be told. */
+void pt_gap_close(struct pt_walk *w)
+{
+	struct flow_event *ev;
+
+	if (!w->in_gap)
 		return;
-	}
-	ev->pid = gap->gap.pid;
-	ev->tid = gap->gap.tid;
-	ev->nr_insns = q->insns_since;
-	q->insns_since = 0;
-	ev->gap = gap;
+	w->in_gap = false;
+	ev = put(w, PT_GAP_ENDS);
+	if (ev)
+		take_count(w, ev);
 }

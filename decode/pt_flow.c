@@ -8,47 +8,47 @@
 
 #include <string.h>
 
-int pt_flow_start(struct pt_queue *q)
+int pt_flow_start(struct pt_walk *w)
 {
-	struct pt_config config = q->shared->config;
+	struct pt_config config = w->shared->config;
 	struct pt_scan_head head;
 	int ret;
 
-	pt_flow_stop(q);
-	config.begin = q->base;
-	config.end = q->base + q->total;
-	pt_scan_head(q->base, q->total, &head);
-	q->flow.nr_status_left = head.nr_status;
-	q->enabled = head.has_fup;
-	if (q->shared->opts.events & AUXTAP_EVENT_INSN) {
-		q->flow.insn = pt_insn_alloc_decoder(&config);
-		ret = q->flow.insn ? pt_insn_sync_set(q->flow.insn, 0) : -pte_nomem;
+	pt_flow_stop(w);
+	config.begin = w->base;
+	config.end = w->base + w->total;
+	pt_scan_head(w->base, w->total, &head);
+	w->flow.nr_status_left = head.nr_status;
+	w->enabled = head.has_fup;
+	if (w->shared->opts.events & AUXTAP_EVENT_INSN) {
+		w->flow.insn = pt_insn_alloc_decoder(&config);
+		ret = w->flow.insn ? pt_insn_sync_set(w->flow.insn, 0) : -pte_nomem;
 	} else {
 		config.flags.variant.block.end_on_call = 1;
 		config.flags.variant.block.end_on_jump = 1;
-		q->flow.blk = pt_blk_alloc_decoder(&config);
-		ret = q->flow.blk ? pt_blk_sync_set(q->flow.blk, 0) : -pte_nomem;
+		w->flow.blk = pt_blk_alloc_decoder(&config);
+		ret = w->flow.blk ? pt_blk_sync_set(w->flow.blk, 0) : -pte_nomem;
 	}
-	q->flow.status = ret;
-	if (q->image)
-		pt_flow_set_image(q, q->image);
+	w->flow.status = ret;
+	if (w->image)
+		pt_flow_set_image(w, w->image);
 	return ret < 0 ? ret : 0;
 }
 
-void pt_flow_stop(struct pt_queue *q)
+void pt_flow_stop(struct pt_walk *w)
 {
-	if (q->flow.insn)
-		pt_insn_free_decoder(q->flow.insn);
-	if (q->flow.blk)
-		pt_blk_free_decoder(q->flow.blk);
-	q->flow.insn = NULL;
-	q->flow.blk = NULL;
+	if (w->flow.insn)
+		pt_insn_free_decoder(w->flow.insn);
+	if (w->flow.blk)
+		pt_blk_free_decoder(w->flow.blk);
+	w->flow.insn = NULL;
+	w->flow.blk = NULL;
 }
 
-static int next_insn(struct pt_queue *q, struct pt_step *step)
+static int next_insn(struct pt_walk *w, struct pt_step *step)
 {
 	struct pt_insn insn;
-	int ret = pt_insn_next(q->flow.insn, &insn, sizeof(insn));
+	int ret = pt_insn_next(w->flow.insn, &insn, sizeof(insn));
 
 	step->ip = step->end_ip = insn.ip;
 	step->iclass = insn.iclass;
@@ -60,10 +60,10 @@ static int next_insn(struct pt_queue *q, struct pt_step *step)
 	return ret;
 }
 
-static int next_block(struct pt_queue *q, struct pt_step *step)
+static int next_block(struct pt_walk *w, struct pt_step *step)
 {
 	struct pt_block block;
-	int ret = pt_blk_next(q->flow.blk, &block, sizeof(block));
+	int ret = pt_blk_next(w->flow.blk, &block, sizeof(block));
 
 	step->ip = block.ip;
 	step->end_ip = block.end_ip;
@@ -79,45 +79,45 @@ static int next_block(struct pt_queue *q, struct pt_step *step)
 	return ret;
 }
 
-int pt_flow_next(struct pt_queue *q, struct pt_step *step)
+int pt_flow_next(struct pt_walk *w, struct pt_step *step)
 {
 	memset(step, 0, sizeof(*step));
-	q->flow.status = q->flow.insn ? next_insn(q, step) : next_block(q, step);
-	return q->flow.status;
+	w->flow.status = w->flow.insn ? next_insn(w, step) : next_block(w, step);
+	return w->flow.status;
 }
 
-int pt_flow_event(struct pt_queue *q, struct pt_event *ev)
+int pt_flow_event(struct pt_walk *w, struct pt_event *ev)
 {
-	q->flow.status = q->flow.insn ? pt_insn_event(q->flow.insn, ev, sizeof(*ev))
-				      : pt_blk_event(q->flow.blk, ev, sizeof(*ev));
-	return q->flow.status;
+	w->flow.status = w->flow.insn ? pt_insn_event(w->flow.insn, ev, sizeof(*ev))
+				      : pt_blk_event(w->flow.blk, ev, sizeof(*ev));
+	return w->flow.status;
 }
 
-size_t pt_flow_offset(struct pt_queue *q)
+size_t pt_flow_offset(struct pt_walk *w)
 {
 	uint64_t off = 0;
-	int ret = q->flow.insn ? pt_insn_get_offset(q->flow.insn, &off)
-			       : pt_blk_get_offset(q->flow.blk, &off);
+	int ret = w->flow.insn ? pt_insn_get_offset(w->flow.insn, &off)
+			       : pt_blk_get_offset(w->flow.blk, &off);
 
 	/* out of sync: behind the PSB */
 	if (ret < 0)
-		return q->total < 16 ? q->total : 16;
-	return off < q->total ? (size_t)off : q->total;
+		return w->total < 16 ? w->total : 16;
+	return off < w->total ? (size_t)off : w->total;
 }
 
-uint64_t pt_flow_tsc(struct pt_queue *q)
+uint64_t pt_flow_tsc(struct pt_walk *w)
 {
 	uint64_t tsc = 0;
-	int ret = q->flow.insn ? pt_insn_time(q->flow.insn, &tsc, NULL, NULL)
-			       : pt_blk_time(q->flow.blk, &tsc, NULL, NULL);
+	int ret = w->flow.insn ? pt_insn_time(w->flow.insn, &tsc, NULL, NULL)
+			       : pt_blk_time(w->flow.blk, &tsc, NULL, NULL);
 
 	return ret < 0 ? 0 : tsc;
 }
 
-void pt_flow_set_image(struct pt_queue *q, struct pt_image *image)
+void pt_flow_set_image(struct pt_walk *w, struct pt_image *image)
 {
-	if (q->flow.insn)
-		pt_insn_set_image(q->flow.insn, image);
-	else if (q->flow.blk)
-		pt_blk_set_image(q->flow.blk, image);
+	if (w->flow.insn)
+		pt_insn_set_image(w->flow.insn, image);
+	else if (w->flow.blk)
+		pt_blk_set_image(w->flow.blk, image);
 }

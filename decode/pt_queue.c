@@ -1,490 +1,408 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A queue's segments, one after the other, as events. Nothing is listed that a later packet
- * does not confirm: at the end of a run the flow stops behind the last packet; where the
- * next PSB+ names an address, it goes on straight up to there. After an error the flow is
- * taken up again where a packet next names an address; between lies a gap.
+ * A queue cuts its stream into segments and, once these are walked, puts their events
+ * together in order: see pt_queue.h. All of it belongs to the thread that reads the events.
  */
 #include "pt_queue.h"
 #include "pt_scan.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A step that neither executes nor consumes anything cannot be repeated for ever. */
-#define MAX_EMPTY_STEPS 64
-/* Events that one step may produce: gap, branch, call, async, trace, instruction. */
-#define STEP_EVENTS 8
 
 void pt_queue_init(struct pt_queue *q, const struct pt_shared *shared)
 {
 	memset(q, 0, sizeof(*q));
 	q->shared = shared;
 	q->cpu = q->queue_tid = q->queue_pid = q->pid = q->tid = -1;
-	q->generation = 1;
-	pt_memory_init(&q->mem, shared->images, shared->sections);
 }
 
 void pt_queue_free(struct pt_queue *q)
 {
-	pt_flow_stop(q);
-	pt_memory_free(&q->mem);
 	pt_stream_free(&q->stream);
 	callstack_free(&q->calls);
 	free(q->gap);
 	q->gap = NULL;
 }
 
-static void spin_reset(struct pt_queue *q)
-{
-	q->spin_ip = 0;
-	q->spin_power = 1;
-	q->spin_length = 0;
-}
+/* ---- cutting ---- */
 
-/* Brent: true when the walk without packets came to ip before. */
-static bool spin_check(struct pt_queue *q, uint64_t ip)
-{
-	if (q->spin_length && ip == q->spin_ip)
-		return true;
-	if (q->spin_length >= q->spin_power || !q->spin_length) {
-		q->spin_ip = ip;
-		q->spin_power = q->spin_length ? q->spin_power * 2 : 1;
-		q->spin_length = 0;
-	}
-	q->spin_length++;
-	return false;
-}
-
-static void set_time(struct pt_queue *q, uint64_t tsc)
-{
-	if (!tsc)
-		return;
-	if (tsc > q->tsc)
-		q->tsc = tsc;
-	q->time = time_from_tsc(&q->shared->sideband->conv, q->tsc);
-}
-
-/* Which mappings hold now; without comparable clocks all of the sideband does. */
-static uint64_t map_time(const struct pt_queue *q)
-{
-	return q->shared->sideband->conv.valid && q->time ? q->time : UINT64_MAX;
-}
-
-/* Who runs, and what it has mapped: may have changed whenever tracing was off. */
-static void look_around(struct pt_queue *q)
-{
-	struct pt_image *image;
-
-	if (q->per_cpu &&
-	    !sideband_owner(q->shared->sideband, q->cpu, q->seg.off, &q->pid, &q->tid) &&
-	    !sideband_running(q->shared->sideband, q->cpu, q->time, &q->pid, &q->tid)) {
-		q->pid = q->tid = -1;
-	}
-	image = pt_memory_image(&q->mem, q->pid, map_time(q));
-	if (image == q->image)
-		return;
-	pt_count_flush(q);
-	q->image = image;
-	q->generation++;
-	pt_flow_set_image(q, image);
-}
-
-static bool usable(void *ctx, uint64_t ip)
-{
-	struct pt_queue *q = ctx;
-
-	return pt_memory_readable(&q->mem, ip, false);
-}
-
-static void end_segment(struct pt_queue *q)
-{
-	pt_flow_stop(q);
-	q->in_segment = false;
-}
-
-static uint64_t stream_offset(const struct pt_queue *q, size_t pos)
-{
-	return q->seg.off + (uint64_t)(q->base - q->seg.data) + pos;
-}
-
-static int start(struct pt_queue *q)
-{
-	int ret = pt_flow_start(q);
-
-	spin_reset(q);
-	q->empty_steps = 0;
-	if (ret)
-		return ret;
-	set_time(q, pt_flow_tsc(q));
-	look_around(q);
-	return 0;
-}
-
-/*
- * The flow is lost at 'pos'. Take it up where the rest of the segment names an address
- * that can be read: a small PSB+ is written over packets that are done with, and libipt
- * starts there. No such place: the next segment begins by itself.
- */
-static void resume(struct pt_queue *q, size_t pos)
-{
-	struct pt_restart r = {.tsc = q->tsc};
-	uint8_t header[PT_RESTART_HEADER_MAX];
-
-	for (;;) {
-		size_t size, skip;
-
-		if (pos > q->own)
-			pos = q->own;
-		if (!pt_scan_restart(q->base, q->own, pos, &r, usable, q)) {
-			end_segment(q);
-			return;
-		}
-		size = pt_restart_header(&r, header);
-		memcpy(q->base + r.end - size, header, size);
-		if (r.end >= size) {
-			skip = r.end - size;
-			q->base += skip;
-			q->own -= skip;
-			q->total -= skip;
-		} else {
-			skip = size - r.end;
-			q->base -= skip;
-			q->own += skip;
-			q->total += skip;
-		}
-		if (!start(q))
-			return;
-		pos = size; /* of the new base: behind the header */
-	}
-}
-
-static void lose(struct pt_queue *q, int code, uint64_t ip)
-{
-	size_t pos = pt_flow_offset(q);
-
-	pt_count_flush(q);
-	if (code == -pte_nomap && !pt_memory_readable(&q->mem, ip, true)) {
-		pt_emit_branch(q, ip, true);
-		if (q->mem.fault_mapped)
-			pt_gap_open(q, AUXTAP_GAP_NO_IMAGE, 0, false, "no image %s for %llx",
-				    q->mem.fault_image, (unsigned long long)ip);
-		else
-			pt_gap_open(q, AUXTAP_GAP_NO_IMAGE, 0, false,
-				    "no mapping known at %llx", (unsigned long long)ip);
-	} else {
-		pt_gap_open(q, AUXTAP_GAP_DECODE_ERROR, 0, false, "%s at offset 0x%llx, ip %llx",
-			    pt_errstr(pt_errcode(code)),
-			    (unsigned long long)stream_offset(q, pos), (unsigned long long)ip);
-	}
-	resume(q, pos);
-}
-
-/* ---- events ---- */
-
-/*
- * The own PSB+ repeats what holds; the next one's says that this segment is over, as soon
- * as something of it is bound to an address: the walk has come to that PSB+'s FUP. Without
- * an address tracing was off there.
- */
-static bool is_next_psb(struct pt_queue *q, const struct pt_event *ev)
-{
-	if (!ev->status_update)
-		return false;
-	if (q->flow.nr_status_left) {
-		q->flow.nr_status_left--;
-		return false;
-	}
-	return ev->type == ptev_exec_mode || ev->type == ptev_tsx ||
-	       ev->type == ptev_async_paging || ev->type == ptev_async_vmcs;
-}
-
-static void on_overflow(struct pt_queue *q, const struct pt_event *ev)
-{
-	pt_gap_open(q, AUXTAP_GAP_HW_OVERFLOW, 0, false, "the trace unit's buffer overflowed");
-	q->enabled = !ev->ip_suppressed;
-	look_around(q);
-	if (q->enabled)
-		pt_gap_close(q);
-}
-
-static void on_event(struct pt_queue *q, const struct pt_event *ev)
-{
-	switch (ev->type) {
-	case ptev_enabled:
-		q->enabled = true;
-		q->pending.valid = false;
-		look_around(q);
-		pt_gap_close(q);
-		pt_emit_trace(q, true, ev->variant.enabled.ip, true);
-		break;
-	case ptev_disabled:
-		pt_gap_close(q);
-		pt_emit_branch(q, ev->variant.disabled.ip, !ev->ip_suppressed);
-		pt_emit_trace(q, false, q->last_ip, q->last_ip != 0);
-		q->enabled = false;
-		break;
-	case ptev_async_disabled:
-		pt_gap_close(q);
-		pt_emit_branch(q, ev->variant.async_disabled.at, true);
-		pt_emit_async(q, ev->variant.async_disabled.at, ev->variant.async_disabled.ip,
-			      !ev->ip_suppressed);
-		pt_emit_trace(q, false, ev->variant.async_disabled.at, true);
-		q->enabled = false;
-		break;
-	case ptev_async_branch:
-		pt_gap_close(q);
-		pt_emit_branch(q, ev->variant.async_branch.from, true);
-		pt_emit_async(q, ev->variant.async_branch.from, ev->variant.async_branch.to,
-			      !ev->ip_suppressed);
-		look_around(q);
-		break;
-	case ptev_overflow:
-		on_overflow(q, ev);
-		break;
-	case ptev_paging:
-	case ptev_async_paging:
-		look_around(q);
-		break;
-	default:
-		break;
-	}
-}
-
-static void take_event(struct pt_queue *q)
-{
-	struct pt_event ev;
-	int ret = pt_flow_event(q, &ev);
-
-	if (ret < 0) {
-		/* A PSB+ of tracing that is off ends the segment, however it puts it. */
-		if (!q->enabled && pt_flow_offset(q) >= q->own)
-			end_segment(q);
-		else
-			lose(q, ret, q->last_ip);
-		return;
-	}
-	set_time(q, ev.has_tsc ? ev.tsc : pt_flow_tsc(q));
-	spin_reset(q);
-	if (is_next_psb(q, &ev)) {
-		if (ev.type == ptev_exec_mode && !ev.ip_suppressed && q->enabled)
-			pt_emit_branch(q, ev.variant.exec_mode.ip, true);
-		end_segment(q);
-		return;
-	}
-	on_event(q, &ev);
-}
-
-/* ---- instructions ---- */
-
-/* The branch at the end of a block whose bytes libipt does not hand out. */
-static const struct pt_branch *branch_at(struct pt_queue *q, const struct pt_step *step)
-{
-	uint64_t ip = step->end_ip;
-	struct pt_branch *b = &q->branches[(ip ^ ip >> 10) % PT_BRANCHES];
-	ssize_t got;
-
-	if (b->ip == ip && b->generation == q->generation)
-		return b;
-	b->ip = ip;
-	b->generation = q->generation;
-	got = auxtap_image_set_read(q->shared->images, q->mem.pid, q->mem.time, ip, b->raw,
-				    sizeof(b->raw));
-	b->valid = got > 0 && !branch_insn_decode(b->raw, (size_t)got, step->bits_32, &b->insn);
-	return b;
-}
-
-static void set_pending(struct pt_queue *q, const struct pt_step *step)
-{
-	struct pt_pending *p = &q->pending;
-
-	p->valid = false;
-	if (step->iclass == ptic_other || step->iclass == ptic_ptwrite)
-		return;
-	p->ip = step->end_ip;
-	if (step->have_raw) {
-		memcpy(p->raw, step->raw, step->size);
-		p->valid = !branch_insn_decode(p->raw, step->size, step->bits_32, &p->insn);
-	} else {
-		const struct pt_branch *b = branch_at(q, step);
-
-		p->valid = b->valid;
-		p->insn = b->insn;
-		memcpy(p->raw, b->raw, sizeof(p->raw));
-	}
-}
-
-/* Does the walk consume packets? A step that does not may come round for ever. */
-static bool spins(struct pt_queue *q, const struct pt_step *step)
-{
-	const struct pt_pending *p = &q->pending;
-
-	if (p->valid && !p->insn.direct)
-		spin_reset(q);
-	else if (p->valid && p->insn.kind == AUXTAP_BRANCH_COND)
-		spin_reset(q);
-	else if (p->valid)
-		return spin_check(q, step->end_ip);
-	return false;
-}
-
-static void take_step(struct pt_queue *q)
-{
-	struct pt_step step;
-	int ret = pt_flow_next(q, &step);
-
-	if (step.nr_insns) {
-		pt_gap_close(q);
-		pt_emit_branch(q, step.ip, true);
-		/* The packets just consumed carry the time of the step before. */
-		if (q->flow.insn)
-			pt_emit_insn(q, &step);
-		else
-			pt_emit_block(q, &step);
-		q->last_ip = step.end_ip;
-		set_pending(q, &step);
-		q->empty_steps = 0;
-		if (q->pending.valid || step.iclass != ptic_other)
-			set_time(q, pt_flow_tsc(q));
-	}
-	if (ret < 0) {
-		if (ret == -pte_eos && q->total == q->own)
-			end_segment(q);
-		else if (ret == -pte_nomap && step.nr_insns && !q->flow.insn)
-			q->flow.status = 0; /* the next step names the address */
-		else if (ret == -pte_eos && !q->enabled)
-			end_segment(q);
-		else
-			lose(q, ret, step.nr_insns ? step.end_ip : step.ip);
-		return;
-	}
-	if (step.nr_insns ? spins(q, &step) : ++q->empty_steps > MAX_EMPTY_STEPS)
-		lose(q, -pte_bad_query, step.ip);
-}
-
-/* No packets are left: the target of the last branch is known, and nothing behind it. */
-static void end_of_packets(struct pt_queue *q)
-{
-	struct pt_step step;
-
-	if (q->pending.valid && q->enabled) {
-		pt_flow_next(q, &step);
-		if (step.ip)
-			pt_emit_branch(q, step.ip, true);
-	}
-	end_segment(q);
-}
-
-/* ---- segments ---- */
-
-static void run_starts(struct pt_queue *q)
-{
-	const struct pt_extent *run = q->seg.run;
-
-	if (run->quiet && !q->seg.nr_skipped)
-		return;
-	if (q->seg.nr_skipped)
-		pt_gap_open(q, run->cause, run->nr_lost + q->seg.nr_skipped, run->exact,
-			    "%llu bytes before the first synchronisation point at offset 0x%llx",
-			    (unsigned long long)q->seg.nr_skipped,
-			    (unsigned long long)q->seg.off);
-	else
-		pt_gap_open(q, run->cause, run->nr_lost, run->exact,
-			    "the trace goes on at offset 0x%llx",
-			    (unsigned long long)q->seg.off);
-}
-
-/* With a wish for a time window, segments that end before it need no decoding. */
-static bool before_window(struct pt_queue *q)
+/* With a wish for a time window, segments that end before it need no walk. */
+static bool before_window(const struct pt_queue *q, const struct pt_segment *seg)
 {
 	uint64_t from = q->shared->opts.time_start;
 	struct pt_scan_head head;
 
-	if (!from || q->seg.total == q->seg.size)
+	if (!from || seg->total == seg->size)
 		return false;
-	pt_scan_head(q->seg.data + q->seg.size, q->seg.total - q->seg.size, &head);
+	pt_scan_head(seg->data + seg->size, seg->total - seg->size, &head);
 	return head.has_tsc && time_from_tsc(&q->shared->sideband->conv, head.tsc) < from;
 }
 
-static void finish(struct pt_queue *q)
+/*
+ * The clock of a segment without a time of its own goes on from the newest PSB+ that told
+ * one: not from where the walk before got to, which is not known yet.
+ */
+static void note_tsc(struct pt_queue *q, const struct pt_segment *seg)
 {
-	pt_gap_close(q);
-	pt_count_flush(q);
-	pt_flow_stop(q);
-	pt_stream_release(&q->stream);
-	q->done = true;
+	struct pt_scan_head head;
+
+	pt_scan_head(seg->data, seg->size, &head);
+	if (head.has_tsc)
+		q->psb_tsc = head.tsc;
 }
 
-/* Tracing was on and is off at the next PSB, without a packet or record that says so. */
-static void check_silent_stop(struct pt_queue *q, bool was_on)
+struct pt_job *pt_queue_cut(struct pt_queue *q)
 {
-	bool lost = q->shared->sideband->nr_lost;
+	struct pt_job *job = calloc(1, sizeof(*job));
+	struct pt_segment seg;
+	int ret;
 
-	if (!was_on || q->enabled || q->seg.starts_run || q->gap)
-		return;
-	pt_gap_open(q, lost ? AUXTAP_GAP_RECORD_LOST : AUXTAP_GAP_UNKNOWN, 0, false,
-		    "tracing ended unannounced before offset 0x%llx",
-		    (unsigned long long)q->seg.off);
-}
-
-static void next_segment(struct pt_queue *q)
-{
-	int ret = pt_stream_next(&q->stream, &q->seg);
-	bool was_on = q->enabled;
-
-	q->sum.bytes = q->stream.nr_bytes;
+	if (!job)
+		return NULL;
+	ret = pt_stream_next(&q->stream, &seg);
+	job->queue = q;
+	job->seg = seg;
+	job->seg.data = NULL;
+	job->nr_bytes = q->stream.nr_bytes;
 	if (ret <= 0) {
-		q->error = ret;
-		finish(q);
+		job->last = true;
+		job->error = ret;
+		q->cut_all = true;
+		pt_stream_release(&q->stream);
+		return job;
+	}
+	if (!seg.size) {
+		job->skip = true;
+		return job;
+	}
+	note_tsc(q, &seg);
+	job->tsc = q->psb_tsc;
+	if (before_window(q, &seg)) {
+		job->skip = true;
+		return job;
+	}
+	/* A copy: many segments are walked at once, and a restart writes into its bytes. */
+	job->mem_size = PT_STREAM_HEADROOM + seg.total;
+	job->mem = malloc(job->mem_size);
+	if (!job->mem) {
+		free(job);
+		return NULL;
+	}
+	job->seg.data = job->mem + PT_STREAM_HEADROOM;
+	memcpy(job->seg.data, seg.data, seg.total);
+	return job;
+}
+
+/* ---- gaps ---- */
+
+/* Takes the gap. Gaps that touch are one: the first cause led to the others. */
+static void gap_opens(struct pt_queue *q, struct flow_gap *gap)
+{
+	q->pending.valid = false;
+	callstack_gap(&q->calls);
+	if (!gap)
+		return;
+	if (q->gap) {
+		q->gap->gap.nr_bytes += gap->gap.nr_bytes;
+		q->gap->gap.exact = q->gap->gap.exact && gap->gap.exact;
+		free(gap);
 		return;
 	}
-	if (q->seg.starts_run) {
-		run_starts(q);
-		q->pending.valid = false;
-	} else if (q->seg.nr_skipped) {
-		pt_gap_open(q, AUXTAP_GAP_DECODE_ERROR, q->seg.nr_skipped, true,
-			    "no synchronisation point in %llu bytes up to offset 0x%llx",
-			    (unsigned long long)q->seg.nr_skipped,
-			    (unsigned long long)q->seg.off);
+	gap->gap.cpu = q->cpu;
+	gap->gap.pid = q->pid;
+	gap->gap.tid = q->tid;
+	gap->gap.time_begin = q->time;
+	q->gap = gap;
+}
+
+/* One that the stream tells, or the seam. */
+static void seam_gap(struct pt_queue *q, enum auxtap_gap_cause cause, uint64_t nr_bytes,
+		     bool exact, const char *fmt, ...) AUXTAP_PRINTF(5, 6);
+
+static void seam_gap(struct pt_queue *q, enum auxtap_gap_cause cause, uint64_t nr_bytes,
+		     bool exact, const char *fmt, ...)
+{
+	struct flow_gap *gap;
+	va_list args;
+
+	va_start(args, fmt);
+	gap = pt_gap_new(cause, fmt, args);
+	va_end(args);
+	if (!gap) {
+		q->error = -12; /* ENOMEM: a gap must not be silent */
+		return;
 	}
-	if (!q->seg.size || before_window(q)) {
+	gap->gap.nr_bytes = nr_bytes;
+	gap->gap.exact = exact;
+	gap_opens(q, gap);
+}
+
+static bool wanted(const struct pt_queue *q, uint32_t type, uint64_t time)
+{
+	return pt_wanted(&q->shared->opts, type, time, q->tid, q->cpu);
+}
+
+/* Makes ev the event of the open gap, or none. */
+static void gap_ends(struct pt_queue *q, struct flow_event *ev)
+{
+	struct flow_gap *gap = q->gap;
+
+	ev->type = 0;
+	if (!gap)
+		return;
+	q->gap = NULL;
+	gap->gap.time_end = q->time;
+	q->sum.gaps++;
+	if (gap->gap.cause == AUXTAP_GAP_DECODE_ERROR)
+		q->sum.errors++;
+	if (!gap->gap.time_begin)
+		gap->gap.time_begin = q->time;
+	if (!wanted(q, AUXTAP_EVENT_GAP, gap->gap.time_begin)) {
+		free(gap);
+		return;
+	}
+	ev->type = AUXTAP_EVENT_GAP;
+	ev->time = gap->gap.time_begin;
+	ev->pid = gap->gap.pid;
+	ev->tid = gap->gap.tid;
+	ev->nr_insns = q->insns_since;
+	q->insns_since = 0;
+	ev->gap = gap;
+}
+
+/* ---- seams ---- */
+
+static void run_starts(struct pt_queue *q, const struct pt_segment *seg)
+{
+	const struct pt_extent *run = seg->run;
+
+	if (run->quiet && !seg->nr_skipped)
+		return;
+	if (seg->nr_skipped)
+		seam_gap(q, run->cause, run->nr_lost + seg->nr_skipped, run->exact,
+			 "%llu bytes before the first synchronisation point at offset 0x%llx",
+			 (unsigned long long)seg->nr_skipped, (unsigned long long)seg->off);
+	else
+		seam_gap(q, run->cause, run->nr_lost, run->exact,
+			 "the trace goes on at offset 0x%llx", (unsigned long long)seg->off);
+}
+
+static bool finish(struct pt_queue *q, struct pt_batch *out)
+{
+	struct flow_event *ev = &out->events[0];
+
+	memset(ev, 0, sizeof(*ev));
+	gap_ends(q, ev);
+	out->nr = 1;
+	out->at = 0;
+	q->done = true;
+	return false;
+}
+
+bool pt_queue_enter(struct pt_queue *q, struct pt_job *job, struct pt_batch *out)
+{
+	const struct pt_segment *seg = &job->seg;
+
+	job->entered = true;
+	q->sum.bytes = job->nr_bytes;
+	if (job->last) {
+		q->error = q->error ? q->error : job->error;
+		return finish(q, out);
+	}
+	if (seg->starts_run) {
+		run_starts(q, seg);
+		q->pending.valid = false;
+	} else if (seg->nr_skipped) {
+		seam_gap(q, AUXTAP_GAP_DECODE_ERROR, seg->nr_skipped, true,
+			 "no synchronisation point in %llu bytes up to offset 0x%llx",
+			 (unsigned long long)seg->nr_skipped, (unsigned long long)seg->off);
+	}
+	if (job->skip) {
 		q->pending.valid = false;
 		callstack_gap(&q->calls);
-		return;
+		return true;
 	}
-	if (q->shared->opts.time_stop && q->time >= q->shared->opts.time_stop) {
-		finish(q);
-		return;
-	}
-	q->base = q->seg.data;
-	q->own = q->seg.size;
-	q->total = q->seg.total;
-	q->in_segment = true;
-	ret = start(q);
-	check_silent_stop(q, was_on);
-	if (ret == -pte_eos)
-		end_segment(q); /* nothing but a PSB+ */
-	else if (ret)
-		lose(q, ret, 0);
+	if (q->shared->opts.time_stop && q->time >= q->shared->opts.time_stop)
+		return finish(q, out);
+	return true;
 }
 
-static void step(struct pt_queue *q)
+/* Time never goes back, though a segment's own clock may have gone too far by estimates. */
+static void set_time(struct pt_queue *q, uint64_t time)
 {
-	if (!q->in_segment)
-		next_segment(q);
-	else if (q->flow.status & pts_event_pending)
-		take_event(q);
-	else if (q->flow.status & pts_eos || !q->enabled)
-		end_of_packets(q);
+	if (time > q->time)
+		q->time = time;
+}
+
+void pt_queue_join(struct pt_queue *q, const struct pt_job *job)
+{
+	bool was_on = q->enabled, lost = q->shared->sideband->nr_lost;
+
+	q->enabled = job->start.enabled;
+	q->pid = job->start.pid;
+	q->tid = job->start.tid;
+	/* Tracing was on and is off at this PSB, without a packet or record that says so. */
+	if (was_on && !q->enabled && !job->seg.starts_run && !q->gap)
+		seam_gap(q, lost ? AUXTAP_GAP_RECORD_LOST : AUXTAP_GAP_UNKNOWN, 0, false,
+			 "tracing ended unannounced before offset 0x%llx",
+			 (unsigned long long)job->seg.off);
+	set_time(q, job->start.time);
+}
+
+void pt_queue_leave(struct pt_queue *q, const struct pt_job *job)
+{
+	const struct pt_seam *end = &job->end;
+
+	if (job->error && !q->error)
+		q->error = job->error;
+	if (job->skip)
+		return;
+	q->sum.instructions += job->nr_insns;
+	q->sum.branches += job->nr_branches;
+	q->enabled = end->enabled;
+	q->pid = end->pid;
+	q->tid = end->tid;
+	set_time(q, end->time);
+	if (end->last_ip)
+		q->last_ip = end->last_ip;
+	if (!end->pending.inherited)
+		q->pending = end->pending;
+	q->insns_since += end->nr_insns;
+}
+
+/* ---- events ---- */
+
+/* The instructions counted for an event that is none belong to the next one. */
+static void drop(struct pt_queue *q, struct flow_event *ev)
+{
+	q->insns_since += ev->nr_insns;
+	ev->type = 0;
+}
+
+static void take_count(struct pt_queue *q, struct flow_event *ev)
+{
+	ev->nr_insns += q->insns_since;
+	q->insns_since = 0;
+}
+
+static void set_depth(struct pt_queue *q, struct flow_event *ev)
+{
+	if (ev->type == AUXTAP_EVENT_CALL)
+		ev->depth = callstack_call(&q->calls, ev->ip + ev->insn_size);
 	else
-		take_step(q);
+		ev->depth = callstack_return(&q->calls, ev->has_addr ? ev->addr : 0);
 }
 
-void pt_queue_fill(struct pt_queue *q, struct pt_batch *out)
+/* Makes ev the branch that the segment before left pending, and the one behind it its call or return. */
+static void seam_branch(struct pt_queue *q, struct flow_event *ev)
 {
-	out->nr = out->at = 0;
-	q->out = out;
-	while (!q->done && out->nr + STEP_EVENTS <= PT_BATCH)
-		step(q);
+	const uint32_t moves = AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN;
+	const struct pt_pending *p = &q->pending;
+	struct flow_event *call = ev + 1;
+	uint32_t type = 0;
+
+	q->insns_since += ev->nr_insns;
+	ev->nr_insns = 0;
+	ev->type = 0;
+	if (!p->valid)
+		return;
+	q->pending.valid = false;
+	if (p->insn.kind == AUXTAP_BRANCH_COND &&
+	    (!ev->has_addr || ev->addr == p->ip + p->insn.size))
+		return;
+	q->sum.branches++;
+	ev->kind = (uint8_t)p->insn.kind;
+	ev->ip = p->ip;
+	ev->has_ip = true;
+	ev->insn_size = p->insn.size;
+	memcpy(ev->insn, p->raw, p->insn.size);
+	if (p->insn.kind == AUXTAP_BRANCH_RETURN)
+		type = AUXTAP_EVENT_RETURN;
+	else if ((p->insn.kind == AUXTAP_BRANCH_CALL ||
+		  p->insn.kind == AUXTAP_BRANCH_CALL_INDIRECT) &&
+		 (!p->insn.direct || p->insn.disp))
+		type = AUXTAP_EVENT_CALL;
+	*call = *ev;
+	if (wanted(q, AUXTAP_EVENT_BRANCH, ev->time)) {
+		ev->type = AUXTAP_EVENT_BRANCH;
+		take_count(q, ev);
+	}
+	if (!type || !(q->shared->opts.events & moves))
+		return;
+	call->type = type;
+	set_depth(q, call);
+	if (wanted(q, type, call->time))
+		take_count(q, call);
+	else
+		call->type = 0;
+}
+
+static void stitch(struct pt_queue *q, struct flow_event *ev)
+{
+	/* q->time and so on are the walk's now: messages are taken with them */
+	bool late = ev->time < q->time;
+
+	if (late)
+		ev->time = q->time;
+	else
+		q->time = ev->time;
+	q->pid = ev->pid;
+	q->tid = ev->tid;
+	switch (ev->type) {
+	case PT_SEAM_BRANCH:
+		seam_branch(q, ev);
+		return;
+	case PT_SEAM_NO_BRANCH:
+		q->pending.valid = false;
+		ev->type = 0;
+		return;
+	case PT_GAP_OPENS:
+		q->insns_since += ev->nr_insns;
+		gap_opens(q, ev->gap);
+		ev->gap = NULL;
+		ev->type = 0;
+		return;
+	case PT_GAP_ENDS:
+		q->insns_since += ev->nr_insns;
+		gap_ends(q, ev);
+		return;
+	case AUXTAP_EVENT_CALL:
+	case AUXTAP_EVENT_RETURN:
+		set_depth(q, ev);
+		if (ev->hidden) {
+			ev->type = 0;
+			return;
+		}
+		break;
+	case AUXTAP_EVENT_INSN:
+	case AUXTAP_EVENT_BLOCK:
+		if (late && !wanted(q, ev->type, ev->time))
+			ev->type = 0;
+		return;
+	case AUXTAP_EVENT_TRACE:
+		/* nothing ran in the segment before tracing went off */
+		if (!ev->trace_on && !ev->has_ip) {
+			ev->ip = q->last_ip;
+			ev->has_ip = q->last_ip != 0;
+		}
+		break;
+	default:
+		break;
+	}
+	if (late && !wanted(q, ev->type, ev->time))
+		drop(q, ev);
+	else
+		take_count(q, ev);
+}
+
+void pt_queue_stitch(struct pt_queue *q, struct pt_batch *batch)
+{
+	for (unsigned int i = 0; i < batch->nr; i++) {
+		struct flow_event *ev = &batch->events[i];
+
+		if (ev->type == PT_SEAM_BRANCH)
+			i++; /* the slot behind it is part of it */
+		if (ev->type)
+			stitch(q, ev);
+	}
 }

@@ -206,7 +206,7 @@ static int decode_all(struct report *r, struct auxtap_error *err)
 			  AUXTAP_EVENT_ASYNC | AUXTAP_EVENT_TRACE | AUXTAP_EVENT_GAP,
 		.tid = -1,
 		.cpu = -1,
-		.jobs = 1,
+		.jobs = 0,
 	};
 	struct auxtap_decoder *dec;
 	struct auxtap_event ev;

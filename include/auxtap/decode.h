@@ -24,7 +24,7 @@ extern "C" {
 #define AUXTAP_EVENT_TRACE  0x020 /* tracing on or off */
 #define AUXTAP_EVENT_GAP    0x040
 #define AUXTAP_EVENT_MEM    0x080
-#define AUXTAP_EVENT_BLOCK  0x100 /* library only: a run of instructions without taken branch */
+#define AUXTAP_EVENT_BLOCK  0x100 /* library only: a run of instructions without taken branch; may come in pieces */
 
 enum auxtap_branch_kind {
 	AUXTAP_BRANCH_NONE,
@@ -63,7 +63,7 @@ struct auxtap_decode_opts {
 	uint64_t time_start, time_stop; /* perf time, ns; stop 0: no end */
 	int32_t tid;	     /* -1: all */
 	int cpu;	     /* -1: all */
-	unsigned int jobs;
+	unsigned int jobs; /* threads; 0: one a CPU, at most 8. What is decoded does not depend on it */
 };
 
 struct auxtap_decoder; /* opaque */

@@ -94,6 +94,11 @@ static void write_file(const char *path, const void *data, size_t size)
 	fclose(f);
 }
 
+void pt_write_program(const char *path)
+{
+	write_file(path, program, sizeof(program));
+}
+
 static void line(const struct auxtap_event *ev, char *out, size_t size)
 {
 	static const char *const kinds[] = {"?",	"jcc",	   "jmp",     "ijmp", "call",
@@ -149,7 +154,7 @@ void pt_decode(const struct pt_bytes *pt, uint32_t events, unsigned int jobs, ch
 	assert_non_null(mkdtemp(dir));
 	snprintf(code, sizeof(code), "%s/code", dir);
 	snprintf(trace, sizeof(trace), "%s/trace", dir);
-	write_file(code, program, sizeof(program));
+	pt_write_program(code);
 	write_file(trace, pt->at, pt->nr);
 	assert_int_equal(auxtap_image_set_new(&images, &image_opts, &err), 0);
 	assert_int_equal(auxtap_image_set_raw(images, code, 0, 0, PROGRAM_BASE, &err), 0);

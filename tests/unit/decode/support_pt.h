@@ -25,6 +25,7 @@ void pt_ovf(struct pt_bytes *pt);
  * 100d: nop nop nop; 1010: nop; ret; 1012: syscall; nop
  */
 #define PROGRAM_BASE 0x1000
+void pt_write_program(const char *path);
 
 /* Decodes pt with the program; the lines ("i 1000", "b jcc 1002 1000", "gap no_image") in out. */
 void pt_decode(const struct pt_bytes *pt, uint32_t events, unsigned int jobs, char *out,
