@@ -88,6 +88,9 @@ struct emu_task *emu_task_next(struct emu *emu, pid_t pid, const struct emu_task
 void emu_restore_signals(const struct emu *emu);
 u64 emu_now(const struct emu *emu); /* emulated TSC */
 
+/* Behind the reason that is ENOEXEC. */
+#define EMU_NO_FORMAT "; neither a program nor a script that begins with #!"
+
 /* An execution source. Calls come from emu_serve(). Results 0 or -errno. */
 struct emu_regs; /* struct auxtap_regs of crash.h */
 struct auxtap_regs;

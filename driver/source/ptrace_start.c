@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +119,38 @@ struct start_pipes {
 	int go[2], failed[2];
 };
 
+/*
+ * As execvp, but for text without '#!': the kernel does not execute that, and neither does a
+ * shell for us. Returns errno.
+ */
+static int exec_program(char *const *argv)
+{
+	extern char **environ;
+	const char *path = getenv("PATH");
+	char file[PATH_MAX];
+	int err = ENOENT;
+	size_t len;
+
+	if (strchr(argv[0], '/')) {
+		execve(argv[0], argv, environ);
+		return errno;
+	}
+	if (!path)
+		path = "/bin:/usr/bin";
+	for (; *argv[0] && path; path = path[len] ? path + len + 1 : NULL) {
+		len = strcspn(path, ":");
+		snprintf(file, sizeof(file), "%.*s%s%s", (int)len, path, len ? "/" : "",
+			 argv[0]);
+		execve(file, argv, environ);
+		if (errno == EACCES)
+			err = EACCES;
+		else if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG &&
+			 errno != ESTALE && errno != ENODEV && errno != ETIMEDOUT)
+			return errno;
+	}
+	return err;
+}
+
 static void __attribute__((noreturn)) child(struct emu *emu, struct start_pipes *p,
 					    char *const *argv, char *const *envp,
 					    const char *cwd, const int stdio[3])
@@ -139,9 +172,11 @@ static void __attribute__((noreturn)) child(struct emu *emu, struct start_pipes 
 		goto failed;
 	emu_restore_signals(emu);
 	environ = (char **)(uintptr_t)envp;
-	execvp(argv[0], argv);
+	err = exec_program(argv);
+	goto tell;
 failed:
 	err = errno;
+tell:
 	if (write(p->failed[1], &err, sizeof(err)) < 0)
 		_exit(126);
 	_exit(127);
@@ -179,7 +214,8 @@ static int before_exec(pid_t pid, int status, int failed_fd, char *why)
 
 	if (WIFEXITED(status) || WIFSIGNALED(status)) {
 		if (read(failed_fd, &err, sizeof(err)) == sizeof(err)) {
-			snprintf(why, WHY_SIZE, "%s", strerror(err));
+			snprintf(why, WHY_SIZE, "%s%s", strerror(err),
+				 err == ENOEXEC ? EMU_NO_FORMAT : "");
 			return -err;
 		}
 		snprintf(why, WHY_SIZE, "ended before exec, wait status %#x", status);

@@ -189,7 +189,7 @@ int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char
 	}
 	err = search_path(argv[0], path ? path : "/bin:/usr/bin", found);
 	if (err) {
-		snprintf(why, WHY_SIZE, "%.80s: %s", argv[0], strerror(-err));
+		snprintf(why, WHY_SIZE, "%s", strerror(-err));
 		return err;
 	}
 	err = find_qemu(qemu, plugin, why);
@@ -203,8 +203,12 @@ int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char
 		goto out;
 	}
 	if (exec.verdict == QEMU_EXEC_FAIL) {
+		/* whoever asked knows the program's name, but not an interpreter's */
+		bool asked = !strcmp(exec.program, found);
+
 		err = -exec.error;
-		snprintf(why, WHY_SIZE, "%.80s: %s", exec.program, strerror(exec.error));
+		snprintf(why, WHY_SIZE, "%.50s%s%s%s", asked ? "" : exec.program, asked ? "" : ": ",
+			 strerror(exec.error), exec.error == ENOEXEC ? EMU_NO_FORMAT : "");
 		goto out;
 	}
 	if (exec.verdict == QEMU_EXEC_NATIVE) {
