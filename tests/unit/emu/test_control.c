@@ -389,22 +389,54 @@ static void test_gone_before_exec(void **state)
 	in_time();
 }
 
+/* Its exit status, and something that it prints. */
+static void command(int status, const char *prints, const char *line)
+{
+	char all[4096] = "";
+	size_t n;
+	FILE *f = popen(line, "r");
+
+	assert_non_null(f);
+	n = fread(all, 1, sizeof(all) - 1, f);
+	all[n] = '\0';
+	assert_int_equal(pclose(f), status << 8);
+	if (!strstr(all, prints))
+		fail_msg("'%s' does not say '%s'", all, prints);
+}
+
 /* It does not begin, and nobody gives up before the source does. */
 static void test_never_begins(void **state)
 {
-	char line[512] = "", all[1024] = "";
-	FILE *f;
-
 	(void)state;
 	late("0", "60000");
-	f = popen(AUXTAP_BIN "/auxtap record --source ptrace -o /dev/null -- /bin/true 2>&1", "r");
-	assert_non_null(f);
-	while (fgets(line, sizeof(line), f))
-		strncat(all, line, sizeof(all) - strlen(all) - 1);
-	assert_int_equal(pclose(f), 125 << 8);
-	if (!strstr(all, "did not begin within 30 s"))
-		fail_msg("'%s'", all);
+	command(125, "did not begin within 30 s",
+		AUXTAP_BIN "/auxtap record --source ptrace -o /dev/null -- /bin/true 2>&1");
 	in_time();
+}
+
+/*
+ * Its end is never told: the source learns that nobody is left. Capture must not wait, must
+ * keep what it has, and says what it does not know.
+ */
+static void test_vanished(void **state)
+{
+	char path[] = "/tmp/emu-vanished-XXXXXX", line[256];
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	setenv("AUXTAP_EMU", AUXTAP_BIN "/../tests/emu_lossy", 1);
+	setenv("EMU_VANISH", "1", 1);
+	snprintf(line, sizeof(line),
+		 AUXTAP_BIN "/auxtap record --source ptrace -o %s -- " PROGRAM " exit 3 2>&1", path);
+	command(125, "ended out of the tracer's sight", line);
+	unsetenv("AUXTAP_EMU");
+	unsetenv("EMU_VANISH");
+	snprintf(line, sizeof(line), AUXTAP_BIN "/auxtap decode --summary %s 2>&1", path);
+	command(0, "gaps: 1\n", line);
+	command(0, "errors: 0\n", line);
+	unlink(path);
 }
 
 static void test_signal(void **state)
@@ -448,6 +480,7 @@ int main(void)
 		cmocka_unit_test(test_late_child),
 		cmocka_unit_test(test_gone_before_exec),
 		cmocka_unit_test(test_never_begins),
+		cmocka_unit_test(test_vanished),
 		cmocka_unit_test(test_terminal_signals),
 	};
 
