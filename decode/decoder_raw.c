@@ -20,7 +20,63 @@ static ssize_t read_raw(void *ctx, void *buf, size_t size, uint64_t off)
 	return got < 0 ? -errno : got;
 }
 
-static int open_file(struct auxtap_decoder *dec, const char *path, struct auxtap_error *err)
+/* What the first sideband file tells: of which CPU it is, and if several threads run there. */
+struct primary {
+	int cpu;
+	int32_t tid;
+	bool mixed, several;
+};
+
+static int look_at(void *ctx, const struct auxtap_record *rec)
+{
+	struct primary *first = ctx;
+	bool out = rec->header->misc & PERF_RECORD_MISC_SWITCH_OUT;
+	int32_t ids[2], tid = (int32_t)rec->tid;
+
+	if (rec->header->type >= AUXTAP_RECORD_HEADER_ATTR)
+		return 0;
+	if (!(rec->have & AUXTAP_REC_CPU) || (first->cpu >= 0 && first->cpu != (int)rec->cpu))
+		first->mixed = true;
+	else
+		first->cpu = (int)rec->cpu;
+	if (rec->header->type == PERF_RECORD_SWITCH_CPU_WIDE && out) {
+		if (rec->body_size < sizeof(ids))
+			return 0;
+		memcpy(ids, rec->header + 1, sizeof(ids));
+		tid = ids[1];
+	} else if ((rec->header->type != PERF_RECORD_SWITCH &&
+		    rec->header->type != PERF_RECORD_SWITCH_CPU_WIDE) ||
+		   out || !(rec->have & AUXTAP_REC_PID_TID)) {
+		return 0;
+	}
+	if (first->tid == -1)
+		first->tid = tid;
+	else if (first->tid != tid)
+		first->several = true;
+	return 0;
+}
+
+/*
+ * Is the stream a CPU's, to be told apart by its switches? Only where clocks can be compared;
+ * a thread's own switches alone leave it a thread's.
+ */
+static int find_cpu(struct auxtap_decoder *dec, const struct auxtap_raw_opts *raw, int *cpu,
+		    struct auxtap_error *err)
+{
+	struct primary first = {.cpu = -1, .tid = -1};
+	int ret;
+
+	*cpu = -1;
+	if (!raw->nr_sideband || !dec->sideband.conv.valid)
+		return 0;
+	ret = sideband_each_raw(raw->sideband[0], raw->sample_type, look_at, &first, err);
+	if (!ret && !first.mixed && first.several)
+		*cpu = first.cpu;
+	return ret;
+}
+
+static int open_file(struct auxtap_decoder *dec, const char *path, int cpu,
+		     struct auxtap_error *err)
 {
 	struct pt_extent extent = {.quiet = true, .cause = AUXTAP_GAP_OVERWRITTEN};
 	struct decoder_queue *queue;
@@ -41,8 +97,12 @@ static int open_file(struct auxtap_decoder *dec, const char *path, struct auxtap
 		return auxtap_error_set(err, -ENOMEM, path, "out of memory");
 	queue->pt.stream.pread = read_raw;
 	queue->pt.stream.ctx = dec;
-	queue->pt.pid = queue->pt.queue_pid = dec->sideband.first_pid;
-	queue->pt.tid = queue->pt.queue_tid = dec->sideband.first_tid;
+	queue->pt.cpu = cpu;
+	queue->pt.per_cpu = cpu >= 0;
+	if (!queue->pt.per_cpu) {
+		queue->pt.pid = queue->pt.queue_pid = dec->sideband.first_pid;
+		queue->pt.tid = queue->pt.queue_tid = dec->sideband.first_tid;
+	}
 	return 0;
 }
 
@@ -77,7 +137,7 @@ int auxtap_decoder_open_raw(struct auxtap_decoder **dec_out, const char *path,
 {
 	struct auxtap_raw_opts known = {.size = sizeof(known)}, *raw = &known;
 	struct auxtap_decoder *dec;
-	int ret;
+	int ret, cpu;
 
 	*dec_out = NULL;
 	memcpy(raw, raw_opts, raw_opts->size < sizeof(*raw) ? raw_opts->size : sizeof(*raw));
@@ -88,6 +148,7 @@ int auxtap_decoder_open_raw(struct auxtap_decoder **dec_out, const char *path,
 	if (!dec)
 		return auxtap_error_set(err, -ENOMEM, path, "out of memory");
 	configure(dec, raw);
+	dec->sideband.snapshot = true; /* the file may hold any part of the AUX stream */
 	for (unsigned int i = 0; i < raw->nr_sideband; i++) {
 		ret = sideband_read_raw(&dec->sideband, raw->sideband[i], raw->sample_type, err);
 		if (ret)
@@ -99,7 +160,10 @@ int auxtap_decoder_open_raw(struct auxtap_decoder **dec_out, const char *path,
 		auxtap_error_set(err, ret, path, "out of memory");
 		goto fail;
 	}
-	ret = open_file(dec, path, err);
+	ret = find_cpu(dec, raw, &cpu, err);
+	if (ret)
+		goto fail;
+	ret = open_file(dec, path, cpu, err);
 	if (ret)
 		goto fail;
 	ret = decoder_start(dec);

@@ -424,6 +424,98 @@ static void expect_truth_of_perf(const char *path, int32_t tid)
 	fclose(truth);
 }
 
+/* ---- the same as bare streams, with each CPU's records beside them ---- */
+
+static void export(struct auxtap_perfdata *pd)
+{
+	const struct auxtap_perfdata_aux *aux;
+	struct auxtap_record rec;
+	FILE *out[NR_CPUS];
+	char path[256];
+	size_t nr;
+
+	for (unsigned int i = 0; i < NR_CPUS; i++) {
+		snprintf(path, sizeof(path), "%s/sideband%u", dir, i);
+		out[i] = fopen(path, "wb");
+		assert_non_null(out[i]);
+	}
+	while (auxtap_perfdata_next_sorted(pd, &rec, NULL) == 1)
+		assert_int_equal(fwrite(rec.header, rec.header->size, 1, out[rec.cpu % NR_CPUS]),
+				 1);
+	assert_int_equal(auxtap_perfdata_auxtraces(pd, &aux, &nr, NULL), 0);
+	assert_int_equal(nr, NR_CPUS);
+	for (unsigned int i = 0; i < NR_CPUS; i++) {
+		uint8_t *bytes = malloc(aux[i].trace_size);
+
+		fclose(out[i]);
+		assert_non_null(bytes);
+		assert_int_equal(auxtap_perfdata_pread(pd, bytes, aux[i].trace_size,
+						       aux[i].trace_off), aux[i].trace_size);
+		snprintf(path, sizeof(path), "%s/cpu%u.pt", dir, aux[i].head.cpu);
+		out[i] = fopen(path, "wb");
+		assert_non_null(out[i]);
+		assert_int_equal(fwrite(bytes, 1, aux[i].trace_size, out[i]), aux[i].trace_size);
+		fclose(out[i]);
+		free(bytes);
+	}
+}
+
+static struct auxtap_image_set *no_images(void)
+{
+	struct auxtap_image_set_opts opts = {.size = sizeof(opts)};
+	struct auxtap_image_set *images;
+
+	assert_int_equal(auxtap_image_set_new(&images, &opts, NULL), 0);
+	return images;
+}
+
+/* The CPU's stream, with its own records first, lists what the recording lists for that CPU. */
+static void expect_raw(const char *path, unsigned int cpu)
+{
+	struct auxtap_decode_opts opts = {.size = sizeof(opts), .tid = -1, .jobs = 1,
+					  .cpu = (int)cpu,
+					  .events = AUXTAP_EVENT_INSN | AUXTAP_EVENT_GAP};
+	char own[256], other[256], trace[256];
+	const char *sideband[] = {own, other};
+	struct auxtap_raw_opts raw = {.size = sizeof(raw), .family = "pt",
+				      .sideband = sideband, .nr_sideband = 2, .time_mult = 1};
+	struct auxtap_image_set *images = no_images(), *raw_images = no_images();
+	struct auxtap_decoder *dec, *raw_dec;
+	struct auxtap_event ev, raw_ev;
+	struct auxtap_perfdata *pd;
+	int32_t last = -1;
+	size_t nr = 0, changes = 0;
+
+	assert_int_equal(auxtap_perfdata_open(&pd, path, NULL), 0);
+	export(pd);
+	raw.sample_type = auxtap_perfdata_attr(pd, 0)->attr.sample_type;
+	snprintf(own, sizeof(own), "%s/sideband%u", dir, cpu);
+	snprintf(other, sizeof(other), "%s/sideband%u", dir, 1 - cpu);
+	snprintf(trace, sizeof(trace), "%s/cpu%u.pt", dir, cpu);
+	assert_int_equal(auxtap_decoder_open(&dec, pd, images, &opts, NULL), 0);
+	opts.cpu = -1;
+	assert_int_equal(auxtap_decoder_open_raw(&raw_dec, trace, &raw, raw_images, &opts, NULL),
+			 0);
+	for (; auxtap_decoder_next(dec, &ev, NULL) == 1; nr++) {
+		assert_int_equal(auxtap_decoder_next(raw_dec, &raw_ev, NULL), 1);
+		if (ev.tid != raw_ev.tid || ev.pid != raw_ev.pid || ev.ip != raw_ev.ip ||
+		    ev.type != raw_ev.type || ev.time != raw_ev.time ||
+		    raw_ev.cpu != (int)cpu)
+			fail_msg("event %zu: tid %d ip %llx, not tid %d ip %llx", nr, raw_ev.tid,
+				 (unsigned long long)raw_ev.ip, ev.tid,
+				 (unsigned long long)ev.ip);
+		changes += ev.tid != last;
+		last = ev.tid;
+	}
+	assert_int_equal(auxtap_decoder_next(raw_dec, &raw_ev, NULL), 0);
+	assert_true(nr > 1000 && changes > 3);
+	auxtap_decoder_close(dec);
+	auxtap_decoder_close(raw_dec);
+	auxtap_perfdata_close(pd);
+	auxtap_image_set_free(images);
+	auxtap_image_set_free(raw_images);
+}
+
 static void judge(const char *name, enum teller teller, bool perf_too)
 {
 	char path[256];
@@ -435,6 +527,9 @@ static void judge(const char *name, enum teller teller, bool perf_too)
 		if (perf_too)
 			expect_truth_of_perf(path, threads[i].tid);
 	}
+	for (unsigned int cpu = 0; cpu < NR_CPUS; cpu++)
+		if (teller == BY_SWITCH || teller == BY_WIDE)
+			expect_raw(path, cpu);
 }
 
 static void told_by_aux_records(void **state)
