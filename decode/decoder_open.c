@@ -350,6 +350,18 @@ static int add_buffer(struct auxtap_decoder *dec, struct pt_queue *q, const stru
 	return pt_stream_add(&q->stream, &extent);
 }
 
+/*
+ * Does a buffer hold what one thread did? perf writes the number of its workload also where
+ * a CPU's buffer holds all that the workload's children did there.
+ */
+static bool of_one_thread(const struct auxtap_decoder *dec, const struct auxtap_auxtrace *head)
+{
+	const struct sideband *sb = &dec->sideband;
+
+	return head->tid != UINT32_MAX &&
+	       (head->cpu == UINT32_MAX || sb->per_thread || !sb->has_switches);
+}
+
 static struct pt_queue *get_queue(struct auxtap_decoder *dec,
 				  const struct auxtap_auxtrace *head)
 {
@@ -369,7 +381,7 @@ static struct pt_queue *get_queue(struct auxtap_decoder *dec,
 	q = &queue->pt;
 	q->queue_tid = q->tid = tid;
 	q->cpu = cpu;
-	q->per_cpu = tid == -1;
+	q->per_cpu = !of_one_thread(dec, head);
 	if (tid != -1) {
 		q->queue_pid = q->pid = sideband_pid(&dec->sideband, tid);
 		if (q->pid == -1)
@@ -394,7 +406,7 @@ static int add_queues(struct auxtap_decoder *dec, const struct pt_info *pi,
 		const struct auxtap_auxtrace *head = &aux[i].head;
 		struct pt_queue *q;
 
-		if ((opts->tid >= 0 && head->tid != UINT32_MAX &&
+		if ((opts->tid >= 0 && of_one_thread(dec, head) &&
 		     (int32_t)head->tid != opts->tid) ||
 		    (opts->cpu >= 0 && (int32_t)head->cpu != opts->cpu))
 			continue;

@@ -79,7 +79,13 @@ static void look_around(struct pt_walk *w)
 	const struct sideband *sb = w->shared->sideband;
 	struct pt_image *image;
 
+	/*
+	 * A transaction may hold more threads than the one that its record names: the kernel
+	 * leaves the unit on between two threads whose events are clones of each other.
+	 */
 	if (w->queue->per_cpu &&
+	    !(sb->has_switches && sb->conv.valid && w->time &&
+	      sideband_running(sb, w->queue->cpu, w->time, &w->pid, &w->tid)) &&
 	    !sideband_owner(sb, w->queue->cpu, w->job->seg.off, &w->pid, &w->tid) &&
 	    !sideband_running(sb, w->queue->cpu, w->time, &w->pid, &w->tid)) {
 		w->pid = w->tid = -1;

@@ -460,6 +460,7 @@ static int on_switch(struct sideband *sb, const struct auxtap_record *rec, struc
 
 	if (!(rec->have & AUXTAP_REC_CPU) || sb->per_thread)
 		return 0;
+	sb->has_switches = true;
 	if (rec->header->type == PERF_RECORD_SWITCH_CPU_WIDE && out) {
 		pid = (int32_t)get_u32(&b);
 		tid = (int32_t)get_u32(&b);
@@ -498,6 +499,7 @@ static int on_sample(struct sideband *sb, const struct auxtap_record *rec, struc
 	if (get_u32(&b) < SCHED_SWITCH_SIZE || b.left < SCHED_SWITCH_SIZE)
 		return 0;
 	memcpy(&tid, b.at + SCHED_SWITCH_NEXT_PID, sizeof(tid));
+	sb->has_switches = true;
 	if (tid < 0)
 		return 0;
 	return ran(sb, (int)rec->cpu, rec->time, tid ? sideband_pid(sb, tid) : 0, tid, rec);

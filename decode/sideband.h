@@ -76,6 +76,7 @@ struct sideband {
 	struct sideband_slice *slices; /* by cpu and offset after sideband_done() */
 	size_t nr_slices, max_slices;
 	bool per_thread; /* no PER_CPU_MMAPS: switches do not matter */
+	bool has_switches; /* more than starts of tracing tells who runs */
 	bool snapshot;	 /* offsets of AUX records are not those of the buffers */
 	bool follows_threads; /* trace is on for certain threads only, not for a whole CPU */
 };
