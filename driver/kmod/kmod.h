@@ -57,7 +57,7 @@ DECLARE_PER_CPU(struct kmod_cpu, kmod_cpus);
 
 /* unit.c */
 extern unsigned int kmod_skid_bytes, kmod_irq_delay_us;
-extern const struct intel_pt_hw kmod_hw;
+extern struct intel_pt_hw kmod_hw;
 void kmod_units_init(void);
 void kmod_units_exit(void);
 /* Before the unit is told of anything: what time it is. */

@@ -5,6 +5,7 @@
  */
 #include <linux/kdebug.h>
 #include <linux/module.h>
+#include <linux/perf_event.h>
 #include <linux/ptrace.h>
 #include <linux/sched/coredump.h>
 #include <linux/sched/signal.h>
@@ -13,6 +14,7 @@
 #include <linux/uprobes.h>
 #include <asm/debugreg.h>
 #include <asm/processor-flags.h>
+#include "compat.h"
 #include "kmod.h"
 
 /* ---- traps ---- */
@@ -127,16 +129,20 @@ static void on_signal(void *data, int sig, struct kernel_siginfo *info,
 	local_irq_restore(flags);
 }
 
-/* A unit that serves its CPU stays on; TF goes with its task. Interrupts are off. */
+/*
+ * TF stays with its task, the unit may stay on: it serves all that runs here, or the kernel
+ * is about to swap the contexts of two tasks whose events are clones of each other. Where it
+ * switches it off and on instead, this has been early. Interrupts are off.
+ */
 static void on_switch(void *data, bool preempt, struct task_struct *prev,
 		      struct task_struct *next, unsigned int prev_state)
 {
 	struct kmod_cpu *c = this_cpu_ptr(&kmod_cpus);
 
-	if (!c->on || !c->all_tasks)
+	if (!c->on)
 		return;
 	trap_leave(c);
-	if (trap_may_step(next))
+	if (trap_may_step(next) && (c->all_tasks || compat_has_task_events(next)))
 		trap_work_queue(next);
 }
 

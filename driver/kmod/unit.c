@@ -22,7 +22,6 @@ unsigned int kmod_skid_bytes, kmod_irq_delay_us;
  */
 #define TSC_CTC_N 80
 #define TSC_CTC_D 2
-static u8 core_ratio;
 
 void kmod_unit_clock(struct kmod_cpu *c)
 {
@@ -97,7 +96,7 @@ static void unit_write(int cpu, u32 msr, u64 value)
 		trap_on(c);
 }
 
-const struct intel_pt_hw kmod_hw = {
+struct intel_pt_hw kmod_hw = {
 	.read = unit_read,
 	.write = unit_write,
 	.single_range = true,
@@ -115,9 +114,9 @@ void kmod_units_init(void)
 	};
 	int cpu;
 
-	core_ratio = clamp(tsc_khz / 100000, 1u, 255u);
-	config.core_bus_ratio = core_ratio;
-	config.max_nonturbo_ratio = core_ratio;
+	kmod_hw.max_nonturbo_ratio = clamp(tsc_khz / 100000, 1u, 255u);
+	config.core_bus_ratio = kmod_hw.max_nonturbo_ratio;
+	config.max_nonturbo_ratio = kmod_hw.max_nonturbo_ratio;
 	for_each_possible_cpu(cpu)
 	{
 		struct kmod_cpu *c = &per_cpu(kmod_cpus, cpu);
