@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 static int emit(struct auxtap_session *s, pid_t pid, const void *record,
 		struct auxtap_error *err)
@@ -23,24 +22,10 @@ static int emit_maps(struct auxtap_session *s, pid_t pid, const struct map_list 
 {
 	for (size_t i = 0; i < maps->nr; i++) {
 		const struct map_entry *e = &maps->entries[i];
-		struct mmap2_body body = {
-			.pid = (uint32_t)pid,
-			.tid = (uint32_t)pid,
-			.addr = e->start,
-			.len = e->end - e->start,
-			.pgoff = e->pgoff,
-			.maj = e->maj,
-			.min = e->min,
-			.ino = e->ino,
-			.prot = e->prot,
-			.flags = e->shared ? MAP_SHARED : MAP_PRIVATE,
-		};
 		int ret;
 
 		if (!map_runs_code(e) ||
-		    !record_make(s->record, sizeof(s->record), PERF_RECORD_MMAP2,
-				 PERF_RECORD_MISC_USER, &body, sizeof(body),
-				 *e->name ? e->name : "//anon", trailer))
+		    !record_make_map(s->record, sizeof(s->record), pid, e, trailer))
 			continue;
 		ret = emit(s, pid, s->record, err);
 		if (ret)

@@ -76,18 +76,6 @@ static int complete_maps(struct auxtap_session *s, pid_t pid, const struct map_l
 	trailer.time = p->nr ? p->records[0]->time : 0;
 	for (size_t i = 0; i < maps->nr; i++) {
 		const struct map_entry *e = &maps->entries[i];
-		struct mmap2_body body = {
-			.pid = (uint32_t)pid,
-			.tid = (uint32_t)pid,
-			.addr = e->start,
-			.len = e->end - e->start,
-			.pgoff = e->pgoff,
-			.maj = e->maj,
-			.min = e->min,
-			.ino = e->ino,
-			.prot = e->prot,
-			.flags = e->shared ? MAP_SHARED : MAP_PRIVATE,
-		};
 		bool known = false;
 		int ret;
 
@@ -99,9 +87,8 @@ static int complete_maps(struct auxtap_session *s, pid_t pid, const struct map_l
 			known = m && m->addr <= e->start && m->addr + m->len >= e->end &&
 				(!*e->name || !strcmp(m->filename, e->name));
 		}
-		if (known || !record_make(s->record, sizeof(s->record), PERF_RECORD_MMAP2,
-					  PERF_RECORD_MISC_USER, &body, sizeof(body),
-					  *e->name ? e->name : "//anon", &trailer))
+		if (known ||
+		    !record_make_map(s->record, sizeof(s->record), pid, e, &trailer))
 			continue;
 		ret = process_record(&s->processes, pid, s->record);
 		if (ret)

@@ -56,6 +56,26 @@ size_t record_make(void *out, size_t room, uint32_t type, uint16_t misc, const v
 	return size;
 }
 
+size_t record_make_map(void *out, size_t room, pid_t pid, const struct map_entry *e,
+		       const struct trailer *trailer)
+{
+	struct mmap2_body body = {
+		.pid = (uint32_t)pid,
+		.tid = (uint32_t)pid,
+		.addr = e->start,
+		.len = e->end - e->start,
+		.pgoff = e->pgoff,
+		.maj = e->maj,
+		.min = e->min,
+		.ino = e->ino,
+		.prot = e->prot,
+		.flags = e->shared ? MAP_SHARED : MAP_PRIVATE,
+	};
+
+	return record_make(out, room, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, &body,
+			   sizeof(body), *e->name ? e->name : "//anon", trailer);
+}
+
 static bool parse_line(char *line, struct map_entry *e)
 {
 	unsigned long long start, end, pgoff, ino;

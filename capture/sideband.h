@@ -75,6 +75,9 @@ struct map_list {
 	char *text; /* copy whose lines are cut up */
 };
 
+/* The MMAP2 record of a mapping that was there before the event; as record_make(). */
+size_t record_make_map(void *out, size_t room, pid_t pid, const struct map_entry *e,
+		       const struct trailer *trailer);
 int map_list_parse(struct map_list *list, const char *text);
 void map_list_free(struct map_list *list);
 /* Executable, and not the vsyscall page, whose calls trap: no instruction of it ever runs. */
