@@ -269,15 +269,34 @@ int process_fork(struct process_table *table, pid_t parent, pid_t child)
 	return ret;
 }
 
-void process_thread_exit(struct process_table *table, pid_t pid, pid_t tid)
+static void remember_ended(struct process *p, const struct ended_thread *gone)
+{
+	struct ended_thread *slot;
+
+	if (!p->ended)
+		p->ended = calloc(ENDED_MAX, sizeof(*p->ended));
+	if (p->ended) {
+		slot = &p->ended[p->nr_ended % ENDED_MAX];
+		p->more_ended_bytes += slot->nr_bytes;
+		*slot = *gone;
+	} else {
+		p->more_ended_bytes += gone->nr_bytes;
+	}
+	p->nr_ended++;
+}
+
+void process_thread_exit(struct process_table *table, pid_t pid, const struct ended_thread *gone)
 {
 	struct process *p = process_find(table, pid);
 
-	if (!p || tid == pid)
+	if (!p)
 		return;
-	drop_thread(table, p, PERF_RECORD_COMM, tid);
-	drop_thread(table, p, PERF_RECORD_FORK, tid);
-	drop_thread(table, p, PERF_RECORD_ITRACE_START, tid);
+	remember_ended(p, gone);
+	if (gone->tid == pid) /* its name and start are the process's */
+		return;
+	drop_thread(table, p, PERF_RECORD_COMM, gone->tid);
+	drop_thread(table, p, PERF_RECORD_FORK, gone->tid);
+	drop_thread(table, p, PERF_RECORD_ITRACE_START, gone->tid);
 }
 
 void process_remove(struct process_table *table, pid_t pid)
@@ -290,6 +309,7 @@ void process_remove(struct process_table *table, pid_t pid)
 		while (p->nr)
 			drop(table, p, p->nr - 1);
 		free(p->records);
+		free(p->ended);
 		free(p);
 		table->items[i] = table->items[--table->nr];
 		return;

@@ -325,6 +325,20 @@ static int task_new(struct auxtap_session *s, const struct auxtap_target_event *
 	return ret ? auxtap_error_set(err, ret, s->event.name, "enable: %s", strerror(-ret)) : 0;
 }
 
+/* Crash mode: its ring goes with it. A death that comes later has to tell what it lacks. */
+static void thread_ended(struct auxtap_session *s, const struct stream *st)
+{
+	struct ended_thread gone = {
+		.tid = st->tid, .time_begin = st->since, .time_end = s->last_time};
+	struct auxtap_unit_stats unit;
+
+	if (s->be->perf->unit_stats && !s->be->perf->unit_stats(s->be->perf_ctx, st->fd, &unit)) {
+		gone.nr_bytes = unit.nr_written;
+		gone.exact = true;
+	}
+	process_thread_exit(&s->processes, st->pid, &gone);
+}
+
 static int thread_exit(struct auxtap_session *s, const struct auxtap_target_event *ev,
 		       struct auxtap_error *err)
 {
@@ -343,7 +357,7 @@ static int thread_exit(struct auxtap_session *s, const struct auxtap_target_even
 	else if (!s->opts.crash && ev->tid == ev->pid)
 		s->stats.snapshots++;
 	if (s->opts.crash)
-		process_thread_exit(&s->processes, ev->pid, ev->tid);
+		thread_ended(s, st);
 	session_close_stream(s, st);
 	return ret;
 }

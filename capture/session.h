@@ -32,6 +32,7 @@ struct stream {
 	bool truncated;		/* D21: to be disabled and enabled again after the next drain */
 	bool hung_up;		/* POLLHUP: no more wakeups */
 	uint64_t truncated_time;
+	uint64_t since;		/* newest time known when it was opened */
 	uint64_t snap_end;	/* offset in the stream where the last snapshot ended */
 	unsigned char snap_key[SNAP_KEY]; /* its last bytes, where only they tell an overlap */
 	size_t snap_key_size;
@@ -49,6 +50,7 @@ struct trace_file {
 	char vdso_path[4096]; /* absolute; the copy of the vdso beside the file */
 	bool vdso_written;
 	bool begun;
+	uint64_t nr_threads_ended; /* crash: before, their trace not in the file */
 	bool open_round; /* something since the last FINISHED_ROUND */
 	struct string_set build_ids_seen;
 };

@@ -130,6 +130,34 @@ static int write_traces(struct auxtap_session *s, struct trace_file *file, pid_t
 	return 0;
 }
 
+/* Threads that ended before: nothing of them is here. The oldest of very many in one. */
+static void ended_notes(struct auxtap_session *s, struct trace_file *file, pid_t pid)
+{
+	const struct process *p = process_find(&s->processes, pid);
+	struct auxtap_gap gap = {.cause = AUXTAP_GAP_OVERWRITTEN, .cpu = -1, .pid = pid};
+	uint64_t first;
+
+	if (!p || !p->nr_ended)
+		return;
+	file->nr_threads_ended = p->nr_ended;
+	first = !p->ended ? p->nr_ended : p->nr_ended > ENDED_MAX ? p->nr_ended - ENDED_MAX : 0;
+	if (first) {
+		gap.tid = -1;
+		gap.nr_bytes = p->more_ended_bytes;
+		session_gap_note(s, file, &gap);
+	}
+	for (uint64_t i = first; i < p->nr_ended; i++) {
+		const struct ended_thread *gone = &p->ended[i % ENDED_MAX];
+
+		gap.tid = gone->tid;
+		gap.time_begin = gone->time_begin;
+		gap.time_end = gone->time_end;
+		gap.nr_bytes = gone->nr_bytes;
+		gap.exact = gone->exact;
+		session_gap_note(s, file, &gap);
+	}
+}
+
 static void memory_note(struct auxtap_session *s, struct trace_file *file, pid_t pid,
 			uint64_t addr, size_t size)
 {
@@ -367,6 +395,7 @@ static int write_file(struct auxtap_session *s, struct trace_file *file,
 		ret = auxtap_perfdata_writer_round(file->writer, err);
 	if (ret)
 		return ret;
+	ended_notes(s, file, ev->pid);
 	auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_CRASH, crash, sizeof(*crash));
 	if (ev->type == AUXTAP_TARGET_DYING)
 		thread_notes(s, file, ev, maps);

@@ -240,6 +240,8 @@ static void capture_note(struct auxtap_session *s, struct trace_file *file)
 		(unsigned long long)s->stats.truncations,
 		(unsigned long long)s->stats.lost_records, (unsigned long long)s->stats.untraced,
 		(unsigned long long)s->processes.dropped);
+	if (file->nr_threads_ended)
+		fprintf(f, "threads_ended: %llu\n", (unsigned long long)file->nr_threads_ended);
 	/* Bytes, exact: written is Σ AUX sizes + skipped is the last head (linear mode). */
 	if (s->accounts_len)
 		fwrite(s->accounts, 1, s->accounts_len, f);

@@ -166,6 +166,7 @@ static struct stream *add_stream(struct auxtap_session *s, pid_t pid, pid_t tid,
 	st->fd = -1;
 	st->idx = s->next_idx++;
 	st->watch_limit = 1;
+	st->since = s->last_time;
 	s->streams[s->nr_streams++] = st;
 	return st;
 }

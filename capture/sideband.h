@@ -102,6 +102,16 @@ struct kept_record {
 	unsigned char bytes[]; /* a whole record */
 };
 
+/* Threads that ended before their process: their rings went with them. */
+#define ENDED_MAX 64
+
+struct ended_thread {
+	pid_t tid;
+	uint64_t time_begin, time_end;
+	uint64_t nr_bytes; /* of trace */
+	bool exact;
+};
+
 struct process {
 	pid_t pid;
 	struct kept_record **records;
@@ -109,6 +119,9 @@ struct process {
 	int fault_signo; /* first fault that went to a handler; 0: none */
 	pid_t fault_tid;
 	uint64_t fault_ip, fault_time;
+	struct ended_thread *ended; /* the newest, a ring of ENDED_MAX */
+	uint64_t nr_ended;
+	uint64_t more_ended_bytes; /* of those no longer in it */
 };
 
 #define RECENT_RECORDS 16384
@@ -129,7 +142,7 @@ struct process *process_get(struct process_table *table, pid_t pid); /* NULL: no
 int process_fork(struct process_table *table, pid_t parent, pid_t child);
 /* Keeps what still matters of record; -ENOMEM. */
 int process_record(struct process_table *table, pid_t pid, const void *record);
-void process_thread_exit(struct process_table *table, pid_t pid, pid_t tid);
+void process_thread_exit(struct process_table *table, pid_t pid, const struct ended_thread *gone);
 void process_remove(struct process_table *table, pid_t pid);
 void process_table_free(struct process_table *table);
 

@@ -539,6 +539,9 @@ static void print_coverage(const struct report *r)
 	}
 	if (!nr_gaps)
 		fputs("  no gaps: all of it, from the beginning\n", r->ro.out);
+	if (report_facts_capture(&r->facts, "threads_ended", value, sizeof(value)))
+		fprintf(r->ro.out, "  %s thread%s had ended before: %s trace is not kept\n", value,
+			strcmp(value, "1") ? "s" : "", strcmp(value, "1") ? "their" : "its");
 }
 
 static void print_threads(const struct report *r, int32_t but)

@@ -63,6 +63,7 @@ static void test_fork_renumbers(void **state)
 
 static void test_exec_and_threads(void **state)
 {
+	struct ended_thread gone = {.tid = 8, .nr_bytes = 10, .exact = true};
 	struct process_table table = {0};
 	struct process *p;
 
@@ -76,8 +77,17 @@ static void test_exec_and_threads(void **state)
 	process_record(&table, 7, comm(7, 8, 0, "one"));
 	process_record(&table, 7, comm(7, 8, 0, "two"));
 	assert_int_equal(p->nr, 5);
-	process_thread_exit(&table, 7, 8);
+	process_thread_exit(&table, 7, &gone);
 	assert_int_equal(p->nr, 4);
+	/* The newest are remembered one by one, the rest as a sum: no byte is forgotten. */
+	for (int i = 0; i < 3 * ENDED_MAX; i++) {
+		gone.tid = 100 + i;
+		process_thread_exit(&table, 7, &gone);
+	}
+	assert_int_equal(p->nr_ended, 3 * ENDED_MAX + 1);
+	assert_int_equal(p->more_ended_bytes, 10 * (2 * ENDED_MAX + 1));
+	for (int i = 0; i < ENDED_MAX; i++)
+		assert_in_range(p->ended[i].tid, 100 + 2 * ENDED_MAX, 100 + 3 * ENDED_MAX - 1);
 	process_table_free(&table);
 }
 
