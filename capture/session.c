@@ -345,6 +345,8 @@ static int thread_exit(struct auxtap_session *s, const struct auxtap_target_even
 	struct stream *st = session_find(s, ev->tid);
 	int ret;
 
+	if (ev->tid == s->opts.tid)
+		s->stats.ended = true;
 	if (!st || s->per_cpu)
 		return 0;
 	st->disabled = true;
@@ -417,8 +419,11 @@ static int process_exit(struct auxtap_session *s, const struct auxtap_target_eve
 {
 	int ret = 0;
 
-	if (ev->pid == s->main_pid && s->spawned)
-		s->stats.exit_status = ev->status;
+	if (ev->pid == s->main_pid) {
+		s->stats.ended = true;
+		if (!s->opts.tid)
+			s->stats.exit_status = ev->status;
+	}
 	/* A native program is seen only now; its rings still hold its last moments. */
 	if (s->opts.crash && s->per_cpu && WIFSIGNALED(ev->status) && !s->failed) {
 		struct auxtap_target_event dead = *ev;

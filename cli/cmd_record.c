@@ -172,11 +172,13 @@ static int program_status(int status)
 
 static void say_end(const struct capture_options *o, const struct auxtap_session_stats *st)
 {
-	const char *name = o->session.argv ? o->session.argv[0] : "the process";
+	const char *name = o->session.argv  ? o->session.argv[0]
+			   : o->session.tid ? "the thread"
+					    : "the process";
 	char how[64];
 
 	if (st->exit_status < 0)
-		snprintf(how, sizeof(how), "let go");
+		snprintf(how, sizeof(how), st->ended ? "ended" : "let go");
 	else if (WIFSIGNALED(st->exit_status))
 		snprintf(how, sizeof(how), "ended by %s",
 			 cli_signal_name(WTERMSIG(st->exit_status)));
@@ -248,7 +250,10 @@ static int run(struct auxtap_backend *be, struct capture_options *o)
 	}
 	if (failed || ret)
 		return CLI_RUN_FAILED;
-	return stats.exit_status < 0 ? CLI_OK : program_status(stats.exit_status);
+	/* What we attached to is not ours: its end is no result of this command. */
+	if (attached || stats.exit_status < 0)
+		return CLI_OK;
+	return program_status(stats.exit_status);
 }
 
 static int no_program(const char *name, int code)

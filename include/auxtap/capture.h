@@ -170,7 +170,8 @@ struct auxtap_session_stats {
 	uint64_t lost_records;	 /* sum of PERF_RECORD_LOST */
 	uint64_t snapshots;
 	uint64_t wakeups;
-	int exit_status;	 /* of the program, as waitpid() gives it; -1: attached, or it runs on */
+	int exit_status;	 /* of the program, as waitpid() gives it; -1: not known, or it runs on */
+	bool ended;		 /* the program, process or thread to trace ended while it was traced */
 	uint64_t crashes;	 /* processes that died of a core-dumping signal */
 	uint64_t untraced;	 /* processes that left the tracer's sight (gaps) */
 	uint64_t sideband_dropped; /* crash mode: mappings given up to stay within memory */
