@@ -89,15 +89,19 @@ const char *cli_signal_name(int signo)
 static void on_progress(void *ctx, uint64_t elapsed_ms, const struct auxtap_session_stats *stats,
 			unsigned int nr_rings)
 {
-	(void)ctx;
+	const struct capture_options *o = ctx;
+
 	if (!nr_rings && !elapsed_ms) {
 		fputs("\r\033[K", stderr);
 		return;
 	}
-	fprintf(stderr, "\r\033[Kauxtap: %llu.%llu s, %llu KiB of trace, %u thread%s",
-		(unsigned long long)elapsed_ms / 1000,
-		(unsigned long long)elapsed_ms / 100 % 10,
-		(unsigned long long)stats->aux_bytes / 1024, nr_rings, nr_rings == 1 ? "" : "s");
+	fprintf(stderr, "\r\033[Kauxtap: %llu.%llu s, ", (unsigned long long)elapsed_ms / 1000,
+		(unsigned long long)elapsed_ms / 100 % 10);
+	/* A flight recorder writes nothing as long as all goes well. */
+	if (stats->aux_bytes || !(o->session.snapshot || o->session.crash))
+		fprintf(stderr, "%llu KiB of trace, ",
+			(unsigned long long)stats->aux_bytes / 1024);
+	fprintf(stderr, "%u thread%s", nr_rings, nr_rings == 1 ? "" : "s");
 	fflush(stderr);
 }
 
@@ -315,6 +319,7 @@ int cli_capture(const struct cli_capture *kind, int argc, char **argv)
 	o.session.argv_cmdline = argv - 1; /* main()'s own vector: "auxtap", "record", … */
 	o.session.progress = isatty(STDERR_FILENO);
 	o.session.on_progress = on_progress;
+	o.session.ctx = &o;
 	o.session.on_untraced = on_untraced;
 	o.session.on_snapshot = kind->on_snapshot;
 	ret = run(&be, &o);
