@@ -394,7 +394,7 @@ static void untraced(struct auxtap_session *s, const struct auxtap_target_event 
 	};
 
 	s->stats.untraced++;
-	session_gap_note(s, &s->file, &gap);
+	session_gap_note(&s->file, &gap);
 	if (s->opts.on_untraced)
 		s->opts.on_untraced(s->opts.ctx, ev->pid, ev->text);
 }

@@ -14,7 +14,8 @@
 #include <auxtap/perfdata.h>
 #include <auxtap/ring.h>
 
-#define SNAP_KEY 64
+#define SNAP_KEY      64
+#define GAP_NOTES_MAX 65536 /* of a file; then one for the rest */
 
 /* One event with its rings. Emulated: of a thread. Kernel: of a CPU, inherited. */
 struct stream {
@@ -51,6 +52,8 @@ struct trace_file {
 	bool vdso_written;
 	bool begun;
 	uint64_t nr_threads_ended; /* crash: before, their trace not in the file */
+	uint64_t nr_gap_notes;
+	struct auxtap_gap more_gaps; /* of those beyond the limit, together */
 	bool open_round; /* something since the last FINISHED_ROUND */
 	struct string_set build_ids_seen;
 };
@@ -83,7 +86,6 @@ struct auxtap_session {
 	size_t vdso_size;
 	char **kept; /* crash: paths of the snapshots, oldest first */
 	unsigned int nr_kept;
-	uint64_t nr_gap_notes;
 	char *accounts; /* lines of the capture note: each unit's bytes */
 	size_t accounts_len;
 	unsigned int nr_accounts;
@@ -129,8 +131,7 @@ int session_snapshot(struct auxtap_session *s, struct auxtap_error *err);
 int session_write_auxtrace(struct auxtap_session *s, struct trace_file *file,
 			   const struct stream *st, const struct auxtap_span *span,
 			   uint64_t offset, struct auxtap_error *err);
-void session_gap_note(struct auxtap_session *s, struct trace_file *file,
-		      const struct auxtap_gap *gap);
+void session_gap_note(struct trace_file *file, const struct auxtap_gap *gap);
 /* The newest bytes of an area whose event is disabled; *offset: where they lie in the stream. */
 void session_newest(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
 		    uint64_t *offset);

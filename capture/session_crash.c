@@ -124,7 +124,7 @@ static int write_traces(struct auxtap_session *s, struct trace_file *file, pid_t
 				.exact = 1,
 			};
 
-			session_gap_note(s, file, &gap);
+			session_gap_note(file, &gap);
 		}
 	}
 	return 0;
@@ -144,7 +144,7 @@ static void ended_notes(struct auxtap_session *s, struct trace_file *file, pid_t
 	if (first) {
 		gap.tid = -1;
 		gap.nr_bytes = p->more_ended_bytes;
-		session_gap_note(s, file, &gap);
+		session_gap_note(file, &gap);
 	}
 	for (uint64_t i = first; i < p->nr_ended; i++) {
 		const struct ended_thread *gone = &p->ended[i % ENDED_MAX];
@@ -154,7 +154,7 @@ static void ended_notes(struct auxtap_session *s, struct trace_file *file, pid_t
 		gap.time_end = gone->time_end;
 		gap.nr_bytes = gone->nr_bytes;
 		gap.exact = gone->exact;
-		session_gap_note(s, file, &gap);
+		session_gap_note(file, &gap);
 	}
 }
 

@@ -12,17 +12,22 @@
 #include <string.h>
 
 /* Notes are written at the end of the file, so they stay in memory: this many, then one for the rest. */
-#define GAP_NOTES_MAX 65536
 #define ACCOUNTS_MAX  4096 /* likewise */
 #define ACCOUNT_TEXT  112
 
-void session_gap_note(struct auxtap_session *s, struct trace_file *file,
-		      const struct auxtap_gap *gap)
+void session_gap_note(struct trace_file *file, const struct auxtap_gap *gap)
 {
-	if (!file->writer || s->nr_gap_notes >= GAP_NOTES_MAX)
+	if (!file->writer)
 		return;
-	s->nr_gap_notes++;
-	auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_GAP, gap, sizeof(*gap));
+	if (file->nr_gap_notes++ < GAP_NOTES_MAX) {
+		auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_GAP, gap, sizeof(*gap));
+		return;
+	}
+	if (!file->more_gaps.time_begin || gap->time_begin < file->more_gaps.time_begin)
+		file->more_gaps.time_begin = gap->time_begin;
+	if (gap->time_end > file->more_gaps.time_end)
+		file->more_gaps.time_end = gap->time_end;
+	file->more_gaps.nr_bytes += gap->nr_bytes;
 }
 
 static bool unit_stats(struct auxtap_session *s, const struct stream *st,
@@ -76,7 +81,7 @@ void session_dropped(struct auxtap_session *s, struct stream *st)
 	gap.exact = 1;
 	gap.time_end = s->be->perf->clock(s->be->perf_ctx);
 	st->seen.nr_dropped = now.nr_dropped;
-	session_gap_note(s, &s->file, &gap);
+	session_gap_note(&s->file, &gap);
 }
 
 /* What a record means for capture itself. */
@@ -210,7 +215,7 @@ static void paused(struct auxtap_session *s, struct stream *st)
 		return;
 	st->seen.nr_untraced = now.nr_untraced;
 	gap.time_end = s->be->perf->clock(s->be->perf_ctx);
-	session_gap_note(s, &s->file, &gap);
+	session_gap_note(&s->file, &gap);
 }
 
 /* D21: after the drain, DISABLE and ENABLE; ENABLE alone does nothing where the event still counts as active. */

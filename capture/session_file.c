@@ -264,6 +264,14 @@ int trace_file_finish(struct auxtap_session *s, struct trace_file *file,
 	if (!file->writer)
 		return 0;
 	capture_note(s, file);
+	if (file->nr_gap_notes > GAP_NOTES_MAX) {
+		struct auxtap_gap rest = file->more_gaps;
+
+		rest.cause = AUXTAP_GAP_UNKNOWN; /* of several */
+		rest.cpu = -1;
+		rest.pid = rest.tid = -1;
+		auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_GAP, &rest, sizeof(rest));
+	}
 	ret = auxtap_perfdata_writer_finish(file->writer, err);
 	file->writer = NULL;
 	string_set_free(&file->build_ids_seen);
