@@ -70,13 +70,16 @@ static char *make_report(const char *path, bool colour, struct auxtap_error *err
 
 static void save_report(const char *path, const char *text)
 {
-	char name[4200];
+	char name[4200], old[4200];
 	FILE *out;
 	int fd;
 
 	snprintf(name, sizeof(name), "%s.report.txt", path);
+	/* The report of the file that is FILE.old now stays with it. */
+	snprintf(old, sizeof(old), "%s.old.report.txt", path);
+	if (rename(name, old))
+		unlink(name);
 	/* As private as the snapshot: it shows memory. */
-	unlink(name);
 	fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!out) {
@@ -115,7 +118,11 @@ static void on_snapshot(void *ctx, const char *path, const struct auxtap_crash *
 int cmd_crash(int argc, char **argv)
 {
 	static const struct cli_capture kind = {
-		.name = "crash", .help = help, .crash = true, .on_snapshot = on_snapshot};
+		.name = "crash",
+		.help = help,
+		.crash = true,
+		.on_snapshot = on_snapshot,
+	};
 
 	return cli_capture(&kind, argc, argv);
 }
