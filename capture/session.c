@@ -414,6 +414,18 @@ static void after_exec(struct auxtap_session *s, pid_t pid)
 	free(text);
 }
 
+/* A snapshot that could not be written is told at the end; the recorder goes on for the next. */
+static void snapshot_of_death(struct auxtap_session *s, const struct auxtap_target_event *ev)
+{
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	int ret = session_crash(s, ev, &err);
+
+	if (!ret || s->lost_snapshot)
+		return;
+	s->lost_snapshot = ret;
+	s->lost_why = err;
+}
+
 static int process_exit(struct auxtap_session *s, const struct auxtap_target_event *ev,
 			struct auxtap_error *err)
 {
@@ -431,7 +443,7 @@ static int process_exit(struct auxtap_session *s, const struct auxtap_target_eve
 		dead.signo = WTERMSIG(ev->status);
 		if (dead.signo != SIGKILL && dead.signo != SIGTERM && dead.signo != SIGINT &&
 		    dead.signo != SIGHUP && dead.signo != SIGPIPE && dead.signo != SIGALRM)
-			ret = session_crash(s, &dead, err);
+			snapshot_of_death(s, &dead);
 	}
 	for (size_t i = s->nr_streams; i-- > 0;) {
 		if (!s->per_cpu && s->streams[i]->pid == ev->pid) {
@@ -471,11 +483,11 @@ static int handle(struct auxtap_session *s, const struct auxtap_target_event *ev
 		return 0;
 	case AUXTAP_TARGET_DYING:
 		if (s->opts.crash && !s->failed)
-			ret = session_crash(s, ev, err);
+			snapshot_of_death(s, ev);
 		else
 			s->stats.crashes++;
 		target->resume(s->be->target_ctx, ev->tid);
-		return ret;
+		return 0;
 	case AUXTAP_TARGET_THREAD_EXIT:
 		return s->failed ? 0 : thread_exit(s, ev, err);
 	case AUXTAP_TARGET_PROCESS_EXIT:
@@ -625,7 +637,9 @@ int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 					((struct emu_link *)s->be->target_ctx)->death);
 	if (ret < 0 && ret != -ECHILD)
 		return auxtap_error_set(err, ret, s->be->target->name, "%s", strerror(-ret));
-	return 0;
+	if (s->lost_snapshot && err)
+		*err = s->lost_why;
+	return s->lost_snapshot;
 }
 
 int auxtap_session_close(struct auxtap_session *s, struct auxtap_error *err)

@@ -101,6 +101,8 @@ struct auxtap_session {
 	bool spawned, released;
 	int failed; /* tracing ended: negative errno, told in failure */
 	struct auxtap_error failure;
+	int lost_snapshot; /* negative errno of the first that could not be written */
+	struct auxtap_error lost_why;
 	uint64_t last_time; /* of the newest record seen */
 	struct auxtap_session_stats stats;
 	uint64_t started_ns, progress_ns;

@@ -447,17 +447,22 @@ int session_crash(struct auxtap_session *s, const struct auxtap_target_event *ev
 		struct auxtap_error second;
 
 		/* What reached the file is worth keeping. */
-		trace_file_finish(s, &file, &second);
-		goto out;
+		if (file.begun)
+			trace_file_finish(s, &file, &second);
+		else
+			trace_file_abort(&file);
+	} else {
+		ret = trace_file_finish(s, &file, err);
 	}
-	ret = trace_file_finish(s, &file, err);
-	if (ret)
-		goto out;
-	s->stats.snapshots++;
-	remember(s, path);
-	if (s->opts.on_snapshot)
-		s->opts.on_snapshot(s->opts.ctx, path, &crash);
+	if (file.begun)
+		remember(s, path);
 out:
+	if (!ret)
+		s->stats.snapshots++;
+	if (!ret && s->opts.on_snapshot)
+		s->opts.on_snapshot(s->opts.ctx, path, &crash);
+	else if (ret && s->opts.on_no_snapshot)
+		s->opts.on_no_snapshot(s->opts.ctx, path, &crash, err);
 	if (s->per_cpu) {
 		for (size_t i = 0; i < s->nr_streams; i++)
 			session_enable(s, s->streams[i], true);

@@ -114,6 +114,21 @@ static void on_untraced(void *ctx, pid_t pid, const char *why)
 	cli_complain(what, NULL, "not traced from here on: %s", *why ? why : "it left the tracer");
 }
 
+/* The first, which comes back from the run too. */
+static struct auxtap_error no_snapshot = AUXTAP_ERROR_INIT;
+
+static void on_no_snapshot(void *ctx, const char *path, const struct auxtap_crash *crash,
+			   const struct auxtap_error *why)
+{
+	(void)ctx;
+	(void)path;
+	fprintf(stderr, "auxtap: process %d (%s) died of %s in thread %d; it leaves no snapshot:\n",
+		crash->pid, crash->comm, cli_signal_name(crash->signo), crash->tid);
+	cli_error(why);
+	if (!no_snapshot.code)
+		no_snapshot = *why;
+}
+
 /* ---- the run ---- */
 
 static int open_backend(struct auxtap_backend *be, const struct capture_options *o)
@@ -239,7 +254,7 @@ static int run(struct auxtap_backend *be, struct capture_options *o)
 	catch_signals();
 	failed = auxtap_session_run(s, &stop, &err);
 	stats = *auxtap_session_stats(s);
-	if (failed)
+	if (failed && (failed != no_snapshot.code || strcmp(err.what, no_snapshot.what)))
 		cli_error(&err);
 	signal(SIGUSR2, SIG_IGN);
 	ret = auxtap_session_close(s, &err);
@@ -322,6 +337,7 @@ int cli_capture(const struct cli_capture *kind, int argc, char **argv)
 	o.session.ctx = &o;
 	o.session.on_untraced = on_untraced;
 	o.session.on_snapshot = kind->on_snapshot;
+	o.session.on_no_snapshot = on_no_snapshot;
 	ret = run(&be, &o);
 	auxtap_backend_close(&be);
 	return ret;

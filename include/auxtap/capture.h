@@ -203,6 +203,10 @@ struct auxtap_session_opts {
 	bool progress;		 /* call on_progress during long captures */
 	/* A snapshot file is complete (crash: and the process about to go). May be NULL. */
 	void (*on_snapshot)(void *ctx, const char *path, const struct auxtap_crash *crash);
+	/* A process dies and its snapshot could not be written (whole); why. The session goes on, and
+	 * auxtap_session_run() returns the first such error. May be NULL. */
+	void (*on_no_snapshot)(void *ctx, const char *path, const struct auxtap_crash *crash,
+			       const struct auxtap_error *why);
 	/* A process left the tracer's sight; why. May be NULL. */
 	void (*on_untraced)(void *ctx, pid_t pid, const char *why);
 	/* Twice a second after the first two; nr_rings 0: the last call. NULL only without progress. */
