@@ -446,6 +446,14 @@ void event_remove(struct perf_event *event, enum perf_event_state state)
 	event->task = NULL;
 }
 
+/* All events of a task go out while it still runs. */
+void event_context_out(struct core_task *task)
+{
+	for (struct perf_event *e = task->events; e; e = e->core_next)
+		if (e->state == PERF_EVENT_STATE_ACTIVE)
+			call_on_cpu(e->oncpu, event_detach_local, e);
+}
+
 void core_task_exec(struct core_task *task)
 {
 	for (struct perf_event *e = task->events; e; e = e->core_next) {

@@ -118,8 +118,13 @@ void core_task_record(struct core_task *task, uint32_t type, uint16_t misc, cons
 	struct core_task *context = core_cpu_context(core_cpu());
 
 	core_speak_as(task); /* a kernel writes these in the task's own context */
-	if (context != task) /* F4 */
+	if (type == PERF_RECORD_EXIT) { /* F4: by then the task's events are out, and it is told first */
+		event_context_out(task);
+		context_record(task, type, misc, body, size);
+	}
+	if (context != task)
 		context_record(context, type, misc, body, size);
-	context_record(task, type, misc, body, size);
+	if (type != PERF_RECORD_EXIT)
+		context_record(task, type, misc, body, size);
 	core_speak_as(NULL);
 }

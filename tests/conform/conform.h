@@ -16,7 +16,7 @@
 #include <stdio.h>
 
 #define PAGE	  4096ull
-#define NR_EVENTS CONFORM_NR_VIEWS
+#define NR_EVENTS (CONFORM_NR_VIEWS / 2) /* the other views are of inherited events */
 #define NR_MAPS	  12
 #define NR_ARGS	  20
 #define PMU_DUMMY CONFORM_NR_FLAVOURS /* the software dummy event, after the module's PMUs */
@@ -35,6 +35,9 @@ enum opcode {
 	OP_PAUSE,
 	OP_POLL,
 	OP_READ,
+	OP_FORK,    /* another thread begins, on the same CPU; it inherits events */
+	OP_TURN,    /* it (1) or the first (0) does what follows */
+	OP_EXIT,    /* it ends */
 	OP_COMM,    /* the thread takes a name of this length */
 	OP_FILE,    /* maps a file executable */
 	OP_DTAIL,   /* the reader moves data_tail; modes below */
@@ -86,7 +89,7 @@ void script_generate(struct script *script, uint64_t seed);
 /* One side: the kernel or the model. Results as system calls', negative errno. */
 struct side {
 	const char *name;
-	void (*begin)(int cpu); /* of a script */
+	void (*begin)(int cpu, bool threads); /* of a script */
 	void (*end)(void);
 	void (*cpu)(int cpu);
 	int (*open)(int slot, const struct perf_event_attr *attr, int pmu, bool task, int cpu,
@@ -117,6 +120,12 @@ int model_init(const struct core_kernel *kernel);
 void model_orders(const struct conform_orders *orders);
 /* The thread was scheduled out and in again. */
 void model_switch(void);
+/* The other thread has begun; runs, or the first does again; has ended. */
+void model_fork(int tid);
+void model_turn(int who);
+void model_exit(void);
+/* The event that it inherited, by the view of the parent; 0: none */
+uint64_t model_child_id(int slot);
 #define MODEL_TIME 0x7e00000000000000ull /* what the model's clock begins at */
 #define MODEL_ANY  0x7d00000000000000ull /* a word that the kernel fills in from elsewhere */
 

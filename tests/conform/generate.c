@@ -6,7 +6,7 @@
 struct plan {
 	uint64_t rng;
 	int cpu, nr_events;
-	bool task;
+	bool task, threads;
 	int bound_cpu;	/* of the events: -1 any */
 	uint64_t aux_watermark;
 	unsigned int diligence; /* of the reader of records, percent */
@@ -88,7 +88,7 @@ static void open_event(struct plan *p, struct script *s, int slot)
 	if (chance(p, 60))
 		op.arg[A_CONFIG] |= CONFORM_STARTED;
 	op.arg[A_DISABLED] = chance(p, 12);
-	op.arg[A_INHERIT] = chance(p, 5);
+	op.arg[A_INHERIT] = chance(p, p->threads ? 80 : 5);
 	op.arg[A_COMM] = chance(p, 85);
 	op.arg[A_MMAP] = chance(p, 30);
 	op.arg[A_MMAP2] = op.arg[A_MMAP] && chance(p, 60);
@@ -192,6 +192,15 @@ static void any_step(struct plan *p, struct script *s)
 	int map = chance(p, 85) ? p->map_data : (int)dice(p, NR_MAPS);
 	uint64_t d = dice(p, 1000);
 
+	if (p->threads && chance(p, 10)) {
+		ADD(OP_TURN, (int64_t)dice(p, 2));
+		return;
+	}
+	if (p->threads && chance(p, 2)) {
+		ADD(OP_TURN, 0);
+		ADD(chance(p, 30) ? OP_EXIT : OP_FORK, 0);
+		return;
+	}
 	if (d < 220)
 		transaction(p, s, slot);
 	else if (d < 260)
@@ -278,6 +287,11 @@ void script_generate(struct script *s, uint64_t seed)
 	p->cpu = (int)dice(p, 2);
 	p->task = chance(p, 25);
 	p->bound_cpu = p->task && chance(p, 60) ? -1 : p->cpu;
+	p->threads = chance(p, 20);
+	if (p->threads) {
+		p->task = true;
+		p->bound_cpu = p->cpu;
+	}
 	p->nr_events = 1 + (int)dice(p, 3);
 	p->data_pages = chance(p, 60) ? 1 : 1ull << dice(p, 4);
 	p->aux_size = PAGE << (chance(p, 5) ? 6 + dice(p, 6) : dice(p, 6));
@@ -294,6 +308,8 @@ void script_generate(struct script *s, uint64_t seed)
 	for (int i = 1; i < p->nr_events; i++)
 		if (chance(p, 60))
 			ADD(OP_OUTPUT, i, 0);
+	if (p->threads)
+		ADD(OP_FORK, 0);
 	p->diligence = (unsigned int)dice(p, 101);
 	if (chance(p, 50))
 		p->diligence = 0;

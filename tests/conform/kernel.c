@@ -70,6 +70,17 @@ static void put_off_rotation(void)
 	}
 }
 
+/* A thread with a real-time priority is not held up after 0.95 s. */
+static void no_throttling(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/sched_rt_runtime_us", "w");
+
+	if (!f)
+		return;
+	fputs("-1", f);
+	fclose(f);
+}
+
 /* Keeps perf's static keys on: switching them takes seconds. */
 static void hold_keys(void)
 {
@@ -112,6 +123,7 @@ int kernel_possible(void)
 	for (int i = 0; i < NR_EVENTS; i++)
 		fds[i] = -1;
 	put_off_rotation();
+	no_throttling();
 	hold_keys();
 	return 0;
 }
@@ -143,6 +155,21 @@ static void kernel_cpu(int cpu)
 		perror("sched_setaffinity");
 		exit(3);
 	}
+}
+
+/*
+ * Scripts with a second thread know when which of them runs: no other task gets between, and
+ * the one that is woken waits until the other one blocks.
+ */
+static void kernel_begin(int cpu, bool threads)
+{
+	struct sched_param param = { .sched_priority = threads ? 1 : 0 };
+
+	if (sched_setscheduler(0, threads ? SCHED_FIFO : SCHED_OTHER, &param)) {
+		perror("sched_setscheduler");
+		exit(3);
+	}
+	kernel_cpu(cpu);
 }
 
 static void kernel_unmap(int map)
@@ -256,7 +283,7 @@ void kernel_orders(uint64_t id, struct conform_orders *orders)
 
 const struct side kernel_side = {
 	.name = "kernel",
-	.begin = kernel_cpu,
+	.begin = kernel_begin,
 	.end = kernel_end,
 	.cpu = kernel_cpu,
 	.open = kernel_open,

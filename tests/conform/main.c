@@ -30,8 +30,18 @@ static bool judge(struct script *script)
 	char text[512];
 	int at = 0;
 
-	if (play(script, text, sizeof(text), &at) != DIFFERENT)
+	switch (play(script, text, sizeof(text), &at)) {
+	case SAME:
 		return false;
+	case DISTURBED:
+		if (getenv("CONFORM_VERBOSE")) {
+			printf("disturbed: ");
+			tell(script, text, at);
+		}
+		return false;
+	case DIFFERENT:
+		break;
+	}
 	tell(script, text, at);
 	/* What another task did on this CPU is seen once only. */
 	before.disturbed++;

@@ -3,13 +3,14 @@
 #include "conform.h"
 #include "kmod/conform/pmu.h"
 #include <linux/slab.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-static struct core_task task;
+static struct core_task tasks[2], *task = &tasks[0]; /* the one that runs */
 static struct perf_event *events[NR_EVENTS];
 static struct core_mapping *mappings[NR_MAPS];
 static uint32_t types[NR_PMUS];
@@ -77,6 +78,10 @@ void model_orders(const struct conform_orders *orders)
 int model_init(const struct core_kernel *kernel)
 {
 	static const char *const names[] = CONFORM_NAMES;
+	struct perf_event_attr hold = { .type = PERF_TYPE_SOFTWARE,
+					.config = PERF_COUNT_SW_DUMMY,
+					.disabled = 1 }; /* as on the kernel's side */
+	struct perf_event *held;
 	struct core_machine machine = { .clock = model_clock, .alloc_order = model_order };
 
 	core_machine_set(&machine);
@@ -86,15 +91,17 @@ int model_init(const struct core_kernel *kernel)
 	for (int i = 0; i < CONFORM_NR_FLAVOURS; i++)
 		types[i] = (uint32_t)core_pmu_type(names[i]);
 	types[PMU_DUMMY] = PERF_TYPE_SOFTWARE;
-	task.pid = getpid();
-	task.tid = gettid();
-	return 0;
+	tasks[0].pid = tasks[1].pid = getpid();
+	tasks[0].tid = gettid();
+	hold.size = sizeof(hold);
+	return core_event_open(&held, &hold, &tasks[0], -1, NULL, NULL);
 }
 
-static void model_begin(int cpu)
+static void model_begin(int cpu, bool threads)
 {
+	(void)threads;
 	core_set_cpu(cpu);
-	core_task_sched_in(&task);
+	core_task_sched_in(task);
 }
 
 static void model_unmap(int map)
@@ -117,25 +124,77 @@ static void model_end(void)
 	for (int i = 0; i < NR_EVENTS; i++)
 		if (events[i])
 			model_close(i);
-	core_task_sched_out(&task);
+	core_task_sched_out(task);
 }
 
 static void model_cpu(int cpu)
 {
 	if (cpu == core_cpu())
 		return;
-	core_task_sched_out(&task);
+	core_task_sched_out(task);
 	core_irq_work_run();
 	core_set_cpu(cpu);
-	core_task_sched_in(&task);
+	core_task_sched_in(task);
+}
+
+void model_turn(int who)
+{
+	core_task_sched_out(task);
+	core_irq_work_run();
+	task = &tasks[who];
+	core_task_sched_in(task);
+	core_irq_work_run();
 }
 
 void model_switch(void)
 {
-	core_task_sched_out(&task);
+	model_turn((int)(task - tasks));
+}
+
+static void task_record(uint32_t type, int parent)
+{
+	struct {
+		uint32_t pid, ppid, tid, ptid;
+		uint64_t time;
+	} body = { (uint32_t)tasks[1].pid, (uint32_t)parent, (uint32_t)tasks[1].tid,
+		   (uint32_t)parent, MODEL_ANY };
+
+	core_task_record(task, type, 0, &body, sizeof(body));
+}
+
+/* As clone() does: events that say so are inherited, those of any CPU first; then FORK is told. */
+void model_fork(int tid)
+{
+	struct perf_event *child;
+
+	tasks[1].tid = tid;
+	for (int cpu = -1; cpu < 2; cpu++)
+		for (struct perf_event *e = tasks[0].events; e; e = e->core_next)
+			if (e->attr.inherit && e->cpu == cpu &&
+			    core_event_open(&child, NULL, &tasks[1], -1, NULL, e))
+				abort();
+	task_record(PERF_RECORD_FORK, getpid());
+	model_turn(1); /* it begins, and waits */
+	model_turn(0);
+}
+
+void model_exit(void)
+{
+	model_turn(1);
+	task_record(PERF_RECORD_EXIT, getppid());
+	core_task_exit(&tasks[1]);
 	core_irq_work_run();
-	core_task_sched_in(&task);
+	task = &tasks[0];
+	core_task_sched_in(task);
 	core_irq_work_run();
+}
+
+uint64_t model_child_id(int slot)
+{
+	for (struct perf_event *e = tasks[1].events; e; e = e->core_next)
+		if (e->parent == events[slot])
+			return e->id;
+	return 0;
 }
 
 static int model_open(int slot, const struct perf_event_attr *attr, int pmu, bool on_task, int cpu,
@@ -144,7 +203,7 @@ static int model_open(int slot, const struct perf_event_attr *attr, int pmu, boo
 	struct perf_event_attr a = *attr;
 
 	a.type = types[pmu];
-	return core_event_open(&events[slot], &a, on_task ? &task : NULL, cpu,
+	return core_event_open(&events[slot], &a, on_task ? task : NULL, cpu,
 			       group >= 0 ? events[group] : NULL, NULL);
 }
 
@@ -185,10 +244,10 @@ static void model_comm(const char *name)
 	struct {
 		uint32_t pid, tid;
 		char comm[16];
-	} body = { .pid = (uint32_t)task.pid, .tid = (uint32_t)task.tid };
+	} body = { .pid = (uint32_t)task->pid, .tid = (uint32_t)task->tid };
 
 	strncpy(body.comm, name, sizeof(body.comm) - 1);
-	core_task_record(&task, PERF_RECORD_COMM, 0, &body, 8 + ((strlen(name) + 8) & ~7ul));
+	core_task_record(task, PERF_RECORD_COMM, 0, &body, 8 + ((strlen(name) + 8) & ~7ul));
 }
 
 static void model_map_file(int which)
@@ -201,8 +260,8 @@ static void model_map_file(int which)
 		uint32_t prot, flags;
 		char name[64];
 	} body = {
-		.pid = (uint32_t)task.pid,
-		.tid = (uint32_t)task.tid,
+		.pid = (uint32_t)task->pid,
+		.tid = (uint32_t)task->tid,
 		.addr = (uintptr_t)conform_file_spot,
 		.len = PAGE,
 		.ino_generation = MODEL_ANY,
@@ -218,7 +277,7 @@ static void model_map_file(int which)
 	body.min = minor(st.st_dev);
 	body.ino = st.st_ino;
 	strncpy(body.name, path, sizeof(body.name) - 1);
-	core_task_record(&task, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, &body,
+	core_task_record(task, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, &body,
 			 64 + ((strlen(path) + 8) & ~7ul));
 }
 

@@ -3,6 +3,7 @@
 #include "conform.h"
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 struct slot {
 	bool open;   /* has a descriptor */
 	bool alive;  /* open, or held by mappings */
-	bool task;
+	bool task, inherit;
 	int pmu, cpu, nr_maps;
 	uint64_t id[2];
 };
@@ -27,10 +28,22 @@ struct map {
 	void *addr[2];
 };
 
-static struct slot slots[NR_EVENTS];
+static struct slot slots[CONFORM_NR_VIEWS]; /* from NR_EVENTS on: what the other thread inherited */
 static uint64_t ids[256][2]; /* of all events of the script: records outlive them */
 static int nr_ids;
 static int cpu_now;
+static uint64_t look_switches; /* of the thread that runs, as far as the model has had them */
+
+/* The script that is played; by whom: 0 the first thread, 1 the other. */
+static const struct script *playing;
+static int next_op, actor;
+static enum verdict verdict;
+static int pipes[2][2]; /* who reads from it may run */
+static pthread_t thread;
+static int thread_tid;
+static bool thread_alive, thread_quits;
+static void arrive(int me);
+static void run(void);
 static struct map maps[NR_MAPS];
 static struct conform_call calls[2]; /* how the sides stand */
 static const struct side *const sides[2] = { &kernel_side, &model_side };
@@ -76,9 +89,13 @@ static bool words_differ(uint64_t k, uint64_t m)
 		return k >> 32 >= (uint64_t)getpid();
 	if (m > MODEL_TIME) /* nanoseconds since boot: not 0, not years */
 		return !k || k >> 56;
-	for (int i = 0; i < nr_ids; i++)
-		if (k == ids[i][0] && m == ids[i][1])
-			return false;
+	for (int i = 0; i < nr_ids; i++) {
+		if (m != ids[i][1])
+			continue;
+		if (!ids[i][0]) /* an inherited dummy's, seen for the first time */
+			ids[i][0] = k;
+		return k != ids[i][0];
+	}
 	return true;
 }
 
@@ -192,7 +209,7 @@ static bool view_differs(int slot)
 
 static bool all_differs(void)
 {
-	for (int i = 0; i < NR_EVENTS; i++)
+	for (int i = 0; i < CONFORM_NR_VIEWS; i++)
 		if (slots[i].alive && slots[i].pmu != PMU_DUMMY && view_differs(i))
 			return true;
 	for (int i = 0; i < NR_MAPS; i++)
@@ -211,7 +228,7 @@ static void driver_call(enum conform_op op, int target, uint64_t argument)
 		call->op = op;
 		call->target = (uint32_t)target;
 		call->arg = argument;
-		for (int i = 0; i < NR_EVENTS; i++)
+		for (int i = 0; i < CONFORM_NR_VIEWS; i++)
 			call->views[i].id = slots[i].alive ? slots[i].id[side] : 0;
 		sides[side]->call(call);
 	}
@@ -245,7 +262,7 @@ static void op_open(const struct op *op, long ret[2])
 	};
 	struct slot *s = &slots[slot];
 
-	if (s->alive || (group >= 0 && !slots[group].open))
+	if (s->alive || actor || (group >= 0 && !slots[group].open))
 		return;
 	if (op->arg[A_PMU] == PMU_DUMMY)
 		attr.config = PERF_COUNT_SW_DUMMY;
@@ -267,6 +284,7 @@ static void op_open(const struct op *op, long ret[2])
 	*s = (struct slot){ .open = true,
 			    .alive = true,
 			    .task = op->arg[A_TASK] != 0,
+			    .inherit = op->arg[A_INHERIT] != 0,
 			    .pmu = (int)op->arg[A_PMU],
 			    .cpu = (int)op->arg[A_CPU] };
 	for (int side = 0; side < 2; side++)
@@ -291,6 +309,21 @@ static void feed_orders(int slot)
 	model_orders(&orders);
 }
 
+/*
+ * The kernel waits for RCU between taking an event from one ring and giving it another, so our
+ * events went out and came in before the model's turn.
+ */
+static void switch_before_model(void)
+{
+	struct conform_call look = { .op = CONFORM_LOOK };
+
+	kernel_side.call(&look);
+	for (; look_switches < look.switches; look_switches++) {
+		stats.switches++;
+		model_switch();
+	}
+}
+
 static void op_map(const struct op *op, long ret[2])
 {
 	struct map *m = &maps[op->arg[0]];
@@ -305,6 +338,8 @@ static void op_map(const struct op *op, long ret[2])
 	for (int side = 0; side < 2; side++) {
 		ret[side] = sides[side]->map((int)op->arg[0], slot, length, prot, flags, off,
 					     &addr[side]);
+		if (!side)
+			switch_before_model();
 		if (!side && off)
 			feed_orders(slot);
 	}
@@ -392,8 +427,11 @@ static void op_ioctl(int slot, unsigned long request, unsigned long argument, in
 {
 	if (!slots[slot].open || (target >= 0 && !slots[target].open))
 		return;
-	for (int side = 0; side < 2; side++)
+	for (int side = 0; side < 2; side++) {
 		ret[side] = sides[side]->ioctl(slot, request, argument, target);
+		if (!side && request == PERF_EVENT_IOC_SET_OUTPUT)
+			switch_before_model();
+	}
 }
 
 static bool op_read(int slot, long ret[2])
@@ -421,8 +459,11 @@ static void op_driver(const struct op *op, long ret[2])
 		[OP_ATSTOP] = CONFORM_AT_STOP, [OP_GET] = CONFORM_GET,
 	};
 	int slot = (int)op->arg[0];
-	uint64_t argument = (uint64_t)op->arg[1], full = calls[0].views[slot].size;
+	uint64_t argument = (uint64_t)op->arg[1], full;
 
+	if (actor && slots[slot + NR_EVENTS].alive) /* the other thread has its own */
+		slot += NR_EVENTS;
+	full = calls[0].views[slot].size;
 	if (!slots[slot].alive || slots[slot].pmu == PMU_DUMMY)
 		return;
 	if (op->code == OP_SKIP || op->code == OP_END) {
@@ -436,6 +477,89 @@ static void op_driver(const struct op *op, long ret[2])
 	ret[0] = calls[0].ret;
 	ret[1] = calls[1].ret;
 	stats.no_room += op->code == OP_BEGIN && ret[0] == 0;
+}
+
+/* ---- the other thread ---- */
+
+static void pass(int to)
+{
+	if (write(pipes[to][1], "", 1) != 1)
+		abort();
+}
+
+static void wait_for_turn(int me)
+{
+	char c;
+
+	if (read(pipes[me][0], &c, 1) != 1)
+		abort();
+}
+
+static void *other_thread(void *arg)
+{
+	(void)arg;
+	thread_tid = gettid();
+	pass(0);
+	wait_for_turn(1);
+	while (!thread_quits) {
+		arrive(1);
+		run();
+		if (thread_quits)
+			break;
+		pass(0);
+		wait_for_turn(1);
+	}
+	return NULL;
+}
+
+static void op_fork(long ret[2])
+{
+	if (thread_alive)
+		return;
+	thread_quits = false;
+	if (pthread_create(&thread, NULL, other_thread, NULL)) {
+		fprintf(stderr, "conform: no thread\n");
+		exit(3);
+	}
+	wait_for_turn(0);
+	thread_alive = true;
+	model_fork(thread_tid);
+	for (int i = 0; i < NR_EVENTS; i++) {
+		struct slot *child = &slots[i + NR_EVENTS];
+
+		if (!slots[i].open || !slots[i].inherit || !slots[i].task)
+			continue;
+		*child = slots[i];
+		child->open = false;
+		child->id[1] = model_child_id(i);
+		child->id[0] = 0;
+		if (child->pmu != PMU_DUMMY) {
+			calls[0].op = CONFORM_CHILD;
+			calls[0].target = 0;
+			calls[0].views[0].id = slots[i].id[0];
+			calls[0].arg = (uint64_t)thread_tid;
+			kernel_side.call(&calls[0]);
+			child->id[0] = calls[0].ret > 0 ? (uint64_t)calls[0].ret : 0;
+		}
+		for (int side = 0; side < 2; side++)
+			ids[nr_ids][side] = child->id[side];
+		nr_ids += nr_ids < 255;
+	}
+	ret[0] = ret[1] = 0;
+}
+
+static void op_exit(long ret[2])
+{
+	if (!thread_alive || actor)
+		return;
+	thread_quits = true;
+	pass(1);
+	pthread_join(thread, NULL);
+	thread_alive = false;
+	model_exit();
+	for (int i = NR_EVENTS; i < CONFORM_NR_VIEWS; i++)
+		slots[i].alive = false;
+	ret[0] = ret[1] = 0;
 }
 
 static void name_of_length(char *name, int length)
@@ -454,6 +578,8 @@ static bool run_op(const struct op *op, long ret[2])
 	ret[0] = ret[1] = NOTHING;
 	switch (op->code) {
 	case OP_CPU:
+		if (thread_alive)
+			break;
 		cpu_now = (int)op->arg[0];
 		for (int side = 0; side < 2; side++) {
 			sides[side]->cpu((int)op->arg[0]);
@@ -488,6 +614,9 @@ static bool run_op(const struct op *op, long ret[2])
 	case OP_UNMAP:
 		return op_unmap(op, ret);
 	case OP_OUTPUT:
+		/* B19: it does not stop inherited events; the kernel warns when their area goes */
+		if (calls[0].views[slot + NR_EVENTS].open)
+			break;
 		op_ioctl(slot, PERF_EVENT_IOC_SET_OUTPUT, 0, (int)op->arg[1], ret);
 		break;
 	case OP_PAUSE:
@@ -502,6 +631,12 @@ static bool run_op(const struct op *op, long ret[2])
 		break;
 	case OP_READ:
 		return op_read(slot, ret);
+	case OP_FORK:
+		op_fork(ret);
+		break;
+	case OP_EXIT:
+		op_exit(ret);
+		break;
 	case OP_COMM:
 		name_of_length(name, (int)op->arg[0] & 15);
 		for (int side = 0; side < 2; side++) {
@@ -539,6 +674,10 @@ static bool op_valid(const struct op *op)
 	case OP_DTAIL:
 	case OP_ATAIL:
 		return op->arg[0] >= 0 && op->arg[0] < NR_MAPS;
+	case OP_FORK:
+	case OP_TURN:
+	case OP_EXIT:
+		return true;
 	case OP_COMM:
 	case OP_FILE:
 		return op->arg[0] >= 0;
@@ -564,7 +703,7 @@ static bool has_task_events(void)
 
 static enum verdict step(const struct op *op)
 {
-	uint64_t switches = calls[0].switches, warnings = core_warnings();
+	uint64_t warnings = core_warnings(), switches;
 	long ret[2];
 	bool told_already, switched;
 
@@ -573,13 +712,17 @@ static enum verdict step(const struct op *op)
 		return DIFFERENT;
 	}
 	told_already = run_op(op, ret);
+	switches = look_switches;
 	if (op->code < OP_BEGIN || ret[0] == NOTHING)
 		driver_call(CONFORM_LOOK, 0, 0);
+	look_switches = calls[0].switches;
+	if (op->code == OP_CPU && ret[0] != NOTHING && switches < look_switches)
+		switches++; /* the migration's own */
 	stats.ops++;
 	stats.done[op->code] += ret[0] != NOTHING;
 	stats.ok[op->code] += ret[0] >= 0;
 	switched = calls[0].switches != switches && has_task_events();
-	if (switched && op->code != OP_CPU) {
+	if (switched && op->code != OP_FORK && op->code != OP_EXIT) {
 		stats.switches++;
 		for (; switches < calls[0].switches; switches++)
 			model_switch();
@@ -595,33 +738,84 @@ static enum verdict step(const struct op *op)
 		differ("the model warns");
 	else if (!all_differs())
 		return SAME;
-	return switched ? DISTURBED : DIFFERENT;
+	return switched && op->code != OP_FORK && op->code != OP_EXIT ? DISTURBED : DIFFERENT;
+}
+
+/* Whoever runs again: the other one's events have gone out, its own have come in. */
+static void arrive(int me)
+{
+	actor = me;
+	model_turn(me);
+	driver_call(CONFORM_LOOK, 0, 0);
+	look_switches = calls[0].switches;
+	if (verdict == SAME && all_differs())
+		verdict = DIFFERENT;
+}
+
+static void run(void)
+{
+	while (next_op < playing->nr && verdict == SAME) {
+		const struct op *op = &playing->ops[next_op++];
+		int me = actor, to = op->arg[0] != 0;
+
+		if (op->code != OP_TURN) {
+			verdict = step(op);
+			continue;
+		}
+		stats.ops++;
+		if (!thread_alive || to == me)
+			continue;
+		stats.done[OP_TURN]++;
+		stats.ok[OP_TURN]++;
+		pass(to);
+		wait_for_turn(me);
+		if (thread_quits)
+			return;
+		arrive(me);
+	}
+}
+
+static bool has_threads(const struct script *script)
+{
+	for (int i = 0; i < script->nr; i++)
+		if (script->ops[i].code == OP_FORK)
+			return true;
+	return false;
 }
 
 enum verdict play(const struct script *script, char *text, size_t size, int *at_op)
 {
-	static const struct op unmap = { .code = OP_UNMAP };
-	enum verdict verdict = SAME;
+	static const struct op unmap = { .code = OP_UNMAP }, leave = { .code = OP_EXIT };
 	struct op op = unmap;
-	int i;
 
 	told = text;
 	told_size = size;
 	memset(slots, 0, sizeof(slots));
 	memset(maps, 0, sizeof(maps));
-	nr_ids = cpu_now = 0;
 	memset(calls, 0, sizeof(calls));
-	kernel_side.begin(0);
-	model_side.begin(0);
+	nr_ids = cpu_now = next_op = actor = 0;
+	verdict = SAME;
+	playing = script;
+	if (!pipes[0][0] && (pipe(pipes[0]) || pipe(pipes[1])))
+		abort();
+	kernel_side.begin(0, has_threads(script));
+	model_side.begin(0, false);
 	driver_call(CONFORM_LOOK, 0, 0);
-	for (i = 0; i < script->nr && verdict == SAME; i++)
-		verdict = step(&script->ops[i]);
-	*at_op = i - 1;
+	look_switches = calls[0].switches;
+	run();
+	*at_op = next_op - 1;
 	/* the end is a part of the script, too: what is mapped goes, and all that follows from it */
+	if (verdict == SAME)
+		*at_op = script->nr;
+	if (thread_alive) {
+		enum verdict at_exit = step(&leave);
+
+		if (verdict == SAME)
+			verdict = at_exit;
+	}
 	for (int m = 0; m < NR_MAPS && verdict == SAME; m++) {
 		op.arg[0] = m;
 		verdict = step(&op);
-		*at_op = script->nr;
 	}
 	kernel_side.end();
 	model_side.end();

@@ -347,6 +347,43 @@ static void f4_order(void)
 	rig_fini(&rig);
 }
 
+/* F4: at exit transactions end first, then the task's own events hear of it, then those of the CPU. */
+static void f4_exit(void)
+{
+	struct perf_event_attr attr;
+	struct perf_event *of_cpu;
+	struct rig_aux rec;
+	struct rig rig;
+
+	rig_init(&rig, 0);
+	attr = rig_attr();
+	attr.comm = attr.sample_id_all = 1;
+	attr.sample_type = PERF_SAMPLE_IDENTIFIER;
+	assert_int_equal(core_event_open(&rig.event, &attr, &rig.task, 3, NULL, NULL), 0);
+	assert_int_equal(rig_map(rig.event, 2 * P, RW, 0, &rig.ring), 0);
+	rig.page = rig.ring->addr;
+	assert_int_equal(rig_map_aux(&rig, 4, RW), 0);
+	attr = rig_dummy_attr();
+	attr.comm = attr.sample_id_all = 1;
+	attr.sample_type = PERF_SAMPLE_IDENTIFIER;
+	assert_int_equal(core_event_open(&of_cpu, &attr, NULL, 3, NULL, NULL), 0);
+	assert_int_equal(core_event_ioctl(of_cpu, PERF_EVENT_IOC_SET_OUTPUT, 0, rig.event), 0);
+	core_task_sched_in(&rig.task);
+	fake.pending = 40;
+	core_task_record(&rig.task, PERF_RECORD_EXIT, 0, (u64[3]){ 1, 2, 3 }, 24);
+	assert_true(rig_next(&rig, &rec, sizeof(rec)));
+	assert_int_equal(rec.header.type, PERF_RECORD_AUX);
+	assert_int_equal(rec.size, 40);
+	for (int i = 0; i < 2; i++) {
+		assert_true(rig_next(&rig, &rec, sizeof(rec)));
+		assert_int_equal(rec.header.type, PERF_RECORD_EXIT);
+		assert_int_equal(rec.id[0], core_event_id(i ? of_cpu : rig.event));
+	}
+	core_task_exit(&rig.task);
+	core_event_close(of_cpu);
+	rig_fini(&rig);
+}
+
 /* Q1: an event that comes moves those beside it: their drivers see del and add. */
 static void q1_resched(void)
 {
@@ -390,7 +427,7 @@ int main(void)
 		RIG_TEST(f_sample_id), RIG_TEST(f_sample_id_single_bits),
 		RIG_TEST(f1_itrace_start), RIG_TEST(f1_itrace_start_of_children),
 		RIG_TEST(f2_hw_id),    RIG_TEST(f3_aux_record_lost),
-		RIG_TEST(f4_order),    RIG_TEST(q1_resched),
+		RIG_TEST(f4_order),    RIG_TEST(f4_exit),	RIG_TEST(q1_resched),
 		RIG_TEST(sideband),    RIG_TEST(life),
 	};
 
