@@ -124,8 +124,8 @@ void model_switch(void);
 void model_fork(int tid);
 void model_turn(int who);
 void model_exit(void);
-/* The event that it inherited, by the view of the parent; 0: none */
-uint64_t model_child_id(int slot);
+/* The event that it inherited from this one; 0: none */
+uint64_t model_child_id(uint64_t parent);
 #define MODEL_TIME 0x7e00000000000000ull /* what the model's clock begins at */
 #define MODEL_ANY  0x7d00000000000000ull /* a word that the kernel fills in from elsewhere */
 

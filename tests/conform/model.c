@@ -162,15 +162,26 @@ static void task_record(uint32_t type, int parent)
 	core_task_record(task, type, 0, &body, sizeof(body));
 }
 
-/* As clone() does: events that say so are inherited, those of any CPU first; then FORK is told. */
+/* Since 6.2 a tree of events is ordered by the address of the PMU after the CPU: ours are behind the kernel's. */
+static int pmu_rank(const struct perf_event *event)
+{
+	if (!event->kernel->resched_one_pmu || event->attr.type == PERF_TYPE_SOFTWARE)
+		return 0;
+	for (int i = 0; i < CONFORM_NR_FLAVOURS; i++)
+		if (types[i] == event->attr.type)
+			return 1 + i;
+	return 0;
+}
+
+/* As clone() does: events that say so are inherited, in the order of their tree (Q3); then FORK is told. */
 void model_fork(int tid)
 {
 	struct perf_event *child;
 
 	tasks[1].tid = tid;
-	for (int cpu = -1; cpu < 2; cpu++)
+	for (int place = 0; place < 3 * NR_PMUS; place++)
 		for (struct perf_event *e = tasks[0].events; e; e = e->core_next)
-			if (e->attr.inherit && e->cpu == cpu &&
+			if (e->attr.inherit && (e->cpu + 1) * NR_PMUS + pmu_rank(e) == place &&
 			    core_event_open(&child, NULL, &tasks[1], -1, NULL, e))
 				abort();
 	task_record(PERF_RECORD_FORK, getpid());
@@ -189,10 +200,10 @@ void model_exit(void)
 	core_irq_work_run();
 }
 
-uint64_t model_child_id(int slot)
+uint64_t model_child_id(uint64_t parent)
 {
 	for (struct perf_event *e = tasks[1].events; e; e = e->core_next)
-		if (e->parent == events[slot])
+		if (e->parent && e->parent->id == parent)
 			return e->id;
 	return 0;
 }

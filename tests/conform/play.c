@@ -527,11 +527,11 @@ static void op_fork(long ret[2])
 	for (int i = 0; i < NR_EVENTS; i++) {
 		struct slot *child = &slots[i + NR_EVENTS];
 
-		if (!slots[i].open || !slots[i].inherit || !slots[i].task)
+		if (!slots[i].alive || !slots[i].inherit || !slots[i].task)
 			continue;
 		*child = slots[i];
 		child->open = false;
-		child->id[1] = model_child_id(i);
+		child->id[1] = model_child_id(slots[i].id[1]);
 		child->id[0] = 0;
 		if (child->pmu != PMU_DUMMY) {
 			calls[0].op = CONFORM_CHILD;
