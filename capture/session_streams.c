@@ -130,18 +130,19 @@ static int map_rings(struct auxtap_session *s, struct stream *st, struct auxtap_
 				s->aux_overwrite, err);
 }
 
-static int learn_id(struct auxtap_session *s, int fd, int attr_index, uint64_t *id)
+static int learn_id(struct auxtap_session *s, int fd, int attr_index, uint64_t *id,
+		    struct auxtap_error *err)
 {
 	uint64_t value = 0;
 	int ret = s->be->perf->ioctl(s->be->perf_ctx, fd, PERF_EVENT_IOC_ID,
 				     (unsigned long)(uintptr_t)&value);
 
-	if (ret < 0)
-		return ret;
 	*id = value;
-	if (!s->file.writer)
-		return 0;
-	return auxtap_perfdata_writer_add_id(s->file.writer, attr_index, value);
+	if (ret >= 0)
+		ret = s->file.writer ? auxtap_perfdata_writer_add_id(s->file.writer, attr_index, value)
+				     : 0;
+	return ret < 0 ? auxtap_error_set(err, ret, s->event.name, "event id: %s", strerror(-ret))
+		       : 0;
 }
 
 static struct stream *add_stream(struct auxtap_session *s, pid_t pid, pid_t tid, int cpu)
@@ -235,11 +236,9 @@ int session_open_thread(struct auxtap_session *s, pid_t pid, pid_t tid,
 	ret = map_rings(s, st, err);
 	if (ret)
 		goto fail;
-	ret = learn_id(s, st->fd, 0, &st->id);
-	if (ret) {
-		auxtap_error_set(err, ret, s->event.name, "event id: %s", strerror(-ret));
+	ret = learn_id(s, st->fd, 0, &st->id, err);
+	if (ret)
 		goto fail;
-	}
 	ret = begin_file(s, st, err);
 	if (ret)
 		goto fail;
@@ -267,11 +266,10 @@ static int add_redirected(struct auxtap_session *s, struct stream *st, int attr_
 	fds[st->nr_more_fds++] = fd;
 	ret = perf->ioctl(s->be->perf_ctx, fd, PERF_EVENT_IOC_SET_OUTPUT,
 			  (unsigned long)st->fd);
-	if (!ret)
-		ret = learn_id(s, fd, attr_index, &id);
-	if (ret)
-		auxtap_error_set(err, ret, s->event.name, "sharing a ring: %s", strerror(-ret));
-	return ret;
+	if (ret < 0)
+		return auxtap_error_set(err, ret, s->event.name, "sharing a ring: %s",
+					strerror(-ret));
+	return learn_id(s, fd, attr_index, &id, err);
 }
 
 static bool cpu_wanted(const char *list, int cpu)
@@ -319,7 +317,7 @@ int session_open_cpus(struct auxtap_session *s, const pid_t *tids, int nr_tids,
 			return open_error(s, st->fd, err);
 		ret = map_rings(s, st, err);
 		if (!ret)
-			ret = learn_id(s, st->fd, 0, &st->id);
+			ret = learn_id(s, st->fd, 0, &st->id, err);
 		if (ret)
 			return ret;
 		for (int i = 0; i < nr_tids; i++) {
