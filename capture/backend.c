@@ -105,6 +105,13 @@ void backend_refresh(struct auxtap_backend *be)
 		 be->target->name);
 }
 
+const char *backend_death(const struct auxtap_backend *be)
+{
+	const struct emu_link *link = be->target_ctx;
+
+	return be->perf == &perf_emulated_ops && link->dead ? link->death : NULL;
+}
+
 int auxtap_backend_open_emulated(struct auxtap_backend *be, enum auxtap_source source,
 				 struct auxtap_error *err)
 {

@@ -246,6 +246,8 @@ int auxtap_session_open(struct auxtap_session **out, struct auxtap_backend *be,
 fail:
 	if (s->spawned)
 		be->target->signal(be->target_ctx, s->main_pid, SIGKILL);
+	else if (s->main_pid > 0)
+		be->target->detach(be->target_ctx, s->main_pid);
 	session_close_streams(s);
 	trace_file_abort(&s->file);
 	if (s->control_fd >= 0)
@@ -632,9 +634,8 @@ int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 			*err = s->failure;
 		return s->failed;
 	}
-	if (ret == -EPIPE)
-		return auxtap_error_set(err, -EPIPE, "auxtap-emu", "%s",
-					((struct emu_link *)s->be->target_ctx)->death);
+	if (ret == -EPIPE && backend_death(s->be))
+		return auxtap_error_set(err, -EPIPE, "auxtap-emu", "%s", backend_death(s->be));
 	if (ret < 0 && ret != -ECHILD)
 		return auxtap_error_set(err, ret, s->be->target->name, "%s", strerror(-ret));
 	if (s->lost_snapshot && err)
