@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A session against a backend that fails, call by call: each failure is a clear error or is
+ * lived with; nothing stays open or mapped, no program is left stopped, no file is lost.
+ */
+#include "support_fake.h"
+
+#include <auxtap/perfdata.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char dir[] = "/tmp/auxtap-session-XXXXXX";
+static char output[64], old[80];
+static char *const argv[] = {"/bin/fake", NULL};
+
+static const struct auxtap_target_event whole_life[] = {
+	{.type = AUXTAP_TARGET_EXEC, .pid = FAKE_PID, .tid = FAKE_PID},
+	{.type = AUXTAP_TARGET_THREAD, .pid = FAKE_PID, .tid = FAKE_PID + 1,
+	 .parent_pid = FAKE_PID, .parent_tid = FAKE_PID},
+	{.type = AUXTAP_TARGET_THREAD_EXIT, .pid = FAKE_PID, .tid = FAKE_PID + 1},
+	{.type = AUXTAP_TARGET_FORK, .pid = FAKE_PID + 2, .tid = FAKE_PID + 2,
+	 .parent_pid = FAKE_PID, .parent_tid = FAKE_PID},
+	{.type = AUXTAP_TARGET_DYING, .pid = FAKE_PID + 2, .tid = FAKE_PID + 2, .signo = SIGSEGV},
+	{.type = AUXTAP_TARGET_PROCESS_EXIT, .pid = FAKE_PID + 2, .tid = FAKE_PID + 2, .status = 139},
+	{.type = AUXTAP_TARGET_PROCESS_EXIT, .pid = FAKE_PID, .tid = FAKE_PID, .status = 7 << 8},
+};
+#define NR_STOPS 5 /* the start, exec, thread, fork, death */
+
+static struct auxtap_session_opts options(void)
+{
+	return (struct auxtap_session_opts){
+		.size = sizeof(struct auxtap_session_opts),
+		.event = "intel_pt//u",
+		.data_pages = 1,
+		.aux_pages = 1,
+		.output = output,
+		.argv = argv,
+	};
+}
+
+static void forget_files(void)
+{
+	unlink(output);
+	unlink(old);
+}
+
+static void write_old_file(void)
+{
+	int fd = open(output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "the old file", 12), 12);
+	close(fd);
+}
+
+static bool old_file_in_place(void)
+{
+	char text[13] = "";
+	int fd = open(output, O_RDONLY);
+	bool same = fd >= 0 && read(fd, text, 12) == 12 && !strcmp(text, "the old file");
+
+	if (fd >= 0)
+		close(fd);
+	return same;
+}
+
+static void assert_told(const struct auxtap_error *err, int code)
+{
+	assert_int_equal(err->code, code);
+	assert_true(*err->what);
+	assert_true(*err->why);
+}
+
+static void assert_nothing_left(const struct fake *f, int descriptors)
+{
+	assert_int_equal(f->nr_open, 0);
+	assert_int_equal(f->nr_mapped, 0);
+	assert_int_equal(fake_open_descriptors(), descriptors);
+}
+
+/* Opening, as a command and with the kernel's way of one event per CPU. */
+static void test_open_fails(void **state)
+{
+	static const struct {
+		enum fake_call call;
+		unsigned int at;
+		int code;
+		bool per_cpu, todo;
+	} cases[] = {
+		{FAKE_SPAWN, 1, ENOENT, false, false},
+		{FAKE_OPEN, 1, EACCES, false, true},
+		{FAKE_OPEN, 1, EMFILE, false, true},
+		{FAKE_OPEN, 1, EBUSY, false, true},
+		{FAKE_OPEN, 1, ENOSPC, false, false},
+		{FAKE_MMAP, 1, EPERM, false, true},
+		{FAKE_MMAP, 2, ENOMEM, false, true},
+		{FAKE_ID, 1, ENOTTY, false, false},
+		{FAKE_MAPS, 1, EIO, false, false},
+		{FAKE_ENABLE, 1, ENODEV, false, false},
+		{FAKE_OPEN, 1, EACCES, true, true},
+		{FAKE_OPEN, 2, EMFILE, true, true}, /* the dummy event */
+		{FAKE_MMAP, 1, EPERM, true, true},
+		{FAKE_MMAP, 2, EPERM, true, true},
+		{FAKE_ID, 1, ENOTTY, true, false},
+		{FAKE_ID, 2, ENOTTY, true, false},
+		{FAKE_SET_OUTPUT, 1, EINVAL, true, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct auxtap_session_opts o = options();
+		struct auxtap_error err = AUXTAP_ERROR_INIT;
+		struct fake f = {.fail_call = cases[i].call,
+				 .fail_at = cases[i].at,
+				 .fail_errno = cases[i].code};
+		struct auxtap_backend be;
+		struct auxtap_session *s = NULL;
+		int descriptors = fake_open_descriptors();
+
+		write_old_file();
+		fake_backend(&f, &be, cases[i].per_cpu);
+		assert_int_equal(auxtap_session_open(&s, &be, &o, &err), -cases[i].code);
+		assert_told(&err, -cases[i].code);
+		assert_int_equal(*err.todo != '\0', cases[i].todo);
+		assert_nothing_left(&f, descriptors);
+		assert_true(old_file_in_place());
+		assert_int_equal(access(old, F_OK), -1);
+		/* A program that was started only for this does not stay behind, stopped. */
+		assert_int_equal(f.last_signal, cases[i].call == FAKE_SPAWN ? 0 : SIGKILL);
+	}
+	forget_files();
+}
+
+static void test_bad_page(void **state)
+{
+	struct auxtap_session_opts o = options();
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct fake f = {.bad_page = true};
+	struct auxtap_backend be;
+	struct auxtap_session *s;
+	int descriptors = fake_open_descriptors();
+
+	(void)state;
+	fake_backend(&f, &be, false);
+	assert_int_equal(auxtap_session_open(&s, &be, &o, &err), -EINVAL);
+	assert_told(&err, -EINVAL);
+	assert_nothing_left(&f, descriptors);
+}
+
+/* What we attached to is let go, not killed. */
+static void test_attach_fails(void **state)
+{
+	static const enum fake_call calls[] = {FAKE_ATTACH, FAKE_THREADS, FAKE_OPEN, FAKE_MMAP,
+					       FAKE_ENABLE};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		struct auxtap_session_opts o = options();
+		struct auxtap_error err = AUXTAP_ERROR_INIT;
+		struct fake f = {.fail_call = calls[i], .fail_at = 1, .fail_errno = EPERM};
+		struct auxtap_backend be;
+		struct auxtap_session *s;
+		int descriptors = fake_open_descriptors(), ret;
+
+		o.argv = NULL;
+		o.pid = FAKE_PID;
+		fake_backend(&f, &be, true);
+		ret = auxtap_session_open(&s, &be, &o, &err);
+		assert_true(ret < 0);
+		assert_told(&err, ret);
+		assert_nothing_left(&f, descriptors);
+		assert_int_equal(f.nr_attached, 0);
+		assert_int_equal(f.last_signal, 0);
+		assert_int_equal(access(output, F_OK), -1);
+	}
+}
+
+static void assert_readable(const char *path)
+{
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct auxtap_perfdata *pd;
+
+	if (auxtap_perfdata_open(&pd, path, &err))
+		fail_msg("%s: %s: %s", path, err.what, err.why);
+	auxtap_perfdata_close(pd);
+}
+
+static void run(struct fake *f, bool crash, int want, unsigned int want_snapshots)
+{
+	struct auxtap_session_opts o = options();
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct auxtap_backend be;
+	struct auxtap_session *s;
+	int descriptors = fake_open_descriptors(), ret;
+
+	f->events = whole_life;
+	f->nr_events = sizeof(whole_life) / sizeof(whole_life[0]);
+	o.crash = crash;
+	fake_backend(f, &be, false);
+	ret = auxtap_session_open(&s, &be, &o, &err);
+	if (ret)
+		fail_msg("open: %s: %s", err.what, err.why);
+	ret = auxtap_session_run(s, NULL, &err);
+	assert_int_equal(ret, want);
+	if (want)
+		assert_told(&err, want);
+	/* Whatever broke, the program ran to its end as it would alone. */
+	if (f->fail_call != FAKE_WAIT && f->fail_call != FAKE_RESUME) {
+		assert_int_equal(f->at, f->nr_events);
+		assert_int_equal(f->nr_resumed, NR_STOPS);
+		assert_int_equal(auxtap_session_stats(s)->exit_status, 7 << 8);
+		assert_int_equal(auxtap_session_stats(s)->crashes, 1);
+	}
+	assert_int_equal(f->last_signal, 0);
+	assert_int_equal(auxtap_session_stats(s)->snapshots, want_snapshots);
+	assert_int_equal(auxtap_session_close(s, &err), 0);
+	assert_nothing_left(f, descriptors);
+	if (!crash || want_snapshots)
+		assert_readable(output);
+	else
+		assert_int_equal(access(output, F_OK), -1);
+	forget_files();
+}
+
+static void test_whole_life(void **state)
+{
+	struct fake f = {0}, g = {0};
+
+	(void)state;
+	run(&f, false, 0, 0);
+	run(&g, true, 0, 1);
+}
+
+/* Second and later calls, while the program runs: tracing ends, the program does not. */
+static void test_run_fails(void **state)
+{
+	static const struct {
+		enum fake_call call;
+		unsigned int at;
+		int code;
+	} cases[] = {
+		{FAKE_POLL, 1, EBADF},	{FAKE_POLL, 3, EINVAL}, {FAKE_OPEN, 2, EMFILE},
+		{FAKE_OPEN, 3, EBUSY},	{FAKE_MMAP, 3, EPERM},	{FAKE_MMAP, 4, ENOMEM},
+		{FAKE_MMAP, 5, ENOMEM}, {FAKE_ID, 2, ENOTTY},	{FAKE_ENABLE, 2, ENODEV},
+		{FAKE_WAIT, 3, EIO},	{FAKE_WAIT, 4, EPIPE},	{FAKE_RESUME, 1, ESRCH},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		for (int crash = 0; crash < 2; crash++) {
+			struct fake f = {.fail_call = cases[i].call,
+					 .fail_at = cases[i].at,
+					 .fail_errno = cases[i].code};
+
+			run(&f, crash, -cases[i].code, 0);
+		}
+	}
+}
+
+/* What a signal or a slow task brings about every day. */
+static void test_poll_is_interrupted(void **state)
+{
+	struct fake f = {.fail_call = FAKE_POLL, .fail_at = 2, .fail_errno = EINTR};
+
+	(void)state;
+	run(&f, false, 0, 0);
+}
+
+/* A death whose facts cannot all be had leaves a snapshot with those that can. */
+static void test_crash_with_less(void **state)
+{
+	static const struct {
+		enum fake_call call;
+		unsigned int at;
+	} cases[] = {
+		{FAKE_MAPS, 2},	   {FAKE_REGS, 1}, {FAKE_SIGINFO, 1}, {FAKE_MEM, 1},
+		{FAKE_THREADS, 1}, {FAKE_MEM, 2},  {FAKE_DISABLE, 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct fake f = {.fail_call = cases[i].call,
+				 .fail_at = cases[i].at,
+				 .fail_errno = ESRCH};
+
+		run(&f, true, 0, 1);
+		/* the call was made, and failed */
+		assert_true(f.nr_calls[cases[i].call] >= cases[i].at);
+	}
+}
+
+static int make_dir(void **state)
+{
+	(void)state;
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(output, sizeof(output), "%s/data", dir);
+	snprintf(old, sizeof(old), "%s.old", output);
+	return 0;
+}
+
+static int remove_dir(void **state)
+{
+	char name[96];
+
+	(void)state;
+	forget_files();
+	snprintf(name, sizeof(name), "%s.vdso", output);
+	unlink(name);
+	return rmdir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_open_fails),
+		cmocka_unit_test(test_bad_page),
+		cmocka_unit_test(test_attach_fails),
+		cmocka_unit_test(test_whole_life),
+		cmocka_unit_test(test_run_fails),
+		cmocka_unit_test(test_poll_is_interrupted),
+		cmocka_unit_test(test_crash_with_less),
+	};
+
+	return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}
