@@ -44,15 +44,21 @@ struct decoder_queue *decoder_add_queue(struct auxtap_decoder *dec)
 {
 	struct decoder_queue **grown, *queue;
 
-	grown = realloc(dec->queues, (dec->nr_queues + 1) * sizeof(*grown));
-	if (!grown)
-		return NULL;
-	dec->queues = grown;
+	if (dec->nr_queues == dec->max_queues) {
+		size_t max = dec->max_queues ? dec->max_queues * 2 : 16;
+
+		grown = realloc(dec->queues, max * sizeof(*grown));
+		if (!grown)
+			return NULL;
+		dec->queues = grown;
+		dec->max_queues = max;
+	}
 	queue = calloc(1, sizeof(*queue));
 	if (!queue)
 		return NULL;
 	pt_queue_init(&queue->pt, &dec->shared);
-	grown[dec->nr_queues++] = queue;
+	queue->index = dec->nr_queues;
+	dec->queues[dec->nr_queues++] = queue;
 	return queue;
 }
 
@@ -61,7 +67,6 @@ int decoder_add_extra(struct auxtap_decoder *dec, const struct auxtap_gap *gap,
 {
 	const struct auxtap_decode_opts *opts = &dec->shared.opts;
 	struct flow_event *grown, *ev;
-	size_t at;
 
 	dec->sum.gaps++;
 	if (!(opts->events & AUXTAP_EVENT_GAP) || (opts->tid >= 0 && gap->tid != opts->tid) ||
@@ -70,13 +75,16 @@ int decoder_add_extra(struct auxtap_decoder *dec, const struct auxtap_gap *gap,
 	if (gap->time_begin && (gap->time_begin < opts->time_start ||
 				(opts->time_stop && gap->time_begin >= opts->time_stop)))
 		return 0;
-	grown = realloc(dec->extra, (dec->nr_extra + 1) * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	dec->extra = grown;
-	for (at = dec->nr_extra; at && grown[at - 1].time > gap->time_begin; at--)
-		grown[at] = grown[at - 1];
-	ev = &grown[at];
+	if (dec->nr_extra == dec->max_extra) {
+		size_t max = dec->max_extra ? dec->max_extra * 2 : 16;
+
+		grown = realloc(dec->extra, max * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		dec->extra = grown;
+		dec->max_extra = max;
+	}
+	ev = &dec->extra[dec->nr_extra];
 	memset(ev, 0, sizeof(*ev));
 	ev->gap = calloc(1, sizeof(*ev->gap));
 	dec->nr_extra++;
@@ -84,6 +92,7 @@ int decoder_add_extra(struct auxtap_decoder *dec, const struct auxtap_gap *gap,
 		return -ENOMEM;
 	ev->type = AUXTAP_EVENT_GAP;
 	ev->time = gap->time_begin;
+	ev->depth = (uint32_t)dec->nr_extra; /* ties: as they were added */
 	ev->pid = gap->pid;
 	ev->tid = gap->tid;
 	ev->gap->gap = *gap;
@@ -95,13 +104,58 @@ int decoder_add_extra(struct auxtap_decoder *dec, const struct auxtap_gap *gap,
 	return 0;
 }
 
-int decoder_start(struct auxtap_decoder *dec)
+/* ---- merge ---- */
+
+static bool before(uint64_t time_a, int32_t tid_a, uint64_t time_b, int32_t tid_b)
 {
-	dec->nr_active = dec->nr_queues;
-	return decoder_jobs_start(dec, dec->shared.opts.jobs);
+	return time_a != time_b ? time_a < time_b : tid_a < tid_b;
 }
 
-/* ---- merge ---- */
+static int by_first(const void *a, const void *b)
+{
+	const struct decoder_queue *x = *(struct decoder_queue *const *)a;
+	const struct decoder_queue *y = *(struct decoder_queue *const *)b;
+
+	if (before(x->first_time, x->first_tid, y->first_time, y->first_tid))
+		return -1;
+	if (before(y->first_time, y->first_tid, x->first_time, x->first_tid))
+		return 1;
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct flow_event *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return x->depth < y->depth ? -1 : x->depth > y->depth;
+}
+
+int decoder_start(struct auxtap_decoder *dec)
+{
+	if (dec->nr_extra)
+		qsort(dec->extra, dec->nr_extra, sizeof(*dec->extra), by_time);
+	for (size_t i = 0; i < dec->nr_extra; i++)
+		dec->extra[i].depth = 0;
+	if (dec->nr_queues) {
+		dec->closed = calloc(dec->nr_queues, sizeof(struct decoder_queue *));
+		dec->heap = calloc(dec->nr_queues, sizeof(struct decoder_queue *));
+		if (!dec->closed || !dec->heap)
+			return -ENOMEM;
+	}
+	for (size_t i = 0; i < dec->nr_queues; i++) {
+		struct decoder_queue *queue = dec->queues[i];
+
+		queue->first_time = pt_queue_first_time(&queue->pt);
+		/* all events of a thread's queue are that thread's */
+		queue->first_tid = queue->pt.per_cpu ? INT32_MIN : queue->pt.queue_tid;
+		dec->closed[dec->nr_closed++] = queue;
+	}
+	if (dec->nr_closed)
+		qsort(dec->closed, dec->nr_closed, sizeof(*dec->closed), by_first);
+	return decoder_jobs_start(dec, dec->shared.opts.jobs);
+}
 
 static void refill(struct auxtap_decoder *dec, struct decoder_queue *queue)
 {
@@ -112,55 +166,108 @@ static void refill(struct auxtap_decoder *dec, struct decoder_queue *queue)
 			front->at++;
 		if (front && front->at < front->nr)
 			return;
-		if (!decoder_jobs_take(dec, queue)) {
-			queue->finished = true;
-			dec->nr_active--;
-		}
+		queue->finished = !decoder_jobs_take(dec, queue);
 	}
 }
 
-static bool before(uint64_t time_a, int32_t tid_a, uint64_t time_b, int32_t tid_b)
+static const struct flow_event *head_of(const struct decoder_queue *queue)
 {
-	return time_a != time_b ? time_a < time_b : tid_a < tid_b;
+	return &queue->front->events[queue->front->at];
 }
 
-/* The queue whose head is first; its limit is the head of the second. */
-static void choose(struct auxtap_decoder *dec)
+static bool comes_first(const struct decoder_queue *a, const struct decoder_queue *b)
 {
-	const struct flow_event *best = NULL, *second = NULL;
+	const struct flow_event *x = head_of(a), *y = head_of(b);
 
-	dec->current = NULL;
-	for (size_t i = 0; i < dec->nr_queues; i++) {
-		struct decoder_queue *queue = dec->queues[i];
-		const struct flow_event *head;
+	if (x->time != y->time)
+		return x->time < y->time;
+	return x->tid != y->tid ? x->tid < y->tid : a->index < b->index;
+}
 
-		if (!dec->started)
-			refill(dec, queue);
+static void sift_up(struct auxtap_decoder *dec, size_t at)
+{
+	struct decoder_queue *queue = dec->heap[at];
+
+	while (at && comes_first(queue, dec->heap[(at - 1) / 2])) {
+		dec->heap[at] = dec->heap[(at - 1) / 2];
+		at = (at - 1) / 2;
+	}
+	dec->heap[at] = queue;
+}
+
+/* The first one's head has moved on, or it is finished. */
+static void sift_down(struct auxtap_decoder *dec)
+{
+	struct decoder_queue *queue = dec->heap[0];
+	size_t at = 0, child;
+
+	if (queue->finished) {
+		queue = dec->heap[--dec->nr_heap];
+		if (!dec->nr_heap)
+			return;
+	}
+	while ((child = 2 * at + 1) < dec->nr_heap) {
+		if (child + 1 < dec->nr_heap && comes_first(dec->heap[child + 1], dec->heap[child]))
+			child++;
+		if (!comes_first(dec->heap[child], queue))
+			break;
+		dec->heap[at] = dec->heap[child];
+		at = child;
+	}
+	dec->heap[at] = queue;
+}
+
+/* Begins the queues that may have an event before the first one known. */
+static void open_queues(struct auxtap_decoder *dec)
+{
+	while (dec->closed_at < dec->nr_closed) {
+		struct decoder_queue *queue = dec->closed[dec->closed_at];
+		const struct flow_event *head = dec->nr_heap ? head_of(dec->heap[0]) : NULL;
+
+		if (head && before(head->time, head->tid, queue->first_time, queue->first_tid))
+			return;
+		dec->closed_at++;
+		/* it counts as one of those that share the threads */
+		refill(dec, queue);
 		if (queue->finished)
 			continue;
-		head = &queue->front->events[queue->front->at];
-		if (!best || before(head->time, head->tid, best->time, best->tid)) {
-			second = best;
-			best = head;
-			dec->current = queue;
-		} else if (!second || before(head->time, head->tid, second->time, second->tid)) {
-			second = head;
-		}
+		dec->heap[dec->nr_heap] = queue;
+		sift_up(dec, dec->nr_heap++);
 	}
-	if (dec->extra_at < dec->nr_extra) {
-		const struct flow_event *extra = &dec->extra[dec->extra_at];
+}
 
-		if (!best || extra->time < best->time)
-			dec->current = NULL;
-		else if (!second || extra->time <= second->time)
-			second = extra;
+static void set_limit(struct auxtap_decoder *dec, uint64_t time, int32_t tid)
+{
+	if (dec->limited && !before(time, tid, dec->limit_time, dec->limit_tid))
+		return;
+	dec->limited = true;
+	dec->limit_time = time;
+	dec->limit_tid = tid;
+}
+
+/* The queue whose head is first; its limit is what may come second. */
+static void choose(struct auxtap_decoder *dec)
+{
+	const struct flow_event *extra = NULL;
+
+	if (dec->current)
+		sift_down(dec);
+	open_queues(dec);
+	dec->current = dec->nr_heap ? dec->heap[0] : NULL;
+	dec->limited = false;
+	if (dec->extra_at < dec->nr_extra)
+		extra = &dec->extra[dec->extra_at];
+	if (extra && (!dec->current || extra->time < head_of(dec->current)->time)) {
+		dec->current = NULL;
+		return;
 	}
-	dec->started = true;
-	dec->limited = second != NULL;
-	if (second) {
-		dec->limit_time = second->time;
-		dec->limit_tid = second == &dec->extra[dec->extra_at] ? INT32_MIN : second->tid;
-	}
+	for (size_t i = 1; i <= 2 && i < dec->nr_heap; i++)
+		set_limit(dec, head_of(dec->heap[i])->time, head_of(dec->heap[i])->tid);
+	if (dec->closed_at < dec->nr_closed)
+		set_limit(dec, dec->closed[dec->closed_at]->first_time,
+			  dec->closed[dec->closed_at]->first_tid);
+	if (extra)
+		set_limit(dec, extra->time, INT32_MIN);
 }
 
 static struct flow_event *next_event(struct auxtap_decoder *dec)
@@ -315,6 +422,8 @@ void auxtap_decoder_close(struct auxtap_decoder *dec)
 	free(dec->delivered);
 	free(dec->extra);
 	free(dec->queues);
+	free(dec->closed);
+	free(dec->heap);
 	free(dec->tids);
 	sideband_free(&dec->sideband);
 	if (dec->shared.sections)

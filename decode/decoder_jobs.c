@@ -9,7 +9,9 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MAX_JOBS 256
 #define MAX_DEFAULT_JOBS 8 /* one thread reads what all of them walk: more of them starve */
@@ -17,6 +19,7 @@
 #define BYTES_AHEAD (32u << 20) /* of trace in segments cut ahead */
 #define MAX_IDLE_BATCHES 32
 #define MAX_IDLE_WALKS 64
+#define MANY_QUEUES 64 /* at the same time */
 
 struct decoder_jobs {
 	const struct pt_shared *shared;
@@ -80,6 +83,7 @@ static struct pt_batch *get_batch(struct decoder_jobs *jobs)
 	if (batch) {
 		batch->next = NULL;
 		batch->nr = batch->at = 0;
+		batch->small = false;
 	}
 	return batch;
 }
@@ -90,7 +94,7 @@ static void put_batch(struct decoder_jobs *jobs, struct pt_batch *batch)
 		return;
 	for (unsigned int i = batch->at; i < batch->nr; i++)
 		free(batch->events[i].gap);
-	if (jobs->nr_batches >= MAX_IDLE_BATCHES) {
+	if (batch->small || jobs->nr_batches >= MAX_IDLE_BATCHES) {
 		free(batch);
 		return;
 	}
@@ -333,9 +337,9 @@ void decoder_jobs_stop(struct auxtap_decoder *dec)
 /* ---- the reader's side ---- */
 
 /* Cuts the segment that is needed now and, where there are threads for them, some of the next. */
-static int cut(struct decoder_jobs *jobs, struct pt_queue *q, size_t nr_active)
+static int cut(struct decoder_jobs *jobs, struct pt_queue *q, size_t nr_open)
 {
-	size_t ahead = jobs->nr ? 2 * jobs->nr / (nr_active ? nr_active : 1) : 0;
+	size_t ahead = jobs->nr ? 2 * jobs->nr / (nr_open ? nr_open : 1) : 0;
 
 	if (jobs->nr && !ahead)
 		ahead = 1;
@@ -407,6 +411,27 @@ static void leave(struct decoder_jobs *jobs, struct pt_queue *q, struct pt_job *
 	pthread_mutex_unlock(&jobs->lock);
 }
 
+/* Many queues wait with a few events each: these need no whole batch. */
+static void shrink(struct decoder_jobs *jobs, struct decoder_queue *queue)
+{
+	struct pt_batch *batch = queue->front, *small;
+	size_t size = offsetof(struct pt_batch, events) +
+		      batch->nr * sizeof(batch->events[0]);
+
+	if (batch->nr > PT_BATCH / 4)
+		return;
+	small = malloc(size);
+	if (!small)
+		return;
+	memcpy(small, batch, size);
+	small->small = true;
+	batch->nr = 0; /* its gaps have moved */
+	queue->front = small;
+	pthread_mutex_lock(&jobs->lock);
+	put_batch(jobs, batch);
+	pthread_mutex_unlock(&jobs->lock);
+}
+
 bool decoder_jobs_take(struct auxtap_decoder *dec, struct decoder_queue *queue)
 {
 	struct decoder_jobs *jobs = dec->jobs;
@@ -416,7 +441,7 @@ bool decoder_jobs_take(struct auxtap_decoder *dec, struct decoder_queue *queue)
 		struct pt_batch *batch;
 		struct pt_job *job;
 
-		if (q->error || cut(jobs, q, dec->nr_active)) {
+		if (q->error || cut(jobs, q, dec->nr_heap)) {
 			q->error = q->error ? q->error : -ENOMEM;
 			end_queue(jobs, q);
 			break;
@@ -450,9 +475,15 @@ bool decoder_jobs_take(struct auxtap_decoder *dec, struct decoder_queue *queue)
 		}
 		if (batch) {
 			pt_queue_stitch(q, batch);
+			if (dec->nr_heap >= MANY_QUEUES)
+				shrink(jobs, queue);
 			return true;
 		}
 		leave(jobs, q, job);
 	}
+	pthread_mutex_lock(&jobs->lock);
+	put_batch(jobs, queue->front);
+	queue->front = NULL;
+	pthread_mutex_unlock(&jobs->lock);
 	return false;
 }

@@ -10,7 +10,11 @@ struct decoder_jobs;
 struct decoder_queue {
 	struct pt_queue pt;
 	struct pt_batch *front; /* being delivered; NULL: nothing was taken yet */
-	bool finished;		/* front is empty and nothing will come */
+	bool finished;		/* nothing will come any more */
+	size_t index;		/* in the decoder's list: the last tie-break */
+	/* no event of it comes before these */
+	uint64_t first_time;
+	int32_t first_tid;
 };
 
 struct auxtap_decoder {
@@ -20,16 +24,18 @@ struct auxtap_decoder {
 	int raw_fd;
 	pthread_mutex_t read_lock; /* pd belongs to one thread at a time */
 	struct decoder_queue **queues;
-	size_t nr_queues;
+	size_t nr_queues, max_queues;
+	/* merge: queues not yet begun, by first event; and a heap of the others, by next event */
+	struct decoder_queue **closed, **heap;
+	size_t nr_closed, closed_at, nr_heap;
 	struct flow_event *extra; /* by time: gaps that belong to no place in a stream */
-	size_t nr_extra, extra_at;
+	size_t nr_extra, max_extra, extra_at;
 	struct decoder_jobs *jobs;
-	size_t nr_active; /* queues that may still have events */
 	/* merge: the queue being delivered stays in front up to the limit */
 	struct decoder_queue *current;
 	uint64_t limit_time;
 	int32_t limit_tid;
-	bool started, limited;
+	bool limited;
 	struct auxtap_error damage; /* of the file; told after the last event */
 	struct auxtap_decode_summary sum;
 	int32_t *tids; /* seen; sorted */

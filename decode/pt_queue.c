@@ -51,6 +51,30 @@ static void note_tsc(struct pt_queue *q, const struct pt_segment *seg)
 		q->psb_tsc = head.tsc;
 }
 
+uint64_t pt_queue_first_time(struct pt_queue *q)
+{
+	const struct pt_extent *extent = q->stream.extents;
+	struct pt_scan_head head;
+	uint8_t buf[4096];
+	ssize_t got;
+	size_t pos;
+
+	/* Segments before a time window give no time to the gaps between them. */
+	if (!q->stream.nr_extents || q->shared->opts.time_start)
+		return 0;
+	got = q->stream.pread(q->stream.ctx, buf,
+			      extent->size < sizeof(buf) ? extent->size : sizeof(buf),
+			      extent->file_off);
+	if (got <= 0)
+		return 0;
+	pos = pt_find_psb(buf, (size_t)got, 0);
+	/* near the end of buf it may be another one, or cut off */
+	if (pos >= (size_t)got || (got == sizeof(buf) && (size_t)got - pos < 256))
+		return 0;
+	pt_scan_head(buf + pos, (size_t)got - pos, &head);
+	return head.has_tsc ? time_from_tsc(&q->shared->sideband->conv, head.tsc) : 0;
+}
+
 struct pt_job *pt_queue_cut(struct pt_queue *q)
 {
 	struct pt_job *job = calloc(1, sizeof(*job));

@@ -49,6 +49,7 @@ struct flow_event {
 struct pt_batch {
 	struct pt_batch *next;
 	unsigned int nr, at;
+	bool small; /* has only nr events */
 	struct flow_event events[PT_BATCH];
 };
 
@@ -228,6 +229,8 @@ bool pt_walk_fill(struct pt_walk *w, struct pt_batch *out);
 /* pt_queue.c, all by the thread that reads the events */
 void pt_queue_init(struct pt_queue *q, const struct pt_shared *shared);
 void pt_queue_free(struct pt_queue *q);
+/* No event of the queue has a time before this; 0: not known. Before the first cut. */
+uint64_t pt_queue_first_time(struct pt_queue *q);
 /* The next segment of the stream; NULL: out of memory. */
 struct pt_job *pt_queue_cut(struct pt_queue *q);
 /* Before anything of the job is used. False: the queue is over, its last event is in out. */
