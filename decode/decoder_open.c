@@ -362,22 +362,60 @@ static bool of_one_thread(const struct auxtap_decoder *dec, const struct auxtap_
 	       (head->cpu == UINT32_MAX || sb->per_thread || !sb->has_switches);
 }
 
-static struct pt_queue *get_queue(struct auxtap_decoder *dec,
+/* Queues by thread and CPU: open addressing, index + 1. */
+struct queue_table {
+	size_t *slots, size; /* a power of two */
+};
+
+static size_t *queue_slot(const struct auxtap_decoder *dec, const struct queue_table *table,
+			  int32_t tid, int cpu)
+{
+	size_t at = ((uint32_t)tid * 2654435761u) ^ ((uint32_t)cpu * 0x9e3779b1u >> 7);
+
+	for (at &= table->size - 1; table->slots[at]; at = (at + 1) & (table->size - 1)) {
+		const struct pt_queue *q = &dec->queues[table->slots[at] - 1]->pt;
+
+		if (q->queue_tid == tid && q->cpu == cpu)
+			break;
+	}
+	return &table->slots[at];
+}
+
+static int grow_table(const struct auxtap_decoder *dec, struct queue_table *table)
+{
+	struct queue_table grown = {.size = table->size ? table->size * 2 : 64};
+
+	grown.slots = calloc(grown.size, sizeof(*grown.slots));
+	if (!grown.slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < dec->nr_queues; i++) {
+		const struct pt_queue *q = &dec->queues[i]->pt;
+
+		*queue_slot(dec, &grown, q->queue_tid, q->cpu) = i + 1;
+	}
+	free(table->slots);
+	*table = grown;
+	return 0;
+}
+
+static struct pt_queue *get_queue(struct auxtap_decoder *dec, struct queue_table *table,
 				  const struct auxtap_auxtrace *head)
 {
 	int32_t tid = (int32_t)head->tid;
 	int cpu = (int32_t)head->cpu;
 	struct decoder_queue *queue;
 	struct pt_queue *q;
+	size_t *slot;
 
-	for (size_t i = 0; i < dec->nr_queues; i++) {
-		q = &dec->queues[i]->pt;
-		if (q->queue_tid == tid && q->cpu == cpu)
-			return q;
-	}
+	if (dec->nr_queues * 2 >= table->size && grow_table(dec, table))
+		return NULL;
+	slot = queue_slot(dec, table, tid, cpu);
+	if (*slot)
+		return &dec->queues[*slot - 1]->pt;
 	queue = decoder_add_queue(dec);
 	if (!queue)
 		return NULL;
+	*slot = dec->nr_queues;
 	q = &queue->pt;
 	q->queue_tid = q->tid = tid;
 	q->cpu = cpu;
@@ -397,12 +435,13 @@ static int add_queues(struct auxtap_decoder *dec, const struct pt_info *pi,
 {
 	const struct auxtap_decode_opts *opts = &dec->shared.opts;
 	const struct auxtap_perfdata_aux *aux;
+	struct queue_table table = {NULL, 0};
 	size_t nr;
 	int ret = auxtap_perfdata_auxtraces(dec->pd, &aux, &nr, err);
 
 	if (ret)
 		return ret;
-	for (size_t i = 0; i < nr; i++) {
+	for (size_t i = 0; !ret && i < nr; i++) {
 		const struct auxtap_auxtrace *head = &aux[i].head;
 		struct pt_queue *q;
 
@@ -410,18 +449,15 @@ static int add_queues(struct auxtap_decoder *dec, const struct pt_info *pi,
 		     (int32_t)head->tid != opts->tid) ||
 		    (opts->cpu >= 0 && (int32_t)head->cpu != opts->cpu))
 			continue;
-		q = get_queue(dec, head);
+		q = get_queue(dec, &table, head);
 		ret = q ? add_buffer(dec, q, pi, &aux[i]) : -ENOMEM;
-		if (ret)
-			return auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd),
-						"out of memory");
 	}
-	for (size_t i = 0; i < dec->nr_queues; i++) {
+	free(table.slots);
+	for (size_t i = 0; !ret && i < dec->nr_queues; i++)
 		ret = split_at_marks(dec, &dec->queues[i]->pt);
-		if (ret)
-			return auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd),
-						"out of memory");
-	}
+	if (ret)
+		return auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd),
+					"out of memory");
 	return 0;
 }
 
