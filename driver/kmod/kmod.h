@@ -3,7 +3,8 @@
  * The module's own state. main.c loads and unloads; unit.c is the trace unit of each CPU;
  * trap.c executes the traced task in single steps and feeds it, trap_hooks.c tells it
  * what the kernel does to that task, trap_work.c gets it a word in before user mode;
- * steps.c keeps the addresses that were stepped.
+ * steps.c keeps the addresses that were stepped; replay.c feeds the unit with bytes that
+ * were handed in instead.
  */
 #ifndef AUXTAP_KMOD_H
 #define AUXTAP_KMOD_H
@@ -88,6 +89,15 @@ void trap_work_queue(struct task_struct *task);
 int trap_work_init(void);
 void trap_work_exit(void);
 u64 trap_work_nr_lost(void);
+
+/*
+ * replay.c: the other source. The unit was switched on: true if bytes are replayed, not
+ * steps traced. It is about to be switched off.
+ */
+bool replay_on(struct kmod_cpu *c);
+void replay_off(struct kmod_cpu *c);
+void replay_init(struct dentry *dir);
+void replay_exit(void);
 
 /* steps.c */
 int steps_init(struct dentry *dir);

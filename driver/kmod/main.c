@@ -44,6 +44,7 @@ static int __init auxtap_init(void)
 	err = steps_init(debug_dir);
 	if (err)
 		goto debugfs;
+	replay_init(debug_dir);
 	err = trap_work_init();
 	if (err)
 		goto steps;
@@ -60,6 +61,7 @@ work:
 	trap_work_exit();
 steps:
 	debugfs_remove(debug_dir);
+	replay_exit();
 	steps_exit();
 	kmod_units_exit();
 	return err;
@@ -76,6 +78,7 @@ static void __exit auxtap_exit(void)
 	trap_work_exit();
 	kmod_units_exit();
 	debugfs_remove(debug_dir);
+	replay_exit();
 	steps_exit();
 }
 

@@ -84,15 +84,17 @@ static void unit_write(int cpu, u32 msr, u64 value)
 	if (msr == MSR_RTIT_CTL) {
 		kmod_unit_clock(c);
 		c->unit.out.irq_skid_bytes = READ_ONCE(kmod_skid_bytes);
-		if (!on)
+		if (!on) {
+			replay_off(c);
 			trap_off(c);
+		}
 	}
 	if (pt_unit_wrmsr(&c->unit, msr, value)) {
 		pr_err_ratelimited("auxtap: unchecked access: write of %llx to MSR %x\n",
 				   value, msr);
 		return;
 	}
-	if (on)
+	if (on && !replay_on(c))
 		trap_on(c);
 }
 

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The replay source (parameter replay=1): while the driver has the unit of a CPU on, bytes
+ * that root handed in are produced through the unit's output stage, over and over, at a
+ * rate. Driver, ring and reader see the marks, stops, skid and delay of the real thing, and
+ * every byte is accounted for. Which bytes: replay_data.c. The driver's switch: unit.c.
+ *   auxtap/replay/data    written: what is produced from the closing of the file on
+ *   auxtap/replay/rate    bytes a second, of each CPU; 0: as fast as bursts allow
+ *   auxtap/replay/limit   bytes in all, over all CPUs; 0: no end
+ *   auxtap/replay/left    what of the limit is left
+ *   auxtap/replay/counts  of each CPU: produced = written + dropped. A write begins anew:
+ *                         counts 0, every CPU at the first byte, the whole limit left
+ */
+#include <linux/debugfs.h>
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/rcupdate.h>
+#include <linux/seq_file.h>
+#include <linux/smp.h>
+#include "replay.h"
+
+static bool replay_selected;
+module_param_named(replay, replay_selected, bool, 0644);
+MODULE_PARM_DESC(replay, "the units produce the bytes of auxtap/replay/data instead of packets "
+			 "of single steps, from the next time that they are switched on");
+
+/* Between two bursts everything else has its turn, whatever the rate. */
+#define TICK_NS	  250000u
+#define BURST_MAX (128u << 10)
+#define RATE_FULL ((u64)BURST_MAX * (NSEC_PER_SEC / TICK_NS))
+#define RATE_MAX  (1ull << 38)
+/* What a slow machine did not get done in this time is not made up for. */
+#define ARREARS_NS (20 * NSEC_PER_MSEC)
+/* Longer than an interrupt takes to get in. */
+#define INTERRUPT_NS 2000u
+
+/* One CPU. Touched by that CPU only, with interrupts off. */
+struct replay_cpu {
+	struct hrtimer timer;
+	bool on;
+	ktime_t paid_until; /* while on: what is due up to then is in owed */
+	u64 owed;	    /* bytes that are due */
+	u64 burst_left;	    /* bytes until everything else has its turn */
+	u64 due_rest;	    /* ... and parts of a byte, in bytes * nanoseconds */
+	u64 pos;	    /* in the endless sequence: bytes produced */
+	u64 nr_written, nr_dropped;
+};
+
+static DEFINE_PER_CPU(struct replay_cpu, replay_cpus);
+static u64 replay_rate, replay_limit;
+static atomic64_t nr_reserved; /* of the limit */
+
+/* ---- how much ---- */
+
+/* Up to want bytes of the limit; what is not used is given back. */
+static u64 reserve(u64 want)
+{
+	u64 limit = READ_ONCE(replay_limit), old;
+
+	if (!limit)
+		return want;
+	if ((u64)atomic64_read(&nr_reserved) >= limit)
+		return 0;
+	old = (u64)atomic64_fetch_add((s64)want, &nr_reserved);
+	if (old + want <= limit)
+		return want;
+	atomic64_sub((s64)(old >= limit ? want : old + want - limit), &nr_reserved);
+	return old >= limit ? 0 : limit - old;
+}
+
+static void give_back(u64 nr_bytes)
+{
+	if (nr_bytes && READ_ONCE(replay_limit))
+		atomic64_sub((s64)nr_bytes, &nr_reserved);
+}
+
+static void pay(struct replay_cpu *r)
+{
+	u64 rate = READ_ONCE(replay_rate) ?: RATE_FULL, ns;
+	ktime_t now = ktime_get();
+
+	ns = min_t(u64, ktime_to_ns(ktime_sub(now, r->paid_until)), ARREARS_NS);
+	r->paid_until = now;
+	r->due_rest += rate * ns; /* RATE_MAX * ARREARS_NS fits */
+	r->owed += div64_u64_rem(r->due_rest, NSEC_PER_SEC, &r->due_rest);
+	r->owed = min(r->owed, div64_u64(rate, NSEC_PER_SEC / ARREARS_NS) + 1);
+}
+
+/* When the next piece of what is owed is produced. */
+static u64 next_ns(struct replay_cpu *r, bool at_once)
+{
+	if (at_once && r->owed && r->burst_left)
+		return INTERRUPT_NS;
+	r->burst_left = BURST_MAX;
+	return TICK_NS;
+}
+
+/* ---- producing ---- */
+
+/*
+ * The stage looks at its interrupt line at the end of what it is given: so that it comes
+ * to the byte, a piece ends where a region does, or a skid.
+ */
+static size_t piece_of(const struct pt_output *out, size_t nr_bytes)
+{
+	u64 produced = out->nr_written + out->nr_dropped;
+
+	if (out->irq_pending && out->irq_at > produced)
+		nr_bytes = min_t(u64, nr_bytes, out->irq_at - produced);
+	if (out->region)
+		nr_bytes = min_t(u64, nr_bytes, out->region_size - out->region_off);
+	return nr_bytes;
+}
+
+static u64 produce(struct kmod_cpu *c, struct replay_cpu *r, const struct replay_data *data,
+		   u64 nr_bytes)
+{
+	u64 done = 0;
+
+	/* an interrupt on its way comes in only when we return */
+	while (done < nr_bytes && !irq_work_is_pending(&c->interrupt)) {
+		u64 from;
+		size_t piece, written;
+
+		div64_u64_rem(r->pos, data->nr_bytes, &from);
+		piece = piece_of(&c->unit.out, min(nr_bytes - done, data->nr_bytes - from));
+		written = pt_output_write(&c->unit.out, data->bytes + from, piece);
+		r->nr_written += written;
+		r->nr_dropped += piece - written;
+		r->pos += piece;
+		done += piece;
+	}
+	return done;
+}
+
+static enum hrtimer_restart tick(struct hrtimer *timer)
+{
+	struct replay_cpu *r = container_of(timer, struct replay_cpu, timer);
+	struct kmod_cpu *c = this_cpu_ptr(&kmod_cpus);
+	const struct replay_data *data;
+	u64 want, done;
+
+	/* not this CPU's: it went offline, and what it traced with it */
+	if (!r->on || r != this_cpu_ptr(&replay_cpus))
+		return HRTIMER_NORESTART;
+	pay(r);
+	rcu_read_lock();
+	data = replay_data_get();
+	if (data) {
+		want = reserve(min(r->owed, r->burst_left));
+		done = produce(c, r, data, want);
+		give_back(want - done);
+		r->owed -= done;
+		r->burst_left -= done;
+	}
+	rcu_read_unlock();
+	hrtimer_set_expires(timer,
+			    ktime_add_ns(ktime_get(),
+					 next_ns(r, irq_work_is_pending(&c->interrupt))));
+	return HRTIMER_RESTART;
+}
+
+/* ---- the driver's switch ---- */
+
+bool replay_on(struct kmod_cpu *c)
+{
+	struct replay_cpu *r = this_cpu_ptr(&replay_cpus);
+
+	if (!READ_ONCE(replay_selected))
+		return false;
+	if (!(c->unit.ctl & RTIT_CTL_USR))
+		return true;
+	r->on = true;
+	r->paid_until = ktime_get();
+	if (!hrtimer_is_queued(&r->timer))
+		hrtimer_start(&r->timer, ns_to_ktime(next_ns(r, true)),
+			      HRTIMER_MODE_REL_PINNED_HARD);
+	return true;
+}
+
+void replay_off(struct kmod_cpu *c)
+{
+	struct replay_cpu *r = this_cpu_ptr(&replay_cpus);
+
+	if (!r->on)
+		return;
+	pay(r); /* what the program owes, it owes when it is traced again */
+	r->on = false;
+	hrtimer_try_to_cancel(&r->timer);
+}
+
+/* ---- debugfs ---- */
+
+static void begin_anew(void *unused)
+{
+	struct replay_cpu *r = this_cpu_ptr(&replay_cpus);
+	unsigned long flags;
+
+	local_irq_save(flags);
+	r->owed = r->due_rest = 0;
+	r->pos = 0;
+	r->nr_written = r->nr_dropped = 0;
+	local_irq_restore(flags);
+}
+
+static int counts_show(struct seq_file *seq, void *unused)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+	{
+		const struct replay_cpu *r = &per_cpu(replay_cpus, cpu);
+
+		seq_printf(seq, "cpu %d: produced %llu written %llu dropped %llu\n", cpu,
+			   READ_ONCE(r->pos), READ_ONCE(r->nr_written),
+			   READ_ONCE(r->nr_dropped));
+	}
+	return 0;
+}
+
+static int counts_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, counts_show, NULL);
+}
+
+static ssize_t counts_write(struct file *file, const char __user *from, size_t count,
+			    loff_t *pos)
+{
+	on_each_cpu(begin_anew, NULL, 1);
+	atomic64_set(&nr_reserved, 0);
+	return count;
+}
+
+static const struct file_operations counts_fops = {
+	.owner = THIS_MODULE,
+	.open = counts_open,
+	.read = seq_read,
+	.write = counts_write,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
+
+static int rate_get(void *unused, u64 *value)
+{
+	*value = READ_ONCE(replay_rate);
+	return 0;
+}
+
+static int rate_set(void *unused, u64 value)
+{
+	if (value > RATE_MAX)
+		return -ERANGE;
+	WRITE_ONCE(replay_rate, value);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(rate_fops, rate_get, rate_set, "%llu\n");
+
+static int limit_get(void *unused, u64 *value)
+{
+	*value = READ_ONCE(replay_limit);
+	return 0;
+}
+
+static int limit_set(void *unused, u64 value)
+{
+	if (value > S64_MAX / 2)
+		return -ERANGE;
+	WRITE_ONCE(replay_limit, value);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(limit_fops, limit_get, limit_set, "%llu\n");
+
+static int left_get(void *unused, u64 *value)
+{
+	u64 limit = READ_ONCE(replay_limit);
+	s64 taken = atomic64_read(&nr_reserved);
+
+	*value = taken > 0 && (u64)taken >= limit ? 0 : limit - (u64)max_t(s64, taken, 0);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(left_fops, left_get, NULL, "%llu\n");
+
+void replay_init(struct dentry *dir)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+	{
+		struct replay_cpu *r = &per_cpu(replay_cpus, cpu);
+
+		hrtimer_init(&r->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+		r->timer.function = tick;
+	}
+	dir = debugfs_create_dir("replay", dir);
+	replay_data_init(dir);
+	debugfs_create_file("rate", 0600, dir, NULL, &rate_fops);
+	debugfs_create_file("limit", 0600, dir, NULL, &limit_fops);
+	debugfs_create_file("left", 0400, dir, NULL, &left_fops);
+	debugfs_create_file("counts", 0600, dir, NULL, &counts_fops);
+}
+
+void replay_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		hrtimer_cancel(&per_cpu(replay_cpus, cpu).timer);
+	replay_data_exit();
+}
