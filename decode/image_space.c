@@ -137,6 +137,113 @@ static size_t overlay(struct image_map *maps, size_t nr, const struct image_map 
 	return nr - (end - first) + used;
 }
 
+/* ---- many changes at once: one sweep over the addresses ---- */
+
+#define SWEEP_MIN 64 /* fewer are laid one over the other */
+
+struct sweep_item {
+	const struct image_map *map;
+	size_t age; /* higher: later, and hides what was before */
+};
+
+static int by_start(const void *a, const void *b)
+{
+	const struct sweep_item *x = a, *y = b;
+
+	if (x->map->start != y->map->start)
+		return x->map->start < y->map->start ? -1 : 1;
+	return x->age < y->age ? -1 : x->age > y->age;
+}
+
+static void heap_push(struct sweep_item *heap, size_t nr, struct sweep_item item)
+{
+	while (nr && heap[(nr - 1) / 2].age < item.age) {
+		heap[nr] = heap[(nr - 1) / 2];
+		nr = (nr - 1) / 2;
+	}
+	heap[nr] = item;
+}
+
+static void heap_pop(struct sweep_item *heap, size_t nr)
+{
+	struct sweep_item item = heap[--nr];
+	size_t at = 0, child;
+
+	while ((child = 2 * at + 1) < nr) {
+		if (child + 1 < nr && heap[child + 1].age > heap[child].age)
+			child++;
+		if (heap[child].age < item.age)
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = item;
+}
+
+/* items: sorted by start; heap: room for all of them. How many maps: never more than 2 nr. */
+static size_t sweep(struct image_map *maps, const struct sweep_item *items,
+		    struct sweep_item *heap, size_t nr)
+{
+	const struct image_map *last = NULL;
+	size_t used = 0, next = 0, nr_heap = 0;
+	uint64_t pos = 0;
+
+	while (next < nr || nr_heap) {
+		const struct image_map *top;
+		uint64_t end;
+
+		if (!nr_heap)
+			pos = items[next].map->start;
+		while (next < nr && items[next].map->start <= pos)
+			heap_push(heap, nr_heap++, items[next++]);
+		while (nr_heap && heap[0].map->end <= pos)
+			heap_pop(heap, nr_heap--);
+		if (!nr_heap)
+			continue;
+		top = heap[0].map;
+		end = top->end;
+		if (next < nr && items[next].map->start < end)
+			end = items[next].map->start;
+		if (last == top && maps[used - 1].end == pos) {
+			maps[used - 1].end = end;
+		} else {
+			maps[used] = *top;
+			maps[used].pgoff += pos - top->start;
+			maps[used].start = pos;
+			maps[used++].end = end;
+			last = top;
+		}
+		pos = end;
+	}
+	return used;
+}
+
+/* false: out of memory, nothing was done */
+static bool lay_many(struct image_view *view, const struct image_view *base,
+		     const struct image_map *changes, size_t nr)
+{
+	size_t nr_base = base ? base->nr : 0, nr_items = 0;
+	struct sweep_item *items = calloc(2 * (nr_base + nr), sizeof(*items));
+
+	if (!items)
+		return false;
+	for (size_t i = 0; i < nr_base; i++)
+		items[nr_items++].map = &base->maps[i];
+	for (size_t i = 0; i < nr; i++) {
+		if (!changes[i].image)
+			nr_items = 0; /* an exec */
+		else if (changes[i].end > changes[i].start)
+			items[nr_items++].map = &changes[i];
+	}
+	for (size_t i = 0; i < nr_items; i++)
+		items[i].age = i;
+	if (nr_items)
+		qsort(items, nr_items, sizeof(*items), by_start);
+	view->nr = sweep(view->maps, items, items + nr_items, nr_items);
+	free(items);
+	return true;
+}
+
 struct image_view *image_space_view(struct image_space *space, size_t nr_changes)
 {
 	const struct image_view *base = NULL;
@@ -157,17 +264,20 @@ struct image_view *image_space_view(struct image_space *space, size_t nr_changes
 			base = have;
 	}
 	from = base ? base->nr_changes : 0;
-	max = (base ? base->nr : 0) + 2 * (nr_changes - from);
+	max = 2 * ((base ? base->nr : 0) + nr_changes - from);
 	view = malloc(sizeof(*view) + max * sizeof(view->maps[0]));
 	if (!view)
 		return NULL;
 	view->refs = 2; /* the caller's and the space's */
 	view->nr_changes = nr_changes;
-	view->nr = base ? base->nr : 0;
-	if (view->nr)
-		memcpy(view->maps, base->maps, view->nr * sizeof(view->maps[0]));
-	for (size_t i = from; i < nr_changes; i++)
-		view->nr = overlay(view->maps, view->nr, &space->changes[i]);
+	if (nr_changes - from < SWEEP_MIN ||
+	    !lay_many(view, base, &space->changes[from], nr_changes - from)) {
+		view->nr = base ? base->nr : 0;
+		if (view->nr)
+			memcpy(view->maps, base->maps, view->nr * sizeof(view->maps[0]));
+		for (size_t i = from; i < nr_changes; i++)
+			view->nr = overlay(view->maps, view->nr, &space->changes[i]);
+	}
 	image_view_put(space->views[space->next_view]);
 	space->views[space->next_view] = view;
 	space->next_view = (space->next_view + 1) % IMAGE_SPACE_VIEWS;

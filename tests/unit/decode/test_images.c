@@ -514,6 +514,46 @@ static void maps_over_time(void **state)
 	auxtap_image_set_free(set);
 }
 
+/* Looked at after every change, or only after all of them: the same is mapped. */
+static void many_maps_at_once(void **state)
+{
+	enum { NR = 300, PLACES = 512 };
+	struct auxtap_image_set *step = new_set(NULL), *once = new_set(NULL);
+	uint32_t seed = 5;
+
+	(void)state;
+	for (uint64_t i = 1; i <= NR; i++) {
+		uint64_t addr, len, pgoff;
+		char name[16];
+
+		seed = seed * 1664525u + 1013904223u;
+		addr = (seed >> 16) % PLACES * 0x1000;
+		len = (1 + (seed >> 8) % (i % 7 ? 16 : 200)) * 0x1000;
+		pgoff = i << 24;
+		snprintf(name, sizeof(name), "/x/%u", (seed >> 4) % 5);
+		if (i == NR / 3) {
+			auxtap_image_set_exec(step, PID, i);
+			auxtap_image_set_exec(once, PID, i);
+		}
+		auxtap_image_set_map(step, PID, i, addr, len, pgoff, name, NULL, 0);
+		auxtap_image_set_map(once, PID, i, addr, len, pgoff, name, NULL, 0);
+		for (uint64_t at = i == 99 || i == NR ? 0 : PLACES; at < PLACES + 200; at++) {
+			struct auxtap_location a, b;
+			int ret = auxtap_image_set_resolve(step, PID, i, at * 0x1000 + 8, &a);
+
+			if (i == 99 || i == NR) {
+				assert_int_equal(auxtap_image_set_resolve(
+							 once, PID, i, at * 0x1000 + 8, &b),
+						 ret);
+				assert_string_equal(a.image ? a.image : "", b.image ? b.image : "");
+				assert_int_equal(a.image_off, b.image_off);
+			}
+		}
+	}
+	auxtap_image_set_free(step);
+	auxtap_image_set_free(once);
+}
+
 static void demangles(void **state)
 {
 	char *name = image_demangle("_ZN3foo3barEi");
@@ -586,6 +626,7 @@ int main(void)
 		cmocka_unit_test(given_by_hand_holds),
 		cmocka_unit_test(whole_files_by_hand),
 		cmocka_unit_test(maps_over_time),
+		cmocka_unit_test(many_maps_at_once),
 		cmocka_unit_test(demangles),
 		cmocka_unit_test(disassembles),
 		cmocka_unit_test(moves_the_kernel),
