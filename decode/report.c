@@ -35,6 +35,7 @@ struct thread_view {
 	struct report *report;
 	int32_t pid, tid;
 	char comm[32];
+	const char *comm_seen;
 	struct call_tree *calls;
 	struct last_branch branches[MAX_BRANCHES];
 	unsigned int nr_branches; /* ever */
@@ -171,8 +172,10 @@ static int on_event(struct report *r, const struct auxtap_event *ev)
 
 	if (!view)
 		return -ENOMEM;
-	if (ev->comm && strcmp(view->comm, ev->comm))
+	if (ev->comm && ev->comm != view->comm_seen) {
+		view->comm_seen = ev->comm; /* the decoder's, and constant */
 		snprintf(view->comm, sizeof(view->comm), "%s", ev->comm);
+	}
 	if (ev->time)
 		view->last_time = ev->time;
 	view->nr_insns += ev->nr_insns;
