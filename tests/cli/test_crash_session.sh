@@ -154,7 +154,7 @@ int main(int argc, char **argv)
 C
 cc -g -O1 -static -pthread -o programs programs.c 2>cc.err || skip "cc -static does not work: $(tail -n 1 cc.err)"
 sources=ptrace
-command -v qemu-x86_64 >/dev/null && sources="ptrace qemu"
+command -v qemu-x86_64 >/dev/null && [ -e "$BIN/auxtap-qemu.so" ] && sources="ptrace qemu"
 fast=${sources##* }
 
 # wait_for COMMAND...: until it succeeds; not for ever
@@ -356,6 +356,7 @@ fi
 
 section "a full disk: the report is still told, what fits is kept"
 mkdir small
+trap 'umount small 2>/dev/null; rm -rf "$WORK"' EXIT
 if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=128k tmpfs small 2>/dev/null; then
 	"$AUXTAP" record --source "$fast" -m 8,16 -o small/data -- ./programs children 3 >out 2>err </dev/null
 	grep -q 'child 2 300' out || fail "full disk: the program's own output: $(cat out)"
