@@ -25,22 +25,15 @@ finish() {
 # exact NAME OPTIONS -- COMMAND...: record with the truth, then what decode and stock perf list
 # is what was executed, thread by thread. NR_INSNS and NR_THREADS tell how much that was.
 exact() {
-	local name=$1 options=() dir tid status attempt
+	local name=$1 options=() dir tid status
 	shift
 	while [ "$1" != -- ]; do options+=("$1"); shift; done
 	shift
 	dir=$WORK/$name
 	mkdir -p "$dir"
-	# Some virtual machines lose the trap of a single step; the recorder says so, and what it
-	# wrote is no measure of exactness then: once more.
-	for attempt in 1 2 3; do
-		rm -f "$dir"/truth.*
-		"$AUXTAP" record -o "$dir/data" --truth "$dir/truth" "${options[@]}" -- "$@" \
-			>"$dir/stdout" 2>"$dir/stderr" </dev/null
-		status=$?
-		grep -q 'a single step went further than one instruction' "$dir/stderr" || break
-		echo "$name: the machine lost a step's trap, attempt $attempt"
-	done
+	"$AUXTAP" record -o "$dir/data" --truth "$dir/truth" "${options[@]}" -- "$@" \
+		>"$dir/stdout" 2>"$dir/stderr" </dev/null
+	status=$?
 	if [ "$status" -ge 125 ] && [ "${EXPECT_STATUS:-0}" != "$status" ]; then
 		fail "$name: record ended with $status: $(tail -n 3 "$dir/stderr")"
 		return 1
