@@ -132,6 +132,18 @@ static void thread_name(pid_t pid, pid_t tid, char comm[16])
 	fclose(f);
 }
 
+static int enable_streams(struct auxtap_session *s, struct auxtap_error *err)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < s->nr_streams && !ret; i++) {
+		ret = session_enable(s, s->streams[i], true);
+		if (ret)
+			auxtap_error_set(err, ret, s->event.name, "enable: %s", strerror(-ret));
+	}
+	return ret;
+}
+
 static int attach_kernel(struct auxtap_session *s, struct auxtap_error *err)
 {
 	pid_t *tids = malloc(ATTACH_MAX * sizeof(*tids)), pid = s->opts.pid;
@@ -156,11 +168,8 @@ static int attach_kernel(struct auxtap_session *s, struct auxtap_error *err)
 		ret = session_synthesise(s, s->streams[0], pid ? pid : tids[i], tids[i], comm,
 					 i == 0, err);
 	}
-	for (size_t i = 0; i < s->nr_streams && !ret; i++) {
-		ret = session_enable(s, s->streams[i], true);
-		if (ret)
-			auxtap_error_set(err, ret, s->event.name, "enable: %s", strerror(-ret));
-	}
+	if (!ret)
+		ret = enable_streams(s, err);
 out:
 	free(tids);
 	return ret;
@@ -186,9 +195,14 @@ static int attach(struct auxtap_session *s, struct auxtap_error *err)
 /* The program's first thread: events, what is mapped already, and on. */
 static int open_program(struct auxtap_session *s, struct auxtap_error *err)
 {
+	const pid_t everyone = -1;
 	struct stream *st;
 	int ret;
 
+	if (s->opts.all_cpus || s->opts.cpus) { /* the program only says for how long */
+		ret = session_open_cpus(s, &everyone, 1, err);
+		return ret ? ret : enable_streams(s, err);
+	}
 	if (s->per_cpu) /* enable_on_exec does the rest */
 		return session_open_cpus(s, &s->main_pid, 1, err);
 	ret = session_open_thread(s, s->main_pid, s->main_pid, err);
