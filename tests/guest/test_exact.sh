@@ -9,6 +9,7 @@ files=()
 for program in true ls sort gzip date; do
 	files+=(--file "$(type -P $program)")
 done
+[ -z "${AUXTAP_LONG:-}" ] || files+=(--file /dev/null:/long)
 fixtures=$(dirname "$BIN")/fixtures
 exec "$SRC/tests/guest/run" --kernel "$KERNEL" --module --timeout 500 -o "$work/out" \
 	--file "$BIN/auxtap:/usr/bin/auxtap" --file "$TESTS/compare_steps:/usr/bin/compare_steps" \

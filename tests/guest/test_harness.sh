@@ -44,7 +44,7 @@ grep -q 'panic: exit not reached' "$work/err" || fail 'the panic has an exit cod
 
 echo 'echo is stuck >/dev/kmsg; sleep 1000' >"$work/hang.sh"
 rc=0
-"${boot[@]}" --timeout 40 "$work/hang.sh" 2>"$work/err" || rc=$?
+"${boot[@]}" --timeout 25 "$work/hang.sh" 2>"$work/err" || rc=$?
 [ "$rc" = 1 ] || fail "a hang: exit $rc"
 grep -q 'hung: ' "$work/err" || fail 'the hang is not told'
 grep -q 'is stuck' "$work/err" || fail 'the log of the hang is not shown'

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# In the guest: see test_modes.sh.
+debug=/sys/kernel/debug/auxtap
+bad=0
+complain() {
+	echo "modes: $name: $*"
+	bad=1
+}
+count() {
+	sed -n "s/^$1: //p" $debug/counts
+}
+fresh() { # NAME
+	name=$1
+	echo >$debug/steps
+}
+took() { # FILE: what was recorded is what was stepped, to both decoders
+	cat $debug/steps >steps
+	perf script -i $1 --itrace=i1i -F tid,ip >ips 2>errors
+	compare_steps steps <ips >verdict || complain "perf script: $(cat verdict; head -n 3 errors)"
+	auxtap decode --events insn -F tid,ip $1 >ips 2>errors
+	compare_steps steps <ips >verdict || complain "auxtap decode: $(cat verdict; head -n 3 errors)"
+	echo "$name: $(tail -n 1 verdict)"
+}
+unload() {
+	tries=0
+	until rmmod auxtap 2>/dev/null; do
+		tries=$((tries + 1))
+		[ $tries -lt 100 ] || { complain 'the module does not go'; return; }
+		sleep 0.1
+	done
+}
+
+insmod /auxtap.ko name=intel_pt steps=4000000 || exit 1
+
+fresh 'whole CPUs by perf'
+perf record -q -a -o data -e intel_pt//u -- sh -c 'busybox true; true' 2>err || complain "$(cat err)"
+took data
+fresh 'whole CPUs by auxtap'
+auxtap record --backend kernel -a -o data -e intel_pt//u -- sh -c 'busybox true; true' 2>err || complain "$(cat err)"
+# who ran before has no images in the file: what ran is not compared
+nr=$(auxtap decode --summary data 2>err | sed -n 's/^instructions: //p')
+[ "${nr:-0}" -gt 20000 ] || complain "only ${nr:-no} instructions: $(cat err)"
+echo "$name: $nr instructions"
+
+sh -c 'while :; do read -r x </proc/uptime; done' &
+loop=$!
+stepped() { # wait until the module has stepped something
+	tries=0
+	until [ "$(count steps)" -gt $((before + 20000)) ]; do
+		tries=$((tries + 1))
+		[ $tries -lt 300 ] || { complain 'nothing is stepped'; return; }
+		sleep 0.1
+	done
+}
+attach() { # COMMAND...: as long as it takes to step a little
+	rm -f data
+	before=$(count steps)
+	"$@" -o data -e intel_pt//u -p $loop 2>err &
+	recorder=$!
+	stepped
+	kill -TERM $recorder # a shell without job control ignores INT for what is behind &
+	wait $recorder
+}
+fresh 'attached by perf'
+attach perf record -q
+took data
+fresh 'attached by auxtap'
+attach auxtap record --backend kernel
+cat $debug/steps >steps
+auxtap decode --events insn -F tid,ip data >ips 2>errors
+compare_steps steps <ips >verdict || complain "auxtap decode: $(cat verdict; head -n 3 errors)"
+echo "$name: $(tail -n 1 verdict)"
+kill $loop
+
+# What the small area lost is a gap with a size in bytes, and instructions only go missing there.
+fresh 'small area by auxtap'
+auxtap record --backend kernel -m 64,1 -o data -e intel_pt//u -- /usr/bin/true 2>err || complain "$(cat err)"
+auxtap decode --summary data >summary 2>err
+gaps=$(sed -n 's/^gaps: //p' summary)
+[ "${gaps:-0}" -gt 0 ] || complain 'nothing was truncated'
+[ "$(sed -n 's/^errors: //p' summary)" = 0 ] || complain "$(cat summary)"
+echo "$name: $gaps gaps"
+
+echo 300 >/sys/module/auxtap/parameters/irq_delay
+echo 100 >/sys/module/auxtap/parameters/skid
+fresh 'late interrupts'
+perf record -q -m 64,64 -o data -e intel_pt//u -- /usr/bin/true 2>err || complain "$(cat err)"
+took data
+echo 0 >/sys/module/auxtap/parameters/irq_delay
+echo 0 >/sys/module/auxtap/parameters/skid
+
+fresh snapshot
+perf record -q -Se -o data -e intel_pt//u -- /usr/bin/true 2>err || complain "$(cat err)"
+took data
+
+# 32-bit code in between: the trace goes on behind it, and says that something is missing.
+fresh '32-bit code'
+before=$(count not_64bit)
+perf record -q -o data -e intel_pt//u -- /code32 2>err || complain "$(cat err)"
+[ "$(count not_64bit)" -gt "$before" ] || complain 'was not noticed'
+perf report -D -i data 2>/dev/null | grep -q 'PERF_RECORD_AUX.*flags: 0x4' || complain 'no PARTIAL'
+
+# A probe in code that runs, hit while it is stepped, does what it does without us.
+name=probe
+if perf probe -q -x /usr/bin/true 'entry=main' 2>/dev/null || perf probe -q -x /lib/x86_64-linux-gnu/libc.so.6 'entry=exit' 2>err; then
+	perf stat -x, -o stat -e 'probe_*:entry' perf record -q -o data -e intel_pt//u -- /usr/bin/true 2>err || complain "$(cat err)"
+	grep -q '^[1-9]' stat || complain "not hit: $(cat stat)"
+	perf probe -q -d entry
+else
+	complain "no probe: $(cat err)"
+fi
+
+# The module goes while the task that it stepped sits in a signal handler.
+name=park
+/park /tmp/go >parked &
+park=$!
+sleep 0.5
+kill -9 $park
+perf record -q -o data -e intel_pt//u -- /park /tmp/go >parked 2>err &
+perf=$!
+tries=0
+until grep -q parked parked; do
+	tries=$((tries + 1))
+	[ $tries -lt 100 ] || { complain 'does not park'; break; }
+	sleep 0.1
+done
+park=$(pidof park)
+kill -9 $perf # the events are closed, the program is not told
+wait $perf
+cat $debug/counts
+unload
+[ -e /proc/$park ] || complain 'the program is gone'
+touch /tmp/go
+tries=0
+while [ -e /proc/$park ] && ! grep -q '^park:' parked; do
+	tries=$((tries + 1))
+	[ $tries -lt 100 ] || { complain 'does not go on'; break; }
+	sleep 0.1
+done
+grep -q '^park: 0' parked || complain "$(cat parked)"
+exit $bad
