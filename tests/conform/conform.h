@@ -20,7 +20,10 @@
 #define NR_MAPS	  12
 #define NR_ARGS	  20
 #define PMU_DUMMY CONFORM_NR_FLAVOURS /* the software dummy event, after the module's PMUs */
-#define NR_PMUS	  (PMU_DUMMY + 1)
+#define PMU_FAULTS (PMU_DUMMY + 1) /* the software event of page faults: its samples are made at will */
+#define NR_PMUS	  (PMU_FAULTS + 1)
+
+#define MAX_SAMPLES 16
 
 enum opcode {
 	OP_CPU,	     /* the thread moves there */
@@ -42,6 +45,7 @@ enum opcode {
 	OP_FILE,    /* maps a file executable */
 	OP_DTAIL,   /* the reader moves data_tail; modes below */
 	OP_ATAIL,
+	OP_SAMPLE,  /* so many samples of an event of page faults */
 	OP_BEGIN,
 	OP_FLAG,
 	OP_SKIP,
@@ -104,6 +108,7 @@ struct side {
 	long (*read)(int slot, void *buf, size_t size);
 	void (*comm)(const char *name);
 	void (*map_file)(int which);
+	long (*sample)(int slot, int nr, const struct perf_event_attr *attr);
 	void (*call)(struct conform_call *call); /* ids of views are the side's own */
 };
 extern const struct side kernel_side, model_side;

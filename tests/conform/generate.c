@@ -14,6 +14,7 @@ struct plan {
 	int map_data, map_aux; /* mappings of event 0; -1: none */
 	uint64_t data_pages, aux_size, aux_off;
 	bool backward;
+	int faults; /* slot of an event of page faults; 0: none */
 };
 
 static uint64_t dice(struct plan *p, uint64_t n)
@@ -46,7 +47,9 @@ static int pick_pmu(struct plan *p, int slot)
 {
 	uint64_t d = dice(p, 100);
 
-	if (slot && d < 30)
+	if (slot && d < 15)
+		return PMU_FAULTS;
+	if (slot && d < 35)
 		return PMU_DUMMY;
 	if (d < 70)
 		return CONFORM_PLAIN;
@@ -79,6 +82,8 @@ static void open_event(struct plan *p, struct script *s, int slot)
 
 	op.arg[A_EVENT] = slot;
 	op.arg[A_PMU] = pick_pmu(p, slot);
+	if (op.arg[A_PMU] == PMU_FAULTS)
+		p->faults = slot;
 	op.arg[A_TASK] = chance(p, 8) ? !p->task : p->task;
 	op.arg[A_CPU] = chance(p, 8) ? (int64_t)dice(p, 3) - 1 : p->bound_cpu;
 	if (chance(p, 12))
@@ -235,8 +240,10 @@ static void any_step(struct plan *p, struct script *s)
 	else if (d < 645)
 		ADD(OP_ATAIL, map, TAIL_NEAR,
 		    (int64_t)dice(p, 4) - 2 - (chance(p, 50) ? (int64_t)p->aux_size : 0));
-	else if (d < 745)
+	else if (d < (p->faults ? 680 : 745))
 		ADD(OP_COMM, (int64_t)dice(p, 16));
+	else if (d < 750 && p->faults)
+		ADD(OP_SAMPLE, p->faults, (int64_t)dice(p, 9));
 	else if (d < 770)
 		ADD(OP_FILE, (int64_t)dice(p, 3));
 	else if (d < 820)

@@ -30,7 +30,7 @@ static int read_types(void)
 {
 	static const char *const names[] = CONFORM_NAMES;
 
-	types[PMU_DUMMY] = PERF_TYPE_SOFTWARE;
+	types[PMU_DUMMY] = types[PMU_FAULTS] = PERF_TYPE_SOFTWARE;
 	for (int i = 0; i < CONFORM_NR_FLAVOURS; i++) {
 		char path[128];
 		FILE *f;
@@ -265,6 +265,24 @@ static void kernel_map_file(int which)
 	close(fd);
 }
 
+/* One page fault a sample; nothing else here faults while the event is on. */
+static long kernel_sample(int slot, int nr, const struct perf_event_attr *attr)
+{
+	static volatile char *pages;
+
+	(void)attr;
+	if (!pages)
+		pages = mmap(NULL, MAX_SAMPLES * PAGE, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (int on = 0; on < 2; on++) { /* first without the event: code and stack are there then */
+		madvise((void *)pages, MAX_SAMPLES * PAGE, MADV_DONTNEED);
+		ioctl(fds[slot], on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_RESET, 0);
+		for (int i = 0; i < nr; i++)
+			pages[(uint64_t)i * PAGE] = 1;
+	}
+	return ioctl(fds[slot], PERF_EVENT_IOC_DISABLE, 0) ? -errno : nr;
+}
+
 static void kernel_call(struct conform_call *call)
 {
 	if (ioctl(module_fd, CONFORM_IOC_CALL, call)) {
@@ -296,5 +314,6 @@ const struct side kernel_side = {
 	.read = kernel_read,
 	.comm = kernel_comm,
 	.map_file = kernel_map_file,
+	.sample = kernel_sample,
 	.call = kernel_call,
 };

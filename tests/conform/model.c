@@ -90,7 +90,7 @@ int model_init(const struct core_kernel *kernel)
 		return -1;
 	for (int i = 0; i < CONFORM_NR_FLAVOURS; i++)
 		types[i] = (uint32_t)core_pmu_type(names[i]);
-	types[PMU_DUMMY] = PERF_TYPE_SOFTWARE;
+	types[PMU_DUMMY] = types[PMU_FAULTS] = PERF_TYPE_SOFTWARE;
 	tasks[0].pid = tasks[1].pid = getpid();
 	tasks[0].tid = gettid();
 	hold.size = sizeof(hold);
@@ -214,6 +214,8 @@ static int model_open(int slot, const struct perf_event_attr *attr, int pmu, boo
 	struct perf_event_attr a = *attr;
 
 	a.type = types[pmu];
+	if (pmu == PMU_FAULTS)
+		a.config = PERF_COUNT_SW_DUMMY; /* whose samples are written by hand */
 	return core_event_open(&events[slot], &a, on_task ? task : NULL, cpu,
 			       group >= 0 ? events[group] : NULL, NULL);
 }
@@ -292,6 +294,35 @@ static void model_map_file(int which)
 			 64 + ((strlen(path) + 8) & ~7ul));
 }
 
+static long model_sample(int slot, int nr, const struct perf_event_attr *attr)
+{
+	struct perf_event *event = events[slot];
+	uint64_t type = attr->sample_type, body[6];
+	bool runs;
+
+	core_event_ioctl(event, PERF_EVENT_IOC_ENABLE, 0, NULL);
+	runs = core_event_active(event);
+	for (int i = 0; runs && i < nr; i++) {
+		size_t n = 0;
+
+		if (type & PERF_SAMPLE_IDENTIFIER)
+			body[n++] = core_event_id(event);
+		if (type & PERF_SAMPLE_TID)
+			body[n++] = (uint64_t)task->tid << 32 | (uint64_t)task->pid;
+		if (type & PERF_SAMPLE_TIME)
+			body[n++] = ++now;
+		if (type & PERF_SAMPLE_ID)
+			body[n++] = core_event_id(event);
+		if (type & PERF_SAMPLE_STREAM_ID)
+			body[n++] = event->id;
+		if (type & PERF_SAMPLE_CPU)
+			body[n++] = (uint64_t)core_cpu();
+		core_event_record(event, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, body, n * 8);
+	}
+	core_event_ioctl(event, PERF_EVENT_IOC_DISABLE, 0, NULL);
+	return nr;
+}
+
 static void model_call(struct conform_call *call)
 {
 	struct conform_event *ce = find(call->views[call->target].id);
@@ -323,5 +354,6 @@ const struct side model_side = {
 	.read = model_read,
 	.comm = model_comm,
 	.map_file = model_map_file,
+	.sample = model_sample,
 	.call = model_call,
 };

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* See conform.h. Plays a script on both sides and compares all that can be seen after each operation. */
-#include "conform.h"
+/* See conform.h. Plays a script on both sides; compare.c looks at them after each operation. */
+#include "play.h"
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -13,25 +12,6 @@
 
 #define NOTHING (-12345) /* the operation found its slot empty: both sides left alone */
 
-struct slot {
-	bool open;   /* has a descriptor */
-	bool alive;  /* open, or held by mappings */
-	bool task, inherit;
-	int pmu, cpu, nr_maps;
-	uint64_t id[2];
-};
-
-struct map {
-	bool used, aux, writable;
-	int slot;
-	uint64_t length, prev_head;
-	void *addr[2];
-};
-
-static struct slot slots[CONFORM_NR_VIEWS]; /* from NR_EVENTS on: what the other thread inherited */
-static uint64_t ids[256][2]; /* of all events of the script: records outlive them */
-static int nr_ids;
-static int cpu_now;
 static uint64_t look_switches; /* of the thread that runs, as far as the model has had them */
 
 /* The script that is played; by whom: 0 the first thread, 1 the other. */
@@ -44,200 +24,29 @@ static int thread_tid;
 static bool thread_alive, thread_quits;
 static void arrive(int me);
 static void run(void);
-static struct map maps[NR_MAPS];
-static struct conform_call calls[2]; /* how the sides stand */
 static const struct side *const sides[2] = { &kernel_side, &model_side };
 
 struct stats stats;
-static char *told;
-static size_t told_size;
-
-__attribute__((format(printf, 1, 2))) static bool differ(const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(told, told_size, format, ap);
-	va_end(ap);
-	return true;
-}
-
-static struct perf_event_mmap_page *page_of(const struct map *m, int side)
-{
-	return m->addr[side];
-}
-
-/* ---- comparison ---- */
-
-/* Are there events of a CPU that we are not on? */
-static bool remote_events(void)
-{
-	for (int i = 0; i < NR_EVENTS; i++)
-		if (slots[i].alive && !slots[i].task && slots[i].cpu != cpu_now)
-			return true;
-	return false;
-}
-
-/* Ids are each side's own, times too; everything else is the same to the bit. */
-static bool words_differ(uint64_t k, uint64_t m)
-{
-	if (k == m)
-		return false;
-	if (m == MODEL_ANY)
-		return false;
-	if (!m && k >> 32 == (k & 0xffffffff) && remote_events()) /* its CPU is not idle: a kernel thread's pid and tid */
-		return k >> 32 >= (uint64_t)getpid();
-	if (m > MODEL_TIME) /* nanoseconds since boot: not 0, not years */
-		return !k || k >> 56;
-	for (int i = 0; i < nr_ids; i++) {
-		if (m != ids[i][1])
-			continue;
-		if (!ids[i][0]) /* an inherited dummy's, seen for the first time */
-			ids[i][0] = k;
-		return k != ids[i][0];
-	}
-	return true;
-}
-
-static void count_records(const unsigned char *data, uint64_t from, uint64_t to, uint64_t size)
-{
-	while (from < to) {
-		const struct perf_event_header *h = (const void *)(data + (from & (size - 1)));
-
-		if (h->size < 8)
-			return;
-		stats.records++;
-		stats.lost_records += h->type == PERF_RECORD_LOST;
-		stats.aux_records += h->type == PERF_RECORD_AUX;
-		stats.itrace_records += h->type == PERF_RECORD_ITRACE_START;
-		from += h->size;
-	}
-}
-
-/* [from, to) of the data ring, at most all of it. */
-static bool bytes_differ(int map, uint64_t from, uint64_t to)
-{
-	const struct map *m = &maps[map];
-	uint64_t size = page_of(m, 0)->data_size;
-	const unsigned char *data[2];
-
-	if (to - from > size)
-		from = to - size;
-	for (int i = 0; i < 2; i++)
-		data[i] = (const unsigned char *)m->addr[i] + PAGE;
-	for (uint64_t at = from; at < to; at += 8) {
-		uint64_t k = *(const uint64_t *)(const void *)(data[0] + (at & (size - 1)));
-		uint64_t w = *(const uint64_t *)(const void *)(data[1] + (at & (size - 1)));
-
-		if (words_differ(k, w))
-			return differ("data ring of map %d, at %#llx (new: %#llx to %#llx): "
-				      "kernel %#llx, model %#llx",
-				      map, (unsigned long long)at, (unsigned long long)from,
-				      (unsigned long long)to, (unsigned long long)k,
-				      (unsigned long long)w);
-	}
-	return false;
-}
-
-static bool map_differs(int map)
-{
-	struct map *m = &maps[map];
-	const struct perf_event_mmap_page *k = page_of(m, 0), *w = page_of(m, 1);
-	uint64_t head = k->data_head, prev = m->prev_head;
-
-#define FIELD(name)                                                                      \
-	if (k->name != w->name)                                                          \
-		return differ("map %d: " #name ": kernel %#llx, model %#llx", map,       \
-			      (unsigned long long)k->name, (unsigned long long)w->name)
-	FIELD(data_head);
-	FIELD(data_tail);
-	FIELD(data_offset);
-	FIELD(data_size);
-	FIELD(aux_head);
-	FIELD(aux_tail);
-	FIELD(aux_offset);
-	FIELD(aux_size);
-#undef FIELD
-	if (head == prev)
-		return false;
-	m->prev_head = head;
-	if (head - prev > prev - head) { /* backward */
-		stats.bytes += prev - head;
-		return bytes_differ(map, head, prev);
-	}
-	stats.bytes += head - prev;
-	count_records((const unsigned char *)k + PAGE, prev, head, k->data_size);
-	return bytes_differ(map, prev, head);
-}
-
-static bool whole_ring_differs(int map)
-{
-	const struct map *m = &maps[map];
-
-	return m->used && !m->aux && bytes_differ(map, 0, page_of(m, 0)->data_size);
-}
-
-static bool view_differs(int slot)
-{
-	const struct conform_view *k = &calls[0].views[slot], *w = &calls[1].views[slot];
-
-#define FIELD(name)                                                                  \
-	if (k->name != w->name)                                                      \
-		return differ("event %d: " #name ": kernel %lld (%#llx), model %lld (%#llx)", slot, \
-			      (long long)k->name, (unsigned long long)k->name,       \
-			      (long long)w->name, (unsigned long long)w->name)
-	FIELD(found);
-	FIELD(state);
-	FIELD(oncpu);
-	FIELD(open);
-	FIELD(kept);
-	FIELD(itrace);
-	FIELD(head);
-	FIELD(size);
-	FIELD(wakeup);
-	FIELD(aux_flags);
-	FIELD(setups);
-	FIELD(nr_chunks);
-	FIELD(chunk_hash);
-	FIELD(adds);
-	FIELD(dels);
-	FIELD(starts);
-	FIELD(stops);
-#undef FIELD
-	return false;
-}
-
-static bool all_differs(void)
-{
-	for (int i = 0; i < CONFORM_NR_VIEWS; i++)
-		if (slots[i].alive && slots[i].pmu != PMU_DUMMY && view_differs(i))
-			return true;
-	for (int i = 0; i < NR_MAPS; i++)
-		if (maps[i].used && !maps[i].aux && map_differs(i))
-			return true;
-	return false;
-}
-
-/* ---- operations ---- */
+struct played now;
 
 static void driver_call(enum conform_op op, int target, uint64_t argument)
 {
 	for (int side = 0; side < 2; side++) {
-		struct conform_call *call = &calls[side];
+		struct conform_call *call = &now.calls[side];
 
 		call->op = op;
 		call->target = (uint32_t)target;
 		call->arg = argument;
 		for (int i = 0; i < CONFORM_NR_VIEWS; i++)
-			call->views[i].id = slots[i].alive ? slots[i].id[side] : 0;
+			call->views[i].id = now.slots[i].alive ? now.slots[i].id[side] : 0;
 		sides[side]->call(call);
 	}
 }
 
 static void release_event(int slot)
 {
-	if (!slots[slot].open && !slots[slot].nr_maps)
-		slots[slot].alive = false;
+	if (!now.slots[slot].open && !now.slots[slot].nr_maps)
+		now.slots[slot].alive = false;
 }
 
 static void op_open(const struct op *op, long ret[2])
@@ -260,12 +69,17 @@ static void op_open(const struct op *op, long ret[2])
 		.wakeup_events = (uint32_t)op->arg[A_WAKEUP],
 		.aux_watermark = (uint32_t)op->arg[A_AUX_WATERMARK],
 	};
-	struct slot *s = &slots[slot];
+	struct slot *s = &now.slots[slot];
 
-	if (s->alive || actor || (group >= 0 && !slots[group].open))
+	if (s->alive || actor || (group >= 0 && !now.slots[group].open))
 		return;
 	if (op->arg[A_PMU] == PMU_DUMMY)
 		attr.config = PERF_COUNT_SW_DUMMY;
+	if (op->arg[A_PMU] == PMU_FAULTS) { /* on only while it is sampled */
+		attr.config = PERF_COUNT_SW_PAGE_FAULTS;
+		attr.sample_period = attr.disabled = 1;
+		attr.inherit = 0;
+	}
 	if (op->arg[A_CLOCK]) {
 		attr.use_clockid = 1;
 		attr.clockid = 1; /* CLOCK_MONOTONIC */
@@ -284,13 +98,14 @@ static void op_open(const struct op *op, long ret[2])
 	*s = (struct slot){ .open = true,
 			    .alive = true,
 			    .task = op->arg[A_TASK] != 0,
-			    .inherit = op->arg[A_INHERIT] != 0,
+			    .inherit = attr.inherit,
+			    .attr = attr,
 			    .pmu = (int)op->arg[A_PMU],
 			    .cpu = (int)op->arg[A_CPU] };
 	for (int side = 0; side < 2; side++)
-		s->id[side] = ids[nr_ids % 256][side] = sides[side]->id(slot);
-	if (nr_ids < 255)
-		nr_ids++;
+		s->id[side] = now.ids[now.nr_ids % 256][side] = sides[side]->id(slot);
+	if (now.nr_ids < 255)
+		now.nr_ids++;
 }
 
 static void feed_orders(int slot)
@@ -298,11 +113,11 @@ static void feed_orders(int slot)
 	struct conform_orders orders = { 0 };
 	struct conform_call look = { .op = CONFORM_LOOK };
 
-	if (slots[slot].pmu != PMU_DUMMY) {
-		look.views[0].id = slots[slot].id[0];
+	if (now.slots[slot].pmu < PMU_DUMMY) {
+		look.views[0].id = now.slots[slot].id[0];
 		kernel_side.call(&look);
-		if (look.views[0].setups != calls[0].views[slot].setups) {
-			kernel_orders(slots[slot].id[0], &orders);
+		if (look.views[0].setups != now.calls[0].views[slot].setups) {
+			kernel_orders(now.slots[slot].id[0], &orders);
 			stats.chunks += orders.nr;
 		}
 	}
@@ -326,14 +141,14 @@ static void switch_before_model(void)
 
 static void op_map(const struct op *op, long ret[2])
 {
-	struct map *m = &maps[op->arg[0]];
+	struct map *m = &now.maps[op->arg[0]];
 	int slot = (int)op->arg[1];
 	uint64_t length = (uint64_t)op->arg[2], off = (uint64_t)op->arg[3];
 	int prot = PROT_READ | (op->arg[4] ? PROT_WRITE : 0);
 	int flags = op->arg[5] ? MAP_PRIVATE : MAP_SHARED;
 	void *addr[2];
 
-	if (m->used || !slots[slot].open)
+	if (m->used || !now.slots[slot].open)
 		return;
 	for (int side = 0; side < 2; side++) {
 		ret[side] = sides[side]->map((int)op->arg[0], slot, length, prot, flags, off,
@@ -355,14 +170,14 @@ static void op_map(const struct op *op, long ret[2])
 			   .slot = slot,
 			   .length = length,
 			   .addr = { addr[0], addr[1] } };
-	slots[slot].nr_maps++;
+	now.slots[slot].nr_maps++;
 	if (!m->aux)
 		m->prev_head = page_of(m, 0)->data_head;
 }
 
 static bool op_unmap(const struct op *op, long ret[2])
 {
-	struct map *m = &maps[op->arg[0]];
+	struct map *m = &now.maps[op->arg[0]];
 
 	if (!m->used)
 		return false;
@@ -373,14 +188,14 @@ static bool op_unmap(const struct op *op, long ret[2])
 		sides[side]->unmap((int)op->arg[0]);
 		ret[side] = 0;
 	}
-	slots[m->slot].nr_maps--;
+	now.slots[m->slot].nr_maps--;
 	release_event(m->slot);
 	return false;
 }
 
 static void op_tail(const struct op *op, long ret[2])
 {
-	struct map *m = &maps[op->arg[0]];
+	struct map *m = &now.maps[op->arg[0]];
 	bool aux = op->code == OP_ATAIL;
 
 	if (!m->used || m->aux || !m->writable)
@@ -411,7 +226,7 @@ static void op_tail(const struct op *op, long ret[2])
 
 static void op_announce(const struct op *op, long ret[2])
 {
-	struct map *m = &maps[op->arg[0]];
+	struct map *m = &now.maps[op->arg[0]];
 
 	if (!m->used || m->aux || !m->writable)
 		return;
@@ -425,7 +240,7 @@ static void op_announce(const struct op *op, long ret[2])
 static void op_ioctl(int slot, unsigned long request, unsigned long argument, int target,
 		     long ret[2])
 {
-	if (!slots[slot].open || (target >= 0 && !slots[target].open))
+	if (!now.slots[slot].open || (target >= 0 && !now.slots[target].open))
 		return;
 	for (int side = 0; side < 2; side++) {
 		ret[side] = sides[side]->ioctl(slot, request, argument, target);
@@ -438,11 +253,12 @@ static bool op_read(int slot, long ret[2])
 {
 	uint64_t words[2][32] = { { 0 } };
 
-	if (!slots[slot].open)
+	if (!now.slots[slot].open)
 		return false;
 	for (int side = 0; side < 2; side++)
 		ret[side] = sides[side]->read(slot, words[side], sizeof(words[side]));
-	for (int i = 0; ret[0] == ret[1] && i < ret[0] / 8; i++)
+	/* no PMU of the model counts */
+	for (int i = now.slots[slot].pmu == PMU_FAULTS; ret[0] == ret[1] && i < ret[0] / 8; i++)
 		if (words_differ(words[0][i], words[1][i]))
 			return differ("read of event %d, word %d: kernel %#llx, model %#llx", slot,
 				      i, (unsigned long long)words[0][i],
@@ -461,10 +277,10 @@ static void op_driver(const struct op *op, long ret[2])
 	int slot = (int)op->arg[0];
 	uint64_t argument = (uint64_t)op->arg[1], full;
 
-	if (actor && slots[slot + NR_EVENTS].alive) /* the other thread has its own */
+	if (actor && now.slots[slot + NR_EVENTS].alive) /* the other thread has its own */
 		slot += NR_EVENTS;
-	full = calls[0].views[slot].size;
-	if (!slots[slot].alive || slots[slot].pmu == PMU_DUMMY)
+	full = now.calls[0].views[slot].size;
+	if (!now.slots[slot].alive || now.slots[slot].pmu >= PMU_DUMMY)
 		return;
 	if (op->code == OP_SKIP || op->code == OP_END) {
 		argument = (uint64_t)op->arg[2];
@@ -474,8 +290,8 @@ static void op_driver(const struct op *op, long ret[2])
 		argument = ((uint64_t)op->arg[1] & 0xffffffff) | (uint64_t)op->arg[2] << 32;
 	}
 	driver_call(calls_of[op->code], slot, argument);
-	ret[0] = calls[0].ret;
-	ret[1] = calls[1].ret;
+	ret[0] = now.calls[0].ret;
+	ret[1] = now.calls[1].ret;
 	stats.no_room += op->code == OP_BEGIN && ret[0] == 0;
 }
 
@@ -525,25 +341,25 @@ static void op_fork(long ret[2])
 	thread_alive = true;
 	model_fork(thread_tid);
 	for (int i = 0; i < NR_EVENTS; i++) {
-		struct slot *child = &slots[i + NR_EVENTS];
+		struct slot *child = &now.slots[i + NR_EVENTS];
 
-		if (!slots[i].alive || !slots[i].inherit || !slots[i].task)
+		if (!now.slots[i].alive || !now.slots[i].inherit || !now.slots[i].task)
 			continue;
-		*child = slots[i];
+		*child = now.slots[i];
 		child->open = false;
-		child->id[1] = model_child_id(slots[i].id[1]);
+		child->id[1] = model_child_id(now.slots[i].id[1]);
 		child->id[0] = 0;
 		if (child->pmu != PMU_DUMMY) {
-			calls[0].op = CONFORM_CHILD;
-			calls[0].target = 0;
-			calls[0].views[0].id = slots[i].id[0];
-			calls[0].arg = (uint64_t)thread_tid;
-			kernel_side.call(&calls[0]);
-			child->id[0] = calls[0].ret > 0 ? (uint64_t)calls[0].ret : 0;
+			now.calls[0].op = CONFORM_CHILD;
+			now.calls[0].target = 0;
+			now.calls[0].views[0].id = now.slots[i].id[0];
+			now.calls[0].arg = (uint64_t)thread_tid;
+			kernel_side.call(&now.calls[0]);
+			child->id[0] = now.calls[0].ret > 0 ? (uint64_t)now.calls[0].ret : 0;
 		}
 		for (int side = 0; side < 2; side++)
-			ids[nr_ids][side] = child->id[side];
-		nr_ids += nr_ids < 255;
+			now.ids[now.nr_ids][side] = child->id[side];
+		now.nr_ids += now.nr_ids < 255;
 	}
 	ret[0] = ret[1] = 0;
 }
@@ -558,7 +374,7 @@ static void op_exit(long ret[2])
 	thread_alive = false;
 	model_exit();
 	for (int i = NR_EVENTS; i < CONFORM_NR_VIEWS; i++)
-		slots[i].alive = false;
+		now.slots[i].alive = false;
 	ret[0] = ret[1] = 0;
 }
 
@@ -580,7 +396,7 @@ static bool run_op(const struct op *op, long ret[2])
 	case OP_CPU:
 		if (thread_alive)
 			break;
-		cpu_now = (int)op->arg[0];
+		now.cpu = (int)op->arg[0];
 		for (int side = 0; side < 2; side++) {
 			sides[side]->cpu((int)op->arg[0]);
 			ret[side] = 0;
@@ -590,16 +406,18 @@ static bool run_op(const struct op *op, long ret[2])
 		op_open(op, ret);
 		break;
 	case OP_CLOSE:
-		if (!slots[slot].open)
+		if (!now.slots[slot].open)
 			break;
 		for (int side = 0; side < 2; side++) {
 			sides[side]->close(slot);
 			ret[side] = 0;
 		}
-		slots[slot].open = false;
+		now.slots[slot].open = false;
 		release_event(slot);
 		break;
 	case OP_ENABLE:
+		if (now.slots[slot].pmu == PMU_FAULTS)
+			break;
 		op_ioctl(slot, PERF_EVENT_IOC_ENABLE, 0, -1, ret);
 		break;
 	case OP_DISABLE:
@@ -615,7 +433,7 @@ static bool run_op(const struct op *op, long ret[2])
 		return op_unmap(op, ret);
 	case OP_OUTPUT:
 		/* B19: it does not stop inherited events; the kernel warns when their area goes */
-		if (calls[0].views[slot + NR_EVENTS].open)
+		if (now.calls[0].views[slot + NR_EVENTS].open)
 			break;
 		op_ioctl(slot, PERF_EVENT_IOC_SET_OUTPUT, 0, (int)op->arg[1], ret);
 		break;
@@ -623,7 +441,7 @@ static bool run_op(const struct op *op, long ret[2])
 		op_ioctl(slot, PERF_EVENT_IOC_PAUSE_OUTPUT, (unsigned long)op->arg[1], -1, ret);
 		break;
 	case OP_POLL:
-		if (!slots[slot].open)
+		if (!now.slots[slot].open)
 			break;
 		for (int side = 0; side < 2; side++)
 			ret[side] = sides[side]->poll(slot);
@@ -631,6 +449,13 @@ static bool run_op(const struct op *op, long ret[2])
 		break;
 	case OP_READ:
 		return op_read(slot, ret);
+	case OP_SAMPLE:
+		if (!now.slots[slot].open || now.slots[slot].pmu != PMU_FAULTS)
+			break;
+		for (int side = 0; side < 2; side++)
+			ret[side] = sides[side]->sample(slot, (int)(op->arg[1] % (MAX_SAMPLES + 1)),
+							&now.slots[slot].attr);
+		break;
 	case OP_FORK:
 		op_fork(ret);
 		break;
@@ -696,7 +521,7 @@ static bool op_valid(const struct op *op)
 static bool has_task_events(void)
 {
 	for (int i = 0; i < NR_EVENTS; i++)
-		if (slots[i].alive && slots[i].task)
+		if (now.slots[i].alive && now.slots[i].task)
 			return true;
 	return false;
 }
@@ -715,16 +540,16 @@ static enum verdict step(const struct op *op)
 	switches = look_switches;
 	if (op->code < OP_BEGIN || ret[0] == NOTHING)
 		driver_call(CONFORM_LOOK, 0, 0);
-	look_switches = calls[0].switches;
+	look_switches = now.calls[0].switches;
 	if (op->code == OP_CPU && ret[0] != NOTHING && switches < look_switches)
 		switches++; /* the migration's own */
 	stats.ops++;
 	stats.done[op->code] += ret[0] != NOTHING;
 	stats.ok[op->code] += ret[0] >= 0;
-	switched = calls[0].switches != switches && has_task_events();
+	switched = now.calls[0].switches != switches && has_task_events();
 	if (switched && op->code != OP_FORK && op->code != OP_EXIT) {
 		stats.switches++;
-		for (; switches < calls[0].switches; switches++)
+		for (; switches < now.calls[0].switches; switches++)
 			model_switch();
 		driver_call(CONFORM_LOOK, 0, 0);
 	}
@@ -747,7 +572,7 @@ static void arrive(int me)
 	actor = me;
 	model_turn(me);
 	driver_call(CONFORM_LOOK, 0, 0);
-	look_switches = calls[0].switches;
+	look_switches = now.calls[0].switches;
 	if (verdict == SAME && all_differs())
 		verdict = DIFFERENT;
 }
@@ -788,12 +613,10 @@ enum verdict play(const struct script *script, char *text, size_t size, int *at_
 	static const struct op unmap = { .code = OP_UNMAP }, leave = { .code = OP_EXIT };
 	struct op op = unmap;
 
-	told = text;
-	told_size = size;
-	memset(slots, 0, sizeof(slots));
-	memset(maps, 0, sizeof(maps));
-	memset(calls, 0, sizeof(calls));
-	nr_ids = cpu_now = next_op = actor = 0;
+	memset(&now, 0, sizeof(now));
+	now.told = text;
+	now.told_size = size;
+	next_op = actor = 0;
 	verdict = SAME;
 	playing = script;
 	if (!pipes[0][0] && (pipe(pipes[0]) || pipe(pipes[1])))
@@ -801,7 +624,7 @@ enum verdict play(const struct script *script, char *text, size_t size, int *at_
 	kernel_side.begin(0, has_threads(script));
 	model_side.begin(0, false);
 	driver_call(CONFORM_LOOK, 0, 0);
-	look_switches = calls[0].switches;
+	look_switches = now.calls[0].switches;
 	run();
 	*at_op = next_op - 1;
 	/* the end is a part of the script, too: what is mapped goes, and all that follows from it */

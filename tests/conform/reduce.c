@@ -2,16 +2,17 @@
 /* See conform.h. Leaves out parts of a script as long as a difference remains (delta debugging). */
 #include "conform.h"
 #include <string.h>
+#include <time.h>
 
-#define MAX_PLAYS 3000
-static int nr_plays;
+#define MAX_SECONDS 100
+static time_t deadline;
 
 static bool fails(const struct script *script)
 {
 	char text[512];
 	int at;
 
-	if (nr_plays++ > MAX_PLAYS)
+	if (time(NULL) > deadline)
 		return false;
 	return play(script, text, sizeof(text), &at) == DIFFERENT;
 }
@@ -72,7 +73,7 @@ void script_reduce(struct script *script)
 	struct stats before = stats;
 	bool again = true;
 
-	nr_plays = 0;
+	deadline = time(NULL) + MAX_SECONDS;
 	for (int part = script->nr / 2; part > 1; part /= 2)
 		remove_parts(script, part);
 	while (again) {

@@ -31,6 +31,7 @@ static const struct {
 	[OP_FILE] = { "file", { "which" } },
 	[OP_DTAIL] = { "data_tail", { "m", "mode", "value" } },
 	[OP_ATAIL] = { "aux_tail", { "m", "mode", "value" } },
+	[OP_SAMPLE] = { "sample", { "e", "nr" } },
 	[OP_BEGIN] = { "begin", { "e" } },
 	[OP_FLAG] = { "flag", { "e", "flags" } },
 	[OP_SKIP] = { "skip", { "e", "mode", "size" } },
