@@ -142,7 +142,7 @@ static int report(void)
 	       (unsigned long long)stats.itrace_records, (unsigned long long)stats.wakeups,
 	       (unsigned long long)stats.no_room, (unsigned long long)stats.chunks,
 	       (unsigned long long)stats.switches, (unsigned long long)stats.disturbed);
-	if (stats.disturbed > 2 && stats.disturbed * 5000 > stats.ops) {
+	if (stats.disturbed > 2 && stats.disturbed * 2000 > stats.ops) {
 		printf("too many scripts were disturbed\n");
 		return 1;
 	}

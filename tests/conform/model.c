@@ -301,7 +301,7 @@ static long model_sample(int slot, int nr, const struct perf_event_attr *attr)
 	bool runs;
 
 	core_event_ioctl(event, PERF_EVENT_IOC_ENABLE, 0, NULL);
-	runs = core_event_active(event);
+	runs = core_event_active(event) && event->oncpu == core_cpu();
 	for (int i = 0; runs && i < nr; i++) {
 		size_t n = 0;
 

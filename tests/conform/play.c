@@ -12,6 +12,7 @@
 
 #define NOTHING (-12345) /* the operation found its slot empty: both sides left alone */
 
+static bool switched_early; /* somewhere in a system call; the model had it before its own */
 static uint64_t look_switches; /* of the thread that runs, as far as the model has had them */
 
 /* The script that is played; by whom: 0 the first thread, 1 the other. */
@@ -124,6 +125,14 @@ static void feed_orders(int slot)
 	model_orders(&orders);
 }
 
+static bool has_task_events(void)
+{
+	for (int i = 0; i < NR_EVENTS; i++)
+		if (now.slots[i].alive && now.slots[i].task)
+			return true;
+	return false;
+}
+
 /*
  * The kernel waits for RCU between taking an event from one ring and giving it another, so our
  * events went out and came in before the model's turn.
@@ -133,6 +142,7 @@ static void switch_before_model(void)
 	struct conform_call look = { .op = CONFORM_LOOK };
 
 	kernel_side.call(&look);
+	switched_early |= look_switches < look.switches && has_task_events();
 	for (; look_switches < look.switches; look_switches++) {
 		stats.switches++;
 		model_switch();
@@ -518,14 +528,6 @@ static bool op_valid(const struct op *op)
 	}
 }
 
-static bool has_task_events(void)
-{
-	for (int i = 0; i < NR_EVENTS; i++)
-		if (now.slots[i].alive && now.slots[i].task)
-			return true;
-	return false;
-}
-
 static enum verdict step(const struct op *op)
 {
 	uint64_t warnings = core_warnings(), switches;
@@ -536,6 +538,7 @@ static enum verdict step(const struct op *op)
 		differ("no such slot, mapping, PMU or CPU");
 		return DIFFERENT;
 	}
+	switched_early = false;
 	told_already = run_op(op, ret);
 	switches = look_switches;
 	if (op->code < OP_BEGIN || ret[0] == NOTHING)
@@ -553,6 +556,7 @@ static enum verdict step(const struct op *op)
 			model_switch();
 		driver_call(CONFORM_LOOK, 0, 0);
 	}
+	switched |= switched_early;
 	if (told_already)
 		return DIFFERENT;
 	if (ret[0] != ret[1])
