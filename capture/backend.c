@@ -202,7 +202,7 @@ static bool try_kernel(char *why, size_t size)
 		return false;
 	}
 	attr.type = (uint32_t)strtoul(text, NULL, 10);
-	attr.config = 1u << 10 | 1u << 13; /* tsc, branch */
+	attr.config = 1u | 1u << 10 | 1u << 13; /* pt, tsc, branch: no branch without pt */
 	fd = perf_kernel_ops.open(NULL, &attr, 0, -1, -1, 0);
 	if (fd < 0) {
 		snprintf(why, size, "intel_pt is there, but perf_event_open says: %s",
