@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 #define BUF_SIZE (1u << 20)
+/* Longer ones cost less in a write of their own than to be copied once more. */
+#define COPY_MAX (32u << 10)
 
 /* ---- bytes ---- */
 
@@ -161,7 +163,7 @@ static int append(struct auxtap_perfdata_writer *w, const struct iovec *parts, i
 		iov[used++].iov_len = 8 - total % 8;
 		total += 8 - total % 8;
 	}
-	if (total <= BUF_SIZE - w->buf_used) {
+	if (total <= COPY_MAX && total <= BUF_SIZE - w->buf_used) {
 		for (i = 1; i < used; i++) {
 			if (iov[i].iov_len)
 				memcpy(w->buf + w->buf_used, iov[i].iov_base,
