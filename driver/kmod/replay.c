@@ -8,8 +8,9 @@
  *   auxtap/replay/rate    bytes a second, of each CPU; 0: as fast as bursts allow
  *   auxtap/replay/limit   bytes in all, over all CPUs; 0: no end
  *   auxtap/replay/left    what of the limit is left
- *   auxtap/replay/counts  of each CPU: produced = written + dropped. A write begins anew:
- *                         counts 0, every CPU at the first byte, the whole limit left
+ *   auxtap/replay/counts  of each CPU: produced = written + dropped; for how long the unit
+ *                         was off, in all, before it was switched on again. A write begins
+ *                         anew: counts 0, every CPU at the first byte, the whole limit left
  */
 #include <linux/debugfs.h>
 #include <linux/math64.h>
@@ -45,6 +46,8 @@ struct replay_cpu {
 	u64 due_rest;	    /* ... and parts of a byte, in bytes * nanoseconds */
 	u64 pos;	    /* in the endless sequence: bytes produced */
 	u64 nr_written, nr_dropped;
+	ktime_t off_since; /* 0: it was not on yet */
+	u64 off_ns;
 };
 
 static DEFINE_PER_CPU(struct replay_cpu, replay_cpus);
@@ -173,6 +176,8 @@ bool replay_on(struct kmod_cpu *c)
 		return true;
 	r->on = true;
 	r->paid_until = ktime_get();
+	if (r->off_since)
+		r->off_ns += ktime_to_ns(ktime_sub(r->paid_until, r->off_since));
 	if (!hrtimer_is_queued(&r->timer))
 		hrtimer_start(&r->timer, ns_to_ktime(next_ns(r, true)),
 			      HRTIMER_MODE_REL_PINNED_HARD);
@@ -187,6 +192,7 @@ void replay_off(struct kmod_cpu *c)
 		return;
 	pay(r); /* what the program owes, it owes when it is traced again */
 	r->on = false;
+	r->off_since = r->paid_until;
 	hrtimer_try_to_cancel(&r->timer);
 }
 
@@ -201,6 +207,8 @@ static void begin_anew(void *unused)
 	r->owed = r->due_rest = 0;
 	r->pos = 0;
 	r->nr_written = r->nr_dropped = 0;
+	r->off_since = 0;
+	r->off_ns = 0;
 	local_irq_restore(flags);
 }
 
@@ -212,9 +220,11 @@ static int counts_show(struct seq_file *seq, void *unused)
 	{
 		const struct replay_cpu *r = &per_cpu(replay_cpus, cpu);
 
-		seq_printf(seq, "cpu %d: produced %llu written %llu dropped %llu\n", cpu,
-			   READ_ONCE(r->pos), READ_ONCE(r->nr_written),
-			   READ_ONCE(r->nr_dropped));
+		seq_printf(seq,
+			   "cpu %d: produced %llu written %llu dropped %llu off_us %llu\n",
+			   cpu, READ_ONCE(r->pos), READ_ONCE(r->nr_written),
+			   READ_ONCE(r->nr_dropped),
+			   div64_u64(READ_ONCE(r->off_ns), NSEC_PER_USEC));
 	}
 	return 0;
 }

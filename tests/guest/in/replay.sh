@@ -42,7 +42,7 @@ check() { # full or snapshot, watermark AUX skid
 insmod /auxtap.ko name=intel_pt replay=1 || exit 1
 setting 'no bytes' 0 0
 record perf -- replay_spin for 0.2
-grep -v 'produced 0 written 0 dropped 0' /tmp/counts && complain 'produces without bytes'
+grep -v 'produced 0 written 0 dropped 0 ' /tmp/counts && complain 'produces without bytes'
 check_replay pattern 1048576 >/tmp/pattern
 hand_in /tmp/pattern
 
