@@ -1,14 +1,39 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program that runs natively, for the kernel backend: no ptrace, so neither its threads
- * nor its death are seen before they are over.
+ * A program that runs natively, for the kernel backend. A full trace does without ptrace:
+ * then neither threads nor deaths are seen before they are over. A flight recorder watches
+ * (native_watch.c): it has to read a process that is about to die.
  */
 #ifndef AUXTAP_CAPTURE_NATIVE_H
 #define AUXTAP_CAPTURE_NATIVE_H
 
 #include <auxtap/capture.h>
 
+enum watched_state {
+	WATCHED_RUNS,
+	WATCHED_HELD,	 /* stopped, until we say so */
+	WATCHED_LISTENS, /* stopped with its group; SIGCONT is noticed */
+};
+
+struct watched { /* a thread */
+	pid_t tid, pid;
+	enum watched_state state;
+	int signo;  /* held: what it gets when it goes on */
+	bool dying; /* with its process */
+};
+
+struct native_watch {
+	bool on;
+	int fd; /* SIGCHLD */
+	sigset_t old_mask;
+	struct watched *threads;
+	size_t nr, room;
+	struct auxtap_target_event *events;
+	size_t nr_events, room_events;
+};
+
 struct native_target {
+	struct native_watch watch;
 	pid_t pid;
 	bool child;    /* ours: its status is known */
 	bool gone;     /* PROCESS_EXIT was told */
@@ -19,6 +44,19 @@ struct native_target {
 
 extern const struct auxtap_target_ops target_native_ops;
 extern const struct auxtap_perf_ops perf_kernel_ops;
+
+/* Blocks SIGCHLD for the calling thread until _end. */
+int native_watch_begin(struct native_watch *w, struct auxtap_error *err);
+/* 1: now; 0: it was watched before. */
+int native_watch_seize(struct native_watch *w, pid_t pid, pid_t tid);
+/* Deals with what stopped or ended; what capture must know becomes an event. */
+void native_watch_look(struct native_watch *w);
+bool native_watch_next(struct native_watch *w, struct auxtap_target_event *ev);
+int native_watch_resume(struct native_watch *w, pid_t tid);
+void native_watch_end(struct native_watch *w);
+int native_watch_regs(struct native_watch *w, pid_t tid, struct auxtap_regs *regs);
+int native_watch_siginfo(struct native_watch *w, pid_t tid, siginfo_t *info);
+void native_watch_stopped(struct native_watch *w, pid_t tid, int status);
 
 void native_target_init(struct native_target *target);
 void native_target_free(struct native_target *target);

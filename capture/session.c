@@ -240,6 +240,8 @@ int auxtap_session_open(struct auxtap_session **out, struct auxtap_backend *be,
 		goto fail;
 	}
 	ret = configure(s, err);
+	if (!ret && s->opts.crash && be->target->watch)
+		ret = be->target->watch(be->target_ctx, err);
 	if (ret)
 		goto fail;
 	if (s->opts.argv) {
@@ -434,8 +436,12 @@ static void after_exec(struct auxtap_session *s, pid_t pid)
 static void snapshot_of_death(struct auxtap_session *s, const struct auxtap_target_event *ev)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
-	int ret = session_crash(s, ev, &err);
+	struct process *p = process_get(&s->processes, ev->pid);
+	int ret;
 
+	if (p)
+		p->died = true;
+	ret = session_crash(s, ev, &err);
 	if (!ret || s->lost_snapshot)
 		return;
 	s->lost_snapshot = ret;
@@ -445,6 +451,7 @@ static void snapshot_of_death(struct auxtap_session *s, const struct auxtap_targ
 static int process_exit(struct auxtap_session *s, const struct auxtap_target_event *ev,
 			struct auxtap_error *err)
 {
+	const struct process *p = process_find(&s->processes, ev->pid);
 	int ret = 0;
 
 	if (ev->pid == s->main_pid) {
@@ -452,8 +459,9 @@ static int process_exit(struct auxtap_session *s, const struct auxtap_target_eve
 		if (!s->opts.tid)
 			s->stats.exit_status = ev->status;
 	}
-	/* A native program is seen only now; its rings still hold its last moments. */
-	if (s->opts.crash && s->per_cpu && WIFSIGNALED(ev->status) && !s->failed) {
+	/* One that might not be watched is seen only now; its rings still hold its last moments. */
+	if (s->opts.crash && s->per_cpu && WIFSIGNALED(ev->status) && !s->failed &&
+	    !(p && p->died)) {
 		struct auxtap_target_event dead = *ev;
 
 		dead.signo = WTERMSIG(ev->status);

@@ -119,6 +119,7 @@ struct process {
 	int fault_signo; /* first fault that went to a handler; 0: none */
 	pid_t fault_tid;
 	uint64_t fault_ip, fault_time;
+	bool died; /* its snapshot is written */
 	struct ended_thread *ended; /* the newest, a ring of ENDED_MAX */
 	uint64_t nr_ended;
 	uint64_t more_ended_bytes; /* of those no longer in it */

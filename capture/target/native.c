@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* struct auxtap_target_ops for the kernel backend: fork, a child held at a pipe, pidfd. */
+/* struct auxtap_target_ops for the kernel backend: fork, a child held at a pipe, pidfd; or watched. */
 #include "native.h"
 
 #include <dirent.h>
@@ -29,6 +29,7 @@ static void close_fd(int *fd)
 
 void native_target_free(struct native_target *t)
 {
+	native_watch_end(&t->watch);
 	/* Never released: it must not run with nobody watching. */
 	if (t->child && t->hold_fd >= 0) {
 		kill(t->pid, SIGKILL);
@@ -37,6 +38,20 @@ void native_target_free(struct native_target *t)
 	close_fd(&t->hold_fd);
 	close_fd(&t->result_fd);
 	close_fd(&t->pidfd);
+}
+
+static int native_watch(void *ctx, struct auxtap_error *err)
+{
+	struct native_target *t = ctx;
+
+	return t->watch.on ? 0 : native_watch_begin(&t->watch, err);
+}
+
+/* May be refused (seccomp, yama): then its death is seen when it is over. */
+static void watch_child(struct native_target *t)
+{
+	if (t->watch.on && native_watch_seize(&t->watch, t->pid, t->pid) < 0)
+		native_watch_end(&t->watch);
 }
 
 static int native_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pid,
@@ -68,6 +83,8 @@ static int native_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pid,
 		int code;
 
 		close(hold[1]);
+		if (t->watch.on)
+			pthread_sigmask(SIG_SETMASK, &t->watch.old_mask, NULL);
 		if (read(hold[0], &go, 1) != 1)
 			_exit(125); /* the recorder died */
 		execvp(spawn->argv[0], spawn->argv);
@@ -87,6 +104,7 @@ static int native_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pid,
 		auxtap_error_todo(err, "a kernel of 5.3 or later is needed");
 		return ret;
 	}
+	watch_child(t);
 	*pid = t->pid;
 	return 0;
 close_result:
@@ -95,6 +113,72 @@ close_result:
 close_hold:
 	close(hold[0]);
 	close(hold[1]);
+	return ret;
+}
+
+static int compare_tids(const void *a, const void *b)
+{
+	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int native_threads(void *ctx, pid_t pid, pid_t *tids, int max)
+{
+	struct dirent *entry;
+	char path[64];
+	int nr = 0;
+	DIR *dir;
+
+	(void)ctx;
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	if (!dir)
+		return -errno;
+	while ((entry = readdir(dir))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (tid <= 0)
+			continue;
+		if (nr < max)
+			tids[nr] = tid;
+		nr++;
+	}
+	closedir(dir);
+	qsort(tids, (size_t)(nr < max ? nr : max), sizeof(*tids), compare_tids);
+	return nr;
+}
+
+/* All of its threads: those that come meanwhile too. */
+static int watch_process(struct native_target *t, pid_t pid, pid_t tid, const char *what,
+			 struct auxtap_error *err)
+{
+	static const int max = 4096;
+	pid_t *tids = calloc((size_t)max, sizeof(*tids));
+	int ret = 0, nr, fresh;
+
+	if (!tids)
+		return auxtap_error_set(err, -ENOMEM, what, "no memory");
+	do {
+		fresh = 0;
+		tids[0] = tid;
+		nr = tid ? 1 : native_threads(t, pid, tids, max);
+		if (nr <= 0)
+			ret = -ESRCH;
+		for (int i = 0; i < nr && i < max && !ret; i++) {
+			ret = native_watch_seize(&t->watch, pid, tids[i]);
+			fresh += ret == 1;
+			if (ret == 1 || (ret == -ESRCH && nr > 1)) /* or it has ended meanwhile */
+				ret = 0;
+		}
+	} while (fresh && !ret && !tid);
+	free(tids);
+	if (!ret)
+		return 0;
+	auxtap_error_set(err, ret, what, "cannot watch it: %s", strerror(-ret));
+	if (ret == -EPERM)
+		auxtap_error_todo(err, "kernel.yama.ptrace_scope must be 0, or run as root; and no "
+				       "debugger may have it");
 	return ret;
 }
 
@@ -124,12 +208,14 @@ static int native_attach(void *ctx, pid_t pid, bool one_thread, const char *trut
 	if (t->pidfd < 0)
 		return auxtap_error_set(err, -errno, what, "pidfd_open: %m");
 	t->pid = leader;
-	return 0;
+	return t->watch.on ? watch_process(t, leader, one_thread ? pid : 0, what, err) : 0;
 }
 
 static int native_fd(void *ctx)
 {
-	return ((struct native_target *)ctx)->pidfd;
+	const struct native_target *t = ctx;
+
+	return t->watch.on ? t->watch.fd : t->pidfd;
 }
 
 static int native_wait(void *ctx, struct auxtap_target_event *ev)
@@ -138,6 +224,14 @@ static int native_wait(void *ctx, struct auxtap_target_event *ev)
 	struct pollfd pfd = {.fd = t->pidfd, .events = POLLIN};
 	int status = 0;
 
+	if (t->watch.on) {
+		if (native_watch_next(&t->watch, ev))
+			return 1;
+		native_watch_look(&t->watch);
+		if (native_watch_next(&t->watch, ev))
+			return 1;
+		return t->watch.nr ? 0 : -ECHILD;
+	}
 	if (t->gone || t->pid < 0)
 		return -ECHILD;
 	if (t->child) {
@@ -160,18 +254,16 @@ static int native_wait(void *ctx, struct auxtap_target_event *ev)
 
 static int native_regs(void *ctx, pid_t tid, struct auxtap_regs *regs)
 {
-	(void)ctx;
-	(void)tid;
-	(void)regs;
-	return -ENOTSUP; /* would need ptrace */
+	struct native_target *t = ctx;
+
+	return t->watch.on ? native_watch_regs(&t->watch, tid, regs) : -ENOTSUP;
 }
 
 static int native_siginfo(void *ctx, pid_t tid, siginfo_t *info)
 {
-	(void)ctx;
-	(void)tid;
-	(void)info;
-	return -ENOTSUP;
+	struct native_target *t = ctx;
+
+	return t->watch.on ? native_watch_siginfo(&t->watch, tid, info) : -ENOTSUP;
 }
 
 static int native_maps(void *ctx, pid_t pid, char **text)
@@ -238,53 +330,26 @@ static ssize_t native_mem(void *ctx, pid_t pid, uint64_t addr, void *buf, size_t
 	return n;
 }
 
-static int compare_tids(const void *a, const void *b)
-{
-	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-static int native_threads(void *ctx, pid_t pid, pid_t *tids, int max)
-{
-	struct dirent *entry;
-	char path[64];
-	int nr = 0;
-	DIR *dir;
-
-	(void)ctx;
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	dir = opendir(path);
-	if (!dir)
-		return -errno;
-	while ((entry = readdir(dir))) {
-		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-
-		if (tid <= 0)
-			continue;
-		if (nr < max)
-			tids[nr] = tid;
-		nr++;
-	}
-	closedir(dir);
-	qsort(tids, (size_t)(nr < max ? nr : max), sizeof(*tids), compare_tids);
-	return nr;
-}
-
 static int native_resume(void *ctx, pid_t tid)
 {
 	struct native_target *t = ctx;
 	int code = 0;
 	ssize_t n;
 
-	(void)tid;
 	if (t->hold_fd < 0)
-		return 0;
+		return t->watch.on ? native_watch_resume(&t->watch, tid) : 0;
 	n = write(t->hold_fd, "g", 1);
 	close_fd(&t->hold_fd);
 	if (n != 1)
 		return -ESRCH;
-	/* End of file: exec closed its side. */
+	/* End of file: exec closed its side. A signal may come first, and waits for us then. */
+	while (t->watch.on) {
+		struct pollfd pfd = {.fd = t->result_fd, .events = POLLIN};
+
+		if (poll(&pfd, 1, 10) == 1)
+			break;
+		native_watch_look(&t->watch);
+	}
 	do {
 		n = read(t->result_fd, &code, sizeof(code));
 	} while (n < 0 && errno == EINTR);
@@ -303,6 +368,7 @@ static int native_detach(void *ctx, pid_t pid)
 	struct native_target *t = ctx;
 
 	(void)pid;
+	native_watch_end(&t->watch);
 	t->gone = true;
 	return 0;
 }
@@ -310,6 +376,7 @@ static int native_detach(void *ctx, pid_t pid)
 const struct auxtap_target_ops target_native_ops = {
 	.size = sizeof(struct auxtap_target_ops),
 	.name = "native",
+	.watch = native_watch,
 	.spawn = native_spawn,
 	.attach = native_attach,
 	.fd = native_fd,

@@ -90,6 +90,11 @@ struct auxtap_spawn {
 struct auxtap_target_ops {
 	size_t size;
 	const char *name; /* "native", "ptrace", "qemu" */
+	/*
+	 * Called before spawn or attach where deaths are to be told as DYING. May be NULL: they
+	 * always are. Where it may not watch a process, a death is a mere PROCESS_EXIT.
+	 */
+	int (*watch)(void *ctx, struct auxtap_error *err);
 	/* Starts argv stopped before its first instruction. -ENOENT and -EACCES as execvp(). */
 	int (*spawn)(void *ctx, const struct auxtap_spawn *spawn, pid_t *pid,
 		     struct auxtap_error *err);

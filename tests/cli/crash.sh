@@ -3,30 +3,9 @@
 # and line, shows the calls before it, and is the golden one once addresses, counts of
 # library code and numbers of processes are masked. UPDATE=1 writes the golden files anew.
 . "$(dirname "$0")/lib.sh"
+. "$SRC/tests/cli/mask_report.sh"
 source=$1
 GOLDEN=$SRC/tests/cli/golden
-
-# Keeps what is the program's own; the C library differs from machine to machine.
-mask() { # FILE OF THE PROGRAM'S SOURCE
-	sed -E -e "s#$FIXTURES#FIXTURES#g; s#$SRC#SRC#g; s#$WORK#WORK#g" \
-		-e 's/0x[0-9a-f]+/0xX/g' \
-		-e 's/(pid|thread|--tid|process) [0-9]+/\1 N/g' |
-		awk -v own="$1" '
-		/^[A-Z].*$/ && !/died of/ { section = $0 }
-		section ~ /^Registers/ { next }
-		/died of/ { sub(/ in [^ ]* at pthread_kill.c:[0-9]+,$/, " in LIBC,"); sub(/ in raise[^,]*,$/, " in LIBC,"); sub(/ in [a-z_.0-9+X]*,$/, " in LIBC,") }
-		section ~ /^The calls/ && !/^The calls/ && index($0, own) == 0 && !/gap:|exec:|farther/ && NF { next }
-		section ~ /^The calls/ && !/^The calls/ { sub(/^ *[0-9]+  /, "  | "); sub(/ *\([0-9]+ calls? inside\)/, "   "); sub(/\([0-9]+ calls farther/, "(N calls farther") }
-		section ~ /^Last branches/ && !/^Last/ && NF {
-			n = gsub(own, own); if (n < 2) next
-		}
-		section ~ /^What the trace/ { if (!/^What/) gsub(/[0-9.]+/, "N") }
-		section ~ /^The other threads/ && !/^The other/ { gsub(/[0-9]+/, "N"); gsub(/ +/, " ") ; sub(/last in .*/, "last in ...") }
-		section ~ /^Images/ && !/^Images/ { gsub(/[0-9]+/, "N") }
-		section ~ /^Backtrace/ && (/ in (\/|FIXTURES)|libc|libstdc|ld-linux/ || (/ at / && index($0, own) == 0)) { next }
-		{ gsub(/ +$/, ""); print }' |
-		sed -E 's/([^ |])   +/\1   /g'
-}
 
 # crash NAME STATUS FUNCTION LINE-OWNER COMMAND...: the line is the one marked "crash: NAME".
 crash() {

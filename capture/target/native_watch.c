@@ -1,0 +1,570 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Crash mode on the kernel backend: the program runs natively under PTRACE_SEIZE, so that it
+ * stops for signals, forks and exits alone, and a process that dies can be read before the
+ * kernel takes it apart. Nothing is stepped; signals are passed on as they came.
+ */
+#include "native.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HALT_NS	 500000000u
+#define USER32_CS 0x23
+#define OPTIONS                                                                      \
+	(PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |            \
+	 PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT)
+#define BIT(signo) (1ull << ((signo) - 1))
+#define CORE_SIGNALS                                                                 \
+	(BIT(SIGQUIT) | BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGABRT) | BIT(SIGBUS) |    \
+	 BIT(SIGFPE) | BIT(SIGSEGV) | BIT(SIGXCPU) | BIT(SIGXFSZ) | BIT(SIGSYS))
+#define SYNC_SIGNALS                                                                 \
+	(BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGILL) | BIT(SIGFPE) | BIT(SIGTRAP) |     \
+	 BIT(SIGSYS))
+
+/* ---- threads and events ---- */
+
+static struct watched *find(struct native_watch *w, pid_t tid)
+{
+	for (size_t i = 0; i < w->nr; i++) {
+		if (w->threads[i].tid == tid)
+			return &w->threads[i];
+	}
+	return NULL;
+}
+
+static pid_t status_number(pid_t tid, const char *key)
+{
+	char path[64], line[256];
+	pid_t value = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		if (!strncmp(line, key, strlen(key)))
+			value = (pid_t)strtol(line + strlen(key), NULL, 10);
+	}
+	if (f)
+		fclose(f);
+	return value;
+}
+
+static struct watched *add(struct native_watch *w, pid_t tid, pid_t pid)
+{
+	struct watched *t = find(w, tid);
+
+	if (t)
+		return t;
+	if (w->nr == w->room) {
+		size_t room = w->room ? 2 * w->room : 16;
+
+		t = realloc(w->threads, room * sizeof(*t));
+		if (!t)
+			return NULL;
+		w->threads = t;
+		w->room = room;
+	}
+	t = &w->threads[w->nr++];
+	*t = (struct watched){.tid = tid, .pid = pid};
+	return t;
+}
+
+static void forget(struct native_watch *w, struct watched *t)
+{
+	*t = w->threads[--w->nr];
+}
+
+static struct auxtap_target_event *tell(struct native_watch *w, const struct watched *t,
+					enum auxtap_target_event_type type)
+{
+	static struct auxtap_target_event nowhere;
+	struct auxtap_target_event *ev;
+
+	if (w->nr_events == w->room_events) {
+		size_t room = w->room_events ? 2 * w->room_events : 16;
+
+		ev = realloc(w->events, room * sizeof(*ev));
+		if (!ev)
+			return &nowhere;
+		w->events = ev;
+		w->room_events = room;
+	}
+	ev = &w->events[w->nr_events++];
+	*ev = (struct auxtap_target_event){.type = type, .pid = t->pid, .tid = t->tid};
+	return ev;
+}
+
+static void go_on(struct watched *t, int signo)
+{
+	t->state = WATCHED_RUNS;
+	t->signo = 0;
+	ptrace(PTRACE_CONT, t->tid, 0, signo); /* fails only if it was killed */
+}
+
+static void hold(struct watched *t, int signo)
+{
+	t->state = WATCHED_HELD;
+	t->signo = signo;
+}
+
+/* ---- death ---- */
+
+static uint64_t ip_of(pid_t tid)
+{
+#ifdef __x86_64__
+	struct user_regs_struct regs;
+
+	if (!ptrace(PTRACE_GETREGS, tid, 0, &regs))
+		return regs.rip;
+#endif
+	(void)tid;
+	return 0;
+}
+
+static bool followed(unsigned int event)
+{
+	return event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
+	       event == PTRACE_EVENT_VFORK;
+}
+
+/* A thread or process that t has made; its own first stop is on the way. */
+static void made(struct native_watch *w, const struct watched *t)
+{
+	unsigned long tid = 0;
+	pid_t maker = t->pid, pid;
+
+	if (ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &tid) || !tid)
+		return;
+	pid = status_number((pid_t)tid, "Tgid:");
+	/* gone already: whatever it was, only its end is left to see */
+	if (!add(w, (pid_t)tid, pid > 0 ? pid : (pid_t)tid))
+		tell(w, &(struct watched){.pid = maker, .tid = (pid_t)tid},
+		     AUXTAP_TARGET_UNTRACED);
+}
+
+/* Stops what else lives of a dying process: its threads are to be read where they were. */
+static void halt_others(struct native_watch *w, pid_t pid, pid_t dying)
+{
+	uint64_t until = perf_kernel_ops.clock(NULL) + HALT_NS;
+	const struct timespec pause = {.tv_nsec = 200000};
+	size_t waiting;
+
+	for (size_t i = 0; i < w->nr; i++) {
+		struct watched *t = &w->threads[i];
+
+		if (t->pid != pid)
+			continue;
+		t->dying = true;
+		if (t->tid != dying && t->state == WATCHED_RUNS)
+			ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
+		else if (t->tid != dying)
+			t->state = WATCHED_HELD;
+	}
+	do {
+		waiting = 0;
+		for (size_t i = 0; i < w->nr; i++) {
+			pid_t tid = w->threads[i].tid, got;
+			int status = 0;
+
+			if (w->threads[i].pid != pid || w->threads[i].state != WATCHED_RUNS)
+				continue;
+			got = waitpid(tid, &status, WNOHANG | __WALL);
+			if (got != tid) {
+				waiting += got == 0;
+				continue;
+			}
+			if (!WIFSTOPPED(status)) {
+				native_watch_stopped(w, tid, status);
+				i--;
+				continue;
+			}
+			hold(&w->threads[i], 0);
+			if (followed((unsigned int)status >> 16)) {
+				made(w, &w->threads[i]);
+				waiting++; /* perhaps a thread of this very process */
+			}
+		}
+		if (waiting)
+			nanosleep(&pause, NULL);
+	} while (waiting && perf_kernel_ops.clock(NULL) < until);
+}
+
+static void die_of(struct native_watch *w, pid_t tid, int signo, bool pass_on)
+{
+	struct watched *t = find(w, tid);
+	struct auxtap_target_event *ev;
+
+	hold(t, pass_on ? signo : 0);
+	halt_others(w, t->pid, tid);
+	t = find(w, tid); /* threads may have come and gone meanwhile */
+	ev = tell(w, t, AUXTAP_TARGET_DYING);
+	ev->signo = signo;
+	ev->ip = ip_of(tid);
+}
+
+static void signal_stop(struct native_watch *w, struct watched *t, int signo)
+{
+	char path[64], line[256];
+	uint64_t ignored = 0, caught = 0;
+	siginfo_t info;
+	FILE *f;
+
+	if (t->dying || !(CORE_SIGNALS & BIT(signo))) {
+		go_on(t, signo);
+		return;
+	}
+	snprintf(path, sizeof(path), "/proc/%d/status", t->tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		if (!strncmp(line, "SigIgn:", 7))
+			ignored = strtoull(line + 7, NULL, 16);
+		else if (!strncmp(line, "SigCgt:", 7))
+			caught = strtoull(line + 7, NULL, 16);
+	}
+	if (f)
+		fclose(f);
+	if (!f || (ignored & BIT(signo))) {
+		go_on(t, signo);
+	} else if (caught & BIT(signo)) {
+		if ((SYNC_SIGNALS & BIT(signo)) &&
+		    !ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info) && info.si_code > 0) {
+			struct auxtap_target_event *ev = tell(w, t, AUXTAP_TARGET_FAULT);
+
+			ev->signo = signo;
+			ev->ip = ip_of(t->tid);
+			ev->time = perf_kernel_ops.clock(NULL);
+		}
+		go_on(t, signo);
+	} else {
+		die_of(w, t->tid, signo, true);
+	}
+}
+
+/* ---- the other stops ---- */
+
+/* seccomp kills without a signal that a tracer would see. */
+static void exit_stop(struct native_watch *w, struct watched *t)
+{
+	unsigned long status = 0;
+	int signo;
+
+	if (!t->dying && !ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &status)) {
+		signo = (int)(status & 0x7f);
+		if (signo && (CORE_SIGNALS & BIT(signo))) {
+			die_of(w, t->tid, signo, false);
+			return;
+		}
+	}
+	go_on(t, 0);
+}
+
+/* Under a tracer without privilege a set-user-ID program has none either. */
+static bool lost_privilege(const struct watched *t)
+{
+	char path[64], line[256];
+	unsigned int euid = 0;
+	struct stat st;
+	bool lost = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", t->tid);
+	if (stat(path, &st) || !(st.st_mode & S_ISUID))
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/status", t->tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "Uid: %*u %u", &euid) == 1)
+			lost = euid != st.st_uid;
+	}
+	if (f)
+		fclose(f);
+	return lost;
+}
+
+static void exec_stop(struct native_watch *w, pid_t tid)
+{
+	unsigned long old_tid = 0;
+	struct watched *t;
+
+	/* exec by another thread than the first: it goes on under the first one's number */
+	if (!ptrace(PTRACE_GETEVENTMSG, tid, 0, &old_tid) && (pid_t)old_tid != tid) {
+		t = find(w, (pid_t)old_tid);
+		if (t)
+			forget(w, t);
+	}
+	t = find(w, tid);
+	t->dying = false;
+	if (lost_privilege(t)) {
+		struct auxtap_target_event *ev = tell(w, t, AUXTAP_TARGET_UNTRACED);
+
+		snprintf(ev->text, sizeof(ev->text),
+			 "set-user-ID program: runs without its privileges while watched");
+	}
+	go_on(t, 0);
+}
+
+/* SIGKILL takes a maker out of its fork stop before we have seen it: its child waits for us. */
+static void adopt(struct native_watch *w)
+{
+	siginfo_t info = {0};
+
+	if (waitid(P_ALL, 0, &info, WSTOPPED | WNOHANG | WNOWAIT | __WALL) || !info.si_pid ||
+	    find(w, info.si_pid) || status_number(info.si_pid, "TracerPid:") != gettid())
+		return;
+	add(w, info.si_pid, status_number(info.si_pid, "Tgid:"));
+}
+
+static void gone(struct native_watch *w, struct watched *t, int status)
+{
+	if (t->tid == t->pid)
+		tell(w, t, AUXTAP_TARGET_PROCESS_EXIT)->status = status;
+	forget(w, t);
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+		adopt(w);
+}
+
+void native_watch_stopped(struct native_watch *w, pid_t tid, int status)
+{
+	struct watched *t = find(w, tid);
+	int signo = WSTOPSIG(status);
+
+	if (!WIFSTOPPED(status)) {
+		gone(w, t, status);
+		return;
+	}
+	switch ((unsigned int)status >> 16) {
+	case 0:
+		signal_stop(w, t, signo);
+		break;
+	case PTRACE_EVENT_CLONE:
+	case PTRACE_EVENT_FORK:
+	case PTRACE_EVENT_VFORK:
+		made(w, t);
+		go_on(find(w, tid), 0);
+		break;
+	case PTRACE_EVENT_EXEC:
+		exec_stop(w, tid);
+		break;
+	case PTRACE_EVENT_EXIT:
+		exit_stop(w, t);
+		break;
+	case PTRACE_EVENT_STOP:
+		if (signo == SIGTRAP) {
+			go_on(t, 0);
+			break;
+		}
+		t->state = WATCHED_LISTENS; /* stopped with its group until SIGCONT */
+		ptrace(PTRACE_LISTEN, tid, 0, 0);
+		break;
+	default:
+		go_on(t, 0);
+		break;
+	}
+}
+
+/* ---- what native.c calls ---- */
+
+int native_watch_begin(struct native_watch *w, struct auxtap_error *err)
+{
+	sigset_t chld;
+
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	w->fd = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (w->fd < 0)
+		return auxtap_error_set(err, -errno, "signalfd", "%m");
+	pthread_sigmask(SIG_BLOCK, &chld, &w->old_mask);
+	w->on = true;
+	return 0;
+}
+
+int native_watch_seize(struct native_watch *w, pid_t pid, pid_t tid)
+{
+	if (find(w, tid))
+		return 0;
+	if (ptrace(PTRACE_SEIZE, tid, 0, OPTIONS))
+		return -errno;
+	return add(w, tid, pid) ? 1 : -ENOMEM;
+}
+
+/*
+ * There is no such thread any more, and no end of it to see: exec made it the first of its
+ * process. That one is ours, though nobody told of it where we watched one thread alone.
+ */
+static void vanished(struct native_watch *w, struct watched *t)
+{
+	pid_t pid = t->pid;
+
+	forget(w, t);
+	if (!find(w, pid) && status_number(pid, "TracerPid:") == gettid())
+		add(w, pid, pid);
+}
+
+void native_watch_look(struct native_watch *w)
+{
+	struct signalfd_siginfo info;
+	bool again;
+
+	while (read(w->fd, &info, sizeof(info)) > 0)
+		;
+	do {
+		again = false;
+		for (size_t i = 0; i < w->nr; i++) {
+			pid_t tid = w->threads[i].tid, got;
+			int status;
+
+			if (w->threads[i].state == WATCHED_HELD)
+				continue;
+			got = waitpid(tid, &status, WNOHANG | __WALL);
+			if (got < 0 && errno == ECHILD) {
+				vanished(w, &w->threads[i]);
+				again = true;
+				break;
+			}
+			if (got != tid)
+				continue;
+			if (w->threads[i].state == WATCHED_LISTENS)
+				w->threads[i].state = WATCHED_RUNS;
+			native_watch_stopped(w, tid, status);
+			again = true; /* they may have moved in the list */
+		}
+	} while (again && !w->nr_events);
+}
+
+bool native_watch_next(struct native_watch *w, struct auxtap_target_event *ev)
+{
+	if (!w->nr_events)
+		return false;
+	*ev = w->events[0];
+	memmove(&w->events[0], &w->events[1], --w->nr_events * sizeof(*ev));
+	return true;
+}
+
+int native_watch_resume(struct native_watch *w, pid_t tid)
+{
+	struct watched *t = find(w, tid);
+
+	if (!t || t->state != WATCHED_HELD)
+		return -ESRCH;
+	go_on(t, t->signo);
+	/* The others stand until the kernel kills them; from here on their ends may be seen. */
+	for (size_t i = 0; i < w->nr; i++) {
+		if (w->threads[i].pid == t->pid)
+			w->threads[i].state = WATCHED_RUNS;
+	}
+	return 0;
+}
+
+/* Lets all of them go, stopped as each must be for that. */
+void native_watch_end(struct native_watch *w)
+{
+	uint64_t until = perf_kernel_ops.clock(NULL) + HALT_NS;
+	const struct timespec pause = {.tv_nsec = 200000};
+
+	if (!w->on)
+		return;
+	for (size_t i = 0; i < w->nr; i++)
+		ptrace(PTRACE_INTERRUPT, w->threads[i].tid, 0, 0);
+	while (w->nr && perf_kernel_ops.clock(NULL) < until) {
+		for (size_t i = w->nr; i-- > 0;) {
+			struct watched *t = &w->threads[i];
+			int status = 0, signo = 0;
+			pid_t got = t->state == WATCHED_HELD
+					    ? t->tid
+					    : waitpid(t->tid, &status, WNOHANG | __WALL);
+
+			if (got == 0)
+				continue;
+			if (t->state == WATCHED_HELD)
+				signo = t->signo;
+			else if (got == t->tid && WIFSTOPPED(status) && !(status >> 16))
+				signo = WSTOPSIG(status);
+			if (followed((unsigned int)status >> 16)) {
+				pid_t tid = t->tid;
+
+				made(w, t);
+				t = find(w, tid);
+			}
+			ptrace(PTRACE_DETACH, t->tid, 0, signo);
+			forget(w, t);
+		}
+		if (w->nr)
+			nanosleep(&pause, NULL);
+	}
+	close(w->fd);
+	pthread_sigmask(SIG_SETMASK, &w->old_mask, NULL);
+	free(w->threads);
+	free(w->events);
+	memset(w, 0, sizeof(*w));
+}
+
+int native_watch_regs(struct native_watch *w, pid_t tid, struct auxtap_regs *out)
+{
+#ifdef __x86_64__
+	const struct watched *t = find(w, tid);
+	struct user_regs_struct in;
+
+	if (!t || t->state != WATCHED_HELD)
+		return -ESRCH;
+	if (ptrace(PTRACE_GETREGS, tid, 0, &in))
+		return -errno;
+	if (in.cs == USER32_CS)
+		return -ENOTSUP;
+	memset(out, 0, sizeof(*out));
+	out->arch = AUXTAP_ARCH_X86_64;
+	out->valid = (1ull << AUXTAP_X86_NR_REGS) - 1;
+	out->reg[AUXTAP_X86_AX] = in.rax;
+	out->reg[AUXTAP_X86_BX] = in.rbx;
+	out->reg[AUXTAP_X86_CX] = in.rcx;
+	out->reg[AUXTAP_X86_DX] = in.rdx;
+	out->reg[AUXTAP_X86_SI] = in.rsi;
+	out->reg[AUXTAP_X86_DI] = in.rdi;
+	out->reg[AUXTAP_X86_BP] = in.rbp;
+	out->reg[AUXTAP_X86_SP] = in.rsp;
+	out->reg[AUXTAP_X86_IP] = in.rip;
+	out->reg[AUXTAP_X86_FLAGS] = in.eflags;
+	out->reg[AUXTAP_X86_CS] = in.cs;
+	out->reg[AUXTAP_X86_SS] = in.ss;
+	out->reg[AUXTAP_X86_DS] = in.ds;
+	out->reg[AUXTAP_X86_ES] = in.es;
+	out->reg[AUXTAP_X86_FS] = in.fs_base;
+	out->reg[AUXTAP_X86_GS] = in.gs_base;
+	out->reg[AUXTAP_X86_R8] = in.r8;
+	out->reg[AUXTAP_X86_R9] = in.r9;
+	out->reg[AUXTAP_X86_R10] = in.r10;
+	out->reg[AUXTAP_X86_R11] = in.r11;
+	out->reg[AUXTAP_X86_R12] = in.r12;
+	out->reg[AUXTAP_X86_R13] = in.r13;
+	out->reg[AUXTAP_X86_R14] = in.r14;
+	out->reg[AUXTAP_X86_R15] = in.r15;
+	return 0;
+#else
+	(void)w;
+	(void)tid;
+	(void)out;
+	return -ENOTSUP;
+#endif
+}
+
+int native_watch_siginfo(struct native_watch *w, pid_t tid, siginfo_t *info)
+{
+	const struct watched *t = find(w, tid);
+
+	/* without a signal to pass on it stands in its exit, whose siginfo is not the death's */
+	if (!t || t->state != WATCHED_HELD || !t->signo)
+		return -ESRCH;
+	return ptrace(PTRACE_GETSIGINFO, tid, 0, info) ? -errno : 0;
+}
