@@ -6,6 +6,13 @@
 #include <linux/sched.h>
 #include <linux/version.h>
 
+/* Threads with a user's memory that never run user code. */
+#ifdef PF_USER_WORKER /* since 6.4 */
+#define COMPAT_PF_WORKER (PF_IO_WORKER | PF_USER_WORKER)
+#else
+#define COMPAT_PF_WORKER PF_IO_WORKER
+#endif
+
 /* Has the task perf events of its own? */
 static inline bool compat_has_task_events(const struct task_struct *task)
 {

@@ -83,7 +83,7 @@ void trap_hooks_exit(void);
 
 /*
  * trap_work.c. Before task (current, or one that is about to run here) is in user mode
- * again, trap_enter() is called for it, if tracing is still on then. Any context.
+ * again, trap_enter() is called for it, if tracing is still on then. Interrupts are off.
  */
 void trap_work_queue(struct task_struct *task);
 int trap_work_init(void);

@@ -10,6 +10,7 @@
 #include <linux/sched/task_stack.h>
 #include <linux/uaccess.h>
 #include <asm/processor-flags.h>
+#include "compat.h"
 #include "kmod.h"
 #include "pmu/intel_pt.h"
 
@@ -72,7 +73,7 @@ static void set_tf(struct pt_regs *regs, bool on)
 
 bool trap_may_step(const struct task_struct *task)
 {
-	return task->mm && !(task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_EXITING));
+	return task->mm && !(task->flags & (PF_KTHREAD | PF_EXITING | COMPAT_PF_WORKER));
 }
 
 void trap_enter(struct kmod_cpu *c, struct pt_regs *regs)

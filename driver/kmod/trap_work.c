@@ -14,6 +14,7 @@
 #include <linux/vmalloc.h>
 #include <asm/ptrace.h>
 #include "kmod.h"
+#include "pmu/intel_pt.h"
 
 #define NR_NODES    8192 /* tasks on their way to user mode at one time */
 #define QUEUED_BITS 10
@@ -42,6 +43,7 @@ static struct work_node *take_node(struct task_struct *task)
 	first = llist_del_first(&free_nodes);
 	if (!first) {
 		atomic64_inc(&nr_lost);
+		intel_pt_hole();
 		return NULL;
 	}
 	node = llist_entry(first, struct work_node, free);
