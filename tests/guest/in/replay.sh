@@ -53,6 +53,17 @@ for tool in perf auxtap; do
 done
 
 
+# What real hardware wrote, lap after lap.
+if [ -s /real ]; then
+	hand_in /real
+	for tool in perf auxtap; do
+		setting "$tool real" 8000000 $(($(wc -c </real) * 50 + 1))
+		record $tool -m 128,1024 -- replay_spin left 20
+		check full
+	done
+	hand_in /tmp/pattern
+fi
+
 # H4, H5: where transactions end. perf's watermark is a quarter of the area, as auxtap's
 # default is; others are no power of two, or smaller than a page.
 skid=/sys/module/auxtap/parameters/skid
