@@ -23,6 +23,9 @@ run() { # TOOL BYTES
 median() { # FILE COLUMN
 	cut -d' ' -f$2 $1 | sort -n | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'
 }
+least() { # FILE COLUMN
+	cut -d' ' -f$2 $1 | sort -n | head -n 1
+}
 for map in $MAPS; do
 	for rate in $RATES; do
 		echo $rate >$replay/rate
@@ -37,12 +40,14 @@ for map in $MAPS; do
 		done
 		for tool in perf auxtap; do
 			all=$(median /tmp/$tool.times 1) idle=$(median /tmp/$tool.idle.times 1)
-			echo $all $((all - idle)) $(median /tmp/$tool.times 2) $(median /tmp/$tool.times 3)
+			echo $all $((all - idle)) $(median /tmp/$tool.times 2) $(median /tmp/$tool.times 3) \
+				$(least /tmp/$tool.times 1) $(least /tmp/$tool.idle.times 1)
 		done | awk -v what="-m $map, rate $rate" '
-			{all[NR] = $1; drain[NR] = $2; lost[NR] = $3; off[NR] = $4}
+			{all[NR] = $1; drain[NR] = $2; lost[NR] = $3; off[NR] = $4; least[NR] = $5; idle[NR] = $6}
 			END {
 				printf "drain %s: all: perf %d ms, auxtap %d ms, ratio %.2f\n", what, all[1] / 1000, all[2] / 1000, all[2] / all[1]
 				printf "drain %s: draining: perf %d ms, auxtap %d ms, ratio %.2f\n", what, drain[1] / 1000, drain[2] / 1000, drain[2] / drain[1]
+				printf "drain %s: least of all runs: perf %d ms, auxtap %d ms, ratio %.2f; draining: ratio %.2f\n", what, least[1] / 1000, least[2] / 1000, least[2] / least[1], (least[2] - idle[2]) / (least[1] - idle[1])
 				printf "drain %s: dropped: perf %d, auxtap %d bytes; unit off: perf %d, auxtap %d ms\n", what, lost[1], lost[2], off[1] / 1000, off[2] / 1000
 			}'
 	done
