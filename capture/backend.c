@@ -2,6 +2,7 @@
 /* Backends: which perf interface and which control of the program go together, and what is possible here. */
 #include "emulated.h"
 #include "native.h"
+#include "refusal.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -10,7 +11,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -163,19 +163,6 @@ void auxtap_backend_close(struct auxtap_backend *be)
 	memset(be, 0, sizeof(*be));
 }
 
-static long read_number(const char *path, long missing)
-{
-	FILE *f = fopen(path, "re");
-	long n = missing;
-
-	if (!f)
-		return missing;
-	if (fscanf(f, "%ld", &n) != 1)
-		n = missing;
-	fclose(f);
-	return n;
-}
-
 /* May a child be single-stepped? Tried, not guessed: seccomp and yama have a say. */
 static bool try_ptrace(void)
 {
@@ -191,26 +178,51 @@ static bool try_ptrace(void)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-static bool try_kernel(char *why, size_t size)
+/* The hardware's PMU or a stand-in under its name; else our module under its own. */
+static const char *kernel_pmu(char *type, size_t size)
+{
+	static const char *const names[] = {"intel_pt", "auxtap_pt"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (perf_kernel_ops.pmu_attr(NULL, names[i], "type", type, size) > 0)
+			return names[i];
+	}
+	return NULL;
+}
+
+const char *backend_default_event(const struct auxtap_backend *be)
+{
+	char type[64];
+	const char *pmu = be->perf == &perf_kernel_ops ? kernel_pmu(type, sizeof(type)) : NULL;
+
+	return pmu && !strcmp(pmu, "auxtap_pt") ? "auxtap_pt//u" : "intel_pt//u";
+}
+
+static bool try_kernel(struct auxtap_probe *probe, const struct limits *limits)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr), .disabled = 1, .exclude_kernel = 1};
-	char text[64];
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	char type[64];
+	const char *pmu = kernel_pmu(type, sizeof(type));
 	int fd;
 
-	if (perf_kernel_ops.pmu_attr(NULL, "intel_pt", "type", text, sizeof(text)) < 0) {
-		snprintf(why, size, "this machine has no intel_pt PMU");
+	snprintf(probe->kernel_event, sizeof(probe->kernel_event), "%s//u",
+		 pmu ? pmu : "intel_pt");
+	if (!pmu) {
+		snprintf(probe->kernel_why, sizeof(probe->kernel_why),
+			 "this machine has no intel_pt PMU");
 		return false;
 	}
-	attr.type = (uint32_t)strtoul(text, NULL, 10);
+	attr.type = (uint32_t)strtoul(type, NULL, 10);
 	attr.config = 1u | 1u << 10 | 1u << 13; /* pt, tsc, branch: no branch without pt */
 	fd = perf_kernel_ops.open(NULL, &attr, 0, -1, -1, 0);
 	if (fd < 0) {
-		snprintf(why, size, "intel_pt is there, but perf_event_open says: %s",
-			 strerror(-fd));
+		refusal_open(pmu, &attr, 0, fd, limits, &err);
+		snprintf(probe->kernel_why, sizeof(probe->kernel_why), "%s: %.130s", pmu, err.why);
 		return false;
 	}
 	close(fd);
-	why[0] = '\0';
+	probe->kernel_why[0] = '\0';
 	return true;
 }
 
@@ -218,12 +230,14 @@ int auxtap_probe(struct auxtap_probe *probe)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	char path[PATH_MAX];
-	struct rlimit limit;
-	long scope;
+	struct limits limits;
+	long scope = 0;
+	FILE *f;
 
 	if (probe->size < sizeof(*probe))
 		return -EINVAL;
-	probe->kernel = try_kernel(probe->kernel_why, sizeof(probe->kernel_why));
+	limits_read(&limits);
+	probe->kernel = try_kernel(probe, &limits);
 	probe->emulated = !emu_link_find(path, sizeof(path), &err);
 	probe->emulated_why[0] = '\0';
 	if (!probe->emulated)
@@ -231,7 +245,11 @@ int auxtap_probe(struct auxtap_probe *probe)
 	probe->qemu = qemu_usable(probe->qemu_why, sizeof(probe->qemu_why));
 	probe->ptrace = try_ptrace();
 	probe->ptrace_why[0] = '\0';
-	scope = read_number("/proc/sys/kernel/yama/ptrace_scope", 0);
+	f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+	if (f && fscanf(f, "%ld", &scope) != 1)
+		scope = 0;
+	if (f)
+		fclose(f);
 	probe->ptrace_attach = probe->ptrace && (scope == 0 || (scope < 3 && geteuid() == 0));
 	if (!probe->ptrace)
 		snprintf(probe->ptrace_why, sizeof(probe->ptrace_why),
@@ -241,10 +259,8 @@ int auxtap_probe(struct auxtap_probe *probe)
 		snprintf(probe->ptrace_why, sizeof(probe->ptrace_why),
 			 "kernel.yama.ptrace_scope is %ld; 0 lets you attach to your processes",
 			 scope);
-	probe->paranoid = (int)read_number("/proc/sys/kernel/perf_event_paranoid", 100);
-	probe->mlock_kb = (uint64_t)read_number("/proc/sys/kernel/perf_event_mlock_kb", 0);
-	probe->memlock_kb = UINT64_MAX;
-	if (!getrlimit(RLIMIT_MEMLOCK, &limit) && limit.rlim_cur != RLIM_INFINITY)
-		probe->memlock_kb = limit.rlim_cur / 1024;
+	probe->paranoid = (int)limits.paranoid;
+	probe->mlock_kb = limits.mlock_kb;
+	probe->memlock_kb = limits.memlock_kb;
 	return 0;
 }

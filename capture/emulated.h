@@ -70,6 +70,8 @@ int emu_link_next_event(struct emu_link *link, struct auxtap_target_event *ev);
 void backend_refresh(struct auxtap_backend *be);
 /* How the emulated kernel died; NULL: it lives, or there is none. */
 const char *backend_death(const struct auxtap_backend *be);
+/* The event of a session that names none. */
+const char *backend_default_event(const struct auxtap_backend *be);
 
 extern const struct auxtap_perf_ops perf_emulated_ops;
 extern const struct auxtap_target_ops target_ptrace_ops;

@@ -154,6 +154,14 @@ static bool set_default(const struct pmu *pmu, struct perf_event_attr *attr, con
 	       deposit(format.word, format.mask, value);
 }
 
+/* By its name, or by a term that only Intel PT has: our module may have any name. */
+static bool is_pt(const struct pmu *pmu, struct perf_event_attr *attr)
+{
+	struct term_format format;
+
+	return !strcmp(pmu->name, "intel_pt") || !term_format(pmu, "noretcomp", attr, &format);
+}
+
 /* perf's choice for intel_pt: tsc; pt and branch; a period of 3 where caps allow, else the next smaller, else the smallest. */
 static void pt_defaults(const struct pmu *pmu, struct perf_event_attr *attr, bool emulated)
 {
@@ -382,7 +390,7 @@ int capture_event_parse(struct capture_event *ev, const char *spec,
 	if (end == type)
 		return auxtap_error_set(err, -EPROTO, spec, "PMU type '%s' is no number", type);
 	ev->aux = true;
-	if (!strcmp(ev->pmu, "intel_pt"))
+	if (is_pt(&pmu, &ev->attr))
 		pt_defaults(&pmu, &ev->attr, emulated);
 	for (term = terms ? strtok_r(terms, ",", &save) : NULL; term;
 	     term = strtok_r(NULL, ",", &save)) {

@@ -13,8 +13,6 @@ struct capture_event {
 	bool aux;	/* has an AUX area; false: software dummy */
 };
 
-#define CAPTURE_DEFAULT_EVENT "intel_pt//u"
-
 /* emulated: user mode only is what there is, so the kernel is excluded whatever the modifiers. */
 int capture_event_parse(struct capture_event *ev, const char *spec,
 			const struct auxtap_perf_ops *ops, void *ctx, bool emulated,

@@ -80,7 +80,7 @@ static int configure(struct auxtap_session *s, struct auxtap_error *err)
 		return auxtap_error_set(err, -ENOTSUP, s->opts.cpus ? "-C" : "-a",
 					"the emulated backend traces programs, not CPUs");
 	ret = capture_event_parse(&s->event,
-				  s->opts.event ? s->opts.event : CAPTURE_DEFAULT_EVENT,
+				  s->opts.event ? s->opts.event : backend_default_event(s->be),
 				  s->be->perf, s->be->perf_ctx, emulated, err);
 	if (ret)
 		return ret;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Events and their rings: opened per thread (emulated) or per CPU (kernel), and closed again. */
+#include "refusal.h"
 #include "session.h"
 
 #include <errno.h>
@@ -75,29 +76,48 @@ struct stream *session_find(struct auxtap_session *s, pid_t tid)
 	return NULL;
 }
 
-static int open_error(struct auxtap_session *s, int code, struct auxtap_error *err)
+static bool cpu_wanted(const char *list, int cpu)
 {
-	auxtap_error_set(err, code, s->event.name, "perf_event_open: %s", strerror(-code));
-	if (code == -EACCES || code == -EPERM)
-		auxtap_error_todo(err, "set kernel.perf_event_paranoid to 1 or less, or run as "
-				       "root");
-	else if (code == -EMFILE)
-		auxtap_error_todo(err, "raise the limit of open files (ulimit -n)");
-	else if (code == -EBUSY)
-		auxtap_error_todo(err, "another user has the trace unit");
-	return code;
+	if (!list)
+		return true;
+	while (*list) {
+		char *end;
+		long first = strtol(list, &end, 10), last = first;
+
+		if (end == list)
+			return false;
+		if (*end == '-')
+			last = strtol(end + 1, &end, 10);
+		if (cpu >= first && cpu <= last)
+			return true;
+		if (*end != ',')
+			return false;
+		list = end + 1;
+	}
+	return false;
 }
 
-static int map_error(const char *what, int code, uint64_t bytes, struct auxtap_error *err)
+static int open_error(struct auxtap_session *s, const struct perf_event_attr *attr, pid_t tid,
+		      int code, struct auxtap_error *err)
 {
-	auxtap_error_set(err, code, what, "mmap of %llu KiB: %s",
-			 (unsigned long long)bytes / 1024, strerror(-code));
-	if (code == -EPERM)
-		auxtap_error_todo(err, "use a smaller -m, or raise kernel.perf_event_mlock_kb "
-				       "or 'ulimit -l'");
-	else if (code == -ENOMEM)
-		auxtap_error_todo(err, "use a smaller -m");
-	return code;
+	struct limits limits;
+
+	limits_read(&limits);
+	return refusal_open(s->event.name, attr, tid, code, &limits, err);
+}
+
+static int map_error(struct auxtap_session *s, const char *what, int code, uint64_t bytes,
+		     struct auxtap_error *err)
+{
+	struct limits limits;
+	unsigned int nr_rings = 0;
+
+	limits_read(&limits);
+	for (int cpu = 0; s->opts.cpus && cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++)
+		nr_rings += cpu_wanted(s->opts.cpus, cpu);
+	return refusal_map(what, bytes, code, nr_rings ? nr_rings : limits.nr_cpus,
+			   (s->page_size + s->data_bytes) / 1024,
+			   s->event.aux ? s->aux_bytes / 1024 : 0, &limits, err);
 }
 
 static int map_rings(struct auxtap_session *s, struct stream *st, struct auxtap_error *err)
@@ -110,7 +130,7 @@ static int map_rings(struct auxtap_session *s, struct stream *st, struct auxtap_
 	st->base = perf->mmap(s->be->perf_ctx, st->base_size, PROT_READ | PROT_WRITE, MAP_SHARED,
 			      st->fd, 0, &code);
 	if (!st->base)
-		return map_error("data ring", code, st->base_size, err);
+		return map_error(s, "data ring", code, st->base_size, err);
 	s->ring_bytes += st->base_size;
 	if (s->event.aux) {
 		/* B7: the place in the file is ours to choose, behind the data ring. */
@@ -121,7 +141,7 @@ static int map_rings(struct auxtap_session *s, struct stream *st, struct auxtap_
 		st->aux = perf->mmap(s->be->perf_ctx, st->aux_size, aux_prot, MAP_SHARED, st->fd,
 				     (off_t)st->base_size, &code);
 		if (!st->aux)
-			return map_error("AUX area", code, st->aux_size, err);
+			return map_error(s, "AUX area", code, st->aux_size, err);
 		s->ring_bytes += st->aux_size;
 	}
 	if (s->ring_bytes > s->stats.peak_rings)
@@ -230,7 +250,7 @@ int session_open_thread(struct auxtap_session *s, pid_t pid, pid_t tid,
 					tid);
 	st->fd = s->be->perf->open(s->be->perf_ctx, &s->attrs[0], tid, -1, -1, 0);
 	if (st->fd < 0) {
-		ret = open_error(s, st->fd, err);
+		ret = open_error(s, &s->attrs[0], tid, st->fd, err);
 		goto fail;
 	}
 	ret = map_rings(s, st, err);
@@ -262,7 +282,7 @@ static int add_redirected(struct auxtap_session *s, struct stream *st, int attr_
 	st->more_fds = fds;
 	fd = perf->open(s->be->perf_ctx, &s->attrs[attr_index], tid, st->cpu, -1, 0);
 	if (fd < 0)
-		return open_error(s, fd, err);
+		return open_error(s, &s->attrs[attr_index], tid, fd, err);
 	fds[st->nr_more_fds++] = fd;
 	ret = perf->ioctl(s->be->perf_ctx, fd, PERF_EVENT_IOC_SET_OUTPUT,
 			  (unsigned long)st->fd);
@@ -270,27 +290,6 @@ static int add_redirected(struct auxtap_session *s, struct stream *st, int attr_
 		return auxtap_error_set(err, ret, s->event.name, "sharing a ring: %s",
 					strerror(-ret));
 	return learn_id(s, fd, attr_index, &id, err);
-}
-
-static bool cpu_wanted(const char *list, int cpu)
-{
-	if (!list)
-		return true;
-	while (*list) {
-		char *end;
-		long first = strtol(list, &end, 10), last = first;
-
-		if (end == list)
-			return false;
-		if (*end == '-')
-			last = strtol(end + 1, &end, 10);
-		if (cpu >= first && cpu <= last)
-			return true;
-		if (*end != ',')
-			return false;
-		list = end + 1;
-	}
-	return false;
 }
 
 int session_open_cpus(struct auxtap_session *s, const pid_t *tids, int nr_tids,
@@ -314,7 +313,7 @@ int session_open_cpus(struct auxtap_session *s, const pid_t *tids, int nr_tids,
 			continue;
 		}
 		if (st->fd < 0)
-			return open_error(s, st->fd, err);
+			return open_error(s, &s->attrs[0], tids[0], st->fd, err);
 		ret = map_rings(s, st, err);
 		if (!ret)
 			ret = learn_id(s, st->fd, 0, &st->id, err);

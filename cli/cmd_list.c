@@ -93,26 +93,31 @@ static int show_pmus(void)
 
 static void show_permissions(const struct auxtap_probe *p)
 {
+	bool root = geteuid() == 0;
+
 	printf("permissions:\n");
 	if (p->paranoid == 100)
 		printf("  this kernel has no perf events\n");
 	else
 		printf("  kernel.perf_event_paranoid is %d%s\n", p->paranoid,
-		       geteuid() == 0	  ? " (you are root: no limit)"
-		       : p->paranoid > 2  ? "; 'sysctl kernel.perf_event_paranoid=1' lets users "
-					    "trace their programs"
-		       : p->paranoid >= 0 ? "; -1 lets users trace whole CPUs and the kernel"
-					  : "");
+		       root		  ? " (you are root: no limit)"
+		       : p->paranoid > 2  ? ": users may not trace; 2 lets them trace the user mode "
+					    "of their programs, 1 the kernel's side too, 0 whole CPUs"
+		       : p->paranoid == 2 ? ": users may trace the user mode of their programs; 1 "
+					    "lets them trace the kernel's side too, 0 whole CPUs"
+		       : p->paranoid == 1 ? ": users may trace their programs; 0 lets them trace "
+					    "whole CPUs"
+		       : p->paranoid == 0 ? ": users may trace programs and whole CPUs"
+					  : ": users may trace all; rings as large as they like");
 	if (p->mlock_kb)
-		printf("  ring memory: %llu KiB a CPU%s\n", (unsigned long long)p->mlock_kb,
-		       geteuid() == 0 ? " (you are root: no limit)"
-				      : "; raise kernel.perf_event_mlock_kb for more");
+		printf("  ring memory: %llu KiB a CPU (kernel.perf_event_mlock_kb)%s\n",
+		       (unsigned long long)p->mlock_kb,
+		       root ? " (you are root: no limit)" : ", and beyond it");
 	if (p->memlock_kb == UINT64_MAX)
-		printf("  and locked memory (ulimit -l): unlimited\n");
+		printf("  locked memory (ulimit -l): unlimited\n");
 	else
-		printf("  and locked memory (ulimit -l): %llu KiB; 'ulimit -l unlimited' or "
-		       "limits.conf for more\n",
-		       (unsigned long long)p->memlock_kb);
+		printf("  locked memory (ulimit -l): %llu KiB%s\n", (unsigned long long)p->memlock_kb,
+		       root ? "" : "; 'ulimit -l unlimited' or limits.conf for more");
 }
 
 static void show_emulation(const struct auxtap_probe *p)
@@ -149,7 +154,7 @@ int cmd_list(int argc, char **argv)
 	show_permissions(&probe);
 	show_emulation(&probe);
 	if (probe.kernel)
-		printf("record picks: backend kernel, event intel_pt//u\n");
+		printf("record picks: backend kernel, event %s\n", probe.kernel_event);
 	else if (probe.emulated && (probe.qemu || probe.ptrace))
 		printf("record picks: backend emulated, source %s, event intel_pt//u (%s)\n",
 		       probe.qemu ? "qemu" : "ptrace", probe.kernel_why);

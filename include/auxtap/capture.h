@@ -149,8 +149,9 @@ AUXTAP_API int auxtap_find_program(const char *name, char *path, size_t size);
 /* What this machine and this user can do; empty strings where there is nothing to say. */
 struct auxtap_probe {
 	size_t size;
-	bool kernel;	       /* an intel_pt PMU is there and may be used */
+	bool kernel;	       /* a PT PMU is there and may be used */
 	char kernel_why[160];  /* why not */
+	char kernel_event[32]; /* the event that record opens on it, if not told another */
 	bool emulated;	       /* auxtap-emu is there */
 	char emulated_why[160];
 	bool qemu;	       /* qemu-x86_64 and the plugin are there */

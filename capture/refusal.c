@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What the kernel's refusals mean, and the number that would do. */
+#include "refusal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define NO_LEVEL 100 /* the file is missing */
+
+static long read_number(const char *path, long missing)
+{
+	FILE *f = fopen(path, "re");
+	long n = missing;
+
+	if (!f)
+		return missing;
+	if (fscanf(f, "%ld", &n) != 1)
+		n = missing;
+	fclose(f);
+	return n;
+}
+
+void limits_read(struct limits *limits)
+{
+	struct rlimit limit;
+	long nr_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	limits->paranoid = read_number("/proc/sys/kernel/perf_event_paranoid", NO_LEVEL);
+	limits->mlock_kb = (uint64_t)read_number("/proc/sys/kernel/perf_event_mlock_kb", 0);
+	limits->memlock_kb = UINT64_MAX;
+	if (!getrlimit(RLIMIT_MEMLOCK, &limit) && limit.rlim_cur != RLIM_INFINITY)
+		limits->memlock_kb = limit.rlim_cur / 1024;
+	limits->nr_cpus = nr_cpus > 0 ? (unsigned int)nr_cpus : 1;
+}
+
+/* EACCES comes of the level, or because the task is another user's. */
+static void not_permitted(const char *event, const struct perf_event_attr *attr, pid_t tid,
+			  int code, const struct limits *limits, struct auxtap_error *err)
+{
+	long need = tid < 0 ? 0 : attr->exclude_kernel ? 2 : 1;
+	const char *what = tid < 0		  ? "tracing whole CPUs"
+			   : attr->exclude_kernel ? "tracing your own programs"
+						  : "tracing the kernel's side of your programs";
+
+	if (limits->paranoid == NO_LEVEL) {
+		auxtap_error_set(err, code, event,
+				 "perf_event_open: %s; this kernel shows no "
+				 "kernel.perf_event_paranoid", strerror(-code));
+		auxtap_error_todo(err, "in a container allow perf_event_open and CAP_PERFMON");
+	} else if (limits->paranoid > need) {
+		auxtap_error_set(err, code, event,
+				 "perf_event_open: %s: kernel.perf_event_paranoid is %ld, and %s "
+				 "needs %ld or less", strerror(-code), limits->paranoid, what,
+				 need);
+		auxtap_error_todo(err, "sysctl kernel.perf_event_paranoid=%ld, or run as root "
+				       "or with CAP_PERFMON%s", need,
+				  need == 1 && limits->paranoid == 2
+					  ? "; or trace user mode alone: -e intel_pt//u"
+					  : "");
+	} else {
+		auxtap_error_set(err, code, event,
+				 "perf_event_open: %s, though kernel.perf_event_paranoid is %ld: "
+				 "the process is another user's, or has privileges",
+				 strerror(-code), limits->paranoid);
+		auxtap_error_todo(err, "run as root");
+	}
+}
+
+int refusal_open(const char *event, const struct perf_event_attr *attr, pid_t tid, int code,
+		 const struct limits *limits, struct auxtap_error *err)
+{
+	struct auxtap_error local = AUXTAP_ERROR_INIT;
+
+	if (!err)
+		err = &local;
+	auxtap_error_set(err, code, event, "perf_event_open: %s", strerror(-code));
+	switch (code) {
+	case -EACCES:
+		not_permitted(event, attr, tid, code, limits, err);
+		break;
+	case -EPERM: /* the kernel itself says EACCES */
+		auxtap_error_todo(err, "a security policy refuses it; in a container allow "
+				       "perf_event_open (seccomp) and CAP_PERFMON");
+		break;
+	case -EMFILE:
+		auxtap_error_todo(err, "raise the limit of open files (ulimit -n)");
+		break;
+	case -EBUSY:
+		auxtap_error_todo(err, "the trace unit is taken: whole CPUs and single programs "
+				       "exclude each other, and so does a hypervisor or firmware "
+				       "that uses it; end the other");
+		break;
+	case -EOPNOTSUPP:
+		auxtap_error_todo(err, "this trace unit cannot do that; see 'auxtap list' for its "
+				       "terms");
+		break;
+	default:
+		break;
+	}
+	return code;
+}
+
+/* B11: beyond the allowance of perf comes that of locked memory; AUX and data count alike. */
+static bool fits(uint64_t total_kb, const struct limits *l)
+{
+	uint64_t perf_kb = l->mlock_kb * l->nr_cpus;
+
+	return l->memlock_kb == UINT64_MAX || total_kb <= perf_kb + l->memlock_kb;
+}
+
+static void locked_too_much(unsigned int nr_rings, uint64_t data_kb, uint64_t aux_kb,
+			    const struct limits *l, struct auxtap_error *err)
+{
+	uint64_t total_kb = nr_rings * (data_kb + aux_kb), perf_kb = l->mlock_kb * l->nr_cpus;
+	uint64_t page_kb = (uint64_t)sysconf(_SC_PAGESIZE) / 1024, smaller = aux_kb;
+	char use[64] = "";
+
+	/* The same user's other rings and locked pages count as well; how many, nobody tells. */
+	if (fits(total_kb, l)) {
+		auxtap_error_todo(err, "other rings or locked memory of this user take their part; "
+				       "end them, or raise 'ulimit -l' beyond %llu",
+				  (unsigned long long)l->memlock_kb);
+		return;
+	}
+	while (smaller && !fits(nr_rings * (data_kb + smaller), l))
+		smaller = smaller > page_kb ? smaller / 2 : 0;
+	if (smaller)
+		snprintf(use, sizeof(use), "-m ,%lluK; or ", (unsigned long long)smaller);
+	auxtap_error_todo(err, "%s'ulimit -l %llu'; or sysctl kernel.perf_event_mlock_kb=%llu; or "
+			       "run as root or with CAP_IPC_LOCK", use,
+			  (unsigned long long)(total_kb - perf_kb),
+			  (unsigned long long)((total_kb - l->memlock_kb + l->nr_cpus - 1) /
+					       l->nr_cpus));
+}
+
+int refusal_map(const char *what, uint64_t bytes, int code, unsigned int nr_rings,
+		uint64_t data_kb, uint64_t aux_kb, const struct limits *limits,
+		struct auxtap_error *err)
+{
+	uint64_t total_kb = nr_rings * (data_kb + aux_kb);
+	uint64_t perf_kb = limits->mlock_kb * limits->nr_cpus;
+
+	auxtap_error_set(err, code, what, "mmap of %llu KiB: %s",
+			 (unsigned long long)bytes / 1024, strerror(-code));
+	switch (code) {
+	case -EPERM:
+		auxtap_error_set(err, code, what,
+				 "mmap of %llu KiB: %s: %u rings take %llu KiB of locked memory; "
+				 "allowed are %llu (perf_event_mlock_kb, %u CPUs) and %llu (ulimit -l)",
+				 (unsigned long long)bytes / 1024, strerror(-code), nr_rings,
+				 (unsigned long long)total_kb,
+				 (unsigned long long)perf_kb,
+				 limits->nr_cpus, (unsigned long long)limits->memlock_kb);
+		locked_too_much(nr_rings, data_kb, aux_kb, limits, err);
+		break;
+	case -EOPNOTSUPP:
+		auxtap_error_todo(err, "this PMU has no AUX area; 'auxtap list' shows those that "
+				       "have one");
+		break;
+	case -ENOMEM:
+		auxtap_error_todo(err, "use a smaller -m");
+		break;
+	default:
+		break;
+	}
+	return code;
+}
