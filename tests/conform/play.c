@@ -528,6 +528,14 @@ static bool op_valid(const struct op *op)
 	}
 }
 
+static bool switched_since(void)
+{
+	struct conform_call look = { .op = CONFORM_LOOK };
+
+	kernel_side.call(&look);
+	return look.switches != look_switches;
+}
+
 static enum verdict step(const struct op *op)
 {
 	uint64_t warnings = core_warnings(), switches;
@@ -567,6 +575,8 @@ static enum verdict step(const struct op *op)
 		differ("the model warns");
 	else if (!all_differs())
 		return SAME;
+	/* it may have come after the look, too */
+	switched |= switched_since() && has_task_events();
 	return switched && op->code != OP_FORK && op->code != OP_EXIT ? DISTURBED : DIFFERENT;
 }
 
