@@ -23,7 +23,7 @@ static void tell(const struct script *script, const char *text, int at)
 		printf("the end\n");
 }
 
-/* true: it differs, and a second time too. */
+/* true: it differs, every time. */
 static bool judge(struct script *script, const char *name)
 {
 	struct stats before = stats;
@@ -49,19 +49,19 @@ static bool judge(struct script *script, const char *name)
 	before.ops = stats.ops;
 	before.scripts = stats.scripts;
 	for (int i = 0; i < 3; i++) {
-		if (play(script, text, sizeof(text), &at) != DIFFERENT)
+		if (play(script, text, sizeof(text), &at) == DIFFERENT)
 			continue;
-		script_reduce(script);
-		play(script, text, sizeof(text), &at);
-		tell(script, text, at);
-		printf("---- script ----\n");
-		script_print(script, stdout);
-		printf("---- end ----\n");
-		return true;
+		printf("(not seen again: disturbed)\n");
+		stats = before;
+		return false;
 	}
-	printf("(not seen again: disturbed)\n");
-	stats = before;
-	return false;
+	script_reduce(script);
+	play(script, text, sizeof(text), &at);
+	tell(script, text, at);
+	printf("---- script ----\n");
+	script_print(script, stdout);
+	printf("---- end ----\n");
+	return true;
 }
 
 static void exchange_cpus(struct script *script)
