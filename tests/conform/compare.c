@@ -31,7 +31,7 @@ bool words_differ(uint64_t k, uint64_t m)
 		return false;
 	if (m == MODEL_ANY)
 		return false;
-	if (!m && k >> 32 == (k & 0xffffffff) && remote_events()) /* its CPU is not idle: a kernel thread's pid and tid */
+	if (!m && k >> 32 == (k & 0xffffffff) && now.was_remote) /* its CPU is not idle: a kernel thread's pid and tid */
 		return k >> 32 >= (uint64_t)getpid();
 	if (m > MODEL_TIME) /* nanoseconds since boot: not 0, not years */
 		return !k || k >> 56;
@@ -155,6 +155,7 @@ static bool view_differs(int slot)
 
 bool all_differs(void)
 {
+	now.was_remote |= remote_events();
 	for (int i = 0; i < CONFORM_NR_VIEWS; i++)
 		if (now.slots[i].alive && now.slots[i].pmu < PMU_DUMMY && view_differs(i))
 			return true;

@@ -27,6 +27,7 @@ struct played {
 	uint64_t ids[256][2]; /* of all events of the script: records outlive them */
 	int nr_ids;
 	int cpu;
+	bool was_remote; /* there were events of a CPU that we were not on */
 	struct conform_call calls[2]; /* how the sides stand */
 	char *told; /* what differs */
 	size_t told_size;
