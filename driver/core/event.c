@@ -170,14 +170,17 @@ int core_event_open(struct perf_event **result, const struct perf_event_attr *at
 		ret = event->pmu->event_init(event);
 	if (ret)
 		goto free_event;
-	if (exclusive_taken(event)) {
-		ret = -EBUSY;
+	/* Q4: a group is of one context and one clock, and its leader is no sibling. */
+	if (group && (group->group_leader != group || group->task != event->task ||
+		      group->cpu != event->cpu ||
+		      (task && group->attr.inherit != event->attr.inherit) ||
+		      event->attr.pinned || event->attr.exclusive ||
+		      perf_clocks_differ(&group->attr, &event->attr))) {
+		ret = -EINVAL;
 		goto destroy_event;
 	}
-	/* A group is of one context, and its leader is no sibling. */
-	if (group && (group->group_leader != group || group->task != event->task ||
-		      group->cpu != event->cpu)) {
-		ret = -EINVAL;
+	if (exclusive_taken(event)) {
+		ret = -EBUSY;
 		goto destroy_event;
 	}
 	exclusive_count(event, 1);

@@ -306,7 +306,7 @@ out:
 		event_free(event);
 }
 
-static bool clocks_differ(const struct perf_event_attr *a, const struct perf_event_attr *b)
+bool perf_clocks_differ(const struct perf_event_attr *a, const struct perf_event_attr *b)
 {
 	return a->use_clockid != b->use_clockid || (a->use_clockid && a->clockid != b->clockid);
 }
@@ -321,7 +321,7 @@ int perf_event_set_output(struct perf_event *event, struct perf_event *output_ev
 			return -EINVAL;
 		if (output_event->cpu == -1 && output_event->target != event->target)
 			return -EINVAL;
-		if (clocks_differ(&event->attr, &output_event->attr))
+		if (perf_clocks_differ(&event->attr, &output_event->attr))
 			return -EINVAL;
 		if (event->attr.write_backward != output_event->attr.write_backward)
 			return -EINVAL;

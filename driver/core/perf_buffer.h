@@ -102,6 +102,7 @@ static inline void ring_store_aux_head(struct perf_buffer *rb, u64 head_abs) /* 
 struct perf_buffer *ring_buffer_get(struct perf_event *event);
 void ring_buffer_put(struct perf_buffer *rb);
 void ring_buffer_attach(struct perf_event *event, struct perf_buffer *rb);
+bool perf_clocks_differ(const struct perf_event_attr *a, const struct perf_event_attr *b);
 int perf_event_set_output(struct perf_event *event, struct perf_event *output_event);
 
 /* aux_area.c */

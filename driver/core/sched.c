@@ -332,7 +332,7 @@ static void context_sched_in(struct core_task *context, const struct pmu *pmu)
  */
 static void context_resched(const struct perf_event *cause)
 {
-	const struct pmu *pmu = cause->kernel->resched_one_pmu ? cause->group_leader->pmu : NULL;
+	const struct pmu *pmu = cause->kernel->resched_one_pmu ? cause->pmu : NULL;
 	struct core_task *task = current_task[core_cpu()];
 	struct core_task *cpu = core_cpu_context(core_cpu());
 
@@ -413,7 +413,8 @@ void event_install(struct perf_event *event)
 		at = &(*at)->core_next;
 	*at = event;
 	/* Q1: one that is off disturbs nobody until it is enabled; the context's first one does */
-	if (event->state == PERF_EVENT_STATE_OFF && event->task->events != event)
+	if ((event->state == PERF_EVENT_STATE_OFF ||
+	     event->group_leader->state <= PERF_EVENT_STATE_OFF) && event->task->events != event)
 		return;
 	if (context_cpu(event) >= 0)
 		call_on_cpu(context_cpu(event), event_install_local, event);

@@ -111,6 +111,7 @@ static void open_event(struct plan *p, struct script *s, int slot)
 	op.arg[A_AUX_WATERMARK] = (int64_t)p->aux_watermark;
 	op.arg[A_READ_FORMAT] = PERF_FORMAT_LOST | (chance(p, 50) ? PERF_FORMAT_ID : 0);
 	op.arg[A_CLOCK] = chance(p, 5);
+	op.arg[A_GROUP] = slot && chance(p, 12); /* behind event 0 */
 	script_add(s, &op);
 }
 

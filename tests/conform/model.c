@@ -173,17 +173,34 @@ static int pmu_rank(const struct perf_event *event)
 	return 0;
 }
 
-/* As clone() does: events that say so are inherited, in the order of their tree (Q3); then FORK is told. */
-void model_fork(int tid)
+static struct perf_event *inherit(struct perf_event *parent, struct perf_event *group)
 {
 	struct perf_event *child;
 
+	if (core_event_open(&child, NULL, &tasks[1], -1, group, parent))
+		abort();
+	return child;
+}
+
+/* A leader, then those behind it: they inherit alike. */
+static void inherit_group(struct perf_event *leader)
+{
+	struct perf_event *child = inherit(leader, NULL);
+
+	for (struct perf_event *e = tasks[0].events; e; e = e->core_next)
+		if (e->group_leader == leader && e != leader)
+			inherit(e, child);
+}
+
+/* As clone() does: events that say so are inherited, in the order of their tree (Q3); then FORK is told. */
+void model_fork(int tid)
+{
 	tasks[1].tid = tid;
 	for (int place = 0; place < 3 * NR_PMUS; place++)
 		for (struct perf_event *e = tasks[0].events; e; e = e->core_next)
-			if (e->attr.inherit && (e->cpu + 1) * NR_PMUS + pmu_rank(e) == place &&
-			    core_event_open(&child, NULL, &tasks[1], -1, NULL, e))
-				abort();
+			if (e->attr.inherit && e->group_leader == e &&
+			    (e->cpu + 1) * NR_PMUS + pmu_rank(e) == place)
+				inherit_group(e);
 	task_record(PERF_RECORD_FORK, getpid());
 	model_turn(1); /* it begins, and waits */
 	model_turn(0);
