@@ -196,6 +196,24 @@ static void detach(struct client *c, pid_t pid)
 	}
 }
 
+/* Until the first traced task has executed so many instructions: a busy machine takes its time. */
+static void wait_for_insns(struct client *c, uint64_t nr)
+{
+	const uint64_t none[5] = { 0 };
+
+	for (int i = 0; i < PATIENCE_MS / 20; i++) {
+		struct client_trace *t = &c->traces[0];
+
+		assert_int_equal(client_call(c, EMU_STATS, t->event, none, NULL, 0, NULL, 0), 0);
+		memcpy(&t->stats, c->answer, sizeof(t->stats));
+		if (t->stats.nr_insns >= nr)
+			return;
+		sleep_ms(20);
+		client_drain(c);
+	}
+	fail_msg("it does not get on");
+}
+
 static void test_attach_spinning(void **state)
 {
 	struct client c = { 0 };
@@ -204,7 +222,7 @@ static void test_attach_spinning(void **state)
 
 	(void)state;
 	attach(&c, pid, 1);
-	sleep_ms(300);
+	wait_for_insns(&c, 500);
 	detach(&c, pid);
 	assert_true(client_verify(&c) > 100);
 	sleep_ms(50);
