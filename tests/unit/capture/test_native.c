@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The kernel backend's hold on a program that runs natively under a flight recorder: deaths
+ * are told while the process can be read, everything else goes on as it would alone. The
+ * programs are this one in other roles.
+ */
+#include <auxtap/capture.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define PATIENCE_MS 20000
+
+/* ---- the programs ---- */
+
+static sigjmp_buf back;
+static int ready[2];
+
+static void on_fault(int signo)
+{
+	(void)signo;
+	siglongjmp(back, 1);
+}
+
+static void fault(void)
+{
+	volatile int *volatile nowhere = (volatile int *)8;
+
+	*nowhere = 1;
+}
+
+static void *wait_for_ever(void *arg)
+{
+	char byte = 0;
+
+	if (write(ready[1], &byte, 1) == 1)
+		pause();
+	return arg;
+}
+
+static void *exec_fault(void *arg)
+{
+	execl("/proc/self/exe", "native", "fault", NULL);
+	return arg;
+}
+
+static int with_threads(void)
+{
+	pthread_t thread;
+	char byte;
+
+	if (pipe(ready))
+		return 99;
+	for (int i = 0; i < 3; i++)
+		pthread_create(&thread, NULL, wait_for_ever, NULL);
+	for (int i = 0; i < 3; i++)
+		if (read(ready[0], &byte, 1) != 1)
+			return 99;
+	abort();
+}
+
+static int killed_by_seccomp(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {.len = 4, .filter = code};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		return 99;
+	return (int)syscall(SYS_getppid);
+}
+
+static int play(const char *role)
+{
+	pthread_t thread;
+	pid_t child;
+
+	if (!strcmp(role, "fault")) {
+		fault();
+	} else if (!strcmp(role, "threads")) {
+		return with_threads();
+	} else if (!strcmp(role, "handler")) {
+		signal(SIGSEGV, on_fault);
+		if (!sigsetjmp(back, 1))
+			fault();
+		return 7;
+	} else if (!strcmp(role, "fork")) {
+		child = fork();
+		if (!child)
+			fault();
+		waitpid(child, NULL, 0);
+		return 3;
+	} else if (!strcmp(role, "orphan")) { /* it outlives its parent */
+		if (fork())
+			return 4;
+		while (getppid() == (pid_t)strtol(getenv("PARENT") ? getenv("PARENT") : "0", NULL, 10))
+			;
+		usleep(100000);
+		fault();
+	} else if (!strcmp(role, "stop")) {
+		raise(SIGSTOP);
+		return 5;
+	} else if (!strcmp(role, "exec")) {
+		pthread_create(&thread, NULL, exec_fault, NULL);
+		pause();
+	} else if (!strcmp(role, "seccomp")) {
+		return killed_by_seccomp();
+	} else if (!strcmp(role, "wait")) {
+		for (;;)
+			pause();
+	}
+	return 98;
+}
+
+/* ---- what is told of them ---- */
+
+struct told {
+	int nr_dying, nr_faults, nr_exits, nr_threads, nr_regs;
+	pid_t dead;
+	int signo, status; /* status: of the main process */
+	siginfo_t info;
+	bool has_info, has_stack;
+};
+
+static char own_path[4096];
+
+static void start(struct auxtap_backend *be, const char *role, pid_t *pid)
+{
+	char name[16];
+	char *argv[] = {own_path, name, NULL};
+	struct auxtap_spawn spawn = {.size = sizeof(spawn), .argv = argv};
+
+	snprintf(name, sizeof(name), "%s", role);
+	assert_int_equal(auxtap_backend_open_kernel(be, NULL), 0);
+	assert_int_equal(be->target->watch(be->target_ctx, NULL), 0);
+	assert_int_equal(be->target->spawn(be->target_ctx, &spawn, pid, NULL), 0);
+	assert_int_equal(be->target->resume(be->target_ctx, *pid), 0);
+}
+
+static void look_at_dead(struct auxtap_backend *be, const struct auxtap_target_event *ev,
+			 struct told *told)
+{
+	struct auxtap_regs regs;
+	pid_t tids[16];
+	uint64_t word;
+
+	told->nr_dying++;
+	told->dead = ev->pid;
+	told->signo = ev->signo;
+	told->has_info = !be->target->siginfo(be->target_ctx, ev->tid, &told->info);
+	told->nr_threads = be->target->threads(be->target_ctx, ev->pid, tids, 16);
+	for (int i = 0; i < told->nr_threads; i++)
+		told->nr_regs += !be->target->regs(be->target_ctx, tids[i], &regs);
+	assert_int_equal(be->target->regs(be->target_ctx, ev->tid, &regs), 0);
+	assert_int_equal(regs.reg[AUXTAP_X86_IP], ev->ip);
+	told->has_stack = be->target->mem(be->target_ctx, ev->pid, regs.reg[AUXTAP_X86_SP], &word,
+					  sizeof(word)) == sizeof(word);
+	assert_int_equal(be->target->resume(be->target_ctx, ev->tid), 0);
+}
+
+static void follow(struct auxtap_backend *be, pid_t pid, struct told *told)
+{
+	struct auxtap_target_event ev;
+	int ret = 0;
+
+	memset(told, 0, sizeof(*told));
+	told->status = -1;
+	for (int ms = 0; ms < PATIENCE_MS; ms += 10) {
+		struct pollfd pfd = {.fd = be->target->fd(be->target_ctx), .events = POLLIN};
+
+		while ((ret = be->target->wait(be->target_ctx, &ev)) == 1) {
+			if (ev.type == AUXTAP_TARGET_DYING)
+				look_at_dead(be, &ev, told);
+			told->nr_faults += ev.type == AUXTAP_TARGET_FAULT;
+			if (ev.type != AUXTAP_TARGET_PROCESS_EXIT)
+				continue;
+			told->nr_exits++;
+			if (ev.pid == pid)
+				told->status = ev.status;
+		}
+		if (ret < 0)
+			break;
+		poll(&pfd, 1, 10);
+	}
+	assert_int_equal(ret, -ECHILD);
+}
+
+static void run(const char *role, struct told *told, pid_t *pid)
+{
+	struct auxtap_backend be;
+
+	start(&be, role, pid);
+	follow(&be, *pid, told);
+	auxtap_backend_close(&be);
+}
+
+static void test_fault(void **state)
+{
+	struct told told;
+	pid_t pid;
+
+	(void)state;
+	run("fault", &told, &pid);
+	assert_int_equal(told.nr_dying, 1);
+	assert_int_equal(told.dead, pid);
+	assert_int_equal(told.signo, SIGSEGV);
+	assert_true(told.has_info);
+	assert_ptr_equal(told.info.si_addr, (void *)8);
+	assert_true(told.has_stack);
+	assert_true(WIFSIGNALED(told.status) && WTERMSIG(told.status) == SIGSEGV);
+	assert_int_equal(told.nr_exits, 1);
+}
+
+static void test_threads(void **state)
+{
+	struct told told;
+	pid_t pid;
+
+	(void)state;
+	run("threads", &told, &pid);
+	assert_int_equal(told.nr_dying, 1);
+	assert_int_equal(told.signo, SIGABRT);
+	assert_true(told.nr_threads >= 4); /* a sanitizer has one of its own */
+	assert_int_equal(told.nr_regs, told.nr_threads);
+	assert_true(WIFSIGNALED(told.status) && WTERMSIG(told.status) == SIGABRT);
+}
+
+static void test_handled(void **state)
+{
+	struct told told;
+	pid_t pid;
+
+	(void)state;
+	run("handler", &told, &pid);
+	assert_int_equal(told.nr_dying, 0);
+	assert_int_equal(told.nr_faults, 1);
+	assert_true(WIFEXITED(told.status) && WEXITSTATUS(told.status) == 7);
+}
+
+static void test_child_dies(void **state)
+{
+	struct told told;
+	pid_t pid;
+
+	(void)state;
+	run("fork", &told, &pid);
+	assert_int_equal(told.nr_dying, 1);
+	assert_int_not_equal(told.dead, pid);
+	assert_int_equal(told.nr_exits, 2);
+	assert_true(WIFEXITED(told.status) && WEXITSTATUS(told.status) == 3);
+	run("orphan", &told, &pid);
+	assert_int_equal(told.nr_dying, 1);
+	assert_int_not_equal(told.dead, pid);
+	assert_true(WIFEXITED(told.status) && WEXITSTATUS(told.status) == 4);
+}
+
+static void test_exec_by_another_thread(void **state)
+{
+	struct told told;
+	pid_t pid;
+
+	(void)state;
+	run("exec", &told, &pid);
+	assert_int_equal(told.nr_dying, 1);
+	assert_int_equal(told.dead, pid);
+	assert_int_equal(told.signo, SIGSEGV);
+	assert_int_equal(told.nr_exits, 1);
+}
+
+static void test_seccomp(void **state)
+{
+	struct told told;
+	pid_t pid;
+
+	(void)state;
+	run("seccomp", &told, &pid);
+	assert_int_equal(told.nr_dying, 1);
+	assert_int_equal(told.signo, SIGSYS);
+	assert_false(told.has_info);
+	assert_true(WIFSIGNALED(told.status) && WTERMSIG(told.status) == SIGSYS);
+}
+
+static char state_of(pid_t pid)
+{
+	char path[64], state = '?';
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%*d %*s %c", &state) != 1)
+		state = '?';
+	if (f)
+		fclose(f);
+	return state;
+}
+
+/* What stops with its group stays stopped until SIGCONT, then goes on. */
+static void test_stops(void **state)
+{
+	struct auxtap_target_event ev;
+	struct auxtap_backend be;
+	struct told told;
+	int nr_stopped = 0;
+	pid_t pid;
+
+	(void)state;
+	start(&be, "stop", &pid);
+	for (int ms = 0; ms < PATIENCE_MS && nr_stopped < 20; ms += 10) {
+		assert_int_equal(be.target->wait(be.target_ctx, &ev), 0);
+		nr_stopped = strchr("tT", state_of(pid)) ? nr_stopped + 1 : 0;
+		usleep(10000);
+	}
+	assert_int_equal(nr_stopped, 20);
+	kill(pid, SIGCONT);
+	follow(&be, pid, &told);
+	assert_true(WIFEXITED(told.status) && WEXITSTATUS(told.status) == 5);
+	auxtap_backend_close(&be);
+}
+
+/* A running process, not our program: watched, let go, watched again until it dies. */
+static void test_attach(void **state)
+{
+	struct auxtap_backend be;
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct told told;
+	pid_t pid = fork();
+
+	(void)state;
+	if (!pid) {
+		execl(own_path, own_path, "wait", NULL);
+		_exit(99);
+	}
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(auxtap_backend_open_kernel(&be, NULL), 0);
+		assert_int_equal(be.target->watch(be.target_ctx, NULL), 0);
+		if (be.target->attach(be.target_ctx, pid, false, NULL, &err))
+			fail_msg("%s: %s", err.what, err.why);
+		if (i == 1)
+			break;
+		assert_int_equal(be.target->detach(be.target_ctx, pid), 0);
+		auxtap_backend_close(&be);
+		assert_int_equal(kill(pid, 0), 0);
+	}
+	kill(pid, SIGQUIT);
+	follow(&be, pid, &told);
+	assert_int_equal(told.nr_dying, 1);
+	assert_int_equal(told.signo, SIGQUIT);
+	assert_true(told.has_info);
+	assert_int_equal(told.info.si_pid, getpid());
+	assert_true(WIFSIGNALED(told.status));
+	auxtap_backend_close(&be);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fault),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_handled),
+		cmocka_unit_test(test_child_dies),
+		cmocka_unit_test(test_exec_by_another_thread),
+		cmocka_unit_test(test_seccomp),
+		cmocka_unit_test(test_stops),
+		cmocka_unit_test(test_attach),
+	};
+	char parent[16];
+
+	if (argc > 1) {
+		snprintf(parent, sizeof(parent), "%d", getpid());
+		setenv("PARENT", parent, 1);
+		return play(argv[1]);
+	}
+	/* the programs' faults are theirs, not a sanitizer's */
+	setenv("ASAN_OPTIONS", "handle_segv=0:handle_abort=0:detect_leaks=0", 1);
+	setenv("TSAN_OPTIONS", "handle_segv=0:handle_abort=0", 1);
+	snprintf(own_path, sizeof(own_path), "%s", argv[0]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
