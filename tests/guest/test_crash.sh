@@ -23,6 +23,7 @@ rc=0
 	--file "$BIN/auxtap:/usr/bin/auxtap" --file "$SRC/fixtures/crash:/sources" \
 	--file "$FIXTURES/wrapper.sh:/fixtures/wrapper.sh" "${files[@]}" \
 	"$work/crash.sh" || rc=$?
+[ -z "${KEEP:-}" ] || cp -r "$work/out" "$KEEP"
 [ "$rc" = 0 ] || exit "$rc"
 
 failures=0

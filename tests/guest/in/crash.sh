@@ -30,6 +30,39 @@ for name in null_deref use_after_free stack_smash bad_pointer cxx_uncaught div_z
 done
 crash wrapper $FIXTURES/wrapper.sh
 
+# two deaths in one session: each has its report, the second in FILE.PID
+rm -f /tmp/c/*
+auxtap crash --backend kernel -o data -- sh -c "$FIXTURES/null_deref; $FIXTURES/div_zero; exit 9" \
+	>stdout 2>stderr </dev/null
+[ $? = 9 ] || complain "two deaths: $(cat stderr)"
+grep -q '^null_deref .* in age_of' data.report.txt || complain "two deaths: the first: $(cat stderr)"
+grep -q '^div_zero .* in average' data.[0-9]*.report.txt || complain "two deaths: the second: $(cat stderr)"
+for report in data.report.txt data.[0-9]*.report.txt; do
+	cp $report /out/two_${report#data.}
+	sed -n '/^The calls/,/^Last/p' $report | grep -q 'SIG[A-Z]* here' || complain "two deaths: $report: $(cat $report)"
+done
+
+# a process that runs already, until it becomes one that dies
+rm -f /tmp/c/*
+sh -c "while ! [ -e go ]; do sleep 0.1; done; exec $FIXTURES/null_deref" &
+victim=$!
+auxtap crash --backend kernel -o data -p $victim 2>stderr &
+recorder=$!
+tries=0
+until [ "$(sed -n 's/^TracerPid:[^0-9]//p' /proc/$victim/status)" != 0 ] || [ $tries = 100 ]; do
+	tries=$((tries + 1))
+	sleep 0.1
+done
+sleep 1
+touch go
+wait $victim
+[ $? = 139 ] || complain 'attached: the victim does not die of it'
+wait $recorder || complain "attached: status $?: $(cat stderr)"
+cp data.report.txt /out/attached.txt
+grep -q '^null_deref .* in age_of' data.report.txt || complain "attached: $(cat stderr)"
+grep -q 'SIGSEGV here' data.report.txt || complain "attached: no calls: $(cat stderr)"
+
+# without a death nothing is left
 rm -f /tmp/c/*
 auxtap crash --backend kernel -o data -- true 2>stderr || complain "true: status $?"
 [ ! -e data ] || complain 'true: a snapshot was left'
