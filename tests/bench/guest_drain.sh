@@ -3,7 +3,8 @@
 # What it costs to drain AUX areas: CPU time, without the traced program's, of stock perf
 # record and of auxtap record on the same PMU, rate and buffers, in turns, in one guest; and
 # what each of them lost: bytes dropped, and time that the unit was off. Medians, and, for
-# a machine that has other work, the least of all runs. "all" is the whole tool; "draining" is that without what it takes for (next to) no trace.
+# a machine that has other work, the least of all runs. "all" is the whole tool; "draining"
+# is that without what it takes for (next to) no trace.
 # BYTES, RUNS, RATES (bytes a second, 0: full speed), MAPS (of -m): other choices.
 set -euo pipefail
 work=$(mktemp -d)
