@@ -60,6 +60,7 @@ struct trace_file {
 };
 
 #define MAX_ATTRS    2
+#define PAUSES_MAX   64
 #define PENDING_SIGNALS 8
 
 struct auxtap_session {
@@ -85,6 +86,11 @@ struct auxtap_session {
 	struct process_table processes; /* crash mode */
 	unsigned char *vdso;
 	size_t vdso_size;
+	/* Crash, per CPU: when all were off for a snapshot; beyond the limit, the last in one. */
+	struct {
+		uint64_t from, to;
+	} pauses[PAUSES_MAX];
+	unsigned int nr_pauses;
 	char **kept; /* crash: paths of the snapshots, oldest first */
 	unsigned int nr_kept;
 	char *accounts; /* lines of the capture note: each unit's bytes */

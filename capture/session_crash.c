@@ -369,6 +369,32 @@ static void remember(struct auxtap_session *s, const char *path)
 		remove_oldest(s);
 }
 
+/* The others on these CPUs ran untraced while their events were off for an earlier snapshot. */
+static void pause_notes(struct auxtap_session *s, struct trace_file *file)
+{
+	for (unsigned int i = 0; i < s->nr_pauses; i++) {
+		struct auxtap_gap gap = {
+			.cause = AUXTAP_GAP_PAUSED,
+			.cpu = -1,
+			.pid = -1,
+			.tid = -1,
+			.time_begin = s->pauses[i].from,
+			.time_end = s->pauses[i].to,
+		};
+
+		session_gap_note(file, &gap);
+	}
+}
+
+static void trace_again(struct auxtap_session *s, uint64_t since)
+{
+	for (size_t i = 0; i < s->nr_streams; i++)
+		session_enable(s, s->streams[i], true);
+	if (s->nr_pauses < PAUSES_MAX)
+		s->pauses[s->nr_pauses++].from = since;
+	s->pauses[s->nr_pauses - 1].to = s->be->perf->clock(s->be->perf_ctx);
+}
+
 static int write_file(struct auxtap_session *s, struct trace_file *file,
 		      const struct auxtap_target_event *ev, const struct auxtap_crash *crash,
 		      const struct map_list *maps, const char *maps_text,
@@ -395,6 +421,7 @@ static int write_file(struct auxtap_session *s, struct trace_file *file,
 		ret = auxtap_perfdata_writer_round(file->writer, err);
 	if (ret)
 		return ret;
+	pause_notes(s, file);
 	ended_notes(s, file, ev->pid);
 	auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_CRASH, crash, sizeof(*crash));
 	if (ev->type == AUXTAP_TARGET_DYING)
@@ -413,6 +440,8 @@ int session_crash(struct auxtap_session *s, const struct auxtap_target_event *ev
 	struct map_list maps = {0};
 	struct trace_file file;
 	char path[4096], *text = NULL;
+	bool created;
+	uint64_t since = s->be->perf->clock(s->be->perf_ctx);
 	int ret;
 
 	for (size_t i = 0; i < s->nr_streams; i++) {
@@ -440,9 +469,14 @@ int session_crash(struct auxtap_session *s, const struct auxtap_target_event *ev
 		snprintf(path, sizeof(path), "%.4000s.%d", s->opts.output, ev->pid);
 	s->stats.crashes++;
 	ret = trace_file_create(s, &file, path, err);
-	if (ret)
+	created = !ret;
+	if (created)
+		ret = write_file(s, &file, ev, &crash, &maps, text, err);
+	/* The areas are read: what lives on there has waited long enough. */
+	if (s->per_cpu)
+		trace_again(s, since);
+	if (!created)
 		goto out;
-	ret = write_file(s, &file, ev, &crash, &maps, text, err);
 	if (ret) {
 		struct auxtap_error second;
 
@@ -463,10 +497,6 @@ out:
 		s->opts.on_snapshot(s->opts.ctx, path, &crash);
 	else if (ret && s->opts.on_no_snapshot)
 		s->opts.on_no_snapshot(s->opts.ctx, path, &crash, err);
-	if (s->per_cpu) {
-		for (size_t i = 0; i < s->nr_streams; i++)
-			session_enable(s, s->streams[i], true);
-	}
 	map_list_free(&maps);
 	free(text);
 	return ret;
