@@ -150,6 +150,8 @@ int emu_call_perf(struct emu *emu, const struct emu_request *req, const u8 *data
 		  struct emu_answer *answer);
 int emu_call_target(struct emu *emu, const struct emu_request *req, const u8 *data,
 		    const int *fds, int nr_fds, struct emu_answer *answer);
+/* What capture left open when it went: as its exit would close it. */
+void emu_perf_release(struct emu *emu);
 void emu_release_all(struct emu *emu);
 
 int emu_slots_add(struct emu_slots *slots, void *item);

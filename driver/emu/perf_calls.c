@@ -257,6 +257,16 @@ static int call_close(struct emu *emu, struct emu_event *ev, int64_t number)
 	return 0;
 }
 
+void emu_perf_release(struct emu *emu)
+{
+	for (int i = 0; i < emu->mappings.nr; i++)
+		if (emu->mappings.items[i])
+			call_munmap(emu, i + 1);
+	for (int i = 0; i < emu->events.nr; i++)
+		if (emu->events.items[i])
+			call_close(emu, emu->events.items[i], i + 1);
+}
+
 static int call_attr(struct emu *emu, const struct emu_request *req, const u8 *data,
 		     struct emu_answer *answer)
 {

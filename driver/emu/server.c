@@ -200,6 +200,7 @@ void emu_wait(struct emu *emu, int timeout_ms)
 
 void emu_release_all(struct emu *emu)
 {
+	emu_perf_release(emu);
 	/* Tasks that capture left in their tracks: a program that never began. */
 	for (int i = 0; i < EMU_TASK_HASH; i++) {
 		while (emu->hash[i]) {
