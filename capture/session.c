@@ -22,7 +22,7 @@
 #define PROGRESS_AFTER_NS  2000000000u
 #define PROGRESS_EVERY_NS  500000000u
 
-uint64_t session_now_ns(void)
+static uint64_t now_ns(void)
 {
 	struct timespec t;
 
@@ -233,7 +233,7 @@ int auxtap_session_open(struct auxtap_session **out, struct auxtap_backend *be,
 	if (!s->opts.output)
 		s->opts.output = "auxtap.data";
 	s->stats.exit_status = -1;
-	s->started_ns = session_now_ns();
+	s->started_ns = now_ns();
 	s->control_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (s->control_fd < 0) {
 		ret = auxtap_error_set(err, -errno, "eventfd", "%m");
@@ -540,7 +540,7 @@ static void forward_signals(struct auxtap_session *s)
 
 static void show_progress(struct auxtap_session *s)
 {
-	uint64_t now = session_now_ns();
+	uint64_t now = now_ns();
 
 	if (!s->opts.progress || now - s->started_ns < PROGRESS_AFTER_NS ||
 	    now - s->progress_ns < PROGRESS_EVERY_NS)
@@ -572,8 +572,7 @@ static int wait_for_something(struct auxtap_session *s, struct auxtap_error *err
 		s->poll_fds[i + 2] =
 			(struct pollfd){.fd = s->streams[i]->hung_up ? -1 : s->streams[i]->fd,
 					.events = POLLIN};
-	ret = s->be->perf->poll(s->be->perf_ctx, s->poll_fds, nr,
-				s->file.open_round ? SESSION_ROUND_MS : IDLE_MS);
+	ret = s->be->perf->poll(s->be->perf_ctx, s->poll_fds, nr, IDLE_MS);
 	if (ret < 0 && ret != -EINTR && ret != -EPIPE)
 		return auxtap_error_set(err, ret, "poll", "%s", strerror(-ret));
 	if (ret > 0 && (s->poll_fds[1].revents & POLLIN)) {

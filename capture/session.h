@@ -55,7 +55,6 @@ struct trace_file {
 	uint64_t nr_gap_notes;
 	struct auxtap_gap more_gaps; /* of those beyond the limit, together */
 	bool open_round; /* something since the last FINISHED_ROUND */
-	uint64_t round_ns; /* when that was */
 	struct string_set build_ids_seen;
 };
 
@@ -129,17 +128,10 @@ int session_enable(struct auxtap_session *s, struct stream *st, bool on);
 void session_close_stream(struct auxtap_session *s, struct stream *st);
 void session_close_streams(struct auxtap_session *s);
 
-/* session.c */
-uint64_t session_now_ns(void);
-
 /* session_drain.c: negative returns are file errors, told in *err */
 int session_drain_data(struct auxtap_session *s, struct stream *st, struct auxtap_error *err);
 int session_drain_aux(struct auxtap_session *s, struct stream *st, struct auxtap_error *err);
-/*
- * All data rings, then all AUX areas, then FINISHED_ROUND; that one only so many milliseconds
- * behind the last, so whoever waits with a round open comes back after them.
- */
-#define SESSION_ROUND_MS 20
+/* All data rings, then all AUX areas, then FINISHED_ROUND and its commit: a kill loses nothing that was drained. */
 int session_round(struct auxtap_session *s, struct auxtap_error *err);
 int session_snapshot_stream(struct auxtap_session *s, struct stream *st,
 			    struct auxtap_error *err);

@@ -286,20 +286,6 @@ static void watch(struct auxtap_session *s, struct stream *st)
 	session_enable(s, st, true);
 }
 
-/*
- * While much is coming in, several rounds are one: a FINISHED_ROUND and its commit are two
- * writes, of a few bytes each. The caller comes back within SESSION_ROUND_MS.
- */
-static bool round_due(struct trace_file *file)
-{
-	uint64_t now = session_now_ns();
-
-	if (now - file->round_ns < SESSION_ROUND_MS * 1000000u)
-		return false;
-	file->round_ns = now;
-	return true;
-}
-
 int session_round(struct auxtap_session *s, struct auxtap_error *err)
 {
 	int ret;
@@ -318,7 +304,7 @@ int session_round(struct auxtap_session *s, struct auxtap_error *err)
 		watch(s, s->streams[i]);
 	}
 finish:
-	if (s->failed || !s->file.writer || !s->file.open_round || !round_due(&s->file))
+	if (s->failed || !s->file.writer || !s->file.open_round)
 		return 0;
 	s->file.open_round = false;
 	return auxtap_perfdata_writer_round(s->file.writer, err);
