@@ -660,6 +660,13 @@ int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 		return auxtap_error_set(err, -EPIPE, "auxtap-emu", "%s", backend_death(s->be));
 	if (ret < 0 && ret != -ECHILD)
 		return auxtap_error_set(err, ret, s->be->target->name, "%s", strerror(-ret));
+	/* attached to, and ended before an event could be opened on it: there is no file */
+	if (!s->spawned && s->main_pid && s->file.writer && !s->file.begun) {
+		char what[32];
+
+		snprintf(what, sizeof(what), "process %d", (int)s->main_pid);
+		return auxtap_error_set(err, -ESRCH, what, "it ended before tracing began");
+	}
 	if (s->lost_snapshot && err)
 		*err = s->lost_why;
 	return s->lost_snapshot;

@@ -345,13 +345,34 @@ out:
 
 /* ---- attach ---- */
 
+/* Whoever has ended, or is about to, may be traced by nobody: EPERM does not mean permission then. */
+static bool has_ended(pid_t tid)
+{
+	char path[32], line[512], *after;
+	unsigned int flags = 0;
+	char state = 'X';
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	f = fopen(path, "re");
+	if (!f)
+		return true;
+	after = fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
+	if (after)
+		sscanf(after, ") %c %*d %*d %*d %*d %*d %u", &state, &flags);
+	fclose(f);
+	return state == 'Z' || state == 'X' || flags & 4 /* PF_EXITING */;
+}
+
 static int seize(pid_t tid, struct pt_process *proc)
 {
 	struct pt_thread *t;
 	int err;
 
-	if (ptrace(PTRACE_SEIZE, tid, 0, OPTIONS))
-		return -errno;
+	if (ptrace(PTRACE_SEIZE, tid, 0, OPTIONS)) {
+		err = errno;
+		return err == EPERM && has_ended(tid) ? -ESRCH : -err;
+	}
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0)) {
 		err = errno;
 		ptrace(PTRACE_DETACH, tid, 0, 0);
