@@ -130,11 +130,20 @@ int kernel_possible(void)
 
 const struct core_kernel *kernel_set(void)
 {
+	static struct core_kernel early;
 	struct utsname uts;
-	int major = 0, minor = 0;
+	int major = 0, minor = 0, point = 0;
+	const char *debian;
 
 	uname(&uts);
 	sscanf(uts.release, "%d.%d", &major, &minor);
+	/* D14, L2: the mask came to 6.1 with a point release; Debian's 6.1.176 is without */
+	debian = strstr(uts.version, "Debian 6.1.");
+	if (debian && sscanf(debian, "Debian 6.1.%d", &point) == 1 && point <= 176) {
+		early = *core_kernel_find("6.1.192");
+		early.aux_gate_masks_format = false;
+		return &early;
+	}
 	if (major > 6 || (major == 6 && minor >= 15))
 		return core_kernel_find("6.18.44");
 	return core_kernel_find(major == 6 && minor >= 7 ? "6.12.95" : "6.1.192");
