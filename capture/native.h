@@ -30,6 +30,7 @@ struct native_watch {
 	size_t nr, room;
 	struct auxtap_target_event *events;
 	size_t nr_events, room_events;
+	bool lost_event; /* no memory for it: a process may stand still unheard */
 };
 
 struct native_target {

@@ -58,7 +58,7 @@ static void not_permitted(const char *event, const struct perf_event_attr *attr,
 		auxtap_error_todo(err, "sysctl kernel.perf_event_paranoid=%ld, or run as root "
 				       "or with CAP_PERFMON%s", need,
 				  need == 1 && limits->paranoid == 2
-					  ? "; or trace user mode alone: -e intel_pt//u"
+					  ? "; or trace user mode alone: the event's modifier u"
 					  : "");
 	} else {
 		auxtap_error_set(err, code, event,

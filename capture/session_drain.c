@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Notes are written at the end of the file, so they stay in memory: this many, then one for the rest. */
-#define ACCOUNTS_MAX  4096 /* likewise */
-#define ACCOUNT_TEXT  112
+/* Written at the end of the file, so they stay in memory: this many, then a sum of the rest. */
+#define ACCOUNTS_MAX 4096
+#define ACCOUNT_TEXT 112
 
 void session_gap_note(struct trace_file *file, const struct auxtap_gap *gap)
 {

@@ -13,10 +13,8 @@
 static const char help[] =
 	"usage: auxtap report [OPTION]... [FILE]\n"
 	"\n"
-	"Of a snapshot that 'auxtap crash' left: what died, where, why, and the calls "
-	"and\n"
-	"branches that led there. Of any other trace: an overview. Which images are "
-	"needed,\n"
+	"Of a snapshot that 'auxtap crash' left: what died, where, why, and the calls and\n"
+	"branches that led there. Of any other trace: an overview. Which images are needed,\n"
 	"found, missing or different. FILE is auxtap.data if not given.\n"
 	"\n"
 	"  --branches N     last branches to show (16, at most 64)\n"
@@ -83,16 +81,13 @@ static int report(const struct report_cmd *cmd)
 	return unfinished ? CLI_DAMAGED : CLI_OK;
 }
 
-static int number(const char *option, const char *text, unsigned int *value)
+static int row_count(const char *option, const char *text, unsigned int max,
+		     unsigned int *value)
 {
-	char *end;
-	unsigned long n;
+	uint64_t n = 0;
 
-	errno = 0;
-	n = strtoul(text, &end, 10);
-	if (errno || end == text || *end || n == 0 || n > 100000) {
-		cli_complain(option, "give a number from 1 to 100000", "'%s' is not one",
-			     text);
+	if (!cli_number(text, max, &n) || !n) {
+		cli_complain(option, NULL, "'%s' is not a number from 1 to %u", text, max);
 		return -1;
 	}
 	*value = (unsigned int)n;
@@ -123,11 +118,11 @@ int cmd_report(int argc, char **argv)
 	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
 		switch (option) {
 		case 'b':
-			if (number("--branches", optarg, &cmd.opts.nr_branches))
+			if (row_count("--branches", optarg, 64, &cmd.opts.nr_branches))
 				return CLI_USAGE;
 			break;
 		case 'c':
-			if (number("--calls", optarg, &cmd.opts.nr_calls))
+			if (row_count("--calls", optarg, 100000, &cmd.opts.nr_calls))
 				return CLI_USAGE;
 			break;
 		case 's':

@@ -13,19 +13,15 @@ const char raw_options_help[] =
 	"  --raw pt[:cpu=FAMILY/MODEL/STEPPING]\n"
 	"                    the CPU's known errors are taken into account\n"
 	"  --image FILE[:OFF-END]@ADDR\n"
-	"                    bytes OFF to END of FILE at ADDR; an ELF file without a "
-	"range:\n"
-	"                    all its segments, the first one's page at ADDR, with @0 "
-	"where\n"
-	"                    they were linked to; of several at one address the last "
-	"holds\n"
+	"                    bytes OFF to END of FILE at ADDR; an ELF file without a range:\n"
+	"                    all its segments, the first one's page at ADDR, with @0 where\n"
+	"                    they were linked to; of several at one address the last holds\n"
 	"  --sideband FILE   bare perf records, the first file those of the traced CPU;\n"
 	"                    with --sample-type X, as in perf_event_attr\n"
 	"  --time-conv SHIFT,MULT,ZERO, --tsc-offset TICKS\n"
 	"                    perf's time of a time stamp, TICKS added to it before\n"
 	"  --mtc-freq N, --nom-freq RATIO, --cpuid-0x15 EAX,EBX\n"
-	"                    IA32_RTIT_CTL[17:14], MSR_PLATFORM_INFO[15:8] and the ratio "
-	"of\n"
+	"                    IA32_RTIT_CTL[17:14], MSR_PLATFORM_INFO[15:8] and the ratio of\n"
 	"                    TSC and crystal clock: for times between time stamps\n";
 
 int cli_bad_value(const char *option, const char *value, const char *expected)

@@ -6,6 +6,7 @@
 #include "pt_queue.h"
 #include "pt_scan.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,7 +154,7 @@ static void seam_gap(struct pt_queue *q, enum auxtap_gap_cause cause, uint64_t n
 	gap = pt_gap_new(cause, fmt, args);
 	va_end(args);
 	if (!gap) {
-		q->error = -12; /* ENOMEM: a gap must not be silent */
+		q->error = -ENOMEM; /* a gap must not be silent */
 		return;
 	}
 	gap->gap.nr_bytes = nr_bytes;

@@ -230,6 +230,8 @@ static int native_wait(void *ctx, struct auxtap_target_event *ev)
 		native_watch_look(&t->watch);
 		if (native_watch_next(&t->watch, ev))
 			return 1;
+		if (t->watch.lost_event)
+			return -ENOMEM;
 		return t->watch.nr ? 0 : -ECHILD;
 	}
 	if (t->gone || t->pid < 0)

@@ -97,8 +97,10 @@ static struct auxtap_target_event *tell(struct native_watch *w, const struct wat
 		size_t room = w->room_events ? 2 * w->room_events : 16;
 
 		ev = realloc(w->events, room * sizeof(*ev));
-		if (!ev)
+		if (!ev) {
+			w->lost_event = true;
 			return &nowhere;
+		}
 		w->events = ev;
 		w->room_events = room;
 	}
@@ -145,14 +147,17 @@ static void made(struct native_watch *w, const struct watched *t)
 {
 	unsigned long tid = 0;
 	pid_t maker = t->pid, pid;
+	struct auxtap_target_event *ev;
 
 	if (ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &tid) || !tid)
 		return;
 	pid = status_number((pid_t)tid, "Tgid:");
-	/* gone already: whatever it was, only its end is left to see */
-	if (!add(w, (pid_t)tid, pid > 0 ? pid : (pid_t)tid))
-		tell(w, &(struct watched){.pid = maker, .tid = (pid_t)tid},
-		     AUXTAP_TARGET_UNTRACED);
+	/* if it is gone already, whatever it was, only its end is left to see */
+	if (!add(w, (pid_t)tid, pid > 0 ? pid : (pid_t)tid)) {
+		ev = tell(w, &(struct watched){.pid = maker, .tid = (pid_t)tid},
+			  AUXTAP_TARGET_UNTRACED);
+		snprintf(ev->text, sizeof(ev->text), "no memory to watch it");
+	}
 }
 
 /* Stops what else lives of a dying process: its threads are to be read where they were. */
@@ -219,6 +224,7 @@ static void signal_stop(struct native_watch *w, struct watched *t, int signo)
 {
 	char path[64], line[256];
 	uint64_t ignored = 0, caught = 0;
+	bool known;
 	siginfo_t info;
 	FILE *f;
 
@@ -228,6 +234,7 @@ static void signal_stop(struct native_watch *w, struct watched *t, int signo)
 	}
 	snprintf(path, sizeof(path), "/proc/%d/status", t->tid);
 	f = fopen(path, "re");
+	known = f != NULL;
 	while (f && fgets(line, sizeof(line), f)) {
 		if (!strncmp(line, "SigIgn:", 7))
 			ignored = strtoull(line + 7, NULL, 16);
@@ -236,7 +243,7 @@ static void signal_stop(struct native_watch *w, struct watched *t, int signo)
 	}
 	if (f)
 		fclose(f);
-	if (!f || (ignored & BIT(signo))) {
+	if (!known || (ignored & BIT(signo))) {
 		go_on(t, signo);
 	} else if (caught & BIT(signo)) {
 		if ((SYNC_SIGNALS & BIT(signo)) &&
