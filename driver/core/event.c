@@ -98,7 +98,15 @@ static int check_pmu(const struct perf_event *event, const struct perf_event *le
 	return 0;
 }
 
-/* One event at a time per task or CPU; never both kinds on one PMU. */
+/* Never both kinds of events, of tasks and of CPUs, on one exclusive PMU. */
+static bool exclusive_kind_taken(const struct perf_event *event)
+{
+	if (!(event->pmu->capabilities & PERF_PMU_CAP_EXCLUSIVE))
+		return false;
+	return event->target ? event->pmu->exclusive_cnt < 0 : event->pmu->exclusive_cnt > 0;
+}
+
+/* And one event at a time per task or CPU. */
 static bool exclusive_taken(const struct perf_event *event)
 {
 	if (!(event->pmu->capabilities & PERF_PMU_CAP_EXCLUSIVE))
@@ -107,7 +115,7 @@ static bool exclusive_taken(const struct perf_event *event)
 		if (e->pmu == event->pmu &&
 		    (e->cpu == event->cpu || e->cpu == -1 || event->cpu == -1))
 			return true;
-	return event->target ? event->pmu->exclusive_cnt < 0 : event->pmu->exclusive_cnt > 0;
+	return false;
 }
 
 static void exclusive_count(struct perf_event *event, int by)
@@ -170,6 +178,11 @@ int core_event_open(struct perf_event **result, const struct perf_event_attr *at
 		ret = event->pmu->event_init(event);
 	if (ret)
 		goto free_event;
+	/* Q4: the kinds come before the group, what else holds the PMU after it */
+	if (exclusive_kind_taken(event)) {
+		ret = -EBUSY;
+		goto destroy_event;
+	}
 	/* Q4: a group is of one context and one clock, and its leader is no sibling. */
 	if (group && (group->group_leader != group || group->task != event->task ||
 		      group->cpu != event->cpu ||

@@ -268,6 +268,10 @@ static void life(void)
 	rig.event = rig_open(&rig, &attr);
 	assert_int_equal(core_event_open(&second, &attr, &rig.task, -1, NULL, NULL), -EBUSY);
 	assert_int_equal(core_event_open(&second, &attr, NULL, 1, NULL, NULL), -EBUSY);
+	/* Q4: the other kind is told before the group, this one after it */
+	assert_int_equal(core_event_open(&second, &attr, NULL, 1, rig.event, NULL), -EBUSY);
+	attr.pinned = 1;
+	assert_int_equal(core_event_open(&second, &attr, &rig.task, -1, rig.event, NULL), -EINVAL);
 	attr = rig_dummy_attr();
 	assert_int_equal(core_event_open(&sibling, &attr, &rig.task, -1, rig.event, NULL), 0);
 	core_task_sched_in(&rig.task);
