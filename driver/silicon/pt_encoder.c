@@ -20,6 +20,7 @@
 #define EXT_TMA	     0x73
 #define EXT_CBR	     0x03
 #define EXT_OVF	     0xf3
+#define EXT_TRACESTOP 0x83
 
 #define CYC_NEVER (~0ull) /* cyc_sent: counting begins at the next packet */
 #define MTC_RANGE 256	  /* an MTC has 8 bits */
@@ -297,6 +298,19 @@ void pt_put_tip_pgd(struct pt_unit *unit, struct pt_burst *burst)
 	*burst->at++ = OP_TIP_PGD;
 }
 
+void pt_put_tip_pgd_to(struct pt_unit *unit, struct pt_burst *burst, u64 ip)
+{
+	pt_put_tnt(unit, burst);
+	put_cyc_eligible(unit, burst);
+	put_ip(unit, burst, OP_TIP_PGD, ip);
+}
+
+void pt_put_trace_stop(struct pt_unit *unit, struct pt_burst *burst)
+{
+	put_cyc_eligible(unit, burst);
+	burst->at = put_ext(burst->at, EXT_TRACESTOP);
+}
+
 /* With a TIP.PGD behind it, one compound event: the CYC goes before the FUP. */
 void pt_put_fup(struct pt_unit *unit, struct pt_burst *burst, u64 ip)
 {
@@ -357,6 +371,7 @@ void pt_encoder_reset(struct pt_unit *unit)
 	unit->packet_en = false;
 	unit->ret_compress = !(unit->ctl & RTIT_CTL_DISRETC);
 	unit->attention = 0;
+	unit->filter_en = true;
 	unit->mode_sent = PT_MODE_NONE;
 	/* A CYC is worth little before a packet of 47 branches. */
 	unit->tnt_limit = cyc ? PT_TNT_SHORT : PT_TNT_MAX;

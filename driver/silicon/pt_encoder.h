@@ -12,6 +12,7 @@
 #define PT_ATTENTION_TIME     0x1 /* MTCs may be due */
 #define PT_ATTENTION_OVERFLOW 0x2 /* OVF is owed */
 #define PT_ATTENTION_PSB      0x4 /* PSB+ is owed behind the next branch */
+#define PT_ATTENTION_RANGES   0x8 /* address ranges are set */
 
 #define PT_MODE_NONE 0xff /* mode_sent: no MODE.Exec since tracing was switched on */
 #define PT_MODE_32   0x02 /* CS.D */
@@ -41,6 +42,9 @@ void pt_put_tnt(struct pt_unit *unit, struct pt_burst *burst);
 void pt_put_tip(struct pt_unit *unit, struct pt_burst *burst, u64 ip);
 void pt_put_tip_pge(struct pt_unit *unit, struct pt_burst *burst, u64 ip);
 void pt_put_tip_pgd(struct pt_unit *unit, struct pt_burst *burst);
+/* The same, with the place outside of the filter that a branch went to. */
+void pt_put_tip_pgd_to(struct pt_unit *unit, struct pt_burst *burst, u64 ip);
+void pt_put_trace_stop(struct pt_unit *unit, struct pt_burst *burst);
 void pt_put_fup(struct pt_unit *unit, struct pt_burst *burst, u64 ip);
 void pt_put_mode(struct pt_unit *unit, struct pt_burst *burst);
 void pt_put_tsc(struct pt_unit *unit, struct pt_burst *burst);

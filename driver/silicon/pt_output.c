@@ -190,6 +190,14 @@ void pt_output_stop(struct pt_output *out)
 	out->irq_pending = false;
 }
 
+void pt_output_trace_stop(struct pt_output *out)
+{
+	if (out->region)
+		halt(out, RTIT_STATUS_STOPPED);
+	else
+		out->status |= RTIT_STATUS_STOPPED;
+}
+
 static size_t write_slow(struct pt_output *out, const u8 *bytes, size_t nr_bytes)
 {
 	size_t done = 0;

@@ -16,6 +16,7 @@
 #define MSR_RTIT_CTL		  0x570
 #define MSR_RTIT_STATUS		  0x571
 #define MSR_RTIT_CR3_MATCH	  0x572
+#define MSR_RTIT_ADDR0_A	  0x580 /* ADDRn_A: 0x580 + 2n, ADDRn_B: one more */
 
 #define RTIT_CTL_TRACEEN   (1ull << 0)
 #define RTIT_CTL_CYCEN	   (1ull << 1)
@@ -29,6 +30,7 @@
 #define RTIT_CTL_MTC_RANGE_SHIFT 14 /* 4 bits */
 #define RTIT_CTL_CYC_THRESH_SHIFT 19 /* 4 bits */
 #define RTIT_CTL_PSB_FREQ_SHIFT 24 /* 4 bits: PSB every 2^(n+11) bytes */
+#define RTIT_CTL_ADDR_CFG_SHIFT 32 /* ADDRn_CFG, 4 bits each */
 
 #define RTIT_STATUS_FILTEREN  (1ull << 0)
 #define RTIT_STATUS_CONTEXTEN (1ull << 1)
@@ -90,5 +92,7 @@ void pt_output_stop(struct pt_output *out);
  * irq is called last, so its handler may stop and restart the stage.
  */
 size_t pt_output_write(struct pt_output *out, const u8 *bytes, size_t nr_bytes);
+/* The unit stops by itself: STOPPED. Nothing is written until both are cleared. */
+void pt_output_trace_stop(struct pt_output *out);
 
 #endif

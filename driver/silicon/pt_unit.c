@@ -13,6 +13,10 @@
 	 RTIT_CTL_DISRETC | RTIT_CTL_BRANCHEN | (0xfull << RTIT_CTL_PSB_FREQ_SHIFT) |        \
 	 CTL_FIELDS_CYC)
 
+#define ADDR_CFG_BITS	4
+#define ADDR_CFG_FILTER 1ull
+#define ADDR_CFG_STOP	2ull
+
 #define STATUS_READ_ONLY (RTIT_STATUS_FILTEREN | RTIT_STATUS_CONTEXTEN | RTIT_STATUS_TRIGGEREN)
 #define STATUS_WRITABLE	 (RTIT_STATUS_ERROR | RTIT_STATUS_STOPPED)
 
@@ -31,7 +35,55 @@ void pt_unit_init(struct pt_unit *unit, const struct pt_unit_config *config,
 	if (!config->tsc_ctc_n || !config->tsc_ctc_d)
 		unit->ctl = 0;
 	unit->mode = PT_MODE_64;
+	if (unit->config.nr_ranges > PT_NR_RANGES)
+		unit->config.nr_ranges = PT_NR_RANGES;
 	pt_output_init(&unit->out, bus);
+}
+
+/* ---- address ranges (section "Filtering by IP") ---- */
+
+static unsigned int addr_cfg(u64 ctl, unsigned int n)
+{
+	return ctl >> (RTIT_CTL_ADDR_CFG_SHIFT + n * ADDR_CFG_BITS) & 0xf;
+}
+
+/* Is ip in a range of that configuration? *nr: how many there are. */
+static bool in_range(const struct pt_unit *unit, unsigned int cfg, u64 ip, unsigned int *nr)
+{
+	bool found = false;
+
+	*nr = 0;
+	for (unsigned int n = 0; n < unit->config.nr_ranges; n++) {
+		if (addr_cfg(unit->ctl, n) != cfg)
+			continue;
+		++*nr;
+		found |= ip >= unit->addr[2 * n] && ip <= unit->addr[2 * n + 1];
+	}
+	return found;
+}
+
+static bool in_filter(const struct pt_unit *unit, u64 ip)
+{
+	unsigned int nr;
+
+	return in_range(unit, ADDR_CFG_FILTER, ip, &nr) || !nr;
+}
+
+static bool in_stop_range(const struct pt_unit *unit, u64 ip)
+{
+	unsigned int nr;
+
+	return in_range(unit, ADDR_CFG_STOP, ip, &nr);
+}
+
+static bool canonical(u64 addr)
+{
+	return (u64)((s64)(addr << 7) >> 7) == addr; /* 57 bits */
+}
+
+static bool is_addr_msr(const struct pt_unit *unit, u32 msr)
+{
+	return msr >= MSR_RTIT_ADDR0_A && msr - MSR_RTIT_ADDR0_A < 2u * unit->config.nr_ranges;
 }
 
 /* ---- registers ---- */
@@ -47,7 +99,8 @@ static u64 read_status(const struct pt_unit *unit)
 
 	if (!trace_en(unit))
 		return status;
-	status |= RTIT_STATUS_FILTEREN;
+	if (unit->filter_en)
+		status |= RTIT_STATUS_FILTEREN;
 	if (!(status & STATUS_WRITABLE))
 		status |= RTIT_STATUS_TRIGGEREN;
 	if (unit->context_en && unit->ctl & RTIT_CTL_USR)
@@ -57,6 +110,8 @@ static u64 read_status(const struct pt_unit *unit)
 
 u64 pt_unit_rdmsr(const struct pt_unit *unit, u32 msr)
 {
+	if (is_addr_msr(unit, msr))
+		return unit->addr[msr - MSR_RTIT_ADDR0_A];
 	switch (msr) {
 	case MSR_RTIT_CTL:
 		return unit->ctl;
@@ -108,6 +163,48 @@ static void end_packets(struct pt_unit *unit)
 	unit->attention &= ~PT_ATTENTION_TIME;
 }
 
+/*
+ * Section "TraceStop": a branch or an event has led into such a range. TIP.PGD if there were
+ * packets, TraceStop, silence until TraceEn and STOPPED have been cleared.
+ */
+static void trace_stop(struct pt_unit *unit)
+{
+	struct pt_burst burst;
+
+	if (!(unit->ctl & RTIT_CTL_USR))
+		return;
+	pt_burst_begin(&burst);
+	if (unit->attention & PT_ATTENTION_OVERFLOW) { /* one from outside of the filter */
+		unit->attention &= ~PT_ATTENTION_OVERFLOW;
+		pt_put_overflow(unit, &burst);
+	}
+	if (unit->packet_en)
+		pt_put_tip_pgd_to(unit, &burst, unit->ip);
+	pt_put_trace_stop(unit, &burst);
+	pt_burst_send(unit, &burst);
+	end_packets(unit);
+	unit->filter_en = false;
+	unit->range_stopped = true;
+	pt_output_trace_stop(&unit->out);
+}
+
+/* An event has led to unit->ip, in user code: is it to be traced from there? */
+static void begin_context(struct pt_unit *unit)
+{
+	if (unit->range_stopped)
+		return;
+	if (unit->attention & PT_ATTENTION_RANGES) {
+		if (in_stop_range(unit, unit->ip)) {
+			trace_stop(unit);
+			return;
+		}
+		unit->filter_en = in_filter(unit, unit->ip);
+		if (!unit->filter_en)
+			return;
+	}
+	begin_packets(unit);
+}
+
 static void send_due_psb(struct pt_unit *unit)
 {
 	struct pt_burst burst;
@@ -119,6 +216,7 @@ static void send_due_psb(struct pt_unit *unit)
 	pt_burst_send(unit, &burst);
 }
 
+/* Outside of the filter the unit says nothing, and owes what it owes. */
 static inline bool needs_attention(const struct pt_unit *unit)
 {
 	return __builtin_expect(unit->attention, 0) &&
@@ -131,6 +229,8 @@ static __attribute__((__noinline__)) void attend(struct pt_unit *unit)
 {
 	struct pt_burst burst;
 
+	if (!unit->filter_en)
+		return;
 	pt_burst_begin(&burst);
 	if (unit->attention & PT_ATTENTION_OVERFLOW) {
 		unit->attention &= ~PT_ATTENTION_OVERFLOW;
@@ -163,6 +263,11 @@ static bool ctl_has_reserved(const struct pt_unit *unit, u64 value)
 
 	if (unit->config.tsc_ctc_n && unit->config.tsc_ctc_d)
 		allowed |= CTL_FIELDS_MTC;
+	for (unsigned int n = 0; n < unit->config.nr_ranges; n++) {
+		if (addr_cfg(value, n) > ADDR_CFG_STOP)
+			return true;
+		allowed |= 0xfull << (RTIT_CTL_ADDR_CFG_SHIFT + n * ADDR_CFG_BITS);
+	}
 	return value & ~allowed;
 }
 
@@ -182,9 +287,11 @@ static int write_ctl(struct pt_unit *unit, u64 value)
 	unit->ctl = value;
 	if (trace_en(unit)) {
 		pt_encoder_reset(unit);
+		if (value & RTIT_CTL_USR && value >> RTIT_CTL_ADDR_CFG_SHIFT)
+			unit->attention |= PT_ATTENTION_RANGES;
 		pt_output_start(&unit->out, value & RTIT_CTL_TOPA);
 		if (unit->context_en)
-			begin_packets(unit);
+			begin_context(unit);
 	}
 	return 0;
 }
@@ -195,11 +302,18 @@ int pt_unit_wrmsr(struct pt_unit *unit, u32 msr, u64 value)
 		return write_ctl(unit, value);
 	if (trace_en(unit))
 		return -1;
+	if (is_addr_msr(unit, msr)) {
+		if (!canonical(value))
+			return -1;
+		unit->addr[msr - MSR_RTIT_ADDR0_A] = value;
+		return 0;
+	}
 	switch (msr) {
 	case MSR_RTIT_STATUS:
 		if (value & ~(STATUS_WRITABLE | STATUS_READ_ONLY))
 			return -1;
 		unit->out.status = value & STATUS_WRITABLE;
+		unit->range_stopped &= !!(value & RTIT_STATUS_STOPPED);
 		return 0;
 	case MSR_RTIT_OUTPUT_BASE:
 		if (value & OUTPUT_BASE_RESERVED)
@@ -233,7 +347,7 @@ void pt_unit_enter_user(struct pt_unit *unit, u64 ip)
 	unit->ip = ip;
 	unit->context_en = true;
 	if (trace_en(unit))
-		begin_packets(unit);
+		begin_context(unit);
 }
 
 void pt_unit_retire(struct pt_unit *unit, u32 nr_insns, u64 next_ip)
@@ -336,6 +450,41 @@ static inline void branch(struct pt_unit *unit, enum x86_class cls, u64 ip, u8 l
 }
 
 /*
+ * Ranges are looked at where a branch is taken, or an event leads into user code; whoever walks
+ * over a border goes on as before. No bit for a branch that leaves: TIP.PGD takes its place.
+ */
+static __attribute__((__noinline__)) void branch_in_ranges(struct pt_unit *unit, enum x86_class cls,
+						       u64 ip, u8 len, u64 target)
+{
+	bool taken = cls != X86_JCC || target != ip + len;
+	bool was = unit->filter_en;
+	struct pt_burst burst;
+
+	unit->ip = target;
+	if (unit->range_stopped || (taken && in_stop_range(unit, target))) {
+		if (!unit->range_stopped)
+			trace_stop(unit);
+		return;
+	}
+	if (taken)
+		unit->filter_en = in_filter(unit, target);
+	if (was && unit->filter_en) {
+		branch(unit, cls, ip, len, target);
+	} else if (was) {
+		if (unit->packet_en) {
+			pt_burst_begin(&burst);
+			pt_put_tip_pgd_to(unit, &burst, target);
+			pt_burst_send(unit, &burst);
+		}
+		end_packets(unit);
+		/* not all decoders take a call that leaves for one, and none sees the return */
+		unit->ret_depth = 0;
+	} else if (unit->filter_en) {
+		begin_packets(unit);
+	}
+}
+
+/*
  * MTCs fill the trace too, and an overflow asks for a PSB+: the period is looked at here,
  * not only when branches are sent.
  */
@@ -344,7 +493,10 @@ static __attribute__((__noinline__)) void branch_attended(struct pt_unit *unit, 
 {
 	attend(unit);
 	unit->attention &= ~PT_ATTENTION_PSB;
-	branch(unit, cls, ip, len, target);
+	if (unit->attention & PT_ATTENTION_RANGES)
+		branch_in_ranges(unit, cls, ip, len, target);
+	else
+		branch(unit, cls, ip, len, target);
 	if (unit->packet_en)
 		send_due_psb(unit);
 }
@@ -384,7 +536,7 @@ void pt_unit_leave_async(struct pt_unit *unit, u64 ip)
 
 void pt_unit_inject_overflow(struct pt_unit *unit)
 {
-	if (!trace_en(unit) || !(unit->ctl & RTIT_CTL_USR))
+	if (!trace_en(unit) || !(unit->ctl & RTIT_CTL_USR) || unit->range_stopped)
 		return;
 	unit->nr_overflow_lost += pt_tnt_bytes(unit);
 	unit->nr_tnt = 0;

@@ -26,13 +26,19 @@ struct pt_unit_config {
 	u8 mtc_freq;		 /* CTC bits below those in an MTC at reset; RTIT_CTL.MTCFreq counts */
 	u8 core_bus_ratio;	 /* CBR payload */
 	u8 max_nonturbo_ratio;
+	u8 nr_ranges; /* address ranges, up to PT_NR_RANGES; 0: no IP filtering */
 };
+
+#define PT_NR_RANGES 4
 
 struct pt_unit {
 	struct pt_unit_config config;
 	struct pt_output out;
 	u64 ctl;      /* RTIT_CTL */
 	u64 cr3_match;
+	u64 addr[2 * PT_NR_RANGES]; /* RTIT_ADDRn_A, RTIT_ADDRn_B: both inclusive */
+	bool filter_en;	    /* no filter, or the program was last seen to go into one */
+	bool range_stopped; /* a TraceStop range was entered: TriggerEn is 0 */
 	/* encoder */
 	bool context_en; /* user code runs: packets are generated if TraceEn */
 	bool packet_en;	 /* between TIP.PGE and TIP.PGD */

@@ -171,15 +171,56 @@ static void note_psb(struct machine *m)
 
 static void note_insn(struct machine *m, u64 ip)
 {
+	m->tsc++;
+	if (!m->tracing)
+		return;
 	m->truth_ip[m->nr_truth] = ip;
-	m->truth_tsc[m->nr_truth++] = ++m->tsc;
+	m->truth_tsc[m->nr_truth++] = m->tsc;
+}
+
+static unsigned int range_cfg(const struct machine *m, int n)
+{
+	return m->config.ctl >> (RTIT_CTL_ADDR_CFG_SHIFT + 4 * n) & 0xf;
+}
+
+/* The program has jumped to ip, or an event has led there: is it traced from there on? */
+static void arrive(struct machine *m, u64 ip, bool was)
+{
+	bool inside = false, filtered = false;
+
+	for (int n = 0; n < PT_NR_RANGES; n++) {
+		bool here = m->config.range[n].first <= ip && ip <= m->config.range[n].last;
+
+		if (range_cfg(m, n) == 2 && here && !m->stopped) {
+			m->stopped = true;
+			m->nr_stops++;
+		}
+		filtered |= range_cfg(m, n) == 1;
+		inside |= range_cfg(m, n) == 1 && here;
+	}
+	m->tracing = !m->stopped && (inside || !filtered);
+	m->nr_left += was && !m->tracing;
+	if (m->tracing && !was) {
+		assert_true(m->nr_enters < 65536);
+		m->enter_tsc[m->nr_enters++] = m->tsc;
+	}
+}
+
+static void restart_unit(struct machine *m)
+{
+	assert_int_equal(m->unit.out.status, RTIT_STATUS_STOPPED);
+	assert_int_equal(pt_unit_wrmsr(&m->unit, MSR_RTIT_CTL, 0), 0);
+	assert_int_equal(pt_unit_wrmsr(&m->unit, MSR_RTIT_STATUS, 0), 0);
+	assert_int_equal(pt_unit_wrmsr(&m->unit, MSR_RTIT_CTL, m->config.ctl | RTIT_CTL_TRACEEN), 0);
+	m->stopped = false;
 }
 
 static void enter(struct machine *m, u64 ip)
 {
+	if (m->stopped && chance(&m->seed, m->config.restart))
+		restart_unit(m);
+	arrive(m, ip, false);
 	pt_unit_enter_user(&m->unit, ip);
-	assert_true(m->nr_enters < 65536);
-	m->enter_tsc[m->nr_enters++] = m->tsc;
 	m->traced = m->sent = m->nr_truth;
 	note_psb(m);
 }
@@ -192,8 +233,12 @@ static void pass_time(struct machine *m)
 
 static void overflow(struct machine *m, u64 ip)
 {
-	struct lost_run *lost = &m->lost[m->nr_lost++];
+	struct lost_run *lost;
 
+	/* no decoder hears of one before the first PSB; another one has not been told yet */
+	if (m->stopped || !m->nr_psbs || m->unit.attention & 2)
+		return;
+	lost = &m->lost[m->nr_lost++];
 	assert_true(m->nr_lost <= 4096);
 	lost->at_least = m->sent;
 	lost->resume = m->nr_truth;
@@ -207,7 +252,7 @@ static u64 branch(struct machine *m, u64 ip, const struct x86_insn *insn)
 {
 	u64 next = ip + insn->len, target = next + insn->disp;
 	const struct pt_unit *unit = &m->unit;
-	bool compressed;
+	bool compressed, was = m->tracing;
 
 	switch (insn->cls) {
 	case X86_JCC:
@@ -228,15 +273,17 @@ static u64 branch(struct machine *m, u64 ip, const struct x86_insn *insn)
 	}
 	if (insn->cls == X86_CALL_INDIRECT || insn->cls == X86_CALL) {
 		push(m, next);
-		if (insn->cls == X86_CALL_INDIRECT || insn->disp)
+		if (was && (insn->cls == X86_CALL_INDIRECT || insn->disp))
 			perf_push(m, next);
 	}
 	note_insn(m, ip);
-	compressed = insn->cls == X86_RET && unit->ret_compress && unit->ret_depth &&
+	if (insn->cls != X86_JCC || target != next)
+		arrive(m, target, was);
+	compressed = was && m->tracing && insn->cls == X86_RET && unit->ret_compress && unit->ret_depth &&
 		     unit->ret_stack[unit->ret_top] == target &&
 		     !(unit->attention & 2 /* an overflow is to be told first */);
 	pt_unit_branch(&m->unit, insn->cls, ip, insn->len, target);
-	if (insn->cls == X86_RET) {
+	if (was && insn->cls == X86_RET) {
 		m->nr_rets++;
 		m->nr_compressed_rets += compressed;
 		if (compressed)
@@ -308,7 +355,9 @@ void machine_run(struct machine *m, const struct program *program,
 		.tsc_ctc_d = config->tsc_ctc_d,
 		.core_bus_ratio = config->core_bus_ratio ? config->core_bus_ratio : 20,
 		.max_nonturbo_ratio = config->max_nonturbo_ratio ? config->max_nonturbo_ratio : 20,
+		.nr_ranges = PT_NR_RANGES,
 	};
+	size_t nr_blocks = 0;
 	u64 ip;
 
 	memset(m, 0, sizeof(*m));
@@ -325,17 +374,22 @@ void machine_run(struct machine *m, const struct program *program,
 	pt_unit_set_mode(&m->unit, program->bits);
 	assert_int_equal(pt_unit_wrmsr(&m->unit, MSR_RTIT_OUTPUT_BASE, 0), 0);
 	assert_int_equal(pt_unit_wrmsr(&m->unit, MSR_RTIT_OUTPUT_MASK_PTRS, TRACE_SIZE - 1), 0);
+	for (u32 n = 0; n < PT_NR_RANGES; n++) {
+		assert_int_equal(pt_unit_wrmsr(&m->unit, MSR_RTIT_ADDR0_A + 2 * n, config->range[n].first), 0);
+		assert_int_equal(pt_unit_wrmsr(&m->unit, MSR_RTIT_ADDR0_A + 2 * n + 1, config->range[n].last), 0);
+	}
 	assert_int_equal(pt_unit_wrmsr(&m->unit, MSR_RTIT_CTL, config->ctl | RTIT_CTL_TRACEEN), 0);
 	ip = program->block[0];
 	enter(m, ip);
-	while (m->nr_truth < config->nr_insns) {
+	while (m->nr_truth < config->nr_insns && nr_blocks++ < 10ul * config->nr_insns) {
 		ip = run_block(m, ip);
 		if (chance(&m->seed, config->overflow))
 			overflow(m, ip);
 	}
 	pt_unit_leave_async(&m->unit, ip);
+	m->nr_lost -= !!(m->unit.attention & 2); /* outside of the filter to the end: not told */
 	assert_int_equal(pt_unit_wrmsr(&m->unit, MSR_RTIT_CTL, 0), 0);
-	assert_int_equal(m->unit.out.status, 0);
+	assert_int_equal(m->unit.out.status, m->stopped ? RTIT_STATUS_STOPPED : 0);
 	assert_int_equal(m->unit.nr_produced, m->unit.out.nr_written);
 	assert_true(m->unit.nr_produced < TRACE_SIZE);
 }

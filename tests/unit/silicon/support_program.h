@@ -28,6 +28,12 @@ struct run_config {
 	u8 core_bus_ratio, max_nonturbo_ratio;
 	unsigned int nr_insns;
 	unsigned int async, overflow, lost_return, pause;
+	/* address ranges, inclusive, with their ADDRn_CFG in ctl; restart: chance that the
+	 * kernel starts a unit again that a TraceStop has stopped */
+	struct {
+		u64 first, last;
+	} range[PT_NR_RANGES];
+	unsigned int restart;
 };
 
 struct lost_run {
@@ -53,12 +59,14 @@ struct machine {
 	size_t psb_lost[65536];	 /* overflows told before it */
 	size_t nr_psbs;
 	size_t nr_compressed_rets, nr_rets;
+	size_t nr_left, nr_stops; /* branches out of the filter, TraceStops */
 	/* inside */
 	u64 stack[256];
 	unsigned int depth;
 	size_t traced; /* nr_truth behind the last branch that has a packet or a pending bit */
 	size_t sent;   /* and behind the last one whose packet was sent */
 	u64 seen_psb_at;
+	bool tracing, stopped;
 	u64 perf_stack[4096]; /* a decoder that pops on every RET and forgets at a PSB */
 	unsigned int perf_depth;
 };

@@ -553,6 +553,124 @@ static void test_any_order(void **state)
 	assert_true(total > 1000000 && unit.out.nr_written > 1000 && unit.out.nr_dropped > 1000);
 }
 
+#define FILTER(n, cfg) ((cfg) << (RTIT_CTL_ADDR_CFG_SHIFT + 4 * (n)))
+
+/* Two ranges: 0x401000 to 0x4010ff as asked for, 0x402000 to 0x40200f as asked for. */
+static void start_ranges(u64 ctl)
+{
+	make_unit();
+	unit.config.nr_ranges = 2;
+	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_OUTPUT_MASK_PTRS, sizeof(memory) - 1), 0);
+	assert_int_equal(pt_unit_wrmsr(&unit, 0x580, 0x401000), 0);
+	assert_int_equal(pt_unit_wrmsr(&unit, 0x581, 0x4010ff), 0);
+	assert_int_equal(pt_unit_wrmsr(&unit, 0x582, 0x402000), 0);
+	assert_int_equal(pt_unit_wrmsr(&unit, 0x583, 0x40200f), 0);
+	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_CTL, ctl), 0);
+}
+
+/* SDM "Filtering by IP": packets begin and end where a branch or an event leads in or out. */
+static void test_filter(void **state)
+{
+	(void)state;
+	start_ranges(CTL | FILTER(0, 1ull));
+	pt_unit_enter_user(&unit, 0x400000);
+	jcc(0x400000, true);
+	jmp_to(0x400100);
+	expect("");
+	assert_int_equal(pt_unit_rdmsr(&unit, MSR_RTIT_STATUS) & RTIT_STATUS_FILTEREN, 0);
+	jmp_to(0x4010ff); /* the last byte is in */
+	expect(PSB CBR EXEC END EXEC "51 ff 10 40 00");
+	assert_int_equal(pt_unit_rdmsr(&unit, MSR_RTIT_STATUS) & RTIT_STATUS_FILTEREN, 1);
+	/* to go on behind the end is not looked at, nor is a branch that is not taken */
+	pt_unit_retire(&unit, 1, 0x401100);
+	jcc(0x401100, false);
+	expect("");
+	jcc(0x401102, true); /* TNT N, and the branch that leaves is TIP.PGD alone */
+	expect("04 21 42 11");
+	pt_unit_branch(&unit, X86_CALL, 0x400000, 5, 0x401000);
+	expect("31 00 10");
+	pt_unit_branch(&unit, X86_CALL, 0x401000, 5, 0x403000); /* a direct one, too */
+	expect("21 00 30");
+	pt_unit_branch(&unit, X86_RET, 0x403000, 1, 0x401005);
+	expect("31 05 10");
+	/* user mode is left: no address; and entered elsewhere: nothing */
+	pt_unit_leave_async(&unit, 0x401006);
+	expect("3d 06 10 01");
+	pt_unit_enter_user(&unit, 0x400000);
+	pt_unit_leave_syscall(&unit, 0x400000);
+	expect("");
+	pt_unit_enter_user(&unit, 0x401006);
+	expect("31 06 10");
+}
+
+/* An overflow outside is told at the next way in. */
+static void test_filter_overflow(void **state)
+{
+	(void)state;
+	start_ranges(CTL | FILTER(0, 1ull));
+	enter_at(0x401000);
+	jmp_to(0x400000);
+	expect("21 00 00");
+	pt_unit_inject_overflow(&unit);
+	jmp_to(0x400100);
+	pt_unit_retire(&unit, 1, 0x400101);
+	expect("");
+	jmp_to(0x401000);
+	expect("02 f3 " PSB CBR EXEC END "51 00 10 40 00");
+}
+
+/* SDM "TraceStop": TIP.PGD, TraceStop, and nothing until TraceEn and STOPPED were cleared. */
+static void test_trace_stop(void **state)
+{
+	(void)state;
+	start_ranges(CTL | FILTER(0, 2ull) | FILTER(1, 1ull));
+	enter_at(0x402000);
+	jcc(0x402000, false);
+	jmp_to(0x401010);
+	expect("04 21 10 10 02 83");
+	assert_int_equal(pt_unit_rdmsr(&unit, MSR_RTIT_STATUS), RTIT_STATUS_STOPPED | RTIT_STATUS_CONTEXTEN);
+	jmp_to(0x402000);
+	pt_unit_leave_async(&unit, 0x402002);
+	pt_unit_enter_user(&unit, 0x402002);
+	pt_unit_inject_overflow(&unit);
+	jmp_to(0x402004);
+	pt_unit_leave_syscall(&unit, 0x402004);
+	expect("");
+	assert_int_equal(unit.out.nr_dropped, 0);
+	/* TraceEn alone does not do */
+	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_CTL, 0), 0);
+	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_CTL, CTL | FILTER(0, 2ull)), 0);
+	pt_unit_enter_user(&unit, 0x402002);
+	pt_unit_leave_async(&unit, 0x402002);
+	expect("");
+	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_CTL, 0), 0);
+	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_STATUS, 0), 0);
+	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_CTL, CTL | FILTER(0, 2ull)), 0);
+	pt_unit_enter_user(&unit, 0x402002);
+	expect(PSB CBR EXEC END EXEC "51 02 20 40 00");
+	/* without packets before it, TraceStop alone; an event leads in as a branch does */
+	pt_unit_leave_syscall(&unit, 0x402002);
+	pt_unit_enter_user(&unit, 0x401000);
+	expect("01 02 83");
+}
+
+static void test_range_registers(void **state)
+{
+	(void)state;
+	make_unit();
+	assert_int_equal(pt_unit_wrmsr(&unit, 0x580, 0x401000), -1); /* has none */
+	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_CTL, CTL | FILTER(0, 1ull)), -1);
+	start_ranges(CTL | FILTER(0, 2ull) | FILTER(1, 1ull));
+	assert_int_equal(pt_unit_rdmsr(&unit, 0x583), 0x40200f);
+	assert_int_equal(pt_unit_wrmsr(&unit, 0x580, 0x401000), -1); /* TraceEn */
+	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_CTL, 0), 0);
+	assert_int_equal(pt_unit_wrmsr(&unit, 0x581, 1ull << 60), -1); /* not canonical */
+	assert_int_equal(pt_unit_wrmsr(&unit, 0x581, ~0ull), 0);
+	assert_int_equal(pt_unit_wrmsr(&unit, 0x584, 0), -1); /* a third range */
+	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_CTL, CTL | FILTER(2, 1ull)), -1);
+	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_CTL, CTL | FILTER(1, 3ull)), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -564,6 +682,8 @@ int main(void)
 		cmocka_unit_test(test_filters),	       cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_registers),      cmocka_unit_test(test_switched_in_user_mode),
 		cmocka_unit_test(test_any_order),
+		cmocka_unit_test(test_filter),	cmocka_unit_test(test_filter_overflow),
+		cmocka_unit_test(test_trace_stop), cmocka_unit_test(test_range_registers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
