@@ -61,6 +61,20 @@ void core_event_munmap(struct core_mapping *mapping);
 /* argument: a value; for pointers (ID, SET_FILTER) the host address; for SET_OUTPUT target is used (NULL detaches). */
 long core_event_ioctl(struct perf_event *event, unsigned long request, unsigned long argument,
 		      struct perf_event *target);
+/*
+ * Address filters, as PERF_EVENT_IOC_SET_FILTER and the mappings of the task would set them.
+ * file: offset is one in a file, which is mapped nowhere until core_event_map_addr_filter()
+ * says where the nth filter's range lies (start 0: nowhere). action: PERF_ADDR_FILTER_ACTION_….
+ */
+struct core_addr_filter {
+	uint64_t offset, size;
+	int action;
+	bool file;
+};
+int core_event_set_addr_filters(struct perf_event *event, const struct core_addr_filter *filters,
+				unsigned int nr);
+void core_event_map_addr_filter(struct perf_event *event, unsigned int n, uint64_t start,
+				uint64_t size);
 unsigned int core_event_poll(struct perf_event *event); /* E12; POLL… bits */
 ssize_t core_event_read(struct perf_event *event, void *buf, size_t size);
 uint64_t core_event_id(const struct perf_event *event);

@@ -173,7 +173,9 @@ int core_event_open(struct perf_event **result, const struct perf_event_attr *at
 	event->hw.sample_period = event->attr.sample_period;
 	event->hw.aux_paused = !!(event->attr.__reserved_3 & AUX_START_PAUSED);
 	event->time_stamp = core_clock();
-	ret = check_pmu(event, group);
+	ret = event_addr_filters_init(event);
+	if (!ret)
+		ret = check_pmu(event, group);
 	if (!ret)
 		ret = event->pmu->event_init(event);
 	if (ret)
@@ -209,6 +211,7 @@ destroy_event:
 	if (event->destroy)
 		event->destroy(event);
 free_event:
+	event_addr_filters_free(event);
 	kfree(event);
 	return ret;
 }
@@ -236,6 +239,7 @@ void event_free(struct perf_event *event)
 	exclusive_count(event, -1);
 	if (event->destroy)
 		event->destroy(event);
+	event_addr_filters_free(event);
 	kfree(event);
 }
 
@@ -307,7 +311,7 @@ long core_event_ioctl(struct perf_event *event, unsigned long request, unsigned 
 			return -EINVAL;
 		rb_toggle_paused(event->rb, argument);
 		return 0;
-	case PERF_EVENT_IOC_SET_FILTER: /* no PMU here has address filters */
+	case PERF_EVENT_IOC_SET_FILTER: /* core_event_set_addr_filters() is what there is */
 		return -EINVAL;
 	default:
 		return -ENOTTY;

@@ -145,6 +145,7 @@ void irq_work_queue(struct perf_event *event);
 void irq_work_cancel(struct perf_event *event);
 void perf_event_mark_disable(struct perf_event *event);
 void perf_event_stop_output(struct perf_event *event);
+void perf_event_restart(struct perf_event *event);
 void event_update_time(struct perf_event *event);
 void perf_event_enable(struct perf_event *event);
 void perf_event_disable(struct perf_event *event);
@@ -166,6 +167,10 @@ struct page_region *page_region_new(void *virt, unsigned long nr_pages, unsigned
 				    int (*order_of)(void *ctx, int order), void *ctx);
 void page_region_free(struct page_region *region);
 struct page *page_region_page(struct page_region *region, unsigned long index);
+
+/* addr_filter.c */
+int event_addr_filters_init(struct perf_event *event);
+void event_addr_filters_free(struct perf_event *event);
 
 /* pmu_registry.c */
 struct pmu *core_pmu_by_type(u32 type);

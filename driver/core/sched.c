@@ -400,6 +400,18 @@ void perf_event_stop_output(struct perf_event *event)
 		call_on_cpu(event->oncpu, event_stop_local, event);
 }
 
+static void event_restart_local(struct perf_event *event)
+{
+	event->pmu->stop(event, PERF_EF_UPDATE);
+	event->pmu->start(event, 0);
+}
+
+void perf_event_restart(struct perf_event *event)
+{
+	if (event->state == PERF_EVENT_STATE_ACTIVE)
+		call_on_cpu(event->oncpu, event_restart_local, event);
+}
+
 static void event_install_local(struct perf_event *event)
 {
 	context_resched(event);

@@ -103,6 +103,7 @@ struct intel_pt_hw kmod_hw = {
 	.write = unit_write,
 	.single_range = true,
 	.topa_multiple_entries = true,
+	.nr_addr_ranges = PT_NR_RANGES,
 	.tsc_art_n = TSC_CTC_N,
 	.tsc_art_d = TSC_CTC_D,
 };
@@ -113,6 +114,7 @@ void kmod_units_init(void)
 		.tsc_ctc_n = TSC_CTC_N,
 		.tsc_ctc_d = TSC_CTC_D,
 		.mtc_freq = 3,
+		.nr_ranges = PT_NR_RANGES,
 	};
 	int cpu;
 

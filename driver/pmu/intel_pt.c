@@ -2,8 +2,8 @@
 /*
  * The Intel PT PMU driver: AUX transactions, interrupt, control registers. The unit is
  * reached through struct intel_pt_hw only. Its neighbours: intel_pt_buffer.c (tables,
- * marks and the position in the AUX area), intel_pt_attrs.c (what sysfs shows). Rules H1
- * to H13: docs/kernel-rules.md.
+ * marks and the position in the AUX area), intel_pt_filters.c (address ranges),
+ * intel_pt_attrs.c (what sysfs shows). Rules H1 to H13: docs/kernel-rules.md.
  */
 #include <linux/errno.h>
 #include <linux/irqflags.h>
@@ -15,6 +15,7 @@
 #include <asm/barrier.h>
 #include "intel_pt.h"
 #include "intel_pt_buffer.h"
+#include "intel_pt_filters.h"
 #include "intel_pt_regs.h"
 
 #define CONFIG_CYC_THRESH_SHIFT 19
@@ -74,9 +75,12 @@ static bool config_valid(u64 config)
 	return config & CONFIG_PASSTHROUGH || !(config & PT_CTL_BRANCHEN);
 }
 
-static u64 control_of(const struct perf_event *event, const struct pt_buffer *buf)
+/* Also sets the address registers, which cannot be changed later. */
+static u64 control_of(struct perf_event *event, const struct pt_buffer *buf)
 {
 	u64 ctl = event->attr.config | PT_CTL_TRACEEN;
+
+	ctl |= pt_filters_load(event, reg_write);
 
 	if (!(event->attr.config & CONFIG_PASSTHROUGH))
 		ctl |= PT_CTL_BRANCHEN;
@@ -187,7 +191,9 @@ static int pt_event_init(struct perf_event *event)
 {
 	if (event->attr.type != (u32)pt_pmu.type)
 		return -ENOENT;
-	return config_valid(event->attr.config) ? 0 : -EINVAL;
+	if (!config_valid(event->attr.config))
+		return -EINVAL;
+	return pt_filters_init(event);
 }
 
 static void pt_event_start(struct perf_event *event, int flags)
@@ -341,6 +347,8 @@ static struct pmu pt_pmu = {
 	.read = pt_event_read,
 	.setup_aux = pt_setup_aux,
 	.free_aux = pt_free_aux,
+	.addr_filters_validate = pt_filters_validate,
+	.addr_filters_sync = pt_filters_sync,
 };
 
 int intel_pt_register(const char *name, const struct intel_pt_hw *hw)
@@ -351,6 +359,8 @@ int intel_pt_register(const char *name, const struct intel_pt_hw *hw)
 		return -EBUSY;
 	pt_hw = hw;
 	pt_pmu.module = THIS_MODULE;
+	pt_filters_hw(hw);
+	pt_pmu.nr_addr_filters = hw->nr_addr_ranges;
 	pt_pmu.attr_groups = intel_pt_attr_groups(hw);
 	/* exclude_kernel and exclude_user are honoured, so no NO_EXCLUDE */
 	pt_pmu.capabilities = PERF_PMU_CAP_ITRACE | PERF_PMU_CAP_EXCLUSIVE;

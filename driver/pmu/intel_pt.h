@@ -14,6 +14,7 @@ struct intel_pt_hw {
 	void (*write)(int cpu, u32 msr, u64 value);
 	bool single_range; /* CPUID 14H: single-range output */
 	bool topa_multiple_entries;
+	u8 nr_addr_ranges; /* CPUID 14H; up to 4 */
 	/* CPUID 14H: bit n set if the value n may be set; 0: all of 0 to 15 */
 	u16 psb_periods, cyc_thresholds, mtc_periods;
 	/* what a decoder needs of the clocks, in PMU attributes; 0: not known, no

@@ -67,8 +67,8 @@ static unsigned int values_or_all(u16 values)
 
 CAP_ATTR(vmx, 0);
 CAP_ATTR(cr3_filtering, 1);
-CAP_ATTR(ip_filtering, 0);
-CAP_ATTR(num_address_ranges, 0);
+CAP_ATTR(ip_filtering, !!shown_hw->nr_addr_ranges);
+CAP_ATTR(num_address_ranges, shown_hw->nr_addr_ranges);
 CAP_ATTR(event_trace, 0);
 CAP_ATTR(ptwrite, 0);
 CAP_ATTR(power_event_trace, 0);

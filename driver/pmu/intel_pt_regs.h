@@ -14,6 +14,7 @@ enum {
 	PT_MSR_OUTPUT_MASK_PTRS = 0x561,
 	PT_MSR_CTL = 0x570,
 	PT_MSR_STATUS = 0x571,
+	PT_MSR_ADDR0_A = 0x580, /* then ADDR0_B, ADDR1_A, … */
 };
 
 #define PT_CTL_TRACEEN  0x00000001ull
@@ -25,6 +26,12 @@ enum {
 #define PT_CTL_TSCEN    0x00000400ull
 #define PT_CTL_DISRETC  0x00000800ull
 #define PT_CTL_BRANCHEN 0x00002000ull
+
+/* ADDRn_CFG: what is traced, or where trace stops for good, is ADDRn_A to ADDRn_B. */
+#define PT_CTL_ADDR_CFG_SHIFT 32
+#define PT_ADDR_CFG_BITS      4
+#define PT_ADDR_CFG_FILTER    1ull
+#define PT_ADDR_CFG_STOP      2ull
 
 #define PT_STATUS_ERROR   0x10ull
 #define PT_STATUS_STOPPED 0x20ull

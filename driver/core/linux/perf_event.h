@@ -11,6 +11,7 @@
 #include <linux/bug.h>
 #include <linux/device.h>
 #include <linux/kernel.h>
+#include <linux/list.h>
 #include <linux/types.h>
 #include <errno.h>
 
@@ -86,6 +87,37 @@ struct hw_perf_event {
 	u64 sample_period;
 	local64_t period_left;
 	unsigned int aux_paused;
+	void *addr_filters; /* what the driver makes of them, as of generation … */
+	unsigned long addr_filters_gen;
+};
+
+/* Address filters; a file is whatever path.dentry points to, none: a kernel address. */
+enum perf_addr_filter_action_t {
+	PERF_ADDR_FILTER_ACTION_STOP = 0,
+	PERF_ADDR_FILTER_ACTION_START,
+	PERF_ADDR_FILTER_ACTION_FILTER,
+};
+
+struct path {
+	void *dentry;
+};
+
+struct perf_addr_filter {
+	struct list_head entry;
+	struct path path;
+	unsigned long offset;
+	unsigned long size;
+	enum perf_addr_filter_action_t action;
+};
+
+struct perf_addr_filters_head {
+	struct list_head list;
+};
+
+/* Where a filter's range lies now; 0: its file is not mapped. */
+struct perf_addr_filter_range {
+	unsigned long start;
+	unsigned long size;
 };
 
 struct perf_output_handle {
@@ -147,6 +179,9 @@ struct perf_event {
 	int oncpu; /* where it is active, or -1 */
 	u64 id;
 	void (*destroy)(struct perf_event *event);
+	struct perf_addr_filters_head addr_filters; /* the parent's count for its children */
+	struct perf_addr_filter_range *addr_filter_ranges;
+	unsigned long addr_filters_gen;
 
 	/* core's own: event.c, sched.c */
 	const struct core_kernel *kernel;
@@ -178,6 +213,13 @@ void perf_aux_output_end(struct perf_output_handle *handle, unsigned long size);
 int perf_aux_output_skip(struct perf_output_handle *handle, unsigned long size);
 void perf_aux_output_flag(struct perf_output_handle *handle, u64 flags);
 void *perf_get_aux(struct perf_output_handle *handle);
+
+void perf_event_addr_filters_sync(struct perf_event *event);
+
+static inline struct perf_addr_filters_head *perf_event_addr_filters(struct perf_event *event)
+{
+	return event->parent ? &event->parent->addr_filters : &event->addr_filters;
+}
 
 /* Not exported to modules: a driver sets PERF_ATTACH_ITRACE itself (F1). */
 static inline void perf_event_itrace_started(struct perf_event *event)

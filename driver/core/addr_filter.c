@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Address filters of an event: what a driver is told of them, and when it is stopped and
+ * started to take them. The text that PERF_EVENT_IOC_SET_FILTER takes is not parsed, nor are
+ * mappings watched: whoever is above says what both amount to.
+ */
+#include "core/perf_buffer.h"
+#include <linux/list.h>
+#include <linux/slab.h>
+
+int event_addr_filters_init(struct perf_event *event)
+{
+	unsigned int nr = event->pmu->nr_addr_filters;
+
+	INIT_LIST_HEAD(&event->addr_filters.list);
+	if (!nr)
+		return 0;
+	event->addr_filter_ranges = kcalloc(nr, sizeof(*event->addr_filter_ranges), GFP_KERNEL);
+	if (!event->addr_filter_ranges)
+		return -ENOMEM;
+	if (event->parent) /* the filters themselves are the parent's */
+		memcpy(event->addr_filter_ranges, event->parent->addr_filter_ranges,
+		       nr * sizeof(*event->addr_filter_ranges));
+	event->addr_filters_gen = 1; /* a driver has none yet */
+	return 0;
+}
+
+static void free_list(struct list_head *list)
+{
+	struct list_head *at = list->next, *next;
+
+	for (; at != list; at = next) {
+		next = at->next;
+		kfree(list_entry(at, struct perf_addr_filter, entry));
+	}
+	INIT_LIST_HEAD(list);
+}
+
+void event_addr_filters_free(struct perf_event *event)
+{
+	if (event->addr_filters.list.next) /* not of an event that found no PMU */
+		free_list(&event->addr_filters.list);
+	kfree(event->addr_filter_ranges);
+	event->addr_filter_ranges = NULL;
+}
+
+void perf_event_addr_filters_sync(struct perf_event *event)
+{
+	if (!event->pmu->nr_addr_filters ||
+	    event->addr_filters_gen == event->hw.addr_filters_gen)
+		return;
+	event->pmu->addr_filters_sync(event);
+	event->hw.addr_filters_gen = event->addr_filters_gen;
+}
+
+static void set_range(struct perf_event *event, unsigned int n, u64 start, u64 size)
+{
+	event->addr_filter_ranges[n].start = start;
+	event->addr_filter_ranges[n].size = size;
+	event->addr_filters_gen++;
+}
+
+static void move(struct list_head *from, struct list_head *to)
+{
+	free_list(to);
+	if (from->next == from)
+		return;
+	*to = *from;
+	to->next->prev = to;
+	to->prev->next = to;
+}
+
+/* A file is mapped later, or never. */
+static void apply(struct perf_event *event, const struct core_addr_filter *filters, unsigned int nr)
+{
+	for (unsigned int i = 0; i < nr; i++)
+		set_range(event, i, filters[i].file ? 0 : filters[i].offset,
+			  filters[i].file ? 0 : filters[i].size);
+	event->addr_filters_gen++;
+	perf_event_restart(event);
+	for (struct perf_event *e = event->child_list; e; e = e->child_next)
+		apply(e, filters, nr);
+}
+
+int core_event_set_addr_filters(struct perf_event *event, const struct core_addr_filter *filters,
+				unsigned int nr)
+{
+	static char file; /* some file: drivers ask only whether there is one */
+	struct list_head list;
+	int err = 0;
+
+	if (!event->pmu->nr_addr_filters)
+		return -EINVAL;
+	INIT_LIST_HEAD(&list);
+	for (unsigned int i = 0; i < nr && !err; i++) {
+		struct perf_addr_filter *filter = kzalloc(sizeof(*filter), GFP_KERNEL);
+
+		if (!filter) {
+			err = -ENOMEM;
+			break;
+		}
+		filter->offset = filters[i].offset;
+		filter->size = filters[i].size;
+		filter->action = filters[i].action;
+		filter->path.dentry = filters[i].file ? (void *)&file : NULL;
+		list_add_tail(&filter->entry, &list);
+		if (filters[i].file && !event->target)
+			err = -EOPNOTSUPP;
+		else if (filter->action == PERF_ADDR_FILTER_ACTION_FILTER && !filter->size)
+			err = -EINVAL;
+	}
+	if (!err)
+		err = event->pmu->addr_filters_validate(&list);
+	if (err) {
+		free_list(&list);
+		return err;
+	}
+	move(&list, &event->addr_filters.list);
+	apply(event, filters, nr);
+	return 0;
+}
+
+void core_event_map_addr_filter(struct perf_event *event, unsigned int n, uint64_t start,
+				uint64_t size)
+{
+	if (WARN_ON(n >= event->pmu->nr_addr_filters))
+		return;
+	set_range(event, n, start, size);
+	perf_event_restart(event);
+}
