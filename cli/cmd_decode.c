@@ -434,7 +434,7 @@ int cmd_decode(int argc, char **argv)
 		cli_complain(argv[optind + 1], NULL, "one file at a time");
 		return CLI_USAGE;
 	}
-	ret = raw_options_check(&cmd.raw, "decode", optind < argc);
+	ret = raw_options_check(&cmd.raw, "decode", optind < argc, false);
 	if (ret)
 		return ret;
 	cmd.path = optind < argc ? argv[optind] : "auxtap.data";

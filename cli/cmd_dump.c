@@ -17,8 +17,9 @@ static void usage(FILE *out)
 	      "packet of a\n"
 	      "perf.data file, with offsets. FILE may be a directory of 'perf record "
 	      "--threads',\n"
-	      "or '-' for standard input. PAD packets are left out.\n\n"
+	      "or '-' for standard input. Intel PT's PAD packets are left out.\n\n"
 	      "  --no-packets  leave out the packets of AUXTRACE records\n"
+	      "  --raw spe     FILE is a bare stream of Arm SPE\n"
 	      "  --raw pt[:cpu=FAMILY/MODEL/STEPPING]\n"
 	      "                FILE is a bare stream of Intel PT; with --sideband FILE "
 	      "and\n"
@@ -83,7 +84,7 @@ static void say_unused(const struct raw_options *ro)
 				     "a listing of packets has no use for it");
 }
 
-static int dump_raw(const struct raw_options *ro, const char *path,
+static int dump_bare(const struct raw_options *ro, const char *path,
 		    const struct dump_opts *opts, struct auxtap_error *err)
 {
 	struct auxtap_error damage = AUXTAP_ERROR_INIT;
@@ -96,7 +97,7 @@ static int dump_raw(const struct raw_options *ro, const char *path,
 		if (ret)
 			damage = *err;
 	}
-	ret = dump_raw_pt(path, opts, err);
+	ret = dump_raw(path, opts, err);
 	if (ret && damage.code)
 		cli_error(&damage);
 	else if (damage.code)
@@ -141,7 +142,7 @@ int cmd_dump(int argc, char **argv)
 			     optind < argc ? "takes one file" : "needs a file");
 		return CLI_USAGE;
 	}
-	ret = raw_options_check(&raw, "dump", true);
+	ret = raw_options_check(&raw, "dump", true, true);
 	if (ret)
 		return ret;
 	if (raw.is_raw && !opts.packets) {
@@ -151,7 +152,9 @@ int cmd_dump(int argc, char **argv)
 	}
 	if (raw.is_raw) {
 		say_unused(&raw);
-		return finish(dump_raw(&raw, argv[optind], &opts, &err), &err);
+		opts.family = raw_options_is_spe(&raw) ? AUXTAP_AUXTRACE_ARM_SPE
+						       : AUXTAP_AUXTRACE_INTEL_PT;
+		return finish(dump_bare(&raw, argv[optind], &opts, &err), &err);
 	}
 	ret = auxtap_perfdata_open(&pd, argv[optind], &err);
 	if (ret)

@@ -49,6 +49,11 @@ bool cli_number(const char *s, uint64_t max, uint64_t *value)
 	return number(s, &end, value) && !*end && *value <= max;
 }
 
+bool raw_options_is_spe(const struct raw_options *ro)
+{
+	return !strcmp(ro->family, "spe");
+}
+
 static int parse_raw(struct raw_options *ro, const char *arg)
 {
 	static const char form[] = "pt[:cpu=FAMILY/MODEL/STEPPING]";
@@ -62,13 +67,15 @@ static int parse_raw(struct raw_options *ro, const char *arg)
 	memcpy(ro->family, arg, len);
 	ro->family[len] = '\0';
 	ro->raw.family = ro->family;
-	if (!strcmp(ro->family, "spe") || !strcmp(ro->family, "etm")) {
-		cli_complain("--raw", "auxtap reads raw Intel PT: --raw pt",
+	if (!strcmp(ro->family, "etm")) {
+		cli_complain("--raw", "auxtap reads raw Intel PT and Arm SPE: --raw pt, --raw spe",
 			     "%s is not supported yet", arg);
 		return CLI_USAGE;
 	}
+	if (raw_options_is_spe(ro) && !*at)
+		return 0;
 	if (strcmp(ro->family, "pt")) {
-		cli_complain("--raw", "use --raw pt", "no trace family '%s'", ro->family);
+		cli_complain("--raw", "use --raw pt or --raw spe", "no trace family '%s'", ro->family);
 		return CLI_USAGE;
 	}
 	if (!*at)
@@ -162,8 +169,14 @@ int raw_options_parse(struct raw_options *ro, int opt, const char *arg)
 	}
 }
 
-int raw_options_check(const struct raw_options *ro, const char *command, bool has_file)
+int raw_options_check(const struct raw_options *ro, const char *command, bool has_file,
+		      bool lists_packets)
 {
+	if (raw_options_is_spe(ro) && !lists_packets) {
+		cli_complain("--raw", "list its packets with 'auxtap dump --raw spe'",
+			     "%s does not read Arm SPE yet", command);
+		return CLI_USAGE;
+	}
 	if (!ro->is_raw && ro->given) {
 		cli_complain(command, "add --raw pt for a bare trace",
 			     "--image, --sideband and what describes the CPU and its "

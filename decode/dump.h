@@ -10,6 +10,7 @@
 
 struct dump_opts {
 	FILE *out;
+	uint32_t family; /* of a raw trace: enum auxtap_auxtrace_type */
 	bool packets;
 };
 
@@ -19,8 +20,8 @@ struct dump_opts {
  */
 int dump_perfdata(struct auxtap_perfdata *pd, const struct dump_opts *opts,
 		  struct auxtap_error *err);
-/* A stream of Intel PT without a container; path may be "-". */
-int dump_raw_pt(const char *path, const struct dump_opts *opts, struct auxtap_error *err);
+/* A stream without a container; path may be "-". */
+int dump_raw(const char *path, const struct dump_opts *opts, struct auxtap_error *err);
 
 /* The records of a --sideband file. */
 int dump_raw_sideband(const char *path, uint64_t sample_type, const struct dump_opts *opts,

@@ -6,6 +6,7 @@
  */
 #include "dump.h"
 #include "pt_packets.h"
+#include "spe_packets.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,9 +17,14 @@
 
 #define PIECE (1u << 20)
 
+union packet_stream {
+	struct pt_packet_stream pt;
+	struct spe_packet_stream spe;
+};
+
 struct queue {
-	struct pt_packet_stream stream;
-	unsigned char carry[PT_PACKET_MAX];
+	union packet_stream stream;
+	unsigned char carry[PT_PACKET_MAX > SPE_CARRY_MAX ? PT_PACKET_MAX : SPE_CARRY_MAX];
 	size_t nr_carry;
 };
 
@@ -38,12 +44,11 @@ struct dump_trace {
 	unsigned char *buf;
 };
 
-static int print_packet(void *ctx, const struct auxtap_packet *pkt)
+static int print_pt_packet(FILE *out, const struct auxtap_packet *pkt)
 {
 	char bytes[2 * sizeof(pkt->bytes) + 1];
 	const char *operands = pkt->text + strlen(pkt->name);
 	bool has_ip_payload = !strncmp(pkt->name, "tip", 3) || !strcmp(pkt->name, "fup");
-	FILE *out = ctx;
 
 	if (!strcmp(pkt->name, "pad"))
 		return 0;
@@ -65,7 +70,18 @@ static int print_packet(void *ctx, const struct auxtap_packet *pkt)
 	return dump_output_failed(out);
 }
 
+static int print_spe_packet(FILE *out, const struct auxtap_packet *pkt)
+{
+	char bytes[3 * sizeof(pkt->bytes) + 1] = "";
+
+	for (unsigned int i = 0; i < pkt->size; i++)
+		sprintf(bytes + 3 * i, "%02x ", pkt->bytes[i]);
+	fprintf(out, "%08" PRIx64 "  %-49s%s\n", pkt->offset, bytes, pkt->text);
+	return dump_output_failed(out);
+}
+
 struct counted {
+	uint32_t family;
 	FILE *out;
 	uint64_t errors;
 };
@@ -75,7 +91,19 @@ static int print_and_count(void *ctx, const struct auxtap_packet *pkt)
 	struct counted *counted = ctx;
 
 	counted->errors += !strcmp(pkt->name, "error");
-	return print_packet(counted->out, pkt);
+	return counted->family == AUXTAP_AUXTRACE_ARM_SPE ? print_spe_packet(counted->out, pkt)
+							  : print_pt_packet(counted->out, pkt);
+}
+
+static int packets_piece(struct counted *counted, union packet_stream *stream,
+			 const void *trace, size_t size, uint64_t offset, bool last,
+			 size_t *used, struct auxtap_error *err)
+{
+	if (counted->family == AUXTAP_AUXTRACE_ARM_SPE)
+		return spe_packets_piece(&stream->spe, trace, size, offset, last, used,
+					 print_and_count, counted);
+	return pt_packets_piece(&stream->pt, trace, size, offset, last, used, print_and_count,
+				counted, err);
 }
 
 /* ---- raw ---- */
@@ -102,8 +130,8 @@ static ssize_t fill(int fd, unsigned char *buf, size_t room)
 static int raw_stream(int fd, const char *path, const struct dump_opts *opts,
 		      unsigned char *buf, struct auxtap_error *err)
 {
-	struct counted counted = {opts->out, 0};
-	struct pt_packet_stream stream = {0};
+	struct counted counted = {opts->family, opts->out, 0};
+	union packet_stream stream = {0};
 	uint64_t offset = 0;
 	size_t have = 0, used;
 	bool last;
@@ -117,8 +145,7 @@ static int raw_stream(int fd, const char *path, const struct dump_opts *opts,
 						strerror((int)-got));
 		last = (size_t)got < PIECE - have;
 		have += (size_t)got;
-		ret = pt_packets_piece(&stream, buf, have, offset, last, &used,
-				       print_and_count, &counted, err);
+		ret = packets_piece(&counted, &stream, buf, have, offset, last, &used, err);
 		if (ret)
 			return ret;
 		have -= used;
@@ -137,7 +164,7 @@ static int raw_stream(int fd, const char *path, const struct dump_opts *opts,
 	return 0;
 }
 
-int dump_raw_pt(const char *path, const struct dump_opts *opts, struct auxtap_error *err)
+int dump_raw(const char *path, const struct dump_opts *opts, struct auxtap_error *err)
 {
 	unsigned char *buf = malloc(PIECE);
 	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
@@ -277,9 +304,8 @@ static int dump_record(struct dump_trace *trace, const struct auxtap_perfdata_au
 	bool last;
 	int ret;
 
-	if (!record->continues) {
+	if (!record->continues)
 		memset(q, 0, sizeof(*q));
-	}
 	have = q->nr_carry;
 	memcpy(trace->buf, q->carry, have);
 	do {
@@ -299,9 +325,9 @@ static int dump_record(struct dump_trace *trace, const struct auxtap_perfdata_au
 		have += want;
 		at += want;
 		last = at == record->size;
-		ret = pt_packets_piece(
-			&q->stream, trace->buf, have, aux->head.offset + at - have,
-			last && !record->continued, &used, print_and_count, counted, err);
+		ret = packets_piece(counted, &q->stream, trace->buf, have,
+				    aux->head.offset + at - have, last && !record->continued,
+				    &used, err);
 		if (ret)
 			return ret;
 		have -= used;
@@ -314,13 +340,14 @@ static int dump_record(struct dump_trace *trace, const struct auxtap_perfdata_au
 
 int dump_trace_next(struct dump_trace *trace, FILE *out, struct auxtap_error *err)
 {
-	struct counted counted = {out, 0};
+	struct counted counted = {trace->family, out, 0};
 	size_t number = trace->at++;
 	int ret;
 
 	if (number >= trace->nr)
 		return 0;
-	if (trace->family != AUXTAP_AUXTRACE_INTEL_PT) {
+	if (trace->family != AUXTAP_AUXTRACE_INTEL_PT &&
+	    trace->family != AUXTAP_AUXTRACE_ARM_SPE) {
 		fprintf(out, "  (packets of this trace family are not listed)\n");
 		return 0;
 	}

@@ -108,12 +108,12 @@ AUXTAP_API void auxtap_decoder_summary(const struct auxtap_decoder *dec,
 
 /* ---- packets ---- */
 
-/* One PT packet of a buffer that starts at a packet boundary or must be synchronised first. */
+/* One packet of a buffer that starts at a packet boundary or must be synchronised first. */
 struct auxtap_packet {
 	uint64_t offset; /* in the stream */
 	uint8_t size;
 	uint8_t bytes[16];
-	char text[96]; /* "tip.pge 3: 0000000000400511" */
+	char text[384]; /* "tip.pge 3: 0000000000400511" */
 	const char *name; /* "tip.pge" */
 	bool has_ip;
 	uint64_t ip;

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The bytes of Arm SPE: what is a packet, and where to go on behind what is none. */
+#include "spe_packets.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define HEADER_END	 0x01
+#define HEADER_TIMESTAMP 0x71
+#define HEADER_EXTENDED	 0x20 /* to 0x23: two bytes; to 0x2f with a second one of 0: alignment */
+#define PAD_RUN		 16   /* listed together */
+#define RECORD_MAX	 2048 /* PMSIDR_EL1.MaxSize is no more */
+
+static uint64_t little_endian(const unsigned char *at, unsigned int nr_bytes)
+{
+	uint64_t value = 0;
+
+	for (unsigned int i = nr_bytes; i-- > 0;)
+		value = value << 8 | at[i];
+	return value;
+}
+
+/* Addresses and counters have five bits of index, two of them in an extended header. */
+static bool indexed(unsigned int header, unsigned int high, struct auxtap_spe_packet *pkt)
+{
+	switch (header & 0xf8) {
+	case 0xb0:
+		pkt->type = AUXTAP_SPE_ADDRESS;
+		break;
+	case 0x98:
+		pkt->type = AUXTAP_SPE_COUNTER;
+		break;
+	default:
+		return false;
+	}
+	pkt->index = (uint8_t)(high << 3 | (header & 7));
+	return true;
+}
+
+static bool plain(unsigned int header, struct auxtap_spe_packet *pkt)
+{
+	if (header == HEADER_TIMESTAMP) {
+		pkt->type = AUXTAP_SPE_TIMESTAMP;
+	} else if ((header & 0xcf) == 0x42) {
+		pkt->type = AUXTAP_SPE_EVENTS;
+	} else if ((header & 0xcf) == 0x43) {
+		pkt->type = AUXTAP_SPE_SOURCE;
+	} else if ((header & 0xfc) == 0x64) {
+		pkt->type = AUXTAP_SPE_CONTEXT;
+		pkt->index = (uint8_t)((header & 3) + 1);
+	} else if ((header & 0xfc) == 0x48) {
+		pkt->type = AUXTAP_SPE_OPERATION;
+		pkt->index = (uint8_t)(header & 3);
+	} else {
+		return indexed(header, 0, pkt);
+	}
+	return true;
+}
+
+int auxtap_spe_packet(const void *trace, size_t size, struct auxtap_spe_packet *pkt)
+{
+	const unsigned char *at = trace;
+	unsigned int nr_header = 1, nr_payload, header;
+
+	memset(pkt, 0, sizeof(*pkt));
+	if (!size)
+		return 0;
+	header = at[0];
+	if (!header || header == HEADER_END) {
+		pkt->type = header ? AUXTAP_SPE_END : AUXTAP_SPE_PAD;
+		pkt->size = 1;
+		return 1;
+	}
+	if ((header & 0xf0) == HEADER_EXTENDED) {
+		if (size < 2)
+			return 0;
+		if (!at[1]) {
+			pkt->type = AUXTAP_SPE_ALIGNMENT;
+			pkt->payload = 2ull << (header & 0xf);
+			pkt->size = 2;
+			return 2;
+		}
+		if (header & 0xc || !indexed(at[1], header & 3, pkt))
+			return -EBADMSG;
+		header = at[1];
+		nr_header = 2;
+	} else if (!plain(header, pkt)) {
+		return -EBADMSG;
+	}
+	nr_payload = 1u << (header >> 4 & 3);
+	if (size < nr_header + nr_payload)
+		return 0;
+	pkt->payload = little_endian(at + nr_header, nr_payload);
+	pkt->size = (uint8_t)(nr_header + nr_payload);
+	return pkt->size;
+}
+
+uint64_t auxtap_spe_address(const struct auxtap_spe_packet *pkt)
+{
+	uint64_t addr = pkt->payload & ((1ull << 56) - 1);
+
+	if (pkt->index != AUXTAP_SPE_ADDR_PHYS && addr >> 55)
+		addr |= 0xffull << 56;
+	return addr;
+}
+
+/* ---- behind what is no packet ---- */
+
+enum verdict {
+	IS_NONE,
+	IS_RECORD,
+	UNDECIDED, /* as far as the bytes go it is one */
+};
+
+/*
+ * Packets that end with END or a time stamp, none of them twice, the sampled instruction's
+ * address or its events among them.
+ */
+static enum verdict record_at(const unsigned char *at, size_t size)
+{
+	uint64_t seen = 0; /* types and indices */
+	bool telling = false;
+	size_t done = 0;
+
+	if (size && !at[0])
+		return IS_NONE; /* padding: before a record or behind one */
+	while (done < RECORD_MAX) {
+		struct auxtap_spe_packet pkt;
+		int ret = auxtap_spe_packet(at + done, size - done, &pkt);
+		uint64_t kind = 1ull << ((pkt.type * 8u + pkt.index) % 64);
+
+		if (ret < 0)
+			return IS_NONE;
+		if (!ret)
+			return UNDECIDED;
+		done += (size_t)ret;
+		if (pkt.type == AUXTAP_SPE_END || pkt.type == AUXTAP_SPE_TIMESTAMP)
+			return telling ? IS_RECORD : IS_NONE;
+		if (pkt.type != AUXTAP_SPE_PAD && pkt.type != AUXTAP_SPE_ALIGNMENT && seen & kind)
+			return IS_NONE;
+		seen |= kind;
+		telling |= pkt.type == AUXTAP_SPE_EVENTS ||
+			   (pkt.type == AUXTAP_SPE_ADDRESS && pkt.index == AUXTAP_SPE_ADDR_PC);
+	}
+	return IS_NONE;
+}
+
+/* ---- a stream ---- */
+
+struct walk {
+	struct spe_packet_stream *stream;
+	const unsigned char *trace;
+	size_t size, at;
+	uint64_t offset; /* of trace */
+	bool last;
+	int (*fn)(void *ctx, const struct auxtap_packet *pkt);
+	void *ctx;
+};
+
+static int report(struct walk *w, struct auxtap_packet *out, size_t nr_bytes)
+{
+	out->offset = w->offset + w->at;
+	out->size = (uint8_t)(nr_bytes < sizeof(out->bytes) ? nr_bytes : sizeof(out->bytes));
+	memcpy(out->bytes, w->trace + w->at, out->size);
+	w->at += nr_bytes;
+	return w->fn(w->ctx, out);
+}
+
+static int report_pads(struct walk *w, size_t nr_bytes)
+{
+	struct auxtap_packet out = {.name = "PAD", .text = "PAD"};
+
+	return report(w, &out, nr_bytes);
+}
+
+static int report_error(struct walk *w, size_t nr_bytes, const char *why)
+{
+	struct auxtap_packet out = {.name = "error"};
+
+	snprintf(out.text, sizeof(out.text), "error     %s: %zu bytes", why, nr_bytes);
+	return report(w, &out, nr_bytes);
+}
+
+static int report_packet(struct walk *w, const struct auxtap_spe_packet *pkt)
+{
+	static const char *const names[] = {
+		[AUXTAP_SPE_PAD] = "PAD",	  [AUXTAP_SPE_ALIGNMENT] = "ALIGNMENT",
+		[AUXTAP_SPE_END] = "END",	  [AUXTAP_SPE_TIMESTAMP] = "TS",
+		[AUXTAP_SPE_ADDRESS] = "ADDR",	  [AUXTAP_SPE_COUNTER] = "LAT",
+		[AUXTAP_SPE_CONTEXT] = "CONTEXT", [AUXTAP_SPE_OPERATION] = "OP",
+		[AUXTAP_SPE_EVENTS] = "EV",	  [AUXTAP_SPE_SOURCE] = "DATA-SOURCE",
+	};
+	struct auxtap_packet out = {.name = names[pkt->type]};
+
+	out.has_ip = pkt->type == AUXTAP_SPE_ADDRESS && pkt->index == AUXTAP_SPE_ADDR_PC;
+	if (out.has_ip)
+		out.ip = auxtap_spe_address(pkt);
+	auxtap_spe_packet_text(pkt, out.text, sizeof(out.text));
+	if (pkt->type == AUXTAP_SPE_ALIGNMENT) {
+		uint64_t here = w->offset + w->at;
+
+		/* its own two bytes stand before the boundary */
+		w->stream->align_to = (here | (pkt->payload - 1)) + 1;
+	}
+	return report(w, &out, pkt->size);
+}
+
+/* How many bytes are padding here, at most a line of them. */
+static size_t pads(const struct walk *w)
+{
+	size_t nr = 0;
+
+	while (nr < PAD_RUN && w->at + nr < w->size &&
+	       (!w->trace[w->at + nr] || w->offset + w->at + nr < w->stream->align_to))
+		nr++;
+	return nr;
+}
+
+/* 1: goes on; 0: wants the next piece, or the end; otherwise fn's word in *word. */
+static int skip_error(struct walk *w, int *word)
+{
+	size_t nr = 1;
+
+	while (w->at + nr < w->size && record_at(w->trace + w->at + nr, w->size - w->at - nr) == IS_NONE)
+		nr++;
+	/* what may be the begin of one is looked at again when there is more of it */
+	w->stream->lost = w->at + nr == w->size && !w->last;
+	*word = report_error(w, nr, "no packet");
+	return 1;
+}
+
+static int one(struct walk *w, int *word)
+{
+	size_t left = w->size - w->at, nr_pads = pads(w);
+	struct auxtap_spe_packet pkt;
+	int ret;
+
+	if (nr_pads) {
+		if (!w->last && nr_pads == left && nr_pads < PAD_RUN)
+			return 0; /* the line may be longer */
+		*word = report_pads(w, nr_pads);
+		return 1;
+	}
+	if (w->stream->lost && record_at(w->trace + w->at, left) == IS_NONE)
+		return skip_error(w, word);
+	w->stream->lost = false;
+	ret = auxtap_spe_packet(w->trace + w->at, left, &pkt);
+	if (ret > 0) {
+		*word = report_packet(w, &pkt);
+		return 1;
+	}
+	if (ret < 0)
+		return skip_error(w, word);
+	if (!w->last)
+		return 0;
+	*word = report_error(w, left, "the trace ends inside a packet");
+	return 1;
+}
+
+int spe_packets_piece(struct spe_packet_stream *stream, const void *trace, size_t size,
+		      uint64_t offset, bool last, size_t *used,
+		      int (*fn)(void *ctx, const struct auxtap_packet *pkt), void *ctx)
+{
+	struct walk w = {.stream = stream,
+			 .trace = trace,
+			 .size = size,
+			 .offset = offset,
+			 .last = last,
+			 .fn = fn,
+			 .ctx = ctx};
+	int word = 0;
+
+	while (w.at < size && !word && one(&w, &word))
+		;
+	*used = w.at;
+	return word;
+}
+
+int auxtap_spe_packets(const void *trace, size_t size, uint64_t offset,
+		       int (*fn)(void *ctx, const struct auxtap_packet *pkt), void *ctx)
+{
+	struct spe_packet_stream stream = {0};
+	size_t used;
+
+	return spe_packets_piece(&stream, trace, size, offset, true, &used, fn, ctx);
+}

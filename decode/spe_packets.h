@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPE packets out of a stream that comes in pieces. Used by the packet listing (dump_trace.c). */
+#ifndef DECODE_SPE_PACKETS_H
+#define DECODE_SPE_PACKETS_H
+
+#include <auxtap/spe.h>
+
+/* Bytes that may have to wait for the next piece: a packet, a line of pads. */
+#define SPE_CARRY_MAX 16
+
+struct spe_packet_stream {
+	uint64_t align_to; /* bytes before this offset are padding */
+	bool lost; /* in the middle of something that is no packet */
+};
+
+/*
+ * The packets of one piece, which begins at offset. With last unset, what only the next piece
+ * can tell is left for it: less than SPE_CARRY_MAX bytes; *used says how much was taken.
+ */
+int spe_packets_piece(struct spe_packet_stream *stream, const void *trace, size_t size,
+		      uint64_t offset, bool last, size_t *used,
+		      int (*fn)(void *ctx, const struct auxtap_packet *pkt), void *ctx);
+
+#endif
