@@ -146,6 +146,16 @@ static enum verdict record_at(const unsigned char *at, size_t size)
 	return IS_NONE;
 }
 
+size_t spe_bytes_to_record(const void *trace, size_t size)
+{
+	const unsigned char *at = trace;
+	size_t nr = 1;
+
+	while (nr < size && record_at(at + nr, size - nr) == IS_NONE)
+		nr++;
+	return nr;
+}
+
 /* ---- a stream ---- */
 
 struct walk {
@@ -220,10 +230,8 @@ static size_t pads(const struct walk *w)
 /* 1: goes on; 0: wants the next piece, or the end; otherwise fn's word in *word. */
 static int skip_error(struct walk *w, int *word)
 {
-	size_t nr = 1;
+	size_t nr = spe_bytes_to_record(w->trace + w->at, w->size - w->at);
 
-	while (w->at + nr < w->size && record_at(w->trace + w->at + nr, w->size - w->at - nr) == IS_NONE)
-		nr++;
 	/* what may be the begin of one is looked at again when there is more of it */
 	w->stream->lost = w->at + nr == w->size && !w->last;
 	*word = report_error(w, nr, "no packet");

@@ -8,6 +8,9 @@
 /* Bytes that may have to wait for the next piece: a packet, a line of pads. */
 #define SPE_CARRY_MAX 16
 
+/* Bytes from the begin of trace, which is no packet, to the next plausible record, or all. */
+size_t spe_bytes_to_record(const void *trace, size_t size);
+
 struct spe_packet_stream {
 	uint64_t align_to; /* bytes before this offset are padding */
 	bool lost; /* in the middle of something that is no packet */

@@ -97,6 +97,66 @@ AUXTAP_API uint64_t auxtap_spe_address(const struct auxtap_spe_packet *pkt);
 AUXTAP_API int auxtap_spe_packets(const void *trace, size_t size, uint64_t offset,
 				  int (*fn)(void *ctx, const struct auxtap_packet *pkt), void *ctx);
 
+/* ---- records ---- */
+
+#define AUXTAP_SPE_HAS_PC	   0x0001
+#define AUXTAP_SPE_HAS_TARGET	   0x0002
+#define AUXTAP_SPE_HAS_VIRT	   0x0004
+#define AUXTAP_SPE_HAS_PHYS	   0x0008
+#define AUXTAP_SPE_HAS_PREV_TARGET 0x0010
+#define AUXTAP_SPE_HAS_LAT_TOTAL   0x0020
+#define AUXTAP_SPE_HAS_LAT_ISSUE   0x0040
+#define AUXTAP_SPE_HAS_LAT_XLAT	   0x0080
+#define AUXTAP_SPE_HAS_CONTEXT	   0x0100
+#define AUXTAP_SPE_HAS_OP	   0x0200
+#define AUXTAP_SPE_HAS_EVENTS	   0x0400
+#define AUXTAP_SPE_HAS_SOURCE	   0x0800
+#define AUXTAP_SPE_HAS_TIMESTAMP   0x1000
+
+struct auxtap_spe_record {
+	uint64_t offset; /* of its first packet, or of what is none, in the stream */
+	uint32_t size; /* to the end of its last packet */
+	uint32_t has; /* mask of AUXTAP_SPE_HAS_…: other fields are 0 */
+	/* addresses as auxtap_spe_address() gives them */
+	uint64_t pc, target, virt, phys, prev_target;
+	uint8_t pc_el, target_el; /* exception levels */
+	bool pc_ns; /* the PC is one of the non-secure state */
+	uint8_t tag; /* of the data's address: its top byte */
+	uint8_t op_class, op; /* enum auxtap_spe_class; the operation packet's byte */
+	uint8_t context_el;
+	uint32_t context; /* CONTEXTIDR: a thread's number if the kernel was built so */
+	uint16_t lat_total, lat_issue, lat_xlat; /* cycles */
+	uint64_t events; /* mask, 1 << enum auxtap_spe_event */
+	uint64_t source, timestamp;
+	const char *error; /* why no record, a static text */
+};
+
+/* Where a reader of records stands. The trace is the caller's and outlives it. */
+struct auxtap_spe_reader {
+	const uint8_t *trace;
+	size_t size, at;
+	uint64_t offset; /* of trace in its stream */
+	uint64_t align_to;
+};
+
+/* trace begins at a packet. */
+static inline void auxtap_spe_reader_init(struct auxtap_spe_reader *reader, const void *trace,
+					  size_t size, uint64_t offset)
+{
+	reader->trace = (const uint8_t *)trace;
+	reader->size = size;
+	reader->at = 0;
+	reader->offset = offset;
+	reader->align_to = 0;
+}
+
+/*
+ * The next record: 1; 0: there is none. -EBADMSG: something that is none, by record->offset, size
+ * and error; what follows can be read. A packet of a kind that the record has already is taken for
+ * the begin of the next one, whose own end was lost.
+ */
+AUXTAP_API int auxtap_spe_next(struct auxtap_spe_reader *reader, struct auxtap_spe_record *record);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * SPE records: every fact of a record written by hand; records that were cut; and the real ones,
+ * against what other decoders say of them (the shared traces; skipped without).
+ */
+#include <auxtap/spe.h>
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define LOAD                                                                         \
+	"\xb0\x00\xb6\xa9\xe4\xaa\xaa\x00\x80" /* pc, el0 */                         \
+	"\x65\x0e\x01\x00\x00\x49\x14\x52\x1e\x03\x99\x04\x00\x98\x08\x01"           \
+	"\xb2\x43\xda\x5d\xe6\xaa\xaa\x00\xf5" /* virt with a tag */                 \
+	"\x9a\x01\x00\xb3\x43\x5a\x95\x2c\x03\x08\x00\x80\x53\x0d\x01"
+#define STAMP "\x71\xaf\xf9\x04\x81\x00\x0c\x00\x00"
+#define BRANCH                                                                       \
+	"\xb0\x00\x82\xf3\x29\xee\xb7\xff\xc0" /* pc, el2 */                         \
+	"\xb1\x24\x82\xf3\x29\xee\xb7\xff\xa0\xb4\x10\x00\x40\x00\x00\x00\x00\x80"   \
+	"\x4a\x12\x42\x82"
+
+static void init(struct auxtap_spe_reader *reader, const void *trace, size_t size)
+{
+	auxtap_spe_reader_init(reader, trace, size, 0x1000);
+}
+
+static void test_facts(void **state)
+{
+	static const char trace[] = LOAD "\x00\x00" STAMP BRANCH "\x01";
+	struct auxtap_spe_reader reader;
+	struct auxtap_spe_record r;
+
+	(void)state;
+	init(&reader, trace, sizeof(trace) - 1);
+	assert_int_equal(auxtap_spe_next(&reader, &r), 1);
+	assert_int_equal(r.offset, 0x1000);
+	assert_int_equal(r.size, sizeof(LOAD STAMP) - 1 + 2);
+	assert_int_equal(r.has, AUXTAP_SPE_HAS_PC | AUXTAP_SPE_HAS_VIRT | AUXTAP_SPE_HAS_PHYS |
+					AUXTAP_SPE_HAS_LAT_TOTAL | AUXTAP_SPE_HAS_LAT_ISSUE |
+					AUXTAP_SPE_HAS_LAT_XLAT | AUXTAP_SPE_HAS_CONTEXT |
+					AUXTAP_SPE_HAS_OP | AUXTAP_SPE_HAS_EVENTS |
+					AUXTAP_SPE_HAS_SOURCE | AUXTAP_SPE_HAS_TIMESTAMP);
+	assert_int_equal(r.pc, 0xaaaae4a9b600);
+	assert_int_equal(r.pc_el, 0);
+	assert_true(r.pc_ns);
+	assert_int_equal(r.context, 0x10e);
+	assert_int_equal(r.context_el, 2);
+	assert_int_equal(r.op_class, AUXTAP_SPE_LDST);
+	assert_int_equal(r.op, 0x14);
+	assert_int_equal(r.events, 0x31e);
+	assert_int_equal(r.lat_issue, 4);
+	assert_int_equal(r.lat_total, 0x108);
+	assert_int_equal(r.lat_xlat, 1);
+	assert_int_equal(r.virt, 0xaaaae65dda43);
+	assert_int_equal(r.tag, 0xf5);
+	assert_int_equal(r.phys, 0x8032c955a43);
+	assert_int_equal(r.source, 0x10d);
+	assert_int_equal(r.timestamp, 13196304120239);
+	assert_int_equal(auxtap_spe_next(&reader, &r), 1);
+	assert_int_equal(r.offset, 0x1000 + sizeof(LOAD STAMP) - 1 + 2);
+	assert_int_equal(r.has, AUXTAP_SPE_HAS_PC | AUXTAP_SPE_HAS_TARGET |
+					AUXTAP_SPE_HAS_PREV_TARGET | AUXTAP_SPE_HAS_OP |
+					AUXTAP_SPE_HAS_EVENTS);
+	assert_int_equal(r.pc, 0xffffb7ee29f38200);
+	assert_int_equal(r.pc_el, 2);
+	assert_int_equal(r.target, 0xffffb7ee29f38224);
+	assert_int_equal(r.target_el, 1);
+	assert_int_equal(r.prev_target, 0x400010);
+	assert_int_equal(r.op_class, AUXTAP_SPE_BRANCH);
+	assert_int_equal(r.op, 0x12);
+	assert_int_equal(r.events, 0x82);
+	assert_int_equal(r.timestamp, 0);
+	assert_int_equal(auxtap_spe_next(&reader, &r), 0);
+	assert_int_equal(auxtap_spe_next(&reader, &r), 0);
+}
+
+static void expect_bad(struct auxtap_spe_reader *reader, uint64_t offset, uint32_t size,
+		       const char *why)
+{
+	struct auxtap_spe_record r;
+
+	assert_int_equal(auxtap_spe_next(reader, &r), -EBADMSG);
+	assert_int_equal(r.offset, 0x1000 + offset);
+	assert_int_equal(r.size, size);
+	assert_int_equal(r.has, 0);
+	assert_string_equal(r.error, why);
+}
+
+static void expect_pc(struct auxtap_spe_reader *reader, uint64_t pc)
+{
+	struct auxtap_spe_record r;
+
+	assert_int_equal(auxtap_spe_next(reader, &r), 1);
+	assert_int_equal(r.pc, pc);
+	assert_null(r.error);
+}
+
+static void test_cut(void **state)
+{
+	static const char no_end[] = BRANCH BRANCH "\x01";
+	static const char no_begin[] = "\0\0" STAMP BRANCH "\x01";
+	static const char short_one[] = BRANCH "\x01" BRANCH;
+	static const char bad[] = "\xb0\x00\xff\xff" BRANCH "\xff\xfe" BRANCH "\x01";
+	static const char alignment[] = "\x24\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
+					"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
+					"\xff\xff" BRANCH "\x01";
+	const uint64_t pc = 0xffffb7ee29f38200;
+	struct auxtap_spe_reader reader;
+	struct auxtap_spe_record r;
+
+	(void)state;
+	init(&reader, no_end, sizeof(no_end) - 1);
+	expect_bad(&reader, 0, 31, "a record without end");
+	expect_pc(&reader, pc);
+	assert_int_equal(auxtap_spe_next(&reader, &r), 0);
+	init(&reader, no_begin, sizeof(no_begin) - 1);
+	expect_bad(&reader, 2, 9, "the end of a record without begin");
+	expect_pc(&reader, pc);
+	init(&reader, short_one, sizeof(short_one) - 1);
+	expect_pc(&reader, pc);
+	expect_bad(&reader, 32, 31, "the trace ends inside a record");
+	assert_int_equal(auxtap_spe_next(&reader, &r), 0);
+	init(&reader, short_one, 33);
+	expect_pc(&reader, pc);
+	expect_bad(&reader, 32, 1, "the trace ends inside a packet");
+	/* the address has eaten the begin of the first branch: no record in it can be trusted */
+	init(&reader, bad, sizeof(bad) - 1);
+	expect_bad(&reader, 0, 4 + 31 + 2, "no packet");
+	expect_pc(&reader, pc);
+	assert_int_equal(auxtap_spe_next(&reader, &r), 0);
+	init(&reader, alignment, sizeof(alignment) - 1);
+	expect_pc(&reader, pc);
+	assert_int_equal(auxtap_spe_next(&reader, &r), 0);
+}
+
+/* Whatever the bytes: it comes to an end, and nothing lies outside of them or is told twice. */
+static void test_noise(void **state)
+{
+	unsigned int seed = 7;
+
+	(void)state;
+	for (int round = 0; round < 3000; round++) {
+		unsigned char bytes[500];
+		struct auxtap_spe_reader reader;
+		struct auxtap_spe_record r;
+		uint64_t end = 0x1000;
+		int ret;
+
+		for (size_t i = 0; i < sizeof(bytes); i++)
+			bytes[i] = (unsigned char)(rand_r(&seed) >> 7);
+		for (size_t i = 0; i + 32 < sizeof(bytes); i += 32 + (size_t)rand_r(&seed) % 40)
+			memcpy(bytes + i, BRANCH "\x01", 32);
+		init(&reader, bytes, sizeof(bytes));
+		while ((ret = auxtap_spe_next(&reader, &r))) {
+			assert_true(r.offset >= end && r.size > 0);
+			assert_int_equal(ret < 0, r.error != NULL);
+			end = r.offset + r.size;
+			assert_true(end <= 0x1000 + sizeof(bytes));
+		}
+		assert_int_equal(reader.at, sizeof(bytes));
+	}
+}
+
+/* ---- real ones ---- */
+
+static size_t load(const char *name, unsigned char *buf, size_t size)
+{
+	const char *traces = getenv("AUXTAP_TRACES");
+	char path[4096];
+	size_t got;
+	FILE *f;
+
+	if (!traces)
+		traces = getenv("AUXTAP_TRACES_DEFAULT");
+	snprintf(path, sizeof(path), "%s/arm-spe/%s", traces ? traces : "", name);
+	f = fopen(path, "rb");
+	if (!f)
+		return 0;
+	got = fread(buf, 1, size, f);
+	fclose(f);
+	assert_true(got > 0 && got < size);
+	return got;
+}
+
+static void test_real(void **state)
+{
+	struct auxtap_spe_reader reader;
+	struct auxtap_spe_record r;
+	unsigned char trace[4096];
+	static char script[8192];
+	size_t size = load("kunpeng920-branch-16/spe.bin", trace, sizeof(trace));
+	size_t nr = 0;
+	char *line;
+
+	(void)state;
+	if (!size)
+		skip();
+	/* 'ls 107690 [005]  7969.191665: 1 branch-miss: ffffb7ee29f38200 do_mmap+...' */
+	assert_true(load("kunpeng920-branch-16/expected/perf-script.txt", (unsigned char *)script,
+			 sizeof(script) - 1) > 0);
+	auxtap_spe_reader_init(&reader, trace, size, 0);
+	for (line = strtok(script, "\n"); line; line = strtok(NULL, "\n"), nr++) {
+		unsigned long long sec, usec;
+		char text[64];
+
+		assert_int_equal(auxtap_spe_next(&reader, &r), 1);
+		snprintf(text, sizeof(text), " branch-miss: %llx ", (unsigned long long)r.pc);
+		assert_non_null(strstr(line, text));
+		assert_true(r.events >> AUXTAP_SPE_EV_MISPREDICTED & 1);
+		/* that machine's timer counts nanoseconds */
+		assert_int_equal(sscanf(strchr(line, ']') + 1, "%llu.%llu", &sec, &usec), 2);
+		assert_int_equal(r.timestamp / 1000, sec * 1000000 + usec);
+	}
+	assert_int_equal(nr, 16);
+	assert_int_equal(auxtap_spe_next(&reader, &r), 0);
+
+	/* record.csv beside it */
+	size = load("windowsperf-branch-ts1/spe.bin", trace, sizeof(trace));
+	auxtap_spe_reader_init(&reader, trace, size, 0);
+	assert_int_equal(auxtap_spe_next(&reader, &r), 1);
+	assert_int_equal(r.pc, 0x7ffdbf2143e0);
+	assert_int_equal(r.pc_el, 0);
+	assert_int_equal(r.op_class, AUXTAP_SPE_BRANCH);
+	assert_int_equal(r.op, 0x01);
+	assert_int_equal(r.events, 1 << AUXTAP_SPE_EV_RETIRED);
+	assert_int_equal(r.lat_issue, 41);
+	assert_int_equal(r.lat_total, 42);
+	assert_int_equal(r.target, 0x7ffdbf214408);
+	assert_int_equal(r.target_el, 0);
+	assert_int_equal(r.timestamp, 3913207673451);
+	assert_int_equal(auxtap_spe_next(&reader, &r), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_facts),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_noise),
+		cmocka_unit_test(test_real),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
