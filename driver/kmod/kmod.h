@@ -4,7 +4,7 @@
  * trap.c executes the traced task in single steps and feeds it, trap_hooks.c tells it
  * what the kernel does to that task, trap_work.c gets it a word in before user mode;
  * steps.c keeps the addresses that were stepped; replay.c feeds the unit with bytes that
- * were handed in instead.
+ * were handed in instead; symbols.c looks for what the kernel keeps to itself.
  */
 #ifndef AUXTAP_KMOD_H
 #define AUXTAP_KMOD_H
@@ -103,6 +103,9 @@ void replay_exit(void);
 int steps_init(struct dentry *dir);
 void steps_exit(void);
 void steps_add(u64 ip);
+
+/* symbols.c: what the kernel does not export. Where it is not to be had, features are not. */
+void symbols_init(void);
 
 /* Counts in debugfs, auxtap/counts: what could not be traced, and why. */
 struct kmod_counts {

@@ -39,6 +39,7 @@ static int __init auxtap_init(void)
 	int err;
 
 	kmod_units_init();
+	symbols_init();
 	debug_dir = debugfs_create_dir("auxtap", NULL);
 	debugfs_create_file("counts", 0400, debug_dir, NULL, &counts_fops);
 	err = steps_init(debug_dir);

@@ -6,6 +6,7 @@
  */
 #include <linux/io.h>
 #include <linux/mm.h>
+#include <linux/preempt.h>
 #include <linux/printk.h>
 #include <linux/smp.h>
 #include <asm/msr.h>
@@ -98,9 +99,16 @@ static void unit_write(int cpu, u32 msr, u64 value)
 		trap_on(c);
 }
 
+/* The unit, and the lists of trap_work.c, may be what the NMI came into. */
+static bool unit_read_only(void)
+{
+	return in_nmi();
+}
+
 struct intel_pt_hw kmod_hw = {
 	.read = unit_read,
 	.write = unit_write,
+	.read_only = unit_read_only,
 	.single_range = true,
 	.topa_multiple_entries = true,
 	.nr_addr_ranges = PT_NR_RANGES,

@@ -42,6 +42,7 @@ struct pt_cpu {
 
 static DEFINE_PER_CPU(struct pt_cpu, pt_cpus);
 static const struct intel_pt_hw *pt_hw;
+static intel_pt_output_copy *output_copy;
 static struct pmu pt_pmu;
 
 static u64 reg_read(u32 msr)
@@ -280,6 +281,77 @@ static void pt_free_aux(void *aux)
 	pt_buffer_free(aux);
 }
 
+/* ---- samples ---- */
+
+static long copy_area(const struct pt_buffer *buf, struct perf_output_handle *handle, u64 from,
+		      unsigned long size)
+{
+	unsigned long left = size;
+
+	while (left) {
+		u64 at = from & ((buf->nr_pages << PAGE_SHIFT) - 1);
+		unsigned long len = min(left, (unsigned long)(PAGE_SIZE - (at & (PAGE_SIZE - 1))));
+
+		if (output_copy(handle, (char *)buf->pages[at >> PAGE_SHIFT] + (at & (PAGE_SIZE - 1)),
+				(unsigned int)len))
+			return -EFAULT;
+		from += len;
+		left -= len;
+	}
+	return (long)size;
+}
+
+/* G5: the room is reserved, and the kernel warns where it is not filled: zero is PAD. */
+static long copy_nothing(struct perf_output_handle *handle, unsigned long size)
+{
+	static const u64 pad[8];
+	unsigned long left = size;
+
+	while (left) {
+		unsigned long len = min(left, (unsigned long)sizeof(pad));
+
+		if (output_copy(handle, pad, (unsigned int)len))
+			return -EFAULT;
+		left -= len;
+	}
+	return (long)size;
+}
+
+/*
+ * G4, G5: the newest bytes, into a sample of another event. Interrupts are off; the transaction
+ * stays open, and the position of the buffer where it was. An area that is read while it is
+ * filled (linear) has no newest bytes that a sample could have: to stop the unit may take back
+ * the interrupt that it owes.
+ */
+static long pt_event_snapshot_aux(struct perf_event *event, struct perf_output_handle *handle,
+				  unsigned long size)
+{
+	struct pt_cpu *pt = this_cpu_ptr(&pt_cpus);
+	const struct pt_buffer *buf = perf_get_aux(&pt->handle);
+	struct pt_buffer now;
+	bool stop;
+	long ret;
+
+	if (!buf || !buf->snapshot || pt->handle.event != event)
+		return copy_nothing(handle, size);
+	stop = READ_ONCE(pt->handle_irq) && !(pt_hw->read_only && pt_hw->read_only());
+	if (stop)
+		trace_off(pt, event);
+	now = *buf;
+	pt_buffer_read_position(&now, now.single ? 0 : reg_read(PT_MSR_OUTPUT_BASE),
+				reg_read(PT_MSR_OUTPUT_MASK_PTRS));
+	pt_buffer_update_head(&now);
+	ret = copy_area(buf, handle, now.nr_bytes + (buf->nr_pages << PAGE_SHIFT) - size, size);
+	if (stop)
+		trace_on(pt, event);
+	return ret;
+}
+
+void intel_pt_use_output_copy(intel_pt_output_copy *copy)
+{
+	output_copy = copy;
+}
+
 /* ---- what the CPU calls ---- */
 
 void intel_pt_interrupt(void)
@@ -360,6 +432,8 @@ int intel_pt_register(const char *name, const struct intel_pt_hw *hw)
 	pt_hw = hw;
 	pt_pmu.module = THIS_MODULE;
 	pt_filters_hw(hw);
+	/* G2: without it the core refuses samplers */
+	pt_pmu.snapshot_aux = output_copy ? pt_event_snapshot_aux : NULL;
 	pt_pmu.nr_addr_filters = hw->nr_addr_ranges;
 	pt_pmu.attr_groups = intel_pt_attr_groups(hw);
 	/* exclude_kernel and exclude_user are honoured, so no NO_EXCLUDE */

@@ -21,7 +21,21 @@ struct intel_pt_hw {
 	 * attribute */
 	u32 max_nonturbo_ratio;
 	u32 tsc_art_n, tsc_art_d; /* TSC = ART * n / d (CPUID 15H: ebx, eax) */
+	/*
+	 * Is this the middle of something else (an emulated unit, in an NMI), so that the unit
+	 * may be read and not be switched? NULL: never.
+	 */
+	bool (*read_only)(void);
 };
+
+struct perf_output_handle;
+/*
+ * perf_output_copy(), which the kernel keeps to itself: bytes of a sample; returns how many did
+ * not fit. To be told before intel_pt_register(); without it there is no AUX sampling (G2).
+ */
+typedef unsigned int intel_pt_output_copy(struct perf_output_handle *handle, const void *buf,
+					  unsigned int len);
+void intel_pt_use_output_copy(intel_pt_output_copy *copy);
 
 /* 0 or a negative errno. name: "intel_pt" or "auxtap_pt". */
 int intel_pt_register(const char *name, const struct intel_pt_hw *hw);

@@ -33,6 +33,8 @@ static u64 hw_read(int cpu, u32 msr)
 	case MSR_RTIT_OUTPUT_BASE:
 		return c->out.base;
 	case MSR_RTIT_OUTPUT_MASK_PTRS:
+		if (c->out.region) /* it runs: its offset is in the stage */
+			return (u32)c->out.mask_ptrs | c->out.region_off << 32;
 		return c->out.mask_ptrs;
 	case MSR_RTIT_CTL:
 		return c->ctl;

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# In the guest: see test_samples.sh.
+debug=/sys/kernel/debug/auxtap
+bad=0
+complain() {
+	echo "samples: $name: $*"
+	bad=1
+}
+
+# Where the kernel's function is not to be had.
+name=refused
+insmod /auxtap.ko name=intel_pt aux_sample=0 || exit 1
+/aux_samples refused || bad=1
+perf record -vv -o data --aux-sample -e '{intel_pt//u,cpu-clock:u}' -- /fixed >out 2>err && complain 'was taken'
+grep -q 'failed, error -22' err || complain "$(tail -n 3 err)" # EINVAL
+rmmod auxtap || complain 'the module does not go'
+
+name=rules
+insmod /auxtap.ko name=intel_pt steps=4000000 || exit 1
+dmesg | grep -q 'no perf_output_copy' && [ "$(dmesg | grep -c 'no perf_output_copy')" = 1 ] || complain "$(dmesg | grep auxtap)"
+/aux_samples rules || bad=1
+
+for size in 4096 16384; do
+	name="perf, $size bytes"
+	echo >$debug/steps
+	perf record -q -o data --aux-sample=$size -c 3000000 -e '{intel_pt//u,cpu-clock:u}' -- /fixed threads >out 2>err || complain "$(cat err)"
+	cat $debug/steps >steps
+	perf script -i data --itrace=i1i -F tid,event,ip >lines 2>errors
+	compare_samples steps <lines >verdict || complain "$(cat verdict; head -n 3 errors)"
+	echo "$name: $(tail -n 1 verdict)"
+done
+[ "$(cat $debug/steps_lost)" = 0 ] || { echo 'samples: the log of steps was too small'; bad=1; }
+rmmod auxtap || { echo 'samples: the module does not go'; bad=1; }
+exit $bad

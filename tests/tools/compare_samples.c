@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * compare_samples STEPS < LINES: what a decoder makes of AUX samples against the module's log of
+ * steps (records {u64 ip, u32 tid, u32 pid}). Lines are 'TID EVENT: IP' of 'perf script
+ * --itrace=i1i -F tid,event,ip': instructions, and samples where their time is. A thread's
+ * instructions must be pieces of its steps, in order; a piece begins behind a sample or an
+ * instruction of another thread (a sample holds what its CPU did last, switches included); and where an instruction
+ * is followed by a sample, the next step is the one at which the sample was taken. Says how many
+ * there were; exit 1: it is not so.
+ */
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_THREADS 256
+
+struct step {
+	uint64_t ip;
+	uint32_t tid, pid;
+};
+
+struct item {
+	uint64_t ip;
+	int sample;
+	int begins; /* the line before was not an instruction of the same thread */
+};
+
+struct thread {
+	uint32_t tid;
+	uint64_t *steps;
+	size_t nr_steps;
+	struct item *items;
+	size_t nr_items;
+};
+
+static struct thread threads[MAX_THREADS];
+static int nr_threads;
+
+static struct thread *find(uint32_t tid)
+{
+	for (int i = 0; i < nr_threads; i++)
+		if (threads[i].tid == tid)
+			return &threads[i];
+	if (nr_threads == MAX_THREADS)
+		exit(2);
+	threads[nr_threads].tid = tid;
+	return &threads[nr_threads++];
+}
+
+/* Room for one more; arrays double at powers of two. */
+static void *grow(void *array, size_t nr, size_t size)
+{
+	if (nr & (nr - 1))
+		return array;
+	array = realloc(array, (nr ? 2 * nr : 1) * size);
+	if (!array)
+		exit(2);
+	return array;
+}
+
+static void read_steps(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	struct step step;
+
+	if (!f) {
+		perror(path);
+		exit(2);
+	}
+	while (fread(&step, sizeof(step), 1, f) == 1) {
+		struct thread *t = find(step.tid);
+
+		t->steps = grow(t->steps, t->nr_steps, sizeof(*t->steps));
+		t->steps[t->nr_steps++] = step.ip;
+	}
+	fclose(f);
+}
+
+/* Items from there on that are the steps from there on; *end: the step behind them. */
+static size_t matched(const struct thread *t, size_t item, size_t step, size_t *end)
+{
+	size_t from = item;
+
+	for (; item < t->nr_items && step < t->nr_steps && t->items[item].ip == t->steps[step]; item++)
+		step += !t->items[item].sample;
+	*end = step;
+	return item - from;
+}
+
+/* How many pieces; 0: it cannot be. */
+static size_t pieces(const struct thread *t)
+{
+	size_t nr = 0, item = 0, step = 0;
+
+	while (item < t->nr_items) {
+		size_t best = 0, best_end = 0, end, len;
+
+		if (t->items[item].sample) { /* its trace held nothing new */
+			if (item && !t->items[item - 1].sample) {
+				printf("thread %u: a sample at %" PRIx64 ", its trace ends elsewhere\n", t->tid,
+				       t->items[item].ip);
+				return 0;
+			}
+			item++;
+			continue;
+		}
+		for (size_t at = step; at < t->nr_steps; at++) {
+			len = matched(t, item, at, &end);
+			if (len > best) {
+				best = len;
+				best_end = end;
+			}
+		}
+		if (!best || !t->items[item].begins) {
+			printf("thread %u: item %zu, %" PRIx64 ", does not follow\n", t->tid, item,
+			       t->items[item].ip);
+			return 0;
+		}
+		item += best;
+		step = best_end;
+		nr++;
+	}
+	return nr;
+}
+
+int main(int argc, char **argv)
+{
+	size_t nr_samples = 0, nr_insns = 0, nr_pieces = 0;
+	char line[512], event[64];
+	unsigned int last_tid = 0; /* 0: the last line was a sample */
+	int bad = 0;
+
+	if (argc != 2)
+		return 2;
+	read_steps(argv[1]);
+	while (fgets(line, sizeof(line), stdin)) {
+		struct item item;
+		unsigned int tid;
+		struct thread *t;
+
+		if (sscanf(line, "%u %63s %" SCNx64, &tid, event, &item.ip) != 3)
+			continue;
+		t = find(tid);
+		item.sample = strncmp(event, "instructions", 12) != 0;
+		item.begins = last_tid != tid;
+		last_tid = item.sample ? 0 : tid;
+		t->items = grow(t->items, t->nr_items, sizeof(*t->items));
+		t->items[t->nr_items++] = item;
+		nr_samples += !!item.sample;
+		nr_insns += !item.sample;
+	}
+	for (int i = 0; i < nr_threads; i++) {
+		size_t nr = pieces(&threads[i]);
+
+		bad |= !nr && threads[i].nr_items > 1;
+		nr_pieces += nr;
+	}
+	bad |= nr_pieces > nr_samples || !nr_insns;
+	printf("%zu samples, %zu instructions in %zu pieces%s\n", nr_samples, nr_insns, nr_pieces,
+	       bad ? ": differ" : "");
+	return bad;
+}
