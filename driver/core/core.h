@@ -115,6 +115,17 @@ void core_task_record(struct core_task *task, uint32_t type, uint16_t misc, cons
 int core_event_record(struct perf_event *event, uint32_t type, uint16_t misc, const void *body,
 		      size_t size);
 
+/*
+ * B11. Mappings are charged to a user up to a budget that is free, and what is beyond it to the
+ * address space, up to its limit. The counts are the owner's and outlive the mappings.
+ */
+struct core_budget {
+	uint64_t *user_pages, *pinned_pages;
+	uint64_t free_pages;  /* perf_event_mlock_kb × CPUs online */
+	uint64_t limit_pages; /* RLIMIT_MEMLOCK */
+	bool exempt;	      /* CAP_IPC_LOCK, or perf_event_paranoid is -1 */
+};
+
 /* Set once by the machine: the clock of records (perf time), and who is told of a wakeup (E12: every event of the ring). */
 struct core_machine {
 	void *ctx;
@@ -122,8 +133,8 @@ struct core_machine {
 	void (*wakeup)(void *ctx, struct perf_event *event);
 	/* C5: the order (at most the given one) that a page allocation of rb_alloc_aux succeeds with; negative: none does. NULL: all succeed. */
 	int (*alloc_order)(void *ctx, int order);
-	/* limits of B11: locked pages allowed; 0: no limit */
-	uint64_t mlock_pages;
+	/* B11: of who maps now, and its counts; NULL: no limit */
+	const struct core_budget *budget;
 	/* What drivers print (level as the kernel's, '3' error … '7' debug), and failed WARN_ONs; may be NULL. */
 	void (*log)(void *ctx, char level, const char *text);
 	void (*warn)(void *ctx, const char *file, int line, const char *what);

@@ -10,8 +10,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static u64 locked_pages; /* B11 */
-
 struct perf_buffer *ring_buffer_get(struct perf_event *event)
 {
 	struct perf_buffer *rb;
@@ -121,15 +119,45 @@ void ring_buffer_attach(struct perf_event *event, struct perf_buffer *rb)
 	}
 }
 
-/* B11, without the parts that only a kernel knows (section O). */
-static bool may_lock(u64 nr_pages)
+/* B11: beyond: how many of them the user's budget does not cover. */
+static bool may_lock(u64 nr_pages, u64 *beyond)
 {
-	return !core_machine.mlock_pages || locked_pages + nr_pages <= core_machine.mlock_pages;
+	const struct core_budget *budget = core_machine.budget;
+	u64 user;
+
+	*beyond = 0;
+	if (!budget)
+		return true;
+	/* the budget may have been made smaller meanwhile */
+	user = min(*budget->user_pages, budget->free_pages) + nr_pages;
+	if (user > budget->free_pages)
+		*beyond = user - budget->free_pages;
+	return *budget->pinned_pages + *beyond <= budget->limit_pages || budget->exempt;
+}
+
+static void charge(u64 nr_pages, u64 beyond)
+{
+	const struct core_budget *budget = core_machine.budget;
+
+	if (!budget)
+		return;
+	*budget->user_pages += nr_pages - beyond;
+	*budget->pinned_pages += beyond;
+}
+
+/* B11: from him who mapped the data area, whoever was charged for the AUX area. */
+static void uncharge(const struct perf_buffer *rb, u64 nr_pages, u64 beyond)
+{
+	if (!rb->user_pages)
+		return;
+	*rb->user_pages -= nr_pages - beyond;
+	*rb->pinned_pages -= beyond;
 }
 
 static int mmap_data(struct perf_event *event, u64 nr_all, bool writable)
 {
-	u64 nr_pages = nr_all - 1;
+	const struct core_budget *budget = core_machine.budget;
+	u64 nr_pages = nr_all - 1, beyond;
 	struct perf_buffer *rb = event->rb;
 
 	if (nr_pages && !is_power_of_2(nr_pages)) /* B4 */
@@ -145,7 +173,7 @@ static int mmap_data(struct perf_event *event, u64 nr_all, bool writable)
 		}
 		ring_buffer_attach(event, NULL);
 	}
-	if (!may_lock(nr_all))
+	if (!may_lock(nr_all, &beyond))
 		return -EPERM;
 	/* B12: the kernel's array of page pointers would be too large */
 	if (get_order(sizeof(*rb) + nr_pages * sizeof(void *)) > 10)
@@ -153,8 +181,10 @@ static int mmap_data(struct perf_event *event, u64 nr_all, bool writable)
 	rb = rb_alloc(event, nr_pages, writable);
 	if (!rb) /* B12 */
 		return -ENOMEM;
-	rb->locked_pages = nr_all;
-	locked_pages += nr_all;
+	charge(nr_all, beyond);
+	rb->pinned = beyond;
+	rb->user_pages = budget ? budget->user_pages : NULL;
+	rb->pinned_pages = budget ? budget->pinned_pages : NULL;
 	rb->mmap_count = 1;
 	ring_buffer_attach(event, rb);
 	init_userpage(rb);
@@ -164,7 +194,7 @@ static int mmap_data(struct perf_event *event, u64 nr_all, bool writable)
 static int mmap_aux(struct perf_event *event, u64 nr_pages, u64 offset, bool writable)
 {
 	struct perf_buffer *rb = event->rb;
-	u64 aux_offset, aux_size;
+	u64 aux_offset, aux_size, beyond = 0;
 	int ret;
 
 	if (!rb) /* B6 */
@@ -194,7 +224,7 @@ static int mmap_aux(struct perf_event *event, u64 nr_pages, u64 offset, bool wri
 		}
 		/* unmapped, but a transaction still holds the pages */
 		ret = -EINVAL;
-	} else if (!may_lock(nr_pages)) {
+	} else if (!may_lock(nr_pages, &beyond)) {
 		ret = -EPERM;
 	} else {
 		ret = rb_alloc_aux(rb, event, offset, nr_pages, event->attr.aux_watermark,
@@ -204,8 +234,8 @@ static int mmap_aux(struct perf_event *event, u64 nr_pages, u64 offset, bool wri
 		rb->mmap_count--;
 		return ret;
 	}
-	rb->aux_locked_pages = nr_pages;
-	locked_pages += nr_pages;
+	charge(nr_pages, beyond);
+	rb->aux_pinned = beyond;
 	rb->aux_mmap_count = 1;
 	return 0;
 }
@@ -284,15 +314,13 @@ void core_event_munmap(struct core_mapping *mapping)
 		goto out;
 	if (mapping->aux && !--rb->aux_mmap_count) { /* B18, D2: the count first */
 		perf_pmu_output_stop(rb);
-		locked_pages -= rb->aux_locked_pages;
-		rb->aux_locked_pages = 0;
+		uncharge(rb, (u64)rb->aux_nr_pages, rb->aux_pinned);
 		rb_free_aux(rb);
 		WARN_ON_ONCE(rb->aux_refcount);
 	}
 	if (!--rb->mmap_count) {
 		last_of_ring = true;
-		locked_pages -= rb->locked_pages;
-		rb->locked_pages = 0;
+		uncharge(rb, rb->nr_pages + 1, rb->pinned);
 	}
 	if (!--event->mmap_count) {
 		ring_buffer_attach(event, NULL);

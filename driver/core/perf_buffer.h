@@ -33,7 +33,8 @@ struct perf_buffer {
 	unsigned int events; /* samples since the last wakeup by count (E7) */
 	unsigned int nest;
 	unsigned int poll;
-	u64 locked_pages;
+	u64 *user_pages, *pinned_pages; /* B11: of who mapped the data area; NULL: nobody counts */
+	u64 pinned;			/* of the data area, beyond the user's budget */
 
 	unsigned char *aux;
 	int aux_memfd;
@@ -50,7 +51,7 @@ struct perf_buffer {
 	u64 aux_head; /* absolute if linear; the driver's position if overwrite */
 	u64 aux_wakeup;
 	u64 aux_watermark;
-	u64 aux_locked_pages;
+	u64 aux_pinned;
 };
 
 static inline u64 perf_data_size(const struct perf_buffer *rb)

@@ -130,12 +130,15 @@ static void b10_raced(void)
 /* B11 (the limit; who it is for is a kernel's business), B12, B13 */
 static void b11_b13_limits(void)
 {
+	u64 user = 0, pinned = 0, other = 0;
+	struct core_budget budget = { .user_pages = &user, .pinned_pages = &pinned,
+				      .free_pages = 9 };
 	struct core_machine machine;
 	struct rig rig;
 
 	open_fake(&rig, 0);
 	machine = core_machine;
-	machine.mlock_pages = 9;
+	machine.budget = &budget;
 	core_machine_set(&machine);
 	assert_int_equal(rig_map(rig.event, 17 * P, RW, 0, NULL), -EPERM);
 	assert_int_equal(rig_map(rig.event, 9 * P, RW, 0, &rig.ring), 0);
@@ -147,9 +150,40 @@ static void b11_b13_limits(void)
 	assert_int_equal(rig.event->rb->mmap_count, 2);
 	core_event_munmap(rig.aux);
 	assert_int_equal(rig_map_aux(&rig, 4, RW), 0); /* given back */
-	machine.mlock_pages = 0;
+	assert_int_equal(user, 9);
+	core_event_munmap(rig.aux);
+	/* what is beyond the user's budget is the address space's */
+	budget.limit_pages = 2;
+	assert_int_equal(rig_map_aux(&rig, 8, RW), -EPERM);
+	budget.free_pages = 7;
+	assert_int_equal(rig_map_aux(&rig, 4, RW), 0);
+	assert_int_equal(user, 7);
+	assert_int_equal(pinned, 2);
+	core_event_munmap(rig.aux);
+	assert_int_equal(pinned, 0);
+	/* a budget that has shrunk below what is charged */
+	budget.free_pages = 1;
+	assert_int_equal(rig_map_aux(&rig, 4, RW), -EPERM);
+	budget.limit_pages = 4;
+	assert_int_equal(rig_map_aux(&rig, 4, RW), 0);
+	assert_int_equal(pinned, 4);
+	core_event_munmap(rig.aux);
+	budget.exempt = true;
+	assert_int_equal(rig_map_aux(&rig, 8, RW), 0);
+	assert_int_equal(pinned, 8);
+	core_event_munmap(rig.aux);
+	/* another user pays for the AUX area, and he who mapped the ring is given it back */
+	budget = (struct core_budget){ .user_pages = &other, .pinned_pages = &pinned,
+				       .free_pages = 20 };
+	assert_int_equal(rig_map_aux(&rig, 4, RW), 0);
+	core_event_munmap(rig.aux);
+	assert_int_equal(other, 4);
+	assert_int_equal(user, 5 - 4);
+	machine.budget = NULL;
 	core_machine_set(&machine);
+	rig.aux = NULL;
 	rig_fini(&rig);
+	assert_int_equal(user, -(u64)4); /* a kernel's goes below 0, too */
 
 	open_fake(&rig, 0);
 	assert_int_equal(rig_map(rig.event, (1ull << 46) + P, RW, 0, NULL), -ENOMEM); /* B12 */
