@@ -39,6 +39,7 @@ struct core_task {
 	pid_t pid, tid;
 	struct perf_event *events; /* list through core_next, kept by core */
 	int running;		   /* kept by core: 1 + the CPU it runs on; 0: none */
+	uint64_t context, generation, clone_of, clone_generation; /* kept by core: Q3; 0: none */
 };
 
 /* System calls: results as the real ones, negative errno. cpu -1: any. group, parent may be NULL. */
@@ -94,6 +95,10 @@ int core_cpu(void);
 /* Scheduler: the task begins or stops running on the current CPU; its events go in or out. pending_disable is acted on at sched-out. */
 void core_task_sched_in(struct core_task *task);
 void core_task_sched_out(struct core_task *task);
+/* One task directly after the other: if their events are clones of each other, nothing goes in or out, they are exchanged, and it is true (Q3). */
+bool core_task_switch(struct core_task *from, struct core_task *to);
+/* fork: child has inherited every event of parent. */
+void core_task_cloned(const struct core_task *parent, struct core_task *child);
 /* exec: events with enable_on_exec begin. exit: events go out for ever; inherited ones are freed, the others give POLLHUP and wait for their close. */
 void core_task_exec(struct core_task *task);
 void core_task_exit(struct core_task *task);

@@ -53,8 +53,7 @@ static int check_attr(const struct perf_event_attr *attr, const struct core_kern
 		return -EINVAL;
 	if (aux_action) { /* L4 */
 		if (!kernel->aux_pause_resume ||
-		    aux_action & ~(AUX_START_PAUSED | AUX_PAUSE | AUX_RESUME) ||
-		    (aux_action & (AUX_PAUSE | AUX_RESUME)) == (AUX_PAUSE | AUX_RESUME))
+		    aux_action & ~(AUX_START_PAUSED | AUX_PAUSE | AUX_RESUME))
 			return -EINVAL;
 	}
 	if (attr->sample_type & ~((u64)PERF_SAMPLE_MAX - 1) ||
@@ -72,7 +71,7 @@ static int check_attr(const struct perf_event_attr *attr, const struct core_kern
 	return 0;
 }
 
-static int check_pmu(const struct perf_event *event, const struct perf_event *leader)
+static int check_pmu(const struct perf_event *event)
 {
 	const struct perf_event_attr *attr = &event->attr;
 	u32 aux_action = attr->__reserved_3;
@@ -90,12 +89,21 @@ static int check_pmu(const struct perf_event *event, const struct perf_event *le
 	if (attr->aux_sample_size || attr->aux_output)
 		return -EINVAL;
 	/* L4 */
+	if ((aux_action & (AUX_PAUSE | AUX_RESUME)) == (AUX_PAUSE | AUX_RESUME))
+		return -EINVAL;
 	if (aux_action & AUX_START_PAUSED && !(caps & PERF_PMU_CAP_AUX_PAUSE))
 		return -EOPNOTSUPP;
-	if (aux_action & (AUX_PAUSE | AUX_RESUME) &&
-	    (!leader || !(leader->pmu->capabilities & PERF_PMU_CAP_AUX_PAUSE)))
-		return -EINVAL;
 	return 0;
+}
+
+/* L4: only one behind a leader that can be paused may pause it. */
+static bool lacks_aux_leader(const struct perf_event *event)
+{
+	const struct perf_event *leader = event->group_leader;
+
+	if (!(event->attr.__reserved_3 & (AUX_PAUSE | AUX_RESUME)))
+		return false;
+	return leader == event || !(leader->pmu->capabilities & PERF_PMU_CAP_AUX_PAUSE);
 }
 
 /* Never both kinds of events, of tasks and of CPUs, on one exclusive PMU. */
@@ -129,6 +137,7 @@ int core_event_open(struct perf_event **result, const struct perf_event_attr *at
 		    struct perf_event *parent)
 {
 	struct perf_event *event;
+	bool on = false;
 	int ret;
 
 	*result = NULL;
@@ -137,6 +146,8 @@ int core_event_open(struct perf_event **result, const struct perf_event_attr *at
 	event = kzalloc(sizeof(*event), GFP_KERNEL);
 	if (!event)
 		return -ENOMEM;
+	if (parent)
+		on = parent->state >= PERF_EVENT_STATE_INACTIVE;
 	if (parent && parent->parent)
 		parent = parent->parent;
 	event->kernel = parent ? parent->kernel : core_kernel_now;
@@ -147,6 +158,9 @@ int core_event_open(struct perf_event **result, const struct perf_event_attr *at
 		ret = copy_attr(&event->attr, attr);
 		if (!ret)
 			ret = check_attr(&event->attr, event->kernel);
+		/* Q4: before all that the PMU has to say */
+		if (!ret && task && group && group->attr.inherit != event->attr.inherit)
+			ret = -EINVAL;
 		if (ret)
 			goto free_event;
 	}
@@ -166,16 +180,14 @@ int core_event_open(struct perf_event **result, const struct perf_event_attr *at
 	event->attach_state = PERF_ATTACH_CONTEXT | (task ? PERF_ATTACH_TASK : 0) |
 			      (parent ? PERF_ATTACH_CHILD : 0) | (group ? PERF_ATTACH_GROUP : 0);
 	event->state = event->attr.disabled ? PERF_EVENT_STATE_OFF : PERF_EVENT_STATE_INACTIVE;
-	if (parent)
-		event->state = parent->state >= PERF_EVENT_STATE_INACTIVE ?
-				       PERF_EVENT_STATE_INACTIVE :
-				       PERF_EVENT_STATE_OFF;
+	if (parent) /* as the one that the forking task has, which may be inherited itself */
+		event->state = on ? PERF_EVENT_STATE_INACTIVE : PERF_EVENT_STATE_OFF;
 	event->hw.sample_period = event->attr.sample_period;
 	event->hw.aux_paused = !!(event->attr.__reserved_3 & AUX_START_PAUSED);
 	event->time_stamp = core_clock();
 	ret = event_addr_filters_init(event);
 	if (!ret)
-		ret = check_pmu(event, group);
+		ret = check_pmu(event);
 	if (!ret)
 		ret = event->pmu->event_init(event);
 	if (ret)
@@ -185,12 +197,17 @@ int core_event_open(struct perf_event **result, const struct perf_event_attr *at
 		ret = -EBUSY;
 		goto destroy_event;
 	}
+	if (task && !parent)
+		context_unclone(task); /* Q3: whatever comes of it */
 	/* Q4: a group is of one context and one clock, and its leader is no sibling. */
 	if (group && (group->group_leader != group || group->task != event->task ||
 		      group->cpu != event->cpu ||
-		      (task && group->attr.inherit != event->attr.inherit) ||
 		      event->attr.pinned || event->attr.exclusive ||
 		      perf_clocks_differ(&group->attr, &event->attr))) {
+		ret = -EINVAL;
+		goto destroy_event;
+	}
+	if (lacks_aux_leader(event)) {
 		ret = -EINVAL;
 		goto destroy_event;
 	}

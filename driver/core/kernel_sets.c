@@ -14,9 +14,10 @@ static const struct core_kernel kernel_6_1 = {
 
 static const struct core_kernel kernel_6_12 = {
 	.name = "6.12.95",
-	/* judged by the guest: L2 is in; L1, L3, L4 and L6 are not */
+	/* judged by the guest: L2 and L4 are in; L1, L3 and L6 are not */
 	.disable_by_cpu_number = true,
 	.disable_at_sched_out = true,
+	.aux_pause_resume = true,
 	.resched_one_pmu = true,
 };
 

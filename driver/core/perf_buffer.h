@@ -151,6 +151,7 @@ void event_update_time(struct perf_event *event);
 void perf_event_enable(struct perf_event *event);
 void perf_event_disable(struct perf_event *event);
 void event_install(struct perf_event *event);
+void context_unclone(struct core_task *task);
 void event_context_out(struct core_task *task);
 void event_remove(struct perf_event *event, enum perf_event_state state);
 

@@ -255,8 +255,6 @@ static void group_sched_in(struct perf_event *leader)
 {
 	struct perf_event *sibling;
 
-	if (leader->state != PERF_EVENT_STATE_INACTIVE)
-		return;
 	if (event_sched_in(leader))
 		return;
 	for_each_sibling(sibling, leader) {
@@ -272,32 +270,162 @@ static bool cpu_matches(const struct perf_event *event)
 	return event->cpu == -1 || event->cpu == core_cpu();
 }
 
+/* Q5: two kinds of groups; those that their leader pins go in first, and stay in when others come. */
+#define PINNED	 0x1
+#define FLEXIBLE 0x2
+
+static int kind_of(const struct perf_event *leader)
+{
+	return leader->attr.pinned ? PINNED : FLEXIBLE;
+}
+
+static void kind_sched_out(struct core_task *context, const struct pmu *pmu, int kind)
+{
+	for (struct perf_event *e = context->events; e; e = e->core_next)
+		if (e->group_leader == e && kind_of(e) == kind && (!pmu || e->pmu == pmu))
+			group_sched_out(e);
+}
+
+static void kind_sched_in(struct core_task *context, const struct pmu *pmu, int kind)
+{
+	for (struct perf_event *e = context->events; e; e = e->core_next) {
+		if (e->group_leader != e || kind_of(e) != kind || (pmu && e->pmu != pmu) ||
+		    !cpu_matches(e) || e->state != PERF_EVENT_STATE_INACTIVE)
+			continue;
+		group_sched_in(e);
+		if (e->state == PERF_EVENT_STATE_INACTIVE && kind == PINNED) /* Q5 */
+			set_state(e, PERF_EVENT_STATE_ERROR);
+	}
+}
+
+static void context_sched_out(struct core_task *context, const struct pmu *pmu, int kinds)
+{
+	if (kinds & PINNED)
+		kind_sched_out(context, pmu, PINNED);
+	if (kinds & FLEXIBLE)
+		kind_sched_out(context, pmu, FLEXIBLE);
+}
+
+/* Either may be NULL. */
+static void contexts_sched_in(struct core_task *cpu, int cpu_kinds, struct core_task *task,
+			      int task_kinds, const struct pmu *pmu)
+{
+	for (int kind = PINNED; kind <= FLEXIBLE; kind <<= 1) {
+		if (cpu && cpu_kinds & kind)
+			kind_sched_in(cpu, pmu, kind);
+		if (task && task_kinds & kind)
+			kind_sched_in(task, pmu, kind);
+	}
+}
+
+static bool has_pinned(const struct core_task *task)
+{
+	for (const struct perf_event *e = task->events; e; e = e->core_next)
+		if (e->group_leader == e && e->attr.pinned)
+			return true;
+	return false;
+}
+
 void core_task_sched_in(struct core_task *task)
 {
+	struct core_task *cpu;
+	int cpu_kinds = 0;
+
 	if (WARN_ON(task->running || current_task[core_cpu()]))
 		return;
 	for (struct perf_event *e = task->events; e; e = e->core_next)
 		event_update_time(e);
 	current_task[core_cpu()] = task;
 	task->running = core_cpu() + 1;
-	for (struct perf_event *e = task->events; e; e = e->core_next)
-		if (e->group_leader == e && cpu_matches(e))
-			group_sched_in(e);
+	cpu = core_cpu_context(core_cpu());
+	if (has_pinned(task)) { /* Q5: it goes before what the CPU runs, whatever state it is in */
+		cpu_kinds = FLEXIBLE;
+		context_sched_out(cpu, NULL, FLEXIBLE);
+	}
+	contexts_sched_in(cpu, cpu_kinds, task, PINNED | FLEXIBLE, NULL);
 }
 
 void core_task_sched_out(struct core_task *task)
 {
 	if (WARN_ON(task->running != core_cpu() + 1))
 		return;
-	for (struct perf_event *e = task->events; e; e = e->core_next)
-		if (e->group_leader == e)
-			group_sched_out(e);
+	context_sched_out(task, NULL, PINNED | FLEXIBLE);
 	for (struct perf_event *e = task->events; e; e = e->core_next) {
 		event_sched_out(e); /* siblings whose leader went alone */
 		event_update_time(e);
 	}
 	task->running = 0;
 	current_task[core_cpu()] = NULL;
+}
+
+/* ---- Q3: contexts that change hands ---- */
+
+static u64 next_context = 1;
+
+/* An event is opened on it: clones of it, or of what it is a clone of, are none any more. */
+void context_unclone(struct core_task *task)
+{
+	if (!task->context)
+		return;
+	task->clone_of = 0;
+	task->generation++;
+}
+
+void core_task_cloned(const struct core_task *parent, struct core_task *child)
+{
+	if (!child->context)
+		return;
+	child->clone_of = parent->clone_of ? parent->clone_of : parent->context;
+	child->clone_generation = parent->clone_of ? parent->clone_generation : parent->generation;
+}
+
+static bool contexts_alike(const struct core_task *a, const struct core_task *b)
+{
+	if (!a->events || !a->context || !b->context)
+		return false;
+	if (a->clone_of == b->context)
+		return a->clone_generation == b->generation;
+	if (b->clone_of == a->context)
+		return b->clone_generation == a->generation;
+	return a->clone_of && a->clone_of == b->clone_of &&
+	       a->clone_generation == b->clone_generation;
+}
+
+static void exchange(u64 *a, u64 *b)
+{
+	u64 was = *a;
+
+	*a = *b;
+	*b = was;
+}
+
+bool core_task_switch(struct core_task *from, struct core_task *to)
+{
+	struct perf_event *events = from->events;
+
+	if (!contexts_alike(from, to)) {
+		core_task_sched_out(from);
+		core_task_sched_in(to);
+		return false;
+	}
+	for (struct perf_event *e = from->events; e; e = e->core_next)
+		event_update_time(e);
+	for (struct perf_event *e = to->events; e; e = e->core_next)
+		event_update_time(e);
+	from->events = to->events;
+	to->events = events;
+	for (struct perf_event *e = from->events; e; e = e->core_next)
+		e->task = from;
+	for (struct perf_event *e = to->events; e; e = e->core_next)
+		e->task = to;
+	exchange(&from->context, &to->context);
+	exchange(&from->generation, &to->generation);
+	exchange(&from->clone_of, &to->clone_of);
+	exchange(&from->clone_generation, &to->clone_generation);
+	to->running = from->running;
+	from->running = 0;
+	current_task[core_cpu()] = to;
+	return true;
 }
 
 /* ---- enable, disable ---- */
@@ -312,20 +440,6 @@ static void event_disable_local(struct perf_event *event)
 	set_state(event, PERF_EVENT_STATE_OFF);
 }
 
-static void context_sched_out(struct core_task *context, const struct pmu *pmu)
-{
-	for (struct perf_event *e = context->events; e; e = e->core_next)
-		if (e->group_leader == e && (!pmu || e->pmu == pmu))
-			group_sched_out(e);
-}
-
-static void context_sched_in(struct core_task *context, const struct pmu *pmu)
-{
-	for (struct perf_event *e = context->events; e; e = e->core_next)
-		if (e->group_leader == e && (!pmu || e->pmu == pmu) && cpu_matches(e))
-			group_sched_in(e);
-}
-
 /*
  * Q1: an event that comes makes the kernel schedule anew what runs beside it: the current task's
  * events, and for an event of a CPU that CPU's too, go out and come in again, transactions and all.
@@ -335,15 +449,15 @@ static void context_resched(const struct perf_event *cause)
 	const struct pmu *pmu = cause->kernel->resched_one_pmu ? cause->pmu : NULL;
 	struct core_task *task = current_task[core_cpu()];
 	struct core_task *cpu = core_cpu_context(core_cpu());
+	/* Q5: one that is pinned moves all, a task's also what the CPU runs */
+	int kinds = kind_of(cause->group_leader) | FLEXIBLE, cpu_kinds = kinds;
 
+	if (cause->target)
+		cpu_kinds = kinds & PINNED ? FLEXIBLE : 0;
 	if (task)
-		context_sched_out(task, pmu);
-	if (!cause->target) {
-		context_sched_out(cpu, pmu);
-		context_sched_in(cpu, pmu);
-	}
-	if (task)
-		context_sched_in(task, pmu);
+		context_sched_out(task, pmu, kinds);
+	context_sched_out(cpu, pmu, cpu_kinds);
+	contexts_sched_in(cpu, cpu_kinds, task, kinds, pmu);
 }
 
 static void event_enable_local(struct perf_event *event)
@@ -419,14 +533,19 @@ static void event_install_local(struct perf_event *event)
 
 void event_install(struct perf_event *event)
 {
+	enum perf_event_state state = event->group_leader->state;
 	struct perf_event **at = &event->task->events;
 
 	while (*at)
 		at = &(*at)->core_next;
 	*at = event;
+	if (!event->task->context)
+		event->task->context = next_context++;
+	event->task->generation++;
+	if (state > PERF_EVENT_STATE_OFF) /* not OFF, but in ERROR, it comes as if it was on (Q5) */
+		state = event->state;
 	/* Q1: one that is off disturbs nobody until it is enabled; the context's first one does */
-	if ((event->state == PERF_EVENT_STATE_OFF ||
-	     event->group_leader->state <= PERF_EVENT_STATE_OFF) && event->task->events != event)
+	if (state == PERF_EVENT_STATE_OFF && event->task->events != event)
 		return;
 	if (context_cpu(event) >= 0)
 		call_on_cpu(context_cpu(event), event_install_local, event);
@@ -447,6 +566,7 @@ void event_remove(struct perf_event *event, enum perf_event_state state)
 	if (event->state == PERF_EVENT_STATE_ACTIVE)
 		call_on_cpu(event->oncpu, event_detach_local, event);
 	set_state(event, state);
+	task->generation++;
 	for (at = &task->events; *at && *at != event; at = &(*at)->core_next)
 		;
 	if (*at)
@@ -489,6 +609,7 @@ void core_task_exit(struct core_task *task)
 		if (parent)
 			event_free(event);
 	}
+	task->context = task->generation = task->clone_of = 0;
 	if (task->running) {
 		current_task[task->running - 1] = NULL;
 		task->running = 0;

@@ -76,11 +76,12 @@ static int fake_add(struct perf_event *event, int flags)
 	event->hw.state = PERF_HES_STOPPED;
 	if (flags & PERF_EF_START)
 		fake_start(event, 0);
-	return event->hw.state == PERF_HES_STOPPED ? -EINVAL : 0;
+	return fake.fail_add || event->hw.state == PERF_HES_STOPPED ? -EINVAL : 0;
 }
 
 static void fake_del(struct perf_event *event, int flags)
 {
+	fake.nr_dels++;
 	fake_stop(event, flags);
 }
 

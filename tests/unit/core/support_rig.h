@@ -30,11 +30,12 @@ struct fake {
 	struct perf_output_handle handle; /* of the CPU that runs; one is enough */
 	bool manual;		/* add and del leave transactions to the test */
 	bool fail_setup;	/* C7 */
+	bool fail_add;		/* Q5 */
 	bool say_started;	/* F1 */
 	unsigned long pending;	/* bytes that the next stop reports */
 	u64 stop_flags;		/* flags that the next stop raises */
 	/* what it saw */
-	int nr_setups, nr_frees, nr_starts, nr_stops, nr_adds;
+	int nr_setups, nr_frees, nr_starts, nr_stops, nr_adds, nr_dels;
 	int setup_pages;
 	bool setup_overwrite;
 	unsigned long orders[64]; /* of the chunks given */

@@ -425,6 +425,103 @@ static void q1_resched(void)
 	rig_fini(&rig);
 }
 
+/* Q5: what is pinned goes in first and stays when others come; if it cannot, it is in error. */
+static void q5_pinned(void)
+{
+	struct perf_event *events[4];
+	struct perf_event_attr attr;
+	struct rig rig;
+	u64 words[8];
+
+	rig_init(&rig, 0);
+	fake.manual = true;
+	core_task_sched_in(&rig.task);
+	attr = rig_attr();
+	attr.pinned = 1;
+	events[0] = rig.event = rig_open(&rig, &attr);
+	attr.pinned = 0;
+	events[1] = rig_open(&rig, &attr);
+	assert_int_equal(fake.nr_adds, 2); /* the pinned one was not moved */
+	assert_int_equal(core_event_open(&events[2], &attr, NULL, 3, NULL, NULL), 0);
+	assert_int_equal(fake.nr_adds, 4); /* itself and the task's second */
+	attr.pinned = 1;
+	events[3] = rig_open(&rig, &attr);
+	assert_int_equal(fake.nr_adds, 8); /* all, the CPU's too */
+	/* each time that the task comes, the CPU's makes room */
+	core_task_sched_out(&rig.task);
+	core_task_sched_in(&rig.task);
+	assert_int_equal(fake.nr_adds, 12);
+	core_event_close(events[3]);
+	/* an add that fails */
+	fake.fail_add = true;
+	core_event_ioctl(events[0], PERF_EVENT_IOC_DISABLE, 0, NULL);
+	core_event_ioctl(events[0], PERF_EVENT_IOC_ENABLE, 0, NULL);
+	assert_int_equal(events[0]->state, PERF_EVENT_STATE_ERROR);
+	assert_int_equal(events[1]->state, PERF_EVENT_STATE_INACTIVE);
+	assert_int_equal(core_event_read(events[0], words, sizeof(words)), 0);
+	core_event_ioctl(events[0], PERF_EVENT_IOC_DISABLE, 0, NULL);
+	assert_int_equal(events[0]->state, PERF_EVENT_STATE_ERROR);
+	fake.fail_add = false;
+	core_task_sched_out(&rig.task);
+	core_task_sched_in(&rig.task);
+	assert_int_equal(events[0]->state, PERF_EVENT_STATE_ERROR); /* nobody tries again */
+	core_event_ioctl(events[0], PERF_EVENT_IOC_ENABLE, 0, NULL);
+	assert_true(core_event_active(events[0]));
+	assert_true(core_event_active(events[1]));
+	core_event_close(events[1]);
+	core_event_close(events[2]);
+	rig_fini(&rig);
+}
+
+/* Q3: clones change hands instead of going out and in, until one of the two is touched. */
+static void q3_swap(void)
+{
+	struct perf_event *child, *grandchild, *more;
+	struct core_task other = { .pid = 1, .tid = 7 };
+	struct perf_event_attr attr;
+	struct rig rig;
+
+	rig_init(&rig, 0);
+	fake.manual = true;
+	core_task_sched_in(&rig.task);
+	attr = rig_attr();
+	attr.inherit = 1;
+	assert_int_equal(core_event_open(&rig.event, &attr, &rig.task, 3, NULL, NULL), 0);
+	assert_int_equal(core_event_open(&child, NULL, &other, -1, NULL, rig.event), 0);
+	assert_false(core_task_switch(&rig.task, &other)); /* not said to be a clone */
+	assert_false(core_task_switch(&other, &rig.task));
+	core_task_cloned(&rig.task, &other);
+	assert_int_equal(fake.nr_adds, 3);
+	assert_true(core_task_switch(&rig.task, &other));
+	assert_true(core_event_active(rig.event)); /* with the other task now */
+	assert_false(core_event_active(child));
+	assert_ptr_equal(other.events, rig.event);
+	assert_int_equal(other.running, 4);
+	assert_true(core_task_switch(&other, &rig.task));
+	assert_int_equal(fake.nr_adds, 3);
+	assert_int_equal(fake.nr_dels, 2);
+	/* the other one ends with the event that was opened; the first goes on with the inherited one */
+	assert_true(core_task_switch(&rig.task, &other));
+	core_task_exit(&other);
+	core_task_sched_in(&rig.task);
+	assert_int_equal(rig.event->state, PERF_EVENT_STATE_EXIT);
+	assert_true(core_event_active(child));
+	/* a clone of the clone; it is on as the one it comes from, not as the one that was opened */
+	assert_int_equal(core_event_open(&grandchild, NULL, &other, -1, NULL, child), 0);
+	assert_ptr_equal(grandchild->parent, rig.event);
+	assert_int_equal(grandchild->state, PERF_EVENT_STATE_INACTIVE);
+	core_task_cloned(&rig.task, &other);
+	assert_true(core_task_switch(&rig.task, &other));
+	assert_true(core_task_switch(&other, &rig.task));
+	/* an event is opened, or refused after its task was looked at (Q4) */
+	attr.pinned = 1;
+	assert_int_equal(core_event_open(&more, &attr, &rig.task, 3, child, NULL), -EINVAL);
+	assert_false(core_task_switch(&rig.task, &other));
+	core_task_exit(&other);
+	core_task_sched_in(&rig.task);
+	rig_fini(&rig);
+}
+
 int main(void)
 {
 	static const struct rig_test tests[] = {
@@ -432,6 +529,7 @@ int main(void)
 		RIG_TEST(f1_itrace_start), RIG_TEST(f1_itrace_start_of_children),
 		RIG_TEST(f2_hw_id),    RIG_TEST(f3_aux_record_lost),
 		RIG_TEST(f4_order),    RIG_TEST(f4_exit),	RIG_TEST(q1_resched),
+		RIG_TEST(q3_swap),     RIG_TEST(q5_pinned),
 		RIG_TEST(sideband),    RIG_TEST(life),
 	};
 
