@@ -9,6 +9,7 @@ bool differ(const char *format, ...)
 {
 	va_list ap;
 
+	now.differed_in = format;
 	va_start(ap, format);
 	vsnprintf(now.told, now.told_size, format, ap);
 	va_end(ap);
@@ -153,6 +154,14 @@ static bool view_differs(int slot)
 	return false;
 }
 
+static bool pinned_differs(void)
+{
+	uint64_t k = kernel_side.pinned(), m = model_side.pinned();
+
+	return k != m && differ("pages pinned: kernel %llu, model %llu", (unsigned long long)k,
+				(unsigned long long)m);
+}
+
 bool all_differs(void)
 {
 	now.was_remote |= remote_events();
@@ -162,6 +171,6 @@ bool all_differs(void)
 	for (int i = 0; i < NR_MAPS; i++)
 		if (now.maps[i].used && !now.maps[i].aux && map_differs(i))
 			return true;
-	return false;
+	return now.budget && pinned_differs(); /* B11 */
 }
 

@@ -16,9 +16,12 @@
 #include <stdio.h>
 
 #define PAGE	  4096ull
-#define NR_EVENTS (CONFORM_NR_VIEWS / 2) /* the other views are of inherited events */
+#define NR_EVENTS (CONFORM_NR_VIEWS / 3)
+#define INHERITED NR_EVENTS	  /* views from here: what the other thread inherited */
+#define TAKEN_OVER (2 * NR_EVENTS) /* what it left to the first one when it ended (Q3) */
 #define NR_MAPS	  12
-#define NR_ARGS	  20
+#define NR_ARGS	  21
+#define NR_USERS  4 /* 0 is root as it is, the others map as somebody else (B11) */
 #define PMU_DUMMY CONFORM_NR_FLAVOURS /* the software dummy event, after the module's PMUs */
 #define PMU_FAULTS (PMU_DUMMY + 1) /* the software event of page faults: its samples are made at will */
 #define NR_PMUS	  (PMU_FAULTS + 1)
@@ -38,6 +41,9 @@ enum opcode {
 	OP_PAUSE,
 	OP_POLL,
 	OP_READ,
+	OP_LIMITS,  /* B11: perf_event_mlock_kb, RLIMIT_MEMLOCK in bytes, perf_event_paranoid */
+	OP_USER,    /* who maps from now on, and with CAP_IPC_LOCK or not */
+	OP_HOLD,    /* 0: the first thread has no event that is not the script's: contexts may swap (Q3) */
 	OP_FORK,    /* another thread begins, on the same CPU; it inherits events */
 	OP_TURN,    /* it (1) or the first (0) does what follows */
 	OP_EXIT,    /* it ends */
@@ -65,7 +71,7 @@ enum size_mode { SIZE_BYTES, SIZE_FROM_FULL };
 enum open_arg {
 	A_EVENT, A_PMU, A_TASK, A_CPU, A_CONFIG, A_DISABLED, A_INHERIT, A_PINNED, A_COMM, A_MMAP,
 	A_MMAP2, A_BACKWARD, A_ID_ALL, A_SAMPLE_TYPE, A_WATERMARK, A_WAKEUP, A_AUX_WATERMARK,
-	A_READ_FORMAT, A_GROUP, A_CLOCK,
+	A_READ_FORMAT, A_GROUP, A_CLOCK, A_AUX_ACTION,
 };
 
 struct op {
@@ -106,6 +112,10 @@ struct side {
 	long (*ioctl)(int slot, unsigned long request, unsigned long argument, int target);
 	int (*poll)(int slot);
 	long (*read)(int slot, void *buf, size_t size);
+	void (*limits)(long mlock_kb, uint64_t memlock, int paranoid);
+	void (*user)(int user, bool ipc_lock);
+	void (*hold)(bool on);
+	uint64_t (*pinned)(void); /* pages, of the address space */
 	void (*comm)(const char *name);
 	void (*map_file)(int which);
 	long (*sample)(int slot, int nr, const struct perf_event_attr *attr);
@@ -121,6 +131,9 @@ const char *conform_file(int which); /* one of three, with names of different le
 extern void *const conform_file_spot; /* where it is mapped, on both sides */
 /* model.c */
 int model_init(const struct core_kernel *kernel);
+const char *model_warning(void); /* the last one */
+/* B11: the limits that a script begins with */
+void model_usual(long mlock_kb, uint64_t memlock, int paranoid);
 /* C5: what the kernel's allocator did, for the next AUX area; nr 0: nothing is known */
 void model_orders(const struct conform_orders *orders);
 /* The thread was scheduled out and in again. */
@@ -135,14 +148,22 @@ uint64_t model_child_id(uint64_t parent);
 #define MODEL_ANY  0x7d00000000000000ull /* a word that the kernel fills in from elsewhere */
 
 enum verdict { SAME, DIFFERENT, DISTURBED };
+/*
+ * Why a difference may be somebody else's doing. Each but the last is seen: the kernel's count of
+ * switches of our threads, or of tasks, says that others ran, or came or went (their records).
+ */
+enum cause { BY_NOBODY, BY_SWITCH, BY_TASK, UNREPEATED, NR_CAUSES };
 struct stats {
 	uint64_t scripts, ops, done[NR_OPCODES], ok[NR_OPCODES];
 	uint64_t bytes, records, lost_records, aux_records, itrace_records, wakeups, no_room,
-		switches, chunks, disturbed;
+		switches, swaps, chunks, errors, refused, disturbed, unrepeated;
 };
 extern struct stats stats;
 /* Plays it on both sides. A difference is told in text and at_op. */
 enum verdict play(const struct script *script, char *text, size_t size, int *at_op);
+/* Of the play before, if it was not SAME: what was different, as a format; and who may have done it. */
+const char *play_differed_in(void);
+enum cause play_cause(void);
 
 /* reduce.c: a shorter script with a difference at the same kind of operation, if there is one. */
 void script_reduce(struct script *script);

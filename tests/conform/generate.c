@@ -6,7 +6,7 @@
 struct plan {
 	uint64_t rng;
 	int cpu, nr_events;
-	bool task, threads;
+	bool task, threads, swaps, limits;
 	int bound_cpu;	/* of the events: -1 any */
 	uint64_t aux_watermark;
 	unsigned int diligence; /* of the reader of records, percent */
@@ -93,7 +93,12 @@ static void open_event(struct plan *p, struct script *s, int slot)
 	if (chance(p, 60))
 		op.arg[A_CONFIG] |= CONFORM_STARTED;
 	op.arg[A_DISABLED] = chance(p, 12);
-	op.arg[A_INHERIT] = chance(p, p->threads ? 80 : 5);
+	op.arg[A_INHERIT] = p->swaps || chance(p, p->threads ? 80 : 5);
+	op.arg[A_PINNED] = chance(p, 8);
+	if (op.arg[A_PINNED] && chance(p, 60)) /* so that its add may fail (Q5) */
+		op.arg[A_CONFIG] |= CONFORM_AUTO;
+	if (chance(p, 1))
+		op.arg[A_AUX_ACTION] = (int64_t)dice(p, 9);
 	op.arg[A_COMM] = chance(p, 85);
 	op.arg[A_MMAP] = chance(p, 30);
 	op.arg[A_MMAP2] = op.arg[A_MMAP] && chance(p, 60);
@@ -192,12 +197,28 @@ static void map_anew(struct plan *p, struct script *s)
 	map_aux(p, s, p->map_data, p->map_aux, 0);
 }
 
+static void some_limits(struct plan *p, struct script *s)
+{
+	if (chance(p, 60))
+		ADD(OP_LIMITS, (int64_t)dice(p, chance(p, 80) ? 12 : 60) * 4,
+		    (int64_t)(dice(p, 24) * PAGE + dice(p, 2)),
+		    chance(p, 10) ? -1 : (int64_t)dice(p, 4));
+	if (chance(p, 60))
+		ADD(OP_USER, chance(p, 5) ? 0 : 1 + (int64_t)dice(p, NR_USERS - 1), chance(p, 10));
+}
+
 static void any_step(struct plan *p, struct script *s)
 {
 	int slot = chance(p, 75) ? 0 : (int)dice(p, (uint64_t)p->nr_events);
 	int map = chance(p, 85) ? p->map_data : (int)dice(p, NR_MAPS);
 	uint64_t d = dice(p, 1000);
 
+	if (p->limits && chance(p, 3)) {
+		some_limits(p, s);
+		if (chance(p, 70))
+			map_anew(p, s);
+		return;
+	}
 	if (p->threads && chance(p, 10)) {
 		ADD(OP_TURN, (int64_t)dice(p, 2));
 		return;
@@ -306,9 +327,17 @@ void script_generate(struct script *s, uint64_t seed)
 	p->aux_off = (p->data_pages + 1) * PAGE + (chance(p, 10) ? PAGE * dice(p, 100) : 0);
 	p->aux_watermark = pick_watermark(p, p->aux_size);
 	p->backward = chance(p, 12);
+	p->swaps = p->threads && chance(p, 50);
+	p->limits = chance(p, 8);
 	ADD(OP_CPU, p->cpu);
+	if (p->swaps)
+		ADD(OP_HOLD, 0);
+	if (p->limits)
+		some_limits(p, s);
 	for (int i = 0; i < p->nr_events; i++)
 		open_event(p, s, i);
+	if (chance(p, 10)) /* before there is a ring, or an area in what it becomes (B6) */
+		ADD(OP_MAP, 2, 0, (int64_t)p->aux_size, (int64_t)p->aux_off, 1, 0);
 	if (!chance(p, 3))
 		map_data(p, s, 0, 0);
 	if (!chance(p, 5))

@@ -18,6 +18,19 @@ static uint64_t now = MODEL_TIME;
 static struct conform_orders given;
 static uint32_t nr_taken;
 static struct conform_event *alive;
+static struct perf_event *held;
+static struct core_machine machine;
+/* B11: root's count goes on from script to script, as the kernel's does */
+static struct core_budget budget;
+static uint64_t charged[NR_USERS], pinned;
+static long mlock_kb;
+static int user, paranoid;
+static bool ipc_lock;
+static struct {
+	long mlock_kb;
+	uint64_t memlock;
+	int paranoid;
+} usual;
 
 unsigned long conform_lock(void)
 {
@@ -75,15 +88,82 @@ void model_orders(const struct conform_orders *orders)
 	nr_taken = 0;
 }
 
+/* As on the kernel's side. */
+static void model_hold(bool on)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+					.size = sizeof(attr),
+					.config = PERF_COUNT_SW_DUMMY,
+					.disabled = 1 };
+
+	if (on == (held != NULL))
+		return;
+	if (!on) {
+		core_event_close(held);
+		held = NULL;
+	} else if (core_event_open(&held, &attr, &tasks[0], -1, NULL, NULL)) {
+		abort();
+	}
+}
+
+static void set_budget(void)
+{
+	uint64_t cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+
+	budget.user_pages = &charged[user];
+	budget.pinned_pages = &pinned;
+	budget.free_pages = (uint64_t)mlock_kb / 4 * cpus;
+	budget.exempt = !user || ipc_lock || paranoid == -1;
+}
+
+static void model_limits(long kb, uint64_t memlock, int level)
+{
+	mlock_kb = kb;
+	budget.limit_pages = memlock / PAGE;
+	paranoid = level;
+	set_budget();
+}
+
+static void model_user(int n, bool with_ipc_lock)
+{
+	user = n;
+	ipc_lock = with_ipc_lock;
+	set_budget();
+}
+
+static uint64_t model_pinned(void)
+{
+	return pinned;
+}
+
+void model_usual(long kb, uint64_t memlock, int level)
+{
+	usual.mlock_kb = kb;
+	usual.memlock = memlock;
+	usual.paranoid = level;
+}
+
+static char warning[128];
+
+static void model_warn(void *ctx, const char *file, int line, const char *what)
+{
+	(void)ctx;
+	snprintf(warning, sizeof(warning), "%s:%d: %s", file, line, what);
+}
+
+const char *model_warning(void)
+{
+	return warning;
+}
+
 int model_init(const struct core_kernel *kernel)
 {
 	static const char *const names[] = CONFORM_NAMES;
-	struct perf_event_attr hold = { .type = PERF_TYPE_SOFTWARE,
-					.config = PERF_COUNT_SW_DUMMY,
-					.disabled = 1 }; /* as on the kernel's side */
-	struct perf_event *held;
-	struct core_machine machine = { .clock = model_clock, .alloc_order = model_order };
 
+	machine = (struct core_machine){ .clock = model_clock,
+					 .alloc_order = model_order,
+					 .budget = &budget,
+					 .warn = model_warn };
 	core_machine_set(&machine);
 	core_kernel_use(kernel);
 	if (conform_register())
@@ -93,8 +173,7 @@ int model_init(const struct core_kernel *kernel)
 	types[PMU_DUMMY] = types[PMU_FAULTS] = PERF_TYPE_SOFTWARE;
 	tasks[0].pid = tasks[1].pid = getpid();
 	tasks[0].tid = gettid();
-	hold.size = sizeof(hold);
-	return core_event_open(&held, &hold, &tasks[0], -1, NULL, NULL);
+	return 0;
 }
 
 static void model_begin(int cpu, bool threads)
@@ -102,6 +181,10 @@ static void model_begin(int cpu, bool threads)
 	(void)threads;
 	core_set_cpu(cpu);
 	core_task_sched_in(task);
+	model_hold(true);
+	memset(charged + 1, 0, sizeof(charged) - sizeof(charged[0]));
+	user = 0;
+	model_limits(usual.mlock_kb, usual.memlock, usual.paranoid);
 }
 
 static void model_unmap(int map)
@@ -139,16 +222,20 @@ static void model_cpu(int cpu)
 
 void model_turn(int who)
 {
-	core_task_sched_out(task);
-	core_irq_work_run();
+	struct core_task *from = task;
+
 	task = &tasks[who];
-	core_task_sched_in(task);
+	stats.swaps += core_task_switch(from, task); /* Q3 */
 	core_irq_work_run();
 }
 
+/* Another task ran between. */
 void model_switch(void)
 {
-	model_turn((int)(task - tasks));
+	core_task_sched_out(task);
+	core_irq_work_run();
+	core_task_sched_in(task);
+	core_irq_work_run();
 }
 
 static void task_record(uint32_t type, int parent)
@@ -195,12 +282,18 @@ static void inherit_group(struct perf_event *leader)
 /* As clone() does: events that say so are inherited, in the order of their tree (Q3); then FORK is told. */
 void model_fork(int tid)
 {
+	bool all = true;
+
 	tasks[1].tid = tid;
-	for (int place = 0; place < 3 * NR_PMUS; place++)
+	for (int place = 0; place < 6 * NR_PMUS; place++) /* Q5: those that are pinned first */
 		for (struct perf_event *e = tasks[0].events; e; e = e->core_next)
 			if (e->attr.inherit && e->group_leader == e &&
-			    (e->cpu + 1) * NR_PMUS + pmu_rank(e) == place)
+			    (e->cpu + 1 + 3 * !e->attr.pinned) * NR_PMUS + pmu_rank(e) == place)
 				inherit_group(e);
+	for (struct perf_event *e = tasks[0].events; e; e = e->core_next)
+		all &= e->attr.inherit;
+	if (all) /* Q3 */
+		core_task_cloned(&tasks[0], &tasks[1]);
 	task_record(PERF_RECORD_FORK, getpid());
 	model_turn(1); /* it begins, and waits */
 	model_turn(0);
@@ -369,6 +462,10 @@ const struct side model_side = {
 	.ioctl = model_ioctl,
 	.poll = model_poll,
 	.read = model_read,
+	.limits = model_limits,
+	.user = model_user,
+	.hold = model_hold,
+	.pinned = model_pinned,
 	.comm = model_comm,
 	.map_file = model_map_file,
 	.sample = model_sample,

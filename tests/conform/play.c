@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define NOTHING (-12345) /* the operation found its slot empty: both sides left alone */
@@ -19,6 +20,8 @@ static uint64_t look_switches; /* of the thread that runs, as far as the model h
 static const struct script *playing;
 static int next_op, actor;
 static enum verdict verdict;
+static uint64_t switches_at_pass; /* of both threads */
+static int last_pid, nr_tasks, nr_forks; /* when the script began; its own since */
 static int pipes[2][2]; /* who reads from it may run */
 static pthread_t thread;
 static int thread_tid;
@@ -81,6 +84,7 @@ static void op_open(const struct op *op, long ret[2])
 		attr.sample_period = attr.disabled = 1;
 		attr.inherit = 0;
 	}
+	attr.__reserved_3 = (uint32_t)op->arg[A_AUX_ACTION]; /* L4 */
 	if (op->arg[A_CLOCK]) {
 		attr.use_clockid = 1;
 		attr.clockid = 1; /* CLOCK_MONOTONIC */
@@ -163,6 +167,7 @@ static void op_map(const struct op *op, long ret[2])
 	for (int side = 0; side < 2; side++) {
 		ret[side] = sides[side]->map((int)op->arg[0], slot, length, prot, flags, off,
 					     &addr[side]);
+		stats.refused += !side && ret[0] == -EPERM;
 		if (!side)
 			switch_before_model();
 		if (!side && off)
@@ -185,6 +190,17 @@ static void op_map(const struct op *op, long ret[2])
 		m->prev_head = page_of(m, 0)->data_head;
 }
 
+/*
+ * B19: an event that loses its ring is stopped, its inherited ones are not; the kernel warns when
+ * the area goes under them.
+ */
+static void end_transaction_of_child(int slot)
+{
+	for (int bank = INHERITED; bank <= TAKEN_OVER; bank += NR_EVENTS)
+		if (now.calls[0].views[slot + bank].open)
+			driver_call(CONFORM_END, slot + bank, 0);
+}
+
 static bool op_unmap(const struct op *op, long ret[2])
 {
 	struct map *m = &now.maps[op->arg[0]];
@@ -193,6 +209,8 @@ static bool op_unmap(const struct op *op, long ret[2])
 		return false;
 	if (whole_ring_differs((int)op->arg[0]))
 		return true;
+	if (now.slots[m->slot].nr_maps == 1)
+		end_transaction_of_child(m->slot);
 	m->used = false;
 	for (int side = 0; side < 2; side++) {
 		sides[side]->unmap((int)op->arg[0]);
@@ -267,6 +285,7 @@ static bool op_read(int slot, long ret[2])
 		return false;
 	for (int side = 0; side < 2; side++)
 		ret[side] = sides[side]->read(slot, words[side], sizeof(words[side]));
+	stats.errors += ret[0] == 0; /* Q5 */
 	/* no PMU of the model counts */
 	for (int i = now.slots[slot].pmu == PMU_FAULTS; ret[0] == ret[1] && i < ret[0] / 8; i++)
 		if (words_differ(words[0][i], words[1][i]))
@@ -274,6 +293,23 @@ static bool op_read(int slot, long ret[2])
 				      i, (unsigned long long)words[0][i],
 				      (unsigned long long)words[1][i]);
 	return false;
+}
+
+static bool runs_here(int slot)
+{
+	const struct conform_view *view = &now.calls[0].views[slot];
+
+	return now.slots[slot].alive && view->found && view->state == PERF_EVENT_STATE_ACTIVE &&
+	       view->oncpu == now.cpu;
+}
+
+/* The other thread has its own, unless contexts have changed hands (Q3). */
+static int slot_of_actor(int slot)
+{
+	for (int bank = 0; bank < CONFORM_NR_VIEWS; bank += NR_EVENTS)
+		if (runs_here(slot + bank))
+			return slot + bank;
+	return actor && now.slots[slot + INHERITED].alive ? slot + INHERITED : slot;
 }
 
 /* What a driver does. The kernel's handle->size is the model's: it was compared. */
@@ -287,8 +323,7 @@ static void op_driver(const struct op *op, long ret[2])
 	int slot = (int)op->arg[0];
 	uint64_t argument = (uint64_t)op->arg[1], full;
 
-	if (actor && now.slots[slot + NR_EVENTS].alive) /* the other thread has its own */
-		slot += NR_EVENTS;
+	slot = slot_of_actor(slot);
 	full = now.calls[0].views[slot].size;
 	if (!now.slots[slot].alive || now.slots[slot].pmu >= PMU_DUMMY)
 		return;
@@ -307,8 +342,17 @@ static void op_driver(const struct op *op, long ret[2])
 
 /* ---- the other thread ---- */
 
+static uint64_t all_switches(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return (uint64_t)(usage.ru_nvcsw + usage.ru_nivcsw);
+}
+
 static void pass(int to)
 {
+	switches_at_pass = all_switches();
 	if (write(pipes[to][1], "", 1) != 1)
 		abort();
 }
@@ -340,18 +384,23 @@ static void *other_thread(void *arg)
 
 static void op_fork(long ret[2])
 {
+	uint64_t before = all_switches();
+
 	if (thread_alive)
 		return;
 	thread_quits = false;
+	nr_forks++;
 	if (pthread_create(&thread, NULL, other_thread, NULL)) {
 		fprintf(stderr, "conform: no thread\n");
 		exit(3);
 	}
 	wait_for_turn(0);
 	thread_alive = true;
+	if (all_switches() != before + 2) /* each of us once */
+		now.cause = BY_SWITCH;
 	model_fork(thread_tid);
 	for (int i = 0; i < NR_EVENTS; i++) {
-		struct slot *child = &now.slots[i + NR_EVENTS];
+		struct slot *child = &now.slots[i + INHERITED];
 
 		if (!now.slots[i].alive || !now.slots[i].inherit || !now.slots[i].task)
 			continue;
@@ -376,15 +425,28 @@ static void op_fork(long ret[2])
 
 static void op_exit(long ret[2])
 {
+	uint64_t before = all_switches();
+
 	if (!thread_alive || actor)
 		return;
 	thread_quits = true;
 	pass(1);
 	pthread_join(thread, NULL);
 	thread_alive = false;
+	if (all_switches() != before + 1)
+		now.cause = BY_SWITCH;
 	model_exit();
-	for (int i = NR_EVENTS; i < CONFORM_NR_VIEWS; i++)
-		now.slots[i].alive = false;
+	/* those that the first thread has taken over live on (Q3) */
+	driver_call(CONFORM_LOOK, 0, 0);
+	for (int i = INHERITED; i < CONFORM_NR_VIEWS; i++)
+		now.slots[i].alive &= now.calls[0].views[i].found || now.calls[1].views[i].found;
+	for (int i = 0; i < NR_EVENTS; i++) {
+		struct slot *child = &now.slots[i + INHERITED];
+
+		if (child->alive)
+			now.slots[i + TAKEN_OVER] = *child;
+		child->alive = false;
+	}
 	ret[0] = ret[1] = 0;
 }
 
@@ -443,7 +505,8 @@ static bool run_op(const struct op *op, long ret[2])
 		return op_unmap(op, ret);
 	case OP_OUTPUT:
 		/* B19: it does not stop inherited events; the kernel warns when their area goes */
-		if (now.calls[0].views[slot + NR_EVENTS].open)
+		if (now.calls[0].views[slot + INHERITED].open ||
+		    now.calls[0].views[slot + TAKEN_OVER].open)
 			break;
 		op_ioctl(slot, PERF_EVENT_IOC_SET_OUTPUT, 0, (int)op->arg[1], ret);
 		break;
@@ -471,6 +534,28 @@ static bool run_op(const struct op *op, long ret[2])
 		break;
 	case OP_EXIT:
 		op_exit(ret);
+		break;
+	case OP_LIMITS:
+		now.budget = true;
+		for (int side = 0; side < 2; side++) {
+			sides[side]->limits((long)op->arg[0], (uint64_t)op->arg[1], (int)op->arg[2]);
+			ret[side] = 0;
+		}
+		break;
+	case OP_USER:
+		now.budget = true;
+		for (int side = 0; side < 2; side++) {
+			sides[side]->user((int)op->arg[0], op->arg[1] != 0);
+			ret[side] = 0;
+		}
+		break;
+	case OP_HOLD:
+		if (thread_alive)
+			break;
+		for (int side = 0; side < 2; side++) {
+			sides[side]->hold(op->arg[0] != 0);
+			ret[side] = 0;
+		}
 		break;
 	case OP_COMM:
 		name_of_length(name, (int)op->arg[0] & 15);
@@ -512,7 +597,13 @@ static bool op_valid(const struct op *op)
 	case OP_FORK:
 	case OP_TURN:
 	case OP_EXIT:
+	case OP_HOLD:
 		return true;
+	case OP_LIMITS:
+		return op->arg[0] >= 0 && op->arg[0] <= INT32_MAX && op->arg[2] >= -1 &&
+		       op->arg[2] <= 3;
+	case OP_USER:
+		return op->arg[0] >= 0 && op->arg[0] < NR_USERS;
 	case OP_COMM:
 	case OP_FILE:
 		return op->arg[0] >= 0;
@@ -534,6 +625,28 @@ static bool switched_since(void)
 
 	kernel_side.call(&look);
 	return look.switches != look_switches;
+}
+
+static void look_at_tasks(int *pid, int *nr)
+{
+	FILE *f = fopen("/proc/loadavg", "r");
+
+	if (!f || fscanf(f, "%*s %*s %*s %*d/%d %d", nr, pid) != 2)
+		abort();
+	fclose(f);
+}
+
+/* Whose doing is it? Another task's name, birth and end go to the events of its CPU. */
+static enum verdict judge_difference(bool switched)
+{
+	int pid, nr;
+
+	if (switched)
+		now.cause = BY_SWITCH;
+	look_at_tasks(&pid, &nr);
+	if (now.cause == BY_NOBODY && (pid != last_pid + nr_forks || nr != nr_tasks + thread_alive))
+		now.cause = BY_TASK;
+	return now.cause == BY_NOBODY ? DIFFERENT : DISTURBED;
 }
 
 static enum verdict step(const struct op *op)
@@ -566,29 +679,31 @@ static enum verdict step(const struct op *op)
 	}
 	switched |= switched_early;
 	if (told_already)
-		return DIFFERENT;
+		return judge_difference(false);
 	if (ret[0] != ret[1])
 		differ("result: kernel %ld (%s), model %ld (%s)", ret[0],
 		       ret[0] < 0 ? strerror(-(int)ret[0]) : "", ret[1],
 		       ret[1] < 0 ? strerror(-(int)ret[1]) : "");
 	else if (core_warnings() != warnings)
-		differ("the model warns");
+		differ("the model warns: %s", model_warning());
 	else if (!all_differs())
 		return SAME;
 	/* it may have come after the look, too */
 	switched |= switched_since() && has_task_events();
-	return switched && op->code != OP_FORK && op->code != OP_EXIT ? DISTURBED : DIFFERENT;
+	return judge_difference(switched && op->code != OP_FORK && op->code != OP_EXIT);
 }
 
 /* Whoever runs again: the other one's events have gone out, its own have come in. */
 static void arrive(int me)
 {
+	bool switched = all_switches() != switches_at_pass + 1; /* he who passed */
+
 	actor = me;
 	model_turn(me);
 	driver_call(CONFORM_LOOK, 0, 0);
 	look_switches = now.calls[0].switches;
 	if (verdict == SAME && all_differs())
-		verdict = DIFFERENT;
+		verdict = judge_difference(switched);
 }
 
 static void run(void)
@@ -639,6 +754,8 @@ enum verdict play(const struct script *script, char *text, size_t size, int *at_
 	model_side.begin(0, false);
 	driver_call(CONFORM_LOOK, 0, 0);
 	look_switches = now.calls[0].switches;
+	nr_forks = 0;
+	look_at_tasks(&last_pid, &nr_tasks);
 	run();
 	*at_op = next_op - 1;
 	/* the end is a part of the script, too: what is mapped goes, and all that follows from it */
@@ -654,9 +771,20 @@ enum verdict play(const struct script *script, char *text, size_t size, int *at_
 		op.arg[0] = m;
 		verdict = step(&op);
 	}
+	for (int i = 0; i < NR_EVENTS; i++)
+		end_transaction_of_child(i);
 	kernel_side.end();
 	model_side.end();
 	stats.scripts++;
-	stats.disturbed += verdict == DISTURBED;
 	return verdict;
+}
+
+const char *play_differed_in(void)
+{
+	return now.differed_in;
+}
+
+enum cause play_cause(void)
+{
+	return now.cause;
 }

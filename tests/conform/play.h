@@ -22,13 +22,16 @@ struct map {
 };
 
 struct played {
-	struct slot slots[CONFORM_NR_VIEWS]; /* from NR_EVENTS on: what the other thread inherited */
+	struct slot slots[CONFORM_NR_VIEWS]; /* as the views: the script's own first */
 	struct map maps[NR_MAPS];
 	uint64_t ids[256][2]; /* of all events of the script: records outlive them */
 	int nr_ids;
 	int cpu;
+	bool budget; /* limits or users were set: what is pinned is looked at */
 	bool was_remote; /* there were events of a CPU that we were not on */
 	struct conform_call calls[2]; /* how the sides stand */
+	const char *differed_in; /* as a format */
+	enum cause cause;
 	char *told; /* what differs */
 	size_t told_size;
 };

@@ -59,7 +59,7 @@ struct conform_view {
 	__u64 chunk_hash;
 };
 
-#define CONFORM_NR_VIEWS  16
+#define CONFORM_NR_VIEWS  24
 #define CONFORM_NR_ORDERS 256
 
 struct conform_call {

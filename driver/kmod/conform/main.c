@@ -6,11 +6,15 @@
  */
 #include "pmu.h"
 #include <linux/capability.h>
+#include <linux/cpumask.h>
 #include <linux/debugfs.h>
 #include <linux/fs.h>
 #include <linux/irq_work.h>
 #include <linux/module.h>
 #include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
 
 static struct conform_event *events;
@@ -89,11 +93,39 @@ static void drain_irq_work(void)
 	irq_work_sync(&work);
 }
 
-static long run_call(struct conform_call *call)
+static void queue_here(void *work)
+{
+	irq_work_queue(work);
+}
+
+static void drain_irq_work_of(int cpu)
+{
+	struct irq_work work = IRQ_WORK_INIT_HARD(nothing);
+
+	if (!smp_call_function_single(cpu, queue_here, &work, 1))
+		irq_work_sync(&work);
+}
+
+/* Does any of the events belong to that CPU? Then what it does may be seen (B18: it is asked to stop them). */
+static bool any_event_of(const struct conform_call *call, int cpu)
 {
 	struct conform_event *ce;
-	unsigned long flags;
 	int i;
+
+	for (i = 0; i < CONFORM_NR_VIEWS; i++) {
+		ce = call->views[i].id ? find(call->views[i].id) : NULL;
+		if (ce && (ce->event->cpu == cpu || ce->event->oncpu == cpu))
+			return true;
+	}
+	return false;
+}
+
+static long run_call(struct conform_call *call)
+{
+	struct cpumask others = { 0 };
+	struct conform_event *ce;
+	unsigned long flags;
+	int i, cpu;
 
 	if (call->op >= CONFORM_NR_OPS || call->target >= CONFORM_NR_VIEWS)
 		return -EINVAL;
@@ -104,8 +136,13 @@ static long run_call(struct conform_call *call)
 		call->ret = find_child(call->views[call->target].id, (pid_t)call->arg);
 	else
 		call->ret = ce ? conform_do(ce, call->op, call->arg) : -ENODEV;
+	for_each_online_cpu(cpu)
+		if (cpu != smp_processor_id() && any_event_of(call, cpu))
+			cpumask_set_cpu(cpu, &others);
 	raw_spin_unlock_irqrestore(&events_lock, flags);
 	drain_irq_work();
+	for_each_cpu(cpu, &others)
+		drain_irq_work_of(cpu);
 	migrate_enable();
 
 	raw_spin_lock_irqsave(&events_lock, flags);
@@ -144,18 +181,20 @@ static long conform_ioctl(struct file *filp, unsigned int cmd, unsigned long arg
 	union {
 		struct conform_call call;
 		struct conform_orders orders;
-	} u;
+	} *u;
 	long ret;
 
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
 	if (cmd != CONFORM_IOC_CALL && cmd != CONFORM_IOC_ORDERS)
 		return -ENOTTY;
-	if (copy_from_user(&u, user, _IOC_SIZE(cmd)))
-		return -EFAULT;
-	ret = cmd == CONFORM_IOC_CALL ? run_call(&u.call) : get_orders(&u.orders);
-	if (!ret && copy_to_user(user, &u, _IOC_SIZE(cmd)))
+	u = memdup_user(user, _IOC_SIZE(cmd));
+	if (IS_ERR(u))
+		return PTR_ERR(u);
+	ret = cmd == CONFORM_IOC_CALL ? run_call(&u->call) : get_orders(&u->orders);
+	if (!ret && copy_to_user(user, u, _IOC_SIZE(cmd)))
 		ret = -EFAULT;
+	kfree(u);
 	return ret;
 }
 
