@@ -469,6 +469,16 @@ static void note_time(struct auxtap_perfdata_writer *w, uint32_t type, const voi
 		w->time_last = sid.time;
 }
 
+static int out_of_turn(const struct auxtap_perfdata_writer *w, const char *what,
+		       struct auxtap_error *err)
+{
+	if (w->failed)
+		return failed_before(w, err);
+	return auxtap_error_set(err, -EINVAL, w->path, "%s %s", what,
+				w->begun ? "amid an auxtrace in pieces, or beyond it"
+					 : "before begin");
+}
+
 int auxtap_perfdata_writer_record(struct auxtap_perfdata_writer *w, const void *part1,
 				  size_t size1, const void *part2, size_t size2,
 				  struct auxtap_error *err)
@@ -479,9 +489,10 @@ int auxtap_perfdata_writer_record(struct auxtap_perfdata_writer *w, const void *
 
 	if (w->failed)
 		return failed_before(w, err);
-	if (!w->begun || size1 + size2 < sizeof(header))
-		return auxtap_error_set(err, -EINVAL, w->path,
-					"a record before begin, or too short");
+	if (!w->begun || w->piece_left)
+		return out_of_turn(w, "a record", err);
+	if (size1 + size2 < sizeof(header))
+		return auxtap_error_set(err, -EINVAL, w->path, "a record is too short");
 	if (first)
 		memcpy(&header, part1, first);
 	if (first < sizeof(header))
@@ -495,28 +506,85 @@ int auxtap_perfdata_writer_record(struct auxtap_perfdata_writer *w, const void *
 	return append(w, parts, 2, false, err);
 }
 
+static void complete_auxtrace(struct auxtap_perfdata_writer *w,
+			      const struct auxtap_auxtrace *head, uint64_t nr_bytes,
+			      struct auxtap_auxtrace *full)
+{
+	*full = *head;
+	full->header.type = AUXTAP_RECORD_AUXTRACE;
+	full->header.misc = 0;
+	full->header.size = sizeof(*full);
+	full->size = pd_align8(nr_bytes);
+	full->reserved = 0;
+	w->piece_at = w->end;
+}
+
+static void index_auxtrace(struct auxtap_perfdata_writer *w)
+{
+	struct pd_auxtrace_entry entry = {w->piece_at, sizeof(struct auxtap_auxtrace)};
+
+	pd_blob_append(&w->auxtraces, &entry, sizeof(entry));
+}
+
 int auxtap_perfdata_writer_auxtrace(struct auxtap_perfdata_writer *w,
 				    const struct auxtap_auxtrace *head, const void *part1,
 				    size_t size1, const void *part2, size_t size2,
 				    struct auxtap_error *err)
 {
-	struct pd_auxtrace_entry entry = {w->end, sizeof(*head)};
-	struct auxtap_auxtrace full = *head;
+	struct auxtap_auxtrace full;
 	struct iovec parts[3] = {
 		{&full, sizeof(full)}, {(void *)part1, size1}, {(void *)part2, size2}};
 	int ret;
 
-	if (!w->begun)
-		return auxtap_error_set(err, -EINVAL, w->path, "auxtrace before begin");
-	full.header.type = AUXTAP_RECORD_AUXTRACE;
-	full.header.misc = 0;
-	full.header.size = sizeof(full);
-	full.size = pd_align8(size1 + size2);
-	full.reserved = 0;
+	if (!w->begun || w->piece_left)
+		return out_of_turn(w, "auxtrace", err);
+	complete_auxtrace(w, head, size1 + size2, &full);
 	ret = append(w, parts, 3, true, err);
+	if (!ret)
+		index_auxtrace(w);
+	return ret;
+}
+
+int auxtap_perfdata_writer_auxtrace_begin(struct auxtap_perfdata_writer *w,
+					  const struct auxtap_auxtrace *head,
+					  uint64_t nr_bytes, struct auxtap_error *err)
+{
+	struct auxtap_auxtrace full;
+	struct iovec part = {&full, sizeof(full)};
+	int ret;
+
+	if (!w->begun || w->piece_left)
+		return out_of_turn(w, "auxtrace", err);
+	complete_auxtrace(w, head, nr_bytes, &full);
+	ret = append(w, &part, 1, false, err);
 	if (ret)
 		return ret;
-	pd_blob_append(&w->auxtraces, &entry, sizeof(entry));
+	w->piece_left = nr_bytes;
+	w->piece_pad = (unsigned int)(pd_align8(nr_bytes) - nr_bytes);
+	if (!nr_bytes)
+		index_auxtrace(w);
+	return 0;
+}
+
+int auxtap_perfdata_writer_auxtrace_bytes(struct auxtap_perfdata_writer *w,
+					  const void *bytes, size_t size,
+					  struct auxtap_error *err)
+{
+	struct iovec parts[2] = {{(void *)bytes, size}, {(void *)padding, 0}};
+	int ret;
+
+	if (size > w->piece_left)
+		return out_of_turn(w, "bytes of an auxtrace", err);
+	if (!size)
+		return 0;
+	if (size == w->piece_left)
+		parts[1].iov_len = w->piece_pad;
+	ret = append(w, parts, 2, false, err);
+	if (ret)
+		return ret;
+	w->piece_left -= size;
+	if (!w->piece_left)
+		index_auxtrace(w);
 	return 0;
 }
 
@@ -531,7 +599,9 @@ int auxtap_perfdata_writer_auxtrace_info(struct auxtap_perfdata_writer *w, uint3
 	} info = {.header.type = AUXTAP_RECORD_AUXTRACE_INFO, .type = type};
 	struct iovec parts[2] = {{&info, sizeof(info)}, {(void *)priv, nr_priv * 8}};
 
-	if (!w->begun || nr_priv > (UINT16_MAX - sizeof(info)) / 8)
+	if (!w->begun || w->piece_left)
+		return out_of_turn(w, "auxtrace info", err);
+	if (nr_priv > (UINT16_MAX - sizeof(info)) / 8)
 		return auxtap_error_set(err, -EINVAL, w->path,
 					"auxtrace info of %zu words", nr_priv);
 	info.header.size = (uint16_t)(sizeof(info) + nr_priv * 8);
@@ -570,8 +640,8 @@ int auxtap_perfdata_writer_round(struct auxtap_perfdata_writer *w,
 	struct iovec part = {&round, sizeof(round)};
 	int ret;
 
-	if (!w->begun)
-		return auxtap_error_set(err, -EINVAL, w->path, "round before begin");
+	if (!w->begun || w->piece_left)
+		return out_of_turn(w, "round", err);
 	ret = append(w, &part, 1, false, err);
 	return ret ? ret : commit(w, err);
 }
@@ -625,6 +695,7 @@ static void give_up_uncommitted(struct auxtap_perfdata_writer *w)
 
 	w->failed = 0;
 	w->buf_used = 0;
+	w->piece_left = 0;
 	w->end = w->flushed = w->committed;
 	while (keep < w->auxtraces.size / sizeof(*entries) &&
 	       entries[keep].offset < w->end)
@@ -644,7 +715,10 @@ int auxtap_perfdata_writer_finish(struct auxtap_perfdata_writer *w,
 		ret = auxtap_error_set(err, -EINVAL, w->path, "finish before begin");
 		goto out;
 	}
-	first = w->failed ? failed_before(w, err) : commit(w, err);
+	if (w->failed || w->piece_left)
+		first = out_of_turn(w, "the end", err);
+	else
+		first = commit(w, err);
 	if (first)
 		give_up_uncommitted(w);
 	ret = pd_writer_tail(w, &header, first ? NULL : err);

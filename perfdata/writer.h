@@ -47,6 +47,9 @@ struct auxtap_perfdata_writer {
 	uint64_t committed; /* file offset that the header's data size leads to */
 	unsigned char *buf;
 	size_t buf_used;
+	uint64_t piece_at;   /* file offset of the AUXTRACE record that comes in pieces */
+	uint64_t piece_left; /* its bytes still to come */
+	unsigned int piece_pad;
 
 	uint64_t time_first, time_last; /* of the records handed in; first > last: none */
 	struct pd_blob

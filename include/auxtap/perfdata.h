@@ -275,6 +275,17 @@ AUXTAP_API int auxtap_perfdata_writer_auxtrace(struct auxtap_perfdata_writer *w,
 					       const void *part1, size_t size1,
 					       const void *part2, size_t size2,
 					       struct auxtap_error *err);
+/*
+ * The same in pieces, for a reader that gives room back while it writes: nr_bytes in all, then
+ * exactly so many in calls of _bytes, nothing else in between. A piece that failed fails the file.
+ */
+AUXTAP_API int auxtap_perfdata_writer_auxtrace_begin(struct auxtap_perfdata_writer *w,
+						     const struct auxtap_auxtrace *head,
+						     uint64_t nr_bytes,
+						     struct auxtap_error *err);
+AUXTAP_API int auxtap_perfdata_writer_auxtrace_bytes(struct auxtap_perfdata_writer *w,
+						     const void *bytes, size_t size,
+						     struct auxtap_error *err);
 AUXTAP_API int auxtap_perfdata_writer_auxtrace_info(struct auxtap_perfdata_writer *w,
 						    uint32_t type, const uint64_t *priv,
 						    size_t nr_priv, struct auxtap_error *err);

@@ -170,6 +170,79 @@ static void test_limit(void **state)
 	ptfile_remove(&pt);
 }
 
+/* An AUXTRACE record in pieces is the record that it is in one; nothing comes between. */
+static void test_pieces(void **state)
+{
+	static unsigned char bytes[200001];
+	static const size_t cuts[] = {0, 1, 8, 65543, 131072, 200001};
+	struct auxtap_auxtrace head = {.tid = PTFILE_PID, .cpu = (uint32_t)-1};
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct auxtap_perfdata *pd;
+	struct auxtap_record rec;
+	struct ptfile pt;
+	int seen = 0, ret;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (unsigned char)(i * 7 + i / 251);
+	ptfile_begin(&pt);
+	assert_int_equal(auxtap_perfdata_writer_auxtrace(pt.w, &head, bytes, 1000, bytes + 1000,
+							 sizeof(bytes) - 1000, &err), 0);
+	assert_int_equal(auxtap_perfdata_writer_auxtrace_begin(pt.w, &head, sizeof(bytes), &err), 0);
+	for (size_t i = 1; i < sizeof(cuts) / sizeof(*cuts); i++) {
+		assert_int_equal(auxtap_perfdata_writer_round(pt.w, NULL), -EINVAL);
+		assert_int_equal(auxtap_perfdata_writer_auxtrace_begin(pt.w, &head, 8, NULL), -EINVAL);
+		assert_int_equal(auxtap_perfdata_writer_auxtrace(pt.w, &head, bytes, 8, NULL, 0, NULL),
+				 -EINVAL);
+		assert_int_equal(auxtap_perfdata_writer_auxtrace_bytes(
+					 pt.w, bytes, sizeof(bytes) - cuts[i - 1] + 1, NULL), -EINVAL);
+		assert_int_equal(auxtap_perfdata_writer_auxtrace_bytes(
+					 pt.w, bytes + cuts[i - 1], cuts[i] - cuts[i - 1], &err), 0);
+	}
+	assert_int_equal(auxtap_perfdata_writer_auxtrace_bytes(pt.w, bytes, 1, NULL), -EINVAL);
+	ptfile_round(&pt);
+	assert_int_equal(auxtap_perfdata_writer_finish(pt.w, &err), 0);
+
+	assert_int_equal(auxtap_perfdata_open(&pd, pt.data, &err), 0);
+	while ((ret = auxtap_perfdata_next(pd, &rec, &err)) > 0) {
+		static unsigned char got[sizeof(bytes) + 7];
+
+		if (rec.header->type != AUXTAP_RECORD_AUXTRACE)
+			continue;
+		assert_int_equal(rec.trace_size, sizeof(got));
+		assert_int_equal(auxtap_perfdata_pread(pd, got, sizeof(got), rec.trace_off), sizeof(got));
+		assert_memory_equal(got, bytes, sizeof(bytes));
+		for (size_t i = sizeof(bytes); i < sizeof(got); i++)
+			assert_int_equal(got[i], 0);
+		seen++;
+	}
+	assert_int_equal(ret, 0);
+	assert_int_equal(seen, 2);
+	auxtap_perfdata_close(pd);
+	ptfile_remove(&pt);
+}
+
+/* One that never got all of its bytes is not in the file: neither are records after the commit. */
+static void test_piece_missing(void **state)
+{
+	struct auxtap_auxtrace head = {.tid = PTFILE_PID, .cpu = (uint32_t)-1};
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	uint64_t nr[128];
+	struct ptfile pt;
+
+	(void)state;
+	ptfile_begin(&pt);
+	ptfile_run(&pt);
+	ptfile_round(&pt);
+	assert_int_equal(auxtap_perfdata_writer_auxtrace_begin(pt.w, &head, 64, &err), 0);
+	assert_int_equal(auxtap_perfdata_writer_auxtrace_bytes(pt.w, "12345678", 8, &err), 0);
+	assert_int_equal(auxtap_perfdata_writer_finish(pt.w, &err), -EINVAL);
+	assert_int_equal(walk(pt.data, nr, &err), 0);
+	assert_int_equal(nr[AUXTAP_RECORD_AUXTRACE], 1);
+	assert_int_equal(nr[AUXTAP_RECORD_FINISHED_ROUND], 1);
+	ptfile_remove(&pt);
+}
+
 static void test_wrong_use(void **state)
 {
 	struct perf_event_header header = {PERF_RECORD_COMM, 0, 24};
@@ -423,6 +496,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_old),       cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_pieces),    cmocka_unit_test(test_piece_missing),
 		cmocka_unit_test(test_full),      cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_wrong_use), cmocka_unit_test(test_notes),
 		cmocka_unit_test(test_features),  cmocka_unit_test(test_unfinished),
