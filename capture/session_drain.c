@@ -14,6 +14,7 @@
 /* Written at the end of the file, so they stay in memory: this many, then a sum of the rest. */
 #define ACCOUNTS_MAX 4096
 #define ACCOUNT_TEXT 112
+#define PIECE	     (512u << 10) /* of an AUX area; a system call each */
 
 void session_gap_note(struct trace_file *file, const struct auxtap_gap *gap)
 {
@@ -176,11 +177,10 @@ int session_drain_data(struct auxtap_session *s, struct stream *st, struct auxta
 	return ret;
 }
 
-int session_write_auxtrace(struct auxtap_session *s, struct trace_file *file,
-			   const struct stream *st, const struct auxtap_span *span,
-			   uint64_t offset, struct auxtap_error *err)
+static struct auxtap_auxtrace auxtrace_head(const struct auxtap_session *s,
+					    const struct stream *st, uint64_t offset)
 {
-	struct auxtap_auxtrace head = {
+	return (struct auxtap_auxtrace){
 		.offset = offset,
 		/*
 		 * As perf: a time near the trace's. perf takes the top byte of its first TSC
@@ -191,10 +191,16 @@ int session_write_auxtrace(struct auxtap_session *s, struct trace_file *file,
 		.tid = (uint32_t)st->tid,
 		.cpu = (uint32_t)st->cpu,
 	};
+}
+
+int session_write_auxtrace(struct auxtap_session *s, struct trace_file *file,
+			   const struct stream *st, const struct auxtap_span *span,
+			   uint64_t offset, struct auxtap_error *err)
+{
+	struct auxtap_auxtrace head = auxtrace_head(s, st, offset);
 
 	file->open_round = true;
 	s->stats.aux_bytes += span->size1 + span->size2;
-	/* Whole transactions in one record: perf loses its way where a packet is cut in two. */
 	return auxtap_perfdata_writer_auxtrace(file->writer, &head, span->part1, span->size1,
 					       span->part2, span->size2, err);
 }
@@ -234,6 +240,52 @@ static void enable_again(struct auxtap_session *s, struct stream *st)
 	paused(s, st);
 }
 
+/* The first nr_bytes of what is left of a span. */
+static struct auxtap_span take(struct auxtap_span *span, uint64_t nr_bytes)
+{
+	struct auxtap_span piece = *span;
+
+	if (!span->size1) {
+		span->part1 = span->part2;
+		span->size1 = span->size2;
+		span->size2 = 0;
+	}
+	piece.part1 = span->part1;
+	piece.size1 = span->size1 < nr_bytes ? span->size1 : nr_bytes;
+	piece.size2 = 0;
+	span->part1 = (const char *)span->part1 + piece.size1;
+	span->size1 -= piece.size1;
+	span->offset_abs += piece.size1;
+	return piece;
+}
+
+/*
+ * Piece by piece, and the room of each is given back at once: the tail that the driver sees at
+ * its next interrupt lies as little behind as can be. (A unit that was stopped waits for all:
+ * on again with half of the area free, it was stopped more often and off longer in sum.) Whole
+ * transactions in one record: perf loses its way where a packet is cut in two.
+ */
+static int save_aux(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
+		    struct auxtap_error *err)
+{
+	struct auxtap_auxtrace head = auxtrace_head(s, st, span->offset_abs);
+	uint64_t total = span->size1 + span->size2, done = 0;
+	int ret;
+
+	s->file.open_round = true;
+	s->stats.aux_bytes += total;
+	ret = auxtap_perfdata_writer_auxtrace_begin(s->file.writer, &head, total, err);
+	while (!ret && done < total) {
+		struct auxtap_span piece = take(span, PIECE);
+
+		ret = auxtap_perfdata_writer_auxtrace_bytes(s->file.writer, piece.part1,
+							    piece.size1, err);
+		auxtap_ring_aux_consume(&st->ring, &piece);
+		done += piece.size1;
+	}
+	return ret;
+}
+
 int session_drain_aux(struct auxtap_session *s, struct stream *st, struct auxtap_error *err)
 {
 	struct auxtap_span span;
@@ -242,16 +294,20 @@ int session_drain_aux(struct auxtap_session *s, struct stream *st, struct auxtap
 	if (!st->ring.aux_size || s->aux_overwrite)
 		return 0;
 	if (auxtap_ring_aux_next(&st->ring, &span)) {
-		uint64_t nr_bytes = span.size1 + span.size2;
+		bool full = span.size1 + span.size2 >= st->ring.aux_size - 1;
 
 		if (!s->failed)
-			ret = session_write_auxtrace(s, &s->file, st, &span, span.offset_abs, err);
-		auxtap_ring_aux_consume(&st->ring, &span);
-		/* D15: the record was there before the head was; it tells better than a guess. */
-		if (nr_bytes >= st->ring.aux_size - 1 && !st->truncated && !ret)
+			ret = save_aux(s, st, &span, err);
+		else
+			auxtap_ring_aux_consume(&st->ring, &span);
+		/*
+		 * The unit may have been stopped while we wrote: told now, it is on again now,
+		 * not a round later. D15: the record was there before the head was.
+		 */
+		if (!ret)
 			ret = session_drain_data(s, st, err);
 		/* D6: a writer that found no room at all told nobody. */
-		if (nr_bytes >= st->ring.aux_size - 1 && !st->truncated) {
+		if (full && !st->truncated) {
 			st->truncated = true;
 			st->truncated_time = s->last_time;
 			s->stats.truncations++;

@@ -62,6 +62,8 @@ static void *fake_mmap(void *ctx, size_t length, int prot, int flags, int fd, of
 	page->data_offset = 4096;
 	page->data_size = f->bad_page ? length : length - 4096;
 	f->last_page = page;
+	if (f->nr_pages < sizeof(f->pages) / sizeof(f->pages[0]))
+		f->pages[f->nr_pages++] = page;
 	return p;
 }
 
@@ -84,6 +86,8 @@ static int fake_ioctl(void *ctx, int fd, unsigned long request, unsigned long ar
 			      : request == PERF_EVENT_IOC_SET_OUTPUT ? FAKE_SET_OUTPUT
 								     : FAKE_DISABLE;
 
+	if (f->before)
+		f->before(f, call);
 	if (fails(f, call))
 		return -f->fail_errno;
 	if (call == FAKE_ID)
@@ -97,6 +101,8 @@ static int fake_poll(void *ctx, struct pollfd *fds, nfds_t nr, int timeout_ms)
 	int ret;
 
 	(void)timeout_ms;
+	if (f->before)
+		f->before(f, FAKE_POLL);
 	if (fails(f, FAKE_POLL))
 		return -f->fail_errno;
 	ret = poll(fds, nr, 0);

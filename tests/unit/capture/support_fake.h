@@ -28,6 +28,9 @@ struct fake {
 	int last_signal;
 	uint64_t now;
 	struct perf_event_mmap_page *last_page;
+	struct perf_event_mmap_page *pages[8]; /* of the rings, as they were mapped */
+	unsigned int nr_pages;
+	void (*before)(struct fake *f, enum fake_call call); /* ioctl and poll; may be NULL */
 	const struct auxtap_target_event *events;
 	size_t nr_events, at;
 	bool pause;

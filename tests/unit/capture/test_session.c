@@ -319,6 +319,83 @@ static int remove_dir(void **state)
 	return rmdir(dir);
 }
 
+/* ---- a unit that is stopped while its bytes are being saved ---- */
+
+#define AUX_BYTES 100
+
+static unsigned int nr_stopped, disabled_at_poll[8], nr_polls;
+
+/* D6, D14: the kernel ran out of room, and says so in the ring. */
+static void stop_unit(struct perf_event_mmap_page *page, unsigned int tid)
+{
+	struct {
+		struct perf_event_header header;
+		uint64_t offset, size, flags;
+		uint64_t trailer[4]; /* pid and tid, time, CPU, identifier: what capture asks for */
+	} record = {
+		.header = {.type = PERF_RECORD_AUX, .size = sizeof(record)},
+		.size = AUX_BYTES,
+		.flags = PERF_AUX_FLAG_TRUNCATED,
+		.trailer = {(uint64_t)tid << 32 | FAKE_PID, 1000, 0, 1},
+	};
+	char *data = (char *)page + page->data_offset;
+
+	memcpy(data + page->data_head, &record, sizeof(record));
+	page->data_head += sizeof(record);
+	nr_stopped++;
+}
+
+/*
+ * Both threads have trace; the first one's unit has stopped. Restarting it gives the second
+ * one's a time to stop that lies behind the look at all data rings.
+ */
+static void stop_in_the_midst(struct fake *f, enum fake_call call)
+{
+	if (call == FAKE_POLL) {
+		if (nr_polls < sizeof(disabled_at_poll) / sizeof(*disabled_at_poll))
+			disabled_at_poll[nr_polls++] = f->nr_calls[FAKE_DISABLE];
+		if (f->nr_pages == 2 && !nr_stopped) {
+			f->pages[0]->aux_head = f->pages[1]->aux_head = AUX_BYTES;
+			stop_unit(f->pages[0], FAKE_PID);
+			nr_polls = 0;
+		}
+	} else if (call == FAKE_DISABLE && nr_stopped == 1) {
+		stop_unit(f->pages[1], FAKE_PID + 1);
+	}
+}
+
+static const struct auxtap_target_event two_threads[] = {
+	{.type = AUXTAP_TARGET_THREAD, .pid = FAKE_PID, .tid = FAKE_PID + 1,
+	 .parent_pid = FAKE_PID, .parent_tid = FAKE_PID},
+	{.type = AUXTAP_TARGET_FAULT, .pid = FAKE_PID, .tid = FAKE_PID},
+	{.type = AUXTAP_TARGET_PROCESS_EXIT, .pid = FAKE_PID, .tid = FAKE_PID},
+};
+
+/* It is on again in the very round that saved its bytes, not in the next one (D21). */
+static void test_stopped_while_saving(void **state)
+{
+	struct auxtap_session_opts o = options();
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct fake f = {.before = stop_in_the_midst};
+	struct auxtap_backend be;
+	struct auxtap_session *s;
+
+	(void)state;
+	f.events = two_threads;
+	f.nr_events = sizeof(two_threads) / sizeof(two_threads[0]);
+	fake_backend(&f, &be, false);
+	assert_int_equal(auxtap_session_open(&s, &be, &o, &err), 0);
+	assert_int_equal(auxtap_session_run(s, NULL, &err), 0);
+	assert_int_equal(nr_stopped, 2);
+	assert_int_equal(auxtap_session_stats(s)->truncations, 2);
+	assert_int_equal(auxtap_session_stats(s)->aux_bytes, 2 * AUX_BYTES);
+	assert_true(nr_polls > 0);
+	assert_int_equal(disabled_at_poll[0], 2);
+	assert_int_equal(auxtap_session_close(s, &err), 0);
+	assert_readable(output);
+	forget_files();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -328,6 +405,7 @@ int main(void)
 		cmocka_unit_test(test_whole_life),
 		cmocka_unit_test(test_run_fails),
 		cmocka_unit_test(test_poll_is_interrupted),
+		cmocka_unit_test(test_stopped_while_saving),
 		cmocka_unit_test(test_crash_with_less),
 	};
 
