@@ -56,11 +56,13 @@ static void usage(FILE *out)
 	fputs("usage: auxtap decode [OPTION]... FILE\n\n"
 	      "The executed flow of a recorded trace.\n\n"
 	      "  --events LIST     insn,branch,call,return,async,trace,gap,mem\n"
-	      "                    (default branch,async,trace,gap)\n"
+	      "                    (default branch,async,trace,gap; Arm SPE: mem,branch,gap)\n"
 	      "  -F LIST           fields: "
 	      "comm,pid,tid,cpu,time,event,ip,sym,symoff,dso,srcline,\n"
 	      "                    addr,insn,insnlen,asm,flags (default "
-	      "comm,tid,time,ip,sym,dso,addr)\n"
+	      "comm,tid,time,ip,sym,dso,addr);\n"
+	      "                    of samples of Arm SPE also phys,lat_total,lat_issue,lat_xlat,\n"
+	      "                    spe_events,source,op\n"
 	      "  --format FORMAT   text, jsonl or csv\n"
 	      "  --last N          only the last N events\n"
 	      "  --time START,STOP seconds, as perf counts them; either may be empty\n"
@@ -343,15 +345,43 @@ static void say_missing(const struct auxtap_image_set *images)
 }
 
 /* What was asked for and what no file of this family has is told, once. */
-static void say_not_there(const struct decode_printer *printer, const char *path)
+static void say_not_there(const struct decode_printer *printer, bool is_spe, const char *path)
 {
+	const uint32_t flow = AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN | AUXTAP_EVENT_ASYNC |
+			      AUXTAP_EVENT_TRACE;
 	uint32_t spe = 0;
 
 	for (int f = FIELD_PHYS; f < NR_FIELDS; f++)
 		spe |= 1u << f;
+	if (is_spe) {
+		if (printer->events & flow)
+			cli_complain(path, NULL,
+				     "no calls, returns, async and trace events in this file (it holds "
+				     "samples of Arm SPE)");
+		return;
+	}
 	if (printer->events & AUXTAP_EVENT_MEM || printer->has & spe)
 		cli_complain(path, NULL,
 			     "no memory samples in this file (it holds Intel PT)");
+}
+
+static bool holds_spe(struct auxtap_perfdata *pd)
+{
+	const uint64_t *priv;
+	uint32_t type;
+	size_t nr;
+
+	return !auxtap_perfdata_auxtrace_info(pd, &type, &priv, &nr) &&
+	       type == AUXTAP_AUXTRACE_ARM_SPE;
+}
+
+static uint32_t default_events(bool is_spe, bool summary)
+{
+	if (is_spe)
+		return AUXTAP_EVENT_MEM | AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_GAP;
+	if (summary)
+		return AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_TRACE;
+	return AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_ASYNC | AUXTAP_EVENT_TRACE | AUXTAP_EVENT_GAP;
 }
 
 static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
@@ -360,26 +390,31 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 	struct auxtap_image_set *images = NULL;
 	struct auxtap_perfdata *pd = NULL;
 	struct auxtap_decoder *dec = NULL;
+	bool is_spe = raw_options_is_spe(&cmd->raw);
 	int ret, status = CLI_FAILED;
 
 	ret = auxtap_image_set_new(&images, &cmd->image_opts, &err);
 	if (!ret)
 		ret = raw_options_images(&cmd->raw, images, &err);
-	if (!ret && cmd->raw.is_raw) {
+	if (!ret && !cmd->raw.is_raw) {
+		ret = auxtap_perfdata_open(&pd, cmd->path, &err);
+		is_spe = !ret && holds_spe(pd);
+	}
+	if (!cmd->opts.events)
+		cmd->opts.events = default_events(is_spe, cmd->summary);
+	printer->events = cmd->opts.events;
+	if (!ret && cmd->raw.is_raw)
 		ret = auxtap_decoder_open_raw(&dec, cmd->path, &cmd->raw.raw, images,
 					      &cmd->opts, &err);
-	} else if (!ret) {
-		ret = auxtap_perfdata_open(&pd, cmd->path, &err);
-		if (!ret)
-			ret = auxtap_decoder_open(&dec, pd, images, &cmd->opts, &err);
-	}
+	else if (!ret)
+		ret = auxtap_decoder_open(&dec, pd, images, &cmd->opts, &err);
 	if (ret) {
 		cli_error(&err);
 		if (!strcmp(err.what, "--image") && ret == -EINVAL)
 			status = CLI_USAGE;
 		goto out;
 	}
-	say_not_there(printer, cmd->path);
+	say_not_there(printer, is_spe, cmd->path);
 	printer->images = images;
 	ret = run(cmd, dec, printer, &err);
 	status = CLI_OK;
@@ -434,15 +469,9 @@ int cmd_decode(int argc, char **argv)
 		cli_complain(argv[optind + 1], NULL, "one file at a time");
 		return CLI_USAGE;
 	}
-	ret = raw_options_check(&cmd.raw, "decode", optind < argc, false);
+	ret = raw_options_check(&cmd.raw, "decode", optind < argc, true);
 	if (ret)
 		return ret;
 	cmd.path = optind < argc ? argv[optind] : "auxtap.data";
-	if (!cmd.opts.events)
-		cmd.opts.events = cmd.summary
-					  ? AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_TRACE
-					  : AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_ASYNC |
-						    AUXTAP_EVENT_TRACE | AUXTAP_EVENT_GAP;
-	printer.events = cmd.opts.events;
 	return decode(&cmd, &printer);
 }

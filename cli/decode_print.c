@@ -2,6 +2,8 @@
 /* Events as lines: see decode_print.h. */
 #include "decode_print.h"
 
+#include <auxtap/spe.h>
+
 #include <stdarg.h>
 #include <string.h>
 
@@ -220,6 +222,55 @@ static void asm_text(struct decode_printer *p, const struct auxtap_event *ev, ch
 					     size);
 }
 
+/* What only a sample of Arm SPE has. */
+static void sample_value(const struct auxtap_event *ev, enum decode_field field, bool *number,
+			 char *buf, size_t size)
+{
+	struct auxtap_spe_packet op = {.type = AUXTAP_SPE_OPERATION,
+				       .index = ev->op_class,
+				       .payload = ev->op};
+	struct auxtap_spe_packet events = {.type = AUXTAP_SPE_EVENTS, .payload = ev->spe_events};
+	char text[512];
+
+	switch (field) {
+	case FIELD_PHYS:
+		if (ev->spe_has & AUXTAP_SPE_HAS_PHYS)
+			snprintf(buf, size, "%llx", (unsigned long long)ev->phys);
+		break;
+	case FIELD_LAT_TOTAL:
+		*number = true;
+		if (ev->spe_has & AUXTAP_SPE_HAS_LAT_TOTAL)
+			snprintf(buf, size, "%u", ev->lat_total);
+		break;
+	case FIELD_LAT_ISSUE:
+		*number = true;
+		if (ev->spe_has & AUXTAP_SPE_HAS_LAT_ISSUE)
+			snprintf(buf, size, "%u", ev->lat_issue);
+		break;
+	case FIELD_LAT_XLAT:
+		*number = true;
+		if (ev->spe_has & AUXTAP_SPE_HAS_LAT_XLAT)
+			snprintf(buf, size, "%u", ev->lat_xlat);
+		break;
+	case FIELD_SPE_EVENTS:
+		auxtap_spe_packet_text(&events, text, sizeof(text));
+		if (ev->spe_has & AUXTAP_SPE_HAS_EVENTS && strlen(text) > 3)
+			snprintf(buf, size, "%s", text + 3); /* without "EV " */
+		break;
+	case FIELD_SOURCE:
+		*number = true;
+		if (ev->spe_has & AUXTAP_SPE_HAS_SOURCE)
+			snprintf(buf, size, "%llu", (unsigned long long)ev->source);
+		break;
+	case FIELD_OP:
+		if (ev->spe_has & AUXTAP_SPE_HAS_OP)
+			auxtap_spe_packet_text(&op, buf, size);
+		break;
+	default:
+		break;
+	}
+}
+
 /* The value of a field as text; empty: it has none. *number: print without quotes. */
 static void value(struct decode_printer *p, const struct auxtap_event *ev,
 		  enum decode_field field, const struct place *place, bool *number, char *buf,
@@ -290,7 +341,9 @@ static void value(struct decode_printer *p, const struct auxtap_event *ev,
 	case FIELD_FLAGS:
 		snprintf(buf, size, "%s", flags_of(ev));
 		break;
-	default: /* no such fact in this trace family */
+	default: /* other families have none of these facts */
+		if (ev->spe_has)
+			sample_value(ev, field, number, buf, size);
 		break;
 	}
 }
@@ -315,7 +368,9 @@ static void gap_words(const struct auxtap_event *ev, char *buf, size_t size)
 static const int text_width[NR_FIELDS] = {
 	[FIELD_COMM] = 16, [FIELD_PID] = 7,    [FIELD_TID] = 7,	 [FIELD_CPU] = 3,
 	[FIELD_TIME] = 20, [FIELD_EVENT] = 9,  [FIELD_IP] = 16,	 [FIELD_INSNLEN] = 2,
-	[FIELD_FLAGS] = 13, [FIELD_INSN] = 23, [FIELD_SRCLINE] = 20,
+	[FIELD_FLAGS] = 13, [FIELD_INSN] = 23, [FIELD_SRCLINE] = 20, [FIELD_PHYS] = 16,
+	[FIELD_LAT_TOTAL] = 5, [FIELD_LAT_ISSUE] = 5, [FIELD_LAT_XLAT] = 5, [FIELD_SOURCE] = 3,
+	[FIELD_OP] = 12,
 };
 
 static void text_addr(struct decode_printer *p, const struct auxtap_event *ev)
@@ -354,6 +409,11 @@ static void text_column(struct decode_printer *p, enum decode_field field, const
 	case FIELD_CPU:
 	case FIELD_TIME:
 	case FIELD_IP:
+	case FIELD_PHYS:
+	case FIELD_LAT_TOTAL:
+	case FIELD_LAT_ISSUE:
+	case FIELD_LAT_XLAT:
+	case FIELD_SOURCE:
 		put(p, "%*s%s", p->nr_fields == 1 ? 0 : text_width[field], buf[0] ? buf : "-",
 		    field == FIELD_TIME ? ":" : "");
 		break;

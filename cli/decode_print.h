@@ -23,7 +23,7 @@ enum decode_field {
 	FIELD_INSNLEN,
 	FIELD_ASM,
 	FIELD_FLAGS,
-	/* other trace families; no value in Intel PT */
+	/* samples of Arm SPE; no value in Intel PT */
 	FIELD_PHYS,
 	FIELD_LAT_TOTAL,
 	FIELD_LAT_ISSUE,

@@ -170,10 +170,10 @@ int raw_options_parse(struct raw_options *ro, int opt, const char *arg)
 }
 
 int raw_options_check(const struct raw_options *ro, const char *command, bool has_file,
-		      bool lists_packets)
+		      bool takes_spe)
 {
-	if (raw_options_is_spe(ro) && !lists_packets) {
-		cli_complain("--raw", "list its packets with 'auxtap dump --raw spe'",
+	if (raw_options_is_spe(ro) && !takes_spe) {
+		cli_complain("--raw", "'auxtap decode --raw spe' lists its samples",
 			     "%s does not read Arm SPE yet", command);
 		return CLI_USAGE;
 	}

@@ -154,7 +154,7 @@ int decoder_start(struct auxtap_decoder *dec)
 	}
 	if (dec->nr_closed)
 		qsort(dec->closed, dec->nr_closed, sizeof(*dec->closed), by_first);
-	return decoder_jobs_start(dec, dec->shared.opts.jobs);
+	return dec->spe ? 0 : decoder_jobs_start(dec, dec->shared.opts.jobs);
 }
 
 static void refill(struct auxtap_decoder *dec, struct decoder_queue *queue)
@@ -270,6 +270,19 @@ static void choose(struct auxtap_decoder *dec)
 		set_limit(dec, extra->time, INT32_MIN);
 }
 
+/* Samples, and gaps that belong to no place in a stream, by time. */
+static struct flow_event *next_sample(struct auxtap_decoder *dec, bool *is_sample)
+{
+	struct flow_event *ev = spe_decoder_peek(dec);
+
+	*is_sample = ev && !(dec->extra_at < dec->nr_extra && dec->extra[dec->extra_at].time < ev->time);
+	if (*is_sample) {
+		spe_decoder_pop(dec);
+		return ev;
+	}
+	return dec->extra_at < dec->nr_extra ? &dec->extra[dec->extra_at++] : NULL;
+}
+
 static struct flow_event *next_event(struct auxtap_decoder *dec)
 {
 	struct decoder_queue *queue = dec->current;
@@ -343,7 +356,8 @@ static const char *comm_of(struct auxtap_decoder *dec, int32_t tid, uint64_t tim
 int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *out,
 			struct auxtap_error *err)
 {
-	struct flow_event *ev = next_event(dec);
+	bool is_sample = false;
+	struct flow_event *ev = dec->spe ? next_sample(dec, &is_sample) : next_event(dec);
 
 	free(dec->delivered);
 	dec->delivered = NULL;
@@ -353,6 +367,10 @@ int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *out,
 				return auxtap_error_set(err, dec->queues[i]->pt.error, "trace",
 							"cannot go on: %s",
 							strerror(-dec->queues[i]->pt.error));
+		if (dec->spe && spe_decoder_error(dec))
+			return auxtap_error_set(err, spe_decoder_error(dec), "trace",
+						"cannot go on: %s",
+						strerror(-spe_decoder_error(dec)));
 		if (dec->damage.code && err)
 			*err = dec->damage;
 		return dec->damage.code;
@@ -372,6 +390,9 @@ int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *out,
 	memcpy(out->insn, ev->insn, sizeof(out->insn));
 	out->nr_insns = ev->nr_insns;
 	out->depth = ev->depth;
+	out->spe_has = 0;
+	if (is_sample)
+		spe_decoder_facts(dec, out);
 	out->comm = comm_of(dec, ev->tid, ev->time);
 	out->text[0] = '\0';
 	if (ev->gap) {
@@ -411,6 +432,7 @@ void auxtap_decoder_close(struct auxtap_decoder *dec)
 	if (!dec)
 		return;
 	decoder_jobs_stop(dec);
+	spe_decoder_free(dec);
 	for (size_t i = 0; i < dec->nr_queues; i++) {
 		struct decoder_queue *queue = dec->queues[i];
 

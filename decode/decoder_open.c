@@ -461,6 +461,78 @@ static int add_queues(struct auxtap_decoder *dec, const struct pt_info *pi,
 	return 0;
 }
 
+/* ---- Arm SPE ---- */
+
+/* How the generic timer's ticks become perf's time stands in a record of its own. */
+static void find_time_conv(struct auxtap_decoder *dec)
+{
+	struct time_conv *conv = &dec->sideband.conv;
+	struct auxtap_record rec;
+	uint64_t v[5] = {0};
+	uint8_t cap[2] = {1, 0};
+
+	auxtap_perfdata_rewind(dec->pd);
+	while (auxtap_perfdata_next(dec->pd, &rec, NULL) == 1) {
+		if (rec.header->type != AUXTAP_RECORD_TIME_CONV || rec.body_size < 24)
+			continue;
+		memcpy(v, rec.header + 1, rec.body_size < sizeof(v) ? 24 : sizeof(v));
+		if (rec.body_size >= sizeof(v) + sizeof(cap))
+			memcpy(cap, (const uint8_t *)(rec.header + 1) + sizeof(v), sizeof(cap));
+		conv->valid = cap[0] && v[1] && v[0] < 64;
+		conv->shift = (uint16_t)(v[0] & 63);
+		conv->mult = v[1];
+		conv->zero = v[2];
+		conv->cycles = cap[1] ? v[3] : 0;
+		conv->mask = cap[1] ? v[4] : 0;
+		return;
+	}
+}
+
+/* AUXTRACE_INFO of arm_spe: PMU type, PER_CPU_MMAPS; newer perfs write a version and a size first. */
+static bool spe_per_cpu(const struct pt_info *pi)
+{
+	return pi->nr == 2 ? pi->v[1] : pi->nr > 3 ? pi->v[3] : true;
+}
+
+/* Buffers of each CPU or thread, in order; gaps where AUX records tell of one. */
+static int add_spe_streams(struct auxtap_decoder *dec, const struct pt_info *pi,
+			   struct auxtap_error *err)
+{
+	const struct auxtap_decode_opts *opts = &dec->shared.opts;
+	const struct sideband *sb = &dec->sideband;
+	const struct auxtap_perfdata_aux *aux;
+	size_t nr;
+	int ret = auxtap_perfdata_auxtraces(dec->pd, &aux, &nr, err);
+
+	if (ret)
+		return ret;
+	ret = spe_decoder_new(dec, read_pd);
+	for (size_t i = 0; !ret && i < nr; i++) {
+		struct spe_extent extent = {.off = aux[i].head.offset,
+					    .file_off = aux[i].trace_off,
+					    .size = aux[i].trace_size,
+					    .cpu = (int32_t)aux[i].head.cpu,
+					    .tid = (int32_t)aux[i].head.tid};
+
+		extent.of_one_thread = of_one_thread(dec, &aux[i].head);
+		if (extent.size && (opts->cpu < 0 || extent.cpu == opts->cpu))
+			ret = spe_decoder_add(dec, &extent, pi->snapshot);
+	}
+	for (size_t i = 0; !ret && i < sb->nr_aux; i++) {
+		struct auxtap_gap gap = {.cause = cause_of(sb->aux[i].flags),
+					 .cpu = sb->aux[i].cpu,
+					 .tid = sb->aux[i].tid,
+					 .pid = sideband_pid(sb, sb->aux[i].tid),
+					 .time_begin = sb->aux[i].time,
+					 .time_end = sb->aux[i].time,
+					 .nr_bytes = sb->aux[i].nr_bytes,
+					 .exact = sb->aux[i].exact};
+
+		ret = decoder_add_extra(dec, &gap, "told by the kernel");
+	}
+	return ret ? auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd), "out of memory") : 0;
+}
+
 /* ---- sideband ---- */
 
 static int read_sideband(struct auxtap_decoder *dec, struct auxtap_error *err)
@@ -525,27 +597,32 @@ int auxtap_decoder_open(struct auxtap_decoder **dec_out, struct auxtap_perfdata 
 	const char *path = auxtap_perfdata_path(pd);
 	const uint64_t *priv;
 	uint32_t type;
+	bool spe;
 	int ret;
 
 	*dec_out = NULL;
 	ret = auxtap_perfdata_auxtrace_info(pd, &type, &priv, &pi.nr);
 	if (ret)
 		return auxtap_error_set(err, ret, path, "no hardware trace in this file");
-	if (type != AUXTAP_AUXTRACE_INTEL_PT)
+	spe = type == AUXTAP_AUXTRACE_ARM_SPE;
+	if (type != AUXTAP_AUXTRACE_INTEL_PT && !spe)
 		return auxtap_error_set(err, -ENOTSUP, path,
-					"its trace is not Intel PT (type %u); this version decodes Intel PT only",
+					"its trace is of type %u; this version decodes Intel PT and Arm SPE",
 					type);
 	if (pi.nr > AUXTAP_PT_INFO_NR)
 		pi.nr = AUXTAP_PT_INFO_NR;
 	memcpy(pi.v, priv, pi.nr * sizeof(*priv));
-	pi.snapshot = info(&pi, AUXTAP_PT_INFO_SNAPSHOT_MODE);
+	pi.snapshot = !spe && info(&pi, AUXTAP_PT_INFO_SNAPSHOT_MODE);
 	dec = decoder_new(images, opts);
 	if (!dec)
 		return auxtap_error_set(err, -ENOMEM, path, "out of memory");
 	dec->pd = pd;
 	notes.dec = dec;
-	configure(dec, &pi);
-	dec->sideband.per_thread = !info(&pi, AUXTAP_PT_INFO_PER_CPU_MMAPS);
+	if (spe)
+		find_time_conv(dec);
+	else
+		configure(dec, &pi);
+	dec->sideband.per_thread = !(spe ? spe_per_cpu(&pi) : info(&pi, AUXTAP_PT_INFO_PER_CPU_MMAPS));
 	dec->sideband.snapshot = pi.snapshot;
 	ret = auxtap_perfdata_notes(pd, on_note, &notes, err);
 	if (ret)
@@ -559,7 +636,7 @@ int auxtap_decoder_open(struct auxtap_decoder **dec_out, struct auxtap_perfdata 
 	ret = auxtap_perfdata_notes(pd, on_gap_note, &notes, err);
 	if (ret)
 		goto fail;
-	ret = add_queues(dec, &pi, err);
+	ret = spe ? add_spe_streams(dec, &pi, err) : add_queues(dec, &pi, err);
 	if (ret)
 		goto fail;
 	ret = add_losts(dec);

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The decoder's parts: decoder.c (merge, public face), decoder_open.c (queues of a perf.data file), decoder_raw.c (bare streams), decoder_jobs.c (threads). */
+/*
+ * The decoder's parts: decoder.c (merge, public face), decoder_open.c (queues of a perf.data
+ * file), decoder_raw.c (bare streams), decoder_jobs.c (threads); spe_decoder.c (samples of Arm SPE
+ * in the place of all queues).
+ */
 #ifndef AUXTAP_DECODER_PRIVATE_H
 #define AUXTAP_DECODER_PRIVATE_H
 
 #include "pt_queue.h"
 
 struct decoder_jobs;
+struct spe_decoder;
 
 struct decoder_queue {
 	struct pt_queue pt;
@@ -25,6 +30,7 @@ struct auxtap_decoder {
 	pthread_mutex_t read_lock; /* pd belongs to one thread at a time */
 	struct decoder_queue **queues;
 	size_t nr_queues, max_queues;
+	struct spe_decoder *spe; /* NULL: Intel PT */
 	/* merge: queues not yet begun, by first event; and a heap of the others, by next event */
 	struct decoder_queue **closed, **heap;
 	size_t nr_closed, closed_at, nr_heap;
@@ -54,6 +60,28 @@ struct decoder_queue *decoder_add_queue(struct auxtap_decoder *dec);
 int decoder_add_extra(struct auxtap_decoder *dec, const struct auxtap_gap *gap,
 		      const char *text);
 int decoder_start(struct auxtap_decoder *dec);
+
+/* A buffer of the AUX area as the file has it. */
+struct spe_extent {
+	uint64_t off; /* of its first byte in the stream */
+	uint64_t file_off, size;
+	int cpu;
+	int32_t tid;
+	bool of_one_thread; /* tid's */
+};
+
+/* spe_decoder.c; events live until the next call. */
+int spe_decoder_new(struct auxtap_decoder *dec,
+		    ssize_t (*pread)(void *ctx, void *buf, size_t size, uint64_t off));
+/* In the order of the file. 0 or -ENOMEM. */
+int spe_decoder_add(struct auxtap_decoder *dec, const struct spe_extent *extent, bool snapshot);
+/* NULL at the end. */
+struct flow_event *spe_decoder_peek(struct auxtap_decoder *dec);
+void spe_decoder_pop(struct auxtap_decoder *dec);
+/* Of the event that was peeked at last: what only SPE tells, and its CPU. */
+void spe_decoder_facts(const struct auxtap_decoder *dec, struct auxtap_event *ev);
+int spe_decoder_error(const struct auxtap_decoder *dec);
+void spe_decoder_free(struct auxtap_decoder *dec);
 
 /* decoder_jobs.c: walks segments ahead of the reader; with nr 0 or 1 when it asks for them. */
 int decoder_jobs_start(struct auxtap_decoder *dec, unsigned int nr);

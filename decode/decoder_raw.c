@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* A bare Intel PT stream as the decoder's only queue; images and sideband are given by hand. */
+/* A bare stream as the decoder's only queue; images and sideband are given by hand. */
 #include "decoder_private.h"
 
 #include <errno.h>
@@ -75,7 +75,22 @@ static int find_cpu(struct auxtap_decoder *dec, const struct auxtap_raw_opts *ra
 	return ret;
 }
 
-static int open_file(struct auxtap_decoder *dec, const char *path, int cpu,
+static int open_spe(struct auxtap_decoder *dec, const char *path, int cpu, uint64_t size,
+		    struct auxtap_error *err)
+{
+	struct spe_extent extent = {
+		.size = size,
+		.cpu = cpu,
+		.tid = cpu >= 0 ? -1 : dec->sideband.first_tid,
+		.of_one_thread = cpu < 0 && dec->sideband.first_tid >= 0,
+	};
+
+	if (spe_decoder_new(dec, read_raw) || spe_decoder_add(dec, &extent, false))
+		return auxtap_error_set(err, -ENOMEM, path, "out of memory");
+	return 0;
+}
+
+static int open_file(struct auxtap_decoder *dec, const char *path, bool is_spe, int cpu,
 		     struct auxtap_error *err)
 {
 	struct pt_extent extent = {.quiet = true, .cause = AUXTAP_GAP_OVERWRITTEN};
@@ -92,6 +107,8 @@ static int open_file(struct auxtap_decoder *dec, const char *path, int cpu,
 	if (!st.st_size)
 		return auxtap_error_set(err, -EBADMSG, path, "the trace is empty");
 	extent.size = (uint64_t)st.st_size;
+	if (is_spe)
+		return open_spe(dec, path, cpu, extent.size, err);
 	queue = decoder_add_queue(dec);
 	if (!queue || pt_stream_add(&queue->pt.stream, &extent))
 		return auxtap_error_set(err, -ENOMEM, path, "out of memory");
@@ -137,11 +154,13 @@ int auxtap_decoder_open_raw(struct auxtap_decoder **dec_out, const char *path,
 {
 	struct auxtap_raw_opts known = {.size = sizeof(known)}, *raw = &known;
 	struct auxtap_decoder *dec;
+	bool is_spe;
 	int ret, cpu;
 
 	*dec_out = NULL;
 	memcpy(raw, raw_opts, raw_opts->size < sizeof(*raw) ? raw_opts->size : sizeof(*raw));
-	if (raw->family && strcmp(raw->family, "pt"))
+	is_spe = raw->family && !strcmp(raw->family, "spe");
+	if (raw->family && strcmp(raw->family, "pt") && !is_spe)
 		return auxtap_error_set(err, -ENOTSUP, raw->family,
 					"no decoder for this trace family in this version");
 	dec = decoder_new(images, opts);
@@ -163,7 +182,7 @@ int auxtap_decoder_open_raw(struct auxtap_decoder **dec_out, const char *path,
 	ret = find_cpu(dec, raw, &cpu, err);
 	if (ret)
 		goto fail;
-	ret = open_file(dec, path, cpu, err);
+	ret = open_file(dec, path, is_spe, cpu, err);
 	if (ret)
 		goto fail;
 	ret = decoder_start(dec);

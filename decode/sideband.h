@@ -59,6 +59,7 @@ struct time_conv {
 	bool valid; /* the stream's time stamps and the sideband's can be compared */
 	uint16_t shift;
 	uint64_t mult, zero, offset; /* offset: added to a time stamp first */
+	uint64_t mask, cycles; /* mask: the bits that the counter has, seen from cycles; 0: all */
 };
 
 struct sideband {
@@ -113,6 +114,8 @@ static inline uint64_t time_from_tsc(const struct time_conv *conv, uint64_t tsc)
 	if (conv->shift > 63)
 		return 0;
 	tsc += conv->offset;
+	if (conv->mask)
+		tsc = conv->cycles + ((tsc - conv->cycles) & conv->mask);
 	quot = tsc >> conv->shift;
 	rem = tsc & ((1ull << conv->shift) - 1);
 	return conv->zero + quot * conv->mult + ((rem * conv->mult) >> conv->shift);

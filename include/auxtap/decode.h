@@ -23,7 +23,7 @@ extern "C" {
 #define AUXTAP_EVENT_ASYNC  0x010 /* interrupt, signal, fault: at ip, not yet executed */
 #define AUXTAP_EVENT_TRACE  0x020 /* tracing on or off */
 #define AUXTAP_EVENT_GAP    0x040
-#define AUXTAP_EVENT_MEM    0x080
+#define AUXTAP_EVENT_MEM    0x080 /* a sampled load or store at ip: addr is what it went to */
 #define AUXTAP_EVENT_BLOCK  0x100 /* library only: a run of instructions without taken branch; may come in pieces */
 
 enum auxtap_branch_kind {
@@ -53,6 +53,11 @@ struct auxtap_event {
 	uint32_t nr_insns;   /* BLOCK: instructions in [ip, addr]; else instructions since the last event */
 	uint32_t depth;	     /* CALL, RETURN: call depth; meaningful between gaps */
 	const char *comm;    /* owned by the decoder; NULL */
+	/* Arm SPE, whose events are samples: which of these are known (AUXTAP_SPE_HAS_… of spe.h) */
+	uint32_t spe_has;
+	uint16_t lat_total, lat_issue, lat_xlat; /* cycles */
+	uint8_t op_class, op;
+	uint64_t phys, spe_events, source;
 	struct auxtap_gap gap; /* GAP */
 	char text[96];	     /* GAP: detail ("no image /lib/x.so", libipt's words) */
 };
@@ -74,10 +79,10 @@ AUXTAP_API int auxtap_decoder_open(struct auxtap_decoder **dec, struct auxtap_pe
 				   const struct auxtap_decode_opts *opts,
 				   struct auxtap_error *err);
 
-/* A raw Intel PT stream without a container. */
+/* A raw stream without a container; of the CPU's facts Arm SPE needs none. */
 struct auxtap_raw_opts {
 	size_t size;
-	const char *family; /* "pt" */
+	const char *family; /* "pt", "spe" */
 	int cpu_family, cpu_model, cpu_stepping; /* 0 0 0: unknown */
 	const char *const *sideband; /* files of raw records; the first is primary */
 	unsigned int nr_sideband;
