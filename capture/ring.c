@@ -93,6 +93,11 @@ static void make_span(struct auxtap_span *span, const unsigned char *buf, uint64
 	span->size2 = size > room ? size - room : 0;
 }
 
+uint64_t auxtap_ring_data_head(const struct auxtap_ring *ring)
+{
+	return ring->data_size ? load_data_head(ring) : ring->data_prev_abs;
+}
+
 int auxtap_ring_data_next(struct auxtap_ring *ring, struct auxtap_span *span,
 			  struct auxtap_error *err)
 {

@@ -141,10 +141,12 @@ static int keep_for_crash(struct auxtap_session *s, struct stream *st, const voi
 int session_drain_data(struct auxtap_session *s, struct stream *st, struct auxtap_error *err)
 {
 	struct auxtap_span span;
-	uint64_t nr_bytes = 0;
-	int ret;
+	/* What comes meanwhile is the next round's: records may come as fast as we write them. */
+	uint64_t nr_bytes = 0, head_abs = auxtap_ring_data_head(&st->ring);
+	int ret = 0;
 
-	while ((ret = auxtap_ring_data_next(&st->ring, &span, err)) > 0) {
+	while (st->ring.data_prev_abs != head_abs &&
+	       (ret = auxtap_ring_data_next(&st->ring, &span, err)) > 0) {
 		struct perf_event_header *header = (void *)s->record;
 		uint16_t size = (uint16_t)(span.size1 + span.size2);
 
@@ -174,7 +176,7 @@ int session_drain_data(struct auxtap_session *s, struct stream *st, struct auxta
 		st->truncated = true;
 		st->truncated_time = s->last_time;
 	}
-	return ret;
+	return ret < 0 ? ret : 0;
 }
 
 static struct auxtap_auxtrace auxtrace_head(const struct auxtap_session *s,

@@ -164,6 +164,7 @@ static void test_damaged(void **state)
 		page = rig.page;
 		memcpy((void *)(uintptr_t)rig.ring.data, &header, sizeof(header));
 		page->data_head = cases[i].head;
+		assert_int_equal(auxtap_ring_data_head(&rig.ring), cases[i].head);
 		assert_int_equal(auxtap_ring_data_next(&rig.ring, &span, &err), -EBADMSG);
 		assert_int_equal(err.offset, 0);
 		rig_free(&rig);
