@@ -76,6 +76,8 @@ static int configure(struct auxtap_session *s, struct auxtap_error *err)
 					(unsigned long long)s->opts.snapshot_size,
 					(unsigned long long)s->aux_bytes);
 	s->per_cpu = !emulated;
+	/* as perf: of a process or thread that was named, on these CPUs */
+	s->whole_cpus = (s->opts.all_cpus || s->opts.cpus) && !s->opts.pid && !s->opts.tid;
 	if (emulated && (s->opts.all_cpus || s->opts.cpus))
 		return auxtap_error_set(err, -ENOTSUP, s->opts.cpus ? "-C" : "-a",
 					"the emulated backend traces programs, not CPUs");
@@ -116,22 +118,6 @@ static int start_program(struct auxtap_session *s, struct auxtap_error *err)
 	return 0;
 }
 
-static void thread_name(pid_t pid, pid_t tid, char comm[16])
-{
-	char path[64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
-	f = fopen(path, "re");
-	comm[0] = '\0';
-	if (!f)
-		return;
-	if (!fgets(comm, 16, f))
-		comm[0] = '\0';
-	comm[strcspn(comm, "\n")] = '\0';
-	fclose(f);
-}
-
 static int enable_streams(struct auxtap_session *s, struct auxtap_error *err)
 {
 	int ret = 0;
@@ -151,7 +137,7 @@ static int attach_kernel(struct auxtap_session *s, struct auxtap_error *err)
 
 	if (!tids)
 		return auxtap_error_set(err, -ENOMEM, "attach", "no memory");
-	tids[0] = s->opts.all_cpus || s->opts.cpus ? -1 : s->opts.tid;
+	tids[0] = s->opts.tid;
 	if (pid)
 		nr = s->be->target->threads(s->be->target_ctx, pid, tids, ATTACH_MAX);
 	if (nr <= 0) {
@@ -161,18 +147,24 @@ static int attach_kernel(struct auxtap_session *s, struct auxtap_error *err)
 	if (nr > ATTACH_MAX)
 		nr = ATTACH_MAX;
 	ret = session_open_cpus(s, tids, nr, err);
-	for (int i = 0; i < nr && !ret && tids[0] != -1; i++) {
-		char comm[16];
-
-		thread_name(pid ? pid : tids[i], tids[i], comm);
-		ret = session_synthesise(s, s->streams[0], pid ? pid : tids[i], tids[i], comm,
-					 i == 0, err);
-	}
+	for (int i = 0; i < nr && !ret; i++)
+		ret = session_synthesise_thread(s, s->streams[0], tids[i], i == 0, err);
 	if (!ret)
 		ret = enable_streams(s, err);
 out:
 	free(tids);
 	return ret;
+}
+
+/* Whole CPUs: of every task; a program that is started only says for how long. */
+static int open_cpus(struct auxtap_session *s, struct auxtap_error *err)
+{
+	const pid_t everyone = -1;
+	int ret = session_open_cpus(s, &everyone, 1, err);
+
+	if (!ret)
+		ret = session_synthesise_all(s, s->streams[0], err);
+	return ret ? ret : enable_streams(s, err);
 }
 
 static int attach(struct auxtap_session *s, struct auxtap_error *err)
@@ -188,6 +180,8 @@ static int attach(struct auxtap_session *s, struct auxtap_error *err)
 			return ret;
 		s->main_pid = id;
 	}
+	if (s->whole_cpus)
+		return open_cpus(s, err);
 	/* Emulated: its threads come as events, each stopped until we resume it. */
 	return s->per_cpu ? attach_kernel(s, err) : 0;
 }
@@ -195,14 +189,11 @@ static int attach(struct auxtap_session *s, struct auxtap_error *err)
 /* The program's first thread: events, what is mapped already, and on. */
 static int open_program(struct auxtap_session *s, struct auxtap_error *err)
 {
-	const pid_t everyone = -1;
 	struct stream *st;
 	int ret;
 
-	if (s->opts.all_cpus || s->opts.cpus) { /* the program only says for how long */
-		ret = session_open_cpus(s, &everyone, 1, err);
-		return ret ? ret : enable_streams(s, err);
-	}
+	if (s->whole_cpus)
+		return open_cpus(s, err);
 	if (s->per_cpu) /* enable_on_exec does the rest */
 		return session_open_cpus(s, &s->main_pid, 1, err);
 	ret = session_open_thread(s, s->main_pid, s->main_pid, err);

@@ -69,6 +69,7 @@ struct auxtap_session {
 	struct perf_event_attr attrs[MAX_ATTRS]; /* [0] the trace event, [1] the kernel's dummy */
 	int nr_attrs;
 	bool per_cpu;
+	bool whole_cpus; /* whatever runs on them, not a program or process */
 	bool aux_overwrite;
 	size_t page_size;
 	uint64_t data_bytes, aux_bytes;
@@ -167,8 +168,12 @@ void session_save_vdso(struct auxtap_session *s, const struct map_list *maps, pi
 int session_crash(struct auxtap_session *s, const struct auxtap_target_event *ev,
 		  struct auxtap_error *err);
 
-/* session_attach.c: records for what was there before the events were */
+/* session_attach.c: records for what was there before the events were. Emulated: */
 int session_synthesise(struct auxtap_session *s, struct stream *st, pid_t pid, pid_t tid,
 		       const char *comm, bool whole_process, struct auxtap_error *err);
+/* Of the running kernel: a thread, with what its process has mapped or without; every thread. */
+int session_synthesise_thread(struct auxtap_session *s, struct stream *st, pid_t tid,
+			      bool whole_process, struct auxtap_error *err);
+int session_synthesise_all(struct auxtap_session *s, struct stream *st, struct auxtap_error *err);
 
 #endif

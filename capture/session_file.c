@@ -82,7 +82,7 @@ int trace_file_begin(struct auxtap_session *s, struct trace_file *file,
 	if (!s->event.aux)
 		return 0;
 	if (s->per_cpu) /* an event of a whole CPU records SWITCH_CPU_WIDE, one of a task SWITCH */
-		switches = s->opts.all_cpus || s->opts.cpus ? 3 : 2;
+		switches = s->whole_cpus ? 3 : 2;
 	capture_pt_info(priv, &s->event, s->be->perf, s->be->perf_ctx, page, s->aux_overwrite,
 			s->per_cpu, switches);
 	return auxtap_perfdata_writer_auxtrace_info(file->writer, AUXTAP_AUXTRACE_INTEL_PT, priv,

@@ -21,7 +21,6 @@ static void sideband_bits(struct perf_event_attr *attr)
 void session_attrs(struct auxtap_session *s)
 {
 	struct perf_event_attr *attr = &s->attrs[0];
-	bool whole_cpus = s->opts.all_cpus || s->opts.cpus;
 
 	*attr = s->event.attr;
 	attr->disabled = 1;
@@ -46,8 +45,8 @@ void session_attrs(struct auxtap_session *s)
 		sideband_bits(attr);
 		return;
 	}
-	attr->inherit = !whole_cpus;
-	attr->enable_on_exec = s->opts.argv != NULL && !whole_cpus;
+	attr->inherit = !s->whole_cpus;
+	attr->enable_on_exec = s->opts.argv != NULL && !s->whole_cpus;
 	if (!s->event.aux) {
 		sideband_bits(attr);
 		return;
@@ -63,6 +62,9 @@ void session_attrs(struct auxtap_session *s)
 	attr->exclude_hv = 1;
 	attr->exclude_user = 0;
 	attr->context_switch = 1;
+	/* On while what is there already is looked up: what is mapped meanwhile must not be missed. */
+	if (s->opts.argv == NULL || s->whole_cpus)
+		attr->disabled = 0;
 	sideband_bits(attr);
 	s->nr_attrs = 2;
 }

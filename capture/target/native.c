@@ -123,15 +123,13 @@ static int compare_tids(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int native_threads(void *ctx, pid_t pid, pid_t *tids, int max)
+/* The names in a folder of /proc that are numbers, as native_threads(). */
+static int list_numbers(const char *path, pid_t *tids, int max)
 {
 	struct dirent *entry;
-	char path[64];
 	int nr = 0;
 	DIR *dir;
 
-	(void)ctx;
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	dir = opendir(path);
 	if (!dir)
 		return -errno;
@@ -145,8 +143,24 @@ static int native_threads(void *ctx, pid_t pid, pid_t *tids, int max)
 		nr++;
 	}
 	closedir(dir);
-	qsort(tids, (size_t)(nr < max ? nr : max), sizeof(*tids), compare_tids);
+	if (max)
+		qsort(tids, (size_t)(nr < max ? nr : max), sizeof(*tids), compare_tids);
 	return nr;
+}
+
+static int native_threads(void *ctx, pid_t pid, pid_t *tids, int max)
+{
+	char path[64];
+
+	(void)ctx;
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	return list_numbers(path, tids, max);
+}
+
+static int native_processes(void *ctx, pid_t *pids, int max)
+{
+	(void)ctx;
+	return list_numbers("/proc", pids, max);
 }
 
 /* All of its threads: those that come meanwhile too. */
@@ -391,4 +405,5 @@ const struct auxtap_target_ops target_native_ops = {
 	.resume = native_resume,
 	.signal = native_signal,
 	.detach = native_detach,
+	.processes = native_processes,
 };

@@ -117,6 +117,8 @@ struct auxtap_target_ops {
 	int (*resume)(void *ctx, pid_t tid);
 	int (*signal)(void *ctx, pid_t pid, int signo);
 	int (*detach)(void *ctx, pid_t pid);
+	/* Every process there is, as threads(). May be NULL where whole CPUs cannot be traced. */
+	int (*processes)(void *ctx, pid_t *pids, int max);
 };
 
 /* ---- backends ---- */

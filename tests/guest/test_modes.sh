@@ -8,5 +8,5 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 exec "$SRC/tests/guest/run" --kernel "$KERNEL" --module --timeout 500 -o "$work/out" \
 	--file "$BIN/auxtap:/usr/bin/auxtap" --file "$TESTS/compare_steps:/usr/bin/compare_steps" \
-	--file "$TESTS/guest_park:/park" --file "$TESTS/guest_code32:/code32" \
+	--file "$TESTS/guest_pair:/pair" --file "$TESTS/guest_park:/park" --file "$TESTS/guest_code32:/code32" \
 	--file "$(type -P true):/usr/bin/true" "$SRC/tests/guest/in/modes.sh"
