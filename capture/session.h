@@ -29,6 +29,7 @@ struct stream {
 	void *base, *aux;
 	size_t base_size, aux_size;
 	struct auxtap_ring ring;
+	bool sideband_only;	/* of a CPU that is not traced */
 	bool disabled;		/* by us, for good */
 	bool truncated;		/* D21: to be disabled and enabled again after the next drain */
 	bool hung_up;		/* POLLHUP: no more wakeups */
@@ -58,7 +59,7 @@ struct trace_file {
 	struct string_set build_ids_seen;
 };
 
-#define MAX_ATTRS    2
+#define MAX_ATTRS    3
 #define PAUSES_MAX   64
 #define PENDING_SIGNALS 8
 
@@ -66,7 +67,7 @@ struct auxtap_session {
 	struct auxtap_backend *be;
 	struct auxtap_session_opts opts;
 	struct capture_event event;
-	struct perf_event_attr attrs[MAX_ATTRS]; /* [0] the trace event, [1] the kernel's dummy */
+	struct perf_event_attr attrs[MAX_ATTRS]; /* [0] the trace event, [1] the kernel's dummy, [2] that of other CPUs */
 	int nr_attrs;
 	bool per_cpu;
 	bool whole_cpus; /* whatever runs on them, not a program or process */

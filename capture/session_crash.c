@@ -408,7 +408,8 @@ static int write_file(struct auxtap_session *s, struct trace_file *file,
 		if (!of_process(s, s->streams[i], ev->pid))
 			continue;
 		page = s->streams[i]->base;
-		ret = auxtap_perfdata_writer_add_id(file->writer, 0, s->streams[i]->id);
+		ret = auxtap_perfdata_writer_add_id(
+			file->writer, s->streams[i]->sideband_only ? 2 : 0, s->streams[i]->id);
 	}
 	if (ret)
 		return auxtap_error_set(err, ret, file->path, "%s", strerror(-ret));

@@ -67,6 +67,12 @@ void session_attrs(struct auxtap_session *s)
 		attr->disabled = 0;
 	sideband_bits(attr);
 	s->nr_attrs = 2;
+	if (!s->whole_cpus || !s->opts.cpus)
+		return;
+	/* What was mapped on the other CPUs before it came to one of these. */
+	s->attrs[2] = *attr;
+	s->attrs[2].context_switch = 0;
+	s->nr_attrs = 3;
 }
 
 struct stream *session_find(struct auxtap_session *s, pid_t tid)
@@ -112,17 +118,20 @@ static int map_error(struct auxtap_session *s, const char *what, int code, uint6
 		     struct auxtap_error *err)
 {
 	struct limits limits;
+	uint64_t data_kb = (s->page_size + s->data_bytes) / 1024;
 	unsigned int nr_rings = 0;
 
 	limits_read(&limits);
 	for (int cpu = 0; s->opts.cpus && cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++)
 		nr_rings += cpu_wanted(s->opts.cpus, cpu);
-	return refusal_map(what, bytes, code, nr_rings ? nr_rings : limits.nr_cpus,
-			   (s->page_size + s->data_bytes) / 1024,
+	if (nr_rings && s->nr_attrs > 2) /* the data rings of the other CPUs, as theirs */
+		data_kb = (data_kb * limits.nr_cpus + nr_rings - 1) / nr_rings;
+	return refusal_map(what, bytes, code, nr_rings ? nr_rings : limits.nr_cpus, data_kb,
 			   s->event.aux ? s->aux_bytes / 1024 : 0, &limits, err);
 }
 
-static int map_rings(struct auxtap_session *s, struct stream *st, struct auxtap_error *err)
+static int map_rings(struct auxtap_session *s, struct stream *st, bool aux,
+		     struct auxtap_error *err)
 {
 	const struct auxtap_perf_ops *perf = s->be->perf;
 	struct perf_event_mmap_page *page;
@@ -134,7 +143,7 @@ static int map_rings(struct auxtap_session *s, struct stream *st, struct auxtap_
 	if (!st->base)
 		return map_error(s, "data ring", code, st->base_size, err);
 	s->ring_bytes += st->base_size;
-	if (s->event.aux) {
+	if (aux) {
 		/* B7: the place in the file is ours to choose, behind the data ring. */
 		page = st->base;
 		page->aux_offset = st->base_size;
@@ -255,7 +264,7 @@ int session_open_thread(struct auxtap_session *s, pid_t pid, pid_t tid,
 		ret = open_error(s, &s->attrs[0], tid, st->fd, err);
 		goto fail;
 	}
-	ret = map_rings(s, st, err);
+	ret = map_rings(s, st, s->event.aux, err);
 	if (ret)
 		goto fail;
 	ret = learn_id(s, st->fd, 0, &st->id, err);
@@ -294,6 +303,38 @@ static int add_redirected(struct auxtap_session *s, struct stream *st, int attr_
 	return learn_id(s, fd, attr_index, &id, err);
 }
 
+/* 1: it is there; 0: this CPU is offline. */
+static int open_cpu(struct auxtap_session *s, int cpu, int attr_index, const pid_t *tids,
+		    int nr_tids, struct auxtap_error *err)
+{
+	const struct perf_event_attr *attr = &s->attrs[attr_index];
+	struct stream *st = add_stream(s, -1, -1, cpu);
+	int ret;
+
+	if (!st)
+		return auxtap_error_set(err, -ENOMEM, s->event.name, "no memory");
+	st->fd = s->be->perf->open(s->be->perf_ctx, attr, tids[0], cpu, -1, 0);
+	if (st->fd == -ENODEV) {
+		st->fd = -1;
+		session_close_stream(s, st);
+		return 0;
+	}
+	if (st->fd < 0)
+		return open_error(s, attr, tids[0], st->fd, err);
+	st->sideband_only = attr_index != 0;
+	ret = map_rings(s, st, s->event.aux && !st->sideband_only, err);
+	if (!ret)
+		ret = learn_id(s, st->fd, attr_index, &st->id, err);
+	for (int i = 0; i < nr_tids && !ret && !st->sideband_only; i++) {
+		ret = i ? add_redirected(s, st, 0, tids[i], err) : 0;
+		if (!ret && s->nr_attrs > 1)
+			ret = add_redirected(s, st, 1, tids[i], err);
+	}
+	if (!ret)
+		ret = begin_file(s, st, err);
+	return ret ? ret : 1;
+}
+
 int session_open_cpus(struct auxtap_session *s, const pid_t *tids, int nr_tids,
 		      struct auxtap_error *err)
 {
@@ -301,49 +342,34 @@ int session_open_cpus(struct auxtap_session *s, const pid_t *tids, int nr_tids,
 	int opened = 0, ret;
 
 	for (int cpu = 0; cpu < nr_cpus; cpu++) {
-		struct stream *st;
-
 		if (!cpu_wanted(s->opts.cpus, cpu))
 			continue;
-		st = add_stream(s, -1, -1, cpu);
-		if (!st)
-			return auxtap_error_set(err, -ENOMEM, s->event.name, "no memory");
-		st->fd = s->be->perf->open(s->be->perf_ctx, &s->attrs[0], tids[0], cpu, -1, 0);
-		if (st->fd == -ENODEV) { /* this CPU is offline */
-			st->fd = -1;
-			session_close_stream(s, st);
-			continue;
-		}
-		if (st->fd < 0)
-			return open_error(s, &s->attrs[0], tids[0], st->fd, err);
-		ret = map_rings(s, st, err);
-		if (!ret)
-			ret = learn_id(s, st->fd, 0, &st->id, err);
-		if (ret)
+		ret = open_cpu(s, cpu, 0, tids, nr_tids, err);
+		if (ret < 0)
 			return ret;
-		for (int i = 0; i < nr_tids; i++) {
-			ret = i ? add_redirected(s, st, 0, tids[i], err) : 0;
-			if (!ret && s->nr_attrs > 1)
-				ret = add_redirected(s, st, 1, tids[i], err);
-			if (ret)
-				return ret;
-		}
-		ret = begin_file(s, st, err);
-		if (ret)
-			return ret;
-		opened++;
+		opened += ret;
 	}
 	if (!opened)
 		return auxtap_error_set(err, -ENODEV, s->opts.cpus ? s->opts.cpus : "CPUs",
 					"none of them is online");
+	for (int cpu = 0; cpu < nr_cpus && s->nr_attrs > 2; cpu++) {
+		if (cpu_wanted(s->opts.cpus, cpu))
+			continue;
+		ret = open_cpu(s, cpu, 2, tids, nr_tids, err);
+		if (ret < 0)
+			return ret;
+	}
 	return 0;
 }
 
 int session_enable(struct auxtap_session *s, struct stream *st, bool on)
 {
 	unsigned long request = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
-	int ret = s->be->perf->ioctl(s->be->perf_ctx, st->fd, request, 0);
+	int ret;
 
+	if (st->sideband_only && !on) /* goes on while PT stands still, as the others' does (K6) */
+		return 0;
+	ret = s->be->perf->ioctl(s->be->perf_ctx, st->fd, request, 0);
 	for (int i = 0; i < st->nr_more_fds && ret >= 0 && on; i++)
 		ret = s->be->perf->ioctl(s->be->perf_ctx, st->more_fds[i], request, 0);
 	return ret < 0 ? ret : 0;

@@ -59,6 +59,25 @@ told data >told.auxtap
 [ "$(grep -c . told.perf)" -ge 10 ] && cmp -s told.perf told.auxtap ||
 	complain "other processes than perf tells: $(diff told.perf told.auxtap)"
 
+# one CPU; perf runs there itself: its file has no mappings from where its program began
+one_cpu() { # TOOL COMMAND..., which ran on CPU 1 in the end
+	fresh "CPU 1 by $1"
+	shift
+	"$@" 2>err || complain "$(cat err)"
+	took data
+	! ran $pair && ! ran $other || complain 'CPU 0 is in it'
+	[ "$(wc -l <ips)" -gt 20000 ] || complain "only $(wc -l <ips) instructions"
+}
+one_cpu perf taskset 2 perf record -q -C 1 -o data -e intel_pt//u -- sh -c 'busybox true; true'
+one_cpu auxtap taskset 1 auxtap record --backend kernel -C 1 -o data -e intel_pt//u -- \
+	taskset 2 sh -c 'busybox true; true'
+for tool in 'perf record -q' 'auxtap record --backend kernel'; do
+	fresh "CPU 0 by ${tool%% *}"
+	$tool -C 0 -o data -e intel_pt//u -- sleep 0.5 2>err || complain "$(cat err)"
+	took data
+	ran $pair && ran $other || complain 'not what runs there'
+done
+
 sh -c 'while :; do read -r x </proc/uptime; done' &
 loop=$!
 stepped() { # wait until the module has stepped something
