@@ -66,19 +66,71 @@ static void put_char(struct decode_printer *p, char c)
 	p->buf[p->nr++] = c;
 }
 
-static void put_hex(struct decode_printer *p, uint64_t v)
+static void put_text(struct decode_printer *p, const char *text, size_t len)
+{
+	room(p, len);
+	memcpy(p->buf + p->nr, text, len);
+	p->nr += len;
+}
+
+static void put_blanks(struct decode_printer *p, size_t nr)
+{
+	room(p, nr);
+	memset(p->buf + p->nr, ' ', nr);
+	p->nr += nr;
+}
+
+/* Numbers are most of what is printed: not by printf. All end with a NUL, all return the length. */
+static size_t hex_text(char *out, uint64_t v)
 {
 	static const char digits[] = "0123456789abcdef";
 	unsigned int n = v ? (67 - (unsigned int)__builtin_clzll(v)) / 4 : 1;
-	char *at;
 
-	room(p, 16);
-	at = p->buf + p->nr + n;
-	p->nr += n;
+	out[n] = '\0';
+	for (unsigned int i = n; i-- > 0; v >>= 4)
+		out[i] = digits[v & 15];
+	return n;
+}
+
+static size_t decimal_text(char *out, uint64_t v)
+{
+	char reverse[20];
+	size_t n = 0;
+
 	do {
-		*--at = digits[v & 15];
-		v >>= 4;
-	} while (--n);
+		reverse[n++] = (char)('0' + v % 10);
+		v /= 10;
+	} while (v);
+	for (size_t i = 0; i < n; i++)
+		out[i] = reverse[n - 1 - i];
+	out[n] = '\0';
+	return n;
+}
+
+static size_t signed_text(char *out, int32_t v)
+{
+	if (v >= 0)
+		return decimal_text(out, (uint64_t)v);
+	*out = '-';
+	return 1 + decimal_text(out + 1, -(uint64_t)v);
+}
+
+static size_t seconds_text(char *out, uint64_t ns)
+{
+	uint32_t rest = (uint32_t)(ns % 1000000000);
+	size_t n = decimal_text(out, ns / 1000000000);
+
+	out[n] = '.';
+	for (size_t i = 9; i > 0; i--, rest /= 10)
+		out[n + i] = (char)('0' + rest % 10);
+	out[n + 10] = '\0';
+	return n + 10;
+}
+
+static void put_hex(struct decode_printer *p, uint64_t v)
+{
+	room(p, 17);
+	p->nr += hex_text(p->buf + p->nr, v);
 }
 
 static void put(struct decode_printer *p, const char *fmt, ...) AUXTAP_PRINTF(2, 3);
@@ -235,22 +287,22 @@ static void sample_value(const struct auxtap_event *ev, enum decode_field field,
 	switch (field) {
 	case FIELD_PHYS:
 		if (ev->spe_has & AUXTAP_SPE_HAS_PHYS)
-			snprintf(buf, size, "%llx", (unsigned long long)ev->phys);
+			hex_text(buf, ev->phys);
 		break;
 	case FIELD_LAT_TOTAL:
 		*number = true;
 		if (ev->spe_has & AUXTAP_SPE_HAS_LAT_TOTAL)
-			snprintf(buf, size, "%u", ev->lat_total);
+			decimal_text(buf, ev->lat_total);
 		break;
 	case FIELD_LAT_ISSUE:
 		*number = true;
 		if (ev->spe_has & AUXTAP_SPE_HAS_LAT_ISSUE)
-			snprintf(buf, size, "%u", ev->lat_issue);
+			decimal_text(buf, ev->lat_issue);
 		break;
 	case FIELD_LAT_XLAT:
 		*number = true;
 		if (ev->spe_has & AUXTAP_SPE_HAS_LAT_XLAT)
-			snprintf(buf, size, "%u", ev->lat_xlat);
+			decimal_text(buf, ev->lat_xlat);
 		break;
 	case FIELD_SPE_EVENTS:
 		auxtap_spe_packet_text(&events, text, sizeof(text));
@@ -260,7 +312,7 @@ static void sample_value(const struct auxtap_event *ev, enum decode_field field,
 	case FIELD_SOURCE:
 		*number = true;
 		if (ev->spe_has & AUXTAP_SPE_HAS_SOURCE)
-			snprintf(buf, size, "%llu", (unsigned long long)ev->source);
+			decimal_text(buf, ev->source);
 		break;
 	case FIELD_OP:
 		if (ev->spe_has & AUXTAP_SPE_HAS_OP)
@@ -286,30 +338,28 @@ static void value(struct decode_printer *p, const struct auxtap_event *ev,
 	case FIELD_TID:
 		*number = true;
 		if (ev->tid >= 0)
-			snprintf(buf, size, "%d", field == FIELD_PID ? ev->pid : ev->tid);
+			signed_text(buf, field == FIELD_PID ? ev->pid : ev->tid);
 		break;
 	case FIELD_CPU:
 		*number = true;
 		if (ev->cpu >= 0)
-			snprintf(buf, size, "%d", ev->cpu);
+			signed_text(buf, ev->cpu);
 		break;
 	case FIELD_TIME:
 		*number = true;
 		if (ev->time)
-			snprintf(buf, size, "%llu.%09llu",
-				 (unsigned long long)(ev->time / 1000000000),
-				 (unsigned long long)(ev->time % 1000000000));
+			seconds_text(buf, ev->time);
 		break;
 	case FIELD_EVENT:
 		snprintf(buf, size, "%s", event_name(ev));
 		break;
 	case FIELD_IP:
 		if (ev->has_ip)
-			snprintf(buf, size, "%llx", (unsigned long long)ev->ip);
+			hex_text(buf, ev->ip);
 		break;
 	case FIELD_ADDR:
 		if (ev->has_addr)
-			snprintf(buf, size, "%llx", (unsigned long long)ev->addr);
+			hex_text(buf, ev->addr);
 		break;
 	case FIELD_SYM:
 		symbol_text(place, p->has & 1u << FIELD_SYMOFF && p->format == FORMAT_TEXT, buf,
@@ -365,7 +415,7 @@ static void gap_words(const struct auxtap_event *ev, char *buf, size_t size)
 		 ev->text[0] ? ": " : "", ev->text);
 }
 
-static const int text_width[NR_FIELDS] = {
+static const unsigned char text_width[NR_FIELDS] = {
 	[FIELD_COMM] = 16, [FIELD_PID] = 7,    [FIELD_TID] = 7,	 [FIELD_CPU] = 3,
 	[FIELD_TIME] = 20, [FIELD_EVENT] = 9,  [FIELD_IP] = 16,	 [FIELD_INSNLEN] = 2,
 	[FIELD_FLAGS] = 13, [FIELD_INSN] = 23, [FIELD_SRCLINE] = 20, [FIELD_PHYS] = 16,
@@ -380,7 +430,8 @@ static void text_addr(struct decode_printer *p, const struct auxtap_event *ev)
 
 	if (!ev->has_addr)
 		return;
-	put(p, " => %llx", (unsigned long long)ev->addr);
+	put_text(p, " => ", 4);
+	put_hex(p, ev->addr);
 	if (p->has & (1u << FIELD_SYM | 1u << FIELD_DSO))
 		find(p, ev, ev->addr, false, &place);
 	if (p->has & 1u << FIELD_SYM && place.known) {
@@ -395,6 +446,8 @@ static void text_addr(struct decode_printer *p, const struct auxtap_event *ev)
 static void text_column(struct decode_printer *p, enum decode_field field, const char *buf,
 			bool first)
 {
+	size_t width = p->nr_fields == 1 ? 0 : text_width[field], len;
+
 	if (!first)
 		put_char(p, ' ');
 	switch (field) {
@@ -414,11 +467,18 @@ static void text_column(struct decode_printer *p, enum decode_field field, const
 	case FIELD_LAT_ISSUE:
 	case FIELD_LAT_XLAT:
 	case FIELD_SOURCE:
-		put(p, "%*s%s", p->nr_fields == 1 ? 0 : text_width[field], buf[0] ? buf : "-",
-		    field == FIELD_TIME ? ":" : "");
+		if (!buf[0])
+			buf = "-";
+		len = strlen(buf);
+		put_blanks(p, len < width ? width - len : 0);
+		put_text(p, buf, len);
+		if (field == FIELD_TIME)
+			put_char(p, ':');
 		break;
 	default:
-		put(p, "%-*s", p->nr_fields == 1 ? 0 : text_width[field], buf);
+		len = strlen(buf);
+		put_text(p, buf, len);
+		put_blanks(p, len < width ? width - len : 0);
 		break;
 	}
 }
