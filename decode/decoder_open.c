@@ -430,10 +430,87 @@ static struct pt_queue *get_queue(struct auxtap_decoder *dec, struct queue_table
 	return q;
 }
 
+/*
+ * A sample is a snapshot, too. It may begin with what the one before had; how much was traced in
+ * between is not known.
+ */
+static int add_sample(struct auxtap_decoder *dec, struct pt_queue *q,
+		      const struct decoder_sample *sample)
+{
+	struct pt_extent extent = {.file_off = sample->file_off, .size = sample->size,
+				   .cause = AUXTAP_GAP_OVERWRITTEN};
+	struct pt_extent *last = q->stream.nr_extents
+					 ? &q->stream.extents[q->stream.nr_extents - 1]
+					 : NULL;
+
+	if (last) {
+		struct auxtap_perfdata_aux aux = {.trace_off = sample->file_off,
+						  .trace_size = sample->size};
+		int64_t seen;
+
+		aux.head.offset = last->off + last->size + 1; /* no hint */
+		seen = overlap(dec, last, &aux);
+		extent.off = last->off + last->size;
+		if (seen >= 0) {
+			extent.file_off += (uint64_t)seen;
+			extent.size -= (uint64_t)seen;
+			extent.joins = true;
+		}
+	}
+	return extent.size ? pt_stream_add(&q->stream, &extent) : 0;
+}
+
+static bool left_out(const struct auxtap_decoder *dec, const struct auxtap_auxtrace *head)
+{
+	const struct auxtap_decode_opts *opts = &dec->shared.opts;
+
+	return (opts->tid >= 0 && of_one_thread(dec, head) && (int32_t)head->tid != opts->tid) ||
+	       (opts->cpu >= 0 && (int32_t)head->cpu != opts->cpu);
+}
+
+/* What AUX records flag has no place in samples: a gap of its own. */
+static int add_flagged(struct auxtap_decoder *dec)
+{
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < dec->sideband.nr_aux; i++) {
+		const struct sideband_aux *aux = &dec->sideband.aux[i];
+		struct auxtap_gap gap = {.cause = cause_of(aux->flags), .cpu = aux->cpu,
+					 .tid = aux->tid, .pid = -1, .nr_bytes = aux->nr_bytes,
+					 .exact = aux->exact, .time_begin = aux->time,
+					 .time_end = aux->time};
+
+		ret = decoder_add_extra(dec, &gap, "between or in samples");
+	}
+	dec->sideband.nr_aux = 0;
+	return ret;
+}
+
+static int add_samples(struct auxtap_decoder *dec, struct queue_table *table)
+{
+	struct decoder_sample *samples;
+	size_t nr;
+	int ret = decoder_find_samples(dec, &samples, &nr);
+
+	if (!ret && nr)
+		ret = add_flagged(dec);
+	for (size_t i = 0; !ret && i < nr; i++) {
+		struct auxtap_auxtrace head = {.tid = (uint32_t)samples[i].tid,
+					       .cpu = (uint32_t)samples[i].cpu};
+		struct pt_queue *q;
+
+		if (left_out(dec, &head))
+			continue;
+		q = get_queue(dec, table, &head);
+		ret = q ? add_sample(dec, q, &samples[i]) : -ENOMEM;
+	}
+	free(samples);
+	return ret;
+}
+
 static int add_queues(struct auxtap_decoder *dec, const struct pt_info *pi,
 		      struct auxtap_error *err)
 {
-	const struct auxtap_decode_opts *opts = &dec->shared.opts;
 	const struct auxtap_perfdata_aux *aux;
 	struct queue_table table = {NULL, 0};
 	size_t nr;
@@ -445,13 +522,13 @@ static int add_queues(struct auxtap_decoder *dec, const struct pt_info *pi,
 		const struct auxtap_auxtrace *head = &aux[i].head;
 		struct pt_queue *q;
 
-		if ((opts->tid >= 0 && of_one_thread(dec, head) &&
-		     (int32_t)head->tid != opts->tid) ||
-		    (opts->cpu >= 0 && (int32_t)head->cpu != opts->cpu))
+		if (left_out(dec, head))
 			continue;
 		q = get_queue(dec, &table, head);
 		ret = q ? add_buffer(dec, q, pi, &aux[i]) : -ENOMEM;
 	}
+	if (!ret)
+		ret = add_samples(dec, &table);
 	free(table.slots);
 	for (size_t i = 0; !ret && i < dec->nr_queues; i++)
 		ret = split_at_marks(dec, &dec->queues[i]->pt);
@@ -623,7 +700,8 @@ int auxtap_decoder_open(struct auxtap_decoder **dec_out, struct auxtap_perfdata 
 	else
 		configure(dec, &pi);
 	dec->sideband.per_thread = !(spe ? spe_per_cpu(&pi) : info(&pi, AUXTAP_PT_INFO_PER_CPU_MMAPS));
-	dec->sideband.snapshot = pi.snapshot;
+	/* the offsets of AUX records are not those of samples either */
+	dec->sideband.snapshot = pi.snapshot || (!spe && decoder_has_samples(pd));
 	ret = auxtap_perfdata_notes(pd, on_note, &notes, err);
 	if (ret)
 		goto fail;

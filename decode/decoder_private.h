@@ -83,6 +83,16 @@ void spe_decoder_facts(const struct auxtap_decoder *dec, struct auxtap_event *ev
 int spe_decoder_error(const struct auxtap_decoder *dec);
 void spe_decoder_free(struct auxtap_decoder *dec);
 
+/* decoder_samples.c: trace in samples, by time; the caller frees. What cannot be read is an extra gap. */
+struct decoder_sample {
+	uint64_t file_off, time;
+	uint32_t size;
+	int32_t tid; /* of the buffer that it was taken from; -1: a CPU's */
+	int cpu;
+};
+bool decoder_has_samples(struct auxtap_perfdata *pd);
+int decoder_find_samples(struct auxtap_decoder *dec, struct decoder_sample **samples, size_t *nr);
+
 /* decoder_jobs.c: walks segments ahead of the reader; with nr 0 or 1 when it asks for them. */
 int decoder_jobs_start(struct auxtap_decoder *dec, unsigned int nr);
 void decoder_jobs_stop(struct auxtap_decoder *dec);

@@ -27,6 +27,11 @@ for size in 4096 16384; do
 	cat $debug/steps >steps
 	perf script -i data --itrace=i1i -F tid,event,ip >lines 2>errors
 	compare_samples steps <lines >verdict || complain "$(cat verdict; head -n 3 errors)"
+	# and auxtap decode says what perf script says, thread by thread
+	awk '$2 ~ /^instructions/ {print $1, $3}' lines | sort -s -k 1,1 >by_perf
+	auxtap decode --events insn -F tid,ip data 2>err | awk '{print $1, $2}' | sort -s -k 1,1 >by_auxtap
+	cmp by_perf by_auxtap || complain "auxtap decode: $(wc -l <by_auxtap) instructions: $(head -n 3 err)"
+	[ "$(auxtap decode --summary data | sed -n 's/^errors: //p')" = 0 ] || complain 'auxtap decode: errors'
 	echo "$name: $(tail -n 1 verdict)"
 done
 [ "$(cat $debug/steps_lost)" = 0 ] || { echo 'samples: the log of steps was too small'; bad=1; }

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * AUX samples (PERF_SAMPLE_AUX): pieces of trace inside of other events' records. Here they are
+ * found; decoder_open.c makes queues of them, as of the snapshots that they are.
+ */
+#include "decoder_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What precedes the trace in a sample, in this order, 8 bytes each if not said otherwise. */
+static const uint64_t fixed_fields[] = {
+	PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP, PERF_SAMPLE_TID, PERF_SAMPLE_TIME,
+	PERF_SAMPLE_ADDR, PERF_SAMPLE_ID, PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,
+	PERF_SAMPLE_PERIOD, PERF_SAMPLE_CALLCHAIN /* u64 nr, nr of them */,
+	PERF_SAMPLE_RAW /* u32 size, bytes, to 8 */, PERF_SAMPLE_WEIGHT, PERF_SAMPLE_DATA_SRC,
+	PERF_SAMPLE_TRANSACTION, PERF_SAMPLE_PHYS_ADDR, PERF_SAMPLE_CGROUP,
+	PERF_SAMPLE_DATA_PAGE_SIZE, PERF_SAMPLE_CODE_PAGE_SIZE, PERF_SAMPLE_WEIGHT_STRUCT,
+};
+/* Their lengths hang on more than the record. */
+#define UNKNOWN_FIELDS                                                                    \
+	(PERF_SAMPLE_READ | PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER |            \
+	 PERF_SAMPLE_STACK_USER | PERF_SAMPLE_REGS_INTR)
+
+#define NR(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Which CPU or thread an id's event belongs to: PERF_RECORD_ID_INDEX. */
+struct id_place {
+	uint64_t id, idx, cpu, tid;
+};
+
+struct places {
+	struct id_place *v;
+	size_t nr;
+};
+
+bool decoder_has_samples(struct auxtap_perfdata *pd)
+{
+	const struct auxtap_perfdata_attr *attr;
+
+	for (uint32_t i = 0; (attr = auxtap_perfdata_attr(pd, i)); i++)
+		if (attr->attr.sample_type & PERF_SAMPLE_AUX)
+			return true;
+	return false;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct id_place *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int read_places(struct auxtap_perfdata *pd, struct places *places)
+{
+	struct auxtap_error ignored = AUXTAP_ERROR_INIT; /* told by who reads the sideband */
+	struct auxtap_record rec;
+
+	auxtap_perfdata_rewind(pd);
+	while (auxtap_perfdata_next(pd, &rec, &ignored) == 1) {
+		uint64_t nr;
+		struct id_place *grown;
+
+		if (rec.header->type != AUXTAP_RECORD_ID_INDEX || rec.body_size < 8)
+			continue;
+		memcpy(&nr, rec.header + 1, 8);
+		if (nr > (rec.body_size - 8) / sizeof(*grown))
+			nr = (rec.body_size - 8) / sizeof(*grown);
+		if (!nr)
+			continue;
+		grown = realloc(places->v, (places->nr + nr) * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		places->v = grown;
+		memcpy(grown + places->nr, (const uint8_t *)(rec.header + 1) + 8, nr * sizeof(*grown));
+		places->nr += nr;
+	}
+	auxtap_perfdata_rewind(pd);
+	if (places->nr)
+		qsort(places->v, places->nr, sizeof(*places->v), by_id);
+	return 0;
+}
+
+/* Where in the body the trace is; 0: not to be found. */
+static uint32_t find_trace(const struct auxtap_record *rec, uint32_t *size)
+{
+	const uint8_t *body = (const uint8_t *)(rec->header + 1);
+	uint64_t type = rec->attr->attr.sample_type, at = 0, nr;
+	uint32_t raw;
+
+	if (type & UNKNOWN_FIELDS)
+		return 0;
+	for (size_t i = 0; i < NR(fixed_fields); i++) {
+		if (!(type & fixed_fields[i]))
+			continue;
+		if (rec->body_size < 8 || at > rec->body_size - 8)
+			return 0;
+		if (fixed_fields[i] == PERF_SAMPLE_CALLCHAIN) {
+			memcpy(&nr, body + at, 8);
+			if (nr > rec->body_size / 8)
+				return 0;
+			at += 8 * nr;
+		} else if (fixed_fields[i] == PERF_SAMPLE_RAW) {
+			memcpy(&raw, body + at, 4);
+			at += (((uint64_t)raw + 4 + 7) & ~7ull) - 8;
+		}
+		at += 8;
+	}
+	if (rec->body_size < 8 || at > rec->body_size - 8)
+		return 0;
+	memcpy(&nr, body + at, 8);
+	at += 8;
+	if (nr > rec->body_size - at)
+		return 0;
+	*size = (uint32_t)nr;
+	return (uint32_t)at;
+}
+
+static bool find_place(const struct auxtap_record *rec, const struct places *places,
+		       struct decoder_sample *sample)
+{
+	struct id_place key = {.id = rec->id};
+	const struct id_place *place = NULL;
+
+	sample->cpu = -1;
+	sample->tid = -1;
+	if (rec->have & AUXTAP_REC_ID && places->nr)
+		place = bsearch(&key, places->v, places->nr, sizeof(key), by_id);
+	if (place && (int64_t)place->cpu >= 0 && place->cpu <= INT32_MAX)
+		sample->cpu = (int)place->cpu;
+	else if (place && (int64_t)place->tid > 0 && place->tid <= INT32_MAX)
+		sample->tid = (int32_t)place->tid;
+	else if (rec->have & AUXTAP_REC_CPU)
+		sample->cpu = (int)rec->cpu;
+	else
+		return false;
+	return true;
+}
+
+/* Loss is told once, with how many and why the last of them. */
+static int tell(struct auxtap_decoder *dec, size_t nr, const char *why, uint64_t time)
+{
+	struct auxtap_gap gap = {.cause = AUXTAP_GAP_UNKNOWN, .cpu = -1, .pid = -1, .tid = -1,
+				 .time_begin = time, .time_end = time};
+	char text[96];
+
+	snprintf(text, sizeof(text), "the trace in %zu samples is not read: %s", nr, why);
+	return decoder_add_extra(dec, &gap, text);
+}
+
+int decoder_find_samples(struct auxtap_decoder *dec, struct decoder_sample **samples, size_t *nr)
+{
+	struct auxtap_error ignored = AUXTAP_ERROR_INIT;
+	struct places places = {NULL, 0};
+	struct auxtap_record rec;
+	const char *why = NULL;
+	size_t nr_unread = 0;
+	uint64_t first_unread = 0;
+	int ret;
+
+	*samples = NULL;
+	*nr = 0;
+	if (!decoder_has_samples(dec->pd))
+		return 0;
+	ret = read_places(dec->pd, &places);
+	auxtap_perfdata_rewind_sorted(dec->pd);
+	while (!ret && auxtap_perfdata_next_sorted(dec->pd, &rec, &ignored) == 1) {
+		struct decoder_sample sample = {.time = rec.time}, *grown;
+		const char *cannot = NULL;
+		uint32_t at;
+
+		if (rec.header->type != PERF_RECORD_SAMPLE || !rec.attr ||
+		    !(rec.attr->attr.sample_type & PERF_SAMPLE_AUX))
+			continue;
+		at = find_trace(&rec, &sample.size);
+		if (!at)
+			cannot = "where it lies in the record is not known";
+		else if (rec.decompressed)
+			cannot = "the record is compressed";
+		else if (sample.size && !find_place(&rec, &places, &sample))
+			cannot = "nothing tells whose it is";
+		if (cannot) {
+			why = cannot;
+			first_unread = nr_unread++ ? first_unread : rec.time;
+			continue;
+		}
+		if (!sample.size) /* G3: one inside of another one's making */
+			continue;
+		sample.file_off = rec.offset + sizeof(*rec.header) + at;
+		if (!(*nr & (*nr - 1))) {
+			grown = realloc(*samples, (*nr ? 2 * *nr : 1) * sizeof(*grown));
+			if (!grown) {
+				ret = -ENOMEM;
+				break;
+			}
+			*samples = grown;
+		}
+		(*samples)[(*nr)++] = sample;
+	}
+	free(places.v);
+	if (!ret && nr_unread)
+		ret = tell(dec, nr_unread, why, first_unread);
+	if (ret) {
+		free(*samples);
+		*samples = NULL;
+		*nr = 0;
+	}
+	return ret;
+}
