@@ -3,7 +3,8 @@
  * Conformance: one script, played step by step to the running kernel (system calls, and the
  * module auxtap_conform for what drivers do) and to driver/core, compared after every step.
  * script.c: the text form; generate.c: random ones; kernel.c, model.c: the two sides; play.c:
- * steps and comparison; reduce.c: a difference made short; main.c: the program.
+ * steps and comparison; reduce.c: a difference made short; section_o.c: what only a kernel does;
+ * main.c: the program.
  */
 #ifndef TEST_CONFORM_H
 #define TEST_CONFORM_H
@@ -21,7 +22,7 @@
 #define TAKEN_OVER (2 * NR_EVENTS) /* what it left to the first one when it ended (Q3) */
 #define NR_MAPS	  12
 #define NR_ARGS	  21
-#define NR_USERS  4 /* 0 is root as it is, the others map as somebody else (B11) */
+#define NR_USERS  4 /* of a script that sets limits or users (B11); 0 is always exempt */
 #define PMU_DUMMY CONFORM_NR_FLAVOURS /* the software dummy event, after the module's PMUs */
 #define PMU_FAULTS (PMU_DUMMY + 1) /* the software event of page faults: its samples are made at will */
 #define NR_PMUS	  (PMU_FAULTS + 1)
@@ -99,7 +100,7 @@ void script_generate(struct script *script, uint64_t seed);
 /* One side: the kernel or the model. Results as system calls', negative errno. */
 struct side {
 	const char *name;
-	void (*begin)(int cpu, bool threads); /* of a script */
+	void (*begin)(int cpu, bool budget); /* of a script; that sets limits or users (B11) */
 	void (*end)(void);
 	void (*cpu)(int cpu);
 	int (*open)(int slot, const struct perf_event_attr *attr, int pmu, bool task, int cpu,
@@ -150,13 +151,14 @@ uint64_t model_child_id(uint64_t parent);
 enum verdict { SAME, DIFFERENT, DISTURBED };
 /*
  * Why a difference may be somebody else's doing. Each but the last is seen: the kernel's count of
- * switches of our threads, or of tasks, says that others ran, or came or went (their records).
+ * switches, of our thread or (when one hands over to the other) of our CPU, or of tasks, says that
+ * others ran, or came or went (their records).
  */
 enum cause { BY_NOBODY, BY_SWITCH, BY_TASK, UNREPEATED, NR_CAUSES };
 struct stats {
 	uint64_t scripts, ops, done[NR_OPCODES], ok[NR_OPCODES];
 	uint64_t bytes, records, lost_records, aux_records, itrace_records, wakeups, no_room,
-		switches, swaps, chunks, errors, refused, disturbed, unrepeated;
+		switches, swaps, chunks, errors, refused, between, disturbed, unrepeated;
 };
 extern struct stats stats;
 /* Plays it on both sides. A difference is told in text and at_op. */
@@ -164,6 +166,9 @@ enum verdict play(const struct script *script, char *text, size_t size, int *at_
 /* Of the play before, if it was not SAME: what was different, as a format; and who may have done it. */
 const char *play_differed_in(void);
 enum cause play_cause(void);
+
+/* section_o.c: 0, or 1 and lines on stdout: a rule does not hold on this kernel */
+int section_o(void);
 
 /* reduce.c: a shorter script with a difference at the same kind of operation, if there is one. */
 void script_reduce(struct script *script);

@@ -34,7 +34,7 @@ static int hold_fd = -1;
 #define FIRST_UID 10000u
 static long usual_mlock_kb, usual_paranoid;
 static struct rlimit usual_memlock;
-static bool limits_changed, ipc_lock;
+static bool limits_changed, own_users, ipc_lock;
 static unsigned int nr_begun;
 static int user;
 static int user_fds[NR_USERS]; /* each keeps what its user is charged with */
@@ -112,6 +112,23 @@ static long read_setting(const char *name)
 	return value;
 }
 
+/* 6.12: what has no real-time priority gets a part of each second all the same. */
+static void no_fair_server(void)
+{
+	char path[80];
+	FILE *f;
+
+	for (int cpu = 0; cpu < 2; cpu++) {
+		snprintf(path, sizeof(path), "/sys/kernel/debug/sched/fair_server/cpu%d/runtime", cpu);
+		f = fopen(path, "w");
+		if (!f)
+			continue;
+		fputs("0", f);
+		if (fclose(f))
+			perror(path);
+	}
+}
+
 static int open_holder(pid_t tid)
 {
 	struct perf_event_attr attr = {
@@ -138,6 +155,7 @@ static void hold_keys(void)
 	pid_t child = fork();
 
 	if (!child) {
+		close(module_fd); /* so that the module can go as soon as we do */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (;;)
 			pause();
@@ -180,7 +198,9 @@ int kernel_possible(void)
 		fds[i] = -1;
 	put_off_rotation();
 	/* a thread with a real-time priority is not held up after 0.95 s */
-	write_setting("sched_rt_runtime_us", -1);
+	if (read_setting("sched_rt_runtime_us") != -1) /* 6.12 may call it busy the second time */
+		write_setting("sched_rt_runtime_us", -1);
+	no_fair_server();
 	hold_keys();
 	usual_mlock_kb = read_setting("perf_event_mlock_kb");
 	usual_paranoid = read_setting("perf_event_paranoid");
@@ -233,11 +253,10 @@ static void kernel_cpu(int cpu)
  * No other task gets between; and scripts with a second thread know when which of them runs: the
  * one that is woken waits until the other one blocks.
  */
-static void kernel_begin(int cpu, bool threads)
+static void kernel_begin(int cpu, bool budget)
 {
 	struct sched_param usual = { 0 }, first = { .sched_priority = 1 };
 
-	(void)threads;
 	/* what waits for this CPU runs between the scripts */
 	if (sched_setscheduler(0, SCHED_OTHER, &usual) || usleep(2000) ||
 	    sched_setscheduler(0, SCHED_FIFO, &first)) {
@@ -247,6 +266,7 @@ static void kernel_begin(int cpu, bool threads)
 	kernel_cpu(cpu);
 	kernel_hold(true);
 	nr_begun++;
+	own_users = budget;
 	user = 0;
 	ipc_lock = true;
 	for (int i = 0; i < NR_USERS; i++)
@@ -285,7 +305,8 @@ static void kernel_user(int n, bool with_ipc_lock)
 
 /*
  * This thread alone: the user is the real one's, capabilities go with the effective one. Every
- * script has users of its own: what was charged is forgotten with the last that belongs to one.
+ * script that sets limits has users of its own, also in root's place: a count may stay wrong (B11),
+ * and is forgotten with the last that belongs to its user.
  */
 static void become(uid_t uid, bool capable)
 {
@@ -297,9 +318,9 @@ static void become(uid_t uid, bool capable)
 
 static void become_user(void)
 {
-	if (!user)
+	if (!own_users)
 		return;
-	become(FIRST_UID + nr_begun % 100000 * NR_USERS + (uid_t)user, ipc_lock);
+	become(FIRST_UID + nr_begun % 100000 * NR_USERS + (uid_t)user, !user || ipc_lock);
 	if (user_fds[user] < 0)
 		user_fds[user] = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
@@ -371,7 +392,7 @@ static int kernel_map(int map, int slot, uint64_t length, int prot, int flags, u
 	become_user();
 	*addr = mmap(NULL, length, prot, flags, fds[slot], (off_t)off);
 	error = errno;
-	if (user)
+	if (own_users)
 		become(0, true);
 	if (*addr == MAP_FAILED)
 		return -error;

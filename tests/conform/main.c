@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Usage: conform [--seed N] [--ops N] [--set NAME] [--show] [SCRIPT...]
+ * Usage: conform [--seed N] [--ops N] [--set NAME] [--show] [--section-o] [SCRIPT...]
  *   --ops N     random scripts until N operations were played (default 200000, with no SCRIPT)
  *   --seed N    of the first; the following ones have the following numbers
  *   --set NAME  the model's switches, instead of those of the running kernel
  *   --show      prints the script of --seed and ends
+ *   --section-o tries the rules that the model cannot keep, on the kernel alone
  * Exit: 0 no difference, 1 a difference (its script, reduced, is printed), 77 not possible here, 3 other.
  */
 #include "conform.h"
@@ -48,7 +49,7 @@ static void note_disturbance(const struct script *script, int at, enum cause cau
 static void list_disturbances(void)
 {
 	static const char *const causes[NR_CAUSES] = {
-		[BY_SWITCH] = "our thread was switched out",
+		[BY_SWITCH] = "another task ran",
 		[BY_TASK] = "another task came or went",
 		[UNREPEATED] = "nobody seen, and not seen again",
 	};
@@ -196,13 +197,14 @@ static int report(void)
 		       (unsigned long long)stats.done[i]);
 	printf("\n%llu bytes of records compared (%llu records forward: %llu AUX, %llu LOST, %llu "
 	       "ITRACE_START); %llu wakeups, %llu begins without room or ring, %llu chunks, "
-	       "%llu operations with a switch, %llu contexts that swapped (Q3), %llu events in "
+	       "%llu operations with a switch, %llu turns with others between, %llu contexts that swapped (Q3), %llu events in "
 	       "error (Q5), %llu mappings refused by limits (B11), %llu plays disturbed\n",
 	       (unsigned long long)stats.bytes, (unsigned long long)stats.records,
 	       (unsigned long long)stats.aux_records, (unsigned long long)stats.lost_records,
 	       (unsigned long long)stats.itrace_records, (unsigned long long)stats.wakeups,
 	       (unsigned long long)stats.no_room, (unsigned long long)stats.chunks,
-	       (unsigned long long)stats.switches, (unsigned long long)stats.swaps,
+	       (unsigned long long)stats.switches, (unsigned long long)stats.between,
+	       (unsigned long long)stats.swaps,
 	       (unsigned long long)stats.errors, (unsigned long long)stats.refused,
 	       (unsigned long long)stats.disturbed);
 	list_disturbances();
@@ -231,13 +233,14 @@ int main(int argc, char **argv)
 	static const struct option options[] = {
 		{ "seed", required_argument, NULL, 's' }, { "ops", required_argument, NULL, 'o' },
 		{ "set", required_argument, NULL, 'k' },  { "show", no_argument, NULL, 'p' },
+		{ "section-o", no_argument, NULL, 'm' },
 		{ NULL, 0, NULL, 0 },
 	};
 	uint64_t seed = (uint64_t)time(NULL) * 1000, nr_ops = 200000;
 	const struct core_kernel *set = kernel_set();
 	struct script script;
 	struct utsname uts;
-	bool show = false;
+	bool show = false, only_kernel = false;
 	int c, ret;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -250,6 +253,9 @@ int main(int argc, char **argv)
 			break;
 		case 'k':
 			set = core_kernel_find(optarg);
+			break;
+		case 'm':
+			only_kernel = true;
 			break;
 		case 'p':
 			show = true;
@@ -271,6 +277,8 @@ int main(int argc, char **argv)
 	ret = kernel_possible();
 	if (ret)
 		return ret;
+	if (only_kernel)
+		return section_o();
 	if (model_init(set))
 		return 3;
 	uname(&uts);

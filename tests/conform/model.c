@@ -20,7 +20,6 @@ static uint32_t nr_taken;
 static struct conform_event *alive;
 static struct perf_event *held;
 static struct core_machine machine;
-/* B11: root's count goes on from script to script, as the kernel's does */
 static struct core_budget budget;
 static uint64_t charged[NR_USERS], pinned;
 static long mlock_kb;
@@ -176,13 +175,13 @@ int model_init(const struct core_kernel *kernel)
 	return 0;
 }
 
-static void model_begin(int cpu, bool threads)
+static void model_begin(int cpu, bool with_budget)
 {
-	(void)threads;
+	(void)with_budget; /* who is root is the same to us */
 	core_set_cpu(cpu);
 	core_task_sched_in(task);
 	model_hold(true);
-	memset(charged + 1, 0, sizeof(charged) - sizeof(charged[0]));
+	memset(charged, 0, sizeof(charged));
 	user = 0;
 	model_limits(usual.mlock_kb, usual.memlock, usual.paranoid);
 }

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #define NOTHING (-12345) /* the operation found its slot empty: both sides left alone */
@@ -20,7 +19,7 @@ static uint64_t look_switches; /* of the thread that runs, as far as the model h
 static const struct script *playing;
 static int next_op, actor;
 static enum verdict verdict;
-static uint64_t switches_at_pass; /* of both threads */
+static uint64_t switches_at_pass; /* of our CPU */
 static int last_pid, nr_tasks, nr_forks; /* when the script began; its own since */
 static int pipes[2][2]; /* who reads from it may run */
 static pthread_t thread;
@@ -342,17 +341,24 @@ static void op_driver(const struct op *op, long ret[2])
 
 /* ---- the other thread ---- */
 
-static uint64_t all_switches(void)
+/*
+ * From one of our threads to the other, so many times, since both sides were looked at: has anybody
+ * else been between?
+ */
+static bool others_between(uint64_t before, unsigned int times)
 {
-	struct rusage usage;
+	struct conform_call look = { .op = CONFORM_LOOK };
+	bool any;
 
-	getrusage(RUSAGE_SELF, &usage);
-	return (uint64_t)(usage.ru_nvcsw + usage.ru_nivcsw);
+	kernel_side.call(&look);
+	any = look.cpu_switches != before + times;
+	stats.between += any;
+	return any;
 }
 
 static void pass(int to)
 {
-	switches_at_pass = all_switches();
+	switches_at_pass = now.calls[0].cpu_switches;
 	if (write(pipes[to][1], "", 1) != 1)
 		abort();
 }
@@ -384,7 +390,7 @@ static void *other_thread(void *arg)
 
 static void op_fork(long ret[2])
 {
-	uint64_t before = all_switches();
+	uint64_t before = now.calls[0].cpu_switches;
 
 	if (thread_alive)
 		return;
@@ -396,7 +402,7 @@ static void op_fork(long ret[2])
 	}
 	wait_for_turn(0);
 	thread_alive = true;
-	if (all_switches() != before + 2) /* each of us once */
+	if (others_between(before, 2)) /* to it, and back */
 		now.cause = BY_SWITCH;
 	model_fork(thread_tid);
 	for (int i = 0; i < NR_EVENTS; i++) {
@@ -425,7 +431,7 @@ static void op_fork(long ret[2])
 
 static void op_exit(long ret[2])
 {
-	uint64_t before = all_switches();
+	uint64_t before = now.calls[0].cpu_switches;
 
 	if (!thread_alive || actor)
 		return;
@@ -433,7 +439,7 @@ static void op_exit(long ret[2])
 	pass(1);
 	pthread_join(thread, NULL);
 	thread_alive = false;
-	if (all_switches() != before + 1)
+	if (others_between(before, 2))
 		now.cause = BY_SWITCH;
 	model_exit();
 	/* those that the first thread has taken over live on (Q3) */
@@ -536,14 +542,12 @@ static bool run_op(const struct op *op, long ret[2])
 		op_exit(ret);
 		break;
 	case OP_LIMITS:
-		now.budget = true;
 		for (int side = 0; side < 2; side++) {
 			sides[side]->limits((long)op->arg[0], (uint64_t)op->arg[1], (int)op->arg[2]);
 			ret[side] = 0;
 		}
 		break;
 	case OP_USER:
-		now.budget = true;
 		for (int side = 0; side < 2; side++) {
 			sides[side]->user((int)op->arg[0], op->arg[1] != 0);
 			ret[side] = 0;
@@ -696,7 +700,7 @@ static enum verdict step(const struct op *op)
 /* Whoever runs again: the other one's events have gone out, its own have come in. */
 static void arrive(int me)
 {
-	bool switched = all_switches() != switches_at_pass + 1; /* he who passed */
+	bool switched = others_between(switches_at_pass, 1);
 
 	actor = me;
 	model_turn(me);
@@ -729,10 +733,10 @@ static void run(void)
 	}
 }
 
-static bool has_threads(const struct script *script)
+static bool has_budget(const struct script *script)
 {
 	for (int i = 0; i < script->nr; i++)
-		if (script->ops[i].code == OP_FORK)
+		if (script->ops[i].code == OP_LIMITS || script->ops[i].code == OP_USER)
 			return true;
 	return false;
 }
@@ -750,8 +754,9 @@ enum verdict play(const struct script *script, char *text, size_t size, int *at_
 	playing = script;
 	if (!pipes[0][0] && (pipe(pipes[0]) || pipe(pipes[1])))
 		abort();
-	kernel_side.begin(0, has_threads(script));
-	model_side.begin(0, false);
+	now.budget = has_budget(script);
+	kernel_side.begin(0, now.budget);
+	model_side.begin(0, now.budget);
 	driver_call(CONFORM_LOOK, 0, 0);
 	look_switches = now.calls[0].switches;
 	nr_forks = 0;

@@ -67,6 +67,7 @@ struct conform_call {
 	__u64 arg;
 	__s64 ret;
 	__u64 switches; /* of the calling task, so far */
+	__u64 cpu_switches; /* of the CPU, whoever it ran */
 	struct conform_view views[CONFORM_NR_VIEWS];
 };
 

@@ -11,10 +11,12 @@
 #include <linux/fs.h>
 #include <linux/irq_work.h>
 #include <linux/module.h>
+#include <linux/percpu.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/string.h>
+#include <linux/tracepoint.h>
 #include <linux/uaccess.h>
 
 static struct conform_event *events;
@@ -80,6 +82,25 @@ static s64 find_child(u64 parent, pid_t tid)
 	return -ENOENT;
 }
 
+/* ---- what the CPU runs besides us ---- */
+
+static DEFINE_PER_CPU(u64, nr_switches);
+static struct tracepoint *switch_point;
+
+static void on_switch(void *data, bool preempt, struct task_struct *prev, struct task_struct *next,
+		      unsigned int prev_state)
+{
+	this_cpu_inc(nr_switches);
+}
+
+static void find_switch_point(struct tracepoint *point, void *data)
+{
+	if (!strcmp(point->name, "sched_switch"))
+		switch_point = point;
+}
+
+/* ---- operations ---- */
+
 static void nothing(struct irq_work *work)
 {
 }
@@ -143,6 +164,7 @@ static long run_call(struct conform_call *call)
 	drain_irq_work();
 	for_each_cpu(cpu, &others)
 		drain_irq_work_of(cpu);
+	call->cpu_switches = this_cpu_read(nr_switches);
 	migrate_enable();
 
 	raw_spin_lock_irqsave(&events_lock, flags);
@@ -207,22 +229,38 @@ static const struct file_operations conform_fops = {
 
 static int __init conform_init(void)
 {
-	int ret = conform_register();
+	int ret;
 
+	for_each_kernel_tracepoint(find_switch_point, NULL);
+	if (!switch_point)
+		return -ENOENT;
+	ret = tracepoint_probe_register(switch_point, on_switch, NULL);
 	if (ret)
 		return ret;
+	ret = conform_register();
+	if (ret)
+		goto no_probe;
 	file = debugfs_create_file("auxtap_conform", 0600, NULL, NULL, &conform_fops);
 	if (IS_ERR(file)) {
-		conform_unregister();
-		return PTR_ERR(file);
+		ret = PTR_ERR(file);
+		goto no_pmus;
 	}
 	return 0;
+
+no_pmus:
+	conform_unregister();
+no_probe:
+	tracepoint_probe_unregister(switch_point, on_switch, NULL);
+	tracepoint_synchronize_unregister();
+	return ret;
 }
 
 static void __exit conform_exit(void)
 {
 	debugfs_remove(file);
 	conform_unregister();
+	tracepoint_probe_unregister(switch_point, on_switch, NULL);
+	tracepoint_synchronize_unregister();
 }
 
 module_init(conform_init);
