@@ -341,17 +341,11 @@ static void op_driver(const struct op *op, long ret[2])
 
 /* ---- the other thread ---- */
 
-/*
- * From one of our threads to the other, so many times, since both sides were looked at: has anybody
- * else been between?
- */
+/* From one of our threads to the other, so many times, between two looks: was anybody else there? */
 static bool others_between(uint64_t before, unsigned int times)
 {
-	struct conform_call look = { .op = CONFORM_LOOK };
-	bool any;
+	bool any = now.calls[0].cpu_switches != before + times;
 
-	kernel_side.call(&look);
-	any = look.cpu_switches != before + times;
 	stats.between += any;
 	return any;
 }
@@ -390,8 +384,6 @@ static void *other_thread(void *arg)
 
 static void op_fork(long ret[2])
 {
-	uint64_t before = now.calls[0].cpu_switches;
-
 	if (thread_alive)
 		return;
 	thread_quits = false;
@@ -402,8 +394,6 @@ static void op_fork(long ret[2])
 	}
 	wait_for_turn(0);
 	thread_alive = true;
-	if (others_between(before, 2)) /* to it, and back */
-		now.cause = BY_SWITCH;
 	model_fork(thread_tid);
 	for (int i = 0; i < NR_EVENTS; i++) {
 		struct slot *child = &now.slots[i + INHERITED];
@@ -431,16 +421,12 @@ static void op_fork(long ret[2])
 
 static void op_exit(long ret[2])
 {
-	uint64_t before = now.calls[0].cpu_switches;
-
 	if (!thread_alive || actor)
 		return;
 	thread_quits = true;
 	pass(1);
 	pthread_join(thread, NULL);
 	thread_alive = false;
-	if (others_between(before, 2))
-		now.cause = BY_SWITCH;
 	model_exit();
 	/* those that the first thread has taken over live on (Q3) */
 	driver_call(CONFORM_LOOK, 0, 0);
@@ -655,7 +641,7 @@ static enum verdict judge_difference(bool switched)
 
 static enum verdict step(const struct op *op)
 {
-	uint64_t warnings = core_warnings(), switches;
+	uint64_t warnings = core_warnings(), switches, cpu_switches = now.calls[0].cpu_switches;
 	long ret[2];
 	bool told_already, switched;
 
@@ -669,6 +655,9 @@ static enum verdict step(const struct op *op)
 	if (op->code < OP_BEGIN || ret[0] == NOTHING)
 		driver_call(CONFORM_LOOK, 0, 0);
 	look_switches = now.calls[0].switches;
+	if ((op->code == OP_FORK || op->code == OP_EXIT) && ret[0] != NOTHING &&
+	    others_between(cpu_switches, 2)) /* to the other thread, and back */
+		now.cause = BY_SWITCH;
 	if (op->code == OP_CPU && ret[0] != NOTHING && switches < look_switches)
 		switches++; /* the migration's own */
 	stats.ops++;
@@ -700,11 +689,12 @@ static enum verdict step(const struct op *op)
 /* Whoever runs again: the other one's events have gone out, its own have come in. */
 static void arrive(int me)
 {
-	bool switched = others_between(switches_at_pass, 1);
+	bool switched;
 
 	actor = me;
 	model_turn(me);
 	driver_call(CONFORM_LOOK, 0, 0);
+	switched = others_between(switches_at_pass, 1);
 	look_switches = now.calls[0].switches;
 	if (verdict == SAME && all_differs())
 		verdict = judge_difference(switched);

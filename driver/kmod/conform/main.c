@@ -164,7 +164,6 @@ static long run_call(struct conform_call *call)
 	drain_irq_work();
 	for_each_cpu(cpu, &others)
 		drain_irq_work_of(cpu);
-	call->cpu_switches = this_cpu_read(nr_switches);
 	migrate_enable();
 
 	raw_spin_lock_irqsave(&events_lock, flags);
@@ -176,8 +175,10 @@ static long run_call(struct conform_call *call)
 		if (ce)
 			conform_look(ce, view);
 	}
-	raw_spin_unlock_irqrestore(&events_lock, flags);
+	/* of the same moment as the views */
 	call->switches = current->nvcsw + current->nivcsw;
+	call->cpu_switches = this_cpu_read(nr_switches);
+	raw_spin_unlock_irqrestore(&events_lock, flags);
 	return 0;
 }
 
