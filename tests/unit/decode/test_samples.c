@@ -140,9 +140,9 @@ static void expect(const char *wanted)
 
 static void pt_time(struct pt_bytes *pt, unsigned int time)
 {
-	char hex[17];
+	char hex[32];
 
-	snprintf(hex, sizeof(hex), "19%02x%02x0000000000", time & 0xff, time >> 8);
+	snprintf(hex, sizeof(hex), "19%02x%02x0000000000", time & 0xff, time >> 8 & 0xff);
 	pt_raw(pt, "02820282028202820282028202820282");
 	pt_raw(pt, hex);
 	pt_raw(pt, "99010223");
