@@ -57,8 +57,12 @@ int main(int argc, char **argv)
 
 		if (until_left && !left())
 			return end(argv[3], 0);
-		while (now() < pause)
-			;
+		while (now() < pause) {
+			for (int i = 0; i < 1000; i++)
+				__asm__ volatile("");
+			/* lets another processor have a turn where they take turns (run --icount) */
+			__builtin_ia32_pause();
+		}
 	}
 	return end(argv[3], until_left);
 }
