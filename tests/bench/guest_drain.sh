@@ -1,25 +1,43 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What it costs to drain AUX areas: CPU time, without the traced program's, of stock perf
-# record and of auxtap record on the same PMU, rate and buffers, in turns, in one guest; and
-# what each of them lost: bytes dropped, and time that the unit was off. Medians, and, for
-# a machine that has other work, the least of all runs. "all" is the whole tool; "draining"
-# is that without what it takes for (next to) no trace.
-# BYTES, RUNS, RATES (bytes a second, 0: full speed), MAPS (of -m): other choices.
+# What it costs to drain AUX areas, and what is lost meanwhile: stock perf record beside auxtap
+# record on the same PMU, rate and buffers, in one guest. Guest time is a count of
+# instructions (run --icount): other work of the host has no part in the figures.
+#   cpu   instructions of the tool and of the kernel on its behalf (its CPU time), on one CPU,
+#         where a unit is off while the tool runs, so that all bytes are drained. "whole": the
+#         command from start to end; "draining": that without what it takes for 4096 bytes
+#   loss  tool and program on a CPU each: bytes dropped, time that the program's unit was off,
+#         records with TRUNCATED; medians
+# The kernel's copying counts a byte an instruction (rep movs), and as much again for clearing
+# the page cache's pages; real processors do both faster.
+# BYTES, RATES (bytes a second, 0: full speed, half a GiB), MAPS (of -m); LOSS_BYTES, LOSS_RUNS;
+# KINDS. Two to ten minutes of processor time.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cat >"$work/bench.conf" <<END
 BYTES=${BYTES:-268435456}
-RUNS=${RUNS:-5}
-RATES='${RATES:-33554432 67108864 0}'
+RATES='${RATES:-33554432 134217728 0}'
 MAPS='${MAPS:-128,1024}'
+LOSS_BYTES=${LOSS_BYTES:-50331648}
+LOSS_RUNS=${LOSS_RUNS:-3}
 END
 rc=0
-"$SRC/tests/guest/run" --kernel "$KERNEL" --module --timeout "${TIMEOUT:-3000}" -o "$work/out" \
-	--file "$BIN/auxtap:/usr/bin/auxtap" --file "$TESTS/guest_replay_spin:/usr/bin/replay_spin" \
-	--file "$TESTS/guest_check_replay:/usr/bin/check_replay" \
-	--file "$TESTS/guest_cpu_time:/usr/bin/cpu_time" --file "$work/bench.conf:/bench.conf" \
-	"$SRC/tests/bench/in/drain.sh" || rc=$?
-cat "$work/out/drain.log" 2>/dev/null || true
+guest() { # KIND SHIFT CPUS
+	echo "KIND=$1 SHIFT=$2" >"$work/kind.conf"
+	"$SRC/tests/guest/run" --kernel "$KERNEL" --module --timeout "${TIMEOUT:-3000}" -o "$work/out" \
+		--icount "$2" --cpus "$3" \
+		--file "$BIN/auxtap:/usr/bin/auxtap" --file "$TESTS/guest_replay_spin:/usr/bin/replay_spin" \
+		--file "$TESTS/guest_check_replay:/usr/bin/check_replay" \
+		--file "$TESTS/guest_cpu_time:/usr/bin/cpu_time" --file "$work/bench.conf:/bench.conf" \
+		--file "$work/kind.conf:/kind.conf" "$SRC/tests/bench/in/drain.sh" || rc=$?
+	cat "$work/out/drain.log" 2>/dev/null || true
+}
+# A slow machine where seconds pass without work, a fast one where the tool has to keep up.
+for kind in ${KINDS:-cpu loss}; do
+	case "$kind" in
+	cpu) guest cpu 3 1 ;;
+	loss) guest loss 1 3 ;;
+	esac
+done
 exit "$rc"

@@ -2,10 +2,25 @@
 # In the guest: see guest_drain.sh.
 replay=/sys/kernel/debug/auxtap/replay
 . /bench.conf
+. /kind.conf
+if [ $KIND = loss ]; then
+	# The kernel waits for a CPU that comes up without letting it have a turn; this does.
+	replay_spin for 60 &
+	for cpu in 1 2; do
+		echo 1 >/sys/devices/system/cpu/cpu$cpu/online
+	done
+	kill $!
+	tool_on='taskset 4' program_on='taskset 2'
+else
+	tool_on='' program_on=''
+fi
 insmod /auxtap.ko name=intel_pt replay=1 || exit 1
-check_replay pattern 4194304 >$replay/data || exit 1
+check_replay pattern 4194304 >/tmp/pattern
+cat /tmp/pattern >$replay/data || exit 1
+bad=0
 
-# A line: microseconds of the tool; bytes dropped; microseconds that the unit was off.
+# A line: thousands of instructions of the tool; bytes dropped; microseconds that the unit of
+# the program's CPU was off; truncations.
 run() { # TOOL BYTES
 	echo $2 >$replay/limit
 	echo >$replay/counts
@@ -13,42 +28,53 @@ run() { # TOOL BYTES
 	perf) set -- perf record -q ;;
 	auxtap) set -- auxtap record --backend kernel ;;
 	esac
-	taskset 1 cpu_time /tmp/tool.us "$@" -m $map -o /tmp/drain.data -e intel_pt//u -- \
-		taskset 2 replay_spin left 60 /tmp/program.us >/tmp/drain.log 2>&1 || cat /tmp/drain.log >&2
-	[ "$(cat $replay/left)" = 0 ] || echo "$1: $(cat $replay/left) bytes were never drained" >&2
-	awk -v us=$(($(cat /tmp/tool.us) - $(cat /tmp/program.us))) \
-		'{dropped += $8; off += $10} END {print us, dropped, off}' $replay/counts
+	$tool_on cpu_time /tmp/tool.us "$@" -m $map -o /tmp/drain.data -e intel_pt//u -- \
+		$program_on replay_spin left 60 /tmp/program.us >/tmp/record.log 2>&1 || { cat /tmp/record.log >&2; bad=1; }
+	cat $replay/counts >/tmp/counts
+	[ "$(cat $replay/left)" = 0 ] || { echo "$1: $(cat $replay/left) bytes were never produced" >&2; bad=1; }
+	# every byte that was written is in the file
+	check_replay full /tmp/drain.data /tmp/pattern /tmp/counts >/tmp/verdict || { cat /tmp/verdict >&2; bad=1; }
+	echo $((($(cat /tmp/tool.us) - $(cat /tmp/program.us)) >> SHIFT)) \
+		$(awk '{dropped += $8} $2 == "1:" {off = $10} END {print dropped, off + 0}' /tmp/counts) \
+		$(sed -n 's/.* \([0-9]*\) truncated.*/\1/p' /tmp/verdict | awk '{n += $1} END {print n + 0}')
 	rm -f /tmp/drain.data /tmp/drain.data.old
 }
 median() { # FILE COLUMN
 	cut -d' ' -f$2 $1 | sort -n | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'
 }
-least() { # FILE COLUMN
-	cut -d' ' -f$2 $1 | sort -n | head -n 1
-}
+runs=1 bytes=$BYTES
+[ $KIND = cpu ] || { runs=$LOSS_RUNS; bytes=$LOSS_BYTES; }
 for map in $MAPS; do
+	echo 0 >$replay/rate
+	for tool in perf auxtap; do # the second: what is read from files is in memory then
+		run $tool 4096 >/tmp/$tool.idle
+		run $tool 4096 >/tmp/$tool.idle
+	done
 	for rate in $RATES; do
 		echo $rate >$replay/rate
-		rm -f /tmp/*.times
+		rm -f /tmp/*.figures
 		i=0
-		while [ $i -lt $RUNS ]; do
+		while [ $i -lt $runs ]; do
 			for tool in perf auxtap; do
-				run $tool $BYTES >>/tmp/$tool.times
-				run $tool 4096 >>/tmp/$tool.idle.times
+				run $tool $bytes >>/tmp/$tool.figures
 			done
 			i=$((i + 1))
 		done
 		for tool in perf auxtap; do
-			all=$(median /tmp/$tool.times 1) idle=$(median /tmp/$tool.idle.times 1)
-			echo $all $((all - idle)) $(median /tmp/$tool.times 2) $(median /tmp/$tool.times 3) \
-				$(least /tmp/$tool.times 1) $(least /tmp/$tool.idle.times 1)
-		done | awk -v what="-m $map, rate $rate" '
-			{all[NR] = $1; drain[NR] = $2; lost[NR] = $3; off[NR] = $4; least[NR] = $5; idle[NR] = $6}
+			echo $(cut -d' ' -f1 /tmp/$tool.idle) $(median /tmp/$tool.figures 1) $(median /tmp/$tool.figures 2) \
+				$(median /tmp/$tool.figures 3) $(median /tmp/$tool.figures 4)
+		done | awk -v what="drain -m $map, $((bytes >> 20)) MiB at $((rate >> 20)) MiB/s" -v kind=$KIND '
+			{idle[NR] = $1; all[NR] = $2; dropped[NR] = $3; off[NR] = $4; cut[NR] = $5}
 			END {
-				printf "drain %s: all: perf %d ms, auxtap %d ms, ratio %.2f\n", what, all[1] / 1000, all[2] / 1000, all[2] / all[1]
-				printf "drain %s: draining: perf %d ms, auxtap %d ms, ratio %.2f\n", what, drain[1] / 1000, drain[2] / 1000, drain[2] / drain[1]
-				printf "drain %s: least of all runs: perf %d ms, auxtap %d ms, ratio %.2f; draining: ratio %.2f\n", what, least[1] / 1000, least[2] / 1000, least[2] / least[1], (least[2] - idle[2]) / (least[1] - idle[1])
-				printf "drain %s: dropped: perf %d, auxtap %d bytes; unit off: perf %d, auxtap %d ms\n", what, lost[1], lost[2], off[1] / 1000, off[2] / 1000
+				if (kind == "cpu") {
+					printf "%s: million instructions, whole: perf %.0f, auxtap %.0f, ratio %.2f; draining: perf %.0f, auxtap %.0f, ratio %.2f\n", what,
+						all[1] / 1000, all[2] / 1000, all[2] / all[1], (all[1] - idle[1]) / 1000,
+						(all[2] - idle[2]) / 1000, (all[2] - idle[2]) / (all[1] - idle[1])
+				} else {
+					printf "%s: bytes dropped: perf %d, auxtap %d; unit off: perf %.1f, auxtap %.1f ms; truncations: perf %d, auxtap %d\n", what,
+						dropped[1], dropped[2], off[1] / 1000, off[2] / 1000, cut[1], cut[2]
+				}
 			}'
 	done
 done
+exit $bad
