@@ -29,7 +29,7 @@ static uint64_t info(const struct pt_info *pi, enum auxtap_pt_info index)
 	return (size_t)index < pi->nr ? pi->v[index] : 0;
 }
 
-static ssize_t read_pd(void *ctx, void *buf, size_t size, uint64_t off)
+ssize_t decoder_read_file(void *ctx, void *buf, size_t size, uint64_t off)
 {
 	struct auxtap_decoder *dec = ctx;
 	ssize_t got;
@@ -285,9 +285,9 @@ static int64_t overlap(struct auxtap_decoder *dec, struct pt_extent *old,
 	buf = malloc(size);
 	if (!buf)
 		return -1;
-	if (read_pd(dec, key, key_size, old->file_off + old->size - key_size) !=
+	if (decoder_read_file(dec, key, key_size, old->file_off + old->size - key_size) !=
 		    (ssize_t)key_size ||
-	    read_pd(dec, buf, size, new->trace_off) != (ssize_t)size)
+	    decoder_read_file(dec, buf, size, new->trace_off) != (ssize_t)size)
 		goto out;
 	while (pad < AUXTRACE_ALIGN - 1 && pad + 1 < key_size && !key[key_size - 1 - pad])
 		pad++;
@@ -354,7 +354,7 @@ static int add_buffer(struct auxtap_decoder *dec, struct pt_queue *q, const stru
  * Does a buffer hold what one thread did? perf writes the number of its workload also where
  * a CPU's buffer holds all that the workload's children did there.
  */
-static bool of_one_thread(const struct auxtap_decoder *dec, const struct auxtap_auxtrace *head)
+bool decoder_of_one_thread(const struct auxtap_decoder *dec, const struct auxtap_auxtrace *head)
 {
 	const struct sideband *sb = &dec->sideband;
 
@@ -419,13 +419,13 @@ static struct pt_queue *get_queue(struct auxtap_decoder *dec, struct queue_table
 	q = &queue->pt;
 	q->queue_tid = q->tid = tid;
 	q->cpu = cpu;
-	q->per_cpu = !of_one_thread(dec, head);
+	q->per_cpu = !decoder_of_one_thread(dec, head);
 	if (tid != -1) {
 		q->queue_pid = q->pid = sideband_pid(&dec->sideband, tid);
 		if (q->pid == -1)
 			q->queue_pid = q->pid = tid;
 	}
-	q->stream.pread = read_pd;
+	q->stream.pread = decoder_read_file;
 	q->stream.ctx = dec;
 	return q;
 }
@@ -464,23 +464,24 @@ static bool left_out(const struct auxtap_decoder *dec, const struct auxtap_auxtr
 {
 	const struct auxtap_decode_opts *opts = &dec->shared.opts;
 
-	return (opts->tid >= 0 && of_one_thread(dec, head) && (int32_t)head->tid != opts->tid) ||
+	return (opts->tid >= 0 && decoder_of_one_thread(dec, head) && (int32_t)head->tid != opts->tid) ||
 	       (opts->cpu >= 0 && (int32_t)head->cpu != opts->cpu);
 }
 
-/* What AUX records flag has no place in samples: a gap of its own. */
-static int add_flagged(struct auxtap_decoder *dec)
+int decoder_add_flagged(struct auxtap_decoder *dec, const char *text)
 {
 	int ret = 0;
 
 	for (size_t i = 0; !ret && i < dec->sideband.nr_aux; i++) {
 		const struct sideband_aux *aux = &dec->sideband.aux[i];
 		struct auxtap_gap gap = {.cause = cause_of(aux->flags), .cpu = aux->cpu,
-					 .tid = aux->tid, .pid = -1, .nr_bytes = aux->nr_bytes,
+					 .tid = aux->tid,
+					 .pid = sideband_pid(&dec->sideband, aux->tid),
+					 .nr_bytes = aux->nr_bytes,
 					 .exact = aux->exact, .time_begin = aux->time,
 					 .time_end = aux->time};
 
-		ret = decoder_add_extra(dec, &gap, "between or in samples");
+		ret = decoder_add_extra(dec, &gap, text);
 	}
 	dec->sideband.nr_aux = 0;
 	return ret;
@@ -493,7 +494,7 @@ static int add_samples(struct auxtap_decoder *dec, struct queue_table *table)
 	int ret = decoder_find_samples(dec, &samples, &nr);
 
 	if (!ret && nr)
-		ret = add_flagged(dec);
+		ret = decoder_add_flagged(dec, "between or in samples");
 	for (size_t i = 0; !ret && i < nr; i++) {
 		struct auxtap_auxtrace head = {.tid = (uint32_t)samples[i].tid,
 					       .cpu = (uint32_t)samples[i].cpu};
@@ -536,78 +537,6 @@ static int add_queues(struct auxtap_decoder *dec, const struct pt_info *pi,
 		return auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd),
 					"out of memory");
 	return 0;
-}
-
-/* ---- Arm SPE ---- */
-
-/* How the generic timer's ticks become perf's time stands in a record of its own. */
-static void find_time_conv(struct auxtap_decoder *dec)
-{
-	struct time_conv *conv = &dec->sideband.conv;
-	struct auxtap_record rec;
-	uint64_t v[5] = {0};
-	uint8_t cap[2] = {1, 0};
-
-	auxtap_perfdata_rewind(dec->pd);
-	while (auxtap_perfdata_next(dec->pd, &rec, NULL) == 1) {
-		if (rec.header->type != AUXTAP_RECORD_TIME_CONV || rec.body_size < 24)
-			continue;
-		memcpy(v, rec.header + 1, rec.body_size < sizeof(v) ? 24 : sizeof(v));
-		if (rec.body_size >= sizeof(v) + sizeof(cap))
-			memcpy(cap, (const uint8_t *)(rec.header + 1) + sizeof(v), sizeof(cap));
-		conv->valid = cap[0] && v[1] && v[0] < 64;
-		conv->shift = (uint16_t)(v[0] & 63);
-		conv->mult = v[1];
-		conv->zero = v[2];
-		conv->cycles = cap[1] ? v[3] : 0;
-		conv->mask = cap[1] ? v[4] : 0;
-		return;
-	}
-}
-
-/* AUXTRACE_INFO of arm_spe: PMU type, PER_CPU_MMAPS; newer perfs write a version and a size first. */
-static bool spe_per_cpu(const struct pt_info *pi)
-{
-	return pi->nr == 2 ? pi->v[1] : pi->nr > 3 ? pi->v[3] : true;
-}
-
-/* Buffers of each CPU or thread, in order; gaps where AUX records tell of one. */
-static int add_spe_streams(struct auxtap_decoder *dec, const struct pt_info *pi,
-			   struct auxtap_error *err)
-{
-	const struct auxtap_decode_opts *opts = &dec->shared.opts;
-	const struct sideband *sb = &dec->sideband;
-	const struct auxtap_perfdata_aux *aux;
-	size_t nr;
-	int ret = auxtap_perfdata_auxtraces(dec->pd, &aux, &nr, err);
-
-	if (ret)
-		return ret;
-	ret = spe_decoder_new(dec, read_pd);
-	for (size_t i = 0; !ret && i < nr; i++) {
-		struct spe_extent extent = {.off = aux[i].head.offset,
-					    .file_off = aux[i].trace_off,
-					    .size = aux[i].trace_size,
-					    .cpu = (int32_t)aux[i].head.cpu,
-					    .tid = (int32_t)aux[i].head.tid};
-
-		extent.of_one_thread = of_one_thread(dec, &aux[i].head);
-		if (extent.size && (opts->cpu < 0 || extent.cpu == opts->cpu))
-			ret = spe_decoder_add(dec, &extent, pi->snapshot);
-	}
-	for (size_t i = 0; !ret && i < sb->nr_aux; i++) {
-		struct auxtap_gap gap = {.cause = cause_of(sb->aux[i].flags),
-					 .cpu = sb->aux[i].cpu,
-					 .tid = sb->aux[i].tid,
-					 .pid = sideband_pid(sb, sb->aux[i].tid),
-					 .time_begin = sb->aux[i].time,
-					 .time_end = sb->aux[i].time,
-					 .nr_bytes = sb->aux[i].nr_bytes,
-					 .exact = sb->aux[i].exact};
-
-		ret = decoder_add_extra(dec, &gap, "told by the kernel");
-	}
-	return ret ? auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd), "out of memory") : 0;
 }
 
 /* ---- sideband ---- */
@@ -696,10 +625,10 @@ int auxtap_decoder_open(struct auxtap_decoder **dec_out, struct auxtap_perfdata 
 	dec->pd = pd;
 	notes.dec = dec;
 	if (spe)
-		find_time_conv(dec);
+		spe_decoder_clock(dec);
 	else
 		configure(dec, &pi);
-	dec->sideband.per_thread = !(spe ? spe_per_cpu(&pi) : info(&pi, AUXTAP_PT_INFO_PER_CPU_MMAPS));
+	dec->sideband.per_thread = !(spe ? spe_decoder_per_cpu(pi.v, pi.nr) : info(&pi, AUXTAP_PT_INFO_PER_CPU_MMAPS));
 	/* the offsets of AUX records are not those of samples either */
 	dec->sideband.snapshot = pi.snapshot || (!spe && decoder_has_samples(pd));
 	ret = auxtap_perfdata_notes(pd, on_note, &notes, err);
@@ -714,7 +643,7 @@ int auxtap_decoder_open(struct auxtap_decoder **dec_out, struct auxtap_perfdata 
 	ret = auxtap_perfdata_notes(pd, on_gap_note, &notes, err);
 	if (ret)
 		goto fail;
-	ret = spe ? add_spe_streams(dec, &pi, err) : add_queues(dec, &pi, err);
+	ret = spe ? spe_decoder_streams(dec, err) : add_queues(dec, &pi, err);
 	if (ret)
 		goto fail;
 	ret = add_losts(dec);

@@ -74,7 +74,11 @@ struct spe_extent {
 int spe_decoder_new(struct auxtap_decoder *dec,
 		    ssize_t (*pread)(void *ctx, void *buf, size_t size, uint64_t off));
 /* In the order of the file. 0 or -ENOMEM. */
-int spe_decoder_add(struct auxtap_decoder *dec, const struct spe_extent *extent, bool snapshot);
+int spe_decoder_add(struct auxtap_decoder *dec, const struct spe_extent *extent);
+/* Of a perf.data file: the clock, whether buffers are CPUs' (by its AUXTRACE_INFO), all its streams. */
+void spe_decoder_clock(struct auxtap_decoder *dec);
+bool spe_decoder_per_cpu(const uint64_t *info, size_t nr);
+int spe_decoder_streams(struct auxtap_decoder *dec, struct auxtap_error *err);
 /* NULL at the end. */
 struct flow_event *spe_decoder_peek(struct auxtap_decoder *dec);
 void spe_decoder_pop(struct auxtap_decoder *dec);
@@ -82,6 +86,12 @@ void spe_decoder_pop(struct auxtap_decoder *dec);
 void spe_decoder_facts(const struct auxtap_decoder *dec, struct auxtap_event *ev);
 int spe_decoder_error(const struct auxtap_decoder *dec);
 void spe_decoder_free(struct auxtap_decoder *dec);
+
+/* decoder_open.c */
+ssize_t decoder_read_file(void *ctx, void *buf, size_t size, uint64_t off);
+bool decoder_of_one_thread(const struct auxtap_decoder *dec, const struct auxtap_auxtrace *head);
+/* What AUX records flag has no place in such streams: a gap of its own for each. */
+int decoder_add_flagged(struct auxtap_decoder *dec, const char *text);
 
 /* decoder_samples.c: trace in samples, by time; the caller frees. What cannot be read is an extra gap. */
 struct decoder_sample {

@@ -85,7 +85,7 @@ static int open_spe(struct auxtap_decoder *dec, const char *path, int cpu, uint6
 		.of_one_thread = cpu < 0 && dec->sideband.first_tid >= 0,
 	};
 
-	if (spe_decoder_new(dec, read_raw) || spe_decoder_add(dec, &extent, false))
+	if (spe_decoder_new(dec, read_raw) || spe_decoder_add(dec, &extent))
 		return auxtap_error_set(err, -ENOMEM, path, "out of memory");
 	return 0;
 }

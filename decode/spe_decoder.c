@@ -97,11 +97,10 @@ static struct spe_stream *stream_of(struct spe_decoder *spe, const struct spe_ex
 	return &spe->streams[spe->nr++];
 }
 
-static int lost_between(struct auxtap_decoder *dec, const struct spe_extent *extent, uint64_t nr_bytes,
-			bool snapshot)
+static int lost_between(struct auxtap_decoder *dec, const struct spe_extent *extent, uint64_t nr_bytes)
 {
 	struct auxtap_gap gap = {
-		.cause = snapshot ? AUXTAP_GAP_OVERWRITTEN : AUXTAP_GAP_UNKNOWN,
+		.cause = AUXTAP_GAP_UNKNOWN,
 		.cpu = extent->cpu,
 		.tid = extent->of_one_thread ? extent->tid : -1,
 		.pid = -1,
@@ -112,7 +111,7 @@ static int lost_between(struct auxtap_decoder *dec, const struct spe_extent *ext
 	return decoder_add_extra(dec, &gap, "not in the file");
 }
 
-int spe_decoder_add(struct auxtap_decoder *dec, const struct spe_extent *extent, bool snapshot)
+int spe_decoder_add(struct auxtap_decoder *dec, const struct spe_extent *extent)
 {
 	struct spe_stream *s = stream_of(dec->spe, extent);
 	struct spe_extent new = *extent, *grown;
@@ -124,7 +123,7 @@ int spe_decoder_add(struct auxtap_decoder *dec, const struct spe_extent *extent,
 	if (s->nr) {
 		end = s->extents[s->nr - 1].off + s->extents[s->nr - 1].size;
 		if (new.off > end) {
-			ret = lost_between(dec, &new, new.off - end, snapshot);
+			ret = lost_between(dec, &new, new.off - end);
 			if (ret)
 				return ret;
 		} else if (end - new.off < new.size) {
@@ -147,6 +146,66 @@ int spe_decoder_add(struct auxtap_decoder *dec, const struct spe_extent *extent,
 	}
 	s->extents[s->nr++] = new;
 	return 0;
+}
+
+/* ---- of a perf.data file ---- */
+
+/* How the generic timer's ticks become perf's time stands in a record of its own. */
+void spe_decoder_clock(struct auxtap_decoder *dec)
+{
+	struct time_conv *conv = &dec->sideband.conv;
+	struct auxtap_record rec;
+	uint64_t v[5] = {0};
+	uint8_t cap[2] = {1, 0};
+
+	auxtap_perfdata_rewind(dec->pd);
+	while (auxtap_perfdata_next(dec->pd, &rec, NULL) == 1) {
+		if (rec.header->type != AUXTAP_RECORD_TIME_CONV || rec.body_size < 24)
+			continue;
+		memcpy(v, rec.header + 1, rec.body_size < sizeof(v) ? 24 : sizeof(v));
+		if (rec.body_size >= sizeof(v) + sizeof(cap))
+			memcpy(cap, (const uint8_t *)(rec.header + 1) + sizeof(v), sizeof(cap));
+		conv->valid = cap[0] && v[1] && v[0] < 64;
+		conv->shift = (uint16_t)(v[0] & 63);
+		conv->mult = v[1];
+		conv->zero = v[2];
+		conv->cycles = cap[1] ? v[3] : 0;
+		conv->mask = cap[1] ? v[4] : 0;
+		return;
+	}
+}
+
+/* AUXTRACE_INFO of arm_spe: PMU type, PER_CPU_MMAPS; newer perfs write a version and a size first. */
+bool spe_decoder_per_cpu(const uint64_t *info, size_t nr)
+{
+	return nr == 2 ? info[1] : nr > 3 ? info[3] : true;
+}
+
+/* Buffers of each CPU or thread, in order; gaps where AUX records tell of one. */
+int spe_decoder_streams(struct auxtap_decoder *dec, struct auxtap_error *err)
+{
+	const struct auxtap_decode_opts *opts = &dec->shared.opts;
+	const struct auxtap_perfdata_aux *aux;
+	size_t nr;
+	int ret = auxtap_perfdata_auxtraces(dec->pd, &aux, &nr, err);
+
+	if (ret)
+		return ret;
+	ret = spe_decoder_new(dec, decoder_read_file);
+	for (size_t i = 0; !ret && i < nr; i++) {
+		struct spe_extent extent = {.off = aux[i].head.offset,
+					    .file_off = aux[i].trace_off,
+					    .size = aux[i].trace_size,
+					    .cpu = (int32_t)aux[i].head.cpu,
+					    .tid = (int32_t)aux[i].head.tid};
+
+		extent.of_one_thread = decoder_of_one_thread(dec, &aux[i].head);
+		if (extent.size && (opts->cpu < 0 || extent.cpu == opts->cpu))
+			ret = spe_decoder_add(dec, &extent);
+	}
+	if (!ret)
+		ret = decoder_add_flagged(dec, "told by the kernel");
+	return ret ? auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd), "out of memory") : 0;
 }
 
 /* ---- reading ---- */
