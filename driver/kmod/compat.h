@@ -3,7 +3,9 @@
 #ifndef AUXTAP_KMOD_COMPAT_H
 #define AUXTAP_KMOD_COMPAT_H
 
+#include <linux/perf_event.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/version.h>
 
 /* Threads with a user's memory that never run user code. */
@@ -20,6 +22,41 @@ static inline bool compat_has_task_events(const struct task_struct *task)
 	return task->perf_event_ctxp[perf_sw_context];
 #else
 	return task->perf_event_ctxp;
+#endif
+}
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+static inline bool compat_leave_context(struct task_struct *task)
+{
+	struct perf_event_context *ctx = READ_ONCE(task->perf_event_ctxp[perf_sw_context]);
+
+	if (!ctx || ctx->pmu->module != THIS_MODULE)
+		return false;
+	/* what the kernel puts there when it next looks at it */
+	WRITE_ONCE(ctx->pmu, raw_cpu_ptr(ctx->pmu->pmu_cpu_context)->ctx.pmu);
+	return true;
+}
+#endif
+
+/*
+ * The PMU is unregistered. Until 6.2 a task's software context is named after the PMU that was
+ * its first, and stays when the event has gone, or was refused: it would be looked into after
+ * the module has gone.
+ */
+static inline void compat_leave_contexts(void)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+	struct task_struct *process, *task;
+	bool found;
+
+	do { /* once more: a fork may have copied one that was not seen */
+		found = false;
+		rcu_read_lock();
+		for_each_process_thread(process, task)
+			found |= compat_leave_context(task);
+		rcu_read_unlock();
+		synchronize_rcu();
+	} while (found);
 #endif
 }
 
