@@ -60,4 +60,14 @@ static inline void compat_leave_contexts(void)
 #endif
 }
 
+/* Where the task's restartable sequence is told, if it was disturbed: it will be aborted. */
+static inline struct rseq __user *compat_rseq_event(const struct task_struct *task)
+{
+#ifdef CONFIG_RSEQ
+	return task->rseq_event_mask ? task->rseq : NULL;
+#else
+	return NULL;
+#endif
+}
+
 #endif

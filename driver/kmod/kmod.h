@@ -31,6 +31,8 @@
 
 struct dentry;
 
+#define KMOD_INSN_MAX 15
+
 /* One CPU. Touched by that CPU only, with interrupts off. */
 struct kmod_cpu {
 	struct pt_unit unit;
@@ -50,6 +52,8 @@ struct kmod_cpu {
 	 */
 	struct task_struct *stepped;
 	u64 ip;
+	u64 regs_ip; /* what the saved registers say as long as nothing has run since */
+	u8 code[KMOD_INSN_MAX];
 	struct x86_insn insn; /* at ip; len 0: its bytes could not be read yet */
 	bool own_tf;          /* the program, or its debugger, set TF too */
 };
@@ -67,14 +71,15 @@ void kmod_unit_clock(struct kmod_cpu *c);
 /* trap.c */
 void trap_on(struct kmod_cpu *c);  /* the unit was switched on */
 void trap_off(struct kmod_cpu *c); /* it is about to be switched off */
-/* current leaves user mode at the instruction that it has not executed, TF goes. */
+/* current is not in user mode any more, or is about to be elsewhere in it: TF goes. */
 void trap_leave(struct kmod_cpu *c);
 /* current is about to enter user mode with these registers. */
 void trap_enter(struct kmod_cpu *c, struct pt_regs *regs);
 /* The instruction at c->ip has retired and the next one is at next_ip. */
 void trap_retire(struct kmod_cpu *c, struct pt_regs *regs, u64 next_ip);
-/* The instruction at c->ip was one that enters the kernel; TF goes. */
-void trap_leave_by_syscall(struct kmod_cpu *c);
+/* current enters a system call, or has run into an int3. */
+void trap_syscall(struct kmod_cpu *c, const struct pt_regs *regs);
+void trap_int3(struct kmod_cpu *c, const struct pt_regs *regs);
 bool trap_may_step(const struct task_struct *task);
 
 /* trap_hooks.c */

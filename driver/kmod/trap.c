@@ -7,14 +7,13 @@
  */
 #include <linux/percpu.h>
 #include <linux/ptrace.h>
+#include <linux/sched/coredump.h>
 #include <linux/sched/task_stack.h>
 #include <linux/uaccess.h>
 #include <asm/processor-flags.h>
 #include "compat.h"
 #include "kmod.h"
 #include "pmu/intel_pt.h"
-
-#define INSN_MAX 15
 
 /* ---- code ---- */
 
@@ -24,19 +23,18 @@ static unsigned int read_code(u64 ip, u8 *code)
 	const void __user *from = (const void __user *)(unsigned long)ip;
 	unsigned int left = PAGE_SIZE - offset_in_page(ip);
 
-	if (!copy_from_user_nofault(code, from, INSN_MAX))
-		return INSN_MAX;
-	if (left < INSN_MAX && !copy_from_user_nofault(code, from, left))
+	if (!copy_from_user_nofault(code, from, KMOD_INSN_MAX))
+		return KMOD_INSN_MAX;
+	if (left < KMOD_INSN_MAX && !copy_from_user_nofault(code, from, left))
 		return left;
 	return 0;
 }
 
 static bool decode(struct kmod_cpu *c)
 {
-	u8 code[INSN_MAX];
-	unsigned int avail = read_code(c->ip, code);
+	unsigned int avail = read_code(c->ip, c->code);
 
-	if (avail && !x86_insn_decode(code, avail, 64, &c->insn))
+	if (avail && !x86_insn_decode(c->code, avail, 64, &c->insn))
 		return true;
 	c->insn.len = 0;
 	return false;
@@ -61,6 +59,31 @@ static bool leads_to(const struct kmod_cpu *c, u64 next_ip)
 	}
 }
 
+/* SYSCALL itself, which puts the flags into r11 and the address behind it into rcx. */
+static bool is_syscall_insn(const struct kmod_cpu *c)
+{
+	const u8 *end = c->code + c->insn.len;
+
+	return c->insn.cls == X86_SYSCALL && c->insn.len >= 2 && end[-2] == 0x0f &&
+	       end[-1] == 0x05;
+}
+
+/* mov ss: the trap comes behind the next instruction only. */
+static bool is_mov_ss(const struct kmod_cpu *c)
+{
+	unsigned int i;
+
+	for (i = 0; i + 1 < c->insn.len; i++) {
+		switch (c->code[i]) {
+		case 0x26: case 0x2e: case 0x36: case 0x3e: case 0x64 ... 0x67:
+		case 0xf2: case 0xf3: case 0x40 ... 0x4f:
+			continue;
+		}
+		return c->code[i] == 0x8e && (c->code[i + 1] >> 3 & 7) == 2;
+	}
+	return false;
+}
+
 /* ---- user mode as the unit is told of it ---- */
 
 static void set_tf(struct pt_regs *regs, bool on)
@@ -76,16 +99,36 @@ bool trap_may_step(const struct task_struct *task)
 	return task->mm && !(task->flags & (PF_KTHREAD | PF_EXITING | COMPAT_PF_WORKER));
 }
 
+/*
+ * Restartable sequences: a task that was interrupted in one is sent to its abort handler
+ * on the way to user mode, after our word. Where it begins then; 0: where it was.
+ */
+static u64 rseq_abort_ip(const struct pt_regs *regs)
+{
+	struct rseq __user *rseq = compat_rseq_event(current);
+	struct rseq_cs cs;
+	u64 at;
+
+	if (!rseq || copy_from_user_nofault(&at, &rseq->rseq_cs, sizeof(at)) || !at ||
+	    copy_from_user_nofault(&cs, (const void __user *)(unsigned long)at, sizeof(cs)))
+		return 0;
+	return regs->ip - cs.start_ip < cs.post_commit_offset ? cs.abort_ip : 0;
+}
+
 void trap_enter(struct kmod_cpu *c, struct pt_regs *regs)
 {
+	u64 abort_ip;
+
 	if (!user_64bit_mode(regs)) {
 		atomic64_inc(&kmod_counts.not_64bit);
 		intel_pt_hole();
 		return;
 	}
+	abort_ip = rseq_abort_ip(regs);
 	c->stepped = current;
 	c->own_tf = regs->flags & X86_EFLAGS_TF;
-	c->ip = regs->ip;
+	c->ip = abort_ip ? abort_ip : regs->ip;
+	c->regs_ip = regs->ip;
 	set_tf(regs, true);
 	kmod_unit_clock(c);
 	pt_unit_enter_user(&c->unit, c->ip);
@@ -98,22 +141,95 @@ static void forget(struct kmod_cpu *c)
 	c->stepped = NULL;
 }
 
-void trap_leave(struct kmod_cpu *c)
+static void retired(struct kmod_cpu *c)
 {
-	if (!c->stepped)
+	steps_add(c->ip);
+	atomic64_inc(&kmod_counts.steps);
+	kmod_unit_clock(c);
+}
+
+/* If the instruction at c->ip kept its trap back and the one behind it has run, too. */
+static void pass_mov_ss(struct kmod_cpu *c, u64 next_ip)
+{
+	u64 fall = c->ip + c->insn.len;
+
+	if (!c->insn.len || next_ip == c->ip || next_ip == fall || !is_mov_ss(c))
 		return;
+	retired(c);
+	pt_unit_retire(&c->unit, 1, fall);
+	c->ip = c->regs_ip = fall;
+	decode(c);
+}
+
+static void leave_async(struct kmod_cpu *c)
+{
 	kmod_unit_clock(c);
 	pt_unit_leave_async(&c->unit, c->ip);
 	forget(c);
 }
 
-void trap_leave_by_syscall(struct kmod_cpu *c)
+/*
+ * Whatever took the task out of user mode, unseen by us or not: its saved IP tells whether the
+ * instruction at c->ip has run. One that has, and gave no trap, entered the kernel as itself, or
+ * the kernel did its work (vsyscall, UMIP, a debugger).
+ */
+void trap_leave(struct kmod_cpu *c)
 {
-	steps_add(c->ip);
-	atomic64_inc(&kmod_counts.steps);
-	kmod_unit_clock(c);
+	struct pt_regs *regs;
+
+	if (!c->stepped)
+		return;
+	regs = task_pt_regs(current);
+	if (regs->ip != c->regs_ip)
+		pass_mov_ss(c, regs->ip);
+	if (regs->ip == c->regs_ip || regs->ip == c->ip) {
+		leave_async(c);
+		return;
+	}
+	if (!c->insn.len) /* it has run: now its page is in memory */
+		decode(c);
+	if (!c->insn.len || c->insn.cls != X86_SYSCALL ||
+	    regs->ip != c->ip + c->insn.len) {
+		atomic64_inc(&kmod_counts.lost_track);
+		intel_pt_hole();
+		leave_async(c);
+		return;
+	}
+	if (is_syscall_insn(c) && !c->own_tf && regs->cx == regs->ip)
+		regs->r11 &= ~(unsigned long)X86_EFLAGS_TF;
+	retired(c);
 	pt_unit_leave_syscall(&c->unit, c->ip);
 	forget(c);
+}
+
+/* SYSCALL and int 0x80 have two bytes: so far back the kernel puts a call that it restarts. */
+#define RESTART_BYTES 2
+
+void trap_syscall(struct kmod_cpu *c, const struct pt_regs *regs)
+{
+	if (c->stepped && regs->ip == c->ip) {
+		/* put back after our word: there was no user code where we thought */
+		kmod_unit_clock(c);
+		pt_unit_leave_async(&c->unit, c->ip);
+		c->ip -= RESTART_BYTES;
+		c->regs_ip = c->ip;
+		pt_unit_enter_user(&c->unit, c->ip);
+		decode(c);
+	}
+	trap_leave(c);
+}
+
+/*
+ * int3 has run. One that a probe or a debugger wrote is not in the program: there its
+ * instruction has not run yet.
+ */
+void trap_int3(struct kmod_cpu *c, const struct pt_regs *regs)
+{
+	pass_mov_ss(c, regs->ip);
+	if (test_bit(MMF_HAS_UPROBES, &current->mm->flags) || current->ptrace)
+		leave_async(c);
+	else
+		trap_leave(c);
 }
 
 /* What ran since c->ip is not known. */
@@ -126,14 +242,15 @@ static void hole(struct kmod_cpu *c, u64 next_ip, atomic64_t *count)
 	pt_unit_enter_user(&c->unit, next_ip);
 }
 
+/* Bit 8 of what pushf has stored, whatever its size. */
 static void hide_pushed_tf(const struct pt_regs *regs)
 {
-	unsigned long __user *top = (unsigned long __user *)regs->sp;
-	unsigned long flags;
+	u16 __user *top = (u16 __user *)regs->sp;
+	u16 flags;
 
 	if (copy_from_user_nofault(&flags, top, sizeof(flags)))
 		return;
-	flags &= ~(unsigned long)X86_EFLAGS_TF;
+	flags &= ~(u16)X86_EFLAGS_TF;
 	/* it was written a moment ago; if the page has gone meanwhile, TF stays in the
 	 * image */
 	if (copy_to_user_nofault(top, &flags, sizeof(flags)))
@@ -149,13 +266,12 @@ void trap_retire(struct kmod_cpu *c, struct pt_regs *regs, u64 next_ip)
 	/* TF traps on every iteration; to the unit it is one instruction */
 	if (c->insn.flags & X86_INSN_REP && next_ip == c->ip)
 		return;
-	if (!leads_to(c, next_ip)) { /* held-back traps (mov ss), rseq, a debugger */
+	pass_mov_ss(c, next_ip);
+	if (!c->insn.len || !leads_to(c, next_ip)) { /* a debugger, say */
 		hole(c, next_ip, &kmod_counts.lost_track);
 		goto next;
 	}
-	steps_add(c->ip);
-	atomic64_inc(&kmod_counts.steps);
-	kmod_unit_clock(c);
+	retired(c);
 	switch (c->insn.cls) {
 	case X86_PLAIN:
 		pt_unit_retire(&c->unit, 1, next_ip);
@@ -174,7 +290,7 @@ void trap_retire(struct kmod_cpu *c, struct pt_regs *regs, u64 next_ip)
 	if (c->insn.flags & X86_INSN_POPF)
 		c->own_tf = regs->flags & X86_EFLAGS_TF;
 next:
-	c->ip = next_ip;
+	c->ip = c->regs_ip = next_ip;
 	if (!user_64bit_mode(regs)) {
 		trap_leave(c);
 		atomic64_inc(&kmod_counts.not_64bit);

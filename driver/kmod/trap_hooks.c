@@ -23,16 +23,23 @@ static int on_debug(struct pt_regs *regs, unsigned long *dr6)
 {
 	struct kmod_cpu *c = this_cpu_ptr(&kmod_cpus);
 
-	if (!(*dr6 & DR_STEP))
-		return NOTIFY_DONE;
 	if (c->stepped != current) {
 		/* the end of a probed instruction; behind it user code goes on */
-		if (c->on && current->utask && current->utask->state == UTASK_SSTEP)
+		if (*dr6 & DR_STEP && c->on && current->utask &&
+		    current->utask->state == UTASK_SSTEP)
 			trap_work_queue(current);
 		return NOTIFY_DONE;
 	}
-	if (!c->own_tf) { /* others look at what else the trap says */
-		*dr6 &= ~DR_STEP;
+	/* Without DR_STEP: a breakpoint before the instruction, a watchpoint or int1 behind it */
+	if (!(*dr6 & DR_STEP) && regs->ip == c->regs_ip)
+		return NOTIFY_DONE;
+	if (*dr6 & DR_STEP && !c->own_tf) {
+		/*
+		 * The kernel's own breakpoints have been here before us (registered sooner,
+		 * at the same priority). What they left of the trap's bits beside DR_STEP is
+		 * a breakpoint that will come by itself, or a register not in use.
+		 */
+		*dr6 &= ~(DR_STEP | DR_TRAP_BITS);
 		current->thread.virtual_dr6 &= ~DR_STEP;
 	}
 	trap_retire(c, regs, regs->ip);
@@ -46,11 +53,7 @@ static int on_int3(struct pt_regs *regs)
 
 	if (c->stepped != current)
 		return NOTIFY_DONE;
-	/* A probe's int3 is not in the program: there its instruction has not run yet. */
-	if (test_bit(MMF_HAS_UPROBES, &current->mm->flags) || regs->ip != c->ip + 1)
-		trap_leave(c);
-	else
-		trap_leave_by_syscall(c);
+	trap_int3(c, regs);
 	trap_work_queue(current);
 	return NOTIFY_DONE;
 }
@@ -85,16 +88,8 @@ static void on_sys_enter(void *data, struct pt_regs *regs, long nr)
 
 	local_irq_save(flags);
 	c = this_cpu_ptr(&kmod_cpus);
-	if (c->stepped == current) {
-		/* SYSCALL has put the flags into r11, and the address behind it into rcx
-		 */
-		if (!c->own_tf && regs->cx == regs->ip && regs->r11 & X86_EFLAGS_TF)
-			regs->r11 &= ~(unsigned long)X86_EFLAGS_TF;
-		if (regs->ip == c->ip) /* it has not run, or this is not where it was */
-			trap_leave(c);
-		else
-			trap_leave_by_syscall(c);
-	}
+	if (c->stepped == current)
+		trap_syscall(c, regs);
 	local_irq_restore(flags);
 }
 
