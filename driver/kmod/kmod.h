@@ -91,6 +91,8 @@ void trap_hooks_exit(void);
  * again, trap_enter() is called for it, if tracing is still on then. Interrupts are off.
  */
 void trap_work_queue(struct task_struct *task);
+/* current is about to sleep, or not to be traced: it will be queued anew. */
+void trap_work_cancel(void);
 int trap_work_init(void);
 void trap_work_exit(void);
 u64 trap_work_nr_lost(void);

@@ -316,5 +316,6 @@ void trap_on(struct kmod_cpu *c)
 void trap_off(struct kmod_cpu *c)
 {
 	trap_leave(c);
+	trap_work_cancel();
 	c->on = false;
 }

@@ -134,6 +134,7 @@ static void on_switch(void *data, bool preempt, struct task_struct *prev,
 {
 	struct kmod_cpu *c = this_cpu_ptr(&kmod_cpus);
 
+	trap_work_cancel();
 	if (!c->on)
 		return;
 	trap_leave(c);

@@ -2,7 +2,8 @@
 /*
  * A word before user mode: task work of the task that is to be stepped. Queued with the
  * runqueue locked and in interrupts, so nothing is allocated then: the nodes are there
- * from the start. A queued one holds the module.
+ * from the start. A queued one holds the module; so that no sleeping task does, it is taken
+ * back when the task is switched away.
  */
 #include <linux/hashtable.h>
 #include <linux/llist.h>
@@ -31,15 +32,26 @@ static struct work_node *nodes;
 static LLIST_HEAD(free_nodes);
 static DEFINE_HASHTABLE(queued, QUEUED_BITS);
 static DEFINE_RAW_SPINLOCK(lock); /* both */
+static unsigned int nr_queued;   /* read without the lock to see that there is nothing to do */
 static atomic64_t nr_lost; /* tasks that went to user mode unseen: no node was left */
+
+static struct work_node *find_node(const struct task_struct *task)
+{
+	struct work_node *node;
+
+	hash_for_each_possible(queued, node, hash, (unsigned long)task)
+		if (node->task == task)
+			return node;
+	return NULL;
+}
 
 static struct work_node *take_node(struct task_struct *task)
 {
 	struct llist_node *first;
 	struct work_node *node;
 
-	hash_for_each_possible(queued, node, hash,
-			       (unsigned long)task) if (node->task == task) return NULL;
+	if (find_node(task))
+		return NULL;
 	first = llist_del_first(&free_nodes);
 	if (!first) {
 		atomic64_inc(&nr_lost);
@@ -49,6 +61,7 @@ static struct work_node *take_node(struct task_struct *task)
 	node = llist_entry(first, struct work_node, free);
 	node->task = task;
 	hash_add(queued, &node->hash, (unsigned long)task);
+	WRITE_ONCE(nr_queued, nr_queued + 1);
 	return node;
 }
 
@@ -58,6 +71,7 @@ static void put_node(struct work_node *node)
 
 	raw_spin_lock_irqsave(&lock, flags);
 	hash_del(&node->hash);
+	WRITE_ONCE(nr_queued, nr_queued - 1);
 	node->task = NULL;
 	llist_add(&node->free, &free_nodes);
 	raw_spin_unlock_irqrestore(&lock, flags);
@@ -100,6 +114,46 @@ void trap_work_queue(struct task_struct *task)
 		put_node(node);
 		module_put(THIS_MODULE);
 	}
+}
+
+/*
+ * What task_work_cancel() does, which is not exported. current runs its work itself and so does
+ * not run it now; others push in front at any time (cmpxchg), and take out with pi_lock held.
+ * That lock comes before the runqueue's, which may be held here: if somebody has it, the node
+ * stays where it is, and he is most likely waking the task up.
+ */
+static bool unlink_work(struct callback_head *work)
+{
+	struct callback_head **at, *next;
+
+	if (!raw_spin_trylock(&current->pi_lock))
+		return false;
+	do {
+		at = &current->task_works;
+		while ((next = READ_ONCE(*at)) && next != work)
+			at = &next->next;
+		/* somebody may have pushed another one in front meanwhile */
+	} while (next && cmpxchg(at, work, work->next) != work);
+	raw_spin_unlock(&current->pi_lock);
+	return next;
+}
+
+void trap_work_cancel(void)
+{
+	struct work_node *node;
+	unsigned long flags;
+
+	if (!READ_ONCE(nr_queued))
+		return;
+	local_irq_save(flags);
+	raw_spin_lock(&lock);
+	node = find_node(current);
+	raw_spin_unlock(&lock);
+	if (node && unlink_work(&node->work)) {
+		put_node(node);
+		module_put(THIS_MODULE);
+	}
+	local_irq_restore(flags);
 }
 
 u64 trap_work_nr_lost(void)
