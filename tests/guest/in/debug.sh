@@ -38,11 +38,6 @@ same() {
 	compare_steps steps <ips >verdict || complain "decoded: $(cat verdict; head -n 3 errors)"
 	echo "$name: $(tail -n 1 verdict), lost $lost"
 }
-stepped() { # LABEL TIMES: so often, or something is said to be missing
-	nr=$(count_steps steps $(label $1))
-	[ "$nr" = "$2" ] || [ "$lost" -gt 0 ] || complain "$1 was stepped $nr times, not $2"
-	[ "$nr" = "$2" ] || echo "$name: $1: $nr of $2"
-}
 exactly() { # LABEL TIMES
 	nr=$(count_steps steps $(label $1))
 	[ "$nr" = "$2" ] || complain "$1 was stepped $nr times, not $2"
@@ -124,7 +119,7 @@ exactly read_syscall $calls
 
 same rseq /victim rseq
 grep -q 'aborts 40' want || complain "$(cat want)"
-stepped rseq_abort 40
+exactly rseq_abort 40
 
 # ---- code that is not stepped ----
 

@@ -393,9 +393,9 @@ static void int80(void)
 		/* not SYSCALL: r11 is the program's, whatever is in it and in rcx */
 		__asm__ volatile("leaq 1f(%%rip), %%rcx\n\tint $0x80\n1:"
 				 : "=a"(pid), "+r"(r11) : "a"(20) : "rcx", "memory");
+		kept |= r11;
 		if (pid != getpid())
 			printf("int80: %ld\n", pid);
-		kept |= r11;
 		region();
 	}
 	printf("int80: watched %d, flags %lx, r11 %lx\n", watched, seen_flags & TF, kept);
