@@ -14,6 +14,7 @@
 #define FEATURE_CPUID 9
 #define OVERLAP_KEY 64	   /* bytes that identify the place where a snapshot goes on */
 #define OVERLAP_MAX (64u << 20)
+#define OVERLAP_TRIES 64
 
 /* perf pads AUXTRACE to this. */
 #define AUXTRACE_ALIGN 8
@@ -264,45 +265,83 @@ static int split_at_marks(struct auxtap_decoder *dec, struct pt_queue *q)
 	return ret;
 }
 
+struct overlap {
+	int64_t seen; /* bytes of the newer one that the older one had; -1: no overlap */
+	bool sure;    /* there is no other place where it could go on */
+};
+
+/* What of the newer one's bytes before 'at' the older one can have had is what it ended with. */
+static bool same_past(const uint8_t *old, size_t old_size, const uint8_t *new, size_t at)
+{
+	size_t size = at < old_size ? at : old_size;
+
+	return !memcmp(new + at - size, old + old_size - size, size);
+}
+
+/*
+ * Looks for the older one's last bytes. In a loop they come more than once, so all that stands
+ * before them must be the older one's, too. Where several places are left, the last one repeats
+ * nothing.
+ */
+static struct overlap search(const uint8_t *old, size_t old_size, const uint8_t *new, size_t size)
+{
+	size_t key_size = old_size < OVERLAP_KEY ? old_size : OVERLAP_KEY;
+	struct overlap found = {-1, true};
+	const uint8_t *from = new, *at;
+	unsigned int tries = OVERLAP_TRIES;
+
+	while ((at = memmem(from, size - (size_t)(from - new), old + old_size - key_size,
+			    key_size))) {
+		size_t end = (size_t)(at - new) + key_size;
+
+		if (same_past(old, old_size, new, end)) {
+			found.sure = found.seen < 0;
+			found.seen = (int64_t)end;
+		}
+		if (!--tries) {
+			found.sure = false;
+			break;
+		}
+		from = at + 1;
+	}
+	return found;
+}
+
 /*
  * Two snapshots of one buffer: the newer begins with bytes that the older one had. How many,
- * is found by the older one's last bytes; the offsets of stock perf do not tell. -1: no overlap.
- * The record is padded to 8 bytes: zeros at its end are taken off the older one (in the newer
- * one they are there again if they were trace).
+ * is found by the older one's last bytes; the offsets of stock perf do not tell. The record is
+ * padded to 8 bytes: zeros at its end are taken off the older one (in the newer one they are
+ * there again if they were trace).
  */
-static int64_t overlap(struct auxtap_decoder *dec, struct pt_extent *old,
-		       const struct auxtap_perfdata_aux *new)
+static struct overlap overlap(struct auxtap_decoder *dec, struct pt_extent *old,
+			      const struct auxtap_perfdata_aux *new)
 {
-	size_t key_size = old->size < OVERLAP_KEY ? (size_t)old->size : OVERLAP_KEY, pad = 0;
 	size_t size = new->trace_size < OVERLAP_MAX ? (size_t)new->trace_size : OVERLAP_MAX;
+	size_t old_size = old->size < size ? (size_t)old->size : size, pad = 0;
 	uint64_t by_off = old->off + old->size - new->head.offset;
-	uint8_t key[OVERLAP_KEY], *buf;
-	int64_t found = -1;
-	const uint8_t *at;
+	struct overlap found = {-1, true};
+	uint64_t key_size;
+	uint8_t *buf;
 
-	if (!key_size || size < key_size)
-		return -1;
-	buf = malloc(size);
+	if (!old_size)
+		return found;
+	buf = malloc(size + old_size);
 	if (!buf)
-		return -1;
-	if (decoder_read_file(dec, key, key_size, old->file_off + old->size - key_size) !=
-		    (ssize_t)key_size ||
+		return found;
+	if (decoder_read_file(dec, buf + size, old_size, old->file_off + old->size - old_size) !=
+		    (ssize_t)old_size ||
 	    decoder_read_file(dec, buf, size, new->trace_off) != (ssize_t)size)
 		goto out;
-	while (pad < AUXTRACE_ALIGN - 1 && pad + 1 < key_size && !key[key_size - 1 - pad])
+	while (pad < AUXTRACE_ALIGN - 1 && pad + 1 < old_size && !buf[size + old_size - 1 - pad])
 		pad++;
-	key_size -= pad;
 	by_off -= pad;
-	if (by_off >= key_size && by_off <= size &&
-	    !memcmp(buf + by_off - key_size, key, key_size)) {
-		found = (int64_t)by_off;
-		goto out;
-	}
-	at = memmem(buf, size, key, key_size);
-	if (at)
-		found = at - buf + (int64_t)key_size;
+	key_size = old_size - pad < OVERLAP_KEY ? old_size - pad : OVERLAP_KEY;
+	if (by_off >= key_size && by_off <= size && same_past(buf + size, old_size - pad, buf, (size_t)by_off))
+		found.seen = (int64_t)by_off;
+	else
+		found = search(buf + size, old_size - pad, buf, size);
 out:
-	if (found >= 0)
+	if (found.seen >= 0)
 		old->size -= pad;
 	free(buf);
 	return found;
@@ -318,7 +357,7 @@ static int add_buffer(struct auxtap_decoder *dec, struct pt_queue *q, const stru
 					 ? &q->stream.extents[q->stream.nr_extents - 1]
 					 : NULL;
 	uint64_t end = last ? last->off + last->size : 0;
-	int64_t seen;
+	struct overlap seen = {-1, true};
 
 	extent.cause = pi->snapshot ? AUXTAP_GAP_OVERWRITTEN : AUXTAP_GAP_UNKNOWN;
 	if (!last) {
@@ -329,11 +368,11 @@ static int add_buffer(struct auxtap_decoder *dec, struct pt_queue *q, const stru
 	}
 	if (pi->snapshot && extent.off != end) {
 		seen = overlap(dec, last, aux);
-		if (seen >= 0) {
+		if (seen.seen >= 0) {
 			end = last->off + last->size;
 			/* one stream again: later offsets are counted from here */
-			extent.file_off += (uint64_t)seen;
-			extent.size -= (uint64_t)seen;
+			extent.file_off += (uint64_t)seen.seen;
+			extent.size -= (uint64_t)seen.seen;
 			extent.off = end;
 		}
 	}
@@ -342,7 +381,7 @@ static int add_buffer(struct auxtap_decoder *dec, struct pt_queue *q, const stru
 		last->size -= end - extent.off;
 		end = extent.off;
 	}
-	extent.joins = extent.off == end;
+	extent.joins = extent.off == end && seen.sure;
 	if (!extent.joins && extent.off > end) {
 		extent.nr_lost = extent.off - end;
 		extent.exact = !pi->snapshot || pi->ours;
@@ -446,15 +485,15 @@ static int add_sample(struct auxtap_decoder *dec, struct pt_queue *q,
 	if (last) {
 		struct auxtap_perfdata_aux aux = {.trace_off = sample->file_off,
 						  .trace_size = sample->size};
-		int64_t seen;
+		struct overlap seen;
 
 		aux.head.offset = last->off + last->size + 1; /* no hint */
 		seen = overlap(dec, last, &aux);
 		extent.off = last->off + last->size;
-		if (seen >= 0) {
-			extent.file_off += (uint64_t)seen;
-			extent.size -= (uint64_t)seen;
-			extent.joins = true;
+		if (seen.seen >= 0) {
+			extent.file_off += (uint64_t)seen.seen;
+			extent.size -= (uint64_t)seen.seen;
+			extent.joins = seen.sure;
 		}
 	}
 	return extent.size ? pt_stream_add(&q->stream, &extent) : 0;

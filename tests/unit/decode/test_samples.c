@@ -158,6 +158,58 @@ static void one_round(struct pt_bytes *pt, unsigned int time)
 	pt_pgd(pt);
 }
 
+static void loop(struct pt_bytes *pt, unsigned int nr_rounds)
+{
+	while (nr_rounds--) {
+		pt_pge(pt, 0x1000);
+		pt_tnt(pt, "0");
+		pt_tip(pt, 0x1009);
+		pt_fup(pt, 0x1009);
+		pt_pgd(pt);
+	}
+}
+
+static unsigned int count(const char *text, const char *word)
+{
+	unsigned int nr = 0;
+
+	for (; (text = strstr(text, word)); text++)
+		nr++;
+	return nr;
+}
+
+/* In a loop the same packets come again and again: where a sample goes on tells what precedes. */
+static void overlapping_in_a_loop(void **state)
+{
+	struct pt_bytes pt = {.nr = 0};
+	char out[16384] = "";
+	size_t first, psb;
+
+	(void)state;
+	pt_time(&pt, 100);
+	loop(&pt, 15);
+	first = pt.nr;
+	loop(&pt, 5);
+	pt_time(&pt, 200);
+	loop(&pt, 5);
+	begin(SAMPLED);
+	sample(21, 150, NULL, pt.at, first, first);
+	sample(21, 250, NULL, pt.at, pt.nr, pt.nr);
+	decode(out, sizeof(out));
+	assert_int_equal(count(out, "0:1000 "), 25);
+	assert_int_equal(count(out, "overwritten"), 1); /* before the first */
+
+	/* it begins and ends in the loop: nobody knows how often it went round in between */
+	psb = 35; /* of the time */
+	begin(SAMPLED);
+	sample(21, 150, NULL, pt.at, first, first);
+	sample(21, 250, NULL, pt.at + psb, pt.nr - psb, pt.nr - psb);
+	memset(out, 0, sizeof(out));
+	decode(out, sizeof(out));
+	assert_int_equal(count(out, "overwritten"), 2);
+	assert_true(count(out, "0:1000 ") >= 20 && count(out, "0:1000 ") <= 25);
+}
+
 static void two_cpus(void **state)
 {
 	struct pt_bytes a = {.nr = 0}, b = {.nr = 0};
@@ -251,7 +303,7 @@ static int remove_dir(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(two_cpus),
+		cmocka_unit_test(two_cpus), cmocka_unit_test(overlapping_in_a_loop),
 		cmocka_unit_test(overlapping),
 		cmocka_unit_test(before_the_trace),
 		cmocka_unit_test(not_read),
