@@ -635,7 +635,7 @@ int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 			check(s, session_snapshot(s, &local), &local);
 		else
 			for (size_t i = 0; i < s->nr_streams; i++)
-				session_enable(s, s->streams[i], false);
+				session_stop(s, s->streams[i]);
 	}
 	if (!s->failed)
 		check(s, session_round(s, &local), &local);

@@ -24,8 +24,11 @@ struct stream {
 	uint32_t idx;
 	int fd;
 	uint64_t id;
-	int *more_fds; /* events that write into this ring: dummy, other threads of an attach */
-	int nr_more_fds;
+	struct more_event { /* they write into this ring: dummy, other threads of an attach */
+		int fd;
+		bool traces;
+	} *more;
+	int nr_more;
 	void *base, *aux;
 	size_t base_size, aux_size;
 	struct auxtap_ring ring;
@@ -127,6 +130,7 @@ int session_open_thread(struct auxtap_session *s, pid_t pid, pid_t tid,
 int session_open_cpus(struct auxtap_session *s, const pid_t *tids, int nr_tids,
 		      struct auxtap_error *err);
 int session_enable(struct auxtap_session *s, struct stream *st, bool on);
+void session_stop(struct auxtap_session *s, struct stream *st);
 void session_close_stream(struct auxtap_session *s, struct stream *st);
 void session_close_streams(struct auxtap_session *s);
 

@@ -216,11 +216,11 @@ static void release(struct auxtap_session *s, struct stream *st)
 		perf->munmap(s->be->perf_ctx, st->base, st->base_size);
 		s->ring_bytes -= st->base_size;
 	}
-	for (int i = 0; i < st->nr_more_fds; i++)
-		perf->close(s->be->perf_ctx, st->more_fds[i]);
+	for (int i = 0; i < st->nr_more; i++)
+		perf->close(s->be->perf_ctx, st->more[i].fd);
 	if (st->fd >= 0)
 		perf->close(s->be->perf_ctx, st->fd);
-	free(st->more_fds);
+	free(st->more);
 	free(st);
 }
 
@@ -284,17 +284,17 @@ static int add_redirected(struct auxtap_session *s, struct stream *st, int attr_
 			  struct auxtap_error *err)
 {
 	const struct auxtap_perf_ops *perf = s->be->perf;
-	int *fds = realloc(st->more_fds, ((size_t)st->nr_more_fds + 1) * sizeof(*fds));
+	struct more_event *more = realloc(st->more, ((size_t)st->nr_more + 1) * sizeof(*more));
 	uint64_t id;
 	int fd, ret;
 
-	if (!fds)
+	if (!more)
 		return auxtap_error_set(err, -ENOMEM, s->event.name, "no memory");
-	st->more_fds = fds;
+	st->more = more;
 	fd = perf->open(s->be->perf_ctx, &s->attrs[attr_index], tid, st->cpu, -1, 0);
 	if (fd < 0)
 		return open_error(s, &s->attrs[attr_index], tid, fd, err);
-	fds[st->nr_more_fds++] = fd;
+	more[st->nr_more++] = (struct more_event){fd, attr_index == 0};
 	ret = perf->ioctl(s->be->perf_ctx, fd, PERF_EVENT_IOC_SET_OUTPUT,
 			  (unsigned long)st->fd);
 	if (ret < 0)
@@ -362,6 +362,20 @@ int session_open_cpus(struct auxtap_session *s, const pid_t *tids, int nr_tids,
 	return 0;
 }
 
+/*
+ * For good: every event that traces into its rings, or another thread of an attach would go on
+ * behind the last drain; and a truncation found by that drain is not enabled again.
+ */
+void session_stop(struct auxtap_session *s, struct stream *st)
+{
+	session_enable(s, st, false);
+	for (int i = 0; i < st->nr_more; i++) {
+		if (st->more[i].traces)
+			s->be->perf->ioctl(s->be->perf_ctx, st->more[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+	}
+	st->disabled = true;
+}
+
 int session_enable(struct auxtap_session *s, struct stream *st, bool on)
 {
 	unsigned long request = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
@@ -370,7 +384,7 @@ int session_enable(struct auxtap_session *s, struct stream *st, bool on)
 	if (st->sideband_only && !on) /* goes on while PT stands still, as the others' does (K6) */
 		return 0;
 	ret = s->be->perf->ioctl(s->be->perf_ctx, st->fd, request, 0);
-	for (int i = 0; i < st->nr_more_fds && ret >= 0 && on; i++)
-		ret = s->be->perf->ioctl(s->be->perf_ctx, st->more_fds[i], request, 0);
+	for (int i = 0; i < st->nr_more && ret >= 0 && on; i++)
+		ret = s->be->perf->ioctl(s->be->perf_ctx, st->more[i].fd, request, 0);
 	return ret < 0 ? ret : 0;
 }
