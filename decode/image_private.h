@@ -37,6 +37,7 @@ struct auxtap_image {
 	const uint8_t *data; /* the whole file */
 	size_t size;
 	bool mapped;  /* data is a file mapping; else malloc'ed (note) */
+	bool saved;   /* came with the trace */
 	bool is_elf, is_64, is_rel;
 	bool is_fixed; /* ET_EXEC: runs at its own addresses only */
 	bool is_core;  /* ET_CORE: memory as it was */

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define SAVED_PATH "(saved with the trace)"
+
 static char *copy(const char *s)
 {
 	return s && *s ? strdup(s) : NULL;
@@ -169,6 +171,28 @@ static struct auxtap_image *image_known(struct auxtap_image_set *set, const char
 	return NULL;
 }
 
+/* What came with the trace has no build-id by its name; the file's table may give it one. */
+static bool take_saved(struct auxtap_image_set *set, struct auxtap_image *image)
+{
+	static const uint8_t none[20];
+	const struct auxtap_image *saved = image_known(set, image->name, none, 0);
+	uint8_t *bytes;
+
+	if (!saved || saved == image || !saved->saved || !image->build_id_size ||
+	    saved->found_build_id_size != image->build_id_size ||
+	    memcmp(saved->found_build_id, image->build_id, image->build_id_size) != 0)
+		return false;
+	bytes = malloc(saved->size);
+	if (!bytes)
+		return false;
+	memcpy(bytes, saved->data, saved->size);
+	image_file_adopt(image, bytes, saved->size);
+	image->saved = true;
+	image->state = AUXTAP_IMAGE_FOUND;
+	image->path = strdup(SAVED_PATH);
+	return true;
+}
+
 struct auxtap_image *image_get(struct auxtap_image_set *set, const char *name,
 			       const uint8_t *id, unsigned int id_size)
 {
@@ -189,7 +213,7 @@ struct auxtap_image *image_get(struct auxtap_image_set *set, const char *name,
 	if (image)
 		return image;
 	image = image_add(set, name, id, id_size);
-	if (image)
+	if (image && !take_saved(set, image))
 		image_find(set, image);
 	return image;
 }
@@ -237,9 +261,10 @@ int auxtap_image_set_note(struct auxtap_image_set *set, const char *name, const 
 	if (bytes) {
 		memcpy(bytes, data, size);
 		ret = image_file_adopt(image, bytes, size);
+		image->saved = true;
 		image->state = AUXTAP_IMAGE_FOUND;
 		if (!image->path)
-			image->path = strdup("(saved with the trace)");
+			image->path = strdup(SAVED_PATH);
 	}
 	pthread_mutex_unlock(&set->lock);
 	return ret;

@@ -338,6 +338,38 @@ static void saved_vdso(void **state)
 	expect_found(new_set(NULL), "[vdso]", id, "/vdso");
 }
 
+/* The file brings its vdso along; its table of build-ids may name it, or another one. */
+static void vdso_in_the_trace(void **state)
+{
+	struct auxtap_image_set *set;
+	struct auxtap_image_info info;
+	static uint8_t bytes[1 << 20];
+	uint8_t id[20];
+	char hex[41];
+	size_t size;
+	FILE *f;
+
+	(void)state;
+	build_id_of("lib.so", id, hex);
+	setenv("HOME", file("nowhere"), 1);
+	f = fopen(file("lib.so"), "rb");
+	assert_non_null(f);
+	size = fread(bytes, 1, sizeof(bytes), f);
+	assert_int_equal(fclose(f), 0);
+	for (int same = 1; same >= 0; same--) {
+		set = new_set(NULL);
+		id[3] ^= !same;
+		assert_int_equal(auxtap_image_set_note(set, "[vdso]", bytes, size), 0);
+		assert_int_equal(auxtap_image_set_known_id(set, "[vdso]", id, 20), 0);
+		map(set, 0, 0x10000, "[vdso]", NULL, 0);
+		assert_int_equal(auxtap_image_set_count(set), 2);
+		assert_int_equal(auxtap_image_set_info(set, 1, &info), 0);
+		assert_int_equal(info.state, same ? AUXTAP_IMAGE_FOUND : AUXTAP_IMAGE_MISSING);
+		assert_int_equal(info.build_id_size, 20);
+		auxtap_image_set_free(set);
+	}
+}
+
 /* All files in one folder, without the tree above them. */
 static void flat_sysroot(void **state)
 {
@@ -620,6 +652,7 @@ int main(void)
 		cmocka_unit_test(perf_cache_by_build_id),
 		cmocka_unit_test(perf_archive_trees),
 		cmocka_unit_test(saved_vdso),
+		cmocka_unit_test(vdso_in_the_trace),
 		cmocka_unit_test(flat_sysroot),
 		cmocka_unit_test(the_first_other_file_is_named),
 		cmocka_unit_test(debuglink),
