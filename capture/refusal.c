@@ -44,6 +44,7 @@ static void not_permitted(const char *event, const struct perf_event_attr *attr,
 	const char *what = tid < 0		  ? "tracing whole CPUs"
 			   : attr->exclude_kernel ? "tracing your own programs"
 						  : "tracing the kernel's side of your programs";
+	char user_mode[128] = "";
 
 	if (limits->paranoid == NO_LEVEL) {
 		auxtap_error_set(err, code, event,
@@ -55,11 +56,12 @@ static void not_permitted(const char *event, const struct perf_event_attr *attr,
 				 "perf_event_open: %s: kernel.perf_event_paranoid is %ld, and %s "
 				 "needs %ld or less", strerror(-code), limits->paranoid, what,
 				 need);
+		if (need == 1 && limits->paranoid == 2)
+			snprintf(user_mode, sizeof(user_mode),
+				 "; or trace user mode alone: -e %.*s//u",
+				 (int)strcspn(event, "/"), event);
 		auxtap_error_todo(err, "sysctl kernel.perf_event_paranoid=%ld, or run as root "
-				       "or with CAP_PERFMON%s", need,
-				  need == 1 && limits->paranoid == 2
-					  ? "; or trace user mode alone: the event's modifier u"
-					  : "");
+				       "or with CAP_PERFMON%s", need, user_mode);
 	} else {
 		auxtap_error_set(err, code, event,
 				 "perf_event_open: %s, though kernel.perf_event_paranoid is %ld: "
