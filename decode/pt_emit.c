@@ -222,7 +222,7 @@ struct flow_gap *pt_gap_new(enum auxtap_gap_cause cause, const char *fmt, va_lis
 	return gap;
 }
 
-void pt_gap_open(struct pt_walk *w, enum auxtap_gap_cause cause, const char *fmt, ...)
+struct flow_gap *pt_gap_open(struct pt_walk *w, enum auxtap_gap_cause cause, const char *fmt, ...)
 {
 	struct flow_event *ev = put(w, PT_GAP_OPENS);
 	va_list args;
@@ -230,13 +230,14 @@ void pt_gap_open(struct pt_walk *w, enum auxtap_gap_cause cause, const char *fmt
 	w->pending.valid = w->pending.inherited = false;
 	w->in_gap = true;
 	if (!ev)
-		return;
+		return NULL;
 	va_start(args, fmt);
 	ev->gap = pt_gap_new(cause, fmt, args);
 	va_end(args);
 	if (!ev->gap)
 		w->job->error = -ENOMEM; /* a gap must not be silent */
 	take_count(w, ev);
+	return ev->gap;
 }
 
 /* Flow goes on: now the gap can be told. */

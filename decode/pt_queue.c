@@ -120,13 +120,26 @@ struct pt_job *pt_queue_cut(struct pt_queue *q)
 
 /* ---- gaps ---- */
 
-/* Takes the gap. Gaps that touch are one: the first cause led to the others. */
+/*
+ * Takes the gap. Gaps that touch are one: the first cause led to the others; but for bytes that
+ * just end (a full area cuts a packet), where the cause is what follows.
+ */
 static void gap_opens(struct pt_queue *q, struct flow_gap *gap)
 {
 	q->pending.valid = false;
 	callstack_gap(&q->calls);
 	if (!gap)
 		return;
+	if (q->gap && q->gap->cut) {
+		gap->gap.time_begin = q->gap->gap.time_begin;
+		gap->gap.nr_bytes += q->gap->gap.nr_bytes;
+		gap->gap.cpu = q->gap->gap.cpu;
+		gap->gap.pid = q->gap->gap.pid;
+		gap->gap.tid = q->gap->gap.tid;
+		free(q->gap);
+		q->gap = gap;
+		return;
+	}
 	if (q->gap) {
 		q->gap->gap.nr_bytes += gap->gap.nr_bytes;
 		q->gap->gap.exact = q->gap->gap.exact && gap->gap.exact;

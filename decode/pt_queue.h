@@ -23,6 +23,7 @@
 struct flow_gap {
 	struct auxtap_gap gap;
 	char text[96];
+	bool cut; /* the bytes end inside of something: what follows may tell why */
 };
 
 /*
@@ -212,7 +213,7 @@ void pt_emit_branch(struct pt_walk *w, uint64_t target, bool has_target);
 void pt_emit_no_branch(struct pt_walk *w);
 void pt_emit_trace(struct pt_walk *w, bool on, uint64_t ip, bool has_ip);
 void pt_emit_async(struct pt_walk *w, uint64_t ip, uint64_t to, bool has_to);
-void pt_gap_open(struct pt_walk *w, enum auxtap_gap_cause cause, const char *fmt, ...)
+struct flow_gap *pt_gap_open(struct pt_walk *w, enum auxtap_gap_cause cause, const char *fmt, ...)
 	AUXTAP_PRINTF(3, 4);
 void pt_gap_close(struct pt_walk *w);
 void pt_count_flush(struct pt_walk *w);

@@ -171,6 +171,7 @@ static void resume(struct pt_walk *w, size_t pos)
 static void lose(struct pt_walk *w, int code, uint64_t ip)
 {
 	size_t pos = pt_flow_offset(w);
+	struct flow_gap *gap;
 
 	pt_count_flush(w);
 	if (code == -pte_nomap && !pt_memory_readable(&w->mem, ip, true)) {
@@ -186,9 +187,12 @@ static void lose(struct pt_walk *w, int code, uint64_t ip)
 			    pt_errstr(pt_errcode(code)),
 			    (unsigned long long)stream_offset(w, pos));
 	} else {
-		pt_gap_open(w, AUXTAP_GAP_DECODE_ERROR, "%s at offset 0x%llx, ip %llx",
-			    pt_errstr(pt_errcode(code)),
-			    (unsigned long long)stream_offset(w, pos), (unsigned long long)ip);
+		gap = pt_gap_open(w, AUXTAP_GAP_DECODE_ERROR, "%s at offset 0x%llx, ip %llx",
+				  pt_errstr(pt_errcode(code)),
+				  (unsigned long long)stream_offset(w, pos),
+				  (unsigned long long)ip);
+		if (gap)
+			gap->cut = code == -pte_eos;
 	}
 	resume(w, pos);
 }
