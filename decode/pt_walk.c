@@ -8,6 +8,7 @@
 #include "pt_queue.h"
 #include "pt_scan.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,15 +183,14 @@ static void lose(struct pt_walk *w, int code, uint64_t ip)
 		else
 			pt_gap_open(w, AUXTAP_GAP_NO_IMAGE,
 				    "no mapping known at %llx", (unsigned long long)ip);
-	} else if (!ip) {
-		pt_gap_open(w, AUXTAP_GAP_DECODE_ERROR, "%s at offset 0x%llx",
-			    pt_errstr(pt_errcode(code)),
-			    (unsigned long long)stream_offset(w, pos));
 	} else {
-		gap = pt_gap_open(w, AUXTAP_GAP_DECODE_ERROR, "%s at offset 0x%llx, ip %llx",
+		char at_ip[32] = "";
+
+		if (ip)
+			snprintf(at_ip, sizeof(at_ip), ", ip %llx", (unsigned long long)ip);
+		gap = pt_gap_open(w, AUXTAP_GAP_DECODE_ERROR, "%s at offset 0x%llx%s",
 				  pt_errstr(pt_errcode(code)),
-				  (unsigned long long)stream_offset(w, pos),
-				  (unsigned long long)ip);
+				  (unsigned long long)stream_offset(w, pos), at_ip);
 		if (gap)
 			gap->cut = code == -pte_eos;
 	}
