@@ -78,49 +78,42 @@ static void read_steps(const char *path)
 	fclose(f);
 }
 
-/* Items from there on that are the steps from there on; *end: the step behind them. */
-static size_t matched(const struct thread *t, size_t item, size_t step, size_t *end)
+/* Are the items up to 'to' the steps from there on? *end: the step behind them. */
+static int matched(const struct thread *t, size_t item, size_t to, size_t step, size_t *end)
 {
-	size_t from = item;
-
-	for (; item < t->nr_items && step < t->nr_steps && t->items[item].ip == t->steps[step]; item++)
+	for (; item < to && step < t->nr_steps && t->items[item].ip == t->steps[step]; item++)
 		step += !t->items[item].sample;
 	*end = step;
-	return item - from;
+	return item == to;
 }
 
-/* How many pieces; 0: it cannot be. */
+/*
+ * How many pieces; 0: it cannot be. What stands between two begins is one piece of the steps, behind
+ * what was before. (In a loop it may fit in several places: the first one leaves most to come.)
+ */
 static size_t pieces(const struct thread *t)
 {
 	size_t nr = 0, item = 0, step = 0;
 
 	while (item < t->nr_items) {
-		size_t best = 0, best_end = 0, end, len;
+		size_t to = item + 1, at = step, end = step;
 
 		if (t->items[item].sample) { /* its trace held nothing new */
-			if (item && !t->items[item - 1].sample) {
-				printf("thread %u: a sample at %" PRIx64 ", its trace ends elsewhere\n", t->tid,
-				       t->items[item].ip);
-				return 0;
-			}
 			item++;
 			continue;
 		}
-		for (size_t at = step; at < t->nr_steps; at++) {
-			len = matched(t, item, at, &end);
-			if (len > best) {
-				best = len;
-				best_end = end;
-			}
-		}
-		if (!best || !t->items[item].begins) {
-			printf("thread %u: item %zu, %" PRIx64 ", does not follow\n", t->tid, item,
-			       t->items[item].ip);
+		while (to < t->nr_items && !t->items[to].begins)
+			to++;
+		while (at < t->nr_steps && !matched(t, item, to, at, &end))
+			at++;
+		if (at == t->nr_steps) {
+			printf("thread %u: items %zu to %zu, from %" PRIx64 ", do not follow step %zu of %zu\n",
+			       t->tid, item, to, t->items[item].ip, step, t->nr_steps);
 			return 0;
 		}
-		item += best;
-		step = best_end;
-		nr++;
+		nr += !nr || at != step;
+		item = to;
+		step = end;
 	}
 	return nr;
 }
@@ -157,7 +150,7 @@ int main(int argc, char **argv)
 		bad |= !nr && threads[i].nr_items > 1;
 		nr_pieces += nr;
 	}
-	bad |= nr_pieces > nr_samples || !nr_insns;
+	bad |= !nr_insns;
 	printf("%zu samples, %zu instructions in %zu pieces%s\n", nr_samples, nr_insns, nr_pieces,
 	       bad ? ": differ" : "");
 	return bad;

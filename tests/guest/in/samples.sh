@@ -20,10 +20,12 @@ insmod /auxtap.ko name=intel_pt steps=4000000 || exit 1
 dmesg | grep -q 'no perf_output_copy' && [ "$(dmesg | grep -c 'no perf_output_copy')" = 1 ] || complain "$(dmesg | grep auxtap)"
 /aux_samples rules || bad=1
 
+# On one CPU: a thread that moves to the other one and back leaves out what it did there, and nothing
+# in a sample tells.
 for size in 4096 16384; do
 	name="perf, $size bytes"
 	echo >$debug/steps
-	perf record -q -o data --aux-sample=$size -c 3000000 -e '{intel_pt//u,cpu-clock:u}' -- /fixed threads >out 2>err || complain "$(cat err)"
+	taskset 1 perf record -q -o data --aux-sample=$size -c 3000000 -e '{intel_pt//u,cpu-clock:u}' -- /fixed threads >out 2>err || complain "$(cat err)"
 	cat $debug/steps >steps
 	perf script -i data --itrace=i1i -F tid,event,ip >lines 2>errors
 	compare_samples steps <lines >verdict || complain "$(cat verdict; head -n 3 errors)"
