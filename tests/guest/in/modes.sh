@@ -154,10 +154,12 @@ name=park
 park=$!
 sleep 0.5
 kill -9 $park
+wait $park
+rm parked # what the untraced one said is not to be taken for the traced one's
 perf record -q -o data -e intel_pt//u -- /park /tmp/go >parked 2>err &
 perf=$!
 tries=0
-until grep -q parked parked; do
+until grep -qs parked parked; do
 	tries=$((tries + 1))
 	[ $tries -lt 100 ] || { complain 'does not park'; break; }
 	sleep 0.1
