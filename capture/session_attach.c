@@ -176,11 +176,10 @@ static int synthesise_process(struct auxtap_session *s, struct stream *st, pid_t
 			      struct auxtap_error *err)
 {
 	struct trailer trailer = trailer_of(s, st, pid, pid);
-	static const int max = 4096;
 	struct task_status t;
 	struct map_list maps;
 	pid_t *tids;
-	int nr, ret;
+	int nr, room, ret;
 
 	if (!read_status(pid, &t))
 		return 0;
@@ -199,11 +198,13 @@ static int synthesise_process(struct auxtap_session *s, struct stream *st, pid_t
 	}
 	if (ret)
 		return ret;
-	tids = malloc((size_t)max * sizeof(*tids));
+	nr = s->be->target->threads(s->be->target_ctx, pid, NULL, 0);
+	room = (nr > 0 ? nr : 0) + 64; /* as with processes */
+	tids = malloc((size_t)room * sizeof(*tids));
 	if (!tids)
 		return auxtap_error_set(err, -ENOMEM, "/proc", "no memory");
-	nr = s->be->target->threads(s->be->target_ctx, pid, tids, max);
-	for (int i = 0; i < nr && i < max && !ret; i++) {
+	nr = s->be->target->threads(s->be->target_ctx, pid, tids, room);
+	for (int i = 0; i < nr && i < room && !ret; i++) {
 		if (tids[i] != pid)
 			ret = session_synthesise_thread(s, st, tids[i], false, err);
 	}

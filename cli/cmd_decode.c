@@ -57,10 +57,8 @@ static void usage(FILE *out)
 	      "The executed flow of a recorded trace.\n\n"
 	      "  --events LIST     insn,branch,call,return,async,trace,gap,mem\n"
 	      "                    (default branch,async,trace,gap; Arm SPE: mem,branch,gap)\n"
-	      "  -F LIST           fields: "
-	      "comm,pid,tid,cpu,time,event,ip,sym,symoff,dso,srcline,\n"
-	      "                    addr,insn,insnlen,asm,flags (default "
-	      "comm,tid,time,ip,sym,dso,addr);\n"
+	      "  -F LIST           fields: comm,pid,tid,cpu,time,event,ip,sym,symoff,dso,srcline,\n"
+	      "                    addr,insn,insnlen,asm,flags (default comm,tid,time,ip,sym,dso,addr);\n"
 	      "                    of samples of Arm SPE also phys,lat_total,lat_issue,lat_xlat,\n"
 	      "                    spe_events,source,op\n"
 	      "  --format FORMAT   text, jsonl or csv\n"
@@ -69,8 +67,7 @@ static void usage(FILE *out)
 	      "  --tid TID, --cpu CPU\n"
 	      "  --sysroot DIR     look for programs and libraries under DIR\n"
 	      "  --vmlinux FILE, --kcore FILE\n"
-	      "                    the kernel's image; vmlinux is moved to where the "
-	      "recorded\n"
+	      "                    the kernel's image; vmlinux is moved to where the recorded\n"
 	      "                    address of _text says that the kernel was\n"
 	      "  -j N              decode with N threads (default: one a CPU, at most 8)\n"
 	      "  --summary         only the sums, as 'name: value' lines\n\n",
@@ -220,8 +217,7 @@ static void print_summary(const struct auxtap_decoder *dec)
 
 	auxtap_decoder_summary(dec, &sum);
 	span = sum.time_end - sum.time_begin;
-	printf("instructions: %llu\nbranches: %llu\ngaps: %llu\nerrors: %llu\nbytes: "
-	       "%llu\n"
+	printf("instructions: %llu\nbranches: %llu\ngaps: %llu\nerrors: %llu\nbytes: %llu\n"
 	       "threads: %llu\nspan: %llu.%09llu\n",
 	       (unsigned long long)sum.instructions, (unsigned long long)sum.branches,
 	       (unsigned long long)sum.gaps, (unsigned long long)sum.errors,

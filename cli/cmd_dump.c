@@ -13,23 +13,18 @@
 static void usage(FILE *out)
 {
 	fputs("usage: auxtap dump [OPTION]... FILE\n\n"
-	      "Lists the header, the attributes, the features, every record and every "
-	      "packet of a\n"
-	      "perf.data file, with offsets. FILE may be a directory of 'perf record "
-	      "--threads',\n"
+	      "Lists the header, the attributes, the features, every record and every packet of a\n"
+	      "perf.data file, with offsets. FILE may be a directory of 'perf record --threads',\n"
 	      "or '-' for standard input. Intel PT's PAD packets are left out.\n\n"
 	      "  --no-packets  leave out the packets of AUXTRACE records\n"
 	      "  --raw spe     FILE is a bare stream of Arm SPE\n"
 	      "  --raw pt[:cpu=FAMILY/MODEL/STEPPING]\n"
-	      "                FILE is a bare stream of Intel PT; with --sideband FILE "
-	      "and\n"
+	      "                FILE is a bare stream of Intel PT; with --sideband FILE and\n"
 	      "                --sample-type X bare perf records are listed before it.\n"
-	      "                decode's other options for raw traces are taken, a "
-	      "listing\n"
+	      "                decode's other options for raw traces are taken, a listing\n"
 	      "                of packets has no use for them and says so\n"
 	      "  --help        this text\n\n"
-	      "Exit status: 0 all listed; 1 listed as far as possible, the file is "
-	      "damaged;\n"
+	      "Exit status: 0 all listed; 1 listed as far as possible, the file is damaged;\n"
 	      "2 usage; 3 could not be done.\n",
 	      out);
 }

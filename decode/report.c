@@ -766,8 +766,18 @@ int auxtap_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *o
 						   .sysroot = opts->sysroot,
 						   .vmlinux = opts->vmlinux,
 						   .kcore = opts->kcore};
+	const uint64_t *priv;
+	uint32_t family;
+	size_t nr;
 	int ret;
 
+	if (!auxtap_perfdata_auxtrace_info(pd, &family, &priv, &nr) &&
+	    family == AUXTAP_AUXTRACE_ARM_SPE) {
+		auxtap_error_set(err, -ENOTSUP, r.path,
+				 "it holds samples of Arm SPE, and a report tells of a flow");
+		auxtap_error_todo(err, "'auxtap decode' lists the samples");
+		return -ENOTSUP;
+	}
 	ret = report_facts_read(&r.facts, pd, err);
 	if (ret < 0)
 		goto out_facts;

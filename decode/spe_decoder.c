@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK	     (64u << 10)
+#define CHUNK	       (64u << 10)
+#define AUXTRACE_ALIGN 8 /* perf pads a buffer to this */
 #define BRANCH_COND  0x01
 #define BRANCH_IND   0x02
 #define BRANCH_CR    0x18 /* call, return or neither, where the CPU tells */
@@ -97,7 +98,9 @@ static struct spe_stream *stream_of(struct spe_decoder *spe, const struct spe_ex
 	return &spe->streams[spe->nr++];
 }
 
-static int lost_between(struct auxtap_decoder *dec, const struct spe_extent *extent, uint64_t nr_bytes)
+/* nr_bytes 0: nobody knows how many. */
+static int broken(struct auxtap_decoder *dec, const struct spe_extent *extent, uint64_t nr_bytes,
+		  const char *text)
 {
 	struct auxtap_gap gap = {
 		.cause = AUXTAP_GAP_UNKNOWN,
@@ -105,10 +108,10 @@ static int lost_between(struct auxtap_decoder *dec, const struct spe_extent *ext
 		.tid = extent->of_one_thread ? extent->tid : -1,
 		.pid = -1,
 		.nr_bytes = nr_bytes,
-		.exact = true,
+		.exact = nr_bytes > 0,
 	};
 
-	return decoder_add_extra(dec, &gap, "not in the file");
+	return decoder_add_extra(dec, &gap, text);
 }
 
 int spe_decoder_add(struct auxtap_decoder *dec, const struct spe_extent *extent)
@@ -122,18 +125,19 @@ int spe_decoder_add(struct auxtap_decoder *dec, const struct spe_extent *extent)
 		return -ENOMEM;
 	if (s->nr) {
 		end = s->extents[s->nr - 1].off + s->extents[s->nr - 1].size;
+		ret = 0;
 		if (new.off > end) {
-			ret = lost_between(dec, &new, new.off - end);
-			if (ret)
-				return ret;
-		} else if (end - new.off < new.size) {
-			/* perf pads a buffer to 8 bytes; two snapshots overlap */
+			ret = broken(dec, &new, new.off - end, "not in the file");
+		} else if (end - new.off < AUXTRACE_ALIGN && end - new.off < new.size) {
 			new.file_off += end - new.off;
 			new.size -= end - new.off;
 			new.off = end;
-		} else {
-			return 0;
+		} else if (new.off < end) {
+			ret = broken(dec, &new, 0, "a buffer begins before the end of the one before: "
+						   "samples may come twice");
 		}
+		if (ret)
+			return ret;
 	}
 	if (s->nr == s->max) {
 		size_t max = s->max ? 2 * s->max : 16;
@@ -337,11 +341,13 @@ static uint32_t types_of(const struct auxtap_spe_record *r)
 								       : 0);
 }
 
-static bool wanted(const struct auxtap_decoder *dec, const struct flow_event *ev)
+static bool wanted(const struct auxtap_decoder *dec, const struct spe_stream *s)
 {
 	const struct auxtap_decode_opts *opts = &dec->shared.opts;
+	const struct flow_event *ev = &s->ev;
 
-	if (opts->tid >= 0 && ev->tid != opts->tid)
+	if ((opts->tid >= 0 && ev->tid != opts->tid) ||
+	    (opts->cpu >= 0 && s->extents[0].cpu != opts->cpu))
 		return false;
 	return !ev->time || (ev->time >= opts->time_start &&
 			     (!opts->time_stop || ev->time < opts->time_stop));
@@ -384,7 +390,7 @@ static bool set_gap(struct auxtap_decoder *dec, struct spe_stream *s)
 	ev->time = s->time;
 	ev->tid = e->of_one_thread ? e->tid : -1;
 	ev->pid = ev->tid == -1 ? -1 : sideband_pid(&dec->sideband, ev->tid);
-	if (!wanted(dec, ev))
+	if (!wanted(dec, s))
 		return false;
 	ev->gap = calloc(1, sizeof(*ev->gap));
 	if (!ev->gap) {
@@ -413,7 +419,7 @@ static void refill(struct auxtap_decoder *dec, struct spe_stream *s)
 
 		if (s->left) {
 			set_event(dec, s);
-			s->have = wanted(dec, &s->ev);
+			s->have = wanted(dec, s);
 			continue;
 		}
 		ret = next_record(dec, s);

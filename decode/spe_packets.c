@@ -107,43 +107,37 @@ uint64_t auxtap_spe_address(const struct auxtap_spe_packet *pkt)
 
 /* ---- behind what is no packet ---- */
 
-enum verdict {
-	IS_NONE,
-	IS_RECORD,
-	UNDECIDED, /* as far as the bytes go it is one */
-};
-
 /*
  * Packets that end with END or a time stamp, none of them twice, the sampled instruction's
- * address or its events among them.
+ * address or its events among them; or as far as the bytes go.
  */
-static enum verdict record_at(const unsigned char *at, size_t size)
+static bool record_at(const unsigned char *at, size_t size)
 {
 	uint64_t seen = 0; /* types and indices */
 	bool telling = false;
 	size_t done = 0;
 
 	if (size && !at[0])
-		return IS_NONE; /* padding: before a record or behind one */
+		return false; /* padding: before a record or behind one */
 	while (done < RECORD_MAX) {
 		struct auxtap_spe_packet pkt;
 		int ret = auxtap_spe_packet(at + done, size - done, &pkt);
 		uint64_t kind = 1ull << ((pkt.type * 8u + pkt.index) % 64);
 
 		if (ret < 0)
-			return IS_NONE;
+			return false;
 		if (!ret)
-			return UNDECIDED;
+			return true;
 		done += (size_t)ret;
 		if (pkt.type == AUXTAP_SPE_END || pkt.type == AUXTAP_SPE_TIMESTAMP)
-			return telling ? IS_RECORD : IS_NONE;
+			return telling;
 		if (pkt.type != AUXTAP_SPE_PAD && pkt.type != AUXTAP_SPE_ALIGNMENT && seen & kind)
-			return IS_NONE;
+			return false;
 		seen |= kind;
 		telling |= pkt.type == AUXTAP_SPE_EVENTS ||
 			   (pkt.type == AUXTAP_SPE_ADDRESS && pkt.index == AUXTAP_SPE_ADDR_PC);
 	}
-	return IS_NONE;
+	return false;
 }
 
 size_t spe_bytes_to_record(const void *trace, size_t size)
@@ -151,7 +145,7 @@ size_t spe_bytes_to_record(const void *trace, size_t size)
 	const unsigned char *at = trace;
 	size_t nr = 1;
 
-	while (nr < size && record_at(at + nr, size - nr) == IS_NONE)
+	while (nr < size && !record_at(at + nr, size - nr))
 		nr++;
 	return nr;
 }
@@ -250,7 +244,7 @@ static int one(struct walk *w, int *word)
 		*word = report_pads(w, nr_pads);
 		return 1;
 	}
-	if (w->stream->lost && record_at(w->trace + w->at, left) == IS_NONE)
+	if (w->stream->lost && !record_at(w->trace + w->at, left))
 		return skip_error(w, word);
 	w->stream->lost = false;
 	ret = auxtap_spe_packet(w->trace + w->at, left, &pkt);

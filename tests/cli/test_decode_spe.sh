@@ -40,6 +40,16 @@ grep -q '"event":"mem".*"addr":"[0-9a-f]*","phys":"[0-9a-f]*","lat_total":[0-9]*
 grep -qx 'instructions: 6000' summary && grep -qx 'gaps: 1' summary && grep -qx 'threads: 2' summary &&
 	grep -qx 'errors: 0' summary || fail "summary: $(cat summary)"
 
+# a buffer that comes again is listed again, and told
+"$TOOLS/spe_file" again.data 3000 1 again || fail 'no file with a buffer twice'
+"$AUXTAP" decode --events insn,gap -F ip again.data >again || fail again
+[ "$(grep -vc gap again)" -gt 6000 ] && [ "$(grep -c 'begins before the end' again)" = 1 ] ||
+	fail "again: $(grep -vc gap again) samples, $(grep gap again)"
+
+# a report is of a flow
+"$AUXTAP" report spe.data >out 2>err
+[ $? = 3 ] && [ ! -s out ] && grep -q "samples of Arm SPE.*auxtap decode" err || fail "report: $(cat out err)"
+
 # thread, CPU and time
 for tid in 4242 4243; do
 	"$AUXTAP" decode --tid $tid --events insn -F tid,ip spe.data >tid || fail "--tid $tid"
@@ -65,6 +75,8 @@ if [ -d "$AUXTAP_TRACES/arm-spe" ]; then
 	"$AUXTAP" decode --raw spe --time-conv 0,1,0 -F time,ip,spe_events "$AUXTAP_TRACES/arm-spe/kunpeng920-branch-16/spe.bin" |
 		awk '/MISPRED/ {print substr($1, 1, index($1, ".") + 6) ":", $2}' >ours
 	awk '!/7969.191782:|7969.191791:/ {print $4, $7}' "$AUXTAP_TRACES/arm-spe/kunpeng920-branch-16/expected/perf-script.txt" >expected
+	[ -z "$("$AUXTAP" decode --raw spe --cpu 0 "$AUXTAP_TRACES/arm-spe/kunpeng920-branch-16/spe.bin")" ] ||
+		fail 'raw: --cpu 0 lists what no CPU is known of'
 	[ "$(wc -l <ours)" = 14 ] && cmp ours expected || fail "kunpeng920: $(diff ours expected | head -3)"
 fi
 finish

@@ -2,7 +2,8 @@
 /*
  * A perf.data file with samples of Arm SPE: loads, stores, branches and others of two threads on
  * two CPUs, with time stamps and contexts, in several buffers; one AUX record is flagged as
- * truncated. Usage: spe_file FILE NUMBER SEED [cut]; cut: buffers end inside of records
+ * truncated. Usage: spe_file FILE NUMBER SEED [cut|again]; cut: buffers end inside of
+ * records; again: the last one comes twice
  */
 #include <auxtap/perfdata.h>
 
@@ -209,7 +210,7 @@ int main(int argc, char **argv)
 		more = false;
 		for (uint32_t cpu = 0; cpu < NR_CPUS; cpu++) {
 			struct trace *t = &traces[cpu];
-			uint64_t size = buffer_size(t, at[cpu], argc > 4);
+			uint64_t size = buffer_size(t, at[cpu], argc > 4 && !strcmp(argv[4], "cut"));
 			uint64_t aux[] = {at[cpu], size, 0};
 			struct auxtap_auxtrace head = {.offset = at[cpu], .idx = cpu, .cpu = cpu,
 						       .tid = (uint32_t)-1};
@@ -222,6 +223,9 @@ int main(int argc, char **argv)
 			need(auxtap_perfdata_writer_auxtrace(writer, &head, t->bytes + at[cpu], size, NULL,
 							     0, &err));
 			at[cpu] += size;
+			if (cpu == 1 && at[cpu] == t->size && argc > 4 && !strcmp(argv[4], "again"))
+				need(auxtap_perfdata_writer_auxtrace(writer, &head, t->bytes + at[cpu] - size,
+								     size, NULL, 0, &err));
 			more = true;
 		}
 		need(auxtap_perfdata_writer_round(writer, &err));
