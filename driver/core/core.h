@@ -140,6 +140,7 @@ struct core_machine {
 	int (*alloc_order)(void *ctx, int order);
 	/* B11: of who maps now, and its counts; NULL: no limit */
 	const struct core_budget *budget;
+	bool unprivileged; /* who opens events now has no CAP_PERFMON */
 	/* What drivers print (level as the kernel's, '3' error … '7' debug), and failed WARN_ONs; may be NULL. */
 	void (*log)(void *ctx, char level, const char *text);
 	void (*warn)(void *ctx, const char *file, int line, const char *what);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* What surrounds the core: the machine's callbacks, the kernel log, warnings, the current CPU. */
 #include "core/perf_buffer.h"
+#include <linux/capability.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -16,6 +17,11 @@ void core_machine_set(const struct core_machine *machine)
 u64 core_clock(void)
 {
 	return core_machine.clock ? core_machine.clock(core_machine.ctx) : 0;
+}
+
+bool perfmon_capable(void)
+{
+	return !core_machine.unprivileged;
 }
 
 void core_set_cpu(int cpu)

@@ -36,6 +36,7 @@
 	})
 #define min_t(type, a, b) min((type)(a), (type)(b))
 #define max_t(type, a, b) max((type)(a), (type)(b))
+#define clamp_t(type, x, low, high) min_t(type, max_t(type, x, low), high)
 
 #define round_down(x, y) ((x) & ~((__typeof__(x))(y) - 1)) /* y: a power of two */
 #define round_up(x, y)	 ((((x) - 1) | ((__typeof__(x))(y) - 1)) + 1)

@@ -34,5 +34,7 @@ struct device_attribute {
 
 /* buf is one page, as sysfs gives it. */
 #define sysfs_emit(buf, ...) ((ssize_t)snprintf(buf, 4096, __VA_ARGS__))
+#define sysfs_emit_at(buf, at, ...) \
+	((ssize_t)snprintf((buf) + (at), 4096 - (size_t)(at), __VA_ARGS__))
 
 #endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Counters of one CPU: one thread, so plain. */
+#ifndef AUXTAP_SHIM_ASM_LOCAL64_H
+#define AUXTAP_SHIM_ASM_LOCAL64_H
+
+#include <linux/types.h>
+
+#define local64_read(l)	   ((l)->v)
+#define local64_set(l, to) ((void)((l)->v = (s64)(to)))
+
+#endif

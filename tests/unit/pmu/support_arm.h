@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A machine for the tests of the Arm drivers: the perf core, a driver and its silicon's output
+ * stage, joined by registers, memory and an interrupt line; and a reader of the rings, who
+ * knows of each byte in the area whether the unit stored it.
+ */
+#ifndef AUXTAP_TEST_PMU_ARM_H
+#define AUXTAP_TEST_PMU_ARM_H
+
+#include "silicon/spe_output.h"
+#include "core/core.h"
+#include "pmu/arm_spe.h"
+#include "pmu/arm_spe_regs.h"
+#include <linux/perf_event.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#define P 4096ull
+
+#define TRUNCATED PERF_AUX_FLAG_TRUNCATED
+#define PARTIAL	  PERF_AUX_FLAG_PARTIAL
+#define COLLISION PERF_AUX_FLAG_COLLISION
+#define OVERWRITE PERF_AUX_FLAG_OVERWRITE
+
+/* ---- the machine ---- */
+
+struct arm_cpu {
+	struct spe_output spe;
+	u64 regs[16]; /* those of 0xc4c8 and up that the stage has not */
+	bool undrained; /* bytes may be on their way: registers tell nothing */
+	unsigned int nr_irqs; /* times that the line went up */
+};
+
+struct arm_machine {
+	int cpu; /* the one that tests run on */
+	struct arm_cpu cpus[8];
+	u64 pmsidr;	/* before machine start: what the units are like */
+	u64 pmbidr_p;
+	int absent_cpu; /* which has none; -1: all have */
+	u64 time;
+	int nr_wakeups;
+	int nr_errors_logged;
+	struct arm_session *prompt; /* its reader has read all when it is woken; or NULL */
+	struct core_machine core;
+};
+extern struct arm_machine arm;
+
+static inline struct arm_cpu *arm_unit(void)
+{
+	return &arm.cpus[arm.cpu];
+}
+
+/* Fresh; SPE units of these properties, registered as arm_spe_0. 0 or what registering says. */
+int spe_start(const char *kernel, u32 max_record, u32 align);
+int spe_restart(const char *kernel); /* units as arm.pmsidr says */
+extern struct arm_spe_hw spe_hw;
+void spe_end(void);
+bool spe_on(void); /* samples would be stored */
+
+/* ---- one profiled task ---- */
+
+struct arm_record {
+	u64 offset, size, flags;
+};
+
+struct arm_session {
+	struct core_task task;
+	struct perf_event_attr attr;
+	struct perf_event *event;
+	struct core_mapping *data_map, *aux_map;
+	struct perf_event_mmap_page *page;
+	u8 *aux;
+	u64 aux_size;
+	bool snapshot;
+	u8 pad;
+	/* linear: what the unit stored at each position, by 1 + byte; 0: nothing */
+	u16 *stored;
+	u64 max_stored;
+	u64 nr_stored;
+	u64 produced, produced_off; /* bytes; of them while nothing was to be sampled */
+	struct arm_record *records;
+	size_t nr_records, max_records;
+	unsigned int nr_itrace_start, nr_lost;
+};
+
+/* attr of arm_spe_0; change s->attr before arm_open(). */
+void spe_session(struct arm_session *s);
+/* Event on the task, data ring, AUX area: writable = linear. Negative errno. */
+int arm_open(struct arm_session *s, u64 aux_pages, bool writable);
+void arm_close(struct arm_session *s);
+void arm_in(struct arm_session *s);
+void arm_out(struct arm_session *s);
+/* As a reader that saw a truncation does (D21). */
+void arm_reenable(struct arm_session *s);
+
+/* Byte number n that the unit yields; never 0, nor 0x70. */
+u8 arm_byte(u64 n);
+/* One record; no interrupt is taken. True: it is in memory. */
+bool spe_record(struct arm_session *s, u32 nr_bytes);
+/* The driver takes its interrupt, if the line is up. */
+bool spe_take_irq(void);
+/* Records of nr_bytes until n are made; interrupts are taken at once. */
+void spe_run(struct arm_session *s, unsigned int n, u32 nr_bytes);
+/* Marks in s->stored what lies between two offsets of the area, in the open transaction. */
+void arm_note(struct arm_session *s, u64 from_off, u64 to_off, const u8 *bytes, u32 nr_bytes);
+
+void arm_records(struct arm_session *s);
+const struct arm_record *arm_last(struct arm_session *s); /* asserts that there is one */
+/* The nth record is this. */
+void arm_expect(struct arm_session *s, size_t n, u64 offset, u64 size, u64 flags);
+u64 arm_aux_head(const struct arm_session *s);
+void arm_set_tail(struct arm_session *s, u64 tail);
+static inline u64 arm_aux_tail(const struct arm_session *s)
+{
+	return s->page->aux_tail;
+}
+/*
+ * Linear: from tail to head, the area has what the unit stored there, padding elsewhere; and
+ * all that was stored is told by a record (call arm_records() before).
+ */
+void arm_check_unread(const struct arm_session *s);
+
+/* A test that runs under every kernel's switches. */
+typedef void arm_test(const char *kernel);
+void arm_every_kernel(void **state);
+#define ARM_TEST(fn) { #fn, arm_every_kernel, NULL, NULL, (void *)(fn) }
+
+#endif
