@@ -8,7 +8,7 @@
 #define AUXTAP_QEMU_H
 
 #include "emu/emu.h"
-#include "qemu_arch_x86.h"
+#include "qemu_arch.h"
 #include "qemu_shm.h"
 #include <sys/types.h>
 
@@ -21,6 +21,7 @@ struct qemu_range { /* of the guest's address space */
 struct qemu_process {
 	struct qemu_process *next;
 	pid_t pid;
+	const struct qemu_arch *arch; /* never NULL */
 	bool started;	/* its program is about to run, or runs */
 	bool native;	/* does not run under qemu (any more) */
 	bool announced; /* capture knows it */
@@ -146,7 +147,7 @@ void qemu_death_flush(struct qemu_source *q, struct qemu_thread *t, bool exact, 
 
 /* qemu_state.c */
 void qemu_state_comm(pid_t tid, char comm[16]);
-int qemu_state_env(struct qemu_source *q, struct qemu_thread *t, struct qemu_arch_env *env);
+int qemu_state_env(struct qemu_source *q, struct qemu_thread *t, union qemu_env *env);
 ssize_t qemu_state_host_read(pid_t pid, u64 addr, void *buf, size_t size);
 int qemu_state_regs(struct emu_task *task, struct auxtap_regs *regs);
 int qemu_state_siginfo(struct emu_task *task, siginfo_t *info);

@@ -19,9 +19,11 @@ static bool is_sync_signal(int signo)
 void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo)
 {
 	struct qemu_rec *rec = qemu_ring_rec(q, t);
+	const struct qemu_arch *arch = t->process->arch;
 	const struct qemu_range *range;
-	struct qemu_arch_env env;
+	union qemu_env env;
 	bool fresh, sent;
+	u64 ip;
 
 	/* has the thread executed anything since the host's signal? */
 	fresh = rec && t->host_info.si_signo == signo && t->host_flushes == rec->nr_flushes &&
@@ -47,24 +49,25 @@ void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo)
 	/* no signal of the host: qemu itself raised it for the instruction at ip */
 	if (qemu_state_env(q, t, &env))
 		memset(&env, 0, sizeof(env));
+	ip = arch->ip(&env);
 	switch (signo) {
 	case SIGFPE:
 		t->dying.si_code = FPE_INTDIV;
-		t->dying.si_addr = (void *)(uintptr_t)env.eip;
+		t->dying.si_addr = (void *)(uintptr_t)ip;
 		break;
 	case SIGILL:
 		t->dying.si_code = ILL_ILLOPN;
-		t->dying.si_addr = (void *)(uintptr_t)env.eip;
+		t->dying.si_addr = (void *)(uintptr_t)ip;
 		break;
 	case SIGBUS:
 		t->dying.si_code = BUS_ADRALN;
 		break;
 	case SIGSEGV:
-		range = qemu_maps_find(t->process, env.eip);
-		if ((!range || !(range->prot & 4)) && QEMU_ARCH_IS_CANONICAL(env.eip)) {
+		range = qemu_maps_find(t->process, ip);
+		if ((!range || !(range->prot & 4)) && arch->is_canonical(ip)) {
 			/* nothing to execute there */
 			t->dying.si_code = range ? SEGV_ACCERR : SEGV_MAPERR;
-			t->dying.si_addr = (void *)(uintptr_t)env.eip;
+			t->dying.si_addr = (void *)(uintptr_t)ip;
 			break;
 		}
 		t->dying.si_code = SI_KERNEL; /* general protection: no address */
@@ -78,13 +81,13 @@ void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo)
 void qemu_death_flush(struct qemu_source *q, struct qemu_thread *t, bool exact, bool sync)
 {
 	struct qemu_rec *rec = qemu_ring_rec(q, t);
-	struct qemu_arch_env env;
+	union qemu_env env;
 
 	qemu_ring_drain(q, t);
 	if (!t->task || t->in_kernel || (rec && rec->in_syscall))
 		return;
 	if (exact && !qemu_state_env(q, t, &env)) {
-		qemu_words_async(t, env.eip, sync);
+		qemu_words_async(t, t->process->arch->ip(&env), sync);
 		t->in_kernel = true;
 		return;
 	}
@@ -101,20 +104,15 @@ void qemu_death_flush(struct qemu_source *q, struct qemu_thread *t, bool exact, 
 /* An instruction that a real processor may know and qemu does not. */
 static bool is_emulators_limit(struct qemu_source *q, struct qemu_thread *t)
 {
-	struct qemu_arch_env env;
-	struct x86_insn insn;
-	u8 code[QEMU_ARCH_MAX_LEN];
+	const struct qemu_arch *arch = t->process->arch;
+	union qemu_env env;
+	u8 code[16];
 	ssize_t got;
 
 	if (t->dying.si_signo != SIGILL || t->dying.si_code <= 0 || qemu_state_env(q, t, &env))
 		return false;
-	got = qemu_state_mem(q->emu, t->process->pid, env.eip, code, sizeof(code));
-	if (got < 2)
-		return false;
-	/* ud0, ud1, ud2 are meant to fail */
-	if (code[0] == 0x0f && (code[1] == 0x0b || code[1] == 0xb9 || code[1] == 0xff))
-		return false;
-	return !x86_insn_decode(code, (unsigned int)got, 64, &insn);
+	got = qemu_state_mem(q->emu, t->process->pid, arch->ip(&env), code, arch->max_len);
+	return got > 0 && arch->is_limit(code, (size_t)got);
 }
 
 void qemu_death_tell(struct qemu_source *q, struct qemu_thread *t)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "qemu_exec.h"
-#include "qemu_arch_x86.h"
+#include "qemu_arch.h"
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -100,11 +100,12 @@ static void judge_elf(struct qemu_exec *exec, const unsigned char *head, const s
 {
 	const Elf64_Ehdr *eh = (const void *)head;
 
+	exec->arch = qemu_arch_of_machine(eh->e_machine);
 	if ((st->st_mode & S_ISUID && st->st_uid != geteuid()) ||
 	    ((st->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st->st_gid != getegid()))
 		native(exec, "gains rights by its set-id bit");
-	else if (head[EI_CLASS] != ELFCLASS64 || eh->e_machine != QEMU_ARCH_ELF_MACHINE)
-		native(exec, "not a 64-bit x86 program");
+	else if (head[EI_CLASS] != ELFCLASS64 || head[EI_DATA] != ELFDATA2LSB || !exec->arch)
+		native(exec, "not a program for 64-bit x86");
 	else if (eh->e_type != ET_EXEC && eh->e_type != ET_DYN)
 		fail(exec, ENOEXEC);
 	else
@@ -202,7 +203,7 @@ char **qemu_exec_command(const char *qemu, const char *plugin, const char *shm,
 	sprintf(program, "%s%s", exec->program[0] == '-' ? "./" : "", exec->program);
 	err |= append(argv, &nr, qemu);
 	err |= append(argv, &nr, "-cpu");
-	err |= append(argv, &nr, QEMU_ARCH_CPU);
+	err |= append(argv, &nr, exec->arch->cpu);
 	err |= append(argv, &nr, "-plugin");
 	err |= append(argv, &nr, option);
 	err |= append(argv, &nr, "-0");

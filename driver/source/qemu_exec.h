@@ -18,8 +18,11 @@ enum qemu_exec_verdict {
 	QEMU_EXEC_FAIL,	  /* error: what execve would return */
 };
 
+struct qemu_arch;
+
 struct qemu_exec {
 	enum qemu_exec_verdict verdict;
+	const struct qemu_arch *arch; /* QEMU_EXEC_RUN */
 	int error; /* positive errno */
 	char why[112];
 	char comm[16]; /* the task's name: of the file asked for, be it a script */
@@ -31,7 +34,7 @@ struct qemu_exec {
 int qemu_exec_resolve(const char *path, char *const *argv, struct qemu_exec *exec);
 void qemu_exec_free(struct qemu_exec *exec);
 
-/* Command line and environment of qemu itself; malloc'd vectors with malloc'd strings, or NULL. */
+/* Command line and environment of qemu itself (of the binary that exec->arch names); malloc'd vectors with malloc'd strings, or NULL. */
 char **qemu_exec_command(const char *qemu, const char *plugin, const char *shm,
 			 const struct qemu_exec *exec);
 char **qemu_exec_environ(char *const *envp, const char *plugin);

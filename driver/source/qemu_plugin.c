@@ -5,6 +5,7 @@
  * outlives qemu. Here: installation and the callbacks of generated code, the hot path.
  */
 #include "qemu_plugin.h"
+#include "silicon/x86_insn.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,49 +26,37 @@ static s32 code_of(struct qemu_rec *rec, u64 signo, u64 info)
 	s32 si_code = 0;
 
 	/* without SA_SIGINFO the frame has no siginfo; then it is a fault if nobody sent it */
-	if (qp.has_info & bit && !qp_read(info + QEMU_SI_CODE, &si_code, sizeof(si_code)))
+	if (qp.has_info & bit && !qp_read(info + 8, &si_code, sizeof(si_code)))
 		return si_code;
 	return sent ? SI_USER : SI_KERNEL;
 }
 
 /* A handler of the program begins: the frame that qemu made tells where it was interrupted. */
-static void report_signal(struct qemu_rec *rec, const struct qemu_arch_env *env, u64 ip)
+static void report_signal(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
 {
-	u64 sp = env->regs[QEMU_SP], at = 0, signo = 0;
+	struct qemu_frame newest = { 0 }, frame = { 0 };
+	u64 sp = qp.arch->sp(env);
 	u32 word[4];
 	s32 si_code;
 
 	/* frames may be stacked: a second signal interrupts the first handler's first instruction */
 	for (int depth = 0; depth < 64; depth++) {
-		u64 frame_ip, frame_sp;
 		bool is_handler = false;
 
 		for (int i = 0; i < 64; i++)
 			if (qp.handler[i] == ip)
 				is_handler = true;
-		if (!is_handler)
+		if (!is_handler || qp.arch->frame(env, sp, frame.at, qp_read, &frame))
 			break;
-		if (!depth) {
-			signo = env->regs[QEMU_DI];
-			if (env->regs[QEMU_DX] != sp + QEMU_FRAME_UC || signo < 1 || signo > 64)
-				return;
-		} else {
-			/* the frame below has the registers that its handler will begin with */
-			u64 dx;
-
-			if (qp_read(at + QEMU_UC_SP - 24, &dx, 8) || dx != sp + QEMU_FRAME_UC)
-				break;
-		}
-		at = sp + QEMU_FRAME_UC;
-		if (qp_read(at + QEMU_UC_IP, &frame_ip, 8) || qp_read(at + QEMU_UC_SP, &frame_sp, 8))
-			return;
-		ip = frame_ip;
-		sp = frame_sp;
+		if (!depth)
+			newest = frame;
+		ip = frame.ip;
+		sp = frame.sp;
 	}
-	if (!at)
+	if (!newest.at || newest.signo < 1 || newest.signo > 64)
 		return;
-	si_code = code_of(rec, signo, env->regs[QEMU_SI]);
-	word[0] = (u32)signo;
+	si_code = code_of(rec, newest.signo, newest.info);
+	word[0] = (u32)newest.signo;
 	word[1] = (u32)si_code;
 	word[2] = (u32)ip;
 	word[3] = (u32)(ip >> 32);
@@ -203,9 +192,15 @@ static void after_fork(void)
 
 int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc, char **argv)
 {
+	const char *target;
 	int err;
 
-	(void)info;
+	memcpy(&target, info, sizeof(target)); /* its first member */
+	qp.arch = qemu_arch_of_target(target);
+	if (!qp.arch) {
+		fprintf(stderr, "auxtap: plugin: %s: no such programs are traced here\n", target);
+		return -1;
+	}
 	for (int i = 0; i < argc; i++) {
 		if (!strncmp(argv[i], "shm=", 4))
 			snprintf(qp.shm_path, sizeof(qp.shm_path), "%s", argv[i] + 4);

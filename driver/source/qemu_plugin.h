@@ -6,12 +6,13 @@
 #ifndef AUXTAP_QEMU_PLUGIN_H
 #define AUXTAP_QEMU_PLUGIN_H
 
-#include "qemu_arch_x86.h"
+#include "qemu_arch.h"
 #include "qemu_plugin_api.h"
 #include "qemu_shm.h"
 
 /* Set before main() of qemu runs guest code; constant afterwards, inherited by fork. */
 struct qp {
+	const struct qemu_arch *arch;
 	struct qemu_shm *shm;
 	u32 max_slots; /* as it was at the start: the guest may write over the other one */
 	char shm_path[64];
@@ -65,7 +66,7 @@ void qp_block_flush(qemu_plugin_id_t id);
 struct stat;
 void qp_map_message(struct qemu_rec *rec, u64 addr, u64 len, u64 pgoff, u32 prot,
 		    const struct stat *st, const char *name); /* st NULL: no file */
-void qp_start(struct qemu_rec *rec, const struct qemu_arch_env *env, u64 ip);
+void qp_start(struct qemu_rec *rec, const union qemu_env *env, u64 ip);
 
 /* qemu_plugin_syscall.c */
 void qp_syscall(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, uint64_t a1, uint64_t a2,
@@ -73,7 +74,7 @@ void qp_syscall(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, uint64_t a1, 
 void qp_syscall_ret(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, int64_t result);
 
 /* qemu_plugin_exec.c: returns only if the program cannot be traced, or not be executed. */
-void qp_exec(struct qemu_rec *rec, int64_t nr, const u64 arg[6]);
+void qp_exec(struct qemu_rec *rec, enum qemu_call call, const u64 arg[6]);
 
 /* qemu_plugin_guest.c: the guest's memory, safely. Bytes read, all or -EFAULT; a string is malloc'd. */
 int qp_read(u64 addr, void *buf, size_t size);

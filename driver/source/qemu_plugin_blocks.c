@@ -5,6 +5,7 @@
  * retranslation nor a thousand short-lived processes fill them.
  */
 #include "qemu_plugin.h"
+#include "silicon/x86_insn.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,7 @@ static u32 hash_block(const struct qemu_block *b, const u8 *lens)
 
 static bool same_block(const struct qemu_block *a, const struct qemu_block *b, const u8 *lens)
 {
-	return a->ip == b->ip && a->last_off == b->last_off && a->nr_insns == b->nr_insns &&
+	return a->ip == b->ip && a->arch == b->arch && a->last_off == b->last_off && a->nr_insns == b->nr_insns &&
 	       a->last_len == b->last_len && a->last_cls == b->last_cls &&
 	       a->last_flags == b->last_flags && a->lens_off <= QEMU_LENS_SIZE - QEMU_BLOCK_INSNS &&
 	       !memcmp(qp.shm->lens + a->lens_off, lens, b->nr_insns);
@@ -103,7 +104,7 @@ void qp_block_flush(qemu_plugin_id_t id)
 enum qp_block_kind qp_block_translate(struct qemu_plugin_tb *tb, void **arg)
 {
 	size_t nr = qemu_plugin_tb_n_insns(tb);
-	struct qemu_block b = { 0 };
+	struct qemu_block b = { .arch = (u8)qp.arch->arch };
 	u8 lens[QEMU_BLOCK_INSNS];
 	u64 next = 0;
 	u32 id;
@@ -116,8 +117,7 @@ enum qp_block_kind qp_block_translate(struct qemu_plugin_tb *tb, void **arg)
 		u64 ip = qemu_plugin_insn_vaddr(insn);
 		const u8 *code = qemu_plugin_insn_data(insn);
 		size_t len = qemu_plugin_insn_size(insn);
-		struct x86_insn x = { 0 };
-		bool last = i + 1 == nr;
+		u8 cls = 0, flags = 0;
 
 		if (!qp.have_base) {
 			qp.guest_base = (u64)(uintptr_t)qemu_plugin_insn_haddr(insn) - ip;
@@ -126,17 +126,12 @@ enum qp_block_kind qp_block_translate(struct qemu_plugin_tb *tb, void **arg)
 		if (i && ip != next)
 			break;
 		next = ip + len;
-		if (last) {
-			int err = x86_insn_decode(code, (unsigned int)len, 64, &x);
-
-			/*
-			 * qemu unwinds an instruction that leaves the page and is not the
-			 * block's first, but still lists it, cut off: it is not executed here.
-			 */
-			if (i && QEMU_ARCH_IS_PAGE_END(ip) && (err || x.len != len))
+		if (i + 1 == nr) {
+			qp.arch->decode(code, len, &cls, &flags);
+			if (i && qp.arch->cut_off(ip, code, len))
 				break;
 		}
-		if (!len || len > QEMU_ARCH_MAX_LEN) {
+		if (!len || len > qp.arch->max_len) {
 			/* the vsyscall page: no code, qemu acts itself; its address is told */
 			if (i)
 				break;
@@ -147,8 +142,8 @@ enum qp_block_kind qp_block_translate(struct qemu_plugin_tb *tb, void **arg)
 			b.ip = ip;
 		b.last_off = (u32)(ip - b.ip);
 		b.last_len = (u8)len;
-		b.last_cls = x.cls;
-		b.last_flags = x.flags;
+		b.last_cls = cls;
+		b.last_flags = flags;
 		lens[b.nr_insns++] = (u8)len;
 	}
 	if (!b.nr_insns)

@@ -46,10 +46,10 @@ static char **read_vector(u64 addr)
 }
 
 /* The program as a path that will still mean the same after exec has closed descriptors. */
-static char *program_path(int64_t nr, const u64 arg[6])
+static char *program_path(enum qemu_call call, const u64 arg[6])
 {
 	char fd_path[PATH_MAX + 64], target[PATH_MAX], self[64];
-	char *path = qp_read_string(arg[nr == QEMU_SYS_EXECVEAT ? 1 : 0], PATH_MAX);
+	char *path = qp_read_string(arg[call == QEMU_CALL_EXECVEAT ? 1 : 0], PATH_MAX);
 	ssize_t size;
 
 	if (!path)
@@ -60,7 +60,7 @@ static char *program_path(int64_t nr, const u64 arg[6])
 		free(path);
 		return (char *)qemu_plugin_path_to_binary();
 	}
-	if (nr != QEMU_SYS_EXECVEAT || path[0] == '/' || (int)arg[0] == AT_FDCWD)
+	if (call != QEMU_CALL_EXECVEAT || path[0] == '/' || (int)arg[0] == AT_FDCWD)
 		return path;
 	snprintf(fd_path, sizeof(fd_path), "/proc/self/fd/%d", (int)arg[0]);
 	size = readlink(fd_path, target, sizeof(target) - 1);
@@ -78,22 +78,32 @@ static char *program_path(int64_t nr, const u64 arg[6])
 	return strdup(target);
 }
 
-void qp_exec(struct qemu_rec *rec, int64_t nr, const u64 arg[6])
+/* The one that runs, or its neighbour for the other instruction set. */
+static void find_qemu(const struct qemu_arch *arch, char *qemu)
 {
-	u64 first = nr == QEMU_SYS_EXECVEAT ? 2 : 1;
-	char *path = program_path(nr, arg);
+	ssize_t size = readlink("/proc/self/exe", qemu, PATH_MAX - 1);
+	char *slash;
+
+	qemu[size > 0 ? size : 0] = 0;
+	slash = strrchr(qemu, '/');
+	if (arch != qp.arch && slash)
+		strcpy(slash + 1, arch->binary);
+}
+
+void qp_exec(struct qemu_rec *rec, enum qemu_call call, const u64 arg[6])
+{
+	u64 first = call == QEMU_CALL_EXECVEAT ? 2 : 1;
+	char *path = program_path(call, arg);
 	char **argv = read_vector(arg[first]), **envp = read_vector(arg[first + 1]);
 	char **qemu_argv = NULL, **qemu_envp = NULL;
 	struct qemu_exec exec = { .verdict = QEMU_EXEC_FAIL };
-	char qemu[PATH_MAX];
-	ssize_t size;
+	char qemu[PATH_MAX + 32];
 
 	qemu_store(&rec->native, 0);
 	/* bad pointers: qemu's own execve returns the error */
 	if (!path || !argv || !envp || qemu_exec_resolve(path, argv, &exec))
 		goto out;
-	size = readlink("/proc/self/exe", qemu, sizeof(qemu) - 1);
-	qemu[size > 0 ? size : 0] = 0;
+	find_qemu(exec.verdict == QEMU_EXEC_RUN ? exec.arch : qp.arch, qemu);
 	if (exec.verdict == QEMU_EXEC_RUN && access(qp.shm_path, R_OK | W_OK)) {
 		exec.verdict = QEMU_EXEC_NATIVE;
 		snprintf(exec.why, sizeof(exec.why), "%.50s: the process may not reach auxtap's memory",

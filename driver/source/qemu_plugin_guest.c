@@ -25,7 +25,7 @@ char *qp_read_string(u64 addr, size_t max)
 
 	while (size < max) {
 		/* never across a page, the next may be missing */
-		size_t part = QEMU_ARCH_PAGE - ((addr + size) & (QEMU_ARCH_PAGE - 1));
+		size_t part = QEMU_PAGE - ((addr + size) & (QEMU_PAGE - 1));
 		char *end;
 
 		if (part > 256)

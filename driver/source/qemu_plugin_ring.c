@@ -93,6 +93,7 @@ struct qemu_rec *qp_rec_claim(void)
 		rec->nr_flushes = 0;
 		rec->pid = getpid();
 		rec->tid = tid;
+		rec->arch = qp.arch->arch;
 		rec->reserving = 0;
 		rec->ticket = 0;
 		rec->env = 0;

@@ -15,8 +15,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define PAGE_DOWN(x) ((x) & ~(QEMU_ARCH_PAGE - 1))
-#define PAGE_UP(x)   PAGE_DOWN((x) + QEMU_ARCH_PAGE - 1)
+#define PAGE_DOWN(x) ((x) & ~(QEMU_PAGE - 1))
+#define PAGE_UP(x)   PAGE_DOWN((x) + QEMU_PAGE - 1)
 
 void qp_map_message(struct qemu_rec *rec, u64 addr, u64 len, u64 pgoff, u32 prot,
 		    const struct stat *st, const char *name)
@@ -99,23 +99,23 @@ static void report_stack(struct qemu_rec *rec, u64 sp)
 	fclose(f);
 }
 
-void qp_start(struct qemu_rec *rec, const struct qemu_arch_env *env, u64 ip)
+void qp_start(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
 {
 	const char *path = qemu_plugin_path_to_binary();
-	u64 word[2], argc = 0, sp, entry = 0, base = 0;
+	u64 word[2], argc = 0, sp = qp.arch->sp(env), entry = 0, base = 0;
 	char interp[PATH_MAX] = "";
 
 	qp.started = true;
 	rec->guest_base = qp.guest_base;
-	if (!qp_read(env->regs[QEMU_SP], &argc, 8))
-		qp.regs_valid = qemu_arch_env_plausible(env, ip, argc);
+	if (!qp_read(sp, &argc, 8))
+		qp.regs_valid = qp.arch->plausible(env, ip, argc);
 	rec->regs_valid = qp.regs_valid;
 	/* as the kernel would have named it; the program, and ps, may look */
 	prctl(PR_SET_NAME, qp.comm);
 	if (qp.regs_valid) {
 		bool environment_done = false;
 
-		sp = env->regs[QEMU_SP] + 8 * (argc + 2);
+		sp += 8 * (argc + 2);
 		while (!environment_done && !qp_read(sp, word, 8)) {
 			environment_done = !word[0];
 			sp += 8;
@@ -134,7 +134,7 @@ void qp_start(struct qemu_rec *rec, const struct qemu_arch_env *env, u64 ip)
 	if (base && interp[0])
 		report_image(rec, interp, base, true, NULL);
 	if (qp.regs_valid)
-		report_stack(rec, env->regs[QEMU_SP]);
+		report_stack(rec, qp.arch->sp(env));
 	qp_message(rec, QEMU_MSG_START, NULL, 0);
 	qp_flush(rec);
 	if (qp_rec == rec)

@@ -19,7 +19,7 @@ static __thread u64 call_arg[6];
 
 static void before_sigaction(u64 signo, u64 action)
 {
-	u64 word[QEMU_SIGACTION_WORDS];
+	u64 word[3]; /* handler, flags, restorer; the mask follows */
 
 	if (signo < 1 || signo > 64 || !action || qp_read(action, word, sizeof(word)))
 		return;
@@ -34,13 +34,14 @@ void qp_syscall(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, uint64_t a1, 
 		uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8)
 {
 	struct qemu_rec *rec = qp_rec;
+	enum qemu_call call = qp.arch->call(nr);
 	u32 number = (u32)nr;
 
 	(void)id;
 	(void)cpu;
 	(void)a7;
 	(void)a8;
-	if (nr == QEMU_SYS_SIGACTION)
+	if (call == QEMU_CALL_SIGACTION)
 		before_sigaction(a1, a2);
 	if (!qp_recording())
 		return;
@@ -54,7 +55,7 @@ void qp_syscall(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, uint64_t a1, 
 	qp_message(rec, QEMU_MSG_SYSCALL, &number, 1);
 	rec = qp_rec;
 	qemu_store(&rec->in_syscall, 1);
-	if (nr == QEMU_SYS_PRCTL && a1 == PR_SET_NAME) {
+	if (call == QEMU_CALL_PRCTL && a1 == PR_SET_NAME) {
 		char comm[16] = "";
 
 		if (!qp_read(a2, comm, 16)) {
@@ -63,13 +64,13 @@ void qp_syscall(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, uint64_t a1, 
 		}
 	}
 	qp_flush(qp_rec);
-	if (nr == QEMU_SYS_EXECVE || nr == QEMU_SYS_EXECVEAT)
-		qp_exec(qp_rec, nr, call_arg);
+	if (call == QEMU_CALL_EXECVE || call == QEMU_CALL_EXECVEAT)
+		qp_exec(qp_rec, call, call_arg);
 }
 
 static void after_mmap(struct qemu_rec *rec, u64 addr)
 {
-	u64 len = (call_arg[1] + QEMU_ARCH_PAGE - 1) & ~(QEMU_ARCH_PAGE - 1);
+	u64 len = (call_arg[1] + QEMU_PAGE - 1) & ~(QEMU_PAGE - 1);
 	char path[64], name[PATH_MAX];
 	struct stat st;
 	ssize_t size = 0;
@@ -103,28 +104,30 @@ void qp_syscall_ret(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, int64_t r
 		return;
 	}
 	word[0] = call_arg[0];
-	word[1] = (call_arg[1] + QEMU_ARCH_PAGE - 1) & ~(QEMU_ARCH_PAGE - 1);
-	switch (nr) {
-	case QEMU_SYS_MMAP:
+	word[1] = (call_arg[1] + QEMU_PAGE - 1) & ~(QEMU_PAGE - 1);
+	switch (qp.arch->call(nr)) {
+	case QEMU_CALL_MMAP:
 		after_mmap(rec, (u64)result);
 		break;
-	case QEMU_SYS_MPROTECT:
+	case QEMU_CALL_MPROTECT:
 		word[2] = call_arg[2];
 		qp_message(rec, QEMU_MSG_PROTECT, word, 5);
 		break;
-	case QEMU_SYS_MUNMAP:
+	case QEMU_CALL_MUNMAP:
 		qp_message(rec, QEMU_MSG_UNMAP, word, 4);
 		break;
-	case QEMU_SYS_MREMAP:
+	case QEMU_CALL_MREMAP:
 		word[2] = (u64)result;
-		word[3] = (call_arg[2] + QEMU_ARCH_PAGE - 1) & ~(QEMU_ARCH_PAGE - 1);
+		word[3] = (call_arg[2] + QEMU_PAGE - 1) & ~(QEMU_PAGE - 1);
 		qp_message(rec, QEMU_MSG_REMAP, word, 8);
 		break;
-	case QEMU_SYS_BRK:
+	case QEMU_CALL_BRK:
 		if (!qp.brk)
-			qp.brk = (u64)result & ~(QEMU_ARCH_PAGE - 1);
+			qp.brk = (u64)result & ~(QEMU_PAGE - 1);
 		else if ((u64)result > qp.brk)
 			qp_map_message(rec, qp.brk, (u64)result - qp.brk, 0, 3, NULL, "[heap]");
+		break;
+	default:
 		break;
 	}
 }

@@ -82,6 +82,7 @@ struct qemu_process *qemu_process_new(struct qemu_source *q, pid_t pid)
 	if (!p)
 		return NULL;
 	p->pid = pid;
+	p->arch = &qemu_arch_x86; /* until its record tells */
 	p->next = q->processes;
 	q->processes = p;
 	return p;
@@ -135,8 +136,7 @@ static void do_child(struct qemu_source *q, struct qemu_thread *parent, pid_t ti
 	struct qemu_thread *child = qemu_thread_find(q, tid);
 	struct qemu_rec *rec = qemu_ring_rec(q, parent);
 	bool guest = parent->task && !parent->process->native && rec && rec->in_syscall &&
-		     (rec->syscall_nr == QEMU_SYS_CLONE || rec->syscall_nr == QEMU_SYS_CLONE3 ||
-		      rec->syscall_nr == QEMU_SYS_FORK || rec->syscall_nr == QEMU_SYS_VFORK);
+		     parent->process->arch->call(rec->syscall_nr) == QEMU_CALL_CLONE;
 	struct qemu_process *p = parent->process;
 	char comm[16] = "";
 
@@ -149,6 +149,7 @@ static void do_child(struct qemu_source *q, struct qemu_thread *parent, pid_t ti
 		p->native = !guest;
 		p->started = p->told_maps = p->announced = guest;
 		p->guest_base = parent->process->guest_base;
+		p->arch = parent->process->arch;
 		if (guest && qemu_maps_copy(p, parent->process))
 			emu_untraced(q->emu, tid, "no memory for the map of a process");
 	}

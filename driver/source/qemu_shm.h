@@ -11,7 +11,7 @@
 #include "silicon/types.h"
 
 #define QEMU_SHM_MAGIC	 0x71787561 /* "auxq" */
-#define QEMU_SHM_VERSION 2
+#define QEMU_SHM_VERSION 3
 
 #define QEMU_NR_RECS	  2048
 #define QEMU_NR_SLOTS	  4096 /* power of two */
@@ -58,7 +58,8 @@ struct qemu_block {
 	u8 last_len;
 	u8 last_cls;
 	u8 last_flags;
-	u8 reserved[3];
+	u8 arch; /* enum auxtap_arch */
+	u8 reserved[2];
 };
 
 /* Of one emulated thread. What it has executed since its last flush can be read by auxtap-emu after its death. */
@@ -70,6 +71,7 @@ struct qemu_rec {
 	u32 nr_flushes;
 	u32 state; /* enum qemu_rec_state; producer claims, consumer frees */
 	s32 pid, tid;
+	u32 arch; /* enum auxtap_arch */
 	/* a ticket is being filled: reserving is set first, ticket is the number + 1 */
 	u32 reserving;
 	u64 ticket;

@@ -50,19 +50,19 @@ static const char *variable(char *const *envp, const char *name)
 	return NULL;
 }
 
-static int find_qemu(char *qemu, char *plugin, char *why)
+static int find_qemu(const struct qemu_arch *arch, char *qemu, char *plugin, char *why)
 {
-	const char *set = getenv("AUXTAP_QEMU");
+	const char *set = getenv(arch->variable);
 	char *slash;
 	ssize_t size;
 
 	if (set)
 		snprintf(qemu, PATH_MAX, "%s", set);
 	if ((set && access(qemu, X_OK)) ||
-	    (!set && search_path(QEMU_ARCH_BINARY, getenv("PATH"), qemu) &&
-	     search_path(QEMU_ARCH_BINARY, "/usr/bin:/usr/local/bin", qemu))) {
+	    (!set && search_path(arch->binary, getenv("PATH"), qemu) &&
+	     search_path(arch->binary, "/usr/bin:/usr/local/bin", qemu))) {
 		snprintf(why, WHY_SIZE, "%s not found; install the package qemu-user",
-			 set ? set : QEMU_ARCH_BINARY);
+			 set ? set : arch->binary);
 		return -ENOPKG;
 	}
 	set = getenv("AUXTAP_QEMU_PLUGIN");
@@ -192,11 +192,11 @@ int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char
 		snprintf(why, WHY_SIZE, "%s", strerror(-err));
 		return err;
 	}
-	err = find_qemu(qemu, plugin, why);
+	err = qemu_exec_resolve(found, argv, &exec);
+	if (!err)
+		err = find_qemu(exec.arch ? exec.arch : &qemu_arch_x86, qemu, plugin, why);
 	if (!err && !q->shm)
 		err = qemu_ring_open(q);
-	if (!err)
-		err = qemu_exec_resolve(found, argv, &exec);
 	if (err) {
 		if (!*why)
 			snprintf(why, WHY_SIZE, "%s", strerror(-err));

@@ -42,44 +42,29 @@ void qemu_state_comm(pid_t tid, char comm[16])
 		close(fd);
 }
 
-int qemu_state_env(struct qemu_source *q, struct qemu_thread *t, struct qemu_arch_env *env)
+int qemu_state_env(struct qemu_source *q, struct qemu_thread *t, union qemu_env *env)
 {
 	struct qemu_rec *rec = qemu_ring_rec(q, t);
+	size_t size = t->process->arch->env_size;
 
 	if (!rec || !rec->env || !rec->regs_valid)
 		return -ENODATA;
-	return qemu_state_host_read(t->process->pid, rec->env, env, sizeof(*env)) ==
-	       (ssize_t)sizeof(*env) ? 0 : -EFAULT;
+	return qemu_state_host_read(t->process->pid, rec->env, env, size) == (ssize_t)size ?
+		       0 : -EFAULT;
 }
 
 int qemu_state_regs(struct emu_task *task, struct auxtap_regs *regs)
 {
-	static const u8 map[16] = {
-		AUXTAP_X86_AX, AUXTAP_X86_CX, AUXTAP_X86_DX, AUXTAP_X86_BX,
-		AUXTAP_X86_SP, AUXTAP_X86_BP, AUXTAP_X86_SI, AUXTAP_X86_DI,
-		AUXTAP_X86_R8, AUXTAP_X86_R9, AUXTAP_X86_R10, AUXTAP_X86_R11,
-		AUXTAP_X86_R12, AUXTAP_X86_R13, AUXTAP_X86_R14, AUXTAP_X86_R15,
-	};
-	static const u8 segment[6] = {
-		AUXTAP_X86_ES, AUXTAP_X86_CS, AUXTAP_X86_SS, AUXTAP_X86_DS,
-	};
 	struct qemu_thread *t = emu_task_priv(task);
-	struct qemu_arch_env env = { 0 };
+	union qemu_env env;
 
 	memset(regs, 0, sizeof(*regs));
-	regs->arch = AUXTAP_ARCH_X86_64;
-	if (!t || qemu_state_env(&qemu_source, t, &env))
+	if (!t)
+		return 0;
+	regs->arch = t->process->arch->arch;
+	if (qemu_state_env(&qemu_source, t, &env))
 		return 0; /* none is known: a thread that has not run yet */
-	for (int i = 0; i < 16; i++)
-		regs->reg[map[i]] = env.regs[i];
-	regs->reg[AUXTAP_X86_IP] = env.eip;
-	/* bit 1 is always set, interrupts are on; qemu-user keeps neither in this word */
-	regs->reg[AUXTAP_X86_FLAGS] = env.eflags | 0x202;
-	for (int i = QEMU_ES; i <= QEMU_DS; i++)
-		regs->reg[segment[i]] = (u32)env.segs[i].selector & 0xffff;
-	regs->reg[AUXTAP_X86_FS] = env.segs[QEMU_FS].base;
-	regs->reg[AUXTAP_X86_GS] = env.segs[QEMU_GS].base;
-	regs->valid = (1ull << AUXTAP_X86_NR_REGS) - 1;
+	t->process->arch->regs(&env, regs);
 	return 0;
 }
 

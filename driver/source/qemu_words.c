@@ -13,21 +13,22 @@
 
 /* ---- blocks ---- */
 
-static bool check_lens(const struct emu_block *b, const u8 *lens)
+static bool check_lens(const struct qemu_arch *arch, const struct emu_block *b, const u8 *lens)
 {
 	u64 ip = b->ip;
 
 	for (u32 i = 0; i < b->nr_insns; i++) {
-		if (!lens[i] || lens[i] > QEMU_ARCH_MAX_LEN)
+		if (!lens[i] || lens[i] > arch->max_len)
 			return false;
 		if (i + 1 < b->nr_insns)
 			ip += lens[i];
 	}
-	return ip == b->last_ip && lens[b->nr_insns - 1] == b->last_len && b->last_cls <= X86_FAR;
+	return ip == b->last_ip && lens[b->nr_insns - 1] == b->last_len && b->last_cls <= arch->max_cls;
 }
 
 /* The block's private copy, made at its first use. NULL: nonsense, or no memory. */
-static __attribute__((noinline)) const struct emu_block *load_block(struct qemu_source *q, u32 id)
+static __attribute__((noinline)) const struct emu_block *load_block(struct qemu_source *q,
+								   const struct qemu_arch *arch, u32 id)
 {
 	const struct qemu_block from = q->shm->block[id];
 	struct emu_block *b = &q->block[id];
@@ -41,7 +42,7 @@ static __attribute__((noinline)) const struct emu_block *load_block(struct qemu_
 	};
 
 	if (!from.nr_insns || from.nr_insns > QEMU_BLOCK_INSNS ||
-	    from.lens_off > QEMU_LENS_SIZE - QEMU_BLOCK_INSNS)
+	    from.lens_off > QEMU_LENS_SIZE - QEMU_BLOCK_INSNS || from.arch != arch->arch)
 		return NULL;
 	if (q->arena_left < from.nr_insns) {
 		/* lives as long as the session; what is left of the old one is lost */
@@ -51,7 +52,7 @@ static __attribute__((noinline)) const struct emu_block *load_block(struct qemu_
 			return NULL;
 	}
 	memcpy(q->arena, q->shm->lens + from.lens_off, from.nr_insns);
-	if (!check_lens(&copy, q->arena))
+	if (!check_lens(arch, &copy, q->arena))
 		return NULL;
 	copy.lens = q->arena;
 	q->arena += from.nr_insns;
@@ -88,7 +89,7 @@ static const struct emu_block *wide_block(struct qemu_thread *t, const u32 *word
 	b->last_ip = b->ip;
 	for (u32 i = 0; i + 1 < nr_insns; i++)
 		b->last_ip += b->lens[i];
-	return check_lens(b, b->lens) ? b : NULL;
+	return check_lens(t->process->arch, b, b->lens) ? b : NULL;
 }
 
 static void damaged(struct qemu_source *q, struct qemu_thread *t)
@@ -138,18 +139,18 @@ static void cut_held(struct qemu_thread *t, u64 ip)
  * a block of its own: atomics that it must do alone, stores into the page that runs. A normal
  * block of one instruction of these classes never begins inside the block before it.
  */
-static inline bool is_restart(const struct emu_block *held, const struct emu_block *b)
+static inline bool is_restart(const struct qemu_thread *t, const struct emu_block *b)
 {
+	const struct emu_block *held = t->held;
+
 	return b->nr_insns == 1 && b->ip - held->ip <= held->last_ip - held->ip &&
-	       !(b->last_flags & X86_INSN_REP) &&
-	       (b->last_cls == X86_PLAIN || b->last_cls == X86_CALL ||
-		b->last_cls == X86_CALL_INDIRECT);
+	       !(b->last_flags & X86_INSN_REP) && t->process->arch->restarts(b->last_cls);
 }
 
 static inline void hold(struct qemu_thread *t, const struct emu_block *b)
 {
 	if (t->held) {
-		if (__builtin_expect(is_restart(t->held, b), 0))
+		if (__builtin_expect(is_restart(t, b), 0))
 			cut_held(t, b->ip);
 		else
 			emu_task_block(t->task, t->held);
@@ -187,8 +188,11 @@ static void on_start(struct qemu_source *q, struct qemu_thread *t)
 	struct qemu_rec *rec = qemu_ring_rec(q, t);
 	char comm[16];
 
-	if (rec)
+	if (rec) {
 		p->guest_base = rec->guest_base;
+		if (qemu_arch_of(rec->arch))
+			p->arch = qemu_arch_of(rec->arch);
+	}
 	p->started = true;
 	t->gated = true;
 	t->in_kernel = true;
@@ -326,7 +330,7 @@ void qemu_words(struct qemu_source *q, struct qemu_thread *t, const u32 *word, u
 			if (!t->task)
 				continue;
 			if (__builtin_expect(!b->nr_insns, 0)) {
-				b = load_block(q, w);
+				b = load_block(q, t->process->arch, w);
 				if (!b) {
 					damaged(q, t);
 					continue;
