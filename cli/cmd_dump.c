@@ -3,6 +3,8 @@
  * decode/dump*.c. */
 #include "cli.h"
 #include "raw_options.h"
+#include "../decode/cs_guard.h"
+#include "../decode/cs_snapshot.h"
 #include "../decode/dump.h"
 
 #include <errno.h>
@@ -151,6 +153,9 @@ int cmd_dump(int argc, char **argv)
 						       : AUXTAP_AUXTRACE_INTEL_PT;
 		return finish(dump_bare(&raw, argv[optind], &opts, &err), &err);
 	}
+	cs_guard_watch(argv[optind]);
+	if (cs_snapshot_is(argv[optind]))
+		return finish(dump_snapshot(argv[optind], &opts, &err), &err);
 	ret = auxtap_perfdata_open(&pd, argv[optind], &err);
 	if (ret)
 		return finish(ret, &err);

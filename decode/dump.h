@@ -23,6 +23,9 @@ int dump_perfdata(struct auxtap_perfdata *pd, const struct dump_opts *opts,
 /* A stream without a container; path may be "-". */
 int dump_raw(const char *path, const struct dump_opts *opts, struct auxtap_error *err);
 
+/* A folder with a CoreSight snapshot. */
+int dump_snapshot(const char *dir, const struct dump_opts *opts, struct auxtap_error *err);
+
 /* The records of a --sideband file. */
 int dump_raw_sideband(const char *path, uint64_t sample_type, const struct dump_opts *opts,
 		      struct auxtap_error *err);

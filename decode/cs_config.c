@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* See cs_config.h. */
+#include "cs_config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What perf's recorder writes before the registers of each CPU. */
+#define MAGIC_ETMV3 0x3030303030303030ull
+#define MAGIC_ETMV4 0x4040404040404040ull
+#define MAGIC_ETE   0x5050505050505050ull
+
+#define VERSION_MAX   1
+#define ID_UNUSED     (1u << 31) /* in a trace ID register: wait for the HW_ID record */
+#define ID_MASK	      0x7f
+#define ETMIDR_MAJOR(idr) ((idr) >> 8 & 0xf)
+
+#define CONFIGR_CID	(1u << 6)
+#define CONFIGR_VMID	(1u << 7)
+#define CONFIGR_VMIDOPT (1u << 15)
+#define ETMCR_CID	(3u << 14)
+
+#define HW_ID_SINK(v)	 ((v) >> 8 & 0xffffffffull)
+#define HW_ID_MINOR(v)	 ((v) >> 56 & 0xf)
+#define HW_ID_MAJOR(v)	 ((v) >> 60)
+
+const char *cs_protocol_name(enum cs_protocol protocol)
+{
+	static const char *const names[] = {"no trace", "ETMv3", "PTM", "ETMv4",
+					    "ETE",	"STM",	 "ITM"};
+
+	return names[protocol];
+}
+
+void cs_unit_set_id(struct cs_unit *unit, uint8_t id)
+{
+	unit->id = id;
+	switch (unit->protocol) {
+	case CS_PROTOCOL_ETMV3:
+		unit->regs.etmv3.reg_trc_id = id;
+		break;
+	case CS_PROTOCOL_PTM:
+		unit->regs.ptm.reg_trc_id = id;
+		break;
+	case CS_PROTOCOL_ETMV4:
+		unit->regs.etmv4.reg_traceidr = id;
+		break;
+	case CS_PROTOCOL_ETE:
+		unit->regs.ete.reg_traceidr = id;
+		break;
+	default:
+		break;
+	}
+}
+
+int cs_unit_thread_register(const struct cs_unit *unit)
+{
+	uint32_t configr;
+
+	switch (unit->protocol) {
+	case CS_PROTOCOL_ETMV3:
+		return unit->regs.etmv3.reg_ctrl & ETMCR_CID ? 1 : 0;
+	case CS_PROTOCOL_PTM:
+		return unit->regs.ptm.reg_ctrl & ETMCR_CID ? 1 : 0;
+	case CS_PROTOCOL_ETMV4:
+		configr = unit->regs.etmv4.reg_configr;
+		break;
+	case CS_PROTOCOL_ETE:
+		configr = unit->regs.ete.reg_configr;
+		break;
+	default:
+		return 0;
+	}
+	/* A host kernel in EL2 keeps the thread's number in CONTEXTIDR_EL2, traced as the VMID. */
+	if ((configr & (CONFIGR_VMID | CONFIGR_VMIDOPT)) == (CONFIGR_VMID | CONFIGR_VMIDOPT))
+		return 2;
+	return configr & CONFIGR_CID ? 1 : 0;
+}
+
+/* ---- AUXTRACE_INFO ---- */
+
+static void set_id_from(struct cs_unit *unit, uint64_t reg)
+{
+	unit->id = CS_ID_NONE;
+	if (!(reg & ID_UNUSED))
+		cs_unit_set_id(unit, reg & ID_MASK);
+}
+
+/* ETMCR, ETMTRACEIDR, ETMCCER, ETMIDR */
+static void etmv3_from(struct cs_unit *unit, const uint64_t *v)
+{
+	if (ETMIDR_MAJOR((uint32_t)v[3]) == 3) {
+		unit->protocol = CS_PROTOCOL_PTM;
+		unit->regs.ptm.reg_ctrl = (uint32_t)v[0];
+		unit->regs.ptm.reg_ccer = (uint32_t)v[2];
+		unit->regs.ptm.reg_idr = (uint32_t)v[3];
+		unit->regs.ptm.arch_ver = ARCH_V7;
+		unit->regs.ptm.core_prof = profile_CortexA;
+	} else {
+		unit->protocol = CS_PROTOCOL_ETMV3;
+		unit->regs.etmv3.reg_ctrl = (uint32_t)v[0];
+		unit->regs.etmv3.reg_ccer = (uint32_t)v[2];
+		unit->regs.etmv3.reg_idr = (uint32_t)v[3];
+		unit->regs.etmv3.arch_ver = ARCH_V7;
+		unit->regs.etmv3.core_prof = profile_CortexA;
+	}
+	set_id_from(unit, v[1]);
+}
+
+/*
+ * TRCCONFIGR, TRCTRACEIDR, TRCIDR0, 1, 2, 8, TRCAUTHSTATUS; the file does not name the CPU's
+ * architecture: the newest reads the code of all before.
+ */
+static void etmv4_from(struct cs_unit *unit, const uint64_t *v, size_t nr)
+{
+	ocsd_etmv4_cfg *regs = &unit->regs.etmv4;
+
+	unit->protocol = CS_PROTOCOL_ETMV4;
+	regs->reg_configr = (uint32_t)v[0];
+	regs->reg_idr0 = (uint32_t)v[2];
+	regs->reg_idr1 = (uint32_t)v[3];
+	regs->reg_idr2 = (uint32_t)v[4];
+	regs->reg_idr8 = (uint32_t)v[5];
+	regs->arch_ver = ARCH_AA64;
+	regs->core_prof = profile_CortexA;
+	set_id_from(unit, v[1]);
+	if (nr > 7)
+		unit->ts_source = v[7];
+}
+
+/* The same, and TRCDEVARCH. */
+static void ete_from(struct cs_unit *unit, const uint64_t *v, size_t nr)
+{
+	ocsd_ete_cfg *regs = &unit->regs.ete;
+
+	unit->protocol = CS_PROTOCOL_ETE;
+	regs->reg_configr = (uint32_t)v[0];
+	regs->reg_idr0 = (uint32_t)v[2];
+	regs->reg_idr1 = (uint32_t)v[3];
+	regs->reg_idr2 = (uint32_t)v[4];
+	regs->reg_idr8 = (uint32_t)v[5];
+	regs->reg_devarch = (uint32_t)v[7];
+	regs->arch_ver = ARCH_AA64;
+	regs->core_prof = profile_CortexA;
+	set_id_from(unit, v[1]);
+	if (nr > 8)
+		unit->ts_source = v[8];
+}
+
+/* One CPU's block at v, of nr words at most; how many it has, 0 if it makes no sense. */
+static size_t unit_from(struct cs_unit *unit, uint64_t version, const uint64_t *v, size_t nr)
+{
+	size_t need, head = version ? 3 : 2, regs;
+
+	if (nr < head)
+		return 0;
+	switch (v[0]) {
+	case MAGIC_ETMV3:
+		need = 4;
+		break;
+	case MAGIC_ETMV4:
+		need = 7;
+		break;
+	case MAGIC_ETE:
+		need = 8;
+		break;
+	default:
+		return 0;
+	}
+	/* Version 1 counts, and may have more than we know. */
+	regs = version ? (v[2] > nr ? nr : (size_t)v[2]) : need;
+	if (regs < need || nr - head < regs)
+		return 0;
+	unit->cpu = v[1] > INT32_MAX ? -1 : (int)v[1];
+	unit->ts_source = UINT64_MAX;
+	if (v[0] == MAGIC_ETMV3)
+		etmv3_from(unit, v + head);
+	else if (v[0] == MAGIC_ETMV4)
+		etmv4_from(unit, v + head, regs);
+	else
+		ete_from(unit, v + head, regs);
+	return head + regs;
+}
+
+/* Version, CPUs (with the PMU's type above), snapshot; then the CPUs. */
+int cs_config_from_info(struct cs_config *config, const uint64_t *priv, size_t nr,
+			struct auxtap_error *err)
+{
+	size_t nr_cpus, at = 3;
+
+	memset(config, 0, sizeof(*config));
+	if (nr < 3)
+		return auxtap_error_set(err, -EBADMSG, "AUXTRACE_INFO",
+					"holds %zu words, CoreSight has 3 and more", nr);
+	if (priv[0] > VERSION_MAX)
+		return auxtap_error_set(err, -ENOTSUP, "AUXTRACE_INFO",
+					"version %llu of CoreSight's metadata is not known",
+					(unsigned long long)priv[0]);
+	nr_cpus = priv[1] & UINT32_MAX;
+	config->snapshot = priv[2];
+	if (nr_cpus > (nr - at) / 6) /* the shortest is that long */
+		return auxtap_error_set(err, -EBADMSG, "AUXTRACE_INFO",
+					"names %zu CPUs, more than it has room for", nr_cpus);
+	if (!nr_cpus)
+		return auxtap_error_set(err, -EBADMSG, "AUXTRACE_INFO", "names no CPU");
+	config->units = calloc(nr_cpus, sizeof(*config->units));
+	if (!config->units)
+		return auxtap_error_set(err, -ENOMEM, "AUXTRACE_INFO", "out of memory");
+	for (size_t i = 0; i < nr_cpus; i++) {
+		size_t used = unit_from(&config->units[i], priv[0], priv + at, nr - at);
+
+		if (!used) {
+			cs_config_free(config);
+			return auxtap_error_set(err, -EBADMSG, "AUXTRACE_INFO",
+						"the metadata of CPU number %zu make no sense", i);
+		}
+		config->nr++;
+		at += used;
+	}
+	return 0;
+}
+
+bool cs_config_hw_id(struct cs_config *config, int cpu, uint64_t hw_id)
+{
+	uint8_t id = hw_id & ID_MASK;
+
+	if (HW_ID_MAJOR(hw_id))
+		return false;
+	for (size_t i = 0; i < config->nr; i++) {
+		struct cs_unit *unit = &config->units[i];
+
+		if (unit->cpu != cpu)
+			continue;
+		cs_unit_set_id(unit, id);
+		unit->sink = HW_ID_MINOR(hw_id) ? HW_ID_SINK(hw_id) : 0;
+		return true;
+	}
+	return false;
+}
+
+void cs_config_free(struct cs_config *config)
+{
+	free(config->units);
+	memset(config, 0, sizeof(*config));
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * CoreSight: what is known of each trace unit before a byte of its trace is read: protocol,
+ * trace ID, registers. From perf.data's AUXTRACE_INFO here, from a snapshot's .ini files in
+ * cs_snapshot.c. All of it is untrusted.
+ */
+#ifndef AUXTAP_CS_CONFIG_H
+#define AUXTAP_CS_CONFIG_H
+
+#include <auxtap/error.h>
+#include <opencsd/c_api/opencsd_c_api.h>
+#include <stdbool.h>
+
+#define CS_ID_NONE 0xff
+#define CS_NR_IDS 128 /* of which 0 and from 0x70 on are reserved */
+
+enum cs_protocol {
+	CS_PROTOCOL_NONE,
+	CS_PROTOCOL_ETMV3,
+	CS_PROTOCOL_PTM,
+	CS_PROTOCOL_ETMV4,
+	CS_PROTOCOL_ETE,
+	CS_PROTOCOL_STM,
+	CS_PROTOCOL_ITM,
+};
+
+struct cs_unit {
+	enum cs_protocol protocol;
+	int cpu;	  /* -1: no CPU's, or not known */
+	uint8_t id;	  /* trace ID; CS_ID_NONE: not told yet */
+	uint64_t sink;	  /* IDs are told apart per sink; 0: one for all */
+	uint64_t ts_source; /* of perf's header: 0 the virtual counter; UINT64_MAX: not told */
+	union {
+		ocsd_etmv3_cfg etmv3;
+		ocsd_ptm_cfg ptm;
+		ocsd_etmv4_cfg etmv4;
+		ocsd_ete_cfg ete;
+		ocsd_stm_cfg stm;
+#ifdef OCSD_BUILTIN_DCD_ITM
+		ocsd_itm_cfg itm;
+#endif
+	} regs;
+};
+
+struct cs_config {
+	struct cs_unit *units;
+	size_t nr;
+	bool snapshot; /* perf.data: recorded with --snapshot */
+};
+
+const char *cs_protocol_name(enum cs_protocol protocol);
+/* The number that goes into a unit's ID register too, so that the library agrees. */
+void cs_unit_set_id(struct cs_unit *unit, uint8_t id);
+/* Which of the context's numbers is the thread's: 0 none, 1 CONTEXTIDR (EL1), 2 that of EL2 (VMID). */
+int cs_unit_thread_register(const struct cs_unit *unit);
+
+/* AUXTRACE_INFO's array behind the type. */
+int cs_config_from_info(struct cs_config *config, const uint64_t *priv, size_t nr,
+			struct auxtap_error *err);
+/* PERF_RECORD_AUX_OUTPUT_HW_ID of a CPU: false where it means nothing to us. */
+bool cs_config_hw_id(struct cs_config *config, int cpu, uint64_t hw_id);
+void cs_config_free(struct cs_config *config);
+
+#endif

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* See cs_frames.h. */
+#include "cs_frames.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define FSYNC 0x7fffffffu
+#define HSYNC 0x7fffu
+#define DSTREAM_DATA (CS_DSTREAM_BLOCK - CS_DSTREAM_FOOTER)
+
+void cs_frames_init(struct cs_frames *frames, enum cs_format format)
+{
+	memset(frames, 0, sizeof(*frames));
+	frames->format = format;
+	frames->id = CS_ID_NONE;
+}
+
+static void add_byte(struct cs_frames *frames, uint64_t off)
+{
+	if (frames->id >= CS_NR_IDS)
+		return;
+	if (!frames->nr_bytes[frames->id]++)
+		frames->first[frames->id] = off;
+}
+
+/* Even bytes are data or, with bit 0 set, a new ID, which counts from here or from behind the next byte. */
+static void add_frame(struct cs_frames *frames, uint64_t off)
+{
+	const uint8_t *f = frames->frame;
+
+	for (unsigned int i = 0; i < CS_FRAME; i += 2) {
+		if (!(f[i] & 1)) {
+			add_byte(frames, off);
+			if (i < CS_FRAME - 2)
+				add_byte(frames, off);
+			continue;
+		}
+		if (f[CS_FRAME - 1] >> (i / 2) & 1 && i < CS_FRAME - 2) {
+			add_byte(frames, off);
+			frames->id = f[i] >> 1;
+			continue;
+		}
+		frames->id = f[i] >> 1;
+		if (i < CS_FRAME - 2)
+			add_byte(frames, off);
+	}
+}
+
+static unsigned int half(const uint8_t *data)
+{
+	return data[0] | (unsigned int)data[1] << 8;
+}
+
+static uint32_t word(const uint8_t *data)
+{
+	return (uint32_t)data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 |
+	       (uint32_t)data[3] << 24;
+}
+
+/* A driver's mark where its buffer lost bytes. */
+static bool is_barrier(const uint8_t *frame)
+{
+	for (unsigned int i = 0; i < CS_FRAME; i += 4)
+		if (word(frame + i) != FSYNC)
+			return false;
+	return true;
+}
+
+void cs_frames_add(struct cs_frames *frames, uint64_t off, const uint8_t *data, size_t size)
+{
+	bool memory = frames->format == CS_FORMAT_FRAMES;
+	size_t step = memory ? CS_FRAME : frames->format == CS_FORMAT_HSYNC ? 2 : 4;
+
+	for (size_t at = 0; at + step <= size; at += step) {
+		if (!memory && size - at >= 4 && word(data + at) == FSYNC) {
+			frames->have = 0;
+			at += 4 - step;
+			continue;
+		}
+		if (frames->format == CS_FORMAT_HSYNC && half(data + at) == HSYNC)
+			continue;
+		memcpy(frames->frame + frames->have, data + at, step);
+		frames->have += (unsigned int)step;
+		if (frames->have < CS_FRAME)
+			continue;
+		frames->have = 0;
+		if (memory && is_barrier(frames->frame))
+			frames->id = CS_ID_NONE;
+		else
+			add_frame(frames, off + at + step - CS_FRAME);
+	}
+}
+
+uint64_t cs_bytes_place(enum cs_format format, uint64_t off)
+{
+	if (format != CS_FORMAT_DSTREAM)
+		return off;
+	return off / DSTREAM_DATA * CS_DSTREAM_BLOCK + off % DSTREAM_DATA;
+}
+
+ssize_t cs_bytes_next(struct cs_bytes *bytes, uint64_t *off)
+{
+	bool dstream = bytes->format == CS_FORMAT_DSTREAM;
+	size_t grain = dstream ? CS_DSTREAM_BLOCK : cs_tree_grain(bytes->format);
+	size_t want = bytes->piece - bytes->piece % grain, kept = 0;
+	ssize_t got;
+
+	if (bytes->size - bytes->at < want)
+		want = (size_t)(bytes->size - bytes->at);
+	/* a last block may be short, with or without its footer */
+	want -= dstream ? want % 4 : want % grain;
+	if (!want)
+		return 0;
+	got = bytes->pread(bytes->ctx, bytes->buf, want, bytes->file_off + bytes->at);
+	if (got != (ssize_t)want)
+		return got < 0 ? got : -EBADMSG;
+	*off = dstream ? bytes->at / CS_DSTREAM_BLOCK * DSTREAM_DATA : bytes->at;
+	bytes->at += want;
+	if (!dstream)
+		return got;
+	for (size_t from = 0; from < want; from += CS_DSTREAM_BLOCK) {
+		size_t part = want - from < DSTREAM_DATA ? want - from : DSTREAM_DATA;
+
+		memmove(bytes->buf + kept, bytes->buf + from, part);
+		kept += part;
+	}
+	return (ssize_t)kept;
+}

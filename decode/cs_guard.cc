@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// See cs_guard.h. The only C++ of the library.
+#include "cs_guard.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <unistd.h>
+
+static thread_local bool inside;
+static thread_local uint64_t at_off;
+static const char *watched = "the trace";
+
+int cs_guard(void (*fn)(void *arg), void *arg, char *why, size_t size)
+{
+	bool before = inside;
+	int ret = 0;
+
+	inside = true;
+	try {
+		fn(arg);
+	} catch (const std::bad_alloc &) {
+		snprintf(why, size, "OpenCSD: out of memory");
+		ret = -ENOMEM;
+	} catch (const std::exception &e) {
+		snprintf(why, size, "OpenCSD: %s", e.what());
+		ret = -EIO;
+	} catch (...) {
+		snprintf(why, size, "OpenCSD threw an exception without a name");
+		ret = -EIO;
+	}
+	inside = before;
+	return ret;
+}
+
+void cs_guard_at(uint64_t off)
+{
+	at_off = off;
+}
+
+// Nothing but what a signal handler may: the heap is perhaps broken.
+static void put(const char *text)
+{
+	if (write(STDERR_FILENO, text, strlen(text)) < 0)
+		return;
+}
+
+static void on_signal(int sig)
+{
+	char digits[24];
+	size_t at = sizeof(digits) - 1;
+	uint64_t off = at_off;
+
+	signal(sig, SIG_DFL);
+	if (inside) {
+		digits[at] = '\0';
+		do {
+			digits[--at] = static_cast<char>('0' + off % 10);
+			off /= 10;
+		} while (off);
+		put("auxtap: ");
+		put(watched);
+		put(": the decoder library (OpenCSD) ");
+		put(sig == SIGABRT ? "gave up" : "crashed");
+		put(" at about offset ");
+		put(digits + at);
+		put(" of the trace; a newer libopencsd may read it\n");
+	}
+	raise(sig);
+}
+
+void cs_guard_watch(const char *path)
+{
+	static const int signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+
+	watched = path;
+	for (int sig : signals) {
+		struct sigaction act, old;
+
+		// the sanitizers' own report is better
+		if (sigaction(sig, nullptr, &old) || old.sa_handler != SIG_DFL)
+			continue;
+		memset(&act, 0, sizeof(act));
+		act.sa_handler = on_signal;
+		act.sa_flags = SA_NODEFER;
+		sigaction(sig, &act, nullptr);
+	}
+}

@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* See cs_tree.h. */
+#include "cs_tree.h"
+#include "cs_guard.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The library keeps a record of the last error, and its names of decoders, for all trees. */
+static pthread_mutex_t library = PTHREAD_MUTEX_INITIALIZER;
+
+struct attached {
+	struct cs_tree *tree;
+	ocsd_trace_protocol_t protocol;
+	uint8_t id; /* as the library counts */
+	uint8_t shown_id;
+	bool by_line;
+};
+
+struct cs_tree {
+	struct cs_tree_opts opts;
+	dcd_tree_handle_t handle;
+	struct attached units[CS_NR_IDS];
+	size_t nr;
+	uint64_t fed; /* offset of what is being fed */
+	bool broken;
+	bool printed; /* a unit's packets come as text: see on_line() */
+};
+
+/* Its index may have 32 bits only. */
+static uint64_t offset_of(const struct cs_tree *tree, ocsd_trc_index_t index)
+{
+	if (index == OCSD_BAD_TRC_INDEX)
+		return tree->fed;
+	return tree->fed + (uint64_t)(int64_t)(int32_t)((uint32_t)index - (uint32_t)tree->fed);
+}
+
+/* ---- callbacks ---- */
+
+static void on_packet(const void *ctx, const ocsd_datapath_op_t op, const ocsd_trc_index_t index,
+		      const void *packet, const uint32_t size, const uint8_t *data)
+{
+	const struct attached *unit = ctx;
+	char text[1024] = "";
+	struct cs_packet pkt = {
+		.off = offset_of(unit->tree, index),
+		.id = unit->shown_id,
+		.bytes = data,
+		.size = size,
+		.text = text,
+	};
+
+	if (op != OCSD_OP_DATA || !packet)
+		return;
+	ocsd_pkt_str(unit->protocol, packet, text, sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	unit->tree->opts.packet(unit->tree->opts.ctx, &pkt);
+}
+
+/*
+ * The C interface of OpenCSD 1.3 hands out no packets of ETE, but prints them:
+ * "Idx:12; ID:0; [0x01 0x00 ];<tab>I_TRACE_INFO : ...". Its messages come here too.
+ */
+static void on_line(const void *ctx, const char *line, const int len)
+{
+	struct cs_tree *tree = (struct cs_tree *)ctx;
+	struct cs_packet pkt = {.id = CS_ID_NONE};
+	uint8_t bytes[256];
+	unsigned int index, id, value;
+	char text[1024];
+	int at = 0, used;
+	size_t size;
+
+	(void)len;
+	if (sscanf(line, "Idx:%u; ID:%x;%n", &index, &id, &at) != 2 || !at)
+		return;
+	for (size_t i = 0; i < tree->nr; i++)
+		if (tree->units[i].by_line && tree->units[i].id == id)
+			pkt.id = tree->units[i].shown_id;
+	if (pkt.id == CS_ID_NONE)
+		return;
+	line += at + strspn(line + at, " [");
+	while (sscanf(line, "0x%2x%n", &value, &used) == 1) {
+		if (pkt.size < sizeof(bytes))
+			bytes[pkt.size] = (uint8_t)value;
+		pkt.size++;
+		line += used + (line[used] == ' ');
+	}
+	if (pkt.size > sizeof(bytes))
+		pkt.size = sizeof(bytes);
+	line += strspn(line, "]; \t");
+	snprintf(text, sizeof(text), "%s", line);
+	size = strlen(text);
+	if (size && text[size - 1] == '\n')
+		text[size - 1] = '\0';
+	pkt.off = offset_of(tree, index);
+	pkt.bytes = bytes;
+	pkt.text = text;
+	tree->opts.packet(tree->opts.ctx, &pkt);
+}
+
+static ocsd_datapath_resp_t on_element(const void *ctx, const ocsd_trc_index_t index,
+				       const uint8_t id, const ocsd_generic_trace_elem *elem)
+{
+	struct cs_tree *tree = (struct cs_tree *)ctx;
+
+	tree->opts.element(tree->opts.ctx, offset_of(tree, index), id, elem);
+	return OCSD_RESP_CONT;
+}
+
+static uint32_t on_read(const void *ctx, const ocsd_vaddr_t addr, const ocsd_mem_space_acc_t space,
+			const uint32_t size, uint8_t *buf)
+{
+	const struct cs_tree *tree = ctx;
+
+	return tree->opts.read(tree->opts.ctx, addr, space, size, buf);
+}
+
+/* ---- the library, each call of it guarded ---- */
+
+struct call {
+	struct cs_tree *tree;
+	const struct cs_unit *unit;
+	ocsd_datapath_op_t op;
+	const uint8_t *data;
+	uint32_t size, used;
+	int ret;
+};
+
+static void do_create(void *arg)
+{
+	struct call *call = arg;
+	struct cs_tree *tree = call->tree;
+	enum cs_format format = tree->opts.format;
+	uint32_t flags = format == CS_FORMAT_FRAMES ? OCSD_DFRMTR_FRAME_MEM_ALIGN
+			 : format == CS_FORMAT_HSYNC
+				 ? OCSD_DFRMTR_HAS_FSYNCS | OCSD_DFRMTR_HAS_HSYNCS
+				 : OCSD_DFRMTR_HAS_FSYNCS;
+
+	/* a driver puts four syncs where its buffer lost bytes */
+	if (format == CS_FORMAT_FRAMES)
+		flags |= OCSD_DFRMTR_RESET_ON_4X_FSYNC;
+	ocsd_def_errlog_init(OCSD_ERR_SEV_ERROR, 1);
+	ocsd_def_errlog_config_output(C_API_MSGLOGOUT_FLG_NONE, NULL);
+	tree->handle = ocsd_create_dcd_tree(format == CS_FORMAT_SOURCE ? OCSD_TRC_SRC_SINGLE
+								       : OCSD_TRC_SRC_FRAME_FORMATTED,
+					    format == CS_FORMAT_SOURCE ? 0 : flags);
+	if (tree->handle == C_API_INVALID_TREE_HANDLE) {
+		call->ret = OCSD_ERR_MEM;
+		return;
+	}
+	if (!tree->opts.element)
+		return;
+	call->ret = ocsd_dt_set_gen_elem_outfn(tree->handle, on_element, tree);
+	if (!call->ret)
+		call->ret = ocsd_dt_add_callback_mem_acc(tree->handle, 0, UINT64_MAX,
+							 OCSD_MEM_SPACE_ANY, on_read, tree);
+}
+
+static void do_destroy(void *arg)
+{
+	struct call *call = arg;
+
+	ocsd_destroy_dcd_tree(call->tree->handle);
+}
+
+static void do_unit(void *arg)
+{
+	static const struct {
+		const char *name;
+		ocsd_trace_protocol_t protocol;
+	} names[] = {
+		[CS_PROTOCOL_ETMV3] = {OCSD_BUILTIN_DCD_ETMV3, OCSD_PROTOCOL_ETMV3},
+		[CS_PROTOCOL_PTM] = {OCSD_BUILTIN_DCD_PTM, OCSD_PROTOCOL_PTM},
+		[CS_PROTOCOL_ETMV4] = {OCSD_BUILTIN_DCD_ETMV4I, OCSD_PROTOCOL_ETMV4I},
+		[CS_PROTOCOL_ETE] = {OCSD_BUILTIN_DCD_ETE, OCSD_PROTOCOL_ETE},
+		[CS_PROTOCOL_STM] = {OCSD_BUILTIN_DCD_STM, OCSD_PROTOCOL_STM},
+#ifdef OCSD_BUILTIN_DCD_ITM
+		[CS_PROTOCOL_ITM] = {OCSD_BUILTIN_DCD_ITM, OCSD_PROTOCOL_ITM},
+#else
+		[CS_PROTOCOL_ITM] = {NULL, OCSD_PROTOCOL_UNKNOWN},
+#endif
+	};
+	struct call *call = arg;
+	struct cs_tree *tree = call->tree;
+	const struct cs_unit *unit = call->unit;
+	struct attached *attached = &tree->units[tree->nr];
+	unsigned char id = 0;
+
+	call->ret = OCSD_ERR_NO_PROTOCOL;
+	if (!names[unit->protocol].name)
+		return;
+	call->ret = ocsd_dt_create_decoder(tree->handle, names[unit->protocol].name,
+					   tree->opts.element ? OCSD_CREATE_FLG_FULL_DECODER
+							      : OCSD_CREATE_FLG_PACKET_PROC,
+					   &unit->regs, &id);
+	if (call->ret)
+		return;
+	attached->tree = tree;
+	attached->protocol = names[unit->protocol].protocol;
+	attached->id = id;
+	/* where there is one source only, the library looks for it as number 0 */
+	attached->shown_id = id;
+	if (tree->opts.format == CS_FORMAT_SOURCE)
+		attached->id = id = 0;
+	tree->nr++;
+	if (!tree->opts.packet)
+		return;
+	call->ret = ocsd_dt_attach_packet_callback(tree->handle, id, OCSD_C_API_CB_PKT_MON,
+						   (void *)(uintptr_t)on_packet, attached);
+	if (call->ret != OCSD_ERR_NO_PROTOCOL)
+		return;
+	attached->by_line = tree->printed = true;
+	call->ret = ocsd_dt_set_pkt_protocol_printer(tree->handle, id, 1);
+}
+
+static void do_data(void *arg)
+{
+	struct call *call = arg;
+
+	if (call->tree->printed) /* there is one printer for all trees */
+		ocsd_def_errlog_set_strprint_cb(call->tree->handle, call->tree, on_line);
+	call->ret = (int)ocsd_dt_process_data(call->tree->handle, call->op,
+					      (ocsd_trc_index_t)call->tree->fed, call->size,
+					      call->data, &call->used);
+}
+
+static void do_memory_changed(void *arg)
+{
+	struct call *call = arg;
+	struct cs_tree *tree = call->tree;
+
+	/* it keeps what it read until the accessor goes */
+	ocsd_dt_remove_mem_acc(tree->handle, 0, OCSD_MEM_SPACE_ANY);
+	call->ret = ocsd_dt_add_callback_mem_acc(tree->handle, 0, UINT64_MAX, OCSD_MEM_SPACE_ANY,
+						 on_read, tree);
+}
+
+static int run(struct cs_tree *tree, void (*fn)(void *arg), struct call *call, char *why, size_t size)
+{
+	int ret;
+
+	call->tree = tree;
+	cs_guard_at(tree->fed);
+	ret = cs_guard(fn, call, why, size);
+	if (ret)
+		tree->broken = true;
+	return ret;
+}
+
+static void error_text(int code, char *why, size_t size)
+{
+	char text[128] = "";
+
+	ocsd_err_str((ocsd_err_t)code, text, sizeof(text));
+	snprintf(why, size, "OpenCSD: %s", text);
+}
+
+/* ---- face ---- */
+
+const char *cs_tree_version(void)
+{
+	return ocsd_get_version_str();
+}
+
+int cs_tree_new(struct cs_tree **out, const struct cs_tree_opts *opts,
+		const struct cs_unit *const *units, size_t nr, struct auxtap_error *err)
+{
+	struct cs_tree *tree = calloc(1, sizeof(*tree));
+	struct call call = {0};
+	char why[192] = "there is no trace unit for it";
+	int ret;
+
+	*out = NULL;
+	if (!tree)
+		return auxtap_error_set(err, -ENOMEM, "CoreSight", "out of memory");
+	tree->opts = *opts;
+	pthread_mutex_lock(&library);
+	ret = run(tree, do_create, &call, why, sizeof(why));
+	if (!ret && call.ret)
+		ret = -EIO;
+	if (call.ret)
+		error_text(call.ret, why, sizeof(why));
+	for (size_t i = 0; !ret && i < nr && tree->nr < CS_NR_IDS; i++) {
+		call = (struct call){.unit = units[i]};
+		ret = run(tree, do_unit, &call, why, sizeof(why));
+		if (call.ret)
+			error_text(call.ret, why, sizeof(why));
+		if (tree->nr && call.ret) /* a unit that would be silent */
+			ret = ret ? ret : -EIO;
+	}
+	pthread_mutex_unlock(&library);
+	if (!ret && !tree->nr)
+		ret = -ENOTSUP;
+	if (ret) {
+		cs_tree_free(tree);
+		return auxtap_error_set(err, ret, "CoreSight", "%s", why);
+	}
+	*out = tree;
+	return 0;
+}
+
+void cs_tree_free(struct cs_tree *tree)
+{
+	struct call call = {0};
+	char why[96];
+
+	if (!tree)
+		return;
+	pthread_mutex_lock(&library);
+	/* what an exception left may not even be safe to free */
+	if (tree->handle && !tree->broken)
+		run(tree, do_destroy, &call, why, sizeof(why));
+	pthread_mutex_unlock(&library);
+	free(tree);
+}
+
+size_t cs_tree_grain(enum cs_format format)
+{
+	switch (format) {
+	case CS_FORMAT_FRAMES:
+		return CS_FRAME;
+	case CS_FORMAT_DSTREAM:
+	case CS_FORMAT_FSYNC:
+		return 4;
+	case CS_FORMAT_HSYNC:
+		return 2;
+	default:
+		return 1;
+	}
+}
+
+static void last_error(char *why, size_t size)
+{
+	char text[160] = "";
+	ocsd_trc_index_t index;
+	uint8_t id;
+	size_t len;
+
+	if (ocsd_get_last_err(&index, &id, text, sizeof(text)) == OCSD_OK || !*text)
+		snprintf(text, sizeof(text), "cannot go on");
+	text[sizeof(text) - 1] = '\0';
+	len = strlen(text);
+	while (len && (text[len - 1] == '\n' || text[len - 1] == ' '))
+		text[--len] = '\0';
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)text[i] < ' ')
+			text[i] = ' ';
+	snprintf(why, size, "OpenCSD: %s", text);
+}
+
+static int operation(struct cs_tree *tree, ocsd_datapath_op_t op, char *why, size_t size)
+{
+	struct call call = {.op = op};
+	int ret;
+
+	if (tree->broken)
+		return -EIO;
+	ret = run(tree, do_data, &call, why, size);
+	if (!ret && OCSD_DATA_RESP_IS_FATAL(call.ret)) {
+		last_error(why, size);
+		ret = -EBADMSG;
+	}
+	return ret;
+}
+
+int cs_tree_feed(struct cs_tree *tree, uint64_t off, const uint8_t *data, size_t size,
+		 size_t *used, char *why, size_t why_size)
+{
+	size_t grain = cs_tree_grain(tree->opts.format);
+	char ignored[96];
+	int ret = 0;
+
+	*used = 0;
+	if (tree->broken)
+		return -EIO;
+	while (!ret && *used < size) {
+		struct call call = {.op = OCSD_OP_DATA, .data = data + *used,
+				    .size = (uint32_t)(size - *used)};
+
+		tree->fed = off + *used;
+		ret = run(tree, do_data, &call, why, why_size);
+		if (ret)
+			break;
+		if (call.used > call.size)
+			call.used = call.size;
+		*used += call.used;
+		if (!OCSD_DATA_RESP_IS_FATAL(call.ret) && call.used)
+			continue;
+		last_error(why, why_size);
+		if (call.used < grain)
+			*used += grain - call.used < size - *used ? grain - call.used : size - *used;
+		*used -= *used < size ? *used % grain : 0;
+		tree->fed = off + *used;
+		ret = operation(tree, OCSD_OP_RESET, ignored, sizeof(ignored));
+		if (!ret)
+			ret = -EBADMSG;
+	}
+	return ret;
+}
+
+int cs_tree_reset(struct cs_tree *tree, char *why, size_t why_size)
+{
+	return operation(tree, OCSD_OP_RESET, why, why_size);
+}
+
+int cs_tree_end(struct cs_tree *tree, char *why, size_t why_size)
+{
+	return operation(tree, OCSD_OP_EOT, why, why_size);
+}
+
+void cs_tree_memory_changed(struct cs_tree *tree)
+{
+	struct call call = {0};
+	char why[96];
+
+	if (tree->opts.element && !tree->broken)
+		run(tree, do_memory_changed, &call, why, sizeof(why));
+}
