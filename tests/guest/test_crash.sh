@@ -68,7 +68,8 @@ ROWS=16 # of last branches in a report
 as_far_back() { # RAW MASKED
 	local raw rows oldest
 	branches() { sed -n '/^Last branches/,/^What the trace/{/ -> /p}' "$1"; }
-	raw=$(branches "$1" | grep -c .) || true
+	# the signal's row, the newest, has no target
+	raw=$(sed -n '/^Last branches/,/^What the trace/{/^  /p}' "$1" | grep -c .) || true
 	rows=$(branches "$2" | grep -c .) || true
 	oldest=$(branches "$2" | head -n 1)
 	awk -v full=$((raw >= ROWS)) -v rows="$rows" -v oldest="$oldest" '
