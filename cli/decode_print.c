@@ -68,6 +68,8 @@ static void put_char(struct decode_printer *p, char c)
 
 static void put_text(struct decode_printer *p, const char *text, size_t len)
 {
+	if (len > LINE_MAX_BYTES)
+		len = LINE_MAX_BYTES;
 	room(p, len);
 	memcpy(p->buf + p->nr, text, len);
 	p->nr += len;
@@ -125,6 +127,18 @@ static size_t seconds_text(char *out, uint64_t ns)
 		out[n + i] = (char)('0' + rest % 10);
 	out[n + 10] = '\0';
 	return n + 10;
+}
+
+/* Returns the length; what does not fit is left out, as with snprintf(). */
+static size_t copy_text(char *out, size_t size, const char *text)
+{
+	size_t n = strlen(text);
+
+	if (n >= size)
+		n = size - 1;
+	memcpy(out, text, n);
+	out[n] = '\0';
+	return n;
 }
 
 static void put_hex(struct decode_printer *p, uint64_t v)
@@ -219,23 +233,32 @@ static const struct auxtap_frame *outer(const struct place *place)
 		       : NULL;
 }
 
+/* "+0x" and 16 digits: all of it or, at the end of the room, nothing. */
+static void offset_text(char *out, size_t size, uint64_t off)
+{
+	if (size < 20)
+		return;
+	memcpy(out, "+0x", 3);
+	hex_text(out + 3, off);
+}
+
 static void symbol_text(const struct place *place, bool with_off, char *buf, size_t size)
 {
 	const struct auxtap_frame *frame = outer(place);
 	const char *base;
+	size_t n;
 
 	buf[0] = '\0';
 	if (!frame)
 		return;
-	if (frame->symbol && with_off) {
-		snprintf(buf, size, "%s+0x%llx", frame->symbol,
-			 (unsigned long long)frame->symbol_off);
-	} else if (frame->symbol) {
-		snprintf(buf, size, "%s", frame->symbol);
+	if (frame->symbol) {
+		n = copy_text(buf, size, frame->symbol);
+		if (with_off)
+			offset_text(buf + n, size - n, frame->symbol_off);
 	} else {
 		base = strrchr(place->loc.image, '/');
-		snprintf(buf, size, "%s+0x%llx", base ? base + 1 : place->loc.image,
-			 (unsigned long long)place->loc.image_off);
+		n = copy_text(buf, size, base ? base + 1 : place->loc.image);
+		offset_text(buf + n, size - n, place->loc.image_off);
 	}
 }
 
@@ -307,7 +330,7 @@ static void sample_value(const struct auxtap_event *ev, enum decode_field field,
 	case FIELD_SPE_EVENTS:
 		auxtap_spe_packet_text(&events, text, sizeof(text));
 		if (ev->spe_has & AUXTAP_SPE_HAS_EVENTS && strlen(text) > 3)
-			snprintf(buf, size, "%s", text + 3); /* without "EV " */
+			copy_text(buf, size, text + 3); /* without "EV " */
 		break;
 	case FIELD_SOURCE:
 		*number = true;
@@ -332,7 +355,7 @@ static void value(struct decode_printer *p, const struct auxtap_event *ev,
 	buf[0] = '\0';
 	switch (field) {
 	case FIELD_COMM:
-		snprintf(buf, size, "%s", ev->comm ? ev->comm : "");
+		copy_text(buf, size, ev->comm ? ev->comm : "");
 		break;
 	case FIELD_PID:
 	case FIELD_TID:
@@ -351,7 +374,7 @@ static void value(struct decode_printer *p, const struct auxtap_event *ev,
 			seconds_text(buf, ev->time);
 		break;
 	case FIELD_EVENT:
-		snprintf(buf, size, "%s", event_name(ev));
+		copy_text(buf, size, event_name(ev));
 		break;
 	case FIELD_IP:
 		if (ev->has_ip)
@@ -368,11 +391,10 @@ static void value(struct decode_printer *p, const struct auxtap_event *ev,
 	case FIELD_SYMOFF:
 		*number = true;
 		if (outer(place) && outer(place)->symbol)
-			snprintf(buf, size, "%llu",
-				 (unsigned long long)outer(place)->symbol_off);
+			decimal_text(buf, outer(place)->symbol_off);
 		break;
 	case FIELD_DSO:
-		snprintf(buf, size, "%s", place->known ? place->loc.image : "");
+		copy_text(buf, size, place->known ? place->loc.image : "");
 		break;
 	case FIELD_SRCLINE:
 		srcline_text(place, buf, size);
@@ -383,13 +405,13 @@ static void value(struct decode_printer *p, const struct auxtap_event *ev,
 	case FIELD_INSNLEN:
 		*number = true;
 		if (ev->insn_size)
-			snprintf(buf, size, "%u", ev->insn_size);
+			decimal_text(buf, ev->insn_size);
 		break;
 	case FIELD_ASM:
 		asm_text(p, ev, buf, size);
 		break;
 	case FIELD_FLAGS:
-		snprintf(buf, size, "%s", flags_of(ev));
+		copy_text(buf, size, flags_of(ev));
 		break;
 	default: /* other families have none of these facts */
 		if (ev->spe_has)
@@ -423,6 +445,13 @@ static const unsigned char text_width[NR_FIELDS] = {
 	[FIELD_OP] = 12,
 };
 
+static void put_in_brackets(struct decode_printer *p, const char *text)
+{
+	put_char(p, '(');
+	put_text(p, text, strlen(text));
+	put_char(p, ')');
+}
+
 static void text_addr(struct decode_printer *p, const struct auxtap_event *ev)
 {
 	struct place place = {.known = false};
@@ -436,10 +465,13 @@ static void text_addr(struct decode_printer *p, const struct auxtap_event *ev)
 		find(p, ev, ev->addr, false, &place);
 	if (p->has & 1u << FIELD_SYM && place.known) {
 		symbol_text(&place, true, buf, sizeof(buf));
-		put(p, " %s", buf);
+		put_char(p, ' ');
+		put_text(p, buf, strlen(buf));
 	}
-	if (p->has & 1u << FIELD_DSO && place.known)
-		put(p, " (%s)", place.loc.image);
+	if (p->has & 1u << FIELD_DSO && place.known) {
+		put_char(p, ' ');
+		put_in_brackets(p, place.loc.image);
+	}
 }
 
 /* Right-aligned numbers, left-aligned words; columns keep their place where a value is missing. */
@@ -452,10 +484,12 @@ static void text_column(struct decode_printer *p, enum decode_field field, const
 		put_char(p, ' ');
 	switch (field) {
 	case FIELD_SYM:
-		put(p, "%s", buf[0] ? buf : "[unknown]");
+		if (!buf[0])
+			buf = "[unknown]";
+		put_text(p, buf, strlen(buf));
 		break;
 	case FIELD_DSO:
-		put(p, "(%s)", buf[0] ? buf : "[unknown]");
+		put_in_brackets(p, buf[0] ? buf : "[unknown]");
 		break;
 	case FIELD_PID:
 	case FIELD_TID:
@@ -579,11 +613,15 @@ static void print_json(struct decode_printer *p, const struct auxtap_event *ev,
 	put_char(p, '{');
 	for (unsigned int i = 0; i < p->nr_fields; i++) {
 		value(p, ev, p->fields[i], place, &number, buf, sizeof(buf));
-		put(p, "%s\"%s\":", i ? "," : "", field_names[p->fields[i]]);
+		if (i)
+			put_char(p, ',');
+		put_char(p, '"');
+		put_text(p, field_names[p->fields[i]], strlen(field_names[p->fields[i]]));
+		put_text(p, "\":", 2);
 		if (!buf[0])
-			put(p, "null");
+			put_text(p, "null", 4);
 		else if (number)
-			put(p, "%s", buf);
+			put_text(p, buf, strlen(buf));
 		else
 			json_string(p, buf);
 	}
@@ -598,7 +636,7 @@ static void print_json(struct decode_printer *p, const struct auxtap_event *ev,
 		put(p, ",\"exact\":%s,\"detail\":", ev->gap.exact ? "true" : "false");
 		json_string(p, ev->text);
 	}
-	put(p, "}\n");
+	put_text(p, "}\n", 2);
 }
 
 /* ---- CSV ---- */

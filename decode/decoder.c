@@ -134,6 +134,8 @@ static int by_time(const void *a, const void *b)
 
 int decoder_start(struct auxtap_decoder *dec)
 {
+	unsigned int nr_jobs;
+
 	if (dec->nr_extra)
 		qsort(dec->extra, dec->nr_extra, sizeof(*dec->extra), by_time);
 	for (size_t i = 0; i < dec->nr_extra; i++)
@@ -154,7 +156,8 @@ int decoder_start(struct auxtap_decoder *dec)
 	}
 	if (dec->nr_closed)
 		qsort(dec->closed, dec->nr_closed, sizeof(*dec->closed), by_first);
-	return dec->spe ? 0 : decoder_jobs_start(dec, dec->shared.opts.jobs);
+	nr_jobs = decoder_nr_jobs(dec->shared.opts.jobs);
+	return dec->spe ? spe_decoder_start(dec, nr_jobs) : decoder_jobs_start(dec, nr_jobs);
 }
 
 static void refill(struct auxtap_decoder *dec, struct decoder_queue *queue)

@@ -252,14 +252,17 @@ static unsigned int nr_cpus(void)
 	return nr < 1 ? 1 : nr > MAX_DEFAULT_JOBS ? MAX_DEFAULT_JOBS : (unsigned int)nr;
 }
 
+unsigned int decoder_nr_jobs(unsigned int wanted)
+{
+	if (!wanted)
+		wanted = nr_cpus();
+	return wanted < MAX_JOBS ? wanted : MAX_JOBS;
+}
+
 int decoder_jobs_start(struct auxtap_decoder *dec, unsigned int nr)
 {
 	struct decoder_jobs *jobs;
 
-	if (!nr)
-		nr = nr_cpus();
-	if (nr > MAX_JOBS)
-		nr = MAX_JOBS;
 	jobs = calloc(1, sizeof(*jobs) + nr * sizeof(jobs->threads[0]));
 	if (!jobs)
 		return -ENOMEM;

@@ -8,6 +8,7 @@
 #define AUXTAP_DECODER_PRIVATE_H
 
 #include "pt_queue.h"
+#include "spe_stream.h"
 
 struct decoder_jobs;
 struct spe_decoder;
@@ -61,15 +62,6 @@ int decoder_add_extra(struct auxtap_decoder *dec, const struct auxtap_gap *gap,
 		      const char *text);
 int decoder_start(struct auxtap_decoder *dec);
 
-/* A buffer of the AUX area as the file has it. */
-struct spe_extent {
-	uint64_t off; /* of its first byte in the stream */
-	uint64_t file_off, size;
-	int cpu;
-	int32_t tid;
-	bool of_one_thread; /* tid's */
-};
-
 /* spe_decoder.c; events live until the next call. */
 int spe_decoder_new(struct auxtap_decoder *dec,
 		    ssize_t (*pread)(void *ctx, void *buf, size_t size, uint64_t off));
@@ -79,6 +71,8 @@ int spe_decoder_add(struct auxtap_decoder *dec, const struct spe_extent *extent)
 void spe_decoder_clock(struct auxtap_decoder *dec);
 bool spe_decoder_per_cpu(const uint64_t *info, size_t nr);
 int spe_decoder_streams(struct auxtap_decoder *dec, struct auxtap_error *err);
+/* After the last spe_decoder_add(): reads ahead with so many threads. 0 or -ENOMEM. */
+int spe_decoder_start(struct auxtap_decoder *dec, unsigned int nr_jobs);
 /* NULL at the end. */
 struct flow_event *spe_decoder_peek(struct auxtap_decoder *dec);
 void spe_decoder_pop(struct auxtap_decoder *dec);
@@ -104,6 +98,7 @@ bool decoder_has_samples(struct auxtap_perfdata *pd);
 int decoder_find_samples(struct auxtap_decoder *dec, struct decoder_sample **samples, size_t *nr);
 
 /* decoder_jobs.c: walks segments ahead of the reader; with nr 0 or 1 when it asks for them. */
+unsigned int decoder_nr_jobs(unsigned int wanted); /* 0: one a CPU, within reason */
 int decoder_jobs_start(struct auxtap_decoder *dec, unsigned int nr);
 void decoder_jobs_stop(struct auxtap_decoder *dec);
 /* Makes the queue's next batch the front one (events of type 0 in it are none); false at its end. */

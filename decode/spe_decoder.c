@@ -5,14 +5,13 @@
  * event, and each of them an INSN event where these are wanted.
  */
 #include "decoder_private.h"
-#include "spe_packets.h"
+#include "spe_stream.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK	       (64u << 10)
 #define AUXTRACE_ALIGN 8 /* perf pads a buffer to this */
 #define BRANCH_COND  0x01
 #define BRANCH_IND   0x02
@@ -20,25 +19,21 @@
 #define BRANCH_CALL  0x08
 #define BRANCH_RET   0x10
 
-struct spe_stream {
-	struct spe_extent *extents;
-	size_t nr, max;
-	size_t at;	/* extent being read */
-	uint64_t done;	/* bytes of it that are in buf or were */
-	uint8_t *buf;
-	struct auxtap_spe_reader reader;
-	uint64_t time;	/* of the last record that told */
-	struct auxtap_spe_record record;
-	uint32_t left;	/* events of record still to come */
+/* A stream and its next event. */
+struct spe_queue {
+	struct spe_stream *stream;
+	const struct spe_item *item;
+	uint64_t time; /* of the last record that told */
+	uint32_t left; /* events of item still to come */
 	struct flow_event ev;
-	bool have, finished;
 };
 
 struct spe_decoder {
-	ssize_t (*pread)(void *ctx, void *buf, size_t size, uint64_t off);
-	struct spe_stream *streams;
-	size_t nr, max;
-	struct spe_stream *front; /* whose event was peeked at last */
+	struct spe_streams streams;
+	struct spe_queue *queues, **heap; /* by next event */
+	size_t nr_queues, nr_heap;
+	struct spe_queue *front; /* whose event was peeked at last */
+	bool started;
 	int error;
 };
 
@@ -48,7 +43,7 @@ int spe_decoder_new(struct auxtap_decoder *dec,
 	dec->spe = calloc(1, sizeof(*dec->spe));
 	if (!dec->spe)
 		return -ENOMEM;
-	dec->spe->pread = pread;
+	spe_streams_init(&dec->spe->streams, pread, dec);
 	return 0;
 }
 
@@ -58,12 +53,11 @@ void spe_decoder_free(struct auxtap_decoder *dec)
 
 	if (!spe)
 		return;
-	for (size_t i = 0; i < spe->nr; i++) {
-		free(spe->streams[i].extents);
-		free(spe->streams[i].buf);
-		free(spe->streams[i].ev.gap);
-	}
-	free(spe->streams);
+	spe_streams_free(&spe->streams);
+	for (size_t i = 0; i < spe->nr_queues; i++)
+		free(spe->queues[i].ev.gap);
+	free(spe->queues);
+	free(spe->heap);
 	free(spe);
 	dec->spe = NULL;
 }
@@ -74,29 +68,6 @@ int spe_decoder_error(const struct auxtap_decoder *dec)
 }
 
 /* ---- streams ---- */
-
-static struct spe_stream *stream_of(struct spe_decoder *spe, const struct spe_extent *extent)
-{
-	struct spe_stream *grown;
-
-	for (size_t i = 0; i < spe->nr; i++) {
-		const struct spe_extent *first = &spe->streams[i].extents[0];
-
-		if (first->cpu == extent->cpu && first->tid == extent->tid)
-			return &spe->streams[i];
-	}
-	if (spe->nr == spe->max) {
-		size_t max = spe->max ? 2 * spe->max : 16;
-
-		grown = realloc(spe->streams, max * sizeof(*grown));
-		if (!grown)
-			return NULL;
-		spe->streams = grown;
-		spe->max = max;
-	}
-	memset(&spe->streams[spe->nr], 0, sizeof(*grown));
-	return &spe->streams[spe->nr++];
-}
 
 /* nr_bytes 0: nobody knows how many. */
 static int broken(struct auxtap_decoder *dec, const struct spe_extent *extent, uint64_t nr_bytes,
@@ -116,8 +87,8 @@ static int broken(struct auxtap_decoder *dec, const struct spe_extent *extent, u
 
 int spe_decoder_add(struct auxtap_decoder *dec, const struct spe_extent *extent)
 {
-	struct spe_stream *s = stream_of(dec->spe, extent);
-	struct spe_extent new = *extent, *grown;
+	struct spe_stream *s = spe_streams_of(&dec->spe->streams, extent);
+	struct spe_extent new = *extent;
 	uint64_t end;
 	int ret;
 
@@ -139,17 +110,7 @@ int spe_decoder_add(struct auxtap_decoder *dec, const struct spe_extent *extent)
 		if (ret)
 			return ret;
 	}
-	if (s->nr == s->max) {
-		size_t max = s->max ? 2 * s->max : 16;
-
-		grown = realloc(s->extents, max * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		s->extents = grown;
-		s->max = max;
-	}
-	s->extents[s->nr++] = new;
-	return 0;
+	return spe_stream_add(s, &new);
 }
 
 /* ---- of a perf.data file ---- */
@@ -212,85 +173,6 @@ int spe_decoder_streams(struct auxtap_decoder *dec, struct auxtap_error *err)
 	return ret ? auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd), "out of memory") : 0;
 }
 
-/* ---- reading ---- */
-
-static bool joins_next(const struct spe_stream *s)
-{
-	return s->at + 1 < s->nr &&
-	       s->extents[s->at].off + s->extents[s->at].size == s->extents[s->at + 1].off;
-}
-
-/* More bytes behind those that were not read yet; false: there are none that continue them. */
-static bool fill(struct auxtap_decoder *dec, struct spe_stream *s)
-{
-	size_t keep = s->reader.size - s->reader.at, want;
-	uint64_t offset = s->reader.offset + s->reader.at;
-	const struct spe_extent *e;
-	ssize_t got;
-
-	if (!s->buf) {
-		s->buf = malloc(CHUNK);
-		if (!s->buf) {
-			dec->spe->error = -ENOMEM;
-			return false;
-		}
-		offset = s->extents[0].off;
-	}
-	if (keep)
-		memmove(s->buf, s->buf + s->reader.at, keep);
-	s->reader.trace = s->buf;
-	s->reader.at = 0;
-	s->reader.size = keep;
-	s->reader.offset = offset;
-	while (s->at < s->nr && s->done == s->extents[s->at].size && (joins_next(s) || !keep)) {
-		bool joins = joins_next(s);
-
-		s->at++;
-		s->done = 0;
-		if (!joins && s->at < s->nr) {
-			s->reader.offset = s->extents[s->at].off;
-			s->reader.align_to = 0;
-		}
-	}
-	if (s->at == s->nr || s->done == s->extents[s->at].size || keep == CHUNK)
-		return false;
-	e = &s->extents[s->at];
-	want = CHUNK - keep;
-	if (want > e->size - s->done)
-		want = (size_t)(e->size - s->done);
-	got = dec->spe->pread(dec, s->buf + keep, want, e->file_off + s->done);
-	if (got <= 0) {
-		dec->spe->error = got ? (int)got : -EBADMSG;
-		return false;
-	}
-	s->done += (uint64_t)got;
-	s->reader.size += (size_t)got;
-	dec->sum.bytes += (uint64_t)got;
-	return true;
-}
-
-/* Is a piece that cannot be read perhaps one that goes on behind the buffer? */
-static int next_record(struct auxtap_decoder *dec, struct spe_stream *s)
-{
-	int ret;
-
-	for (;;) {
-		struct auxtap_spe_reader before = s->reader;
-
-		ret = s->buf ? auxtap_spe_next(&s->reader, &s->record) : 0;
-		if (ret > 0 || (ret < 0 && s->reader.at < s->reader.size))
-			return ret;
-		if (ret < 0) /* look at it again, with more behind it */
-			s->reader = before;
-		if (fill(dec, s))
-			continue;
-		if (!ret || dec->spe->error)
-			return dec->spe->error ? dec->spe->error : 0;
-		/* fill() has moved the bytes to the front */
-		return auxtap_spe_next(&s->reader, &s->record);
-	}
-}
-
 /* ---- events ---- */
 
 static enum auxtap_branch_kind kind_of(uint8_t op)
@@ -308,11 +190,11 @@ static enum auxtap_branch_kind kind_of(uint8_t op)
 }
 
 /* The context is a thread's number if the kernel was built so; then the sideband knows it. */
-static void whose(const struct auxtap_decoder *dec, const struct spe_stream *s, struct flow_event *ev)
+static void whose(const struct auxtap_decoder *dec, const struct spe_queue *q, struct flow_event *ev)
 {
-	const struct spe_extent *e = &s->extents[0];
+	const struct spe_extent *e = &q->stream->extents[0];
 	const struct sideband *sb = &dec->sideband;
-	const struct auxtap_spe_record *r = &s->record;
+	const struct auxtap_spe_record *r = &q->item->record;
 
 	ev->pid = ev->tid = -1;
 	if (r->has & AUXTAP_SPE_HAS_CONTEXT && r->context <= INT32_MAX &&
@@ -320,8 +202,8 @@ static void whose(const struct auxtap_decoder *dec, const struct spe_stream *s, 
 		ev->tid = (int32_t)r->context;
 	else if (e->of_one_thread)
 		ev->tid = e->tid;
-	else if (e->cpu >= 0 && s->time &&
-		 sideband_running(sb, e->cpu, s->time, &ev->pid, &ev->tid))
+	else if (e->cpu >= 0 && q->time &&
+		 sideband_running(sb, e->cpu, q->time, &ev->pid, &ev->tid))
 		return;
 	else if (e->tid != -1)
 		ev->tid = e->tid;
@@ -341,31 +223,31 @@ static uint32_t types_of(const struct auxtap_spe_record *r)
 								       : 0);
 }
 
-static bool wanted(const struct auxtap_decoder *dec, const struct spe_stream *s)
+static bool wanted(const struct auxtap_decoder *dec, const struct spe_queue *q)
 {
 	const struct auxtap_decode_opts *opts = &dec->shared.opts;
-	const struct flow_event *ev = &s->ev;
+	const struct flow_event *ev = &q->ev;
 
 	if ((opts->tid >= 0 && ev->tid != opts->tid) ||
-	    (opts->cpu >= 0 && s->extents[0].cpu != opts->cpu))
+	    (opts->cpu >= 0 && q->stream->extents[0].cpu != opts->cpu))
 		return false;
 	return !ev->time || (ev->time >= opts->time_start &&
 			     (!opts->time_stop || ev->time < opts->time_stop));
 }
 
 /* The next one of the record's events. */
-static void set_event(struct auxtap_decoder *dec, struct spe_stream *s)
+static void set_event(struct auxtap_decoder *dec, struct spe_queue *q)
 {
-	const struct auxtap_spe_record *r = &s->record;
-	struct flow_event *ev = &s->ev;
+	const struct auxtap_spe_record *r = &q->item->record;
+	struct flow_event *ev = &q->ev;
 
 	memset(ev, 0, sizeof(*ev));
-	ev->type = s->left & -s->left;
-	s->left &= ~ev->type;
-	ev->time = s->time;
+	ev->type = q->left & -q->left;
+	q->left &= ~ev->type;
+	ev->time = q->time;
 	ev->ip = r->pc;
 	ev->has_ip = r->has & AUXTAP_SPE_HAS_PC;
-	whose(dec, s, ev);
+	whose(dec, q, ev);
 	if (ev->type == AUXTAP_EVENT_MEM) {
 		ev->addr = r->virt;
 		ev->has_addr = r->has & AUXTAP_SPE_HAS_VIRT;
@@ -376,10 +258,10 @@ static void set_event(struct auxtap_decoder *dec, struct spe_stream *s)
 	}
 }
 
-static bool set_gap(struct auxtap_decoder *dec, struct spe_stream *s)
+static bool set_gap(struct auxtap_decoder *dec, struct spe_queue *q)
 {
-	const struct spe_extent *e = &s->extents[0];
-	struct flow_event *ev = &s->ev;
+	const struct spe_extent *e = &q->stream->extents[0];
+	struct flow_event *ev = &q->ev;
 
 	dec->sum.gaps++;
 	dec->sum.errors++;
@@ -387,10 +269,10 @@ static bool set_gap(struct auxtap_decoder *dec, struct spe_stream *s)
 		return false;
 	memset(ev, 0, sizeof(*ev));
 	ev->type = AUXTAP_EVENT_GAP;
-	ev->time = s->time;
+	ev->time = q->time;
 	ev->tid = e->of_one_thread ? e->tid : -1;
 	ev->pid = ev->tid == -1 ? -1 : sideband_pid(&dec->sideband, ev->tid);
-	if (!wanted(dec, s))
+	if (!wanted(dec, q))
 		return false;
 	ev->gap = calloc(1, sizeof(*ev->gap));
 	if (!ev->gap) {
@@ -402,85 +284,135 @@ static bool set_gap(struct auxtap_decoder *dec, struct spe_stream *s)
 		.cpu = e->cpu,
 		.pid = ev->pid,
 		.tid = ev->tid,
-		.time_begin = s->time,
-		.time_end = s->time,
-		.nr_bytes = s->record.size,
+		.time_begin = q->time,
+		.time_end = q->time,
+		.nr_bytes = q->item->record.size,
 		.exact = true,
 	};
 	snprintf(ev->gap->text, sizeof(ev->gap->text), "at offset %llu of the trace: %s",
-		 (unsigned long long)s->record.offset, s->record.error);
+		 (unsigned long long)q->item->record.offset, q->item->record.error);
 	return true;
 }
 
-static void refill(struct auxtap_decoder *dec, struct spe_stream *s)
+/* Makes the queue's next event; false: there is none any more. */
+static bool refill(struct auxtap_decoder *dec, struct spe_queue *q)
 {
-	while (!s->have && !s->finished) {
-		int ret;
+	for (;;) {
+		uint32_t types;
 
-		if (s->left) {
-			set_event(dec, s);
-			s->have = wanted(dec, s);
+		while (q->left) {
+			set_event(dec, q);
+			if (wanted(dec, q))
+				return true;
+		}
+		q->item = spe_streams_next(&dec->spe->streams, q->stream, &dec->spe->error);
+		if (!q->item || dec->spe->error)
+			return false;
+		if (q->item->ret < 0) {
+			if (set_gap(dec, q))
+				return true;
 			continue;
 		}
-		ret = next_record(dec, s);
-		if (dec->spe->error || !ret) {
-			s->finished = true;
-		} else if (ret < 0) {
-			s->have = set_gap(dec, s);
-		} else {
-			uint32_t types = types_of(&s->record);
+		types = types_of(&q->item->record);
+		if (q->item->record.has & AUXTAP_SPE_HAS_TIMESTAMP) {
+			uint64_t time = time_from_tsc(&dec->sideband.conv,
+						      q->item->record.timestamp);
 
-			if (s->record.has & AUXTAP_SPE_HAS_TIMESTAMP) {
-				uint64_t time = time_from_tsc(&dec->sideband.conv,
-							      s->record.timestamp);
-
-				if (time > s->time)
-					s->time = time;
-			}
-			dec->sum.instructions++;
-			dec->sum.branches += types & AUXTAP_EVENT_BRANCH ? 1 : 0;
-			s->left = types & dec->shared.opts.events;
+			if (time > q->time)
+				q->time = time;
 		}
+		dec->sum.instructions++;
+		dec->sum.branches += types & AUXTAP_EVENT_BRANCH ? 1 : 0;
+		q->left = types & dec->shared.opts.events;
 	}
 }
 
 /* ---- what decoder.c calls ---- */
 
-static bool comes_first(const struct spe_stream *a, const struct spe_stream *b)
+static bool comes_first(const struct spe_queue *a, const struct spe_queue *b)
 {
 	if (a->ev.time != b->ev.time)
 		return a->ev.time < b->ev.time;
 	return a->ev.tid != b->ev.tid ? a->ev.tid < b->ev.tid : a < b;
 }
 
+/* heap[at] may come later than those below it. */
+static void sift_down(struct spe_decoder *spe, size_t at)
+{
+	struct spe_queue *q = spe->heap[at];
+
+	for (;;) {
+		size_t child = 2 * at + 1;
+
+		if (child >= spe->nr_heap)
+			break;
+		if (child + 1 < spe->nr_heap && comes_first(spe->heap[child + 1], spe->heap[child]))
+			child++;
+		if (!comes_first(spe->heap[child], q))
+			break;
+		spe->heap[at] = spe->heap[child];
+		at = child;
+	}
+	spe->heap[at] = q;
+}
+
+int spe_decoder_start(struct auxtap_decoder *dec, unsigned int nr_jobs)
+{
+	struct spe_decoder *spe = dec->spe;
+	size_t nr = spe->streams.nr;
+
+	if (!nr)
+		return 0;
+	spe->queues = calloc(nr, sizeof(*spe->queues));
+	spe->heap = calloc(nr, sizeof(struct spe_queue *));
+	if (!spe->queues || !spe->heap)
+		return -ENOMEM;
+	spe->nr_queues = nr;
+	for (size_t i = 0; i < nr; i++)
+		spe->queues[i].stream = &spe->streams.streams[i];
+	return spe_streams_start(&spe->streams, nr_jobs);
+}
+
+static void start_heap(struct auxtap_decoder *dec)
+{
+	struct spe_decoder *spe = dec->spe;
+
+	spe->started = true;
+	for (size_t i = 0; i < spe->nr_queues && !spe->error; i++)
+		if (refill(dec, &spe->queues[i]))
+			spe->heap[spe->nr_heap++] = &spe->queues[i];
+	for (size_t i = spe->nr_heap / 2; i-- > 0;)
+		sift_down(spe, i);
+}
+
 struct flow_event *spe_decoder_peek(struct auxtap_decoder *dec)
 {
 	struct spe_decoder *spe = dec->spe;
 
-	spe->front = NULL;
-	for (size_t i = 0; i < spe->nr; i++) {
-		struct spe_stream *s = &spe->streams[i];
-
-		if (!s->nr)
-			continue;
-		refill(dec, s);
-		if (s->have && (!spe->front || comes_first(s, spe->front)))
-			spe->front = s;
+	if (!spe->started) {
+		start_heap(dec);
+	} else if (spe->front) { /* its event was taken */
+		if (!refill(dec, spe->front))
+			spe->heap[0] = spe->heap[--spe->nr_heap];
+		if (spe->nr_heap)
+			sift_down(spe, 0);
+		spe->front = NULL;
 	}
-	return spe->front ? &spe->front->ev : NULL;
+	dec->sum.bytes = spe->streams.nr_bytes;
+	return spe->nr_heap && !spe->error ? &spe->heap[0]->ev : NULL;
 }
 
 void spe_decoder_pop(struct auxtap_decoder *dec)
 {
-	dec->spe->front->have = false;
+	dec->spe->front = dec->spe->heap[0];
 }
 
 void spe_decoder_facts(const struct auxtap_decoder *dec, struct auxtap_event *ev)
 {
-	const struct spe_stream *s = dec->spe->front;
-	const struct auxtap_spe_record *r = &s->record;
+	const struct spe_queue *q = dec->spe->front;
+	const struct auxtap_spe_record *r = &q->item->record;
 
-	ev->cpu = s->extents[0].cpu;
+	ev->cpu = q->stream->extents[0].cpu;
 	if (ev->type == AUXTAP_EVENT_GAP)
 		return;
 	ev->spe_has = r->has;

@@ -2,6 +2,7 @@
 /* The bytes of Arm SPE: what is a packet, and where to go on behind what is none. */
 #include "spe_packets.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,13 +13,26 @@
 #define PAD_RUN		 16   /* listed together */
 #define RECORD_MAX	 2048 /* PMSIDR_EL1.MaxSize is no more */
 
-static uint64_t little_endian(const unsigned char *at, unsigned int nr_bytes)
+/* Of 1, 2, 4 or 8 bytes, by the two bits of a header. */
+static uint64_t little_endian(const unsigned char *at, unsigned int log2)
 {
-	uint64_t value = 0;
+	uint16_t two;
+	uint32_t four;
+	uint64_t eight;
 
-	for (unsigned int i = nr_bytes; i-- > 0;)
-		value = value << 8 | at[i];
-	return value;
+	switch (log2) {
+	case 0:
+		return at[0];
+	case 1:
+		memcpy(&two, at, sizeof(two));
+		return le16toh(two);
+	case 2:
+		memcpy(&four, at, sizeof(four));
+		return le32toh(four);
+	default:
+		memcpy(&eight, at, sizeof(eight));
+		return le64toh(eight);
+	}
 }
 
 /* Addresses and counters have five bits of index, two of them in an extended header. */
@@ -91,7 +105,7 @@ int auxtap_spe_packet(const void *trace, size_t size, struct auxtap_spe_packet *
 	nr_payload = 1u << (header >> 4 & 3);
 	if (size < nr_header + nr_payload)
 		return 0;
-	pkt->payload = little_endian(at + nr_header, nr_payload);
+	pkt->payload = little_endian(at + nr_header, header >> 4 & 3);
 	pkt->size = (uint8_t)(nr_header + nr_payload);
 	return pkt->size;
 }
