@@ -71,7 +71,8 @@ for marks in 'perf 0 64 65536' 'auxtap 40 64 65536' 'perf 40 16 16384' 'auxtap 0
 	'auxtap 0 64 12288' 'auxtap 0 64 6000'; do
 	set -- $marks
 	echo $2 >$skid
-	setting "$1 skid $2 area $3 pages watermark $4" 4000000 1000000
+	# by the area: a reader that gets no CPU for 16 ms has not lost anything
+	setting "$1 skid $2 area $3 pages watermark $4" $((62500 * $3)) 1000000
 	case "$1" in
 	perf) record perf -m 128,$3 -- taskset 2 replay_spin left 20 ;;
 	auxtap) record auxtap -m 128,$3 --aux-watermark $4 -- taskset 2 replay_spin left 20 ;;
