@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "support_etm.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void stream_write(void *ctx, const u8 *bytes, size_t nr_bytes)
+{
+	struct etm_stream *stream = ctx;
+
+	if (stream->on_write)
+		stream->on_write(stream->ctx, bytes, nr_bytes);
+	if (stream->nr + nr_bytes > stream->max) {
+		stream->max = 2 * (stream->nr + nr_bytes);
+		stream->bytes = realloc(stream->bytes, stream->max);
+		assert_non_null(stream->bytes);
+	}
+	memcpy(stream->bytes + stream->nr, bytes, nr_bytes);
+	stream->nr += nr_bytes;
+}
+
+void etm_stream_init(struct etm_stream *stream)
+{
+	memset(stream, 0, sizeof(*stream));
+	stream->sink.ctx = stream;
+	stream->sink.write = stream_write;
+}
+
+void etm_stream_free(struct etm_stream *stream)
+{
+	free(stream->bytes);
+	stream->bytes = NULL;
+}
+
+size_t etm_find_sync(const u8 *bytes, size_t nr, size_t from)
+{
+	static const u8 async[12] = { [11] = 0x80 };
+	const u8 *at;
+
+	if (from >= nr)
+		return nr;
+	at = memmem(bytes + from, nr - from, async, sizeof(async));
+	return at ? (size_t)(at - bytes) : nr;
+}
+
+static uint32_t on_memory(const void *ctx, const ocsd_vaddr_t addr, const ocsd_mem_space_acc_t space,
+			  const uint32_t nr, uint8_t *bytes)
+{
+	const struct etm_judge *judge = ctx;
+
+	(void)space;
+	return judge->memory(judge->ctx, addr, nr, bytes);
+}
+
+static ocsd_datapath_resp_t on_element(const void *ctx, const ocsd_trc_index_t index,
+				       const uint8_t id, const ocsd_generic_trace_elem *elem)
+{
+	const struct etm_judge *judge = ctx;
+
+	(void)id;
+	judge->element(judge->ctx, index, elem);
+	return OCSD_RESP_CONT;
+}
+
+static void on_packet(const void *ctx, const ocsd_datapath_op_t op, const ocsd_trc_index_t index,
+		      const void *packet, const uint32_t size, const uint8_t *data)
+{
+	const struct etm_judge *judge = ctx;
+
+	if (op == OCSD_OP_DATA)
+		judge->packet(judge->ctx, index, packet, data, size);
+}
+
+#define MESSAGE_SIZE 300
+
+static void on_message(const void *ctx, const char *text, const int len)
+{
+	char *last = (char *)ctx;
+
+	snprintf(last, MESSAGE_SIZE, "%.*s", len, text);
+}
+
+static ocsd_err_t create_decoder(dcd_tree_handle_t tree, const struct etm_unit *unit, u8 *id)
+{
+	ocsd_etmv4_cfg etm = {
+		.reg_idr0 = etm_unit_read(unit, TRCIDR0),
+		.reg_idr1 = etm_unit_read(unit, TRCIDR0 + 4),
+		.reg_idr2 = etm_unit_read(unit, TRCIDR0 + 8),
+		.reg_idr8 = etm_unit_read(unit, TRCIDR8),
+		.reg_configr = etm_unit_read(unit, TRCCONFIGR),
+		.reg_traceidr = etm_unit_read(unit, TRCTRACEIDR),
+		.arch_ver = ARCH_V8r3,
+		.core_prof = profile_CortexA,
+	};
+	ocsd_ete_cfg ete = {
+		.reg_idr0 = etm.reg_idr0,
+		.reg_idr1 = etm.reg_idr1,
+		.reg_idr2 = etm.reg_idr2,
+		.reg_idr8 = etm.reg_idr8,
+		.reg_devarch = etm_unit_read(unit, TRCDEVARCH),
+		.reg_configr = etm.reg_configr,
+		.reg_traceidr = etm.reg_traceidr,
+		.arch_ver = ARCH_AA64,
+		.core_prof = profile_CortexA,
+	};
+
+	if (unit->config.ete)
+		return ocsd_dt_create_decoder(tree, OCSD_BUILTIN_DCD_ETE,
+					      OCSD_CREATE_FLG_FULL_DECODER, &ete, id);
+	return ocsd_dt_create_decoder(tree, OCSD_BUILTIN_DCD_ETMV4I,
+				      OCSD_CREATE_FLG_FULL_DECODER, &etm, id);
+}
+
+void etm_judge_run(const struct etm_judge *judge, const struct etm_unit *unit, const u8 *bytes,
+		   size_t nr)
+{
+	dcd_tree_handle_t tree = ocsd_create_dcd_tree(OCSD_TRC_SRC_SINGLE, 0);
+	char message[MESSAGE_SIZE] = "";
+	size_t at = 0;
+	u8 id;
+
+	assert_true(tree != C_API_INVALID_TREE_HANDLE);
+	assert_int_equal(ocsd_def_errlog_init(OCSD_ERR_SEV_WARN, 1), OCSD_OK);
+	ocsd_def_errlog_config_output(C_API_MSGLOGOUT_FLG_NONE, NULL);
+	ocsd_def_errlog_set_strprint_cb(tree, message, (FnDefLoggerPrintStrCB)on_message);
+	assert_int_equal(create_decoder(tree, unit, &id), OCSD_OK);
+	assert_int_equal(ocsd_dt_add_callback_mem_acc(tree, 0, ~0ull, OCSD_MEM_SPACE_ANY, on_memory,
+						      judge), OCSD_OK);
+	assert_int_equal(ocsd_dt_set_gen_elem_outfn(tree, on_element, judge), OCSD_OK);
+	if (judge->packet && !unit->config.ete)
+		assert_int_equal(ocsd_dt_attach_packet_callback(tree, id, OCSD_C_API_CB_PKT_MON,
+								(void *)on_packet, judge), OCSD_OK);
+	while (at < nr) {
+		u32 piece = nr - at > 65536 ? 65536 : (u32)(nr - at), used = 0;
+		ocsd_datapath_resp_t resp;
+
+		resp = ocsd_dt_process_data(tree, OCSD_OP_DATA, at, piece, bytes + at, &used);
+		if (resp != OCSD_RESP_CONT || !used)
+			fail_msg("offset %#zx: response %d, %s", at + used, resp, message);
+		at += used;
+	}
+	assert_int_equal(ocsd_dt_process_data(tree, OCSD_OP_EOT, at, 0, NULL, NULL), OCSD_RESP_CONT);
+	ocsd_destroy_dcd_tree(tree);
+}

@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * OpenCSD decodes what the unit made of random programs: to exactly the executed
+ * instructions, exceptions, times; from the beginning, from any place of the stream, and in
+ * every configuration.
+ */
+#include "support_a64.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define VICTLR_USER   (1u | TRCVICTLR_SSSTATUS | 6u << TRCVICTLR_EXLEVEL_NS_SHIFT)
+#define VICTLR_KERNEL (1u | TRCVICTLR_SSSTATUS | 5u << TRCVICTLR_EXLEVEL_NS_SHIFT)
+#define VICTLR_BOTH   (1u | TRCVICTLR_SSSTATUS)
+
+struct walk {
+	const struct a64_machine *m;
+	size_t first;
+	size_t at;	  /* next instruction of the truth */
+	size_t exception; /* next of them */
+	size_t loss;
+	size_t nr_max; /* more than that is not looked at */
+	bool done, recovered;
+	u32 cid;
+	u64 cycles_at;	/* clock at the last cycle count; 0: not known */
+	bool counting;	/* a cycle count belongs to the range that follows */
+	u64 cycles;
+	size_t nr_packets[0x500];
+	size_t nr_timestamps, nr_counts, nr_events, nr_erets, nr_targets;
+};
+
+static u32 on_memory(void *ctx, u64 addr, u32 nr, u8 *bytes)
+{
+	struct walk *walk = ctx;
+
+	return a64_program_read(walk->m->program, addr, nr, bytes);
+}
+
+static void check_cycles(struct walk *walk, u64 now)
+{
+	if (walk->cycles && walk->cycles_at)
+		assert_int_equal(walk->cycles, now - walk->cycles_at);
+	walk->cycles_at = now;
+	walk->nr_counts++;
+	walk->counting = false;
+}
+
+static void walk_range(struct walk *walk, const ocsd_generic_trace_elem *elem)
+{
+	const struct a64_machine *m = walk->m;
+
+	walk->recovered = false;
+	for (u64 addr = elem->st_addr; addr < elem->en_addr; addr += 4, walk->at++) {
+		if (walk->at >= m->nr_truth)
+			fail_msg("%llx decoded behind the end", (unsigned long long)addr);
+		if (addr != m->truth_ip[walk->at])
+			fail_msg("instruction %zu: %llx decoded, %llx executed", walk->at,
+				 (unsigned long long)addr,
+				 (unsigned long long)m->truth_ip[walk->at]);
+		if (m->run.configr & TRCCONFIGR_CID)
+			assert_int_equal(walk->cid, m->truth_cid[walk->at]);
+	}
+	if (walk->counting)
+		check_cycles(walk, m->truth_clock[walk->at - 1]);
+}
+
+static void walk_exception(struct walk *walk, const ocsd_generic_trace_elem *elem)
+{
+	const struct a64_exception *e = &walk->m->exceptions[walk->exception++];
+
+	assert_true(walk->exception <= walk->m->nr_exceptions);
+	if (walk->at != e->at || elem->en_addr != e->preferred_return ||
+	    elem->exception_number != (u32)e->type)
+		fail_msg("exception %zu: %u to %llx behind %zu; was %d to %llx behind %zu",
+			 walk->exception - 1, elem->exception_number,
+			 (unsigned long long)elem->en_addr, walk->at, e->type,
+			 (unsigned long long)e->preferred_return, e->at);
+	walk->nr_targets += elem->excep_ret_addr_br_tgt;
+}
+
+static void walk_timestamp(struct walk *walk, u64 timestamp)
+{
+	const struct a64_machine *m = walk->m;
+
+	walk->nr_timestamps++;
+	if (walk->at > walk->first && timestamp < m->truth_clock[walk->at - 1])
+		fail_msg("instruction %zu: time %llx is before %llx", walk->at,
+			 (unsigned long long)timestamp,
+			 (unsigned long long)m->truth_clock[walk->at - 1]);
+	/* where an overflow ended the unit learns of what ran when it has run */
+	if (walk->loss < m->nr_losses && m->losses[walk->loss].last == walk->at)
+		return; /* from between two overflows, without an instruction */
+	if (!walk->recovered && walk->at < m->nr_truth && timestamp > m->truth_clock[walk->at])
+		fail_msg("instruction %zu: time %llx is after %llx", walk->at,
+			 (unsigned long long)timestamp,
+			 (unsigned long long)m->truth_clock[walk->at]);
+}
+
+static void walk_trace_on(struct walk *walk, const ocsd_generic_trace_elem *elem)
+{
+	const struct a64_loss *loss = &walk->m->losses[walk->loss];
+
+	walk->cycles_at = 0;
+	walk->recovered = elem->trace_on_reason == TRACE_ON_OVERFLOW || walk->at == walk->first;
+	if (elem->trace_on_reason != TRACE_ON_OVERFLOW)
+		return;
+	assert_true(walk->loss++ < walk->m->nr_losses);
+	if (walk->at != loss->last)
+		fail_msg("overflow %zu: decoded up to %zu, lost from %zu to %zu", walk->loss - 1,
+			 walk->at, loss->last, loss->resume);
+	walk->at = loss->resume;
+}
+
+static void on_element(void *ctx, u64 offset, const ocsd_generic_trace_elem *elem)
+{
+	struct walk *walk = ctx;
+
+	(void)offset;
+	walk->done |= walk->at - walk->first > walk->nr_max;
+	if (walk->done)
+		return;
+	switch (elem->elem_type) {
+	case OCSD_GEN_TRC_ELEM_INSTR_RANGE:
+		walk_range(walk, elem);
+		break;
+	case OCSD_GEN_TRC_ELEM_EXCEPTION:
+		walk_exception(walk, elem);
+		break;
+	case OCSD_GEN_TRC_ELEM_EXCEPTION_RET:
+		walk->nr_erets++;
+		break;
+	case OCSD_GEN_TRC_ELEM_TRACE_ON:
+		walk_trace_on(walk, elem);
+		break;
+	case OCSD_GEN_TRC_ELEM_PE_CONTEXT:
+		assert_true(elem->context.bits64);
+		assert_int_equal(elem->context.security_level, ocsd_sec_nonsecure);
+		if (elem->context.ctxt_id_valid)
+			walk->cid = elem->context.context_id;
+		break;
+	case OCSD_GEN_TRC_ELEM_TIMESTAMP:
+		walk_timestamp(walk, elem->timestamp);
+		break;
+	case OCSD_GEN_TRC_ELEM_CYCLE_COUNT:
+		walk->cycles = elem->cycle_count;
+		walk->counting = true;
+		break;
+	case OCSD_GEN_TRC_ELEM_EVENT:
+		walk->nr_events++;
+		break;
+	case OCSD_GEN_TRC_ELEM_NO_SYNC:
+	case OCSD_GEN_TRC_ELEM_EO_TRACE:
+	case OCSD_GEN_TRC_ELEM_SYNC_MARKER:
+		break;
+	default:
+		fail_msg("element %d behind instruction %zu", elem->elem_type, walk->at);
+	}
+}
+
+static void on_packet(void *ctx, u64 offset, const ocsd_etmv4_i_pkt *packet, const u8 *bytes, u32 nr)
+{
+	struct walk *walk = ctx;
+
+	(void)offset;
+	(void)bytes;
+	(void)nr;
+	assert_true(packet->type < 0x500);
+	walk->nr_packets[packet->type]++;
+}
+
+static struct walk walk_all(const struct a64_machine *m)
+{
+	static struct walk walk;
+	struct etm_judge judge = { on_memory, on_element, on_packet, &walk };
+
+	memset(&walk, 0, sizeof(walk));
+	walk.m = m;
+	walk.nr_max = (size_t)-2;
+	etm_judge_run(&judge, &m->unit, m->stream.bytes, m->stream.nr);
+	assert_int_equal(walk.at, m->nr_truth);
+	assert_int_equal(walk.exception, m->nr_exceptions);
+	assert_int_equal(walk.loss, m->nr_losses);
+	assert_int_equal(walk.nr_events, m->nr_events);
+	return walk;
+}
+
+/* A stream that begins anywhere: from its first A-Sync on everything is there. */
+static void walk_cuts(struct a64_machine *m, unsigned int nr_cuts)
+{
+	while (nr_cuts--) {
+		size_t cut = a64_random(&m->seed) % m->stream.nr, i = 0;
+		size_t at = etm_find_sync(m->stream.bytes, m->stream.nr, cut);
+		struct walk walk = { .m = m, .nr_max = 2500 };
+		struct etm_judge judge = { on_memory, on_element, NULL, &walk };
+		size_t end = cut + 200000;
+
+		while (i < m->nr_syncs && m->syncs[i].offset < at)
+			i++;
+		if (i == m->nr_syncs)
+			continue;
+		assert_int_equal(m->syncs[i].offset, at);
+		if (m->syncs[i].in_loss)
+			continue;
+		walk.first = walk.at = m->syncs[i].truth;
+		walk.exception = m->syncs[i].exceptions;
+		walk.loss = m->syncs[i].losses;
+		if (end > m->stream.nr)
+			end = m->stream.nr;
+		etm_judge_run(&judge, &m->unit, m->stream.bytes + cut, end - cut);
+		assert_true(walk.done || (walk.at == m->nr_truth && end == m->stream.nr));
+	}
+}
+
+static struct a64_program program;
+static struct a64_machine machine;
+
+static unsigned int nr_insns(void)
+{
+	const char *text = getenv("AUXTAP_LONG");
+
+	return text && *text ? 1000000 : 150000;
+}
+
+static struct walk run_and_walk(const struct a64_run *run, u64 seed)
+{
+	struct walk walk;
+
+	a64_program_make(&program, seed);
+	a64_machine_run(&machine, &program, run, seed);
+	walk = walk_all(&machine);
+	assert_true(machine.nr_syncs > 5);
+	walk_cuts(&machine, 8);
+	return walk;
+}
+
+/* Both architectures; the smallest synchronisation period, so that much of it is met. */
+static struct a64_run plain_run(u64 seed)
+{
+	return (struct a64_run){ .config = { .ete = seed & 1, .wfx_branch = seed & 2 },
+				 .victlr = VICTLR_USER, .syncpr = 8 + seed % 3,
+				 .nr_insns = nr_insns(), .lost_return = 20 };
+}
+
+static void test_plain(void **state)
+{
+	static const int forms[] = {
+		ETM4_PKT_I_ATOM_F1, ETM4_PKT_I_ATOM_F2, ETM4_PKT_I_ATOM_F3, ETM4_PKT_I_ATOM_F4,
+		ETM4_PKT_I_ATOM_F5, ETM4_PKT_I_ATOM_F6, ETM4_PKT_I_ADDR_MATCH,
+		ETM4_PKT_I_ADDR_S_IS0, ETM4_PKT_I_ADDR_L_32IS0, ETM4_PKT_I_ADDR_L_64IS0,
+		ETM4_PKT_I_ADDR_CTXT_L_32IS0, ETM4_PKT_I_ADDR_CTXT_L_64IS0, ETM4_PKT_I_EXCEPT,
+	};
+	size_t nr_packets[0x500] = { 0 };
+
+	(void)state;
+	for (u64 seed = 1; seed <= 8; seed++) {
+		struct a64_run run = plain_run(seed);
+		struct walk walk = run_and_walk(&run, seed);
+
+		for (int i = 0; i < 0x500; i++)
+			nr_packets[i] += walk.nr_packets[i];
+		a64_machine_free(&machine);
+	}
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+		assert_true(nr_packets[forms[i]] > 100);
+}
+
+static void test_return_stack(void **state)
+{
+	(void)state;
+	for (u64 seed = 11; seed <= 18; seed++) {
+		struct a64_run run = plain_run(seed);
+		size_t nr_without;
+
+		run.lost_return = seed & 4 ? 0 : 30;
+		run.async = seed & 2 ? 0 : 10;
+		run_and_walk(&run, seed);
+		nr_without = machine.stream.nr;
+		a64_machine_free(&machine);
+		run.configr = TRCCONFIGR_RS;
+		run_and_walk(&run, seed);
+		assert_true(machine.stream.nr < nr_without);
+		a64_machine_free(&machine);
+	}
+}
+
+static void test_exceptions(void **state)
+{
+	size_t nr_targets = 0;
+
+	(void)state;
+	for (u64 seed = 21; seed <= 26; seed++) {
+		struct a64_run run = plain_run(seed);
+
+		run.async = 150;
+		run.configr = seed & 1 ? TRCCONFIGR_RS : 0;
+		nr_targets += run_and_walk(&run, seed).nr_targets;
+		assert_true(machine.nr_exceptions > 1000);
+		a64_machine_free(&machine);
+	}
+	assert_true(nr_targets > 100);
+}
+
+static void test_kernel(void **state)
+{
+	(void)state;
+	for (u64 seed = 31; seed <= 38; seed++) {
+		struct a64_run run = plain_run(seed);
+		struct walk walk;
+
+		run.async = 50;
+		run.configr = seed & 1 ? TRCCONFIGR_RS : 0;
+		run.victlr = seed & 4 ? VICTLR_KERNEL : VICTLR_BOTH;
+		walk = run_and_walk(&run, seed);
+		assert_true(machine.nr_erets > 100);
+		if (run.victlr == VICTLR_BOTH)
+			assert_int_equal(walk.nr_erets, machine.nr_erets);
+		a64_machine_free(&machine);
+	}
+}
+
+static void test_broadcast(void **state)
+{
+	(void)state;
+	for (u64 seed = 41; seed <= 44; seed++) {
+		struct a64_run run = plain_run(seed);
+
+		run.configr = TRCCONFIGR_BB | (seed & 2 ? TRCCONFIGR_RS : 0);
+		run.async = 50;
+		run_and_walk(&run, seed);
+		a64_machine_free(&machine);
+	}
+}
+
+static void test_context(void **state)
+{
+	(void)state;
+	for (u64 seed = 51; seed <= 58; seed++) {
+		struct a64_run run = plain_run(seed);
+		struct walk walk;
+
+		run.configr = TRCCONFIGR_CID | (seed & 2 ? TRCCONFIGR_VMID : 0);
+		run.victlr = seed & 4 ? VICTLR_BOTH : VICTLR_USER;
+		run.async = 50;
+		walk = run_and_walk(&run, seed);
+		if (!run.config.ete)
+			assert_int_equal(!!walk.nr_packets[ETM4_PKT_I_CTXT], !!(seed & 4));
+		a64_machine_free(&machine);
+	}
+}
+
+static void test_overflows(void **state)
+{
+	(void)state;
+	for (u64 seed = 61; seed <= 68; seed++) {
+		struct a64_run run = plain_run(seed);
+
+		run.async = 30;
+		run.overflow = 5;
+		run.configr = seed & 1 ? TRCCONFIGR_RS : 0;
+		run.victlr = seed & 4 ? VICTLR_BOTH : VICTLR_USER;
+		run_and_walk(&run, seed);
+		assert_true(machine.nr_losses > 50);
+		assert_true(machine.unit.nr_lost_atoms > 0);
+		a64_machine_free(&machine);
+	}
+}
+
+static void test_events(void **state)
+{
+	(void)state;
+	for (u64 seed = 71; seed <= 72; seed++) {
+		struct a64_run run = plain_run(seed);
+
+		run.event = 100;
+		run.async = 20;
+		run_and_walk(&run, seed);
+		assert_true(machine.nr_events > 100);
+		a64_machine_free(&machine);
+	}
+}
+
+static void test_timestamps(void **state)
+{
+	(void)state;
+	for (u64 seed = 81; seed <= 90; seed++) {
+		struct a64_run run = plain_run(seed);
+		struct walk walk;
+
+		run.configr = TRCCONFIGR_TS | (seed & 4 ? TRCCONFIGR_RS : 0);
+		run.timestamp_period = seed & 2 ? 0 : 300;
+		run.config.ete_minor = seed % 3 == 0;
+		run.max_idle = 3;
+		run.async = 20;
+		run.overflow = seed & 8 ? 3 : 0;
+		walk = run_and_walk(&run, seed);
+		assert_true(walk.nr_timestamps > machine.nr_syncs / 2);
+		if (run.timestamp_period)
+			assert_true(walk.nr_timestamps > machine.nr_truth / 300);
+		a64_machine_free(&machine);
+	}
+}
+
+static void test_cycles(void **state)
+{
+	size_t nr[3] = { 0 };
+
+	(void)state;
+	for (u64 seed = 101; seed <= 116; seed++) {
+		struct a64_run run = plain_run(seed);
+		struct walk walk;
+
+		run.configr = TRCCONFIGR_CCI | (seed & 4 ? TRCCONFIGR_TS : 0) |
+			      (seed & 1 ? TRCCONFIGR_RS : 0);
+		run.ccctlr = seed % 5 * 30;
+		run.max_idle = seed % 3 * 3;
+		run.async = 20;
+		run.overflow = seed & 8 ? 3 : 0;
+		run.config.cycle_bits = seed & 2 ? 12 : 20;
+		run.config.max_spec = seed % 3 * 4;
+		walk = run_and_walk(&run, seed);
+		assert_true(walk.nr_counts > 500);
+		nr[0] += walk.nr_packets[ETM4_PKT_I_CCNT_F1];
+		nr[1] += walk.nr_packets[ETM4_PKT_I_CCNT_F2];
+		nr[2] += walk.nr_packets[ETM4_PKT_I_CCNT_F3];
+		a64_machine_free(&machine);
+	}
+	assert_true(nr[0] > 1000 && nr[1] > 1000 && nr[2] > 1000);
+}
+
+/* A speculation depth: everything is committed as soon as it may be. */
+static void test_commits(void **state)
+{
+	(void)state;
+	for (u64 seed = 121; seed <= 126; seed++) {
+		struct a64_run run = plain_run(2 * seed);
+		struct walk walk;
+
+		run.config.max_spec = (u8)(1u << (seed - 120));
+		run.async = 20;
+		run.configr = seed & 1 ? TRCCONFIGR_RS : 0;
+		walk = run_and_walk(&run, seed);
+		assert_true(walk.nr_packets[ETM4_PKT_I_COMMIT] > 1000);
+		a64_machine_free(&machine);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_plain),	   cmocka_unit_test(test_return_stack),
+		cmocka_unit_test(test_exceptions), cmocka_unit_test(test_kernel),
+		cmocka_unit_test(test_broadcast),  cmocka_unit_test(test_context),
+		cmocka_unit_test(test_overflows),  cmocka_unit_test(test_events),
+		cmocka_unit_test(test_timestamps), cmocka_unit_test(test_cycles),
+		cmocka_unit_test(test_commits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
