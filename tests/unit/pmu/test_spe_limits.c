@@ -187,6 +187,25 @@ static void unaligned_and_full(const char *kernel)
 	end(&s);
 }
 
+/* I2: and not a byte more than is free is overwritten. */
+static void unaligned_and_nearly_full(const char *kernel)
+{
+	struct arm_session s;
+
+	begin(&s, kernel, 256, 256, 2, 0, true);
+	spe_record(&s, 100);
+	arm_out(&s);
+	memset(s.aux + 100, 0xdd, 200);
+	arm_set_tail(&s, 100 - (2 * P - 51)); /* 50 bytes are free, 156 to the next multiple */
+	arm_in(&s);
+	assert_false(spe_on());
+	assert_int_equal(arm_aux_head(&s), 150);
+	arm_expect(&s, 1, 150, 0, TRUNCATED);
+	for (int i = 100; i < 300; i++)
+		assert_int_equal(s.aux[i], i < 150 ? 0 : 0xdd);
+	end(&s);
+}
+
 /* I3: the reader's page is the limit, rounded down; behind a wrapped tail it is the end. */
 static void tail_limits(const char *kernel)
 {
@@ -240,9 +259,16 @@ static void near_limit(const char *kernel)
 
 	begin(&s, kernel, 2048, 64, 8, 2 * P, true);
 	assert_int_equal(limit(&s), 2 * P);
+	/* room for just the largest is enough */
+	spe_run(&s, 96, 64);
+	arm_out(&s);
+	arm_in(&s);
+	assert_int_equal(pointer(&s), 2 * P - 2048);
+	assert_int_equal(limit(&s), 2 * P);
 	/* full when the largest would not fit: within 2048 of the limit */
-	spe_run(&s, 97, 64);
-	arm_expect(&s, 0, 0, 97 * 64, 0);
+	spe_run(&s, 1, 64);
+	arm_expect(&s, 0, 0, 96 * 64, 0);
+	arm_expect(&s, 1, 96 * 64, 64, 0);
 	assert_int_equal(arm_aux_head(&s), 2 * P); /* padded and skipped */
 	assert_int_equal(pointer(&s), 2 * P);
 	assert_int_equal(limit(&s), 4 * P);
@@ -351,6 +377,7 @@ int main(void)
 		ARM_TEST(properties),
 		ARM_TEST(unaligned_head),
 		ARM_TEST(unaligned_and_full),
+		ARM_TEST(unaligned_and_nearly_full),
 		ARM_TEST(tail_limits),
 		ARM_TEST(wakeup_outside),
 		ARM_TEST(near_limit),
