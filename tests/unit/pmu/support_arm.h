@@ -8,9 +8,11 @@
 #define AUXTAP_TEST_PMU_ARM_H
 
 #include "silicon/spe_output.h"
+#include "silicon/trbe_output.h"
 #include "core/core.h"
 #include "pmu/arm_spe.h"
 #include "pmu/arm_spe_regs.h"
+#include "pmu/cs_etm.h"
 #include <linux/perf_event.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,6 +34,10 @@ struct arm_cpu {
 	u64 regs[16]; /* those of 0xc4c8 and up that the stage has not */
 	bool undrained; /* bytes may be on their way: registers tell nothing */
 	unsigned int nr_irqs; /* times that the line went up */
+	struct trbe_output trbe;
+	bool etm_on;
+	u8 fifo[256]; /* of the trace unit: what only a drain brings into memory for sure */
+	u32 nr_fifo;
 };
 
 struct arm_machine {
@@ -45,6 +51,10 @@ struct arm_machine {
 	int nr_errors_logged;
 	struct arm_session *prompt; /* its reader has read all when it is woken; or NULL */
 	struct core_machine core;
+	struct arm_session *traced;
+	u32 fifo_size;	  /* what the trace units hold back */
+	int etm_error;	  /* what they say when they are switched on */
+	bool irq_in_stop; /* an interrupt comes in the very call that switches one off */
 };
 extern struct arm_machine arm;
 
@@ -59,6 +69,14 @@ int spe_restart(const char *kernel); /* units as arm.pmsidr says */
 extern struct arm_spe_hw spe_hw;
 void spe_end(void);
 bool spe_on(void); /* samples would be stored */
+
+/* The same with trace units and TRBEs, registered as cs_etm. errata: of the TRBEs. */
+#define ERRATUM_OVERWRITE 0x1
+#define ERRATUM_BEYOND	  0x2
+int trbe_start(const char *kernel, u32 align, int errata);
+void trbe_end(void);
+bool trbe_on(void); /* trace would be stored */
+extern struct cs_etm_hw etm_hw;
 
 /* ---- one profiled task ---- */
 
@@ -75,6 +93,7 @@ struct arm_session {
 	u8 *aux;
 	u64 aux_size;
 	bool snapshot;
+	bool skips_told; /* J6: records tell of padding, too */
 	u8 pad;
 	/* linear: what the unit stored at each position, by 1 + byte; 0: nothing */
 	u16 *stored;
@@ -104,6 +123,13 @@ bool spe_record(struct arm_session *s, u32 nr_bytes);
 bool spe_take_irq(void);
 /* Records of nr_bytes until n are made; interrupts are taken at once. */
 void spe_run(struct arm_session *s, unsigned int n, u32 nr_bytes);
+/* attr of cs_etm; likewise. */
+void trbe_session(struct arm_session *s);
+/* Bytes of trace; no interrupt is taken. */
+void trbe_trace(struct arm_session *s, u32 nr_bytes);
+bool trbe_take_irq(void);
+/* nr_bytes of trace; interrupts are taken within 16 bytes. */
+void trbe_run(struct arm_session *s, u64 nr_bytes);
 /* Marks in s->stored what lies between two offsets of the area, in the open transaction. */
 void arm_note(struct arm_session *s, u64 from_off, u64 to_off, const u8 *bytes, u32 nr_bytes);
 
