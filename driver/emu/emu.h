@@ -8,7 +8,9 @@
 #ifndef AUXTAP_EMU_H
 #define AUXTAP_EMU_H
 
+#include "silicon/a64_insn.h"
 #include "silicon/x86_insn.h"
+#include <auxtap/crash.h>
 #include <signal.h>
 #include <sys/types.h>
 
@@ -21,7 +23,7 @@ struct emu_block {
 	u64 last_ip;	  /* of the last instruction */
 	u32 nr_insns;
 	u8 last_len;
-	u8 last_cls;	  /* enum x86_class */
+	u8 last_cls;	  /* enum x86_class or a64_class, as the task's code is */
 	u8 last_flags;	  /* X86_INSN_… */
 	const u8 *lens;	  /* length of each instruction; needed for --truth and cuts; NULL if nr_insns is 1.
 			   * Must stay as it is until the next call for the task */
@@ -45,6 +47,8 @@ void emu_task_offline(struct emu_task *task);
 /* Tasks. parent NULL: the first one. Writes FORK (F, PERF_RECORD_FORK) into the parent's events and tells capture, which will open events on the new task and then resume it: the source's resume op is called. */
 struct emu_task *emu_task_new(struct emu *emu, struct emu_task *parent, pid_t pid, pid_t tid,
 			      const char *comm);
+/* What the task executes from now on; x86-64 at first, a child what its parent does. */
+void emu_task_set_arch(struct emu_task *task, enum auxtap_arch arch);
 struct emu_task *emu_task_find(struct emu *emu, pid_t tid);
 void emu_task_exec(struct emu_task *task, const char *comm); /* COMM|EXEC; tells capture; resumed later */
 void emu_task_comm(struct emu_task *task, const char *comm);
@@ -92,8 +96,6 @@ u64 emu_now(const struct emu *emu); /* emulated TSC */
 #define EMU_NO_FORMAT "; neither a program nor a script that begins with #!"
 
 /* An execution source. Calls come from emu_serve(). Results 0 or -errno. */
-struct emu_regs; /* struct auxtap_regs of crash.h */
-struct auxtap_regs;
 struct emu_source_ops {
 	const char *name;
 	/* Start argv stopped before its first instruction; emu_task_new() has been called for it on return. why: filled on failure, at least 128 bytes. */

@@ -29,6 +29,8 @@ struct emu_truth {
 	bool failed;
 };
 
+struct emu_unit; /* emu_unit.h */
+
 struct emu_task {
 	/* hot: one cache line */
 	struct emu_block pending; /* nr_insns 0: none */
@@ -36,11 +38,14 @@ struct emu_task {
 	bool in_user;
 	bool has_truth;
 	int cpu;	      /* virtual CPU, -1: none was free */
+	u32 arch;	      /* enum auxtap_arch of what it executes */
+	struct emu_unit *units; /* other than PT's; fed with AArch64 code alone */
 	struct pt_unit *feed; /* &unit, or &shadow while the unit is off for lack of room */
 	u64 nr_insns;
 
 	struct emu *emu;
 	u64 ip; /* next instruction, as far as it is known */
+	bool unit_irq; /* PT's interrupt line is up */
 	u32 irq_wait; /* blocks until a raised interrupt is taken */
 	bool scheduled;
 	bool gone; /* exited; kept for its events */
@@ -66,6 +71,8 @@ struct emu_event {
 	struct emu_task *task;
 	int wake_fd; /* eventfd */
 	bool is_trace; /* of the PT PMU */
+	const struct emu_unit_family *family; /* of a trace event */
+	struct emu_unit *unit; /* that makes its trace, if that is not PT's */
 	struct emu_event_stats base;
 };
 
@@ -117,7 +124,8 @@ bool emu_task_tracing(const struct emu_task *task);
 void emu_task_trace_closed(struct emu_task *task);
 /* Runs fn as an interprocessor interrupt would on the task's CPU: user mode is left before and entered after. */
 void emu_task_interrupted(struct emu_task *task, void (*fn)(void *arg), void *arg);
-void emu_task_stats(const struct emu_task *task, struct emu_event_stats *stats);
+void emu_task_stats(const struct emu_task *task, const struct emu_unit *unit,
+		    struct emu_event_stats *stats);
 int emu_pmu_start(struct emu *emu);
 struct emu *emu_the_machine(void);
 

@@ -5,6 +5,7 @@
  * blocks from the execution sources.
  */
 #include "emu_state.h"
+#include "emu_unit.h"
 #include "pmu/intel_pt.h"
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -35,6 +36,7 @@ static void unit_irq(void *ctx)
 	if (!(task->attention & ATTENTION_IRQ))
 		task->irq_wait = task->emu->irq_delay_blocks;
 	task->attention |= ATTENTION_IRQ;
+	task->unit_irq = true;
 }
 
 /* The shadow unit's output goes nowhere: no address is readable. */
@@ -182,6 +184,7 @@ int emu_pmu_start(struct emu *emu)
 		.clock = machine_clock,
 		.wakeup = machine_wakeup,
 	};
+	int ret;
 
 	machine = emu;
 	/*
@@ -197,7 +200,49 @@ int emu_pmu_start(struct emu *emu)
 		.max_nonturbo_ratio = CORE_RATIO,
 	};
 	core_machine_set(&m);
-	return intel_pt_register("intel_pt", &hw);
+	ret = intel_pt_register("intel_pt", &hw);
+	return ret ? ret : emu_unit_start_all(emu);
+}
+
+/* ---- the task's unit or units ---- */
+
+static inline bool is_x86(const struct emu_task *task)
+{
+	return __builtin_expect(task->arch == AUXTAP_ARCH_X86_64, 1);
+}
+
+static void units_enter(struct emu_task *task, u64 ip)
+{
+	if (is_x86(task))
+		pt_unit_enter_user(task->feed, ip);
+	else
+		for (struct emu_unit *u = task->units; u; u = u->next)
+			u->ops->enter(u, ip);
+}
+
+static void units_leave(struct emu_task *task, u64 ip, bool by_call)
+{
+	for (struct emu_unit *u = task->units; u; u = u->next)
+		u->ops->leave(u, ip, by_call);
+}
+
+static void units_retire(struct emu_task *task, u32 nr, u64 next_ip)
+{
+	for (struct emu_unit *u = task->units; u; u = u->next)
+		u->ops->retire(u, &task->pending, nr, next_ip);
+}
+
+static void units_interrupt(struct emu_task *task)
+{
+	if (task->unit_irq)
+		intel_pt_interrupt();
+	task->unit_irq = false;
+	for (struct emu_unit *u = task->units; u; u = u->next) {
+		if (u->irq) {
+			u->irq = false;
+			u->ops->interrupt(u);
+		}
+	}
 }
 
 /* ---- entering and leaving user mode ---- */
@@ -225,12 +270,15 @@ void emu_task_kernel_exit(struct emu_task *task, u64 ip)
 	task->attention &= ~ATTENTION_ENTER;
 	task->in_user = true;
 	task->ip = ip;
-	pt_unit_enter_user(task->feed, ip);
+	units_enter(task, ip);
 }
 
 static void leave_async(struct emu_task *task, u64 ip)
 {
-	pt_unit_leave_async(task->feed, ip);
+	if (is_x86(task))
+		pt_unit_leave_async(task->feed, ip);
+	else
+		units_leave(task, ip, false);
 	task->in_user = false;
 	task->ip = ip;
 	task->attention |= ATTENTION_ENTER;
@@ -247,7 +295,7 @@ static void take_irq(struct emu_task *task, u64 ip)
 	task->attention &= ~ATTENTION_IRQ;
 	core_set_cpu(task->cpu);
 	emu_tick(task->emu);
-	intel_pt_interrupt();
+	units_interrupt(task);
 	core_irq_work_run();
 	shadow_check(task);
 	if (in_user)
@@ -308,9 +356,34 @@ static void retire_part(struct emu_task *task, u32 nr_insns, u64 next_ip)
 {
 	if (nr_insns) {
 		account(task, nr_insns);
-		pt_unit_retire(task->feed, nr_insns, next_ip);
+		if (is_x86(task))
+			pt_unit_retire(task->feed, nr_insns, next_ip);
+		else
+			units_retire(task, nr_insns, next_ip);
 	}
 	task->ip = next_ip;
+}
+
+/* The same as resolve(), for AArch64. */
+static __attribute__((noinline)) void resolve_a64(struct emu_task *task, u64 next_ip)
+{
+	const struct emu_block *p = &task->pending;
+	u64 fall = p->last_ip + p->last_len;
+	bool stays = p->last_cls == A64_PLAIN || p->last_cls == A64_ISB ||
+		     p->last_cls == A64_WFX || p->last_cls == A64_TSTART;
+
+	account(task, p->nr_insns);
+	units_retire(task, p->nr_insns, stays ? fall : next_ip);
+	task->ip = next_ip;
+	if (p->last_cls == A64_SVC || p->last_cls == A64_HVC) {
+		units_leave(task, fall, true);
+		task->in_user = false;
+		task->attention |= ATTENTION_ENTER;
+	} else if (unlikely(stays && next_ip != fall)) {
+		/* an asynchronous change of flow that nobody told: rseq */
+		leave_async(task, fall);
+		emu_task_kernel_exit(task, next_ip);
+	}
 }
 
 /* The pending block's last instruction went to next_ip. May leave the task in the kernel. */
@@ -320,6 +393,10 @@ static inline void resolve(struct emu_task *task, u64 next_ip)
 	u32 nr = p->nr_insns;
 	u64 fall = p->last_ip + p->last_len;
 
+	if (!is_x86(task)) {
+		resolve_a64(task, next_ip);
+		return;
+	}
 	if (unlikely((p->last_flags & X86_INSN_REP) && next_ip == p->last_ip)) {
 		/* REP: one instruction, however often it traps; it is told again */
 		retire_part(task, nr - 1, next_ip);
@@ -403,14 +480,20 @@ void emu_task_async(struct emu_task *task, u64 ip, bool cut)
 		take_irq(task, ip);
 }
 
+/* The last instruction of a block whose next one is known: it is behind it, or the kernel's affair. */
+static bool ends_known(const struct emu_task *task, u8 cls)
+{
+	if (is_x86(task))
+		return cls == X86_SYSCALL || cls == X86_FAR || cls == X86_PLAIN;
+	return cls == A64_PLAIN || cls >= A64_SVC;
+}
+
 void emu_task_in_kernel(struct emu_task *task)
 {
 	const struct emu_block *p = &task->pending;
 
 	if (p->nr_insns) {
-		/* where it will go is the kernel's affair; only a plain last instruction has a next one */
-		if (p->last_cls == X86_SYSCALL || p->last_cls == X86_FAR ||
-		    p->last_cls == X86_PLAIN)
+		if (ends_known(task, p->last_cls))
 			resolve(task, p->last_ip + p->last_len);
 		else
 			retire_part(task, p->nr_insns - 1, p->last_ip);
@@ -429,15 +512,20 @@ void emu_task_offline(struct emu_task *task)
 	emu_task_schedule(task, false);
 }
 
-void emu_task_stats(const struct emu_task *task, struct emu_event_stats *stats)
+void emu_task_stats(const struct emu_task *task, const struct emu_unit *unit,
+		    struct emu_event_stats *stats)
 {
 	u64 off = task->shadow_produced;
 
-	if (task->feed == &task->shadow)
-		off += task->shadow.nr_produced;
-	stats->nr_produced = task->unit.nr_produced + off;
-	stats->nr_written = task->unit.out.nr_written;
-	stats->nr_dropped = task->unit.out.nr_dropped + off;
+	if (unit) {
+		unit->ops->stats(unit, stats);
+	} else {
+		if (task->feed == &task->shadow)
+			off += task->shadow.nr_produced;
+		stats->nr_produced = task->unit.nr_produced + off;
+		stats->nr_written = task->unit.out.nr_written;
+		stats->nr_dropped = task->unit.out.nr_dropped + off;
+	}
 	stats->nr_insns = task->nr_insns;
 	stats->nr_untraced = task->nr_untraced;
 	if (task->paused)

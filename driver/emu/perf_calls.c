@@ -4,6 +4,7 @@
  * task's events while the task runs comes to its CPU as an interrupt does.
  */
 #include "emu_state.h"
+#include "emu_unit.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -44,8 +45,10 @@ static int call_open(struct emu *emu, const struct emu_request *req, const u8 *d
 		     struct emu_answer *answer)
 {
 	struct emu_task *task = emu_task_find(emu, (pid_t)req->arg[0]);
+	const struct emu_unit_family *family;
 	struct emu_event *group = NULL, *ev;
 	struct perf_event_attr attr;
+	struct emu_unit *unit = NULL;
 	int ret = copy_attr(&attr, data, req->data_size);
 
 	if (ret)
@@ -61,6 +64,12 @@ static int call_open(struct emu *emu, const struct emu_request *req, const u8 *d
 		if (!group)
 			return -EBADF;
 	}
+	family = emu_unit_family(attr.type);
+	if (family) {
+		unit = emu_unit_get(task, family, &ret);
+		if (ret)
+			return ret;
+	}
 	ev = calloc(1, sizeof(*ev));
 	if (!ev)
 		return -ENOMEM;
@@ -75,13 +84,16 @@ static int call_open(struct emu *emu, const struct emu_request *req, const u8 *d
 	if (ret)
 		goto close_wake;
 	ev->task = task;
-	ev->is_trace = (int)attr.type == core_pmu_type("intel_pt");
+	ev->is_trace = family && !unit;
+	ev->unit = unit;
+	ev->family = family;
 	ret = emu_slots_add(&emu->events, ev);
 	if (ret < 0)
 		goto close_event;
 	task->nr_refs++;
 	core_event_set_priv(ev->event, ev);
-	emu_task_stats(task, &ev->base);
+	emu_task_stats(task, unit, &ev->base);
+	emu_unit_check(task);
 	answer->result = ret;
 	answer->fd = ev->wake_fd;
 	return 0;
@@ -289,7 +301,7 @@ static void call_stats(struct emu *emu, const struct emu_event *ev, struct emu_a
 {
 	struct emu_event_stats stats;
 
-	emu_task_stats(ev->task, &stats);
+	emu_task_stats(ev->task, ev->unit, &stats);
 	stats.nr_produced -= ev->base.nr_produced;
 	stats.nr_written -= ev->base.nr_written;
 	stats.nr_dropped -= ev->base.nr_dropped;

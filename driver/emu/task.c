@@ -4,6 +4,7 @@
  * about them. What they execute is execute.c; what capture hears goes through event_queue.c.
  */
 #include "emu_state.h"
+#include "emu_unit.h"
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -191,6 +192,7 @@ struct emu_task *emu_task_new(struct emu *emu, struct emu_task *parent, pid_t pi
 	task->core.pid = pid;
 	task->core.tid = tid;
 	snprintf(task->comm, sizeof(task->comm), "%s", comm);
+	task->arch = parent ? parent->arch : AUXTAP_ARCH_X86_64;
 	task->cpu = take_cpu(emu, task);
 	emu_task_start_unit(task);
 	task->hash_next = *bucket(emu, tid);
@@ -213,6 +215,15 @@ struct emu_task *emu_task_new(struct emu *emu, struct emu_task *parent, pid_t pi
 	return task;
 }
 
+void emu_task_set_arch(struct emu_task *task, enum auxtap_arch arch)
+{
+	if (task->arch == arch)
+		return;
+	emu_task_in_kernel(task); /* what is pending is the old code's */
+	task->arch = arch;
+	emu_unit_check(task);
+}
+
 void emu_task_exec(struct emu_task *task, const char *comm)
 {
 	struct auxtap_target_event ev;
@@ -230,8 +241,10 @@ void emu_task_exec(struct emu_task *task, const char *comm)
 
 void emu_task_put(struct emu_task *task)
 {
-	if (!--task->nr_refs)
-		free(task);
+	if (--task->nr_refs)
+		return;
+	emu_unit_free_all(task);
+	free(task);
 }
 
 void emu_task_exit(struct emu_task *task)

@@ -43,6 +43,20 @@ union qemu_env {
 			u32 limit, flags;
 		} segs[6]; /* ES CS SS DS FS GS */
 	} x86;
+	struct {
+		u32 regs[16]; /* of the 32-bit state */
+		u64 xregs[32]; /* x0 … x30, sp */
+		u64 pc;
+		u32 pstate; /* without what follows */
+		u8 aarch64, thumb;
+		u32 hflags;
+		u64 hflags2;
+		u32 uncached_cpsr, spsr;
+		u64 banked_spsr[8];
+		u32 banked_r13[8], banked_r14[8], usr_regs[5], fiq_regs[5];
+		u32 cf, vf, nf, zf, qf, ge, condexec;
+		u32 btype;
+	} a64;
 };
 
 /* A signal frame of qemu's making. */
@@ -60,6 +74,7 @@ struct qemu_arch {
 	const char *name;   /* for people: "64-bit x86" */
 	const char *target; /* as qemu's plugin interface names it */
 	const char *binary, *cpu;
+	const char *sysroot;  /* usual place of its libraries on other machines; NULL: it needs none */
 	const char *variable; /* of the environment: names another binary */
 	u32 env_size; /* of the union's member */
 	u32 max_len;  /* of an instruction */
@@ -90,6 +105,7 @@ struct qemu_arch {
 };
 
 extern const struct qemu_arch qemu_arch_x86 __attribute__((visibility("hidden")));
+extern const struct qemu_arch qemu_arch_a64 __attribute__((visibility("hidden")));
 
 /* NULL: none of ours. */
 const struct qemu_arch *qemu_arch_of_machine(u32 elf_machine) __attribute__((visibility("hidden")));

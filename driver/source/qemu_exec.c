@@ -105,7 +105,7 @@ static void judge_elf(struct qemu_exec *exec, const unsigned char *head, const s
 	    ((st->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st->st_gid != getegid()))
 		native(exec, "gains rights by its set-id bit");
 	else if (head[EI_CLASS] != ELFCLASS64 || head[EI_DATA] != ELFDATA2LSB || !exec->arch)
-		native(exec, "not a program for 64-bit x86");
+		native(exec, "not a program for 64-bit x86 or AArch64");
 	else if (eh->e_type != ET_EXEC && eh->e_type != ET_DYN)
 		fail(exec, ENOEXEC);
 	else
@@ -183,11 +183,12 @@ static void append_escaped(char *to, const char *from)
 }
 
 char **qemu_exec_command(const char *qemu, const char *plugin, const char *shm,
-			 const struct qemu_exec *exec)
+			 const char *sysroot, const struct qemu_exec *exec)
 {
 	size_t nr = 0, nr_args = vector_len(exec->argv);
-	char **argv = calloc(nr_args + 12, sizeof(*argv));
-	char *option = calloc(1, 2 * (strlen(plugin) + strlen(shm) + sizeof(exec->comm)) + 32);
+	char **argv = calloc(nr_args + 14, sizeof(*argv));
+	char *option = calloc(1, 2 * (strlen(plugin) + strlen(shm) + strlen(sysroot) +
+				      sizeof(exec->comm)) + 48);
 	char *program = calloc(1, strlen(exec->program) + 3);
 	int err = 0;
 
@@ -199,11 +200,17 @@ char **qemu_exec_command(const char *qemu, const char *plugin, const char *shm,
 	append_escaped(option, shm);
 	strcat(option, ",comm=");
 	append_escaped(option, exec->comm);
+	strcat(option, ",sysroot=");
+	append_escaped(option, sysroot);
 	/* a name that looks like an option */
 	sprintf(program, "%s%s", exec->program[0] == '-' ? "./" : "", exec->program);
 	err |= append(argv, &nr, qemu);
 	err |= append(argv, &nr, "-cpu");
 	err |= append(argv, &nr, exec->arch->cpu);
+	if (*sysroot && exec->arch->sysroot) {
+		err |= append(argv, &nr, "-L");
+		err |= append(argv, &nr, sysroot);
+	}
 	err |= append(argv, &nr, "-plugin");
 	err |= append(argv, &nr, option);
 	err |= append(argv, &nr, "-0");

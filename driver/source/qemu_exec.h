@@ -35,8 +35,9 @@ int qemu_exec_resolve(const char *path, char *const *argv, struct qemu_exec *exe
 void qemu_exec_free(struct qemu_exec *exec);
 
 /* Command line and environment of qemu itself (of the binary that exec->arch names); malloc'd vectors with malloc'd strings, or NULL. */
+/* sysroot: where programs of another architecture than the host's find their files; "" for none. */
 char **qemu_exec_command(const char *qemu, const char *plugin, const char *shm,
-			 const struct qemu_exec *exec);
+			 const char *sysroot, const struct qemu_exec *exec);
 char **qemu_exec_environ(char *const *envp, const char *plugin);
 void qemu_exec_free_vector(char **vector);
 

@@ -206,6 +206,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int a
 			snprintf(qp.shm_path, sizeof(qp.shm_path), "%s", argv[i] + 4);
 		else if (!strncmp(argv[i], "comm=", 5))
 			snprintf(qp.comm, sizeof(qp.comm), "%s", argv[i] + 5);
+		else if (!strncmp(argv[i], "sysroot=", 8))
+			snprintf(qp.sysroot, sizeof(qp.sysroot), "%s", argv[i] + 8);
 	}
 	err = qp_map(qp.shm_path);
 	if (err) {

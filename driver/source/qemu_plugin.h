@@ -18,6 +18,7 @@ struct qp {
 	char shm_path[64];
 	char plugin_path[4096];
 	char comm[16];
+	char sysroot[4096]; /* "": none */
 	u64 guest_base;
 	bool have_base;
 	bool started; /* START was sent for this image */

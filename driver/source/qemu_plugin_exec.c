@@ -119,7 +119,7 @@ void qp_exec(struct qemu_rec *rec, enum qemu_call call, const u64 arg[6])
 	}
 	if (exec.verdict != QEMU_EXEC_RUN)
 		goto out;
-	qemu_argv = qemu_exec_command(qemu, qp.plugin_path, qp.shm_path, &exec);
+	qemu_argv = qemu_exec_command(qemu, qp.plugin_path, qp.shm_path, qp.sysroot, &exec);
 	qemu_envp = qemu_exec_environ(envp, qp.plugin_path);
 	if (qemu_argv && qemu_envp)
 		execve(qemu, qemu_argv, qemu_envp);

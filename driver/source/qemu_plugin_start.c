@@ -131,8 +131,13 @@ void qp_start(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
 		entry = qemu_plugin_entry_code();
 	if (path)
 		report_image(rec, path, entry, false, interp);
-	if (base && interp[0])
-		report_image(rec, interp, base, true, NULL);
+	if (base && interp[0]) {
+		char there[2 * PATH_MAX];
+
+		/* as qemu: the one in its sysroot, if there is one */
+		snprintf(there, sizeof(there), "%s%s", qp.arch->sysroot ? qp.sysroot : "", interp);
+		report_image(rec, access(there, R_OK) ? interp : there, base, true, NULL);
+	}
 	if (qp.regs_valid)
 		report_stack(rec, qp.arch->sp(env));
 	qp_message(rec, QEMU_MSG_START, NULL, 0);

@@ -171,6 +171,18 @@ out_go:
 	return error;
 }
 
+/* What the user says, else the usual place if there is such a thing. */
+static const char *find_sysroot(char *const *envp)
+{
+	const char *set = getenv("AUXTAP_SYSROOT");
+
+	if (!set || !*set)
+		set = variable(envp, "QEMU_LD_PREFIX");
+	if (!set || !*set)
+		set = access(qemu_arch_a64.sysroot, X_OK) ? "" : qemu_arch_a64.sysroot;
+	return set;
+}
+
 int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char *cwd,
 	       const int stdio[3], pid_t *pid, char *why)
 {
@@ -217,7 +229,7 @@ int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char
 		goto out;
 	}
 	snprintf(shm, sizeof(shm), "/proc/%d/fd/%d", (int)getpid(), q->shm_fd);
-	qemu_argv = qemu_exec_command(qemu, plugin, shm, &exec);
+	qemu_argv = qemu_exec_command(qemu, plugin, shm, find_sysroot(envp), &exec);
 	qemu_envp = qemu_exec_environ(envp, plugin);
 	if (!qemu_argv || !qemu_envp) {
 		err = -ENOMEM;

@@ -201,11 +201,14 @@ static void on_start(struct qemu_source *q, struct qemu_thread *t)
 	if (!p->announced) {
 		p->announced = true;
 		t->task = emu_task_new(q->emu, NULL, p->pid, t->tid, comm);
-		if (t->task)
+		if (t->task) {
+			emu_task_set_arch(t->task, p->arch->arch);
 			emu_task_set_priv(t->task, t);
+		}
 		return; /* its maps are told when capture has opened its events */
 	}
 	if (t->task) {
+		emu_task_set_arch(t->task, p->arch->arch);
 		emu_task_exec(t->task, comm);
 		p->told_maps = true;
 		qemu_maps_tell(p, t->task, 0, ~0ull);

@@ -28,6 +28,17 @@ enum auxtap_reg_x86 {
 	AUXTAP_X86_NR_REGS
 };
 
+/* Indices of AArch64 registers, numbered as <asm/perf_regs.h> does; behind them PSTATE. */
+enum auxtap_reg_a64 {
+	AUXTAP_A64_X0,
+	AUXTAP_A64_FP = 29,
+	AUXTAP_A64_LR,
+	AUXTAP_A64_SP,
+	AUXTAP_A64_PC,
+	AUXTAP_A64_PSTATE,
+	AUXTAP_A64_NR_REGS
+};
+
 #define AUXTAP_NR_REGS 40
 
 /* User registers of one thread. FS and GS of x86-64 are the base addresses. */

@@ -228,7 +228,7 @@ int client_run(struct client_run *run, char *const *argv)
 				break;
 			kill(run->pid, run->kill_signo);
 		}
-		if (poll(&p, 1, run->kill_after_ms && !killed ? 1 : 20000) <= 0) {
+		if (poll(&p, 1, run->kill_after_ms && !killed ? 1 : 60000) <= 0) {
 			if (run->kill_after_ms && !killed)
 				continue;
 			fprintf(stderr, "client: nothing happens\n");

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 // clang-format on
 #include "support_client.h"
+#include "support_judge.h"
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,125 +23,13 @@
 
 #define PROGRAM(name) AUXTAP_BIN "/../tests/qemu_" name
 
-static char truth_path[64];
-
-/* Small and the same for both runs; qemu itself hands variables on in reverse order. */
-static char *const env_of_run[] = { "PATH=/usr/bin:/bin", "LANG=C", "HOME=/", NULL };
-static char *const env_of_judge[] = { "HOME=/", "LANG=C", "PATH=/usr/bin:/bin", NULL };
-
-static void forget_truth(const struct client_run *run)
-{
-	char name[128];
-
-	for (int i = 0; i < run->nr_tids; i++) {
-		snprintf(name, sizeof(name), "%s.%d", truth_path, (int)run->tids[i]);
-		unlink(name);
-	}
-}
-
-static bool is_fault(const struct client_run *run, uint64_t ip)
-{
-	for (int i = 0; i < run->nr_faults; i++)
-		if (run->fault_ip[i] == ip)
-			return true;
-	return run->nr_dying && run->dying.ip == ip;
-}
-
-/* qemu's log of every instruction it begins, REP with every iteration. */
-static FILE *start_judge(char *const *argv, pid_t *pid)
-{
-	char *judge[32] = { "qemu-x86_64", "-cpu", "max", "-singlestep", "-d", "exec,nochain",
-			    "-D", "/proc/self/fd/9", "-0" };
-	int fds[2], nr = 9;
-	char program[256];
-
-	snprintf(program, sizeof(program), "%s%s", strchr(argv[0], '/') ? "" : "/usr/bin/", argv[0]);
-	judge[nr++] = argv[0];
-	judge[nr++] = program;
-	for (int i = 1; argv[i]; i++)
-		judge[nr++] = argv[i];
-	assert_int_equal(pipe(fds), 0);
-	*pid = fork();
-	if (!*pid) {
-		/* what isatty() and fstat() say must be the same as in the run */
-		dup2(open("/dev/null", O_RDONLY), 0);
-		dup2(memfd_create("stdout", 0), 1);
-		dup2(memfd_create("stderr", 0), 2);
-		dup2(fds[1], 9);
-		close(fds[0]);
-		close(fds[1]);
-		execve("/usr/bin/qemu-x86_64", judge, env_of_judge);
-		_exit(127);
-	}
-	close(fds[1]);
-	return fdopen(fds[0], "r");
-}
-
-static bool next_of_judge(FILE *log, uint64_t *ip)
-{
-	static char line[4096];
-
-	while (fgets(line, sizeof(line), log)) {
-		const char *at = strncmp(line, "Trace ", 6) ? NULL : strchr(line, '[');
-
-		at = at ? strchr(at, '/') : NULL;
-		if (at) {
-			*ip = strtoull(at + 1, NULL, 16);
-			return true;
-		}
-	}
-	return false;
-}
-
-/* removed: instructions that began and did not retire, because they faulted. */
-static void compare(char *const *argv, struct client_run *run, int removed)
-{
-	uint64_t ip, last = 0, *truth;
-	size_t nr, at = 0;
-	int status, nr_removed = 0;
-	FILE *log;
-	pid_t pid;
-
-	run->truth = truth_path;
-	run->envp = env_of_run;
-	assert_int_equal(client_run(run, argv), 0);
-	assert_string_equal(run->why, "");
-	truth = client_truth(truth_path, run->pid, &nr);
-	assert_non_null(truth);
-	assert_true(nr > 100);
-	log = start_judge(argv, &pid);
-	assert_non_null(log);
-	while (next_of_judge(log, &ip)) {
-		if (ip == last)
-			continue;
-		last = ip;
-		if (at < nr && truth[at] == ip) {
-			at++;
-			continue;
-		}
-		if (!is_fault(run, ip)) {
-			fprintf(stderr, "%s: instruction %zu of %zu is %#llx, judge says %#llx\n",
-				argv[0], at, nr, at < nr ? (unsigned long long)truth[at] : 0,
-				(unsigned long long)ip);
-			fail();
-		}
-		nr_removed++;
-	}
-	fclose(log);
-	waitpid(pid, &status, 0);
-	assert_int_equal(at, nr);
-	assert_int_equal(nr_removed, removed);
-	free(truth);
-	forget_truth(run);
-}
-
 static void test_true(void **state)
 {
 	struct client_run run = { 0 };
 	char *argv[] = { "true", NULL };
 
 	(void)state;
-	compare(argv, &run, 0);
+	judge_compare(&judge_x86, argv, &run, 0);
 	assert_int_equal(run.status, 0);
 }
 
@@ -150,7 +39,7 @@ static void test_ls(void **state)
 	char *argv[] = { "ls", "-l", "/usr", NULL };
 
 	(void)state;
-	compare(argv, &run, 0);
+	judge_compare(&judge_x86, argv, &run, 0);
 	assert_non_null(strstr(run.stdout_text, "bin"));
 }
 
@@ -161,8 +50,8 @@ static void test_sort_and_gzip(void **state)
 	char *argv_gzip[] = { "gzip", "-c", AUXTAP_SOURCE "/CMakeLists.txt", NULL };
 
 	(void)state;
-	compare(argv_sort, &sort, 0);
-	compare(argv_gzip, &gzip, 0);
+	judge_compare(&judge_x86, argv_sort, &sort, 0);
+	judge_compare(&judge_x86, argv_gzip, &gzip, 0);
 }
 
 static void test_faults(void **state)
@@ -172,7 +61,7 @@ static void test_faults(void **state)
 
 	(void)state;
 	/* the judge does not list the fetch that faults, and int3 retires: 12 faults less 2 */
-	compare(argv, &run, 10);
+	judge_compare(&judge_x86, argv, &run, 10);
 	assert_int_equal(run.nr_faults, 12);
 	assert_string_equal(run.stdout_text, "segv 9 fpe 1 ill 1 usr 2 nested 4\n");
 }
@@ -183,9 +72,9 @@ static void test_selfmod(void **state)
 	char *argv[] = { PROGRAM("selfmod"), NULL };
 
 	(void)state;
-	compare(argv, &run, 0);
+	judge_compare(&judge_x86, argv, &run, 0);
 	/* tables full: every later block is sent in full */
-	compare(argv, &full, 0);
+	judge_compare(&judge_x86, argv, &full, 0);
 }
 
 static size_t count_in_truth(const struct client_run *run, const char *name, long *expected)

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Trace units other than Intel PT's, which every task has built in: made when capture opens
+ * the first event of their PMU on a task, and then told what it executes. unit.c lists the
+ * families; execute.c feeds the units.
+ */
+#ifndef AUXTAP_EMU_UNIT_H
+#define AUXTAP_EMU_UNIT_H
+
+#include "emu_state.h"
+
+struct emu_unit_ops {
+	/* User mode begins at ip. */
+	void (*enter)(struct emu_unit *unit, u64 ip);
+	/*
+	 * The first nr instructions of the block retired; emulated time has moved. If these are
+	 * all, the last one, of class block->last_cls, went to next_ip; else next_ip is the
+	 * instruction behind them.
+	 */
+	void (*retire)(struct emu_unit *unit, const struct emu_block *block, u32 nr, u64 next_ip);
+	/*
+	 * User mode is left, to be entered at ip again if nothing changes that. by_call: by the
+	 * instruction that retired last (svc).
+	 */
+	void (*leave)(struct emu_unit *unit, u64 ip, bool by_call);
+	/* The driver's interrupt handler, on the task's CPU, in the kernel. */
+	void (*interrupt)(struct emu_unit *unit);
+	/* The unit's part of the accounts: produced, written, dropped. */
+	void (*stats)(const struct emu_unit *unit, struct emu_event_stats *stats);
+	void (*free)(struct emu_unit *unit);
+};
+
+struct emu_unit { /* the beginning of a family's own struct */
+	const struct emu_unit_ops *ops;
+	const struct emu_unit_family *family;
+	struct emu_task *task;
+	struct emu_unit *next;
+	bool irq; /* its interrupt line is up */
+};
+
+struct emu_unit_family {
+	const char *pmu;
+	u32 arch; /* enum auxtap_arch: whose instructions it traces */
+	int (*start)(struct emu *emu); /* registers the PMU; NULL: registered otherwise */
+	struct emu_unit *(*create)(struct emu_task *task); /* NULL result: no memory */
+};
+
+/* The family that makes events of this type; NULL: not a trace unit's. */
+const struct emu_unit_family *emu_unit_family(u32 type);
+int emu_unit_start_all(struct emu *emu);
+/* The task's unit of that family, made if there is none yet; NULL: built in, or no memory (*err). */
+struct emu_unit *emu_unit_get(struct emu_task *task, const struct emu_unit_family *family, int *err);
+struct emu_unit *emu_unit_find(const struct emu_task *task, const struct emu_unit_family *family);
+/* Tells capture of a process that it has a trace event for, and whose code that does not trace. */
+void emu_unit_check(struct emu_task *task);
+/* For a unit whose interrupt line goes up: taken where the processor would. */
+void emu_unit_raise(struct emu_unit *unit);
+void emu_unit_free_all(struct emu_task *task);
+
+#endif

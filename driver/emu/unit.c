@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Which PMU's events are made by which trace unit, and the units of a task. A further family
+ * is a further row.
+ */
+#include "emu_unit.h"
+#include <errno.h>
+#include <stdio.h>
+
+static const struct emu_unit_family families[] = {
+	{ .pmu = "intel_pt", .arch = AUXTAP_ARCH_X86_64 }, /* execute.c */
+};
+#define NR_FAMILIES (sizeof(families) / sizeof(families[0]))
+
+const struct emu_unit_family *emu_unit_family(u32 type)
+{
+	for (size_t i = 0; i < NR_FAMILIES; i++)
+		if (core_pmu_type(families[i].pmu) == (int)type)
+			return &families[i];
+	return NULL;
+}
+
+int emu_unit_start_all(struct emu *emu)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < NR_FAMILIES && !ret; i++)
+		if (families[i].start)
+			ret = families[i].start(emu);
+	return ret;
+}
+
+struct emu_unit *emu_unit_find(const struct emu_task *task, const struct emu_unit_family *family)
+{
+	for (struct emu_unit *u = task->units; u; u = u->next)
+		if (u->family == family)
+			return u;
+	return NULL;
+}
+
+struct emu_unit *emu_unit_get(struct emu_task *task, const struct emu_unit_family *family, int *err)
+{
+	struct emu_unit *u = emu_unit_find(task, family);
+
+	*err = 0;
+	if (u || !family->create)
+		return u;
+	u = family->create(task);
+	if (!u) {
+		*err = -ENOMEM;
+		return NULL;
+	}
+	u->family = family;
+	u->task = task;
+	u->next = task->units;
+	task->units = u;
+	/* in the middle of user mode it is switched on as at an entry */
+	if (task->in_user)
+		u->ops->enter(u, task->ip);
+	return u;
+}
+
+void emu_unit_check(struct emu_task *task)
+{
+	struct emu *emu = task->emu;
+	char why[96];
+
+	if (task->core.tid != task->core.pid)
+		return; /* its process has been told of */
+	for (int i = 0; i < emu->events.nr; i++) {
+		const struct emu_event *ev = emu->events.items[i];
+
+		if (!ev || ev->task != task || !ev->family || ev->family->arch == task->arch)
+			continue;
+		snprintf(why, sizeof(why), "%s code, which %s does not trace",
+			 task->arch == AUXTAP_ARCH_AARCH64 ? "AArch64" : "x86-64",
+			 ev->family->pmu);
+		emu_untraced(emu, task->core.pid, why);
+		return;
+	}
+}
+
+void emu_unit_raise(struct emu_unit *unit)
+{
+	struct emu_task *task = unit->task;
+
+	unit->irq = true;
+	if (!(task->attention & ATTENTION_IRQ))
+		task->irq_wait = task->emu->irq_delay_blocks;
+	task->attention |= ATTENTION_IRQ;
+}
+
+void emu_unit_free_all(struct emu_task *task)
+{
+	while (task->units) {
+		struct emu_unit *u = task->units;
+
+		task->units = u->next;
+		u->ops->free(u);
+	}
+}

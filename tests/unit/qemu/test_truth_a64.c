@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The truth of AArch64 programs on this machine: against qemu's own log of single steps, and
+ * against what programs count themselves.
+ */
+// clang-format off
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+// clang-format on
+#include "support_judge.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PROGRAM(name) AUXTAP_BIN "/../fixtures/a64/" name
+
+static void same(char *program, int status)
+{
+	struct client_run run = { 0 };
+	char *argv[] = { program, NULL };
+
+	judge_compare(&judge_a64, argv, &run, 0);
+	assert_int_equal(run.status, status);
+	assert_int_equal(run.nr_untraced, 0);
+	assert_string_equal(run.stderr_text, "");
+}
+
+static void test_static(void **state)
+{
+	(void)state;
+	same(PROGRAM("recursion_static"), 0);
+}
+
+static void test_dynamic(void **state)
+{
+	(void)state;
+	same(PROGRAM("recursion"), 0);
+}
+
+static void test_exceptions(void **state)
+{
+	(void)state;
+	if (access(PROGRAM("exceptions"), X_OK)) {
+		printf("skipped: no C++ compiler for AArch64\n");
+		skip();
+	}
+	same(PROGRAM("exceptions"), 0);
+}
+
+static void test_crash(void **state)
+{
+	struct client_run run = { 0 };
+	char *argv[] = { PROGRAM("null_deref"), NULL };
+
+	(void)state;
+	/* the last one of the judge's is the one that died */
+	judge_compare(&judge_a64, argv, &run, 1);
+	assert_true(WIFSIGNALED(run.status) && WTERMSIG(run.status) == SIGSEGV);
+	assert_int_equal(run.nr_dying, 1);
+}
+
+static void test_faults(void **state)
+{
+	struct client_run run = { 0 };
+	char *argv[] = { PROGRAM("qemu_a64"), "faults", NULL };
+
+	(void)state;
+	/* the judge does not list the fetch that faults: 12 less 1 */
+	judge_compare(&judge_a64, argv, &run, 11);
+	assert_int_equal(run.nr_faults, 12);
+	assert_string_equal(run.stdout_text, "segv 10 ill 1 trap 1 usr 2 nested 3\n");
+}
+
+/* ---- threads ---- */
+
+struct range {
+	uint64_t begin, end;
+};
+
+static struct range symbol(const char *program, const char *name)
+{
+	char command[512], line[512], have[256];
+	struct range r = { 0, 0 };
+	unsigned long long at, size;
+	FILE *f;
+
+	snprintf(command, sizeof(command), "aarch64-linux-gnu-nm -S %s", program);
+	f = popen(command, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "%llx %llx %*c %255s", &at, &size, have) == 3 && !strcmp(have, name))
+			r = (struct range){ at, at + size };
+	pclose(f);
+	assert_true(r.end > r.begin);
+	return r;
+}
+
+/* What each of four threads does in its own functions, which nothing disturbs. */
+static void test_threads(void **state)
+{
+	char *argv[] = { PROGRAM("threads4_static"), NULL };
+	struct range worker = symbol(argv[0], "worker"), collatz = symbol(argv[0], "collatz");
+	struct client_run run = { .truth = truth_path, .envp = env_of_run };
+	uint64_t *truth[5], ip, last[5] = { 0 };
+	size_t nr[5], at[5] = { 0 }, nr_compared = 0;
+	int cpu, status;
+	FILE *log;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(client_run(&run, argv), 0);
+	assert_int_equal(run.status, 0);
+	assert_int_equal(run.nr_threads, 4);
+	for (int i = 0; i < 5; i++) {
+		truth[i] = client_truth(truth_path, run.tids[i], &nr[i]);
+		assert_non_null(truth[i]);
+	}
+	log = judge_start(&judge_a64, argv, &pid);
+	while (judge_next(log, &ip, &cpu)) {
+		bool inside = (ip >= worker.begin && ip < worker.end) ||
+			      (ip >= collatz.begin && ip < collatz.end);
+
+		assert_in_range(cpu, 0, 4);
+		if (!inside || ip == last[cpu]) {
+			last[cpu] = ip;
+			continue;
+		}
+		last[cpu] = ip;
+		while (at[cpu] < nr[cpu] && !(truth[cpu][at[cpu]] >= worker.begin &&
+					      truth[cpu][at[cpu]] < worker.end) &&
+		       !(truth[cpu][at[cpu]] >= collatz.begin && truth[cpu][at[cpu]] < collatz.end))
+			at[cpu]++;
+		assert_true(at[cpu] < nr[cpu]);
+		assert_int_equal(truth[cpu][at[cpu]++], ip);
+		nr_compared++;
+	}
+	fclose(log);
+	waitpid(pid, &status, 0);
+	assert_true(nr_compared > 10000);
+	for (int i = 0; i < 5; i++) {
+		for (; at[i] < nr[i]; at[i]++)
+			assert_false((truth[i][at[i]] >= worker.begin && truth[i][at[i]] < worker.end) ||
+				     (truth[i][at[i]] >= collatz.begin && truth[i][at[i]] < collatz.end));
+		free(truth[i]);
+	}
+	forget_truth(&run);
+}
+
+static void check_counts(struct client_run *run)
+{
+	static const char *const names[] = { "counted", "atomically", "widely", "handled" };
+	char *argv[] = { PROGRAM("qemu_a64"), "threads", NULL };
+
+	run->truth = truth_path;
+	assert_int_equal(client_run(run, argv), 0);
+	assert_int_equal(run->status, 0);
+	assert_int_equal(run->nr_threads, 4);
+	assert_int_equal(run->nr_untraced, 0);
+	for (int i = 0; i < 4; i++) {
+		const char *line = strstr(run->stdout_text, names[i]);
+		unsigned long long ip = 0;
+		long expected = -1, got = 0;
+
+		assert_non_null(line);
+		assert_int_equal(sscanf(line, "%*s %llx %ld", &ip, &expected), 2);
+		for (int k = 0; k < run->nr_tids; k++) {
+			size_t nr;
+			uint64_t *truth = client_truth(truth_path, run->tids[k], &nr);
+
+			for (size_t j = 0; truth && j < nr; j++)
+				got += truth[j] == ip;
+			free(truth);
+		}
+		assert_int_equal(got, expected);
+		assert_true(expected >= 10);
+	}
+	forget_truth(run);
+}
+
+static void test_counts(void **state)
+{
+	struct client_run ordinary = { 0 }, full = { .blocks = "40" }, narrow = { .slots = "2" };
+
+	(void)state;
+	check_counts(&ordinary);
+	check_counts(&full);
+	check_counts(&narrow);
+}
+
+/* ---- exec, fork ---- */
+
+static void test_exec(void **state)
+{
+	char *own[] = { PROGRAM("qemu_a64"), "exec", PROGRAM("null_deref"), NULL };
+	char *other[] = { "/usr/bin/env", PROGRAM("recursion"), NULL };
+	char *back[] = { PROGRAM("qemu_a64"), "exec", "/bin/true", NULL };
+	char *fork[] = { PROGRAM("qemu_a64"), "fork", NULL };
+	struct client_run a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 };
+	struct range main_of;
+	size_t nr, nr_main = 0;
+	uint64_t *truth;
+
+	(void)state;
+	/* AArch64 to AArch64, and it dies there */
+	assert_int_equal(client_run(&a, own), 0);
+	assert_int_equal(a.nr_execs, 1);
+	assert_int_equal(a.nr_dying, 1);
+	assert_true(WIFSIGNALED(a.status));
+	/* x86-64 to AArch64: the truth goes on with the other's addresses */
+	b.truth = truth_path;
+	assert_int_equal(client_run(&b, other), 0);
+	assert_int_equal(b.status, 0);
+	assert_int_equal(b.nr_execs, 1);
+	assert_int_equal(b.nr_untraced, 0);
+	main_of = symbol(PROGRAM("recursion"), "main");
+	truth = client_truth(truth_path, b.pid, &nr);
+	assert_non_null(truth);
+	for (size_t i = 0; i < nr; i++)
+		nr_main += truth[i] == 0x5500000000 + main_of.begin;
+	assert_int_equal(nr_main, 1);
+	free(truth);
+	forget_truth(&b);
+	/* and AArch64 to x86-64 */
+	assert_int_equal(client_run(&c, back), 0);
+	assert_int_equal(c.status, 0);
+	assert_int_equal(c.nr_execs, 1);
+	assert_int_equal(c.nr_untraced, 0);
+	assert_int_equal(client_run(&d, fork), 0);
+	assert_int_equal(d.nr_forks, 1);
+	assert_int_equal(d.status, 0);
+}
+
+static void test_no_qemu(void **state)
+{
+	struct client_run run = { 0 };
+	char *argv[] = { PROGRAM("recursion"), NULL };
+
+	(void)state;
+	setenv("AUXTAP_QEMU_AARCH64", "/nowhere/qemu-aarch64", 1);
+	assert_int_equal(client_run(&run, argv), 0);
+	unsetenv("AUXTAP_QEMU_AARCH64");
+	assert_int_equal(run.result, -ENOPKG);
+	assert_string_equal(run.why, "/nowhere/qemu-aarch64 not found; install the package qemu-user");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_static),	   cmocka_unit_test(test_dynamic),
+		cmocka_unit_test(test_exceptions), cmocka_unit_test(test_crash),
+		cmocka_unit_test(test_faults),	   cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_counts),	   cmocka_unit_test(test_exec),
+		cmocka_unit_test(test_no_qemu),
+	};
+
+	if (access("/usr/bin/qemu-aarch64", X_OK) || access(PROGRAM("recursion"), X_OK)) {
+		printf("skipped: qemu-aarch64 or a compiler for AArch64 is not installed\n");
+		return 77;
+	}
+	snprintf(truth_path, sizeof(truth_path), "/tmp/auxtap-qemu-a64-%d", (int)getpid());
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
