@@ -99,6 +99,13 @@ struct qemu_arch {
 	int (*frame)(const union qemu_env *env, u64 sp, u64 above, qemu_read_fn *read,
 		     struct qemu_frame *frame);
 	void (*regs)(const union qemu_env *env, struct auxtap_regs *regs);
+	/* si_code of an undefined instruction and of a breakpoint */
+	int ill_code, trap_code;
+	/*
+	 * The data address of the instruction at ip, where the host told none. NULL: neither
+	 * would a processor tell it.
+	 */
+	bool (*data_addr)(const union qemu_env *env, const u8 *code, size_t nr, u64 *addr);
 	bool (*is_canonical)(u64 ip);
 	/* An instruction that a real processor may know and qemu does not. */
 	bool (*is_limit)(const u8 *code, size_t nr);

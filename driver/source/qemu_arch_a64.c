@@ -2,6 +2,7 @@
 /* An AArch64 program in qemu 7.2: linux-user/aarch64 and CPUARMState, checked at start-up. */
 #include "qemu_arch.h"
 #include "silicon/a64_insn.h"
+#include <signal.h>
 #include <string.h>
 
 enum { FP = 29, LR = 30, SP = 31 };
@@ -110,6 +111,66 @@ static void regs_of(const union qemu_env *env, struct auxtap_regs *regs)
 	regs->valid = (1ull << AUXTAP_A64_NR_REGS) - 1;
 }
 
+static u64 reg_of(const union qemu_env *env, u32 n)
+{
+	return env->a64.xregs[n & 31]; /* as a base 31 is sp, as it is here */
+}
+
+static s64 sign_extend(u64 value, u32 bits)
+{
+	return (s64)(value << (64 - bits)) >> (64 - bits);
+}
+
+/* "Load/store register (register offset)": base + extended index. */
+static u64 indexed(const union qemu_env *env, u32 code, u32 scale)
+{
+	u32 option = code >> 13 & 7, rm = code >> 16 & 31;
+	u64 index = rm == 31 ? 0 : env->a64.xregs[rm];
+
+	if (option == 2) /* uxtw */
+		index = (u32)index;
+	else if (option == 6) /* sxtw */
+		index = (u64)(s64)(s32)index;
+	return reg_of(env, code >> 5) + (code >> 12 & 1 ? index << scale : index);
+}
+
+/* "Loads and stores" of the A64 encoding index; false: none, or a kind that is not told apart. */
+static bool data_addr(const union qemu_env *env, const u8 *bytes, size_t nr, u64 *addr)
+{
+	u32 code = nr < 4 ? 0 : bytes[0] | (u32)bytes[1] << 8 | (u32)bytes[2] << 16 |
+				       (u32)bytes[3] << 24;
+	bool vector = code >> 26 & 1;
+	u32 scale = code >> 30;
+	u64 base = reg_of(env, code >> 5);
+
+	if ((code & 0x0a000000) != 0x08000000)
+		return false;
+	if ((code & 0x3b000000) == 0x18000000) { /* literal */
+		*addr = env->a64.pc + (u64)(sign_extend(code >> 5 & 0x7ffff, 19) * 4);
+	} else if ((code & 0x3a000000) == 0x28000000) { /* pair: scale by opc */
+		u32 pair = vector ? 2 + scale : scale & 2 ? 3 : 2;
+		bool post = (code >> 23 & 3) == 1;
+
+		*addr = base + (post ? 0 : (u64)(sign_extend(code >> 15 & 0x7f, 7) * (1 << pair)));
+	} else if ((code & 0x3a000000) == 0x38000000) {
+		if (vector && code >> 23 & 1)
+			scale = 4;
+		if (code >> 24 & 1) /* unsigned offset */
+			*addr = base + ((u64)(code >> 10 & 0xfff) << scale);
+		else if ((code & 0x00200c00) == 0x00200800)
+			*addr = indexed(env, code, scale);
+		else if (code >> 21 & 1) /* atomics; ldraa too, whose offset is signed in */
+			*addr = base;
+		else /* unscaled, pre-indexed; post-indexed counts afterwards */
+			*addr = base + ((code >> 10 & 3) == 1 ? 0 :
+				(u64)sign_extend(code >> 12 & 0x1ff, 9));
+	} else { /* exclusives, acquire and release, structures */
+		*addr = base;
+	}
+	*addr &= 0x00ffffffffffffffull; /* the top byte is a tag */
+	return true;
+}
+
 static bool is_canonical(u64 ip)
 {
 	(void)ip;
@@ -146,6 +207,9 @@ const struct qemu_arch qemu_arch_a64 = {
 	.plausible = plausible,
 	.frame = frame_of,
 	.regs = regs_of,
+	.ill_code = ILL_ILLOPC,
+	.trap_code = TRAP_BRKPT,
+	.data_addr = data_addr,
 	.is_canonical = is_canonical,
 	.is_limit = is_limit,
 };

@@ -2,7 +2,7 @@
 /* An x86-64 program in qemu 7.2: linux-user/i386 and CPUX86State, checked at start-up. */
 #include "qemu_arch.h"
 #include "silicon/x86_insn.h"
-#include <string.h>
+#include <signal.h>
 
 enum { AX, CX, DX, BX, SP, BP, SI, DI };
 enum { ES, CS, SS, DS, FS, GS };
@@ -157,6 +157,8 @@ const struct qemu_arch qemu_arch_x86 = {
 	.plausible = plausible,
 	.frame = frame_of,
 	.regs = regs_of,
+	.ill_code = ILL_ILLOPN,
+	.trap_code = SI_KERNEL,
 	.is_canonical = is_canonical,
 	.is_limit = is_limit,
 };

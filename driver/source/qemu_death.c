@@ -15,6 +15,20 @@ static bool is_sync_signal(int signo)
 	       signo == SIGTRAP;
 }
 
+static u64 data_addr(struct qemu_source *q, struct qemu_thread *t)
+{
+	const struct qemu_arch *arch = t->process->arch;
+	union qemu_env env;
+	u8 code[16];
+	ssize_t got;
+	u64 addr;
+
+	if (qemu_state_env(q, t, &env))
+		return 0;
+	got = qemu_state_mem(q->emu, t->process->pid, arch->ip(&env), code, arch->max_len);
+	return got > 0 && arch->data_addr(&env, code, (size_t)got, &addr) ? addr : 0;
+}
+
 /* Works out what siginfo the program's death has. */
 void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo)
 {
@@ -39,6 +53,10 @@ void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo)
 			/* what the host has there may be qemu's: guard pages, for one */
 			t->dying.si_addr = (void *)(uintptr_t)addr;
 			t->dying.si_code = qemu_maps_find(t->process, addr) ? SEGV_ACCERR : SEGV_MAPERR;
+		} else if (signo == SIGSEGV && t->dying.si_code == SI_KERNEL && arch->data_addr) {
+			/* not canonical for the host's processor: an address like others for the program's */
+			t->dying.si_code = SEGV_MAPERR;
+			t->dying.si_addr = (void *)(uintptr_t)data_addr(q, t);
 		}
 		return;
 	}
@@ -56,11 +74,18 @@ void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo)
 		t->dying.si_addr = (void *)(uintptr_t)ip;
 		break;
 	case SIGILL:
-		t->dying.si_code = ILL_ILLOPN;
+		t->dying.si_code = arch->ill_code;
 		t->dying.si_addr = (void *)(uintptr_t)ip;
 		break;
 	case SIGBUS:
 		t->dying.si_code = BUS_ADRALN;
+		if (ip & 3 && arch->max_len == 4)
+			t->dying.si_addr = (void *)(uintptr_t)ip;
+		break;
+	case SIGTRAP:
+		t->dying.si_code = arch->trap_code;
+		if (arch->trap_code != SI_KERNEL)
+			t->dying.si_addr = (void *)(uintptr_t)ip;
 		break;
 	case SIGSEGV:
 		range = qemu_maps_find(t->process, ip);
