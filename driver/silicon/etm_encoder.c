@@ -37,6 +37,7 @@
 #define EXC_E0 0x01 /* a preferred return address follows */
 #define EXC_E1 0x40 /* it is the target of the branch before, too */
 #define EXC_C  0x80 /* one more byte of type */
+#define EXC_NO_ADDRESS 0x70 /* ETE: stands for the address, as of a failed transaction */
 
 /* Headers of the three kinds of address packets; + IS. */
 struct addr_headers {
@@ -384,7 +385,8 @@ void etm_put_exception(struct etm_encoder *enc, struct etm_burst *burst, unsigne
 void etm_put_pe_reset(struct etm_encoder *enc, struct etm_burst *burst)
 {
 	etm_put_atoms(enc, burst);
-	put_exception_header(burst, ETM_PE_RESET, 0);
+	put_exception_header(burst, ETM_PE_RESET, EXC_E0);
+	put_byte(burst, EXC_NO_ADDRESS);
 	sent_p0(enc, 1);
 	put_commit(enc, burst);
 }

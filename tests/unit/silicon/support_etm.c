@@ -74,72 +74,94 @@ static void on_packet(const void *ctx, const ocsd_datapath_op_t op, const ocsd_t
 		judge->packet(judge->ctx, index, packet, data, size);
 }
 
-#define MESSAGE_SIZE 300
+struct listener {
+	const struct etm_judge *judge;
+	char last[300];
+};
 
 static void on_message(const void *ctx, const char *text, const int len)
 {
-	char *last = (char *)ctx;
+	struct listener *listener = (struct listener *)ctx;
 
-	snprintf(last, MESSAGE_SIZE, "%.*s", len, text);
+	snprintf(listener->last, sizeof(listener->last), "%.*s", len, text);
+	if (listener->judge->text && !strncmp(listener->last, "Idx:", 4))
+		listener->judge->text(listener->judge->ctx, listener->last);
 }
 
-static ocsd_err_t create_decoder(dcd_tree_handle_t tree, const struct etm_unit *unit, u8 *id)
+struct etm_registers etm_registers_of(const struct etm_unit *unit)
+{
+	return (struct etm_registers){
+		.ete = unit->config.ete,
+		.idr0 = etm_unit_read(unit, TRCIDR0),
+		.idr1 = etm_unit_read(unit, TRCIDR0 + 4),
+		.idr2 = etm_unit_read(unit, TRCIDR0 + 8),
+		.idr8 = etm_unit_read(unit, TRCIDR8),
+		.devarch = etm_unit_read(unit, TRCDEVARCH),
+		.configr = etm_unit_read(unit, TRCCONFIGR),
+		.traceidr = etm_unit_read(unit, TRCTRACEIDR),
+	};
+}
+
+static ocsd_err_t create_decoder(dcd_tree_handle_t tree, const struct etm_registers *r, u8 *id)
 {
 	ocsd_etmv4_cfg etm = {
-		.reg_idr0 = etm_unit_read(unit, TRCIDR0),
-		.reg_idr1 = etm_unit_read(unit, TRCIDR0 + 4),
-		.reg_idr2 = etm_unit_read(unit, TRCIDR0 + 8),
-		.reg_idr8 = etm_unit_read(unit, TRCIDR8),
-		.reg_configr = etm_unit_read(unit, TRCCONFIGR),
-		.reg_traceidr = etm_unit_read(unit, TRCTRACEIDR),
+		.reg_idr0 = r->idr0,
+		.reg_idr1 = r->idr1,
+		.reg_idr2 = r->idr2,
+		.reg_idr8 = r->idr8,
+		.reg_configr = r->configr,
+		.reg_traceidr = r->traceidr,
 		.arch_ver = ARCH_V8r3,
 		.core_prof = profile_CortexA,
 	};
 	ocsd_ete_cfg ete = {
-		.reg_idr0 = etm.reg_idr0,
-		.reg_idr1 = etm.reg_idr1,
-		.reg_idr2 = etm.reg_idr2,
-		.reg_idr8 = etm.reg_idr8,
-		.reg_devarch = etm_unit_read(unit, TRCDEVARCH),
-		.reg_configr = etm.reg_configr,
-		.reg_traceidr = etm.reg_traceidr,
+		.reg_idr0 = r->idr0,
+		.reg_idr1 = r->idr1,
+		.reg_idr2 = r->idr2,
+		.reg_idr8 = r->idr8,
+		.reg_devarch = r->devarch,
+		.reg_configr = r->configr,
+		.reg_traceidr = r->traceidr,
 		.arch_ver = ARCH_AA64,
 		.core_prof = profile_CortexA,
 	};
 
-	if (unit->config.ete)
+	if (r->ete)
 		return ocsd_dt_create_decoder(tree, OCSD_BUILTIN_DCD_ETE,
 					      OCSD_CREATE_FLG_FULL_DECODER, &ete, id);
 	return ocsd_dt_create_decoder(tree, OCSD_BUILTIN_DCD_ETMV4I,
 				      OCSD_CREATE_FLG_FULL_DECODER, &etm, id);
 }
 
-void etm_judge_run(const struct etm_judge *judge, const struct etm_unit *unit, const u8 *bytes,
-		   size_t nr)
+void etm_judge_run(const struct etm_judge *judge, const struct etm_registers *regs,
+		   const u8 *bytes, size_t nr)
 {
 	dcd_tree_handle_t tree = ocsd_create_dcd_tree(OCSD_TRC_SRC_SINGLE, 0);
-	char message[MESSAGE_SIZE] = "";
+	struct listener listener = { .judge = judge };
 	size_t at = 0;
 	u8 id;
 
 	assert_true(tree != C_API_INVALID_TREE_HANDLE);
 	assert_int_equal(ocsd_def_errlog_init(OCSD_ERR_SEV_WARN, 1), OCSD_OK);
 	ocsd_def_errlog_config_output(C_API_MSGLOGOUT_FLG_NONE, NULL);
-	ocsd_def_errlog_set_strprint_cb(tree, message, (FnDefLoggerPrintStrCB)on_message);
-	assert_int_equal(create_decoder(tree, unit, &id), OCSD_OK);
+	ocsd_def_errlog_set_strprint_cb(tree, &listener, (FnDefLoggerPrintStrCB)on_message);
+	assert_int_equal(create_decoder(tree, regs, &id), OCSD_OK);
 	assert_int_equal(ocsd_dt_add_callback_mem_acc(tree, 0, ~0ull, OCSD_MEM_SPACE_ANY, on_memory,
 						      judge), OCSD_OK);
 	assert_int_equal(ocsd_dt_set_gen_elem_outfn(tree, on_element, judge), OCSD_OK);
-	if (judge->packet && !unit->config.ete)
+	if (judge->packet && !regs->ete)
 		assert_int_equal(ocsd_dt_attach_packet_callback(tree, id, OCSD_C_API_CB_PKT_MON,
 								(void *)on_packet, judge), OCSD_OK);
+	if (judge->text)
+		assert_int_equal(ocsd_dt_set_pkt_protocol_printer(tree, id, 1), OCSD_OK);
 	while (at < nr) {
 		u32 piece = nr - at > 65536 ? 65536 : (u32)(nr - at), used = 0;
 		ocsd_datapath_resp_t resp;
 
 		resp = ocsd_dt_process_data(tree, OCSD_OP_DATA, at, piece, bytes + at, &used);
 		if (resp != OCSD_RESP_CONT || !used)
-			fail_msg("offset %#zx: response %d, %s", at + used, resp, message);
+			fail_msg("offset %#zx: response %d, %s", at + used, resp,
+				 listener.last);
 		at += used;
 	}
 	assert_int_equal(ocsd_dt_process_data(tree, OCSD_OP_EOT, at, 0, NULL, NULL), OCSD_RESP_CONT);

@@ -21,6 +21,14 @@ struct etm_stream {
 void etm_stream_init(struct etm_stream *stream);
 void etm_stream_free(struct etm_stream *stream);
 
+/* All that a decoder is told. */
+struct etm_registers {
+	bool ete;
+	u32 idr0, idr1, idr2, idr8, devarch, configr, traceidr;
+};
+
+struct etm_registers etm_registers_of(const struct etm_unit *unit);
+
 struct etm_judge {
 	/* the code at addr: how many of nr bytes there are */
 	u32 (*memory)(void *ctx, u64 addr, u32 nr, u8 *bytes);
@@ -28,12 +36,14 @@ struct etm_judge {
 	/* NULL, or every packet; not for ETE, OpenCSD 1.3.3 has no way */
 	void (*packet)(void *ctx, u64 offset, const ocsd_etmv4_i_pkt *packet, const u8 *bytes,
 		       u32 nr);
+	/* NULL, or a line of text for each packet, of either architecture */
+	void (*text)(void *ctx, const char *line);
 	void *ctx;
 };
 
 /* Decodes all of it; a complaint of the decoder fails the test. */
-void etm_judge_run(const struct etm_judge *judge, const struct etm_unit *unit, const u8 *bytes,
-		   size_t nr);
+void etm_judge_run(const struct etm_judge *judge, const struct etm_registers *regs,
+		   const u8 *bytes, size_t nr);
 
 /* Offset of the next A-Sync at or behind 'from'; nr: there is none. */
 size_t etm_find_sync(const u8 *bytes, size_t nr, size_t from);

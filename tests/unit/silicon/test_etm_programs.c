@@ -258,12 +258,14 @@ static void judge_run(const struct program *p, bool ete, u32 configr, size_t *nr
 {
 	struct run run = { .program = p };
 	struct etm_unit_config config = { .clock = &run.clock, .ete = ete };
-	struct etm_judge judge = { on_memory, on_element, NULL, &run };
+	struct etm_judge judge = { on_memory, on_element, NULL, NULL, &run };
+	struct etm_registers regs;
 
 	etm_stream_init(&run.stream);
 	etm_unit_init(&run.unit, &config, &run.stream.sink);
 	run_all(&run, configr);
-	etm_judge_run(&judge, &run.unit, run.stream.bytes, run.stream.nr);
+	regs = etm_registers_of(&run.unit);
+	etm_judge_run(&judge, &regs, run.stream.bytes, run.stream.nr);
 	assert_int_equal(run.at, run.nr_truth);
 	assert_int_equal(run.exception, run.nr_exceptions);
 	assert_int_equal(!!run.nr_timestamps, !!(configr & TRCCONFIGR_TS));
