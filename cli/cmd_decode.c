@@ -465,7 +465,7 @@ int cmd_decode(int argc, char **argv)
 		cli_complain(argv[optind + 1], NULL, "one file at a time");
 		return CLI_USAGE;
 	}
-	ret = raw_options_check(&cmd.raw, "decode", optind < argc, true);
+	ret = raw_options_check(&cmd.raw, "decode", optind < argc);
 	if (ret)
 		return ret;
 	cmd.path = optind < argc ? argv[optind] : "auxtap.data";

@@ -139,7 +139,7 @@ int cmd_dump(int argc, char **argv)
 			     optind < argc ? "takes one file" : "needs a file");
 		return CLI_USAGE;
 	}
-	ret = raw_options_check(&raw, "dump", true, true);
+	ret = raw_options_check(&raw, "dump", true);
 	if (ret)
 		return ret;
 	if (raw.is_raw && !opts.packets) {

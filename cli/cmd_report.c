@@ -165,7 +165,7 @@ int cmd_report(int argc, char **argv)
 		cli_complain(argv[optind + 1], "give one file", "too many arguments");
 		return CLI_USAGE;
 	}
-	ret = raw_options_check(&cmd.raw, "report", optind < argc, false);
+	ret = raw_options_check(&cmd.raw, "report", optind < argc);
 	if (ret)
 		return ret;
 	if (optind < argc)

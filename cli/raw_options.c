@@ -169,14 +169,8 @@ int raw_options_parse(struct raw_options *ro, int opt, const char *arg)
 	}
 }
 
-int raw_options_check(const struct raw_options *ro, const char *command, bool has_file,
-		      bool takes_spe)
+int raw_options_check(const struct raw_options *ro, const char *command, bool has_file)
 {
-	if (raw_options_is_spe(ro) && !takes_spe) {
-		cli_complain("--raw", "'auxtap decode --raw spe' lists its samples",
-			     "%s does not read Arm SPE yet", command);
-		return CLI_USAGE;
-	}
 	if (!ro->is_raw && ro->given) {
 		cli_complain(command, "add --raw pt for a bare trace",
 			     "--image, --sideband and what describes the CPU and its "

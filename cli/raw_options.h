@@ -53,9 +53,8 @@ void raw_options_init(struct raw_options *ro);
 /* Takes the option if it is one of these: 0 or CLI_USAGE, which has been told. */
 int raw_options_parse(struct raw_options *ro, int opt, const char *arg);
 bool raw_options_is_spe(const struct raw_options *ro);
-/* After the last option: 0 or CLI_USAGE, which has been told. takes_spe: the command reads Arm SPE. */
-int raw_options_check(const struct raw_options *ro, const char *command, bool has_file,
-		      bool takes_spe);
+/* After the last option: 0 or CLI_USAGE, which has been told. */
+int raw_options_check(const struct raw_options *ro, const char *command, bool has_file);
 /* Adds what --image named. -EINVAL: the option's value is not of its form. */
 int raw_options_images(const struct raw_options *ro, struct auxtap_image_set *images,
 		       struct auxtap_error *err);

@@ -755,6 +755,8 @@ int auxtap_report_raw(const char *path, const struct auxtap_raw_opts *raw,
 {
 	struct report r = {.path = path, .raw = raw, .ro = {.images = images}};
 
+	if (raw->family && !strcmp(raw->family, "spe"))
+		return report_samples(NULL, path, raw, images, opts, out, err);
 	return run(&r, opts, out, err);
 }
 
@@ -771,22 +773,19 @@ int auxtap_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *o
 	size_t nr;
 	int ret;
 
-	if (!auxtap_perfdata_auxtrace_info(pd, &family, &priv, &nr) &&
-	    family == AUXTAP_AUXTRACE_ARM_SPE) {
-		auxtap_error_set(err, -ENOTSUP, r.path,
-				 "it holds samples of Arm SPE, and a report tells of a flow");
-		auxtap_error_todo(err, "'auxtap decode' lists the samples");
-		return -ENOTSUP;
-	}
 	ret = report_facts_read(&r.facts, pd, err);
 	if (ret < 0)
 		goto out_facts;
 	ret = auxtap_image_set_new(&r.ro.images, &image_opts, err);
 	if (ret < 0)
 		goto out_facts;
-	ret = find_execs(&r, err);
-	if (!ret)
-		ret = run(&r, opts, out, err);
+	if (!auxtap_perfdata_auxtrace_info(pd, &family, &priv, &nr) && family == AUXTAP_AUXTRACE_ARM_SPE) {
+		ret = report_samples(pd, r.path, NULL, r.ro.images, opts, out, err);
+	} else {
+		ret = find_execs(&r, err);
+		if (!ret)
+			ret = run(&r, opts, out, err);
+	}
 	auxtap_image_set_free(r.ro.images);
 out_facts:
 	report_facts_free(&r.facts);

@@ -2,7 +2,7 @@
 /*
  * The report's own parts: facts of the death (report_facts.c), why it happened (fault.c),
  * backtrace (unwind.c), calls that led there (report_calls.c), printing (report.c,
- * report_print.c). Nothing here is public.
+ * report_print.c); report_samples.c: of samples instead of a flow. Nothing here is public.
  */
 #ifndef AUXTAP_REPORT_H
 #define AUXTAP_REPORT_H
@@ -138,6 +138,10 @@ void report_name(const struct report_out *ro, uint64_t addr, char *name, size_t 
 void report_source_line(const struct report_out *ro, const char *file, unsigned int line);
 void report_calls_print(const struct report_out *ro, struct call_tree *tree,
 			unsigned int nr_lines, const char *end);
+/* report_samples.c: the report of samples of Arm SPE; raw is NULL or pd is. */
+int report_samples(struct auxtap_perfdata *pd, const char *path, const struct auxtap_raw_opts *raw,
+		   struct auxtap_image_set *images, const struct auxtap_report_opts *opts, FILE *out,
+		   struct auxtap_error *err);
 /* A C or C++ library, or the dynamic linker: rarely where a bug is. */
 bool report_is_runtime(const char *image);
 

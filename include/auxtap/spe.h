@@ -85,6 +85,12 @@ AUXTAP_API int auxtap_spe_packet(const void *trace, size_t size, struct auxtap_s
 /* "LD GP-REG": as stock perf words it. Returns the length, less than size. */
 AUXTAP_API size_t auxtap_spe_packet_text(const struct auxtap_spe_packet *pkt, char *text, size_t size);
 
+/*
+ * "L2 cache": what a CPU means by a data source, by its MIDR_EL1 (variant and revision do not
+ * matter), a static text. NULL: nothing is published of this CPU, or of this number.
+ */
+AUXTAP_API const char *auxtap_spe_source_name(uint64_t midr, uint64_t source);
+
 /* An address packet's address: without tag, exception level and security state, sign extended. */
 AUXTAP_API uint64_t auxtap_spe_address(const struct auxtap_spe_packet *pkt);
 

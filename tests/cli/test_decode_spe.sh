@@ -46,10 +46,6 @@ grep -qx 'instructions: 6000' summary && grep -qx 'gaps: 1' summary && grep -qx 
 [ "$(grep -vc gap again)" -gt 6000 ] && [ "$(grep -c 'begins before the end' again)" = 1 ] ||
 	fail "again: $(grep -vc gap again) samples, $(grep gap again)"
 
-# a report is of a flow
-"$AUXTAP" report spe.data >out 2>err
-[ $? = 3 ] && [ ! -s out ] && grep -q "samples of Arm SPE.*auxtap decode" err || fail "report: $(cat out err)"
-
 # thread, CPU and time
 for tid in 4242 4243; do
 	"$AUXTAP" decode --tid $tid --events insn -F tid,ip spe.data >tid || fail "--tid $tid"

@@ -2,8 +2,9 @@
 /*
  * A perf.data file with samples of Arm SPE: loads, stores, branches and others of two threads on
  * two CPUs, with time stamps and contexts, in several buffers; one AUX record is flagged as
- * truncated. Usage: spe_file FILE NUMBER SEED [cut|again]; cut: buffers end inside of
- * records; again: the last one comes twice
+ * truncated. Usage: spe_file FILE NUMBER SEED [cut|again|midr]; cut: buffers end inside
+ * of records; again: the last one comes twice; midr: the file says that CPU 0 is a Neoverse N1 and
+ * CPU 1 a HIP12
  */
 #include <auxtap/perfdata.h>
 
@@ -57,7 +58,7 @@ static void put(uint32_t type, const void *body, size_t size, uint32_t tid, uint
 	need(auxtap_perfdata_writer_record(writer, record, header.size, NULL, 0, &err));
 }
 
-static void begin(const char *path)
+static void begin(const char *path, bool midr)
 {
 	struct perf_event_attr attr = {
 		.type = PMU,
@@ -81,6 +82,9 @@ static void begin(const char *path)
 		.task = 1,
 	};
 	const uint64_t info[] = {PMU, 1 /* per CPU */};
+	/* version, words before the CPUs', PMU, CPUs; magic, CPU, words behind, MIDR, PMU, interval */
+	const uint64_t info2[] = {2, 4, PMU, NR_CPUS, 0x1010, 0, 3, 0x410fd0c1, PMU, 1024,
+				  0x1010, 1, 3, 0x480fd060, PMU, 1024};
 	/* shift, mult, zero, cycles, mask, can: 10 ns a tick */
 	const uint64_t conv[] = {1, 20, 1000000, 0, ~0ull, 1};
 	struct {
@@ -107,7 +111,8 @@ static void begin(const char *path)
 	auxtap_perfdata_writer_add_id(writer, 1, ID_DUMMY);
 	/* in perf's order: it divides by the multiplier when it sees the second one */
 	put(AUXTAP_RECORD_TIME_CONV, conv, sizeof(conv), 0, 0, 0, 0);
-	need(auxtap_perfdata_writer_auxtrace_info(writer, AUXTAP_AUXTRACE_ARM_SPE, info, 2, &err));
+	need(auxtap_perfdata_writer_auxtrace_info(writer, AUXTAP_AUXTRACE_ARM_SPE, midr ? info2 : info,
+						  midr ? sizeof(info2) / 8 : 2, &err));
 	put(PERF_RECORD_COMM, &comm, sizeof(comm), TID, 0, 1000, ID_DUMMY);
 	put(PERF_RECORD_MMAP2, &mmap2, sizeof(mmap2), TID, 0, 1001, ID_DUMMY);
 	put(PERF_RECORD_FORK, fork, sizeof(fork), TID, 0, 1002, ID_DUMMY);
@@ -198,7 +203,7 @@ int main(int argc, char **argv)
 		return 2;
 	nr = strtol(argv[2], NULL, 10);
 	seed = (unsigned int)strtoul(argv[3], NULL, 10);
-	begin(argv[1]);
+	begin(argv[1], argc > 4 && !strcmp(argv[4], "midr"));
 	for (int cpu = 0; cpu < NR_CPUS; cpu++) {
 		traces[cpu].bytes = malloc((size_t)nr * 192 + 1);
 		traces[cpu].ends = calloc((size_t)nr + 1, sizeof(size_t));
