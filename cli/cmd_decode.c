@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "decode_print.h"
 #include "raw_options.h"
+#include "../decode/cs_guard.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -387,12 +388,14 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 	struct auxtap_perfdata *pd = NULL;
 	struct auxtap_decoder *dec = NULL;
 	bool is_spe = raw_options_is_spe(&cmd->raw);
+	bool is_snapshot = !cmd->raw.is_raw && auxtap_is_snapshot(cmd->path);
 	int ret, status = CLI_FAILED;
 
+	cs_guard_watch(cmd->path);
 	ret = auxtap_image_set_new(&images, &cmd->image_opts, &err);
 	if (!ret)
 		ret = raw_options_images(&cmd->raw, images, &err);
-	if (!ret && !cmd->raw.is_raw) {
+	if (!ret && !cmd->raw.is_raw && !is_snapshot) {
 		ret = auxtap_perfdata_open(&pd, cmd->path, &err);
 		is_spe = !ret && holds_spe(pd);
 	}
@@ -402,6 +405,8 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 	if (!ret && cmd->raw.is_raw)
 		ret = auxtap_decoder_open_raw(&dec, cmd->path, &cmd->raw.raw, images,
 					      &cmd->opts, &err);
+	else if (!ret && is_snapshot)
+		ret = auxtap_decoder_open_snapshot(&dec, cmd->path, images, &cmd->opts, &err);
 	else if (!ret)
 		ret = auxtap_decoder_open(&dec, pd, images, &cmd->opts, &err);
 	if (ret) {

@@ -290,7 +290,7 @@ static void asm_text(struct decode_printer *p, const struct auxtap_event *ev, ch
 	if (!ev->has_ip)
 		return;
 	if (ev->insn_size)
-		auxtap_disassemble(p->images, ev->ip, ev->insn, ev->insn_size, buf, size);
+		auxtap_disassemble_as(p->images, ev->isa, ev->ip, ev->insn, ev->insn_size, buf, size);
 	else
 		auxtap_image_set_disassemble(p->images, ev->pid,
 					     ev->time ? ev->time : UINT64_MAX, ev->ip, buf,

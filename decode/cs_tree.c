@@ -152,12 +152,17 @@ static void do_create(void *arg)
 		call->ret = OCSD_ERR_MEM;
 		return;
 	}
-	if (!tree->opts.element)
-		return;
-	call->ret = ocsd_dt_set_gen_elem_outfn(tree->handle, on_element, tree);
+}
+
+/* Only decoders that exist learn of these. */
+static void do_memory(void *arg)
+{
+	struct call *call = arg;
+
+	call->ret = ocsd_dt_set_gen_elem_outfn(call->tree->handle, on_element, call->tree);
 	if (!call->ret)
-		call->ret = ocsd_dt_add_callback_mem_acc(tree->handle, 0, UINT64_MAX,
-							 OCSD_MEM_SPACE_ANY, on_read, tree);
+		call->ret = ocsd_dt_add_callback_mem_acc(call->tree->handle, 0, UINT64_MAX,
+							 OCSD_MEM_SPACE_ANY, on_read, call->tree);
 }
 
 static void do_destroy(void *arg)
@@ -292,6 +297,14 @@ int cs_tree_new(struct cs_tree **out, const struct cs_tree_opts *opts,
 		if (tree->nr && call.ret) /* a unit that would be silent */
 			ret = ret ? ret : -EIO;
 	}
+	if (!ret && tree->nr && tree->opts.element) {
+		call = (struct call){0};
+		ret = run(tree, do_memory, &call, why, sizeof(why));
+		if (call.ret) {
+			error_text(call.ret, why, sizeof(why));
+			ret = ret ? ret : -EIO;
+		}
+	}
 	pthread_mutex_unlock(&library);
 	if (!ret && !tree->nr)
 		ret = -ENOTSUP;
@@ -357,8 +370,10 @@ static int operation(struct cs_tree *tree, ocsd_datapath_op_t op, char *why, siz
 	struct call call = {.op = op};
 	int ret;
 
-	if (tree->broken)
+	if (tree->broken) {
+		snprintf(why, size, "OpenCSD failed before");
 		return -EIO;
+	}
 	ret = run(tree, do_data, &call, why, size);
 	if (!ret && OCSD_DATA_RESP_IS_FATAL(call.ret)) {
 		last_error(why, size);
@@ -375,8 +390,10 @@ int cs_tree_feed(struct cs_tree *tree, uint64_t off, const uint8_t *data, size_t
 	int ret = 0;
 
 	*used = 0;
-	if (tree->broken)
+	if (tree->broken) {
+		snprintf(why, why_size, "OpenCSD failed before");
 		return -EIO;
+	}
 	while (!ret && *used < size) {
 		struct call call = {.op = OCSD_OP_DATA, .data = data + *used,
 				    .size = (uint32_t)(size - *used)};

@@ -157,7 +157,9 @@ int decoder_start(struct auxtap_decoder *dec)
 	if (dec->nr_closed)
 		qsort(dec->closed, dec->nr_closed, sizeof(*dec->closed), by_first);
 	nr_jobs = decoder_nr_jobs(dec->shared.opts.jobs);
-	return dec->spe ? spe_decoder_start(dec, nr_jobs) : decoder_jobs_start(dec, nr_jobs);
+	if (dec->source)
+		return dec->source->start ? dec->source->start(dec, nr_jobs) : 0;
+	return decoder_jobs_start(dec, nr_jobs);
 }
 
 static void refill(struct auxtap_decoder *dec, struct decoder_queue *queue)
@@ -273,14 +275,14 @@ static void choose(struct auxtap_decoder *dec)
 		set_limit(dec, extra->time, INT32_MIN);
 }
 
-/* Samples, and gaps that belong to no place in a stream, by time. */
-static struct flow_event *next_sample(struct auxtap_decoder *dec, bool *is_sample)
+/* Events of the source, and gaps that belong to no place in a stream, by time. */
+static struct flow_event *next_of_source(struct auxtap_decoder *dec, bool *of_source)
 {
-	struct flow_event *ev = spe_decoder_peek(dec);
+	struct flow_event *ev = dec->source->peek(dec);
 
-	*is_sample = ev && !(dec->extra_at < dec->nr_extra && dec->extra[dec->extra_at].time < ev->time);
-	if (*is_sample) {
-		spe_decoder_pop(dec);
+	*of_source = ev && !(dec->extra_at < dec->nr_extra && dec->extra[dec->extra_at].time < ev->time);
+	if (*of_source) {
+		dec->source->pop(dec);
 		return ev;
 	}
 	return dec->extra_at < dec->nr_extra ? &dec->extra[dec->extra_at++] : NULL;
@@ -359,8 +361,8 @@ static const char *comm_of(struct auxtap_decoder *dec, int32_t tid, uint64_t tim
 int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *out,
 			struct auxtap_error *err)
 {
-	bool is_sample = false;
-	struct flow_event *ev = dec->spe ? next_sample(dec, &is_sample) : next_event(dec);
+	bool of_source = false;
+	struct flow_event *ev = dec->source ? next_of_source(dec, &of_source) : next_event(dec);
 
 	free(dec->delivered);
 	dec->delivered = NULL;
@@ -370,10 +372,10 @@ int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *out,
 				return auxtap_error_set(err, dec->queues[i]->pt.error, "trace",
 							"cannot go on: %s",
 							strerror(-dec->queues[i]->pt.error));
-		if (dec->spe && spe_decoder_error(dec))
-			return auxtap_error_set(err, spe_decoder_error(dec), "trace",
+		if (dec->source && dec->source->error(dec))
+			return auxtap_error_set(err, dec->source->error(dec), "trace",
 						"cannot go on: %s",
-						strerror(-spe_decoder_error(dec)));
+						strerror(-dec->source->error(dec)));
 		if (dec->damage.code && err)
 			*err = dec->damage;
 		return dec->damage.code;
@@ -394,8 +396,9 @@ int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *out,
 	out->nr_insns = ev->nr_insns;
 	out->depth = ev->depth;
 	out->spe_has = 0;
-	if (is_sample)
-		spe_decoder_facts(dec, out);
+	out->isa = (enum auxtap_isa)ev->isa;
+	if (of_source)
+		dec->source->facts(dec, out);
 	out->comm = comm_of(dec, ev->tid, ev->time);
 	out->text[0] = '\0';
 	if (ev->gap) {
@@ -427,6 +430,8 @@ void auxtap_decoder_summary(const struct auxtap_decoder *dec,
 		sum->errors += q->errors;
 		sum->bytes += q->bytes;
 	}
+	if (dec->source && dec->source->sums)
+		dec->source->sums(dec, sum);
 	sum->threads = dec->nr_tids;
 }
 
@@ -435,7 +440,8 @@ void auxtap_decoder_close(struct auxtap_decoder *dec)
 	if (!dec)
 		return;
 	decoder_jobs_stop(dec);
-	spe_decoder_free(dec);
+	if (dec->source)
+		dec->source->free(dec);
 	for (size_t i = 0; i < dec->nr_queues; i++) {
 		struct decoder_queue *queue = dec->queues[i];
 

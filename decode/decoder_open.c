@@ -642,7 +642,7 @@ int auxtap_decoder_open(struct auxtap_decoder **dec_out, struct auxtap_perfdata 
 	const char *path = auxtap_perfdata_path(pd);
 	const uint64_t *priv;
 	uint32_t type;
-	bool spe;
+	bool spe, cs;
 	int ret;
 
 	*dec_out = NULL;
@@ -650,26 +650,30 @@ int auxtap_decoder_open(struct auxtap_decoder **dec_out, struct auxtap_perfdata 
 	if (ret)
 		return auxtap_error_set(err, ret, path, "no hardware trace in this file");
 	spe = type == AUXTAP_AUXTRACE_ARM_SPE;
-	if (type != AUXTAP_AUXTRACE_INTEL_PT && !spe)
+	cs = type == AUXTAP_AUXTRACE_CS_ETM;
+	if (type != AUXTAP_AUXTRACE_INTEL_PT && !spe && !cs)
 		return auxtap_error_set(err, -ENOTSUP, path,
-					"its trace is of type %u; this version decodes Intel PT and Arm SPE",
+					"its trace is of type %u; this version decodes Intel PT, Arm SPE and CoreSight",
 					type);
 	if (pi.nr > AUXTAP_PT_INFO_NR)
 		pi.nr = AUXTAP_PT_INFO_NR;
 	memcpy(pi.v, priv, pi.nr * sizeof(*priv));
-	pi.snapshot = !spe && info(&pi, AUXTAP_PT_INFO_SNAPSHOT_MODE);
+	pi.snapshot = !spe && !cs && info(&pi, AUXTAP_PT_INFO_SNAPSHOT_MODE);
 	dec = decoder_new(images, opts);
 	if (!dec)
 		return auxtap_error_set(err, -ENOMEM, path, "out of memory");
 	dec->pd = pd;
 	notes.dec = dec;
-	if (spe)
+	if (spe || cs)
 		spe_decoder_clock(dec);
 	else
 		configure(dec, &pi);
-	dec->sideband.per_thread = !(spe ? spe_decoder_per_cpu(pi.v, pi.nr) : info(&pi, AUXTAP_PT_INFO_PER_CPU_MMAPS));
+	if (cs)
+		cs_decoder_sideband(dec, pi.v, pi.nr);
+	else
+		dec->sideband.per_thread = !(spe ? spe_decoder_per_cpu(pi.v, pi.nr) : info(&pi, AUXTAP_PT_INFO_PER_CPU_MMAPS));
 	/* the offsets of AUX records are not those of samples either */
-	dec->sideband.snapshot = pi.snapshot || (!spe && decoder_has_samples(pd));
+	dec->sideband.snapshot |= pi.snapshot || (!spe && decoder_has_samples(pd));
 	ret = auxtap_perfdata_notes(pd, on_note, &notes, err);
 	if (ret)
 		goto fail;
@@ -682,7 +686,9 @@ int auxtap_decoder_open(struct auxtap_decoder **dec_out, struct auxtap_perfdata 
 	ret = auxtap_perfdata_notes(pd, on_gap_note, &notes, err);
 	if (ret)
 		goto fail;
-	ret = spe ? spe_decoder_streams(dec, err) : add_queues(dec, &pi, err);
+	ret = spe  ? spe_decoder_streams(dec, err)
+	      : cs ? cs_decoder_open_file(dec, err)
+		   : add_queues(dec, &pi, err);
 	if (ret)
 		goto fail;
 	ret = add_losts(dec);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The decoder's parts: decoder.c (merge, public face), decoder_open.c (queues of a perf.data
- * file), decoder_raw.c (bare streams), decoder_jobs.c (threads); spe_decoder.c (samples of Arm SPE
- * in the place of all queues).
+ * file), decoder_raw.c (bare streams), decoder_jobs.c (threads). In the place of all queues:
+ * spe_decoder.c (samples of Arm SPE), cs_decoder.c (CoreSight).
  */
 #ifndef AUXTAP_DECODER_PRIVATE_H
 #define AUXTAP_DECODER_PRIVATE_H
@@ -12,6 +12,7 @@
 
 struct decoder_jobs;
 struct spe_decoder;
+struct cs_decoder;
 
 struct decoder_queue {
 	struct pt_queue pt;
@@ -23,6 +24,22 @@ struct decoder_queue {
 	int32_t first_tid;
 };
 
+/*
+ * What delivers its events by itself, merged by time, in the place of all queues: samples of Arm
+ * SPE, the flow of CoreSight. An event lives until the next call.
+ */
+struct decoder_source {
+	/* After the last stream was added, with at most so many threads; or NULL. 0 or -ENOMEM. */
+	int (*start)(struct auxtap_decoder *dec, unsigned int nr_jobs);
+	struct flow_event *(*peek)(struct auxtap_decoder *dec); /* NULL at the end */
+	void (*pop)(struct auxtap_decoder *dec);
+	/* What else there is to say of the event that was popped last; its CPU. */
+	void (*facts)(const struct auxtap_decoder *dec, struct auxtap_event *ev);
+	int (*error)(const struct auxtap_decoder *dec);
+	void (*sums)(const struct auxtap_decoder *dec, struct auxtap_decode_summary *sum); /* or NULL */
+	void (*free)(struct auxtap_decoder *dec);
+};
+
 struct auxtap_decoder {
 	struct pt_shared shared;
 	struct sideband sideband;
@@ -31,7 +48,9 @@ struct auxtap_decoder {
 	pthread_mutex_t read_lock; /* pd belongs to one thread at a time */
 	struct decoder_queue **queues;
 	size_t nr_queues, max_queues;
-	struct spe_decoder *spe; /* NULL: Intel PT */
+	const struct decoder_source *source; /* NULL: the queues, Intel PT */
+	struct spe_decoder *spe;
+	struct cs_decoder *cs;
 	/* merge: queues not yet begun, by first event; and a heap of the others, by next event */
 	struct decoder_queue **closed, **heap;
 	size_t nr_closed, closed_at, nr_heap;
@@ -71,15 +90,11 @@ int spe_decoder_add(struct auxtap_decoder *dec, const struct spe_extent *extent)
 void spe_decoder_clock(struct auxtap_decoder *dec);
 bool spe_decoder_per_cpu(const uint64_t *info, size_t nr);
 int spe_decoder_streams(struct auxtap_decoder *dec, struct auxtap_error *err);
-/* After the last spe_decoder_add(): reads ahead with so many threads. 0 or -ENOMEM. */
-int spe_decoder_start(struct auxtap_decoder *dec, unsigned int nr_jobs);
-/* NULL at the end. */
-struct flow_event *spe_decoder_peek(struct auxtap_decoder *dec);
-void spe_decoder_pop(struct auxtap_decoder *dec);
-/* Of the event that was peeked at last: what only SPE tells, and its CPU. */
-void spe_decoder_facts(const struct auxtap_decoder *dec, struct auxtap_event *ev);
-int spe_decoder_error(const struct auxtap_decoder *dec);
-void spe_decoder_free(struct auxtap_decoder *dec);
+
+/* cs_decoder.c: how a file's sideband is to be read; all its streams; those of a snapshot. */
+void cs_decoder_sideband(struct auxtap_decoder *dec, const uint64_t *info, size_t nr);
+int cs_decoder_open_file(struct auxtap_decoder *dec, struct auxtap_error *err);
+int cs_decoder_open_snapshot(struct auxtap_decoder *dec, const char *dir, struct auxtap_error *err);
 
 /* decoder_open.c */
 ssize_t decoder_read_file(void *ctx, void *buf, size_t size, uint64_t off);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* A bare stream as the decoder's only queue; images and sideband are given by hand. */
+/* A bare stream as the decoder's only queue; images and sideband are given by hand. Snapshots. */
+#include "cs_snapshot.h"
 #include "decoder_private.h"
 
 #include <errno.h>
@@ -194,5 +195,34 @@ int auxtap_decoder_open_raw(struct auxtap_decoder **dec_out, const char *path,
 	return 0;
 fail:
 	auxtap_decoder_close(dec);
+	return ret;
+}
+
+bool auxtap_is_snapshot(const char *dir)
+{
+	return cs_snapshot_is(dir);
+}
+
+int auxtap_decoder_open_snapshot(struct auxtap_decoder **dec_out, const char *dir,
+				 struct auxtap_image_set *images,
+				 const struct auxtap_decode_opts *opts, struct auxtap_error *err)
+{
+	struct auxtap_decoder *dec = decoder_new(images, opts);
+	int ret;
+
+	*dec_out = NULL;
+	if (!dec)
+		return auxtap_error_set(err, -ENOMEM, dir, "out of memory");
+	sideband_done(&dec->sideband);
+	ret = cs_decoder_open_snapshot(dec, dir, err);
+	if (!ret) {
+		ret = decoder_start(dec);
+		if (ret)
+			auxtap_error_set(err, ret, dir, "cannot start decoding: %s", strerror(-ret));
+	}
+	if (ret)
+		auxtap_decoder_close(dec);
+	else
+		*dec_out = dec;
 	return ret;
 }

@@ -1,38 +1,60 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Disassembly by capstone, AT&T syntax. */
+/* Disassembly by capstone; of x86 in AT&T syntax. */
 #include "image_private.h"
 
 #include <capstone/capstone.h>
 #include <errno.h>
 #include <stdio.h>
 
-int auxtap_disassemble(struct auxtap_image_set *set, uint64_t addr, const void *code,
-		       size_t code_size, char *buf, size_t size)
+static int open_capstone(struct auxtap_image_set *set, enum auxtap_isa isa)
+{
+	static const struct {
+		cs_arch arch;
+		cs_mode mode;
+	} modes[] = {
+		[AUXTAP_ISA_X86] = {CS_ARCH_X86, CS_MODE_64},
+		[AUXTAP_ISA_A64] = {CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN},
+		[AUXTAP_ISA_A32] = {CS_ARCH_ARM, CS_MODE_ARM},
+		[AUXTAP_ISA_T32] = {CS_ARCH_ARM, CS_MODE_THUMB},
+	};
+	csh handle;
+
+	if ((unsigned int)isa >= sizeof(modes) / sizeof(modes[0]))
+		return -EINVAL;
+	if (set->capstone[isa])
+		return 0;
+	if (cs_open(modes[isa].arch, modes[isa].mode, &handle) != CS_ERR_OK)
+		return -ENOMEM;
+	if (isa == AUXTAP_ISA_X86)
+		cs_option(handle, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT);
+	set->capstone[isa] = handle;
+	return 0;
+}
+
+int auxtap_disassemble_as(struct auxtap_image_set *set, enum auxtap_isa isa, uint64_t addr,
+			  const void *code, size_t code_size, char *buf, size_t size)
 {
 	cs_insn *insn;
-	int ret = -EINVAL;
+	int ret;
 
 	pthread_mutex_lock(&set->lock);
-	if (!set->capstone_open) {
-		csh handle;
-
-		if (cs_open(CS_ARCH_X86, CS_MODE_64, &handle) != CS_ERR_OK) {
-			ret = -ENOMEM;
-			goto out;
-		}
-		cs_option(handle, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT);
-		set->capstone = handle;
-		set->capstone_open = true;
-	}
-	if (cs_disasm(set->capstone, code, code_size, addr, 1, &insn) == 1) {
+	ret = open_capstone(set, isa);
+	if (!ret && cs_disasm(set->capstone[isa], code, code_size, addr, 1, &insn) == 1) {
 		snprintf(buf, size, "%s%s%s", insn->mnemonic, insn->op_str[0] ? " " : "",
 			 insn->op_str);
 		ret = insn->size;
 		cs_free(insn, 1);
+	} else if (!ret) {
+		ret = -EINVAL;
 	}
-out:
 	pthread_mutex_unlock(&set->lock);
 	return ret;
+}
+
+int auxtap_disassemble(struct auxtap_image_set *set, uint64_t addr, const void *code,
+		       size_t code_size, char *buf, size_t size)
+{
+	return auxtap_disassemble_as(set, AUXTAP_ISA_X86, addr, code, code_size, buf, size);
 }
 
 int auxtap_image_set_disassemble(struct auxtap_image_set *set, pid_t pid, uint64_t time,

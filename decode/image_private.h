@@ -98,8 +98,7 @@ struct auxtap_image_set {
 	size_t nr_spare;
 	struct image_known_id *ids; /* build-id table of the file */
 	size_t nr_ids;
-	size_t capstone; /* csh */
-	bool capstone_open;
+	size_t capstone[4]; /* csh, by enum auxtap_isa; 0: not opened */
 };
 
 /* image_file.c: 0 or -errno; on success data, size and the ELF facts are set. */
@@ -146,6 +145,15 @@ int auxtap_image_set_note(struct auxtap_image_set *set, const char *name, const 
 /* A core of the kernel's memory, if the caller named none. A file that is not there is no error. */
 int auxtap_image_set_kcore(struct auxtap_image_set *set, const char *path,
 			   struct auxtap_error *err);
+/*
+ * Memory as a snapshot has it, where nothing else is: len bytes of the file from off on at addr, or
+ * what the file has. *bytes, *size: what became of it; NULL, and size as asked for: no such file.
+ * 0 or -ENOMEM.
+ */
+int auxtap_image_set_dump(struct auxtap_image_set *set, const char *path, uint64_t off,
+			  uint64_t len, uint64_t addr, const uint8_t **bytes, uint64_t *size);
+/* Does an image given by hand cover addr? */
+bool auxtap_image_set_by_hand(struct auxtap_image_set *set, uint64_t addr);
 /* vmlinux at the addresses it was linked to, where no record tells of the kernel. */
 int auxtap_image_set_kernel_unmoved(struct auxtap_image_set *set);
 int auxtap_image_set_kernel_map(struct auxtap_image_set *set, uint64_t time, uint64_t addr,

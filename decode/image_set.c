@@ -67,12 +67,13 @@ void auxtap_image_set_free(struct auxtap_image_set *set)
 		image_free(set->images[i]);
 	for (size_t i = 0; i < set->nr_ids; i++)
 		free(set->ids[i].name);
-	if (set->capstone_open)
-		cs_close(&set->capstone);
 	free(set->spaces);
 	free(set->images);
 	free(set->image_hash);
 	free(set->raw);
+	for (size_t isa = 0; isa < sizeof(set->capstone) / sizeof(set->capstone[0]); isa++)
+		if (set->capstone[isa])
+			cs_close(&set->capstone[isa]);
 	free(set->spare);
 	free(set->ids);
 	free(set->sysroot);
@@ -476,6 +477,32 @@ out:
 	return ret;
 }
 
+int auxtap_image_set_dump(struct auxtap_image_set *set, const char *path, uint64_t off,
+			  uint64_t len, uint64_t addr, const uint8_t **bytes, uint64_t *size)
+{
+	struct auxtap_image *image;
+	int ret = 0;
+
+	pthread_mutex_lock(&set->lock);
+	*bytes = NULL;
+	image = raw_open(set, path, &ret, NULL);
+	if (image && off < image->size) {
+		*bytes = image->data + off;
+		if (len > image->size - off)
+			len = image->size - off;
+	} else if (!image && ret != -ENOMEM) {
+		image = image_get(set, path, NULL, 0);
+		ret = image ? 0 : -ENOMEM;
+	}
+	if (len > UINT64_MAX - addr)
+		len = UINT64_MAX - addr;
+	*size = len;
+	if (!ret)
+		ret = raw_add(&set->spare, &set->nr_spare, image, off, len, addr);
+	pthread_mutex_unlock(&set->lock);
+	return ret;
+}
+
 /* ---- the kernel's files ---- */
 
 static int can_be_kernel(const char *path, struct auxtap_error *err)
@@ -591,6 +618,18 @@ const struct image_map *image_lookup(struct auxtap_image_set *set, pid_t pid, ui
 		return map;
 	spare = last_of(set->spare, set->nr_spare, addr);
 	return spare ? spare : map;
+}
+
+bool auxtap_image_set_by_hand(struct auxtap_image_set *set, uint64_t addr)
+{
+	bool covered;
+
+	if (!set->nr_raw) /* set before decoding */
+		return false;
+	pthread_mutex_lock(&set->lock);
+	covered = last_of(set->raw, set->nr_raw, addr) != NULL;
+	pthread_mutex_unlock(&set->lock);
+	return covered;
 }
 
 uint64_t image_map_vaddr(const struct image_map *map, uint64_t addr)

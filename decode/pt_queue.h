@@ -43,6 +43,7 @@ struct flow_event {
 	uint8_t kind, insn_size;
 	bool has_ip, has_addr, trace_on;
 	bool hidden; /* CALL, RETURN: moves the stack, and nobody asked for it */
+	uint8_t isa; /* enum auxtap_isa */
 	uint8_t insn[15];
 	struct flow_gap *gap; /* owned */
 };

@@ -37,36 +37,6 @@ struct spe_decoder {
 	int error;
 };
 
-int spe_decoder_new(struct auxtap_decoder *dec,
-		    ssize_t (*pread)(void *ctx, void *buf, size_t size, uint64_t off))
-{
-	dec->spe = calloc(1, sizeof(*dec->spe));
-	if (!dec->spe)
-		return -ENOMEM;
-	spe_streams_init(&dec->spe->streams, pread, dec);
-	return 0;
-}
-
-void spe_decoder_free(struct auxtap_decoder *dec)
-{
-	struct spe_decoder *spe = dec->spe;
-
-	if (!spe)
-		return;
-	spe_streams_free(&spe->streams);
-	for (size_t i = 0; i < spe->nr_queues; i++)
-		free(spe->queues[i].ev.gap);
-	free(spe->queues);
-	free(spe->heap);
-	free(spe);
-	dec->spe = NULL;
-}
-
-int spe_decoder_error(const struct auxtap_decoder *dec)
-{
-	return dec->spe->error;
-}
-
 /* ---- streams ---- */
 
 /* nr_bytes 0: nobody knows how many. */
@@ -356,7 +326,7 @@ static void sift_down(struct spe_decoder *spe, size_t at)
 	spe->heap[at] = q;
 }
 
-int spe_decoder_start(struct auxtap_decoder *dec, unsigned int nr_jobs)
+static int start(struct auxtap_decoder *dec, unsigned int nr_jobs)
 {
 	struct spe_decoder *spe = dec->spe;
 	size_t nr = spe->streams.nr;
@@ -385,7 +355,7 @@ static void start_heap(struct auxtap_decoder *dec)
 		sift_down(spe, i);
 }
 
-struct flow_event *spe_decoder_peek(struct auxtap_decoder *dec)
+static struct flow_event *peek(struct auxtap_decoder *dec)
 {
 	struct spe_decoder *spe = dec->spe;
 
@@ -402,12 +372,12 @@ struct flow_event *spe_decoder_peek(struct auxtap_decoder *dec)
 	return spe->nr_heap && !spe->error ? &spe->heap[0]->ev : NULL;
 }
 
-void spe_decoder_pop(struct auxtap_decoder *dec)
+static void pop(struct auxtap_decoder *dec)
 {
 	dec->spe->front = dec->spe->heap[0];
 }
 
-void spe_decoder_facts(const struct auxtap_decoder *dec, struct auxtap_event *ev)
+static void facts(const struct auxtap_decoder *dec, struct auxtap_event *ev)
 {
 	const struct spe_queue *q = dec->spe->front;
 	const struct auxtap_spe_record *r = &q->item->record;
@@ -424,4 +394,36 @@ void spe_decoder_facts(const struct auxtap_decoder *dec, struct auxtap_event *ev
 	ev->phys = r->phys;
 	ev->spe_events = r->events;
 	ev->source = r->source;
+}
+
+static int error_of(const struct auxtap_decoder *dec)
+{
+	return dec->spe->error;
+}
+
+static void free_all(struct auxtap_decoder *dec)
+{
+	struct spe_decoder *spe = dec->spe;
+
+	spe_streams_free(&spe->streams);
+	for (size_t i = 0; i < spe->nr_queues; i++)
+		free(spe->queues[i].ev.gap);
+	free(spe->queues);
+	free(spe->heap);
+	free(spe);
+	dec->spe = NULL;
+}
+
+static const struct decoder_source source = {.start = start, .peek = peek, .pop = pop,
+					     .facts = facts, .error = error_of, .free = free_all};
+
+int spe_decoder_new(struct auxtap_decoder *dec,
+		    ssize_t (*pread)(void *ctx, void *buf, size_t size, uint64_t off))
+{
+	dec->spe = calloc(1, sizeof(*dec->spe));
+	if (!dec->spe)
+		return -ENOMEM;
+	spe_streams_init(&dec->spe->streams, pread, dec);
+	dec->source = &source;
+	return 0;
 }

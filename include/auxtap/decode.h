@@ -50,6 +50,7 @@ struct auxtap_event {
 	bool trace_on;	     /* TRACE */
 	uint8_t insn_size;   /* INSN, BRANCH: bytes in insn[] */
 	uint8_t insn[15];
+	enum auxtap_isa isa; /* of the instruction at ip */
 	uint32_t nr_insns;   /* BLOCK: instructions in [ip, addr]; else instructions since the last event */
 	uint32_t depth;	     /* CALL, RETURN: call depth; meaningful between gaps */
 	const char *comm;    /* owned by the decoder; NULL */
@@ -78,6 +79,14 @@ AUXTAP_API int auxtap_decoder_open(struct auxtap_decoder **dec, struct auxtap_pe
 				   struct auxtap_image_set *images,
 				   const struct auxtap_decode_opts *opts,
 				   struct auxtap_error *err);
+
+/* A folder with a CoreSight snapshot (snapshot.ini); its dumps of memory become images. */
+AUXTAP_API int auxtap_decoder_open_snapshot(struct auxtap_decoder **dec, const char *dir,
+					    struct auxtap_image_set *images,
+					    const struct auxtap_decode_opts *opts,
+					    struct auxtap_error *err);
+/* Is dir one? */
+AUXTAP_API bool auxtap_is_snapshot(const char *dir);
 
 /* A raw stream without a container; of the CPU's facts Arm SPE needs none. */
 struct auxtap_raw_opts {

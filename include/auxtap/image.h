@@ -84,7 +84,19 @@ AUXTAP_API int auxtap_image_set_resolve(struct auxtap_image_set *set, pid_t pid,
 /* The same without debug information: symbol and offset only, one frame; much faster. */
 AUXTAP_API int auxtap_image_set_symbol(struct auxtap_image_set *set, pid_t pid, uint64_t time,
 				       uint64_t addr, struct auxtap_location *loc);
-/* Disassembles given bytes, as auxtap_image_set_disassemble() does. */
+/* Instruction sets. */
+enum auxtap_isa {
+	AUXTAP_ISA_X86, /* 64-bit */
+	AUXTAP_ISA_A64,
+	AUXTAP_ISA_A32,
+	AUXTAP_ISA_T32,
+};
+
+/* Disassembles given bytes: x86 as auxtap_image_set_disassemble() does, Arm in its own syntax. */
+AUXTAP_API int auxtap_disassemble_as(struct auxtap_image_set *set, enum auxtap_isa isa,
+				     uint64_t addr, const void *code, size_t code_size, char *buf,
+				     size_t size);
+/* The same of x86. */
 AUXTAP_API int auxtap_disassemble(struct auxtap_image_set *set, uint64_t addr, const void *code,
 				  size_t code_size, char *buf, size_t size);
 /* "mov (%rax),%eax"; AT&T syntax as objdump's default. Returns the length of the instruction or -errno. */

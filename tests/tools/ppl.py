@@ -3,7 +3,8 @@
 """Listings of OpenCSD's trc_pkt_lister (.ppl) against those of auxtap.
 
 ppl.py compare FILE.ppl[.xz] DUMP [--dstream] [--drop REGEX]   packets: their number, or the first that differs
-ppl.py ranges FILE.ppl[.xz]                                    instruction ranges: ID start end count
+ppl.py flow FILE.ppl[.xz] CSV ID=CPU...                        instructions: their number, or the first range that differs
+ppl.py tarmac FILE[.xz] IPS                                    all of IPS, one after the other, in a model's log of EL0 and EL1
 
 Where the lister names no ID (a single source's is 0) or no bytes, any will do. White space does not matter,
 nor what REGEX takes out of both texts.
@@ -61,10 +62,58 @@ def compare(expected, ours):
 
 
 def ranges(path):
+    """ID, first address, end, number of instructions, instruction set."""
+    pattern = (r"ID:([0-9a-f]+); OCSD_GEN_TRC_ELEM_INSTR_RANGE\(exec range=0x([0-9a-f]+):\[0x([0-9a-f]+)\] "
+               r"num_i\((\d+)\) last_sz\(\d\) \(ISA=(\w+)\)")
     for line in lines(path):
-        for m in re.finditer(r"ID:([0-9a-f]+); OCSD_GEN_TRC_ELEM_INSTR_RANGE\(exec range="
-                             r"0x([0-9a-f]+):\[0x([0-9a-f]+)\] num_i\((\d+)\)", line):
-            print(m[1], m[2], m[3], m[4])
+        for m in re.finditer(pattern, line):
+            yield int(m[1], 16), int(m[2], 16), int(m[3], 16), int(m[4]), m[5]
+
+
+def flow(path, csv, cpus):
+    """CSV has the columns cpu, ip and insnlen of every instruction, as 'auxtap decode' lists them."""
+    ours, at, nr = {}, {}, 0
+    for line in lines(csv)[1:]:
+        cpu, ip, size = line.split(",")
+        ours.setdefault(cpu, []).append((int(ip, 16), int(size)))
+    total = 0
+    for ident, start, end, count, isa in ranges(path):
+        cpu = cpus.get(ident, cpus.get(-1))
+        mine = ours.get(cpu, [])[at.get(cpu, 0):at.get(cpu, 0) + count]
+        good = len(mine) == count and mine[0][0] == start and sum(mine[-1]) == end
+        good = good and all(sum(a) == b[0] for a, b in zip(mine, mine[1:]))
+        good = good and (isa == "T32" or all(size == 4 for _, size in mine))
+        if not good:
+            print("range %d, trace ID %02x: expected %x to %x (%d, %s), listed %s" %
+                  (nr, ident, start, end, count, isa, ", ".join("%x+%d" % i for i in mine[:4])))
+            return nr
+        at[cpu] = at.get(cpu, 0) + count
+        nr += 1
+        total += count
+    for cpu, list_ in ours.items():
+        if at.get(cpu, 0) != len(list_):
+            print("range %d, CPU %s: %d instructions behind the last expected" %
+                  (nr, cpu, len(list_) - at.get(cpu, 0)))
+            return nr
+    print("all %d" % total)
+    return nr
+
+
+def tarmac(path, ips):
+    ours = [int(line, 16) for line in lines(ips)]
+    log = []
+    for line in lines(path):
+        m = re.match(r"\d+ clk cpu0 I[TS] \(\d+\) ([0-9a-f]+)(?::\S+)? [0-9a-f]+ \S+ (\S+) :", line)
+        if m and re.match("EL[01]._n", m[2]):  # the trace leaves the others out
+            log.append(int(m[1], 16))
+    best = 0
+    for start in (i for i, ip in enumerate(log) if ours and ip == ours[0]):
+        same = 0
+        while same < len(ours) and start + same < len(log) and log[start + same] == ours[same]:
+            same += 1
+        best = max(best, same)
+    print("%d of %d" % (best, len(ours)))
+    return 0 if ours and best == len(ours) else 1
 
 
 def main():
@@ -79,8 +128,11 @@ def main():
         args.remove("--dstream")
     if args[0] == "compare":
         sys.exit(compare(packets(args[1], dstream, drop), dump(args[2], drop)))
-    if args[0] == "ranges":
-        ranges(args[1])
+    if args[0] == "flow":
+        pairs = (arg.split("=") for arg in args[3:])
+        flow(args[1], args[2], {int(ident, 16): cpu for ident, cpu in pairs})
+    elif args[0] == "tarmac":
+        sys.exit(tarmac(args[1], args[2]))
     else:
         sys.exit(2)
 

@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* See cs_flow.h. */
+#include "cs_flow.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void cs_flow_init(struct cs_flow *flow, const struct auxtap_decode_opts *opts,
+		  const struct cs_unit *unit)
+{
+	memset(flow, 0, sizeof(*flow));
+	flow->opts = opts;
+	flow->unit = unit;
+	flow->cpu = unit->cpu;
+	flow->pid = flow->tid = -1;
+}
+
+void cs_flow_free(struct cs_flow *flow)
+{
+	cs_memory_count_flush(&flow->mem);
+	for (unsigned int i = flow->at_out; i < flow->nr_out; i++)
+		free(flow->out[i].gap);
+	free(flow->gap);
+	callstack_free(&flow->calls);
+}
+
+/* ---- events ---- */
+
+static bool wanted(const struct cs_flow *flow, uint32_t type)
+{
+	return pt_wanted(flow->opts, type, flow->time, flow->tid, flow->cpu);
+}
+
+static void stamp(const struct cs_flow *flow, struct flow_event *ev, uint32_t type)
+{
+	memset(ev, 0, sizeof(*ev));
+	ev->type = type;
+	ev->time = flow->time;
+	ev->pid = flow->pid;
+	ev->tid = flow->tid;
+}
+
+static struct flow_event *put(struct cs_flow *flow, uint32_t type)
+{
+	struct flow_event *ev;
+
+	if (flow->nr_out == CS_FLOW_OUT) {
+		flow->error = -ENOBUFS; /* more than an element can mean: never silent */
+		return NULL;
+	}
+	ev = &flow->out[flow->nr_out++];
+	stamp(flow, ev, type);
+	ev->nr_insns = flow->insns_since;
+	flow->insns_since = 0;
+	return ev;
+}
+
+static void put_branch(struct cs_flow *flow, uint32_t type, uint64_t target, bool has_target)
+{
+	const struct flow_event *from = &flow->branch;
+	struct flow_event *ev = wanted(flow, type) ? put(flow, type) : NULL;
+	uint32_t depth = 0;
+
+	if (type == AUXTAP_EVENT_CALL)
+		depth = callstack_call(&flow->calls, from->ip + from->insn_size);
+	else if (type == AUXTAP_EVENT_RETURN)
+		depth = callstack_return(&flow->calls, has_target ? target : 0);
+	if (!ev)
+		return;
+	ev->kind = from->kind;
+	ev->ip = from->ip;
+	ev->has_ip = true;
+	ev->addr = has_target ? target : 0;
+	ev->has_addr = has_target;
+	ev->insn_size = from->insn_size;
+	ev->isa = from->isa;
+	ev->depth = depth;
+	memcpy(ev->insn, from->insn, sizeof(ev->insn));
+}
+
+/* The pending branch went to target. */
+static void resolve(struct cs_flow *flow, uint64_t target, bool has_target)
+{
+	const struct flow_event *from = &flow->branch;
+
+	if (!flow->pending)
+		return;
+	flow->pending = false;
+	if (from->kind == AUXTAP_BRANCH_COND &&
+	    (!has_target || target == from->ip + from->insn_size))
+		return;
+	flow->sum.branches++;
+	put_branch(flow, AUXTAP_EVENT_BRANCH, target, has_target);
+	switch (from->kind) {
+	case AUXTAP_BRANCH_CALL:
+		/* to the next instruction: that only fetches the address */
+		if (has_target && target == from->ip + from->insn_size)
+			break;
+		/* fall through */
+	case AUXTAP_BRANCH_CALL_INDIRECT:
+		put_branch(flow, AUXTAP_EVENT_CALL, target, has_target);
+		break;
+	case AUXTAP_BRANCH_RETURN:
+		put_branch(flow, AUXTAP_EVENT_RETURN, target, has_target);
+		break;
+	default:
+		break;
+	}
+}
+
+/* An exception was taken; its handler is at to, if that is traced. */
+static void resolve_async(struct cs_flow *flow, uint64_t to, bool has_to)
+{
+	struct flow_event *ev;
+
+	if (!flow->async)
+		return;
+	flow->async = false;
+	ev = wanted(flow, AUXTAP_EVENT_ASYNC) ? put(flow, AUXTAP_EVENT_ASYNC) : NULL;
+	if (!ev)
+		return;
+	ev->ip = flow->async_ip;
+	ev->has_ip = true;
+	ev->addr = has_to ? to : 0;
+	ev->has_addr = has_to;
+}
+
+static void put_trace(struct cs_flow *flow, bool on, uint64_t ip, bool has_ip)
+{
+	struct flow_event *ev = wanted(flow, AUXTAP_EVENT_TRACE) ? put(flow, AUXTAP_EVENT_TRACE) : NULL;
+
+	if (!ev)
+		return;
+	ev->trace_on = on;
+	if (on) {
+		ev->addr = ip;
+		ev->has_addr = has_ip;
+	} else {
+		ev->ip = ip;
+		ev->has_ip = has_ip;
+	}
+}
+
+/* ---- gaps ---- */
+
+static struct flow_gap *open_gap(struct cs_flow *flow, enum auxtap_gap_cause cause, const char *text)
+{
+	struct flow_gap *gap;
+
+	flow->pending = flow->async = false;
+	callstack_gap(&flow->calls);
+	if (flow->gap)
+		return flow->gap; /* the first cause is the one that counts */
+	gap = calloc(1, sizeof(*gap));
+	if (!gap) {
+		flow->error = -ENOMEM; /* a gap must not be silent */
+		return NULL;
+	}
+	gap->gap.cause = cause;
+	gap->gap.cpu = flow->cpu;
+	gap->gap.pid = flow->pid;
+	gap->gap.tid = flow->tid;
+	gap->gap.time_begin = flow->time;
+	snprintf(gap->text, sizeof(gap->text), "%s", text);
+	flow->gap = gap;
+	return gap;
+}
+
+static void close_gap(struct cs_flow *flow)
+{
+	struct flow_gap *gap = flow->gap;
+	struct flow_event *ev;
+
+	if (!gap)
+		return;
+	flow->gap = NULL;
+	gap->gap.time_end = flow->time;
+	flow->sum.gaps++;
+	if (gap->gap.cause == AUXTAP_GAP_DECODE_ERROR)
+		flow->sum.errors++;
+	ev = pt_wanted(flow->opts, AUXTAP_EVENT_GAP, gap->gap.time_begin, gap->gap.tid, flow->cpu)
+		     ? put(flow, AUXTAP_EVENT_GAP)
+		     : NULL;
+	if (!ev) {
+		free(gap);
+		return;
+	}
+	ev->time = gap->gap.time_begin;
+	ev->pid = gap->gap.pid;
+	ev->tid = gap->gap.tid;
+	ev->gap = gap;
+}
+
+void cs_flow_lost(struct cs_flow *flow, enum auxtap_gap_cause cause, uint64_t nr_bytes, bool exact,
+		  const char *why)
+{
+	struct flow_gap *gap;
+
+	close_gap(flow);
+	resolve(flow, 0, false);
+	resolve_async(flow, 0, false);
+	gap = open_gap(flow, cause, why);
+	if (!gap)
+		return;
+	gap->gap.nr_bytes = nr_bytes;
+	gap->gap.exact = exact;
+}
+
+/* ---- ranges ---- */
+
+static enum auxtap_isa isa_of(ocsd_isa isa)
+{
+	return isa == ocsd_isa_arm ? AUXTAP_ISA_A32 : isa == ocsd_isa_thumb2 ? AUXTAP_ISA_T32 : AUXTAP_ISA_A64;
+}
+
+static enum auxtap_branch_kind kind_of(const ocsd_generic_trace_elem *elem)
+{
+	bool indirect = elem->last_i_type == OCSD_INSTR_BR_INDIRECT;
+
+	switch (elem->last_i_subtype) {
+	case OCSD_S_INSTR_BR_LINK:
+		return indirect ? AUXTAP_BRANCH_CALL_INDIRECT : AUXTAP_BRANCH_CALL;
+	case OCSD_S_INSTR_V8_RET:
+	case OCSD_S_INSTR_V7_IMPLIED_RET:
+		return AUXTAP_BRANCH_RETURN;
+	case OCSD_S_INSTR_V8_ERET:
+		return AUXTAP_BRANCH_FAR;
+	default:
+		if (indirect)
+			return AUXTAP_BRANCH_JUMP_INDIRECT;
+		return elem->last_instr_cond ? AUXTAP_BRANCH_COND : AUXTAP_BRANCH_JUMP;
+	}
+}
+
+static void set_branch(struct cs_flow *flow, enum auxtap_branch_kind kind, uint64_t ip, uint8_t size,
+		       enum auxtap_isa isa)
+{
+	struct flow_event *ev = &flow->branch;
+
+	memset(ev, 0, sizeof(*ev));
+	ev->kind = (uint8_t)kind;
+	ev->ip = ip;
+	ev->isa = (uint8_t)isa;
+	ev->insn_size = size;
+	cs_memory_read(&flow->mem, ip, size, ev->insn);
+	flow->pending = true;
+}
+
+/* Flow goes on at addr. */
+static void arrive(struct cs_flow *flow, uint64_t addr)
+{
+	if (flow->turns_on) {
+		flow->turns_on = false;
+		put_trace(flow, true, addr, true);
+	}
+	flow->enabled = true;
+	resolve(flow, addr, true);
+	resolve_async(flow, addr, true);
+}
+
+static void range(struct cs_flow *flow, const ocsd_generic_trace_elem *elem)
+{
+	uint32_t nr = elem->num_instr_range;
+	uint8_t last_size = elem->last_instr_sz == 2 ? 2 : 4;
+	enum auxtap_isa isa = isa_of(elem->isa);
+	uint64_t last_ip = elem->en_addr - last_size;
+
+	close_gap(flow);
+	arrive(flow, elem->st_addr);
+	if (!nr || elem->en_addr <= elem->st_addr)
+		return;
+	flow->sum.instructions += nr;
+	cs_memory_count(&flow->mem, elem->st_addr, nr);
+	stamp(flow, &flow->insn, AUXTAP_EVENT_INSN);
+	flow->insn.ip = elem->st_addr;
+	flow->insn.has_ip = true;
+	flow->insn.isa = (uint8_t)isa;
+	flow->insn.nr_insns = 1;
+	if (wanted(flow, AUXTAP_EVENT_INSN)) {
+		flow->range_left = nr;
+		flow->range_end = elem->en_addr;
+		flow->code_size = 0;
+	}
+	flow->insns_since += nr;
+	if (wanted(flow, AUXTAP_EVENT_BLOCK)) {
+		uint32_t since = flow->insns_since;
+		struct flow_event *ev = put(flow, AUXTAP_EVENT_BLOCK);
+
+		flow->insns_since = since;
+		if (ev) {
+			ev->ip = elem->st_addr;
+			ev->addr = last_ip;
+			ev->has_ip = ev->has_addr = true;
+			ev->isa = (uint8_t)isa;
+			ev->nr_insns = nr;
+		}
+	}
+	flow->last_ip = last_ip;
+	flow->last_end = elem->en_addr;
+	if (elem->last_instr_exec && (elem->last_i_type == OCSD_INSTR_BR ||
+				      elem->last_i_type == OCSD_INSTR_BR_INDIRECT))
+		set_branch(flow, kind_of(elem), last_ip, last_size, isa);
+}
+
+/* T32: the first halfword tells if there is a second. */
+static uint8_t insn_size(enum auxtap_isa isa, const uint8_t *code)
+{
+	return isa == AUXTAP_ISA_T32 && code[1] >> 3 < 0x1d ? 2 : 4;
+}
+
+static bool next_insn(struct cs_flow *flow)
+{
+	struct flow_event *ev = &flow->insn;
+	uint64_t at = flow->code_at;
+	uint8_t size;
+
+	ev->ip += ev->insn_size; /* of the one before; 0: there is none */
+	if (!flow->range_left || ev->ip >= flow->range_end) {
+		flow->range_left = 0;
+		return false;
+	}
+	at = ev->ip - at;
+	if (!flow->code_size || at + 4 > flow->code_size) {
+		uint64_t rest = flow->range_end - ev->ip;
+
+		flow->code_at = ev->ip;
+		flow->code_size = cs_memory_read(&flow->mem, ev->ip,
+						 rest < sizeof(flow->code) ? (uint32_t)rest
+									   : sizeof(flow->code),
+						 flow->code);
+		at = 0;
+	}
+	memset(ev->insn, 0, sizeof(ev->insn));
+	/* what the library has read can be read again; else only the size is a guess */
+	size = flow->code_size >= 2 ? insn_size((enum auxtap_isa)ev->isa, flow->code + at) : 4;
+	if (size > flow->range_end - ev->ip)
+		size = (uint8_t)(flow->range_end - ev->ip);
+	if (at + size <= flow->code_size)
+		memcpy(ev->insn, flow->code + at, size);
+	ev->insn_size = size;
+	flow->range_left--;
+	return true;
+}
+
+/* ---- elements ---- */
+
+/* Calls of the kernel, the hypervisor, the firmware: by instructions, as other numbers are not. */
+static bool is_call(const struct cs_flow *flow, uint32_t number)
+{
+	switch (flow->unit->protocol) {
+	case CS_PROTOCOL_ETMV4:
+	case CS_PROTOCOL_ETE:
+		return number == 2;
+	case CS_PROTOCOL_ETMV3:
+	case CS_PROTOCOL_PTM:
+		return number == 2 || number == 3 || number == 10;
+	default:
+		return false;
+	}
+}
+
+static void exception(struct cs_flow *flow, const ocsd_generic_trace_elem *elem)
+{
+	uint64_t ret = elem->en_addr;
+	bool called = is_call(flow, elem->exception_number) && flow->last_end;
+	uint8_t size = (uint8_t)(flow->last_end - flow->last_ip);
+
+	if (elem->excep_data_marker)
+		return;
+	resolve_async(flow, 0, false); /* one after the other */
+	if (!elem->excep_ret_addr) {
+		resolve(flow, 0, false);
+		ret = flow->last_end;
+	} else {
+		resolve(flow, ret, true);
+	}
+	if (called && ret == flow->last_end) {
+		set_branch(flow, AUXTAP_BRANCH_SYSCALL, flow->last_ip, size,
+			   (enum auxtap_isa)flow->insn.isa);
+		return;
+	}
+	flow->async = true;
+	flow->async_ip = ret;
+}
+
+static void turn_off(struct cs_flow *flow)
+{
+	bool known = !flow->pending && flow->last_end;
+
+	/* an overflow lasts until flow goes on, and is told of twice */
+	if (flow->gap && flow->gap->gap.cause != AUXTAP_GAP_HW_OVERFLOW)
+		close_gap(flow);
+	resolve(flow, 0, false);
+	resolve_async(flow, 0, false);
+	if (flow->enabled)
+		put_trace(flow, false, known ? flow->last_end : 0, known);
+	flow->enabled = false;
+	flow->last_ip = flow->last_end = 0;
+}
+
+static void no_access(struct cs_flow *flow, const ocsd_generic_trace_elem *elem)
+{
+	char text[96];
+
+	arrive(flow, elem->st_addr);
+	if (flow->gap)
+		return;
+	cs_memory_fault(&flow->mem, elem->st_addr, text, sizeof(text));
+	open_gap(flow, AUXTAP_GAP_NO_IMAGE, text);
+	flow->last_ip = flow->last_end = 0;
+}
+
+static void no_sync(struct cs_flow *flow, const ocsd_generic_trace_elem *elem)
+{
+	if (elem->unsync_eot_info == UNSYNC_OVERFLOW) {
+		turn_off(flow);
+		open_gap(flow, AUXTAP_GAP_HW_OVERFLOW, "the trace unit's own buffer was full");
+	} else if (elem->unsync_eot_info == UNSYNC_BAD_PACKET) {
+		turn_off(flow);
+		open_gap(flow, AUXTAP_GAP_DECODE_ERROR, "OpenCSD: a packet makes no sense here");
+	}
+}
+
+void cs_flow_element(struct cs_flow *flow, const ocsd_generic_trace_elem *elem)
+{
+	char text[96];
+
+	flow->nr_out = flow->at_out = 0;
+	flow->range_left = 0;
+	switch (elem->elem_type) {
+	case OCSD_GEN_TRC_ELEM_INSTR_RANGE:
+		range(flow, elem);
+		break;
+	case OCSD_GEN_TRC_ELEM_I_RANGE_NOPATH:
+		close_gap(flow);
+		arrive(flow, elem->st_addr);
+		snprintf(text, sizeof(text), "%" PRIu32 " instructions whose way the trace does not tell",
+			 elem->num_instr_range);
+		open_gap(flow, AUXTAP_GAP_UNKNOWN, text);
+		flow->last_ip = flow->last_end = 0;
+		break;
+	case OCSD_GEN_TRC_ELEM_ADDR_NACC:
+		no_access(flow, elem);
+		break;
+	case OCSD_GEN_TRC_ELEM_ADDR_UNKNOWN:
+		resolve(flow, 0, false);
+		if (flow->enabled)
+			open_gap(flow, AUXTAP_GAP_UNKNOWN, "the trace does not tell the address");
+		break;
+	case OCSD_GEN_TRC_ELEM_EXCEPTION:
+		exception(flow, elem);
+		break;
+	case OCSD_GEN_TRC_ELEM_TRACE_ON:
+		turn_off(flow);
+		flow->turns_on = true;
+		if (elem->trace_on_reason == TRACE_ON_OVERFLOW)
+			open_gap(flow, AUXTAP_GAP_HW_OVERFLOW, "the trace unit's own buffer was full");
+		break;
+	case OCSD_GEN_TRC_ELEM_NO_SYNC:
+		no_sync(flow, elem);
+		break;
+	default:
+		break;
+	}
+}
+
+void cs_flow_break(struct cs_flow *flow)
+{
+	resolve(flow, 0, false);
+	resolve_async(flow, 0, false);
+	callstack_gap(&flow->calls);
+	flow->last_ip = flow->last_end = 0;
+}
+
+void cs_flow_end(struct cs_flow *flow)
+{
+	flow->nr_out = flow->at_out = 0;
+	flow->range_left = 0;
+	resolve(flow, 0, false);
+	resolve_async(flow, 0, false);
+	close_gap(flow);
+}
+
+struct flow_event *cs_flow_event(struct cs_flow *flow)
+{
+	if (flow->at_out < flow->nr_out)
+		return &flow->out[flow->at_out++];
+	if (flow->range_left && next_insn(flow))
+		return &flow->insn;
+	return NULL;
+}

@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* See cs_stream.h. */
+#include "cs_stream.h"
+#include "decoder_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PIECE	   (64u << 10)
+#define FEED	   256	      /* bytes at a time: one may stand for two dozen runs of instructions */
+#define ITEMS_KEEP (1u << 14) /* room that is kept */
+
+enum item_kind {
+	ITEM_ELEMENT,
+	ITEM_ERROR, /* why tells */
+	ITEM_BREAK, /* a new run of pieces begins */
+};
+
+struct cs_item {
+	enum item_kind kind;
+	size_t piece;
+	uint64_t off;
+	ocsd_generic_trace_elem elem;
+	char why[96];
+};
+
+static ssize_t read_buffer(void *ctx, void *buf, size_t size, uint64_t off)
+{
+	const struct cs_stream *s = ctx;
+	size_t got = 0;
+
+	if (s->buffer->fd < 0)
+		return decoder_read_file(s->dec, buf, size, off);
+	while (got < size) {
+		ssize_t ret = pread(s->buffer->fd, (char *)buf + got, size - got, (off_t)(off + got));
+
+		if (ret < 0 && errno == EINTR)
+			continue;
+		if (ret < 0)
+			return -errno;
+		if (!ret)
+			break;
+		got += (size_t)ret;
+	}
+	return (ssize_t)got;
+}
+
+int cs_stream_init(struct cs_stream *s, struct auxtap_decoder *dec, const struct cs_buffer *buffer,
+		   const struct cs_unit *unit, const struct cs_dumps *dumps)
+{
+	memset(s, 0, sizeof(*s));
+	s->dec = dec;
+	s->buffer = buffer;
+	s->unit = unit;
+	s->tid = s->read_tid = -1;
+	s->reads.set = dec->shared.images;
+	s->reads.dumps = dumps;
+	s->reads.pid = -1;
+	s->reads.time = UINT64_MAX;
+	cs_flow_init(&s->flow, &dec->shared.opts, unit);
+	s->flow.mem = s->reads;
+	s->buf = malloc(PIECE);
+	return s->buf ? 0 : -ENOMEM;
+}
+
+void cs_stream_free(struct cs_stream *s)
+{
+	cs_tree_free(s->tree);
+	cs_flow_free(&s->flow);
+	free(s->items);
+	free(s->buf);
+}
+
+/* ---- who ---- */
+
+static int32_t tid_of_context(const struct cs_stream *s, const ocsd_pe_context *context)
+{
+	uint32_t id;
+
+	switch (cs_unit_thread_register(s->unit)) {
+	case 1:
+		if (!context->ctxt_id_valid)
+			return -1;
+		id = context->context_id;
+		break;
+	case 2:
+		if (!context->vmid_valid)
+			return -1;
+		id = context->vmid;
+		break;
+	default:
+		return -1;
+	}
+	return id <= INT32_MAX ? (int32_t)id : -1;
+}
+
+/* By the number that the CPU traced, if there is such a thread; else by the records. */
+static void whose(const struct cs_stream *s, int32_t context, size_t piece, uint64_t off, uint64_t time,
+		  int32_t *pid, int32_t *tid)
+{
+	const struct sideband *sb = &s->dec->sideband;
+	const struct cs_piece *p = &s->buffer->pieces[piece];
+
+	*pid = *tid = -1;
+	if (!s->dec->pd) { /* a snapshot knows of no threads but these */
+		*pid = *tid = context;
+		return;
+	}
+	if (context >= 0 && sideband_pid(sb, context) != -1)
+		*tid = context;
+	else if (s->buffer->of_one_thread)
+		*tid = s->buffer->tid;
+	else if (sideband_owner(sb, s->unit->cpu, off, pid, tid))
+		return;
+	else if (time && sideband_running(sb, s->unit->cpu, time, pid, tid))
+		return;
+	else
+		*tid = p->tid;
+	if (*tid == -1)
+		return;
+	*pid = sideband_pid(sb, *tid);
+	if (*pid == -1)
+		*pid = *tid;
+}
+
+static size_t piece_at(const struct cs_stream *s, uint64_t off)
+{
+	size_t lo = s->at, hi = s->at + s->run;
+
+	while (hi - lo > 1) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->buffer->pieces[mid].off <= off)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* ---- from the tree ---- */
+
+static struct cs_item *add_item(struct cs_stream *s, enum item_kind kind, uint64_t off)
+{
+	struct cs_item *item;
+
+	if (s->nr_items == s->max_items) {
+		size_t max = s->max_items ? 2 * s->max_items : 64;
+		struct cs_item *grown = realloc(s->items, max * sizeof(*grown));
+
+		if (!grown) {
+			s->error = -ENOMEM;
+			return NULL;
+		}
+		s->items = grown;
+		s->max_items = max;
+	}
+	item = &s->items[s->nr_items++];
+	item->kind = kind;
+	item->off = off;
+	item->piece = s->run ? piece_at(s, off) : s->at;
+	item->why[0] = '\0';
+	return item;
+}
+
+static void set_reader(struct cs_stream *s, size_t piece, uint64_t off)
+{
+	uint64_t time = s->buffer->pieces[piece].time;
+	int32_t pid, tid;
+
+	whose(s, s->read_tid, piece, off, time, &pid, &tid);
+	if (pid == s->reads.pid && (time ? time : UINT64_MAX) == s->reads.time)
+		return;
+	s->reads.pid = pid;
+	s->reads.time = time ? time : UINT64_MAX;
+	cs_tree_memory_changed(s->tree);
+}
+
+static void on_element(void *ctx, uint64_t off, uint8_t id, const ocsd_generic_trace_elem *elem)
+{
+	struct cs_stream *s = ctx;
+	struct cs_item *item;
+
+	(void)id; /* there is only one unit in this tree */
+	switch (elem->elem_type) {
+	case OCSD_GEN_TRC_ELEM_CYCLE_COUNT:
+	case OCSD_GEN_TRC_ELEM_EVENT:
+	case OCSD_GEN_TRC_ELEM_SWTRACE:
+	case OCSD_GEN_TRC_ELEM_SYNC_MARKER:
+	case OCSD_GEN_TRC_ELEM_EO_TRACE:
+	case OCSD_GEN_TRC_ELEM_EXCEPTION_RET:
+		return;
+	case OCSD_GEN_TRC_ELEM_PE_CONTEXT:
+		s->read_tid = tid_of_context(s, &elem->context);
+		set_reader(s, piece_at(s, off), off);
+		if (s->el != (uint32_t)elem->context.exception_level ||
+		    s->security != (uint32_t)elem->context.security_level)
+			cs_tree_memory_changed(s->tree);
+		s->el = (uint32_t)elem->context.exception_level;
+		s->security = (uint32_t)elem->context.security_level;
+		break;
+	default:
+		break;
+	}
+	item = add_item(s, ITEM_ELEMENT, off);
+	if (item)
+		item->elem = *elem;
+}
+
+static uint32_t on_read(void *ctx, uint64_t addr, uint32_t space, uint32_t size, uint8_t *buf)
+{
+	struct cs_stream *s = ctx;
+
+	s->reads.space = space;
+	return cs_memory_read(&s->reads, addr, size, buf);
+}
+
+static void add_error(struct cs_stream *s, uint64_t off, const char *why)
+{
+	struct cs_item *item = add_item(s, ITEM_ERROR, off);
+
+	if (item)
+		snprintf(item->why, sizeof(item->why), "offset 0x%llx: %.64s",
+			 (unsigned long long)cs_bytes_place(s->format, off), why);
+}
+
+/* ---- reading ---- */
+
+/* A raw piece is one CPU's; frames may hold trace of several. */
+static bool concerns(const struct cs_stream *s, const struct cs_piece *p)
+{
+	if (p->raw)
+		return p->cpu < 0 || s->unit->cpu < 0 || p->cpu == s->unit->cpu;
+	if (s->buffer->format == CS_FORMAT_SOURCE)
+		return true;
+	return s->unit->id < CS_NR_IDS && s->buffer->nr_bytes[s->unit->id];
+}
+
+/* Does the trace before it go on in this piece? */
+static bool joins(const struct cs_stream *s, size_t piece)
+{
+	const struct cs_piece *p = &s->buffer->pieces[piece];
+
+	return p->joins && p[-1].raw == p->raw && concerns(s, p) && concerns(s, p - 1);
+}
+
+static bool open_tree(struct cs_stream *s, enum cs_format format)
+{
+	const struct cs_tree_opts opts = {.format = format, .element = on_element, .read = on_read,
+					  .ctx = s};
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	char why[160];
+
+	if (s->tree && s->format == format) {
+		if (cs_tree_reset(s->tree, why, sizeof(why)) >= 0)
+			return true;
+		add_error(s, s->buffer->pieces[s->at].off, why);
+	}
+	cs_tree_free(s->tree);
+	s->tree = NULL;
+	s->format = format;
+	if (!cs_tree_new(&s->tree, &opts, &s->unit, 1, &err))
+		return true;
+	add_error(s, s->buffer->pieces[s->at].off, err.why);
+	return false;
+}
+
+/* The next pieces that belong together; false: there are none. */
+static bool begin_run(struct cs_stream *s)
+{
+	const struct cs_buffer *b = s->buffer;
+	const struct cs_piece *first;
+	bool continues = s->run && s->at + s->run < b->nr && joins(s, s->at + s->run);
+	size_t nr = 1;
+
+	s->at += s->run;
+	s->run = 0;
+	while (s->at < b->nr && !concerns(s, &b->pieces[s->at]))
+		s->at++;
+	if (s->at >= b->nr)
+		return false;
+	first = &b->pieces[s->at];
+	while (s->at + nr < b->nr && joins(s, s->at + nr) &&
+	       first[nr - 1].file_off + first[nr - 1].size == first[nr].file_off)
+		nr++;
+	s->run = nr;
+	s->feeding = SIZE_MAX;
+	s->have = s->done = 0;
+	s->bytes = (struct cs_bytes){.pread = read_buffer, .ctx = s, .piece = PIECE, .buf = s->buf,
+				     .file_off = first->file_off};
+	for (size_t i = 0; i < nr; i++)
+		s->bytes.size += b->pieces[s->at + i].size;
+	s->bytes.format = s->format;
+	if (continues && s->tree)
+		return s->reading = true;
+	add_item(s, ITEM_BREAK, first->off);
+	s->reading = open_tree(s, first->raw ? CS_FORMAT_SOURCE : b->format);
+	s->bytes.format = s->format;
+	return true;
+}
+
+static void end_run(struct cs_stream *s)
+{
+	uint64_t off = s->buffer->pieces[s->at].off;
+	char why[160];
+
+	if (s->bytes.at < s->bytes.size) {
+		snprintf(why, sizeof(why), "the last %llu bytes are no whole frame",
+			 (unsigned long long)(s->bytes.size - s->bytes.at));
+		add_error(s, off + s->bytes.at, why);
+	}
+	s->reading = false;
+	if (s->at + s->run < s->buffer->nr && joins(s, s->at + s->run))
+		return; /* elsewhere in the file */
+	if (cs_tree_end(s->tree, why, sizeof(why)))
+		add_error(s, off + s->bytes.at, why);
+}
+
+static void feed(struct cs_stream *s)
+{
+	uint64_t off = s->buf_off + s->done;
+	size_t piece = piece_at(s, off), size = s->have - s->done, used;
+	char why[192] = "";
+	int ret;
+
+	if (size > FEED)
+		size = FEED;
+	if (piece != s->feeding) {
+		s->feeding = piece;
+		set_reader(s, piece, off);
+	}
+	if (piece + 1 < s->at + s->run && s->format != CS_FORMAT_DSTREAM) {
+		uint64_t rest = s->buffer->pieces[piece + 1].off - off;
+
+		rest -= rest % cs_tree_grain(s->format);
+		if (rest && rest < size)
+			size = (size_t)rest;
+	}
+	ret = cs_tree_feed(s->tree, off, s->buf + s->done, size, &used, why, sizeof(why));
+	s->done += used;
+	if (ret)
+		add_error(s, off + used, why);
+	if (ret && ret != -EBADMSG) {
+		/* the tree is broken: what is left of the run is lost, and said */
+		s->reading = false;
+		cs_tree_free(s->tree);
+		s->tree = NULL;
+	}
+}
+
+/* More items; false: there will be none. */
+static bool read_more(struct cs_stream *s)
+{
+	s->nr_items = s->at_item = 0;
+	if (s->max_items > ITEMS_KEEP) {
+		free(s->items);
+		s->items = NULL;
+		s->max_items = 0;
+	}
+	while (!s->nr_items && !s->error) {
+		ssize_t got;
+
+		if (!s->reading) {
+			if (!begin_run(s))
+				return s->nr_items > 0;
+			continue;
+		}
+		if (s->done < s->have) {
+			feed(s);
+			continue;
+		}
+		got = cs_bytes_next(&s->bytes, &s->buf_off);
+		s->done = 0;
+		s->have = got > 0 ? (size_t)got : 0;
+		s->buf_off += s->buffer->pieces[s->at].off;
+		if (!got) {
+			end_run(s);
+		} else if (got < 0) {
+			add_error(s, s->buffer->pieces[s->at].off + s->bytes.at,
+				  "the file cannot be read here");
+			s->reading = false;
+		}
+	}
+	return !s->error;
+}
+
+/* ---- following ---- */
+
+/* As the library asks for memory; 0: any. */
+static uint32_t space_of(const ocsd_pe_context *context)
+{
+	bool secure = context->security_level == ocsd_sec_secure;
+
+	if (!secure && context->security_level != ocsd_sec_nonsecure)
+		return 0;
+	if (!context->el_valid)
+		return secure ? OCSD_MEM_SPACE_S : OCSD_MEM_SPACE_N;
+	switch (context->exception_level) {
+	case ocsd_EL0:
+	case ocsd_EL1:
+		return secure ? OCSD_MEM_SPACE_EL1S : OCSD_MEM_SPACE_EL1N;
+	case ocsd_EL2:
+		return secure ? OCSD_MEM_SPACE_EL2S : OCSD_MEM_SPACE_EL2;
+	case ocsd_EL3:
+		return OCSD_MEM_SPACE_EL3;
+	default:
+		return 0;
+	}
+}
+
+static void follow(struct cs_stream *s, const struct cs_item *item)
+{
+	const struct cs_piece *p = &s->buffer->pieces[item->piece];
+	struct cs_flow *flow = &s->flow;
+	int32_t tid = flow->tid;
+
+	flow->nr_out = flow->at_out = 0;
+	flow->range_left = 0;
+	if (item->kind == ITEM_ELEMENT && item->elem.elem_type == OCSD_GEN_TRC_ELEM_PE_CONTEXT) {
+		s->tid = tid_of_context(s, &item->elem.context);
+		flow->mem.space = space_of(&item->elem.context);
+	}
+	if (item->kind == ITEM_ELEMENT && item->elem.elem_type == OCSD_GEN_TRC_ELEM_TIMESTAMP &&
+	    !s->unit->ts_source) {
+		uint64_t time = time_from_tsc(&s->dec->sideband.conv, item->elem.timestamp);
+
+		if (time > flow->time)
+			flow->time = time;
+	} else if (p->time > flow->time && (s->unit->ts_source || !s->dec->sideband.conv.valid)) {
+		flow->time = p->time; /* nothing tells better */
+	}
+	if (!s->who_known || s->who_tid != s->tid || s->who_piece != item->piece ||
+	    s->who_time != flow->time) {
+		whose(s, s->tid, item->piece, item->off, flow->time, &flow->pid, &flow->tid);
+		s->who_known = true;
+		s->who_tid = s->tid;
+		s->who_piece = item->piece;
+		s->who_time = flow->time;
+	}
+	flow->mem.pid = flow->pid;
+	flow->mem.time = p->time ? p->time : UINT64_MAX;
+	if (flow->tid != tid)
+		cs_flow_break(flow);
+	switch (item->kind) {
+	case ITEM_ELEMENT:
+		cs_flow_element(flow, &item->elem);
+		break;
+	case ITEM_ERROR:
+		cs_flow_lost(flow, AUXTAP_GAP_DECODE_ERROR, 0, false, item->why);
+		break;
+	case ITEM_BREAK:
+		if (p->nr_lost)
+			cs_flow_lost(flow, AUXTAP_GAP_UNKNOWN, p->nr_lost, true, "not in the file");
+		else
+			cs_flow_break(flow);
+		break;
+	}
+}
+
+struct flow_event *cs_stream_next(struct cs_stream *s)
+{
+	struct flow_event *ev;
+
+	for (;;) {
+		ev = cs_flow_event(&s->flow);
+		if (!s->error)
+			s->error = s->flow.error;
+		if (ev || s->finished)
+			return ev;
+		if (s->at_item < s->nr_items) {
+			follow(s, &s->items[s->at_item++]);
+		} else if (s->error || !read_more(s)) {
+			cs_flow_end(&s->flow);
+			s->finished = true;
+		}
+	}
+}

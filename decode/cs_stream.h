@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The trace of one buffer, in pieces; and a stream: what one trace unit has in it, read and decoded
+ * a little at a time. Each stream has a decode tree of its own, so that what is read ahead of the
+ * events is little, and what code one unit saw is not what another sees.
+ */
+#ifndef AUXTAP_CS_STREAM_H
+#define AUXTAP_CS_STREAM_H
+
+#include "cs_flow.h"
+#include "cs_frames.h"
+
+/* What an AUX record tells of: trace of a CPU or thread without a break in it. */
+struct cs_piece {
+	uint64_t off, size; /* in the buffer's stream */
+	uint64_t file_off;
+	uint64_t time; /* of the AUX record: the end; 0: not known */
+	uint64_t nr_lost;
+	bool raw;   /* not in frames */
+	bool joins; /* the piece before goes on here, in the file too */
+	int cpu;
+	int32_t pid, tid; /* whose record it is; -1 */
+};
+
+struct cs_buffer {
+	struct cs_piece *pieces;
+	size_t nr, max;
+	enum cs_format format; /* of what is not raw */
+	int cpu;
+	int32_t tid;
+	bool of_one_thread;
+	int fd; /* a snapshot's; -1: the perf.data file */
+	/* what the frames hold, by trace ID */
+	uint64_t nr_bytes[CS_NR_IDS];
+};
+
+struct cs_item; /* what the tree told, not yet followed */
+
+struct cs_stream {
+	struct auxtap_decoder *dec;
+	const struct cs_buffer *buffer;
+	const struct cs_unit *unit;
+	size_t at;  /* first piece of the run being read */
+	size_t run; /* pieces of it */
+	enum cs_format format;
+	struct cs_tree *tree;
+	struct cs_bytes bytes;
+	uint8_t *buf;
+	size_t have, done; /* of buf */
+	uint64_t buf_off;
+	size_t feeding; /* piece */
+	bool reading, over;
+	/* who runs, by what was read last: for the code that the library asks for */
+	struct cs_memory reads;
+	int32_t read_tid;
+	uint32_t el, security;
+	struct cs_item *items;
+	size_t nr_items, max_items, at_item;
+	int32_t tid; /* by the context that was followed last; -1 */
+	/* what the last answer to 'who' was for */
+	size_t who_piece;
+	uint64_t who_time;
+	int32_t who_tid;
+	bool who_known;
+	struct cs_flow flow;
+	struct flow_event *ev; /* the next one; NULL: not looked for yet */
+	bool finished;
+	size_t number; /* ties of time go by it */
+	int error;
+};
+
+int cs_stream_init(struct cs_stream *s, struct auxtap_decoder *dec, const struct cs_buffer *buffer,
+		   const struct cs_unit *unit, const struct cs_dumps *dumps);
+void cs_stream_free(struct cs_stream *s);
+/* The next event, which lives until the one after it is asked for; NULL at the end. */
+struct flow_event *cs_stream_next(struct cs_stream *s);
+
+#endif

@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# decode of CoreSight snapshots lists exactly the instructions of the ranges that OpenCSD 1.8's lister
+# lists, and where a model logged what it executed, exactly that.
+source "$(dirname "$0")/lib.sh"
+[ -d "$AUXTAP_TRACES/coresight-snapshot" ] || skip "no real traces in '$AUXTAP_TRACES' (set AUXTAP_TRACES)"
+command -v python3 >/dev/null || skip "no python3"
+ppl=$SRC/tests/tools/ppl.py
+
+version=$("$AUXTAP" dump --no-packets "$AUXTAP_TRACES/ete-snapshot/event_test" | sed -n '1s/.*OpenCSD //p')
+old=
+case $version in 1.[0-7].*) old=yes ;; esac
+nr=0 instructions=0
+
+for dir in "$AUXTAP_TRACES"/coresight-snapshot/*/ "$AUXTAP_TRACES"/ete-snapshot/*/; do
+	name=$(basename "$dir") expected=
+	for file in decode-multi_session.ppl decode.ppl; do
+		for form in "$dir/expected/$file" "$dir/expected/$file.xz"; do
+			[ -e "$form" ] && { expected=$form; break 2; }
+		done
+	done
+	[ -n "$expected" ] || continue
+	mapfile -t cpus < <("$AUXTAP" dump --no-packets "$dir" |
+		sed -n 's/^unit .*, trace ID 0x\([0-9a-f]*\), CPU \([0-9]*\), in .*/\1=\2/p' | sort -u)
+	"$AUXTAP" decode --events insn --format csv -F cpu,ip,insnlen "$dir" >"$WORK/csv" 2>"$WORK/err" ||
+		fail "$name: exit status $?: $(head -3 "$WORK/err")"
+	result=$(python3 "$ppl" flow "$expected" "$WORK/csv" "${cpus[@]}")
+	case $old$name=$result in
+	yesarmv8_1m_branches=range* | yesete-ite-instr=range* | yespauth_lr=range*)
+		same=${result#range } same=${same%%,*}
+		[ "$same" -ge 5 ] || fail "$name: $result"
+		echo "$name: the first $same ranges are the same; then come instructions OpenCSD $version does not know" ;;
+	*"=all "*)
+		nr=$((nr + 1)) instructions=$((instructions + ${result#all })) ;;
+	*) fail "$name: $result" ;;
+	esac
+done
+echo "$instructions instructions of $nr snapshots are the same, OpenCSD $version"
+[ $nr -ge 27 ] && [ $instructions -ge 589000 ] || fail "only $instructions instructions of $nr snapshots"
+
+# what the model executed
+dir=$AUXTAP_TRACES/ete-snapshot/002-ack_test_scr
+"$AUXTAP" decode --events insn -F ip "$dir" >"$WORK/ips"
+result=$(python3 "$ppl" tarmac "$dir/test_TARMAC.xz" "$WORK/ips") || fail "the model's log: $result"
+[ "$result" = "5146 of 5146" ] || fail "the model's log: $result"
+
+# events: kinds by flags, disassembly, the depth of calls
+"$AUXTAP" decode --events insn -F ip,insn,asm "$dir" | head -3 | sed -E "s/ +/ /g" >"$WORK/out"
+diff - "$WORK/out" <<'END' || fail "disassembly of A64"
+ a10c8 c0 03 5f d6 ret
+ 381d4 fd 7b c1 a8 ldp x29, x30, [sp], #0x10
+ 381d8 e0 03 9f d6 eret
+END
+finish
