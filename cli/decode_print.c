@@ -238,7 +238,7 @@ static void offset_text(char *out, size_t size, uint64_t off)
 {
 	if (size < 20)
 		return;
-	memcpy(out, "+0x", 3);
+	strcpy(out, "+0x");
 	hex_text(out + 3, off);
 }
 
