@@ -11,7 +11,7 @@
 /* The field of nr bits at 'low', as a signed number of words. */
 static s32 words(u32 code, unsigned int low, unsigned int nr)
 {
-	return (s32)(code << (32 - low - nr)) >> (32 - nr) << 2;
+	return ((s32)(code << (32 - low - nr)) >> (32 - nr)) * A64_INSN_LEN;
 }
 
 /* "Unconditional branch (register)" */

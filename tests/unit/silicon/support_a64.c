@@ -59,7 +59,7 @@ static void make_region(struct a64_program *program, int region, u64 *seed)
 	u32 at = 0;
 
 	while (at + 40 < A64_REGION_WORDS) {
-		u32 len = a64_random(seed) % (a64_random(seed) % 16 ? 5 : 30);
+		u32 max = a64_random(seed) % 16 ? 5 : 30, len = a64_random(seed) % max;
 
 		block[nr++] = at;
 		while (len--)

@@ -430,7 +430,8 @@ static void test_cycles(void **state)
 		nr[2] += walk.nr_packets[ETM4_PKT_I_CCNT_F3];
 		a64_machine_free(&machine);
 	}
-	assert_true(nr[0] > 1000 && nr[1] > 1000 && nr[2] > 1000);
+	print_message("cycle counts of formats 1 to 3: %zu, %zu, %zu\n", nr[0], nr[1], nr[2]);
+	assert_true(nr[0] > 300 && nr[1] > 300 && nr[2] > 300);
 }
 
 /* A speculation depth: everything is committed as soon as it may be. */
