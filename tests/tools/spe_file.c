@@ -2,9 +2,9 @@
 /*
  * A perf.data file with samples of Arm SPE: loads, stores, branches and others of two threads on
  * two CPUs, with time stamps and contexts, in several buffers; one AUX record is flagged as
- * truncated. Usage: spe_file FILE NUMBER SEED [cut|again|midr]; cut: buffers end inside
+ * truncated. Usage: spe_file FILE NUMBER SEED [cut|again|midr|bare]; cut: buffers end inside
  * of records; again: the last one comes twice; midr: the file says that CPU 0 is a Neoverse N1 and
- * CPU 1 a HIP12
+ * CPU 1 a HIP12; bare: no perf.data but CPU 0's stream alone
  */
 #include <auxtap/perfdata.h>
 
@@ -191,8 +191,19 @@ static uint64_t buffer_size(const struct trace *t, uint64_t at, bool cut)
 	return size;
 }
 
+static void write_bare(const char *path, const struct trace *t)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f || fwrite(t->bytes, 1, t->size, f) != t->size || fclose(f)) {
+		perror(path);
+		exit(1);
+	}
+}
+
 int main(int argc, char **argv)
 {
+	const char *mode = argc > 4 ? argv[4] : "";
 	struct trace traces[NR_CPUS] = {{0}};
 	uint64_t at[NR_CPUS] = {0};
 	unsigned int nr_buffers = 0;
@@ -203,7 +214,6 @@ int main(int argc, char **argv)
 		return 2;
 	nr = strtol(argv[2], NULL, 10);
 	seed = (unsigned int)strtoul(argv[3], NULL, 10);
-	begin(argv[1], argc > 4 && !strcmp(argv[4], "midr"));
 	for (int cpu = 0; cpu < NR_CPUS; cpu++) {
 		traces[cpu].bytes = malloc((size_t)nr * 192 + 1);
 		traces[cpu].ends = calloc((size_t)nr + 1, sizeof(size_t));
@@ -211,11 +221,17 @@ int main(int argc, char **argv)
 		for (long i = 0; i < nr; i++)
 			record(&traces[cpu]);
 	}
+	if (!strcmp(mode, "bare")) {
+		write_bare(argv[1], &traces[0]);
+		more = false;
+	} else {
+		begin(argv[1], !strcmp(mode, "midr"));
+	}
 	while (more) {
 		more = false;
 		for (uint32_t cpu = 0; cpu < NR_CPUS; cpu++) {
 			struct trace *t = &traces[cpu];
-			uint64_t size = buffer_size(t, at[cpu], argc > 4 && !strcmp(argv[4], "cut"));
+			uint64_t size = buffer_size(t, at[cpu], !strcmp(mode, "cut"));
 			uint64_t aux[] = {at[cpu], size, 0};
 			struct auxtap_auxtrace head = {.offset = at[cpu], .idx = cpu, .cpu = cpu,
 						       .tid = (uint32_t)-1};
@@ -228,14 +244,15 @@ int main(int argc, char **argv)
 			need(auxtap_perfdata_writer_auxtrace(writer, &head, t->bytes + at[cpu], size, NULL,
 							     0, &err));
 			at[cpu] += size;
-			if (cpu == 1 && at[cpu] == t->size && argc > 4 && !strcmp(argv[4], "again"))
+			if (cpu == 1 && at[cpu] == t->size && !strcmp(mode, "again"))
 				need(auxtap_perfdata_writer_auxtrace(writer, &head, t->bytes + at[cpu] - size,
 								     size, NULL, 0, &err));
 			more = true;
 		}
 		need(auxtap_perfdata_writer_round(writer, &err));
 	}
-	need(auxtap_perfdata_writer_finish(writer, &err));
+	if (writer)
+		need(auxtap_perfdata_writer_finish(writer, &err));
 	for (int cpu = 0; cpu < NR_CPUS; cpu++) {
 		free(traces[cpu].bytes);
 		free(traces[cpu].ends);
