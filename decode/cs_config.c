@@ -239,6 +239,30 @@ bool cs_config_hw_id(struct cs_config *config, int cpu, uint64_t hw_id)
 	return false;
 }
 
+size_t cs_config_units(const struct cs_config *config, int cpu, bool raw,
+		       const struct cs_unit *units[CS_NR_IDS])
+{
+	bool seen[CS_NR_IDS] = {false};
+	const struct cs_unit *own = NULL;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < config->nr && !own; i++)
+		if (config->units[i].cpu == cpu)
+			own = &config->units[i];
+	if (raw && own)
+		units[nr++] = own;
+	/* an ID has one meaning in a sink */
+	for (size_t i = 0; !raw && i < config->nr; i++) {
+		const struct cs_unit *unit = &config->units[i];
+
+		if (unit->id >= CS_NR_IDS || seen[unit->id] || (own && own->sink != unit->sink))
+			continue;
+		seen[unit->id] = true;
+		units[nr++] = unit;
+	}
+	return nr;
+}
+
 void cs_config_free(struct cs_config *config)
 {
 	free(config->units);

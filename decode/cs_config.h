@@ -59,6 +59,9 @@ int cs_config_from_info(struct cs_config *config, const uint64_t *priv, size_t n
 			struct auxtap_error *err);
 /* PERF_RECORD_AUX_OUTPUT_HW_ID of a CPU: false where it means nothing to us. */
 bool cs_config_hw_id(struct cs_config *config, int cpu, uint64_t hw_id);
+/* Units whose trace can be in a buffer of cpu: raw that CPU's own, else all that share its sink. How many. */
+size_t cs_config_units(const struct cs_config *config, int cpu, bool raw,
+		       const struct cs_unit *units[CS_NR_IDS]);
 void cs_config_free(struct cs_config *config);
 
 #endif

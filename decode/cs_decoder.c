@@ -236,16 +236,6 @@ static int scan(struct auxtap_decoder *dec, struct cs_buffer *buffer)
 
 /* ---- perf.data ---- */
 
-/* Units that share a sink with the buffer's CPU; their trace IDs are their own there. */
-static bool shares(const struct cs_config *config, const struct cs_buffer *buffer,
-		   const struct cs_unit *unit)
-{
-	for (size_t i = 0; i < config->nr; i++)
-		if (config->units[i].cpu == buffer->cpu)
-			return !unit->sink || config->units[i].sink == unit->sink;
-	return true;
-}
-
 static bool has_raw_of(const struct cs_buffer *buffer, const struct cs_unit *unit)
 {
 	for (size_t i = 0; i < buffer->nr; i++)
@@ -257,15 +247,17 @@ static bool has_raw_of(const struct cs_buffer *buffer, const struct cs_unit *uni
 static int add_units(struct auxtap_decoder *dec, struct cs_buffer *buffer)
 {
 	const struct cs_config *config = &dec->cs->config;
+	const struct cs_unit *units[CS_NR_IDS];
+	size_t nr = cs_config_units(config, buffer->cpu, false, units);
 	char text[96];
 	int ret = 0;
 
 	for (unsigned int id = 1; !ret && id < CS_NR_IDS; id++) {
 		const struct cs_unit *unit = NULL;
 
-		for (size_t i = 0; i < config->nr && !unit; i++)
-			if (config->units[i].id == id && shares(config, buffer, &config->units[i]))
-				unit = &config->units[i];
+		for (size_t i = 0; i < nr && !unit; i++)
+			if (units[i]->id == id)
+				unit = units[i];
 		if (!buffer->nr_bytes[id] || !cs_id_is_trace(id) || (unit && has_raw_of(buffer, unit)))
 			continue;
 		snprintf(text, sizeof(text), "trace ID 0x%02x is of no known unit", id);

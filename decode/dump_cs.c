@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* See dump_cs.h. */
+/* See dump_cs.h. Snapshots. */
 #include "dump_cs.h"
 #include "cs_guard.h"
 
@@ -16,7 +16,7 @@
 
 static uint64_t shown(const struct dump_cs *dump, uint64_t off)
 {
-	return dump->base + cs_bytes_place(dump->format, off);
+	return cs_bytes_place(dump->format, off);
 }
 
 void dump_cs_packet(void *ctx, const struct cs_packet *pkt)
@@ -53,6 +53,7 @@ int dump_cs_bytes(struct dump_cs *dump, struct cs_tree *tree, struct cs_bytes *b
 	while ((got = cs_bytes_next(bytes, &off)) > 0) {
 		size_t done = 0, used;
 
+		off += dump->begin;
 		if (frames)
 			cs_frames_add(frames, off, bytes->buf, (size_t)got);
 		while (done < (size_t)got) {
@@ -76,7 +77,7 @@ int dump_cs_bytes(struct dump_cs *dump, struct cs_tree *tree, struct cs_bytes *b
 		snprintf(why, sizeof(why), "the last %" PRIu64 " bytes are no whole frame",
 			 bytes->size - bytes->at);
 		dump->nr_errors++;
-		fprintf(dump->out, "%08" PRIx64 "  error  %s\n", dump->base + bytes->at, why);
+		fprintf(dump->out, "%08" PRIx64 "  error  %s\n", dump->begin + bytes->at, why);
 	}
 	return 0;
 }

@@ -5,6 +5,7 @@
  * the next.
  */
 #include "dump.h"
+#include "dump_cs.h"
 #include "pt_packets.h"
 #include "spe_packets.h"
 
@@ -42,6 +43,8 @@ struct dump_trace {
 	struct queue *queues;
 	size_t nr, at;
 	unsigned char *buf;
+	struct dump_cs_file *cs; /* NULL: not CoreSight, or it makes no sense: cs_error */
+	struct auxtap_error cs_error;
 };
 
 static int print_pt_packet(FILE *out, const struct auxtap_packet *pkt)
@@ -270,6 +273,11 @@ int dump_trace_open(struct dump_trace **tracep, struct auxtap_perfdata *pd,
 		goto fail;
 	if (auxtap_perfdata_auxtrace_info(pd, &trace->family, &priv, &nr_priv))
 		trace->family = 0;
+	if (trace->family == AUXTAP_AUXTRACE_CS_ETM &&
+	    dump_cs_open(&trace->cs, pd, &trace->cs_error) == -ENOMEM) {
+		ret = -ENOMEM;
+		goto fail;
+	}
 	if (trace->nr) {
 		trace->records = calloc(trace->nr, sizeof(*trace->records));
 		ret = trace->records ? find_queues(trace) : -ENOMEM;
@@ -288,6 +296,7 @@ void dump_trace_close(struct dump_trace *trace)
 {
 	if (!trace)
 		return;
+	dump_cs_close(trace->cs);
 	free(trace->queues);
 	free(trace->records);
 	free(trace->buf);
@@ -346,6 +355,13 @@ int dump_trace_next(struct dump_trace *trace, FILE *out, struct auxtap_error *er
 
 	if (number >= trace->nr)
 		return 0;
+	if (trace->cs)
+		return dump_cs_record(trace->cs, trace->aux[number].trace_off,
+				      trace->aux[number].trace_size, out, err);
+	if (trace->family == AUXTAP_AUXTRACE_CS_ETM) {
+		fprintf(out, "  error  %s: %s\n", trace->cs_error.what, trace->cs_error.why);
+		return 1;
+	}
 	if (trace->family != AUXTAP_AUXTRACE_INTEL_PT &&
 	    trace->family != AUXTAP_AUXTRACE_ARM_SPE) {
 		fprintf(out, "  (packets of this trace family are not listed)\n");
