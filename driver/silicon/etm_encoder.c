@@ -47,14 +47,6 @@ struct addr_headers {
 static const struct addr_headers target_headers = { HDR_ADDR_MATCH, 0x95, 0x9a, 0x9d };
 static const struct addr_headers source_headers = { HDR_SRC_MATCH, 0xb4, 0xb6, 0xb8 };
 
-void etm_encoder_init(struct etm_encoder *enc, const struct etm_format *format)
-{
-	__builtin_memset(enc, 0, sizeof(*enc));
-	enc->format = *format;
-	if (!enc->format.max_spec) /* nothing to commit: the field would be meaningless */
-		enc->format.commit_mode_1 = true;
-}
-
 static void put_byte(struct etm_burst *burst, u32 byte)
 {
 	*burst->at++ = (u8)byte;
@@ -170,14 +162,64 @@ static unsigned int atom_limit(const struct etm_encoder *enc)
 	return max_spec && max_spec < ETM_MAX_ATOMS ? max_spec : ETM_MAX_ATOMS;
 }
 
+/* The state with these atoms; a new one if there is none yet. */
+static u8 find_state(struct etm_encoder *enc, u32 *atoms, unsigned int *nr_states, u32 wanted,
+		     unsigned int nr)
+{
+	unsigned int i = 0;
+
+	while (i < *nr_states && (atoms[i] != wanted || enc->nr_atoms[i] != nr))
+		i++;
+	if (i == *nr_states) {
+		++*nr_states;
+		atoms[i] = wanted;
+		enc->nr_atoms[i] = (u8)nr;
+		enc->packets[i] = (u8)atom_packet(wanted, nr);
+	}
+	return (u8)i;
+}
+
+/* As long as it goes: a packet is sent when nothing could be added to it, or this atom cannot. */
+static void make_steps(struct etm_encoder *enc)
+{
+	u32 atoms[ETM_NR_STATES] = { 0 };
+	unsigned int nr_states = 1;
+
+	for (unsigned int i = 0; i < nr_states; i++) {
+		for (u32 taken = 0; taken < 2; taken++) {
+			struct etm_atom_step *step = &enc->steps[i][taken];
+			u32 more = atoms[i] | taken << enc->nr_atoms[i];
+			unsigned int nr = enc->nr_atoms[i] + 1u;
+
+			if (atom_packet(more, nr) < 0) {
+				step->out = enc->packets[i];
+				more = taken;
+				nr = 1;
+			} else if (nr >= atom_limit(enc) || !may_grow(more, nr)) {
+				step->out = (u8)atom_packet(more, nr);
+				continue;
+			}
+			step->next = find_state(enc, atoms, &nr_states, more, nr);
+		}
+	}
+}
+
+void etm_encoder_init(struct etm_encoder *enc, const struct etm_format *format)
+{
+	__builtin_memset(enc, 0, sizeof(*enc));
+	enc->format = *format;
+	if (!enc->format.max_spec) /* nothing to commit: the field would be meaningless */
+		enc->format.commit_mode_1 = true;
+	make_steps(enc);
+}
+
 static void put_pending_atoms(struct etm_encoder *enc, struct etm_burst *burst)
 {
-	if (!enc->nr_atoms)
+	if (!enc->state)
 		return;
-	put_byte(burst, atom_packet(enc->atoms, enc->nr_atoms));
-	sent_p0(enc, enc->nr_atoms);
-	enc->atoms = 0;
-	enc->nr_atoms = 0;
+	put_byte(burst, enc->packets[enc->state]);
+	sent_p0(enc, enc->nr_atoms[enc->state]);
+	enc->state = 0;
 }
 
 void etm_put_atoms(struct etm_encoder *enc, struct etm_burst *burst)
@@ -186,20 +228,39 @@ void etm_put_atoms(struct etm_encoder *enc, struct etm_burst *burst)
 	put_commit(enc, burst);
 }
 
-static void add_atom(struct etm_encoder *enc, struct etm_burst *burst, bool taken)
+/* How many atoms a packet holds, by its header. */
+static unsigned int atoms_in(u8 packet)
 {
-	if (enc->nr_atoms &&
-	    atom_packet(enc->atoms | (u32)taken << enc->nr_atoms, enc->nr_atoms + 1) < 0)
-		etm_put_atoms(enc, burst);
-	enc->atoms |= (u32)taken << enc->nr_atoms;
-	enc->nr_atoms++;
+	if (packet >= 0xf8)
+		return 3;
+	if (packet >= 0xf6)
+		return 1;
+	if (packet == 0xf5 || (packet >= 0xd5 && packet <= 0xd7))
+		return 5;
+	if (packet >= 0xdc && packet <= 0xdf)
+		return 4;
+	if (packet >= 0xd8 && packet <= 0xdb)
+		return 2;
+	return (packet & 0x1f) + 4;
+}
+
+static void put_step(struct etm_encoder *enc, struct etm_burst *burst, struct etm_atom_step step)
+{
+	if (!step.out)
+		return;
+	put_byte(burst, step.out);
+	sent_p0(enc, atoms_in(step.out));
+}
+
+void etm_put_step(struct etm_encoder *enc, struct etm_burst *burst, struct etm_atom_step step)
+{
+	put_step(enc, burst, step);
+	put_commit(enc, burst);
 }
 
 void etm_put_atom(struct etm_encoder *enc, struct etm_burst *burst, bool taken)
 {
-	add_atom(enc, burst, taken);
-	if (enc->nr_atoms >= atom_limit(enc) || !may_grow(enc->atoms, enc->nr_atoms))
-		etm_put_atoms(enc, burst);
+	etm_put_step(enc, burst, etm_add_atom(enc, taken));
 }
 
 /* ---- synchronisation ---- */
@@ -440,7 +501,7 @@ void etm_put_atom_cycles(struct etm_encoder *enc, struct etm_burst *burst, bool 
 		etm_put_atom(enc, burst, taken);
 		return;
 	}
-	add_atom(enc, burst, taken);
+	put_step(enc, burst, etm_add_atom(enc, taken));
 	etm_put_cycles(enc, burst, cycles);
 }
 
@@ -493,8 +554,7 @@ void etm_put_ignore(struct etm_burst *burst)
 
 static void put_loss(struct etm_encoder *enc, struct etm_burst *burst, u8 what)
 {
-	enc->atoms = 0;
-	enc->nr_atoms = 0;
+	enc->state = 0;
 	enc->nr_uncommitted = 0;
 	put_byte(burst, HDR_EXT);
 	put_byte(burst, what);

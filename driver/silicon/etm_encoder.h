@@ -55,11 +55,20 @@ struct etm_format {
 	u8 max_spec;	      /* TRCIDR8 */
 };
 
+/* The packing of atoms as a machine: a state is what is pending. */
+#define ETM_NR_STATES 40
+
+struct etm_atom_step {
+	u8 out;	 /* the packet that this atom ends or that had no room for it; 0: none */
+	u8 next; /* state; 0: nothing is pending */
+};
+
 struct etm_encoder {
 	struct etm_format format;
-	/* oldest is bit 0, 1: E */
-	u32 atoms;
-	u8 nr_atoms;
+	struct etm_atom_step steps[ETM_NR_STATES][2]; /* by the next atom: N, E */
+	u8 packets[ETM_NR_STATES];		      /* what would be sent now */
+	u8 nr_atoms[ETM_NR_STATES];
+	u8 state;
 	bool history_valid; /* an address was sent since the last Trace Info */
 	u64 history[ETM_NR_HISTORY];
 	u8 history_is[ETM_NR_HISTORY];
@@ -90,11 +99,25 @@ enum etm_exception {
 
 void etm_encoder_init(struct etm_encoder *enc, const struct etm_format *format);
 
+static inline unsigned int etm_nr_pending(const struct etm_encoder *enc)
+{
+	return enc->nr_atoms[enc->state];
+}
+
 /*
  * Adds an atom; a packet is appended where it ends one. Everything below that is not an atom
  * or an element bound to one (cycle count) sends the pending atoms first.
  */
 void etm_put_atom(struct etm_encoder *enc, struct etm_burst *burst, bool taken);
+/* The same in two parts, for those who are in a hurry: the second one where there is an out. */
+static inline struct etm_atom_step etm_add_atom(struct etm_encoder *enc, bool taken)
+{
+	struct etm_atom_step step = enc->steps[enc->state][taken];
+
+	enc->state = step.next;
+	return step;
+}
+void etm_put_step(struct etm_encoder *enc, struct etm_burst *burst, struct etm_atom_step step);
 void etm_put_atoms(struct etm_encoder *enc, struct etm_burst *burst);
 
 void etm_put_async(struct etm_encoder *enc, struct etm_burst *burst);

@@ -155,6 +155,7 @@ static void enable(struct etm_unit *unit)
 	};
 
 	etm_encoder_init(&unit->enc, &format);
+	unit->counts_cycles = format.cycles;
 	unit->active = false;
 	unit->overflow_due = false;
 	unit->sync_due = true;
@@ -478,7 +479,7 @@ static bool broadcasts(const struct etm_unit *unit)
 }
 
 /* Is an address needed to know where that branch went? */
-static bool needs_address(struct etm_unit *unit, enum a64_class cls, u64 ip, u64 target)
+static inline bool needs_address(struct etm_unit *unit, enum a64_class cls, u64 ip, u64 target)
 {
 	bool wanted = broadcasts(unit);
 
@@ -506,7 +507,7 @@ static void put_p0(struct etm_unit *unit, struct etm_burst *burst, bool taken)
 	u64 cycles = cycles_now(unit);
 
 	put_due_place(unit, burst);
-	if (!(unit->configr & TRCCONFIGR_CCI) || cycles < unit->ccctlr) {
+	if (!unit->counts_cycles || cycles < unit->ccctlr) {
 		etm_put_atom(&unit->enc, burst, taken);
 		return;
 	}
@@ -530,7 +531,8 @@ static void branch(struct etm_unit *unit, enum a64_class cls, u64 ip, u64 target
 	unit->address_due = needs_address(unit, cls, ip, target) && taken;
 }
 
-void etm_unit_branch(struct etm_unit *unit, enum a64_class cls, u64 ip, u64 target)
+static __attribute__((__noinline__)) void branch_slowly(struct etm_unit *unit, enum a64_class cls,
+						      u64 ip, u64 target)
 {
 	struct etm_burst burst;
 
@@ -546,6 +548,35 @@ void etm_unit_branch(struct etm_unit *unit, enum a64_class cls, u64 ip, u64 targ
 	branch(unit, cls, ip, target, &burst);
 	put_periodic(unit, &burst);
 	send(unit, &burst);
+}
+
+/* An atom has been added: its packet, and what comes by the way. */
+static __attribute__((__noinline__)) void send_step(struct etm_unit *unit, struct etm_atom_step step)
+{
+	struct etm_burst burst;
+
+	etm_burst_begin(&burst);
+	etm_put_step(&unit->enc, &burst, step);
+	put_periodic(unit, &burst);
+	send(unit, &burst);
+}
+
+/* Most branches are a bit more in a packet that is not full yet. */
+void etm_unit_branch(struct etm_unit *unit, enum a64_class cls, u64 ip, u64 target)
+{
+	bool taken = cls != A64_COND || target != ip + A64_INSN_LEN;
+	struct etm_atom_step step;
+
+	if (__builtin_expect(!unit->active | unit->address_due | unit->overflow_due |
+			     unit->counts_cycles | (cls == A64_WFX), 0)) {
+		branch_slowly(unit, cls, ip, target);
+		return;
+	}
+	step = etm_add_atom(&unit->enc, taken);
+	unit->ip = target;
+	unit->address_due = needs_address(unit, cls, ip, target) && taken;
+	if (step.out || *unit->config.clock >= unit->timestamp_at)
+		send_step(unit, step);
 }
 
 void etm_unit_eret(struct etm_unit *unit, u64 ip, u64 target, u8 el)
@@ -626,9 +657,8 @@ void etm_unit_inject_overflow(struct etm_unit *unit)
 {
 	if (!enabled(unit) || !unit->active)
 		return;
-	unit->nr_lost_atoms += unit->enc.nr_atoms;
-	unit->enc.nr_atoms = 0;
-	unit->enc.atoms = 0;
+	unit->nr_lost_atoms += etm_nr_pending(&unit->enc);
+	unit->enc.state = 0;
 	unit->address_due = false;
 	unit->context_due = false;
 	unit->exception_ret = false;

@@ -89,6 +89,7 @@ struct etm_unit {
 	bool context_due;    /* with that address */
 	bool sync_due;	     /* whatever the period says */
 	bool overflow_due;
+	bool counts_cycles;  /* TRCCONFIGR.CCI while enabled */
 	bool timestamp_due;
 	u8 ret_top, ret_depth;
 	u64 ret_stack[ETM_NR_RETURNS + 1];

@@ -191,10 +191,10 @@ static void inject_overflow(struct a64_machine *m)
 	if (m->overflow_pending || !m->unit.active || !m->nr_p0)
 		return;
 	assert_true(m->nr_losses < MAX_RECORDS);
-	if (m->nr_losses && m->nr_p0 - m->unit.enc.nr_atoms == m->nr_p0_resumed)
+	if (m->nr_losses && m->nr_p0 - etm_nr_pending(&m->unit.enc) == m->nr_p0_resumed)
 		m->syncs[m->nr_syncs - 1].in_loss = true; /* one loss for all who see it */
 	else
-		m->losses[m->nr_losses++].last = m->p0[(m->nr_p0 - 1 - m->unit.enc.nr_atoms) % 64];
+		m->losses[m->nr_losses++].last = m->p0[(m->nr_p0 - 1 - etm_nr_pending(&m->unit.enc)) % 64];
 	m->overflow_pending = true;
 	etm_unit_inject_overflow(&m->unit);
 }
