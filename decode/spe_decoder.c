@@ -69,10 +69,10 @@ int spe_decoder_add(struct auxtap_decoder *dec, const struct spe_extent *extent)
 		ret = 0;
 		if (new.off > end) {
 			ret = broken(dec, &new, new.off - end, "not in the file");
-		} else if (end - new.off < AUXTRACE_ALIGN && end - new.off < new.size) {
-			new.file_off += end - new.off;
-			new.size -= end - new.off;
-			new.off = end;
+		} else if (end - new.off < AUXTRACE_ALIGN &&
+			   end - new.off <= s->extents[s->nr - 1].size) {
+			/* the file's padding, behind the buffer before */
+			s->extents[s->nr - 1].size -= end - new.off;
 		} else if (new.off < end) {
 			ret = broken(dec, &new, 0, "a buffer begins before the end of the one before: "
 						   "samples may come twice");

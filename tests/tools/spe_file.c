@@ -184,8 +184,11 @@ static uint64_t buffer_size(const struct trace *t, uint64_t at, bool cut)
 {
 	uint64_t left = t->size - at, size = 0;
 
-	if (cut || left <= BUFFER)
-		return left < BUFFER ? left : BUFFER;
+	/* no multiples of 8: what the file pads them with is no trace */
+	if (cut)
+		return left < BUFFER ? left : BUFFER - 1 - at % 7;
+	if (left <= BUFFER)
+		return left;
 	for (size_t i = 0; i < t->nr && t->ends[i] <= at + BUFFER; i++)
 		size = t->ends[i] - at;
 	return size;
