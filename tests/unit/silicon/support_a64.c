@@ -191,12 +191,42 @@ static void inject_overflow(struct a64_machine *m)
 	if (m->overflow_pending || !m->unit.active || !m->nr_p0)
 		return;
 	assert_true(m->nr_losses < MAX_RECORDS);
-	if (m->nr_losses && m->nr_p0 - etm_nr_pending(&m->unit.enc) == m->nr_p0_resumed)
+	if (m->nr_losses && m->nr_p0 - etm_nr_pending(&m->unit.enc) == m->nr_p0_resumed) {
 		m->syncs[m->nr_syncs - 1].in_loss = true; /* one loss for all who see it */
-	else
-		m->losses[m->nr_losses++].last = m->p0[(m->nr_p0 - 1 - etm_nr_pending(&m->unit.enc)) % 64];
+		m->losses[m->nr_losses - 1].restart = false;
+	} else {
+		m->losses[m->nr_losses++].last =
+			m->p0[(m->nr_p0 - 1 - etm_nr_pending(&m->unit.enc)) % 64];
+	}
 	m->overflow_pending = true;
 	etm_unit_inject_overflow(&m->unit);
+}
+
+static void switch_off_and_on(struct a64_machine *m)
+{
+	assert_int_equal(etm_unit_write(&m->unit, TRCPRGCTLR, 0), 0);
+	m->clock += 100;
+	assert_int_equal(etm_unit_write(&m->unit, TRCPRGCTLR, TRCPRGCTLR_EN), 0);
+	m->nr_restarts++;
+}
+
+/* What ran since the last P0 element cannot be told any more. */
+static void restart(struct a64_machine *m)
+{
+	struct a64_loss *loss = &m->losses[m->nr_losses];
+
+	if (m->overflow_pending || !m->unit.active || !m->nr_p0)
+		return;
+	assert_true(m->nr_losses < MAX_RECORDS);
+	m->nr_losses++;
+	loss->restart = true;
+	loss->last = m->p0[(m->nr_p0 - 1) % 64];
+	if (m->nr_losses > 1 && m->nr_p0 == m->nr_p0_resumed)
+		loss->last = loss[-1].resume; /* nothing was told since */
+	loss->resume = m->nr_truth;
+	loss->offset = m->stream.nr;
+	switch_off_and_on(m);
+	m->nr_p0_resumed = m->nr_p0;
 }
 
 /* To EL1 and, if it is not traced, back. */
@@ -213,6 +243,8 @@ static void exception(struct a64_machine *m, enum etm_exception type, u64 prefer
 		};
 		note_p0(m);
 	}
+	if (chance(m, m->run.restart))
+		switch_off_and_on(m);
 	if (m->el) { /* nested: the kernel goes on where it was */
 		m->clock += 5;
 		m->ip = back;
@@ -329,6 +361,8 @@ static void run_block(struct a64_machine *m)
 		etm_unit_retire(&m->unit, nr, m->ip);
 	if (chance(m, m->run.overflow))
 		inject_overflow(m);
+	if (chance(m, m->run.restart))
+		restart(m);
 	if (chance(m, m->run.event)) {
 		m->nr_events += m->unit.active && !m->overflow_pending;
 		etm_unit_event(&m->unit, 1 + a64_random(&m->seed) % 15);

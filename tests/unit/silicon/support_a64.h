@@ -26,12 +26,15 @@ struct a64_run {
 	u32 timestamp_period;
 	unsigned int nr_insns;
 	unsigned int async, lost_return, overflow, event;
+	unsigned int restart; /* a driver switches the unit off and on: in user mode, and of exceptions */
 	u8 max_idle; /* ticks that pass beside an instruction, at most */
 };
 
 struct a64_loss {
 	size_t last;   /* decoders come exactly as far as here */
 	size_t resume; /* and go on here */
+	bool restart;  /* no overflow: the unit was off, and its stream goes on at 'offset' */
+	size_t offset;
 };
 
 struct a64_exception {
@@ -63,7 +66,7 @@ struct a64_machine {
 	size_t nr_exceptions;
 	struct a64_sync *syncs;
 	size_t nr_syncs;
-	size_t nr_events, nr_erets, nr_rets;
+	size_t nr_events, nr_erets, nr_rets, nr_restarts;
 	/* inside */
 	u8 el;
 	u64 ip, elr;

@@ -22,6 +22,7 @@ struct walk {
 	size_t at;	  /* next instruction of the truth */
 	size_t exception; /* next of them */
 	size_t loss;
+	size_t offset; /* of the first byte */
 	size_t nr_max; /* more than that is not looked at */
 	bool done, recovered;
 	u32 cid;
@@ -99,17 +100,20 @@ static void walk_timestamp(struct walk *walk, u64 timestamp)
 			 (unsigned long long)m->truth_clock[walk->at]);
 }
 
-static void walk_trace_on(struct walk *walk, const ocsd_generic_trace_elem *elem)
+static void walk_trace_on(struct walk *walk, u64 offset, const ocsd_generic_trace_elem *elem)
 {
 	const struct a64_loss *loss = &walk->m->losses[walk->loss];
 
 	walk->cycles_at = 0;
 	walk->recovered = elem->trace_on_reason == TRACE_ON_OVERFLOW || walk->at == walk->first;
-	if (elem->trace_on_reason != TRACE_ON_OVERFLOW)
+	walk->recovered |= walk->loss < walk->m->nr_losses && loss->restart;
+	if (elem->trace_on_reason != TRACE_ON_OVERFLOW &&
+	    (walk->loss == walk->m->nr_losses || !loss->restart || offset < loss->offset))
 		return;
+	assert_int_equal(elem->trace_on_reason == TRACE_ON_OVERFLOW, !loss->restart);
 	assert_true(walk->loss++ < walk->m->nr_losses);
 	if (walk->at != loss->last)
-		fail_msg("overflow %zu: decoded up to %zu, lost from %zu to %zu", walk->loss - 1,
+		fail_msg("loss %zu: decoded up to %zu, lost from %zu to %zu", walk->loss - 1,
 			 walk->at, loss->last, loss->resume);
 	walk->at = loss->resume;
 }
@@ -118,7 +122,6 @@ static void on_element(void *ctx, u64 offset, const ocsd_generic_trace_elem *ele
 {
 	struct walk *walk = ctx;
 
-	(void)offset;
 	walk->done |= walk->at - walk->first > walk->nr_max;
 	if (walk->done)
 		return;
@@ -133,7 +136,7 @@ static void on_element(void *ctx, u64 offset, const ocsd_generic_trace_elem *ele
 		walk->nr_erets++;
 		break;
 	case OCSD_GEN_TRC_ELEM_TRACE_ON:
-		walk_trace_on(walk, elem);
+		walk_trace_on(walk, walk->offset + offset, elem);
 		break;
 	case OCSD_GEN_TRC_ELEM_PE_CONTEXT:
 		assert_true(elem->context.bits64);
@@ -207,6 +210,7 @@ static void walk_cuts(struct a64_machine *m, unsigned int nr_cuts)
 		assert_int_equal(m->syncs[i].offset, at);
 		if (m->syncs[i].in_loss)
 			continue;
+		walk.offset = cut;
 		walk.first = walk.at = m->syncs[i].truth;
 		walk.exception = m->syncs[i].exceptions;
 		walk.loss = m->syncs[i].losses;
@@ -371,6 +375,41 @@ static void test_overflows(void **state)
 	}
 }
 
+/* Each time the stream begins anew; in user mode what had run since the last branch is lost. */
+static void test_restarts(void **state)
+{
+	(void)state;
+	for (u64 seed = 131; seed <= 138; seed++) {
+		struct a64_run run = plain_run(seed);
+
+		run.async = 30;
+		run.restart = 20;
+		run.overflow = seed & 8 ? 5 : 0;
+		run.configr = (seed & 1 ? TRCCONFIGR_RS : 0) | (seed & 2 ? TRCCONFIGR_TS : 0);
+		run.victlr = seed & 4 ? VICTLR_BOTH : VICTLR_USER;
+		run_and_walk(&run, seed);
+		assert_true(machine.nr_restarts > 100);
+		assert_true(machine.nr_losses > 100);
+		a64_machine_free(&machine);
+	}
+}
+
+/* TRCSYNCPR: 2^n bytes, and what one branch makes. */
+static void test_sync_period(void **state)
+{
+	(void)state;
+	for (u32 n = 8; n <= 12; n++) {
+		struct a64_run run = plain_run(n);
+		size_t expected;
+
+		run.syncpr = n;
+		run_and_walk(&run, n);
+		expected = machine.stream.nr >> n;
+		assert_in_range(machine.nr_syncs, expected - expected / 4, expected + 1);
+		a64_machine_free(&machine);
+	}
+}
+
 static void test_events(void **state)
 {
 	(void)state;
@@ -460,6 +499,7 @@ int main(void)
 		cmocka_unit_test(test_overflows),  cmocka_unit_test(test_events),
 		cmocka_unit_test(test_timestamps), cmocka_unit_test(test_cycles),
 		cmocka_unit_test(test_commits),
+		cmocka_unit_test(test_restarts),   cmocka_unit_test(test_sync_period),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
