@@ -28,6 +28,7 @@
 #undef RTIT_STATUS_ERROR
 #undef RTIT_STATUS_STOPPED
 #include "silicon/pt_unit.h"
+#include "replay.h"
 
 struct dentry;
 
@@ -96,15 +97,6 @@ void trap_work_cancel(void);
 int trap_work_init(void);
 void trap_work_exit(void);
 u64 trap_work_nr_lost(void);
-
-/*
- * replay.c: the other source. The unit was switched on: true if bytes are replayed, not
- * steps traced. It is about to be switched off.
- */
-bool replay_on(struct kmod_cpu *c);
-void replay_off(struct kmod_cpu *c);
-void replay_init(struct dentry *dir);
-void replay_exit(void);
 
 /* steps.c */
 int steps_init(struct dentry *dir);

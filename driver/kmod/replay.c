@@ -13,6 +13,7 @@
  *                         anew: counts 0, every CPU at the first byte, the whole limit left
  */
 #include <linux/debugfs.h>
+#include <linux/hrtimer.h>
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
@@ -21,8 +22,8 @@
 #include <linux/smp.h>
 #include "replay.h"
 
-static bool replay_selected;
-module_param_named(replay, replay_selected, bool, 0644);
+static bool selected;
+module_param_named(replay, selected, bool, 0644);
 MODULE_PARM_DESC(replay, "the units produce the bytes of auxtap/replay/data instead of packets "
 			 "of single steps, from the next time that they are switched on");
 
@@ -87,7 +88,7 @@ static void pay(struct replay_cpu *r)
 	r->paid_until = now;
 	r->due_rest += rate * ns; /* RATE_MAX * ARREARS_NS fits */
 	r->owed += div64_u64_rem(r->due_rest, NSEC_PER_SEC, &r->due_rest);
-	r->owed = min(r->owed, div64_u64(rate, NSEC_PER_SEC / ARREARS_NS) + 1);
+	r->owed = min(r->owed, div64_u64(rate, NSEC_PER_SEC / ARREARS_NS) + unit_piece_max);
 }
 
 /* When the next piece of what is owed is produced. */
@@ -101,38 +102,26 @@ static u64 next_ns(struct replay_cpu *r, bool at_once)
 
 /* ---- producing ---- */
 
-/*
- * The stage looks at its interrupt line at the end of what it is given: so that it comes
- * to the byte, a piece ends where a region does, or a skid.
- */
-static size_t piece_of(const struct pt_output *out, size_t nr_bytes)
-{
-	u64 produced = out->nr_written + out->nr_dropped;
-
-	if (out->irq_pending && out->irq_at > produced)
-		nr_bytes = min_t(u64, nr_bytes, out->irq_at - produced);
-	if (out->region)
-		nr_bytes = min_t(u64, nr_bytes, out->region_size - out->region_off);
-	return nr_bytes;
-}
-
-static u64 produce(struct kmod_cpu *c, struct replay_cpu *r, const struct replay_data *data,
-		   u64 nr_bytes)
+static u64 produce(struct replay_cpu *r, const struct replay_data *data, u64 nr_bytes)
 {
 	u64 done = 0;
 
-	/* an interrupt on its way comes in only when we return */
-	while (done < nr_bytes && !irq_work_is_pending(&c->interrupt)) {
-		u64 from;
-		size_t piece, written;
+	while (done < nr_bytes && !unit_interrupt_pending()) {
+		u64 from, to_end;
+		size_t taken, written = 0;
 
 		div64_u64_rem(r->pos, data->nr_bytes, &from);
-		piece = piece_of(&c->unit.out, min(nr_bytes - done, data->nr_bytes - from));
-		written = pt_output_write(&c->unit.out, data->bytes + from, piece);
+		to_end = data->nr_bytes - from;
+		taken = unit_produce(data->bytes + from, min(nr_bytes - done, to_end), &written);
+		/* a piece that is not whole for it ends here has no rest: left out, and counted */
+		if (!taken && to_end <= nr_bytes - done)
+			taken = to_end;
+		if (!taken)
+			break;
 		r->nr_written += written;
-		r->nr_dropped += piece - written;
-		r->pos += piece;
-		done += piece;
+		r->nr_dropped += taken - written;
+		r->pos += taken;
+		done += taken;
 	}
 	return done;
 }
@@ -140,7 +129,6 @@ static u64 produce(struct kmod_cpu *c, struct replay_cpu *r, const struct replay
 static enum hrtimer_restart tick(struct hrtimer *timer)
 {
 	struct replay_cpu *r = container_of(timer, struct replay_cpu, timer);
-	struct kmod_cpu *c = this_cpu_ptr(&kmod_cpus);
 	const struct replay_data *data;
 	u64 want, done;
 
@@ -152,28 +140,28 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
 	data = replay_data_get();
 	if (data) {
 		want = reserve(min(r->owed, r->burst_left));
-		done = produce(c, r, data, want);
+		done = produce(r, data, want);
 		give_back(want - done);
 		r->owed -= done;
 		r->burst_left -= done;
 	}
 	rcu_read_unlock();
 	hrtimer_set_expires(timer,
-			    ktime_add_ns(ktime_get(),
-					 next_ns(r, irq_work_is_pending(&c->interrupt))));
+			    ktime_add_ns(ktime_get(), next_ns(r, unit_interrupt_pending())));
 	return HRTIMER_RESTART;
 }
 
 /* ---- the driver's switch ---- */
 
-bool replay_on(struct kmod_cpu *c)
+bool replay_selected(void)
+{
+	return READ_ONCE(selected);
+}
+
+void replay_on(void)
 {
 	struct replay_cpu *r = this_cpu_ptr(&replay_cpus);
 
-	if (!READ_ONCE(replay_selected))
-		return false;
-	if (!(c->unit.ctl & RTIT_CTL_USR))
-		return true;
 	r->on = true;
 	r->paid_until = ktime_get();
 	if (r->off_since)
@@ -181,10 +169,9 @@ bool replay_on(struct kmod_cpu *c)
 	if (!hrtimer_is_queued(&r->timer))
 		hrtimer_start(&r->timer, ns_to_ktime(next_ns(r, true)),
 			      HRTIMER_MODE_REL_PINNED_HARD);
-	return true;
 }
 
-void replay_off(struct kmod_cpu *c)
+void replay_off(void)
 {
 	struct replay_cpu *r = this_cpu_ptr(&replay_cpus);
 

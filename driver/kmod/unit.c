@@ -70,6 +70,32 @@ static void unit_irq(void *ctx)
 		irq_work_queue(&c->interrupt);
 }
 
+/* ---- bytes from the replay source ---- */
+
+const unsigned int unit_piece_max = 1;
+
+/*
+ * The stage looks at its interrupt line at the end of what it is given: so that it comes
+ * to the byte, a piece ends where a region does, or a skid.
+ */
+size_t unit_produce(const u8 *bytes, size_t nr_bytes, size_t *nr_written)
+{
+	struct pt_output *out = &this_cpu_ptr(&kmod_cpus)->unit.out;
+	u64 produced = out->nr_written + out->nr_dropped;
+
+	if (out->irq_pending && out->irq_at > produced)
+		nr_bytes = min_t(u64, nr_bytes, out->irq_at - produced);
+	if (out->region)
+		nr_bytes = min_t(u64, nr_bytes, out->region_size - out->region_off);
+	*nr_written = pt_output_write(out, bytes, nr_bytes);
+	return nr_bytes;
+}
+
+bool unit_interrupt_pending(void)
+{
+	return irq_work_is_pending(&this_cpu_ptr(&kmod_cpus)->interrupt);
+}
+
 /* ---- registers ---- */
 
 static u64 unit_read(int cpu, u32 msr)
@@ -86,7 +112,7 @@ static void unit_write(int cpu, u32 msr, u64 value)
 		kmod_unit_clock(c);
 		c->unit.out.irq_skid_bytes = READ_ONCE(kmod_skid_bytes);
 		if (!on) {
-			replay_off(c);
+			replay_off();
 			trap_off(c);
 		}
 	}
@@ -95,8 +121,12 @@ static void unit_write(int cpu, u32 msr, u64 value)
 				   value, msr);
 		return;
 	}
-	if (on && !replay_on(c))
+	if (!on)
+		return;
+	if (!replay_selected())
 		trap_on(c);
+	else if (c->unit.ctl & RTIT_CTL_USR)
+		replay_on();
 }
 
 /* The unit, and the lists of trap_work.c, may be what the NMI came into. */
