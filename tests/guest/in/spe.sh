@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# In the arm64 guest: see arm64/test_spe.sh. Leaves in /out, for each case: NAME.data, NAME.counts,
+# NAME.insn and NAME.mem: what stock perf lists.
+replay=/sys/kernel/debug/auxtap/replay
+pmu=/sys/bus/event_source/devices/arm_spe_0
+bad=0
+complain() {
+	echo "spe: $name: $*"
+	bad=1
+}
+name=loading
+insmod /auxtap.ko replay=1 || exit 1
+for attr in cpumask type caps/min_interval format/ts_enable format/load_filter; do
+	[ -s $pmu/$attr ] || complain "no $attr"
+done
+[ "$(cat $pmu/format/load_filter)" = config:33 ] || complain "load_filter is $(cat $pmu/format/load_filter)"
+cat /records >$replay/data || complain 'does not take the records'
+
+# The program: runs in user mode until all is replayed, at most so many seconds.
+cat >/tmp/spin <<'S'
+end=$(($(cut -d. -f1 /proc/uptime) + $1))
+while [ "$(cat /sys/kernel/debug/auxtap/replay/left)" != 0 ]; do
+	[ "$(cut -d. -f1 /proc/uptime)" -lt $end ] || exit 0
+	i=0
+	while [ $i -lt 300 ]; do i=$((i + 1)); done
+done
+S
+setting() { # NAME RATE LIMIT SKID
+	name=$1
+	echo "$2" >$replay/rate
+	echo "$3" >$replay/limit
+	echo "$4" >/sys/module/auxtap/parameters/skid
+	echo >$replay/counts
+}
+lists() {
+	cat $replay/counts >/out/$name.counts
+	perf script --ns -i /out/$name.data --itrace=i1i -F tid,cpu,time,event,ip >/out/$name.insn 2>/tmp/err ||
+		complain "perf script: $(cat /tmp/err)"
+	perf script --ns -i /out/$name.data --itrace=M -F tid,cpu,time,event,ip,addr >/out/$name.mem 2>/tmp/err ||
+		complain "perf script: $(cat /tmp/err)"
+}
+record() { # CPU OPTIONS... -- PROGRAM...
+	pin="taskset $((1 << $1))" # from the begin: each CPU's unit begins with the first record
+	shift
+	$pin perf record -q -o /out/$name.data -e arm_spe_0/ts_enable=1/u "$@" >/tmp/log 2>&1 ||
+		complain "perf record: exit $?: $(cat /tmp/log)"
+	lists
+}
+size=$(wc -c </records)
+
+setting full 1000000 $size 0
+record 1 -m 128,256 -- sh /tmp/spin 60
+grep -q 'dropped 0 ' /out/full.counts || complain 'something is dropped'
+[ "$(cat $replay/left)" = 0 ] || complain "$(cat $replay/left) are left"
+
+# while an event is open the module stays
+setting inuse 200000 $size 0
+taskset 2 perf record -q -o /out/$name.data -e arm_spe_0/ts_enable=1/u -m 128,256 -- sh /tmp/spin 60 >/tmp/log 2>&1 &
+tries=0
+until [ "$(cat $replay/left)" -lt $size ]; do
+	tries=$((tries + 1))
+	[ $tries -lt 300 ] || break
+	sleep 0.1
+done
+[ $tries -lt 300 ] || complain 'is not recorded'
+rmmod auxtap 2>/dev/null && complain 'was unloaded under an open event'
+wait $! || complain "perf record: $(cat /tmp/log)"
+lists
+
+# Small areas: buffers end at each wakeup, and an interrupt that comes late costs records.
+for cpu in 0 1; do
+	setting skid$cpu 300000 $size 200
+	record $cpu -m 128,16 -- sh /tmp/spin 60
+done
+
+# Nobody reads in time: truncations.
+setting fast 30000000 $size 0
+record 1 -m 128,8 -- sh /tmp/spin 4
+
+# All CPUs, system-wide: an event on each.
+setting wide 500000 $size 0
+record 0 -a -m 128,64 -- sh /tmp/spin 60
+
+name=unloading
+rmmod auxtap || complain 'is not unloaded'
+[ ! -e $pmu ] || complain 'its PMU is still there'
+exit $bad
