@@ -276,16 +276,6 @@ int core_event_mmap(struct perf_event *event, uint64_t length, int prot, int fla
 	return 0;
 }
 
-static void stop_output_of(const struct core_task *context, const struct perf_buffer *rb, int cpu)
-{
-	for (struct perf_event *e = context->events; e; e = e->core_next) {
-		const struct perf_event *owner = e->parent ? e->parent : e;
-
-		if (owner->rb == rb && e->oncpu == cpu && has_aux(e))
-			perf_event_stop_output(e);
-	}
-}
-
 /*
  * B18: every event of the ring, inherited ones too, ends its transaction on its CPU. The kernel
  * asks each event's CPU to stop all that it runs of the ring, so that n events there are each
@@ -296,11 +286,8 @@ static void perf_pmu_output_stop(struct perf_buffer *rb)
 	for (struct perf_event *event = rb->event_list; event; event = event->rb_next) {
 		int cpu = event->cpu == -1 ? event->oncpu : event->cpu;
 
-		if (cpu < 0)
-			continue;
-		stop_output_of(core_cpu_context(cpu), rb, cpu);
-		if (core_running(cpu))
-			stop_output_of(core_running(cpu), rb, cpu);
+		if (cpu >= 0)
+			perf_event_stop_ring(event, cpu);
 	}
 }
 

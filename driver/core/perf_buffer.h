@@ -146,6 +146,8 @@ void irq_work_queue(struct perf_event *event);
 void irq_work_cancel(struct perf_event *event);
 void perf_event_mark_disable(struct perf_event *event);
 void perf_event_stop_output(struct perf_event *event);
+/* B18: one interrupt for all events of the ring that the CPU runs: what they raise (a truncated one is to be disabled) comes behind it. */
+void perf_event_stop_ring(struct perf_event *event, int cpu);
 void perf_event_restart(struct perf_event *event);
 void event_update_time(struct perf_event *event);
 void perf_event_enable(struct perf_event *event);

@@ -514,6 +514,29 @@ void perf_event_stop_output(struct perf_event *event)
 		call_on_cpu(event->oncpu, event_stop_local, event);
 }
 
+static void stop_ring_of(const struct core_task *context, const struct perf_buffer *rb)
+{
+	for (struct perf_event *e = context->events; e; e = e->core_next) {
+		const struct perf_event *owner = e->parent ? e->parent : e;
+
+		if (owner->rb == rb && e->state == PERF_EVENT_STATE_ACTIVE && e->oncpu == core_cpu() &&
+		    has_aux(e))
+			event_stop_local(e);
+	}
+}
+
+static void event_stop_ring_local(struct perf_event *event)
+{
+	stop_ring_of(core_cpu_context(core_cpu()), event->rb);
+	if (core_running(core_cpu()))
+		stop_ring_of(core_running(core_cpu()), event->rb);
+}
+
+void perf_event_stop_ring(struct perf_event *event, int cpu)
+{
+	call_on_cpu(cpu, event_stop_ring_local, event);
+}
+
 static void event_restart_local(struct perf_event *event)
 {
 	event->pmu->stop(event, PERF_EF_UPDATE);
