@@ -190,6 +190,13 @@ static void pt_defaults(const struct pmu *pmu, struct perf_event_attr *attr, boo
 		set_default(pmu, attr, "branch", 1);
 }
 
+/* Samples with their times; the kernel's least interval costs much and tells little more. */
+static void spe_defaults(const struct pmu *pmu, struct perf_event_attr *attr)
+{
+	set_default(pmu, attr, "ts_enable", 1);
+	attr->sample_period = 4096;
+}
+
 /* A value that the unit's caps rule out is refused here: the kernel would only say EINVAL. */
 static int check_period(const struct pmu *pmu, struct perf_event_attr *attr, const char *term,
 			const char *cap, const char *enable_cap, struct auxtap_error *err)
@@ -243,6 +250,10 @@ static int apply_term(const struct pmu *pmu, struct perf_event_attr *attr, char 
 		if (end == equals + 1 || *end || equals[1] == '-')
 			return auxtap_error_set(err, -EINVAL, term, "'%s' is not a number",
 						equals + 1);
+	}
+	if (!strcmp(term, "period")) {
+		attr->sample_period = value;
+		return 0;
 	}
 	if (!strcmp(term, "config")) {
 		attr->config = value;
@@ -381,7 +392,7 @@ int capture_event_parse(struct capture_event *ev, const char *spec,
 	}
 	if (pmu_text(&pmu, "type", "", type, sizeof(type)) <= 0) {
 		auxtap_error_set(err, -ENODEV, spec, "there is no PMU '%s' here", ev->pmu);
-		auxtap_error_todo(err, emulated ? "the emulated one is intel_pt"
+		auxtap_error_todo(err, emulated ? "the emulated ones are intel_pt and arm_spe_0"
 						: "'auxtap list' shows what there is; "
 						  "--backend emulated needs none");
 		return -ENODEV;
@@ -392,6 +403,9 @@ int capture_event_parse(struct capture_event *ev, const char *spec,
 	ev->aux = true;
 	if (is_pt(&pmu, &ev->attr))
 		pt_defaults(&pmu, &ev->attr, emulated);
+	ev->spe = !strncmp(ev->pmu, "arm_spe", 7);
+	if (ev->spe)
+		spe_defaults(&pmu, &ev->attr);
 	for (term = terms ? strtok_r(terms, ",", &save) : NULL; term;
 	     term = strtok_r(NULL, ",", &save)) {
 		ret = apply_term(&pmu, &ev->attr, term, ev->name, sizeof(ev->name), err);

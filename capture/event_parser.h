@@ -11,6 +11,7 @@ struct capture_event {
 	char pmu[64];
 	char name[256]; /* as perf shows it */
 	bool aux;	/* has an AUX area; false: software dummy */
+	bool spe;	/* samples of Arm SPE, not a flow */
 };
 
 /* emulated: user mode only is what there is, so the kernel is excluded whatever the modifiers. */

@@ -66,6 +66,32 @@ int trace_file_create(struct auxtap_session *s, struct trace_file *file, const c
 	return 0;
 }
 
+/* As stock perf writes it: PMU type, PER_CPU_MMAPS; times in a record of their own. */
+static int begin_spe(struct auxtap_session *s, struct trace_file *file,
+		     const struct perf_event_mmap_page *page, struct auxtap_error *err)
+{
+	const uint64_t priv[2] = {s->event.attr.type, s->per_cpu};
+	struct {
+		struct perf_event_header header;
+		uint64_t shift, mult, zero, cycles, mask;
+		uint8_t cap_zero, cap_short, reserved[6];
+	} conv = {
+		.header = {.type = AUXTAP_RECORD_TIME_CONV, .size = sizeof(conv)},
+		.shift = page->time_shift,
+		.mult = page->time_mult,
+		.zero = page->time_zero,
+		.cycles = page->time_cycles,
+		.mask = page->time_mask,
+		.cap_zero = page->cap_user_time_zero,
+		.cap_short = page->cap_user_time_short,
+	};
+	int ret = auxtap_perfdata_writer_auxtrace_info(file->writer, AUXTAP_AUXTRACE_ARM_SPE, priv,
+						       2, err);
+
+	return ret ? ret : auxtap_perfdata_writer_record(file->writer, &conv, sizeof(conv), NULL, 0,
+							 err);
+}
+
 int trace_file_begin(struct auxtap_session *s, struct trace_file *file,
 		     const struct perf_event_mmap_page *page, struct auxtap_error *err)
 {
@@ -81,6 +107,8 @@ int trace_file_begin(struct auxtap_session *s, struct trace_file *file,
 	file->begun = true;
 	if (!s->event.aux)
 		return 0;
+	if (s->event.spe)
+		return begin_spe(s, file, page, err);
 	if (s->per_cpu) /* an event of a whole CPU records SWITCH_CPU_WIDE, one of a task SWITCH */
 		switches = s->whole_cpus ? 3 : 2;
 	capture_pt_info(priv, &s->event, s->be->perf, s->be->perf_ctx, page, s->aux_overwrite,

@@ -24,7 +24,8 @@ void session_attrs(struct auxtap_session *s)
 
 	*attr = s->event.attr;
 	attr->disabled = 1;
-	attr->sample_period = 1;
+	if (!attr->sample_period)
+		attr->sample_period = 1;
 	attr->sample_type = CAPTURE_SAMPLE_TYPE;
 	attr->sample_id_all = 1;
 	attr->read_format = PERF_FORMAT_ID;

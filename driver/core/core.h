@@ -156,5 +156,7 @@ void *core_event_priv(const struct perf_event *event);
 
 /* "Physical" addresses of AUX pages and ToPA tables, as virt_to_phys() in the shims gives them. */
 void *core_phys_to_virt(uint64_t phys, uint64_t size); /* NULL: no such memory */
+/* Is all of it pages that the kernel has given out? For units that are given virtual addresses. */
+bool core_is_memory(uint64_t addr, uint64_t size);
 
 #endif

@@ -206,6 +206,14 @@ struct page *virt_to_page(const void *addr)
 	return &region->pages[((const char *)addr - region->virt) >> PAGE_SHIFT];
 }
 
+bool core_is_memory(uint64_t addr, uint64_t size)
+{
+	for (uint64_t at = addr & PAGE_MASK; at < addr + size; at += PAGE_SIZE)
+		if (!virt_to_page((const void *)(uintptr_t)at))
+			return false;
+	return true;
+}
+
 phys_addr_t virt_to_phys(const volatile void *addr)
 {
 	struct page *page = virt_to_page((const void *)(uintptr_t)addr);

@@ -37,6 +37,15 @@ struct emu_block {
  * run driver code. They never serve capture's requests: sources do, with emu_serve().
  */
 void emu_task_block(struct emu_task *task, const struct emu_block *block);
+/* An instruction of the block told last is a sample for the task's SPE unit. */
+struct emu_sample {
+	u64 pc;
+	u32 code;     /* its word */
+	bool has_addr, is_store;
+	u32 size;     /* bytes accessed at addr */
+	u64 addr;
+};
+void emu_task_sample(struct emu_task *task, const struct emu_sample *sample);
 /* The task left user mode before executing the instruction at ip: a fault or a signal. The pending block is cut at ip if ip lies in it and cut is set, else it completed and went to ip. */
 void emu_task_async(struct emu_task *task, u64 ip, bool cut);
 /* Everything pending completed with a system call (or there is nothing pending): the task is in the kernel now. Call it before the system call is executed: exit never comes back. */
@@ -111,6 +120,8 @@ struct emu_source_ops {
 	int (*siginfo)(struct emu_task *task, siginfo_t *info);
 	ssize_t (*mem)(struct emu *emu, pid_t pid, u64 addr, void *buf, size_t size);
 	ssize_t (*maps)(struct emu *emu, pid_t pid, char **text); /* malloc'd */
+	/* From now on take samples, so far apart (silicon/spe_interval.h). NULL: it cannot. */
+	void (*sample)(struct emu *emu, u32 pmsirr);
 };
 
 extern const struct emu_source_ops emu_source_ptrace;

@@ -46,6 +46,8 @@ struct emu_task {
 	struct emu *emu;
 	u64 ip; /* next instruction, as far as it is known */
 	bool unit_irq; /* PT's interrupt line is up */
+	bool has_sample; /* one of the pending block's instructions */
+	struct emu_sample sample;
 	u32 irq_wait; /* blocks until a raised interrupt is taken */
 	bool scheduled;
 	bool gone; /* exited; kept for its events */

@@ -9,6 +9,8 @@
 
 #include "emu_state.h"
 
+struct perf_event_attr;
+
 struct emu_unit_ops {
 	/* User mode begins at ip. */
 	void (*enter)(struct emu_unit *unit, u64 ip);
@@ -18,6 +20,8 @@ struct emu_unit_ops {
 	 * instruction behind them.
 	 */
 	void (*retire)(struct emu_unit *unit, const struct emu_block *block, u32 nr, u64 next_ip);
+	/* One of those that retire() has told was a sample; next_ip: what ran after it. NULL: it takes none. */
+	void (*sample)(struct emu_unit *unit, const struct emu_sample *sample, u64 next_ip);
 	/*
 	 * User mode is left, to be entered at ip again if nothing changes that. by_call: by the
 	 * instruction that retired last (svc).
@@ -42,7 +46,10 @@ struct emu_unit_family {
 	const char *pmu;
 	u32 arch; /* enum auxtap_arch: whose instructions it traces */
 	int (*start)(struct emu *emu); /* registers the PMU; NULL: registered otherwise */
-	struct emu_unit *(*create)(struct emu_task *task); /* NULL result: no memory */
+	/* For an event that is about to be opened; NULL result: no memory. */
+	struct emu_unit *(*create)(struct emu_task *task);
+	/* Capture opened an event; it is not enabled yet. May be NULL. */
+	void (*opened)(struct emu_unit *unit, const struct perf_event_attr *attr);
 };
 
 /* The family that makes events of this type; NULL: not a trace unit's. */
@@ -56,5 +63,10 @@ void emu_unit_check(struct emu_task *task);
 /* For a unit whose interrupt line goes up: taken where the processor would. */
 void emu_unit_raise(struct emu_unit *unit);
 void emu_unit_free_all(struct emu_task *task);
+
+/* unit_spe.c */
+int emu_spe_start(struct emu *emu);
+struct emu_unit *emu_spe_create(struct emu_task *task);
+void emu_spe_opened(struct emu_unit *unit, const struct perf_event_attr *attr);
 
 #endif

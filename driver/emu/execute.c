@@ -226,10 +226,31 @@ static void units_leave(struct emu_task *task, u64 ip, bool by_call)
 		u->ops->leave(u, ip, by_call);
 }
 
+static void units_sample(struct emu_task *task, u32 nr, u64 next_ip)
+{
+	u64 index = (task->sample.pc - task->pending.ip) / A64_INSN_LEN;
+
+	task->has_sample = false;
+	if (index >= nr)
+		return; /* it did not retire */
+	for (struct emu_unit *u = task->units; u; u = u->next)
+		if (u->ops->sample)
+			u->ops->sample(u, &task->sample,
+				       index + 1 == nr ? next_ip : task->sample.pc + A64_INSN_LEN);
+}
+
 static void units_retire(struct emu_task *task, u32 nr, u64 next_ip)
 {
 	for (struct emu_unit *u = task->units; u; u = u->next)
 		u->ops->retire(u, &task->pending, nr, next_ip);
+	if (unlikely(task->has_sample))
+		units_sample(task, nr, next_ip);
+}
+
+void emu_task_sample(struct emu_task *task, const struct emu_sample *sample)
+{
+	task->sample = *sample;
+	task->has_sample = true;
 }
 
 static void units_interrupt(struct emu_task *task)

@@ -93,6 +93,8 @@ static int call_open(struct emu *emu, const struct emu_request *req, const u8 *d
 	task->nr_refs++;
 	core_event_set_priv(ev->event, ev);
 	emu_task_stats(task, unit, &ev->base);
+	if (unit && family->opened)
+		family->opened(unit, &attr);
 	emu_unit_check(task);
 	answer->result = ret;
 	answer->fd = ev->wake_fd;

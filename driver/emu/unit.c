@@ -9,6 +9,8 @@
 
 static const struct emu_unit_family families[] = {
 	{ .pmu = "intel_pt", .arch = AUXTAP_ARCH_X86_64 }, /* execute.c */
+	{ .pmu = "arm_spe_0", .arch = AUXTAP_ARCH_AARCH64,
+	  .start = emu_spe_start, .create = emu_spe_create, .opened = emu_spe_opened },
 };
 #define NR_FAMILIES (sizeof(families) / sizeof(families[0]))
 

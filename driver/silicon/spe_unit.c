@@ -24,8 +24,8 @@
 
 u64 spe_unit_idr(const struct spe_unit_config *config)
 {
-	/* filters of all kinds; random numbers where software asks for them */
-	return 0x47 | INTERVAL_CODE << 8 | (u64)__builtin_ctz(config->max_record) << 12 |
+	/* filters of all kinds; instructions are sampled, not what they are made of */
+	return 0x4f | INTERVAL_CODE << 8 | (u64)__builtin_ctz(config->max_record) << 12 |
 	       COUNT_SIZE << 16;
 }
 

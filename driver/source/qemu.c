@@ -125,6 +125,17 @@ static int attach(struct emu *emu, pid_t pid, bool one_thread, char *why)
 	return -EOPNOTSUPP;
 }
 
+static void sample(struct emu *emu, u32 pmsirr)
+{
+	struct qemu_source *q = &qemu_source;
+
+	(void)emu;
+	if (!q->shm)
+		return;
+	qemu_store(&q->shm->pmsirr, pmsirr);
+	qemu_store(&q->shm->sampled, 1); /* for good: some code has been translated so */
+}
+
 const struct emu_source_ops emu_source_qemu = {
 	.name = "qemu",
 	.spawn = qemu_start,
@@ -137,4 +148,5 @@ const struct emu_source_ops emu_source_qemu = {
 	.siginfo = qemu_state_siginfo,
 	.mem = qemu_state_mem,
 	.maps = qemu_state_maps,
+	.sample = sample,
 };

@@ -69,6 +69,8 @@ struct qemu_thread {
 	struct emu_block prefix, wide[4];
 	u8 *wide_lens[4];
 	u32 wide_at;
+	struct emu_sample sample; /* in the held block, or in the next that begins with it */
+	bool has_sample;
 	char name[4096]; /* of the next message */
 	u32 name_len;
 	/* the last signal of the host to this thread, and what it had shipped then */

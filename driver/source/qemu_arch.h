@@ -79,6 +79,7 @@ struct qemu_arch {
 	u32 env_size; /* of the union's member */
 	u32 max_len;  /* of an instruction */
 	u8 max_cls;
+	bool samples; /* instructions can be sampled, as SPE does */
 
 	enum qemu_call (*call)(s64 nr);
 	/* Class and flags of a block's last instruction. 0, or -1: none within len bytes. */

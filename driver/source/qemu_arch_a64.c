@@ -198,6 +198,7 @@ const struct qemu_arch qemu_arch_a64 = {
 	.env_size = sizeof(((union qemu_env *)0)->a64),
 	.max_len = A64_INSN_LEN,
 	.max_cls = A64_TSTART,
+	.samples = true,
 	.call = call,
 	.decode = decode,
 	.cut_off = cut_off,

@@ -113,6 +113,14 @@ static __attribute__((used)) void block_body(unsigned int cpu, void *arg, void *
 	append(rec, id);
 }
 
+static __attribute__((used)) void sampled_body(unsigned int cpu, void *arg, void *env)
+{
+	const struct qemu_block *block = &qp.shm->block[(u32)(uintptr_t)arg];
+
+	block_body(cpu, arg, env);
+	qp_sample(block->ip, block->nr_insns);
+}
+
 /* REP re-enters its block with every iteration: one instruction all the same. */
 static __attribute__((used)) void rep_body(unsigned int cpu, void *arg, void *env)
 {
@@ -145,6 +153,8 @@ static __attribute__((used)) void wide_body(unsigned int cpu, void *arg, void *e
 		append(rec, 0);
 	else
 		qp_message(rec, QEMU_MSG_WIDE, wide->word, wide->nr_words);
+	if (qp.arch->samples && qemu_load(&qp.shm->sampled))
+		qp_sample(wide->word[0] | (u64)wide->word[1] << 32, wide->word[2] & 0xffff);
 }
 
 static __attribute__((used)) void vsyscall_body(unsigned int cpu, void *arg, void *env)
@@ -160,6 +170,7 @@ static __attribute__((used)) void vsyscall_body(unsigned int cpu, void *arg, voi
 }
 
 QEMU_CALLBACK_WITH_ENV(on_block, block_body)
+QEMU_CALLBACK_WITH_ENV(on_sampled, sampled_body)
 QEMU_CALLBACK_WITH_ENV(on_rep, rep_body)
 QEMU_CALLBACK_WITH_ENV(on_wide, wide_body)
 QEMU_CALLBACK_WITH_ENV(on_vsyscall, vsyscall_body)
@@ -168,6 +179,7 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	static void (*const callback[])(unsigned int, void *) = {
 		[QP_BLOCK_NORMAL] = on_block,
+		[QP_BLOCK_SAMPLED] = on_sampled,
 		[QP_BLOCK_REP] = on_rep,
 		[QP_BLOCK_WIDE] = on_wide,
 		[QP_BLOCK_NONE] = on_vsyscall,
@@ -179,6 +191,11 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	if (qemu_load(&qp.shm->closed))
 		return;
 	kind = qp_block_translate(tb, &arg);
+	if (qp.arch->samples && kind != QP_BLOCK_NONE && qemu_load(&qp.shm->sampled)) {
+		qp_sample_translate(tb);
+		if (kind == QP_BLOCK_NORMAL)
+			kind = QP_BLOCK_SAMPLED;
+	}
 	if (kind != QP_BLOCK_NONE || arg)
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, callback[kind], QEMU_PLUGIN_CB_NO_REGS,
 						     arg);

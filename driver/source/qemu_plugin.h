@@ -53,7 +53,7 @@ void qp_name(struct qemu_rec *rec, const char *name);
 void qp_gate(struct qemu_rec *rec);
 
 /* qemu_plugin_blocks.c */
-enum qp_block_kind { QP_BLOCK_NORMAL, QP_BLOCK_REP, QP_BLOCK_WIDE, QP_BLOCK_NONE };
+enum qp_block_kind { QP_BLOCK_NORMAL, QP_BLOCK_SAMPLED, QP_BLOCK_REP, QP_BLOCK_WIDE, QP_BLOCK_NONE };
 struct qp_wide { /* a block that found no room in the tables; lives as long as qemu's code */
 	struct qp_wide *next;
 	u32 nr_words;
@@ -62,6 +62,26 @@ struct qp_wide { /* a block that found no room in the tables; lives as long as q
 /* *arg: what the callback is given. */
 enum qp_block_kind qp_block_translate(struct qemu_plugin_tb *tb, void **arg);
 void qp_block_flush(qemu_plugin_id_t id);
+
+/* qemu_plugin_sample.c: samples for SPE */
+struct qp_sampling {
+	u32 left; /* instructions to the next sample, that one included; 0: not chosen yet */
+	u32 random;
+	u64 wanted; /* address of the sample whose data is awaited; 0: none */
+};
+extern __thread struct qp_sampling qp_sampling
+	__attribute__((visibility("hidden"), tls_model("initial-exec")));
+void qp_sample_translate(struct qemu_plugin_tb *tb);
+void qp_sample_take(u64 ip, u32 nr_insns);
+
+/* nr_insns at ip are about to run. */
+static inline void qp_sample(u64 ip, u32 nr_insns)
+{
+	if (qp_sampling.left > nr_insns)
+		qp_sampling.left -= nr_insns;
+	else
+		qp_sample_take(ip, nr_insns);
+}
 
 /* qemu_plugin_start.c */
 struct stat;

@@ -47,6 +47,9 @@ enum qemu_msg {
 	QEMU_MSG_COMM,	    /* 4 words of text */
 	QEMU_MSG_UNTRACED,  /* name: why */
 	QEMU_MSG_NOSYS,	    /* number: qemu does not implement this system call */
+	/* in the block before, which goes on: this instruction is a sample */
+	QEMU_MSG_SAMPLE,    /* ip (2), its word */
+	QEMU_MSG_DATA,	    /* addr (2), bytes | is a store << 16: the first that the sample accessed */
 };
 
 /* A run of instructions, as translated. */
@@ -114,6 +117,8 @@ struct qemu_shm {
 	u32 plugged; /* a plugin has found us: qemu itself is well */
 	u32 max_blocks; /* may be set lower than the room there is, for tests */
 	u32 max_slots; /* likewise; power of two */
+	u32 sampled; /* blocks of AArch64 code are translated so that samples can be taken */
+	u32 pmsirr; /* how many instructions lie between two (spe_interval.h); 0: none is taken */
 	u64 tail __attribute__((aligned(64)));	   /* next ticket */
 	u64 head __attribute__((aligned(64)));	   /* next ticket to be consumed */
 	u32 space;	     /* futex: moves when room was made and somebody waits */

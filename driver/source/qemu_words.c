@@ -99,10 +99,20 @@ static void damaged(struct qemu_source *q, struct qemu_thread *t)
 	t->process->damaged = true;
 }
 
+/* The block is told, and its sample. */
+static inline void tell(struct qemu_thread *t, const struct emu_block *b)
+{
+	emu_task_block(t->task, b);
+	if (__builtin_expect(t->has_sample, 0) && t->sample.pc - b->ip <= b->last_ip - b->ip) {
+		t->has_sample = false;
+		emu_task_sample(t->task, &t->sample);
+	}
+}
+
 void qemu_words_release(struct qemu_thread *t)
 {
 	if (t->held)
-		emu_task_block(t->task, t->held);
+		tell(t, t->held);
 	t->held = NULL;
 }
 
@@ -120,7 +130,7 @@ static void cut_held(struct qemu_thread *t, u64 ip)
 	t->held = NULL;
 	if (at != ip || !nr) {
 		if (nr)
-			emu_task_block(t->task, b);
+			tell(t, b);
 		return;
 	}
 	t->prefix = (struct emu_block){
@@ -131,7 +141,7 @@ static void cut_held(struct qemu_thread *t, u64 ip)
 		.last_cls = X86_PLAIN,
 		.lens = b->lens,
 	};
-	emu_task_block(t->task, &t->prefix);
+	tell(t, &t->prefix);
 }
 
 /*
@@ -153,7 +163,7 @@ static inline void hold(struct qemu_thread *t, const struct emu_block *b)
 		if (__builtin_expect(is_restart(t, b), 0))
 			cut_held(t, b->ip);
 		else
-			emu_task_block(t->task, t->held);
+			tell(t, t->held);
 	}
 	t->held = b;
 	t->in_kernel = false;
@@ -243,7 +253,7 @@ static const u8 message_min[] = {
 	[QEMU_MSG_SYSCALL] = 1, [QEMU_MSG_SIGNAL] = 4, [QEMU_MSG_VSYSCALL] = 2,
 	[QEMU_MSG_WIDE] = 5,	[QEMU_MSG_MAP] = 11,   [QEMU_MSG_PROTECT] = 5,
 	[QEMU_MSG_UNMAP] = 4,	[QEMU_MSG_REMAP] = 8,  [QEMU_MSG_COMM] = 4,
-	[QEMU_MSG_NOSYS] = 1,
+	[QEMU_MSG_NOSYS] = 1,	[QEMU_MSG_SAMPLE] = 3, [QEMU_MSG_DATA] = 3,
 };
 
 static void message(struct qemu_source *q, struct qemu_thread *t, u32 type, const u32 *word, u32 nr)
@@ -311,6 +321,19 @@ static void message(struct qemu_source *q, struct qemu_thread *t, u32 type, cons
 		memcpy(comm, word, 16);
 		if (t->task)
 			emu_task_comm(t->task, comm);
+		break;
+	case QEMU_MSG_SAMPLE:
+		/* one that never came to its turn, because its block was left before, is none */
+		t->sample = (struct emu_sample){ .pc = word64(word), .code = word[2] };
+		t->has_sample = t->held;
+		break;
+	case QEMU_MSG_DATA:
+		if (!t->has_sample)
+			break;
+		t->sample.has_addr = true;
+		t->sample.addr = word64(word);
+		t->sample.size = word[2] & 0xffff;
+		t->sample.is_store = word[2] >> 16;
 		break;
 	case QEMU_MSG_NOSYS:
 		p->nosys = (s32)word[0];

@@ -3,7 +3,7 @@
  * AArch64. "faults": every way a block can be left early that a signal handler survives;
  * deterministic. "threads": four threads that count what they do, some of it where qemu leaves
  * its blocks; "counted ADDRESS NUMBER" and the like are printed for the truth to be held
- * against. Then "null", "brk", "jump" and so on: die of that, after telling where.
+ * against. "touch": reads and writes where it says. Then "null", "brk", "jump" and so on: die of that, after telling where.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -228,6 +228,29 @@ static int threads(void)
 	return shared == 4 * ROUNDS && wide == 4 * ROUNDS ? 0 : 1;
 }
 
+/* ---- data addresses ---- */
+
+/* Round i reads table[i * 7 % 1024] and writes pairs[i * 5 % 512]. */
+static int touch(void)
+{
+	static unsigned long table[1024], pairs[1024] __attribute__((aligned(16)));
+	extern char reading[], writing[];
+	unsigned long sum = 0;
+
+	printf("reading %lx %lx\nwriting %lx %lx\n", (long)reading, (long)table, (long)writing,
+	       (long)pairs);
+	fflush(stdout);
+	for (unsigned long i = 0; i < 50000; i++)
+		__asm__ volatile(".global reading\nreading:\n\tldr x9, [%[table], %[at], lsl #3]\n"
+				 "\tadd %[sum], %[sum], x9\n\tnop\n" /* 9 in a round: every one is sampled in turn */
+				 ".global writing\nwriting:\n\tstp x9, %[sum], [%[pair]]\n"
+				 : [sum] "+r"(sum)
+				 : [table] "r"(table), [at] "r"(i * 7 % 1024),
+				   [pair] "r"(pairs + i * 5 % 512 * 2)
+				 : "x9", "memory");
+	return sum ? 1 : 0;
+}
+
 /* ---- deaths ---- */
 
 #define DIE(name, code)                                                              \
@@ -272,6 +295,8 @@ int main(int argc, char **argv)
 		return faults();
 	if (!strcmp(what, "threads"))
 		return threads();
+	if (!strcmp(what, "touch"))
+		return touch();
 	if (!strcmp(what, "exec")) {
 		execv(argv[2], argv + 2);
 		return 98;
