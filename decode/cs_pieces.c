@@ -260,6 +260,9 @@ static int add_trace(struct cs_pieces *pieces, struct auxes *auxes, const struct
 
 		if (aux->used || !is_of(aux, &trace->head))
 			continue;
+		/* where this one's padding is the next one's trace begins */
+		if (size > end - aux->off && end - aux->off < AUXTRACE_ALIGN)
+			continue;
 		aux->used = true;
 		if (!size) {
 			c.broken = c.broken || aux->flags & FLAG_LOSS;

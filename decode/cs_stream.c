@@ -13,6 +13,14 @@
 #define FEED	   256	      /* bytes at a time: one may stand for two dozen runs of instructions */
 #define ITEMS_KEEP (1u << 14) /* room that is kept */
 
+/*
+ * How much code the library may read for a byte of trace: two dozen branches, each to another of its
+ * 512-byte pages. Where an image is data, without a branch in megabytes, it would read on and on.
+ */
+#define CODE_PER_BYTE (16u << 10)
+#define CODE_FIRST    (4u << 20)
+#define CODE_MOST     (64u << 20)
+
 enum item_kind {
 	ITEM_ELEMENT,
 	ITEM_ERROR, /* why tells */
@@ -60,6 +68,7 @@ int cs_stream_init(struct cs_stream *s, struct auxtap_decoder *dec, const struct
 	s->reads.dumps = dumps;
 	s->reads.pid = -1;
 	s->reads.time = UINT64_MAX;
+	s->code_left = CODE_FIRST;
 	cs_flow_init(&s->flow, &dec->shared.opts, unit);
 	s->flow.mem = s->reads;
 	s->buf = malloc(PIECE);
@@ -205,6 +214,16 @@ static void on_element(void *ctx, uint64_t off, uint8_t id, const ocsd_generic_t
 	default:
 		break;
 	}
+	if (elem->elem_type == OCSD_GEN_TRC_ELEM_ADDR_NACC && s->starved) {
+		s->starved = false;
+		item = add_item(s, ITEM_ERROR, off);
+		if (item)
+			snprintf(item->why, sizeof(item->why),
+				 "offset 0x%llx: no branch in all of the code at %llx",
+				 (unsigned long long)cs_bytes_place(s->format, off),
+				 (unsigned long long)elem->st_addr);
+		return;
+	}
 	item = add_item(s, ITEM_ELEMENT, off);
 	if (item)
 		item->elem = *elem;
@@ -213,9 +232,16 @@ static void on_element(void *ctx, uint64_t off, uint8_t id, const ocsd_generic_t
 static uint32_t on_read(void *ctx, uint64_t addr, uint32_t space, uint32_t size, uint8_t *buf)
 {
 	struct cs_stream *s = ctx;
+	uint32_t got;
 
 	s->reads.space = space;
-	return cs_memory_read(&s->reads, addr, size, buf);
+	got = cs_memory_read(&s->reads, addr, size, buf);
+	if (got > s->code_left) {
+		s->starved = true;
+		return 0;
+	}
+	s->code_left -= got;
+	return got;
 }
 
 static void add_error(struct cs_stream *s, uint64_t off, const char *why)
@@ -339,6 +365,9 @@ static void feed(struct cs_stream *s)
 		if (rest && rest < size)
 			size = (size_t)rest;
 	}
+	s->code_left += size * CODE_PER_BYTE;
+	if (s->code_left > CODE_MOST)
+		s->code_left = CODE_MOST;
 	ret = cs_tree_feed(s->tree, off, s->buf + s->done, size, &used, why, sizeof(why));
 	s->done += used;
 	if (ret)

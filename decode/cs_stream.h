@@ -54,6 +54,8 @@ struct cs_stream {
 	struct cs_memory reads;
 	int32_t read_tid;
 	uint32_t el, security;
+	uint64_t code_left; /* that may be read */
+	bool starved;	    /* more was asked for */
 	struct cs_item *items;
 	size_t nr_items, max_items, at_item;
 	int32_t tid; /* by the context that was followed last; -1 */

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A real ETE trace packed into cs_etm files in every way that perf has: whatever the AUX and AUXTRACE
+ * records are cut like, raw or in frames, the flow is that of the snapshot it comes from, which is the
+ * model's own log; what is missing is a gap with its bytes.
+ */
+#include <auxtap/decode.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#define NR_INSNS 5146
+#define CPU	 3
+#define TID	 4242
+#define ID_UNUSED 0x80000000u
+
+static char snapshot[512];
+static char data[64];
+static uint8_t trace[4096];
+static size_t nr_trace;
+static uint64_t truth[NR_INSNS];
+
+struct seen {
+	uint64_t ips[NR_INSNS + 1000];
+	size_t nr;
+	struct auxtap_gap gaps[8];
+	size_t nr_gaps;
+	int32_t tid;
+	int cpu;
+};
+
+static struct seen seen;
+
+static void drain(struct auxtap_decoder *dec)
+{
+	struct auxtap_event ev;
+
+	memset(&seen, 0, sizeof(seen));
+	while (auxtap_decoder_next(dec, &ev, NULL) == 1) {
+		if (ev.type == AUXTAP_EVENT_INSN) {
+			assert_true(seen.nr < sizeof(seen.ips) / sizeof(seen.ips[0]));
+			assert_int_equal(ev.insn_size, 4);
+			assert_int_equal(ev.isa, AUXTAP_ISA_A64);
+			seen.ips[seen.nr++] = ev.ip;
+			seen.tid = ev.tid;
+			seen.cpu = ev.cpu;
+		} else if (seen.nr_gaps < 8) {
+			seen.gaps[seen.nr_gaps++] = ev.gap;
+		}
+	}
+	auxtap_decoder_close(dec);
+}
+
+static const struct auxtap_decode_opts opts = {.size = sizeof(opts),
+					       .events = AUXTAP_EVENT_INSN | AUXTAP_EVENT_GAP,
+					       .tid = -1, .cpu = -1};
+
+static void decode_file(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t addr;
+	} dumps[] = {{"OTHERS_exec", 0x10000},	       {"code_9_0_exec", 0x1000000},
+		     {"VAL_NON_DET_CODE_exec", 0x90000}, {"code_a_1_exec", 0x1000090},
+		     {"code_b_0_exec", 0x10000ac},     {"checkpoint_c_0_exec", 0x2f00000}};
+	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct auxtap_image_set *images;
+	struct auxtap_perfdata *pd;
+	struct auxtap_decoder *dec;
+	char path[640];
+
+	assert_int_equal(auxtap_image_set_new(&images, &image_opts, NULL), 0);
+	for (size_t i = 0; i < sizeof(dumps) / sizeof(dumps[0]); i++) {
+		snprintf(path, sizeof(path), "%s/bindir/%s", snapshot, dumps[i].name);
+		assert_int_equal(auxtap_image_set_raw(images, path, 0, 0, dumps[i].addr, NULL), 0);
+	}
+	assert_int_equal(auxtap_perfdata_open(&pd, data, NULL), 0);
+	if (auxtap_decoder_open(&dec, pd, images, &opts, &err))
+		fail_msg("%s: %s", err.what, err.why);
+	drain(dec);
+	auxtap_perfdata_close(pd);
+	auxtap_image_set_free(images);
+}
+
+/* ---- writing ---- */
+
+struct out {
+	struct auxtap_perfdata_writer *w;
+};
+
+static void begin(struct out *out, uint32_t id_register)
+{
+	struct perf_event_attr attr = {.type = 8, .size = sizeof(attr), .sample_id_all = 1};
+	const uint64_t info[] = {1, 8ull << 32 | 1, 0, 0x5050505050505050, CPU, 9,
+				 /* TRCCONFIGR, TRCTRACEIDR, TRCIDR0, 1, 2, 8, TRCAUTHSTATUS */
+				 0x1, id_register, 0x8000aa1, 0x4100fff0, 0xc0001088, 0, 0,
+				 0x47705a13, UINT64_MAX};
+	int index;
+
+	attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER;
+	unlink(data);
+	assert_int_equal(auxtap_perfdata_writer_create(&out->w, data, NULL), 0);
+	index = auxtap_perfdata_writer_add_attr(out->w, &attr, "cs_etm//u");
+	assert_int_equal(auxtap_perfdata_writer_add_id(out->w, index, 1), 0);
+	assert_int_equal(auxtap_perfdata_writer_begin(out->w, NULL), 0);
+	assert_int_equal(auxtap_perfdata_writer_auxtrace_info(out->w, AUXTAP_AUXTRACE_CS_ETM, info,
+							      sizeof(info) / sizeof(info[0]), NULL),
+			 0);
+}
+
+static void record(struct out *out, uint32_t type, const uint64_t *v, size_t nr)
+{
+	struct {
+		struct perf_event_header header;
+		uint64_t v[8];
+	} rec = {.header = {.type = type, .size = (uint16_t)(8 + 8 * (nr + 4))}};
+
+	memcpy(rec.v, v, nr * 8);
+	rec.v[nr] = (uint64_t)TID << 32 | TID;
+	rec.v[nr + 1] = 1000;
+	rec.v[nr + 2] = CPU;
+	rec.v[nr + 3] = 1;
+	assert_int_equal(auxtap_perfdata_writer_record(out->w, &rec, rec.header.size, NULL, 0, NULL), 0);
+}
+
+static void aux(struct out *out, uint64_t off, uint64_t size, uint64_t flags)
+{
+	const uint64_t v[] = {off, size, flags};
+
+	record(out, PERF_RECORD_AUX, v, 3);
+}
+
+static void auxtrace(struct out *out, uint64_t off, const void *bytes, size_t size)
+{
+	struct auxtap_auxtrace head = {.offset = off, .cpu = CPU, .tid = UINT32_MAX};
+
+	assert_int_equal(auxtap_perfdata_writer_auxtrace(out->w, &head, bytes, size, NULL, 0, NULL), 0);
+}
+
+static void finish(struct out *out)
+{
+	assert_int_equal(auxtap_perfdata_writer_round(out->w, NULL), 0);
+	assert_int_equal(auxtap_perfdata_writer_finish(out->w, NULL), 0);
+}
+
+#define RAW 0x100
+
+/* One frame: an ID, then up to 14 bytes of its, then zeros of ID 0. */
+static size_t frame(uint8_t *f, uint8_t id, const uint8_t *bytes, size_t nr)
+{
+	size_t took = 0;
+	unsigned int i;
+
+	memset(f, 0, 16);
+	f[0] = (uint8_t)(id << 1 | 1);
+	for (i = 1; i < 15 && took < nr; i++) {
+		if (i % 2 == 0 && took + 1 == nr && nr < 14) {
+			/* the rest is nobody's: the ID changes behind the next byte */
+			f[i] = 1;
+			f[15] |= (uint8_t)(1 << (i / 2));
+			f[i + 1] = bytes[took++];
+			return took;
+		}
+		f[i] = bytes[took];
+		if (i % 2 == 0) {
+			f[15] |= (uint8_t)((bytes[took] & 1) << (i / 2));
+			f[i] &= 0xfe;
+		}
+		took++;
+	}
+	if (i < 15 && i % 2 == 0)
+		f[i] = 1;
+	return took;
+}
+
+static size_t frames(uint8_t *out, uint8_t id, const uint8_t *bytes, size_t nr)
+{
+	size_t at = 0, size = 0;
+
+	for (; at < nr; size += 16)
+		at += frame(out + size, id, bytes + at, nr - at);
+	return size;
+}
+
+static void same_flow(size_t nr)
+{
+	assert_int_equal(seen.nr, nr);
+	assert_memory_equal(seen.ips, truth, nr * sizeof(truth[0]));
+	assert_int_equal(seen.tid, TID);
+	assert_int_equal(seen.cpu, CPU);
+}
+
+/* ---- tests ---- */
+
+/* perf pads to 8: 921 bytes are in the record as 928 */
+static void raw_in_one(void **state)
+{
+	struct out out;
+
+	(void)state;
+	begin(&out, 2);
+	auxtrace(&out, 0, trace, nr_trace);
+	aux(&out, 0, nr_trace, RAW);
+	finish(&out);
+	decode_file();
+	same_flow(NR_INSNS);
+	assert_int_equal(seen.nr_gaps, 0);
+}
+
+/* AUX records that go on from each other in the middle of packets, in one AUXTRACE record. */
+static void several_aux_in_one_auxtrace(void **state)
+{
+	static const uint64_t cuts[] = {0, 1, 100, 333, 334, 500, 921};
+	struct out out;
+
+	(void)state;
+	begin(&out, 2);
+	auxtrace(&out, 0, trace, nr_trace);
+	for (size_t i = 0; i + 1 < sizeof(cuts) / sizeof(cuts[0]); i++)
+		aux(&out, cuts[i], cuts[i + 1] - cuts[i], RAW);
+	finish(&out);
+	decode_file();
+	same_flow(NR_INSNS);
+	assert_int_equal(seen.nr_gaps, 0);
+}
+
+/* The same over two AUXTRACE records, the first of which is padded in its middle of the stream. */
+static void several_auxtraces(void **state)
+{
+	struct out out;
+
+	(void)state;
+	begin(&out, 2);
+	auxtrace(&out, 0, trace, 501);
+	aux(&out, 0, 501, RAW);
+	auxtrace(&out, 501, trace + 501, nr_trace - 501);
+	aux(&out, 501, nr_trace - 501, RAW);
+	finish(&out);
+	decode_file();
+	same_flow(NR_INSNS);
+	assert_int_equal(seen.nr_gaps, 0);
+}
+
+static void half_is_missing(void **state)
+{
+	struct out out;
+
+	(void)state;
+	begin(&out, 2);
+	auxtrace(&out, 0, trace, 504);
+	aux(&out, 0, 504, RAW);
+	aux(&out, 504, nr_trace - 504, RAW);
+	finish(&out);
+	decode_file();
+	assert_in_range(seen.nr, 1000, NR_INSNS - 500);
+	same_flow(seen.nr);
+	assert_int_equal(seen.nr_gaps, 1);
+	assert_int_equal(seen.gaps[0].cause, AUXTAP_GAP_UNKNOWN);
+	assert_int_equal(seen.gaps[0].nr_bytes, nr_trace - 504);
+	assert_true(seen.gaps[0].exact);
+}
+
+/* In frames, with trace of a unit that nobody knows in between. */
+static void framed_with_a_foreign_id(void **state)
+{
+	uint8_t buf[4096], foreign[140];
+	size_t at = 0, size;
+	struct out out;
+
+	(void)state;
+	memset(foreign, 0x55, sizeof(foreign));
+	size = frames(buf, 2, trace, 490); /* 35 whole frames */
+	assert_int_equal(size, 35 * 16);
+	at = size;
+	at += frames(buf + at, 0x33, foreign, sizeof(foreign));
+	at += frames(buf + at, 2, trace + 490, nr_trace - 490);
+	begin(&out, 2);
+	auxtrace(&out, 0, buf, at);
+	aux(&out, 0, at, 0);
+	finish(&out);
+	decode_file();
+	same_flow(NR_INSNS);
+	assert_int_equal(seen.nr_gaps, 1);
+	assert_int_equal(seen.gaps[0].cause, AUXTAP_GAP_UNKNOWN);
+	assert_int_equal(seen.gaps[0].nr_bytes, sizeof(foreign));
+}
+
+/* The kernel hands out trace IDs when it records: HW_ID records name them. */
+static void id_by_record(void **state)
+{
+	const uint64_t id = 0x41;
+	uint8_t buf[4096];
+	size_t size = frames(buf, 0x41, trace, nr_trace);
+	struct out out;
+
+	(void)state;
+	begin(&out, ID_UNUSED | 2);
+	record(&out, PERF_RECORD_AUX_OUTPUT_HW_ID, &id, 1);
+	auxtrace(&out, 0, buf, size);
+	aux(&out, 0, size, 0);
+	finish(&out);
+	decode_file();
+	same_flow(NR_INSNS);
+	assert_int_equal(seen.nr_gaps, 0);
+
+	/* without the record nobody knows whose it is */
+	begin(&out, ID_UNUSED | 2);
+	auxtrace(&out, 0, buf, size);
+	aux(&out, 0, size, 0);
+	finish(&out);
+	decode_file();
+	assert_int_equal(seen.nr, 0);
+	assert_int_equal(seen.nr_gaps, 1);
+	assert_int_equal(seen.gaps[0].nr_bytes, nr_trace);
+}
+
+/* Behind a flagged record nothing is continued: flow waits for the next sync, and the flag is a gap. */
+static void truncated(void **state)
+{
+	struct out out;
+
+	(void)state;
+	begin(&out, 2);
+	auxtrace(&out, 0, trace, nr_trace);
+	aux(&out, 0, 500, RAW | PERF_AUX_FLAG_TRUNCATED);
+	aux(&out, 500, nr_trace - 500, RAW);
+	finish(&out);
+	decode_file();
+	assert_in_range(seen.nr, 1000, NR_INSNS - 500);
+	same_flow(seen.nr);
+	assert_int_equal(seen.nr_gaps, 1);
+	assert_int_equal(seen.gaps[0].cause, AUXTAP_GAP_TRUNCATED);
+}
+
+static void read_truth(void)
+{
+	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
+	struct auxtap_image_set *images;
+	struct auxtap_decoder *dec;
+	char path[640];
+	FILE *f;
+
+	assert_int_equal(auxtap_image_set_new(&images, &image_opts, NULL), 0);
+	assert_int_equal(auxtap_decoder_open_snapshot(&dec, snapshot, images, &opts, NULL), 0);
+	drain(dec);
+	auxtap_image_set_free(images);
+	assert_int_equal(seen.nr, NR_INSNS);
+	memcpy(truth, seen.ips, sizeof(truth));
+	snprintf(path, sizeof(path), "%s/session1.bin", snapshot);
+	f = fopen(path, "rb");
+	assert_non_null(f);
+	nr_trace = fread(trace, 1, sizeof(trace), f);
+	fclose(f);
+	assert_int_equal(nr_trace, 921);
+}
+
+static int enter(void **state)
+{
+	int fd;
+
+	(void)state;
+	strcpy(data, "/tmp/auxtap-cs-XXXXXX");
+	fd = mkstemp(data);
+	if (fd < 0)
+		return -1;
+	close(fd);
+	read_truth();
+	return 0;
+}
+
+static int leave(void **state)
+{
+	(void)state;
+	return unlink(data);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(raw_in_one),
+		cmocka_unit_test(several_aux_in_one_auxtrace),
+		cmocka_unit_test(several_auxtraces),
+		cmocka_unit_test(half_is_missing),
+		cmocka_unit_test(framed_with_a_foreign_id),
+		cmocka_unit_test(id_by_record),
+		cmocka_unit_test(truncated),
+	};
+	const char *root = getenv("AUXTAP_TRACES");
+
+	snprintf(snapshot, sizeof(snapshot), "%s/ete-snapshot/002-ack_test_scr",
+		 root ? root : AUXTAP_TRACES_DEFAULT);
+	if (access(snapshot, R_OK)) {
+		printf("skipped: no real traces: %s\n", snapshot);
+		return 77;
+	}
+	return cmocka_run_group_tests(tests, enter, leave);
+}
