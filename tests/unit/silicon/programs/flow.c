@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* What test_etm_programs traces: an AArch64 program; argv[1] says what it does. */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -132,6 +133,33 @@ static void signals(void)
 	setitimer(ITIMER_REAL, &none, NULL);
 }
 
+/* ---- threads ---- */
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void *thread(void *arg)
+{
+	for (int i = 0; i < 300; i++) {
+		unsigned long more = depth(i % 20) + choose(i);
+
+		pthread_mutex_lock(&mutex);
+		sum += more;
+		pthread_mutex_unlock(&mutex);
+	}
+	return arg;
+}
+
+static void threads(void)
+{
+	pthread_t ids[3];
+
+	for (int i = 0; i < 3; i++)
+		pthread_create(&ids[i], NULL, thread, NULL);
+	thread(NULL);
+	for (int i = 0; i < 3; i++)
+		pthread_join(ids[i], NULL);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -142,6 +170,8 @@ int main(int argc, char **argv)
 		calls();
 	else if (!strcmp(what, "signals"))
 		signals();
+	else if (!strcmp(what, "threads"))
+		threads();
 	else if (!strcmp(what, "crash"))
 		*(volatile int *)24 = 1;
 	return 0;
