@@ -255,7 +255,6 @@ static void exception(struct a64_machine *m, enum etm_exception type, u64 prefer
 	m->elr = back;
 	if (!(a64_random(&m->seed) % 4)) {
 		m->cid = (u32)a64_random(&m->seed);
-		m->unit.context.el = 1;
 		etm_unit_set_context(&m->unit, m->cid, m->cid ^ 0xff);
 	}
 	m->el = 1;
