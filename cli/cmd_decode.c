@@ -55,7 +55,8 @@ static const struct option options[] = {
 static void usage(FILE *out)
 {
 	fputs("usage: auxtap decode [OPTION]... FILE\n\n"
-	      "The executed flow of a recorded trace.\n\n"
+	      "The executed flow of a recorded trace. FILE may be the folder of a CoreSight\n"
+	      "snapshot (snapshot.ini), --image then adds to its dumps of memory.\n\n"
 	      "  --events LIST     insn,branch,call,return,async,trace,gap,mem\n"
 	      "                    (default branch,async,trace,gap; Arm SPE: mem,branch,gap)\n"
 	      "  -F LIST           fields: comm,pid,tid,cpu,time,event,ip,sym,symoff,dso,srcline,\n"
@@ -342,7 +343,8 @@ static void say_missing(const struct auxtap_image_set *images)
 }
 
 /* What was asked for and what no file of this family has is told, once. */
-static void say_not_there(const struct decode_printer *printer, bool is_spe, const char *path)
+static void say_not_there(const struct decode_printer *printer, bool is_spe, const char *path,
+			  bool is_cs)
 {
 	const uint32_t flow = AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN | AUXTAP_EVENT_ASYNC |
 			      AUXTAP_EVENT_TRACE;
@@ -359,17 +361,17 @@ static void say_not_there(const struct decode_printer *printer, bool is_spe, con
 	}
 	if (printer->events & AUXTAP_EVENT_MEM || printer->has & spe)
 		cli_complain(path, NULL,
-			     "no memory samples in this file (it holds Intel PT)");
+			     "no memory samples in this file (it holds %s)",
+			     is_cs ? "CoreSight" : "Intel PT");
 }
 
-static bool holds_spe(struct auxtap_perfdata *pd)
+static bool holds(struct auxtap_perfdata *pd, uint32_t family)
 {
 	const uint64_t *priv;
 	uint32_t type;
 	size_t nr;
 
-	return !auxtap_perfdata_auxtrace_info(pd, &type, &priv, &nr) &&
-	       type == AUXTAP_AUXTRACE_ARM_SPE;
+	return !auxtap_perfdata_auxtrace_info(pd, &type, &priv, &nr) && type == family;
 }
 
 static uint32_t default_events(bool is_spe, bool summary)
@@ -389,6 +391,7 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 	struct auxtap_decoder *dec = NULL;
 	bool is_spe = raw_options_is_spe(&cmd->raw);
 	bool is_snapshot = !cmd->raw.is_raw && auxtap_is_snapshot(cmd->path);
+	bool is_cs = is_snapshot;
 	int ret, status = CLI_FAILED;
 
 	cs_guard_watch(cmd->path);
@@ -397,7 +400,8 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 		ret = raw_options_images(&cmd->raw, images, &err);
 	if (!ret && !cmd->raw.is_raw && !is_snapshot) {
 		ret = auxtap_perfdata_open(&pd, cmd->path, &err);
-		is_spe = !ret && holds_spe(pd);
+		is_spe = !ret && holds(pd, AUXTAP_AUXTRACE_ARM_SPE);
+		is_cs = !ret && holds(pd, AUXTAP_AUXTRACE_CS_ETM);
 	}
 	if (!cmd->opts.events)
 		cmd->opts.events = default_events(is_spe, cmd->summary);
@@ -415,7 +419,7 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 			status = CLI_USAGE;
 		goto out;
 	}
-	say_not_there(printer, is_spe, cmd->path);
+	say_not_there(printer, is_spe, cmd->path, is_cs);
 	printer->images = images;
 	ret = run(cmd, dec, printer, &err);
 	status = CLI_OK;
@@ -470,9 +474,12 @@ int cmd_decode(int argc, char **argv)
 		cli_complain(argv[optind + 1], NULL, "one file at a time");
 		return CLI_USAGE;
 	}
+	cmd.path = optind < argc ? argv[optind] : "auxtap.data";
+	/* a snapshot may lack an image, too */
+	if (!cmd.raw.is_raw && auxtap_is_snapshot(cmd.path))
+		cmd.raw.given &= ~(1u << (RAW_OPT_IMAGE - RAW_OPT_FIRST));
 	ret = raw_options_check(&cmd.raw, "decode", optind < argc);
 	if (ret)
 		return ret;
-	cmd.path = optind < argc ? argv[optind] : "auxtap.data";
 	return decode(&cmd, &printer);
 }

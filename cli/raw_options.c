@@ -68,7 +68,8 @@ static int parse_raw(struct raw_options *ro, const char *arg)
 	ro->family[len] = '\0';
 	ro->raw.family = ro->family;
 	if (!strcmp(ro->family, "etm")) {
-		cli_complain("--raw", "auxtap reads raw Intel PT and Arm SPE: --raw pt, --raw spe",
+		cli_complain("--raw", "bare ETM trace cannot be read without its unit's registers: write "
+				      "them into a snapshot, see docs/coresight.md",
 			     "%s is not supported yet", arg);
 		return CLI_USAGE;
 	}

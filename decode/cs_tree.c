@@ -11,6 +11,7 @@
 
 /* The library keeps a record of the last error, and its names of decoders, for all trees. */
 static pthread_mutex_t library = PTHREAD_MUTEX_INITIALIZER;
+static bool logger;
 
 struct attached {
 	struct cs_tree *tree;
@@ -143,8 +144,11 @@ static void do_create(void *arg)
 	/* a driver puts four syncs where its buffer lost bytes */
 	if (format == CS_FORMAT_FRAMES)
 		flags |= OCSD_DFRMTR_RESET_ON_4X_FSYNC;
-	ocsd_def_errlog_init(OCSD_ERR_SEV_ERROR, 1);
-	ocsd_def_errlog_config_output(C_API_MSGLOGOUT_FLG_NONE, NULL);
+	if (!logger) { /* one for all trees; each call would make another */
+		ocsd_def_errlog_init(OCSD_ERR_SEV_ERROR, 1);
+		ocsd_def_errlog_config_output(C_API_MSGLOGOUT_FLG_NONE, NULL);
+		logger = true;
+	}
 	tree->handle = ocsd_create_dcd_tree(format == CS_FORMAT_SOURCE ? OCSD_TRC_SRC_SINGLE
 								       : OCSD_TRC_SRC_FRAME_FORMATTED,
 					    format == CS_FORMAT_SOURCE ? 0 : flags);

@@ -51,4 +51,29 @@ diff - "$WORK/out" <<'END' || fail "disassembly of A64"
  381d4 fd 7b c1 a8 ldp x29, x30, [sp], #0x10
  381d8 e0 03 9f d6 eret
 END
+
+# without its dumps: a gap that says so; with the same files by hand: the same flow
+cp -r "$dir" "$WORK/bare"
+chmod -R u+w "$WORK/bare"
+sed -i '/^\[dump/,$d' "$WORK/bare/cpu_0.ini"
+"$AUXTAP" decode --events insn,gap "$WORK/bare" >"$WORK/out" 2>&1
+grep -q 'gap: no_image: no mapping known at a10c8' "$WORK/out" || fail "no dump: $(head -2 "$WORK/out")"
+b=$dir/bindir
+"$AUXTAP" decode --events insn -F ip "$WORK/bare" --image "$b/OTHERS_exec@0x10000" --image "$b/code_9_0_exec@0x1000000" \
+	--image "$b/VAL_NON_DET_CODE_exec@0x90000" --image "$b/code_a_1_exec@0x1000090" \
+	--image "$b/code_b_0_exec@0x10000ac" --image "$b/checkpoint_c_0_exec@0x2f00000" >"$WORK/by_hand"
+cmp "$WORK/ips" "$WORK/by_hand" || fail "images by hand: another flow"
+rm "$WORK/bare/bindir/OTHERS_exec"
+cp "$dir/cpu_0.ini" "$WORK/bare/"
+"$AUXTAP" decode --events insn,gap "$WORK/bare" >"$WORK/out" 2>&1
+grep -q 'gap: no_image: no image ' "$WORK/out" ||
+	fail "a dump's file is missing: $(grep gap "$WORK/out" | head -2)"
+
+# what no unit of ours has is a gap with its bytes
+cp -r "$AUXTAP_TRACES/coresight-snapshot/a57_single_step" "$WORK/id"
+chmod -R u+w "$WORK/id"
+sed -i 's/^TRCTRACEIDR.*/TRCTRACEIDR=0x11/' "$WORK"/id/device*.ini
+"$AUXTAP" decode "$WORK/id" >"$WORK/out" 2>&1
+grep -q 'gap: unknown, [0-9]* bytes lost: trace ID 0x10 is of no known unit' "$WORK/out" ||
+	fail "an unknown ID: $(cat "$WORK/out")"
 finish
