@@ -52,13 +52,22 @@ check() { # NAME, what it must be like
 	[ -s our.mem ] && cmp perf.mem our.mem || complain "$1: other accesses: $(diff perf.mem our.mem | head -n 3)"
 	# each record that the unit wrote, none else
 	samples=$(wc -l <our.insn)
-	[ $((samples * RECORD)) = "$written" ] || complain "$1: $samples samples, $((written / RECORD)) were written"
+	[ "$2" = snapshot ] || [ $((samples * RECORD)) = "$written" ] ||
+		complain "$1: $samples samples, $((written / RECORD)) were written"
 	"$auxtap" decode --events mem -F ip,addr,lat_total "$data" | sort -u >got
 	comm -23 got all >foreign
 	[ ! -s foreign ] || complain "$1: samples that nobody replayed: $(head -n 3 foreign)"
 	case $2 in
 	whole) [ "$dropped" = 0 ] && [ "$samples" = 25000 ] && cmp <(sort -u all) got || complain "$1: $samples samples, $dropped bytes dropped" ;;
 	lossy) [ "$dropped" -gt 0 ] && [ "$samples" -gt 1000 ] || complain "$1: $samples samples, $dropped bytes dropped" ;;
+	snapshot) # one piece without a hole, of half an area at least (64 bytes for a record)
+		local piece
+		piece=$("$auxtap" decode --events insn -F ip "$data" | sort | sed -n '1p;$p' | paste -sd' ')
+		# shellcheck disable=SC2086 # first and last
+		set -- "$1" "$2" $piece
+		[ $(((0x$4 - 0x$3) / 4 + 1)) = "$samples" ] && [ "$samples" -ge $((${1#snap} * 32)) ] &&
+			[ "$samples" -le $((${1#snap} * 64)) ] || complain "$1: $samples samples from $3 to $4"
+		;;
 	truncated)
 		[ "$("$auxtap" decode --events gap "$data" | grep -c truncated)" -gt 0 ] || complain "$1: no gap" ;;
 	esac
@@ -70,4 +79,6 @@ check skid0 lossy
 check skid1 lossy
 check fast truncated
 check wide any
+check snap4 snapshot
+check snap16 snapshot
 exit $bad

@@ -81,6 +81,20 @@ record 1 -m 128,8 -- sh /tmp/spin 4
 setting wide 500000 $size 0
 record 0 -a -m 128,64 -- sh /tmp/spin 60
 
+# Snapshots (I8): the newest records. The signal comes when about half is produced.
+for pages in 4 16; do
+	setting snap$pages 300000 $size 0
+	taskset 2 perf record -q -S -m 128,$pages -o /out/$name.data -e arm_spe_0/ts_enable=1/u -- sh /tmp/spin 60 >/tmp/log 2>&1 &
+	tries=0
+	until [ "$(cat $replay/left)" -lt $((size / 2)) ] || [ $tries = 300 ]; do
+		tries=$((tries + 1))
+		sleep 0.1
+	done
+	kill -USR2 $(pidof perf) || complain 'no perf to take a snapshot'
+	wait $! || complain "perf record: $(cat /tmp/log)"
+	lists
+done
+
 name=unloading
 rmmod auxtap || complain 'is not unloaded'
 [ ! -e $pmu ] || complain 'its PMU is still there'
