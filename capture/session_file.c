@@ -85,11 +85,11 @@ static int begin_spe(struct auxtap_session *s, struct trace_file *file,
 		.cap_zero = page->cap_user_time_zero,
 		.cap_short = page->cap_user_time_short,
 	};
-	int ret = auxtap_perfdata_writer_auxtrace_info(file->writer, AUXTAP_AUXTRACE_ARM_SPE, priv,
-						       2, err);
+	/* perf takes the clock over when it meets AUXTRACE_INFO, so what it is must be known by then */
+	int ret = auxtap_perfdata_writer_record(file->writer, &conv, sizeof(conv), NULL, 0, err);
 
-	return ret ? ret : auxtap_perfdata_writer_record(file->writer, &conv, sizeof(conv), NULL, 0,
-							 err);
+	return ret ? ret : auxtap_perfdata_writer_auxtrace_info(file->writer, AUXTAP_AUXTRACE_ARM_SPE,
+								priv, 2, err);
 }
 
 int trace_file_begin(struct auxtap_session *s, struct trace_file *file,
