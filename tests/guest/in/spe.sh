@@ -95,6 +95,14 @@ for pages in 4 16; do
 	lists
 done
 
+# auxtap's recorder; stock perf lists its file
+if [ -x /usr/bin/auxtap ]; then
+	setting ours 500000 $size 0
+	taskset 2 auxtap record --backend kernel -o /out/$name.data -m 128,256 -e arm_spe_0/ts_enable=1/u -- sh /tmp/spin 60 >/tmp/log 2>&1 ||
+		complain "auxtap record: exit $?: $(cat /tmp/log)"
+	lists
+fi
+
 name=unloading
 rmmod auxtap || complain 'is not unloaded'
 [ ! -e $pmu ] || complain 'its PMU is still there'
