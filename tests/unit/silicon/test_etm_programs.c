@@ -3,6 +3,7 @@
  * AArch64 programs run under qemu, one instruction at a time; the addresses that it logs go
  * through a trace unit, and OpenCSD decodes the stream to the same ones: static programs
  * with the ELF file's code, dynamic ones with the code that qemu saw.
+ * Static ones are decoded by auxtap, too.
  */
 #include "support_etm.h"
 #include <elf.h>
@@ -33,6 +34,7 @@ struct program {
 	struct slot *code; /* by address */
 	u8 *elf;	   /* static: the file; else NULL */
 	size_t elf_size;
+	bool has_signals;
 };
 
 struct run {
@@ -279,6 +281,73 @@ static void on_element(void *ctx, u64 offset, const ocsd_generic_trace_elem *ele
 	}
 }
 
+/* ---- and by our own decoder: a snapshot directory, as a debugger would leave it ---- */
+
+static FILE *snapshot_file(const char *name)
+{
+	char path[100];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	return f;
+}
+
+static void write_snapshot(const struct run *run, const struct etm_registers *r)
+{
+	const Elf64_Ehdr *ehdr = (const void *)run->program->elf;
+	const Elf64_Phdr *phdr = (const void *)(run->program->elf + ehdr->e_phoff);
+	FILE *f = snapshot_file("stream");
+
+	assert_int_equal(fwrite(run->stream.bytes, 1, run->stream.nr, f), run->stream.nr);
+	fclose(f);
+	f = snapshot_file("snapshot.ini");
+	fputs("[snapshot]\nversion=1.0\n[device_list]\ndevice0=cpu.ini\ndevice1=unit.ini\n"
+	      "[trace]\nmetadata=trace.ini\n", f);
+	fclose(f);
+	f = snapshot_file("trace.ini");
+	fputs("[trace_buffers]\nbuffers=buffer1\n[buffer1]\nname=ETB\nfile=stream\n"
+	      "format=source_data\n[source_buffers]\nunit=ETB\n[core_trace_sources]\ncpu=unit\n", f);
+	fclose(f);
+	f = snapshot_file("unit.ini");
+	fprintf(f, "[device]\nname=unit\nclass=trace_source\ntype=%s\n[regs]\n",
+		r->ete ? "ETE" : "ETM4");
+	fprintf(f, "TRCCONFIGR=%#x\nTRCTRACEIDR=%#x\nTRCDEVARCH=%#x\n", r->configr, r->traceidr,
+		r->devarch);
+	fprintf(f, "TRCIDR0=%#x\nTRCIDR1=%#x\nTRCIDR2=%#x\nTRCIDR8=%#x\n", r->idr0, r->idr1,
+		r->idr2, r->idr8);
+	fclose(f);
+	f = snapshot_file("cpu.ini");
+	fputs("[device]\nname=cpu\nclass=core\ntype=Cortex-A53\n", f);
+	for (int i = 0; i < ehdr->e_phnum; i++, phdr++)
+		if (phdr->p_type == PT_LOAD && phdr->p_flags & PF_X)
+			fprintf(f, "[dump1]\nfile=static\noffset=%#llx\naddress=%#llx\nlength=%#llx\n",
+				(unsigned long long)phdr->p_offset, (unsigned long long)phdr->p_vaddr,
+				(unsigned long long)phdr->p_filesz);
+	fclose(f);
+}
+
+static void judge_snapshot(const struct run *run, const struct etm_registers *r)
+{
+	char command[400], line[200];
+	size_t nr = 0;
+	FILE *pipe;
+
+	write_snapshot(run, r);
+	snprintf(command, sizeof(command), AUXTAP_BIN "/auxtap decode %s --events insn -F ip", folder);
+	pipe = popen(command, "r");
+	assert_non_null(pipe);
+	for (; fgets(line, sizeof(line), pipe); nr++) {
+		assert_true(nr < run->nr_truth);
+		if (strtoull(line, NULL, 16) != run->truth[nr])
+			fail_msg("instruction %zu: auxtap decode: %s, %llx executed", nr, line,
+				 (unsigned long long)run->truth[nr]);
+	}
+	assert_int_equal(pclose(pipe), 0);
+	assert_int_equal(nr, run->nr_truth);
+}
+
 static void judge_run(const struct program *p, const struct thread *t, bool ete, u32 configr,
 		      size_t *nr_bytes, size_t *nr_faults)
 {
@@ -296,6 +365,9 @@ static void judge_run(const struct program *p, const struct thread *t, bool ete,
 	assert_int_equal(run.exception, run.nr_exceptions);
 	assert_int_equal(!!run.nr_timestamps, !!(configr & TRCCONFIGR_TS));
 	assert_int_equal(!!run.nr_counts, !!(configr & TRCCONFIGR_CCI));
+	/* the page that returns from signals is in no file */
+	if (p->elf && !p->has_signals && configr & TRCCONFIGR_RS && !access(AUXTAP_BIN "/auxtap", X_OK))
+		judge_snapshot(&run, &regs);
 	*nr_bytes = run.stream.nr;
 	*nr_faults = run.nr_faults;
 	etm_stream_free(&run.stream);
@@ -326,6 +398,7 @@ static void judge_program(const char *file, const char *mode, int nr_threads, si
 {
 	struct program p = { 0 };
 
+	p.has_signals = !strcmp(mode, "signals");
 	program_trace(&p, file, mode);
 	if (!strcmp(file, "static"))
 		program_load(&p, file);
