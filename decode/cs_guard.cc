@@ -97,4 +97,10 @@ const char *__lsan_default_suppressions()
 {
 	return "leak:ocsd_dt_set_gen_elem_outfn\n";
 }
+
+extern "C" __attribute__((visibility("default"), weak)) const char *__lsan_default_options();
+const char *__lsan_default_options()
+{
+	return "print_suppressions=0";
+}
 #endif

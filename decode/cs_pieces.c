@@ -130,9 +130,6 @@ static int read_auxes(struct auxes *auxes, struct auxtap_perfdata *pd)
 			aux->pid = (int32_t)rec.pid;
 			aux->tid = (int32_t)rec.tid;
 		}
-		/* a snapshot's record tells where it ends */
-		if (aux->flags & PERF_AUX_FLAG_OVERWRITE)
-			aux->off = aux->off > aux->size ? aux->off - aux->size : 0;
 		if (aux->size > UINT64_MAX - aux->off)
 			aux->size = UINT64_MAX - aux->off;
 		auxes->nr++;
@@ -187,6 +184,7 @@ struct cover {
 	struct cs_pieces *pieces;
 	struct cs_buffer *buffer;
 	const struct auxtap_perfdata_aux *trace;
+	int cpu;      /* where nothing tells */
 	uint64_t end; /* of what was added last */
 	bool broken;  /* what comes does not continue it */
 };
@@ -208,6 +206,8 @@ static int add_piece(struct cover *c, const struct aux *aux, uint64_t off, uint6
 				   .tid = aux->tid};
 	if (piece->cpu == -1)
 		piece->cpu = c->buffer->cpu;
+	if (piece->cpu == -1)
+		piece->cpu = c->cpu;
 	if (off > last_end && !c->broken)
 		piece->nr_lost = off - last_end;
 	c->broken = aux->flags & FLAG_LOSS;
@@ -233,11 +233,38 @@ static int add_untold(struct cover *c, const struct cs_config *config, uint64_t 
 	return add_piece(c, &aux, c->end, size, raw);
 }
 
+/*
+ * A snapshot of a ring: AUX records tell where the unit stopped (their offset is the end), and more
+ * bytes than the ring has kept. The newest one within tells the format, and where the padding begins.
+ */
+static int add_snapshot(struct cover *c, struct auxes *auxes, const struct cs_config *config)
+{
+	uint64_t begin = c->trace->head.offset, end = begin + c->trace->trace_size;
+	const struct aux *newest = NULL;
+
+	for (size_t i = 0; i < auxes->nr; i++) {
+		struct aux *aux = &auxes->list[i];
+
+		if (!(aux->flags & PERF_AUX_FLAG_OVERWRITE) || !is_of(aux, &c->trace->head))
+			continue;
+		aux->used = true;
+		if (!newest || aux->off <= end)
+			newest = aux;
+	}
+	c->broken = true;
+	if (!newest)
+		return add_untold(c, config, end);
+	if (newest->off > begin && newest->off < end && end - newest->off < AUXTRACE_ALIGN)
+		end = newest->off;
+	return add_piece(c, newest, begin, end - begin, newest->flags & FLAG_RAW);
+}
+
 static int add_trace(struct cs_pieces *pieces, struct auxes *auxes, const struct cs_config *config,
 		     const struct auxtap_perfdata_aux *trace)
 {
 	uint64_t begin = trace->head.offset, end = begin + trace->trace_size;
-	struct cover c = {.pieces = pieces, .trace = trace, .end = begin};
+	struct cover c = {.pieces = pieces, .trace = trace, .end = begin,
+			  .cpu = config->nr ? config->units[0].cpu : -1};
 	size_t lo = 0, hi = auxes->nr;
 	int ret = 0;
 
@@ -246,6 +273,8 @@ static int add_trace(struct cs_pieces *pieces, struct auxes *auxes, const struct
 	c.buffer = get_buffer(pieces, &trace->head);
 	if (!c.buffer)
 		return -ENOMEM;
+	if (config->snapshot)
+		return add_snapshot(&c, auxes, config);
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 

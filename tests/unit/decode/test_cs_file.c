@@ -95,10 +95,12 @@ struct out {
 	struct auxtap_perfdata_writer *w;
 };
 
+static bool as_snapshot; /* --snapshot was given */
+
 static void begin(struct out *out, uint32_t id_register)
 {
 	struct perf_event_attr attr = {.type = 8, .size = sizeof(attr), .sample_id_all = 1};
-	const uint64_t info[] = {1, 8ull << 32 | 1, 0, 0x5050505050505050, CPU, 9,
+	const uint64_t info[] = {1, 8ull << 32 | 1, as_snapshot, 0x5050505050505050, CPU, 9,
 				 /* TRCCONFIGR, TRCTRACEIDR, TRCIDR0, 1, 2, 8, TRCAUTHSTATUS */
 				 0x1, id_register, 0x8000aa1, 0x4100fff0, 0xc0001088, 0, 0,
 				 0x47705a13, UINT64_MAX};
@@ -339,6 +341,24 @@ static void truncated(void **state)
 	assert_int_equal(seen.gaps[0].cause, AUXTAP_GAP_TRUNCATED);
 }
 
+/* perf's AUX records of a snapshot name its end, and count what went round the ring before. */
+static void snapshot_of_a_ring(void **state)
+{
+	struct out out;
+
+	(void)state;
+	as_snapshot = true;
+	begin(&out, 2);
+	as_snapshot = false;
+	aux(&out, 60000, 60000, RAW | PERF_AUX_FLAG_OVERWRITE);
+	auxtrace(&out, 100000, trace, nr_trace);
+	aux(&out, 100000 + nr_trace, 40000 + nr_trace, RAW | PERF_AUX_FLAG_OVERWRITE);
+	finish(&out);
+	decode_file();
+	same_flow(NR_INSNS);
+	assert_int_equal(seen.nr_gaps, 0);
+}
+
 static void read_truth(void)
 {
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
@@ -391,6 +411,7 @@ int main(void)
 		cmocka_unit_test(framed_with_a_foreign_id),
 		cmocka_unit_test(id_by_record),
 		cmocka_unit_test(truncated),
+		cmocka_unit_test(snapshot_of_a_ring),
 	};
 	const char *root = getenv("AUXTAP_TRACES");
 
