@@ -392,7 +392,7 @@ int capture_event_parse(struct capture_event *ev, const char *spec,
 	}
 	if (pmu_text(&pmu, "type", "", type, sizeof(type)) <= 0) {
 		auxtap_error_set(err, -ENODEV, spec, "there is no PMU '%s' here", ev->pmu);
-		auxtap_error_todo(err, emulated ? "the emulated ones are intel_pt and arm_spe_0"
+		auxtap_error_todo(err, emulated ? "the emulated ones are intel_pt, cs_etm and arm_spe_0"
 						: "'auxtap list' shows what there is; "
 						  "--backend emulated needs none");
 		return -ENODEV;
@@ -404,6 +404,7 @@ int capture_event_parse(struct capture_event *ev, const char *spec,
 	if (is_pt(&pmu, &ev->attr))
 		pt_defaults(&pmu, &ev->attr, emulated);
 	ev->spe = !strncmp(ev->pmu, "arm_spe", 7);
+	ev->etm = !strcmp(ev->pmu, "cs_etm");
 	if (ev->spe)
 		spe_defaults(&pmu, &ev->attr);
 	for (term = terms ? strtok_r(terms, ",", &save) : NULL; term;
@@ -466,4 +467,58 @@ void capture_pt_info(uint64_t *priv, const struct capture_event *ev,
 	priv[AUXTAP_PT_INFO_CYC_BIT] = config_bits(&pmu, "cyc");
 	if (pmu_text(&pmu, "max_nonturbo_ratio", "", text, sizeof(text)) > 0)
 		priv[AUXTAP_PT_INFO_MAX_NONTURBO_RATIO] = strtoull(text, NULL, 0);
+}
+
+/* What perf's bits of attr.config are in TRCCONFIGR. */
+static uint64_t etm_configr(uint64_t config)
+{
+	static const uint8_t bits[][2] = {{8, 3}, {12, 4}, {14, 6}, {28, 11}, {29, 12}};
+	uint64_t configr = 0;
+
+	for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++)
+		configr |= (config >> bits[i][0] & 1) << bits[i][1];
+	return configr;
+}
+
+size_t capture_etm_info(uint64_t *priv, const struct capture_event *ev,
+			const struct auxtap_perf_ops *ops, void *ctx, bool snapshot)
+{
+	static const char *const regs[] = {"trcidr/trcidr0", "trcidr/trcidr1", "trcidr/trcidr2",
+					   "trcidr/trcidr8", "mgmt/trcauthstatus",
+					   "mgmt/trcdevarch"};
+	struct pmu pmu = {.name = ev->pmu, .ops = ops, .ctx = ctx};
+	size_t at = 3;
+	uint32_t nr_cpus = 0;
+
+	for (unsigned int cpu = 0; cpu < 512; cpu++) {
+		uint64_t *v = priv + at;
+		char name[64], text[64];
+		size_t i;
+
+		for (i = 0; i < sizeof(regs) / sizeof(regs[0]); i++) {
+			snprintf(name, sizeof(name), "cpu%u/%s", cpu, regs[i]);
+			if (pmu_text(&pmu, name, "", text, sizeof(text)) <= 0)
+				break;
+			v[5 + i] = strtoull(text, NULL, 16);
+		}
+		if (i < 5)
+			continue; /* no such CPU */
+		/* an ETE by its architecture; perf's magic numbers */
+		if (i == 6 && (v[10] & 0xffff) == 0x5a13) {
+			v[0] = 0x5050505050505050ull;
+			v[2] = 8;
+		} else {
+			v[0] = 0x4040404040404040ull;
+			v[2] = 7;
+		}
+		v[1] = cpu;
+		v[3] = etm_configr(ev->attr.config);
+		v[4] = (0x10 + 2 * cpu) & 0x7f; /* the trace ID, unless the kernel tells another */
+		at += 3 + v[2];
+		nr_cpus++;
+	}
+	priv[0] = 1;
+	priv[1] = (uint64_t)ev->attr.type << 32 | nr_cpus;
+	priv[2] = snapshot;
+	return at;
 }

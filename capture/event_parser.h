@@ -12,6 +12,7 @@ struct capture_event {
 	char name[256]; /* as perf shows it */
 	bool aux;	/* has an AUX area; false: software dummy */
 	bool spe;	/* samples of Arm SPE, not a flow */
+	bool etm;	/* CoreSight */
 };
 
 /* emulated: user mode only is what there is, so the kernel is excluded whatever the modifiers. */
@@ -25,6 +26,11 @@ int capture_event_parse(struct capture_event *ev, const char *spec,
  */
 void capture_event_fit(struct capture_event *ev, const struct auxtap_perf_ops *ops, void *ctx,
 		       uint64_t area_bytes);
+
+#define CAPTURE_ETM_INFO_MAX (3 + 11 * 512)
+/* Fills a CoreSight AUXTRACE_INFO, version 1, of all CPUs with a trace unit; how many words. */
+size_t capture_etm_info(uint64_t *priv /* [CAPTURE_ETM_INFO_MAX] */, const struct capture_event *ev,
+			const struct auxtap_perf_ops *ops, void *ctx, bool snapshot);
 
 /* Fills an Intel PT AUXTRACE_INFO; time fields from a mapped control page. */
 void capture_pt_info(uint64_t *priv /* [AUXTAP_PT_INFO_NR] */, const struct capture_event *ev,

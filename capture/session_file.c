@@ -92,6 +92,21 @@ static int begin_spe(struct auxtap_session *s, struct trace_file *file,
 								priv, 2, err);
 }
 
+static int begin_etm(struct auxtap_session *s, struct trace_file *file, struct auxtap_error *err)
+{
+	uint64_t *priv = malloc(CAPTURE_ETM_INFO_MAX * sizeof(*priv));
+	size_t nr;
+	int ret;
+
+	if (!priv)
+		return auxtap_error_set(err, -ENOMEM, file->path, "no memory");
+	nr = capture_etm_info(priv, &s->event, s->be->perf, s->be->perf_ctx, s->aux_overwrite);
+	ret = auxtap_perfdata_writer_auxtrace_info(file->writer, AUXTAP_AUXTRACE_CS_ETM, priv, nr,
+						   err);
+	free(priv);
+	return ret;
+}
+
 int trace_file_begin(struct auxtap_session *s, struct trace_file *file,
 		     const struct perf_event_mmap_page *page, struct auxtap_error *err)
 {
@@ -107,6 +122,8 @@ int trace_file_begin(struct auxtap_session *s, struct trace_file *file,
 	file->begun = true;
 	if (!s->event.aux)
 		return 0;
+	if (s->event.etm)
+		return begin_etm(s, file, err);
 	if (s->event.spe)
 		return begin_spe(s, file, page, err);
 	if (s->per_cpu) /* an event of a whole CPU records SWITCH_CPU_WIDE, one of a task SWITCH */

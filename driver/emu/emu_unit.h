@@ -48,6 +48,8 @@ struct emu_unit_family {
 	int (*start)(struct emu *emu); /* registers the PMU; NULL: registered otherwise */
 	/* For an event that is about to be opened; NULL result: no memory. */
 	struct emu_unit *(*create)(struct emu_task *task);
+	/* Attributes of the PMU beside the driver's own; bytes or -ENOENT. May be NULL. */
+	int (*attr)(const char *attr, char *text, size_t size);
 	/* Capture opened an event; it is not enabled yet. May be NULL. */
 	void (*opened)(struct emu_unit *unit, const struct perf_event_attr *attr);
 };
@@ -63,6 +65,13 @@ void emu_unit_check(struct emu_task *task);
 /* For a unit whose interrupt line goes up: taken where the processor would. */
 void emu_unit_raise(struct emu_unit *unit);
 void emu_unit_free_all(struct emu_task *task);
+
+int emu_unit_attr(const char *pmu, const char *attr, char *text, size_t size);
+
+/* unit_etm.c */
+int emu_etm_start(struct emu *emu);
+struct emu_unit *emu_etm_create(struct emu_task *task);
+int emu_etm_attr(const char *attr, char *text, size_t size);
 
 /* unit_spe.c */
 int emu_spe_start(struct emu *emu);

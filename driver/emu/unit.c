@@ -6,9 +6,12 @@
 #include "emu_unit.h"
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 static const struct emu_unit_family families[] = {
 	{ .pmu = "intel_pt", .arch = AUXTAP_ARCH_X86_64 }, /* execute.c */
+	{ .pmu = "cs_etm", .arch = AUXTAP_ARCH_AARCH64,
+	  .start = emu_etm_start, .create = emu_etm_create, .attr = emu_etm_attr },
 	{ .pmu = "arm_spe_0", .arch = AUXTAP_ARCH_AARCH64,
 	  .start = emu_spe_start, .create = emu_spe_create, .opened = emu_spe_opened },
 };
@@ -20,6 +23,14 @@ const struct emu_unit_family *emu_unit_family(u32 type)
 		if (core_pmu_type(families[i].pmu) == (int)type)
 			return &families[i];
 	return NULL;
+}
+
+int emu_unit_attr(const char *pmu, const char *attr, char *text, size_t size)
+{
+	for (size_t i = 0; i < NR_FAMILIES; i++)
+		if (families[i].attr && !strcmp(families[i].pmu, pmu))
+			return families[i].attr(attr, text, size);
+	return -ENOENT;
 }
 
 int emu_unit_start_all(struct emu *emu)

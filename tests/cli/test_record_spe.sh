@@ -25,7 +25,7 @@ sample()
 	local event=$1 truth tid
 	shift
 	rm -f "$dir"/*
-	auxtap record -e "$event" --backend emulated --source qemu --truth "$dir/raw" -o "$dir/data" \
+	timeout 120 auxtap record -e "$event" --backend emulated --source qemu --truth "$dir/raw" -o "$dir/data" \
 		-- "$@" >"$dir/out" 2>"$dir/err" || fail "$event $*: status $?: $(tail -1 "$dir/err")"
 	for truth in "$dir"/raw.*; do
 		tid=${truth##*.}
