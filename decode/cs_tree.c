@@ -12,6 +12,7 @@
 /* The library keeps a record of the last error, and its names of decoders, for all trees. */
 static pthread_mutex_t library = PTHREAD_MUTEX_INITIALIZER;
 static bool logger;
+static dcd_tree_handle_t listener; /* lives on: the logger's lines go to it while no tree prints */
 
 struct attached {
 	struct cs_tree *tree;
@@ -122,6 +123,13 @@ static uint32_t on_read(const void *ctx, const ocsd_vaddr_t addr, const ocsd_mem
 
 /* ---- the library, each call of it guarded ---- */
 
+static void ignore_line(const void *ctx, const char *line, const int len)
+{
+	(void)ctx;
+	(void)line;
+	(void)len;
+}
+
 struct call {
 	struct cs_tree *tree;
 	const struct cs_unit *unit;
@@ -147,6 +155,8 @@ static void do_create(void *arg)
 	if (!logger) { /* one for all trees; each call would make another */
 		ocsd_def_errlog_init(OCSD_ERR_SEV_ERROR, 1);
 		ocsd_def_errlog_config_output(C_API_MSGLOGOUT_FLG_NONE, NULL);
+		listener = ocsd_create_dcd_tree(OCSD_TRC_SRC_SINGLE, 0);
+		ocsd_def_errlog_set_strprint_cb(listener, NULL, ignore_line);
 		logger = true;
 	}
 	tree->handle = ocsd_create_dcd_tree(format == CS_FORMAT_SOURCE ? OCSD_TRC_SRC_SINGLE
@@ -173,7 +183,12 @@ static void do_destroy(void *arg)
 {
 	struct call *call = arg;
 
-	ocsd_destroy_dcd_tree(call->tree->handle);
+	/* the logger would go on printing to what is gone */
+	if (call->tree->printed)
+		ocsd_def_errlog_set_strprint_cb(listener, NULL, ignore_line);
+	/* what an exception left may not even be safe to free */
+	if (call->tree->handle && !call->tree->broken)
+		ocsd_destroy_dcd_tree(call->tree->handle);
 }
 
 static void do_unit(void *arg)
@@ -328,9 +343,7 @@ void cs_tree_free(struct cs_tree *tree)
 	if (!tree)
 		return;
 	pthread_mutex_lock(&library);
-	/* what an exception left may not even be safe to free */
-	if (tree->handle && !tree->broken)
-		run(tree, do_destroy, &call, why, sizeof(why));
+	run(tree, do_destroy, &call, why, sizeof(why));
 	pthread_mutex_unlock(&library);
 	free(tree);
 }
