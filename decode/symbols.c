@@ -72,6 +72,12 @@ static uint8_t rank_of(const GElf_Sym *sym)
 	return rank + (bind == STB_GLOBAL ? 2 : bind == STB_WEAK ? 1 : 0);
 }
 
+/* "$x" and "$d" of Arm's ELF say where code and data begin, not what is there. */
+static bool is_mapping_symbol(const char *name)
+{
+	return name[0] == '$' && strchr("xdat", name[1]) && name[1] && (!name[2] || name[2] == '.');
+}
+
 /*
  * full: a table that names every function, so a symbol without size (hand-written assembly)
  * may reach up to the next one of its section. From .dynsym alone that would give a
@@ -102,7 +108,7 @@ static int read_table(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, bool full,
 		if (!home || !gelf_getshdr(home, &in) || !(in.sh_flags & SHF_EXECINSTR))
 			continue;
 		name = elf_strptr(elf, shdr->sh_link, sym.st_name);
-		if (!name || !*name)
+		if (!name || !*name || is_mapping_symbol(name))
 			continue;
 		end = sym.st_value + sym.st_size;
 		if (!sym.st_size)

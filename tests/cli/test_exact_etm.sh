@@ -49,6 +49,7 @@ for event in cs_etm// cs_etm/retstack/ cs_etm/cycacc,contextid1/ cs_etm/branch_b
 	exact 0 "$event" "$fixtures/recursion_static"
 done
 exact 0 cs_etm//u "$fixtures/recursion"
+auxtap decode --events call -F sym "$dir/data" | grep -q '\$[xd]' && fail "mapping symbols are no names"
 [ -x "$fixtures/exceptions" ] && exact 0 cs_etm//u "$fixtures/exceptions"
 exact 0 cs_etm//u "$fixtures/threads4_static"
 [ "$(ls "$dir"/raw.* | wc -l)" = 5 ] || fail "threads4: not five threads"
