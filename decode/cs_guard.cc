@@ -3,6 +3,7 @@
 #include "cs_guard.h"
 
 #include <cerrno>
+#include <csetjmp>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -11,14 +12,23 @@
 #include <unistd.h>
 
 static thread_local bool inside;
+static thread_local sigjmp_buf *way_out;
 static thread_local uint64_t at_off;
 static const char *watched = "the trace";
 
 int cs_guard(void (*fn)(void *arg), void *arg, char *why, size_t size)
 {
-	bool before = inside;
-	int ret = 0;
+	sigjmp_buf here, *before_out = way_out;
+	const bool before = inside;
+	volatile int ret = 0;
 
+	if (sigsetjmp(here, 0)) { // a crash in fn, see on_signal(): what it had is never touched again
+		way_out = before_out;
+		inside = before;
+		snprintf(why, size, "OpenCSD crashed");
+		return -EFAULT;
+	}
+	way_out = &here;
 	inside = true;
 	try {
 		fn(arg);
@@ -32,6 +42,7 @@ int cs_guard(void (*fn)(void *arg), void *arg, char *why, size_t size)
 		snprintf(why, size, "OpenCSD threw an exception without a name");
 		ret = -EIO;
 	}
+	way_out = before_out;
 	inside = before;
 	return ret;
 }
@@ -54,6 +65,9 @@ static void on_signal(int sig)
 	size_t at = sizeof(digits) - 1;
 	uint64_t off = at_off;
 
+	// A bad access of the library's costs one stream; after an abort the heap is not to be trusted.
+	if (inside && way_out && sig != SIGABRT)
+		siglongjmp(*way_out, 1);
 	signal(sig, SIG_DFL);
 	if (inside) {
 		digits[at] = '\0';
@@ -64,7 +78,7 @@ static void on_signal(int sig)
 		put("auxtap: ");
 		put(watched);
 		put(": the decoder library (OpenCSD) ");
-		put(sig == SIGABRT ? "gave up" : "crashed");
+		put("gave up");
 		put(" at about offset ");
 		put(digits + at);
 		put(" of the trace; a newer libopencsd may read it\n");

@@ -15,7 +15,10 @@ extern "C" {
 
 /* fn(arg); 0, or negative when an exception came out of it, which why then names. */
 int cs_guard(void (*fn)(void *arg), void *arg, char *why, size_t size);
-/* For a command: should the library abort or crash, say so, and where, before the end. */
+/*
+ * For a command: a crash within fn comes back as -EFAULT, whatever fn used is lost; should the
+ * library abort, say so, and where, before the end.
+ */
 void cs_guard_watch(const char *path);
 void cs_guard_at(uint64_t off);
 

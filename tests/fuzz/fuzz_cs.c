@@ -7,10 +7,12 @@
 #include "fuzz.h"
 
 #include <auxtap/decode.h>
+#include <decode/cs_guard.h>
 #include <decode/dump.h>
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,6 +157,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char path[64] = "/dev/shm/fuzz_cs.XXXXXX";
 	int fd;
 
+	signal(SIGSEGV, SIG_DFL); /* as in the command: OpenCSD 1.3.3 does crash */
+	cs_guard_watch("fuzz");
 	if (size > sizeof(head) && !memcmp(data, head, sizeof(head) - 1)) {
 		if (!mkdtemp(path))
 			abort();
