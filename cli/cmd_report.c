@@ -2,6 +2,7 @@
 /* auxtap report: what a person wants first of a trace file. */
 #include "cli.h"
 #include "raw_options.h"
+#include "../decode/cs_guard.h"
 
 #include <auxtap/decode.h>
 #include <errno.h>
@@ -58,6 +59,7 @@ static int report(const struct report_cmd *cmd)
 	bool unfinished = false;
 	int ret;
 
+	cs_guard_watch(cmd->path);
 	if (cmd->raw.is_raw) {
 		ret = report_raw(cmd, &err);
 	} else {

@@ -88,7 +88,6 @@ status 1 dump --raw pt --sideband cut --sample-type 0x86 one
 grep -q '^[0-9a-f]\{16\} .* psbend' out || fail "behind damaged sideband no packets are listed"
 
 for command in decode report dump; do
-	[ $command != report ] || status 2 $command --raw spe trace
 	status 2 $command --raw pt:cpu=6/85 trace
 	status 2 $command --raw pt:cpu=6/-1/4 trace
 	status 2 $command --raw pt:cpu=6/85/4x trace
