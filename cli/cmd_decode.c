@@ -365,15 +365,6 @@ static void say_not_there(const struct decode_printer *printer, bool is_spe, con
 			     is_cs ? "CoreSight" : "Intel PT");
 }
 
-static bool holds(struct auxtap_perfdata *pd, uint32_t family)
-{
-	const uint64_t *priv;
-	uint32_t type;
-	size_t nr;
-
-	return !auxtap_perfdata_auxtrace_info(pd, &type, &priv, &nr) && type == family;
-}
-
 static uint32_t default_events(bool is_spe, bool summary)
 {
 	if (is_spe)
@@ -400,8 +391,8 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 		ret = raw_options_images(&cmd->raw, images, &err);
 	if (!ret && !cmd->raw.is_raw && !is_snapshot) {
 		ret = auxtap_perfdata_open(&pd, cmd->path, &err);
-		is_spe = !ret && holds(pd, AUXTAP_AUXTRACE_ARM_SPE);
-		is_cs = !ret && holds(pd, AUXTAP_AUXTRACE_CS_ETM);
+		is_spe = !ret && cli_holds(pd, AUXTAP_AUXTRACE_ARM_SPE);
+		is_cs = !ret && cli_holds(pd, AUXTAP_AUXTRACE_CS_ETM);
 	}
 	if (!cmd->opts.events)
 		cmd->opts.events = default_events(is_spe, cmd->summary);

@@ -68,6 +68,11 @@ static int report(const struct report_cmd *cmd)
 			cli_error(&err);
 			return CLI_FAILED;
 		}
+		if ((cmd->opts.nr_branches || cmd->opts.nr_calls) &&
+		    cli_holds(pd, AUXTAP_AUXTRACE_ARM_SPE))
+			cli_complain(cmd->path, NULL,
+				     "no last branches and no tree of calls in this file (it holds "
+				     "samples of Arm SPE)");
 		ret = auxtap_report(pd, &cmd->opts, stdout, &err);
 		unfinished = cli_unfinished(pd);
 		auxtap_perfdata_close(pd);

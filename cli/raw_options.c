@@ -226,3 +226,12 @@ int raw_options_images(const struct raw_options *ro, struct auxtap_image_set *im
 		ret = add_image(images, ro->images[i], err);
 	return ret;
 }
+
+bool cli_holds(struct auxtap_perfdata *pd, uint32_t family)
+{
+	const uint64_t *priv;
+	uint32_t type;
+	size_t nr;
+
+	return !auxtap_perfdata_auxtrace_info(pd, &type, &priv, &nr) && type == family;
+}

@@ -64,4 +64,7 @@ bool cli_number(const char *s, uint64_t max, uint64_t *value);
 /* "auxtap: OPTION: 'VALUE' is not EXPECTED"; CLI_USAGE. */
 int cli_bad_value(const char *option, const char *value, const char *expected);
 
+/* Whether a perf.data file holds such trace: AUXTAP_AUXTRACE_…. */
+bool cli_holds(struct auxtap_perfdata *pd, uint32_t family);
+
 #endif

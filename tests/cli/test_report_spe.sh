@@ -9,6 +9,9 @@
 "$AUXTAP" decode --events insn -F cpu,op,lat_total,lat_issue,lat_xlat,source,spe_events --format csv spe.data |
 	tail -n +2 >samples
 
+"$AUXTAP" report --branches 5 spe.data 2>err | cmp -s - report || fail '--branches: another report'
+grep -q 'no last branches' err || fail "--branches: nothing said: $(cat err)"
+
 # what was sampled
 want=$(awk -F, '{ if ($2 ~ /^LD/) l++; else if ($2 ~ /^ST/) s++; else if ($2 ~ /^B/) b++; else o++ }
 	$2 ~ /^B/ && $7 ~ /MISPRED/ { m++ }
