@@ -18,7 +18,9 @@
 
 #define CONFIGR_CID	(1u << 6)
 #define CONFIGR_VMID	(1u << 7)
+#define CONFIGR_TS	(1u << 11)
 #define CONFIGR_VMIDOPT (1u << 15)
+#define TS_VIRTUAL	1
 #define ETMCR_CID	(3u << 14)
 
 #define HW_ID_SINK(v)	 ((v) >> 8 & 0xffffffffull)
@@ -76,6 +78,15 @@ int cs_unit_thread_register(const struct cs_unit *unit)
 	if ((configr & (CONFIGR_VMID | CONFIGR_VMIDOPT)) == (CONFIGR_VMID | CONFIGR_VMIDOPT))
 		return 2;
 	return configr & CONFIGR_CID ? 1 : 0;
+}
+
+bool cs_unit_tells_time(const struct cs_unit *unit)
+{
+	if (unit->ts_source != TS_VIRTUAL)
+		return false;
+	if (unit->protocol == CS_PROTOCOL_ETE)
+		return unit->regs.ete.reg_configr & CONFIGR_TS;
+	return unit->protocol == CS_PROTOCOL_ETMV4 && unit->regs.etmv4.reg_configr & CONFIGR_TS;
 }
 
 /* ---- AUXTRACE_INFO ---- */

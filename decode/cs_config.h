@@ -29,7 +29,7 @@ struct cs_unit {
 	int cpu;	  /* -1: no CPU's, or not known */
 	uint8_t id;	  /* trace ID; CS_ID_NONE: not told yet */
 	uint64_t sink;	  /* IDs are told apart per sink; 0: one for all */
-	uint64_t ts_source; /* of perf's header: 0 the virtual counter; UINT64_MAX: not told */
+	uint64_t ts_source; /* of perf's header: TRFCR.TS, 1 is the virtual counter; UINT64_MAX: not told */
 	union {
 		ocsd_etmv3_cfg etmv3;
 		ocsd_ptm_cfg ptm;
@@ -53,6 +53,8 @@ const char *cs_protocol_name(enum cs_protocol protocol);
 void cs_unit_set_id(struct cs_unit *unit, uint8_t id);
 /* Which of the context's numbers is the thread's: 0 none, 1 CONTEXTIDR (EL1), 2 that of EL2 (VMID). */
 int cs_unit_thread_register(const struct cs_unit *unit);
+/* Are there timestamps of the virtual counter in its trace? perf's clock is made of that one. */
+bool cs_unit_tells_time(const struct cs_unit *unit);
 
 /* AUXTRACE_INFO's array behind the type. */
 int cs_config_from_info(struct cs_config *config, const uint64_t *priv, size_t nr,

@@ -440,9 +440,30 @@ static uint32_t space_of(const ocsd_pe_context *context)
 	}
 }
 
+/*
+ * When item happened; 0: nothing new. The first timestamp comes behind the first instructions:
+ * they are not before all other events, but of that time.
+ */
+static uint64_t time_of(const struct cs_stream *s, const struct cs_item *item)
+{
+	const struct time_conv *conv = &s->dec->sideband.conv;
+	const struct cs_item *end = s->items + s->nr_items;
+
+	if (!conv->valid || !cs_unit_tells_time(s->unit))
+		return s->buffer->pieces[item->piece].time; /* nothing tells better */
+	for (const struct cs_item *i = item; i < end; i++) {
+		if (i->kind == ITEM_ELEMENT && i->elem.elem_type == OCSD_GEN_TRC_ELEM_TIMESTAMP)
+			return time_from_tsc(conv, i->elem.timestamp);
+		if (s->flow.time)
+			break;
+	}
+	return 0;
+}
+
 static void follow(struct cs_stream *s, const struct cs_item *item)
 {
 	const struct cs_piece *p = &s->buffer->pieces[item->piece];
+	uint64_t time = time_of(s, item);
 	struct cs_flow *flow = &s->flow;
 	int32_t tid = flow->tid;
 
@@ -452,15 +473,8 @@ static void follow(struct cs_stream *s, const struct cs_item *item)
 		s->tid = tid_of_context(s, &item->elem.context);
 		flow->mem.space = space_of(&item->elem.context);
 	}
-	if (item->kind == ITEM_ELEMENT && item->elem.elem_type == OCSD_GEN_TRC_ELEM_TIMESTAMP &&
-	    !s->unit->ts_source) {
-		uint64_t time = time_from_tsc(&s->dec->sideband.conv, item->elem.timestamp);
-
-		if (time > flow->time)
-			flow->time = time;
-	} else if (p->time > flow->time && (s->unit->ts_source || !s->dec->sideband.conv.valid)) {
-		flow->time = p->time; /* nothing tells better */
-	}
+	if (time > flow->time)
+		flow->time = time;
 	if (!s->who_known || s->who_tid != s->tid || s->who_piece != item->piece ||
 	    s->who_time != flow->time) {
 		whose(s, s->tid, item->piece, item->off, flow->time, &flow->pid, &flow->tid);
