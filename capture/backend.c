@@ -115,14 +115,35 @@ const char *backend_death(const struct auxtap_backend *be)
 int auxtap_backend_open_emulated(struct auxtap_backend *be, enum auxtap_source source,
 				 struct auxtap_error *err)
 {
+	const struct auxtap_emulation emulation = {.size = sizeof(emulation), .source = source};
+
+	return auxtap_backend_open_emulation(be, &emulation, err);
+}
+
+int auxtap_backend_open_emulation(struct auxtap_backend *be,
+				  const struct auxtap_emulation *emulation,
+				  struct auxtap_error *err)
+{
 	struct emu_link *link = calloc(1, sizeof(*link));
-	enum auxtap_source first = source;
+	enum auxtap_source source = emulation->source, first = source;
+	const char *unit = emulation->trace_unit;
 	char why[160];
 	int ret;
 
 	memset(be, 0, sizeof(*be));
 	if (!link)
 		return auxtap_error_set(err, -ENOMEM, "emulated backend", "no memory");
+	if (emulation->size < sizeof(*emulation)) {
+		ret = auxtap_error_set(err, -EINVAL, "emulated backend", "options of another version");
+		goto free_link;
+	}
+	if (unit && strcmp(unit, "ete") && strcmp(unit, "etmv4")) {
+		ret = auxtap_error_set(err, -EINVAL, unit, "is no trace unit that is emulated");
+		auxtap_error_todo(err, "ete and etmv4 are");
+		goto free_link;
+	}
+	if (unit)
+		snprintf(link->trace_unit, sizeof(link->trace_unit), "trace-unit=%s", unit);
 	if (source != AUXTAP_SOURCE_PTRACE && !qemu_usable(why, sizeof(why))) {
 		if (source == AUXTAP_SOURCE_QEMU) {
 			ret = auxtap_error_set(err, -ENOENT, "source qemu", "%s", why);

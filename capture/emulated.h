@@ -20,6 +20,7 @@ struct emu_link_mapping {
 struct emu_link {
 	enum auxtap_source source; /* QEMU or PTRACE: what runs */
 	bool may_fall_back;	   /* source was AUTO: ptrace if qemu cannot */
+	char trace_unit[24];	   /* as an argument of the server; empty: its choice */
 	pid_t pid;
 	int request_fd, event_fd;
 	int epoll_fd, queued_fd; /* target fd: events from the server, or queued ones */

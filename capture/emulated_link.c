@@ -89,9 +89,12 @@ int emu_link_find_beside(const char *name, char *path, size_t size)
 }
 
 /* The forked child: the two sockets become descriptors 3 and 4, then exec. Never returns. */
-static void become_server(const char *path, const char *source, int request_fd, int event_fd)
+static void become_server(const struct emu_link *link, const char *path, const char *source,
+			  int request_fd, int event_fd)
 {
-	char *const argv[] = {(char *)(uintptr_t)EMU_NAME, (char *)(uintptr_t)source, NULL};
+	const char *unit = *link->trace_unit ? link->trace_unit : NULL;
+	char *const argv[] = {(char *)(uintptr_t)EMU_NAME, (char *)(uintptr_t)source,
+			      (char *)(uintptr_t)unit, NULL};
 	/* Out of the way first: either may sit on the other's number. */
 	int request_high = fcntl(request_fd, F_DUPFD, 10);
 	int event_high = fcntl(event_fd, F_DUPFD, 10);
@@ -339,14 +342,15 @@ int emu_link_start(struct emu_link *link, enum auxtap_source source, struct auxt
 	struct emu_call_args hello = {.call = EMU_HELLO, .arg = {EMU_ABI_VERSION}};
 	struct epoll_event interest = {.events = EPOLLIN};
 	int request[2], event[2], size = 4 * EMU_MESSAGE_MAX;
-	bool may_fall_back = link->may_fall_back;
+	const struct emu_link asked = *link;
 	char path[PATH_MAX];
 	int64_t version;
 	int ret;
 
 	memset(link, 0, sizeof(*link));
 	link->source = source;
-	link->may_fall_back = may_fall_back;
+	link->may_fall_back = asked.may_fall_back;
+	memcpy(link->trace_unit, asked.trace_unit, sizeof(link->trace_unit));
 	link->pid = -1;
 	link->request_fd = link->event_fd = link->epoll_fd = link->queued_fd = -1;
 	ret = emu_link_find(path, sizeof(path), err);
@@ -368,7 +372,7 @@ int emu_link_start(struct emu_link *link, enum auxtap_source source, struct auxt
 		goto close_event;
 	}
 	if (link->pid == 0)
-		become_server(path, name, request[1], event[1]);
+		become_server(link, path, name, request[1], event[1]);
 	close(request[1]);
 	close(event[1]);
 	link->request_fd = request[0];

@@ -472,7 +472,8 @@ void capture_pt_info(uint64_t *priv, const struct capture_event *ev,
 /* What perf's bits of attr.config are in TRCCONFIGR. */
 static uint64_t etm_configr(uint64_t config)
 {
-	static const uint8_t bits[][2] = {{8, 3}, {12, 4}, {14, 6}, {28, 11}, {29, 12}};
+	static const uint8_t bits[][2] = {{8, 3},  {12, 4},  {14, 6}, {15, 7},
+					  {15, 15}, {28, 11}, {29, 12}};
 	uint64_t configr = 0;
 
 	for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++)
@@ -506,11 +507,16 @@ size_t capture_etm_info(uint64_t *priv, const struct capture_event *ev,
 		/* an ETE by its architecture; perf's magic numbers */
 		if (i == 6 && (v[10] & 0xffff) == 0x5a13) {
 			v[0] = 0x5050505050505050ull;
-			v[2] = 8;
+			v[2] = 9;
 		} else {
 			v[0] = 0x4040404040404040ull;
-			v[2] = 7;
+			v[2] = 8;
 		}
+		/* what the timestamps count: TRFCR.TS; -1: older kernels do not tell */
+		snprintf(name, sizeof(name), "cpu%u/ts_source", cpu);
+		v[2 + v[2]] = pmu_text(&pmu, name, "", text, sizeof(text)) > 0
+				      ? (uint64_t)strtoll(text, NULL, 10)
+				      : UINT64_MAX;
 		v[1] = cpu;
 		v[3] = etm_configr(ev->attr.config);
 		v[4] = (0x10 + 2 * cpu) & 0x7f; /* the trace ID, unless the kernel tells another */

@@ -27,7 +27,7 @@ int capture_event_parse(struct capture_event *ev, const char *spec,
 void capture_event_fit(struct capture_event *ev, const struct auxtap_perf_ops *ops, void *ctx,
 		       uint64_t area_bytes);
 
-#define CAPTURE_ETM_INFO_MAX (3 + 11 * 512)
+#define CAPTURE_ETM_INFO_MAX (3 + 12 * 512)
 /* Fills a CoreSight AUXTRACE_INFO, version 1, of all CPUs with a trace unit; how many words. */
 size_t capture_etm_info(uint64_t *priv /* [CAPTURE_ETM_INFO_MAX] */, const struct capture_event *ev,
 			const struct auxtap_perf_ops *ops, void *ctx, bool snapshot);

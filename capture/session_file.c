@@ -66,11 +66,13 @@ int trace_file_create(struct auxtap_session *s, struct trace_file *file, const c
 	return 0;
 }
 
-/* As stock perf writes it: PMU type, PER_CPU_MMAPS; times in a record of their own. */
-static int begin_spe(struct auxtap_session *s, struct trace_file *file,
-		     const struct perf_event_mmap_page *page, struct auxtap_error *err)
+/*
+ * How the trace unit's clock becomes perf's. Perf takes it over when it meets AUXTRACE_INFO, so
+ * it must be known by then.
+ */
+static int write_time_conv(struct trace_file *file, const struct perf_event_mmap_page *page,
+			   struct auxtap_error *err)
 {
-	const uint64_t priv[2] = {s->event.attr.type, s->per_cpu};
 	struct {
 		struct perf_event_header header;
 		uint64_t shift, mult, zero, cycles, mask;
@@ -85,14 +87,23 @@ static int begin_spe(struct auxtap_session *s, struct trace_file *file,
 		.cap_zero = page->cap_user_time_zero,
 		.cap_short = page->cap_user_time_short,
 	};
-	/* perf takes the clock over when it meets AUXTRACE_INFO, so what it is must be known by then */
-	int ret = auxtap_perfdata_writer_record(file->writer, &conv, sizeof(conv), NULL, 0, err);
+
+	return auxtap_perfdata_writer_record(file->writer, &conv, sizeof(conv), NULL, 0, err);
+}
+
+/* As stock perf writes it: PMU type, PER_CPU_MMAPS; times in a record of their own. */
+static int begin_spe(struct auxtap_session *s, struct trace_file *file,
+		     const struct perf_event_mmap_page *page, struct auxtap_error *err)
+{
+	const uint64_t priv[2] = {s->event.attr.type, s->per_cpu};
+	int ret = write_time_conv(file, page, err);
 
 	return ret ? ret : auxtap_perfdata_writer_auxtrace_info(file->writer, AUXTAP_AUXTRACE_ARM_SPE,
 								priv, 2, err);
 }
 
-static int begin_etm(struct auxtap_session *s, struct trace_file *file, struct auxtap_error *err)
+static int begin_etm(struct auxtap_session *s, struct trace_file *file,
+		     const struct perf_event_mmap_page *page, struct auxtap_error *err)
 {
 	uint64_t *priv = malloc(CAPTURE_ETM_INFO_MAX * sizeof(*priv));
 	size_t nr;
@@ -101,7 +112,9 @@ static int begin_etm(struct auxtap_session *s, struct trace_file *file, struct a
 	if (!priv)
 		return auxtap_error_set(err, -ENOMEM, file->path, "no memory");
 	nr = capture_etm_info(priv, &s->event, s->be->perf, s->be->perf_ctx, s->aux_overwrite);
-	ret = auxtap_perfdata_writer_auxtrace_info(file->writer, AUXTAP_AUXTRACE_CS_ETM, priv, nr,
+	ret = write_time_conv(file, page, err);
+	if (!ret)
+		ret = auxtap_perfdata_writer_auxtrace_info(file->writer, AUXTAP_AUXTRACE_CS_ETM, priv, nr,
 						   err);
 	free(priv);
 	return ret;
@@ -123,7 +136,7 @@ int trace_file_begin(struct auxtap_session *s, struct trace_file *file,
 	if (!s->event.aux)
 		return 0;
 	if (s->event.etm)
-		return begin_etm(s, file, err);
+		return begin_etm(s, file, page, err);
 	if (s->event.spe)
 		return begin_spe(s, file, page, err);
 	if (s->per_cpu) /* an event of a whole CPU records SWITCH_CPU_WIDE, one of a task SWITCH */

@@ -12,6 +12,7 @@
 enum {
 	OPT_BACKEND = 256,
 	OPT_SOURCE,
+	OPT_TRACE_UNIT,
 	OPT_WATERMARK,
 	OPT_TRUTH,
 	OPT_KEEP,
@@ -183,6 +184,13 @@ static int parse_one(struct capture_options *o, const struct cli_capture *kind, 
 		o->source = (enum auxtap_source)choice;
 		o->source_given = choice != 0;
 		return 0;
+	case OPT_TRACE_UNIT:
+		if (strcmp(optarg, "ete") && strcmp(optarg, "etmv4")) {
+			cli_complain("--trace-unit", NULL, "'%s' is none of ete, etmv4", optarg);
+			return -1;
+		}
+		o->trace_unit = optarg;
+		return 0;
 	case OPT_WATERMARK:
 		if (parse_count("--aux-watermark", optarg, UINT32_MAX, &n))
 			return -1;
@@ -223,6 +231,15 @@ static int check_combination(const struct capture_options *o, const struct cli_c
 		cli_complain("--source", NULL, "is for the emulated backend");
 		return -1;
 	}
+	if (o->backend == BACKEND_KERNEL && o->trace_unit) {
+		cli_complain("--trace-unit", "leave it out",
+			     "a real CPU has the trace unit that it has; it is for --backend emulated");
+		return -1;
+	}
+	if (o->trace_unit && (!s->event || strncmp(s->event, "cs_etm", 6))) {
+		cli_complain("--trace-unit", "trace with -e cs_etm//u", "is for cs_etm events");
+		return -1;
+	}
 	if (o->backend == BACKEND_KERNEL && s->truth_path) {
 		cli_complain("--truth", "use --backend emulated",
 			     "only an emulated run knows every executed address");
@@ -245,6 +262,7 @@ int capture_options_parse(struct capture_options *o, const struct cli_capture *k
 		{"output", required_argument, NULL, 'o'},
 		{"backend", required_argument, NULL, OPT_BACKEND},
 		{"source", required_argument, NULL, OPT_SOURCE},
+		{"trace-unit", required_argument, NULL, OPT_TRACE_UNIT},
 		{"aux-watermark", required_argument, NULL, OPT_WATERMARK},
 		{"truth", required_argument, NULL, OPT_TRUTH},
 		{"keep", required_argument, NULL, OPT_KEEP},

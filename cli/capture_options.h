@@ -18,6 +18,7 @@ struct capture_options {
 	enum backend_choice backend;
 	enum auxtap_source source;
 	bool source_given;
+	const char *trace_unit; /* NULL: not given */
 };
 
 /* 0: go on; 1: help was shown; -1: usage error, told. */

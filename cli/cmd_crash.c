@@ -33,6 +33,7 @@ static const char help[] =
 	"                        may be used (auto). Attaching under emulation must be asked for\n"
 	"  --source WHICH        what executes the program under emulation: qemu, ptrace, or\n"
 	"                        auto: qemu for a program if it is there, ptrace to attach (auto)\n"
+	"  --trace-unit WHICH    of emulated Arm CPUs, for cs_etm events: ete or etmv4 (ete)\n"
 	"  --aux-watermark BYTES no use in a snapshot; accepted as by record\n"
 	"  --truth FILE          emulated: write every executed address, a little-endian u64\n"
 	"                        each, into FILE.TID\n"

@@ -29,6 +29,7 @@ static const char help[] =
 	"                        may be used (auto). Attaching under emulation must be asked for\n"
 	"  --source WHICH        what executes the program under emulation: qemu, ptrace, or\n"
 	"                        auto: qemu for a program if it is there, ptrace to attach (auto)\n"
+	"  --trace-unit WHICH    of emulated Arm CPUs, for cs_etm events: ete or etmv4 (ete)\n"
 	"  --aux-watermark BYTES wake up after that much trace (a quarter of the area)\n"
 	"  --truth FILE          emulated: write every executed address, a little-endian u64\n"
 	"                        each, into FILE.TID\n"
@@ -137,8 +138,9 @@ static int open_backend(struct auxtap_backend *be, const struct capture_options 
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	bool attach = !o->session.argv, kernel = o->backend == BACKEND_KERNEL;
 	enum auxtap_source source = o->source;
+	struct auxtap_emulation emulation = {.size = sizeof(emulation), .trace_unit = o->trace_unit};
 
-	if (o->backend == BACKEND_AUTO && !o->source_given && !o->session.truth_path) {
+	if (o->backend == BACKEND_AUTO && !o->source_given && !o->trace_unit && !o->session.truth_path) {
 		auxtap_probe(&probe);
 		kernel = probe.kernel;
 		if (!kernel && (o->session.all_cpus || o->session.cpus)) {
@@ -170,7 +172,8 @@ static int open_backend(struct auxtap_backend *be, const struct capture_options 
 		}
 		if (attach)
 			source = AUXTAP_SOURCE_PTRACE;
-		if (!auxtap_backend_open_emulated(be, source, &err))
+		emulation.source = source;
+		if (!auxtap_backend_open_emulation(be, &emulation, &err))
 			return 0;
 	}
 	cli_error(&err);

@@ -3,7 +3,8 @@
  * The system calls of the emulated kernel, as messages: what crosses between capture and
  * auxtap-emu. capture/emulated*.c is the one client, driver/emu/ the server.
  *
- * auxtap-emu is started with argv "auxtap-emu SOURCE" (qemu or ptrace), descriptor 3 a
+ * auxtap-emu is started with argv "auxtap-emu SOURCE [trace-unit=ete|etmv4]" (source: qemu or
+ * ptrace; CoreSight's trace unit), descriptor 3 a
  * SOCK_SEQPACKET socket for requests and replies, descriptor 4 another one for events. Both
  * sides are programs of one user; still, lengths are checked on both. Native byte order.
  *

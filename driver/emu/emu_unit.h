@@ -69,6 +69,8 @@ void emu_unit_free_all(struct emu_task *task);
 int emu_unit_attr(const char *pmu, const char *attr, char *text, size_t size);
 
 /* unit_etm.c */
+/* Which unit all CPUs have, "ete" or "etmv4": before any event is open. 0 or -EINVAL. */
+int emu_etm_choose(const char *name);
 int emu_etm_start(struct emu *emu);
 struct emu_unit *emu_etm_create(struct emu_task *task);
 int emu_etm_attr(const char *attr, char *text, size_t size);

@@ -4,7 +4,7 @@
  * (emu_abi.h) with its sockets; hosts the core, the PMU driver, a trace unit for each traced
  * thread, and one execution source, whose run() is the main loop.
  */
-#include "emu_state.h"
+#include "emu_unit.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static const struct emu_source_ops *const sources[] = {
 	&emu_source_qemu,
 };
 
-/* NAME=VALUE, for tests: another kernel's switches, a lazy interrupt. */
+/* NAME=VALUE: which trace unit; for tests another kernel's switches, a lazy interrupt. */
 static int set_option(struct emu *emu, const char *arg)
 {
 	const struct core_kernel *kernel;
@@ -29,6 +29,8 @@ static int set_option(struct emu *emu, const char *arg)
 		core_kernel_use(kernel);
 		return 0;
 	}
+	if (!strncmp(arg, "trace-unit=", 11))
+		return emu_etm_choose(arg + 11);
 	if (!strncmp(arg, "irq-delay=", 10)) {
 		emu->irq_delay_blocks = (u32)strtoul(arg + 10, &end, 10);
 		return *end || end == arg + 10 ? -EINVAL : 0;

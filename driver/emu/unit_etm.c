@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * CoreSight: each task that is traced has a trace unit (ETE) and a trace buffer (TRBE) of its
- * own, which the driver (pmu/cs_etm.c, trbe.c) programs as those of the CPU that the task has.
+ * CoreSight: each task that is traced has a trace unit (ETE or ETMv4) and a trace buffer (TRBE)
+ * of its own, which the driver (pmu/cs_etm.c, trbe.c) programs as those of the CPU that the task
+ * has. (An ETMv4 of silicon has another sink; here it writes to a TRBE as an ETE does.)
  */
 #include "emu_unit.h"
 #include "pmu/cs_etm.h"
@@ -26,10 +27,12 @@ static const struct {
 	u8 bit;
 	u32 configr;
 } config_bits[] = {
-	{ 8, TRCCONFIGR_BB }, { 12, TRCCONFIGR_CCI }, { 14, TRCCONFIGR_CID }, { 29, TRCCONFIGR_RS },
+	{ 8, TRCCONFIGR_BB }, { 12, TRCCONFIGR_CCI }, { 14, TRCCONFIGR_CID },
+	{ 28, TRCCONFIGR_TS }, { 29, TRCCONFIGR_RS },
 };
-#define CONFIG_ALL (1ull << 8 | 1ull << 12 | 1ull << 14 | 1ull << 29)
+#define CONFIG_ALL (1ull << 8 | 1ull << 12 | 1ull << 14 | 1ull << 28 | 1ull << 29)
 #define SYNC_LOG2  12 /* an A-Sync every so many bytes */
+#define TIMESTAMP_PERIOD 256 /* ticks: a timestamp at the next branch behind each */
 #define NR_TRACE_IDS  48
 #define TRACE_ID(cpu) (0x10 + 2 * ((u32)(cpu) % NR_TRACE_IDS)) /* as kernels before 6.2 chose */
 
@@ -91,6 +94,11 @@ static int trace_on(int cpu, const struct perf_event_attr *attr)
 		/* of user code alone */
 		{ TRCVICTLR, 1u | TRCVICTLR_SSSTATUS | 6u << TRCVICTLR_EXLEVEL_NS_SHIFT },
 		{ TRCCCCTLR, 256 },
+		/* a timestamp each time that counter 0 comes to its end, as kernels set it up */
+		{ TRCCNTRLDVR0, TIMESTAMP_PERIOD - 1 },
+		{ TRCCNTCTLR0, TRCCNTCTLR_RLDSELF | 1 },
+		{ TRCRSCTLR2, TRCRSCTLR_COUNTER0 },
+		{ TRCTSCTLR, 2 },
 		{ TRCPRGCTLR, TRCPRGCTLR_EN },
 	};
 
@@ -195,7 +203,6 @@ struct emu_unit *emu_etm_create(struct emu_task *task)
 {
 	struct etm *e = calloc(1, sizeof(*e));
 
-	(void)task;
 	if (!e)
 		return NULL;
 	e->unit.ops = &ops;
@@ -203,7 +210,19 @@ struct emu_unit *emu_etm_create(struct emu_task *task)
 	trbe_output_init(&e->trbe, &e->bus, 1);
 	e->sink = (struct etm_sink){ .ctx = e, .write = sink_write };
 	etm_unit_init(&e->etm, &config, &e->sink);
+	/* as a kernel in EL1 with CONFIG_PID_IN_CONTEXTIDR does at each switch */
+	etm_unit_set_context(&e->etm, (u32)task->core.tid, 0);
 	return &e->unit;
+}
+
+int emu_etm_choose(const char *name)
+{
+	bool ete = !strcmp(name, "ete");
+
+	if (!ete && strcmp(name, "etmv4"))
+		return -EINVAL;
+	config.ete = ete;
+	return 0;
 }
 
 int emu_etm_start(struct emu *emu)
@@ -232,6 +251,8 @@ int emu_etm_attr(const char *attr, char *text, size_t size)
 	if (sscanf(attr, "cpu%u/%n", &cpu, &at) != 1 || !at || cpu >= NR_TRACE_IDS)
 		return -ENOENT;
 	etm_unit_init(&unit, &config, &nowhere);
+	if (!strcmp(attr + at, "ts_source")) /* TRFCR.TS: the virtual counter */
+		return snprintf(text, size, "1");
 	for (size_t i = 0; i < sizeof(regs) / sizeof(regs[0]); i++)
 		if (!strcmp(attr + at, regs[i].name))
 			return snprintf(text, size, "0x%x", etm_unit_read(&unit, regs[i].reg));

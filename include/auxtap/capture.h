@@ -140,7 +140,18 @@ struct auxtap_backend {
 };
 
 AUXTAP_API int auxtap_backend_open_kernel(struct auxtap_backend *be, struct auxtap_error *err);
+/* What is emulated. */
+struct auxtap_emulation {
+	size_t size;
+	enum auxtap_source source;
+	const char *trace_unit; /* of the Arm CPUs, for cs_etm: "ete", "etmv4"; NULL: ete */
+};
+
 /* Starts the emulated kernel (auxtap-emu, found beside the program, in libexec, or by $AUXTAP_EMU). */
+AUXTAP_API int auxtap_backend_open_emulation(struct auxtap_backend *be,
+					     const struct auxtap_emulation *emulation,
+					     struct auxtap_error *err);
+/* The same with nothing chosen but the source. */
 AUXTAP_API int auxtap_backend_open_emulated(struct auxtap_backend *be, enum auxtap_source source,
 					    struct auxtap_error *err);
 AUXTAP_API void auxtap_backend_close(struct auxtap_backend *be);

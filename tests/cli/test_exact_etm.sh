@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# CoreSight on any machine: what OpenCSD finds in the emulated trace of AArch64 programs is
-# exactly what each of their threads executed.
+# CoreSight on any machine: what OpenCSD finds in the emulated trace of AArch64 programs, by an
+# ETE and by an ETMv4, is exactly what each of their threads executed, at the emulated time.
 set -u
 fixtures=$BIN/../fixtures/a64
 if ! command -v qemu-aarch64 >/dev/null || [ ! -x "$fixtures/qemu_a64" ]; then
@@ -11,7 +11,7 @@ fi
 PATH=$BIN:$PATH
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-failures=0
+failures=0 tid=
 
 fail()
 {
@@ -19,14 +19,14 @@ fail()
 	failures=$((failures + 1))
 }
 
-# exact STATUS EVENT COMMAND...
+# exact STATUS UNIT EVENT COMMAND...: $dir/data stays
 exact()
 {
-	local expected=$1 event=$2 status truth tid nr=0 all=0
-	shift 2
+	local expected=$1 unit=$2 event=$3 status truth nr=0 all=0
+	shift 3
 	rm -f "$dir"/*
-	timeout 120 auxtap record -e "$event" --backend emulated --source qemu -m 128,8192 --truth "$dir/raw" \
-		-o "$dir/data" -- "$@" >"$dir/out" 2>"$dir/err"
+	timeout 120 auxtap record -e "$event" --backend emulated --source qemu --trace-unit "$unit" -m 128,8192 \
+		--truth "$dir/raw" -o "$dir/data" -- "$@" >"$dir/out" 2>"$dir/err"
 	status=$?
 	[ $status = "$expected" ] || fail "$*: status $status, not $expected: $(tail -1 "$dir/err")"
 	grep -q truncated "$dir/err" && fail "$*: truncated: a larger -m"
@@ -35,25 +35,114 @@ exact()
 		od -An -v -t x8 -w8 "$truth" | sed 's/^ *0*//' >"$dir/expected"
 		auxtap decode --events insn -F ip --tid "$tid" "$dir/data" >"$dir/got" 2>"$dir/decode_err"
 		cmp -s "$dir/expected" "$dir/got" ||
-			fail "$event $*: thread $tid: $(wc -l <"$dir/expected") executed, $(wc -l <"$dir/got") decoded: $(cmp "$dir/expected" "$dir/got" 2>&1)"
+			fail "$unit $event $*: thread $tid: $(wc -l <"$dir/expected") executed, $(wc -l <"$dir/got") decoded: $(cmp "$dir/expected" "$dir/got" 2>&1)"
 		[ -s "$dir/expected" ] || fail "$*: nothing was executed by thread $tid"
 		nr=$((nr + 1))
 		all=$((all + $(wc -l <"$dir/got")))
 	done
 	auxtap decode --events gap "$dir/data" >"$dir/gaps"
-	[ -s "$dir/gaps" ] && fail "$event $*: $(head -1 "$dir/gaps")"
-	echo "$event ${1##*/}: $nr threads, $all instructions"
+	[ -s "$dir/gaps" ] && fail "$unit $event $*: $(head -1 "$dir/gaps")"
+	echo "$unit $event ${1##*/}: $nr threads, $all instructions"
 }
 
-for event in cs_etm// cs_etm/retstack/ cs_etm/cycacc,contextid1/ cs_etm/branch_broadcast/; do
-	exact 0 "$event" "$fixtures/recursion_static"
+# packets KIND...: the trace has packets of these kinds
+packets()
+{
+	local kind
+	auxtap dump "$dir/data" >"$dir/dump"
+	for kind; do
+		grep -q "  I_$kind" "$dir/dump" || fail "no $kind in the trace"
+	done
+}
+
+# metadata UNIT CONFIGR: what AUXTRACE_INFO tells of each CPU, as perf writes it
+metadata()
+{
+	local words=8 magic=4040404040404040 devarch='' i word
+	[ "$1" = ete ] && words=9 magic=5050505050505050 devarch=0x47705a13
+	auxtap dump "$dir/data" | sed -n 's/.*AUXTRACE_INFO: type 3 (cs_etm), //p' | tr -d ' ' | tr , '\n' >"$dir/info"
+	mapfile -t info <"$dir/info"
+	[ "${info[0]}" = 0x1 ] || fail "metadata: version ${info[0]}"
+	[ $((info[1] & 0xffffffff)) -gt 1 ] || fail "metadata: ${info[1]}"
+	[ ${#info[@]} = $((3 + (info[1] & 0xffffffff) * (3 + words))) ] || fail "metadata: ${#info[@]} words"
+	i=3
+	for ((cpu = 0; cpu < (info[1] & 0xffffffff); cpu++)); do
+		word="${info[*]:i:3 + words}"
+		case $word in
+		"0x$magic "*" $2 "*" ${devarch:-0xcf} 0x1") ;;
+		*) fail "metadata of CPU $cpu: $word"; return ;;
+		esac
+		[ $((info[i + 1])) = $cpu ] && [ $((info[i + 2])) = $words ] || { fail "metadata of CPU $cpu: $word"; return; }
+		i=$((i + 3 + words))
+	done
+}
+
+# timed: times that decode gives are those at which emulated time, a tick an instruction, was
+# there: from stamp to stamp as many instructions as ticks, but for those of the kernel's events
+timed()
+{
+	auxtap decode --events insn -F time "$dir/data" | awk -v most="$1" '
+		function off() { return $1 * 1e9 - NR }
+		NR == 1 { first = last = off() }
+		$1 != before { nr++; if (off() < last - 0.5) { print "line " NR ": time goes " last - off() " too slowly"; exit bad = 1 } last = off() }
+		{ before = $1 }
+		END {
+			if (bad) exit 1
+			if (last - first > most) { print "off by " last - first; exit 1 }
+			if (nr < NR / 400) { print nr " times of " NR " instructions"; exit 1 }
+		}' || fail "times"
+}
+
+# ordered: threads come by time, each between its fork and its exit; --time takes what is of it
+ordered()
+{
+	local from to
+	auxtap decode --events insn -F time,tid,ip "$dir/data" | tr -d : >"$dir/order"
+	awk '$1 < before { print "line " NR ": " $1 " after " before; exit 1 } { before = $1 }' "$dir/order" ||
+		fail "not in the order of time"
+	auxtap dump "$dir/data" | sed -n 's/.*\(FORK\|EXIT\) .* time \([0-9.]*\) id [0-9]*: [0-9]*\/\([0-9]*\) .*/\1 \3 \2/p' |
+		awk 'NR == FNR { at[$1, $2] = $3; nr[$1]++; next }
+			("FORK", $2) in at && $1 < at["FORK", $2] { print $0 " is before " at["FORK", $2]; exit 1 }
+			("EXIT", $2) in at && $1 > at["EXIT", $2] { print $0 " is after " at["EXIT", $2]; exit 1 }
+			END { if (nr["FORK"] < 4 || nr["EXIT"] < 4) { print nr["FORK"] " forks"; exit 1 } }' - "$dir/order" ||
+		fail "threads run when they are not there"
+	read -r from _ < <(sed -n "$(($(wc -l <"$dir/order") / 3))p" "$dir/order")
+	read -r to _ < <(sed -n "$(($(wc -l <"$dir/order") / 2))p" "$dir/order")
+	auxtap decode --events insn -F time,tid,ip --time "$from,$to" "$dir/data" | tr -d : >"$dir/part"
+	awk -v from="$from" -v to="$to" '$1 >= from && $1 < to' "$dir/order" | cmp -s - "$dir/part" ||
+		fail "--time $from,$to: $(wc -l <"$dir/part") of $(wc -l <"$dir/order") instructions"
+	[ -s "$dir/part" ] || fail "--time $from,$to: nothing"
+}
+
+all=retstack,cycacc,timestamp,contextid1
+for unit in ete etmv4; do
+	for terms in '' retstack cycacc timestamp contextid1 branch_broadcast $all; do
+		event=cs_etm/$terms/u
+		exact 0 $unit "$event" "$fixtures/recursion_static"
+		case $terms in
+		'') metadata $unit 0x0 ;;
+		cycacc) packets CCNT_F1 CCNT_F2 TRACE_INFO ;;
+		timestamp)
+			packets TIMESTAMP
+			timed 20
+			metadata $unit 0x800
+			;;
+		contextid1)
+			auxtap dump "$dir/data" | grep -q "CID=0x$(printf %08x "$tid")" || fail "contextid1: not $tid"
+			;;
+		$all) metadata $unit 0x1850 ;;
+		esac
+		[ "$terms" = branch_broadcast ] && continue
+		exact 0 $unit "$event" "$fixtures/recursion"
+		[ -x "$fixtures/exceptions" ] && exact 0 $unit "$event" "$fixtures/exceptions"
+		exact 0 $unit "$event" "$fixtures/threads4_static"
+		[ "$(ls "$dir"/raw.* | wc -l)" = 5 ] || fail "threads4: not five threads"
+		[ "$terms" = timestamp ] && ordered
+		exact 139 $unit "$event" "$fixtures/null_deref"
+		exact 139 $unit "$event" "$fixtures/thread_crash_static"
+	done
 done
-exact 0 cs_etm//u "$fixtures/recursion"
+exact 0 ete cs_etm// "$fixtures/recursion"
 auxtap decode --events call -F sym "$dir/data" | grep -q '\$[xd]' && fail "mapping symbols are no names"
-[ -x "$fixtures/exceptions" ] && exact 0 cs_etm//u "$fixtures/exceptions"
-exact 0 cs_etm//u "$fixtures/threads4_static"
-[ "$(ls "$dir"/raw.* | wc -l)" = 5 ] || fail "threads4: not five threads"
-exact 139 cs_etm//u "$fixtures/null_deref"
-exact 139 cs_etm//u "$fixtures/thread_crash_static"
 
 [ $failures = 0 ] || exit 1

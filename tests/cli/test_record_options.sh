@@ -26,6 +26,10 @@ for command in record crash; do
 	expect 125 'not a size' $command -Sx true
 	expect 125 'none of auto, kernel, emulated' $command --backend foo true
 	expect 125 'none of auto, qemu, ptrace' $command --source foo true
+	expect 125 'none of ete, etmv4' $command --trace-unit etmv3 -e cs_etm//u true
+	expect 125 'for cs_etm events' $command --trace-unit ete true
+	expect 125 'for cs_etm events' $command --trace-unit ete -e intel_pt//u true
+	expect 125 'a real CPU has' $command --trace-unit ete -e cs_etm//u --backend kernel true
 	expect 125 'more than one' $command -p 1 true
 	expect 125 'not a process' $command -p x
 	expect 125 'not a list' $command -C x
@@ -34,7 +38,7 @@ for command in record crash; do
 	expect 126 'ermission denied' $command -- /etc/passwd
 	expect 126 'ermission denied' $command -- /
 	"$AUXTAP" $command --help >out 2>err || fail "$command --help"
-	for option in -e -m -S -p -t -a -C -o --backend --source --aux-watermark --truth; do
+	for option in -e -m -S -p -t -a -C -o --backend --source --trace-unit --aux-watermark --truth; do
 		grep -q -e "$option" out || fail "$command --help does not tell $option"
 	done
 done
