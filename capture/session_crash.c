@@ -255,18 +255,22 @@ static void thread_notes(struct auxtap_session *s, struct trace_file *file,
 	for (int i = 0; i < nr; i++) {
 		struct auxtap_crash_thread thread = {
 			.size = sizeof(thread), .pid = ev->pid, .tid = tids[i]};
-		uint64_t known;
+		const struct auxtap_regs *r = &thread.regs;
+		int ip, sp;
 
 		if (s->be->target->regs(s->be->target_ctx, tids[i], &thread.regs))
 			continue;
 		thread_comm(s, ev->pid, tids[i], thread.comm);
 		auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_THREAD, &thread,
 					    sizeof(thread));
-		known = thread.regs.arch == AUXTAP_ARCH_X86_64 ? thread.regs.valid : 0;
-		if (known & (1ull << AUXTAP_X86_IP))
-			code_note(s, file, ev->pid, maps, thread.regs.reg[AUXTAP_X86_IP]);
-		if (known & (1ull << AUXTAP_X86_SP))
-			stack_note(s, file, ev->pid, maps, thread.regs.reg[AUXTAP_X86_SP],
+		if (r->arch != AUXTAP_ARCH_X86_64 && r->arch != AUXTAP_ARCH_AARCH64)
+			continue;
+		ip = r->arch == AUXTAP_ARCH_X86_64 ? (int)AUXTAP_X86_IP : (int)AUXTAP_A64_PC;
+		sp = r->arch == AUXTAP_ARCH_X86_64 ? (int)AUXTAP_X86_SP : (int)AUXTAP_A64_SP;
+		if (r->valid & (1ull << ip))
+			code_note(s, file, ev->pid, maps, r->reg[ip]);
+		if (r->valid & (1ull << sp))
+			stack_note(s, file, ev->pid, maps, r->reg[sp],
 				   tids[i] == ev->tid ? STACK_BYTES : others);
 	}
 	free(tids);

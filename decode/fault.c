@@ -3,9 +3,8 @@
  * Why a process died: the signal in words, and for memory faults which operand of the
  * faulting instruction did it, whether it read or wrote, and what is mapped there.
  */
-#include "report.h"
+#include "fault.h"
 
-#include <capstone/capstone.h>
 #include <signal.h>
 #include <string.h>
 
@@ -57,137 +56,47 @@ const char *fault_signal_words(int signo)
 	}
 }
 
-static bool reg_value(const struct auxtap_regs *regs, x86_reg reg, uint64_t next_ip, uint64_t *value)
+bool fault_canonical(const struct auxtap_regs *regs, uint64_t addr)
 {
-	static const struct {
-		x86_reg r64, r32;
-		int index;
-	} map[] = {
-		{X86_REG_RAX, X86_REG_EAX, AUXTAP_X86_AX},  {X86_REG_RBX, X86_REG_EBX, AUXTAP_X86_BX},
-		{X86_REG_RCX, X86_REG_ECX, AUXTAP_X86_CX},  {X86_REG_RDX, X86_REG_EDX, AUXTAP_X86_DX},
-		{X86_REG_RSI, X86_REG_ESI, AUXTAP_X86_SI},  {X86_REG_RDI, X86_REG_EDI, AUXTAP_X86_DI},
-		{X86_REG_RBP, X86_REG_EBP, AUXTAP_X86_BP},  {X86_REG_RSP, X86_REG_ESP, AUXTAP_X86_SP},
-		{X86_REG_R8, X86_REG_R8D, AUXTAP_X86_R8},   {X86_REG_R9, X86_REG_R9D, AUXTAP_X86_R9},
-		{X86_REG_R10, X86_REG_R10D, AUXTAP_X86_R10}, {X86_REG_R11, X86_REG_R11D, AUXTAP_X86_R11},
-		{X86_REG_R12, X86_REG_R12D, AUXTAP_X86_R12}, {X86_REG_R13, X86_REG_R13D, AUXTAP_X86_R13},
-		{X86_REG_R14, X86_REG_R14D, AUXTAP_X86_R14}, {X86_REG_R15, X86_REG_R15D, AUXTAP_X86_R15},
-	};
-
-	if (reg == X86_REG_INVALID || reg == X86_REG_RIZ || reg == X86_REG_EIZ) {
-		*value = 0;
-		return true;
-	}
-	if (reg == X86_REG_RIP || reg == X86_REG_EIP) {
-		*value = next_ip;
-		return true;
-	}
-	for (size_t i = 0; i < sizeof(map) / sizeof(map[0]); i++) {
-		if (map[i].r64 != reg && map[i].r32 != reg)
-			continue;
-		if (!(regs->valid & (1ull << map[i].index)))
-			return false;
-		*value = regs->reg[map[i].index];
-		if (map[i].r32 == reg)
-			*value = (uint32_t)*value;
-		return true;
-	}
-	return false;
-}
-
-static bool effective_address(const struct auxtap_regs *regs, const x86_op_mem *mem,
-			      uint64_t next_ip, uint64_t *addr)
-{
-	uint64_t base, index;
-
-	if (!reg_value(regs, mem->base, next_ip, &base) ||
-	    !reg_value(regs, mem->index, next_ip, &index))
-		return false;
-	*addr = base + index * (uint64_t)mem->scale + (uint64_t)mem->disp;
-	if (mem->segment == X86_REG_FS && (regs->valid & (1ull << AUXTAP_X86_FS)))
-		*addr += regs->reg[AUXTAP_X86_FS];
-	if (mem->segment == X86_REG_GS && (regs->valid & (1ull << AUXTAP_X86_GS)))
-		*addr += regs->reg[AUXTAP_X86_GS];
-	return true;
-}
-
-static bool canonical(uint64_t addr)
-{
+	/* of AArch64: 52 bits at most, and the tag above them */
+	if (regs->arch == AUXTAP_ARCH_AARCH64)
+		return !(addr >> 52 & 0xf);
 	return addr + (1ull << 47) < (1ull << 48);
 }
 
-/* Does the access explain the fault? With a fault address by hitting it; without, by being impossible. */
-static bool explains(const struct report_facts *facts, const struct fault_access *a)
+bool fault_explains(const struct report_facts *facts, const struct auxtap_regs *regs,
+		    const struct fault_access *a)
 {
 	const struct report_map *map;
 
 	if (facts->crash.flags & AUXTAP_CRASH_ADDR_VALID)
 		return facts->crash.fault_addr - a->addr < (a->nr_bytes ? a->nr_bytes : 1);
-	if (!canonical(a->addr))
+	if (!fault_canonical(regs, a->addr))
 		return true;
 	map = report_facts_map(facts, a->addr);
 	return !map || (a->write ? map->perms[1] != 'w' : map->perms[0] != 'r');
 }
 
-static void find_access(const struct report_facts *facts, const struct auxtap_regs *regs,
-			const cs_insn *insn, struct fault_access *found)
+bool fault_update_writes(const struct report_facts *facts, uint64_t addr)
 {
-	const cs_x86 *x86 = &insn->detail->x86;
-	uint64_t next_ip = insn->address + insn->size;
-	uint64_t sp = regs->reg[AUXTAP_X86_SP];
-	struct fault_access a = {.known = true};
+	const struct report_map *map = report_facts_map(facts, addr);
 
-	for (int i = 0; i < x86->op_count; i++) {
-		const cs_x86_op *op = &x86->operands[i];
-
-		if (op->type != X86_OP_MEM || insn->id == X86_INS_LEA || insn->id == X86_INS_NOP)
-			continue;
-		if (!effective_address(regs, &op->mem, next_ip, &a.addr))
-			continue;
-		a.nr_bytes = op->size;
-		a.write = (op->access & CS_AC_WRITE) && !(op->access & CS_AC_READ);
-		/* read-modify-write faults on the read, unless reading is allowed */
-		if ((op->access & CS_AC_WRITE) && (op->access & CS_AC_READ)) {
-			const struct report_map *map = report_facts_map(facts, a.addr);
-
-			a.write = map && map->perms[0] == 'r';
-		}
-		if (explains(facts, &a)) {
-			*found = a;
-			return;
-		}
-	}
-	/* the stack, used without being named */
-	a.nr_bytes = 8;
-	switch (insn->id) {
-	case X86_INS_PUSH:
-	case X86_INS_CALL:
-	case X86_INS_PUSHF:
-	case X86_INS_PUSHFQ:
-	case X86_INS_ENTER:
-		a.addr = sp - 8;
-		a.write = true;
-		break;
-	case X86_INS_POP:
-	case X86_INS_RET:
-	case X86_INS_LEAVE:
-	case X86_INS_POPF:
-	case X86_INS_POPFQ:
-		a.addr = insn->id == X86_INS_LEAVE ? regs->reg[AUXTAP_X86_BP] : sp;
-		a.write = false;
-		break;
-	default:
-		return;
-	}
-	if (explains(facts, &a))
-		*found = a;
+	return map && map->perms[0] == 'r';
 }
 
 static const char *vicinity(const struct report_facts *facts, const struct auxtap_regs *regs,
 			    uint64_t addr, char *buf, size_t size)
 {
-	uint64_t sp = regs->reg[AUXTAP_X86_SP];
 	const struct report_map *map = report_facts_map(facts, addr);
+	uint64_t sp = 0;
 
+	report_regs_sp(regs, &sp);
+	if (map && facts->crash.signo == SIGBUS && facts->crash.si_code == BUS_ADRERR &&
+	    map->name[0] == '/') {
+		snprintf(buf, size, "it is mapped %.4s, but %.100s ends before it", map->perms,
+			 map->name);
+		return buf;
+	}
 	if (map) {
 		snprintf(buf, size, "it is mapped %.4s%s%s", map->perms,
 			 map->name[0] ? ", " : "", map->name);
@@ -196,7 +105,7 @@ static const char *vicinity(const struct report_facts *facts, const struct auxta
 	if (addr < 4096)
 		return addr ? "nothing is mapped there: a null pointer and a small offset"
 			    : "a null pointer";
-	if (!canonical(addr))
+	if (!fault_canonical(regs, addr))
 		return "no such address exists on this processor: the pointer is garbage";
 	if (addr - (sp - 65536) < 2 * 65536) {
 		for (size_t i = 0; i < facts->nr_maps; i++) {
@@ -209,63 +118,72 @@ static const char *vicinity(const struct report_facts *facts, const struct auxta
 	return "nothing is mapped there";
 }
 
+/* True if ip is where no instruction can be. */
+static bool explain_jump(const struct report_facts *facts, const struct auxtap_regs *regs,
+			 uint64_t ip, struct fault *fault)
+{
+	const struct report_map *map = report_facts_map(facts, ip);
+	const char *where;
+
+	if (facts->nr_maps && (!map || map->perms[2] != 'x'))
+		where = map			     ? "which is data, not code"
+			: !fault_canonical(regs, ip) ? "which is no address at all"
+						     : "where nothing is mapped";
+	else if (regs->arch == AUXTAP_ARCH_AARCH64 && ip & 3)
+		where = "where no instruction begins: their addresses are multiples of 4";
+	else
+		return false;
+	fault->bad_ip = true;
+	snprintf(fault->why, sizeof(fault->why), "it jumped to 0x%llx, %s", (unsigned long long)ip,
+		 where);
+	return true;
+}
+
 static void explain_memory(const struct report_facts *facts, const struct auxtap_regs *regs,
 			   const uint8_t *bytes, size_t size, struct fault *fault)
 {
-	uint64_t ip = regs->reg[AUXTAP_X86_IP];
-	const struct report_map *map = report_facts_map(facts, ip);
-	char where[160];
-	cs_insn *insn = NULL;
-	csh cs;
+	const struct fault_access *a = &fault->access;
+	bool misaligned = facts->crash.signo == SIGBUS && facts->crash.si_code == BUS_ADRALN;
+	uint64_t ip = 0, addr = facts->crash.fault_addr;
+	char where[160], nr[32] = "";
+	const char *what;
 
-	if (facts->nr_maps && (!map || map->perms[2] != 'x')) {
-		fault->bad_ip = true;
-		snprintf(fault->why, sizeof(fault->why), "it jumped to 0x%llx, %s",
-			 (unsigned long long)ip,
-			 map ? "which is data, not code"
-			     : !canonical(ip) ? "which is no address at all"
-					      : "where nothing is mapped");
+	report_regs_ip(regs, &ip);
+	if (explain_jump(facts, regs, ip, fault))
 		return;
-	}
-	if (cs_open(CS_ARCH_X86, CS_MODE_64, &cs) == CS_ERR_OK) {
-		cs_option(cs, CS_OPT_DETAIL, CS_OPT_ON);
-		if (size && cs_disasm(cs, bytes, size, ip, 1, &insn) == 1) {
-			find_access(facts, regs, insn, &fault->access);
-			if (!fault->access.known && insn->id == X86_INS_RET &&
-			    facts->crash.si_code == SI_KERNEL) {
-				uint64_t to;
-
-				if (report_facts_memory(facts, regs->reg[AUXTAP_X86_SP], &to, 8)) {
-					snprintf(fault->why, sizeof(fault->why),
-						 "it returns to 0x%llx, which is no address at all: "
-						 "the return address was overwritten",
-						 (unsigned long long)to);
-					cs_free(insn, 1);
-					cs_close(&cs);
-					return;
-				}
-			}
-			cs_free(insn, 1);
-		}
-		cs_close(&cs);
-	}
-	if (fault->access.known) {
-		uint64_t addr = fault->access.addr;
-
-		if (facts->crash.flags & AUXTAP_CRASH_ADDR_VALID)
-			addr = facts->crash.fault_addr;
-		snprintf(fault->why, sizeof(fault->why), "it %s 0x%llx (%u byte%s); %s",
-			 fault->access.write ? "wrote to" : "read from", (unsigned long long)addr,
-			 fault->access.nr_bytes, fault->access.nr_bytes == 1 ? "" : "s",
-			 vicinity(facts, regs, addr, where, sizeof(where)));
-	} else if (facts->crash.flags & AUXTAP_CRASH_ADDR_VALID) {
-		snprintf(fault->why, sizeof(fault->why), "it touched 0x%llx; %s",
-			 (unsigned long long)facts->crash.fault_addr,
-			 vicinity(facts, regs, facts->crash.fault_addr, where, sizeof(where)));
-	} else {
+	if (regs->arch == AUXTAP_ARCH_AARCH64)
+		fault_a64_memory(facts, regs, bytes, size, fault);
+	else
+		fault_x86_memory(facts, regs, bytes, size, fault);
+	if (fault->why[0])
+		return;
+	if (!a->known && !(facts->crash.flags & AUXTAP_CRASH_ADDR_VALID)) {
 		snprintf(fault->why, sizeof(fault->why),
 			 "the processor refused the instruction's operands (address unknown)");
+		return;
 	}
+	if (!(facts->crash.flags & AUXTAP_CRASH_ADDR_VALID))
+		addr = a->addr;
+	what = !a->known ? "touched" : a->write ? "wrote to" : "read from";
+	if (a->known && a->nr_bytes)
+		snprintf(nr, sizeof(nr), " (%u byte%s)", a->nr_bytes, a->nr_bytes == 1 ? "" : "s");
+	snprintf(fault->why, sizeof(fault->why), "it %s 0x%llx%s; %s", what,
+		 (unsigned long long)addr, nr,
+		 misaligned ? "the address is not aligned as this instruction needs it"
+			    : vicinity(facts, regs, addr, where, sizeof(where)));
+}
+
+/* An undefined instruction, or a breakpoint. */
+static void explain_trap(const struct auxtap_crash *c, const struct auxtap_regs *regs,
+			 const uint8_t *insn, size_t insn_size, struct fault *fault)
+{
+	if (regs->arch == AUXTAP_ARCH_AARCH64)
+		fault_a64_undefined(insn, insn_size, fault->why, sizeof(fault->why));
+	else
+		fault_x86_undefined(insn, insn_size, fault->why, sizeof(fault->why));
+	if (!fault->why[0] && c->signo == SIGILL)
+		snprintf(fault->why, sizeof(fault->why),
+			 "the bytes at this address are no instruction of this processor");
 }
 
 void fault_explain(const struct report_facts *facts, const struct auxtap_regs *regs,
@@ -294,10 +212,8 @@ void fault_explain(const struct report_facts *facts, const struct auxtap_regs *r
 						  : "arithmetic error");
 		break;
 	case SIGILL:
-		snprintf(fault->why, sizeof(fault->why), "%s",
-			 insn_size >= 2 && insn[0] == 0x0f && insn[1] == 0x0b
-				 ? "it ran into ud2, the instruction that compilers put where a program must not go"
-				 : "the bytes at this address are no instruction of this processor");
+	case SIGTRAP:
+		explain_trap(c, regs, insn, insn_size, fault);
 		break;
 	case SIGABRT:
 		snprintf(fault->why, sizeof(fault->why), "the program called abort()");

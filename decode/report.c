@@ -298,9 +298,13 @@ static void print_headline(const struct report *r, struct fault *fault,
 	const struct auxtap_crash *c = &r->facts.crash;
 	const struct last_branch *b = last_branch(view);
 	const char *name = fault_signal_name(c->signo);
+	/* an ETM leaves out the bits that are always 0 where A64 code is */
+	uint64_t left_out = regs && regs->arch == AUXTAP_ARCH_AARCH64 ? 3 : 0, ip = 0;
 	char number[32];
 	FILE *out = r->ro.out;
 
+	if (regs)
+		report_regs_ip(regs, &ip);
 	snprintf(number, sizeof(number), "signal %d", c->signo);
 	fprintf(out, "%s%s (pid %d", r->ro.style->bad, c->comm, c->pid);
 	if (c->tid != c->pid)
@@ -309,21 +313,21 @@ static void print_headline(const struct report *r, struct fault *fault,
 		r->ro.style->off);
 	if (fault->bad_ip) {
 		/* where it came from: the trace knows, whatever became of the stack */
-		if (b && b->to == regs->reg[AUXTAP_X86_IP]) {
+		if (b && b->to == (ip & ~left_out)) {
 			fputs(", from ", out);
 			print_spot(r, b->from);
 			if (b->kind == AUXTAP_BRANCH_RETURN)
 				snprintf(fault->why, sizeof(fault->why),
 					 "it returned to 0x%" PRIx64
 					 ", where no code is: the return address was overwritten",
-					 b->to);
+					 ip);
 		} else if (bt->culprit >= 0) {
 			fputs(", from ", out);
 			print_spot(r, bt->pcs[bt->culprit]);
 		}
 	} else if (regs) {
 		fputs(" in ", out);
-		print_spot(r, regs->reg[AUXTAP_X86_IP]);
+		print_spot(r, ip);
 		if (bt->culprit > 0) {
 			fputs(",\n  called from ", out);
 			print_spot(r, bt->pcs[bt->culprit]);
@@ -344,14 +348,17 @@ static void print_headline(const struct report *r, struct fault *fault,
 	}
 }
 
-static void print_insn(const struct report *r, uint64_t ip)
+static void print_insn(const struct report *r, enum auxtap_isa isa, uint64_t ip)
 {
 	struct auxtap_location loc;
+	uint8_t code[16];
 	char text[160];
+	ssize_t n = auxtap_image_set_read(r->ro.images, r->facts.crash.pid, r->facts.crash.time, ip,
+					  code, sizeof(code));
 
 	title(r, "Faulting instruction");
-	if (auxtap_image_set_disassemble(r->ro.images, r->facts.crash.pid, r->facts.crash.time,
-					 ip, text, sizeof(text)) > 0)
+	if (n > 0 && auxtap_disassemble_as(r->ro.images, isa, ip, code, (size_t)n, text,
+					   sizeof(text)) > 0)
 		fprintf(r->ro.out, "  0x%" PRIx64 "  %s%s%s\n", ip, r->ro.style->bad, text,
 			r->ro.style->off);
 	else
@@ -362,35 +369,6 @@ static void print_insn(const struct report *r, uint64_t ip)
 		fprintf(r->ro.out, "  %s:%u\n", loc.frames[0].file, loc.frames[0].line);
 		report_source_line(&r->ro, loc.frames[0].file, loc.frames[0].line);
 	}
-}
-
-static void print_registers(const struct report *r, const struct auxtap_regs *regs)
-{
-	static const struct {
-		const char *name;
-		int index;
-	} order[] = {
-		{"rax", AUXTAP_X86_AX}, {"rbx", AUXTAP_X86_BX}, {"rcx", AUXTAP_X86_CX},
-		{"rdx", AUXTAP_X86_DX}, {"rsi", AUXTAP_X86_SI}, {"rdi", AUXTAP_X86_DI},
-		{"rbp", AUXTAP_X86_BP}, {"rsp", AUXTAP_X86_SP}, {"r8", AUXTAP_X86_R8},
-		{"r9", AUXTAP_X86_R9},	{"r10", AUXTAP_X86_R10}, {"r11", AUXTAP_X86_R11},
-		{"r12", AUXTAP_X86_R12}, {"r13", AUXTAP_X86_R13}, {"r14", AUXTAP_X86_R14},
-		{"r15", AUXTAP_X86_R15}, {"rip", AUXTAP_X86_IP}, {"eflags", AUXTAP_X86_FLAGS},
-	};
-	unsigned int column = 0;
-
-	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
-		if (!(regs->valid & (1ull << order[i].index)))
-			continue;
-		fprintf(r->ro.out, "%s%6s %016" PRIx64, "  ", order[i].name,
-			regs->reg[order[i].index]);
-		if (++column == 4) {
-			fputc('\n', r->ro.out);
-			column = 0;
-		}
-	}
-	if (column)
-		fputc('\n', r->ro.out);
 }
 
 static void print_frame(const struct report *r, int nr, uint64_t pc)
@@ -554,6 +532,7 @@ static void print_threads(const struct report *r, int32_t but)
 	for (const struct thread_view *v = r->threads; v; v = v->next) {
 		const struct auxtap_regs *regs = NULL;
 		const char *comm = v->comm;
+		uint64_t ip;
 
 		if (v->tid == but || v->tid < 0)
 			continue;
@@ -570,9 +549,7 @@ static void print_threads(const struct report *r, int32_t but)
 		}
 		fprintf(r->ro.out, "  %-16s %6d  %12" PRIu64 " instructions, last in ", comm, v->tid,
 			v->nr_insns);
-		print_spot(r, regs && (regs->valid & (1ull << AUXTAP_X86_IP))
-				      ? regs->reg[AUXTAP_X86_IP]
-				      : v->last_ip);
+		print_spot(r, regs && report_regs_ip(regs, &ip) ? ip : v->last_ip);
 		fputc('\n', r->ro.out);
 	}
 }
@@ -666,11 +643,7 @@ static void print_crash(struct report *r)
 	bool synchronous = c->si_code > 0;
 	char end[64];
 
-	if (regs && regs->arch != AUXTAP_ARCH_X86_64)
-		regs = NULL;
-	if (regs && (regs->valid & (1ull << AUXTAP_X86_IP)))
-		ip = regs->reg[AUXTAP_X86_IP];
-	else
+	if (regs && !report_regs_ip(regs, &ip))
 		regs = NULL;
 	if (regs) {
 		uint8_t insn[15];
@@ -684,10 +657,11 @@ static void print_crash(struct report *r)
 	}
 	print_headline(r, &fault, regs, &bt, view);
 	if (regs && synchronous && !fault.bad_ip)
-		print_insn(r, ip);
+		print_insn(r, regs->arch == AUXTAP_ARCH_AARCH64 ? AUXTAP_ISA_A64 : AUXTAP_ISA_X86,
+			   ip);
 	if (regs) {
 		title(r, "Registers");
-		print_registers(r, regs);
+		report_regs_print(r->ro.out, regs);
 		print_backtrace(r, &bt);
 	}
 	snprintf(end, sizeof(end), "%s here", fault_signal_name(c->signo) ? fault_signal_name(c->signo) : "died");

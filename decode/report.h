@@ -51,6 +51,13 @@ bool report_facts_memory(const struct report_facts *facts, uint64_t addr, void *
 bool report_facts_capture(const struct report_facts *facts, const char *key, char *buf,
 			  size_t size);
 
+/* ---- registers (report_regs.c) ---- */
+
+/* False where they are not known. */
+bool report_regs_ip(const struct auxtap_regs *regs, uint64_t *ip);
+bool report_regs_sp(const struct auxtap_regs *regs, uint64_t *sp);
+void report_regs_print(FILE *out, const struct auxtap_regs *regs);
+
 /* ---- fault ---- */
 
 struct fault_access {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Backtrace of a dead thread: elfutils' unwinder on the registers and the stack that the
- * snapshot kept, with the unwind information of the images that were found.
+ * snapshot kept, with the unwind information of the images that were found. What elfutils
+ * does not know of AArch64 is here: signed return addresses, and the kernel's signal frame
+ * (what returns from a handler has no unwind information under qemu).
  */
 #include "report.h"
 
@@ -9,14 +11,20 @@
 #include <errno.h>
 #include <string.h>
 
+#define A64_SIGRETURN	  0xd4000001d2801168ull /* mov x8, #139; svc #0 */
+#define A64_CONTEXT_REGS  (128 + 184) /* of a signal frame: x0 … x30, sp, pc, pstate */
+#define A64_NR_SIGNALS	  8	      /* handlers within handlers */
+#define A64_ADDRESS	  0x0000ffffffffffffull
+
 struct unwind {
 	const struct report_facts *facts;
 	struct auxtap_image_set *images;
-	const struct auxtap_regs *regs;
+	struct auxtap_regs regs; /* to begin with */
 	uint64_t ip, sp;
 	uint64_t *pcs;
 	int nr, max;
 	bool started;
+	bool signal; /* ended at a signal frame: 'regs' is what it interrupted */
 };
 
 static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread_arg)
@@ -31,36 +39,67 @@ static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread_arg)
 	return 1;
 }
 
+static bool read_memory(const struct unwind *u, uint64_t addr, void *buf, size_t size)
+{
+	return report_facts_memory(u->facts, addr, buf, size) ||
+	       auxtap_image_set_read(u->images, u->facts->crash.pid, u->facts->crash.time, addr,
+				     buf, size) == (ssize_t)size;
+}
+
+static bool is_code(const struct unwind *u, uint64_t addr)
+{
+	const struct report_map *map = report_facts_map(u->facts, addr);
+
+	return map && map->perms[2] == 'x';
+}
+
+/* Functions with pointer authentication keep their return addresses signed: with bits above the address. */
+static uint64_t unsigned_address(const struct unwind *u, uint64_t word)
+{
+	if (u->regs.arch == AUXTAP_ARCH_AARCH64 && word & ~A64_ADDRESS &&
+	    is_code(u, word & A64_ADDRESS))
+		return word & A64_ADDRESS;
+	return word;
+}
+
 static bool memory_read(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *result, void *arg)
 {
 	struct unwind *u = arg;
 	uint64_t word;
 
 	(void)dwfl;
-	if (!report_facts_memory(u->facts, addr, &word, sizeof(word)) &&
-	    auxtap_image_set_read(u->images, u->facts->crash.pid, u->facts->crash.time, addr,
-				  &word, sizeof(word)) != sizeof(word))
+	if (!read_memory(u, addr, &word, sizeof(word)))
 		return false;
-	*result = word;
+	*result = unsigned_address(u, word);
 	return true;
 }
 
 static bool initial_registers(Dwfl_Thread *thread, void *arg)
 {
-	static const int dwarf_order[16] = {
+	static const int x86_order[16] = {
 		AUXTAP_X86_AX,	AUXTAP_X86_DX,	AUXTAP_X86_CX,	AUXTAP_X86_BX,
 		AUXTAP_X86_SI,	AUXTAP_X86_DI,	AUXTAP_X86_BP,	AUXTAP_X86_SP,
 		AUXTAP_X86_R8,	AUXTAP_X86_R9,	AUXTAP_X86_R10, AUXTAP_X86_R11,
 		AUXTAP_X86_R12, AUXTAP_X86_R13, AUXTAP_X86_R14, AUXTAP_X86_R15,
 	};
 	struct unwind *u = arg;
-	Dwarf_Word words[17];
+	Dwarf_Word words[32];
+	unsigned int nr;
 
-	for (int i = 0; i < 16; i++)
-		words[i] = u->regs->reg[dwarf_order[i]];
-	words[7] = u->sp;
-	words[16] = u->ip;
-	if (!dwfl_thread_state_registers(thread, 0, 17, words))
+	if (u->regs.arch == AUXTAP_ARCH_AARCH64) {
+		nr = 32; /* x0 … x30, sp */
+		for (unsigned int i = 0; i < nr; i++)
+			words[i] = u->regs.reg[AUXTAP_A64_X0 + i];
+		words[AUXTAP_A64_LR] = unsigned_address(u, words[AUXTAP_A64_LR]);
+		words[AUXTAP_A64_SP] = u->sp;
+	} else {
+		nr = 17;
+		for (unsigned int i = 0; i < 16; i++)
+			words[i] = u->regs.reg[x86_order[i]];
+		words[7] = u->sp;
+		words[16] = u->ip;
+	}
+	if (!dwfl_thread_state_registers(thread, 0, nr, words))
 		return false;
 	dwfl_thread_state_register_pc(thread, u->ip);
 	return true;
@@ -110,6 +149,20 @@ static void report_modules(struct unwind *u, Dwfl *dwfl)
 	dwfl_report_end(dwfl, NULL, NULL);
 }
 
+/* Is it the code that returns from a signal handler? Then what it interrupted comes next. */
+static bool signal_frame(struct unwind *u, Dwfl_Frame *frame, uint64_t pc)
+{
+	uint64_t code, sp, context[34];
+
+	if (u->regs.arch != AUXTAP_ARCH_AARCH64 || !read_memory(u, pc, &code, sizeof(code)) ||
+	    code != A64_SIGRETURN || dwfl_frame_reg(frame, AUXTAP_A64_SP, &sp) ||
+	    !read_memory(u, sp + A64_CONTEXT_REGS, context, sizeof(context)))
+		return false;
+	memcpy(&u->regs.reg[AUXTAP_A64_X0], context, sizeof(context));
+	u->signal = true;
+	return true;
+}
+
 static int on_frame(Dwfl_Frame *frame, void *arg)
 {
 	struct unwind *u = arg;
@@ -122,6 +175,10 @@ static int on_frame(Dwfl_Frame *frame, void *arg)
 		return DWARF_CB_ABORT;
 	if (pc == 0)
 		return DWARF_CB_ABORT;
+	if (signal_frame(u, frame, pc)) {
+		u->pcs[u->nr++] = pc;
+		return DWARF_CB_ABORT;
+	}
 	/* a return address lies behind its call: look up the call */
 	u->pcs[u->nr++] = activation || pc == 0 ? pc : pc - 1;
 	return DWARF_CB_OK;
@@ -133,42 +190,59 @@ static int on_thread(Dwfl_Thread *thread, void *arg)
 	return dwfl_thread_getframes(thread, on_frame, arg) == 0 ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
 
+/* Where a call that went astray would have returned to; the caller's stack pointer. */
+static bool stray_call(struct unwind *u)
+{
+	uint64_t back;
+
+	if (u->regs.arch == AUXTAP_ARCH_AARCH64) {
+		back = unsigned_address(u, u->regs.reg[AUXTAP_A64_LR]);
+	} else {
+		if (!report_facts_memory(u->facts, u->sp, &back, sizeof(back)))
+			return false;
+		u->sp += 8;
+	}
+	if (!is_code(u, back))
+		return false;
+	u->ip = back;
+	return true;
+}
+
 int unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set *images,
 		     const struct auxtap_regs *regs, uint64_t *pcs, int max, bool *complete)
 {
-	struct unwind u = {.facts = facts, .images = images, .regs = regs, .pcs = pcs, .max = max};
-	const struct report_map *map;
+	struct unwind u = {.facts = facts, .images = images, .regs = *regs, .pcs = pcs, .max = max};
+	uint64_t ip;
 	Dwfl *dwfl;
+	int begin;
 
 	*complete = false;
-	if (max < 2 || !(regs->valid & (1ull << AUXTAP_X86_IP)))
+	if (max < 2 || !report_regs_ip(regs, &u.ip) || !report_regs_sp(regs, &u.sp))
 		return 0;
-	u.ip = regs->reg[AUXTAP_X86_IP];
-	u.sp = regs->reg[AUXTAP_X86_SP];
-	map = report_facts_map(facts, u.ip);
-	if (!map || map->perms[2] != 'x') {
-		/* a call went astray: what it pushed tells where from */
-		uint64_t back;
-
+	ip = u.ip;
+	if (!is_code(&u, u.ip)) {
 		pcs[u.nr++] = u.ip;
-		if (!report_facts_memory(facts, u.sp, &back, sizeof(back)))
+		if (!stray_call(&u))
 			return u.nr;
-		map = report_facts_map(facts, back);
-		if (!map || map->perms[2] != 'x')
-			return u.nr;
-		u.ip = back;
-		u.sp += 8;
 	}
+	begin = u.nr;
 	dwfl = dwfl_begin(&dwfl_callbacks);
 	if (!dwfl)
 		return u.nr;
 	report_modules(&u, dwfl);
-	if (dwfl_attach_state(dwfl, NULL, facts->crash.pid, &thread_callbacks, &u))
+	if (dwfl_attach_state(dwfl, NULL, facts->crash.pid, &thread_callbacks, &u)) {
 		*complete = dwfl_getthreads(dwfl, on_thread, &u) == 0;
+		for (int i = 0; u.signal && i < A64_NR_SIGNALS; i++) {
+			u.started = u.signal = false;
+			report_regs_ip(&u.regs, &u.ip);
+			report_regs_sp(&u.regs, &u.sp);
+			*complete = dwfl_getthreads(dwfl, on_thread, &u) == 0;
+		}
+	}
 	if (u.nr == 0)
-		pcs[u.nr++] = u.ip;
-	/* entered by a stray call: ip itself is a return address */
-	else if (u.nr > 1 && pcs[0] == regs->reg[AUXTAP_X86_IP] && pcs[1] == u.ip)
+		pcs[u.nr++] = ip;
+	/* entered by a stray call: what it would have returned to is a return address */
+	else if (begin == 1 && u.nr > 1)
 		pcs[1]--;
 	dwfl_end(dwfl);
 	return u.nr;

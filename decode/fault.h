@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Why a process died, by architecture: fault.c asks fault_x86.c and fault_a64.c. */
+#ifndef AUXTAP_FAULT_H
+#define AUXTAP_FAULT_H
+
+#include "report.h"
+
+/* Can there be such an address in a program at all? */
+bool fault_canonical(const struct auxtap_regs *regs, uint64_t addr);
+/* Does the access explain the fault? With a fault address by hitting it; without, by being impossible. */
+bool fault_explains(const struct report_facts *facts, const struct auxtap_regs *regs,
+		    const struct fault_access *a);
+/* Of an instruction that reads and writes: it faults on the read, unless reading is allowed. */
+bool fault_update_writes(const struct report_facts *facts, uint64_t addr);
+
+/* The instruction's access that explains the fault, if there is one; else perhaps 'why'. */
+void fault_x86_memory(const struct report_facts *facts, const struct auxtap_regs *regs,
+		      const uint8_t *bytes, size_t size, struct fault *fault);
+void fault_a64_memory(const struct report_facts *facts, const struct auxtap_regs *regs,
+		      const uint8_t *bytes, size_t size, struct fault *fault);
+
+/* What an undefined instruction, or a breakpoint, is; "" where nothing can be said. */
+void fault_a64_undefined(const uint8_t *bytes, size_t size, char *why, size_t why_size);
+void fault_x86_undefined(const uint8_t *bytes, size_t size, char *why, size_t why_size);
+
+#endif
