@@ -717,7 +717,7 @@ static int resolve(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint6
 	loc->image = map->image->name;
 	loc->image_off = image_map_vaddr(map, addr);
 	/* a module's file knows its symbols by section, not by place */
-	if (map->image->data && map->image->is_elf && !map->image->is_rel)
+	if (map->image->data && !map->image->is_rel)
 		sym = image_symbol_find(map->image, loc->image_off);
 	if (lines && map->image->path && map->image->mapped && map->image->is_elf &&
 	    !map->image->is_rel)

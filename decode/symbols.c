@@ -136,7 +136,14 @@ static int by_got(const void *a, const void *b)
 	return x->got < y->got ? -1 : x->got > y->got;
 }
 
-static size_t read_slots(Elf *elf, struct slot **out)
+static bool fills_slot(uint16_t machine, uint64_t type)
+{
+	if (machine == EM_AARCH64)
+		return type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_GLOB_DAT;
+	return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT;
+}
+
+static size_t read_slots(Elf *elf, uint16_t machine, struct slot **out)
 {
 	struct slot *slots = NULL;
 	size_t nr = 0, max = 0;
@@ -161,8 +168,7 @@ static size_t read_slots(Elf *elf, struct slot **out)
 
 			if (!gelf_getrela(rels, (int)i, &rela))
 				break;
-			if (GELF_R_TYPE(rela.r_info) != R_X86_64_JUMP_SLOT &&
-			    GELF_R_TYPE(rela.r_info) != R_X86_64_GLOB_DAT)
+			if (!fills_slot(machine, GELF_R_TYPE(rela.r_info)))
 				continue;
 			if (!gelf_getsym(syms, (int)GELF_R_SYM(rela.r_info), &sym))
 				continue;
@@ -200,33 +206,74 @@ static int own_name(struct auxtap_image *image, char *name)
 	return 0;
 }
 
-static int plt_entry(struct auxtap_image *image, const struct slot *slots, size_t nr_slots,
+/* The entry at [addr, end) jumps to where the slot at got says. */
+static int name_entry(struct auxtap_image *image, const struct slot *slots, size_t nr_slots,
+		      uint64_t got, uint64_t addr, uint64_t end, struct symbol_list *list)
+{
+	struct slot key = {.got = got};
+	const struct slot *slot = bsearch(&key, slots, nr_slots, sizeof(*slots), by_got);
+	char *name;
+
+	if (!slot)
+		return 0;
+	if (asprintf(&name, "%s@plt", slot->name) < 0)
+		return -ENOMEM;
+	if (own_name(image, name)) {
+		free(name);
+		return -ENOMEM;
+	}
+	return list_add(list, addr, end, name, 12);
+}
+
+static int x86_entry(struct auxtap_image *image, const struct slot *slots, size_t nr_slots,
 		     const uint8_t *code, size_t size, uint64_t addr, uint64_t entry,
 		     struct symbol_list *list)
 {
 	/* jmp *disp(%rip), with or without endbr64 and bnd before it */
 	for (size_t i = 0; i + 6 <= size && i <= 5; i++) {
-		const struct slot *slot;
-		struct slot key = {0};
 		int32_t disp;
-		char *name;
 
 		if (code[i] != 0xff || code[i + 1] != 0x25)
 			continue;
 		memcpy(&disp, code + i + 2, 4);
-		key.got = addr + i + 6 + (uint64_t)(int64_t)disp;
-		slot = bsearch(&key, slots, nr_slots, sizeof(*slots), by_got);
-		if (!slot)
-			return 0;
-		if (asprintf(&name, "%s@plt", slot->name) < 0)
-			return -ENOMEM;
-		if (own_name(image, name)) {
-			free(name);
-			return -ENOMEM;
-		}
-		return list_add(list, addr, addr + entry, name, 12);
+		return name_entry(image, slots, nr_slots, addr + i + 6 + (uint64_t)(int64_t)disp,
+				  addr, addr + entry, list);
 	}
 	return 0;
+}
+
+/* adrp x16; ldr x17, [x16, …]; add x16, …; br x17, perhaps bti before and autia1716 within. */
+static int a64_entries(struct auxtap_image *image, const struct slot *slots, size_t nr_slots,
+		       const uint8_t *code, size_t size, uint64_t addr, struct symbol_list *list)
+{
+	uint32_t w[6];
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i + 16 <= size; i += 4) {
+		uint64_t start = addr + i, page;
+		size_t nr = size - i < sizeof(w) ? size - i : sizeof(w), end = 3;
+		uint32_t before;
+
+		memset(w, 0, sizeof(w));
+		memcpy(w, code + i, nr);
+		if ((w[0] & 0x9f00001f) != 0x90000010 || (w[1] & 0xffc003ff) != 0xf9400211)
+			continue;
+		while (end < 6 && w[end] != 0xd61f0220)
+			end++;
+		if (end == 6)
+			continue;
+		/* 21 bits of pages: two low ones apart */
+		page = (uint64_t)(w[0] >> 5 & 0x7ffff) << 2 | (w[0] >> 29 & 3);
+		page = (start & ~4095ull) + ((page ^ 0x100000) - 0x100000) * 4096;
+		if (i) {
+			memcpy(&before, code + i - 4, 4);
+			if (before == 0xd503245f) /* bti c */
+				start -= 4;
+		}
+		ret = name_entry(image, slots, nr_slots, page + (uint64_t)(w[1] >> 10 & 0xfff) * 8,
+				 start, addr + i + 4 * (end + 1), list);
+	}
+	return ret;
 }
 
 static int read_plt(struct auxtap_image *image, Elf *elf, struct symbol_list *list)
@@ -236,9 +283,10 @@ static int read_plt(struct auxtap_image *image, Elf *elf, struct symbol_list *li
 	Elf_Scn *scn = NULL;
 	int ret = 0;
 
-	if (image->machine != EM_X86_64 || elf_getshdrstrndx(elf, &shstrndx))
+	if ((image->machine != EM_X86_64 && image->machine != EM_AARCH64) ||
+	    elf_getshdrstrndx(elf, &shstrndx))
 		return 0;
-	nr_slots = read_slots(elf, &slots);
+	nr_slots = read_slots(elf, image->machine, &slots);
 	while (nr_slots && !ret && (scn = elf_nextscn(elf, scn))) {
 		GElf_Shdr shdr;
 		const char *name;
@@ -250,9 +298,14 @@ static int read_plt(struct auxtap_image *image, Elf *elf, struct symbol_list *li
 		if (!name || strncmp(name, ".plt", 4) || shdr.sh_offset > image->size ||
 		    shdr.sh_size > image->size - shdr.sh_offset)
 			continue;
+		if (image->machine == EM_AARCH64) {
+			ret = a64_entries(image, slots, nr_slots, image->data + shdr.sh_offset,
+					  shdr.sh_size, shdr.sh_addr, list);
+			continue;
+		}
 		entry = !strcmp(name, ".plt.got") && shdr.sh_entsize == 8 ? 8 : 16;
 		for (uint64_t at = 0; !ret && at + entry <= shdr.sh_size; at += entry)
-			ret = plt_entry(image, slots, nr_slots,
+			ret = x86_entry(image, slots, nr_slots,
 					image->data + shdr.sh_offset + at, entry,
 					shdr.sh_addr + at, entry, list);
 	}
@@ -297,6 +350,9 @@ static int debug_symbol(void *ctx, const char *name, uint64_t start, uint64_t si
 	return start + size > start ? list_add(ctx, start, start + size, name, 9) : 0;
 }
 
+/* mov x8, #139; svc #0 */
+static const uint8_t sigreturn[8] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
+
 static void read_symbols(struct auxtap_image *image)
 {
 	struct symbol_list list = {0};
@@ -305,6 +361,16 @@ static void read_symbols(struct auxtap_image *image)
 	Elf *elf;
 
 	image->symbols_read = true;
+	if (!image->is_elf) {
+		/* an emulator's page, named as in the vdso of a kernel */
+		if (image->size < sizeof(sigreturn) ||
+		    memcmp(image->data, sigreturn, sizeof(sigreturn)) ||
+		    list_add(&list, 0, sizeof(sigreturn), "__kernel_rt_sigreturn", 9))
+			return;
+		image->symbols = list.at;
+		image->nr_symbols = list.nr;
+		return;
+	}
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return;
 	elf = elf_memory((char *)(uintptr_t)image->data, image->size);

@@ -100,6 +100,7 @@ struct qemu_arch {
 	int (*frame)(const union qemu_env *env, u64 sp, u64 above, qemu_read_fn *read,
 		     struct qemu_frame *frame);
 	void (*regs)(const union qemu_env *env, struct auxtap_regs *regs);
+	u64 sigreturn; /* what begins the page of qemu's own that returns from handlers; 0: the libc has it */
 	/* si_code of an undefined instruction and of a breakpoint */
 	int ill_code, trap_code;
 	/*

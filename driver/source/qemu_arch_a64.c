@@ -208,6 +208,7 @@ const struct qemu_arch qemu_arch_a64 = {
 	.plausible = plausible,
 	.frame = frame_of,
 	.regs = regs_of,
+	.sigreturn = 0xd4000001d2801168, /* mov x8, #139; svc #0 */
 	.ill_code = ILL_ILLOPC,
 	.trap_code = TRAP_BRKPT,
 	.data_addr = data_addr,

@@ -79,7 +79,11 @@ out:
 	close(fd);
 }
 
-static void report_stack(struct qemu_rec *rec, u64 sp)
+/*
+ * What qemu mapped itself: the stack, and the page with the code that returns from signal
+ * handlers, which a kernel has in the vdso. qemu keeps code readable, but not executable.
+ */
+static void report_own(struct qemu_rec *rec, u64 sp)
 {
 	char line[PATH_MAX + 128];
 	FILE *f = fopen("/proc/self/maps", "re");
@@ -87,14 +91,20 @@ static void report_stack(struct qemu_rec *rec, u64 sp)
 	if (!f)
 		return;
 	while (fgets(line, sizeof(line), f)) {
-		unsigned long long start, end;
+		unsigned long long start, end, inode;
+		char perms[5];
+		u64 code;
 
-		if (sscanf(line, "%llx-%llx", &start, &end) != 2)
+		if (sscanf(line, "%llx-%llx %4s %*s %*s %llu", &start, &end, perms, &inode) != 4)
 			continue;
 		start -= qp.guest_base;
 		end -= qp.guest_base;
-		if (sp >= start && sp < end)
+		if (qp.regs_valid && sp >= start && sp < end)
 			qp_map_message(rec, start, end - start, 0, 3, NULL, "[stack]");
+		else if (qp.arch->sigreturn && end - start == QEMU_PAGE && !inode &&
+			 !strncmp(perms, "r--", 3) && !qp_read(start, &code, sizeof(code)) &&
+			 code == qp.arch->sigreturn)
+			qp_map_message(rec, start, end - start, 0, 5, NULL, "[vdso]");
 	}
 	fclose(f);
 }
@@ -138,8 +148,7 @@ void qp_start(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
 		snprintf(there, sizeof(there), "%s%s", qp.arch->sysroot ? qp.sysroot : "", interp);
 		report_image(rec, access(there, R_OK) ? interp : there, base, true, NULL);
 	}
-	if (qp.regs_valid)
-		report_stack(rec, qp.arch->sp(env));
+	report_own(rec, qp.arch->sp(env));
 	qp_message(rec, QEMU_MSG_START, NULL, 0);
 	qp_flush(rec);
 	if (qp_rec == rec)
