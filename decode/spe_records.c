@@ -2,6 +2,7 @@
 /* SPE records: the packets of one sampled operation, up to its time stamp or END. */
 #include "spe_packets.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
@@ -123,14 +124,181 @@ static int damaged(const struct auxtap_spe_reader *reader, struct auxtap_spe_rec
 	return -EBADMSG;
 }
 
+/* ---- the packets that nearly all records consist of ---- */
+
+enum header_kind {
+	HEADER_SLOW, /* all others: packet by packet */
+	HEADER_PAD,
+	HEADER_END,
+	HEADER_TIMESTAMP,
+	HEADER_PC,
+	HEADER_TARGET,
+	HEADER_VIRT,
+	HEADER_PHYS,
+	HEADER_PREV_TARGET,
+	HEADER_LAT_TOTAL,
+	HEADER_LAT_ISSUE,
+	HEADER_LAT_XLAT,
+	HEADER_CONTEXT,
+	HEADER_OP,
+	HEADER_EVENTS,
+	HEADER_SOURCE,
+	NR_HEADER_KINDS
+};
+
+struct header {
+	uint8_t kind, size; /* of the packet */
+	uint8_t shift;	    /* leaves the payload of eight bytes behind the header */
+	uint16_t fact;
+};
+
+#define HEADER(name, nr) {HEADER_##name, (nr) + 1, 64 - 8 * (nr), AUXTAP_SPE_HAS_##name}
+#define ADDRESS(n, name) [0xb0 + (n)] = HEADER(name, 8)
+#define COUNTER(n, name) [0x98 + (n)] = HEADER(name, 2)
+#define OF_ANY_SIZE(n, name)                                                         \
+	[0x40 + (n)] = HEADER(name, 1), [0x50 + (n)] = HEADER(name, 2),               \
+	[0x60 + (n)] = HEADER(name, 4), [0x70 + (n)] = HEADER(name, 8)
+
+static const struct header headers[256] = {
+	[0x00] = {.kind = HEADER_PAD},
+	[0x01] = {.kind = HEADER_END, .size = 1},
+	[0x71] = HEADER(TIMESTAMP, 8),
+	ADDRESS(AUXTAP_SPE_ADDR_PC, PC),
+	ADDRESS(AUXTAP_SPE_ADDR_TARGET, TARGET),
+	ADDRESS(AUXTAP_SPE_ADDR_VIRT, VIRT),
+	ADDRESS(AUXTAP_SPE_ADDR_PHYS, PHYS),
+	ADDRESS(AUXTAP_SPE_ADDR_PREV_TARGET, PREV_TARGET),
+	COUNTER(AUXTAP_SPE_LAT_TOTAL, LAT_TOTAL),
+	COUNTER(AUXTAP_SPE_LAT_ISSUE, LAT_ISSUE),
+	COUNTER(AUXTAP_SPE_LAT_XLAT, LAT_XLAT),
+	[0x64] = HEADER(CONTEXT, 4),
+	[0x65] = HEADER(CONTEXT, 4),
+	[0x48] = HEADER(OP, 1),
+	[0x49] = HEADER(OP, 1),
+	[0x4a] = HEADER(OP, 1),
+	OF_ANY_SIZE(0x2, EVENTS),
+	OF_ANY_SIZE(0x3, SOURCE),
+};
+
+#define FAST_PADS 64
+
+static uint64_t load(const uint8_t *at)
+{
+	uint64_t v;
+
+	memcpy(&v, at, sizeof(v));
+	return le64toh(v);
+}
+
+/* As auxtap_spe_address() does. */
+static uint64_t extended(uint64_t v)
+{
+	return (uint64_t)((int64_t)(v << 8) >> 8);
+}
+
+/* The pads at at, at most FAST_PADS; there are as many bytes and 8 more. */
+static size_t nr_pads(const uint8_t *at)
+{
+	size_t nr = 0;
+
+	while (nr < FAST_PADS) {
+		uint64_t v = load(at + nr);
+
+		if (v)
+			return nr + (size_t)__builtin_ctzll(v) / 8;
+		nr += 8;
+	}
+	return nr;
+}
+
+/* What packets said, by kind; what none said is 0. */
+struct plain {
+	uint64_t payload[NR_HEADER_KINDS];
+	uint8_t header[NR_HEADER_KINDS];
+};
+
+static void set_facts(struct auxtap_spe_record *r, const struct plain *p)
+{
+	const uint64_t *v = p->payload;
+
+	r->pc = extended(v[HEADER_PC]);
+	r->pc_el = v[HEADER_PC] >> 61 & 3;
+	r->pc_ns = v[HEADER_PC] >> 63;
+	r->target = extended(v[HEADER_TARGET]);
+	r->target_el = v[HEADER_TARGET] >> 61 & 3;
+	r->prev_target = extended(v[HEADER_PREV_TARGET]);
+	r->virt = extended(v[HEADER_VIRT]);
+	r->tag = (uint8_t)(v[HEADER_VIRT] >> 56);
+	r->phys = v[HEADER_PHYS] & ((1ull << 56) - 1);
+	r->lat_total = (uint16_t)v[HEADER_LAT_TOTAL];
+	r->lat_issue = (uint16_t)v[HEADER_LAT_ISSUE];
+	r->lat_xlat = (uint16_t)v[HEADER_LAT_XLAT];
+	r->context = (uint32_t)v[HEADER_CONTEXT];
+	r->context_el = p->header[HEADER_CONTEXT] ? (p->header[HEADER_CONTEXT] & 3) + 1 : 0;
+	r->op_class = p->header[HEADER_OP] & 3;
+	r->op = (uint8_t)v[HEADER_OP];
+	r->events = v[HEADER_EVENTS];
+	r->source = v[HEADER_SOURCE];
+	r->timestamp = v[HEADER_TIMESTAMP];
+	r->error = NULL;
+}
+
+/*
+ * Takes packets as auxtap_spe_next() does, up to one that needs a closer look, whatever the
+ * reason: the reader then stands before it. True: the record is complete.
+ */
+static bool take_plain(struct auxtap_spe_reader *reader, struct auxtap_spe_record *r)
+{
+	const uint8_t *at = reader->trace + reader->at, *limit;
+	struct plain plain = {.payload = {0}};
+	bool done = false;
+	uint32_t has = 0;
+
+	limit = reader->size - reader->at < FAST_PADS + 8 ? at : reader->trace + reader->size - FAST_PADS - 8;
+	while (at < limit) {
+		const struct header *h = &headers[*at];
+
+		if (h->kind > HEADER_TIMESTAMP) {
+			if (h->fact & has)
+				break; /* two of a kind */
+		} else if (h->kind == HEADER_PAD) {
+			size_t nr = nr_pads(at);
+
+			if (nr == FAST_PADS)
+				break;
+			at += nr;
+			continue;
+		} else {
+			/* an END or a time stamp that comes alone ends what was lost */
+			if (h->kind == HEADER_SLOW || !has)
+				break;
+			done = true;
+		}
+		has |= h->fact;
+		plain.payload[h->kind] = load(at + 1) << h->shift >> h->shift;
+		plain.header[h->kind] = *at;
+		at += h->size;
+		if (done)
+			break;
+	}
+	set_facts(r, &plain);
+	r->has = has;
+	reader->at = (size_t)(at - reader->trace);
+	return done;
+}
+
 int auxtap_spe_next(struct auxtap_spe_reader *reader, struct auxtap_spe_record *r)
 {
 	size_t begin, left;
 
-	memset(r, 0, sizeof(*r));
 	skip_padding(reader);
 	begin = reader->at;
 	r->offset = reader->offset + begin;
+	r->size = 0;
+	if (take_plain(reader, r)) {
+		r->size = (uint32_t)(reader->at - begin);
+		return 1;
+	}
 	while ((left = reader->size - reader->at)) {
 		const uint8_t *here = reader->trace + reader->at;
 		struct auxtap_spe_packet pkt;

@@ -239,12 +239,68 @@ static void test_real(void **state)
 	assert_int_equal(auxtap_spe_next(&reader, &r), 0);
 }
 
+/*
+ * What is read in one go where bytes follow is read packet by packet where the trace ends: both
+ * must say the same.
+ */
+static void test_plain(void **state)
+{
+	static const uint8_t kinds[] = {0xb0, 0xb1, 0xb2, 0xb3, 0xb4, 0xb5, 0x98, 0x99, 0x9a, 0x9b, 0x64, 0x65,
+					0x66, 0x48, 0x49, 0x4a, 0x4b, 0x42, 0x52, 0x62, 0x72, 0x43, 0x53, 0x63,
+					0x73, 0x20, 0x00, 0xb0, 0x98, 0x52, 0x49};
+	static const uint8_t ends[] = {0x01, 0x71, 0x71, 0x71, 0xff};
+	unsigned int seed = 3, nr_good = 0, nr_bad = 0;
+
+	(void)state;
+	for (unsigned int turn = 0; turn < 50000; turn++) {
+		uint8_t alone[80], followed[200] = {0};
+		struct auxtap_spe_reader a, b;
+		struct auxtap_spe_record r = {0}, s = {0};
+		size_t size = 0;
+		int ret;
+
+		for (unsigned int nr = (unsigned int)rand_r(&seed) % 8; nr-- && size < 50;) {
+			uint8_t kind = kinds[(unsigned int)rand_r(&seed) % sizeof(kinds)];
+
+			alone[size++] = kind;
+			for (unsigned int i = kind ? 1u << (kind >> 4 & 3) : 0; i; i--)
+				alone[size++] = (uint8_t)rand_r(&seed);
+		}
+		alone[size++] = ends[(unsigned int)rand_r(&seed) % sizeof(ends)];
+		for (unsigned int i = alone[size - 1] == 0x71 ? 8 : 0; i; i--)
+			alone[size++] = (uint8_t)rand_r(&seed);
+		assert_true(size < 72); /* that few are read packet by packet */
+		memcpy(followed, alone, size);
+		auxtap_spe_reader_init(&a, alone, size, 64);
+		auxtap_spe_reader_init(&b, followed, sizeof(followed), 64);
+		ret = auxtap_spe_next(&a, &r);
+		assert_int_equal(auxtap_spe_next(&b, &s) > 0, ret > 0);
+		nr_bad += ret < 0;
+		if (ret <= 0)
+			continue; /* where there is more, more is looked at */
+		nr_good++;
+		assert_int_equal(a.at, b.at);
+		assert_int_equal(r.offset, s.offset);
+		assert_int_equal(r.size, s.size);
+		assert_int_equal(r.has, s.has);
+		assert_true(r.pc == s.pc && r.target == s.target && r.virt == s.virt && r.phys == s.phys);
+		assert_true(r.prev_target == s.prev_target && r.tag == s.tag && r.pc_ns == s.pc_ns);
+		assert_true(r.pc_el == s.pc_el && r.target_el == s.target_el && r.context == s.context);
+		assert_true(r.context_el == s.context_el && r.op_class == s.op_class && r.op == s.op);
+		assert_true(r.lat_total == s.lat_total && r.lat_issue == s.lat_issue);
+		assert_true(r.lat_xlat == s.lat_xlat && r.events == s.events && r.source == s.source);
+		assert_true(r.timestamp == s.timestamp && r.error == s.error);
+	}
+	assert_true(nr_good > 10000 && nr_bad > 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_facts),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_noise),
+		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_real),
 	};
 
