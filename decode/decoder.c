@@ -22,7 +22,9 @@ struct auxtap_decoder *decoder_new(struct auxtap_image_set *images,
 	if (!dec)
 		return NULL;
 	dec->raw_fd = -1;
-	dec->last_tid = dec->comm_tid = INT32_MIN;
+	dec->last_tid = INT32_MIN;
+	for (unsigned int i = 0; i < DECODER_COMMS; i++)
+		dec->comms[i].tid = INT32_MIN;
 	pthread_mutex_init(&dec->read_lock, NULL);
 	sideband_init(&dec->sideband, images);
 	dec->shared.opts = *opts;
@@ -347,14 +349,18 @@ static void note_thread(struct auxtap_decoder *dec, int32_t tid)
 
 static const char *comm_of(struct auxtap_decoder *dec, int32_t tid, uint64_t time)
 {
-	if (tid != dec->comm_tid) {
-		dec->comm_tid = tid;
-		dec->comm_thread = sideband_thread(&dec->sideband, tid, false);
+	unsigned int slot = (unsigned int)tid % DECODER_COMMS;
+	const struct sideband_thread *thread = dec->comms[slot].thread;
+
+	if (tid != dec->comms[slot].tid) {
+		thread = sideband_thread(&dec->sideband, tid, false);
+		dec->comms[slot].tid = tid;
+		dec->comms[slot].thread = thread;
 	}
-	if (!dec->comm_thread || !dec->comm_thread->nr_comms)
+	if (!thread || !thread->nr_comms)
 		return NULL;
-	if (dec->comm_thread->nr_comms == 1)
-		return dec->comm_thread->comms[0].comm;
+	if (thread->nr_comms == 1)
+		return thread->comms[0].comm;
 	return sideband_comm(&dec->sideband, tid, time);
 }
 
@@ -364,8 +370,10 @@ int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *out,
 	bool of_source = false;
 	struct flow_event *ev = dec->source ? next_of_source(dec, &of_source) : next_event(dec);
 
-	free(dec->delivered);
-	dec->delivered = NULL;
+	if (dec->delivered) {
+		free(dec->delivered);
+		dec->delivered = NULL;
+	}
 	if (!ev) {
 		for (size_t i = 0; i < dec->nr_queues; i++)
 			if (dec->queues[i]->pt.error)

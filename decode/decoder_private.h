@@ -40,6 +40,8 @@ struct decoder_source {
 	void (*free)(struct auxtap_decoder *dec);
 };
 
+#define DECODER_COMMS 8
+
 struct auxtap_decoder {
 	struct pt_shared shared;
 	struct sideband sideband;
@@ -67,9 +69,11 @@ struct auxtap_decoder {
 	int32_t *tids; /* seen; sorted */
 	size_t nr_tids, max_tids;
 	int32_t last_tid;
-	/* comm of the last event's thread */
-	int32_t comm_tid;
-	const struct sideband_thread *comm_thread;
+	/* threads of the last events, by tid */
+	struct {
+		int32_t tid;
+		const struct sideband_thread *thread;
+	} comms[DECODER_COMMS];
 	struct flow_gap *delivered; /* gap of the event handed out last */
 };
 

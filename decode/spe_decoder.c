@@ -25,6 +25,10 @@ struct spe_queue {
 	const struct spe_item *item;
 	uint64_t time; /* of the last record that told */
 	uint32_t left; /* events of item still to come */
+	/* the context met last, and whose it is; of no thread: -1 */
+	uint32_t context;
+	int32_t context_pid;
+	bool context_known;
 	struct flow_event ev;
 };
 
@@ -159,18 +163,33 @@ static enum auxtap_branch_kind kind_of(uint8_t op)
 	}
 }
 
+/* The process of a record's context, -1: it is no thread that the file knows. */
+static int32_t pid_of_context(const struct sideband *sb, struct spe_queue *q, uint32_t context)
+{
+	if (!q->context_known || q->context != context) {
+		q->context = context;
+		q->context_pid = context <= INT32_MAX ? sideband_pid(sb, (int32_t)context) : -1;
+		q->context_known = true;
+	}
+	return q->context_pid;
+}
+
 /* The context is a thread's number if the kernel was built so; then the sideband knows it. */
-static void whose(const struct auxtap_decoder *dec, const struct spe_queue *q, struct flow_event *ev)
+static void whose(const struct auxtap_decoder *dec, struct spe_queue *q, struct flow_event *ev)
 {
 	const struct spe_extent *e = &q->stream->extents[0];
 	const struct sideband *sb = &dec->sideband;
 	const struct auxtap_spe_record *r = &q->item->record;
 
 	ev->pid = ev->tid = -1;
-	if (r->has & AUXTAP_SPE_HAS_CONTEXT && r->context <= INT32_MAX &&
-	    sideband_pid(sb, (int32_t)r->context) != -1)
-		ev->tid = (int32_t)r->context;
-	else if (e->of_one_thread)
+	if (r->has & AUXTAP_SPE_HAS_CONTEXT) {
+		ev->pid = pid_of_context(sb, q, r->context);
+		if (ev->pid != -1) {
+			ev->tid = (int32_t)r->context;
+			return;
+		}
+	}
+	if (e->of_one_thread)
 		ev->tid = e->tid;
 	else if (e->cpu >= 0 && q->time &&
 		 sideband_running(sb, e->cpu, q->time, &ev->pid, &ev->tid))

@@ -77,7 +77,14 @@ int spe_stream_add(struct spe_stream *s, const struct spe_extent *extent);
 /* nr_jobs threads in all, the caller's among them. 0 or -ENOMEM; fewer threads than asked for are no error. */
 int spe_streams_start(struct spe_streams *ss, unsigned int nr_jobs);
 /* The stream's next item, valid until the next call for it; NULL at its end. *error: why it ends early. */
-const struct spe_item *spe_streams_next(struct spe_streams *ss, struct spe_stream *s, int *error);
+const struct spe_item *spe_streams_next_batch(struct spe_streams *ss, struct spe_stream *s, int *error);
+static inline const struct spe_item *spe_streams_next(struct spe_streams *ss, struct spe_stream *s,
+						      int *error)
+{
+	if (s->front->at < s->front->nr)
+		return &s->front->items[s->front->at++];
+	return spe_streams_next_batch(ss, s, error);
+}
 void spe_streams_free(struct spe_streams *ss);
 
 #endif
