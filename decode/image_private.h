@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What the files of the image store share: image_file.c (one file), image_find.c (where it
- * is), image_space.c (who had it mapped when), symbols.c, srcline.c, disasm.c and
- * image_set.c, the public face. pt_memory.c hands the mapped files to libipt.
+ * is), image_space.c (who had it mapped when), image_range.c (how far an answer holds), symbols.c,
+ * srcline.c, disasm.c and image_set.c, the public face. pt_memory.c hands the mapped files to libipt.
  */
 #ifndef AUXTAP_IMAGE_PRIVATE_H
 #define AUXTAP_IMAGE_PRIVATE_H
@@ -162,6 +162,9 @@ int auxtap_image_set_kernel_map(struct auxtap_image_set *set, uint64_t time, uin
 
 /* symbols.c: the symbol that covers an ELF address, or NULL. */
 const struct image_symbol *image_symbol_find(struct auxtap_image *image, uint64_t vaddr);
+/* The same, and the addresses [start, end) around it of which the answer is the same. */
+const struct image_symbol *image_symbol_range(struct auxtap_image *image, uint64_t vaddr,
+					      uint64_t *start, uint64_t *end);
 const char *image_symbol_name(struct auxtap_image *image, const struct image_symbol *sym);
 void image_symbols_free(struct auxtap_image *image);
 /* malloc'ed, or NULL when name is not mangled. */

@@ -405,6 +405,14 @@ static void read_symbols(struct auxtap_image *image)
 
 const struct image_symbol *image_symbol_find(struct auxtap_image *image, uint64_t vaddr)
 {
+	uint64_t start, end;
+
+	return image_symbol_range(image, vaddr, &start, &end);
+}
+
+const struct image_symbol *image_symbol_range(struct auxtap_image *image, uint64_t vaddr,
+					      uint64_t *start, uint64_t *end)
+{
 	size_t lo = 0, hi;
 
 	if (!image->symbols_read)
@@ -418,12 +426,19 @@ const struct image_symbol *image_symbol_find(struct auxtap_image *image, uint64_
 		else
 			hi = mid;
 	}
+	*start = lo ? image->symbols[lo - 1].start : 0;
+	*end = lo < image->nr_symbols ? image->symbols[lo].start : UINT64_MAX;
 	/* A label inside a function hides it only as far as it reaches. */
 	for (unsigned int back = 0; lo && back < 16; lo--, back++) {
 		const struct image_symbol *sym = &image->symbols[lo - 1];
 
-		if (vaddr < sym->end)
+		if (vaddr < sym->end) {
+			if (*end > sym->end)
+				*end = sym->end;
 			return sym;
+		}
+		if (*start < sym->end)
+			*start = sym->end;
 	}
 	return NULL;
 }

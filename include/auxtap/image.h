@@ -84,6 +84,23 @@ AUXTAP_API int auxtap_image_set_resolve(struct auxtap_image_set *set, pid_t pid,
 /* The same without debug information: symbol and offset only, one frame; much faster. */
 AUXTAP_API int auxtap_image_set_symbol(struct auxtap_image_set *set, pid_t pid, uint64_t time,
 				       uint64_t addr, struct auxtap_location *loc);
+
+/*
+ * What auxtap_image_set_symbol() says of an address, and of which others it says the same: those in
+ * [start, end), at times from time_begin to time_last. Strings are owned by the set.
+ */
+struct auxtap_range {
+	uint64_t start, end;
+	uint64_t time_begin, time_last;
+	const char *image;  /* name; NULL: unknown mapping */
+	const char *symbol; /* demangled; NULL: none covers the address */
+	uint64_t image_base;  /* an address less this is its image_off */
+	uint64_t symbol_base; /* and less this its symbol_off */
+};
+
+AUXTAP_API int auxtap_image_set_range(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+				      uint64_t addr, struct auxtap_range *range);
+
 /* Instruction sets. */
 enum auxtap_isa {
 	AUXTAP_ISA_X86, /* 64-bit */
