@@ -291,6 +291,7 @@ static int run(struct decode_cmd *cmd, struct auxtap_decoder *dec,
 	if (cmd->summary && ret <= 0)
 		print_summary(dec);
 	decode_print_flush(printer);
+	decode_print_free(printer);
 	free(tail.ring);
 	return ret;
 }

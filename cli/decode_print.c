@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Events as lines: see decode_print.h. */
 #include "decode_print.h"
+#include "decode_number.h"
 
 #include <auxtap/spe.h>
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const field_names[NR_FIELDS] = {
@@ -15,11 +17,13 @@ static const char *const field_names[NR_FIELDS] = {
 
 /* More than any field can be. */
 #define LINE_MAX_BYTES 8192
+#define PRINT_BUFFER   (256u << 10)
 
 int decode_fields_parse(struct decode_printer *p, const char *list, char bad[32])
 {
 	p->nr_fields = 0;
 	p->has = 0;
+	p->addr_first = false;
 	while (*list) {
 		size_t len = strcspn(list, ",");
 		unsigned int f;
@@ -33,6 +37,9 @@ int decode_fields_parse(struct decode_printer *p, const char *list, char bad[32]
 		}
 		if (!(p->has & 1u << f))
 			p->fields[p->nr_fields++] = (enum decode_field)f;
+		if (1u << f & (1u << FIELD_SYM | 1u << FIELD_SYMOFF | 1u << FIELD_DSO | 1u << FIELD_SRCLINE) &&
+		    p->has & 1u << FIELD_ADDR)
+			p->addr_first = true;
 		p->has |= 1u << f;
 		list += len + (list[len] == ',');
 	}
@@ -42,27 +49,55 @@ int decode_fields_parse(struct decode_printer *p, const char *list, char bad[32]
 	return -1;
 }
 
-void decode_print_flush(struct decode_printer *p)
+static void write_out(struct decode_printer *p)
 {
 	if (p->nr && fwrite(p->buf, 1, p->nr, p->out) != p->nr)
 		p->failed = true;
 	p->nr = 0;
+}
+
+void decode_print_flush(struct decode_printer *p)
+{
+	write_out(p);
 	if (fflush(p->out))
 		p->failed = true;
 }
 
-static void room(struct decode_printer *p, size_t need)
+void decode_print_free(struct decode_printer *p)
 {
-	if (p->nr + need <= PRINT_BUFFER)
-		return;
-	if (fwrite(p->buf, 1, p->nr, p->out) != p->nr)
+	free(p->buf);
+	p->buf = NULL;
+	p->nr = p->size = 0;
+}
+
+int decode_print_room(struct decode_printer *p, size_t need)
+{
+	size_t size = p->size ? 2 * p->size : PRINT_BUFFER;
+	char *grown;
+
+	if (p->size - p->nr >= need)
+		return 0;
+	if (p->out && p->size) {
+		write_out(p);
+		if (p->size >= need)
+			return 0;
+	}
+	while (size - p->nr < need)
+		size *= 2;
+	grown = realloc(p->buf, size);
+	if (!grown) {
 		p->failed = true;
-	p->nr = 0;
+		return -1;
+	}
+	p->buf = grown;
+	p->size = size;
+	return 0;
 }
 
 static void put_char(struct decode_printer *p, char c)
 {
-	room(p, 1);
+	if (decode_print_room(p, 1))
+		return;
 	p->buf[p->nr++] = c;
 }
 
@@ -70,63 +105,21 @@ static void put_text(struct decode_printer *p, const char *text, size_t len)
 {
 	if (len > LINE_MAX_BYTES)
 		len = LINE_MAX_BYTES;
-	room(p, len);
+	if (decode_print_room(p, len))
+		return;
 	memcpy(p->buf + p->nr, text, len);
 	p->nr += len;
 }
 
-static void put_blanks(struct decode_printer *p, size_t nr)
+/* Numbers of a value: with a NUL. */
+static void hex_text(char *out, uint64_t v)
 {
-	room(p, nr);
-	memset(p->buf + p->nr, ' ', nr);
-	p->nr += nr;
+	*number_hex(out, v) = '\0';
 }
 
-/* Numbers are most of what is printed: not by printf. All end with a NUL, all return the length. */
-static size_t hex_text(char *out, uint64_t v)
+static void decimal_text(char *out, uint64_t v)
 {
-	static const char digits[] = "0123456789abcdef";
-	unsigned int n = v ? (67 - (unsigned int)__builtin_clzll(v)) / 4 : 1;
-
-	out[n] = '\0';
-	for (unsigned int i = n; i-- > 0; v >>= 4)
-		out[i] = digits[v & 15];
-	return n;
-}
-
-static size_t decimal_text(char *out, uint64_t v)
-{
-	char reverse[20];
-	size_t n = 0;
-
-	do {
-		reverse[n++] = (char)('0' + v % 10);
-		v /= 10;
-	} while (v);
-	for (size_t i = 0; i < n; i++)
-		out[i] = reverse[n - 1 - i];
-	out[n] = '\0';
-	return n;
-}
-
-static size_t signed_text(char *out, int32_t v)
-{
-	if (v >= 0)
-		return decimal_text(out, (uint64_t)v);
-	*out = '-';
-	return 1 + decimal_text(out + 1, -(uint64_t)v);
-}
-
-static size_t seconds_text(char *out, uint64_t ns)
-{
-	uint32_t rest = (uint32_t)(ns % 1000000000);
-	size_t n = decimal_text(out, ns / 1000000000);
-
-	out[n] = '.';
-	for (size_t i = 9; i > 0; i--, rest /= 10)
-		out[n + i] = (char)('0' + rest % 10);
-	out[n + 10] = '\0';
-	return n + 10;
+	*number_decimal(out, v) = '\0';
 }
 
 /* Returns the length; what does not fit is left out, as with snprintf(). */
@@ -141,19 +134,14 @@ static size_t copy_text(char *out, size_t size, const char *text)
 	return n;
 }
 
-static void put_hex(struct decode_printer *p, uint64_t v)
-{
-	room(p, 17);
-	p->nr += hex_text(p->buf + p->nr, v);
-}
-
 static void put(struct decode_printer *p, const char *fmt, ...) AUXTAP_PRINTF(2, 3);
 static void put(struct decode_printer *p, const char *fmt, ...)
 {
 	va_list args;
 	int n;
 
-	room(p, LINE_MAX_BYTES);
+	if (decode_print_room(p, LINE_MAX_BYTES))
+		return;
 	va_start(args, fmt);
 	n = vsnprintf(p->buf + p->nr, LINE_MAX_BYTES, fmt, args);
 	va_end(args);
@@ -208,31 +196,6 @@ static const char *flags_of(const struct auxtap_event *ev)
 	return kinds[ev->kind];
 }
 
-/* The place of an address; strings are the image set's. */
-struct place {
-	struct auxtap_location loc;
-	bool known;
-};
-
-static void find(struct decode_printer *p, const struct auxtap_event *ev, uint64_t addr,
-		 bool lines, struct place *place)
-{
-	uint64_t time = ev->time ? ev->time : UINT64_MAX;
-	int ret;
-
-	ret = lines ? auxtap_image_set_resolve(p->images, ev->pid, time, addr, &place->loc)
-		    : auxtap_image_set_symbol(p->images, ev->pid, time, addr, &place->loc);
-	place->known = !ret && place->loc.image;
-}
-
-/* The function as the linker knows it: the outermost frame. */
-static const struct auxtap_frame *outer(const struct place *place)
-{
-	return place->known && place->loc.nr_frames
-		       ? &place->loc.frames[place->loc.nr_frames - 1]
-		       : NULL;
-}
-
 /* "+0x" and 16 digits: all of it or, at the end of the room, nothing. */
 static void offset_text(char *out, size_t size, uint64_t off)
 {
@@ -242,36 +205,26 @@ static void offset_text(char *out, size_t size, uint64_t off)
 	hex_text(out + 3, off);
 }
 
-static void symbol_text(const struct place *place, bool with_off, char *buf, size_t size)
+/* Without a symbol the offset in the image is all there is. */
+static void symbol_text(const struct place *place, uint64_t addr, char *buf, size_t size)
 {
-	const struct auxtap_frame *frame = outer(place);
-	const char *base;
 	size_t n;
 
-	buf[0] = '\0';
-	if (!frame)
+	if (!place)
 		return;
-	if (frame->symbol) {
-		n = copy_text(buf, size, frame->symbol);
-		if (with_off)
-			offset_text(buf + n, size - n, frame->symbol_off);
-	} else {
-		base = strrchr(place->loc.image, '/');
-		n = copy_text(buf, size, base ? base + 1 : place->loc.image);
-		offset_text(buf + n, size - n, place->loc.image_off);
-	}
+	n = copy_text(buf, size, place->name);
+	if (!place->range.symbol)
+		offset_text(buf + n, size - n, addr - place->base);
 }
 
 static void srcline_text(const struct place *place, char *buf, size_t size)
 {
-	const char *file, *base;
+	const char *base;
 
-	buf[0] = '\0';
-	if (!place->known || !place->loc.nr_frames || !place->loc.frames[0].file)
+	if (!place || !place->file)
 		return;
-	file = place->loc.frames[0].file;
-	base = strrchr(file, '/');
-	snprintf(buf, size, "%s:%u", base ? base + 1 : file, place->loc.frames[0].line);
+	base = strrchr(place->file, '/');
+	snprintf(buf, size, "%s:%u", base ? base + 1 : place->file, place->line);
 }
 
 static void insn_text(const struct auxtap_event *ev, char *buf, size_t size)
@@ -298,14 +251,10 @@ static void asm_text(struct decode_printer *p, const struct auxtap_event *ev, ch
 }
 
 /* What only a sample of Arm SPE has. */
-static void sample_value(const struct auxtap_event *ev, enum decode_field field, bool *number,
-			 char *buf, size_t size)
+static void sample_value(struct decode_printer *p, const struct auxtap_event *ev,
+			 enum decode_field field, bool *number, char *buf, size_t size)
 {
-	struct auxtap_spe_packet op = {.type = AUXTAP_SPE_OPERATION,
-				       .index = ev->op_class,
-				       .payload = ev->op};
-	struct auxtap_spe_packet events = {.type = AUXTAP_SPE_EVENTS, .payload = ev->spe_events};
-	char text[512];
+	size_t len;
 
 	switch (field) {
 	case FIELD_PHYS:
@@ -328,9 +277,8 @@ static void sample_value(const struct auxtap_event *ev, enum decode_field field,
 			decimal_text(buf, ev->lat_xlat);
 		break;
 	case FIELD_SPE_EVENTS:
-		auxtap_spe_packet_text(&events, text, sizeof(text));
-		if (ev->spe_has & AUXTAP_SPE_HAS_EVENTS && strlen(text) > 3)
-			copy_text(buf, size, text + 3); /* without "EV " */
+		if (ev->spe_has & AUXTAP_SPE_HAS_EVENTS)
+			copy_text(buf, size, place_events(&p->places, ev->spe_events, &len));
 		break;
 	case FIELD_SOURCE:
 		*number = true;
@@ -339,17 +287,15 @@ static void sample_value(const struct auxtap_event *ev, enum decode_field field,
 		break;
 	case FIELD_OP:
 		if (ev->spe_has & AUXTAP_SPE_HAS_OP)
-			auxtap_spe_packet_text(&op, buf, size);
+			copy_text(buf, size, place_op(&p->places, ev->op_class, ev->op, &len));
 		break;
 	default:
 		break;
 	}
 }
 
-/* The value of a field as text; empty: it has none. *number: print without quotes. */
-static void value(struct decode_printer *p, const struct auxtap_event *ev,
-		  enum decode_field field, const struct place *place, bool *number, char *buf,
-		  size_t size)
+void decode_value(struct decode_printer *p, const struct auxtap_event *ev, enum decode_field field,
+		  const struct place *place, bool *number, char *buf, size_t size)
 {
 	*number = false;
 	buf[0] = '\0';
@@ -361,17 +307,17 @@ static void value(struct decode_printer *p, const struct auxtap_event *ev,
 	case FIELD_TID:
 		*number = true;
 		if (ev->tid >= 0)
-			signed_text(buf, field == FIELD_PID ? ev->pid : ev->tid);
+			*number_signed(buf, field == FIELD_PID ? ev->pid : ev->tid) = '\0';
 		break;
 	case FIELD_CPU:
 		*number = true;
 		if (ev->cpu >= 0)
-			signed_text(buf, ev->cpu);
+			*number_signed(buf, ev->cpu) = '\0';
 		break;
 	case FIELD_TIME:
 		*number = true;
 		if (ev->time)
-			seconds_text(buf, ev->time);
+			*number_seconds(buf, ev->time) = '\0';
 		break;
 	case FIELD_EVENT:
 		copy_text(buf, size, event_name(ev));
@@ -385,16 +331,15 @@ static void value(struct decode_printer *p, const struct auxtap_event *ev,
 			hex_text(buf, ev->addr);
 		break;
 	case FIELD_SYM:
-		symbol_text(place, p->has & 1u << FIELD_SYMOFF && p->format == FORMAT_TEXT, buf,
-			    size);
+		symbol_text(place, ev->ip, buf, size);
 		break;
 	case FIELD_SYMOFF:
 		*number = true;
-		if (outer(place) && outer(place)->symbol)
-			decimal_text(buf, outer(place)->symbol_off);
+		if (place && place->range.symbol)
+			decimal_text(buf, ev->ip - place->base);
 		break;
 	case FIELD_DSO:
-		copy_text(buf, size, place->known ? place->loc.image : "");
+		copy_text(buf, size, place ? place->range.image : "");
 		break;
 	case FIELD_SRCLINE:
 		srcline_text(place, buf, size);
@@ -415,14 +360,12 @@ static void value(struct decode_printer *p, const struct auxtap_event *ev,
 		break;
 	default: /* other families have none of these facts */
 		if (ev->spe_has)
-			sample_value(ev, field, number, buf, size);
+			sample_value(p, ev, field, number, buf, size);
 		break;
 	}
 }
 
-/* ---- text ---- */
-
-static void gap_words(const struct auxtap_event *ev, char *buf, size_t size)
+void decode_gap_words(const struct auxtap_event *ev, char *buf, size_t size)
 {
 	const struct auxtap_gap *gap = &ev->gap;
 	char bytes[64] = "", span[64] = "";
@@ -437,121 +380,7 @@ static void gap_words(const struct auxtap_event *ev, char *buf, size_t size)
 		 ev->text[0] ? ": " : "", ev->text);
 }
 
-static const unsigned char text_width[NR_FIELDS] = {
-	[FIELD_COMM] = 16, [FIELD_PID] = 7,    [FIELD_TID] = 7,	 [FIELD_CPU] = 3,
-	[FIELD_TIME] = 20, [FIELD_EVENT] = 9,  [FIELD_IP] = 16,	 [FIELD_INSNLEN] = 2,
-	[FIELD_FLAGS] = 13, [FIELD_INSN] = 23, [FIELD_SRCLINE] = 20, [FIELD_PHYS] = 16,
-	[FIELD_LAT_TOTAL] = 5, [FIELD_LAT_ISSUE] = 5, [FIELD_LAT_XLAT] = 5, [FIELD_SOURCE] = 3,
-	[FIELD_OP] = 12,
-};
-
-static void put_in_brackets(struct decode_printer *p, const char *text)
-{
-	put_char(p, '(');
-	put_text(p, text, strlen(text));
-	put_char(p, ')');
-}
-
-static void text_addr(struct decode_printer *p, const struct auxtap_event *ev)
-{
-	struct place place = {.known = false};
-	char buf[1024];
-
-	if (!ev->has_addr)
-		return;
-	put_text(p, " => ", 4);
-	put_hex(p, ev->addr);
-	if (p->has & (1u << FIELD_SYM | 1u << FIELD_DSO))
-		find(p, ev, ev->addr, false, &place);
-	if (p->has & 1u << FIELD_SYM && place.known) {
-		symbol_text(&place, true, buf, sizeof(buf));
-		put_char(p, ' ');
-		put_text(p, buf, strlen(buf));
-	}
-	if (p->has & 1u << FIELD_DSO && place.known) {
-		put_char(p, ' ');
-		put_in_brackets(p, place.loc.image);
-	}
-}
-
-/* Right-aligned numbers, left-aligned words; columns keep their place where a value is missing. */
-static void text_column(struct decode_printer *p, enum decode_field field, const char *buf,
-			bool first)
-{
-	size_t width = p->nr_fields == 1 ? 0 : text_width[field], len;
-
-	if (!first)
-		put_char(p, ' ');
-	switch (field) {
-	case FIELD_SYM:
-		if (!buf[0])
-			buf = "[unknown]";
-		put_text(p, buf, strlen(buf));
-		break;
-	case FIELD_DSO:
-		put_in_brackets(p, buf[0] ? buf : "[unknown]");
-		break;
-	case FIELD_PID:
-	case FIELD_TID:
-	case FIELD_CPU:
-	case FIELD_TIME:
-	case FIELD_IP:
-	case FIELD_PHYS:
-	case FIELD_LAT_TOTAL:
-	case FIELD_LAT_ISSUE:
-	case FIELD_LAT_XLAT:
-	case FIELD_SOURCE:
-		if (!buf[0])
-			buf = "-";
-		len = strlen(buf);
-		put_blanks(p, len < width ? width - len : 0);
-		put_text(p, buf, len);
-		if (field == FIELD_TIME)
-			put_char(p, ':');
-		break;
-	default:
-		len = strlen(buf);
-		put_text(p, buf, len);
-		put_blanks(p, len < width ? width - len : 0);
-		break;
-	}
-}
-
-static void print_text(struct decode_printer *p, const struct auxtap_event *ev,
-		       const struct place *place)
-{
-	bool first = true, gap = ev->type == AUXTAP_EVENT_GAP;
-	char buf[4096];
-
-	for (unsigned int i = 0; i < p->nr_fields; i++) {
-		enum decode_field field = p->fields[i];
-		bool number;
-
-		if (field == FIELD_ADDR && !gap) {
-			text_addr(p, ev);
-			continue;
-		}
-		if (field == FIELD_SYMOFF && p->has & 1u << FIELD_SYM)
-			continue; /* printed with the symbol */
-		/* of a gap only who and when */
-		if (gap && field > FIELD_EVENT)
-			continue;
-		if (!ev->has_ip && (field == FIELD_SYM || field == FIELD_DSO))
-			continue;
-		value(p, ev, field, place, &number, buf, sizeof(buf));
-		text_column(p, field, buf, first);
-		first = false;
-	}
-	if (gap) {
-		gap_words(ev, buf, sizeof(buf));
-		put(p, "%s---- gap: %s ----", first ? "" : " ", buf);
-	} else if (ev->type == AUXTAP_EVENT_ASYNC && !(p->has & 1u << FIELD_EVENT)) {
-		put(p, " [async]");
-	} else if (ev->type == AUXTAP_EVENT_TRACE && !(p->has & 1u << FIELD_EVENT)) {
-		put(p, " [trace %s]", ev->trace_on ? "on" : "off");
-	}
-	put_char(p, '\n');
-}
+/* ---- text as it may stand in the others ---- */
 
 /* Length of the UTF-8 sequence at s; 0: it is none (overlong ones and surrogates are none). */
 static unsigned int utf8_length(const unsigned char *s)
@@ -612,7 +441,7 @@ static void print_json(struct decode_printer *p, const struct auxtap_event *ev,
 
 	put_char(p, '{');
 	for (unsigned int i = 0; i < p->nr_fields; i++) {
-		value(p, ev, p->fields[i], place, &number, buf, sizeof(buf));
+		decode_value(p, ev, p->fields[i], place, &number, buf, sizeof(buf));
 		if (i)
 			put_char(p, ',');
 		put_char(p, '"');
@@ -665,13 +494,13 @@ static void print_csv(struct decode_printer *p, const struct auxtap_event *ev,
 	for (unsigned int i = 0; i < p->nr_fields; i++) {
 		if (i)
 			put_char(p, ',');
-		value(p, ev, p->fields[i], place, &number, buf, sizeof(buf));
+		decode_value(p, ev, p->fields[i], place, &number, buf, sizeof(buf));
 		csv_string(p, buf);
 	}
 	if (p->events & AUXTAP_EVENT_GAP) {
 		put_char(p, ',');
 		if (ev->type == AUXTAP_EVENT_GAP) {
-			gap_words(ev, buf, sizeof(buf));
+			decode_gap_words(ev, buf, sizeof(buf));
 			csv_string(p, buf);
 		}
 	}
@@ -691,21 +520,24 @@ void decode_print(struct decode_printer *p, const struct auxtap_event *ev)
 {
 	const uint32_t symbolic = 1u << FIELD_SYM | 1u << FIELD_SYMOFF | 1u << FIELD_DSO |
 				  1u << FIELD_SRCLINE;
+	const struct place *known = NULL;
 	struct place place;
 
-	if (p->has == 1u << FIELD_IP && p->format == FORMAT_TEXT &&
-	    ev->type == AUXTAP_EVENT_INSN) {
-		put_hex(p, ev->ip);
-		put_char(p, '\n');
-		return;
+	if (p->has & symbolic && ev->has_ip) {
+		known = p->has & 1u << FIELD_SRCLINE
+				? place_line(&p->places, p->images, ev->pid, ev->time, ev->ip)
+				: place_find(&p->places, p->images, ev->pid, ev->time, ev->ip);
+		if (known->name && p->has & 1u << FIELD_ADDR && p->addr_first) {
+			place = *known; /* what addr is is looked up before this one is printed */
+			known = &place;
+		}
+		if (!known->name)
+			known = NULL;
 	}
-	place.known = false;
-	if (p->has & symbolic && ev->has_ip)
-		find(p, ev, ev->ip, p->has & 1u << FIELD_SRCLINE, &place);
 	if (p->format == FORMAT_TEXT)
-		print_text(p, ev, &place);
+		decode_print_text(p, ev, known);
 	else if (p->format == FORMAT_JSONL)
-		print_json(p, ev, &place);
+		print_json(p, ev, known);
 	else
-		print_csv(p, ev, &place);
+		print_csv(p, ev, known);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How events of 'auxtap decode' look: text, JSON lines, CSV. cmd_decode.c reads the options. */
+/* How events of 'auxtap decode' look: text (decode_text.c), JSON lines, CSV. cmd_decode.c reads the options. */
 #ifndef AUXTAP_DECODE_PRINT_H
 #define AUXTAP_DECODE_PRINT_H
+
+#include "decode_place.h"
 
 #include <auxtap/decode.h>
 #include <stdio.h>
@@ -40,26 +42,54 @@ enum decode_format {
 	FORMAT_CSV,
 };
 
-#define PRINT_BUFFER (256u << 10)
+#define DECODE_TIDS 16
+
+/* A thread's number as its column has it. */
+struct decode_tid {
+	int32_t tid;
+	size_t len; /* 0: none yet */
+	char text[64];
+};
 
 struct decode_printer {
-	FILE *out;
+	FILE *out; /* NULL: what is printed stays in buf, which grows */
 	enum decode_format format;
 	enum decode_field fields[NR_FIELDS]; /* in the order asked for */
 	unsigned int nr_fields;
 	uint32_t has; /* bit n: field n */
+	bool addr_first; /* before a field that tells of ip */
 	uint32_t events;
 	struct auxtap_image_set *images;
-	bool failed; /* out did not take everything */
-	size_t nr;
-	char buf[PRINT_BUFFER];
+	bool failed; /* out did not take everything, or there is no memory */
+	size_t nr, size; /* of buf: used; in all */
+	char *buf;
+	/* decode_text.c: what came lately */
+	uint64_t second;
+	size_t second_len; /* 0: none yet */
+	char second_text[64];
+	struct decode_tid tids[DECODE_TIDS];
+	struct decode_places places;
 };
 
 /* "comm,tid,ip": 0, or -1 with the unknown name in bad. */
 int decode_fields_parse(struct decode_printer *p, const char *list, char bad[32]);
+/* Of a gap, in words. */
+void decode_gap_words(const struct auxtap_event *ev, char *buf, size_t size);
+/*
+ * The value of a field as text; empty: it has none. place: of ip; NULL: not known. *number: print
+ * it without quotes.
+ */
+void decode_value(struct decode_printer *p, const struct auxtap_event *ev, enum decode_field field,
+		  const struct place *place, bool *number, char *buf, size_t size);
+/* Room for so many bytes behind buf + nr: 0, or -1 and failed is set. */
+int decode_print_room(struct decode_printer *p, size_t need);
+/* decode_text.c: a line of text. */
+void decode_print_text(struct decode_printer *p, const struct auxtap_event *ev,
+		       const struct place *place);
 void decode_print_begin(struct decode_printer *p);
 void decode_print(struct decode_printer *p, const struct auxtap_event *ev);
 /* Writes out what is buffered. */
 void decode_print_flush(struct decode_printer *p);
+void decode_print_free(struct decode_printer *p);
 
 #endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What 'auxtap decode' has looked up before: the names of ranges of addresses, the words of SPE
+ * packets. Each printer has its own.
+ */
+#ifndef AUXTAP_DECODE_PLACE_H
+#define AUXTAP_DECODE_PLACE_H
+
+#include <auxtap/decode.h>
+
+#define PLACE_TEXT 64
+
+/* A range of addresses with the same names; strings are the image set's. */
+struct place {
+	struct auxtap_range range; /* image NULL: nobody knows what is there */
+	int32_t pid;
+	const char *name; /* the symbol, or the last part of the image's name */
+	uint64_t base;	  /* an address less this is its offset in what name says */
+	size_t name_len, image_len;
+	/* name and "(image)" once more, where they are not longer: copied without a look at the length */
+	char name_text[PLACE_TEXT], image_text[PLACE_TEXT];
+	/* by place_line() only */
+	const char *file;
+	unsigned int line;
+};
+
+#define PLACE_BIG   4 /* ranges of more than PLACE_IS_BIG bytes */
+#define PLACE_SLOTS 512
+#define PLACE_IS_BIG (64u << 10)
+
+#define WORD_SLOTS 256
+
+enum word_kind {
+	WORD_NONE,
+	WORD_OP,
+	WORD_EVENTS,
+};
+
+struct word {
+	uint64_t key;
+	uint8_t kind, len;
+	char text[246]; /* longer ones are not kept */
+};
+
+struct decode_places {
+	struct place big[PLACE_BIG], slots[PLACE_SLOTS];
+	struct place other; /* that is not kept */
+	unsigned int next_big;
+	struct word words[WORD_SLOTS];
+	char text[512]; /* of a word that is not kept */
+};
+
+/* Valid until the next call. time: 0 if it is not known. */
+const struct place *place_find(struct decode_places *places, struct auxtap_image_set *images,
+			       int32_t pid, uint64_t time, uint64_t addr);
+/* The same with the source line. */
+const struct place *place_line(struct decode_places *places, struct auxtap_image_set *images,
+			       int32_t pid, uint64_t time, uint64_t addr);
+
+/* "LD GP-REG"; "RETIRED L1D-ACCESS", without "EV". Valid until the next call. */
+const char *place_op(struct decode_places *places, uint8_t op_class, uint8_t op, size_t *len);
+const char *place_events(struct decode_places *places, uint64_t events, size_t *len);
+
+#endif

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A line of text for an event. Most time of 'auxtap decode' is spent here, so what nearly every
+ * line has is written straight to its place; the rest goes through decode_value().
+ */
+#include "decode_number.h"
+#include "decode_print.h"
+
+#include <auxtap/spe.h>
+
+#include <string.h>
+
+#define VALUE_MAX 4096 /* with its NUL */
+#define NAME_MAX_ADDR 1024 /* of an address's function, the same */
+/* Every field at its longest: the columns, and an address with two names. */
+#define LINE_ROOM ((NR_FIELDS + 3) * (VALUE_MAX + NUMBER_ROOM))
+#define BLANKS 24 /* as wide as columns are, or wider */
+
+static const unsigned char text_width[NR_FIELDS] = {
+	[FIELD_COMM] = 16, [FIELD_PID] = 7,    [FIELD_TID] = 7,	 [FIELD_CPU] = 3,
+	[FIELD_TIME] = 20, [FIELD_EVENT] = 9,  [FIELD_IP] = 16,	 [FIELD_INSNLEN] = 2,
+	[FIELD_FLAGS] = 13, [FIELD_INSN] = 23, [FIELD_SRCLINE] = 20, [FIELD_PHYS] = 16,
+	[FIELD_LAT_TOTAL] = 5, [FIELD_LAT_ISSUE] = 5, [FIELD_LAT_XLAT] = 5, [FIELD_SOURCE] = 3,
+	[FIELD_OP] = 12,
+};
+
+static inline char *put_text(char *at, const char *text, size_t len, size_t max)
+{
+	if (len >= max)
+		len = max - 1;
+	memcpy(at, text, len);
+	return at + len;
+}
+
+/* As put_text(); copy has the same text and PLACE_TEXT bytes if it is not longer than that. */
+static inline char *put_copy(char *at, const char *text, const char *copy, size_t len, size_t max)
+{
+	if (len > PLACE_TEXT)
+		return put_text(at, text, len, max);
+	for (size_t i = 0; i < len; i += 16)
+		memcpy(at + i, copy + i, 16);
+	return at + len;
+}
+
+/* Blanks before what is len long and stands at the right. */
+static inline char *indent(char *at, size_t width, size_t len)
+{
+	memset(at, ' ', BLANKS);
+	return len < width ? at + (width - len) : at;
+}
+
+/* Blanks behind what began at 'begin' and stands at the left. */
+static inline char *fill(char *at, const char *begin, size_t width)
+{
+	size_t len = (size_t)(at - begin);
+
+	memset(at, ' ', BLANKS);
+	return len < width ? at + (width - len) : at;
+}
+
+/* Numbers stand at the right; "-" is none. */
+static char *put_decimal(char *at, size_t width, uint64_t v)
+{
+	return number_decimal(indent(at, width, number_len_decimal(v)), v);
+}
+
+static char *put_signed(char *at, size_t width, int32_t v)
+{
+	if (v >= 0)
+		return put_decimal(at, width, (uint64_t)v);
+	return number_signed(indent(at, width, 1 + number_len_decimal(-(uint64_t)v)), v);
+}
+
+static char *put_hex(char *at, size_t width, uint64_t v)
+{
+	return number_hex(indent(at, width, number_len_hex(v)), v);
+}
+
+static char *put_none(char *at, size_t width)
+{
+	at = indent(at, width, 1);
+	*at = '-';
+	return at + 1;
+}
+
+/* Most events are of the second that the last one was of. */
+static char *put_seconds(struct decode_printer *p, char *at, size_t width, uint64_t ns)
+{
+	uint64_t second = ns / 1000000000;
+
+	if (!p->second_len || p->second != second) {
+		char *end = indent(p->second_text, width, number_len_decimal(second) + 10);
+
+		end = number_decimal(end, second);
+		*end++ = '.';
+		p->second = second;
+		p->second_len = (size_t)(end - p->second_text);
+	}
+	memcpy(at, p->second_text, BLANKS);
+	return number_decimals(at + p->second_len, (uint32_t)(ns - second * 1000000000));
+}
+
+/* Few threads make most events. */
+static char *put_tid(struct decode_printer *p, char *at, size_t width, int32_t tid)
+{
+	struct decode_tid *known = &p->tids[(unsigned int)tid % DECODE_TIDS];
+
+	if (!known->len || known->tid != tid) {
+		known->len = (size_t)(put_signed(known->text, width, tid) - known->text);
+		known->tid = tid;
+	}
+	memcpy(at, known->text, 16);
+	return at + known->len;
+}
+
+static char *put_comm(char *at, size_t width, const char *comm)
+{
+	size_t len = comm ? strlen(comm) : 0;
+
+	if (len >= 16)
+		return fill(put_text(at, comm, len, VALUE_MAX), at, width);
+	memset(at, ' ', 16);
+	memcpy(at, comm ? comm : "", len);
+	return at + (len < width ? width : len);
+}
+
+/* The function with or without the offset in it; without a function the image, always with it. */
+static char *put_name(char *at, const struct place *place, uint64_t addr, bool with_off, size_t max)
+{
+	char *end = put_copy(at, place->name, place->name_text, place->name_len, max);
+
+	if ((with_off || !place->range.symbol) && max - (size_t)(end - at) >= 20) {
+		end = put_text(end, "+0x", 3, VALUE_MAX);
+		end = number_hex(end, addr - place->base);
+	}
+	return end;
+}
+
+static char *put_image(char *at, const struct place *place)
+{
+	if (place->image_len + 2 <= PLACE_TEXT)
+		return put_copy(at, place->range.image, place->image_text, place->image_len + 2, VALUE_MAX);
+	*at++ = '(';
+	at = put_text(at, place->range.image, place->image_len, VALUE_MAX);
+	*at++ = ')';
+	return at;
+}
+
+static char *put_addr(struct decode_printer *p, const struct auxtap_event *ev, char *at)
+{
+	const struct place *place;
+
+	if (!ev->has_addr)
+		return at;
+	at = put_text(at, " => ", 4, VALUE_MAX);
+	at = number_hex(at, ev->addr);
+	if (!(p->has & (1u << FIELD_SYM | 1u << FIELD_DSO)))
+		return at;
+	place = place_find(&p->places, p->images, ev->pid, ev->time, ev->addr);
+	if (!place->name)
+		return at;
+	if (p->has & 1u << FIELD_SYM) {
+		*at++ = ' ';
+		at = put_name(at, place, ev->addr, true, NAME_MAX_ADDR);
+	}
+	if (p->has & 1u << FIELD_DSO) {
+		*at++ = ' ';
+		at = put_image(at, place);
+	}
+	return at;
+}
+
+/* Columns keep their place where a value is missing. */
+static char *put_column(struct decode_printer *p, const struct auxtap_event *ev,
+			enum decode_field field, const struct place *place, char *at)
+{
+	size_t width = p->nr_fields == 1 ? 0 : text_width[field], len;
+	const char *begin = at, *word;
+	bool number;
+
+	switch (field) {
+	case FIELD_COMM:
+		return put_comm(at, width, ev->comm);
+	case FIELD_PID:
+	case FIELD_TID:
+		if (ev->tid < 0)
+			return put_none(at, width);
+		return put_tid(p, at, width, field == FIELD_PID ? ev->pid : ev->tid);
+	case FIELD_CPU:
+		return ev->cpu < 0 ? put_none(at, width) : put_signed(at, width, ev->cpu);
+	case FIELD_TIME:
+		at = ev->time ? put_seconds(p, at, width, ev->time) : put_none(at, width);
+		*at = ':';
+		return at + 1;
+	case FIELD_IP:
+		return ev->has_ip ? put_hex(at, width, ev->ip) : put_none(at, width);
+	case FIELD_PHYS:
+		return ev->spe_has & AUXTAP_SPE_HAS_PHYS ? put_hex(at, width, ev->phys)
+							 : put_none(at, width);
+	case FIELD_LAT_TOTAL:
+		return ev->spe_has & AUXTAP_SPE_HAS_LAT_TOTAL ? put_decimal(at, width, ev->lat_total)
+							      : put_none(at, width);
+	case FIELD_LAT_ISSUE:
+		return ev->spe_has & AUXTAP_SPE_HAS_LAT_ISSUE ? put_decimal(at, width, ev->lat_issue)
+							      : put_none(at, width);
+	case FIELD_LAT_XLAT:
+		return ev->spe_has & AUXTAP_SPE_HAS_LAT_XLAT ? put_decimal(at, width, ev->lat_xlat)
+							     : put_none(at, width);
+	case FIELD_SOURCE:
+		return ev->spe_has & AUXTAP_SPE_HAS_SOURCE ? put_decimal(at, width, ev->source)
+							   : put_none(at, width);
+	case FIELD_OP:
+	case FIELD_SPE_EVENTS:
+		len = 0;
+		word = "";
+		if (field == FIELD_OP && ev->spe_has & AUXTAP_SPE_HAS_OP)
+			word = place_op(&p->places, ev->op_class, ev->op, &len);
+		else if (field == FIELD_SPE_EVENTS && ev->spe_has & AUXTAP_SPE_HAS_EVENTS)
+			word = place_events(&p->places, ev->spe_events, &len);
+		return fill(put_text(at, word, len, VALUE_MAX), begin, width);
+	case FIELD_SYM:
+		if (place)
+			at = put_name(at, place, ev->ip, p->has & 1u << FIELD_SYMOFF, VALUE_MAX);
+		return at == begin ? put_text(at, "[unknown]", 9, VALUE_MAX) : at;
+	case FIELD_DSO:
+		if (place && place->image_len)
+			return put_image(at, place);
+		return put_text(at, "([unknown])", 11, VALUE_MAX);
+	default:
+		decode_value(p, ev, field, place, &number, at, VALUE_MAX);
+		return fill(at + strlen(at), begin, width);
+	}
+}
+
+static char *put_cause(const struct auxtap_event *ev, char *at, bool first)
+{
+	if (!first)
+		*at++ = ' ';
+	at = put_text(at, "---- gap: ", 10, VALUE_MAX);
+	decode_gap_words(ev, at, VALUE_MAX);
+	at += strlen(at);
+	return put_text(at, " ----", 5, VALUE_MAX);
+}
+
+static char *put_tag(const struct auxtap_event *ev, char *at)
+{
+	const char *tag = ev->type == AUXTAP_EVENT_ASYNC ? " [async]"
+			  : ev->trace_on		 ? " [trace on]"
+							 : " [trace off]";
+
+	return put_text(at, tag, strlen(tag), VALUE_MAX);
+}
+
+/* Of a gap only who and when, and why. */
+static char *put_gap(struct decode_printer *p, const struct auxtap_event *ev, char *at)
+{
+	bool first = true;
+
+	for (unsigned int i = 0; i < p->nr_fields; i++) {
+		if (p->fields[i] > FIELD_EVENT)
+			continue;
+		if (!first)
+			*at++ = ' ';
+		at = put_column(p, ev, p->fields[i], NULL, at);
+		first = false;
+	}
+	return put_cause(ev, at, first);
+}
+
+static char *put_event(struct decode_printer *p, const struct auxtap_event *ev,
+		       const struct place *place, char *at)
+{
+	bool first = true;
+
+	for (unsigned int i = 0; i < p->nr_fields; i++) {
+		enum decode_field field = p->fields[i];
+
+		if (field == FIELD_ADDR) {
+			at = put_addr(p, ev, at);
+			continue;
+		}
+		if ((field == FIELD_SYMOFF && p->has & 1u << FIELD_SYM) || /* printed with the symbol */
+		    (!ev->has_ip && (field == FIELD_SYM || field == FIELD_DSO)))
+			continue;
+		if (!first)
+			*at++ = ' ';
+		at = put_column(p, ev, field, place, at);
+		first = false;
+	}
+	if ((ev->type & (AUXTAP_EVENT_ASYNC | AUXTAP_EVENT_TRACE)) && !(p->has & 1u << FIELD_EVENT))
+		at = put_tag(ev, at);
+	return at;
+}
+
+void decode_print_text(struct decode_printer *p, const struct auxtap_event *ev,
+		       const struct place *place)
+{
+	char *at;
+
+	if (decode_print_room(p, LINE_ROOM))
+		return;
+	at = p->buf + p->nr;
+	at = ev->type == AUXTAP_EVENT_GAP ? put_gap(p, ev, at) : put_event(p, ev, place, at);
+	*at++ = '\n';
+	p->nr = (size_t)(at - p->buf);
+}
