@@ -75,6 +75,7 @@ struct qemu_arch {
 	const char *target; /* as qemu's plugin interface names it */
 	const char *binary, *cpu;
 	const char *sysroot;  /* usual place of its libraries on other machines; NULL: it needs none */
+	const char *triplet;  /* of the folders of its libraries on this one */
 	const char *variable; /* of the environment: names another binary */
 	u32 env_size; /* of the union's member */
 	u32 max_len;  /* of an instruction */

@@ -194,6 +194,7 @@ const struct qemu_arch qemu_arch_a64 = {
 	/* pointers are signed by a quick function of qemu's own; the architected one is very slow */
 	.cpu = "max,pauth-impdef=on",
 	.sysroot = "/usr/aarch64-linux-gnu",
+	.triplet = "aarch64-linux-gnu",
 	.variable = "AUXTAP_QEMU_AARCH64",
 	.env_size = sizeof(((union qemu_env *)0)->a64),
 	.max_len = A64_INSN_LEN,

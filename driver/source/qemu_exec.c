@@ -187,8 +187,9 @@ char **qemu_exec_command(const char *qemu, const char *plugin, const char *shm,
 {
 	size_t nr = 0, nr_args = vector_len(exec->argv);
 	char **argv = calloc(nr_args + 14, sizeof(*argv));
+	const char *root = *sysroot ? sysroot : qemu_exec_sysroot(exec);
 	char *option = calloc(1, 2 * (strlen(plugin) + strlen(shm) + strlen(sysroot) +
-				      sizeof(exec->comm)) + 48);
+				      strlen(root) + sizeof(exec->comm)) + 64);
 	char *program = calloc(1, strlen(exec->program) + 3);
 	int err = 0;
 
@@ -202,14 +203,16 @@ char **qemu_exec_command(const char *qemu, const char *plugin, const char *shm,
 	append_escaped(option, exec->comm);
 	strcat(option, ",sysroot=");
 	append_escaped(option, sysroot);
+	strcat(option, ",root=");
+	append_escaped(option, root);
 	/* a name that looks like an option */
 	sprintf(program, "%s%s", exec->program[0] == '-' ? "./" : "", exec->program);
 	err |= append(argv, &nr, qemu);
 	err |= append(argv, &nr, "-cpu");
 	err |= append(argv, &nr, exec->arch->cpu);
-	if (*sysroot && exec->arch->sysroot) {
+	if (*root && exec->arch->sysroot) {
 		err |= append(argv, &nr, "-L");
-		err |= append(argv, &nr, sysroot);
+		err |= append(argv, &nr, root);
 	}
 	err |= append(argv, &nr, "-plugin");
 	err |= append(argv, &nr, option);

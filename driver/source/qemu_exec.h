@@ -35,9 +35,14 @@ int qemu_exec_resolve(const char *path, char *const *argv, struct qemu_exec *exe
 void qemu_exec_free(struct qemu_exec *exec);
 
 /* Command line and environment of qemu itself (of the binary that exec->arch names); malloc'd vectors with malloc'd strings, or NULL. */
-/* sysroot: where programs of another architecture than the host's find their files; "" for none. */
+/*
+ * sysroot: where programs of another architecture than the host's find their files, as the user
+ * says; "" if he does not: where this program's are (qemu_exec_sysroot).
+ */
 char **qemu_exec_command(const char *qemu, const char *plugin, const char *shm,
 			 const char *sysroot, const struct qemu_exec *exec);
+/* "", if on this machine itself; else where they usually are. */
+const char *qemu_exec_sysroot(const struct qemu_exec *exec);
 char **qemu_exec_environ(char *const *envp, const char *plugin);
 void qemu_exec_free_vector(char **vector);
 

@@ -225,6 +225,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int a
 			snprintf(qp.comm, sizeof(qp.comm), "%s", argv[i] + 5);
 		else if (!strncmp(argv[i], "sysroot=", 8))
 			snprintf(qp.sysroot, sizeof(qp.sysroot), "%s", argv[i] + 8);
+		else if (!strncmp(argv[i], "root=", 5))
+			snprintf(qp.root, sizeof(qp.root), "%s", argv[i] + 5);
 	}
 	err = qp_map(qp.shm_path);
 	if (err) {

@@ -18,7 +18,8 @@ struct qp {
 	char shm_path[64];
 	char plugin_path[4096];
 	char comm[16];
-	char sysroot[4096]; /* "": none */
+	char sysroot[4096]; /* as the user said; "": nothing */
+	char root[4096];    /* this program's; "": none */
 	u64 guest_base;
 	bool have_base;
 	bool started; /* START was sent for this image */

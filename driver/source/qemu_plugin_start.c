@@ -145,7 +145,7 @@ void qp_start(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
 		char there[2 * PATH_MAX];
 
 		/* as qemu: the one in its sysroot, if there is one */
-		snprintf(there, sizeof(there), "%s%s", qp.arch->sysroot ? qp.sysroot : "", interp);
+		snprintf(there, sizeof(there), "%s%s", qp.arch->sysroot ? qp.root : "", interp);
 		report_image(rec, access(there, R_OK) ? interp : there, base, true, NULL);
 	}
 	report_own(rec, qp.arch->sp(env));

@@ -171,16 +171,14 @@ out_go:
 	return error;
 }
 
-/* What the user says, else the usual place if there is such a thing. */
+/* What the user says; "": nothing. */
 static const char *find_sysroot(char *const *envp)
 {
 	const char *set = getenv("AUXTAP_SYSROOT");
 
 	if (!set || !*set)
 		set = variable(envp, "QEMU_LD_PREFIX");
-	if (!set || !*set)
-		set = access(qemu_arch_a64.sysroot, X_OK) ? "" : qemu_arch_a64.sysroot;
-	return set;
+	return set ? set : "";
 }
 
 int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char *cwd,
