@@ -239,15 +239,19 @@ static void insn_text(const struct auxtap_event *ev, char *buf, size_t size)
 static void asm_text(struct decode_printer *p, const struct auxtap_event *ev, char *buf,
 		     size_t size)
 {
+	uint8_t code[sizeof(ev->insn)];
+	ssize_t nr = ev->insn_size;
+
 	buf[0] = '\0';
 	if (!ev->has_ip)
 		return;
-	if (ev->insn_size)
-		auxtap_disassemble_as(p->images, ev->isa, ev->ip, ev->insn, ev->insn_size, buf, size);
-	else
-		auxtap_image_set_disassemble(p->images, ev->pid,
-					     ev->time ? ev->time : UINT64_MAX, ev->ip, buf,
-					     size);
+	if (nr)
+		memcpy(code, ev->insn, (size_t)nr);
+	else /* a sample: it has only the address */
+		nr = auxtap_image_set_read(p->images, ev->pid, ev->time ? ev->time : UINT64_MAX,
+					   ev->ip, code, sizeof(code));
+	if (nr > 0)
+		auxtap_disassemble_as(p->images, ev->isa, ev->ip, code, (size_t)nr, buf, size);
 }
 
 /* What only a sample of Arm SPE has. */

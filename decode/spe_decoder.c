@@ -404,6 +404,7 @@ static void facts(const struct auxtap_decoder *dec, struct auxtap_event *ev)
 	ev->cpu = q->stream->extents[0].cpu;
 	if (ev->type == AUXTAP_EVENT_GAP)
 		return;
+	ev->isa = AUXTAP_ISA_A64; /* records do not tell; A32 in EL0 is rare */
 	ev->spe_has = r->has;
 	ev->lat_total = r->lat_total;
 	ev->lat_issue = r->lat_issue;
