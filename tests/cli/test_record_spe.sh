@@ -75,6 +75,57 @@ spaced()
 		fail "thread $1"
 }
 
+# judged STATUS PERIOD IMAGES COMMAND...: qemu's own log of registers (of code in these images; empty:
+# of all) is the judge: what is sampled is what ran, with the addresses that its registers give
+judged()
+{
+	local expected=$1 period=$2 images=$3 status tid slack=0 nr=0 filter='' ranges=()
+	shift 3
+	rm -f "$dir"/*
+	if [ -n "$images" ]; then # they lie at the same place each time
+		auxtap record -e arm_spe_0// --backend emulated --source qemu -o "$dir/data" -- "$@" >"$dir/out" 2>"$dir/err"
+		mapfile -t ranges < <(auxtap dump "$dir/data" | grep MMAP2 | grep -E "$images" |
+			sed 's/.*\[\(0x[0-9a-f]*\)(\(0x[0-9a-f]*\)).*/\1+\2/' | sort -u)
+		[ ${#ranges[@]} -gt 0 ] || fail "no image is $images"
+		filter="-dfilter $(IFS=,; echo "${ranges[*]}")"
+	fi
+	printf '#!/bin/sh\nexec %s -singlestep -d cpu,nochain,tid %s -D %s/log-%%d "$@"\n' \
+		"$(command -v qemu-aarch64)" "$filter" "$dir" >"$dir/qemu"
+	chmod +x "$dir/qemu"
+	AUXTAP_QEMU_AARCH64=$dir/qemu timeout 300 auxtap record -e "arm_spe_0/period=$period/" --backend emulated \
+		--source qemu --truth "$dir/raw" -o "$dir/data" -- "$@" >"$dir/out" 2>"$dir/err"
+	status=$?
+	[ $status = "$expected" ] || fail "$*: status $status, not $expected: $(tail -1 "$dir/err")"
+	[ "$expected" = 0 ] || slack=2
+	auxtap decode --events gap -F tid "$dir/data" >"$dir/gaps"
+	[ -s "$dir/gaps" ] && fail "$*: gaps: $(head -1 "$dir/gaps")"
+	for truth in "$dir"/raw.*; do
+		tid=${truth##*.}
+		auxtap decode --events mem,branch -F time,addr --tid "$tid" --format csv "$dir/data" >"$dir/addresses"
+		auxtap decode --events insn -F time,ip,op,asm --tid "$tid" --format csv "$dir/data" |
+			awk 'NR == FNR { split($0, f, ","); addr[f[1]] = f[2]; next }
+				FNR > 1 { split($0, f, ","); sub(/^[^,]*,[^,]*,/, "")
+					print f[2] "," (f[1] in addr ? addr[f[1]] : "-") "," $0 }' \
+				"$dir/addresses" - >"$dir/samples.$tid"
+		python3 "$SRC/tests/tools/a64_samples.py" "$dir/log-$tid" "$truth" "$dir/samples.$tid" "$period" \
+			$slack "${ranges[@]}" >"$dir/verdict" 2>&1 || fail "${1##*/}: thread $tid: $(tail -1 "$dir/verdict")"
+		echo "${1##*/}: $(cat "$dir/verdict")"
+		nr=$((nr + 1))
+	done
+	[ $nr -gt 0 ] || fail "$*: no threads"
+}
+
+if command -v python3 >/dev/null; then
+	judged 0 256 '' "$fixtures/qemu_a64" touch
+	judged 0 512 '' "$fixtures/recursion_static"
+	judged 0 512 '' "$fixtures/recursion"
+	[ -x "$fixtures/exceptions" ] && judged 0 512 'exceptions$|libgcc' "$fixtures/exceptions"
+	judged 0 256 '' "$fixtures/threads4_static"
+	judged 139 256 '' "$fixtures/null_deref"
+else
+	echo "not judged by registers: there is no python3"
+fi
+
 # exactly every 1024th instruction
 for program in recursion_static recursion exceptions; do
 	[ -x "$fixtures/$program" ] || continue

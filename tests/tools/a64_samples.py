@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Judges the samples of one thread by qemu's own log of its registers before each instruction
+(qemu-aarch64 -singlestep -d cpu,nochain,tid -D LOG-%d): 
+a64_samples.py LOG TRUTH SAMPLES PERIOD SLACK [LOW+SIZE]...
+
+TRUTH: what the recorder says was executed; must be the log's (of the ranges that it was filtered by), but for SLACK
+instructions at its end: of a thread that was killed the log has what began. SAMPLES: lines "ip,addr,op,asm" of
+decode, hexadecimal, every PERIOD-th instruction. A load or store must have the address that the
+registers give, a branch the address that ran next."""
+
+import csv
+import re
+import struct
+import sys
+
+WORD = re.compile(r"(PC|X\d\d| SP)=([0-9a-f]+)")
+MEMORY = re.compile(r"\[(?P<base>[xs]p?\d*)(?:, (?P<off>[^\]]*))?\](?P<pre>!?)")
+INDEX = re.compile(r"(?P<reg>[xw](?:\d+|zr))(?:, (?P<how>lsl|sxtw|uxtw|sxtx)(?: #(?P<shift>\d+))?)?$")
+NO_ACCESS = ("prfm", "prfum")  # an address, but nothing is moved
+
+
+def steps(path, expected, wanted):
+    """How many are logged; the registers of those of expected that are wanted, by their number"""
+    regs, keep, nr, before = {}, None, 0, None
+    for line in open(path):
+        if line.startswith(" PC="):
+            pc, keep = int(line[4:20], 16), None
+            # qemu was asked to stop before it: it begins once more
+            if pc == before and (nr >= len(expected) or pc != expected[nr]):
+                continue
+            before = pc
+            if nr < len(expected) and pc != expected[nr]:
+                sys.exit("instruction %d: %x in the truth, %x in qemu's log" % (nr, expected[nr], pc))
+            if nr in wanted:
+                keep = regs.setdefault(nr, {})
+            nr += 1
+        if keep is not None:
+            keep.update((name.strip().lower(), int(value, 16)) for name, value in WORD.findall(line))
+    return nr, regs
+
+
+def register(regs, name):
+    if name in ("xzr", "wzr"):
+        return 0
+    if name == "sp":
+        return regs["sp"]
+    value = regs["x%02d" % int(name[1:])]
+    return value & 0xFFFFFFFF if name[0] == "w" else value
+
+
+def offset(regs, text):
+    if text.startswith("#"):
+        return int(text[1:], 0)
+    m = INDEX.match(text)
+    value = register(regs, m["reg"])
+    if m["how"] in ("sxtw",):
+        value = (value & 0xFFFFFFFF) - (1 << 32 if value & 0x80000000 else 0)
+    return value << int(m["shift"] or 0)
+
+
+def access(regs, asm):
+    """The address that this instruction loads from or stores to; None: it does neither."""
+    name = asm.split(" ")[0]
+    if name in NO_ACCESS:
+        return None
+    m = MEMORY.search(asm)
+    if m:
+        return (register(regs, m["base"]) + (offset(regs, m["off"]) if m["off"] else 0)) % (1 << 64)
+    literal = re.match(r"ldr(?:sw)? \w+, #(0x[0-9a-f]+)$", asm)
+    if literal:
+        return int(literal[1], 16)
+    zeroed = re.match(r"dc zva, (x\d+)$", asm)
+    return register(regs, zeroed[1]) if zeroed else None
+
+
+def place(pcs, ips, period):
+    """Where the first sample is"""
+    for first in range(0, min(2 * period + 600, len(pcs))):
+        if all(first + i * period < len(pcs) and pcs[first + i * period] == ip for i, ip in enumerate(ips)):
+            return first
+    sys.exit("no place where each sample is what ran")
+
+
+def main():
+    log, truth, samples, period, slack = sys.argv[1:4] + [int(a) for a in sys.argv[4:6]]
+    ranges = [[int(n, 0) for n in a.split("+")] for a in sys.argv[6:]]
+    data = open(truth, "rb").read()
+    ran = struct.unpack("<%dQ" % (len(data) // 8), data)
+    rows = [r for r in csv.reader(open(samples))]
+    first = place(ran, [int(r[0], 16) for r in rows], period)
+    if len(ran) - (first + (len(rows) - 1) * period) > 2 * period:
+        sys.exit("no samples of the end")
+
+    # the log's number of each instruction that it has
+    logged = [at for at, ip in enumerate(ran) if not ranges or any(lo <= ip < lo + size for lo, size in ranges)]
+    number = {at: n for n, at in enumerate(logged) if (at - first) % period == 0}
+    nr_logged, registers = steps(log, [ran[at] for at in logged], set(number.values()))
+    if not len(logged) <= nr_logged <= len(logged) + slack:
+        sys.exit("the truth has %d instructions, qemu's log %d" % (len(logged), nr_logged))
+
+    nr = {"LD": 0, "ST": 0, "B": 0}
+    unknown = 0
+    for i, (ip, addr, op, asm) in enumerate(rows):
+        at = first + i * period
+        kind = op.split(" ")[0]
+        if kind == "B":
+            want = ran[at + 1] if at + 1 < len(ran) else int(addr, 16)
+        elif at not in number:
+            continue
+        elif not asm:  # capstone 4 knows no LSE atomics
+            unknown += 1
+            continue
+        else:
+            want = access(registers[number[at]], asm)
+            if (want is None) != (kind not in nr):
+                sys.exit("%s %s: is it %s?" % (ip, asm, op))
+        if want is not None:
+            if addr == "-" or int(addr, 16) != want:
+                sys.exit("%s %s: address %s, not %x" % (ip, asm, addr, want))
+            nr[kind] += 1
+    if unknown > len(rows) // 20:
+        sys.exit("%d of %d samples are of instructions without a text" % (unknown, len(rows)))
+    print(len(rows), "samples, judged:", ", ".join("%d %s" % (n, k) for k, n in nr.items()))
+
+
+main()
