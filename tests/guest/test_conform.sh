@@ -8,6 +8,8 @@ set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 ops=200000 piece=200000 timeout=480
+player=$TESTS/conform/conform
+[ -z "${ARCH:-}" ] || player=$("$SRC/tests/conform/player") || exit $?
 [ -z "${AUXTAP_LONG:-}" ] || ops=10000000 piece=500000 timeout=7200
 seed=${SEED:-$(date +%s)000}
 # The switches of another kernel must not fit: then nothing would be compared.
@@ -36,7 +38,7 @@ exit \$bad
 END
 rc=0
 "$SRC/tests/guest/run" --kernel "$KERNEL" --timeout "$timeout" -o "$work/out" \
-	--file "$TESTS/conform/conform:/conform" \
+	--file "$player:/conform" \
 	--file "$module:/auxtap_conform.ko" --file "$SRC/tests/conform/scripts:/scripts" \
 	--append 'rcupdate.rcu_expedited=1' "$work/conform.sh" || rc=$?
 log=$work/out/conform.log
@@ -44,7 +46,7 @@ log=$work/out/conform.log
 [ -s "$log" ] || log=$work/out/live.log
 cat "$log" 2>/dev/null || true
 sum=$(awk '/ scripts, [0-9]+ operations; as planned/ {sum += $3} END {print sum + 0}' "$log" 2>/dev/null || echo 0)
-echo "conformance on $KERNEL, seeds from $seed: $sum operations"
+echo "conformance on $KERNEL${ARCH:+ $ARCH}, seeds from $seed: $sum operations"
 [ "$rc" = 0 ] || exit "$rc"
 grep -q 'scripts played' "$log"
 grep -q 'section O: .* 0 do not hold' "$log"
