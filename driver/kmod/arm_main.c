@@ -5,47 +5,79 @@
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
+#include "arm_units.h"
 #include "compat.h"
 #include "pmu/arm_spe.h"
-#include "replay.h"
-#include "arm_unit.h"
+#include "pmu/cs_etm.h"
 
 static char *name = "arm_spe_0";
 module_param(name, charp, 0444);
-MODULE_PARM_DESC(name, "of the PMU; tools look for arm_spe_0, the default");
-module_param_named(skid, spe_skid_bytes, uint, 0644);
-MODULE_PARM_DESC(skid, "bytes that the unit would produce between a full buffer and its interrupt");
-module_param_named(irq_delay, spe_irq_delay_us, uint, 0644);
-MODULE_PARM_DESC(irq_delay, "microseconds that the interrupt comes late");
+MODULE_PARM_DESC(name, "of the SPE's PMU; tools look for arm_spe_0, the default; empty: none");
+static char *etm_name = "cs_etm";
+module_param(etm_name, charp, 0444);
+MODULE_PARM_DESC(etm_name, "of the trace units' PMU; tools look for cs_etm, the default; empty: "
+			   "none");
 
 static struct dentry *debug_dir;
+
+static void pmus_exit(void)
+{
+	etm_registers_hide();
+	cs_etm_unregister();
+	arm_spe_unregister();
+	compat_leave_contexts();
+}
+
+static int pmus_init(void)
+{
+	int err = *name ? arm_spe_register(name, &spe_unit_hw) : 0;
+
+	if (!err && *etm_name)
+		err = cs_etm_register(etm_name, &etm_unit_hw);
+	if (!err && *etm_name)
+		err = etm_registers_show(cs_etm_device());
+	if (err)
+		pmus_exit(); /* of those that are */
+	return err;
+}
 
 static int __init auxtap_init(void)
 {
 	int err;
 
-	spe_units_init();
 	debug_dir = debugfs_create_dir("auxtap", NULL);
-	replay_init(debug_dir);
-	err = arm_spe_register(name, &spe_unit_hw);
+	err = spe_units_init(debug_dir);
+	if (err)
+		goto debugfs;
+	err = etm_units_init(debug_dir);
+	if (err)
+		goto spe;
+	err = pmus_init();
 	if (!err)
 		return 0;
 	debugfs_remove(debug_dir);
-	replay_exit();
+	etm_units_exit();
 	spe_units_exit();
+	return err;
+spe:
+	debugfs_remove(debug_dir);
+	spe_units_exit();
+	return err;
+debugfs:
+	debugfs_remove(debug_dir);
 	return err;
 }
 
 static void __exit auxtap_exit(void)
 {
-	arm_spe_unregister();
-	compat_leave_contexts();
-	spe_units_exit();
+	pmus_exit();
 	debugfs_remove(debug_dir);
-	replay_exit();
+	etm_units_exit();
+	spe_units_exit();
 }
 
 module_init(auxtap_init);
 module_exit(auxtap_exit);
 MODULE_LICENSE("Dual BSD/GPL");
-MODULE_DESCRIPTION("Arm SPE without the hardware: a unit in each CPU that replays records");
+MODULE_DESCRIPTION("Arm SPE and CoreSight without the hardware: units in each CPU that replay "
+		   "records and trace");

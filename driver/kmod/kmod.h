@@ -9,8 +9,6 @@
 #ifndef AUXTAP_KMOD_H
 #define AUXTAP_KMOD_H
 
-#include <linux/hrtimer.h>
-#include <linux/irq_work.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
 #include <linux/types.h>
@@ -28,6 +26,7 @@
 #undef RTIT_STATUS_ERROR
 #undef RTIT_STATUS_STOPPED
 #include "silicon/pt_unit.h"
+#include "irq_line.h"
 #include "replay.h"
 
 struct dentry;
@@ -40,8 +39,7 @@ struct kmod_cpu {
 	struct pt_output_bus bus;
 	u64 tsc; /* the unit's clock: the processor's, read before the unit is told of
 		    anything */
-	struct irq_work interrupt;
-	struct hrtimer interrupt_timer; /* the interrupt, when it is to come late */
+	struct irq_line interrupt;
 
 	/* trap.c */
 	bool on;        /* the driver wants user code traced */
@@ -62,9 +60,8 @@ struct kmod_cpu {
 DECLARE_PER_CPU(struct kmod_cpu, kmod_cpus);
 
 /* unit.c */
-extern unsigned int kmod_skid_bytes, kmod_irq_delay_us;
 extern struct intel_pt_hw kmod_hw;
-void kmod_units_init(void);
+int kmod_units_init(struct dentry *dir);
 void kmod_units_exit(void);
 /* Before the unit is told of anything: what time it is. */
 void kmod_unit_clock(struct kmod_cpu *c);

@@ -14,10 +14,6 @@ static char *name = "auxtap_pt";
 module_param(name, charp, 0444);
 MODULE_PARM_DESC(name,
 		 "of the PMU; intel_pt stands in for the hardware (default auxtap_pt)");
-module_param_named(skid, kmod_skid_bytes, uint, 0644);
-MODULE_PARM_DESC(skid, "bytes that the unit produces between a mark and its interrupt");
-module_param_named(irq_delay, kmod_irq_delay_us, uint, 0644);
-MODULE_PARM_DESC(irq_delay, "microseconds that the interrupt comes late");
 
 struct kmod_counts kmod_counts;
 static struct dentry *debug_dir;
@@ -39,14 +35,15 @@ static int __init auxtap_init(void)
 {
 	int err;
 
-	kmod_units_init();
 	symbols_init();
 	debug_dir = debugfs_create_dir("auxtap", NULL);
 	debugfs_create_file("counts", 0400, debug_dir, NULL, &counts_fops);
-	err = steps_init(debug_dir);
+	err = kmod_units_init(debug_dir);
 	if (err)
 		goto debugfs;
-	replay_init(debug_dir);
+	err = steps_init(debug_dir);
+	if (err)
+		goto units;
 	err = trap_work_init();
 	if (err)
 		goto steps;
@@ -63,13 +60,15 @@ work:
 	trap_work_exit();
 steps:
 	debugfs_remove(debug_dir);
-	replay_exit();
 	steps_exit();
+	kmod_units_exit();
+	return err;
+units:
+	debugfs_remove(debug_dir);
 	kmod_units_exit();
 	return err;
 debugfs:
 	debugfs_remove(debug_dir);
-	kmod_units_exit();
 	return err;
 }
 
@@ -79,9 +78,8 @@ static void __exit auxtap_exit(void)
 	compat_leave_contexts();
 	trap_hooks_exit();
 	trap_work_exit();
-	kmod_units_exit();
 	debugfs_remove(debug_dir);
-	replay_exit();
+	kmod_units_exit();
 	steps_exit();
 }
 

@@ -3,14 +3,14 @@
  * The replay source (parameter replay=1): while the driver has the unit of a CPU on, bytes
  * that root handed in are produced through the unit's output stage, over and over, at a
  * rate. Driver, ring and reader see the marks, stops, skid and delay of the real thing, and
- * every byte is accounted for. Which bytes: replay_data.c. The driver's switch: unit.c.
- *   auxtap/replay/data    written: what is produced from the closing of the file on
- *   auxtap/replay/rate    bytes a second, of each CPU; 0: as fast as bursts allow
- *   auxtap/replay/limit   bytes in all, over all CPUs; 0: no end
- *   auxtap/replay/left    what of the limit is left
- *   auxtap/replay/counts  of each CPU: produced = written + dropped; for how long the unit
- *                         was off, in all, before it was switched on again. A write begins
- *                         anew: counts 0, every CPU at the first byte, the whole limit left
+ * every byte is accounted for. Which bytes: replay_data.c. The driver's switch: unit*.c.
+ *   replay/data    written: what is produced from the closing of the file on
+ *   replay/rate    bytes a second, of each CPU; 0: as fast as bursts allow
+ *   replay/limit   bytes in all, over all CPUs; 0: no end
+ *   replay/left    what of the limit is left
+ *   replay/counts  of each CPU: produced = written + dropped; for how long the unit
+ *                  was off, in all, before it was switched on again. A write begins
+ *                  anew: counts 0, every CPU at the first byte, the whole limit left
  */
 #include <linux/debugfs.h>
 #include <linux/hrtimer.h>
@@ -24,7 +24,7 @@
 
 static bool selected;
 module_param_named(replay, selected, bool, 0644);
-MODULE_PARM_DESC(replay, "the units produce the bytes of auxtap/replay/data instead of packets "
+MODULE_PARM_DESC(replay, "the units produce the bytes of replay/data in debugfs instead of packets "
 			 "of single steps, from the next time that they are switched on");
 
 /* Between two bursts everything else has its turn, whatever the rate. */
@@ -39,6 +39,7 @@ MODULE_PARM_DESC(replay, "the units produce the bytes of auxtap/replay/data inst
 
 /* One CPU. Touched by that CPU only, with interrupts off. */
 struct replay_cpu {
+	struct replay *replay;
 	struct hrtimer timer;
 	bool on;
 	ktime_t paid_until; /* while on: what is due up to then is in owed */
@@ -51,44 +52,41 @@ struct replay_cpu {
 	u64 off_ns;
 };
 
-static DEFINE_PER_CPU(struct replay_cpu, replay_cpus);
-static u64 replay_rate, replay_limit;
-static atomic64_t nr_reserved; /* of the limit */
-
 /* ---- how much ---- */
 
 /* Up to want bytes of the limit; what is not used is given back. */
-static u64 reserve(u64 want)
+static u64 reserve(struct replay *replay, u64 want)
 {
-	u64 limit = READ_ONCE(replay_limit), old;
+	u64 limit = READ_ONCE(replay->limit), old;
 
 	if (!limit)
 		return want;
-	if ((u64)atomic64_read(&nr_reserved) >= limit)
+	if ((u64)atomic64_read(&replay->nr_reserved) >= limit)
 		return 0;
-	old = (u64)atomic64_fetch_add((s64)want, &nr_reserved);
+	old = (u64)atomic64_fetch_add((s64)want, &replay->nr_reserved);
 	if (old + want <= limit)
 		return want;
-	atomic64_sub((s64)(old >= limit ? want : old + want - limit), &nr_reserved);
+	atomic64_sub((s64)(old >= limit ? want : old + want - limit), &replay->nr_reserved);
 	return old >= limit ? 0 : limit - old;
 }
 
-static void give_back(u64 nr_bytes)
+static void give_back(struct replay *replay, u64 nr_bytes)
 {
-	if (nr_bytes && READ_ONCE(replay_limit))
-		atomic64_sub((s64)nr_bytes, &nr_reserved);
+	if (nr_bytes && READ_ONCE(replay->limit))
+		atomic64_sub((s64)nr_bytes, &replay->nr_reserved);
 }
 
 static void pay(struct replay_cpu *r)
 {
-	u64 rate = READ_ONCE(replay_rate) ?: RATE_FULL, ns;
+	u64 rate = READ_ONCE(r->replay->rate) ?: RATE_FULL, ns;
 	ktime_t now = ktime_get();
 
 	ns = min_t(u64, ktime_to_ns(ktime_sub(now, r->paid_until)), ARREARS_NS);
 	r->paid_until = now;
 	r->due_rest += rate * ns; /* RATE_MAX * ARREARS_NS fits */
 	r->owed += div64_u64_rem(r->due_rest, NSEC_PER_SEC, &r->due_rest);
-	r->owed = min(r->owed, div64_u64(rate, NSEC_PER_SEC / ARREARS_NS) + unit_piece_max);
+	r->owed = min(r->owed, div64_u64(rate, NSEC_PER_SEC / ARREARS_NS) +
+				       r->replay->unit->piece_max);
 }
 
 /* When the next piece of what is owed is produced. */
@@ -104,15 +102,16 @@ static u64 next_ns(struct replay_cpu *r, bool at_once)
 
 static u64 produce(struct replay_cpu *r, const struct replay_data *data, u64 nr_bytes)
 {
+	const struct replay_unit *unit = r->replay->unit;
 	u64 done = 0;
 
-	while (done < nr_bytes && !unit_interrupt_pending()) {
+	while (done < nr_bytes && !unit->interrupt_pending()) {
 		u64 from, to_end;
 		size_t taken, written = 0;
 
 		div64_u64_rem(r->pos, data->nr_bytes, &from);
 		to_end = data->nr_bytes - from;
-		taken = unit_produce(data->bytes + from, min(nr_bytes - done, to_end), &written);
+		taken = unit->produce(data->bytes + from, min(nr_bytes - done, to_end), &written);
 		/* a piece that is not whole for it ends here has no rest: left out, and counted */
 		if (!taken && to_end <= nr_bytes - done)
 			taken = to_end;
@@ -129,25 +128,27 @@ static u64 produce(struct replay_cpu *r, const struct replay_data *data, u64 nr_
 static enum hrtimer_restart tick(struct hrtimer *timer)
 {
 	struct replay_cpu *r = container_of(timer, struct replay_cpu, timer);
+	struct replay *replay = r->replay;
 	const struct replay_data *data;
 	u64 want, done;
 
 	/* not this CPU's: it went offline, and what it traced with it */
-	if (!r->on || r != this_cpu_ptr(&replay_cpus))
+	if (!r->on || r != this_cpu_ptr(replay->cpus))
 		return HRTIMER_NORESTART;
 	pay(r);
 	rcu_read_lock();
-	data = replay_data_get();
+	data = replay_data_get(replay);
 	if (data) {
-		want = reserve(min(r->owed, r->burst_left));
+		want = reserve(replay, min(r->owed, r->burst_left));
 		done = produce(r, data, want);
-		give_back(want - done);
+		give_back(replay, want - done);
 		r->owed -= done;
 		r->burst_left -= done;
 	}
 	rcu_read_unlock();
 	hrtimer_set_expires(timer,
-			    ktime_add_ns(ktime_get(), next_ns(r, unit_interrupt_pending())));
+			    ktime_add_ns(ktime_get(),
+					 next_ns(r, replay->unit->interrupt_pending())));
 	return HRTIMER_RESTART;
 }
 
@@ -158,9 +159,9 @@ bool replay_selected(void)
 	return READ_ONCE(selected);
 }
 
-void replay_on(void)
+void replay_on(struct replay *replay)
 {
-	struct replay_cpu *r = this_cpu_ptr(&replay_cpus);
+	struct replay_cpu *r = this_cpu_ptr(replay->cpus);
 
 	r->on = true;
 	r->paid_until = ktime_get();
@@ -171,9 +172,9 @@ void replay_on(void)
 			      HRTIMER_MODE_REL_PINNED_HARD);
 }
 
-void replay_off(void)
+void replay_off(struct replay *replay)
 {
-	struct replay_cpu *r = this_cpu_ptr(&replay_cpus);
+	struct replay_cpu *r = this_cpu_ptr(replay->cpus);
 
 	if (!r->on)
 		return;
@@ -185,9 +186,9 @@ void replay_off(void)
 
 /* ---- debugfs ---- */
 
-static void begin_anew(void *unused)
+static void begin_anew(void *replay)
 {
-	struct replay_cpu *r = this_cpu_ptr(&replay_cpus);
+	struct replay_cpu *r = this_cpu_ptr(((struct replay *)replay)->cpus);
 	unsigned long flags;
 
 	local_irq_save(flags);
@@ -201,11 +202,12 @@ static void begin_anew(void *unused)
 
 static int counts_show(struct seq_file *seq, void *unused)
 {
+	struct replay *replay = seq->private;
 	int cpu;
 
 	for_each_possible_cpu(cpu)
 	{
-		const struct replay_cpu *r = &per_cpu(replay_cpus, cpu);
+		const struct replay_cpu *r = per_cpu_ptr(replay->cpus, cpu);
 
 		seq_printf(seq,
 			   "cpu %d: produced %llu written %llu dropped %llu off_us %llu\n",
@@ -218,14 +220,16 @@ static int counts_show(struct seq_file *seq, void *unused)
 
 static int counts_open(struct inode *inode, struct file *file)
 {
-	return single_open(file, counts_show, NULL);
+	return single_open(file, counts_show, inode->i_private);
 }
 
 static ssize_t counts_write(struct file *file, const char __user *from, size_t count,
 			    loff_t *pos)
 {
-	on_each_cpu(begin_anew, NULL, 1);
-	atomic64_set(&nr_reserved, 0);
+	struct replay *replay = ((struct seq_file *)file->private_data)->private;
+
+	on_each_cpu(begin_anew, replay, 1);
+	atomic64_set(&replay->nr_reserved, 0);
 	return count;
 }
 
@@ -238,70 +242,77 @@ static const struct file_operations counts_fops = {
 	.release = single_release,
 };
 
-static int rate_get(void *unused, u64 *value)
+static int rate_get(void *replay, u64 *value)
 {
-	*value = READ_ONCE(replay_rate);
+	*value = READ_ONCE(((struct replay *)replay)->rate);
 	return 0;
 }
 
-static int rate_set(void *unused, u64 value)
+static int rate_set(void *replay, u64 value)
 {
 	if (value > RATE_MAX)
 		return -ERANGE;
-	WRITE_ONCE(replay_rate, value);
+	WRITE_ONCE(((struct replay *)replay)->rate, value);
 	return 0;
 }
 DEFINE_DEBUGFS_ATTRIBUTE(rate_fops, rate_get, rate_set, "%llu\n");
 
-static int limit_get(void *unused, u64 *value)
+static int limit_get(void *replay, u64 *value)
 {
-	*value = READ_ONCE(replay_limit);
+	*value = READ_ONCE(((struct replay *)replay)->limit);
 	return 0;
 }
 
-static int limit_set(void *unused, u64 value)
+static int limit_set(void *replay, u64 value)
 {
 	if (value > S64_MAX / 2)
 		return -ERANGE;
-	WRITE_ONCE(replay_limit, value);
+	WRITE_ONCE(((struct replay *)replay)->limit, value);
 	return 0;
 }
 DEFINE_DEBUGFS_ATTRIBUTE(limit_fops, limit_get, limit_set, "%llu\n");
 
-static int left_get(void *unused, u64 *value)
+static int left_get(void *replay, u64 *value)
 {
-	u64 limit = READ_ONCE(replay_limit);
-	s64 taken = atomic64_read(&nr_reserved);
+	u64 limit = READ_ONCE(((struct replay *)replay)->limit);
+	s64 taken = atomic64_read(&((struct replay *)replay)->nr_reserved);
 
 	*value = taken > 0 && (u64)taken >= limit ? 0 : limit - (u64)max_t(s64, taken, 0);
 	return 0;
 }
 DEFINE_DEBUGFS_ATTRIBUTE(left_fops, left_get, NULL, "%llu\n");
 
-void replay_init(struct dentry *dir)
+int replay_init(struct replay *replay, const struct replay_unit *unit, struct dentry *dir)
 {
 	int cpu;
 
+	replay->unit = unit;
+	replay->cpus = alloc_percpu(struct replay_cpu);
+	if (!replay->cpus)
+		return -ENOMEM;
 	for_each_possible_cpu(cpu)
 	{
-		struct replay_cpu *r = &per_cpu(replay_cpus, cpu);
+		struct replay_cpu *r = per_cpu_ptr(replay->cpus, cpu);
 
+		r->replay = replay;
 		hrtimer_init(&r->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 		r->timer.function = tick;
 	}
 	dir = debugfs_create_dir("replay", dir);
-	replay_data_init(dir);
-	debugfs_create_file("rate", 0600, dir, NULL, &rate_fops);
-	debugfs_create_file("limit", 0600, dir, NULL, &limit_fops);
-	debugfs_create_file("left", 0400, dir, NULL, &left_fops);
-	debugfs_create_file("counts", 0600, dir, NULL, &counts_fops);
+	replay_data_init(replay, dir);
+	debugfs_create_file("rate", 0600, dir, replay, &rate_fops);
+	debugfs_create_file("limit", 0600, dir, replay, &limit_fops);
+	debugfs_create_file("left", 0400, dir, replay, &left_fops);
+	debugfs_create_file("counts", 0600, dir, replay, &counts_fops);
+	return 0;
 }
 
-void replay_exit(void)
+void replay_exit(struct replay *replay)
 {
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		hrtimer_cancel(&per_cpu(replay_cpus, cpu).timer);
-	replay_data_exit();
+		hrtimer_cancel(&per_cpu_ptr(replay->cpus, cpu)->timer);
+	replay_data_exit(replay);
+	free_percpu(replay->cpus);
 }

@@ -18,91 +18,87 @@ static unsigned int replay_max = 64;
 module_param(replay_max, uint, 0644);
 MODULE_PARM_DESC(replay_max, "MiB that auxtap/replay/data takes (default 64, at most 1024)");
 
-static struct replay_data __rcu *replay_bytes;
-
-const struct replay_data *replay_data_get(void)
+const struct replay_data *replay_data_get(struct replay *replay)
 {
-	return rcu_dereference(replay_bytes);
+	return rcu_dereference(replay->data);
 }
 
-static void replace(struct replay_data *data)
+static void replace(struct replay *replay, struct replay_data *data)
 {
 	struct replay_data *old;
 
 	/* only the one writer comes here, or the unloading */
-	old = rcu_replace_pointer(replay_bytes, data, true);
+	old = rcu_replace_pointer(replay->data, data, true);
 	synchronize_rcu();
 	vfree(old);
 }
 
 /* ---- the one writer ---- */
 
-static struct writer {
-	atomic_t taken;
-	struct mutex lock; /* its threads' writes */
-	struct replay_data *data;
-	size_t room;
-	bool failed;
-} writer = {.lock = __MUTEX_INITIALIZER(writer.lock)};
-
 static int data_open(struct inode *inode, struct file *file)
 {
-	if (atomic_cmpxchg(&writer.taken, 0, 1))
+	struct replay *replay = inode->i_private;
+
+	if (atomic_cmpxchg(&replay->writer.taken, 0, 1))
 		return -EBUSY;
-	writer.data = NULL;
-	writer.room = 0;
-	writer.failed = false;
+	replay->writer.data = NULL;
+	replay->writer.room = 0;
+	replay->writer.failed = false;
+	file->private_data = replay;
 	return 0;
 }
 
-static int make_room(size_t nr_bytes)
+static int make_room(struct replay *replay, size_t nr_bytes)
 {
-	size_t room = max3(nr_bytes, 2 * writer.room, (size_t)PAGE_SIZE);
+	size_t room = max3(nr_bytes, 2 * replay->writer.room, (size_t)PAGE_SIZE);
 	struct replay_data *data;
 
-	if (nr_bytes <= writer.room)
+	if (nr_bytes <= replay->writer.room)
 		return 0;
 	data = vzalloc(struct_size(data, bytes, room));
 	if (!data)
 		return -ENOMEM;
-	if (writer.data)
-		memcpy(data, writer.data,
-		       struct_size(data, bytes, writer.data->nr_bytes));
-	vfree(writer.data);
-	writer.data = data;
-	writer.room = room;
+	if (replay->writer.data)
+		memcpy(data, replay->writer.data,
+		       struct_size(data, bytes, replay->writer.data->nr_bytes));
+	vfree(replay->writer.data);
+	replay->writer.data = data;
+	replay->writer.room = room;
 	return 0;
 }
 
-static int put(const char __user *from, size_t count, loff_t pos)
+static int put(struct replay *replay, const char __user *from, size_t count, loff_t pos)
 {
 	u64 max = (u64)min(READ_ONCE(replay_max), 1024u) << 20;
+	struct replay_data *data;
 	int err;
 
 	if (pos < 0 || pos > max || count > max - pos)
 		return -EFBIG;
-	err = make_room(pos + count);
+	err = make_room(replay, pos + count);
 	if (err)
 		return err;
 	/* what a write leaves out before its place is zeros, as in any file */
-	if (copy_from_user(writer.data->bytes + pos, from, count))
+	data = replay->writer.data;
+	if (copy_from_user(data->bytes + pos, from, count))
 		return -EFAULT;
-	writer.data->nr_bytes = max_t(u64, writer.data->nr_bytes, pos + count);
+	data->nr_bytes = max_t(u64, data->nr_bytes, pos + count);
 	return 0;
 }
 
 static ssize_t data_write(struct file *file, const char __user *from, size_t count,
 			  loff_t *pos)
 {
+	struct replay *replay = file->private_data;
 	int err;
 
 	if (!count)
 		return 0;
-	mutex_lock(&writer.lock);
-	err = put(from, count, *pos);
+	mutex_lock(&replay->writer.lock);
+	err = put(replay, from, count, *pos);
 	if (err)
-		writer.failed = true;
-	mutex_unlock(&writer.lock);
+		replay->writer.failed = true;
+	mutex_unlock(&replay->writer.lock);
 	if (err)
 		return err;
 	*pos += count;
@@ -111,12 +107,14 @@ static ssize_t data_write(struct file *file, const char __user *from, size_t cou
 
 static int data_release(struct inode *inode, struct file *file)
 {
-	if (writer.failed)
-		vfree(writer.data);
-	else if (writer.data)
-		replace(writer.data);
-	writer.data = NULL;
-	atomic_set_release(&writer.taken, 0);
+	struct replay *replay = file->private_data;
+
+	if (replay->writer.failed)
+		vfree(replay->writer.data);
+	else if (replay->writer.data)
+		replace(replay, replay->writer.data);
+	replay->writer.data = NULL;
+	atomic_set_release(&replay->writer.taken, 0);
 	return 0;
 }
 
@@ -128,12 +126,13 @@ static const struct file_operations data_fops = {
 	.llseek = default_llseek,
 };
 
-void replay_data_init(struct dentry *dir)
+void replay_data_init(struct replay *replay, struct dentry *dir)
 {
-	debugfs_create_file("data", 0200, dir, NULL, &data_fops);
+	mutex_init(&replay->writer.lock);
+	debugfs_create_file("data", 0200, dir, replay, &data_fops);
 }
 
-void replay_data_exit(void)
+void replay_data_exit(struct replay *replay)
 {
-	replace(NULL);
+	replace(replay, NULL);
 }

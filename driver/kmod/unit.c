@@ -15,7 +15,7 @@
 #include "pmu/intel_pt.h"
 
 DEFINE_PER_CPU(struct kmod_cpu, kmod_cpus);
-unsigned int kmod_skid_bytes, kmod_irq_delay_us;
+static struct replay pt_replay;
 
 /*
  * What CPUID would tell. The bus clock is 100 MHz, the core runs at the TSC's rate, the
@@ -44,41 +44,18 @@ static void *unit_phys(void *ctx, u64 phys_addr, u64 size)
 	return phys_to_virt(phys_addr);
 }
 
-/* ---- the interrupt: never from within the unit, as on a processor ---- */
-
-static void interrupt_work(struct irq_work *work)
-{
-	intel_pt_interrupt();
-}
-
-static enum hrtimer_restart interrupt_late(struct hrtimer *timer)
-{
-	intel_pt_interrupt();
-	return HRTIMER_NORESTART;
-}
-
 static void unit_irq(void *ctx)
 {
-	struct kmod_cpu *c = ctx;
-	unsigned int delay_us = READ_ONCE(kmod_irq_delay_us);
-
-	if (delay_us)
-		hrtimer_start(&c->interrupt_timer,
-			      ns_to_ktime((u64)delay_us * NSEC_PER_USEC),
-			      HRTIMER_MODE_REL_PINNED_HARD);
-	else
-		irq_work_queue(&c->interrupt);
+	irq_line_raise(&((struct kmod_cpu *)ctx)->interrupt);
 }
 
 /* ---- bytes from the replay source ---- */
-
-const unsigned int unit_piece_max = 1;
 
 /*
  * The stage looks at its interrupt line at the end of what it is given: so that it comes
  * to the byte, a piece ends where a region does, or a skid.
  */
-size_t unit_produce(const u8 *bytes, size_t nr_bytes, size_t *nr_written)
+static size_t unit_produce(const u8 *bytes, size_t nr_bytes, size_t *nr_written)
 {
 	struct pt_output *out = &this_cpu_ptr(&kmod_cpus)->unit.out;
 	u64 produced = out->nr_written + out->nr_dropped;
@@ -91,10 +68,16 @@ size_t unit_produce(const u8 *bytes, size_t nr_bytes, size_t *nr_written)
 	return nr_bytes;
 }
 
-bool unit_interrupt_pending(void)
+static bool unit_interrupt_pending(void)
 {
-	return irq_work_is_pending(&this_cpu_ptr(&kmod_cpus)->interrupt);
+	return irq_line_pending(&this_cpu_ptr(&kmod_cpus)->interrupt);
 }
+
+static const struct replay_unit pt_replay_unit = {
+	.produce = unit_produce,
+	.interrupt_pending = unit_interrupt_pending,
+	.piece_max = 1,
+};
 
 /* ---- registers ---- */
 
@@ -110,9 +93,9 @@ static void unit_write(int cpu, u32 msr, u64 value)
 
 	if (msr == MSR_RTIT_CTL) {
 		kmod_unit_clock(c);
-		c->unit.out.irq_skid_bytes = READ_ONCE(kmod_skid_bytes);
+		c->unit.out.irq_skid_bytes = irq_line_skid_bytes();
 		if (!on) {
-			replay_off();
+			replay_off(&pt_replay);
 			trap_off(c);
 		}
 	}
@@ -126,7 +109,7 @@ static void unit_write(int cpu, u32 msr, u64 value)
 	if (!replay_selected())
 		trap_on(c);
 	else if (c->unit.ctl & RTIT_CTL_USR)
-		replay_on();
+		replay_on(&pt_replay);
 }
 
 /* The unit, and the lists of trap_work.c, may be what the NMI came into. */
@@ -146,7 +129,7 @@ struct intel_pt_hw kmod_hw = {
 	.tsc_art_d = TSC_CTC_D,
 };
 
-void kmod_units_init(void)
+int kmod_units_init(struct dentry *dir)
 {
 	struct pt_unit_config config = {
 		.tsc_ctc_n = TSC_CTC_N,
@@ -167,20 +150,16 @@ void kmod_units_init(void)
 			.ctx = c, .phys = unit_phys, .irq = unit_irq};
 		config.tsc = &c->tsc;
 		pt_unit_init(&c->unit, &config, &c->bus);
-		c->interrupt = IRQ_WORK_INIT_HARD(interrupt_work);
-		hrtimer_init(&c->interrupt_timer, CLOCK_MONOTONIC,
-			     HRTIMER_MODE_REL_PINNED_HARD);
-		c->interrupt_timer.function = interrupt_late;
+		irq_line_init(&c->interrupt, intel_pt_interrupt);
 	}
+	return replay_init(&pt_replay, &pt_replay_unit, dir);
 }
 
 void kmod_units_exit(void)
 {
 	int cpu;
 
+	replay_exit(&pt_replay);
 	for_each_possible_cpu(cpu)
-	{
-		irq_work_sync(&per_cpu(kmod_cpus, cpu).interrupt);
-		hrtimer_cancel(&per_cpu(kmod_cpus, cpu).interrupt_timer);
-	}
+		irq_line_sync(&per_cpu(kmod_cpus, cpu).interrupt);
 }

@@ -201,6 +201,11 @@ int cs_etm_register(const char *name, const struct cs_etm_hw *hw)
 	return err;
 }
 
+struct device *cs_etm_device(void)
+{
+	return etm_pmu.dev;
+}
+
 void cs_etm_unregister(void)
 {
 	if (!etm)

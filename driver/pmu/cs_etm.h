@@ -22,6 +22,8 @@ struct cs_etm_hw {
 /* 0 or a negative errno; name: "cs_etm" for tools to find it. */
 int cs_etm_register(const char *name, const struct cs_etm_hw *hw);
 void cs_etm_unregister(void);
+/* The PMU's, while it is registered: for what else is to be shown there. */
+struct device *cs_etm_device(void);
 /* The interrupt of the CPU's TRBE; false: it was not for us. */
 static inline bool cs_etm_interrupt(void)
 {

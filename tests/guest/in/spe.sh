@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # In the arm64 guest: see arm64/test_spe.sh. Leaves in /out, for each case: NAME.data, NAME.counts,
 # NAME.insn and NAME.mem: what stock perf lists.
-replay=/sys/kernel/debug/auxtap/replay
+replay=/sys/kernel/debug/auxtap/spe/replay
 pmu=/sys/bus/event_source/devices/arm_spe_0
 bad=0
 complain() {
@@ -19,7 +19,7 @@ cat /records >$replay/data || complain 'does not take the records'
 # The program: runs in user mode until all is replayed, at most so many seconds.
 cat >/tmp/spin <<'S'
 end=$(($(cut -d. -f1 /proc/uptime) + $1))
-while [ "$(cat /sys/kernel/debug/auxtap/replay/left)" != 0 ]; do
+while [ "$(cat /sys/kernel/debug/auxtap/spe/replay/left)" != 0 ]; do
 	[ "$(cut -d. -f1 /proc/uptime)" -lt $end ] || exit 0
 	i=0
 	while [ $i -lt 300 ]; do i=$((i + 1)); done

@@ -4,18 +4,20 @@
  * output stage, records from the replay source. The driver reads and writes with interrupts
  * off, on its own CPU.
  */
-#include <linux/hrtimer.h>
-#include <linux/irq_work.h>
+#include <linux/debugfs.h>
+#include <linux/errno.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>
 #include <linux/smp.h>
+#include <linux/string.h>
 #include <linux/vmalloc.h>
+#include "arm_units.h"
+#include "irq_line.h"
 #include "pmu/arm_spe.h"
 #include "pmu/arm_spe_regs.h"
 #include "replay.h"
 #include "silicon/spe_output.h"
-#include "arm_unit.h"
 
 #define MAX_RECORD_LOG2 6u
 #define ALIGN_LOG2	6u
@@ -32,12 +34,11 @@ struct spe_cpu {
 	struct spe_output out;
 	struct spe_output_bus bus;
 	u64 regs[NR_REGS]; /* PMSCR to PMSLATFR: what the sampler would go by */
-	struct irq_work interrupt;
-	struct hrtimer interrupt_timer; /* the interrupt, when it is to come late */
+	struct irq_line interrupt;
 };
 
 static DEFINE_PER_CPU(struct spe_cpu, spe_cpus);
-unsigned int spe_skid_bytes, spe_irq_delay_us;
+static struct replay spe_replay;
 
 /* ---- memory: a range of virtual addresses, of which each page must be there ---- */
 
@@ -51,30 +52,14 @@ static void *unit_virt(void *ctx, u64 addr, u64 size)
 	return (void *)addr;
 }
 
-/* ---- the interrupt: never from within the unit, as on a processor ---- */
-
-static void interrupt_work(struct irq_work *work)
+static void interrupt(void)
 {
 	arm_spe_interrupt();
-}
-
-static enum hrtimer_restart interrupt_late(struct hrtimer *timer)
-{
-	arm_spe_interrupt();
-	return HRTIMER_NORESTART;
 }
 
 static void unit_irq(void *ctx)
 {
-	struct spe_cpu *c = ctx;
-	unsigned int delay_us = READ_ONCE(spe_irq_delay_us);
-
-	if (delay_us)
-		hrtimer_start(&c->interrupt_timer,
-			      ns_to_ktime((u64)delay_us * NSEC_PER_USEC),
-			      HRTIMER_MODE_REL_PINNED_HARD);
-	else
-		irq_work_queue(&c->interrupt);
+	irq_line_raise(&((struct spe_cpu *)ctx)->interrupt);
 }
 
 /* ---- registers ---- */
@@ -98,7 +83,7 @@ static void unit_write(int cpu, u32 reg, u64 value)
 {
 	struct spe_cpu *c = &per_cpu(spe_cpus, cpu);
 
-	c->out.irq_skid_bytes = READ_ONCE(spe_skid_bytes);
+	c->out.irq_skid_bytes = irq_line_skid_bytes();
 	if (spe_output_write(&c->out, reg, value))
 		return;
 	if (reg < FIRST_REG || reg >= FIRST_REG + NR_REGS) {
@@ -110,9 +95,9 @@ static void unit_write(int cpu, u32 reg, u64 value)
 	if (reg != SPE_PMSCR)
 		return;
 	if (!value)
-		replay_off();
+		replay_off(&spe_replay);
 	else if (replay_selected() && value & SPE_PMSCR_E0SPE)
-		replay_on();
+		replay_on(&spe_replay);
 }
 
 /* Stores are made by this CPU, in order. */
@@ -129,7 +114,7 @@ const struct arm_spe_hw spe_unit_hw = {
 
 /* ---- records from the replay source ---- */
 
-const unsigned int unit_piece_max = 2048;
+#define PIECE_MAX 2048u
 
 /* Bytes of the packet that begins here. */
 static size_t packet_bytes(const u8 *bytes, size_t nr_bytes)
@@ -150,7 +135,7 @@ static size_t packet_bytes(const u8 *bytes, size_t nr_bytes)
  * A record is what ends with END or a timestamp. Padding behind it was made by the unit that
  * wrote it, as ours makes its own: it is taken, and shares the record's fate in the accounts.
  */
-size_t unit_produce(const u8 *bytes, size_t nr_bytes, size_t *nr_written)
+static size_t unit_produce(const u8 *bytes, size_t nr_bytes, size_t *nr_written)
 {
 	struct spe_cpu *c = this_cpu_ptr(&spe_cpus);
 	size_t nr = 0, record;
@@ -161,7 +146,7 @@ size_t unit_produce(const u8 *bytes, size_t nr_bytes, size_t *nr_written)
 			return 0;
 		header = bytes[nr];
 		nr += packet_bytes(bytes + nr, nr_bytes - nr);
-	} while (header != 0x01 && header != 0x71 && nr < unit_piece_max / 2);
+	} while (header != 0x01 && header != 0x71 && nr < PIECE_MAX / 2);
 	if (nr > nr_bytes)
 		return 0;
 	record = min_t(size_t, nr, c->out.max_record);
@@ -171,14 +156,43 @@ size_t unit_produce(const u8 *bytes, size_t nr_bytes, size_t *nr_written)
 	return nr;
 }
 
-bool unit_interrupt_pending(void)
+static bool unit_interrupt_pending(void)
 {
-	return irq_work_is_pending(&this_cpu_ptr(&spe_cpus)->interrupt);
+	return irq_line_pending(&this_cpu_ptr(&spe_cpus)->interrupt);
 }
+
+static const struct replay_unit spe_replay_unit = {
+	.produce = unit_produce,
+	.interrupt_pending = unit_interrupt_pending,
+	.piece_max = PIECE_MAX,
+};
+
+/* ---- events on demand ---- */
+
+/*
+ * "fail STATUS BYTES": of the next record so many bytes are written, then the buffer stops with
+ * these bits of PMBSR; "collide"; "spurious": an interrupt that no status explains.
+ */
+static int inject_event(const char *word, u64 status, u32 nr_bytes)
+{
+	struct spe_cpu *c = this_cpu_ptr(&spe_cpus);
+
+	if (!strcmp(word, "fail"))
+		spe_output_fail(&c->out, status, nr_bytes);
+	else if (!strcmp(word, "collide"))
+		spe_output_collide(&c->out);
+	else if (!strcmp(word, "spurious"))
+		irq_line_raise(&c->interrupt);
+	else
+		return -EINVAL;
+	return 0;
+}
+
+static const struct inject spe_inject = {.event = inject_event};
 
 /* ---- all of them ---- */
 
-void spe_units_init(void)
+int spe_units_init(struct dentry *dir)
 {
 	int cpu;
 
@@ -189,20 +203,18 @@ void spe_units_init(void)
 		c->bus = (struct spe_output_bus){
 			.ctx = c, .virt = unit_virt, .irq = unit_irq};
 		spe_output_init(&c->out, &c->bus, 1u << MAX_RECORD_LOG2, 1u << ALIGN_LOG2);
-		c->interrupt = IRQ_WORK_INIT_HARD(interrupt_work);
-		hrtimer_init(&c->interrupt_timer, CLOCK_MONOTONIC,
-			     HRTIMER_MODE_REL_PINNED_HARD);
-		c->interrupt_timer.function = interrupt_late;
+		irq_line_init(&c->interrupt, interrupt);
 	}
+	dir = debugfs_create_dir("spe", dir);
+	inject_init(&spe_inject, dir);
+	return replay_init(&spe_replay, &spe_replay_unit, dir);
 }
 
 void spe_units_exit(void)
 {
 	int cpu;
 
+	replay_exit(&spe_replay);
 	for_each_possible_cpu(cpu)
-	{
-		irq_work_sync(&per_cpu(spe_cpus, cpu).interrupt);
-		hrtimer_cancel(&per_cpu(spe_cpus, cpu).interrupt_timer);
-	}
+		irq_line_sync(&per_cpu(spe_cpus, cpu).interrupt);
 }

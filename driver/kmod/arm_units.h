@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The units of each CPU of an arm64 machine, for arm_main.c: unit_spe.c (SPE), unit_etm.c (a trace
+ * unit with its TRBE, and what sysfs shows of it), inject.c (events that a test wants to have).
+ */
+#ifndef AUXTAP_KMOD_ARM_UNITS_H
+#define AUXTAP_KMOD_ARM_UNITS_H
+
+#include <linux/types.h>
+
+struct arm_spe_hw;
+struct cs_etm_hw;
+struct dentry;
+struct device;
+
+extern const struct arm_spe_hw spe_unit_hw;
+int spe_units_init(struct dentry *dir);
+void spe_units_exit(void);
+
+extern struct cs_etm_hw etm_unit_hw;
+int etm_units_init(struct dentry *dir);
+void etm_units_exit(void);
+/* cpuN/trcidr, cpuN/mgmt below the PMU's device: 0 or a negative errno. */
+int etm_registers_show(struct device *pmu);
+void etm_registers_hide(void);
+
+/*
+ * A file inject in dir: what is written, a word and two numbers, befalls the unit of the CPU that
+ * writes it. The function is called there, with interrupts off: 0 or a negative errno.
+ */
+struct inject {
+	int (*event)(const char *word, u64 status, u32 nr_bytes);
+};
+void inject_init(const struct inject *inject, struct dentry *dir);
+
+#endif

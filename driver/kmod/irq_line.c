@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* See irq_line.h. */
+#include <linux/module.h>
+#include "irq_line.h"
+
+static unsigned int skid_bytes, irq_delay_us;
+module_param_named(skid, skid_bytes, uint, 0644);
+MODULE_PARM_DESC(skid, "bytes that a unit produces between a mark, or a full buffer, and its "
+		       "interrupt");
+module_param_named(irq_delay, irq_delay_us, uint, 0644);
+MODULE_PARM_DESC(irq_delay, "microseconds that the interrupt comes late");
+
+static void at_once(struct irq_work *work)
+{
+	container_of(work, struct irq_line, work)->handler();
+}
+
+static enum hrtimer_restart late(struct hrtimer *timer)
+{
+	container_of(timer, struct irq_line, timer)->handler();
+	return HRTIMER_NORESTART;
+}
+
+void irq_line_init(struct irq_line *line, void (*handler)(void))
+{
+	line->handler = handler;
+	line->work = IRQ_WORK_INIT_HARD(at_once);
+	hrtimer_init(&line->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	line->timer.function = late;
+}
+
+void irq_line_raise(struct irq_line *line)
+{
+	unsigned int delay_us = READ_ONCE(irq_delay_us);
+
+	if (delay_us)
+		hrtimer_start(&line->timer, ns_to_ktime((u64)delay_us * NSEC_PER_USEC),
+			      HRTIMER_MODE_REL_PINNED_HARD);
+	else
+		irq_work_queue(&line->work);
+}
+
+bool irq_line_pending(const struct irq_line *line)
+{
+	return irq_work_is_pending((struct irq_work *)&line->work);
+}
+
+void irq_line_sync(struct irq_line *line)
+{
+	irq_work_sync(&line->work);
+	hrtimer_cancel(&line->timer);
+}
+
+unsigned int irq_line_skid_bytes(void)
+{
+	return READ_ONCE(skid_bytes);
+}

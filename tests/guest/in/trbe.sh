@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# In the arm64 guest: see arm64/test_trbe.sh. Leaves in /out, for each case: NAME.data, NAME.counts.
+replay=/sys/kernel/debug/auxtap/trbe/replay
+inject=/sys/kernel/debug/auxtap/trbe/inject
+pmu=/sys/bus/event_source/devices/cs_etm
+bad=0
+complain() {
+	echo "trbe: $name: $*"
+	bad=1
+}
+name=loading
+load() { # MODULE PARAMETERS...
+	[ ! -e $pmu ] || rmmod auxtap || complain 'is not unloaded'
+	insmod /auxtap.ko replay=1 "$@" || exit 1
+}
+load
+for attr in format/timestamp cpu0/trcidr/trcidr0 cpu1/trcidr/trcidr8 cpu1/mgmt/trcdevarch; do
+	[ -s $pmu/$attr ] || complain "no $attr"
+done
+[ "$(cat $pmu/cpu1/trcidr/trcidr1)" = 0x4100fff0 ] || complain "TRCIDR1 is $(cat $pmu/cpu1/trcidr/trcidr1)"
+
+# The program: runs in user mode until all is replayed, at most so many seconds.
+cat >/tmp/spin <<'S'
+end=$(($(cut -d. -f1 /proc/uptime) + $1))
+while [ "$(cat /sys/kernel/debug/auxtap/trbe/replay/left)" != 0 ]; do
+	[ "$(cut -d. -f1 /proc/uptime)" -lt $end ] || exit 0
+	i=0
+	while [ $i -lt 300 ]; do i=$((i + 1)); done
+done
+S
+setting() { # NAME BYTES RATE [SKID [DELAY]]: they are played once
+	name=$1
+	cat $2 >$replay/data || complain "does not take $2"
+	wc -c <$2 >$replay/limit
+	echo $3 >$replay/rate
+	echo ${4:-0} >/sys/module/auxtap/parameters/skid
+	echo ${5:-0} >/sys/module/auxtap/parameters/irq_delay
+	echo >$replay/counts
+}
+record() { # CPU OPTIONS... -- PROGRAM...
+	pin="taskset $((1 << $1))" # from the begin: each CPU's unit begins with the first byte
+	shift
+	$pin auxtap record --backend kernel -o /out/$name.data -e cs_etm//u "$@" >/tmp/log 2>&1 ||
+		complain "auxtap record: exit $?: $(cat /tmp/log)"
+	cat $replay/counts >/out/$name.counts
+}
+all_played() {
+	[ "$(cat $replay/left)" = 0 ] || complain "$(cat $replay/left) bytes are left"
+}
+
+# Trace of the very program that runs here, once with each recorder.
+if [ -s /emulated ]; then
+	setting emulated /emulated 0
+	record 1 -m 128,64 -- /recursion_static
+	all_played
+	setting perf /emulated 0
+	taskset 2 perf record -q --per-thread -m 128,64 -o /out/perf.data -e cs_etm//u -- /recursion_static >/tmp/log 2>&1 ||
+		complain "perf record: exit $?: $(cat /tmp/log)"
+	cat $replay/counts >/out/perf.counts
+	all_played
+	perf script -i /out/perf.data --itrace=i1i -F ip >/out/perf.list 2>/tmp/err || complain "perf script: $(cat /tmp/err)"
+fi
+
+# Much: the buffer ends at each wakeup.
+for cpu in 0 1; do
+	setting bulk$cpu /noise 1000000
+	record $cpu -m 128,64 -- sh /tmp/spin 60
+	all_played
+done
+# An interrupt that comes late costs trace: by so many bytes, by so much time.
+setting skid /noise 1000000 200
+record 1 -m 128,16 -- sh /tmp/spin 60
+all_played
+setting delay /noise 1000000 0 300
+record 0 -m 128,16 -- sh /tmp/spin 60
+all_played
+# Nobody reads in time: truncations.
+setting fast /noise 30000000
+record 1 -m 128,8 -- sh /tmp/spin 4
+# All CPUs, system-wide: an event on each, each unit in a place of its own.
+setting wide /noise 500000
+record 0 -a -m 128,64 -- sh /tmp/spin 60
+
+# Snapshots (J5): the newest bytes, of the whole area.
+setting snap /noise 300000
+size=$(wc -c </noise)
+taskset 2 auxtap record --backend kernel -S -m 128,16 -o /out/snap.data -e cs_etm//u -- sh /tmp/spin 60 >/tmp/log 2>&1 &
+tries=0
+until [ "$(cat $replay/left)" -lt $((size / 2)) ] || [ $tries = 300 ]; do
+	tries=$((tries + 1))
+	sleep 0.1
+done
+kill -USR2 $(pidof auxtap) || complain 'no auxtap to take a snapshot'
+rmmod auxtap 2>/dev/null && complain 'was unloaded under an open event'
+wait $! || complain "auxtap record: $(cat /tmp/log)"
+cat $replay/counts >/out/snap.counts
+
+# Management events (J4) in the middle of it.
+event() { # NAME WORDS...
+	setting $1 /noise 200000
+	shift
+	taskset 2 auxtap record --backend kernel -m 128,64 -o /out/$name.data -e cs_etm//u -- sh /tmp/spin 60 >/tmp/log 2>&1 &
+	tries=0
+	until [ "$(cat $replay/left)" -lt $((size / 2)) ] || [ $tries = 300 ]; do
+		tries=$((tries + 1))
+		sleep 0.1
+	done
+	taskset 2 sh -c "echo $* >$inject" || complain 'is not injected'
+	wait $! || complain "auxtap record: $(cat /tmp/log)"
+	cat $replay/counts >/out/$name.counts
+	all_played
+}
+event spurious spurious     # an interrupt without a status
+event unknown fail 1        # filled, and did not wrap: it goes on, something was lost
+event stage1 fail 90000007  # a fault of a write
+event stage2 fail 94000007
+event abort fail 40001      # external abort
+event trigger fail 200002
+for words in 'fail' 'explode 1' ''; do
+	name="injecting '$words'"
+	[ "$words" = fail ] || ! echo "$words" 2>/dev/null >$inject || complain 'is taken'
+done
+
+# Errata (J2, J6): the buffer scribbles at its base, and behind its limit.
+load trbe_overwrite=192 trbe_beyond=4096
+setting errata /noise 1000000 300
+record 1 -m 128,64 -- sh /tmp/spin 60
+all_played
+insmod /auxtap.ko trbe_beyond=5000 2>/dev/null && complain 'another module'
+
+# Another unit's trace wants another unit's registers.
+for unit in /units/*; do
+	[ -e $unit/registers ] || continue
+	load etm_registers=$(cat $unit/registers)
+	rate=0 # in one piece, where packets are compared
+	[ $(wc -c <$unit/bytes) -lt 100000 ] || rate=1000000
+	setting ${unit##*/} $unit/bytes $rate
+	record 1 -m 128,64 -- sh /tmp/spin 60
+	all_played
+done
+
+name=unloading
+rmmod auxtap || complain 'is not unloaded'
+[ ! -e $pmu ] || complain 'its PMU is still there'
+exit $bad
