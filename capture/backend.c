@@ -4,6 +4,7 @@
 #include "native.h"
 #include "refusal.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -16,45 +17,8 @@
 #include <unistd.h>
 
 #define QEMU_PROGRAM "qemu-x86_64"
+#define QEMU_A64     "qemu-aarch64"
 #define QEMU_PLUGIN  "auxtap-qemu.so"
-
-int auxtap_find_program(const char *name, char *path, size_t size)
-{
-	const char *dirs = getenv("PATH");
-	int ret = -ENOENT;
-
-	if (!*name)
-		return -ENOENT;
-	if (strchr(name, '/')) {
-		struct stat st;
-
-		if ((size_t)snprintf(path, size, "%s", name) >= size)
-			return -ENAMETOOLONG;
-		if (stat(path, &st))
-			return errno == ENOTDIR ? -ENOENT : -errno;
-		if (S_ISDIR(st.st_mode) || access(path, X_OK))
-			return -EACCES;
-		return 0;
-	}
-	if (!dirs)
-		dirs = "/bin:/usr/bin";
-	for (;;) {
-		size_t n = strcspn(dirs, ":");
-		struct stat st;
-
-		/* An empty element is the current directory. */
-		if ((size_t)snprintf(path, size, "%.*s%s%s", (int)n, dirs, n ? "/" : "./", name) <
-			    size &&
-		    !stat(path, &st) && S_ISREG(st.st_mode)) {
-			if (!access(path, X_OK))
-				return 0;
-			ret = -EACCES;
-		}
-		if (!dirs[n])
-			return ret;
-		dirs += n + 1;
-	}
-}
 
 int auxtap_backend_open_kernel(struct auxtap_backend *be, struct auxtap_error *err)
 {
@@ -71,12 +35,12 @@ int auxtap_backend_open_kernel(struct auxtap_backend *be, struct auxtap_error *e
 	return 0;
 }
 
-static bool qemu_usable(char *why, size_t size)
+static bool qemu_usable(const char *program, char *why, size_t size)
 {
 	char path[PATH_MAX];
 
-	if (auxtap_find_program(QEMU_PROGRAM, path, sizeof(path))) {
-		snprintf(why, size, QEMU_PROGRAM " is not installed (package qemu-user)");
+	if (auxtap_find_program(program, path, sizeof(path))) {
+		snprintf(why, size, "%s is not installed (package qemu-user)", program);
 		return false;
 	}
 	if (emu_link_find_beside(QEMU_PLUGIN, path, sizeof(path))) {
@@ -144,7 +108,7 @@ int auxtap_backend_open_emulation(struct auxtap_backend *be,
 	}
 	if (unit)
 		snprintf(link->trace_unit, sizeof(link->trace_unit), "trace-unit=%s", unit);
-	if (source != AUXTAP_SOURCE_PTRACE && !qemu_usable(why, sizeof(why))) {
+	if (source != AUXTAP_SOURCE_PTRACE && !qemu_usable(QEMU_PROGRAM, why, sizeof(why))) {
 		if (source == AUXTAP_SOURCE_QEMU) {
 			ret = auxtap_error_set(err, -ENOENT, "source qemu", "%s", why);
 			auxtap_error_todo(err, "install it, or use --source ptrace");
@@ -211,11 +175,13 @@ static const char *kernel_pmu(char *type, size_t size)
 	return NULL;
 }
 
-const char *backend_default_event(const struct auxtap_backend *be)
+const char *backend_default_event(const struct auxtap_backend *be, int machine)
 {
 	char type[64];
 	const char *pmu = be->perf == &perf_kernel_ops ? kernel_pmu(type, sizeof(type)) : NULL;
 
+	if (be->perf == &perf_emulated_ops && machine == EM_AARCH64)
+		return "cs_etm//u";
 	return pmu && !strcmp(pmu, "auxtap_pt") ? "auxtap_pt//u" : "intel_pt//u";
 }
 
@@ -263,7 +229,8 @@ int auxtap_probe(struct auxtap_probe *probe)
 	probe->emulated_why[0] = '\0';
 	if (!probe->emulated)
 		snprintf(probe->emulated_why, sizeof(probe->emulated_why), "%.150s", err.why);
-	probe->qemu = qemu_usable(probe->qemu_why, sizeof(probe->qemu_why));
+	probe->qemu = qemu_usable(QEMU_PROGRAM, probe->qemu_why, sizeof(probe->qemu_why));
+	probe->qemu_a64 = qemu_usable(QEMU_A64, probe->qemu_a64_why, sizeof(probe->qemu_a64_why));
 	probe->ptrace = try_ptrace();
 	probe->ptrace_why[0] = '\0';
 	f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");

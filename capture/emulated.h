@@ -72,7 +72,8 @@ void backend_refresh(struct auxtap_backend *be);
 /* How the emulated kernel died; NULL: it lives, or there is none. */
 const char *backend_death(const struct auxtap_backend *be);
 /* The event of a session that names none. */
-const char *backend_default_event(const struct auxtap_backend *be);
+/* machine: the program's, as auxtap_program_machine() says. */
+const char *backend_default_event(const struct auxtap_backend *be, int machine);
 
 extern const struct auxtap_perf_ops perf_emulated_ops;
 extern const struct auxtap_target_ops target_ptrace_ops;

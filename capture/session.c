@@ -6,6 +6,7 @@
 #include "emulated.h"
 #include "session.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,10 +53,33 @@ static int check_pages(uint64_t pages, const char *what, struct auxtap_error *er
 	return -EINVAL;
 }
 
+/* Of an emulated processor; it may start as a script or another program that executes the one to trace. */
+static int check_machine(const struct auxtap_session *s, int machine, struct auxtap_error *err)
+{
+	const struct capture_event *ev = &s->event;
+
+	if (machine != EM_AARCH64)
+		return 0;
+#ifndef __aarch64__
+	if (!strcmp(s->be->target->name, "ptrace")) {
+		auxtap_error_set(err, -EINVAL, s->opts.argv[0],
+				 "an AArch64 program, which cannot be stepped here");
+		auxtap_error_todo(err, "use --source qemu (package qemu-user)");
+		return -EINVAL;
+	}
+#endif
+	if (!ev->aux || ev->etm || ev->spe)
+		return 0;
+	auxtap_error_set(err, -EINVAL, s->opts.argv[0],
+			 "an AArch64 program, and %s traces x86-64", ev->pmu);
+	auxtap_error_todo(err, "use -e cs_etm//u, or leave -e away");
+	return -EINVAL;
+}
+
 static int configure(struct auxtap_session *s, struct auxtap_error *err)
 {
 	bool emulated = !strcmp(s->be->perf->name, "emulated");
-	int ret;
+	int ret, machine = s->opts.argv ? auxtap_program_machine(s->opts.argv[0]) : 0;
 
 	s->page_size = (size_t)sysconf(_SC_PAGESIZE);
 	if (!s->opts.data_pages)
@@ -82,8 +106,10 @@ static int configure(struct auxtap_session *s, struct auxtap_error *err)
 		return auxtap_error_set(err, -ENOTSUP, s->opts.cpus ? "-C" : "-a",
 					"the emulated backend traces programs, not CPUs");
 	ret = capture_event_parse(&s->event,
-				  s->opts.event ? s->opts.event : backend_default_event(s->be),
+				  s->opts.event ? s->opts.event : backend_default_event(s->be, machine),
 				  s->be->perf, s->be->perf_ctx, emulated, err);
+	if (!ret && emulated)
+		ret = check_machine(s, machine, err);
 	if (ret)
 		return ret;
 	if (!s->event.aux && s->aux_overwrite)
@@ -289,6 +315,11 @@ void auxtap_session_forward_signal(struct auxtap_session *s, int signo)
 	}
 	n = write(s->control_fd, &one, sizeof(one));
 	(void)n;
+}
+
+const char *auxtap_session_event(const struct auxtap_session *s)
+{
+	return s->event.name;
 }
 
 const struct auxtap_session_stats *auxtap_session_stats(const struct auxtap_session *s)

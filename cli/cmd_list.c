@@ -128,6 +128,8 @@ static void show_emulation(const struct auxtap_probe *p)
 		return;
 	}
 	printf("  qemu: %s%s\n", p->qemu ? "available" : "no: ", p->qemu_why);
+	printf("  qemu, for AArch64 programs: %s%s\n", p->qemu_a64 ? "available" : "no: ",
+	       p->qemu_a64_why);
 	if (p->ptrace)
 		printf("  ptrace: available; attaching: %s%s\n",
 		       p->ptrace_attach ? "permitted" : "no: ", p->ptrace_why);
@@ -160,5 +162,7 @@ int cmd_list(int argc, char **argv)
 		       probe.qemu ? "qemu" : "ptrace", probe.kernel_why);
 	else
 		printf("record picks: nothing works here (%s)\n", probe.kernel_why);
+	if (probe.emulated && probe.qemu_a64)
+		printf("  for AArch64 programs: backend emulated, source qemu, event cs_etm//u\n");
 	return CLI_OK;
 }

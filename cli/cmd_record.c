@@ -2,6 +2,7 @@
 /* auxtap record, and what crash shares with it: choice of backend, signals, exit status. */
 #include "capture_options.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +18,8 @@ static const char help[] =
 	"\n"
 	"Records a trace of every instruction into FILE. Stock 'perf script' reads it too.\n"
 	"\n"
-	"  -e PMU/TERMS/MODS     the event: intel_pt//u if not given; as intel_pt/cyc,noretcomp/u\n"
+	"  -e PMU/TERMS/MODS     the event, as intel_pt/cyc,noretcomp/u. If not given: intel_pt//u;\n"
+	"                        cs_etm//u for an AArch64 program, which is emulated\n"
 	"  -m DATA,AUX           sizes of data ring and AUX area, in pages or with K, M, G;\n"
 	"                        powers of two (128,1024)\n"
 	"  -S[SIZE]              snapshot: keep the newest SIZE bytes (all the area holds), taken\n"
@@ -132,6 +134,17 @@ static void on_no_snapshot(void *ctx, const char *path, const struct auxtap_cras
 
 /* ---- the run ---- */
 
+/* An AArch64 program on another machine: no trace unit of this one will see it. */
+static bool is_foreign(const struct capture_options *o)
+{
+#ifdef __aarch64__
+	(void)o;
+	return false;
+#else
+	return o->session.argv && auxtap_program_machine(o->session.argv[0]) == EM_AARCH64;
+#endif
+}
+
 static int open_backend(struct auxtap_backend *be, const struct capture_options *o)
 {
 	struct auxtap_probe probe = {.size = sizeof(probe)};
@@ -142,7 +155,7 @@ static int open_backend(struct auxtap_backend *be, const struct capture_options 
 
 	if (o->backend == BACKEND_AUTO && !o->source_given && !o->trace_unit && !o->session.truth_path) {
 		auxtap_probe(&probe);
-		kernel = probe.kernel;
+		kernel = probe.kernel && !is_foreign(o);
 		if (!kernel && (o->session.all_cpus || o->session.cpus)) {
 			cli_complain(o->session.cpus ? "-C" : "-a",
 				     "trace a program instead: auxtap record -- PROGRAM", "%s",
@@ -180,11 +193,11 @@ static int open_backend(struct auxtap_backend *be, const struct capture_options 
 	return -1;
 }
 
-static void say_emulated(const struct auxtap_backend *be)
+static void say_emulated(const struct auxtap_backend *be, const char *event)
 {
 	if (*be->slowdown)
-		fprintf(stderr, "auxtap: backend %s: expect it %s than native\n",
-			be->description, be->slowdown);
+		fprintf(stderr, "auxtap: backend %s, event %s: expect it %s than native\n",
+			be->description, event, be->slowdown);
 }
 
 static int program_status(int status)
@@ -251,7 +264,7 @@ static int run(struct auxtap_backend *be, struct capture_options *o)
 		}
 		return CLI_RUN_FAILED;
 	}
-	say_emulated(be);
+	say_emulated(be, auxtap_session_event(s));
 	running = s;
 	attached = !o->session.argv;
 	catch_signals();

@@ -82,12 +82,12 @@ void emu_unit_check(struct emu_task *task)
 		return; /* its process has been told of */
 	for (int i = 0; i < emu->events.nr; i++) {
 		const struct emu_event *ev = emu->events.items[i];
+		bool a64 = task->arch == AUXTAP_ARCH_AARCH64;
 
 		if (!ev || ev->task != task || !ev->family || ev->family->arch == task->arch)
 			continue;
-		snprintf(why, sizeof(why), "%s code, which %s does not trace",
-			 task->arch == AUXTAP_ARCH_AARCH64 ? "AArch64" : "x86-64",
-			 ev->family->pmu);
+		snprintf(why, sizeof(why), "%s code, which %s does not trace; -e %s//u does",
+			 a64 ? "AArch64" : "x86-64", ev->family->pmu, a64 ? "cs_etm" : "intel_pt");
 		emu_untraced(emu, task->core.pid, why);
 		return;
 	}

@@ -158,6 +158,8 @@ AUXTAP_API void auxtap_backend_close(struct auxtap_backend *be);
 
 /* Where execvp() would find a program: 0, -ENOENT or -EACCES. */
 AUXTAP_API int auxtap_find_program(const char *name, char *path, size_t size);
+/* Its ELF machine (EM_X86_64, EM_AARCH64 …), of a script that of its interpreter; or a negative errno. */
+AUXTAP_API int auxtap_program_machine(const char *name);
 
 /* What this machine and this user can do; empty strings where there is nothing to say. */
 struct auxtap_probe {
@@ -175,6 +177,8 @@ struct auxtap_probe {
 	int paranoid;	       /* kernel.perf_event_paranoid; 100 where the file is missing */
 	uint64_t mlock_kb;     /* kernel.perf_event_mlock_kb */
 	uint64_t memlock_kb;   /* RLIMIT_MEMLOCK; UINT64_MAX: unlimited */
+	bool qemu_a64;	       /* qemu-aarch64 and the plugin are there: AArch64 programs can be traced */
+	char qemu_a64_why[160];
 };
 AUXTAP_API int auxtap_probe(struct auxtap_probe *probe);
 
@@ -203,7 +207,7 @@ struct auxtap_session_stats {
 
 struct auxtap_session_opts {
 	size_t size;
-	const char *event;	 /* "intel_pt//u"; NULL: what list would pick */
+	const char *event;	 /* "intel_pt//u"; NULL: what list would pick for the program's machine */
 	uint64_t data_pages;	 /* power of two; 0: 128 */
 	uint64_t aux_pages;	 /* power of two; 0: 1024 */
 	uint32_t aux_watermark;	 /* bytes; 0: a quarter of the area (the kernel's half truncates every lap: H4) */
@@ -249,6 +253,8 @@ AUXTAP_API void auxtap_session_request_snapshot(struct auxtap_session *s);
 AUXTAP_API void auxtap_session_forward_signal(struct auxtap_session *s, int signo);
 AUXTAP_API const struct auxtap_session_stats *
 auxtap_session_stats(const struct auxtap_session *s);
+/* The event that is recorded, as perf spells it. */
+AUXTAP_API const char *auxtap_session_event(const struct auxtap_session *s);
 /* Finishes the file(s). */
 AUXTAP_API int auxtap_session_close(struct auxtap_session *s, struct auxtap_error *err);
 

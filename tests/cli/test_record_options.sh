@@ -68,7 +68,7 @@ status=$?
 [ "$status" -eq 42 ] || fail "status $status, not 42"
 [ "$(cat out)" = in ] || fail "stdin and stdout: '$(cat out)'"
 grep -qx err err || fail "stderr: $(cat err)"
-[ "$(grep -c '^auxtap: backend emulated, source ptrace' err)" -eq 1 ] || fail "no word of emulation: $(cat err)"
+[ "$(grep -c '^auxtap: backend emulated, source ptrace, event intel_pt//u: expect' err)" -eq 1 ] || fail "no word of emulation: $(cat err)"
 [ "$(stat -c %a data)" = 600 ] || fail "mode of the file: $(stat -c %a data)"
 "$AUXTAP" record --source ptrace -o data -- /bin/sh -c 'kill -9 $$' 2>/dev/null
 status=$?
@@ -84,4 +84,26 @@ grep -q 'ended with status 0; no crash, no snapshot' err || fail "no word of 'no
 
 "$AUXTAP" list >out || fail "list"
 grep -q '^record picks: ' out || fail "list does not say what record would pick"
+
+# An AArch64 program chooses its event, also behind a script; Intel's trace unit is refused for it.
+a64=$FIXTURES/a64/recursion
+if command -v qemu-aarch64 >/dev/null && [ -x "$a64" ]; then
+	printf '#!%s\n' "$a64" >script && chmod +x script
+	for program in "$a64" ./script; do
+		"$AUXTAP" record --backend emulated -o a64.data -- "$program" >out 2>err || fail "$program: status $?: $(cat err)"
+		grep -q 'source qemu, event cs_etm//u: expect' err || fail "$program: not announced: $(cat err)"
+		"$AUXTAP" decode --summary a64.data >out && grep -q '^instructions: [1-9]' out || fail "$program: no trace"
+	done
+	expect 125 'an AArch64 program, and intel_pt traces x86-64; use -e cs_etm//u' record --backend emulated -e intel_pt//u -- "$a64"
+	expect 125 'an AArch64 program.*use --source qemu' record --source ptrace -- "$a64"
+	printf '#!/bin/sh\nexec %s\n' "$a64" >script
+	"$AUXTAP" record --backend emulated --source qemu -o a64.data -- ./script >out 2>err
+	grep -q 'AArch64 code, which intel_pt does not trace; -e cs_etm//u does' err || fail "script: $(cat err)"
+	"$AUXTAP" record --backend emulated -e cs_etm//u -o a64.data -- ./script >out 2>err
+	"$AUXTAP" decode --summary a64.data >out && grep -q '^instructions: [1-9]' out || fail "script, cs_etm: no trace"
+	"$AUXTAP" list | grep -q 'for AArch64 programs: backend emulated, source qemu, event cs_etm//u' ||
+		fail "list does not tell what AArch64 programs get"
+else
+	echo "not tested: AArch64 programs (no qemu-aarch64 or no compiler)"
+fi
 finish

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The program that a command names: where it is, and for which machine. */
+#include <auxtap/capture.h>
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_INTERPRETERS 5 /* as the kernel: scripts of scripts */
+
+int auxtap_find_program(const char *name, char *path, size_t size)
+{
+	const char *dirs = getenv("PATH");
+	int ret = -ENOENT;
+
+	if (!*name)
+		return -ENOENT;
+	if (strchr(name, '/')) {
+		struct stat st;
+
+		if ((size_t)snprintf(path, size, "%s", name) >= size)
+			return -ENAMETOOLONG;
+		if (stat(path, &st))
+			return errno == ENOTDIR ? -ENOENT : -errno;
+		if (S_ISDIR(st.st_mode) || access(path, X_OK))
+			return -EACCES;
+		return 0;
+	}
+	if (!dirs)
+		dirs = "/bin:/usr/bin";
+	for (;;) {
+		size_t n = strcspn(dirs, ":");
+		struct stat st;
+
+		/* An empty element is the current directory. */
+		if ((size_t)snprintf(path, size, "%.*s%s%s", (int)n, dirs, n ? "/" : "./", name) <
+			    size &&
+		    !stat(path, &st) && S_ISREG(st.st_mode)) {
+			if (!access(path, X_OK))
+				return 0;
+			ret = -EACCES;
+		}
+		if (!dirs[n])
+			return ret;
+		dirs += n + 1;
+	}
+}
+
+/* Into path the interpreter that a script's first line names. */
+static bool interpreter(char *line, char *path)
+{
+	char *at = line + 2 + strspn(line + 2, " \t");
+
+	at[strcspn(at, " \t\n")] = '\0';
+	if (!*at)
+		return false;
+	strcpy(path, at); /* shorter than the line, and that than a path may be */
+	return true;
+}
+
+int auxtap_program_machine(const char *name)
+{
+	char path[PATH_MAX];
+	int ret = auxtap_find_program(name, path, sizeof(path));
+
+	for (int depth = 0; !ret && depth <= MAX_INTERPRETERS; depth++) {
+		char head[257] = "";
+		Elf64_Ehdr eh;
+		int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		ssize_t size;
+
+		if (fd < 0)
+			return -errno;
+		size = read(fd, head, sizeof(head) - 1);
+		close(fd);
+		if (size >= (ssize_t)sizeof(eh) && !memcmp(head, ELFMAG, SELFMAG)) {
+			memcpy(&eh, head, sizeof(eh)); /* e_machine is where it is in both classes */
+			return head[EI_DATA] == ELFDATA2LSB ? eh.e_machine : -ENOEXEC;
+		}
+		if (size < 3 || memcmp(head, "#!", 2) || !interpreter(head, path))
+			return -ENOEXEC;
+	}
+	return ret ? ret : -ELOOP;
+}
