@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* auxtap decode: the executed flow of a perf.data file or a raw trace. decode_print.c
- * writes the lines. */
+ * and decode_jobs.c write the lines. */
 #include "cli.h"
+#include "decode_jobs.h"
 #include "decode_print.h"
 #include "raw_options.h"
 #include "../decode/cs_guard.h"
 
 #include <errno.h>
 #include <getopt.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,7 +73,7 @@ static void usage(FILE *out)
 	      "  --vmlinux FILE, --kcore FILE\n"
 	      "                    the kernel's image; vmlinux is moved to where the recorded\n"
 	      "                    address of _text says that the kernel was\n"
-	      "  -j N              decode with N threads (default: one a CPU, at most 8)\n"
+	      "  -j N              decode and print with N threads (default: one a CPU, at most 8)\n"
 	      "  --summary         only the sums, as 'name: value' lines\n\n",
 	      out);
 	fputs(raw_options_help, out);
@@ -266,6 +268,30 @@ static void tail_print(struct tail *tail, struct decode_printer *printer)
 		decode_print(printer, &tail->ring[(first + i) % tail->size]);
 }
 
+static unsigned int nr_threads(const struct decode_cmd *cmd)
+{
+	cpu_set_t cpus;
+
+	if (cmd->opts.jobs)
+		return cmd->opts.jobs;
+	return sched_getaffinity(0, sizeof(cpus), &cpus) ? 1 : (unsigned int)CPU_COUNT(&cpus);
+}
+
+/* Prints all events, by several threads. Returns what the decoder's last word was. */
+static int run_jobs(struct auxtap_decoder *dec, struct decode_printer *printer, unsigned int nr,
+		    struct auxtap_error *err)
+{
+	struct decode_jobs *jobs = decode_jobs_new(printer, nr);
+	int ret;
+
+	if (!jobs)
+		return auxtap_error_set(err, -ENOMEM, "decode", "out of memory");
+	while ((ret = auxtap_decoder_next(dec, decode_jobs_slot(jobs), err)) == 1 && !printer->failed)
+		decode_jobs_add(jobs);
+	decode_jobs_finish(jobs);
+	return ret;
+}
+
 /* Returns what the decoder's last word was. */
 static int run(struct decode_cmd *cmd, struct auxtap_decoder *dec,
 	       struct decode_printer *printer, struct auxtap_error *err)
@@ -276,6 +302,10 @@ static int run(struct decode_cmd *cmd, struct auxtap_decoder *dec,
 
 	if (!cmd->summary)
 		decode_print_begin(printer);
+	if (!cmd->summary && !cmd->last && nr_threads(cmd) > 1) {
+		ret = run_jobs(dec, printer, nr_threads(cmd), err);
+		goto out;
+	}
 	while ((ret = auxtap_decoder_next(dec, &ev, err)) == 1 && !printer->failed) {
 		if (cmd->summary)
 			continue;
@@ -290,6 +320,7 @@ static int run(struct decode_cmd *cmd, struct auxtap_decoder *dec,
 		tail_print(&tail, printer);
 	if (cmd->summary && ret <= 0)
 		print_summary(dec);
+out:
 	decode_print_flush(printer);
 	decode_print_free(printer);
 	free(tail.ring);

@@ -32,6 +32,18 @@ for format in text jsonl csv; do
 	"$AUXTAP" decode --format $format --events insn,mem,branch -F $all cut.data >cut.$format || fail "$format: cut"
 	[ -s whole.$format ] && cmp whole.$format cut.$format || fail "$format: buffers that cut records list other samples"
 done
+# the same lines however many threads print them; whoever prints notices that nobody takes them
+for format in text jsonl csv; do
+	for threads in 1 2 5; do
+		"$AUXTAP" decode -j $threads --format $format --events insn,mem,branch,gap -F $all spe.data >threads.$threads ||
+			fail "-j $threads"
+		[ "$(wc -l <threads.$threads)" -gt 9000 ] && cmp threads.1 threads.$threads || fail "-j $threads: other lines"
+	done
+done
+for threads in 1 5; do
+	"$AUXTAP" decode -j $threads spe.data >/dev/full 2>err
+	[ $? = 3 ] && grep -q 'cannot write' err || fail "-j $threads, disk full: $(cat err)"
+done
 grep -q '"event":"mem".*"addr":"[0-9a-f]*","phys":"[0-9a-f]*","lat_total":[0-9]*,"lat_issue":[0-9]*,"lat_xlat":[0-9]*,"spe_events":"RETIRED.*","source":[0-9]*,"op":"[LS][DT] ' whole.jsonl ||
 	fail "jsonl: $(head -3 whole.jsonl)"
 "$AUXTAP" decode spe.data >default || fail 'without options'
