@@ -2,8 +2,8 @@
 /*
  * A perf.data file with samples of Arm SPE: loads, stores, branches and others of two threads on
  * two CPUs, with time stamps and contexts, in several buffers; one AUX record is flagged as
- * truncated. Usage: spe_file FILE NUMBER SEED [cut|again|midr|bare]; cut: buffers end inside
- * of records; again: the last one comes twice; midr: the file says that CPU 0 is a Neoverse N1 and
+ * truncated. Usage: spe_file FILE NUMBER SEED [cut|again|midr|bare|large]; cut: buffers end inside
+ * of records; large: they are as large as those of stock perf's default area; again: the last one comes twice; midr: the file says that CPU 0 is a Neoverse N1 and
  * CPU 1 a HIP12; bare: no perf.data but CPU 0's stream alone
  */
 #include <auxtap/perfdata.h>
@@ -19,6 +19,7 @@
 #define BASE	 0xaaaac0000000ull
 #define NR_CPUS	 2
 #define BUFFER	 5000 /* bytes of trace in an AUXTRACE record, at most */
+#define LARGE	 (2u << 20) /* half of 4 MiB */
 
 static struct auxtap_perfdata_writer *writer;
 static struct auxtap_error err = AUXTAP_ERROR_INIT;
@@ -180,16 +181,16 @@ static void record(struct trace *t)
 }
 
 /* The size of the buffer at 'at': whole records, as a driver hands them on, or what fits. */
-static uint64_t buffer_size(const struct trace *t, uint64_t at, bool cut)
+static uint64_t buffer_size(const struct trace *t, uint64_t at, bool cut, uint64_t max)
 {
 	uint64_t left = t->size - at, size = 0;
 
 	/* no multiples of 8: what the file pads them with is no trace */
 	if (cut)
-		return left < BUFFER ? left : BUFFER - 1 - at % 7;
-	if (left <= BUFFER)
+		return left < max ? left : max - 1 - at % 7;
+	if (left <= max)
 		return left;
-	for (size_t i = 0; i < t->nr && t->ends[i] <= at + BUFFER; i++)
+	for (size_t i = 0; i < t->nr && t->ends[i] <= at + max; i++)
 		size = t->ends[i] - at;
 	return size;
 }
@@ -209,6 +210,7 @@ int main(int argc, char **argv)
 	const char *mode = argc > 4 ? argv[4] : "";
 	struct trace traces[NR_CPUS] = {{0}};
 	uint64_t at[NR_CPUS] = {0};
+	uint64_t max = strcmp(mode, "large") ? BUFFER : LARGE;
 	unsigned int nr_buffers = 0;
 	bool more = true;
 	long nr;
@@ -234,7 +236,7 @@ int main(int argc, char **argv)
 		more = false;
 		for (uint32_t cpu = 0; cpu < NR_CPUS; cpu++) {
 			struct trace *t = &traces[cpu];
-			uint64_t size = buffer_size(t, at[cpu], !strcmp(mode, "cut"));
+			uint64_t size = buffer_size(t, at[cpu], !strcmp(mode, "cut"), max);
 			uint64_t aux[] = {at[cpu], size, 0};
 			struct auxtap_auxtrace head = {.offset = at[cpu], .idx = cpu, .cpu = cpu,
 						       .tid = (uint32_t)-1};
