@@ -39,6 +39,15 @@ static void vdso_name(struct trace_file *file)
 		file->vdso_path[0] = '\0';
 }
 
+/*
+ * Does the file tell no CPUs? Those of CoreSight for threads: perf 6.1 finds the trace of an AUX
+ * record there only if that names no CPU, which stock perf does not ask for then.
+ */
+static bool without_cpu(const struct auxtap_session *s)
+{
+	return s->event.etm && !s->per_cpu;
+}
+
 int trace_file_create(struct auxtap_session *s, struct trace_file *file, const char *path,
 		      struct auxtap_error *err)
 {
@@ -52,7 +61,11 @@ int trace_file_create(struct auxtap_session *s, struct trace_file *file, const c
 	if (ret)
 		return ret;
 	for (int i = 0; i < s->nr_attrs; i++) {
-		ret = auxtap_perfdata_writer_add_attr(file->writer, &s->attrs[i],
+		struct perf_event_attr attr = s->attrs[i];
+
+		if (without_cpu(s))
+			attr.sample_type &= ~(uint64_t)PERF_SAMPLE_CPU;
+		ret = auxtap_perfdata_writer_add_attr(file->writer, &attr,
 						      i ? "dummy:u" : s->event.name);
 		if (ret < 0) {
 			auxtap_error_set(err, ret, path, "%s", strerror(-ret));
@@ -238,6 +251,24 @@ static void add_build_id(struct trace_file *file, const char *name)
 		auxtap_perfdata_writer_build_id(file->writer, &id);
 }
 
+/* The same record in *out, its trailer without the CPU; its size. */
+static size_t take_cpu_out(void *out, const void *record, size_t size)
+{
+	const struct trailer *trailer;
+	size_t body_size, cpu, behind;
+
+	if (!record_parts(record, &body_size, &trailer))
+		return 0;
+	cpu = (size_t)((const char *)&trailer->cpu - (const char *)record);
+	behind = cpu + offsetof(struct trailer, id) - offsetof(struct trailer, cpu);
+	if (out != record)
+		memcpy(out, record, cpu);
+	memmove((char *)out + cpu, (const char *)record + behind, size - behind);
+	size -= behind - cpu;
+	((struct perf_event_header *)out)->size = (uint16_t)size;
+	return size;
+}
+
 int trace_file_record(struct auxtap_session *s, struct trace_file *file, const void *record,
 		      struct auxtap_error *err)
 {
@@ -262,6 +293,15 @@ int trace_file_record(struct auxtap_session *s, struct trace_file *file, const v
 			name = file->vdso_path;
 		}
 		add_build_id(file, name);
+	}
+	if (without_cpu(s)) {
+		size_t shorter = size <= sizeof(s->rewritten) ? take_cpu_out(s->rewritten, record, size) : 0;
+
+		if (!shorter)
+			return auxtap_error_set(err, -EPROTO, file->path, "a record of type %u makes no sense",
+						header->type);
+		record = s->rewritten;
+		size = shorter;
 	}
 	s->stats.records++;
 	file->open_round = true;

@@ -93,7 +93,9 @@ static void pop(struct auxtap_decoder *dec)
 
 static void facts(const struct auxtap_decoder *dec, struct auxtap_event *ev)
 {
-	ev->cpu = dec->cs->front->unit->cpu;
+	const struct cs_stream *s = dec->cs->front;
+
+	ev->cpu = s->buffer->cpu_unknown ? -1 : s->unit->cpu;
 }
 
 static int error_of(const struct auxtap_decoder *dec)

@@ -206,8 +206,10 @@ static int add_piece(struct cover *c, const struct aux *aux, uint64_t off, uint6
 				   .tid = aux->tid};
 	if (piece->cpu == -1)
 		piece->cpu = c->buffer->cpu;
-	if (piece->cpu == -1)
+	if (piece->cpu == -1) {
 		piece->cpu = c->cpu;
+		c->buffer->cpu_unknown = true;
+	}
 	if (off > last_end && !c->broken)
 		piece->nr_lost = off - last_end;
 	c->broken = aux->flags & FLAG_LOSS;

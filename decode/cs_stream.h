@@ -29,6 +29,7 @@ struct cs_buffer {
 	int cpu;
 	int32_t tid;
 	bool of_one_thread;
+	bool cpu_unknown; /* of raw trace: units are taken to be alike, as perf does */
 	int fd; /* a snapshot's; -1: the perf.data file */
 	/* what the frames hold, by trace ID */
 	uint64_t nr_bytes[CS_NR_IDS];
