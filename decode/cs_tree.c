@@ -42,11 +42,13 @@ static uint64_t offset_of(const struct cs_tree *tree, ocsd_trc_index_t index)
 
 /* ---- callbacks ---- */
 
+#define SHORT_TEXT 160
+
 static void on_packet(const void *ctx, const ocsd_datapath_op_t op, const ocsd_trc_index_t index,
 		      const void *packet, const uint32_t size, const uint8_t *data)
 {
 	const struct attached *unit = ctx;
-	char text[1024] = "";
+	char text[1024];
 	struct cs_packet pkt = {
 		.off = offset_of(unit->tree, index),
 		.id = unit->shown_id,
@@ -57,7 +59,12 @@ static void on_packet(const void *ctx, const ocsd_datapath_op_t op, const ocsd_t
 
 	if (op != OCSD_OP_DATA || !packet)
 		return;
-	ocsd_pkt_str(unit->protocol, packet, text, sizeof(text));
+	/* it fills all that it is given: few need more than this */
+	text[0] = '\0';
+	ocsd_pkt_str(unit->protocol, packet, text, SHORT_TEXT);
+	text[SHORT_TEXT - 1] = '\0';
+	if (strlen(text) == SHORT_TEXT - 1)
+		ocsd_pkt_str(unit->protocol, packet, text, sizeof(text));
 	text[sizeof(text) - 1] = '\0';
 	unit->tree->opts.packet(unit->tree->opts.ctx, &pkt);
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define PIECE	  (64u << 10)
+#define BYTES_WIDTH 37 /* of a packet's bytes as a column */
 #define MAX_BYTES 32 /* of a packet, listed; only what is out of step is longer */
 
 static uint64_t shown(const struct dump_cs *dump, uint64_t off)
@@ -19,20 +20,43 @@ static uint64_t shown(const struct dump_cs *dump, uint64_t off)
 	return cs_bytes_place(dump->format, off);
 }
 
+/* At least two digits. */
+static char *put_byte(char *at, unsigned int v)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	at[0] = digits[v >> 4 & 15];
+	at[1] = digits[v & 15];
+	return at + 2;
+}
+
+/* A listing is mostly these lines: not by printf. */
 void dump_cs_packet(void *ctx, const struct cs_packet *pkt)
 {
 	struct dump_cs *dump = ctx;
-	char bytes[3 * MAX_BYTES + 1] = "", more[32] = "";
+	char line[32 + 3 * MAX_BYTES + 40], *at = line, *bytes;
 	uint32_t nr = pkt->size < MAX_BYTES ? pkt->size : MAX_BYTES;
-	const char *text = pkt->text;
+	uint64_t off = shown(dump, pkt->off);
 
-	for (uint32_t i = 0; i < nr; i++)
-		sprintf(bytes + (size_t)3 * i, "%02x ", pkt->bytes[i]);
+	for (int shift = off >> 32 ? 56 : 24; shift >= 0; shift -= 8)
+		at = put_byte(at, (unsigned int)(off >> shift));
+	while (at - line > 8 && *line == '0') /* more digits than eight only where there are more */
+		memmove(line, line + 1, (size_t)(--at - line));
+	memset(at, ' ', 2);
+	at = put_byte(at + 2, pkt->id);
+	memset(at, ' ', 2 + BYTES_WIDTH);
+	bytes = at += 2;
+	for (uint32_t i = 0; i < nr; i++, at++) {
+		at = put_byte(at, pkt->bytes[i]);
+		*at = ' ';
+	}
+	if (at < bytes + BYTES_WIDTH)
+		at = bytes + BYTES_WIDTH;
 	if (nr < pkt->size)
-		snprintf(more, sizeof(more), "and %u more ", pkt->size - nr);
-	fprintf(dump->out, "%08" PRIx64 "  %02x  %-37s%s ", shown(dump, pkt->off), pkt->id, bytes,
-		more);
-	dump_text(dump->out, text, strlen(text));
+		at += snprintf(at, 32, "and %u more ", pkt->size - nr);
+	*at++ = ' ';
+	fwrite(line, 1, (size_t)(at - line), dump->out);
+	dump_text(dump->out, pkt->text, SIZE_MAX);
 	fputc('\n', dump->out);
 }
 

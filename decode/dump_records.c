@@ -45,11 +45,15 @@ void dump_text(FILE *out, const void *text, size_t size)
 {
 	const unsigned char *p = text;
 
-	for (size_t i = 0; i < size && p[i]; i++) {
-		if (p[i] < 0x20 || p[i] == 0x7f)
+	for (size_t i = 0, plain; i < size && p[i]; i += plain) {
+		for (plain = 0; i + plain < size && p[i + plain] >= 0x20 && p[i + plain] != 0x7f; plain++)
+			;
+		if (plain) {
+			fwrite(p + i, 1, plain, out);
+		} else {
 			fprintf(out, "\\x%02x", p[i]);
-		else
-			fputc(p[i], out);
+			plain = 1;
+		}
 	}
 }
 
