@@ -361,6 +361,9 @@ static void print_insn(const struct report *r, enum auxtap_isa isa, uint64_t ip)
 					   sizeof(text)) > 0)
 		fprintf(r->ro.out, "  0x%" PRIx64 "  %s%s%s\n", ip, r->ro.style->bad, text,
 			r->ro.style->off);
+	else if (n >= 4)
+		fprintf(r->ro.out, "  0x%" PRIx64 "  (no known instruction: %02x %02x %02x %02x)\n", ip,
+			code[0], code[1], code[2], code[3]);
 	else
 		fprintf(r->ro.out, "  0x%" PRIx64 "  (no code is known at this address)\n", ip);
 	if (!auxtap_image_set_resolve(r->ro.images, r->facts.crash.pid, r->facts.crash.time, ip,
@@ -609,6 +612,9 @@ static void print_images(const struct report *r)
 static void print_next(const struct report *r)
 {
 	const char *path = r->path;
+	const uint64_t *priv;
+	uint32_t family;
+	size_t nr;
 
 	if (r->raw)
 		return; /* its options would have to be said again */
@@ -620,7 +626,10 @@ static void print_next(const struct report *r)
 			r->facts.crash.tid, path);
 	else
 		fprintf(r->ro.out, "  auxtap decode --events call,return --last 100 %s\n", path);
-	fprintf(r->ro.out, "  perf script -i %s --itrace=b -F tid,time,ip,sym,addr\n", path);
+	/* stock perf of Debian 12 does not find its way in our CoreSight files */
+	if (!auxtap_perfdata_auxtrace_info(r->pd, &family, &priv, &nr) &&
+	    family == AUXTAP_AUXTRACE_INTEL_PT)
+		fprintf(r->ro.out, "  perf script -i %s --itrace=b -F tid,time,ip,sym,addr\n", path);
 }
 
 static struct thread_view *dying_view(const struct report *r)

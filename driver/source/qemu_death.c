@@ -53,6 +53,8 @@ void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo)
 			/* what the host has there may be qemu's: guard pages, for one */
 			t->dying.si_addr = (void *)(uintptr_t)addr;
 			t->dying.si_code = qemu_maps_find(t->process, addr) ? SEGV_ACCERR : SEGV_MAPERR;
+		} else if (signo == SIGBUS && t->dying.si_code > 0) {
+			t->dying.si_addr = (char *)t->dying.si_addr - t->process->guest_base;
 		} else if (signo == SIGSEGV && t->dying.si_code == SI_KERNEL && arch->data_addr) {
 			/* not canonical for the host's processor: an address like others for the program's */
 			t->dying.si_code = SEGV_MAPERR;
@@ -81,6 +83,8 @@ void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo)
 		t->dying.si_code = BUS_ADRALN;
 		if (ip & 3 && arch->max_len == 4)
 			t->dying.si_addr = (void *)(uintptr_t)ip;
+		else if (arch->data_addr)
+			t->dying.si_addr = (void *)(uintptr_t)data_addr(q, t);
 		break;
 	case SIGTRAP:
 		t->dying.si_code = arch->trap_code;

@@ -1,18 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The crash programs under one source (first argument): each report names the right function
-# and line, shows the calls before it, and is the golden one once addresses, counts of
-# library code and numbers of processes are masked. UPDATE=1 writes the golden files anew.
+# The crash programs under one source (first argument; a64: those for AArch64, as auxtap runs them
+# by itself): each report names the right function and line, shows the calls before it, and is
+# the golden one once addresses, counts of library code and numbers of processes are masked.
+# UPDATE=1 writes the golden files anew.
 . "$(dirname "$0")/lib.sh"
 . "$SRC/tests/cli/mask_report.sh"
 source=$1
 GOLDEN=$SRC/tests/cli/golden
+programs=$FIXTURES
+options=(--source "$source")
+if [ "$source" = a64 ]; then
+	programs=$FIXTURES/a64
+	options=(--backend emulated)
+	command -v qemu-aarch64 >/dev/null && [ -x "$programs/null_deref" ] ||
+		skip "qemu-aarch64 or a compiler for AArch64 is not installed"
+fi
 
 # crash NAME STATUS FUNCTION LINE-OWNER COMMAND...: the line is the one marked "crash: NAME".
 crash() {
 	local name=$1 want=$2 function=$3 own=$4 status line golden
 	shift 4
 	rm -rf "$WORK/c" && mkdir "$WORK/c" && cd "$WORK/c" || exit 1
-	timeout 300 "$AUXTAP" crash --source "$source" -o data -- "$@" >stdout 2>stderr </dev/null
+	timeout 300 "$AUXTAP" crash "${options[@]}" -o data -- "$@" >stdout 2>stderr </dev/null
 	status=$?
 	[ "$status" -eq "$want" ] || fail "$name: exit status $status, not $want: $(tail -n 2 stderr)"
 	if ! [ -s data.report.txt ]; then
@@ -35,24 +44,42 @@ crash() {
 	echo "$name: $function at $own:$line"
 }
 
-crash null_deref 139 age_of null_deref.c "$FIXTURES/null_deref"
-crash use_after_free 139 length_of_name use_after_free.c "$FIXTURES/use_after_free"
-crash stack_smash 139 parse_request stack_smash.c "$FIXTURES/stack_smash"
-crash bad_pointer 139 apply bad_pointer.c "$FIXTURES/bad_pointer"
-crash cxx_uncaught 134 bank::account::withdraw cxx_uncaught.cpp "$FIXTURES/cxx_uncaught"
-crash div_zero 136 average div_zero.c "$FIXTURES/div_zero"
-crash thread_crash 139 work_on thread_crash.c "$FIXTURES/thread_crash"
-crash fork_child 0 child_task fork_child.c "$FIXTURES/fork_child"
-crash handler_crash 139 count_tick handler_crash.c "$FIXTURES/handler_crash"
-crash dlopen_crash 139 scale_one dlopen_plugin.c "$FIXTURES/dlopen_crash"
-crash null_deref 139 age_of null_deref.c "$FIXTURES/wrapper.sh"
-crash illegal_insn 132 checked_index illegal_insn.c "$FIXTURES/illegal_insn"
-crash stack_overflow 139 descend stack_overflow.c "$FIXTURES/stack_overflow"
-crash second_fault 139 store second_fault.c "$FIXTURES/second_fault"
+crash null_deref 139 age_of null_deref.c "$programs/null_deref"
+crash use_after_free 139 length_of_name use_after_free.c "$programs/use_after_free"
+crash bad_pointer 139 apply bad_pointer.c "$programs/bad_pointer"
+crash cxx_uncaught 134 bank::account::withdraw cxx_uncaught.cpp "$programs/cxx_uncaught"
+crash thread_crash 139 work_on thread_crash.c "$programs/thread_crash"
+crash fork_child 0 child_task fork_child.c "$programs/fork_child"
+crash handler_crash 139 count_tick handler_crash.c "$programs/handler_crash"
+crash dlopen_crash 139 scale_one dlopen_plugin.c "$programs/dlopen_crash"
+crash stack_overflow 139 descend stack_overflow.c "$programs/stack_overflow"
+crash second_fault 139 store second_fault.c "$programs/second_fault"
+if [ "$source" != a64 ]; then
+	crash stack_smash 139 parse_request stack_smash.c "$programs/stack_smash"
+	crash div_zero 136 average div_zero.c "$programs/div_zero"
+	crash null_deref 139 age_of null_deref.c "$programs/wrapper.sh"
+	crash illegal_insn 132 checked_index illegal_insn.c "$programs/illegal_insn"
+else
+	# the frame that is overwritten is the caller's
+	crash stack_smash_a64 139 handle stack_smash.c "$programs/stack_smash"
+	crash illegal_insn 133 checked_index illegal_insn.c "$programs/illegal_insn"
+	crash a64_undefined 132 undefined a64_faults.c "$programs/a64_faults" undefined
+	crash a64_breakpoint 133 breakpoint a64_faults.c "$programs/a64_faults" breakpoint
+	crash a64_misaligned 135 misaligned a64_faults.c "$programs/a64_faults" misaligned
+	crash a64_read_only 139 read_only a64_faults.c "$programs/a64_faults" read_only
+	crash a64_into_data 139 into_data a64_faults.c "$programs/a64_faults" into_data
+	crash a64_off_by_two 135 off_by_two a64_faults.c "$programs/a64_faults" off_by_two
+	crash a64_vector 139 vector a64_faults.c "$programs/a64_faults" vector
+	# the shell is none of an ETM's
+	options+=(-e cs_etm//u)
+	crash null_deref 139 age_of null_deref.c "$programs/wrapper.sh"
+fi
 
-# no crash: one line saying so, no file
+# no crash: one line saying so, no file. An AArch64 processor divides by zero.
 rm -rf "$WORK/c" && mkdir "$WORK/c" && cd "$WORK/c" || exit 1
-"$AUXTAP" crash --source "$source" -o data -- true 2>stderr </dev/null || fail "true: status $?"
-[ -e data ] && fail "true: a snapshot was left"
-grep -qi 'no crash\|did not crash' stderr || fail "true: nothing was said: $(cat stderr)"
+[ "$source" = a64 ] && true=$programs/div_zero || true=true
+"$AUXTAP" crash "${options[@]}" -o data -- "$true" >stdout 2>stderr </dev/null || fail "$true: status $?"
+[ -e data ] && fail "$true: a snapshot was left"
+grep -qi 'no crash\|did not crash' stderr || fail "$true: nothing was said: $(cat stderr)"
+[ "$source" != a64 ] || grep -qx 5 stdout || fail "$true: $(cat stdout)"
 finish

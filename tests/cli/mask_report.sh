@@ -14,6 +14,7 @@ mask() { # FILE OF THE PROGRAM'S SOURCE
 		section ~ /^The calls/ && !/^The calls/ { sub(/^ *[0-9]+  /, "  | "); sub(/ *\([0-9]+ calls? inside\)/, "   "); sub(/\([0-9]+ calls farther/, "(N calls farther") }
 		section ~ /^Last branches/ && !/^Last/ && NF {
 			n = gsub(own, own); if (n < 2) next
+			sub(/  x [0-9][0-9][0-9][0-9][0-9]+$/, "  x N") # how long a loop ran until a signal
 		}
 		section ~ /^What the trace/ { if (!/^What/) gsub(/[0-9.]+/, "N") }
 		section ~ /^The other threads/ && !/^The other/ { gsub(/[0-9]+/, "N"); gsub(/ +/, " ") ; sub(/last in .*/, "last in ...") }
