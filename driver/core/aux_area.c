@@ -33,8 +33,11 @@ void rb_free_aux(struct perf_buffer *rb)
 {
 	if (WARN_ON_ONCE(!rb->aux_refcount))
 		return;
-	if (!--rb->aux_refcount)
+	if (!--rb->aux_refcount) {
+		if (core_machine.watch && core_machine.watch->aux_free)
+			core_machine.watch->aux_free(core_machine.ctx);
 		aux_destroy(rb);
+	}
 }
 
 /* C2, C3: how large chunks should be, and where the reader is to be woken. D19: a given watermark is not capped. */
@@ -46,7 +49,8 @@ static int chunk_order(const struct perf_event *event, unsigned long nr_pages, b
 			     (PERF_PMU_CAP_AUX_NO_SG | PERF_PMU_CAP_AUX_PREFER_LARGE);
 
 	if (overwrite) {
-		*watermark = 0;
+		if (!event->kernel->bugs || !event->kernel->bugs->overwrite_watermark)
+			*watermark = 0;
 		return large ? ilog2(nr_pages) : 0;
 	}
 	if (!*watermark)

@@ -12,6 +12,32 @@ struct aux_record {
 	u64 offset, size, flags;
 };
 
+static const struct core_bugs *bugs_of(const struct perf_event *event)
+{
+	static const struct core_bugs none;
+
+	return event->kernel->bugs ? event->kernel->bugs : &none;
+}
+
+#define watched(call, ...)                                                       \
+	do {                                                                     \
+		if (core_machine.watch && core_machine.watch->call)              \
+			core_machine.watch->call(core_machine.ctx, __VA_ARGS__); \
+	} while (0)
+
+static void aux_wakeup(struct perf_output_handle *handle)
+{
+	watched(aux_wakeup, handle->event);
+	perf_output_wakeup(handle);
+}
+
+static void aux_disable(struct perf_event *event)
+{
+	watched(aux_disable, event);
+	if (!bugs_of(event)->truncation_goes_on)
+		perf_event_mark_disable(event);
+}
+
 /* D5: one byte stays free, so that full and empty differ; a tail ahead of head, or a lap behind, gives no room. */
 static unsigned long aux_space(u64 head_abs, u64 tail_abs, u64 aux_size)
 {
@@ -24,21 +50,61 @@ static unsigned long aux_space(u64 head_abs, u64 tail_abs, u64 aux_size)
  * D18: >=, and to the last multiple passed, whatever number of them that is. Signed: an area
  * that was overwritten before it was mapped anew may have left aux_head behind aux_wakeup.
  */
-static bool rb_need_aux_wakeup(struct perf_buffer *rb)
+static bool rb_need_aux_wakeup(struct perf_buffer *rb, const struct core_bugs *bugs)
 {
-	if (rb->aux_overwrite)
+	if (rb->aux_overwrite && !bugs->overwrite_watermark)
 		return false;
 	if ((s64)(rb->aux_head - rb->aux_wakeup) >= (s64)rb->aux_watermark) {
-		rb->aux_wakeup = (u64)rounddown((s64)rb->aux_head, (s64)rb->aux_watermark);
+		if (WARN_ON_ONCE(!rb->aux_watermark)) /* a division by zero, where D18 is not kept */
+			return true;
+		if (bugs->wakeup_by_one)
+			rb->aux_wakeup += rb->aux_watermark;
+		else
+			rb->aux_wakeup = (u64)rounddown((s64)rb->aux_head, (s64)rb->aux_watermark);
 		return true;
 	}
 	return false;
 }
 
+/* A: what it would be if it were 32 bits wide */
+static void aux_head_moved(struct perf_buffer *rb, const struct core_bugs *bugs)
+{
+	if (bugs->head_32_bit)
+		rb->aux_head = (u32)rb->aux_head;
+}
+
+/* D2: the count is looked at first, the reference taken then. */
+static bool aux_get(struct perf_buffer *rb, const struct core_bugs *bugs)
+{
+	bool used;
+
+	if (bugs->refcount_first) {
+		if (!rb->aux_refcount)
+			return false;
+		rb->aux_refcount++;
+		if (core_machine.watch && core_machine.watch->race)
+			core_machine.watch->race(core_machine.ctx);
+		used = READ_ONCE(rb->aux_mmap_count);
+		if (!used)
+			rb_free_aux(rb);
+		return used;
+	}
+	/* Read before the reference is taken: B18 clears the count first, then drops its reference. */
+	used = READ_ONCE(rb->aux_mmap_count);
+	if (core_machine.watch && core_machine.watch->race)
+		core_machine.watch->race(core_machine.ctx);
+	if (!used || !rb->aux_refcount)
+		return false;
+	rb->aux_refcount++;
+	return true;
+}
+
 void *perf_aux_output_begin(struct perf_output_handle *handle, struct perf_event *event)
 {
 	struct perf_event *output_event = event->parent ? event->parent : event; /* D1 */
+	const struct core_bugs *bugs = bugs_of(event);
 	struct perf_buffer *rb;
+	bool full = false;
 
 	/* D2: from here in this order; D3: without a ring handle->event stays as it was. */
 	rb = ring_buffer_get(output_event);
@@ -46,12 +112,8 @@ void *perf_aux_output_begin(struct perf_output_handle *handle, struct perf_event
 		return NULL;
 	if (!rb_has_aux(rb))
 		goto err;
-	/* Read before the reference is taken: B18 clears the count first, then drops its reference. */
-	if (!READ_ONCE(rb->aux_mmap_count))
+	if (!aux_get(rb, bugs))
 		goto err;
-	if (!rb->aux_refcount)
-		goto err;
-	rb->aux_refcount++;
 	if (WARN_ON_ONCE(rb->aux_nest))
 		goto err_put;
 	rb->aux_nest = 1;
@@ -67,12 +129,14 @@ void *perf_aux_output_begin(struct perf_output_handle *handle, struct perf_event
 		handle->wakeup = rb->aux_wakeup + rb->aux_watermark;
 		handle->size = aux_space(rb->aux_head, tail_abs, perf_aux_size(rb));
 		if (!handle->size) { /* D6: no record, no flag */
-			perf_event_mark_disable(event);
-			perf_output_wakeup(handle);
+			aux_disable(event);
+			aux_wakeup(handle);
 			rb->aux_nest = 0;
+			full = true;
 			goto err_put;
 		}
 	}
+	watched(aux_begin, handle, event, false);
 	return rb->aux_priv;
 
 err_put:
@@ -80,6 +144,7 @@ err_put:
 err:
 	ring_buffer_put(rb);
 	handle->event = NULL;
+	watched(aux_begin, handle, event, full);
 	return NULL;
 }
 
@@ -88,11 +153,14 @@ void perf_aux_output_flag(struct perf_output_handle *handle, u64 flags)
 {
 	if (WARN_ON_ONCE(flags & PERF_AUX_FLAG_OVERWRITE))
 		return;
+	if (handle->event && bugs_of(handle->event)->partial_is_truncated &&
+	    flags & PERF_AUX_FLAG_PARTIAL)
+		flags = (flags & ~PERF_AUX_FLAG_PARTIAL) | PERF_AUX_FLAG_TRUNCATED;
 	handle->aux_flags |= flags;
 }
 
 /* F3: through the ring as any record, so it can be lost; the handle's event may be a child. */
-static void perf_event_aux_event(struct perf_event *event, u64 offset, u64 size, u64 flags)
+static int perf_event_aux_event(struct perf_event *event, u64 offset, u64 size, u64 flags)
 {
 	struct aux_record rec = {
 		.header = { .type = PERF_RECORD_AUX, .size = sizeof(rec) },
@@ -105,10 +173,11 @@ static void perf_event_aux_event(struct perf_event *event, u64 offset, u64 size,
 
 	perf_event_header__init_id(&rec.header, &id, event);
 	if (perf_output_begin(&handle, &id, event, rec.header.size))
-		return;
+		return -ENOSPC;
 	perf_output_put(&handle, rec);
 	perf_event__output_id_sample(event, &handle, &id);
 	perf_output_end(&handle);
+	return 0;
 }
 
 /* D14 */
@@ -126,6 +195,7 @@ void perf_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 	bool wakeup = handle->aux_flags & PERF_AUX_FLAG_TRUNCATED;
 	struct perf_event *event = handle->event;
 	struct perf_buffer *rb = handle->rb;
+	bool due, lost = false;
 	u64 offset;
 
 	if (WARN_ON_ONCE(!event))
@@ -139,15 +209,18 @@ void perf_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 		offset = rb->aux_head;
 		rb->aux_head += size;
 	}
-	if (aux_worth_a_record(event, size, handle->aux_flags))
-		perf_event_aux_event(event, offset, size, handle->aux_flags);
+	aux_head_moved(rb, bugs_of(event));
+	due = aux_worth_a_record(event, size, handle->aux_flags);
+	if (due)
+		lost = perf_event_aux_event(event, offset, size, handle->aux_flags);
 	ring_store_aux_head(rb, rb->aux_head); /* D15: after the record */
-	if (rb_need_aux_wakeup(rb))
+	watched(aux_end, handle, offset, size, due, lost);
+	if (rb_need_aux_wakeup(rb, bugs_of(event)))
 		wakeup = true;
 	if (wakeup) { /* D16 */
 		if (handle->aux_flags & PERF_AUX_FLAG_TRUNCATED)
-			perf_event_mark_disable(event);
-		perf_output_wakeup(handle);
+			aux_disable(event);
+		aux_wakeup(handle);
 	}
 	handle->event = NULL; /* D17 */
 	rb->aux_nest = 0;
@@ -158,15 +231,22 @@ void perf_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 int perf_aux_output_skip(struct perf_output_handle *handle, unsigned long size)
 {
 	struct perf_buffer *rb = handle->rb;
+	const struct core_bugs *bugs;
 
 	if (WARN_ON_ONCE(!handle->event))
 		return -EINVAL;
-	if (size > handle->size) /* D10 */
+	bugs = bugs_of(handle->event);
+	if (size > handle->size) { /* D10 */
+		watched(aux_skip, handle, size, -ENOSPC);
 		return -ENOSPC;
+	}
 	rb->aux_head += size; /* D11: published at once, no record */
+	aux_head_moved(rb, bugs);
 	ring_store_aux_head(rb, rb->aux_head);
-	if (rb_need_aux_wakeup(rb)) {
-		perf_output_wakeup(handle);
+	watched(aux_skip, handle, size, 0);
+	if (rb_need_aux_wakeup(rb, bugs)) {
+		if (!bugs->skip_without_wakeup)
+			aux_wakeup(handle);
 		handle->wakeup = rb->aux_wakeup + rb->aux_watermark;
 	}
 	handle->head = rb->aux_head;

@@ -18,6 +18,20 @@
 struct perf_event;
 struct perf_event_attr;
 
+/*
+ * Bugs that kernels have had: no set has one. The laboratory makes a set of its own to see that
+ * it would be noticed.
+ */
+struct core_bugs {
+	bool wakeup_by_one;	    /* D18: aux_wakeup += W, whatever the number of them that was passed */
+	bool overwrite_watermark;   /* C3, D18: an overwritten area has a watermark, too */
+	bool truncation_goes_on;    /* D21: the event is never marked for disable */
+	bool refcount_first;	    /* D2: the other way round */
+	bool partial_is_truncated;  /* D9 */
+	bool head_32_bit;	    /* A */
+	bool skip_without_wakeup;   /* D11 */
+};
+
 /* One switch per difference between kernels (section L). A kernel is a named set. */
 struct core_kernel {
 	const char *name;
@@ -28,6 +42,7 @@ struct core_kernel {
 	bool aux_pause_resume;	      /* L4 */
 	bool mmap_other_ring_busy;    /* L6: EBUSY */
 	bool resched_one_pmu;	      /* Q1: only events of the coming event's PMU are scheduled anew */
+	const struct core_bugs *bugs; /* NULL: none */
 };
 extern const struct core_kernel *const core_kernels[]; /* NULL-terminated */
 const struct core_kernel *core_kernel_find(const char *name);
@@ -55,10 +70,14 @@ struct core_mapping {
 	void *addr;
 	struct perf_event *event;
 	bool aux;
+	bool last; /* kept by core: nobody maps the AUX area any more */
 };
 int core_event_mmap(struct perf_event *event, uint64_t length, int prot, int flags,
 		    uint64_t offset, struct core_mapping **mapping);
 void core_event_munmap(struct core_mapping *mapping);
+/* The two halves of the same (B18): the events are stopped; the memory is given back. */
+void core_event_munmap_stop(struct core_mapping *mapping);
+void core_event_munmap_free(struct core_mapping *mapping);
 /* argument: a value; for pointers (ID, SET_FILTER) the host address; for SET_OUTPUT target is used (NULL detaches). */
 long core_event_ioctl(struct perf_event *event, unsigned long request, unsigned long argument,
 		      struct perf_event *target);
@@ -87,6 +106,9 @@ int core_pmu_type(const char *name);
 int core_pmu_capabilities(const char *name);
 /* What sysfs would show: "type", "format/cyc", "caps/…". Length without the newline, or -ENOENT, -ENOSPC. */
 ssize_t core_pmu_attr(const char *name, const char *attr, char *buf, size_t size);
+
+/* Bytes of a page, for areas that are mapped from now on: a power of two; default 4096. */
+void core_page_size_use(uint64_t page_size);
 
 /* The machine. Virtual CPUs 0 … CORE_NR_CPUS-1; the current one is what smp_processor_id() says. */
 #define CORE_NR_CPUS 1024
@@ -131,6 +153,27 @@ struct core_budget {
 	bool exempt;	      /* CAP_IPC_LOCK, or perf_event_paranoid is -1 */
 };
 
+struct perf_output_handle;
+/*
+ * Who looks on while drivers use the AUX API (driver/core/aux_output.c). Each may be NULL. To
+ * change nothing is the watcher's part; race() alone may, as another CPU would.
+ */
+struct core_watch {
+	/* handle->event is NULL: refused; full: for want of room (D6) */
+	void (*aux_begin)(void *ctx, const struct perf_output_handle *handle,
+			  const struct perf_event *event, bool full);
+	void (*aux_skip)(void *ctx, const struct perf_output_handle *handle, uint64_t nr_bytes,
+			 int ret);
+	/* The handle is still open. due: there has to be a record (D14); lost: the ring had no room for it (F3). */
+	void (*aux_end)(void *ctx, const struct perf_output_handle *handle, uint64_t offset,
+			uint64_t nr_bytes, bool due, bool lost);
+	void (*aux_wakeup)(void *ctx, const struct perf_event *event);
+	void (*aux_disable)(void *ctx, const struct perf_event *event); /* marked for it (D6, D16) */
+	void (*aux_free)(void *ctx);
+	/* within begin, between the two looks at who still uses the area (D2) */
+	void (*race)(void *ctx);
+};
+
 /* Set once by the machine: the clock of records (perf time), and who is told of a wakeup (E12: every event of the ring). */
 struct core_machine {
 	void *ctx;
@@ -144,6 +187,7 @@ struct core_machine {
 	/* What drivers print (level as the kernel's, '3' error … '7' debug), and failed WARN_ONs; may be NULL. */
 	void (*log)(void *ctx, char level, const char *text);
 	void (*warn)(void *ctx, const char *file, int line, const char *what);
+	const struct core_watch *watch; /* NULL: nobody */
 };
 /* Copied. NULL: the defaults. */
 void core_machine_set(const struct core_machine *machine);

@@ -8,10 +8,18 @@
 struct core_machine core_machine;
 static unsigned long nr_warnings;
 static int current_cpu;
+unsigned int core_page_shift = 12;
 
 void core_machine_set(const struct core_machine *machine)
 {
 	core_machine = machine ? *machine : (struct core_machine){ 0 };
+}
+
+void core_page_size_use(uint64_t page_size)
+{
+	if (WARN_ON(!is_power_of_2(page_size)))
+		return;
+	core_page_shift = (unsigned int)ilog2(page_size);
 }
 
 u64 core_clock(void)

@@ -291,7 +291,21 @@ static void perf_pmu_output_stop(struct perf_buffer *rb)
 	}
 }
 
-void core_event_munmap(struct core_mapping *mapping)
+/* B18, D2: the count first */
+void core_event_munmap_stop(struct core_mapping *mapping)
+{
+	struct perf_buffer *rb = ring_buffer_get(mapping->event);
+
+	if (WARN_ON(!rb))
+		return;
+	if (mapping->aux && !--rb->aux_mmap_count) {
+		perf_pmu_output_stop(rb);
+		mapping->last = true;
+	}
+	ring_buffer_put(rb);
+}
+
+void core_event_munmap_free(struct core_mapping *mapping)
 {
 	struct perf_event *event = mapping->event;
 	struct perf_buffer *rb = ring_buffer_get(event);
@@ -299,8 +313,7 @@ void core_event_munmap(struct core_mapping *mapping)
 
 	if (WARN_ON(!rb))
 		goto out;
-	if (mapping->aux && !--rb->aux_mmap_count) { /* B18, D2: the count first */
-		perf_pmu_output_stop(rb);
+	if (mapping->last) {
 		uncharge(rb, (u64)rb->aux_nr_pages, rb->aux_pinned);
 		rb_free_aux(rb);
 		WARN_ON_ONCE(rb->aux_refcount);
@@ -319,6 +332,12 @@ out:
 	kfree(mapping);
 	if (event->closed && !event->mmap_count)
 		event_free(event);
+}
+
+void core_event_munmap(struct core_mapping *mapping)
+{
+	core_event_munmap_stop(mapping);
+	core_event_munmap_free(mapping);
 }
 
 bool perf_clocks_differ(const struct perf_event_attr *a, const struct perf_event_attr *b)

@@ -134,7 +134,7 @@ ssize_t core_pmu_attr(const char *name, const char *attr, char *buf, size_t size
 {
 	struct pmu *pmu = pmu_by_name(name);
 	struct device_attribute *dev_attr;
-	char page[PAGE_SIZE];
+	char page[4096];
 	struct attribute *found;
 	ssize_t len;
 

@@ -5,7 +5,9 @@
 
 #include <linux/types.h>
 
-#define PAGE_SHIFT 12
+/* 12; other machines have larger pages: core_page_size_use(). */
+extern unsigned int core_page_shift;
+#define PAGE_SHIFT core_page_shift
 #define PAGE_SIZE  (1ul << PAGE_SHIFT)
 #define PAGE_MASK  (~(PAGE_SIZE - 1))
 
