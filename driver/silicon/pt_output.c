@@ -206,7 +206,8 @@ static size_t write_slow(struct pt_output *out, const u8 *bytes, size_t nr_bytes
 		u64 room = out->region_size - out->region_off;
 		u64 chunk = nr_bytes - done < room ? nr_bytes - done : room;
 
-		copy_packet(out->region + out->region_off, bytes + done, chunk);
+		if (bytes)
+			copy_packet(out->region + out->region_off, bytes + done, chunk);
 		done += chunk;
 		out->region_off += chunk;
 		out->nr_written += chunk;
@@ -229,7 +230,8 @@ size_t pt_output_write(struct pt_output *out, const u8 *bytes, size_t nr_bytes)
 	if (off + nr_bytes >
 	    out->fast_end) /* fast_end is 0 while nothing can be written */
 		return write_slow(out, bytes, nr_bytes);
-	copy_packet(out->region + off, bytes, nr_bytes);
+	if (bytes)
+		copy_packet(out->region + off, bytes, nr_bytes);
 	out->region_off = off + nr_bytes;
 	out->nr_written += nr_bytes;
 	return nr_bytes;

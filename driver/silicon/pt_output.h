@@ -89,7 +89,8 @@ void pt_output_start(struct pt_output *out, bool topa);
 void pt_output_stop(struct pt_output *out);
 /*
  * Appends bytes. Returns how many reached memory; the rest is counted in nr_dropped.
- * irq is called last, so its handler may stop and restart the stage.
+ * irq is called last, so its handler may stop and restart the stage. bytes NULL: memory stays
+ * as it is, all else happens (for models that ask where, not what).
  */
 size_t pt_output_write(struct pt_output *out, const u8 *bytes, size_t nr_bytes);
 /* The unit stops by itself: STOPPED. Nothing is written until both are cleared. */

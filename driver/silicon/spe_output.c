@@ -49,7 +49,8 @@ static bool store(struct spe_output *out, const u8 *bytes, u32 nr_bytes)
 		return false;
 	for (; out->ptr < at; out->ptr++, out->nr_padding++)
 		*to++ = 0;
-	__builtin_memcpy(to, bytes, nr_bytes);
+	if (bytes)
+		__builtin_memcpy(to, bytes, nr_bytes);
 	out->ptr += nr_bytes;
 	out->nr_written += nr_bytes;
 	return true;
@@ -139,6 +140,26 @@ drop:
 	out->nr_records_dropped++;
 	raise_irq(out);
 	return false;
+}
+
+u64 spe_output_skim(struct spe_output *out, u32 nr_bytes, u64 nr_records)
+{
+	u64 room, fit;
+
+	if (!(out->limitr & PMBLIMITR_E) || out->status & PMBSR_S || out->inject ||
+	    out->irq_pending || !nr_bytes || nr_bytes & (out->align - 1) ||
+	    out->ptr + out->max_record > limit_of(out))
+		return 0;
+	room = limit_of(out) - out->max_record - out->ptr;
+	fit = room / nr_bytes;
+	if (fit > nr_records)
+		fit = nr_records;
+	if (!fit || !out->bus->virt(out->bus->ctx, out->ptr, fit * nr_bytes))
+		return 0;
+	out->ptr += fit * nr_bytes;
+	out->nr_written += fit * nr_bytes;
+	out->nr_records += fit;
+	return fit;
 }
 
 bool spe_output_irq(const struct spe_output *out)

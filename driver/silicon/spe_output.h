@@ -66,9 +66,15 @@ bool spe_output_read(const struct spe_output *out, u32 reg, u64 *value);
 bool spe_output_write(struct spe_output *out, u32 reg, u64 value);
 /*
  * One record of at most max_record bytes. True: it is whole in memory. Otherwise it is counted
- * as dropped (the buffer is off, stopped, or stops within it). irq is called last.
+ * as dropped (the buffer is off, stopped, or stops within it). irq is called last. bytes NULL:
+ * memory stays as it is, but for padding; all else happens.
  */
 bool spe_output_record(struct spe_output *out, const u8 *bytes, u32 nr_bytes);
+/*
+ * Of nr_records such records, those that the buffer takes without becoming full or anything
+ * else; returns how many. Memory stays as it is.
+ */
+u64 spe_output_skim(struct spe_output *out, u32 nr_bytes, u64 nr_records);
 /* The level of the interrupt line. */
 bool spe_output_irq(const struct spe_output *out);
 

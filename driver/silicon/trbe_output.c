@@ -44,7 +44,8 @@ static bool store(struct trbe_output *out, u64 at, const u8 *bytes, size_t nr_by
 
 	if (!to)
 		return false;
-	__builtin_memcpy(to, bytes, nr_bytes);
+	if (bytes)
+		__builtin_memcpy(to, bytes, nr_bytes);
 	return true;
 }
 
@@ -80,7 +81,7 @@ static void stray(struct trbe_output *out, const u8 *bytes, size_t nr_bytes)
 		out->nr_strayed += beyond;
 	}
 	for (i = beyond; i < nr_bytes && out->overwrite_left; i++) {
-		if (!store(out, out->ptr, bytes + i, 1))
+		if (!store(out, out->ptr, bytes ? bytes + i : NULL, 1))
 			break;
 		out->ptr++;
 		out->overwrite_left--;
@@ -154,7 +155,7 @@ size_t trbe_output_write(struct trbe_output *out, const u8 *bytes, size_t nr_byt
 			break;
 		}
 		/* not below its limit: nothing says where it would stop */
-		if (out->ptr >= limit_of(out) || !store(out, out->ptr, bytes + done, chunk)) {
+		if (out->ptr >= limit_of(out) || !store(out, out->ptr, bytes ? bytes + done : NULL, chunk)) {
 			halt(out, TRBSR_EC(TRBSR_EC_STAGE1) | TRBSR_FSC_TRANSLATION);
 			break;
 		}
@@ -165,7 +166,7 @@ size_t trbe_output_write(struct trbe_output *out, const u8 *bytes, size_t nr_byt
 			filled(out);
 	}
 	if (done < nr_bytes && out->status & TRBSR_S)
-		stray(out, bytes + done, nr_bytes - done);
+		stray(out, bytes ? bytes + done : NULL, nr_bytes - done);
 	out->nr_dropped += nr_bytes - done;
 	raise_irq(out);
 	return done;

@@ -71,7 +71,8 @@ bool trbe_output_read(const struct trbe_output *out, u32 reg, u64 *value);
 bool trbe_output_write_reg(struct trbe_output *out, u32 reg, u64 value);
 /*
  * Bytes of the trace unit. Returns how many lie between base and limit now; the others are
- * counted in nr_dropped: a fill stops collection (fill mode). irq is called last.
+ * counted in nr_dropped: a fill stops collection (fill mode). irq is called last. bytes NULL:
+ * memory stays as it is, all else happens.
  */
 size_t trbe_output_write(struct trbe_output *out, const u8 *bytes, size_t nr_bytes);
 /* The level of the interrupt line. */
