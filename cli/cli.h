@@ -46,5 +46,6 @@ int cmd_crash(int argc, char **argv);
 int cmd_decode(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
+int cmd_watermark(int argc, char **argv);
 
 #endif

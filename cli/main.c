@@ -23,6 +23,9 @@ static const struct command commands[] = {
 	{"decode", cmd_decode, "the executed flow: instructions, branches, calls, gaps"},
 	{"dump", cmd_dump, "every record and every packet, with offsets"},
 #endif
+#ifdef AUXTAP_HAVE_WATERMARK
+	{"watermark", cmd_watermark, "the laboratory: where interrupts and watermarks must be, and are"},
+#endif
 	{"list", cmd_list, "the trace units here, and what you may do with them"},
 };
 
@@ -71,7 +74,7 @@ static void usage(FILE *out)
 		     ": captures and decodes hardware instruction traces\n\n"
 		     "usage: auxtap COMMAND [OPTION]... [ARGUMENT]...\n\n");
 	for (size_t i = 0; i < NR_COMMANDS; i++)
-		fprintf(out, "  %-8s  %s\n", commands[i].name, commands[i].help);
+		fprintf(out, "  %-9s  %s\n", commands[i].name, commands[i].help);
 	fprintf(out, "\n'auxtap COMMAND --help' tells a command's options.\n"
 		     "Start with: auxtap crash -- ./program\n");
 }

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* auxtap watermark's own subcommands: argv[0] is their name. */
+#ifndef AUXTAP_CLI_CMD_WATERMARK_H
+#define AUXTAP_CLI_CMD_WATERMARK_H
+
+int watermark_sim(int argc, char **argv);
+int watermark_faults(int argc, char **argv);
+int watermark_sweep(int argc, char **argv);
+int watermark_demo(void);
+
+#endif

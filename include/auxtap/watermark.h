@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The watermark laboratory: a trace unit, its driver and the kernel's AUX area in simulated
+ * time, with an interrupt controller and a reader that behave as they are told, and a monitor
+ * that looks on. docs/watermark.md explains what it asks and what its verdicts mean.
+ *
+ * The drivers and the kernel model are the ones of auxtap's emulation and of its kernel module.
+ * Trace units are models behind struct auxtap_trace_unit: three are built in, one may be yours.
+ * Times are nanoseconds of simulated time, sizes bytes. One simulation at a time in a process
+ * (-EBUSY): the drivers' registrations are the process', as they are a kernel's.
+ */
+#ifndef AUXTAP_WATERMARK_H
+#define AUXTAP_WATERMARK_H
+
+#include <auxtap/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- trace units ---- */
+
+/* The machine around a trace unit. Owned by the laboratory, valid until destroy(). */
+struct auxtap_unit_bus {
+	void *ctx; /* to be passed back */
+	/*
+	 * A read of memory: at a physical address for intel_pt (its tables), at a virtual one for
+	 * the others. 0, or -EFAULT: no memory there.
+	 */
+	int (*load)(void *ctx, uint64_t addr, void *to, uint64_t nr_bytes);
+	/*
+	 * A write of trace to memory. bytes NULL: memory stays as it is, and the monitor is told
+	 * where the trace would be. nr_bytes 0: is there memory? 0, or -EFAULT.
+	 */
+	int (*store)(void *ctx, uint64_t addr, const uint8_t *bytes, uint64_t nr_bytes);
+	/* The interrupt line goes up. */
+	void (*irq)(void *ctx);
+};
+
+/* What is asked of the unit: from the configuration. */
+struct auxtap_unit_setup {
+	uint64_t skid_bytes;   /* trace that comes between the mark and its interrupt */
+	uint32_t align;	       /* of the write pointer; Arm: as its ID register tells */
+	uint32_t record_bytes; /* trace comes in pieces of this size */
+	uint32_t max_record;   /* arm_spe: as PMSIDR tells */
+	uint32_t errata;       /* AUXTAP_ERRATUM_… */
+};
+#define AUXTAP_ERRATUM_OVERWRITE 0x1 /* trbe: writes over its begin after a fill (J6) */
+#define AUXTAP_ERRATUM_BEYOND	 0x2 /* trbe: writes up to a page behind its limit (J2) */
+
+/*
+ * A trace unit as its driver and the bus see it. All calls come from one thread; the unit
+ * keeps its state in what create() returned.
+ */
+struct auxtap_trace_unit {
+	size_t size;	    /* of this struct */
+	const char *name;   /* for messages */
+	const char *driver; /* whose registers it has: "intel_pt", "arm_spe", "trbe" */
+	/* NULL: no memory. bus stays valid. */
+	void *(*create)(const struct auxtap_unit_bus *bus, const struct auxtap_unit_setup *setup);
+	void (*destroy)(void *unit);
+	/*
+	 * Registers, as the driver reads and writes them. intel_pt: MSR numbers (0x560, 0x561,
+	 * 0x570, 0x571). Arm: system registers by op0, op1, CRn, CRm, op2 as in MRS and MSR
+	 * (PMBLIMITR_EL1 is 0xc4d0, TRBLIMITR_EL1 0xc4d8). Unknown ones read as zero.
+	 */
+	uint64_t (*reg_read)(void *unit, uint32_t reg);
+	void (*reg_write)(void *unit, uint32_t reg, uint64_t value);
+	/*
+	 * The program yields nr_bytes of trace (arm_spe: a whole number of records). bytes may be
+	 * NULL, see store(). Returns how many of them were stored; the others are lost. May stop
+	 * early and raise the interrupt line at the right place: what is left is asked again.
+	 * *taken: how many of nr_bytes were dealt with, stored or not; at least 1.
+	 */
+	uint64_t (*produce)(void *unit, const uint8_t *bytes, uint64_t nr_bytes, uint64_t *taken);
+	/* The level of the interrupt line; NULL: an edge, irq() is all there is (intel_pt). */
+	int (*irq_level)(void *unit);
+};
+
+/* The built-in units; NULL: no such driver. */
+AUXTAP_API const struct auxtap_trace_unit *auxtap_trace_unit_find(const char *driver);
+
+/* ---- a configuration ---- */
+
+struct auxtap_watermark_config {
+	size_t size;		/* of this struct */
+	const char *driver;	/* "intel_pt", "arm_spe", "trbe" */
+	const struct auxtap_trace_unit *unit; /* NULL: the driver's own */
+	const char *kernel;	/* "6.1.192", "6.12.95", "6.18.44" */
+	const char *fault;	/* of auxtap_watermark_faults; NULL: none */
+	uint64_t page_size;	/* 4096, 16384, 65536 */
+	uint64_t nr_pages;	/* of the AUX area: a power of two */
+	uint64_t watermark;	/* attr.aux_watermark, bytes; 0: the kernel's choice (C2) */
+	uint64_t data_pages;	/* of the data ring: a power of two, or 0 */
+	int snapshot;		/* the area is overwritten */
+	int cpu;		/* 0 … 7: where the program runs */
+	int max_order;		/* log2 of the largest free run of pages (C5); -1: as large as wanted */
+	struct auxtap_unit_setup setup;
+	uint64_t rate;		/* trace, bytes a second */
+	uint64_t burst_ns, pause_ns; /* rate for so long, nothing for so long; 0: always */
+	/* or how much trace there is when: until time_ns comes rate; sorted; NULL: as above */
+	const struct auxtap_watermark_rate {
+		uint64_t time_ns, rate;
+	} *rates;
+	size_t nr_rates;
+	uint64_t irq_latency_ns, irq_jitter_ns; /* from the line to the driver; jitter on top */
+	uint64_t reader_latency_ns, reader_jitter_ns; /* from the wakeup to its first read */
+	uint64_t read_bytes;	/* what it takes at a time; 0: all */
+	uint64_t reader_rate;	/* bytes a second; 0: at once */
+	uint64_t switch_ns;	/* the program is switched out for a moment so often; 0: never */
+	uint64_t seed;
+	uint64_t max_bytes;	/* trace to be made; 0: no limit, then one of the next two */
+	uint64_t max_transactions, max_ns;
+	int contents;		/* bytes are stored and looked at, not only positions */
+};
+
+/* All fields as the demonstration has them, for a driver (its page size and records). */
+AUXTAP_API void auxtap_watermark_defaults(struct auxtap_watermark_config *config,
+					  const char *driver);
+
+/* ---- what comes out ---- */
+
+/* What must hold. docs/watermark.md has a paragraph for each, by its name. */
+enum auxtap_invariant {
+	AUXTAP_INV_UNREAD_KEPT,
+	AUXTAP_INV_LIMIT_KEPT,
+	AUXTAP_INV_IRQ_ON_MARK,
+	AUXTAP_INV_IRQ_IN_TIME,
+	AUXTAP_INV_IRQ_HAS_CAUSE,
+	AUXTAP_INV_WAKEUP_AT_WATERMARK,
+	AUXTAP_INV_WAKEUP_AHEAD,
+	AUXTAP_INV_OVERWRITE_SILENT,
+	AUXTAP_INV_BYTES_ADD_UP,
+	AUXTAP_INV_RECORDS_TRUE,
+	AUXTAP_INV_CONTENTS_TRUE,
+	AUXTAP_INV_LOSS_FLAGGED,
+	AUXTAP_INV_FLAG_HAS_CAUSE,
+	AUXTAP_INV_TRUNCATED_DISABLED,
+	AUXTAP_INV_PROGRESS,
+	AUXTAP_INV_FREED_ONCE,
+	AUXTAP_INV_NO_WARNING,
+	AUXTAP_NR_INVARIANTS
+};
+struct auxtap_invariant_info {
+	const char *name;  /* "unread-kept" */
+	const char *rules; /* of docs/kernel-rules.md */
+	const char *text;  /* one sentence */
+};
+AUXTAP_API const struct auxtap_invariant_info *auxtap_invariant_info(enum auxtap_invariant inv);
+
+/* Why trace was lost. */
+enum auxtap_watermark_loss {
+	AUXTAP_LOSS_STOPPED,   /* the unit had stopped at its limit, the interrupt was on its way */
+	AUXTAP_LOSS_NO_ROOM,   /* no transaction was open: the reader had not read */
+	AUXTAP_LOSS_FAULT,     /* the unit stopped by itself */
+	AUXTAP_NR_LOSSES
+};
+AUXTAP_API const char *auxtap_watermark_loss_name(enum auxtap_watermark_loss loss);
+
+/* What happens, in order of time; for time lines and pictures. */
+enum auxtap_watermark_what {
+	AUXTAP_WM_BEGIN,     /* a transaction: a: head, b: room, c: wakeup (aux_wakeup + W) */
+	AUXTAP_WM_REFUSED,   /* no transaction: a: head */
+	AUXTAP_WM_MARKS,     /* a: where the interrupt is due, b: where the unit must stop (both
+				absolute; UINT64_MAX: none) */
+	AUXTAP_WM_SKIP,      /* padding: a: from, b: bytes */
+	AUXTAP_WM_MARK,      /* the write pointer is at the mark: a: position */
+	AUXTAP_WM_IRQ_LINE,  /* a: write pointer */
+	AUXTAP_WM_IRQ,	     /* the driver's turn: a: write pointer */
+	AUXTAP_WM_END,	     /* a: offset, b: bytes, c: flags (PERF_AUX_FLAG_…) */
+	AUXTAP_WM_RECORD,    /* as the reader will see it: a: offset, b: bytes, c: flags */
+	AUXTAP_WM_RECORD_LOST, /* the same, and the data ring had no room */
+	AUXTAP_WM_WAKEUP,    /* a: head */
+	AUXTAP_WM_READ,	     /* a: new tail, b: bytes */
+	AUXTAP_WM_REENABLE,  /* by the reader */
+	AUXTAP_WM_LOSS,	     /* over: a: bytes, b: enum auxtap_watermark_loss, c: ns it took */
+	AUXTAP_WM_SWITCH,    /* a: 1: the program runs, 0: it does not */
+	AUXTAP_WM_VIOLATION, /* a: enum auxtap_invariant; text */
+	AUXTAP_WM_FINDING,   /* known, and not against the rules of this kernel; text */
+};
+struct auxtap_watermark_event {
+	uint64_t time_ns;
+	enum auxtap_watermark_what what;
+	uint64_t a, b, c;
+	const char *text; /* or NULL; valid during the call */
+};
+
+#define AUXTAP_WM_VIOLATIONS 8 /* kept with their text; the others are counted */
+struct auxtap_watermark_result {
+	int refused; /* the kernel or the driver does not take this configuration */
+	char refusal[160];
+	uint64_t time_ns;
+	uint64_t nr_transactions, nr_records, nr_interrupts, nr_wakeups, nr_reads, nr_refused;
+	uint64_t nr_truncated, nr_reenabled;
+	/* bytes. produced = stored + sum of lost; head = recorded + skipped + record_lost */
+	uint64_t produced, stored, recorded, skipped, record_lost, head;
+	uint64_t lost[AUXTAP_NR_LOSSES];
+	uint64_t untold;	 /* of lost: the kernel has no flag for it */
+	uint64_t max_lag;	 /* largest head - tail */
+	/* marks, over all transactions: from the watermark (aux_wakeup + W) to the mark */
+	int64_t mark_min, mark_max;
+	uint64_t nr_marks, nr_marks_behind; /* behind head: the interrupt comes a lap later at best */
+	uint64_t skid_max;	 /* bytes from the mark to the driver's turn */
+	uint64_t nr_violations, by_invariant[AUXTAP_NR_INVARIANTS];
+	struct auxtap_watermark_violation {
+		enum auxtap_invariant invariant;
+		uint64_t time_ns;
+		char text[200];
+	} violations[AUXTAP_WM_VIOLATIONS]; /* the first ones */
+	uint64_t nr_findings;
+	char finding[200]; /* the first one */
+};
+
+/*
+ * Runs one configuration to its end. on_event may be NULL. 0: done, see result; -EINVAL: a value
+ * is impossible (err says which and what is allowed); -EBUSY; -ENOMEM.
+ */
+AUXTAP_API int auxtap_watermark_run(
+	const struct auxtap_watermark_config *config,
+	void (*on_event)(void *ctx, const struct auxtap_watermark_event *event), void *ctx,
+	struct auxtap_watermark_result *result, struct auxtap_error *err);
+
+/* ---- the zoo ---- */
+
+struct auxtap_watermark_fault {
+	const char *name;
+	const char *text;	      /* what is wrong, one sentence */
+	enum auxtap_invariant caught; /* by this one */
+	const char *drivers;	      /* it applies to: names, separated by blanks */
+	int silicon;		      /* of the unit or the interrupt; 0: of the kernel */
+};
+/* Ended by a NULL name. */
+AUXTAP_API extern const struct auxtap_watermark_fault auxtap_watermark_faults[];
+/* Sets what the fault needs to show itself (sizes, rates); to be called after the defaults. */
+AUXTAP_API int auxtap_watermark_fault_config(struct auxtap_watermark_config *config,
+					     const char *fault, struct auxtap_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

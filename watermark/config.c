@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What a configuration is when nothing is said, and what is possible. */
+#include "world.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+void auxtap_watermark_defaults(struct auxtap_watermark_config *c, const char *driver)
+{
+	bool spe = driver && !strcmp(driver, "arm_spe"), pt = driver && !strcmp(driver, "intel_pt");
+
+	*c = (struct auxtap_watermark_config){
+		.size = sizeof(*c),
+		.driver = driver,
+		.kernel = core_kernels[0]->name,
+		.page_size = 4096,
+		.nr_pages = 16,
+		.data_pages = 16,
+		.cpu = 1,
+		.max_order = -1,
+		.rate = 100000000,
+		.irq_latency_ns = 2000,
+		.irq_jitter_ns = 500,
+		.reader_latency_ns = 50000,
+		.reader_jitter_ns = 10000,
+		.reader_rate = 2000000000,
+		.seed = 1,
+		.max_bytes = 16 << 20,
+		.setup = {
+			.align = pt ? 1 : 64,
+			.record_bytes = spe ? 64 : 16,
+			.max_record = spe ? 64 : 0,
+		},
+	};
+}
+
+static bool power_of_2(u64 x)
+{
+	return x && !(x & (x - 1));
+}
+
+static int bad(struct auxtap_error *err, const char *what, const char *why, const char *todo)
+{
+	auxtap_error_set(err, -EINVAL, what, "%s", why);
+	auxtap_error_todo(err, "%s", todo);
+	return -EINVAL;
+}
+
+static int check_kernel(const struct auxtap_watermark_config *c, struct auxtap_error *err)
+{
+	char names[128] = "";
+
+	if (c->kernel && core_kernel_find(c->kernel))
+		return 0;
+	for (const struct core_kernel *const *k = core_kernels; *k; k++)
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
+			 *names ? ", " : "", (*k)->name);
+	return bad(err, c->kernel ? c->kernel : "kernel", "no such set of rules", names);
+}
+
+static int check_area(const struct auxtap_watermark_config *c, struct auxtap_error *err)
+{
+	if (!power_of_2(c->page_size) || c->page_size < 4096 || c->page_size > 65536 ||
+	    (!strcmp(c->driver, "intel_pt") && c->page_size != 4096))
+		return bad(err, "page size", "it cannot be that",
+			   "4096; for the Arm drivers also 16384 and 65536");
+	if (!power_of_2(c->nr_pages) || c->nr_pages > 1 << 20)
+		return bad(err, "pages of the AUX area", "the kernel takes powers of two only (B8)",
+			   "1, 2, 4, … 1048576");
+	if (c->data_pages && !power_of_2(c->data_pages))
+		return bad(err, "pages of the data ring", "the kernel takes powers of two only (B4)",
+			   "0, 1, 2, 4, …");
+	if (c->watermark > UINT32_MAX)
+		return bad(err, "watermark", "attr.aux_watermark has 32 bits",
+			   "0 (the kernel's choice: half of the area) to 4294967295 bytes");
+	if (c->contents && c->nr_pages * c->page_size > 64 << 20)
+		return bad(err, "contents", "every byte is kept twice", "at most 64 MiB of AUX area");
+	if (c->cpu < 0 || c->cpu > 7)
+		return bad(err, "CPU", "there is none of that number", "0 to 7");
+	return 0;
+}
+
+static int check_unit(const struct auxtap_watermark_config *c, struct auxtap_error *err)
+{
+	const struct auxtap_unit_setup *s = &c->setup;
+
+	if (!s->record_bytes || s->record_bytes > 2048)
+		return bad(err, "record size", "no trace could be made", "1 to 2048 bytes");
+	if (!power_of_2(s->align) || s->align > 4096)
+		return bad(err, "alignment", "it is a power of two", "1 to 2048 bytes");
+	if (!strcmp(c->driver, "arm_spe") &&
+	    (!power_of_2(s->max_record) || s->max_record < 16 || s->max_record > 2048 ||
+	     s->record_bytes > s->max_record))
+		return bad(err, "largest record", "SPE has 16 to 2048 bytes (I1)",
+			   "a power of two, not less than the record size");
+	if (s->errata && strcmp(c->driver, "trbe") != 0)
+		return bad(err, "errata", "these are of the TRBE", "--driver trbe");
+	if (s->errata & ~(AUXTAP_ERRATUM_OVERWRITE | AUXTAP_ERRATUM_BEYOND))
+		return bad(err, "errata", "no such erratum", "overwrite, beyond");
+	if (s->skid_bytes > 1 << 20)
+		return bad(err, "skid", "more than a unit could hold back", "at most 1 MiB");
+	return 0;
+}
+
+static int check_time(const struct auxtap_watermark_config *c, struct auxtap_error *err)
+{
+	if (c->rates) {
+		if (!c->nr_rates)
+			return bad(err, "rates", "there are none", "at least one");
+		for (size_t i = 1; i < c->nr_rates; i++)
+			if (c->rates[i].time_ns <= c->rates[i - 1].time_ns)
+				return bad(err, "rates", "their times do not rise", "sort them");
+	} else if (!c->rate || c->rate > 1000000000000) {
+		return bad(err, "rate", "no trace, or more than there could be",
+			   "1 byte to 1 TB a second");
+	}
+	if (!c->max_bytes && !c->max_transactions && !c->max_ns)
+		return bad(err, "length", "it would never end", "bytes, transactions or a time");
+	return 0;
+}
+
+int config_check(const struct auxtap_watermark_config *c, struct auxtap_error *err)
+{
+	int ret;
+
+	if (c->size != sizeof(*c))
+		return bad(err, "configuration", "of another version of the library",
+			   "begin with auxtap_watermark_defaults()");
+	if (!lab_driver_find(c->driver))
+		return bad(err, c->driver ? c->driver : "driver", "no such driver",
+			   "intel_pt, arm_spe, trbe");
+	if (c->unit && (c->unit->size != sizeof(*c->unit) || strcmp(c->unit->driver, c->driver) != 0))
+		return bad(err, c->unit->name, "the trace unit is another driver's, or of another version",
+			   c->driver);
+	ret = check_kernel(c, err);
+	if (!ret)
+		ret = check_area(c, err);
+	if (!ret)
+		ret = check_unit(c, err);
+	return ret ? ret : check_time(c, err);
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Where the driver has told the unit to interrupt and to stop: read back from what it has
+ * programmed, registers or tables in memory, never from its own variables.
+ */
+#include "world.h"
+
+#include <string.h>
+
+/* A ToPA entry (SDM vol. 3, "ToPA Table Entry"). */
+#define ENTRY_END  0x01ull
+#define ENTRY_INT  0x04ull
+#define ENTRY_STOP 0x10ull
+
+static u64 entry_bytes(u64 entry)
+{
+	return 4096ull << (entry >> 6 & 0xf);
+}
+
+/* One lap over the entries, from the unit's own on. */
+static void look_pt(struct world *w)
+{
+	u64 base = w->pt_base & ~0xfffull, index = w->pt_mask_ptrs >> 7 & 0x1ffffff;
+	u64 off = w->pt_mask_ptrs >> 32, at, lap, int_at = NEVER, stop_at = NEVER, start;
+	const u64 *table = core_phys_to_virt(base, 4096);
+
+	if (!table)
+		return;
+	start = machine_offset(w, table[index] & ~0xfffull);
+	if (start == NEVER)
+		return;
+	start += off;
+	at = (w->c.snapshot ? start : w->mon.head) - off; /* where the entry begins */
+	lap = at + w->aux_size;
+	while (at < lap) {
+		u64 entry = table[index];
+
+		if (entry & ENTRY_END) {
+			table = core_phys_to_virt(entry & ~0xfffull, 4096);
+			index = 0;
+			if (!table)
+				return;
+			continue;
+		}
+		at += entry_bytes(entry);
+		if (entry & ENTRY_STOP && stop_at == NEVER)
+			stop_at = at;
+		else if (entry & ENTRY_INT && int_at == NEVER)
+			int_at = at;
+		index++;
+	}
+	if (int_at == NEVER)
+		int_at = stop_at;
+	else if (int_at > stop_at) /* never reached: it is the lap before that it lies in */
+		int_at -= w->aux_size;
+	mon_marks(w, int_at, stop_at, start);
+}
+
+static void look_arm(struct world *w)
+{
+	u64 start = w->ptr_written ? machine_offset(w, w->regs_ptr) : NEVER;
+	u64 last = machine_offset(w, w->regs_limit - 1), head_off, stop_at;
+
+	w->ptr_written = false;
+	if (last == NEVER) {
+		mon_violation(w, AUXTAP_INV_LIMIT_KEPT, "the limit is not in the AUX area");
+		return;
+	}
+	head_off = w->mon.head & (w->aux_size - 1);
+	stop_at = w->c.snapshot ? last + 1 : w->mon.head - head_off + last + 1;
+	mon_marks(w, stop_at, stop_at, start);
+}
+
+void marks_look(struct world *w)
+{
+	if (!w->mon.open)
+		return;
+	if (!strcmp(w->driver->name, "intel_pt"))
+		look_pt(w);
+	else
+		look_arm(w);
+}

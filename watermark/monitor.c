@@ -1,0 +1,670 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What must hold. The monitor sees the bus (where trace is stored), the interrupt line, the
+ * transactions as the kernel is called, and what the reader finds; it keeps accounts of its own
+ * and compares. Rules: docs/kernel-rules.md; names and meaning: invariants.c.
+ */
+#include "world.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRUNCATED PERF_AUX_FLAG_TRUNCATED
+#define PARTIAL	  PERF_AUX_FLAG_PARTIAL
+#define COLLISION PERF_AUX_FLAG_COLLISION
+#define LOSS_FLAGS (TRUNCATED | PARTIAL | COLLISION)
+#define MAX_EMPTY 16 /* transactions in a row without a byte: nothing goes on */
+#define LL unsigned long long
+
+static bool is_driver(const struct world *w, const char *name)
+{
+	return !strcmp(w->driver->name, name);
+}
+
+void mon_violation(struct world *w, enum auxtap_invariant inv, const char *fmt, ...)
+{
+	struct auxtap_watermark_result *r = w->r;
+	char text[sizeof(r->violations[0].text)];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	r->by_invariant[inv]++;
+	if (r->nr_violations < AUXTAP_WM_VIOLATIONS) {
+		struct auxtap_watermark_violation *v = &r->violations[r->nr_violations];
+
+		v->invariant = inv;
+		v->time_ns = w->now;
+		memcpy(v->text, text, sizeof(text));
+	}
+	r->nr_violations++;
+	lab_event_text(w, AUXTAP_WM_VIOLATION, inv, text);
+}
+
+/* Known, and as this kernel's rules have it. */
+static void finding(struct world *w, const char *text)
+{
+	if (!w->r->nr_findings++)
+		snprintf(w->r->finding, sizeof(w->r->finding), "%s", text);
+	lab_event_text(w, AUXTAP_WM_FINDING, 0, text);
+}
+
+/* ---- losses ---- */
+
+/* A kind that no kernel has a flag for; NULL: it should have been flagged. */
+static const char *silent_kind(const struct world *w)
+{
+	if (w->mon.record_lost)
+		return "F3";
+	if (w->mon.refused_full)
+		return "D6";
+	if (is_driver(w, "arm_spe") && w->mon.why == AUXTAP_LOSS_STOPPED)
+		return "I10";
+	return NULL;
+}
+
+static void loss_over(struct world *w)
+{
+	struct monitor *m = &w->mon;
+	const char *silent = NULL;
+
+	if (m->lossy) {
+		lab_event(w, AUXTAP_WM_LOSS, m->lost, m->why, w->now - m->lost_since);
+		if (!m->flagged) {
+			silent = silent_kind(w);
+			if (silent)
+				w->r->untold += m->lost;
+			else
+				mon_violation(w, AUXTAP_INV_LOSS_FLAGGED,
+					      "%llu bytes were lost at %llu ns (%s), and no record says so",
+					      (LL)m->lost, (LL)m->lost_since,
+					      auxtap_watermark_loss_name(m->why));
+		}
+	}
+	m->lossy = m->flagged = m->refused_full = m->record_lost = m->idle_told = false;
+	m->lost = m->idle = 0;
+}
+
+void mon_produced(struct world *w, u64 stored, u64 lost, enum auxtap_watermark_loss why)
+{
+	struct monitor *m = &w->mon;
+
+	w->r->stored += stored;
+	if (!lost)
+		return;
+	w->r->lost[why] += lost;
+	if (!m->lossy) {
+		m->lossy = true;
+		m->lost_since = w->now;
+		m->why = why;
+	}
+	m->lost += lost;
+	/* it is on, has room, and does not store */
+	if (why == AUXTAP_LOSS_FAULT) {
+		m->idle += lost;
+		if (m->idle > w->aux_size && !m->idle_told) {
+			m->idle_told = true;
+			mon_violation(w, AUXTAP_INV_PROGRESS,
+				      "the unit is on, has room, and has stored nothing of %llu bytes",
+				      (LL)m->idle);
+		}
+	}
+}
+
+/* ---- the kernel's accounts ---- */
+
+/* D18: the head has moved. True: that is a wakeup. */
+static bool head_moved(struct world *w, u64 nr_bytes)
+{
+	struct monitor *m = &w->mon;
+
+	if (w->c.snapshot)
+		return false;
+	m->head += nr_bytes;
+	if (m->head - m->wakeup < w->watermark)
+		return false;
+	m->wakeup = m->head - m->head % w->watermark;
+	return true;
+}
+
+/* What the last step should have done, and what it did. */
+static void settle_wakeups(struct world *w)
+{
+	struct monitor *m = &w->mon;
+
+	if (m->wakeups_seen != m->wakeups_due)
+		mon_violation(w,
+			      w->c.snapshot ? AUXTAP_INV_OVERWRITE_SILENT
+					    : AUXTAP_INV_WAKEUP_AT_WATERMARK,
+			      "%u wakeups, not %u, with head %llu, watermark %llu",
+			      m->wakeups_seen, m->wakeups_due, (LL)m->head, (LL)w->watermark);
+	m->wakeups_seen = m->wakeups_due = 0;
+}
+
+static void watch_begin(void *ctx, const struct perf_output_handle *handle,
+			const struct perf_event *event, bool full)
+{
+	struct world *w = ctx;
+	struct monitor *m = &w->mon;
+
+	(void)event;
+	if (m->mute)
+		return;
+	if (!handle->event) {
+		w->r->nr_refused++;
+		lab_event(w, AUXTAP_WM_REFUSED, m->head, 0, 0);
+		if (full) { /* D6; its wakeup and its mark came before */
+			m->wakeups_due++;
+			m->refused_full = true;
+			m->disable_due = true;
+		}
+		return;
+	}
+	settle_wakeups(w);
+	m->open = true;
+	m->traced = m->stopped = m->hole = false;
+	m->stored = 0;
+	m->begin = m->pos = handle->head;
+	m->int_at = m->stop_at = m->due_at = NEVER;
+	m->mark_hit = false;
+	m->handle_wakeup = handle->wakeup;
+	lab_event(w, AUXTAP_WM_BEGIN, handle->head, handle->size, handle->wakeup);
+	if (w->c.snapshot)
+		return;
+	if (handle->head != m->head)
+		mon_violation(w, AUXTAP_INV_BYTES_ADD_UP, "head is %llu at begin, and should be %llu",
+			      (LL)handle->head, (LL)m->head);
+	/* D18 */
+	if (handle->wakeup <= handle->head)
+		mon_violation(w, AUXTAP_INV_WAKEUP_AHEAD,
+			      "the next wakeup, at %llu, is not ahead of head %llu",
+			      (LL)handle->wakeup, (LL)handle->head);
+}
+
+static void watch_skip(void *ctx, const struct perf_output_handle *handle, uint64_t nr_bytes,
+		       int ret)
+{
+	struct world *w = ctx;
+	struct monitor *m = &w->mon;
+
+	(void)handle;
+	if (ret) { /* D10 */
+		mon_violation(w, AUXTAP_INV_BYTES_ADD_UP,
+			      "the driver skips %llu bytes, more than there is room for",
+			      (LL)nr_bytes);
+		return;
+	}
+	settle_wakeups(w);
+	lab_event(w, AUXTAP_WM_SKIP, m->head, nr_bytes, 0);
+	w->r->skipped += nr_bytes;
+	if (w->faults.padding_missing && w->c.contents)
+		for (u64 at = m->head; at < m->head + nr_bytes; at++)
+			w->aux[at & (w->aux_size - 1)] = 0xee;
+	if (m->truth)
+		for (u64 at = m->head; at < m->head + nr_bytes; at++)
+			m->truth[at & (w->aux_size - 1)] = 0;
+	m->pos += nr_bytes;
+	if (head_moved(w, nr_bytes)) {
+		m->wakeups_due++;
+		m->delivery_due = true;
+	}
+	m->nr_empty = 0;
+}
+
+/* J4: of what the unit stored the record tells nothing. */
+static bool told_size_right(const struct world *w, u64 nr_bytes)
+{
+	const struct monitor *m = &w->mon;
+
+	if (w->c.snapshot) /* H11, J5: what a size means is the driver's */
+		return true;
+	return nr_bytes == m->pos - m->head || (!nr_bytes && !m->traced);
+}
+
+static void check_flags(struct world *w, u64 flags, u64 nr_bytes)
+{
+	const struct monitor *m = &w->mon;
+	/* H6, H8; I5, J2: for want of room the unit was not switched on */
+	bool full = !m->traced || (is_driver(w, "intel_pt") && m->stopped);
+
+	if (flags & TRUNCATED && !full)
+		mon_violation(w, AUXTAP_INV_FLAG_HAS_CAUSE,
+			      "TRUNCATED with %llu bytes: the unit was not at its end",
+			      (LL)nr_bytes);
+	if (flags & COLLISION && !(is_driver(w, "trbe") && m->stopped))
+		mon_violation(w, AUXTAP_INV_FLAG_HAS_CAUSE,
+			      "COLLISION with %llu bytes: the buffer was not filled", (LL)nr_bytes);
+	/* H8, J4 */
+	if (m->stopped && m->lossy && !(flags & (is_driver(w, "trbe") ? COLLISION : TRUNCATED)) &&
+	    !is_driver(w, "arm_spe"))
+		mon_violation(w, AUXTAP_INV_LOSS_FLAGGED,
+			      "the unit had stopped, and trace was lost: the transaction has no flag");
+	if (flags & PARTIAL && !m->hole)
+		mon_violation(w, AUXTAP_INV_FLAG_HAS_CAUSE, "PARTIAL: there was no hole");
+	if (m->hole && !(flags & PARTIAL))
+		mon_violation(w, AUXTAP_INV_LOSS_FLAGGED, "a hole, and no PARTIAL");
+}
+
+static void expect_record(struct world *w, u64 offset, u64 nr_bytes, u64 flags)
+{
+	struct monitor *m = &w->mon;
+
+	if (m->told_to - m->told_from == MAX_RECORDS) /* nobody reads: the oldest is not compared */
+		m->told_from++;
+	m->told[m->told_to++ % MAX_RECORDS] = (struct aux_told){offset, nr_bytes, flags};
+}
+
+static void watch_end(void *ctx, const struct perf_output_handle *handle, uint64_t offset,
+		      uint64_t nr_bytes, bool due, bool lost)
+{
+	u64 flags = handle->aux_flags;
+	struct world *w = ctx;
+	struct monitor *m = &w->mon;
+
+	settle_wakeups(w);
+	w->r->nr_transactions++;
+	lab_event(w, AUXTAP_WM_END, offset, nr_bytes, flags);
+	if (!w->c.snapshot && offset != m->head)
+		mon_violation(w, AUXTAP_INV_BYTES_ADD_UP, "the record begins at %llu, and should at %llu",
+			      (LL)offset, (LL)m->head);
+	if (!told_size_right(w, nr_bytes))
+		mon_violation(w, AUXTAP_INV_RECORDS_TRUE,
+			      "the transaction tells of %llu bytes, and the unit stored %llu",
+			      (LL)nr_bytes, (LL)(m->pos - m->head));
+	check_flags(w, flags, nr_bytes);
+	if (flags & TRUNCATED) {
+		w->r->nr_truncated++;
+		m->disable_due = true;
+	}
+	if (due && !lost) {
+		w->r->nr_records++;
+		w->r->recorded += nr_bytes;
+		if (flags & LOSS_FLAGS)
+			m->flagged = true;
+		expect_record(w, offset, nr_bytes, flags);
+		lab_event(w, AUXTAP_WM_RECORD, offset, nr_bytes, flags);
+	} else if (due) { /* F3 */
+		w->r->record_lost += nr_bytes;
+		m->record_lost = true;
+		lab_event(w, AUXTAP_WM_RECORD_LOST, offset, nr_bytes, flags);
+	} else if (nr_bytes || flags & LOSS_FLAGS) { /* D14 */
+		mon_violation(w, AUXTAP_INV_RECORDS_TRUE, "no record of %llu bytes, flags %#llx",
+			      (LL)nr_bytes, (LL)flags);
+	}
+	if (head_moved(w, nr_bytes) || flags & TRUNCATED) { /* D16 */
+		m->wakeups_due++;
+		m->delivery_due = true;
+	}
+	if (!w->c.snapshot) {
+		u64 lag = m->head - w->reader.tail;
+
+		if (lag > w->r->max_lag)
+			w->r->max_lag = lag;
+	}
+	if (m->stored || nr_bytes)
+		m->nr_empty = 0;
+	else if (++m->nr_empty == MAX_EMPTY)
+		mon_violation(w, AUXTAP_INV_PROGRESS,
+			      "%d transactions in a row have not moved a byte", MAX_EMPTY);
+	m->open = m->mark_hit = m->line_seen = m->traced = false;
+	m->lines_due = 0;
+}
+
+static void watch_wakeup(void *ctx, const struct perf_event *event)
+{
+	struct world *w = ctx;
+
+	(void)event;
+	w->mon.wakeups_seen++;
+	w->r->nr_wakeups++;
+	lab_event(w, AUXTAP_WM_WAKEUP, w->mon.head, 0, 0);
+}
+
+static void watch_disable(void *ctx, const struct perf_event *event)
+{
+	(void)event;
+	((struct world *)ctx)->mon.told_disable = true;
+}
+
+static void watch_free(void *ctx)
+{
+	struct world *w = ctx;
+
+	if (++w->mon.nr_freed > 1)
+		mon_violation(w, AUXTAP_INV_FREED_ONCE, "the AUX pages are freed twice");
+	if (w->mon.in_call)
+		mon_violation(w, AUXTAP_INV_FREED_ONCE,
+			      "the AUX pages are freed by a transaction, in atomic context");
+}
+
+/* D2: while the area is being unmapped, the other CPU gets as far as its last step. */
+static void watch_race(void *ctx)
+{
+	struct world *w = ctx;
+
+	if (!w->mon.mute || !w->aux_map)
+		return;
+	core_event_munmap_free(w->aux_map);
+	w->aux_map = NULL;
+	w->mon.in_call = true; /* until machine_sched() settles */
+}
+
+const struct core_watch monitor_watch = {
+	.aux_begin = watch_begin,
+	.aux_skip = watch_skip,
+	.aux_end = watch_end,
+	.aux_wakeup = watch_wakeup,
+	.aux_disable = watch_disable,
+	.aux_free = watch_free,
+	.race = watch_race,
+};
+
+/* D21: when a truncated event has to be off. */
+static void check_disabled(struct world *w)
+{
+	if (!core_event_active(w->event))
+		return;
+	if (w->nominal->disable_at_sched_out)
+		finding(w, "a truncated event is not disabled before it is scheduled out (D21)");
+	else if (w->nominal->disable_by_cpu_number && !w->c.cpu)
+		finding(w, "a truncated event is never disabled on CPU 0 (D21)");
+	else
+		mon_violation(w, AUXTAP_INV_TRUNCATED_DISABLED,
+			      "the event was truncated, and is still active");
+}
+
+void mon_settle(struct world *w)
+{
+	struct monitor *m = &w->mon;
+
+	m->in_call = false;
+	if (m->mute)
+		return;
+	settle_wakeups(w);
+	if (m->disable_due) {
+		m->disable_due = false;
+		check_disabled(w);
+	}
+	if (m->delivery_due && !m->delivered)
+		mon_violation(w, AUXTAP_INV_WAKEUP_AT_WATERMARK,
+			      "a wakeup was made, and no reader is told");
+	m->delivery_due = m->delivered = false;
+	if (!w->c.snapshot && w->page->aux_head != m->head)
+		mon_violation(w, AUXTAP_INV_BYTES_ADD_UP, "aux_head is %llu, and should be %llu",
+			      (LL)w->page->aux_head, (LL)m->head);
+}
+
+/* ---- the unit ---- */
+
+void mon_marks(struct world *w, u64 int_at, u64 stop_at, u64 start_off)
+{
+	struct monitor *m = &w->mon;
+	u64 mask = w->aux_size - 1;
+	s64 distance;
+
+	m->traced = true;
+	m->stopped = false;
+	if (start_off != NEVER) {
+		u64 ahead = (start_off - m->pos) & mask;
+
+		if (w->c.snapshot)
+			m->pos = start_off;
+		else if (ahead && !(w->c.setup.errata & AUXTAP_ERRATUM_OVERWRITE && ahead <= 256))
+			mon_violation(w, AUXTAP_INV_RECORDS_TRUE,
+				      "the unit begins at offset %#llx, the transaction at %#llx",
+				      (LL)start_off, (LL)(m->pos & mask));
+		else
+			m->pos += ahead;
+	}
+	m->int_at = int_at;
+	m->stop_at = stop_at;
+	m->due_at = int_at != NEVER && int_at > m->pos ? int_at : stop_at;
+	lab_event(w, AUXTAP_WM_MARKS, int_at, stop_at, 0);
+	if (int_at == NEVER || w->c.snapshot)
+		return;
+	w->r->nr_marks++;
+	if (int_at <= m->pos)
+		w->r->nr_marks_behind++;
+	distance = (s64)(int_at - m->handle_wakeup);
+	if (w->r->nr_marks == 1 || distance < w->r->mark_min)
+		w->r->mark_min = distance;
+	if (w->r->nr_marks == 1 || distance > w->r->mark_max)
+		w->r->mark_max = distance;
+	if (!w->c.snapshot && stop_at != NEVER && stop_at > w->reader.tail + w->aux_size)
+		mon_violation(w, AUXTAP_INV_UNREAD_KEPT,
+			      "the unit may go on to %llu, the reader has read up to %llu of %llu",
+			      (LL)stop_at, (LL)w->reader.tail, (LL)w->aux_size);
+}
+
+/* Errata write where nothing of this transaction is: the driver has left room for it. */
+static bool stray(struct world *w, u64 off, u64 nr_bytes)
+{
+	const struct monitor *m = &w->mon;
+	u64 mask = w->aux_size - 1, at;
+
+	if (!m->stopped)
+		return false;
+	if (w->c.setup.errata & AUXTAP_ERRATUM_OVERWRITE && off >= (m->begin & mask) &&
+	    off + nr_bytes <= (m->begin & mask) + 256)
+		return true;
+	if (!(w->c.setup.errata & AUXTAP_ERRATUM_BEYOND))
+		return false;
+	at = m->stop_at + ((off - m->stop_at) & mask);
+	if (!w->c.snapshot && at + nr_bytes > w->reader.tail + w->aux_size)
+		mon_violation(w, AUXTAP_INV_UNREAD_KEPT, "an erratum's bytes at %llu are over unread ones",
+			      (LL)at);
+	return at + nr_bytes <= m->stop_at + 4096;
+}
+
+/* Position that counts: SPE is full where its greatest record would not fit any more. */
+static u64 reached(const struct world *w)
+{
+	u64 align = w->c.setup.align;
+
+	if (!is_driver(w, "arm_spe"))
+		return w->mon.pos;
+	return ((w->mon.pos + align - 1) & ~(align - 1)) + w->c.setup.max_record - 1;
+}
+
+static void reach_mark(struct world *w)
+{
+	struct monitor *m = &w->mon;
+	u64 at = reached(w), over = m->pos > m->due_at ? m->pos - m->due_at : 0;
+
+	if (!m->mark_hit && m->due_at != NEVER && at >= m->due_at) {
+		m->mark_hit = true;
+		m->mark_late_told = false;
+		m->mark_produced = w->r->produced + w->call_stored - over;
+		m->lines_due++;
+		lab_event(w, AUXTAP_WM_MARK, m->pos, 0, 0);
+	}
+	if (!m->stopped && m->stop_at != NEVER && at >= m->stop_at) {
+		m->stopped = true;
+		if (m->stop_at != m->due_at) /* its own interrupt, where the first one has not come yet */
+			m->lines_due++;
+	}
+}
+
+void mon_store(struct world *w, u64 off, const u8 *bytes, u64 nr_bytes)
+{
+	struct monitor *m = &w->mon;
+	u64 mask = w->aux_size - 1, ahead = (off - m->pos) & mask;
+
+	loss_over(w);
+	if (!m->open) {
+		mon_violation(w, AUXTAP_INV_LIMIT_KEPT,
+			      "%llu bytes at offset %#llx, and no transaction is open",
+			      (LL)nr_bytes, (LL)off);
+		return;
+	}
+	if (ahead && stray(w, off, nr_bytes))
+		return;
+	if (ahead >= w->c.setup.align) { /* less is the unit's own padding */
+		mon_violation(w, AUXTAP_INV_RECORDS_TRUE,
+			      "%llu bytes are stored at offset %#llx, and were due at %#llx",
+			      (LL)nr_bytes, (LL)off, (LL)(m->pos & mask));
+		ahead = 0;
+	}
+	if (m->truth)
+		for (u64 i = 0; bytes && i < nr_bytes; i++)
+			m->truth[(off + i) & mask] = (u16)(1 + bytes[i]);
+	m->pos += ahead + nr_bytes;
+	m->stored += nr_bytes;
+	w->call_stored += nr_bytes;
+	if (w->c.snapshot)
+		goto mark;
+	if (m->pos > w->reader.tail + w->aux_size)
+		mon_violation(w, AUXTAP_INV_UNREAD_KEPT,
+			      "stored up to %llu, the reader has read up to %llu of %llu",
+			      (LL)m->pos, (LL)w->reader.tail, (LL)w->aux_size);
+mark:
+	if (m->stop_at != NEVER && m->pos > m->stop_at)
+		mon_violation(w, AUXTAP_INV_LIMIT_KEPT, "stored up to %llu, the limit is %llu",
+			      (LL)m->pos, (LL)m->stop_at);
+	reach_mark(w);
+}
+
+/* ---- interrupts ---- */
+
+/* What a unit may yield behind a mark: its skid, and what comes in one piece. */
+static u64 allowed_skid(const struct world *w)
+{
+	return w->c.setup.skid_bytes + 2ull * w->c.setup.record_bytes;
+}
+
+void mon_line(struct world *w)
+{
+	struct monitor *m = &w->mon;
+
+	lab_event(w, AUXTAP_WM_IRQ_LINE, m->pos, 0, 0);
+	if (!m->lines_due) {
+		mon_violation(w, AUXTAP_INV_IRQ_HAS_CAUSE,
+			      "an interrupt at %llu; the mark is at %llu", (LL)m->pos,
+			      (LL)m->due_at);
+		return;
+	}
+	m->lines_due--;
+	if (!m->line_seen && !m->mark_late_told && w->r->produced > m->mark_produced + allowed_skid(w))
+		mon_violation(w, AUXTAP_INV_IRQ_ON_MARK,
+			      "the interrupt line goes up %llu bytes behind the mark at %llu",
+			      (LL)(w->r->produced - m->mark_produced), (LL)m->due_at);
+	if (m->line_up)
+		return;
+	m->line_up = m->line_seen = true;
+	m->irq_late_told = false;
+	m->line_time = w->now;
+}
+
+void mon_irq(struct world *w)
+{
+	struct monitor *m = &w->mon;
+	u64 skid = w->r->produced - m->mark_produced;
+
+	if (m->line_up && w->now - m->line_time > w->c.irq_latency_ns + w->c.irq_jitter_ns &&
+	    !m->irq_late_told)
+		mon_violation(w, AUXTAP_INV_IRQ_IN_TIME, "the interrupt took %llu ns, not %llu",
+			      (LL)(w->now - m->line_time),
+			      (LL)(w->c.irq_latency_ns + w->c.irq_jitter_ns));
+	if (m->mark_hit && skid > w->r->skid_max)
+		w->r->skid_max = skid;
+	m->line_up = false;
+}
+
+/* Time has passed, trace was produced: is an interrupt missing? */
+void mon_time(struct world *w)
+{
+	struct monitor *m = &w->mon;
+
+	if (m->line_up && !m->irq_late_told &&
+	    w->now - m->line_time > w->c.irq_latency_ns + w->c.irq_jitter_ns + 1) {
+		m->irq_late_told = true;
+		mon_violation(w, AUXTAP_INV_IRQ_IN_TIME,
+			      "%llu ns, and the interrupt has not come to the driver",
+			      (LL)(w->now - m->line_time));
+	}
+	if (m->mark_hit && !m->line_seen && !m->mark_late_told && m->open &&
+	    w->r->produced - m->mark_produced > allowed_skid(w)) {
+		m->mark_late_told = true;
+		mon_violation(w, AUXTAP_INV_IRQ_ON_MARK,
+			      "%llu bytes behind the mark at %llu the interrupt line is still down",
+			      (LL)(w->r->produced - m->mark_produced), (LL)m->due_at);
+	}
+}
+
+/* ---- the reader ---- */
+
+void mon_record(struct world *w, u64 offset, u64 nr_bytes, u64 flags)
+{
+	struct monitor *m = &w->mon;
+	const struct aux_told *t = &m->told[m->told_from % MAX_RECORDS];
+
+	if (m->told_from == m->told_to) {
+		mon_violation(w, AUXTAP_INV_RECORDS_TRUE, "a record of %llu bytes that nobody wrote",
+			      (LL)nr_bytes);
+		return;
+	}
+	m->told_from++;
+	if (t->offset != offset || t->nr_bytes != nr_bytes || t->flags != flags)
+		mon_violation(w, AUXTAP_INV_RECORDS_TRUE,
+			      "the reader finds %llu bytes at %llu, flags %#llx; written were %llu at %llu, %#llx",
+			      (LL)nr_bytes, (LL)offset, (LL)flags, (LL)t->nr_bytes, (LL)t->offset,
+			      (LL)t->flags);
+}
+
+void mon_read(struct world *w, u64 from, u64 to)
+{
+	struct monitor *m = &w->mon;
+	u64 mask = w->aux_size - 1;
+
+	for (u64 at = from; m->truth && at < to; at++) {
+		u16 *truth = &m->truth[at & mask];
+		u8 due = *truth ? (u8)(*truth - 1) : w->driver->pad;
+
+		if (w->aux[at & mask] != due) {
+			mon_violation(w, AUXTAP_INV_CONTENTS_TRUE,
+				      "at %llu the reader finds %#x; %s %#x", (LL)at,
+				      w->aux[at & mask],
+				      *truth ? "the unit stored" : "padding should be", due);
+			return;
+		}
+		*truth = 0;
+	}
+}
+
+void mon_drained(struct world *w)
+{
+	if (w->running && !w->mon.open && !w->mon.mute)
+		mon_violation(w, AUXTAP_INV_PROGRESS,
+			      "all is read and the event enabled again, and nothing is traced");
+}
+
+void mon_open(struct world *w)
+{
+	if (w->c.contents)
+		w->mon.truth = calloc(w->aux_size, sizeof(*w->mon.truth));
+}
+
+void mon_close(struct world *w)
+{
+	const struct auxtap_watermark_result *r = w->r;
+	u64 lost = 0;
+
+	for (int i = 0; i < AUXTAP_NR_LOSSES; i++)
+		lost += r->lost[i];
+	if (r->produced != r->stored + lost)
+		mon_violation(w, AUXTAP_INV_BYTES_ADD_UP,
+			      "%llu bytes produced, %llu stored and %llu lost", (LL)r->produced,
+			      (LL)r->stored, (LL)lost);
+	if (!w->c.snapshot && w->mon.head != r->recorded + r->skipped + r->record_lost)
+		mon_violation(w, AUXTAP_INV_BYTES_ADD_UP,
+			      "head %llu is not %llu recorded + %llu skipped + %llu of lost records",
+			      (LL)w->mon.head, (LL)r->recorded, (LL)r->skipped,
+			      (LL)r->record_lost);
+	if (!w->mon.nr_freed && !r->refused)
+		mon_violation(w, AUXTAP_INV_FREED_ONCE, "the AUX pages are never freed");
+	free(w->mon.truth);
+	w->mon.truth = NULL;
+}

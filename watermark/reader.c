@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The reader of the rings, as capture does it: woken, it reads the records, then copies trace
+ * and gives the room back, and enables an event again that was truncated (D21).
+ */
+#include "world.h"
+
+#include <string.h>
+
+#define NS 1000000000ull
+#define WATCH_NS 1000000 /* how long an event may make no progress before it is enabled again */
+
+static u64 aux_head(const struct world *w)
+{
+	return __atomic_load_n(&w->page->aux_head, __ATOMIC_ACQUIRE);
+}
+
+void reader_wake(struct world *w)
+{
+	struct reader *r = &w->reader;
+
+	if (r->at != NEVER) {
+		r->woken = true;
+		return;
+	}
+	r->at = w->now + w->c.reader_latency_ns + lab_random(w, w->c.reader_jitter_ns + 1);
+}
+
+static void read_records(struct world *w)
+{
+	u64 head = __atomic_load_n(&w->page->data_head, __ATOMIC_ACQUIRE);
+	const u8 *data = (const u8 *)w->page + w->page->data_offset;
+	u64 size = w->page->data_size, tail = w->page->data_tail;
+
+	while (tail != head) {
+		struct perf_event_header header;
+		u64 body[3];
+		u8 bytes[sizeof(body)];
+
+		memcpy(&header, data + (tail & (size - 1)), sizeof(header)); /* E15 */
+		if (header.type == PERF_RECORD_AUX) {
+			for (u64 i = 0; i < sizeof(bytes); i++)
+				bytes[i] = data[(tail + sizeof(header) + i) & (size - 1)];
+			memcpy(body, bytes, sizeof(body));
+			mon_record(w, body[0], body[1], body[2]);
+			if (body[2] & PERF_AUX_FLAG_TRUNCATED)
+				w->reader.truncated = true;
+		} else if (header.type == PERF_RECORD_LOST) {
+			w->reader.truncated = true; /* F3: it may have been a truncation */
+		}
+		tail += header.size;
+	}
+	__atomic_store_n(&w->page->data_tail, tail, __ATOMIC_RELEASE);
+}
+
+/* Everything is read. */
+static void rest(struct world *w)
+{
+	struct reader *r = &w->reader;
+
+	/* D6: of a writer that has found no room there is no record */
+	if (r->truncated || r->was_full) {
+		r->truncated = r->was_full = false;
+		if (!w->c.snapshot && w->running) {
+			machine_reenable(w);
+			mon_drained(w);
+		}
+	}
+	r->at = NEVER;
+	if (r->woken || aux_head(w) != r->tail) {
+		r->woken = false;
+		if (!w->c.snapshot)
+			r->at = w->now + w->c.reader_latency_ns;
+	}
+	if (r->at == NEVER) {
+		r->watch_at = w->now + WATCH_NS;
+		r->watch_head = aux_head(w);
+	}
+}
+
+static void begin_copy(struct world *w)
+{
+	struct reader *r = &w->reader;
+	u64 head, nr;
+
+	r->woken = false;
+	read_records(w);
+	head = aux_head(w);
+	if (w->c.snapshot || head == r->tail) {
+		rest(w);
+		return;
+	}
+	nr = head - r->tail;
+	if (nr >= w->aux_size - 1)
+		r->was_full = true;
+	if (w->c.read_bytes && nr > w->c.read_bytes)
+		nr = w->c.read_bytes;
+	r->from = r->tail;
+	r->to = r->tail + nr;
+	r->copying = true;
+	r->at = w->now + (w->c.reader_rate ? nr * NS / w->c.reader_rate : 0);
+}
+
+static void end_copy(struct world *w)
+{
+	struct reader *r = &w->reader;
+
+	r->copying = false;
+	mon_read(w, r->from, r->to);
+	w->r->nr_reads++;
+	lab_event(w, AUXTAP_WM_READ, r->to, r->to - r->from, 0);
+	r->tail = r->to;
+	__atomic_store_n(&w->page->aux_tail, r->tail, __ATOMIC_RELEASE);
+	read_records(w); /* D15: what was written meanwhile */
+	if (aux_head(w) != r->tail)
+		r->at = w->now; /* more of it */
+	else
+		rest(w);
+}
+
+void reader_turn(struct world *w)
+{
+	if (w->reader.copying)
+		end_copy(w);
+	else
+		begin_copy(w);
+}
+
+/* At the end: all that there is. */
+void reader_finish(struct world *w)
+{
+	w->reader.woken = false;
+	do {
+		reader_turn(w);
+	} while (w->reader.copying || (!w->c.snapshot && aux_head(w) != w->reader.tail));
+	w->reader.at = NEVER;
+}

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Simulated time: how much trace the program yields when, and who has his turn next: interrupt,
+ * reader, scheduler. The rest of the machine: world.h.
+ */
+#include "world.h"
+#include "units.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NS 1000000000ull
+#define PIECE 65536 /* contents: bytes made at a time */
+typedef unsigned __int128 u128;
+
+void lab_event(struct world *w, enum auxtap_watermark_what what, u64 a, u64 b, u64 c)
+{
+	struct auxtap_watermark_event e = {.time_ns = w->now, .what = what, .a = a, .b = b, .c = c};
+
+	if (w->on_event)
+		w->on_event(w->ctx, &e);
+}
+
+void lab_event_text(struct world *w, enum auxtap_watermark_what what, u64 a, const char *text)
+{
+	struct auxtap_watermark_event e = {.time_ns = w->now, .what = what, .a = a, .text = text};
+
+	if (w->on_event)
+		w->on_event(w->ctx, &e);
+}
+
+/* splitmix64: any seed is as good as another */
+u64 lab_random(struct world *w, u64 below)
+{
+	u64 z;
+
+	if (below <= 1)
+		return 0;
+	z = w->random += 0x9e3779b97f4a7c15ull;
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return (z ^ z >> 31) % below;
+}
+
+/* ---- production ---- */
+
+/* The rate from now on, and how long it holds. */
+static void next_segment(struct world *w)
+{
+	const struct auxtap_watermark_config *c = &w->c;
+
+	w->anchor_bytes = w->r->produced;
+	w->anchor_time = w->now;
+	if (c->rates) {
+		while (w->next_rate < c->nr_rates && c->rates[w->next_rate].time_ns <= w->now)
+			w->next_rate++;
+		w->rate = w->next_rate < c->nr_rates ? c->rates[w->next_rate].rate : 0;
+		w->segment_end = w->next_rate < c->nr_rates ? c->rates[w->next_rate].time_ns : NEVER;
+	} else if (c->burst_ns && c->pause_ns) {
+		u64 at = w->now % (c->burst_ns + c->pause_ns);
+		bool burst = at < c->burst_ns;
+
+		w->rate = burst ? c->rate : 0;
+		w->segment_end = w->now - at + c->burst_ns + (burst ? 0 : c->pause_ns);
+	} else {
+		w->rate = c->rate;
+		w->segment_end = NEVER;
+	}
+}
+
+/* Bytes made until a time of this segment; whole pieces. */
+static u64 made_by(const struct world *w, u64 time)
+{
+	u64 grain = w->c.setup.record_bytes;
+	u128 nr = (u128)(time - w->anchor_time) * w->rate / NS;
+
+	return w->anchor_bytes + (u64)nr / grain * grain;
+}
+
+/* When that many are made. */
+static u64 time_of(const struct world *w, u64 bytes)
+{
+	u128 ns = (u128)(bytes - w->anchor_bytes) * NS;
+
+	if (!w->rate)
+		return NEVER;
+	return w->anchor_time + (u64)((ns + w->rate - 1) / w->rate);
+}
+
+static const u8 *contents(struct world *w, u64 *nr_bytes)
+{
+	if (!w->bytes)
+		return NULL;
+	if (*nr_bytes > PIECE)
+		*nr_bytes = PIECE;
+	for (u64 i = 0; i < *nr_bytes; i++) /* neither padding nor what was there before */
+		w->bytes[i] = (u8)(1 + (w->r->produced + i) * 2654435761u % 0x6f);
+	return w->bytes;
+}
+
+/* A piece of trace, at most to the next thing that happens. The time is when it was made. */
+static void produce(struct world *w, u64 nr_bytes)
+{
+	u64 stored = 0, taken = nr_bytes;
+	const u8 *bytes;
+
+	if (machine_tracing(w)) {
+		bool stopped = w->mon.stopped;
+
+		bytes = contents(w, &nr_bytes);
+		w->producing = true;
+		stored = w->unit->produce(w->u, bytes, nr_bytes, &taken);
+		w->producing = false;
+		w->r->produced += taken;
+		w->now = time_of(w, w->r->produced);
+		w->call_stored = 0;
+		mon_produced(w, stored, taken - stored,
+			     stopped || w->mon.stopped ? AUXTAP_LOSS_STOPPED : AUXTAP_LOSS_FAULT);
+	} else {
+		w->r->produced += taken;
+		w->now = time_of(w, w->r->produced);
+		mon_produced(w, 0, taken, AUXTAP_LOSS_NO_ROOM);
+	}
+	if (w->line_raised) {
+		w->line_raised = false;
+		mon_line(w);
+		faults_line(w);
+	}
+	mon_time(w);
+}
+
+/* ---- interrupts ---- */
+
+/* The line goes up in the middle of a call of the unit: when it returns, it is known when that was. */
+void sim_line(struct world *w)
+{
+	w->line_raised = true;
+	if (!w->producing) { /* by a register: now */
+		w->line_raised = false;
+		mon_line(w);
+		faults_line(w);
+	}
+}
+
+void sim_send_irq(struct world *w, u64 delay)
+{
+	if (w->nr_irqs < MAX_IRQS)
+		w->irqs[w->nr_irqs++] = w->now + delay;
+}
+
+static u64 next_irq(const struct world *w, unsigned int *which)
+{
+	u64 at = NEVER;
+
+	for (unsigned int i = 0; i < w->nr_irqs; i++)
+		if (w->irqs[i] < at) {
+			at = w->irqs[i];
+			*which = i;
+		}
+	return at;
+}
+
+static void take_irq(struct world *w, unsigned int which)
+{
+	w->irqs[which] = w->irqs[--w->nr_irqs];
+	machine_interrupt(w);
+	/* a level that the driver has left up comes again */
+	if (!w->nr_irqs && w->unit->irq_level && w->unit->irq_level(w->u)) {
+		mon_line(w);
+		sim_send_irq(w, w->c.irq_latency_ns + 1);
+	}
+}
+
+/* ---- the run ---- */
+
+static bool finished(const struct world *w)
+{
+	const struct auxtap_watermark_config *c = &w->c;
+
+	return (c->max_bytes && w->r->produced >= c->max_bytes) ||
+	       (c->max_transactions && w->r->nr_transactions >= c->max_transactions) ||
+	       (c->max_ns && w->now >= c->max_ns) || w->r->nr_violations >= 1000;
+}
+
+static u64 min_u64(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+/* The reader's last resort: an event that makes no progress is enabled again (D21). */
+static void watch(struct world *w)
+{
+	w->reader.watch_at = NEVER;
+	if (w->page->aux_head == w->reader.watch_head && !w->c.snapshot && w->running &&
+	    !machine_tracing(w)) {
+		machine_reenable(w);
+		mon_drained(w);
+	}
+}
+
+static void step(struct world *w)
+{
+	unsigned int which = 0;
+	u64 irq = next_irq(w, &which), next, made;
+
+	next = min_u64(irq, w->reader.at);
+	next = min_u64(next, w->switch_at);
+	next = min_u64(next, w->segment_end);
+	next = min_u64(next, w->reader.watch_at);
+	if (w->c.max_ns)
+		next = min_u64(next, w->c.max_ns);
+	if (next > w->now && w->running && w->rate) {
+		u64 grain = w->c.setup.record_bytes;
+
+		if (next == NEVER) { /* nothing else happens: some more, then see */
+			made = w->aux_size;
+			if (w->c.max_bytes)
+				made = min_u64(made, w->c.max_bytes - w->r->produced + grain);
+			made = (made / grain + 1) * grain;
+		} else {
+			made = made_by(w, next) - w->r->produced;
+		}
+		if (made) {
+			produce(w, made);
+			return;
+		}
+	}
+	if (next == NEVER) { /* nobody does anything, and nothing is produced */
+		w->now = NEVER;
+		return;
+	}
+	if (next > w->now)
+		w->now = next;
+	mon_time(w);
+	if (irq == next)
+		take_irq(w, which);
+	else if (w->reader.at == next)
+		reader_turn(w);
+	else if (w->switch_at == next) {
+		machine_sched(w, false);
+		machine_sched(w, true);
+		w->switch_at = w->now + w->c.switch_ns;
+	} else if (w->segment_end == next)
+		next_segment(w);
+	else if (w->reader.watch_at == next)
+		watch(w);
+}
+
+static void run(struct world *w)
+{
+	machine_sched(w, true);
+	next_segment(w);
+	while (!finished(w) && w->now != NEVER) {
+		faults_step(w);
+		step(w);
+	}
+	if (w->now == NEVER)
+		w->now = w->anchor_time;
+	/* what is on its way comes to its end */
+	for (unsigned int which = 0, n = 0; w->nr_irqs && n < 2 * MAX_IRQS; n++) {
+		u64 at = next_irq(w, &which);
+
+		w->now = at > w->now ? at : w->now;
+		take_irq(w, which);
+	}
+	machine_sched(w, false);
+	reader_finish(w);
+}
+
+int auxtap_watermark_run(const struct auxtap_watermark_config *config,
+			 void (*on_event)(void *ctx, const struct auxtap_watermark_event *event),
+			 void *ctx, struct auxtap_watermark_result *result,
+			 struct auxtap_error *err)
+{
+	struct world *w;
+	int ret = config_check(config, err);
+
+	if (ret)
+		return ret;
+	if (lab)
+		return auxtap_error_set(err, -EBUSY, "simulation", "one is running already");
+	memset(result, 0, sizeof(*result));
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return auxtap_error_set(err, -ENOMEM, "simulation", "no memory");
+	w->c = *config;
+	w->r = result;
+	w->on_event = on_event;
+	w->ctx = ctx;
+	w->random = config->seed;
+	w->driver = lab_driver_find(config->driver);
+	w->unit = config->unit ? config->unit : auxtap_trace_unit_find(config->driver);
+	w->reader.at = w->reader.watch_at = NEVER;
+	w->switch_at = config->switch_ns ? config->switch_ns : NEVER;
+	ret = faults_set(w, err);
+	if (!ret && config->contents) {
+		w->bytes = malloc(PIECE);
+		if (!w->bytes)
+			ret = auxtap_error_set(err, -ENOMEM, "simulation", "no memory");
+	}
+	if (!ret)
+		ret = machine_open(w, err);
+	if (ret && !result->refused)
+		goto out;
+	if (!result->refused) {
+		mon_open(w);
+		run(w);
+	}
+	ret = 0;
+	result->head = w->mon.head;
+	result->time_ns = w->now;
+	machine_close(w);
+	mon_close(w);
+out:
+	free(w->bytes);
+	free(w);
+	return ret;
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The Intel PT output stage (driver/silicon/pt_output.c) as a trace unit of the laboratory:
+ * its MSRs, its tables over the bus, its stores told a region at a time.
+ */
+#include "units.h"
+
+#include "silicon/pt_output.h"
+#include <stdlib.h>
+
+struct pt {
+	const struct auxtap_unit_bus *bus;
+	struct pt_output_bus stage_bus;
+	struct pt_output out;
+	u64 ctl;
+	u64 entry; /* the table entry that the stage has asked for */
+	u64 region_phys, region_size;
+};
+
+static u8 somewhere[16]; /* the stage moves positions only: this stands for any region */
+
+/* The stage reads table entries, and asks for regions; of those it only needs to know that they are there. */
+static void *stage_phys(void *ctx, u64 addr, u64 size)
+{
+	struct pt *pt = ctx;
+
+	if (size == sizeof(pt->entry))
+		return pt->bus->load(pt->bus->ctx, addr, &pt->entry, sizeof(pt->entry)) ? NULL
+											: &pt->entry;
+	if (pt->bus->store(pt->bus->ctx, addr, NULL, 0))
+		return NULL;
+	pt->region_phys = addr;
+	pt->region_size = size;
+	return somewhere;
+}
+
+static void stage_irq(void *ctx)
+{
+	struct pt *pt = ctx;
+
+	pt->bus->irq(pt->bus->ctx);
+}
+
+static void *pt_create(const struct auxtap_unit_bus *bus, const struct auxtap_unit_setup *setup)
+{
+	struct pt *pt = calloc(1, sizeof(*pt));
+
+	if (!pt)
+		return NULL;
+	pt->bus = bus;
+	pt->stage_bus = (struct pt_output_bus){pt, stage_phys, stage_irq};
+	pt_output_init(&pt->out, &pt->stage_bus);
+	pt->out.irq_skid_bytes = (u32)setup->skid_bytes;
+	return pt;
+}
+
+static uint64_t pt_reg_read(void *unit, uint32_t reg)
+{
+	const struct pt *pt = unit;
+
+	switch (reg) {
+	case MSR_RTIT_OUTPUT_BASE:
+		return pt->out.base;
+	case MSR_RTIT_OUTPUT_MASK_PTRS:
+		if (pt->out.region) /* it runs: its offset is in the stage */
+			return (u32)pt->out.mask_ptrs | pt->out.region_off << 32;
+		return pt->out.mask_ptrs;
+	case MSR_RTIT_CTL:
+		return pt->ctl;
+	case MSR_RTIT_STATUS:
+		return pt->out.status;
+	default:
+		return 0;
+	}
+}
+
+static void pt_reg_write(void *unit, uint32_t reg, uint64_t value)
+{
+	struct pt *pt = unit;
+
+	switch (reg) {
+	case MSR_RTIT_OUTPUT_BASE:
+		pt->out.base = value;
+		break;
+	case MSR_RTIT_OUTPUT_MASK_PTRS:
+		pt->out.mask_ptrs = value | 0x7f;
+		break;
+	case MSR_RTIT_STATUS:
+		pt->out.status = value;
+		break;
+	case MSR_RTIT_CTL:
+		if (value & RTIT_CTL_TRACEEN && !(pt->ctl & RTIT_CTL_TRACEEN))
+			pt_output_start(&pt->out, value & RTIT_CTL_TOPA);
+		else if (!(value & RTIT_CTL_TRACEEN))
+			pt_output_stop(&pt->out);
+		pt->ctl = value;
+		break;
+	default:
+		break;
+	}
+}
+
+/* Up to the end of a region, or of the skid: what happens there happens at that byte. */
+static uint64_t pt_produce(void *unit, const uint8_t *bytes, uint64_t nr_bytes, uint64_t *taken)
+{
+	struct pt *pt = unit;
+	u64 addr, now = pt->out.nr_written + pt->out.nr_dropped, stored;
+
+	if (pt->out.irq_pending && pt->out.irq_at > now && nr_bytes > pt->out.irq_at - now)
+		nr_bytes = pt->out.irq_at - now;
+	if (pt->out.region) {
+		u64 room = pt->out.region_size - pt->out.region_off;
+
+		if (nr_bytes > room)
+			nr_bytes = room;
+		addr = pt->region_phys + pt->out.region_off;
+		/* before the stage: at the end of a region it may raise its line */
+		if (pt->bus->store(pt->bus->ctx, addr, bytes, nr_bytes))
+			pt->out.status |= RTIT_STATUS_ERROR;
+	}
+	*taken = nr_bytes;
+	stored = pt_output_write(&pt->out, NULL, nr_bytes);
+	return stored;
+}
+
+static const struct auxtap_trace_unit pt_unit = {
+	.size = sizeof(pt_unit),
+	.name = "intel_pt",
+	.driver = "intel_pt",
+	.create = pt_create,
+	.destroy = free,
+	.reg_read = pt_reg_read,
+	.reg_write = pt_reg_write,
+	.produce = pt_produce,
+};
+
+const struct auxtap_trace_unit *unit_pt(void)
+{
+	return &pt_unit;
+}

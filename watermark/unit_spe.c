@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The SPE output stage (driver/silicon/spe_output.c) as a trace unit of the laboratory. The
+ * registers of sampling itself are kept and not looked at: records come from produce().
+ */
+#include "units.h"
+
+#include "silicon/spe_output.h"
+#include <stdlib.h>
+
+#define SYS_PMSCR  0xc4c8
+#define SYS_PMSIDR 0xc4cf
+#define NR_REGS	   16 /* from SYS_PMSCR on */
+/* PMSIDR: every filter, counters of 12 bits; MaxSize comes from the setup. */
+#define PMSIDR_REST	     (0x7full | 2ull << 16)
+#define PMSIDR_MAXSIZE_SHIFT 12
+
+struct spe {
+	const struct auxtap_unit_bus *bus;
+	struct spe_output_bus stage_bus;
+	struct spe_output out;
+	u32 record_bytes;
+	u64 regs[NR_REGS];
+	const u8 *bytes; /* of the record that is being stored; NULL: positions only */
+	u32 nr_bytes;
+	u8 memory[4096]; /* what the stage stores into: the bus has the real one */
+};
+
+/* Called for each store, once, before it: padding up to align and what comes behind it. */
+static void *stage_virt(void *ctx, u64 addr, u64 size)
+{
+	struct spe *spe = ctx;
+	u64 pad = size > spe->nr_bytes ? size - spe->nr_bytes : 0;
+	static const u8 zeros[2048];
+
+	if (spe->bytes) {
+		if (pad && spe->bus->store(spe->bus->ctx, addr, zeros, pad))
+			return NULL;
+		if (spe->bus->store(spe->bus->ctx, addr + pad, spe->bytes, size - pad))
+			return NULL;
+	} else if (spe->bus->store(spe->bus->ctx, addr, NULL, size)) {
+		return NULL;
+	}
+	return spe->memory;
+}
+
+static void stage_irq(void *ctx)
+{
+	struct spe *spe = ctx;
+
+	spe->bus->irq(spe->bus->ctx);
+}
+
+static void *spe_create(const struct auxtap_unit_bus *bus, const struct auxtap_unit_setup *setup)
+{
+	struct spe *spe = calloc(1, sizeof(*spe));
+
+	if (!spe)
+		return NULL;
+	spe->bus = bus;
+	spe->stage_bus = (struct spe_output_bus){spe, stage_virt, stage_irq};
+	spe_output_init(&spe->out, &spe->stage_bus, setup->max_record, setup->align);
+	spe->out.irq_skid_bytes = (u32)setup->skid_bytes;
+	spe->record_bytes = setup->record_bytes;
+	return spe;
+}
+
+static uint64_t spe_reg_read(void *unit, uint32_t reg)
+{
+	const struct spe *spe = unit;
+	u64 value;
+
+	if (reg == SYS_PMSIDR)
+		return PMSIDR_REST |
+		       (u64)__builtin_ctz(spe->out.max_record) << PMSIDR_MAXSIZE_SHIFT;
+	if (spe_output_read(&spe->out, reg, &value))
+		return value;
+	return reg - SYS_PMSCR < NR_REGS ? spe->regs[reg - SYS_PMSCR] : 0;
+}
+
+static void spe_reg_write(void *unit, uint32_t reg, uint64_t value)
+{
+	struct spe *spe = unit;
+
+	if (!spe_output_write(&spe->out, reg, value) && reg - SYS_PMSCR < NR_REGS)
+		spe->regs[reg - SYS_PMSCR] = value;
+}
+
+static uint64_t spe_produce(void *unit, const uint8_t *bytes, uint64_t nr_bytes, uint64_t *taken)
+{
+	struct spe *spe = unit;
+	u32 record = spe->record_bytes;
+	u64 skim = 0;
+
+	if (!bytes && !(spe->out.status & PMBSR_S)) {
+		spe->bytes = NULL;
+		spe->nr_bytes = record;
+		skim = spe_output_skim(&spe->out, record, nr_bytes / record);
+	}
+	if (skim) {
+		*taken = skim * record;
+		return *taken;
+	}
+	if (spe->out.status & PMBSR_S && !spe->out.irq_pending) {
+		/* stopped, and the line is up: all is lost until somebody comes */
+		spe->out.nr_dropped += nr_bytes;
+		spe->out.nr_records_dropped += nr_bytes / record;
+		*taken = nr_bytes;
+		return 0;
+	}
+	spe->bytes = bytes;
+	spe->nr_bytes = record;
+	*taken = record;
+	return spe_output_record(&spe->out, NULL, record) ? record : 0; /* the bus copies */
+}
+
+static int spe_irq_level(void *unit)
+{
+	return spe_output_irq(&((struct spe *)unit)->out);
+}
+
+static const struct auxtap_trace_unit spe_unit = {
+	.size = sizeof(spe_unit),
+	.name = "arm_spe",
+	.driver = "arm_spe",
+	.create = spe_create,
+	.destroy = free,
+	.reg_read = spe_reg_read,
+	.reg_write = spe_reg_write,
+	.produce = spe_produce,
+	.irq_level = spe_irq_level,
+};
+
+const struct auxtap_trace_unit *unit_spe(void)
+{
+	return &spe_unit;
+}

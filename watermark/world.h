@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One simulated machine: program, trace unit, driver, kernel, interrupt controller, reader.
+ * sim.c: time and what happens when; machine.c: the kernel's side and the bus; monitor.c: what
+ * must hold; reader.c: the rings' reader. Drivers have no context, so there is one world.
+ */
+#ifndef AUXTAP_WATERMARK_WORLD_H
+#define AUXTAP_WATERMARK_WORLD_H
+
+#include <auxtap/watermark.h>
+#include "core/core.h"
+#include <linux/perf_event.h>
+
+#define NEVER	   UINT64_MAX
+#define MAX_IRQS   4
+#define MAX_RECORDS 64 /* AUX records that the reader has not seen yet; a power of two */
+
+/* The three drivers, as the machine calls them. */
+struct lab_driver {
+	const char *name;
+	const char *pmu;
+	int (*start)(void);
+	void (*end)(void);
+	bool (*interrupt)(void);
+	u64 attr_config;
+	u8 pad;	      /* what it fills skipped bytes with */
+	u64 grain;    /* trace comes in multiples of it */
+};
+const struct lab_driver *lab_driver_find(const char *name);
+
+struct faults {
+	struct core_kernel kernel;
+	struct core_bugs bugs;
+	bool irq_late, irq_lost, irq_doubled, irq_page_off, irq_while_stopping;
+	bool past_limit, stale_status, flag_missing, wrong_wrap, padding_missing, partial;
+	unsigned int nr_lines, nr_stops; /* of opportunities: some are taken once in a while */
+	u64 at_transaction;		 /* of the last hole */
+	bool linked;			 /* the unit has read a link, and not what is behind it */
+};
+
+struct aux_told {
+	u64 offset, nr_bytes, flags;
+};
+
+struct monitor {
+	/* the kernel's accounts, as they must be */
+	u64 head, wakeup; /* wakeup: last multiple of W that head has passed */
+	unsigned int wakeups_due, wakeups_seen;
+	bool delivery_due, delivered;
+	bool told_disable, disable_due;
+	struct aux_told told[MAX_RECORDS]; /* records that the reader must find, in order */
+	unsigned int told_from, told_to;
+	unsigned int nr_freed;
+	bool in_call; /* a transaction is being begun or ended */
+	/* the open transaction */
+	bool open, traced; /* traced: the unit was switched on in it */
+	u64 begin, pos;	   /* absolute; pos: where the next byte must be */
+	u64 handle_wakeup;
+	u64 int_at, stop_at; /* absolute; NEVER: none */
+	u64 due_at;	     /* the next of them */
+	bool stopped;	     /* at stop_at */
+	bool hole;	     /* there must be PARTIAL */
+	u64 stored;	     /* bytes of it */
+	/* the interrupt of a mark that was reached */
+	bool mark_hit, line_seen, mark_late_told;
+	unsigned int lines_due;
+	u64 mark_produced; /* produced, when it was */
+	bool line_up;
+	u64 line_time;
+	bool irq_late_told;
+	/* losses since trace was last stored */
+	bool lossy, flagged, refused_full, record_lost, mute;
+	bool idle_told;
+	u64 lost, idle, lost_since;
+	enum auxtap_watermark_loss why;
+	unsigned int nr_empty; /* transactions in a row that moved nothing */
+	u16 *truth; /* contents: 1 + byte stored at an offset; 0: padding */
+};
+
+struct reader {
+	u64 at;	      /* its next turn; NEVER: asleep */
+	bool copying; /* the turn ends a copy */
+	u64 from, to; /* of the copy, absolute */
+	bool woken;   /* again, meanwhile */
+	bool truncated, was_full;
+	u64 tail; /* as it stored it last */
+	u64 watch_at, watch_head;
+};
+
+struct world {
+	struct auxtap_watermark_config c;
+	const struct auxtap_trace_unit *unit;
+	void *u;
+	const struct lab_driver *driver;
+	const struct core_kernel *nominal; /* what is expected of the kernel */
+	struct faults faults;
+	struct auxtap_unit_bus bus;
+	struct core_machine core;
+	struct core_task task;
+	struct perf_event *event;
+	struct core_mapping *data_map, *aux_map;
+	struct perf_event_mmap_page *page;
+	u8 *aux;
+	u64 aux_size, watermark; /* W, as C2 has it */
+	bool running;		 /* the program is */
+	u64 call_stored;	 /* by the unit, in the call that is going on */
+	/* the unit, as its registers say */
+	bool unit_on, buffer_on;
+	u64 regs_ptr, regs_base, regs_limit;
+	bool ptr_written; /* since the marks were looked at */
+	u64 pt_base, pt_mask_ptrs, pt_ctl;
+	bool producing, line_raised;
+	/* time */
+	u64 now;
+	u64 anchor_time, anchor_bytes, rate, segment_end; /* production: from here on, so much */
+	size_t next_rate;
+	u64 irqs[MAX_IRQS]; /* on their way to the driver */
+	unsigned int nr_irqs;
+	u64 switch_at;
+	u64 random;
+	struct reader reader;
+	struct monitor mon;
+	struct auxtap_watermark_result *r;
+	void (*on_event)(void *ctx, const struct auxtap_watermark_event *event);
+	void *ctx;
+	u8 *bytes; /* contents: what is produced, a piece at a time */
+};
+extern struct world *lab; /* the one that runs */
+
+void lab_event(struct world *w, enum auxtap_watermark_what what, u64 a, u64 b, u64 c);
+void lab_event_text(struct world *w, enum auxtap_watermark_what what, u64 a, const char *text);
+u64 lab_random(struct world *w, u64 below); /* 0 … below - 1; 0 for 0 */
+
+/* machine.c. open: negative errno, with r->refusal where it is the driver's or the kernel's. */
+int machine_open(struct world *w, struct auxtap_error *err);
+void machine_close(struct world *w);
+bool machine_tracing(const struct world *w);
+void machine_sched(struct world *w, bool in);
+void machine_interrupt(struct world *w);
+void machine_reenable(struct world *w);
+void machine_inject_hole(struct world *w);
+/* Offset in the AUX area of an address on the bus, or NEVER. */
+u64 machine_offset(const struct world *w, u64 addr);
+
+/* marks.c: where the driver has put them */
+void marks_look(struct world *w);
+
+/* monitor.c */
+extern const struct core_watch monitor_watch;
+AUXTAP_PRINTF(3, 4)
+void mon_violation(struct world *w, enum auxtap_invariant inv, const char *fmt, ...);
+void mon_open(struct world *w);
+void mon_close(struct world *w);
+void mon_marks(struct world *w, u64 int_at, u64 stop_at, u64 start);
+void mon_store(struct world *w, u64 off, const u8 *bytes, u64 nr_bytes);
+void mon_produced(struct world *w, u64 stored, u64 lost, enum auxtap_watermark_loss why);
+void mon_line(struct world *w);
+void mon_irq(struct world *w);	/* the driver's turn */
+void mon_settle(struct world *w); /* after anything that the kernel or the driver has done */
+void mon_record(struct world *w, u64 offset, u64 nr_bytes, u64 flags); /* the reader has found it */
+void mon_read(struct world *w, u64 from, u64 to);
+void mon_time(struct world *w);
+void mon_drained(struct world *w); /* the reader has read all, and enabled it again */
+
+/* reader.c */
+void reader_wake(struct world *w);
+void reader_turn(struct world *w);
+void reader_finish(struct world *w);
+
+/* faults.c */
+int faults_set(struct world *w, struct auxtap_error *err);
+void faults_step(struct world *w);
+void faults_line(struct world *w); /* the line is up: the controller sends it on */
+void faults_table_entry(struct world *w, u64 addr, u64 *entry);
+u64 faults_reg_read(struct world *w, u32 reg, u64 value);
+u64 faults_reg_write(struct world *w, u32 reg, u64 value);
+void faults_stopping(struct world *w);
+
+/* config.c */
+int config_check(const struct auxtap_watermark_config *c, struct auxtap_error *err);
+
+/* sim.c */
+void sim_line(struct world *w); /* the unit's interrupt line has gone up */
+void sim_send_irq(struct world *w, u64 delay);
+
+#endif
