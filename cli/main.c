@@ -23,9 +23,7 @@ static const struct command commands[] = {
 	{"decode", cmd_decode, "the executed flow: instructions, branches, calls, gaps"},
 	{"dump", cmd_dump, "every record and every packet, with offsets"},
 #endif
-#ifdef AUXTAP_HAVE_WATERMARK
 	{"watermark", cmd_watermark, "the laboratory: where interrupts and watermarks must be, and are"},
-#endif
 	{"list", cmd_list, "the trace units here, and what you may do with them"},
 };
 
