@@ -223,16 +223,22 @@ void wm_print_run(FILE *out, const struct auxtap_watermark_config *c,
 		"  in %s  %llu transactions, %llu interrupts, %llu wakeups, %llu reads, %llu truncated\n",
 		wm_time(r->time_ns, time), (LL)r->nr_transactions, (LL)r->nr_interrupts,
 		(LL)r->nr_wakeups, (LL)r->nr_reads, (LL)r->nr_truncated);
-	fprintf(out,
-		"  bytes       %llu produced = %llu stored + %llu lost; head %llu = %llu recorded + %llu "
-		"padding%s\n",
-		(LL)r->produced, (LL)r->stored, (LL)total_lost(r), (LL)r->head, (LL)r->recorded,
-		(LL)r->skipped, r->record_lost ? " + lost records" : "");
+	fprintf(out, "  bytes       %llu produced = %llu stored + %llu lost", (LL)r->produced,
+		(LL)r->stored, (LL)total_lost(r));
+	if (c->snapshot)
+		fprintf(out, "; head %llu\n", (LL)r->head);
+	else
+		fprintf(out, "; head %llu = %llu recorded + %llu padding", (LL)r->head,
+			(LL)r->recorded, (LL)r->skipped);
+	if (!c->snapshot && r->record_lost)
+		fprintf(out, " + %llu of lost records", (LL)r->record_lost);
+	if (!c->snapshot)
+		fputc('\n', out);
 	if (total_lost(r))
 		print_loss(out, r);
 	if (!c->snapshot)
 		fprintf(out, "  lag         up to %llu bytes unread of %llu; skid up to %llu bytes\n",
-			(LL)r->max_lag, (LL)(c->nr_pages * c->page_size), (LL)r->skid_max);
+			(LL)r->max_lag, (LL)c->nr_pages * c->page_size, (LL)r->skid_max);
 	if (r->nr_findings)
 		fprintf(out, "  known       %s (%llu times)\n", r->finding, (LL)r->nr_findings);
 	fprintf(out, "  verdict     %s\n",

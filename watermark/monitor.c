@@ -6,6 +6,7 @@
  */
 #include "world.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,6 +93,12 @@ void mon_produced(struct world *w, u64 stored, u64 lost, enum auxtap_watermark_l
 {
 	struct monitor *m = &w->mon;
 
+	if (m->mark_in_call) { /* where it was reached, in terms of what was produced */
+		u64 over = !is_driver(w, "arm_spe") && m->pos > m->due_at ? m->pos - m->due_at : 0;
+
+		m->mark_produced = w->r->produced - lost - over;
+		m->mark_in_call = false;
+	}
 	w->r->stored += stored;
 	if (!lost)
 		return;
@@ -252,9 +259,7 @@ static void expect_record(struct world *w, u64 offset, u64 nr_bytes, u64 flags)
 {
 	struct monitor *m = &w->mon;
 
-	if (m->told_to - m->told_from == MAX_RECORDS) /* nobody reads: the oldest is not compared */
-		m->told_from++;
-	m->told[m->told_to++ % MAX_RECORDS] = (struct aux_told){offset, nr_bytes, flags};
+	m->told[m->told_to++ % m->max_told] = (struct aux_told){offset, nr_bytes, flags};
 }
 
 static void watch_end(void *ctx, const struct perf_output_handle *handle, uint64_t offset,
@@ -443,12 +448,10 @@ void mon_marks(struct world *w, u64 int_at, u64 stop_at, u64 start_off)
 static bool stray(struct world *w, u64 off, u64 nr_bytes)
 {
 	const struct monitor *m = &w->mon;
-	u64 mask = w->aux_size - 1, at;
+	u64 mask = w->aux_size - 1, base = machine_offset(w, w->regs_base), at;
 
-	if (!m->stopped)
-		return false;
-	if (w->c.setup.errata & AUXTAP_ERRATUM_OVERWRITE && off >= (m->begin & mask) &&
-	    off + nr_bytes <= (m->begin & mask) + 256)
+	if (w->c.setup.errata & AUXTAP_ERRATUM_OVERWRITE && off >= base &&
+	    off + nr_bytes <= base + 256)
 		return true;
 	if (!(w->c.setup.errata & AUXTAP_ERRATUM_BEYOND))
 		return false;
@@ -472,12 +475,11 @@ static u64 reached(const struct world *w)
 static void reach_mark(struct world *w)
 {
 	struct monitor *m = &w->mon;
-	u64 at = reached(w), over = m->pos > m->due_at ? m->pos - m->due_at : 0;
+	u64 at = reached(w);
 
 	if (!m->mark_hit && m->due_at != NEVER && at >= m->due_at) {
-		m->mark_hit = true;
+		m->mark_hit = m->mark_in_call = true;
 		m->mark_late_told = false;
-		m->mark_produced = w->r->produced + w->call_stored - over;
 		m->lines_due++;
 		lab_event(w, AUXTAP_WM_MARK, m->pos, 0, 0);
 	}
@@ -500,7 +502,7 @@ void mon_store(struct world *w, u64 off, const u8 *bytes, u64 nr_bytes)
 			      (LL)nr_bytes, (LL)off);
 		return;
 	}
-	if (ahead && stray(w, off, nr_bytes))
+	if (m->stopped && stray(w, off, nr_bytes))
 		return;
 	if (ahead >= w->c.setup.align) { /* less is the unit's own padding */
 		mon_violation(w, AUXTAP_INV_RECORDS_TRUE,
@@ -513,7 +515,6 @@ void mon_store(struct world *w, u64 off, const u8 *bytes, u64 nr_bytes)
 			m->truth[(off + i) & mask] = (u16)(1 + bytes[i]);
 	m->pos += ahead + nr_bytes;
 	m->stored += nr_bytes;
-	w->call_stored += nr_bytes;
 	if (w->c.snapshot)
 		goto mark;
 	if (m->pos > w->reader.tail + w->aux_size)
@@ -599,7 +600,7 @@ void mon_time(struct world *w)
 void mon_record(struct world *w, u64 offset, u64 nr_bytes, u64 flags)
 {
 	struct monitor *m = &w->mon;
-	const struct aux_told *t = &m->told[m->told_from % MAX_RECORDS];
+	const struct aux_told *t = &m->told[m->told_from % m->max_told];
 
 	if (m->told_from == m->told_to) {
 		mon_violation(w, AUXTAP_INV_RECORDS_TRUE, "a record of %llu bytes that nobody wrote",
@@ -641,10 +642,16 @@ void mon_drained(struct world *w)
 			      "all is read and the event enabled again, and nothing is traced");
 }
 
-void mon_open(struct world *w)
+int mon_open(struct world *w)
 {
+	struct monitor *m = &w->mon;
+
+	/* no more of them than the data ring has room for */
+	m->max_told = w->page->data_size / (sizeof(struct perf_event_header) + 24) + 1;
+	m->told = calloc(m->max_told, sizeof(*m->told));
 	if (w->c.contents)
-		w->mon.truth = calloc(w->aux_size, sizeof(*w->mon.truth));
+		m->truth = calloc(w->aux_size, sizeof(*m->truth));
+	return m->told && (m->truth || !w->c.contents) ? 0 : -ENOMEM;
 }
 
 void mon_close(struct world *w)
@@ -665,6 +672,7 @@ void mon_close(struct world *w)
 			      (LL)r->record_lost);
 	if (!w->mon.nr_freed && !r->refused)
 		mon_violation(w, AUXTAP_INV_FREED_ONCE, "the AUX pages are never freed");
+	free(w->mon.told);
 	free(w->mon.truth);
 	w->mon.truth = NULL;
 }

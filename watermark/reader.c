@@ -15,10 +15,25 @@ static u64 aux_head(const struct world *w)
 	return __atomic_load_n(&w->page->aux_head, __ATOMIC_ACQUIRE);
 }
 
+static void read_records(struct world *w);
+static void take(struct world *w, u64 to);
+
+/* On another CPU, and faster than anything: all is read before the wakeup returns. */
+static bool is_prompt(const struct world *w)
+{
+	return !w->c.reader_latency_ns && !w->c.reader_jitter_ns && !w->c.reader_rate &&
+	       !w->c.read_bytes;
+}
+
 void reader_wake(struct world *w)
 {
 	struct reader *r = &w->reader;
 
+	if (is_prompt(w) && !w->c.snapshot && !r->copying) {
+		read_records(w);
+		if (aux_head(w) != r->tail)
+			take(w, aux_head(w));
+	}
 	if (r->at != NEVER) {
 		r->woken = true;
 		return;
@@ -92,13 +107,25 @@ static void begin_copy(struct world *w)
 	}
 	nr = head - r->tail;
 	if (nr >= w->aux_size - 1)
-		r->was_full = true;
+		r->was_full = true; /* also where it is read in parts */
 	if (w->c.read_bytes && nr > w->c.read_bytes)
 		nr = w->c.read_bytes;
-	r->from = r->tail;
 	r->to = r->tail + nr;
 	r->copying = true;
 	r->at = w->now + (w->c.reader_rate ? nr * NS / w->c.reader_rate : 0);
+}
+
+static void take(struct world *w, u64 to)
+{
+	struct reader *r = &w->reader;
+
+	if (to - r->tail >= w->aux_size - 1)
+		r->was_full = true;
+	mon_read(w, r->tail, to);
+	w->r->nr_reads++;
+	lab_event(w, AUXTAP_WM_READ, to, to - r->tail, 0);
+	r->tail = to;
+	__atomic_store_n(&w->page->aux_tail, to, __ATOMIC_RELEASE);
 }
 
 static void end_copy(struct world *w)
@@ -106,11 +133,7 @@ static void end_copy(struct world *w)
 	struct reader *r = &w->reader;
 
 	r->copying = false;
-	mon_read(w, r->from, r->to);
-	w->r->nr_reads++;
-	lab_event(w, AUXTAP_WM_READ, r->to, r->to - r->from, 0);
-	r->tail = r->to;
-	__atomic_store_n(&w->page->aux_tail, r->tail, __ATOMIC_RELEASE);
+	take(w, r->to);
 	read_records(w); /* D15: what was written meanwhile */
 	if (aux_head(w) != r->tail)
 		r->at = w->now; /* more of it */

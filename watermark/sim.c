@@ -114,7 +114,6 @@ static void produce(struct world *w, u64 nr_bytes)
 		w->producing = false;
 		w->r->produced += taken;
 		w->now = time_of(w, w->r->produced);
-		w->call_stored = 0;
 		mon_produced(w, stored, taken - stored,
 			     stopped || w->mon.stopped ? AUXTAP_LOSS_STOPPED : AUXTAP_LOSS_FAULT);
 	} else {
@@ -304,11 +303,15 @@ int auxtap_watermark_run(const struct auxtap_watermark_config *config,
 	if (ret && !result->refused)
 		goto out;
 	if (!result->refused) {
-		mon_open(w);
-		run(w);
+		ret = mon_open(w);
+		if (ret)
+			auxtap_error_set(err, ret, "simulation", "no memory");
+		else
+			run(w);
 	}
-	ret = 0;
-	result->head = w->mon.head;
+	if (result->refused)
+		ret = 0;
+	result->head = w->page ? w->page->aux_head : 0;
 	result->time_ns = w->now;
 	machine_close(w);
 	mon_close(w);

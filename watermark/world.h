@@ -13,7 +13,6 @@
 
 #define NEVER	   UINT64_MAX
 #define MAX_IRQS   4
-#define MAX_RECORDS 64 /* AUX records that the reader has not seen yet; a power of two */
 
 /* The three drivers, as the machine calls them. */
 struct lab_driver {
@@ -48,8 +47,8 @@ struct monitor {
 	unsigned int wakeups_due, wakeups_seen;
 	bool delivery_due, delivered;
 	bool told_disable, disable_due;
-	struct aux_told told[MAX_RECORDS]; /* records that the reader must find, in order */
-	unsigned int told_from, told_to;
+	struct aux_told *told; /* records that the reader must find, in order; a ring */
+	u64 max_told, told_from, told_to;
 	unsigned int nr_freed;
 	bool in_call; /* a transaction is being begun or ended */
 	/* the open transaction */
@@ -62,7 +61,7 @@ struct monitor {
 	bool hole;	     /* there must be PARTIAL */
 	u64 stored;	     /* bytes of it */
 	/* the interrupt of a mark that was reached */
-	bool mark_hit, line_seen, mark_late_told;
+	bool mark_hit, mark_in_call, line_seen, mark_late_told;
 	unsigned int lines_due;
 	u64 mark_produced; /* produced, when it was */
 	bool line_up;
@@ -80,7 +79,7 @@ struct monitor {
 struct reader {
 	u64 at;	      /* its next turn; NEVER: asleep */
 	bool copying; /* the turn ends a copy */
-	u64 from, to; /* of the copy, absolute */
+	u64 to;	      /* of the copy, absolute */
 	bool woken;   /* again, meanwhile */
 	bool truncated, was_full;
 	u64 tail; /* as it stored it last */
@@ -103,7 +102,6 @@ struct world {
 	u8 *aux;
 	u64 aux_size, watermark; /* W, as C2 has it */
 	bool running;		 /* the program is */
-	u64 call_stored;	 /* by the unit, in the call that is going on */
 	/* the unit, as its registers say */
 	bool unit_on, buffer_on;
 	u64 regs_ptr, regs_base, regs_limit;
@@ -149,7 +147,7 @@ void marks_look(struct world *w);
 extern const struct core_watch monitor_watch;
 AUXTAP_PRINTF(3, 4)
 void mon_violation(struct world *w, enum auxtap_invariant inv, const char *fmt, ...);
-void mon_open(struct world *w);
+int mon_open(struct world *w);
 void mon_close(struct world *w);
 void mon_marks(struct world *w, u64 int_at, u64 stop_at, u64 start);
 void mon_store(struct world *w, u64 off, const u8 *bytes, u64 nr_bytes);

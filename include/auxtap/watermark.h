@@ -220,6 +220,26 @@ AUXTAP_API int auxtap_watermark_run(
 	void (*on_event)(void *ctx, const struct auxtap_watermark_event *event), void *ctx,
 	struct auxtap_watermark_result *result, struct auxtap_error *err);
 
+/* ---- the standard sweep ---- */
+
+#define AUXTAP_SWEEP_AREAS	16 /* 2, 4, 8, … 65536 pages */
+#define AUXTAP_SWEEP_WATERMARKS 64 /* fractions of the area; bytes, pages and what is neither */
+#define AUXTAP_SWEEP_READERS	4  /* latency: none, 1/8, 1/2, twice the time in which the area fills */
+/*
+ * One configuration of it, each index from 0; the kernel is the defaults'. Drivers and page sizes of
+ * the standard sweep: auxtap_sweep_machines.
+ */
+AUXTAP_API void auxtap_watermark_sweep_config(struct auxtap_watermark_config *config,
+					      const char *driver, uint64_t page_size,
+					      unsigned int area, unsigned int watermark,
+					      unsigned int reader);
+struct auxtap_sweep_machine {
+	const char *driver;
+	uint64_t page_size;
+};
+/* Ended by a NULL driver. */
+AUXTAP_API extern const struct auxtap_sweep_machine auxtap_sweep_machines[];
+
 /* ---- the zoo ---- */
 
 struct auxtap_watermark_fault {

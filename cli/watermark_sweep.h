@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The standard sweep, for 'sweep', 'faults' and the demonstration. */
+#ifndef AUXTAP_CLI_WATERMARK_SWEEP_H
+#define AUXTAP_CLI_WATERMARK_SWEEP_H
+
+#define SWEEP_MACHINES 8 /* not fewer than auxtap_sweep_machines */
+
+struct sweep_opts {
+	const char *kernel;
+	unsigned int every; /* only each so-manieth configuration */
+	unsigned int jobs;
+};
+struct sweep_sum {
+	unsigned long long runs, refused, lossy, failed, transactions;
+};
+/* Adds to sums, one for each of auxtap_sweep_machines. Failures go to stderr. Negative errno. */
+int sweep_run(const struct sweep_opts *opts, struct sweep_sum *sums);
+unsigned int sweep_jobs(void); /* as many as there are CPUs */
+
+#endif

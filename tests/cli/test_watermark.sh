@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The laboratory: the worked vectors of docs/kernel-rules.md, section M, byte for byte; machines
+# without a fault pass; every fault is caught; what is impossible is told.
+. "$(dirname "$0")/lib.sh"
+
+sim() { "$AUXTAP" watermark sim "$@"; }
+# The events of a run: 'vector NAME WANTED OPTIONS...': these lines in this order, and no other of
+# their kinds before the last of them.
+vector() {
+	local name=$1 want=$2 kinds
+	shift 2
+	sim --events "$@" >events || fail "$name: exit $?: $(tail -n 3 events)"
+	kinds=$(printf '%s\n' "$want" | awk '{print $1}' | sort -u | paste -sd'|')
+	grep -oE " ($kinds) .*" events | sed -E 's/^ +//; s/ +/ /g' |
+		head -n "$(printf '%s\n' "$want" | wc -l)" >got
+	printf '%s\n' "$want" | diff - got >diff || fail "$name: $(cat diff)"
+}
+still=(--irq-latency 0 --irq-jitter 0 --reader-latency 1s --reader-jitter 0)
+
+# ---- M: Intel PT, first marks in an empty area of 64 KiB ----
+while read -r watermark int; do
+	vector "PT W=$watermark" "marks int=$int stop=65536" --watermark "$watermark" --transactions 1
+done <<'END'
+32768 32768
+16384 16384
+4096 4096
+12288 65536
+6000 65536
+100 65536
+131072 65536
+END
+# head 16584, tail 16384: the unit went on for 200 bytes, the reader has read one watermark,
+# and then the program is scheduled out and in
+printf '165840 100000000\n10ms 0\n' >rates
+sim --events --watermark 16384 --skid 200 --record 8 --rates rates --irq-latency 0 --irq-jitter 0 \
+	--reader-latency 0 --reader-jitter 0 --reader-rate 16384000 --read-size 16384 --switch 1170us \
+	--time 1200us >events || fail "PT head 16584: exit $?"
+grep -q 'begin .*head=16584 room=65335 wakeup=32768' events || fail "PT head 16584: not reached"
+grep -A1 'begin .*head=16584 room=65335' events | grep -q 'int=32768 stop=81920' ||
+	fail "PT head 16584: marks"
+# head 49162, tail 0: the mark is behind the head
+sim --events --watermark 16384 --skid 10 --record 1 "${still[@]}" --transactions 4 >events ||
+	fail "PT head 49162: exit $?"
+grep -A1 'begin .*head=49162 room=16373 wakeup=65536' events |
+	grep -q 'int=49152 stop=65536' || fail "PT head 49162: $(grep -A1 begin events)"
+
+# ---- M: SPE and TRBE, 16 KiB ----
+arm=(--pages 4 --align 64 --record 64 "${still[@]}" --bytes 64K)
+idle="AUX offset=0 size=8192 flags=-
+wakeup head=8192
+AUX offset=8192 size=4096 flags=-
+skip from=12288 bytes=4095
+AUX offset=16383 size=0 flags=TRUNCATED"
+vector "SPE W=8192" "$idle" --driver arm_spe "${arm[@]}" --max-record 64 --watermark 8192
+grep -q 'head 16383 = 12288 recorded + 4095 padding' events || fail "SPE: head"
+vector "SPE W=6000" "AUX offset=0 size=8192 flags=-
+wakeup head=8192
+AUX offset=8192 size=4096 flags=-
+wakeup head=12288" --driver arm_spe "${arm[@]}" --max-record 64 --watermark 6000
+vector "SPE prompt" "AUX offset=0 size=8192 flags=-
+wakeup head=8192
+AUX offset=8192 size=8192 flags=-
+wakeup head=16384
+AUX offset=16384 size=8192 flags=-
+wakeup head=24576" --driver arm_spe --pages 4 --watermark 8192 --irq-latency 10us --irq-jitter 0 \
+	--reader-latency 0 --reader-jitter 0 --reader-rate 0 --bytes 64K
+vector "TRBE W=8192" "AUX offset=0 size=8192 flags=COLLISION|RAW
+wakeup head=8192
+AUX offset=8192 size=4096 flags=COLLISION|RAW
+skip from=12288 bytes=4095
+AUX offset=16383 size=0 flags=TRUNCATED|RAW" --driver trbe "${arm[@]}" --watermark 8192
+vector "TRBE erratum" "AUX offset=0 size=4096 flags=COLLISION|RAW
+skip from=4096 bytes=4096
+wakeup head=8192
+skip from=8192 bytes=4096
+skip from=12288 bytes=4095
+AUX offset=16383 size=0 flags=TRUNCATED|RAW" --driver trbe "${arm[@]}" --watermark 8192 --errata beyond
+grep -q 'head 16383 ' events || fail "TRBE erratum: head"
+
+# ---- machines without a fault, and the zoo ----
+"$AUXTAP" watermark sweep --kernel all --every 61 >sweep 2>&1 || fail "sweep: $(cat sweep)"
+[ "$(grep -c ' pass: every invariant' sweep)" -eq 3 ] || fail "sweep: $(tail -n 3 sweep)"
+awk '$2 ~ /^(intel_pt|arm_spe|trbe)$/ && ($4 < 60 || $7 < 2000) {print "too little: " $0}' sweep >little
+[ -s little ] && fail "$(cat little)"
+for driver in intel_pt arm_spe trbe; do
+	for options in "" "--snapshot --switch 200us" "--reader-latency 3ms --read-size 5000" \
+		"--burst 100us,300us --switch 70us" "--data-pages 1 --watermark 64 --reader-latency 20ms" \
+		"--data-pages 0" "--pages 2 --cpu 0" "--kernel 6.12.95 --reader-latency 2ms" "--order 1"; do
+		# shellcheck disable=SC2086
+		sim --driver $driver --contents --bytes 2M $options >run ||
+			fail "$driver $options: $(tail -n 4 run)"
+	done
+done
+for errata in overwrite beyond overwrite,beyond; do
+	sim --driver trbe --contents --bytes 2M --errata $errata --reader-latency 700us >run ||
+		fail "errata $errata: $(tail -n 4 run)"
+done
+"$AUXTAP" watermark faults --quick >zoo 2>&1 || fail "faults: $(grep -E 'MISSED|FAIL' zoo)"
+[ "$(grep -c ' caught ' zoo)" -ge 19 ] || fail "faults: $(cat zoo)"
+sim --fault past-limit --driver trbe >fault
+[ $? -eq 1 ] || fail "a fault is no exit 1"
+grep -q 'limit-kept (H4 I3 J1)' fault || fail "past-limit: $(cat fault)"
+# the command that a failure prints repeats it
+repeat=$(sed -n 's/^ *repeat it: auxtap //p' fault)
+# shellcheck disable=SC2086
+"$AUXTAP" $repeat >again
+[ $? -eq 1 ] || fail "the repeated run passes: $repeat"
+diff <(grep 'limit-kept' fault) <(grep '^  limit-kept' again) >/dev/null || fail "the repeated run differs"
+
+# ---- JSON ----
+sim --format json --watermark 4096,8192 --bytes 1M >runs.json || fail "json: exit $?"
+python3 - <<'END' || fail "json"
+import json
+runs = json.load(open('runs.json'))
+assert len(runs) == 2 and [r['config']['watermark'] for r in runs] == [4096, 8192]
+for r in runs:
+    assert r['verdict'] == 'pass' and r['produced'] == r['stored'] + r['lost']
+    assert r['head'] == r['recorded'] + r['skipped'] + r['record_lost'] > 0
+END
+
+# ---- what cannot be ----
+wrong() {
+	local status=$1 text=$2
+	shift 2
+	"$AUXTAP" watermark "$@" >out 2>err
+	[ $? -eq "$status" ] || fail "$*: exit is not $status: $(cat err out)"
+	grep -qF -- "$text" err || fail "$*: '$text' is not told: $(cat err)"
+	[ "$(wc -l <err)" -eq 1 ] || fail "$*: $(cat err)"
+}
+wrong 2 "rate: no trace" sim --rate 0
+wrong 2 "no such fault" sim --fault nothing
+wrong 2 "this fault is none that arm_spe can have" sim --fault wrong-wrap --driver arm_spe
+wrong 2 "intel_pt, arm_spe, trbe" sim --driver pt
+wrong 2 "powers of two" sim --pages 3
+wrong 2 "6.1.192, 6.12.95, 6.18.44" sim --kernel 5.10
+wrong 2 "--rate fast" sim --rate fast
+wrong 2 "page size" sim --page-size 16K
+wrong 2 "no such option" sim --nothing
+wrong 2 "wants a value" sim --pages
+wrong 2 "no such command" nothing
+wrong 2 "--errata 7" sim --errata 7 --driver trbe
+sim --driver arm_spe --pages 1 >run || fail "one page: exit $?"
+grep -q 'refused: the driver wants at least 2 pages' run || fail "one page: $(cat run)"
+finish

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The standard sweep: which machines, areas, watermarks and readers. */
+#include <auxtap/watermark.h>
+#include <stdbool.h>
+#include <string.h>
+
+const struct auxtap_sweep_machine auxtap_sweep_machines[] = {
+	{"intel_pt", 4096}, {"arm_spe", 4096}, {"arm_spe", 16384}, {"arm_spe", 65536},
+	{"trbe", 4096},	    {"trbe", 16384},   {"trbe", 65536},	   {0},
+};
+
+struct marks {
+	uint64_t at[AUXTAP_SWEEP_WATERMARKS];
+	unsigned int nr;
+};
+
+static void add(struct marks *m, uint64_t mark)
+{
+	if (m->nr == AUXTAP_SWEEP_WATERMARKS || mark > UINT32_MAX)
+		return;
+	for (unsigned int i = 0; i < m->nr; i++)
+		if (m->at[i] == mark)
+			return;
+	m->at[m->nr++] = mark;
+}
+
+/* k/n of the area, k from 1 to n: pages, parts of pages and, for odd n, neither */
+static void add_parts(struct marks *m, uint64_t area, uint64_t n)
+{
+	for (uint64_t k = 1; k <= n; k++)
+		add(m, area / n * k + (n & 1 ? k : 0));
+}
+
+static void fill(struct marks *m, uint64_t page, uint64_t area)
+{
+	add(m, 0);
+	add(m, 1);
+	add(m, 100);
+	add(m, 6000);
+	for (int by = -1; by <= 1; by++) {
+		add(m, page + (uint64_t)by);
+		add(m, 3 * page + (uint64_t)by);
+		add(m, area + (uint64_t)by);
+		add(m, area / 2 + (uint64_t)by);
+	}
+	add(m, page + page / 2);
+	add(m, 2 * area);
+	add(m, 4 * area - page);
+	add_parts(m, area, 32);
+	for (uint64_t n = 3; m->nr < AUXTAP_SWEEP_WATERMARKS; n += 2)
+		add_parts(m, area, n);
+}
+
+void auxtap_watermark_sweep_config(struct auxtap_watermark_config *c, const char *driver,
+				   uint64_t page_size, unsigned int area, unsigned int watermark,
+				   unsigned int reader)
+{
+	static const struct {
+		uint64_t times, parts;
+	} latency[AUXTAP_SWEEP_READERS] = {{0, 1}, {1, 8}, {1, 2}, {2, 1}};
+	struct marks marks = {0};
+	uint64_t fill_ns, bytes;
+
+	auxtap_watermark_defaults(c, driver);
+	c->page_size = page_size;
+	c->nr_pages = 2ull << (area % AUXTAP_SWEEP_AREAS);
+	bytes = c->nr_pages * page_size;
+	fill(&marks, page_size, bytes);
+	c->watermark = marks.at[watermark % AUXTAP_SWEEP_WATERMARKS];
+	c->rate = 1000000000;
+	fill_ns = bytes;
+	c->irq_latency_ns = 1000;
+	c->irq_jitter_ns = 200;
+	c->setup.skid_bytes = strcmp(driver, "intel_pt") != 0 ? 0 : 64;
+	reader %= AUXTAP_SWEEP_READERS;
+	c->reader_latency_ns = fill_ns * latency[reader].times / latency[reader].parts;
+	c->reader_jitter_ns = c->reader_latency_ns / 8;
+	c->reader_rate = reader ? 4000000000 : 0;
+	c->seed = 1 + watermark + 64ull * area;
+	c->max_bytes = 0;
+	c->max_transactions = 96;
+	c->max_ns = 40 * fill_ns;
+}
