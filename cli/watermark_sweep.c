@@ -188,7 +188,7 @@ int watermark_sweep(int argc, char **argv)
 			usage(stdout);
 			return CLI_OK;
 		}
-		if (opt == 'k')
+		if (opt == 'k' && optarg)
 			o.kernel = optarg;
 		else if (opt == 'e' && n && n <= 28672)
 			o.every = (unsigned int)n;
