@@ -626,10 +626,11 @@ static void print_next(const struct report *r)
 			r->facts.crash.tid, path);
 	else
 		fprintf(r->ro.out, "  auxtap decode --events call,return --last 100 %s\n", path);
-	/* stock perf of Debian 12 does not find its way in our CoreSight files */
-	if (!auxtap_perfdata_auxtrace_info(r->pd, &family, &priv, &nr) &&
-	    family == AUXTAP_AUXTRACE_INTEL_PT)
-		fprintf(r->ro.out, "  perf script -i %s --itrace=b -F tid,time,ip,sym,addr\n", path);
+	/* perf refuses to print times that CoreSight without timestamps does not have */
+	if (auxtap_perfdata_auxtrace_info(r->pd, &family, &priv, &nr))
+		family = AUXTAP_AUXTRACE_INTEL_PT;
+	fprintf(r->ro.out, "  perf script -i %s --itrace=b -F tid,%sip,sym,addr\n", path,
+		family == AUXTAP_AUXTRACE_CS_ETM ? "" : "time,");
 }
 
 static struct thread_view *dying_view(const struct report *r)
