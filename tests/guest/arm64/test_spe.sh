@@ -34,6 +34,8 @@ if [ -x "$cross" ]; then
 else
 	echo "without our own recorder: no $cross (cmake --preset aarch64)"
 fi
+aarch64-linux-gnu-gcc -D_GNU_SOURCE -static -O1 -Wall -Wextra -Werror -o vectors "$SRC/tests/guest/arm64/programs/vectors.c"
+files+=(--file "$work/vectors:/vectors")
 rc=0
 "$SRC/tests/guest/run" --kernel "$KERNEL" --module --timeout 500 --file "$work/records:/records" "${files[@]}" \
 	-o out "$SRC/tests/guest/in/spe.sh" || rc=$?
@@ -89,4 +91,21 @@ check wide any
 check snap4 snapshot
 check snap16 snapshot
 [ ${#files[@]} = 0 ] || check ours whole
+flags() {
+	python3 "$SRC/tests/tools/aux_bytes.py" "out/$1.data" records | awk '{print $4}' | sort -u | paste -sd' '
+}
+for name in spurious collide; do
+	check $name whole
+done
+check stage1 lossy
+check abort lossy
+check dl any
+[ "$(flags spurious)" = 0x0 ] || complain "spurious: flags $(flags spurious)"
+case " $(flags collide) " in *' 0x8 '*) ;; *) complain "collide: no COLLISION: $(flags collide)" ;; esac
+# I10: TRUNCATED and PARTIAL for a cut record, nothing for faults but the kernel's log
+case " $(flags dl) " in *' 0x5 '*) ;; *) complain "dl: no TRUNCATED|PARTIAL: $(flags dl)" ;; esac
+for name in stage1 abort; do
+	[ "$(flags $name)" = 0x0 ] || complain "$name: flags $(flags $name)"
+done
+[ "$(grep -c 'arm_spe: CPU 1: status' out/dmesg)" = 2 ] || complain "the kernel's log: $(grep arm_spe out/dmesg)"
 exit $bad

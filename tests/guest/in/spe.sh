@@ -103,6 +103,32 @@ if [ -x /usr/bin/auxtap ]; then
 	lists
 fi
 
+# Management events (I10) in the middle of it.
+event() { # NAME WORDS...
+	setting $1 1000000 $size 0
+	shift
+	taskset 2 perf record -q -m 128,64 -o /out/$name.data -e arm_spe_0/ts_enable=1/u -- sh /tmp/spin 60 >/tmp/log 2>&1 &
+	tries=0
+	until [ "$(cat $replay/left)" -lt $((size / 2)) ] || [ $tries = 300 ]; do
+		tries=$((tries + 1))
+		sleep 0.1
+	done
+	taskset 2 sh -c "echo $* >/sys/kernel/debug/auxtap/spe/inject" || complain 'is not injected'
+	wait $! || complain "perf record: $(cat /tmp/log)"
+	[ "$(cat $replay/left)" = 0 ] || complain "$(cat $replay/left) are left"
+	lists
+}
+event spurious spurious      # an interrupt without a status
+event collide collide        # a sample was due while one was being taken
+event dl fail 80001 17       # a record is not whole
+event stage1 fail 90000007   # a fault of a write
+event abort fail 40000       # external abort
+name=injecting
+echo explode 2>/dev/null >/sys/kernel/debug/auxtap/spe/inject && complain 'is taken'
+
+name=vectors
+/vectors spe || complain 'they do not hold'
+
 name=unloading
 rmmod auxtap || complain 'is not unloaded'
 [ ! -e $pmu ] || complain 'its PMU is still there'

@@ -97,7 +97,7 @@ cat $replay/counts >/out/snap.counts
 
 # Management events (J4) in the middle of it.
 event() { # NAME WORDS...
-	setting $1 /noise 200000
+	setting $1 /noise 500000
 	shift
 	taskset 2 auxtap record --backend kernel -m 128,64 -o /out/$name.data -e cs_etm//u -- sh /tmp/spin 60 >/tmp/log 2>&1 &
 	tries=0
@@ -121,12 +121,20 @@ for words in 'fail' 'explode 1' ''; do
 	[ "$words" = fail ] || ! echo "$words" 2>/dev/null >$inject || complain 'is taken'
 done
 
+name=vectors
+/vectors trbe || complain 'they do not hold'
+
 # Errata (J2, J6): the buffer scribbles at its base, and behind its limit.
 load trbe_overwrite=192 trbe_beyond=4096
 setting errata /noise 1000000 300
 record 1 -m 128,64 -- sh /tmp/spin 60
 all_played
-insmod /auxtap.ko trbe_beyond=5000 2>/dev/null && complain 'another module'
+load trbe_beyond=4096
+/vectors beyond || complain 'they do not hold'
+rmmod auxtap
+for wrong in trbe_beyond=4097 trbe_overwrite=193; do
+	insmod /auxtap.ko $wrong 2>/dev/null && complain "$wrong is taken"
+done
 
 # Another unit's trace wants another unit's registers.
 for unit in /units/*; do
