@@ -11,6 +11,7 @@
 #include "arm_spe.h"
 #include "arm_spe_regs.h"
 #include "arm_spe_unit.h"
+#include "cap_attr.h"
 
 PMU_FORMAT_ATTR(ts_enable, "config:0");
 PMU_FORMAT_ATTR(pa_enable, "config:1");
@@ -55,16 +56,7 @@ static const struct attribute_group format_group = {
 };
 
 /* Decimal, as tools read them. */
-#define CAP_ATTR(_name, _value)                                                          \
-	static ssize_t cap_##_name##_show(struct device *dev,                            \
-					  struct device_attribute *attr, char *page)     \
-	{                                                                                \
-		(void)dev;                                                               \
-		(void)attr;                                                              \
-		return sysfs_emit(page, "%u\n", (unsigned int)(_value));                 \
-	}                                                                                \
-	static struct device_attribute cap_attr_##_name =                                \
-		__ATTR(_name, 0444, cap_##_name##_show, NULL)
+#define CAP_ATTR(_name, _value) PMU_CAP_ATTR(_name, "%u", _value)
 
 CAP_ATTR(arch_inst, !!(shown->pmsidr & SPE_PMSIDR_ARCHINST));
 CAP_ATTR(ernd, !!(shown->pmsidr & SPE_PMSIDR_ERND));

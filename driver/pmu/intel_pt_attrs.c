@@ -8,6 +8,7 @@
 #include <linux/kernel.h>
 #include <linux/perf_event.h>
 #include <linux/sysfs.h>
+#include "cap_attr.h"
 #include "intel_pt.h"
 #include "intel_pt_buffer.h"
 
@@ -54,16 +55,7 @@ static unsigned int values_or_all(u16 values)
 }
 
 /* Hexadecimal without prefix, as tools read them. */
-#define CAP_ATTR(_name, _value)                                                          \
-	static ssize_t cap_##_name##_show(struct device *dev,                            \
-					  struct device_attribute *attr, char *page)     \
-	{                                                                                \
-		(void)dev;                                                               \
-		(void)attr;                                                              \
-		return sysfs_emit(page, "%x\n", (unsigned int)(_value));                 \
-	}                                                                                \
-	static struct device_attribute cap_attr_##_name =                                \
-		__ATTR(_name, 0444, cap_##_name##_show, NULL)
+#define CAP_ATTR(_name, _value) PMU_CAP_ATTR(_name, "%x", _value)
 
 CAP_ATTR(vmx, 0);
 CAP_ATTR(cr3_filtering, 1);

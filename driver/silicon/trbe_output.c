@@ -121,7 +121,7 @@ bool trbe_output_write_reg(struct trbe_output *out, u32 reg, u64 value)
 {
 	switch (reg) {
 	case SYS_TRBLIMITR:
-		out->limitr = value & (~PAGE_BITS | 0x7ull);
+		out->limitr = value & (~PAGE_BITS | TRBLIMITR_LOW);
 		out->beyond_left = out->overwrite_left = 0; /* that fill is over */
 		return true;
 	case SYS_TRBPTR:

@@ -22,6 +22,7 @@
 #define TRBLIMITR_FM_FILL  0ull
 #define TRBLIMITR_FM_WRAP  1ull
 #define TRBLIMITR_FM_CIRC  3ull
+#define TRBLIMITR_LOW	   0x3full /* E, FM, TM (triggers), nVM */
 #define TRBSR_S	   (1ull << 17) /* collection has stopped */
 #define TRBSR_EA   (1ull << 18) /* external abort */
 #define TRBSR_WRAP (1ull << 20) /* the pointer went from limit to base */

@@ -108,6 +108,8 @@ static void trbe_write(int cpu, u32 reg, u64 value)
 	if (reg == SYS_TRBLIMITR && value & TRBLIMITR_E) {
 		/* J1: fill mode, between two pages */
 		assert_int_equal(value >> TRBLIMITR_FM_SHIFT & 3, TRBLIMITR_FM_FILL);
+		/* also where it is switched on again: triggers stop nothing */
+		assert_int_equal(value >> 3 & 3, 3);
 		assert_true(c->trbe.base <= c->trbe.ptr && c->trbe.ptr < limit);
 	}
 	assert_true(trbe_output_write_reg(&c->trbe, reg, value));
