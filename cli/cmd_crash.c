@@ -37,7 +37,7 @@ static const char help[] =
 	"  --trace-unit WHICH    of emulated Arm CPUs, for cs_etm events: ete or etmv4 (ete)\n"
 	"  --aux-watermark BYTES no use in a snapshot; accepted as by record\n"
 	"  --truth FILE          emulated: write every executed address, a little-endian u64\n"
-	"                        each, into FILE.TID\n"
+	"                        each, into FILE.TID: a gigabyte for 134 million instructions\n"
 	"  -h, --help            this text\n"
 	"\n"
 	"Exit status: the program's; 128 + signal if it died of one; 125 if auxtap failed; 126 if\n"

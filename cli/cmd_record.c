@@ -34,7 +34,7 @@ static const char help[] =
 	"  --trace-unit WHICH    of emulated Arm CPUs, for cs_etm events: ete or etmv4 (ete)\n"
 	"  --aux-watermark BYTES wake up after that much trace (a quarter of the area)\n"
 	"  --truth FILE          emulated: write every executed address, a little-endian u64\n"
-	"                        each, into FILE.TID\n"
+	"                        each, into FILE.TID: a gigabyte for 134 million instructions\n"
 	"  -h, --help            this text\n"
 	"\n"
 	"Exit status: the program's; 128 + signal if it died of one; 125 if auxtap failed; 126 if\n"
@@ -113,6 +113,11 @@ static void on_untraced(void *ctx, pid_t pid, const char *why)
 	char what[32];
 
 	(void)ctx;
+	if (!strncmp(why, "--truth: ", 9)) {
+		cli_complain("--truth", "the trace goes on; name a larger disk, or trace less", "%s",
+			     why + 9);
+		return;
+	}
 	snprintf(what, sizeof(what), "process %d", pid);
 	cli_complain(what, NULL, "not traced from here on: %s", *why ? why : "it left the tracer");
 }
@@ -283,7 +288,7 @@ static int run(struct auxtap_backend *be, struct capture_options *o)
 		if (o->session.argv && !strcmp(err.what, o->session.argv[0]))
 			return failed == -ENOENT ? CLI_NOT_FOUND : CLI_NOT_EXECUTABLE;
 	}
-	if (failed || ret)
+	if (failed || ret || stats.truth_failed)
 		return CLI_RUN_FAILED;
 	/* What we attached to is not ours: its end is no result of this command. */
 	if (attached || stats.exit_status < 0)

@@ -25,6 +25,9 @@
 #define EMU_MESSAGE_MAX (128 * 1024)
 #define EMU_DATA_MAX	(EMU_MESSAGE_MAX - 128)
 
+/* How the text of an UNTRACED event begins that is about the list of executed addresses, not about the trace. */
+#define EMU_TRUTH_FAILED "--truth: "
+
 enum emu_call {
 	EMU_HELLO = 1, /* arg0 version -> result version */
 	/* perf */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * --truth: the address of every retired user instruction, little-endian u64, PATH.TID.
- * A failed write is told to capture once, as a gap; nothing is dropped without a word.
+ * A failed write is told to capture once, as a gap; nothing is dropped without a word. It
+ * grows by some hundred megabytes a second, so it leaves others room on the disk.
  */
 #include "emu_state.h"
 #include <errno.h>
@@ -9,9 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
-#define TRUTH_NR 8192
+#define TRUTH_NR      8192
+#define TRUTH_RESERVE (1ull << 30) /* bytes of the disk that stay free; of a small one a tenth */
 
 static int truth_file(const char *path, pid_t tid, bool append)
 {
@@ -25,13 +28,26 @@ static int truth_file(const char *path, pid_t tid, bool append)
 	return fd < 0 ? -errno : fd;
 }
 
-static void failed(struct emu_task *task, int err)
+static void failed(struct emu_task *task, const char *how)
 {
 	char why[128];
 
 	task->truth.failed = true;
-	snprintf(why, sizeof(why), "truth of thread %d: %s", task->core.tid, strerror(err));
+	snprintf(why, sizeof(why), EMU_TRUTH_FAILED "thread %d: %s", task->core.tid, how);
 	emu_untraced(task->emu, task->core.pid, why);
+}
+
+static bool disk_full(const struct emu_truth *t, size_t more)
+{
+	struct statvfs fs;
+	u64 unit, reserve;
+
+	if (fstatvfs(t->fd, &fs))
+		return false;
+	unit = fs.f_frsize ? fs.f_frsize : fs.f_bsize;
+	reserve = fs.f_blocks * unit / 10 < TRUTH_RESERVE ? fs.f_blocks * unit / 10 : TRUTH_RESERVE;
+	/* what has no size (a pipe, /dev/null's file system) has no end either */
+	return fs.f_blocks && fs.f_bavail * unit < reserve + more;
 }
 
 static void flush(struct emu_task *task)
@@ -40,13 +56,15 @@ static void flush(struct emu_task *task)
 	const char *at = (const char *)t->addrs;
 	size_t left = t->nr * sizeof(*t->addrs);
 
+	if (left && !t->failed && disk_full(t, left))
+		failed(task, "ends here, the disk is nearly full");
 	while (left && !t->failed) {
 		ssize_t n = write(t->fd, at, left);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
-			failed(task, errno);
+			failed(task, strerror(errno));
 			break;
 		}
 		at += n;
@@ -80,7 +98,7 @@ int emu_truth_open(struct emu *emu, struct emu_task *task)
 		return 0;
 	t->addrs = malloc(TRUTH_NR * sizeof(*t->addrs));
 	if (!t->addrs) {
-		failed(task, ENOMEM);
+		failed(task, strerror(ENOMEM));
 		return -ENOMEM;
 	}
 	t->fd = truth_file(emu->truth_path, task->core.tid,
@@ -91,7 +109,7 @@ int emu_truth_open(struct emu *emu, struct emu_task *task)
 		free(t->addrs);
 		t->addrs = NULL;
 		t->fd = -1;
-		failed(task, -err);
+		failed(task, strerror(-err));
 		return err;
 	}
 	task->has_truth = true;
@@ -131,7 +149,7 @@ void emu_truth_close(struct emu_task *task)
 		return;
 	flush(task);
 	if (close(t->fd) && !t->failed)
-		failed(task, errno);
+		failed(task, strerror(errno));
 	free(t->addrs);
 	t->addrs = NULL;
 	task->has_truth = false;

@@ -139,6 +139,23 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=64k tmpfs small 2>/dev/null; t
 	grep -q MMAP2 out || fail "full disk: nothing was kept"
 	"$AUXTAP" report small/data >out 2>&1 || fail "full disk: report fails: $(tail -n 1 out)"
 	umount small
+	# the list of executed addresses leaves room; the trace is whole, and says the same as far as it goes
+	mount -t tmpfs -o size=2m tmpfs small
+	"$AUXTAP" record --backend emulated --source qemu -m 128,8192 -o data --truth small/truth -- \
+		sh -c "i=0; while [ \$i -lt 2000 ]; do i=\$((i + 1)); done; echo ended >$WORK/ended2" 2>err
+	[ $? -eq 125 ] || fail "truth, full disk: status is not 125: $(cat err)"
+	[ "$(cat ended2 2>/dev/null)" = ended ] || fail "truth, full disk: the program did not run to its end"
+	[ "$(grep -c '^auxtap: --truth: thread [0-9]*: ends here, the disk is nearly full; .*larger disk' err)" -eq 1 ] ||
+		fail "truth, full disk: $(cat err)"
+	left=$(df --output=avail -k small | tail -n 1)
+	[ "$left" -ge 204 ] && [ "$left" -lt 400 ] || fail "truth, full disk: $left KiB are left, not a tenth of it"
+	nr=$(($(stat -c %s small/truth.*) / 8))
+	od -An -v -t x8 -w8 small/truth.* | sed 's/^ *0*//' >expected
+	"$AUXTAP" decode --events insn -F ip data 2>/dev/null >got
+	head -n "$nr" got | cmp -s expected - || fail "truth, full disk: it is not the beginning of the trace"
+	[ "$(wc -l <got)" -gt "$nr" ] || fail "truth, full disk: the trace ended, too"
+	"$AUXTAP" decode --events gap data | grep . && fail "truth, full disk: a gap in the trace"
+	umount small
 else
 	echo "skipped: the full disk (cannot mount a tmpfs here)"
 fi
