@@ -107,7 +107,7 @@ enum {
 	"  --bytes SIZE, --transactions N, --time TIME   its length (16M bytes)\n"        \
 	"  --seed N             of the jitters (1)\n"                                     \
 	"  --contents           bytes are stored and compared, not only positions\n"      \
-	"  --fault NAME         something is wrong: 'auxtap watermark faults' lists what\n"
+	"  --fault NAME         something is wrong: 'auxtap watermark faults --list'\n"
 
 #define WM_MAX_WATERMARKS 65536
 

@@ -80,7 +80,7 @@ static int no_such(const char *name, const char *driver, bool known, struct auxt
 	auxtap_error_set(err, -EINVAL, name, known ? "this fault is none that %s can have" :
 						     "no such fault",
 			 driver);
-	auxtap_error_todo(err, "'auxtap watermark faults' lists them");
+	auxtap_error_todo(err, "'auxtap watermark faults --list' tells them");
 	return -EINVAL;
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Every command has a man page, every option that --help tells is in it and the other way
+# Every command and each command of 'watermark' has a man page, every option that --help tells is in it and the other way
 # round, and the pages are well formed.
 . "$(dirname "$0")/lib.sh"
 command -v mandoc >/dev/null || skip "mandoc is not installed"
@@ -14,7 +14,9 @@ for page in "$SRC"/docs/man/*.1; do
 	mandoc -T lint -W warning "$page" >lint || fail "$(cat lint)"
 	mandoc -T utf8 -O width=1000 "$page" | col -b >text
 	command=${name#auxtap}
-	"$AUXTAP" ${command#-} --help >help || fail "$name: no --help"
+	command=${command#-}
+	# shellcheck disable=SC2086 # auxtap-watermark-sim: auxtap watermark sim
+	"$AUXTAP" ${command//-/ } --help >help || fail "$name: no --help"
 	# options of the page: its tagged lines; those of the help: its first words
 	grep -E '^ {2,}-' help | sed -E 's/ {2,}([^-].*)?$//; s/^ +//; s/ {2,}.*//' | options >in_help
 	grep -E '^ {5,6}-' text | options >in_page
@@ -24,12 +26,18 @@ for page in "$SRC"/docs/man/*.1; do
 	options <help >told
 	comm -23 in_page told | grep -vxE -- '--(help|version)|-h' >extra
 	[ -s extra ] && fail "$name: not told by --help: $(tr '\n' ' ' <extra)"
-	if [ "$name" != auxtap ] && [ "$name" != auxtap-list ] && [ ! -s in_help ]; then
-		fail "$name: the test sees no options in --help"
-	fi
+	case $name in
+	auxtap | auxtap-list | auxtap-watermark) ;;
+	*) [ -s in_help ] || fail "$name: the test sees no options in --help" ;;
+	esac
 done
 for command in $("$AUXTAP" --help | sed -nE 's/^  ([a-z]+) .*/\1/p'); do
 	[ -e "$SRC/docs/man/auxtap-$command.1" ] || fail "auxtap-$command has no page"
 done
-[ "$pages" -ge 7 ] || fail "only $pages pages"
+commands=$("$AUXTAP" watermark --help | sed -nE 's/^  ([a-z]+) .*/\1/p')
+for command in $commands; do
+	[ -e "$SRC/docs/man/auxtap-watermark-$command.1" ] || fail "auxtap-watermark-$command has no page"
+done
+[ "$(wc -w <<<"$commands")" -ge 3 ] || fail "'watermark' tells of these commands only: $commands"
+[ "$pages" -ge 11 ] || fail "only $pages pages"
 finish
