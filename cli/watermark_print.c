@@ -83,6 +83,7 @@ static const struct {
 	[AUXTAP_WM_SWITCH] = {"program", "runs", NULL, NULL},
 	[AUXTAP_WM_VIOLATION] = {"VIOLATION", "invariant", NULL, NULL},
 	[AUXTAP_WM_FINDING] = {"known", NULL, NULL, NULL},
+	[AUXTAP_WM_STATUS] = {"status", "value", "pointer", NULL},
 };
 
 const char *wm_event_name(enum auxtap_watermark_what what)
@@ -308,6 +309,21 @@ static json_t *json_violations(const struct auxtap_watermark_result *r)
 	return list;
 }
 
+/* Buckets that are not empty; "to" is the first byte count that is not in it. */
+static json_t *json_skids(const struct auxtap_watermark_result *r)
+{
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; list && i < AUXTAP_SKID_BUCKETS; i++)
+		if (r->skids[i])
+			json_array_append_new(
+				list, json_pack("{s:I, s:I, s:I}", "from",
+						(json_int_t)auxtap_skid_bucket_from(i), "to",
+						(json_int_t)auxtap_skid_bucket_from(i + 1), "count",
+						(json_int_t)r->skids[i]));
+	return list;
+}
+
 json_t *wm_json_run(const struct auxtap_watermark_config *c,
 		    const struct auxtap_watermark_result *r)
 {
@@ -358,6 +374,7 @@ json_t *wm_json_run(const struct auxtap_watermark_config *c,
 	json_object_set_new(o, "mark_max", json_integer(r->mark_max));
 	json_object_set_new(o, "verdict",
 			    json_string(r->refused ? "refused" : r->nr_violations ? "fail" : "pass"));
+	json_object_set_new(o, "skids", json_skids(r));
 	json_object_set_new(o, "first_violations", json_violations(r));
 	return o;
 }

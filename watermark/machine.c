@@ -90,10 +90,73 @@ static void bus_irq(void *ctx)
 
 /* ---- registers ---- */
 
+struct status_bit {
+	u64 bit;
+	const char *name;
+};
+
 static u64 reg_read(int cpu, u32 reg)
 {
 	(void)cpu;
 	return faults_reg_read(lab, reg, lab->unit->reg_read(lab->u, reg));
+}
+
+#define MSR_STATUS 0x571
+#define PMBSR	   0xc4d3
+#define TRBSR	   0xc4db
+
+static void put_bits(char *text, size_t size, u64 value, const struct status_bit *bits)
+{
+	size_t len = 0;
+
+	text[0] = '\0';
+	for (; bits->name; bits++)
+		if (value & bits->bit && len < size)
+			len += (size_t)snprintf(text + len, size - len, "%s%s", len ? "|" : "",
+						bits->name);
+}
+
+/* For those who look on: what the driver is going to find. */
+static void show_status(struct world *w)
+{
+	static const struct status_bit pt[] = {{0x20, "Stopped"}, {0x10, "Error"}, {0}};
+	static const struct status_bit spe[] = {
+		{0x80000, "DL"}, {0x40000, "EA"}, {0x20000, "S"}, {0x10000, "COLL"}, {0}};
+	static const struct status_bit trb[] = {{0x400000, "IRQ"}, {0x200000, "TRG"},
+						{0x100000, "WRAP"}, {0x40000, "EA"}, {0x20000, "S"}, {0}};
+	const struct status_bit *bits = trb;
+	u32 status_reg = TRBSR, pointer_reg = TRBPTR;
+	u64 status, pointer, off;
+	char text[64];
+
+	if (!w->on_event)
+		return;
+	if (!strcmp(w->driver->name, "intel_pt")) {
+		bits = pt;
+		status_reg = MSR_STATUS;
+		pointer_reg = MSR_MASK_PTRS;
+	} else if (!strcmp(w->driver->name, "arm_spe")) {
+		bits = spe;
+		status_reg = PMBSR;
+		pointer_reg = PMBPTR;
+	}
+	status = reg_read(w->c.cpu, status_reg);
+	pointer = reg_read(w->c.cpu, pointer_reg);
+	if (bits == pt) { /* the table's entry, and the offset in it */
+		u64 base = reg_read(w->c.cpu, MSR_OUTPUT_BASE) & ~0xfffull;
+		const u64 *table = core_phys_to_virt(base, 4096);
+		u64 index = pointer >> 7 & 0x1ffffff;
+
+		off = table && index < 512 ? machine_offset(w, table[index] & ~0xfffull) : NEVER;
+		if (off != NEVER)
+			off = (off + (pointer >> 32)) & (w->aux_size - 1);
+	} else {
+		off = machine_offset(w, pointer);
+		if (pointer == (u64)(uintptr_t)w->aux + w->aux_size)
+			off = w->aux_size;
+	}
+	put_bits(text, sizeof(text), status, bits);
+	lab_status(w, status, off, text);
 }
 
 /* A write, after which the driver may have set the buffer up anew: that is looked at. */
@@ -133,10 +196,11 @@ static void reg_write(int cpu, u32 reg, u64 value)
 		break;
 	}
 	/* before the unit runs: it may meet its marks at once */
-	if (!was_on && (reg == MSR_CTL || reg == PMBLIMITR || reg == TRBLIMITR) && value & ENABLE)
+	if (value & ENABLE &&
+	    ((reg == MSR_CTL && !was_on) || reg == PMBLIMITR || reg == TRBLIMITR)) {
 		marks_look(w);
-	else if (was_on && (reg == PMBLIMITR || reg == TRBLIMITR) && value & ENABLE)
-		marks_look(w);
+		show_status(w);
+	}
 	w->unit->reg_write(w->u, reg, faults_reg_write(w, reg, value));
 	if ((reg == MSR_CTL && was_on && !(value & ENABLE)) || (reg == PMSCR && was_on && !value))
 		faults_stopping(w);
@@ -399,6 +463,7 @@ void machine_interrupt(struct world *w)
 {
 	core_set_cpu(w->c.cpu);
 	lab_event(w, AUXTAP_WM_IRQ, w->mon.pos, 0, 0);
+	show_status(w);
 	w->r->nr_interrupts++;
 	mon_irq(w);
 	w->driver->interrupt();

@@ -38,7 +38,7 @@ void mon_violation(struct world *w, enum auxtap_invariant inv, const char *fmt, 
 		struct auxtap_watermark_violation *v = &r->violations[r->nr_violations];
 
 		v->invariant = inv;
-		v->time_ns = w->now;
+		v->time_ns = sim_time(w, 0);
 		memcpy(v->text, text, sizeof(text));
 	}
 	r->nr_violations++;
@@ -481,7 +481,11 @@ static void reach_mark(struct world *w)
 		m->mark_hit = m->mark_in_call = true;
 		m->mark_late_told = false;
 		m->lines_due++;
-		lab_event(w, AUXTAP_WM_MARK, m->pos, 0, 0);
+		if (w->on_event) { /* a piece may end behind it */
+			u64 over = at > m->pos ? 0 : at - m->due_at;
+
+			lab_event_at(w, sim_time(w, over), AUXTAP_WM_MARK, m->pos - over, 0, 0);
+		}
 	}
 	if (!m->stopped && m->stop_at != NEVER && at >= m->stop_at) {
 		m->stopped = true;
@@ -504,6 +508,7 @@ void mon_store(struct world *w, u64 off, const u8 *bytes, u64 nr_bytes)
 	}
 	if (m->stopped && stray(w, off, nr_bytes))
 		return;
+	w->piece_stored += nr_bytes;
 	if (ahead >= w->c.setup.align) { /* less is the unit's own padding */
 		mon_violation(w, AUXTAP_INV_RECORDS_TRUE,
 			      "%llu bytes are stored at offset %#llx, and were due at %#llx",
@@ -515,17 +520,14 @@ void mon_store(struct world *w, u64 off, const u8 *bytes, u64 nr_bytes)
 			m->truth[(off + i) & mask] = (u16)(1 + bytes[i]);
 	m->pos += ahead + nr_bytes;
 	m->stored += nr_bytes;
-	if (w->c.snapshot)
-		goto mark;
-	if (m->pos > w->reader.tail + w->aux_size)
+	reach_mark(w);
+	if (!w->c.snapshot && m->pos > w->reader.tail + w->aux_size)
 		mon_violation(w, AUXTAP_INV_UNREAD_KEPT,
 			      "stored up to %llu, the reader has read up to %llu of %llu",
 			      (LL)m->pos, (LL)w->reader.tail, (LL)w->aux_size);
-mark:
 	if (m->stop_at != NEVER && m->pos > m->stop_at)
 		mon_violation(w, AUXTAP_INV_LIMIT_KEPT, "stored up to %llu, the limit is %llu",
 			      (LL)m->pos, (LL)m->stop_at);
-	reach_mark(w);
 }
 
 /* ---- interrupts ---- */
@@ -559,6 +561,24 @@ void mon_line(struct world *w)
 	m->line_time = w->now;
 }
 
+uint64_t auxtap_skid_bucket_from(unsigned int bucket)
+{
+	if (bucket < 16)
+		return bucket;
+	return (8ull + (bucket & 7)) << ((bucket >> 3) - 1);
+}
+
+static unsigned int skid_bucket(u64 skid)
+{
+	unsigned int shift, bucket;
+
+	if (skid < 16)
+		return (unsigned int)skid;
+	shift = 60 - (unsigned int)__builtin_clzll(skid); /* leaves 8 … 15 */
+	bucket = ((shift + 1) << 3) + (unsigned int)(skid >> shift & 7);
+	return bucket < AUXTAP_SKID_BUCKETS ? bucket : AUXTAP_SKID_BUCKETS - 1;
+}
+
 void mon_irq(struct world *w)
 {
 	struct monitor *m = &w->mon;
@@ -569,8 +589,11 @@ void mon_irq(struct world *w)
 		mon_violation(w, AUXTAP_INV_IRQ_IN_TIME, "the interrupt took %llu ns, not %llu",
 			      (LL)(w->now - m->line_time),
 			      (LL)(w->c.irq_latency_ns + w->c.irq_jitter_ns));
-	if (m->mark_hit && skid > w->r->skid_max)
-		w->r->skid_max = skid;
+	if (m->mark_hit) {
+		w->r->skids[skid_bucket(skid)]++;
+		if (skid > w->r->skid_max)
+			w->r->skid_max = skid;
+	}
 	m->line_up = false;
 }
 

@@ -14,20 +14,35 @@
 #define PIECE 65536 /* contents: bytes made at a time */
 typedef unsigned __int128 u128;
 
-void lab_event(struct world *w, enum auxtap_watermark_what what, u64 a, u64 b, u64 c)
+void lab_event_at(struct world *w, u64 time, enum auxtap_watermark_what what, u64 a, u64 b, u64 c)
 {
-	struct auxtap_watermark_event e = {.time_ns = w->now, .what = what, .a = a, .b = b, .c = c};
+	struct auxtap_watermark_event e = {.time_ns = time, .what = what, .a = a, .b = b, .c = c};
 
 	if (w->on_event)
 		w->on_event(w->ctx, &e);
 }
 
+void lab_event(struct world *w, enum auxtap_watermark_what what, u64 a, u64 b, u64 c)
+{
+	if (w->on_event)
+		lab_event_at(w, sim_time(w, 0), what, a, b, c);
+}
+
 void lab_event_text(struct world *w, enum auxtap_watermark_what what, u64 a, const char *text)
 {
-	struct auxtap_watermark_event e = {.time_ns = w->now, .what = what, .a = a, .text = text};
+	struct auxtap_watermark_event e = {
+		.time_ns = sim_time(w, 0), .what = what, .a = a, .text = text};
 
 	if (w->on_event)
 		w->on_event(w->ctx, &e);
+}
+
+void lab_status(struct world *w, u64 status, u64 off, const char *text)
+{
+	struct auxtap_watermark_event e = {.time_ns = w->now, .what = AUXTAP_WM_STATUS,
+					   .a = status, .b = off, .text = text};
+
+	w->on_event(w->ctx, &e);
 }
 
 /* splitmix64: any seed is as good as another */
@@ -88,6 +103,14 @@ static u64 time_of(const struct world *w, u64 bytes)
 	return w->anchor_time + (u64)((ns + w->rate - 1) / w->rate);
 }
 
+u64 sim_time(const struct world *w, u64 less)
+{
+	u64 made = w->r->produced + w->piece_stored - (less < w->piece_stored ? less : w->piece_stored);
+	u64 time = w->producing && made > w->anchor_bytes ? time_of(w, made) : w->now;
+
+	return time > w->now ? time : w->now;
+}
+
 static const u8 *contents(struct world *w, u64 *nr_bytes)
 {
 	if (!w->bytes)
@@ -110,6 +133,7 @@ static void produce(struct world *w, u64 nr_bytes)
 
 		bytes = contents(w, &nr_bytes);
 		w->producing = true;
+		w->piece_stored = 0;
 		stored = w->unit->produce(w->u, bytes, nr_bytes, &taken);
 		w->producing = false;
 		w->r->produced += taken;

@@ -108,6 +108,7 @@ struct world {
 	bool ptr_written; /* since the marks were looked at */
 	u64 pt_base, pt_mask_ptrs, pt_ctl;
 	bool producing, line_raised;
+	u64 piece_stored; /* of the piece that is being produced */
 	/* time */
 	u64 now;
 	u64 anchor_time, anchor_bytes, rate, segment_end; /* production: from here on, so much */
@@ -126,6 +127,8 @@ struct world {
 extern struct world *lab; /* the one that runs */
 
 void lab_event(struct world *w, enum auxtap_watermark_what what, u64 a, u64 b, u64 c);
+void lab_event_at(struct world *w, u64 time, enum auxtap_watermark_what what, u64 a, u64 b, u64 c);
+void lab_status(struct world *w, u64 status, u64 off, const char *text);
 void lab_event_text(struct world *w, enum auxtap_watermark_what what, u64 a, const char *text);
 u64 lab_random(struct world *w, u64 below); /* 0 … below - 1; 0 for 0 */
 
@@ -180,5 +183,7 @@ int config_check(const struct auxtap_watermark_config *c, struct auxtap_error *e
 /* sim.c */
 void sim_line(struct world *w); /* the unit's interrupt line has gone up */
 void sim_send_irq(struct world *w, u64 delay);
+/* Now; in the middle of a piece when its last byte so far was made, less some of them. */
+u64 sim_time(const struct world *w, u64 less);
 
 #endif

@@ -177,6 +177,9 @@ enum auxtap_watermark_what {
 	AUXTAP_WM_SWITCH,    /* a: 1: the program runs, 0: it does not */
 	AUXTAP_WM_VIOLATION, /* a: enum auxtap_invariant; text */
 	AUXTAP_WM_FINDING,   /* known, and not against the rules of this kernel; text */
+	AUXTAP_WM_STATUS,    /* what the driver finds in the unit's registers, at an interrupt and
+				where it switches the unit on: a: status, b: write pointer, as an
+				offset in the area (UINT64_MAX: elsewhere); text: a's bits */
 };
 struct auxtap_watermark_event {
 	uint64_t time_ns;
@@ -184,6 +187,10 @@ struct auxtap_watermark_event {
 	uint64_t a, b, c;
 	const char *text; /* or NULL; valid during the call */
 };
+
+#define AUXTAP_SKID_BUCKETS 304
+/* The least skid that is counted in a bucket: 16 single bytes, then 8 buckets for each doubling. */
+AUXTAP_API uint64_t auxtap_skid_bucket_from(unsigned int bucket);
 
 #define AUXTAP_WM_VIOLATIONS 8 /* kept with their text; the others are counted */
 struct auxtap_watermark_result {
@@ -201,6 +208,7 @@ struct auxtap_watermark_result {
 	int64_t mark_min, mark_max;
 	uint64_t nr_marks, nr_marks_behind; /* behind head: the interrupt comes a lap later at best */
 	uint64_t skid_max;	 /* bytes from the mark to the driver's turn */
+	uint64_t skids[AUXTAP_SKID_BUCKETS]; /* how often it was how much */
 	uint64_t nr_violations, by_invariant[AUXTAP_NR_INVARIANTS];
 	struct auxtap_watermark_violation {
 		enum auxtap_invariant invariant;

@@ -116,7 +116,18 @@ assert len(runs) == 2 and [r['config']['watermark'] for r in runs] == [4096, 819
 for r in runs:
     assert r['verdict'] == 'pass' and r['produced'] == r['stored'] + r['lost']
     assert r['head'] == r['recorded'] + r['skipped'] + r['record_lost'] > 0
+    assert 0 < sum(s['count'] for s in r['skids']) <= r['interrupts']
+    assert r['skids'][-1]['from'] <= r['skid_max'] < r['skids'][-1]['to']
 END
+
+# ---- times: what a piece of trace meets on its way is told when it is met, and in order ----
+sim --driver trbe --fault past-limit --events --bytes 1M >events
+grep -qE '^ +163840 ns  mark +at=16384' events || fail "mark: $(grep -m1 ' mark ' events)"
+grep -qE '^ +204800 ns  VIOLATION limit-kept' events || fail "time: $(grep -m1 VIOLATION events)"
+awk '$2 == "ns" {if ($1 + 0 < last) {print; exit 1} last = $1 + 0}' events || fail "events out of order"
+# the driver meets the status that it has cleared
+sim --driver intel_pt --fault stale-status --events | grep -A3 ' enable ' |
+	grep -qE ' status +value=32 pointer=0 Stopped' || fail "status"
 
 # ---- what cannot be ----
 wrong() {
