@@ -117,7 +117,7 @@ static void look(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_
 		if (map->image->is_elf && !map->by_vaddr)
 			cut_by_segments(map, &b);
 		/* a module's file knows its symbols by section, not by place */
-		if (map->image->data && map->image->is_elf && !map->image->is_rel) {
+		if (map->image->data && !map->image->is_rel) {
 			sym = image_symbol_range(map->image, vaddr, &start, &end);
 			if (vaddr - start < addr - b.start)
 				b.start = addr - (vaddr - start);

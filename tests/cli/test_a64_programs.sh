@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Programs for AArch64 as they come: dynamic ones with threads and forks, with the libraries of
+# one place; returns from signal handlers; names of what the linkage table jumps to.
+. "$(dirname "$0")/lib.sh"
+programs=$FIXTURES/a64
+command -v qemu-aarch64 >/dev/null && [ -x "$programs/threads4" ] ||
+	skip "qemu-aarch64 or a compiler for AArch64 is not installed"
+# libipt's and OpenCSD's readers in perf are judges elsewhere
+NO_PERF=1 KEEP=1
+
+# These hang where loader and C library are not of one place.
+exact threads --backend emulated -m 128,8192 -- "$programs/threads4"
+[ "$NR_THREADS" = 5 ] || fail "threads4: $NR_THREADS threads"
+timeout 60 "$AUXTAP" record --backend emulated -o fork -- "$programs/fork_child" >out 2>err || fail "fork_child: status $?"
+grep -qx 'child died of signal 11' out || fail "fork_child: $(cat out)"
+
+# What returns from a handler is code like other code, and has a kernel's name.
+exact signals --backend emulated -- "$programs/handler_return"
+"$AUXTAP" decode --events gap "$WORK/signals/data" | grep . && fail "a gap at a return from a handler"
+[ "$("$AUXTAP" decode --events insn -F sym "$WORK/signals/data" | grep -c __kernel_rt_sigreturn)" = 6 ] ||
+	fail "three returns from a handler are not six instructions with a name"
+rm "$WORK/signals/data.vdso"
+"$AUXTAP" decode --events gap "$WORK/signals/data" | grep . && fail "the file does not stand alone"
+
+# Entries of the linkage table, by objdump; two shapes of them.
+command -v aarch64-linux-gnu-objdump >/dev/null || { echo "no objdump for AArch64: nobody judges names"; finish; }
+for program in recursion pac_plt; do
+	"$AUXTAP" record --backend emulated -o data -- "$programs/$program" >out 2>err
+	"$AUXTAP" decode --events insn -F ip,sym,dso data |
+		sed -n "s/^ *[0-9a-f]*\([0-9a-f]\{3\}\) \(.*@plt\) (.*\/$program)$/\1 \2/p" | sort -u >named
+	aarch64-linux-gnu-objdump -d -j .plt "$programs/$program" | awk '
+		/>:$/ { name = substr($2, 2, length($2) - 3) }
+		/^ +[0-9a-f]+:/ { sub(":", "", $1); print substr($1, length($1) - 2), name }' | sort -u >judge
+	comm -23 named judge >wrong
+	[ -s wrong ] && fail "$program: objdump names no such entry: $(head -n 3 wrong)"
+	# (glibc knows no signed pointers of linkage tables: pac_plt dies in its first call)
+	[ "$(grep -c '__libc_start_main@plt' named)" -ge 4 ] || fail "$program: $(cat named)"
+done
+finish
