@@ -21,6 +21,8 @@ static void usage(FILE *out)
 	      "Intel PT's PAD packets are left out.\n\n"
 	      "  --no-packets  leave out the packets of AUXTRACE records\n"
 	      "  --raw spe     FILE is a bare stream of Arm SPE\n"
+	      "  --raw etm     FILE is bare CoreSight trace; --etm-config FILE has its unit's\n"
+	      "                registers, --etm-format tells frames, see 'auxtap decode --help'\n"
 	      "  --raw pt[:cpu=FAMILY/MODEL/STEPPING]\n"
 	      "                FILE is a bare stream of Intel PT; with --sideband FILE and\n"
 	      "                --sample-type X bare perf records are listed before it.\n"
@@ -148,8 +150,13 @@ int cmd_dump(int argc, char **argv)
 			     "a raw stream holds nothing but packets");
 		return CLI_USAGE;
 	}
-	if (raw.is_raw) {
+	if (raw.is_raw)
 		say_unused(&raw);
+	if (raw_options_is_etm(&raw)) {
+		cs_guard_watch(argv[optind]);
+		return finish(dump_raw_etm(argv[optind], &raw.raw, &opts, &err), &err);
+	}
+	if (raw.is_raw) {
 		opts.family = raw_options_is_spe(&raw) ? AUXTAP_AUXTRACE_ARM_SPE
 						       : AUXTAP_AUXTRACE_INTEL_PT;
 		return finish(dump_bare(&raw, argv[optind], &opts, &err), &err);

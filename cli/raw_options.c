@@ -9,7 +9,7 @@
 #include <string.h>
 
 const char raw_options_help[] =
-	"Raw traces (FILE is bare Intel PT):\n"
+	"Raw traces (FILE is bare Intel PT, Arm SPE or CoreSight):\n"
 	"  --raw pt[:cpu=FAMILY/MODEL/STEPPING]\n"
 	"                    the CPU's known errors are taken into account\n"
 	"  --image FILE[:OFF-END]@ADDR\n"
@@ -22,7 +22,12 @@ const char raw_options_help[] =
 	"                    perf's time of a time stamp, TICKS added to it before\n"
 	"  --mtc-freq N, --nom-freq RATIO, --cpuid-0x15 EAX,EBX\n"
 	"                    IA32_RTIT_CTL[17:14], MSR_PLATFORM_INFO[15:8] and the ratio of\n"
-	"                    TSC and crystal clock: for times between time stamps\n";
+	"                    TSC and crystal clock: for times between time stamps\n"
+	"  --raw etm         needs --etm-config FILE, the trace unit's registers as a CoreSight\n"
+	"                    snapshot's .ini has them: [device] type=ETE or ETM4 …, [regs]\n"
+	"                    TRCCONFIGR=0x… and so on; several for frames\n"
+	"  --etm-format WHAT source_data: one unit's bytes (if not given); coresight: 16-byte\n"
+	"                    frames; dstream_coresight, tpiu, tpiu_hsync\n";
 
 int cli_bad_value(const char *option, const char *value, const char *expected)
 {
@@ -54,6 +59,11 @@ bool raw_options_is_spe(const struct raw_options *ro)
 	return !strcmp(ro->family, "spe");
 }
 
+bool raw_options_is_etm(const struct raw_options *ro)
+{
+	return !strcmp(ro->family, "etm");
+}
+
 static int parse_raw(struct raw_options *ro, const char *arg)
 {
 	static const char form[] = "pt[:cpu=FAMILY/MODEL/STEPPING]";
@@ -67,16 +77,16 @@ static int parse_raw(struct raw_options *ro, const char *arg)
 	memcpy(ro->family, arg, len);
 	ro->family[len] = '\0';
 	ro->raw.family = ro->family;
-	if (!strcmp(ro->family, "etm")) {
-		cli_complain("--raw", "bare ETM trace cannot be read without its unit's registers: write "
-				      "them into a snapshot, see docs/coresight.md",
-			     "%s is not supported yet", arg);
+	if ((raw_options_is_spe(ro) || raw_options_is_etm(ro)) && !*at)
+		return 0;
+	if (raw_options_is_etm(ro)) {
+		cli_complain("--raw", "the trace unit's registers tell it: --etm-config FILE",
+			     "'%s': etm takes no CPU", arg);
 		return CLI_USAGE;
 	}
-	if (raw_options_is_spe(ro) && !*at)
-		return 0;
 	if (strcmp(ro->family, "pt")) {
-		cli_complain("--raw", "use --raw pt or --raw spe", "no trace family '%s'", ro->family);
+		cli_complain("--raw", "use --raw pt, --raw spe or --raw etm", "no trace family '%s'",
+			     ro->family);
 		return CLI_USAGE;
 	}
 	if (!*at)
@@ -122,10 +132,13 @@ void raw_options_init(struct raw_options *ro)
 	memset(ro, 0, sizeof(*ro));
 	ro->raw.size = sizeof(ro->raw);
 	ro->raw.sideband = ro->sideband;
+	ro->raw.etm_configs = ro->etm_configs;
 }
 
 int raw_options_parse(struct raw_options *ro, int opt, const char *arg)
 {
+	static const char *const formats[] = {"source_data", "coresight", "dstream_coresight", "tpiu",
+					      "tpiu_hsync"};
 	uint64_t value;
 
 	ro->given |= 1u << (opt - RAW_OPT_FIRST);
@@ -165,13 +178,72 @@ int raw_options_parse(struct raw_options *ro, int opt, const char *arg)
 		return 0;
 	case RAW_OPT_CPUID_0X15:
 		return parse_cpuid(ro, arg);
+	case RAW_OPT_ETM_CONFIG:
+		if (ro->raw.nr_etm_configs == RAW_MAX_CONFIGS)
+			return cli_bad_value("--etm-config", arg, "one of at most 111 files");
+		ro->etm_configs[ro->raw.nr_etm_configs++] = arg;
+		return 0;
+	case RAW_OPT_ETM_FORMAT:
+		for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+			if (!strcmp(arg, formats[i])) {
+				ro->raw.etm_format = arg;
+				return 0;
+			}
+		return cli_bad_value("--etm-format", arg,
+				     "source_data, coresight, dstream_coresight, tpiu or tpiu_hsync");
 	default:
 		return CLI_USAGE;
 	}
 }
 
+static uint32_t bit(int opt)
+{
+	return 1u << (opt - RAW_OPT_FIRST);
+}
+
+/* What fits to which family of trace. */
+static int check_family(const struct raw_options *ro)
+{
+	static const struct {
+		int opt;
+		const char *name;
+	} pt_only[] = {{RAW_OPT_SIDEBAND, "--sideband"},  {RAW_OPT_SAMPLE_TYPE, "--sample-type"},
+		       {RAW_OPT_MTC_FREQ, "--mtc-freq"},  {RAW_OPT_NOM_FREQ, "--nom-freq"},
+		       {RAW_OPT_CPUID_0X15, "--cpuid-0x15"}};
+	bool frames = ro->raw.etm_format && strcmp(ro->raw.etm_format, "source_data") != 0;
+
+	if (!raw_options_is_etm(ro)) {
+		if (!(ro->given & (bit(RAW_OPT_ETM_CONFIG) | bit(RAW_OPT_ETM_FORMAT))))
+			return 0;
+		cli_complain(ro->given & bit(RAW_OPT_ETM_CONFIG) ? "--etm-config" : "--etm-format", NULL,
+			     "is for --raw etm");
+		return CLI_USAGE;
+	}
+	for (size_t i = 0; i < sizeof(pt_only) / sizeof(pt_only[0]); i++) {
+		if (!(ro->given & bit(pt_only[i].opt)))
+			continue;
+		cli_complain(pt_only[i].name, "leave it out", "CoreSight trace has no use for it");
+		return CLI_USAGE;
+	}
+	if (!ro->raw.nr_etm_configs) {
+		cli_complain("--raw etm", "give a file with them: --etm-config FILE",
+			     "bare trace cannot be read without its trace unit's registers");
+		return CLI_USAGE;
+	}
+	if (ro->raw.nr_etm_configs > 1 && !frames) {
+		cli_complain("--etm-config", "frames hold trace of several: --etm-format coresight",
+			     "%u trace units, but it is one unit's bytes", ro->raw.nr_etm_configs);
+		return CLI_USAGE;
+	}
+	return 0;
+}
+
 int raw_options_check(const struct raw_options *ro, const char *command, bool has_file)
 {
+	int ret = ro->is_raw ? check_family(ro) : 0;
+
+	if (ret)
+		return ret;
 	if (!ro->is_raw && ro->given) {
 		cli_complain(command, "add --raw pt for a bare trace",
 			     "--image, --sideband and what describes the CPU and its "

@@ -8,6 +8,7 @@
 
 #define RAW_MAX_SIDEBAND 64
 #define RAW_MAX_IMAGES   256
+#define RAW_MAX_CONFIGS  111 /* as many as there are trace IDs */
 
 enum {
 	RAW_OPT_FIRST = 1024,
@@ -20,6 +21,8 @@ enum {
 	RAW_OPT_MTC_FREQ,
 	RAW_OPT_NOM_FREQ,
 	RAW_OPT_CPUID_0X15,
+	RAW_OPT_ETM_CONFIG,
+	RAW_OPT_ETM_FORMAT,
 	RAW_OPT_END,
 };
 
@@ -33,6 +36,8 @@ enum {
 		{"tsc-offset", required_argument, NULL, RAW_OPT_TSC_OFFSET},             \
 		{"mtc-freq", required_argument, NULL, RAW_OPT_MTC_FREQ},                 \
 		{"nom-freq", required_argument, NULL, RAW_OPT_NOM_FREQ},                 \
+		{"etm-config", required_argument, NULL, RAW_OPT_ETM_CONFIG},             \
+		{"etm-format", required_argument, NULL, RAW_OPT_ETM_FORMAT},             \
 	{                                                                                \
 		"cpuid-0x15", required_argument, NULL, RAW_OPT_CPUID_0X15                \
 	}
@@ -46,6 +51,7 @@ struct raw_options {
 	char family[16];
 	const char *sideband[RAW_MAX_SIDEBAND];
 	const char *images[RAW_MAX_IMAGES];
+	const char *etm_configs[RAW_MAX_CONFIGS];
 	unsigned int nr_images;
 };
 
@@ -53,6 +59,7 @@ void raw_options_init(struct raw_options *ro);
 /* Takes the option if it is one of these: 0 or CLI_USAGE, which has been told. */
 int raw_options_parse(struct raw_options *ro, int opt, const char *arg);
 bool raw_options_is_spe(const struct raw_options *ro);
+bool raw_options_is_etm(const struct raw_options *ro);
 /* After the last option: 0 or CLI_USAGE, which has been told. */
 int raw_options_check(const struct raw_options *ro, const char *command, bool has_file);
 /* Adds what --image named. -EINVAL: the option's value is not of its form. */

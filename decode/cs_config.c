@@ -20,7 +20,6 @@
 #define CONFIGR_VMID	(1u << 7)
 #define CONFIGR_TS	(1u << 11)
 #define CONFIGR_VMIDOPT (1u << 15)
-#define TS_VIRTUAL	1
 #define ETMCR_CID	(3u << 14)
 
 #define HW_ID_SINK(v)	 ((v) >> 8 & 0xffffffffull)
@@ -82,7 +81,7 @@ int cs_unit_thread_register(const struct cs_unit *unit)
 
 bool cs_unit_tells_time(const struct cs_unit *unit)
 {
-	if (unit->ts_source != TS_VIRTUAL)
+	if (unit->ts_source != CS_TS_VIRTUAL)
 		return false;
 	if (unit->protocol == CS_PROTOCOL_ETE)
 		return unit->regs.ete.reg_configr & CONFIGR_TS;

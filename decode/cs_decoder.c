@@ -398,17 +398,11 @@ static int add_snapshot_units(struct auxtap_decoder *dec, size_t number)
 	return ret;
 }
 
-int cs_decoder_open_snapshot(struct auxtap_decoder *dec, const char *dir, struct auxtap_error *err)
+/* What cs->ss tells of. */
+static int open_buffers(struct auxtap_decoder *dec, const char *dir, struct auxtap_error *err)
 {
-	struct cs_decoder *cs;
-	int ret = new_decoder(dec);
-
-	if (ret)
-		return auxtap_error_set(err, ret, dir, "out of memory");
-	cs = dec->cs;
-	ret = cs_snapshot_read(&cs->ss, dir, err);
-	if (!ret)
-		ret = cs_dumps_load(&cs->dumps, dec->shared.images, &cs->ss, err);
+	struct cs_decoder *cs = dec->cs;
+	int ret = cs_dumps_load(&cs->dumps, dec->shared.images, &cs->ss, err);
 	for (size_t i = 0; !ret && i < cs->ss.nr_buffers; i++) {
 		struct cs_buffer *buffer = cs_pieces_add_buffer(&cs->pieces);
 
@@ -423,4 +417,30 @@ int cs_decoder_open_snapshot(struct auxtap_decoder *dec, const char *dir, struct
 			auxtap_error_set(err, ret, dir, "out of memory");
 	}
 	return ret;
+}
+
+int cs_decoder_open_snapshot(struct auxtap_decoder *dec, const char *dir, struct auxtap_error *err)
+{
+	int ret = new_decoder(dec);
+
+	if (ret)
+		return auxtap_error_set(err, ret, dir, "out of memory");
+	ret = cs_snapshot_read(&dec->cs->ss, dir, err);
+	return ret ? ret : open_buffers(dec, dir, err);
+}
+
+int cs_decoder_open_raw(struct auxtap_decoder *dec, const char *path,
+			const struct auxtap_raw_opts *raw, struct auxtap_error *err)
+{
+	struct cs_snapshot *ss;
+	int ret = new_decoder(dec);
+
+	if (ret)
+		return auxtap_error_set(err, ret, path, "out of memory");
+	ss = &dec->cs->ss;
+	ret = cs_snapshot_bare(ss, path, raw->etm_format, raw->etm_configs, raw->nr_etm_configs, err);
+	/* who gives the clock's conversion knows that the timestamps are of that clock */
+	for (size_t i = 0; !ret && dec->sideband.conv.valid && i < ss->nr_units; i++)
+		ss->units[i].unit.ts_source = CS_TS_VIRTUAL;
+	return ret ? ret : open_buffers(dec, path, err);
 }

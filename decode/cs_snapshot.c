@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_DEVICES 1024
@@ -597,6 +598,80 @@ int cs_snapshot_read(struct cs_snapshot *ss, const char *dir, struct auxtap_erro
 	if (ret)
 		cs_snapshot_free(ss);
 	return ret;
+}
+
+static int bare_unit(struct cs_snapshot *ss, const char *path, struct auxtap_error *err)
+{
+	struct cs_snapshot_unit *u = &ss->units[ss->nr_units];
+	ocsd_core_profile_t profile;
+	ocsd_arch_version_t arch;
+	struct device dev = {0};
+	const char *core;
+	int ret = cs_ini_read(&dev.ini, path, err);
+
+	if (ret)
+		return ret;
+	dev.name = cs_ini_get(&dev.ini, "device", "name");
+	dev.type = cs_ini_get(&dev.ini, "device", "type");
+	core = cs_ini_get(&dev.ini, "device", "core");
+	if (!dev.type) {
+		auxtap_error_set(err, -EINVAL, path, "names no type of trace unit");
+		auxtap_error_todo(err, "write 'type=ETE' or ETM4, ETM3, PTM1 below [device]");
+		ret = -EINVAL;
+		goto out;
+	}
+	u->name = strdup(dev.name ? dev.name : dev.type);
+	if (!u->name) {
+		ret = auxtap_error_set(err, -ENOMEM, path, "out of memory");
+		goto out;
+	}
+	read_unit(u, &dev);
+	u->core = SIZE_MAX;
+	ss->nr_units++;
+	if (u->why[0]) {
+		ret = auxtap_error_set(err, -EINVAL, path, "%s", u->why);
+		goto out;
+	}
+	core_profile(core ? core : "ARM-AA64", &arch, &profile);
+	set_profile(&u->unit, arch, profile);
+	u->unit.cpu = cpu_number(u->name);
+out:
+	cs_ini_free(&dev.ini);
+	return ret;
+}
+
+int cs_snapshot_bare(struct cs_snapshot *ss, const char *path, const char *format,
+		     const char *const *configs, unsigned int nr, struct auxtap_error *err)
+{
+	struct stat st;
+	int ret = 0;
+
+	memset(ss, 0, sizeof(*ss));
+	if (stat(path, &st))
+		return auxtap_error_set(err, -errno, path, "cannot open: %s", strerror(errno));
+	if (S_ISREG(st.st_mode) && !st.st_size)
+		return auxtap_error_set(err, -EBADMSG, path, "the trace is empty");
+	ss->dir = strdup(path);
+	ss->buffers = calloc(1, sizeof(*ss->buffers));
+	ss->units = calloc(nr ? nr : 1, sizeof(*ss->units));
+	ss->nr_buffers = ss->buffers != NULL;
+	ss->nr_units = ss->nr_dumps = 0;
+	if (!ss->dir || !ss->buffers || !ss->units)
+		goto no_memory;
+	ss->buffers[0].name = strdup(path);
+	ss->buffers[0].path = strdup(path);
+	if (!ss->buffers[0].name || !ss->buffers[0].path)
+		goto no_memory;
+	if (format && !format_of(format, &ss->buffers[0].format))
+		ret = auxtap_error_set(err, -EINVAL, format, "is no format of trace");
+	for (unsigned int i = 0; !ret && i < nr; i++)
+		ret = bare_unit(ss, configs[i], err);
+	if (ret)
+		cs_snapshot_free(ss);
+	return ret;
+no_memory:
+	cs_snapshot_free(ss);
+	return auxtap_error_set(err, -ENOMEM, path, "out of memory");
 }
 
 void cs_snapshot_free(struct cs_snapshot *ss)

@@ -54,6 +54,12 @@ struct cs_snapshot {
 /* Is there a snapshot.ini in this folder? */
 bool cs_snapshot_is(const char *dir);
 int cs_snapshot_read(struct cs_snapshot *ss, const char *dir, struct auxtap_error *err);
+/*
+ * The same of a bare file: configs are files of the units whose trace it has, as a snapshot's device
+ * .ini; [device] core= names the core (default: the newest AArch64). format: NULL is source_data.
+ */
+int cs_snapshot_bare(struct cs_snapshot *ss, const char *path, const char *format,
+		     const char *const *configs, unsigned int nr, struct auxtap_error *err);
 void cs_snapshot_free(struct cs_snapshot *ss);
 
 #endif

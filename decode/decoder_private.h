@@ -96,6 +96,8 @@ bool spe_decoder_per_cpu(const uint64_t *info, size_t nr);
 int spe_decoder_streams(struct auxtap_decoder *dec, struct auxtap_error *err);
 
 /* cs_decoder.c: how a file's sideband is to be read; all its streams; those of a snapshot. */
+int cs_decoder_open_raw(struct auxtap_decoder *dec, const char *path,
+			const struct auxtap_raw_opts *raw, struct auxtap_error *err);
 void cs_decoder_sideband(struct auxtap_decoder *dec, const uint64_t *info, size_t nr);
 int cs_decoder_open_file(struct auxtap_decoder *dec, struct auxtap_error *err);
 int cs_decoder_open_snapshot(struct auxtap_decoder *dec, const char *dir, struct auxtap_error *err);

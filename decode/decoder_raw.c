@@ -155,13 +155,14 @@ int auxtap_decoder_open_raw(struct auxtap_decoder **dec_out, const char *path,
 {
 	struct auxtap_raw_opts known = {.size = sizeof(known)}, *raw = &known;
 	struct auxtap_decoder *dec;
-	bool is_spe;
+	bool is_spe, is_etm;
 	int ret, cpu;
 
 	*dec_out = NULL;
 	memcpy(raw, raw_opts, raw_opts->size < sizeof(*raw) ? raw_opts->size : sizeof(*raw));
 	is_spe = raw->family && !strcmp(raw->family, "spe");
-	if (raw->family && strcmp(raw->family, "pt") && !is_spe)
+	is_etm = raw->family && !strcmp(raw->family, "etm");
+	if (raw->family && strcmp(raw->family, "pt") && !is_spe && !is_etm)
 		return auxtap_error_set(err, -ENOTSUP, raw->family,
 					"no decoder for this trace family in this version");
 	dec = decoder_new(images, opts);
@@ -180,10 +181,10 @@ int auxtap_decoder_open_raw(struct auxtap_decoder **dec_out, const char *path,
 		auxtap_error_set(err, ret, path, "out of memory");
 		goto fail;
 	}
-	ret = find_cpu(dec, raw, &cpu, err);
+	ret = is_etm ? 0 : find_cpu(dec, raw, &cpu, err);
 	if (ret)
 		goto fail;
-	ret = open_file(dec, path, is_spe, cpu, err);
+	ret = is_etm ? cs_decoder_open_raw(dec, path, raw, err) : open_file(dec, path, is_spe, cpu, err);
 	if (ret)
 		goto fail;
 	ret = decoder_start(dec);

@@ -6,6 +6,7 @@
 #ifndef DECODE_DUMP_H
 #define DECODE_DUMP_H
 
+#include <auxtap/decode.h>
 #include <auxtap/perfdata.h>
 
 struct dump_opts {
@@ -25,6 +26,10 @@ int dump_raw(const char *path, const struct dump_opts *opts, struct auxtap_error
 
 /* A folder with a CoreSight snapshot. */
 int dump_snapshot(const char *dir, const struct dump_opts *opts, struct auxtap_error *err);
+
+/* A bare file of CoreSight trace. */
+int dump_raw_etm(const char *path, const struct auxtap_raw_opts *raw, const struct dump_opts *opts,
+		 struct auxtap_error *err);
 
 /* The records of a --sideband file. */
 int dump_raw_sideband(const char *path, uint64_t sample_type, const struct dump_opts *opts,

@@ -232,24 +232,21 @@ static int open_buffer(struct snapshot_dump *sd, size_t number, struct auxtap_er
 	return ret;
 }
 
-int dump_snapshot(const char *dir, const struct dump_opts *opts, struct auxtap_error *err)
+static int list_snapshot(struct cs_snapshot *ss, const char *name, const struct dump_opts *opts,
+			 struct auxtap_error *err)
 {
-	struct cs_snapshot ss;
-	struct snapshot_dump sd = {.ss = &ss, .dump = {.out = opts->out}};
-	int ret = cs_snapshot_read(&ss, dir, err);
+	struct snapshot_dump sd = {.ss = ss, .dump = {.out = opts->out}};
+	int ret = 0;
 
-	if (ret)
-		return ret;
-	fprintf(opts->out, "%s: CoreSight snapshot, packets by OpenCSD %s\n", dir, cs_tree_version());
-	for (size_t i = 0; i < ss.nr_units; i++)
-		put_unit(&ss.units[i], &ss, opts->out);
+	for (size_t i = 0; i < ss->nr_units; i++)
+		put_unit(&ss->units[i], ss, opts->out);
 	sd.buf = malloc(PIECE);
 	if (!sd.buf)
-		ret = auxtap_error_set(err, -ENOMEM, dir, "out of memory");
-	for (size_t i = 0; !ret && opts->packets && i < ss.nr_buffers; i++) {
-		sd.fd = open(ss.buffers[i].path, O_RDONLY | O_CLOEXEC);
+		ret = auxtap_error_set(err, -ENOMEM, name, "out of memory");
+	for (size_t i = 0; !ret && opts->packets && i < ss->nr_buffers; i++) {
+		sd.fd = open(ss->buffers[i].path, O_RDONLY | O_CLOEXEC);
 		if (sd.fd < 0)
-			ret = auxtap_error_set(err, -errno, ss.buffers[i].path,
+			ret = auxtap_error_set(err, -errno, ss->buffers[i].path,
 					       "cannot open: %s", strerror(errno));
 		else
 			ret = open_buffer(&sd, i, err);
@@ -259,9 +256,32 @@ int dump_snapshot(const char *dir, const struct dump_opts *opts, struct auxtap_e
 	if (!ret)
 		ret = dump_output_failed(opts->out);
 	if (!ret && sd.dump.nr_errors)
-		ret = auxtap_error_set(err, 1, dir, "%" PRIu64 " stretches of the trace cannot be decoded",
+		ret = auxtap_error_set(err, 1, name, "%" PRIu64 " stretches of the trace cannot be decoded",
 				       sd.dump.nr_errors);
 	free(sd.buf);
-	cs_snapshot_free(&ss);
+	cs_snapshot_free(ss);
 	return ret;
+}
+
+int dump_snapshot(const char *dir, const struct dump_opts *opts, struct auxtap_error *err)
+{
+	struct cs_snapshot ss;
+	int ret = cs_snapshot_read(&ss, dir, err);
+
+	if (ret)
+		return ret;
+	fprintf(opts->out, "%s: CoreSight snapshot, packets by OpenCSD %s\n", dir, cs_tree_version());
+	return list_snapshot(&ss, dir, opts, err);
+}
+
+int dump_raw_etm(const char *path, const struct auxtap_raw_opts *raw, const struct dump_opts *opts,
+		 struct auxtap_error *err)
+{
+	struct cs_snapshot ss;
+	int ret = cs_snapshot_bare(&ss, path, raw->etm_format, raw->etm_configs, raw->nr_etm_configs, err);
+
+	if (ret)
+		return ret;
+	fprintf(opts->out, "%s: CoreSight trace, packets by OpenCSD %s\n", path, cs_tree_version());
+	return list_snapshot(&ss, path, opts, err);
 }

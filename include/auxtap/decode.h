@@ -88,10 +88,10 @@ AUXTAP_API int auxtap_decoder_open_snapshot(struct auxtap_decoder **dec, const c
 /* Is dir one? */
 AUXTAP_API bool auxtap_is_snapshot(const char *dir);
 
-/* A raw stream without a container; of the CPU's facts Arm SPE needs none. */
+/* A raw stream without a container; of the CPU's facts Arm SPE and ETM need none. */
 struct auxtap_raw_opts {
 	size_t size;
-	const char *family; /* "pt", "spe" */
+	const char *family; /* "pt", "spe", "etm" */
 	int cpu_family, cpu_model, cpu_stepping; /* 0 0 0: unknown */
 	const char *const *sideband; /* files of raw records; the first is primary */
 	unsigned int nr_sideband;
@@ -102,6 +102,11 @@ struct auxtap_raw_opts {
 	uint8_t nom_freq; /* MSR_PLATFORM_INFO[15:8] */
 	uint32_t cpuid_0x15_eax, cpuid_0x15_ebx; /* TSC : crystal clock is ebx : eax */
 	uint64_t tsc_offset; /* added to a time stamp before it becomes perf's time */
+	/* ETM: .ini files with the registers of the trace units, as a CoreSight snapshot has them. */
+	const char *const *etm_configs;
+	unsigned int nr_etm_configs;
+	/* "source_data" (one unit's bytes), "coresight" (frames) …; NULL: source_data. */
+	const char *etm_format;
 };
 AUXTAP_API int auxtap_decoder_open_raw(struct auxtap_decoder **dec, const char *path,
 				       const struct auxtap_raw_opts *raw,

@@ -35,7 +35,7 @@ status 2 "no such option" "$auxtap" dump --nonsense a
 status 2 "needs a value" "$auxtap" dump --raw
 status 3 "a: cannot open" "$auxtap" dump --raw spe a
 status 2 "no trace family 'spe'" "$auxtap" dump --raw spe:cpu=6/1/2 a
-status 2 "etm:cpu=7/1/2 is not supported" "$auxtap" dump --raw etm:cpu=7/1/2 a
+status 2 "etm takes no CPU" "$auxtap" dump --raw etm:cpu=7/1/2 a
 status 2 "no trace family 'xyz'" "$auxtap" dump --raw xyz a
 # what decode needs for a raw trace is taken, and told to change nothing
 printf '\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x23' >"$work/psb"
