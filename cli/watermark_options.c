@@ -65,25 +65,50 @@ bool wm_parse_time(const char *text, uint64_t *value_ns)
 	return false;
 }
 
+static bool open_unit(struct wm_options *o, const char *path)
+{
+	void *before = o->unit_handle;
+	char name[4096];
+
+	/* a bare name is a file here, not one of the system's libraries */
+	snprintf(name, sizeof(name), "%s%s", strchr(path, '/') ? "" : "./", path);
+	o->unit_handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	o->c.unit = o->unit_handle ? dlsym(o->unit_handle, "auxtap_trace_unit") : NULL;
+	if (before)
+		dlclose(before);
+	return o->c.unit;
+}
+
+/* The last value of an option, before the options are parsed; NULL: it is not there. */
+static const char *value_of(const char *option, int argc, char **argv)
+{
+	size_t len = strlen(option);
+	const char *value = NULL;
+
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], option) && i + 1 < argc)
+			value = argv[i + 1];
+		else if (!strncmp(argv[i], option, len) && argv[i][len] == '=')
+			value = argv[i] + len + 1;
+	}
+	return value;
+}
+
 void wm_options_init(struct wm_options *o, int argc, char **argv)
 {
-	const char *driver = "intel_pt";
+	const char *driver = value_of("--driver", argc, argv);
+	const char *path = value_of("--unit", argc, argv);
+	const struct auxtap_trace_unit *like = NULL;
 
 	memset(o, 0, sizeof(*o));
-	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--driver") && i + 1 < argc)
-			driver = argv[i + 1];
-		else if (!strncmp(argv[i], "--driver=", 9))
-			driver = argv[i] + 9;
-	}
-	auxtap_watermark_defaults(&o->c, driver);
+	/* a unit knows whose it is; what is wrong with it is told when its turn comes */
+	if (!driver && path && open_unit(o, path) && o->c.unit->driver)
+		like = auxtap_trace_unit_find(o->c.unit->driver);
+	if (like)
+		driver = like->driver;
+	auxtap_watermark_defaults(&o->c, driver ? driver : "intel_pt");
 	/* a fault brings what it needs to be seen; options given change it again */
-	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--fault") && i + 1 < argc)
-			o->fault = argv[i + 1];
-		else if (!strncmp(argv[i], "--fault=", 8))
-			o->fault = argv[i] + 8;
-	}
+	o->fault = value_of("--fault", argc, argv);
 	if (o->fault)
 		auxtap_watermark_fault_config(&o->c, o->fault, NULL);
 }
@@ -208,22 +233,14 @@ static bool read_rates(struct wm_options *o, const char *path)
 /* False: told. */
 static bool load_unit(struct wm_options *o, const char *path)
 {
-	char name[4096];
-
-	/* a bare name is a file here, not one of the system's libraries */
-	snprintf(name, sizeof(name), "%s%s", strchr(path, '/') ? "" : "./", path);
-	o->unit_handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-	if (!o->unit_handle) {
+	if (open_unit(o, path))
+		return true;
+	if (!o->unit_handle)
 		cli_complain(path, "docs/watermark.md tells how a unit is built", "%s", dlerror());
-		return false;
-	}
-	o->c.unit = dlsym(o->unit_handle, "auxtap_trace_unit");
-	if (!o->c.unit) {
+	else
 		cli_complain(path, "it defines 'const struct auxtap_trace_unit auxtap_trace_unit'",
 			     "no trace unit in it");
-		return false;
-	}
-	return true;
+	return false;
 }
 
 static bool take_int(const char *arg, int *value)
@@ -387,11 +404,16 @@ static void add(char *buf, size_t size, const char *name, uint64_t value, uint64
 void wm_print_command(const struct auxtap_watermark_config *c, char *buf, size_t size)
 {
 	struct auxtap_watermark_config d;
+	Dl_info info;
 	size_t len;
 
 	auxtap_watermark_defaults(&d, c->driver);
 	snprintf(buf, size, "auxtap watermark sim --driver %s", c->driver);
 	len = strlen(buf);
+	if (c->unit && dladdr(c->unit, &info)) {
+		snprintf(buf + len, size - len, " --unit %s", info.dli_fname);
+		len = strlen(buf);
+	}
 	if (c->fault) {
 		auxtap_watermark_fault_config(&d, c->fault, NULL);
 		snprintf(buf + len, size - len, " --fault %s", c->fault);

@@ -177,7 +177,7 @@ void wm_print_violations(FILE *out, const struct auxtap_watermark_config *c,
 	}
 	if (r->nr_violations > n)
 		fprintf(out, "  … %llu more\n", (LL)(r->nr_violations - n));
-	if (r->nr_violations && !c->unit && !c->rates) {
+	if (r->nr_violations && !c->rates) {
 		wm_print_command(c, command, sizeof(command));
 		fprintf(out, "  repeat it: %s --events\n", command);
 	}
@@ -199,9 +199,10 @@ void wm_print_run(FILE *out, const struct auxtap_watermark_config *c,
 		  const struct auxtap_watermark_result *r, const struct wm_first *first)
 {
 	char page[24], area[24], mark[24], time[24];
+	bool seen;
 
-	fprintf(out, "%s, rules of Linux %s: %llu pages of %s (%s), watermark %s%s\n", c->driver,
-		c->kernel, (LL)c->nr_pages, wm_size(c->page_size, page),
+	fprintf(out, "%s%s%s, rules of Linux %s: %llu pages of %s (%s), watermark %s%s\n", c->driver,
+		c->unit ? ", unit " : "", c->unit ? c->unit->name : "", c->kernel, (LL)c->nr_pages, wm_size(c->page_size, page),
 		wm_size(c->nr_pages * c->page_size, area),
 		c->snapshot  ? "none" :
 		c->watermark ? wm_size(c->watermark, mark) :
@@ -211,13 +212,15 @@ void wm_print_run(FILE *out, const struct auxtap_watermark_config *c,
 		fprintf(out, "  refused: %s\n", r->refusal);
 		return;
 	}
-	if (first && first->seen && first->int_at != UINT64_MAX)
+	seen = first && first->seen && first->int_at != UINT64_MAX;
+	if (seen)
 		fprintf(out, "  marks       first interrupt at %llu, %s at %llu\n",
 			(LL)first->int_at, !strcmp(c->driver, "intel_pt") ? "STOP" : "limit",
 			(LL)first->stop_at);
 	if (r->nr_marks)
 		fprintf(out,
-			"              %lld to %+lld bytes from the watermark; %llu of %llu behind the head\n",
+			"%s%+lld to %+lld bytes from the watermark; %llu of %llu behind the head\n",
+			seen ? "              " : "  marks       ",
 			(long long)r->mark_min, (long long)r->mark_max, (LL)r->nr_marks_behind,
 			(LL)r->nr_marks);
 	fprintf(out,

@@ -120,6 +120,27 @@ static int check_time(const struct auxtap_watermark_config *c, struct auxtap_err
 	return 0;
 }
 
+/* A trace unit of somebody else's: nothing of it is known, but that it is there. */
+static int check_model(const struct auxtap_watermark_config *c, struct auxtap_error *err)
+{
+	const struct auxtap_trace_unit *u = c->unit;
+
+	if (u->size != sizeof(*u))
+		return bad(err, "trace unit", "its struct has another size",
+			   "'.size = sizeof(struct auxtap_trace_unit)', and this version's header");
+	if (!u->name || !u->driver || !u->create || !u->destroy || !u->reg_read || !u->reg_write ||
+	    !u->produce)
+		return bad(err, u->name ? u->name : "trace unit", "not all of it is there",
+			   "only irq_level may be NULL");
+	if (strcmp(u->driver, c->driver) != 0) {
+		auxtap_error_set(err, -EINVAL, u->name, "it has the registers of '%s', not of '%s'",
+				 u->driver, c->driver);
+		auxtap_error_todo(err, "the unit's driver must be the run's: intel_pt, arm_spe, trbe");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 int config_check(const struct auxtap_watermark_config *c, struct auxtap_error *err)
 {
 	int ret;
@@ -130,10 +151,9 @@ int config_check(const struct auxtap_watermark_config *c, struct auxtap_error *e
 	if (!lab_driver_find(c->driver))
 		return bad(err, c->driver ? c->driver : "driver", "no such driver",
 			   "intel_pt, arm_spe, trbe");
-	if (c->unit && (c->unit->size != sizeof(*c->unit) || strcmp(c->unit->driver, c->driver) != 0))
-		return bad(err, c->unit->name, "the trace unit is another driver's, or of another version",
-			   c->driver);
-	ret = check_kernel(c, err);
+	ret = c->unit ? check_model(c, err) : 0;
+	if (!ret)
+		ret = check_kernel(c, err);
 	if (!ret)
 		ret = check_area(c, err);
 	if (!ret)

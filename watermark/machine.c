@@ -66,6 +66,7 @@ static int bus_store(void *ctx, uint64_t addr, const uint8_t *bytes, uint64_t nr
 
 	if (!nr_bytes)
 		return off == NEVER ? -EFAULT : 0;
+	w->bus_bytes += nr_bytes;
 	if (off == NEVER) {
 		mon_violation(w, AUXTAP_INV_LIMIT_KEPT, "%llu bytes outside of the AUX area",
 			      (unsigned long long)nr_bytes);

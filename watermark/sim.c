@@ -116,7 +116,7 @@ static const u8 *contents(struct world *w, u64 *nr_bytes)
 	if (!w->bytes)
 		return NULL;
 	if (*nr_bytes > PIECE)
-		*nr_bytes = PIECE;
+		*nr_bytes = PIECE - PIECE % w->c.setup.record_bytes; /* whole records */
 	for (u64 i = 0; i < *nr_bytes; i++) /* neither padding nor what was there before */
 		w->bytes[i] = (u8)(1 + (w->r->produced + i) * 2654435761u % 0x6f);
 	return w->bytes;
@@ -132,10 +132,19 @@ static void produce(struct world *w, u64 nr_bytes)
 		bool stopped = w->mon.stopped;
 
 		bytes = contents(w, &nr_bytes);
+		taken = 0;
 		w->producing = true;
 		w->piece_stored = 0;
+		w->bus_bytes = 0;
 		stored = w->unit->produce(w->u, bytes, nr_bytes, &taken);
 		w->producing = false;
+		if (!taken || taken > nr_bytes || stored > taken || stored > w->bus_bytes) {
+			w->asked = nr_bytes;
+			w->taken = taken;
+			w->claimed = stored;
+			w->broken = true;
+			return;
+		}
 		w->r->produced += taken;
 		w->now = time_of(w, w->r->produced);
 		mon_produced(w, stored, taken - stored,
@@ -201,7 +210,7 @@ static bool finished(const struct world *w)
 {
 	const struct auxtap_watermark_config *c = &w->c;
 
-	return (c->max_bytes && w->r->produced >= c->max_bytes) ||
+	return w->broken || (c->max_bytes && w->r->produced >= c->max_bytes) ||
 	       (c->max_transactions && w->r->nr_transactions >= c->max_transactions) ||
 	       (c->max_ns && w->now >= c->max_ns) || w->r->nr_violations >= 1000;
 }
@@ -291,6 +300,19 @@ static void run(struct world *w)
 	reader_finish(w);
 }
 
+/* A model that is no trace unit: what it says cannot be, or time would stand still. */
+static int unit_broken(const struct world *w, struct auxtap_error *err)
+{
+	auxtap_error_set(err, -EPROTO, w->unit->name,
+			 "at %llu ns produce() was given %llu bytes; it took %llu, handed %llu to store() "
+			 "and returned %llu",
+			 (unsigned long long)w->now, (unsigned long long)w->asked,
+			 (unsigned long long)w->taken, (unsigned long long)w->bus_bytes,
+			 (unsigned long long)w->claimed);
+	auxtap_error_todo(err, "take 1 byte to all; return how many of them store() was given");
+	return -EPROTO;
+}
+
 int auxtap_watermark_run(const struct auxtap_watermark_config *config,
 			 void (*on_event)(void *ctx, const struct auxtap_watermark_event *event),
 			 void *ctx, struct auxtap_watermark_result *result,
@@ -335,6 +357,8 @@ int auxtap_watermark_run(const struct auxtap_watermark_config *config,
 	}
 	if (result->refused)
 		ret = 0;
+	if (w->broken)
+		ret = unit_broken(w, err);
 	result->head = w->page ? w->page->aux_head : 0;
 	result->time_ns = w->now;
 	machine_close(w);

@@ -109,6 +109,9 @@ struct world {
 	u64 pt_base, pt_mask_ptrs, pt_ctl;
 	bool producing, line_raised;
 	u64 piece_stored; /* of the piece that is being produced */
+	/* of one call of produce(): what store() was given; what cannot be */
+	u64 bus_bytes, asked, taken, claimed;
+	bool broken;
 	/* time */
 	u64 now;
 	u64 anchor_time, anchor_bytes, rate, segment_end; /* production: from here on, so much */

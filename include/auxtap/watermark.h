@@ -29,8 +29,9 @@ struct auxtap_unit_bus {
 	 */
 	int (*load)(void *ctx, uint64_t addr, void *to, uint64_t nr_bytes);
 	/*
-	 * A write of trace to memory. bytes NULL: memory stays as it is, and the monitor is told
-	 * where the trace would be. nr_bytes 0: is there memory? 0, or -EFAULT.
+	 * A write of trace to memory; addresses as for load(). bytes NULL: memory stays as it is,
+	 * and the monitor is told where the trace would be (a run without contents). nr_bytes 0: is
+	 * there memory? 0, or -EFAULT.
 	 */
 	int (*store)(void *ctx, uint64_t addr, const uint8_t *bytes, uint64_t nr_bytes);
 	/* The interrupt line goes up. */
@@ -41,39 +42,59 @@ struct auxtap_unit_bus {
 struct auxtap_unit_setup {
 	uint64_t skid_bytes;   /* trace that comes between the mark and its interrupt */
 	uint32_t align;	       /* of the write pointer; Arm: as its ID register tells */
-	uint32_t record_bytes; /* trace comes in pieces of this size */
+	uint32_t record_bytes; /* trace comes in pieces of this size; arm_spe: that is a record */
 	uint32_t max_record;   /* arm_spe: as PMSIDR tells */
 	uint32_t errata;       /* AUXTAP_ERRATUM_… */
 };
 #define AUXTAP_ERRATUM_OVERWRITE 0x1 /* trbe: writes over its begin after a fill (J6) */
 #define AUXTAP_ERRATUM_BEYOND	 0x2 /* trbe: writes up to a page behind its limit (J2) */
 
+/* A system register's number, from its five fields as the Arm ARM has them (MRS, MSR). */
+#define AUXTAP_SYSREG(op0, op1, crn, crm, op2) \
+	((uint32_t)((op0) << 14 | (op1) << 11 | (crn) << 7 | (crm) << 3 | (op2)))
+
 /*
  * A trace unit as its driver and the bus see it. All calls come from one thread; the unit
- * keeps its state in what create() returned.
+ * keeps its state in what create() returned. Of the functions of this header a unit needs none:
+ * it is a shared object that defines
+ *
+ *	const struct auxtap_trace_unit auxtap_trace_unit = { .size = sizeof(auxtap_trace_unit), … };
+ *
+ * and 'auxtap watermark sim --unit ./FILE.so' runs it. examples/trace_unit.c is one.
  */
 struct auxtap_trace_unit {
 	size_t size;	    /* of this struct */
 	const char *name;   /* for messages */
 	const char *driver; /* whose registers it has: "intel_pt", "arm_spe", "trbe" */
-	/* NULL: no memory. bus stays valid. */
+	/* NULL: no memory. bus stays valid, setup does not. */
 	void *(*create)(const struct auxtap_unit_bus *bus, const struct auxtap_unit_setup *setup);
 	void (*destroy)(void *unit);
 	/*
-	 * Registers, as the driver reads and writes them. intel_pt: MSR numbers (0x560, 0x561,
-	 * 0x570, 0x571). Arm: system registers by op0, op1, CRn, CRm, op2 as in MRS and MSR
-	 * (PMBLIMITR_EL1 is 0xc4d0, TRBLIMITR_EL1 0xc4d8). Unknown ones read as zero.
+	 * Registers, as the driver reads and writes them; a unit keeps what it does not know, or
+	 * reads it as zero. intel_pt: MSR numbers: IA32_RTIT_OUTPUT_BASE 0x560, _OUTPUT_MASK_PTRS
+	 * 0x561, _CTL 0x570, _STATUS 0x571. Arm: AUXTAP_SYSREG():
+	 * arm_spe: PMSCR_EL1 0xc4c8 (its E0SPE, E1SPE switch sampling on) to PMSIDR_EL1 0xc4cf;
+	 *   PMBLIMITR_EL1 0xc4d0, PMBPTR_EL1 0xc4d1, PMBSR_EL1 0xc4d3, PMBIDR_EL1 0xc4d7;
+	 * trbe: TRBLIMITR_EL1 0xc4d8, TRBPTR_EL1 0xc4d9, TRBBASER_EL1 0xc4da, TRBSR_EL1 0xc4db,
+	 *   TRBIDR_EL1 0xc4df.
+	 * Before the first transaction the driver reads the ID registers: PMSIDR must tell
+	 * setup's max_record, PMBIDR and TRBIDR its align, each as a power of two.
 	 */
 	uint64_t (*reg_read)(void *unit, uint32_t reg);
 	void (*reg_write)(void *unit, uint32_t reg, uint64_t value);
 	/*
-	 * The program yields nr_bytes of trace (arm_spe: a whole number of records). bytes may be
-	 * NULL, see store(). Returns how many of them were stored; the others are lost. May stop
-	 * early and raise the interrupt line at the right place: what is left is asked again.
-	 * *taken: how many of nr_bytes were dealt with, stored or not; at least 1.
+	 * While tracing and the buffer are switched on: the program yields nr_bytes of trace, more
+	 * than 0 (arm_spe: a whole number of records). bytes may be NULL, see store(). *taken: how
+	 * many of them were dealt with, 1 to nr_bytes. Returns how many of those were stored; the
+	 * others are lost. What is left is asked again. After each call the laboratory knows how
+	 * late it is: so a unit whose interrupt line goes up calls irq() and returns at that byte,
+	 * with *taken saying which it is. Bytes that a stopped unit loses count as well.
 	 */
 	uint64_t (*produce)(void *unit, const uint8_t *bytes, uint64_t nr_bytes, uint64_t *taken);
-	/* The level of the interrupt line; NULL: an edge, irq() is all there is (intel_pt). */
+	/*
+	 * The level of the interrupt line, looked at when the driver has been: one that is still up
+	 * interrupts again. NULL: an edge, irq() is all there is (intel_pt).
+	 */
 	int (*irq_level)(void *unit);
 };
 

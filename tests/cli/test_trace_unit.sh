@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# examples/trace_unit.c, a trace unit of a stranger's: built against the installed header alone,
+# run by the laboratory; as it is it passes, with its interrupt a page late that is named; what
+# is no trace unit is refused with the reason.
+. "$(dirname "$0")/lib.sh"
+command -v pkg-config >/dev/null || skip "pkg-config is not installed"
+build=$(cd "$BIN/.." && pwd)
+prefix=$WORK/prefix
+cmake --install "$build" --prefix "$prefix" >install.log 2>&1 || {
+	tail -n 5 install.log
+	fail "cmake --install"
+	finish
+}
+pc=$(find "$prefix" -name libauxtap.pc | head -n 1)
+[ -n "$pc" ] || { fail "libauxtap.pc is not installed"; finish; }
+export PKG_CONFIG_PATH=${pc%/*}
+flags=$(pkg-config --define-variable=prefix="$prefix" --cflags libauxtap) || fail "pkg-config"
+sanitizer=
+grep -q 'CMAKE_C_FLAGS:STRING=.*-fsanitize=address' "$build/CMakeCache.txt" && sanitizer=-fsanitize=address,undefined
+grep -q 'CMAKE_C_FLAGS:STRING=.*-fsanitize=thread' "$build/CMakeCache.txt" && sanitizer=-fsanitize=thread
+
+# 'unit NAME [SED-SCRIPT [FLAG]]': NAME.so, from the example as the script changes it
+unit() {
+	sed -E "${2:-}" "$SRC/examples/trace_unit.c" >"$1.c"
+	[ -z "${2:-}" ] || ! cmp -s "$1.c" "$SRC/examples/trace_unit.c" || fail "$1: the script changes nothing"
+	# shellcheck disable=SC2086
+	${CC:-cc} -std=c11 -Wall -Wextra -Werror $sanitizer ${3:-} $flags -shared -fPIC -o "$1.so" "$1.c" ||
+		fail "$1 does not build"
+}
+sim() { "$AUXTAP" watermark sim "$@" >out 2>err; }
+
+unit mine
+unit late "" -DLATE_BYTES=4096
+[ "$failures" -eq 0 ] || finish
+runs=0
+for pages in 2 8 32; do
+	for watermark in 0 1000 4096 12288 16K 64K; do
+		for options in "" "--reader-latency 3ms" "--skid 300 --irq-latency 20us" \
+			"--switch 150us --read-size 5000 --kernel 6.12.95"; do
+			machine="--driver trbe --pages $pages --watermark $watermark --bytes 1M $options"
+			# shellcheck disable=SC2086
+			sim --unit ./mine.so $machine --contents || fail "$machine: $(cat out err)"
+			grep -q 'trbe, unit example, .*' out || fail "$machine: not this unit"
+			# shellcheck disable=SC2086
+			sim --unit ./late.so $machine
+			[ $? -eq 1 ] || fail "late: $machine: exit is not 1: $(cat err)"
+			grep -q '^  interrupt-on-mark .* the interrupt line ' out ||
+				fail "late: $machine: not named: $(cat out)"
+			grep -qE '^  [a-z-]+ \(' out && grep -E '^  [a-z-]+ \(' out | grep -qv '^  interrupt-on-mark' &&
+				fail "late: $machine: blamed for something else: $(cat out)"
+			runs=$((runs + 1))
+		done
+	done
+done
+[ "$runs" -eq 72 ] || fail "only $runs machines"
+sim --unit ./mine.so --snapshot --switch 200us --contents --bytes 1M || fail "snapshot: $(cat out err)"
+
+# what a failure prints repeats it, unit and all
+sim --unit ./late.so --watermark 8192
+repeat=$(sed -n 's/^ *repeat it: auxtap //p' out)
+cp out first
+# shellcheck disable=SC2086
+"$AUXTAP" $repeat >again
+diff <(grep '^  interrupt-on-mark' first) <(grep '^  interrupt-on-mark' again) >/dev/null ||
+	fail "the repeated run differs: $repeat"
+# the built-in unit and this one have been written apart: they agree to the byte
+sim --unit ./mine.so --events --watermark 12288 --bytes 1M --reader-latency 1ms
+tail -n +2 out >mine.events
+sim --driver trbe --events --watermark 12288 --bytes 1M --reader-latency 1ms
+grep -v 'rules of Linux' mine.events >a
+tail -n +2 out | grep -v 'rules of Linux' >b
+[ -s a ] && cmp a b || fail "other events than the built-in unit: $(diff a b | head -n 5)"
+
+# ---- what is no trace unit ----
+wrong() {
+	local status=$1 text=$2
+	shift 2
+	sim "$@"
+	[ $? -eq "$status" ] || fail "$*: exit is not $status: $(cat err out)"
+	grep -qF -- "$text" err || fail "$*: '$text' is not told: $(cat err)"
+	[ "$(wc -l <err)" -eq 1 ] || fail "$*: $(cat err)"
+}
+unit idle 's/\*taken = nr_bytes;/*taken = 0;/'
+unit greedy 's/\*taken = nr_bytes;/*taken = nr_bytes + 1;/'
+unit liar 's/b->ptr, bytes, nr_bytes/b->ptr, bytes, 0/'
+unit torso 's/^\t\.reg_write = .*//; s/^static void reg_write/void other(void *u, uint32_t r, uint64_t v);\nvoid other/'
+unit nameless 's/^const struct auxtap_trace_unit .* = /const struct auxtap_trace_unit my_unit = /; s/sizeof\(auxtap_trace_unit/sizeof(my_unit/'
+unit old 's/\.size = .*/.size = 8,/'
+wrong 3 "it took 0, handed" --unit ./idle.so
+wrong 3 "take 1 byte to all" --unit ./greedy.so
+wrong 3 "handed 0 to store()" --unit ./liar.so
+wrong 2 "only irq_level may be NULL" --unit ./torso.so
+wrong 2 "no trace unit in it" --unit ./nameless.so
+wrong 2 "its struct has another size" --unit ./old.so
+wrong 2 "registers of 'trbe', not of 'arm_spe'" --unit ./mine.so --driver arm_spe
+wrong 2 "cannot open shared object file" --unit ./nothing.so
+wrong 2 "invalid ELF header" --unit ./mine.c
+finish
