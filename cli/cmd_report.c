@@ -16,7 +16,8 @@ static const char help[] =
 	"\n"
 	"Of a snapshot that 'auxtap crash' left: what died, where, why, and the calls and\n"
 	"branches that led there. Of any other trace: an overview. Which images are needed,\n"
-	"found, missing or different. FILE is auxtap.data if not given.\n"
+	"found, missing or different. FILE is auxtap.data if not given, or the folder of a\n"
+	"CoreSight snapshot (snapshot.ini).\n"
 	"\n"
 	"  --branches N     last branches to show (16, at most 64)\n"
 	"  --calls N        lines of the tree of calls (40)\n"
@@ -32,6 +33,7 @@ struct report_cmd {
 	const char *path;
 };
 
+/* A bare file, or the folder of a CoreSight snapshot. */
 static int report_raw(const struct report_cmd *cmd, struct auxtap_error *err)
 {
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts),
@@ -45,7 +47,9 @@ static int report_raw(const struct report_cmd *cmd, struct auxtap_error *err)
 	if (ret)
 		return ret;
 	ret = raw_options_images(&cmd->raw, images, err);
-	if (!ret)
+	if (!ret && !cmd->raw.is_raw)
+		ret = auxtap_report_snapshot(cmd->path, images, &cmd->opts, stdout, err);
+	else if (!ret)
 		ret = auxtap_report_raw(cmd->path, &cmd->raw.raw, images, &cmd->opts,
 					stdout, err);
 	auxtap_image_set_free(images);
@@ -60,7 +64,7 @@ static int report(const struct report_cmd *cmd)
 	int ret;
 
 	cs_guard_watch(cmd->path);
-	if (cmd->raw.is_raw) {
+	if (cmd->raw.is_raw || auxtap_is_snapshot(cmd->path)) {
 		ret = report_raw(cmd, &err);
 	} else {
 		ret = auxtap_perfdata_open(&pd, cmd->path, &err);
@@ -172,10 +176,13 @@ int cmd_report(int argc, char **argv)
 		cli_complain(argv[optind + 1], "give one file", "too many arguments");
 		return CLI_USAGE;
 	}
+	if (optind < argc)
+		cmd.path = argv[optind];
+	/* a snapshot may lack an image, too */
+	if (!cmd.raw.is_raw && auxtap_is_snapshot(cmd.path))
+		cmd.raw.given &= ~(1u << (RAW_OPT_IMAGE - RAW_OPT_FIRST));
 	ret = raw_options_check(&cmd.raw, "report", optind < argc);
 	if (ret)
 		return ret;
-	if (optind < argc)
-		cmd.path = argv[optind];
 	return report(&cmd);
 }

@@ -50,7 +50,7 @@ struct gap_count {
 struct report {
 	struct report_facts facts;
 	struct report_out ro;
-	struct auxtap_perfdata *pd; /* NULL: a raw trace */
+	struct auxtap_perfdata *pd; /* NULL: a raw trace, or the folder of a snapshot */
 	const char *path;
 	const struct auxtap_raw_opts *raw;
 	struct auxtap_decode_summary sum;
@@ -217,6 +217,8 @@ static int decode_all(struct report *r, struct auxtap_error *err)
 
 	if (r->raw)
 		ret = auxtap_decoder_open_raw(&dec, r->path, r->raw, r->ro.images, &opts, err);
+	else if (!r->pd)
+		ret = auxtap_decoder_open_snapshot(&dec, r->path, r->ro.images, &opts, err);
 	else
 		ret = auxtap_decoder_open(&dec, r->pd, r->ro.images, &opts, err);
 	if (ret < 0)
@@ -626,6 +628,8 @@ static void print_next(const struct report *r)
 			r->facts.crash.tid, path);
 	else
 		fprintf(r->ro.out, "  auxtap decode --events call,return --last 100 %s\n", path);
+	if (!r->pd)
+		return; /* perf reads no snapshots */
 	/* perf refuses to print times that CoreSight without timestamps does not have */
 	if (auxtap_perfdata_auxtrace_info(r->pd, &family, &priv, &nr))
 		family = AUXTAP_AUXTRACE_INTEL_PT;
@@ -709,7 +713,7 @@ static int run(struct report *r, const struct auxtap_report_opts *opts, FILE *ou
 		r->nr_branches = MAX_BRANCHES;
 	r->nr_calls = opts->nr_calls ? opts->nr_calls : 40;
 	ret = decode_all(r, err);
-	if (ret < 0 && r->raw && !r->sum.bytes)
+	if (ret < 0 && !r->pd && !r->sum.bytes)
 		return ret; /* it was not opened */
 	r->ro.out = out;
 	r->ro.style = opts->colour ? &report_coloured : &report_plain;
@@ -741,6 +745,15 @@ int auxtap_report_raw(const char *path, const struct auxtap_raw_opts *raw,
 
 	if (raw->family && !strcmp(raw->family, "spe"))
 		return report_samples(NULL, path, raw, images, opts, out, err);
+	return run(&r, opts, out, err);
+}
+
+int auxtap_report_snapshot(const char *dir, struct auxtap_image_set *images,
+			   const struct auxtap_report_opts *opts, FILE *out,
+			   struct auxtap_error *err)
+{
+	struct report r = {.path = dir, .ro = {.images = images}};
+
 	return run(&r, opts, out, err);
 }
 

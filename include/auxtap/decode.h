@@ -164,6 +164,10 @@ AUXTAP_API int auxtap_report_raw(const char *path, const struct auxtap_raw_opts 
 				 struct auxtap_image_set *images,
 				 const struct auxtap_report_opts *opts, FILE *out,
 				 struct auxtap_error *err);
+/* The same of the folder of a CoreSight snapshot. */
+AUXTAP_API int auxtap_report_snapshot(const char *dir, struct auxtap_image_set *images,
+				      const struct auxtap_report_opts *opts, FILE *out,
+				      struct auxtap_error *err);
 
 #ifdef __cplusplus
 }

@@ -52,12 +52,22 @@ diff - "$WORK/out" <<'END' || fail "disassembly of A64"
  381d8 e0 03 9f d6 eret
 END
 
+# report takes the folder, too; what decode counts
+"$AUXTAP" report "$dir" >"$WORK/out" 2>"$WORK/err" || fail "report: status $?: $(head -1 "$WORK/err")"
+grep -q '^  5146 instructions, 680 branches in 1 thread, from 921 bytes of trace$' "$WORK/out" || fail "report: $(head -5 "$WORK/out")"
+grep -q '^  6 found, none missing$' "$WORK/out" || fail "report: images: $(grep -A3 Images "$WORK/out")"
+grep -q 'perf script' "$WORK/out" && fail "report: perf reads no snapshots"
+"$AUXTAP" report --mtc-freq 1 "$dir" 2>"$WORK/err" >"$WORK/out"
+[ $? = 2 ] && [ ! -s "$WORK/out" ] || fail "report --mtc-freq of a snapshot: $(cat "$WORK/err")"
+
 # without its dumps: a gap that says so; with the same files by hand: the same flow
 cp -r "$dir" "$WORK/bare"
 chmod -R u+w "$WORK/bare"
 sed -i '/^\[dump/,$d' "$WORK/bare/cpu_0.ini"
 "$AUXTAP" decode --events insn,gap "$WORK/bare" >"$WORK/out" 2>&1
 grep -q 'gap: no_image: no mapping known at a10c8' "$WORK/out" || fail "no dump: $(head -2 "$WORK/out")"
+"$AUXTAP" report --image "$dir/bindir/OTHERS_exec@0x10000" "$WORK/bare" >"$WORK/out" 2>&1
+grep -q 'gaps*: no_image' "$WORK/out" && grep -q '^  1 found' "$WORK/out" || fail "report --image: $(head -9 "$WORK/out")"
 b=$dir/bindir
 "$AUXTAP" decode --events insn -F ip "$WORK/bare" --image "$b/OTHERS_exec@0x10000" --image "$b/code_9_0_exec@0x1000000" \
 	--image "$b/VAL_NON_DET_CODE_exec@0x90000" --image "$b/code_a_1_exec@0x1000090" \
