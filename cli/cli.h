@@ -40,6 +40,7 @@ int cli_capture(const struct cli_capture *kind, int argc, char **argv);
 /* "SIGSEGV"; never NULL. Two calls share the buffer. */
 const char *cli_signal_name(int signo);
 
+int cmd_audit(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_record(int argc, char **argv); /* argv[0] is "record" or "crash" */
 int cmd_crash(int argc, char **argv);

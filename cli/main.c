@@ -24,6 +24,7 @@ static const struct command commands[] = {
 	{"dump", cmd_dump, "every record and every packet, with offsets"},
 #endif
 	{"watermark", cmd_watermark, "the laboratory: where interrupts and watermarks must be, and are"},
+	{"audit", cmd_audit, "a recording's AUX transactions held against the kernel's rules"},
 	{"list", cmd_list, "the trace units here, and what you may do with them"},
 };
 

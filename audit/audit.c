@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What all of the auditor shares: the list of invariants, findings, rings. */
+#include "audit.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct auxtap_invariant invariants[INV_NR] = {
+	[INV_FILE_DAMAGED] = {"file-damaged", AUXTAP_VIOLATION, "", "the file can be read to its end", false},
+	[INV_FILE_UNFINISHED] = {"file-unfinished", AUXTAP_VIOLATION, "", "the recorder came to its end", false},
+	[INV_NO_AUX_RECORDS] = {"no-aux-records", AUXTAP_VIOLATION, "D14", "an AUX event leaves AUX records", false},
+	[INV_AUX_RANGE] = {"aux-range", AUXTAP_VIOLATION, "F", "offset and size of a record fit into 64 bits", false},
+	[INV_AUX_ORDER] = {"aux-order", AUXTAP_VIOLATION, "D12", "records come in the order of their bytes", false},
+	[INV_AUX_OVERLAP] = {"aux-overlap", AUXTAP_VIOLATION, "D12", "no byte is told of twice", false},
+	[INV_AUX_HOLE] = {"aux-hole", AUXTAP_VIOLATION, "D12 F3", "a record begins where the one before ended", false},
+	[INV_RECORD_LOST] = {"record-lost", AUXTAP_KNOWN_LOSS, "F3 E8", "an AUX record was lost where LOST says so", false},
+	[INV_TIME_BACK] = {"time-back", AUXTAP_VIOLATION, "D15", "time does not go back within a ring", false},
+	[INV_EMPTY_RECORD] = {"empty-record", AUXTAP_VIOLATION, "D14", "a record has bytes or a flag", false},
+	[INV_EMPTY_FORMAT] = {"empty-format", AUXTAP_FIGURE, "L2", "records with nothing but a format (6.12, 6.18)", false},
+	[INV_FLAG_UNKNOWN] = {"flag-unknown", AUXTAP_VIOLATION, "F", "flags are those that the kernel has", false},
+	[INV_FLAG_FORMAT] = {"flag-format", AUXTAP_VIOLATION, "F J3", "the format flag is CoreSight's, and does not change", false},
+	[INV_MODE_MIXED] = {"mode-mixed", AUXTAP_VIOLATION, "D12 D13", "all records of a ring are linear or none is", false},
+	[INV_LARGER_THAN_BUFFER] = {"larger-than-buffer", AUXTAP_VIOLATION, "D5", "one byte stays free in a linear ring", false},
+	[INV_TRUNCATED] = {"truncated", AUXTAP_KNOWN_LOSS, "D6 D16 H6 H8 I5 J4", "the unit stopped, no room was left", false},
+	[INV_PARTIAL] = {"partial", AUXTAP_KNOWN_LOSS, "H12 I10", "trace is incomplete within a record", false},
+	[INV_COLLISION] = {"collision", AUXTAP_KNOWN_LOSS, "I10 J4", "trace was lost while it was written", false},
+	[INV_NOT_RESUMED] = {"not-resumed", AUXTAP_KNOWN_LOSS, "D21 K1", "tracing goes on after a truncation", false},
+	[INV_TRACE_OVERLAP] = {"trace-overlap", AUXTAP_VIOLATION, "K1", "the reader saves no byte twice", false},
+	[INV_TRACE_HOLE] = {"trace-hole", AUXTAP_VIOLATION, "K1", "the reader saves all bytes up to the head", false},
+	[INV_TRACE_CUT] = {"trace-cut", AUXTAP_VIOLATION, "", "the trace bytes are in the file", false},
+	[INV_BYTES_MISSING] = {"bytes-missing", AUXTAP_VIOLATION, "D15 K1", "what a record tells of is in the file", false},
+	[INV_BYTES_UNTOLD] = {"bytes-untold", AUXTAP_VIOLATION, "D14 F3", "what is in the file is told of by a record", false},
+	[INV_PAST_LIMIT] = {"past-limit", AUXTAP_VIOLATION, "I4 J2", "no record goes past the page of its watermark", false},
+	[INV_MISSED_INTERRUPT] = {"missed-interrupt", AUXTAP_VIOLATION, "H4 H5 D18", "no record passes two watermarks", false},
+	[INV_LATE_INTERRUPT] = {"late-interrupt", AUXTAP_VIOLATION, "H4 H7", "the skid behind a watermark is within its limit", false},
+	[INV_NOTED_LOSS] = {"noted-loss", AUXTAP_KNOWN_LOSS, "", "what auxtap's recorder noted as lost", false},
+	[INV_ODD_WATERMARK] = {"odd-watermark", AUXTAP_FIGURE, "H5", "the unit can interrupt where the watermark is", false},
+	[INV_SKIPPED] = {"skipped", AUXTAP_FIGURE, "D11 I2 I5 J2", "padding that no record covers", false},
+	[INV_LOG_DAMAGED] = {"log-damaged", AUXTAP_VIOLATION, "", "each line is an event", true},
+	[INV_LOG_TIME_BACK] = {"log-time-back", AUXTAP_VIOLATION, "", "time does not go back", true},
+	[INV_LOG_POINTER_BACK] = {"pointer-back", AUXTAP_VIOLATION, "H10 I9", "the write pointer goes forward", true},
+	[INV_LOG_PAST_LIMIT] = {"write-past-limit", AUXTAP_VIOLATION, "H4 I3 J1", "nothing is written past the limit", true},
+	[INV_LOG_OVERWRITTEN] = {"unread-overwritten", AUXTAP_VIOLATION, "D5", "unread bytes are not overwritten", true},
+	[INV_LOG_LIMIT_AHEAD] = {"limit-ahead", AUXTAP_VIOLATION, "D5 I3", "the limit protects what is unread", true},
+	[INV_LOG_TAIL_AHEAD] = {"tail-ahead", AUXTAP_VIOLATION, "D5 K1", "the reader reads what was written", true},
+	[INV_LOG_EARLY] = {"interrupt-early", AUXTAP_VIOLATION, "H4 I4", "no interrupt before its mark", true},
+	[INV_LOG_LATE] = {"interrupt-late", AUXTAP_VIOLATION, "H4 H7", "the skid of an interrupt is within its limit", true},
+	[INV_LOG_MISSING] = {"interrupt-missing", AUXTAP_VIOLATION, "H4 I4 J1", "a mark that was passed raises an interrupt", true},
+	[INV_LOG_DOUBLED] = {"interrupt-doubled", AUXTAP_VIOLATION, "H4 H13", "a mark raises one interrupt", true},
+	[INV_LOG_LOST] = {"lost", AUXTAP_KNOWN_LOSS, "D16 J4", "bytes that the unit says it lost", true},
+};
+
+const struct auxtap_invariant *auxtap_invariant(size_t index)
+{
+	return index < INV_NR ? &invariants[index] : NULL;
+}
+
+struct auxtap_audit *audit_new(const struct auxtap_audit_opts *opts)
+{
+	struct auxtap_audit *audit = calloc(1, sizeof(*audit));
+
+	if (!audit)
+		return NULL;
+	if (opts)
+		memcpy(&audit->opts, opts, opts->size < sizeof(*opts) ? opts->size : sizeof(*opts));
+	audit->facts.aux_size = audit->opts.aux_size;
+	audit->facts.page_size = audit->opts.page_size;
+	audit->facts.unit = audit->unit;
+	return audit;
+}
+
+void auxtap_audit_free(struct auxtap_audit *audit)
+{
+	if (!audit)
+		return;
+	free(audit->entries);
+	free(audit->findings);
+	free(audit->rings);
+	free(audit);
+}
+
+struct auxtap_audit_ring *audit_add_ring(struct auxtap_audit *audit, int32_t cpu, int32_t tid)
+{
+	struct auxtap_audit_ring *ring;
+
+	if (audit->nr_rings == audit->max_rings) {
+		size_t max = audit->max_rings ? 2 * audit->max_rings : 16;
+
+		ring = realloc(audit->rings, max * sizeof(*ring));
+		if (!ring) {
+			audit->no_memory = true;
+			return NULL;
+		}
+		audit->rings = ring;
+		audit->max_rings = max;
+	}
+	ring = &audit->rings[audit->nr_rings++];
+	memset(ring, 0, sizeof(*ring));
+	ring->cpu = cpu;
+	ring->tid = tid;
+	return ring;
+}
+
+void audit_find(struct auxtap_audit *audit, enum invariant inv, const struct auxtap_audit_ring *ring,
+		const struct entry *at, uint64_t nr_bytes, const char *fmt, ...)
+{
+	struct auxtap_finding *finding;
+	va_list args;
+
+	if (audit->counts[inv]++ >= AUXTAP_AUDIT_KEPT)
+		return;
+	if (audit->nr_findings == audit->max_findings) {
+		size_t max = audit->max_findings ? 2 * audit->max_findings : 32;
+
+		finding = realloc(audit->findings, max * sizeof(*finding));
+		if (!finding) {
+			audit->no_memory = true;
+			return;
+		}
+		audit->findings = finding;
+		audit->max_findings = max;
+	}
+	finding = &audit->findings[audit->nr_findings++];
+	memset(finding, 0, sizeof(*finding));
+	finding->invariant = &invariants[inv];
+	finding->file_off = at ? at->file_off : AUXTAP_OFFSET_NONE;
+	finding->cpu = ring ? ring->cpu : -1;
+	finding->tid = ring ? ring->tid : -1;
+	finding->time_ns = at ? at->time : 0;
+	finding->nr_bytes = nr_bytes;
+	va_start(args, fmt);
+	vsnprintf(finding->text, sizeof(finding->text), fmt, args);
+	va_end(args);
+}
+
+void audit_skid(struct auxtap_audit_ring *ring, uint64_t nr_bytes)
+{
+	unsigned int n = nr_bytes ? 64 - (unsigned int)__builtin_clzll(nr_bytes) : 0;
+
+	ring->skids[n < AUXTAP_AUDIT_SKIDS ? n : AUXTAP_AUDIT_SKIDS - 1]++;
+}
+
+bool auxtap_audit_at_fault(const struct auxtap_audit *audit)
+{
+	for (int i = 0; i < INV_NR; i++)
+		if (audit->counts[i] && invariants[i].severity == AUXTAP_VIOLATION)
+			return true;
+	return false;
+}
+
+const struct auxtap_finding *auxtap_audit_finding(const struct auxtap_audit *audit, size_t index)
+{
+	return index < audit->nr_findings ? &audit->findings[index] : NULL;
+}
+
+const struct auxtap_audit_ring *auxtap_audit_ring(const struct auxtap_audit *audit, size_t index)
+{
+	return index < audit->nr_rings ? &audit->rings[index] : NULL;
+}
+
+const struct auxtap_audit_facts *auxtap_audit_facts(const struct auxtap_audit *audit)
+{
+	return &audit->facts;
+}
+
+uint64_t auxtap_audit_count(const struct auxtap_audit *audit, const struct auxtap_invariant *inv)
+{
+	return audit->counts[inv - invariants];
+}

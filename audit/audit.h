@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Inside of the auditor: audit.c (what all share), records.c (a recording's records by ring),
+ * stream.c (one ring's offsets and flags), marks.c (its watermarks), log.c (event logs), print_*.c.
+ */
+#ifndef AUXTAP_AUDIT_PRIVATE_H
+#define AUXTAP_AUDIT_PRIVATE_H
+
+#include <auxtap/audit.h>
+
+/* In the order of auxtap_invariant(). */
+enum invariant {
+	/* recordings */
+	INV_FILE_DAMAGED,
+	INV_FILE_UNFINISHED,
+	INV_NO_AUX_RECORDS,
+	INV_AUX_RANGE,
+	INV_AUX_ORDER,
+	INV_AUX_OVERLAP,
+	INV_AUX_HOLE,
+	INV_RECORD_LOST,
+	INV_TIME_BACK,
+	INV_EMPTY_RECORD,
+	INV_EMPTY_FORMAT,
+	INV_FLAG_UNKNOWN,
+	INV_FLAG_FORMAT,
+	INV_MODE_MIXED,
+	INV_LARGER_THAN_BUFFER,
+	INV_TRUNCATED,
+	INV_PARTIAL,
+	INV_COLLISION,
+	INV_NOT_RESUMED,
+	INV_TRACE_OVERLAP,
+	INV_TRACE_HOLE,
+	INV_TRACE_CUT,
+	INV_BYTES_MISSING,
+	INV_BYTES_UNTOLD,
+	INV_PAST_LIMIT,
+	INV_MISSED_INTERRUPT,
+	INV_LATE_INTERRUPT,
+	INV_NOTED_LOSS,
+	INV_ODD_WATERMARK,
+	INV_SKIPPED,
+	/* logs */
+	INV_LOG_DAMAGED,
+	INV_LOG_TIME_BACK,
+	INV_LOG_POINTER_BACK,
+	INV_LOG_PAST_LIMIT,
+	INV_LOG_OVERWRITTEN,
+	INV_LOG_LIMIT_AHEAD,
+	INV_LOG_TAIL_AHEAD,
+	INV_LOG_EARLY,
+	INV_LOG_LATE,
+	INV_LOG_MISSING,
+	INV_LOG_DOUBLED,
+	INV_LOG_LOST,
+	INV_NR
+};
+
+/* A record that matters, of a recording. */
+enum entry_kind {
+	ENTRY_AUX,
+	ENTRY_TRACE,
+	ENTRY_LOST,
+	ENTRY_START,
+};
+
+struct entry {
+	uint64_t key; /* of the ring */
+	uint64_t seq; /* in the file */
+	enum entry_kind kind;
+	int32_t cpu, tid;
+	uint64_t off, size, flags; /* LOST: size is how many; TRACE: flags is what is really there */
+	uint64_t time, file_off;
+	uint64_t watermark;
+};
+
+struct auxtap_audit {
+	struct auxtap_audit_opts opts;
+	struct auxtap_audit_facts facts;
+	uint32_t family; /* enum auxtap_auxtrace_type; 0: not known */
+	char unit[64];
+	bool incomplete; /* the file ends early: what is missing at its end is no wonder */
+	struct entry *entries;
+	size_t nr_entries, max_entries;
+	struct auxtap_finding *findings;
+	size_t nr_findings, max_findings;
+	struct auxtap_audit_ring *rings;
+	size_t nr_rings, max_rings;
+	uint64_t counts[INV_NR];
+	bool no_memory; /* a finding or ring was lost */
+};
+
+/* All entries of one ring. */
+struct ring_view {
+	struct auxtap_audit *audit;
+	struct auxtap_audit_ring *sums;
+	const struct entry *entries;
+	size_t nr;
+};
+
+struct auxtap_audit *audit_new(const struct auxtap_audit_opts *opts);
+/* NULL: no memory, noted in the audit. Valid until the next call. */
+struct auxtap_audit_ring *audit_add_ring(struct auxtap_audit *audit, int32_t cpu, int32_t tid);
+/* at: the record it is about, or NULL. */
+void audit_find(struct auxtap_audit *audit, enum invariant inv, const struct auxtap_audit_ring *ring,
+		const struct entry *at, uint64_t nr_bytes, const char *fmt, ...) AUXTAP_PRINTF(6, 7);
+void audit_skid(struct auxtap_audit_ring *ring, uint64_t nr_bytes);
+/* off + size, at most UINT64_MAX */
+static inline uint64_t audit_end(uint64_t off, uint64_t size)
+{
+	return off + size < off ? UINT64_MAX : off + size;
+}
+
+/* stream.c */
+void audit_stream(const struct ring_view *ring);
+/* What may lie between two records of this unit without being told. */
+uint64_t audit_skip_max(const struct auxtap_audit *audit);
+/* cover.c: records against what the file has of their bytes. */
+void audit_cover(const struct ring_view *ring);
+/* marks.c */
+void audit_mark(const struct ring_view *ring, const struct entry *e);
+
+#endif

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* A ring's records against the AUXTRACE records, which have their bytes. */
+#include "audit.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define PADDING 8 /* AUXTRACE's bytes are padded to a multiple of it (K1) */
+
+struct span {
+	uint64_t off, end;
+	const struct entry *entry;
+};
+
+static int by_off(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+
+	if (x->off != y->off)
+		return x->off < y->off ? -1 : 1;
+	return x->end < y->end ? -1 : x->end > y->end;
+}
+
+static size_t spans(const struct ring_view *ring, enum entry_kind kind, struct span *out)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < ring->nr; i++) {
+		const struct entry *e = &ring->entries[i];
+
+		if (e->kind == kind && e->size && e->off + e->size > e->off)
+			out[nr++] = (struct span){e->off, audit_end(e->off, e->size), e};
+	}
+	if (nr)
+		qsort(out, nr, sizeof(*out), by_off);
+	return nr;
+}
+
+/* The reader saves what it reads, in order. */
+static void reads(const struct ring_view *ring)
+{
+	struct auxtap_audit *audit = ring->audit;
+	const struct entry *last = NULL;
+
+	for (size_t i = 0; i < ring->nr; i++) {
+		const struct entry *e = &ring->entries[i];
+		uint64_t end;
+
+		if (e->kind != ENTRY_TRACE)
+			continue;
+		if (e->flags < e->size)
+			audit_find(audit, INV_TRACE_CUT, ring->sums, e, e->size - e->flags,
+				   "%" PRIu64 " of %" PRIu64 " bytes are there", e->flags, e->size);
+		end = last ? audit_end(last->off, last->size) : e->off;
+		if (e->off > end)
+			audit_find(audit, INV_TRACE_HOLE, ring->sums, e, e->off - end,
+				   "%" PRIu64 " bytes from 0x%" PRIx64 " on were not saved", e->off - end, end);
+		else if (end - e->off >= PADDING)
+			audit_find(audit, INV_TRACE_OVERLAP, ring->sums, e, end - e->off,
+				   "begins at 0x%" PRIx64 ", %" PRIu64 " bytes before the end of the one before (at 0x%" PRIx64 ")",
+				   e->off, end - e->off, last->file_off);
+		last = e;
+	}
+}
+
+/* Each stretch of a record that no AUXTRACE record has. */
+static void missing(const struct ring_view *ring, const struct span *told, size_t nr_told,
+		    const struct span *have, size_t nr_have)
+{
+	struct auxtap_audit *audit = ring->audit;
+	uint64_t covered = 0; /* up to here, from the begin of the stretch that at belongs to */
+	size_t at = 0;
+
+	for (size_t i = 0; i < nr_told; i++) {
+		uint64_t pos = told[i].off, nr = 0, first = 0;
+
+		while (pos < told[i].end) {
+			while (at < nr_have && have[at].off <= pos) {
+				if (have[at].end > covered)
+					covered = have[at].end;
+				at++;
+			}
+			if (covered > pos) {
+				pos = covered;
+				continue;
+			}
+			if (!nr)
+				first = pos;
+			if (at < nr_have && have[at].off < told[i].end) {
+				nr += have[at].off - pos;
+				pos = have[at].off;
+			} else {
+				nr += told[i].end - pos;
+				pos = told[i].end;
+			}
+		}
+		/* a file that ends early lacks the bytes of its last records: that was told */
+		if (nr && !(audit->incomplete && at == nr_have))
+			audit_find(audit, INV_BYTES_MISSING, ring->sums, told[i].entry, nr,
+				   "%" PRIu64 " of its %" PRIu64 " bytes are in no AUXTRACE record, the first at 0x%" PRIx64,
+				   nr, told[i].end - told[i].off, first);
+	}
+}
+
+/* Bytes before the first record and behind the last one; stream.c tells of those between. */
+static void untold(const struct ring_view *ring, const struct span *have, size_t nr_have)
+{
+	struct auxtap_audit *audit = ring->audit;
+	struct auxtap_audit_ring *sums = ring->sums;
+	const struct span *last;
+	uint64_t nr;
+
+	if (!nr_have || audit->incomplete)
+		return;
+	if (!sums->nr_records) {
+		audit_find(audit, INV_BYTES_UNTOLD, sums, have[0].entry, sums->nr_read_bytes,
+			   "no AUX record tells of this ring's %" PRIu64 " bytes", sums->nr_read_bytes);
+		return;
+	}
+	if (have[0].off < sums->first_off) {
+		nr = sums->first_off - have[0].off;
+		audit_find(audit, sums->nr_lost_records ? INV_RECORD_LOST : INV_BYTES_UNTOLD, sums, have[0].entry, nr,
+			   "%" PRIu64 " bytes from 0x%" PRIx64 " on come before the first AUX record", nr, have[0].off);
+	}
+	last = &have[0];
+	for (size_t i = 1; i < nr_have; i++)
+		if (have[i].end > last->end)
+			last = &have[i];
+	if (last->end < sums->last_end || last->end - sums->last_end < PADDING)
+		return;
+	nr = last->end - sums->last_end;
+	if (sums->nr_lost_records) {
+		audit_find(audit, INV_RECORD_LOST, sums, last->entry, nr,
+			   "%" PRIu64 " bytes from 0x%" PRIx64 " on come behind the last AUX record; LOST tells of %" PRIu64,
+			   nr, sums->last_end, sums->nr_lost_records);
+	} else if (nr < audit_skip_max(audit) + PADDING) {
+		sums->nr_skipped_bytes += nr;
+		audit_find(audit, INV_SKIPPED, sums, last->entry, nr, "%" PRIu64 " bytes of padding at the end", nr);
+	} else {
+		audit_find(audit, INV_BYTES_UNTOLD, sums, last->entry, nr,
+			   "%" PRIu64 " bytes from 0x%" PRIx64 " on come behind the last AUX record", nr, sums->last_end);
+	}
+}
+
+void audit_cover(const struct ring_view *ring)
+{
+	struct span *told = calloc(2 * ring->nr, sizeof(*told)), *have;
+	size_t nr_told, nr_have;
+
+	if (!told) {
+		ring->audit->no_memory = true;
+		return;
+	}
+	have = told + ring->nr;
+	nr_told = spans(ring, ENTRY_AUX, told);
+	nr_have = spans(ring, ENTRY_TRACE, have);
+	reads(ring);
+	missing(ring, told, nr_told, have, nr_have);
+	untold(ring, have, nr_have);
+	free(told);
+}

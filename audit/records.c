@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* A recording's records, sorted by ring; then each ring is looked at. */
+#include "audit.h"
+
+#include <auxtap/gap.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_CPU	   (1ull << 62)
+#define KEY_THREAD (2ull << 62)
+
+/* ID_INDEX: whose ring an event's records go to. */
+struct owner {
+	uint64_t id;
+	int32_t cpu, tid;
+};
+
+struct collect {
+	struct auxtap_audit *audit;
+	struct owner *owners; /* by id once all are there */
+	size_t nr_owners, max_owners;
+	bool of_threads; /* trace belongs to threads, not to CPUs */
+	bool has_trace, has_info;
+	uint64_t watermark;
+	bool has_watermark;
+};
+
+static uint64_t word(const struct auxtap_record *rec, size_t index)
+{
+	uint64_t v = 0;
+
+	if (rec->body_size >= 8 * (index + 1))
+		memcpy(&v, (const uint8_t *)(rec->header + 1) + 8 * index, sizeof(v));
+	return v;
+}
+
+static struct entry *add_entry(struct auxtap_audit *audit, enum entry_kind kind,
+			       const struct auxtap_record *rec, uint64_t seq)
+{
+	struct entry *e;
+
+	if (audit->nr_entries == audit->max_entries) {
+		size_t max = audit->max_entries ? 2 * audit->max_entries : 256;
+
+		e = realloc(audit->entries, max * sizeof(*e));
+		if (!e)
+			return NULL;
+		audit->entries = e;
+		audit->max_entries = max;
+	}
+	e = &audit->entries[audit->nr_entries++];
+	memset(e, 0, sizeof(*e));
+	e->kind = kind;
+	e->seq = seq;
+	e->file_off = rec->offset;
+	e->time = rec->have & AUXTAP_REC_TIME ? rec->time : 0;
+	e->cpu = rec->have & AUXTAP_REC_CPU ? (int32_t)rec->cpu : -1;
+	e->tid = rec->have & AUXTAP_REC_PID_TID ? (int32_t)rec->tid : -1;
+	if (e->time) {
+		struct auxtap_audit_facts *facts = &audit->facts;
+
+		if (!facts->time_begin || e->time < facts->time_begin)
+			facts->time_begin = e->time;
+		if (e->time > facts->time_end)
+			facts->time_end = e->time;
+	}
+	return e;
+}
+
+static int add_owners(struct collect *c, const struct auxtap_record *rec)
+{
+	uint64_t nr = word(rec, 0), have = (rec->body_size - 8u) / 32;
+
+	if (rec->body_size < 8)
+		return 0;
+	if (nr > have)
+		nr = have;
+	if (c->nr_owners + nr > c->max_owners) {
+		size_t max = 2 * (c->nr_owners + (size_t)nr);
+		struct owner *grown = realloc(c->owners, max * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		c->owners = grown;
+		c->max_owners = max;
+	}
+	for (size_t i = 0; i < nr; i++)
+		c->owners[c->nr_owners++] = (struct owner){
+			.id = word(rec, 1 + 4 * i),
+			.cpu = (int32_t)word(rec, 3 + 4 * i),
+			.tid = (int32_t)word(rec, 4 + 4 * i),
+		};
+	return 0;
+}
+
+static int take(struct collect *c, const struct auxtap_record *rec, uint64_t seq)
+{
+	struct auxtap_audit *audit = c->audit;
+	struct auxtap_auxtrace head;
+	struct entry *e = NULL;
+
+	switch (rec->header->type) {
+	case PERF_RECORD_AUX:
+		e = add_entry(audit, ENTRY_AUX, rec, seq);
+		if (!e)
+			return -ENOMEM;
+		e->off = word(rec, 0);
+		e->size = word(rec, 1);
+		e->flags = word(rec, 2);
+		e->key = rec->have & AUXTAP_REC_ID ? rec->id : 0; /* until all owners are known */
+		if (rec->attr) {
+			e->watermark = rec->attr->attr.aux_watermark;
+			c->watermark = e->watermark;
+			c->has_watermark = true;
+		}
+		break;
+	case PERF_RECORD_LOST:
+		e = add_entry(audit, ENTRY_LOST, rec, seq);
+		if (!e)
+			return -ENOMEM;
+		e->size = word(rec, 1);
+		break;
+	case PERF_RECORD_LOST_SAMPLES:
+		audit->facts.nr_lost_samples += word(rec, 0);
+		break;
+	case PERF_RECORD_ITRACE_START:
+		e = add_entry(audit, ENTRY_START, rec, seq);
+		if (!e)
+			return -ENOMEM;
+		break;
+	case PERF_RECORD_AUX_OUTPUT_HW_ID:
+		audit->facts.nr_hw_ids++;
+		break;
+	case AUXTAP_RECORD_ID_INDEX:
+		return add_owners(c, rec);
+	case AUXTAP_RECORD_AUXTRACE_INFO:
+		c->has_info = true;
+		break;
+	case AUXTAP_RECORD_AUXTRACE:
+		if (rec->header->size < sizeof(head))
+			break;
+		memcpy(&head, rec->header, sizeof(head));
+		e = add_entry(audit, ENTRY_TRACE, rec, seq);
+		if (!e)
+			return -ENOMEM;
+		e->off = head.offset;
+		e->size = head.size;
+		e->flags = rec->trace_size;
+		e->cpu = (int32_t)head.cpu;
+		e->tid = (int32_t)head.tid;
+		c->has_trace = true;
+		c->of_threads |= head.cpu == (uint32_t)-1;
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct owner *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int by_ring(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+/* Which ring each record belongs to. */
+static void set_keys(struct collect *c)
+{
+	if (c->nr_owners)
+		qsort(c->owners, c->nr_owners, sizeof(*c->owners), by_id);
+	for (size_t i = 0; i < c->audit->nr_entries; i++) {
+		struct entry *e = &c->audit->entries[i];
+		struct owner want = {.id = e->key};
+		const struct owner *owner = NULL;
+		bool of_thread = e->kind == ENTRY_TRACE ? e->cpu == -1 : c->of_threads || e->cpu == -1;
+
+		if (e->kind == ENTRY_AUX && e->key && c->nr_owners)
+			owner = bsearch(&want, c->owners, c->nr_owners, sizeof(want), by_id);
+		if (owner && owner->cpu != -1) {
+			of_thread = false;
+			e->cpu = owner->cpu;
+		} else if (owner && owner->tid != -1) {
+			of_thread = true;
+			e->tid = owner->tid;
+		}
+		e->key = of_thread ? KEY_THREAD | (uint32_t)e->tid : KEY_CPU | (uint32_t)e->cpu;
+	}
+	if (c->audit->nr_entries)
+		qsort(c->audit->entries, c->audit->nr_entries, sizeof(*c->audit->entries), by_ring);
+}
+
+static void look(struct auxtap_audit *audit, const struct entry *entries, size_t nr)
+{
+	bool of_thread = entries[0].key >= KEY_THREAD, of_trace = false;
+	struct ring_view ring = {.audit = audit, .entries = entries, .nr = nr};
+
+	for (size_t i = 0; i < nr; i++)
+		of_trace |= entries[i].kind == ENTRY_AUX || entries[i].kind == ENTRY_TRACE;
+	if (!of_trace)
+		return; /* a data ring that only tells of its losses */
+	ring.sums = audit_add_ring(audit, of_thread ? -1 : (int32_t)(uint32_t)entries[0].key,
+				   of_thread ? (int32_t)(uint32_t)entries[0].key : -1);
+	if (!ring.sums)
+		return;
+	audit_stream(&ring);
+	if (!ring.sums->overwrite)
+		audit_cover(&ring);
+}
+
+static int read_all(struct collect *c, struct auxtap_perfdata *pd)
+{
+	struct auxtap_error damage = AUXTAP_ERROR_INIT;
+	struct auxtap_audit *audit = c->audit;
+	struct auxtap_record rec;
+	uint64_t seq = 0;
+	int ret;
+
+	auxtap_perfdata_rewind(pd);
+	while ((ret = auxtap_perfdata_next(pd, &rec, &damage)) == 1) {
+		ret = take(c, &rec, seq++);
+		if (ret)
+			return ret;
+	}
+	if (ret == -ENOMEM)
+		return ret;
+	if (ret) {
+		struct entry at = {.file_off = damage.offset};
+
+		audit_find(audit, INV_FILE_DAMAGED, NULL, &at, 0, "%.180s; what comes before was audited", damage.why);
+	}
+	if (auxtap_perfdata_info(pd)->unfinished)
+		audit_find(audit, INV_FILE_UNFINISHED, NULL, NULL, 0,
+			   "the recorder was killed, or is still at it; what is there was audited");
+	audit->incomplete = audit->counts[INV_FILE_DAMAGED] || audit->counts[INV_FILE_UNFINISHED];
+	return 0;
+}
+
+/* Recorders of auxtap know more of a gap than the kernel's records tell. */
+static int on_note(void *ctx, uint32_t type, const void *data, size_t size)
+{
+	struct auxtap_audit *audit = ctx;
+	struct auxtap_audit_ring whose = {0};
+	struct entry at = {.file_off = AUXTAP_OFFSET_NONE};
+	struct auxtap_gap gap;
+
+	if (type != AUXTAP_NOTE_GAP || size < sizeof(gap))
+		return 0;
+	memcpy(&gap, data, sizeof(gap));
+	if ((unsigned int)gap.cause >= AUXTAP_GAP_NR_CAUSES)
+		return 0;
+	whose.cpu = gap.tid >= 0 ? -1 : gap.cpu;
+	whose.tid = gap.tid;
+	at.time = gap.time_begin;
+	if (gap.nr_bytes || gap.exact)
+		audit_find(audit, INV_NOTED_LOSS, &whose, &at, gap.nr_bytes, "%s: %s%llu bytes",
+			   auxtap_gap_cause_name(gap.cause), gap.exact ? "" : "at least ",
+			   (unsigned long long)gap.nr_bytes);
+	else
+		audit_find(audit, INV_NOTED_LOSS, &whose, &at, 0, "%s, nobody knows how many bytes",
+			   auxtap_gap_cause_name(gap.cause));
+	return 0;
+}
+
+/* H5 */
+static void odd_watermark(struct auxtap_audit *audit)
+{
+	uint64_t w = audit->facts.watermark;
+
+	if (audit->family == AUXTAP_AUXTRACE_INTEL_PT && w && (w & (w - 1) || w < audit->facts.page_size))
+		audit_find(audit, INV_ODD_WATERMARK, NULL, NULL, 0,
+			   "%llu is no power of two of pages: PT interrupts at the end of the ring, or where it has to stop",
+			   (unsigned long long)w);
+}
+
+static void set_facts(struct collect *c, struct auxtap_perfdata *pd)
+{
+	static const char *const units[] = {"unknown", "intel_pt", "intel_bts", "cs_etm", "arm_spe"};
+	struct auxtap_audit *audit = c->audit;
+	const uint64_t *priv;
+	size_t nr_priv;
+	bool arm;
+
+	if (auxtap_perfdata_auxtrace_info(pd, &audit->family, &priv, &nr_priv))
+		audit->family = 0;
+	else
+		c->has_info = true;
+	strcpy(audit->unit, units[audit->family < sizeof(units) / sizeof(units[0]) ? audit->family : 0]);
+	arm = audit->family == AUXTAP_AUXTRACE_ARM_SPE || audit->family == AUXTAP_AUXTRACE_CS_ETM;
+	if (!audit->facts.page_size)
+		audit->facts.page_size = arm ? 65536 : 4096;
+	audit->facts.watermark = c->watermark;
+	audit->facts.watermark_default = c->has_watermark && !c->watermark;
+	if (audit->facts.watermark_default)
+		audit->facts.watermark = audit->facts.aux_size / 2; /* C2 */
+}
+
+static int audit_all(struct collect *c, struct auxtap_perfdata *pd, struct auxtap_error *err)
+{
+	struct auxtap_audit *audit = c->audit;
+	bool any = false;
+	int ret;
+
+	ret = read_all(c, pd);
+	if (ret)
+		return auxtap_error_set(err, ret, auxtap_perfdata_path(pd), "out of memory");
+	set_facts(c, pd);
+	for (size_t i = 0; i < audit->nr_entries; i++)
+		any |= audit->entries[i].kind == ENTRY_AUX;
+	if (!any && !c->has_trace && !c->has_info && !audit->incomplete)
+		return auxtap_error_set(err, -ENODATA, auxtap_perfdata_path(pd),
+					"no trace was recorded in this file, there is nothing to audit");
+	if (!any)
+		audit_find(audit, INV_NO_AUX_RECORDS, NULL, NULL, 0, "there is no AUX record%s",
+			   c->has_trace ? ", but trace" : "");
+	odd_watermark(audit);
+	auxtap_perfdata_notes(pd, on_note, audit, NULL);
+	set_keys(c);
+	for (size_t begin = 0, end; begin < audit->nr_entries; begin = end) {
+		for (end = begin; end < audit->nr_entries && audit->entries[end].key == audit->entries[begin].key;)
+			end++;
+		look(audit, &audit->entries[begin], end - begin);
+	}
+	if (audit->no_memory)
+		return auxtap_error_set(err, -ENOMEM, auxtap_perfdata_path(pd), "out of memory");
+	return 0;
+}
+
+int auxtap_audit_perfdata(struct auxtap_audit **out, struct auxtap_perfdata *pd,
+			  const struct auxtap_audit_opts *opts, struct auxtap_error *err)
+{
+	struct collect c = {.audit = audit_new(opts)};
+	int ret;
+
+	if (!c.audit)
+		return auxtap_error_set(err, -ENOMEM, auxtap_perfdata_path(pd), "out of memory");
+	ret = audit_all(&c, pd, err);
+	free(c.owners);
+	if (ret)
+		auxtap_audit_free(c.audit);
+	else
+		*out = c.audit;
+	return ret;
+}

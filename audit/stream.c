@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* One ring's AUX records: offsets, flags, losses, in the order of the file. */
+#include "audit.h"
+
+#include <inttypes.h>
+
+#define KNOWN_FLAGS                                                                          \
+	(PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_OVERWRITE | PERF_AUX_FLAG_PARTIAL |         \
+	 PERF_AUX_FLAG_COLLISION | PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK)
+#define RESUME_NS 1000000000 /* a reader that takes longer is not at it any more */
+
+struct walk {
+	const struct ring_view *ring;
+	const struct entry *last; /* AUX record; NULL: none yet */
+	const struct entry *truncated; /* not resumed yet */
+	uint64_t end; /* of all so far */
+	uint64_t nr_lost; /* by LOST since the last AUX record */
+	uint64_t format; /* of the first one */
+};
+
+uint64_t audit_skip_max(const struct auxtap_audit *audit)
+{
+	switch (audit->family) {
+	case AUXTAP_AUXTRACE_ARM_SPE: /* I5, I6: what is left of a page, and a second time */
+		return 2 * audit->facts.page_size;
+	case AUXTAP_AUXTRACE_CS_ETM: /* J2: with the erratum a page more, in a loop */
+		return 4 * audit->facts.page_size;
+	default: /* nobody else skips */
+		return 0;
+	}
+}
+
+/* D11, D12, F3: where a record begins. */
+static void place(struct walk *w, const struct entry *e)
+{
+	struct auxtap_audit *audit = w->ring->audit;
+	struct auxtap_audit_ring *sums = w->ring->sums;
+	uint64_t hole;
+
+	if (!w->last)
+		return;
+	if (e->off < w->end) {
+		if (audit_end(e->off, e->size) <= w->last->off && e->off < w->last->off)
+			audit_find(audit, INV_AUX_ORDER, sums, e, e->size,
+				   "bytes 0x%" PRIx64 " to 0x%" PRIx64 " come behind a record of those from 0x%" PRIx64 " on",
+				   e->off, audit_end(e->off, e->size), w->last->off);
+		else
+			audit_find(audit, INV_AUX_OVERLAP, sums, e, w->end - e->off,
+				   "begins at 0x%" PRIx64 ", %" PRIu64 " bytes before the end of the one before (at 0x%" PRIx64 ")",
+				   e->off, w->end - e->off, w->last->file_off);
+		return;
+	}
+	hole = e->off - w->end;
+	if (!hole)
+		return;
+	if (w->nr_lost) {
+		audit_find(audit, INV_RECORD_LOST, sums, e, hole,
+			   "%" PRIu64 " bytes from 0x%" PRIx64 " on are told by no record; LOST tells of %" PRIu64,
+			   hole, w->end, w->nr_lost);
+	} else if (hole < audit_skip_max(audit)) {
+		sums->nr_skipped_bytes += hole;
+		audit_find(audit, INV_SKIPPED, sums, e, hole, "%" PRIu64 " bytes of padding before 0x%" PRIx64, hole,
+			   e->off);
+	} else {
+		audit_find(audit, INV_AUX_HOLE, sums, e, hole,
+			   "%" PRIu64 " bytes from 0x%" PRIx64 " on are told by no record, and no LOST says why", hole,
+			   w->end);
+	}
+}
+
+/* D14, L2, J3 */
+static void flags(struct walk *w, const struct entry *e)
+{
+	struct auxtap_audit *audit = w->ring->audit;
+	struct auxtap_audit_ring *sums = w->ring->sums;
+	uint64_t format = e->flags & PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK;
+
+	if (e->flags & ~(uint64_t)KNOWN_FLAGS)
+		audit_find(audit, INV_FLAG_UNKNOWN, sums, e, 0, "flags 0x%" PRIx64, e->flags);
+	if (format && audit->family && audit->family != AUXTAP_AUXTRACE_CS_ETM) {
+		audit_find(audit, INV_FLAG_FORMAT, sums, e, 0, "format 0x%" PRIx64 " in a record of %s", format,
+			   audit->unit);
+	} else {
+		if (w->last && format != w->format)
+			audit_find(audit, INV_FLAG_FORMAT, sums, e, 0, "format 0x%" PRIx64 ", 0x%" PRIx64 " before",
+				   format, w->format);
+		w->format = format;
+	}
+	if (w->last && !(e->flags & PERF_AUX_FLAG_OVERWRITE) != !(w->last->flags & PERF_AUX_FLAG_OVERWRITE))
+		audit_find(audit, INV_MODE_MIXED, sums, e, 0, "OVERWRITE is %s before (at 0x%" PRIx64 ")",
+			   e->flags & PERF_AUX_FLAG_OVERWRITE ? "set, and was not in the record"
+							      : "not set, and was in the record",
+			   w->last->file_off);
+	if (!e->size && !e->flags)
+		audit_find(audit, INV_EMPTY_RECORD, sums, e, 0, "size 0 and no flag: the kernel writes none");
+	else if (!e->size && e->flags == format)
+		audit_find(audit, INV_EMPTY_FORMAT, sums, e, 0, "size 0, format 0x%" PRIx64, format);
+}
+
+static void resumed(struct walk *w, const struct entry *e)
+{
+	if (w->truncated && e->time > w->truncated->time)
+		w->ring->sums->off_ns += e->time - w->truncated->time;
+	w->truncated = NULL;
+}
+
+static void losses(struct walk *w, const struct entry *e)
+{
+	struct auxtap_audit *audit = w->ring->audit;
+	struct auxtap_audit_ring *sums = w->ring->sums;
+
+	if (e->flags & PERF_AUX_FLAG_PARTIAL) {
+		sums->nr_partial++;
+		audit_find(audit, INV_PARTIAL, sums, e, e->size, "within %" PRIu64 " bytes at 0x%" PRIx64, e->size, e->off);
+	}
+	if (e->flags & PERF_AUX_FLAG_COLLISION) {
+		sums->nr_collision++;
+		audit_find(audit, INV_COLLISION, sums, e, e->size, "within %" PRIu64 " bytes at 0x%" PRIx64, e->size,
+			   e->off);
+	}
+	if (e->flags & PERF_AUX_FLAG_TRUNCATED) {
+		sums->nr_truncated++;
+		w->truncated = e;
+		audit_find(audit, INV_TRUNCATED, sums, e, 0,
+			   "stopped at 0x%" PRIx64 "; how much is missing the kernel does not tell",
+			   audit_end(e->off, e->size));
+	}
+}
+
+static void one(struct walk *w, const struct entry *e)
+{
+	struct auxtap_audit *audit = w->ring->audit;
+	struct auxtap_audit_ring *sums = w->ring->sums;
+	uint64_t end = audit_end(e->off, e->size), size = audit->facts.aux_size;
+
+	if (e->off + e->size < e->off) { /* nothing in it can be believed */
+		audit_find(audit, INV_AUX_RANGE, sums, e, 0, "offset 0x%" PRIx64 ", size 0x%" PRIx64, e->off, e->size);
+		return;
+	}
+	if (!sums->nr_records)
+		sums->first_off = e->off;
+	sums->nr_records++;
+	sums->nr_bytes += e->size;
+	if (w->last && e->time && w->last->time && e->time < w->last->time)
+		audit_find(audit, INV_TIME_BACK, sums, e, 0, "%" PRIu64 " ns before the record before",
+			   w->last->time - e->time);
+	flags(w, e);
+	if (!sums->overwrite) {
+		place(w, e);
+		if (size && e->size >= size)
+			audit_find(audit, INV_LARGER_THAN_BUFFER, sums, e, e->size,
+				   "%" PRIu64 " bytes in a ring of %" PRIu64, e->size, size);
+		audit_mark(w->ring, e);
+	}
+	resumed(w, e);
+	losses(w, e);
+	w->last = e;
+	w->nr_lost = 0;
+	if (end > w->end)
+		w->end = end;
+}
+
+/* D21, K1: the last record of the ring says that it was stopped. Did the recording go on? */
+static void stopped(const struct walk *w)
+{
+	struct auxtap_audit *audit = w->ring->audit;
+	uint64_t left;
+
+	if (!w->truncated || !w->truncated->time)
+		return;
+	left = audit->facts.time_end - w->truncated->time;
+	if (left >= RESUME_NS)
+		audit_find(audit, INV_NOT_RESUMED, w->ring->sums, w->truncated, 0,
+			   "nothing came from this ring in the %" PRIu64 ".%03" PRIu64
+			   " s that were recorded after it: the program ended, or nobody enabled the event again",
+			   left / 1000000000, left / 1000000 % 1000);
+}
+
+void audit_stream(const struct ring_view *ring)
+{
+	struct auxtap_audit_ring *sums = ring->sums;
+	struct walk w = {.ring = ring};
+	uint64_t nr_overwrite = 0, nr = 0;
+
+	for (size_t i = 0; i < ring->nr; i++) {
+		if (ring->entries[i].kind != ENTRY_AUX)
+			continue;
+		nr++;
+		nr_overwrite += ring->entries[i].flags & PERF_AUX_FLAG_OVERWRITE ? 1 : 0;
+	}
+	sums->overwrite = nr && 2 * nr_overwrite > nr; /* one wrong flag makes no snapshot */
+	for (size_t i = 0; i < ring->nr; i++) {
+		const struct entry *e = &ring->entries[i];
+
+		switch (e->kind) {
+		case ENTRY_AUX:
+			one(&w, e);
+			break;
+		case ENTRY_TRACE:
+			sums->nr_reads++;
+			sums->nr_read_bytes += e->size;
+			if (e->size > sums->largest_unread)
+				sums->largest_unread = e->size;
+			break;
+		case ENTRY_LOST:
+			w.nr_lost += e->size;
+			sums->nr_lost_records += e->size;
+			break;
+		case ENTRY_START:
+			sums->nr_starts++;
+			break;
+		}
+	}
+	sums->last_end = w.end;
+	stopped(&w);
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* auxtap audit: the AUX transactions of a recording, or an event log, held against the rules. */
+#include "cli.h"
+
+#include <auxtap/audit.h>
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	OPT_FORMAT = 256,
+	OPT_LOG,
+	OPT_AUX_SIZE,
+	OPT_PAGE,
+	OPT_MAX_SKID,
+};
+
+static const struct option options[] = {
+	{"format", required_argument, NULL, OPT_FORMAT},
+	{"log", no_argument, NULL, OPT_LOG},
+	{"aux-size", required_argument, NULL, OPT_AUX_SIZE},
+	{"page", required_argument, NULL, OPT_PAGE},
+	{"max-skid", required_argument, NULL, OPT_MAX_SKID},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+static const struct {
+	const char *name;
+	int (*print)(const struct auxtap_audit *audit, const char *path, FILE *out);
+} formats[] = {
+	{"text", auxtap_audit_print_text},
+	{"json", auxtap_audit_print_json},
+	{"junit", auxtap_audit_print_junit},
+};
+
+static void usage(FILE *out)
+{
+	fputs("usage: auxtap audit [OPTION]... FILE\n\n"
+	      "Holds the AUX transactions of a recording against the kernel's rules: offsets, flags,\n"
+	      "losses, wakeups against watermark and pages. FILE is a perf.data file of any AUX PMU,\n"
+	      "by auxtap or stock perf, or with --log the event log of a simulator or FPGA (lines of\n"
+	      "TIME,EVENT,VALUE). Trace bytes are not read. Exit status 1: rules were violated.\n\n"
+	      "  --format FORMAT    text, json or junit\n"
+	      "  --log              FILE is an event log\n"
+	      "  --aux-size BYTES   of each AUX ring; a recording does not say (K, M, G may follow)\n"
+	      "  --page BYTES       page size there (default 4K; 64K for Arm units, the most lenient)\n"
+	      "  --max-skid BYTES   how far behind its mark an interrupt may come (default: not judged)\n",
+	      out);
+}
+
+static int bad_value(const char *what, const char *value, const char *allowed)
+{
+	cli_complain(what, NULL, "'%s' is not %s", value, allowed);
+	return CLI_USAGE;
+}
+
+static bool bytes(const char *arg, uint64_t *value)
+{
+	static const char units[] = "KMG";
+	const char *unit;
+	char *end;
+
+	errno = 0;
+	*value = strtoull(arg, &end, 0);
+	if (*arg < '0' || *arg > '9' || errno || !*value)
+		return false;
+	unit = *end ? strchr(units, *end >= 'a' ? *end - 'a' + 'A' : *end) : NULL;
+	if (unit) {
+		unsigned int shift = 10 * (unsigned int)(unit - units + 1);
+
+		if (*value >> (64 - shift))
+			return false;
+		*value <<= shift;
+		end++;
+	}
+	return !*end;
+}
+
+static bool power_of_two(uint64_t v)
+{
+	return v && !(v & (v - 1));
+}
+
+static int audit_file(const char *path, bool log, const struct auxtap_audit_opts *opts, size_t format)
+{
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct auxtap_audit *audit = NULL;
+	struct auxtap_perfdata *pd = NULL;
+	int ret, status;
+
+	if (log) {
+		ret = auxtap_audit_log(&audit, path, opts, &err);
+	} else {
+		ret = auxtap_perfdata_open(&pd, path, &err);
+		if (!ret)
+			ret = auxtap_audit_perfdata(&audit, pd, opts, &err);
+	}
+	if (ret) {
+		cli_error(&err);
+		status = ret == -EBADMSG ? CLI_DAMAGED : CLI_FAILED;
+	} else {
+		status = auxtap_audit_at_fault(audit) ? CLI_DAMAGED : CLI_OK;
+		if (formats[format].print(audit, path, stdout) || fflush(stdout)) {
+			cli_complain("standard output", NULL, "cannot write: %s", strerror(errno));
+			status = CLI_FAILED;
+		}
+	}
+	auxtap_audit_free(audit);
+	auxtap_perfdata_close(pd);
+	return status;
+}
+
+int cmd_audit(int argc, char **argv)
+{
+	struct auxtap_audit_opts opts = {.size = sizeof(opts)};
+	size_t format = 0, nr = sizeof(formats) / sizeof(formats[0]);
+	bool log = false;
+	int opt;
+
+	optind = 1;
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		switch (opt) {
+		case 'h':
+			usage(stdout);
+			return CLI_OK;
+		case OPT_FORMAT:
+			for (format = 0; format < nr && strcmp(formats[format].name, optarg) != 0;)
+				format++;
+			if (format == nr)
+				return bad_value("--format", optarg, "text, json or junit");
+			break;
+		case OPT_LOG:
+			log = true;
+			break;
+		case OPT_AUX_SIZE:
+			if (!bytes(optarg, &opts.aux_size))
+				return bad_value("--aux-size", optarg, "a number of bytes");
+			break;
+		case OPT_PAGE:
+			if (!bytes(optarg, &opts.page_size) || !power_of_two(opts.page_size))
+				return bad_value("--page", optarg, "a power of two");
+			break;
+		case OPT_MAX_SKID:
+			if (!bytes(optarg, &opts.max_skid))
+				return bad_value("--max-skid", optarg, "a number of bytes");
+			break;
+		default:
+			cli_complain(argv[optind - 1], "see 'auxtap audit --help'", "%s",
+				     opt == ':' ? "needs a value" : "no such option");
+			return CLI_USAGE;
+		}
+	}
+	if (argc - optind > 1) {
+		cli_complain(argv[optind + 1], NULL, "one file at a time");
+		return CLI_USAGE;
+	}
+	if (log && optind == argc) {
+		cli_complain("--log", "name the file", "there is no default for it");
+		return CLI_USAGE;
+	}
+	return audit_file(optind < argc ? argv[optind] : "auxtap.data", log, &opts, format);
+}

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The auditor: recordings of hardware and of the emulated kernel are clean; each kind of damage is
+# found by its name, at its record, and nothing else is; event logs; what machines read; options.
+. "$(dirname "$0")/lib.sh"
+
+# audit EXPECTED_STATUS NAMES OPTION... FILE: which invariants have findings, figures left out
+names() {
+	python3 -c 'import json, sys
+known = {}
+for f in json.load(sys.stdin)["findings"]:
+    if f["severity"] != "figure": known[f["name"]] = 1
+print(" ".join(sorted(known)))' <json
+}
+audit() {
+	local want=$1 expected=$2 status
+	shift 2
+	"$AUXTAP" audit --format json "$@" >json 2>err
+	status=$?
+	[ $status = "$want" ] || fail "$*: status $status, not $want: $(cat err)"
+	[ "$(names)" = "$expected" ] || fail "$*: found '$(names)', not '$expected'"
+}
+# damaged NAMES STATUS FILE KIND N [VALUE]
+damaged() {
+	local names=$1 status=$2
+	shift 2
+	"$TOOLS/damage_aux" "$1" damaged.data "${@:2}" || fail "damage: $*"
+	audit "$status" "$names" ${OPTIONS:-} damaged.data
+}
+
+# made here: two CPUs, buffers one behind the other, one of them truncated
+"$TOOLS/spe_file" spe.data 3000 1 || fail 'no file'
+audit 0 truncated spe.data
+python3 -c 'import json
+a = json.load(open("json"))
+r = a["rings"]
+assert a["verdict"] == "clean" and a["unit"] == "arm_spe" and len(r) == 2, a
+assert r[0]["bytes"] == r[0]["read_bytes"] == r[0]["last_end"] > 100000 and r[1]["truncated"] == 1, r
+f = a["findings"][0]
+assert f["name"] == "truncated" and f["cpu"] == 1 and f["offset"] == 0x14d28, f' || fail 'json of spe.data'
+# I4: 5000 bytes at a time do not stop at the page behind a watermark of 8192
+OPTIONS='--page 4096' damaged 'past-limit truncated' 1 spe.data watermark 0 8192
+OPTIONS='--page 4096' damaged 'past-limit truncated' 1 spe.data watermark 0 6000
+# the unit's own padding is no hole: a page may be skipped; two pages are not
+OPTIONS='--page 4096' damaged 'truncated' 0 spe.data hole 6 4095
+OPTIONS='--page 256' damaged 'aux-hole truncated' 1 spe.data hole 6 512
+damaged 'flag-format truncated' 1 spe.data flags 6 0x100
+damaged 'bytes-missing trace-hole truncated' 1 spe.data drop-trace 6
+damaged 'bytes-missing trace-hole trace-overlap truncated' 1 spe.data trace-overlap 6 16
+damaged 'collision truncated' 0 spe.data flags 6 8
+audit 1 'larger-than-buffer past-limit truncated' --aux-size 4096 --page 4096 spe.data
+
+# cut in the middle: as far as it goes, and said
+for size in 70000 200000 $(($(stat -c %s spe.data) - 6000)); do
+	head -c "$size" spe.data >cut.data
+	"$AUXTAP" audit --format json cut.data >json 2>err
+	[ $? = 1 ] || fail "cut at $size: status"
+	[[ " $(names) " == *" file-damaged "* || " $(names) " == *" file-unfinished "* ]] || fail "cut at $size: $(names)"
+	[[ " $(names) " != *missing* && " $(names) " != *hole* && " $(names) " != *untold* ]] || fail "cut at $size: $(names)"
+done
+
+# an emulated recording whose reader keeps up, one that is stopped, a snapshot
+if "$AUXTAP" record -m 64,64 --aux-watermark 32768 -o mark.data -- /bin/ls -lR /etc >/dev/null 2>err; then
+	# on a busy machine the reader may come late
+	"$AUXTAP" audit --format json --aux-size 256K mark.data >json || fail "mark.data: $(cat json)"
+	python3 -c 'import json
+r = json.load(open("json"))["rings"]
+assert sum(x["past_watermark"] for x in r) >= 2, r
+assert sum(s["count"] for x in r for s in x["skids"] if s["below"] <= 4096) >= 2, r' || fail 'skids of mark.data'
+	# H4: the recording did interrupt there; half of the marks it did not
+	"$TOOLS/damage_aux" mark.data damaged.data watermark 0 16384
+	"$AUXTAP" audit damaged.data >text
+	[ $? = 1 ] && [ "$(grep ^VIOLATION text | cut -d' ' -f2)" = missed-interrupt ] || fail "half of the marks: $(cat text)"
+	"$AUXTAP" audit --max-skid 1 mark.data | grep -q 'VIOLATION late-interrupt' || fail 'late-interrupt'
+	"$AUXTAP" record -S -o snapshot.data -- /bin/ls / >/dev/null 2>err
+	audit 0 '' snapshot.data
+	# H5: three pages: PT stops at the end of the ring
+	"$AUXTAP" record -m 64,32 --aux-watermark 12288 -o odd.data -- /bin/ls -lR /etc >/dev/null 2>err
+	"$AUXTAP" audit odd.data >text || fail "odd.data: $(cat text)"
+	grep -q 'figure odd-watermark' text && grep -q 'known loss truncated' text || fail "odd.data: $(cat text)"
+	grep -q 'known loss noted-loss' text && grep -q 'truncated: [0-9]* bytes' text || fail "odd.data: no bytes: $(cat text)"
+else
+	echo "no emulated recording here: $(tail -n 1 err)"
+fi
+
+# hardware, by stock perf and others
+if [ -d "$AUXTAP_TRACES/intel-pt-perfdata" ]; then
+	pt=$AUXTAP_TRACES/intel-pt-perfdata/intel_pt-4.14/perf.data
+	audit 0 '' "$pt"
+	for dir in "$AUXTAP_TRACES"/coresight-perfdata/*/; do
+		case $dir in
+		*missing-aux*) audit 1 bytes-missing "$dir/perf.data" ;;
+		*kernel*) audit 0 truncated "$dir/perf.data" ;;
+		*) audit 0 '' "$dir/perf.data" ;;
+		esac
+	done
+	damaged '' 0 "$pt" none 0
+	damaged aux-overlap 1 "$pt" overlap 3 16
+	damaged aux-hole 1 "$pt" hole 3 64
+	damaged aux-hole 1 "$pt" drop-aux 3
+	damaged record-lost 0 "$pt" lost 3
+	damaged 'aux-hole aux-order time-back' 1 "$pt" order 3
+	damaged 'aux-hole aux-range' 1 "$pt" range 3
+	damaged 'aux-hole empty-record' 1 "$pt" empty 3
+	damaged flag-unknown 1 "$pt" flags 3 0x20
+	damaged flag-format 1 "$pt" flags 3 0x100
+	damaged mode-mixed 1 "$pt" flags 3 2
+	damaged truncated 0 "$pt" flags 3 1
+	damaged partial 0 "$pt" flags 3 4
+	damaged time-back 1 "$pt" time 3 200000
+	damaged bytes-missing 1 "$pt" drop-trace 0
+	damaged missed-interrupt 1 "$pt" watermark 0 4096
+	damaged bytes-untold 1 "$pt" drop-aux 0
+	"$AUXTAP" audit "$AUXTAP_TRACES/perfdata/zstd-sleep/perf.data" 2>err
+	[ $? = 3 ] && grep -q 'nothing to audit' err || fail "no trace: $(cat err)"
+fi
+
+# ---- event logs ----
+good=$SRC/tests/cli/audit/unit.csv
+audit 0 '' --log "$good"
+python3 -c 'import json
+a = json.load(open("json"))
+r = a["rings"][0]
+assert a["unit"] == "example" and r["bytes"] == 14000 and r["past_watermark"] == 3 and r["starts"] == 3, a
+assert [s["count"] for s in r["skids"]] == [1, 1, 1] and r["largest_unread"] == 4112, r' || fail "log: $(cat json)"
+# edit SED NAMES STATUS
+edited() {
+	sed "$1" "$good" >log.csv
+	cmp -s log.csv "$good" && fail "sed '$1' changes nothing"
+	audit "$3" "$2" --log log.csv
+}
+edited '/^520,irq/d; /^600,mark/d; /^930,irq/d' interrupt-missing 1
+edited 's/^520,irq.*/&\n540,irq/' interrupt-doubled 1
+edited 's/^500,write.*/490,write,8000\n491,irq\n&/; /^520,irq/d' interrupt-early 1
+edited 's/^515,write,8200/515,write,8300/; s/^650,tail.*/650,tail,8300/' interrupt-late 1
+edited 's/^520,irq/1100,irq/; s/^600,mark/1101,mark/; /^6[56]0,/d; /^9[0-9]*,/d; /^1200/d' interrupt-late 1
+edited 's/^1200,write,14000/1200,write,30000/' 'interrupt-missing unread-overwritten write-past-limit' 1
+edited 's/^900,write.*/&\n910,write,12000/' pointer-back 1
+edited 's/^320,limit,20480/320,limit,20500/' limit-ahead 1
+edited 's/^940,tail,12288/940,tail,12289/' tail-ahead 1
+edited 's/^660,/640,/' log-time-back 1
+edited 's/^940,tail.*/&\n945,nonsense,1/' log-damaged 1
+edited 's/^940,tail.*/&\n945,lost,77/' lost 0
+python3 -c 'import json
+f = json.load(open("json"))["findings"][0]
+assert f["bytes"] == 77 and open("log.csv").read()[f["offset"]:].startswith("945,lost"), f' || fail 'offset of a line'
+"$AUXTAP" audit --log "$SRC/README.md" 2>err
+[ $? = 3 ] && grep -q 'TIME,EVENT,VALUE' err || fail "no log: $(cat err)"
+
+# ---- for a lab's CI ----
+sed '/^520,irq/d; /^600,mark/d; /^930,irq/d' "$good" >'a <log> & "b".csv'
+"$AUXTAP" audit --log --format junit 'a <log> & "b".csv' >junit.xml
+python3 - <<'PY' || fail 'junit'
+import xml.etree.ElementTree as x
+suite = x.parse("junit.xml").getroot()[0]
+assert suite.get("failures") == "1" and 'a <log> & "b".csv' in suite.get("name"), suite.attrib
+cases = suite.findall("testcase")
+assert len(cases) == int(suite.get("tests")) == 12, len(cases)
+bad = [c.get("name") for c in cases if c.find("failure") is not None]
+assert bad == ["interrupt-missing"], bad
+assert "0x2000" in suite.find(".//failure").text
+PY
+
+# ---- usage ----
+for options in '--format xml' '--aux-size 1X' '--page 3000' '--max-skid 0' '--nonsense' 'a b' '--log'; do
+	"$AUXTAP" audit $options >out 2>err
+	[ $? = 2 ] && [ -s err ] && [ ! -s out ] || fail "$options: $(cat err)"
+done
+"$AUXTAP" audit /nonexistent 2>err
+[ $? = 3 ] || fail 'a file that is not there'
+"$AUXTAP" audit spe.data >/dev/full 2>err
+[ $? = 3 ] && grep -q 'cannot write' err || fail "disk full: $(cat err)"
+
+# a finding for each of very many records costs no more than the first thousand
+"$AUXTAP" audit --aux-size 4096 spe.data >text
+grep -q 'VIOLATION larger-than-buffer.* 7[0-9] times' text && grep -q '    and 6[0-9] more' text || fail "many: $(cat text)"
+finish
