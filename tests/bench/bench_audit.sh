@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The auditor: bytes of trace a second, of a file in the page cache, in buffers of 2 MiB (half of a
+# default area) and of 5 KB (nearly a record each, the worst case). Goal: 1 GB a second.
+. "$SRC/tests/cli/lib.sh"
+NR=1000000 # records of SPE of each of two CPUs
+"$TOOLS/spe_file" large.data $NR 1 large && "$TOOLS/spe_file" small.data $NR 1 || exit 1
+for kind in large small; do
+	for turn in 1 2 3 4 5; do
+		begin=$(date +%s%N)
+		"$AUXTAP" audit $kind.data >/dev/null
+		echo "$begin $(date +%s%N)" | awk '{print ($2 - $1) / 1e9}' >>$kind
+	done
+	sort -n $kind | sed -n 3p | awk -v size="$(stat -c %s $kind.data)" -v name=$kind '{
+		printf "audit-%s-buffers-megabytes-per-second: %.0f\n", name, size / $1 / 1e6 }'
+done
+finish
