@@ -163,7 +163,9 @@ int refusal_map(const char *what, uint64_t bytes, int code, unsigned int nr_ring
 				       "have one");
 		break;
 	case -ENOMEM:
-		auxtap_error_todo(err, "use a smaller -m");
+		/* one page is not too much, but too little for TRBE and SPE */
+		auxtap_error_todo(err, bytes > 4096 ? "use a smaller -m"
+						    : "use a larger -m; some trace units need two pages");
 		break;
 	default:
 		break;

@@ -32,6 +32,15 @@ good threads crash --source "$source" -S4K -m 16,1 -o threads -- "$FIXTURES/thre
 good stack crash --source "$source" -S2K -m 16,1 -o stack -- "$FIXTURES/stack_smash"
 good cxx crash --source "$source" -S4K -m 16,1 -o cxx -- "$FIXTURES/cxx_uncaught"
 good stepped crash --source ptrace -S4K -m 16,1 -o stepped -- "$FIXTURES/div_zero"
+if command -v qemu-aarch64 >/dev/null && [ -x "$FIXTURES/a64/handler_crash" ]; then
+	a64=(crash --backend emulated -S4K -m 16,4)
+	good a64_null "${a64[@]}" -o a64_null -- "$FIXTURES/a64/null_deref"
+	good a64_signal "${a64[@]}" -o a64_signal -- "$FIXTURES/a64/handler_crash"
+	good a64_signed "${a64[@]}" -o a64_signed -- "$FIXTURES/a64/a64_faults" v
+	good a64_astray "${a64[@]}" -o a64_astray -- "$FIXTURES/a64/bad_pointer"
+else
+	echo "without AArch64: no qemu-aarch64 or no compiler"
+fi
 [ "$failures" -eq 0 ] || finish
 "$AUXTAP" decode --events gap truncated 2>/dev/null | grep -q 'gap: truncated' || fail "truncated has no gap"
 grep -q 'died of SIGSEGV' crash.report.txt || fail "crash has no report"
