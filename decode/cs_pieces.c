@@ -8,6 +8,8 @@
 
 #define AUXTRACE_ALIGN 8 /* perf pads a buffer to this */
 #define FLAG_RAW       0x100 /* PERF_AUX_FLAG_CORESIGHT_FORMAT_RAW */
+#define OVERLAP_KEY    64
+#define OVERLAP_MAX    (64u << 20)
 #define FLAG_LOSS      (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)
 
 struct aux {
@@ -181,12 +183,14 @@ static int add_missing(struct cs_pieces *pieces, const struct aux *aux, uint64_t
 
 /* How far [off, end) of the AUXTRACE record was seen. */
 struct cover {
+	struct auxtap_perfdata *pd;
 	struct cs_pieces *pieces;
 	struct cs_buffer *buffer;
 	const struct auxtap_perfdata_aux *trace;
 	int cpu;      /* where nothing tells */
 	uint64_t end; /* of what was added last */
 	bool broken;  /* what comes does not continue it */
+	bool snapshot; /* what lies between two of a ring was overwritten */
 };
 
 static int add_piece(struct cover *c, const struct aux *aux, uint64_t off, uint64_t size, bool raw)
@@ -210,7 +214,8 @@ static int add_piece(struct cover *c, const struct aux *aux, uint64_t off, uint6
 		piece->cpu = c->cpu;
 		c->buffer->cpu_unknown = true;
 	}
-	if (off > last_end && !c->broken)
+	piece->overwritten = c->snapshot;
+	if (off > last_end && (!c->broken || c->snapshot))
 		piece->nr_lost = off - last_end;
 	c->broken = aux->flags & FLAG_LOSS;
 	c->end = off + size;
@@ -235,6 +240,75 @@ static int add_untold(struct cover *c, const struct cs_config *config, uint64_t 
 	return add_piece(c, &aux, c->end, size, raw);
 }
 
+/* What the older one has before its end is what the newer one has before 'at'. */
+static bool same_past(const uint8_t *old, size_t old_size, const uint8_t *new, size_t at)
+{
+	size_t size = at < old_size ? at : old_size;
+
+	return !memcmp(new + at - size, old + old_size - size, size);
+}
+
+/*
+ * How many of the newer snapshot's first bytes, at file_off, the older one had, by what is in them: a
+ * ring's offsets tell where to look first (not those of perfs before 5.15). 0: none, or not surely.
+ */
+static uint64_t seen_before(const struct cover *c, const struct cs_piece *old, uint64_t off,
+			    uint64_t file_off, uint64_t nr_bytes)
+{
+	size_t size = nr_bytes < OVERLAP_MAX ? (size_t)nr_bytes : OVERLAP_MAX;
+	size_t old_size = old->size < size ? (size_t)old->size : size, key, seen = 0;
+	uint64_t by_off = old->off + old->size - off;
+	uint8_t *buf = old_size ? malloc(size + old_size) : NULL, *new = buf, *at, *twice;
+
+	if (!buf)
+		return 0;
+	if (auxtap_perfdata_pread(c->pd, new, size, file_off) != (ssize_t)size ||
+	    auxtap_perfdata_pread(c->pd, buf + size, old_size, old->file_off + old->size - old_size) !=
+		    (ssize_t)old_size)
+		goto out;
+	if (by_off <= size && same_past(buf + size, old_size, new, (size_t)by_off)) {
+		seen = (size_t)by_off;
+		goto out;
+	}
+	key = old_size < OVERLAP_KEY ? old_size : OVERLAP_KEY;
+	at = memmem(new, size, buf + size + old_size - key, key);
+	if (!at || !same_past(buf + size, old_size, new, (size_t)(at - new) + key))
+		goto out;
+	twice = memmem(at + 1, size - (size_t)(at + 1 - new), buf + size + old_size - key, key);
+	if (!twice)
+		seen = (size_t)(at - new) + key;
+out:
+	free(buf);
+	return seen;
+}
+
+/* A snapshot's bytes, without what the one before has. */
+static int add_snapshot_piece(struct cover *c, const struct aux *aux, uint64_t off, uint64_t size, bool raw)
+{
+	const struct cs_piece *last = c->buffer->nr ? &c->buffer->pieces[c->buffer->nr - 1] : NULL;
+	uint64_t seen = last && last->raw == raw ? seen_before(c, last, off, c->trace->trace_off, size) : 0;
+	struct cs_piece *piece;
+	int ret;
+
+	if (!raw && seen % CS_FRAME)
+		seen = 0;
+	if (last && off == last->off + last->size)
+		c->broken = false; /* nothing was overwritten in between */
+	if (!seen)
+		return add_piece(c, aux, off, size, raw);
+	if (seen == size)
+		return 0;
+	c->broken = false;
+	/* it goes on from there, whatever its offset says */
+	ret = add_piece(c, aux, last->off + last->size, size - seen, raw);
+	if (ret)
+		return ret;
+	piece = &c->buffer->pieces[c->buffer->nr - 1];
+	piece->file_off = c->trace->trace_off + seen;
+	piece->nr_seen = seen;
+	return 0;
+}
+
 /*
  * A snapshot of a ring: AUX records tell where the unit stopped (their offset is the end), and more
  * bytes than the ring has kept. The newest one within tells the format, and where the padding begins.
@@ -253,19 +327,19 @@ static int add_snapshot(struct cover *c, struct auxes *auxes, const struct cs_co
 		if (!newest || aux->off <= end)
 			newest = aux;
 	}
-	c->broken = true;
+	c->broken = c->snapshot = true;
 	if (!newest)
 		return add_untold(c, config, end);
 	if (newest->off > begin && newest->off < end && end - newest->off < AUXTRACE_ALIGN)
 		end = newest->off;
-	return add_piece(c, newest, begin, end - begin, newest->flags & FLAG_RAW);
+	return add_snapshot_piece(c, newest, begin, end - begin, newest->flags & FLAG_RAW);
 }
 
-static int add_trace(struct cs_pieces *pieces, struct auxes *auxes, const struct cs_config *config,
-		     const struct auxtap_perfdata_aux *trace)
+static int add_trace(struct cs_pieces *pieces, struct auxtap_perfdata *pd, struct auxes *auxes,
+		     const struct cs_config *config, const struct auxtap_perfdata_aux *trace)
 {
 	uint64_t begin = trace->head.offset, end = begin + trace->trace_size;
-	struct cover c = {.pieces = pieces, .trace = trace, .end = begin,
+	struct cover c = {.pd = pd, .pieces = pieces, .trace = trace, .end = begin,
 			  .cpu = config->nr ? config->units[0].cpu : -1};
 	size_t lo = 0, hi = auxes->nr;
 	int ret = 0;
@@ -325,7 +399,7 @@ int cs_pieces_read(struct cs_pieces *pieces, struct auxtap_perfdata *pd,
 		return ret;
 	ret = read_auxes(&auxes, pd);
 	for (size_t i = 0; !ret && i < nr; i++)
-		ret = add_trace(pieces, &auxes, config, &traces[i]);
+		ret = add_trace(pieces, pd, &auxes, config, &traces[i]);
 	for (size_t i = 0; !ret && i < auxes.nr; i++)
 		if (!auxes.list[i].used && auxes.list[i].size)
 			ret = add_missing(pieces, &auxes.list[i], auxes.list[i].size,

@@ -496,7 +496,9 @@ static void follow(struct cs_stream *s, const struct cs_item *item)
 		break;
 	case ITEM_BREAK:
 		if (p->nr_lost)
-			cs_flow_lost(flow, AUXTAP_GAP_UNKNOWN, p->nr_lost, true, "not in the file");
+			cs_flow_lost(flow, p->overwritten ? AUXTAP_GAP_OVERWRITTEN : AUXTAP_GAP_UNKNOWN,
+				     p->nr_lost, true,
+				     p->overwritten ? "between two snapshots" : "not in the file");
 		else
 			cs_flow_break(flow);
 		break;

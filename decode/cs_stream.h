@@ -16,6 +16,8 @@ struct cs_piece {
 	uint64_t file_off;
 	uint64_t time; /* of the AUX record: the end; 0: not known */
 	uint64_t nr_lost;
+	uint64_t nr_seen; /* bytes before it that the snapshot before had: taken out */
+	bool overwritten; /* what is lost, in a ring, between two snapshots of it */
 	bool raw;   /* not in frames */
 	bool joins; /* the piece before goes on here, in the file too */
 	int cpu;

@@ -143,6 +143,9 @@ static int list_piece(struct dump_cs_file *file, const struct place *place, stru
 		p->raw ? "raw" : "frames");
 	if (p->cpu >= 0)
 		fprintf(file->dump.out, ", CPU %d", p->cpu);
+	if (p->nr_seen)
+		fprintf(file->dump.out, ", 0x%" PRIx64 " bytes before it are the ones listed already",
+			p->nr_seen);
 	fputs(p->joins ? ", goes on\n" : "\n", file->dump.out);
 	if (!state->tree || !p->joins || state->raw != p->raw || (p->raw && state->cpu != p->cpu))
 		ret = new_tree(file, state, buffer, p, &why_not);

@@ -359,6 +359,84 @@ static void snapshot_of_a_ring(void **state)
 	assert_int_equal(seen.nr_gaps, 0);
 }
 
+static size_t differs_at; /* of the trace, in the second snapshot; 0: nowhere */
+
+static void snapshots(const size_t (*parts)[2], size_t nr, uint64_t (*offset)(size_t begin))
+{
+	uint8_t copy[sizeof(trace)];
+	struct out out;
+
+	as_snapshot = true;
+	begin(&out, 2);
+	as_snapshot = false;
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t end = offset(parts[i][0]) + parts[i][1] - parts[i][0];
+
+		memcpy(copy, trace, sizeof(copy));
+		if (i == 1 && differs_at)
+			copy[differs_at] ^= 1;
+		auxtrace(&out, offset(parts[i][0]), copy + parts[i][0], parts[i][1] - parts[i][0]);
+		aux(&out, end, end, RAW | PERF_AUX_FLAG_OVERWRITE);
+	}
+	finish(&out);
+	decode_file();
+}
+
+static uint64_t in_stream(size_t begin)
+{
+	return 5000 + begin;
+}
+
+/* of a perf that begins each snapshot anew */
+static uint64_t zero(size_t begin)
+{
+	(void)begin;
+	return 0;
+}
+
+/* What the next snapshot of the ring has once more is taken out, by its bytes. */
+static void snapshots_overlap(void **state)
+{
+	static const size_t parts[][2] = {{0, 400}, {160, 640}, {200, 640}, {504, 921}};
+
+	(void)state;
+	snapshots(parts, 4, in_stream);
+	same_flow(NR_INSNS);
+	assert_int_equal(seen.nr_gaps, 0);
+	snapshots(parts, 4, zero);
+	same_flow(NR_INSNS);
+	assert_int_equal(seen.nr_gaps, 0);
+}
+
+/* Between snapshots that do not meet it was overwritten: so many bytes. */
+static void snapshots_apart(void **state)
+{
+	static const size_t parts[][2] = {{0, 400}, {480, 921}};
+
+	(void)state;
+	snapshots(parts, 2, in_stream);
+	assert_in_range(seen.nr, 100, NR_INSNS - 1);
+	assert_memory_equal(seen.ips, truth, 1000 * sizeof(truth[0]));
+	assert_int_equal(seen.nr_gaps, 1);
+	assert_int_equal(seen.gaps[0].cause, AUXTAP_GAP_OVERWRITTEN);
+	assert_int_equal(seen.gaps[0].nr_bytes, 80);
+}
+
+/* The offsets say that it is the same, the bytes say that it is not: nothing is taken out, and that is said. */
+static void snapshots_differ(void **state)
+{
+	static const size_t parts[][2] = {{0, 400}, {304, 921}};
+
+	(void)state;
+	differs_at = 350;
+	snapshots(parts, 2, in_stream);
+	differs_at = 0;
+	assert_in_range(seen.nr, 1000, NR_INSNS + 500);
+	assert_memory_equal(seen.ips, truth, 1000 * sizeof(truth[0]));
+	assert_int_equal(seen.nr_gaps, 1);
+	assert_int_equal(seen.gaps[0].cause, AUXTAP_GAP_UNKNOWN);
+}
+
 static void read_truth(void)
 {
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
@@ -412,6 +490,9 @@ int main(void)
 		cmocka_unit_test(id_by_record),
 		cmocka_unit_test(truncated),
 		cmocka_unit_test(snapshot_of_a_ring),
+		cmocka_unit_test(snapshots_overlap),
+		cmocka_unit_test(snapshots_apart),
+		cmocka_unit_test(snapshots_differ),
 	};
 	const char *root = getenv("AUXTAP_TRACES");
 
