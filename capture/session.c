@@ -16,6 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Kernels let an ETM synchronise every 4096 bytes, there is no term for it: two of these hold one. */
+#define ETM_LEAST_SNAPSHOT 8192
+
 #define DEFAULT_DATA_PAGES 128u
 #define DEFAULT_AUX_PAGES  1024u
 #define IDLE_MS		   250
@@ -115,6 +118,14 @@ static int configure(struct auxtap_session *s, struct auxtap_error *err)
 	if (!s->event.aux && s->aux_overwrite)
 		return auxtap_error_set(err, -EINVAL, s->event.name,
 					"has no AUX area to take a snapshot of");
+	if (s->event.etm && s->opts.snapshot_size && s->opts.snapshot_size < ETM_LEAST_SNAPSHOT) {
+		auxtap_error_set(err, -EINVAL, "-S",
+				 "decoding can begin at every 4096th byte of this trace: %llu bytes may "
+				 "have no such place",
+				 (unsigned long long)s->opts.snapshot_size);
+		auxtap_error_todo(err, "keep 8K or more");
+		return -EINVAL;
+	}
 	if (s->aux_overwrite)
 		capture_event_fit(&s->event, s->be->perf, s->be->perf_ctx,
 				  s->opts.snapshot_size ? s->opts.snapshot_size : s->aux_bytes);

@@ -186,6 +186,16 @@ for unit in ete etmv4; do
 		exact 139 $unit "$event" "$fixtures/thread_crash_static"
 	done
 done
+# a snapshot that may have no place to begin at is refused; the smallest that is taken has one
+auxtap crash -e cs_etm//u --backend emulated -S4K -m 8,4 -o "$dir/data" -- "$fixtures/stack_overflow_static" >"$dir/out" 2>"$dir/err"
+[ $? = 125 ] && grep -q -- '-S: decoding can begin at every 4096th byte' "$dir/err" || fail "-S4K: $(head -1 "$dir/err")"
+for unit in ete etmv4; do
+	auxtap crash -e cs_etm//u --backend emulated --trace-unit $unit -S8K -m 8,4 -o "$dir/data" -- \
+		"$fixtures/stack_overflow_static" >"$dir/out" 2>"$dir/err"
+	[ $? = 139 ] || fail "-S8K: $(tail -1 "$dir/err")"
+	nr=$(auxtap decode --events insn -F ip "$dir/data" 2>/dev/null | wc -l)
+	[ "$nr" -gt 10000 ] || fail "-S8K, $unit: only $nr instructions"
+done
 exact 0 ete cs_etm// "$fixtures/recursion"
 auxtap decode --events call -F sym "$dir/data" | grep -q '\$[xd]' && fail "mapping symbols are no names"
 
