@@ -4,7 +4,9 @@
  * so that unloading is refused by the kernel itself.
  */
 #include <linux/debugfs.h>
+#include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/vmalloc.h>
 #include "arm_units.h"
 #include "compat.h"
 #include "pmu/arm_spe.h"
@@ -19,6 +21,16 @@ MODULE_PARM_DESC(etm_name, "of the trace units' PMU; tools look for cs_etm, the 
 			   "none");
 
 static struct dentry *debug_dir;
+
+void *arm_unit_virt(void *ctx, u64 addr, u64 size)
+{
+	u64 at;
+
+	for (at = addr & PAGE_MASK; at < addr + size; at += PAGE_SIZE)
+		if (!is_vmalloc_addr((void *)at) || !vmalloc_to_page((void *)at))
+			return NULL;
+	return (void *)addr;
+}
 
 static void pmus_exit(void)
 {

@@ -13,6 +13,9 @@ struct cs_etm_hw;
 struct dentry;
 struct device;
 
+/* What an output stage sees at a virtual address; NULL: a page of it is not there. */
+void *arm_unit_virt(void *ctx, u64 addr, u64 size);
+
 extern const struct arm_spe_hw spe_unit_hw;
 int spe_units_init(struct dentry *dir);
 void spe_units_exit(void);

@@ -10,7 +10,6 @@
 #include <linux/device.h>
 #include <linux/errno.h>
 #include <linux/kobject.h>
-#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>
@@ -18,7 +17,6 @@
 #include <linux/smp.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
-#include <linux/vmalloc.h>
 #include "arm_units.h"
 #include "irq_line.h"
 #include "pmu/cs_etm.h"
@@ -60,18 +58,6 @@ struct etm_cpu {
 
 static DEFINE_PER_CPU(struct etm_cpu, etm_unit_cpus);
 static struct replay etm_replay;
-
-/* ---- memory: a range of virtual addresses, of which each page must be there ---- */
-
-static void *unit_virt(void *ctx, u64 addr, u64 size)
-{
-	u64 at;
-
-	for (at = addr & PAGE_MASK; at < addr + size; at += PAGE_SIZE)
-		if (!is_vmalloc_addr((void *)at) || !vmalloc_to_page((void *)at))
-			return NULL;
-	return (void *)addr;
-}
 
 static void interrupt(void)
 {
@@ -260,7 +246,7 @@ int etm_units_init(struct dentry *dir)
 		struct etm_cpu *c = &per_cpu(etm_unit_cpus, cpu);
 
 		c->bus = (struct trbe_output_bus){
-			.ctx = c, .virt = unit_virt, .irq = unit_irq};
+			.ctx = c, .virt = arm_unit_virt, .irq = unit_irq};
 		trbe_output_init(&c->out, &c->bus, 1u << ALIGN_LOG2);
 		c->out.overwrite_bytes = overwrite_bytes;
 		c->out.beyond_bytes = beyond_bytes;

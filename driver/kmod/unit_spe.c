@@ -6,12 +6,10 @@
  */
 #include <linux/debugfs.h>
 #include <linux/errno.h>
-#include <linux/mm.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>
 #include <linux/smp.h>
 #include <linux/string.h>
-#include <linux/vmalloc.h>
 #include "arm_units.h"
 #include "irq_line.h"
 #include "pmu/arm_spe.h"
@@ -21,8 +19,8 @@
 
 #define MAX_RECORD_LOG2 6u
 #define ALIGN_LOG2	6u
-/* filters, no more; 12 bits of counters; an interval of 256 at least */
-#define PMSIDR (SPE_PMSIDR_FE | SPE_PMSIDR_FT | SPE_PMSIDR_FL |                          \
+/* all filters, no more; 12 bits of counters; an interval of 256 at least */
+#define PMSIDR (SPE_PMSIDR_FE | SPE_PMSIDR_FT | SPE_PMSIDR_FL | SPE_PMSIDR_FNE |         \
 		(u64)MAX_RECORD_LOG2 << SPE_PMSIDR_MAXSIZE_SHIFT |                       \
 		2ull << SPE_PMSIDR_COUNTSIZE_SHIFT)
 
@@ -39,18 +37,6 @@ struct spe_cpu {
 
 static DEFINE_PER_CPU(struct spe_cpu, spe_cpus);
 static struct replay spe_replay;
-
-/* ---- memory: a range of virtual addresses, of which each page must be there ---- */
-
-static void *unit_virt(void *ctx, u64 addr, u64 size)
-{
-	u64 at;
-
-	for (at = addr & PAGE_MASK; at < addr + size; at += PAGE_SIZE)
-		if (!is_vmalloc_addr((void *)at) || !vmalloc_to_page((void *)at))
-			return NULL;
-	return (void *)addr;
-}
 
 static void interrupt(void)
 {
@@ -201,7 +187,7 @@ int spe_units_init(struct dentry *dir)
 		struct spe_cpu *c = &per_cpu(spe_cpus, cpu);
 
 		c->bus = (struct spe_output_bus){
-			.ctx = c, .virt = unit_virt, .irq = unit_irq};
+			.ctx = c, .virt = arm_unit_virt, .irq = unit_irq};
 		spe_output_init(&c->out, &c->bus, 1u << MAX_RECORD_LOG2, 1u << ALIGN_LOG2);
 		irq_line_init(&c->interrupt, interrupt);
 	}

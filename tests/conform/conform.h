@@ -135,6 +135,8 @@ int model_init(const struct core_kernel *kernel);
 const char *model_warning(void); /* the last one */
 /* B11: the limits that a script begins with */
 void model_usual(long mlock_kb, uint64_t memlock, int paranoid);
+/* Q3: the module's PMUs have higher addresses than the kernel's */
+void model_pmus_behind(bool behind);
 /* C5: what the kernel's allocator did, for the next AUX area; nr 0: nothing is known */
 void model_orders(const struct conform_orders *orders);
 /* The thread was scheduled out and in again. */

@@ -248,15 +248,25 @@ static void task_record(uint32_t type, int parent)
 	core_task_record(task, type, 0, &body, sizeof(body));
 }
 
-/* Since 6.2 a tree of events is ordered by the address of the PMU after the CPU: ours are behind the kernel's. */
+static bool pmus_behind;
+
+void model_pmus_behind(bool behind)
+{
+	pmus_behind = behind;
+}
+
+/*
+ * Since 6.2 a tree of events is ordered by the address of the PMU after the CPU: the module's are
+ * behind the kernel's on x86-64, on arm64 they may be before.
+ */
 static int pmu_rank(const struct perf_event *event)
 {
-	if (!event->kernel->resched_one_pmu || event->attr.type == PERF_TYPE_SOFTWARE)
+	if (!event->kernel->resched_one_pmu)
 		return 0;
 	for (int i = 0; i < CONFORM_NR_FLAVOURS; i++)
 		if (types[i] == event->attr.type)
-			return 1 + i;
-	return 0;
+			return pmus_behind + i;
+	return pmus_behind ? 0 : CONFORM_NR_FLAVOURS;
 }
 
 static struct perf_event *inherit(struct perf_event *parent, struct perf_event *group)

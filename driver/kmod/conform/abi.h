@@ -68,6 +68,7 @@ struct conform_call {
 	__s64 ret;
 	__u64 switches; /* of the calling task, so far */
 	__u64 cpu_switches; /* of the CPU, whoever it ran */
+	__u64 pmus_behind; /* the module's PMUs have higher addresses than the kernel's (Q3) */
 	struct conform_view views[CONFORM_NR_VIEWS];
 };
 

@@ -13,6 +13,7 @@
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
+#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/string.h>
@@ -178,6 +179,7 @@ static long run_call(struct conform_call *call)
 	/* of the same moment as the views */
 	call->switches = current->nvcsw + current->nivcsw;
 	call->cpu_switches = this_cpu_read(nr_switches);
+	call->pmus_behind = (unsigned long)conform_pmus() > (unsigned long)&init_task;
 	raw_spin_unlock_irqrestore(&events_lock, flags);
 	return 0;
 }

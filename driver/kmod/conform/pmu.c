@@ -280,6 +280,11 @@ static const char *const names[CONFORM_NR_FLAVOURS] = CONFORM_NAMES;
 static struct pmu pmus[CONFORM_NR_FLAVOURS];
 static int nr_registered;
 
+const void *conform_pmus(void)
+{
+	return pmus;
+}
+
 int conform_register(void)
 {
 	static const int capabilities[CONFORM_NR_FLAVOURS] = {

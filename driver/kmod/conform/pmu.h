@@ -24,6 +24,8 @@ struct conform_event {
 };
 
 int conform_register(void);
+/* Where the PMUs are, in the order of their flavours. */
+const void *conform_pmus(void);
 void conform_unregister(void);
 
 /* On the CPU that runs the event, interrupts off. The result of an operation. */

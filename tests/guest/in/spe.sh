@@ -14,6 +14,11 @@ for attr in cpumask type caps/min_interval format/ts_enable format/load_filter; 
 	[ -s $pmu/$attr ] || complain "no $attr"
 done
 [ "$(cat $pmu/format/load_filter)" = config:33 ] || complain "load_filter is $(cat $pmu/format/load_filter)"
+# inverted filters take a kernel with config3 (6.3)
+case $(uname -r) in
+6.[012].*) [ ! -e $pmu/format/inv_event_filter ] || complain 'has inv_event_filter' ;;
+*) [ "$(cat $pmu/format/inv_event_filter)" = config3:0-63 ] || complain 'has no inv_event_filter' ;;
+esac
 cat /records >$replay/data || complain 'does not take the records'
 
 # The program: runs in user mode until all is replayed, at most so many seconds.
