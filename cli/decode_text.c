@@ -171,7 +171,7 @@ static char *put_addr(struct decode_printer *p, const struct auxtap_event *ev, c
 }
 
 /* Columns keep their place where a value is missing. */
-static char *put_column(struct decode_printer *p, const struct auxtap_event *ev,
+static inline __attribute__((always_inline)) char *put_column(struct decode_printer *p, const struct auxtap_event *ev,
 			enum decode_field field, const struct place *place, char *at)
 {
 	size_t width = p->nr_fields == 1 ? 0 : text_width[field], len;

@@ -22,7 +22,6 @@ struct auxtap_decoder *decoder_new(struct auxtap_image_set *images,
 	if (!dec)
 		return NULL;
 	dec->raw_fd = -1;
-	dec->last_tid = INT32_MIN;
 	for (unsigned int i = 0; i < DECODER_COMMS; i++)
 		dec->comms[i].tid = INT32_MIN;
 	pthread_mutex_init(&dec->read_lock, NULL);
@@ -320,9 +319,6 @@ static void note_thread(struct auxtap_decoder *dec, int32_t tid)
 {
 	size_t lo = 0, hi = dec->nr_tids;
 
-	if (tid == dec->last_tid)
-		return;
-	dec->last_tid = tid;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
@@ -353,6 +349,7 @@ static const char *comm_of(struct auxtap_decoder *dec, int32_t tid, uint64_t tim
 	const struct sideband_thread *thread = dec->comms[slot].thread;
 
 	if (tid != dec->comms[slot].tid) {
+		note_thread(dec, tid);
 		thread = sideband_thread(&dec->sideband, tid, false);
 		dec->comms[slot].tid = tid;
 		dec->comms[slot].thread = thread;
@@ -417,7 +414,6 @@ int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *out,
 	} else {
 		memset(&out->gap, 0, sizeof(out->gap));
 	}
-	note_thread(dec, ev->tid);
 	if (ev->time && !dec->sum.time_begin)
 		dec->sum.time_begin = ev->time;
 	if (ev->time > dec->sum.time_end)

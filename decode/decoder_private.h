@@ -68,8 +68,7 @@ struct auxtap_decoder {
 	struct auxtap_decode_summary sum;
 	int32_t *tids; /* seen; sorted */
 	size_t nr_tids, max_tids;
-	int32_t last_tid;
-	/* threads of the last events, by tid */
+	/* threads of the last events, by tid: each is in tids */
 	struct {
 		int32_t tid;
 		const struct sideband_thread *thread;

@@ -147,12 +147,12 @@ enum header_kind {
 };
 
 struct header {
+	uint64_t payload; /* mask: of eight bytes behind the header */
 	uint8_t kind, size; /* of the packet */
-	uint8_t shift;	    /* leaves the payload of eight bytes behind the header */
 	uint16_t fact;
 };
 
-#define HEADER(name, nr) {HEADER_##name, (nr) + 1, 64 - 8 * (nr), AUXTAP_SPE_HAS_##name}
+#define HEADER(name, nr) {~0ull >> (64 - 8 * (nr)), HEADER_##name, (nr) + 1, AUXTAP_SPE_HAS_##name}
 #define ADDRESS(n, name) [0xb0 + (n)] = HEADER(name, 8)
 #define COUNTER(n, name) [0x98 + (n)] = HEADER(name, 2)
 #define OF_ANY_SIZE(n, name)                                                         \
@@ -301,7 +301,7 @@ static bool take_plain(struct auxtap_spe_reader *reader, struct auxtap_spe_recor
 			done = true;
 		}
 		has |= h->fact;
-		plain.payload[h->kind] = load(at + 1) << h->shift >> h->shift;
+		plain.payload[h->kind] = load(at + 1) & h->payload;
 		plain.header[h->kind] = *at;
 		at += h->size;
 		if (done)
