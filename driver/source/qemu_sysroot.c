@@ -3,7 +3,8 @@
  * Where a program of another architecture finds its libraries. Never a loader of one place with
  * a C library of another: they belong together, and threads and fork would hang. The loader of
  * a sysroot of a cross compiler looks into /lib/aarch64-linux-gnu, which it does not have; so
- * where this machine has the libraries itself, qemu would take those.
+ * where this machine has the libraries itself, qemu would take those. The folder beside the
+ * plugin (made by CMake) shows the same libraries under all names that the loader looks for.
  */
 #include "qemu_arch.h"
 #include "qemu_exec.h"
@@ -124,7 +125,17 @@ static bool needs_sysroot(const struct qemu_arch *arch, const struct program *p,
 	return needed;
 }
 
-const char *qemu_exec_sysroot(const struct qemu_exec *exec)
+/* The folder beside the plugin, if it is there. */
+static bool beside(const struct qemu_arch *arch, const char *plugin, char *root, size_t size)
+{
+	const char *slash = strrchr(plugin, '/');
+	int len = slash ? (int)(slash - plugin) + 1 : 0;
+
+	return snprintf(root, size, "%.*s%s-root", len, plugin, arch->target) < (int)size &&
+	       exists(root, "/lib/", arch->triplet);
+}
+
+const char *qemu_exec_sysroot(const struct qemu_exec *exec, const char *plugin, char *root, size_t size)
 {
 	const struct qemu_arch *arch = exec->arch;
 	const Elf64_Phdr *interp;
@@ -138,7 +149,7 @@ const char *qemu_exec_sysroot(const struct qemu_exec *exec)
 	if (interp && interp->p_filesz < sizeof(loader) &&
 	    pread(p.fd, loader, interp->p_filesz, (off_t)interp->p_offset) == (ssize_t)interp->p_filesz &&
 	    (access(loader, R_OK) || needs_sysroot(arch, &p, loader)))
-		sysroot = arch->sysroot;
+		sysroot = beside(arch, plugin, root, size) ? root : arch->sysroot;
 	close(p.fd);
 	return sysroot;
 }

@@ -11,6 +11,13 @@ NO_PERF=1 KEEP=1
 # These hang where loader and C library are not of one place.
 exact threads --backend emulated -m 128,8192 -- "$programs/threads4"
 [ "$NR_THREADS" = 5 ] || fail "threads4: $NR_THREADS threads"
+if [ -x "$programs/cxx_threads" ]; then
+	exact cxx --backend emulated -m 128,8192 -- "$programs/cxx_threads"
+	[ "$NR_THREADS" = 5 ] || fail "cxx_threads: $NR_THREADS threads"
+	# each library of the same place as the loader
+	"$AUXTAP" dump --no-packets "$WORK/cxx/data" | sed -n 's/.*MMAP2.* r-xp \(\/.*\)\/\(lib\|ld-\).*/\1/p' | sort -u >places
+	[ "$(wc -l <places)" = 1 ] || fail "cxx_threads: libraries of several places: $(tr '\n' ' ' <places)"
+fi
 timeout 60 "$AUXTAP" record --backend emulated -o fork -- "$programs/fork_child" >out 2>err || fail "fork_child: status $?"
 grep -qx 'child died of signal 11' out || fail "fork_child: $(cat out)"
 
