@@ -189,8 +189,7 @@ char **qemu_exec_command(const char *qemu, const char *plugin, const char *shm,
 	size_t nr = 0, nr_args = vector_len(exec->argv);
 	char **argv = calloc(nr_args + 14, sizeof(*argv));
 	char found[PATH_MAX];
-	const char *root = *sysroot ? sysroot
-				    : qemu_exec_sysroot(exec, plugin, found, sizeof(found));
+	const char *root = qemu_exec_sysroot(exec, sysroot, plugin, found, sizeof(found));
 	char *option = calloc(1, 2 * (strlen(plugin) + strlen(shm) + strlen(sysroot) +
 				      strlen(root) + sizeof(exec->comm)) + 64);
 	char *program = calloc(1, strlen(exec->program) + 3);

@@ -41,8 +41,9 @@ void qemu_exec_free(struct qemu_exec *exec);
  */
 char **qemu_exec_command(const char *qemu, const char *plugin, const char *shm,
 			 const char *sysroot, const struct qemu_exec *exec);
-/* "", if on this machine itself; else where they usually are. Into root, or a constant. */
-const char *qemu_exec_sysroot(const struct qemu_exec *exec, const char *plugin, char *root, size_t size);
+/* said, if it is not empty. Else "", if on this machine itself; else where they usually are. May use root. */
+const char *qemu_exec_sysroot(const struct qemu_exec *exec, const char *said, const char *plugin,
+			      char *root, size_t size);
 char **qemu_exec_environ(char *const *envp, const char *plugin);
 void qemu_exec_free_vector(char **vector);
 

@@ -135,7 +135,18 @@ static bool beside(const struct qemu_arch *arch, const char *plugin, char *root,
 	       exists(root, "/lib/", arch->triplet);
 }
 
-const char *qemu_exec_sysroot(const struct qemu_exec *exec, const char *plugin, char *root, size_t size)
+/* "/usr/aarch64-linux-gnu/" is "/usr/aarch64-linux-gnu". */
+static bool same_folder(const char *a, const char *b)
+{
+	size_t len = strlen(a);
+
+	while (len > 1 && a[len - 1] == '/')
+		len--;
+	return len == strlen(b) && !strncmp(a, b, len);
+}
+
+const char *qemu_exec_sysroot(const struct qemu_exec *exec, const char *said, const char *plugin,
+			      char *root, size_t size)
 {
 	const struct qemu_arch *arch = exec->arch;
 	const Elf64_Phdr *interp;
@@ -143,6 +154,11 @@ const char *qemu_exec_sysroot(const struct qemu_exec *exec, const char *plugin, 
 	char loader[PATH_MAX] = "";
 	const char *sysroot = "";
 
+	if (*said) /* the usual place by its name: the same with all its names */
+		return arch && arch->sysroot && same_folder(said, arch->sysroot) &&
+				       beside(arch, plugin, root, size)
+			       ? root
+			       : said;
 	if (!arch || !arch->sysroot || access(arch->sysroot, X_OK) || !open_program(&p, exec->program))
 		return "";
 	interp = find(&p, PT_INTERP);

@@ -11,6 +11,12 @@ NO_PERF=1 KEEP=1
 # These hang where loader and C library are not of one place.
 exact threads --backend emulated -m 128,8192 -- "$programs/threads4"
 [ "$NR_THREADS" = 5 ] || fail "threads4: $NR_THREADS threads"
+if [ -e /usr/aarch64-linux-gnu/lib/libc.so.6 ]; then
+	for variable in AUXTAP_SYSROOT QEMU_LD_PREFIX; do
+		env $variable=/usr/aarch64-linux-gnu timeout 60 "$AUXTAP" record --backend emulated -o named -- \
+			"$programs/threads4" >out 2>err || fail "threads4, $variable: status $?"
+	done
+fi
 if [ -x "$programs/cxx_threads" ]; then
 	exact cxx --backend emulated -m 128,8192 -- "$programs/cxx_threads"
 	[ "$NR_THREADS" = 5 ] || fail "cxx_threads: $NR_THREADS threads"

@@ -263,8 +263,8 @@ int main(void)
 		printf("skipped: qemu-aarch64 or a compiler for AArch64 is not installed\n");
 		return 77;
 	}
-	/* the judge's: there is one for all of these programs */
-	setenv("AUXTAP_SYSROOT", judge_a64.sysroot, 1);
+	/* the judge's as it is ("/."): auxtap knows more names for the libraries there */
+	setenv("AUXTAP_SYSROOT", "/usr/aarch64-linux-gnu/.", 1);
 	snprintf(truth_path, sizeof(truth_path), "/tmp/auxtap-qemu-a64-%d", (int)getpid());
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
