@@ -32,7 +32,10 @@ static int etm_event_init(struct perf_event *event)
 {
 	if (event->attr.type != (u32)etm_pmu.type)
 		return -ENOENT;
-	return event->attr.config & ~etm->config ? -EINVAL : 0;
+	/* config1 has no fields; config2 would choose a sink or a configuration, of which there are none */
+	if (event->attr.config & ~etm->config || event->attr.config1 || event->attr.config2)
+		return -EINVAL;
+	return 0;
 }
 
 /* 0: the buffer and the trace unit are on. */

@@ -218,6 +218,12 @@ static void attributes(const char *kernel)
 	trbe_session(&s);
 	s.attr.config = 1u << 29;
 	assert_int_equal(core_event_open(&s.event, &s.attr, &s.task, -1, NULL, NULL), -EINVAL);
+	s.attr.config = 0;
+	s.attr.config1 = 1; /* what nobody understands is refused, not ignored */
+	assert_int_equal(core_event_open(&s.event, &s.attr, &s.task, -1, NULL, NULL), -EINVAL);
+	s.attr.config1 = 0;
+	s.attr.config2 = 1;
+	assert_int_equal(core_event_open(&s.event, &s.attr, &s.task, -1, NULL, NULL), -EINVAL);
 	trbe_end();
 }
 
