@@ -14,6 +14,9 @@
 static const char *const candidate_terms[] = {
 	"pt",  "branch",     "tsc",	   "noretcomp", "cyc", "cyc_thresh", "mtc",
 	"mtc_period", "psb_period", "ptw", "fup_on_ptw", "pwr_evt", "event", "notnt",
+	"branch_broadcast", "cycacc", "contextid1", "contextid2", "timestamp", "retstack",
+	"ts_enable", "pa_enable", "pct_enable", "jitter", "branch_filter", "load_filter",
+	"store_filter", "event_filter", "inv_event_filter", "min_latency",
 };
 
 struct pmu {
@@ -231,6 +234,31 @@ static int check_period(const struct pmu *pmu, struct perf_event_attr *attr, con
 	return -EINVAL;
 }
 
+/* "@tmc_etr0": where CoreSight trace goes to, by the number that the PMU has for it. */
+static int apply_sink(const struct pmu *pmu, struct perf_event_attr *attr, const char *name,
+		      struct auxtap_error *err)
+{
+	char text[2048], known[200] = "", *end, *save, *sink;
+	size_t len = 0;
+
+	if (*name && !strchr(name, '/') && pmu_text(pmu, "sinks/", name, text, sizeof(text)) > 0) {
+		attr->config2 = strtoull(text, &end, 16);
+		if (end != text)
+			return 0;
+	}
+	if (pmu_text(pmu, "sinks/", "", text, sizeof(text)) > 0)
+		for (sink = strtok_r(text, "\n", &save); sink && len < sizeof(known);
+		     sink = strtok_r(NULL, "\n", &save))
+			len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s", len ? ", " : "",
+						sink);
+	auxtap_error_set(err, -EINVAL, pmu->name, "has no sink '%s'", name);
+	if (*known)
+		auxtap_error_todo(err, "it has: %s", known);
+	else
+		auxtap_error_todo(err, "leave it out: each CPU has its own");
+	return -EINVAL;
+}
+
 static int apply_term(const struct pmu *pmu, struct perf_event_attr *attr, char *term,
 		      char *name_out, size_t name_size, struct auxtap_error *err)
 {
@@ -239,6 +267,8 @@ static int apply_term(const struct pmu *pmu, struct perf_event_attr *attr, char 
 	uint64_t value = 1;
 	int ret;
 
+	if (*term == '@')
+		return apply_sink(pmu, attr, term + 1, err);
 	if (equals)
 		*equals = '\0';
 	if (equals && !strcmp(term, "name")) {

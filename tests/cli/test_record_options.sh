@@ -46,6 +46,9 @@ expect 125 "option of 'auxtap crash'" record --keep 3 true
 expect 125 'not a number' crash --keep 0 true
 emulated=(record --backend emulated --source ptrace)
 expect 125 'no such term.*cyc' "${emulated[@]}" -e intel_pt/foo/u true
+expect 125 'no such term.*cycacc, contextid1, timestamp' "${emulated[@]}" -e cs_etm/foo/u true
+expect 125 'no such term.*ts_enable' "${emulated[@]}" -e arm_spe_0/foo/ true
+expect 125 "no sink 'trbe9'; leave it out" "${emulated[@]}" -e cs_etm/@trbe9/u true
 expect 125 'no PMU' "${emulated[@]}" -e arm_spe//u true
 expect 125 'user mode only' "${emulated[@]}" -e intel_pt//k true
 expect 125 'not CPUs' "${emulated[@]}" -a

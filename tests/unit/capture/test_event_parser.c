@@ -44,9 +44,32 @@ static const struct entry plain_pmu[] = {
 	{NULL, NULL},
 };
 
+/* An ETE, an ETMv4 (CPU 2; 1 has none), a kernel that tells what the first one's timestamps are. */
+static const struct entry etm_pmu[] = {
+	{"type", "8"},
+	{"format/cycacc", "config:12"},
+	{"format/contextid2", "config:15"},
+	{"format/timestamp", "config:28"},
+	{"sinks/", "tmc_etf0\ntmc_etr0"},
+	{"sinks/tmc_etr0", "0x8a4a5e3c"},
+	{"cpu0/trcidr/trcidr0", "0x28000ea1"},
+	{"cpu0/trcidr/trcidr1", "0x4100fff0"},
+	{"cpu0/trcidr/trcidr2", "0x1088"},
+	{"cpu0/trcidr/trcidr8", "0x0"},
+	{"cpu0/mgmt/trcauthstatus", "0xcf"},
+	{"cpu0/mgmt/trcdevarch", "0x47705a13"},
+	{"cpu0/ts_source", "1"},
+	{"cpu2/trcidr/trcidr0", "0x28000ea2"},
+	{"cpu2/trcidr/trcidr1", "0x4100f430"},
+	{"cpu2/trcidr/trcidr2", "0x488"},
+	{"cpu2/trcidr/trcidr8", "0x4"},
+	{"cpu2/mgmt/trcauthstatus", "0xcc"},
+	{NULL, NULL},
+};
+
 static ssize_t fake_attr(void *ctx, const char *pmu, const char *attr, char *buf, size_t size)
 {
-	if (strcmp(pmu, "intel_pt"))
+	if (strcmp(pmu, "intel_pt") && strcmp(pmu, "cs_etm"))
 		return -ENOENT;
 	for (const struct entry *e = ctx; e->name; e++) {
 		if (!strcmp(e->name, attr))
@@ -199,12 +222,42 @@ static void test_info(void **state)
 	assert_int_equal(priv[AUXTAP_PT_INFO_MAX_NONTURBO_RATIO], 36);
 }
 
+static void test_coresight(void **state)
+{
+	static const uint64_t expected[] = {
+		1, 8ull << 32 | 2, 1,
+		0x5050505050505050, 0, 9, 0x8890, 0x10, 0x28000ea1, 0x4100fff0, 0x1088, 0, 0xcf, 0x47705a13, 1,
+		0x4040404040404040, 2, 8, 0x8890, 0x14, 0x28000ea2, 0x4100f430, 0x488, 4, 0xcc, UINT64_MAX,
+	};
+	uint64_t *priv = test_calloc(CAPTURE_ETM_INFO_MAX, sizeof(*priv));
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct capture_event ev;
+	void *ctx = (void *)(uintptr_t)etm_pmu;
+
+	(void)state;
+	assert_int_equal(capture_event_parse(&ev, "cs_etm/@tmc_etr0,cycacc,contextid2,timestamp/u", &ops, ctx, false,
+					     &err), 0);
+	assert_true(ev.etm);
+	assert_int_equal(ev.attr.config2, 0x8a4a5e3c);
+	assert_int_equal(ev.attr.config, 1u << 12 | 1u << 15 | 1u << 28);
+	assert_int_equal(capture_etm_info(priv, &ev, &ops, ctx, true), sizeof(expected) / 8);
+	/* TRCCONFIGR: CCI, VMID and VMIDOPT, TS */
+	assert_int_equal(priv[6], 1u << 4 | 1u << 7 | 1u << 11 | 1u << 15);
+	assert_memory_equal(priv, expected, sizeof(expected));
+	test_free(priv);
+	assert_int_equal(capture_event_parse(&ev, "cs_etm/@nowhere/u", &ops, ctx, false, &err), -EINVAL);
+	assert_string_equal(err.why, "has no sink 'nowhere'");
+	assert_string_equal(err.todo, "it has: tmc_etf0, tmc_etr0");
+	assert_int_equal(capture_event_parse(&ev, "cs_etm/@/u", &ops, ctx, false, &err), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_good),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_info),
+		cmocka_unit_test(test_coresight),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
