@@ -89,7 +89,7 @@ static void loss_over(struct world *w)
 	m->lost = m->idle = 0;
 }
 
-void mon_produced(struct world *w, u64 stored, u64 lost, enum auxtap_watermark_loss why)
+void mon_produced(struct world *w, u64 stored, u64 lost, u64 since, enum auxtap_watermark_loss why)
 {
 	struct monitor *m = &w->mon;
 
@@ -105,7 +105,7 @@ void mon_produced(struct world *w, u64 stored, u64 lost, enum auxtap_watermark_l
 	w->r->lost[why] += lost;
 	if (!m->lossy) {
 		m->lossy = true;
-		m->lost_since = w->now;
+		m->lost_since = since;
 		m->why = why;
 	}
 	m->lost += lost;

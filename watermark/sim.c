@@ -147,12 +147,14 @@ static void produce(struct world *w, u64 nr_bytes)
 		}
 		w->r->produced += taken;
 		w->now = time_of(w, w->r->produced);
-		mon_produced(w, stored, taken - stored,
+		mon_produced(w, stored, taken - stored, time_of(w, w->r->produced - (taken - stored)),
 			     stopped || w->mon.stopped ? AUXTAP_LOSS_STOPPED : AUXTAP_LOSS_FAULT);
 	} else {
+		u64 since = w->now;
+
 		w->r->produced += taken;
 		w->now = time_of(w, w->r->produced);
-		mon_produced(w, 0, taken, AUXTAP_LOSS_NO_ROOM);
+		mon_produced(w, 0, taken, since, AUXTAP_LOSS_NO_ROOM);
 	}
 	if (w->line_raised) {
 		w->line_raised = false;

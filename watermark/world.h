@@ -157,7 +157,8 @@ int mon_open(struct world *w);
 void mon_close(struct world *w);
 void mon_marks(struct world *w, u64 int_at, u64 stop_at, u64 start);
 void mon_store(struct world *w, u64 off, const u8 *bytes, u64 nr_bytes);
-void mon_produced(struct world *w, u64 stored, u64 lost, enum auxtap_watermark_loss why);
+/* since: when the first of the lost bytes was due. */
+void mon_produced(struct world *w, u64 stored, u64 lost, u64 since, enum auxtap_watermark_loss why);
 void mon_line(struct world *w);
 void mon_irq(struct world *w);	/* the driver's turn */
 void mon_settle(struct world *w); /* after anything that the kernel or the driver has done */

@@ -77,6 +77,12 @@ skip from=12288 bytes=4095
 AUX offset=16383 size=0 flags=TRUNCATED|RAW" --driver trbe "${arm[@]}" --watermark 8192 --errata beyond
 grep -q 'head 16383 ' events || fail "TRBE erratum: head"
 
+# a loss lasts as long as its bytes take: 10 ns each, to the record
+sim --driver trbe --watermark 16K --bytes 2M --events | sed -nE 's/.* lost +bytes=([0-9]+) .* ns=([0-9]+)$/\1 \2/p' >losses
+[ "$(wc -l <losses)" -gt 50 ] || fail "losses: $(wc -l <losses)"
+awk '$2 < 10 * $1 || $2 > 10 * $1 + 160 {print "a loss of " $1 " bytes in " $2 " ns"; exit}' losses >long
+[ -s long ] && fail "$(cat long)"
+
 # ---- machines without a fault, and the zoo ----
 "$AUXTAP" watermark sweep --kernel all --every 61 >sweep 2>&1 || fail "sweep: $(cat sweep)"
 [ "$(grep -c ' pass: every invariant' sweep)" -eq 3 ] || fail "sweep: $(tail -n 3 sweep)"
