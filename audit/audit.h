@@ -120,5 +120,6 @@ uint64_t audit_skip_max(const struct auxtap_audit *audit);
 void audit_cover(const struct ring_view *ring);
 /* marks.c */
 void audit_mark(const struct ring_view *ring, const struct entry *e);
+void audit_mark_skipped(const struct ring_view *ring, const struct entry *e, uint64_t from);
 
 #endif

@@ -21,10 +21,29 @@ static void limited(const struct ring_view *ring, const struct entry *e, uint64_
 			   end, end - limit, limit, mark, page / 1024);
 }
 
+static uint64_t watermark_of(const struct auxtap_audit *audit, const struct entry *e)
+{
+	return e->watermark ? e->watermark : audit->facts.aux_size / 2; /* C2 */
+}
+
+/* D11: padding passes a watermark, too. */
+void audit_mark_skipped(const struct ring_view *ring, const struct entry *e, uint64_t from)
+{
+	uint64_t w = watermark_of(ring->audit, e), mark;
+
+	if (!w || from > UINT64_MAX - w)
+		return;
+	mark = (from / w + 1) * w;
+	if (e->off < mark)
+		return;
+	ring->sums->nr_passed++;
+	audit_skid(ring->sums, e->off - mark);
+}
+
 void audit_mark(const struct ring_view *ring, const struct entry *e)
 {
 	struct auxtap_audit *audit = ring->audit;
-	uint64_t w = e->watermark ? e->watermark : audit->facts.aux_size / 2;
+	uint64_t w = watermark_of(audit, e);
 	uint64_t end = audit_end(e->off, e->size), mark, page = audit->facts.page_size;
 	bool trbe = audit->family == AUXTAP_AUXTRACE_CS_ETM && e->flags & 0x100;
 

@@ -6,7 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define SHOWN 10 /* findings of one invariant; JSON has all */
+#define SHOWN	      10 /* findings of one invariant; JSON has all */
+#define SHOWN_FIGURES 3
 
 static void put_seconds(FILE *out, uint64_t ns)
 {
@@ -43,13 +44,13 @@ static void put_invariant(const struct auxtap_audit *audit, size_t index, FILE *
 {
 	static const char *const severities[] = {"figure", "known loss", "VIOLATION"};
 	const struct auxtap_invariant *inv = auxtap_invariant(index);
-	uint64_t shown = 0;
+	uint64_t shown = 0, most = inv->severity == AUXTAP_FIGURE ? SHOWN_FIGURES : SHOWN;
 
 	if (!audit->counts[index])
 		return;
 	fprintf(out, "\n%s %s (%s%s%s), %" PRIu64 " time%s\n", severities[inv->severity], inv->name, inv->what,
 		*inv->rules ? "; rules " : "", inv->rules, audit->counts[index], audit->counts[index] == 1 ? "" : "s");
-	for (size_t i = 0; i < audit->nr_findings && shown < SHOWN; i++)
+	for (size_t i = 0; i < audit->nr_findings && shown < most; i++)
 		if (audit->findings[i].invariant == inv) {
 			put_finding(out, &audit->findings[i]);
 			shown++;

@@ -59,6 +59,7 @@ static void place(struct walk *w, const struct entry *e)
 			   hole, w->end, w->nr_lost);
 	} else if (hole < audit_skip_max(audit)) {
 		sums->nr_skipped_bytes += hole;
+		audit_mark_skipped(w->ring, e, w->end);
 		audit_find(audit, INV_SKIPPED, sums, e, hole, "%" PRIu64 " bytes of padding before 0x%" PRIx64, hole,
 			   e->off);
 	} else {

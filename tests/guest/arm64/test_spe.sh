@@ -50,6 +50,7 @@ check() { # NAME, what it must be like
 
 	written=$(awk '{s += $6} END {print s}' "out/$1.counts")
 	dropped=$(awk '{s += $8} END {print s}' "out/$1.counts")
+	"$auxtap" audit --page 4K "$data" >audit || complain "$1: audit: $(sed -n '/^VIOLATION/,+2p' audit)"
 	# stock perf's list is ours; threads are left out: the replayed times are not the guest's
 	awk '{gsub(/[][]/, ""); sub(/:$/, "", $3); print $2 + 0, $3, $5}' "out/$1.insn" | sort >perf.insn
 	"$auxtap" decode --events insn -F cpu,time,ip "$data" |
@@ -108,4 +109,7 @@ for name in stage1 abort; do
 	[ "$(flags $name)" = 0x0 ] || complain "$name: flags $(flags $name)"
 done
 [ "$(grep -c 'arm_spe: CPU 1: status' out/dmesg)" = 2 ] || complain "the kernel's log: $(grep arm_spe out/dmesg)"
+# I4: watermarks of whole pages: the unit stops at them, to the byte (its last bytes there are padding)
+"$auxtap" audit --page 4K --aux-size 256K out/wide.data >audit &&
+	grep -q 'bytes behind the watermark: none [1-9][0-9]*$' audit || complain "wide: audit: $(cat audit)"
 exit $bad
