@@ -10,7 +10,7 @@ ppl=$SRC/tests/tools/ppl.py
 version=$("$AUXTAP" dump --no-packets "$AUXTAP_TRACES/ete-snapshot/event_test" | sed -n '1s/.*OpenCSD //p')
 old=
 case $version in 1.[0-7].*) old=yes ;; esac
-nr=0 instructions=0
+nr=0 instructions=0 nr_split=0
 
 for dir in "$AUXTAP_TRACES"/coresight-snapshot/*/ "$AUXTAP_TRACES"/ete-snapshot/*/; do
 	name=$(basename "$dir") expected=
@@ -35,6 +35,19 @@ for dir in "$AUXTAP_TRACES"/coresight-snapshot/*/ "$AUXTAP_TRACES"/ete-snapshot/
 	*) fail "$name: $result" ;;
 	esac
 done
+# the same with ranges split at each atom's address (-src_addr_n)
+for expected in "$AUXTAP_TRACES"/ete-snapshot/*/expected/decode-src_addr_n.ppl*; do
+	dir=${expected%/expected/*}
+	mapfile -t cpus < <("$AUXTAP" dump --no-packets "$dir" |
+		sed -n 's/^unit .*, trace ID 0x\([0-9a-f]*\), CPU \([0-9]*\), in .*/\1=\2/p' | sort -u)
+	"$AUXTAP" decode --events insn --format csv -F cpu,ip,insnlen "$dir" >"$WORK/csv" 2>"$WORK/err"
+	result=$(python3 "$ppl" flow "$expected" "$WORK/csv" "${cpus[@]}")
+	case $(basename "$dir")=$result in
+	002-ack_test_scr="all 5146" | ete_ip="all 15742" | src_addr="all 12625") nr_split=$((nr_split + 1)) ;;
+	*) fail "$expected: $result" ;;
+	esac
+done
+[ $nr_split = 3 ] || fail "$nr_split listings of split ranges"
 echo "$instructions instructions of $nr snapshots are the same, OpenCSD $version"
 [ $nr -ge 27 ] && [ $instructions -ge 589000 ] || fail "only $instructions instructions of $nr snapshots"
 

@@ -71,6 +71,18 @@ if [ -d "$traces/ete-snapshot" ]; then
 	"$AUXTAP" decode --events insn -F cpu,ip "$dir" 2>err | sort -s -k1,1 >snapshot
 	[ "$(wc -l <bare)" -gt 1000 ] && cmp -s bare snapshot ||
 		fail "juno: $(wc -l <bare) instructions, $(wc -l <snapshot) of the snapshot"
+
+	# a trace port's, of an STM32: whose bytes they are is told, nothing is followed
+	printf '[device]\nname=ETM_0\ntype=ETM3.5\ncore=Cortex-M3\n[regs]\nETMIDR=0x4114f250\nETMCR=0x0\nETMCCER=0x18541800\nETMTRACEIDR=0x2\n' >etm3.ini
+	file=$traces/coresight-raw/stm32-etm_itm_tpiu/trace.bin
+	"$AUXTAP" decode --raw etm --etm-format tpiu --etm-config etm3.ini "$file" >out 2>err || fail "stm32: $(head -1 err)"
+	grep -q 'gap: unknown, 55455 bytes lost: trace ID 0x01 is of no known unit' out || fail "stm32: $(head -2 out)"
+	for format in tpiu tpiu_hsync coresight source_data; do
+		"$AUXTAP" dump --raw etm --etm-format $format --etm-config etm3.ini "$file" >out 2>err
+		status=$?
+		[ $status -le 3 ] && ! [ -s core ] || fail "stm32: $format: status $status"
+		[ $status = 0 ] || [ -s err ] || fail "stm32: $format: status $status without a word"
+	done
 else
 	echo "no real traces in '$traces'"
 fi
