@@ -207,4 +207,12 @@ for unit in units/*/; do
 	cmp "$name.packets" packets || complain "$name: other packets: $(diff "$name.packets" packets | head -n 3)"
 	echo "$name: $(wc -l <packets) packets"
 done
+# offsets, flags, limits (J2, to the page) and padding are as the rules want them
+for data in out/*.data; do
+	[ -d "$data" ] || "$auxtap" audit --page 4K "$data" >audit ||
+		complain "$data: audit: $(sed -n '/^VIOLATION/,+2p' audit)"
+done
+# J4: a late interrupt is a collision, and the unit stopped at the page all the same
+"$auxtap" audit --page 4K --aux-size 64K out/skid.data >audit && grep -q 'known loss collision' audit &&
+	grep -q 'bytes behind the watermark: none [1-9][0-9]*$' audit || complain "skid: audit: $(cat audit)"
 exit $bad
