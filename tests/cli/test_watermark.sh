@@ -135,6 +135,18 @@ awk '$2 == "ns" {if ($1 + 0 < last) {print; exit 1} last = $1 + 0}' events || fa
 sim --driver intel_pt --fault stale-status --events | grep -A3 ' enable ' |
 	grep -qE ' status +value=32 pointer=0 Stopped' || fail "status"
 
+# ---- docs/watermark.md: a paragraph for each invariant, with its rules; a row for each fault ----
+doc=$SRC/docs/watermark.md
+invariants=0
+while read -r name rules; do
+	grep -qF "**$name** ($rules)." "$doc" || fail "docs/watermark.md has no paragraph: **$name** ($rules)."
+	invariants=$((invariants + 1))
+done < <(sed -nE 's/.*= \{"([a-z-]+)", "([A-Z0-9 ]+)",$/\1 \2/p' "$SRC/watermark/invariants.c")
+[ "$invariants" -ge 17 ] || fail "docs/watermark.md: only $invariants invariants looked for"
+for fault in $("$AUXTAP" watermark faults --list | sed -nE 's/^([a-z0-9-]+) \(.*/\1/p'); do
+	grep -q "^| $fault | " "$doc" || fail "docs/watermark.md has no fault $fault"
+done
+
 # ---- what cannot be ----
 wrong() {
 	local status=$1 text=$2
