@@ -114,26 +114,24 @@ static long read_setting(const char *name)
 	return value;
 }
 
+static void kernel_cpu(int cpu);
+
 /*
- * 6.12: what has no real-time priority gets a part of each second all the same. On arm64 that kernel
- * warns of its own accounts when it is changed (6.12.95, deadline.c:292, by `echo` too): there it
- * stays, and whom it lets run is seen (BY_SWITCH).
+ * 6.12: what has no real-time priority gets a part of each second all the same. Each CPU is told by
+ * a task that it runs itself: 6.12.95 warns of its own accounts (deadline.c:292) where the server has
+ * nobody to serve at that moment, and has not noticed yet.
  */
-#ifdef __aarch64__
-#define FAIR_SERVERS 0
-#else
-#define FAIR_SERVERS 2
-#endif
 static void no_fair_server(void)
 {
 	char path[80];
 	FILE *f;
 
-	for (int cpu = 0; cpu < FAIR_SERVERS; cpu++) {
+	for (int cpu = 0; cpu < 2; cpu++) {
 		snprintf(path, sizeof(path), "/sys/kernel/debug/sched/fair_server/cpu%d/runtime", cpu);
 		f = fopen(path, "w");
 		if (!f)
 			continue;
+		kernel_cpu(cpu);
 		fputs("0", f);
 		if (fclose(f))
 			perror(path);
