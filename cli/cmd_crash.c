@@ -46,7 +46,11 @@ static const char help[] =
 /* The report as text; NULL if there is no memory. Malloc'd. */
 static char *make_report(const char *path, bool colour, struct auxtap_error *err)
 {
-	struct auxtap_report_opts opts = {.size = sizeof(opts), .colour = colour};
+	/* where the program's libraries are may be what belongs to them, too */
+	const char *sysroot = getenv("AUXTAP_SYSROOT");
+	struct auxtap_report_opts opts = {.size = sizeof(opts),
+					  .colour = colour,
+					  .sysroot = sysroot && *sysroot ? sysroot : NULL};
 	struct auxtap_perfdata *pd;
 	char *text = NULL;
 	size_t size;

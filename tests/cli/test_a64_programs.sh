@@ -35,6 +35,21 @@ exact signals --backend emulated -- "$programs/handler_return"
 rm "$WORK/signals/data.vdso"
 "$AUXTAP" decode --events gap "$WORK/signals/data" | grep . && fail "the file does not stand alone"
 
+# The folder of the libraries may have the debug information, too.
+id=$(aarch64-linux-gnu-readelf -n "$programs/null_deref_static" 2>/dev/null | sed -n 's/.*Build ID: //p')
+if [ -n "$id" ]; then
+	mkdir -p "root/usr/lib/debug/.build-id/${id:0:2}"
+	aarch64-linux-gnu-objcopy --only-keep-debug "$programs/null_deref_static" \
+		"root/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug"
+	aarch64-linux-gnu-strip -o stripped "$programs/null_deref_static"
+	"$AUXTAP" crash --backend emulated -o bare -- ./stripped >out 2>&1
+	grep -q 'null_deref.c:29' bare.report.txt && fail "a stripped program has lines"
+	AUXTAP_SYSROOT=$WORK/root "$AUXTAP" crash --backend emulated -o named -- ./stripped >out 2>&1
+	head -n 1 named.report.txt | grep -q 'age_of at null_deref.c:29' || fail "debug information: $(head -n 1 named.report.txt)"
+else
+	echo "not tested: debug information (no build-id or no readelf for AArch64)"
+fi
+
 # Entries of the linkage table, by objdump; two shapes of them.
 command -v aarch64-linux-gnu-objdump >/dev/null || { echo "no objdump for AArch64: nobody judges names"; finish; }
 for program in recursion pac_plt; do
