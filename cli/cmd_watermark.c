@@ -3,6 +3,7 @@
 #include "cli.h"
 #include "cmd_watermark.h"
 #include "watermark_options.h"
+#include "watermark_picture.h"
 #include "watermark_print.h"
 
 #include <errno.h>
@@ -62,7 +63,9 @@ static void sim_usage(FILE *out)
 	fputs(WM_HELP, out);
 	fputs("output\n"
 	      "  --events             everything that happens, a line each, before the verdict\n"
-	      "  --format text|json   (text)\n"
+	      "  --format text|json|html|svg   (text); html and svg are pictures: of one machine its\n"
+	      "                       time line, of several the loss over watermark and area\n"
+	      "  -o, --output FILE    instead of standard output\n"
 	      "  --help               this text\n\n"
 	      "Exit status: 0 all invariants hold; 1 one does not; 2 usage; 3 could not be done.\n",
 	      out);
@@ -72,19 +75,24 @@ enum {
 	OPT_HELP = WM_OPT_END,
 	OPT_EVENTS,
 	OPT_FORMAT,
+	OPT_OUTPUT,
 };
 
 static const struct option options[] = {
 	WM_OPTIONS,
 	{"events", no_argument, NULL, OPT_EVENTS},
 	{"format", required_argument, NULL, OPT_FORMAT},
+	{"output", required_argument, NULL, OPT_OUTPUT},
 	{"help", no_argument, NULL, OPT_HELP},
 	{NULL, 0, NULL, 0},
 };
 
 struct sim {
 	struct wm_options o;
-	bool events, json;
+	bool events, json, html, svg;
+	const char *path;
+	FILE *out;
+	struct wm_picture *picture;
 	struct wm_first first;
 	json_t *list;
 };
@@ -95,22 +103,25 @@ static void on_event(void *ctx, const struct auxtap_watermark_event *e)
 
 	if (e->what == AUXTAP_WM_MARKS && !s->first.seen)
 		s->first = (struct wm_first){true, e->a, e->b};
-	if (!s->events)
+	if (s->picture && s->o.nr_watermarks * s->o.nr_pages == 1)
+		wm_picture_event(s->picture, e);
+	if (!s->events || s->picture)
 		return;
 	if (s->json)
 		json_array_append_new(s->list, wm_json_event(e));
 	else
-		wm_print_event(stdout, e);
+		wm_print_event(s->out, e);
 }
 
 /* 0, 1 if an invariant does not hold, or negative: told. */
-static int run_one(struct sim *s, uint64_t watermark, json_t *runs)
+static int run_one(struct sim *s, uint64_t pages, uint64_t watermark, json_t *runs)
 {
 	struct auxtap_watermark_config c = s->o.c;
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_watermark_result r;
 	int ret;
 
+	c.nr_pages = pages;
 	c.watermark = watermark;
 	s->first.seen = false;
 	if (s->json && s->events)
@@ -120,7 +131,13 @@ static int run_one(struct sim *s, uint64_t watermark, json_t *runs)
 		cli_error(&err);
 		return ret;
 	}
-	if (s->json) {
+	if (s->picture) {
+		ret = wm_picture_run(s->picture, &c, &r);
+		if (ret) {
+			cli_complain("picture", NULL, "%s", strerror(-ret));
+			return ret;
+		}
+	} else if (s->json) {
 		json_t *run = wm_json_run(&c, &r);
 
 		if (s->list)
@@ -128,40 +145,78 @@ static int run_one(struct sim *s, uint64_t watermark, json_t *runs)
 		s->list = NULL;
 		json_array_append_new(runs, run);
 	} else if (s->o.nr_watermarks > 1) {
-		wm_print_row(stdout, &c, &r);
+		wm_print_row(s->out, &c, &r);
 	} else {
-		wm_print_run(stdout, &c, &r, &s->first);
+		wm_print_run(s->out, &c, &r, &s->first);
 	}
 	return r.nr_violations != 0;
+}
+
+static int run_area(struct sim *s, uint64_t pages, json_t *runs, int *worst)
+{
+	char page[24], area[24];
+	int ret;
+
+	if (!s->json && !s->picture && s->o.nr_watermarks > 1) {
+		fprintf(s->out, "%s, rules of Linux %s: %llu pages of %s (%s)\n", s->o.c.driver,
+			s->o.c.kernel, (unsigned long long)pages, wm_size(s->o.c.page_size, page),
+			wm_size(pages * s->o.c.page_size, area));
+		wm_print_row_head(s->out);
+	}
+	for (size_t i = 0; i < s->o.nr_watermarks; i++) {
+		ret = run_one(s, pages, s->o.watermarks[i], runs);
+		if (ret < 0)
+			return ret;
+		*worst |= ret;
+	}
+	return 0;
 }
 
 static int run_all(struct sim *s)
 {
 	json_t *runs = s->json ? json_array() : NULL;
-	char page[24], area[24];
 	int ret = 0, worst = 0;
 
-	if (!s->json && s->o.nr_watermarks > 1) {
-		printf("%s, rules of Linux %s: %llu pages of %s (%s)\n", s->o.c.driver,
-		       s->o.c.kernel, (unsigned long long)s->o.c.nr_pages,
-		       wm_size(s->o.c.page_size, page),
-		       wm_size(s->o.c.nr_pages * s->o.c.page_size, area));
-		wm_print_row_head(stdout);
-	}
-	for (size_t i = 0; i < s->o.nr_watermarks; i++) {
-		ret = run_one(s, s->o.watermarks[i], runs);
-		if (ret < 0)
-			break;
-		worst |= ret;
-	}
-	if (runs && ret >= 0) {
-		json_dumpf(runs, stdout, JSON_INDENT(1));
-		putchar('\n');
+	for (size_t i = 0; i < s->o.nr_pages && !ret; i++)
+		ret = run_area(s, s->o.pages[i], runs, &worst);
+	if (runs && !ret) {
+		json_dumpf(runs, s->out, JSON_INDENT(1));
+		fputc('\n', s->out);
 	}
 	json_decref(runs);
-	if (ret < 0)
+	if (s->picture && !ret)
+		ret = wm_picture_write(s->picture, s->html, s->out);
+	if (ret)
 		return ret == -EINVAL ? CLI_USAGE : CLI_FAILED;
 	return worst ? CLI_DAMAGED : CLI_OK;
+}
+
+/* Into the file that was asked for; a file that is not complete does not stay. */
+static int run_into(struct sim *s)
+{
+	int ret = CLI_FAILED;
+
+	s->out = s->path ? fopen(s->path, "we") : stdout;
+	if (!s->out) {
+		cli_complain(s->path, NULL, "%s", strerror(errno));
+		return CLI_FAILED;
+	}
+	if (s->html || s->svg)
+		s->picture = wm_picture_new();
+	if (s->picture || !(s->html || s->svg))
+		ret = run_all(s);
+	else
+		cli_complain("picture", NULL, "no memory");
+	wm_picture_free(s->picture);
+	if (!s->path)
+		return ret;
+	if (ferror(s->out) | fclose(s->out)) {
+		cli_complain(s->path, NULL, "%s", strerror(errno));
+		ret = CLI_FAILED;
+	}
+	if (ret > CLI_DAMAGED)
+		remove(s->path);
+	return ret;
 }
 
 int watermark_sim(int argc, char **argv)
@@ -173,7 +228,7 @@ int watermark_sim(int argc, char **argv)
 	wm_options_init(&s.o, argc, argv);
 	optind = 1;
 	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, ":ho:", options, NULL)) != -1) {
 		if (wm_options_take(&s.o, opt, optarg, &bad)) {
 			if (bad)
 				goto usage_error;
@@ -190,10 +245,16 @@ int watermark_sim(int argc, char **argv)
 			break;
 		case OPT_FORMAT:
 			s.json = !strcmp(optarg, "json");
-			if (s.json || !strcmp(optarg, "text"))
+			s.html = !strcmp(optarg, "html");
+			s.svg = !strcmp(optarg, "svg");
+			if (s.json || s.html || s.svg || !strcmp(optarg, "text"))
 				break;
-			cli_complain(optarg, "text, json", "no such format");
+			cli_complain(optarg, "text, json, html, svg", "no such format");
 			goto usage_error;
+		case 'o':
+		case OPT_OUTPUT:
+			s.path = optarg;
+			break;
 		default:
 			cli_complain(argv[optind - 1], "see 'auxtap watermark sim --help'", "%s",
 				     opt == ':' ? "this option wants a value" : "no such option");
@@ -206,7 +267,7 @@ int watermark_sim(int argc, char **argv)
 	}
 	if (!wm_options_finish(&s.o))
 		goto usage_error;
-	ret = run_all(&s);
+	ret = run_into(&s);
 	wm_options_free(&s.o);
 	return ret;
 

@@ -113,41 +113,49 @@ void wm_options_init(struct wm_options *o, int argc, char **argv)
 		auxtap_watermark_fault_config(&o->c, o->fault, NULL);
 }
 
-static bool add_watermark(struct wm_options *o, uint64_t watermark)
+/* Values that were asked for: watermarks, pages. */
+struct list {
+	uint64_t **values;
+	size_t *nr;
+	bool doubling; /* in a sweep without a step */
+	uint64_t step;
+};
+
+static bool add_value(struct list *l, uint64_t value)
 {
 	uint64_t *more;
 
-	if (o->nr_watermarks == WM_MAX_WATERMARKS)
+	if (*l->nr == WM_MAX_WATERMARKS)
 		return false;
-	more = realloc(o->watermarks, (o->nr_watermarks + 1) * sizeof(*more));
+	more = realloc(*l->values, (*l->nr + 1) * sizeof(*more));
 	if (!more)
 		return false;
-	o->watermarks = more;
-	more[o->nr_watermarks++] = watermark;
+	*l->values = more;
+	more[(*l->nr)++] = value;
 	return true;
 }
 
 /* A..B:STEP */
-static bool take_sweep(struct wm_options *o, char *piece, char *dots)
+static bool take_sweep(struct list *l, char *piece, char *dots)
 {
-	uint64_t from, to, step;
+	uint64_t from, to, step = l->step;
 	char *colon;
 
 	*dots = '\0';
 	colon = strchr(dots + 2, ':');
-	step = o->c.page_size;
 	if (colon)
 		*colon++ = '\0';
 	if (!wm_parse_size(piece, &from) || !wm_parse_size(dots + 2, &to) ||
-	    (colon && !wm_parse_size(colon, &step)) || !step || to < from)
+	    (colon && !wm_parse_size(colon, &step)) || !step || to < from ||
+	    (l->doubling && (colon || !from)))
 		return false;
-	for (uint64_t at = from; at <= to; at += step)
-		if (!add_watermark(o, at))
+	for (uint64_t at = from; at <= to; at += l->doubling ? at : step)
+		if (!add_value(l, at) || at > UINT64_MAX / 2)
 			return false;
 	return true;
 }
 
-static bool take_watermarks(struct wm_options *o, const char *arg)
+static bool take_list(struct list *l, const char *arg)
 {
 	char *copy = strdup(arg), *save = NULL, *dots;
 	uint64_t value;
@@ -157,12 +165,30 @@ static bool take_watermarks(struct wm_options *o, const char *arg)
 	     piece = strtok_r(NULL, ",", &save)) {
 		dots = strstr(piece, "..");
 		if (dots)
-			ok = take_sweep(o, piece, dots);
+			ok = take_sweep(l, piece, dots);
 		else
-			ok = wm_parse_size(piece, &value) && add_watermark(o, value);
+			ok = wm_parse_size(piece, &value) && add_value(l, value);
 	}
 	free(copy);
 	return ok;
+}
+
+static bool take_watermarks(struct wm_options *o, const char *arg)
+{
+	struct list l = {&o->watermarks, &o->nr_watermarks, false, o->c.page_size};
+
+	return take_list(&l, arg);
+}
+
+static bool take_pages(struct wm_options *o, const char *arg)
+{
+	struct list l = {&o->pages, &o->nr_pages, true, 1};
+
+	o->nr_pages = 0;
+	if (!take_list(&l, arg))
+		return false;
+	o->c.nr_pages = o->pages[0];
+	return true;
 }
 
 static bool take_errata(struct wm_options *o, const char *arg)
@@ -278,7 +304,7 @@ static bool take(struct wm_options *o, int opt, const char *arg, bool *told)
 		*told = true;
 		return load_unit(o, arg);
 	case WM_OPT_PAGES:
-		return wm_parse_size(arg, &c->nr_pages);
+		return take_pages(o, arg);
 	case WM_OPT_PAGE_SIZE:
 		return wm_parse_size(arg, &c->page_size);
 	case WM_OPT_WATERMARK:
@@ -378,14 +404,24 @@ bool wm_options_finish(struct wm_options *o)
 		cli_error(&err);
 		return false;
 	}
-	if (!o->nr_watermarks)
-		return add_watermark(o, o->c.watermark);
+	if (!o->nr_watermarks) {
+		struct list l = {&o->watermarks, &o->nr_watermarks, false, 0};
+
+		if (!add_value(&l, o->c.watermark))
+			return false;
+	}
+	if (!o->nr_pages) {
+		struct list l = {&o->pages, &o->nr_pages, false, 0};
+
+		return add_value(&l, o->c.nr_pages);
+	}
 	return true;
 }
 
 void wm_options_free(struct wm_options *o)
 {
 	free(o->watermarks);
+	free(o->pages);
 	free(o->rates);
 	if (o->unit_handle)
 		dlclose(o->unit_handle);

@@ -81,7 +81,8 @@ enum {
 	"the machine\n"                                                                   \
 	"  --driver intel_pt|arm_spe|trbe   (intel_pt)\n"                                 \
 	"  --kernel NAME        6.1.192, 6.12.95 or 6.18.44: whose rules (6.1.192)\n"     \
-	"  --pages N            of the AUX area, a power of two (16)\n"                   \
+	"  --pages N            of the AUX area, a power of two (16); a list A,B,C or\n"   \
+	"                       A..B (doubling) runs one simulation each\n"               \
 	"  --page-size SIZE     4K, 16K, 64K (4K)\n"                                      \
 	"  --watermark SIZE     attr.aux_watermark; a list A,B,C or a sweep A..B[:STEP]\n" \
 	"                       runs one simulation each (0: half of the area)\n"         \
@@ -115,6 +116,8 @@ struct wm_options {
 	struct auxtap_watermark_config c;
 	uint64_t *watermarks; /* those asked for, at least one; owned */
 	size_t nr_watermarks;
+	uint64_t *pages; /* likewise */
+	size_t nr_pages;
 	struct auxtap_watermark_rate *rates;
 	void *unit_handle;
 	const char *fault;

@@ -81,9 +81,9 @@ static const struct {
 	[AUXTAP_WM_REENABLE] = {"enable", NULL, NULL, NULL},
 	[AUXTAP_WM_LOSS] = {"lost", "bytes", "why", "ns"},
 	[AUXTAP_WM_SWITCH] = {"program", "runs", NULL, NULL},
-	[AUXTAP_WM_VIOLATION] = {"VIOLATION", "invariant", NULL, NULL},
+	[AUXTAP_WM_VIOLATION] = {"VIOLATION", "invariant", "is", "due"},
 	[AUXTAP_WM_FINDING] = {"known", NULL, NULL, NULL},
-	[AUXTAP_WM_STATUS] = {"status", "value", "pointer", NULL},
+	[AUXTAP_WM_STATUS] = {"status", "value", "pointer", "written"},
 };
 
 const char *wm_event_name(enum auxtap_watermark_what what)
@@ -114,8 +114,10 @@ void wm_print_event(FILE *out, const struct auxtap_watermark_event *e)
 {
 	fprintf(out, "%12" PRIu64 " ns  %-9s", e->time_ns, whats[e->what].name);
 	put_value(out, whats[e->what].a, e->a);
-	put_value(out, whats[e->what].b, e->b);
-	put_value(out, whats[e->what].c, e->c);
+	if (e->what != AUXTAP_WM_VIOLATION) { /* the text has them */
+		put_value(out, whats[e->what].b, e->b);
+		put_value(out, whats[e->what].c, e->c);
+	}
 	if (e->text)
 		fprintf(out, " %s", e->text);
 	fputc('\n', out);

@@ -118,7 +118,7 @@ static void put_bits(char *text, size_t size, u64 value, const struct status_bit
 }
 
 /* For those who look on: what the driver is going to find. */
-static void show_status(struct world *w)
+static void show_status(struct world *w, u64 written)
 {
 	static const struct status_bit pt[] = {{0x20, "Stopped"}, {0x10, "Error"}, {0}};
 	static const struct status_bit spe[] = {
@@ -157,7 +157,8 @@ static void show_status(struct world *w)
 			off = w->aux_size;
 	}
 	put_bits(text, sizeof(text), status, bits);
-	lab_status(w, status, off, text);
+	if (written == NEVER || status & ~written)
+		lab_status(w, status, off, written, text);
 }
 
 /* A write, after which the driver may have set the buffer up anew: that is looked at. */
@@ -200,9 +201,11 @@ static void reg_write(int cpu, u32 reg, u64 value)
 	if (value & ENABLE &&
 	    ((reg == MSR_CTL && !was_on) || reg == PMBLIMITR || reg == TRBLIMITR)) {
 		marks_look(w);
-		show_status(w);
+		show_status(w, NEVER);
 	}
 	w->unit->reg_write(w->u, reg, faults_reg_write(w, reg, value));
+	if (reg == MSR_STATUS || reg == PMBSR || reg == TRBSR)
+		show_status(w, value);
 	if ((reg == MSR_CTL && was_on && !(value & ENABLE)) || (reg == PMSCR && was_on && !value))
 		faults_stopping(w);
 }
@@ -464,7 +467,7 @@ void machine_interrupt(struct world *w)
 {
 	core_set_cpu(w->c.cpu);
 	lab_event(w, AUXTAP_WM_IRQ, w->mon.pos, 0, 0);
-	show_status(w);
+	show_status(w, NEVER);
 	w->r->nr_interrupts++;
 	mon_irq(w);
 	w->driver->interrupt();

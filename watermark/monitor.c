@@ -24,15 +24,13 @@ static bool is_driver(const struct world *w, const char *name)
 	return !strcmp(w->driver->name, name);
 }
 
-void mon_violation(struct world *w, enum auxtap_invariant inv, const char *fmt, ...)
+static void violation(struct world *w, enum auxtap_invariant inv, u64 is, u64 due,
+		      const char *fmt, va_list args)
 {
 	struct auxtap_watermark_result *r = w->r;
 	char text[sizeof(r->violations[0].text)];
-	va_list args;
 
-	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
 	r->by_invariant[inv]++;
 	if (r->nr_violations < AUXTAP_WM_VIOLATIONS) {
 		struct auxtap_watermark_violation *v = &r->violations[r->nr_violations];
@@ -42,7 +40,26 @@ void mon_violation(struct world *w, enum auxtap_invariant inv, const char *fmt, 
 		memcpy(v->text, text, sizeof(text));
 	}
 	r->nr_violations++;
-	lab_event_text(w, AUXTAP_WM_VIOLATION, inv, text);
+	lab_violation(w, inv, is, due, text);
+}
+
+void mon_violation(struct world *w, enum auxtap_invariant inv, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	violation(w, inv, NEVER, NEVER, fmt, args);
+	va_end(args);
+}
+
+void mon_violation_at(struct world *w, enum auxtap_invariant inv, u64 is, u64 due,
+		      const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	violation(w, inv, is, due, fmt, args);
+	va_end(args);
 }
 
 /* Known, and as this kernel's rules have it. */
@@ -50,7 +67,7 @@ static void finding(struct world *w, const char *text)
 {
 	if (!w->r->nr_findings++)
 		snprintf(w->r->finding, sizeof(w->r->finding), "%s", text);
-	lab_event_text(w, AUXTAP_WM_FINDING, 0, text);
+	lab_finding(w, text);
 }
 
 /* ---- losses ---- */
@@ -510,9 +527,9 @@ void mon_store(struct world *w, u64 off, const u8 *bytes, u64 nr_bytes)
 		return;
 	w->piece_stored += nr_bytes;
 	if (ahead >= w->c.setup.align) { /* less is the unit's own padding */
-		mon_violation(w, AUXTAP_INV_RECORDS_TRUE,
-			      "%llu bytes are stored at offset %#llx, and were due at %#llx",
-			      (LL)nr_bytes, (LL)off, (LL)(m->pos & mask));
+		mon_violation_at(w, AUXTAP_INV_RECORDS_TRUE, m->pos - (m->pos & mask) + off, m->pos,
+				 "%llu bytes are stored at offset %#llx, and were due at %#llx",
+				 (LL)nr_bytes, (LL)off, (LL)(m->pos & mask));
 		ahead = 0;
 	}
 	if (m->truth)
@@ -522,12 +539,13 @@ void mon_store(struct world *w, u64 off, const u8 *bytes, u64 nr_bytes)
 	m->stored += nr_bytes;
 	reach_mark(w);
 	if (!w->c.snapshot && m->pos > w->reader.tail + w->aux_size)
-		mon_violation(w, AUXTAP_INV_UNREAD_KEPT,
-			      "stored up to %llu, the reader has read up to %llu of %llu",
+		mon_violation_at(w, AUXTAP_INV_UNREAD_KEPT, m->pos, w->reader.tail + w->aux_size,
+				 "stored up to %llu, the reader has read up to %llu of %llu",
 			      (LL)m->pos, (LL)w->reader.tail, (LL)w->aux_size);
 	if (m->stop_at != NEVER && m->pos > m->stop_at)
-		mon_violation(w, AUXTAP_INV_LIMIT_KEPT, "stored up to %llu, the limit is %llu",
-			      (LL)m->pos, (LL)m->stop_at);
+		mon_violation_at(w, AUXTAP_INV_LIMIT_KEPT, m->pos, m->stop_at,
+				 "stored up to %llu, the limit is %llu", (LL)m->pos,
+				 (LL)m->stop_at);
 }
 
 /* ---- interrupts ---- */
@@ -648,8 +666,8 @@ void mon_read(struct world *w, u64 from, u64 to)
 		u8 due = *truth ? (u8)(*truth - 1) : w->driver->pad;
 
 		if (w->aux[at & mask] != due) {
-			mon_violation(w, AUXTAP_INV_CONTENTS_TRUE,
-				      "at %llu the reader finds %#x; %s %#x", (LL)at,
+			mon_violation_at(w, AUXTAP_INV_CONTENTS_TRUE, at, at,
+					 "at %llu the reader finds %#x; %s %#x", (LL)at,
 				      w->aux[at & mask],
 				      *truth ? "the unit stored" : "padding should be", due);
 			return;
@@ -680,8 +698,11 @@ int mon_open(struct world *w)
 void mon_close(struct world *w)
 {
 	const struct auxtap_watermark_result *r = w->r;
+	const struct monitor *m = &w->mon;
 	u64 lost = 0;
 
+	if (m->lossy)
+		lab_event(w, AUXTAP_WM_LOSS, m->lost, m->why, w->now - m->lost_since);
 	for (int i = 0; i < AUXTAP_NR_LOSSES; i++)
 		lost += r->lost[i];
 	if (r->produced != r->stored + lost)

@@ -28,21 +28,29 @@ void lab_event(struct world *w, enum auxtap_watermark_what what, u64 a, u64 b, u
 		lab_event_at(w, sim_time(w, 0), what, a, b, c);
 }
 
-void lab_event_text(struct world *w, enum auxtap_watermark_what what, u64 a, const char *text)
+static void event_text(struct world *w, u64 time, enum auxtap_watermark_what what, u64 a, u64 b,
+		       u64 c, const char *text)
 {
 	struct auxtap_watermark_event e = {
-		.time_ns = sim_time(w, 0), .what = what, .a = a, .text = text};
+		.time_ns = time, .what = what, .a = a, .b = b, .c = c, .text = text};
 
 	if (w->on_event)
 		w->on_event(w->ctx, &e);
 }
 
-void lab_status(struct world *w, u64 status, u64 off, const char *text)
+void lab_violation(struct world *w, enum auxtap_invariant inv, u64 is, u64 due, const char *text)
 {
-	struct auxtap_watermark_event e = {.time_ns = w->now, .what = AUXTAP_WM_STATUS,
-					   .a = status, .b = off, .text = text};
+	event_text(w, sim_time(w, 0), AUXTAP_WM_VIOLATION, inv, is, due, text);
+}
 
-	w->on_event(w->ctx, &e);
+void lab_finding(struct world *w, const char *text)
+{
+	event_text(w, sim_time(w, 0), AUXTAP_WM_FINDING, 0, 0, 0, text);
+}
+
+void lab_status(struct world *w, u64 status, u64 off, u64 written, const char *text)
+{
+	event_text(w, w->now, AUXTAP_WM_STATUS, status, off, written, text);
 }
 
 /* splitmix64: any seed is as good as another */
@@ -93,11 +101,13 @@ static u64 made_by(const struct world *w, u64 time)
 	return w->anchor_bytes + (u64)nr / grain * grain;
 }
 
-/* When that many are made. */
-static u64 time_of(const struct world *w, u64 bytes)
+/* When that many bytes are made. */
+static u64 time_of(const struct world *w, u64 produced)
 {
-	u128 ns = (u128)(bytes - w->anchor_bytes) * NS;
+	u128 ns = (u128)(produced - w->anchor_bytes) * NS;
 
+	if (produced <= w->anchor_bytes)
+		return w->anchor_time;
 	if (!w->rate)
 		return NEVER;
 	return w->anchor_time + (u64)((ns + w->rate - 1) / w->rate);

@@ -196,11 +196,14 @@ enum auxtap_watermark_what {
 	AUXTAP_WM_REENABLE,  /* by the reader */
 	AUXTAP_WM_LOSS,	     /* over: a: bytes, b: enum auxtap_watermark_loss, c: ns it took */
 	AUXTAP_WM_SWITCH,    /* a: 1: the program runs, 0: it does not */
-	AUXTAP_WM_VIOLATION, /* a: enum auxtap_invariant; text */
+	AUXTAP_WM_VIOLATION, /* a: enum auxtap_invariant, b: position where something is, c: where it
+				should be (UINT64_MAX: the text has it); text */
 	AUXTAP_WM_FINDING,   /* known, and not against the rules of this kernel; text */
-	AUXTAP_WM_STATUS,    /* what the driver finds in the unit's registers, at an interrupt and
-				where it switches the unit on: a: status, b: write pointer, as an
-				offset in the area (UINT64_MAX: elsewhere); text: a's bits */
+	AUXTAP_WM_STATUS,    /* what is in the unit's registers, as a driver reads them, at an
+				interrupt, where the unit is switched on, and where bits that the
+				driver has cleared are not: a: status, b: write pointer, as an
+				offset in the area (UINT64_MAX: elsewhere), c: what the driver has
+				written (UINT64_MAX: nothing); text: a's bits */
 };
 struct auxtap_watermark_event {
 	uint64_t time_ns;

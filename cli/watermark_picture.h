@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Pictures of what the laboratory does: a time line of one run, a heat map of several, how often
+ * which skid. Events come in while it runs; the part that can be drawn is kept.
+ */
+#ifndef AUXTAP_CLI_WATERMARK_PICTURE_H
+#define AUXTAP_CLI_WATERMARK_PICTURE_H
+
+#include <auxtap/watermark.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+struct json_t;
+struct wm_picture;
+
+struct wm_picture *wm_picture_new(void); /* NULL: no memory */
+void wm_picture_free(struct wm_picture *p);
+/* For the run that is under way. */
+void wm_picture_event(struct wm_picture *p, const struct auxtap_watermark_event *e);
+/* It is over. 0 or -ENOMEM. */
+int wm_picture_run(struct wm_picture *p, const struct auxtap_watermark_config *c,
+		   const struct auxtap_watermark_result *r);
+/* html: with scripts and data; else the picture alone (SVG). 0 or negative errno. */
+int wm_picture_write(struct wm_picture *p, bool html, FILE *out);
+
+/* ---- between the files of it ---- */
+
+#define PIC_NEVER UINT64_MAX
+
+struct pic_event {
+	uint64_t time, a, b, c;
+	enum auxtap_watermark_what what;
+	char *text; /* or NULL */
+};
+/* One run, and as many of its events as are drawn: in one piece. */
+struct pic_run {
+	struct auxtap_watermark_config c;
+	struct auxtap_watermark_result r;
+	struct pic_event *events;
+	size_t nr_events, nr_before; /* nr_before: those that were before them */
+	size_t nr_total;
+};
+
+enum pic_kind {
+	PIC_INT,     /* bars: from t0 to t1 at p0: where the interrupt is due */
+	PIC_STOP,
+	PIC_WAKEUP_AT,
+	PIC_PADDING, /* … from p0 to p1 */
+	PIC_RECORD,  /* … in a lane */
+	PIC_RECORD_LOST,
+	PIC_RUNS,
+	PIC_LOSS,
+	PIC_DELAY,   /* from the line to the driver */
+	PIC_DUE,     /* points: at t0, p0 */
+	PIC_LINE,
+	PIC_IRQ,
+	PIC_WAKEUP,
+	PIC_READ,
+	PIC_ENABLE,
+	PIC_REFUSED,
+	PIC_VIOLATION,
+	PIC_NR_KINDS
+};
+struct pic_thing {
+	enum pic_kind kind;
+	uint64_t t0, t1, p0, p1;
+	bool bad;
+	int number;	/* PIC_VIOLATION: in the list, or 0 */
+	char text[96];	/* short */
+	char tip[320];	/* exact */
+};
+struct pic_point {
+	uint64_t t, p;
+	bool gap; /* nothing is drawn from the one before */
+};
+/* Something is wrong: a place and words, or a distance and words. */
+struct pic_note {
+	uint64_t t0, p0, t1, p1;
+	bool span;
+	char text[160];
+};
+struct pic_scan {
+	struct pic_thing *things;
+	struct pic_point *pointer, *tail;
+	struct pic_note *notes;
+	size_t nr_things, nr_pointer, nr_tail, nr_notes;
+	char listed[6][320]; /* violations by number - 1 */
+	uint64_t listed_at[6];
+	unsigned int nr_listed;
+	uint64_t t_end, t_bad; /* of the first violation, or PIC_NEVER */
+	uint64_t t0, t1, p0, p1; /* what is worth seeing first */
+};
+
+/* 0 or -ENOMEM; to be freed in either case. */
+int pic_scan(struct pic_scan *s, const struct pic_run *run);
+void pic_scan_free(struct pic_scan *s);
+/* One <svg>, of so many pixels; the styles are the caller's. */
+int pic_timeline(const struct pic_run *run, FILE *out, bool alone);
+void pic_heat(const struct pic_run *runs, size_t nr_runs, FILE *out, bool alone);
+double pic_skids(const struct pic_run *runs, size_t nr_runs, FILE *out, double y, double width);
+
+void pic_svg_begin(FILE *out, double width, double height, bool alone, const char *attributes);
+void pic_escape(FILE *out, const char *text);
+/* The headline's words for a machine. */
+void pic_title(const struct auxtap_watermark_config *c, bool of_one, char *buf, size_t size);
+/* Files that the build has put into the program. */
+extern const char watermark_picture_css[], watermark_picture_js[];
+
+#endif

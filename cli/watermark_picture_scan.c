@@ -1,0 +1,712 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What there is to draw, from a run's events: lines, bars, points, and what is wrong in words and
+ * distances. It judges nothing itself that the monitor has not judged: it finds the places.
+ */
+#include "watermark_picture.h"
+#include "watermark_print.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LL unsigned long long
+#define MAX_LINES 256
+
+/* An interrupt line that went up, and what came of it. */
+struct line {
+	uint64_t t, p, irq;
+	bool paired, at_once;
+};
+
+struct walk {
+	struct pic_scan *s;
+	const struct pic_run *run;
+	bool open;
+	uint64_t begin, pos, size;   /* of the transaction that is open */
+	size_t ints, stop, wakeup;   /* its bars; 0: none (things[0] is nobody's) */
+	uint64_t stop_at, int_at, due_t, due_p;
+	bool line_seen;
+	struct line lines[MAX_LINES];
+	size_t nr_lines;
+	size_t runs; /* bar of the program, or 0 */
+	uint64_t tail;
+};
+
+static struct pic_thing *thing(struct walk *w, enum pic_kind kind, uint64_t t, uint64_t p)
+{
+	struct pic_thing *x = &w->s->things[w->s->nr_things++];
+
+	x->kind = kind;
+	x->t0 = x->t1 = t;
+	x->p0 = x->p1 = p;
+	return x;
+}
+
+static size_t bar(struct walk *w, enum pic_kind kind, uint64_t t, uint64_t p, const char *tip)
+{
+	struct pic_thing *x = thing(w, kind, t, p);
+
+	x->t1 = PIC_NEVER; /* until it is ended */
+	snprintf(x->tip, sizeof(x->tip), "%s", tip);
+	return w->s->nr_things - 1;
+}
+
+static void end_bar(struct walk *w, size_t *which, uint64_t t)
+{
+	if (*which)
+		w->s->things[*which].t1 = t;
+	*which = 0;
+}
+
+static void pointer(struct walk *w, uint64_t t, uint64_t p, bool gap)
+{
+	w->s->pointer[w->s->nr_pointer++] = (struct pic_point){t, p, gap};
+	w->pos = p;
+}
+
+static struct pic_note *note(struct walk *w, uint64_t t, uint64_t p)
+{
+	struct pic_note *n = &w->s->notes[w->s->nr_notes++];
+
+	*n = (struct pic_note){.t0 = t, .p0 = p, .t1 = t, .p1 = p};
+	return n;
+}
+
+static bool is(const struct walk *w, const char *driver)
+{
+	return !strcmp(w->run->c.driver, driver);
+}
+
+static uint64_t allowed_ns(const struct walk *w)
+{
+	return w->run->c.irq_latency_ns + w->run->c.irq_jitter_ns + 1;
+}
+
+/* ---- transactions ---- */
+
+static void on_begin(struct walk *w, const struct pic_event *e)
+{
+	char tip[128];
+
+	w->open = true;
+	w->begin = e->time;
+	w->stop_at = w->int_at = w->due_t = PIC_NEVER;
+	w->line_seen = false;
+	pointer(w, e->time, e->a, true);
+	if (w->run->c.snapshot)
+		return;
+	snprintf(tip, sizeof(tip), "watermark: the reader is woken when the head passes %llu",
+		 (LL)e->c);
+	w->wakeup = bar(w, PIC_WAKEUP_AT, e->time, e->c, tip);
+}
+
+static void end_marks(struct walk *w, uint64_t t)
+{
+	end_bar(w, &w->ints, t);
+	end_bar(w, &w->stop, t);
+}
+
+static void on_marks(struct walk *w, const struct pic_event *e)
+{
+	const char *limit = is(w, "intel_pt") ? "STOP" : "limit";
+	char tip[160];
+
+	end_marks(w, e->time);
+	w->int_at = e->a;
+	w->stop_at = e->b;
+	w->due_t = PIC_NEVER;
+	w->line_seen = false;
+	if (e->b != PIC_NEVER) {
+		snprintf(tip, sizeof(tip), "%s: the unit must not write beyond %llu", limit, (LL)e->b);
+		w->stop = bar(w, PIC_STOP, e->time, e->b, tip);
+	}
+	if (e->a != PIC_NEVER) {
+		snprintf(tip, sizeof(tip), "mark: the unit must raise its interrupt at %llu%s", (LL)e->a,
+			 e->a <= w->pos ? " (behind the head: a lap later)" : "");
+		w->ints = bar(w, PIC_INT, e->time, e->a, tip);
+	}
+}
+
+static void on_skip(struct walk *w, const struct pic_event *e)
+{
+	struct pic_thing *x = thing(w, PIC_PADDING, e->time, e->a);
+
+	x->p1 = e->a + e->b;
+	x->t1 = PIC_NEVER;
+	snprintf(x->text, sizeof(x->text), "padding");
+	snprintf(x->tip, sizeof(x->tip), "padding: %llu bytes, %llu to %llu, skipped at %llu ns",
+		 (LL)e->b, (LL)e->a, (LL)x->p1, (LL)e->time);
+	pointer(w, e->time, e->a, false);
+	pointer(w, e->time, x->p1, false);
+}
+
+static void on_end(struct walk *w, const struct pic_event *e)
+{
+	if (w->open && !w->run->c.snapshot)
+		pointer(w, e->time, e->a + e->b, false);
+	else if (w->open)
+		pointer(w, e->time, w->pos, false);
+	end_marks(w, e->time);
+	end_bar(w, &w->wakeup, e->time);
+	w->open = false;
+}
+
+static void on_record(struct walk *w, const struct pic_event *e)
+{
+	bool lost = e->what == AUXTAP_WM_RECORD_LOST;
+	struct pic_thing *x = thing(w, lost ? PIC_RECORD_LOST : PIC_RECORD, w->begin, e->a);
+	char flags[64], size[24];
+
+	wm_flags(e->c & ~(uint64_t)0x100, flags);
+	x->t1 = e->time;
+	x->p1 = e->a + e->b;
+	snprintf(x->text, sizeof(x->text), "%s%s%s", wm_size(e->b, size),
+		 strcmp(flags, "-") != 0 ? " " : "", strcmp(flags, "-") != 0 ? flags : "");
+	wm_flags(e->c, flags);
+	snprintf(x->tip, sizeof(x->tip), "AUX record%s: offset %llu, size %llu, flags %s, at %llu ns",
+		 lost ? ", lost for want of room in the data ring" : "", (LL)e->a, (LL)e->b, flags,
+		 (LL)e->time);
+	x->bad = lost;
+}
+
+/* ---- interrupts ---- */
+
+static void on_mark(struct walk *w, const struct pic_event *e)
+{
+	struct pic_thing *x = thing(w, PIC_DUE, e->time, e->a);
+
+	pointer(w, e->time, e->a, false);
+	w->due_t = e->time;
+	w->due_p = e->a;
+	snprintf(x->tip, sizeof(x->tip),
+		 "interrupt due: the write pointer is at the mark, %llu, at %llu ns", (LL)e->a,
+		 (LL)e->time);
+}
+
+static bool violated_at(const struct walk *w, size_t i, enum auxtap_invariant inv)
+{
+	const struct pic_run *r = w->run;
+
+	for (size_t k = i + 1; k < r->nr_events && k < i + 4 &&
+			       r->events[k].time == r->events[i].time; k++) {
+		if (r->events[k].what == AUXTAP_WM_VIOLATION && r->events[k].a == inv)
+			return true;
+		if (r->events[k].what == AUXTAP_WM_IRQ_LINE)
+			break;
+	}
+	return false;
+}
+
+/* The program goes, the driver stops the unit: an end, and no turn of the driver before it. */
+static bool while_stopping(const struct walk *w, size_t i)
+{
+	const struct pic_run *r = w->run;
+
+	for (size_t k = i + 1; k < r->nr_events && r->events[k].time == r->events[i].time; k++) {
+		if (r->events[k].what == AUXTAP_WM_IRQ)
+			return false;
+		if (r->events[k].what == AUXTAP_WM_END)
+			return true;
+	}
+	return false;
+}
+
+static bool just_switched_on(const struct walk *w, size_t i)
+{
+	const struct pic_run *r = w->run;
+
+	for (size_t k = i; k-- && r->events[k].time == r->events[i].time;) {
+		if (r->events[k].what == AUXTAP_WM_MARKS)
+			return true;
+		if (r->events[k].what == AUXTAP_WM_IRQ || r->events[k].what == AUXTAP_WM_IRQ_LINE)
+			return false;
+	}
+	return false;
+}
+
+static void note_no_cause(struct walk *w, size_t i, bool stopping)
+{
+	const struct pic_event *e = &w->run->events[i];
+	struct pic_note *n = note(w, e->time, e->a);
+	bool again = w->line_seen && w->due_t != PIC_NEVER;
+	uint64_t due = w->int_at != PIC_NEVER && w->int_at > e->a ? w->int_at : w->stop_at;
+
+	if (again && !stopping) {
+		char after[24];
+
+		wm_time(w->nr_lines ? e->time - w->lines[w->nr_lines - 1].t : 0, after);
+		snprintf(n->text, sizeof(n->text),
+			 "a second interrupt for the same mark, %s after the first", after);
+		return;
+	}
+	snprintf(n->text, sizeof(n->text), "interrupt here%s: no mark is reached",
+		 stopping ? ", while the unit is being switched off" :
+		 just_switched_on(w, i) ? ", the moment the unit is switched on" : "");
+	if (due == PIC_NEVER || due <= e->a)
+		return;
+	n = note(w, e->time, e->a);
+	n->span = true;
+	n->p1 = due;
+	snprintf(n->text, sizeof(n->text), "due only here, %llu bytes further on", (LL)(due - e->a));
+}
+
+static void on_line(struct walk *w, size_t i)
+{
+	const struct pic_event *e = &w->run->events[i];
+	struct pic_thing *x = thing(w, PIC_LINE, e->time, e->a);
+	bool stopping = while_stopping(w, i);
+	char time[24];
+
+	pointer(w, e->time, e->a, false);
+	snprintf(x->tip, sizeof(x->tip), "the interrupt line goes up at %llu ns, write pointer %llu",
+		 (LL)e->time, (LL)e->a);
+	if (violated_at(w, i, AUXTAP_INV_IRQ_HAS_CAUSE)) {
+		x->bad = true;
+		note_no_cause(w, i, stopping);
+	} else if (w->due_t != PIC_NEVER && !w->line_seen && w->s->t_bad != PIC_NEVER &&
+		   violated_at(w, i, AUXTAP_INV_IRQ_ON_MARK)) {
+		x->bad = true;
+	}
+	/* how far from the mark: written where the monitor has found it too far */
+	if (w->due_t != PIC_NEVER && !w->line_seen && w->due_t < e->time) {
+		double bytes = (double)(e->time - w->due_t) * (double)w->run->c.rate / 1e9;
+
+		if (x->bad || (w->run->r.by_invariant[AUXTAP_INV_IRQ_ON_MARK] &&
+			       bytes > (double)(w->run->c.setup.skid_bytes +
+						2ull * w->run->c.setup.record_bytes))) {
+			struct pic_note *n = note(w, w->due_t, w->due_p);
+
+			x->bad = n->span = true;
+			n->t1 = e->time;
+			n->p1 = e->a;
+			snprintf(n->text, sizeof(n->text),
+				 "interrupt due here, comes %s (%llu bytes of trace) later",
+				 wm_time(e->time - w->due_t, time),
+				 (LL)(bytes + 0.5));
+		}
+	}
+	w->line_seen = true;
+	if (w->nr_lines < MAX_LINES)
+		w->lines[w->nr_lines++] = (struct line){e->time, e->a, PIC_NEVER, false, stopping};
+}
+
+static void on_irq(struct walk *w, const struct pic_event *e)
+{
+	struct pic_thing *x = thing(w, PIC_IRQ, e->time, e->a), *d;
+	struct line *l = NULL;
+	size_t after = 0;
+
+	pointer(w, e->time, e->a, false);
+	for (size_t i = w->nr_lines; i-- && !l;)
+		if (!w->lines[i].paired && !w->lines[i].at_once &&
+		    e->time - w->lines[i].t <= allowed_ns(w))
+			l = &w->lines[after = i];
+	for (size_t i = 0; i < w->nr_lines && !l; i++)
+		if (!w->lines[i].paired && !w->lines[i].at_once)
+			l = &w->lines[after = i];
+	snprintf(x->tip, sizeof(x->tip), "interrupt: the driver's turn at %llu ns, write pointer %llu",
+		 (LL)e->time, (LL)e->a);
+	if (!l)
+		return;
+	l->paired = true;
+	l->irq = e->time;
+	x->bad = e->time - l->t > allowed_ns(w);
+	/* a line that went up again meanwhile: this is its interrupt too */
+	for (size_t i = after + 1; i < w->nr_lines && x->bad; i++)
+		w->lines[i].paired = true;
+	d = thing(w, PIC_DELAY, l->t, l->p);
+	d->t1 = e->time;
+	d->bad = x->bad;
+	snprintf(d->tip, sizeof(d->tip), "from the line to the driver: %llu ns; up to %llu are expected",
+		 (LL)(e->time - l->t), (LL)(allowed_ns(w) - 1));
+}
+
+static void note_delays(struct walk *w)
+{
+	char took[24], most[24];
+
+	for (size_t i = 0; i < w->nr_lines; i++) {
+		const struct line *l = &w->lines[i];
+		uint64_t until = l->paired ? l->irq : w->s->t_end;
+		struct pic_note *n;
+
+		if (l->at_once || until == PIC_NEVER || until - l->t <= allowed_ns(w))
+			continue;
+		n = note(w, l->t, l->p);
+		n->span = true;
+		n->t1 = until;
+		wm_time(allowed_ns(w) - 1, most);
+		if (l->paired) {
+			snprintf(n->text, sizeof(n->text),
+				 "line up here; the interrupt reaches the driver %s later (at most %s expected)",
+				 wm_time(until - l->t, took), most);
+		} else {
+			struct pic_thing *d = thing(w, PIC_DELAY, l->t, l->p);
+
+			d->t1 = until;
+			d->bad = true;
+			snprintf(d->text, sizeof(d->text), "never came");
+			snprintf(d->tip, sizeof(d->tip),
+				 "the line went up at %llu ns; no interrupt of it came", (LL)l->t);
+			for (size_t k = i + 1; k < w->nr_lines; k++)
+				if (w->lines[k].irq != PIC_NEVER && w->lines[k].irq < n->t1)
+					n->t1 = d->t1 = w->lines[k].irq;
+			snprintf(n->text, sizeof(n->text),
+				 "line up here: its interrupt never comes to the driver (%s expected at most)",
+				 most);
+		}
+	}
+}
+
+/* ---- registers ---- */
+
+static void on_status(struct walk *w, size_t i)
+{
+	const struct pic_event *e = &w->run->events[i];
+	const char *bits = e->text ? e->text : "";
+	bool filled = w->due_t != PIC_NEVER && w->stop_at != PIC_NEVER && w->pos == w->stop_at;
+	struct pic_thing *irq = NULL;
+	struct pic_note *n;
+
+	if (i && w->run->events[i - 1].what == AUXTAP_WM_IRQ)
+		for (size_t k = w->s->nr_things; k-- && !irq;)
+			if (w->s->things[k].kind == PIC_IRQ)
+				irq = &w->s->things[k];
+	if (irq)
+		snprintf(irq->tip + strlen(irq->tip), sizeof(irq->tip) - strlen(irq->tip),
+			 "; it finds status %#llx (%s), pointer at offset %lld", (LL)e->a,
+			 *bits ? bits : "nothing set", (long long)e->b);
+	if (e->c != PIC_NEVER && e->a & ~e->c) {
+		n = note(w, e->time, w->pos);
+		snprintf(n->text, sizeof(n->text),
+			 "the driver clears the status register, and it still says %s",
+			 *bits ? bits : "what it said");
+	} else if (irq && filled && is(w, "intel_pt") && !strstr(bits, "Stopped")) {
+		n = note(w, e->time, w->pos);
+		snprintf(n->text, sizeof(n->text),
+			 "stopped at STOP, and the status register does not say so (Stopped is 0)");
+	} else if (irq && filled && is(w, "trbe") && !strstr(bits, "WRAP")) {
+		n = note(w, e->time, w->pos);
+		snprintf(n->text, sizeof(n->text),
+			 "filled up to the limit, and the status register does not say so (WRAP is 0)");
+	} else if (irq && filled && is(w, "trbe") && e->b) {
+		n = note(w, e->time, w->pos);
+		snprintf(n->text, sizeof(n->text),
+			 "wrapped: the write pointer should be at offset 0, and is at %llu", (LL)e->b);
+	}
+}
+
+/* ---- the reader, losses, violations ---- */
+
+static void on_read(struct walk *w, const struct pic_event *e)
+{
+	struct pic_thing *x = thing(w, PIC_READ, e->time, e->a - e->b);
+	struct pic_scan *s = w->s;
+	char size[24];
+
+	x->p1 = e->a;
+	snprintf(x->text, sizeof(x->text), "%s", wm_size(e->b, size));
+	snprintf(x->tip, sizeof(x->tip), "read: %llu bytes at %llu ns, tail %llu", (LL)e->b,
+		 (LL)e->time, (LL)e->a);
+	s->tail[s->nr_tail++] = (struct pic_point){e->time, w->tail, false};
+	s->tail[s->nr_tail++] = (struct pic_point){e->time, e->a, false};
+	w->tail = e->a;
+	for (size_t i = 0; i < s->nr_things; i++)
+		if (s->things[i].kind == PIC_PADDING && s->things[i].t1 == PIC_NEVER &&
+		    s->things[i].p1 <= e->a)
+			s->things[i].t1 = e->time;
+}
+
+static void on_loss(struct walk *w, const struct pic_event *e)
+{
+	struct pic_thing *x = thing(w, PIC_LOSS, e->time > e->c ? e->time - e->c : 0, w->pos);
+	const char *why = auxtap_watermark_loss_name((enum auxtap_watermark_loss)e->b);
+	char size[24];
+
+	x->t1 = e->time;
+	snprintf(x->text, sizeof(x->text), "%s lost", wm_size(e->a, size));
+	snprintf(x->tip, sizeof(x->tip), "lost: %llu bytes in %llu ns until %llu ns: %s", (LL)e->a,
+		 (LL)e->c, (LL)e->time, why);
+}
+
+static void on_violation(struct walk *w, const struct pic_event *e)
+{
+	const struct auxtap_invariant_info *info =
+		auxtap_invariant_info((enum auxtap_invariant)e->a);
+	struct pic_scan *s = w->s;
+	struct pic_thing *x;
+	uint64_t at = e->b != PIC_NEVER ? e->b : w->pos;
+	char line[sizeof(s->listed[0])], time[24];
+
+	snprintf(line, sizeof(line), "%s: %s: %s", wm_time(e->time, time), info->name,
+		 e->text ? e->text : info->text);
+	x = thing(w, PIC_VIOLATION, e->time, at);
+	x->bad = true;
+	snprintf(x->text, sizeof(x->text), "%s", info->name);
+	snprintf(x->tip, sizeof(x->tip), "%s (rules %s) at %llu ns: %s", info->name, info->rules,
+		 (LL)e->time, e->text ? e->text : info->text);
+	if (s->t_bad == PIC_NEVER)
+		s->t_bad = e->time;
+	/* once each: what follows is mostly the same again */
+	for (unsigned int i = 0; i < s->nr_listed; i++) {
+		const char *colon = strchr(s->listed[i], ':');
+
+		if (colon && !strncmp(colon + 2, info->name, strlen(info->name)))
+			return;
+	}
+	if (s->nr_listed == sizeof(s->listed) / sizeof(s->listed[0]))
+		return;
+	s->listed_at[s->nr_listed] = e->time;
+	snprintf(s->listed[s->nr_listed++], sizeof(s->listed[0]), "%s", line);
+	x->number = (int)s->nr_listed;
+	if (e->b != PIC_NEVER && e->c != PIC_NEVER && e->b != e->c) {
+		struct pic_note *n = note(w, e->time, e->c);
+
+		n->span = true;
+		n->p1 = e->b;
+		if (e->a == AUXTAP_INV_LIMIT_KEPT)
+			snprintf(n->text, sizeof(n->text), "%llu bytes written beyond the limit",
+				 (LL)(e->b - e->c));
+		else if (e->a == AUXTAP_INV_UNREAD_KEPT)
+			snprintf(n->text, sizeof(n->text), "%llu unread bytes written over",
+				 (LL)(e->b - e->c));
+		else
+			snprintf(n->text, sizeof(n->text), "trace due at %llu is stored at %llu: %llu bytes %s",
+				 (LL)e->c, (LL)e->b, (LL)(e->b > e->c ? e->b - e->c : e->c - e->b),
+				 e->b > e->c ? "too far" : "back");
+	}
+	if (e->a == AUXTAP_INV_CONTENTS_TRUE)
+		for (size_t i = s->nr_things; i--;)
+			if (s->things[i].kind == PIC_PADDING && s->things[i].p0 <= at &&
+			    s->things[i].p1 > at) {
+				struct pic_note *n = note(w, e->time, at);
+
+				s->things[i].bad = true;
+				snprintf(n->text, sizeof(n->text),
+					 "these %llu bytes of padding were not filled: what was there before is read",
+					 (LL)(s->things[i].p1 - s->things[i].p0));
+				break;
+			}
+	if (e->a == AUXTAP_INV_LOSS_FLAGGED || e->a == AUXTAP_INV_PROGRESS)
+		snprintf(note(w, e->time, at)->text, sizeof(s->notes[0].text), "%s",
+			 e->text ? e->text : info->text);
+}
+
+static void simple(struct walk *w, enum pic_kind kind, const struct pic_event *e, const char *what)
+{
+	struct pic_thing *x = thing(w, kind, e->time, w->pos);
+
+	snprintf(x->tip, sizeof(x->tip), "%s at %llu ns", what, (LL)e->time);
+}
+
+static void on_event(struct walk *w, size_t i)
+{
+	const struct pic_event *e = &w->run->events[i];
+
+	switch (e->what) {
+	case AUXTAP_WM_BEGIN:
+		on_begin(w, e);
+		break;
+	case AUXTAP_WM_MARKS:
+		on_marks(w, e);
+		break;
+	case AUXTAP_WM_SKIP:
+		on_skip(w, e);
+		break;
+	case AUXTAP_WM_MARK:
+		on_mark(w, e);
+		break;
+	case AUXTAP_WM_IRQ_LINE:
+		on_line(w, i);
+		break;
+	case AUXTAP_WM_IRQ:
+		on_irq(w, e);
+		break;
+	case AUXTAP_WM_END:
+		on_end(w, e);
+		break;
+	case AUXTAP_WM_RECORD:
+	case AUXTAP_WM_RECORD_LOST:
+		on_record(w, e);
+		break;
+	case AUXTAP_WM_READ:
+		on_read(w, e);
+		break;
+	case AUXTAP_WM_LOSS:
+		on_loss(w, e);
+		break;
+	case AUXTAP_WM_VIOLATION:
+		on_violation(w, e);
+		break;
+	case AUXTAP_WM_STATUS:
+		on_status(w, i);
+		break;
+	case AUXTAP_WM_WAKEUP:
+		simple(w, PIC_WAKEUP, e, "wakeup: the reader is told");
+		break;
+	case AUXTAP_WM_REENABLE:
+		simple(w, PIC_ENABLE, e, "the reader enables the event again");
+		break;
+	case AUXTAP_WM_REFUSED:
+		simple(w, PIC_REFUSED, e, "refused: no room, no transaction");
+		break;
+	case AUXTAP_WM_SWITCH:
+		end_bar(w, &w->runs, e->time);
+		if (e->a)
+			w->runs = bar(w, PIC_RUNS, e->time, 0, "the program runs");
+		break;
+	case AUXTAP_WM_FINDING:
+		break;
+	}
+}
+
+/* ---- what is worth seeing first ---- */
+
+static uint64_t nth_begin_before(const struct pic_run *r, uint64_t t, unsigned int n)
+{
+	uint64_t at = r->events[0].time, last = PIC_NEVER;
+
+	for (size_t i = r->nr_events; i--;) {
+		const struct pic_event *e = &r->events[i];
+
+		if (e->what != AUXTAP_WM_BEGIN || e->time > t || e->time == last)
+			continue;
+		last = at = e->time;
+		if (!--n)
+			break;
+	}
+	return at;
+}
+
+static uint64_t nth_end_after(const struct pic_run *r, uint64_t t, unsigned int n)
+{
+	for (size_t i = 0; i < r->nr_events; i++)
+		if (r->events[i].what == AUXTAP_WM_END && r->events[i].time > t && !--n)
+			return r->events[i].time;
+	return r->events[r->nr_events - 1].time;
+}
+
+static void choose_time(struct pic_scan *s, const struct pic_run *r)
+{
+	uint64_t span, end;
+
+	s->t0 = r->events[0].time;
+	if (s->t_bad == PIC_NEVER) {
+		s->t1 = nth_end_after(r, s->t0, 6);
+	} else {
+		s->t0 = nth_begin_before(r, s->t_bad, 3);
+		span = s->t_bad > s->t0 ? s->t_bad - s->t0 : 1;
+		s->t1 = s->t_bad + span * 2 / 5;
+		end = nth_end_after(r, s->t_bad, 2);
+		if (end < s->t_bad + span && end > s->t1)
+			s->t1 = end + span / 20;
+		for (unsigned int i = 0; i < s->nr_listed; i++)
+			if (s->listed_at[i] > s->t1 && s->listed_at[i] < s->t_bad + span * 3 / 2)
+				s->t1 = s->listed_at[i] + span / 5;
+		for (size_t i = 0; i < s->nr_notes; i++)
+			if (s->notes[i].t0 <= s->t_bad && s->notes[i].t1 > s->t1 &&
+			    s->notes[i].t1 - s->t0 <= 5 * span)
+				s->t1 = s->notes[i].t1 + span / 5;
+	}
+	if (s->t1 <= s->t0)
+		s->t1 = s->t0 + 1000;
+	span = (s->t1 - s->t0) / 40;
+	s->t0 = s->t0 > span ? s->t0 - span : 0;
+	s->t1 += span;
+}
+
+static void stretch(struct pic_scan *s, uint64_t p)
+{
+	if (p == PIC_NEVER)
+		return;
+	if (p < s->p0)
+		s->p0 = p;
+	if (p > s->p1)
+		s->p1 = p;
+}
+
+static void choose_positions(struct pic_scan *s)
+{
+	uint64_t margin, far;
+
+	s->p0 = PIC_NEVER;
+	s->p1 = 0;
+	for (size_t i = 0; i < s->nr_pointer; i++)
+		if (s->pointer[i].t >= s->t0 && s->pointer[i].t <= s->t1)
+			stretch(s, s->pointer[i].p);
+	for (size_t i = 0; i < s->nr_things; i++)
+		if (s->things[i].kind == PIC_INT && s->things[i].t0 <= s->t1 &&
+		    s->things[i].t1 >= s->t0)
+			stretch(s, s->things[i].p0);
+	for (size_t i = 0; i < s->nr_notes; i++)
+		if (s->notes[i].t0 >= s->t0 && s->notes[i].t0 <= s->t1) {
+			stretch(s, s->notes[i].p0);
+			stretch(s, s->notes[i].p1);
+		}
+	if (s->p0 == PIC_NEVER)
+		s->p0 = 0;
+	if (s->p1 <= s->p0)
+		s->p1 = s->p0 + 4096;
+	/* a limit far away would press all the rest together */
+	far = s->p1 + (s->p1 - s->p0) * 3 / 2;
+	for (size_t i = 0; i < s->nr_things; i++)
+		if (s->things[i].kind == PIC_STOP && s->things[i].t0 <= s->t1 &&
+		    s->things[i].t1 >= s->t0 && s->things[i].p0 <= far)
+			stretch(s, s->things[i].p0);
+	margin = (s->p1 - s->p0) / 12;
+	s->p0 = s->p0 > margin ? s->p0 - margin : 0;
+	s->p1 += margin;
+}
+
+int pic_scan(struct pic_scan *s, const struct pic_run *run)
+{
+	size_t n = run->nr_events * 3 + 8;
+	struct walk *w;
+	uint64_t tail = 0;
+
+	memset(s, 0, sizeof(*s));
+	s->t_bad = PIC_NEVER;
+	w = calloc(1, sizeof(*w));
+	s->things = calloc(n, sizeof(*s->things));
+	s->pointer = calloc(n, sizeof(*s->pointer));
+	s->tail = calloc(n, sizeof(*s->tail));
+	s->notes = calloc(n, sizeof(*s->notes));
+	if (!w || !s->things || !s->pointer || !s->tail || !s->notes || !run->nr_events) {
+		free(w);
+		return -ENOMEM;
+	}
+	w->s = s;
+	w->run = run;
+	s->nr_things = 1; /* nobody's */
+	s->things[0].kind = PIC_NR_KINDS;
+	s->t_end = run->events[run->nr_events - 1].time;
+	for (size_t i = 0; i < run->nr_events; i++)
+		if (run->events[i].what == AUXTAP_WM_READ) {
+			tail = run->events[i].a - run->events[i].b;
+			break;
+		}
+	w->tail = tail;
+	s->tail[s->nr_tail++] = (struct pic_point){run->events[0].time, tail, true};
+	if (run->nr_before) /* in the middle of something */
+		w->runs = bar(w, PIC_RUNS, run->events[0].time, 0, "the program runs");
+	for (size_t i = 0; i < run->nr_events; i++)
+		on_event(w, i);
+	s->tail[s->nr_tail++] = (struct pic_point){s->t_end, w->tail, false};
+	note_delays(w);
+	for (size_t i = 1; i < s->nr_things; i++)
+		if (s->things[i].t1 == PIC_NEVER)
+			s->things[i].t1 = s->t_end;
+	choose_time(s, run);
+	choose_positions(s);
+	free(w);
+	return 0;
+}
+
+void pic_scan_free(struct pic_scan *s)
+{
+	free(s->things);
+	free(s->pointer);
+	free(s->tail);
+	free(s->notes);
+}
