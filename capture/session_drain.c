@@ -106,6 +106,8 @@ static void look_at(struct auxtap_session *s, struct stream *st, const void *rec
 			st->truncated = true;
 			s->stats.truncations++;
 		}
+		if (aux.flags & PERF_AUX_FLAG_COLLISION)
+			s->stats.collisions++;
 	} else if (header->type == PERF_RECORD_LOST && size >= sizeof(lost)) {
 		memcpy(&lost, header + 1, sizeof(lost));
 		s->stats.lost_records += lost.lost;

@@ -233,6 +233,9 @@ static void say_end(const struct capture_options *o, const struct auxtap_session
 		if (st->truncations)
 			fprintf(stderr, ", truncated %llu times (a larger -m loses less)",
 				(unsigned long long)st->truncations);
+		if (st->collisions)
+			fprintf(stderr, ", %llu collision%s (small losses: 'auxtap decode --events gap')",
+				(unsigned long long)st->collisions, st->collisions == 1 ? "" : "s");
 		if (st->lost_records)
 			fprintf(stderr, ", %llu records lost",
 				(unsigned long long)st->lost_records);

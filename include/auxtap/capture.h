@@ -203,6 +203,7 @@ struct auxtap_session_stats {
 	pid_t fault_pid, fault_tid;
 	uint64_t fault_ip, fault_time;
 	size_t peak_rings;	 /* bytes of rings mapped at one time, the most */
+	uint64_t collisions;	 /* AUX records flagged COLLISION: the unit lost a little */
 	bool truth_failed;	 /* a list of truth_path is not whole; on_untraced told why */
 };
 

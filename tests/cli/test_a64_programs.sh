@@ -35,6 +35,13 @@ exact signals --backend emulated -- "$programs/handler_return"
 rm "$WORK/signals/data.vdso"
 "$AUXTAP" decode --events gap "$WORK/signals/data" | grep . && fail "the file does not stand alone"
 
+# A buffer that fills stops the unit: told, and each hole is a gap where it is.
+gapped small --backend emulated -m 128,8 -- "$programs/threads4"
+nr=$("$AUXTAP" dump --no-packets "$WORK/small/data" | grep -c ' AUX .*flags.*COLLISION')
+[ "$nr" -gt 0 ] || echo "no collision in a small area: nothing to tell"
+[ "$nr" -eq 0 ] || grep -q ", $nr collisions\{0,1\} (small losses" "$WORK/small/stderr" ||
+	fail "$nr collisions: $(cat "$WORK/small/stderr")"
+
 # The folder of the libraries may have the debug information, too.
 id=$(aarch64-linux-gnu-readelf -n "$programs/null_deref_static" 2>/dev/null | sed -n 's/.*Build ID: //p')
 if [ -n "$id" ]; then
