@@ -89,6 +89,14 @@
 			px += (+d.dx || 0) * kx;
 			const py = d.y ? +d.y : y(+d.p, view) + (+d.dy || 0) * ky;
 			g.setAttribute('transform', `translate(${px},${py})`);
+			const box = g.querySelector('.notebox');
+			if (box) { /* words stay inside, as long as their place is */
+				const from = px + +box.getAttribute('x'), to = from + +box.getAttribute('width');
+				const shift = px < left || px > right ? 0 :
+					from < left ? left - from : to > right ? right - to : 0;
+				for (const e of [box, box.nextElementSibling])
+					e.setAttribute('transform', `translate(${shift},0)`);
+			}
 		}
 		ticks();
 		svg.dataset.view = [view.t0, view.t1, view.p0, view.p1].join(',');
