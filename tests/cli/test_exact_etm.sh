@@ -182,6 +182,13 @@ for unit in ete etmv4; do
 		exact 0 $unit "$event" "$fixtures/threads4_static"
 		[ "$(ls "$dir"/raw.* | wc -l)" = 5 ] || fail "threads4: not five threads"
 		[ "$terms" = timestamp ] && ordered
+		case $terms in
+		'' | $all)
+			exact 0 $unit "$event" "$fixtures/threads4"
+			[ "$(ls "$dir"/raw.* | wc -l)" = 5 ] || fail "threads4, dynamic: not five threads"
+			exact 139 $unit "$event" "$fixtures/second_fault" # the first one goes to a handler
+			;;
+		esac
 		exact 139 $unit "$event" "$fixtures/null_deref"
 		exact 139 $unit "$event" "$fixtures/thread_crash_static"
 	done
