@@ -87,8 +87,15 @@ static uint64_t allowed_ns(const struct walk *w)
 
 static void on_begin(struct walk *w, const struct pic_event *e)
 {
+	uint64_t area = w->run->c.nr_pages * w->run->c.page_size;
 	char tip[128];
 
+	/* overwritten: a record does not tell how far it got (H11, J5), but there the next begins */
+	if (w->run->c.snapshot && w->s->nr_pointer) {
+		struct pic_point *last = &w->s->pointer[w->s->nr_pointer - 1];
+
+		last->p = e->a >= last->p ? e->a : e->a + area;
+	}
 	w->open = true;
 	w->begin = e->time;
 	w->stop_at = w->int_at = w->due_t = PIC_NEVER;

@@ -173,9 +173,9 @@ static void scales(struct canvas *k)
 	fputs("</g>\n", k->out);
 	words(k->out, RIGHT, bottom + 30, "tick end", "time, us");
 	fprintf(k->out,
-		"<text class=\"tick middle\" transform=\"translate(24,%.1f) rotate(-90)\">position, bytes "
-		"since the beginning</text>\n",
-		k->top + PLOT / 2);
+		"<text class=\"tick middle\" transform=\"translate(24,%.1f) rotate(-90)\">%s</text>\n",
+		k->top + PLOT / 2,
+		k->run->c.snapshot ? "position in the area, bytes" : "position, bytes since the beginning");
 	fputs("<g clip-path=\"url(#clip)\"><g id=\"laps\" class=\"scaled\">\n", k->out);
 	for (uint64_t p = s->p0 / area * area; area && p <= s->p1 + 4 * area; p += area) {
 		if (!p)
@@ -367,7 +367,7 @@ static void lane_words(struct canvas *k)
 		middle = (x0 + x1) / 2;
 		if (middle - width / 2 < last[lane] || middle > RIGHT || middle < LEFT)
 			continue; /* the tip has it */
-		if (x->kind == PIC_RECORD && width > x1 - x0 + 12)
+		if (width > x1 - x0 + 12)
 			continue;
 		last[lane] = middle + width / 2;
 		fprintf(k->out,
@@ -478,7 +478,7 @@ static void notes(struct canvas *k)
 	for (size_t i = 1; i < s->nr_things; i++) {
 		const struct pic_thing *x = &s->things[i];
 		unsigned int same = 0;
-		double px, py;
+		double px, py, up;
 
 		if (x->kind != PIC_VIOLATION)
 			continue;
@@ -487,13 +487,15 @@ static void notes(struct canvas *k)
 				s->things[j].t0 == x->t0;
 		px = x_of(k, x->t0);
 		py = y_of(k, x->p0);
+		up = py + 34 > k->top + PLOT ? -22 : 22;
 		pin(k, x->t0, x->p0, x->number ? "violation" : "violation again");
 		if (x->number) {
 			fprintf(k->out,
-				"<circle class=\"ring\" r=\"15\"/><g transform=\"translate(%.0f,22)\">"
+				"<circle class=\"ring\" r=\"15\"/><g transform=\"translate(%.0f,%.0f)\">"
 				"<circle r=\"10\"/><text class=\"number\" y=\"4.5\">%d</text></g>",
-				20.0 + 24 * same, x->number);
-			place(k, (struct box){px - 15, py - 15, px + 32 + 24 * same, py + 34});
+				20.0 + 24 * same, up, x->number);
+			place(k, (struct box){px - 15, py + (up < 0 ? -34 : -15), px + 32 + 24 * same,
+					      py + (up < 0 ? 15 : 34)});
 		} else {
 			fputs("<circle r=\"4\"/>", k->out);
 		}

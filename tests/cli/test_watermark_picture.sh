@@ -17,6 +17,7 @@ sim "${args[@]}" --format html >run.html
 sim --driver arm_spe --bytes 300K --format svg --output clean.svg || fail "clean: exit $?"
 sim --driver arm_spe --pages 1 --format svg -o refused.svg || fail "refused: exit $?"
 sim --snapshot --switch 100us --bytes 1M --format html -o snapshot.html || fail "snapshot: exit $?"
+sim --snapshot --switch 100us --bytes 1M --format svg -o snapshot.svg || fail "snapshot: exit $?"
 sim --watermark 4K,8K,12K --pages 4..16 --format html -o heat.html || fail "heat: exit $?"
 sim --watermark 4K,8K,12K --pages 4..16 --format svg -o heat.svg || fail "heat: exit $?"
 sim --watermark 4K,8K,12K --pages 4..16 --format json -o heat.json || fail "heat: exit $?"
@@ -74,6 +75,11 @@ for event, text in (('line', 'the interrupt line goes up at (\\d+) ns'),
     want = {e['time_ns'] for e in events if e['event'] == event}
     got = {int(m) for t in shown for m in re.findall('^' + text, t)}
     assert got == want and want, (event, got ^ want)
+
+# an area that is overwritten: the pointer goes on, too
+d = ET.parse('snapshot.svg').getroot().findall('.//%spath[@class="pointer"]' % SVG)[0].get('d')
+assert any(float(a.split(',')[1]) > float(b.split(',')[1]) + 5
+           for a, b in re.findall(r'M([\d.,-]+)L([\d.,-]+)', d)), d[:200]
 
 clean = words(ET.parse('clean.svg').getroot())
 assert 'pass: all invariants hold' in clean and not any('FAIL' in w for w in clean)
