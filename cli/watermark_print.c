@@ -167,8 +167,7 @@ void wm_print_violations(FILE *out, const struct auxtap_watermark_config *c,
 			 const struct auxtap_watermark_result *r)
 {
 	char command[1024], time[24];
-	uint64_t n = r->nr_violations < AUXTAP_WM_VIOLATIONS ? r->nr_violations :
-							      AUXTAP_WM_VIOLATIONS;
+	uint64_t n = r->nr_kept;
 
 	for (uint64_t i = 0; i < n; i++) {
 		const struct auxtap_invariant_info *info =
@@ -178,7 +177,8 @@ void wm_print_violations(FILE *out, const struct auxtap_watermark_config *c,
 			wm_time(r->violations[i].time_ns, time), r->violations[i].text);
 	}
 	if (r->nr_violations > n)
-		fprintf(out, "  … %llu more\n", (LL)(r->nr_violations - n));
+		fprintf(out, "  … %llu more%s\n", (LL)(r->nr_violations - n),
+			r->nr_violations >= AUXTAP_WM_ENOUGH ? "; that was enough, the run was ended" : "");
 	if (r->nr_violations && !c->rates) {
 		wm_print_command(c, command, sizeof(command));
 		fprintf(out, "  repeat it: %s --events\n", command);
@@ -303,7 +303,7 @@ static json_t *json_violations(const struct auxtap_watermark_result *r)
 {
 	json_t *list = json_array();
 
-	for (uint64_t i = 0; list && i < r->nr_violations && i < AUXTAP_WM_VIOLATIONS; i++) {
+	for (uint64_t i = 0; list && i < r->nr_kept; i++) {
 		const struct auxtap_watermark_violation *v = &r->violations[i];
 
 		json_array_append_new(list,

@@ -32,9 +32,12 @@ static void violation(struct world *w, enum auxtap_invariant inv, u64 is, u64 du
 
 	vsnprintf(text, sizeof(text), fmt, args);
 	r->by_invariant[inv]++;
-	if (r->nr_violations < AUXTAP_WM_VIOLATIONS) {
-		struct auxtap_watermark_violation *v = &r->violations[r->nr_violations];
+	/* one of a kind in a transaction: each piece beyond a limit would tell the same */
+	if (r->nr_kept < AUXTAP_WM_VIOLATIONS &&
+	    w->mon.kept_at[inv] != r->nr_transactions + 1) {
+		struct auxtap_watermark_violation *v = &r->violations[r->nr_kept++];
 
+		w->mon.kept_at[inv] = r->nr_transactions + 1;
 		v->invariant = inv;
 		v->time_ns = sim_time(w, 0);
 		memcpy(v->text, text, sizeof(text));

@@ -224,7 +224,7 @@ static bool finished(const struct world *w)
 
 	return w->broken || (c->max_bytes && w->r->produced >= c->max_bytes) ||
 	       (c->max_transactions && w->r->nr_transactions >= c->max_transactions) ||
-	       (c->max_ns && w->now >= c->max_ns) || w->r->nr_violations >= 1000;
+	       (c->max_ns && w->now >= c->max_ns) || w->r->nr_violations >= AUXTAP_WM_ENOUGH;
 }
 
 static u64 min_u64(u64 a, u64 b)

@@ -73,6 +73,7 @@ struct monitor {
 	u64 lost, idle, lost_since;
 	enum auxtap_watermark_loss why;
 	unsigned int nr_empty; /* transactions in a row that moved nothing */
+	u64 kept_at[AUXTAP_NR_INVARIANTS]; /* the last violation that was kept: 1 + transactions then */
 	u16 *truth; /* contents: 1 + byte stored at an offset; 0: padding */
 };
 

@@ -217,6 +217,7 @@ struct auxtap_watermark_event {
 AUXTAP_API uint64_t auxtap_skid_bucket_from(unsigned int bucket);
 
 #define AUXTAP_WM_VIOLATIONS 8 /* kept with their text; the others are counted */
+#define AUXTAP_WM_ENOUGH     1000 /* violations that end a run */
 struct auxtap_watermark_result {
 	int refused; /* the kernel or the driver does not take this configuration */
 	char refusal[160];
@@ -238,7 +239,8 @@ struct auxtap_watermark_result {
 		enum auxtap_invariant invariant;
 		uint64_t time_ns;
 		char text[200];
-	} violations[AUXTAP_WM_VIOLATIONS]; /* the first ones */
+	} violations[AUXTAP_WM_VIOLATIONS]; /* the first ones, each kind once in a transaction */
+	uint64_t nr_kept;
 	uint64_t nr_findings;
 	char finding[200]; /* the first one */
 };

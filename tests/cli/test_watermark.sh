@@ -106,12 +106,19 @@ done
 sim --fault past-limit --driver trbe >fault
 [ $? -eq 1 ] || fail "a fault is no exit 1"
 grep -q 'limit-kept (H4 I3 J1)' fault || fail "past-limit: $(cat fault)"
+cp fault first
+# told once in a transaction, so that what comes of it is told as well
+sim --fault past-limit --driver arm_spe --contents --events >fault
+[ "$(grep -c ' VIOLATION limit-kept' fault)" -gt 900 ] || fail "past-limit: $(grep -c VIOLATION fault) events"
+[ "$(grep -cE '^  limit-kept .* at 16[0-9]\.' fault)" -eq 1 ] || fail "past-limit: not once: $(tail -n 12 fault)"
+grep -qE '^  interrupt-on-mark ' fault || fail "past-limit: the late interrupt is hidden: $(tail -n 12 fault)"
+grep -q ' more; that was enough, the run was ended' fault || fail "past-limit: $(tail -n 2 fault)"
 # the command that a failure prints repeats it
-repeat=$(sed -n 's/^ *repeat it: auxtap //p' fault)
+repeat=$(sed -n 's/^ *repeat it: auxtap //p' first)
 # shellcheck disable=SC2086
 "$AUXTAP" $repeat >again
 [ $? -eq 1 ] || fail "the repeated run passes: $repeat"
-diff <(grep 'limit-kept' fault) <(grep '^  limit-kept' again) >/dev/null || fail "the repeated run differs"
+diff <(grep 'limit-kept' first) <(grep '^  limit-kept' again) >/dev/null || fail "the repeated run differs"
 
 # ---- JSON ----
 sim --format json --watermark 4096,8192 --bytes 1M >runs.json || fail "json: exit $?"
