@@ -33,7 +33,7 @@ good stack crash --source "$source" -S2K -m 16,1 -o stack -- "$FIXTURES/stack_sm
 good cxx crash --source "$source" -S4K -m 16,1 -o cxx -- "$FIXTURES/cxx_uncaught"
 good stepped crash --source ptrace -S4K -m 16,1 -o stepped -- "$FIXTURES/div_zero"
 if command -v qemu-aarch64 >/dev/null && [ -x "$FIXTURES/a64/handler_crash" ]; then
-	a64=(crash --backend emulated -S4K -m 16,4)
+	a64=(crash --backend emulated -S8K -m 16,4)
 	good a64_null "${a64[@]}" -o a64_null -- "$FIXTURES/a64/null_deref"
 	good a64_signal "${a64[@]}" -o a64_signal -- "$FIXTURES/a64/handler_crash"
 	good a64_signed "${a64[@]}" -o a64_signed -- "$FIXTURES/a64/a64_faults" v
