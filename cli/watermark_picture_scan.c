@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define LL unsigned long long
-#define MAX_LINES 256
+#define MAX_LINES 1024 /* more than there are events to be drawn */
 
 /* An interrupt line that went up, and what came of it. */
 struct line {
@@ -444,6 +444,7 @@ static void on_violation(struct walk *w, const struct pic_event *e)
 	struct pic_scan *s = w->s;
 	struct pic_thing *x;
 	uint64_t at = e->b != PIC_NEVER ? e->b : w->pos;
+	uint64_t area = w->run->c.nr_pages * w->run->c.page_size;
 	char line[sizeof(s->listed[0])], time[24];
 
 	snprintf(line, sizeof(line), "%s: %s: %s", wm_time(e->time, time), info->name,
@@ -479,8 +480,10 @@ static void on_violation(struct walk *w, const struct pic_event *e)
 			snprintf(n->text, sizeof(n->text), "%llu unread bytes written over",
 				 (LL)(e->b - e->c));
 		else
-			snprintf(n->text, sizeof(n->text), "trace due at %llu is stored at %llu: %llu bytes %s",
-				 (LL)e->c, (LL)e->b, (LL)(e->b > e->c ? e->b - e->c : e->c - e->b),
+			snprintf(n->text, sizeof(n->text),
+				 "%strace due at offset %llu is stored at offset %llu: %llu bytes %s",
+				 e->c % area ? "" : "the area begins again: ", (LL)(e->c % area),
+				 (LL)(e->b % area), (LL)(e->b > e->c ? e->b - e->c : e->c - e->b),
 				 e->b > e->c ? "too far" : "back");
 	}
 	if (e->a == AUXTAP_INV_CONTENTS_TRUE)
@@ -668,7 +671,7 @@ static void choose_positions(struct pic_scan *s)
 
 int pic_scan(struct pic_scan *s, const struct pic_run *run)
 {
-	size_t n = run->nr_events * 3 + 8;
+	size_t n = run->nr_events * 4 + 8; /* of each kind, no event makes more */
 	struct walk *w;
 	uint64_t tail = 0;
 
@@ -695,6 +698,9 @@ int pic_scan(struct pic_scan *s, const struct pic_run *run)
 		}
 	w->tail = tail;
 	s->tail[s->nr_tail++] = (struct pic_point){run->events[0].time, tail, true};
+	w->begin = run->events[0].time;
+	w->pos = tail;
+	w->stop_at = w->int_at = w->due_t = PIC_NEVER;
 	if (run->nr_before) /* in the middle of something */
 		w->runs = bar(w, PIC_RUNS, run->events[0].time, 0, "the program runs");
 	for (size_t i = 0; i < run->nr_events; i++)

@@ -18,6 +18,8 @@ sim --driver arm_spe --bytes 300K --format svg --output clean.svg || fail "clean
 sim --driver arm_spe --pages 1 --format svg -o refused.svg || fail "refused: exit $?"
 sim --snapshot --switch 100us --bytes 1M --format html -o snapshot.html || fail "snapshot: exit $?"
 sim --snapshot --switch 100us --bytes 1M --format svg -o snapshot.svg || fail "snapshot: exit $?"
+sim --fault wrong-wrap --pages 256 --bytes 2M --format json --events -o far.json
+sim --fault wrong-wrap --pages 256 --bytes 2M --format html -o far.html
 sim --watermark 4K,8K,12K --pages 4..16 --format html -o heat.html || fail "heat: exit $?"
 sim --watermark 4K,8K,12K --pages 4..16 --format svg -o heat.svg || fail "heat: exit $?"
 sim --watermark 4K,8K,12K --pages 4..16 --format json -o heat.json || fail "heat: exit $?"
@@ -85,6 +87,15 @@ clean = words(ET.parse('clean.svg').getroot())
 assert 'pass: all invariants hold' in clean and not any('FAIL' in w for w in clean)
 assert any('refused: the driver wants at least 2 pages' in w for w in words(ET.parse('refused.svg').getroot()))
 
+# a violation far from the beginning: what is around it is drawn, and no more
+run, (picture, page) = json.load(open('far.json'))[0], data('far.html')
+events, before = picture[0]['events'], picture[0]['events_before']
+first = next(i for i, e in enumerate(run['events']) if e['event'] == 'VIOLATION')
+assert first > 1000 and before == first - 400 and len(events) == 801
+assert events == run['events'][before:before + 801]
+assert 'drawn: events %d to %d of %d' % (before + 1, before + 801, len(run['events'])) in page
+assert 'trace due at offset 0 is stored at offset 4096: 4096 bytes too far' in page
+
 # the heat map: a cell a machine, with its numbers
 runs = json.load(open('heat.json'))
 assert len(runs) == 9 and data('heat.html')[0] == runs
@@ -122,7 +133,7 @@ for driver in intel_pt arm_spe trbe; do
 done
 says flag-missing intel_pt 'the status register does not say so \(Stopped is 0\)' 'no flag'
 says flag-missing trbe 'the status register does not say so \(WRAP is 0\)'
-says wrong-wrap intel_pt 'trace due at 65536 is stored at 69632: 4096 bytes too far'
+says wrong-wrap intel_pt 'the area begins again: trace due at offset 0 is stored at offset 4096: 4096 bytes too far'
 says wrong-wrap trbe 'wrapped: the write pointer should be at offset 0, and is at 4096'
 says padding-missing arm_spe 'these 4095 bytes of padding were not filled'
 says padding-missing trbe 'these 4095 bytes of padding were not filled'
