@@ -608,6 +608,8 @@ static double legend(struct canvas *k, double y)
 		 "it has read"},
 		{"<g class=\"enable\" transform=\"translate(13,-3)\"><path d=\"M-4,-6L6,0L-4,6Z\"/></g>",
 		 "it enables the event again"},
+		{"<g class=\"refused\" transform=\"translate(13,-3)\"><path d=\"M-5,-5L5,5M5,-5L-5,5\"/></g>",
+		 "no room: tracing ends until it is read"},
 		{"<rect class=\"loss\" y=\"-12\" width=\"26\" height=\"18\"/>", "the program's trace is lost"},
 		{"<path class=\"span\" d=\"M0,-3L26,-3\"/>", "the distance between is and should be"},
 	};
@@ -633,7 +635,7 @@ static int draw(struct canvas *k, bool alone)
 
 	k->top = head + 8;
 	lanes_end = lane_y(k, NR_LANES);
-	height = lanes_end + 30 + 4 * 22 + 166;
+	height = lanes_end + 30 + 5 * 22 + 166;
 	snprintf(attributes, sizeof(attributes),
 		 "id=\"timeline\" data-t0=\"%llu\" data-t1=\"%llu\" data-p0=\"%llu\" data-p1=\"%llu\" "
 		 "data-box=\"%.1f,%.1f,%.1f,%.1f\" data-lanes=\"%.1f\"",
