@@ -132,6 +132,17 @@ static const u8 *contents(struct world *w, u64 *nr_bytes)
 	return w->bytes;
 }
 
+/* A part of a record that a skid ends in is made before the record is: time never goes back. */
+static void count_made(struct world *w, u64 nr_bytes)
+{
+	u64 time;
+
+	w->r->produced += nr_bytes;
+	time = time_of(w, w->r->produced);
+	if (time > w->now)
+		w->now = time;
+}
+
 /* A piece of trace, at most to the next thing that happens. The time is when it was made. */
 static void produce(struct world *w, u64 nr_bytes)
 {
@@ -155,15 +166,13 @@ static void produce(struct world *w, u64 nr_bytes)
 			w->broken = true;
 			return;
 		}
-		w->r->produced += taken;
-		w->now = time_of(w, w->r->produced);
+		count_made(w, taken);
 		mon_produced(w, stored, taken - stored, time_of(w, w->r->produced - (taken - stored)),
 			     stopped || w->mon.stopped ? AUXTAP_LOSS_STOPPED : AUXTAP_LOSS_FAULT);
 	} else {
 		u64 since = w->now;
 
-		w->r->produced += taken;
-		w->now = time_of(w, w->r->produced);
+		count_made(w, taken);
 		mon_produced(w, 0, taken, since, AUXTAP_LOSS_NO_ROOM);
 	}
 	if (w->line_raised) {
@@ -263,7 +272,9 @@ static void step(struct world *w)
 				made = min_u64(made, w->c.max_bytes - w->r->produced + grain);
 			made = (made / grain + 1) * grain;
 		} else {
-			made = made_by(w, next) - w->r->produced;
+			made = made_by(w, next);
+			/* a skid may have ended inside of a record */
+			made = made > w->r->produced ? made - w->r->produced : 0;
 		}
 		if (made) {
 			produce(w, made);

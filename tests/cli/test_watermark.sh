@@ -91,6 +91,7 @@ awk '$2 ~ /^(intel_pt|arm_spe|trbe)$/ && ($4 < 60 || $7 < 2000) {print "too litt
 for driver in intel_pt arm_spe trbe; do
 	for options in "" "--snapshot --switch 200us" "--reader-latency 3ms --read-size 5000" \
 		"--burst 100us,300us --switch 70us" "--data-pages 1 --watermark 64 --reader-latency 20ms" \
+		"--skid 10 --irq-latency 0 --irq-jitter 5us --watermark 4096 --switch 30us --seed 332" \
 		"--data-pages 0" "--pages 2 --cpu 0" "--kernel 6.12.95 --reader-latency 2ms" "--order 1"; do
 		# shellcheck disable=SC2086
 		sim --driver $driver --contents --bytes 2M $options >run ||
