@@ -519,15 +519,15 @@ void mon_store(struct world *w, u64 off, const u8 *bytes, u64 nr_bytes)
 	struct monitor *m = &w->mon;
 	u64 mask = w->aux_size - 1, ahead = (off - m->pos) & mask;
 
-	loss_over(w);
 	if (!m->open) {
 		mon_violation(w, AUXTAP_INV_LIMIT_KEPT,
 			      "%llu bytes at offset %#llx, and no transaction is open",
 			      (LL)nr_bytes, (LL)off);
 		return;
 	}
-	if (m->stopped && stray(w, off, nr_bytes))
+	if (m->stopped && stray(w, off, nr_bytes)) /* no trace that anybody will read: the loss goes on */
 		return;
+	loss_over(w);
 	w->piece_stored += nr_bytes;
 	if (ahead >= w->c.setup.align) { /* less is the unit's own padding */
 		mon_violation_at(w, AUXTAP_INV_RECORDS_TRUE, m->pos - (m->pos & mask) + off, m->pos,

@@ -101,6 +101,8 @@ done
 for errata in overwrite beyond overwrite,beyond; do
 	sim --driver trbe --contents --bytes 2M --errata $errata --reader-latency 700us >run ||
 		fail "errata $errata: $(tail -n 4 run)"
+	sim --driver trbe --contents --bytes 2M --errata $errata --skid 10 --irq-latency 30us >run ||
+		fail "errata $errata, skid: $(tail -n 4 run)"
 done
 "$AUXTAP" watermark faults --quick >zoo 2>&1 || fail "faults: $(grep -E 'MISSED|FAIL' zoo)"
 [ "$(grep -c ' caught ' zoo)" -ge 19 ] || fail "faults: $(cat zoo)"
