@@ -189,7 +189,6 @@ struct cover {
 	const struct auxtap_perfdata_aux *trace;
 	int cpu;      /* where nothing tells */
 	uint64_t end; /* of what was added last */
-	bool broken;  /* what comes does not continue it */
 	bool snapshot; /* what lies between two of a ring was overwritten */
 };
 
@@ -198,7 +197,7 @@ static int add_piece(struct cover *c, const struct aux *aux, uint64_t off, uint6
 	const struct cs_piece *last = c->buffer->nr ? &c->buffer->pieces[c->buffer->nr - 1] : NULL;
 	uint64_t last_end = last ? last->off + last->size : off;
 	struct cs_piece *piece;
-	bool joins = last && last_end == off && last->raw == raw && !c->broken &&
+	bool joins = last && last_end == off && last->raw == raw && !c->buffer->broken &&
 		     (raw || last->size % CS_FRAME == 0);
 
 	piece = cs_buffer_add(c->buffer);
@@ -215,9 +214,9 @@ static int add_piece(struct cover *c, const struct aux *aux, uint64_t off, uint6
 		c->buffer->cpu_unknown = true;
 	}
 	piece->overwritten = c->snapshot;
-	if (off > last_end && (!c->broken || c->snapshot))
+	if (off > last_end && (!c->buffer->broken || c->snapshot))
 		piece->nr_lost = off - last_end;
-	c->broken = aux->flags & FLAG_LOSS;
+	c->buffer->broken = aux->flags & FLAG_LOSS;
 	c->end = off + size;
 	if (off < last_end)
 		return add_missing(c->pieces, aux, 0,
@@ -293,12 +292,12 @@ static int add_snapshot_piece(struct cover *c, const struct aux *aux, uint64_t o
 	if (!raw && seen % CS_FRAME)
 		seen = 0;
 	if (last && off == last->off + last->size)
-		c->broken = false; /* nothing was overwritten in between */
+		c->buffer->broken = false; /* nothing was overwritten in between */
 	if (!seen)
 		return add_piece(c, aux, off, size, raw);
 	if (seen == size)
 		return 0;
-	c->broken = false;
+	c->buffer->broken = false;
 	/* it goes on from there, whatever its offset says */
 	ret = add_piece(c, aux, last->off + last->size, size - seen, raw);
 	if (ret)
@@ -309,6 +308,34 @@ static int add_snapshot_piece(struct cover *c, const struct aux *aux, uint64_t o
 	return 0;
 }
 
+/* The record that ends where this one begins. */
+static const struct aux *record_before(const struct auxes *auxes, const struct aux *aux,
+				       const struct auxtap_auxtrace *head)
+{
+	for (size_t i = 0; i < auxes->nr; i++)
+		if (auxes->list[i].off == aux->off - aux->size && is_of(&auxes->list[i], head))
+			return &auxes->list[i];
+	return NULL;
+}
+
+/*
+ * The newest record tells only what came since the unit was enabled, or since the ring was full: a
+ * TRBE stops there, and what its trace unit told until it ran again is lost.
+ */
+static int add_halves(struct cover *c, const struct aux *aux, uint64_t begin, uint64_t end)
+{
+	uint64_t split = end - aux->size;
+	int ret = add_piece(c, aux, begin, split - begin, true);
+
+	if (ret)
+		return ret;
+	c->buffer->broken = true;
+	ret = add_piece(c, aux, split, end - split, true);
+	if (!ret)
+		c->buffer->pieces[c->buffer->nr - 1].collided = true;
+	return ret;
+}
+
 /*
  * A snapshot of a ring: AUX records tell where the unit stopped (their offset is the end), and more
  * bytes than the ring has kept. The newest one within tells the format, and where the padding begins.
@@ -316,7 +343,7 @@ static int add_snapshot_piece(struct cover *c, const struct aux *aux, uint64_t o
 static int add_snapshot(struct cover *c, struct auxes *auxes, const struct cs_config *config)
 {
 	uint64_t begin = c->trace->head.offset, end = begin + c->trace->trace_size;
-	const struct aux *newest = NULL;
+	const struct aux *newest = NULL, *before;
 
 	for (size_t i = 0; i < auxes->nr; i++) {
 		struct aux *aux = &auxes->list[i];
@@ -327,11 +354,15 @@ static int add_snapshot(struct cover *c, struct auxes *auxes, const struct cs_co
 		if (!newest || aux->off <= end)
 			newest = aux;
 	}
-	c->broken = c->snapshot = true;
+	c->buffer->broken = c->snapshot = true;
 	if (!newest)
 		return add_untold(c, config, end);
 	if (newest->off > begin && newest->off < end && end - newest->off < AUXTRACE_ALIGN)
 		end = newest->off;
+	before = record_before(auxes, newest, &c->trace->head);
+	if (newest->flags & FLAG_RAW && !c->buffer->nr && newest->size && newest->size < end - begin &&
+	    (!before || before->flags & FLAG_LOSS))
+		return add_halves(c, newest, begin, end);
 	return add_snapshot_piece(c, newest, begin, end - begin, newest->flags & FLAG_RAW);
 }
 
@@ -370,7 +401,7 @@ static int add_trace(struct cs_pieces *pieces, struct auxtap_perfdata *pd, struc
 			continue;
 		aux->used = true;
 		if (!size) {
-			c.broken = c.broken || aux->flags & FLAG_LOSS;
+			c.buffer->broken = c.buffer->broken || aux->flags & FLAG_LOSS;
 			continue;
 		}
 		if (size > end - aux->off) {

@@ -473,6 +473,10 @@ static void follow(struct cs_stream *s, const struct cs_item *item)
 		s->tid = tid_of_context(s, &item->elem.context);
 		flow->mem.space = space_of(&item->elem.context);
 	}
+	/* a record is written when its trace ends: what does not go on from it is later, its gap is before */
+	if (item->kind == ITEM_BREAK && item->piece && flow->time && p[-1].time >= flow->time &&
+	    s->dec->sideband.conv.valid && cs_unit_tells_time(s->unit))
+		flow->time = p[-1].time + 1;
 	if (time > flow->time)
 		flow->time = time;
 	if (!s->who_known || s->who_tid != s->tid || s->who_piece != item->piece ||
@@ -499,6 +503,8 @@ static void follow(struct cs_stream *s, const struct cs_item *item)
 			cs_flow_lost(flow, p->overwritten ? AUXTAP_GAP_OVERWRITTEN : AUXTAP_GAP_UNKNOWN,
 				     p->nr_lost, true,
 				     p->overwritten ? "between two snapshots" : "not in the file");
+		else if (p->collided)
+			cs_flow_lost(flow, AUXTAP_GAP_COLLISION, 0, false, "the buffer was full, or the trace began anew");
 		else
 			cs_flow_break(flow);
 		break;

@@ -17,6 +17,7 @@ struct cs_piece {
 	uint64_t time; /* of the AUX record: the end; 0: not known */
 	uint64_t nr_lost;
 	uint64_t nr_seen; /* bytes before it that the snapshot before had: taken out */
+	bool collided;	  /* something before it is lost, nobody knows how much */
 	bool overwritten; /* what is lost, in a ring, between two snapshots of it */
 	bool raw;   /* not in frames */
 	bool joins; /* the piece before goes on here, in the file too */
@@ -31,6 +32,7 @@ struct cs_buffer {
 	int cpu;
 	int32_t tid;
 	bool of_one_thread;
+	bool broken; /* while it is filled: what comes does not continue the last piece */
 	bool cpu_unknown; /* of raw trace: units are taken to be alike, as perf does */
 	int fd; /* a snapshot's; -1: the perf.data file */
 	/* what the frames hold, by trace ID */
