@@ -341,6 +341,44 @@ static void truncated(void **state)
 	assert_int_equal(seen.gaps[0].cause, AUXTAP_GAP_TRUNCATED);
 }
 
+/* The same where another AUXTRACE record holds what comes behind. */
+static void truncated_over_records(void **state)
+{
+	struct out out;
+
+	(void)state;
+	begin(&out, 2);
+	auxtrace(&out, 0, trace, 504);
+	aux(&out, 0, 504, RAW | PERF_AUX_FLAG_COLLISION);
+	auxtrace(&out, 504, trace + 504, nr_trace - 504);
+	aux(&out, 504, nr_trace - 504, RAW);
+	finish(&out);
+	decode_file();
+	assert_in_range(seen.nr, 1000, NR_INSNS - 100);
+	assert_memory_equal(seen.ips, truth, 1000 * sizeof(truth[0]));
+	assert_int_equal(seen.nr_gaps, 1);
+	assert_int_equal(seen.gaps[0].cause, AUXTAP_GAP_COLLISION);
+}
+
+/* A snapshot whose newest record tells of its end alone: the ring may have been full before that. */
+static void snapshot_of_a_full_ring(void **state)
+{
+	struct out out;
+
+	(void)state;
+	as_snapshot = true;
+	begin(&out, 2);
+	as_snapshot = false;
+	auxtrace(&out, 0, trace, nr_trace);
+	aux(&out, 60000, nr_trace - 504, RAW | PERF_AUX_FLAG_OVERWRITE);
+	finish(&out);
+	decode_file();
+	assert_in_range(seen.nr, 1000, NR_INSNS - 1);
+	assert_memory_equal(seen.ips, truth, 1000 * sizeof(truth[0]));
+	assert_int_equal(seen.nr_gaps, 1);
+	assert_int_equal(seen.gaps[0].cause, AUXTAP_GAP_COLLISION);
+}
+
 /* perf's AUX records of a snapshot name its end, and count what went round the ring before. */
 static void snapshot_of_a_ring(void **state)
 {
@@ -489,7 +527,9 @@ int main(void)
 		cmocka_unit_test(framed_with_a_foreign_id),
 		cmocka_unit_test(id_by_record),
 		cmocka_unit_test(truncated),
+		cmocka_unit_test(truncated_over_records),
 		cmocka_unit_test(snapshot_of_a_ring),
+		cmocka_unit_test(snapshot_of_a_full_ring),
 		cmocka_unit_test(snapshots_overlap),
 		cmocka_unit_test(snapshots_apart),
 		cmocka_unit_test(snapshots_differ),
