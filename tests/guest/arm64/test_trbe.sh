@@ -3,7 +3,7 @@
 # cs_etm and its TRBE by our driver in a distribution's arm64 kernel, auxtap's recorder and stock
 # perf of arm64 as clients. The bytes that the trace unit replays arrive; where some are missing,
 # an AUX record says so (rules J). Trace of emulated silicon decodes to what was executed, by us and by
-# stock perf with OpenCSD; of real units (AUXTAP_TRACES) into the same packets.
+# stock perf with OpenCSD, which reads the emulation's own file, too; of real units (AUXTAP_TRACES) into the same packets.
 set -euo pipefail
 export ARCH=arm64
 work=$(mktemp -d)
@@ -28,13 +28,14 @@ random.seed(4)
 sys.stdout.buffer.write(random.randbytes(600007))' >noise
 
 # what the emulated unit makes of a program, and what that executed
-program=$BIN/../fixtures/a64/recursion_static
+program=$(realpath "$BIN/../fixtures/a64/recursion_static")
 if command -v qemu-aarch64 >/dev/null && [ -x "$program" ]; then
 	"$auxtap" record -e cs_etm//u --backend emulated --source qemu -m 128,8192 --truth truth -o host.data -- \
 		"$program" >/dev/null 2>record.log
 	$aux_bytes host.data bytes emulated
 	od -An -v -t x8 -w8 truth.* | sed 's/^ *0*//' >executed
-	files+=(--file "$work/emulated:/emulated" --file "$program:/recursion_static")
+	files+=(--file "$work/emulated:/emulated" --file "$program:/recursion_static"
+		--file "$work/host.data:/host.data" --file "$program:/symbols$program")
 else
 	echo "without emulated trace: no qemu-aarch64, or no compiler for AArch64"
 fi
@@ -146,8 +147,11 @@ if [ -s emulated ]; then
 		"$auxtap" decode --sysroot root --events insn -F ip "out/$name.data" >list
 		cmp executed list || complain "$name: decodes to something else than what was executed"
 	done
-	sed 's/^ *//; /^$/d' out/perf.list | cmp executed - || complain 'stock perf lists other instructions than were executed'
-	echo "emulated: $(wc -l <executed) instructions, by us of both files, by stock perf of its own"
+	for name in perf host; do
+		sed 's/^ *//; /^$/d' out/$name.list | cmp executed - ||
+			complain "stock perf lists other instructions of $name.data than were executed"
+	done
+	echo "emulated: $(wc -l <executed) instructions, by us of both files, by stock perf of its own and of the emulation's"
 fi
 for name in bulk0 bulk1; do
 	follows $name noise

@@ -59,6 +59,8 @@ if [ -s /emulated ]; then
 	cat $replay/counts >/out/perf.counts
 	all_played
 	perf script -i /out/perf.data --itrace=i1i -F ip >/out/perf.list 2>/tmp/err || complain "perf script: $(cat /tmp/err)"
+	# the file of the emulation itself
+	perf script --symfs /symbols -i /host.data --itrace=i1i -F ip >/out/host.list 2>/tmp/err || complain "perf script: $(cat /tmp/err)"
 fi
 
 # Much: the buffer ends at each wakeup.
