@@ -20,7 +20,8 @@ static void usage(FILE *out)
 	      "  (nothing)  a demonstration of some ten seconds\n"
 	      "  sim        one machine, or one for each of several watermarks\n"
 	      "  sweep      all drivers, page sizes, watermarks, areas and readers\n"
-	      "  faults     the zoo: what can be wrong, and that it is noticed\n\n"
+	      "  faults     the zoo: what can be wrong, and that it is noticed\n"
+	      "  explore    small worlds, every state: all orders in which things can happen\n\n"
 	      "'auxtap watermark COMMAND --help' tells a command's options.\n"
 	      "docs/watermark.md explains the protocol, the verdicts, and how to model a unit of\n"
 	      "your own.\n\n"
@@ -37,6 +38,7 @@ int cmd_watermark(int argc, char **argv)
 		{"sim", watermark_sim},
 		{"sweep", watermark_sweep},
 		{"faults", watermark_faults},
+		{"explore", watermark_explore},
 	};
 
 	if (argc < 2)

@@ -470,14 +470,18 @@ void machine_interrupt(struct world *w)
 	show_status(w, NEVER);
 	w->r->nr_interrupts++;
 	mon_irq(w);
+	w->in_interrupt = true;
 	w->driver->interrupt();
 	core_irq_work_run();
+	w->in_interrupt = false;
 	mon_settle(w);
 }
 
 /* D21: DISABLE and ENABLE; ENABLE alone does nothing where the event still counts as active. */
-void machine_reenable(struct world *w)
+bool machine_reenable(struct world *w)
 {
+	bool marked = w->event->pending_disable;
+
 	w->r->nr_reenabled++;
 	lab_event(w, AUXTAP_WM_REENABLE, 0, 0, 0);
 	core_set_cpu(w->c.cpu);
@@ -487,6 +491,7 @@ void machine_reenable(struct world *w)
 	core_event_ioctl(w->event, PERF_EVENT_IOC_ENABLE, 0, NULL);
 	core_irq_work_run();
 	mon_settle(w);
+	return marked;
 }
 
 void machine_inject_hole(struct world *w)

@@ -16,7 +16,7 @@
 #define PARTIAL	  PERF_AUX_FLAG_PARTIAL
 #define COLLISION PERF_AUX_FLAG_COLLISION
 #define LOSS_FLAGS (TRUNCATED | PARTIAL | COLLISION)
-#define MAX_EMPTY 16 /* transactions in a row without a byte: nothing goes on */
+#define MAX_EMPTY 16 /* interrupts in a row that end empty transactions: nothing goes on */
 #define LL unsigned long long
 
 static bool is_driver(const struct world *w, const char *name)
@@ -82,6 +82,8 @@ static const char *silent_kind(const struct world *w)
 		return "F3";
 	if (w->mon.refused_full)
 		return "D6";
+	if (w->mon.marked)
+		return "D21";
 	if (is_driver(w, "arm_spe") && w->mon.why == AUXTAP_LOSS_STOPPED)
 		return "I10";
 	return NULL;
@@ -105,6 +107,7 @@ static void loss_over(struct world *w)
 					      auxtap_watermark_loss_name(m->why));
 		}
 	}
+	m->marked = m->marked && w->event->pending_disable;
 	m->lossy = m->flagged = m->refused_full = m->record_lost = m->idle_told = false;
 	m->lost = m->idle = 0;
 }
@@ -191,6 +194,8 @@ static void watch_begin(void *ctx, const struct perf_output_handle *handle,
 		return;
 	}
 	settle_wakeups(w);
+	m->handle = handle;
+	m->area = perf_get_aux((struct perf_output_handle *)handle);
 	m->open = true;
 	m->traced = m->stopped = m->hole = false;
 	m->stored = 0;
@@ -331,9 +336,10 @@ static void watch_end(void *ctx, const struct perf_output_handle *handle, uint64
 	}
 	if (m->stored || nr_bytes)
 		m->nr_empty = 0;
-	else if (++m->nr_empty == MAX_EMPTY)
+	else if (w->in_interrupt && ++m->nr_empty == MAX_EMPTY)
 		mon_violation(w, AUXTAP_INV_PROGRESS,
-			      "%d transactions in a row have not moved a byte", MAX_EMPTY);
+			      "%d interrupts in a row have ended transactions without a byte",
+			      MAX_EMPTY);
 	m->open = m->mark_hit = m->line_seen = m->traced = false;
 	m->lines_due = 0;
 }
@@ -413,6 +419,9 @@ void mon_settle(struct world *w)
 		m->disable_due = false;
 		check_disabled(w);
 	}
+	/* D21: truncated while it was scheduled in, it could not be disabled: it will be, later */
+	if (w->event->pending_disable && !core_event_active(w->event))
+		m->marked = true;
 	if (m->delivery_due && !m->delivered)
 		mon_violation(w, AUXTAP_INV_WAKEUP_AT_WATERMARK,
 			      "a wakeup was made, and no reader is told");
@@ -575,9 +584,10 @@ void mon_line(struct world *w)
 		mon_violation(w, AUXTAP_INV_IRQ_ON_MARK,
 			      "the interrupt line goes up %llu bytes behind the mark at %llu",
 			      (LL)(w->r->produced - m->mark_produced), (LL)m->due_at);
-	if (m->line_up)
+	m->line_seen = true;
+	if (m->line_up) /* the last one has not come to the driver yet: they are one */
 		return;
-	m->line_up = m->line_seen = true;
+	m->line_up = true;
 	m->irq_late_told = false;
 	m->line_time = w->now;
 }
@@ -679,9 +689,14 @@ void mon_read(struct world *w, u64 from, u64 to)
 	}
 }
 
-void mon_drained(struct world *w)
+void mon_drained(struct world *w, bool marked)
 {
-	if (w->running && !w->mon.open && !w->mon.mute)
+	if (!w->running || w->mon.open || w->mon.mute)
+		return;
+	if (marked) /* it could not be disabled when it was truncated, for it was not in */
+		finding(w, "truncated while it was scheduled in, an event keeps the mark, and is "
+			   "disabled at a later wakeup or sched-out (D21)");
+	else
 		mon_violation(w, AUXTAP_INV_PROGRESS,
 			      "all is read and the event enabled again, and nothing is traced");
 }

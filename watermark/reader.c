@@ -10,13 +10,10 @@
 #define NS 1000000000ull
 #define WATCH_NS 1000000 /* how long an event may make no progress before it is enabled again */
 
-static u64 aux_head(const struct world *w)
+u64 reader_head(const struct world *w)
 {
 	return __atomic_load_n(&w->page->aux_head, __ATOMIC_ACQUIRE);
 }
-
-static void read_records(struct world *w);
-static void take(struct world *w, u64 to);
 
 /* On another CPU, and faster than anything: all is read before the wakeup returns. */
 static bool is_prompt(const struct world *w)
@@ -29,10 +26,14 @@ void reader_wake(struct world *w)
 {
 	struct reader *r = &w->reader;
 
+	if (w->exploring) { /* when it reads is for the search to say */
+		r->woken = true;
+		return;
+	}
 	if (is_prompt(w) && !w->c.snapshot && !r->copying) {
-		read_records(w);
-		if (aux_head(w) != r->tail)
-			take(w, aux_head(w));
+		reader_records(w);
+		if (reader_head(w) != r->tail)
+			reader_take(w, reader_head(w));
 	}
 	if (r->at != NEVER) {
 		r->woken = true;
@@ -41,7 +42,7 @@ void reader_wake(struct world *w)
 	r->at = w->now + w->c.reader_latency_ns + lab_random(w, w->c.reader_jitter_ns + 1);
 }
 
-static void read_records(struct world *w)
+void reader_records(struct world *w)
 {
 	u64 head = __atomic_load_n(&w->page->data_head, __ATOMIC_ACQUIRE);
 	const u8 *data = (const u8 *)w->page + w->page->data_offset;
@@ -77,19 +78,18 @@ static void rest(struct world *w)
 	if (r->truncated || r->was_full) {
 		r->truncated = r->was_full = false;
 		if (!w->c.snapshot && w->running) {
-			machine_reenable(w);
-			mon_drained(w);
+			mon_drained(w, machine_reenable(w));
 		}
 	}
 	r->at = NEVER;
-	if (r->woken || aux_head(w) != r->tail) {
+	if (r->woken || reader_head(w) != r->tail) {
 		r->woken = false;
 		if (!w->c.snapshot)
 			r->at = w->now + w->c.reader_latency_ns;
 	}
 	if (r->at == NEVER) {
 		r->watch_at = w->now + WATCH_NS;
-		r->watch_head = aux_head(w);
+		r->watch_head = reader_head(w);
 	}
 }
 
@@ -99,8 +99,8 @@ static void begin_copy(struct world *w)
 	u64 head, nr;
 
 	r->woken = false;
-	read_records(w);
-	head = aux_head(w);
+	reader_records(w);
+	head = reader_head(w);
 	if (w->c.snapshot || head == r->tail) {
 		rest(w);
 		return;
@@ -115,7 +115,7 @@ static void begin_copy(struct world *w)
 	r->at = w->now + (w->c.reader_rate ? nr * NS / w->c.reader_rate : 0);
 }
 
-static void take(struct world *w, u64 to)
+void reader_take(struct world *w, u64 to)
 {
 	struct reader *r = &w->reader;
 
@@ -133,9 +133,9 @@ static void end_copy(struct world *w)
 	struct reader *r = &w->reader;
 
 	r->copying = false;
-	take(w, r->to);
-	read_records(w); /* D15: what was written meanwhile */
-	if (aux_head(w) != r->tail)
+	reader_take(w, r->to);
+	reader_records(w); /* D15: what was written meanwhile */
+	if (reader_head(w) != r->tail)
 		r->at = w->now; /* more of it */
 	else
 		rest(w);
@@ -155,6 +155,6 @@ void reader_finish(struct world *w)
 	w->reader.woken = false;
 	do {
 		reader_turn(w);
-	} while (w->reader.copying || (!w->c.snapshot && aux_head(w) != w->reader.tail));
+	} while (w->reader.copying || (!w->c.snapshot && reader_head(w) != w->reader.tail));
 	w->reader.at = NEVER;
 }

@@ -115,8 +115,12 @@ static u64 time_of(const struct world *w, u64 produced)
 
 u64 sim_time(const struct world *w, u64 less)
 {
-	u64 made = w->r->produced + w->piece_stored - (less < w->piece_stored ? less : w->piece_stored);
-	u64 time = w->producing && made > w->anchor_bytes ? time_of(w, made) : w->now;
+	u64 made, time;
+
+	if (w->exploring)
+		return w->now;
+	made = w->r->produced + w->piece_stored - (less < w->piece_stored ? less : w->piece_stored);
+	time = w->producing && made > w->anchor_bytes ? time_of(w, made) : w->now;
 
 	return time > w->now ? time : w->now;
 }
@@ -247,8 +251,7 @@ static void watch(struct world *w)
 	w->reader.watch_at = NEVER;
 	if (w->page->aux_head == w->reader.watch_head && !w->c.snapshot && w->running &&
 	    !machine_tracing(w)) {
-		machine_reenable(w);
-		mon_drained(w);
+		mon_drained(w, machine_reenable(w));
 	}
 }
 
@@ -336,58 +339,80 @@ static int unit_broken(const struct world *w, struct auxtap_error *err)
 	return -EPROTO;
 }
 
-int auxtap_watermark_run(const struct auxtap_watermark_config *config,
-			 void (*on_event)(void *ctx, const struct auxtap_watermark_event *event),
-			 void *ctx, struct auxtap_watermark_result *result,
-			 struct auxtap_error *err)
+struct world *world_new(const struct auxtap_watermark_config *config,
+			struct auxtap_watermark_result *r, struct auxtap_error *err)
 {
 	struct world *w;
-	int ret = config_check(config, err);
+	int ret;
 
-	if (ret)
-		return ret;
-	if (lab)
-		return auxtap_error_set(err, -EBUSY, "simulation", "one is running already");
-	memset(result, 0, sizeof(*result));
+	memset(r, 0, sizeof(*r));
+	if (config_check(config, err))
+		return NULL;
+	if (lab) {
+		auxtap_error_set(err, -EBUSY, "simulation", "one is running already");
+		return NULL;
+	}
 	w = calloc(1, sizeof(*w));
 	if (!w)
-		return auxtap_error_set(err, -ENOMEM, "simulation", "no memory");
+		goto no_memory;
 	w->c = *config;
-	w->r = result;
-	w->on_event = on_event;
-	w->ctx = ctx;
+	w->r = r;
 	w->random = config->seed;
 	w->driver = lab_driver_find(config->driver);
 	w->unit = config->unit ? config->unit : auxtap_trace_unit_find(config->driver);
 	w->reader.at = w->reader.watch_at = NEVER;
 	w->switch_at = config->switch_ns ? config->switch_ns : NEVER;
-	ret = faults_set(w, err);
-	if (!ret && config->contents) {
-		w->bytes = malloc(PIECE);
-		if (!w->bytes)
-			ret = auxtap_error_set(err, -ENOMEM, "simulation", "no memory");
-	}
+	if (faults_set(w, err))
+		goto fail;
+	if (config->contents && !(w->bytes = malloc(PIECE)))
+		goto no_memory;
+	ret = machine_open(w, err);
 	if (!ret)
-		ret = machine_open(w, err);
-	if (ret && !result->refused)
-		goto out;
-	if (!result->refused) {
 		ret = mon_open(w);
-		if (ret)
-			auxtap_error_set(err, ret, "simulation", "no memory");
-		else
-			run(w);
+	else if (!r->refused)
+		goto fail;
+	if (ret == -ENOMEM && !r->refused) {
+		machine_close(w);
+		goto no_memory;
 	}
-	if (result->refused)
-		ret = 0;
+	return w;
+
+no_memory:
+	auxtap_error_set(err, -ENOMEM, "simulation", "no memory");
+fail:
+	if (w)
+		free(w->bytes);
+	free(w);
+	return NULL;
+}
+
+void world_free(struct world *w)
+{
+	machine_close(w);
+	mon_close(w);
+	free(w->bytes);
+	free(w);
+}
+
+int auxtap_watermark_run(const struct auxtap_watermark_config *config,
+			 void (*on_event)(void *ctx, const struct auxtap_watermark_event *event),
+			 void *ctx, struct auxtap_watermark_result *result,
+			 struct auxtap_error *err)
+{
+	struct auxtap_error own = AUXTAP_ERROR_INIT;
+	struct world *w = world_new(config, result, err ? err : &own);
+	int ret = 0;
+
+	if (!w)
+		return err ? err->code : own.code;
+	w->on_event = on_event;
+	w->ctx = ctx;
+	if (!result->refused)
+		run(w);
 	if (w->broken)
 		ret = unit_broken(w, err);
 	result->head = w->page ? w->page->aux_head : 0;
 	result->time_ns = w->now;
-	machine_close(w);
-	mon_close(w);
-out:
-	free(w->bytes);
-	free(w);
+	world_free(w);
 	return ret;
 }

@@ -134,6 +134,16 @@ static const struct auxtap_trace_unit pt_unit = {
 	.produce = pt_produce,
 };
 
+static void forget(void *unit)
+{
+	struct pt *pt = unit;
+
+	pt->out.irq_at -= pt->out.irq_pending ? pt->out.nr_written + pt->out.nr_dropped : pt->out.irq_at;
+	pt->out.nr_written = pt->out.nr_dropped = 0;
+}
+
+const struct unit_state unit_pt_state = {sizeof(struct pt), forget};
+
 const struct auxtap_trace_unit *unit_pt(void)
 {
 	return &pt_unit;

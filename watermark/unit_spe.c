@@ -6,6 +6,7 @@
 #include "units.h"
 
 #include "silicon/spe_output.h"
+#include <stddef.h>
 #include <stdlib.h>
 
 #define SYS_PMSCR  0xc4c8
@@ -130,6 +131,18 @@ static const struct auxtap_trace_unit spe_unit = {
 	.produce = spe_produce,
 	.irq_level = spe_irq_level,
 };
+
+static void forget(void *unit)
+{
+	struct spe_output *out = &((struct spe *)unit)->out;
+
+	out->irq_at -= out->irq_pending ? out->nr_written + out->nr_dropped : out->irq_at;
+	out->nr_written = out->nr_dropped = out->nr_padding = 0;
+	out->nr_records = out->nr_records_dropped = 0;
+}
+
+/* without the memory at its end, which nobody reads */
+const struct unit_state unit_spe_state = {offsetof(struct spe, memory), forget};
 
 const struct auxtap_trace_unit *unit_spe(void)
 {

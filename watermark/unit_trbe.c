@@ -106,6 +106,27 @@ static const struct auxtap_trace_unit trbe_unit = {
 	.irq_level = trbe_irq_level,
 };
 
+static void forget(void *unit)
+{
+	struct trbe *trbe = unit;
+	struct trbe_output *out = &trbe->out;
+
+	out->irq_at -= out->irq_pending ? out->nr_written + out->nr_dropped : out->irq_at;
+	out->nr_written = out->nr_dropped = out->nr_strayed = 0;
+	trbe->done = 0;
+}
+
+const struct unit_state unit_trbe_state = {sizeof(struct trbe), forget};
+
+const struct unit_state *unit_state(const struct auxtap_trace_unit *unit)
+{
+	if (unit == unit_pt())
+		return &unit_pt_state;
+	if (unit == unit_spe())
+		return &unit_spe_state;
+	return unit == unit_trbe() ? &unit_trbe_state : NULL;
+}
+
 const struct auxtap_trace_unit *unit_trbe(void)
 {
 	return &trbe_unit;

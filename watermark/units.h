@@ -9,4 +9,15 @@ const struct auxtap_trace_unit *unit_pt(void);
 const struct auxtap_trace_unit *unit_spe(void);
 const struct auxtap_trace_unit *unit_trbe(void);
 
+/*
+ * For who searches states: the size of what create() has made, and that its accounts, which count
+ * up for ever and decide nothing, begin anew. NULL: a unit that is not built in has none.
+ */
+struct unit_state {
+	size_t size;
+	void (*forget)(void *unit);
+};
+const struct unit_state *unit_state(const struct auxtap_trace_unit *unit);
+extern const struct unit_state unit_pt_state, unit_spe_state, unit_trbe_state;
+
 #endif

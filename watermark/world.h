@@ -52,6 +52,8 @@ struct monitor {
 	unsigned int nr_freed;
 	bool in_call; /* a transaction is being begun or ended */
 	/* the open transaction */
+	const struct perf_output_handle *handle; /* the driver's, and what it keeps of the area */
+	void *area;
 	bool open, traced; /* traced: the unit was switched on in it */
 	u64 begin, pos;	   /* absolute; pos: where the next byte must be */
 	u64 handle_wakeup;
@@ -68,6 +70,7 @@ struct monitor {
 	u64 line_time;
 	bool irq_late_told;
 	/* losses since trace was last stored */
+	bool marked; /* for a disable that comes late (D21) */
 	bool lossy, flagged, refused_full, record_lost, mute;
 	bool idle_told;
 	u64 lost, idle, lost_since;
@@ -108,7 +111,8 @@ struct world {
 	u64 regs_ptr, regs_base, regs_limit;
 	bool ptr_written; /* since the marks were looked at */
 	u64 pt_base, pt_mask_ptrs, pt_ctl;
-	bool producing, line_raised;
+	bool producing, line_raised, in_interrupt;
+	bool exploring; /* explore.c: no time passes */
 	u64 piece_stored; /* of the piece that is being produced */
 	/* of one call of produce(): what store() was given; what cannot be */
 	u64 bus_bytes, asked, taken, claimed;
@@ -143,7 +147,7 @@ void machine_close(struct world *w);
 bool machine_tracing(const struct world *w);
 void machine_sched(struct world *w, bool in);
 void machine_interrupt(struct world *w);
-void machine_reenable(struct world *w);
+bool machine_reenable(struct world *w); /* was it marked for disable? */
 void machine_inject_hole(struct world *w);
 /* Offset in the AUX area of an address on the bus, or NEVER. */
 u64 machine_offset(const struct world *w, u64 addr);
@@ -171,12 +175,16 @@ void mon_settle(struct world *w); /* after anything that the kernel or the drive
 void mon_record(struct world *w, u64 offset, u64 nr_bytes, u64 flags); /* the reader has found it */
 void mon_read(struct world *w, u64 from, u64 to);
 void mon_time(struct world *w);
-void mon_drained(struct world *w); /* the reader has read all, and enabled it again */
+/* The reader has read all, and enabled it again. marked: it was marked for disable before. */
+void mon_drained(struct world *w, bool marked);
 
 /* reader.c */
 void reader_wake(struct world *w);
 void reader_turn(struct world *w);
 void reader_finish(struct world *w);
+u64 reader_head(const struct world *w);
+void reader_records(struct world *w);
+void reader_take(struct world *w, u64 to);
 
 /* faults.c */
 int faults_set(struct world *w, struct auxtap_error *err);
@@ -195,5 +203,9 @@ void sim_line(struct world *w); /* the unit's interrupt line has gone up */
 void sim_send_irq(struct world *w, u64 delay);
 /* Now; in the middle of a piece when its last byte so far was made, less some of them. */
 u64 sim_time(const struct world *w, u64 less);
+/* A world as the configuration says, nothing running in it. NULL: see err, or r->refused. */
+struct world *world_new(const struct auxtap_watermark_config *config,
+			struct auxtap_watermark_result *r, struct auxtap_error *err);
+void world_free(struct world *w);
 
 #endif

@@ -198,6 +198,22 @@ unsigned long core_warnings(void);
 void core_event_set_priv(struct perf_event *event, void *priv);
 void *core_event_priv(const struct perf_event *event);
 
+/*
+ * For who searches states: all memory in which the state of the kernel and of its drivers is, as
+ * far as one CPU sees it. Not in it: AUX areas, and what rings share with their readers but for
+ * the positions of an event's ring. Returns how many ranges there are; up to max are stored.
+ */
+struct core_range {
+	void *at;
+	size_t size;
+};
+size_t core_state(int cpu, struct perf_event *event, struct core_range *ranges, size_t max);
+/*
+ * The event's AUX positions, all that count up, less by so many bytes (a multiple of area and
+ * watermark), and the data ring, which is read, as new: the same state in smaller numbers.
+ */
+void core_event_rebase(struct perf_event *event, uint64_t nr_bytes);
+
 /* "Physical" addresses of AUX pages and ToPA tables, as virt_to_phys() in the shims gives them. */
 void *core_phys_to_virt(uint64_t phys, uint64_t size); /* NULL: no such memory */
 /* Is all of it pages that the kernel has given out? For units that are given virtual addresses. */

@@ -13,11 +13,20 @@
 struct page_region {
 	char *virt;
 	unsigned long nr_pages;
+	bool kernel; /* alloc_pages(), not an AUX area */
 	struct page *pages;
 	u64 phys_base;
 	unsigned long nr_slots; /* physical pages from phys_base on, holes included */
 	u32 *slots;		/* 1 + page index; 0: a hole */
 };
+
+/* What kmalloc() has given out. */
+struct small {
+	struct small *next, *prev;
+	size_t size;
+	size_t unused; /* keeps what follows aligned */
+};
+static struct small smalls = { &smalls, &smalls, 0, 0 };
 
 struct region_entry {
 	u64 start;
@@ -221,6 +230,54 @@ phys_addr_t virt_to_phys(const volatile void *addr)
 	return page ? page->phys + ((uintptr_t)addr & ~PAGE_MASK) : 0;
 }
 
+void *core_kmalloc(size_t size, bool zero)
+{
+	struct small *s = size > SIZE_MAX - sizeof(*s) ? NULL : malloc(sizeof(*s) + size);
+
+	if (!s)
+		return NULL;
+	s->size = size;
+	s->next = smalls.next;
+	s->prev = &smalls;
+	s->next->prev = s;
+	smalls.next = s;
+	if (zero)
+		memset(s + 1, 0, size);
+	return s + 1;
+}
+
+void core_kfree(const void *ptr)
+{
+	struct small *s;
+
+	if (!ptr)
+		return;
+	s = (struct small *)(uintptr_t)ptr - 1;
+	s->next->prev = s->prev;
+	s->prev->next = s->next;
+	free(s);
+}
+
+size_t core_memory_state(struct core_range *ranges, size_t max)
+{
+	size_t n = 0;
+
+	for (struct small *s = smalls.next; s != &smalls; s = s->next, n++)
+		if (n < max)
+			ranges[n] = (struct core_range){ s + 1, s->size };
+	for (size_t i = 0; i < nr_regions; i++) {
+		struct page_region *region = by_virt[i].region;
+
+		if (!region->kernel)
+			continue; /* an AUX area */
+		if (n < max)
+			ranges[n] = (struct core_range){ region->virt,
+							 region->nr_pages << PAGE_SHIFT };
+		n++;
+	}
+	return n;
+}
+
 struct page *alloc_pages_node(int node, gfp_t gfp, unsigned int order)
 {
 	size_t size = PAGE_SIZE << order;
@@ -240,6 +297,7 @@ struct page *alloc_pages_node(int node, gfp_t gfp, unsigned int order)
 		free(virt);
 		return NULL;
 	}
+	region->kernel = true;
 	region->pages[0].order = (int)order;
 	region->pages[0].has_private = false;
 	region->pages[0].private = 0;

@@ -161,6 +161,8 @@ void event_remove(struct perf_event *event, enum perf_event_state state);
 void event_free(struct perf_event *event);
 void perf_event_wakeup(struct perf_event *event);
 
+size_t core_sched_state(int cpu, struct core_range *ranges, size_t max);
+
 /* machine.c */
 extern struct core_machine core_machine;
 extern const struct core_kernel *core_kernel_now;
@@ -170,6 +172,7 @@ u64 core_clock(void);
 struct page_region *page_region_new(void *virt, unsigned long nr_pages, unsigned int max_order,
 				    int (*order_of)(void *ctx, int order), void *ctx);
 void page_region_free(struct page_region *region);
+size_t core_memory_state(struct core_range *ranges, size_t max); /* as core_state() */
 struct page *page_region_page(struct page_region *region, unsigned long index);
 
 /* addr_filter.c */

@@ -638,3 +638,20 @@ void core_task_exit(struct core_task *task)
 		task->running = 0;
 	}
 }
+
+/* ---- for who searches states ---- */
+
+size_t core_sched_state(int cpu, struct core_range *ranges, size_t max)
+{
+	const struct core_range all[] = {
+		{ &current_task[cpu], sizeof(current_task[cpu]) },
+		{ &cpu_context[cpu], sizeof(cpu_context[cpu]) },
+		{ &irq_queue[cpu], sizeof(irq_queue[cpu]) },
+		{ &speaking, sizeof(speaking) },
+	};
+	size_t n = sizeof(all) / sizeof(all[0]);
+
+	for (size_t i = 0; i < n && i < max; i++)
+		ranges[i] = all[i];
+	return n;
+}

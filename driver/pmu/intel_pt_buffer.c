@@ -214,6 +214,15 @@ void pt_buffer_free(struct pt_buffer *buf)
 
 /* ---- marks ---- */
 
+void pt_buffer_forget_marks(struct pt_buffer *buf)
+{
+	if (buf->stop_entry)
+		*buf->stop_entry &= ~(PT_ENTRY_STOP | PT_ENTRY_INT);
+	if (buf->int_entry)
+		*buf->int_entry &= ~PT_ENTRY_INT;
+	buf->stop_entry = buf->int_entry = NULL;
+}
+
 int pt_buffer_set_marks(struct pt_buffer *buf, unsigned long size, unsigned long wakeup)
 {
 	unsigned long head = buf->head, stop_page, int_page, region_end_page;
@@ -225,10 +234,7 @@ int pt_buffer_set_marks(struct pt_buffer *buf, unsigned long size, unsigned long
 		return -EINVAL;
 	if (buf->one_entry)
 		return 0;
-	if (buf->stop_entry)
-		*buf->stop_entry &= ~(PT_ENTRY_STOP | PT_ENTRY_INT);
-	if (buf->int_entry)
-		*buf->int_entry &= ~PT_ENTRY_INT;
+	pt_buffer_forget_marks(buf);
 
 	/* H4. The byte that D5 keeps free may be used, if it completes a page. */
 	stop_page = (head >> PAGE_SHIFT) + (size >> PAGE_SHIFT);

@@ -43,6 +43,9 @@ void pt_buffer_seek(struct pt_buffer *buf, unsigned long head);
  * -EINVAL: the space ends inside the current region (H6). */
 int pt_buffer_set_marks(struct pt_buffer *buf, unsigned long size, unsigned long wakeup);
 
+/* None are set. While the unit is off this is the same: they are set before it is on. */
+void pt_buffer_forget_marks(struct pt_buffer *buf);
+
 u64 pt_buffer_output_base(const struct pt_buffer *buf);
 u64 pt_buffer_output_mask_ptrs(const struct pt_buffer *buf);
 void pt_buffer_read_position(struct pt_buffer *buf, u64 output_base, u64 mask_ptrs);

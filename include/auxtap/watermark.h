@@ -274,6 +274,42 @@ struct auxtap_sweep_machine {
 /* Ended by a NULL driver. */
 AUXTAP_API extern const struct auxtap_sweep_machine auxtap_sweep_machines[];
 
+/* ---- exhaustive search ---- */
+
+/*
+ * Every state that a small world can come into, whatever the order in which the program yields
+ * trace (a piece of setup.record_bytes at a time), the interrupt comes to the driver, the
+ * scheduler takes the program out and in, and the reader, once woken, reads (one piece, or all)
+ * and enables the event again. Times, rates and latencies of the configuration do not matter.
+ */
+struct auxtap_explore_result {
+	int refused;
+	char refusal[160];
+	uint64_t nr_states, nr_steps; /* steps: from each state, all that can happen */
+	uint64_t nr_cut; /* steps not followed: padding has moved the positions by more than two bytes */
+	unsigned int depth;	      /* longest of the shortest paths */
+	int complete;		      /* 0: max_states was reached, the rest is not known */
+	int violated;
+	enum auxtap_invariant invariant;
+	char text[200];
+	char path[512];	     /* the shortest way to it, an action a letter; see below */
+	uint64_t nr_findings; /* steps with what is known and not against this kernel's rules */
+	char finding[200];
+	uint64_t nr_watched; /* states in which the reader is asleep and trace is off (D6): only its
+				own watch, a timer, brings it back */
+};
+/* p: a piece of trace; i: the interrupt reaches the driver; s: switched out, or in; r: the reader
+ * reads a piece; a: all; e: it enables the event again, if that is needed, and sleeps; w: its watch. */
+AUXTAP_API int auxtap_watermark_explore(const struct auxtap_watermark_config *config,
+					uint64_t max_states,
+					struct auxtap_explore_result *result,
+					struct auxtap_error *err);
+/* Plays a path, with its events. Violations are in result. */
+AUXTAP_API int auxtap_watermark_play(
+	const struct auxtap_watermark_config *config, const char *path,
+	void (*on_event)(void *ctx, const struct auxtap_watermark_event *event), void *ctx,
+	struct auxtap_watermark_result *result, struct auxtap_error *err);
+
 /* ---- the zoo ---- */
 
 struct auxtap_watermark_fault {

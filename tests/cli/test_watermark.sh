@@ -123,6 +123,29 @@ repeat=$(sed -n 's/^ *repeat it: auxtap //p' first)
 [ $? -eq 1 ] || fail "the repeated run passes: $repeat"
 diff <(grep 'limit-kept' first) <(grep '^  limit-kept' again) >/dev/null || fail "the repeated run differs"
 
+# ---- every state of small worlds ----
+for driver in intel_pt arm_spe trbe; do
+	"$AUXTAP" watermark explore --driver $driver --record 2048 --max-record 2048 \
+		--watermark 2K,4K,6K,8K,12K >states || fail "explore $driver: $(cat states)"
+	[ "$(grep -c 'states,.*pass, in every state' states)" -eq 5 ] || fail "explore $driver: $(cat states)"
+	awk '/ states, / && $(NF - 11) < 500 {print "too few: " $0}' states >few
+	[ -s few ] && fail "explore: $(cat few)"
+	"$AUXTAP" watermark explore --driver $driver --snapshot >states || fail "explore $driver: $(cat states)"
+done
+for fault in wakeup-by-one past-limit interrupt-page-off; do
+	for driver in intel_pt arm_spe trbe; do
+		"$AUXTAP" watermark explore --driver $driver --fault $fault >states
+		[ $? -eq 1 ] || fail "explore $driver $fault: $(cat states)"
+		# the way that it prints leads there, with the same words
+		words=$(sed -n 's/^  [a-z-]* ([A-Z0-9 ]*): //p' states)
+		play=$(sed -n 's/^  play it: auxtap //p' states)
+		# shellcheck disable=SC2086
+		"$AUXTAP" $play >played
+		[ $? -eq 1 ] || fail "play $driver $fault: $(cat played)"
+		tail -n 1 played | grep -qF "$words" || fail "play $driver $fault: $(tail -n 1 played)"
+	done
+done
+
 # ---- JSON ----
 sim --format json --watermark 4096,8192 --bytes 1M >runs.json || fail "json: exit $?"
 python3 - <<'END' || fail "json"
@@ -178,6 +201,11 @@ wrong 2 "no such option" sim --nothing
 wrong 2 "wants a value" sim --pages
 wrong 2 "no such command" nothing
 wrong 2 "--errata 7" sim --errata 7 --driver trbe
+wrong 2 "cannot happen there" explore --play i
+wrong 2 "not a number" explore --max-states 0
+"$AUXTAP" watermark explore --max-states 100 >states
+[ $? -eq 3 ] || fail "given up: exit is not 3"
+grep -q 'given up, the rest is not known' states || fail "given up: $(cat states)"
 sim --driver arm_spe --pages 1 >run || fail "one page: exit $?"
 grep -q 'refused: the driver wants at least 2 pages' run || fail "one page: $(cat run)"
 finish

@@ -6,7 +6,15 @@
 #include <linux/compiler.h>
 #include <linux/smp.h>
 
-#define DEFINE_PER_CPU(type, name)  __typeof__(type) (name)[NR_CPUS]
+/* core_state() finds them by their section. */
+struct core_percpu {
+	void *first; /* of CPU 0 */
+	size_t size; /* of one CPU's */
+};
+#define DEFINE_PER_CPU(type, name)                                                  \
+	__typeof__(type) (name)[NR_CPUS];                                           \
+	static const struct core_percpu core_percpu_##name                          \
+		__attribute__((used, section("core_percpu"))) = {(name), sizeof((name)[0])}
 #define DECLARE_PER_CPU(type, name) extern __typeof__(type) (name)[NR_CPUS]
 /* ptr is &name, as in the kernel. */
 #define per_cpu_ptr(ptr, cpu)	(&(*(ptr))[cpu])

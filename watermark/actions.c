@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What can happen in a state of a small world, and what it does: no time, only order. See
+ * explore.c, which tries all orders.
+ */
+#include "explore.h"
+
+#include "pmu/intel_pt_buffer.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct world *explore_world(const struct auxtap_watermark_config *config,
+			    struct auxtap_watermark_result *r, struct auxtap_error *err)
+{
+	struct auxtap_watermark_config c = *config;
+	struct world *w;
+
+	/* no time passes: what is to come in time is to come in order */
+	c.irq_latency_ns = UINT64_MAX / 4;
+	c.irq_jitter_ns = 0;
+	c.reader_latency_ns = c.reader_jitter_ns = c.reader_rate = 0;
+	c.burst_ns = c.pause_ns = c.switch_ns = 0;
+	c.rates = NULL;
+	c.max_bytes = 1;
+	w = world_new(&c, r, err);
+	if (!w || r->refused)
+		return w;
+	w->exploring = true;
+	machine_sched(w, true);
+	return w;
+}
+
+static bool asleep(const struct world *w)
+{
+	return !w->reader.copying; /* it is awake until it has read all and found nothing more */
+}
+
+/* Nobody will ever wake the reader: trace is off, and no interrupt is on its way. */
+static bool stuck(const struct world *w)
+{
+	return w->running && !w->c.snapshot && !w->mon.open && !w->nr_irqs && asleep(w) &&
+	       !w->reader.woken;
+}
+
+unsigned int explore_actions(const struct world *w, u8 *actions)
+{
+	unsigned int n = 0;
+
+	if (w->running)
+		actions[n++] = ACT_PIECE;
+	if (w->nr_irqs)
+		actions[n++] = ACT_IRQ;
+	actions[n++] = ACT_SWITCH;
+	if (w->c.snapshot)
+		return n;
+	if (!asleep(w) || w->reader.woken) {
+		u64 unread = reader_head(w) - w->reader.tail;
+
+		if (w->reader.tail / w->c.setup.record_bytes != (reader_head(w) - 1) / w->c.setup.record_bytes && unread)
+			actions[n++] = ACT_READ;
+		if (unread)
+			actions[n++] = ACT_READ_ALL;
+		else
+			actions[n++] = ACT_SLEEP;
+	}
+	if (stuck(w))
+		actions[n++] = ACT_WATCH;
+	return n;
+}
+
+static void piece(struct world *w)
+{
+	u64 left = w->c.setup.record_bytes, taken, stored;
+
+	while (left) {
+		bool stopped = w->mon.stopped;
+
+		if (!machine_tracing(w)) {
+			w->r->produced += left;
+			mon_produced(w, 0, left, w->now, AUXTAP_LOSS_NO_ROOM);
+			return;
+		}
+		w->producing = true;
+		stored = w->unit->produce(w->u, NULL, left, &taken);
+		w->producing = false;
+		if (!taken || taken > left)
+			taken = left;
+		left -= taken;
+		w->r->produced += taken;
+		mon_produced(w, stored, taken - stored, w->now,
+			     stopped || w->mon.stopped ? AUXTAP_LOSS_STOPPED : AUXTAP_LOSS_FAULT);
+		if (w->line_raised) {
+			w->line_raised = false;
+			mon_line(w);
+			faults_line(w);
+		}
+		mon_time(w);
+	}
+}
+
+static void interrupt(struct world *w)
+{
+	w->nr_irqs--;
+	machine_interrupt(w);
+	if (!w->nr_irqs && w->unit->irq_level && w->unit->irq_level(w->u)) {
+		mon_line(w);
+		w->nr_irqs = 1;
+	}
+}
+
+static void read_some(struct world *w, bool all)
+{
+	u64 piece = w->c.setup.record_bytes;
+	u64 to = all ? reader_head(w) : w->reader.tail / piece * piece + piece;
+
+	if (asleep(w)) {
+		w->reader.copying = true;
+		w->reader.woken = false;
+	}
+	reader_records(w);
+	reader_take(w, to);
+}
+
+static void enable_again(struct world *w)
+{
+	w->reader.truncated = w->reader.was_full = false;
+	if (!w->running)
+		return;
+	mon_drained(w, machine_reenable(w));
+}
+
+static void sleep_again(struct world *w)
+{
+	reader_records(w);
+	w->reader.woken = false;
+	w->reader.copying = false;
+	if (w->reader.truncated || w->reader.was_full)
+		enable_again(w);
+}
+
+void explore_act(struct world *w, u8 action)
+{
+	switch (action) {
+	case ACT_PIECE:
+		piece(w);
+		break;
+	case ACT_IRQ:
+		interrupt(w);
+		break;
+	case ACT_SWITCH:
+		machine_sched(w, !w->running);
+		break;
+	case ACT_READ:
+	case ACT_READ_ALL:
+		read_some(w, action == ACT_READ_ALL);
+		break;
+	case ACT_SLEEP:
+		sleep_again(w);
+		break;
+	case ACT_WATCH:
+		/* it finds no progress; what is unread is read first */
+		reader_records(w);
+		if (reader_head(w) != w->reader.tail)
+			reader_take(w, reader_head(w));
+		enable_again(w);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- the same in smaller numbers ---- */
+
+static u64 gcd(u64 a, u64 b)
+{
+	while (b) {
+		u64 rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+static void lower(u64 *position, u64 by)
+{
+	if (*position != NEVER)
+		*position -= by;
+}
+
+/* The unit is off: position and marks are set anew before it is switched on (H4, D4). */
+static void forget_area(struct world *w)
+{
+	struct pt_buffer *buf = w->mon.area;
+
+	w->regs_ptr = w->regs_base = w->regs_limit = 0;
+	w->pt_base = w->pt_mask_ptrs = 0;
+	w->ptr_written = false;
+	if (!buf || strcmp(w->driver->name, "intel_pt") != 0)
+		return;
+	pt_buffer_forget_marks(buf);
+	pt_buffer_seek(buf, 0);
+}
+
+static void rebase(struct world *w, u64 by)
+{
+	struct perf_output_handle *handle = (struct perf_output_handle *)w->mon.handle;
+	struct monitor *m = &w->mon;
+
+	core_event_rebase(w->event, by);
+	w->reader.tail -= by;
+	m->head -= by;
+	m->wakeup -= by;
+	if (!m->open) { /* of the last transaction: nobody looks at it again */
+		m->begin = m->pos = m->handle_wakeup = 0;
+		m->int_at = m->stop_at = m->due_at = NEVER;
+		m->stored = 0;
+		m->stopped = false;
+		if (handle) {
+			handle->head = handle->size = handle->wakeup = 0;
+			handle->rb = NULL;
+		}
+		forget_area(w);
+		return;
+	}
+	lower(&m->begin, by);
+	lower(&m->pos, by);
+	lower(&m->handle_wakeup, by);
+	lower(&m->int_at, by);
+	lower(&m->stop_at, by);
+	lower(&m->due_at, by);
+	handle->head -= by;
+	handle->wakeup -= by;
+	if (!strcmp(w->driver->name, "intel_pt")) {
+		struct pt_buffer *buf = m->area;
+
+		buf->head -= by;
+	}
+}
+
+void explore_normalise(struct world *w)
+{
+	u64 by = 0, lap = w->aux_size;
+	struct monitor *m = &w->mon;
+
+	reader_records(w); /* when records are read changes nothing but what was truncated */
+	if (w->watermark)
+		lap = w->aux_size / gcd(w->aux_size, w->watermark) * w->watermark;
+	if (!w->c.snapshot && lap)
+		by = (w->reader.tail < m->wakeup ? w->reader.tail : m->wakeup) / lap * lap;
+	if (!w->c.snapshot)
+		rebase(w, by);
+	else
+		core_event_rebase(w->event, 0);
+	m->mark_produced = m->mark_hit && !m->line_seen ? m->mark_produced - w->r->produced : 0;
+	m->told_from = m->told_to = 0;
+	m->lost = m->lossy;
+	m->lost_since = m->line_time = 0;
+	m->idle = m->idle > w->aux_size ? w->aux_size + 1 : m->idle;
+	w->faults.nr_lines = w->c.fault ? w->faults.nr_lines % 3 : 0;
+	w->faults.nr_stops = w->c.fault ? w->faults.nr_stops % 3 : 0;
+	w->now = w->piece_stored = w->bus_bytes = 0;
+	for (unsigned int i = 0; i < MAX_IRQS; i++)
+		w->irqs[i] = 0;
+	w->reader.at = w->reader.watch_at = NEVER;
+	w->reader.to = w->reader.watch_head = 0;
+	unit_state(w->unit)->forget(w->u);
+}
+
+/*
+ * An area that is padded out ends a byte before the reader (D5), and the reader's next position
+ * is there: each time one byte less. The same happens again at each of them; a few are followed.
+ */
+bool explore_beyond(const struct world *w)
+{
+	u64 piece = w->c.setup.record_bytes;
+	u64 slip = (piece - w->reader.tail % piece) % piece, head_slip = (piece - w->mon.head % piece) % piece;
+
+	if (w->c.snapshot)
+		return false;
+	return (slip > MAX_SLIPS && slip < piece / 2) || (head_slip > MAX_SLIPS && head_slip < piece / 2);
+}
+
+size_t explore_ranges(struct world *w, struct core_range *ranges, size_t max)
+{
+	size_t n = core_state(w->c.cpu, w->event, ranges, max);
+
+	if (n + 2 > max)
+		return max + 1;
+	ranges[n++] = (struct core_range){w->u, unit_state(w->unit)->size};
+	ranges[n++] = (struct core_range){w, sizeof(*w)};
+	return n;
+}
