@@ -238,6 +238,33 @@ static void rebase(struct world *w, u64 by)
 	}
 }
 
+/* Nobody reads: what a position is modulo the area is all (J5: the TRBE's head counts on). */
+static void rebase_snapshot(struct world *w)
+{
+	struct perf_output_handle *handle = (struct perf_output_handle *)w->mon.handle;
+	u64 by = w->page->aux_head / w->aux_size * w->aux_size;
+	struct monitor *m = &w->mon;
+
+	if (strcmp(w->driver->name, "trbe") != 0) /* PT and SPE: an offset, up to the area's size */
+		by = 0;
+	core_event_rebase(w->event, by);
+	m->begin = m->handle_wakeup = 0;
+	m->stored = m->stored != 0;
+	if (m->open) {
+		handle->head -= by;
+		m->pos = m->stop_at == NEVER ? m->pos % w->aux_size : m->pos;
+		return;
+	}
+	m->pos = 0;
+	m->int_at = m->stop_at = m->due_at = NEVER;
+	m->stopped = false;
+	if (handle) {
+		handle->head = handle->size = handle->wakeup = 0;
+		handle->rb = NULL;
+	}
+	forget_area(w);
+}
+
 void explore_normalise(struct world *w)
 {
 	u64 by = 0, lap = w->aux_size;
@@ -251,7 +278,7 @@ void explore_normalise(struct world *w)
 	if (!w->c.snapshot)
 		rebase(w, by);
 	else
-		core_event_rebase(w->event, 0);
+		rebase_snapshot(w);
 	m->mark_produced = m->mark_hit && !m->line_seen ? m->mark_produced - w->r->produced : 0;
 	m->told_from = m->told_to = 0;
 	m->lost = m->lossy;

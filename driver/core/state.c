@@ -55,9 +55,11 @@ void core_event_rebase(struct perf_event *event, uint64_t nr_bytes)
 		return;
 	page = rb->user_page;
 	rb->aux_head -= nr_bytes;
-	rb->aux_wakeup -= nr_bytes;
 	page->aux_head -= nr_bytes;
-	page->aux_tail -= nr_bytes;
+	if (!rb->aux_overwrite) {
+		rb->aux_wakeup -= nr_bytes;
+		page->aux_tail -= nr_bytes;
+	}
 	rb->head = rb->wakeup = 0;
 	page->data_head = page->data_tail = 0;
 	rb->poll = 0;

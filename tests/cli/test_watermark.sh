@@ -142,7 +142,7 @@ for fault in wakeup-by-one past-limit interrupt-page-off; do
 		# shellcheck disable=SC2086
 		"$AUXTAP" $play >played
 		[ $? -eq 1 ] || fail "play $driver $fault: $(cat played)"
-		tail -n 1 played | grep -qF "$words" || fail "play $driver $fault: $(tail -n 1 played)"
+		grep -F VIOLATION played | grep -qF "$words" || fail "play $driver $fault: '$words' is not in $(tail -n 3 played)"
 	done
 done
 
