@@ -290,7 +290,7 @@ void explore_normalise(struct world *w)
 	for (unsigned int i = 0; i < MAX_IRQS; i++)
 		w->irqs[i] = 0;
 	w->reader.at = w->reader.watch_at = NEVER;
-	w->reader.to = w->reader.watch_head = 0;
+	w->reader.to = w->reader.watch_head = w->reader.enabled_at = 0;
 	unit_state(w->unit)->forget(w->u);
 }
 

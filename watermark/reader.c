@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define NS 1000000000ull
-#define WATCH_NS 1000000 /* how long an event may make no progress before it is enabled again */
+#define AGAIN_NS 1000
 
 u64 reader_head(const struct world *w)
 {
@@ -79,6 +79,7 @@ static void rest(struct world *w)
 		r->truncated = r->was_full = false;
 		if (!w->c.snapshot && w->running) {
 			mon_drained(w, machine_reenable(w));
+			r->enabled_at = w->now;
 		}
 	}
 	r->at = NEVER;
@@ -86,6 +87,9 @@ static void rest(struct world *w)
 		r->woken = false;
 		if (!w->c.snapshot)
 			r->at = w->now + w->c.reader_latency_ns;
+		/* truncated again at once: even the fastest reader's time goes on */
+		if (r->at == r->enabled_at)
+			r->at += AGAIN_NS;
 	}
 	if (r->at == NEVER) {
 		r->watch_at = w->now + WATCH_NS;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define NS 1000000000ull
+
 #define PIECE 65536 /* contents: bytes made at a time */
 typedef unsigned __int128 u128;
 
@@ -248,10 +249,20 @@ static u64 min_u64(u64 a, u64 b)
 /* The reader's last resort: an event that makes no progress is enabled again (D21). */
 static void watch(struct world *w)
 {
-	w->reader.watch_at = NEVER;
-	if (w->page->aux_head == w->reader.watch_head && !w->c.snapshot && w->running &&
-	    !machine_tracing(w)) {
+	struct reader *r = &w->reader;
+
+	r->watch_at = NEVER;
+	if (w->c.snapshot || !w->running || machine_tracing(w))
+		return;
+	if (w->page->aux_head == r->watch_head) {
+		reader_records(w);
+		if (reader_head(w) != r->tail)
+			reader_take(w, reader_head(w));
 		mon_drained(w, machine_reenable(w));
+	}
+	if (!machine_tracing(w)) {
+		r->watch_head = w->page->aux_head;
+		r->watch_at = w->now + WATCH_NS;
 	}
 }
 

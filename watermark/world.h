@@ -13,6 +13,7 @@
 
 #define NEVER	   UINT64_MAX
 #define MAX_IRQS   4
+#define WATCH_NS   1000000 /* the reader looks at an event that makes no progress so often */
 
 /* The three drivers, as the machine calls them. */
 struct lab_driver {
@@ -87,7 +88,7 @@ struct reader {
 	bool woken;   /* again, meanwhile */
 	bool truncated, was_full;
 	u64 tail; /* as it stored it last */
-	u64 watch_at, watch_head;
+	u64 watch_at, watch_head, enabled_at;
 };
 
 struct world {
