@@ -315,10 +315,14 @@ int watermark_explore(int argc, char **argv)
 
 	wm_options_init(&o, argc, argv);
 	driver = o.c.driver;
-	if (!o.fault)
+	if (!o.fault) {
 		small_world(&o.c, driver, 2, false);
-	else
-		o.c.setup.record_bytes = o.c.setup.max_record = 1024, o.c.nr_pages = 4;
+	} else { /* what the fault needs to be seen, in less room */
+		o.c.nr_pages = 4;
+		o.c.setup.record_bytes = 1024;
+		if (!strcmp(driver, "arm_spe"))
+			o.c.setup.max_record = 1024;
+	}
 	optind = 1;
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, ":hj:", options, NULL)) != -1) {

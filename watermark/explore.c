@@ -150,7 +150,7 @@ static int visit(struct search *s, u32 parent, u8 action)
 	struct seen new = {{0x9e3779b97f4a7c15ull, 0xc2b2ae3d27d4eb4full}, parent, action};
 	struct queue *q = &s->queues[!s->turn];
 	size_t from = q->nr_words;
-	u64 at;
+	u64 at = 0;
 	int ret;
 
 	image_take(im, im->now);
@@ -160,7 +160,8 @@ static int visit(struct search *s, u32 parent, u8 action)
 	for (u32 i = 0; i < im->nr_words; i++) {
 		if (im->now[i] == im->root[i])
 			continue;
-		q->words[q->nr_words++] = (struct word){.at = i, .value = im->now[i]};
+		q->words[q->nr_words].at = i;
+		q->words[q->nr_words++].value = im->now[i];
 		new.hash[0] = mix(mix(new.hash[0], i), im->now[i]);
 		new.hash[1] = mix(mix(new.hash[1], im->now[i]), i + 0x100000000ull);
 	}

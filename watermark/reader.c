@@ -50,14 +50,12 @@ void reader_records(struct world *w)
 
 	while (tail != head) {
 		struct perf_event_header header;
-		u64 body[3];
-		u8 bytes[sizeof(body)];
+		u64 body[3] = {0};
 
 		memcpy(&header, data + (tail & (size - 1)), sizeof(header)); /* E15 */
 		if (header.type == PERF_RECORD_AUX) {
-			for (u64 i = 0; i < sizeof(bytes); i++)
-				bytes[i] = data[(tail + sizeof(header) + i) & (size - 1)];
-			memcpy(body, bytes, sizeof(body));
+			for (u64 i = 0; i < 3; i++) /* sizes are multiples of 8: no word is cut */
+				memcpy(&body[i], data + ((tail + sizeof(header) + 8 * i) & (size - 1)), 8);
 			mon_record(w, body[0], body[1], body[2]);
 			if (body[2] & PERF_AUX_FLAG_TRUNCATED)
 				w->reader.truncated = true;

@@ -13,7 +13,10 @@ static size_t percpu_state(int cpu, struct core_range *ranges, size_t max)
 {
 	size_t n = 0;
 
-	for (const struct core_percpu *p = __start_core_percpu; p < __stop_core_percpu; p++, n++)
+	size_t nr = ((uintptr_t)__stop_core_percpu - (uintptr_t)__start_core_percpu) /
+		    sizeof(struct core_percpu);
+
+	for (const struct core_percpu *p = __start_core_percpu; n < nr; p++, n++)
 		if (n < max)
 			ranges[n] = (struct core_range){ (char *)p->first + (size_t)cpu * p->size,
 							 p->size };
