@@ -96,7 +96,7 @@ if command -v qemu-aarch64 >/dev/null && [ -x "$fixtures/recursion_static" ] && 
 	"$AUXTAP" decode --events insn -F time,ip data >file
 	"$AUXTAP" decode --raw etm --etm-config ss/*/unit_0.ini --image "$fixtures/recursion_static@0" --time-conv 0,1,0 \
 		--events insn -F time,ip ss/*/trace.bin >bare
-	[ "$(wc -l <bare)" -gt 40000 ] && cmp -s bare file || fail "recorded: $(cmp bare file 2>&1)"
+	[ "$(wc -l <bare)" -gt 20000 ] && cmp -s bare file || fail "recorded: $(cmp bare file 2>&1)"
 else
 	echo "not with emulated trace"
 fi
