@@ -6,8 +6,9 @@
 #include "core/perf_buffer.h"
 #include <linux/percpu.h>
 
-/* Made by the linker, of DEFINE_PER_CPU's section. */
-extern const struct core_percpu __start_core_percpu[], __stop_core_percpu[];
+/* Made by the linker, of DEFINE_PER_CPU's section; weak: a program without drivers has none. */
+extern const struct core_percpu __start_core_percpu[] __attribute__((weak));
+extern const struct core_percpu __stop_core_percpu[] __attribute__((weak));
 
 static size_t percpu_state(int cpu, struct core_range *ranges, size_t max)
 {
