@@ -191,7 +191,7 @@ static void on_mark(struct walk *w, const struct pic_event *e)
 		 (LL)e->time);
 }
 
-static bool violated_at(const struct walk *w, size_t i, enum auxtap_invariant inv)
+static bool violated_at(const struct walk *w, size_t i, enum auxtap_watermark_invariant inv)
 {
 	const struct pic_run *r = w->run;
 
@@ -440,7 +440,7 @@ static void on_loss(struct walk *w, const struct pic_event *e)
 static void on_violation(struct walk *w, const struct pic_event *e)
 {
 	const struct auxtap_invariant_info *info =
-		auxtap_invariant_info((enum auxtap_invariant)e->a);
+		auxtap_invariant_info((enum auxtap_watermark_invariant)e->a);
 	struct pic_scan *s = w->s;
 	struct pic_thing *x;
 	uint64_t at = e->b != PIC_NEVER ? e->b : w->pos;

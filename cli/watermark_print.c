@@ -103,7 +103,7 @@ static void put_value(FILE *out, const char *name, uint64_t value)
 		fprintf(out, " why='%s'",
 			auxtap_watermark_loss_name((enum auxtap_watermark_loss)value));
 	else if (!strcmp(name, "invariant"))
-		fprintf(out, " %s:", auxtap_invariant_info((enum auxtap_invariant)value)->name);
+		fprintf(out, " %s:", auxtap_invariant_info((enum auxtap_watermark_invariant)value)->name);
 	else if (value == UINT64_MAX)
 		fprintf(out, " %s=none", name);
 	else
@@ -132,7 +132,7 @@ static json_t *json_value(const char *name, uint64_t value)
 	if (!strcmp(name, "why"))
 		return json_string(auxtap_watermark_loss_name((enum auxtap_watermark_loss)value));
 	if (!strcmp(name, "invariant"))
-		return json_string(auxtap_invariant_info((enum auxtap_invariant)value)->name);
+		return json_string(auxtap_invariant_info((enum auxtap_watermark_invariant)value)->name);
 	return value == UINT64_MAX ? json_null() : json_integer((json_int_t)value);
 }
 

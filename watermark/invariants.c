@@ -39,7 +39,7 @@ static const struct auxtap_invariant_info infos[AUXTAP_NR_INVARIANTS] = {
 		"kernel and driver find nothing to warn of"},
 };
 
-const struct auxtap_invariant_info *auxtap_invariant_info(enum auxtap_invariant inv)
+const struct auxtap_invariant_info *auxtap_invariant_info(enum auxtap_watermark_invariant inv)
 {
 	return (unsigned int)inv < AUXTAP_NR_INVARIANTS ? &infos[inv] : NULL;
 }

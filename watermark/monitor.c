@@ -24,7 +24,7 @@ static bool is_driver(const struct world *w, const char *name)
 	return !strcmp(w->driver->name, name);
 }
 
-static void violation(struct world *w, enum auxtap_invariant inv, u64 is, u64 due,
+static void violation(struct world *w, enum auxtap_watermark_invariant inv, u64 is, u64 due,
 		      const char *fmt, va_list args)
 {
 	struct auxtap_watermark_result *r = w->r;
@@ -46,7 +46,7 @@ static void violation(struct world *w, enum auxtap_invariant inv, u64 is, u64 du
 	lab_violation(w, inv, is, due, text);
 }
 
-void mon_violation(struct world *w, enum auxtap_invariant inv, const char *fmt, ...)
+void mon_violation(struct world *w, enum auxtap_watermark_invariant inv, const char *fmt, ...)
 {
 	va_list args;
 
@@ -55,7 +55,7 @@ void mon_violation(struct world *w, enum auxtap_invariant inv, const char *fmt, 
 	va_end(args);
 }
 
-void mon_violation_at(struct world *w, enum auxtap_invariant inv, u64 is, u64 due,
+void mon_violation_at(struct world *w, enum auxtap_watermark_invariant inv, u64 is, u64 due,
 		      const char *fmt, ...)
 {
 	va_list args;

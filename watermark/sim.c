@@ -39,7 +39,7 @@ static void event_text(struct world *w, u64 time, enum auxtap_watermark_what wha
 		w->on_event(w->ctx, &e);
 }
 
-void lab_violation(struct world *w, enum auxtap_invariant inv, u64 is, u64 due, const char *text)
+void lab_violation(struct world *w, enum auxtap_watermark_invariant inv, u64 is, u64 due, const char *text)
 {
 	event_text(w, sim_time(w, 0), AUXTAP_WM_VIOLATION, inv, is, due, text);
 }

@@ -138,7 +138,7 @@ extern struct world *lab; /* the one that runs */
 void lab_event(struct world *w, enum auxtap_watermark_what what, u64 a, u64 b, u64 c);
 void lab_event_at(struct world *w, u64 time, enum auxtap_watermark_what what, u64 a, u64 b, u64 c);
 void lab_status(struct world *w, u64 status, u64 off, u64 written, const char *text);
-void lab_violation(struct world *w, enum auxtap_invariant inv, u64 is, u64 due, const char *text);
+void lab_violation(struct world *w, enum auxtap_watermark_invariant inv, u64 is, u64 due, const char *text);
 void lab_finding(struct world *w, const char *text);
 u64 lab_random(struct world *w, u64 below); /* 0 … below - 1; 0 for 0 */
 
@@ -159,10 +159,10 @@ void marks_look(struct world *w);
 /* monitor.c */
 extern const struct core_watch monitor_watch;
 AUXTAP_PRINTF(3, 4)
-void mon_violation(struct world *w, enum auxtap_invariant inv, const char *fmt, ...);
+void mon_violation(struct world *w, enum auxtap_watermark_invariant inv, const char *fmt, ...);
 /* The same, and where: the position where something is, and the one where it should be. */
 AUXTAP_PRINTF(5, 6)
-void mon_violation_at(struct world *w, enum auxtap_invariant inv, u64 is, u64 due,
+void mon_violation_at(struct world *w, enum auxtap_watermark_invariant inv, u64 is, u64 due,
 		      const char *fmt, ...);
 int mon_open(struct world *w);
 void mon_close(struct world *w);

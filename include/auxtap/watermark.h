@@ -142,7 +142,7 @@ AUXTAP_API void auxtap_watermark_defaults(struct auxtap_watermark_config *config
 /* ---- what comes out ---- */
 
 /* What must hold. docs/watermark.md has a paragraph for each, by its name. */
-enum auxtap_invariant {
+enum auxtap_watermark_invariant {
 	AUXTAP_INV_UNREAD_KEPT,
 	AUXTAP_INV_LIMIT_KEPT,
 	AUXTAP_INV_IRQ_ON_MARK,
@@ -167,7 +167,7 @@ struct auxtap_invariant_info {
 	const char *rules; /* of docs/kernel-rules.md */
 	const char *text;  /* one sentence */
 };
-AUXTAP_API const struct auxtap_invariant_info *auxtap_invariant_info(enum auxtap_invariant inv);
+AUXTAP_API const struct auxtap_invariant_info *auxtap_invariant_info(enum auxtap_watermark_invariant inv);
 
 /* Why trace was lost. */
 enum auxtap_watermark_loss {
@@ -196,7 +196,7 @@ enum auxtap_watermark_what {
 	AUXTAP_WM_REENABLE,  /* by the reader */
 	AUXTAP_WM_LOSS,	     /* over: a: bytes, b: enum auxtap_watermark_loss, c: ns it took */
 	AUXTAP_WM_SWITCH,    /* a: 1: the program runs, 0: it does not */
-	AUXTAP_WM_VIOLATION, /* a: enum auxtap_invariant, b: position where something is, c: where it
+	AUXTAP_WM_VIOLATION, /* a: enum auxtap_watermark_invariant, b: position where something is, c: where it
 				should be (UINT64_MAX: the text has it); text */
 	AUXTAP_WM_FINDING,   /* known, and not against the rules of this kernel; text */
 	AUXTAP_WM_STATUS,    /* what is in the unit's registers, as a driver reads them, at an
@@ -236,7 +236,7 @@ struct auxtap_watermark_result {
 	uint64_t skids[AUXTAP_SKID_BUCKETS]; /* how often it was how much */
 	uint64_t nr_violations, by_invariant[AUXTAP_NR_INVARIANTS];
 	struct auxtap_watermark_violation {
-		enum auxtap_invariant invariant;
+		enum auxtap_watermark_invariant invariant;
 		uint64_t time_ns;
 		char text[200];
 	} violations[AUXTAP_WM_VIOLATIONS]; /* the first ones, each kind once in a transaction */
@@ -290,7 +290,7 @@ struct auxtap_explore_result {
 	unsigned int depth;	      /* longest of the shortest paths */
 	int complete;		      /* 0: max_states was reached, the rest is not known */
 	int violated;
-	enum auxtap_invariant invariant;
+	enum auxtap_watermark_invariant invariant;
 	char text[200];
 	char path[512];	     /* the shortest way to it, an action a letter; see below */
 	uint64_t nr_findings; /* steps with what is known and not against this kernel's rules */
@@ -315,7 +315,7 @@ AUXTAP_API int auxtap_watermark_play(
 struct auxtap_watermark_fault {
 	const char *name;
 	const char *text;	      /* what is wrong, one sentence */
-	enum auxtap_invariant caught; /* by this one */
+	enum auxtap_watermark_invariant caught; /* by this one */
 	const char *drivers;	      /* it applies to: names, separated by blanks */
 	int silicon;		      /* of the unit or the interrupt; 0: of the kernel */
 };

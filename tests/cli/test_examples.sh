@@ -23,6 +23,15 @@ for example in record count_records; do
 	${CC:-cc} -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror $sanitizer -o "$example" \
 		"$SRC/examples/$example.c" $flags || fail "$example does not build"
 done
+# all headers at once, for C and C++
+for header in "$prefix"/include/auxtap/*.h; do
+	echo "#include <auxtap/${header##*/}>"
+done >all.c
+cp all.c all.cc
+# shellcheck disable=SC2086
+${CC:-cc} -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only all.c $flags || fail "the headers together"
+# shellcheck disable=SC2086
+${CXX:-c++} -std=c++17 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only all.cc $flags || fail "the headers together, in C++"
 [ "$failures" -eq 0 ] || finish
 export LD_LIBRARY_PATH=$libdir AUXTAP_EMU=$prefix/libexec/auxtap/auxtap-emu
 [ -x "$AUXTAP_EMU" ] || fail "auxtap-emu is not in libexec"
