@@ -13,11 +13,40 @@
 
 #define NO_PARENT UINT32_MAX
 #define MAX_RANGES 64
+#define BLOCK	   64
+#define BLOCK_WORDS (BLOCK / 8)
 
+/* A word that differs: its number in an image, its value. */
+struct word {
+	u32 at;
+	u32 unused;
+	u64 value;
+};
+
+/*
+ * All memory that a state is made of, in blocks. Most of it never changes: a block in which a
+ * change has been seen is hot from then on, the others are compared in long runs, after each step.
+ */
 struct image {
-	struct core_range ranges[MAX_RANGES];
-	size_t nr_ranges, nr_words;
-	u64 *root, *now; /* all ranges one behind the other, each padded to words */
+	struct block {
+		u8 *at;
+		u32 size; /* the last one of a range may be shorter */
+		bool hot;
+	} *blocks;
+	size_t nr_blocks;
+	u32 *hot; /* their numbers, rising */
+	size_t nr_hot;
+	struct run {
+		u32 first;
+		size_t size;
+	} *cold;
+	size_t nr_cold;
+	u64 *root, *now; /* BLOCK_WORDS a block; now: the state whose actions are tried */
+	/* what the last step has made of now */
+	u32 *changed_blocks;
+	size_t nr_changed_blocks;
+	struct word *changed;
+	size_t nr_changed;
 };
 
 /* A state that has been seen. Two that have the same 128 bits are taken for one. */
@@ -25,12 +54,6 @@ struct seen {
 	u64 hash[2];
 	u32 parent;
 	u8 action;
-};
-
-struct word {
-	u32 at;
-	u32 unused;
-	u64 value;
 };
 
 /* States that wait for their turn: their differences from the root. */
@@ -59,34 +82,174 @@ struct search {
 
 /* ---- images ---- */
 
+static void image_free(struct image *im)
+{
+	free(im->blocks);
+	free(im->hot);
+	free(im->cold);
+	free(im->root);
+	free(im->now);
+	free(im->changed_blocks);
+	free(im->changed);
+}
+
 static int image_open(struct image *im, struct world *w)
 {
-	size_t n = explore_ranges(w, im->ranges, MAX_RANGES);
+	struct core_range ranges[MAX_RANGES];
+	size_t n = explore_ranges(w, ranges, MAX_RANGES), nr = 0;
 
 	if (n > MAX_RANGES)
 		return -E2BIG;
-	im->nr_ranges = n;
 	for (size_t i = 0; i < n; i++)
-		im->nr_words += (im->ranges[i].size + 7) / 8;
-	im->root = calloc(im->nr_words, sizeof(u64));
-	im->now = calloc(im->nr_words, sizeof(u64));
-	return im->root && im->now ? 0 : -ENOMEM;
+		nr += (ranges[i].size + BLOCK - 1) / BLOCK;
+	if (!nr)
+		return -EINVAL;
+	im->blocks = calloc(nr, sizeof(*im->blocks));
+	im->hot = calloc(nr, sizeof(*im->hot));
+	im->cold = calloc(nr, sizeof(*im->cold));
+	im->root = calloc(nr, BLOCK);
+	im->now = calloc(nr, BLOCK);
+	im->changed_blocks = calloc(nr, sizeof(*im->changed_blocks));
+	im->changed = calloc(nr * BLOCK_WORDS, sizeof(*im->changed));
+	if (!im->blocks || !im->hot || !im->cold || !im->root || !im->now || !im->changed_blocks ||
+	    !im->changed)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		for (size_t off = 0; off < ranges[i].size; off += BLOCK) {
+			struct block *b = &im->blocks[im->nr_blocks++];
+
+			b->at = (u8 *)ranges[i].at + off;
+			b->size = ranges[i].size - off < BLOCK ? (u32)(ranges[i].size - off) : BLOCK;
+		}
+	return 0;
 }
 
-static void image_take(const struct image *im, u64 *words)
+/* Blocks have become hot: the lists anew. A run's memory is in one piece, as its image is. */
+static void image_sort(struct image *im)
 {
-	for (size_t i = 0; i < im->nr_ranges; i++) {
-		memcpy(words, im->ranges[i].at, im->ranges[i].size);
-		words += (im->ranges[i].size + 7) / 8;
+	bool in_run = false;
+
+	im->nr_hot = im->nr_cold = 0;
+	for (u32 i = 0; i < im->nr_blocks; i++) {
+		const struct block *b = &im->blocks[i];
+
+		if (b->hot) {
+			im->hot[im->nr_hot++] = i;
+			in_run = false;
+			continue;
+		}
+		if (!in_run || im->blocks[i - 1].size != BLOCK || b->at != b[-1].at + BLOCK)
+			im->cold[im->nr_cold++] = (struct run){i, 0};
+		im->cold[im->nr_cold - 1].size += b->size;
+		in_run = true;
 	}
 }
 
-static void image_put(const struct image *im, const u64 *words)
+/* The world as it is: the root. */
+static void image_root(struct image *im)
 {
-	for (size_t i = 0; i < im->nr_ranges; i++) {
-		memcpy(im->ranges[i].at, words, im->ranges[i].size);
-		words += (im->ranges[i].size + 7) / 8;
+	for (size_t i = 0; i < im->nr_blocks; i++) {
+		memcpy(im->root + i * BLOCK_WORDS, im->blocks[i].at, im->blocks[i].size);
+		memcpy(im->now + i * BLOCK_WORDS, im->blocks[i].at, im->blocks[i].size);
 	}
+	image_sort(im);
+}
+
+static void image_put_root(const struct image *im)
+{
+	for (size_t i = 0; i < im->nr_blocks; i++)
+		memcpy(im->blocks[i].at, im->root + i * BLOCK_WORDS, im->blocks[i].size);
+}
+
+static void find_hot(struct image *im)
+{
+	bool more = false;
+
+	for (size_t r = 0; r < im->nr_cold; r++) {
+		const struct run *run = &im->cold[r];
+		u64 left = run->size;
+
+		if (!memcmp(im->blocks[run->first].at, im->now + run->first * BLOCK_WORDS, run->size))
+			continue;
+		for (u32 i = run->first; left; left -= im->blocks[i++].size)
+			if (memcmp(im->blocks[i].at, im->now + i * BLOCK_WORDS, im->blocks[i].size) != 0)
+				im->blocks[i].hot = more = true;
+	}
+	if (more)
+		image_sort(im);
+}
+
+/* What the world differs in from now. */
+static void image_compare(struct image *im)
+{
+	find_hot(im);
+	im->nr_changed = im->nr_changed_blocks = 0;
+	for (size_t h = 0; h < im->nr_hot; h++) {
+		const struct block *b = &im->blocks[im->hot[h]];
+		const u64 *now = im->now + im->hot[h] * BLOCK_WORDS;
+		u64 is[BLOCK_WORDS], differs = 0;
+
+		if (b->size == BLOCK) {
+			memcpy(is, b->at, BLOCK);
+		} else {
+			memset(is, 0, sizeof(is));
+			memcpy(is, b->at, b->size);
+		}
+		for (unsigned int i = 0; i < BLOCK_WORDS; i++)
+			differs |= is[i] ^ now[i];
+		if (!differs)
+			continue;
+		im->changed_blocks[im->nr_changed_blocks++] = im->hot[h];
+		for (u32 i = 0; i < BLOCK_WORDS; i++)
+			if (is[i] != now[i])
+				im->changed[im->nr_changed++] =
+					(struct word){im->hot[h] * BLOCK_WORDS + i, 0, is[i]};
+	}
+}
+
+/* The step is taken back: the world is as now. */
+static void image_undo(const struct image *im)
+{
+	for (size_t i = 0; i < im->nr_changed_blocks; i++) {
+		const struct block *b = &im->blocks[im->changed_blocks[i]];
+
+		memcpy(b->at, im->now + im->changed_blocks[i] * BLOCK_WORDS, b->size);
+	}
+}
+
+/* Another state, by its differences from the root: now, and the world. */
+static void image_put(const struct image *im, const struct word *words, u32 nr)
+{
+	for (size_t h = 0; h < im->nr_hot; h++)
+		memcpy(im->now + im->hot[h] * BLOCK_WORDS, im->root + im->hot[h] * BLOCK_WORDS, BLOCK);
+	for (u32 i = 0; i < nr; i++)
+		im->now[words[i].at] = words[i].value;
+	for (size_t h = 0; h < im->nr_hot; h++) {
+		const struct block *b = &im->blocks[im->hot[h]];
+
+		memcpy(b->at, im->now + im->hot[h] * BLOCK_WORDS, b->size);
+	}
+}
+
+/* The state that the last step has led to, as its differences from the root; how many. */
+static size_t image_differences(const struct image *im, struct word *words)
+{
+	const struct word *changed = im->changed, *end = changed + im->nr_changed;
+	size_t nr = 0;
+
+	for (size_t h = 0; h < im->nr_hot; h++) {
+		u32 at = im->hot[h] * BLOCK_WORDS;
+
+		for (u32 last = at + BLOCK_WORDS; at < last; at++) {
+			u64 value = im->now[at];
+
+			if (changed < end && changed->at == at)
+				value = changed++->value;
+			if (value != im->root[at])
+				words[nr++] = (struct word){at, 0, value};
+		}
+	}
+	return nr;
 }
 
 /* ---- the queue ---- */
@@ -116,11 +279,23 @@ static int queue_room(struct queue *q, size_t nr_words)
 
 /* ---- states that were seen ---- */
 
-static u64 mix(u64 hash, u64 value)
+static u64 mix(u64 value)
 {
-	hash ^= value;
-	hash *= 0xff51afd7ed558ccdull;
-	return hash ^ hash >> 32;
+	value = (value ^ value >> 33) * 0xff51afd7ed558ccdull;
+	value = (value ^ value >> 33) * 0xc4ceb9fe1a85ec53ull;
+	return value ^ value >> 33;
+}
+
+/*
+ * A state's hash is a sum, one term for each word that differs from the root: so a step adds and
+ * takes away those that it has changed.
+ */
+static void hash_word(u64 *hash, const struct image *im, u32 at, u64 value, u64 sign)
+{
+	if (value == im->root[at])
+		return;
+	hash[0] += sign * mix(value ^ mix(at + 0x9e3779b97f4a7c15ull));
+	hash[1] += sign * mix(value + mix(at + 0xc2b2ae3d27d4eb4full));
 }
 
 static int grow_table(struct search *s)
@@ -143,36 +318,33 @@ static int grow_table(struct search *s)
 	return 0;
 }
 
-/* The current state, if it is new, goes into the next queue. Negative errno. */
+/* The state that the step has led to, if it is new, goes into the next queue. Negative errno. */
 static int visit(struct search *s, u32 parent, u8 action)
 {
 	struct image *im = &s->image;
-	struct seen new = {{0x9e3779b97f4a7c15ull, 0xc2b2ae3d27d4eb4full}, parent, action};
+	struct seen new = {.parent = parent, .action = action};
 	struct queue *q = &s->queues[!s->turn];
-	size_t from = q->nr_words;
-	u64 at = 0;
+	size_t nr;
+	u64 at;
 	int ret;
 
-	image_take(im, im->now);
-	ret = queue_room(q, im->nr_words);
-	if (ret)
-		return ret;
-	for (u32 i = 0; i < im->nr_words; i++) {
-		if (im->now[i] == im->root[i])
-			continue;
-		q->words[q->nr_words].at = i;
-		q->words[q->nr_words++].value = im->now[i];
-		new.hash[0] = mix(mix(new.hash[0], i), im->now[i]);
-		new.hash[1] = mix(mix(new.hash[1], im->now[i]), i + 0x100000000ull);
+	if (parent != NO_PARENT)
+		memcpy(new.hash, s->seen[parent].hash, sizeof(new.hash));
+	for (size_t i = 0; i < im->nr_changed; i++) {
+		const struct word *word = &im->changed[i];
+
+		hash_word(new.hash, im, word->at, im->now[word->at], -1ull);
+		hash_word(new.hash, im, word->at, word->value, 1);
 	}
 	for (at = new.hash[0]; s->table[at & s->table_mask]; at++) {
 		const struct seen *old = &s->seen[s->table[at & s->table_mask] - 1];
 
-		if (old->hash[0] == new.hash[0] && old->hash[1] == new.hash[1]) {
-			q->nr_words = from;
+		if (old->hash[0] == new.hash[0] && old->hash[1] == new.hash[1])
 			return 0;
-		}
 	}
+	ret = queue_room(q, im->nr_hot * BLOCK_WORDS);
+	if (ret)
+		return ret;
 	if (s->nr_seen == s->max_seen) {
 		u64 max = 2 * s->max_seen + 4096;
 		struct seen *more = realloc(s->seen, max * sizeof(*more));
@@ -182,9 +354,11 @@ static int visit(struct search *s, u32 parent, u8 action)
 		s->seen = more;
 		s->max_seen = max;
 	}
+	nr = image_differences(im, q->words + q->nr_words);
+	q->nr_words += nr;
 	s->table[at & s->table_mask] = (u32)s->nr_seen + 1;
 	q->items[q->nr_items].state = (u32)s->nr_seen;
-	q->items[q->nr_items++].nr = (u32)(q->nr_words - from);
+	q->items[q->nr_items++].nr = (u32)nr;
 	s->seen[s->nr_seen++] = new;
 	return 2 * s->nr_seen > s->table_mask ? grow_table(s) : 0;
 }
@@ -225,21 +399,12 @@ static int try_action(struct search *s, u32 state, u8 action)
 		return 1;
 	}
 	explore_normalise(s->w);
+	image_compare(&s->image);
 	if (explore_beyond(s->w)) {
 		s->r->nr_cut++;
 		return 0;
 	}
 	return visit(s, state, action);
-}
-
-static void restore(struct search *s, const struct word *words, u32 nr)
-{
-	struct image *im = &s->image;
-
-	memcpy(im->now, im->root, im->nr_words * sizeof(u64));
-	for (u32 i = 0; i < nr; i++)
-		im->now[words[i].at] = words[i].value;
-	image_put(im, im->now);
 }
 
 /* All that can happen in one state. 1: a violation. */
@@ -249,14 +414,13 @@ static int expand(struct search *s, u32 state, const struct word *words, u32 nr)
 	unsigned int n;
 	int ret;
 
-	restore(s, words, nr);
+	image_put(&s->image, words, nr);
 	n = explore_actions(s->w, actions);
 	for (unsigned int i = 0; i < n; i++) {
-		if (i)
-			restore(s, words, nr);
 		ret = try_action(s, state, actions[i]);
 		if (ret)
 			return ret;
+		image_undo(&s->image);
 	}
 	return 0;
 }
@@ -266,7 +430,7 @@ static int search(struct search *s)
 	int ret = grow_table(s);
 
 	explore_normalise(s->w);
-	image_take(&s->image, s->image.root);
+	image_root(&s->image);
 	if (!ret)
 		ret = visit(s, NO_PARENT, 0);
 	while (!ret && s->queues[!s->turn].nr_items) {
@@ -289,14 +453,21 @@ static int search(struct search *s)
 	return ret == 1 ? 0 : ret;
 }
 
+/* A world in any state can be taken down when its program does not run. */
+static void close_world(struct world *w)
+{
+	w->mon.mute = true;
+	if (w->running)
+		machine_sched(w, false);
+	world_free(w);
+}
+
 static void search_free(struct search *s)
 {
-	if (s->image.nr_words && s->w) { /* as it was at first: it can be taken down in order */
-		image_put(&s->image, s->image.root);
-		s->w->mon.mute = true;
-	}
-	free(s->image.root);
-	free(s->image.now);
+	if (s->image.nr_hot) /* as it was at first */
+		image_put_root(&s->image);
+	close_world(s->w);
+	image_free(&s->image);
 	free(s->seen);
 	free(s->table);
 	for (int i = 0; i < 2; i++) {
@@ -347,7 +518,6 @@ int auxtap_watermark_explore(const struct auxtap_watermark_config *config, uint6
 		ret = search(&s);
 	result->nr_states = s.nr_seen;
 	search_free(&s);
-	world_free(s.w);
 	if (ret)
 		auxtap_error_set(err, ret, "exhaustive search", "%s", strerror(-ret));
 	return ret;
@@ -383,7 +553,6 @@ int auxtap_watermark_play(const struct auxtap_watermark_config *config, const ch
 		explore_act(w, (u8)*at);
 	}
 	w->on_event = NULL;
-	w->mon.mute = true;
-	world_free(w);
+	close_world(w);
 	return ret;
 }

@@ -145,6 +145,11 @@ for fault in wakeup-by-one past-limit interrupt-page-off; do
 		grep -F VIOLATION played | grep -qF "$words" || fail "play $driver $fault: '$words' is not in $(tail -n 3 played)"
 	done
 done
+# a way on which nothing is wrong, the program running, or not, at its end
+for play in pppp ppppiaes; do
+	"$AUXTAP" watermark explore --play $play >played || fail "play $play: exit $?: $(cat played)"
+	grep -q 'line .*at=4096' played || fail "play $play: $(cat played)"
+done
 
 # ---- JSON ----
 sim --format json --watermark 4096,8192 --bytes 1M >runs.json || fail "json: exit $?"
