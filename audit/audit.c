@@ -7,48 +7,56 @@
 #include <string.h>
 
 static const struct auxtap_invariant invariants[INV_NR] = {
-	[INV_FILE_DAMAGED] = {"file-damaged", AUXTAP_VIOLATION, "", "the file can be read to its end", false},
-	[INV_FILE_UNFINISHED] = {"file-unfinished", AUXTAP_VIOLATION, "", "the recorder came to its end", false},
-	[INV_NO_AUX_RECORDS] = {"no-aux-records", AUXTAP_VIOLATION, "D14", "an AUX event leaves AUX records", false},
-	[INV_AUX_RANGE] = {"aux-range", AUXTAP_VIOLATION, "F", "offset and size of a record fit into 64 bits", false},
-	[INV_AUX_ORDER] = {"aux-order", AUXTAP_VIOLATION, "D12", "records come in the order of their bytes", false},
-	[INV_AUX_OVERLAP] = {"aux-overlap", AUXTAP_VIOLATION, "D12", "no byte is told of twice", false},
-	[INV_AUX_HOLE] = {"aux-hole", AUXTAP_VIOLATION, "D12 F3", "a record begins where the one before ended", false},
-	[INV_RECORD_LOST] = {"record-lost", AUXTAP_KNOWN_LOSS, "F3 E8", "an AUX record was lost where LOST says so", false},
-	[INV_TIME_BACK] = {"time-back", AUXTAP_VIOLATION, "D15", "time does not go back within a ring", false},
-	[INV_EMPTY_RECORD] = {"empty-record", AUXTAP_VIOLATION, "D14", "a record has bytes or a flag", false},
-	[INV_EMPTY_FORMAT] = {"empty-format", AUXTAP_FIGURE, "L2", "records with nothing but a format (6.12, 6.18)", false},
-	[INV_FLAG_UNKNOWN] = {"flag-unknown", AUXTAP_VIOLATION, "F", "flags are those that the kernel has", false},
-	[INV_FLAG_FORMAT] = {"flag-format", AUXTAP_VIOLATION, "F J3", "the format flag is CoreSight's, and does not change", false},
-	[INV_MODE_MIXED] = {"mode-mixed", AUXTAP_VIOLATION, "D12 D13", "all records of a ring are linear or none is", false},
-	[INV_LARGER_THAN_BUFFER] = {"larger-than-buffer", AUXTAP_VIOLATION, "D5 H4", "one byte stays free in a linear ring (of PT none)", false},
-	[INV_TRUNCATED] = {"truncated", AUXTAP_KNOWN_LOSS, "D6 D16 H6 H8 I5 J4", "the unit stopped, no room was left", false},
-	[INV_PARTIAL] = {"partial", AUXTAP_KNOWN_LOSS, "H12 I10", "trace is incomplete within a record", false},
-	[INV_COLLISION] = {"collision", AUXTAP_KNOWN_LOSS, "I10 J4", "trace was lost while it was written", false},
-	[INV_NOT_RESUMED] = {"not-resumed", AUXTAP_KNOWN_LOSS, "D21 K1", "tracing goes on after a truncation", false},
-	[INV_TRACE_OVERLAP] = {"trace-overlap", AUXTAP_VIOLATION, "K1", "the reader saves no byte twice", false},
-	[INV_TRACE_HOLE] = {"trace-hole", AUXTAP_VIOLATION, "K1", "the reader saves all bytes up to the head", false},
-	[INV_TRACE_CUT] = {"trace-cut", AUXTAP_VIOLATION, "", "the trace bytes are in the file", false},
-	[INV_BYTES_MISSING] = {"bytes-missing", AUXTAP_VIOLATION, "D15 K1", "what a record tells of is in the file", false},
-	[INV_BYTES_UNTOLD] = {"bytes-untold", AUXTAP_VIOLATION, "D14 F3", "what is in the file is told of by a record", false},
-	[INV_PAST_LIMIT] = {"past-limit", AUXTAP_VIOLATION, "I4 J2", "no record goes past the page of its watermark", false},
-	[INV_MISSED_INTERRUPT] = {"missed-interrupt", AUXTAP_VIOLATION, "H4 H5 D18", "no record passes two watermarks", false},
-	[INV_LATE_INTERRUPT] = {"late-interrupt", AUXTAP_VIOLATION, "H4 H7", "the skid behind a watermark is within its limit", false},
-	[INV_NOTED_LOSS] = {"noted-loss", AUXTAP_KNOWN_LOSS, "", "what auxtap's recorder noted as lost", false},
-	[INV_ODD_WATERMARK] = {"odd-watermark", AUXTAP_FIGURE, "H5", "the unit can interrupt where the watermark is", false},
-	[INV_SKIPPED] = {"skipped", AUXTAP_FIGURE, "D11 I2 I5 J2", "padding that no record covers", false},
-	[INV_LOG_DAMAGED] = {"log-damaged", AUXTAP_VIOLATION, "", "each line is an event", true},
-	[INV_LOG_TIME_BACK] = {"log-time-back", AUXTAP_VIOLATION, "", "time does not go back", true},
-	[INV_LOG_POINTER_BACK] = {"pointer-back", AUXTAP_VIOLATION, "H10 I9", "the write pointer goes forward", true},
-	[INV_LOG_PAST_LIMIT] = {"write-past-limit", AUXTAP_VIOLATION, "H4 I3 J1", "nothing is written past the limit", true},
-	[INV_LOG_OVERWRITTEN] = {"unread-overwritten", AUXTAP_VIOLATION, "D5", "unread bytes are not overwritten", true},
-	[INV_LOG_LIMIT_AHEAD] = {"limit-ahead", AUXTAP_VIOLATION, "D5 I3", "the limit protects what is unread", true},
-	[INV_LOG_TAIL_AHEAD] = {"tail-ahead", AUXTAP_VIOLATION, "D5 K1", "the reader reads what was written", true},
-	[INV_LOG_EARLY] = {"interrupt-early", AUXTAP_VIOLATION, "H4 I4", "no interrupt before its mark", true},
-	[INV_LOG_LATE] = {"interrupt-late", AUXTAP_VIOLATION, "H4 H7", "the skid of an interrupt is within its limit", true},
-	[INV_LOG_MISSING] = {"interrupt-missing", AUXTAP_VIOLATION, "H4 I4 J1", "a mark that was passed raises an interrupt", true},
-	[INV_LOG_DOUBLED] = {"interrupt-doubled", AUXTAP_VIOLATION, "H4 H13", "a mark raises one interrupt", true},
-	[INV_LOG_LOST] = {"lost", AUXTAP_KNOWN_LOSS, "D16 J4", "bytes that the unit says it lost", true},
+	[INV_FILE_DAMAGED] = {"file-damaged", AUXTAP_VIOLATION, "", "the file can be read to its end"},
+	[INV_FILE_UNFINISHED] = {"file-unfinished", AUXTAP_VIOLATION, "", "the recorder came to its end"},
+	[INV_NO_AUX_RECORDS] = {"no-aux-records", AUXTAP_VIOLATION, "D14", "an AUX event leaves AUX records"},
+	[INV_AUX_RANGE] = {"aux-range", AUXTAP_VIOLATION, "F", "offset and size of a record fit into 64 bits"},
+	[INV_AUX_ORDER] = {"aux-order", AUXTAP_VIOLATION, "D12", "records come in the order of their bytes"},
+	[INV_AUX_OVERLAP] = {"aux-overlap", AUXTAP_VIOLATION, "D12", "no byte is told of twice"},
+	[INV_AUX_HOLE] = {"aux-hole", AUXTAP_VIOLATION, "D12 F3", "a record begins where the one before ended"},
+	[INV_RECORD_LOST] = {"record-lost", AUXTAP_KNOWN_LOSS, "F3 E8", "an AUX record was lost where LOST says so"},
+	[INV_TIME_BACK] = {"time-back", AUXTAP_VIOLATION, "D15", "time does not go back within a ring"},
+	[INV_EMPTY_RECORD] = {"empty-record", AUXTAP_VIOLATION, "D14", "a record has bytes or a flag"},
+	[INV_EMPTY_FORMAT] = {"empty-format", AUXTAP_FIGURE, "L2", "records with nothing but a format (6.12, 6.18)"},
+	[INV_FLAG_UNKNOWN] = {"flag-unknown", AUXTAP_VIOLATION, "F", "flags are those that the kernel has"},
+	[INV_FLAG_FORMAT] = {"flag-format", AUXTAP_VIOLATION, "F J3", "the format flag is CoreSight's, and does not change"},
+	[INV_MODE_MIXED] = {"mode-mixed", AUXTAP_VIOLATION, "D12 D13", "all records of a ring are linear or none is"},
+	[INV_LARGER_THAN_BUFFER] = {"larger-than-buffer", AUXTAP_VIOLATION, "D5 H4", "one byte stays free in a linear ring (of PT none)"},
+	[INV_TRUNCATED] = {"truncated", AUXTAP_KNOWN_LOSS, "D6 D16 H6 H8 I5 J4", "the unit stopped, no room was left"},
+	[INV_PARTIAL] = {"partial", AUXTAP_KNOWN_LOSS, "H12 I10", "trace is incomplete within a record"},
+	[INV_COLLISION] = {"collision", AUXTAP_KNOWN_LOSS, "I10 J4", "trace was lost while it was written"},
+	[INV_NOT_RESUMED] = {"not-resumed", AUXTAP_KNOWN_LOSS, "D21 K1", "tracing goes on after a truncation"},
+	[INV_TRACE_OVERLAP] = {"trace-overlap", AUXTAP_VIOLATION, "K1", "the reader saves no byte twice"},
+	[INV_TRACE_HOLE] = {"trace-hole", AUXTAP_VIOLATION, "K1", "the reader saves all bytes up to the head"},
+	[INV_TRACE_CUT] = {"trace-cut", AUXTAP_VIOLATION, "", "the trace bytes are in the file"},
+	[INV_BYTES_MISSING] = {"bytes-missing", AUXTAP_VIOLATION, "D15 K1", "what a record tells of is in the file"},
+	[INV_BYTES_UNTOLD] = {"bytes-untold", AUXTAP_VIOLATION, "D14 F3", "what is in the file is told of by a record"},
+	[INV_PAST_LIMIT] = {"past-limit", AUXTAP_VIOLATION, "I4 J2", "no record goes past the page of its watermark"},
+	[INV_MISSED_INTERRUPT] = {"missed-interrupt", AUXTAP_VIOLATION, "H4 H5 D18", "no record passes two watermarks"},
+	[INV_LATE_INTERRUPT] = {"late-interrupt", AUXTAP_VIOLATION, "H4 H7", "the skid behind a watermark is within its limit"},
+	[INV_NOTED_LOSS] = {"noted-loss", AUXTAP_KNOWN_LOSS, "", "what auxtap's recorder noted as lost"},
+	[INV_ODD_WATERMARK] = {"odd-watermark", AUXTAP_FIGURE, "H5", "the unit can interrupt where the watermark is"},
+	[INV_SKIPPED] = {"skipped", AUXTAP_FIGURE, "D11 I2 I5 J2", "padding that no record covers"},
+	[INV_LOG_DAMAGED] = {"log-damaged", AUXTAP_VIOLATION, "", "each line is an event", .of_log = true},
+	[INV_LOG_TIME_BACK] = {"log-time-back", AUXTAP_VIOLATION, "", "time does not go back", .of_log = true},
+	[INV_LOG_POINTER_BACK] = {"pointer-back", AUXTAP_VIOLATION, "H10 I9", "the write pointer goes forward", .of_log = true},
+	[INV_LOG_PAST_LIMIT] = {"write-past-limit", AUXTAP_VIOLATION, "H4 I3 J1", "nothing is written past the limit", .of_log = true},
+	[INV_LOG_OVERWRITTEN] = {"unread-overwritten", AUXTAP_VIOLATION, "D5", "unread bytes are not overwritten", .of_log = true},
+	[INV_LOG_LIMIT_AHEAD] = {"limit-ahead", AUXTAP_VIOLATION, "D5 I3", "the limit protects what is unread", .of_log = true},
+	[INV_LOG_TAIL_AHEAD] = {"tail-ahead", AUXTAP_VIOLATION, "D5 K1", "the reader reads what was written", .of_log = true},
+	[INV_LOG_EARLY] = {"interrupt-early", AUXTAP_VIOLATION, "H4 I4", "no interrupt before its mark", .of_log = true},
+	[INV_LOG_LATE] = {"interrupt-late", AUXTAP_VIOLATION, "H4 H7", "the skid of an interrupt is within its limit", .of_log = true},
+	[INV_LOG_MISSING] = {"interrupt-missing", AUXTAP_VIOLATION, "H4 I4 J1", "a mark that was passed raises an interrupt", .of_log = true},
+	[INV_LOG_DOUBLED] = {"interrupt-doubled", AUXTAP_VIOLATION, "H4 H13", "a mark raises one interrupt", .of_log = true},
+	[INV_LOG_LOST] = {"lost", AUXTAP_KNOWN_LOSS, "D16 J4", "bytes that the unit says it lost", .of_log = true},
+	[INV_LOG_STOPPED] = {"interrupt-stopped", AUXTAP_VIOLATION, "H13 I11", "no interrupt of a unit that is off", .of_log = true},
+	[INV_LOG_GAP] = {"log-gap", AUXTAP_KNOWN_LOSS, "", "events that the log says are missing", .of_log = true},
+	[INV_NOT_WRITTEN] = {"bytes-not-written", AUXTAP_VIOLATION, "H10 I9 J5", "records tell of what the unit wrote", .of_both = true},
+	[INV_NOT_TOLD] = {"bytes-not-told", AUXTAP_VIOLATION, "D12 H10 J5", "what the unit wrote is told by a record", .of_both = true},
+	[INV_LOSS_UNFLAGGED] = {"loss-unflagged", AUXTAP_VIOLATION, "H8 H12 J4", "a loss of the unit has a flag", .of_both = true},
+	[INV_LOSS_SILENT] = {"loss-silent", AUXTAP_KNOWN_LOSS, "I10", "a loss for which the unit has no flag", .of_both = true},
+	[INV_FLAG_CAUSE] = {"flag-without-cause", AUXTAP_VIOLATION, "D9 H6 H8 J4", "a flag tells of something that happened", .of_both = true},
+	[INV_RING_UNLOGGED] = {"ring-unlogged", AUXTAP_FIGURE, "", "each ring's unit has a log", .of_both = true},
 };
 
 const struct auxtap_invariant *auxtap_invariant(size_t index)
@@ -75,6 +83,7 @@ void auxtap_audit_free(struct auxtap_audit *audit)
 	if (!audit)
 		return;
 	free(audit->entries);
+	audit_unit_free(&audit->units);
 	free(audit->findings);
 	free(audit->rings);
 	free(audit);
@@ -129,6 +138,7 @@ void audit_find(struct auxtap_audit *audit, enum invariant inv, const struct aux
 	finding->tid = ring ? ring->tid : -1;
 	finding->time_ns = at ? at->time : 0;
 	finding->nr_bytes = nr_bytes;
+	finding->log = at ? at->log : NULL;
 	va_start(args, fmt);
 	vsnprintf(finding->text, sizeof(finding->text), fmt, args);
 	va_end(args);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Inside of the auditor: audit.c (what all share), records.c (a recording's records by ring),
- * stream.c (one ring's offsets and flags), marks.c (its watermarks), log.c (event logs), print_*.c.
+ * stream.c (one ring's offsets and flags), marks.c (its watermarks), cover.c (its bytes), log.c
+ * (event logs), unit.c (a unit's log against the recording), print_*.c.
  */
 #ifndef AUXTAP_AUDIT_PRIVATE_H
 #define AUXTAP_AUDIT_PRIVATE_H
@@ -54,6 +55,15 @@ enum invariant {
 	INV_LOG_MISSING,
 	INV_LOG_DOUBLED,
 	INV_LOG_LOST,
+	INV_LOG_STOPPED,
+	INV_LOG_GAP,
+	/* both */
+	INV_NOT_WRITTEN,
+	INV_NOT_TOLD,
+	INV_LOSS_UNFLAGGED,
+	INV_LOSS_SILENT,
+	INV_FLAG_CAUSE,
+	INV_RING_UNLOGGED,
 	INV_NR
 };
 
@@ -73,6 +83,41 @@ struct entry {
 	uint64_t off, size, flags; /* LOST: size is how many; TRACE: flags is what is really there */
 	uint64_t time, file_off;
 	uint64_t watermark;
+	const char *log; /* finding of a log: which one */
+};
+
+#define KEY_CPU	   (1ull << 62)
+#define KEY_THREAD (2ull << 62)
+
+/* What a unit wrote in one go. */
+struct unit_piece {
+	uint64_t key; /* of the ring; 0: the log does not say */
+	uint64_t off, end;
+	uint64_t time, line;
+	const char *log;
+	bool unknown; /* events are missing: it may have written this */
+	bool held; /* against a ring of the recording */
+};
+
+/* From the driver's switching it on to its switching it off. */
+struct unit_turn {
+	uint64_t key, seq;
+	uint64_t begin, end; /* positions */
+	uint64_t time, line, end_line;
+	const char *log;
+	uint64_t nr_lost;
+	bool hole, has_limit, at_limit;
+	bool doubtful; /* events are missing */
+};
+
+struct unit_history {
+	struct unit_piece *pieces;
+	size_t nr_pieces, max_pieces;
+	struct unit_turn *turns;
+	size_t nr_turns, max_turns;
+	char **paths;
+	size_t nr_paths;
+	bool threads_doubtful; /* events are missing, of threads' rings */
 };
 
 struct auxtap_audit {
@@ -88,6 +133,7 @@ struct auxtap_audit {
 	struct auxtap_audit_ring *rings;
 	size_t nr_rings, max_rings;
 	uint64_t counts[INV_NR];
+	struct unit_history units;
 	bool no_memory; /* a finding or ring was lost */
 };
 
@@ -118,6 +164,25 @@ void audit_stream(const struct ring_view *ring);
 uint64_t audit_skip_max(const struct auxtap_audit *audit);
 /* cover.c: records against what the file has of their bytes. */
 void audit_cover(const struct ring_view *ring);
+
+struct span {
+	uint64_t off, end;
+	const void *of; /* struct entry or struct unit_piece */
+};
+void audit_sort_spans(struct span *spans, size_t nr);
+/* nr bytes of span, from first on, are in no span of others; at_end: none of them comes behind. */
+typedef void audit_uncovered_fn(void *ctx, const struct span *span, uint64_t first, uint64_t nr, bool at_end);
+/* Both are sorted. */
+void audit_uncovered(const struct span *spans, size_t nr, const struct span *others, size_t nr_others,
+		     audit_uncovered_fn *fn, void *ctx);
+/* log.c: the log of a unit, into audit->units. */
+int audit_unit_log(struct auxtap_audit *audit, const char *path, struct auxtap_error *err);
+/* unit.c */
+void audit_unit_sort(struct auxtap_audit *audit);
+void audit_unit(const struct ring_view *ring);
+/* When all rings were held: what the logs tell of others. */
+void audit_unit_rest(struct auxtap_audit *audit);
+void audit_unit_free(struct unit_history *units);
 /* marks.c */
 void audit_mark(const struct ring_view *ring, const struct entry *e);
 void audit_mark_skipped(const struct ring_view *ring, const struct entry *e, uint64_t from);

@@ -7,11 +7,6 @@
 
 #define PADDING 8 /* AUXTRACE's bytes are padded to a multiple of it (K1) */
 
-struct span {
-	uint64_t off, end;
-	const struct entry *entry;
-};
-
 static int by_off(const void *a, const void *b)
 {
 	const struct span *x = a, *y = b;
@@ -19,6 +14,12 @@ static int by_off(const void *a, const void *b)
 	if (x->off != y->off)
 		return x->off < y->off ? -1 : 1;
 	return x->end < y->end ? -1 : x->end > y->end;
+}
+
+void audit_sort_spans(struct span *spans, size_t nr)
+{
+	if (nr)
+		qsort(spans, nr, sizeof(*spans), by_off);
 }
 
 static size_t spans(const struct ring_view *ring, enum entry_kind kind, struct span *out)
@@ -31,8 +32,7 @@ static size_t spans(const struct ring_view *ring, enum entry_kind kind, struct s
 		if (e->kind == kind && e->size && e->off + e->size > e->off)
 			out[nr++] = (struct span){e->off, audit_end(e->off, e->size), e};
 	}
-	if (nr)
-		qsort(out, nr, sizeof(*out), by_off);
+	audit_sort_spans(out, nr);
 	return nr;
 }
 
@@ -63,21 +63,19 @@ static void reads(const struct ring_view *ring)
 	}
 }
 
-/* Each stretch of a record that no AUXTRACE record has. */
-static void missing(const struct ring_view *ring, const struct span *told, size_t nr_told,
-		    const struct span *have, size_t nr_have)
+void audit_uncovered(const struct span *spans, size_t nr_spans, const struct span *others, size_t nr_others,
+		     audit_uncovered_fn *fn, void *ctx)
 {
-	struct auxtap_audit *audit = ring->audit;
 	uint64_t covered = 0; /* up to here, from the begin of the stretch that at belongs to */
 	size_t at = 0;
 
-	for (size_t i = 0; i < nr_told; i++) {
-		uint64_t pos = told[i].off, nr = 0, first = 0;
+	for (size_t i = 0; i < nr_spans; i++) {
+		uint64_t pos = spans[i].off, nr = 0, first = 0;
 
-		while (pos < told[i].end) {
-			while (at < nr_have && have[at].off <= pos) {
-				if (have[at].end > covered)
-					covered = have[at].end;
+		while (pos < spans[i].end) {
+			while (at < nr_others && others[at].off <= pos) {
+				if (others[at].end > covered)
+					covered = others[at].end;
 				at++;
 			}
 			if (covered > pos) {
@@ -86,20 +84,29 @@ static void missing(const struct ring_view *ring, const struct span *told, size_
 			}
 			if (!nr)
 				first = pos;
-			if (at < nr_have && have[at].off < told[i].end) {
-				nr += have[at].off - pos;
-				pos = have[at].off;
+			if (at < nr_others && others[at].off < spans[i].end) {
+				nr += others[at].off - pos;
+				pos = others[at].off;
 			} else {
-				nr += told[i].end - pos;
-				pos = told[i].end;
+				nr += spans[i].end - pos;
+				pos = spans[i].end;
 			}
 		}
-		/* a file that ends early lacks the bytes of its last records: that was told */
-		if (nr && !(audit->incomplete && at == nr_have))
-			audit_find(audit, INV_BYTES_MISSING, ring->sums, told[i].entry, nr,
-				   "%" PRIu64 " of its %" PRIu64 " bytes are in no AUXTRACE record, the first at 0x%" PRIx64,
-				   nr, told[i].end - told[i].off, first);
+		if (nr)
+			fn(ctx, &spans[i], first, nr, at == nr_others);
 	}
+}
+
+/* A record's bytes that no AUXTRACE record has. */
+static void missing(void *ctx, const struct span *told, uint64_t first, uint64_t nr, bool at_end)
+{
+	const struct ring_view *ring = ctx;
+
+	/* a file that ends early lacks the bytes of its last records: that was told */
+	if (!(ring->audit->incomplete && at_end))
+		audit_find(ring->audit, INV_BYTES_MISSING, ring->sums, told->of, nr,
+			   "%" PRIu64 " of its %" PRIu64 " bytes are in no AUXTRACE record, the first at 0x%" PRIx64,
+			   nr, told->end - told->off, first);
 }
 
 /* Bytes before the first record and behind the last one; stream.c tells of those between. */
@@ -113,13 +120,13 @@ static void untold(const struct ring_view *ring, const struct span *have, size_t
 	if (!nr_have || audit->incomplete)
 		return;
 	if (!sums->nr_records) {
-		audit_find(audit, INV_BYTES_UNTOLD, sums, have[0].entry, sums->nr_read_bytes,
+		audit_find(audit, INV_BYTES_UNTOLD, sums, have[0].of, sums->nr_read_bytes,
 			   "no AUX record tells of this ring's %" PRIu64 " bytes", sums->nr_read_bytes);
 		return;
 	}
 	if (have[0].off < sums->first_off) {
 		nr = sums->first_off - have[0].off;
-		audit_find(audit, sums->nr_lost_records ? INV_RECORD_LOST : INV_BYTES_UNTOLD, sums, have[0].entry, nr,
+		audit_find(audit, sums->nr_lost_records ? INV_RECORD_LOST : INV_BYTES_UNTOLD, sums, have[0].of, nr,
 			   "%" PRIu64 " bytes from 0x%" PRIx64 " on come before the first AUX record", nr, have[0].off);
 	}
 	last = &have[0];
@@ -130,14 +137,14 @@ static void untold(const struct ring_view *ring, const struct span *have, size_t
 		return;
 	nr = last->end - sums->last_end;
 	if (sums->nr_lost_records) {
-		audit_find(audit, INV_RECORD_LOST, sums, last->entry, nr,
+		audit_find(audit, INV_RECORD_LOST, sums, last->of, nr,
 			   "%" PRIu64 " bytes from 0x%" PRIx64 " on come behind the last AUX record; LOST tells of %" PRIu64,
 			   nr, sums->last_end, sums->nr_lost_records);
 	} else if (nr < audit_skip_max(audit) + PADDING) {
 		sums->nr_skipped_bytes += nr;
-		audit_find(audit, INV_SKIPPED, sums, last->entry, nr, "%" PRIu64 " bytes of padding at the end", nr);
+		audit_find(audit, INV_SKIPPED, sums, last->of, nr, "%" PRIu64 " bytes of padding at the end", nr);
 	} else {
-		audit_find(audit, INV_BYTES_UNTOLD, sums, last->entry, nr,
+		audit_find(audit, INV_BYTES_UNTOLD, sums, last->of, nr,
 			   "%" PRIu64 " bytes from 0x%" PRIx64 " on come behind the last AUX record", nr, sums->last_end);
 	}
 }
@@ -155,7 +162,7 @@ void audit_cover(const struct ring_view *ring)
 	nr_told = spans(ring, ENTRY_AUX, told);
 	nr_have = spans(ring, ENTRY_TRACE, have);
 	reads(ring);
-	missing(ring, told, nr_told, have, nr_have);
+	audit_uncovered(told, nr_told, have, nr_have, missing, (void *)ring);
 	untold(ring, have, nr_have);
 	free(told);
 }

@@ -20,7 +20,156 @@ struct log {
 	uint64_t nr_interrupts; /* for this mark */
 	uint64_t nr_events;
 	struct entry line; /* of the file, as the place of findings */
+
+	/* logs that say when the driver switches the unit on and off */
+	uint64_t key, max_record;
+	uint64_t end_time; /* when it was switched off */
+	bool has_turns, on;
+	bool at_limit; /* in this turn, and no interrupt came */
+	bool tail_unknown;
+	bool of_recording;
+	bool missing; /* events, from here on: */
+	uint64_t missing_from;
+	struct unit_turn *turn; /* NULL: none is open */
 };
+
+/* The unit stops here: what would come next does not fit. */
+static bool reaches(const struct log *log, uint64_t at)
+{
+	return log->max_record ? audit_end(log->write, log->max_record) > at : log->write >= at;
+}
+
+static uint64_t behind_mark(const struct log *log)
+{
+	return log->write > log->mark ? log->write - log->mark : 0;
+}
+
+/* ---- what a recording is held against ---- */
+
+static void *one_more(struct log *log, void *array, size_t *nr, size_t *max, size_t size)
+{
+	if (*nr == *max) {
+		size_t want = *max ? 2 * *max : 256;
+		void *grown = realloc(array, want * size);
+
+		if (!grown) {
+			log->audit->no_memory = true;
+			return NULL;
+		}
+		array = grown;
+		*max = want;
+	}
+	++*nr;
+	return array;
+}
+
+static void add_piece(struct log *log, uint64_t from, uint64_t to, bool unknown)
+{
+	struct unit_history *u = &log->audit->units;
+	struct unit_piece *last = u->nr_pieces ? &u->pieces[u->nr_pieces - 1] : NULL, *grown;
+
+	if (!log->of_recording || to <= from)
+		return;
+	if (last && last->unknown == unknown && last->log == log->line.log && last->key == log->key && last->end == from &&
+	    (!log->turn || last->line >= log->turn->line)) {
+		last->end = to;
+		return;
+	}
+	grown = one_more(log, u->pieces, &u->nr_pieces, &u->max_pieces, sizeof(*grown));
+	if (!grown)
+		return;
+	u->pieces = grown;
+	u->pieces[u->nr_pieces - 1] = (struct unit_piece){
+		.key = log->key,
+		.off = from,
+		.end = to,
+		.time = log->time,
+		.line = log->line.file_off,
+		.log = log->line.log,
+		.unknown = unknown,
+	};
+}
+
+/* What the unit may have written up to here, while events were missing. */
+static void found_again(struct log *log, uint64_t at)
+{
+	if (log->missing)
+		add_piece(log, log->missing_from, at, true);
+	log->missing = false;
+}
+
+static void leave_mark(struct log *log);
+
+static void turn_ends(struct log *log)
+{
+	if (log->turn)
+		log->turn->end_line = log->line.file_off;
+	log->turn = NULL;
+	log->on = false;
+	log->end_time = log->time;
+}
+
+static void turn_begins(struct log *log, uint64_t at)
+{
+	struct unit_history *u = &log->audit->units;
+	struct unit_turn *grown;
+
+	found_again(log, at);
+	turn_ends(log);
+	leave_mark(log);
+	log->has_turns = log->on = true;
+	log->write = at;
+	log->has_limit = log->past_limit = log->at_limit = false;
+	if (!log->of_recording)
+		return;
+	grown = one_more(log, u->turns, &u->nr_turns, &u->max_turns, sizeof(*grown));
+	if (!grown)
+		return;
+	u->turns = grown;
+	log->turn = &u->turns[u->nr_turns - 1];
+	*log->turn = (struct unit_turn){
+		.key = log->key,
+		.seq = u->nr_turns,
+		.begin = at,
+		.end = at,
+		.time = log->time,
+		.line = log->line.file_off,
+		.end_line = log->line.file_off,
+		.log = log->line.log,
+	};
+}
+
+/* Nothing is known of where the ring stands now. */
+static void forget(struct log *log)
+{
+	turn_ends(log);
+	log->has_mark = log->passed = log->has_limit = log->at_limit = false;
+	log->nr_interrupts = 0;
+	log->tail_unknown = true;
+}
+
+static void events_missing(struct log *log)
+{
+	struct unit_history *u = &log->audit->units;
+
+	audit_find(log->audit, INV_LOG_GAP, log->ring, &log->line, 0, "from here on, up to the next begin");
+	if (u->nr_turns && u->turns[u->nr_turns - 1].log == log->line.log)
+		u->turns[u->nr_turns - 1].doubtful = true;
+	u->threads_doubtful |= log->key >= KEY_THREAD;
+	if (!log->missing)
+		log->missing_from = log->write;
+	log->missing = true;
+	forget(log);
+}
+
+static void at_limit(struct log *log)
+{
+	if (!log->has_limit || !reaches(log, log->limit))
+		return;
+	log->at_limit = true;
+	if (log->turn)
+		log->turn->at_limit = true;
+}
 
 static void pointer(struct log *log, uint64_t to)
 {
@@ -33,6 +182,7 @@ static void pointer(struct log *log, uint64_t to)
 	}
 	log->ring->nr_records++;
 	log->ring->nr_bytes += to - log->write;
+	add_piece(log, log->write, to, false);
 	log->write = log->ring->last_end = to;
 	if (log->has_limit && to > log->limit && !log->past_limit) {
 		log->past_limit = true;
@@ -40,7 +190,10 @@ static void pointer(struct log *log, uint64_t to)
 			   "at 0x%" PRIx64 ", %" PRIu64 " bytes past the limit 0x%" PRIx64, to, to - log->limit,
 			   log->limit);
 	}
-	if (!log->overwrite && to > log->tail) {
+	if (log->turn)
+		log->turn->end = to;
+	at_limit(log);
+	if (!log->overwrite && !log->tail_unknown && to > log->tail) {
 		uint64_t lag = to - log->tail;
 
 		if (lag > log->ring->largest_unread)
@@ -53,7 +206,7 @@ static void pointer(struct log *log, uint64_t to)
 				   lag, log->buffer, log->tail, to - log->buffer);
 		}
 	}
-	if (log->has_mark && !log->passed && to >= log->mark) {
+	if (log->has_mark && !log->passed && reaches(log, log->mark)) {
 		log->passed = true;
 		log->passed_time = log->time;
 		log->ring->nr_passed++;
@@ -63,13 +216,15 @@ static void pointer(struct log *log, uint64_t to)
 /* The mark goes, or the log ends. */
 static void leave_mark(struct log *log)
 {
-	bool late = log->passed && (log->write - log->mark > log->max_skid ||
-				    (log->max_delay && log->time - log->passed_time > log->max_delay));
+	uint64_t now = log->has_turns && !log->on ? log->end_time : log->time;
+	uint64_t skid = behind_mark(log), delay = log->passed ? now - log->passed_time : 0;
+	bool late = log->passed && (skid > log->max_skid || (log->max_delay && delay > log->max_delay));
 
 	if (log->has_mark && late && !log->nr_interrupts)
-		audit_find(log->audit, INV_LOG_MISSING, log->ring, &log->line, log->write - log->mark,
-			   "the mark 0x%" PRIx64 " was passed by %" PRIu64 " bytes, and no interrupt came", log->mark,
-			   log->write - log->mark);
+		audit_find(log->audit, INV_LOG_MISSING, log->ring, &log->line, skid,
+			   "the mark 0x%" PRIx64 " was passed by %" PRIu64 " bytes and %" PRIu64
+			   " ns ago, and no interrupt came",
+			   log->mark, skid, delay);
 	log->has_mark = log->passed = false;
 	log->nr_interrupts = 0;
 }
@@ -80,15 +235,21 @@ static void interrupt(struct log *log)
 	uint64_t skid, delay;
 
 	log->ring->nr_starts++;
-	if (log->has_mark && log->nr_interrupts++) {
+	if (log->has_mark && log->passed && log->nr_interrupts++ && (log->on || !log->has_turns)) {
 		audit_find(audit, INV_LOG_DOUBLED, log->ring, &log->line, 0,
 			   "interrupt %" PRIu64 " for the mark 0x%" PRIx64, log->nr_interrupts, log->mark);
 		return;
 	}
-	if (!log->has_mark || !log->passed) {
-		if (log->has_limit && log->write >= log->limit)
+	if (!log->has_mark || !log->passed || log->nr_interrupts > 1) {
+		if (log->has_turns ? log->at_limit : log->has_limit && log->write >= log->limit) {
+			log->at_limit = false;
 			return; /* it stopped there, and says so */
-		if (log->has_mark)
+		}
+		if (log->has_turns && !log->on)
+			audit_find(audit, INV_LOG_STOPPED, log->ring, &log->line, 0,
+				   "at 0x%" PRIx64 ", %" PRIu64 " ns after the unit was switched off", log->write,
+				   log->time - log->end_time);
+		else if (log->has_mark)
 			audit_find(audit, INV_LOG_EARLY, log->ring, &log->line, log->mark - log->write,
 				   "at 0x%" PRIx64 ", %" PRIu64 " bytes before the mark 0x%" PRIx64, log->write,
 				   log->mark - log->write, log->mark);
@@ -97,7 +258,8 @@ static void interrupt(struct log *log)
 				   log->write);
 		return;
 	}
-	skid = log->write - log->mark;
+	log->at_limit = false; /* mark and limit may be one */
+	skid = behind_mark(log);
 	delay = log->time - log->passed_time;
 	audit_skid(log->ring, skid);
 	if ((log->max_skid && skid > log->max_skid) || (log->max_delay && delay > log->max_delay))
@@ -112,24 +274,26 @@ static void set_limit(struct log *log, uint64_t to)
 	log->limit = to;
 	log->has_limit = true;
 	log->past_limit = false;
-	if (!log->overwrite && log->buffer && to > audit_end(log->tail, log->buffer))
+	if (log->turn)
+		log->turn->has_limit = true;
+	if (!log->overwrite && !log->tail_unknown && log->buffer && to > audit_end(log->tail, log->buffer))
 		audit_find(log->audit, INV_LOG_LIMIT_AHEAD, log->ring, &log->line, to - log->tail - log->buffer,
 			   "0x%" PRIx64 " lets the unit overwrite what is unread from 0x%" PRIx64 " on", to, log->tail);
 }
 
 static void set_tail(struct log *log, uint64_t to)
 {
-	if (to < log->tail)
+	if (to < log->tail && !log->tail_unknown)
 		audit_find(log->audit, INV_LOG_POINTER_BACK, log->ring, &log->line, log->tail - to,
 			   "the tail goes from 0x%" PRIx64 " back to 0x%" PRIx64, log->tail, to);
 	if (to > log->write)
 		audit_find(log->audit, INV_LOG_TAIL_AHEAD, log->ring, &log->line, to - log->write,
 			   "0x%" PRIx64 " is %" PRIu64 " bytes ahead of what was written", to, to - log->write);
-	if (to >= log->tail)
+	if (to >= log->tail && !log->tail_unknown)
 		log->ring->nr_read_bytes += to - log->tail;
-	log->ring->nr_reads++;
+	log->ring->nr_reads += to != log->tail || log->tail_unknown;
 	log->tail = to;
-	log->overwritten = false;
+	log->overwritten = log->tail_unknown = false;
 }
 
 /* ---- lines ---- */
@@ -150,45 +314,109 @@ static bool number(const char **at, uint64_t *v)
 	return !errno;
 }
 
-static bool event(struct log *log, const char *name, size_t len, bool has_value, uint64_t value)
-{
-	static const char *const names[] = {"write", "tail", "limit", "mark", "irq", "lost"};
-	size_t i;
+enum event_kind {
+	EVENT_WRITE,
+	EVENT_TAIL,
+	EVENT_LIMIT,
+	EVENT_MARK,
+	EVENT_IRQ,
+	EVENT_LOST,
+	EVENT_BEGIN,
+	EVENT_END,
+	EVENT_JUMP,
+	EVENT_HOLE,
+	EVENT_RING,
+	EVENT_GAP,
+	EVENT_NR
+};
 
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strlen(names[i]) == len && !strncmp(names[i], name, len))
-			break;
-	if (i == sizeof(names) / sizeof(names[0]) || (!has_value && i != 4))
-		return false;
-	switch (i) {
-	case 0:
+static void lost(struct log *log, uint64_t nr_bytes)
+{
+	log->ring->nr_lost_bytes += nr_bytes;
+	if (log->turn)
+		log->turn->nr_lost += nr_bytes;
+	audit_find(log->audit, INV_LOG_LOST, log->ring, &log->line, nr_bytes, "%" PRIu64 " bytes", nr_bytes);
+}
+
+static void set_mark(struct log *log, uint64_t to)
+{
+	leave_mark(log);
+	log->mark = to;
+	/* behind the pointer: it never comes, and that is no fault (H5) */
+	log->has_mark = log->write < to;
+}
+
+static void happens(struct log *log, enum event_kind kind, bool has_value, uint64_t value)
+{
+	switch (kind) {
+	case EVENT_WRITE:
 		pointer(log, value);
 		break;
-	case 1:
+	case EVENT_TAIL:
 		set_tail(log, value);
 		break;
-	case 2:
+	case EVENT_LIMIT:
 		set_limit(log, value);
 		break;
-	case 3:
-		leave_mark(log);
-		log->mark = value;
-		log->has_mark = true;
-		if (log->write >= value) { /* behind the pointer: it never comes, and that is no fault (H5) */
-			log->has_mark = false;
-		}
+	case EVENT_MARK:
+		set_mark(log, value);
 		break;
-	case 4:
+	case EVENT_IRQ:
 		if (has_value && value > log->write)
 			pointer(log, value);
 		interrupt(log);
 		break;
-	default:
-		log->ring->nr_lost_bytes += value;
-		audit_find(log->audit, INV_LOG_LOST, log->ring, &log->line, value, "%" PRIu64 " bytes", value);
+	case EVENT_LOST:
+		lost(log, value);
+		break;
+	case EVENT_BEGIN:
+		turn_begins(log, value);
+		break;
+	case EVENT_END:
+		if (has_value && value > log->write)
+			pointer(log, value);
+		turn_ends(log);
+		break;
+	case EVENT_JUMP:
+		log->write = value;
+		break;
+	case EVENT_HOLE:
+		if (log->turn)
+			log->turn->hole = true;
+		break;
+	case EVENT_RING:
+		forget(log);
+		log->key = KEY_THREAD | (uint32_t)value;
+		break;
+	case EVENT_GAP:
+		events_missing(log);
+		break;
+	case EVENT_NR:
 		break;
 	}
-	return true;
+}
+
+static bool event(struct log *log, const char *name, size_t len, bool has_value, uint64_t value)
+{
+	static const struct {
+		const char *name;
+		bool alone; /* needs no value */
+	} events[EVENT_NR] = {
+		[EVENT_WRITE] = {"write", false}, [EVENT_TAIL] = {"tail", false},   [EVENT_LIMIT] = {"limit", false},
+		[EVENT_MARK] = {"mark", false},	  [EVENT_IRQ] = {"irq", true},	    [EVENT_LOST] = {"lost", false},
+		[EVENT_BEGIN] = {"begin", false}, [EVENT_END] = {"end", true},	    [EVENT_JUMP] = {"jump", false},
+		[EVENT_HOLE] = {"hole", true},	  [EVENT_RING] = {"ring", false},   [EVENT_GAP] = {"gap", true},
+	};
+
+	for (int i = 0; i < EVENT_NR; i++) {
+		if (strlen(events[i].name) != len || strncmp(events[i].name, name, len) != 0)
+			continue;
+		if (!has_value && !events[i].alone)
+			return false;
+		happens(log, (enum event_kind)i, has_value, value);
+		return true;
+	}
+	return false;
 }
 
 /* "# buffer: 65536" */
@@ -201,6 +429,8 @@ static void setting(struct log *log, const char *line)
 	if (sscanf(line, "# %31[^:]: %63[^\r\n]", key, value) != 2)
 		return; /* a remark */
 	if (!strcmp(key, "unit")) {
+		if (log->of_recording)
+			return; /* the recording says what it is */
 		snprintf(log->audit->unit, sizeof(log->audit->unit), "%s", value);
 		return;
 	}
@@ -208,17 +438,21 @@ static void setting(struct log *log, const char *line)
 		log->overwrite = log->ring->overwrite = !strcmp(value, "overwrite");
 		return;
 	}
-	errno = 0;
 	v = strtoull(value, NULL, 0);
 	if (!strcmp(key, "buffer") && !log->audit->opts.aux_size)
 		log->buffer = facts->aux_size = v;
+	else if (!strcmp(key, "cpu")) {
+		log->ring->cpu = (int32_t)v;
+		log->key = KEY_CPU | (uint32_t)v;
+	} else if (!strcmp(key, "max-record"))
+		log->max_record = v;
 	else if (!strcmp(key, "page") && !log->audit->opts.page_size)
 		facts->page_size = v;
-	else if (!strcmp(key, "watermark"))
+	else if (!strcmp(key, "watermark") && !log->of_recording)
 		facts->watermark = v;
 	else if (!strcmp(key, "max-skid") && !log->audit->opts.max_skid)
 		log->max_skid = v;
-	else if (!strcmp(key, "max-delay"))
+	else if (!strcmp(key, "max-delay") && !log->audit->opts.max_delay)
 		log->max_delay = v;
 }
 
@@ -249,11 +483,13 @@ static bool line_of(struct log *log, const char *line)
 			   log->time - time);
 	else
 		log->time = time;
-	if (!log->has_time)
-		log->audit->facts.time_begin = time;
+	if (!log->of_recording) { /* whose span is that of its records */
+		if (!log->has_time)
+			log->audit->facts.time_begin = time;
+		if (time > log->audit->facts.time_end)
+			log->audit->facts.time_end = time;
+	}
 	log->has_time = true;
-	if (time > log->audit->facts.time_end)
-		log->audit->facts.time_end = time;
 	return event(log, name, len, has_value, value);
 }
 
@@ -278,7 +514,7 @@ static int read_lines(struct log *log, FILE *f, const char *path, struct auxtap_
 			ret = auxtap_error_set_at(err, -EINVAL, path, log->line.file_off,
 						  "the line at offset %llu is no event",
 						  (unsigned long long)log->line.file_off);
-			auxtap_error_todo(err, "a line is TIME,EVENT,VALUE: write, tail, limit, mark, irq, lost");
+			auxtap_error_todo(err, "a line is TIME,EVENT,VALUE: write, tail, limit, mark, irq, lost, begin, end …");
 		} else {
 			audit_find(log->audit, INV_LOG_DAMAGED, log->ring, &log->line, 0, "no event; it was left out");
 		}
@@ -291,38 +527,75 @@ static int read_lines(struct log *log, FILE *f, const char *path, struct auxtap_
 	return ret;
 }
 
-int auxtap_audit_log(struct auxtap_audit **out, const char *path, const struct auxtap_audit_opts *opts,
-		     struct auxtap_error *err)
+/* Into audit; a log of its own, or of the unit that a recording was made of. */
+static int read_log(struct auxtap_audit *audit, const char *path, bool of_recording, struct auxtap_error *err)
 {
-	struct log log = {0};
+	struct log log = {.audit = audit, .of_recording = of_recording};
 	FILE *f = fopen(path, "re");
 	int ret;
 
 	if (!f)
 		return auxtap_error_set(err, -errno, path, "%s", strerror(errno));
-	log.audit = audit_new(opts);
-	if (!log.audit) {
+	log.ring = audit_add_ring(audit, -1, -1);
+	if (!log.ring) {
 		fclose(f);
 		return auxtap_error_set(err, -ENOMEM, path, "out of memory");
 	}
-	log.ring = audit_add_ring(log.audit, -1, -1);
-	if (log.ring) {
-		log.audit->facts.of_log = true;
-		strcpy(log.audit->unit, "unknown");
-		log.max_skid = log.audit->opts.max_skid;
-		log.buffer = log.audit->opts.aux_size;
-		ret = read_lines(&log, f, path, err);
-		if (!ret)
-			leave_mark(&log);
-	} else {
-		ret = -ENOMEM;
+	log.ring->log = log.line.log = path;
+	log.max_skid = audit->opts.max_skid;
+	log.max_delay = audit->opts.max_delay;
+	log.buffer = audit->opts.aux_size;
+	ret = read_lines(&log, f, path, err);
+	if (!ret) {
+		found_again(&log, UINT64_MAX);
+		turn_ends(&log);
+		leave_mark(&log);
 	}
 	fclose(f);
-	if (log.audit->no_memory)
+	if (audit->no_memory)
 		ret = auxtap_error_set(err, -ENOMEM, path, "out of memory");
+	return ret;
+}
+
+static const char *keep_path(struct auxtap_audit *audit, const char *path)
+{
+	struct unit_history *u = &audit->units;
+	char **grown = realloc(u->paths, (u->nr_paths + 1) * sizeof(*grown)), *copy;
+
+	if (!grown)
+		return NULL;
+	u->paths = grown;
+	copy = strdup(path);
+	if (copy)
+		u->paths[u->nr_paths++] = copy;
+	return copy;
+}
+
+int audit_unit_log(struct auxtap_audit *audit, const char *path, struct auxtap_error *err)
+{
+	path = keep_path(audit, path);
+	if (!path)
+		return auxtap_error_set(err, -ENOMEM, "unit log", "out of memory");
+	audit->facts.nr_unit_logs++;
+	return read_log(audit, path, true, err);
+}
+
+int auxtap_audit_log(struct auxtap_audit **out, const char *path, const struct auxtap_audit_opts *opts,
+		     struct auxtap_error *err)
+{
+	struct auxtap_audit *audit = audit_new(opts);
+	int ret;
+
+	if (!audit)
+		return auxtap_error_set(err, -ENOMEM, path, "out of memory");
+	audit->facts.of_log = true;
+	strcpy(audit->unit, "unknown");
+	path = keep_path(audit, path);
+	ret = path ? read_log(audit, path, false, err) :
+		     auxtap_error_set(err, -ENOMEM, "event log", "out of memory");
 	if (ret)
-		auxtap_audit_free(log.audit);
+		auxtap_audit_free(audit);
 	else
-		*out = log.audit;
+		*out = audit;
 	return ret;
 }

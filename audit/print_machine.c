@@ -56,9 +56,20 @@ static void json_id(FILE *out, const char *name, int32_t v)
 		fprintf(out, "\"%s\": null, ", name);
 }
 
+/* NULL: of the recording */
+static void json_path(FILE *out, const char *path)
+{
+	if (path)
+		json_string(out, path);
+	else
+		fputs("null", out);
+	fputs(", ", out);
+}
+
 static void json_ring(FILE *out, const struct auxtap_audit_ring *r)
 {
-	fputs("    {", out);
+	fputs("    {\"log\": ", out);
+	json_path(out, r->log);
 	json_id(out, "cpu", r->cpu);
 	json_id(out, "tid", r->tid);
 	fprintf(out,
@@ -91,6 +102,8 @@ static void json_finding(FILE *out, const struct auxtap_finding *f)
 		fprintf(out, "%" PRIu64 ", ", f->file_off);
 	else
 		fputs("null, ", out);
+	fputs("\"log\": ", out);
+	json_path(out, f->log);
 	json_id(out, "cpu", f->cpu);
 	json_id(out, "tid", f->tid);
 	fprintf(out, "\"time_ns\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"text\": ", f->time_ns, f->nr_bytes);
@@ -159,6 +172,10 @@ static void junit_findings(const struct auxtap_audit *audit, size_t index, FILE 
 
 		if (f->invariant != auxtap_invariant(index))
 			continue;
+		if (f->log && !audit->facts.of_log) {
+			xml_string(out, f->log);
+			fputs(": ", out);
+		}
 		if (f->file_off != AUXTAP_OFFSET_NONE)
 			fprintf(out, "at 0x%" PRIx64 ", ", f->file_off);
 		if (f->cpu >= 0)
@@ -194,12 +211,20 @@ static void junit_case(const struct auxtap_audit *audit, size_t index, FILE *out
 	fprintf(out, "</%s>\n    </testcase>\n", failed ? "failure" : "system-out");
 }
 
+/* What was looked at in this audit. */
+static bool judged(const struct auxtap_audit *audit, const struct auxtap_invariant *inv)
+{
+	if (inv->of_log)
+		return audit->facts.of_log || audit->facts.nr_unit_logs;
+	return !audit->facts.of_log && (!inv->of_both || audit->facts.nr_unit_logs);
+}
+
 int auxtap_audit_print_junit(const struct auxtap_audit *audit, const char *path, FILE *out)
 {
 	size_t nr = 0, nr_failed = 0;
 
 	for (size_t i = 0; i < INV_NR; i++) {
-		if (auxtap_invariant(i)->of_log != audit->facts.of_log)
+		if (!judged(audit, auxtap_invariant(i)))
 			continue;
 		nr++;
 		nr_failed += audit->counts[i] && auxtap_invariant(i)->severity == AUXTAP_VIOLATION;
@@ -208,7 +233,7 @@ int auxtap_audit_print_junit(const struct auxtap_audit *audit, const char *path,
 	xml_string(out, path);
 	fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"0\">\n", nr, nr_failed);
 	for (size_t i = 0; i < INV_NR; i++)
-		if (auxtap_invariant(i)->of_log == audit->facts.of_log)
+		if (judged(audit, auxtap_invariant(i)))
 			junit_case(audit, i, out);
 	fputs("  </testsuite>\n</testsuites>\n", out);
 	return ferror(out) ? -EIO : 0;

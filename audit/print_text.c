@@ -24,9 +24,11 @@ static void put_ring_name(FILE *out, int32_t cpu, int32_t tid)
 		fputs("the ring", out);
 }
 
-static void put_finding(FILE *out, const struct auxtap_finding *f)
+static void put_finding(const struct auxtap_audit *audit, const struct auxtap_finding *f, FILE *out)
 {
 	fputs("    ", out);
+	if (f->log && !audit->facts.of_log)
+		fprintf(out, "in %s ", f->log);
 	if (f->file_off != AUXTAP_OFFSET_NONE)
 		fprintf(out, "at 0x%" PRIx64 ", ", f->file_off);
 	if (f->cpu >= 0 || f->tid >= 0) {
@@ -52,7 +54,7 @@ static void put_invariant(const struct auxtap_audit *audit, size_t index, FILE *
 		*inv->rules ? "; rules " : "", inv->rules, audit->counts[index], audit->counts[index] == 1 ? "" : "s");
 	for (size_t i = 0; i < audit->nr_findings && shown < most; i++)
 		if (audit->findings[i].invariant == inv) {
-			put_finding(out, &audit->findings[i]);
+			put_finding(audit, &audit->findings[i], out);
 			shown++;
 		}
 	if (shown < audit->counts[index])
@@ -79,9 +81,11 @@ static void put_skids(FILE *out, const uint64_t *skids)
 
 static void put_ring(const struct auxtap_audit *audit, const struct auxtap_audit_ring *r, FILE *out)
 {
-	bool log = audit->facts.of_log;
+	bool log = r->log;
 
 	fputs("  ", out);
+	if (log && !audit->facts.of_log)
+		fprintf(out, "log %s, ", r->log);
 	put_ring_name(out, r->cpu, r->tid);
 	fprintf(out, "%s: %" PRIu64 " %s%s, %" PRIu64 " bytes; %" PRIu64 " read%s, %" PRIu64 " bytes",
 		r->overwrite ? " (overwrite)" : "", r->nr_records, log ? "write" : "AUX record",
@@ -113,8 +117,10 @@ static void put_ring(const struct auxtap_audit *audit, const struct auxtap_audit
 static void put_facts(const struct auxtap_audit *audit, FILE *out)
 {
 	const struct auxtap_audit_facts *f = &audit->facts;
+	size_t nr_rings;
 
-	fprintf(out, "unit %s, %zu ring%s", f->unit, audit->nr_rings, audit->nr_rings == 1 ? "" : "s");
+	nr_rings = audit->nr_rings - f->nr_unit_logs;
+	fprintf(out, "unit %s, %zu ring%s", f->unit, nr_rings, nr_rings == 1 ? "" : "s");
 	if (f->aux_size)
 		fprintf(out, " of %" PRIu64 " bytes", f->aux_size);
 	else if (!f->of_log)

@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEY_CPU	   (1ull << 62)
-#define KEY_THREAD (2ull << 62)
-
 /* ID_INDEX: whose ring an event's records go to. */
 struct owner {
 	uint64_t id;
@@ -201,14 +198,19 @@ static void set_keys(struct collect *c)
 		qsort(c->audit->entries, c->audit->nr_entries, sizeof(*c->audit->entries), by_ring);
 }
 
+static bool of_trace(const struct entry *e)
+{
+	return e->kind == ENTRY_AUX || e->kind == ENTRY_TRACE;
+}
+
 static void look(struct auxtap_audit *audit, const struct entry *entries, size_t nr)
 {
-	bool of_thread = entries[0].key >= KEY_THREAD, of_trace = false;
+	bool of_thread = entries[0].key >= KEY_THREAD, any = false;
 	struct ring_view ring = {.audit = audit, .entries = entries, .nr = nr};
 
 	for (size_t i = 0; i < nr; i++)
-		of_trace |= entries[i].kind == ENTRY_AUX || entries[i].kind == ENTRY_TRACE;
-	if (!of_trace)
+		any |= of_trace(&entries[i]);
+	if (!any)
 		return; /* a data ring that only tells of its losses */
 	ring.sums = audit_add_ring(audit, of_thread ? -1 : (int32_t)(uint32_t)entries[0].key,
 				   of_thread ? (int32_t)(uint32_t)entries[0].key : -1);
@@ -217,6 +219,48 @@ static void look(struct auxtap_audit *audit, const struct entry *entries, size_t
 	audit_stream(&ring);
 	if (!ring.sums->overwrite)
 		audit_cover(&ring);
+	audit_unit(&ring);
+}
+
+/* A log that does not say whose it is can only be of the one ring that there is. */
+static int set_unit_keys(struct auxtap_audit *audit, struct auxtap_error *err)
+{
+	struct unit_history *u = &audit->units;
+	uint64_t key = 0;
+	bool several = false;
+
+	for (size_t i = 0; i < audit->nr_entries; i++) {
+		if (!of_trace(&audit->entries[i]))
+			continue;
+		several |= key && audit->entries[i].key != key;
+		key = audit->entries[i].key;
+	}
+	for (size_t i = 0; i < u->nr_pieces + u->nr_turns; i++) {
+		uint64_t *k = i < u->nr_pieces ? &u->pieces[i].key : &u->turns[i - u->nr_pieces].key;
+		const char *log = i < u->nr_pieces ? u->pieces[i].log : u->turns[i - u->nr_pieces].log;
+
+		if (*k)
+			continue;
+		if (several) {
+			auxtap_error_set(err, -EINVAL, log, "does not say which of the recording's rings it is of");
+			auxtap_error_todo(err, "a line '# cpu: N', or 'ring' events for rings of threads, tells");
+			return -EINVAL;
+		}
+		*k = key;
+	}
+	audit_unit_sort(audit);
+	return 0;
+}
+
+static int read_unit_logs(struct auxtap_audit *audit, struct auxtap_error *err)
+{
+	for (size_t i = 0; i < audit->opts.nr_unit_logs; i++) {
+		int ret = audit_unit_log(audit, audit->opts.unit_logs[i], err);
+
+		if (ret)
+			return ret;
+	}
+	return 0;
 }
 
 static int read_all(struct collect *c, struct auxtap_perfdata *pd)
@@ -327,11 +371,17 @@ static int audit_all(struct collect *c, struct auxtap_perfdata *pd, struct auxta
 	odd_watermark(audit);
 	auxtap_perfdata_notes(pd, on_note, audit, NULL);
 	set_keys(c);
+	ret = read_unit_logs(audit, err);
+	if (!ret)
+		ret = set_unit_keys(audit, err);
+	if (ret)
+		return ret;
 	for (size_t begin = 0, end; begin < audit->nr_entries; begin = end) {
 		for (end = begin; end < audit->nr_entries && audit->entries[end].key == audit->entries[begin].key;)
 			end++;
 		look(audit, &audit->entries[begin], end - begin);
 	}
+	audit_unit_rest(audit);
 	if (audit->no_memory)
 		return auxtap_error_set(err, -ENOMEM, auxtap_perfdata_path(pd), "out of memory");
 	return 0;

@@ -16,6 +16,8 @@ enum {
 	OPT_AUX_SIZE,
 	OPT_PAGE,
 	OPT_MAX_SKID,
+	OPT_MAX_DELAY,
+	OPT_UNIT_LOG,
 };
 
 static const struct option options[] = {
@@ -24,6 +26,8 @@ static const struct option options[] = {
 	{"aux-size", required_argument, NULL, OPT_AUX_SIZE},
 	{"page", required_argument, NULL, OPT_PAGE},
 	{"max-skid", required_argument, NULL, OPT_MAX_SKID},
+	{"max-delay", required_argument, NULL, OPT_MAX_DELAY},
+	{"unit-log", required_argument, NULL, OPT_UNIT_LOG},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
@@ -46,9 +50,12 @@ static void usage(FILE *out)
 	      "TIME,EVENT,VALUE). Trace bytes are not read. Exit status 1: rules were violated.\n\n"
 	      "  --format FORMAT    text, json or junit\n"
 	      "  --log              FILE is an event log\n"
+	      "  --unit-log LOG     the event log of the unit that FILE was recorded of: both are audited,\n"
+	      "                     and one against the other; once for each CPU\n"
 	      "  --aux-size BYTES   of each AUX ring; a recording does not say (K, M, G may follow)\n"
 	      "  --page BYTES       page size there (default 4K; 64K for Arm units, the most lenient)\n"
-	      "  --max-skid BYTES   how far behind its mark an interrupt may come (default: not judged)\n",
+	      "  --max-skid BYTES   how far behind its mark an interrupt may come (default: not judged)\n"
+	      "  --max-delay NS     logs: how much later than that; ns, or with us, ms, s\n",
 	      out);
 }
 
@@ -78,6 +85,24 @@ static bool bytes(const char *arg, uint64_t *value)
 		end++;
 	}
 	return !*end;
+}
+
+static bool nanoseconds(const char *arg, uint64_t *value)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = {{"", 1}, {"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+	char *end;
+
+	errno = 0;
+	*value = strtoull(arg, &end, 0);
+	if (*arg < '0' || *arg > '9' || errno || !*value)
+		return false;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (!strcmp(end, units[i].name))
+			return !__builtin_mul_overflow(*value, units[i].ns, value);
+	return false;
 }
 
 static bool power_of_two(uint64_t v)
@@ -118,8 +143,11 @@ int cmd_audit(int argc, char **argv)
 {
 	struct auxtap_audit_opts opts = {.size = sizeof(opts)};
 	size_t format = 0, nr = sizeof(formats) / sizeof(formats[0]);
+	const char *unit_logs[argc]; /* no more than there are arguments */
 	bool log = false;
 	int opt;
+
+	opts.unit_logs = unit_logs;
 
 	optind = 1;
 	opterr = 0;
@@ -149,6 +177,13 @@ int cmd_audit(int argc, char **argv)
 			if (!bytes(optarg, &opts.max_skid))
 				return bad_value("--max-skid", optarg, "a number of bytes");
 			break;
+		case OPT_MAX_DELAY:
+			if (!nanoseconds(optarg, &opts.max_delay))
+				return bad_value("--max-delay", optarg, "a time (ns, or with us, ms, s)");
+			break;
+		case OPT_UNIT_LOG:
+			unit_logs[opts.nr_unit_logs++] = optarg;
+			break;
 		default:
 			cli_complain(argv[optind - 1], "see 'auxtap audit --help'", "%s",
 				     opt == ':' ? "needs a value" : "no such option");
@@ -157,6 +192,10 @@ int cmd_audit(int argc, char **argv)
 	}
 	if (argc - optind > 1) {
 		cli_complain(argv[optind + 1], NULL, "one file at a time");
+		return CLI_USAGE;
+	}
+	if (log && opts.nr_unit_logs) {
+		cli_complain("--log", "leave it away", "--unit-log is for a recording");
 		return CLI_USAGE;
 	}
 	if (log && optind == argc) {

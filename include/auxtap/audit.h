@@ -31,6 +31,7 @@ struct auxtap_invariant {
 	const char *rules; /* "D12" */
 	const char *what;  /* in a line */
 	bool of_log;	   /* of event logs; else of recordings */
+	bool of_both;	   /* of a recording and the log of its unit */
 };
 
 struct auxtap_finding {
@@ -39,12 +40,14 @@ struct auxtap_finding {
 	int32_t cpu, tid;  /* of the ring; -1: none */
 	uint64_t time_ns;  /* 0: not known */
 	uint64_t nr_bytes; /* that it is about; 0: none, or not known */
+	const char *log;   /* path of the event log that file_off is of; NULL: it is of the recording */
 	char text[200];
 };
 
 /* What one ring (or a log) shows. */
 struct auxtap_audit_ring {
 	int32_t cpu, tid; /* -1: none; a ring is of a CPU or of a thread */
+	const char *log;  /* path of the event log that this is of; NULL: a ring of the recording */
 	bool overwrite;	  /* snapshots */
 	uint64_t nr_records, nr_bytes; /* AUX records and the bytes they tell of */
 	uint64_t nr_reads, nr_read_bytes; /* AUXTRACE records */
@@ -65,13 +68,18 @@ struct auxtap_audit_opts {
 	uint64_t aux_size;  /* of a ring; 0: not known (perf.data does not say) */
 	uint64_t page_size; /* 0: 4 KiB, and 64 KiB where the recording is of an Arm unit */
 	uint64_t max_skid;  /* of an interrupt, in bytes; 0: not judged (log: as its header says) */
+	uint64_t max_delay; /* logs: of an interrupt, in ns; 0: as the header says */
+	/* perfdata: event logs of the units that made the recording, held against it */
+	const char *const *unit_logs;
+	size_t nr_unit_logs;
 };
 
 struct auxtap_audit; /* opaque */
 
 /*
  * Audits a perf.data file that the caller has opened. Damage of the file is a finding, not an
- * error. Errors: -ENOMEM; -ENODATA: no AUX event and no trace, nothing to audit.
+ * error. Errors: -ENOMEM; -ENODATA: no AUX event and no trace, nothing to audit; those of
+ * auxtap_audit_log() for a unit's log.
  */
 AUXTAP_API int auxtap_audit_perfdata(struct auxtap_audit **audit, struct auxtap_perfdata *pd,
 				     const struct auxtap_audit_opts *opts, struct auxtap_error *err);
@@ -94,6 +102,7 @@ AUXTAP_API uint64_t auxtap_audit_count(const struct auxtap_audit *audit, const s
 struct auxtap_audit_facts {
 	const char *unit; /* "intel_pt", "arm_spe", "cs_etm", "intel_bts", "unknown"; a log's name */
 	bool of_log;
+	size_t nr_unit_logs;
 	uint64_t aux_size, page_size; /* as judged by; 0: not known */
 	uint64_t watermark;	      /* 0: not known */
 	bool watermark_default;	      /* half of the buffer */

@@ -146,6 +146,91 @@ assert f["bytes"] == 77 and open("log.csv").read()[f["offset"]:].startswith("945
 "$AUXTAP" audit --log "$SRC/README.md" 2>err
 [ $? = 3 ] && grep -q 'TIME,EVENT,VALUE' err || fail "no log: $(cat err)"
 
+# ---- a recording and the log of its unit ----
+aux_file() { python3 "$SRC/tests/tools/aux_file.py" "$@" || fail "aux_file $*"; }
+# held NAMES STATUS SED-OF-RECORDING SED-OF-LOG: either may be empty
+held() {
+	sed "$3" "$SRC/tests/cli/audit/$UNIT.txt" >held.txt
+	sed "$4" "$SRC/tests/cli/audit/$UNIT.csv" >held.csv
+	[ -z "$3" ] || ! cmp -s held.txt "$SRC/tests/cli/audit/$UNIT.txt" || fail "sed '$3' changes nothing"
+	[ -z "$4" ] || ! cmp -s held.csv "$SRC/tests/cli/audit/$UNIT.csv" || fail "sed '$4' changes nothing"
+	aux_file held.data "$UNIT" 16384 <held.txt
+	audit "$2" "$1" held.data --unit-log held.csv ${OPTIONS:-}
+}
+UNIT=pt
+held 'lost truncated' 0 '' ''
+# the record and the file say 16 bytes more, less, than the unit wrote
+held 'bytes-not-written lost truncated' 1 's/ 6000$/ 6016/' ''
+python3 -c 'import json
+f = [f for f in json.load(open("json"))["findings"] if f["name"] == "bytes-not-written"][0]
+assert f["bytes"] == 16 and f["log"] is None and f["cpu"] == 1 and f["offset"] > 0x4000 and "0x5770" in f["text"], f' ||
+	fail "where: $(cat json)"
+held 'bytes-not-told lost truncated' 1 's/ 6000$/ 5984/' ''
+python3 -c 'import json
+f = [f for f in json.load(open("json"))["findings"] if f["name"] == "bytes-not-told"][0]
+assert f["bytes"] == 16 and f["log"] == "held.csv" and open("held.csv").read()[f["offset"]:].startswith("3020,write"), f' ||
+	fail "where: $(cat json)"
+# the unit goes on a page too far behind the end of the area, and the driver believes it
+held 'bytes-not-written interrupt-late lost truncated' 1 's/ 6000$/ 10096/' \
+	's/^3020,.*/3015,jump,20480\n3020,write,20600/; s/^3035,write.*/3035,write,20700/; s/22384/26480/; s/^3000,limit.*/3000,limit,32768/'
+# a record and its bytes are nowhere
+held 'bytes-not-told truncated' 1 '/ 0 4112/d' 's/^1910,lost.*//; s/^2000,end/2000,end,16384/'
+held 'lost record-lost truncated' 0 's/^aux 1 1100.*/lost 1 1500 1/' ''
+held 'loss-unflagged lost' 1 's/12272 1$/12272/' ''
+held 'loss-unflagged lost truncated' 1 '' 's/^3040.*/&\n3050,lost,7/'
+held 'flag-without-cause lost truncated' 1 's/ 6000$/ 6000 1/' ''
+# a hole is PARTIAL, and nothing else
+held 'lost partial truncated' 0 's/^aux.*6000$/& 4/' 's/^3040.*/&\n3050,hole/'
+held 'flag-without-cause lost truncated' 1 's/^aux.*6000$/& 1/' 's/^3040.*/&\n3050,hole/'
+held 'loss-unflagged lost truncated' 1 '' 's/^3040.*/&\n3050,hole/'
+# H6: a begin that found too little room leaves a record of nothing, and the unit was not on
+held 'lost truncated' 0 's/^trace 1 4112.*/aux 1 2200 16384 0 1\n&/' ''
+# D14: nothing was written, the turn leaves no record
+held 'lost truncated' 0 '' 's/^3000,begin/2900,begin,16384\n2910,end\n&/'
+# interrupts: while the unit is off; one that was due may come then; twice; a page off; none
+held 'interrupt-stopped lost truncated' 1 '' 's/^3060,end/&\n3070,irq/'
+held 'lost truncated' 0 '' 's/^1950,irq//; s/^2000,end/1950,end\n1960,irq/'
+held 'interrupt-doubled lost truncated' 1 '' 's/^1080,end/1075,irq\n&/'
+held 'interrupt-early lost truncated' 1 '' 's/^3000,mark.*/&\n3001,irq/'
+held 'interrupt-late lost truncated' 1 '' '/^3030,irq/d; s/^3040,write.*/&\n3041,irq/'
+OPTIONS='--max-delay 5ns' held 'interrupt-late lost truncated' 1 '' ''
+held 'interrupt-missing lost truncated' 1 '' '/^3030,irq/d'
+held 'lost truncated write-past-limit' 1 '' 's/^3000,limit,32768/3000,limit,22000/'
+# events that are missing excuse what is beside them, and nothing else
+held 'log-gap lost' 0 's/12272 1$/12272/' 's/^1950,irq/1950,gap/'
+held 'bytes-not-written log-gap lost truncated' 1 's/ 6000$/ 6016/' 's/^1950,irq/1950,gap/'
+held 'log-gap truncated' 0 's/ 6000$/ 6016/' 's/^1900,.*/1900,gap/; /^19[15]0,/d; /^[23]...,/d'
+held 'bytes-not-written log-gap truncated' 1 's/ 6000$/ 6016/' 's/^1900,.*/1900,gap/; /^19[15]0,/d; /^2...,/d'
+# the log of another CPU: nothing is known of this one's unit, and that unit's bytes are nowhere
+held 'bytes-not-told lost truncated' 1 '' 's/^# cpu: 1/# cpu: 3/'
+grep -q '"ring-unlogged": 1' json || fail "another CPU: $(cat json)"
+# rings of threads: one thread, seen by two units
+sed 's/ 1 / t77 /' "$SRC/tests/cli/audit/pt.txt" | aux_file thread.data pt 16384
+{
+	grep '^#' "$SRC/tests/cli/audit/pt.csv"
+	echo '900,ring,77'
+	sed -n '/^1000,/,/^1080,/p; /^3000,/,/^3060,/p' "$SRC/tests/cli/audit/pt.csv"
+} >unit1.csv
+{
+	grep '^#' "$SRC/tests/cli/audit/pt.csv" | sed 's/cpu: 1/cpu: 0/'
+	echo '1150,ring,77'
+	sed -n '/^1200,/,/^2000,/p' "$SRC/tests/cli/audit/pt.csv"
+} >unit0.csv
+audit 0 'lost truncated' thread.data --unit-log unit0.csv --unit-log unit1.csv
+audit 1 'bytes-not-written truncated' thread.data --unit-log unit1.csv
+# a log that does not say whose it is; a log that is none; a recording that is none
+{ cat "$SRC/tests/cli/audit/pt.txt"; echo 'aux 0 100 0 8'; echo 'trace 0 0 8'; } | aux_file two.data pt 16384
+sed '/^# cpu/d' "$SRC/tests/cli/audit/pt.csv" >nobody.csv
+"$AUXTAP" audit two.data --unit-log nobody.csv 2>err
+[ $? = 3 ] && grep -q '# cpu: N' err || fail "nobody's log: $(cat err)"
+"$AUXTAP" audit two.data --unit-log "$SRC/README.md" 2>err
+[ $? = 3 ] && grep -q 'README.md.*TIME,EVENT,VALUE' err || fail "no log: $(cat err)"
+held 'lost truncated' 0 '' '/^# cpu/d'
+"$AUXTAP" audit held.data --unit-log held.csv --format junit >junit.xml || fail 'junit: status'
+python3 -c 'import xml.etree.ElementTree as x
+names = [c.get("name") for c in x.parse("junit.xml").getroot()[0].findall("testcase")]
+assert {"bytes-not-told", "interrupt-stopped", "aux-hole"} <= set(names) and len(set(names)) == len(names), names' || fail 'junit of both'
+
 # ---- for a lab's CI ----
 sed '/^520,irq/d; /^600,mark/d; /^930,irq/d' "$good" >'a <log> & "b".csv'
 "$AUXTAP" audit --log --format junit 'a <log> & "b".csv' >junit.xml
@@ -154,14 +239,14 @@ import xml.etree.ElementTree as x
 suite = x.parse("junit.xml").getroot()[0]
 assert suite.get("failures") == "1" and 'a <log> & "b".csv' in suite.get("name"), suite.attrib
 cases = suite.findall("testcase")
-assert len(cases) == int(suite.get("tests")) == 12, len(cases)
+assert len(cases) == int(suite.get("tests")) == 14, len(cases)
 bad = [c.get("name") for c in cases if c.find("failure") is not None]
 assert bad == ["interrupt-missing"], bad
 assert "0x2000" in suite.find(".//failure").text
 PY
 
 # ---- usage ----
-for options in '--format xml' '--aux-size 1X' '--page 3000' '--max-skid 0' '--nonsense' 'a b' '--log'; do
+for options in '--format xml' '--aux-size 1X' '--page 3000' '--max-skid 0' '--max-delay 1h' '--log --unit-log a b' '--nonsense' 'a b' '--log'; do
 	"$AUXTAP" audit $options >out 2>err
 	[ $? = 2 ] && [ -s err ] && [ ! -s out ] || fail "$options: $(cat err)"
 done

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""A perf.data file of AUX records, as told line by line on standard input, for tests of the auditor.
+Usage: aux_file.py FILE pt|spe|etm [WATERMARK [overwrite]]. Lines; SIZE bytes of trace are FILL, but where
+patches (@OFFSET=BYTE, in the stream, up to which byte: @OFFSET-END=BYTE) say otherwise:
+    aux CPU TIME OFFSET SIZE [FLAGS]
+    trace CPU OFFSET SIZE [FILL [PATCH]...]
+    lost CPU TIME NUMBER
+    start CPU TIME
+    osrelease VERSION
+CPU tN is thread N's ring."""
+import struct
+import sys
+
+FAMILIES = {"pt": 1, "etm": 3, "spe": 4}
+SAMPLE = 1 << 1 | 1 << 2 | 1 << 7 | 1 << 16  # TID, TIME, CPU, IDENTIFIER
+OSRELEASE = 4
+
+
+def number(text):
+    return int(text, 0)
+
+
+def ring(text):
+    return (-1, int(text[1:])) if text[0] == "t" else (int(text), 100)
+
+
+def record(kind, body, where, time):
+    cpu, tid = where
+    trailer = struct.pack("<IIQIIQ", tid, tid, time, cpu & 0xFFFFFFFF if cpu >= 0 else 0, 0, 1)
+    return struct.pack("<IHH", kind, 0, 8 + len(body) + len(trailer)) + body + trailer
+
+
+def trace(words):
+    cpu, tid = ring(words[0])
+    off, size = number(words[1]), number(words[2])
+    fill = number(words[3]) if len(words) > 3 else 0xA5
+    data = bytearray([fill]) * size
+    for patch in words[4:]:
+        place, byte = patch[1:].split("=")
+        first, _, end = place.partition("-")
+        first = number(first) - off
+        end = number(end) - off if end else first + 1
+        data[first:end] = bytes([number(byte)]) * (end - first)
+    data += bytes(-len(data) % 8)
+    head = struct.pack("<QQQIiiI", len(data), off, 1, 0, tid if cpu < 0 else -1, cpu, 0)
+    return struct.pack("<IHH", 71, 0, 8 + len(head)) + head + bytes(data)
+
+
+def main():
+    path, family = sys.argv[1:3]
+    watermark = number(sys.argv[3]) if len(sys.argv) > 3 else 0
+    osrelease = "6.18.0"
+    data = struct.pack("<IHHII", 70, 0, 16 + 8 * 17, FAMILIES[family], 0) + bytes(8 * 17)
+    for line in sys.stdin:
+        words = line.split("#")[0].split()
+        if not words:
+            continue
+        kind, words = words[0], words[1:]
+        if kind == "aux":
+            flags = number(words[4]) if len(words) > 4 else 0
+            body = struct.pack("<QQQ", number(words[2]), number(words[3]), flags)
+            data += record(11, body, ring(words[0]), number(words[1]))
+        elif kind == "trace":
+            data += trace(words)
+        elif kind == "lost":
+            data += record(2, struct.pack("<QQ", 1, number(words[2])), ring(words[0]), number(words[1]))
+        elif kind == "start":
+            data += record(12, struct.pack("<II", 100, 100), ring(words[0]), number(words[1]))
+        elif kind == "osrelease":
+            osrelease = words[0]
+        else:
+            sys.exit(f"aux_file: {line}")
+    attr = bytearray(128)
+    struct.pack_into("<II", attr, 0, 8, 128)  # type, size
+    struct.pack_into("<Q", attr, 24, SAMPLE)
+    struct.pack_into("<Q", attr, 40, 1 << 18)  # sample_id_all
+    struct.pack_into("<I", attr, 104, watermark)  # aux_watermark
+    ids_at = 104
+    attrs_at = ids_at + 8
+    data_at = attrs_at + 128 + 16
+    out = struct.pack("<QQQQQQQQQ", 0x32454C4946524550, 104, 144, attrs_at, 144, data_at, len(data), 0, 0)
+    features = 1 << OSRELEASE
+    out += struct.pack("<QQQQ", features, 0, 0, 0)
+    out += struct.pack("<Q", 1) + bytes(attr) + struct.pack("<QQ", ids_at, 8) + data
+    text = osrelease.encode() + b"\0"
+    text += bytes(-len(text) % 64)
+    feature = struct.pack("<I", len(text)) + text
+    out += struct.pack("<QQ", len(out) + 16, len(feature)) + feature
+    with open(path, "wb") as f:
+        f.write(out)
+
+
+main()
