@@ -38,7 +38,7 @@ static const char *run_fault(const struct auxtap_watermark_fault *f, const char 
 /* Machines without a fault: the standard sweep, or every so-manieth of it. */
 static int run_correct(unsigned int every, bool *failed)
 {
-	struct sweep_opts o = {.kernel = "6.1.192", .every = every, .jobs = sweep_jobs()};
+	struct sweep_opts o = {.kernel = auxtap_watermark_kernel(0), .every = every, .jobs = sweep_jobs()};
 	struct sweep_sum sums[SWEEP_MACHINES] = {0};
 	int ret;
 

@@ -168,15 +168,15 @@ static int run_kernel(struct sweep_opts *o)
 
 int watermark_sweep(int argc, char **argv)
 {
-	static const char *const kernels[] = {"6.1.192", "6.12.95", "6.18.44"};
 	static const struct option options[] = {
 		{"kernel", required_argument, NULL, 'k'},
 		{"every", required_argument, NULL, 'e'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};
-	struct sweep_opts o = {.kernel = kernels[0], .every = 1, .jobs = sweep_jobs()};
+	struct sweep_opts o = {.kernel = auxtap_watermark_kernel(0), .every = 1, .jobs = sweep_jobs()};
 	bool all = false, known = false;
+	const char *kernel;
 	int opt, worst = CLI_OK;
 
 	optind = 1;
@@ -201,8 +201,8 @@ int watermark_sweep(int argc, char **argv)
 		}
 	}
 	all = !strcmp(o.kernel, "all");
-	for (size_t i = 0; i < 3; i++)
-		known |= !strcmp(o.kernel, kernels[i]);
+	for (unsigned int i = 0; (kernel = auxtap_watermark_kernel(i)); i++)
+		known |= !strcmp(o.kernel, kernel);
 	if (optind < argc || (!all && !known)) {
 		cli_complain(optind < argc ? argv[optind] : o.kernel,
 			     "see 'auxtap watermark sweep --help'", "%s",
@@ -211,13 +211,12 @@ int watermark_sweep(int argc, char **argv)
 	}
 	printf("%-8s  %-9s %5s  %9s %8s %8s %13s %8s\n", "kernel", "driver", "page", "machines",
 	       "refused", "lossy", "transactions", "failed");
-	for (size_t i = 0; i < 3; i++) {
+	for (unsigned int i = 0; (kernel = auxtap_watermark_kernel(i)); i++) {
 		int ret;
 
-		if (!all && strcmp(o.kernel, kernels[i]) != 0 && known)
+		if (!all && strcmp(o.kernel, kernel) != 0)
 			continue;
-		if (all)
-			o.kernel = kernels[i];
+		o.kernel = kernel;
 		ret = run_kernel(&o);
 		worst = ret > worst ? ret : worst;
 		if (!all)

@@ -35,6 +35,14 @@ void auxtap_watermark_defaults(struct auxtap_watermark_config *c, const char *dr
 	};
 }
 
+const char *auxtap_watermark_kernel(unsigned int n)
+{
+	for (const struct core_kernel *const *k = core_kernels; *k; k++)
+		if (!n--)
+			return (*k)->name;
+	return NULL;
+}
+
 static bool power_of_2(u64 x)
 {
 	return x && !(x & (x - 1));

@@ -98,6 +98,9 @@ struct auxtap_trace_unit {
 	int (*irq_level)(void *unit);
 };
 
+/* The kernels whose rules are known, from 0; NULL: no more of them. */
+AUXTAP_API const char *auxtap_watermark_kernel(unsigned int n);
+
 /* The built-in units; NULL: no such driver. */
 AUXTAP_API const struct auxtap_trace_unit *auxtap_trace_unit_find(const char *driver);
 
@@ -107,7 +110,7 @@ struct auxtap_watermark_config {
 	size_t size;		/* of this struct */
 	const char *driver;	/* "intel_pt", "arm_spe", "trbe" */
 	const struct auxtap_trace_unit *unit; /* NULL: the driver's own */
-	const char *kernel;	/* "6.1.192", "6.12.95", "6.18.44" */
+	const char *kernel;	/* auxtap_watermark_kernel() */
 	const char *fault;	/* of auxtap_watermark_faults; NULL: none */
 	uint64_t page_size;	/* 4096, 16384, 65536 */
 	uint64_t nr_pages;	/* of the AUX area: a power of two */
