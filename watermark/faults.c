@@ -13,7 +13,6 @@
 #define ARM "arm_spe trbe"
 
 #define ENTRY_END  0x01ull
-#define ENTRY_INT  0x04ull
 #define ENTRY_STOP 0x10ull
 #define MSR_STATUS 0x571
 #define PMBLIMITR  0xc4d0

@@ -280,9 +280,9 @@ static bool trbe_irq(void)
 }
 
 static const struct lab_driver drivers[] = {
-	{"intel_pt", "intel_pt", pt_start, intel_pt_unregister, pt_interrupt, 0x2001, 0x00, 1},
-	{"arm_spe", "arm_spe_0", spe_start, arm_spe_unregister, arm_spe_interrupt, 0, 0x00, 0},
-	{"trbe", "cs_etm", trbe_start, cs_etm_unregister, trbe_irq, 0, 0x70, 1},
+	{"intel_pt", "intel_pt", pt_start, intel_pt_unregister, pt_interrupt, 0x2001, 0x00},
+	{"arm_spe", "arm_spe_0", spe_start, arm_spe_unregister, arm_spe_interrupt, 0, 0x00},
+	{"trbe", "cs_etm", trbe_start, cs_etm_unregister, trbe_irq, 0, 0x70},
 };
 
 const struct lab_driver *lab_driver_find(const char *name)

@@ -354,12 +354,6 @@ static void watch_wakeup(void *ctx, const struct perf_event *event)
 	lab_event(w, AUXTAP_WM_WAKEUP, w->mon.head, 0, 0);
 }
 
-static void watch_disable(void *ctx, const struct perf_event *event)
-{
-	(void)event;
-	((struct world *)ctx)->mon.told_disable = true;
-}
-
 static void watch_free(void *ctx)
 {
 	struct world *w = ctx;
@@ -388,7 +382,6 @@ const struct core_watch monitor_watch = {
 	.aux_skip = watch_skip,
 	.aux_end = watch_end,
 	.aux_wakeup = watch_wakeup,
-	.aux_disable = watch_disable,
 	.aux_free = watch_free,
 	.race = watch_race,
 };

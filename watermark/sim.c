@@ -201,6 +201,10 @@ void sim_line(struct world *w)
 	}
 }
 
+/*
+ * More than one at a time is on its way only where a fault doubles them. Those beyond MAX_IRQS are
+ * dropped: the driver will have been called MAX_IRQS times since.
+ */
 void sim_send_irq(struct world *w, u64 delay)
 {
 	if (w->nr_irqs < MAX_IRQS)

@@ -24,7 +24,6 @@ struct lab_driver {
 	bool (*interrupt)(void);
 	u64 attr_config;
 	u8 pad;	      /* what it fills skipped bytes with */
-	u64 grain;    /* trace comes in multiples of it */
 };
 const struct lab_driver *lab_driver_find(const char *name);
 
@@ -47,7 +46,7 @@ struct monitor {
 	u64 head, wakeup; /* wakeup: last multiple of W that head has passed */
 	unsigned int wakeups_due, wakeups_seen;
 	bool delivery_due, delivered;
-	bool told_disable, disable_due;
+	bool disable_due;
 	struct aux_told *told; /* records that the reader must find, in order; a ring */
 	u64 max_told, told_from, told_to;
 	unsigned int nr_freed;
@@ -111,7 +110,7 @@ struct world {
 	bool unit_on, buffer_on;
 	u64 regs_ptr, regs_base, regs_limit;
 	bool ptr_written; /* since the marks were looked at */
-	u64 pt_base, pt_mask_ptrs, pt_ctl;
+	u64 pt_base, pt_mask_ptrs;
 	bool producing, line_raised, in_interrupt;
 	bool exploring; /* explore.c: no time passes */
 	u64 piece_stored; /* of the piece that is being produced */

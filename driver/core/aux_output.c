@@ -33,7 +33,6 @@ static void aux_wakeup(struct perf_output_handle *handle)
 
 static void aux_disable(struct perf_event *event)
 {
-	watched(aux_disable, event);
 	if (!bugs_of(event)->truncation_goes_on)
 		perf_event_mark_disable(event);
 }

@@ -168,7 +168,6 @@ struct core_watch {
 	void (*aux_end)(void *ctx, const struct perf_output_handle *handle, uint64_t offset,
 			uint64_t nr_bytes, bool due, bool lost);
 	void (*aux_wakeup)(void *ctx, const struct perf_event *event);
-	void (*aux_disable)(void *ctx, const struct perf_event *event); /* marked for it (D6, D16) */
 	void (*aux_free)(void *ctx);
 	/* within begin, between the two looks at who still uses the area (D2) */
 	void (*race)(void *ctx);
