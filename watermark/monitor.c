@@ -694,6 +694,12 @@ void mon_drained(struct world *w, bool marked)
 			      "all is read and the event enabled again, and nothing is traced");
 }
 
+/* No more trace comes: the last loss is over, too. */
+void mon_finish(struct world *w)
+{
+	loss_over(w);
+}
+
 int mon_open(struct world *w)
 {
 	struct monitor *m = &w->mon;
@@ -709,11 +715,8 @@ int mon_open(struct world *w)
 void mon_close(struct world *w)
 {
 	const struct auxtap_watermark_result *r = w->r;
-	const struct monitor *m = &w->mon;
 	u64 lost = 0;
 
-	if (m->lossy)
-		lab_event(w, AUXTAP_WM_LOSS, m->lost, m->why, w->now - m->lost_since);
 	for (int i = 0; i < AUXTAP_NR_LOSSES; i++)
 		lost += r->lost[i];
 	if (r->produced != r->stored + lost)

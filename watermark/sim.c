@@ -339,6 +339,7 @@ static void run(struct world *w)
 	}
 	machine_sched(w, false);
 	reader_finish(w);
+	mon_finish(w);
 }
 
 /* A model that is no trace unit: what it says cannot be, or time would stand still. */

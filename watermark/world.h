@@ -164,6 +164,7 @@ AUXTAP_PRINTF(5, 6)
 void mon_violation_at(struct world *w, enum auxtap_watermark_invariant inv, u64 is, u64 due,
 		      const char *fmt, ...);
 int mon_open(struct world *w);
+void mon_finish(struct world *w); /* program and reader are through */
 void mon_close(struct world *w);
 void mon_marks(struct world *w, u64 int_at, u64 stop_at, u64 start);
 void mon_store(struct world *w, u64 off, const u8 *bytes, u64 nr_bytes);
