@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Fuzz target: any bytes as a recording and as an event log, through the auditor and all it prints. */
+/*
+ * Fuzz target: any bytes as a recording, as an event log, and as the log of the unit of the recording
+ * that AUXTAP_FUZZ_RECORDING names, through the auditor and all it prints.
+ */
 #include "fuzz.h"
 #include "perfdata/reader.h"
 
@@ -17,6 +20,27 @@ static void print(struct auxtap_audit *audit)
 	auxtap_audit_print_json(audit, "fu\"z\xff", nowhere);
 	auxtap_audit_print_junit(audit, "fu<z\xff", nowhere);
 	auxtap_audit_free(audit);
+}
+
+/* Against a recording that is whole: else little would be compared. */
+static void unit_log(const char *path, struct auxtap_audit_opts opts)
+{
+	static const char *recording;
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct auxtap_perfdata *pd;
+	struct auxtap_audit *audit;
+
+	if (!recording)
+		recording = getenv("AUXTAP_FUZZ_RECORDING");
+	if (!recording)
+		return;
+	if (auxtap_perfdata_open(&pd, recording, &err))
+		abort();
+	opts.unit_logs = &path;
+	opts.nr_unit_logs = 1;
+	if (!auxtap_audit_perfdata(&audit, pd, &opts, &err))
+		print(audit);
+	auxtap_perfdata_close(pd);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -37,6 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (!auxtap_audit_log(&audit, path, &opts, &err))
 		print(audit);
+	unit_log(path, opts);
 	if (pd_open_fd(&pd, fd, "fuzz", &err))
 		return 0;
 	if (!auxtap_audit_perfdata(&audit, pd, &opts, &err))

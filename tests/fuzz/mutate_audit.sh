@@ -1,13 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Random mutations of real recordings with trace, and of an event log, through the auditor: no
-# crash, no hang, no growth.
+# Random mutations of real recordings with trace, and of event logs (alone, and held against the recording
+# of that unit), through the auditor: no crash, no hang, no growth.
 set -u
+here=$(dirname "$0")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export AUXTAP_FUZZ_RECORDING=$work/pt.data
+python3 "$here/../tools/aux_file.py" "$AUXTAP_FUZZ_RECORDING" pt 16384 <"$here/../cli/audit/pt.txt" || exit 1
 traces=${AUXTAP_TRACES:-${AUXTAP_TRACES_DEFAULT:-}}
 shopt -s nullglob
-files=("$traces"/{intel-pt-perfdata,coresight-perfdata}/*/perf.data "$(dirname "$0")"/../cli/audit/*.csv)
+files=("$traces"/{intel-pt-perfdata,coresight-perfdata}/*/perf.data "$here"/../cli/audit/*.csv)
 if [ ${#files[@]} -lt 8 ]; then
 	echo "skipped: no real traces in '$traces' (set AUXTAP_TRACES)"
 	exit 77
 fi
-exec "$MUTATE" "${AUXTAP_MUTATIONS:-2000}" "${AUXTAP_SEED:-1}" "${files[@]}"
+"$MUTATE" "${AUXTAP_MUTATIONS:-2000}" "${AUXTAP_SEED:-1}" "${files[@]}"
