@@ -133,6 +133,8 @@ static int take(struct collect *c, const struct auxtap_record *rec, uint64_t seq
 	case AUXTAP_RECORD_ID_INDEX:
 		return add_owners(c, rec);
 	case AUXTAP_RECORD_AUXTRACE_INFO:
+		/* taken here: to ask the reader for it would be a walk of its own */
+		audit->family = (uint32_t)word(rec, 0);
 		c->has_info = true;
 		break;
 	case AUXTAP_RECORD_AUXTRACE:
@@ -328,18 +330,12 @@ static void odd_watermark(struct auxtap_audit *audit)
 			   (unsigned long long)w);
 }
 
-static void set_facts(struct collect *c, struct auxtap_perfdata *pd)
+static void set_facts(struct collect *c)
 {
 	static const char *const units[] = {"unknown", "intel_pt", "intel_bts", "cs_etm", "arm_spe"};
 	struct auxtap_audit *audit = c->audit;
-	const uint64_t *priv;
-	size_t nr_priv;
 	bool arm;
 
-	if (auxtap_perfdata_auxtrace_info(pd, &audit->family, &priv, &nr_priv))
-		audit->family = 0;
-	else
-		c->has_info = true;
 	strcpy(audit->unit, units[audit->family < sizeof(units) / sizeof(units[0]) ? audit->family : 0]);
 	arm = audit->family == AUXTAP_AUXTRACE_ARM_SPE || audit->family == AUXTAP_AUXTRACE_CS_ETM;
 	if (!audit->facts.page_size)
@@ -359,7 +355,7 @@ static int audit_all(struct collect *c, struct auxtap_perfdata *pd, struct auxta
 	ret = read_all(c, pd);
 	if (ret)
 		return auxtap_error_set(err, ret, auxtap_perfdata_path(pd), "out of memory");
-	set_facts(c, pd);
+	set_facts(c);
 	for (size_t i = 0; i < audit->nr_entries; i++)
 		any |= audit->entries[i].kind == ENTRY_AUX;
 	if (!any && !c->has_trace && !c->has_info && !audit->incomplete)

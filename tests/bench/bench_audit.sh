@@ -4,13 +4,16 @@
 . "$SRC/tests/cli/lib.sh"
 NR=1000000 # records of SPE of each of two CPUs
 "$TOOLS/spe_file" large.data $NR 1 large && "$TOOLS/spe_file" small.data $NR 1 || exit 1
+TIMEFORMAT='%R %U %S'
 for kind in large small; do
 	for turn in 1 2 3 4 5; do
-		begin=$(date +%s%N)
-		"$AUXTAP" audit $kind.data >/dev/null
-		echo "$begin $(date +%s%N)" | awk '{print ($2 - $1) / 1e9}' >>$kind
+		{ time "$AUXTAP" audit $kind.data >/dev/null; } 2>>$kind
 	done
-	sort -n $kind | sed -n 3p | awk -v size="$(stat -c %s $kind.data)" -v name=$kind '{
+	# of the processor's time, too: on a busy machine the other says little
+	size=$(stat -c %s $kind.data)
+	awk '{ print $1 }' $kind | sort -n | sed -n 3p | awk -v size="$size" -v name=$kind '{
 		printf "audit-%s-buffers-megabytes-per-second: %.0f\n", name, size / $1 / 1e6 }'
+	awk '{ print $2 + $3 }' $kind | sort -n | sed -n 3p | awk -v size="$size" -v name=$kind '{
+		printf "audit-%s-buffers-megabytes-per-cpu-second: %.0f\n", name, size / $1 / 1e6 }'
 done
 finish
