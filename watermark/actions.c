@@ -284,8 +284,8 @@ void explore_normalise(struct world *w)
 	m->lost = m->lossy;
 	m->lost_since = m->line_time = 0;
 	m->idle = m->idle > w->aux_size ? w->aux_size + 1 : m->idle;
-	w->faults.nr_lines = w->c.fault ? w->faults.nr_lines % 3 : 0;
-	w->faults.nr_stops = w->c.fault ? w->faults.nr_stops % 3 : 0;
+	w->faults.unit.nr_lines = w->c.fault ? w->faults.unit.nr_lines % 3 : 0;
+	w->faults.unit.nr_stops = w->c.fault ? w->faults.unit.nr_stops % 3 : 0;
 	w->now = w->piece_stored = w->bus_bytes = 0;
 	for (unsigned int i = 0; i < MAX_IRQS; i++)
 		w->irqs[i] = 0;

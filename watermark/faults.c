@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The zoo: bugs that kernels have had, and what a trace unit or its interrupt can get wrong.
- * Each is made where it would happen, and each must be seen by the invariant it names.
+ * Each is made where it would happen, and each must be seen by the invariant it names. What a unit
+ * does wrong is driver/silicon/unit_faults.c, for the kernel module, too.
  */
 #include "world.h"
 
@@ -12,16 +13,9 @@
 #define ALL "intel_pt arm_spe trbe"
 #define ARM "arm_spe trbe"
 
-#define ENTRY_END  0x01ull
-#define ENTRY_STOP 0x10ull
 #define MSR_STATUS 0x571
-#define PMBLIMITR  0xc4d0
 #define PMBSR	   0xc4d3
-#define TRBLIMITR  0xc4d8
-#define TRBPTR	   0xc4d9
 #define TRBSR	   0xc4db
-#define PT_STOPPED 0x20ull
-#define TRB_WRAP   0x100000ull
 
 const struct auxtap_watermark_fault auxtap_watermark_faults[] = {
 	{"wakeup-by-one", "aux_wakeup goes on by one watermark, however many were passed",
@@ -143,18 +137,6 @@ int faults_set(struct world *w, struct auxtap_error *err)
 		{"partial-as-truncated", offsetof(struct core_bugs, partial_is_truncated)},
 		{"head-32-bit", offsetof(struct core_bugs, head_32_bit)},
 		{"skip-without-wakeup", offsetof(struct core_bugs, skip_without_wakeup)},
-	}, silicon[] = {
-		{"interrupt-late", offsetof(struct faults, irq_late)},
-		{"interrupt-lost", offsetof(struct faults, irq_lost)},
-		{"interrupt-doubled", offsetof(struct faults, irq_doubled)},
-		{"interrupt-page-off", offsetof(struct faults, irq_page_off)},
-		{"interrupt-while-stopping", offsetof(struct faults, irq_while_stopping)},
-		{"past-limit", offsetof(struct faults, past_limit)},
-		{"stale-status", offsetof(struct faults, stale_status)},
-		{"flag-missing", offsetof(struct faults, flag_missing)},
-		{"wrong-wrap", offsetof(struct faults, wrong_wrap)},
-		{"padding-missing", offsetof(struct faults, padding_missing)},
-		{"partial-as-truncated", offsetof(struct faults, partial)},
 	};
 	const char *name = w->c.fault;
 	bool known;
@@ -171,51 +153,45 @@ int faults_set(struct world *w, struct auxtap_error *err)
 	for (size_t i = 0; i < sizeof(kernel) / sizeof(kernel[0]); i++)
 		if (!strcmp(kernel[i].name, name))
 			*((bool *)((char *)&w->faults.bugs + kernel[i].at)) = true;
-	for (size_t i = 0; i < sizeof(silicon) / sizeof(silicon[0]); i++)
-		if (!strcmp(silicon[i].name, name))
-			*((bool *)((char *)&w->faults + silicon[i].at)) = true;
+	w->faults.unit.fault = unit_fault_find(name);
+	w->faults.partial = !strcmp(name, "partial-as-truncated");
 	return 0;
 }
 
 /* A table entry as the unit reads it. */
 void faults_table_entry(struct world *w, u64 addr, u64 *entry)
 {
-	if (w->faults.past_limit)
-		*entry &= ~ENTRY_STOP;
-	if (!w->faults.wrong_wrap)
-		return;
-	if (w->faults.linked) {
-		const u64 *next = core_phys_to_virt(addr + sizeof(*entry), sizeof(*entry));
+	if (w->faults.unit.fault)
+		*entry = unit_faults_entry(&w->faults.unit, *entry,
+					   core_phys_to_virt(addr + sizeof(*entry), sizeof(*entry)));
+}
 
-		if (next && !(*next & ENTRY_END))
-			*entry = *next;
-	}
-	w->faults.linked = *entry & ENTRY_END;
+static bool is_status(u32 reg)
+{
+	return reg == MSR_STATUS || reg == PMBSR || reg == TRBSR;
 }
 
 u64 faults_reg_read(struct world *w, u32 reg, u64 value)
 {
-	if (w->faults.flag_missing && reg == MSR_STATUS)
-		return value & ~PT_STOPPED;
-	if (w->faults.flag_missing && reg == TRBSR)
-		return value & ~TRB_WRAP;
-	if (w->faults.wrong_wrap && reg == TRBPTR && w->unit->reg_read(w->u, TRBSR) & TRB_WRAP)
-		return value + w->c.page_size;
-	return value;
+	u64 status = 0;
+
+	if (w->faults.unit.fault == UNIT_WRONG_WRAP && !strcmp(w->driver->name, "trbe"))
+		status = w->unit->reg_read(w->u, TRBSR);
+	return unit_faults_read(&w->faults.unit, reg, value, status, w->c.page_size);
 }
 
 u64 faults_reg_write(struct world *w, u32 reg, u64 value)
 {
-	if (w->faults.past_limit && (reg == PMBLIMITR || reg == TRBLIMITR) && value & 1)
-		return value + w->c.page_size;
-	if (w->faults.stale_status && (reg == MSR_STATUS || reg == PMBSR || reg == TRBSR))
-		return value | w->unit->reg_read(w->u, reg);
-	return value;
+	u64 now = 0;
+
+	if (w->faults.unit.fault == UNIT_STALE_STATUS && is_status(reg))
+		now = w->unit->reg_read(w->u, reg);
+	return unit_faults_write(&w->faults.unit, reg, value, now, w->c.page_size);
 }
 
 void faults_stopping(struct world *w)
 {
-	if (!w->faults.irq_while_stopping || ++w->faults.nr_stops % 3)
+	if (!unit_faults_stopping(&w->faults.unit))
 		return;
 	mon_line(w);
 	w->driver->interrupt();
@@ -223,20 +199,18 @@ void faults_stopping(struct world *w)
 
 void faults_line(struct world *w)
 {
-	u64 delay = w->c.irq_latency_ns + lab_random(w, w->c.irq_jitter_ns + 1);
+	u64 delay = w->c.irq_latency_ns + lab_random(w, w->c.irq_jitter_ns + 1), more;
+	unsigned int nr = unit_faults_line(&w->faults.unit, &more);
 
-	w->faults.nr_lines++;
-	if (w->faults.irq_lost && !(w->faults.nr_lines % 3))
+	if (!nr)
 		return;
-	if (w->faults.irq_late && !(w->faults.nr_lines % 3))
-		delay += 1000000;
-	if (w->faults.irq_doubled) {
+	if (nr > 1) {
 		mon_line(w);
-		sim_send_irq(w, delay);
+		sim_send_irq(w, delay + more);
 	} else if (w->nr_irqs) { /* on its way already */
 		return;
 	}
-	sim_send_irq(w, delay);
+	sim_send_irq(w, delay + more);
 }
 
 /* A hole in the trace, as a virtual machine's monitor makes one (H12). */

@@ -385,8 +385,7 @@ int machine_open(struct world *w, struct auxtap_error *err)
 	};
 	w->bus = (struct auxtap_unit_bus){w, bus_load, bus_store, bus_irq};
 	setup = w->c.setup;
-	if (w->faults.irq_page_off)
-		setup.skid_bytes += w->c.page_size;
+	setup.skid_bytes += unit_faults_skid(&w->faults.unit, w->c.page_size);
 	w->u = w->unit->create(&w->bus, &setup);
 	if (!w->u)
 		return auxtap_error_set(err, -ENOMEM, w->unit->name, "no memory");

@@ -232,9 +232,9 @@ static void watch_skip(void *ctx, const struct perf_output_handle *handle, uint6
 	settle_wakeups(w);
 	lab_event(w, AUXTAP_WM_SKIP, m->head, nr_bytes, 0);
 	w->r->skipped += nr_bytes;
-	if (w->faults.padding_missing && w->c.contents)
+	if (w->faults.unit.fault == UNIT_PADDING_MISSING && w->c.contents)
 		for (u64 at = m->head; at < m->head + nr_bytes; at++)
-			w->aux[at & (w->aux_size - 1)] = 0xee;
+			w->aux[at & (w->aux_size - 1)] = UNIT_NO_PADDING;
 	if (m->truth)
 		for (u64 at = m->head; at < m->head + nr_bytes; at++)
 			m->truth[at & (w->aux_size - 1)] = 0;

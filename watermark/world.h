@@ -9,6 +9,7 @@
 
 #include <auxtap/watermark.h>
 #include "core/core.h"
+#include "silicon/unit_faults.h"
 #include <linux/perf_event.h>
 
 #define NEVER	   UINT64_MAX
@@ -30,11 +31,9 @@ const struct lab_driver *lab_driver_find(const char *name);
 struct faults {
 	struct core_kernel kernel;
 	struct core_bugs bugs;
-	bool irq_late, irq_lost, irq_doubled, irq_page_off, irq_while_stopping;
-	bool past_limit, stale_status, flag_missing, wrong_wrap, padding_missing, partial;
-	unsigned int nr_lines, nr_stops; /* of opportunities: some are taken once in a while */
-	u64 at_transaction;		 /* of the last hole */
-	bool linked;			 /* the unit has read a link, and not what is behind it */
+	struct unit_faults unit;
+	bool partial;	    /* holes are made */
+	u64 at_transaction; /* of the last one */
 };
 
 struct aux_told {
