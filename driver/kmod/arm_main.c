@@ -6,11 +6,16 @@
 #include <linux/debugfs.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/perf_event.h>
+#include <linux/string.h>
 #include <linux/vmalloc.h>
 #include "arm_units.h"
+#include "aux_calls.h"
 #include "compat.h"
+#include "pmu/arm_area.h"
 #include "pmu/arm_spe.h"
 #include "pmu/cs_etm.h"
+#include "unit_log.h"
 
 static char *name = "arm_spe_0";
 module_param(name, charp, 0444);
@@ -31,6 +36,51 @@ void *arm_unit_virt(void *ctx, u64 addr, u64 size)
 			return NULL;
 	return (void *)addr;
 }
+
+/* ---- for the units' logs ---- */
+
+u64 arm_unit_area_bytes(const void *area)
+{
+	return arm_area_bytes(area);
+}
+
+bool arm_unit_area_overwritten(const void *area)
+{
+	return ((const struct arm_area *)area)->snapshot;
+}
+
+u64 arm_unit_area_offset(const void *area, u64 addr, unsigned long *hint)
+{
+	u64 off = addr - (u64)((const struct arm_area *)area)->base;
+
+	return off < arm_area_bytes(area) ? off : UNIT_LOG_NEVER;
+}
+
+/* One limit is mark and stop. It is a page's end: the last byte before it is in the area. */
+void arm_unit_log_limit(struct unit_log *log, u64 limit, u64 pointer)
+{
+	u64 last, stop;
+
+	if (!(limit & 1)) {
+		unit_log_off(log);
+		return;
+	}
+	unit_log_on(log, pointer);
+	if (!log->on)
+		return;
+	last = arm_unit_area_offset(log->area, (limit & ~0xfffull) - 1, NULL);
+	if (last == UNIT_LOG_NEVER)
+		return;
+	stop = log->pos - log->off + last + 1;
+	unit_log_marks(log, stop, stop);
+}
+
+struct unit_log *unit_log_of(const struct perf_event *event)
+{
+	return strcmp(event->pmu->name, etm_name) ? spe_unit_log() : etm_unit_log();
+}
+
+/* ---- loading, unloading ---- */
 
 static void pmus_exit(void)
 {

@@ -12,17 +12,28 @@ struct arm_spe_hw;
 struct cs_etm_hw;
 struct dentry;
 struct device;
+struct unit_faults;
+struct unit_log;
+struct unit_log_kind;
 
 /* What an output stage sees at a virtual address; NULL: a page of it is not there. */
 void *arm_unit_virt(void *ctx, u64 addr, u64 size);
+/* For the logs of the units: what their areas are. */
+u64 arm_unit_area_bytes(const void *area);
+bool arm_unit_area_overwritten(const void *area);
+u64 arm_unit_area_offset(const void *area, u64 addr, unsigned long *hint);
+/* The driver has written its limit register: this value, while the unit points there. */
+void arm_unit_log_limit(struct unit_log *log, u64 limit, u64 pointer);
 
 extern const struct arm_spe_hw spe_unit_hw;
 int spe_units_init(struct dentry *dir);
 void spe_units_exit(void);
+struct unit_log *spe_unit_log(void); /* this CPU's */
 
 extern struct cs_etm_hw etm_unit_hw;
 int etm_units_init(struct dentry *dir);
 void etm_units_exit(void);
+struct unit_log *etm_unit_log(void);
 /* cpuN/trcidr, cpuN/mgmt below the PMU's device: 0 or a negative errno. */
 int etm_registers_show(struct device *pmu);
 void etm_registers_hide(void);

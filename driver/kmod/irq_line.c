@@ -2,6 +2,7 @@
 /* See irq_line.h. */
 #include <linux/module.h>
 #include "irq_line.h"
+#include "silicon/unit_faults.h"
 
 static unsigned int skid_bytes, irq_delay_us;
 module_param_named(skid, skid_bytes, uint, 0644);
@@ -10,18 +11,23 @@ MODULE_PARM_DESC(skid, "bytes that a unit produces between a mark, or a full buf
 module_param_named(irq_delay, irq_delay_us, uint, 0644);
 MODULE_PARM_DESC(irq_delay, "microseconds that the interrupt comes late");
 
+static void come(struct irq_line *line)
+{
+	line->handler(line->nr);
+}
+
 static void at_once(struct irq_work *work)
 {
-	container_of(work, struct irq_line, work)->handler();
+	come(container_of(work, struct irq_line, work));
 }
 
 static enum hrtimer_restart late(struct hrtimer *timer)
 {
-	container_of(timer, struct irq_line, timer)->handler();
+	come(container_of(timer, struct irq_line, timer));
 	return HRTIMER_NORESTART;
 }
 
-void irq_line_init(struct irq_line *line, void (*handler)(void))
+void irq_line_init(struct irq_line *line, void (*handler)(unsigned int nr))
 {
 	line->handler = handler;
 	line->work = IRQ_WORK_INIT_HARD(at_once);
@@ -29,13 +35,16 @@ void irq_line_init(struct irq_line *line, void (*handler)(void))
 	line->timer.function = late;
 }
 
-void irq_line_raise(struct irq_line *line)
+void irq_line_raise(struct irq_line *line, struct unit_faults *faults)
 {
-	unsigned int delay_us = READ_ONCE(irq_delay_us);
+	u64 delay_ns = 0;
 
-	if (delay_us)
-		hrtimer_start(&line->timer, ns_to_ktime((u64)delay_us * NSEC_PER_USEC),
-			      HRTIMER_MODE_REL_PINNED_HARD);
+	line->nr = faults ? unit_faults_line(faults, &delay_ns) : 1;
+	if (!line->nr)
+		return;
+	delay_ns += (u64)READ_ONCE(irq_delay_us) * NSEC_PER_USEC;
+	if (delay_ns)
+		hrtimer_start(&line->timer, ns_to_ktime(delay_ns), HRTIMER_MODE_REL_PINNED_HARD);
 	else
 		irq_work_queue(&line->work);
 }

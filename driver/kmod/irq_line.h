@@ -9,15 +9,19 @@
 #include <linux/hrtimer.h>
 #include <linux/irq_work.h>
 
+struct unit_faults;
+
 /* Touched by its CPU only, with interrupts off. */
 struct irq_line {
-	void (*handler)(void);
+	void (*handler)(unsigned int nr); /* so many interrupts have come: one, but for a fault */
+	unsigned int nr;
 	struct irq_work work;
 	struct hrtimer timer; /* the interrupt, when it is to come late */
 };
 
-void irq_line_init(struct irq_line *line, void (*handler)(void));
-void irq_line_raise(struct irq_line *line);
+void irq_line_init(struct irq_line *line, void (*handler)(unsigned int nr));
+/* faults: of this unit; NULL: nothing goes wrong. */
+void irq_line_raise(struct irq_line *line, struct unit_faults *faults);
 /* It comes in as soon as interrupts are on. */
 bool irq_line_pending(const struct irq_line *line);
 /* No CPU is in it any more, and none will be: it is not raised any more. */

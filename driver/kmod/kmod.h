@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The module's own state. main.c loads and unloads; unit.c is the trace unit of each CPU;
+ * The module's own state. main.c loads and unloads; unit.c is the trace unit of each CPU, unit_log.c the log of it;
  * trap.c executes the traced task in single steps and feeds it, trap_hooks.c tells it
  * what the kernel does to that task, trap_work.c gets it a word in before user mode;
  * steps.c keeps the addresses that were stepped; replay.c feeds the unit with bytes that
@@ -26,8 +26,10 @@
 #undef RTIT_STATUS_ERROR
 #undef RTIT_STATUS_STOPPED
 #include "silicon/pt_unit.h"
+#include "silicon/unit_faults.h"
 #include "irq_line.h"
 #include "replay.h"
+#include "unit_log.h"
 
 struct dentry;
 
@@ -40,6 +42,9 @@ struct kmod_cpu {
 	u64 tsc; /* the unit's clock: the processor's, read before the unit is told of
 		    anything */
 	struct irq_line interrupt;
+	struct unit_faults faults;
+	u64 entry; /* the table entry that the unit has asked for, with a fault */
+	struct unit_log log;
 
 	/* trap.c */
 	bool on;        /* the driver wants user code traced */

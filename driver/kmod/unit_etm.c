@@ -18,6 +18,7 @@
 #include <linux/string.h>
 #include <linux/sysfs.h>
 #include "arm_units.h"
+#include "faults.h"
 #include "irq_line.h"
 #include "pmu/cs_etm.h"
 #include "replay.h"
@@ -27,6 +28,8 @@
 #undef TRBSR_TRG
 #undef TRBSR_IRQ
 #include "silicon/trbe_output.h"
+#include "silicon/unit_faults.h"
+#include "unit_log.h"
 
 #define ALIGN_LOG2     6u
 #define OVERWRITE_MAX  192u
@@ -54,37 +57,63 @@ struct etm_cpu {
 	struct trbe_output out;
 	struct trbe_output_bus bus;
 	struct irq_line interrupt;
+	struct unit_faults faults;
+	struct unit_log log;
 };
 
 static DEFINE_PER_CPU(struct etm_cpu, etm_unit_cpus);
 static struct replay etm_replay;
 
-static void interrupt(void)
+static void interrupt(unsigned int nr)
 {
-	cs_etm_interrupt();
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		unit_log_irq(etm_unit_log());
+	for (i = 0; i < nr; i++)
+		cs_etm_interrupt();
 }
 
 static void unit_irq(void *ctx)
 {
-	irq_line_raise(&((struct etm_cpu *)ctx)->interrupt);
+	struct etm_cpu *c = ctx;
+
+	irq_line_raise(&c->interrupt, &c->faults);
 }
+
+struct unit_log *etm_unit_log(void)
+{
+	return &this_cpu_ptr(&etm_unit_cpus)->log;
+}
+
+static const struct unit_log_kind log_kind = {
+	.name = "trbe",
+	.area_bytes = arm_unit_area_bytes,
+	.area_overwritten = arm_unit_area_overwritten,
+	.offset = arm_unit_area_offset,
+};
 
 /* ---- the driver's side ---- */
 
 static u64 unit_read(int cpu, u32 reg)
 {
+	const struct etm_cpu *c = &per_cpu(etm_unit_cpus, cpu);
 	u64 value = 0;
 
-	if (!trbe_output_read(&per_cpu(etm_unit_cpus, cpu).out, reg, &value))
+	if (!trbe_output_read(&c->out, reg, &value))
 		pr_err_ratelimited("auxtap: undefined: read of register %x\n", reg);
-	return value;
+	return unit_faults_read(&c->faults, reg, value, c->out.status, PAGE_SIZE);
 }
 
 static void unit_write(int cpu, u32 reg, u64 value)
 {
 	struct etm_cpu *c = &per_cpu(etm_unit_cpus, cpu);
 
-	c->out.irq_skid_bytes = irq_line_skid_bytes();
+	c->faults.fault = fault_of_unit();
+	c->out.irq_skid_bytes = irq_line_skid_bytes() + unit_faults_skid(&c->faults, PAGE_SIZE);
+	if (reg == SYS_TRBLIMITR)
+		arm_unit_log_limit(&c->log, value, c->out.ptr);
+	value = unit_faults_write(&c->faults, reg, value, c->out.status, PAGE_SIZE);
 	if (!trbe_output_write_reg(&c->out, reg, value))
 		pr_err_ratelimited("auxtap: undefined: write of %llx to register %x\n", value,
 				   reg);
@@ -104,6 +133,10 @@ static int unit_trace_on(int cpu, const struct perf_event_attr *attr)
 
 static void unit_trace_off(int cpu)
 {
+	struct etm_cpu *c = &per_cpu(etm_unit_cpus, cpu);
+
+	if (unit_faults_stopping(&c->faults))
+		irq_line_raise(&c->interrupt, NULL);
 	replay_off(&etm_replay);
 }
 
@@ -122,8 +155,9 @@ struct cs_etm_hw etm_unit_hw = {
  */
 static size_t unit_produce(const u8 *bytes, size_t nr_bytes, size_t *nr_written)
 {
-	struct trbe_output *out = &this_cpu_ptr(&etm_unit_cpus)->out;
-	u64 produced = out->nr_written + out->nr_dropped;
+	struct etm_cpu *c = this_cpu_ptr(&etm_unit_cpus);
+	struct trbe_output *out = &c->out;
+	u64 produced = out->nr_written + out->nr_dropped, at = out->ptr;
 	u64 limit = out->limitr & PAGE_MASK;
 
 	if (out->irq_pending && out->irq_at > produced)
@@ -131,6 +165,8 @@ static size_t unit_produce(const u8 *bytes, size_t nr_bytes, size_t *nr_written)
 	if (out->limitr & TRBLIMITR_E && !(out->status & TRBSR_S) && out->ptr < limit)
 		nr_bytes = min_t(u64, nr_bytes, limit - out->ptr);
 	*nr_written = trbe_output_write(out, bytes, nr_bytes);
+	unit_log_write(&c->log, at, *nr_written);
+	unit_log_lost(&c->log, nr_bytes - *nr_written);
 	return nr_bytes;
 }
 
@@ -233,9 +269,32 @@ void etm_registers_hide(void)
 
 /* ---- all of them ---- */
 
-int etm_units_init(struct dentry *dir)
+static void logs_exit(void)
 {
 	int cpu;
+
+	for_each_possible_cpu(cpu)
+		unit_log_exit(&per_cpu(etm_unit_cpus, cpu).log);
+}
+
+static int logs_init(struct dentry *dir)
+{
+	int cpu, err = 0;
+
+	dir = debugfs_create_dir("log", dir);
+	for_each_possible_cpu(cpu)
+	{
+		struct unit_log *log = &per_cpu(etm_unit_cpus, cpu).log;
+
+		err = err ?: unit_log_init(log, &log_kind, cpu);
+		unit_log_show(log, dir);
+	}
+	return err;
+}
+
+int etm_units_init(struct dentry *dir)
+{
+	int cpu, err;
 
 	if (overwrite_bytes > OVERWRITE_MAX || beyond_bytes > PAGE_SIZE)
 		return -EINVAL;
@@ -253,8 +312,15 @@ int etm_units_init(struct dentry *dir)
 		irq_line_init(&c->interrupt, interrupt);
 	}
 	dir = debugfs_create_dir("trbe", dir);
+	err = logs_init(dir);
+	if (err)
+		goto fail;
 	inject_init(&etm_inject, dir);
-	return replay_init(&etm_replay, &etm_replay_unit, dir);
+	err = replay_init(&etm_replay, &etm_replay_unit, dir);
+fail:
+	if (err)
+		logs_exit();
+	return err;
 }
 
 void etm_units_exit(void)
@@ -264,4 +330,5 @@ void etm_units_exit(void)
 	replay_exit(&etm_replay);
 	for_each_possible_cpu(cpu)
 		irq_line_sync(&per_cpu(etm_unit_cpus, cpu).interrupt);
+	logs_exit();
 }

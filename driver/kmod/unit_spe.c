@@ -6,16 +6,20 @@
  */
 #include <linux/debugfs.h>
 #include <linux/errno.h>
+#include <linux/mm.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>
 #include <linux/smp.h>
 #include <linux/string.h>
 #include "arm_units.h"
+#include "faults.h"
 #include "irq_line.h"
 #include "pmu/arm_spe.h"
 #include "pmu/arm_spe_regs.h"
 #include "replay.h"
 #include "silicon/spe_output.h"
+#include "silicon/unit_faults.h"
+#include "unit_log.h"
 
 #define MAX_RECORD_LOG2 6u
 #define ALIGN_LOG2	6u
@@ -33,20 +37,42 @@ struct spe_cpu {
 	struct spe_output_bus bus;
 	u64 regs[NR_REGS]; /* PMSCR to PMSLATFR: what the sampler would go by */
 	struct irq_line interrupt;
+	struct unit_faults faults;
+	struct unit_log log;
 };
 
 static DEFINE_PER_CPU(struct spe_cpu, spe_cpus);
 static struct replay spe_replay;
 
-static void interrupt(void)
+static void interrupt(unsigned int nr)
 {
-	arm_spe_interrupt();
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		unit_log_irq(spe_unit_log());
+	for (i = 0; i < nr; i++)
+		arm_spe_interrupt();
 }
 
 static void unit_irq(void *ctx)
 {
-	irq_line_raise(&((struct spe_cpu *)ctx)->interrupt);
+	struct spe_cpu *c = ctx;
+
+	irq_line_raise(&c->interrupt, &c->faults);
 }
+
+struct unit_log *spe_unit_log(void)
+{
+	return &this_cpu_ptr(&spe_cpus)->log;
+}
+
+static const struct unit_log_kind log_kind = {
+	.name = "arm_spe",
+	.max_record = 1u << MAX_RECORD_LOG2,
+	.area_bytes = arm_unit_area_bytes,
+	.area_overwritten = arm_unit_area_overwritten,
+	.offset = arm_unit_area_offset,
+};
 
 /* ---- registers ---- */
 
@@ -68,8 +94,13 @@ static u64 unit_read(int cpu, u32 reg)
 static void unit_write(int cpu, u32 reg, u64 value)
 {
 	struct spe_cpu *c = &per_cpu(spe_cpus, cpu);
+	bool was_on;
 
-	c->out.irq_skid_bytes = irq_line_skid_bytes();
+	c->faults.fault = fault_of_unit();
+	c->out.irq_skid_bytes = irq_line_skid_bytes() + unit_faults_skid(&c->faults, PAGE_SIZE);
+	if (reg == SPE_PMBLIMITR)
+		arm_unit_log_limit(&c->log, value, c->out.ptr);
+	value = unit_faults_write(&c->faults, reg, value, c->out.status, PAGE_SIZE);
 	if (spe_output_write(&c->out, reg, value))
 		return;
 	if (reg < FIRST_REG || reg >= FIRST_REG + NR_REGS) {
@@ -77,9 +108,12 @@ static void unit_write(int cpu, u32 reg, u64 value)
 				   reg);
 		return;
 	}
+	was_on = c->regs[0];
 	c->regs[reg - FIRST_REG] = value;
 	if (reg != SPE_PMSCR)
 		return;
+	if (!value && was_on && unit_faults_stopping(&c->faults))
+		irq_line_raise(&c->interrupt, NULL);
 	if (!value)
 		replay_off(&spe_replay);
 	else if (replay_selected() && value & SPE_PMSCR_E0SPE)
@@ -125,6 +159,7 @@ static size_t unit_produce(const u8 *bytes, size_t nr_bytes, size_t *nr_written)
 {
 	struct spe_cpu *c = this_cpu_ptr(&spe_cpus);
 	size_t nr = 0, record;
+	u64 at = c->out.ptr;
 	u8 header;
 
 	do {
@@ -139,6 +174,8 @@ static size_t unit_produce(const u8 *bytes, size_t nr_bytes, size_t *nr_written)
 	while (nr < nr_bytes && !bytes[nr])
 		nr++;
 	*nr_written = spe_output_record(&c->out, bytes, record) ? nr : 0;
+	unit_log_write(&c->log, at, c->out.ptr - at);
+	unit_log_lost(&c->log, nr - *nr_written);
 	return nr;
 }
 
@@ -168,7 +205,7 @@ static int inject_event(const char *word, u64 status, u32 nr_bytes)
 	else if (!strcmp(word, "collide"))
 		spe_output_collide(&c->out);
 	else if (!strcmp(word, "spurious"))
-		irq_line_raise(&c->interrupt);
+		irq_line_raise(&c->interrupt, NULL);
 	else
 		return -EINVAL;
 	return 0;
@@ -178,9 +215,32 @@ static const struct inject spe_inject = {.event = inject_event};
 
 /* ---- all of them ---- */
 
-int spe_units_init(struct dentry *dir)
+static void logs_exit(void)
 {
 	int cpu;
+
+	for_each_possible_cpu(cpu)
+		unit_log_exit(&per_cpu(spe_cpus, cpu).log);
+}
+
+static int logs_init(struct dentry *dir)
+{
+	int cpu, err = 0;
+
+	dir = debugfs_create_dir("log", dir);
+	for_each_possible_cpu(cpu)
+	{
+		struct unit_log *log = &per_cpu(spe_cpus, cpu).log;
+
+		err = err ?: unit_log_init(log, &log_kind, cpu);
+		unit_log_show(log, dir);
+	}
+	return err;
+}
+
+int spe_units_init(struct dentry *dir)
+{
+	int cpu, err;
 
 	for_each_possible_cpu(cpu)
 	{
@@ -192,8 +252,15 @@ int spe_units_init(struct dentry *dir)
 		irq_line_init(&c->interrupt, interrupt);
 	}
 	dir = debugfs_create_dir("spe", dir);
+	err = logs_init(dir);
+	if (err)
+		goto fail;
 	inject_init(&spe_inject, dir);
-	return replay_init(&spe_replay, &spe_replay_unit, dir);
+	err = replay_init(&spe_replay, &spe_replay_unit, dir);
+fail:
+	if (err)
+		logs_exit();
+	return err;
 }
 
 void spe_units_exit(void)
@@ -203,4 +270,5 @@ void spe_units_exit(void)
 	replay_exit(&spe_replay);
 	for_each_possible_cpu(cpu)
 		irq_line_sync(&per_cpu(spe_cpus, cpu).interrupt);
+	logs_exit();
 }

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Between the drivers (driver/pmu, unchanged) and the kernel's AUX API: Kbuild includes this first in
+ * what calls it. The units' logs learn of transactions here, and faults of a kernel are made.
+ */
+#ifndef AUXTAP_KMOD_AUX_CALLS_H
+#define AUXTAP_KMOD_AUX_CALLS_H
+
+#include <linux/perf_event.h>
+
+struct unit_log;
+
+/* The log of the unit that the event is for, on this CPU: unit.c, arm_main.c. */
+struct unit_log *unit_log_of(const struct perf_event *event);
+
+void *aux_calls_begin(struct perf_output_handle *handle, struct perf_event *event);
+void aux_calls_end(struct perf_output_handle *handle, unsigned long size);
+int aux_calls_skip(struct perf_output_handle *handle, unsigned long size);
+void aux_calls_flag(struct perf_output_handle *handle, u64 flags);
+
+#ifndef AUX_CALLS_OF_THE_KERNEL
+#define perf_aux_output_begin aux_calls_begin
+#define perf_aux_output_end   aux_calls_end
+#define perf_aux_output_skip  aux_calls_skip
+#define perf_aux_output_flag  aux_calls_flag
+#endif
+
+#endif

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* See unit_log.h. Reading a log while its unit runs may show a last event that is about to change. */
+#include <linux/debugfs.h>
+#include <linux/module.h>
+#include <linux/perf_event.h>
+#include <linux/sched.h>
+#include <linux/sched/clock.h>
+#include <linux/seq_file.h>
+#include <linux/smp.h>
+#include <linux/vmalloc.h>
+#include "irq_line.h"
+#include "unit_log.h"
+
+#define MAX_EVENTS (1u << 22)
+/* What is produced at once: an interrupt is that much behind its mark at most. */
+#define GRAIN 64u
+
+static unsigned int max_events;
+module_param_named(unit_log, max_events, uint, 0444);
+MODULE_PARM_DESC(unit_log, "events that the log of each unit may hold (at most 4194304; 0: no log)");
+
+enum what {
+	LOG_BEGIN, LOG_END, LOG_WRITE, LOG_JUMP, LOG_MARK, LOG_LIMIT, LOG_TAIL, LOG_IRQ, LOG_LOST,
+	LOG_HOLE, LOG_RING, NR_WHATS
+};
+
+static const struct {
+	const char *name;
+	bool has_value;
+} whats[NR_WHATS] = {
+	[LOG_BEGIN] = {"begin", true}, [LOG_END] = {"end"},	      [LOG_WRITE] = {"write", true},
+	[LOG_JUMP] = {"jump", true},   [LOG_MARK] = {"mark", true},   [LOG_LIMIT] = {"limit", true},
+	[LOG_TAIL] = {"tail", true},   [LOG_IRQ] = {"irq"},	      [LOG_LOST] = {"lost", true},
+	[LOG_HOLE] = {"hole"},	   [LOG_RING] = {"ring", true},
+};
+
+struct unit_log_entry {
+	u64 time;
+	u64 value;
+	u32 what;
+};
+
+static void put(struct unit_log *log, enum what what, u64 value)
+{
+	struct unit_log_entry *e;
+
+	if (log->nr >= max_events) {
+		log->nr_missed++;
+		return;
+	}
+	e = &log->entries[log->nr];
+	e->time = local_clock(); /* that of perf's records */
+	e->what = what;
+	e->value = value;
+	smp_store_release(&log->nr, log->nr + 1);
+	log->may_merge = false;
+}
+
+/* Losses are told in one, before what comes next. */
+static void put_lost(struct unit_log *log)
+{
+	u64 lost = log->lost;
+
+	log->lost = 0;
+	if (lost)
+		put(log, LOG_LOST, lost);
+}
+
+/* ---- the ring ---- */
+
+static void look_ring(struct unit_log *log, const struct perf_event *event, const void *area)
+{
+	const struct perf_event *owner = event->parent ?: event;
+	s32 tid = owner->cpu == -1 && owner->hw.target ? owner->hw.target->pid : 0;
+
+	log->area_bytes = log->kind->area_bytes(area);
+	log->overwrite = log->kind->area_overwritten(area);
+	log->watermark = owner->attr.aux_watermark ?: log->area_bytes / 2; /* C2 */
+	if (tid && tid != log->tid)
+		put(log, LOG_RING, (u64)tid);
+	log->tid = tid;
+}
+
+void unit_log_open(struct unit_log *log, const struct perf_output_handle *handle,
+		   const struct perf_event *event, const void *area)
+{
+	if (!log->entries)
+		return;
+	look_ring(log, event, area);
+	log->handle = handle;
+	log->area = area;
+	/* D5: one byte stays free */
+	log->tail = handle->head + handle->size + 1 - log->area_bytes;
+}
+
+void unit_log_close(struct unit_log *log)
+{
+	log->area = NULL;
+	log->handle = NULL;
+}
+
+/* ---- what the unit does ---- */
+
+static u64 offset_of(struct unit_log *log, u64 addr)
+{
+	return log->area ? log->kind->offset(log->area, addr, &log->hint) : UNIT_LOG_NEVER;
+}
+
+void unit_log_on(struct unit_log *log, u64 addr)
+{
+	u64 off = log->entries ? offset_of(log, addr) : UNIT_LOG_NEVER, head_off;
+
+	if (!log->entries)
+		return;
+	unit_log_off(log);
+	put_lost(log); /* that was in no turn */
+	if (off == UNIT_LOG_NEVER)
+		return;
+	head_off = log->handle->head & (log->area_bytes - 1);
+	/* of an area that is overwritten head may be an offset (D13): laps are counted here */
+	if (log->overwrite)
+		log->pos += (head_off - log->pos) & (log->area_bytes - 1);
+	else
+		log->pos = log->handle->head;
+	log->pos += off - head_off;
+	log->off = off;
+	log->on = true;
+	log->due_at = UNIT_LOG_NEVER;
+	put(log, LOG_BEGIN, log->pos);
+	if (!log->overwrite && log->tail != log->told_tail)
+		put(log, LOG_TAIL, log->tail);
+	log->told_tail = log->tail;
+}
+
+void unit_log_marks(struct unit_log *log, u64 mark, u64 limit)
+{
+	if (!log->on)
+		return;
+	if (limit != UNIT_LOG_NEVER)
+		put(log, LOG_LIMIT, limit);
+	if (mark != UNIT_LOG_NEVER)
+		put(log, LOG_MARK, mark);
+	log->due_at = mark != UNIT_LOG_NEVER && mark > log->pos ? min(mark, limit) : limit;
+}
+
+void unit_log_off(struct unit_log *log)
+{
+	if (!log->on)
+		return;
+	put_lost(log);
+	put(log, LOG_END, 0);
+	log->on = false;
+}
+
+/* Writes without anything between them are one, but for the one that reaches a mark. */
+static void put_write(struct unit_log *log, u64 pos)
+{
+	struct unit_log_entry *last = log->nr ? &log->entries[log->nr - 1] : NULL;
+	bool reaches = log->due_at != UNIT_LOG_NEVER && pos >= log->due_at;
+
+	if (last && last->what == LOG_WRITE && log->may_merge && !reaches) {
+		last->value = pos;
+		last->time = local_clock();
+		return;
+	}
+	put(log, LOG_WRITE, pos);
+	log->may_merge = true;
+	if (reaches) { /* from here on they are one again */
+		log->may_merge = false;
+		log->due_at = UNIT_LOG_NEVER;
+	}
+}
+
+void unit_log_write(struct unit_log *log, u64 addr, u64 nr_bytes)
+{
+	u64 off;
+
+	if (!log->on || !nr_bytes)
+		return;
+	off = offset_of(log, addr);
+	if (off == UNIT_LOG_NEVER) {
+		log->nr_missed++; /* no place that a position could be told of */
+		return;
+	}
+	put_lost(log);
+	if (off != log->off) {
+		bool wrapped = log->off == log->area_bytes;
+
+		log->pos += wrapped ? off : off - log->off;
+		if (!wrapped || off)
+			put(log, LOG_JUMP, log->pos);
+	}
+	log->pos += nr_bytes;
+	log->off = off + nr_bytes;
+	put_write(log, log->pos);
+}
+
+void unit_log_lost(struct unit_log *log, u64 nr_bytes)
+{
+	if (log->entries)
+		log->lost += nr_bytes;
+}
+
+void unit_log_irq(struct unit_log *log)
+{
+	if (!log->entries)
+		return;
+	put_lost(log);
+	put(log, LOG_IRQ, 0);
+}
+
+void unit_log_hole(struct unit_log *log)
+{
+	if (!log->entries)
+		return;
+	put_lost(log);
+	put(log, LOG_HOLE, 0);
+}
+
+/* ---- debugfs ---- */
+
+static int log_show(struct seq_file *seq, void *unused)
+{
+	const struct unit_log *log = seq->private;
+	u32 i, nr = smp_load_acquire(&log->nr);
+
+	seq_printf(seq, "# unit: %s\n# cpu: %d\n# page: %lu\n", log->kind->name, log->cpu, PAGE_SIZE);
+	if (log->area_bytes)
+		seq_printf(seq, "# buffer: %llu\n# watermark: %llu\n", log->area_bytes, log->watermark);
+	if (log->overwrite)
+		seq_puts(seq, "# mode: overwrite\n");
+	seq_printf(seq, "# max-skid: %u\n", irq_line_skid_bytes() + GRAIN);
+	if (log->kind->max_record)
+		seq_printf(seq, "# max-record: %u\n", log->kind->max_record);
+	seq_puts(seq, "time_ns,event,value\n");
+	for (i = 0; i < nr; i++) {
+		const struct unit_log_entry *e = &log->entries[i];
+
+		seq_printf(seq, "%llu,%s", e->time, whats[e->what].name);
+		if (whats[e->what].has_value)
+			seq_printf(seq, ",%llu", e->value);
+		seq_putc(seq, '\n');
+	}
+	if (log->nr_missed) {
+		seq_printf(seq, "# %llu events had no room (parameter unit_log)\n", log->nr_missed);
+		seq_printf(seq, "%llu,gap\n", nr ? log->entries[nr - 1].time : 0);
+	}
+	return 0;
+}
+
+static int log_open(struct inode *inode, struct file *file)
+{
+	struct unit_log *log = inode->i_private;
+
+	return single_open_size(file, log_show, log, PAGE_SIZE + 48ul * READ_ONCE(log->nr));
+}
+
+static void begin_anew(void *ctx)
+{
+	struct unit_log *log = ctx;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	log->nr = 0;
+	log->nr_missed = 0;
+	log->tid = 0;
+	log->told_tail = UNIT_LOG_NEVER;
+	log->may_merge = false;
+	log->lost = 0;
+	log->on = false; /* what is under way is told from its next begin on */
+	local_irq_restore(flags);
+}
+
+static ssize_t log_write(struct file *file, const char __user *from, size_t count, loff_t *pos)
+{
+	struct unit_log *log = ((struct seq_file *)file->private_data)->private;
+
+	if (smp_call_function_single(log->cpu, begin_anew, log, 1))
+		begin_anew(log); /* that CPU is offline */
+	return count;
+}
+
+static const struct file_operations log_fops = {
+	.owner = THIS_MODULE,
+	.open = log_open,
+	.read = seq_read,
+	.write = log_write,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
+
+int unit_log_init(struct unit_log *log, const struct unit_log_kind *kind, int cpu)
+{
+	log->kind = kind;
+	log->cpu = cpu;
+	log->told_tail = UNIT_LOG_NEVER;
+	if (max_events > MAX_EVENTS)
+		return -EINVAL;
+	if (!max_events)
+		return 0;
+	log->entries = vzalloc(array_size(max_events, sizeof(*log->entries)));
+	return log->entries ? 0 : -ENOMEM;
+}
+
+void unit_log_show(struct unit_log *log, struct dentry *dir)
+{
+	char name[16];
+
+	if (!log->entries)
+		return;
+	snprintf(name, sizeof(name), "cpu%d", log->cpu);
+	debugfs_create_file(name, 0600, dir, log, &log_fops);
+}
+
+void unit_log_exit(struct unit_log *log)
+{
+	vfree(log->entries);
+	log->entries = NULL;
+}

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# In the guest: see test_zoo.sh. /cases: NAME FAULT RATE LIMIT SKID DATA,AUX WATERMARK a line. Leaves in
+# /out for each: NAME.data, NAME.csv (the unit's log), NAME.counts. /unit: PMU, debugfs folder, and options.
+read -r pmu folder options </unit
+auxtap=/sys/kernel/debug/auxtap/$folder
+parameters=/sys/module/auxtap/parameters
+bad=0
+complain() {
+	echo "zoo: $name: $*"
+	bad=1
+}
+name=loading
+# shellcheck disable=SC2086
+insmod /auxtap.ko replay=1 unit_log=200000 $options || exit 1
+cat /noise >$auxtap/replay/data || complain 'does not take the bytes'
+name=parameter
+[ "$(cat $parameters/fault)" = none ] || complain "it is $(cat $parameters/fault)"
+echo interrupt-early 2>/dev/null >$parameters/fault && complain 'takes a fault that there is not'
+dmesg | grep -q "no fault 'interrupt-early.*interrupt-late" || complain 'does not tell what there is'
+[ "$(cat $parameters/fault)" = none ] || complain "it is $(cat $parameters/fault) after a refusal"
+
+# The program: runs in user mode until all is replayed, at most so many seconds; sleeps now and then.
+cat >/tmp/spin <<S
+end=\$((\$(cut -d. -f1 /proc/uptime) + \$1))
+while [ "\$(cat $auxtap/replay/left)" != 0 ]; do
+	[ "\$(cut -d. -f1 /proc/uptime)" -lt \$end ] || exit 0
+	i=0
+	while [ \$i -lt 300 ]; do i=\$((i + 1)); done
+done
+S
+while read -r name fault rate limit skid pages watermark; do
+	echo "$fault" >$parameters/fault || complain "does not take the fault $fault"
+	echo "$rate" >$auxtap/replay/rate
+	echo "$limit" >$auxtap/replay/limit
+	echo "$skid" >$parameters/skid
+	echo >$auxtap/replay/counts
+	echo >$auxtap/log/cpu1
+	# shellcheck disable=SC2086
+	taskset 2 auxtap record --backend kernel -o /out/$name.data -e $pmu -m $pages \
+		--aux-watermark $watermark -- sh /tmp/spin 8 >/tmp/log 2>&1 || complain "record: $?: $(cat /tmp/log)"
+	echo none >$parameters/fault
+	cat $auxtap/replay/counts >/out/$name.counts
+	cat $auxtap/log/cpu1 >/out/$name.csv
+done </cases
+rmmod auxtap || complain 'is not unloaded'
+exit $bad
