@@ -17,6 +17,7 @@ struct log {
 	bool past_limit, overwritten; /* told already, of this limit, of this tail */
 	bool passed; /* the mark, at: */
 	uint64_t passed_time;
+	uint64_t passed_lost; /* bytes that were lost since */
 	uint64_t nr_interrupts; /* for this mark */
 	uint64_t nr_events;
 	struct entry line; /* of the file, as the place of findings */
@@ -39,9 +40,10 @@ static bool reaches(const struct log *log, uint64_t at)
 	return log->max_record ? audit_end(log->write, log->max_record) > at : log->write >= at;
 }
 
+/* Of a unit that has stopped there the pointer stands still: what it lost counts. */
 static uint64_t behind_mark(const struct log *log)
 {
-	return log->write > log->mark ? log->write - log->mark : 0;
+	return (log->write > log->mark ? log->write - log->mark : 0) + (log->passed ? log->passed_lost : 0);
 }
 
 /* ---- what a recording is held against ---- */
@@ -209,6 +211,7 @@ static void pointer(struct log *log, uint64_t to)
 	if (log->has_mark && !log->passed && reaches(log, log->mark)) {
 		log->passed = true;
 		log->passed_time = log->time;
+		log->passed_lost = 0;
 		log->ring->nr_passed++;
 	}
 }
@@ -333,6 +336,7 @@ enum event_kind {
 static void lost(struct log *log, uint64_t nr_bytes)
 {
 	log->ring->nr_lost_bytes += nr_bytes;
+	log->passed_lost += nr_bytes;
 	if (log->turn)
 		log->turn->nr_lost += nr_bytes;
 	audit_find(log->audit, INV_LOG_LOST, log->ring, &log->line, nr_bytes, "%" PRIu64 " bytes", nr_bytes);

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# As tests/guest/test_zoo.sh, for the units of an arm64 machine: SPE, and a TRBE.
+set -euo pipefail
+export ARCH=arm64
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# shellcheck source=tests/guest/zoo
+. "$SRC/tests/guest/zoo"
+zoo_auxtap=$SRC/build/aarch64/bin/auxtap
+[ -x "$zoo_auxtap" ] || {
+	echo "no recorder for arm64: $zoo_auxtap (cmake --preset aarch64)"
+	exit 77
+}
+zoo_options=()
+# records of 40 bytes: PC, a load, its address, time
+python3 -c '
+import struct, sys
+for i in range(25000):
+	sys.stdout.buffer.write(b"\xb0" + struct.pack("<Q", 0x400000 + 4 * i) + b"\x49\x00" +
+		b"\xb2" + struct.pack("<Q", 0xffff80000000 + 64 * i) + b"\x00" * 11 +
+		b"\x71" + struct.pack("<Q", 1000000 + 100 * i))' >"$work/records"
+head -c 1000003 /dev/urandom >"$work/noise"
+zoo_run arm_spe arm_spe_0/ts_enable=1/u spe "$work/records" '' <<'CASES'
+clean none 2000000 500000 0 128,16 16384 -
+clean-skid none 2000000 500000 200 128,16 16384 -
+clean-full none 20000000 1000000 3000 128,8 16384 -
+late interrupt-late 4000000 500000 0 128,16 16384 interrupt-late
+lost interrupt-lost 2000000 500000 0 128,16 16384 interrupt-missing
+doubled interrupt-doubled 2000000 500000 0 128,16 16384 interrupt-doubled
+page-off interrupt-page-off 2000000 500000 0 128,16 16384 interrupt-late
+stopping interrupt-while-stopping 2000000 500000 0 128,16 16384 interrupt-stopped
+past-limit past-limit 20000000 1000000 3000 128,8 8192 write-past-limit,past-limit
+CASES
+# the driver finds an end before its begin, and warns
+zoo_options=(--may-warn take_size)
+zoo_run trbe cs_etm//u trbe "$work/noise" '' <<'CASES'
+clean none 4000000 1000000 0 128,16 16384 -
+clean-skid none 4000000 1000000 200 128,16 16384 -
+clean-full none 40000000 2000000 3000 128,8 16384 -
+late interrupt-late 8000000 1000000 0 128,16 16384 interrupt-late
+lost interrupt-lost 4000000 1000000 0 128,16 16384 interrupt-missing
+doubled interrupt-doubled 4000000 1000000 0 128,16 16384 interrupt-doubled
+page-off interrupt-page-off 4000000 1000000 0 128,16 16384 interrupt-late
+stopping interrupt-while-stopping 4000000 1000000 0 128,16 16384 interrupt-stopped
+past-limit past-limit 40000000 2000000 3000 128,8 8192 write-past-limit,past-limit
+flag-missing flag-missing 4000000 1000000 200 128,16 16384 bytes-not-told
+wrong-wrap wrong-wrap 4000000 1000000 200 128,16 16384 bytes-not-told
+CASES
+exit $zoo_bad
