@@ -37,6 +37,8 @@ static const struct auxtap_invariant invariants[INV_NR] = {
 	[INV_NOTED_LOSS] = {"noted-loss", AUXTAP_KNOWN_LOSS, "", "what auxtap's recorder noted as lost"},
 	[INV_ODD_WATERMARK] = {"odd-watermark", AUXTAP_FIGURE, "H5", "the unit can interrupt where the watermark is"},
 	[INV_SKIPPED] = {"skipped", AUXTAP_FIGURE, "D11 I2 I5 J2", "padding that no record covers"},
+	[INV_PADDING_MISSING] = {"padding-missing", AUXTAP_VIOLATION, "I2 I12 J2", "what was skipped is padding"},
+	[INV_NO_PROGRESS] = {"no-progress", AUXTAP_VIOLATION, "D16 D21 H13 I11", "where there is room, transactions move bytes"},
 	[INV_LOG_DAMAGED] = {"log-damaged", AUXTAP_VIOLATION, "", "each line is an event", .of_log = true},
 	[INV_LOG_TIME_BACK] = {"log-time-back", AUXTAP_VIOLATION, "", "time does not go back", .of_log = true},
 	[INV_LOG_POINTER_BACK] = {"pointer-back", AUXTAP_VIOLATION, "H10 I9", "the write pointer goes forward", .of_log = true},
@@ -51,6 +53,7 @@ static const struct auxtap_invariant invariants[INV_NR] = {
 	[INV_LOG_LOST] = {"lost", AUXTAP_KNOWN_LOSS, "D16 J4", "bytes that the unit says it lost", .of_log = true},
 	[INV_LOG_STOPPED] = {"interrupt-stopped", AUXTAP_VIOLATION, "H13 I11", "no interrupt of a unit that is off", .of_log = true},
 	[INV_LOG_GAP] = {"log-gap", AUXTAP_KNOWN_LOSS, "", "events that the log says are missing", .of_log = true},
+	[INV_LOG_LOST_ROOM] = {"lost-with-room", AUXTAP_VIOLATION, "H4 H13 I11 J8", "a unit that is on and has room stores", .of_log = true},
 	[INV_NOT_WRITTEN] = {"bytes-not-written", AUXTAP_VIOLATION, "H10 I9 J5", "records tell of what the unit wrote", .of_both = true},
 	[INV_NOT_TOLD] = {"bytes-not-told", AUXTAP_VIOLATION, "D12 H10 J5", "what the unit wrote is told by a record", .of_both = true},
 	[INV_LOSS_UNFLAGGED] = {"loss-unflagged", AUXTAP_VIOLATION, "H8 H12 J4", "a loss of the unit has a flag", .of_both = true},
@@ -83,6 +86,7 @@ void auxtap_audit_free(struct auxtap_audit *audit)
 	if (!audit)
 		return;
 	free(audit->entries);
+	free(audit->skips);
 	audit_unit_free(&audit->units);
 	free(audit->findings);
 	free(audit->rings);

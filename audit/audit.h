@@ -42,6 +42,8 @@ enum invariant {
 	INV_NOTED_LOSS,
 	INV_ODD_WATERMARK,
 	INV_SKIPPED,
+	INV_PADDING_MISSING,
+	INV_NO_PROGRESS,
 	/* logs */
 	INV_LOG_DAMAGED,
 	INV_LOG_TIME_BACK,
@@ -57,6 +59,7 @@ enum invariant {
 	INV_LOG_LOST,
 	INV_LOG_STOPPED,
 	INV_LOG_GAP,
+	INV_LOG_LOST_ROOM,
 	/* both */
 	INV_NOT_WRITTEN,
 	INV_NOT_TOLD,
@@ -83,7 +86,13 @@ struct entry {
 	uint64_t off, size, flags; /* LOST: size is how many; TRACE: flags is what is really there */
 	uint64_t time, file_off;
 	uint64_t watermark;
+	uint64_t trace_off; /* TRACE: where in the file its bytes are */
 	const char *log; /* finding of a log: which one */
+};
+
+struct span {
+	uint64_t off, end;
+	const void *of; /* struct entry or struct unit_piece */
 };
 
 #define KEY_CPU	   (1ull << 62)
@@ -134,6 +143,9 @@ struct auxtap_audit {
 	size_t nr_rings, max_rings;
 	uint64_t counts[INV_NR];
 	struct unit_history units;
+	struct auxtap_perfdata *pd; /* while it is audited */
+	struct span *skips; /* of the ring that is looked at: what no record covers, and may be so */
+	size_t nr_skips, max_skips;
 	bool no_memory; /* a finding or ring was lost */
 };
 
@@ -162,13 +174,10 @@ static inline uint64_t audit_end(uint64_t off, uint64_t size)
 void audit_stream(const struct ring_view *ring);
 /* What may lie between two records of this unit without being told. */
 uint64_t audit_skip_max(const struct auxtap_audit *audit);
+/* cover.c: bytes before e that were skipped. */
+void audit_skipped(struct auxtap_audit *audit, const struct entry *e, uint64_t from, uint64_t to);
 /* cover.c: records against what the file has of their bytes. */
 void audit_cover(const struct ring_view *ring);
-
-struct span {
-	uint64_t off, end;
-	const void *of; /* struct entry or struct unit_piece */
-};
 void audit_sort_spans(struct span *spans, size_t nr);
 /* nr bytes of span, from first on, are in no span of others; at_end: none of them comes behind. */
 typedef void audit_uncovered_fn(void *ctx, const struct span *span, uint64_t first, uint64_t nr, bool at_end);

@@ -143,9 +143,101 @@ static void untold(const struct ring_view *ring, const struct span *have, size_t
 	} else if (nr < audit_skip_max(audit) + PADDING) {
 		sums->nr_skipped_bytes += nr;
 		audit_find(audit, INV_SKIPPED, sums, last->of, nr, "%" PRIu64 " bytes of padding at the end", nr);
+		audit_skipped(audit, last->of, sums->last_end, last->end - (PADDING - 1));
 	} else {
 		audit_find(audit, INV_BYTES_UNTOLD, sums, last->of, nr,
 			   "%" PRIu64 " bytes from 0x%" PRIx64 " on come behind the last AUX record", nr, sums->last_end);
+	}
+}
+
+void audit_skipped(struct auxtap_audit *audit, const struct entry *e, uint64_t from, uint64_t to)
+{
+	if (audit->nr_skips == audit->max_skips) {
+		size_t max = audit->max_skips ? 2 * audit->max_skips : 64;
+		struct span *grown = realloc(audit->skips, max * sizeof(*grown));
+
+		if (!grown) {
+			audit->no_memory = true;
+			return;
+		}
+		audit->skips = grown;
+		audit->max_skips = max;
+	}
+	audit->skips[audit->nr_skips++] = (struct span){from, to, e};
+}
+
+/* The AUXTRACE record that has this byte: the last one, for those before end with up to 7 that are padding (K1). */
+static const struct span *span_at(const struct span *have, size_t nr_have, uint64_t off)
+{
+	size_t low = 0, high = nr_have;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (have[mid].off <= off)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low && have[low - 1].end > off ? &have[low - 1] : NULL;
+}
+
+struct padding {
+	unsigned char byte;
+	uint64_t nr_wrong, first; /* wrong bytes; where the first one is */
+	unsigned char found;
+};
+
+static int look_at_bytes(struct auxtap_perfdata *pd, struct padding *p, uint64_t file_off, uint64_t off, uint64_t nr)
+{
+	unsigned char buf[4096];
+
+	for (uint64_t done = 0; done < nr;) {
+		size_t want = nr - done < sizeof(buf) ? (size_t)(nr - done) : sizeof(buf);
+		ssize_t got = auxtap_perfdata_pread(pd, buf, want, file_off + done);
+
+		if (got <= 0)
+			return -1; /* the file ends early: that was told */
+		for (ssize_t i = 0; i < got; i++) {
+			if (buf[i] == p->byte)
+				continue;
+			if (!p->nr_wrong++) {
+				p->first = off + done + (uint64_t)i;
+				p->found = buf[i];
+			}
+		}
+		done += (uint64_t)got;
+	}
+	return 0;
+}
+
+/* I2, J2: a decoder reads what was skipped, too. */
+static void padding(const struct ring_view *ring, const struct span *have, size_t nr_have)
+{
+	struct auxtap_audit *audit = ring->audit;
+
+	for (size_t i = 0; i < audit->nr_skips; i++) {
+		const struct span *skip = &audit->skips[i];
+		struct padding p = {.byte = audit->family == AUXTAP_AUXTRACE_ARM_SPE ? 0x00 : 0x70};
+
+		for (uint64_t off = skip->off, nr; off < skip->end; off += nr) {
+			const struct span *span = span_at(have, nr_have, off);
+			const struct entry *trace;
+
+			if (!span) /* it was told that the reader has not saved this */
+				break;
+			trace = span->of;
+			nr = (skip->end < span->end ? skip->end : span->end) - off;
+			if (span + 1 < have + nr_have && span[1].off > off && span[1].off - off < nr)
+				nr = span[1].off - off;
+			if (look_at_bytes(audit->pd, &p, trace->trace_off + (off - span->off), off, nr))
+				break;
+		}
+		if (p.nr_wrong)
+			audit_find(audit, INV_PADDING_MISSING, ring->sums, skip->of, p.nr_wrong,
+				   "%" PRIu64 " of the %" PRIu64 " bytes skipped from 0x%" PRIx64
+				   " on are not 0x%02x, the first at 0x%" PRIx64 ": 0x%02x",
+				   p.nr_wrong, skip->end - skip->off, skip->off, p.byte, p.first, p.found);
 	}
 }
 
@@ -164,5 +256,6 @@ void audit_cover(const struct ring_view *ring)
 	reads(ring);
 	audit_uncovered(told, nr_told, have, nr_have, missing, (void *)ring);
 	untold(ring, have, nr_have);
+	padding(ring, have, nr_have);
 	free(told);
 }

@@ -339,6 +339,10 @@ static void lost(struct log *log, uint64_t nr_bytes)
 	log->passed_lost += nr_bytes;
 	if (log->turn)
 		log->turn->nr_lost += nr_bytes;
+	if (nr_bytes && log->on && log->has_limit && !log->at_limit && !reaches(log, log->limit))
+		audit_find(log->audit, INV_LOG_LOST_ROOM, log->ring, &log->line, nr_bytes,
+			   "%" PRIu64 " bytes, at 0x%" PRIx64 ", %" PRIu64 " bytes before the limit 0x%" PRIx64, nr_bytes,
+			   log->write, log->limit - log->write, log->limit);
 	audit_find(log->audit, INV_LOG_LOST, log->ring, &log->line, nr_bytes, "%" PRIu64 " bytes", nr_bytes);
 }
 

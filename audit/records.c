@@ -147,6 +147,7 @@ static int take(struct collect *c, const struct auxtap_record *rec, uint64_t seq
 		e->off = head.offset;
 		e->size = head.size;
 		e->flags = rec->trace_size;
+		e->trace_off = rec->trace_off;
 		e->cpu = (int32_t)head.cpu;
 		e->tid = (int32_t)head.tid;
 		c->has_trace = true;
@@ -214,6 +215,7 @@ static void look(struct auxtap_audit *audit, const struct entry *entries, size_t
 		any |= of_trace(&entries[i]);
 	if (!any)
 		return; /* a data ring that only tells of its losses */
+	audit->nr_skips = 0;
 	ring.sums = audit_add_ring(audit, of_thread ? -1 : (int32_t)(uint32_t)entries[0].key,
 				   of_thread ? (int32_t)(uint32_t)entries[0].key : -1);
 	if (!ring.sums)
@@ -391,7 +393,9 @@ int auxtap_audit_perfdata(struct auxtap_audit **out, struct auxtap_perfdata *pd,
 
 	if (!c.audit)
 		return auxtap_error_set(err, -ENOMEM, auxtap_perfdata_path(pd), "out of memory");
+	c.audit->pd = pd;
 	ret = audit_all(&c, pd, err);
+	c.audit->pd = NULL;
 	free(c.owners);
 	if (ret)
 		auxtap_audit_free(c.audit);

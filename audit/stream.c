@@ -7,6 +7,7 @@
 #define KNOWN_FLAGS                                                                          \
 	(PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_OVERWRITE | PERF_AUX_FLAG_PARTIAL |         \
 	 PERF_AUX_FLAG_COLLISION | PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK)
+#define IDLE_MIN  8
 #define RESUME_NS 1000000000 /* a reader that takes longer is not at it any more */
 
 struct walk {
@@ -16,6 +17,9 @@ struct walk {
 	uint64_t end; /* of all so far */
 	uint64_t nr_lost; /* by LOST since the last AUX record */
 	uint64_t format; /* of the first one */
+	uint64_t saved;	 /* up to here the reader has saved */
+	const struct entry *idle; /* the first of several records in a row that move nothing */
+	uint64_t nr_idle;
 };
 
 uint64_t audit_skip_max(const struct auxtap_audit *audit)
@@ -60,6 +64,7 @@ static void place(struct walk *w, const struct entry *e)
 	} else if (hole < audit_skip_max(audit)) {
 		sums->nr_skipped_bytes += hole;
 		audit_mark_skipped(w->ring, e, w->end);
+		audit_skipped(audit, e, w->end, e->off);
 		audit_find(audit, INV_SKIPPED, sums, e, hole, "%" PRIu64 " bytes of padding before 0x%" PRIx64, hole,
 			   e->off);
 	} else {
@@ -128,6 +133,30 @@ static void losses(struct walk *w, const struct entry *e)
 	}
 }
 
+static void idle_ends(struct walk *w)
+{
+	if (w->nr_idle >= IDLE_MIN)
+		audit_find(w->ring->audit, INV_NO_PROGRESS, w->ring->sums, w->idle, 0,
+			   "%" PRIu64 " truncated records in a row tell of nothing, at 0x%" PRIx64
+			   ", and the reader had read all that was there",
+			   w->nr_idle, w->idle->off);
+	w->nr_idle = 0;
+}
+
+/*
+ * A ring that was read to its head has room (D5), so the next transaction stores something. Some
+ * records may be older than that read: they came while the reader was at it.
+ */
+static void progress(struct walk *w, const struct entry *e)
+{
+	bool idle = !e->size && e->flags & PERF_AUX_FLAG_TRUNCATED && w->saved >= e->off;
+
+	if (!idle || (w->nr_idle && w->idle->off != e->off))
+		idle_ends(w);
+	if (idle && !w->nr_idle++)
+		w->idle = e;
+}
+
 static void one(struct walk *w, const struct entry *e)
 {
 	struct auxtap_audit *audit = w->ring->audit;
@@ -153,6 +182,7 @@ static void one(struct walk *w, const struct entry *e)
 			audit_find(audit, INV_LARGER_THAN_BUFFER, sums, e, e->size,
 				   "%" PRIu64 " bytes in a ring of %" PRIu64, e->size, size);
 		audit_mark(w->ring, e);
+		progress(w, e);
 	}
 	resumed(w, e);
 	losses(w, e);
@@ -203,6 +233,8 @@ void audit_stream(const struct ring_view *ring)
 			sums->nr_read_bytes += e->size;
 			if (e->size > sums->largest_unread)
 				sums->largest_unread = e->size;
+			if (audit_end(e->off, e->size) > w.saved)
+				w.saved = audit_end(e->off, e->size);
 			break;
 		case ENTRY_LOST:
 			w.nr_lost += e->size;
@@ -214,5 +246,6 @@ void audit_stream(const struct ring_view *ring)
 		}
 	}
 	sums->last_end = w.end;
+	idle_ends(&w);
 	stopped(&w);
 }

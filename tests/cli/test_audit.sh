@@ -41,13 +41,69 @@ assert f["name"] == "truncated" and f["cpu"] == 1 and f["offset"] == 0x14d28, f'
 OPTIONS='--page 4096' damaged 'past-limit truncated' 1 spe.data watermark 0 8192
 OPTIONS='--page 4096' damaged 'past-limit truncated' 1 spe.data watermark 0 6000
 # the unit's own padding is no hole: a page may be skipped; two pages are not
-OPTIONS='--page 4096' damaged 'truncated' 0 spe.data hole 6 4095
+OPTIONS='--page 4096' damaged 'padding-missing truncated' 1 spe.data hole 6 4095
 OPTIONS='--page 256' damaged 'aux-hole truncated' 1 spe.data hole 6 512
 damaged 'flag-format truncated' 1 spe.data flags 6 0x100
 damaged 'bytes-missing trace-hole truncated' 1 spe.data drop-trace 6
 damaged 'bytes-missing trace-hole trace-overlap truncated' 1 spe.data trace-overlap 6 16
 damaged 'collision truncated' 0 spe.data flags 6 8
 audit 1 'larger-than-buffer past-limit truncated' --aux-size 4096 --page 4096 spe.data
+
+# ---- files made line by line ----
+aux_file() { python3 "$SRC/tests/tools/aux_file.py" "$@" || fail "aux_file $*"; }
+# made NAMES STATUS SED: of $MADE; OPTIONS
+made() {
+	sed "$3" made.txt >broken.txt
+	[ -z "$3" ] || ! cmp -s broken.txt made.txt || fail "sed '$3' changes nothing"
+	aux_file broken.data $KIND <broken.txt
+	audit "$2" "$1" ${OPTIONS:-} broken.data
+}
+# I5, I7: a slow reader: the last piece of a page is padding, over two reads, and at the end of the file
+cat >made.txt <<'EOF'
+aux 0 100 0 8192
+aux 0 200 8192 4096
+aux 0 300 16383 0 1
+trace 0 0 12800 0xa5 @12288-12800=0
+trace 0 12800 3583 0
+aux 0 400 16384 5000
+trace 0 16383 5017 0xa5 @16383=0 @21384-21400=0
+EOF
+KIND='spe 8192' OPTIONS='--page 4096'
+made truncated 0 ''
+made 'padding-missing truncated' 1 's/@12288-/@12289-/'
+python3 -c 'import json
+f = [f for f in json.load(open("json"))["findings"] if f["name"] == "padding-missing"][0]
+assert f["bytes"] == 1 and "0x3000: 0xa5" in f["text"] and f["time_ns"] == 300, f' || fail "$(cat json)"
+made 'padding-missing truncated' 1 's/12800 3583 0/& @16382=1/'
+made 'padding-missing truncated' 1 's/@16383=0/@16383=1/'
+made 'padding-missing truncated' 1 's/@21384-/@21390-/'
+# TRBE has another byte of padding
+KIND='etm 8192'
+sed -i 's/\(@[^=]*=\)0/\10x70/g; s/3583 0$/3583 0x70/' made.txt
+made truncated 0 ''
+made 'padding-missing truncated' 1 's/3583 0x70/3583 0/'
+# D5: where all was read there is room
+cat >made.txt <<'EOF'
+aux 0 100 0 16384 1
+aux 0 110 16384 0 1
+aux 0 120 16384 0 1
+aux 0 130 16384 0 1
+trace 0 0 16384
+aux 0 140 16384 0 1
+aux 0 150 16384 0 1
+aux 0 160 16384 0 1
+aux 0 170 16384 0 1
+aux 0 180 16384 0 1
+aux 0 190 16384 0 1
+aux 0 200 16384 0 1
+aux 0 210 16384 100
+trace 0 16384 100
+EOF
+KIND='pt 16384' OPTIONS=
+made truncated 0 ''
+made 'no-progress truncated' 1 's/^aux 0 200.*/&\naux 0 201 16384 0 1/'
+made truncated 0 's/^aux 0 190.*/aux 0 190 16384 100\ntrace 0 16384 100\naux 0 195 16484 0 1/; s/ 200 16384/ 200 16484/; s/ 210 16384/ 210 16484/; $s/16384/16484/'
+OPTIONS=
 
 # cut in the middle: as far as it goes, and said
 for size in 70000 200000 $(($(stat -c %s spe.data) - 6000)); do
@@ -147,7 +203,6 @@ assert f["bytes"] == 77 and open("log.csv").read()[f["offset"]:].startswith("945
 [ $? = 3 ] && grep -q 'TIME,EVENT,VALUE' err || fail "no log: $(cat err)"
 
 # ---- a recording and the log of its unit ----
-aux_file() { python3 "$SRC/tests/tools/aux_file.py" "$@" || fail "aux_file $*"; }
 # held NAMES STATUS SED-OF-RECORDING SED-OF-LOG: either may be empty
 held() {
 	sed "$3" "$SRC/tests/cli/audit/$UNIT.txt" >held.txt
@@ -177,7 +232,8 @@ held 'bytes-not-written interrupt-late lost truncated' 1 's/ 6000$/ 10096/' \
 held 'bytes-not-told truncated' 1 '/ 0 4112/d' 's/^1910,lost.*//; s/^2000,end/2000,end,16384/'
 held 'lost record-lost truncated' 0 's/^aux 1 1100.*/lost 1 1500 1/' ''
 held 'loss-unflagged lost' 1 's/12272 1$/12272/' ''
-held 'loss-unflagged lost truncated' 1 '' 's/^3040.*/&\n3050,lost,7/'
+held 'loss-unflagged lost lost-with-room truncated' 1 '' 's/^3040.*/&\n3050,lost,7/'
+held 'loss-unflagged lost lost-with-room truncated' 1 '' 's/^1200,begin.*/1150,begin,4112\n1150,limit,16384\n1160,lost,7\n1170,end\n&/'
 held 'flag-without-cause lost truncated' 1 's/ 6000$/ 6000 1/' ''
 # a hole is PARTIAL, and nothing else
 held 'lost partial truncated' 0 's/^aux.*6000$/& 4/' 's/^3040.*/&\n3050,hole/'
@@ -239,7 +295,7 @@ import xml.etree.ElementTree as x
 suite = x.parse("junit.xml").getroot()[0]
 assert suite.get("failures") == "1" and 'a <log> & "b".csv' in suite.get("name"), suite.attrib
 cases = suite.findall("testcase")
-assert len(cases) == int(suite.get("tests")) == 14, len(cases)
+assert len(cases) == int(suite.get("tests")) == 15, len(cases)
 bad = [c.get("name") for c in cases if c.find("failure") is not None]
 assert bad == ["interrupt-missing"], bad
 assert "0x2000" in suite.find(".//failure").text
