@@ -232,6 +232,8 @@ held 'bytes-not-written interrupt-late lost truncated' 1 's/ 6000$/ 10096/' \
 held 'bytes-not-told truncated' 1 '/ 0 4112/d' 's/^1910,lost.*//; s/^2000,end/2000,end,16384/'
 held 'lost record-lost truncated' 0 's/^aux 1 1100.*/lost 1 1500 1/' ''
 held 'loss-unflagged lost' 1 's/12272 1$/12272/' ''
+# a unit that has stopped loses what comes before its interrupt: that is late, too
+held 'interrupt-late lost truncated' 1 '' 's/^1910,lost,60/1910,lost,65/'
 held 'loss-unflagged lost lost-with-room truncated' 1 '' 's/^3040.*/&\n3050,lost,7/'
 held 'loss-unflagged lost lost-with-room truncated' 1 '' 's/^1200,begin.*/1150,begin,4112\n1150,limit,16384\n1160,lost,7\n1170,end\n&/'
 held 'flag-without-cause lost truncated' 1 's/ 6000$/ 6000 1/' ''
