@@ -128,13 +128,20 @@ u64 sim_time(const struct world *w, u64 less)
 
 static const u8 *contents(struct world *w, u64 *nr_bytes)
 {
+	u64 grain = w->c.setup.record_bytes, at = w->r->produced, left;
+
 	if (!w->bytes)
 		return NULL;
-	if (*nr_bytes > PIECE)
-		*nr_bytes = PIECE - PIECE % w->c.setup.record_bytes; /* whole records */
-	for (u64 i = 0; i < *nr_bytes; i++) /* neither padding nor what was there before */
-		w->bytes[i] = (u8)(1 + (w->r->produced + i) * 2654435761u % 0x6f);
-	return w->bytes;
+	/* a unit may take a record a call of all that it is offered: what it left is still there */
+	if (!w->bytes_to || at < w->bytes_to - PIECE || at + grain > w->bytes_to) {
+		for (u64 i = 0; i < PIECE; i++) /* neither padding nor what was there before */
+			w->bytes[i] = (u8)(1 + (at + i) * 2654435761u % 0x6f);
+		w->bytes_to = at + PIECE;
+	}
+	left = w->bytes_to - at;
+	if (*nr_bytes > left)
+		*nr_bytes = left - left % grain; /* whole records */
+	return w->bytes + (PIECE - left);
 }
 
 /* A part of a record that a skid ends in is made before the record is: time never goes back. */

@@ -129,7 +129,8 @@ struct world {
 	struct auxtap_watermark_result *r;
 	void (*on_event)(void *ctx, const struct auxtap_watermark_event *event);
 	void *ctx;
-	u8 *bytes; /* contents: what is produced, a piece at a time */
+	u8 *bytes; /* contents: what is produced, a piece at a time, … */
+	u64 bytes_to; /* … up to this byte of all; 0: nothing yet */
 };
 extern struct world *lab; /* the one that runs */
 
