@@ -21,7 +21,8 @@ static void usage(FILE *out)
 	      "  sim        one machine, or one for each of several watermarks\n"
 	      "  sweep      all drivers, page sizes, watermarks, areas and readers\n"
 	      "  faults     the zoo: what can be wrong, and that it is noticed\n"
-	      "  explore    small worlds, every state: all orders in which things can happen\n\n"
+	      "  explore    small worlds, every state: all orders in which things can happen\n"
+	      "  advise     the smallest area and its watermark for a rate and latencies\n\n"
 	      "'auxtap watermark COMMAND --help' tells a command's options.\n"
 	      "docs/watermark.md explains the protocol, the verdicts, and how to model a unit of\n"
 	      "your own.\n\n"
@@ -39,6 +40,7 @@ int cmd_watermark(int argc, char **argv)
 		{"sweep", watermark_sweep},
 		{"faults", watermark_faults},
 		{"explore", watermark_explore},
+		{"advise", watermark_advise},
 	};
 
 	if (argc < 2)

@@ -7,6 +7,7 @@ int watermark_sim(int argc, char **argv);
 int watermark_faults(int argc, char **argv);
 int watermark_sweep(int argc, char **argv);
 int watermark_explore(int argc, char **argv);
+int watermark_advise(int argc, char **argv);
 int watermark_demo(void);
 
 #endif

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The arithmetic of an AUX area: how much trace comes while nobody takes it away. */
+#include "watermark_advise.h"
+
+#include <string.h>
+
+#define NS 1000000000ull
+typedef unsigned __int128 u128;
+
+static uint64_t at_rate(uint64_t rate, uint64_t time_ns)
+{
+	return (uint64_t)(((u128)rate * time_ns + NS - 1) / NS);
+}
+
+/* From one segment's begin on: the most lies in a window that begins or ends with a
+ * segment. */
+static uint64_t from_segment(const struct auxtap_watermark_config *c, size_t first,
+			     uint64_t time_ns)
+{
+	uint64_t from = first ? c->rates[first - 1].time_ns : 0, bytes = 0, at = from;
+
+	for (size_t i = first; i < c->nr_rates && at - from < time_ns; i++) {
+		uint64_t end = c->rates[i].time_ns;
+
+		if (end - from > time_ns)
+			end = from + time_ns;
+		bytes += at_rate(c->rates[i].rate, end - at);
+		at = end;
+	}
+	return bytes;
+}
+
+static uint64_t until_segment(const struct auxtap_watermark_config *c, size_t last,
+			      uint64_t time_ns)
+{
+	uint64_t to = c->rates[last].time_ns, bytes = 0, at = to;
+
+	for (size_t i = last + 1; i-- > 0 && to - at < time_ns;) {
+		uint64_t begin = i ? c->rates[i - 1].time_ns : 0;
+
+		if (to - begin > time_ns)
+			begin = to - time_ns;
+		bytes += at_rate(c->rates[i].rate, at - begin);
+		at = begin;
+	}
+	return bytes;
+}
+
+uint64_t advise_bytes_in(const struct auxtap_watermark_config *c, uint64_t time_ns)
+{
+	uint64_t most = 0;
+
+	if (c->rates) {
+		for (size_t i = 0; i < c->nr_rates; i++) {
+			uint64_t a = from_segment(c, i, time_ns),
+				 b = until_segment(c, i, time_ns);
+
+			most = a > most ? a : most;
+			most = b > most ? b : most;
+		}
+		return most;
+	}
+	if (c->burst_ns && c->pause_ns) { /* it begins with a burst */
+		uint64_t cycle = c->burst_ns + c->pause_ns, rest = time_ns % cycle;
+
+		return at_rate(c->rate,
+			       time_ns / cycle * c->burst_ns +
+				       (rest < c->burst_ns ? rest : c->burst_ns));
+	}
+	return at_rate(c->rate, time_ns);
+}
+
+uint64_t advise_mean_rate(const struct auxtap_watermark_config *c)
+{
+	if (c->rates) {
+		uint64_t end = c->rates[c->nr_rates - 1].time_ns;
+
+		return end ? (uint64_t)((u128)from_segment(c, 0, end) * NS / end) : 0;
+	}
+	if (c->burst_ns && c->pause_ns)
+		return (uint64_t)((u128)c->rate * c->burst_ns /
+				  (c->burst_ns + c->pause_ns));
+	return c->rate;
+}
+
+void advise_sum(const struct auxtap_watermark_config *c, uint64_t watermark,
+		struct advise_sum *s)
+{
+	uint64_t sleep_ns = c->reader_latency_ns + c->reader_jitter_ns, session;
+	bool arm = strcmp(c->driver, "intel_pt") != 0;
+
+	*s = (struct advise_sum){.watermark = watermark};
+	s->skid = advise_bytes_in(c, c->irq_latency_ns + c->irq_jitter_ns) +
+		  c->setup.skid_bytes;
+	/* an Arm unit stores nothing of it, but its time passes: that much is made for a
+	 * watermark */
+	session = watermark + (arm ? s->skid : 0);
+	s->asleep = advise_bytes_in(c, sleep_ns);
+	s->copied = watermark * (1 + s->asleep / session);
+	s->copy_ns =
+		c->reader_rate ? (uint64_t)((u128)s->copied * NS / c->reader_rate) : 0;
+	s->away = advise_bytes_in(c, sleep_ns + s->copy_ns);
+	s->nr_passed = s->away / session;
+	s->unread = watermark * (1 + s->nr_passed);
+	/*
+	 * PT: the STOP that is set then must lie behind the driver's next turn (H4). Arm:
+	 * the next limit is a page at least before the reader's tail, for the byte of D5
+	 * costs a page (I3).
+	 */
+	s->need = s->unread + watermark + (arm ? c->page_size : s->skid);
+}
+
+/* perf 6.1: a quarter for PT, and none for the others, which is the kernel's half (C2).
+ */
+uint64_t advise_perf_watermark(const char *driver, uint64_t area)
+{
+	uint64_t mark = area / (strcmp(driver, "intel_pt") != 0 ? 2 : 4);
+
+	return mark > UINT32_MAX ? UINT32_MAX : mark;
+}
