@@ -440,8 +440,10 @@ static int advise_one(struct command *m, int argc, char **argv, json_t *list)
 	m->o.c.max_bytes = 0;
 	if (!take_all(m, argc, argv))
 		goto out;
-	m->ask.watermarks = m->o.nr_watermarks ? m->o.watermarks : NULL;
 	m->ask.nr_watermarks = m->o.nr_watermarks;
+	if (!wm_options_finish(&m->o))
+		goto out;
+	m->ask.watermarks = m->ask.nr_watermarks ? m->o.watermarks : NULL;
 	m->ask.c = m->o.c;
 	a = calloc(1, sizeof(*a));
 	if (!a) {

@@ -321,10 +321,12 @@ static bool take(struct wm_options *o, int opt, const char *arg, bool *told)
 	case WM_OPT_SKID:
 		return wm_parse_size(arg, &c->setup.skid_bytes);
 	case WM_OPT_ALIGN:
+		o->align_given = true;
 		return take_u32(arg, &c->setup.align);
 	case WM_OPT_RECORD:
 		return take_u32(arg, &c->setup.record_bytes);
 	case WM_OPT_MAX_RECORD:
+		o->max_record_given = true;
 		return take_u32(arg, &c->setup.max_record);
 	case WM_OPT_ERRATA:
 		return take_errata(o, arg);
@@ -352,12 +354,15 @@ static bool take(struct wm_options *o, int opt, const char *arg, bool *told)
 	case WM_OPT_SEED:
 		return wm_parse_size(arg, &c->seed);
 	case WM_OPT_BYTES:
+		o->bytes_given = true;
 		return wm_parse_size(arg, &c->max_bytes);
 	case WM_OPT_TRANSACTIONS:
-		c->max_bytes = 0;
+		if (!o->bytes_given)
+			c->max_bytes = 0;
 		return wm_parse_size(arg, &c->max_transactions);
 	case WM_OPT_TIME:
-		c->max_bytes = 0;
+		if (!o->bytes_given)
+			c->max_bytes = 0;
 		return wm_parse_time(arg, &c->max_ns);
 	case WM_OPT_CONTENTS:
 		c->contents = 1;
@@ -402,6 +407,17 @@ bool wm_options_finish(struct wm_options *o)
 
 	if (o->fault && auxtap_watermark_fault_config(&c, o->fault, &err)) {
 		cli_error(&err);
+		return false;
+	}
+	/* what the unit would not look at */
+	if (o->max_record_given && strcmp(c.driver, "arm_spe") != 0) {
+		cli_complain("--max-record", "leave it out, or give --driver arm_spe",
+			     "only arm_spe has records of a greatest size");
+		return false;
+	}
+	if (o->align_given && !strcmp(c.driver, "intel_pt")) {
+		cli_complain("--align", "leave it out, or give --driver arm_spe or trbe",
+			     "intel_pt begins at any byte");
 		return false;
 	}
 	if (!o->nr_watermarks) {
@@ -486,8 +502,9 @@ void wm_print_command(const struct auxtap_watermark_config *c, char *buf, size_t
 	add(buf, size, "reader-rate", c->reader_rate, d.reader_rate);
 	add(buf, size, "read-size", c->read_bytes, d.read_bytes);
 	add(buf, size, "switch", c->switch_ns, d.switch_ns);
-	if (c->max_bytes)
-		add(buf, size, "bytes", c->max_bytes, d.max_bytes);
+	if (c->max_bytes) /* beside the others its default must be said */
+		add(buf, size, "bytes", c->max_bytes,
+		    c->max_transactions || c->max_ns ? 0 : d.max_bytes);
 	if (c->max_transactions)
 		add(buf, size, "transactions", c->max_transactions, d.max_transactions);
 	if (c->max_ns)

@@ -96,7 +96,7 @@ enum {
 	"  --rates FILE         lines of 'until-time rate'\n"                             \
 	"  --skid SIZE          trace that comes between mark and interrupt (0)\n"        \
 	"  --record SIZE        trace comes in pieces of (16; arm_spe: 64)\n"             \
-	"  --align SIZE, --max-record SIZE   as the unit's ID registers tell\n"           \
+	"  --align SIZE (Arm), --max-record SIZE (arm_spe)   as its ID registers tell\n"  \
 	"  --errata overwrite|beyond[,…]     of a TRBE (J6, J2)\n"                        \
 	"interrupt, reader, scheduler\n"                                                  \
 	"  --irq-latency TIME, --irq-jitter TIME         (2us, 500ns)\n"                  \
@@ -105,7 +105,8 @@ enum {
 	"  --read-size SIZE     copied at a time (all there is)\n"                        \
 	"  --switch TIME        the program is switched out so often (never)\n"           \
 	"the run\n"                                                                       \
-	"  --bytes SIZE, --transactions N, --time TIME   its length (16M bytes)\n"        \
+	"  --bytes SIZE, --transactions N, --time TIME   its length (16M bytes); of\n"    \
+	"                       several the one that is reached first\n"                  \
 	"  --seed N             of the jitters (1)\n"                                     \
 	"  --contents           bytes are stored and compared, not only positions\n"      \
 	"  --fault NAME         something is wrong: 'auxtap watermark faults --list'\n"
@@ -121,6 +122,8 @@ struct wm_options {
 	struct auxtap_watermark_rate *rates;
 	void *unit_handle;
 	const char *fault;
+	bool bytes_given;      /* --bytes: --transactions and --time come on top of it */
+	bool align_given, max_record_given;
 };
 
 /* The driver decides the defaults, so it is looked for first, wherever it stands. */

@@ -196,7 +196,9 @@ int watermark_sweep(int argc, char **argv)
 			o.jobs = (unsigned int)n;
 		else {
 			cli_complain(argv[optind - 1], "see 'auxtap watermark sweep --help'", "%s",
-				     opt == '?' ? "no such option" : "not a number that is possible");
+				     opt == '?'	  ? "no such option" :
+				     opt == ':' ? "this option wants a value" :
+						  "not a number that is possible");
 			return CLI_USAGE;
 		}
 	}

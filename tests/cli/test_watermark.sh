@@ -129,7 +129,10 @@ diff <(grep 'limit-kept' first) <(grep '^  limit-kept' again) >/dev/null || fail
 
 # ---- every state of small worlds ----
 for driver in intel_pt arm_spe trbe; do
-	"$AUXTAP" watermark explore --driver $driver --record 2048 --max-record 2048 \
+	largest=
+	[ $driver = arm_spe ] && largest="--max-record 2048"
+	# shellcheck disable=SC2086
+	"$AUXTAP" watermark explore --driver $driver --record 2048 $largest \
 		--watermark 2K,4K,6K,8K,12K >states || fail "explore $driver: $(cat states)"
 	[ "$(grep -c 'states,.*pass, in every state' states)" -eq 5 ] || fail "explore $driver: $(cat states)"
 	awk '/ states, / && $(NF - 11) < 500 {print "too few: " $0}' states >few
@@ -209,6 +212,20 @@ wrong 2 "page size" sim --page-size 16K
 wrong 2 "no such option" sim --nothing
 wrong 2 "wants a value" sim --pages
 wrong 2 "no such command" nothing
+wrong 2 "wants a value" sweep --every
+wrong 2 "no such option" sweep --nothing
+wrong 2 "not a number" sweep --every 0
+wrong 2 "only arm_spe has records" sim --max-record 64
+wrong 2 "only arm_spe has records" sim --max-record 64 --driver trbe
+wrong 2 "begins at any byte" sim --align 64
+# the length: what is reached first, in whatever order it is said; --bytes is not forgotten
+for order in "--bytes 100K --transactions 1000" "--transactions 1000 --bytes 100K" "--bytes 100K --time 1s" \
+	"--bytes 100K --time 1s --transactions 1000"; do
+	# shellcheck disable=SC2086
+	produced=$(sim --format json --driver trbe $order | sed -nE 's/^ *"produced": ([0-9]+),$/\1/p')
+	[ "$produced" -ge 102400 ] && [ "$produced" -lt 110000 ] || fail "$order: $produced bytes"
+done
+[ "$(sim --format json --transactions 10 | grep -c '"transactions": 1[01],')" = 1 ] || fail "--transactions 10"
 wrong 2 "--errata 7" sim --errata 7 --driver trbe
 wrong 2 "cannot happen there" explore --play i
 wrong 2 "not a number" explore --max-states 0

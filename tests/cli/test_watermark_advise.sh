@@ -144,6 +144,7 @@ wrong "no reader and no watermark" --snapshot
 wrong "that is what is looked for" --pages 4
 wrong "--max" --max 1
 wrong "--watermark" --watermark 5G
+wrong "only arm_spe has records" --max-record 128
 wrong "--watermark" --watermark 1..2M:4K
 wrong "--transactions" --transactions 3
 wrong "no such driver" --driver pt
