@@ -39,6 +39,8 @@ static const struct auxtap_invariant invariants[INV_NR] = {
 	[INV_SKIPPED] = {"skipped", AUXTAP_FIGURE, "D11 I2 I5 J2", "padding that no record covers"},
 	[INV_PADDING_MISSING] = {"padding-missing", AUXTAP_VIOLATION, "I2 I12 J2", "what was skipped is padding"},
 	[INV_NO_PROGRESS] = {"no-progress", AUXTAP_VIOLATION, "D16 D21 H13 I11", "where there is room, transactions move bytes"},
+	[INV_WAKEUP_MISSING] = {"wakeup-missing", AUXTAP_VIOLATION, "D11 D16 D18", "a watermark that is passed wakes the reader"},
+	[INV_WAKEUP_CAUSE] = {"wakeup-without-cause", AUXTAP_VIOLATION, "D7 D18", "nothing but watermarks and truncations wakes the reader"},
 	[INV_LOG_DAMAGED] = {"log-damaged", AUXTAP_VIOLATION, "", "each line is an event", .of_log = true},
 	[INV_LOG_TIME_BACK] = {"log-time-back", AUXTAP_VIOLATION, "", "time does not go back", .of_log = true},
 	[INV_LOG_POINTER_BACK] = {"pointer-back", AUXTAP_VIOLATION, "H10 I9", "the write pointer goes forward", .of_log = true},

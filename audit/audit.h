@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Inside of the auditor: audit.c (what all share), records.c (a recording's records by ring),
- * stream.c (one ring's offsets and flags), marks.c (its watermarks), cover.c (its bytes), log.c
- * (event logs), unit.c (a unit's log against the recording), print_*.c.
+ * stream.c (one ring's offsets and flags), marks.c (its watermarks), cover.c (its bytes), waits.c
+ * (wakeups), log.c (event logs), unit.c (a unit's log against the recording), print_*.c.
  */
 #ifndef AUXTAP_AUDIT_PRIVATE_H
 #define AUXTAP_AUDIT_PRIVATE_H
@@ -44,6 +44,8 @@ enum invariant {
 	INV_SKIPPED,
 	INV_PADDING_MISSING,
 	INV_NO_PROGRESS,
+	INV_WAKEUP_MISSING,
+	INV_WAKEUP_CAUSE,
 	/* logs */
 	INV_LOG_DAMAGED,
 	INV_LOG_TIME_BACK,
@@ -146,6 +148,7 @@ struct auxtap_audit {
 	struct auxtap_perfdata *pd; /* while it is audited */
 	struct span *skips; /* of the ring that is looked at: what no record covers, and may be so */
 	size_t nr_skips, max_skips;
+	bool overwrite_noted; /* most AUX records are of snapshots */
 	bool no_memory; /* a finding or ring was lost */
 };
 
@@ -184,6 +187,8 @@ typedef void audit_uncovered_fn(void *ctx, const struct span *span, uint64_t fir
 /* Both are sorted. */
 void audit_uncovered(const struct span *spans, size_t nr, const struct span *others, size_t nr_others,
 		     audit_uncovered_fn *fn, void *ctx);
+/* waits.c: a note of auxtap's recorder. */
+void audit_reader(struct auxtap_audit *audit, const void *data, size_t size);
 /* log.c: the log of a unit, into audit->units. */
 int audit_unit_log(struct auxtap_audit *audit, const char *path, struct auxtap_error *err);
 /* unit.c */

@@ -123,9 +123,11 @@ int auxtap_audit_print_json(const struct auxtap_audit *audit, const char *path, 
 	json_string(out, f->unit);
 	fprintf(out,
 		",\n  \"aux_size\": %" PRIu64 ",\n  \"page_size\": %" PRIu64 ",\n  \"watermark\": %" PRIu64
-		",\n  \"hw_ids\": %" PRIu64 ",\n  \"lost_samples\": %" PRIu64 ",\n  \"time_begin_ns\": %" PRIu64
+		",\n  \"wakeups_noted\": %" PRIu64 ",\n  \"hw_ids\": %" PRIu64 ",\n  \"lost_samples\": %" PRIu64
+		",\n  \"time_begin_ns\": %" PRIu64
 		",\n  \"time_end_ns\": %" PRIu64 ",\n  \"counts\": {",
-		f->aux_size, f->page_size, f->watermark, f->nr_hw_ids, f->nr_lost_samples, f->time_begin, f->time_end);
+		f->aux_size, f->page_size, f->watermark, f->nr_wakeups_noted,
+		f->nr_hw_ids, f->nr_lost_samples, f->time_begin, f->time_end);
 	for (size_t i = 0; i < INV_NR; i++) {
 		if (!audit->counts[i])
 			continue;

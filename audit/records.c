@@ -303,6 +303,8 @@ static int on_note(void *ctx, uint32_t type, const void *data, size_t size)
 	struct entry at = {.file_off = AUXTAP_OFFSET_NONE};
 	struct auxtap_gap gap;
 
+	if (type == AUXTAP_NOTE_READER)
+		audit_reader(audit, data, size);
 	if (type != AUXTAP_NOTE_GAP || size < sizeof(gap))
 		return 0;
 	memcpy(&gap, data, sizeof(gap));
@@ -351,19 +353,24 @@ static void set_facts(struct collect *c)
 static int audit_all(struct collect *c, struct auxtap_perfdata *pd, struct auxtap_error *err)
 {
 	struct auxtap_audit *audit = c->audit;
-	bool any = false;
+	uint64_t nr = 0, nr_overwrite = 0;
 	int ret;
 
 	ret = read_all(c, pd);
 	if (ret)
 		return auxtap_error_set(err, ret, auxtap_perfdata_path(pd), "out of memory");
 	set_facts(c);
-	for (size_t i = 0; i < audit->nr_entries; i++)
-		any |= audit->entries[i].kind == ENTRY_AUX;
-	if (!any && !c->has_trace && !c->has_info && !audit->incomplete)
+	for (size_t i = 0; i < audit->nr_entries; i++) {
+		if (audit->entries[i].kind != ENTRY_AUX)
+			continue;
+		nr++;
+		nr_overwrite += audit->entries[i].flags & PERF_AUX_FLAG_OVERWRITE ? 1 : 0;
+	}
+	audit->overwrite_noted = 2 * nr_overwrite > nr;
+	if (!nr && !c->has_trace && !c->has_info && !audit->incomplete)
 		return auxtap_error_set(err, -ENODATA, auxtap_perfdata_path(pd),
 					"no trace was recorded in this file, there is nothing to audit");
-	if (!any)
+	if (!nr)
 		audit_find(audit, INV_NO_AUX_RECORDS, NULL, NULL, 0, "there is no AUX record%s",
 			   c->has_trace ? ", but trace" : "");
 	odd_watermark(audit);

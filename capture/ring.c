@@ -98,6 +98,11 @@ uint64_t auxtap_ring_data_head(const struct auxtap_ring *ring)
 	return ring->data_size ? load_data_head(ring) : ring->data_prev_abs;
 }
 
+uint64_t auxtap_ring_aux_head(const struct auxtap_ring *ring)
+{
+	return ring->aux_size ? load_aux_head(ring) : 0;
+}
+
 int auxtap_ring_data_next(struct auxtap_ring *ring, struct auxtap_span *span,
 			  struct auxtap_error *err)
 {

@@ -617,7 +617,7 @@ static int wait_for_something(struct auxtap_session *s, struct auxtap_error *err
 
 		eventfd_read(s->control_fd, &count);
 	}
-	for (size_t i = 0; ret > 0 && i < s->nr_streams; i++) {
+	for (size_t i = 0; ret >= 0 && i < s->nr_streams; i++) {
 		short revents = s->poll_fds[i + 2].revents;
 
 		if (revents & POLLIN)
@@ -625,6 +625,7 @@ static int wait_for_something(struct auxtap_session *s, struct auxtap_error *err
 		/* Its task is gone; it would be ready for ever. */
 		if (revents & (POLLHUP | POLLERR))
 			s->streams[i]->hung_up = true;
+		session_waited(s, s->streams[i], revents);
 	}
 	return 0;
 }

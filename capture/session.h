@@ -43,6 +43,14 @@ struct stream {
 	size_t snap_key_size;
 	uint64_t paused_since; /* for a snapshot */
 	struct auxtap_unit_stats seen; /* at the last gap note */
+	struct waits { /* session_waits.c */
+		struct auxtap_reader_wait *list;
+		size_t nr, max;
+		uint64_t nr_all;
+		uint64_t aux_head; /* at the last one */
+		bool unsettled;	   /* a watermark was passed, and no wakeup was seen yet */
+		bool stopped;	   /* a truncation was seen since */
+	} waits;
 	/* 'no progress and event OFF' (D6, D21) */
 	uint64_t watch_aux_abs;
 	unsigned int watch_rounds, watch_limit;
@@ -150,6 +158,9 @@ void session_gap_note(struct trace_file *file, const struct auxtap_gap *gap);
 void session_newest(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
 		    uint64_t *offset);
 /* A stream ends: what its unit did, for the capture note. */
+/* poll() has returned, with this for the stream; the stream is closed. */
+void session_waited(struct auxtap_session *s, struct stream *st, short revents);
+void session_waits_end(struct auxtap_session *s, struct stream *st);
 void session_account(struct auxtap_session *s, struct stream *st);
 /* What the unit dropped since it was last asked, as a gap. */
 void session_dropped(struct auxtap_session *s, struct stream *st);

@@ -100,6 +100,7 @@ static void look_at(struct auxtap_session *s, struct stream *st, const void *rec
 		s->last_time = trailer->time;
 	if (header->type == PERF_RECORD_AUX && size >= sizeof(aux)) {
 		memcpy(&aux, header + 1, sizeof(aux));
+		st->waits.stopped |= aux.flags & PERF_AUX_FLAG_TRUNCATED;
 		if ((aux.flags & PERF_AUX_FLAG_TRUNCATED) && !s->aux_overwrite) {
 			if (!st->truncated)
 				st->truncated_time = trailer->time;
@@ -111,6 +112,7 @@ static void look_at(struct auxtap_session *s, struct stream *st, const void *rec
 	} else if (header->type == PERF_RECORD_LOST && size >= sizeof(lost)) {
 		memcpy(&lost, header + 1, sizeof(lost));
 		s->stats.lost_records += lost.lost;
+		st->waits.stopped = true;
 		/* F3: the lost record may be an AUX record with TRUNCATED. */
 		if (!s->aux_overwrite && !st->truncated) {
 			st->truncated = true;
@@ -175,7 +177,7 @@ int session_drain_data(struct auxtap_session *s, struct stream *st, struct auxta
 	/* No room for a LOST record either (E3): nothing would ever tell us. */
 	if (st->ring.data_size && nr_bytes + 256 > st->ring.data_size && !s->aux_overwrite &&
 	    !st->truncated) {
-		st->truncated = true;
+		st->truncated = st->waits.stopped = true;
 		st->truncated_time = s->last_time;
 	}
 	return ret < 0 ? ret : 0;
@@ -311,6 +313,7 @@ int session_drain_aux(struct auxtap_session *s, struct stream *st, struct auxtap
 		if (!ret)
 			ret = session_drain_data(s, st, err);
 		/* D6: a writer that found no room at all told nobody. */
+		st->waits.stopped |= full;
 		if (full && !st->truncated) {
 			st->truncated = true;
 			st->truncated_time = s->last_time;

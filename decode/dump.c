@@ -109,8 +109,8 @@ static void put_header(struct auxtap_perfdata *pd, FILE *out)
 
 static int put_note(void *ctx, uint32_t type, const void *data, size_t size)
 {
-	static const char *const names[] = {"?",      "capture", "crash", "thread",
-					    "memory", "maps",    "gap",   "image"};
+	static const char *const names[] = {"?",	"capture", "crash", "thread", "memory",
+					    "maps", "gap",	   "image", "reader"};
 	FILE *out = ctx;
 
 	fprintf(out, "note %u %s: %zu bytes\n", type,

@@ -107,6 +107,7 @@ struct auxtap_audit_facts {
 	uint64_t watermark;	      /* 0: not known */
 	bool watermark_default;	      /* half of the buffer */
 	uint64_t nr_hw_ids, nr_lost_samples;
+	uint64_t nr_wakeups_noted; /* returns of poll(), by auxtap's recorder */
 	uint64_t time_begin, time_end; /* ns */
 };
 AUXTAP_API const struct auxtap_audit_facts *auxtap_audit_facts(const struct auxtap_audit *audit);

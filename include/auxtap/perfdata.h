@@ -233,6 +233,26 @@ enum auxtap_note_type {
 	AUXTAP_NOTE_MAPS,	 /* text of /proc/PID/maps at the time of death */
 	AUXTAP_NOTE_GAP,	 /* struct auxtap_gap */
 	AUXTAP_NOTE_IMAGE,	 /* u32 name length, name, then the file's bytes (vdso) */
+	AUXTAP_NOTE_READER,	 /* struct auxtap_reader_note, then its waits */
+};
+
+/* How the reader of one ring was woken: one of these for each return of poll() that found something new. */
+struct auxtap_reader_wait {
+	uint64_t time_ns;	      /* in the clock of the records, as near as the recorder knows it */
+	uint64_t aux_head, data_head; /* as they stood behind the return */
+	uint64_t aux_tail;	      /* what had been read before */
+	uint64_t flags;		      /* AUXTAP_WAIT_… */
+};
+#define AUXTAP_WAIT_WOKEN 0x1 /* poll() said so of this ring; else it was another, or the time */
+#define AUXTAP_WAIT_STOPPED 0x2 /* since the last one the reader has seen truncations, or the area full */
+#define AUXTAP_WAIT_LAST 0x4 /* no return: the reader's end */
+
+struct auxtap_reader_note {
+	int32_t cpu, tid; /* of the ring; -1: none */
+	uint64_t aux_size, data_size;
+	uint64_t aux_watermark, data_watermark; /* AUX: as asked for, 0: half; data: as in effect */
+	uint64_t emulated; /* 1: not by a kernel */
+	uint64_t nr_waits; /* in all; the note has the first of them */
 };
 
 /* Calls fn for every note in the file, in order; stops at and returns fn's non-zero result. No notes: 0. */

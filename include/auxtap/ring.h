@@ -49,6 +49,9 @@ AUXTAP_API int auxtap_ring_init(struct auxtap_ring *ring, void *page, size_t pag
 /* Where the writer is in the data ring. A reader that stops there is done, however fast the writer. */
 AUXTAP_API uint64_t auxtap_ring_data_head(const struct auxtap_ring *ring);
 
+/* Where the kernel says that the writer is in the AUX area. */
+AUXTAP_API uint64_t auxtap_ring_aux_head(const struct auxtap_ring *ring);
+
 /*
  * Next record of a forward data ring. 1: *span covers exactly one record (its 8-byte header
  * never wraps, E15); 0: none; -EBADMSG: the ring's content is damaged at err->offset.

@@ -105,6 +105,43 @@ made 'no-progress truncated' 1 's/^aux 0 200.*/&\naux 0 201 16384 0 1/'
 made truncated 0 's/^aux 0 190.*/aux 0 190 16384 100\ntrace 0 16384 100\naux 0 195 16484 0 1/; s/ 200 16384/ 200 16484/; s/ 210 16384/ 210 16484/; $s/16384/16484/'
 OPTIONS=
 
+# wakeups, as the recorder noted them. Data rings wake at half of theirs, too
+cat >made.txt <<'EOF'
+reader 65536 16384 4096
+wait 4200 0 100 1
+wait 8200 4200 200 0
+wait 8200 4200 200 1
+wait 9000 8200 8193 1
+wait 9100 9000 8300 3
+wait 9200 9100 8400 1
+wait 16384 9200 8500 3
+wait 16384 16384 8500 4
+aux 0 100 0 16384
+trace 0 0 16384
+EOF
+KIND='pt 4096' OPTIONS='--aux-size 64K'
+missed='missed-interrupt ' # one record, to be short
+made "${missed% }" 1 ''
+grep -q '"wakeups_noted": 8' json || fail "wakeups: $(cat json)"
+made "${missed}wakeup-missing" 1 's/^wait 8200 4200 200 1/wait 8200 4200 200 0/'
+made "${missed}wakeup-missing" 1 's/^wait 4200 0 100 1/&\nwait 8191 8191 100 0\nwait 8192 4200 150 0\nwait 8192 4200 160 0/'
+made "${missed}wakeup-without-cause" 1 's/^wait 8200 4200 200 1/&\nwait 8300 8200 300 1/'
+# a wakeup may come behind the return of poll() that was before it
+made "${missed% }" 1 '/^wait 8200 4200 200 0/d; s/^wait 8200 4200 200 1/&\nwait 8300 8200 300 1/'
+data='s/^wait 9100 9000 8300 3/wait 9100 9000 8195 1/; s/^wait 9200 9100 8400 1/wait 9200 9100 8196 3/'
+made "${missed% }" 1 "$data"
+made "${missed}wakeup-without-cause" 1 "$data; s/ 8193 1/ 8192 1/; s/ 819[56] / 8192 /"
+made "${missed}wakeup-without-cause" 1 's/^wait 16384 9200 8500 3/wait 16384 9200 8500 1/'
+# D6: no room at all
+full='s/^reader.*/reader 16384 16384 1048576/; /^wait [89]/d; /8500/d; s/^wait 4200/wait 16383/'
+made "${missed% }" 1 "$full"
+made "${missed}wakeup-without-cause" 1 "$full; s/16383/16382/"
+# D7: snapshots
+sed -i 's/^aux.*/aux 0 100 16384 65536 2/' made.txt
+made wakeup-without-cause 1 ''
+made '' 0 '/ [13]$/{ /8193/!d; }'
+OPTIONS=
+
 # cut in the middle: as far as it goes, and said
 for size in 70000 200000 $(($(stat -c %s spe.data) - 6000)); do
 	head -c "$size" spe.data >cut.data

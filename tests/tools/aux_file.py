@@ -7,6 +7,8 @@ patches (@OFFSET=BYTE, in the stream, up to which byte: @OFFSET-END=BYTE) say ot
     trace CPU OFFSET SIZE [FILL [PATCH]...]
     lost CPU TIME NUMBER
     start CPU TIME
+    reader AUX-SIZE DATA-SIZE AUX-WATERMARK        (of CPU 0's ring, by auxtap's recorder)
+    wait AUX-HEAD AUX-TAIL DATA-HEAD FLAGS         (of it)
     osrelease VERSION
 CPU tN is thread N's ring."""
 import struct
@@ -52,6 +54,7 @@ def main():
     watermark = number(sys.argv[3]) if len(sys.argv) > 3 else 0
     osrelease = "6.18.0"
     data = struct.pack("<IHHII", 70, 0, 16 + 8 * 17, FAMILIES[family], 0) + bytes(8 * 17)
+    note = None
     for line in sys.stdin:
         words = line.split("#")[0].split()
         if not words:
@@ -67,6 +70,11 @@ def main():
             data += record(2, struct.pack("<QQ", 1, number(words[2])), ring(words[0]), number(words[1]))
         elif kind == "start":
             data += record(12, struct.pack("<II", 100, 100), ring(words[0]), number(words[1]))
+        elif kind == "reader":
+            aux, size, mark = map(number, words)
+            note = struct.pack("<iiQQQQQQ", 0, -1, aux, size, mark, size // 2, 0, 0)
+        elif kind == "wait":
+            note += struct.pack("<QQQQQ", 1000, number(words[0]), number(words[2]), number(words[1]), number(words[3]))
         elif kind == "osrelease":
             osrelease = words[0]
         else:
@@ -87,6 +95,10 @@ def main():
     text += bytes(-len(text) % 64)
     feature = struct.pack("<I", len(text)) + text
     out += struct.pack("<QQ", len(out) + 16, len(feature)) + feature
+    if note:
+        at = len(out)
+        out += struct.pack("<IIQ", 8, 0, len(note)) + note
+        out += struct.pack("<QQQQ", at, len(out) - at, 1, 0x314E504154585541)
     with open(path, "wb") as f:
         f.write(out)
 

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * How the reader was woken, noted in the file: whether each watermark that the head has passed woke
+ * it (D11, D18), and whether there was a reason for each wakeup (D7). perf.data has no place for it,
+ * and the auditor wants to know.
+ */
+#include "session.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WAITS_MAX 4096 /* of a ring: the first of them */
+
+static uint64_t watermark_of(const struct auxtap_session *s, const struct stream *st)
+{
+	uint64_t asked = s->attrs[0].aux_watermark;
+
+	return asked ? asked : st->ring.aux_size / 2; /* C2 */
+}
+
+static void append(struct stream *st, const struct auxtap_reader_wait *wait)
+{
+	struct waits *w = &st->waits;
+
+	if (w->nr == w->max && w->max < WAITS_MAX) {
+		size_t max = w->max ? 2 * w->max : 32;
+		struct auxtap_reader_wait *grown = realloc(w->list, max * sizeof(*grown));
+
+		if (grown) {
+			w->list = grown;
+			w->max = max;
+		}
+	}
+	w->nr_all++;
+	if (w->nr < w->max && w->nr + 1 == w->nr_all)
+		w->list[w->nr++] = *wait;
+}
+
+static struct auxtap_reader_wait now(struct auxtap_session *s, struct stream *st, uint64_t flags)
+{
+	struct auxtap_reader_wait wait = {
+		.time_ns = s->be->perf->clock(s->be->perf_ctx),
+		.aux_head = auxtap_ring_aux_head(&st->ring),
+		.data_head = auxtap_ring_data_head(&st->ring),
+		.aux_tail = st->ring.aux_prev_abs,
+		.flags = flags,
+	};
+
+	if (st->waits.stopped)
+		wait.flags |= AUXTAP_WAIT_STOPPED;
+	st->waits.stopped = false;
+	return wait;
+}
+
+void session_waited(struct auxtap_session *s, struct stream *st, short revents)
+{
+	uint64_t mark = watermark_of(s, st), head;
+	struct waits *w = &st->waits;
+	bool woken = revents & POLLIN, passed;
+	struct auxtap_reader_wait wait;
+
+	if (!s->file.writer || s->opts.crash || !st->ring.aux_size || st->hung_up)
+		return;
+	head = auxtap_ring_aux_head(&st->ring);
+	passed = !s->aux_overwrite && mark && head / mark > w->aux_head / mark;
+	if (!woken && !passed && !w->unsettled)
+		return;
+	wait = now(s, st, woken ? AUXTAP_WAIT_WOKEN : 0);
+	append(st, &wait);
+	/* the head is published before the wakeup (D15, D16): the next look decides */
+	w->unsettled = passed && !woken;
+	w->aux_head = head;
+}
+
+void session_waits_end(struct auxtap_session *s, struct stream *st)
+{
+	struct auxtap_reader_note head = {
+		.cpu = st->cpu,
+		.tid = st->tid,
+		.aux_size = st->ring.aux_size,
+		.data_size = st->ring.data_size,
+		.aux_watermark = s->attrs[0].aux_watermark,
+		.data_watermark = st->ring.data_size / 2, /* E6 */
+		.emulated = !strcmp(s->be->perf->name, "emulated"),
+	};
+	struct auxtap_reader_wait wait;
+	struct waits *w = &st->waits;
+	unsigned char *note;
+	size_t size;
+
+	if (s->file.writer && !s->opts.crash && st->ring.aux_size) {
+		if (st->tid >= 0)
+			head.cpu = -1;
+		wait = now(s, st, AUXTAP_WAIT_LAST);
+		append(st, &wait);
+		head.nr_waits = w->nr_all;
+		size = sizeof(head) + w->nr * sizeof(*w->list);
+		note = malloc(size);
+		if (note) {
+			memcpy(note, &head, sizeof(head));
+			if (w->nr)
+				memcpy(note + sizeof(head), w->list, w->nr * sizeof(*w->list));
+			auxtap_perfdata_writer_note(s->file.writer, AUXTAP_NOTE_READER, note, size);
+			free(note);
+		}
+	}
+	free(w->list);
+	memset(w, 0, sizeof(*w));
+}
