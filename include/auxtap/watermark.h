@@ -6,6 +6,8 @@
  *
  * The drivers and the kernel model are the ones of auxtap's emulation and of its kernel module.
  * Trace units are models behind struct auxtap_trace_unit: three are built in, one may be yours.
+ * In libauxtap-watermark; examples/watermark_sim.c runs one machine.
+ *
  * Times are nanoseconds of simulated time, sizes bytes. One simulation at a time in a process
  * (-EBUSY): the drivers' registrations are the process', as they are a kernel's.
  */

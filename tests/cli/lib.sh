@@ -22,6 +22,31 @@ finish() {
 	exit 1
 }
 
+# The build as it is installed, for those who build against it: PREFIX, LIBDIR and SANITIZER (this
+# build's flag for it, or none) are set; what pkg-config says of LIBRARY is 'installed_flags
+# --cflags --libs LIBRARY'.
+installed() {
+	local build pc
+	command -v pkg-config >/dev/null || skip "pkg-config is not installed"
+	build=$(cd "$BIN/.." && pwd)
+	PREFIX=$WORK/prefix
+	cmake --install "$build" --prefix "$PREFIX" >install.log 2>&1 || {
+		tail -n 5 install.log
+		fail "cmake --install"
+		finish
+	}
+	pc=$(find "$PREFIX" -name libauxtap.pc | head -n 1)
+	[ -n "$pc" ] || { fail "libauxtap.pc is not installed"; finish; }
+	LIBDIR=${pc%/pkgconfig/libauxtap.pc}
+	export PKG_CONFIG_PATH=${pc%/*}
+	SANITIZER=
+	grep -q 'CMAKE_C_FLAGS:STRING=.*-fsanitize=address' "$build/CMakeCache.txt" && SANITIZER=-fsanitize=address,undefined
+	grep -q 'CMAKE_C_FLAGS:STRING=.*-fsanitize=thread' "$build/CMakeCache.txt" && SANITIZER=-fsanitize=thread
+	true
+}
+# The .pc names the configured prefix; pkg-config is told where the files are now.
+installed_flags() { pkg-config --define-variable=prefix="$PREFIX" "$@" || fail "pkg-config $*"; }
+
 # exact NAME OPTIONS -- COMMAND...: record with the truth, then what decode and stock perf list
 # is what was executed, thread by thread. NR_INSNS and NR_THREADS tell how much that was.
 exact() {

@@ -3,28 +3,15 @@
 # run by the laboratory; as it is it passes, with its interrupt a page late that is named; what
 # is no trace unit is refused with the reason.
 . "$(dirname "$0")/lib.sh"
-command -v pkg-config >/dev/null || skip "pkg-config is not installed"
-build=$(cd "$BIN/.." && pwd)
-prefix=$WORK/prefix
-cmake --install "$build" --prefix "$prefix" >install.log 2>&1 || {
-	tail -n 5 install.log
-	fail "cmake --install"
-	finish
-}
-pc=$(find "$prefix" -name libauxtap.pc | head -n 1)
-[ -n "$pc" ] || { fail "libauxtap.pc is not installed"; finish; }
-export PKG_CONFIG_PATH=${pc%/*}
-flags=$(pkg-config --define-variable=prefix="$prefix" --cflags libauxtap) || fail "pkg-config"
-sanitizer=
-grep -q 'CMAKE_C_FLAGS:STRING=.*-fsanitize=address' "$build/CMakeCache.txt" && sanitizer=-fsanitize=address,undefined
-grep -q 'CMAKE_C_FLAGS:STRING=.*-fsanitize=thread' "$build/CMakeCache.txt" && sanitizer=-fsanitize=thread
+installed
+flags=$(installed_flags --cflags libauxtap)
 
 # 'unit NAME [SED-SCRIPT [FLAG]]': NAME.so, from the example as the script changes it
 unit() {
 	sed -E "${2:-}" "$SRC/examples/trace_unit.c" >"$1.c"
 	[ -z "${2:-}" ] || ! cmp -s "$1.c" "$SRC/examples/trace_unit.c" || fail "$1: the script changes nothing"
 	# shellcheck disable=SC2086
-	${CC:-cc} -std=c11 -Wall -Wextra -Werror $sanitizer ${3:-} $flags -shared -fPIC -o "$1.so" "$1.c" ||
+	${CC:-cc} -std=c11 -Wall -Wextra -Werror $SANITIZER ${3:-} $flags -shared -fPIC -o "$1.so" "$1.c" ||
 		fail "$1 does not build"
 }
 sim() { "$AUXTAP" watermark sim "$@" >out 2>err; }
