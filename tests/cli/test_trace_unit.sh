@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# examples/trace_unit.c, a trace unit of a stranger's: built against the installed header alone,
-# run by the laboratory; as it is it passes, with its interrupt a page late that is named; what
+# examples/trace_unit.c and trace_unit_pt.c, trace units of a stranger's: built against the installed header alone,
+# run by the laboratory; as they are they pass, with an interrupt a page late that is named; what
 # is no trace unit is refused with the reason.
 . "$(dirname "$0")/lib.sh"
 installed
 flags=$(installed_flags --cflags libauxtap)
 
 # 'unit NAME [SED-SCRIPT [FLAG]]': NAME.so, from the example as the script changes it
+example=trace_unit.c
 unit() {
-	sed -E "${2:-}" "$SRC/examples/trace_unit.c" >"$1.c"
-	[ -z "${2:-}" ] || ! cmp -s "$1.c" "$SRC/examples/trace_unit.c" || fail "$1: the script changes nothing"
+	sed -E "${2:-}" "$SRC/examples/$example" >"$1.c"
+	[ -z "${2:-}" ] || ! cmp -s "$1.c" "$SRC/examples/$example" || fail "$1: the script changes nothing"
 	# shellcheck disable=SC2086
 	${CC:-cc} -std=c11 -Wall -Wextra -Werror $SANITIZER ${3:-} $flags -shared -fPIC -o "$1.so" "$1.c" ||
 		fail "$1 does not build"
@@ -57,6 +58,44 @@ sim --driver trbe --events --watermark 12288 --bytes 1M --reader-latency 1ms
 grep -v 'rules of Linux' mine.events >a
 tail -n +2 out | grep -v 'rules of Linux' >b
 [ -s a ] && cmp a b || fail "other events than the built-in unit: $(diff a b | head -n 5)"
+
+# ---- the one with tables in memory: the same events as the built-in unit's, in every machine ----
+example=trace_unit_pt.c
+unit pt
+unit ptlate "" -DLATE_BYTES=4096
+unit ptstop 's/if \(pt->entry & ENTRY_STOP\)/if (0)/' # runs over its STOP
+unit ptlink 's/pt->base = ENTRY_ADDRESS\(pt->entry\);/;/' # stays in its first table
+example=trace_unit.c
+runs=0
+for pages in 1 8 64; do
+	for watermark in 0 1000 4096 12288 16K 256K; do
+		for options in "" "--reader-latency 3ms" "--skid 300 --irq-latency 20us --order 0" \
+			"--switch 150us --read-size 5000"; do
+			machine="--pages $pages --watermark $watermark --bytes 1M $options"
+			# shellcheck disable=SC2086
+			sim --unit ./pt.so $machine --contents || fail "$machine: $(cat out err)"
+			grep -q 'intel_pt, unit example-pt, .*' out || fail "$machine: not this unit"
+			# shellcheck disable=SC2086
+			sim --unit ./pt.so $machine --events && grep -v 'rules of Linux' out >a
+			# shellcheck disable=SC2086
+			sim --driver intel_pt $machine --events && grep -v 'rules of Linux' out >b
+			[ -s a ] && cmp a b || fail "$machine: other events: $(diff a b | head -n 5)"
+			# shellcheck disable=SC2086
+			sim --unit ./ptlate.so $machine
+			[ $? -eq 1 ] || fail "late PT: $machine: exit is not 1: $(cat out err)"
+			grep -q '^  interrupt-on-mark .* behind the mark ' out || fail "late PT: $machine: $(cat out)"
+			runs=$((runs + 1))
+		done
+	done
+done
+[ "$runs" -eq 72 ] || fail "only $runs machines of PT"
+# an area of two tables (H1)
+sim --unit ./pt.so --pages 1024 --order 0 --bytes 16M --contents || fail "two tables: $(cat out err)"
+sim --unit ./ptlink.so --pages 1024 --order 0 --bytes 16M
+[ $? -eq 1 ] || fail "a PT that follows no link: exit is not 1: $(cat out err)"
+sim --unit ./ptstop.so --reader-latency 3ms
+[ $? -eq 1 ] || fail "a PT without STOP: exit is not 1: $(cat out err)"
+grep -qE '^  (limit-kept|unread-kept) ' out || fail "a PT without STOP: not named: $(cat out)"
 
 # ---- what is no trace unit ----
 wrong() {
