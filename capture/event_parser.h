@@ -38,4 +38,16 @@ void capture_pt_info(uint64_t *priv /* [AUXTAP_PT_INFO_NR] */, const struct capt
 		     const struct perf_event_mmap_page *page, bool snapshot, bool per_cpu,
 		     unsigned int have_sched_switch);
 
+/* How a file's rings were recorded. */
+struct capture_rings {
+	const struct perf_event_mmap_page *page; /* of one of them: the clock */
+	bool snapshot, per_cpu;
+	unsigned int sched_switch; /* 0; 2: SWITCH of tasks, 3: of CPUs */
+};
+/* The records that tell a reader of the file what made its trace; path is for messages. */
+int capture_write_auxtrace_info(struct auxtap_perfdata_writer *w, const char *path,
+				const struct capture_event *ev, const struct auxtap_perf_ops *ops,
+				void *ctx, const struct capture_rings *rings,
+				struct auxtap_error *err);
+
 #endif

@@ -79,65 +79,14 @@ int trace_file_create(struct auxtap_session *s, struct trace_file *file, const c
 	return 0;
 }
 
-/*
- * How the trace unit's clock becomes perf's. Perf takes it over when it meets AUXTRACE_INFO, so
- * it must be known by then.
- */
-static int write_time_conv(struct trace_file *file, const struct perf_event_mmap_page *page,
-			   struct auxtap_error *err)
-{
-	struct {
-		struct perf_event_header header;
-		uint64_t shift, mult, zero, cycles, mask;
-		uint8_t cap_zero, cap_short, reserved[6];
-	} conv = {
-		.header = {.type = AUXTAP_RECORD_TIME_CONV, .size = sizeof(conv)},
-		.shift = page->time_shift,
-		.mult = page->time_mult,
-		.zero = page->time_zero,
-		.cycles = page->time_cycles,
-		.mask = page->time_mask,
-		.cap_zero = page->cap_user_time_zero,
-		.cap_short = page->cap_user_time_short,
-	};
-
-	return auxtap_perfdata_writer_record(file->writer, &conv, sizeof(conv), NULL, 0, err);
-}
-
-/* As stock perf writes it: PMU type, PER_CPU_MMAPS; times in a record of their own. */
-static int begin_spe(struct auxtap_session *s, struct trace_file *file,
-		     const struct perf_event_mmap_page *page, struct auxtap_error *err)
-{
-	const uint64_t priv[2] = {s->event.attr.type, s->per_cpu};
-	int ret = write_time_conv(file, page, err);
-
-	return ret ? ret : auxtap_perfdata_writer_auxtrace_info(file->writer, AUXTAP_AUXTRACE_ARM_SPE,
-								priv, 2, err);
-}
-
-static int begin_etm(struct auxtap_session *s, struct trace_file *file,
-		     const struct perf_event_mmap_page *page, struct auxtap_error *err)
-{
-	uint64_t *priv = malloc(CAPTURE_ETM_INFO_MAX * sizeof(*priv));
-	size_t nr;
-	int ret;
-
-	if (!priv)
-		return auxtap_error_set(err, -ENOMEM, file->path, "no memory");
-	nr = capture_etm_info(priv, &s->event, s->be->perf, s->be->perf_ctx, s->aux_overwrite);
-	ret = write_time_conv(file, page, err);
-	if (!ret)
-		ret = auxtap_perfdata_writer_auxtrace_info(file->writer, AUXTAP_AUXTRACE_CS_ETM, priv, nr,
-						   err);
-	free(priv);
-	return ret;
-}
-
 int trace_file_begin(struct auxtap_session *s, struct trace_file *file,
 		     const struct perf_event_mmap_page *page, struct auxtap_error *err)
 {
-	uint64_t priv[AUXTAP_PT_INFO_NR];
-	unsigned int switches = 0;
+	struct capture_rings rings = {
+		.page = page,
+		.snapshot = s->aux_overwrite,
+		.per_cpu = s->per_cpu,
+	};
 	int ret;
 
 	if (file->begun)
@@ -148,16 +97,10 @@ int trace_file_begin(struct auxtap_session *s, struct trace_file *file,
 	file->begun = true;
 	if (!s->event.aux)
 		return 0;
-	if (s->event.etm)
-		return begin_etm(s, file, page, err);
-	if (s->event.spe)
-		return begin_spe(s, file, page, err);
 	if (s->per_cpu) /* an event of a whole CPU records SWITCH_CPU_WIDE, one of a task SWITCH */
-		switches = s->whole_cpus ? 3 : 2;
-	capture_pt_info(priv, &s->event, s->be->perf, s->be->perf_ctx, page, s->aux_overwrite,
-			s->per_cpu, switches);
-	return auxtap_perfdata_writer_auxtrace_info(file->writer, AUXTAP_AUXTRACE_INTEL_PT, priv,
-						    AUXTAP_PT_INFO_NR, err);
+		rings.sched_switch = s->whole_cpus ? 3 : 2;
+	return capture_write_auxtrace_info(file->writer, file->path, &s->event, s->be->perf,
+					   s->be->perf_ctx, &rings, err);
 }
 
 void session_save_vdso(struct auxtap_session *s, const struct map_list *maps, pid_t pid)

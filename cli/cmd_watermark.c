@@ -22,6 +22,7 @@ static void usage(FILE *out)
 	      "  sweep      all drivers, page sizes, watermarks, areas and readers\n"
 	      "  faults     the zoo: what can be wrong, and that it is noticed\n"
 	      "  explore    small worlds, every state: all orders in which things can happen\n"
+	      "  live       this machine's own trace unit, against what the laboratory expects\n"
 	      "  advise     the smallest area and its watermark for a rate and latencies\n\n"
 	      "'auxtap watermark COMMAND --help' tells a command's options.\n"
 	      "docs/watermark.md explains the protocol, the verdicts, and how to model a unit of\n"
@@ -41,6 +42,7 @@ int cmd_watermark(int argc, char **argv)
 		{"faults", watermark_faults},
 		{"explore", watermark_explore},
 		{"advise", watermark_advise},
+		{"live", watermark_live},
 	};
 
 	if (argc < 2)

@@ -8,6 +8,7 @@ int watermark_faults(int argc, char **argv);
 int watermark_sweep(int argc, char **argv);
 int watermark_explore(int argc, char **argv);
 int watermark_advise(int argc, char **argv);
+int watermark_live(int argc, char **argv);
 int watermark_demo(void);
 
 #endif

@@ -156,6 +156,23 @@ AUXTAP_API int auxtap_backend_open_emulated(struct auxtap_backend *be, enum auxt
 					    struct auxtap_error *err);
 AUXTAP_API void auxtap_backend_close(struct auxtap_backend *be);
 
+/*
+ * From perf's event syntax ("intel_pt/cyc/u") to what the kernel is asked for; disabled, and without
+ * samples' fields. 1: it has an AUX area; 0: it has none; negative errno: see err.
+ */
+AUXTAP_API int auxtap_event_attr(struct perf_event_attr *attr, const char *event,
+				 const struct auxtap_backend *be, struct auxtap_error *err);
+/*
+ * Writes the records that tell a perf.data file's reader of the event's trace unit (AUXTRACE_INFO;
+ * for Arm also the clock), for rings of whole CPUs in linear mode. page: of one of the rings;
+ * path: for messages.
+ */
+struct auxtap_perfdata_writer;
+AUXTAP_API int auxtap_write_auxtrace_info(struct auxtap_perfdata_writer *w, const char *path,
+					  const char *event, const struct auxtap_backend *be,
+					  const struct perf_event_mmap_page *page,
+					  struct auxtap_error *err);
+
 /* Where execvp() would find a program: 0, -ENOENT or -EACCES. */
 AUXTAP_API int auxtap_find_program(const char *name, char *path, size_t size);
 /* Its ELF machine (EM_X86_64, EM_AARCH64 …), of a script that of its interpreter; or a negative errno. */

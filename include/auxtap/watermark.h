@@ -14,6 +14,7 @@
 #ifndef AUXTAP_WATERMARK_H
 #define AUXTAP_WATERMARK_H
 
+#include <auxtap/capture.h>
 #include <auxtap/error.h>
 
 #ifdef __cplusplus
@@ -329,6 +330,60 @@ AUXTAP_API extern const struct auxtap_watermark_fault auxtap_watermark_faults[];
 /* Sets what the fault needs to show itself (sizes, rates); to be called after the defaults. */
 AUXTAP_API int auxtap_watermark_fault_config(struct auxtap_watermark_config *config,
 					     const char *fault, struct auxtap_error *err);
+
+/* ---- this machine ---- */
+
+enum auxtap_live_reader {
+	AUXTAP_LIVE_PROMPT, /* reads all whenever it is woken */
+	AUXTAP_LIVE_FULL,   /* reads nothing until trace has stopped for want of room */
+};
+
+/* An AUX record of the real kernel's. Positions count bytes since the begin. */
+struct auxtap_live_record {
+	uint64_t offset, nr_bytes, flags;
+	uint64_t mark, limit; /* as the driver should have set them for it; UINT64_MAX: none,
+				 or behind its begin (H4) */
+	bool marked;	      /* an interrupt ended it */
+};
+
+struct auxtap_live_opts {
+	size_t size;
+	const char *event; /* as perf spells it: "intel_pt//u"; what the PMU takes, whatever it is called */
+	int cpu;	   /* whose trace unit: the event is of the CPU, not of a program */
+	enum auxtap_live_reader reader;
+	uint64_t max_bytes;  /* of trace; then the event is switched off */
+	uint64_t max_ns;     /* whatever was traced by then */
+	uint64_t max_skid;   /* bytes that an interrupt may come behind its mark */
+	const char *path;    /* the capture, perf.data */
+	/* Each AUX record and what was expected of it. May be NULL. */
+	void (*on_record)(void *ctx, const struct auxtap_live_record *record);
+	void *ctx;
+};
+
+struct auxtap_live_result {
+	int refused, refusal; /* by the kernel, with this errno */
+	char expected_refusal[160]; /* by the model; empty: none */
+	uint64_t nr_records, nr_bytes, nr_truncated, nr_reads, nr_enabled;
+	uint64_t nr_wakeups, nr_expected_wakeups; /* a reader that is busy sees several as one */
+	uint64_t skid_max; /* bytes from a mark to the end of its record */
+	int agrees;
+	char text[256]; /* the first thing that the kernel did otherwise than expected */
+};
+
+/*
+ * Runs one configuration on this machine's PMU, through the real kernel, and holds what comes back
+ * against the model: driver, kernel, page_size, nr_pages, watermark, data_pages and setup.align of
+ * config say what is expected; its times do not matter, for the model ends each transaction where
+ * the kernel has ended it. Nothing else is known of the trace unit than where it was interrupted.
+ * Returns 0 also where they differ; an error: it could not be done (-EIO: the capture cannot be
+ * written, -ENODATA: nothing was traced in max_ns).
+ */
+AUXTAP_API int auxtap_watermark_live(const struct auxtap_watermark_config *config,
+				     struct auxtap_backend *backend,
+				     const struct auxtap_live_opts *opts,
+				     struct auxtap_live_result *result, struct auxtap_error *err);
+/* The rules of a kernel by its release ("6.1.0-49-amd64"): a configuration's kernel; NULL: none. */
+AUXTAP_API const char *auxtap_watermark_kernel_for(const char *release);
 
 #ifdef __cplusplus
 }

@@ -229,6 +229,13 @@ done
 wrong 2 "--errata 7" sim --errata 7 --driver trbe
 wrong 2 "cannot happen there" explore --play i
 wrong 2 "not a number" explore --max-states 0
+wrong 2 "name the event" live
+wrong 2 "whose rules this PMU keeps is not known" live -e cpu//
+wrong 2 "no such reader" live -e intel_pt// --reader fast
+wrong 2 "not a size" live -e intel_pt// --skid late
+wrong 2 "not the number of a CPU" live -e intel_pt// --cpu x
+wrong 2 "wants a value" live -e
+wrong 3 "no PMU 'no_pt' here; 'auxtap list' tells" live -e no_pt//u
 "$AUXTAP" watermark explore --max-states 100 >states
 [ $? -eq 3 ] || fail "given up: exit is not 3"
 grep -q 'given up, the rest is not known' states || fail "given up: $(cat states)"

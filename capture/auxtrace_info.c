@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What a perf.data file says of its trace unit: AUXTRACE_INFO, and for Arm the clock. */
+#include "event_parser.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * How the trace unit's clock becomes perf's. Perf takes it over when it meets AUXTRACE_INFO, so
+ * it must be known by then.
+ */
+static int write_time_conv(struct auxtap_perfdata_writer *w,
+			   const struct perf_event_mmap_page *page,
+			   struct auxtap_error *err)
+{
+	struct {
+		struct perf_event_header header;
+		uint64_t shift, mult, zero, cycles, mask;
+		uint8_t cap_zero, cap_short, reserved[6];
+	} conv = {
+		.header = {.type = AUXTAP_RECORD_TIME_CONV, .size = sizeof(conv)},
+		.shift = page->time_shift,
+		.mult = page->time_mult,
+		.zero = page->time_zero,
+		.cycles = page->time_cycles,
+		.mask = page->time_mask,
+		.cap_zero = page->cap_user_time_zero,
+		.cap_short = page->cap_user_time_short,
+	};
+
+	return auxtap_perfdata_writer_record(w, &conv, sizeof(conv), NULL, 0, err);
+}
+
+int capture_write_auxtrace_info(struct auxtap_perfdata_writer *w, const char *path,
+				const struct capture_event *ev, const struct auxtap_perf_ops *ops,
+				void *ctx, const struct capture_rings *rings,
+				struct auxtap_error *err)
+{
+	/* as stock perf writes it: PMU type, PER_CPU_MMAPS; times in a record of their own */
+	const uint64_t spe[2] = {ev->attr.type, rings->per_cpu};
+	uint64_t *priv;
+	size_t nr;
+	int ret = 0;
+
+	if (ev->etm || ev->spe)
+		ret = write_time_conv(w, rings->page, err);
+	if (ret)
+		return ret;
+	if (ev->spe)
+		return auxtap_perfdata_writer_auxtrace_info(w, AUXTAP_AUXTRACE_ARM_SPE, spe, 2, err);
+	priv = malloc((ev->etm ? CAPTURE_ETM_INFO_MAX : AUXTAP_PT_INFO_NR) * sizeof(*priv));
+	if (!priv)
+		return auxtap_error_set(err, -ENOMEM, path, "no memory");
+	if (ev->etm) {
+		nr = capture_etm_info(priv, ev, ops, ctx, rings->snapshot);
+		ret = auxtap_perfdata_writer_auxtrace_info(w, AUXTAP_AUXTRACE_CS_ETM, priv, nr, err);
+	} else {
+		capture_pt_info(priv, ev, ops, ctx, rings->page, rings->snapshot, rings->per_cpu,
+				rings->sched_switch);
+		ret = auxtap_perfdata_writer_auxtrace_info(w, AUXTAP_AUXTRACE_INTEL_PT, priv,
+							   AUXTAP_PT_INFO_NR, err);
+	}
+	free(priv);
+	return ret;
+}
+
+/* ---- for who captures by himself ---- */
+
+static int parse(struct capture_event *ev, const char *event, const struct auxtap_backend *be,
+		 struct auxtap_error *err)
+{
+	return capture_event_parse(ev, event, be->perf, be->perf_ctx,
+				   strcmp(be->perf->name, "emulated") == 0, err);
+}
+
+int auxtap_event_attr(struct perf_event_attr *attr, const char *event,
+		      const struct auxtap_backend *be, struct auxtap_error *err)
+{
+	struct capture_event ev;
+	int ret = parse(&ev, event, be, err);
+
+	if (ret)
+		return ret;
+	*attr = ev.attr;
+	attr->disabled = 1;
+	if (!attr->sample_period)
+		attr->sample_period = 1;
+	return ev.aux;
+}
+
+int auxtap_write_auxtrace_info(struct auxtap_perfdata_writer *w, const char *path,
+			       const char *event, const struct auxtap_backend *be,
+			       const struct perf_event_mmap_page *page, struct auxtap_error *err)
+{
+	const struct capture_rings rings = {.page = page, .per_cpu = true};
+	struct capture_event ev;
+	int ret = parse(&ev, event, be, err);
+
+	return ret ? ret : capture_write_auxtrace_info(w, path, &ev, be->perf, be->perf_ctx, &rings, err);
+}

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# In the guest: see test_live.sh. What the units replay is in /trace.UNIT. Leaves in /out what each
+# run printed.
+bad=0
+live() { # NAME EXIT OPTIONS...
+	name=$1
+	want=$2
+	shift 2
+	auxtap watermark live -o /tmp/captures "$@" >/out/$name.out 2>/tmp/err
+	rc=$?
+	rm -rf /tmp/captures
+	[ $rc = "$want" ] && return
+	echo "live: $name: exit $rc: $(cat /tmp/err)"
+	grep -e '"text": "[^"]' -e differ -e '^ ' /out/$name.out | grep -v '^ .*": [^ ]*,$' | head -n 40
+	bad=1
+}
+debug=/sys/kernel/debug/auxtap
+both() { # UNIT, its folder, EVENT, OPTIONS...
+	unit=$1
+	replay=$2/replay
+	event=$3
+	shift 3
+	cat /trace.$unit >$replay/data || bad=1
+	# a rate at which the reader keeps up, and all that the machine can do
+	echo 5000000 >$replay/rate
+	live $unit-prompt 0 -e $event --skid 0 --reader prompt "$@"
+	echo 0 >$replay/rate
+	live $unit-full 0 -e $event --skid 0 --reader full --format json "$@"
+}
+case $(uname -m) in
+x86_64)
+	insmod /auxtap.ko name=intel_pt replay=1 || exit 1
+	both pt $debug intel_pt//u
+	# an interrupt that comes late is seen, and how late (SPE and TRBE stop at their limit)
+	echo 300 >/sys/module/auxtap/parameters/skid
+	live pt-skid 0 -e intel_pt//u --skid 300 --reader full --pages 8 --watermark 8192
+	live pt-late 1 -e intel_pt//u --skid 299 --reader full --pages 8 --watermark 8192
+	;;
+*)
+	insmod /auxtap.ko replay=1 || exit 1
+	both spe $debug/spe arm_spe_0/ts_enable=1/u --pages 2,4,16
+	both trbe $debug/trbe cs_etm//u --pages 2,4,16
+	;;
+esac
+exit $bad

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * See follow.h. The program yields trace until the transaction ends where the real one ended; then
+ * the interrupt comes to the driver. What only the real kernel knows is which of the reader's
+ * tails the next transaction began with, while the reader was reading: the state before the end
+ * is kept, and the end done again with another tail where the next record asks for it.
+ */
+#include "follow.h"
+#include "explore.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_RANGES   64
+#define MAX_EXPECTED 8
+#define MAX_READS    256 /* kept; older ones came before anything that can be done again */
+#define LL unsigned long long
+
+struct expected {
+	u64 offset, nr_bytes, flags;
+};
+
+/* What a state is made of besides the model's memory. */
+struct told {
+	struct expected expected[MAX_EXPECTED]; /* records of the model that were not seen yet */
+	size_t nr_expected;
+	u64 nr_wakeups;
+	u64 nr_reads; /* that it knows of */
+};
+
+struct follow {
+	struct world *w;
+	struct auxtap_watermark_result result;
+	struct told told;
+	char violation[200];
+	/* the reader's tails; all before known were there when its records were last looked at */
+	u64 reads[MAX_READS];
+	u64 nr_reads, nr_known;
+	/* the state before the end of the transaction whose record came last */
+	struct core_range ranges[MAX_RANGES];
+	size_t nr_ranges;
+	struct image {
+		u8 *bytes;
+		struct told told;
+		u64 least_reads; /* that the transaction after it knew */
+		u64 end;	 /* of that record */
+	} image, next; /* next: of the record that is being looked at */
+	u64 reads_at_end; /* so many are known between the end of a transaction and the next begin */
+	bool can_repeat;
+};
+
+static void on_event(void *ctx, const struct auxtap_watermark_event *e)
+{
+	struct follow *f = ctx;
+
+	switch (e->what) {
+	case AUXTAP_WM_RECORD:
+		if (f->told.nr_expected < MAX_EXPECTED)
+			f->told.expected[f->told.nr_expected] =
+				(struct expected){e->a, e->b, e->c};
+		f->told.nr_expected++;
+		break;
+	case AUXTAP_WM_END: /* before the next begin */
+		for (; f->told.nr_reads < f->reads_at_end; f->told.nr_reads++)
+			reader_take(f->w, f->reads[f->told.nr_reads % MAX_READS]);
+		break;
+	case AUXTAP_WM_WAKEUP:
+		f->told.nr_wakeups++;
+		break;
+	case AUXTAP_WM_VIOLATION:
+		if (!*f->violation)
+			snprintf(f->violation, sizeof(f->violation), "%s: %s",
+				 auxtap_invariant_info((enum auxtap_watermark_invariant)e->a)->name, e->text);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- states ---- */
+
+static void image_take(struct follow *f, struct image *image)
+{
+	u8 *at = image->bytes;
+
+	for (size_t i = 0; i < f->nr_ranges; i++) {
+		memcpy(at, f->ranges[i].at, f->ranges[i].size);
+		at += f->ranges[i].size;
+	}
+	image->told = f->told;
+	image->least_reads = f->told.nr_reads;
+}
+
+static void image_put(struct follow *f)
+{
+	const u8 *at = f->image.bytes;
+
+	for (size_t i = 0; i < f->nr_ranges; i++) {
+		memcpy(f->ranges[i].at, at, f->ranges[i].size);
+		at += f->ranges[i].size;
+	}
+	f->told = f->image.told;
+}
+
+static int image_open(struct follow *f)
+{
+	size_t size = 1; /* never nothing */
+
+	f->nr_ranges = explore_ranges(f->w, f->ranges, MAX_RANGES);
+	if (f->nr_ranges > MAX_RANGES)
+		return -E2BIG;
+	for (size_t i = 0; i < f->nr_ranges; i++)
+		size += f->ranges[i].size;
+	f->image.bytes = malloc(size);
+	f->next.bytes = malloc(size);
+	return f->image.bytes && f->next.bytes ? 0 : -ENOMEM;
+}
+
+/* ---- steps of the model ---- */
+
+/* Up to nr_bytes; how many of them the unit has stored. */
+static u64 produce(struct world *w, u64 nr_bytes)
+{
+	bool records = !strcmp(w->driver->name, "arm_spe");
+	u64 stored = 0, align = w->c.setup.align;
+
+	while (nr_bytes && machine_tracing(w)) {
+		u64 taken, kept, piece = nr_bytes;
+		bool stopped = w->mon.stopped;
+
+		if (records && piece > align) /* the last one is what is left */
+			piece = piece / align * align;
+		w->producing = true;
+		kept = w->unit->produce(w->u, NULL, piece, &taken);
+		w->producing = false;
+		if (!taken || taken > piece)
+			taken = piece;
+		w->r->produced += taken;
+		mon_produced(w, kept, taken - kept, w->now,
+			     stopped || w->mon.stopped ? AUXTAP_LOSS_STOPPED : AUXTAP_LOSS_FAULT);
+		stored += kept;
+		nr_bytes -= taken;
+		if (w->line_raised) {
+			w->line_raised = false;
+			mon_line(w);
+			faults_line(w);
+		}
+		if (kept < taken) /* it has stopped */
+			break;
+	}
+	return stored;
+}
+
+static void know_reads(struct follow *f, u64 nr)
+{
+	for (; f->told.nr_reads < nr; f->told.nr_reads++) {
+		reader_records(f->w);
+		reader_take(f->w, f->reads[f->told.nr_reads % MAX_READS]);
+	}
+}
+
+/* By the interrupt; where none is due the event is switched off. */
+static void end_transaction(struct follow *f)
+{
+	explore_act(f->w, f->w->nr_irqs ? ACT_IRQ : ACT_SWITCH);
+	reader_records(f->w);
+}
+
+/* ---- one record ---- */
+
+AUXTAP_PRINTF(2, 3)
+static bool differs(struct follow_record *r, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(r->text, sizeof(r->text), fmt, args);
+	va_end(args);
+	return false;
+}
+
+static const char *flag_names(u64 flags, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s%s%s%s%s%s", flags & PERF_AUX_FLAG_TRUNCATED ? "|TRUNCATED" : "",
+		 flags & PERF_AUX_FLAG_OVERWRITE ? "|OVERWRITE" : "",
+		 flags & PERF_AUX_FLAG_PARTIAL ? "|PARTIAL" : "",
+		 flags & PERF_AUX_FLAG_COLLISION ? "|COLLISION" : "",
+		 flags & ~0xfull ? "|a format" : "", flags ? "" : "|none");
+	return buf + 1;
+}
+
+/* A record of the model's against the one that was seen. */
+static bool same_record(struct follow *f, struct follow_record *r)
+{
+	const struct expected e = f->told.expected[0];
+	char is[64], due[64];
+
+	memmove(f->told.expected, f->told.expected + 1, sizeof(f->told.expected) - sizeof(e));
+	f->told.nr_expected--;
+	if (e.offset != r->offset)
+		return differs(r, "begins at %llu, expected at %llu", (LL)r->offset, (LL)e.offset);
+	if (e.nr_bytes != r->nr_bytes)
+		return differs(r, "has %llu bytes, expected %llu", (LL)r->nr_bytes, (LL)e.nr_bytes);
+	if (e.flags != r->flags)
+		return differs(r, "flags %s, expected %s", flag_names(r->flags, is, sizeof(is)),
+			       flag_names(e.flags, due, sizeof(due)));
+	return true;
+}
+
+/* Where its interrupt is due. */
+static u64 due_at(const struct follow_record *r)
+{
+	return r->mark < r->limit ? r->mark : r->limit;
+}
+
+/* The transaction that is open ends where the record ends, as far as the model goes along. */
+static bool reach_end(struct follow *f, struct follow_record *r, bool last)
+{
+	const struct monitor *m = &f->w->mon;
+	u64 end = r->offset + r->nr_bytes, stored;
+
+	if (!m->open)
+		return differs(r, "trace should be off: no room, or the event should be disabled");
+	if (m->int_at != NEVER && m->int_at > m->pos) /* H4: one behind the head is not reached */
+		r->mark = m->int_at;
+	r->limit = m->stop_at;
+	if (r->offset != m->head)
+		return differs(r, "begins at %llu, expected at %llu", (LL)r->offset, (LL)m->head);
+	if (end > m->pos) {
+		u64 due = end - m->pos;
+
+		stored = produce(f->w, due);
+		if (stored < due)
+			return differs(r, "ends at %llu, %llu bytes behind its limit %llu",
+				       (LL)end, (LL)(due - stored), (LL)r->limit);
+	}
+	r->marked = f->w->nr_irqs != 0;
+	if (r->marked && end > due_at(r))
+		r->skid = end - due_at(r);
+	if (!r->marked && !last)
+		return differs(r, "ends at %llu, and no interrupt was due before %llu", (LL)end,
+			       (LL)due_at(r));
+	return true;
+}
+
+/* The next record, from the state that there is now: is it as the model has it? */
+static bool take(struct follow *f, struct follow_record *r, bool last)
+{
+	struct image swap = f->image;
+
+	if (f->told.nr_expected) { /* it came with the one before */
+		bool same = same_record(f, r);
+
+		f->can_repeat &= !same;
+		return same;
+	}
+	know_reads(f, f->nr_known);
+	if (!reach_end(f, r, last))
+		return false;
+	image_take(f, &f->next);
+	f->next.end = r->offset + r->nr_bytes;
+	end_transaction(f);
+	if (!f->told.nr_expected)
+		return differs(r, "no record was expected: nothing was written");
+	if (!same_record(f, r))
+		return false;
+	f->image = f->next;
+	f->next = swap;
+	f->can_repeat = true;
+	return true;
+}
+
+/*
+ * The last end once more, where the next transaction knew so many reads: those of older trace may
+ * have come before it, one of its own bytes at the earliest between it and the next begin.
+ */
+static bool repeat_end(struct follow *f, u64 nr_reads)
+{
+	struct follow_record unused = {0};
+	u64 before = nr_reads;
+
+	image_put(f);
+	while (before > f->told.nr_reads && f->reads[(before - 1) % MAX_READS] > reader_head(f->w))
+		before--;
+	if (before < nr_reads && f->reads[(nr_reads - 1) % MAX_READS] > f->image.end)
+		return false; /* it has read what the next begin has padded */
+	f->reads_at_end = nr_reads;
+	know_reads(f, before);
+	end_transaction(f);
+	f->reads_at_end = 0;
+	know_reads(f, nr_reads);
+	if (f->told.nr_expected)
+		same_record(f, &unused); /* it agreed before */
+	return true;
+}
+
+void follow_record(struct follow *f, struct follow_record *r, bool last)
+{
+	const struct follow_record seen = {
+		.offset = r->offset,
+		.nr_bytes = r->nr_bytes,
+		.flags = r->flags,
+		.mark = NEVER,
+		.limit = NEVER,
+	};
+	bool repeat = f->can_repeat;
+	u64 from = f->image.least_reads, nr = from;
+
+	do {
+		struct follow_record now = seen;
+
+		if (repeat && !repeat_end(f, nr))
+			return;
+		now.agrees = take(f, &now, last);
+		if (now.agrees || nr == from) /* of what differs: what was supposed first */
+			*r = now;
+	} while (!r->agrees && repeat && nr++ < f->nr_reads);
+}
+
+/* ---- the reader ---- */
+
+void follow_read(struct follow *f, uint64_t tail)
+{
+	f->reads[f->nr_reads++ % MAX_READS] = tail;
+	if (f->nr_reads > f->image.least_reads + MAX_READS)
+		f->image.least_reads = f->nr_reads - MAX_READS;
+}
+
+void follow_drained(struct follow *f)
+{
+	f->nr_known = f->nr_reads;
+}
+
+bool follow_may_be_off(struct follow *f)
+{
+	if (!f->w->mon.open)
+		return true;
+	for (u64 nr = f->image.least_reads; f->can_repeat && nr <= f->nr_reads; nr++) {
+		if (!repeat_end(f, nr))
+			break;
+		if (!f->w->mon.open)
+			return true;
+	}
+	return false;
+}
+
+void follow_enable(struct follow *f)
+{
+	follow_may_be_off(f);
+	know_reads(f, f->nr_reads);
+	f->nr_known = f->nr_reads;
+	mon_drained(f->w, machine_reenable(f->w));
+	reader_records(f->w);
+	f->w->reader.truncated = f->w->reader.was_full = f->w->reader.woken = false;
+	f->can_repeat = false;
+}
+
+/* ---- from outside ---- */
+
+uint64_t follow_wakeups(const struct follow *f)
+{
+	return f->told.nr_wakeups;
+}
+
+bool follow_expects(struct follow *f, struct follow_record *first)
+{
+	const struct expected *e = &f->told.expected[0];
+
+	for (u64 nr = f->image.least_reads; f->told.nr_expected; nr++) {
+		*first = (struct follow_record){
+			.offset = e->offset, .nr_bytes = e->nr_bytes, .flags = e->flags};
+		if (!f->can_repeat || nr > f->nr_reads || !repeat_end(f, nr))
+			return true;
+	}
+	return false;
+}
+
+const char *follow_violation(const struct follow *f)
+{
+	return *f->violation ? f->violation : NULL;
+}
+
+struct follow *follow_open(const struct auxtap_watermark_config *config, char *refused,
+			   size_t size, struct auxtap_error *err)
+{
+	struct follow *f = calloc(1, sizeof(*f));
+	struct auxtap_error own = AUXTAP_ERROR_INIT;
+	int ret;
+
+	*refused = '\0';
+	if (!f) {
+		auxtap_error_set(err, -ENOMEM, "prediction", "no memory");
+		return NULL;
+	}
+	f->w = explore_world(config, &f->result, err ? err : &own);
+	if (!f->w) {
+		free(f);
+		return NULL;
+	}
+	if (f->result.refused) {
+		snprintf(refused, size, "%s", f->result.refusal);
+		follow_close(f);
+		return NULL;
+	}
+	f->w->on_event = on_event;
+	f->w->ctx = f;
+	ret = image_open(f);
+	if (!ret)
+		return f;
+	auxtap_error_set(err, ret, "prediction", "%s", strerror(-ret));
+	follow_close(f);
+	return NULL;
+}
+
+void follow_close(struct follow *f)
+{
+	f->w->on_event = NULL;
+	f->w->mon.mute = true;
+	if (f->w->running && !f->result.refused)
+		machine_sched(f->w, false);
+	world_free(f->w);
+	free(f->image.bytes);
+	free(f->next.bytes);
+	free(f);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A real machine's run, followed in the model: the same transactions, one after the other, each
+ * ended where the real one ended. What the model says then (where the mark was, the records with
+ * their flags, what is skipped, who is woken, when the event is disabled) is held against it.
+ */
+#ifndef AUXTAP_WATERMARK_FOLLOW_H
+#define AUXTAP_WATERMARK_FOLLOW_H
+
+#include <auxtap/watermark.h>
+
+struct follow;
+
+/* An AUX record, and what was expected of it. Positions are absolute. */
+struct follow_record {
+	uint64_t offset, nr_bytes, flags;
+	uint64_t mark, limit; /* of its transaction; UINT64_MAX: none, or not ahead of it */
+	bool marked;	      /* it ended at its mark or behind it, or at its limit: by an interrupt */
+	uint64_t skid;	      /* then: bytes behind the first of them */
+	bool agrees;
+	char text[200]; /* why not */
+};
+
+/*
+ * The event has been enabled. NULL: see err, or *refused is why the model does not take this
+ * configuration.
+ */
+struct follow *follow_open(const struct auxtap_watermark_config *config, char *refused,
+			   size_t size, struct auxtap_error *err);
+void follow_close(struct follow *f);
+
+/*
+ * What the reader does and sees, in its order. drained: it looked for records, and all that
+ * were there then have been told: what comes later knows every read before.
+ */
+void follow_record(struct follow *f, struct follow_record *record, bool last);
+void follow_read(struct follow *f, uint64_t tail);
+void follow_drained(struct follow *f);
+/* DISABLE and ENABLE. */
+void follow_enable(struct follow *f);
+
+/* Of the model, as far as it has come: trace is off, for all that is known, until it is enabled. */
+bool follow_may_be_off(struct follow *f);
+uint64_t follow_wakeups(const struct follow *f);
+/* There must be another record, whatever the last transaction knew of the reader. */
+bool follow_expects(struct follow *f, struct follow_record *first);
+/* The first invariant that the model itself violates; NULL: none. */
+const char *follow_violation(const struct follow *f);
+
+#endif
