@@ -19,8 +19,10 @@
 
 #define LL unsigned long long
 #define POLL_MS	 20
-#define GRACE_MS 50 /* a wakeup that is on its way */
-#define IDLE_NS	 30000000ull /* nothing has come for so long: is trace off? */
+#define GRACE_MS 1000 /* a wakeup that is on its way; a virtual processor may be slow */
+/* Nothing has come for so long: is trace off? Longer where the model is not sure of it. */
+#define IDLE_NS	       30000000ull
+#define IDLE_PROMPT_NS 500000000ull
 
 struct live {
 	const struct auxtap_watermark_config *c;
@@ -268,9 +270,12 @@ static int enable_again(struct live *v, struct auxtap_error *err)
 /* D6: of a writer that has found no room there is no record. */
 static bool seems_off(struct live *v)
 {
+	bool prompt = v->opts->reader == AUXTAP_LIVE_PROMPT;
+
 	if (v->truncated || unread(v) >= v->aux_size - 1)
 		return true;
-	return now_ns() - v->news_ns > IDLE_NS && v->r->agrees && follow_may_be_off(v->follow);
+	return now_ns() - v->news_ns > (prompt ? IDLE_PROMPT_NS : IDLE_NS) && v->r->agrees &&
+	       follow_may_be_off(v->follow);
 }
 
 static int look(struct live *v, bool *woken, int timeout_ms)
