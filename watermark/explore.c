@@ -10,9 +10,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define NO_PARENT UINT32_MAX
 #define MAX_RANGES 64
+#define TABLE_ALIGN (2ul << 20)
 #define BLOCK	   64
 #define BLOCK_WORDS (BLOCK / 8)
 
@@ -49,18 +51,23 @@ struct image {
 	size_t nr_changed;
 };
 
-/* A state that has been seen. Two that have the same 128 bits are taken for one. */
+/* How a state was come to. */
 struct seen {
-	u64 hash[2];
 	u32 parent;
 	u8 action;
+};
+
+/* Two states that have the same 128 bits are taken for one; 0, 0: there is none. */
+struct hash {
+	u64 bits[2];
 };
 
 /* States that wait for their turn: their differences from the root. */
 struct queue {
 	struct word *words;
 	size_t nr_words, max_words;
-	struct {
+	struct item {
+		struct hash hash;
 		u32 state;
 		u32 nr;
 	} *items;
@@ -72,8 +79,8 @@ struct search {
 	struct image image;
 	struct seen *seen;
 	u64 nr_seen, max_seen;
-	u32 *table; /* by hash: 1 + index */
-	u64 table_mask;
+	struct hash *table;
+	u64 table_size;
 	struct queue queues[2]; /* of the states of one depth, and of the next one */
 	unsigned int turn;	/* which of them is the first */
 	struct auxtap_explore_result *r;
@@ -290,58 +297,73 @@ static u64 mix(u64 value)
  * A state's hash is a sum, one term for each word that differs from the root: so a step adds and
  * takes away those that it has changed.
  */
-static void hash_word(u64 *hash, const struct image *im, u32 at, u64 value, u64 sign)
+static void hash_word(struct hash *hash, const struct image *im, u32 at, u64 value, u64 sign)
 {
 	if (value == im->root[at])
 		return;
-	hash[0] += sign * mix(value ^ mix(at + 0x9e3779b97f4a7c15ull));
-	hash[1] += sign * mix(value + mix(at + 0xc2b2ae3d27d4eb4full));
+	hash->bits[0] += sign * mix(value ^ mix(at + 0x9e3779b97f4a7c15ull));
+	hash->bits[1] += sign * mix(value + mix(at + 0xc2b2ae3d27d4eb4full));
+}
+
+/* Where it is, or where its place is. */
+static struct hash *find(const struct search *s, const struct hash *hash)
+{
+	u64 mask = s->table_size - 1, at = hash->bits[0] & mask;
+
+	while ((s->table[at].bits[0] | s->table[at].bits[1]) != 0 &&
+	       memcmp(&s->table[at], hash, sizeof(*hash)) != 0)
+		at = (at + 1) & mask;
+	return &s->table[at];
+}
+
+/* Looked up at random: large pages, where there are any. */
+static struct hash *new_table(u64 size)
+{
+	size_t nr_bytes = size * sizeof(struct hash);
+	struct hash *table = aligned_alloc(TABLE_ALIGN, nr_bytes);
+
+	if (!table)
+		return NULL;
+	madvise(table, nr_bytes, MADV_HUGEPAGE);
+	memset(table, 0, nr_bytes);
+	return table;
 }
 
 static int grow_table(struct search *s)
 {
-	u64 size = s->table_mask ? 2 * (s->table_mask + 1) : 1 << 16;
-	u32 *table = calloc(size, sizeof(*table));
+	struct hash *old = s->table;
+	u64 old_size = s->table_size;
+	struct hash *table = new_table(old_size ? 2 * old_size : TABLE_ALIGN / sizeof(*table));
 
 	if (!table)
 		return -ENOMEM;
-	free(s->table);
 	s->table = table;
-	s->table_mask = size - 1;
-	for (u64 i = 0; i < s->nr_seen; i++) {
-		u64 at = s->seen[i].hash[0];
-
-		while (table[at & s->table_mask])
-			at++;
-		table[at & s->table_mask] = (u32)i + 1;
-	}
+	s->table_size = old_size ? 2 * old_size : TABLE_ALIGN / sizeof(*table);
+	for (u64 i = 0; i < old_size; i++)
+		if ((old[i].bits[0] | old[i].bits[1]) != 0)
+			*find(s, &old[i]) = old[i];
+	free(old);
 	return 0;
 }
 
 /* The state that the step has led to, if it is new, goes into the next queue. Negative errno. */
-static int visit(struct search *s, u32 parent, u8 action)
+static int visit(struct search *s, const struct item *from, u8 action)
 {
 	struct image *im = &s->image;
-	struct seen new = {.parent = parent, .action = action};
 	struct queue *q = &s->queues[!s->turn];
+	struct hash hash = from->hash, *place;
 	size_t nr;
-	u64 at;
 	int ret;
 
-	if (parent != NO_PARENT)
-		memcpy(new.hash, s->seen[parent].hash, sizeof(new.hash));
 	for (size_t i = 0; i < im->nr_changed; i++) {
 		const struct word *word = &im->changed[i];
 
-		hash_word(new.hash, im, word->at, im->now[word->at], -1ull);
-		hash_word(new.hash, im, word->at, word->value, 1);
+		hash_word(&hash, im, word->at, im->now[word->at], -1ull);
+		hash_word(&hash, im, word->at, word->value, 1);
 	}
-	for (at = new.hash[0]; s->table[at & s->table_mask]; at++) {
-		const struct seen *old = &s->seen[s->table[at & s->table_mask] - 1];
-
-		if (old->hash[0] == new.hash[0] && old->hash[1] == new.hash[1])
-			return 0;
-	}
+	place = find(s, &hash);
+	if ((place->bits[0] | place->bits[1]) != 0)
+		return 0;
 	ret = queue_room(q, im->nr_hot * BLOCK_WORDS);
 	if (ret)
 		return ret;
@@ -354,13 +376,12 @@ static int visit(struct search *s, u32 parent, u8 action)
 		s->seen = more;
 		s->max_seen = max;
 	}
+	*place = hash;
 	nr = image_differences(im, q->words + q->nr_words);
 	q->nr_words += nr;
-	s->table[at & s->table_mask] = (u32)s->nr_seen + 1;
-	q->items[q->nr_items].state = (u32)s->nr_seen;
-	q->items[q->nr_items++].nr = (u32)nr;
-	s->seen[s->nr_seen++] = new;
-	return 2 * s->nr_seen > s->table_mask ? grow_table(s) : 0;
+	q->items[q->nr_items++] = (struct item){hash, (u32)s->nr_seen, (u32)nr};
+	s->seen[s->nr_seen++] = (struct seen){from->state, action};
+	return 2 * s->nr_seen > s->table_size ? grow_table(s) : 0;
 }
 
 /* ---- the search ---- */
@@ -381,7 +402,7 @@ static void tell_path(struct search *s, u32 state, u8 last)
 }
 
 /* One action in the current state. 1: it violates something. */
-static int try_action(struct search *s, u32 state, u8 action)
+static int try_action(struct search *s, const struct item *from, u8 action)
 {
 	struct auxtap_watermark_result *wr = s->w->r;
 
@@ -395,7 +416,7 @@ static int try_action(struct search *s, u32 state, u8 action)
 		s->r->violated = 1;
 		s->r->invariant = wr->violations[0].invariant;
 		memcpy(s->r->text, wr->violations[0].text, sizeof(s->r->text));
-		tell_path(s, state, action);
+		tell_path(s, from->state, action);
 		return 1;
 	}
 	explore_normalise(s->w);
@@ -404,20 +425,20 @@ static int try_action(struct search *s, u32 state, u8 action)
 		s->r->nr_cut++;
 		return 0;
 	}
-	return visit(s, state, action);
+	return visit(s, from, action);
 }
 
 /* All that can happen in one state. 1: a violation. */
-static int expand(struct search *s, u32 state, const struct word *words, u32 nr)
+static int expand(struct search *s, const struct item *item, const struct word *words)
 {
 	u8 actions[MAX_ACTIONS];
 	unsigned int n;
 	int ret;
 
-	image_put(&s->image, words, nr);
+	image_put(&s->image, words, item->nr);
 	n = explore_actions(s->w, actions);
 	for (unsigned int i = 0; i < n; i++) {
-		ret = try_action(s, state, actions[i]);
+		ret = try_action(s, item, actions[i]);
 		if (ret)
 			return ret;
 		image_undo(&s->image);
@@ -427,12 +448,14 @@ static int expand(struct search *s, u32 state, const struct word *words, u32 nr)
 
 static int search(struct search *s)
 {
+	/* the root's own hash: anything but 0 */
+	const struct item first = {{{1, 1}}, NO_PARENT, 0};
 	int ret = grow_table(s);
 
 	explore_normalise(s->w);
 	image_root(&s->image);
 	if (!ret)
-		ret = visit(s, NO_PARENT, 0);
+		ret = visit(s, &first, 0);
 	while (!ret && s->queues[!s->turn].nr_items) {
 		const struct queue *now = &s->queues[!s->turn];
 		struct queue *next = &s->queues[s->turn];
@@ -442,7 +465,7 @@ static int search(struct search *s)
 		/* what they hold stays the search's: search_free() */
 		next->nr_items = next->nr_words = 0; /* NOLINT(clang-analyzer-unix.Malloc) */
 		for (size_t i = 0; i < now->nr_items && !ret; i++) {
-			ret = expand(s, now->items[i].state, now->words + at, now->items[i].nr);
+			ret = expand(s, &now->items[i], now->words + at);
 			at += now->items[i].nr;
 			if (!ret && s->nr_seen > s->max_states)
 				return 0;

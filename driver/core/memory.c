@@ -124,7 +124,8 @@ struct page_region *page_region_new(void *virt, unsigned long nr_pages, unsigned
 	/* a hole behind, and alignment before, each chunk */
 	max_slots = 3 * nr_pages + (2ul << MAX_PAGE_ORDER);
 	region->pages = kcalloc(nr_pages, sizeof(*region->pages), GFP_KERNEL);
-	region->slots = kcalloc(max_slots, sizeof(*region->slots), GFP_KERNEL);
+	/* the map of a region never changes: it is no state of the kernel's (core_memory_state) */
+	region->slots = calloc(max_slots, sizeof(*region->slots));
 	if (!region->pages || !region->slots)
 		goto free_region;
 	region->phys_base = ALIGN(next_phys, PAGE_SIZE << MAX_PAGE_ORDER);
@@ -158,7 +159,7 @@ struct page_region *page_region_new(void *virt, unsigned long nr_pages, unsigned
 	return region;
 
 free_region:
-	kfree(region->slots);
+	free(region->slots);
 	kfree(region->pages);
 	kfree(region);
 	return NULL;
@@ -171,7 +172,7 @@ void page_region_free(struct page_region *region)
 	entry_remove(by_virt, (u64)(uintptr_t)region->virt);
 	entry_remove(by_phys, region->phys_base);
 	nr_regions--;
-	kfree(region->slots);
+	free(region->slots);
 	kfree(region->pages);
 	kfree(region);
 }
