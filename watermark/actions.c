@@ -126,7 +126,7 @@ static void enable_again(struct world *w)
 	w->reader.truncated = w->reader.was_full = false;
 	if (!w->running)
 		return;
-	mon_drained(w, machine_reenable(w));
+	machine_reenable(w);
 }
 
 static void sleep_again(struct world *w)

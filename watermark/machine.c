@@ -477,9 +477,10 @@ void machine_interrupt(struct world *w)
 }
 
 /* D21: DISABLE and ENABLE; ENABLE alone does nothing where the event still counts as active. */
-bool machine_reenable(struct world *w)
+void machine_reenable(struct world *w)
 {
-	bool marked = w->event->pending_disable;
+	bool marked = w->event->pending_disable, more;
+	u64 head = w->mon.head;
 
 	w->r->nr_reenabled++;
 	lab_event(w, AUXTAP_WM_REENABLE, 0, 0, 0);
@@ -487,10 +488,11 @@ bool machine_reenable(struct world *w)
 	core_event_ioctl(w->event, PERF_EVENT_IOC_DISABLE, 0, NULL);
 	core_irq_work_run();
 	mon_settle(w);
+	more = w->mon.head != head;
 	core_event_ioctl(w->event, PERF_EVENT_IOC_ENABLE, 0, NULL);
 	core_irq_work_run();
 	mon_settle(w);
-	return marked;
+	mon_drained(w, marked, more);
 }
 
 void machine_inject_hole(struct world *w)

@@ -412,8 +412,9 @@ void mon_settle(struct world *w)
 		m->disable_due = false;
 		check_disabled(w);
 	}
-	/* D21: truncated while it was scheduled in, it could not be disabled: it will be, later */
-	if (w->event->pending_disable && !core_event_active(w->event))
+	/* D21: it will be disabled later: it was truncated while it was scheduled in, or as 6.12 does it */
+	if (w->event->pending_disable &&
+	    (!core_event_active(w->event) || w->nominal->disable_at_sched_out))
 		m->marked = true;
 	if (m->delivery_due && !m->delivered)
 		mon_violation(w, AUXTAP_INV_WAKEUP_AT_WATERMARK,
@@ -682,9 +683,9 @@ void mon_read(struct world *w, u64 from, u64 to)
 	}
 }
 
-void mon_drained(struct world *w, bool marked)
+void mon_drained(struct world *w, bool marked, bool more)
 {
-	if (!w->running || w->mon.open || w->mon.mute)
+	if (!w->running || w->mon.open || w->mon.mute || more)
 		return;
 	if (marked) /* it could not be disabled when it was truncated, for it was not in */
 		finding(w, "truncated while it was scheduled in, an event keeps the mark, and is "

@@ -76,7 +76,7 @@ static void rest(struct world *w)
 	if (r->truncated || r->was_full) {
 		r->truncated = r->was_full = false;
 		if (!w->c.snapshot && w->running) {
-			mon_drained(w, machine_reenable(w));
+			machine_reenable(w);
 			r->enabled_at = w->now;
 		}
 	}

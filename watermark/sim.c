@@ -269,7 +269,7 @@ static void watch(struct world *w)
 		reader_records(w);
 		if (reader_head(w) != r->tail)
 			reader_take(w, reader_head(w));
-		mon_drained(w, machine_reenable(w));
+		machine_reenable(w);
 	}
 	if (!machine_tracing(w)) {
 		r->watch_head = w->page->aux_head;

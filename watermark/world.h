@@ -147,7 +147,7 @@ void machine_close(struct world *w);
 bool machine_tracing(const struct world *w);
 void machine_sched(struct world *w, bool in);
 void machine_interrupt(struct world *w);
-bool machine_reenable(struct world *w); /* was it marked for disable? */
+void machine_reenable(struct world *w);
 void machine_inject_hole(struct world *w);
 /* Offset in the AUX area of an address on the bus, or NEVER. */
 u64 machine_offset(const struct world *w, u64 addr);
@@ -176,8 +176,11 @@ void mon_settle(struct world *w); /* after anything that the kernel or the drive
 void mon_record(struct world *w, u64 offset, u64 nr_bytes, u64 flags); /* the reader has found it */
 void mon_read(struct world *w, u64 from, u64 to);
 void mon_time(struct world *w);
-/* The reader has read all, and enabled it again. marked: it was marked for disable before. */
-void mon_drained(struct world *w, bool marked);
+/*
+ * The reader has read all, and enabled it again. marked: it was marked for disable before; more:
+ * it was still tracing, so that there is something to be read again.
+ */
+void mon_drained(struct world *w, bool marked, bool more);
 
 /* reader.c */
 void reader_wake(struct world *w);
