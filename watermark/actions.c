@@ -193,8 +193,6 @@ static void forget_area(struct world *w)
 {
 	struct pt_buffer *buf = w->mon.area;
 
-	w->regs_ptr = w->regs_base = w->regs_limit = 0;
-	w->pt_base = w->pt_mask_ptrs = 0;
 	w->ptr_written = false;
 	if (!buf || strcmp(w->driver->name, "intel_pt") != 0)
 		return;
@@ -212,25 +210,24 @@ static void rebase(struct world *w, u64 by)
 	m->head -= by;
 	m->wakeup -= by;
 	if (!m->open) { /* of the last transaction: nobody looks at it again */
-		m->begin = m->pos = m->handle_wakeup = 0;
+		m->pos = 0;
 		m->int_at = m->stop_at = m->due_at = NEVER;
-		m->stored = 0;
 		m->stopped = false;
 		if (handle) {
 			handle->head = handle->size = handle->wakeup = 0;
+			handle->aux_flags = 0;
 			handle->rb = NULL;
 		}
 		forget_area(w);
 		return;
 	}
-	lower(&m->begin, by);
 	lower(&m->pos, by);
-	lower(&m->handle_wakeup, by);
 	lower(&m->int_at, by);
 	lower(&m->stop_at, by);
 	lower(&m->due_at, by);
 	handle->head -= by;
 	handle->wakeup -= by;
+	handle->size = 0; /* room is asked for while a transaction begins; a skip would be seen to fail (D10) */
 	if (!strcmp(w->driver->name, "intel_pt")) {
 		struct pt_buffer *buf = m->area;
 
@@ -248,8 +245,6 @@ static void rebase_snapshot(struct world *w)
 	if (strcmp(w->driver->name, "trbe") != 0) /* PT and SPE: an offset, up to the area's size */
 		by = 0;
 	core_event_rebase(w->event, by);
-	m->begin = m->handle_wakeup = 0;
-	m->stored = m->stored != 0;
 	if (m->open) {
 		handle->head -= by;
 		m->pos = m->stop_at == NEVER ? m->pos % w->aux_size : m->pos;
@@ -260,6 +255,7 @@ static void rebase_snapshot(struct world *w)
 	m->stopped = false;
 	if (handle) {
 		handle->head = handle->size = handle->wakeup = 0;
+		handle->aux_flags = 0;
 		handle->rb = NULL;
 	}
 	forget_area(w);
@@ -280,7 +276,24 @@ void explore_normalise(struct world *w)
 	else
 		rebase_snapshot(w);
 	m->mark_produced = m->mark_hit && !m->line_seen ? m->mark_produced - w->r->produced : 0;
+	if (m->flagged) { /* until trace is stored again, whatever is lost is told */
+		m->refused_full = m->record_lost = false;
+		m->marked = m->marked && w->event->pending_disable;
+		m->lossy = m->lossy && m->open;
+	}
+	if (!m->lossy || m->flagged)
+		m->why = AUXTAP_LOSS_STOPPED;
+	w->reader.truncated = w->reader.truncated || w->reader.was_full; /* what it does is the same */
+	w->reader.was_full = false;
 	m->told_from = m->told_to = 0;
+	m->handle_wakeup = 0;
+	m->stored = m->open && m->stored;
+	/* what the driver has written is looked at when it switches the unit on: then it is written anew */
+	if (!w->ptr_written)
+		w->regs_ptr = 0;
+	if (!w->c.setup.errata)
+		w->regs_base = 0;
+	w->regs_limit = w->pt_base = w->pt_mask_ptrs = 0;
 	m->lost = m->lossy;
 	m->lost_since = m->line_time = 0;
 	m->idle = m->idle > w->aux_size ? w->aux_size + 1 : m->idle;
@@ -291,7 +304,7 @@ void explore_normalise(struct world *w)
 		w->irqs[i] = 0;
 	w->reader.at = w->reader.watch_at = NEVER;
 	w->reader.to = w->reader.watch_head = w->reader.enabled_at = 0;
-	unit_state(w->unit)->forget(w->u);
+	unit_state(w->unit)->forget(w->u, !m->open);
 }
 
 /*

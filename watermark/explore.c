@@ -465,6 +465,7 @@ static int search(struct search *s)
 		/* what they hold stays the search's: search_free() */
 		next->nr_items = next->nr_words = 0; /* NOLINT(clang-analyzer-unix.Malloc) */
 		for (size_t i = 0; i < now->nr_items && !ret; i++) {
+			/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 			ret = expand(s, &now->items[i], now->words + at);
 			at += now->items[i].nr;
 			if (!ret && s->nr_seen > s->max_states)

@@ -199,7 +199,7 @@ static void watch_begin(void *ctx, const struct perf_output_handle *handle,
 	m->open = true;
 	m->traced = m->stopped = m->hole = false;
 	m->stored = 0;
-	m->begin = m->pos = handle->head;
+	m->pos = handle->head;
 	m->int_at = m->stop_at = m->due_at = NEVER;
 	m->mark_hit = false;
 	m->handle_wakeup = handle->wakeup;

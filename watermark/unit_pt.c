@@ -134,10 +134,11 @@ static const struct auxtap_trace_unit pt_unit = {
 	.produce = pt_produce,
 };
 
-static void forget(void *unit)
+static void forget(void *unit, bool closed)
 {
 	struct pt *pt = unit;
 
+	(void)closed;
 	pt->out.irq_at -= pt->out.irq_pending ? pt->out.nr_written + pt->out.nr_dropped : pt->out.irq_at;
 	pt->out.nr_written = pt->out.nr_dropped = 0;
 }

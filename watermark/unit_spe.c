@@ -133,13 +133,17 @@ static const struct auxtap_trace_unit spe_unit = {
 	.irq_level = spe_irq_level,
 };
 
-static void forget(void *unit)
+static void forget(void *unit, bool closed)
 {
-	struct spe_output *out = &((struct spe *)unit)->out;
+	struct spe *spe = unit;
+	struct spe_output *out = &spe->out;
 
 	out->irq_at -= out->irq_pending ? out->nr_written + out->nr_dropped : out->irq_at;
 	out->nr_written = out->nr_dropped = out->nr_padding = 0;
 	out->nr_records = out->nr_records_dropped = 0;
+	spe->nr_bytes = 0;
+	if (closed && !(out->limitr & 1))
+		out->limitr = out->ptr = 0;
 }
 
 /* without the memory at its end, which nobody reads */

@@ -106,7 +106,7 @@ static const struct auxtap_trace_unit trbe_unit = {
 	.irq_level = trbe_irq_level,
 };
 
-static void forget(void *unit)
+static void forget(void *unit, bool closed)
 {
 	struct trbe *trbe = unit;
 	struct trbe_output *out = &trbe->out;
@@ -114,6 +114,8 @@ static void forget(void *unit)
 	out->irq_at -= out->irq_pending ? out->nr_written + out->nr_dropped : out->irq_at;
 	out->nr_written = out->nr_dropped = out->nr_strayed = 0;
 	trbe->done = 0;
+	if (closed && !(out->limitr & 1))
+		out->limitr = out->ptr = out->base = 0;
 }
 
 const struct unit_state unit_trbe_state = {sizeof(struct trbe), forget};

@@ -54,7 +54,7 @@ struct monitor {
 	const struct perf_output_handle *handle; /* the driver's, and what it keeps of the area */
 	void *area;
 	bool open, traced; /* traced: the unit was switched on in it */
-	u64 begin, pos;	   /* absolute; pos: where the next byte must be */
+	u64 pos; /* absolute: where the next byte must be */
 	u64 handle_wakeup;
 	u64 int_at, stop_at; /* absolute; NEVER: none */
 	u64 due_at;	     /* the next of them */
