@@ -7,6 +7,7 @@
 #include "watermark_sweep.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,17 +46,20 @@ static void usage(FILE *out)
 	      "  i  the interrupt comes to the driver a  it reads all\n"
 	      "  s  the program is switched out, in   e  it enables the event if need be, and sleeps\n"
 	      "                                       w  its watch finds that nothing goes on\n\n"
-	      "  --all            all drivers and kernels, areas of up to 4 pages (8 with 6.1.192's\n"
-	      "                   rules), pieces of a half or a quarter of a page, every watermark\n"
-	      "                   that is a multiple of the piece, up to the area and a page\n"
+	      "  --all            all worlds: every driver, kernel, area of up to 8 pages, watermark that\n"
+	      "                   is a multiple of the piece, up to the area and a page; and an area that\n"
+	      "                   is overwritten. Pieces of half a page; of a quarter up to 2 pages. Up to\n"
+	      "                   4 pages also on CPU 0 (D21), and for PT an area of single pages\n"
 	      "  --quick          areas of up to 4 pages, pieces of half a page, fewer watermarks\n"
+	      "  --driver NAME, --kernel NAME, --pages N   with them: only these; only up to N pages\n"
+	      "  -v               with them: a line for each world\n"
+	      "  -j N             with them: processes (as many as there are CPUs)\n"
 	      "  --play PATH      plays such a path and prints what happens\n"
-	      "  --max-states N   gives up beyond (20000000)\n"
-	      "  -j N             processes, for --all and --quick (as many as there are CPUs)\n"
+	      "  --max-states N   gives up beyond, in one world (20000000)\n"
 	      "  --help           this text\n\n"
-	      "and sim's options for the machine and the unit (--pages, --watermark, --driver, …);\n"
-	      "what is about time does not matter here. Default: intel_pt, 2 pages, pieces of a\n"
-	      "quarter of a page.\n\n"
+	      "For one world sim's options for the machine and the unit (--pages, --watermark, --driver,\n"
+	      "…), and lists of pages and watermarks for several; what is about time does not matter here.\n"
+	      "Default: intel_pt, 2 pages, pieces of a quarter of a page.\n\n"
 	      "Exit status: 0 all invariants hold in every state; 1 one does not; 2 usage;\n"
 	      "3 could not be done, or given up.\n",
 	      out);
@@ -73,9 +77,15 @@ static void print_world(FILE *out, const struct auxtap_watermark_config *c)
 {
 	char mark[24];
 
-	fprintf(out, "%-9s %-8s cpu %d  %llu pages  watermark %-6s%s", c->driver, c->kernel, c->cpu,
-		(LL)c->nr_pages, c->snapshot ? "none" : wm_size(c->watermark, mark),
-		c->setup.errata ? " errata" : "");
+	fprintf(out, "%-9s %-8s cpu %d  %llu pages  watermark %-6s%s%s%s%s", c->driver, c->kernel,
+		c->cpu, (LL)c->nr_pages,
+		c->snapshot  ? "none" :
+		c->watermark ? wm_size(c->watermark, mark) :
+			       "0",
+		c->setup.errata ? " errata" : "",
+		c->setup.errata & AUXTAP_ERRATUM_OVERWRITE ? " overwrite" : "",
+		c->setup.errata & AUXTAP_ERRATUM_BEYOND ? " beyond" : "",
+		c->max_order ? "" : " single pages");
 }
 
 static void print_violation(FILE *out, const struct auxtap_watermark_config *c,
@@ -137,9 +147,19 @@ static int play(const struct auxtap_watermark_config *c, const char *path)
 
 /* ---- all of them ---- */
 
+/* Which of them: NULL, 0: all. */
+struct only {
+	const char *driver, *kernel;
+	uint64_t pages;
+	bool quick, each; /* each: a line for each */
+	unsigned int jobs;
+	uint64_t max_states;
+};
+
 struct worlds {
 	struct auxtap_watermark_config *list;
 	size_t nr, max;
+	bool no_memory;
 };
 
 static void add(struct worlds *all, const struct auxtap_watermark_config *c)
@@ -148,8 +168,10 @@ static void add(struct worlds *all, const struct auxtap_watermark_config *c)
 		size_t max = 2 * all->max + 256;
 		struct auxtap_watermark_config *more = realloc(all->list, max * sizeof(*more));
 
-		if (!more)
+		if (!more) {
+			all->no_memory = true;
 			return;
+		}
 		all->list = more;
 		all->max = max;
 	}
@@ -167,104 +189,175 @@ static void small_world(struct auxtap_watermark_config *c, const char *driver, u
 		c->setup.max_record = c->setup.record_bytes;
 }
 
-/* Areas × watermarks of one driver and kernel on one CPU. */
-static void add_worlds(struct worlds *all, const char *driver, const char *kernel, int cpu,
-		       uint64_t max_pages, bool quick)
+/* The watermarks of one area: multiples of the piece, up to the area and a page; overwritten. */
+static void add_watermarks(struct worlds *all, const struct auxtap_watermark_config *like, bool quick)
 {
-	for (uint64_t pages = 1; pages <= max_pages; pages *= 2) {
-		struct auxtap_watermark_config c;
-		uint64_t piece, last;
+	struct auxtap_watermark_config c = *like;
+	uint64_t piece = c.setup.record_bytes, last = (c.nr_pages + 1) * c.page_size;
 
-		small_world(&c, driver, pages, quick);
-		c.kernel = kernel;
-		c.cpu = cpu;
-		piece = c.setup.record_bytes;
-		last = (pages + 1) * c.page_size;
-		c.snapshot = 1;
-		add(all, &c);
-		c.snapshot = 0;
-		for (c.watermark = piece; c.watermark <= last; c.watermark += piece)
-			if (!quick || pages < 4 || c.watermark == 2 * c.page_size)
-				add(all, &c);
-	}
+	c.snapshot = 1;
+	c.watermark = 0;
+	add(all, &c);
+	c.snapshot = 0;
+	for (c.watermark = piece; c.watermark <= last; c.watermark += piece)
+		if (!quick || c.nr_pages < 4 || c.watermark == 2 * c.page_size)
+			add(all, &c);
 }
 
-static void all_worlds(struct worlds *all, bool quick)
+/* What a driver and a kernel can have besides, in areas of up to 4 pages; pieces of half a page. */
+static void add_odd(struct worlds *all, const char *driver, const char *kernel, uint64_t pages)
 {
-	static const char *const drivers[] = {"trbe", "arm_spe", "intel_pt"};
-	static const char *const kernels[] = {"6.1.192", "6.12.95", "6.18.44"};
+	struct auxtap_watermark_config c;
 
-	for (size_t d = 0; d < 3; d++)
-		for (size_t k = 0; k < 3; k++) {
-			add_worlds(all, drivers[d], kernels[k], 1, quick ? (k ? 2 : 4) : k ? 4 : 8,
-				   quick);
-			if (!k && !quick) /* D21 */
-				add_worlds(all, drivers[d], kernels[k], 0, 4, quick);
-		}
+	small_world(&c, driver, pages, true);
+	c.kernel = kernel;
+	if (!strcmp(driver, "intel_pt")) {
+		c.max_order = 0;
+		add_watermarks(all, &c, false);
+		c.max_order = -1;
+	}
+	c.cpu = 0; /* D21 */
+	add_watermarks(all, &c, false);
+}
+
+/* The largest first: so all processes come to their end at the same time. */
+static void all_worlds(struct worlds *all, const struct only *only)
+{
+	static const char *const drivers[] = {"trbe", "intel_pt", "arm_spe"};
+	uint64_t most = only->quick ? 4 : 8;
+	const char *kernel;
+
+	if (only->pages && only->pages < most)
+		most = only->pages;
+	for (uint64_t pages = 8; pages; pages /= 2)
+		for (size_t d = 0; d < sizeof(drivers) / sizeof(drivers[0]); d++)
+			for (unsigned int k = 0; (kernel = auxtap_watermark_kernel(k)); k++) {
+				struct auxtap_watermark_config c;
+
+				if (pages > most || (only->quick && k && pages > 2) ||
+				    (only->driver && strcmp(only->driver, drivers[d]) != 0) ||
+				    (only->kernel && strcmp(only->kernel, kernel) != 0))
+					continue;
+				small_world(&c, drivers[d], pages, only->quick);
+				c.kernel = kernel;
+				add_watermarks(all, &c, only->quick);
+				if (!only->quick && pages <= 4)
+					add_odd(all, drivers[d], kernel, pages);
+			}
 }
 
 struct share {
-	unsigned long long worlds, refused, states, steps, watched, findings, failed, given_up;
-	char text[8192];
+	unsigned long long worlds, refused, states, steps, watched, findings, cut, failed, given_up;
+	unsigned long long done; /* whatever came of them */
 	size_t next; /* in the first one: the world that is to be taken next */
 };
 
+/* One write for each world: several processes tell. */
+static void tell_world(const struct auxtap_watermark_config *c,
+		       const struct auxtap_explore_result *r, bool each)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out;
+
+	if (!each && !r->violated)
+		return;
+	out = open_memstream(&text, &size);
+	if (!out) {
+		cli_complain("explore", NULL, "no memory for what was found; try it alone");
+		return;
+	}
+	print_world(out, c);
+	if (r->refused)
+		fprintf(out, "  refused: %s\n", r->refusal);
+	else
+		fprintf(out, "  %llu states, %llu steps, depth %u%s\n", (LL)r->nr_states,
+			(LL)r->nr_steps, r->depth,
+			r->violated  ? ": FAIL" :
+			!r->complete ? ": given up" :
+				       "");
+	if (r->violated)
+		print_violation(out, c, r);
+	if (!fclose(out)) {
+		fwrite(text, 1, size, stdout);
+		fflush(stdout);
+	}
+	free(text);
+}
+
 static void work(struct share *mine, struct share *first, const struct worlds *all,
-		 uint64_t max_states)
+		 const struct only *only)
 {
 	for (;;) {
 		size_t i = __atomic_fetch_add(&first->next, 1, __ATOMIC_RELAXED);
 		struct auxtap_explore_result r;
 		struct auxtap_error err = AUXTAP_ERROR_INIT;
-		size_t len = strlen(mine->text);
-		FILE *out;
 
 		if (i >= all->nr)
 			return;
-		if (auxtap_watermark_explore(&all->list[i], max_states, &r, &err)) {
+		if (auxtap_watermark_explore(&all->list[i], only->max_states, &r, &err)) {
 			cli_error(&err);
-			mine->given_up++;
 			continue;
 		}
+		mine->done++;
 		mine->worlds += !r.refused;
 		mine->refused += r.refused != 0;
 		mine->states += r.nr_states;
 		mine->steps += r.nr_steps;
 		mine->watched += r.nr_watched;
 		mine->findings += r.nr_findings;
+		mine->cut += r.nr_cut;
 		mine->failed += r.violated != 0;
 		mine->given_up += !r.refused && !r.complete && !r.violated;
-		if (!r.violated || len + 1024 > sizeof(mine->text))
-			continue;
-		out = fmemopen(mine->text + len, sizeof(mine->text) - len - 1, "w");
-		if (!out)
-			continue;
-		print_world(out, &all->list[i]);
-		fputc('\n', out);
-		print_violation(out, &all->list[i], &r);
-		fclose(out);
+		tell_world(&all->list[i], &r, only->each);
 	}
 }
 
-static int run_all(bool quick, unsigned int jobs, uint64_t max_states)
+static int tell_sum(const struct share *sum)
+{
+	printf("%llu worlds (%llu more are refused by their driver), %llu states, %llu steps\n",
+	       sum->worlds, sum->refused, sum->states, sum->steps);
+	printf("not followed: %llu steps behind which padding has moved the positions by more than 2 bytes\n",
+	       sum->cut);
+	printf("known: %llu steps in which a truncated event is not disabled (D21), %llu states that only\n"
+	       "       the reader's own watch leaves (D6)\n",
+	       sum->findings, sum->watched);
+	if (sum->given_up)
+		printf("given up: %llu worlds\n", sum->given_up);
+	if (sum->failed)
+		printf("FAIL: %llu worlds\n", sum->failed);
+	else
+		puts(!sum->worlds  ? "nothing was searched" :
+		     sum->given_up ? "pass, as far as it went" :
+				     "pass: every invariant holds in every state");
+	return sum->failed ? CLI_DAMAGED : sum->given_up ? CLI_FAILED : CLI_OK;
+}
+
+static int run_all(const struct only *only)
 {
 	struct worlds all = {0};
 	struct share *shares, sum = {0};
 	int status, ret = CLI_OK;
 
-	all_worlds(&all, quick);
-	shares = mmap(NULL, jobs * sizeof(*shares), PROT_READ | PROT_WRITE,
+	all_worlds(&all, only);
+	shares = mmap(NULL, only->jobs * sizeof(*shares), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (!all.nr || shares == MAP_FAILED) {
+	if (!all.nr && !all.no_memory) {
+		cli_complain("explore", "see 'auxtap watermark explore --help'",
+			     "there is no world of this driver, kernel and number of pages");
+		return CLI_USAGE;
+	}
+	if (all.no_memory || shares == MAP_FAILED) {
 		cli_complain("explore", NULL, "no memory");
+		free(all.list);
 		return CLI_FAILED;
 	}
 	fflush(stdout);
-	for (unsigned int i = 0; i < jobs; i++) {
+	for (unsigned int i = 0; i < only->jobs; i++) {
 		pid_t pid = fork();
 
 		if (!pid) {
-			work(&shares[i], shares, &all, max_states);
+			work(&shares[i], shares, &all, only);
 			_exit(0);
 		}
 		if (pid < 0) {
@@ -279,38 +372,72 @@ static int run_all(bool quick, unsigned int jobs, uint64_t max_states)
 				     WTERMSIG(status));
 			ret = CLI_FAILED;
 		}
-	for (unsigned int i = 0; i < jobs; i++) {
-		fputs(shares[i].text, stdout);
+	for (unsigned int i = 0; i < only->jobs; i++) {
 		sum.worlds += shares[i].worlds;
 		sum.refused += shares[i].refused;
 		sum.states += shares[i].states;
 		sum.steps += shares[i].steps;
 		sum.watched += shares[i].watched;
 		sum.findings += shares[i].findings;
+		sum.cut += shares[i].cut;
 		sum.failed += shares[i].failed;
+		sum.done += shares[i].done;
 		sum.given_up += shares[i].given_up;
 	}
-	munmap(shares, jobs * sizeof(*shares));
+	sum.given_up += all.nr - sum.done; /* told above */
+	munmap(shares, only->jobs * sizeof(*shares));
 	free(all.list);
-	printf("%llu worlds (%llu more are refused by their driver), %llu states, %llu steps\n",
-	       sum.worlds, sum.refused, sum.states, sum.steps);
-	printf("known: %llu steps in which a truncated event is not disabled (D21), %llu states that only\n"
-	       "       the reader's own watch leaves (D6)\n",
-	       sum.findings, sum.watched);
-	if (sum.given_up)
-		printf("given up: %llu worlds\n", sum.given_up);
-	printf("%s\n", sum.failed ? "FAIL" : "pass: every invariant holds in every state");
-	if (ret)
-		return ret;
-	return sum.failed ? CLI_DAMAGED : sum.given_up ? CLI_FAILED : CLI_OK;
+	status = tell_sum(&sum);
+	return ret ? ret : status;
+}
+
+/* What was given that --all and --quick, or one world, have no use for. */
+static bool fits(const struct wm_options *o, const struct only *only, bool all, const char *path,
+		 const char *machine, const char *several)
+{
+	const char *odd = NULL;
+
+	if (all && path)
+		odd = "--play";
+	else if (all)
+		odd = machine;
+	else
+		odd = several;
+	if (odd) {
+		cli_complain(odd, "see 'auxtap watermark explore --help'",
+			     all ? "--all and --quick have worlds of their own" :
+				   "that is for --all and --quick");
+		return false;
+	}
+	if (!all || (o->nr_pages == 1 && only->pages <= 8))
+		return true;
+	cli_complain("--pages", "give one number, up to 8", "they have areas of 1, 2, 4 and 8 pages");
+	return false;
+}
+
+/* Areas × watermarks that were asked for. */
+static int run_list(struct wm_options *o, const char *path, uint64_t max_states)
+{
+	int ret = CLI_OK;
+
+	for (size_t p = 0; p < o->nr_pages; p++)
+		for (size_t i = 0; i < o->nr_watermarks; i++) {
+			int one;
+
+			o->c.nr_pages = o->pages[p];
+			o->c.watermark = o->watermarks[i];
+			one = path ? play(&o->c, path) : run_one(&o->c, max_states);
+			ret = one > ret ? one : ret;
+		}
+	return ret;
 }
 
 int watermark_explore(int argc, char **argv)
 {
-	struct wm_options o;
-	uint64_t max_states = MAX_STATES, jobs = sweep_jobs();
+	struct only only = {.jobs = sweep_jobs(), .max_states = MAX_STATES};
+	const char *path = NULL, *driver, *machine = NULL, *several = NULL;
 	bool bad = false, all = false, quick = false;
-	const char *path = NULL, *driver;
+	struct wm_options o;
 	int opt, ret = CLI_USAGE;
 
 	wm_options_init(&o, argc, argv);
@@ -325,10 +452,20 @@ int watermark_explore(int argc, char **argv)
 	}
 	optind = 1;
 	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":hj:", options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, ":hj:v", options, NULL)) != -1) {
+		uint64_t number;
+
 		if (wm_options_take(&o, opt, optarg, &bad)) {
 			if (bad)
 				goto out;
+			if (opt == WM_OPT_DRIVER)
+				only.driver = driver;
+			else if (opt == WM_OPT_KERNEL)
+				only.kernel = o.c.kernel;
+			else if (opt == WM_OPT_PAGES)
+				only.pages = o.c.nr_pages;
+			else
+				machine = wm_option_name(opt);
 			continue;
 		}
 		switch (opt) {
@@ -346,14 +483,25 @@ int watermark_explore(int argc, char **argv)
 		case OPT_PLAY:
 			path = optarg;
 			break;
+		case 'v':
+			only.each = true;
+			several = "-v";
+			break;
 		case OPT_MAX_STATES:
 		case 'j':
-			if (wm_parse_size(optarg, opt == 'j' ? &jobs : &max_states) && jobs &&
-			    jobs <= 256 && max_states && max_states < UINT32_MAX)
-				break;
-			cli_complain(optarg, "see 'auxtap watermark explore --help'",
-				     "not a number that is possible");
-			goto out;
+			if (!wm_parse_size(optarg, &number) || !number ||
+			    number > (opt == 'j' ? 256 : UINT32_MAX - 1)) {
+				cli_complain(optarg, "see 'auxtap watermark explore --help'",
+					     "not a number that is possible");
+				goto out;
+			}
+			if (opt == 'j') {
+				only.jobs = (unsigned int)number;
+				several = "-j";
+			} else {
+				only.max_states = number;
+			}
+			break;
 		default:
 			cli_complain(argv[optind - 1], "see 'auxtap watermark explore --help'", "%s",
 				     opt == ':' ? "this option wants a value" : "no such option");
@@ -364,19 +512,10 @@ int watermark_explore(int argc, char **argv)
 		cli_complain(argv[optind], "see 'auxtap watermark explore --help'", "not an option");
 		goto out;
 	}
-	if (!wm_options_finish(&o))
+	if (!wm_options_finish(&o) || !fits(&o, &only, all || quick, path, machine, several))
 		goto out;
-	if (all || quick) {
-		ret = run_all(quick && !all, (unsigned int)jobs, max_states);
-		goto out;
-	}
-	for (size_t i = 0; i < o.nr_watermarks; i++) {
-		int one;
-
-		o.c.watermark = o.watermarks[i];
-		one = path ? play(&o.c, path) : run_one(&o.c, max_states);
-		ret = !i || one > ret ? one : ret;
-	}
+	only.quick = quick && !all;
+	ret = all || quick ? run_all(&only) : run_list(&o, path, only.max_states);
 out:
 	wm_options_free(&o);
 	return ret;

@@ -374,6 +374,18 @@ static bool take(struct wm_options *o, int opt, const char *arg, bool *told)
 
 static const struct option names[] = {WM_OPTIONS, {NULL, 0, NULL, 0}};
 
+const char *wm_option_name(int opt)
+{
+	static char text[32];
+
+	for (const struct option *n = names; n->name; n++)
+		if (n->val == opt) {
+			snprintf(text, sizeof(text), "--%s", n->name);
+			return text;
+		}
+	return "option";
+}
+
 bool wm_options_take(struct wm_options *o, int opt, const char *arg, bool *bad)
 {
 	const char *name = "option";

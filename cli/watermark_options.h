@@ -130,6 +130,8 @@ struct wm_options {
 void wm_options_init(struct wm_options *o, int argc, char **argv);
 /* One of the above: true. *bad: it was wrong, and told. */
 bool wm_options_take(struct wm_options *o, int opt, const char *arg, bool *bad);
+/* "--pages"; for messages. */
+const char *wm_option_name(int opt);
 /* After the last option. False: told. */
 bool wm_options_finish(struct wm_options *o);
 void wm_options_free(struct wm_options *o);

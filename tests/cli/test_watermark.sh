@@ -152,6 +152,30 @@ for fault in wakeup-by-one past-limit interrupt-page-off; do
 		grep -F VIOLATION played | grep -qF "$words" || fail "play $driver $fault: '$words' is not in $(tail -n 3 played)"
 	done
 done
+# D21: kernels that disable a truncated event late, and on CPU 0 never
+for options in "--kernel 6.12.95 --watermark 2K,4K" "--cpu 0 --watermark 4K" "--kernel 6.12.95 --cpu 0 --watermark 4K"; do
+	# shellcheck disable=SC2086
+	"$AUXTAP" watermark explore --record 2048 $options >states || fail "explore $options: $(cat states)"
+	grep -q 'known: a truncated event is n.* (D21) (' states || fail "explore $options: no D21: $(cat states)"
+done
+# several worlds, in several processes: those that were asked for; each world's states are the same
+# as those of the world alone
+"$AUXTAP" watermark explore --all --driver intel_pt --kernel 6.18.44 --pages 1 -v >worlds || fail "all: $(cat worlds)"
+[ "$(grep -c '^intel_pt  6.18.44 .* 1 pages .* states,' worlds)" -eq 19 ] || fail "all: $(cat worlds)"
+grep -q '^19 worlds (0 more' worlds || fail "all: $(cat worlds)"
+grep -q '^pass: every invariant holds in every state' worlds || fail "all: $(cat worlds)"
+awk '/ states, / && $1 == "intel_pt" {n += $(NF - 5)} /^19 worlds/ {ok = n == $10} END {exit !ok}' worlds ||
+	fail "all: the sum: $(cat worlds)"
+"$AUXTAP" watermark explore --kernel 6.18.44 --pages 1 --watermark 3K >states
+grep -qF "$(sed -nE 's/^.* cpu 1 .* watermark 3K +([0-9]+ states, [0-9]+ steps).*/\1/p' worlds)" states ||
+	fail "all: one alone: $(cat states)"
+"$AUXTAP" watermark explore --all --driver trbe --kernel 6.1.192 --pages 1 -j 2 >worlds || fail "all, refused: $(cat worlds)"
+grep -qE '^0 worlds \([0-9]+ more are refused' worlds && grep -q '^nothing was searched' worlds || fail "all, refused: $(cat worlds)"
+"$AUXTAP" watermark explore --quick --driver arm_spe --max-states 1000 -j 3 >worlds
+[ $? -eq 3 ] || fail "given up: exit is not 3"
+grep -q '^pass, as far as it went' worlds && grep -q '^given up: [1-9]' worlds || fail "given up: $(cat worlds)"
+"$AUXTAP" watermark explore --pages 1,2 --watermark 2K,4K >states
+[ "$(grep -c 'pass, in every state' states)" -eq 4 ] || fail "lists: $(cat states)"
 # a way on which nothing is wrong, the program running, or not, at its end
 for play in pppp ppppiaes; do
 	"$AUXTAP" watermark explore --play $play >played || fail "play $play: exit $?: $(cat played)"
@@ -236,6 +260,11 @@ wrong 2 "not a size" live -e intel_pt// --skid late
 wrong 2 "not the number of a CPU" live -e intel_pt// --cpu x
 wrong 2 "wants a value" live -e
 wrong 3 "no PMU 'no_pt' here; 'auxtap list' tells" live -e no_pt//u
+wrong 2 "--watermark: --all and --quick have worlds of their own" explore --all --watermark 4K
+wrong 2 "--play: --all and --quick have worlds of their own" explore --quick --play p
+wrong 2 "that is for --all and --quick" explore -j 2
+wrong 2 "give one number, up to 8" explore --all --pages 16
+wrong 2 "there is no world of this driver" explore --all --driver pt
 "$AUXTAP" watermark explore --max-states 100 >states
 [ $? -eq 3 ] || fail "given up: exit is not 3"
 grep -q 'given up, the rest is not known' states || fail "given up: $(cat states)"
