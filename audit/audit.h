@@ -46,6 +46,8 @@ enum invariant {
 	INV_NO_PROGRESS,
 	INV_WAKEUP_MISSING,
 	INV_WAKEUP_CAUSE,
+	INV_TRUNCATED_AGAIN,
+	INV_NOT_DISABLED,
 	/* logs */
 	INV_LOG_DAMAGED,
 	INV_LOG_TIME_BACK,
@@ -148,6 +150,8 @@ struct auxtap_audit {
 	struct auxtap_perfdata *pd; /* while it is audited */
 	struct span *skips; /* of the ring that is looked at: what no record covers, and may be so */
 	size_t nr_skips, max_skips;
+	bool late_disable; /* D21: of this kernel it is known */
+	bool cpu0_disable; /* of CPU 0 alone */
 	bool overwrite_noted; /* most AUX records are of snapshots */
 	bool no_memory; /* a finding or ring was lost */
 };

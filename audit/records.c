@@ -305,6 +305,8 @@ static int on_note(void *ctx, uint32_t type, const void *data, size_t size)
 
 	if (type == AUXTAP_NOTE_READER)
 		audit_reader(audit, data, size);
+	if (type == AUXTAP_NOTE_CAPTURE && memmem(data, size, "backend: emulated", 17))
+		audit->cpu0_disable = true;
 	if (type != AUXTAP_NOTE_GAP || size < sizeof(gap))
 		return 0;
 	memcpy(&gap, data, sizeof(gap));
@@ -321,6 +323,27 @@ static int on_note(void *ctx, uint32_t type, const void *data, size_t size)
 		audit_find(audit, INV_NOTED_LOSS, &whose, &at, 0, "%s, nobody knows how many bytes",
 			   auxtap_gap_cause_name(gap.cause));
 	return 0;
+}
+
+/* L1 and what is known of the kernels before it; the emulation has the rules of 6.1. */
+static void which_kernel(struct auxtap_audit *audit, struct auxtap_perfdata *pd)
+{
+	unsigned int major = 0, minor = 0;
+	char text[64] = "";
+	const void *data;
+	size_t size;
+
+	if (!auxtap_perfdata_feature(pd, 4, &data, &size) && size > 4) { /* OSRELEASE: length, text */
+		size_t nr = size - 4 < sizeof(text) - 1 ? size - 4 : sizeof(text) - 1;
+
+		memcpy(text, (const char *)data + 4, nr);
+	}
+	if (sscanf(text, "%u.%u", &major, &minor) != 2) {
+		audit->late_disable = true; /* nobody knows */
+		return;
+	}
+	audit->late_disable = major == 6 && minor >= 11 && minor < 16;
+	audit->cpu0_disable = major < 6 || (major == 6 && minor < 11);
 }
 
 /* H5 */
@@ -374,6 +397,7 @@ static int audit_all(struct collect *c, struct auxtap_perfdata *pd, struct auxta
 		audit_find(audit, INV_NO_AUX_RECORDS, NULL, NULL, 0, "there is no AUX record%s",
 			   c->has_trace ? ", but trace" : "");
 	odd_watermark(audit);
+	which_kernel(audit, pd);
 	auxtap_perfdata_notes(pd, on_note, audit, NULL);
 	set_keys(c);
 	ret = read_unit_logs(audit, err);

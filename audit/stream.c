@@ -8,6 +8,7 @@
 	(PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_OVERWRITE | PERF_AUX_FLAG_PARTIAL |         \
 	 PERF_AUX_FLAG_COLLISION | PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK)
 #define IDLE_MIN  8
+#define AGAIN_MIN 3 /* one is the driver's, before the event can be disabled */
 #define RESUME_NS 1000000000 /* a reader that takes longer is not at it any more */
 
 struct walk {
@@ -20,6 +21,8 @@ struct walk {
 	uint64_t saved;	 /* up to here the reader has saved */
 	const struct entry *idle; /* the first of several records in a row that move nothing */
 	uint64_t nr_idle;
+	const struct entry *stopped; /* a record with bytes, truncated; read is nothing since */
+	uint64_t nr_again;
 };
 
 uint64_t audit_skip_max(const struct auxtap_audit *audit)
@@ -157,6 +160,30 @@ static void progress(struct walk *w, const struct entry *e)
 		w->idle = e;
 }
 
+/*
+ * D21: a transaction that was truncated while it ran has disabled its event, so nothing follows before
+ * the reader has read and enabled it; but for what the driver tried at once (H6, H13). One that is truncated
+ * while it begins disables nothing: a row of those alone is no fault.
+ */
+static void again(struct walk *w, const struct entry *e)
+{
+	struct auxtap_audit *audit = w->ring->audit;
+	bool known = audit->late_disable || (audit->cpu0_disable && e->cpu == 0);
+
+	if (!(e->flags & PERF_AUX_FLAG_TRUNCATED)) {
+		w->stopped = NULL;
+	} else if (e->size) {
+		w->stopped = e;
+		w->nr_again = 0;
+	} else if (!w->stopped || w->saved >= e->off || e->off != audit_end(w->stopped->off, w->stopped->size)) {
+		w->stopped = NULL;
+	} else if (++w->nr_again == AGAIN_MIN) {
+		audit_find(audit, known ? INV_NOT_DISABLED : INV_TRUNCATED_AGAIN, w->ring->sums, e, 0,
+			   "truncated at 0x%" PRIx64 " (at 0x%" PRIx64 "), and %d times more, before anything was read",
+			   e->off, w->stopped->file_off, AGAIN_MIN);
+	}
+}
+
 static void one(struct walk *w, const struct entry *e)
 {
 	struct auxtap_audit *audit = w->ring->audit;
@@ -183,6 +210,7 @@ static void one(struct walk *w, const struct entry *e)
 				   "%" PRIu64 " bytes in a ring of %" PRIu64, e->size, size);
 		audit_mark(w->ring, e);
 		progress(w, e);
+		again(w, e);
 	}
 	resumed(w, e);
 	losses(w, e);

@@ -87,7 +87,6 @@ cat >made.txt <<'EOF'
 aux 0 100 0 16384 1
 aux 0 110 16384 0 1
 aux 0 120 16384 0 1
-aux 0 130 16384 0 1
 trace 0 0 16384
 aux 0 140 16384 0 1
 aux 0 150 16384 0 1
@@ -103,6 +102,25 @@ KIND='pt 16384' OPTIONS=
 made truncated 0 ''
 made 'no-progress truncated' 1 's/^aux 0 200.*/&\naux 0 201 16384 0 1/'
 made truncated 0 's/^aux 0 190.*/aux 0 190 16384 100\ntrace 0 16384 100\naux 0 195 16484 0 1/; s/ 200 16384/ 200 16484/; s/ 210 16384/ 210 16484/; $s/16384/16484/'
+# D21: what is truncated is off until the reader has read; what the driver tries at once does not count
+cat >made.txt <<'EOF'
+aux 0 100 0 16384 1
+aux 0 110 16384 0 1
+aux 0 120 16384 0 1
+aux 0 130 16384 0 1
+trace 0 0 16384
+EOF
+made 'truncated truncated-again' 1 ''
+made truncated 0 '/ 130 /d'
+made truncated 0 '1,2s/ 1$//; 2s/$/ 1/' # truncated while it begins: not disabled, says D21
+made truncated 0 's/^aux 0 110.*/trace 0 0 16384\n&/; $d'
+made truncated 0 '/ 120 /s/16384 0/16384 100/; / 130 /s/16384/16484/; $s/16384/16484/'
+echo 'osrelease 6.1.0-22-amd64' >>made.txt
+made 'not-disabled truncated' 0 ''
+sed -i '/^osrelease/!s/ 0 / 1 /' made.txt
+sed -i 's/^trace 1 1/trace 1 0 1/; s/^trace 1 0$/trace 1 0 16384/' made.txt
+made 'truncated truncated-again' 1 ''
+made 'not-disabled truncated' 0 's/6.1.0-22/6.12.95+deb13/'
 OPTIONS=
 
 # wakeups, as the recorder noted them. Data rings wake at half of theirs, too
