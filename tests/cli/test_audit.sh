@@ -123,6 +123,15 @@ made 'truncated truncated-again' 1 ''
 made 'not-disabled truncated' 0 's/6.1.0-22/6.12.95+deb13/'
 OPTIONS=
 
+# a head of 32 bits goes back to 0 at 4 GiB
+cat >made.txt <<'EOF'
+aux 0 100 0xfffff000 4096
+aux 0 200 0x100000000 4096
+trace 0 0xfffff000 8192
+EOF
+made '' 0 ''
+made 'aux-order bytes-missing bytes-untold' 1 's/0x100000000/0/'
+
 # wakeups, as the recorder noted them. Data rings wake at half of theirs, too
 cat >made.txt <<'EOF'
 reader 65536 16384 4096
