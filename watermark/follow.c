@@ -352,7 +352,7 @@ void follow_enable(struct follow *f)
 	follow_may_be_off(f);
 	know_reads(f, f->nr_reads);
 	f->nr_known = f->nr_reads;
-	mon_drained(f->w, machine_reenable(f->w));
+	machine_reenable(f->w);
 	reader_records(f->w);
 	f->w->reader.truncated = f->w->reader.was_full = f->w->reader.woken = false;
 	f->can_repeat = false;
