@@ -93,6 +93,8 @@ struct pic_scan {
 
 /* 0 or -ENOMEM; to be freed in either case. */
 int pic_scan(struct pic_scan *s, const struct pic_run *run);
+/* t0 to p1 */
+void pic_view(struct pic_scan *s, const struct pic_run *run);
 void pic_scan_free(struct pic_scan *s);
 /* One <svg>, of so many pixels; the styles are the caller's. */
 int pic_timeline(const struct pic_run *run, FILE *out, bool alone);

@@ -366,6 +366,45 @@ static void note_delays(struct walk *w)
 	}
 }
 
+/* ---- what is wrong, numbered ---- */
+
+/* A line of the list; the number, or 0: it is full, or has one of that name. */
+static int list(struct pic_scan *s, uint64_t t, const char *name, const char *text)
+{
+	char time[24];
+
+	/* once each: what follows is mostly the same again */
+	for (unsigned int i = 0; i < s->nr_listed; i++) {
+		const char *colon = strchr(s->listed[i], ':');
+
+		if (colon && !strncmp(colon + 2, name, strlen(name)))
+			return 0;
+	}
+	if (s->nr_listed == sizeof(s->listed) / sizeof(s->listed[0]))
+		return 0;
+	s->listed_at[s->nr_listed] = t;
+	snprintf(s->listed[s->nr_listed++], sizeof(s->listed[0]), "%s: %s: %s", wm_time(t, time), name,
+		 text);
+	return (int)s->nr_listed;
+}
+
+/* What comes before a violation, and is what it comes of. */
+static void cause(struct walk *w, uint64_t t, const char *text)
+{
+	int number = list(w->s, t, "status register", text);
+	struct pic_thing *x;
+
+	if (!number)
+		return;
+	x = thing(w, PIC_VIOLATION, t, w->pos);
+	x->bad = true;
+	x->number = number;
+	snprintf(x->text, sizeof(x->text), "status register");
+	snprintf(x->tip, sizeof(x->tip), "status register at %llu ns: %s", (LL)t, text);
+	if (w->s->t_bad == PIC_NEVER)
+		w->s->t_bad = t;
+}
+
 /* ---- registers ---- */
 
 static void on_status(struct walk *w, size_t i)
@@ -384,6 +423,7 @@ static void on_status(struct walk *w, size_t i)
 		snprintf(irq->tip + strlen(irq->tip), sizeof(irq->tip) - strlen(irq->tip),
 			 "; it finds status %#llx (%s), pointer at offset %lld", (LL)e->a,
 			 *bits ? bits : "nothing set", (long long)e->b);
+	n = NULL;
 	if (e->c != PIC_NEVER && e->a & ~e->c) {
 		n = note(w, e->time, w->pos);
 		snprintf(n->text, sizeof(n->text),
@@ -402,6 +442,8 @@ static void on_status(struct walk *w, size_t i)
 		snprintf(n->text, sizeof(n->text),
 			 "wrapped: the write pointer should be at offset 0, and is at %llu", (LL)e->b);
 	}
+	if (n)
+		cause(w, e->time, n->text);
 }
 
 /* ---- the reader, losses, violations ---- */
@@ -437,18 +479,68 @@ static void on_loss(struct walk *w, const struct pic_event *e)
 		 (LL)e->c, (LL)e->time, why);
 }
 
+/*
+ * A violation is noticed when nothing else is possible any more: later than what is wrong. Where
+ * that began is known where the monitor's events before it tell.
+ */
+static void where_it_begins(const struct walk *w, const struct pic_event *e, uint64_t *t, uint64_t *p)
+{
+	const struct pic_scan *s = w->s;
+
+	switch ((enum auxtap_watermark_invariant)e->a) {
+	case AUXTAP_INV_IRQ_ON_MARK: /* where the interrupt was due */
+		if (w->due_t != PIC_NEVER) {
+			*t = w->due_t;
+			*p = w->due_p;
+		}
+		break;
+	case AUXTAP_INV_IRQ_IN_TIME: /* where its line went up */
+		for (size_t i = w->nr_lines; i--;)
+			if (!w->lines[i].paired || w->lines[i].irq == e->time) {
+				*t = w->lines[i].t;
+				*p = w->lines[i].p;
+			}
+		break;
+	case AUXTAP_INV_LIMIT_KEPT: /* where the pointer crossed it */
+		if (e->c != PIC_NEVER && w->due_t != PIC_NEVER && w->due_p == e->c) {
+			*t = w->due_t;
+			*p = w->due_p;
+		}
+		break;
+	case AUXTAP_INV_LOSS_FLAGGED: /* of a loss that is over: where it began */
+		for (size_t i = s->nr_things; i-- > 1;)
+			if (s->things[i].kind == PIC_LOSS) {
+				if (s->things[i].t1 == e->time) {
+					*t = s->things[i].t0;
+					*p = s->things[i].p0;
+				}
+				break;
+			}
+		break;
+	case AUXTAP_INV_CONTENTS_TRUE: /* padding that is none: where it was skipped */
+		for (size_t i = s->nr_things; i-- > 1;)
+			if (s->things[i].kind == PIC_PADDING && s->things[i].p0 <= *p &&
+			    s->things[i].p1 > *p) {
+				*t = s->things[i].t0;
+				break;
+			}
+		break;
+	default:
+		break;
+	}
+}
+
 static void on_violation(struct walk *w, const struct pic_event *e)
 {
 	const struct auxtap_invariant_info *info =
 		auxtap_invariant_info((enum auxtap_watermark_invariant)e->a);
 	struct pic_scan *s = w->s;
 	struct pic_thing *x;
-	uint64_t at = e->b != PIC_NEVER ? e->b : w->pos;
+	uint64_t at = e->b != PIC_NEVER ? e->b : w->pos, t = e->time, p = at;
 	uint64_t area = w->run->c.nr_pages * w->run->c.page_size;
-	char line[sizeof(s->listed[0])], time[24];
+	int number;
 
-	snprintf(line, sizeof(line), "%s: %s: %s", wm_time(e->time, time), info->name,
-		 e->text ? e->text : info->text);
+	where_it_begins(w, e, &t, &p);
 	x = thing(w, PIC_VIOLATION, e->time, at);
 	x->bad = true;
 	snprintf(x->text, sizeof(x->text), "%s", info->name);
@@ -456,18 +548,20 @@ static void on_violation(struct walk *w, const struct pic_event *e)
 		 (LL)e->time, e->text ? e->text : info->text);
 	if (s->t_bad == PIC_NEVER)
 		s->t_bad = e->time;
-	/* once each: what follows is mostly the same again */
-	for (unsigned int i = 0; i < s->nr_listed; i++) {
-		const char *colon = strchr(s->listed[i], ':');
-
-		if (colon && !strncmp(colon + 2, info->name, strlen(info->name)))
-			return;
-	}
-	if (s->nr_listed == sizeof(s->listed) / sizeof(s->listed[0]))
+	number = list(s, e->time, info->name, e->text ? e->text : info->text);
+	if (!number)
 		return;
-	s->listed_at[s->nr_listed] = e->time;
-	snprintf(s->listed[s->nr_listed++], sizeof(s->listed[0]), "%s", line);
-	x->number = (int)s->nr_listed;
+	if (t != e->time || p != at) { /* noticed here, a dot; it begins there, the number */
+		struct pic_thing *first = thing(w, PIC_VIOLATION, t, p);
+
+		*first = *x;
+		first->t0 = first->t1 = t;
+		first->p0 = first->p1 = p;
+		x = first;
+		if (s->t_bad > t)
+			s->t_bad = t;
+	}
+	x->number = number;
 	if (e->b != PIC_NEVER && e->c != PIC_NEVER && e->b != e->c) {
 		struct pic_note *n = note(w, e->time, e->c);
 
@@ -490,7 +584,7 @@ static void on_violation(struct walk *w, const struct pic_event *e)
 		for (size_t i = s->nr_things; i--;)
 			if (s->things[i].kind == PIC_PADDING && s->things[i].p0 <= at &&
 			    s->things[i].p1 > at) {
-				struct pic_note *n = note(w, e->time, at);
+				struct pic_note *n = note(w, t, p);
 
 				s->things[i].bad = true;
 				snprintf(n->text, sizeof(n->text),
@@ -499,7 +593,7 @@ static void on_violation(struct walk *w, const struct pic_event *e)
 				break;
 			}
 	if (e->a == AUXTAP_INV_LOSS_FLAGGED || e->a == AUXTAP_INV_PROGRESS)
-		snprintf(note(w, e->time, at)->text, sizeof(s->notes[0].text), "%s",
+		snprintf(note(w, t, p)->text, sizeof(s->notes[0].text), "%s",
 			 e->text ? e->text : info->text);
 }
 
@@ -571,104 +665,6 @@ static void on_event(struct walk *w, size_t i)
 	}
 }
 
-/* ---- what is worth seeing first ---- */
-
-static uint64_t nth_begin_before(const struct pic_run *r, uint64_t t, unsigned int n)
-{
-	uint64_t at = r->events[0].time, last = PIC_NEVER;
-
-	for (size_t i = r->nr_events; i--;) {
-		const struct pic_event *e = &r->events[i];
-
-		if (e->what != AUXTAP_WM_BEGIN || e->time > t || e->time == last)
-			continue;
-		last = at = e->time;
-		if (!--n)
-			break;
-	}
-	return at;
-}
-
-static uint64_t nth_end_after(const struct pic_run *r, uint64_t t, unsigned int n)
-{
-	for (size_t i = 0; i < r->nr_events; i++)
-		if (r->events[i].what == AUXTAP_WM_END && r->events[i].time > t && !--n)
-			return r->events[i].time;
-	return r->events[r->nr_events - 1].time;
-}
-
-static void choose_time(struct pic_scan *s, const struct pic_run *r)
-{
-	uint64_t span, end;
-
-	s->t0 = r->events[0].time;
-	if (s->t_bad == PIC_NEVER) {
-		s->t1 = nth_end_after(r, s->t0, 6);
-	} else {
-		s->t0 = nth_begin_before(r, s->t_bad, 3);
-		span = s->t_bad > s->t0 ? s->t_bad - s->t0 : 1;
-		s->t1 = s->t_bad + span * 2 / 5;
-		end = nth_end_after(r, s->t_bad, 2);
-		if (end < s->t_bad + span && end > s->t1)
-			s->t1 = end + span / 20;
-		for (unsigned int i = 0; i < s->nr_listed; i++)
-			if (s->listed_at[i] > s->t1 && s->listed_at[i] < s->t_bad + span * 3 / 2)
-				s->t1 = s->listed_at[i] + span / 5;
-		for (size_t i = 0; i < s->nr_notes; i++)
-			if (s->notes[i].t0 <= s->t_bad && s->notes[i].t1 > s->t1 &&
-			    s->notes[i].t1 - s->t0 <= 5 * span)
-				s->t1 = s->notes[i].t1 + span / 5;
-	}
-	if (s->t1 <= s->t0)
-		s->t1 = s->t0 + 1000;
-	span = (s->t1 - s->t0) / 40;
-	s->t0 = s->t0 > span ? s->t0 - span : 0;
-	s->t1 += span;
-}
-
-static void stretch(struct pic_scan *s, uint64_t p)
-{
-	if (p == PIC_NEVER)
-		return;
-	if (p < s->p0)
-		s->p0 = p;
-	if (p > s->p1)
-		s->p1 = p;
-}
-
-static void choose_positions(struct pic_scan *s)
-{
-	uint64_t margin, far;
-
-	s->p0 = PIC_NEVER;
-	s->p1 = 0;
-	for (size_t i = 0; i < s->nr_pointer; i++)
-		if (s->pointer[i].t >= s->t0 && s->pointer[i].t <= s->t1)
-			stretch(s, s->pointer[i].p);
-	for (size_t i = 0; i < s->nr_things; i++)
-		if (s->things[i].kind == PIC_INT && s->things[i].t0 <= s->t1 &&
-		    s->things[i].t1 >= s->t0)
-			stretch(s, s->things[i].p0);
-	for (size_t i = 0; i < s->nr_notes; i++)
-		if (s->notes[i].t0 >= s->t0 && s->notes[i].t0 <= s->t1) {
-			stretch(s, s->notes[i].p0);
-			stretch(s, s->notes[i].p1);
-		}
-	if (s->p0 == PIC_NEVER)
-		s->p0 = 0;
-	if (s->p1 <= s->p0)
-		s->p1 = s->p0 + 4096;
-	/* a limit far away would press all the rest together */
-	far = s->p1 + (s->p1 - s->p0) * 3 / 2;
-	for (size_t i = 0; i < s->nr_things; i++)
-		if (s->things[i].kind == PIC_STOP && s->things[i].t0 <= s->t1 &&
-		    s->things[i].t1 >= s->t0 && s->things[i].p0 <= far)
-			stretch(s, s->things[i].p0);
-	margin = (s->p1 - s->p0) / 12;
-	s->p0 = s->p0 > margin ? s->p0 - margin : 0;
-	s->p1 += margin;
-}
-
 int pic_scan(struct pic_scan *s, const struct pic_run *run)
 {
 	size_t n = run->nr_events * 4 + 8; /* of each kind, no event makes more */
@@ -710,8 +706,7 @@ int pic_scan(struct pic_scan *s, const struct pic_run *run)
 	for (size_t i = 1; i < s->nr_things; i++)
 		if (s->things[i].t1 == PIC_NEVER)
 			s->things[i].t1 = s->t_end;
-	choose_time(s, run);
-	choose_positions(s);
+	pic_view(s, run);
 	free(w);
 	return 0;
 }

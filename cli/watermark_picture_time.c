@@ -309,8 +309,10 @@ static void points(struct canvas *k, bool in_lanes)
 		else
 			pin(k, x->t0, x->p0, class);
 		if (stacked[x->kind])
-			fprintf(k->out, "<g transform=\"translate(%d,0)\">",
-				(x->kind == PIC_LINE ? -14 : 13) * (int)stacked[x->kind]);
+			fprintf(k->out, "<g transform=\"translate(%d,%d)\">",
+				x->kind == PIC_LINE ? 0 : 13 * (int)stacked[x->kind],
+				/* a line stands above the other: beside it would be another time */
+				x->kind == PIC_LINE ? -9 * (int)stacked[x->kind] : 0);
 		fputs(shapes[x->kind], k->out);
 		if (stacked[x->kind])
 			fputs("</g>", k->out);
@@ -377,14 +379,47 @@ static void lane_words(struct canvas *k)
 			lane_y(k, lane) + LANE / 2);
 		words(k->out, 0, 4,
 		      x->kind == PIC_LOSS	    ? "small middle lossword" :
-		      strpbrk(x->text, "CTP") ? "small middle flagged" :
-						      "small middle",
+		      /* COLLISION is how a good TRBE says that it was full (J4) */
+		      strpbrk(x->text, "TP") && !strstr(x->text, " COLLISION") ? "small middle flagged" :
+										  "small middle",
 		      x->text);
 		fputs("</g>\n", k->out);
 	}
 }
 
 /* ---- what is wrong ---- */
+
+/* Does the line from a to b touch the box? Cut off at its sides, one after the other. */
+static bool touches(struct box b, double ax, double ay, double bx, double by)
+{
+	double from = 0, to = 1, dx = bx - ax, dy = by - ay;
+	const double moves[4] = {-dx, dx, -dy, dy};
+	const double rooms[4] = {ax - b.x0, b.x1 - ax, ay - b.y0, b.y1 - ay};
+
+	for (int i = 0; i < 4; i++) {
+		double at = moves[i] != 0 ? rooms[i] / moves[i] : 0;
+
+		if (moves[i] == 0 && rooms[i] < 0)
+			return false;
+		if (moves[i] < 0 && at > from)
+			from = at;
+		if (moves[i] > 0 && at < to)
+			to = at;
+	}
+	return from <= to;
+}
+
+/* What is written there would hide the write pointer. */
+static bool hides_pointer(const struct canvas *k, struct box b)
+{
+	const struct pic_point *p = k->s->pointer;
+
+	for (size_t i = 1; i < k->s->nr_pointer; i++)
+		if (!p[i].gap && touches(b, x_of(k, p[i - 1].t), y_of(k, p[i - 1].p), x_of(k, p[i].t),
+					 y_of(k, p[i].p)))
+			return true;
+	return false;
+}
 
 static bool is_free(const struct canvas *k, struct box b)
 {
@@ -408,16 +443,19 @@ static void label(struct canvas *k, uint64_t t, uint64_t p, double px, double py
 {
 	static const double ups[] = {-26, 30, -50, 54, -74, 78, -98, 102, -122, 126, -150, 150, -180, 180,
 				     -210, 210, -240, 240, -270, 270, -300, 300};
+	const size_t nr_places = sizeof(ups) / sizeof(ups[0]) * 3;
 	double width = (double)strlen(text) * 7.1 + 14, x, y;
 	struct box b = {0};
 
-	for (size_t i = 0; i < sizeof(ups) / sizeof(ups[0]) * 3; i++) {
-		double shift = i % 3 == 0 ? 12 : i % 3 == 1 ? -width - 12 : -width / 2;
+	/* a place that hides no part of the curve, or else any */
+	for (size_t i = 0; i < 2 * nr_places; i++) {
+		size_t at = i % nr_places;
+		double shift = at % 3 == 0 ? 12 : at % 3 == 1 ? -width - 12 : -width / 2;
 
 		x = px + shift;
-		y = py + ups[i / 3];
+		y = py + ups[at / 3];
 		b = (struct box){x, y - 12, x + width, y + 10};
-		if (is_free(k, b))
+		if (is_free(k, b) && (i >= nr_places || !hides_pointer(k, b)))
 			break;
 	}
 	if (b.x0 < LEFT || b.x1 > RIGHT || b.y0 < k->top || b.y1 > k->top + PLOT) {
@@ -537,7 +575,7 @@ static double headline(struct canvas *k)
 		return y + 12;
 	}
 	if (run->r.nr_violations)
-		snprintf(text, sizeof(text), "FAIL: %llu violation%s; what is wrong is red, and numbered where it is first seen",
+		snprintf(text, sizeof(text), "FAIL: %llu violation%s; what is wrong is red, and numbered where it begins",
 			 (LL)run->r.nr_violations, run->r.nr_violations == 1 ? "" : "s");
 	else
 		snprintf(text, sizeof(text), "pass: all invariants hold");
@@ -610,15 +648,34 @@ static double legend(struct canvas *k, double y)
 		 "it enables the event again"},
 		{"<g class=\"refused\" transform=\"translate(13,-3)\"><path d=\"M-5,-5L5,5M5,-5L-5,5\"/></g>",
 		 "no room: tracing ends until it is read"},
-		{"<rect class=\"loss\" y=\"-12\" width=\"26\" height=\"18\"/>", "the program's trace is lost"},
+		{"<rect class=\"loss\" y=\"-12\" width=\"26\" height=\"18\"/>", "trace is lost; a tick: for a moment"},
+		{"<rect class=\"runs\" y=\"-7\" width=\"12\" height=\"8\"/><rect class=\"runs\" x=\"12\" "
+		 "y=\"-7\" width=\"14\" height=\"8\"/>",
+		 "the program runs; dark tick: switched"},
+		{"<rect class=\"delay\" y=\"-5\" width=\"26\" height=\"4\"/>",
+		 "from the interrupt line to the driver"},
+		{"<path class=\"lap\" d=\"M0,-3L26,-3\"/>", "the area begins again"},
+		{"<rect class=\"recordsample\" y=\"-12\" width=\"26\" height=\"18\"/>",
+		 "AUX record: what the reader is told"},
+		{"<text class=\"small flagged\" y=\"1\">TRU…</text>",
+		 "TRUNCATED: no room, the event is off"},
+		{"<text class=\"small\" y=\"1\">COL…</text>",
+		 "COLLISION: it was full, goes on; no error"},
+		{"<path class=\"grid\" d=\"M0,-3L26,-3\"/>", "thin and grey: the scales alone"},
 		{"<path class=\"span\" d=\"M0,-3L26,-3\"/>", "the distance between is and should be"},
 	};
 	const size_t nr = sizeof(items) / sizeof(items[0]), nr_rows = (nr + 3) / 4;
+	size_t shown = 0, row;
+	bool trbe = !strcmp(k->run->c.driver, "trbe");
 
 	for (size_t i = 0; i < nr; i++) {
-		size_t row = i / 4;
-		double x = LEFT + (double)(i % 4) * 294, at = y + (double)row * 22;
+		double x, at;
 
+		if (!trbe && strstr(items[i].text, "COLLISION"))
+			continue; /* J4: only there */
+		x = LEFT + (double)(shown % 4) * 294;
+		row = shown++ / 4;
+		at = y + (double)row * 22;
 		fprintf(k->out, "<g transform=\"translate(%.0f,%.1f)\">%s", x, at, items[i].sample);
 		words(k->out, 36, 1, "small", items[i].text);
 		fputs("</g>\n", k->out);
@@ -635,7 +692,7 @@ static int draw(struct canvas *k, bool alone)
 
 	k->top = head + 8;
 	lanes_end = lane_y(k, NR_LANES);
-	height = lanes_end + 30 + 5 * 22 + 166;
+	height = lanes_end + 30 + 6 * 22 + 166;
 	snprintf(attributes, sizeof(attributes),
 		 "id=\"timeline\" data-t0=\"%llu\" data-t1=\"%llu\" data-p0=\"%llu\" data-p1=\"%llu\" "
 		 "data-box=\"%.1f,%.1f,%.1f,%.1f\" data-lanes=\"%.1f\"",

@@ -568,9 +568,17 @@ void mon_line(struct world *w)
 
 	lab_event(w, AUXTAP_WM_IRQ_LINE, m->pos, 0, 0);
 	if (!m->lines_due) {
-		mon_violation(w, AUXTAP_INV_IRQ_HAS_CAUSE,
-			      "an interrupt at %llu; the mark is at %llu", (LL)m->pos,
-			      (LL)m->due_at);
+		if (m->line_seen && m->mark_hit && m->pos <= m->stop_at)
+			mon_violation(w, AUXTAP_INV_IRQ_HAS_CAUSE,
+				      "one interrupt is expected for a mark; a second one comes, at %llu",
+				      (LL)m->pos);
+		else if (m->due_at != NEVER && m->due_at > m->pos)
+			mon_violation(w, AUXTAP_INV_IRQ_HAS_CAUSE,
+				      "an interrupt is expected at the mark, %llu; one comes at %llu",
+				      (LL)m->due_at, (LL)m->pos);
+		else
+			mon_violation(w, AUXTAP_INV_IRQ_HAS_CAUSE,
+				      "no interrupt is expected; one comes, at %llu", (LL)m->pos);
 		return;
 	}
 	m->lines_due--;
@@ -626,13 +634,13 @@ void mon_irq(struct world *w)
 void mon_time(struct world *w)
 {
 	struct monitor *m = &w->mon;
+	u64 latest = w->c.irq_latency_ns + w->c.irq_jitter_ns;
 
-	if (m->line_up && !m->irq_late_told &&
-	    w->now - m->line_time > w->c.irq_latency_ns + w->c.irq_jitter_ns + 1) {
+	if (m->line_up && !m->irq_late_told && w->now - m->line_time > latest + 1) {
 		m->irq_late_told = true;
 		mon_violation(w, AUXTAP_INV_IRQ_IN_TIME,
-			      "%llu ns, and the interrupt has not come to the driver",
-			      (LL)(w->now - m->line_time));
+			      "expected within %llu ns; after %llu the interrupt has not come to the driver",
+			      (LL)latest, (LL)(w->now - m->line_time));
 	}
 	if (m->mark_hit && !m->line_seen && !m->mark_late_told && m->open &&
 	    w->r->produced - m->mark_produced > allowed_skid(w)) {

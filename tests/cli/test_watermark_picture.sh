@@ -138,6 +138,67 @@ says wrong-wrap trbe 'wrapped: the write pointer should be at offset 0, and is a
 says padding-missing arm_spe 'these 4095 bytes of padding were not filled'
 says padding-missing trbe 'these 4095 bytes of padding were not filled'
 
+# the cause has the first number, what comes of it the next; the ring is where it begins, and
+# words hide nothing of the curve; two lines at one time stand one above the other
+for fault in "stale-status intel_pt" "flag-missing intel_pt" "flag-missing trbe" "wrong-wrap trbe" "interrupt-late trbe" \
+	"interrupt-lost intel_pt" "interrupt-page-off trbe" "padding-missing arm_spe" "interrupt-doubled intel_pt"; do
+	# shellcheck disable=SC2086
+	set -- $fault
+	sim --fault "$1" --driver "$2" --bytes 2M --format svg -o ring.svg
+	sim --fault "$1" --driver "$2" --bytes 2M --format json --events -o ring.json
+	FAULT=$1 python3 - <<'END' || fail "$fault: see above"
+import json, os, re
+import xml.etree.ElementTree as ET
+SVG = '{http://www.w3.org/2000/svg}'
+fault, root = os.environ['FAULT'], ET.parse('ring.svg').getroot()
+events = json.load(open('ring.json'))[0]['events']
+listed = [''.join(t.itertext()) for t in root.iter(SVG + 'text') if t.get('class') == 'listed']
+listed = [l for l in listed if not l.startswith('skid: ')]
+rings = {}
+for g in root.iter(SVG + 'g'):
+    if g.get('class') == 'pin violation':
+        rings[int(''.join(g.find('.//%stext' % SVG).itertext()))] = int(g.get('data-t'))
+assert sorted(rings) == list(range(1, len(listed) + 1)), (rings, listed)
+first = next(e for e in events if e['event'] == 'VIOLATION')
+if fault in ('stale-status', 'flag-missing', 'wrong-wrap'):
+    assert ': status register: ' in listed[0] and not any(': status register: ' in l for l in listed[1:]), listed
+    assert rings[1] <= first['time_ns'] and len(listed) > 1, (rings, first)
+before = {'interrupt-late': 'line', 'interrupt-lost': 'line', 'interrupt-page-off': 'mark', 'padding-missing': 'skip'}.get(fault)
+if before:
+    assert min(rings.values()) < first['time_ns'], rings
+    assert min(rings.values()) in [e['time_ns'] for e in events if e['event'] == before], rings
+    dots = [g for g in root.iter(SVG + 'g') if g.get('class') == 'pin violation again']
+    assert any(int(g.get('data-t')) == first['time_ns'] for g in dots), 'where it was noticed is not drawn'
+if fault == 'interrupt-doubled':
+    moves = [g.get('transform') for p in root.iter(SVG + 'g') if (p.get('class') or '').startswith('pin line')
+             for g in p.findall(SVG + 'g')]
+    assert moves and all(re.match(r'translate\(0,-', m) for m in moves), moves
+    assert any('one interrupt is expected for a mark; a second one comes' in l for l in listed), listed
+# boxes and the curve: both where they are drawn
+d = next(p for p in root.iter(SVG + 'path') if p.get('class') == 'pointer' and p.get('d').count('L') > 2).get('d')
+curve = [(c, float(x), float(y)) for c, x, y in re.findall(r'([ML])(-?[\d.]+),(-?[\d.]+)', d)]
+for g in root.iter(SVG + 'g'):
+    if g.get('class') != 'pin note':
+        continue
+    gx, gy = map(float, re.match(r'translate\(([-\d.]+),([-\d.]+)\)', g.get('transform')).groups())
+    r = g.find(SVG + 'rect')
+    x0, y0 = gx + float(r.get('x')) + 1, gy + float(r.get('y')) + 1
+    x1, y1 = x0 + float(r.get('width')) - 2, y0 + 20
+    for (_, ax, ay), (c, bx, by) in zip(curve, curve[1:]):
+        inside = [(ax + (bx - ax) * i / 400, ay + (by - ay) * i / 400) for i in range(401)] if c == 'L' else []
+        assert not any(x0 < x < x1 and y0 < y < y1 for x, y in inside), ('a box over the curve', ''.join(g.itertext()))
+END
+done
+# COLLISION is how a good TRBE speaks: not in the colour of what is lost; the legend has it, for TRBE
+sim --driver trbe --watermark 32K --pages 32 --bytes 300K --format svg -o collision.svg || fail "collision: exit $?"
+grep -qE 'class="small middle">[^<]* COLLISION<' collision.svg || fail "no COLLISION in black"
+grep -q 'flagged">[^<]*COLLISION' collision.svg && fail "COLLISION in orange"
+grep -q 'COLLISION: it was full' collision.svg || fail "the legend has no COLLISION"
+grep -q 'COLLISION' clean.svg && fail "an SPE's legend has COLLISION"
+for text in 'TRUNCATED: no room' 'from the interrupt line to the driver' 'the area begins again' 'a tick: for a moment'; do
+	grep -q ">$text" collision.svg || grep -qE ">[^<]*$text" collision.svg || fail "the legend has no '$text'"
+done
+
 # a machine without a fault has no words in red
 for driver in intel_pt arm_spe trbe; do
 	for options in "" "--reader-latency 3ms" "--switch 70us" "--watermark 5000 --pages 4"; do
