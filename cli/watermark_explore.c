@@ -46,11 +46,12 @@ static void usage(FILE *out)
 	      "  i  the interrupt comes to the driver a  it reads all\n"
 	      "  s  the program is switched out, in   e  it enables the event if need be, and sleeps\n"
 	      "                                       w  its watch finds that nothing goes on\n\n"
-	      "  --all            all worlds: every driver, kernel, area of up to 8 pages, watermark that\n"
-	      "                   is a multiple of the piece, up to the area and a page; and an area that\n"
-	      "                   is overwritten. Pieces of half a page; of a quarter up to 2 pages. Up to\n"
-	      "                   4 pages also on CPU 0 (D21), and for PT an area of single pages\n"
-	      "  --quick          areas of up to 4 pages, pieces of half a page, fewer watermarks\n"
+	      "  --all            all worlds: every driver, kernel, area of 1, 2, 4 and 8 pages; every\n"
+	      "                   watermark that is a multiple of the piece, up to the area and a page;\n"
+	      "                   and an area that is overwritten. Pieces of half a page; of a quarter up\n"
+	      "                   to 4 pages (and watermarks of an eighth up to 2). Up to 4 pages also on\n"
+	      "                   CPU 0 (D21), a TRBE's errata, and areas of single pages for PT\n"
+	      "  --quick          areas of up to 4 pages, pieces of half a page\n"
 	      "  --driver NAME, --kernel NAME, --pages N   with them: only these; only up to N pages\n"
 	      "  -v               with them: a line for each world\n"
 	      "  -j N             with them: processes (as many as there are CPUs)\n"
@@ -95,7 +96,12 @@ static void print_violation(FILE *out, const struct auxtap_watermark_config *c,
 	char command[1024];
 
 	wm_print_command(c, command, sizeof(command));
-	fprintf(out, "  %s (%s): %s\n  shortest way: %s\n", info->name, info->rules, r->text, r->path);
+	fprintf(out, "  %s (%s): %s\n", info->name, info->rules, r->text);
+	if (!*r->path) {
+		fprintf(out, "  the shortest way to it has more than %zu actions\n", sizeof(r->path) - 1);
+		return;
+	}
+	fprintf(out, "  shortest way: %s\n", r->path);
 	fprintf(out, "  play it: auxtap watermark explore%s --play %s\n",
 		command + strlen("auxtap watermark sim"), r->path);
 }
@@ -184,40 +190,48 @@ static void small_world(struct auxtap_watermark_config *c, const char *driver, u
 {
 	auxtap_watermark_defaults(c, driver);
 	c->nr_pages = nr_pages;
-	c->setup.record_bytes = nr_pages <= 2 && !quick ? 1024 : 2048;
+	c->setup.record_bytes = nr_pages <= 4 && !quick ? 1024 : 2048;
 	if (!strcmp(driver, "arm_spe"))
 		c->setup.max_record = c->setup.record_bytes;
 }
 
-/* The watermarks of one area: multiples of the piece, up to the area and a page; overwritten. */
-static void add_watermarks(struct worlds *all, const struct auxtap_watermark_config *like, bool quick)
+/* The watermarks of one area: multiples of step, up to the area and a page; and overwritten. */
+static void add_watermarks(struct worlds *all, const struct auxtap_watermark_config *like,
+			   uint64_t step)
 {
 	struct auxtap_watermark_config c = *like;
-	uint64_t piece = c.setup.record_bytes, last = (c.nr_pages + 1) * c.page_size;
+	uint64_t last = (c.nr_pages + 1) * c.page_size;
 
 	c.snapshot = 1;
 	c.watermark = 0;
 	add(all, &c);
 	c.snapshot = 0;
-	for (c.watermark = piece; c.watermark <= last; c.watermark += piece)
-		if (!quick || c.nr_pages < 4 || c.watermark == 2 * c.page_size)
-			add(all, &c);
+	for (c.watermark = step; c.watermark <= last; c.watermark += step)
+		add(all, &c);
 }
 
 /* What a driver and a kernel can have besides, in areas of up to 4 pages; pieces of half a page. */
 static void add_odd(struct worlds *all, const char *driver, const char *kernel, uint64_t pages)
 {
 	struct auxtap_watermark_config c;
+	uint64_t piece;
 
 	small_world(&c, driver, pages, true);
 	c.kernel = kernel;
+	piece = c.setup.record_bytes;
 	if (!strcmp(driver, "intel_pt")) {
 		c.max_order = 0;
-		add_watermarks(all, &c, false);
+		add_watermarks(all, &c, piece);
 		c.max_order = -1;
 	}
+	/* the driver's affair, and no kernel's */
+	if (!strcmp(driver, "trbe") && !strcmp(kernel, auxtap_watermark_kernel(0))) {
+		for (c.setup.errata = 1; c.setup.errata <= 3; c.setup.errata++)
+			add_watermarks(all, &c, piece);
+		c.setup.errata = 0;
+	}
 	c.cpu = 0; /* D21 */
-	add_watermarks(all, &c, false);
+	add_watermarks(all, &c, piece);
 }
 
 /* The largest first: so all processes come to their end at the same time. */
@@ -234,13 +248,14 @@ static void all_worlds(struct worlds *all, const struct only *only)
 			for (unsigned int k = 0; (kernel = auxtap_watermark_kernel(k)); k++) {
 				struct auxtap_watermark_config c;
 
-				if (pages > most || (only->quick && k && pages > 2) ||
+				if (pages > most ||
 				    (only->driver && strcmp(only->driver, drivers[d]) != 0) ||
 				    (only->kernel && strcmp(only->kernel, kernel) != 0))
 					continue;
 				small_world(&c, drivers[d], pages, only->quick);
 				c.kernel = kernel;
-				add_watermarks(all, &c, only->quick);
+				add_watermarks(all, &c,
+					       c.setup.record_bytes / (pages > 2 || only->quick ? 1 : 2));
 				if (!only->quick && pages <= 4)
 					add_odd(all, drivers[d], kernel, pages);
 			}

@@ -396,6 +396,8 @@ static void tell_path(struct search *s, u32 state, u8 last)
 		reversed[n++] = (char)s->seen[state].action;
 		state = s->seen[state].parent;
 	}
+	if (s->seen[state].parent != NO_PARENT) /* its first actions would be missing */
+		n = 0;
 	for (size_t i = 0; i < n; i++)
 		s->r->path[i] = reversed[n - 1 - i];
 	s->r->path[n] = '\0';

@@ -298,7 +298,7 @@ struct auxtap_explore_result {
 	int violated;
 	enum auxtap_watermark_invariant invariant;
 	char text[200];
-	char path[512];	     /* the shortest way to it, an action a letter; see below */
+	char path[4096];     /* the shortest way to it, an action a letter; see below. "": too long */
 	uint64_t nr_findings; /* steps with what is known and not against this kernel's rules */
 	char finding[200];
 	uint64_t nr_watched; /* states in which the reader is asleep and trace is off (D6): only its
