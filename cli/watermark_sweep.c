@@ -21,21 +21,28 @@
 struct share {
 	struct sweep_sum sums[SWEEP_MACHINES];
 	char text[4096]; /* of the first failures */
+	unsigned int nr_untold; /* for which there was no room */
 	int failed;	 /* negative errno */
 };
 
 static void add_failure(struct share *s, const struct auxtap_watermark_config *c,
 			const struct auxtap_watermark_result *r)
 {
-	size_t len = strlen(s->text), left = sizeof(s->text) - len;
-	FILE *out = left > 1 ? fmemopen(s->text + len, left, "w") : NULL;
+	size_t len = strlen(s->text), size = 0;
+	char *text = NULL;
+	FILE *out = open_memstream(&text, &size);
 
-	if (!out)
-		return;
-	fprintf(out, "%s, watermark %llu:\n", c->driver, (unsigned long long)c->watermark);
-	wm_print_violations(out, c, r);
-	fclose(out);
-	s->text[sizeof(s->text) - 1] = '\0';
+	if (out) {
+		fprintf(out, "%s, watermark %llu:\n", c->driver, (unsigned long long)c->watermark);
+		wm_print_violations(out, c, r);
+		if (fclose(out))
+			size = sizeof(s->text);
+	}
+	if (text && size < sizeof(s->text) - len)
+		memcpy(s->text + len, text, size + 1);
+	else
+		s->nr_untold++;
+	free(text);
 }
 
 static int run_one(struct share *s, unsigned int machine,
@@ -114,6 +121,8 @@ int sweep_run(const struct sweep_opts *o, struct sweep_sum *sums)
 		if (shares[i].failed)
 			ret = shares[i].failed;
 		fputs(shares[i].text, stderr);
+		if (shares[i].nr_untold)
+			fprintf(stderr, "and %u more machines that fail\n", shares[i].nr_untold);
 		for (unsigned int m = 0; m < SWEEP_MACHINES; m++) {
 			sums[m].runs += shares[i].sums[m].runs;
 			sums[m].refused += shares[i].sums[m].refused;
