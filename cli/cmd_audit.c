@@ -47,7 +47,7 @@ static void usage(FILE *out)
 	      "Holds the AUX transactions of a recording against the kernel's rules: offsets, flags,\n"
 	      "losses, wakeups against watermark and pages. FILE is a perf.data file of any AUX PMU,\n"
 	      "by auxtap or stock perf, or with --log the event log of a simulator or FPGA (lines of\n"
-	      "TIME,EVENT,VALUE). Trace bytes are not read. Exit status 1: rules were violated.\n\n"
+	      "TIME,EVENT,VALUE). Of trace only padding is read. Exit status 1: rules were violated.\n\n"
 	      "  --format FORMAT    text, json or junit\n"
 	      "  --log              FILE is an event log\n"
 	      "  --unit-log LOG     the event log of the unit that FILE was recorded of: both are audited,\n"

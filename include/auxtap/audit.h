@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The auditor: what a recording (perf.data, any AUX PMU) or the event log of a simulator tells of the
- * AUX protocol, held against the kernel's rules (docs/kernel-rules.md). Trace bytes are never read.
+ * AUX protocol, held against the kernel's rules (docs/kernel-rules.md). Of trace only padding is read.
  *
  * Thread safety: an audit belongs to one thread. Input is untrusted: memory is bounded by the
  * number of records, findings of one name by AUXTAP_AUDIT_KEPT.
