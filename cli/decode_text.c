@@ -170,6 +170,14 @@ static char *put_addr(struct decode_printer *p, const struct auxtap_event *ev, c
 	return at;
 }
 
+/* A number that not every sample has. */
+static inline __attribute__((always_inline)) char *put_sampled(const struct auxtap_event *ev, char *at,
+							       size_t width, unsigned int has,
+							       uint64_t value)
+{
+	return ev->spe_has & has ? put_decimal(at, width, value) : put_none(at, width);
+}
+
 /* Columns keep their place where a value is missing. */
 static inline __attribute__((always_inline)) char *put_column(struct decode_printer *p, const struct auxtap_event *ev,
 			enum decode_field field, const struct place *place, char *at)
@@ -198,17 +206,13 @@ static inline __attribute__((always_inline)) char *put_column(struct decode_prin
 		return ev->spe_has & AUXTAP_SPE_HAS_PHYS ? put_hex(at, width, ev->phys)
 							 : put_none(at, width);
 	case FIELD_LAT_TOTAL:
-		return ev->spe_has & AUXTAP_SPE_HAS_LAT_TOTAL ? put_decimal(at, width, ev->lat_total)
-							      : put_none(at, width);
+		return put_sampled(ev, at, width, AUXTAP_SPE_HAS_LAT_TOTAL, ev->lat_total);
 	case FIELD_LAT_ISSUE:
-		return ev->spe_has & AUXTAP_SPE_HAS_LAT_ISSUE ? put_decimal(at, width, ev->lat_issue)
-							      : put_none(at, width);
+		return put_sampled(ev, at, width, AUXTAP_SPE_HAS_LAT_ISSUE, ev->lat_issue);
 	case FIELD_LAT_XLAT:
-		return ev->spe_has & AUXTAP_SPE_HAS_LAT_XLAT ? put_decimal(at, width, ev->lat_xlat)
-							     : put_none(at, width);
+		return put_sampled(ev, at, width, AUXTAP_SPE_HAS_LAT_XLAT, ev->lat_xlat);
 	case FIELD_SOURCE:
-		return ev->spe_has & AUXTAP_SPE_HAS_SOURCE ? put_decimal(at, width, ev->source)
-							   : put_none(at, width);
+		return put_sampled(ev, at, width, AUXTAP_SPE_HAS_SOURCE, ev->source);
 	case FIELD_OP:
 	case FIELD_SPE_EVENTS:
 		len = 0;
