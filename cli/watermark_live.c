@@ -9,6 +9,7 @@
 #include "watermark_print.h"
 
 #include <auxtap/audit.h>
+#include <auxtap/capture.h>
 #include <errno.h>
 #include <jansson.h>
 #include <sched.h>

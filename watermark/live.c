@@ -6,6 +6,7 @@
 #include "follow.h"
 
 #include "core/core.h"
+#include <auxtap/capture.h>
 #include <auxtap/perfdata.h>
 #include <auxtap/ring.h>
 #include <errno.h>

@@ -14,12 +14,14 @@
 #ifndef AUXTAP_WATERMARK_H
 #define AUXTAP_WATERMARK_H
 
-#include <auxtap/capture.h>
 #include <auxtap/error.h>
+#include <stdbool.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+struct auxtap_backend; /* auxtap/capture.h */
 
 /* ---- trace units ---- */
 

@@ -70,7 +70,7 @@ runs=0
 for pages in 1 8 64; do
 	for watermark in 0 1000 4096 12288 16K 256K; do
 		for options in "" "--reader-latency 3ms" "--skid 300 --irq-latency 20us --order 0" \
-			"--switch 150us --read-size 5000"; do
+			"--switch 150us --read-size 5000 --kernel 6.12.95"; do
 			machine="--pages $pages --watermark $watermark --bytes 1M $options"
 			# shellcheck disable=SC2086
 			sim --unit ./pt.so $machine --contents || fail "$machine: $(cat out err)"
