@@ -45,7 +45,7 @@ static void usage(FILE *out)
 	      "  p  a piece of trace (--record)       r  the reader reads a piece\n"
 	      "  i  the interrupt comes to the driver a  it reads all\n"
 	      "  s  the program is switched out, in   e  it enables the event if need be, and sleeps\n"
-	      "                                       w  its watch finds that nothing goes on\n\n"
+	      "  u  the area is unmapped, last of all   w  its watch finds that nothing goes on\n\n"
 	      "  --all            all worlds: every driver, kernel, area of 1, 2, 4 and 8 pages; every\n"
 	      "                   watermark that is a multiple of the piece, up to the area and a page;\n"
 	      "                   and an area that is overwritten. Pieces of half a page; of a quarter up\n"
@@ -125,6 +125,9 @@ static int run_one(const struct auxtap_watermark_config *c, uint64_t max_states)
 	       r.violated  ? "FAIL" :
 	       !r.complete ? "given up, the rest is not known" :
 			     "pass, in every state");
+	if (r.nr_unmapped)
+		printf("  unmapped in %s %llu states (D2)\n",
+		       r.nr_unmapped == r.nr_states ? "all" : "the first", (LL)r.nr_unmapped);
 	if (r.nr_cut)
 		printf("  not followed: %llu steps behind which padding has moved the positions by more than 2 bytes\n",
 		       (LL)r.nr_cut);
@@ -263,6 +266,7 @@ static void all_worlds(struct worlds *all, const struct only *only)
 
 struct share {
 	unsigned long long worlds, refused, states, steps, watched, findings, cut, failed, given_up;
+	unsigned long long unmapped;
 	unsigned long long done; /* whatever came of them */
 	size_t next; /* in the first one: the world that is to be taken next */
 };
@@ -322,6 +326,7 @@ static void work(struct share *mine, struct share *first, const struct worlds *a
 		mine->watched += r.nr_watched;
 		mine->findings += r.nr_findings;
 		mine->cut += r.nr_cut;
+		mine->unmapped += r.nr_unmapped;
 		mine->failed += r.violated != 0;
 		mine->given_up += !r.refused && !r.complete && !r.violated;
 		tell_world(&all->list[i], &r, only->each);
@@ -332,6 +337,8 @@ static int tell_sum(const struct share *sum)
 {
 	printf("%llu worlds (%llu more are refused by their driver), %llu states, %llu steps\n",
 	       sum->worlds, sum->refused, sum->states, sum->steps);
+	printf("unmapped in %llu states: all of a world of up to %d, the first %d of others (D2)\n",
+	       sum->unmapped, AUXTAP_EXPLORE_UNMAP, AUXTAP_EXPLORE_UNMAP_SOME);
 	printf("not followed: %llu steps behind which padding has moved the positions by more than 2 bytes\n",
 	       sum->cut);
 	printf("known: %llu steps in which a truncated event is not disabled (D21), %llu states that only\n"
@@ -395,6 +402,7 @@ static int run_all(const struct only *only)
 		sum.watched += shares[i].watched;
 		sum.findings += shares[i].findings;
 		sum.cut += shares[i].cut;
+		sum.unmapped += shares[i].unmapped;
 		sum.failed += shares[i].failed;
 		sum.done += shares[i].done;
 		sum.given_up += shares[i].given_up;

@@ -164,6 +164,9 @@ void explore_act(struct world *w, u8 action)
 			reader_take(w, reader_head(w));
 		enable_again(w);
 		break;
+	case ACT_UNMAP:
+		machine_unmap(w);
+		break;
 	default:
 		break;
 	}

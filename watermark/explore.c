@@ -488,12 +488,47 @@ static void close_world(struct world *w)
 	world_free(w);
 }
 
-static void search_free(struct search *s)
+static void search_close(struct search *s)
 {
 	if (s->image.nr_hot) /* as it was at first */
 		image_put_root(&s->image);
 	close_world(s->w);
 	image_free(&s->image);
+}
+
+/*
+ * The area is unmapped, in each state: its memory is given back, so that each takes a world of its
+ * own, brought to that state by the shortest way. 1: a violation.
+ */
+static int unmap_all(struct search *s, const struct auxtap_watermark_config *config,
+		     struct auxtap_error *err)
+{
+	u64 nr = s->nr_seen > AUXTAP_EXPLORE_UNMAP ? AUXTAP_EXPLORE_UNMAP_SOME : s->nr_seen;
+	struct auxtap_watermark_result wr;
+
+	for (u64 state = 0; state < nr; state++) {
+		struct world *w = explore_world(config, &wr, err);
+
+		if (!w)
+			return err->code;
+		tell_path(s, (u32)state, ACT_UNMAP);
+		for (const char *at = s->r->path; *at; at++)
+			explore_act(w, (u8)*at);
+		world_free(w);
+		s->r->nr_unmapped++;
+		if (wr.nr_violations) {
+			s->r->violated = 1;
+			s->r->invariant = wr.violations[0].invariant;
+			memcpy(s->r->text, wr.violations[0].text, sizeof(s->r->text));
+			return 1;
+		}
+	}
+	s->r->path[0] = '\0';
+	return 0;
+}
+
+static void search_free(struct search *s)
+{
 	free(s->seen);
 	free(s->table);
 	for (int i = 0; i < 2; i++) {
@@ -543,6 +578,11 @@ int auxtap_watermark_explore(const struct auxtap_watermark_config *config, uint6
 	if (!ret)
 		ret = search(&s);
 	result->nr_states = s.nr_seen;
+	search_close(&s);
+	if (!ret && result->complete && !result->violated)
+		ret = unmap_all(&s, config, err ? err : &own);
+	if (ret == 1)
+		ret = result->complete = 0;
 	search_free(&s);
 	if (ret)
 		auxtap_error_set(err, ret, "exhaustive search", "%s", strerror(-ret));
@@ -566,6 +606,8 @@ int auxtap_watermark_play(const struct auxtap_watermark_config *config, const ch
 		u8 actions[MAX_ACTIONS];
 		unsigned int n = explore_actions(w, actions), i;
 
+		if (*at == ACT_UNMAP && !at[1])
+			actions[n++] = ACT_UNMAP;
 		for (i = 0; i < n && actions[i] != (u8)*at; i++)
 			;
 		if (i == n) {

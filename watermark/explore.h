@@ -15,6 +15,7 @@ enum {
 	ACT_READ_ALL = 'a',
 	ACT_SLEEP = 'e',
 	ACT_WATCH = 'w',
+	ACT_UNMAP = 'u', /* the last one: nothing is left to go on */
 };
 #define MAX_ACTIONS 8
 

@@ -419,9 +419,16 @@ int machine_open(struct world *w, struct auxtap_error *err)
  * B18, D2: the area is unmapped, and while that is under way the program begins to run once
  * more: monitor.c's race() lets the second half of the unmapping fall between two looks.
  */
-static void unmap_area(struct world *w)
+void machine_unmap(struct world *w)
 {
+	core_set_cpu(w->c.cpu);
 	core_event_munmap_stop(w->aux_map);
+	core_irq_work_run();
+	mon_settle(w);
+	for (; w->nr_irqs; w->nr_irqs--) /* on its way when the event was stopped */
+		machine_interrupt(w);
+	if (w->running)
+		machine_sched(w, false);
 	w->mon.mute = true; /* begin is refused: nothing is lost that anybody would want */
 	machine_sched(w, true);
 	if (w->aux_map) {
@@ -434,7 +441,7 @@ static void unmap_area(struct world *w)
 void machine_close(struct world *w)
 {
 	if (w->aux_map)
-		unmap_area(w);
+		machine_unmap(w);
 	if (w->data_map)
 		core_event_munmap(w->data_map);
 	if (w->event)

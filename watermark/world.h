@@ -149,6 +149,7 @@ void machine_sched(struct world *w, bool in);
 void machine_interrupt(struct world *w);
 void machine_reenable(struct world *w);
 void machine_inject_hole(struct world *w);
+void machine_unmap(struct world *w); /* whatever goes on in it */
 /* Offset in the AUX area of an address on the bus, or NEVER. */
 u64 machine_offset(const struct world *w, u64 addr);
 

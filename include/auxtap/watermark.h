@@ -303,11 +303,17 @@ struct auxtap_explore_result {
 	char path[4096];     /* the shortest way to it, an action a letter; see below. "": too long */
 	uint64_t nr_findings; /* steps with what is known and not against this kernel's rules */
 	char finding[200];
+	uint64_t nr_unmapped; /* states of them in which the area was unmapped as well */
 	uint64_t nr_watched; /* states in which the reader is asleep and trace is off (D6): only its
 				own watch, a timer, brings it back */
 };
 /* p: a piece of trace; i: the interrupt reaches the driver; s: switched out, or in; r: the reader
- * reads a piece; a: all; e: it enables the event again, if that is needed, and sleeps; w: its watch. */
+ * reads a piece; a: all; e: it enables the event again, if that is needed, and sleeps; w: its watch;
+ * u, the last: the area is unmapped, and the program scheduled in between its last two steps (D2). In
+ * worlds of more than AUXTAP_EXPLORE_UNMAP states only in the first ones: it takes a world of its own
+ * each. */
+#define AUXTAP_EXPLORE_UNMAP	  10000
+#define AUXTAP_EXPLORE_UNMAP_SOME 1000
 AUXTAP_API int auxtap_watermark_explore(const struct auxtap_watermark_config *config,
 					uint64_t max_states,
 					struct auxtap_explore_result *result,

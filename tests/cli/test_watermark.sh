@@ -139,9 +139,9 @@ for driver in intel_pt arm_spe trbe; do
 	[ -s few ] && fail "explore: $(cat few)"
 	"$AUXTAP" watermark explore --driver $driver --snapshot >states || fail "explore $driver: $(cat states)"
 done
-for fault in wakeup-by-one past-limit interrupt-page-off; do
+for fault in wakeup-by-one past-limit interrupt-page-off refcount-first; do
 	for driver in intel_pt arm_spe trbe; do
-		"$AUXTAP" watermark explore --driver $driver --fault $fault >states
+		"$AUXTAP" watermark explore --driver $driver --fault $fault --pages 2 >states
 		[ $? -eq 1 ] || fail "explore $driver $fault: $(cat states)"
 		# the way that it prints leads there, with the same words
 		words=$(sed -n 's/^  [a-z-]* ([A-Z0-9 ]*): //p' states)
@@ -172,6 +172,7 @@ grep -qF "$(sed -nE 's/^.* cpu 1 .* watermark 3K +([0-9]+ states, [0-9]+ steps).
 "$AUXTAP" watermark explore --all --driver trbe --kernel 6.1.192 --pages 1 -j 2 >worlds || fail "all, refused: $(cat worlds)"
 grep -qE '^0 worlds \([0-9]+ more are refused' worlds && grep -q '^nothing was searched' worlds || fail "all, refused: $(cat worlds)"
 "$AUXTAP" watermark explore --quick >worlds || fail "quick: $(cat worlds)"
+[ "$(sed -nE 's/^unmapped in ([0-9]+) states.*/\1/p' worlds)" -gt 100000 ] || fail "quick: $(cat worlds)"
 grep -q '^177 worlds (30 more are refused by their driver)' worlds || fail "quick: $(cat worlds)"
 grep -q '^pass: every invariant holds in every state' worlds || fail "quick: $(cat worlds)"
 "$AUXTAP" watermark explore --quick --driver arm_spe --max-states 1000 -j 3 >worlds
@@ -180,7 +181,7 @@ grep -q '^pass, as far as it went' worlds && grep -q '^given up: [1-9]' worlds |
 "$AUXTAP" watermark explore --pages 1,2 --watermark 2K,4K >states
 [ "$(grep -c 'pass, in every state' states)" -eq 4 ] || fail "lists: $(cat states)"
 # a way on which nothing is wrong, the program running, or not, at its end
-for play in pppp ppppiaes; do
+for play in pppp ppppiaes ppppu; do
 	"$AUXTAP" watermark explore --play $play >played || fail "play $play: exit $?: $(cat played)"
 	grep -q 'line .*at=4096' played || fail "play $play: $(cat played)"
 done
