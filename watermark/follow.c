@@ -47,6 +47,7 @@ struct follow {
 		struct told told;
 		u64 least_reads; /* that the transaction after it knew */
 		u64 end;	 /* of that record */
+		u64 head;	 /* what the reader could see */
 	} image, next; /* next: of the record that is being looked at */
 	u64 reads_at_end; /* so many are known between the end of a transaction and the next begin */
 	bool can_repeat;
@@ -92,6 +93,7 @@ static void image_take(struct follow *f, struct image *image)
 	}
 	image->told = f->told;
 	image->least_reads = f->told.nr_reads;
+	image->head = reader_head(f->w);
 }
 
 static void image_put(struct follow *f)
@@ -282,11 +284,12 @@ static bool repeat_end(struct follow *f, u64 nr_reads)
 	struct follow_record unused = {0};
 	u64 before = nr_reads;
 
-	image_put(f);
-	while (before > f->told.nr_reads && f->reads[(before - 1) % MAX_READS] > reader_head(f->w))
+	while (before > f->image.told.nr_reads &&
+	       f->reads[(before - 1) % MAX_READS] > f->image.head)
 		before--;
 	if (before < nr_reads && f->reads[(nr_reads - 1) % MAX_READS] > f->image.end)
 		return false; /* it has read what the next begin has padded */
+	image_put(f);
 	f->reads_at_end = nr_reads;
 	know_reads(f, before);
 	end_transaction(f);

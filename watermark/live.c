@@ -249,10 +249,18 @@ static int read_all(struct live *v, struct auxtap_error *err)
 	return drain(v, err);
 }
 
+/*
+ * DISABLE first (D21): then nothing more comes. What had been written, but was not there yet when it
+ * was last looked at, is from before: a truncation among it is the one that is mended here.
+ */
 static int enable_again(struct live *v, struct auxtap_error *err)
 {
-	int ret = read_all(v, err);
+	int ret = v->ops->ioctl(v->ctx, v->fd, PERF_EVENT_IOC_DISABLE, 0);
 
+	if (!ret)
+		ret = drain(v, err);
+	if (!ret)
+		ret = read_all(v, err);
 	if (ret)
 		return ret;
 	if (v->r->agrees)
@@ -260,9 +268,7 @@ static int enable_again(struct live *v, struct auxtap_error *err)
 	v->truncated = false;
 	v->r->nr_enabled++;
 	v->news_ns = now_ns();
-	ret = v->ops->ioctl(v->ctx, v->fd, PERF_EVENT_IOC_DISABLE, 0); /* D21 */
-	if (!ret)
-		ret = v->ops->ioctl(v->ctx, v->fd, PERF_EVENT_IOC_ENABLE, 0);
+	ret = v->ops->ioctl(v->ctx, v->fd, PERF_EVENT_IOC_ENABLE, 0);
 	return ret ? auxtap_error_set(err, ret, v->opts->event, "cannot be enabled again: %s",
 				      strerror(-ret)) :
 		     0;

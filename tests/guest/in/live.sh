@@ -6,12 +6,16 @@ live() { # NAME EXIT OPTIONS...
 	name=$1
 	want=$2
 	shift 2
-	auxtap watermark live -o /tmp/captures "$@" >/out/$name.out 2>/tmp/err
+	auxtap watermark live "$@" >/out/$name.out 2>/tmp/err
 	rc=$?
-	rm -rf /tmp/captures
-	[ $rc = "$want" ] && return
+	if [ $rc = "$want" ]; then
+		rm -rf /tmp/auxtap-live-*
+		return
+	fi
+	mv /tmp/auxtap-live-* /out/
 	echo "live: $name: exit $rc: $(cat /tmp/err)"
-	grep -e '"text": "[^"]' -e differ -e '^ ' /out/$name.out | grep -v '^ .*": [^ ]*,$' | head -n 40
+	# of JSON: the configurations that differ
+	grep -B6 '"text": "[^"]' /out/$name.out | head -n 40 || head -n 40 /out/$name.out
 	bad=1
 }
 debug=/sys/kernel/debug/auxtap
