@@ -387,12 +387,14 @@ bool arm_spe_interrupt(void)
 	act = take_syndrome(handle);
 	if (act == ACT_SPURIOUS)
 		return false;
-	/* I11: a record that says TRUNCATED may be about to disable the event; before that is
-	 * known nothing can be begun. The handle's flags outlive its end (A). */
+	/* I11: a record that says TRUNCATED may be about to disable the event, or an older mark
+	 * is (D21); before that is known nothing can be begun: what an event that is off has
+	 * begun nobody ends. The handle's flags outlive its end (A). */
 	irq_work_run();
 	if (act == ACT_FATAL)
 		profiling_off();
-	else if (!(handle->aux_flags & PERF_AUX_FLAG_TRUNCATED))
+	else if (!(handle->aux_flags & PERF_AUX_FLAG_TRUNCATED) &&
+		 !(event->hw.state & PERF_HES_STOPPED))
 		begin_transaction(handle, event);
 	else /* where D21 has not disabled it, it would go on with nothing open */
 		reg_write(SPE_PMBLIMITR, 0);

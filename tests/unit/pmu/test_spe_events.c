@@ -401,6 +401,30 @@ static void disabled_in_interrupt(const char *kernel)
 	end(&s);
 }
 
+/* I11, D21: an older mark disables it from within; a transaction would stay open for ever. */
+static void disabled_by_an_old_mark(const char *kernel)
+{
+	struct arm_session s;
+
+	if (strcmp(kernel, "6.1.192") != 0) /* later ones look at marks elsewhere */
+		return;
+	begin(&s, kernel, true);
+	s.event->pending_disable = arm.cpu;
+	for (int i = 0; i < 128; i++)
+		spe_record(&s, 64);
+	assert_true(spe_take_irq());
+	arm_expect(&s, 0, 0, 8192, 0);
+	assert_false(core_event_active(s.event));
+	assert_false(spe_on());
+	arm_set_tail(&s, 8192);
+	arm_reenable(&s);
+	assert_true(spe_on());
+	spe_run(&s, 1, 64);
+	arm_out(&s);
+	arm_expect(&s, 1, 8192, 64, 0);
+	end(&s);
+}
+
 /* D6: full without a record; the unit must not be left with an old limit. */
 static void begin_fails(const char *kernel)
 {
@@ -481,6 +505,7 @@ int main(void)
 		ARM_TEST(spurious),
 		ARM_TEST(late_interrupt),
 		ARM_TEST(disabled_in_interrupt),
+		ARM_TEST(disabled_by_an_old_mark),
 		ARM_TEST(begin_fails),
 		ARM_TEST(unmapped_while_running),
 		ARM_TEST(elsewhere),
