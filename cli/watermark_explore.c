@@ -50,7 +50,7 @@ static void usage(FILE *out)
 	      "                   watermark that is a multiple of the piece, up to the area and a page;\n"
 	      "                   and an area that is overwritten. Pieces of half a page; of a quarter up\n"
 	      "                   to 4 pages (and watermarks of an eighth up to 2). Up to 4 pages also on\n"
-	      "                   CPU 0 (D21), a TRBE's errata, and areas of single pages for PT\n"
+	      "                   CPU 0 (D21), a TRBE's erratum (J6), areas of single pages for PT\n"
 	      "  --quick          areas of up to 4 pages, pieces of half a page\n"
 	      "  --driver NAME, --kernel NAME, --pages N   with them: only these; only up to N pages\n"
 	      "  -v               with them: a line for each world\n"
@@ -227,10 +227,10 @@ static void add_odd(struct worlds *all, const char *driver, const char *kernel, 
 		add_watermarks(all, &c, piece);
 		c.max_order = -1;
 	}
-	/* the driver's affair, and no kernel's */
+	/* the driver's affair, and no kernel's; with the other erratum it may never trace (J2) */
 	if (!strcmp(driver, "trbe") && !strcmp(kernel, auxtap_watermark_kernel(0))) {
-		for (c.setup.errata = 1; c.setup.errata <= 3; c.setup.errata++)
-			add_watermarks(all, &c, piece);
+		c.setup.errata = AUXTAP_ERRATUM_OVERWRITE;
+		add_watermarks(all, &c, piece);
 		c.setup.errata = 0;
 	}
 	c.cpu = 0; /* D21 */
