@@ -35,7 +35,7 @@ else
 	echo "without our own recorder: no $cross (cmake --preset aarch64)"
 fi
 aarch64-linux-gnu-gcc -D_GNU_SOURCE -static -O1 -Wall -Wextra -Werror -o vectors "$SRC/tests/guest/arm64/programs/vectors.c"
-files+=(--file "$work/vectors:/vectors")
+files+=(--file "$work/vectors:/vectors" --file "$SRC/tests/guest/in/replaying.sh:/replaying.sh")
 rc=0
 "$SRC/tests/guest/run" --kernel "$KERNEL" --module --timeout 500 --file "$work/records:/records" "${files[@]}" \
 	-o out "$SRC/tests/guest/in/spe.sh" || rc=$?
@@ -91,7 +91,7 @@ check fast truncated
 check wide any
 check snap4 snapshot
 check snap16 snapshot
-[ ${#files[@]} = 0 ] || check ours whole
+[ ! -x "$cross" ] || check ours whole
 flags() {
 	python3 "$SRC/tests/tools/aux_bytes.py" "out/$1.data" records | awk '{print $4}' | sort -u | paste -sd' '
 }

@@ -72,7 +72,7 @@ else
 fi
 
 aarch64-linux-gnu-gcc -D_GNU_SOURCE -static -O1 -Wall -Wextra -Werror -o vectors "$SRC/tests/guest/arm64/programs/vectors.c"
-files+=(--file "$work/vectors:/vectors")
+files+=(--file "$work/vectors:/vectors" --file "$SRC/tests/guest/in/replaying.sh:/replaying.sh")
 rc=0
 "$SRC/tests/guest/run" --kernel "$KERNEL" --module --timeout 500 --file "$work/units:/units" "${files[@]}" \
 	-o out "$SRC/tests/guest/in/trbe.sh" || rc=$?

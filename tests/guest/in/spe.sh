@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # In the arm64 guest: see arm64/test_spe.sh. Leaves in /out, for each case: NAME.data, NAME.counts,
 # NAME.insn and NAME.mem: what stock perf lists.
-replay=/sys/kernel/debug/auxtap/spe/replay
+unit=spe
+. /replaying.sh
 pmu=/sys/bus/event_source/devices/arm_spe_0
-bad=0
-complain() {
-	echo "spe: $name: $*"
-	bad=1
-}
-name=loading
 insmod /auxtap.ko replay=1 || exit 1
 for attr in cpumask type caps/min_interval format/ts_enable format/load_filter; do
 	[ -s $pmu/$attr ] || complain "no $attr"
@@ -21,15 +16,6 @@ case $(uname -r) in
 esac
 cat /records >$replay/data || complain 'does not take the records'
 
-# The program: runs in user mode until all is replayed, at most so many seconds.
-cat >/tmp/spin <<'S'
-end=$(($(cut -d. -f1 /proc/uptime) + $1))
-while [ "$(cat /sys/kernel/debug/auxtap/spe/replay/left)" != 0 ]; do
-	[ "$(cut -d. -f1 /proc/uptime)" -lt $end ] || exit 0
-	i=0
-	while [ $i -lt 300 ]; do i=$((i + 1)); done
-done
-S
 setting() { # NAME RATE LIMIT SKID
 	name=$1
 	echo "$2" >$replay/rate
@@ -56,18 +42,12 @@ size=$(wc -c </records)
 setting full 1000000 $size 0
 record 1 -m 128,256 -- sh /tmp/spin 60
 grep -q 'dropped 0 ' /out/full.counts || complain 'something is dropped'
-[ "$(cat $replay/left)" = 0 ] || complain "$(cat $replay/left) are left"
+all_played
 
 # while an event is open the module stays
 setting inuse 200000 $size 0
 taskset 2 perf record -q -o /out/$name.data -e arm_spe_0/ts_enable=1/u -m 128,256 -- sh /tmp/spin 60 >/tmp/log 2>&1 &
-tries=0
-until [ "$(cat $replay/left)" -lt $size ]; do
-	tries=$((tries + 1))
-	[ $tries -lt 300 ] || break
-	sleep 0.1
-done
-[ $tries -lt 300 ] || complain 'is not recorded'
+played_below $size || complain 'is not recorded'
 rmmod auxtap 2>/dev/null && complain 'was unloaded under an open event'
 wait $! || complain "perf record: $(cat /tmp/log)"
 lists
@@ -90,11 +70,7 @@ record 0 -a -m 128,64 -- sh /tmp/spin 60
 for pages in 4 16; do
 	setting snap$pages 300000 $size 0
 	taskset 2 perf record -q -S -m 128,$pages -o /out/$name.data -e arm_spe_0/ts_enable=1/u -- sh /tmp/spin 60 >/tmp/log 2>&1 &
-	tries=0
-	until [ "$(cat $replay/left)" -lt $((size / 2)) ] || [ $tries = 300 ]; do
-		tries=$((tries + 1))
-		sleep 0.1
-	done
+	played_below $((size / 2))
 	kill -USR2 $(pidof perf) || complain 'no perf to take a snapshot'
 	wait $! || complain "perf record: $(cat /tmp/log)"
 	lists
@@ -112,15 +88,7 @@ fi
 event() { # NAME WORDS...
 	setting $1 1000000 $size 0
 	shift
-	taskset 2 perf record -q -m 128,64 -o /out/$name.data -e arm_spe_0/ts_enable=1/u -- sh /tmp/spin 60 >/tmp/log 2>&1 &
-	tries=0
-	until [ "$(cat $replay/left)" -lt $((size / 2)) ] || [ $tries = 300 ]; do
-		tries=$((tries + 1))
-		sleep 0.1
-	done
-	taskset 2 sh -c "echo $* >/sys/kernel/debug/auxtap/spe/inject" || complain 'is not injected'
-	wait $! || complain "perf record: $(cat /tmp/log)"
-	[ "$(cat $replay/left)" = 0 ] || complain "$(cat $replay/left) are left"
+	during "$*" perf record -q -m 128,64 -o /out/$name.data -e arm_spe_0/ts_enable=1/u
 	lists
 }
 event spurious spurious      # an interrupt without a status
@@ -129,7 +97,7 @@ event dl fail 80001 17       # a record is not whole
 event stage1 fail 90000007   # a fault of a write
 event abort fail 40000       # external abort
 name=injecting
-echo explode 2>/dev/null >/sys/kernel/debug/auxtap/spe/inject && complain 'is taken'
+echo explode 2>/dev/null >$inject && complain 'is taken'
 
 name=vectors
 /vectors spe || complain 'they do not hold'

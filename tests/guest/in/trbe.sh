@@ -1,14 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # In the arm64 guest: see arm64/test_trbe.sh. Leaves in /out, for each case: NAME.data, NAME.counts.
-replay=/sys/kernel/debug/auxtap/trbe/replay
-inject=/sys/kernel/debug/auxtap/trbe/inject
+unit=trbe
+. /replaying.sh
 pmu=/sys/bus/event_source/devices/cs_etm
-bad=0
-complain() {
-	echo "trbe: $name: $*"
-	bad=1
-}
-name=loading
 load() { # MODULE PARAMETERS...
 	[ ! -e $pmu ] || rmmod auxtap || complain 'is not unloaded'
 	insmod /auxtap.ko replay=1 "$@" || exit 1
@@ -19,15 +13,6 @@ for attr in format/timestamp cpu0/trcidr/trcidr0 cpu1/trcidr/trcidr8 cpu1/mgmt/t
 done
 [ "$(cat $pmu/cpu1/trcidr/trcidr1)" = 0x4100fff0 ] || complain "TRCIDR1 is $(cat $pmu/cpu1/trcidr/trcidr1)"
 
-# The program: runs in user mode until all is replayed, at most so many seconds.
-cat >/tmp/spin <<'S'
-end=$(($(cut -d. -f1 /proc/uptime) + $1))
-while [ "$(cat /sys/kernel/debug/auxtap/trbe/replay/left)" != 0 ]; do
-	[ "$(cut -d. -f1 /proc/uptime)" -lt $end ] || exit 0
-	i=0
-	while [ $i -lt 300 ]; do i=$((i + 1)); done
-done
-S
 setting() { # NAME BYTES RATE [SKID [DELAY]]: they are played once
 	name=$1
 	cat $2 >$replay/data || complain "does not take $2"
@@ -43,9 +28,6 @@ record() { # CPU OPTIONS... -- PROGRAM...
 	$pin auxtap record --backend kernel -o /out/$name.data -e cs_etm//u "$@" >/tmp/log 2>&1 ||
 		complain "auxtap record: exit $?: $(cat /tmp/log)"
 	cat $replay/counts >/out/$name.counts
-}
-all_played() {
-	[ "$(cat $replay/left)" = 0 ] || complain "$(cat $replay/left) bytes are left"
 }
 
 # Trace of the very program that runs here, once with each recorder.
@@ -87,11 +69,7 @@ record 0 -a -m 128,64 -- sh /tmp/spin 60
 setting snap /noise 300000
 size=$(wc -c </noise)
 taskset 2 auxtap record --backend kernel -S -m 128,16 -o /out/snap.data -e cs_etm//u -- sh /tmp/spin 60 >/tmp/log 2>&1 &
-tries=0
-until [ "$(cat $replay/left)" -lt $((size / 2)) ] || [ $tries = 300 ]; do
-	tries=$((tries + 1))
-	sleep 0.1
-done
+played_below $((size / 2))
 kill -USR2 $(pidof auxtap) || complain 'no auxtap to take a snapshot'
 rmmod auxtap 2>/dev/null && complain 'was unloaded under an open event'
 wait $! || complain "auxtap record: $(cat /tmp/log)"
@@ -101,16 +79,8 @@ cat $replay/counts >/out/snap.counts
 event() { # NAME WORDS...
 	setting $1 /noise 500000
 	shift
-	taskset 2 auxtap record --backend kernel -m 128,64 -o /out/$name.data -e cs_etm//u -- sh /tmp/spin 60 >/tmp/log 2>&1 &
-	tries=0
-	until [ "$(cat $replay/left)" -lt $((size / 2)) ] || [ $tries = 300 ]; do
-		tries=$((tries + 1))
-		sleep 0.1
-	done
-	taskset 2 sh -c "echo $* >$inject" || complain 'is not injected'
-	wait $! || complain "auxtap record: $(cat /tmp/log)"
+	during "$*" auxtap record --backend kernel -m 128,64 -o /out/$name.data -e cs_etm//u
 	cat $replay/counts >/out/$name.counts
-	all_played
 }
 event spurious spurious     # an interrupt without a status
 event unknown fail 1        # filled, and did not wrap: it goes on, something was lost
@@ -139,12 +109,12 @@ for wrong in trbe_beyond=4097 trbe_overwrite=193; do
 done
 
 # Another unit's trace wants another unit's registers.
-for unit in /units/*; do
-	[ -e $unit/registers ] || continue
-	load etm_registers=$(cat $unit/registers)
+for of in /units/*; do
+	[ -e $of/registers ] || continue
+	load etm_registers=$(cat $of/registers)
 	rate=0 # in one piece, where packets are compared
-	[ $(wc -c <$unit/bytes) -lt 100000 ] || rate=1000000
-	setting ${unit##*/} $unit/bytes $rate
+	[ $(wc -c <$of/bytes) -lt 100000 ] || rate=1000000
+	setting ${of##*/} $of/bytes $rate
 	record 1 -m 128,64 -- sh /tmp/spin 60
 	all_played
 done

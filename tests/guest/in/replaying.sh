@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# In the arm64 guest: what spe.sh and trbe.sh share, units of which each replays bytes (unit: spe, trbe).
+replay=/sys/kernel/debug/auxtap/$unit/replay
+inject=/sys/kernel/debug/auxtap/$unit/inject
+bad=0
+name=loading
+complain() {
+	echo "$unit: $name: $*"
+	bad=1
+}
+# The program: runs in user mode until all is replayed, at most so many seconds.
+cat >/tmp/spin <<S
+end=\$((\$(cut -d. -f1 /proc/uptime) + \$1))
+while [ "\$(cat $replay/left)" != 0 ]; do
+	[ "\$(cut -d. -f1 /proc/uptime)" -lt \$end ] || exit 0
+	i=0
+	while [ \$i -lt 300 ]; do i=\$((i + 1)); done
+done
+S
+all_played() {
+	[ "$(cat $replay/left)" = 0 ] || complain "$(cat $replay/left) bytes are left"
+}
+played_below() { # BYTES: waits until so few are left, half a minute at most
+	tries=0
+	until [ "$(cat $replay/left)" -lt $1 ] || [ $tries = 300 ]; do
+		tries=$((tries + 1))
+		sleep 0.1
+	done
+	[ $tries -lt 300 ]
+}
+# WORDS RECORDER...: a management event in the middle of it
+during() {
+	words=$1
+	shift
+	taskset 2 "$@" -- sh /tmp/spin 60 >/tmp/log 2>&1 &
+	played_below $((size / 2))
+	taskset 2 sh -c "echo $words >$inject" || complain 'is not injected'
+	wait $! || complain "$1 record: $(cat /tmp/log)"
+	all_played
+}
