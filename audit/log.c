@@ -29,6 +29,13 @@ struct log {
 	bool at_limit; /* in this turn, and no interrupt came */
 	bool tail_unknown;
 	bool of_recording;
+	/* what the kernel does, if the log tells */
+	uint64_t head;
+	bool has_head, wakeup_due;
+	uint64_t nr_wakeups, nr_turns; /* of an area that is overwritten */
+	bool interrupted;	       /* since the unit was switched on */
+	bool truncated;		       /* by an interrupt: this event, and the tail is where it was */
+	uint64_t truncated_id, nr_truncated;
 	bool missing; /* events, from here on: */
 	uint64_t missing_from;
 	struct unit_turn *turn; /* NULL: none is open */
@@ -120,6 +127,8 @@ static void turn_begins(struct log *log, uint64_t at)
 	turn_ends(log);
 	leave_mark(log);
 	log->has_turns = log->on = true;
+	log->interrupted = false;
+	log->nr_turns++;
 	log->write = at;
 	log->has_limit = log->past_limit = log->at_limit = false;
 	if (!log->of_recording)
@@ -148,6 +157,7 @@ static void forget(struct log *log)
 	log->has_mark = log->passed = log->has_limit = log->at_limit = false;
 	log->nr_interrupts = 0;
 	log->tail_unknown = true;
+	log->has_head = log->wakeup_due = log->truncated = log->interrupted = false;
 }
 
 static void events_missing(struct log *log)
@@ -238,6 +248,7 @@ static void interrupt(struct log *log)
 	uint64_t skid, delay;
 
 	log->ring->nr_starts++;
+	log->interrupted = true;
 	if (log->has_mark && log->passed && log->nr_interrupts++ && (log->on || !log->has_turns)) {
 		audit_find(audit, INV_LOG_DOUBLED, log->ring, &log->line, 0,
 			   "interrupt %" PRIu64 " for the mark 0x%" PRIx64, log->nr_interrupts, log->mark);
@@ -286,6 +297,8 @@ static void set_limit(struct log *log, uint64_t to)
 
 static void set_tail(struct log *log, uint64_t to)
 {
+	if (to != log->tail)
+		log->truncated = false;
 	if (to < log->tail && !log->tail_unknown)
 		audit_find(log->audit, INV_LOG_POINTER_BACK, log->ring, &log->line, log->tail - to,
 			   "the tail goes from 0x%" PRIx64 " back to 0x%" PRIx64, log->tail, to);
@@ -330,6 +343,9 @@ enum event_kind {
 	EVENT_HOLE,
 	EVENT_RING,
 	EVENT_GAP,
+	EVENT_HEAD,
+	EVENT_WAKEUP,
+	EVENT_TRUNCATED,
 	EVENT_NR
 };
 
@@ -346,16 +362,93 @@ static void lost(struct log *log, uint64_t nr_bytes)
 	audit_find(log->audit, INV_LOG_LOST, log->ring, &log->line, nr_bytes, "%" PRIu64 " bytes", nr_bytes);
 }
 
+/*
+ * D18, and how drivers round: PT to watermarks that are powers of two of pages, exactly (H5); the
+ * others up to a page (I4, J2). Where there is no mark the unit interrupts at its limit.
+ */
+static void look_at_mark(const struct log *log, uint64_t to)
+{
+	const struct auxtap_audit_facts *facts = &log->audit->facts;
+	uint64_t watermark = facts->watermark, page = facts->page_size, next, due = to > log->write ? to : log->limit;
+
+	if (!watermark || !page || !log->has_turns || !log->has_limit || log->overwrite)
+		return;
+	next = (log->write / watermark + 1) * watermark;
+	if (!strcmp(log->audit->unit, "intel_pt")) {
+		if (watermark & (watermark - 1) || watermark < page)
+			return;
+	} else if (next % page) {
+		next += page - next % page;
+	}
+	if (due > next && due <= log->limit)
+		audit_find(log->audit, INV_LOG_MARK_LATE, log->ring, &log->line, due - next,
+			   "at 0x%" PRIx64 " the next interrupt is due at 0x%" PRIx64 ", for a watermark at 0x%" PRIx64,
+			   log->write, due, (log->write / watermark + 1) * watermark);
+}
+
 static void set_mark(struct log *log, uint64_t to)
 {
 	leave_mark(log);
 	log->mark = to;
 	/* behind the pointer: it never comes, and that is no fault (H5) */
 	log->has_mark = log->write < to;
+	look_at_mark(log, to);
+}
+
+/* ---- what the kernel does ---- */
+
+#define TURNS_PER_WAKEUP 1000 /* a data ring wakes, too, at half of its size (E6) */
+#define TRUNCATED_MIN	 2
+
+static void head_moves(struct log *log, uint64_t to)
+{
+	uint64_t watermark = log->audit->facts.watermark;
+
+	if (watermark && log->has_head && !log->overwrite && to > log->head)
+		log->wakeup_due = to / watermark > log->head / watermark;
+	log->head = to;
+	log->has_head = true;
+}
+
+/* Something else than the wakeup that is due. */
+static void no_wakeup(struct log *log)
+{
+	if (log->wakeup_due)
+		audit_find(log->audit, INV_LOG_NO_WAKEUP, log->ring, &log->line, 0,
+			   "the head has passed a watermark and is at 0x%" PRIx64, log->head);
+	log->wakeup_due = false;
+}
+
+static void wakeup(struct log *log)
+{
+	log->wakeup_due = false;
+	if (log->overwrite && ++log->nr_wakeups * TURNS_PER_WAKEUP > log->nr_turns)
+		audit_find(log->audit, INV_LOG_WAKEUP, log->ring, &log->line, 0,
+			   "wakeup %" PRIu64 ", and nobody waits for a part of what is overwritten", log->nr_wakeups);
+}
+
+/*
+ * D21: an event that an interrupt truncates is disabled. It is enabled again by who has read, and then
+ * the tail has moved. One that is truncated while it is scheduled in goes on in any case.
+ */
+static void truncated(struct log *log, uint64_t id)
+{
+	if (!log->truncated && log->interrupted) {
+		log->truncated = true;
+		log->truncated_id = id;
+		log->nr_truncated = 0;
+	} else if (log->truncated && log->truncated_id == id && ++log->nr_truncated == TRUNCATED_MIN) {
+		audit_find(log->audit, INV_LOG_GOES_ON, log->ring, &log->line, 0,
+			   "event %" PRIu64 " goes on, for the %" PRIu64 ". time, and the reader is at 0x%" PRIx64 " as before",
+			   id, log->nr_truncated, log->tail);
+	}
+	log->interrupted = false;
 }
 
 static void happens(struct log *log, enum event_kind kind, bool has_value, uint64_t value)
 {
+	if (kind != EVENT_WAKEUP)
+		no_wakeup(log);
 	switch (kind) {
 	case EVENT_WRITE:
 		pointer(log, value);
@@ -399,6 +492,15 @@ static void happens(struct log *log, enum event_kind kind, bool has_value, uint6
 	case EVENT_GAP:
 		events_missing(log);
 		break;
+	case EVENT_HEAD:
+		head_moves(log, value);
+		break;
+	case EVENT_WAKEUP:
+		wakeup(log);
+		break;
+	case EVENT_TRUNCATED:
+		truncated(log, value);
+		break;
 	case EVENT_NR:
 		break;
 	}
@@ -414,6 +516,8 @@ static bool event(struct log *log, const char *name, size_t len, bool has_value,
 		[EVENT_MARK] = {"mark", false},	  [EVENT_IRQ] = {"irq", true},	    [EVENT_LOST] = {"lost", false},
 		[EVENT_BEGIN] = {"begin", false}, [EVENT_END] = {"end", true},	    [EVENT_JUMP] = {"jump", false},
 		[EVENT_HOLE] = {"hole", true},	  [EVENT_RING] = {"ring", false},   [EVENT_GAP] = {"gap", true},
+		[EVENT_HEAD] = {"head", false},	  [EVENT_WAKEUP] = {"wakeup", true},
+		[EVENT_TRUNCATED] = {"truncated", false},
 	};
 
 	for (int i = 0; i < EVENT_NR; i++) {

@@ -12,6 +12,7 @@
 #include "arm_units.h"
 #include "aux_calls.h"
 #include "compat.h"
+#include "faults.h"
 #include "pmu/arm_area.h"
 #include "pmu/arm_spe.h"
 #include "pmu/cs_etm.h"
@@ -133,6 +134,7 @@ debugfs:
 static void __exit auxtap_exit(void)
 {
 	pmus_exit();
+	faults_exit();
 	debugfs_remove(debug_dir);
 	etm_units_exit();
 	spe_units_exit();

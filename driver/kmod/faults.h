@@ -8,13 +8,28 @@
 
 #include "silicon/unit_faults.h"
 
+/*
+ * Of the zoo's bugs of a kernel there is no refcount-first: between the two steps of begin that it
+ * swaps there is nothing that a module could reach, and what it ends in is no capture.
+ */
 enum kernel_fault {
 	KERNEL_FAULT_NONE,
+	KERNEL_WAKEUP_BY_ONE,
+	KERNEL_OVERWRITE_WATERMARK,
+	KERNEL_TRUNCATION_GOES_ON,
+	KERNEL_DISABLE_LOST,
+	KERNEL_PARTIAL_AS_TRUNCATED,
+	KERNEL_HEAD_32_BIT,
+	KERNEL_SKIP_WITHOUT_WAKEUP,
 	KERNEL_NR_FAULTS
 };
 
 /* As the parameter says now; at most one of them is not NONE. */
 enum unit_fault fault_of_unit(void);
 enum kernel_fault fault_of_kernel(void);
+/* How often the parameter was set. */
+unsigned int fault_nr_set(void);
+/* The module is about to go. */
+void faults_exit(void);
 
 #endif

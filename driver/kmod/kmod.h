@@ -45,6 +45,7 @@ struct kmod_cpu {
 	struct unit_faults faults;
 	u64 entry; /* the table entry that the unit has asked for, with a fault */
 	struct unit_log log;
+	u32 nr_turns, hole_turn; /* switched on so often; then, at the last hole that was made */
 
 	/* trap.c */
 	bool on;        /* the driver wants user code traced */

@@ -7,6 +7,7 @@
 #include <linux/module.h>
 #include <linux/seq_file.h>
 #include "compat.h"
+#include "faults.h"
 #include "kmod.h"
 #include "pmu/intel_pt.h"
 
@@ -75,6 +76,7 @@ debugfs:
 static void __exit auxtap_exit(void)
 {
 	intel_pt_unregister();
+	faults_exit();
 	compat_leave_contexts();
 	trap_hooks_exit();
 	trap_work_exit();

@@ -167,6 +167,16 @@ static void log_on(struct kmod_cpu *c, bool topa)
 
 /* ---- bytes from the replay source ---- */
 
+/* H12: what a kernel calls wrong must happen first, as under a virtual machine's monitor. */
+static void make_hole(struct kmod_cpu *c)
+{
+	if (fault_of_kernel() != KERNEL_PARTIAL_AS_TRUNCATED || c->nr_turns - c->hole_turn < 3)
+		return;
+	c->hole_turn = c->nr_turns;
+	unit_log_hole(&c->log);
+	intel_pt_hole();
+}
+
 /*
  * The stage looks at its interrupt line at the end of what it is given: so that it comes
  * to the byte, a piece ends where a region does, or a skid.
@@ -177,6 +187,7 @@ static size_t unit_produce(const u8 *bytes, size_t nr_bytes, size_t *nr_written)
 	struct pt_output *out = &c->unit.out;
 	u64 produced = out->nr_written + out->nr_dropped, at = (u64)out->region + out->region_off;
 
+	make_hole(c);
 	if (out->irq_pending && out->irq_at > produced)
 		nr_bytes = min_t(u64, nr_bytes, out->irq_at - produced);
 	if (out->region)
@@ -213,6 +224,7 @@ static void before_switch(struct kmod_cpu *c, u64 value, bool on)
 	kmod_unit_clock(c);
 	c->unit.out.irq_skid_bytes = irq_line_skid_bytes() + unit_faults_skid(&c->faults, PAGE_SIZE);
 	if (on) {
+		c->nr_turns++;
 		log_on(c, value & RTIT_CTL_TOPA);
 		return;
 	}

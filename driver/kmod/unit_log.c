@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* See unit_log.h. Reading a log while its unit runs may show a last event that is about to change. */
 #include <linux/debugfs.h>
+#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
 #include <linux/sched.h>
@@ -21,7 +22,7 @@ MODULE_PARM_DESC(unit_log, "events that the log of each unit may hold (at most 4
 
 enum what {
 	LOG_BEGIN, LOG_END, LOG_WRITE, LOG_JUMP, LOG_MARK, LOG_LIMIT, LOG_TAIL, LOG_IRQ, LOG_LOST,
-	LOG_HOLE, LOG_RING, NR_WHATS
+	LOG_HOLE, LOG_RING, LOG_HEAD, LOG_WAKEUP, LOG_TRUNCATED, NR_WHATS
 };
 
 static const struct {
@@ -31,7 +32,8 @@ static const struct {
 	[LOG_BEGIN] = {"begin", true}, [LOG_END] = {"end"},	      [LOG_WRITE] = {"write", true},
 	[LOG_JUMP] = {"jump", true},   [LOG_MARK] = {"mark", true},   [LOG_LIMIT] = {"limit", true},
 	[LOG_TAIL] = {"tail", true},   [LOG_IRQ] = {"irq"},	      [LOG_LOST] = {"lost", true},
-	[LOG_HOLE] = {"hole"},	   [LOG_RING] = {"ring", true},
+	[LOG_HOLE] = {"hole"},	       [LOG_RING] = {"ring", true},   [LOG_HEAD] = {"head", true},
+	[LOG_WAKEUP] = {"wakeup"},     [LOG_TRUNCATED] = {"truncated", true},
 };
 
 struct unit_log_entry {
@@ -84,13 +86,20 @@ static void look_ring(struct unit_log *log, const struct perf_event *event, cons
 void unit_log_open(struct unit_log *log, const struct perf_output_handle *handle,
 		   const struct perf_event *event, const void *area)
 {
+	log->handle = handle;
+	log->area = area;
 	if (!log->entries)
 		return;
 	look_ring(log, event, area);
-	log->handle = handle;
-	log->area = area;
+	log->head = handle->head;
 	/* D5: one byte stays free */
 	log->tail = handle->head + handle->size + 1 - log->area_bytes;
+}
+
+void unit_log_refused(struct unit_log *log, const struct perf_output_handle *handle)
+{
+	if (log->entries)
+		log->tail = handle->head + 1 - log->area_bytes;
 }
 
 void unit_log_close(struct unit_log *log)
@@ -104,6 +113,13 @@ void unit_log_close(struct unit_log *log)
 static u64 offset_of(struct unit_log *log, u64 addr)
 {
 	return log->area ? log->kind->offset(log->area, addr, &log->hint) : UNIT_LOG_NEVER;
+}
+
+static void put_tail(struct unit_log *log)
+{
+	if (!log->overwrite && log->tail != log->told_tail)
+		put(log, LOG_TAIL, log->tail);
+	log->told_tail = log->tail;
 }
 
 void unit_log_on(struct unit_log *log, u64 addr)
@@ -127,9 +143,7 @@ void unit_log_on(struct unit_log *log, u64 addr)
 	log->on = true;
 	log->due_at = UNIT_LOG_NEVER;
 	put(log, LOG_BEGIN, log->pos);
-	if (!log->overwrite && log->tail != log->told_tail)
-		put(log, LOG_TAIL, log->tail);
-	log->told_tail = log->tail;
+	put_tail(log);
 }
 
 void unit_log_marks(struct unit_log *log, u64 mark, u64 limit)
@@ -215,6 +229,34 @@ void unit_log_hole(struct unit_log *log)
 		return;
 	put_lost(log);
 	put(log, LOG_HOLE, 0);
+}
+
+/* ---- what the kernel does ---- */
+
+void unit_log_head(struct unit_log *log, u64 head, bool woken)
+{
+	if (!log->entries)
+		return;
+	put_lost(log);
+	log->head = head;
+	if (!log->overwrite)
+		put(log, LOG_HEAD, head);
+	if (woken)
+		put(log, LOG_WAKEUP, 0);
+}
+
+bool unit_log_passes(const struct unit_log *log, u64 head)
+{
+	return log->watermark && div64_u64(head, log->watermark) != div64_u64(log->head, log->watermark);
+}
+
+void unit_log_truncated(struct unit_log *log, const struct perf_event *event)
+{
+	if (!log->entries)
+		return;
+	put_lost(log);
+	put_tail(log);
+	put(log, LOG_TRUNCATED, event->id);
 }
 
 /* ---- debugfs ---- */

@@ -37,6 +37,7 @@ struct unit_log {
 	u64 area_bytes, watermark;
 	bool overwrite;
 	s32 tid; /* of a thread's ring; 0: a CPU's */
+	u64 head;
 	/* the open transaction; area is NULL without */
 	const void *area;
 	const struct perf_output_handle *handle;
@@ -60,6 +61,9 @@ void unit_log_open(struct unit_log *log, const struct perf_output_handle *handle
 		   const struct perf_event *event, const void *area);
 void unit_log_close(struct unit_log *log);
 
+/* The kernel has refused one: there is no room (D6). */
+void unit_log_refused(struct unit_log *log, const struct perf_output_handle *handle);
+
 /* The driver switches the unit on, which begins here, with these marks; it switches it off. */
 void unit_log_on(struct unit_log *log, u64 addr);
 void unit_log_marks(struct unit_log *log, u64 mark, u64 limit);
@@ -70,5 +74,10 @@ void unit_log_lost(struct unit_log *log, u64 nr_bytes);
 /* Its interrupt has come to the driver; trace is missing for another reason. */
 void unit_log_irq(struct unit_log *log);
 void unit_log_hole(struct unit_log *log);
+/* The kernel: its head is here now, and the reader was woken for that; a transaction was truncated. */
+void unit_log_head(struct unit_log *log, u64 head, bool woken);
+void unit_log_truncated(struct unit_log *log, const struct perf_event *event);
+/* Does a head that comes here pass a watermark? */
+bool unit_log_passes(const struct unit_log *log, u64 head);
 
 #endif

@@ -361,7 +361,7 @@ import xml.etree.ElementTree as x
 suite = x.parse("junit.xml").getroot()[0]
 assert suite.get("failures") == "1" and 'a <log> & "b".csv' in suite.get("name"), suite.attrib
 cases = suite.findall("testcase")
-assert len(cases) == int(suite.get("tests")) == 15, len(cases)
+assert len(cases) == int(suite.get("tests")) == 19, len(cases)
 bad = [c.get("name") for c in cases if c.find("failure") is not None]
 assert bad == ["interrupt-missing"], bad
 assert "0x2000" in suite.find(".//failure").text

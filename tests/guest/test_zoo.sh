@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 zoo_auxtap=$BIN/auxtap
 zoo_options=()
 head -c 1000003 /dev/urandom >"$work/noise"
-zoo_run intel_pt intel_pt//u . "$work/noise" name=intel_pt <<'CASES'
+zoo_run intel_pt intel_pt//u . "$work/noise" 'name=intel_pt fault_head_bits=18' <<'CASES'
 clean none 4000000 1000000 0 128,16 16384 -
 clean-skid none 4000000 1000000 200 128,16 16384 -
 clean-full none 40000000 2000000 3000 128,8 16384 -
@@ -20,8 +20,17 @@ doubled interrupt-doubled 4000000 1000000 0 128,16 16384 interrupt-doubled
 page-off interrupt-page-off 4000000 1000000 0 128,16 16384 interrupt-late
 stopping interrupt-while-stopping 4000000 1000000 0 128,16 16384 interrupt-stopped
 past-limit past-limit 40000000 2000000 3000 128,8 16384 write-past-limit
-stale stale-status 40000000 2000000 3000 128,8 16384 loss-unflagged
+stale stale-status 40000000 2000000 3000 128,8 16384 loss-unflagged,lost-with-room
 flag-missing flag-missing 40000000 2000000 3000 128,8 16384 loss-unflagged
 wrong-wrap wrong-wrap 4000000 1000000 200 128,16 4096 bytes-not-written
+clean-skids none 4000000 1000000 20000 128,32 16384 missed-interrupt,!mark-late
+by-one wakeup-by-one 4000000 1000000 20000 128,32 16384 mark-late
+clean-snap none 4000000 1000000 0 128,16 4096:snapshot -
+overwrite overwrite-watermark 4000000 1000000 0 128,16 4096:snapshot wakeup-overwrite
+clean-stop none 4000000 8000000 0 128,8 16384:stop -
+goes-on truncation-goes-on 4000000 8000000 0 128,8 16384:stop truncated-goes-on
+disable disable-lost-on-cpu-0 4000000 8000000 0 128,8 16384:stop,cpu0 truncated-goes-on
+partial partial-as-truncated 4000000 1000000 0 128,16 16384 flag-without-cause
+head head-32-bit 4000000 1000000 0 128,16 16384 aux-order
 CASES
 exit $zoo_bad

@@ -21,7 +21,7 @@ for i in range(25000):
 		b"\xb2" + struct.pack("<Q", 0xffff80000000 + 64 * i) + b"\x00" * 11 +
 		b"\x71" + struct.pack("<Q", 1000000 + 100 * i))' >"$work/records"
 head -c 1000003 /dev/urandom >"$work/noise"
-zoo_run arm_spe arm_spe_0/ts_enable=1/u spe "$work/records" '' <<'CASES'
+zoo_run arm_spe arm_spe_0/ts_enable=1/u spe "$work/records" fault_head_bits=18 <<'CASES'
 clean none 2000000 500000 0 128,16 16384 -
 clean-skid none 2000000 500000 200 128,16 16384 -
 clean-full none 20000000 1000000 3000 128,8 16384 -
@@ -31,10 +31,21 @@ doubled interrupt-doubled 2000000 500000 0 128,16 16384 interrupt-doubled
 page-off interrupt-page-off 2000000 500000 0 128,16 16384 interrupt-late
 stopping interrupt-while-stopping 2000000 500000 0 128,16 16384 interrupt-stopped
 past-limit past-limit 20000000 1000000 3000 128,8 8192 write-past-limit,past-limit
+stale stale-status 20000000 1000000 3000 128,8 16384 lost-with-room
+padding padding-missing 20000000 1000000 3000 128,8 6000 padding-missing
+clean-snap none 2000000 500000 0 128,16 4096:snapshot -
+overwrite overwrite-watermark 2000000 500000 0 128,16 4096:snapshot wakeup-overwrite
+clean-stop none 2000000 2000000 0 128,8 16384:stop -
+goes-on truncation-goes-on 2000000 2000000 0 128,8 16384:stop truncated-goes-on
+disable disable-lost-on-cpu-0 2000000 2000000 0 128,8 16384:stop,cpu0 truncated-goes-on
+head head-32-bit 2000000 500000 0 128,16 16384 aux-order
+clean-odd none 2000000 500000 0 128,16 1000 -
+by-one wakeup-by-one 2000000 500000 0 128,16 1000 mark-late
+skip skip-without-wakeup 2000000 500000 0 128,16 1000 wakeup-not-sent
 CASES
 # the driver finds an end before its begin, and warns
 zoo_options=(--may-warn take_size)
-zoo_run trbe cs_etm//u trbe "$work/noise" '' <<'CASES'
+zoo_run trbe cs_etm//u trbe "$work/noise" fault_head_bits=18 <<'CASES'
 clean none 4000000 1000000 0 128,16 16384 -
 clean-skid none 4000000 1000000 200 128,16 16384 -
 clean-full none 40000000 2000000 3000 128,8 16384 -
@@ -44,7 +55,18 @@ doubled interrupt-doubled 4000000 1000000 0 128,16 16384 interrupt-doubled
 page-off interrupt-page-off 4000000 1000000 0 128,16 16384 interrupt-late
 stopping interrupt-while-stopping 4000000 1000000 0 128,16 16384 interrupt-stopped
 past-limit past-limit 40000000 2000000 3000 128,8 8192 write-past-limit,past-limit
+stale stale-status 40000000 2000000 3000 128,8 16384 lost-with-room
+padding padding-missing 40000000 2000000 3000 128,8 6000 padding-missing
 flag-missing flag-missing 4000000 1000000 200 128,16 16384 bytes-not-told
 wrong-wrap wrong-wrap 4000000 1000000 200 128,16 16384 bytes-not-told
+clean-snap none 4000000 1000000 0 128,16 4096:snapshot -
+overwrite overwrite-watermark 4000000 1000000 0 128,16 4096:snapshot wakeup-overwrite
+clean-stop none 4000000 8000000 0 128,8 16384:stop -
+goes-on truncation-goes-on 4000000 8000000 0 128,8 16384:stop truncated-goes-on
+disable disable-lost-on-cpu-0 4000000 8000000 0 128,8 16384:stop,cpu0 truncated-goes-on
+head head-32-bit 4000000 1000000 0 128,16 16384 aux-order
+clean-odd none 4000000 1000000 0 128,16 1000 -
+by-one wakeup-by-one 4000000 1000000 0 128,16 1000 mark-late
+skip skip-without-wakeup 4000000 1000000 0 128,16 1000 wakeup-not-sent
 CASES
 exit $zoo_bad

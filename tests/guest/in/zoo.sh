@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# In the guest: see test_zoo.sh. /cases: NAME FAULT RATE LIMIT SKID DATA,AUX WATERMARK a line. Leaves in
+# In the guest: see test_zoo.sh. /cases: NAME FAULT RATE LIMIT SKID DATA,AUX WATERMARK[:HOW] a line. Leaves in
 # /out for each: NAME.data, NAME.csv (the unit's log), NAME.counts. /unit: PMU, debugfs folder, and options.
 read -r pmu folder options </unit
 auxtap=/sys/kernel/debug/auxtap/$folder
@@ -28,19 +28,52 @@ while [ "\$(cat $auxtap/replay/left)" != 0 ]; do
 	while [ \$i -lt 300 ]; do i=\$((i + 1)); done
 done
 S
+# The reader sleeps for a while, and what it had to read is there at once.
+stopped() {
+	sleep 0.7
+	kill -STOP $(pidof auxtap)
+	sleep 1
+	kill -CONT $(pidof auxtap)
+}
+# Alone, so that there is one event, on a processor that it has to share.
+cat >/tmp/alone <<S
+read -r end _ </proc/uptime
+end=\$((\${end%.*} + \$1)) left=1 now=0
+while [ \$left != 0 ] && [ \$now -lt \$end ]; do
+	read -r left <$auxtap/replay/left
+	read -r now _ </proc/uptime
+	now=\${now%.*} i=0
+	while [ \$i -lt 300 ]; do i=\$((i + 1)); done
+done
+S
 while read -r name fault rate limit skid pages watermark; do
+	how=${watermark#*:} cpu=1 program=spin other='' reader="--aux-watermark ${watermark%:*}"
 	echo "$fault" >$parameters/fault || complain "does not take the fault $fault"
 	echo "$rate" >$auxtap/replay/rate
 	echo "$limit" >$auxtap/replay/limit
 	echo "$skid" >$parameters/skid
 	echo >$auxtap/replay/counts
-	echo >$auxtap/log/cpu1
+	case $how in
+	*cpu0*) cpu=0 ;;
+	*snapshot*) reader="-S $reader" ;;
+	esac
+	case $how in
+	*stop*)
+		program=alone
+		stopped &
+		taskset $((1 << cpu)) sh -c 'while :; do :; done' &
+		other=$!
+		;;
+	esac
+	echo >$auxtap/log/cpu$cpu
 	# shellcheck disable=SC2086
-	taskset 2 auxtap record --backend kernel -o /out/$name.data -e $pmu -m $pages \
-		--aux-watermark $watermark -- sh /tmp/spin 8 >/tmp/log 2>&1 || complain "record: $?: $(cat /tmp/log)"
+	taskset $((1 << cpu)) auxtap record --backend kernel -o /out/$name.data -e $pmu -m $pages $reader -- \
+		sh /tmp/$program 8 >/tmp/log 2>&1 || complain "record: $?: $(cat /tmp/log)"
+	[ -z "$other" ] || kill $other
+	wait
 	echo none >$parameters/fault
 	cat $auxtap/replay/counts >/out/$name.counts
-	cat $auxtap/log/cpu1 >/out/$name.csv
+	cat $auxtap/log/cpu$cpu >/out/$name.csv
 done </cases
 rmmod auxtap || complain 'is not unloaded'
 exit $bad
