@@ -259,6 +259,20 @@ edited 's/^320,limit,20480/320,limit,20500/' limit-ahead 1
 edited 's/^940,tail,12288/940,tail,12289/' tail-ahead 1
 edited 's/^660,/640,/' log-time-back 1
 edited 's/^940,tail.*/&\n945,nonsense,1/' log-damaged 1
+# what the kernel does, if the log tells: D18, D7, D21
+edited 's/^300,mark/270,head,4000\n271,head,4112\n272,wakeup\n&/' '' 0
+edited 's/^300,mark/270,head,4000\n271,head,4112\n&/' wakeup-not-sent 1
+edited 's/^300,mark/270,head,4000\n271,head,4090\n&/' '' 0
+edited 's/^# page/# mode: overwrite\n&/; s/^300,mark/272,wakeup\n&/' wakeup-overwrite 1
+again='270,truncated,7\n280,truncated,7\n290,truncated,7'
+edited "s/^300,mark/$again\n&/" truncated-goes-on 1
+edited "s/^300,mark/${again/280,truncated,7/280,truncated,8}\n&/" '' 0
+edited "s/^300,mark/${again/280,/280,tail,4000\\n280,}\n&/" '' 0
+edited 's/^200,write/110,truncated,7\n120,truncated,7\n130,truncated,7\n&/' '' 0
+# ... and where drivers put the mark: at the page of the next watermark
+edited 's/^0,limit/0,begin,0\n&/' '' 0
+edited 's/^0,limit/0,begin,0\n&/; s/^0,mark,4096/0,mark,8192/' 'interrupt-early mark-late' 1
+edited 's/^# watermark.*/# watermark: 8000/; s/^0,limit/0,begin,0\n&/; s/^0,mark,4096/0,mark,8192/' interrupt-early 1
 edited 's/^940,tail.*/&\n945,lost,77/' lost 0
 python3 -c 'import json
 f = json.load(open("json"))["findings"][0]
