@@ -157,10 +157,10 @@ void session_gap_note(struct trace_file *file, const struct auxtap_gap *gap);
 /* The newest bytes of an area whose event is disabled; *offset: where they lie in the stream. */
 void session_newest(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
 		    uint64_t *offset);
-/* A stream ends: what its unit did, for the capture note. */
 /* poll() has returned, with this for the stream; the stream is closed. */
 void session_waited(struct auxtap_session *s, struct stream *st, short revents);
 void session_waits_end(struct auxtap_session *s, struct stream *st);
+/* A stream ends: what its unit did, for the capture note. */
 void session_account(struct auxtap_session *s, struct stream *st);
 /* What the unit dropped since it was last asked, as a gap. */
 void session_dropped(struct auxtap_session *s, struct stream *st);

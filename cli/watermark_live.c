@@ -218,12 +218,25 @@ static const char *reader_name(const struct live *l)
 /* The command that runs this one alone. */
 static void print_command(const struct live *l, const struct auxtap_watermark_config *c)
 {
+	struct auxtap_watermark_config usual;
 	char size[24];
 
-	printf("    auxtap watermark live -e %s --cpu %d --driver %s --kernel %s --pages %llu "
-	       "--watermark %llu --reader %s --skid %s\n",
-	       l->opts.event, l->opts.cpu, c->driver, c->kernel, (LL)c->nr_pages, (LL)c->watermark,
-	       reader_name(l), wm_size(l->opts.max_skid, size));
+	auxtap_watermark_defaults(&usual, c->driver);
+	printf("    auxtap watermark live -e %s --cpu %d%s --driver %s --kernel %s --pages %llu "
+	       "--watermark %llu --reader %s --skid %s",
+	       l->opts.event, l->opts.cpu, l->load ? "" : " --no-load", c->driver, c->kernel,
+	       (LL)c->nr_pages, (LL)c->watermark, reader_name(l), wm_size(l->opts.max_skid, size));
+	if (c->setup.align != usual.setup.align)
+		printf(" --align %u", c->setup.align);
+	if (c->setup.max_record != usual.setup.max_record)
+		printf(" --max-record %u", c->setup.max_record);
+	if (c->setup.errata)
+		printf(" --errata %s%s%s", c->setup.errata & AUXTAP_ERRATUM_OVERWRITE ? "overwrite" : "",
+		       c->setup.errata == (AUXTAP_ERRATUM_OVERWRITE | AUXTAP_ERRATUM_BEYOND) ? "," : "",
+		       c->setup.errata & AUXTAP_ERRATUM_BEYOND ? "beyond" : "");
+	if (l->o.c.max_bytes)
+		printf(" --bytes %llu", (LL)l->o.c.max_bytes);
+	putchar('\n');
 }
 
 static void tell(struct live *l, const struct auxtap_watermark_config *c,
