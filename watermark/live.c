@@ -199,7 +199,7 @@ static int drain(struct live *v, struct auxtap_error *err)
 	int ret;
 
 	/* what is not seen now comes after every tail that was stored (E: barriers) */
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	__sync_synchronize();
 	while ((ret = auxtap_ring_data_next(&v->ring, &span, err)) == 1) {
 		take_record(v, &span);
 		ret = auxtap_perfdata_writer_record(v->writer, span.part1, span.size1, span.part2,
