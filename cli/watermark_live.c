@@ -253,6 +253,8 @@ static void tell(struct live *l, const struct auxtap_watermark_config *c,
 			(json_int_t)r->nr_truncated, "enabled", (json_int_t)r->nr_enabled,
 			"skid_max", (json_int_t)r->skid_max, "records", l->records);
 
+		if (!access(l->path, R_OK)) /* it stays */
+			json_object_set_new(run, "capture", json_string(l->path));
 		json_array_append_new(l->runs, run);
 		return;
 	}

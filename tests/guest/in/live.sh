@@ -12,10 +12,13 @@ live() { # NAME EXIT OPTIONS...
 		rm -rf /tmp/auxtap-live-*
 		return
 	fi
-	mv /tmp/auxtap-live-* /out/
+	mv /tmp/auxtap-live-* /out/ 2>/dev/null
 	echo "live: $name: exit $rc: $(cat /tmp/err)"
-	# of JSON: the configurations that differ
-	grep -B6 '"text": "[^"]' /out/$name.out | head -n 40 || head -n 40 /out/$name.out
+	if grep -q '^\[' /out/$name.out; then # of JSON: the configurations that differ
+		grep -B6 '"text": "[^"]' /out/$name.out | head -n 40
+	else
+		head -n 40 /out/$name.out
+	fi
 	bad=1
 }
 debug=/sys/kernel/debug/auxtap
