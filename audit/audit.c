@@ -61,6 +61,7 @@ static const struct auxtap_invariant invariants[INV_NR] = {
 	[INV_LOG_NO_WAKEUP] = {"wakeup-not-sent", AUXTAP_VIOLATION, "D11 D16 D18", "a head that passes a watermark wakes the reader", .of_log = true},
 	[INV_LOG_WAKEUP] = {"wakeup-overwrite", AUXTAP_VIOLATION, "D7 D18", "an area that is overwritten never wakes", .of_log = true},
 	[INV_LOG_GOES_ON] = {"truncated-goes-on", AUXTAP_VIOLATION, "D6 D16 D21", "a truncated event is disabled", .of_log = true},
+	[INV_LOG_FREED] = {"freed-in-transaction", AUXTAP_VIOLATION, "B18 D2", "an area is freed when no transaction has it", .of_log = true},
 	[INV_LOG_LOST_ROOM] = {"lost-with-room", AUXTAP_VIOLATION, "H4 H13 I11 J8", "a unit that is on and has room stores", .of_log = true},
 	[INV_NOT_WRITTEN] = {"bytes-not-written", AUXTAP_VIOLATION, "H10 I9 J5", "records tell of what the unit wrote", .of_both = true},
 	[INV_NOT_TOLD] = {"bytes-not-told", AUXTAP_VIOLATION, "D12 H10 J5", "what the unit wrote is told by a record", .of_both = true},

@@ -68,6 +68,7 @@ enum invariant {
 	INV_LOG_NO_WAKEUP,
 	INV_LOG_WAKEUP,
 	INV_LOG_GOES_ON,
+	INV_LOG_FREED,
 	/* both */
 	INV_NOT_WRITTEN,
 	INV_NOT_TOLD,

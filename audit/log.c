@@ -346,6 +346,7 @@ enum event_kind {
 	EVENT_HEAD,
 	EVENT_WAKEUP,
 	EVENT_TRUNCATED,
+	EVENT_FREED,
 	EVENT_NR
 };
 
@@ -445,6 +446,18 @@ static void truncated(struct log *log, uint64_t id)
 	log->interrupted = false;
 }
 
+/* Who takes part in a transaction has the area. */
+static void freed(struct log *log, bool atomic)
+{
+	if (log->on)
+		audit_find(log->audit, INV_LOG_FREED, log->ring, &log->line, 0, "while the unit is on, at 0x%" PRIx64,
+			   log->write);
+	else if (atomic)
+		audit_find(log->audit, INV_LOG_FREED, log->ring, &log->line, 0,
+			   "where nothing may sleep, as by a begin or end; the unit stood at 0x%" PRIx64, log->write);
+	forget(log);
+}
+
 static void happens(struct log *log, enum event_kind kind, bool has_value, uint64_t value)
 {
 	if (kind != EVENT_WAKEUP)
@@ -501,6 +514,9 @@ static void happens(struct log *log, enum event_kind kind, bool has_value, uint6
 	case EVENT_TRUNCATED:
 		truncated(log, value);
 		break;
+	case EVENT_FREED:
+		freed(log, value);
+		break;
 	case EVENT_NR:
 		break;
 	}
@@ -517,7 +533,7 @@ static bool event(struct log *log, const char *name, size_t len, bool has_value,
 		[EVENT_BEGIN] = {"begin", false}, [EVENT_END] = {"end", true},	    [EVENT_JUMP] = {"jump", false},
 		[EVENT_HOLE] = {"hole", true},	  [EVENT_RING] = {"ring", false},   [EVENT_GAP] = {"gap", true},
 		[EVENT_HEAD] = {"head", false},	  [EVENT_WAKEUP] = {"wakeup", true},
-		[EVENT_TRUNCATED] = {"truncated", false},
+		[EVENT_TRUNCATED] = {"truncated", false}, [EVENT_FREED] = {"freed", true},
 	};
 
 	for (int i = 0; i < EVENT_NR; i++) {

@@ -117,6 +117,8 @@ void *aux_calls_begin(struct perf_output_handle *handle, struct perf_event *even
 		area = perf_aux_output_begin(handle, event);
 		if (area)
 			unit_log_open(log, handle, event, area);
+		else
+			area_end_refused(event);
 		return area;
 	}
 	before(event, &marks);
@@ -128,6 +130,8 @@ void *aux_calls_begin(struct perf_output_handle *handle, struct perf_event *even
 	} else if (woken) { /* D6 */
 		unit_log_refused(log, handle);
 		truncated(event);
+	} else {
+		area_end_refused(event);
 	}
 	return area;
 }
@@ -144,6 +148,10 @@ void aux_calls_end(struct perf_output_handle *handle, unsigned long size)
 		if (log)
 			unit_log_close(log);
 		perf_aux_output_end(handle, size);
+		return;
+	}
+	if (area_end_keeps(handle, size)) {
+		unit_log_close(log);
 		return;
 	}
 	overwrite = log->area && log->kind->area_overwritten(log->area);

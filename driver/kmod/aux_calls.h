@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Between the drivers (driver/pmu, unchanged) and the kernel's AUX API: Kbuild includes this first in
- * what calls it. The units' logs learn of transactions here, and faults of a kernel are made.
+ * what calls it. The units' logs learn of transactions here, and faults of a kernel are made. The end of
+ * the areas: area_end.h.
  */
 #ifndef AUXTAP_KMOD_AUX_CALLS_H
 #define AUXTAP_KMOD_AUX_CALLS_H
 
 #include <linux/perf_event.h>
+#include "area_end.h"
 
 struct unit_log;
 
@@ -23,6 +25,7 @@ void aux_calls_flag(struct perf_output_handle *handle, u64 flags);
 #define perf_aux_output_end   aux_calls_end
 #define perf_aux_output_skip  aux_calls_skip
 #define perf_aux_output_flag  aux_calls_flag
+#define perf_pmu_register     area_end_register
 #endif
 
 #endif

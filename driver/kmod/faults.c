@@ -41,6 +41,7 @@ static const char *const kernel_names[KERNEL_NR_FAULTS] = {
 	[KERNEL_PARTIAL_AS_TRUNCATED] = "partial-as-truncated",
 	[KERNEL_HEAD_32_BIT] = "head-32-bit",
 	[KERNEL_SKIP_WITHOUT_WAKEUP] = "skip-without-wakeup",
+	[KERNEL_REFCOUNT_FIRST] = "refcount-first",
 };
 
 static const char *name_of(unsigned int nr)

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The zoo in the module (docs/kernel-module.md): parameter fault. What a unit gets wrong is
- * driver/silicon/unit_faults.c, asked by unit*.c; what the kernel gets wrong is in aux_calls.c.
+ * driver/silicon/unit_faults.c, asked by unit*.c; what the kernel gets wrong is in aux_calls.c, area_end.c.
  */
 #ifndef AUXTAP_KMOD_FAULTS_H
 #define AUXTAP_KMOD_FAULTS_H
 
 #include "silicon/unit_faults.h"
 
-/*
- * Of the zoo's bugs of a kernel there is no refcount-first: between the two steps of begin that it
- * swaps there is nothing that a module could reach, and what it ends in is no capture.
- */
 enum kernel_fault {
 	KERNEL_FAULT_NONE,
 	KERNEL_WAKEUP_BY_ONE,
@@ -21,6 +17,7 @@ enum kernel_fault {
 	KERNEL_PARTIAL_AS_TRUNCATED,
 	KERNEL_HEAD_32_BIT,
 	KERNEL_SKIP_WITHOUT_WAKEUP,
+	KERNEL_REFCOUNT_FIRST,
 	KERNEL_NR_FAULTS
 };
 

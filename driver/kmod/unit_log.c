@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* See unit_log.h. Reading a log while its unit runs may show a last event that is about to change. */
 #include <linux/debugfs.h>
+#include <linux/list.h>
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
@@ -22,7 +23,7 @@ MODULE_PARM_DESC(unit_log, "events that the log of each unit may hold (at most 4
 
 enum what {
 	LOG_BEGIN, LOG_END, LOG_WRITE, LOG_JUMP, LOG_MARK, LOG_LIMIT, LOG_TAIL, LOG_IRQ, LOG_LOST,
-	LOG_HOLE, LOG_RING, LOG_HEAD, LOG_WAKEUP, LOG_TRUNCATED, NR_WHATS
+	LOG_HOLE, LOG_RING, LOG_HEAD, LOG_WAKEUP, LOG_TRUNCATED, LOG_FREED, NR_WHATS
 };
 
 static const struct {
@@ -34,6 +35,7 @@ static const struct {
 	[LOG_TAIL] = {"tail", true},   [LOG_IRQ] = {"irq"},	      [LOG_LOST] = {"lost", true},
 	[LOG_HOLE] = {"hole"},	       [LOG_RING] = {"ring", true},   [LOG_HEAD] = {"head", true},
 	[LOG_WAKEUP] = {"wakeup"},     [LOG_TRUNCATED] = {"truncated", true},
+	[LOG_FREED] = {"freed", true},
 };
 
 struct unit_log_entry {
@@ -87,7 +89,7 @@ void unit_log_open(struct unit_log *log, const struct perf_output_handle *handle
 		   const struct perf_event *event, const void *area)
 {
 	log->handle = handle;
-	log->area = area;
+	log->area = log->last_area = area;
 	if (!log->entries)
 		return;
 	look_ring(log, event, area);
@@ -259,6 +261,41 @@ void unit_log_truncated(struct unit_log *log, const struct perf_event *event)
 	put(log, LOG_TRUNCATED, event->id);
 }
 
+static LIST_HEAD(logs); /* that are kept; changed while there are no PMUs */
+
+static void freed_by_task(void *ctx)
+{
+	struct unit_log *log = ctx;
+
+	if (log->last_area) /* the unit has another one meanwhile */
+		return;
+	put_lost(log);
+	put(log, LOG_FREED, 0);
+}
+
+static void freed(struct unit_log *log, const void *area, bool atomic)
+{
+	if (cmpxchg(&log->last_area, area, NULL) != area)
+		return;
+	if (!atomic) {
+		if (smp_call_function_single(log->cpu, freed_by_task, log, 1))
+			freed_by_task(log); /* that CPU is offline */
+	} else if (log->cpu == smp_processor_id()) {
+		put_lost(log);
+		put(log, LOG_FREED, 1);
+	} else {
+		log->nr_missed++;
+	}
+}
+
+void unit_logs_freed(const void *area, bool atomic)
+{
+	struct unit_log *log;
+
+	list_for_each_entry(log, &logs, of_all)
+		freed(log, area, atomic);
+}
+
 /* ---- debugfs ---- */
 
 static int log_show(struct seq_file *seq, void *unused)
@@ -341,7 +378,10 @@ int unit_log_init(struct unit_log *log, const struct unit_log_kind *kind, int cp
 	if (!max_events)
 		return 0;
 	log->entries = vzalloc(array_size(max_events, sizeof(*log->entries)));
-	return log->entries ? 0 : -ENOMEM;
+	if (!log->entries)
+		return -ENOMEM;
+	list_add_tail(&log->of_all, &logs);
+	return 0;
 }
 
 void unit_log_show(struct unit_log *log, struct dentry *dir)
@@ -356,6 +396,9 @@ void unit_log_show(struct unit_log *log, struct dentry *dir)
 
 void unit_log_exit(struct unit_log *log)
 {
+	if (!log->entries)
+		return;
+	list_del(&log->of_all);
 	vfree(log->entries);
 	log->entries = NULL;
 }

@@ -7,6 +7,7 @@
 #ifndef AUXTAP_KMOD_UNIT_LOG_H
 #define AUXTAP_KMOD_UNIT_LOG_H
 
+#include <linux/list.h>
 #include <linux/types.h>
 
 struct dentry;
@@ -38,8 +39,10 @@ struct unit_log {
 	bool overwrite;
 	s32 tid; /* of a thread's ring; 0: a CPU's */
 	u64 head;
+	struct list_head of_all;
 	/* the open transaction; area is NULL without */
 	const void *area;
+	const void *last_area; /* of the open transaction or the one before; NULL: that one is freed */
 	const struct perf_output_handle *handle;
 	u64 tail, told_tail;
 	unsigned long hint;
@@ -77,6 +80,11 @@ void unit_log_hole(struct unit_log *log);
 /* The kernel: its head is here now, and the reader was woken for that; a transaction was truncated. */
 void unit_log_head(struct unit_log *log, u64 head, bool woken);
 void unit_log_truncated(struct unit_log *log, const struct perf_event *event);
+/*
+ * The driver is to free this area, by a task, or in a place that must not sleep, as all of a transaction is:
+ * told in the logs of the units that have used it last.
+ */
+void unit_logs_freed(const void *area, bool atomic);
 /* Does a head that comes here pass a watermark? */
 bool unit_log_passes(const struct unit_log *log, u64 head);
 

@@ -269,6 +269,12 @@ edited "s/^300,mark/$again\n&/" truncated-goes-on 1
 edited "s/^300,mark/${again/280,truncated,7/280,truncated,8}\n&/" '' 0
 edited "s/^300,mark/${again/280,/280,tail,4000\\n280,}\n&/" '' 0
 edited 's/^200,write/110,truncated,7\n120,truncated,7\n130,truncated,7\n&/' '' 0
+# B18, D2: and behind its end there is a new area
+edited '$s/$/\n1300,freed/' '' 0
+edited '$s/$/\n1300,freed,0\n1400,begin,0\n1401,tail,0\n1402,limit,16384\n1403,write,100\n1404,end/' '' 0
+edited '$s/$/\n1300,freed,1/' freed-in-transaction 1
+edited 's/^0,limit/0,begin,0\n&/; $s/$/\n1300,end\n1310,freed/' '' 0
+edited 's/^0,limit/0,begin,0\n&/; $s/$/\n1300,freed\n1310,end/' freed-in-transaction 1
 # ... and where drivers put the mark: at the page of the next watermark
 edited 's/^0,limit/0,begin,0\n&/' '' 0
 edited 's/^0,limit/0,begin,0\n&/; s/^0,mark,4096/0,mark,8192/' 'interrupt-early mark-late' 1
@@ -375,7 +381,7 @@ import xml.etree.ElementTree as x
 suite = x.parse("junit.xml").getroot()[0]
 assert suite.get("failures") == "1" and 'a <log> & "b".csv' in suite.get("name"), suite.attrib
 cases = suite.findall("testcase")
-assert len(cases) == int(suite.get("tests")) == 19, len(cases)
+assert len(cases) == int(suite.get("tests")) == 20, len(cases)
 bad = [c.get("name") for c in cases if c.find("failure") is not None]
 assert bad == ["interrupt-missing"], bad
 assert "0x2000" in suite.find(".//failure").text

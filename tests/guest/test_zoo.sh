@@ -8,7 +8,8 @@ trap 'rm -rf "$work"' EXIT
 # shellcheck source=tests/guest/zoo
 . "$SRC/tests/guest/zoo"
 zoo_auxtap=$BIN/auxtap
-zoo_options=()
+zoo_orphan=$TESTS/guest_orphan
+zoo_options=(--may-warn "$zoo_freed")
 head -c 1000003 /dev/urandom >"$work/noise"
 zoo_run intel_pt intel_pt//u . "$work/noise" 'name=intel_pt fault_head_bits=18' <<'CASES'
 clean none 4000000 1000000 0 128,16 16384 -
@@ -32,5 +33,7 @@ goes-on truncation-goes-on 4000000 8000000 0 128,8 16384:stop truncated-goes-on
 disable disable-lost-on-cpu-0 4000000 8000000 0 128,8 16384:stop,cpu0 truncated-goes-on
 partial partial-as-truncated 4000000 1000000 0 128,16 16384 flag-without-cause
 head head-32-bit 4000000 1000000 0 128,16 16384 aux-order
+clean-kill none 4000000 40000000 0 128,16 16384:killed file-unfinished,!freed-in-transaction
+refcount refcount-first 4000000 40000000 0 128,16 16384:killed freed-in-transaction
 CASES
 exit $zoo_bad

@@ -12,7 +12,9 @@ zoo_auxtap=$SRC/build/aarch64/bin/auxtap
 	echo "no recorder for arm64: $zoo_auxtap (cmake --preset aarch64)"
 	exit 77
 }
-zoo_options=()
+zoo_orphan=$work/orphan
+aarch64-linux-gnu-gcc -D_GNU_SOURCE -static -O1 -Wall -Wextra -Werror -o "$zoo_orphan" "$SRC/tests/guest/programs/orphan.c"
+zoo_options=(--may-warn "$zoo_freed")
 # records of 40 bytes: PC, a load, its address, time
 python3 -c '
 import struct, sys
@@ -42,9 +44,11 @@ head head-32-bit 2000000 500000 0 128,16 16384 aux-order
 clean-odd none 2000000 500000 0 128,16 1000 -
 by-one wakeup-by-one 2000000 500000 0 128,16 1000 mark-late
 skip skip-without-wakeup 2000000 500000 0 128,16 1000 wakeup-not-sent
+clean-kill none 2000000 20000000 0 128,16 16384:killed file-unfinished,!freed-in-transaction
+refcount refcount-first 2000000 20000000 0 128,16 16384:killed freed-in-transaction
 CASES
 # the driver finds an end before its begin, and warns
-zoo_options=(--may-warn take_size)
+zoo_options=(--may-warn "take_size|$zoo_freed")
 zoo_run trbe cs_etm//u trbe "$work/noise" fault_head_bits=18 <<'CASES'
 clean none 4000000 1000000 0 128,16 16384 -
 clean-skid none 4000000 1000000 200 128,16 16384 -
@@ -68,5 +72,7 @@ head head-32-bit 4000000 1000000 0 128,16 16384 aux-order
 clean-odd none 4000000 1000000 0 128,16 1000 -
 by-one wakeup-by-one 4000000 1000000 0 128,16 1000 mark-late
 skip skip-without-wakeup 4000000 1000000 0 128,16 1000 wakeup-not-sent
+clean-kill none 4000000 40000000 0 128,16 16384:killed file-unfinished,!freed-in-transaction
+refcount refcount-first 4000000 40000000 0 128,16 16384:killed freed-in-transaction
 CASES
 exit $zoo_bad

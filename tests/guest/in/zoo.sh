@@ -46,6 +46,17 @@ while [ \$left != 0 ] && [ \$now -lt \$end ]; do
 	while [ \$i -lt 300 ]; do i=\$((i + 1)); done
 done
 S
+# A whole CPU's recorder, in the middle of it; its events live on, without rings, until orphan ends.
+killed() {
+	# shellcheck disable=SC2086
+	auxtap record --backend kernel -C $cpu -o /out/$name.data -e $pmu -m $pages $reader >/tmp/log 2>&1 &
+	recorder=$!
+	taskset $((1 << cpu)) sh /tmp/spin 4 &
+	program=$!
+	sleep 1.5
+	/usr/bin/orphan $recorder $cpu || complain "orphan: $?; $(cat /tmp/log)"
+	kill $program
+}
 while read -r name fault rate limit skid pages watermark; do
 	how=${watermark#*:} cpu=1 program=spin other='' reader="--aux-watermark ${watermark%:*}"
 	echo "$fault" >$parameters/fault || complain "does not take the fault $fault"
@@ -66,9 +77,14 @@ while read -r name fault rate limit skid pages watermark; do
 		;;
 	esac
 	echo >$auxtap/log/cpu$cpu
-	# shellcheck disable=SC2086
-	taskset $((1 << cpu)) auxtap record --backend kernel -o /out/$name.data -e $pmu -m $pages $reader -- \
-		sh /tmp/$program 8 >/tmp/log 2>&1 || complain "record: $?: $(cat /tmp/log)"
+	if [ "$how" = killed ]; then
+		# shellcheck disable=SC2086
+		killed
+	else
+		# shellcheck disable=SC2086
+		taskset $((1 << cpu)) auxtap record --backend kernel -o /out/$name.data -e $pmu -m $pages $reader -- \
+			sh /tmp/$program 8 >/tmp/log 2>&1 || complain "record: $?: $(cat /tmp/log)"
+	fi
 	[ -z "$other" ] || kill $other
 	wait
 	echo none >$parameters/fault

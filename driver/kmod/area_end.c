@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * See area_end.h. In a kernel with the bug a begin that comes while the area is unmapped holds a
+ * reference, finds out, and drops the last one. Nothing calls a module between those two steps. So
+ * the reference is that of the transaction which the unmapping stops: it is kept, and dropped in the
+ * next begin, where the kernel, which has unmapped the area meanwhile, refuses.
+ */
+#define AUX_CALLS_OF_THE_KERNEL
+#include <linux/irqflags.h>
+#include <linux/kernel.h>
+#include <linux/perf_event.h>
+#include <linux/preempt.h>
+#include <linux/smp.h>
+#include "area_end.h"
+#include "aux_calls.h"
+#include "faults.h"
+#include "unit_log.h"
+
+/* ---- refcount-first: one ring at a time ---- */
+
+static struct {
+	struct perf_event *event; /* whose area is being unmapped; NULL: nobody's */
+	void (*destroy)(struct perf_event *event); /* its own */
+	struct perf_output_handle handle; /* event is NULL: nothing is kept */
+	unsigned long size;
+	int cpu;
+} kept;
+
+static void drop(void)
+{
+	struct perf_output_handle handle = kept.handle;
+
+	kept.handle.event = NULL;
+	perf_aux_output_end(&handle, kept.size);
+}
+
+/* It has no ring any more, and nobody begins: what is still kept is dropped in a place that may free. */
+static void event_destroy(struct perf_event *event)
+{
+	if (kept.handle.event)
+		drop();
+	event->destroy = kept.destroy;
+	WRITE_ONCE(kept.event, NULL);
+	if (event->destroy)
+		event->destroy(event);
+}
+
+/* Before the kernel unmaps the area, or the data pages, behind which the area has gone already. */
+static void event_unmapped(struct perf_event *event, struct mm_struct *mm)
+{
+	if (fault_of_kernel() != KERNEL_REFCOUNT_FIRST || cmpxchg(&kept.event, NULL, event))
+		return;
+	kept.destroy = event->destroy;
+	event->destroy = event_destroy;
+}
+
+bool area_end_keeps(struct perf_output_handle *handle, unsigned long size)
+{
+	if (handle->event != READ_ONCE(kept.event) || kept.handle.event)
+		return false;
+	kept.handle = *handle;
+	kept.size = size;
+	kept.cpu = smp_processor_id();
+	handle->event = NULL;
+	return true;
+}
+
+void area_end_refused(const struct perf_event *event)
+{
+	/* in an interrupt arm64 cannot free an area at all */
+	if (event == READ_ONCE(kept.event) && kept.handle.event && kept.cpu == smp_processor_id() && !in_interrupt())
+		drop();
+}
+
+/* ---- the drivers' areas ---- */
+
+#define MAX_PMUS 2
+
+static void (*free_aux[MAX_PMUS])(void *area);
+static unsigned int nr_pmus;
+
+static void free_area(unsigned int nr, void *area)
+{
+	unit_logs_freed(area, irqs_disabled() || in_interrupt());
+	free_aux[nr](area);
+}
+
+static void free_first(void *area)
+{
+	free_area(0, area);
+}
+
+static void free_second(void *area)
+{
+	free_area(1, area);
+}
+
+int area_end_register(struct pmu *pmu, const char *name, int type)
+{
+	static void (*const frees[MAX_PMUS])(void *) = {free_first, free_second};
+
+	if (WARN_ON(nr_pmus == MAX_PMUS))
+		return -ENOSPC;
+	free_aux[nr_pmus] = pmu->free_aux;
+	pmu->free_aux = frees[nr_pmus++];
+	pmu->event_unmapped = event_unmapped;
+	return perf_pmu_register(pmu, name, type);
+}
