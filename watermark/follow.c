@@ -241,7 +241,7 @@ static u64 due_at(const struct follow_record *r)
 }
 
 /* The transaction that is open ends where the record ends, as far as the model goes along. */
-static bool reach_end(struct follow *f, struct follow_record *r, bool last)
+static bool reach_end(struct follow *f, struct follow_record *r, bool off)
 {
 	const struct monitor *m = &f->w->mon;
 	u64 end = r->offset + r->nr_bytes, stored;
@@ -264,14 +264,14 @@ static bool reach_end(struct follow *f, struct follow_record *r, bool last)
 	r->marked = f->w->nr_irqs != 0;
 	if (r->marked && end > due_at(r))
 		r->skid = end - due_at(r);
-	if (!r->marked && !last)
+	if (!r->marked && !off)
 		return differs(r, "ends at %llu, and no interrupt was due before %llu", (LL)end,
 			       (LL)due_at(r));
 	return true;
 }
 
 /* The next record, from the state that there is now: is it as the model has it? */
-static bool take(struct follow *f, struct follow_record *r, bool last)
+static bool take(struct follow *f, struct follow_record *r, bool off)
 {
 	struct image swap = f->image;
 
@@ -283,7 +283,7 @@ static bool take(struct follow *f, struct follow_record *r, bool last)
 		return same;
 	}
 	know_reads(f, f->nr_known);
-	if (!reach_end(f, r, last))
+	if (!reach_end(f, r, off))
 		return false;
 	image_take(f, &f->next);
 	f->next.end = r->offset + r->nr_bytes;
@@ -324,7 +324,7 @@ static bool repeat_end(struct follow *f, u64 nr_reads)
 	return true;
 }
 
-void follow_record(struct follow *f, struct follow_record *r, bool last)
+void follow_record(struct follow *f, struct follow_record *r, bool off)
 {
 	const struct follow_record seen = {
 		.offset = r->offset,
@@ -341,7 +341,7 @@ void follow_record(struct follow *f, struct follow_record *r, bool last)
 
 		if (repeat && !repeat_end(f, nr))
 			return;
-		now.agrees = take(f, &now, last);
+		now.agrees = take(f, &now, off);
 		if (now.agrees || nr == from) /* of what differs: what was supposed first */
 			*r = now;
 	} while (!r->agrees && repeat && nr++ < f->nr_reads);
@@ -380,6 +380,8 @@ void follow_enable(struct follow *f)
 	know_reads(f, f->nr_reads);
 	f->nr_known = f->nr_reads;
 	machine_reenable(f->w);
+	if (!f->w->running) /* the last transaction was ended by switching the event off */
+		machine_sched(f->w, true);
 	reader_records(f->w);
 	f->w->reader.truncated = f->w->reader.was_full = f->w->reader.woken = false;
 	f->can_repeat = false;

@@ -31,9 +31,10 @@ void follow_close(struct follow *f);
 
 /*
  * What the reader does and sees, in its order. drained: it looked for records, and all that
- * were there then have been told: what comes later knows every read before.
+ * were there then have been told: what comes later knows every read before. off: the event has been
+ * switched off, so the last transaction may have ended anywhere.
  */
-void follow_record(struct follow *f, struct follow_record *record, bool last);
+void follow_record(struct follow *f, struct follow_record *record, bool off);
 void follow_read(struct follow *f, uint64_t tail);
 void follow_drained(struct follow *f);
 /* DISABLE and ENABLE. */

@@ -40,7 +40,7 @@ struct live {
 	struct auxtap_perfdata_writer *writer;
 	struct follow *follow;
 	bool truncated; /* since it was enabled */
-	bool last;	/* the event is off: a record may end where it is */
+	bool off;	/* the event is: a record may end where it is */
 	uint64_t news_ns, reference;
 };
 
@@ -150,7 +150,7 @@ static void take_aux(struct live *v, const uint64_t *body)
 	}
 	if (!v->r->agrees) /* the model has lost its way */
 		return;
-	follow_record(v->follow, &f, v->last);
+	follow_record(v->follow, &f, v->off);
 	if (!f.agrees) {
 		differs(v, "AUX record %llu, offset %llu, size %llu: %s", (LL)v->r->nr_records,
 			(LL)f.offset, (LL)f.nr_bytes, f.text);
@@ -251,16 +251,19 @@ static int read_all(struct live *v, struct auxtap_error *err)
 
 /*
  * DISABLE first (D21): then nothing more comes. What had been written, but was not there yet when it
- * was last looked at, is from before: a truncation among it is the one that is mended here.
+ * was last looked at, is from before: a truncation among it is the one that is mended here. A kernel that
+ * disables late has begun once more meanwhile.
  */
 static int enable_again(struct live *v, struct auxtap_error *err)
 {
 	int ret = v->ops->ioctl(v->ctx, v->fd, PERF_EVENT_IOC_DISABLE, 0);
 
+	v->off = true;
 	if (!ret)
 		ret = drain(v, err);
 	if (!ret)
 		ret = read_all(v, err);
+	v->off = false;
 	if (ret)
 		return ret;
 	if (v->r->agrees)
@@ -329,7 +332,7 @@ static int finish(struct live *v, struct auxtap_error *err)
 	bool woken = true;
 	int ret;
 
-	v->last = true;
+	v->off = true;
 	ret = v->ops->ioctl(v->ctx, v->fd, PERF_EVENT_IOC_DISABLE, 0);
 	if (!ret)
 		ret = drain(v, err);
