@@ -41,6 +41,7 @@ static const struct auxtap_invariant invariants[INV_NR] = {
 	[INV_NO_PROGRESS] = {"no-progress", AUXTAP_VIOLATION, "D16 D21 H13 I11", "where there is room, transactions move bytes"},
 	[INV_WAKEUP_MISSING] = {"wakeup-missing", AUXTAP_VIOLATION, "D11 D16 D18", "a watermark that is passed wakes the reader"},
 	[INV_WAKEUP_CAUSE] = {"wakeup-without-cause", AUXTAP_VIOLATION, "D7 D18", "nothing but watermarks and truncations wakes the reader"},
+	[INV_WAKEUPS_UNNOTED] = {"wakeups-unnoted", AUXTAP_FIGURE, "", "the recorder noted how its reader was woken, up to a number"},
 	[INV_TRUNCATED_AGAIN] = {"truncated-again", AUXTAP_VIOLATION, "D16 D21 H6", "a truncated event is disabled until the reader has read"},
 	[INV_NOT_DISABLED] = {"not-disabled", AUXTAP_KNOWN_LOSS, "D21 L1", "the same of kernels that are known for it"},
 	[INV_LOG_DAMAGED] = {"log-damaged", AUXTAP_VIOLATION, "", "each line is an event", .of_log = true},

@@ -94,7 +94,7 @@ struct live {
 	struct auxtap_live_opts opts;
 	struct auxtap_backend backend;
 	struct utsname machine;
-	bool readers[2], load, json, own_dir;
+	bool readers[2], load, json, own_dir, headed;
 	const char *dir;
 	char own[64], path[4096];
 	pid_t loop;
@@ -239,6 +239,22 @@ static void print_command(const struct live *l, const struct auxtap_watermark_co
 	putchar('\n');
 }
 
+/* Once, when the first run has shown that there is something to tell. */
+static void print_head(struct live *l)
+{
+	char skid[24];
+
+	if (l->json || l->headed)
+		return;
+	l->headed = true;
+	printf("%s on CPU %d of Linux %s, held against %s with the rules of %s; skid up to %s\n"
+	       "(prompt: reads when woken; full: when trace has stopped for want of room)\n\n"
+	       " pages  reader watermarks  differ refused   records  wakeups  truncated skid max\n",
+	       l->opts.event, l->opts.cpu, l->machine.release, l->o.c.driver, l->o.c.kernel,
+	       wm_size(l->opts.max_skid, skid));
+	fflush(stdout);
+}
+
 static void tell(struct live *l, const struct auxtap_watermark_config *c,
 		 const struct auxtap_live_result *r, const char *text)
 {
@@ -298,6 +314,7 @@ static int run_one(struct live *l, struct auxtap_watermark_config *c)
 		l->nr_agree += !*text;
 		if (!*text && l->own_dir)
 			unlink(l->path);
+		print_head(l);
 		tell(l, c, &r, text);
 	}
 	json_decref(l->records);
@@ -346,15 +363,6 @@ static int run_all(struct live *l, bool watermarks_given)
 {
 	int ret = 0;
 
-	if (!l->json) {
-		char skid[24];
-
-		printf("%s on CPU %d of Linux %s, held against %s with the rules of %s; skid up to %s\n"
-		       "(prompt: reads when woken; full: when trace has stopped for want of room)\n\n"
-		       " pages  reader watermarks  differ refused   records  wakeups  truncated skid max\n",
-		       l->opts.event, l->opts.cpu, l->machine.release, l->o.c.driver, l->o.c.kernel,
-		       wm_size(l->opts.max_skid, skid));
-	}
 	for (size_t i = 0; i < l->o.nr_pages && !ret; i++)
 		for (int reader = 0; reader < 2 && !ret; reader++) {
 			if (!l->readers[reader])
@@ -362,8 +370,8 @@ static int run_all(struct live *l, bool watermarks_given)
 			l->opts.reader = (enum auxtap_live_reader)reader;
 			ret = run_area(l, l->o.pages[i], watermarks_given);
 		}
-	if (ret)
-		return CLI_FAILED;
+	if (ret) /* the kernel's refusals are none of these */
+		return ret == -EINVAL ? CLI_USAGE : CLI_FAILED;
 	if (l->json) {
 		json_dumpf(l->runs, stdout, JSON_INDENT(1));
 		putchar('\n');

@@ -4,6 +4,7 @@
  * say, all of it kept in a perf.data file; follow.c says what should have come.
  */
 #include "follow.h"
+#include "world.h"
 
 #include "core/core.h"
 #include <auxtap/capture.h>
@@ -394,7 +395,7 @@ static int check(const struct auxtap_watermark_config *c, const struct auxtap_li
 				 sysconf(_SC_PAGESIZE));
 		return -EINVAL;
 	}
-	return 0;
+	return config_check(c, err);
 }
 
 static int with_model(struct live *v, struct auxtap_error *err)

@@ -263,6 +263,10 @@ wrong 2 "no such reader" live -e intel_pt// --reader fast
 wrong 2 "not a size" live -e intel_pt// --skid late
 wrong 2 "not the number of a CPU" live -e intel_pt// --cpu x
 wrong 2 "wants a value" live -e
+wrong 2 "5.4: no such set of rules" live -e intel_pt// --kernel 5.4
+wrong 2 "these are of the TRBE" live -e intel_pt// --errata beyond
+wrong 2 "powers of two only" live -e intel_pt// --pages 3
+wrong 2 "intel_pt, arm_spe, trbe" live -e intel_pt// --driver nix
 wrong 3 "no PMU 'no_pt' here; 'auxtap list' tells" live -e no_pt//u
 wrong 2 "--watermark: --all and --quick have worlds of their own" explore --all --watermark 4K
 wrong 2 "--play: --all and --quick have worlds of their own" explore --quick --play p

@@ -7,7 +7,7 @@ patches (@OFFSET=BYTE, in the stream, up to which byte: @OFFSET-END=BYTE) say ot
     trace CPU OFFSET SIZE [FILL [PATCH]...]
     lost CPU TIME NUMBER
     start CPU TIME
-    reader AUX-SIZE DATA-SIZE AUX-WATERMARK        (of CPU 0's ring, by auxtap's recorder)
+    reader AUX-SIZE DATA-SIZE AUX-WATERMARK [WAITS]   (of CPU 0's ring, by auxtap's recorder, so many in all)
     wait AUX-HEAD AUX-TAIL DATA-HEAD FLAGS         (of it)
     osrelease VERSION
 CPU tN is thread N's ring."""
@@ -71,8 +71,9 @@ def main():
         elif kind == "start":
             data += record(12, struct.pack("<II", 100, 100), ring(words[0]), number(words[1]))
         elif kind == "reader":
-            aux, size, mark = map(number, words)
-            note = struct.pack("<iiQQQQQQ", 0, -1, aux, size, mark, size // 2, 0, 0)
+            aux, size, mark = map(number, words[:3])
+            waits = number(words[3]) if len(words) > 3 else 0
+            note = struct.pack("<iiQQQQQQ", 0, -1, aux, size, mark, size // 2, 0, waits)
         elif kind == "wait":
             note += struct.pack("<QQQQQ", 1000, number(words[0]), number(words[2]), number(words[1]), number(words[3]))
         elif kind == "osrelease":
