@@ -368,10 +368,10 @@ static void note_delays(struct walk *w)
 
 /* ---- what is wrong, numbered ---- */
 
-/* A line of the list; the number, or 0: it is full, or has one of that name. */
-static int list(struct pic_scan *s, uint64_t t, const char *name, const char *text)
+/* A line of the list: it begins at t; the number, or 0: it is full, or has one of that name. */
+static int list(struct pic_scan *s, uint64_t t, uint64_t noticed, const char *name, const char *text)
 {
-	char time[24];
+	char time[24], late[48] = "", later[24];
 
 	/* once each: what follows is mostly the same again */
 	for (unsigned int i = 0; i < s->nr_listed; i++) {
@@ -383,15 +383,17 @@ static int list(struct pic_scan *s, uint64_t t, const char *name, const char *te
 	if (s->nr_listed == sizeof(s->listed) / sizeof(s->listed[0]))
 		return 0;
 	s->listed_at[s->nr_listed] = t;
-	snprintf(s->listed[s->nr_listed++], sizeof(s->listed[0]), "%s: %s: %s", wm_time(t, time), name,
-		 text);
+	if (noticed != t)
+		snprintf(late, sizeof(late), " (noticed at %s)", wm_time(noticed, later));
+	snprintf(s->listed[s->nr_listed++], sizeof(s->listed[0]), "%s: %s: %s%s", wm_time(t, time), name,
+		 text, late);
 	return (int)s->nr_listed;
 }
 
 /* What comes before a violation, and is what it comes of. */
 static void cause(struct walk *w, uint64_t t, const char *text)
 {
-	int number = list(w->s, t, "status register", text);
+	int number = list(w->s, t, t, "status register", text);
 	struct pic_thing *x;
 
 	if (!number)
@@ -548,7 +550,7 @@ static void on_violation(struct walk *w, const struct pic_event *e)
 		 (LL)e->time, e->text ? e->text : info->text);
 	if (s->t_bad == PIC_NEVER)
 		s->t_bad = e->time;
-	number = list(s, e->time, info->name, e->text ? e->text : info->text);
+	number = list(s, t, e->time, info->name, e->text ? e->text : info->text);
 	if (!number)
 		return;
 	if (t != e->time || p != at) { /* noticed here, a dot; it begins there, the number */
