@@ -5,7 +5,7 @@
  * rate. Driver, ring and reader see the marks, stops, skid and delay of the real thing, and
  * every byte is accounted for. Which bytes: replay_data.c. The driver's switch: unit*.c.
  *   replay/data    written: what is produced from the closing of the file on
- *   replay/rate    bytes a second, of each CPU; 0: as fast as bursts allow
+ *   replay/rate    bytes a second, of each CPU; 0: as fast as bursts allow, the first is due at once
  *   replay/limit   bytes in all, over all CPUs; 0: no end
  *   replay/left    what of the limit is left
  *   replay/counts  of each CPU: produced = written + dropped; for how long the unit
@@ -192,7 +192,10 @@ static void begin_anew(void *replay)
 	unsigned long flags;
 
 	local_irq_save(flags);
-	r->owed = r->due_rest = 0;
+	/* a first burst is whole, however soon its tick comes */
+	r->owed = READ_ONCE(r->replay->rate) ? 0 : BURST_MAX;
+	r->burst_left = BURST_MAX;
+	r->due_rest = 0;
 	r->pos = 0;
 	r->nr_written = r->nr_dropped = 0;
 	r->off_since = 0;
