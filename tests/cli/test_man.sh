@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Every command and each command of 'watermark' has a man page, every option that --help tells is in it and the other way
-# round, and the pages are well formed.
+# round, the pages are well formed, and all are installed.
 . "$(dirname "$0")/lib.sh"
 command -v mandoc >/dev/null || skip "mandoc is not installed"
 
@@ -39,5 +39,7 @@ for command in $commands; do
 	[ -e "$SRC/docs/man/auxtap-watermark-$command.1" ] || fail "auxtap-watermark-$command has no page"
 done
 [ "$(wc -w <<<"$commands")" -ge 3 ] || fail "'watermark' tells of these commands only: $commands"
+cmake --install "$(cd "$BIN/.." && pwd)" --prefix "$WORK/prefix" >install.log 2>&1 || fail "$(tail -n 3 install.log)"
+(cd "$SRC/docs/man" && ls) | diff - <(ls "$WORK/prefix/share/man/man1") || fail 'not all pages are installed'
 [ "$pages" -ge 11 ] || fail "only $pages pages"
 finish
