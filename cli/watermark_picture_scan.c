@@ -590,7 +590,7 @@ static void on_violation(struct walk *w, const struct pic_event *e)
 
 				s->things[i].bad = true;
 				snprintf(n->text, sizeof(n->text),
-					 "these %llu bytes of padding were not filled: what was there before is read",
+					 "these %llu bytes of padding, which the driver writes, were not filled: what was there before is read",
 					 (LL)(s->things[i].p1 - s->things[i].p0));
 				break;
 			}

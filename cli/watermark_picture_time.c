@@ -616,6 +616,15 @@ static void lanes_frame(struct canvas *k)
 	}
 }
 
+static bool has(const struct pic_scan *s, enum pic_kind kind)
+{
+	for (size_t i = 1; i < s->nr_things; i++)
+		if (s->things[i].kind == kind && !(kind == PIC_VIOLATION && s->things[i].number))
+			return true;
+	return false;
+}
+
+/* Of symbols, those that are drawn. */
 static double legend(struct canvas *k, double y)
 {
 	const char *limit = !strcmp(k->run->c.driver, "intel_pt") ?
@@ -623,56 +632,63 @@ static double legend(struct canvas *k, double y)
 				    "limit: the unit must not write beyond";
 	const struct {
 		const char *sample, *text;
+		enum pic_kind kind; /* PIC_INT: in every picture */
 	} items[] = {
-		{"<path class=\"pointer\" d=\"M0,4L26,-8\"/>", "write pointer: what the unit has stored"},
-		{"<path class=\"tail\" d=\"M0,2L12,2L12,-8L26,-8\"/>", "tail: what the reader has read"},
-		{"<rect class=\"unread\" y=\"-10\" width=\"26\" height=\"14\"/>", "stored, not yet read"},
+		{"<path class=\"pointer\" d=\"M0,4L26,-8\"/>", "write pointer: what the unit has stored", PIC_INT},
+		{"<path class=\"tail\" d=\"M0,2L12,2L12,-8L26,-8\"/>", "tail: what the reader has read", PIC_INT},
+		{"<rect class=\"unread\" y=\"-10\" width=\"26\" height=\"14\"/>", "stored, not yet read", PIC_INT},
 		{"<path class=\"full\" d=\"M0,-3L26,-3\"/>",
-		 "area full: beyond lies unread trace"},
-		{"<path class=\"mark\" d=\"M0,-3L26,-3\"/>", "mark: an interrupt is due there"},
-		{"<path class=\"stop\" d=\"M0,-3L26,-3\"/>", limit},
-		{"<path class=\"wakeat\" d=\"M0,-3L26,-3\"/>", "watermark: the reader is woken behind it"},
-		{"<rect class=\"padding\" y=\"-10\" width=\"26\" height=\"14\"/>", "padding, skipped"},
+		 "area full: beyond lies unread trace", PIC_INT},
+		{"<path class=\"mark\" d=\"M0,-3L26,-3\"/>", "mark: an interrupt is due there", PIC_INT},
+		{"<path class=\"stop\" d=\"M0,-3L26,-3\"/>", limit, PIC_STOP},
+		{"<path class=\"wakeat\" d=\"M0,-3L26,-3\"/>", "watermark: the reader is woken behind it", PIC_WAKEUP_AT},
+		{"<rect class=\"padding\" y=\"-10\" width=\"26\" height=\"14\"/>", "padding, skipped", PIC_PADDING},
 		{"<g class=\"due\" transform=\"translate(13,-3)\"><path d=\"M0,-6L6,0L0,6L-6,0Z\"/></g>",
-		 "interrupt due: the mark is reached"},
+		 "interrupt due: the mark is reached", PIC_DUE},
 		{"<g class=\"line\" transform=\"translate(13,-3)\"><path d=\"M0,-6L6,5L-6,5Z\"/></g>",
-		 "the interrupt line goes up"},
+		 "the interrupt line goes up", PIC_LINE},
 		{"<g class=\"irq\" transform=\"translate(13,-3)\"><circle r=\"5\"/></g>",
-		 "it reaches the driver"},
+		 "it reaches the driver", PIC_IRQ},
 		{"<g class=\"wakeup\" transform=\"translate(13,-3)\"><path d=\"M0,6L6,-5L-6,-5Z\"/></g>",
-		 "wakeup of the reader"},
+		 "wakeup of the reader", PIC_WAKEUP},
 		{"<g class=\"read\" transform=\"translate(13,-3)\"><rect x=\"-5\" y=\"-5\" width=\"10\" "
 		 "height=\"10\"/></g>",
-		 "it has read"},
+		 "it has read", PIC_READ},
 		{"<g class=\"enable\" transform=\"translate(13,-3)\"><path d=\"M-4,-6L6,0L-4,6Z\"/></g>",
-		 "it enables the event again"},
+		 "it enables the event again", PIC_ENABLE},
 		{"<g class=\"refused\" transform=\"translate(13,-3)\"><path d=\"M-5,-5L5,5M5,-5L-5,5\"/></g>",
-		 "no room: tracing ends until it is read"},
-		{"<rect class=\"loss\" y=\"-12\" width=\"26\" height=\"18\"/>", "trace is lost; a tick: for a moment"},
+		 "no room: tracing ends until it is read", PIC_REFUSED},
+		{"<rect class=\"loss\" y=\"-12\" width=\"26\" height=\"18\"/>", "trace is lost; a tick: for a moment", PIC_LOSS},
 		{"<rect class=\"runs\" y=\"-7\" width=\"12\" height=\"8\"/><rect class=\"runs\" x=\"12\" "
 		 "y=\"-7\" width=\"14\" height=\"8\"/>",
-		 "the program runs; dark tick: switched"},
+		 "the program runs; dark tick: switched", PIC_RUNS},
 		{"<rect class=\"delay\" y=\"-5\" width=\"26\" height=\"4\"/>",
-		 "from the interrupt line to the driver"},
-		{"<path class=\"lap\" d=\"M0,-3L26,-3\"/>", "the area begins again"},
+		 "from the interrupt line to the driver", PIC_DELAY},
+		{"<path class=\"lap\" d=\"M0,-3L26,-3\"/>", "the area begins again", PIC_INT},
 		{"<rect class=\"recordsample\" y=\"-12\" width=\"26\" height=\"18\"/>",
-		 "AUX record: what the reader is told"},
+		 "AUX record: what the reader is told", PIC_INT},
 		{"<text class=\"small flagged\" x=\"-8\" y=\"1\">TRU…</text>",
-		 "TRUNCATED: no room, the event is off"},
+		 "TRUNCATED: no room, the event is off", PIC_INT},
 		{"<text class=\"small\" x=\"-8\" y=\"1\">COL…</text>",
-		 "COLLISION: it was full, goes on; no error"},
-		{"<path class=\"grid\" d=\"M0,-3L26,-3\"/>", "thin and grey: the scales alone"},
-		{"<path class=\"span\" d=\"M0,-3L26,-3\"/>", "the distance between is and should be"},
+		 "COLLISION: it was full, goes on; no error", PIC_INT},
+		{"<path class=\"grid\" d=\"M0,-3L26,-3\"/>", "thin and grey: the scales alone", PIC_INT},
+		{"<path class=\"span\" d=\"M0,-3L26,-3\"/>", "the distance between is and should be", PIC_INT},
+		{"<g class=\"violation again\" transform=\"translate(13,-3)\"><circle r=\"4\"/></g>",
+		 "what is wrong is noticed", PIC_VIOLATION},
 	};
-	const size_t nr = sizeof(items) / sizeof(items[0]), nr_rows = (nr + 3) / 4;
+	const size_t nr = sizeof(items) / sizeof(items[0]);
 	size_t shown = 0, row;
 	bool trbe = !strcmp(k->run->c.driver, "trbe");
 
 	for (size_t i = 0; i < nr; i++) {
 		double x, at;
 
+		if (items[i].kind != PIC_INT && !has(k->s, items[i].kind))
+			continue;
 		if (!trbe && strstr(items[i].text, "COLLISION"))
 			continue; /* J4: only there */
+		if (!k->run->r.nr_violations && strstr(items[i].sample, "\"span\""))
+			continue;
 		x = LEFT + (double)(shown % 4) * 294;
 		row = shown++ / 4;
 		at = y + (double)row * 22;
@@ -680,7 +696,7 @@ static double legend(struct canvas *k, double y)
 		words(k->out, 36, 1, "small", items[i].text);
 		fputs("</g>\n", k->out);
 	}
-	return y + (double)nr_rows * 22;
+	return y + (double)((shown + 3) / 4) * 22;
 }
 
 static int draw(struct canvas *k, bool alone)

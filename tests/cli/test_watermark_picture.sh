@@ -135,8 +135,8 @@ says flag-missing intel_pt 'the status register does not say so \(Stopped is 0\)
 says flag-missing trbe 'the status register does not say so \(WRAP is 0\)'
 says wrong-wrap intel_pt 'the area begins again: trace due at offset 0 is stored at offset 4096: 4096 bytes too far'
 says wrong-wrap trbe 'wrapped: the write pointer should be at offset 0, and is at 4096'
-says padding-missing arm_spe 'these 4095 bytes of padding were not filled'
-says padding-missing trbe 'these 4095 bytes of padding were not filled'
+says padding-missing arm_spe 'these 4095 bytes of padding, which the driver writes, were not filled'
+says padding-missing trbe 'these 4095 bytes of padding, which the driver writes, were not filled'
 
 # the cause has the first number, what comes of it the next; the ring is where it begins, and
 # words hide nothing of the curve; two lines at one time stand one above the other
