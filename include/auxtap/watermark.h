@@ -47,7 +47,7 @@ struct auxtap_unit_bus {
 struct auxtap_unit_setup {
 	uint64_t skid_bytes;   /* trace that comes between the mark and its interrupt */
 	uint32_t align;	       /* of the write pointer; Arm: as its ID register tells */
-	uint32_t record_bytes; /* trace comes in pieces of this size; arm_spe: that is a record */
+	uint32_t record_bytes; /* trace is made of pieces of this size, many at a call; arm_spe: records */
 	uint32_t max_record;   /* arm_spe: as PMSIDR tells */
 	uint32_t errata;       /* AUXTAP_ERRATUM_… */
 };

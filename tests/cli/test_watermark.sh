@@ -206,7 +206,7 @@ grep -qE '^ +204800 ns  VIOLATION limit-kept' events || fail "time: $(grep -m1 V
 awk '$2 == "ns" {if ($1 + 0 < last) {print; exit 1} last = $1 + 0}' events || fail "events out of order"
 # the driver meets the status that it has cleared
 sim --driver intel_pt --fault stale-status --events |
-	grep -qE ' status +value=32 pointer=[0-9]+ written=0 Stopped' || fail "status"
+	grep -qE ' status +value=0x20 pointer=[0-9]+ written=0 Stopped' || fail "status"
 
 # ---- docs/watermark.md: a paragraph for each invariant, with its rules; a row for each fault ----
 doc=$SRC/docs/watermark.md
