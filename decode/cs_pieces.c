@@ -225,18 +225,37 @@ static int add_piece(struct cover *c, const struct aux *aux, uint64_t off, uint6
 	return 0;
 }
 
+/*
+ * The end of an AUXTRACE record without the zeros that it may be padded with: its bytes up to end are told of by
+ * nothing, and a packet of so many zeros is none.
+ */
+static uint64_t without_padding(const struct cover *c, uint64_t end)
+{
+	uint64_t max = end - c->end < AUXTRACE_ALIGN ? end - c->end : AUXTRACE_ALIGN - 1;
+	uint8_t bytes[AUXTRACE_ALIGN];
+
+	if (auxtap_perfdata_pread(c->pd, bytes, max, c->trace->trace_off + (end - max - c->trace->head.offset)) !=
+	    (ssize_t)max)
+		return end;
+	for (; max && !bytes[max - 1]; max--)
+		end--;
+	return end;
+}
+
 /* Trace that no AUX record tells of: what was said before of this buffer holds on. */
 static int add_untold(struct cover *c, const struct cs_config *config, uint64_t end)
 {
 	const struct cs_buffer *b = c->buffer;
 	struct aux aux = {.cpu = b->cpu, .pid = -1, .tid = b->tid};
-	uint64_t size = end - c->end;
+	bool at_end = end == c->trace->head.offset + c->trace->trace_size;
 	bool raw = b->nr ? b->pieces[b->nr - 1].raw
 			 : config->nr && config->units[0].protocol == CS_PROTOCOL_ETE;
 
-	if (end <= c->end || (size < AUXTRACE_ALIGN && end == c->trace->head.offset + c->trace->trace_size))
+	if (end <= c->end || (end - c->end < AUXTRACE_ALIGN && at_end))
 		return 0;
-	return add_piece(c, &aux, c->end, size, raw);
+	if (raw && at_end) /* frames are padded by none: they have 16 bytes */
+		end = without_padding(c, end);
+	return end > c->end ? add_piece(c, &aux, c->end, end - c->end, raw) : 0;
 }
 
 /* What the older one has before its end is what the newer one has before 'at'. */

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "decode/dump.h"
 
 #define NR_INSNS 5146
 #define CPU	 3
@@ -199,6 +200,25 @@ static void same_flow(size_t nr)
 	assert_int_equal(seen.cpu, CPU);
 }
 
+/* Lines of the listing with these words. */
+static size_t listed(const char *words)
+{
+	const struct dump_opts how = {.out = tmpfile(), .packets = true};
+	struct auxtap_perfdata *pd;
+	char line[512];
+	size_t nr = 0;
+
+	assert_non_null(how.out);
+	assert_int_equal(auxtap_perfdata_open(&pd, data, NULL), 0);
+	assert_int_equal(dump_perfdata(pd, &how, NULL), 0);
+	auxtap_perfdata_close(pd);
+	rewind(how.out);
+	while (fgets(line, sizeof(line), how.out))
+		nr += strstr(line, words) != NULL;
+	fclose(how.out);
+	return nr;
+}
+
 /* ---- tests ---- */
 
 /* perf pads to 8: 921 bytes are in the record as 928 */
@@ -214,6 +234,43 @@ static void raw_in_one(void **state)
 	decode_file();
 	same_flow(NR_INSNS);
 	assert_int_equal(seen.nr_gaps, 0);
+}
+
+/*
+ * The reader came between an end and the next begin, which skips 61 bytes of TRBE's padding: these are in an
+ * AUXTRACE record of their own, perf's padding to 64 behind them, and no AUX record tells of either.
+ */
+static void padding_of_its_own(void **state)
+{
+	uint8_t ignored[61];
+	struct out out;
+	size_t nr_on;
+
+	(void)state;
+	memset(ignored, 0x70, sizeof(ignored));
+	begin(&out, 2);
+	auxtrace(&out, 0, trace, nr_trace);
+	aux(&out, 0, nr_trace, RAW);
+	finish(&out);
+	assert_int_equal(listed("I_INCOMPLETE_EOT"), 0);
+	nr_on = listed("I_TRACE_ON");
+	begin(&out, 2);
+	auxtrace(&out, 0, trace, nr_trace);
+	aux(&out, 0, nr_trace, RAW);
+	auxtrace(&out, nr_trace, ignored, sizeof(ignored));
+	finish(&out);
+	assert_int_equal(listed("I_IGNORE"), sizeof(ignored));
+	assert_int_equal(listed("I_INCOMPLETE_EOT"), 0);
+	/* what may be trace is listed */
+	ignored[60] = 0;
+	ignored[59] = 4;
+	begin(&out, 2);
+	auxtrace(&out, 0, trace, nr_trace);
+	aux(&out, 0, nr_trace, RAW);
+	auxtrace(&out, nr_trace, ignored, sizeof(ignored));
+	finish(&out);
+	assert_int_equal(listed("I_IGNORE"), sizeof(ignored) - 2);
+	assert_int_equal(listed("I_TRACE_ON"), nr_on + 1);
 }
 
 /* AUX records that go on from each other in the middle of packets, in one AUXTRACE record. */
@@ -521,6 +578,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(raw_in_one),
+		cmocka_unit_test(padding_of_its_own),
 		cmocka_unit_test(several_aux_in_one_auxtrace),
 		cmocka_unit_test(several_auxtraces),
 		cmocka_unit_test(half_is_missing),
