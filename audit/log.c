@@ -114,8 +114,9 @@ static void turn_ends(struct log *log)
 	if (log->turn)
 		log->turn->end_line = log->line.file_off;
 	log->turn = NULL;
+	if (log->on)
+		log->end_time = log->time;
 	log->on = false;
-	log->end_time = log->time;
 }
 
 static void turn_begins(struct log *log, uint64_t at)
@@ -455,7 +456,9 @@ static void freed(struct log *log, bool atomic)
 	else if (atomic)
 		audit_find(log->audit, INV_LOG_FREED, log->ring, &log->line, 0,
 			   "where nothing may sleep, as by a begin or end; the unit stood at 0x%" PRIx64, log->write);
+	leave_mark(log);
 	forget(log);
+	log->write = 0; /* what comes next is of another area */
 }
 
 static void happens(struct log *log, enum event_kind kind, bool has_value, uint64_t value)

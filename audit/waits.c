@@ -106,13 +106,13 @@ void audit_reader(struct auxtap_audit *audit, const void *data, size_t size)
 			facts->watermark = facts->aux_size / 2;
 	}
 	facts->nr_wakeups_noted += r.nr;
+	/* the emulation's wakeups go through a pipe of its own, which may be read late */
+	if (r.head.emulated || !r.head.aux_size)
+		return;
 	if (r.head.nr_waits > r.nr)
 		audit_find(audit, INV_WAKEUPS_UNNOTED, &r.whose, NULL, 0,
 			   "%zu of %" PRIu64 " times are in the file; those behind them are not judged", r.nr,
 			   r.head.nr_waits);
-	/* the emulation's wakeups go through a pipe of its own, which may be read late */
-	if (r.head.emulated || !r.head.aux_size)
-		return;
 	for (size_t i = 0, woken = 0; i < r.nr; i++) {
 		missing(&r, i);
 		without_cause(&r, i, woken);

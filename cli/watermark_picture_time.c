@@ -696,7 +696,8 @@ static double legend(struct canvas *k, double y)
 		words(k->out, 36, 1, "small", items[i].text);
 		fputs("</g>\n", k->out);
 	}
-	return y + (double)((shown + 3) / 4) * 22;
+	row = (shown + 3) / 4;
+	return y + (double)row * 22;
 }
 
 static int draw(struct canvas *k, bool alone)

@@ -106,7 +106,7 @@ static void put_value(FILE *out, const char *name, uint64_t value)
 		fprintf(out, " %s:", auxtap_invariant_info((enum auxtap_watermark_invariant)value)->name);
 	else if (value == UINT64_MAX)
 		fprintf(out, " %s=none", name);
-	else if (!strcmp(name, "value")) /* of a register */
+	else if (!strcmp(name, "value") || !strcmp(name, "written")) /* of a register */
 		fprintf(out, " %s=%#" PRIx64, name, value);
 	else
 		fprintf(out, " %s=%" PRIu64, name, value);

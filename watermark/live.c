@@ -41,7 +41,7 @@ struct live {
 	struct auxtap_perfdata_writer *writer;
 	struct follow *follow;
 	bool truncated; /* since it was enabled */
-	bool off;	/* the event is: a record may end where it is */
+	bool off;	/* the event is: its last record may end where it is */
 	uint64_t news_ns, reference;
 };
 
@@ -151,7 +151,8 @@ static void take_aux(struct live *v, const uint64_t *body)
 	}
 	if (!v->r->agrees) /* the model has lost its way */
 		return;
-	follow_record(v->follow, &f, v->off);
+	/* the last one of all: where it ends the head is */
+	follow_record(v->follow, &f, v->off && f.offset + f.nr_bytes == auxtap_ring_aux_head(&v->ring));
 	if (!f.agrees) {
 		differs(v, "AUX record %llu, offset %llu, size %llu: %s", (LL)v->r->nr_records,
 			(LL)f.offset, (LL)f.nr_bytes, f.text);

@@ -6,6 +6,7 @@
  * next begin, where the kernel, which has unmapped the area meanwhile, refuses.
  */
 #define AUX_CALLS_OF_THE_KERNEL
+#include <linux/irq_work.h>
 #include <linux/irqflags.h>
 #include <linux/kernel.h>
 #include <linux/perf_event.h>
@@ -24,6 +25,7 @@ static struct {
 	struct perf_output_handle handle; /* event is NULL: nothing is kept */
 	unsigned long size;
 	int cpu;
+	bool armed; /* the next transaction that ends is kept */
 } kept;
 
 static void drop(void)
@@ -34,11 +36,24 @@ static void drop(void)
 	perf_aux_output_end(&handle, kept.size);
 }
 
+/*
+ * Where a kernel counts no preemption it is counted here: freeing asks whether it should let somebody else
+ * run, and must not.
+ */
+static void drop_in_transaction(void)
+{
+	__preempt_count_add(1);
+	drop();
+	__preempt_count_sub(1);
+}
+
 /* It has no ring any more, and nobody begins: what is still kept is dropped in a place that may free. */
 static void event_destroy(struct perf_event *event)
 {
-	if (kept.handle.event)
+	if (kept.handle.event) {
 		drop();
+		irq_work_sync(&event->pending_irq); /* which that may have queued */
+	}
 	event->destroy = kept.destroy;
 	WRITE_ONCE(kept.event, NULL);
 	if (event->destroy)
@@ -52,11 +67,15 @@ static void event_unmapped(struct perf_event *event, struct mm_struct *mm)
 		return;
 	kept.destroy = event->destroy;
 	event->destroy = event_destroy;
+	kept.armed = true;
 }
 
 bool area_end_keeps(struct perf_output_handle *handle, unsigned long size)
 {
-	if (handle->event != READ_ONCE(kept.event) || kept.handle.event)
+	if (handle->event != READ_ONCE(kept.event) || !kept.armed)
+		return false;
+	kept.armed = false;
+	if (fault_of_kernel() != KERNEL_REFCOUNT_FIRST)
 		return false;
 	kept.handle = *handle;
 	kept.size = size;
@@ -69,7 +88,7 @@ void area_end_refused(const struct perf_event *event)
 {
 	/* in an interrupt arm64 cannot free an area at all */
 	if (event == READ_ONCE(kept.event) && kept.handle.event && kept.cpu == smp_processor_id() && !in_interrupt())
-		drop();
+		drop_in_transaction();
 }
 
 /* ---- the drivers' areas ---- */

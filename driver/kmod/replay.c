@@ -5,12 +5,13 @@
  * rate. Driver, ring and reader see the marks, stops, skid and delay of the real thing, and
  * every byte is accounted for. Which bytes: replay_data.c. The driver's switch: unit*.c.
  *   replay/data    written: what is produced from the closing of the file on
- *   replay/rate    bytes a second, of each CPU; 0: as fast as bursts allow, the first is due at once
+ *   replay/rate    bytes a second, of each CPU; 0: as fast as bursts allow
  *   replay/limit   bytes in all, over all CPUs; 0: no end
  *   replay/left    what of the limit is left
  *   replay/counts  of each CPU: produced = written + dropped; for how long the unit
  *                  was off, in all, before it was switched on again. A write begins
- *                  anew: counts 0, every CPU at the first byte, the whole limit left
+ *                  anew: counts 0, every CPU at the first byte, the whole limit left; at
+ *                  rate 0 a burst is due at once
  */
 #include <linux/debugfs.h>
 #include <linux/hrtimer.h>

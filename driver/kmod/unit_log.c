@@ -263,14 +263,20 @@ void unit_log_truncated(struct unit_log *log, const struct perf_event *event)
 
 static LIST_HEAD(logs); /* that are kept; changed while there are no PMUs */
 
+static void put_freed(struct unit_log *log, bool atomic)
+{
+	put_lost(log);
+	put(log, LOG_FREED, atomic);
+	log->told_tail = UNIT_LOG_NEVER; /* of that area */
+}
+
 static void freed_by_task(void *ctx)
 {
 	struct unit_log *log = ctx;
 
 	if (log->last_area) /* the unit has another one meanwhile */
 		return;
-	put_lost(log);
-	put(log, LOG_FREED, 0);
+	put_freed(log, false);
 }
 
 static void freed(struct unit_log *log, const void *area, bool atomic)
@@ -281,10 +287,10 @@ static void freed(struct unit_log *log, const void *area, bool atomic)
 		if (smp_call_function_single(log->cpu, freed_by_task, log, 1))
 			freed_by_task(log); /* that CPU is offline */
 	} else if (log->cpu == smp_processor_id()) {
-		put_lost(log);
-		put(log, LOG_FREED, 1);
+		put_freed(log, true);
 	} else {
-		log->nr_missed++;
+		pr_warn_ratelimited("auxtap: an area that CPU %d used last is freed on CPU %d, where nothing may sleep\n",
+				    log->cpu, smp_processor_id());
 	}
 }
 

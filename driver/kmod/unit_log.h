@@ -27,7 +27,7 @@ struct unit_log_kind {
 	u64 (*offset)(const void *area, u64 addr, unsigned long *hint);
 };
 
-/* One CPU's. Touched by that CPU only, with interrupts off. */
+/* One CPU's. Touched by that CPU only, with interrupts off; but last_area. */
 struct unit_log {
 	const struct unit_log_kind *kind;
 	struct unit_log_entry *entries; /* NULL: no log is kept */

@@ -280,6 +280,8 @@ edited '$s/$/\n1300,freed,0\n1400,begin,0\n1401,tail,0\n1402,limit,16384\n1403,w
 edited '$s/$/\n1300,freed,1/' freed-in-transaction 1
 edited 's/^0,limit/0,begin,0\n&/; $s/$/\n1300,end\n1310,freed/' '' 0
 edited 's/^0,limit/0,begin,0\n&/; $s/$/\n1300,freed\n1310,end/' freed-in-transaction 1
+edited '$s/$/\n1300,freed\n1400,write,100/' '' 0
+edited 's/^0,limit/0,begin,0\n&/; s/^0,mark/0,mark/; /^[3-9]..,/d; /^1...,/d; /^250,irq/d; s/^245,.*/245,write,4200\n246,end\n247,freed/' interrupt-missing 1
 # ... and where drivers put the mark: at the page of the next watermark
 edited 's/^0,limit/0,begin,0\n&/' '' 0
 edited 's/^0,limit/0,begin,0\n&/; s/^0,mark,4096/0,mark,8192/' 'interrupt-early mark-late' 1

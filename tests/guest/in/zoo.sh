@@ -51,11 +51,23 @@ killed() {
 	# shellcheck disable=SC2086
 	auxtap record --backend kernel -C $cpu -o /out/$name.data -e $pmu -m $pages $reader >/tmp/log 2>&1 &
 	recorder=$!
-	taskset $((1 << cpu)) sh /tmp/spin 4 &
+	taskset $((1 << cpu)) sh /tmp/spin 20 &
 	program=$!
-	sleep 1.5
+	tries=0
+	until grep -q ',write,' $auxtap/log/cpu$cpu || [ $tries = 100 ]; do
+		tries=$((tries + 1))
+		sleep 0.1
+	done
+	sleep 0.5
 	/usr/bin/orphan $recorder $cpu || complain "orphan: $?; $(cat /tmp/log)"
 	kill $program
+	grep -q ',freed,' $auxtap/log/cpu$cpu || complain 'the log does not say when the area is freed'
+	# B18: the area has a user left when it is unmapped
+	warned=$(dmesg | grep -c 'WARNING: .*perf_mmap_close')
+	case "$fault $warned" in
+	'none 0' | 'refcount-first 1') ;;
+	*) complain "the kernel has warned of the unmapping $warned times" ;;
+	esac
 }
 while read -r name fault rate limit skid pages watermark; do
 	how=${watermark#*:} cpu=1 program=spin other='' reader="--aux-watermark ${watermark%:*}"

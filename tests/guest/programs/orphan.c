@@ -76,13 +76,19 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	dead.fd = pidfd;
-	if (kill(atoi(argv[1]), SIGKILL) || poll(&dead, 1, 10000) != 1)
-		return fail("it does not die");
+	if (kill(atoi(argv[1]), SIGKILL))
+		return fail("kill");
+	if (poll(&dead, 1, 10000) != 1) {
+		fputs("orphan: the process does not die\n", stderr);
+		return 1;
+	}
 	for (int round = 0; round < ROUNDS; round++) {
 		for (int i = 0; i < nr; i++)
-			ioctl(events[i], PERF_EVENT_IOC_DISABLE, 0);
+			if (ioctl(events[i], PERF_EVENT_IOC_DISABLE, 0))
+				return fail("PERF_EVENT_IOC_DISABLE");
 		for (int i = 0; i < nr; i++)
-			ioctl(events[i], PERF_EVENT_IOC_ENABLE, 0);
+			if (ioctl(events[i], PERF_EVENT_IOC_ENABLE, 0))
+				return fail("PERF_EVENT_IOC_ENABLE");
 		usleep(20000);
 	}
 	return 0;
