@@ -186,7 +186,7 @@ struct cover {
 	struct auxtap_perfdata *pd;
 	struct cs_pieces *pieces;
 	struct cs_buffer *buffer;
-	const struct auxtap_perfdata_aux *trace;
+	const struct auxtap_perfdata_aux *trace, *traces_end; /* this record; behind the file's last one */
 	int cpu;      /* where nothing tells */
 	uint64_t end; /* of what was added last */
 	bool snapshot; /* what lies between two of a ring was overwritten */
@@ -226,14 +226,17 @@ static int add_piece(struct cover *c, const struct aux *aux, uint64_t off, uint6
 }
 
 /*
- * The end of an AUXTRACE record without the zeros that it may be padded with: its bytes up to end are told of by
- * nothing, and a packet of so many zeros is none.
+ * The end of a buffer's last AUXTRACE record without the zeros that it may be padded with: its bytes up to end are
+ * told of by nothing, and so many zeros are no packet. In one that another goes on from they may be the begin of one.
  */
 static uint64_t without_padding(const struct cover *c, uint64_t end)
 {
 	uint64_t max = end - c->end < AUXTRACE_ALIGN ? end - c->end : AUXTRACE_ALIGN - 1;
 	uint8_t bytes[AUXTRACE_ALIGN];
 
+	for (const struct auxtap_perfdata_aux *next = c->trace + 1; next < c->traces_end; next++)
+		if (next->head.cpu == c->trace->head.cpu && next->head.tid == c->trace->head.tid)
+			return end;
 	if (auxtap_perfdata_pread(c->pd, bytes, max, c->trace->trace_off + (end - max - c->trace->head.offset)) !=
 	    (ssize_t)max)
 		return end;
@@ -386,10 +389,11 @@ static int add_snapshot(struct cover *c, struct auxes *auxes, const struct cs_co
 }
 
 static int add_trace(struct cs_pieces *pieces, struct auxtap_perfdata *pd, struct auxes *auxes,
-		     const struct cs_config *config, const struct auxtap_perfdata_aux *trace)
+		     const struct cs_config *config, const struct auxtap_perfdata_aux *trace,
+		     const struct auxtap_perfdata_aux *traces_end)
 {
 	uint64_t begin = trace->head.offset, end = begin + trace->trace_size;
-	struct cover c = {.pd = pd, .pieces = pieces, .trace = trace, .end = begin,
+	struct cover c = {.pd = pd, .pieces = pieces, .trace = trace, .traces_end = traces_end, .end = begin,
 			  .cpu = config->nr ? config->units[0].cpu : -1};
 	size_t lo = 0, hi = auxes->nr;
 	int ret = 0;
@@ -449,7 +453,7 @@ int cs_pieces_read(struct cs_pieces *pieces, struct auxtap_perfdata *pd,
 		return ret;
 	ret = read_auxes(&auxes, pd);
 	for (size_t i = 0; !ret && i < nr; i++)
-		ret = add_trace(pieces, pd, &auxes, config, &traces[i]);
+		ret = add_trace(pieces, pd, &auxes, config, &traces[i], traces + nr);
 	for (size_t i = 0; !ret && i < auxes.nr; i++)
 		if (!auxes.list[i].used && auxes.list[i].size)
 			ret = add_missing(pieces, &auxes.list[i], auxes.list[i].size,

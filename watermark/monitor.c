@@ -646,7 +646,7 @@ void mon_time(struct world *w)
 	    w->r->produced - m->mark_produced > allowed_skid(w)) {
 		m->mark_late_told = true;
 		mon_violation(w, AUXTAP_INV_IRQ_ON_MARK,
-			      "%llu bytes behind the mark at %llu, and on, the interrupt line is still down",
+			      "%llu bytes and more behind the mark at %llu the interrupt line is still down",
 			      (LL)(w->r->produced - m->mark_produced), (LL)m->due_at);
 	}
 }

@@ -273,6 +273,23 @@ static void padding_of_its_own(void **state)
 	assert_int_equal(listed("I_TRACE_ON"), nr_on + 1);
 }
 
+/* Zeros at the end of one AUXTRACE record that the next one goes on from are trace, whoever tells of them: here nobody. */
+static void zeros_in_the_middle(void **state)
+{
+	struct out out;
+
+	(void)state;
+	assert_int_equal(trace[7], 0);
+	begin(&out, 2);
+	auxtrace(&out, 0, trace, 8); /* of the 11 that begin an I_ASYNC */
+	auxtrace(&out, 8, trace + 8, nr_trace - 8);
+	finish(&out);
+	decode_file();
+	assert_int_equal(seen.nr, NR_INSNS); /* of no known thread */
+	assert_memory_equal(seen.ips, truth, sizeof(truth));
+	assert_int_equal(seen.nr_gaps, 0);
+}
+
 /* AUX records that go on from each other in the middle of packets, in one AUXTRACE record. */
 static void several_aux_in_one_auxtrace(void **state)
 {
@@ -579,6 +596,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(raw_in_one),
 		cmocka_unit_test(padding_of_its_own),
+		cmocka_unit_test(zeros_in_the_middle),
 		cmocka_unit_test(several_aux_in_one_auxtrace),
 		cmocka_unit_test(several_auxtraces),
 		cmocka_unit_test(half_is_missing),
