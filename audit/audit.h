@@ -96,6 +96,7 @@ struct entry {
 	uint64_t off, size, flags; /* LOST: size is how many; TRACE: flags is what is really there */
 	uint64_t time, file_off;
 	uint64_t watermark;
+	bool inherited; /* AUX: tasks' children have the event, too */
 	uint64_t trace_off; /* TRACE: where in the file its bytes are */
 	const char *log; /* finding of a log: which one */
 };
@@ -158,6 +159,7 @@ struct auxtap_audit {
 	size_t nr_skips, max_skips;
 	bool late_disable; /* D21: of this kernel it is known */
 	bool cpu0_disable; /* of CPU 0 alone */
+	bool by_auxtap; /* it has recorded this */
 	bool overwrite_noted; /* most AUX records are of snapshots */
 	bool no_memory; /* a finding or ring was lost */
 };

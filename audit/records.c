@@ -107,6 +107,7 @@ static int take(struct collect *c, const struct auxtap_record *rec, uint64_t seq
 		e->size = word(rec, 1);
 		e->flags = word(rec, 2);
 		e->key = rec->have & AUXTAP_REC_ID ? rec->id : 0; /* until all owners are known */
+		e->inherited = !rec->attr || rec->attr->attr.inherit;
 		if (rec->attr) {
 			e->watermark = rec->attr->attr.aux_watermark;
 			c->watermark = e->watermark;
@@ -305,8 +306,10 @@ static int on_note(void *ctx, uint32_t type, const void *data, size_t size)
 
 	if (type == AUXTAP_NOTE_READER)
 		audit_reader(audit, data, size);
-	if (type == AUXTAP_NOTE_CAPTURE && memmem(data, size, "backend: emulated", 17))
-		audit->cpu0_disable = true;
+	if (type == AUXTAP_NOTE_CAPTURE) {
+		audit->by_auxtap = true;
+		audit->cpu0_disable |= memmem(data, size, "backend: emulated", 17) != NULL;
+	}
 	if (type != AUXTAP_NOTE_GAP || size < sizeof(gap))
 		return 0;
 	memcpy(&gap, data, sizeof(gap));

@@ -23,6 +23,7 @@ struct walk {
 	uint64_t nr_idle;
 	const struct entry *stopped; /* a record with bytes, truncated; read is nothing since */
 	uint64_t nr_again;
+	bool one_event;
 };
 
 uint64_t audit_skip_max(const struct auxtap_audit *audit)
@@ -170,6 +171,8 @@ static void again(struct walk *w, const struct entry *e)
 	struct auxtap_audit *audit = w->ring->audit;
 	bool known = audit->late_disable || (audit->cpu0_disable && e->cpu == 0);
 
+	if (!w->one_event)
+		return;
 	if (!(e->flags & PERF_AUX_FLAG_TRUNCATED)) {
 		w->stopped = NULL;
 	} else if (e->size) {
@@ -236,10 +239,37 @@ static void stopped(const struct walk *w)
 			   left / 1000000000, left / 1000000 % 1000);
 }
 
+/*
+ * A ring of a command's tasks on a CPU has one event for each of them (inherited ones), and their records
+ * name but the first: what a second task's was told is no proof against the first's, also because the kernel
+ * lets tasks exchange their events. A CPU-wide ring and a thread's have one event, whoever runs.
+ */
+static bool has_one_event(const struct ring_view *ring)
+{
+	const struct auxtap_audit *audit = ring->audit;
+	const struct entry *first = NULL;
+	/* perf inherits CPU-wide events, too, and then names no task; auxtap does neither, or names none either */
+	bool of_tasks = audit->by_auxtap || audit->incomplete, inherited = false, several = false;
+
+	for (size_t i = 0; i < ring->nr; i++) {
+		const struct entry *e = &ring->entries[i];
+
+		if (e->kind == ENTRY_TRACE)
+			of_tasks |= e->tid != -1;
+		if (e->kind != ENTRY_AUX)
+			continue;
+		if (!first)
+			first = e;
+		inherited |= e->inherited;
+		several |= e->tid != first->tid;
+	}
+	return ring->sums->cpu == -1 || !inherited || !of_tasks || !several;
+}
+
 void audit_stream(const struct ring_view *ring)
 {
 	struct auxtap_audit_ring *sums = ring->sums;
-	struct walk w = {.ring = ring};
+	struct walk w = {.ring = ring, .one_event = has_one_event(ring)};
 	uint64_t nr_overwrite = 0, nr = 0;
 
 	for (size_t i = 0; i < ring->nr; i++) {

@@ -121,6 +121,22 @@ sed -i '/^osrelease/!s/ 0 / 1 /' made.txt
 sed -i 's/^trace 1 1/trace 1 0 1/; s/^trace 1 0$/trace 1 0 16384/' made.txt
 made 'truncated truncated-again' 1 ''
 made 'not-disabled truncated' 0 's/6.1.0-22/6.12.95+deb13/'
+# ... one event in the ring of whoever runs on a CPU, several in that of a command's tasks
+cat >made.txt <<'EOF'
+aux 1:100 100 0 16384 1
+aux 1:100 110 16384 0 1
+aux 1:101 120 16384 0 1
+aux 1:101 130 16384 0 1
+trace 1 0 16384
+EOF
+made 'truncated truncated-again' 1 ''
+made 'truncated truncated-again' 1 '1s/^/inherit\n/' # perf -a
+made 'truncated truncated-again' 1 '1s/^/capture backend: kernel\n/' # auxtap -a
+made truncated 0 '1s/^/inherit\ncapture backend: kernel\n/'
+sed -i '1s/^/inherit\n/; s/^trace 1/&:100/' made.txt
+made truncated 0 ''
+made truncated 0 's/:101 120/:100 120/; $s/^/aux 1:100 140 16384 0 1\n/'
+made 'truncated truncated-again' 1 's/:101/:100/'
 OPTIONS=
 
 # a head of 32 bits goes back to 0 at 4 GiB

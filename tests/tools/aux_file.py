@@ -10,7 +10,9 @@ patches (@OFFSET=BYTE, in the stream, up to which byte: @OFFSET-END=BYTE) say ot
     reader AUX-SIZE DATA-SIZE AUX-WATERMARK [WAITS]   (of CPU 0's ring, by auxtap's recorder, so many in all)
     wait AUX-HEAD AUX-TAIL DATA-HEAD FLAGS         (of it)
     osrelease VERSION
-CPU tN is thread N's ring."""
+    inherit                                        (the event is)
+    capture TEXT                                   (a note of auxtap's recorder)
+CPU tN is thread N's ring. CPU:N is a CPU's; aux: with task N running; trace: of a command that is task N."""
 import struct
 import sys
 
@@ -24,7 +26,10 @@ def number(text):
 
 
 def ring(text):
-    return (-1, int(text[1:])) if text[0] == "t" else (int(text), 100)
+    if text[0] == "t":
+        return -1, int(text[1:])
+    cpu, _, task = text.partition(":")
+    return int(cpu), int(task or 100)
 
 
 def record(kind, body, where, time):
@@ -45,7 +50,7 @@ def trace(words):
         end = number(end) - off if end else first + 1
         data[first:end] = bytes([number(byte)]) * (end - first)
     data += bytes(-len(data) % 8)
-    head = struct.pack("<QQQIiiI", len(data), off, 1, 0, tid if cpu < 0 else -1, cpu, 0)
+    head = struct.pack("<QQQIiiI", len(data), off, 1, 0, tid if cpu < 0 or ":" in words[0] else -1, cpu, 0)
     return struct.pack("<IHH", 71, 0, 8 + len(head)) + head + bytes(data)
 
 
@@ -54,7 +59,7 @@ def main():
     watermark = number(sys.argv[3]) if len(sys.argv) > 3 else 0
     osrelease = "6.18.0"
     data = struct.pack("<IHHII", 70, 0, 16 + 8 * 17, FAMILIES[family], 0) + bytes(8 * 17)
-    note = None
+    notes, reader, inherit = [], None, 0
     for line in sys.stdin:
         words = line.split("#")[0].split()
         if not words:
@@ -73,17 +78,21 @@ def main():
         elif kind == "reader":
             aux, size, mark = map(number, words[:3])
             waits = number(words[3]) if len(words) > 3 else 0
-            note = struct.pack("<iiQQQQQQ", 0, -1, aux, size, mark, size // 2, 0, waits)
+            reader = struct.pack("<iiQQQQQQ", 0, -1, aux, size, mark, size // 2, 0, waits)
         elif kind == "wait":
-            note += struct.pack("<QQQQQ", 1000, number(words[0]), number(words[2]), number(words[1]), number(words[3]))
+            reader += struct.pack("<QQQQQ", 1000, number(words[0]), number(words[2]), number(words[1]), number(words[3]))
         elif kind == "osrelease":
             osrelease = words[0]
+        elif kind == "inherit":
+            inherit = 1 << 1
+        elif kind == "capture":
+            notes.append((1, " ".join(words).encode() + b"\n"))
         else:
             sys.exit(f"aux_file: {line}")
     attr = bytearray(128)
     struct.pack_into("<II", attr, 0, 8, 128)  # type, size
     struct.pack_into("<Q", attr, 24, SAMPLE)
-    struct.pack_into("<Q", attr, 40, 1 << 18)  # sample_id_all
+    struct.pack_into("<Q", attr, 40, 1 << 18 | inherit)  # sample_id_all
     struct.pack_into("<I", attr, 104, watermark)  # aux_watermark
     ids_at = 104
     attrs_at = ids_at + 8
@@ -96,10 +105,13 @@ def main():
     text += bytes(-len(text) % 64)
     feature = struct.pack("<I", len(text)) + text
     out += struct.pack("<QQ", len(out) + 16, len(feature)) + feature
-    if note:
-        at = len(out)
-        out += struct.pack("<IIQ", 8, 0, len(note)) + note
-        out += struct.pack("<QQQQ", at, len(out) - at, 1, 0x314E504154585541)
+    if reader:
+        notes.append((8, reader))
+    at = len(out)
+    for kind, body in notes:
+        out += struct.pack("<IIQ", kind, 0, len(body)) + body + bytes(-len(body) % 8)
+    if notes:
+        out += struct.pack("<QQQQ", at, len(out) - at, len(notes), 0x314E504154585541)
     with open(path, "wb") as f:
         f.write(out)
 
