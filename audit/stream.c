@@ -248,7 +248,10 @@ static bool has_one_event(const struct ring_view *ring)
 {
 	const struct auxtap_audit *audit = ring->audit;
 	const struct entry *first = NULL;
-	/* perf inherits CPU-wide events, too, and then names no task; auxtap does neither, or names none either */
+	/*
+	 * perf's CPU-wide events are inherited, too, but their trace names no task. auxtap's are not, and
+	 * its trace never names one. Whose a file is that was cut is not known.
+	 */
 	bool of_tasks = audit->by_auxtap || audit->incomplete, inherited = false, several = false;
 
 	for (size_t i = 0; i < ring->nr; i++) {
