@@ -643,7 +643,7 @@ static enum verdict step(const struct op *op)
 {
 	uint64_t warnings = core_warnings(), switches, cpu_switches = now.calls[0].cpu_switches;
 	long ret[2];
-	bool told_already, switched;
+	bool told_already, switched, hands_over;
 
 	if (!op_valid(op)) {
 		differ("no such slot, mapping, PMU or CPU");
@@ -655,8 +655,8 @@ static enum verdict step(const struct op *op)
 	if (op->code < OP_BEGIN || ret[0] == NOTHING)
 		driver_call(CONFORM_LOOK, 0, 0);
 	look_switches = now.calls[0].switches;
-	if ((op->code == OP_FORK || op->code == OP_EXIT) && ret[0] != NOTHING &&
-	    others_between(cpu_switches, 2)) /* to the other thread, and back */
+	hands_over = (op->code == OP_FORK || op->code == OP_EXIT) && ret[0] != NOTHING;
+	if (hands_over && others_between(cpu_switches, 2)) /* to the other thread, and back */
 		now.cause = BY_SWITCH;
 	if (op->code == OP_CPU && ret[0] != NOTHING && switches < look_switches)
 		switches++; /* the migration's own */
@@ -664,7 +664,7 @@ static enum verdict step(const struct op *op)
 	stats.done[op->code] += ret[0] != NOTHING;
 	stats.ok[op->code] += ret[0] >= 0;
 	switched = now.calls[0].switches != switches && has_task_events();
-	if (switched && op->code != OP_FORK && op->code != OP_EXIT) {
+	if (switched && !hands_over) {
 		stats.switches++;
 		for (; switches < now.calls[0].switches; switches++)
 			model_switch();
@@ -683,7 +683,7 @@ static enum verdict step(const struct op *op)
 		return SAME;
 	/* it may have come after the look, too */
 	switched |= switched_since() && has_task_events();
-	return judge_difference(switched && op->code != OP_FORK && op->code != OP_EXIT);
+	return judge_difference(switched && !hands_over);
 }
 
 /* Whoever runs again: the other one's events have gone out, its own have come in. */
