@@ -41,5 +41,9 @@ done
 [ "$(wc -w <<<"$commands")" -ge 3 ] || fail "'watermark' tells of these commands only: $commands"
 cmake --install "$(cd "$BIN/.." && pwd)" --prefix "$WORK/prefix" >install.log 2>&1 || fail "$(tail -n 3 install.log)"
 (cd "$SRC/docs/man" && ls) | diff - <(ls "$WORK/prefix/share/man/man1") || fail 'not all pages are installed'
+(cd "$SRC" && ls docs/*.md examples/*) | while read -r file; do
+	[ -e "$WORK/prefix/share/doc/auxtap/${file#docs/}" ] || echo "$file"
+done >missing
+[ ! -s missing ] || fail "not installed: $(tr '\n' ' ' <missing)"
 [ "$pages" -ge 11 ] || fail "only $pages pages"
 finish
