@@ -16,6 +16,7 @@ static const struct auxtap_invariant invariants[INV_NR] = {
 	[INV_AUX_HOLE] = {"aux-hole", AUXTAP_VIOLATION, "D12 F3", "a record begins where the one before ended"},
 	[INV_RECORD_LOST] = {"record-lost", AUXTAP_KNOWN_LOSS, "F3 E8", "an AUX record was lost where LOST says so"},
 	[INV_TIME_BACK] = {"time-back", AUXTAP_VIOLATION, "D15", "time does not go back within a ring"},
+	[INV_REPEATED] = {"record-repeated", AUXTAP_FIGURE, "", "stock perf may save a record twice; it is counted once"},
 	[INV_EMPTY_RECORD] = {"empty-record", AUXTAP_VIOLATION, "D14", "a record has bytes or a flag"},
 	[INV_EMPTY_FORMAT] = {"empty-format", AUXTAP_FIGURE, "L2", "records with nothing but a format (6.12, 6.18)"},
 	[INV_FLAG_UNKNOWN] = {"flag-unknown", AUXTAP_VIOLATION, "F", "flags are those that the kernel has"},

@@ -5,8 +5,11 @@
 #include <auxtap/gap.h>
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define REPEATED_MAX 256 /* records: so far back is looked for the first one */
 
 /* ID_INDEX: whose ring an event's records go to. */
 struct owner {
@@ -205,6 +208,43 @@ static void set_keys(struct collect *c)
 static bool of_trace(const struct entry *e)
 {
 	return e->kind == ENTRY_AUX || e->kind == ENTRY_TRACE;
+}
+
+static bool same_record(const struct entry *a, const struct entry *b)
+{
+	return a->kind == b->kind && a->off == b->off && a->size == b->size && a->flags == b->flags &&
+	       a->time == b->time && a->cpu == b->cpu && a->tid == b->tid;
+}
+
+/*
+ * Stock perf (6.1) looks at a data ring's head twice: it saves up to the second look, and goes on behind the first
+ * one the next time. So the file has again, as a whole and in their order, those that came in between.
+ */
+static size_t drop_repeated(struct auxtap_audit *audit, struct entry *entries, size_t nr)
+{
+	struct auxtap_audit_ring whose = {.cpu = entries[0].cpu, .tid = entries[0].tid};
+	size_t kept = 0;
+
+	if (audit->by_auxtap)
+		return nr;
+	if (entries[0].key >= KEY_THREAD)
+		whose.cpu = -1;
+	else
+		whose.tid = -1;
+	for (size_t i = 0; i < nr; i++) {
+		struct entry e = entries[i];
+		size_t back = kept > REPEATED_MAX ? kept - REPEATED_MAX : 0, k = kept;
+		bool again = false;
+
+		while (e.time && !again && k > back && (entries[k - 1].time >= e.time || !entries[k - 1].time))
+			again = same_record(&entries[--k], &e);
+		if (again)
+			audit_find(audit, INV_REPEATED, &whose, &e, e.kind == ENTRY_AUX ? e.size : 0, "as at 0x%" PRIx64,
+				   entries[k].file_off);
+		else
+			entries[kept++] = e;
+	}
+	return kept;
 }
 
 static void look(struct auxtap_audit *audit, const struct entry *entries, size_t nr)
@@ -411,7 +451,7 @@ static int audit_all(struct collect *c, struct auxtap_perfdata *pd, struct auxta
 	for (size_t begin = 0, end; begin < audit->nr_entries; begin = end) {
 		for (end = begin; end < audit->nr_entries && audit->entries[end].key == audit->entries[begin].key;)
 			end++;
-		look(audit, &audit->entries[begin], end - begin);
+		look(audit, &audit->entries[begin], drop_repeated(audit, &audit->entries[begin], end - begin));
 	}
 	audit_unit_rest(audit);
 	if (audit->no_memory)

@@ -190,7 +190,7 @@ void trap_leave(struct kmod_cpu *c)
 		decode(c);
 	if (!c->insn.len || c->insn.cls != X86_SYSCALL ||
 	    regs->ip != c->ip + c->insn.len) {
-		atomic64_inc(&kmod_counts.lost_track);
+		atomic64_inc(c->insn.len ? &kmod_counts.lost_track : &kmod_counts.unreadable);
 		intel_pt_hole();
 		leave_async(c);
 		return;

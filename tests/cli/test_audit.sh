@@ -139,6 +139,28 @@ made truncated 0 's/:101 120/:100 120/; $s/^/aux 1:100 140 16384 0 1\n/'
 made 'truncated truncated-again' 1 's/:101/:100/'
 OPTIONS=
 
+# stock perf saves a few records again, which auxtap does not
+cat >made.txt <<'EOF'
+aux 0 100 0 16384
+lost 0 110 1
+aux 0 120 20480 4096 1
+trace 0 0 24576
+aux 0 100 0 16384
+lost 0 110 1
+aux 0 120 20480 4096 1
+aux 0 130 24576 100
+trace 0 24576 100
+EOF
+made 'record-lost truncated' 0 ''
+python3 -c 'import json
+a = json.load(open("json"))
+f = [f for f in a["findings"] if f["name"] == "record-repeated"]
+assert len(f) == a["counts"]["record-repeated"] == 3 and f[2]["cpu"] == 0 and f[2]["bytes"] == 4096, f
+r = a["rings"][0]
+assert r["records"] == 3 and r["bytes"] == 20580 and r["truncated"] == 1, r' || fail 'records that perf saved twice'
+made 'aux-overlap record-lost truncated' 1 '7s/ 120 / 121 /'
+made 'aux-order aux-overlap record-lost time-back truncated' 1 '1s/^/capture backend: kernel\n/'
+
 # a head of 32 bits goes back to 0 at 4 GiB
 cat >made.txt <<'EOF'
 aux 0 100 0xfffff000 4096

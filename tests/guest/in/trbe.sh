@@ -120,6 +120,7 @@ for of in /units/*; do
 done
 
 name=unloading
+load # the last one of all may have been refused
 rmmod auxtap || complain 'is not unloaded'
 [ ! -e $pmu ] || complain 'its PMU is still there'
 exit $bad
