@@ -104,7 +104,26 @@ static int by_offset(const void *a, const void *b)
 {
 	const struct aux *x = a, *y = b;
 
-	return x->off < y->off ? -1 : x->off > y->off;
+	if (x->off != y->off)
+		return x->off < y->off ? -1 : 1;
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return x->cpu < y->cpu ? -1 : x->cpu > y->cpu;
+}
+
+/* Stock perf may save the newest records a second time (docs/audit.md): sorted, they are side by side. */
+static void drop_saved_twice(struct auxes *auxes)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < auxes->nr; i++) {
+		const struct aux *old = kept ? &auxes->list[kept - 1] : NULL, *aux = &auxes->list[i];
+
+		if (!old || !aux->time || old->time != aux->time || old->off != aux->off || old->size != aux->size ||
+		    old->flags != aux->flags || old->cpu != aux->cpu || old->tid != aux->tid)
+			auxes->list[kept++] = *aux;
+	}
+	auxes->nr = kept;
 }
 
 static int read_auxes(struct auxes *auxes, struct auxtap_perfdata *pd)
@@ -138,6 +157,7 @@ static int read_auxes(struct auxes *auxes, struct auxtap_perfdata *pd)
 	}
 	if (auxes->nr)
 		qsort(auxes->list, auxes->nr, sizeof(*auxes->list), by_offset);
+	drop_saved_twice(auxes);
 	return 0;
 }
 

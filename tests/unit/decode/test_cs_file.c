@@ -397,6 +397,26 @@ static void id_by_record(void **state)
 	assert_int_equal(seen.gaps[0].nr_bytes, nr_trace);
 }
 
+/* Stock perf may save AUX records twice. */
+static void told_twice(void **state)
+{
+	struct out out;
+
+	(void)state;
+	begin(&out, 2);
+	auxtrace(&out, 0, trace, 501);
+	aux(&out, 0, 100, RAW);
+	aux(&out, 100, 401, RAW);
+	auxtrace(&out, 501, trace + 501, nr_trace - 501);
+	aux(&out, 0, 100, RAW);
+	aux(&out, 100, 401, RAW);
+	aux(&out, 501, nr_trace - 501, RAW);
+	finish(&out);
+	decode_file();
+	same_flow(NR_INSNS);
+	assert_int_equal(seen.nr_gaps, 0);
+}
+
 /* Behind a flagged record nothing is continued: flow waits for the next sync, and the flag is a gap. */
 static void truncated(void **state)
 {
@@ -599,6 +619,7 @@ int main(void)
 		cmocka_unit_test(zeros_in_the_middle),
 		cmocka_unit_test(several_aux_in_one_auxtrace),
 		cmocka_unit_test(several_auxtraces),
+		cmocka_unit_test(told_twice),
 		cmocka_unit_test(half_is_missing),
 		cmocka_unit_test(framed_with_a_foreign_id),
 		cmocka_unit_test(id_by_record),
