@@ -239,7 +239,7 @@ static size_t drop_repeated(struct auxtap_audit *audit, struct entry *entries, s
 		while (e.time && !again && k > back && (entries[k - 1].time >= e.time || !entries[k - 1].time))
 			again = same_record(&entries[--k], &e);
 		if (again)
-			audit_find(audit, INV_REPEATED, &whose, &e, e.kind == ENTRY_AUX ? e.size : 0, "as at 0x%" PRIx64,
+			audit_find(audit, INV_REPEATED, &whose, &e, e.kind == ENTRY_AUX ? e.size : 0, "the same record as at 0x%" PRIx64,
 				   entries[k].file_off);
 		else
 			entries[kept++] = e;
