@@ -277,7 +277,7 @@ int capture_options_parse(struct capture_options *o, const struct cli_capture *k
 	o->session.output = "auxtap.data";
 	snprintf(todo, sizeof(todo), "see 'auxtap %s --help'", kind->name);
 	opterr = 0;
-	optind = 1;
+	optind = 0;
 	while ((option = getopt_long(argc, argv, "+:e:m:S::p:t:aC:o:h", options, NULL)) != -1) {
 		const char *last = argv[optind - 1];
 

@@ -22,6 +22,9 @@ void cli_error(const struct auxtap_error *err);
 void cli_complain(const char *what, const char *todo, const char *why_fmt, ...)
 	AUXTAP_PRINTF(3, 4);
 
+/* The first argument is -h, --help or an abbreviation of it. */
+bool cli_wants_help(int argc, char **argv);
+
 struct auxtap_perfdata;
 /* Tells if the recorder never came to an end with this file; true: it was told. */
 bool cli_unfinished(const struct auxtap_perfdata *pd);

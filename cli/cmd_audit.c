@@ -149,7 +149,7 @@ int cmd_audit(int argc, char **argv)
 
 	opts.unit_logs = unit_logs;
 
-	optind = 1;
+	optind = 0;
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
 		switch (opt) {

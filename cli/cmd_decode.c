@@ -477,7 +477,7 @@ int cmd_decode(int argc, char **argv)
 	raw_options_init(&cmd.raw);
 	printer.out = stdout;
 	decode_fields_parse(&printer, "comm,tid,time,ip,sym,dso,addr", bad);
-	optind = 1;
+	optind = 0;
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, ":F:j:h", options, NULL)) != -1) {
 		if (opt == OPT_HELP || opt == 'h') {

@@ -114,7 +114,7 @@ int cmd_dump(int argc, char **argv)
 	int opt, ret;
 
 	raw_options_init(&raw);
-	optind = 1;
+	optind = 0;
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
 		switch (opt) {

@@ -141,7 +141,7 @@ int cmd_list(int argc, char **argv)
 {
 	struct auxtap_probe probe = {.size = sizeof(probe)};
 
-	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+	if (cli_wants_help(argc, argv)) {
 		fputs(help, stdout);
 		return CLI_OK;
 	}

@@ -47,7 +47,7 @@ int cmd_watermark(int argc, char **argv)
 
 	if (argc < 2)
 		return watermark_demo();
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+	if (cli_wants_help(argc, argv)) {
 		usage(stdout);
 		return CLI_OK;
 	}
@@ -227,14 +227,16 @@ static int run_into(struct sim *s)
 
 int watermark_sim(int argc, char **argv)
 {
+	static const char letters[] = ":ho:";
 	struct sim s = {0};
+	struct wm_peek peek;
 	bool bad = false;
 	int opt, ret;
 
-	wm_options_init(&s.o, argc, argv);
-	optind = 1;
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":ho:", options, NULL)) != -1) {
+	wm_options_peek(&peek, argc, argv, letters, options);
+	wm_options_init(&s.o, &peek);
+	optind = 0;
+	while ((opt = getopt_long(argc, argv, letters, options, NULL)) != -1) {
 		if (wm_options_take(&s.o, opt, optarg, &bad)) {
 			if (bad)
 				goto usage_error;

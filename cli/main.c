@@ -3,6 +3,7 @@
 #include "cli.h"
 
 #include <auxtap/perfdata.h>
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,6 +50,30 @@ void cli_error(const struct auxtap_error *err)
 	cli_complain(err->what, err->todo, "%s", err->why);
 }
 
+static const struct option options[] = {
+	{"help", no_argument, NULL, 'h'},
+	{"version", no_argument, NULL, 'V'},
+	{NULL, 0, NULL, 0},
+};
+
+/*
+ * What the first argument is of these; getopt_long()'s answer. "+": later ones are a command's. Each
+ * scan begins with optind = 0, which makes getopt_long() forget the "+" of the scan before.
+ */
+static int first_option(int argc, char **argv, const char *letters, const struct option *of)
+{
+	optind = 0;
+	opterr = 0;
+	return getopt_long(argc, argv, letters, of, NULL);
+}
+
+bool cli_wants_help(int argc, char **argv)
+{
+	static const struct option help[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+
+	return first_option(argc, argv, "+h", help) == 'h';
+}
+
 bool cli_unfinished(const struct auxtap_perfdata *pd)
 {
 	const struct auxtap_perfdata_info *info = auxtap_perfdata_info(pd);
@@ -80,15 +105,18 @@ static void usage(FILE *out)
 
 int main(int argc, char **argv)
 {
+	int opt;
+
 	if (argc < 2) {
 		usage(stderr);
 		return CLI_USAGE;
 	}
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+	opt = first_option(argc, argv, "+hV", options);
+	if (opt == 'h' || !strcmp(argv[1], "help")) {
 		usage(stdout);
 		return CLI_OK;
 	}
-	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+	if (opt == 'V') {
 		puts("auxtap " AUXTAP_VERSION);
 		return CLI_OK;
 	}

@@ -343,7 +343,7 @@ static json_t *json_advice(const struct advise_ask *ask, const struct advise *a)
 struct command {
 	struct wm_options o;
 	struct advise_ask ask;
-	bool json;
+	bool json, help;
 };
 
 static bool bad(const char *what, const char *why, const char *todo)
@@ -356,6 +356,10 @@ static bool bad(const char *what, const char *why, const char *todo)
 static bool take_own(struct command *m, int opt)
 {
 	switch (opt) {
+	case 'h':
+	case OPT_HELP:
+		m->help = true;
+		return true;
 	case OPT_FORMAT:
 		m->json = !strcmp(optarg, "json");
 		return m->json || !strcmp(optarg, "text") ||
@@ -384,15 +388,16 @@ static bool take_own(struct command *m, int opt)
 	}
 }
 
+static const char letters[] = ":h";
+
 static bool take_all(struct command *m, int argc, char **argv)
 {
 	bool wrong, own;
 	int opt;
 
-	optind = 1;
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-		own = opt >= WM_OPT_END || opt == WM_OPT_SNAPSHOT ||
+	optind = 0;
+	while ((opt = getopt_long(argc, argv, letters, options, NULL)) != -1) {
+		own = opt == 'h' || opt >= WM_OPT_END || opt == WM_OPT_SNAPSHOT ||
 		      opt == WM_OPT_FAULT || opt == WM_OPT_PAGES || opt == WM_OPT_BYTES ||
 		      opt == WM_OPT_TIME;
 		if (own && !take_own(m, opt))
@@ -430,16 +435,22 @@ static int advise_one(struct command *m, int argc, char **argv, json_t *list)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct advise *a = NULL;
+	struct wm_peek peek;
 	int ret = CLI_USAGE;
 
 	memset(m, 0, sizeof(*m));
 	m->ask.max_bytes = 256 << 20;
 	m->ask.nr_transactions = 100000;
-	wm_options_init(&m->o, argc, argv);
+	wm_options_peek(&peek, argc, argv, letters, options);
+	wm_options_init(&m->o, &peek);
 	m->o.c.max_order = 10; /* C5: the allocator's largest on x86-64 */
 	m->o.c.max_bytes = 0;
 	if (!take_all(m, argc, argv))
 		goto out;
+	if (m->help) {
+		ret = CLI_OK;
+		goto out;
+	}
 	m->ask.nr_watermarks = m->o.nr_watermarks;
 	if (!wm_options_finish(&m->o))
 		goto out;
@@ -468,32 +479,20 @@ out:
 	return ret;
 }
 
-static bool asks_for(int argc, char **argv, const char *option)
-{
-	size_t len = strlen(option);
-
-	for (int i = 1; i < argc; i++)
-		if (!strncmp(argv[i], option, len) &&
-		    (!argv[i][len] || argv[i][len] == '='))
-			return true;
-	return false;
-}
-
 int watermark_advise(int argc, char **argv)
 {
 	static const char *const drivers[] = {"intel_pt", "arm_spe", "trbe"};
-	bool one = asks_for(argc, argv, "--driver") || asks_for(argc, argv, "--unit");
 	char **args = calloc((size_t)argc + 3, sizeof(*args));
 	json_t *list = json_array();
+	struct wm_peek peek;
 	struct command m;
 	int ret, worst = CLI_OK;
+	bool one;
 
 	if (!args)
 		return CLI_FAILED;
-	if (asks_for(argc, argv, "--help") || asks_for(argc, argv, "-h")) {
-		usage(stdout);
-		goto out;
-	}
+	wm_options_peek(&peek, argc, argv, letters, options);
+	one = peek.driver || peek.unit;
 	for (int i = 0; i < (one ? 1 : 3); i++) {
 		args[0] = argv[0];
 		args[1] = (char *)"--driver";
@@ -501,6 +500,10 @@ int watermark_advise(int argc, char **argv)
 		memcpy(args + (one ? 1 : 3), argv + 1, (size_t)argc * sizeof(*args));
 		ret = advise_one(&m, one ? argc : argc + 2, args, list);
 		worst = ret > worst ? ret : worst;
+		if (m.help) {
+			usage(stdout);
+			goto out;
+		}
 		if (ret > CLI_DAMAGED)
 			break;
 		if (!m.json && !one && i < 2)

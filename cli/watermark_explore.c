@@ -460,10 +460,13 @@ int watermark_explore(int argc, char **argv)
 	struct only only = {.jobs = sweep_jobs(), .max_states = MAX_STATES};
 	const char *path = NULL, *driver, *machine = NULL, *several = NULL;
 	bool bad = false, all = false, quick = false;
+	static const char letters[] = ":hj:v";
 	struct wm_options o;
+	struct wm_peek peek;
 	int opt, ret = CLI_USAGE;
 
-	wm_options_init(&o, argc, argv);
+	wm_options_peek(&peek, argc, argv, letters, options);
+	wm_options_init(&o, &peek);
 	driver = o.c.driver;
 	if (!o.fault) {
 		small_world(&o.c, driver, 2, false);
@@ -473,9 +476,8 @@ int watermark_explore(int argc, char **argv)
 		if (!strcmp(driver, "arm_spe"))
 			o.c.setup.max_record = 1024;
 	}
-	optind = 1;
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":hj:v", options, NULL)) != -1) {
+	optind = 0;
+	while ((opt = getopt_long(argc, argv, letters, options, NULL)) != -1) {
 		uint64_t number;
 
 		if (wm_options_take(&o, opt, optarg, &bad)) {

@@ -6,6 +6,7 @@
 #include "watermark_print.h"
 #include "watermark_sweep.h"
 
+#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -115,21 +116,46 @@ static void usage(FILE *out)
 
 int watermark_faults(int argc, char **argv)
 {
-	if (argc == 1)
-		return run_zoo(1);
-	if (argc == 2 && !strcmp(argv[1], "--quick"))
-		return run_zoo(32);
-	if (argc == 2 && !strcmp(argv[1], "--list")) {
-		list_zoo();
-		return CLI_OK;
+	static const struct option options[] = {
+		{"quick", no_argument, NULL, 'q'},
+		{"list", no_argument, NULL, 'l'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
+	};
+	bool quick = false, list = false;
+	int opt;
+
+	optind = 0;
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		switch (opt) {
+		case 'h':
+			usage(stdout);
+			return CLI_OK;
+		case 'q':
+			quick = true;
+			break;
+		case 'l':
+			list = true;
+			break;
+		default:
+			cli_complain(argv[optind - 1], "see 'auxtap watermark faults --help'",
+				     "no such option");
+			return CLI_USAGE;
+		}
 	}
-	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-		usage(stdout);
-		return CLI_OK;
+	if (optind < argc) {
+		cli_complain(argv[optind], "see 'auxtap watermark faults --help'", "not an option");
+		return CLI_USAGE;
 	}
-	cli_complain(argv[argc > 2 && !strcmp(argv[1], "--list") ? 2 : 1],
-		     "see 'auxtap watermark faults --help'", "no such option");
-	return CLI_USAGE;
+	if (quick && list) {
+		cli_complain("--quick", "give one of them", "--list runs nothing");
+		return CLI_USAGE;
+	}
+	if (!list)
+		return run_zoo(quick ? 32 : 1);
+	list_zoo();
+	return CLI_OK;
 }
 
 /* One machine, and what of it is worth seeing. */

@@ -518,7 +518,7 @@ int watermark_live(int argc, char **argv)
 
 	/* the driver decides the defaults: it is looked for first */
 	opterr = 0;
-	optind = 1;
+	optind = 0;
 	while ((opt = getopt_long(argc, argv, ":he:o:", options, NULL)) != -1) {
 		driver = opt == WM_OPT_DRIVER ? optarg : driver;
 		kernel = opt == WM_OPT_KERNEL ? optarg : kernel;
@@ -533,7 +533,7 @@ int watermark_live(int argc, char **argv)
 	l.o.c.max_bytes = 0;
 	l.o.c.max_ns = MAX_NS;
 	l.o.c.kernel = kernel ? kernel : auxtap_watermark_kernel_for(l.machine.release);
-	optind = 1;
+	optind = 0;
 	while ((opt = getopt_long(argc, argv, ":he:o:", options, NULL)) != -1) {
 		char *last = argv[optind - 1];
 

@@ -79,36 +79,42 @@ static bool open_unit(struct wm_options *o, const char *path)
 	return o->c.unit;
 }
 
-/* The last value of an option, before the options are parsed; NULL: it is not there. */
-static const char *value_of(const char *option, int argc, char **argv)
+/*
+ * Parsed as the command will parse them: an abbreviation, a value that looks like an option and "--"
+ * mean the same here.
+ */
+void wm_options_peek(struct wm_peek *peek, int argc, char **argv, const char *letters,
+		     const struct option *options)
 {
-	size_t len = strlen(option);
-	const char *value = NULL;
+	int opt;
 
-	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], option) && i + 1 < argc)
-			value = argv[i + 1];
-		else if (!strncmp(argv[i], option, len) && argv[i][len] == '=')
-			value = argv[i] + len + 1;
+	memset(peek, 0, sizeof(*peek));
+	optind = 0;
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, letters, options, NULL)) != -1) {
+		if (opt == WM_OPT_DRIVER)
+			peek->driver = optarg;
+		else if (opt == WM_OPT_UNIT)
+			peek->unit = optarg;
+		else if (opt == WM_OPT_FAULT)
+			peek->fault = optarg;
 	}
-	return value;
 }
 
-void wm_options_init(struct wm_options *o, int argc, char **argv)
+void wm_options_init(struct wm_options *o, const struct wm_peek *peek)
 {
-	const char *driver = value_of("--driver", argc, argv);
-	const char *path = value_of("--unit", argc, argv);
 	const struct auxtap_trace_unit *like = NULL;
+	const char *driver = peek->driver;
 
 	memset(o, 0, sizeof(*o));
-	/* a unit knows whose it is; what is wrong with it is told when its turn comes */
-	if (!driver && path && open_unit(o, path) && o->c.unit->driver)
+	/* a unit has a driver; what is wrong with the unit is reported when its option is parsed */
+	if (!driver && peek->unit && open_unit(o, peek->unit) && o->c.unit->driver)
 		like = auxtap_trace_unit_find(o->c.unit->driver);
 	if (like)
 		driver = like->driver;
 	auxtap_watermark_defaults(&o->c, driver ? driver : "intel_pt");
 	/* a fault brings what it needs to be seen; options given change it again */
-	o->fault = value_of("--fault", argc, argv);
+	o->fault = peek->fault;
 	if (o->fault)
 		auxtap_watermark_fault_config(&o->c, o->fault, NULL);
 }

@@ -126,8 +126,14 @@ struct wm_options {
 	bool align_given, max_record_given;
 };
 
-/* The driver decides the defaults, so it is looked for first, wherever it stands. */
-void wm_options_init(struct wm_options *o, int argc, char **argv);
+/* The options that decide the defaults of the others, wherever they are; NULL: not given. */
+struct wm_peek {
+	const char *driver, *unit, *fault;
+};
+/* letters and options: the command's own, as it passes them to getopt_long(). */
+void wm_options_peek(struct wm_peek *peek, int argc, char **argv, const char *letters,
+		     const struct option *options);
+void wm_options_init(struct wm_options *o, const struct wm_peek *peek);
 /* One of the above: true. *bad: it was wrong, and told. */
 bool wm_options_take(struct wm_options *o, int opt, const char *arg, bool *bad);
 /* "--pages"; for messages. */

@@ -188,7 +188,7 @@ int watermark_sweep(int argc, char **argv)
 	const char *kernel;
 	int opt, worst = CLI_OK;
 
-	optind = 1;
+	optind = 0;
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, ":hj:", options, NULL)) != -1) {
 		unsigned long n = optarg && opt != 'k' ? strtoul(optarg, NULL, 10) : 1;
