@@ -38,12 +38,22 @@ int auxtap_backend_open_kernel(struct auxtap_backend *be, struct auxtap_error *e
 static bool qemu_usable(const char *program, char *why, size_t size)
 {
 	char path[PATH_MAX];
+	int ret = auxtap_find_program(program, path, sizeof(path));
 
-	if (auxtap_find_program(program, path, sizeof(path))) {
+	if (ret == -EACCES) {
+		snprintf(why, size, "%s: Permission denied", program);
+		return false;
+	}
+	if (ret) {
 		snprintf(why, size, "%s is not installed (package qemu-user)", program);
 		return false;
 	}
-	if (emu_link_find_beside(QEMU_PLUGIN, path, sizeof(path))) {
+	ret = emu_link_find_beside(QEMU_PLUGIN, path, sizeof(path));
+	if (ret == -EACCES) {
+		snprintf(why, size, "%.120s: Permission denied", path);
+		return false;
+	}
+	if (ret) {
 		snprintf(why, size, QEMU_PLUGIN " is not beside auxtap-emu");
 		return false;
 	}
@@ -227,7 +237,10 @@ int auxtap_probe(struct auxtap_probe *probe)
 	probe->kernel = try_kernel(probe, &limits);
 	probe->emulated = !emu_link_find(path, sizeof(path), &err);
 	probe->emulated_why[0] = '\0';
-	if (!probe->emulated)
+	if (!probe->emulated && err.code == -EACCES)
+		snprintf(probe->emulated_why, sizeof(probe->emulated_why), "%.120s: %.30s", err.what,
+			 err.why);
+	else if (!probe->emulated)
 		snprintf(probe->emulated_why, sizeof(probe->emulated_why), "%.150s", err.why);
 	probe->qemu = qemu_usable(QEMU_PROGRAM, probe->qemu_why, sizeof(probe->qemu_why));
 	probe->qemu_a64 = qemu_usable(QEMU_A64, probe->qemu_a64_why, sizeof(probe->qemu_a64_why));

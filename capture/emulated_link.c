@@ -27,9 +27,46 @@
 #define DOORBELL_MS 2
 #define EMU_NAME    "auxtap-emu"
 
-static bool executable(const char *path)
+/*
+ * 0 if the file can be executed. -EACCES where it may be there: it is not executable for this
+ * user, or lies below a directory that this user may not search. Else another negative errno.
+ */
+static int may_execute(const char *path)
 {
-	return access(path, X_OK) == 0;
+	return access(path, X_OK) ? -errno : 0;
+}
+
+/*
+ * The first place that can be executed, in path. Where there is none, -EACCES with the first
+ * place in path to which access is denied, else -ENOENT.
+ */
+static int find_in_places(const char (*places)[PATH_MAX], int nr, char *path, size_t size)
+{
+	int denied = -1, ret;
+
+	for (int i = 0; i < nr; i++) {
+		if (strlen(places[i]) >= size)
+			continue;
+		ret = may_execute(places[i]);
+		if (!ret) {
+			strcpy(path, places[i]);
+			return 0;
+		}
+		if (ret == -EACCES && denied < 0)
+			denied = i;
+	}
+	if (denied < 0)
+		return -ENOENT;
+	strcpy(path, places[denied]);
+	return -EACCES;
+}
+
+static int refuse_access(const char *path, struct auxtap_error *err)
+{
+	auxtap_error_set(err, -EACCES, path, "Permission denied");
+	auxtap_error_todo(err, "let this user search its directories and execute it, or copy "
+			       "auxtap to a directory where it may");
+	return -EACCES;
 }
 
 /* Directory of the running program, without the last slash; empty if unknown. */
@@ -47,23 +84,30 @@ static void own_directory(char *dir, size_t size)
 int emu_link_find(char *path, size_t size, struct auxtap_error *err)
 {
 	const char *env = secure_getenv("AUXTAP_EMU");
-	char dir[PATH_MAX];
+	char dir[PATH_MAX - sizeof("/../libexec/auxtap/" EMU_NAME)];
+	char places[3][PATH_MAX] = {"", "", AUXTAP_LIBEXEC "/" EMU_NAME};
+	int ret;
 
 	if (env && *env) {
-		if ((size_t)snprintf(path, size, "%s", env) < size && executable(path))
+		ret = -ENAMETOOLONG;
+		if ((size_t)snprintf(path, size, "%s", env) < size)
+			ret = may_execute(path);
+		if (!ret)
 			return 0;
+		if (ret == -EACCES)
+			return refuse_access(env, err);
 		auxtap_error_set(err, -ENOENT, env, "$AUXTAP_EMU names no program");
 		auxtap_error_todo(err, "unset AUXTAP_EMU, or let it name " EMU_NAME);
 		return -ENOENT;
 	}
 	own_directory(dir, sizeof(dir));
-	if ((size_t)snprintf(path, size, "%s/" EMU_NAME, dir) < size && executable(path))
+	snprintf(places[0], sizeof(places[0]), "%s/" EMU_NAME, dir);
+	snprintf(places[1], sizeof(places[1]), "%s/../libexec/auxtap/" EMU_NAME, dir);
+	ret = find_in_places(places, 3, path, size);
+	if (!ret)
 		return 0;
-	if ((size_t)snprintf(path, size, "%s/../libexec/auxtap/" EMU_NAME, dir) < size &&
-	    executable(path))
-		return 0;
-	if ((size_t)snprintf(path, size, AUXTAP_LIBEXEC "/" EMU_NAME) < size && executable(path))
-		return 0;
+	if (ret == -EACCES)
+		return refuse_access(path, err);
 	auxtap_error_set(err, -ENOENT, EMU_NAME,
 			 "the emulated kernel is not installed (looked in %s, ../libexec/auxtap "
 			 "beside it and " AUXTAP_LIBEXEC ")",

@@ -301,14 +301,16 @@ static int run(struct auxtap_backend *be, struct capture_options *o)
 
 static int no_program(const char *name, int code)
 {
-	struct stat st;
+	struct stat st = {0};
 
 	if (code == -ENOENT) {
 		cli_complain(name, strchr(name, '/') ? NULL : "give its path if it is not in PATH",
 			     "no such program");
 		return CLI_NOT_FOUND;
 	}
-	if (!stat(name, &st) && S_ISDIR(st.st_mode))
+	if (stat(name, &st) && errno == EACCES)
+		cli_complain(name, "let this user search its directories", "%s", strerror(EACCES));
+	else if (S_ISDIR(st.st_mode))
 		cli_complain(name, "name a program", "a directory, permission denied");
 	else if (code == -EACCES)
 		cli_complain(name, "make it executable: chmod +x", "%s", strerror(-code));

@@ -184,27 +184,44 @@ for delay in 0 0.005 0.01 0.02 0.03 0.05; do
 	*) fail "attach, ends in $delay s: status $status: $(tail -n 2 err)" ;;
 	esac
 done
-# Nobody may trace what is root's: what to set is named, and the process goes on
+# Another user may not trace what is root's: the message says what to set, and the process goes on.
+# The checkout may lie below a directory that only root may enter, so that user runs a copy.
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+	other=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 	chmod 755 "$WORK"
 	mkdir -m 777 open
-	if setpriv --reuid=65534 --regid=65534 --clear-groups "$AUXTAP" list >/dev/null 2>&1; then
-		sleep 30 &
+	mkdir -m 755 copy closed
+	mkdir -m 700 private
+	for file in auxtap auxtap-emu auxtap-qemu.so; do
+		[ ! -e "$BIN/$file" ] || install -m 755 "$BIN/$file" copy
+	done
+	cp copy/auxtap-emu private
+	if "${other[@]}" copy/auxtap list >/dev/null 2>&1; then
+		sleep 300 &
 		pid=$!
 		for command in record crash; do
 			expect 125 'ptrace: .*; .*CAP_SYS_PTRACE.*kernel.yama.ptrace_scope' \
-				setpriv --reuid=65534 --regid=65534 --clear-groups \
-				"$AUXTAP" $command --backend emulated -o open/data -p $pid
+				"${other[@]}" copy/auxtap $command --backend emulated -o open/data -p $pid
 		done
 		kill -0 $pid || fail "the process did not survive the refusal"
 		kill $pid
-		mkdir -m 755 closed
-		expect 125 'ermission denied; .*-o' setpriv --reuid=65534 --regid=65534 \
-			--clear-groups "$AUXTAP" record -o closed/data -- true
-		expect 125 'ermission denied; .*-o' setpriv --reuid=65534 --regid=65534 \
-			--clear-groups "$AUXTAP" crash -o closed/data -- true
+		expect 125 'ermission denied; .*-o' "${other[@]}" copy/auxtap record -o closed/data -- true
+		expect 125 'ermission denied; .*-o' "${other[@]}" copy/auxtap crash -o closed/data -- true
+		# what is there and closed to this user is not "not installed"
+		expect 126 "private/auxtap-emu: Permission denied; let this user search" \
+			"${other[@]}" copy/auxtap record -o open/data -- private/auxtap-emu
+		expect 125 "private/auxtap-emu: Permission denied; let this user" \
+			"${other[@]}" env AUXTAP_EMU=private/auxtap-emu copy/auxtap record --backend emulated -o open/data -- true
+		chmod 700 copy/auxtap-emu
+		expect 125 "$WORK/copy/auxtap-emu: Permission denied; let this user" \
+			"${other[@]}" copy/auxtap record --backend emulated -o open/data -- true
+		"${other[@]}" copy/auxtap list >listed 2>&1
+		grep -q 'copy/auxtap-emu: Permission denied' listed || fail "list does not say that access is denied: $(cat listed)"
+		grep 'not installed' listed && fail "list: it is installed, and access is denied"
+		rm copy/auxtap-emu
+		expect 125 'not installed .*install it' "${other[@]}" copy/auxtap record --backend emulated -o open/data -- true
 	else
-		echo "skipped: no permission (nobody cannot execute $AUXTAP here)"
+		echo "skipped: no permission (another user cannot execute a copy in $WORK: $("${other[@]}" copy/auxtap list 2>&1 | head -n 1))"
 	fi
 else
 	echo "skipped: no permission (needs root and setpriv)"
