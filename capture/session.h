@@ -26,7 +26,8 @@ struct stream {
 	uint64_t id;
 	struct more_event { /* they write into this ring: dummy, other threads of an attach */
 		int fd;
-		bool traces;
+		bool traces; /* attrs[0], else the dummy's */
+		uint64_t id;
 	} *more;
 	int nr_more;
 	void *base, *aux;

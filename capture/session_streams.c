@@ -287,7 +287,6 @@ static int add_redirected(struct auxtap_session *s, struct stream *st, int attr_
 {
 	const struct auxtap_perf_ops *perf = s->be->perf;
 	struct more_event *more = realloc(st->more, ((size_t)st->nr_more + 1) * sizeof(*more));
-	uint64_t id;
 	int fd, ret;
 
 	if (!more)
@@ -296,13 +295,13 @@ static int add_redirected(struct auxtap_session *s, struct stream *st, int attr_
 	fd = perf->open(s->be->perf_ctx, &s->attrs[attr_index], tid, st->cpu, -1, 0);
 	if (fd < 0)
 		return open_error(s, &s->attrs[attr_index], tid, fd, err);
-	more[st->nr_more++] = (struct more_event){fd, attr_index == 0};
+	more[st->nr_more++] = (struct more_event){.fd = fd, .traces = attr_index == 0};
 	ret = perf->ioctl(s->be->perf_ctx, fd, PERF_EVENT_IOC_SET_OUTPUT,
 			  (unsigned long)st->fd);
 	if (ret < 0)
 		return auxtap_error_set(err, ret, s->event.name, "sharing a ring: %s",
 					strerror(-ret));
-	return learn_id(s, fd, attr_index, &id, err);
+	return learn_id(s, fd, attr_index, &more[st->nr_more - 1].id, err);
 }
 
 /* 1: it is there; 0: this CPU is offline. */
