@@ -317,13 +317,10 @@ void auxtap_session_request_snapshot(struct auxtap_session *s)
 void auxtap_session_forward_signal(struct auxtap_session *s, int signo)
 {
 	uint64_t one = 1;
-	sig_atomic_t at = s->nr_pending_signals;
 	ssize_t n;
 
-	if (at < PENDING_SIGNALS) {
-		s->pending_signals[at] = signo;
-		s->nr_pending_signals = at + 1;
-	}
+	if (signo > 0 && signo < PENDING_SIGNALS)
+		s->pending_signals[signo] = 1;
 	n = write(s->control_fd, &one, sizeof(one));
 	(void)n;
 }
@@ -562,17 +559,19 @@ static int handle(struct auxtap_session *s, const struct auxtap_target_event *ev
 	return 0;
 }
 
+/*
+ * Each flag is cleared before its signal is sent: the handler may set it again at any moment,
+ * and then the signal is sent again. As in the kernel, one that is pending already merges.
+ */
 static void forward_signals(struct auxtap_session *s)
 {
-	int nr = s->nr_pending_signals;
-
-	for (int i = 0; i < nr; i++) {
+	for (int signo = 1; signo < PENDING_SIGNALS; signo++) {
+		if (!s->pending_signals[signo])
+			continue;
+		s->pending_signals[signo] = 0;
 		if (s->main_pid > 0)
-			s->be->target->signal(s->be->target_ctx, s->main_pid,
-					      s->pending_signals[i]);
+			s->be->target->signal(s->be->target_ctx, s->main_pid, signo);
 	}
-	if (s->nr_pending_signals == nr)
-		s->nr_pending_signals = 0;
 }
 
 static void show_progress(struct auxtap_session *s)
@@ -658,8 +657,7 @@ int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 			return auxtap_error_set(err, ret, s->opts.argv[0], "%s", strerror(-ret));
 	}
 	while (!stop || !*stop) {
-		if (s->nr_pending_signals)
-			forward_signals(s);
+		forward_signals(s);
 		if (s->want_snapshot && !s->failed) {
 			s->want_snapshot = 0;
 			if (s->aux_overwrite && !s->opts.crash)

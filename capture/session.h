@@ -73,7 +73,7 @@ struct trace_file {
 
 #define MAX_ATTRS    3
 #define PAUSES_MAX   64
-#define PENDING_SIGNALS 8
+#define PENDING_SIGNALS 65 /* numbers 1 to 64 */
 
 struct auxtap_session {
 	struct auxtap_backend *be;
@@ -114,8 +114,7 @@ struct auxtap_session {
 
 	int control_fd;
 	volatile sig_atomic_t want_snapshot;
-	volatile sig_atomic_t pending_signals[PENDING_SIGNALS];
-	volatile sig_atomic_t nr_pending_signals;
+	volatile sig_atomic_t pending_signals[PENDING_SIGNALS]; /* by number; set by the handler */
 
 	pid_t main_pid;
 	bool spawned, released;

@@ -268,6 +268,8 @@ static int fake_signal(void *ctx, pid_t pid, int signo)
 
 	(void)pid;
 	f->last_signal = signo;
+	if (f->forwarded)
+		f->forwarded(f, signo);
 	return 0;
 }
 

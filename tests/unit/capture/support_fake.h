@@ -31,6 +31,7 @@ struct fake {
 	struct perf_event_mmap_page *pages[8]; /* of the rings, as they were mapped */
 	unsigned int nr_pages;
 	void (*before)(struct fake *f, enum fake_call call); /* ioctl and poll; may be NULL */
+	void (*forwarded)(struct fake *f, int signo);	     /* a signal reached the program; may be NULL */
 	const struct auxtap_target_event *events;
 	size_t nr_events, at;
 	bool pause;

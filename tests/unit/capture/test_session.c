@@ -396,6 +396,99 @@ static void test_stopped_while_saving(void **state)
 	forget_files();
 }
 
+/* A snapshot lists the identifiers of all events of its CPUs, those of the sideband too. */
+static void test_ids_of_cpus(void **state)
+{
+	static const struct auxtap_target_event death[] = {
+		{.type = AUXTAP_TARGET_DYING, .pid = FAKE_PID, .tid = FAKE_PID, .signo = SIGSEGV},
+		{.type = AUXTAP_TARGET_PROCESS_EXIT, .pid = FAKE_PID, .tid = FAKE_PID, .status = 139},
+	};
+	struct auxtap_session_opts o = options();
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct fake f = {.events = death, .nr_events = 2};
+	struct auxtap_perfdata *pd;
+	struct auxtap_backend be;
+	struct auxtap_session *s;
+
+	(void)state;
+	o.crash = true;
+	fake_backend(&f, &be, true);
+	assert_int_equal(auxtap_session_open(&s, &be, &o, &err), 0);
+	assert_int_equal(auxtap_session_run(s, NULL, &err), 0);
+	assert_int_equal(auxtap_session_close(s, &err), 0);
+	assert_int_equal(auxtap_perfdata_open(&pd, output, &err), 0);
+	assert_int_equal(auxtap_perfdata_info(pd)->nr_attrs, 2);
+	/* of each CPU one that traces, and the dummy */
+	assert_int_equal(f.nr_calls[FAKE_OPEN] % 2, 0);
+	for (uint32_t i = 0; i < 2; i++)
+		assert_int_equal(auxtap_perfdata_attr(pd, i)->nr_ids, f.nr_calls[FAKE_OPEN] / 2);
+	auxtap_perfdata_close(pd);
+	forget_files();
+}
+
+/* ---- signals that come while others are forwarded ---- */
+
+static struct auxtap_session *running;
+static int nr_forwarded[3]; /* of TERM, HUP, others */
+
+static void on_forwarded(struct fake *f, int signo)
+{
+	(void)f;
+	nr_forwarded[signo == SIGTERM ? 0 : signo == SIGHUP ? 1 : 2]++;
+	/* Both come once more while the first is on its way. */
+	if (nr_forwarded[0] == 1 && !nr_forwarded[1] && !nr_forwarded[2]) {
+		auxtap_session_forward_signal(running, SIGTERM);
+		auxtap_session_forward_signal(running, SIGHUP);
+	}
+}
+
+/* Each arrives as often as it came: none is lost, none comes twice. */
+static void test_signals_meanwhile(void **state)
+{
+	struct auxtap_session_opts o = options();
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct fake f = {.forwarded = on_forwarded};
+	struct auxtap_backend be;
+
+	(void)state;
+	f.events = whole_life;
+	f.nr_events = sizeof(whole_life) / sizeof(whole_life[0]);
+	fake_backend(&f, &be, false);
+	assert_int_equal(auxtap_session_open(&running, &be, &o, &err), 0);
+	auxtap_session_forward_signal(running, SIGTERM);
+	assert_int_equal(auxtap_session_run(running, NULL, &err), 0);
+	assert_int_equal(nr_forwarded[0], 2);
+	assert_int_equal(nr_forwarded[1], 1);
+	assert_int_equal(nr_forwarded[2], 0);
+	assert_int_equal(auxtap_session_close(running, &err), 0);
+	forget_files();
+}
+
+/* More of them at once than any list is long. */
+static void test_many_signals(void **state)
+{
+	static const int signals[] = {SIGINT, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGCONT,
+				      SIGWINCH, SIGURG, SIGIO, SIGVTALRM, SIGPROF, SIGCHLD};
+	const int nr = sizeof(signals) / sizeof(signals[0]);
+	struct auxtap_session_opts o = options();
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct fake f = {.forwarded = on_forwarded};
+	struct auxtap_backend be;
+
+	(void)state;
+	nr_forwarded[2] = 0;
+	f.events = whole_life;
+	f.nr_events = sizeof(whole_life) / sizeof(whole_life[0]);
+	fake_backend(&f, &be, false);
+	assert_int_equal(auxtap_session_open(&running, &be, &o, &err), 0);
+	for (int i = 0; i < nr; i++)
+		auxtap_session_forward_signal(running, signals[i]);
+	assert_int_equal(auxtap_session_run(running, NULL, &err), 0);
+	assert_int_equal(nr_forwarded[2], nr);
+	assert_int_equal(auxtap_session_close(running, &err), 0);
+	forget_files();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -407,6 +500,9 @@ int main(void)
 		cmocka_unit_test(test_poll_is_interrupted),
 		cmocka_unit_test(test_stopped_while_saving),
 		cmocka_unit_test(test_crash_with_less),
+		cmocka_unit_test(test_ids_of_cpus),
+		cmocka_unit_test(test_signals_meanwhile),
+		cmocka_unit_test(test_many_signals),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);
