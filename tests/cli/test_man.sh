@@ -45,5 +45,15 @@ cmake --install "$(cd "$BIN/.." && pwd)" --prefix "$WORK/prefix" >install.log 2>
 	[ -e "$WORK/prefix/share/doc/auxtap/${file#docs/}" ] || echo "$file"
 done >missing
 [ ! -s missing ] || fail "not installed: $(tr '\n' ' ' <missing)"
+# the default watermark: what the help and the page say is what an event is opened with
+"$AUXTAP" record --help | grep -q -- '--aux-watermark.*quarter of the area' || fail "record --help: the default watermark"
+mandoc -T utf8 -O width=1000 "$SRC/docs/man/auxtap-record.1" | col -b >text
+grep -A 1 -- '--aux-watermark BYTES' text | grep -q 'default is a quarter of the area' ||
+	fail "auxtap-record: the default watermark: $(grep -A 1 -- '--aux-watermark BYTES' text | tail -n 1)"
+if "$AUXTAP" record --backend emulated --source ptrace -m 8,16 -o watermark -- true 2>err; then
+	"$AUXTAP" dump watermark | grep -q 'aux_watermark 16384' || fail "-m 8,16: $("$AUXTAP" dump watermark | grep -i watermark)"
+else
+	fail "record: $(tail -n 1 err)"
+fi
 [ "$pages" -ge 11 ] || fail "only $pages pages"
 finish
