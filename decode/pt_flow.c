@@ -121,3 +121,61 @@ void pt_flow_set_image(struct pt_walk *w, struct pt_image *image)
 	else if (w->flow.blk)
 		pt_blk_set_image(w->flow.blk, image);
 }
+
+/* Blocks of a circle without packets; a longer one counts as one. */
+#define MAX_CIRCLE (1u << 16)
+
+static bool walk_circle(struct pt_block_decoder *blk, uint64_t ip)
+{
+	uint64_t saved = 0;
+	unsigned int power = 1;
+
+	for (unsigned int nr = 0; nr < MAX_CIRCLE; nr++) {
+		struct pt_block block;
+		int ret = pt_blk_next(blk, &block, sizeof(block));
+
+		if (ret < 0 || !block.ninsn)
+			return false;
+		if (nr && ip >= block.ip && ip <= block.end_ip)
+			return true;
+		/* Brent: a circle that ip leads into, but is not part of */
+		if (nr && block.ip == saved)
+			return false;
+		if (nr + 1 >= power) {
+			saved = block.ip;
+			power *= 2;
+		}
+		if (ret & pts_event_pending)
+			return false;
+	}
+	return true;
+}
+
+bool pt_flow_comes_back(struct pt_walk *w, uint64_t ip)
+{
+	struct pt_restart r = {.ip = ip, .bits_32 = w->bits_32};
+	struct pt_config config = w->shared->config;
+	uint8_t header[PT_RESTART_HEADER_MAX];
+	struct pt_block_decoder *blk;
+	bool comes_back = false;
+
+	config.begin = header;
+	config.end = header + pt_restart_header(&r, header);
+	config.flags.variant.block.end_on_call = 1;
+	config.flags.variant.block.end_on_jump = 1;
+	blk = pt_blk_alloc_decoder(&config);
+	if (!blk)
+		return true; /* not known */
+	if (w->image)
+		pt_blk_set_image(blk, w->image);
+	if (pt_blk_sync_set(blk, 0) >= 0) {
+		struct pt_event ev;
+		int status = pts_event_pending;
+
+		while (status >= 0 && status & pts_event_pending)
+			status = pt_blk_event(blk, &ev, sizeof(ev));
+		comes_back = status >= 0 && walk_circle(blk, ip);
+	}
+	pt_blk_free_decoder(blk);
+	return comes_back;
+}

@@ -127,7 +127,8 @@ struct pt_job *pt_queue_cut(struct pt_queue *q)
 static void gap_opens(struct pt_queue *q, struct flow_gap *gap)
 {
 	q->pending.valid = false;
-	callstack_gap(&q->calls);
+	if (!gap || gap->gap.cause != AUXTAP_GAP_UNCOUNTED)
+		callstack_gap(&q->calls);
 	if (!gap)
 		return;
 	if (q->gap && q->gap->cut) {

@@ -151,6 +151,7 @@ struct pt_walk {
 	uint8_t *base;	   /* what libipt sees of the segment */
 	size_t own, total; /* from base: the segment's own bytes, and with the next PSB+ */
 	bool enabled, over;
+	bool bits_32; /* of the last step */
 	struct pt_flow flow;
 	struct pt_memory mem;
 	struct pt_image *image;
@@ -203,6 +204,11 @@ int pt_flow_next(struct pt_walk *w, struct pt_step *step); /* the new status */
 int pt_flow_event(struct pt_walk *w, struct pt_event *ev);
 size_t pt_flow_offset(struct pt_walk *w); /* from base */
 uint64_t pt_flow_tsc(struct pt_walk *w);
+/*
+ * Does the code at ip come back to ip without a packet? Then how often it ran before an event at ip
+ * is not in the trace.
+ */
+bool pt_flow_comes_back(struct pt_walk *w, uint64_t ip);
 void pt_flow_set_image(struct pt_walk *w, struct pt_image *image);
 
 /* pt_emit.c: events into w->out, as far as they are wanted */

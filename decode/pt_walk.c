@@ -225,6 +225,20 @@ static void on_overflow(struct pt_walk *w, const struct pt_event *ev)
 		pt_gap_close(w);
 }
 
+/*
+ * An event at ip, which the walk has come to. Endless loops and recursion by direct branches have no
+ * packets: the walk stops the first time that it comes to ip, the program may have passed it often.
+ */
+static void arrive(struct pt_walk *w, uint64_t ip)
+{
+	if (!pt_flow_comes_back(w, ip))
+		return;
+	pt_gap_open(w, AUXTAP_GAP_UNCOUNTED,
+		    "code without packets comes back to 0x%llx: how often it ran is not recorded",
+		    (unsigned long long)ip);
+	pt_gap_close(w);
+}
+
 static void on_event(struct pt_walk *w, const struct pt_event *ev)
 {
 	switch (ev->type) {
@@ -244,6 +258,7 @@ static void on_event(struct pt_walk *w, const struct pt_event *ev)
 	case ptev_async_disabled:
 		pt_gap_close(w);
 		pt_emit_branch(w, ev->variant.async_disabled.at, true);
+		arrive(w, ev->variant.async_disabled.at);
 		pt_emit_async(w, ev->variant.async_disabled.at, ev->variant.async_disabled.ip,
 			      !ev->ip_suppressed);
 		pt_emit_trace(w, false, ev->variant.async_disabled.at, true);
@@ -252,6 +267,7 @@ static void on_event(struct pt_walk *w, const struct pt_event *ev)
 	case ptev_async_branch:
 		pt_gap_close(w);
 		pt_emit_branch(w, ev->variant.async_branch.from, true);
+		arrive(w, ev->variant.async_branch.from);
 		pt_emit_async(w, ev->variant.async_branch.from, ev->variant.async_branch.to,
 			      !ev->ip_suppressed);
 		look_around(w);
@@ -286,6 +302,8 @@ static void take_event(struct pt_walk *w)
 	if (is_next_psb(w, &ev)) {
 		if (ev.type == ptev_exec_mode && !ev.ip_suppressed && w->enabled)
 			pt_emit_branch(w, ev.variant.exec_mode.ip, true);
+		if (ev.type == ptev_exec_mode && !ev.ip_suppressed && w->enabled)
+			arrive(w, ev.variant.exec_mode.ip);
 		end_segment(w);
 		return;
 	}
@@ -359,6 +377,7 @@ static void take_step(struct pt_walk *w)
 		else
 			pt_emit_block(w, &step);
 		w->last_ip = step.end_ip;
+		w->bits_32 = step.bits_32;
 		set_pending(w, &step);
 		w->empty_steps = 0;
 		if (w->pending.valid || step.iclass != ptic_other)

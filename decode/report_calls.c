@@ -314,8 +314,8 @@ static int add_gap(struct call_tree *tree, const struct auxtap_event *ev)
 	struct call_node *node;
 	char text[192];
 
-	/* who called whom is unknown behind a gap, but where it happened is not */
-	while (tree->current->parent)
+	/* who called whom is unknown after a gap, but where it happened is not */
+	while (tree->current->parent && ev->gap.cause != AUXTAP_GAP_UNCOUNTED)
 		tree->current = tree->current->parent;
 	node = add_child(tree, tree->current);
 	if (!node)
@@ -325,7 +325,8 @@ static int add_gap(struct call_tree *tree, const struct auxtap_event *ev)
 	snprintf(text, sizeof(text), "%s%s%s", auxtap_gap_cause_name(ev->gap.cause),
 		 ev->text[0] ? ": " : "", ev->text);
 	node->text = strdup(text);
-	tree->off_ip = 0;
+	if (ev->gap.cause != AUXTAP_GAP_UNCOUNTED)
+		tree->off_ip = 0;
 	return node->text ? 0 : -ENOMEM;
 }
 
