@@ -39,12 +39,9 @@ struct thread_view {
 	struct call_tree *calls;
 	struct last_branch branches[MAX_BRANCHES];
 	unsigned int nr_branches; /* ever */
-	uint64_t nr_insns, last_time, last_ip;
-};
-
-struct gap_count {
-	uint64_t nr, nr_bytes;
-	bool exact;
+	uint64_t nr_insns, first_time, last_time, last_ip;
+	uint64_t flow_end; /* where it would go on, if has_end */
+	bool has_end;
 };
 
 struct report {
@@ -53,9 +50,8 @@ struct report {
 	struct auxtap_perfdata *pd; /* NULL: a raw trace, or the folder of a snapshot */
 	const char *path;
 	const struct auxtap_raw_opts *raw;
-	struct auxtap_decode_summary sum;
+	struct report_cover cover;
 	struct thread_view *threads;
-	struct gap_count gaps[AUXTAP_GAP_NR_CAUSES];
 	unsigned int nr_branches, nr_calls;
 	struct exec_mark *execs;
 	size_t nr_execs;
@@ -148,6 +144,8 @@ static int find_execs(struct report *r, struct auxtap_error *err)
 	while (auxtap_perfdata_next_sorted(r->pd, &rec, NULL) == 1) {
 		struct exec_mark mark = {0};
 
+		if (report_cover_record(&r->cover, &rec))
+			return auxtap_error_set(err, -ENOMEM, r->path, "out of memory");
 		if (rec.header->type != PERF_RECORD_COMM ||
 		    !(rec.header->misc & PERF_RECORD_MISC_COMM_EXEC) || rec.body_size < 9)
 			continue;
@@ -166,6 +164,32 @@ static int find_execs(struct report *r, struct auxtap_error *err)
 	return 0; /* damage is the decoder's to tell */
 }
 
+/* Where the thread is after ev, if that is known. */
+static void note_end(struct thread_view *view, const struct auxtap_event *ev)
+{
+	switch (ev->type) {
+	case AUXTAP_EVENT_ASYNC:
+		view->flow_end = ev->ip;
+		view->has_end = true;
+		break;
+	case AUXTAP_EVENT_BRANCH:
+		if (ev->kind == AUXTAP_BRANCH_SYSCALL)
+			view->flow_end = ev->ip + ev->insn_size;
+		else
+			view->flow_end = ev->addr;
+		view->has_end = ev->kind == AUXTAP_BRANCH_SYSCALL || ev->has_addr;
+		break;
+	case AUXTAP_EVENT_TRACE:
+		if (ev->trace_on) {
+			view->flow_end = ev->addr;
+			view->has_end = ev->has_addr;
+		}
+		break;
+	default:
+		break;
+	}
+}
+
 static int on_event(struct report *r, const struct auxtap_event *ev)
 {
 	struct thread_view *view = view_of(r, ev);
@@ -176,8 +200,10 @@ static int on_event(struct report *r, const struct auxtap_event *ev)
 		view->comm_seen = ev->comm; /* the decoder's, and constant */
 		snprintf(view->comm, sizeof(view->comm), "%s", ev->comm);
 	}
-	if (ev->time)
+	if (ev->time) {
+		view->first_time = view->first_time ? view->first_time : ev->time;
 		view->last_time = ev->time;
+	}
 	view->nr_insns += ev->nr_insns;
 	if (ev->type == AUXTAP_EVENT_BRANCH || ev->type == AUXTAP_EVENT_ASYNC)
 		note_branch(view, ev);
@@ -187,13 +213,10 @@ static int on_event(struct report *r, const struct auxtap_event *ev)
 		if (ret)
 			return ret;
 	}
-	if (ev->type == AUXTAP_EVENT_GAP) {
-		struct gap_count *gap = &r->gaps[ev->gap.cause];
-
-		gap->exact = gap->nr ? gap->exact && ev->gap.exact : ev->gap.exact;
-		gap->nr++;
-		gap->nr_bytes += ev->gap.nr_bytes;
-	}
+	if (ev->type == AUXTAP_EVENT_GAP)
+		report_cover_event(&r->cover, ev);
+	else
+		note_end(view, ev);
 	if (ev->has_addr)
 		view->last_ip = ev->addr;
 	else if (ev->has_ip)
@@ -230,7 +253,7 @@ static int decode_all(struct report *r, struct auxtap_error *err)
 			break;
 		}
 	}
-	auxtap_decoder_summary(dec, &r->sum);
+	auxtap_decoder_summary(dec, &r->cover.sum);
 	auxtap_decoder_close(dec);
 	return ret;
 }
@@ -491,43 +514,36 @@ static void print_branches(const struct report *r, const struct thread_view *vie
 	}
 }
 
-static void print_coverage(const struct report *r)
+static struct thread_view *dying_view(const struct report *r)
 {
-	char value[128];
-	uint64_t nr_gaps = 0;
-
-	title(r, "What the trace covers");
-	fprintf(r->ro.out, "  %" PRIu64 " instructions, %" PRIu64 " branches in %" PRIu64
-			   " thread%s, from %" PRIu64 " bytes of trace\n",
-		r->sum.instructions, r->sum.branches, r->sum.threads,
-		r->sum.threads == 1 ? "" : "s", r->sum.bytes);
-	if (r->sum.time_end > r->sum.time_begin)
-		fprintf(r->ro.out, "  %.6f s of %s\n",
-			(double)(r->sum.time_end - r->sum.time_begin) / 1e9,
-			report_facts_capture(&r->facts, "backend", value, sizeof(value)) &&
-					!strncmp(value, "emulated", 8)
-				? "emulated time (one instruction is one ns)"
-				: "time");
-	for (int i = 0; i < AUXTAP_GAP_NR_CAUSES; i++) {
-		const struct gap_count *gap = &r->gaps[i];
-
-		if (!gap->nr)
-			continue;
-		nr_gaps += gap->nr;
-		fprintf(r->ro.out, "  %" PRIu64 " gap%s: %s", gap->nr, gap->nr == 1 ? "" : "s",
-			auxtap_gap_cause_name((enum auxtap_gap_cause)i));
-		if (i == AUXTAP_GAP_OVERWRITTEN)
-			fputs(" (the recorder keeps only the newest trace)", r->ro.out);
-		else if (gap->nr_bytes)
-			fprintf(r->ro.out, ", %s%" PRIu64 " bytes lost", gap->exact ? "" : "at least ",
-				gap->nr_bytes);
-		fputc('\n', r->ro.out);
+	for (struct thread_view *v = r->threads; v; v = v->next) {
+		if (v->tid == r->facts.crash.tid)
+			return v;
 	}
-	if (!nr_gaps)
-		fputs("  no gaps: all of it, from the beginning\n", r->ro.out);
-	if (report_facts_capture(&r->facts, "threads_ended", value, sizeof(value)))
-		fprintf(r->ro.out, "  %s thread%s had ended before: %s trace is not kept\n", value,
-			strcmp(value, "1") ? "s" : "", strcmp(value, "1") ? "their" : "its");
+	return NULL;
+}
+
+static void print_coverage(struct report *r)
+{
+	const struct auxtap_regs *regs = r->facts.have_crash ? dying_regs(r) : NULL;
+	const struct thread_view *view = r->facts.have_crash ? dying_view(r) : NULL;
+	struct report_cover *cover = &r->cover;
+	const struct auxtap_perfdata_attr *attr;
+
+	for (uint32_t i = 0; r->pd && (attr = auxtap_perfdata_attr(r->pd, i)); i++)
+		cover->enable_on_exec = cover->enable_on_exec || attr->attr.enable_on_exec;
+	cover->from_start = r->pd != NULL;
+	for (const struct thread_view *v = r->threads; v && cover->from_start; v = v->next)
+		cover->from_start = v->tid >= 0 && report_cover_born(cover, v->tid, v->first_time);
+	if (regs && view && view->has_end && report_regs_ip(regs, &cover->death_ip)) {
+		/* an ETM leaves out the bits that are always 0 where A64 code is */
+		uint64_t left_out = regs->arch == AUXTAP_ARCH_AARCH64 ? 3 : 0;
+
+		cover->flow_end = view->flow_end;
+		cover->cut_short = (cover->flow_end ^ cover->death_ip) & ~left_out;
+	}
+	title(r, "What the trace covers");
+	report_cover_print(&r->ro, &r->facts, cover);
 }
 
 static void print_threads(const struct report *r, int32_t but)
@@ -637,15 +653,6 @@ static void print_next(const struct report *r)
 		family == AUXTAP_AUXTRACE_CS_ETM ? "" : "time,");
 }
 
-static struct thread_view *dying_view(const struct report *r)
-{
-	for (struct thread_view *v = r->threads; v; v = v->next) {
-		if (v->tid == r->facts.crash.tid)
-			return v;
-	}
-	return NULL;
-}
-
 static void print_crash(struct report *r)
 {
 	const struct auxtap_crash *c = &r->facts.crash;
@@ -713,13 +720,13 @@ static int run(struct report *r, const struct auxtap_report_opts *opts, FILE *ou
 		r->nr_branches = MAX_BRANCHES;
 	r->nr_calls = opts->nr_calls ? opts->nr_calls : 40;
 	ret = decode_all(r, err);
-	if (ret < 0 && !r->pd && !r->sum.bytes)
+	if (ret < 0 && !r->pd && !r->cover.sum.bytes)
 		return ret; /* it was not opened */
 	r->ro.out = out;
 	r->ro.style = opts->colour ? &report_coloured : &report_plain;
 	r->ro.width = opts->width ? opts->width : 100;
 	r->ro.pid = r->facts.have_crash ? r->facts.crash.pid : (r->threads ? r->threads->pid : -1);
-	r->ro.time = r->facts.have_crash ? r->facts.crash.time : r->sum.time_end;
+	r->ro.time = r->facts.have_crash ? r->facts.crash.time : r->cover.sum.time_end;
 	if (r->facts.have_crash)
 		print_crash(r);
 	else
@@ -734,6 +741,7 @@ static int run(struct report *r, const struct auxtap_report_opts *opts, FILE *ou
 		r->threads = next;
 	}
 	free(r->execs);
+	report_cover_free(&r->cover);
 	return ret;
 }
 
@@ -785,6 +793,7 @@ int auxtap_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *o
 	}
 	auxtap_image_set_free(r.ro.images);
 out_facts:
+	report_cover_free(&r.cover);
 	report_facts_free(&r.facts);
 	return ret;
 }

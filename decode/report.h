@@ -2,7 +2,8 @@
 /*
  * The report's own parts: facts of the death (report_facts.c), why it happened (fault.c),
  * backtrace (unwind.c), calls that led there (report_calls.c), printing (report.c,
- * report_print.c); report_samples.c: of samples instead of a flow. Nothing here is public.
+ * report_print.c), what is missing (report_cover.c); report_samples.c: of samples instead of a flow.
+ * Nothing here is public.
  */
 #ifndef AUXTAP_REPORT_H
 #define AUXTAP_REPORT_H
@@ -85,6 +86,50 @@ const char *fault_signal_words(int signo); /* "segmentation fault" */
 int unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set *images,
 		     const struct auxtap_regs *regs, uint64_t *pcs, int max, bool *complete);
 
+/* ---- printing ---- */
+
+struct report_style {
+	const char *title, *bad, *dim, *name, *off;
+};
+extern const struct report_style report_plain, report_coloured;
+
+struct report_out {
+	FILE *out;
+	const struct report_style *style;
+	unsigned int width;
+	struct auxtap_image_set *images;
+	pid_t pid;
+	uint64_t time;
+};
+
+/* ---- what the trace covers (report_cover.c) ---- */
+
+struct report_gap_count {
+	uint64_t nr, nr_bytes;
+	bool exact;
+};
+
+struct report_cover {
+	struct auxtap_decode_summary sum;
+	struct report_gap_count gaps[AUXTAP_GAP_NR_CAUSES];
+	struct birth *births; /* records of forks, execs and starts of tracing, by time */
+	size_t nr_births, max_births;
+	bool enable_on_exec; /* the recorder's events were enabled by exec, not before */
+	bool from_start;     /* each thread with trace: report_cover_born() */
+	bool cut_short;	     /* the dead thread's flow does not end where it died */
+	uint64_t flow_end, death_ip;
+};
+
+/* Takes one record of the file, in order of time. 0, or -1 without memory. */
+int report_cover_record(struct report_cover *cover, const struct auxtap_record *rec);
+/* Is it proved that the trace of tid, whose first event is of first_time (0: not known), starts where tid starts? */
+bool report_cover_born(const struct report_cover *cover, int32_t tid, uint64_t first_time);
+/* Takes a gap. */
+void report_cover_event(struct report_cover *cover, const struct auxtap_event *ev);
+void report_cover_print(const struct report_out *ro, const struct report_facts *facts,
+			const struct report_cover *cover);
+void report_cover_free(struct report_cover *cover);
+
 /* ---- calls ---- */
 
 struct call_node {
@@ -123,21 +168,7 @@ struct call_node *call_tree_root(struct call_tree *tree);
 /* The function running last. */
 struct call_node *call_tree_current(struct call_tree *tree);
 
-/* ---- printing ---- */
-
-struct report_style {
-	const char *title, *bad, *dim, *name, *off;
-};
-extern const struct report_style report_plain, report_coloured;
-
-struct report_out {
-	FILE *out;
-	const struct report_style *style;
-	unsigned int width;
-	struct auxtap_image_set *images;
-	pid_t pid;
-	uint64_t time;
-};
+/* ---- names and the tree of calls ---- */
 
 /* "age_of (null_deref.c:29)"; place is NULL or receives "null_deref.c:29". */
 void report_name(const struct report_out *ro, uint64_t addr, char *name, size_t name_size,

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * "What the trace covers": gaps by cause, and whether the trace is complete. That is stated only
+ * where it is proved: each thread's exec or fork is in the file, its trace starts there, nothing is
+ * lost, and the flow of the dead thread ends where the snapshot says that it died.
+ */
+#include "report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A record that says when a thread started to exist, to be another program, or to be traced. */
+struct birth {
+	enum birth_kind { BIRTH_FORK, BIRTH_EXEC, BIRTH_TRACED } kind;
+	int32_t tid;
+	uint64_t time;
+};
+
+static bool parse(const struct auxtap_record *rec, struct birth *birth)
+{
+	const char *body = (const char *)(rec->header + 1);
+	size_t tid_at = 4;
+
+	switch (rec->header->type) {
+	case PERF_RECORD_FORK: /* pid, ppid, tid */
+		birth->kind = BIRTH_FORK;
+		tid_at = 8;
+		break;
+	case PERF_RECORD_COMM:
+		if (!(rec->header->misc & PERF_RECORD_MISC_COMM_EXEC))
+			return false;
+		birth->kind = BIRTH_EXEC;
+		break;
+	case PERF_RECORD_ITRACE_START:
+		birth->kind = BIRTH_TRACED;
+		break;
+	default:
+		return false;
+	}
+	if (rec->body_size < tid_at + sizeof(birth->tid))
+		return false;
+	memcpy(&birth->tid, body + tid_at, sizeof(birth->tid));
+	birth->time = rec->time;
+	return true;
+}
+
+int report_cover_record(struct report_cover *cover, const struct auxtap_record *rec)
+{
+	struct birth birth, *grown;
+
+	if (!parse(rec, &birth))
+		return 0;
+	if (cover->nr_births == cover->max_births) {
+		size_t max = cover->max_births ? 2 * cover->max_births : 16;
+
+		grown = realloc(cover->births, max * sizeof(*grown));
+		if (!grown)
+			return -1;
+		cover->births = grown;
+		cover->max_births = max;
+	}
+	cover->births[cover->nr_births++] = birth;
+	return 0;
+}
+
+void report_cover_free(struct report_cover *cover)
+{
+	free(cover->births);
+	cover->births = NULL;
+}
+
+bool report_cover_born(const struct report_cover *cover, int32_t tid, uint64_t first_time)
+{
+	bool exec = false, fork = false, traced = false;
+	uint64_t exec_time = 0, traced_time = 0;
+
+	/* the first of each kind: records are sorted by time */
+	for (size_t i = 0; i < cover->nr_births; i++) {
+		const struct birth *b = &cover->births[i];
+
+		if (b->tid != tid)
+			continue;
+		if (b->kind == BIRTH_FORK) {
+			fork = fork || !first_time || b->time <= first_time;
+		} else if (b->kind == BIRTH_EXEC && !exec) {
+			exec = true;
+			exec_time = b->time;
+		} else if (b->kind == BIRTH_TRACED && !traced) {
+			traced = true;
+			traced_time = b->time;
+		}
+	}
+	if (fork || (exec && cover->enable_on_exec))
+		return true;
+	/* A process that was attached to may execute another program later. */
+	if (!exec || (first_time && exec_time > first_time))
+		return false;
+	return traced ? traced_time >= exec_time : first_time != 0;
+}
+
+void report_cover_event(struct report_cover *cover, const struct auxtap_event *ev)
+{
+	struct report_gap_count *gap = &cover->gaps[ev->gap.cause];
+
+	gap->exact = gap->nr ? gap->exact && ev->gap.exact : ev->gap.exact;
+	gap->nr++;
+	gap->nr_bytes += ev->gap.nr_bytes;
+}
+
+static uint64_t print_gaps(const struct report_out *ro, const struct report_cover *cover)
+{
+	uint64_t nr = 0;
+
+	for (int i = 0; i < AUXTAP_GAP_NR_CAUSES; i++) {
+		const struct report_gap_count *gap = &cover->gaps[i];
+
+		if (!gap->nr)
+			continue;
+		nr += gap->nr;
+		fprintf(ro->out, "  %" PRIu64 " gap%s: %s", gap->nr, gap->nr == 1 ? "" : "s",
+			auxtap_gap_cause_name((enum auxtap_gap_cause)i));
+		if (i == AUXTAP_GAP_OVERWRITTEN)
+			fputs(" (the recorder keeps only the newest trace)", ro->out);
+		else if (gap->nr_bytes)
+			fprintf(ro->out, ", %s%" PRIu64 " bytes lost", gap->exact ? "" : "at least ",
+				gap->nr_bytes);
+		fputc('\n', ro->out);
+	}
+	return nr;
+}
+
+void report_cover_print(const struct report_out *ro, const struct report_facts *facts,
+			const struct report_cover *cover)
+{
+	const struct auxtap_decode_summary *sum = &cover->sum;
+	bool emulated;
+	char value[128];
+	uint64_t nr_gaps;
+
+	fprintf(ro->out, "  %" PRIu64 " instructions, %" PRIu64 " branches in %" PRIu64
+			 " thread%s, from %" PRIu64 " bytes of trace\n",
+		sum->instructions, sum->branches, sum->threads, sum->threads == 1 ? "" : "s",
+		sum->bytes);
+	emulated = report_facts_capture(facts, "backend", value, sizeof(value)) &&
+		   !strncmp(value, "emulated", 8);
+	if (sum->time_end > sum->time_begin)
+		fprintf(ro->out, "  %.6f s of %s\n", (double)(sum->time_end - sum->time_begin) / 1e9,
+			emulated ? "emulated time (one instruction is one ns)" : "time");
+	nr_gaps = print_gaps(ro, cover);
+	if (cover->cut_short)
+		fprintf(ro->out,
+			"  the flow of the dead thread ends at 0x%" PRIx64 ", but the thread died at 0x%"
+			PRIx64 ": what ran between is not known\n",
+			cover->flow_end, cover->death_ip);
+	else if (!nr_gaps && !sum->bytes)
+		fputs("  no trace in this file: what ran is not known\n", ro->out);
+	else if (!nr_gaps && !sum->instructions)
+		fputs("  no instructions in this trace: what ran is not known\n", ro->out);
+	else if (!nr_gaps && !cover->from_start)
+		fputs("  no gaps within the trace; what ran before it starts is not known\n", ro->out);
+	else if (!nr_gaps)
+		fputs("  no gaps: all of it, from the beginning\n", ro->out);
+	if (report_facts_capture(facts, "threads_ended", value, sizeof(value)))
+		fprintf(ro->out, "  %s thread%s had ended before: %s trace is not kept\n", value,
+			strcmp(value, "1") ? "s" : "", strcmp(value, "1") ? "their" : "its");
+}
