@@ -730,6 +730,7 @@ static int resolve(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint6
 	if (sym) {
 		/* The symbol table names the function itself: debug information may not know it by linkage name. */
 		outer->symbol = image_symbol_name(map->image, sym);
+		outer->symbol_off = loc->image_off - sym->start;
 		for (unsigned int i = 0; i < loc->nr_frames; i++)
 			if (!loc->frames[i].symbol_off)
 				loc->frames[i].symbol_off = loc->image_off - sym->start;

@@ -4,10 +4,10 @@
  * as elfutils does: in the file, /usr/lib/debug/.build-id, .gnu_debuglink, debuginfod (only
  * if DEBUGINFOD_URLS is set). What was found for an address is remembered.
  */
+#include "dwarf_index.h"
 #include "image_private.h"
 
 #include <dwarf.h>
-#include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <stdio.h>
@@ -23,16 +23,18 @@ struct image_line {
 	struct image_line *next;
 };
 
+/* A demangled or qualified name, or a path. */
 struct image_name {
 	char *text;
-	const char *linkage;
+	const void *key;
 	struct image_name *next;
 };
 
 struct image_lines {
 	Dwfl *dwfl;
 	Dwfl_Module *mod;
-	GElf_Addr bias;
+	GElf_Addr bias, dwarf_bias;
+	struct dwarf_index *index; /* NULL: no debug information */
 	char *debug_path;
 	Dwfl_Callbacks callbacks;
 	struct image_line *hash[4096];
@@ -52,11 +54,25 @@ static int find_elf_never(Dwfl_Module *mod, void **data, const char *name, Dwarf
 	return -1;
 }
 
+/* Where no code begins at address 0, debug information of address 0 is of discarded code. */
+static bool code_at_zero(Elf *elf)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+
+	while ((scn = elf_nextscn(elf, scn)))
+		if (gelf_getshdr(scn, &shdr) && shdr.sh_flags & SHF_ALLOC &&
+		    shdr.sh_flags & SHF_EXECINSTR && !shdr.sh_addr)
+			return true;
+	return false;
+}
+
 static void lines_open(struct auxtap_image *image)
 {
 	const struct auxtap_image_set *set = image->set;
 	struct image_lines *lines = calloc(1, sizeof(*lines));
-	GElf_Addr end;
+	Dwarf *dw;
+	Elf *elf;
 
 	image->lines_tried = true;
 	if (!lines)
@@ -78,9 +94,12 @@ static void lines_open(struct auxtap_image *image)
 	lines->mod = dwfl_report_elf(lines->dwfl, image->name, image->path, -1, 0, true);
 	if (!lines->mod || dwfl_report_end(lines->dwfl, NULL, NULL))
 		goto fail;
-	if (!dwfl_module_getelf(lines->mod, &lines->bias))
+	elf = dwfl_module_getelf(lines->mod, &lines->bias);
+	if (!elf)
 		goto fail;
-	dwfl_module_info(lines->mod, NULL, NULL, &end, NULL, NULL, NULL, NULL);
+	dw = dwfl_module_getdwarf(lines->mod, &lines->dwarf_bias);
+	if (dw)
+		lines->index = dwarf_index_new(dw, code_at_zero(elf));
 	image->lines = lines;
 	return;
 fail:
@@ -90,108 +109,206 @@ fail:
 	free(lines);
 }
 
-/* Demangled once; linkage strings live as long as the debug file. */
-static const char *demangled(struct image_lines *lines, const char *linkage)
+/* What was made of the debug file's string or DIE at 'key', which lives as long as the file; NULL. */
+static struct image_name *name_slot(struct image_lines *lines, const void *key, bool *known)
 {
-	struct image_name **slot = &lines->names[((uintptr_t)linkage >> 2) & 1023], *name;
+	struct image_name **slot = &lines->names[((uintptr_t)key >> 2) & 1023], *name;
 
+	*known = true;
 	for (name = *slot; name; name = name->next)
-		if (name->linkage == linkage)
-			return name->text ? name->text : linkage;
+		if (name->key == key)
+			return name;
+	*known = false;
 	name = calloc(1, sizeof(*name));
 	if (!name)
-		return linkage;
-	name->linkage = linkage;
-	name->text = image_demangle(linkage);
+		return NULL;
+	name->key = key;
 	name->next = *slot;
 	*slot = name;
-	return name->text ? name->text : linkage;
+	return name;
+}
+
+static const char *demangled(struct image_lines *lines, const char *linkage)
+{
+	bool known;
+	struct image_name *name = name_slot(lines, linkage, &known);
+
+	if (name && !known)
+		name->text = image_demangle(linkage);
+	return name && name->text ? name->text : linkage;
+}
+
+/* The declaration that a function's instances refer to, which stands in its namespace or class. */
+static void declaration_of(Dwarf_Die *die, Dwarf_Die *decl)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die next;
+
+	*decl = *die;
+	for (int steps = 0; steps < 16; steps++) {
+		if (!dwarf_attr(decl, DW_AT_abstract_origin, &attr) &&
+		    !dwarf_attr(decl, DW_AT_specification, &attr))
+			return;
+		if (!dwarf_formref_die(&attr, &next))
+			return;
+		*decl = next;
+	}
+}
+
+static bool has_namespaces(Dwarf_Die *decl)
+{
+	Dwarf_Die cu;
+	int language = dwarf_diecu(decl, &cu, NULL, NULL) ? dwarf_srclang(&cu) : 0;
+
+	switch (language) {
+	case DW_LANG_C_plus_plus:
+	case DW_LANG_C_plus_plus_03:
+	case DW_LANG_C_plus_plus_11:
+	case DW_LANG_C_plus_plus_14:
+	case DW_LANG_Rust:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* "bank::account::account": compilers give constructors that are always inlined no linkage name. */
+static char *qualified(Dwarf_Die *decl, const char *plain)
+{
+	Dwarf_Die *scopes = NULL;
+	int nr = dwarf_getscopes_die(decl, &scopes);
+	char *name = strdup(plain);
+
+	for (int i = 1; i < nr && name; i++) {
+		const char *scope = dwarf_diename(&scopes[i]);
+		int tag = dwarf_tag(&scopes[i]);
+		char *longer;
+
+		if (tag == DW_TAG_subprogram)
+			break;
+		if (tag != DW_TAG_namespace && tag != DW_TAG_class_type &&
+		    tag != DW_TAG_structure_type && tag != DW_TAG_union_type &&
+		    tag != DW_TAG_enumeration_type)
+			continue;
+		if (!scope && tag == DW_TAG_namespace)
+			scope = "(anonymous namespace)";
+		if (!scope)
+			continue;
+		if (asprintf(&longer, "%s::%s", scope, name) < 0)
+			longer = NULL;
+		free(name);
+		name = longer;
+	}
+	free(scopes);
+	return name;
 }
 
 static const char *die_name(struct image_lines *lines, Dwarf_Die *die)
 {
+	struct image_name *slot;
 	Dwarf_Attribute attr;
 	const char *name = NULL;
+	Dwarf_Die decl;
+	bool known;
 
 	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attr) ||
 	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr))
 		name = dwarf_formstring(&attr);
 	if (name)
 		return demangled(lines, name);
-	return dwarf_attr_integrate(die, DW_AT_name, &attr) ? dwarf_formstring(&attr) : NULL;
+	name = dwarf_attr_integrate(die, DW_AT_name, &attr) ? dwarf_formstring(&attr) : NULL;
+	declaration_of(die, &decl);
+	if (!name || !has_namespaces(&decl))
+		return name;
+	slot = name_slot(lines, decl.addr, &known);
+	if (slot && !known)
+		slot->text = qualified(&decl, name);
+	return slot && slot->text ? slot->text : name;
 }
 
-/* Where the inlined call at die was made. */
-static void call_site(Dwarf_Die *cu, Dwarf_Die *die, struct auxtap_frame *outer)
+/*
+ * File names are relative to the directory that the unit was compiled in. A relative directory
+ * (-ffile-prefix-map) is part of the name already.
+ */
+static const char *full_path(struct image_lines *lines, Dwarf_Die *unit, const char *file)
+{
+	struct image_name *slot;
+	Dwarf_Attribute attr;
+	const char *dir;
+	bool known;
+
+	if (!file || *file == '/')
+		return file;
+	dir = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attr));
+	slot = dir && *dir == '/' ? name_slot(lines, file, &known) : NULL;
+	if (slot && !known && asprintf(&slot->text, "%s/%s", dir, file) < 0)
+		slot->text = NULL;
+	return slot && slot->text ? slot->text : file;
+}
+
+/* Where the inlined call at die was made; line 0 is no line of the source. */
+static void call_site(struct image_lines *lines, Dwarf_Die *tree, Dwarf_Die *die,
+		      struct auxtap_frame *outer)
 {
 	Dwarf_Attribute attr;
-	Dwarf_Word value;
+	Dwarf_Word line, file;
 	Dwarf_Files *files;
 	size_t nr;
 
-	if (dwarf_attr(die, DW_AT_call_line, &attr) && !dwarf_formudata(&attr, &value))
-		outer->line = (unsigned int)value;
-	if (dwarf_attr(die, DW_AT_call_file, &attr) && !dwarf_formudata(&attr, &value) &&
-	    !dwarf_getsrcfiles(cu, &files, &nr) && value < nr)
-		outer->file = dwarf_filesrc(files, value, NULL, NULL);
+	if (dwarf_attr(die, DW_AT_call_line, &attr) && !dwarf_formudata(&attr, &line) && line &&
+	    dwarf_attr(die, DW_AT_call_file, &attr) && !dwarf_formudata(&attr, &file) &&
+	    !dwarf_getsrcfiles(tree, &files, &nr) && file < nr) {
+		outer->line = (unsigned int)line;
+		outer->file = full_path(lines, tree, dwarf_filesrc(files, file, NULL, NULL));
+	}
 }
 
-static unsigned int inline_frames(struct image_lines *lines, Dwarf_Die *cu, Dwarf_Addr addr,
-				  struct auxtap_frame *frames,
-				  unsigned int max)
+/* Of more functions than frames the last frame is the outermost, without a line. */
+static unsigned int inline_frames(struct image_lines *lines, struct dwarf_unit *unit,
+				  Dwarf_Addr addr, struct auxtap_frame *frames, unsigned int max)
 {
-	Dwarf_Die *scopes = NULL, *chain = NULL;
-	unsigned int nr = 1;
-	int nr_scopes = dwarf_getscopes(cu, addr, &scopes), nr_chain = 0;
+	Dwarf_Die chain[DWARF_MAX_FUNCTIONS];
+	unsigned int nr_chain = dwarf_unit_functions(lines->index, unit, addr, chain);
+	unsigned int nr = nr_chain < max ? nr_chain : max;
 
-	for (int i = 0; i < nr_scopes; i++) {
-		int tag = dwarf_tag(&scopes[i]);
-
-		if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine) {
-			nr_chain = dwarf_getscopes_die(&scopes[i], &chain);
-			break;
-		}
-	}
-	for (int i = 0; i < nr_chain; i++) {
-		struct auxtap_frame *frame = &frames[nr - 1];
-		int tag = dwarf_tag(&chain[i]);
+	for (unsigned int i = 0; i < nr; i++) {
+		Dwarf_Die *die = &chain[i + 1 == nr ? nr_chain - 1 : i];
 		Dwarf_Addr entry;
 
-		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
-			continue;
-		frame->symbol = die_name(lines, &chain[i]);
-		if (tag == DW_TAG_subprogram || nr == max) {
-			if (!dwarf_entrypc(&chain[i], &entry) && addr >= entry)
-				frame->symbol_off = addr - entry;
-			break;
+		frames[i].symbol = die_name(lines, die);
+		if (i + 1 < nr) {
+			frames[i].inlined = true;
+			if (i + 2 < nr || nr == nr_chain)
+				call_site(lines, dwarf_unit_tree(unit), die, &frames[i + 1]);
+		} else if (!dwarf_entrypc(die, &entry) && addr >= entry) {
+			frames[i].symbol_off = addr - entry;
 		}
-		frame->inlined = true;
-		call_site(cu, &chain[i], &frames[nr]);
-		nr++;
 	}
-	free(scopes);
-	free(chain);
 	return nr;
 }
 
 static unsigned int lookup(struct image_lines *lines, uint64_t vaddr,
 			   struct auxtap_frame *frames, unsigned int max)
 {
-	Dwarf_Addr addr = vaddr + lines->bias, bias;
-	Dwfl_Line *line;
-	Dwarf_Die *cu;
+	Dwarf_Addr addr = vaddr + lines->bias - lines->dwarf_bias;
+	struct dwarf_unit *unit;
+	Dwarf_Line *line;
+	unsigned int nr;
 	int lineno = 0;
 
 	memset(frames, 0, max * sizeof(*frames));
-	cu = dwfl_module_addrdie(lines->mod, addr, &bias);
-	line = dwfl_module_getsrc(lines->mod, addr);
-	if (line) {
-		frames[0].file = dwfl_lineinfo(line, NULL, &lineno, NULL, NULL, NULL);
-		frames[0].line = lineno > 0 ? (unsigned int)lineno : 0;
+	unit = lines->index ? dwarf_index_unit(lines->index, addr) : NULL;
+	if (!unit)
+		return 0;
+	line = dwarf_getsrc_die(dwarf_unit_lines(unit), addr);
+	/* line 0: the compiler made the instruction for no line of the source */
+	if (line && !dwarf_lineno(line, &lineno) && lineno > 0) {
+		frames[0].file = full_path(lines, dwarf_unit_lines(unit),
+					   dwarf_linesrc(line, NULL, NULL));
+		frames[0].line = (unsigned int)lineno;
 	}
-	if (!cu)
-		return line ? 1 : 0;
-	return inline_frames(lines, cu, addr - bias, frames, max);
+	nr = inline_frames(lines, unit, addr, frames, max);
+	return nr ? nr : frames[0].file ? 1 : 0;
 }
 
 int image_debug_symbols(struct auxtap_image *image,
@@ -282,6 +399,7 @@ void image_lines_free(struct auxtap_image *image)
 			free(name);
 		}
 	}
+	dwarf_index_free(lines->index);
 	dwfl_end(lines->dwfl);
 	free(lines->debug_path);
 	free(lines);

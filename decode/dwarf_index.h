@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which unit and which function of the debug information an address belongs to. libdw finds
+ * units through .debug_aranges, which clang does not write, and follows an inlined function to
+ * its origin only within one unit (not with LTO, nor in Rust). srcline.c uses it; not public.
+ */
+#ifndef AUXTAP_DWARF_INDEX_H
+#define AUXTAP_DWARF_INDEX_H
+
+#include <elfutils/libdw.h>
+#include <stdbool.h>
+
+#define DWARF_MAX_FUNCTIONS 65
+
+struct dwarf_index;
+struct dwarf_unit;
+
+/*
+ * Reads the address ranges of all units; NULL without memory. code_at_zero: an executable
+ * section begins at address 0; else the linker discarded what begins there.
+ */
+struct dwarf_index *dwarf_index_new(Dwarf *dw, bool code_at_zero);
+void dwarf_index_free(struct dwarf_index *index);
+
+/* The unit that covers addr; NULL. */
+struct dwarf_unit *dwarf_index_unit(struct dwarf_index *index, Dwarf_Addr addr);
+/* Its DIE with the line table, and the DIE with its functions (they differ with split DWARF). */
+Dwarf_Die *dwarf_unit_lines(struct dwarf_unit *unit);
+Dwarf_Die *dwarf_unit_tree(struct dwarf_unit *unit);
+/*
+ * The functions at addr, innermost first: inlined ones, then the one that contains them. Returns
+ * how many; 0: no function is known there.
+ */
+unsigned int dwarf_unit_functions(struct dwarf_index *index, struct dwarf_unit *unit,
+				  Dwarf_Addr addr, Dwarf_Die chain[DWARF_MAX_FUNCTIONS]);
+
+#endif

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Functions and source lines, compared with other tools.
+
+compare_frames.py backtrace REPORT GDB  the backtrace of a crash report with gdb's of a core file
+compare_frames.py addresses OURS OTHER  print_frames with 'addr2line -a -f -i' or llvm's, frame by frame
+compare_frames.py lines OURS OTHER      the same, only the innermost line's number
+Prints the differences; exit status 1 if there are any, or if there was nothing to compare.
+"""
+import os
+import re
+import sys
+
+
+# An inherited constructor: binutils' demangler names the class it comes from, LLVM's the heir.
+INHERITED = {"__uniq_ptr_data": "__uniq_ptr_impl"}
+
+
+def plain(name):
+    """The last component of a function's name: tools differ in parameters, templates, suffixes."""
+    name = re.sub(r"( \[clone [^\]]*\])+$", "", name)
+    name = re.sub(r"\.(part|constprop|cold|isra|llvm|lto_priv)(\.\d+)*", "", name)
+    name = name.replace("(anonymous namespace)", "{anonymous}").replace("operator()", "operator{}")
+    depth, out = 0, ""
+    for c in name:
+        if c in "(<[":
+            depth += 1
+        elif c in ")>]":
+            depth = max(0, depth - 1)
+        elif not depth:
+            out += c
+    name = re.sub(r" const$", "", out).split(" ")[-1].split("::")[-1]
+    return INHERITED.get(name, name)
+
+
+def report_frames(path):
+    text = open(path, errors="replace").read()
+    frames = []
+    for line in text.split("\nBacktrace\n")[1].split("\n\n")[0].splitlines():
+        m = re.match(r"  (?:#\d+\s+|    )(.*?)(?: \(inlined\))? at (.*):(\d+)$", line)
+        if m:
+            frames.append((plain(m[1]), os.path.basename(m[2]) + ":" + m[3]))
+    return frames
+
+
+def gdb_frames(path):
+    frames = []
+    for line in open(path, errors="replace"):
+        if line.startswith("#0 "):
+            frames = []  # gdb prints the innermost frame when it opens the core, too
+        m = re.match(r"#\d+\s+(?:0x[0-9a-f]+ in )?(.*?) \((?:[^()]|\(.*?\))*\) at (.*):(\d+)$",
+                     line.strip())
+        if m:
+            frames.append((plain(m[1] + "()"), os.path.basename(m[2]) + ":" + m[3]))
+    return frames
+
+
+def address_frames(path):
+    frames, at = {}, None
+    lines = open(path, errors="replace").read().splitlines()
+    i = 0
+    while i < len(lines):
+        if re.fullmatch(r"0x[0-9a-f]+", lines[i]):
+            at = frames.setdefault(int(lines[i], 16), [])
+            i += 1
+            continue
+        file, _, line = re.sub(r" \(discriminator \d+\)", "", lines[i + 1]).rpartition(":")
+        at.append((lines[i], os.path.normpath(file) if file else "", line))
+        i += 2
+    return frames
+
+
+def compare_backtrace(report, gdb):
+    ours, other = report_frames(report), gdb_frames(gdb)
+    # gdb ends at main
+    names = [name for name, _ in ours]
+    if "main" in names:
+        ours = ours[:names.index("main") + 1]
+    # the C library's thread start differs between a native and an emulated run
+    other = [f for f in other if f[0] != "clone3"]
+    ours = [f for f in ours if f[0] != "__clone"]
+    for i in range(max(len(ours), len(other))):
+        a, b = (x[i] if i < len(x) else None for x in (ours, other))
+        if a != b:
+            print(f"frame {i}: {a}, gdb has {b}")
+    return len(other), ours != other
+
+
+def compare_addresses(ours, other, numbers_only):
+    ours, other = address_frames(ours), address_frames(other)
+    compared = bad = 0
+    for addr, frames in other.items():
+        mine = ours.get(addr, [])
+        # padding after a function, and what the compiler gives no line of the source
+        if not mine or mine[-1][0] == "??" or frames[0][2] in ("0", "?") or len(mine) >= 16:
+            continue
+        compared += 1
+        if numbers_only:
+            a, b = mine[0][2], frames[0][2]
+        else:
+            a = [(plain(n), f, l) for n, f, l in mine]
+            b = [(plain(n), f, l) for n, f, l in frames]
+            # a name that the other tool cannot demangle
+            a = [(n if o[0] and not o[0].startswith("_Z") else o[0], f, l) for (n, f, l), o in zip(a, b)] \
+                if len(a) == len(b) else a
+        if a != b:
+            bad += 1
+            if bad <= 3:
+                print(f"{addr:#x}: {a}, the other tool has {b}")
+    return compared, bad
+
+
+def main():
+    if sys.argv[1] == "backtrace":
+        compared, bad = compare_backtrace(sys.argv[2], sys.argv[3])
+    else:
+        compared, bad = compare_addresses(sys.argv[2], sys.argv[3], sys.argv[1] == "lines")
+    if not compared:
+        print("nothing to compare")
+    elif not bad:
+        print(compared)
+    return 1 if bad or not compared else 0
+
+
+sys.exit(main())

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Functions and source lines of programs built by gcc and by clang, without and with optimisation
+# and with LTO: the backtrace of the crash report is gdb's of a core file (inlined functions too),
+# and functions and lines of every address of the code are those of llvm-addr2line; line numbers
+# are those of binutils' addr2line.
+. "$(dirname "$0")/lib.sh"
+compare=$SRC/tests/cli/compare_frames.py
+programs=$SRC/tests/cli/frames
+for tool in gcc g++ clang clang++ ld.lld gdb addr2line llvm-addr2line objdump python3; do
+	command -v $tool >/dev/null || skip "$tool is not installed"
+done
+
+# build COMPILER VARIANT NAME SOURCE...: to $WORK/COMPILER-VARIANT/NAME
+build() {
+	local cc=$1 variant=$2 out=$WORK/$1-$2/$3 flags=()
+	shift 3
+	mkdir -p "${out%/*}"
+	case $variant in
+	O0) flags=(-O0) ;;
+	O2) flags=(-O2) ;;
+	lto) flags=(-O2 -flto) && [ "$cc" = clang ] && flags+=(-fuse-ld=lld) ;;
+	esac
+	case $1 in *.cpp) [ "$cc" = gcc ] && cc=g++ || cc=clang++ ;; esac
+	(cd "$programs" && "$cc" -g -no-pie -pthread -w "${flags[@]}" -o "$out" "$@") ||
+		{ fail "$out: not built"; return 1; }
+}
+
+# The same process in gdb, saved as a core: a live gdb leaves out inlined functions at their begin.
+gdb_backtrace() {
+	gdb -nx -batch -ex 'set debuginfod enabled off' -ex 'set style enabled off' -ex 'set width 0' -ex run \
+		-ex 'generate-core-file core' "$1" >gdb.run 2>&1 </dev/null
+	[ -e core ] || skip "gdb cannot run programs here: $(tail -n 2 gdb.run)"
+	gdb -nx -batch -ex 'set debuginfod enabled off' -ex 'set style enabled off' -ex 'set width 0' \
+		-ex 'set print frame-arguments none' -ex 'set print entry-values no' -ex 'bt 48' "$1" core \
+		>gdb.bt 2>gdb.err </dev/null
+}
+
+check() {
+	local program=$1 name=${1#"$WORK/"} result compared
+	rm -rf "$WORK/c" && mkdir "$WORK/c" && cd "$WORK/c" || exit 1
+	"$AUXTAP" crash -o data -- "$program" >stdout 2>stderr </dev/null
+	[ -s data.report.txt ] || { fail "$name: no report: $(tail -n 3 stderr)"; return; }
+	gdb_backtrace "$program"
+	result=$(python3 "$compare" backtrace data.report.txt gdb.bt) || fail "$name: gdb: $result"
+	objdump -d --no-show-raw-insn -j .text "$program" | sed -nE 's/^ +([0-9a-f]+):.*/0x\1/p' >addresses
+	"$TOOLS/print_frames" "$program" <addresses >ours || fail "$name: print_frames"
+	llvm-addr2line -a -f -i -C -e "$program" <addresses >llvm
+	addr2line -a -f -i -C -e "$program" <addresses >binutils
+	compared="$name: $result frames"
+	result=$(python3 "$compare" addresses ours llvm) || fail "$name: llvm-addr2line: $result"
+	compared="$compared, $result addresses"
+	result=$(python3 "$compare" lines ours binutils) || fail "$name: addr2line: $result"
+	echo "$compared, $result lines"
+}
+
+for cc in gcc clang; do
+	for variant in O0 O2 lto; do
+		build $cc $variant shapes shapes_a.cpp shapes_b.cpp && check "$WORK/$cc-$variant/shapes"
+		build $cc $variant tail tail_a.c tail_b.c && check "$WORK/$cc-$variant/tail"
+		build $cc $variant workers workers.cpp && check "$WORK/$cc-$variant/workers"
+		build $cc $variant divide divide.c && check "$WORK/$cc-$variant/divide"
+	done
+done
+finish
