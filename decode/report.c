@@ -11,15 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_FRAMES   48
-#define MAX_BRANCHES 64
-
-struct last_branch {
-	uint64_t from, to;
-	enum auxtap_branch_kind kind;
-	bool async;
-	unsigned int repeat;
-};
+#define MAX_FRAMES 48
 
 /* A process became another program. */
 struct exec_mark {
@@ -37,8 +29,7 @@ struct thread_view {
 	char comm[32];
 	const char *comm_seen;
 	struct call_tree *calls;
-	struct last_branch branches[MAX_BRANCHES];
-	unsigned int nr_branches; /* ever */
+	struct report_branches branches;
 	uint64_t nr_insns, first_time, last_time, last_ip;
 	uint64_t flow_end; /* where it would go on, if has_end */
 	bool has_end;
@@ -98,23 +89,6 @@ static struct thread_view *view_of(struct report *r, const struct auxtap_event *
 	(*at)->report = r;
 	(*at)->calls = call_tree_new(function_at, *at);
 	return (*at)->calls ? *at : NULL;
-}
-
-/* A loop's branch is one line, however often it was taken. */
-static void note_branch(struct thread_view *view, const struct auxtap_event *ev)
-{
-	struct last_branch branch = {ev->ip, ev->addr, ev->kind, ev->type == AUXTAP_EVENT_ASYNC, 1};
-	struct last_branch *last;
-
-	if (view->nr_branches) {
-		last = &view->branches[(view->nr_branches - 1) % MAX_BRANCHES];
-		if (last->from == branch.from && last->to == branch.to &&
-		    last->async == branch.async) {
-			last->repeat++;
-			return;
-		}
-	}
-	view->branches[view->nr_branches++ % MAX_BRANCHES] = branch;
 }
 
 /* Did the thread's process become another program before it went on here? */
@@ -206,7 +180,7 @@ static int on_event(struct report *r, const struct auxtap_event *ev)
 	}
 	view->nr_insns += ev->nr_insns;
 	if (ev->type == AUXTAP_EVENT_BRANCH || ev->type == AUXTAP_EVENT_ASYNC)
-		note_branch(view, ev);
+		report_branches_note(&view->branches, ev);
 	if (ev->type == AUXTAP_EVENT_TRACE && ev->trace_on) {
 		int ret = note_exec(r, view, ev);
 
@@ -304,24 +278,12 @@ static int find_culprit(const struct report *r, const struct backtrace *bt, int 
 	return -1;
 }
 
-static const struct last_branch *last_branch(const struct thread_view *view)
-{
-	for (unsigned int back = 1; view && back <= 2 && back <= view->nr_branches; back++) {
-		const struct last_branch *b =
-			&view->branches[(view->nr_branches - back) % MAX_BRANCHES];
-
-		if (!b->async)
-			return b;
-	}
-	return NULL;
-}
-
 static void print_headline(const struct report *r, struct fault *fault,
 			   const struct auxtap_regs *regs, const struct backtrace *bt,
 			   const struct thread_view *view)
 {
 	const struct auxtap_crash *c = &r->facts.crash;
-	const struct last_branch *b = last_branch(view);
+	const struct report_branch *b = view ? report_branches_last(&view->branches) : NULL;
 	const char *name = fault_signal_name(c->signo);
 	/* an ETM leaves out the bits that are always 0 where A64 code is */
 	uint64_t left_out = regs && regs->arch == AUXTAP_ARCH_AARCH64 ? 3 : 0, ip = 0;
@@ -447,71 +409,6 @@ static void print_backtrace(const struct report *r, const struct backtrace *bt)
 	else if (!bt->complete)
 		fprintf(r->ro.out, "  The stack makes no sense from here on; the calls below do "
 				   "not depend on it.\n");
-}
-
-static const char *kind_name(const struct last_branch *b)
-{
-	if (b->async)
-		return "interrupt";
-	switch (b->kind) {
-	case AUXTAP_BRANCH_COND:
-		return "cond";
-	case AUXTAP_BRANCH_JUMP:
-	case AUXTAP_BRANCH_JUMP_INDIRECT:
-		return "jump";
-	case AUXTAP_BRANCH_CALL:
-	case AUXTAP_BRANCH_CALL_INDIRECT:
-		return "call";
-	case AUXTAP_BRANCH_RETURN:
-		return "return";
-	case AUXTAP_BRANCH_SYSCALL:
-		return "syscall";
-	default:
-		return "far";
-	}
-}
-
-static void spot_text(const struct report *r, uint64_t addr, char *text, size_t size)
-{
-	char name[200], place[120];
-
-	report_name(&r->ro, addr, name, sizeof(name), place, sizeof(place));
-	snprintf(text, size, "%s%s%s%s", name, place[0] ? " (" : "", place, place[0] ? ")" : "");
-}
-
-static void print_branches(const struct report *r, const struct thread_view *view)
-{
-	unsigned int nr = view->nr_branches < MAX_BRANCHES ? view->nr_branches : MAX_BRANCHES;
-	char from[360], to[360];
-
-	if (nr > r->nr_branches)
-		nr = r->nr_branches;
-	if (!nr)
-		return;
-	title(r, "Last branches (newest last)");
-	for (unsigned int i = view->nr_branches - nr; i != view->nr_branches; i++) {
-		const struct last_branch *b = &view->branches[i % MAX_BRANCHES];
-
-		spot_text(r, b->from, from, sizeof(from));
-		if (b->async && i + 1 == view->nr_branches && r->facts.have_crash) {
-			fprintf(r->ro.out, "  %s%-9s%s  %s\n", r->ro.style->bad,
-				fault_signal_name(r->facts.crash.signo)
-					? fault_signal_name(r->facts.crash.signo)
-					: "signal",
-				r->ro.style->off, from);
-			continue;
-		}
-		if (b->async || b->kind == AUXTAP_BRANCH_SYSCALL)
-			snprintf(to, sizeof(to), "the kernel");
-		else if (b->to)
-			spot_text(r, b->to, to, sizeof(to));
-		else
-			snprintf(to, sizeof(to), "(unknown)");
-		fprintf(r->ro.out, "  %-9s  %-44s -> %s", kind_name(b), from, to);
-		if (b->repeat > 1)
-			fprintf(r->ro.out, "  x %u", b->repeat);
-		fputc('\n', r->ro.out);
-	}
 }
 
 static struct thread_view *dying_view(const struct report *r)
@@ -689,7 +586,8 @@ static void print_crash(struct report *r)
 	title(r, "The calls that led there");
 	if (view) {
 		report_calls_print(&r->ro, view->calls, r->nr_calls, end);
-		print_branches(r, view);
+		report_branches_print(&r->ro, &view->branches, r->nr_branches,
+				      r->facts.have_crash ? c->signo : 0);
 	} else {
 		fprintf(r->ro.out, "  thread %d left no trace in this file\n", c->tid);
 	}
@@ -716,8 +614,6 @@ static int run(struct report *r, const struct auxtap_report_opts *opts, FILE *ou
 	int ret;
 
 	r->nr_branches = opts->nr_branches ? opts->nr_branches : 16;
-	if (r->nr_branches > MAX_BRANCHES)
-		r->nr_branches = MAX_BRANCHES;
 	r->nr_calls = opts->nr_calls ? opts->nr_calls : 40;
 	ret = decode_all(r, err);
 	if (ret < 0 && !r->pd && !r->cover.sum.bytes)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The report's own parts: facts of the death (report_facts.c), why it happened (fault.c),
- * backtrace (unwind.c), calls that led there (report_calls.c), printing (report.c,
+ * backtrace (unwind.c), calls that led there (report_calls.c), last branches (report_branches.c), printing (report.c,
  * report_print.c), what is missing (report_cover.c); report_samples.c: of samples instead of a flow.
  * Nothing here is public.
  */
@@ -176,6 +176,31 @@ void report_name(const struct report_out *ro, uint64_t addr, char *name, size_t 
 void report_source_line(const struct report_out *ro, const char *file, unsigned int line);
 void report_calls_print(const struct report_out *ro, struct call_tree *tree,
 			unsigned int nr_lines, const char *end);
+
+/* ---- last branches (report_branches.c) ---- */
+
+#define REPORT_BRANCHES 64
+
+struct report_branch {
+	uint64_t from, to;
+	enum auxtap_branch_kind kind;
+	bool async;
+	unsigned int repeat;
+};
+
+/* The newest ones of a thread. */
+struct report_branches {
+	struct report_branch at[REPORT_BRANCHES];
+	unsigned int nr; /* ever */
+};
+
+void report_branches_note(struct report_branches *branches, const struct auxtap_event *ev);
+/* The last that the program itself took, if that is one of the last two; NULL. */
+const struct report_branch *report_branches_last(const struct report_branches *branches);
+/* At most nr of them; nothing if there are none. signo: the signal that ended them; 0. */
+void report_branches_print(const struct report_out *ro, const struct report_branches *branches,
+			   unsigned int nr, int signo);
+
 /* report_samples.c: the report of samples of Arm SPE; raw is NULL or pd is. */
 int report_samples(struct auxtap_perfdata *pd, const char *path, const struct auxtap_raw_opts *raw,
 		   struct auxtap_image_set *images, const struct auxtap_report_opts *opts, FILE *out,

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The last branches of a thread. */
+#include "report.h"
+
+/* A loop's branch is one line, however often it was taken. */
+void report_branches_note(struct report_branches *branches, const struct auxtap_event *ev)
+{
+	struct report_branch branch = {ev->ip, ev->addr, ev->kind, ev->type == AUXTAP_EVENT_ASYNC, 1};
+	struct report_branch *last;
+
+	if (branches->nr) {
+		last = &branches->at[(branches->nr - 1) % REPORT_BRANCHES];
+		if (last->from == branch.from && last->to == branch.to &&
+		    last->async == branch.async) {
+			last->repeat++;
+			return;
+		}
+	}
+	branches->at[branches->nr++ % REPORT_BRANCHES] = branch;
+}
+
+const struct report_branch *report_branches_last(const struct report_branches *branches)
+{
+	for (unsigned int back = 1; back <= 2 && back <= branches->nr; back++) {
+		const struct report_branch *b =
+			&branches->at[(branches->nr - back) % REPORT_BRANCHES];
+
+		if (!b->async)
+			return b;
+	}
+	return NULL;
+}
+
+static const char *kind_name(const struct report_branch *b)
+{
+	if (b->async)
+		return "interrupt";
+	switch (b->kind) {
+	case AUXTAP_BRANCH_COND:
+		return "cond";
+	case AUXTAP_BRANCH_JUMP:
+	case AUXTAP_BRANCH_JUMP_INDIRECT:
+		return "jump";
+	case AUXTAP_BRANCH_CALL:
+	case AUXTAP_BRANCH_CALL_INDIRECT:
+		return "call";
+	case AUXTAP_BRANCH_RETURN:
+		return "return";
+	case AUXTAP_BRANCH_SYSCALL:
+		return "syscall";
+	default:
+		return "far";
+	}
+}
+
+static void spot_text(const struct report_out *ro, uint64_t addr, char *text, size_t size)
+{
+	char name[200], place[120];
+
+	report_name(ro, addr, name, sizeof(name), place, sizeof(place));
+	snprintf(text, size, "%s%s%s%s", name, place[0] ? " (" : "", place, place[0] ? ")" : "");
+}
+
+void report_branches_print(const struct report_out *ro, const struct report_branches *branches,
+			   unsigned int nr, int signo)
+{
+	const char *signal = fault_signal_name(signo);
+	char from[360], to[360];
+
+	if (nr > REPORT_BRANCHES)
+		nr = REPORT_BRANCHES;
+	if (nr > branches->nr)
+		nr = branches->nr;
+	if (!nr)
+		return;
+	fprintf(ro->out, "\n%sLast branches (newest last)%s\n", ro->style->title, ro->style->off);
+	for (unsigned int i = branches->nr - nr; i != branches->nr; i++) {
+		const struct report_branch *b = &branches->at[i % REPORT_BRANCHES];
+
+		spot_text(ro, b->from, from, sizeof(from));
+		if (b->async && i + 1 == branches->nr && signo) {
+			fprintf(ro->out, "  %s%-9s%s  %s\n", ro->style->bad,
+				signal ? signal : "signal", ro->style->off, from);
+			continue;
+		}
+		if (b->async || b->kind == AUXTAP_BRANCH_SYSCALL)
+			snprintf(to, sizeof(to), "the kernel");
+		else if (b->to)
+			spot_text(ro, b->to, to, sizeof(to));
+		else
+			snprintf(to, sizeof(to), "(unknown)");
+		fprintf(ro->out, "  %-9s  %-44s -> %s", kind_name(b), from, to);
+		if (b->repeat > 1)
+			fprintf(ro->out, "  x %u", b->repeat);
+		fputc('\n', ro->out);
+	}
+}
