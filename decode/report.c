@@ -614,7 +614,7 @@ static int run(struct report *r, const struct auxtap_report_opts *opts, FILE *ou
 	int ret;
 
 	r->nr_branches = opts->nr_branches ? opts->nr_branches : 16;
-	r->nr_calls = opts->nr_calls ? opts->nr_calls : 40;
+	r->nr_calls = opts->nr_calls;
 	ret = decode_all(r, err);
 	if (ret < 0 && !r->pd && !r->cover.sum.bytes)
 		return ret; /* it was not opened */

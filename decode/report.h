@@ -148,6 +148,7 @@ struct call_node {
 	bool exec;	   /* with gap: no gap but an exec */
 	bool async;	   /* entered by a signal or interrupt */
 	bool on_path;	   /* mark of the pruning */
+	bool shown;	   /* chosen to be printed */
 	char *text;
 };
 
@@ -165,6 +166,10 @@ void call_tree_free(struct call_tree *tree);
 int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev);
 /* The tree; its root is not a call. NULL: nothing was seen. */
 struct call_node *call_tree_root(struct call_tree *tree);
+/* How many nodes it has at present. */
+size_t call_tree_size(const struct call_tree *tree);
+/* How many callers of the outermost node were forgotten because there were too many. */
+size_t call_tree_forgotten(const struct call_tree *tree);
 /* The function running last. */
 struct call_node *call_tree_current(struct call_tree *tree);
 
@@ -173,7 +178,14 @@ struct call_node *call_tree_current(struct call_tree *tree);
 /* "age_of (null_deref.c:29)"; place is NULL or receives "null_deref.c:29". */
 void report_name(const struct report_out *ro, uint64_t addr, char *name, size_t name_size,
 		 char *place, size_t place_size);
+/*
+ * The same of the function that was called, not of those inlined into it. What an entry address
+ * begins with may be inlined, what a call enters is the function.
+ */
+void report_function_name(const struct report_out *ro, uint64_t addr, char *name,
+			  size_t name_size, char *place, size_t place_size);
 void report_source_line(const struct report_out *ro, const char *file, unsigned int line);
+/* nr_lines lines of calls, or as many as there are; 0: at most 40, without the runtime's start-up. */
 void report_calls_print(const struct report_out *ro, struct call_tree *tree,
 			unsigned int nr_lines, const char *end);
 

@@ -53,11 +53,26 @@ static const char *kind_name(const struct report_branch *b)
 	}
 }
 
-static void spot_text(const struct report_out *ro, uint64_t addr, char *text, size_t size)
+/* A call, or a jump to the beginning of a function. */
+static bool enters_function(const struct report_out *ro, const struct report_branch *b)
+{
+	struct auxtap_location loc;
+
+	if (b->kind == AUXTAP_BRANCH_CALL || b->kind == AUXTAP_BRANCH_CALL_INDIRECT)
+		return true;
+	return (b->kind == AUXTAP_BRANCH_JUMP || b->kind == AUXTAP_BRANCH_JUMP_INDIRECT) &&
+	       !auxtap_image_set_symbol(ro->images, ro->pid, ro->time, b->to, &loc) &&
+	       loc.image && loc.nr_frames && loc.frames[0].symbol && !loc.frames[0].symbol_off;
+}
+
+/* entered: name the function that begins at addr, not what is inlined there. */
+static void spot_text(const struct report_out *ro, uint64_t addr, bool entered, char *text,
+		      size_t size)
 {
 	char name[200], place[120];
 
-	report_name(ro, addr, name, sizeof(name), place, sizeof(place));
+	(entered ? report_function_name : report_name)(ro, addr, name, sizeof(name), place,
+							sizeof(place));
 	snprintf(text, size, "%s%s%s%s", name, place[0] ? " (" : "", place, place[0] ? ")" : "");
 }
 
@@ -77,7 +92,7 @@ void report_branches_print(const struct report_out *ro, const struct report_bran
 	for (unsigned int i = branches->nr - nr; i != branches->nr; i++) {
 		const struct report_branch *b = &branches->at[i % REPORT_BRANCHES];
 
-		spot_text(ro, b->from, from, sizeof(from));
+		spot_text(ro, b->from, false, from, sizeof(from));
 		if (b->async && i + 1 == branches->nr && signo) {
 			fprintf(ro->out, "  %s%-9s%s  %s\n", ro->style->bad,
 				signal ? signal : "signal", ro->style->off, from);
@@ -86,7 +101,7 @@ void report_branches_print(const struct report_out *ro, const struct report_bran
 		if (b->async || b->kind == AUXTAP_BRANCH_SYSCALL)
 			snprintf(to, sizeof(to), "the kernel");
 		else if (b->to)
-			spot_text(ro, b->to, to, sizeof(to));
+			spot_text(ro, b->to, enters_function(ro, b), to, sizeof(to));
 		else
 			snprintf(to, sizeof(to), "(unknown)");
 		fprintf(ro->out, "  %-9s  %-44s -> %s", kind_name(b), from, to);

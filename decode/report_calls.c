@@ -20,6 +20,7 @@ struct call_tree {
 	struct call_node root;
 	struct call_node *current;
 	size_t nr_nodes;
+	size_t nr_forgotten; /* callers of the outermost node, no longer kept */
 	uint64_t off_ip; /* where tracing went off last */
 	bool off_async;
 	bool (*function)(void *ctx, uint64_t addr, uint64_t *start, bool *stub);
@@ -157,6 +158,7 @@ static void prune(struct call_tree *tree)
 			c->parent = &tree->root;
 		outer->first = NULL;
 		tree->root.nr_dropped++;
+		tree->nr_forgotten++;
 		free_node(tree, outer);
 	}
 }
@@ -217,6 +219,8 @@ static int grow_outwards(struct call_tree *tree, uint64_t ip)
 	tree->root.nr_dropped = 0;
 	tree->nr_nodes++;
 	tree->current = outer;
+	if (tree->nr_forgotten)
+		tree->nr_forgotten--;
 	return 0;
 }
 
@@ -317,6 +321,7 @@ static int add_gap(struct call_tree *tree, const struct auxtap_event *ev)
 	/* who called whom is unknown after a gap, but where it happened is not */
 	while (tree->current->parent && ev->gap.cause != AUXTAP_GAP_UNCOUNTED)
 		tree->current = tree->current->parent;
+	tree->nr_forgotten = 0;
 	node = add_child(tree, tree->current);
 	if (!node)
 		return -ENOMEM;
@@ -338,16 +343,11 @@ static int add_gap(struct call_tree *tree, const struct auxtap_event *ev)
 static int jumped(struct call_tree *tree, const struct auxtap_event *ev)
 {
 	struct call_node *node = tree->current, *frame;
-	bool indirect = ev->kind == AUXTAP_BRANCH_JUMP_INDIRECT;
 	bool stub = false, to_stub = false;
 	uint64_t start, from;
 
 	if (node == &tree->root || !ev->has_addr)
 		return 0;
-	if (!indirect && ev->addr - ev->ip + 128 < 256) {
-		node->last_ip = ev->addr;
-		return 0;
-	}
 	start = function_of(tree, ev->addr, &to_stub);
 	from = function_of(tree, ev->ip, &stub);
 	if (start && start == from) {
@@ -437,6 +437,16 @@ int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev)
 struct call_node *call_tree_root(struct call_tree *tree)
 {
 	return tree->root.first ? &tree->root : NULL;
+}
+
+size_t call_tree_size(const struct call_tree *tree)
+{
+	return tree->nr_nodes;
+}
+
+size_t call_tree_forgotten(const struct call_tree *tree)
+{
+	return tree->nr_forgotten;
 }
 
 struct call_node *call_tree_current(struct call_tree *tree)

@@ -36,34 +36,57 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* The frame's function, and where in the source its instruction is. */
+static void frame_name(const struct auxtap_location *loc, const struct auxtap_frame *frame,
+		       char *name, size_t name_size, char *place, size_t place_size)
+{
+	if (frame && frame->symbol)
+		snprintf(name, name_size, "%s%s", frame->symbol,
+			 frame->inlined ? " (inlined)" : "");
+	else
+		snprintf(name, name_size, "%s+0x%" PRIx64, base_name(loc->image), loc->image_off);
+	if (!place)
+		return;
+	if (frame && frame->file)
+		snprintf(place, place_size, "%s:%u", base_name(frame->file), frame->line);
+	else if (frame && frame->symbol)
+		snprintf(place, place_size, "%s", base_name(loc->image));
+}
+
+/* False where no image is known at addr: 'name' is the address then. */
+static bool find_place(const struct report_out *ro, uint64_t addr, struct auxtap_location *loc,
+		       char *name, size_t name_size, char *place)
+{
+	if (place)
+		place[0] = '\0';
+	if (addr && auxtap_image_set_resolve(ro->images, ro->pid, ro->time, addr, loc) >= 0 &&
+	    loc->image)
+		return true;
+	if (addr)
+		snprintf(name, name_size, "0x%" PRIx64, addr);
+	else
+		snprintf(name, name_size, "(unknown)");
+	return false;
+}
+
 void report_name(const struct report_out *ro, uint64_t addr, char *name, size_t name_size,
 		 char *place, size_t place_size)
 {
 	struct auxtap_location loc;
 
-	if (place)
-		place[0] = '\0';
-	if (!addr) {
-		snprintf(name, name_size, "(unknown)");
-		return;
-	}
-	if (auxtap_image_set_resolve(ro->images, ro->pid, ro->time, addr, &loc) < 0 ||
-	    !loc.image) {
-		snprintf(name, name_size, "0x%" PRIx64, addr);
-		return;
-	}
-	if (loc.nr_frames && loc.frames[0].symbol)
-		snprintf(name, name_size, "%s%s", loc.frames[0].symbol,
-			 loc.frames[0].inlined ? " (inlined)" : "");
-	else
-		snprintf(name, name_size, "%s+0x%" PRIx64, base_name(loc.image), loc.image_off);
-	if (!place)
-		return;
-	if (loc.nr_frames && loc.frames[0].file)
-		snprintf(place, place_size, "%s:%u", base_name(loc.frames[0].file),
-			 loc.frames[0].line);
-	else if (loc.nr_frames && loc.frames[0].symbol)
-		snprintf(place, place_size, "%s", base_name(loc.image));
+	if (find_place(ro, addr, &loc, name, name_size, place))
+		frame_name(&loc, loc.nr_frames ? &loc.frames[0] : NULL, name, name_size, place,
+			   place_size);
+}
+
+void report_function_name(const struct report_out *ro, uint64_t addr, char *name,
+			  size_t name_size, char *place, size_t place_size)
+{
+	struct auxtap_location loc;
+
+	if (find_place(ro, addr, &loc, name, name_size, place))
+		frame_name(&loc, loc.nr_frames ? &loc.frames[loc.nr_frames - 1] : NULL, name,
+			   name_size, place, place_size);
 }
 
 void report_source_line(const struct report_out *ro, const char *file, unsigned int line)
@@ -93,32 +116,37 @@ void report_source_line(const struct report_out *ro, const char *file, unsigned 
 
 /* ---- the tree of calls ---- */
 
-/* Which nodes are shown: those on the way to the end, then ever farther from it, newest first. */
+#define DEFAULT_LINES 40
+
+/*
+ * Which nodes are shown: those on the way to the end, then ever farther from it, newest first.
+ * node->shown says the same.
+ */
 struct shown {
-	const struct call_node **nodes;
-	unsigned int nr, max;
+	struct call_node **nodes;
+	unsigned int nr, max, size;
 	unsigned int nr_outer; /* of the way to the end, that are not */
+	bool all;	       /* as many as fit, also of the runtime's start-up */
 };
 
-static bool is_shown(const struct shown *shown, const struct call_node *node)
-{
-	for (unsigned int i = 0; i < shown->nr; i++) {
-		if (shown->nodes[i] == node)
-			return true;
-	}
-	return false;
-}
-
-static bool show(struct shown *shown, const struct call_node *node)
+static bool show(struct shown *shown, struct call_node *node)
 {
 	if (shown->nr == shown->max)
 		return false;
 	shown->nodes[shown->nr++] = node;
+	node->shown = true;
 	return true;
 }
 
-/* Children of node, newest first, as far as there is room. */
-static bool show_children(struct shown *shown, const struct call_node *node, unsigned int most)
+static void show_none(struct shown *shown)
+{
+	while (shown->nr)
+		shown->nodes[--shown->nr]->shown = false;
+	shown->nr_outer = 0;
+}
+
+/* The newest children of node, as many as fit. */
+static void show_children(struct shown *shown, struct call_node *node, unsigned int most)
 {
 	unsigned int nr = 0, skip, at = 0;
 
@@ -127,13 +155,22 @@ static bool show_children(struct shown *shown, const struct call_node *node, uns
 	if (most > shown->max - shown->nr)
 		most = shown->max - shown->nr;
 	skip = nr > most ? nr - most : 0;
-	for (const struct call_node *c = node->first; c; c = c->next) {
-		if (at++ < skip || is_shown(shown, c))
-			continue;
-		if (!show(shown, c))
-			return false;
-	}
-	return true;
+	for (struct call_node *c = node->first; c; c = c->next)
+		if (at++ >= skip && !c->shown && !show(shown, c))
+			return;
+}
+
+/* All children not shown yet, the newest first, as many as fit. */
+static void show_rest(struct shown *shown, struct call_node *node)
+{
+	unsigned int nr = 0, skip, at = 0;
+
+	for (const struct call_node *c = node->first; c; c = c->next)
+		nr += !c->shown;
+	skip = nr > shown->max - shown->nr ? nr - (shown->max - shown->nr) : 0;
+	for (struct call_node *c = node->first; c; c = c->next)
+		if (!c->shown && at++ >= skip && !show(shown, c))
+			return;
 }
 
 /* Does the program proper begin here? What lies farther out is the runtime's start-up. */
@@ -143,7 +180,8 @@ static bool is_entry(const struct report_out *ro, const struct call_node *node)
 
 	if (!node->addr && !node->last_ip)
 		return false;
-	report_name(ro, node->addr ? node->addr : node->last_ip, name, sizeof(name), NULL, 0);
+	report_function_name(ro, node->addr ? node->addr : node->last_ip, name, sizeof(name), NULL,
+			     0);
 	return !strcmp(name, "main") || !strcmp(name, "start_thread");
 }
 
@@ -152,26 +190,44 @@ static bool in_linker(const struct report_out *ro, const struct call_node *node)
 	struct auxtap_location loc;
 
 	return node->addr &&
-	       !auxtap_image_set_resolve(ro->images, ro->pid, ro->time, node->addr, &loc) &&
+	       !auxtap_image_set_symbol(ro->images, ro->pid, ro->time, node->addr, &loc) &&
 	       loc.image && !strncmp(base_name(loc.image), "ld-linux", 8);
+}
+
+/* The space that is left: the rest of the way to the end, then whatever was called. */
+static void fill(const struct report_out *ro, struct shown *shown, struct call_node *root,
+		 struct call_node *outer)
+{
+	for (; outer && outer != root && show(shown, outer); outer = outer->parent)
+		shown->nr_outer--;
+	for (int linker = 0; linker <= 1; linker++) {
+		for (unsigned int i = 0; i < shown->nr && shown->nr < shown->max; i++) {
+			struct call_node *node = shown->nodes[i];
+
+			if (node->first && (linker || !in_linker(ro, node->first)))
+				show_rest(shown, node);
+		}
+		if (!shown->nr_outer)
+			show_rest(shown, root);
+	}
 }
 
 static void choose(const struct report_out *ro, struct shown *shown, struct call_tree *tree)
 {
-	const struct call_node *root = call_tree_root(tree);
-	const struct call_node *current = call_tree_current(tree);
+	struct call_node *root = call_tree_root(tree), *current = call_tree_current(tree);
+	struct call_node *outer = NULL;
 	unsigned int path_len = 0, begin, end, inner, room;
 
-	if (!root)
-		return;
 	if (!current)
 		current = root;
 	/* the innermost of the path, at most half of the lines */
-	for (const struct call_node *n = current; n && n != root; n = n->parent) {
-		if (path_len++ < shown->max / 2)
+	for (struct call_node *n = current; n && n != root; n = n->parent) {
+		if (path_len++ < (shown->max + 1) / 2) {
 			show(shown, n);
-		else
-			shown->nr_outer++;
+			continue;
+		}
+		if (!shown->nr_outer++)
+			outer = n;
 	}
 	/* their children, the innermost function's first and most */
 	end = inner = shown->nr;
@@ -188,11 +244,13 @@ static void choose(const struct report_out *ro, struct shown *shown, struct call
 	}
 	if (inner == end && !shown->nr_outer)
 		show_children(shown, root, room);
-	/* and theirs; how the linker finds a function is nobody's concern */
+	/* and theirs; how the linker finds a function comes last */
 	for (begin = end; begin < shown->nr && shown->nr < shown->max; begin++) {
 		if (shown->nodes[begin]->first && !in_linker(ro, shown->nodes[begin]->first))
 			show_children(shown, shown->nodes[begin], 4);
 	}
+	if (shown->all)
+		fill(ro, shown, root, outer);
 }
 
 static uint64_t total_insns(const struct call_node *node)
@@ -219,43 +277,41 @@ static void node_name(const struct report_out *ro, const struct call_node *node,
 {
 	size_t len;
 
-	report_name(ro, node->addr ? node->addr : node->last_ip, name, size, place, place_size);
+	report_function_name(ro, node->addr ? node->addr : node->last_ip, name, size, place,
+			     place_size);
 	len = strlen(name);
 	if (len > 4 && !strcmp(name + len - 4, "@plt"))
 		name[len - 4] = '\0'; /* called through the stub: the function is meant */
 }
 
-/* Sibling calls that look alike are one line. */
-static bool alike(const struct report_out *ro, const struct call_node *a, const struct call_node *b,
-		  const struct shown *shown)
+static bool any_shown(const struct call_node *first)
 {
-	(void)ro;
-	if (!b || a->gap || b->gap || a->async || b->async || !a->returned || !b->returned ||
-	    !a->addr || a->addr != b->addr)
-		return false;
-	for (const struct call_node *c = a->first; c; c = c->next) {
-		if (is_shown(shown, c))
-			return false;
-	}
-	for (const struct call_node *c = b->first; c; c = c->next) {
-		if (is_shown(shown, c))
-			return false;
-	}
-	return is_shown(shown, b);
+	for (const struct call_node *c = first; c; c = c->next)
+		if (c->shown)
+			return true;
+	return false;
 }
 
-static unsigned int hidden_calls(const struct call_node *node, const struct shown *shown)
+/* Sibling calls that look alike are one line. */
+static bool alike(const struct call_node *a, const struct call_node *b)
+{
+	return b && b->shown && !a->gap && !b->gap && !a->async && !b->async && a->returned &&
+	       b->returned && a->addr && a->addr == b->addr && !any_shown(a->first) &&
+	       !any_shown(b->first);
+}
+
+static unsigned int hidden_calls(const struct call_node *node)
 {
 	unsigned int nr = node->nr_dropped;
 
 	for (const struct call_node *c = node->first; c; c = c->next)
-		nr += !is_shown(shown, c) && !c->gap;
+		nr += !c->shown && !c->gap;
 	return nr;
 }
 
 static void print_node(const struct report_out *ro, const struct call_node *node,
 		       unsigned int depth, unsigned int repeat, uint64_t insns,
-		       const struct shown *shown, const struct call_node *current, const char *end)
+		       const struct call_node *current, const char *end)
 {
 	const struct report_style *s = ro->style;
 	char name[256], place[160], left[640];
@@ -273,7 +329,7 @@ static void print_node(const struct report_out *ro, const struct call_node *node
 		return;
 	}
 	node_name(ro, node, name, sizeof(name), place, sizeof(place));
-	hidden = hidden_calls(node, shown);
+	hidden = hidden_calls(node);
 	n = snprintf(left, sizeof(left), "%*s%s%s", (int)(depth > 40 ? 40 : depth) * 2, "",
 		     node->async ? "[signal] " : "", name);
 	if (n > 0 && (size_t)n < sizeof(left) && repeat > 1)
@@ -290,55 +346,98 @@ static void print_node(const struct report_out *ro, const struct call_node *node
 	fputc('\n', ro->out);
 }
 
-void report_calls_print(const struct report_out *ro, struct call_tree *tree,
-			unsigned int nr_lines, const char *end)
+/* Prints the lines of the nodes that are shown, or only counts them. */
+static unsigned int print_lines(const struct report_out *ro, struct call_tree *tree, bool print,
+				const char *end)
 {
-	const struct call_node *root = call_tree_root(tree);
+	const struct call_node *root = call_tree_root(tree), *n = root->first;
 	const struct call_node *current = call_tree_current(tree);
-	const struct call_node *n = root ? root->first : NULL;
-	struct shown shown = {.max = nr_lines};
-	unsigned int depth = 0;
+	unsigned int depth = 0, nr = 0;
 
-	if (!root) {
-		fprintf(ro->out, "  (no calls were traced)\n");
-		return;
-	}
-	shown.nodes = calloc(nr_lines, sizeof(*shown.nodes));
-	if (!shown.nodes)
-		return;
-	choose(ro, &shown, tree);
-	fprintf(ro->out, "  %s%12s  %s%s\n", ro->style->dim, "instructions",
-		"function (\"...\": not returned yet)", ro->style->off);
-	if (shown.nr_outer)
-		fprintf(ro->out, "  %12s  %s(%u calls farther out)%s\n", "...", ro->style->dim,
-			shown.nr_outer, ro->style->off);
 	while (n) {
+		const struct call_node *first = n;
 		unsigned int repeat = 1;
-		uint64_t insns = n->returned ? total_insns(n) : n->nr_insns;
-		bool visible = is_shown(&shown, n);
+		uint64_t insns;
 
-		if (visible) {
-			const struct call_node *first = n;
-
-			while (alike(ro, n, n->next, &shown)) {
+		if (n->shown) {
+			insns = !print ? 0 : n->returned ? total_insns(n) : n->nr_insns;
+			while (alike(n, n->next)) {
 				n = n->next;
-				insns += total_insns(n);
+				insns += print ? total_insns(n) : 0;
 				repeat++;
 			}
-			print_node(ro, first, depth, repeat, insns, &shown, current, end);
+			nr++;
+			if (print)
+				print_node(ro, first, depth, repeat, insns, current, end);
 		}
 		if (n->first) {
+			depth += n->shown;
 			n = n->first;
-			depth += visible;
 			continue;
 		}
 		while (n && !n->next) {
 			n = n->parent;
 			if (!n || n == root)
 				break;
-			depth -= is_shown(&shown, n);
+			depth -= n->shown;
 		}
 		n = n && n != root ? n->next : NULL;
 	}
+	return nr;
+}
+
+/* Several nodes may be one line: as many nodes as 'nr_lines' lines show. */
+static void choose_lines(const struct report_out *ro, struct shown *shown, struct call_tree *tree,
+			 unsigned int nr_lines)
+{
+	unsigned int fits = 0, too_many = shown->size + 1;
+
+	shown->max = nr_lines;
+	if (!shown->all) {
+		choose(ro, shown, tree);
+		return;
+	}
+	while (too_many - fits > 1) {
+		if (shown->max >= too_many || shown->max <= fits)
+			shown->max = fits + (too_many - fits) / 2;
+		show_none(shown);
+		choose(ro, shown, tree);
+		if (print_lines(ro, tree, false, NULL) <= nr_lines)
+			fits = shown->max;
+		else
+			too_many = shown->max;
+		shown->max = 2 * fits;
+	}
+	show_none(shown);
+	shown->max = fits;
+	choose(ro, shown, tree);
+}
+
+void report_calls_print(const struct report_out *ro, struct call_tree *tree,
+			unsigned int nr_lines, const char *end)
+{
+	struct shown shown = {.size = (unsigned int)call_tree_size(tree), .all = nr_lines != 0};
+	size_t nr_outer;
+
+	if (!call_tree_root(tree)) {
+		fprintf(ro->out, "  (no calls were traced)\n");
+		return;
+	}
+	if (!nr_lines)
+		nr_lines = DEFAULT_LINES;
+	if (nr_lines > shown.size)
+		nr_lines = shown.size;
+	shown.nodes = calloc(shown.size, sizeof(struct call_node *));
+	if (!shown.nodes)
+		return;
+	choose_lines(ro, &shown, tree, nr_lines);
+	fprintf(ro->out, "  %s%12s  %s%s\n", ro->style->dim, "instructions",
+		"function (\"...\": not returned yet)", ro->style->off);
+	nr_outer = shown.nr_outer + call_tree_forgotten(tree);
+	if (nr_outer)
+		fprintf(ro->out, "  %12s  %s(%zu calls farther out)%s\n", "...", ro->style->dim,
+			nr_outer, ro->style->off);
+	print_lines(ro, tree, true, end);
+	show_none(&shown);
 	free(shown.nodes);
 }

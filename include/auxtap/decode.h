@@ -149,7 +149,7 @@ struct auxtap_report_opts {
 	bool colour;
 	unsigned int width; /* columns; 0: 100 */
 	unsigned int nr_branches; /* last branches shown; 0: 16 */
-	unsigned int nr_calls;	  /* lines of the call tree; 0: 40 */
+	unsigned int nr_calls;	  /* lines of the call tree; 0: at most 40, without the start-up */
 	const char *sysroot;
 	const char *vmlinux, *kcore;
 };
