@@ -21,7 +21,7 @@ crash() {
 	local name=$1 want=$2 function=$3 own=$4 status line golden
 	shift 4
 	rm -rf "$WORK/c" && mkdir "$WORK/c" && cd "$WORK/c" || exit 1
-	timeout 300 "$AUXTAP" crash "${options[@]}" -o data -- "$@" >stdout 2>stderr </dev/null
+	guard "$AUXTAP" crash "${options[@]}" -o data -- "$@" >stdout 2>stderr </dev/null
 	status=$?
 	[ "$status" -eq "$want" ] || fail "$name: exit status $status, not $want: $(tail -n 2 stderr)"
 	if ! [ -s data.report.txt ]; then

@@ -22,6 +22,32 @@ finish() {
 	exit 1
 }
 
+# guard COMMAND...: ends the command, with status 124, where it makes no progress or uses more than
+# ten minutes of CPU time. (Not 'timeout': on a busy machine everything takes long.)
+guard() { "$TOOLS/watchdog" --cpu 600 "$@"; }
+
+# wait_for COMMAND...: until it succeeds. Fails when the background jobs have ended or make no
+# progress; in a subshell without jobs, when the test as a whole does.
+wait_for() {
+	local watcher pids
+	pids=$(jobs -pr)
+	# shellcheck disable=SC2086
+	"$TOOLS/watchdog" --cpu 300 --pid ${pids:-$$} >/dev/null 2>watchdog.err &
+	watcher=$!
+	until "$@" >/dev/null 2>&1; do
+		if ! kill -0 "$watcher" 2>/dev/null; then
+			"$@" >/dev/null 2>&1 && break
+			fail "waited in vain for: $*: $(cat watchdog.err)"
+			return 1
+		fi
+		sleep 0.05
+	done
+	# not TERM: a shell that has not yet become the watchdog would run this one's EXIT trap
+	kill -KILL "$watcher" 2>/dev/null
+	wait "$watcher" 2>/dev/null
+	true
+}
+
 # The build as it is installed, for those who build against it: PREFIX, LIBDIR and SANITIZER (this
 # build's flag for it, or none) are set; what pkg-config says of LIBRARY is 'installed_flags
 # --cflags --libs LIBRARY'.

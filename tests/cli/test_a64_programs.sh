@@ -13,7 +13,7 @@ exact threads --backend emulated -m 128,8192 -- "$programs/threads4"
 [ "$NR_THREADS" = 5 ] || fail "threads4: $NR_THREADS threads"
 if [ -e /usr/aarch64-linux-gnu/lib/libc.so.6 ]; then
 	for variable in AUXTAP_SYSROOT QEMU_LD_PREFIX; do
-		env $variable=/usr/aarch64-linux-gnu timeout 60 "$AUXTAP" record --backend emulated -o named -- \
+		guard env $variable=/usr/aarch64-linux-gnu "$AUXTAP" record --backend emulated -o named -- \
 			"$programs/threads4" >out 2>err || fail "threads4, $variable: status $?"
 	done
 fi
@@ -24,7 +24,7 @@ if [ -x "$programs/cxx_threads" ]; then
 	"$AUXTAP" dump --no-packets "$WORK/cxx/data" | sed -n 's/.*MMAP2.* r-xp \(\/.*\)\/\(lib\|ld-\).*/\1/p' | sort -u >places
 	[ "$(wc -l <places)" = 1 ] || fail "cxx_threads: libraries of several places: $(tr '\n' ' ' <places)"
 fi
-timeout 60 "$AUXTAP" record --backend emulated -o fork -- "$programs/fork_child" >out 2>err || fail "fork_child: status $?"
+guard "$AUXTAP" record --backend emulated -o fork -- "$programs/fork_child" >out 2>err || fail "fork_child: status $?"
 grep -qx 'child died of signal 11' out || fail "fork_child: $(cat out)"
 
 # What returns from a handler is code like other code, and has a kernel's name.

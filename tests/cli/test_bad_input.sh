@@ -10,7 +10,7 @@ record() { "$AUXTAP" record --source "$source" "$@" </dev/null; }
 expect() {
 	local status=$1 pattern=$2 got
 	shift 2
-	timeout 120 "$@" >out 2>err </dev/null
+	guard "$@" >out 2>err </dev/null
 	got=$?
 	[ "$got" -eq "$status" ] || fail "$*: status $got, not $status: $(tail -n 3 err)"
 	grep -v '^auxtap: backend' err >lines
@@ -69,10 +69,7 @@ done
 # ---- a recorder that was killed: all that was committed is decoded, and that it was killed is told ----
 "$AUXTAP" record --source "$source" -m 32,4 -o killed -- sh -c 'echo $$ >program.pid; i=0; while :; do i=$((i + 1)); done' >/dev/null 2>err </dev/null &
 pid=$!
-for _ in $(seq 300); do
-	[ -e killed ] && [ "$(stat -c %s killed)" -gt 60000 ] && break
-	sleep 0.1
-done
+wait_for eval '[ "$(stat -c %s killed)" -gt 60000 ]'
 kill -KILL "$pid"
 wait "$pid" 2>/dev/null
 kill -KILL "$(cat program.pid)" # it goes on untraced
@@ -174,7 +171,7 @@ fi
 for delay in 0 0.005 0.01 0.02 0.03 0.05; do
 	sleep "$delay" &
 	pid=$!
-	timeout 60 "$AUXTAP" record --backend emulated -o attached -p $pid >out 2>err </dev/null
+	guard "$AUXTAP" record --backend emulated -o attached -p $pid >out 2>err </dev/null
 	status=$?
 	wait $pid
 	case $status in

@@ -133,7 +133,7 @@ int main(int argc, char **argv)
 	int n = argc > 2 ? atoi(argv[2]) : 0;
 
 	setvbuf(stdout, NULL, _IONBF, 0);
-	alarm(60);
+	alarm(6000);
 	if (!strcmp(what, "children"))
 		return children(n);
 	if (!strcmp(what, "handled"))
@@ -157,16 +157,6 @@ sources=ptrace
 command -v qemu-x86_64 >/dev/null && [ -e "$BIN/auxtap-qemu.so" ] && sources="ptrace qemu"
 fast=${sources##* }
 
-# wait_for COMMAND...: until it succeeds; not for ever
-wait_for() {
-	local _
-	for _ in $(seq 400); do
-		"$@" >/dev/null 2>&1 && return 0
-		sleep 0.05
-	done
-	fail "waited in vain for: $*"
-	return 1
-}
 crash() { "$AUXTAP" crash -m 8,16 "$@" </dev/null; }
 started() { # in the background; its number in $recorder
 	rm -f out # of the run before: it says "ready" already
@@ -425,7 +415,7 @@ elif mkfifo keys; then
 			printf '\003' >&3
 			wait_for grep -q 'ended:' tty.out
 		) >driver.out &
-		AUXTAP=$AUXTAP timeout 60 script -qfec "bash job.sh $source" /dev/null <keys >tty.out 2>&1
+		AUXTAP=$AUXTAP guard script -qfec "bash job.sh $source" /dev/null <keys >tty.out 2>&1
 		wait $!
 		cat driver.out
 		grep -q FAIL driver.out && failures=$((failures + 1))

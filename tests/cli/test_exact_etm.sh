@@ -44,7 +44,7 @@ exact()
 	local expected=$1 unit=$2 event=$3 status truth nr=0 all=0
 	shift 3
 	rm -f "$dir"/*
-	timeout 120 auxtap record -e "$event" --backend emulated --source qemu --trace-unit "$unit" -m 128,8192 \
+	guard auxtap record -e "$event" --backend emulated --source qemu --trace-unit "$unit" -m 128,8192 \
 		--truth "$dir/raw" -o "$dir/data" -- "$@" >"$dir/out" 2>"$dir/err"
 	status=$?
 	[ $status = "$expected" ] || fail "$*: status $status, not $expected: $(tail -1 "$dir/err")"

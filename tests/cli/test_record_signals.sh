@@ -12,7 +12,7 @@ static void on_signal(int signo) { got = signo; }
 int main(void)
 {
 	signal(SIGTERM, on_signal);
-	alarm(60);
+	alarm(6000);
 	puts("ready");
 	fflush(stdout);
 	while (!got)
@@ -22,7 +22,9 @@ int main(void)
 C
 cc -O1 -o loop loop.c || skip "cc does not work"
 
-ready() { for _ in $(seq 300); do [ -s "$1" ] && return; sleep 0.1; done; fail "the program did not start"; }
+ready() { wait_for test -s "$1"; }
+snapshots() { "$AUXTAP" dump --no-packets "$1" 2>/dev/null | grep -c '] AUXTRACE: '; }
+switches() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$1/status"; }
 
 for command in record crash; do
 	"$AUXTAP" $command --source ptrace -m 8,16 -o $command.data -- ./loop >$command.out 2>$command.err </dev/null &
@@ -40,9 +42,9 @@ grep -q 'no crash, no snapshot' crash.err || fail "a clean stop is no crash: $(c
 pid=$!
 ready snap.out
 kill -USR2 $pid
-sleep 1
+wait_for eval '[ "$(snapshots snap.data)" -ge 1 ]'
 kill -USR2 $pid
-sleep 1
+wait_for eval '[ "$(snapshots snap.data)" -ge 2 ]'
 kill -TERM $pid
 wait $pid
 grep -q '3 snapshots' snap.err || fail "snapshots: $(cat snap.err)"
@@ -54,7 +56,9 @@ target=$!
 ready attach.out
 "$AUXTAP" record --backend emulated -p $target -o attach.data 2>attach.err &
 pid=$!
-sleep 2
+wait_for grep -q "^TracerPid:.[1-9]" /proc/$target/status
+before=$(switches $target)
+wait_for eval '[ "$(switches $target)" -ge $((before + 20)) ]' # it runs, and is traced
 kill -TERM $pid
 wait $pid
 status=$?

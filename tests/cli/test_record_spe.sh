@@ -25,7 +25,7 @@ sample()
 	local event=$1 truth tid
 	shift
 	rm -f "$dir"/*
-	timeout 120 auxtap record -e "$event" --backend emulated --source qemu --truth "$dir/raw" -o "$dir/data" \
+	guard auxtap record -e "$event" --backend emulated --source qemu --truth "$dir/raw" -o "$dir/data" \
 		-- "$@" >"$dir/out" 2>"$dir/err" || fail "$event $*: status $?: $(tail -1 "$dir/err")"
 	for truth in "$dir"/raw.*; do
 		tid=${truth##*.}
@@ -92,7 +92,7 @@ judged()
 	printf '#!/bin/sh\nexec %s -singlestep -d cpu,nochain,tid %s -D %s/log-%%d "$@"\n' \
 		"$(command -v qemu-aarch64)" "$filter" "$dir" >"$dir/qemu"
 	chmod +x "$dir/qemu"
-	AUXTAP_QEMU_AARCH64=$dir/qemu timeout 300 auxtap record -e "arm_spe_0/period=$period/" --backend emulated \
+	AUXTAP_QEMU_AARCH64=$dir/qemu guard auxtap record -e "arm_spe_0/period=$period/" --backend emulated \
 		--source qemu --truth "$dir/raw" -o "$dir/data" -- "$@" >"$dir/out" 2>"$dir/err"
 	status=$?
 	[ $status = "$expected" ] || fail "$*: status $status, not $expected: $(tail -1 "$dir/err")"

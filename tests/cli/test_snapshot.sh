@@ -60,14 +60,42 @@ tail_of fits $((256 * 4096)) -S -m 8,256 -- "$FIXTURES/threads4"
 [ "$wrapped" -ge 4 ] || fail "only $wrapped areas wrapped"
 
 # several in one file, with next to nothing between them: they overlap
+mkfifo keys
+snapshots() { "$AUXTAP" dump --no-packets "$1" 2>/dev/null | grep -c '] AUXTRACE: '; }
+# quiet PID: neither the process nor a descendant runs. The emulated kernel works through what qemu
+# has executed; once it sleeps, it has caught up.
+quiet() {
+	local _
+	for _ in 1 2 3; do
+		ps -eLo pid=,ppid=,stat= | awk -v root="$1" '
+			{ parent[$1] = $2; state[$1] = state[$1] $3 }
+			END {
+				for (pid in parent) {
+					for (p = pid; p > 1 && p != root; p = parent[p])
+						;
+					if (p == root && state[pid] ~ /[RD]/)
+						exit 1
+				}
+			}' || return 1
+	done
+}
+ticks=1234567890 # one for each byte
 several() { # NAME ROUNDS OPTIONS...
 	local name=$1 rounds=$2 pid tid nr
 	shift 2
 	"$AUXTAP" record --source qemu -o "$name.data" --truth "$name.truth" "$@" \
-		-- "$FIXTURES/ticks" "$rounds" 60 >"$name.out" 2>err </dev/null &
+		-- "$FIXTURES/ticks" "$rounds" >"$name.out" 2>err <keys &
 	pid=$!
-	for _ in $(seq 300); do [ -s "$name.out" ] && break; sleep 0.1; done
-	for _ in 1 2 3 4; do sleep 0.2; kill -USR2 $pid; done
+	exec 3>keys
+	wait_for test -s "$name.out"
+	wait_for quiet $pid
+	for nr in 1 2 3 4; do
+		printf '%s' "$ticks" >&3
+		wait_for quiet $pid
+		kill -USR2 $pid
+		wait_for eval '[ "$(snapshots "$name.data")" -ge $nr ]'
+	done
+	exec 3>&-
 	wait $pid || fail "$name: record: $(tail -n 1 err)"
 	grep -q '5 snapshots' err || fail "$name: $(tail -n 1 err)"
 	tid=$(ls "$name".truth.*)

@@ -4,6 +4,7 @@
  * are told while the process can be read, everything else goes on as it would alone. The
  * programs are this one in other roles.
  */
+#include "tests/support/progress.h"
 #include <auxtap/capture.h>
 #include <errno.h>
 #include <linux/filter.h>
@@ -21,8 +22,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-#define PATIENCE_MS 20000
 
 /* ---- the programs ---- */
 
@@ -178,12 +177,13 @@ static void look_at_dead(struct auxtap_backend *be, const struct auxtap_target_e
 
 static void follow(struct auxtap_backend *be, pid_t pid, struct told *told)
 {
+	struct progress progress = {.roots = &pid, .nr_roots = 1, .idle_s = PROGRESS_IDLE_S};
 	struct auxtap_target_event ev;
 	int ret = 0;
 
 	memset(told, 0, sizeof(*told));
 	told->status = -1;
-	for (int ms = 0; ms < PATIENCE_MS; ms += 10) {
+	while (!progress_stalled(&progress)) {
 		struct pollfd pfd = {.fd = be->target->fd(be->target_ctx), .events = POLLIN};
 
 		while ((ret = be->target->wait(be->target_ctx, &ev)) == 1) {
@@ -320,10 +320,11 @@ static void test_stops(void **state)
 	struct told told;
 	int nr_stopped = 0;
 	pid_t pid;
+	struct progress progress = {.roots = &pid, .nr_roots = 1, .idle_s = PROGRESS_IDLE_S};
 
 	(void)state;
 	start(&be, "stop", &pid);
-	for (int ms = 0; ms < PATIENCE_MS && nr_stopped < 20; ms += 10) {
+	while (!progress_stalled(&progress) && nr_stopped < 20) {
 		assert_int_equal(be.target->wait(be.target_ctx, &ev), 0);
 		nr_stopped = strchr("tT", state_of(pid)) ? nr_stopped + 1 : 0;
 		usleep(10000);

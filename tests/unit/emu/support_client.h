@@ -76,6 +76,8 @@ int client_run(struct client *c, pid_t pid);
 int client_trace_program(struct client *c, char *const *argv);
 /* One event, or false after timeout_ms. */
 bool client_next_event(struct client *c, struct auxtap_target_event *ev, int timeout_ms);
+/* Waits until there is one; false if auxtap-emu and what it traces make no progress. */
+bool client_wait_event(struct client *c, struct auxtap_target_event *ev);
 void client_trace_task(struct client *c, pid_t pid, pid_t tid);
 void client_read_maps(struct client *c, pid_t pid);
 void client_drain(struct client *c);

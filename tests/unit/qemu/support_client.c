@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "support_client.h"
+#include "tests/support/progress.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -177,6 +178,8 @@ int client_run(struct client_run *run, char *const *argv)
 	int request[2], event[2], stdio[3], status;
 	const char *emu = getenv("AUXTAP_EMU") ? getenv("AUXTAP_EMU") : AUXTAP_BIN "/auxtap-emu";
 	uint64_t arg[5] = { EMU_ABI_VERSION }, begin;
+	struct progress progress = { .roots = &run->emu_pid, .nr_roots = 1,
+				     .idle_s = PROGRESS_IDLE_S };
 	bool done = false, killed = false;
 
 	run->status = -1;
@@ -228,10 +231,10 @@ int client_run(struct client_run *run, char *const *argv)
 				break;
 			kill(run->pid, run->kill_signo);
 		}
-		if (poll(&p, 1, run->kill_after_ms && !killed ? 1 : 60000) <= 0) {
-			if (run->kill_after_ms && !killed)
+		if (poll(&p, 1, run->kill_after_ms && !killed ? 1 : 100) <= 0) {
+			if (!progress_stalled(&progress))
 				continue;
-			fprintf(stderr, "client: nothing happens\n");
+			fprintf(stderr, "client: no event, and no progress\n");
 			kill(run->pid, SIGKILL);
 			kill(run->emu_pid, SIGKILL);
 			break;

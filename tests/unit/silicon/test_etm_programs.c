@@ -105,7 +105,7 @@ static void program_trace(struct program *p, const char *file, const char *mode)
 
 	p->code = calloc(NR_SLOTS, sizeof(*p->code));
 	assert_non_null(p->code);
-	snprintf(command, sizeof(command), "timeout 100 qemu-aarch64 %s -singlestep "
+	snprintf(command, sizeof(command), AUXTAP_BIN "/../tests/watchdog qemu-aarch64 %s -singlestep "
 		 "-d exec,nochain,in_asm -D /dev/fd/3 %s/%s %s 3>&1 >/dev/null 2>&1",
 		 has_libraries() ? "" : "-L /usr/aarch64-linux-gnu", folder, file, mode);
 	pipe = popen(command, "r");

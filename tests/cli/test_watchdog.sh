@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The watchdog that all tests run under: a hang is ended however it looks; slowness is not a hang.
+. "$(dirname "$0")/lib.sh"
+watchdog=$TOOLS/watchdog
+expect() { # STATUS PATTERN ARGUMENTS...: status, and what is said
+	local status=$1 pattern=$2 got
+	shift 2
+	"$watchdog" "$@" >out 2>err
+	got=$?
+	[ "$got" -eq "$status" ] || fail "$*: status $got, not $status: $(cat err)"
+	[ -z "$pattern" ] || grep -q "$pattern" err || fail "$*: '$(cat err)' lacks '$pattern'"
+}
+# the command's own end
+expect 0 '' true
+expect 3 '' sh -c 'exit 3'
+expect 139 '' sh -c 'kill -SEGV $$'
+expect 127 'No such file' ./missing
+expect 125 usage --idle 0 true
+
+# hangs: asleep, a child asleep, stopped, polling in vain, spinning; nothing of it is left
+expect 124 'no progress for 2 s' --idle 2 sleep 1000
+grep -q '^watchdog: .* sleep 1000' err || fail "the process is not listed: $(cat err)"
+expect 124 'no progress for 2 s' --idle 2 sh -c 'sleep 1001 & wait'
+expect 124 'no progress for 2 s' --idle 2 sh -c 'kill -STOP $$'
+expect 124 'no progress for 5 s' --idle 5 python3 -c 'import time
+while True: time.sleep(0.1)'
+expect 124 'more than 1 s of CPU time' --cpu 1 sh -c 'while :; do :; done'
+ps -e -o args= | grep -q '^sleep 100[01]$' && fail "a hanging child was left"
+
+# slowness, as on a busy machine: it runs a moment, then does not for longer than a moment
+cat >slow.sh <<'S'
+for _ in 1 2 3; do
+	sleep 1.2
+	(i=0; while [ $i -lt 40000 ]; do i=$((i + 1)); done)
+done
+S
+expect 0 '' --idle 2 sh slow.sh
+
+# others' processes: until they end
+sh slow.sh &
+expect 0 '' --idle 2 --pid $!
+sleep 1000 &
+expect 124 'no progress' --idle 2 --pid $!
+kill -0 $! || fail "--pid ended the process"
+kill $!
+finish
