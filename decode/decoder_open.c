@@ -374,6 +374,9 @@ static int add_buffer(struct auxtap_decoder *dec, struct pt_queue *q, const stru
 			extent.file_off += (uint64_t)seen.seen;
 			extent.size -= (uint64_t)seen.seen;
 			extent.off = end;
+			/* An empty extent would hide the older one from the next snapshot. */
+			if (!extent.size)
+				return 0;
 		}
 	}
 	if (extent.off < end && end - extent.off < AUXTRACE_ALIGN &&

@@ -125,4 +125,8 @@ several() { # NAME ROUNDS OPTIONS...
 several overlap 4 -S -m 8,16
 several overlap-whole 1 -S -m 8,1024
 several overlap-clipped 10 -S20000 -m 8,16
+# with nothing between them
+ticks=
+several still 4 -S -m 8,16
+several still-clipped 10 -S20000 -m 8,16
 finish
