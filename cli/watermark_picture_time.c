@@ -575,8 +575,8 @@ static double headline(struct canvas *k)
 		return y + 12;
 	}
 	if (run->r.nr_violations)
-		snprintf(text, sizeof(text), "FAIL: %llu violation%s; what is wrong is red, and numbered where it begins",
-			 (LL)run->r.nr_violations, run->r.nr_violations == 1 ? "" : "s");
+		snprintf(text, sizeof(text), "%s: %llu violation%s; what is wrong is red, and numbered where it begins",
+			 auxtap_watermark_verdict(&run->r) == AUXTAP_WM_NO_PROGRESS ? "no progress" : "FAIL", (LL)run->r.nr_violations, run->r.nr_violations == 1 ? "" : "s");
 	else
 		snprintf(text, sizeof(text), "pass: all invariants hold");
 	words(k->out, 24, y, run->r.nr_violations ? "verdict bad" : "verdict good", text);

@@ -156,6 +156,16 @@ json_t *wm_json_event(const struct auxtap_watermark_event *e)
 
 /* ---- a run ---- */
 
+static const struct {
+	const char *word, *text, *json;
+} verdicts[] = {
+	[AUXTAP_WM_PASS] = {"pass", "pass: all invariants hold", "pass"},
+	[AUXTAP_WM_FAIL] = {"FAIL", "FAIL", "fail"},
+	[AUXTAP_WM_NO_PROGRESS] = {"no progress", "no progress: more is lost than the configuration explains",
+				   "no-progress"},
+	[AUXTAP_WM_NOT_RUN] = {"refused", "refused", "refused"},
+};
+
 static uint64_t total_lost(const struct auxtap_watermark_result *r)
 {
 	uint64_t lost = 0;
@@ -250,7 +260,7 @@ void wm_print_run(FILE *out, const struct auxtap_watermark_config *c,
 	if (r->nr_findings)
 		fprintf(out, "  known       %s (%llu times)\n", r->finding, (LL)r->nr_findings);
 	fprintf(out, "  verdict     %s\n",
-		r->nr_violations ? "FAIL" : "pass: all invariants hold");
+		verdicts[auxtap_watermark_verdict(r)].text);
 	wm_print_violations(out, c, r);
 }
 
@@ -275,7 +285,7 @@ void wm_print_row(FILE *out, const struct auxtap_watermark_config *c,
 	fprintf(out, "%12s  %-19s %9llu  %9llu %8llu  %9llu  %10llu  %10llu  %s\n",
 		wm_size(c->watermark, mark), r->nr_marks ? range : "-", (LL)r->nr_transactions,
 		(LL)r->nr_interrupts, (LL)r->nr_wakeups, (LL)r->nr_truncated, (LL)r->max_lag,
-		(LL)total_lost(r), r->nr_violations ? "FAIL" : "pass");
+		(LL)total_lost(r), verdicts[auxtap_watermark_verdict(r)].word);
 	wm_print_violations(out, c, r);
 }
 
@@ -380,7 +390,7 @@ json_t *wm_json_run(const struct auxtap_watermark_config *c,
 	json_object_set_new(o, "mark_min", json_integer(r->mark_min));
 	json_object_set_new(o, "mark_max", json_integer(r->mark_max));
 	json_object_set_new(o, "verdict",
-			    json_string(r->refused ? "refused" : r->nr_violations ? "fail" : "pass"));
+			    json_string(verdicts[auxtap_watermark_verdict(r)].json));
 	json_object_set_new(o, "skids", json_skids(r));
 	json_object_set_new(o, "first_violations", json_violations(r));
 	return o;

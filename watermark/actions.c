@@ -80,9 +80,7 @@ static void piece(struct world *w)
 			mon_produced(w, 0, left, w->now, AUXTAP_LOSS_NO_ROOM);
 			return;
 		}
-		w->producing = true;
-		stored = w->unit->produce(w->u, NULL, left, &taken);
-		w->producing = false;
+		stored = sim_give(w, NULL, left, &taken);
 		if (!taken || taken > left)
 			taken = left;
 		left -= taken;
@@ -302,7 +300,8 @@ void explore_normalise(struct world *w)
 	m->idle = m->idle > w->aux_size ? w->aux_size + 1 : m->idle;
 	w->faults.unit.nr_lines = w->c.fault ? w->faults.unit.nr_lines % 3 : 0;
 	w->faults.unit.nr_stops = w->c.fault ? w->faults.unit.nr_stops % 3 : 0;
-	w->now = w->piece_stored = w->bus_bytes = 0;
+	w->now = w->piece_stored = w->bus_bytes = w->nr_given = w->nr_kept = 0;
+	w->progress = (struct progress){0};
 	for (unsigned int i = 0; i < MAX_IRQS; i++)
 		w->irqs[i] = 0;
 	w->reader.at = w->reader.watch_at = NEVER;

@@ -136,9 +136,7 @@ static u64 produce(struct world *w, u64 nr_bytes)
 
 		if (records && piece > align) /* the last one is what is left */
 			piece = piece / align * align;
-		w->producing = true;
-		kept = w->unit->produce(w->u, NULL, piece, &taken);
-		w->producing = false;
+		kept = sim_give(w, NULL, piece, &taken);
 		if (!taken || taken > piece)
 			taken = piece;
 		w->r->produced += taken;

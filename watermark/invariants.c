@@ -32,12 +32,24 @@ static const struct auxtap_invariant_info infos[AUXTAP_NR_INVARIANTS] = {
 	[AUXTAP_INV_TRUNCATED_DISABLED] = {"truncated-disabled", "D6 D16 D21",
 		"a truncated event is disabled, where its kernel does that"},
 	[AUXTAP_INV_PROGRESS] = {"progress", "D21 H13 I11 J8",
-		"transactions move bytes, and trace goes on when the reader has made room"},
+		"trace is stored, and goes on when the reader has made room; what is lost is explained"},
 	[AUXTAP_INV_FREED_ONCE] = {"freed-once", "B18 D2",
 		"the AUX pages are freed once, after the last user, and never by a transaction"},
 	[AUXTAP_INV_NO_WARNING] = {"no-warning", "D10 D17",
 		"kernel and driver find nothing to warn of"},
 };
+
+enum auxtap_watermark_verdict auxtap_watermark_verdict(const struct auxtap_watermark_result *r)
+{
+	if (r->refused)
+		return AUXTAP_WM_NOT_RUN;
+	if (!r->nr_violations)
+		return AUXTAP_WM_PASS;
+	if (r->by_invariant[AUXTAP_INV_PROGRESS] == r->nr_violations ||
+	    (r->by_invariant[AUXTAP_INV_PROGRESS] && !r->stored))
+		return AUXTAP_WM_NO_PROGRESS;
+	return AUXTAP_WM_FAIL;
+}
 
 const struct auxtap_invariant_info *auxtap_invariant_info(enum auxtap_watermark_invariant inv)
 {

@@ -78,7 +78,7 @@ static int bus_store(void *ctx, uint64_t addr, const uint8_t *bytes, uint64_t nr
 			      (unsigned long long)nr_bytes, (unsigned long long)off);
 		nr_bytes = w->aux_size - off;
 	}
-	mon_store(w, off, bytes, nr_bytes);
+	mon_store(w, off, nr_bytes);
 	if (bytes)
 		memcpy(w->aux + off, bytes, nr_bytes);
 	return 0;

@@ -107,6 +107,10 @@ static void loss_over(struct world *w)
 					      auxtap_watermark_loss_name(m->why));
 		}
 	}
+	/* Not stored with the unit on and space in front of it: nothing explains that. */
+	if (m->idle && !m->idle_told)
+		mon_violation(w, AUXTAP_INV_PROGRESS,
+			      "the unit is on, has space, and has not stored %llu bytes", (LL)m->idle);
 	m->marked = m->marked && w->event->pending_disable;
 	m->lossy = m->flagged = m->refused_full = m->record_lost = m->idle_told = false;
 	m->lost = m->idle = 0;
@@ -132,13 +136,13 @@ void mon_produced(struct world *w, u64 stored, u64 lost, u64 since, enum auxtap_
 		m->why = why;
 	}
 	m->lost += lost;
-	/* it is on, has room, and does not store */
+	progress_lost(w, lost, why);
 	if (why == AUXTAP_LOSS_FAULT) {
 		m->idle += lost;
 		if (m->idle > w->aux_size && !m->idle_told) {
 			m->idle_told = true;
 			mon_violation(w, AUXTAP_INV_PROGRESS,
-				      "the unit is on, has room, and has stored nothing of %llu bytes",
+				      "the unit is on, has space, and has not stored %llu bytes",
 				      (LL)m->idle);
 		}
 	}
@@ -186,6 +190,7 @@ static void watch_begin(void *ctx, const struct perf_output_handle *handle,
 	if (!handle->event) {
 		w->r->nr_refused++;
 		lab_event(w, AUXTAP_WM_REFUSED, m->head, 0, 0);
+		progress_truncated(w);
 		if (full) { /* D6; its wakeup and its mark came before */
 			m->wakeups_due++;
 			m->refused_full = true;
@@ -280,6 +285,21 @@ static void check_flags(struct world *w, u64 flags, u64 nr_bytes)
 		mon_violation(w, AUXTAP_INV_LOSS_FLAGGED, "a hole, and no PARTIAL");
 }
 
+/* No reader reads while an area is overwritten: what a transaction has stored is compared when it ends. */
+static void check_overwritten(struct world *w)
+{
+	const struct monitor *m = &w->mon;
+	u64 mask = w->aux_size - 1, nr = m->stored < w->aux_size ? m->stored : w->aux_size;
+
+	for (u64 at = m->pos - nr; m->truth && at < m->pos; at++)
+		if (m->truth[at & mask] && w->aux[at & mask] != m->truth[at & mask] - 1) {
+			mon_violation(w, AUXTAP_INV_CONTENTS_TRUE,
+				      "at offset %llu there is %#x; produced was %#x", (LL)(at & mask),
+				      w->aux[at & mask], m->truth[at & mask] - 1u);
+			return;
+		}
+}
+
 static void expect_record(struct world *w, u64 offset, u64 nr_bytes, u64 flags)
 {
 	struct monitor *m = &w->mon;
@@ -305,9 +325,12 @@ static void watch_end(void *ctx, const struct perf_output_handle *handle, uint64
 			      "the transaction tells of %llu bytes, and the unit stored %llu",
 			      (LL)nr_bytes, (LL)(m->pos - m->head));
 	check_flags(w, flags, nr_bytes);
+	if (w->c.snapshot)
+		check_overwritten(w);
 	if (flags & TRUNCATED) {
 		w->r->nr_truncated++;
 		m->disable_due = true;
+		progress_truncated(w);
 	}
 	if (due && !lost) {
 		w->r->nr_records++;
@@ -517,7 +540,42 @@ static void reach_mark(struct world *w)
 	}
 }
 
-void mon_store(struct world *w, u64 off, const u8 *bytes, u64 nr_bytes)
+/* I9: SPE's records begin at multiples of the alignment; what lies before one that begins next. */
+static u64 own_padding(const struct world *w, u64 pos)
+{
+	if (!is_driver(w, "arm_spe") || w->nr_kept % w->c.setup.record_bytes)
+		return 0;
+	return -pos & (w->c.setup.align - 1);
+}
+
+/*
+ * What belongs into memory is what was produced, whatever the unit hands to store(): the bytes of this
+ * piece in their order. If some are lost, they are its last ones.
+ */
+static void expect_contents(struct world *w, u64 pos, u64 off, u64 nr_bytes)
+{
+	u64 mask = w->aux_size - 1, record = w->c.setup.record_bytes, pad, nr;
+	u16 *truth = w->given ? w->mon.truth : NULL;
+
+	while (nr_bytes) {
+		pad = own_padding(w, pos);
+		pad = pad < nr_bytes ? pad : nr_bytes;
+		for (u64 i = 0; truth && i < pad; i++)
+			truth[(off + i) & mask] = 0;
+		nr = nr_bytes - pad;
+		if (is_driver(w, "arm_spe") && record & (w->c.setup.align - 1) &&
+		    nr > record - w->nr_kept % record)
+			nr = record - w->nr_kept % record; /* padding may follow */
+		for (u64 i = 0; truth && i < nr && w->nr_kept + i < w->nr_given; i++)
+			truth[(off + pad + i) & mask] = (u16)(1 + w->given[w->nr_kept + i]);
+		w->nr_kept += nr;
+		pos += pad + nr;
+		off += pad + nr;
+		nr_bytes -= pad + nr;
+	}
+}
+
+void mon_store(struct world *w, u64 off, u64 nr_bytes)
 {
 	struct monitor *m = &w->mon;
 	u64 mask = w->aux_size - 1, ahead = (off - m->pos) & mask;
@@ -532,15 +590,13 @@ void mon_store(struct world *w, u64 off, const u8 *bytes, u64 nr_bytes)
 		return;
 	loss_over(w);
 	w->piece_stored += nr_bytes;
-	if (ahead >= w->c.setup.align) { /* less is the unit's own padding */
+	if (ahead && ahead != own_padding(w, m->pos)) {
 		mon_violation_at(w, AUXTAP_INV_RECORDS_TRUE, m->pos - (m->pos & mask) + off, m->pos,
 				 "%llu bytes are stored at offset %#llx, and were due at %#llx",
 				 (LL)nr_bytes, (LL)off, (LL)(m->pos & mask));
 		ahead = 0;
 	}
-	if (m->truth)
-		for (u64 i = 0; bytes && i < nr_bytes; i++)
-			m->truth[(off + i) & mask] = (u16)(1 + bytes[i]);
+	expect_contents(w, m->pos + ahead, off, nr_bytes);
 	m->pos += ahead + nr_bytes;
 	m->stored += nr_bytes;
 	reach_mark(w);
@@ -636,6 +692,7 @@ void mon_time(struct world *w)
 	struct monitor *m = &w->mon;
 	u64 latest = w->c.irq_latency_ns + w->c.irq_jitter_ns;
 
+	progress_time(w);
 	if (m->line_up && !m->irq_late_told && w->now - m->line_time > latest + 1) {
 		m->irq_late_told = true;
 		mon_violation(w, AUXTAP_INV_IRQ_IN_TIME,
@@ -684,7 +741,7 @@ void mon_read(struct world *w, u64 from, u64 to)
 			mon_violation_at(w, AUXTAP_INV_CONTENTS_TRUE, at, at,
 					 "at %llu the reader finds %#x; %s %#x", (LL)at,
 				      w->aux[at & mask],
-				      *truth ? "the unit stored" : "padding should be", due);
+				      *truth ? "produced was" : "padding should be", due);
 			return;
 		}
 		*truth = 0;

@@ -127,6 +127,7 @@ void reader_take(struct world *w, u64 to)
 	w->r->nr_reads++;
 	lab_event(w, AUXTAP_WM_READ, to, to - r->tail, 0);
 	r->tail = to;
+	progress_read(w);
 	__atomic_store_n(&w->page->aux_tail, to, __ATOMIC_RELEASE);
 }
 

@@ -126,6 +126,18 @@ u64 sim_time(const struct world *w, u64 less)
 	return time > w->now ? time : w->now;
 }
 
+/*
+ * The byte at a position of all that is produced: neither padding nor what was in memory before, and
+ * without a period, so that no piece looks like another one.
+ */
+static u8 content_at(u64 at)
+{
+	u64 z = (at + 1) * 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ z >> 29) * 0xbf58476d1ce4e5b9ull;
+	return (u8)(1 + (z >> 32) % 0x6f);
+}
+
 static const u8 *contents(struct world *w, u64 *nr_bytes)
 {
 	u64 grain = w->c.setup.record_bytes, at = w->r->produced, left;
@@ -134,8 +146,8 @@ static const u8 *contents(struct world *w, u64 *nr_bytes)
 		return NULL;
 	/* a unit may take a record a call of all that it is offered: what it left is still there */
 	if (!w->bytes_to || at < w->bytes_to - PIECE || at + grain > w->bytes_to) {
-		for (u64 i = 0; i < PIECE; i++) /* neither padding nor what was there before */
-			w->bytes[i] = (u8)(1 + (at + i) * 2654435761u % 0x6f);
+		for (u64 i = 0; i < PIECE; i++)
+			w->bytes[i] = content_at(at + i);
 		w->bytes_to = at + PIECE;
 	}
 	left = w->bytes_to - at;
@@ -155,6 +167,27 @@ static void count_made(struct world *w, u64 nr_bytes)
 		w->now = time;
 }
 
+u64 sim_give(struct world *w, const u8 *bytes, u64 nr_bytes, u64 *taken)
+{
+	u64 violations = w->r->nr_violations, kept;
+
+	w->given = bytes;
+	w->nr_given = nr_bytes;
+	w->nr_kept = w->piece_stored = w->bus_bytes = 0;
+	w->producing = true;
+	*taken = 0;
+	kept = w->unit->produce(w->u, bytes, nr_bytes, taken);
+	w->producing = false;
+	w->given = NULL;
+	/* what cannot be ends the run (unit_broken()), and a store that failed has been reported */
+	if (kept != w->nr_kept && kept <= w->bus_bytes && violations == w->r->nr_violations)
+		mon_violation(w, AUXTAP_INV_BYTES_ADD_UP,
+			      "of a piece of %llu bytes the unit stores %llu, and returns that it has stored %llu",
+			      (unsigned long long)nr_bytes, (unsigned long long)w->nr_kept,
+			      (unsigned long long)kept);
+	return kept;
+}
+
 /* A piece of trace, at most to the next thing that happens. The time is when it was made. */
 static void produce(struct world *w, u64 nr_bytes)
 {
@@ -165,12 +198,7 @@ static void produce(struct world *w, u64 nr_bytes)
 		bool stopped = w->mon.stopped;
 
 		bytes = contents(w, &nr_bytes);
-		taken = 0;
-		w->producing = true;
-		w->piece_stored = 0;
-		w->bus_bytes = 0;
-		stored = w->unit->produce(w->u, bytes, nr_bytes, &taken);
-		w->producing = false;
+		stored = sim_give(w, bytes, nr_bytes, &taken);
 		if (!taken || taken > nr_bytes || stored > taken || stored > w->bus_bytes) {
 			w->asked = nr_bytes;
 			w->taken = taken;
@@ -329,6 +357,7 @@ static void step(struct world *w)
 
 static void run(struct world *w)
 {
+	progress_begin(w);
 	machine_sched(w, true);
 	next_segment(w);
 	while (!finished(w) && w->now != NEVER) {
@@ -347,6 +376,7 @@ static void run(struct world *w)
 	machine_sched(w, false);
 	reader_finish(w);
 	mon_finish(w);
+	progress_end(w);
 }
 
 /* A model that is no trace unit: what it says cannot be, or time would stand still. */

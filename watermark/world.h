@@ -76,7 +76,7 @@ struct monitor {
 	enum auxtap_watermark_loss why;
 	unsigned int nr_empty; /* transactions in a row that moved nothing */
 	u64 kept_at[AUXTAP_NR_INVARIANTS]; /* the last violation that was kept: 1 + transactions then */
-	u16 *truth; /* contents: 1 + byte stored at an offset; 0: padding */
+	u16 *truth; /* contents: 1 + the produced byte that belongs at an offset; 0: padding */
 };
 
 struct reader {
@@ -87,6 +87,16 @@ struct reader {
 	bool truncated, was_full;
 	u64 tail; /* as it stored it last */
 	u64 watch_at, watch_head, enabled_at;
+};
+
+/* progress.c */
+struct progress {
+	bool timed, keeps_up; /* keeps_up: the area is never full */
+	bool read_all; /* since the last truncation, up to the head */
+	bool off_told, lack_told;
+	unsigned int nr_starved;
+	u64 stored;		/* of the result, at the last truncation */
+	u64 off_since, off_max; /* the program runs untraced since then (NEVER: it does not); at most so long */
 };
 
 struct world {
@@ -113,7 +123,10 @@ struct world {
 	bool producing, line_raised, in_interrupt;
 	bool exploring; /* explore.c: no time passes */
 	u64 piece_stored; /* of the piece that is being produced */
-	/* of one call of produce(): what store() was given; what cannot be */
+	/* of one call of produce(): what the unit was given, how much of it it has stored so far */
+	const u8 *given;
+	u64 nr_given, nr_kept;
+	/* … what store() was given; what cannot be */
 	u64 bus_bytes, asked, taken, claimed;
 	bool broken;
 	/* time */
@@ -126,6 +139,7 @@ struct world {
 	u64 random;
 	struct reader reader;
 	struct monitor mon;
+	struct progress progress;
 	struct auxtap_watermark_result *r;
 	void (*on_event)(void *ctx, const struct auxtap_watermark_event *event);
 	void *ctx;
@@ -168,7 +182,7 @@ int mon_open(struct world *w);
 void mon_finish(struct world *w); /* program and reader are through */
 void mon_close(struct world *w);
 void mon_marks(struct world *w, u64 int_at, u64 stop_at, u64 start);
-void mon_store(struct world *w, u64 off, const u8 *bytes, u64 nr_bytes);
+void mon_store(struct world *w, u64 off, u64 nr_bytes);
 /* since: when the first of the lost bytes was due. */
 void mon_produced(struct world *w, u64 stored, u64 lost, u64 since, enum auxtap_watermark_loss why);
 void mon_line(struct world *w);
@@ -182,6 +196,14 @@ void mon_time(struct world *w);
  * it was still tracing, so that there is something to be read again.
  */
 void mon_drained(struct world *w, bool marked, bool more);
+
+/* progress.c */
+void progress_begin(struct world *w);
+void progress_lost(struct world *w, u64 lost, enum auxtap_watermark_loss why);
+void progress_truncated(struct world *w);
+void progress_read(struct world *w);
+void progress_time(struct world *w);
+void progress_end(struct world *w);
 
 /* reader.c */
 void reader_wake(struct world *w);
@@ -204,6 +226,8 @@ void faults_stopping(struct world *w);
 int config_check(const struct auxtap_watermark_config *c, struct auxtap_error *err);
 
 /* sim.c */
+/* The unit is given a piece of trace; bytes may be NULL. Returns and *taken: as its produce(). */
+u64 sim_give(struct world *w, const u8 *bytes, u64 nr_bytes, u64 *taken);
 void sim_line(struct world *w); /* the unit's interrupt line has gone up */
 void sim_send_irq(struct world *w, u64 delay);
 /* Now; in the middle of a piece when its last byte so far was made, less some of them. */

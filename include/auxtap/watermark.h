@@ -90,8 +90,9 @@ struct auxtap_trace_unit {
 	/*
 	 * While tracing and the buffer are switched on: the program yields nr_bytes of trace, more
 	 * than 0 (arm_spe: a whole number of records). bytes may be NULL, see store(). *taken: how
-	 * many of them were dealt with, 1 to nr_bytes. Returns how many of those were stored; the
-	 * others are lost. What is left is asked again. After each call the laboratory knows how
+	 * many of them were dealt with, 1 to nr_bytes. Returns how many of those were stored: the
+	 * first ones, in their order, padding not counted. The others are lost: a unit that loses
+	 * some and then stores again returns in between. What is left is asked again. After each call the laboratory knows how
 	 * late it is: so a unit whose interrupt line goes up calls irq() and returns at that byte,
 	 * with *taken saying which it is. Bytes that a stopped unit loses count as well.
 	 */
@@ -252,6 +253,17 @@ struct auxtap_watermark_result {
 	uint64_t nr_findings;
 	char finding[200]; /* the first one */
 };
+
+/* What a result comes to. */
+enum auxtap_watermark_verdict {
+	AUXTAP_WM_PASS,
+	AUXTAP_WM_FAIL,	       /* an invariant does not hold */
+	AUXTAP_WM_NO_PROGRESS, /* more is lost than the configuration explains: no other invariant than
+				  AUXTAP_INV_PROGRESS is broken, or nothing is stored */
+	AUXTAP_WM_NOT_RUN,     /* refused */
+};
+AUXTAP_API enum auxtap_watermark_verdict
+auxtap_watermark_verdict(const struct auxtap_watermark_result *result);
 
 /*
  * Runs one configuration to its end. on_event may be NULL. 0: done, see result; -EINVAL: a value

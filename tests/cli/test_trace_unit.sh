@@ -97,6 +97,58 @@ sim --unit ./ptstop.so --reader-latency 3ms
 [ $? -eq 1 ] || fail "a PT without STOP: exit is not 1: $(cat out err)"
 grep -qE '^  (limit-kept|unread-kept) ' out || fail "a PT without STOP: not named: $(cat out)"
 
+# ---- units that store something else than was produced, or do not store ----
+# hostile NAME N: NAME.so, the example as hostile_unit.c makes it wrong
+hostile() {
+	local driver='"trbe"' level=irq_level
+	[ "$example" = trace_unit_pt.c ] && driver='"intel_pt"' level=NULL
+	sed -E 's/^const struct auxtap_trace_unit auxtap_trace_unit = /static const struct auxtap_trace_unit honest = /
+		s/sizeof\(auxtap_trace_unit\)/sizeof(honest)/' "$SRC/examples/$example" >honest.c
+	# shellcheck disable=SC2086
+	${CC:-cc} -std=c11 -Wall -Wextra -Werror $SANITIZER $flags -I. "-DHOSTILE=$2" "-DHOSTILE_DRIVER=$driver" \
+		"-DHOSTILE_LEVEL=$level" -shared -fPIC -o "$1.so" "$SRC/tests/cli/hostile_unit.c" || fail "$1 does not build"
+}
+# finding FILE: the invariants that a run names
+named() { grep -oE '^  [a-z-]+ \(' out | sort -u | tr -d ' (' | paste -sd' '; }
+for example in trace_unit.c trace_unit_pt.c; do
+	for n in 0 1 2 3 4 5 6; do
+		hostile bad $n
+		for options in "" "--snapshot --switch 200us" "--reader-latency 3ms" "--watermark 1000 --switch 30us --record 48"; do
+			# shellcheck disable=SC2086
+			sim --unit ./bad.so --bytes 1M --contents $options
+			status=$?
+			if [ "$n" -eq 0 ]; then
+				[ $status -eq 0 ] || fail "$example, honest: $options: $(cat out err)"
+				continue
+			fi
+			[ $status -eq 1 ] || fail "$example, hostile $n: $options: exit is not 1: $(cat out err)"
+			[ "$(named)" = contents-true ] || fail "$example, hostile $n: $options: $(named)"
+			grep -q '^  contents-true .*produced was' out || fail "$example, hostile $n: $options: $(cat out)"
+		done
+		sim --unit ./bad.so --bytes 1M || fail "$example, hostile $n: its positions are right: $(cat out err)"
+	done
+	hostile bad 7
+	sim --unit ./bad.so --bytes 1M
+	[ $? -eq 1 ] || fail "$example, miscounts: exit is not 1: $(cat out err)"
+	grep -q '^  bytes-add-up .* the unit stores .*, and returns that it has stored' out || fail "$example, miscounts: $(cat out)"
+	for n in 8 9; do
+		for options in "" "--snapshot --switch 200us" "--bytes 32K" "--reader-latency 1s"; do
+			hostile bad $n
+			# shellcheck disable=SC2086
+			sim --unit ./bad.so --bytes 1M $options
+			[ $? -eq 1 ] || fail "$example, hostile $n: $options: exit is not 1: $(cat out err)"
+			grep -q '^  progress .*the unit is on, has space, and has not' out ||
+				fail "$example, hostile $n: $options: not named: $(cat out)"
+		done
+	done
+done
+hostile bad 8
+sim --unit ./bad.so --bytes 32K --format json
+[ $? -eq 1 ] && grep -q '"verdict": "no-progress"' out || fail "deaf: $(cat out)"
+sim --unit ./bad.so --bytes 32K
+grep -q '^  verdict     no progress: ' out || fail "deaf: $(cat out)"
+example=trace_unit.c
+
 # ---- what is no trace unit ----
 wrong() {
 	local status=$1 text=$2

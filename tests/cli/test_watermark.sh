@@ -127,6 +127,27 @@ repeat=$(sed -n 's/^ *repeat it: auxtap //p' first)
 [ $? -eq 1 ] || fail "the repeated run passes: $repeat"
 diff <(grep 'limit-kept' first) <(grep '^  limit-kept' again) >/dev/null || fail "the repeated run differs"
 
+# ---- progress: what is lost must be explained. J2: this area is padded out, again and again ----
+for options in "--data-pages 1 --read-size 1" "--irq-latency 1ms --reader-rate 100M" "--switch 30us" "--reader-latency 1s"; do
+	# shellcheck disable=SC2086
+	sim --driver trbe --bytes 2M --pages 8 --watermark 1000 --errata beyond $options >run
+	[ $? -eq 1 ] || fail "padded out, $options: exit is not 1: $(cat run)"
+	grep -q '^  verdict     no progress: ' run || fail "padded out, $options: $(cat run)"
+	grep -qE '^  progress .*: of [0-9]+ bytes nothing is stored$' run || fail "padded out, $options: $(cat run)"
+done
+sim --driver trbe --bytes 2M --pages 8 --watermark 1000,16K --errata beyond >run
+[ $? -eq 1 ] || fail "padded out: a list: exit is not 1"
+grep -qE '^ +1000 .* no progress$' run && grep -qE '^ +16K .* pass$' run || fail "padded out: a list: $(cat run)"
+sim --driver trbe --bytes 2M --pages 16 --watermark 1000 --errata beyond >run
+[ $? -eq 1 ] && grep -q '^  progress .* for want of space, and the reader is fast enough' run || fail "fast enough: $(cat run)"
+sim --driver trbe --bytes 4M --pages 4 --watermark 64 --errata beyond >run
+grep -qE '^  progress .* 8 times in a row the event is truncated before a byte is stored|^  progress .* nothing is traced' run || fail "in a row: $(cat run)"
+# a slow reader must lose
+for driver in intel_pt arm_spe trbe; do
+	sim --driver $driver --bytes 4M --reader-latency 30ms --watermark 16K >run || fail "slow reader, $driver: $(cat run)"
+	[ "$(sed -nE 's/.* = ([0-9]+) stored .*/\1/p' run)" -lt 400000 ] || fail "slow reader, $driver: it is not slow: $(cat run)"
+done
+
 # ---- every state of small worlds ----
 for driver in intel_pt arm_spe trbe; do
 	largest=
