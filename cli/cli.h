@@ -22,6 +22,9 @@ void cli_error(const struct auxtap_error *err);
 void cli_complain(const char *what, const char *todo, const char *why_fmt, ...)
 	AUXTAP_PRINTF(3, 4);
 
+/* Reports once that standard output could not be written; code: an errno or 0. CLI_FAILED. */
+int cli_output_failed(int code);
+
 /* The first argument is -h, --help or an abbreviation of it. */
 bool cli_wants_help(int argc, char **argv);
 

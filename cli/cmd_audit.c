@@ -129,10 +129,8 @@ static int audit_file(const char *path, bool log, const struct auxtap_audit_opts
 		status = ret == -EBADMSG ? CLI_DAMAGED : CLI_FAILED;
 	} else {
 		status = auxtap_audit_at_fault(audit) ? CLI_DAMAGED : CLI_OK;
-		if (formats[format].print(audit, path, stdout) || fflush(stdout)) {
-			cli_complain("standard output", NULL, "cannot write: %s", strerror(errno));
-			status = CLI_FAILED;
-		}
+		if (formats[format].print(audit, path, stdout) || fflush(stdout))
+			status = cli_output_failed(errno);
 	}
 	auxtap_audit_free(audit);
 	auxtap_perfdata_close(pd);

@@ -448,9 +448,7 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 	status = CLI_OK;
 	say_missing(images);
 	if (printer->failed) {
-		cli_complain("standard output", NULL, "cannot write: %s",
-			     strerror(errno));
-		status = CLI_FAILED;
+		status = cli_output_failed(errno);
 	} else if (ret < 0) {
 		cli_error(&err);
 		status = ret == -ENOMEM ? CLI_FAILED : CLI_DAMAGED;

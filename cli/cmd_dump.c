@@ -55,10 +55,8 @@ static int finish(int ret, const struct auxtap_error *err)
 		output = errno;
 	if (output == EPIPE)
 		return CLI_OK;
-	if (output) {
-		cli_complain("standard output", NULL, "%s", strerror(output));
-		return CLI_FAILED;
-	}
+	if (output)
+		return cli_output_failed(output);
 	if (!ret)
 		return CLI_OK;
 	cli_error(err);

@@ -88,8 +88,6 @@ static int report(const struct report_cmd *cmd)
 			return CLI_USAGE;
 		return ret == -EBADMSG ? CLI_DAMAGED : CLI_FAILED;
 	}
-	if (fflush(stdout))
-		return CLI_FAILED;
 	return unfinished ? CLI_DAMAGED : CLI_OK;
 }
 

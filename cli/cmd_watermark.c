@@ -202,6 +202,8 @@ static int run_into(struct sim *s)
 {
 	int ret = CLI_FAILED;
 
+	if (s->path && !strcmp(s->path, "-"))
+		s->path = NULL;
 	s->out = s->path ? fopen(s->path, "we") : stdout;
 	if (!s->out) {
 		cli_complain(s->path, NULL, "%s", strerror(errno));

@@ -3,30 +3,35 @@
 #include "cli.h"
 
 #include <auxtap/perfdata.h>
+#include <errno.h>
 #include <getopt.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);
 	const char *help;
+	int failed; /* its status for a failure of our own */
 };
 
 static const struct command commands[] = {
 #ifdef AUXTAP_HAVE_DECODE
-	{"crash", cmd_crash, "run a program with a flight recorder; report its last moments if it dies"},
+	{"crash", cmd_crash, "run a program with a flight recorder; report its last moments if it dies",
+	 CLI_RUN_FAILED},
 #endif
-	{"record", cmd_record, "record a full trace, or a snapshot with -S"},
+	{"record", cmd_record, "record a full trace, or a snapshot with -S", CLI_RUN_FAILED},
 #ifdef AUXTAP_HAVE_DECODE
-	{"report", cmd_report, "what a person wants first: the crash, else an overview"},
-	{"decode", cmd_decode, "the executed flow: instructions, branches, calls, gaps"},
-	{"dump", cmd_dump, "every record and every packet, with offsets"},
+	{"report", cmd_report, "what a person wants first: the crash, else an overview", CLI_FAILED},
+	{"decode", cmd_decode, "the executed flow: instructions, branches, calls, gaps", CLI_FAILED},
+	{"dump", cmd_dump, "every record and every packet, with offsets", CLI_FAILED},
 #endif
-	{"watermark", cmd_watermark, "the laboratory: where interrupts and watermarks must be, and are"},
-	{"audit", cmd_audit, "a recording's AUX transactions held against the kernel's rules"},
-	{"list", cmd_list, "the trace units here, and what you may do with them"},
+	{"watermark", cmd_watermark, "the laboratory: where interrupts and watermarks must be, and are", CLI_FAILED},
+	{"audit", cmd_audit, "a recording's AUX transactions held against the kernel's rules", CLI_FAILED},
+	{"list", cmd_list, "the trace units here, and what you may do with them", CLI_FAILED},
 };
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -43,6 +48,38 @@ void cli_complain(const char *what, const char *todo, const char *why_fmt, ...)
 	if (todo && *todo)
 		fprintf(stderr, "; %s", todo);
 	fputc('\n', stderr);
+}
+
+/* Nothing reads a pipe's other end any more: what 'auxtap … | head' leaves is no failure. */
+static bool reader_is_gone(int code)
+{
+	struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+	if (code)
+		return code == EPIPE;
+	return poll(&out, 1, 0) > 0 && (out.revents & POLLERR);
+}
+
+static bool output_reported;
+
+int cli_output_failed(int code)
+{
+	if (!output_reported)
+		cli_complain("standard output", "the output is incomplete", "cannot write%s%s",
+			     code ? ": " : " all of it", code ? strerror(code) : "");
+	output_reported = true;
+	return CLI_FAILED;
+}
+
+/* What a command printed must have arrived, whichever command it was. */
+static int close_output(int status, int failed)
+{
+	int code = fflush(stdout) ? errno : 0;
+
+	if (!ferror(stdout) || output_reported || reader_is_gone(code))
+		return status;
+	cli_output_failed(code);
+	return failed;
 }
 
 void cli_error(const struct auxtap_error *err)
@@ -103,10 +140,12 @@ static void usage(FILE *out)
 		     "Start with: auxtap crash -- ./program\n");
 }
 
-int main(int argc, char **argv)
+/* *failed: the command's status for a failure of our own. */
+static int run(int argc, char **argv, int *failed)
 {
 	int opt;
 
+	*failed = CLI_FAILED;
 	if (argc < 2) {
 		usage(stderr);
 		return CLI_USAGE;
@@ -121,9 +160,18 @@ int main(int argc, char **argv)
 		return CLI_OK;
 	}
 	for (size_t i = 0; i < NR_COMMANDS; i++) {
-		if (!strcmp(argv[1], commands[i].name))
-			return commands[i].run(argc - 1, argv + 1);
+		if (strcmp(argv[1], commands[i].name))
+			continue;
+		*failed = commands[i].failed;
+		return commands[i].run(argc - 1, argv + 1);
 	}
 	cli_complain(argv[1], "see 'auxtap --help'", "no such command");
 	return CLI_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	int failed, status = run(argc, argv, &failed);
+
+	return close_output(status, failed);
 }

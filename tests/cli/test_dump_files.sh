@@ -114,7 +114,7 @@ pt=$traces/intel-pt-perfdata/intel_pt-4.14/perf.data
 [ ! -s "$work/err" ] || fail "closed pipe, SIGPIPE ignored: $(cat "$work/err")"
 "$auxtap" dump "$pt" >/dev/full 2>"$work/err"
 [ $? = 3 ] || fail "/dev/full: exit status"
-grep -q "standard output: No space left" "$work/err" || fail "/dev/full: $(cat "$work/err")"
+grep -q "standard output: cannot write: No space left" "$work/err" || fail "/dev/full: $(cat "$work/err")"
 
 # Cut anywhere: what is whole is listed, the place named.
 for size in 104 300 744 5000 10700 20000 60000; do
