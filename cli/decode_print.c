@@ -474,6 +474,12 @@ static void print_json(struct decode_printer *p, const struct auxtap_event *ev,
 
 /* ---- CSV ---- */
 
+/* A table reader takes "4011e6" for 4011000000: addresses are marked as hexadecimal. */
+static bool csv_is_hex(enum decode_field field)
+{
+	return field == FIELD_IP || field == FIELD_ADDR || field == FIELD_PHYS;
+}
+
 static void csv_string(struct decode_printer *p, const char *s)
 {
 	bool quoted = strpbrk(s, ",\"\r\n");
@@ -499,6 +505,8 @@ static void print_csv(struct decode_printer *p, const struct auxtap_event *ev,
 		if (i)
 			put_char(p, ',');
 		decode_value(p, ev, p->fields[i], place, &number, buf, sizeof(buf));
+		if (buf[0] && csv_is_hex(p->fields[i]))
+			put_text(p, "0x", 2);
 		csv_string(p, buf);
 	}
 	if (p->events & AUXTAP_EVENT_GAP) {

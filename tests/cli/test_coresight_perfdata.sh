@@ -38,11 +38,11 @@ decode() {
 
 # the thread is the one that the unit traced as the context (VMID 0x13f is 319)
 decode ete-loop-raw-v1
-has ete-loop-raw-v1 '319,0,1667.196293520,trace_on,,629b293000'
+has ete-loop-raw-v1 '319,0,1667.196293520,trace_on,,0x629b293000'
 has ete-loop-raw-v1 'no image /data/local/tmp/etm_test_loop for 629b293000'
 has sum 'bytes: 76'
 decode etm-loop-v1
-has etm-loop-v1 '17235,7,1118.693749982,trace_on,,582b2b1000'
+has etm-loop-v1 '17235,7,1118.693749982,trace_on,,0x582b2b1000'
 has sum 'bytes: 384'
 decode etm-kernel-v1
 grep -q 'truncated' "$WORK/etm-kernel-v1" || fail "etm-kernel-v1: the truncated AUX record is no gap"

@@ -38,9 +38,9 @@ same ip $'1000\n1001\n1002\n1000\n1001\n1002\n1004\n1010\n1011' "${raw[@]}" --ev
 same last $'1010\n1011' "${raw[@]}" --events insn -F ip --last 2 trace
 same jobs $'1000\n1001\n1002\n1000\n1001\n1002\n1004\n1010\n1011' "${raw[@]}" --events insn -F ip -j 2 trace
 same csv 'event,ip,addr,flags,gap
-branch,1002,1000,jcc,
-branch,1004,1010,call,
-branch,1011,5000,return,
+branch,0x1002,0x1000,jcc,
+branch,0x1004,0x1010,call,
+branch,0x1011,0x5000,return,
 gap,,,,no_image: no mapping known at 5000' \
 	"${raw[@]}" --events branch,gap -F event,ip,addr,flags --format csv trace
 same jsonl 'auxtap: trace: no memory samples in this file (it holds Intel PT)
@@ -60,7 +60,7 @@ cp code "$name"
 same utf8-jsonl "{\"ip\":\"1000\",\"dso\":\"$(printf 'c\303\266de')\\\\xff\"}" decode --raw pt --image "$name@0x1000" \
 	--events insn -F ip,dso --format jsonl one
 same utf8-csv "ip,dso
-1000,$(printf 'c\303\266de')\\xff" decode --raw pt --image "$name@0x1000" --events insn -F ip,dso --format csv one
+0x1000,$(printf 'c\303\266de')\\xff" decode --raw pt --image "$name@0x1000" --events insn -F ip,dso --format csv one
 # a range of the file: only the first two bytes are there
 same range '1000
 1001
