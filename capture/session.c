@@ -499,10 +499,12 @@ static int process_exit(struct auxtap_session *s, const struct auxtap_target_eve
 		struct auxtap_target_event dead = *ev;
 
 		dead.signo = WTERMSIG(ev->status);
-		if (dead.signo != SIGKILL && dead.signo != SIGTERM && dead.signo != SIGINT &&
-		    dead.signo != SIGHUP && dead.signo != SIGPIPE && dead.signo != SIGALRM)
+		if (session_dumps_core(dead.signo))
 			snapshot_of_death(s, &dead);
 	}
+	if (s->opts.crash && !s->per_cpu && WIFSIGNALED(ev->status) &&
+	    session_dumps_core(WTERMSIG(ev->status)) && !(p && p->died))
+		session_unseen_death(s, ev);
 	for (size_t i = s->nr_streams; i-- > 0;) {
 		if (!s->per_cpu && s->streams[i]->pid == ev->pid) {
 			struct auxtap_target_event gone = *ev;
@@ -515,6 +517,16 @@ static int process_exit(struct auxtap_session *s, const struct auxtap_target_eve
 	if (!s->per_cpu)
 		process_remove(&s->processes, ev->pid);
 	return ret;
+}
+
+/* Tracing ended before. */
+static void lost_death(struct auxtap_session *s, pid_t pid)
+{
+	struct process *p = s->opts.crash ? process_get(&s->processes, pid) : NULL;
+
+	if (p)
+		p->died = true;
+	s->stats.crashes++;
 }
 
 static int handle(struct auxtap_session *s, const struct auxtap_target_event *ev,
@@ -543,7 +555,7 @@ static int handle(struct auxtap_session *s, const struct auxtap_target_event *ev
 		if (s->opts.crash && !s->failed)
 			snapshot_of_death(s, ev);
 		else
-			s->stats.crashes++;
+			lost_death(s, ev->pid);
 		target->resume(s->be->target_ctx, ev->tid);
 		return 0;
 	case AUXTAP_TARGET_THREAD_EXIT:

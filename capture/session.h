@@ -181,6 +181,12 @@ void trace_file_abort(struct trace_file *file);
 void session_save_vdso(struct auxtap_session *s, const struct map_list *maps, pid_t pid);
 
 /* session_crash.c */
+bool session_dumps_core(int signo);
+/*
+ * Emulated: a death that the engine saw only when all was over. No thread was stopped, and the
+ * rings are gone: a crash without a snapshot, of an unknown thread.
+ */
+void session_unseen_death(struct auxtap_session *s, const struct auxtap_target_event *ev);
 int session_crash(struct auxtap_session *s, const struct auxtap_target_event *ev,
 		  struct auxtap_error *err);
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define STACK_BYTES	(256u << 10) /* of the thread that died */
@@ -331,7 +332,7 @@ static void thread_notes(struct auxtap_session *s, struct trace_file *file,
 	free(tids);
 }
 
-static bool dumps_core(int signo)
+bool session_dumps_core(int signo)
 {
 	switch (signo) {
 	case SIGQUIT: case SIGILL: case SIGABRT: case SIGFPE: case SIGSEGV: case SIGBUS:
@@ -359,7 +360,7 @@ static void fill_crash(struct auxtap_session *s, const struct auxtap_target_even
 	memcpy(crash->comm, ev->comm, sizeof(crash->comm));
 	if (!*crash->comm)
 		thread_comm(s, ev->pid, ev->tid, crash->comm);
-	if (dumps_core(ev->signo))
+	if (session_dumps_core(ev->signo))
 		crash->flags |= AUXTAP_CRASH_CORE;
 	if (!strncmp(ev->text, "emulator", 8))
 		crash->flags |= AUXTAP_CRASH_EMULATOR;
@@ -558,4 +559,26 @@ out:
 	map_list_free(&maps);
 	free(text);
 	return ret;
+}
+
+void session_unseen_death(struct auxtap_session *s, const struct auxtap_target_event *ev)
+{
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct auxtap_crash crash = {
+		.size = sizeof(crash),
+		.pid = ev->pid,
+		.signo = WTERMSIG(ev->status),
+		.exit_status = ev->status,
+		.time = ev->time,
+		.flags = AUXTAP_CRASH_CORE,
+	};
+	char what[32];
+
+	s->stats.crashes++;
+	if (!s->opts.on_no_snapshot)
+		return;
+	thread_comm(s, ev->pid, ev->pid, crash.comm);
+	snprintf(what, sizeof(what), "process %d", (int)ev->pid);
+	auxtap_error_set(&err, -ESRCH, what, "it ended before its threads could be stopped");
+	s->opts.on_no_snapshot(s->opts.ctx, s->opts.output, &crash, &err);
 }

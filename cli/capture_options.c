@@ -16,6 +16,7 @@ enum {
 	OPT_WATERMARK,
 	OPT_TRUTH,
 	OPT_KEEP,
+	OPT_ERROR_EXITCODE,
 };
 
 /* "4096", "0x1000", "64K", "16M", "1G", with B allowed behind. -1: not a size. */
@@ -208,6 +209,15 @@ static int parse_one(struct capture_options *o, const struct cli_capture *kind, 
 			return -1;
 		s->keep = (unsigned int)n;
 		return 0;
+	case OPT_ERROR_EXITCODE:
+		if (!kind->crash) {
+			cli_complain("--error-exitcode", NULL, "is an option of 'auxtap crash'");
+			return -1;
+		}
+		if (parse_count("--error-exitcode", optarg, 255, &n))
+			return -1;
+		o->error_exitcode = (int)n;
+		return 0;
 	default:
 		return -1;
 	}
@@ -266,6 +276,7 @@ int capture_options_parse(struct capture_options *o, const struct cli_capture *k
 		{"aux-watermark", required_argument, NULL, OPT_WATERMARK},
 		{"truth", required_argument, NULL, OPT_TRUTH},
 		{"keep", required_argument, NULL, OPT_KEEP},
+		{"error-exitcode", required_argument, NULL, OPT_ERROR_EXITCODE},
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};

@@ -19,6 +19,7 @@ struct capture_options {
 	enum auxtap_source source;
 	bool source_given;
 	const char *trace_unit; /* NULL: not given */
+	int error_exitcode;	/* crash: after any death; 0: not given */
 };
 
 /* 0: go on; 1: help was shown; -1: usage error, told. */

@@ -22,6 +22,8 @@ static const char help[] =
 	"untouched.\n"
 	"\n"
 	"  --keep N              how many snapshots to keep; the oldest goes (8)\n"
+	"  --error-exitcode N    exit with N (1 to 255) if any traced process died of a signal that\n"
+	"                        dumps core, however the program itself ended\n"
 	"  -e PMU/TERMS/MODS     the event, as intel_pt/cyc,noretcomp/u. If not given: intel_pt//u;\n"
 	"                        cs_etm//u for an AArch64 program, which is emulated\n"
 	"  -m DATA,AUX           sizes of data ring and AUX area, in pages or with K, M, G;\n"
@@ -40,8 +42,8 @@ static const char help[] =
 	"                        each, into FILE.TID: a gigabyte for 134 million instructions\n"
 	"  -h, --help            this text\n"
 	"\n"
-	"Exit status: the program's; 128 + signal if it died of one; 125 if auxtap failed; 126 if\n"
-	"the program cannot be executed; 127 if it is not found.\n";
+	"Exit status: the program's; 128 + signal if it died of one; the N of --error-exitcode; 125\n"
+	"if auxtap failed; 126 if the program cannot be executed; 127 if it is not found.\n";
 
 /* The report as text; NULL if there is no memory. Malloc'd. */
 static char *make_report(const char *path, bool colour, struct auxtap_error *err)

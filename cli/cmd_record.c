@@ -130,8 +130,11 @@ static void on_no_snapshot(void *ctx, const char *path, const struct auxtap_cras
 {
 	(void)ctx;
 	(void)path;
-	fprintf(stderr, "auxtap: process %d (%s) died of %s in thread %d; it leaves no snapshot:\n",
-		crash->pid, crash->comm, cli_signal_name(crash->signo), crash->tid);
+	fprintf(stderr, "auxtap: process %d (%s) died of %s", crash->pid, crash->comm,
+		cli_signal_name(crash->signo));
+	if (crash->tid)
+		fprintf(stderr, " in thread %d", crash->tid);
+	fputs("; it leaves no snapshot:\n", stderr);
 	cli_error(why);
 	if (!no_snapshot.code)
 		no_snapshot = *why;
@@ -293,6 +296,8 @@ static int run(struct auxtap_backend *be, struct capture_options *o)
 	}
 	if (failed || ret || stats.truth_failed)
 		return CLI_RUN_FAILED;
+	if (o->error_exitcode && stats.crashes)
+		return o->error_exitcode;
 	/* What we attached to is not ours: its end is no result of this command. */
 	if (attached || stats.exit_status < 0)
 		return CLI_OK;
