@@ -81,13 +81,19 @@ static int parse_pages(const char *text, const char *what, uint64_t *pages)
 	return 0;
 }
 
-static int parse_mmap(char *text, struct auxtap_session_opts *o)
+/* The text stays as it is: the file's CMDLINE repeats it. */
+static int parse_mmap(const char *text, struct auxtap_session_opts *o)
 {
-	char *comma = strchr(text, ',');
+	const char *comma = strchr(text, ',');
+	char data[32];
 
-	if (comma)
-		*comma = '\0';
-	if (parse_pages(text, "data ring", &o->data_pages))
+	if (snprintf(data, sizeof(data), "%.*s", comma ? (int)(comma - text) : (int)sizeof(data), text) >=
+	    (int)sizeof(data)) {
+		cli_complain("-m", "write -m DATA,AUX in pages, or with K, M or G",
+			     "'%s' is not a size", text);
+		return -1;
+	}
+	if (parse_pages(data, "data ring", &o->data_pages))
 		return -1;
 	return comma ? parse_pages(comma + 1, "AUX area", &o->aux_pages) : 0;
 }
@@ -172,6 +178,12 @@ static int parse_one(struct capture_options *o, const struct cli_capture *kind, 
 		s->cpus = optarg;
 		return 0;
 	case 'o':
+		if (!strcmp(optarg, "-")) {
+			cli_complain("-o", "name a file; './-' is one of that name",
+				     "standard output cannot hold a recording, whose beginning is "
+				     "rewritten as it grows");
+			return -1;
+		}
 		s->output = optarg;
 		return 0;
 	case OPT_BACKEND:

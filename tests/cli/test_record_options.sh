@@ -43,6 +43,14 @@ for command in record crash; do
 	done
 done
 expect 125 "option of 'auxtap crash'" record --keep 3 true
+expect 125 "option of 'auxtap crash'" record --error-exitcode 3 true
+for code in 0 -1 256 x ''; do
+	expect 125 'not a number from 1 to 255' crash --error-exitcode "$code" true
+done
+for command in record crash; do
+	expect 125 'standard output cannot hold a recording' $command -o - true
+done
+[ -e ./- ] && fail "-o -: a file of that name"
 expect 125 'not a number' crash --keep 0 true
 emulated=(record --backend emulated --source ptrace)
 expect 125 'no such term.*cyc' "${emulated[@]}" -e intel_pt/foo/u true
@@ -72,6 +80,11 @@ status=$?
 [ "$(cat out)" = in ] || fail "stdin and stdout: '$(cat out)'"
 grep -qx err err || fail "stderr: $(cat err)"
 [ "$(grep -c '^auxtap: backend emulated, source ptrace, event intel_pt//u: expect' err)" -eq 1 ] || fail "no word of emulation: $(cat err)"
+for sizes in 16,16 8,64K ,32; do
+	"$AUXTAP" record --source ptrace -m "$sizes" -o sizes -- true 2>err || fail "-m $sizes: $(tail -n 1 err)"
+	"$AUXTAP" dump --no-packets sizes | grep -q "CMDLINE.* -m $sizes -o" ||
+		fail "-m $sizes: $("$AUXTAP" dump --no-packets sizes | grep CMDLINE)"
+done
 [ "$(stat -c %a data)" = 600 ] || fail "mode of the file: $(stat -c %a data)"
 "$AUXTAP" record --source ptrace -o data -- /bin/sh -c 'kill -9 $$' 2>/dev/null
 status=$?
