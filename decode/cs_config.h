@@ -9,6 +9,9 @@
 
 #include <auxtap/error.h>
 #include <opencsd/c_api/opencsd_c_api.h>
+#if __has_include(<opencsd/itm/trc_pkt_types_itm.h>)
+#include <opencsd/itm/trc_pkt_types_itm.h> /* the C interface names its types, and leaves it out */
+#endif
 #include <stdbool.h>
 
 #define CS_ID_NONE 0xff
