@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* auxtap list: the trace units here, what the user may do with them, what record would pick. */
 #include "cli.h"
+#ifdef AUXTAP_HAVE_DECODE
+#include <auxtap/decode.h>
+#endif
 
 #include <auxtap/capture.h>
 #include <dirent.h>
@@ -137,6 +140,16 @@ static void show_emulation(const struct auxtap_probe *p)
 		printf("  ptrace: no: %s\n", p->ptrace_why);
 }
 
+static void show_libraries(void)
+{
+#ifdef AUXTAP_HAVE_DECODE
+	printf("decoders:");
+	for (unsigned int i = 0; auxtap_decode_library(i); i++)
+		printf("%s %s", i ? "," : "", auxtap_decode_library(i));
+	putchar('\n');
+#endif
+}
+
 int cmd_list(int argc, char **argv)
 {
 	struct auxtap_probe probe = {.size = sizeof(probe)};
@@ -155,6 +168,7 @@ int cmd_list(int argc, char **argv)
 		printf("  none\n");
 	show_permissions(&probe);
 	show_emulation(&probe);
+	show_libraries();
 	if (probe.kernel)
 		printf("record picks: backend kernel, event %s\n", probe.kernel_event);
 	else if (probe.emulated && (probe.qemu || probe.ptrace))

@@ -3,6 +3,7 @@
  * CoreSight in the decoder's place of all queues: a stream for each trace unit of each buffer, merged
  * by time. What no unit of ours can decode is a gap with its bytes.
  */
+#include "cs_limits.h"
 #include "cs_pieces.h"
 #include "decoder_private.h"
 
@@ -152,17 +153,61 @@ static int new_decoder(struct auxtap_decoder *dec)
 
 /* ---- streams ---- */
 
+static int undecoded(struct auxtap_decoder *dec, const struct cs_buffer *buffer, uint64_t nr_bytes,
+		     const char *text)
+{
+	struct auxtap_gap gap = {.cause = AUXTAP_GAP_UNKNOWN, .cpu = buffer->cpu, .pid = -1,
+				 .tid = buffer->of_one_thread ? buffer->tid : -1,
+				 .nr_bytes = nr_bytes, .exact = true};
+
+	return decoder_add_extra(dec, &gap, text);
+}
+
+/* Bytes of the unit in the buffer; in frames without those that make the frames. */
+static uint64_t unit_bytes(const struct cs_buffer *buffer, const struct cs_unit *unit)
+{
+	uint64_t nr = unit->id < CS_NR_IDS ? buffer->nr_bytes[unit->id] : 0;
+
+	for (size_t i = 0; i < buffer->nr; i++) {
+		const struct cs_piece *p = &buffer->pieces[i];
+
+		if (buffer->format == CS_FORMAT_SOURCE || (p->raw && (p->cpu < 0 || p->cpu == unit->cpu)))
+			nr += p->size;
+	}
+	return nr;
+}
+
+/* Is the unit's trace more than the library can be believed with? Why. */
+static bool beyond_library(const struct cs_buffer *buffer, const struct cs_unit *unit, char *text,
+			   size_t size)
+{
+	bool cycles, speculated = buffer->raw_scan.speculated;
+
+	if (!cs_limits_speculation(cs_tree_version_number(), unit, &cycles))
+		return false;
+	if (unit->id < CS_NR_IDS)
+		speculated = speculated || buffer->speculated[unit->id];
+	if (!cycles && !speculated)
+		return false;
+	snprintf(text, size, "OpenCSD %s cannot follow speculation with %s", cs_tree_version(),
+		 cycles ? "cycle counts" : "elements from before a synchronisation");
+	return true;
+}
+
 static int add_stream(struct auxtap_decoder *dec, const struct cs_buffer *buffer,
 		      const struct cs_unit *unit)
 {
 	struct cs_decoder *cs = dec->cs;
 	struct cs_stream *s;
+	char text[96];
 
 	if (dec->shared.opts.cpu >= 0 && unit->cpu != dec->shared.opts.cpu)
 		return 0;
 	/* words of programs, no flow */
 	if (unit->protocol == CS_PROTOCOL_STM || unit->protocol == CS_PROTOCOL_ITM)
 		return 0;
+	if (beyond_library(buffer, unit, text, sizeof(text)))
+		return undecoded(dec, buffer, unit_bytes(buffer, unit), text);
 	if (cs->nr == cs->max) {
 		size_t max = cs->max ? 2 * cs->max : 16;
 		struct cs_stream **grown = realloc(cs->streams, max * sizeof(*grown));
@@ -184,16 +229,6 @@ static int add_stream(struct auxtap_decoder *dec, const struct cs_buffer *buffer
 	return 0;
 }
 
-static int undecoded(struct auxtap_decoder *dec, const struct cs_buffer *buffer, uint64_t nr_bytes,
-		     const char *text)
-{
-	struct auxtap_gap gap = {.cause = AUXTAP_GAP_UNKNOWN, .cpu = buffer->cpu, .pid = -1,
-				 .tid = buffer->of_one_thread ? buffer->tid : -1,
-				 .nr_bytes = nr_bytes, .exact = true};
-
-	return decoder_add_extra(dec, &gap, text);
-}
-
 static ssize_t read_fd(void *ctx, void *buf, size_t size, uint64_t off)
 {
 	const struct cs_buffer *buffer = ctx;
@@ -205,11 +240,26 @@ static ssize_t read_fd(void *ctx, void *buf, size_t size, uint64_t off)
 	return got < 0 ? -errno : got;
 }
 
+/* Is there a unit whose speculation the library may not follow? */
+static bool may_speculate(const struct auxtap_decoder *dec)
+{
+	const struct cs_decoder *cs = dec->cs;
+	uint32_t version = cs_tree_version_number();
+	bool found = false, cycles;
+
+	for (size_t i = 0; i < cs->config.nr && !found; i++)
+		found = cs_limits_speculation(version, &cs->config.units[i], &cycles);
+	for (size_t i = 0; i < cs->ss.nr_units && !found; i++)
+		found = cs_limits_speculation(version, &cs->ss.units[i].unit, &cycles);
+	return found;
+}
+
 /* Whose bytes are in the buffer's frames? */
 static int scan(struct auxtap_decoder *dec, struct cs_buffer *buffer)
 {
 	struct cs_frames *frames = malloc(sizeof(*frames));
 	uint8_t *buf = malloc(SCAN_PIECE);
+	bool look_for_syncs = may_speculate(dec);
 	int ret = frames && buf ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !ret && i < buffer->nr; i++) {
@@ -222,14 +272,21 @@ static int scan(struct auxtap_decoder *dec, struct cs_buffer *buffer)
 		ssize_t got;
 
 		dec->sum.bytes += p->size;
-		if (p->raw || buffer->format == CS_FORMAT_SOURCE)
+		if (p->raw || buffer->format == CS_FORMAT_SOURCE) {
+			bytes.format = CS_FORMAT_SOURCE;
+			while (look_for_syncs && (got = cs_bytes_next(&bytes, &off)) > 0)
+				for (ssize_t b = 0; b < got; b++)
+					cs_sync_scan(&buffer->raw_scan, buf[b]);
 			continue;
+		}
 		cs_frames_init(frames, buffer->format);
 		/* what cannot be read is told when it is decoded */
 		while ((got = cs_bytes_next(&bytes, &off)) > 0)
 			cs_frames_add(frames, off, buf, (size_t)got);
-		for (unsigned int id = 0; id < CS_NR_IDS; id++)
+		for (unsigned int id = 0; id < CS_NR_IDS; id++) {
 			buffer->nr_bytes[id] += frames->nr_bytes[id];
+			buffer->speculated[id] |= frames->syncs[id].speculated;
+		}
 	}
 	free(buf);
 	free(frames);

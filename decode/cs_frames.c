@@ -16,10 +16,11 @@ void cs_frames_init(struct cs_frames *frames, enum cs_format format)
 	frames->id = CS_ID_NONE;
 }
 
-static void add_byte(struct cs_frames *frames, uint64_t off)
+static void add_byte(struct cs_frames *frames, uint64_t off, unsigned int byte)
 {
 	if (frames->id >= CS_NR_IDS)
 		return;
+	cs_sync_scan(&frames->syncs[frames->id], (uint8_t)byte);
 	if (!frames->nr_bytes[frames->id]++)
 		frames->first[frames->id] = off;
 }
@@ -30,20 +31,22 @@ static void add_frame(struct cs_frames *frames, uint64_t off)
 	const uint8_t *f = frames->frame;
 
 	for (unsigned int i = 0; i < CS_FRAME; i += 2) {
+		unsigned int low = f[CS_FRAME - 1] >> (i / 2) & 1;
+
 		if (!(f[i] & 1)) {
-			add_byte(frames, off);
+			add_byte(frames, off, f[i] | low);
 			if (i < CS_FRAME - 2)
-				add_byte(frames, off);
+				add_byte(frames, off, f[i + 1]);
 			continue;
 		}
-		if (f[CS_FRAME - 1] >> (i / 2) & 1 && i < CS_FRAME - 2) {
-			add_byte(frames, off);
+		if (low && i < CS_FRAME - 2) {
+			add_byte(frames, off, f[i + 1]);
 			frames->id = f[i] >> 1;
 			continue;
 		}
 		frames->id = f[i] >> 1;
 		if (i < CS_FRAME - 2)
-			add_byte(frames, off);
+			add_byte(frames, off, f[i + 1]);
 	}
 }
 

@@ -6,6 +6,7 @@
 #ifndef AUXTAP_CS_FRAMES_H
 #define AUXTAP_CS_FRAMES_H
 
+#include "cs_limits.h"
 #include "cs_tree.h"
 
 #include <sys/types.h>
@@ -17,6 +18,7 @@ struct cs_frames {
 	uint8_t id; /* CS_ID_NONE: none yet */
 	uint64_t nr_bytes[CS_NR_IDS];
 	uint64_t first[CS_NR_IDS]; /* offset of the frame with its first byte */
+	struct cs_sync_scan syncs[CS_NR_IDS];
 };
 
 void cs_frames_init(struct cs_frames *frames, enum cs_format format);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* See cs_stream.h. */
 #include "cs_stream.h"
+#include "cs_limits.h"
 #include "decoder_private.h"
 
 #include <errno.h>
@@ -69,6 +70,8 @@ int cs_stream_init(struct cs_stream *s, struct auxtap_decoder *dec, const struct
 	s->reads.pid = -1;
 	s->reads.time = UINT64_MAX;
 	s->code_left = CODE_FIRST;
+	s->version = cs_tree_version_number();
+	s->generation = 1;
 	cs_flow_init(&s->flow, &dec->shared.opts, unit);
 	s->flow.mem = s->reads;
 	s->buf = malloc(PIECE);
@@ -175,6 +178,12 @@ static struct cs_item *add_item(struct cs_stream *s, enum item_kind kind, uint64
 	return item;
 }
 
+static void memory_changed(struct cs_stream *s)
+{
+	s->generation++;
+	cs_tree_memory_changed(s->tree);
+}
+
 static void set_reader(struct cs_stream *s, size_t piece, uint64_t off)
 {
 	uint64_t time = s->buffer->pieces[piece].time;
@@ -185,7 +194,144 @@ static void set_reader(struct cs_stream *s, size_t piece, uint64_t off)
 		return;
 	s->reads.pid = pid;
 	s->reads.time = time ? time : UINT64_MAX;
-	cs_tree_memory_changed(s->tree);
+	memory_changed(s);
+}
+
+/* ---- what the library does not know ---- */
+
+/* Bytes at offset off and what follows are not to be believed until the next synchronisation. */
+static void doubt(struct cs_stream *s, uint64_t off, const char *what, uint64_t addr)
+{
+	struct cs_item *item = add_item(s, ITEM_ERROR, off);
+
+	s->doubt = true;
+	s->doubt_off = off;
+	if (item)
+		snprintf(item->why, sizeof(item->why), "OpenCSD %s does not know %s at 0x%llx",
+			 cs_tree_version(), what, (unsigned long long)addr);
+}
+
+/* Finds the first instruction of a range that the library takes for no branch, but is one. */
+static bool find_unknown(struct cs_stream *s, const ocsd_generic_trace_elem *elem, uint64_t *at,
+			 uint8_t *size, uint32_t *nr)
+{
+	bool t32 = elem->isa == ocsd_isa_thumb2;
+	uint64_t addr = elem->st_addr;
+	uint8_t code[256];
+
+	*nr = 0;
+	while (addr < elem->en_addr) {
+		uint64_t left = elem->en_addr - addr;
+		uint32_t want = left < sizeof(code) ? (uint32_t)left : sizeof(code);
+		uint32_t got = cs_memory_read(&s->reads, addr, want, code), i = 0;
+
+		while (i + (t32 ? 2 : 4) <= got) {
+			uint16_t first = (uint16_t)(code[i] | code[i + 1] << 8), second;
+
+			*size = t32 && first >> 11 < 0x1d ? 2 : 4;
+			if (i + *size > got)
+				break;
+			(*nr)++;
+			*at = addr + i;
+			i += *size;
+			if (*size == 2)
+				continue;
+			second = (uint16_t)(code[i - 2] | code[i - 1] << 8);
+			if (t32 ? cs_limits_t32(s->version, first, second)
+				: cs_limits_a64(s->version, first | (uint32_t)second << 16))
+				return true;
+		}
+		if (!i)
+			return false; /* what cannot be read again was read by the library, once */
+		addr += i;
+	}
+	return false;
+}
+
+/* Ranges repeat: most were looked at before. */
+static bool range_is_known(struct cs_stream *s, const ocsd_generic_trace_elem *elem)
+{
+	uint64_t hash = (elem->st_addr >> 1) ^ (elem->en_addr << 7);
+	struct cs_range *r = &s->ranges[(hash ^ hash >> 11) % CS_RANGES];
+
+	if (r->generation == s->generation && r->start == elem->st_addr && r->end == elem->en_addr)
+		return true;
+	*r = (struct cs_range){elem->st_addr, elem->en_addr, s->generation};
+	return false;
+}
+
+/* A range up to and with an instruction that the library does not know: true, and the rest is a gap. */
+static bool range_has_unknown(struct cs_stream *s, uint64_t off, const ocsd_generic_trace_elem *elem)
+{
+	uint64_t at;
+	uint8_t size;
+	uint32_t nr;
+	struct cs_item *item;
+
+	if ((elem->isa != ocsd_isa_aarch64 && elem->isa != ocsd_isa_thumb2) ||
+	    (elem->isa == ocsd_isa_aarch64 && s->version >= CS_VERSION(1, 8, 0)) ||
+	    range_is_known(s, elem) || !find_unknown(s, elem, &at, &size, &nr))
+		return false;
+	s->generation++; /* it must be found again */
+	item = add_item(s, ITEM_ELEMENT, off);
+	if (item) {
+		item->elem = *elem;
+		item->elem.en_addr = at + size;
+		item->elem.num_instr_range = nr;
+		item->elem.last_i_type = OCSD_INSTR_OTHER;
+		item->elem.last_instr_exec = 0;
+		item->elem.last_instr_sz = size;
+	}
+	doubt(s, off, "the instruction", at);
+	return true;
+}
+
+#define M_PROFILE_CHAINED 0xfffffffe /* in the place of the return address */
+
+/*
+ * Older versions look for an exception's address by walking on from where the flow is. Where that
+ * does not lead there (after a Q element, where M-profile exceptions are chained), they walk through
+ * whatever follows in memory: such a range comes right before, of the same packet.
+ */
+static void drop_range_before(struct cs_stream *s, uint64_t off, const ocsd_generic_trace_elem *elem)
+{
+	size_t nr = s->nr_items;
+	uint64_t start;
+
+	while (nr && s->items[nr - 1].off == off &&
+	       (s->items[nr - 1].kind == ITEM_ERROR ||
+		s->items[nr - 1].elem.elem_type == OCSD_GEN_TRC_ELEM_ADDR_NACC))
+		nr--;
+	if (!nr || s->items[nr - 1].off != off || s->items[nr - 1].kind != ITEM_ELEMENT ||
+	    s->items[nr - 1].elem.elem_type != OCSD_GEN_TRC_ELEM_INSTR_RANGE)
+		return;
+	start = s->items[nr - 1].elem.st_addr;
+	if (start < elem->en_addr && elem->en_addr != M_PROFILE_CHAINED)
+		return;
+	s->nr_items = nr - 1;
+	s->code_left = CODE_FIRST;
+	s->starved = false;
+	doubt(s, off, "the way to the exception", elem->en_addr);
+	s->doubt = false; /* an address follows */
+}
+
+/* Goes on with the bytes after the packet that was in doubt, at the next synchronisation. */
+static void resynchronise(struct cs_stream *s)
+{
+	size_t grain = cs_tree_grain(s->format), next = 0;
+	char why[160];
+
+	s->doubt = false;
+	if (s->doubt_off >= s->buf_off)
+		next = ((size_t)(s->doubt_off - s->buf_off) / grain + 1) * grain;
+	s->done = next < s->have ? next : s->have;
+	if (!s->tree)
+		return;
+	if (cs_tree_reset(s->tree, why, sizeof(why)) < 0) {
+		cs_tree_free(s->tree);
+		s->tree = NULL;
+		s->reading = false;
+	}
 }
 
 static void on_element(void *ctx, uint64_t off, uint8_t id, const ocsd_generic_trace_elem *elem)
@@ -194,7 +340,17 @@ static void on_element(void *ctx, uint64_t off, uint8_t id, const ocsd_generic_t
 	struct cs_item *item;
 
 	(void)id; /* there is only one unit in this tree */
+	if (s->doubt)
+		return;
 	switch (elem->elem_type) {
+	case OCSD_GEN_TRC_ELEM_INSTR_RANGE:
+		if (range_has_unknown(s, off, elem))
+			return;
+		break;
+	case OCSD_GEN_TRC_ELEM_EXCEPTION:
+		if (cs_limits_exception(s->version) && elem->excep_ret_addr)
+			drop_range_before(s, off, elem);
+		break;
 	case OCSD_GEN_TRC_ELEM_CYCLE_COUNT:
 	case OCSD_GEN_TRC_ELEM_EVENT:
 	case OCSD_GEN_TRC_ELEM_SWTRACE:
@@ -207,7 +363,7 @@ static void on_element(void *ctx, uint64_t off, uint8_t id, const ocsd_generic_t
 		set_reader(s, piece_at(s, off), off);
 		if (s->el != (uint32_t)elem->context.exception_level ||
 		    s->security != (uint32_t)elem->context.security_level)
-			cs_tree_memory_changed(s->tree);
+			memory_changed(s);
 		s->el = (uint32_t)elem->context.exception_level;
 		s->security = (uint32_t)elem->context.security_level;
 		break;
@@ -341,8 +497,9 @@ static void end_run(struct cs_stream *s)
 	s->reading = false;
 	if (s->at + s->run < s->buffer->nr && joins(s, s->at + s->run))
 		return; /* elsewhere in the file */
-	if (cs_tree_end(s->tree, why, sizeof(why)))
+	if (cs_tree_end(s->tree, why, sizeof(why)) && !s->doubt)
 		add_error(s, off + s->bytes.at, why);
+	s->doubt = false;
 }
 
 static void feed(struct cs_stream *s)
@@ -370,7 +527,7 @@ static void feed(struct cs_stream *s)
 		s->code_left = CODE_MOST;
 	ret = cs_tree_feed(s->tree, off, s->buf + s->done, size, &used, why, sizeof(why));
 	s->done += used;
-	if (ret)
+	if (ret && !s->doubt)
 		add_error(s, off + used, why);
 	if (ret && ret != -EBADMSG) {
 		/* the tree is broken: what is left of the run is lost, and said */
@@ -378,6 +535,8 @@ static void feed(struct cs_stream *s)
 		cs_tree_free(s->tree);
 		s->tree = NULL;
 	}
+	if (s->doubt)
+		resynchronise(s);
 }
 
 /* More items; false: there will be none. */

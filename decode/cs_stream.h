@@ -10,6 +10,8 @@
 #include "cs_flow.h"
 #include "cs_frames.h"
 
+#define CS_RANGES 1024
+
 /* What an AUX record tells of: trace of a CPU or thread without a break in it. */
 struct cs_piece {
 	uint64_t off, size; /* in the buffer's stream */
@@ -29,6 +31,8 @@ struct cs_buffer {
 	struct cs_piece *pieces;
 	size_t nr, max;
 	enum cs_format format; /* of what is not raw */
+	bool speculated[CS_NR_IDS]; /* a synchronisation point of the unit starts with speculated elements */
+	struct cs_sync_scan raw_scan; /* of what is raw */
 	int cpu;
 	int32_t tid;
 	bool of_one_thread;
@@ -61,6 +65,15 @@ struct cs_stream {
 	uint32_t el, security;
 	uint64_t code_left; /* that may be read */
 	bool starved;	    /* more was asked for */
+	/* what the library does not know (cs_limits.h) */
+	uint32_t version;
+	bool doubt; /* what it says from doubt_off on is a guess */
+	uint64_t doubt_off;
+	uint32_t generation; /* of the memory that was read */
+	struct cs_range {
+		uint64_t start, end;
+		uint32_t generation;
+	} ranges[CS_RANGES]; /* looked at before, and good */
 	struct cs_item *items;
 	size_t nr_items, max_items, at_item;
 	int32_t tid; /* by the context that was followed last; -1 */

@@ -297,6 +297,11 @@ const char *cs_tree_version(void)
 	return ocsd_get_version_str();
 }
 
+uint32_t cs_tree_version_number(void)
+{
+	return ocsd_get_version();
+}
+
 int cs_tree_new(struct cs_tree **out, const struct cs_tree_opts *opts,
 		const struct cs_unit *const *units, size_t nr, struct auxtap_error *err)
 {

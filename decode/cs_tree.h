@@ -32,6 +32,7 @@ struct cs_tree;
 
 /* Of the library: "1.3.3". */
 const char *cs_tree_version(void);
+uint32_t cs_tree_version_number(void); /* as CS_VERSION() of cs_limits.h */
 /* Without a decoder for any unit it fails with -ENOTSUP; err says why of the first. */
 int cs_tree_new(struct cs_tree **tree, const struct cs_tree_opts *opts,
 		const struct cs_unit *const *units, size_t nr, struct auxtap_error *err);

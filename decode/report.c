@@ -420,6 +420,18 @@ static struct thread_view *dying_view(const struct report *r)
 	return NULL;
 }
 
+static bool of_coresight(const struct report *r)
+{
+	const uint64_t *priv;
+	uint32_t family;
+	size_t nr;
+
+	if (r->raw)
+		return r->raw->family && !strcmp(r->raw->family, "etm");
+	return !r->pd || (!auxtap_perfdata_auxtrace_info(r->pd, &family, &priv, &nr) &&
+			  family == AUXTAP_AUXTRACE_CS_ETM);
+}
+
 static void print_coverage(struct report *r)
 {
 	const struct auxtap_regs *regs = r->facts.have_crash ? dying_regs(r) : NULL;
@@ -439,6 +451,7 @@ static void print_coverage(struct report *r)
 		cover->flow_end = view->flow_end;
 		cover->cut_short = (cover->flow_end ^ cover->death_ip) & ~left_out;
 	}
+	cover->library = auxtap_decode_library(of_coresight(r) ? 1 : 0);
 	title(r, "What the trace covers");
 	report_cover_print(&r->ro, &r->facts, cover);
 }

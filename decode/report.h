@@ -114,6 +114,7 @@ struct report_cover {
 	struct report_gap_count gaps[AUXTAP_GAP_NR_CAUSES];
 	struct birth *births; /* records of forks, execs and starts of tracing, by time */
 	size_t nr_births, max_births;
+	const char *library; /* that decoded; NULL */
 	bool enable_on_exec; /* the recorder's events were enabled by exec, not before */
 	bool from_start;     /* each thread with trace: report_cover_born() */
 	bool cut_short;	     /* the dead thread's flow does not end where it died */

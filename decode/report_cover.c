@@ -142,6 +142,8 @@ void report_cover_print(const struct report_out *ro, const struct report_facts *
 			 " thread%s, from %" PRIu64 " bytes of trace\n",
 		sum->instructions, sum->branches, sum->threads, sum->threads == 1 ? "" : "s",
 		sum->bytes);
+	if (cover->library && sum->bytes)
+		fprintf(ro->out, "  decoded by %s\n", cover->library);
 	emulated = report_facts_capture(facts, "backend", value, sizeof(value)) &&
 		   !strncmp(value, "emulated", 8);
 	if (sum->time_end > sum->time_begin)

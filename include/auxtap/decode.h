@@ -125,6 +125,9 @@ struct auxtap_decode_summary {
 AUXTAP_API void auxtap_decoder_summary(const struct auxtap_decoder *dec,
 				       struct auxtap_decode_summary *sum);
 
+/* Libraries that decode, with their versions: 0 "libipt 2.0.5", 1 "OpenCSD 1.3.3"; then NULL. Static. */
+AUXTAP_API const char *auxtap_decode_library(unsigned int index);
+
 /* ---- packets ---- */
 
 /* One packet of a buffer that starts at a packet boundary or must be synchronised first. */

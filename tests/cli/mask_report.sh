@@ -16,6 +16,7 @@ mask() { # FILE OF THE PROGRAM'S SOURCE
 			n = gsub(own, own); if (n < 2) next
 			sub(/  x [0-9][0-9][0-9][0-9][0-9]+$/, "  x N") # how long a loop ran until a signal
 		}
+		section ~ /^What the trace/ && /^  decoded by / { next } # the library of this machine
 		section ~ /^What the trace/ { if (!/^What/) gsub(/[0-9.]+/, "N") }
 		section ~ /^The other threads/ && !/^The other/ { gsub(/[0-9]+/, "N"); gsub(/ +/, " ") ; sub(/last in .*/, "last in ...") }
 		section ~ /^Images/ && !/^Images/ { gsub(/[0-9]+/, "N") }

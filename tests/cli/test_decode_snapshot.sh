@@ -20,6 +20,12 @@ for dir in "$AUXTAP_TRACES"/coresight-snapshot/*/ "$AUXTAP_TRACES"/ete-snapshot/
 		done
 	done
 	[ -n "$expected" ] || continue
+	if [ "$name" = ete-ite-instr ]; then # the lister takes the buffers in the order of their sections
+		cp -r "$dir" "$WORK/$name"
+		chmod -R u+w "$WORK/$name"
+		dir=$WORK/$name
+		sed -i 's/^buffers=buffer1,buffer2/buffers=buffer2,buffer1/' "$dir/trace.ini"
+	fi
 	mapfile -t cpus < <("$AUXTAP" dump --no-packets "$dir" |
 		sed -n 's/^unit .*, trace ID 0x\([0-9a-f]*\), CPU \([0-9]*\), in .*/\1=\2/p' | sort -u)
 	"$AUXTAP" decode --events insn --format csv -F cpu,ip,insnlen "$dir" >"$WORK/csv" 2>"$WORK/err" ||
@@ -29,7 +35,10 @@ for dir in "$AUXTAP_TRACES"/coresight-snapshot/*/ "$AUXTAP_TRACES"/ete-snapshot/
 	yesarmv8_1m_branches=range* | yesete-ite-instr=range* | yespauth_lr=range*)
 		same=${result#range } same=${same%%,*}
 		[ "$same" -ge 5 ] || fail "$name: $result"
-		echo "$name: the first $same ranges are the same; then come instructions OpenCSD $version does not know" ;;
+		"$AUXTAP" decode --events insn,gap --format csv -F event,ip,insnlen "$dir" >"$WORK/csv"
+		grep -q '^gap' "$WORK/csv" || fail "$name: the library does not know all of it, and there is no gap"
+		result=$(python3 "$ppl" gaps "$expected" "$WORK/csv") || fail "$name: $result"
+		echo "$name: $result, the first $same ranges without a gap; OpenCSD $version does not know all instructions" ;;
 	*"=all "*)
 		nr=$((nr + 1)) instructions=$((instructions + ${result#all })) ;;
 	*) fail "$name: $result" ;;

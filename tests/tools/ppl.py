@@ -4,6 +4,7 @@
 
 ppl.py compare FILE.ppl[.xz] DUMP [--dstream] [--drop REGEX]   packets: their number, or the first that differs
 ppl.py flow FILE.ppl[.xz] CSV ID=CPU...                        instructions: their number, or the first range that differs
+ppl.py gaps FILE.ppl[.xz] CSV                                  instructions with gaps: how many of how many
 ppl.py tarmac FILE[.xz] IPS                                    all of IPS, one after the other, in a model's log of EL0 and EL1
 
 Where the lister names no ID (a single source's is 0) or no bytes, any will do. White space does not matter,
@@ -99,6 +100,43 @@ def flow(path, csv, cpus):
     return nr
 
 
+def gaps(path, csv):
+    """CSV has event, ip and insnlen, gaps among them: each of its runs between gaps is a part of the ranges."""
+    expected = list(ranges(path))
+    runs = [[]]
+    for line in lines(csv)[1:]:
+        event, ip, size = line.split(",")[:3]
+        if event == "gap":
+            runs.append([])
+        else:
+            runs[-1].append((int(ip, 16), int(size)))
+    nr = 0
+    for run in runs:
+        at = 0  # sessions have any order
+        while at < len(expected) and run and not matches(expected[at:], run):
+            at += 1
+        if run and at == len(expected):
+            print("not in the listing: a run of %d from %x on" % (len(run), run[0][0]))
+            return 1
+        nr += len(run)
+    print("%d of %d, in %d runs" % (nr, sum(r[3] for r in expected), len([r for r in runs if r])))
+    return 0
+
+
+def matches(expected, run):
+    """Is run what the ranges say, the last of them perhaps in part?"""
+    left = list(run)
+    for _, start, end, count, _ in expected:
+        part, left = left[:count], left[count:]
+        if part[0][0] != start or sum(part[-1]) > end or (len(part) == count and sum(part[-1]) != end):
+            return False
+        if any(sum(a) != b[0] for a, b in zip(part, part[1:])):
+            return False
+        if not left:
+            return True
+    return False
+
+
 def tarmac(path, ips):
     ours = [int(line, 16) for line in lines(ips)]
     log = []
@@ -131,6 +169,8 @@ def main():
     if args[0] == "flow":
         pairs = (arg.split("=") for arg in args[3:])
         flow(args[1], args[2], {int(ident, 16): cpu for ident, cpu in pairs})
+    elif args[0] == "gaps":
+        sys.exit(gaps(args[1], args[2]))
     elif args[0] == "tarmac":
         sys.exit(tarmac(args[1], args[2]))
     else:
