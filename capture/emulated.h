@@ -29,6 +29,12 @@ struct emu_link {
 	/* file descriptor -> event number, 0: none */
 	int32_t *event_of_fd;
 	int nr_event_of_fd;
+	struct emu_account {
+		uint64_t offset; /* of a counter in 'accounts'; 0: none */
+		uint64_t begin;	 /* it stood there when the event was opened */
+	} *account_of_fd; /* as long as event_of_fd */
+	void *accounts; /* memory of the server's that outlives it; NULL: none */
+	size_t accounts_size;
 	struct emu_link_mapping *mappings;
 	size_t nr_mappings;
 	/* events that arrived while a reply was awaited */

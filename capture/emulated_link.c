@@ -16,6 +16,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -148,8 +149,6 @@ static void become_server(const struct emu_link *link, const char *path, const c
 		_exit(126);
 	close(request_high);
 	close(event_high);
-	/* A doorbell may ring before the server has its handler. */
-	signal(SIGUSR1, SIG_IGN);
 	execv(path, argv);
 	_exit(errno == ENOENT ? 127 : 126);
 }
@@ -168,15 +167,17 @@ static void note_death(struct emu_link *link)
 	}
 	if (got == link->pid) {
 		link->pid = -1;
-		if (WIFSIGNALED(status))
-			snprintf(link->death, sizeof(link->death),
-				 "the emulated kernel died of signal %d", WTERMSIG(status));
+		if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+			snprintf(link->death, sizeof(link->death), "the emulator was killed");
+		else if (WIFSIGNALED(status))
+			snprintf(link->death, sizeof(link->death), "the emulator died of SIG%s",
+				 sigabbrev_np(WTERMSIG(status)));
 		else
 			snprintf(link->death, sizeof(link->death),
-				 "the emulated kernel ended with status %d",
+				 "the emulator ended with status %d",
 				 WEXITSTATUS(status));
 	} else {
-		snprintf(link->death, sizeof(link->death), "the emulated kernel hung up");
+		snprintf(link->death, sizeof(link->death), "the emulator hung up");
 	}
 }
 
@@ -354,7 +355,7 @@ int64_t emu_link_call(struct emu_link *link, struct emu_call_args *args)
 
 		/* Before HELLO is answered the server may not have its handler: no bell. */
 		if (args->call != EMU_HELLO && link->pid > 0)
-			kill(link->pid, SIGUSR1);
+			kill(link->pid, EMU_DOORBELL);
 		if (poll(fds, 2, DOORBELL_MS) < 0 && errno != EINTR)
 			return -errno;
 		ret = receive_reply(link, args, &reply);
@@ -378,6 +379,24 @@ int64_t emu_link_call(struct emu_link *link, struct emu_call_args *args)
 		return ret < 0 ? ret : reply.result;
 	}
 	return reply.result;
+}
+
+/* Takes the descriptor over. Without them a killed emulator leaves less to read. */
+static void map_accounts(struct emu_link *link, int fd)
+{
+	struct stat st;
+	void *addr;
+
+	if (fd < 0)
+		return;
+	if (!fstat(fd, &st) && st.st_size > 0) {
+		addr = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+		if (addr != MAP_FAILED) {
+			link->accounts = addr;
+			link->accounts_size = (size_t)st.st_size;
+		}
+	}
+	close(fd);
 }
 
 int emu_link_start(struct emu_link *link, enum auxtap_source source, struct auxtap_error *err)
@@ -430,6 +449,7 @@ int emu_link_start(struct emu_link *link, enum auxtap_source source, struct auxt
 		goto stop;
 	}
 	version = emu_link_call(link, &hello);
+	map_accounts(link, hello.out_fd);
 	if (version < 0) {
 		ret = auxtap_error_set(err, (int)version, path, "source %s: %s", name,
 				       link->dead ? link->death : strerror((int)-version));
@@ -469,12 +489,17 @@ void emu_link_stop(struct emu_link *link)
 		munmap(link->mappings[i].addr, link->mappings[i].length);
 	/* Our hang-up ends its tracing; it lives on only while it owns running programs. */
 	if (link->pid > 0) {
-		kill(link->pid, SIGUSR1);
+		kill(link->pid, EMU_DOORBELL);
 		for (int i = 0; i < 250 && waitpid(link->pid, NULL, WNOHANG) == 0; i++)
 			nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
 	}
 	link->pid = -1;
 	link->dead = true;
+	if (link->accounts)
+		munmap(link->accounts, link->accounts_size);
+	link->accounts = NULL;
+	free(link->account_of_fd);
+	link->account_of_fd = NULL;
 	free(link->event_of_fd);
 	free(link->mappings);
 	free(link->queue);

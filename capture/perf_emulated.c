@@ -44,8 +44,12 @@ static int emulated_open(void *ctx, const struct perf_event_attr *attr, pid_t pi
 	if (fd >= link->nr_event_of_fd) {
 		int nr = fd + 64;
 		int32_t *table = realloc(link->event_of_fd, (size_t)nr * sizeof(*table));
+		struct emu_account *accounts;
 
-		if (!table) {
+		if (table)
+			link->event_of_fd = table;
+		accounts = table ? realloc(link->account_of_fd, (size_t)nr * sizeof(*accounts)) : NULL;
+		if (!accounts) {
 			struct emu_call_args undo = {.call = EMU_CLOSE,
 						     .event = (int32_t)number};
 
@@ -55,10 +59,11 @@ static int emulated_open(void *ctx, const struct perf_event_attr *attr, pid_t pi
 		}
 		memset(table + link->nr_event_of_fd, 0,
 		       (size_t)(nr - link->nr_event_of_fd) * sizeof(*table));
-		link->event_of_fd = table;
+		link->account_of_fd = accounts;
 		link->nr_event_of_fd = nr;
 	}
 	link->event_of_fd[fd] = (int32_t)number;
+	link->account_of_fd[fd] = (struct emu_account){.offset = args.value[0], .begin = args.value[1]};
 	return fd;
 }
 
@@ -289,6 +294,23 @@ static int emulated_unit_stats(void *ctx, int fd, struct auxtap_unit_stats *stat
 	return 0;
 }
 
+static int emulated_unit_written(void *ctx, int fd, uint64_t *nr_bytes)
+{
+	const struct emu_link *link = ctx;
+	const struct emu_account *account;
+	const uint64_t *count;
+
+	if (!event_of(link, fd))
+		return -EBADF;
+	account = &link->account_of_fd[fd];
+	if (!link->accounts || !account->offset || account->offset % sizeof(*count) ||
+	    account->offset > link->accounts_size - sizeof(*count))
+		return -ENODATA;
+	count = (const void *)((const char *)link->accounts + account->offset);
+	*nr_bytes = __atomic_load_n(count, __ATOMIC_ACQUIRE) - account->begin;
+	return 0;
+}
+
 const struct auxtap_perf_ops perf_emulated_ops = {
 	.size = sizeof(struct auxtap_perf_ops),
 	.name = "emulated",
@@ -302,4 +324,5 @@ const struct auxtap_perf_ops perf_emulated_ops = {
 	.pmu_attr = emulated_pmu_attr,
 	.clock = emulated_clock,
 	.unit_stats = emulated_unit_stats,
+	.unit_written = emulated_unit_written,
 };

@@ -37,7 +37,8 @@ static uint64_t now_ns(void)
 /* Tracing ends, the program goes on: the first error is the one to tell. */
 static void give_up(struct auxtap_session *s, int code, const struct auxtap_error *err)
 {
-	if (s->failed)
+	/* The emulator's death ends the run in its own way: its rings are still there. */
+	if (s->failed || backend_death(s->be))
 		return;
 	s->failed = code;
 	s->failure = *err;
@@ -151,6 +152,7 @@ static int start_program(struct auxtap_session *s, struct auxtap_error *err)
 	if (ret)
 		return ret;
 	s->spawned = true;
+	s->stats.program_pid = s->main_pid;
 	backend_refresh(s->be);
 	return 0;
 }
@@ -316,11 +318,24 @@ void auxtap_session_request_snapshot(struct auxtap_session *s)
 
 void auxtap_session_forward_signal(struct auxtap_session *s, int signo)
 {
+	siginfo_t info = {.si_signo = signo, .si_code = SI_USER};
+
+	info.si_pid = getpid();
+	info.si_uid = getuid();
+	auxtap_session_forward_siginfo(s, &info);
+}
+
+void auxtap_session_forward_siginfo(struct auxtap_session *s, const siginfo_t *info)
+{
+	int signo = info->si_signo;
 	uint64_t one = 1;
 	ssize_t n;
 
-	if (signo > 0 && signo < PENDING_SIGNALS)
+	if (signo > 0 && signo < PENDING_SIGNALS) {
+		s->signal_senders[signo] = info->si_pid;
+		s->signal_users[signo] = info->si_uid;
 		s->pending_signals[signo] = 1;
+	}
 	n = write(s->control_fd, &one, sizeof(one));
 	(void)n;
 }
@@ -577,12 +592,22 @@ static int handle(struct auxtap_session *s, const struct auxtap_target_event *ev
  */
 static void forward_signals(struct auxtap_session *s)
 {
+	const struct auxtap_target_ops *target = s->be->target;
+
 	for (int signo = 1; signo < PENDING_SIGNALS; signo++) {
+		siginfo_t info = {.si_signo = signo, .si_code = SI_USER};
+
 		if (!s->pending_signals[signo])
 			continue;
 		s->pending_signals[signo] = 0;
-		if (s->main_pid > 0)
-			s->be->target->signal(s->be->target_ctx, s->main_pid, signo);
+		info.si_pid = s->signal_senders[signo];
+		info.si_uid = s->signal_users[signo];
+		if (s->main_pid <= 0)
+			continue;
+		if (target->forward)
+			target->forward(s->be->target_ctx, s->main_pid, &info);
+		else
+			target->signal(s->be->target_ctx, s->main_pid, signo);
 	}
 }
 
@@ -654,6 +679,36 @@ static void let_go(struct auxtap_session *s)
 		s->be->target->detach(s->be->target_ctx, s->main_pid);
 }
 
+/* What it left in the rings is in the file, or in files of their own. */
+static int emulator_died(struct auxtap_session *s, struct auxtap_error *err)
+{
+	struct auxtap_error local = AUXTAP_ERROR_INIT;
+	int ret = 0;
+
+	if (s->opts.crash) {
+		ret = session_save_rings(s, &local);
+	} else if (s->file.writer) {
+		struct auxtap_gap gap = {
+			.cause = AUXTAP_GAP_TRACE_OFF,
+			.cpu = -1,
+			.pid = s->main_pid,
+			.tid = -1,
+			.time_begin = s->last_time,
+		};
+
+		session_gap_note(&s->file, &gap);
+	}
+	session_close_streams(s);
+	if (ret) {
+		if (err)
+			*err = local;
+		return ret;
+	}
+	auxtap_error_set(err, -EPIPE, "auxtap-emu", "%s", backend_death(s->be));
+	auxtap_error_todo(err, "what was in its rings is kept: see %s", s->opts.output);
+	return -EPIPE;
+}
+
 int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 		       struct auxtap_error *err)
 {
@@ -665,6 +720,8 @@ int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 	if (s->spawned && !s->released) {
 		s->released = true;
 		ret = s->be->target->resume(s->be->target_ctx, s->main_pid);
+		if (ret && backend_death(s->be))
+			return emulator_died(s, err);
 		if (ret)
 			return auxtap_error_set(err, ret, s->opts.argv[0], "%s", strerror(-ret));
 	}
@@ -696,6 +753,8 @@ int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 	}
 	if (!s->failed)
 		check(s, session_round(s, &local), &local);
+	if (!s->failed && backend_death(s->be))
+		return emulator_died(s, err);
 	session_close_streams(s);
 	if (stop && *stop && ret >= 0)
 		let_go(s);
@@ -704,8 +763,6 @@ int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 			*err = s->failure;
 		return s->failed;
 	}
-	if (ret == -EPIPE && backend_death(s->be))
-		return auxtap_error_set(err, -EPIPE, "auxtap-emu", "%s", backend_death(s->be));
 	if (ret < 0 && ret != -ECHILD)
 		return auxtap_error_set(err, ret, s->be->target->name, "%s", strerror(-ret));
 	/* attached to, and ended before an event could be opened on it: there is no file */

@@ -115,6 +115,8 @@ struct auxtap_session {
 	int control_fd;
 	volatile sig_atomic_t want_snapshot;
 	volatile sig_atomic_t pending_signals[PENDING_SIGNALS]; /* by number; set by the handler */
+	volatile pid_t signal_senders[PENDING_SIGNALS];		/* of the newest, and its user */
+	volatile uid_t signal_users[PENDING_SIGNALS];
 
 	pid_t main_pid;
 	bool spawned, released;
@@ -189,6 +191,8 @@ bool session_dumps_core(int signo);
 void session_unseen_death(struct auxtap_session *s, const struct auxtap_target_event *ev);
 int session_crash(struct auxtap_session *s, const struct auxtap_target_event *ev,
 		  struct auxtap_error *err);
+/* The emulator is gone, and with it the deaths to come: a file for each process, as they run on. */
+int session_save_rings(struct auxtap_session *s, struct auxtap_error *err);
 
 /* session_attach.c: records for what was there before the events were. Emulated: */
 int session_synthesise(struct auxtap_session *s, struct stream *st, pid_t pid, pid_t tid,

@@ -482,13 +482,86 @@ static int write_file(struct auxtap_session *s, struct trace_file *file,
 		return ret;
 	pause_notes(s, file);
 	ended_notes(s, file, ev->pid);
-	auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_CRASH, crash, sizeof(*crash));
+	if (crash)
+		auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_CRASH, crash, sizeof(*crash));
 	if (ev->type == AUXTAP_TARGET_DYING)
 		thread_notes(s, file, ev, maps);
 	if (maps_text)
 		auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_MAPS, maps_text,
 					    strlen(maps_text));
 	return 0;
+}
+
+/* The file is complete; of one that failed, what reached it is worth keeping. */
+static int close_file(struct auxtap_session *s, struct trace_file *file, const char *path, int ret,
+		      struct auxtap_error *err)
+{
+	struct auxtap_error second;
+
+	if (!ret)
+		ret = trace_file_finish(s, file, err);
+	else if (file->begun)
+		trace_file_finish(s, file, &second);
+	else
+		trace_file_abort(file);
+	if (file->begun)
+		remember(s, path);
+	return ret;
+}
+
+static void snapshot_path(const struct auxtap_session *s, pid_t pid, bool is_first, char *path,
+			  size_t size)
+{
+	if (is_first)
+		snprintf(path, size, "%s", s->opts.output);
+	else
+		snprintf(path, size, "%.4000s.%d", s->opts.output, pid);
+}
+
+static int save_process(struct auxtap_session *s, pid_t pid, const char *path,
+			struct auxtap_error *err)
+{
+	const struct auxtap_target_event ev = {.type = AUXTAP_TARGET_NONE, .pid = pid, .tid = pid};
+	struct map_list no_maps = {0};
+	struct auxtap_gap gap = {
+		.cause = AUXTAP_GAP_TRACE_OFF,
+		.cpu = -1,
+		.pid = pid,
+		.tid = -1,
+		.time_begin = s->last_time,
+	};
+	struct trace_file file;
+	int ret = trace_file_create(s, &file, path, err);
+
+	if (ret)
+		return ret;
+	ret = write_file(s, &file, &ev, NULL, &no_maps, NULL, err);
+	if (!ret)
+		session_gap_note(&file, &gap);
+	return close_file(s, &file, path, ret, err);
+}
+
+int session_save_rings(struct auxtap_session *s, struct auxtap_error *err)
+{
+	bool is_first = !s->stats.crashes;
+	int ret = 0;
+
+	for (size_t i = 0; i < s->nr_streams && !ret; i++)
+		ret = session_drain_data(s, s->streams[i], err);
+	for (size_t i = 0; i < s->nr_streams && !ret; i++) {
+		pid_t pid = s->streams[i]->pid;
+		char path[4096];
+		size_t k;
+
+		for (k = 0; k < i && s->streams[k]->pid != pid; k++)
+			;
+		if (k < i) /* saved with an earlier thread */
+			continue;
+		snapshot_path(s, pid, is_first, path, sizeof(path));
+		ret = save_process(s, pid, path, err);
+		is_first = false;
+	}
+	return ret;
 }
 
 int session_crash(struct auxtap_session *s, const struct auxtap_target_event *ev,
@@ -522,10 +595,7 @@ int session_crash(struct auxtap_session *s, const struct auxtap_target_event *ev
 		complete_maps(s, ev->pid, &maps);
 	}
 	fill_crash(s, ev, &crash);
-	if (s->stats.crashes == 0)
-		snprintf(path, sizeof(path), "%s", s->opts.output);
-	else
-		snprintf(path, sizeof(path), "%.4000s.%d", s->opts.output, ev->pid);
+	snapshot_path(s, ev->pid, !s->stats.crashes, path, sizeof(path));
 	s->stats.crashes++;
 	ret = trace_file_create(s, &file, path, err);
 	created = !ret;
@@ -534,22 +604,8 @@ int session_crash(struct auxtap_session *s, const struct auxtap_target_event *ev
 	/* The areas are read: what lives on there has waited long enough. */
 	if (s->per_cpu)
 		trace_again(s, since);
-	if (!created)
-		goto out;
-	if (ret) {
-		struct auxtap_error second;
-
-		/* What reached the file is worth keeping. */
-		if (file.begun)
-			trace_file_finish(s, &file, &second);
-		else
-			trace_file_abort(&file);
-	} else {
-		ret = trace_file_finish(s, &file, err);
-	}
-	if (file.begun)
-		remember(s, path);
-out:
+	if (created)
+		ret = close_file(s, &file, path, ret, err);
 	if (!ret)
 		s->stats.snapshots++;
 	if (!ret && s->opts.on_snapshot)

@@ -4,6 +4,7 @@
  * Every ring is read once in each round, so a record that comes a round late is still newer
  * than the round before: what perf's ordering relies on.
  */
+#include "emulated.h"
 #include "session.h"
 
 #include <errno.h>
@@ -15,6 +16,7 @@
 #define ACCOUNTS_MAX 4096
 #define ACCOUNT_TEXT 112
 #define PIECE	     (512u << 10) /* of an AUX area; a system call each */
+#define TORN_BYTES   64 /* more than a packet has */
 
 void session_gap_note(struct trace_file *file, const struct auxtap_gap *gap)
 {
@@ -397,6 +399,32 @@ static uint64_t seen_before(const struct stream *st, const struct auxtap_span *s
 	return 0;
 }
 
+/*
+ * The emulator was killed with the transaction open: the head is that of an earlier one. The
+ * unit's account is in step with its bytes, but for the packet that it was writing, which may
+ * have been laid over the oldest ones.
+ */
+static void newest_of_dead(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
+			   uint64_t *offset)
+{
+	const struct auxtap_perf_ops *perf = s->be->perf;
+	uint64_t written, total, from, size = st->ring.aux_size, max = s->opts.snapshot_size;
+
+	memset(span, 0, sizeof(*span));
+	*offset = 0;
+	if (!perf->unit_written || perf->unit_written(s->be->perf_ctx, st->fd, &written))
+		return;
+	total = written < size - TORN_BYTES ? written : size - TORN_BYTES;
+	if (max && total > max)
+		total = max;
+	*offset = written - total;
+	from = *offset & (size - 1);
+	span->part1 = (const char *)st->ring.aux + from;
+	span->size1 = (size_t)(total < size - from ? total : size - from);
+	span->part2 = st->ring.aux;
+	span->size2 = (size_t)(total - span->size1);
+}
+
 void session_newest(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
 		    uint64_t *offset)
 {
@@ -409,6 +437,10 @@ void session_newest(struct auxtap_session *s, struct stream *st, struct auxtap_s
 			total = max;
 		auxtap_ring_aux_newest(&st->ring, total, span);
 		*offset = unit.nr_written - total;
+		return;
+	}
+	if (backend_death(s->be)) {
+		newest_of_dead(s, st, span, offset);
 		return;
 	}
 	/* H11: the head is a place in the area, so laps are not counted. The content has to tell. */

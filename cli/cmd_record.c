@@ -4,11 +4,13 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,37 +44,84 @@ static const char help[] =
 
 /* ---- signals ---- */
 
-static struct auxtap_session *running;
+static struct auxtap_session *volatile running;
+static volatile pid_t untraced_program; /* it outlives the emulator; 0: none */
 static volatile sig_atomic_t stop;
-static bool attached;
+static bool attached, takes_snapshots;
+
+/* What came before there was a session to pass it on. */
+#define EARLY_MAX 8
+static siginfo_t early[EARLY_MAX];
+static volatile sig_atomic_t nr_early;
 
 static void on_signal(int signo, siginfo_t *info, void *context)
 {
 	int saved = errno;
 
 	(void)context;
-	if (signo == SIGUSR2)
-		auxtap_session_request_snapshot(running);
-	else if (attached)
+	if (signo == SIGUSR2 && takes_snapshots) {
+		if (running)
+			auxtap_session_request_snapshot(running);
+	} else if (attached) {
 		stop = 1;
-	/* From the terminal the program got it too: it is in the same group. */
-	else if (info->si_code != SI_KERNEL)
-		auxtap_session_forward_signal(running, signo);
+	} else if (info->si_code > 0) {
+		/* From the terminal the program got it too: it is in the same group. */
+	} else if (running) {
+		auxtap_session_forward_siginfo(running, info);
+	} else if (untraced_program) {
+		kill(untraced_program, signo);
+	} else if (nr_early < EARLY_MAX) {
+		early[nr_early] = *info;
+		nr_early = nr_early + 1;
+	}
 	errno = saved;
 }
 
+/* Those that end a program or mean something to it, if it does not say otherwise. */
 static void catch_signals(void)
 {
-	static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR2};
+	static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR2,
+				     SIGUSR1, SIGALRM, SIGCONT};
 	struct sigaction act = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO}, old;
+	size_t nr = sizeof(caught) / sizeof(caught[0]);
 
+	/* Of a process that was attached to, these are its own affair. */
+	if (attached)
+		nr -= 3;
 	sigemptyset(&act.sa_mask);
-	for (size_t i = 0; i < sizeof(caught) / sizeof(caught[0]); i++) {
+	for (size_t i = 0; i < nr; i++)
+		sigaddset(&act.sa_mask, caught[i]);
+	for (size_t i = 0; i < nr; i++) {
 		/* nohup and the like stay in force */
 		if (!sigaction(caught[i], NULL, &old) && old.sa_handler == SIG_IGN)
 			continue;
 		sigaction(caught[i], &act, NULL);
 	}
+}
+
+static void start_forwarding(struct auxtap_session *s)
+{
+	sigset_t all, old;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &old);
+	running = s;
+	for (int i = 0; i < nr_early; i++)
+		auxtap_session_forward_siginfo(s, &early[i]);
+	nr_early = 0;
+	sigprocmask(SIG_SETMASK, &old, NULL);
+}
+
+/* The emulator died, and the program went on without it: nothing of ours ends before it does. */
+static void wait_for_program(pid_t pid)
+{
+	struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+
+	if (ended.fd < 0)
+		return;
+	while (poll(&ended, 1, -1) < 0 && errno == EINTR)
+		;
+	close(ended.fd);
 }
 
 const char *cli_signal_name(int signo)
@@ -264,6 +313,9 @@ static int run(struct auxtap_backend *be, struct capture_options *o)
 	struct auxtap_session *s;
 	int ret, failed;
 
+	attached = !o->session.argv;
+	takes_snapshots = !o->session.crash;
+	catch_signals();
 	if (auxtap_session_open(&s, be, &o->session, &err)) {
 		cli_error(&err);
 		/* A script without an interpreter, a file that is no program: found by exec only. */
@@ -276,15 +328,18 @@ static int run(struct auxtap_backend *be, struct capture_options *o)
 		return CLI_RUN_FAILED;
 	}
 	say_emulated(be, auxtap_session_event(s));
-	running = s;
-	attached = !o->session.argv;
-	catch_signals();
+	start_forwarding(s);
 	failed = auxtap_session_run(s, &stop, &err);
 	stats = *auxtap_session_stats(s);
 	if (failed && (failed != no_snapshot.code || strcmp(err.what, no_snapshot.what)))
 		cli_error(&err);
+	if (failed == -EPIPE && !strcmp(err.what, "auxtap-emu") && stats.exit_status < 0)
+		untraced_program = stats.program_pid;
+	running = NULL;
 	signal(SIGUSR2, SIG_IGN);
 	ret = auxtap_session_close(s, &err);
+	if (untraced_program > 0)
+		wait_for_program(untraced_program);
 	if (ret && !failed)
 		cli_error(&err);
 	if (!failed && !ret)

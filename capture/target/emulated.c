@@ -334,6 +334,22 @@ static int emulated_signal(void *ctx, pid_t pid, int signo)
 	return simple_call(ctx, EMU_SIGNAL, (uint64_t)pid, (uint64_t)signo);
 }
 
+static int emulated_forward(void *ctx, pid_t pid, const siginfo_t *info)
+{
+	struct emu_call_args args = {
+		.call = EMU_FORWARD,
+		.arg = {(uint64_t)info->si_signo, (uint64_t)info->si_pid, info->si_uid},
+	};
+	struct emu_link *link = ctx;
+	int64_t ret;
+
+	/* The server is gone: without a tracer all there is to ask is whether it lives. */
+	if (link->dead)
+		return kill(pid, info->si_signo) ? -errno : 0;
+	ret = emu_link_call(link, &args);
+	return ret < 0 ? (int)ret : 0;
+}
+
 static int emulated_detach(void *ctx, pid_t pid)
 {
 	int ret;
@@ -351,7 +367,7 @@ static int emulated_detach(void *ctx, pid_t pid)
 	.attach = emulated_attach, .fd = emulated_fd, .wait = emulated_wait,             \
 	.regs = emulated_regs, .siginfo = emulated_siginfo, .maps = emulated_maps,       \
 	.mem = emulated_mem, .threads = emulated_threads, .resume = emulated_resume,     \
-	.signal = emulated_signal, .detach = emulated_detach
+	.signal = emulated_signal, .detach = emulated_detach, .forward = emulated_forward
 
 const struct auxtap_target_ops target_ptrace_ops = {.name = "ptrace", EMULATED_OPS};
 const struct auxtap_target_ops target_qemu_ops = {.name = "qemu", EMULATED_OPS};

@@ -79,6 +79,11 @@ void emu_task_dying(struct emu_task *task, const siginfo_t *info);
 /* Before emu_task_dying(): the program dies of something the emulator cannot do. why begins with "emulator", is constant, and becomes the text of DYING. */
 void emu_task_limit(struct emu_task *task, const char *why);
 void emu_untraced(struct emu *emu, pid_t pid, const char *why); /* a gap capture must report */
+/*
+ * The tracer sees a signal on its way to the process. True: it is one that we have forwarded,
+ * and info names now the process that sent it to us: write it back (PTRACE_SETSIGINFO).
+ */
+bool emu_signal_seen(struct emu *emu, pid_t pid, siginfo_t *info);
 
 /* True if capture asked for something: sources call emu_serve() soon (never within another emu_ call). */
 bool emu_has_requests(const struct emu *emu);

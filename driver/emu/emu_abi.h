@@ -9,17 +9,18 @@
  * sides are programs of one user; still, lengths are checked on both. Native byte order.
  *
  * One request at a time; each has one reply. After sending a request the client also sends
- * SIGUSR1 to auxtap-emu, again every 2 ms until the reply is there: the server may be
- * sleeping in waitpid(). Not for HELLO: before its reply the server may have no handler; the
- * client starts it with SIGUSR1 ignored for that reason (the program gets the default back).
+ * EMU_DOORBELL to auxtap-emu, again every 2 ms until the reply is there: the server may be
+ * sleeping in waitpid(). It is a signal that does nothing to a process without a handler.
  * Hang-up of the client ends tracing: the program goes on untraced.
  */
 #ifndef AUXTAP_EMU_ABI_H
 #define AUXTAP_EMU_ABI_H
 
+#include <signal.h>
 #include <stdint.h>
 
-#define EMU_ABI_VERSION 2
+#define EMU_ABI_VERSION 3
+#define EMU_DOORBELL	SIGURG
 #define EMU_REQUEST_FD	3
 #define EMU_EVENT_FD	4
 #define EMU_MESSAGE_MAX (128 * 1024)
@@ -29,9 +30,9 @@
 #define EMU_TRUTH_FAILED "--truth: "
 
 enum emu_call {
-	EMU_HELLO = 1, /* arg0 version -> result version */
+	EMU_HELLO = 1, /* arg0 version -> result version; one descriptor, or none: memory with the accounts of the trace units, to read */
 	/* perf */
-	EMU_OPEN,     /* data: struct perf_event_attr; arg0 pid, arg1 cpu, arg2 group event or -1, arg3 flags -> result event number > 0, one descriptor: an eventfd, readable on wakeup */
+	EMU_OPEN,     /* data: struct perf_event_attr; arg0 pid, arg1 cpu, arg2 group event or -1, arg3 flags -> result event number > 0, one descriptor: an eventfd, readable on wakeup; of a PT event: value0 where in the accounts a u64 counts the bytes that its unit has written (0: nowhere), value1 the count at the beginning */
 	EMU_MMAP,     /* event; arg0 length, arg1 prot, arg2 flags, arg3 offset -> result mapping number > 0, value0 offset in the memfd, one descriptor: memfd, opened read-only if prot has no PROT_WRITE */
 	EMU_MUNMAP,   /* arg0 mapping number */
 	EMU_IOCTL,    /* event; arg0 request, arg1 argument (a value, or an event number for SET_OUTPUT); data: what a pointer argument points at -> data: what it points at afterwards */
@@ -52,6 +53,7 @@ enum emu_call {
 	EMU_SIGNAL,   /* arg0 pid, arg1 signo */
 	EMU_DETACH,   /* arg0 pid */
 	EMU_STATS,    /* event -> data: struct emu_event_stats */
+	EMU_FORWARD,  /* arg0 signo, arg1 sender's pid, arg2 its user: capture received a signal; the program that was started gets it, unless it receives the same one itself (signal_route.c) */
 };
 
 struct emu_request {

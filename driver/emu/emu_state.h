@@ -88,10 +88,35 @@ struct emu_queued {
 	struct auxtap_target_event ev;
 };
 
+/* That a process received a signal. */
+struct emu_receipt {
+	int signo;
+	pid_t sender;
+	uid_t uid;
+	u64 time_ns;
+	bool taken; /* another list's receipt is the same signal */
+	bool done;  /* nothing is left to decide */
+	bool sent;  /* to the program, because of this receipt */
+	u64 looked_ns; /* when the program was first found not to have it; 0: not yet */
+	struct emu_receipt *peer; /* capture's: ours of the same signal */
+};
+
+#define EMU_NR_RECEIPTS 64 /* the newest */
+struct emu_receipts {
+	struct emu_receipt item[EMU_NR_RECEIPTS];
+	u32 nr, nr_done;
+};
+
+struct emu_route {
+	pid_t pid; /* the program that was started; 0: none */
+	bool waiting; /* for a receipt's time */
+	struct emu_receipts capture, own, program, sent;
+};
+
 struct emu {
 	u64 tsc;
 	volatile sig_atomic_t doorbell;
-	volatile sig_atomic_t terminate;
+	struct emu_route route;
 	bool hung_up;
 	bool quiet_new; /* emu_task_new() during spawn: the reply tells capture */
 	const struct emu_source_ops *source;
@@ -131,6 +156,14 @@ void emu_task_stats(const struct emu_task *task, const struct emu_unit *unit,
 int emu_pmu_start(struct emu *emu);
 struct emu *emu_the_machine(void);
 
+/* task_memory.c */
+void emu_task_memory_start(void);
+int emu_task_memory_fd(void); /* to read only, the caller's; -1: there is none */
+struct emu_task *emu_task_alloc(void);
+void emu_task_free(struct emu_task *task);
+/* Where in that memory the bytes are counted that the PT unit has written; 0: nowhere. */
+u64 emu_task_account(const struct emu_task *task);
+
 /* task.c */
 void emu_task_put(struct emu_task *task);
 u64 emu_tick(struct emu *emu);
@@ -147,6 +180,12 @@ void emu_tell_flush(struct emu *emu);
 /* signals.c */
 int emu_signals_init(struct emu *emu);
 void emu_signals_end(void);
+void emu_bell_in(u64 ns); /* emu_has_requests() is true by then */
+
+/* signal_route.c */
+u64 emu_now_ns(void);
+struct emu_receipt *emu_receipt_add(struct emu_receipts *list, int signo, pid_t sender, uid_t uid);
+void emu_route_run(struct emu *emu); /* sends the program what it is due */
 
 /* server.c and its calls */
 struct emu_answer {

@@ -81,6 +81,7 @@ int main(int argc, char **argv)
 	}
 	if (!emu->message || !emu->answer)
 		return 125;
+	emu_task_memory_start();
 	ret = emu_signals_init(emu);
 	if (!ret)
 		ret = emu_pmu_start(emu);

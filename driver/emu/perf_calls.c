@@ -98,6 +98,10 @@ static int call_open(struct emu *emu, const struct emu_request *req, const u8 *d
 	emu_unit_check(task);
 	answer->result = ret;
 	answer->fd = ev->wake_fd;
+	if (ev->is_trace) {
+		answer->value[0] = emu_task_account(task);
+		answer->value[1] = ev->base.nr_written;
+	}
 	return 0;
 
 close_event:

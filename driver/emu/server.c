@@ -55,7 +55,7 @@ bool emu_left_alone(const struct emu *emu)
 {
 	struct pollfd p = { .fd = emu->request_fd, .events = POLLRDHUP };
 
-	return emu->hung_up || emu->terminate || poll(&p, 1, 0) > 0;
+	return emu->hung_up || poll(&p, 1, 0) > 0;
 }
 
 int emu_request_fd(const struct emu *emu)
@@ -136,6 +136,15 @@ static void reply(struct emu *emu, const struct emu_answer *answer)
 	}
 }
 
+static int hello(const struct emu_request *req, struct emu_answer *answer)
+{
+	if (req->arg[0] != EMU_ABI_VERSION)
+		return -EPROTO;
+	answer->fd = emu_task_memory_fd();
+	answer->close_fd = true;
+	return EMU_ABI_VERSION;
+}
+
 static void serve_one(struct emu *emu, size_t size, const int *fds, int nr_fds)
 {
 	struct emu_answer answer = { .fd = -1 };
@@ -152,7 +161,7 @@ static void serve_one(struct emu *emu, size_t size, const int *fds, int nr_fds)
 	if (req.data_size != size - sizeof(req))
 		ret = -EINVAL;
 	else if (req.call == EMU_HELLO)
-		ret = req.arg[0] == EMU_ABI_VERSION ? EMU_ABI_VERSION : -EPROTO;
+		ret = hello(&req, &answer);
 	else if (req.call <= EMU_CLOCK || req.call == EMU_STATS)
 		ret = emu_call_perf(emu, &req, data, &answer);
 	else
@@ -170,9 +179,8 @@ void emu_serve(struct emu *emu)
 	ssize_t n;
 
 	emu->doorbell = 0;
-	if (emu->terminate)
-		emu->hung_up = true;
 	emu_tell_flush(emu);
+	emu_route_run(emu);
 	while (!emu->hung_up && (n = receive(emu, fds, &nr_fds)) != -EAGAIN) {
 		if (n == 0) {
 			emu->hung_up = true;
@@ -208,7 +216,7 @@ void emu_release_all(struct emu *emu)
 
 			emu->hash[i] = task->hash_next;
 			emu_truth_close(task);
-			free(task);
+			emu_task_free(task);
 		}
 	}
 	while (emu->queue) {

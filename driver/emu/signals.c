@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Signals of auxtap-emu itself. It stands in for the kernel, so the terminal's signals, meant
- * for the program, must not end it; the program gets back what auxtap-emu was started with.
+ * Signals of auxtap-emu itself. It stands in for the kernel: none that can be caught ends it.
+ * What reaches it was meant for the program, which gets it unless it did already
+ * (signal_route.c); and the program is started with the dispositions that auxtap-emu found.
  */
 #include "emu_state.h"
 #include <errno.h>
@@ -11,36 +12,40 @@
 #include <unistd.h>
 
 static struct emu *rung;
-static const int rung_by[] = { SIGUSR1, SIGALRM, SIGTERM };
+/* Of these our timer uses one and the doorbell one; the kernel and capture send them. */
+static const int caught[] = { EMU_DOORBELL, SIGALRM, SIGHUP,  SIGINT, SIGQUIT,
+			      SIGUSR1,	    SIGUSR2, SIGTERM, SIGCONT };
 
-/*
- * A doorbell that rings between the look at the flag and waitpid() would be slept over: ring
- * again every 2 ms until emu_serve() has heard it.
- */
-static void again_soon(void)
+void emu_bell_in(u64 ns)
 {
-	const struct itimerval in_2ms = { .it_value = { .tv_usec = 2000 } };
+	const struct itimerval timer = { .it_value = { .tv_usec = (suseconds_t)(ns / 1000) } };
 
-	setitimer(ITIMER_REAL, &in_2ms, NULL);
+	setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-static void on_doorbell(int signo)
+static void on_signal(int signo, siginfo_t *info, void *context)
 {
 	int saved = errno;
 
-	if (signo == SIGTERM)
-		rung->terminate = 1;
-	if (signo != SIGALRM)
+	(void)context;
+	/* from the terminal the whole group has it */
+	if (info->si_code <= 0 && signo != EMU_DOORBELL)
+		emu_receipt_add(&rung->route.own, signo, info->si_pid, info->si_uid);
+	if (signo != SIGALRM || info->si_code <= 0 || rung->route.waiting)
 		rung->doorbell = 1;
+	/*
+	 * A doorbell that rings between the look at the flag and waitpid() would be slept over:
+	 * ring again every 2 ms until emu_serve() has heard it.
+	 */
 	if (rung->doorbell)
-		again_soon();
+		emu_bell_in(2000000);
 	errno = saved;
 }
 
 /* The kernel rings as well, on a request, on room for an event, and when the other side is gone. */
 static int rings(int fd)
 {
-	if (fcntl(fd, F_SETOWN, getpid()) || fcntl(fd, F_SETSIG, SIGUSR1) ||
+	if (fcntl(fd, F_SETOWN, getpid()) || fcntl(fd, F_SETSIG, EMU_DOORBELL) ||
 	    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC | O_NONBLOCK) ||
 	    fcntl(fd, F_SETFD, FD_CLOEXEC))
 		return -errno;
@@ -49,8 +54,7 @@ static int rings(int fd)
 
 int emu_signals_init(struct emu *emu)
 {
-	static const int ignored[] = { SIGINT,	SIGQUIT, SIGHUP,  SIGTSTP,
-				       SIGTTIN, SIGTTOU, SIGPIPE, SIGUSR2 };
+	static const int ignored[] = { SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE };
 	struct sigaction act;
 	sigset_t none;
 	int err;
@@ -59,8 +63,6 @@ int emu_signals_init(struct emu *emu)
 	for (int i = 1; i < EMU_NR_SIGNALS; i++)
 		if (sigaction(i, NULL, &emu->old_actions[i]))
 			emu->old_actions[i].sa_handler = SIG_ERR; /* the C library's own */
-	/* capture starts us with it ignored, for a bell that rings early: not the program's affair */
-	emu->old_actions[SIGUSR1].sa_handler = SIG_DFL;
 	sigemptyset(&none);
 	if (sigprocmask(SIG_SETMASK, &none, &emu->old_mask))
 		return -errno;
@@ -71,13 +73,20 @@ int emu_signals_init(struct emu *emu)
 	/* children are waited for, whatever the starter did with SIGCHLD */
 	act.sa_handler = SIG_DFL;
 	sigaction(SIGCHLD, &act, NULL);
-	act.sa_handler = on_doorbell; /* no SA_RESTART: waitpid() must return */
+	act.sa_sigaction = on_signal;
+	act.sa_flags = SA_SIGINFO; /* no SA_RESTART: waitpid() must return */
 	sigemptyset(&act.sa_mask);
-	for (size_t i = 0; i < sizeof(rung_by) / sizeof(*rung_by); i++)
-		sigaddset(&act.sa_mask, rung_by[i]);
-	for (size_t i = 0; i < sizeof(rung_by) / sizeof(*rung_by); i++)
-		if (sigaction(rung_by[i], &act, NULL))
+	for (size_t i = 0; i < sizeof(caught) / sizeof(*caught); i++)
+		sigaddset(&act.sa_mask, caught[i]);
+	for (size_t i = 0; i < sizeof(caught) / sizeof(*caught); i++) {
+		bool is_ours = caught[i] == EMU_DOORBELL || caught[i] == SIGALRM;
+
+		/* nohup and the like stay in force */
+		if (!is_ours && emu->old_actions[caught[i]].sa_handler == SIG_IGN)
+			continue;
+		if (sigaction(caught[i], &act, NULL))
 			return -errno;
+	}
 	err = rings(emu->request_fd);
 	return err ? err : rings(emu->event_fd);
 }
@@ -87,8 +96,8 @@ void emu_signals_end(void)
 {
 	const struct itimerval off = { .it_value = { 0 } };
 
-	for (size_t i = 0; i < sizeof(rung_by) / sizeof(*rung_by); i++)
-		signal(rung_by[i], SIG_IGN);
+	for (size_t i = 0; i < sizeof(caught) / sizeof(*caught); i++)
+		signal(caught[i], SIG_IGN);
 	setitimer(ITIMER_REAL, &off, NULL);
 }
 

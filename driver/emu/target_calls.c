@@ -105,6 +105,7 @@ static int call_spawn(struct emu *emu, const struct emu_request *req, const u8 *
 	ret = set_truth(emu, truth, why);
 	if (ret)
 		goto out;
+	emu->route.own.nr_done = emu->route.own.nr; /* there was no program to get those */
 	emu->quiet_new = true;
 	ret = emu->source->spawn(emu, argv, envp, cwd, fds, &pid, why);
 	emu->quiet_new = false;
@@ -114,6 +115,7 @@ out:
 	if (ret)
 		return explain(emu, answer, ret, why);
 	answer->result = pid;
+	emu->route.pid = pid;
 	return 0;
 }
 
@@ -200,6 +202,13 @@ int emu_call_target(struct emu *emu, const struct emu_request *req, const u8 *da
 		return source->signal(emu, (pid_t)req->arg[0], (int)req->arg[1]);
 	case EMU_DETACH:
 		return source->detach(emu, (pid_t)req->arg[0]);
+	case EMU_FORWARD:
+		if (!emu->route.pid || req->arg[0] < 1 || req->arg[0] >= EMU_NR_SIGNALS)
+			return -EINVAL;
+		emu_receipt_add(&emu->route.capture, (int)req->arg[0], (pid_t)req->arg[1],
+				(uid_t)req->arg[2]);
+		emu_route_run(emu);
+		return 0;
 	case EMU_REGS:
 	case EMU_SIGINFO:
 	case EMU_RESUME:

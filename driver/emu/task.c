@@ -181,7 +181,7 @@ static void tell_new(struct emu_task *task, const struct emu_task *parent)
 struct emu_task *emu_task_new(struct emu *emu, struct emu_task *parent, pid_t pid, pid_t tid,
 			      const char *comm)
 {
-	struct emu_task *task = calloc(1, sizeof(*task));
+	struct emu_task *task = emu_task_alloc();
 
 	if (!task) {
 		emu_untraced(emu, pid, "no memory for a task");
@@ -244,7 +244,7 @@ void emu_task_put(struct emu_task *task)
 	if (--task->nr_refs)
 		return;
 	emu_unit_free_all(task);
-	free(task);
+	emu_task_free(task);
 }
 
 void emu_task_exit(struct emu_task *task)

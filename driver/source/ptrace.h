@@ -19,6 +19,13 @@
 #define CODE_PAGE  4096ull
 #define CODE_HASH  1024
 #define THREAD_HASH 256
+/*
+ * EXITKILL: the trap of a step that is under way when we are killed would reach the program,
+ * and end it with a SIGTRAP; and a thread that is held would wait for ever.
+ */
+#define PT_OPTIONS                                                                            \
+	(PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | \
+	 PTRACE_O_TRACEEXIT | PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL)
 #define SIGNAL_BIT(signo) (1ull << ((signo) - 1))
 
 /* One page of code that cannot change behind us, decoded as it is reached. */

@@ -18,9 +18,6 @@
 #define EXEC_MS  30000
 #define EXEC_SLICE_MS 200
 #define REAP_MS  2000
-#define OPTIONS                                                                               \
-	(PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | \
-	 PTRACE_O_TRACEEXIT | PTRACE_O_TRACESYSGOOD)
 
 /* ---- one CPU ---- */
 
@@ -295,7 +292,7 @@ int pt_spawn(struct emu *emu, char *const *argv, char *const *envp, const char *
 		snprintf(why, WHY_SIZE, "fork: %s", strerror(-ret));
 		goto out;
 	}
-	if (ptrace(PTRACE_SEIZE, pid, 0, OPTIONS)) {
+	if (ptrace(PTRACE_SEIZE, pid, 0, PT_OPTIONS)) {
 		ret = refused(errno, why);
 		goto reap;
 	}
@@ -369,7 +366,7 @@ static int seize(pid_t tid, struct pt_process *proc)
 	struct pt_thread *t;
 	int err;
 
-	if (ptrace(PTRACE_SEIZE, tid, 0, OPTIONS)) {
+	if (ptrace(PTRACE_SEIZE, tid, 0, PT_OPTIONS)) {
 		err = errno;
 		return err == EPERM && has_ended(tid) ? -ESRCH : -err;
 	}

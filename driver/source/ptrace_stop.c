@@ -167,6 +167,8 @@ static void become_passive(struct pt_thread *t, const char *why)
 	t->state = PT_RUNNING;
 	if (t->task)
 		emu_task_offline(t->task);
+	/* not stepped any more: it can do without us */
+	ptrace(PTRACE_SETOPTIONS, t->tid, 0, PT_OPTIONS & ~PTRACE_O_EXITKILL);
 	ptrace(PTRACE_CONT, t->tid, 0, 0);
 }
 
@@ -243,6 +245,13 @@ static void whole_call_stop(struct pt_thread *t)
 		pt_go(t, regs.rip);
 }
 
+/* A signal on its way to the program: one that is forwarded keeps its sender. */
+static void note_signal(struct pt_thread *t, siginfo_t *info)
+{
+	if (emu_signal_seen(pt.emu, t->proc->pid, info))
+		ptrace(PTRACE_SETSIGINFO, t->tid, 0, info);
+}
+
 static void trap_or_signal(struct pt_thread *t, int sig)
 {
 	struct user_regs_struct regs;
@@ -252,6 +261,7 @@ static void trap_or_signal(struct pt_thread *t, int sig)
 	if (ptrace(PTRACE_GETREGS, t->tid, 0, &regs) ||
 	    ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info))
 		return; /* killed: its exit comes next */
+	note_signal(t, &info);
 	if (sig == SIGTRAP && info.si_code == SIGTRAP) {
 		/* in the handler more signals are blocked, and TF is off */
 		pt_take_mask(t);
@@ -450,6 +460,7 @@ static void exec_event(struct pt_thread *t)
 	t->slow = true;
 	t->proc->exiting = false;
 	t->proc->passive = false;
+	ptrace(PTRACE_SETOPTIONS, t->tid, 0, PT_OPTIONS);
 	pt_read_comm(t->tid, comm);
 	t->state = PT_HELD;
 	t->resume_sig = 0;
@@ -543,7 +554,10 @@ static void event_stop(struct pt_thread *t, int sig)
 static void passive_stop(struct pt_thread *t, int status)
 {
 	int event = status >> 16;
+	siginfo_t info;
 
+	if (!event && !ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info))
+		note_signal(t, &info);
 	if (t->proc->detaching)
 		pt_detach_thread(t, event ? 0 : WSTOPSIG(status));
 	else if (event == PTRACE_EVENT_STOP && WSTOPSIG(status) != SIGTRAP)

@@ -129,6 +129,9 @@ void qemu_maps_move(struct qemu_process *p, u64 from, u64 from_len, u64 to, u64 
 ssize_t qemu_maps_text(const struct qemu_process *p, char **text);
 
 /* qemu_ptrace.c */
+#define QEMU_PTRACE_OPTIONS                                                            \
+	(PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |              \
+	 PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT)
 bool qemu_ptrace_reap(struct qemu_source *q); /* true: did something */
 bool qemu_ptrace_todo(struct qemu_source *q);
 /* New threads whose maker was killed before it could tell of them. */

@@ -345,18 +345,27 @@ static bool dumps_core(int signo)
 static void on_signal(struct qemu_source *q, struct qemu_thread *t, int signo)
 {
 	struct qemu_rec *rec = t->task ? qemu_ring_rec(q, t) : NULL;
+	siginfo_t info;
 
+	if (ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info))
+		info.si_signo = 0;
+	else if (t->process && emu_signal_seen(q->emu, t->process->pid, &info))
+		ptrace(PTRACE_SETSIGINFO, t->tid, 0, &info);
 	if (rec && rec->dying == (u32)signo && !t->process->native) {
 		if (dumps_core(signo)) {
 			qemu_death_info(q, t, signo);
 			t->frozen = true;
+			/*
+			 * We have taken the stop's signal: if we are killed now, the kernel lets the
+			 * thread go on without it, in qemu's endless wait for its own death.
+			 */
+			ptrace(PTRACE_SETOPTIONS, t->tid, 0, QEMU_PTRACE_OPTIONS | PTRACE_O_EXITKILL);
 			set_todo(q, t, QEMU_TODO_DYING, signo);
 			return;
 		}
 	} else if (rec) {
-		if (ptrace(PTRACE_GETSIGINFO, t->tid, 0, &t->host_info))
-			t->host_info.si_signo = 0;
-		else if (t->host_info.si_code <= 0 && signo <= 64)
+		t->host_info = info;
+		if (info.si_signo && info.si_code <= 0 && signo <= 64)
 			__atomic_fetch_or(&rec->sent, 1ull << (signo - 1), __ATOMIC_ACQ_REL);
 		t->host_flushes = qemu_load(&rec->nr_flushes);
 		t->host_nr = qemu_load(&rec->nr);
@@ -544,7 +553,7 @@ void qemu_ptrace_detach_all(struct qemu_source *q)
 	u64 until = qemu_now_ns() + DYING_NS;
 
 	for (t = q->threads; t; t = next) {
-		int status, signo = t->todo == QEMU_TODO_DYING ? (int)t->arg : 0;
+		int status, signo = t->todo == QEMU_TODO_DYING ? (int)t->arg : t->dying.si_signo;
 		pid_t got = 0;
 
 		next = t->next;

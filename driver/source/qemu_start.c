@@ -107,8 +107,6 @@ static void become_qemu(struct emu *emu, const char *qemu, char **argv, char **e
 static int start_child(struct qemu_source *q, const char *qemu, char **argv, char **envp,
 		       const int stdio[3], pid_t *pid, char *why)
 {
-	const long options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
-			     PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT;
 	struct qemu_process *p;
 	int go[2], failed[2], error = 0, status;
 	pid_t child;
@@ -130,7 +128,7 @@ static int start_child(struct qemu_source *q, const char *qemu, char **argv, cha
 	}
 	close(failed[1]);
 	failed[1] = -1;
-	if (ptrace(PTRACE_SEIZE, child, 0, options)) {
+	if (ptrace(PTRACE_SEIZE, child, 0, QEMU_PTRACE_OPTIONS)) {
 		error = -errno;
 		snprintf(why, WHY_SIZE, "ptrace: %s", strerror(errno));
 		kill(child, SIGKILL);

@@ -53,6 +53,8 @@ struct auxtap_perf_ops {
 	uint64_t (*clock)(void *ctx);
 	/* NULL: not known here. */
 	int (*unit_stats)(void *ctx, int fd, struct auxtap_unit_stats *stats);
+	/* nr_written of unit_stats alone, also when what emulates the unit is gone. May be NULL. */
+	int (*unit_written)(void *ctx, int fd, uint64_t *nr_bytes);
 };
 
 enum auxtap_target_event_type {
@@ -119,6 +121,11 @@ struct auxtap_target_ops {
 	int (*detach)(void *ctx, pid_t pid);
 	/* Every process there is, as threads(). May be NULL where whole CPUs cannot be traced. */
 	int (*processes)(void *ctx, pid_t *pids, int max);
+	/*
+	 * The caller received this signal and passes it on to the program that spawn() started,
+	 * unless that one received the same signal itself. NULL: signal() has to do.
+	 */
+	int (*forward)(void *ctx, pid_t pid, const siginfo_t *info);
 };
 
 /* ---- backends ---- */
@@ -222,6 +229,7 @@ struct auxtap_session_stats {
 	size_t peak_rings;	 /* bytes of rings mapped at one time, the most */
 	uint64_t collisions;	 /* AUX records flagged COLLISION: the unit lost a little */
 	bool truth_failed;	 /* a list of truth_path is not whole; on_untraced told why */
+	pid_t program_pid;	 /* of the program that was started; 0: none */
 };
 
 struct auxtap_session_opts {
@@ -267,9 +275,14 @@ AUXTAP_API int auxtap_session_open(struct auxtap_session **s, struct auxtap_back
  */
 AUXTAP_API int auxtap_session_run(struct auxtap_session *s, volatile sig_atomic_t *stop,
 				  struct auxtap_error *err);
-/* From a signal handler, both: take a snapshot now; send a signal to the program. */
+/*
+ * From a signal handler: take a snapshot now; send a signal to the program. The second form is
+ * for a signal that the caller received itself: where the program received it too, as a member
+ * of the process group, it is not sent again. Handlers that call these block each other.
+ */
 AUXTAP_API void auxtap_session_request_snapshot(struct auxtap_session *s);
 AUXTAP_API void auxtap_session_forward_signal(struct auxtap_session *s, int signo);
+AUXTAP_API void auxtap_session_forward_siginfo(struct auxtap_session *s, const siginfo_t *info);
 AUXTAP_API const struct auxtap_session_stats *
 auxtap_session_stats(const struct auxtap_session *s);
 /* The event that is recorded, as perf spells it. */

@@ -76,5 +76,5 @@ kill -KILL "$(pgrep -P $pid auxtap-emu)"
 wait $pid
 status=$?
 [ $status -eq 125 ] || fail "death of auxtap-emu: status $status"
-grep -q 'died of signal 9' dead.err || fail "death of auxtap-emu: $(cat dead.err)"
+grep -q 'the emulator was killed' dead.err || fail "death of auxtap-emu: $(cat dead.err)"
 finish

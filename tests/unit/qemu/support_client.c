@@ -60,7 +60,7 @@ static int64_t call_fds(struct client_run *run, uint32_t call, const uint64_t ar
 	for (;;) {
 		struct pollfd p = { .fd = run->request_fd, .events = POLLIN };
 
-		kill(run->emu_pid, SIGUSR1);
+		kill(run->emu_pid, EMU_DOORBELL);
 		if (poll(&p, 1, 2) > 0)
 			break;
 	}
@@ -189,7 +189,6 @@ int client_run(struct client_run *run, char *const *argv)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, request) ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, event))
 		return -1;
-	signal(SIGUSR1, SIG_IGN); /* a bell that rings before auxtap-emu listens */
 	run->emu_pid = fork();
 	if (!run->emu_pid) {
 		dup2(fcntl(request[1], F_DUPFD, 20), EMU_REQUEST_FD);

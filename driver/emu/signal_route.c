@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * One signal to auxtap, to auxtap-emu, or to the process group they share with the program is
+ * one signal to the program. Three lists of who received what decide: capture's (EMU_FORWARD),
+ * our own (signals.c), and the program's, which the tracer sees stop by stop. What the program
+ * received itself is not sent again. A service manager signals process by process, so each
+ * receipt waits GRACE_NS for its counterparts; and before a signal is sent, the program is
+ * looked at twice, because one that it has just taken may not have reached the tracer yet.
+ */
+#include "emu_state.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#define GRACE_NS     50000000ull
+#define OWN_GRACE_NS 150000000ull  /* capture's receipt comes as a message, and takes longer */
+#define SECOND_NS    20000000ull   /* between the two looks at the program */
+#define PAIR_NS	     1000000000ull /* receipts of one signal lie no farther apart */
+#define MERGED_NS    100000000ull  /* two signals may reach one process as one, a little later */
+
+u64 emu_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000000000ull + (u64)ts.tv_nsec;
+}
+
+/* Also called from a signal handler, for the list of our own. */
+struct emu_receipt *emu_receipt_add(struct emu_receipts *list, int signo, pid_t sender, uid_t uid)
+{
+	struct emu_receipt *r = &list->item[list->nr % EMU_NR_RECEIPTS];
+
+	*r = (struct emu_receipt){
+		.signo = signo, .sender = sender, .uid = uid, .time_ns = emu_now_ns(),
+	};
+	list->nr++;
+	return r;
+}
+
+/*
+ * The receipt in the list that belongs to r: one that belongs to no other, or the one that
+ * several signals were merged into. NULL: none.
+ */
+static struct emu_receipt *counterpart(struct emu_receipts *list, const struct emu_receipt *r)
+{
+	u32 first = list->nr > EMU_NR_RECEIPTS ? list->nr - EMU_NR_RECEIPTS : 0;
+	struct emu_receipt *merged = NULL;
+
+	for (u32 i = first; i != list->nr; i++) {
+		struct emu_receipt *other = &list->item[i % EMU_NR_RECEIPTS];
+		u64 late = other->time_ns > r->time_ns ? other->time_ns - r->time_ns : 0;
+		u64 early = other->time_ns < r->time_ns ? r->time_ns - other->time_ns : 0;
+
+		if (other->signo != r->signo || other->sender != r->sender || late > PAIR_NS ||
+		    early > PAIR_NS)
+			continue;
+		if (!other->taken)
+			return other;
+		if (early <= MERGED_NS)
+			merged = other;
+	}
+	return merged;
+}
+
+/* Sent to the program and not taken by it yet: sending it again would change nothing. */
+static bool pending_at(pid_t pid, int signo)
+{
+	char path[32], line[128];
+	u64 pending = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "SigPnd:", 7) || !strncmp(line, "ShdPnd:", 7))
+			pending |= strtoull(line + 7, NULL, 16);
+	if (f)
+		fclose(f);
+	return pending >> (signo - 1) & 1;
+}
+
+static void send(struct emu_route *route, struct emu_receipt *r)
+{
+	struct emu_receipt *sent = emu_receipt_add(&route->sent, r->signo, r->sender, r->uid);
+
+	r->sent = true;
+	if (kill(route->pid, r->signo))
+		sent->taken = true; /* it is gone: no stop will show this one */
+}
+
+/* True: decided. */
+static bool decide(struct emu_route *route, struct emu_receipt *r)
+{
+	struct emu_receipt *seen = counterpart(&route->program, r);
+
+	if (seen) {
+		seen->taken = true;
+		return true;
+	}
+	if (r->peer) {
+		r->peer->taken = true;
+		if (r->peer->sent)
+			return true;
+		/* to the group that the program has left */
+		if (getpgid(route->pid) != getpgrp())
+			return true;
+	}
+	if (pending_at(route->pid, r->signo))
+		return true;
+	if (!r->looked_ns) {
+		r->looked_ns = emu_now_ns();
+		return false;
+	}
+	if (emu_now_ns() - r->looked_ns < SECOND_NS)
+		return false;
+	send(route, r);
+	return true;
+}
+
+/* True: some are still to be decided. */
+static bool run_list(struct emu_route *route, struct emu_receipts *list, bool own)
+{
+	u64 now = emu_now_ns(), grace = own ? OWN_GRACE_NS : GRACE_NS;
+	bool waiting = false;
+
+	if (list->nr - list->nr_done > EMU_NR_RECEIPTS)
+		list->nr_done = list->nr - EMU_NR_RECEIPTS;
+	for (u32 i = list->nr_done; i != list->nr; i++) {
+		struct emu_receipt *r = &list->item[i % EMU_NR_RECEIPTS];
+
+		/* of two that are one, capture's decides */
+		if (!r->done && own && r->taken)
+			r->done = true;
+		if (!r->done && !own && !r->peer) {
+			r->peer = counterpart(&route->own, r);
+			if (r->peer)
+				r->peer->taken = true;
+		}
+		if (!r->done && now - r->time_ns >= grace)
+			r->done = decide(route, r);
+		waiting |= !r->done;
+		if (r->done && i == list->nr_done)
+			list->nr_done++;
+	}
+	return waiting;
+}
+
+void emu_route_run(struct emu *emu)
+{
+	struct emu_route *route = &emu->route;
+	sigset_t all, old;
+
+	if (route->capture.nr == route->capture.nr_done && route->own.nr == route->own.nr_done)
+		return;
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &old); /* the handler adds to the list of our own */
+	if (!route->pid) { /* attached: capture's stop is the one that counts */
+		route->capture.nr_done = route->capture.nr;
+		route->own.nr_done = route->own.nr;
+	}
+	route->waiting = run_list(route, &route->capture, false);
+	route->waiting |= run_list(route, &route->own, true);
+	if (route->waiting)
+		emu_bell_in(SECOND_NS / 2);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+}
+
+bool emu_signal_seen(struct emu *emu, pid_t pid, siginfo_t *info)
+{
+	struct emu_route *route = &emu->route;
+	struct emu_receipts *sent = &route->sent;
+	u32 first = sent->nr > EMU_NR_RECEIPTS ? sent->nr - EMU_NR_RECEIPTS : 0;
+
+	if (pid != route->pid || info->si_code > 0)
+		return false;
+	if (info->si_pid != getpid()) {
+		emu_receipt_add(&route->program, info->si_signo, info->si_pid, info->si_uid);
+		return false;
+	}
+	for (u32 i = first; i != sent->nr; i++) {
+		struct emu_receipt *r = &sent->item[i % EMU_NR_RECEIPTS];
+
+		if (r->taken || r->signo != info->si_signo)
+			continue;
+		r->taken = true;
+		info->si_pid = r->sender;
+		info->si_uid = r->uid;
+		return true;
+	}
+	return false;
+}

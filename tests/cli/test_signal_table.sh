@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Signals to auxtap, to its process group and to auxtap-emu: the program gets what it would get
+# natively, once, from the process that sent it; status and snapshot are the program's; nothing of
+# auxtap ends before it, and nothing stays behind when auxtap or auxtap-emu is killed.
+. "$(dirname "$0")/lib.sh"
+command -v cc >/dev/null || skip "no C compiler"
+command -v setsid >/dev/null || skip "no setsid command"
+cat >program.c <<'C'
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const int caught[] = {SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGTERM, SIGCONT};
+#define NR (sizeof(caught) / sizeof(*caught))
+static volatile sig_atomic_t count[65], sender[65];
+
+static void on_signal(int signo, siginfo_t *info, void *context)
+{
+	(void)context;
+	if (!sender[signo] || sender[signo] == info->si_pid)
+		sender[signo] = info->si_pid;
+	else
+		sender[signo] = -1;
+	count[signo]++;
+}
+
+static void *asleep(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+/* program counts|plain|dies CHILDREN: until there is a file "end" */
+int main(int argc, char **argv)
+{
+	struct sigaction act = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
+	int last = 0, children = argc > 2 ? atoi(argv[2]) : 0;
+	struct stat st;
+	pthread_t t;
+
+	setvbuf(stdout, NULL, _IONBF, 0);
+	alarm(600);
+	for (size_t i = 0; i < NR && !strcmp(argv[1], "counts"); i++)
+		sigaction(caught[i], &act, NULL);
+	if (!strcmp(argv[1], "dies"))
+		pthread_create(&t, NULL, asleep, NULL);
+	printf("ready %d\n", getpid());
+	while (stat("end", &st)) {
+		char line[256] = "got";
+		int sum = 0;
+
+		usleep(1000);
+		for (size_t i = 0; i < NR; i++) {
+			sum += count[caught[i]];
+			snprintf(line + strlen(line), 40, " %s=%d", sigabbrev_np(caught[i]),
+				 (int)count[caught[i]]);
+		}
+		if (sum == last)
+			continue;
+		last = sum;
+		puts(line);
+	}
+	if (!strcmp(argv[1], "dies")) {
+		while (children--) {
+			pid_t pid = fork();
+
+			if (!pid)
+				*(volatile int *)0 = 1;
+			printf("child %d\n", pid);
+		}
+		*(volatile int *)0 = 1;
+	}
+	printf("senders");
+	for (size_t i = 0; i < NR; i++)
+		if (count[caught[i]])
+			printf(" %d", (int)sender[caught[i]]);
+	puts("\nend");
+	return 9;
+}
+C
+cc -O1 -static -pthread -o program program.c 2>cc.err || skip "cc -static does not work: $(tail -n 1 cc.err)"
+engines=ptrace
+command -v qemu-x86_64 >/dev/null && [ -e "$BIN/auxtap-qemu.so" ] && engines="qemu ptrace"
+
+# until COMMAND...: a watchdog, and no measure of speed
+until_true() {
+	local _
+	for _ in $(seq 1200); do
+		"$@" >/dev/null 2>&1 && return 0
+		sleep 0.05
+	done
+	fail "$where: waited in vain for: $*"
+	kill -s KILL -- -$auxtap 2>/dev/null
+	return 1
+}
+state() { sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null; }
+gone() { case $(state "$1") in "" | Z | X) ;; *) return 1 ;; esac; }
+stopped() { case $(state "$1") in T | t) ;; *) return 1 ;; esac; }
+running() { ! gone "$1" && ! stopped "$1"; }
+got() { grep -q "^got.* $1=$2\b" out; }
+count_of() { sed -n "s/^got.* $1=\([0-9]*\).*/\1/p" out | tail -n 1; }
+more_than() { [ "$(count_of "$1")" -gt "$2" ]; }
+
+# start MODE [CHILDREN]: in a process group of its own; $auxtap, $emu, $program
+start() {
+	rm -rf data* out err end
+	: >out
+	# a shell without job control has background commands ignore these two
+	env --default-signal=INT,QUIT setsid "$AUXTAP" $command --source $engine -m 8,16 -o data -- \
+		./program "$@" >out 2>err </dev/null &
+	auxtap=$!
+	until_true grep -q ready out
+	program=$(sed -n 's/^ready //p' out)
+	emu=$(pgrep -P $auxtap auxtap-emu)
+}
+target() {
+	case $1 in
+	auxtap) echo $auxtap ;;
+	group) echo -$auxtap ;;
+	emulator) echo "$emu" ;;
+	esac
+}
+# ends WANTED: what auxtap ends with, and what must be gone then
+ends() {
+	wait $auxtap
+	local status=$?
+	[ $status -eq "$1" ] || fail "$where: status $status, not $1: $(tail -n 2 err)"
+	gone "$program" || fail "$where: the program is left"
+	until_true gone "$emu"
+}
+
+for engine in $engines; do
+	for command in record crash; do
+		echo "$SECONDS s: $engine, $command"
+		# handlers: each signal once at each place, and twice in a row
+		where="$engine, $command, handlers"
+		start counts
+		n=0
+		for place in auxtap group emulator; do
+			n=$((n + 1))
+			for signal in TERM INT HUP QUIT USR1 CONT; do
+				kill -s $signal -- "$(target $place)"
+				until_true got $signal $n || fail "$where: $signal to $place"
+			done
+		done
+		# a second copy would be on its way still
+		sleep 0.5
+		tail -n 1 out | grep -q 'got HUP=3 INT=3 QUIT=3 USR1=3 TERM=3 CONT=3$' ||
+			fail "$where: not each once: $(tail -n 1 out)"
+		for place in auxtap group emulator; do
+			for signal in TERM INT HUP QUIT USR1; do
+				n=$(count_of $signal)
+				kill -s $signal -- "$(target $place)"
+				kill -s $signal -- "$(target $place)"
+				until_true more_than $signal "$n"
+			done
+		done
+		sleep 0.5
+		# natively two that come at once are one or two as well
+		for signal in TERM INT HUP QUIT USR1; do
+			n=$(count_of $signal)
+			[ "$n" -ge 6 ] && [ "$n" -le 9 ] || fail "$where: 6 to 9 $signal were due, $n came"
+		done
+		running $auxtap && running "$emu" || fail "$where: ended before the program"
+		: >end
+		ends 9
+		[ "$(sed -n 's/^senders//p' out | tr ' ' '\n' | sort -u | tr -d '\n')" = $$ ] ||
+			fail "$where: not all from $$: $(grep senders out)"
+
+		# no handlers: the program dies of it, whoever got it
+		# (single steps take their time: all of them with AUXTAP_LONG)
+		signals="TERM QUIT"
+		[ $engine = qemu ] && [ $command = crash ] || [ -n "${AUXTAP_LONG:-}" ] && signals="TERM INT HUP QUIT USR1"
+		for signal in $signals; do
+			for place in auxtap group emulator; do
+				where="$engine, $command, $signal to $place"
+				start plain
+				kill -s $signal -- "$(target $place)"
+				ends $((128 + $(kill -l $signal)))
+				if [ $command = record ]; then
+					"$AUXTAP" decode --summary data >summary 2>&1
+					grep -q '^errors: 0$' summary && grep -q '^instructions: [1-9]' summary ||
+						fail "$where: $(tr '\n' ' ' <summary)"
+				elif [ $signal = QUIT ]; then
+					head -n 1 data.report.txt | grep -q 'died of SIGQUIT' ||
+						fail "$where: no report: $(tail -n 2 err)"
+				else
+					grep -q "ended by SIG$signal; no crash, no snapshot" err || fail "$where: $(tail -n 1 err)"
+					[ -e data ] && fail "$where: a snapshot"
+				fi
+			done
+		done
+
+		for place in auxtap group emulator; do
+			where="$engine, $command, STOP and CONT to $place"
+			start counts
+			kill -s STOP -- "$(target $place)"
+			case $place in
+			auxtap) until_true stopped $auxtap ;;
+			group) until_true stopped "$program" && until_true stopped $auxtap ;;
+			emulator) until_true stopped "$emu" ;;
+			esac
+			kill -s CONT -- "$(target $place)"
+			until_true got CONT 1
+			kill -s USR1 $auxtap
+			until_true got USR1 1
+			: >end
+			ends 9
+			got CONT 2 && fail "$where: SIGCONT came twice"
+		done
+
+		where="$engine, $command, KILL to auxtap"
+		start counts
+		kill -s KILL $auxtap
+		wait $auxtap 2>/dev/null
+		until_true gone "$emu"
+		kill -s USR1 "$program"
+		until_true got USR1 1 # it goes on
+		: >end
+		until_true gone "$program"
+		tail -n 1 out | grep -q '^end' || fail "$where: the program did not end as it would alone"
+
+		where="$engine, $command, KILL to the group"
+		start counts
+		kill -s KILL -- -$auxtap
+		wait $auxtap 2>/dev/null
+		until_true gone "$emu"
+		until_true gone "$program"
+
+		where="$engine, $command, KILL to the emulator"
+		start counts
+		kill -s USR1 "$program"
+		until_true got USR1 1
+		kill -s KILL "$emu"
+		if [ $engine = qemu ]; then # what is stepped cannot go on by itself
+			until_true grep -q 'the emulator was killed' err
+			kill -s TERM $auxtap
+			until_true got TERM 1
+			running $auxtap || fail "$where: auxtap ended before the program"
+			: >end
+		fi
+		ends 125
+		grep -q 'auxtap: auxtap-emu: the emulator was killed; ' err || fail "$where: $(tail -n 1 err)"
+		[ $engine = ptrace ] || tail -n 1 out | grep -q '^end' || fail "$where: the program did not go on"
+		"$AUXTAP" decode --summary data >summary 2>&1
+		grep -q '^errors: 0$' summary && grep -q '^gaps: [1-9]' summary ||
+			fail "$where: $(tr '\n' ' ' <summary)"
+		# a full trace has what was drained or about to be; a flight recorder all but what was overwritten
+		[ $command = record ] || grep -q '^instructions: [1-9]' summary ||
+			fail "$where: nothing of the rings: $(tr '\n' ' ' <summary)"
+
+		for place in auxtap emulator; do
+			for children in 0 8; do
+				where="$engine, $command, KILL to $place while the program and $children children die"
+				start dies $children
+				kill -s STOP $auxtap # so that each death waits for it
+				until_true stopped $auxtap
+				: >end
+				until_true eval "[ \$(grep -c child out) -eq $children ]"
+				until_true stopped "$program"
+				kill -s KILL "$(target $place)"
+				kill -s CONT $auxtap 2>/dev/null
+				wait $auxtap 2>/dev/null
+				for pid in "$program" "$emu" $(sed -n 's/^child //p' out); do
+					until_true gone "$pid"
+				done
+			done
+		done
+	done
+done
+finish
