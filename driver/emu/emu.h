@@ -17,6 +17,13 @@
 struct emu;
 struct emu_task;
 
+/* May emu_task_run() take the block? */
+enum emu_run {
+	EMU_RUN_NO,
+	EMU_RUN_YES,
+	EMU_RUN_ALONE, /* unless it begins inside the block before it, which was left there */
+};
+
 /* A run of instructions without a change of flow before its last one. */
 struct emu_block {
 	u64 ip;
@@ -25,6 +32,7 @@ struct emu_block {
 	u8 last_len;
 	u8 last_cls;	  /* enum x86_class or a64_class, as the task's code is */
 	u8 last_flags;	  /* X86_INSN_… */
+	u8 run;		  /* enum emu_run; 0 is always right */
 	const u8 *lens;	  /* length of each instruction; needed for --truth and cuts; NULL if nr_insns is 1.
 			   * Must stay as it is until the next call for the task */
 };
@@ -37,6 +45,16 @@ struct emu_block {
  * run driver code. They never serve capture's requests: sources do, with emu_serve().
  */
 void emu_task_block(struct emu_task *task, const struct emu_block *block);
+/*
+ * emu_task_block() for 'held', which began last, and for the blocks of id[] but the last one
+ * that is taken, which is returned: what became of it is not known yet. The first nr_done of
+ * them are taken; where that is 0 nothing was done, and held is returned.
+ */
+const struct emu_block *emu_task_run(struct emu_task *task, const struct emu_block *held,
+				     const struct emu_block *blocks, u32 nr_blocks, const u32 *id,
+				     u32 nr, u32 *nr_done);
+/* The value of the member run; restarts: blocks of that form continue blocks that were left. */
+u8 emu_block_run(enum auxtap_arch arch, const struct emu_block *block, bool restarts);
 /* An instruction of the block told last is a sample for the task's SPE unit. */
 struct emu_sample {
 	u64 pc;

@@ -144,6 +144,8 @@ struct emu {
 void emu_task_start_unit(struct emu_task *task);
 void emu_task_kernel_exit(struct emu_task *task, u64 ip); /* back to user mode at ip */
 void emu_task_schedule(struct emu_task *task, bool in);
+/* Takes what is pending in task->attention, before the instruction at ip. */
+void emu_task_attend(struct emu_task *task, u64 ip);
 /* Capture enabled or disabled the task's trace event; user mode is left. */
 void emu_task_want(struct emu_task *task, bool wanted, bool was_tracing);
 /* Packets of what runs now would reach memory. */
@@ -170,7 +172,7 @@ u64 emu_tick(struct emu *emu);
 
 /* truth.c */
 int emu_truth_open(struct emu *emu, struct emu_task *task);
-void emu_truth_block(struct emu_task *task, u32 nr_insns);
+void emu_truth_block(struct emu_task *task, const struct emu_block *block, u32 nr_insns);
 void emu_truth_close(struct emu_task *task);
 
 /* event_queue.c */

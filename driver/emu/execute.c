@@ -340,7 +340,7 @@ void emu_task_interrupted(struct emu_task *task, void (*fn)(void *arg), void *ar
 		emu_task_kernel_exit(task, ip);
 }
 
-static void __attribute__((noinline)) attend(struct emu_task *task, u64 ip)
+void __attribute__((noinline)) emu_task_attend(struct emu_task *task, u64 ip)
 {
 	if (!task->scheduled)
 		emu_task_schedule(task, true);
@@ -369,7 +369,7 @@ static inline void account(struct emu_task *task, u32 nr_insns)
 	task->emu->tsc += nr_insns;
 	task->nr_insns += nr_insns;
 	if (unlikely(task->has_truth))
-		emu_truth_block(task, nr_insns);
+		emu_truth_block(task, &task->pending, nr_insns);
 }
 
 /* Only the first nr_insns of the pending block retired; the next instruction is at next_ip. */
@@ -460,7 +460,7 @@ void emu_task_block(struct emu_task *task, const struct emu_block *block)
 		leave_async(task, task->ip);
 	}
 	if (unlikely(task->attention))
-		attend(task, block->ip);
+		emu_task_attend(task, block->ip);
 	task->pending = *block;
 }
 

@@ -125,9 +125,8 @@ static inline void add(struct emu_task *task, u64 addr)
 	t->addrs[t->nr++] = addr;
 }
 
-void emu_truth_block(struct emu_task *task, u32 nr_insns)
+void emu_truth_block(struct emu_task *task, const struct emu_block *p, u32 nr_insns)
 {
-	const struct emu_block *p = &task->pending;
 	u64 ip = p->ip;
 
 	if (!p->lens) {

@@ -53,6 +53,9 @@ void pt_put_overflow(struct pt_unit *unit, struct pt_burst *burst);
 /* The MTC that is due by now; pending TNT bits go before it, for they are older. */
 void pt_put_mtc(struct pt_unit *unit, struct pt_burst *burst);
 
+/* The pending TNT bits become a packet, with a PSB+ after it if one is due. pt_unit.c */
+void pt_unit_send_tnt(struct pt_unit *unit);
+
 /* Forget all: TraceEn 0 -> 1. A PSB+ is due. */
 void pt_encoder_reset(struct pt_unit *unit);
 /* Bytes that the pending TNT bits would take. */

@@ -4,7 +4,7 @@
  * "Intel Processor Trace", sections "Packet Generation Scenarios" and "IA32_RTIT_CTL MSR").
  * Neighbours: pt_encoder.c for the packets' shape, pt_output.c for where they go.
  */
-#include "pt_encoder.h"
+#include "pt_run.h"
 
 #define CTL_FIELDS_MTC ((0xfull << RTIT_CTL_MTC_RANGE_SHIFT) | RTIT_CTL_MTCEN)
 #define CTL_FIELDS_CYC ((0xfull << RTIT_CTL_CYC_THRESH_SHIFT) | RTIT_CTL_CYCEN)
@@ -358,35 +358,7 @@ void pt_unit_retire(struct pt_unit *unit, u32 nr_insns, u64 next_ip)
 	unit->ip = next_ip;
 }
 
-static inline void push_return(struct pt_unit *unit, u64 ip)
-{
-	if (!unit->ret_compress)
-		return;
-	unit->ret_top = (unit->ret_top + 1) & PT_RET_MASK;
-	unit->ret_stack[unit->ret_top] = ip;
-	if (unit->ret_depth <= PT_RET_MASK)
-		unit->ret_depth++;
-}
-
-/*
- * Section "RET Compression". Of the 64 returns only those are kept that every decoder
- * would predict: some pop on each RET, some on compressed ones only, so what lies below a
- * RET that went elsewhere is not trusted again (ret_depth 0).
- */
-static inline bool pop_return(struct pt_unit *unit, u64 target)
-{
-	if (!unit->ret_depth)
-		return false;
-	if (unit->ret_stack[unit->ret_top] != target) {
-		unit->ret_depth = 0;
-		return false;
-	}
-	unit->ret_top = (unit->ret_top - 1) & PT_RET_MASK;
-	unit->ret_depth--;
-	return true;
-}
-
-static __attribute__((__noinline__)) void send_tnt(struct pt_unit *unit)
+__attribute__((__noinline__)) void pt_unit_send_tnt(struct pt_unit *unit)
 {
 	struct pt_burst burst;
 
@@ -410,7 +382,7 @@ static inline void add_tnt(struct pt_unit *unit, bool taken)
 {
 	unit->tnt = unit->tnt << 1 | taken;
 	if (++unit->nr_tnt >= unit->tnt_limit)
-		send_tnt(unit);
+		pt_unit_send_tnt(unit);
 }
 
 /* Ends in one call at most: the common ways through it save no registers. */
@@ -427,14 +399,14 @@ static inline void branch(struct pt_unit *unit, enum x86_class cls, u64 ip, u8 l
 	case X86_CALL:
 		/* call +0 reads the IP; decoders do not push it */
 		if (target != ip + len)
-			push_return(unit, ip + len);
+			pt_push_return(unit, ip + len);
 		return;
 	case X86_CALL_INDIRECT:
-		push_return(unit, ip + len);
+		pt_push_return(unit, ip + len);
 		send_tip(unit, target);
 		return;
 	case X86_RET:
-		if (pop_return(unit, target))
+		if (pt_pop_return(unit, target))
 			add_tnt(unit, true);
 		else
 			send_tip(unit, target);

@@ -55,6 +55,8 @@ static __attribute__((noinline)) const struct emu_block *load_block(struct qemu_
 	if (!check_lens(arch, &copy, q->arena))
 		return NULL;
 	copy.lens = q->arena;
+	copy.run = emu_block_run(arch->arch, &copy,
+				 copy.nr_insns == 1 && arch->restarts(copy.last_cls));
 	q->arena += from.nr_insns;
 	q->arena_left -= from.nr_insns;
 	*b = copy;
@@ -167,6 +169,22 @@ static inline void hold(struct qemu_thread *t, const struct emu_block *b)
 	}
 	t->held = b;
 	t->in_kernel = false;
+}
+
+/*
+ * As many blocks as can be passed on in one go; emu knows which. Returns how many words they
+ * are; 0: the first one is not among them.
+ */
+static inline u32 hold_run(struct qemu_source *q, struct qemu_thread *t, const u32 *word, u32 nr)
+{
+	u32 nr_done = 0;
+
+	if (!t->task || !t->held || !t->held->run || t->has_sample)
+		return 0;
+	t->held = emu_task_run(t->task, t->held, q->block, QEMU_MAX_BLOCKS, word, nr, &nr_done);
+	if (nr_done)
+		t->in_kernel = false;
+	return nr_done;
 }
 
 /* ---- messages ---- */
@@ -349,7 +367,12 @@ void qemu_words(struct qemu_source *q, struct qemu_thread *t, const u32 *word, u
 {
 	for (u32 i = 0; i < nr; i++) {
 		u32 w = word[i];
+		u32 run = hold_run(q, t, word + i, nr - i);
 
+		if (run) {
+			i += run - 1;
+			continue;
+		}
 		if (__builtin_expect(w < QEMU_MAX_BLOCKS, 1)) {
 			const struct emu_block *b = &q->block[w];
 

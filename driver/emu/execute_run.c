@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Many blocks in one go: what emu_task_block() (execute.c) does, for the case that almost all
+ * blocks are: x86-64 code in user mode, ended by a branch, nothing pending for the task. What
+ * is different stops the run, and the caller passes that block to emu_task_block().
+ */
+#include "emu_state.h"
+#include "silicon/pt_run.h"
+
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+u8 emu_block_run(enum auxtap_arch arch, const struct emu_block *block, bool restarts)
+{
+	if (arch != AUXTAP_ARCH_X86_64 || block->last_cls > X86_RET)
+		return EMU_RUN_NO;
+	return restarts ? EMU_RUN_ALONE : EMU_RUN_YES;
+}
+
+/*
+ * Time and pending TNT bits (pt_run.h) are passed and returned by value: a variable whose
+ * address goes to a function lies in memory for the whole loop.
+ */
+/* Everything that a packet shows is where the unit looks for it. */
+static inline void write_back(struct emu_task *task, u64 bits, u64 tsc, u64 ip)
+{
+	struct emu *emu = task->emu;
+
+	task->nr_insns += tsc - emu->tsc;
+	emu->tsc = tsc;
+	pt_run_end(task->feed, bits, ip);
+}
+
+static __attribute__((noinline)) u64 send_tnt(struct emu_task *task, u64 bits, u64 tsc, u64 ip)
+{
+	write_back(task, bits, tsc, ip);
+	pt_unit_send_tnt(task->feed);
+	return pt_run_begin(task->feed);
+}
+
+static __attribute__((noinline)) u64 branch(struct emu_task *task, u64 bits, u64 tsc,
+					      const struct emu_block *p, u64 target)
+{
+	write_back(task, bits, tsc, p->last_ip);
+	pt_unit_branch(task->feed, p->last_cls, p->last_ip, p->last_len, target);
+	return pt_run_begin(task->feed);
+}
+
+/* The block retired at tsc, and its last instruction went to target. */
+static inline u64 resolve(struct emu_task *task, u64 bits, u64 tsc, u64 limit,
+			  const struct emu_block *p, u64 target)
+{
+	struct pt_unit *unit = task->feed;
+	u64 fall = p->last_ip + p->last_len;
+	u8 cls = p->last_cls;
+
+	if (likely(cls == X86_JCC || cls == X86_JMP || cls == X86_PLAIN)) {
+		bits = pt_run_direct(bits, cls == X86_JCC, target != fall);
+	} else if (cls == X86_CALL) {
+		if (target != fall)
+			pt_push_return(unit, fall);
+	} else if (cls == X86_RET && unit->ret_depth && unit->ret_stack[unit->ret_top] == target) {
+		pt_pop_return(unit, target);
+		bits = pt_run_direct(bits, true, true);
+	} else {
+		return branch(task, bits, tsc, p, target);
+	}
+	if (unlikely(bits >= limit))
+		bits = send_tnt(task, bits, tsc, target);
+	return bits;
+}
+
+static bool possible(const struct emu_task *task, const struct emu_block *held)
+{
+	return task->pending.run && held->run && !task->attention && task->in_user &&
+	       task->arch == AUXTAP_ARCH_X86_64 && pt_run_possible(task->feed);
+}
+
+/*
+ * A plain instruction goes to the next one. Where it does not (a REP that goes on, an event
+ * that was not reported) execute.c knows why.
+ */
+static inline bool follows(const struct emu_block *p, u64 target)
+{
+	return p->last_cls != X86_PLAIN || target == p->last_ip + p->last_len;
+}
+
+const struct emu_block *emu_task_run(struct emu_task *task, const struct emu_block *held,
+				     const struct emu_block *blocks, u32 nr_blocks, const u32 *id,
+				     u32 nr, u32 *nr_done)
+{
+	const struct emu_block *p = &task->pending;
+	const u64 limit = pt_run_limit(task->feed);
+	const bool truth = task->has_truth;
+	u64 tsc = task->emu->tsc;
+	u64 bits;
+	u32 i;
+
+	*nr_done = 0;
+	if (!possible(task, held))
+		return held;
+	bits = pt_run_begin(task->feed);
+	for (i = 0; i < nr && !task->attention; i++) {
+		/* read once: the traced program can write there */
+		u32 word = *(const volatile u32 *)&id[i];
+		const struct emu_block *b;
+
+		if (word >= nr_blocks)
+			break;
+		b = &blocks[word];
+		if (unlikely(b->run != EMU_RUN_YES) &&
+		    (!b->run || b->ip - held->ip <= held->last_ip - held->ip))
+			break;
+		if (unlikely(!follows(p, held->ip)))
+			break;
+		tsc += p->nr_insns;
+		if (unlikely(truth)) {
+			write_back(task, bits, tsc, p->ip);
+			emu_truth_block(task, p, p->nr_insns);
+		}
+		bits = resolve(task, bits, tsc, limit, p, held->ip);
+		p = held;
+		held = b;
+	}
+	if (i) {
+		write_back(task, bits, tsc, p->ip);
+		task->ip = p->ip;
+		if (unlikely(task->attention))
+			emu_task_attend(task, p->ip);
+		task->pending = *p;
+	}
+	*nr_done = i;
+	return held;
+}

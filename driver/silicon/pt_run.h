@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The branches of a run of blocks: the same packets as pt_unit_branch() makes, without a call
+ * for each branch. Inside it the pending TNT bits are in registers. pt_unit.c has the rest;
+ * the return stack is here because both use it.
+ */
+#ifndef AUXTAP_PT_RUN_H
+#define AUXTAP_PT_RUN_H
+
+#include "pt_encoder.h"
+
+static inline void pt_push_return(struct pt_unit *unit, u64 ip)
+{
+	if (!unit->ret_compress)
+		return;
+	unit->ret_top = (unit->ret_top + 1) & PT_RET_MASK;
+	unit->ret_stack[unit->ret_top] = ip;
+	if (unit->ret_depth <= PT_RET_MASK)
+		unit->ret_depth++;
+}
+
+/*
+ * Section "RET Compression". Of the 64 returns only those are kept that every decoder
+ * would predict: some pop on each RET, some on compressed ones only, so what lies below a
+ * RET that went elsewhere is not trusted again (ret_depth 0).
+ */
+static inline bool pt_pop_return(struct pt_unit *unit, u64 target)
+{
+	if (!unit->ret_depth)
+		return false;
+	if (unit->ret_stack[unit->ret_top] != target) {
+		unit->ret_depth = 0;
+		return false;
+	}
+	unit->ret_top = (unit->ret_top - 1) & PT_RET_MASK;
+	unit->ret_depth--;
+	return true;
+}
+
+/*
+ * Branches are all that the unit has to look after: packets are on, no overflow is pending,
+ * no MTC is asked for, and no address range is set. Stays so until the unit's registers are
+ * written or the program leaves user mode.
+ */
+static inline bool pt_run_possible(const struct pt_unit *unit)
+{
+	return unit->packet_en && !unit->attention;
+}
+
+/*
+ * The pending TNT bits as one number, so that they stay in a register: as in a packet, a one
+ * and then the branches, the oldest highest.
+ */
+static inline u64 pt_run_begin(const struct pt_unit *unit)
+{
+	return 1ull << unit->nr_tnt | unit->tnt;
+}
+
+/* pt_unit_send_tnt() is due when the number is as high as this. */
+static inline u64 pt_run_limit(const struct pt_unit *unit)
+{
+	return 1ull << unit->tnt_limit;
+}
+
+/* The unit is up to date again; the program is at ip. */
+static inline void pt_run_end(struct pt_unit *unit, u64 bits, u64 ip)
+{
+	unit->nr_tnt = (u8)(63 - __builtin_clzll(bits));
+	unit->tnt = bits ^ 1ull << unit->nr_tnt;
+	unit->ip = ip;
+}
+
+/*
+ * A conditional branch, or one without a packet (is_jcc 0): without a jump here, for which of
+ * the two it is no processor predicts well.
+ */
+static inline u64 pt_run_direct(u64 bits, bool is_jcc, bool taken)
+{
+	return bits << is_jcc | (is_jcc & taken);
+}
+
+#endif

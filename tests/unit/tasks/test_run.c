@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * emu_task_run() against emu_task_block(): the same random sequences of blocks must leave the
+ * same bytes in memory, the same emulated time, the same list of executed addresses and the
+ * same state of the trace unit, whatever stops the runs.
+ */
+// clang-format off
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+// clang-format on
+#include "emu/emu_state.h"
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NR_BLOCKS 300
+#define NR_IDS	  60000
+#define NR_PAGES  4
+#define PAGE	  4096
+#define MEMORY	  0x10000000ull /* physical addresses of the test's machine */
+#define TABLE	  0x20000000ull
+#define MESSAGE	  0xf0000000u /* a word of the stream that is no block */
+
+static struct emu_block table[NR_BLOCKS];
+static u8 lens[NR_BLOCKS][8];
+static u32 ids[NR_IDS];
+static u8 memory[NR_PAGES * PAGE];
+static u64 topa[NR_PAGES + 1];
+static struct emu *emu;
+static u64 seed;
+
+static u32 any(u32 below)
+{
+	seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+	return (u32)(seed >> 33) % below;
+}
+
+static void *machine_phys(void *ctx, u64 addr, u64 size)
+{
+	(void)ctx;
+	if (addr >= MEMORY && addr + size <= MEMORY + sizeof(memory))
+		return memory + (addr - MEMORY);
+	if (addr >= TABLE && addr + size <= TABLE + sizeof(topa))
+		return (u8 *)topa + (addr - TABLE);
+	return NULL;
+}
+
+/* ---- a program, and a walk through it ---- */
+
+static void make_blocks(void)
+{
+	static const u8 classes[] = { X86_JCC, X86_JCC, X86_JCC, X86_JCC, X86_JMP, X86_PLAIN, X86_CALL,
+				      X86_RET, X86_JMP_INDIRECT, X86_CALL_INDIRECT, X86_CALL, X86_RET,
+				      X86_JCC, X86_JCC };
+	u64 ip = 0x401000;
+
+	for (u32 i = 0; i < NR_BLOCKS; i++) {
+		struct emu_block *b = &table[i];
+
+		*b = (struct emu_block){ .ip = ip, .last_ip = ip, .nr_insns = 1 + any(6), .lens = lens[i] };
+		for (u32 k = 0; k < b->nr_insns; k++) {
+			lens[i][k] = (u8)(1 + any(7));
+			if (k + 1 < b->nr_insns)
+				b->last_ip += lens[i][k];
+		}
+		b->last_len = lens[i][b->nr_insns - 1];
+		b->last_cls = classes[any(sizeof(classes))];
+		if (!any(40))
+			b->last_cls = any(2) ? X86_SYSCALL : X86_FAR;
+		if (!any(30)) {
+			b->last_cls = X86_PLAIN;
+			b->last_flags = X86_INSN_REP;
+		}
+		b->run = emu_block_run(AUXTAP_ARCH_X86_64, b, b->nr_insns == 1 && any(2));
+		ip = b->last_ip + b->last_len;
+		if (any(2))
+			ip += any(4) ? any(64) : 0x100000ull * any(1000);
+		if (!any(50))
+			ip += 0x7f0000000000ull - ip % 0x1000000000ull; /* far away: full addresses */
+		ip &= 0x7fffffffffffull;
+	}
+}
+
+static u32 block_at(u64 ip)
+{
+	for (u32 i = 0; i < NR_BLOCKS; i++)
+		if (table[i].ip == ip)
+			return i;
+	return any(NR_BLOCKS);
+}
+
+/* Most branches go where they went before: calls return, plain blocks fall through. */
+static void make_walk(void)
+{
+	u64 stack[200];
+	u32 depth = 0, at = 0;
+
+	for (u32 i = 0; i < NR_IDS; i++) {
+		const struct emu_block *b = &table[at];
+		u64 fall = b->last_ip + b->last_len;
+
+		ids[i] = at;
+		if (b->last_cls == X86_CALL || b->last_cls == X86_CALL_INDIRECT) {
+			if (depth < 200)
+				stack[depth++] = fall;
+			at = any(NR_BLOCKS);
+		} else if (b->last_cls == X86_RET && depth && any(20)) {
+			at = block_at(stack[--depth]);
+		} else if (b->last_flags & X86_INSN_REP && any(3)) {
+			continue; /* again */
+		} else if (b->last_cls == X86_PLAIN) {
+			at = any(100) ? block_at(fall) : any(NR_BLOCKS);
+		} else {
+			at = any(NR_BLOCKS);
+		}
+	}
+}
+
+/* ---- the task ---- */
+
+struct outcome {
+	u8 memory[sizeof(memory)];
+	struct pt_unit unit;
+	u64 tsc, nr_insns, ip;
+	u8 *truth;
+	size_t truth_size;
+};
+
+static void write_msr(struct emu_task *task, u32 msr, u64 value)
+{
+	assert_int_equal(pt_unit_wrmsr(&task->unit, msr, value), 0);
+}
+
+static struct emu_task *make_task(u64 ctl)
+{
+	struct emu_task *task;
+
+	emu->tsc = 1000;
+	memset(memory, 0, sizeof(memory));
+	task = emu_task_new(emu, NULL, 4711, 4711, "walk");
+	assert_non_null(task);
+	task->bus.phys = machine_phys;
+	for (u32 i = 0; i < NR_PAGES; i++)
+		topa[i] = (MEMORY + i * PAGE) | (i % 3 == 2 ? TOPA_INT : 0);
+	topa[NR_PAGES] = TABLE | TOPA_END;
+	write_msr(task, MSR_RTIT_OUTPUT_BASE, ctl & RTIT_CTL_TOPA ? TABLE : MEMORY);
+	write_msr(task, MSR_RTIT_OUTPUT_MASK_PTRS, ctl & RTIT_CTL_TOPA ? 0x7f : sizeof(memory) - 1);
+	write_msr(task, MSR_RTIT_CTL, ctl | RTIT_CTL_TRACEEN | RTIT_CTL_USR | RTIT_CTL_BRANCHEN);
+	return task;
+}
+
+static void read_truth(struct outcome *out)
+{
+	char name[4200];
+	FILE *f;
+
+	snprintf(name, sizeof(name), "%s.4711", emu->truth_path);
+	f = fopen(name, "rb");
+	assert_non_null(f);
+	out->truth = malloc(8 * 8 * NR_IDS);
+	out->truth_size = fread(out->truth, 1, 8 * 8 * NR_IDS, f);
+	fclose(f);
+	unlink(name);
+	emu->nr_truth_tids = 0;
+}
+
+static void finish(struct emu_task *task, struct outcome *out)
+{
+	emu_task_async(task, 0x1234, false);
+	out->tsc = emu->tsc;
+	out->nr_insns = task->nr_insns;
+	out->ip = task->ip;
+	out->unit = task->unit;
+	/* beyond its depth the return stack is garbage; pointers differ */
+	out->unit.out.bus = NULL;
+	memcpy(out->memory, memory, sizeof(memory));
+	emu_task_exit(task);
+	out->truth = NULL;
+	if (emu->truth_path)
+		read_truth(out);
+}
+
+static void one_by_one(u64 ctl, struct outcome *out)
+{
+	struct emu_task *task = make_task(ctl);
+
+	for (u32 i = 0; i < NR_IDS; i++)
+		emu_task_block(task, &table[ids[i]]);
+	finish(task, out);
+}
+
+/*
+ * As the qemu source does it, in chunks, some with words that are no blocks. Returns how many
+ * were taken in runs.
+ */
+static u32 in_runs(u64 ctl, struct outcome *out)
+{
+	struct emu_task *task = make_task(ctl);
+	const struct emu_block *held = &table[ids[0]];
+	u32 at = 1, taken = 0;
+
+	while (at < NR_IDS) {
+		u32 nr = 1 + any(250), done = 0, saved = 0, *message = NULL;
+
+		if (nr > NR_IDS - at)
+			nr = NR_IDS - at;
+		if (!any(4) && nr > 2) {
+			message = &ids[at + nr / 2];
+			saved = *message;
+			*message = MESSAGE;
+		}
+		held = emu_task_run(task, held, table, NR_BLOCKS, &ids[at], nr, &done);
+		assert_true(done <= nr);
+		if (message) {
+			assert_true(done <= nr / 2);
+			*message = saved;
+		}
+		at += done;
+		taken += done;
+		if (done) {
+			assert_ptr_equal(held, &table[ids[at - 1]]);
+			continue;
+		}
+		emu_task_block(task, held);
+		held = &table[ids[at++]];
+	}
+	emu_task_block(task, held);
+	finish(task, out);
+	return taken;
+}
+
+static void compare(u64 ctl, u32 least)
+{
+	struct outcome *slow = malloc(sizeof(*slow)), *fast = malloc(sizeof(*fast));
+
+	for (u64 round = 1; round <= 8; round++) {
+		u32 taken;
+
+		seed = round * 7919 + ctl;
+		make_blocks();
+		make_walk();
+		one_by_one(ctl, slow);
+		taken = in_runs(ctl, fast);
+		assert_true(taken >= least);
+		assert_int_equal(fast->tsc, slow->tsc);
+		assert_int_equal(fast->nr_insns, slow->nr_insns);
+		assert_int_equal(fast->ip, slow->ip);
+		assert_true(slow->unit.nr_produced > 2 * sizeof(memory));
+		assert_memory_equal(fast->memory, slow->memory, sizeof(memory));
+		assert_memory_equal(&fast->unit, &slow->unit, sizeof(slow->unit));
+		if (emu->truth_path) {
+			assert_true(slow->truth_size > 8 * NR_IDS);
+			assert_int_equal(fast->truth_size, slow->truth_size);
+			assert_memory_equal(fast->truth, slow->truth, slow->truth_size);
+			free(fast->truth);
+			free(slow->truth);
+		}
+	}
+	free(slow);
+	free(fast);
+}
+
+static void test_default(void **state)
+{
+	(void)state;
+	compare(RTIT_CTL_TSCEN, NR_IDS / 4);
+}
+
+static void test_no_return_compression(void **state)
+{
+	(void)state;
+	compare(RTIT_CTL_TSCEN | RTIT_CTL_DISRETC, NR_IDS / 4);
+}
+
+/* Each packet shows the time at which its branch retired. */
+static void test_cycles(void **state)
+{
+	(void)state;
+	compare(RTIT_CTL_TSCEN | RTIT_CTL_CYCEN, NR_IDS / 4);
+}
+
+/* Interrupts of the unit come in the middle of runs, at once or some blocks late. */
+static void test_interrupts(void **state)
+{
+	(void)state;
+	compare(RTIT_CTL_TSCEN | RTIT_CTL_TOPA, NR_IDS / 4);
+	emu->irq_delay_blocks = 5;
+	compare(RTIT_CTL_TSCEN | RTIT_CTL_TOPA, NR_IDS / 4);
+	emu->irq_delay_blocks = 0;
+}
+
+/* With MTC time itself makes packets: block by block. */
+static void test_mtc(void **state)
+{
+	(void)state;
+	compare(RTIT_CTL_TSCEN | RTIT_CTL_MTCEN | 3ull << RTIT_CTL_MTC_RANGE_SHIFT, 0);
+}
+
+static void test_truth(void **state)
+{
+	char path[64];
+
+	(void)state;
+	snprintf(path, sizeof(path), "/tmp/auxtap-test-run.%d", (int)getpid());
+	emu->truth_path = path;
+	compare(RTIT_CTL_TSCEN, NR_IDS / 4);
+	emu->truth_path = NULL;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	emu = calloc(1, sizeof(*emu));
+	emu->queue_tail = &emu->queue;
+	emu->event_fd = -1;
+	emu->request_fd = -1;
+	return emu_pmu_start(emu);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_default),
+		cmocka_unit_test(test_no_return_compression),
+		cmocka_unit_test(test_cycles),
+		cmocka_unit_test(test_interrupts),
+		cmocka_unit_test(test_mtc),
+		cmocka_unit_test(test_truth),
+	};
+
+	return cmocka_run_group_tests(tests, setup, NULL);
+}
