@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Many blocks in one go: what emu_task_block() (execute.c) does, for the case that almost all
- * blocks are: x86-64 code in user mode, ended by a branch, nothing pending for the task. What
- * is different stops the run, and the caller passes that block to emu_task_block().
+ * blocks are: code in user mode, ended by a branch, nothing pending for the task. What is
+ * different stops the run, and the caller passes that block to emu_task_block().
  */
 #include "emu_state.h"
+#include "emu_unit.h"
 #include "silicon/pt_run.h"
 
 #define likely(x)   __builtin_expect(!!(x), 1)
@@ -12,7 +13,7 @@
 
 u8 emu_block_run(enum auxtap_arch arch, const struct emu_block *block, bool restarts)
 {
-	if (arch != AUXTAP_ARCH_X86_64 || block->last_cls > X86_RET)
+	if (block->last_cls > (arch == AUXTAP_ARCH_X86_64 ? (u8)X86_RET : (u8)A64_RET))
 		return EMU_RUN_NO;
 	return restarts ? EMU_RUN_ALONE : EMU_RUN_YES;
 }
@@ -70,48 +71,67 @@ static inline u64 resolve(struct emu_task *task, u64 bits, u64 tsc, u64 limit,
 	return bits;
 }
 
-static bool possible(const struct emu_task *task, const struct emu_block *held)
+static bool possible_x86(const struct emu_task *task)
 {
-	return task->pending.run && held->run && !task->attention && task->in_user &&
-	       task->arch == AUXTAP_ARCH_X86_64 && pt_run_possible(task->feed);
+	return task->arch == AUXTAP_ARCH_X86_64 && pt_run_possible(task->feed);
 }
 
-/*
- * A plain instruction goes to the next one. Where it does not (a REP that goes on, an event
- * that was not reported) execute.c knows why.
- */
-static inline bool follows(const struct emu_block *p, u64 target)
+/* One unit, and none that takes samples. */
+static bool possible_a64(const struct emu_task *task)
 {
-	return p->last_cls != X86_PLAIN || target == p->last_ip + p->last_len;
+	const struct emu_unit *unit = task->units;
+
+	return task->arch == AUXTAP_ARCH_AARCH64 && unit && !unit->next && !unit->ops->sample &&
+	       !task->has_sample;
 }
 
-const struct emu_block *emu_task_run(struct emu_task *task, const struct emu_block *held,
-				     const struct emu_block *blocks, u32 nr_blocks, const u32 *id,
-				     u32 nr, u32 *nr_done)
+/* The block that the word names, if it belongs into the run; what follows held, after p. */
+static inline const struct emu_block *next_block(const struct emu_block *p, const struct emu_block *held,
+						 const struct emu_block *blocks, u32 nr_blocks,
+						 const u32 *id)
 {
-	const struct emu_block *p = &task->pending;
+	/* read once: the traced program can write there */
+	u32 word = *(const volatile u32 *)id;
+	const struct emu_block *b;
+
+	if (word >= nr_blocks)
+		return NULL;
+	b = &blocks[word];
+	if (unlikely(b->run != EMU_RUN_YES) &&
+	    (!b->run || b->ip - held->ip <= held->last_ip - held->ip))
+		return NULL;
+	/*
+	 * A plain instruction (0 in either set) goes to the next one. Where it does not (a REP
+	 * that goes on, an event that was not reported) execute.c knows why.
+	 */
+	if (p->last_cls == X86_PLAIN && unlikely(held->ip != p->last_ip + p->last_len))
+		return NULL;
+	return b;
+}
+_Static_assert((int)X86_PLAIN == (int)A64_PLAIN, "next_block() asks for both");
+
+static inline void finish(struct emu_task *task, const struct emu_block *p)
+{
+	task->ip = p->ip;
+	if (unlikely(task->attention))
+		emu_task_attend(task, p->ip);
+	task->pending = *p;
+}
+
+static const struct emu_block *run_x86(struct emu_task *task, const struct emu_block *held,
+				       const struct emu_block *blocks, u32 nr_blocks, const u32 *id,
+				       u32 nr, u32 *nr_done)
+{
+	const struct emu_block *p = &task->pending, *b;
 	const u64 limit = pt_run_limit(task->feed);
 	const bool truth = task->has_truth;
+	u64 bits = pt_run_begin(task->feed);
 	u64 tsc = task->emu->tsc;
-	u64 bits;
 	u32 i;
 
-	*nr_done = 0;
-	if (!possible(task, held))
-		return held;
-	bits = pt_run_begin(task->feed);
 	for (i = 0; i < nr && !task->attention; i++) {
-		/* read once: the traced program can write there */
-		u32 word = *(const volatile u32 *)&id[i];
-		const struct emu_block *b;
-
-		if (word >= nr_blocks)
-			break;
-		b = &blocks[word];
-		if (unlikely(b->run != EMU_RUN_YES) &&
-		    (!b->run || b->ip - held->ip <= held->last_ip - held->ip))
-			break;
-		if (unlikely(!follows(p, held->ip)))
+		b = next_block(p, held, blocks, nr_blocks, &id[i]);
+		if (!b)
 			break;
 		tsc += p->nr_insns;
 		if (unlikely(truth)) {
@@ -124,11 +144,48 @@ const struct emu_block *emu_task_run(struct emu_task *task, const struct emu_blo
 	}
 	if (i) {
 		write_back(task, bits, tsc, p->ip);
-		task->ip = p->ip;
-		if (unlikely(task->attention))
-			emu_task_attend(task, p->ip);
-		task->pending = *p;
+		finish(task, p);
 	}
 	*nr_done = i;
+	return held;
+}
+
+static const struct emu_block *run_a64(struct emu_task *task, const struct emu_block *held,
+				       const struct emu_block *blocks, u32 nr_blocks, const u32 *id,
+				       u32 nr, u32 *nr_done)
+{
+	const struct emu_block *p = &task->pending, *b;
+	struct emu_unit *unit = task->units;
+	u32 i;
+
+	for (i = 0; i < nr && !task->attention; i++) {
+		b = next_block(p, held, blocks, nr_blocks, &id[i]);
+		if (!b)
+			break;
+		task->emu->tsc += p->nr_insns;
+		task->nr_insns += p->nr_insns;
+		if (unlikely(task->has_truth))
+			emu_truth_block(task, p, p->nr_insns);
+		unit->ops->retire(unit, p, p->nr_insns, held->ip);
+		p = held;
+		held = b;
+	}
+	if (i)
+		finish(task, p);
+	*nr_done = i;
+	return held;
+}
+
+const struct emu_block *emu_task_run(struct emu_task *task, const struct emu_block *held,
+				     const struct emu_block *blocks, u32 nr_blocks, const u32 *id,
+				     u32 nr, u32 *nr_done)
+{
+	*nr_done = 0;
+	if (!task->pending.run || !held->run || task->attention || !task->in_user)
+		return held;
+	if (possible_x86(task))
+		return run_x86(task, held, blocks, nr_blocks, id, nr, nr_done);
+	if (possible_a64(task))
+		return run_a64(task, held, blocks, nr_blocks, id, nr, nr_done);
 	return held;
 }

@@ -20,6 +20,7 @@ struct etm {
 	struct trbe_output trbe;
 	struct etm_sink sink;
 	struct etm_unit etm;
+	u64 page; /* last one that was found to be memory, since the driver wrote a register; ~0: none */
 };
 
 /* Bits of perf's attr.config, and what they are in TRCCONFIGR. */
@@ -31,6 +32,8 @@ static const struct {
 	{ 28, TRCCONFIGR_TS }, { 29, TRCCONFIGR_RS },
 };
 #define CONFIG_ALL (1ull << 8 | 1ull << 12 | 1ull << 14 | 1ull << 28 | 1ull << 29)
+#define PAGE_BYTES 4096
+#define NO_PAGE	   (~0ull)
 #define SYNC_LOG2  12 /* an A-Sync every so many bytes */
 #define TIMESTAMP_PERIOD 256 /* ticks: a timestamp at the next branch behind each */
 #define NR_TRACE_IDS  48
@@ -65,8 +68,10 @@ static void trbe_write(int cpu, u32 reg, u64 value)
 {
 	struct etm *e = etm_of(cpu);
 
-	if (e)
-		trbe_output_write_reg(&e->trbe, reg, value);
+	if (!e)
+		return;
+	e->page = NO_PAGE;
+	trbe_output_write_reg(&e->trbe, reg, value);
 }
 
 static void trbe_drain(int cpu)
@@ -141,7 +146,8 @@ static void retire(struct emu_unit *unit, const struct emu_block *block, u32 nr,
 		etm_unit_retire(etm, nr, next_ip);
 		return;
 	}
-	if (nr > 1)
+	/* the instructions before the branch make no packets unless one is pending */
+	if (nr > 1 && (etm->address_due || etm->overflow_due))
 		etm_unit_retire(etm, nr - 1, block->last_ip);
 	if (block->last_cls == A64_ERET)
 		etm_unit_eret(etm, block->last_ip, next_ip, 0);
@@ -183,10 +189,17 @@ static const struct emu_unit_ops ops = {
 	.free = free_unit,
 };
 
+/* Packets are short: almost all go to the page of the one before, which needs no new look-up. */
 static void *bus_virt(void *ctx, u64 addr, u64 size)
 {
-	(void)ctx;
-	return core_is_memory(addr, size) ? (void *)(uintptr_t)addr : NULL;
+	struct etm *e = ctx;
+
+	if (addr / PAGE_BYTES != e->page || (addr + size - 1) / PAGE_BYTES != e->page) {
+		if (!core_is_memory(addr, size))
+			return NULL;
+		e->page = addr / PAGE_BYTES;
+	}
+	return (void *)(uintptr_t)addr;
 }
 
 static void bus_irq(void *ctx)
@@ -207,6 +220,7 @@ struct emu_unit *emu_etm_create(struct emu_task *task)
 		return NULL;
 	e->unit.ops = &ops;
 	e->bus = (struct trbe_output_bus){ .ctx = e, .virt = bus_virt, .irq = bus_irq };
+	e->page = NO_PAGE;
 	trbe_output_init(&e->trbe, &e->bus, 1);
 	e->sink = (struct etm_sink){ .ctx = e, .write = sink_write };
 	etm_unit_init(&e->etm, &config, &e->sink);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 // clang-format on
 #include "emu/emu_state.h"
+#include "emu/emu_unit.h"
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,10 +186,8 @@ static void finish(struct emu_task *task, struct outcome *out)
 		read_truth(out);
 }
 
-static void one_by_one(u64 ctl, struct outcome *out)
+static void feed_one_by_one(struct emu_task *task, struct outcome *out)
 {
-	struct emu_task *task = make_task(ctl);
-
 	for (u32 i = 0; i < NR_IDS; i++)
 		emu_task_block(task, &table[ids[i]]);
 	finish(task, out);
@@ -198,9 +197,8 @@ static void one_by_one(u64 ctl, struct outcome *out)
  * As the qemu source does it, in chunks, some with words that are no blocks. Returns how many
  * were taken in runs.
  */
-static u32 in_runs(u64 ctl, struct outcome *out)
+static u32 feed_in_runs(struct emu_task *task, struct outcome *out)
 {
-	struct emu_task *task = make_task(ctl);
 	const struct emu_block *held = &table[ids[0]];
 	u32 at = 1, taken = 0;
 
@@ -244,8 +242,8 @@ static void compare(u64 ctl, u32 least)
 		seed = round * 7919 + ctl;
 		make_blocks();
 		make_walk();
-		one_by_one(ctl, slow);
-		taken = in_runs(ctl, fast);
+		feed_one_by_one(make_task(ctl), slow);
+		taken = feed_in_runs(make_task(ctl), fast);
 		assert_true(taken >= least);
 		assert_int_equal(fast->tsc, slow->tsc);
 		assert_int_equal(fast->nr_insns, slow->nr_insns);
@@ -322,6 +320,127 @@ static int setup(void **state)
 	return emu_pmu_start(emu);
 }
 
+/* ---- AArch64: what a unit is called with ---- */
+
+static struct recorder {
+	struct emu_unit unit;
+	u64 hash, nr_calls, nr_interrupts;
+} recorder;
+
+static void record(u64 what, u64 a, u64 b, u64 c)
+{
+	const u64 values[] = { what, a, b, c, emu->tsc };
+
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		recorder.hash = (recorder.hash ^ values[i]) * 0x100000001b3ull;
+	recorder.nr_calls++;
+}
+
+static void on_enter(struct emu_unit *unit, u64 ip)
+{
+	(void)unit;
+	record(1, ip, 0, 0);
+}
+
+static void on_retire(struct emu_unit *unit, const struct emu_block *block, u32 nr, u64 next_ip)
+{
+	record(2, block->ip, nr, next_ip);
+	if (recorder.nr_calls % 777 == 0)
+		emu_unit_raise(unit);
+}
+
+static void on_leave(struct emu_unit *unit, u64 ip, bool by_call)
+{
+	(void)unit;
+	record(3, ip, by_call, 0);
+}
+
+static void on_interrupt(struct emu_unit *unit)
+{
+	(void)unit;
+	record(4, 0, 0, 0);
+	recorder.nr_interrupts++;
+}
+
+static void on_free(struct emu_unit *unit)
+{
+	(void)unit;
+}
+
+static const struct emu_unit_ops recorder_ops = {
+	.enter = on_enter, .retire = on_retire, .leave = on_leave, .interrupt = on_interrupt, .free = on_free,
+};
+
+static void make_a64_blocks(void)
+{
+	static const u8 classes[] = { A64_COND, A64_COND, A64_COND, A64_B, A64_BL, A64_BR, A64_BLR, A64_RET,
+				      A64_PLAIN, A64_PLAIN, A64_COND, A64_COND, A64_B, A64_B };
+	static const u8 rare[] = { A64_SVC, A64_TRAP, A64_ISB, A64_WFX, A64_ERET };
+	u64 ip = 0x401000;
+
+	for (u32 i = 0; i < NR_BLOCKS; i++) {
+		struct emu_block *b = &table[i];
+
+		memset(lens[i], A64_INSN_LEN, sizeof(lens[i]));
+		*b = (struct emu_block){ .ip = ip, .nr_insns = 1 + any(6), .last_len = A64_INSN_LEN,
+					 .lens = lens[i] };
+		b->last_ip = ip + (b->nr_insns - 1) * A64_INSN_LEN;
+		b->last_cls = any(12) ? classes[any(sizeof(classes))] : rare[any(sizeof(rare))];
+		b->run = emu_block_run(AUXTAP_ARCH_AARCH64, b, b->nr_insns == 1 && any(2));
+		ip = b->last_ip + A64_INSN_LEN * (1 + (any(3) ? 0 : any(100)));
+	}
+}
+
+static struct emu_task *make_a64_task(void)
+{
+	struct emu_task *task;
+
+	emu->tsc = 1000;
+	task = emu_task_new(emu, NULL, 4711, 4711, "walk");
+	assert_non_null(task);
+	emu_task_set_arch(task, AUXTAP_ARCH_AARCH64);
+	recorder = (struct recorder){ .unit = { .ops = &recorder_ops, .task = task } };
+	task->units = &recorder.unit;
+	return task;
+}
+
+static void test_a64(void **state)
+{
+	struct outcome *out = calloc(1, sizeof(*out));
+
+	(void)state;
+	for (u64 round = 1; round <= 8; round++) {
+		struct recorder slow;
+		u64 tsc, nr_insns, ip;
+
+		seed = round * 104729;
+		emu->irq_delay_blocks = round % 3;
+		make_a64_blocks();
+		for (u32 i = 0, at = 0; i < NR_IDS; i++) {
+			const struct emu_block *b = &table[at];
+			bool falls = b->last_cls == A64_PLAIN || b->last_cls >= A64_SVC;
+
+			ids[i] = at;
+			at = falls && any(100) ? block_at(b->last_ip + A64_INSN_LEN) : any(NR_BLOCKS);
+		}
+		feed_one_by_one(make_a64_task(), out);
+		slow = recorder;
+		tsc = out->tsc;
+		nr_insns = out->nr_insns;
+		ip = out->ip;
+		assert_true(feed_in_runs(make_a64_task(), out) > NR_IDS / 4);
+		assert_true(slow.nr_interrupts > 20);
+		assert_int_equal(recorder.nr_interrupts, slow.nr_interrupts);
+		assert_int_equal(recorder.nr_calls, slow.nr_calls);
+		assert_int_equal(recorder.hash, slow.hash);
+		assert_int_equal(out->tsc, tsc);
+		assert_int_equal(out->nr_insns, nr_insns);
+		assert_int_equal(out->ip, ip);
+	}
+	emu->irq_delay_blocks = 0;
+	free(out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -331,6 +450,7 @@ int main(void)
 		cmocka_unit_test(test_interrupts),
 		cmocka_unit_test(test_mtc),
 		cmocka_unit_test(test_truth),
+		cmocka_unit_test(test_a64),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);
