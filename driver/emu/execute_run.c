@@ -86,9 +86,9 @@ static bool possible_a64(const struct emu_task *task)
 }
 
 /* The block that the word names, if it belongs into the run; what follows held, after p. */
-static inline const struct emu_block *next_block(const struct emu_block *p, const struct emu_block *held,
-						 const struct emu_block *blocks, u32 nr_blocks,
-						 const u32 *id)
+static inline const struct emu_block *
+next_block(const struct emu_block *p, const struct emu_block *held, const struct emu_block *blocks,
+	   u32 nr_blocks, const u32 *id)
 {
 	/* read once: the traced program can write there */
 	u32 word = *(const volatile u32 *)id;

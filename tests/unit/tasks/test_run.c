@@ -301,7 +301,7 @@ static void test_mtc(void **state)
 
 static void test_truth(void **state)
 {
-	char path[64];
+	static char path[64];
 
 	(void)state;
 	snprintf(path, sizeof(path), "/tmp/auxtap-test-run.%d", (int)getpid());
@@ -318,6 +318,40 @@ static int setup(void **state)
 	emu->event_fd = -1;
 	emu->request_fd = -1;
 	return emu_pmu_start(emu);
+}
+
+/* A block of one instruction that begins inside the block before it: the caller must see it. */
+static void test_alone(void **state)
+{
+	static const u8 one[] = { 4, 4, 4, 4 };
+	const struct emu_block blocks[] = {
+		{ .ip = 0x1000, .last_ip = 0x100c, .nr_insns = 4, .last_len = 4, .last_cls = X86_JCC,
+		  .run = EMU_RUN_YES, .lens = one },
+		{ .ip = 0x1004, .last_ip = 0x1004, .nr_insns = 1, .last_len = 4, .last_cls = X86_CALL,
+		  .run = EMU_RUN_ALONE, .lens = one },
+		{ .ip = 0x100c, .last_ip = 0x100c, .nr_insns = 1, .last_len = 4, .last_cls = X86_CALL,
+		  .run = EMU_RUN_ALONE, .lens = one },
+		{ .ip = 0x1010, .last_ip = 0x1010, .nr_insns = 1, .last_len = 4, .last_cls = X86_CALL,
+		  .run = EMU_RUN_ALONE, .lens = one },
+		{ .ip = 0x1014, .last_ip = 0x1014, .nr_insns = 1, .last_len = 4, .last_cls = X86_CALL,
+		  .run = EMU_RUN_YES, .lens = one }, /* not in the table that emu_task_run() is given */
+	};
+	struct emu_task *task = make_task(RTIT_CTL_TSCEN);
+	const u32 id[] = { 0, 1, 2, 3, 4 };
+	u32 done;
+
+	(void)state;
+	emu_task_block(task, &blocks[0]);
+	assert_ptr_equal(emu_task_run(task, &blocks[0], blocks, 4, &id[1], 1, &done), &blocks[0]);
+	assert_int_equal(done, 0);
+	assert_ptr_equal(emu_task_run(task, &blocks[0], blocks, 4, &id[2], 1, &done), &blocks[0]);
+	assert_int_equal(done, 0);
+	assert_ptr_equal(emu_task_run(task, &blocks[0], blocks, 4, &id[3], 1, &done), &blocks[3]);
+	assert_int_equal(done, 1);
+	/* and a number of no block */
+	assert_ptr_equal(emu_task_run(task, &blocks[3], blocks, 4, &id[4], 1, &done), &blocks[3]);
+	assert_int_equal(done, 0);
+	emu_task_exit(task);
 }
 
 /* ---- AArch64: what a unit is called with ---- */
@@ -368,13 +402,18 @@ static void on_free(struct emu_unit *unit)
 }
 
 static const struct emu_unit_ops recorder_ops = {
-	.enter = on_enter, .retire = on_retire, .leave = on_leave, .interrupt = on_interrupt, .free = on_free,
+	.enter = on_enter,
+	.retire = on_retire,
+	.leave = on_leave,
+	.interrupt = on_interrupt,
+	.free = on_free,
 };
 
 static void make_a64_blocks(void)
 {
-	static const u8 classes[] = { A64_COND, A64_COND, A64_COND, A64_B, A64_BL, A64_BR, A64_BLR, A64_RET,
-				      A64_PLAIN, A64_PLAIN, A64_COND, A64_COND, A64_B, A64_B };
+	static const u8 classes[] = { A64_COND, A64_COND, A64_COND, A64_B,     A64_BL,
+				      A64_BR,	A64_BLR,  A64_RET,  A64_PLAIN, A64_PLAIN,
+				      A64_COND, A64_COND, A64_B,    A64_B };
 	static const u8 rare[] = { A64_SVC, A64_TRAP, A64_ISB, A64_WFX, A64_ERET };
 	u64 ip = 0x401000;
 
@@ -450,6 +489,7 @@ int main(void)
 		cmocka_unit_test(test_interrupts),
 		cmocka_unit_test(test_mtc),
 		cmocka_unit_test(test_truth),
+		cmocka_unit_test(test_alone),
 		cmocka_unit_test(test_a64),
 	};
 
