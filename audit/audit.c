@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* What all of the auditor shares: the list of invariants, findings, rings. */
+#include "perfdata/opts.h"
 #include "audit.h"
 
 #include <stdarg.h>
@@ -78,14 +79,20 @@ const struct auxtap_invariant *auxtap_invariant(size_t index)
 	return index < INV_NR ? &invariants[index] : NULL;
 }
 
-struct auxtap_audit *audit_new(const struct auxtap_audit_opts *opts)
+struct auxtap_audit *audit_new(const struct auxtap_audit_opts *opts, struct auxtap_error *err)
 {
 	struct auxtap_audit *audit = calloc(1, sizeof(*audit));
 
-	if (!audit)
+	if (!audit) {
+		auxtap_error_set(err, -ENOMEM, "audit", "out of memory");
 		return NULL;
-	if (opts)
-		memcpy(&audit->opts, opts, opts->size < sizeof(*opts) ? opts->size : sizeof(*opts));
+	}
+	if (opts && opts_take(&audit->opts, sizeof(audit->opts),
+			      OPTS_SIZE_AT(struct auxtap_audit_opts, max_skid), opts,
+			      "struct auxtap_audit_opts", err)) {
+		free(audit);
+		return NULL;
+	}
 	audit->facts.aux_size = audit->opts.aux_size;
 	audit->facts.page_size = audit->opts.page_size;
 	audit->facts.unit = audit->unit;

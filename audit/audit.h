@@ -173,7 +173,8 @@ struct ring_view {
 	size_t nr;
 };
 
-struct auxtap_audit *audit_new(const struct auxtap_audit_opts *opts);
+/* NULL: err says why */
+struct auxtap_audit *audit_new(const struct auxtap_audit_opts *opts, struct auxtap_error *err);
 /* NULL: no memory, noted in the audit. Valid until the next call. */
 struct auxtap_audit_ring *audit_add_ring(struct auxtap_audit *audit, int32_t cpu, int32_t tid);
 /* at: the record it is about, or NULL. */

@@ -714,11 +714,15 @@ int audit_unit_log(struct auxtap_audit *audit, const char *path, struct auxtap_e
 int auxtap_audit_log(struct auxtap_audit **out, const char *path, const struct auxtap_audit_opts *opts,
 		     struct auxtap_error *err)
 {
-	struct auxtap_audit *audit = audit_new(opts);
+	struct auxtap_error why = AUXTAP_ERROR_INIT;
+	struct auxtap_audit *audit = audit_new(opts, &why);
 	int ret;
 
-	if (!audit)
-		return auxtap_error_set(err, -ENOMEM, path, "out of memory");
+	if (!audit) {
+		if (err)
+			*err = why;
+		return why.code;
+	}
 	audit->facts.of_log = true;
 	strcpy(audit->unit, "unknown");
 	path = keep_path(audit, path);

@@ -462,11 +462,15 @@ static int audit_all(struct collect *c, struct auxtap_perfdata *pd, struct auxta
 int auxtap_audit_perfdata(struct auxtap_audit **out, struct auxtap_perfdata *pd,
 			  const struct auxtap_audit_opts *opts, struct auxtap_error *err)
 {
-	struct collect c = {.audit = audit_new(opts)};
+	struct auxtap_error why = AUXTAP_ERROR_INIT;
+	struct collect c = {.audit = audit_new(opts, &why)};
 	int ret;
 
-	if (!c.audit)
-		return auxtap_error_set(err, -ENOMEM, auxtap_perfdata_path(pd), "out of memory");
+	if (!c.audit) {
+		if (err)
+			*err = why;
+		return why.code;
+	}
 	c.audit->pd = pd;
 	ret = audit_all(&c, pd, err);
 	c.audit->pd = NULL;

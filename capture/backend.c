@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Backends: which perf interface and which control of the program go together, and what is possible here. */
+#include "perfdata/opts.h"
 #include "emulated.h"
 #include "native.h"
 #include "refusal.h"
@@ -98,19 +99,22 @@ int auxtap_backend_open_emulation(struct auxtap_backend *be,
 				  const struct auxtap_emulation *emulation,
 				  struct auxtap_error *err)
 {
-	struct emu_link *link = calloc(1, sizeof(*link));
-	enum auxtap_source source = emulation->source, first = source;
-	const char *unit = emulation->trace_unit;
+	struct auxtap_emulation known;
+	enum auxtap_source source, first;
+	struct emu_link *link;
+	const char *unit;
 	char why[160];
-	int ret;
+	int ret = opts_take(&known, sizeof(known), OPTS_SIZE_AT(struct auxtap_emulation, trace_unit),
+			    emulation, "struct auxtap_emulation", err);
 
 	memset(be, 0, sizeof(*be));
+	if (ret)
+		return ret;
+	source = first = known.source;
+	unit = known.trace_unit;
+	link = calloc(1, sizeof(*link));
 	if (!link)
 		return auxtap_error_set(err, -ENOMEM, "emulated backend", "no memory");
-	if (emulation->size < sizeof(*emulation)) {
-		ret = auxtap_error_set(err, -EINVAL, "emulated backend", "options of another version");
-		goto free_link;
-	}
 	if (unit && strcmp(unit, "ete") && strcmp(unit, "etmv4")) {
 		ret = auxtap_error_set(err, -EINVAL, unit, "is no trace unit that is emulated");
 		auxtap_error_todo(err, "ete and etmv4 are");
@@ -223,7 +227,7 @@ static bool try_kernel(struct auxtap_probe *probe, const struct limits *limits)
 	return true;
 }
 
-int auxtap_probe(struct auxtap_probe *probe)
+static void probe_all(struct auxtap_probe *probe)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	char path[PATH_MAX];
@@ -231,8 +235,6 @@ int auxtap_probe(struct auxtap_probe *probe)
 	long scope = 0;
 	FILE *f;
 
-	if (probe->size < sizeof(*probe))
-		return -EINVAL;
 	limits_read(&limits);
 	probe->kernel = try_kernel(probe, &limits);
 	probe->emulated = !emu_link_find(path, sizeof(path), &err);
@@ -263,5 +265,19 @@ int auxtap_probe(struct auxtap_probe *probe)
 	probe->paranoid = (int)limits.paranoid;
 	probe->mlock_kb = limits.mlock_kb;
 	probe->memlock_kb = limits.memlock_kb;
+}
+
+/* The caller's struct may be older (then it gets what it has members for) or newer. */
+int auxtap_probe(struct auxtap_probe *probe)
+{
+	struct auxtap_probe all = {.size = sizeof(all)};
+	const size_t size = probe->size;
+
+	if (size < OPTS_SIZE_AT(struct auxtap_probe, memlock_kb) || size > OPTS_SIZE_MAX)
+		return -EINVAL;
+	probe_all(&all);
+	memset(probe, 0, size);
+	memcpy(probe, &all, size < sizeof(all) ? size : sizeof(all));
+	probe->size = size;
 	return 0;
 }

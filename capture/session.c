@@ -3,6 +3,7 @@
  * A capture session: starts or attaches, follows what the target tells, lets the rings be
  * drained (session_drain.c), and closes. Everything goes through the backend's two tables.
  */
+#include "perfdata/opts.h"
 #include "emulated.h"
 #include "session.h"
 
@@ -249,17 +250,22 @@ static int open_program(struct auxtap_session *s, struct auxtap_error *err)
 int auxtap_session_open(struct auxtap_session **out, struct auxtap_backend *be,
 			const struct auxtap_session_opts *opts, struct auxtap_error *err)
 {
+	struct auxtap_session_opts known;
 	struct auxtap_session *s;
 	int ret;
 
-	if (opts->size < sizeof(*opts) ||
-	    (!opts->argv && !opts->pid && !opts->tid && !opts->all_cpus && !opts->cpus))
+	ret = opts_take(&known, sizeof(known), OPTS_SIZE_AT(struct auxtap_session_opts, on_snapshot),
+			opts, "struct auxtap_session_opts", err);
+	if (ret)
+		return ret;
+	opts = &known;
+	if (!opts->argv && !opts->pid && !opts->tid && !opts->all_cpus && !opts->cpus)
 		return auxtap_error_set(err, -EINVAL, "session", "nothing to trace");
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return auxtap_error_set(err, -ENOMEM, "session", "no memory");
 	s->be = be;
-	s->opts = *opts;
+	s->opts = known;
 	if (!s->opts.output)
 		s->opts.output = "auxtap.data";
 	s->stats.exit_status = -1;

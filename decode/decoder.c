@@ -3,6 +3,7 @@
  * The decoder's public face: queues merged by time. Each queue generates its events a batch
  * at a time, so memory does not grow with the file. See decoder_private.h for the other parts.
  */
+#include "perfdata/opts.h"
 #include "decoder_private.h"
 
 #include <errno.h>
@@ -14,19 +15,26 @@
 /* Sections that libipt keeps mapped with their block caches when unused. */
 #define SECTION_CACHE_BYTES (96ull << 20)
 
-struct auxtap_decoder *decoder_new(struct auxtap_image_set *images,
-				   const struct auxtap_decode_opts *opts)
+int decoder_new(struct auxtap_decoder **dec_out, struct auxtap_image_set *images,
+		const struct auxtap_decode_opts *opts, struct auxtap_error *err)
 {
-	struct auxtap_decoder *dec = calloc(1, sizeof(*dec));
+	struct auxtap_decode_opts known;
+	struct auxtap_decoder *dec;
+	int ret = opts_take(&known, sizeof(known), OPTS_SIZE_AT(struct auxtap_decode_opts, jobs),
+			    opts, "struct auxtap_decode_opts", err);
 
+	*dec_out = NULL;
+	if (ret)
+		return ret;
+	dec = calloc(1, sizeof(*dec));
 	if (!dec)
-		return NULL;
+		return auxtap_error_set(err, -ENOMEM, "decoder", "out of memory");
 	dec->raw_fd = -1;
 	for (unsigned int i = 0; i < DECODER_COMMS; i++)
 		dec->comms[i].tid = INT32_MIN;
 	pthread_mutex_init(&dec->read_lock, NULL);
 	sideband_init(&dec->sideband, images);
-	dec->shared.opts = *opts;
+	dec->shared.opts = known;
 	dec->shared.images = images;
 	dec->shared.sideband = &dec->sideband;
 	dec->shared.sections = pt_iscache_alloc(NULL);
@@ -35,10 +43,11 @@ struct auxtap_decoder *decoder_new(struct auxtap_image_set *images,
 	dec->shared.config.errata.bdm70 = 1;
 	if (!dec->shared.sections) {
 		auxtap_decoder_close(dec);
-		return NULL;
+		return auxtap_error_set(err, -ENOMEM, "decoder", "out of memory");
 	}
 	pt_iscache_set_limit(dec->shared.sections, SECTION_CACHE_BYTES);
-	return dec;
+	*dec_out = dec;
+	return 0;
 }
 
 struct decoder_queue *decoder_add_queue(struct auxtap_decoder *dec)

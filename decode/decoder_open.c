@@ -662,9 +662,9 @@ int auxtap_decoder_open(struct auxtap_decoder **dec_out, struct auxtap_perfdata 
 		pi.nr = AUXTAP_PT_INFO_NR;
 	memcpy(pi.v, priv, pi.nr * sizeof(*priv));
 	pi.snapshot = !spe && !cs && info(&pi, AUXTAP_PT_INFO_SNAPSHOT_MODE);
-	dec = decoder_new(images, opts);
-	if (!dec)
-		return auxtap_error_set(err, -ENOMEM, path, "out of memory");
+	ret = decoder_new(&dec, images, opts, err);
+	if (ret)
+		return ret;
 	dec->pd = pd;
 	notes.dec = dec;
 	if (spe || cs)

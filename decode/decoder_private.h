@@ -77,8 +77,12 @@ struct auxtap_decoder {
 };
 
 /* decoder.c */
-struct auxtap_decoder *decoder_new(struct auxtap_image_set *images,
-				   const struct auxtap_decode_opts *opts);
+/* decoder_raw.c */
+int raw_opts_take(struct auxtap_raw_opts *known, const struct auxtap_raw_opts *given,
+		  struct auxtap_error *err);
+
+int decoder_new(struct auxtap_decoder **dec, struct auxtap_image_set *images,
+		const struct auxtap_decode_opts *opts, struct auxtap_error *err);
 struct decoder_queue *decoder_add_queue(struct auxtap_decoder *dec);
 int decoder_add_extra(struct auxtap_decoder *dec, const struct auxtap_gap *gap,
 		      const char *text);

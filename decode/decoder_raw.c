@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* A bare stream as the decoder's only queue; images and sideband are given by hand. Snapshots. */
+#include "perfdata/opts.h"
 #include "cs_snapshot.h"
 #include "decoder_private.h"
 
@@ -148,26 +149,35 @@ static void configure(struct auxtap_decoder *dec, const struct auxtap_raw_opts *
 	conv->offset = raw->tsc_offset;
 }
 
+int raw_opts_take(struct auxtap_raw_opts *known, const struct auxtap_raw_opts *given,
+		  struct auxtap_error *err)
+{
+	return opts_take(known, sizeof(*known), OPTS_SIZE_AT(struct auxtap_raw_opts, time_zero),
+			 given, "struct auxtap_raw_opts", err);
+}
+
 int auxtap_decoder_open_raw(struct auxtap_decoder **dec_out, const char *path,
 			    const struct auxtap_raw_opts *raw_opts,
 			    struct auxtap_image_set *images,
 			    const struct auxtap_decode_opts *opts, struct auxtap_error *err)
 {
-	struct auxtap_raw_opts known = {.size = sizeof(known)}, *raw = &known;
+	struct auxtap_raw_opts known, *raw = &known;
 	struct auxtap_decoder *dec;
 	bool is_spe, is_etm;
 	int ret, cpu;
 
 	*dec_out = NULL;
-	memcpy(raw, raw_opts, raw_opts->size < sizeof(*raw) ? raw_opts->size : sizeof(*raw));
+	ret = raw_opts_take(raw, raw_opts, err);
+	if (ret)
+		return ret;
 	is_spe = raw->family && !strcmp(raw->family, "spe");
 	is_etm = raw->family && !strcmp(raw->family, "etm");
 	if (raw->family && strcmp(raw->family, "pt") && !is_spe && !is_etm)
 		return auxtap_error_set(err, -ENOTSUP, raw->family,
 					"no decoder for this trace family in this version");
-	dec = decoder_new(images, opts);
-	if (!dec)
-		return auxtap_error_set(err, -ENOMEM, path, "out of memory");
+	ret = decoder_new(&dec, images, opts, err);
+	if (ret)
+		return ret;
 	configure(dec, raw);
 	dec->sideband.snapshot = true; /* the file may hold any part of the AUX stream */
 	for (unsigned int i = 0; i < raw->nr_sideband; i++) {
@@ -208,12 +218,12 @@ int auxtap_decoder_open_snapshot(struct auxtap_decoder **dec_out, const char *di
 				 struct auxtap_image_set *images,
 				 const struct auxtap_decode_opts *opts, struct auxtap_error *err)
 {
-	struct auxtap_decoder *dec = decoder_new(images, opts);
-	int ret;
+	struct auxtap_decoder *dec;
+	int ret = decoder_new(&dec, images, opts, err);
 
 	*dec_out = NULL;
-	if (!dec)
-		return auxtap_error_set(err, -ENOMEM, dir, "out of memory");
+	if (ret)
+		return ret;
 	sideband_done(&dec->sideband);
 	ret = cs_decoder_open_snapshot(dec, dir, err);
 	if (!ret) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The public face of the image store (include/auxtap/image.h): who maps what, reading, resolving. */
+#include "perfdata/opts.h"
 #include "image_private.h"
 
 #include <capstone/capstone.h>
@@ -22,16 +23,23 @@ int auxtap_image_set_new(struct auxtap_image_set **set_out,
 			 const struct auxtap_image_set_opts *opts, struct auxtap_error *err)
 {
 	struct auxtap_image_set *set = calloc(1, sizeof(*set));
+	struct auxtap_image_set_opts known = {.size = sizeof(known)};
 	int ret = 0;
 
 	*set_out = NULL;
 	if (!set)
 		return auxtap_error_set(err, -ENOMEM, "images", "out of memory");
-	if (opts && opts->size >= sizeof(*opts)) {
-		set->sysroot = copy(opts->sysroot);
-		set->vmlinux = copy(opts->vmlinux);
-		set->kcore = copy(opts->kcore);
+	if (opts)
+		ret = opts_take(&known, sizeof(known),
+				OPTS_SIZE_AT(struct auxtap_image_set_opts, kcore), opts,
+				"struct auxtap_image_set_opts", err);
+	if (ret) {
+		free(set);
+		return ret;
 	}
+	set->sysroot = copy(known.sysroot);
+	set->vmlinux = copy(known.vmlinux);
+	set->kcore = copy(known.kcore);
 	pthread_mutex_init(&set->lock, NULL);
 	if (set->vmlinux)
 		ret = can_be_kernel(set->vmlinux, err);

@@ -4,6 +4,8 @@
  * that led there, what the trace covers, the other threads, images, what to type next.
  * For a file without a crash: an overview of the same.
  */
+#include "decoder_private.h"
+#include "perfdata/opts.h"
 #include "report.h"
 
 #include <errno.h>
@@ -654,12 +656,28 @@ static int run(struct report *r, const struct auxtap_report_opts *opts, FILE *ou
 	return ret;
 }
 
+static int take_opts(struct auxtap_report_opts *known, const struct auxtap_report_opts *given,
+		     struct auxtap_error *err)
+{
+	return opts_take(known, sizeof(*known), OPTS_SIZE_AT(struct auxtap_report_opts, sysroot),
+			 given, "struct auxtap_report_opts", err);
+}
+
 int auxtap_report_raw(const char *path, const struct auxtap_raw_opts *raw,
 		      struct auxtap_image_set *images, const struct auxtap_report_opts *opts,
 		      FILE *out, struct auxtap_error *err)
 {
-	struct report r = {.path = path, .raw = raw, .ro = {.images = images}};
+	struct auxtap_report_opts known;
+	struct auxtap_raw_opts known_raw;
+	struct report r = {.path = path, .raw = &known_raw, .ro = {.images = images}};
+	int ret = take_opts(&known, opts, err);
 
+	if (!ret)
+		ret = raw_opts_take(&known_raw, raw, err);
+	if (ret)
+		return ret;
+	opts = &known;
+	raw = &known_raw;
 	if (raw->family && !strcmp(raw->family, "spe"))
 		return report_samples(NULL, path, raw, images, opts, out, err);
 	return run(&r, opts, out, err);
@@ -670,23 +688,29 @@ int auxtap_report_snapshot(const char *dir, struct auxtap_image_set *images,
 			   struct auxtap_error *err)
 {
 	struct report r = {.path = dir, .ro = {.images = images}};
+	struct auxtap_report_opts known;
+	int ret = take_opts(&known, opts, err);
 
-	return run(&r, opts, out, err);
+	return ret ? ret : run(&r, &known, out, err);
 }
 
 int auxtap_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *opts, FILE *out,
 		  struct auxtap_error *err)
 {
 	struct report r = {.pd = pd, .path = auxtap_perfdata_path(pd)};
-	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts),
-						   .sysroot = opts->sysroot,
-						   .vmlinux = opts->vmlinux,
-						   .kcore = opts->kcore};
+	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
+	struct auxtap_report_opts known;
 	const uint64_t *priv;
 	uint32_t family;
 	size_t nr;
-	int ret;
+	int ret = take_opts(&known, opts, err);
 
+	if (ret)
+		return ret;
+	opts = &known;
+	image_opts.sysroot = opts->sysroot;
+	image_opts.vmlinux = opts->vmlinux;
+	image_opts.kcore = opts->kcore;
 	ret = report_facts_read(&r.facts, pd, err);
 	if (ret < 0)
 		goto out_facts;

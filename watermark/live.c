@@ -3,6 +3,7 @@
  * One configuration on this machine's own PMU: the event of a CPU, its rings read as the options
  * say, all of it kept in a perf.data file; follow.c says what should have come.
  */
+#include "perfdata/opts.h"
 #include "follow.h"
 #include "world.h"
 
@@ -381,11 +382,8 @@ static int refused(struct live *v, int code)
 	return 0;
 }
 
-static int check(const struct auxtap_watermark_config *c, const struct auxtap_live_opts *opts,
-		 struct auxtap_error *err)
+static int check(const struct auxtap_watermark_config *c, struct auxtap_error *err)
 {
-	if (opts->size != sizeof(*opts))
-		return auxtap_error_set(err, -EINVAL, "live", "options of another version");
 	if (c->snapshot || c->fault || c->contents || !c->data_pages) {
 		auxtap_error_set(err, -EINVAL, "live",
 				 "snapshots, faults, contents and no data ring are the simulation's");
@@ -437,12 +435,17 @@ int auxtap_watermark_live(const struct auxtap_watermark_config *config,
 			  struct auxtap_live_result *result, struct auxtap_error *err)
 {
 	struct auxtap_error own = AUXTAP_ERROR_INIT;
-	struct live v = {.c = config, .opts = opts, .r = result, .be = backend, .fd = -1};
+	struct auxtap_live_opts known;
+	struct live v = {.c = config, .opts = &known, .r = result, .be = backend, .fd = -1};
 	int ret;
 
 	if (!err)
 		err = &own;
-	ret = check(config, opts, err);
+	ret = opts_take(&known, sizeof(known), OPTS_SIZE_AT(struct auxtap_live_opts, ctx), opts,
+			"struct auxtap_live_opts", err);
+	opts = &known;
+	if (!ret)
+		ret = check(config, err);
 	memset(result, 0, sizeof(*result));
 	result->agrees = 1;
 	v.ops = backend->perf;

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Every option struct of the public API begins with its size. A size that cannot be right is
+ * refused; a shorter struct means the defaults for what it lacks; an unknown option is refused.
+ */
+#include "perfdata/opts.h"
+#include <auxtap/audit.h>
+#include <auxtap/capture.h>
+#include <auxtap/decode.h>
+#include <auxtap/image.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#define MISSING "/nonexistent/file"
+
+static struct auxtap_image_set *images;
+static FILE *sink;
+
+static int use_decode(const void *opts, struct auxtap_error *err)
+{
+	const struct auxtap_raw_opts raw = { .size = sizeof(raw), .family = "pt" };
+	struct auxtap_decoder *dec;
+
+	return auxtap_decoder_open_raw(&dec, MISSING, &raw, images, opts, err);
+}
+
+static int use_decode_snapshot(const void *opts, struct auxtap_error *err)
+{
+	struct auxtap_decoder *dec;
+
+	return auxtap_decoder_open_snapshot(&dec, MISSING, images, opts, err);
+}
+
+static int use_raw(const void *raw, struct auxtap_error *err)
+{
+	const struct auxtap_decode_opts opts = { .size = sizeof(opts), .tid = -1, .cpu = -1 };
+	struct auxtap_decoder *dec;
+
+	return auxtap_decoder_open_raw(&dec, MISSING, raw, images, &opts, err);
+}
+
+static int use_raw_in_report(const void *raw, struct auxtap_error *err)
+{
+	const struct auxtap_report_opts opts = { .size = sizeof(opts) };
+
+	return auxtap_report_raw(MISSING, raw, images, &opts, sink, err);
+}
+
+static int use_report(const void *opts, struct auxtap_error *err)
+{
+	const struct auxtap_raw_opts raw = { .size = sizeof(raw), .family = "pt" };
+
+	return auxtap_report_raw(MISSING, &raw, images, opts, sink, err);
+}
+
+static int use_report_snapshot(const void *opts, struct auxtap_error *err)
+{
+	return auxtap_report_snapshot(MISSING, images, opts, sink, err);
+}
+
+static int use_images(const void *opts, struct auxtap_error *err)
+{
+	struct auxtap_image_set *set;
+	int ret = auxtap_image_set_new(&set, opts, err);
+
+	auxtap_image_set_free(set);
+	return ret;
+}
+
+static int use_audit(const void *opts, struct auxtap_error *err)
+{
+	struct auxtap_audit *audit;
+
+	return auxtap_audit_log(&audit, MISSING, opts, err);
+}
+
+static int use_session(const void *opts, struct auxtap_error *err)
+{
+	struct auxtap_session *s;
+	struct auxtap_backend be = { 0 };
+
+	return auxtap_session_open(&s, &be, opts, err); /* nothing to trace */
+}
+
+static int use_emulation(const void *opts, struct auxtap_error *err)
+{
+	struct auxtap_backend be;
+	int ret;
+
+	setenv("AUXTAP_EMU", MISSING, 1);
+	ret = auxtap_backend_open_emulation(&be, opts, err);
+	unsetenv("AUXTAP_EMU");
+	return ret;
+}
+
+#define OPTS(type, last, use) { #type, sizeof(struct type), OPTS_SIZE_AT(struct type, last), use }
+static const struct opts_case {
+	const char *name;
+	size_t size, first_size;
+	int (*use)(const void *opts, struct auxtap_error *err);
+} cases[] = {
+	OPTS(auxtap_decode_opts, jobs, use_decode),
+	OPTS(auxtap_decode_opts, jobs, use_decode_snapshot),
+	OPTS(auxtap_raw_opts, time_zero, use_raw),
+	OPTS(auxtap_raw_opts, time_zero, use_raw_in_report),
+	OPTS(auxtap_report_opts, sysroot, use_report),
+	OPTS(auxtap_report_opts, sysroot, use_report_snapshot),
+	OPTS(auxtap_image_set_opts, kcore, use_images),
+	OPTS(auxtap_audit_opts, max_skid, use_audit),
+	OPTS(auxtap_session_opts, on_snapshot, use_session),
+	OPTS(auxtap_emulation, trace_unit, use_emulation),
+};
+
+/* Options of 'size' bytes that say 'claimed', all default but for the last byte. */
+static int use(const struct opts_case *c, size_t size, size_t claimed, unsigned char last,
+	       struct auxtap_error *err)
+{
+	unsigned char *opts = calloc(1, size); /* exactly: the sanitizer sees what is read beyond */
+	int ret;
+
+	assert_non_null(opts);
+	opts[size - 1] = last;
+	memcpy(opts, &claimed, sizeof(claimed));
+	memset(err, 0, sizeof(*err));
+	ret = c->use(opts, err);
+	free(opts);
+	return ret;
+}
+
+static void refused(const struct opts_case *c, size_t size, size_t claimed, unsigned char last,
+		    int code)
+{
+	struct auxtap_error err;
+	int ret = use(c, size, claimed, last, &err);
+	char what[80];
+
+	snprintf(what, sizeof(what), "struct %s", c->name);
+	if (ret != code || err.code != code || strcmp(err.what, what) || !*err.todo)
+		fail_msg("%s of %zu bytes: %d, not %d: %s: %s", c->name, claimed, ret, code,
+			 err.what, err.why);
+}
+
+static void accepted(const struct opts_case *c, size_t size)
+{
+	struct auxtap_error err;
+
+	use(c, size, size, 0, &err);
+	if (!strncmp(err.what, "struct ", 7))
+		fail_msg("%s of %zu bytes: %s", c->name, size, err.why);
+}
+
+static void test_every_struct(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct opts_case *c = &cases[i];
+
+		refused(c, c->size, 0, 0, -EINVAL);
+		refused(c, c->size, 1, 0, -EINVAL);
+		refused(c, c->size, c->first_size - 1, 0, -EINVAL);
+		refused(c, c->size, SIZE_MAX, 0, -EINVAL);
+		refused(c, c->size, 0x5a5a5a5a, 0, -EINVAL);
+		refused(c, c->size + 16, c->size + 16, 1, -E2BIG);
+		accepted(c, c->first_size);
+		accepted(c, c->size);
+		accepted(c, c->size + 16);
+	}
+}
+
+/* Options of the first version work, not only pass: they were dropped as a whole. */
+static void test_shorter_is_not_dropped(void **state)
+{
+	struct auxtap_image_set_opts opts = { .size = sizeof(opts), .vmlinux = MISSING };
+	struct {
+		struct auxtap_image_set_opts opts;
+		uint64_t newer;
+	} longer = { .opts = { .size = sizeof(longer), .vmlinux = MISSING } };
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+
+	(void)state;
+	assert_int_equal(use_images(&opts, &err), -ENOENT);
+	assert_int_equal(use_images(&longer, &err), -ENOENT);
+	opts.size -= sizeof(opts.kcore);
+	assert_int_equal(use_images(&opts, &err), -EINVAL);
+}
+
+struct newest {
+	size_t size;
+	uint32_t first;
+	uint64_t second;
+};
+
+static void test_what_is_taken(void **state)
+{
+	struct newest given = { .first = 1, .second = 2 }, known;
+	const size_t first_size = OPTS_SIZE_AT(struct newest, first);
+
+	(void)state;
+	memset(&known, 0xff, sizeof(known));
+	given.size = first_size;
+	assert_int_equal(opts_take(&known, sizeof(known), first_size, &given, "x", NULL), 0);
+	assert_true(known.size == sizeof(known) && known.first == 1 && known.second == 0);
+	given.size = sizeof(given);
+	assert_int_equal(opts_take(&known, sizeof(known), first_size, &given, "x", NULL), 0);
+	assert_true(known.size == sizeof(known) && known.first == 1 && known.second == 2);
+	/* an older library */
+	memset(&known, 0xff, sizeof(known));
+	assert_int_equal(opts_take(&known, first_size, first_size, &given, "x", NULL), -E2BIG);
+	given.second = 0;
+	assert_int_equal(opts_take(&known, first_size, first_size, &given, "x", NULL), 0);
+	assert_true(known.size == first_size && known.first == 1 && known.second == UINT64_MAX);
+}
+
+/* A result: an older caller gets what its struct has members for, and nothing beyond. */
+static void test_probe(void **state)
+{
+	struct auxtap_probe whole = { .size = sizeof(whole) };
+	const size_t older = offsetof(struct auxtap_probe, qemu_a64);
+	unsigned char *p = malloc(older);
+
+	(void)state;
+	assert_non_null(p);
+	assert_int_equal(auxtap_probe(&whole), 0);
+	memcpy(p, &older, sizeof(older));
+	assert_int_equal(auxtap_probe((struct auxtap_probe *)p), 0);
+	assert_memory_equal(p, &older, sizeof(older));
+	assert_memory_equal(p + sizeof(older), (char *)&whole + sizeof(older),
+			    older - sizeof(older));
+	free(p);
+	whole.size = 0;
+	assert_int_equal(auxtap_probe(&whole), -EINVAL);
+	whole.size = SIZE_MAX;
+	assert_int_equal(auxtap_probe(&whole), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_struct),
+		cmocka_unit_test(test_shorter_is_not_dropped),
+		cmocka_unit_test(test_what_is_taken),
+		cmocka_unit_test(test_probe),
+	};
+	int ret;
+
+	sink = fopen("/dev/null", "w");
+	if (!sink || auxtap_image_set_new(&images, NULL, NULL))
+		return 1;
+	ret = cmocka_run_group_tests(tests, NULL, NULL);
+	auxtap_image_set_free(images);
+	fclose(sink);
+	return ret;
+}
