@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Function names of one image: .symtab and .dynsym (of a separate debug file, too), names
- * for PLT entries, demangling. An address that no symbol covers has no name.
+ * for PLT entries. An address that no symbol covers has no name.
  */
 #include "image_private.h"
 
@@ -9,37 +9,10 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
-#include <libiberty/demangle.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-char *image_demangle(const char *name)
-{
-	const char *at = strchr(name, '@');
-	char *plain, *out;
-
-	if (name[0] != '_')
-		return NULL;
-	if (!at)
-		return cplus_demangle(name, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO);
-	/* foo@plt: the suffix is ours or the linker's, not part of the mangling */
-	plain = strndup(name, (size_t)(at - name));
-	if (!plain)
-		return NULL;
-	out = cplus_demangle(plain, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO);
-	free(plain);
-	if (out) {
-		char *joined = NULL;
-
-		if (asprintf(&joined, "%s%s", out, at) < 0)
-			joined = NULL;
-		free(out);
-		out = joined;
-	}
-	return out;
-}
 
 struct symbol_list {
 	struct image_symbol *at;

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Demangled names, C++ and Rust. Symbols are input: a hostile one may expand without end. Of
+ * libiberty only the functions with a callback are used: its others end the process when memory
+ * is short.
+ */
+#include "image_private.h"
+
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OPTIONS	     (DMGL_PARAMS | DMGL_ANSI) /* without DMGL_NO_RECURSE_LIMIT: recursion is bounded */
+#define MANGLED_MAX  (64u << 10)
+#define DEMANGLED_MAX (256u << 10)
+
+struct output {
+	char *text;
+	size_t len, space;
+	jmp_buf enough;
+};
+
+static void append(const char *part, size_t len, void *opaque)
+{
+	struct output *out = opaque;
+	size_t space = out->space ? out->space : 128;
+	char *text;
+
+	/*
+	 * The demangler has no way to stop it. It holds no memory here, but for one case: a Rust
+	 * identifier in punycode, whose few bytes are lost when the name is too long.
+	 */
+	if (len > DEMANGLED_MAX - out->len)
+		longjmp(out->enough, 1);
+	while (space <= out->len + len)
+		space *= 2;
+	if (space != out->space) {
+		text = realloc(out->text, space);
+		if (!text)
+			longjmp(out->enough, 1);
+		out->text = text;
+		out->space = space;
+	}
+	memcpy(out->text + out->len, part, len);
+	out->len += len;
+	out->text[out->len] = '\0';
+}
+
+static bool demangle(struct output *out, const char *name)
+{
+	if (setjmp(out->enough))
+		return false;
+	/* Rust first: the older of its two schemes looks like C++ with a hash at the end. */
+	if (rust_demangle_callback(name, OPTIONS, append, out) && out->len)
+		return true;
+	out->len = 0;
+	return cplus_demangle_v3_callback(name, OPTIONS, append, out) && out->len;
+}
+
+char *image_demangle(const char *name)
+{
+	const char *suffix = strchr(name, '@');
+	struct output out = {0};
+	char *plain = NULL;
+	bool done;
+
+	if (name[0] != '_' || strlen(name) > MANGLED_MAX)
+		return NULL;
+	/* foo@plt: the suffix is ours or the linker's, not part of the mangling */
+	if (suffix) {
+		plain = strndup(name, (size_t)(suffix - name));
+		if (!plain)
+			return NULL;
+	}
+	done = demangle(&out, plain ? plain : name);
+	free(plain);
+	if (done && suffix) {
+		size_t len = strlen(suffix) + 1;
+		char *text = realloc(out.text, out.len + len);
+
+		if (text) {
+			out.text = text;
+			memcpy(text + out.len, suffix, len);
+		}
+		done = text;
+	}
+	if (done)
+		return out.text;
+	free(out.text);
+	return NULL;
+}
