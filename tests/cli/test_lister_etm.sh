@@ -34,7 +34,7 @@ listed()
 		result=$(python3 "$SRC/tests/tools/ppl.py" flow lister.ppl csv "$(sed -n '2s/,.*//p' csv | sed 's/^/-1=/')")
 		case $result in all*) ;; *) fail "$unit/$terms $*: $result" ;; esac
 		od -An -v -t x8 -w8 "truth.$tid" | sed 's/^ *0*//' >ran
-		tail -n +2 csv | cut -d, -f2 | cmp -s ran - || fail "$unit/$terms $*: thread $tid: not what was executed"
+		tail -n +2 csv | cut -d, -f2 | sed 's/^0x//' | cmp -s ran - || fail "$unit/$terms $*: thread $tid: not what was executed"
 		nr=$((nr + 1)) all=$((all + packets))
 	done
 	# the listing of the file itself
