@@ -17,9 +17,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define QEMU_PROGRAM "qemu-x86_64"
-#define QEMU_A64     "qemu-aarch64"
-#define QEMU_PLUGIN  "auxtap-qemu.so"
 
 int auxtap_backend_open_kernel(struct auxtap_backend *be, struct auxtap_error *err)
 {
@@ -36,29 +33,18 @@ int auxtap_backend_open_kernel(struct auxtap_backend *be, struct auxtap_error *e
 	return 0;
 }
 
-static bool qemu_usable(const char *program, char *why, size_t size)
+/* Found and tried by auxtap-emu. where: "version (path)", and what else there is to say. */
+static bool qemu_usable(const char *target, char why[160], char *where, size_t size)
 {
-	char path[PATH_MAX];
-	int ret = auxtap_find_program(program, path, sizeof(path));
+	struct emu_engine engine;
 
-	if (ret == -EACCES) {
-		snprintf(why, size, "%s: Permission denied", program);
+	why[0] = where[0] = '\0';
+	if (emu_link_engine(target, &engine)) {
+		snprintf(why, 160, "%.159s", engine.note);
 		return false;
 	}
-	if (ret) {
-		snprintf(why, size, "%s is not installed (package qemu-user)", program);
-		return false;
-	}
-	ret = emu_link_find_beside(QEMU_PLUGIN, path, sizeof(path));
-	if (ret == -EACCES) {
-		snprintf(why, size, "%.120s: Permission denied", path);
-		return false;
-	}
-	if (ret) {
-		snprintf(why, size, QEMU_PLUGIN " is not beside auxtap-emu");
-		return false;
-	}
-	why[0] = '\0';
+	snprintf(where, size, "%.31s (%.200s)%s%.200s", engine.version, engine.path,
+		 *engine.note ? "; " : "", engine.note);
 	return true;
 }
 
@@ -76,8 +62,10 @@ void backend_refresh(struct auxtap_backend *be)
 		snprintf(be->slowdown, sizeof(be->slowdown),
 			 "about 50,000 times slower (45,000 instructions a second)");
 	}
-	snprintf(be->description, sizeof(be->description), "emulated, source %s",
-		 be->target->name);
+	snprintf(be->description, sizeof(be->description), "emulated, source %s%s%s%s%s%s",
+		 be->target->name, *link->engine ? " " : "", link->engine,
+		 *link->engine_note ? " (" : "", link->engine_note,
+		 *link->engine_note ? ")" : "");
 }
 
 const char *backend_death(const struct auxtap_backend *be)
@@ -103,7 +91,6 @@ int auxtap_backend_open_emulation(struct auxtap_backend *be,
 	enum auxtap_source source, first;
 	struct emu_link *link;
 	const char *unit;
-	char why[160];
 	int ret = opts_take(&known, sizeof(known), OPTS_SIZE_AT(struct auxtap_emulation, trace_unit),
 			    emulation, "struct auxtap_emulation", err);
 
@@ -122,15 +109,8 @@ int auxtap_backend_open_emulation(struct auxtap_backend *be,
 	}
 	if (unit)
 		snprintf(link->trace_unit, sizeof(link->trace_unit), "trace-unit=%s", unit);
-	if (source != AUXTAP_SOURCE_PTRACE && !qemu_usable(QEMU_PROGRAM, why, sizeof(why))) {
-		if (source == AUXTAP_SOURCE_QEMU) {
-			ret = auxtap_error_set(err, -ENOENT, "source qemu", "%s", why);
-			auxtap_error_todo(err, "install it, or use --source ptrace");
-			goto free_link;
-		}
-		first = AUXTAP_SOURCE_PTRACE;
-	}
-	if (source == AUXTAP_SOURCE_AUTO && first == AUXTAP_SOURCE_AUTO) {
+	/* whether there is a qemu for the program, auxtap-emu finds out when it starts it */
+	if (source == AUXTAP_SOURCE_AUTO) {
 		first = AUXTAP_SOURCE_QEMU;
 		link->may_fall_back = true;
 	}
@@ -244,8 +224,10 @@ static void probe_all(struct auxtap_probe *probe)
 			 err.why);
 	else if (!probe->emulated)
 		snprintf(probe->emulated_why, sizeof(probe->emulated_why), "%.150s", err.why);
-	probe->qemu = qemu_usable(QEMU_PROGRAM, probe->qemu_why, sizeof(probe->qemu_why));
-	probe->qemu_a64 = qemu_usable(QEMU_A64, probe->qemu_a64_why, sizeof(probe->qemu_a64_why));
+	probe->qemu = qemu_usable("x86_64", probe->qemu_why, probe->qemu_engine,
+				  sizeof(probe->qemu_engine));
+	probe->qemu_a64 = qemu_usable("aarch64", probe->qemu_a64_why, probe->qemu_a64_engine,
+				      sizeof(probe->qemu_a64_engine));
 	probe->ptrace = try_ptrace();
 	probe->ptrace_why[0] = '\0';
 	f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");

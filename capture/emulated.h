@@ -10,6 +10,7 @@
 #include "driver/emu/emu_abi.h"
 
 #include <auxtap/capture.h>
+#include <limits.h>
 
 struct emu_link_mapping {
 	void *addr;
@@ -21,6 +22,8 @@ struct emu_link {
 	enum auxtap_source source; /* QEMU or PTRACE: what runs */
 	bool may_fall_back;	   /* source was AUTO: ptrace if qemu cannot */
 	char trace_unit[24];	   /* as an argument of the server; empty: its choice */
+	char engine[32];	   /* its version, as auxtap-emu says after spawn */
+	char engine_note[256];	   /* why it is not another one; empty: nothing to say */
 	pid_t pid;
 	int request_fd, event_fd;
 	int epoll_fd, queued_fd; /* target fd: events from the server, or queued ones */
@@ -66,6 +69,14 @@ struct emu_call_args {
 int emu_link_find(char *path, size_t size, struct auxtap_error *err);
 /* The file name of a helper in the folder of auxtap-emu. 0 if it is there. */
 int emu_link_find_beside(const char *name, char *path, size_t size);
+/* What auxtap-emu finds for programs of target ("x86_64"): version, path and note, or only the note. */
+struct emu_engine {
+	char version[32];
+	char path[PATH_MAX];
+	char note[256];
+};
+/* 0: there is one. */
+int emu_link_engine(const char *target, struct emu_engine *engine);
 int emu_link_start(struct emu_link *link, enum auxtap_source source, struct auxtap_error *err);
 void emu_link_stop(struct emu_link *link);
 /* Result of the call, or a negative errno; -EPIPE: the server is gone. */

@@ -130,9 +130,10 @@ static void show_emulation(const struct auxtap_probe *p)
 		printf("  none: %s\n", p->emulated_why);
 		return;
 	}
-	printf("  qemu: %s%s\n", p->qemu ? "available" : "no: ", p->qemu_why);
-	printf("  qemu, for AArch64 programs: %s%s\n", p->qemu_a64 ? "available" : "no: ",
-	       p->qemu_a64_why);
+	printf("  qemu: %s%s\n", p->qemu ? "available: " : "no: ",
+	       p->qemu ? p->qemu_engine : p->qemu_why);
+	printf("  qemu, for AArch64 programs: %s%s\n", p->qemu_a64 ? "available: " : "no: ",
+	       p->qemu_a64 ? p->qemu_a64_engine : p->qemu_a64_why);
 	if (p->ptrace)
 		printf("  ptrace: available; attaching: %s%s\n",
 		       p->ptrace_attach ? "permitted" : "no: ", p->ptrace_why);

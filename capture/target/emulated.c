@@ -5,6 +5,7 @@
  */
 #include "emulated.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,6 +108,28 @@ static int explain(struct emu_link *link, const char *what, int code,
 	return auxtap_error_set(err, code, what, "%s", strerror(-code));
 }
 
+/* "VERSION\nNOTE" of the engine that executes the program. */
+static void take_engine(struct emu_link *link, const char *text, size_t size)
+{
+	const char *end = memchr(text, '\n', size);
+	size_t len = end ? (size_t)(end - text) : size;
+
+	snprintf(link->engine, sizeof(link->engine), "%.*s", (int)len, text);
+	snprintf(link->engine_note, sizeof(link->engine_note), "%.*s",
+		 end ? (int)(size - len - 1) : 0, text + len + 1);
+}
+
+/* ptrace steps what no qemu can run; not another processor's programs. */
+static bool may_step(const char *program)
+{
+#ifdef __aarch64__
+	(void)program;
+	return true;
+#else
+	return auxtap_program_machine(program) != EM_AARCH64;
+#endif
+}
+
 static int emulated_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pid,
 			  struct auxtap_error *err)
 {
@@ -114,7 +137,7 @@ static int emulated_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pi
 	const int stdio[3] = {0, 1, 2};
 	char *cwd = getcwd(NULL, 0);
 	char *buf = malloc(EMU_DATA_MAX);
-	char why[512];
+	char why[512], note[512];
 	struct emu_call_args args = {
 		.call = EMU_SPAWN,
 		.data = buf,
@@ -138,16 +161,22 @@ static int emulated_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pi
 		goto out;
 	}
 	ret = emu_link_call(link, &args);
-	if (ret == -ENOSYS && link->may_fall_back && link->source == AUXTAP_SOURCE_QEMU) {
+	if (ret == -ENOPKG && link->may_fall_back && link->source == AUXTAP_SOURCE_QEMU &&
+	    may_step(spawn->argv[0])) {
 		/* Nothing is open yet: begin again with the other source. */
+		snprintf(note, sizeof(note), "no qemu: %.*s", (int)args.out_size, why);
 		emu_link_stop(link);
 		code = emu_link_start(link, AUXTAP_SOURCE_PTRACE, err);
 		if (code)
 			goto out;
 		ret = emu_link_call(link, &args);
+		snprintf(link->engine_note, sizeof(link->engine_note), "%.200s", note);
+	} else if (ret >= 0) {
+		take_engine(link, why, args.out_size);
 	}
 	if (ret < 0) {
-		code = explain(link, spawn->argv[0], (int)ret, &args, why, err);
+		code = explain(link, ret == -ENOPKG ? "source qemu" : spawn->argv[0], (int)ret,
+			       &args, why, err);
 		if (ret == -EPERM)
 			auxtap_error_todo(err, "allow ptrace: kernel.yama.ptrace_scope below 3, "
 					       "and in a container --cap-add SYS_PTRACE");

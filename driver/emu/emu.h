@@ -130,7 +130,7 @@ u64 emu_now(const struct emu *emu); /* emulated TSC */
 /* An execution source. Calls come from emu_serve(). Results 0 or -errno. */
 struct emu_source_ops {
 	const char *name;
-	/* Start argv stopped before its first instruction; emu_task_new() has been called for it on return. why: filled on failure, at least 128 bytes. */
+	/* Start argv stopped before its first instruction; emu_task_new() has been called for it on return. why (384 bytes): on failure the reason, else "VERSION\nNOTE" of the engine, or "". */
 	int (*spawn)(struct emu *emu, char *const *argv, char *const *envp, const char *cwd,
 		     const int stdio[3], pid_t *pid, char *why);
 	int (*attach)(struct emu *emu, pid_t pid, bool one_thread, char *why);

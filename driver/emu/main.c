@@ -5,6 +5,7 @@
  * thread, and one execution source, whose run() is the main loop.
  */
 #include "emu_unit.h"
+#include "source/qemu_find.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -58,6 +59,10 @@ int main(int argc, char **argv)
 
 	if (!emu)
 		return 125;
+	if (argc == 2 && !strcmp(argv[1], "engines")) {
+		qemu_find_print();
+		return 0;
+	}
 	emu->queue_tail = &emu->queue;
 	emu->request_fd = EMU_REQUEST_FD;
 	emu->event_fd = EMU_EVENT_FD;

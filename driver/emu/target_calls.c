@@ -112,11 +112,11 @@ static int call_spawn(struct emu *emu, const struct emu_request *req, const u8 *
 out:
 	free(argv);
 	free(envp);
-	if (ret)
-		return explain(emu, answer, ret, why);
+	explain(emu, answer, ret, why); /* also of success: which engine it is */
 	answer->result = pid;
-	emu->route.pid = pid;
-	return 0;
+	if (!ret)
+		emu->route.pid = pid;
+	return ret;
 }
 
 static int call_attach(struct emu *emu, const struct emu_request *req, const u8 *data,

@@ -10,6 +10,7 @@
 #include "silicon/types.h"
 #include <auxtap/crash.h>
 
+#define QEMU_INSN_MAX 15 /* bytes of an instruction, of any set */
 #define QEMU_PAGE 4096ull /* qemu's own choice in user mode, for both */
 
 /* Those that matter here. */
@@ -101,6 +102,7 @@ struct qemu_arch {
 	int (*frame)(const union qemu_env *env, u64 sp, u64 above, qemu_read_fn *read,
 		     struct qemu_frame *frame);
 	void (*regs)(const union qemu_env *env, struct auxtap_regs *regs);
+	u64 vsyscall;  /* a page that qemu runs without code in it; 0: there is none */
 	u64 sigreturn; /* what begins the page of qemu's own that returns from handlers; 0: the libc has it */
 	/* si_code of an undefined instruction and of a breakpoint */
 	int ill_code, trap_code;

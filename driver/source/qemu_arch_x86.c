@@ -157,6 +157,7 @@ const struct qemu_arch qemu_arch_x86 = {
 	.plausible = plausible,
 	.frame = frame_of,
 	.regs = regs_of,
+	.vsyscall = 0xffffffffff600000,
 	.ill_code = ILL_ILLOPN,
 	.trap_code = SI_KERNEL,
 	.is_canonical = is_canonical,

@@ -187,11 +187,12 @@ char **qemu_exec_command(const char *qemu, const char *plugin, const char *shm,
 			 const char *sysroot, const struct qemu_exec *exec)
 {
 	size_t nr = 0, nr_args = vector_len(exec->argv);
-	char **argv = calloc(nr_args + 14, sizeof(*argv));
+	char **argv = calloc(nr_args + 16, sizeof(*argv));
 	char found[PATH_MAX];
 	const char *root = qemu_exec_sysroot(exec, sysroot, plugin, found, sizeof(found));
 	char *option = calloc(1, 2 * (strlen(plugin) + strlen(shm) + strlen(sysroot) +
-				      strlen(root) + sizeof(exec->comm)) + 64);
+				      strlen(root) + strlen(exec->program) + sizeof(exec->comm)) +
+			       96);
 	char *program = calloc(1, strlen(exec->program) + 3);
 	int err = 0;
 
@@ -209,12 +210,19 @@ char **qemu_exec_command(const char *qemu, const char *plugin, const char *shm,
 	append_escaped(option, root);
 	/* a name that looks like an option */
 	sprintf(program, "%s%s", exec->program[0] == '-' ? "./" : "", exec->program);
+	/* qemu 10.0 does not say what it runs: its qemu_plugin_path_to_binary() is not built */
+	strcat(option, ",program=");
+	append_escaped(option, program);
 	err |= append(argv, &nr, qemu);
 	err |= append(argv, &nr, "-cpu");
 	err |= append(argv, &nr, exec->arch->cpu);
 	if (*root && exec->arch->sysroot) {
 		err |= append(argv, &nr, "-L");
 		err |= append(argv, &nr, root);
+	}
+	if (exec->api == QEMU_PLUGIN_API_4) {
+		err |= append(argv, &nr, "-t");
+		err |= append(argv, &nr, QEMU_RTSIG_MAP);
 	}
 	err |= append(argv, &nr, "-plugin");
 	err |= append(argv, &nr, option);

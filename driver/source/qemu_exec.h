@@ -7,10 +7,36 @@
 #ifndef AUXTAP_QEMU_EXEC_H
 #define AUXTAP_QEMU_EXEC_H
 
+#include <signal.h>
 #include <stddef.h>
 
 /* Prefix of variables that must not act on qemu's own start. */
 #define QEMU_EXEC_HIDE "AUXTAP_GUEST_"
+
+/* Versions of the plugin interface that the plugin knows. */
+#define QEMU_PLUGIN_API_FIRST 1 /* qemu 7.2 */
+#define QEMU_PLUGIN_API_4     4 /* qemu 9.2, 10; from 3 on qemu_plugin_insn_data() copies */
+
+/*
+ * The host's signals of an emulated process. qemu 10 gives SIGABRT and the two real-time
+ * signals of the libc other numbers, and needs one itself; with this map they are the highest,
+ * and all others have the same number for the program and the host.
+ */
+#define QEMU_RTSIG_MAP	   "32 61 2,34 34 27"
+#define QEMU_HOST_SIGABRT  64 /* 63: qemu's own; in this order it takes what the map leaves */
+#define QEMU_HOST_SIGRT32  61
+
+/* The program's number of the host's signal; api: of its qemu. */
+static inline int qemu_exec_signal(int api, int signo)
+{
+	if (api == QEMU_PLUGIN_API_FIRST)
+		return signo; /* as good as can be: its real-time signals are shifted by 2 */
+	if (signo == QEMU_HOST_SIGABRT)
+		return SIGABRT;
+	if (signo == QEMU_HOST_SIGRT32 || signo == QEMU_HOST_SIGRT32 + 1)
+		return signo - QEMU_HOST_SIGRT32 + 32;
+	return signo;
+}
 
 enum qemu_exec_verdict {
 	QEMU_EXEC_RUN,	  /* program and argv are what qemu shall run */
@@ -24,6 +50,7 @@ struct qemu_exec {
 	enum qemu_exec_verdict verdict;
 	const struct qemu_arch *arch; /* QEMU_EXEC_RUN */
 	int error; /* positive errno */
+	int api;   /* of the plugin interface of the qemu that will run it; set by the caller */
 	char why[112];
 	char comm[16]; /* the task's name: of the file asked for, be it a script */
 	char *program; /* malloc'd, as argv and its strings */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The plugin that the packaged qemu-user loads: reports every block that begins to run.
+ * The plugin that qemu-user loads: reports every block that begins to run.
  * It encodes nothing; ids of blocks go through shared memory to auxtap-emu (qemu.c), which
  * outlives qemu. Here: installation and the callbacks of generated code, the hot path.
  */
@@ -10,11 +10,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PLUGIN_EXPORT __attribute__((visibility("default")))
 
-PLUGIN_EXPORT extern int qemu_plugin_version;
-PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_API;
 PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc,
 				      char **argv);
 
@@ -219,6 +218,11 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int a
 		return -1;
 	}
 	for (int i = 0; i < argc; i++) {
+		if (!strncmp(argv[i], "try=", 4)) {
+			/* qemu_find.c only wants to know whether we are loaded */
+			dprintf(STDOUT_FILENO, "auxtap-plugin %d\n", qp_api_version());
+			_exit(0);
+		}
 		if (!strncmp(argv[i], "shm=", 4))
 			snprintf(qp.shm_path, sizeof(qp.shm_path), "%s", argv[i] + 4);
 		else if (!strncmp(argv[i], "comm=", 5))
@@ -227,6 +231,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int a
 			snprintf(qp.sysroot, sizeof(qp.sysroot), "%s", argv[i] + 8);
 		else if (!strncmp(argv[i], "root=", 5))
 			snprintf(qp.root, sizeof(qp.root), "%s", argv[i] + 5);
+		else if (!strncmp(argv[i], "program=", 8))
+			snprintf(qp.program, sizeof(qp.program), "%s", argv[i] + 8);
 	}
 	err = qp_map(qp.shm_path);
 	if (err) {

@@ -20,6 +20,7 @@ struct qp {
 	char comm[16];
 	char sysroot[4096]; /* as the user said; "": nothing */
 	char root[4096];    /* this program's; "": none */
+	char program[4096]; /* the file that is executed, from the directory where it was started */
 	u64 guest_base;
 	bool have_base;
 	bool started; /* START was sent for this image */

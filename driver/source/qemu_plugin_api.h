@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The functions of qemu's plugin interface (version 1, as in qemu 7.2) that we call. The
+ * The functions of qemu's plugin interface that we call: version 1 (qemu 7.2) and version 4
+ * (qemu 9.2 and 10). One plugin serves both; where the versions differ, qp_api_*() does. The
  * header itself is not packaged; these declarations are our own.
  */
 #ifndef AUXTAP_QEMU_PLUGIN_API_H
@@ -9,8 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#define QEMU_PLUGIN_API 1
+#include "qemu_exec.h" /* the versions */
 
 typedef uint64_t qemu_plugin_id_t; /* qemu's own name */
 
@@ -57,12 +57,16 @@ void qemu_plugin_register_vcpu_syscall_ret_cb(qemu_plugin_id_t id,
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t i);
-const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
-size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
+__attribute__((weak)) size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn);
-const char *qemu_plugin_path_to_binary(void); /* allocated */
-uint64_t qemu_plugin_start_code(void);
-uint64_t qemu_plugin_entry_code(void);
+/* qemu_plugin_api.c: the version that the running qemu offers, of those that we know. */
+int qp_api_version(void);
+/* No: a script that AUXTAP_QEMU names as qemu preloads us into its shell as well. */
+bool qp_api_in_qemu(void);
+/* Up to max bytes of the instruction's code; 0: there is no code. */
+size_t qp_api_insn_code(const struct qemu_plugin_insn *insn, uint8_t *code, size_t max);
+/* qemu 10.0 declares it, but its build leaves it out. */
+__attribute__((weak)) uint64_t qemu_plugin_entry_code(void);
 
 #endif

@@ -101,6 +101,11 @@ void qp_block_flush(qemu_plugin_id_t id)
 	}
 }
 
+static bool is_vsyscall(u64 ip)
+{
+	return qp.arch->vsyscall && (ip & ~(QEMU_PAGE - 1)) == qp.arch->vsyscall;
+}
+
 enum qp_block_kind qp_block_translate(struct qemu_plugin_tb *tb, void **arg)
 {
 	size_t nr = qemu_plugin_tb_n_insns(tb);
@@ -115,28 +120,29 @@ enum qp_block_kind qp_block_translate(struct qemu_plugin_tb *tb, void **arg)
 	for (size_t i = 0; i < nr; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		u64 ip = qemu_plugin_insn_vaddr(insn);
-		const u8 *code = qemu_plugin_insn_data(insn);
-		size_t len = qemu_plugin_insn_size(insn);
-		u8 cls = 0, flags = 0;
+		u8 code[QEMU_INSN_MAX], cls = 0, flags = 0;
+		size_t len;
 
+		if (i && ip != next)
+			break;
+		/* no code may be read there: qemu has none, and acts itself */
+		len = is_vsyscall(ip) ? 0 : qp_api_insn_code(insn, code, qp.arch->max_len);
+		if (!len) {
+			/* of a block that begins so the address is recorded */
+			if (i)
+				break;
+			*arg = (void *)(uintptr_t)ip;
+			return QP_BLOCK_NONE;
+		}
 		if (!qp.have_base) {
 			qp.guest_base = (u64)(uintptr_t)qemu_plugin_insn_haddr(insn) - ip;
 			qp.have_base = true;
 		}
-		if (i && ip != next)
-			break;
 		next = ip + len;
 		if (i + 1 == nr) {
 			qp.arch->decode(code, len, &cls, &flags);
 			if (i && qp.arch->cut_off(ip, code, len))
 				break;
-		}
-		if (!len || len > qp.arch->max_len) {
-			/* the vsyscall page: no code, qemu acts itself; its address is told */
-			if (i)
-				break;
-			*arg = (void *)(uintptr_t)ip;
-			return QP_BLOCK_NONE;
 		}
 		if (!i)
 			b.ip = ip;

@@ -58,7 +58,7 @@ static char *program_path(enum qemu_call call, const u64 arg[6])
 	if (!strcmp(path, "/proc/self/exe") || !strcmp(path, self)) {
 		/* qemu shows the program there */
 		free(path);
-		return (char *)qemu_plugin_path_to_binary();
+		return strdup(qp.program);
 	}
 	if (call != QEMU_CALL_EXECVEAT || path[0] == '/' || (int)arg[0] == AT_FDCWD)
 		return path;
@@ -119,6 +119,7 @@ void qp_exec(struct qemu_rec *rec, enum qemu_call call, const u64 arg[6])
 	}
 	if (exec.verdict != QEMU_EXEC_RUN)
 		goto out;
+	exec.api = qp_api_version(); /* the neighbour is of the same version */
 	qemu_argv = qemu_exec_command(qemu, qp.plugin_path, qp.shm_path, qp.sysroot, &exec);
 	qemu_envp = qemu_exec_environ(envp, qp.plugin_path);
 	if (qemu_argv && qemu_envp)

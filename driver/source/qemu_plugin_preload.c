@@ -27,7 +27,7 @@ INTERPOSED int __fprintf_chk(FILE *f, int flag, const char *format, ...);
 INTERPOSED int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *limit);
 INTERPOSED char *getenv(const char *name);
 
-/* Before main(): undo what qemu_exec_environ() did. qemu reverses the order once more. */
+/* Before main(): undo what qemu_exec_environ() did. qemu 7.2 reverses the order once more. */
 __attribute__((constructor)) static void restore_environment(void)
 {
 	Dl_info info;
@@ -37,6 +37,8 @@ __attribute__((constructor)) static void restore_environment(void)
 	if (!environ || !dladdr((void *)restore_environment, &info))
 		return;
 	snprintf(qp.plugin_path, sizeof(qp.plugin_path), "%s", info.dli_fname);
+	if (!qp_api_in_qemu())
+		return;
 	for (; *from; from++) {
 		if (!seen_ours && !strncmp(*from, "LD_PRELOAD=", 11)) {
 			seen_ours = true;
@@ -48,6 +50,8 @@ __attribute__((constructor)) static void restore_environment(void)
 		to++;
 	}
 	*to = NULL;
+	if (qp_api_version() != QEMU_PLUGIN_API_FIRST)
+		return;
 	for (from = environ, last = to - 1; from < last; from++, last--) {
 		char *entry = *from;
 

@@ -117,6 +117,7 @@ struct qemu_rec *qp_rec_claim(void)
 		rec->pid = getpid();
 		rec->tid = tid;
 		rec->arch = qp.arch->arch;
+		rec->api = (u32)qp_api_version();
 		rec->reserving = 0;
 		rec->ticket = 0;
 		rec->env = 0;

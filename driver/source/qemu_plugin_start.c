@@ -79,11 +79,21 @@ out:
 	close(fd);
 }
 
+/* The kernel's stack ends with the file's name; qemu may have mapped more right after. */
+static u64 stack_end(u64 execfn)
+{
+	char *name = execfn ? qp_read_string(execfn, PATH_MAX) : NULL;
+	u64 end = name ? PAGE_UP(execfn + strlen(name) + 1) : ~0ull;
+
+	free(name);
+	return end;
+}
+
 /*
- * What qemu mapped itself: the stack, and the page with the code that returns from signal
- * handlers, which a kernel has in the vdso. qemu keeps code readable, but not executable.
+ * What qemu mapped itself: the stack, and its vdso. qemu 7.2 has none, but for AArch64 a page
+ * with the code that returns from signal handlers. qemu keeps code readable, not executable.
  */
-static void report_own(struct qemu_rec *rec, u64 sp)
+static void report_own(struct qemu_rec *rec, u64 sp, u64 top, u64 vdso)
 {
 	char line[PATH_MAX + 128];
 	FILE *f = fopen("/proc/self/maps", "re");
@@ -100,7 +110,10 @@ static void report_own(struct qemu_rec *rec, u64 sp)
 		start -= qp.guest_base;
 		end -= qp.guest_base;
 		if (qp.regs_valid && sp >= start && sp < end)
-			qp_map_message(rec, start, end - start, 0, 3, NULL, "[stack]");
+			qp_map_message(rec, start, (end < top ? end : top) - start, 0, 3, NULL,
+				       "[stack]");
+		else if (vdso && start == vdso && !inode)
+			qp_map_message(rec, start, end - start, 0, 5, NULL, "[vdso]");
 		else if (qp.arch->sigreturn && end - start == QEMU_PAGE && !inode &&
 			 !strncmp(perms, "r--", 3) && !qp_read(start, &code, sizeof(code)) &&
 			 code == qp.arch->sigreturn)
@@ -111,8 +124,7 @@ static void report_own(struct qemu_rec *rec, u64 sp)
 
 void qp_start(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
 {
-	const char *path = qemu_plugin_path_to_binary();
-	u64 word[2], argc = 0, sp = qp.arch->sp(env), entry = 0, base = 0;
+	u64 word[2], argc = 0, sp = qp.arch->sp(env), entry = 0, base = 0, vdso = 0, execfn = 0;
 	char interp[PATH_MAX] = "";
 
 	qp.started = true;
@@ -135,12 +147,16 @@ void qp_start(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
 				entry = word[1];
 			else if (word[0] == AT_BASE)
 				base = word[1];
+			else if (word[0] == AT_SYSINFO_EHDR)
+				vdso = word[1];
+			else if (word[0] == AT_EXECFN)
+				execfn = word[1];
 		}
 	}
-	if (!entry)
+	if (!entry && qemu_plugin_entry_code)
 		entry = qemu_plugin_entry_code();
-	if (path)
-		report_image(rec, path, entry, false, interp);
+	if (entry)
+		report_image(rec, qp.program, entry, false, interp);
 	if (base && interp[0]) {
 		char there[2 * PATH_MAX];
 
@@ -148,10 +164,9 @@ void qp_start(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
 		snprintf(there, sizeof(there), "%s%s", qp.arch->sysroot ? qp.root : "", interp);
 		report_image(rec, access(there, R_OK) ? interp : there, base, true, NULL);
 	}
-	report_own(rec, qp.arch->sp(env));
+	report_own(rec, qp.arch->sp(env), stack_end(execfn), vdso);
 	qp_message(rec, QEMU_MSG_START, NULL, 0);
 	qp_flush(rec);
 	if (qp_rec == rec)
 		qp_gate(rec);
-	free((char *)path);
 }

@@ -5,6 +5,7 @@
  * kept as a todo of the thread, which stays stopped.
  */
 #include "qemu.h"
+#include "qemu_exec.h"
 #include <errno.h>
 #include <linux/futex.h>
 #include <stdio.h>
@@ -342,6 +343,29 @@ static bool dumps_core(int signo)
 	return false;
 }
 
+/*
+ * host_info gets the number that the program knows. qemu 10 does not catch SIGABRT, which is
+ * its own to die of: one that is sent from outside becomes the signal that it takes for it.
+ * Returns the host's number.
+ */
+static int as_program_signal(struct qemu_thread *t, struct qemu_rec *rec, int signo)
+{
+	int api = (int)rec->api, theirs = qemu_exec_signal(api, signo);
+
+	if (signo == SIGABRT && api == QEMU_PLUGIN_API_4 && !t->process->native &&
+	    t->host_info.si_pid != t->process->pid) {
+		siginfo_t info = t->host_info;
+
+		info.si_signo = QEMU_HOST_SIGABRT;
+		if (!ptrace(PTRACE_SETSIGINFO, t->tid, 0, &info))
+			signo = QEMU_HOST_SIGABRT;
+	}
+	t->host_info.si_signo = theirs;
+	if (t->host_info.si_code <= 0 && theirs <= 64)
+		__atomic_fetch_or(&rec->sent, 1ull << (theirs - 1), __ATOMIC_ACQ_REL);
+	return signo;
+}
+
 static void on_signal(struct qemu_source *q, struct qemu_thread *t, int signo)
 {
 	struct qemu_rec *rec = t->task ? qemu_ring_rec(q, t) : NULL;
@@ -365,8 +389,8 @@ static void on_signal(struct qemu_source *q, struct qemu_thread *t, int signo)
 		}
 	} else if (rec) {
 		t->host_info = info;
-		if (info.si_signo && info.si_code <= 0 && signo <= 64)
-			__atomic_fetch_or(&rec->sent, 1ull << (signo - 1), __ATOMIC_ACQ_REL);
+		if (info.si_signo)
+			signo = as_program_signal(t, rec, signo);
 		t->host_flushes = qemu_load(&rec->nr_flushes);
 		t->host_nr = qemu_load(&rec->nr);
 	}

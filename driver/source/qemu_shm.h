@@ -11,7 +11,7 @@
 #include "silicon/types.h"
 
 #define QEMU_SHM_MAGIC	 0x71787561 /* "auxq" */
-#define QEMU_SHM_VERSION 3
+#define QEMU_SHM_VERSION 4
 
 #define QEMU_NR_RECS	  2048
 #define QEMU_NR_SLOTS	  4096 /* power of two */
@@ -75,6 +75,7 @@ struct qemu_rec {
 	u32 state; /* enum qemu_rec_state; producer claims, consumer frees */
 	s32 pid, tid;
 	u32 arch; /* enum auxtap_arch */
+	u32 api;  /* version of qemu's plugin interface */
 	/* a ticket is being filled: reserving is set first, ticket is the number + 1 */
 	u32 reserving;
 	u64 ticket;

@@ -5,40 +5,19 @@
  */
 #include "qemu.h"
 #include "qemu_exec.h"
+#include "qemu_find.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WHY_SIZE 128
-
-/* As execvp: the first that can be executed; EACCES only if nothing better is found. */
-static int search_path(const char *name, const char *path, char *found)
-{
-	int result = -ENOENT;
-	size_t len;
-
-	if (!*name)
-		return -ENOENT;
-	if (strchr(name, '/')) {
-		snprintf(found, PATH_MAX, "%s", name);
-		return 0;
-	}
-	for (; path; path = path[len] ? path + len + 1 : NULL) {
-		len = strcspn(path, ":");
-		snprintf(found, PATH_MAX, "%.*s%s%s", (int)len, path, len ? "/" : "", name);
-		if (!eaccess(found, X_OK))
-			return 0;
-		if (errno == EACCES)
-			result = -EACCES;
-	}
-	return result;
-}
+#define WHY_SIZE 384 /* as emu_source_ops.spawn() is given */
 
 static const char *variable(char *const *envp, const char *name)
 {
@@ -48,37 +27,6 @@ static const char *variable(char *const *envp, const char *name)
 		if (!strncmp(*envp, name, len) && (*envp)[len] == '=')
 			return *envp + len + 1;
 	return NULL;
-}
-
-static int find_qemu(const struct qemu_arch *arch, char *qemu, char *plugin, char *why)
-{
-	const char *set = getenv(arch->variable);
-	char *slash;
-	ssize_t size;
-
-	if (set)
-		snprintf(qemu, PATH_MAX, "%s", set);
-	if ((set && access(qemu, X_OK)) ||
-	    (!set && search_path(arch->binary, getenv("PATH"), qemu) &&
-	     search_path(arch->binary, "/usr/bin:/usr/local/bin", qemu))) {
-		snprintf(why, WHY_SIZE, "%s not found; install the package qemu-user",
-			 set ? set : arch->binary);
-		return -ENOPKG;
-	}
-	set = getenv("AUXTAP_QEMU_PLUGIN");
-	if (set) {
-		snprintf(plugin, PATH_MAX, "%s", set);
-	} else {
-		size = readlink("/proc/self/exe", plugin, PATH_MAX - 32);
-		plugin[size > 0 ? size : 0] = 0;
-		slash = strrchr(plugin, '/');
-		strcpy(slash ? slash + 1 : plugin, "auxtap-qemu.so");
-	}
-	if (access(plugin, R_OK)) {
-		snprintf(why, WHY_SIZE, "%.90s: the plugin is missing", plugin);
-		return -ENOPKG;
-	}
-	return 0;
 }
 
 /* In the child. Never returns. */
@@ -97,6 +45,11 @@ static void become_qemu(struct emu *emu, const char *qemu, char **argv, char **e
 		if (copy[i] >= 0)
 			dup2(copy[i], i);
 	emu_restore_signals(emu);
+	/*
+	 * qemu 7.2 places mappings itself, always alike; qemu 10 leaves that to the kernel. As
+	 * under gdb two runs have the same addresses. Where this is refused they differ.
+	 */
+	personality((unsigned long)personality(0xffffffff) | ADDR_NO_RANDOMIZE);
 	execve(qemu, argv, envp);
 	error = errno;
 	if (write(failed, &error, sizeof(error)) < 0)
@@ -183,7 +136,8 @@ int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char
 	       const int stdio[3], pid_t *pid, char *why)
 {
 	struct qemu_source *q = &qemu_source;
-	char found[PATH_MAX], qemu[PATH_MAX], plugin[PATH_MAX], shm[64];
+	char found[PATH_MAX], plugin[PATH_MAX], shm[64];
+	struct qemu_engine engine;
 	char **qemu_argv = NULL, **qemu_envp = NULL;
 	struct qemu_exec exec = { .verdict = QEMU_EXEC_FAIL };
 	const char *path = variable(envp, "PATH");
@@ -195,14 +149,15 @@ int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char
 		snprintf(why, WHY_SIZE, "%.80s: %s", cwd, strerror(errno));
 		return -errno;
 	}
-	err = search_path(argv[0], path ? path : "/bin:/usr/bin", found);
+	err = qemu_find_in_path(argv[0], path ? path : "/bin:/usr/bin", found);
 	if (err) {
 		snprintf(why, WHY_SIZE, "%s", strerror(-err));
 		return err;
 	}
 	err = qemu_exec_resolve(found, argv, &exec);
 	if (!err)
-		err = find_qemu(exec.arch ? exec.arch : &qemu_arch_x86, qemu, plugin, why);
+		err = qemu_find(exec.arch ? exec.arch : &qemu_arch_x86, &engine, plugin, why,
+				WHY_SIZE);
 	if (!err && !q->shm)
 		err = qemu_ring_open(q);
 	if (err) {
@@ -225,14 +180,17 @@ int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char
 		goto out;
 	}
 	snprintf(shm, sizeof(shm), "/proc/%d/fd/%d", (int)getpid(), q->shm_fd);
-	qemu_argv = qemu_exec_command(qemu, plugin, shm, find_sysroot(envp), &exec);
+	exec.api = engine.api;
+	qemu_argv = qemu_exec_command(engine.path, plugin, shm, find_sysroot(envp), &exec);
 	qemu_envp = qemu_exec_environ(envp, plugin);
 	if (!qemu_argv || !qemu_envp) {
 		err = -ENOMEM;
 		snprintf(why, WHY_SIZE, "%s", strerror(ENOMEM));
 		goto out;
 	}
-	err = start_child(q, qemu, qemu_argv, qemu_envp, stdio, pid, why);
+	err = start_child(q, engine.path, qemu_argv, qemu_envp, stdio, pid, why);
+	if (!err) /* what executes the program, for the user */
+		snprintf(why, WHY_SIZE, "%s\n%s", engine.version, engine.note);
 out:
 	qemu_exec_free_vector(qemu_argv);
 	qemu_exec_free_vector(qemu_envp);

@@ -142,7 +142,7 @@ struct auxtap_backend {
 	void *perf_ctx;
 	const struct auxtap_target_ops *target;
 	void *target_ctx;
-	char description[128]; /* "emulated, source qemu" */
+	char description[384]; /* "emulated, source qemu 10.0.2", and why it is not another one */
 	char slowdown[64];     /* what to expect: "15 to 75 times slower"; empty: none worth a word */
 };
 
@@ -193,7 +193,7 @@ struct auxtap_probe {
 	char kernel_event[32]; /* the event that record opens on it, if not told another */
 	bool emulated;	       /* auxtap-emu is there */
 	char emulated_why[160];
-	bool qemu;	       /* qemu-x86_64 and the plugin are there */
+	bool qemu;	       /* a qemu for x86-64 programs was found, and loads the plugin */
 	char qemu_why[160];
 	bool ptrace;	       /* single-stepping a child is permitted */
 	bool ptrace_attach;    /* attaching to other processes of the user is, too */
@@ -201,8 +201,10 @@ struct auxtap_probe {
 	int paranoid;	       /* kernel.perf_event_paranoid; 100 where the file is missing */
 	uint64_t mlock_kb;     /* kernel.perf_event_mlock_kb */
 	uint64_t memlock_kb;   /* RLIMIT_MEMLOCK; UINT64_MAX: unlimited */
-	bool qemu_a64;	       /* qemu-aarch64 and the plugin are there: AArch64 programs can be traced */
+	bool qemu_a64;	       /* likewise, for AArch64 programs */
 	char qemu_a64_why[160];
+	char qemu_engine[512]; /* "VERSION (PATH)", and why it is not another one; empty: there is none */
+	char qemu_a64_engine[512];
 };
 AUXTAP_API int auxtap_probe(struct auxtap_probe *probe);
 

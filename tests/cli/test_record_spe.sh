@@ -9,6 +9,7 @@ if ! command -v qemu-aarch64 >/dev/null || [ ! -x "$fixtures/qemu_a64" ]; then
 	exit 77
 fi
 PATH=$BIN:$PATH
+guard() { "$BIN/../tests/watchdog" --cpu 600 "$@"; }
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failures=0
@@ -79,9 +80,15 @@ spaced()
 # of all) is the judge: what is sampled is what ran, with the addresses that its registers give
 judged()
 {
-	local expected=$1 period=$2 images=$3 status tid slack=0 nr=0 filter='' ranges=()
+	local expected=$1 period=$2 images=$3 status tid slack=0 nr=0 filter='' ranges=() qemu one
 	shift 3
 	rm -f "$dir"/*
+	qemu=$("$BIN/auxtap-emu" engines | awk -F '\t' '$1 == "aarch64" { print $3 }')
+	one=-one-insn-per-tb
+	"$qemu" -help | grep -q -e "$one" || one=-singlestep # before 8.1
+	printf '#!/bin/sh\nexec %s "$@"\n' "$qemu" >"$dir/qemu"
+	chmod +x "$dir/qemu"
+	export AUXTAP_QEMU_AARCH64=$dir/qemu
 	if [ -n "$images" ]; then # they lie at the same place each time
 		auxtap record -e arm_spe_0// --backend emulated --source qemu -o "$dir/data" -- "$@" >"$dir/out" 2>"$dir/err"
 		mapfile -t ranges < <(auxtap dump "$dir/data" | grep MMAP2 | grep -E "$images" |
@@ -89,12 +96,13 @@ judged()
 		[ ${#ranges[@]} -gt 0 ] || fail "no image is $images"
 		filter="-dfilter $(IFS=,; echo "${ranges[*]}")"
 	fi
-	printf '#!/bin/sh\nexec %s -singlestep -d cpu,nochain,tid %s -D %s/log-%%d "$@"\n' \
-		"$(command -v qemu-aarch64)" "$filter" "$dir" >"$dir/qemu"
-	chmod +x "$dir/qemu"
-	AUXTAP_QEMU_AARCH64=$dir/qemu guard auxtap record -e "arm_spe_0/period=$period/" --backend emulated \
+	# (of the tries before the run it leaves no log: they end before anything is executed)
+	printf '#!/bin/sh\nexec %s %s -d cpu,nochain,tid %s -D %s/log-%%d "$@"\n' \
+		"$qemu" "$one" "$filter" "$dir" >"$dir/qemu"
+	guard auxtap record -e "arm_spe_0/period=$period/" --backend emulated \
 		--source qemu --truth "$dir/raw" -o "$dir/data" -- "$@" >"$dir/out" 2>"$dir/err"
 	status=$?
+	unset AUXTAP_QEMU_AARCH64
 	[ $status = "$expected" ] || fail "$*: status $status, not $expected: $(tail -1 "$dir/err")"
 	[ "$expected" = 0 ] || slack=2
 	auxtap decode --events gap -F tid "$dir/data" >"$dir/gaps"

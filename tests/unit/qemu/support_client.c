@@ -108,6 +108,10 @@ static int64_t spawn(struct client_run *run, char *const *argv, const int stdio[
 	result = call_fds(run, EMU_SPAWN, NULL, data, size, run->why, sizeof(run->why) - 1, &why,
 			  stdio, 3);
 	run->why[why] = 0;
+	if (result > 0) {
+		memcpy(run->engine, run->why, sizeof(run->engine));
+		run->why[0] = 0;
+	}
 	return result;
 }
 

@@ -6,22 +6,25 @@
 #include <stdint.h>
 #include <cmocka.h>
 // clang-format on
+#include "support_engine.h"
 #include "support_judge.h"
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-const struct judge judge_x86 = { .qemu = "qemu-x86_64", .cpu = "max" };
+const struct judge judge_x86 = { .target = "x86_64", .cpu = "max" };
 const struct judge judge_a64 = {
-	.qemu = "qemu-aarch64", .cpu = "max,pauth-impdef=on", .sysroot = "/usr/aarch64-linux-gnu",
+	.target = "aarch64", .cpu = "max,pauth-impdef=on", .sysroot = "/usr/aarch64-linux-gnu",
+	.variable = "AUXTAP_QEMU_AARCH64", .reserve = "0x10000000000",
 };
 
 char truth_path[64];
 
-/* Small and the same for both runs; qemu itself hands variables on in reverse order. */
+/* Small and the same for both runs; qemu 7.2 itself hands variables on in reverse order. */
 char *const env_of_run[] = { "PATH=/usr/bin:/bin", "LANG=C", "HOME=/", NULL };
 static char *const env_of_judge[] = { "HOME=/", "LANG=C", "PATH=/usr/bin:/bin", NULL };
 
@@ -35,24 +38,65 @@ void forget_truth(const struct client_run *run)
 	}
 }
 
-static bool is_fault(const struct client_run *run, uint64_t ip)
+/*
+ * qemu 10 lets the kernel choose where the guest's mappings are, so that two runs differ in
+ * the pages. Every page of the log stands for one of the truth's, and no two for the same.
+ */
+#define NR_PAGES 4096
+#define PAGE_OF(ip) ((ip) >> 12)
+
+struct renaming {
+	uint64_t judged[NR_PAGES], page[NR_PAGES];
+	size_t nr;
+	size_t last;
+};
+
+static bool same_place(struct renaming *r, uint64_t truth, uint64_t judged)
+{
+	size_t i = r->last;
+
+	if ((truth ^ judged) & 0xfff)
+		return false;
+	if (!r->nr || r->judged[i] != PAGE_OF(judged))
+		for (i = 0; i < r->nr && r->judged[i] != PAGE_OF(judged); i++)
+			;
+	if (i == r->nr) {
+		for (size_t k = 0; k < r->nr; k++)
+			if (r->page[k] == PAGE_OF(truth))
+				return false;
+		assert_true(r->nr < NR_PAGES);
+		r->judged[i] = PAGE_OF(judged);
+		r->page[i] = PAGE_OF(truth);
+		r->nr++;
+	}
+	r->last = i;
+	return r->page[i] == PAGE_OF(truth);
+}
+
+static bool is_fault(struct renaming *pages, const struct client_run *run, uint64_t ip)
 {
 	for (int i = 0; i < run->nr_faults; i++)
-		if (run->fault_ip[i] == ip)
+		if (same_place(pages, run->fault_ip[i], ip))
 			return true;
-	return run->nr_dying && run->dying.ip == ip;
+	return run->nr_dying && same_place(pages, run->dying.ip, ip);
 }
 
 FILE *judge_start(const struct judge *judge, char *const *argv, pid_t *pid)
 {
-	const char *arg[32] = { judge->qemu, "-cpu", judge->cpu, "-singlestep", "-d",
-				"exec,nochain", "-D", "/proc/self/fd/9", "-0" };
-	int fds[2], nr = 9;
-	char program[256], qemu[256];
+	const char *arg[32] = { "qemu", "-cpu", judge->cpu, "-d", "exec,nochain", "-D",
+				"/proc/self/fd/9", "-0" };
+	int fds[2], nr = 8;
+	struct engine engine;
+	char program[256];
 
 	snprintf(program, sizeof(program), "%s%s", strchr(argv[0], '/') ? "" : "/usr/bin/", argv[0]);
-	snprintf(qemu, sizeof(qemu), "/usr/bin/%s", judge->qemu);
+	assert_true(engine_find(judge->target, &engine));
 	arg[nr++] = argv[0];
+	arg[nr++] = engine.major < 8 ? "-singlestep" : "-one-insn-per-tb";
+	if (judge->reserve && engine.major >= 8) {
+		arg[nr++] = "-R";
+		arg[nr++] = judge->reserve;
+	}
 	if (judge->sysroot) {
 		arg[nr++] = "-L";
 		arg[nr++] = judge->sysroot;
@@ -70,7 +114,9 @@ FILE *judge_start(const struct judge *judge, char *const *argv, pid_t *pid)
 		dup2(fds[1], 9);
 		close(fds[0]);
 		close(fds[1]);
-		execve(qemu, (char **)(uintptr_t)arg, env_of_judge);
+		personality(ADDR_NO_RANDOMIZE); /* as auxtap-emu: programs branch on addresses */
+		execve(engine.path, (char **)(uintptr_t)arg,
+		       engine.major < 8 ? env_of_judge : env_of_run);
 		_exit(127);
 	}
 	close(fds[1]);
@@ -95,32 +141,59 @@ bool judge_next(FILE *log, uint64_t *ip, int *cpu)
 	return false;
 }
 
+/* A qemu that always has the option -R, for the run. Returns whether there is one. */
+static bool wrap_engine(const struct judge *judge, char wrapper[96], char real[104])
+{
+	struct engine engine;
+
+	assert_true(engine_find(judge->target, &engine));
+	if (!judge->reserve || engine.major < 8)
+		return false;
+	snprintf(wrapper, 96, "%s.qemu", truth_path);
+	snprintf(real, 104, "%s.real", wrapper);
+	assert_int_equal(symlink(AUXTAP_BIN "/../tests/qemu_reserve", wrapper), 0);
+	assert_int_equal(symlink(engine.path, real), 0);
+	setenv(judge->variable, wrapper, 1);
+	return true;
+}
+
 void judge_compare(const struct judge *judge, char *const *argv, struct client_run *run, int removed)
 {
 	uint64_t ip, last = 0, *truth;
 	size_t nr, at = 0;
-	int status, nr_removed = 0;
+	static struct renaming pages;
+	int status, err, nr_removed = 0;
+	char wrapper[96], real[104];
+	bool wrapped;
 	FILE *log;
 	pid_t pid;
 
 	run->truth = truth_path;
 	run->envp = env_of_run;
-	assert_int_equal(client_run(run, argv), 0);
+	wrapped = wrap_engine(judge, wrapper, real);
+	err = client_run(run, argv);
+	if (wrapped) {
+		unsetenv(judge->variable);
+		unlink(wrapper);
+		unlink(real);
+	}
+	assert_int_equal(err, 0);
 	assert_string_equal(run->why, "");
 	truth = client_truth(truth_path, run->pid, &nr);
 	assert_non_null(truth);
 	assert_true(nr > 100);
 	log = judge_start(judge, argv, &pid);
 	assert_non_null(log);
+	memset(&pages, 0, sizeof(pages));
 	while (judge_next(log, &ip, NULL)) {
 		if (ip == last)
 			continue;
 		last = ip;
-		if (at < nr && truth[at] == ip) {
+		if (at < nr && same_place(&pages, truth[at], ip)) {
 			at++;
 			continue;
 		}
-		if (!is_fault(run, ip)) {
+		if (!is_fault(&pages, run, ip)) {
 			fprintf(stderr, "%s: instruction %zu of %zu is %#llx, judge says %#llx\n",
 				argv[0], at, nr, at < nr ? (unsigned long long)truth[at] : 0,
 				(unsigned long long)ip);

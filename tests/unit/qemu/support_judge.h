@@ -10,8 +10,15 @@
 #include <stdio.h>
 
 struct judge {
-	const char *qemu; /* in /usr/bin */
+	const char *target; /* its qemu is the one that auxtap-emu finds */
 	const char *cpu;
+	const char *variable; /* that names its qemu */
+	/*
+	 * Of qemu 10: the guest's address space, so that qemu itself places mappings, alike in
+	 * both runs. AArch64's libraries are aligned to 64 KiB, and the loader branches on where
+	 * they came to lie. programs/reserve.c has the same. NULL: the kernel places them (x86-64: its vsyscall page lies higher).
+	 */
+	const char *reserve;
 	const char *sysroot; /* NULL: none */
 };
 extern const struct judge judge_x86, judge_a64;

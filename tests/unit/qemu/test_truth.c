@@ -11,6 +11,7 @@
 #include <cmocka.h>
 // clang-format on
 #include "support_client.h"
+#include "support_engine.h"
 #include "support_judge.h"
 #include <fcntl.h>
 #include <signal.h>
@@ -146,10 +147,8 @@ int main(void)
 		cmocka_unit_test(test_async),
 	};
 
-	if (access("/usr/bin/qemu-x86_64", X_OK)) {
-		printf("skipped: /usr/bin/qemu-x86_64 is not installed\n");
+	if (engine_skip("x86_64"))
 		return 77;
-	}
 	snprintf(truth_path, sizeof(truth_path), "/tmp/auxtap-qemu-truth-%d", (int)getpid());
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 // clang-format on
 #include "support_judge.h"
+#include "support_engine.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -101,6 +102,11 @@ static struct range symbol(const char *program, const char *name)
 	return r;
 }
 
+static int compare_tids(const void *a, const void *b)
+{
+	return *(const pid_t *)a - *(const pid_t *)b;
+}
+
 /* What each of four threads does in its own functions, which nothing disturbs. */
 static void test_threads(void **state)
 {
@@ -117,6 +123,7 @@ static void test_threads(void **state)
 	assert_int_equal(client_run(&run, argv), 0);
 	assert_int_equal(run.status, 0);
 	assert_int_equal(run.nr_threads, 4);
+	qsort(run.tids, 5, sizeof(*run.tids), compare_tids); /* in the order of creation, as the log counts */
 	for (int i = 0; i < 5; i++) {
 		truth[i] = client_truth(truth_path, run.tids[i], &nr[i]);
 		assert_non_null(truth[i]);
@@ -198,7 +205,7 @@ static void test_counts(void **state)
 static void test_exec(void **state)
 {
 	char *own[] = { PROGRAM("qemu_a64"), "exec", PROGRAM("null_deref"), NULL };
-	char *other[] = { "/usr/bin/env", PROGRAM("recursion"), NULL };
+	char *other[] = { "/usr/bin/env", PROGRAM("recursion_static"), NULL };
 	char *back[] = { PROGRAM("qemu_a64"), "exec", "/bin/true", NULL };
 	char *fork[] = { PROGRAM("qemu_a64"), "fork", NULL };
 	struct client_run a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 };
@@ -218,11 +225,11 @@ static void test_exec(void **state)
 	assert_int_equal(b.status, 0);
 	assert_int_equal(b.nr_execs, 1);
 	assert_int_equal(b.nr_untraced, 0);
-	main_of = symbol(PROGRAM("recursion"), "main");
+	main_of = symbol(PROGRAM("recursion_static"), "main");
 	truth = client_truth(truth_path, b.pid, &nr);
 	assert_non_null(truth);
 	for (size_t i = 0; i < nr; i++)
-		nr_main += truth[i] == 0x5500000000 + main_of.begin;
+		nr_main += truth[i] == main_of.begin;
 	assert_int_equal(nr_main, 1);
 	free(truth);
 	forget_truth(&b);
@@ -245,8 +252,9 @@ static void test_no_qemu(void **state)
 	setenv("AUXTAP_QEMU_AARCH64", "/nowhere/qemu-aarch64", 1);
 	assert_int_equal(client_run(&run, argv), 0);
 	unsetenv("AUXTAP_QEMU_AARCH64");
-	assert_int_equal(run.result, -ENOPKG);
-	assert_string_equal(run.why, "/nowhere/qemu-aarch64 not found; install the package qemu-user");
+	/* another one takes its place, and the user reads why */
+	assert_true(run.result > 0);
+	assert_non_null(strstr(run.engine, "\nAUXTAP_QEMU_AARCH64=/nowhere/qemu-aarch64: No such file"));
 }
 
 int main(void)
@@ -259,10 +267,12 @@ int main(void)
 		cmocka_unit_test(test_no_qemu),
 	};
 
-	if (access("/usr/bin/qemu-aarch64", X_OK) || access(PROGRAM("recursion"), X_OK)) {
-		printf("skipped: qemu-aarch64 or a compiler for AArch64 is not installed\n");
+	if (access(PROGRAM("recursion"), X_OK)) {
+		printf("skipped: no compiler for AArch64\n");
 		return 77;
 	}
+	if (engine_skip("aarch64"))
+		return 77;
 	/* the judge's as it is ("/."): auxtap knows more names for the libraries there */
 	setenv("AUXTAP_SYSROOT", "/usr/aarch64-linux-gnu/.", 1);
 	snprintf(truth_path, sizeof(truth_path), "/tmp/auxtap-qemu-a64-%d", (int)getpid());

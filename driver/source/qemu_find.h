@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Which qemu runs programs of an instruction set: looked for in AUXTAP_QEMU, the cache,
+ * beside auxtap-emu, in PATH; each one found is tried with the plugin before it is used.
+ */
+#ifndef AUXTAP_QEMU_FIND_H
+#define AUXTAP_QEMU_FIND_H
+
+#include <limits.h>
+#include <stddef.h>
+
+struct qemu_arch;
+
+struct qemu_engine {
+	char path[PATH_MAX];
+	char version[32]; /* as qemu prints it: "10.0.2" */
+	int api;	  /* of the plugin interface */
+	char note[256];	  /* why another one, earlier in the order, or a newer one is not used; "": nothing to say */
+};
+
+/* 0; or -ENOPKG: there is none, why says why. plugin, of PATH_MAX bytes: the one to load. */
+int qemu_find(const struct qemu_arch *arch, struct qemu_engine *engine, char *plugin,
+	      char *why, size_t size);
+
+/* As execvp: the first that can be executed; -EACCES only if nothing better is found. */
+int qemu_find_in_path(const char *name, const char *path, char *found);
+
+/* Prints an engine a line for 'auxtap list': set, version, path, note, tab-separated. */
+void qemu_find_print(void);
+
+#endif
