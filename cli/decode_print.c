@@ -375,8 +375,8 @@ void decode_gap_words(const struct auxtap_event *ev, char *buf, size_t size)
 	char bytes[64] = "", span[64] = "";
 
 	if (gap->nr_bytes || gap->exact)
-		snprintf(bytes, sizeof(bytes), ", %s%llu bytes lost",
-			 gap->exact ? "" : "at least ", (unsigned long long)gap->nr_bytes);
+		snprintf(bytes, sizeof(bytes), ", %s%llu bytes %s", gap->exact ? "" : "at least ",
+			 (unsigned long long)gap->nr_bytes, auxtap_gap_is_undecoded(gap) ? "not decoded" : "lost");
 	if (gap->time_begin && gap->time_end > gap->time_begin)
 		snprintf(span, sizeof(span), ", %.6f ms",
 			 (double)(gap->time_end - gap->time_begin) / 1e6);

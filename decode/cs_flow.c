@@ -22,8 +22,8 @@ void cs_flow_free(struct cs_flow *flow)
 {
 	cs_memory_count_flush(&flow->mem);
 	for (unsigned int i = flow->at_out; i < flow->nr_out; i++)
-		free(flow->out[i].gap);
-	free(flow->gap);
+		flow_gap_free(flow->out[i].gap);
+	flow_gap_free(flow->gap);
 	callstack_free(&flow->calls);
 }
 
@@ -152,8 +152,9 @@ static struct flow_gap *open_gap(struct cs_flow *flow, enum auxtap_gap_cause cau
 
 	flow->pending = flow->async = false;
 	callstack_gap(&flow->calls);
-	if (flow->gap)
-		return flow->gap; /* the first cause is the one that counts */
+	for (gap = flow->gap; gap; gap = gap->next)
+		if (gap->gap.cause == cause)
+			return gap;
 	gap = calloc(1, sizeof(*gap));
 	if (!gap) {
 		flow->error = -ENOMEM; /* a gap must not be silent */
@@ -165,7 +166,7 @@ static struct flow_gap *open_gap(struct cs_flow *flow, enum auxtap_gap_cause cau
 	gap->gap.tid = flow->tid;
 	gap->gap.time_begin = flow->time;
 	snprintf(gap->text, sizeof(gap->text), "%s", text);
-	flow->gap = gap;
+	flow_gap_add(&flow->gap, gap);
 	return gap;
 }
 
@@ -177,15 +178,17 @@ static void close_gap(struct cs_flow *flow)
 	if (!gap)
 		return;
 	flow->gap = NULL;
-	gap->gap.time_end = flow->time;
-	flow->sum.gaps++;
-	if (gap->gap.cause == AUXTAP_GAP_DECODE_ERROR)
-		flow->sum.errors++;
+	for (struct flow_gap *g = gap; g; g = g->next) {
+		g->gap.time_end = flow->time;
+		flow->sum.gaps++;
+		if (g->gap.cause == AUXTAP_GAP_DECODE_ERROR)
+			flow->sum.errors++;
+	}
 	ev = pt_wanted(flow->opts, AUXTAP_EVENT_GAP, gap->gap.time_begin, gap->gap.tid, flow->cpu)
 		     ? put(flow, AUXTAP_EVENT_GAP)
 		     : NULL;
 	if (!ev) {
-		free(gap);
+		flow_gap_free(gap);
 		return;
 	}
 	ev->time = gap->gap.time_begin;
@@ -406,8 +409,9 @@ static void no_access(struct cs_flow *flow, const ocsd_generic_trace_elem *elem)
 	char text[96];
 
 	arrive(flow, elem->st_addr);
-	if (flow->gap)
-		return;
+	for (const struct flow_gap *gap = flow->gap; gap; gap = gap->next)
+		if (gap->gap.cause == AUXTAP_GAP_NO_IMAGE)
+			return;
 	cs_memory_fault(&flow->mem, elem->st_addr, text, sizeof(text));
 	open_gap(flow, AUXTAP_GAP_NO_IMAGE, text);
 	flow->last_ip = flow->last_end = 0;

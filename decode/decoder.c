@@ -370,16 +370,34 @@ static const char *comm_of(struct auxtap_decoder *dec, int32_t tid, uint64_t tim
 	return sideband_comm(&dec->sideband, tid, time);
 }
 
+/* Of gaps that touch the first was handed out: makes out the next one. */
+static bool next_touching(struct auxtap_decoder *dec, struct auxtap_event *out)
+{
+	struct flow_gap *gap = dec->delivered;
+
+	if (!gap)
+		return false;
+	dec->delivered = gap->next;
+	free(gap);
+	gap = dec->delivered;
+	if (!gap)
+		return false;
+	*out = dec->touching;
+	out->nr_insns = 0;
+	out->gap = gap->gap;
+	memcpy(out->text, gap->text, sizeof(out->text));
+	return true;
+}
+
 int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *out,
 			struct auxtap_error *err)
 {
 	bool of_source = false;
-	struct flow_event *ev = dec->source ? next_of_source(dec, &of_source) : next_event(dec);
+	struct flow_event *ev;
 
-	if (dec->delivered) {
-		free(dec->delivered);
-		dec->delivered = NULL;
-	}
+	if (next_touching(dec, out))
+		return 1;
+	ev = dec->source ? next_of_source(dec, &of_source) : next_event(dec);
 	if (!ev) {
 		for (size_t i = 0; i < dec->nr_queues; i++)
 			if (dec->queues[i]->pt.error)
@@ -419,6 +437,7 @@ int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *out,
 		out->gap = ev->gap->gap;
 		memcpy(out->text, ev->gap->text, sizeof(out->text));
 		dec->delivered = ev->gap;
+		dec->touching = *out;
 		ev->gap = NULL;
 	} else {
 		memset(&out->gap, 0, sizeof(out->gap));
@@ -463,7 +482,7 @@ void auxtap_decoder_close(struct auxtap_decoder *dec)
 	}
 	for (size_t i = dec->extra_at; i < dec->nr_extra; i++)
 		free(dec->extra[i].gap);
-	free(dec->delivered);
+	flow_gap_free(dec->delivered);
 	free(dec->extra);
 	free(dec->queues);
 	free(dec->closed);

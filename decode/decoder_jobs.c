@@ -93,7 +93,7 @@ static void put_batch(struct decoder_jobs *jobs, struct pt_batch *batch)
 	if (!batch)
 		return;
 	for (unsigned int i = batch->at; i < batch->nr; i++)
-		free(batch->events[i].gap);
+		flow_gap_free(batch->events[i].gap);
 	if (batch->small || jobs->nr_batches >= MAX_IDLE_BATCHES) {
 		free(batch);
 		return;

@@ -73,7 +73,8 @@ struct auxtap_decoder {
 		int32_t tid;
 		const struct sideband_thread *thread;
 	} comms[DECODER_COMMS];
-	struct flow_gap *delivered; /* gap of the event handed out last */
+	struct flow_gap *delivered; /* gap of the event handed out last; those that touch it come next */
+	struct auxtap_event touching; /* whose they are */
 };
 
 /* decoder.c */

@@ -222,6 +222,31 @@ struct flow_gap *pt_gap_new(enum auxtap_gap_cause cause, const char *fmt, va_lis
 	return gap;
 }
 
+void flow_gap_add(struct flow_gap **list, struct flow_gap *gap)
+{
+	for (; *list; list = &(*list)->next) {
+		struct auxtap_gap *known = &(*list)->gap;
+
+		if (known->cause != gap->gap.cause)
+			continue;
+		known->exact = known->exact && gap->gap.exact;
+		known->nr_bytes += gap->gap.nr_bytes;
+		free(gap);
+		return;
+	}
+	*list = gap;
+}
+
+void flow_gap_free(struct flow_gap *list)
+{
+	while (list) {
+		struct flow_gap *next = list->next;
+
+		free(list);
+		list = next;
+	}
+}
+
 struct flow_gap *pt_gap_open(struct pt_walk *w, enum auxtap_gap_cause cause, const char *fmt, ...)
 {
 	struct flow_event *ev = put(w, PT_GAP_OPENS);

@@ -21,7 +21,7 @@ void pt_queue_free(struct pt_queue *q)
 {
 	pt_stream_free(&q->stream);
 	callstack_free(&q->calls);
-	free(q->gap);
+	flow_gap_free(q->gap);
 	q->gap = NULL;
 }
 
@@ -121,37 +121,38 @@ struct pt_job *pt_queue_cut(struct pt_queue *q)
 /* ---- gaps ---- */
 
 /*
- * Takes the gap. Gaps that touch are one: the first cause led to the others; but for bytes that
- * just end (a full area cuts a packet), where the cause is what follows.
+ * Bytes that just end (a full area cuts a packet) are no cause of their own: what follows says why.
  */
+static void drop_cut(struct flow_gap **list)
+{
+	struct flow_gap **at = list;
+
+	while (*at && !(*at)->cut)
+		at = &(*at)->next;
+	if (!*at)
+		return;
+	free(*at);
+	*at = NULL; /* it is the last: nothing was added since */
+}
+
+/* Takes the gap. Those that touch are delivered together, each cause with its size. */
 static void gap_opens(struct pt_queue *q, struct flow_gap *gap)
 {
+	struct auxtap_gap where = {.cpu = q->cpu, .pid = q->pid, .tid = q->tid, .time_begin = q->time};
+
 	q->pending.valid = false;
 	if (!gap || gap->gap.cause != AUXTAP_GAP_UNCOUNTED)
 		callstack_gap(&q->calls);
 	if (!gap)
 		return;
-	if (q->gap && q->gap->cut) {
-		gap->gap.time_begin = q->gap->gap.time_begin;
-		gap->gap.nr_bytes += q->gap->gap.nr_bytes;
-		gap->gap.cpu = q->gap->gap.cpu;
-		gap->gap.pid = q->gap->gap.pid;
-		gap->gap.tid = q->gap->gap.tid;
-		free(q->gap);
-		q->gap = gap;
-		return;
-	}
-	if (q->gap) {
-		q->gap->gap.nr_bytes += gap->gap.nr_bytes;
-		q->gap->gap.exact = q->gap->gap.exact && gap->gap.exact;
-		free(gap);
-		return;
-	}
-	gap->gap.cpu = q->cpu;
-	gap->gap.pid = q->pid;
-	gap->gap.tid = q->tid;
-	gap->gap.time_begin = q->time;
-	q->gap = gap;
+	if (q->gap)
+		where = q->gap->gap;
+	drop_cut(&q->gap);
+	gap->gap.cpu = where.cpu;
+	gap->gap.pid = where.pid;
+	gap->gap.tid = where.tid;
+	gap->gap.time_begin = where.time_begin;
+	flow_gap_add(&q->gap, gap);
 }
 
 /* One that the stream tells, or the seam. */
@@ -190,14 +191,16 @@ static void gap_ends(struct pt_queue *q, struct flow_event *ev)
 	if (!gap)
 		return;
 	q->gap = NULL;
-	gap->gap.time_end = q->time;
-	q->sum.gaps++;
-	if (gap->gap.cause == AUXTAP_GAP_DECODE_ERROR)
-		q->sum.errors++;
-	if (!gap->gap.time_begin)
-		gap->gap.time_begin = q->time;
+	for (struct flow_gap *g = gap; g; g = g->next) {
+		g->gap.time_end = q->time;
+		q->sum.gaps++;
+		if (g->gap.cause == AUXTAP_GAP_DECODE_ERROR)
+			q->sum.errors++;
+		if (!g->gap.time_begin)
+			g->gap.time_begin = q->time;
+	}
 	if (!wanted(q, AUXTAP_EVENT_GAP, gap->gap.time_begin)) {
-		free(gap);
+		flow_gap_free(gap);
 		return;
 	}
 	ev->type = AUXTAP_EVENT_GAP;

@@ -21,6 +21,7 @@
 #define PT_BATCH 1024
 
 struct flow_gap {
+	struct flow_gap *next; /* of another cause, touching this one: delivered right after it */
 	struct auxtap_gap gap;
 	char text[96];
 	bool cut; /* the bytes end inside of something: what follows may tell why */
@@ -233,6 +234,10 @@ void pt_walk_free(struct pt_walk *w);
 void pt_walk_begin(struct pt_walk *w, struct pt_job *job);
 /* Fills out until it has no room for a step; true: the segment is over, job->end is set. */
 bool pt_walk_fill(struct pt_walk *w, struct pt_batch *out);
+
+/* Of gaps that touch each cause is kept, once: adds gap to the list, or its bytes to that of its cause. */
+void flow_gap_add(struct flow_gap **list, struct flow_gap *gap);
+void flow_gap_free(struct flow_gap *list);
 
 /* pt_queue.c, all by the thread that reads the events */
 void pt_queue_init(struct pt_queue *q, const struct pt_shared *shared);

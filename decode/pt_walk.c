@@ -136,8 +136,10 @@ static int start(struct pt_walk *w)
  * that can be read: a small PSB+ is written over packets that are done with, and libipt
  * starts there. No such place: the next segment begins by itself.
  */
-static void resume(struct pt_walk *w, size_t pos)
+/* Where in the stream it goes on. */
+static uint64_t resume(struct pt_walk *w, size_t pos)
 {
+	uint64_t end = stream_offset(w, w->own);
 	struct pt_restart r = {.tsc = w->tsc};
 	uint8_t header[PT_RESTART_HEADER_MAX];
 
@@ -148,7 +150,7 @@ static void resume(struct pt_walk *w, size_t pos)
 			pos = w->own;
 		if (!pt_scan_restart(w->base, w->own, pos, &r, usable, w)) {
 			end_segment(w);
-			return;
+			return end;
 		}
 		size = pt_restart_header(&r, header);
 		memcpy(w->base + r.end - size, header, size);
@@ -164,7 +166,7 @@ static void resume(struct pt_walk *w, size_t pos)
 			w->total += skip;
 		}
 		if (!start(w))
-			return;
+			return stream_offset(w, size);
 		pos = size; /* of the new base: behind the header */
 	}
 }
@@ -172,17 +174,18 @@ static void resume(struct pt_walk *w, size_t pos)
 static void lose(struct pt_walk *w, int code, uint64_t ip)
 {
 	size_t pos = pt_flow_offset(w);
+	uint64_t from = stream_offset(w, pos), on;
 	struct flow_gap *gap;
 
 	pt_count_flush(w);
 	if (code == -pte_nomap && !pt_memory_readable(&w->mem, ip, true)) {
 		pt_emit_branch(w, ip, true);
 		if (w->mem.fault_mapped)
-			pt_gap_open(w, AUXTAP_GAP_NO_IMAGE, "no image %s for %llx",
-				    w->mem.fault_image, (unsigned long long)ip);
+			gap = pt_gap_open(w, AUXTAP_GAP_NO_IMAGE, "no image %s for %llx",
+					  w->mem.fault_image, (unsigned long long)ip);
 		else
-			pt_gap_open(w, AUXTAP_GAP_NO_IMAGE,
-				    "no mapping known at %llx", (unsigned long long)ip);
+			gap = pt_gap_open(w, AUXTAP_GAP_NO_IMAGE,
+					  "no mapping known at %llx", (unsigned long long)ip);
 	} else {
 		char at_ip[32] = "";
 
@@ -194,7 +197,12 @@ static void lose(struct pt_walk *w, int code, uint64_t ip)
 		if (gap)
 			gap->cut = code == -pte_eos;
 	}
-	resume(w, pos);
+	/* the queue gets the gap when this batch is full: until then it is ours */
+	on = resume(w, pos);
+	if (gap && !gap->cut && on > from) {
+		gap->gap.nr_bytes = on - from;
+		gap->gap.exact = true;
+	}
 }
 
 /* ---- events ---- */

@@ -114,6 +114,7 @@ static uint64_t print_gaps(const struct report_out *ro, const struct report_cove
 
 	for (int i = 0; i < AUXTAP_GAP_NR_CAUSES; i++) {
 		const struct report_gap_count *gap = &cover->gaps[i];
+		bool not_decoded = auxtap_gap_is_undecoded(&(struct auxtap_gap){.cause = i});
 
 		if (!gap->nr)
 			continue;
@@ -123,8 +124,8 @@ static uint64_t print_gaps(const struct report_out *ro, const struct report_cove
 		if (i == AUXTAP_GAP_OVERWRITTEN)
 			fputs(" (the recorder keeps only the newest trace)", ro->out);
 		else if (gap->nr_bytes)
-			fprintf(ro->out, ", %s%" PRIu64 " bytes lost", gap->exact ? "" : "at least ",
-				gap->nr_bytes);
+			fprintf(ro->out, ", %s%" PRIu64 " bytes %s", gap->exact ? "" : "at least ",
+				gap->nr_bytes, not_decoded ? "not decoded" : "lost");
 		fputc('\n', ro->out);
 	}
 	return nr;

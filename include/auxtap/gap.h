@@ -41,6 +41,12 @@ struct auxtap_gap {
 /* The cause's name as printed: "truncated", "hw_overflow", …; never NULL. */
 AUXTAP_API const char *auxtap_gap_cause_name(enum auxtap_gap_cause cause);
 
+/* Are the gap's bytes in the file, but not decoded? Else they are lost. */
+static inline int auxtap_gap_is_undecoded(const struct auxtap_gap *gap)
+{
+	return gap->cause == AUXTAP_GAP_NO_IMAGE || gap->cause == AUXTAP_GAP_DECODE_ERROR;
+}
+
 #ifdef __cplusplus
 }
 #endif

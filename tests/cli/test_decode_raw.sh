@@ -41,11 +41,11 @@ same csv 'event,ip,addr,flags,gap
 branch,0x1002,0x1000,jcc,
 branch,0x1004,0x1010,call,
 branch,0x1011,0x5000,return,
-gap,,,,no_image: no mapping known at 5000' \
+gap,,,,"no_image, 1 bytes not decoded: no mapping known at 5000"' \
 	"${raw[@]}" --events branch,gap -F event,ip,addr,flags --format csv trace
 same jsonl 'auxtap: trace: no memory samples in this file (it holds Intel PT)
 {"event":"call","ip":"1004","addr":"1010","insn":"e8 07 00 00 00","insnlen":5,"asm":"callq 0x1010","phys":null}
-{"event":"gap","ip":null,"addr":null,"insn":null,"insnlen":null,"asm":null,"phys":null,"cause":"no_image","nr_bytes":null,"exact":false,"detail":"no mapping known at 5000"}' \
+{"event":"gap","ip":null,"addr":null,"insn":null,"insnlen":null,"asm":null,"phys":null,"cause":"no_image","nr_bytes":1,"exact":true,"detail":"no mapping known at 5000"}' \
 	"${raw[@]}" --events call,gap -F event,ip,addr,insn,insnlen,asm,phys --format jsonl trace
 same summary 'instructions: 9
 branches: 3
@@ -64,7 +64,15 @@ same utf8-csv "ip,dso
 # a range of the file: only the first two bytes are there
 same range '1000
 1001
----- gap: no_image: no mapping known at 1002 ----' decode --raw pt --image "$WORK/code:0-2@0x1000" --events insn,gap -F ip trace
+---- gap: no_image, 9 bytes not decoded: no mapping known at 1002 ----' decode --raw pt --image "$WORK/code:0-2@0x1000" --events insn,gap -F ip trace
+
+# two causes that touch: both are kept, each with its size
+{ printf '\x19\x19\x19'; cat trace; } >both
+same touching '---- gap: overwritten, at least 3 bytes lost: 3 bytes before the first synchronisation point at offset 0x3 ----
+---- gap: no_image, 9 bytes not decoded: no mapping known at 1000 ----' decode --raw pt --events insn,gap -F ip both
+"$AUXTAP" report --raw pt both >out
+grep -q '^  1 gap: overwritten' out && grep -q '^  1 gap: no_image, .* bytes not decoded$' out ||
+	fail "report: two causes that touch: $(sed -n '/^What/,/^$/p' out)"
 
 same mem 'auxtap: trace: no memory samples in this file (it holds Intel PT)' "${raw[@]}" --events mem trace
 # report and dump take the same options
