@@ -385,6 +385,7 @@ static bool next_touching(struct auxtap_decoder *dec, struct auxtap_event *out)
 	*out = dec->touching;
 	out->nr_insns = 0;
 	out->gap = gap->gap;
+	out->gap.cpu = out->cpu;
 	memcpy(out->text, gap->text, sizeof(out->text));
 	return true;
 }
@@ -437,11 +438,16 @@ int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *out,
 		out->gap = ev->gap->gap;
 		memcpy(out->text, ev->gap->text, sizeof(out->text));
 		dec->delivered = ev->gap;
-		dec->touching = *out;
 		ev->gap = NULL;
 	} else {
 		memset(&out->gap, 0, sizeof(out->gap));
 	}
+	if (out->cpu == SIDEBAND_UNNUMBERED_CPU)
+		out->cpu = -1;
+	if (out->gap.cpu == SIDEBAND_UNNUMBERED_CPU)
+		out->gap.cpu = -1;
+	if (dec->delivered && dec->delivered->next)
+		dec->touching = *out;
 	if (ev->time && !dec->sum.time_begin)
 		dec->sum.time_begin = ev->time;
 	if (ev->time > dec->sum.time_end)

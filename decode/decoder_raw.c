@@ -27,6 +27,7 @@ struct primary {
 	int cpu;
 	int32_t tid;
 	bool mixed, several;
+	bool untimed; /* a switch without a time */
 };
 
 static int look_at(void *ctx, const struct auxtap_record *rec)
@@ -37,7 +38,10 @@ static int look_at(void *ctx, const struct auxtap_record *rec)
 
 	if (rec->header->type >= AUXTAP_RECORD_HEADER_ATTR)
 		return 0;
-	if (!(rec->have & AUXTAP_REC_CPU) || (first->cpu >= 0 && first->cpu != (int)rec->cpu))
+	/* the first file's records are the traced CPU's, whether they have its number or not */
+	if (!(rec->have & AUXTAP_REC_CPU))
+		first->cpu = first->cpu < 0 ? SIDEBAND_UNNUMBERED_CPU : first->cpu;
+	else if (first->cpu >= 0 && first->cpu != (int)rec->cpu)
 		first->mixed = true;
 	else
 		first->cpu = (int)rec->cpu;
@@ -51,6 +55,7 @@ static int look_at(void *ctx, const struct auxtap_record *rec)
 		   out || !(rec->have & AUXTAP_REC_PID_TID)) {
 		return 0;
 	}
+	first->untimed = first->untimed || !(rec->have & AUXTAP_REC_TIME);
 	if (first->tid == -1)
 		first->tid = tid;
 	else if (first->tid != tid)
@@ -59,22 +64,28 @@ static int look_at(void *ctx, const struct auxtap_record *rec)
 }
 
 /*
- * Is the stream a CPU's, to be told apart by its switches? Only where clocks can be compared;
- * a thread's own switches alone leave it a thread's.
+ * Is the stream a CPU's, where switches say who runs? A thread's own switches alone leave it a thread's.
+ * *unknown: several threads run, and who when is not known, for their times cannot be compared with the
+ * trace's, or the switches are of several CPUs.
  */
-static int find_cpu(struct auxtap_decoder *dec, const struct auxtap_raw_opts *raw, int *cpu,
+static int find_cpu(const struct auxtap_raw_opts *raw, int *cpu, bool *unknown,
 		    struct auxtap_error *err)
 {
 	struct primary first = {.cpu = -1, .tid = -1};
 	int ret;
 
 	*cpu = -1;
-	if (!raw->nr_sideband || !dec->sideband.conv.valid)
+	*unknown = false;
+	if (!raw->nr_sideband)
 		return 0;
 	ret = sideband_each_raw(raw->sideband[0], raw->sample_type, look_at, &first, err);
-	if (!ret && !first.mixed && first.several)
+	if (ret || !first.several)
+		return ret;
+	if (raw->time_mult && !first.mixed && !first.untimed)
 		*cpu = first.cpu;
-	return ret;
+	else
+		*unknown = true;
+	return 0;
 }
 
 static int open_spe(struct auxtap_decoder *dec, const char *path, int cpu, uint64_t size,
@@ -163,8 +174,8 @@ int auxtap_decoder_open_raw(struct auxtap_decoder **dec_out, const char *path,
 {
 	struct auxtap_raw_opts known, *raw = &known;
 	struct auxtap_decoder *dec;
-	bool is_spe, is_etm;
-	int ret, cpu;
+	bool is_spe, is_etm, unknown = false;
+	int ret, cpu = -1;
 
 	*dec_out = NULL;
 	ret = raw_opts_take(raw, raw_opts, err);
@@ -180,20 +191,23 @@ int auxtap_decoder_open_raw(struct auxtap_decoder **dec_out, const char *path,
 		return ret;
 	configure(dec, raw);
 	dec->sideband.snapshot = true; /* the file may hold any part of the AUX stream */
+	ret = is_etm ? 0 : find_cpu(raw, &cpu, &unknown, err);
+	if (ret)
+		goto fail;
 	for (unsigned int i = 0; i < raw->nr_sideband; i++) {
-		ret = sideband_read_raw(&dec->sideband, raw->sideband[i], raw->sample_type, err);
+		ret = sideband_read_raw(&dec->sideband, raw->sideband[i], raw->sample_type,
+					i || is_etm ? -1 : cpu, err);
 		if (ret)
 			goto fail;
 	}
 	sideband_done(&dec->sideband);
+	if (unknown)
+		dec->sideband.first_pid = dec->sideband.first_tid = -1;
 	ret = auxtap_image_set_kernel_unmoved(images);
 	if (ret) {
 		auxtap_error_set(err, ret, path, "out of memory");
 		goto fail;
 	}
-	ret = is_etm ? 0 : find_cpu(dec, raw, &cpu, err);
-	if (ret)
-		goto fail;
 	ret = is_etm ? cs_decoder_open_raw(dec, path, raw, err) : open_file(dec, path, is_spe, cpu, err);
 	if (ret)
 		goto fail;

@@ -100,6 +100,16 @@ static void look_around(struct pt_walk *w)
 	pt_flow_set_image(w, image);
 }
 
+/*
+ * The idle task has no user code: the switch to another thread is between two time stamps, and whose
+ * code it is, is not known.
+ */
+static void not_idle(struct pt_walk *w, uint64_t ip)
+{
+	if (w->queue->per_cpu && !w->tid && ip && !(ip >> 63))
+		w->pid = w->tid = -1;
+}
+
 static bool usable(void *ctx, uint64_t ip)
 {
 	struct pt_walk *w = ctx;
@@ -178,6 +188,7 @@ static void lose(struct pt_walk *w, int code, uint64_t ip)
 	struct flow_gap *gap;
 
 	pt_count_flush(w);
+	not_idle(w, ip);
 	if (code == -pte_nomap && !pt_memory_readable(&w->mem, ip, true)) {
 		pt_emit_branch(w, ip, true);
 		if (w->mem.fault_mapped)
@@ -254,6 +265,7 @@ static void on_event(struct pt_walk *w, const struct pt_event *ev)
 		w->enabled = true;
 		pt_emit_no_branch(w);
 		look_around(w);
+		not_idle(w, ev->variant.enabled.ip);
 		pt_gap_close(w);
 		pt_emit_trace(w, true, ev->variant.enabled.ip, true);
 		break;
@@ -377,6 +389,7 @@ static void take_step(struct pt_walk *w)
 	int ret = pt_flow_next(w, &step);
 
 	if (step.nr_insns) {
+		not_idle(w, step.ip);
 		pt_gap_close(w);
 		pt_emit_branch(w, step.ip, true);
 		/* The packets just consumed carry the time of the step before. */

@@ -102,8 +102,11 @@ bool sideband_owner(const struct sideband *sb, int cpu, uint64_t off, int32_t *p
 int sideband_each_raw(const char *path, uint64_t sample_type,
 		      int (*fn)(void *ctx, const struct auxtap_record *rec), void *ctx,
 		      struct auxtap_error *err);
-int sideband_read_raw(struct sideband *sb, const char *path, uint64_t sample_type,
+/* cpu: of the file's records that name none; -1: not known. */
+int sideband_read_raw(struct sideband *sb, const char *path, uint64_t sample_type, int cpu,
 		      struct auxtap_error *err);
+/* The traced CPU of bare files, whose number no record has. */
+#define SIDEBAND_UNNUMBERED_CPU INT32_MAX
 
 static inline uint64_t time_from_tsc(const struct time_conv *conv, uint64_t tsc)
 {

@@ -96,15 +96,29 @@ out_buf:
 	return ret;
 }
 
+struct taker {
+	struct sideband *sb;
+	int cpu;
+};
+
 static int take(void *ctx, const struct auxtap_record *rec)
 {
+	const struct taker *taker = ctx;
+	struct auxtap_record of_cpu = *rec;
+
 	if (rec->header->type >= AUXTAP_RECORD_HEADER_ATTR)
 		return 0; /* the recording tool's own */
-	return sideband_record(ctx, rec);
+	if (!(rec->have & AUXTAP_REC_CPU) && taker->cpu >= 0) {
+		of_cpu.have |= AUXTAP_REC_CPU;
+		of_cpu.cpu = (uint32_t)taker->cpu;
+	}
+	return sideband_record(taker->sb, &of_cpu);
 }
 
-int sideband_read_raw(struct sideband *sb, const char *path, uint64_t sample_type,
+int sideband_read_raw(struct sideband *sb, const char *path, uint64_t sample_type, int cpu,
 		      struct auxtap_error *err)
 {
-	return sideband_each_raw(path, sample_type, take, sb, err);
+	struct taker taker = {sb, cpu};
+
+	return sideband_each_raw(path, sample_type, take, &taker, err);
 }

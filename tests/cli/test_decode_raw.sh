@@ -91,6 +91,26 @@ same sideband 'prog                   8             1000' decode --raw pt --imag
 	--sideband sideband --sample-type 0x86 --events insn -F comm,tid,ip one
 "$AUXTAP" dump --raw pt:cpu=6/85/4 --sideband sideband --sample-type 0x86 one >out || fail "dump --sideband: status $?"
 grep -q 'COMM 7/8 cpu 2 time 0.000000100: 7/8 exec prog' out || fail "dump --sideband: $(cat out)"
+# Switches of a CPU whose number no record has (TID, TIME): they count. 8 runs, then 9 from time 5000 on;
+# the trace has its time stamps at 0x1000 and 0x2000.
+ids() { printf "\\x$1\\0\\0\\0\\x$1\\0\\0\\0\\x$2\\x$3\\0\\0\\0\\0\\0\\0"; }
+switch() { printf '\x0f\0\0\0\x00\x20\x20\0'"\\x$1\\0\\0\\0\\x$1\\0\\0\\0"; ids "$2" "$3" "$4"; } # out, to $1
+comm() { printf '\x03\0\0\0\0\0\x28\0'"\\x$1\\0\\0\\0\\x$1\\0\\0\\0"'task\0\0\0\0'; ids "$1" 01 00; }
+stamped() { printf "$psb"'\x19\x00'"\\x$1"'\0\0\0\0\0\x99\x01\x7d\x00\x10\x00\x00\x00\x00\x02\x23\x04'; } # TSC; not taken, call
+{ stamped 10; printf '\x01'; stamped 20; printf '\x01'; } >two
+{ comm 08; comm 09; switch 08 01 02 00; switch 09 08 88 13; } >switches
+clock=(--time-conv 0,1,0)
+one_cpu=(decode --raw pt --image "$WORK/code@0x1000" --sideband switches --sample-type)
+want=$(printf '%s\n' '8 1000' '9 1000')
+got=$("$AUXTAP" "${one_cpu[@]}" 0x6 "${clock[@]}" --events insn -F tid,ip two | sed -E 's/^ +//; s/ +/ /g' | grep ' 1000$')
+[ "$got" = "$want" ] || fail "switches of a CPU without a number: $got"
+# without a common clock nobody can tell who ran
+got=$("$AUXTAP" "${one_cpu[@]}" 0x6 --events insn -F tid,ip two | sed -E 's/^ +//; s/ +/ /g' | grep ' 1000$' | sort -u)
+[ "$got" = '-1 1000' ] || [ "$got" = '- 1000' ] || fail "switches without a clock: $got"
+# to the idle task, which has no user code
+{ comm 08; switch 08 01 02 00; switch 00 08 88 13; } >switches
+got=$("$AUXTAP" "${one_cpu[@]}" 0x6 "${clock[@]}" --events insn -F tid,ip two | sed -E 's/^ +//; s/ +/ /g' | grep ' 1000$')
+[ "$got" = $'8 1000\n-1 1000' ] || [ "$got" = $'8 1000\n- 1000' ] || fail "user code of the idle task: $got"
 head -c 60 sideband >cut
 status 1 dump --raw pt --sideband cut --sample-type 0x86 one
 grep -q '^[0-9a-f]\{16\} .* psbend' out || fail "behind damaged sideband no packets are listed"
