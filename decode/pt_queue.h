@@ -100,6 +100,13 @@ struct pt_branch {
 	uint8_t raw[15];
 };
 
+/* Blocks looked at lately: none of their instructions is beyond libipt (pt_limits.h). */
+#define PT_CHECKED 1024
+struct pt_checked {
+	uint64_t ip, end_ip;
+	uint32_t generation; /* of the image; 0: empty */
+};
+
 /* Where the walk of a segment stands at its start or end. */
 struct pt_seam {
 	uint64_t time, last_ip; /* 0: none in this segment */
@@ -171,6 +178,8 @@ struct pt_walk {
 	struct auxtap_image *count_image;
 	struct pt_batch *out;
 	struct pt_branch branches[PT_BRANCHES];
+	unsigned int version; /* libipt's, PT_VERSION() */
+	struct pt_checked checked[PT_CHECKED];
 };
 
 struct pt_queue {

@@ -5,6 +5,7 @@
  * next PSB+ names an address, it goes on straight up to there. After an error the flow is
  * taken up again where a packet next names an address; between lies a gap.
  */
+#include "pt_limits.h"
 #include "pt_queue.h"
 #include "pt_scan.h"
 
@@ -25,6 +26,7 @@ struct pt_walk *pt_walk_new(const struct pt_shared *shared)
 		return NULL;
 	w->shared = shared;
 	w->generation = 1;
+	w->version = PT_VERSION(pt_library_version().major, pt_library_version().minor);
 	pt_memory_init(&w->mem, shared->images, shared->sections);
 	return w;
 }
@@ -383,10 +385,58 @@ static bool spins(struct pt_walk *w, const struct pt_step *step)
 	return false;
 }
 
+/* Makes the block end with its first instruction that libipt does not know; false: it knows all. */
+static bool cut_block(struct pt_walk *w, struct pt_step *step)
+{
+	uint64_t size = step->end_ip - step->ip + 15, at = 0;
+	uint8_t code[4096];
+	char text[64];
+	ssize_t got;
+
+	if (step->end_ip < step->ip || size > sizeof(code))
+		size = sizeof(code);
+	got = auxtap_image_set_read(w->shared->images, w->mem.pid, w->mem.time, step->ip, code, size);
+	if (got <= 0 || !pt_limits_bytes(w->version, code, (size_t)got))
+		return false;
+	for (unsigned int nr = 1; nr <= step->nr_insns && at < (uint64_t)got; nr++) {
+		int len;
+
+		if (pt_limits_insn(w->version, step->bits_32, code + at, (size_t)got - at)) {
+			step->nr_insns = nr;
+			step->end_ip = step->ip + at;
+			step->iclass = ptic_other;
+			return true;
+		}
+		len = step->bits_32 ? -1 : auxtap_disassemble(w->shared->images, step->ip + at, code + at,
+							      (size_t)got - at, text, sizeof(text));
+		if (len <= 0)
+			return false;
+		at += (uint64_t)len;
+	}
+	return false;
+}
+
+static bool has_unknown(struct pt_walk *w, struct pt_step *step)
+{
+	struct pt_checked *c = &w->checked[(step->ip ^ step->end_ip >> 4) % PT_CHECKED];
+
+	if (w->version >= PT_VERSION(2, 2) || !step->nr_insns)
+		return false;
+	if (w->flow.insn)
+		return pt_limits_insn(w->version, step->bits_32, step->raw, step->size);
+	if (c->ip == step->ip && c->end_ip == step->end_ip && c->generation == w->generation)
+		return false;
+	if (cut_block(w, step))
+		return true;
+	*c = (struct pt_checked){step->ip, step->end_ip, w->generation};
+	return false;
+}
+
 static void take_step(struct pt_walk *w)
 {
 	struct pt_step step;
 	int ret = pt_flow_next(w, &step);
+	bool unknown = has_unknown(w, &step);
 
 	if (step.nr_insns) {
 		not_idle(w, step.ip);
@@ -399,10 +449,15 @@ static void take_step(struct pt_walk *w)
 			pt_emit_block(w, &step);
 		w->last_ip = step.end_ip;
 		w->bits_32 = step.bits_32;
-		set_pending(w, &step);
+		if (!unknown)
+			set_pending(w, &step);
 		w->empty_steps = 0;
 		if (w->pending.valid || step.iclass != ptic_other)
 			set_time(w, pt_flow_tsc(w));
+	}
+	if (unknown) {
+		lose(w, -pte_bad_insn, step.end_ip);
+		return;
 	}
 	if (ret < 0) {
 		if (ret == -pte_eos && w->total == w->own)
