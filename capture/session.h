@@ -37,6 +37,7 @@ struct stream {
 	bool disabled;		/* by us, for good */
 	bool truncated;		/* D21: to be disabled and enabled again after the next drain */
 	bool hung_up;		/* POLLHUP: no more wakeups */
+	bool unsaved;		/* crash: its trace is not in the snapshot that is being written */
 	uint64_t truncated_time;
 	uint64_t since;		/* newest time known when it was opened */
 	uint64_t snap_end;	/* offset in the stream where the last snapshot ended */

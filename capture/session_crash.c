@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -153,21 +154,21 @@ static int list_cpu_ids(struct auxtap_session *s, struct trace_file *file)
 	return ret;
 }
 
-static int write_traces(struct auxtap_session *s, struct trace_file *file, pid_t pid,
-			struct auxtap_error *err)
+static int write_trace(struct auxtap_session *s, struct trace_file *file, struct stream *st,
+		       struct auxtap_error *err)
 {
-	for (size_t i = 0; i < s->nr_streams; i++) {
-		struct stream *st = s->streams[i];
-		struct auxtap_span span;
-		uint64_t offset;
-		int ret;
+	struct auxtap_span span;
+	uint64_t offset;
+	int ret;
 
-		if (!of_process(s, st, pid) || !st->ring.aux_size)
-			continue;
-		session_newest(s, st, &span, &offset);
-		if (!(span.size1 + span.size2))
-			continue;
+	if (!st->unsaved)
+		return 0;
+	session_newest(s, st, &span, &offset);
+	if (span.size1 + span.size2) {
 		ret = session_write_auxtrace(s, file, st, &span, 0, err);
+		/* Committed at once: if the disk is full with the next one, this one is kept. */
+		if (!ret)
+			ret = auxtap_perfdata_writer_round(file->writer, err);
 		if (ret)
 			return ret;
 		if (!s->per_cpu && offset) {
@@ -183,7 +184,37 @@ static int write_traces(struct auxtap_session *s, struct trace_file *file, pid_t
 			session_gap_note(file, &gap);
 		}
 	}
+	st->unsaved = false;
 	return 0;
+}
+
+/* That of the thread which died comes first: the others do with the space that is left. */
+static int write_traces(struct auxtap_session *s, struct trace_file *file, pid_t tid,
+			struct auxtap_error *err)
+{
+	struct stream *dead = session_find(s, tid);
+	int ret = dead && dead->unsaved ? write_trace(s, file, dead, err) : 0;
+
+	for (size_t i = 0; i < s->nr_streams && !ret; i++)
+		ret = write_trace(s, file, s->streams[i], err);
+	return ret;
+}
+
+/* What there was no space for. */
+static void unsaved_notes(struct auxtap_session *s, struct trace_file *file)
+{
+	for (size_t i = 0; i < s->nr_streams; i++) {
+		const struct stream *st = s->streams[i];
+		struct auxtap_gap gap = {
+			.cause = AUXTAP_GAP_TRUNCATED,
+			.cpu = st->cpu,
+			.pid = st->pid,
+			.tid = st->tid,
+		};
+
+		if (st->unsaved)
+			session_gap_note(file, &gap);
+	}
 }
 
 /* Threads that ended before: nothing of them is here. The oldest of very many in one. */
@@ -465,8 +496,11 @@ static int write_file(struct auxtap_session *s, struct trace_file *file,
 	int ret;
 
 	for (size_t i = 0; i < s->nr_streams; i++) {
-		if (of_process(s, s->streams[i], ev->pid))
-			page = s->streams[i]->base;
+		struct stream *st = s->streams[i];
+
+		st->unsaved = of_process(s, st, ev->pid) && st->ring.aux_size;
+		if (of_process(s, st, ev->pid))
+			page = st->base;
 	}
 	ret = s->per_cpu ? list_cpu_ids(s, file) : list_thread_ids(s, file, ev->pid);
 	if (ret)
@@ -475,11 +509,11 @@ static int write_file(struct auxtap_session *s, struct trace_file *file,
 	if (!ret)
 		ret = write_records(s, file, ev->pid, err);
 	if (!ret)
-		ret = write_traces(s, file, ev->pid, err);
-	if (!ret)
 		ret = auxtap_perfdata_writer_round(file->writer, err);
 	if (ret)
 		return ret;
+	ret = write_traces(s, file, ev->tid, err);
+	unsaved_notes(s, file);
 	pause_notes(s, file);
 	ended_notes(s, file, ev->pid);
 	if (crash)
@@ -489,24 +523,34 @@ static int write_file(struct auxtap_session *s, struct trace_file *file,
 	if (maps_text)
 		auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_MAPS, maps_text,
 					    strlen(maps_text));
-	return 0;
+	return ret;
 }
 
-/* The file is complete; of one that failed, what reached it is worth keeping. */
-static int close_file(struct auxtap_session *s, struct trace_file *file, const char *path, int ret,
-		      struct auxtap_error *err)
+/*
+ * True: a whole file is there, perhaps without the trace that there was no space for (*ret and
+ * *err say so). Without the facts at its end it would report no death: then none stays.
+ */
+static bool finish_file(struct auxtap_session *s, struct trace_file *file, int *ret,
+			struct auxtap_error *err)
 {
-	struct auxtap_error second;
+	struct auxtap_error second = AUXTAP_ERROR_INIT, *why = *ret ? &second : err;
+	struct stat st;
+	int end;
 
-	if (!ret)
-		ret = trace_file_finish(s, file, err);
-	else if (file->begun)
-		trace_file_finish(s, file, &second);
-	else
+	if (*ret && !auxtap_perfdata_writer_cut(file->writer)) {
 		trace_file_abort(file);
-	if (file->begun)
-		remember(s, path);
-	return ret;
+		return false;
+	}
+	end = trace_file_finish(s, file, why);
+	if (!end)
+		return true;
+	/* never a device that was named with -o */
+	if (!lstat(file->path, &st) && S_ISREG(st.st_mode) && !unlink(file->path) && file->vdso_written)
+		unlink(file->vdso_path);
+	if (!*ret)
+		*ret = end;
+	auxtap_error_todo(err, "nothing of it is kept; free some space, or write elsewhere with -o");
+	return false;
 }
 
 static void snapshot_path(const struct auxtap_session *s, pid_t pid, bool is_first, char *path,
@@ -536,9 +580,10 @@ static int save_process(struct auxtap_session *s, pid_t pid, const char *path,
 	if (ret)
 		return ret;
 	ret = write_file(s, &file, &ev, NULL, &no_maps, NULL, err);
-	if (!ret)
-		session_gap_note(&file, &gap);
-	return close_file(s, &file, path, ret, err);
+	session_gap_note(&file, &gap);
+	if (finish_file(s, &file, &ret, err))
+		remember(s, path);
+	return ret;
 }
 
 int session_save_rings(struct auxtap_session *s, struct auxtap_error *err)
@@ -572,7 +617,7 @@ int session_crash(struct auxtap_session *s, const struct auxtap_target_event *ev
 	struct map_list maps = {0};
 	struct trace_file file;
 	char path[4096], *text = NULL;
-	bool created;
+	bool created, kept = false;
 	uint64_t since = s->be->perf->clock(s->be->perf_ctx);
 	int ret;
 
@@ -605,12 +650,14 @@ int session_crash(struct auxtap_session *s, const struct auxtap_target_event *ev
 	if (s->per_cpu)
 		trace_again(s, since);
 	if (created)
-		ret = close_file(s, &file, path, ret, err);
-	if (!ret)
+		kept = finish_file(s, &file, &ret, err);
+	if (kept) {
+		remember(s, path);
 		s->stats.snapshots++;
-	if (!ret && s->opts.on_snapshot)
+	}
+	if (kept && s->opts.on_snapshot)
 		s->opts.on_snapshot(s->opts.ctx, path, &crash);
-	else if (ret && s->opts.on_no_snapshot)
+	else if (!kept && s->opts.on_no_snapshot)
 		s->opts.on_no_snapshot(s->opts.ctx, path, &crash, err);
 	map_list_free(&maps);
 	free(text);

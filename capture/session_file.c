@@ -314,6 +314,8 @@ int trace_file_finish(struct auxtap_session *s, struct trace_file *file,
 		auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_GAP, &rest, sizeof(rest));
 	}
 	ret = auxtap_perfdata_writer_finish(file->writer, err);
+	if (ret && file->vdso_written && access(file->path, F_OK))
+		unlink(file->vdso_path);
 	file->writer = NULL;
 	string_set_free(&file->build_ids_seen);
 	return ret;

@@ -96,9 +96,12 @@ static void save_report(const char *path, const char *text)
 			close(fd);
 		return;
 	}
-	fputs(text, out);
-	if (fclose(out))
-		cli_complain(name, NULL, "%s", strerror(errno));
+	/* Part of a report may say the wrong thing: standard error has all of it. */
+	if ((fputs(text, out) == EOF) | (fclose(out) != 0)) {
+		cli_complain(name, "'auxtap report' makes it again from the snapshot", "%s",
+			     strerror(errno));
+		unlink(name);
+	}
 }
 
 static void on_snapshot(void *ctx, const char *path, const struct auxtap_crash *crash)

@@ -67,6 +67,23 @@ void pd_blob_free(struct pd_blob *blob)
 
 /* ---- the file ---- */
 
+/* What a file keeps that cannot grow any more: all up to the last commit. */
+static void say_kept(const struct auxtap_perfdata_writer *w, int code, struct auxtap_error *err)
+{
+	const char *advice = code == -EFBIG ? "raise the limit of file sizes (ulimit -f)"
+					    : "free some space, or write elsewhere with -o";
+
+	if (code != -ENOSPC && code != -EDQUOT && code != -EFBIG)
+		return;
+	if (!w->regular)
+		auxtap_error_todo(err, "%s", advice);
+	else if (w->committed > w->data_off)
+		auxtap_error_todo(err, "trace up to offset 0x%llx is kept; %s",
+				  (unsigned long long)w->committed, advice);
+	else
+		auxtap_error_todo(err, "nothing is kept; %s", advice);
+}
+
 static int write_failed(struct auxtap_perfdata_writer *w, int code, uint64_t offset,
 			struct auxtap_error *err)
 {
@@ -75,16 +92,15 @@ static int write_failed(struct auxtap_perfdata_writer *w, int code, uint64_t off
 		 "cannot write at offset %llu: %s", (unsigned long long)offset,
 		 strerror(-code));
 	auxtap_error_set_at(err, code, w->path, offset, "%s", w->what_failed);
-	if (code == -ENOSPC || code == -EDQUOT)
-		auxtap_error_todo(err,
-				  "what was written before is kept; make room, or write "
-				  "elsewhere with -o");
+	say_kept(w, code, err);
 	return code;
 }
 
 static int failed_before(const struct auxtap_perfdata_writer *w, struct auxtap_error *err)
 {
-	return auxtap_error_set(err, w->failed, w->path, "%s", w->what_failed);
+	auxtap_error_set(err, w->failed, w->path, "%s", w->what_failed);
+	say_kept(w, w->failed, err);
+	return w->failed;
 }
 
 static int pwritev_all(struct auxtap_perfdata_writer *w, struct iovec *iov, int nr,
@@ -705,6 +721,14 @@ static void give_up_uncommitted(struct auxtap_perfdata_writer *w)
 		w->failed = -errno;
 }
 
+bool auxtap_perfdata_writer_cut(struct auxtap_perfdata_writer *w)
+{
+	if (!w->begun || !w->regular || w->committed == w->data_off)
+		return false;
+	give_up_uncommitted(w);
+	return !w->failed;
+}
+
 int auxtap_perfdata_writer_finish(struct auxtap_perfdata_writer *w,
 				  struct auxtap_error *err)
 {
@@ -727,6 +751,11 @@ int auxtap_perfdata_writer_finish(struct auxtap_perfdata_writer *w,
 	if (first)
 		ret = first;
 out:
+	/* Without a commit there is nothing that a reader could use. */
+	if (ret && w->begun && w->committed == w->data_off) {
+		auxtap_perfdata_writer_abort(w);
+		return ret;
+	}
 	if (w->fd >= 0 && close(w->fd) && !ret)
 		ret = auxtap_error_set(err, -errno, w->path, "cannot write: %s",
 				       strerror(errno));

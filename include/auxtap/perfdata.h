@@ -319,7 +319,16 @@ AUXTAP_API int auxtap_perfdata_writer_cmdline(struct auxtap_perfdata_writer *w, 
 AUXTAP_API int auxtap_perfdata_writer_note(struct auxtap_perfdata_writer *w, uint32_t type,
 					   const void *data, size_t size);
 AUXTAP_API uint64_t auxtap_perfdata_writer_size(const struct auxtap_perfdata_writer *w);
-/* Commits, writes features (host, command line, events, build ids, auxtrace index, times) and notes; frees w in any case. */
+/*
+ * After a failed write: gives up what was not committed, so that notes can be added and the rest
+ * finished. False: nothing was committed.
+ */
+AUXTAP_API bool auxtap_perfdata_writer_cut(struct auxtap_perfdata_writer *w);
+/*
+ * Commits, writes features (host, command line, events, build ids, auxtrace index, times) and
+ * notes; frees w in any case. On failure the file keeps what was committed; without any commit
+ * it is removed, as by abort.
+ */
 AUXTAP_API int auxtap_perfdata_writer_finish(struct auxtap_perfdata_writer *w,
 					     struct auxtap_error *err);
 /* Frees w and removes what was written; path.old is put back. */
