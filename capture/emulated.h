@@ -63,6 +63,7 @@ struct emu_call_args {
 	size_t out_size; /* set: bytes of data in the reply */
 	uint64_t value[2];
 	int out_fd; /* set: a descriptor that came along, or -1 */
+	bool fd_cut; /* set: one came along, and this process has no number for it */
 };
 
 /* Path of auxtap-emu; -ENOENT with an explanation. */

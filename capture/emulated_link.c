@@ -15,6 +15,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -146,7 +147,7 @@ static void become_server(const struct emu_link *link, const char *path, const c
 
 	if (request_high < 0 || event_high < 0 || dup2(request_high, EMU_REQUEST_FD) < 0 ||
 	    dup2(event_high, EMU_EVENT_FD) < 0)
-		_exit(126);
+		_exit(errno == EMFILE || errno == EINVAL || errno == EBADF ? EMU_NO_FDS : 126);
 	close(request_high);
 	close(event_high);
 	execv(path, argv);
@@ -172,6 +173,9 @@ static void note_death(struct emu_link *link)
 		else if (WIFSIGNALED(status))
 			snprintf(link->death, sizeof(link->death), "the emulator died of SIG%s",
 				 sigabbrev_np(WTERMSIG(status)));
+		else if (WEXITSTATUS(status) == EMU_NO_FDS)
+			snprintf(link->death, sizeof(link->death),
+				 "the emulator cannot start: too many open files (ulimit -n)");
 		else
 			snprintf(link->death, sizeof(link->death),
 				 "the emulator ended with status %d",
@@ -326,6 +330,8 @@ static int receive_reply(struct emu_link *link, struct emu_call_args *args,
 	if ((size_t)n < sizeof(*reply) || (msg.msg_flags & MSG_TRUNC) ||
 	    reply->data_size != (size_t)n - sizeof(*reply))
 		return -EPROTO;
+	/* a descriptor was sent, and this process may have no more */
+	args->fd_cut = msg.msg_flags & MSG_CTRUNC;
 	args->out_size = reply->data_size;
 	args->value[0] = reply->value[0];
 	args->value[1] = reply->value[1];
@@ -399,6 +405,17 @@ static void map_accounts(struct emu_link *link, int fd)
 	close(fd);
 }
 
+/* A ring and a wakeup for each thread. The program is no child of ours and keeps its own limit. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == limit.rlim_max)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int emu_link_start(struct emu_link *link, enum auxtap_source source, struct auxtap_error *err)
 {
 	const char *name = source == AUXTAP_SOURCE_QEMU ? "qemu" : "ptrace";
@@ -461,6 +478,7 @@ int emu_link_start(struct emu_link *link, enum auxtap_source source, struct auxt
 		auxtap_error_todo(err, "install auxtap and auxtap-emu from one build");
 		goto stop;
 	}
+	raise_file_limit();
 	return 0;
 stop:
 	emu_link_stop(link);

@@ -35,8 +35,14 @@ static int emulated_open(void *ctx, const struct perf_event_attr *attr, pid_t pi
 
 	if (number < 0)
 		return (int)number;
-	if (fd < 0)
-		return -EPROTO;
+	if (fd < 0) {
+		struct emu_call_args undo = {.call = EMU_CLOSE, .event = (int32_t)number};
+
+		if (!args.fd_cut)
+			return -EPROTO;
+		emu_link_call(link, &undo);
+		return -EMFILE;
+	}
 	if (number == 0 || number > INT32_MAX) {
 		close(fd);
 		return -EPROTO;
@@ -99,7 +105,9 @@ static void *emulated_mmap(void *ctx, size_t length, int prot, int flags, int fd
 	link->mappings = mappings;
 	number = emu_link_call(link, &args);
 	if (number <= 0 || args.out_fd < 0) {
-		*error = number < 0 ? (int)number : -EPROTO;
+		*error = number < 0 ? (int)number : args.fd_cut ? -EMFILE : -EPROTO;
+		if (number > 0)
+			unmap_number(link, (uint64_t)number);
 		return NULL;
 	}
 	addr = mmap(NULL, length, prot, flags, args.out_fd, (off_t)args.value[0]);

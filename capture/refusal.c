@@ -2,6 +2,8 @@
 /* What the kernel's refusals mean, and the number that would do. */
 #include "refusal.h"
 
+#include "driver/emu/emu_abi.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -90,6 +92,12 @@ int refusal_open(const char *event, const struct perf_event_attr *attr, pid_t ti
 	case -EMFILE:
 		auxtap_error_todo(err, "raise the limit of open files (ulimit -n)");
 		break;
+	case -EUSERS:
+		auxtap_error_set(err, code, event,
+				 "all %d emulated CPUs are taken by threads that are alive",
+				 EMU_NR_CPUS);
+		auxtap_error_todo(err, "run fewer threads at a time");
+		break;
 	case -EBUSY:
 		auxtap_error_todo(err, "the trace unit is taken: whole CPUs and single programs "
 				       "exclude each other, and so does a hypervisor or firmware "
@@ -161,6 +169,13 @@ int refusal_map(const char *what, uint64_t bytes, int code, unsigned int nr_ring
 	case -EOPNOTSUPP:
 		auxtap_error_todo(err, "this PMU has no AUX area; 'auxtap list' shows those that "
 				       "have one");
+		break;
+	case -EMFILE:
+		auxtap_error_todo(err, "raise the limit of open files (ulimit -n)");
+		break;
+	case -EFBIG:
+		auxtap_error_todo(err, "the limit of file sizes applies to rings, too: raise it "
+				       "(ulimit -f), or use a smaller -m");
 		break;
 	case -ENOMEM:
 		/* one page is not too much, but too little for TRBE and SPE */

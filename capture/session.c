@@ -356,6 +356,31 @@ const struct auxtap_session_stats *auxtap_session_stats(const struct auxtap_sess
 	return &s->stats;
 }
 
+/* One thread too many for some limit: the others are traced, and so is the next when one is gone. */
+static bool is_limit(int code)
+{
+	return code == -EUSERS || code == -EMFILE || code == -ENFILE || code == -ENOMEM;
+}
+
+static void refuse_thread(struct auxtap_session *s, const struct auxtap_target_event *ev,
+			  const struct auxtap_error *err)
+{
+	struct auxtap_gap gap = {
+		.cause = AUXTAP_GAP_TRACE_OFF,
+		.cpu = -1,
+		.pid = ev->pid,
+		.tid = ev->tid,
+		.time_begin = ev->time ? ev->time : s->last_time,
+	};
+	struct process *p = s->opts.crash ? process_get(&s->processes, ev->pid) : NULL;
+
+	if (p)
+		p->nr_refused++;
+	session_gap_note(&s->file, &gap);
+	if (!s->stats.threads_refused++ && s->opts.on_refused)
+		s->opts.on_refused(s->opts.ctx, ev->tid, err);
+}
+
 /* A new thread or process, stopped: its events, then it may run. */
 static int task_new(struct auxtap_session *s, const struct auxtap_target_event *ev,
 		    struct auxtap_error *err)
@@ -381,6 +406,10 @@ static int task_new(struct auxtap_session *s, const struct auxtap_target_event *
 			return ret;
 	}
 	ret = session_open_thread(s, ev->pid, ev->tid, err);
+	if (is_limit(ret) && !attached) {
+		refuse_thread(s, ev, err);
+		return 0;
+	}
 	if (ret)
 		return ret;
 	st = session_find(s, ev->tid);

@@ -200,6 +200,16 @@ static int write_traces(struct auxtap_session *s, struct trace_file *file, pid_t
 	return ret;
 }
 
+/* Threads that were one too many for some limit: of the living and the ended, no trace. */
+static void refused_note(struct auxtap_session *s, struct trace_file *file, pid_t pid)
+{
+	const struct process *p = process_find(&s->processes, pid);
+	struct auxtap_gap gap = {.cause = AUXTAP_GAP_TRACE_OFF, .cpu = -1, .pid = pid, .tid = -1};
+
+	if (p && p->nr_refused)
+		session_gap_note(file, &gap);
+}
+
 /* What there was no space for. */
 static void unsaved_notes(struct auxtap_session *s, struct trace_file *file)
 {
@@ -514,6 +524,7 @@ static int write_file(struct auxtap_session *s, struct trace_file *file,
 		return ret;
 	ret = write_traces(s, file, ev->tid, err);
 	unsaved_notes(s, file);
+	refused_note(s, file, ev->pid);
 	pause_notes(s, file);
 	ended_notes(s, file, ev->pid);
 	if (crash)

@@ -77,6 +77,22 @@ static void on_signal(int signo, siginfo_t *info, void *context)
 	errno = saved;
 }
 
+/* Caught, not ignored: the program that is started has the default action again. */
+static void on_file_limit(int signo)
+{
+	(void)signo;
+}
+
+/* Beyond ulimit -f a write fails with EFBIG: what was written is kept, and the program goes on. */
+static void catch_file_limit(void)
+{
+	struct sigaction act = {.sa_handler = on_file_limit, .sa_flags = SA_RESTART}, old;
+
+	sigemptyset(&act.sa_mask);
+	if (!sigaction(SIGXFSZ, NULL, &old) && old.sa_handler == SIG_DFL)
+		sigaction(SIGXFSZ, &act, NULL);
+}
+
 /* Those that end a program or mean something to it, if it does not say otherwise. */
 static void catch_signals(void)
 {
@@ -169,6 +185,15 @@ static void on_untraced(void *ctx, pid_t pid, const char *why)
 	}
 	snprintf(what, sizeof(what), "process %d", pid);
 	cli_complain(what, NULL, "not traced from here on: %s", *why ? why : "it left the tracer");
+}
+
+static void on_refused(void *ctx, pid_t tid, const struct auxtap_error *why)
+{
+	char what[32];
+
+	(void)ctx;
+	snprintf(what, sizeof(what), "thread %d", tid);
+	cli_complain(what, why->todo, "not traced: %s: %s", why->what, why->why);
 }
 
 /* The first, which comes back from the run too. */
@@ -269,6 +294,9 @@ static void say_end(const struct capture_options *o, const struct auxtap_session
 					    : "the process";
 	char how[64];
 
+	if (st->threads_refused > 1)
+		fprintf(stderr, "auxtap: %llu threads were not traced; each is a gap\n",
+			(unsigned long long)st->threads_refused);
 	if (st->exit_status < 0)
 		snprintf(how, sizeof(how), st->ended ? "ended" : "let go");
 	else if (WIFSIGNALED(st->exit_status))
@@ -414,6 +442,7 @@ int cli_capture(const struct cli_capture *kind, int argc, char **argv)
 	}
 	if (kind->crash && !can_keep(o.session.output))
 		return CLI_RUN_FAILED;
+	catch_file_limit();
 	if (open_backend(&be, &o))
 		return CLI_RUN_FAILED;
 	o.session.argc_cmdline = argc + 1;
@@ -422,6 +451,7 @@ int cli_capture(const struct cli_capture *kind, int argc, char **argv)
 	o.session.on_progress = on_progress;
 	o.session.ctx = &o;
 	o.session.on_untraced = on_untraced;
+	o.session.on_refused = on_refused;
 	o.session.on_snapshot = kind->on_snapshot;
 	o.session.on_no_snapshot = on_no_snapshot;
 	ret = run(&be, &o);

@@ -180,6 +180,11 @@ static int emulated_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pi
 		if (ret == -EPERM)
 			auxtap_error_todo(err, "allow ptrace: kernel.yama.ptrace_scope below 3, "
 					       "and in a container --cap-add SYS_PTRACE");
+		else if (ret == -EFBIG)
+			auxtap_error_todo(err, "the limit of file sizes applies to the engine's shared "
+					       "memory, too: raise it (ulimit -f), or use --source ptrace");
+		else if (ret == -EMFILE)
+			auxtap_error_todo(err, "raise the limit of open files (ulimit -n)");
 		goto out;
 	}
 	*pid = (pid_t)ret;

@@ -40,11 +40,12 @@ void ring_buffer_put(struct perf_buffer *rb)
 
 /* E6: the default watermark is half the ring, a given one is capped; A: overwrite is decided here for good. */
 static struct perf_buffer *rb_alloc(struct perf_event *event, unsigned long nr_pages,
-				    bool writable)
+				    bool writable, int *err)
 {
 	struct perf_buffer *rb = kzalloc(sizeof(*rb), GFP_KERNEL);
 	size_t size = (nr_pages + 1) << PAGE_SHIFT;
 
+	*err = -ENOMEM;
 	if (!rb)
 		return NULL;
 	rb->refcount = 1;
@@ -70,6 +71,7 @@ static struct perf_buffer *rb_alloc(struct perf_event *event, unsigned long nr_p
 	return rb;
 
 fail:
+	*err = core_host_error(-errno);
 	rb_destroy(rb);
 	return NULL;
 }
@@ -159,6 +161,7 @@ static int mmap_data(struct perf_event *event, u64 nr_all, bool writable)
 	const struct core_budget *budget = core_machine.budget;
 	u64 nr_pages = nr_all - 1, beyond;
 	struct perf_buffer *rb = event->rb;
+	int ret;
 
 	if (nr_pages && !is_power_of_2(nr_pages)) /* B4 */
 		return -EINVAL;
@@ -178,9 +181,9 @@ static int mmap_data(struct perf_event *event, u64 nr_all, bool writable)
 	/* B12: the kernel's array of page pointers would be too large */
 	if (get_order(sizeof(*rb) + nr_pages * sizeof(void *)) > 10)
 		return -ENOMEM;
-	rb = rb_alloc(event, nr_pages, writable);
+	rb = rb_alloc(event, nr_pages, writable, &ret);
 	if (!rb) /* B12 */
-		return -ENOMEM;
+		return ret;
 	charge(nr_all, beyond);
 	rb->pinned = beyond;
 	rb->user_pages = budget ? budget->user_pages : NULL;

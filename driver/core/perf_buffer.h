@@ -182,4 +182,10 @@ void event_addr_filters_free(struct perf_event *event);
 /* pmu_registry.c */
 struct pmu *core_pmu_by_type(u32 type);
 
+/* The kernel has memory or not (ENOMEM); the host may lack descriptors, or limit a file's size. */
+static inline int core_host_error(int err)
+{
+	return err == -EMFILE || err == -ENFILE || err == -EFBIG ? err : -ENOMEM;
+}
+
 #endif

@@ -120,7 +120,7 @@ pid_t emu_task_tid(const struct emu_task *task);
 pid_t emu_task_pid(const struct emu_task *task);
 /* The next task of a process after 'after' (NULL: the first), in ascending order of tid. */
 struct emu_task *emu_task_next(struct emu *emu, pid_t pid, const struct emu_task *after);
-/* In a new child of auxtap-emu: the signal dispositions and mask that auxtap-emu was started with. */
+/* In a new child of auxtap-emu: the signal dispositions, mask and limits that auxtap-emu was started with. */
 void emu_restore_signals(const struct emu *emu);
 u64 emu_now(const struct emu *emu); /* emulated TSC */
 

@@ -21,6 +21,8 @@
 
 #define EMU_ABI_VERSION 3
 #define EMU_DOORBELL	SIGURG
+#define EMU_NR_CPUS	1024 /* threads that can be traced at a time; EMU_OPEN of one more: EUSERS */
+#define EMU_NO_FDS	124  /* exit status: no descriptors for the sockets */
 #define EMU_REQUEST_FD	3
 #define EMU_EVENT_FD	4
 #define EMU_MESSAGE_MAX (128 * 1024)

@@ -12,8 +12,10 @@
 #include "silicon/pt_unit.h"
 #include <auxtap/capture.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #define EMU_NR_SIGNALS 65
+#define EMU_NR_LIMITS  2
 #define EMU_TASK_HASH  1024
 
 /* Reasons to leave the hot path before the next block. */
@@ -135,6 +137,11 @@ struct emu {
 	u32 irq_skid_bytes;
 	struct sigaction old_actions[EMU_NR_SIGNALS];
 	sigset_t old_mask;
+	struct emu_limit {
+		__rlimit_resource_t resource;
+		bool known;
+		struct rlimit value;
+	} old_limits[EMU_NR_LIMITS];
 	struct pt_unit_config unit_config;
 	u8 *message; /* EMU_MESSAGE_MAX, requests */
 	u8 *answer;  /* EMU_MESSAGE_MAX, replies */
@@ -181,6 +188,7 @@ void emu_tell_flush(struct emu *emu);
 
 /* signals.c */
 int emu_signals_init(struct emu *emu);
+void emu_raise_limits(struct emu *emu);
 void emu_signals_end(void);
 void emu_bell_in(u64 ns); /* emu_has_requests() is true by then */
 

@@ -86,8 +86,9 @@ int main(int argc, char **argv)
 	}
 	if (!emu->message || !emu->answer)
 		return 125;
-	emu_task_memory_start();
+	emu_raise_limits(emu);
 	ret = emu_signals_init(emu);
+	emu_task_memory_start(); /* a file in memory: beyond ulimit -f no signal must come of it */
 	if (!ret)
 		ret = emu_pmu_start(emu);
 	if (ret) {

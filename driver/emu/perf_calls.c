@@ -57,8 +57,9 @@ static int call_open(struct emu *emu, const struct emu_request *req, const u8 *d
 		return -EINVAL;
 	if (!task)
 		return -ESRCH;
+	_Static_assert(EMU_NR_CPUS == CORE_NR_CPUS, "the client names the number");
 	if (task->cpu < 0)
-		return -EBUSY;
+		return -EUSERS;
 	if ((int64_t)req->arg[2] != -1) {
 		group = emu_slots_get(&emu->events, (int64_t)req->arg[2]);
 		if (!group)

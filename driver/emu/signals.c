@@ -54,7 +54,8 @@ static int rings(int fd)
 
 int emu_signals_init(struct emu *emu)
 {
-	static const int ignored[] = { SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE };
+	static const int ignored[] = { SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE,
+				       SIGXFSZ /* ulimit -f: an errno is enough */ };
 	struct sigaction act;
 	sigset_t none;
 	int err;
@@ -101,11 +102,42 @@ void emu_signals_end(void)
 	setitimer(ITIMER_REAL, &off, NULL);
 }
 
+/*
+ * Each traced thread takes three descriptors here, and rings are files in memory, which the limit
+ * of file sizes is not meant for. The program keeps its own limits.
+ */
+void emu_raise_limits(struct emu *emu)
+{
+	struct rlimit most;
+
+	for (int i = 0; i < EMU_NR_LIMITS; i++) {
+		struct emu_limit *l = &emu->old_limits[i];
+
+		l->resource = i ? RLIMIT_FSIZE : RLIMIT_NOFILE;
+		l->known = !getrlimit(l->resource, &l->value);
+		if (!l->known)
+			continue;
+		most = l->value;
+		if (l->resource == RLIMIT_FSIZE)
+			most.rlim_cur = most.rlim_max = RLIM_INFINITY;
+		else
+			most.rlim_cur = most.rlim_max;
+		if (!setrlimit(l->resource, &most))
+			continue;
+		/* without privileges: as far as the hard limit */
+		most.rlim_cur = most.rlim_max = l->value.rlim_max;
+		setrlimit(l->resource, &most);
+	}
+}
+
 void emu_restore_signals(const struct emu *emu)
 {
 	const struct itimerval off = { .it_value = { 0 } };
 
 	setitimer(ITIMER_REAL, &off, NULL);
+	for (int i = 0; i < EMU_NR_LIMITS; i++)
+		if (emu->old_limits[i].known)
+			setrlimit(emu->old_limits[i].resource, &emu->old_limits[i].value);
 	for (int i = 1; i < EMU_NR_SIGNALS; i++)
 		if (emu->old_actions[i].sa_handler != SIG_ERR)
 			sigaction(i, &emu->old_actions[i], NULL);

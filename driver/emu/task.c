@@ -198,8 +198,6 @@ struct emu_task *emu_task_new(struct emu *emu, struct emu_task *parent, pid_t pi
 	task->hash_next = *bucket(emu, tid);
 	*bucket(emu, tid) = task;
 	emu->nr_tasks++;
-	if (task->cpu < 0)
-		emu_untraced(emu, pid, "more threads than emulated CPUs");
 	emu_truth_open(emu, task);
 	if (parent) {
 		struct task_record rec = {

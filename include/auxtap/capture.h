@@ -232,6 +232,7 @@ struct auxtap_session_stats {
 	uint64_t collisions;	 /* AUX records flagged COLLISION: the unit lost a little */
 	bool truth_failed;	 /* a list of truth_path is not whole; on_untraced told why */
 	pid_t program_pid;	 /* of the program that was started; 0: none */
+	uint64_t threads_refused; /* ran untraced: no more could be opened (a gap each) */
 };
 
 struct auxtap_session_opts {
@@ -261,6 +262,8 @@ struct auxtap_session_opts {
 			       const struct auxtap_error *why);
 	/* A process left the tracer's sight; why. May be NULL. */
 	void (*on_untraced)(void *ctx, pid_t pid, const char *why);
+	/* Emulated: the first thread that could not be traced as well; why. May be NULL. */
+	void (*on_refused)(void *ctx, pid_t tid, const struct auxtap_error *why);
 	/* Twice a second after the first two; nr_rings 0: the last call. NULL only without progress. */
 	void (*on_progress)(void *ctx, uint64_t elapsed_ms,
 			    const struct auxtap_session_stats *stats, unsigned int nr_rings);

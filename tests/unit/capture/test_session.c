@@ -248,9 +248,8 @@ static void test_run_fails(void **state)
 		unsigned int at;
 		int code;
 	} cases[] = {
-		{FAKE_POLL, 1, EBADF},	{FAKE_POLL, 3, EINVAL}, {FAKE_OPEN, 2, EMFILE},
-		{FAKE_OPEN, 3, EBUSY},	{FAKE_MMAP, 3, EPERM},	{FAKE_MMAP, 4, ENOMEM},
-		{FAKE_MMAP, 5, ENOMEM}, {FAKE_ID, 2, ENOTTY},	{FAKE_ENABLE, 2, ENODEV},
+		{FAKE_POLL, 1, EBADF},	{FAKE_POLL, 3, EINVAL}, {FAKE_OPEN, 3, EBUSY},
+		{FAKE_MMAP, 3, EPERM},	{FAKE_ID, 2, ENOTTY},	{FAKE_ENABLE, 2, ENODEV},
 		{FAKE_WAIT, 3, EIO},	{FAKE_WAIT, 4, EPIPE},	{FAKE_RESUME, 1, ESRCH},
 	};
 
@@ -263,6 +262,59 @@ static void test_run_fails(void **state)
 
 			run(&f, crash, -cases[i].code, 0);
 		}
+	}
+}
+
+static pid_t refused;
+
+static void on_refused(void *ctx, pid_t tid, const struct auxtap_error *why)
+{
+	(void)ctx;
+	assert_true(*why->why);
+	refused = tid;
+}
+
+/* One thread too many for a limit: it is refused by name and a gap; the others are traced. */
+static void test_thread_refused(void **state)
+{
+	static const struct {
+		enum fake_call call;
+		unsigned int at;
+		int code;
+		pid_t tid;
+	} cases[] = {
+		{FAKE_OPEN, 2, EMFILE, FAKE_PID + 1}, {FAKE_OPEN, 2, EUSERS, FAKE_PID + 1},
+		{FAKE_OPEN, 3, EUSERS, FAKE_PID + 2}, {FAKE_MMAP, 4, ENOMEM, FAKE_PID + 1},
+		{FAKE_MMAP, 5, EMFILE, FAKE_PID + 2},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
+		struct auxtap_session_opts o = options();
+		struct auxtap_error err = AUXTAP_ERROR_INIT;
+		struct fake f = {.fail_call = cases[i / 2].call,
+				 .fail_at = cases[i / 2].at,
+				 .fail_errno = cases[i / 2].code,
+				 .events = whole_life,
+				 .nr_events = sizeof(whole_life) / sizeof(whole_life[0])};
+		int descriptors = fake_open_descriptors();
+		struct auxtap_backend be;
+		struct auxtap_session *s;
+
+		o.crash = i % 2;
+		o.on_refused = on_refused;
+		refused = 0;
+		fake_backend(&f, &be, false);
+		assert_int_equal(auxtap_session_open(&s, &be, &o, &err), 0);
+		assert_int_equal(auxtap_session_run(s, NULL, &err), 0);
+		assert_int_equal(refused, cases[i / 2].tid);
+		assert_int_equal(auxtap_session_stats(s)->threads_refused, 1);
+		assert_int_equal(auxtap_session_stats(s)->crashes, 1);
+		assert_int_equal(f.nr_resumed, NR_STOPS);
+		assert_int_equal(auxtap_session_close(s, &err), 0);
+		assert_nothing_left(&f, descriptors);
+		assert_readable(output);
+		forget_files();
 	}
 }
 
@@ -501,6 +553,7 @@ int main(void)
 		cmocka_unit_test(test_stopped_while_saving),
 		cmocka_unit_test(test_crash_with_less),
 		cmocka_unit_test(test_ids_of_cpus),
+		cmocka_unit_test(test_thread_refused),
 		cmocka_unit_test(test_signals_meanwhile),
 		cmocka_unit_test(test_many_signals),
 	};
