@@ -72,6 +72,10 @@ static char *make_report(const char *path, bool colour, struct auxtap_error *err
 	auxtap_perfdata_close(pd);
 	if (!ret)
 		return text;
+	if (ret == -ENOMEM && text && *text) { /* what there was memory for is better than nothing */
+		cli_error(err);
+		return text;
+	}
 	free(text);
 	return NULL;
 }

@@ -449,6 +449,10 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 	say_missing(images);
 	if (printer->failed) {
 		status = cli_output_failed(errno);
+	} else if (ret >= 0 && auxtap_image_set_no_memory(images)) {
+		cli_complain(cmd->path, "allow more memory (ulimit -v)",
+			     "out of memory: images, functions or lines are missing");
+		status = CLI_FAILED;
 	} else if (ret < 0) {
 		cli_error(&err);
 		status = ret == -ENOMEM ? CLI_FAILED : CLI_DAMAGED;

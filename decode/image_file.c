@@ -191,6 +191,7 @@ int image_file_map(struct auxtap_image *image, const char *path)
 	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (data == MAP_FAILED) {
 		ret = -errno;
+		image->no_memory |= ret == -ENOMEM;
 		goto out_fd;
 	}
 	image->data = data;

@@ -7,6 +7,7 @@
 #ifndef AUXTAP_IMAGE_PRIVATE_H
 #define AUXTAP_IMAGE_PRIVATE_H
 
+#include <errno.h>
 #include <auxtap/image.h>
 #include <pthread.h>
 
@@ -52,6 +53,7 @@ struct auxtap_image {
 	size_t nr_owned_names;
 	struct image_lines *lines;
 	bool lines_tried;
+	bool no_memory; /* its bytes, symbols or lines were not read for that reason */
 };
 
 struct image_map {
@@ -100,6 +102,23 @@ struct auxtap_image_set {
 	size_t nr_ids;
 	size_t capstone[4]; /* csh, by enum auxtap_isa; 0: not opened */
 };
+
+/*
+ * libelf and libdw go on with less where memory is short, and only errno shows it: 0 before,
+ * ENOMEM after. The caller's errno is put back.
+ */
+static inline void image_memory_begin(int *saved)
+{
+	*saved = errno;
+	errno = 0;
+}
+
+static inline void image_memory_end(struct auxtap_image *image, int saved)
+{
+	if (errno == ENOMEM)
+		image->no_memory = true;
+	errno = saved;
+}
 
 /* image_file.c: 0 or -errno; on success data, size and the ELF facts are set. */
 int image_file_map(struct auxtap_image *image, const char *path);

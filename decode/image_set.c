@@ -65,6 +65,14 @@ static void image_free(struct auxtap_image *image)
 	free(image);
 }
 
+bool auxtap_image_set_no_memory(const struct auxtap_image_set *set)
+{
+	for (size_t i = 0; i < set->nr_images; i++)
+		if (set->images[i]->no_memory)
+			return true;
+	return false;
+}
+
 void auxtap_image_set_free(struct auxtap_image_set *set)
 {
 	if (!set)

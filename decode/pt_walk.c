@@ -9,6 +9,7 @@
 #include "pt_queue.h"
 #include "pt_scan.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,6 +205,9 @@ static void lose(struct pt_walk *w, int code, uint64_t ip)
 
 		if (ip)
 			snprintf(at_ip, sizeof(at_ip), ", ip %llx", (unsigned long long)ip);
+		/* No fault of the trace: what follows would be resynchronised at random. */
+		if (code == -pte_nomem)
+			w->job->error = -ENOMEM;
 		gap = pt_gap_open(w, AUXTAP_GAP_DECODE_ERROR, "%s at offset 0x%llx%s",
 				  pt_errstr(pt_errcode(code)),
 				  (unsigned long long)stream_offset(w, pos), at_ip);

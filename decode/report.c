@@ -724,6 +724,11 @@ int auxtap_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *o
 		if (!ret)
 			ret = run(&r, opts, out, err);
 	}
+	if (!ret && auxtap_image_set_no_memory(r.ro.images)) {
+		ret = auxtap_error_set(err, -ENOMEM, r.path,
+				       "out of memory: images, functions or lines are missing");
+		auxtap_error_todo(err, "allow more memory (ulimit -v)");
+	}
 	auxtap_image_set_free(r.ro.images);
 out_facts:
 	report_cover_free(&r.cover);

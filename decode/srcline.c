@@ -334,8 +334,8 @@ int image_debug_symbols(struct auxtap_image *image,
 	return ret;
 }
 
-unsigned int image_lines_find(struct auxtap_image *image, uint64_t vaddr,
-			      struct auxtap_frame *frames, unsigned int max_frames)
+static unsigned int find_lines(struct auxtap_image *image, uint64_t vaddr,
+			       struct auxtap_frame *frames, unsigned int max_frames)
 {
 	struct image_line **slot, *line;
 	unsigned int nr;
@@ -372,6 +372,18 @@ unsigned int image_lines_find(struct auxtap_image *image, uint64_t vaddr,
 		*slot = line;
 		image->lines->nr++;
 	}
+	return nr;
+}
+
+unsigned int image_lines_find(struct auxtap_image *image, uint64_t vaddr,
+			      struct auxtap_frame *frames, unsigned int max_frames)
+{
+	unsigned int nr;
+	int saved;
+
+	image_memory_begin(&saved);
+	nr = find_lines(image, vaddr, frames, max_frames);
+	image_memory_end(image, saved);
 	return nr;
 }
 

@@ -387,9 +387,13 @@ const struct image_symbol *image_symbol_range(struct auxtap_image *image, uint64
 					      uint64_t *start, uint64_t *end)
 {
 	size_t lo = 0, hi;
+	int saved;
 
-	if (!image->symbols_read)
+	if (!image->symbols_read) {
+		image_memory_begin(&saved);
 		read_symbols(image);
+		image_memory_end(image, saved);
+	}
 	hi = image->nr_symbols;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;

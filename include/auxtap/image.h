@@ -45,6 +45,8 @@ AUXTAP_API int auxtap_image_set_new(struct auxtap_image_set **set,
 				    const struct auxtap_image_set_opts *opts,
 				    struct auxtap_error *err);
 AUXTAP_API void auxtap_image_set_free(struct auxtap_image_set *set);
+/* For lack of memory an image's bytes, symbols or lines were not read: what was printed lacks them. */
+AUXTAP_API bool auxtap_image_set_no_memory(const struct auxtap_image_set *set);
 
 /* A mapping of pid appears at 'time' (0: was always there): [addr, addr+len) shows name from pgoff on. */
 AUXTAP_API int auxtap_image_set_map(struct auxtap_image_set *set, pid_t pid, uint64_t time,

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Under limits of memory (ulimit -v) report and decode print all there is, or end with an error:
+# no line is missing with exit 0.
+. "$(dirname "$0")/lib.sh"
+grep -q 'CMAKE_C_FLAGS:STRING=.*-fsanitize' "$BIN/../CMakeCache.txt" && skip "a sanitizer's shadow memory exceeds every limit"
+source=ptrace
+command -v qemu-x86_64 >/dev/null && [ -e "$BIN/auxtap-qemu.so" ] && source=qemu
+"$AUXTAP" crash --source $source -m 8,64 -o data -- "$FIXTURES/cxx_uncaught" >out 2>err </dev/null
+[ -e data ] || { fail "no snapshot: $(tail -n 1 err)"; finish; }
+"$AUXTAP" report data >report 2>err || fail "report: $(tail -n 1 err)"
+"$AUXTAP" decode --events call -F ip,sym,srcline data >calls 2>err || fail "decode: $(tail -n 1 err)"
+
+whole=0 short=0 by_libdw=0
+limited() { # LIMIT WHOLE COMMAND...
+	local limit=$1 whole_output=$2 status
+	shift 2
+	{ (ulimit -c 0; ulimit -v "$limit"; exec "$AUXTAP" "$@") >out 2>err; } 2>/dev/null
+	status=$?
+	if [ $status -eq 0 ]; then
+		whole=$((whole + 1))
+		cmp -s out "$whole_output" || fail "$1, ulimit -v $limit: exit 0, and $(diff "$whole_output" out | grep -c '^[<>]') lines differ"
+	elif [ $status -eq 139 ] || [ $status -eq 134 ] || grep -q 'libdw: Cannot allocate' err; then
+		by_libdw=$((by_libdw + 1)) # libdw 0.188 ends the process, or follows a null pointer
+	elif [ $status -ne 127 ]; then # the loader itself
+		short=$((short + 1))
+		grep -qi '^auxtap: .*: .*\(memory\|unavailable\)' err || fail "$1, ulimit -v $limit: status $status: $(tail -n 1 err)"
+	fi
+}
+for limit in $(seq 20000 2000 150000); do
+	limited "$limit" report report data
+	limited "$limit" calls decode -j 1 --events call -F ip,sym,srcline data
+done
+echo "$whole whole, $short ended with an error, $by_libdw ended by libdw"
+[ $whole -gt 0 ] && [ $short -gt 0 ] || fail "the limits are not those that matter"
+finish
