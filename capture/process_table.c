@@ -157,17 +157,18 @@ static void drop_thread(struct process_table *table, struct process *p, uint32_t
 	}
 }
 
-/* Of the thread, by this event; id 0: by whatever event. */
-static void drop_aux(struct process_table *table, struct process *p, uint32_t tid, uint64_t id)
+static void drop_aux(struct process_table *table, struct process *p, const void *record)
 {
-	const struct trailer *trailer;
+	const struct trailer *newer, *older;
 	size_t size;
 
+	if (!record_parts(record, &size, &newer))
+		return;
 	for (size_t i = p->nr; i-- > 0;) {
 		const struct perf_event_header *h = header_of(p->records[i]);
 
-		if (h->type == PERF_RECORD_AUX && record_parts(h, &size, &trailer) &&
-		    trailer->tid == tid && (!id || trailer->id == id))
+		if (h->type == PERF_RECORD_AUX && record_parts(h, &size, &older) &&
+		    older->tid == newer->tid && older->id == newer->id)
 			drop(table, p, i);
 	}
 }
@@ -200,9 +201,7 @@ int process_record(struct process_table *table, pid_t pid, const void *record)
 {
 	const struct perf_event_header *h = record;
 	struct process *p = process_get(table, pid);
-	const struct trailer *trailer;
 	uint32_t ids[2];
-	size_t size;
 
 	if (!p)
 		return -ENOMEM;
@@ -225,8 +224,7 @@ int process_record(struct process_table *table, pid_t pid, const void *record)
 	case PERF_RECORD_MMAP2:
 		return record_mmap2(record) ? keep(table, p, record) : 0;
 	case PERF_RECORD_AUX: /* the last of each thread belongs to the snapshot */
-		if (record_parts(record, &size, &trailer))
-			drop_aux(table, p, trailer->tid, trailer->id);
+		drop_aux(table, p, record);
 		return keep(table, p, record);
 	case PERF_RECORD_SWITCH:
 	case PERF_RECORD_SWITCH_CPU_WIDE:
@@ -294,7 +292,6 @@ void process_thread_exit(struct process_table *table, pid_t pid, const struct en
 	if (!p)
 		return;
 	remember_ended(p, gone);
-	drop_aux(table, p, (uint32_t)gone->tid, 0); /* of trace that no snapshot will hold */
 	if (gone->tid == pid) /* its name and start are the process's */
 		return;
 	drop_thread(table, p, PERF_RECORD_COMM, gone->tid);
