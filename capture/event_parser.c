@@ -234,6 +234,37 @@ static int check_period(const struct pmu *pmu, struct perf_event_attr *attr, con
 	return -EINVAL;
 }
 
+#define SPE_INTERVAL_STEP 256u	       /* PMSIRR_EL1.INTERVAL has no bits below */
+#define SPE_INTERVAL_MAX  0xffffff00u
+
+/*
+ * The driver raises an interval that is too small and rounds others down without a word. Then the
+ * file would contain a period with which nothing was sampled.
+ */
+static int check_interval(const struct pmu *pmu, const struct perf_event_attr *attr,
+			  struct auxtap_error *err)
+{
+	unsigned long long period = attr->sample_period, least = SPE_INTERVAL_STEP, below;
+	char text[64];
+
+	if (pmu_text(pmu, "caps/", "min_interval", text, sizeof(text)) > 0 &&
+	    strtoull(text, NULL, 10) > least)
+		least = strtoull(text, NULL, 10); /* decimal, unlike other caps */
+	if (period >= least && period <= SPE_INTERVAL_MAX && !(period % SPE_INTERVAL_STEP))
+		return 0;
+	auxtap_error_set(err, -EINVAL, "period", "%s cannot sample every %llu operations", pmu->name,
+			 period);
+	below = period / SPE_INTERVAL_STEP * SPE_INTERVAL_STEP;
+	if (period < least)
+		auxtap_error_todo(err, "its least period is %llu", least);
+	else if (period > SPE_INTERVAL_MAX)
+		auxtap_error_todo(err, "its largest period is %u", SPE_INTERVAL_MAX);
+	else
+		auxtap_error_todo(err, "use a multiple of %u: %llu or %llu", SPE_INTERVAL_STEP,
+				  below, below + SPE_INTERVAL_STEP);
+	return -EINVAL;
+}
+
 /* "@tmc_etr0": where CoreSight trace goes to, by the number that the PMU has for it. */
 static int apply_sink(const struct pmu *pmu, struct perf_event_attr *attr, const char *name,
 		      struct auxtap_error *err)
@@ -449,6 +480,8 @@ int capture_event_parse(struct capture_event *ev, const char *spec,
 	if (!ret)
 		ret = check_period(&pmu, &ev->attr, "cyc_thresh", "cycle_thresholds", "psb_cyc",
 				   err);
+	if (!ret && ev->spe)
+		ret = check_interval(&pmu, &ev->attr, err);
 	if (ret)
 		return ret;
 	return apply_modifiers(&ev->attr, mods ? mods : "", emulated, err);

@@ -334,8 +334,21 @@ static void say_end(const struct capture_options *o, const struct auxtap_session
 		fprintf(stderr, "auxtap: %s: %s; no crash, no snapshot\n", name, how);
 }
 
+/* Processes ran that the unit cannot trace (each was reported), and no other ones did. */
+static bool nothing_traced(const struct capture_options *o, const char *event,
+			   const struct auxtap_session_stats *stats)
+{
+	if (o->session.crash || stats->aux_bytes || !stats->untraced)
+		return false;
+	cli_complain(o->session.output,
+		     "x86-64 programs: -e intel_pt//u; AArch64 programs: -e cs_etm//u or arm_spe_0//u",
+		     "no trace: no code ran that %s can trace", event);
+	return true;
+}
+
 static int run(struct auxtap_backend *be, struct capture_options *o)
 {
+	char event[128];
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_session_stats stats;
 	struct auxtap_session *s;
@@ -355,7 +368,8 @@ static int run(struct auxtap_backend *be, struct capture_options *o)
 		}
 		return CLI_RUN_FAILED;
 	}
-	say_emulated(be, auxtap_session_event(s));
+	snprintf(event, sizeof(event), "%s", auxtap_session_event(s));
+	say_emulated(be, event);
 	start_forwarding(s);
 	failed = auxtap_session_run(s, &stop, &err);
 	stats = *auxtap_session_stats(s);
@@ -377,7 +391,7 @@ static int run(struct auxtap_backend *be, struct capture_options *o)
 		if (o->session.argv && !strcmp(err.what, o->session.argv[0]))
 			return failed == -ENOENT ? CLI_NOT_FOUND : CLI_NOT_EXECUTABLE;
 	}
-	if (failed || ret || stats.truth_failed)
+	if (failed || ret || stats.truth_failed || nothing_traced(o, event, &stats))
 		return CLI_RUN_FAILED;
 	if (o->error_exitcode && stats.crashes)
 		return o->error_exitcode;

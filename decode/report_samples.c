@@ -375,6 +375,10 @@ static void print(const struct sampled *s)
 	if (s->sum.time_end > s->sum.time_begin)
 		fprintf(s->ro.out, ", %.6f s", (double)(s->sum.time_end - s->sum.time_begin) / 1e9);
 	fputc('\n', s->ro.out);
+	if (s->pd && spe_is_emulated(s->pd))
+		fputs("  the unit is emulated: latencies, mispredictions, misses and data sources are a "
+		      "model's,\n  not measured; addresses and operations are the program's\n",
+		      s->ro.out);
 	if (!s->nr_gaps)
 		fputs("  no gaps\n", s->ro.out);
 	else

@@ -6,6 +6,7 @@
  */
 #include "spe_sources.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,9 @@
 /* MIDR_EL1 without variant, architecture and revision. */
 #define MODEL(implementer, part) ((uint32_t)(implementer) << 24 | (uint32_t)(part) << 4)
 #define MODEL_MASK		 0xff00fff0u
+
+/* The emulated unit numbers its sources as Neoverse N1 does. */
+#define EMULATED_MIDR 0x410fd0c0u
 
 struct source {
 	uint16_t number;
@@ -93,6 +97,25 @@ static bool midr_of_info(const uint64_t *info, size_t nr, int cpu, uint64_t *mid
 	return false;
 }
 
+static int on_note(void *ctx, uint32_t type, const void *data, size_t size)
+{
+	static const char emulated[] = "backend: emulated\n";
+	const char *at;
+
+	if (type != AUXTAP_NOTE_CAPTURE)
+		return 0;
+	at = memmem(data, size, emulated, sizeof(emulated) - 1);
+	*(bool *)ctx = at && (at == data || at[-1] == '\n');
+	return 1;
+}
+
+bool spe_is_emulated(struct auxtap_perfdata *pd)
+{
+	bool emulated = false;
+
+	return auxtap_perfdata_notes(pd, on_note, &emulated, NULL) >= 0 && emulated;
+}
+
 uint64_t spe_midr(struct auxtap_perfdata *pd, int cpu)
 {
 	const uint64_t *info;
@@ -105,6 +128,8 @@ uint64_t spe_midr(struct auxtap_perfdata *pd, int cpu)
 	if (!auxtap_perfdata_auxtrace_info(pd, &family, &info, &nr) &&
 	    midr_of_info(info, nr, cpu, &midr))
 		return midr;
+	if (spe_is_emulated(pd))
+		return EMULATED_MIDR;
 	/* the recording machine's: a length, and "0x00000000410fd0c0" */
 	if (auxtap_perfdata_feature(pd, FEATURE_CPUID, &data, &size) || size <= 4)
 		return 0;

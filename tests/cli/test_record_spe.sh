@@ -33,8 +33,8 @@ sample()
 		od -An -v -t x8 -w8 "$truth" | sed 's/^ *0*//' >"$dir/truth.$tid"
 		# addresses are those of mem and branch events; times tell which sample they belong to
 		auxtap decode --events mem,branch -F time,addr --tid "$tid" --format csv \
-			"$dir/data" >"$dir/addresses"
-		auxtap decode --events insn -F time,ip,op --tid "$tid" --format csv "$dir/data" |
+			"$dir/data" | sed 's/\<0x//g' >"$dir/addresses"
+		auxtap decode --events insn -F time,ip,op --tid "$tid" --format csv "$dir/data" | sed 's/\<0x//g' |
 			awk -F, 'NR == FNR { addr[$1] = $2; next }
 				FNR > 1 { print $2, $1 in addr ? addr[$1] : "-", $3 }' \
 				"$dir/addresses" - >"$dir/samples.$tid"
@@ -109,8 +109,8 @@ judged()
 	[ -s "$dir/gaps" ] && fail "$*: gaps: $(head -1 "$dir/gaps")"
 	for truth in "$dir"/raw.*; do
 		tid=${truth##*.}
-		auxtap decode --events mem,branch -F time,addr --tid "$tid" --format csv "$dir/data" >"$dir/addresses"
-		auxtap decode --events insn -F time,ip,op,asm --tid "$tid" --format csv "$dir/data" |
+		auxtap decode --events mem,branch -F time,addr --tid "$tid" --format csv "$dir/data" | sed 's/\<0x//g' >"$dir/addresses"
+		auxtap decode --events insn -F time,ip,op,asm --tid "$tid" --format csv "$dir/data" | sed 's/^\([0-9.]*\),0x/\1,/' |
 			awk 'NR == FNR { split($0, f, ","); addr[f[1]] = f[2]; next }
 				FNR > 1 { split($0, f, ","); sub(/^[^,]*,[^,]*,/, "")
 					print f[2] "," (f[1] in addr ? addr[f[1]] : "-") "," $0 }' \
@@ -195,9 +195,42 @@ sample arm_spe_0/period=256,load_filter/ "$fixtures/recursion_static"
 cut -d' ' -f3 "$dir"/samples.* | sort -u >"$dir/kinds"
 [ "$(cat "$dir/kinds")" = LD ] || fail "load_filter: $(cat "$dir/kinds")"
 
-# a program of the other kind: said, and nothing sampled
-auxtap record -e arm_spe_0// --backend emulated --source qemu -o "$dir/data" -- true 2>"$dir/err" ||
-	fail "true: status $?"
+# ---- what the recording says of itself ----
+# the report: a model's latencies are not measured ones, and its data sources have names
+auxtap record -e arm_spe_0/period=1024/ --backend emulated -o "$dir/said" -- "$fixtures/threads4_static" >"$dir/out" 2>"$dir/err" || fail "record: $(cat "$dir/err")"
+auxtap report "$dir/said" >"$dir/report" 2>"$dir/err" || fail "report: $(cat "$dir/err")"
+grep -q 'the unit is emulated: latencies, .* are a model' "$dir/report" || fail "report does not say that the unit is a model: $(head -n 9 "$dir/report")"
+sed -n '/^Where the data/,/^Functions/p' "$dir/report" >"$dir/sources"
+grep -qE ' (L1 data cache|DRAM)$' "$dir/sources" || fail "sources have no names: $(cat "$dir/sources")"
+grep -qE ' 0x[0-9a-f]+$|bare number' "$dir/sources" && fail "a source without a name: $(cat "$dir/sources")"
+# and of hardware it does not say so
+"$BIN/../tests/spe_file" "$dir/hardware" 1000 3 midr && auxtap report "$dir/hardware" >"$dir/report"
+[ -s "$dir/report" ] && grep emulated "$dir/report" && fail 'recorded by hardware, and called emulated'
+
+# a program that the unit cannot sample at all: an error, not an empty file and status 0; a shell that starts one that it can
+auxtap record -e arm_spe_0// --backend emulated -o "$dir/none" -- /bin/true >"$dir/out" 2>"$dir/err"
+[ $? = 125 ] || fail "x86-64 program: not 125: $(cat "$dir/err")"
 grep -q 'x86-64 code, which arm_spe_0 does not trace' "$dir/err" || fail "$(cat "$dir/err")"
+grep -q '^auxtap: .*/none: no trace: no code ran that arm_spe_0// can trace; .*intel_pt' "$dir/err" || fail "x86-64 program: $(cat "$dir/err")"
+auxtap record -e arm_spe_0/period=1024/ --backend emulated -o "$dir/some" -- sh -c "$fixtures/threads4_static; exit 4" >"$dir/out" 2>"$dir/err"
+status=$?
+[ $status = 4 ] || fail "a shell with an AArch64 child: status $status: $(cat "$dir/err")"
+grep 'no code ran' "$dir/err" && fail 'traced, and said not to be'
+
+# periods that the unit does not have
+refused() { # PERIOD TEXT
+	rm -f "$dir/refused"
+	auxtap record -e "arm_spe_0/period=$1/" --backend emulated -o "$dir/refused" -- "$fixtures/threads4_static" >"$dir/out" 2>"$dir/err"
+	[ $? = 125 ] || fail "period $1: not refused"
+	grep -q "^auxtap: period: arm_spe_0 cannot sample every $1 operations; $2" "$dir/err" || fail "period $1: $(cat "$dir/err")"
+	[ ! -e "$dir/refused" ] || fail "period $1: a file"
+}
+least=$(sed -n 's/.*least period is \([0-9]*\)$/\1/p' <(auxtap record -e arm_spe_0/period=1/ --backend emulated -o "$dir/x" -- true 2>&1))
+[ "${least:-0}" -ge 256 ] || fail "the least period is '$least'"
+refused 0 "its least period is $least"
+refused 10 "its least period is $least"
+refused $((least - 1)) "its least period is $least"
+refused 1000 'use a multiple of 256: 768 or 1024'
+refused 4294967296 'its largest period is 4294967040'
 
 [ $failures = 0 ] || exit 1
