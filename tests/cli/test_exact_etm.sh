@@ -9,6 +9,7 @@ if ! command -v qemu-aarch64 >/dev/null || [ ! -x "$fixtures/qemu_a64" ]; then
 	exit 77
 fi
 PATH=$BIN:$PATH
+guard() { "$BIN/../tests/watchdog" --cpu 600 "$@"; }
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failures=0 tid=
