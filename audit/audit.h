@@ -2,7 +2,7 @@
 /*
  * Inside of the auditor: audit.c (what all share), records.c (a recording's records by ring),
  * stream.c (one ring's offsets and flags), marks.c (its watermarks), cover.c (its bytes), waits.c
- * (wakeups), log.c (event logs), unit.c (a unit's log against the recording), print_*.c.
+ * (wakeups), flags.c (flags that must or must not be there), log.c (event logs), unit.c (a unit's log against the recording), print_*.c.
  */
 #ifndef AUXTAP_AUDIT_PRIVATE_H
 #define AUXTAP_AUDIT_PRIVATE_H
@@ -26,6 +26,10 @@ enum invariant {
 	INV_EMPTY_FORMAT,
 	INV_FLAG_UNKNOWN,
 	INV_FLAG_FORMAT,
+	INV_FLAG_FOREIGN,
+	INV_TRUNCATED_INSIDE,
+	INV_TRUNCATION_UNFLAGGED,
+	INV_COLLISION_UNFLAGGED,
 	INV_MODE_MIXED,
 	INV_LARGER_THAN_BUFFER,
 	INV_TRUNCATED,
@@ -161,6 +165,12 @@ struct auxtap_audit {
 	bool late_disable; /* D21: of this kernel it is known */
 	bool cpu0_disable; /* of CPU 0 alone */
 	bool by_auxtap; /* it has recorded this */
+	bool old_partial; /* a kernel before 4.12, which has no PARTIAL */
+	struct {
+		uint64_t truncations, collisions, lost_records; /* that it has read */
+		uint64_t aux_size;
+		bool emulated;
+	} noted; /* by auxtap's recorder, of a full trace */
 	bool overwrite_noted; /* most AUX records are of snapshots */
 	bool no_memory; /* a finding or ring was lost */
 };
@@ -201,6 +211,15 @@ typedef void audit_uncovered_fn(void *ctx, const struct span *span, uint64_t fir
 /* Both are sorted. */
 void audit_uncovered(const struct span *spans, size_t nr, const struct span *others, size_t nr_others,
 		     audit_uncovered_fn *fn, void *ctx);
+/* flags.c */
+struct auxtap_gap;
+void audit_flags_pt(const struct ring_view *ring, const struct entry *e);
+void audit_flags_limit(const struct ring_view *ring, const struct entry *e, uint64_t limit);
+void audit_flags_ends(const struct ring_view *ring);
+/* The recorder's notes: its text; a gap; when all rings were audited, its text against the records. */
+void audit_noted(struct auxtap_audit *audit, const void *text, size_t size);
+void audit_flags_noted_gap(struct auxtap_audit *audit, const struct auxtap_gap *gap);
+void audit_flags_noted(struct auxtap_audit *audit);
 /* waits.c: a note of auxtap's recorder. */
 void audit_reader(struct auxtap_audit *audit, const void *data, size_t size);
 /* log.c: the log of a unit, into audit->units. */

@@ -19,6 +19,8 @@ static void limited(const struct ring_view *ring, const struct entry *e, uint64_
 			   "ends at 0x%" PRIx64 ", %" PRIu64 " bytes past the limit 0x%" PRIx64
 			   " (watermark 0x%" PRIx64 ", pages of %" PRIu64 " KiB)",
 			   end, end - limit, limit, mark, page / 1024);
+	if (limit >= mark)
+		audit_flags_limit(ring, e, limit);
 }
 
 static uint64_t watermark_of(const struct auxtap_audit *audit, const struct entry *e)

@@ -348,6 +348,7 @@ static int on_note(void *ctx, uint32_t type, const void *data, size_t size)
 		audit_reader(audit, data, size);
 	if (type == AUXTAP_NOTE_CAPTURE) {
 		audit->by_auxtap = true;
+		audit_noted(audit, data, size);
 		audit->cpu0_disable |= memmem(data, size, "backend: emulated", 17) != NULL;
 	}
 	if (type != AUXTAP_NOTE_GAP || size < sizeof(gap))
@@ -368,6 +369,18 @@ static int on_note(void *ctx, uint32_t type, const void *data, size_t size)
 	return 0;
 }
 
+/* When the records are sorted: the gap against them. */
+static int on_gap(void *ctx, uint32_t type, const void *data, size_t size)
+{
+	struct auxtap_gap gap;
+
+	if (type != AUXTAP_NOTE_GAP || size < sizeof(gap))
+		return 0;
+	memcpy(&gap, data, sizeof(gap));
+	audit_flags_noted_gap(ctx, &gap);
+	return 0;
+}
+
 /* L1 and what is known of the kernels before it; the emulation has the rules of 6.1. */
 static void which_kernel(struct auxtap_audit *audit, struct auxtap_perfdata *pd)
 {
@@ -385,6 +398,7 @@ static void which_kernel(struct auxtap_audit *audit, struct auxtap_perfdata *pd)
 		audit->late_disable = true; /* nobody knows */
 		return;
 	}
+	audit->old_partial = major < 4 || (major == 4 && minor < 12);
 	audit->late_disable = major == 6 && minor >= 11 && minor < 16;
 	audit->cpu0_disable = major < 6 || (major == 6 && minor < 11);
 }
@@ -416,6 +430,20 @@ static void set_facts(struct collect *c)
 		audit->facts.watermark = audit->facts.aux_size / 2; /* C2 */
 }
 
+/* I1, J2: an area has two pages or more, which bounds their size from above; the emulation's is known. */
+static void page_size(struct auxtap_audit *audit)
+{
+	struct auxtap_audit_facts *facts = &audit->facts;
+	uint64_t area = audit->noted.aux_size ? audit->noted.aux_size : facts->aux_size;
+
+	if (audit->opts.page_size)
+		return;
+	if (audit->noted.emulated)
+		facts->page_size = 4096;
+	while (area && facts->page_size > 4096 && facts->page_size > area / 2)
+		facts->page_size /= 4;
+}
+
 static int audit_all(struct collect *c, struct auxtap_perfdata *pd, struct auxtap_error *err)
 {
 	struct auxtap_audit *audit = c->audit;
@@ -442,6 +470,7 @@ static int audit_all(struct collect *c, struct auxtap_perfdata *pd, struct auxta
 	odd_watermark(audit);
 	which_kernel(audit, pd);
 	auxtap_perfdata_notes(pd, on_note, audit, NULL);
+	page_size(audit);
 	set_keys(c);
 	ret = read_unit_logs(audit, err);
 	if (!ret)
@@ -453,6 +482,8 @@ static int audit_all(struct collect *c, struct auxtap_perfdata *pd, struct auxta
 			end++;
 		look(audit, &audit->entries[begin], drop_repeated(audit, &audit->entries[begin], end - begin));
 	}
+	auxtap_perfdata_notes(pd, on_gap, audit, NULL);
+	audit_flags_noted(audit);
 	audit_unit_rest(audit);
 	if (audit->no_memory)
 		return auxtap_error_set(err, -ENOMEM, auxtap_perfdata_path(pd), "out of memory");

@@ -215,6 +215,7 @@ static void one(struct walk *w, const struct entry *e)
 		progress(w, e);
 		again(w, e);
 	}
+	audit_flags_pt(w->ring, e);
 	resumed(w, e);
 	losses(w, e);
 	w->last = e;
@@ -309,4 +310,5 @@ void audit_stream(const struct ring_view *ring)
 	sums->last_end = w.end;
 	idle_ends(&w);
 	stopped(&w);
+	audit_flags_ends(ring);
 }

@@ -277,8 +277,9 @@ static void capture_note(struct auxtap_session *s, struct trace_file *file)
 	if (*s->be->slowdown)
 		fprintf(f, "slowdown: %s\n", s->be->slowdown);
 	fprintf(f,
-		"truncations: %llu\nlost_records: %llu\nuntraced: %llu\nmappings_given_up: %llu\n",
+		"truncations: %llu\ncollisions: %llu\nlost_records: %llu\nuntraced: %llu\nmappings_given_up: %llu\n",
 		(unsigned long long)s->stats.truncations,
+		(unsigned long long)s->stats.collisions,
 		(unsigned long long)s->stats.lost_records, (unsigned long long)s->stats.untraced,
 		(unsigned long long)s->processes.dropped);
 	if (file->nr_threads_ended)

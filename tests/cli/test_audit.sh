@@ -2,23 +2,8 @@
 # The auditor: recordings of hardware and of the emulated kernel are clean; each kind of damage is
 # found by its name, at its record, and nothing else is; event logs; what machines read; options.
 . "$(dirname "$0")/lib.sh"
+. "$SRC/tests/cli/audit.sh"
 
-# audit EXPECTED_STATUS NAMES OPTION... FILE: which invariants have findings, figures left out
-names() {
-	python3 -c 'import json, sys
-known = {}
-for f in json.load(sys.stdin)["findings"]:
-    if f["severity"] != "figure": known[f["name"]] = 1
-print(" ".join(sorted(known)))' <json
-}
-audit() {
-	local want=$1 expected=$2 status
-	shift 2
-	"$AUXTAP" audit --format json "$@" >json 2>err
-	status=$?
-	[ $status = "$want" ] || fail "$*: status $status, not $want: $(cat err)"
-	[ "$(names)" = "$expected" ] || fail "$*: found '$(names)', not '$expected'"
-}
 # damaged NAMES STATUS FILE KIND N [VALUE]
 damaged() {
 	local names=$1 status=$2
@@ -50,14 +35,6 @@ damaged 'collision truncated' 0 spe.data flags 6 8
 audit 1 'larger-than-buffer past-limit truncated' --aux-size 4096 --page 4096 spe.data
 
 # ---- files made line by line ----
-aux_file() { python3 "$SRC/tests/tools/aux_file.py" "$@" || fail "aux_file $*"; }
-# made NAMES STATUS SED: of $MADE; OPTIONS
-made() {
-	sed "$3" made.txt >broken.txt
-	[ -z "$3" ] || ! cmp -s broken.txt made.txt || fail "sed '$3' changes nothing"
-	aux_file broken.data $KIND <broken.txt
-	audit "$2" "$1" ${OPTIONS:-} broken.data
-}
 # I5, I7: a slow reader: the last piece of a page is padding, over two reads, and at the end of the file
 cat >made.txt <<'EOF'
 aux 0 100 0 8192
@@ -114,7 +91,7 @@ made 'truncated truncated-again' 1 ''
 made truncated 0 '/ 130 /d'
 made truncated 0 '1,2s/ 1$//; 2s/$/ 1/' # truncated while it begins: not disabled, says D21
 made truncated 0 's/^aux 0 110.*/trace 0 0 16384\n&/; $d'
-made truncated 0 '/ 120 /s/16384 0/16384 100/; / 130 /s/16384/16484/; $s/16384/16484/'
+made truncated 0 '/ 120 /s/16384 0/16384 4096/; / 130 /s/16384/20480/; $s/16384/20480/'
 echo 'osrelease 6.1.0-22-amd64' >>made.txt
 made 'not-disabled truncated' 0 ''
 sed -i '/^osrelease/!s/ 0 / 1 /' made.txt
@@ -267,7 +244,8 @@ if [ -d "$AUXTAP_TRACES/intel-pt-perfdata" ]; then
 	damaged flag-unknown 1 "$pt" flags 3 0x20
 	damaged flag-format 1 "$pt" flags 3 0x100
 	damaged mode-mixed 1 "$pt" flags 3 2
-	damaged truncated 0 "$pt" flags 3 1
+	damaged 'truncated truncated-inside' 1 "$pt" flags 3 1
+	damaged 'collision flag-foreign' 1 "$pt" flags 3 8
 	damaged partial 0 "$pt" flags 3 4
 	damaged time-back 1 "$pt" time 3 200000
 	damaged bytes-missing 1 "$pt" drop-trace 0
@@ -365,10 +343,10 @@ held 'loss-unflagged lost' 1 's/12272 1$/12272/' ''
 held 'interrupt-late lost truncated' 1 '' 's/^1910,lost,60/1910,lost,65/'
 held 'loss-unflagged lost lost-with-room truncated' 1 '' 's/^3040.*/&\n3050,lost,7/'
 held 'loss-unflagged lost lost-with-room truncated' 1 '' 's/^1200,begin.*/1150,begin,4112\n1150,limit,16384\n1160,lost,7\n1170,end\n&/'
-held 'flag-without-cause lost truncated' 1 's/ 6000$/ 6000 1/' ''
+held 'flag-without-cause lost truncated truncated-inside' 1 's/ 6000$/ 6000 1/' ''
 # a hole is PARTIAL, and nothing else
 held 'lost partial truncated' 0 's/^aux.*6000$/& 4/' 's/^3040.*/&\n3050,hole/'
-held 'flag-without-cause lost truncated' 1 's/^aux.*6000$/& 1/' 's/^3040.*/&\n3050,hole/'
+held 'flag-without-cause lost truncated truncated-inside' 1 's/^aux.*6000$/& 1/' 's/^3040.*/&\n3050,hole/'
 held 'loss-unflagged lost truncated' 1 '' 's/^3040.*/&\n3050,hole/'
 # H6: a begin that found too little room leaves a record of nothing, and the unit was not on
 held 'lost truncated' 0 's/^trace 1 4112.*/aux 1 2200 16384 0 1\n&/' ''

@@ -11,7 +11,8 @@ patches (@OFFSET=BYTE, in the stream, up to which byte: @OFFSET-END=BYTE) say ot
     wait AUX-HEAD AUX-TAIL DATA-HEAD FLAGS         (of it)
     osrelease VERSION
     inherit                                        (the event is)
-    capture TEXT                                   (a note of auxtap's recorder)
+    capture TEXT                                   (a line of the text that auxtap's recorder noted)
+    gap CAUSE CPU TID TIME LOST                    (a gap that it noted, of so many bytes; CAUSE: a number, 1: truncated)
 CPU tN is thread N's ring. CPU:N is a CPU's; aux: with task N running; trace: of a command that is task N."""
 import struct
 import sys
@@ -19,6 +20,7 @@ import sys
 FAMILIES = {"pt": 1, "etm": 3, "spe": 4}
 SAMPLE = 1 << 1 | 1 << 2 | 1 << 7 | 1 << 16  # TID, TIME, CPU, IDENTIFIER
 OSRELEASE = 4
+NOTE_GAP = 6
 
 
 def number(text):
@@ -59,7 +61,7 @@ def main():
     watermark = number(sys.argv[3]) if len(sys.argv) > 3 else 0
     osrelease = "6.18.0"
     data = struct.pack("<IHHII", 70, 0, 16 + 8 * 17, FAMILIES[family], 0) + bytes(8 * 17)
-    notes, reader, inherit = [], None, 0
+    notes, reader, inherit, capture = [], None, 0, b""
     for line in sys.stdin:
         words = line.split("#")[0].split()
         if not words:
@@ -86,7 +88,10 @@ def main():
         elif kind == "inherit":
             inherit = 1 << 1
         elif kind == "capture":
-            notes.append((1, " ".join(words).encode() + b"\n"))
+            capture += " ".join(words).encode() + b"\n"
+        elif kind == "gap":
+            cause, cpu, tid, time, lost = map(number, words)
+            notes.append((NOTE_GAP, struct.pack("<iiiiQQQii", cause, cpu, tid, tid, time, time + 1, lost, 1, 0)))
         else:
             sys.exit(f"aux_file: {line}")
     attr = bytearray(128)
@@ -105,6 +110,8 @@ def main():
     text += bytes(-len(text) % 64)
     feature = struct.pack("<I", len(text)) + text
     out += struct.pack("<QQ", len(out) + 16, len(feature)) + feature
+    if capture:
+        notes.insert(0, (1, capture))
     if reader:
         notes.append((8, reader))
     at = len(out)

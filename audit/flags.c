@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Flags that the units' rules exclude or demand, and flags that auxtap's recorder has seen: what must be in
+ * the records is known from where they end (H8, J4) and from the recorder's notes.
+ */
+#include "audit.h"
+
+#include <auxtap/gap.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE	   4096 /* the smallest: each larger page ends at a multiple of it */
+#define RAW	   0x100 /* J3: of CoreSight's sinks only TRBE has this format */
+#define LOSS_FLAGS (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)
+#define AT_END_MIN 3 /* so many records end with a page, and most do: that is no chance */
+
+/* H8, H12: PT is truncated at its STOP, which is at the end of a page, and never collides. */
+void audit_flags_pt(const struct ring_view *ring, const struct entry *e)
+{
+	struct auxtap_audit *audit = ring->audit;
+	uint64_t end = audit_end(e->off, e->size);
+
+	if (audit->family != AUXTAP_AUXTRACE_INTEL_PT)
+		return;
+	if (e->flags & PERF_AUX_FLAG_COLLISION)
+		audit_find(audit, INV_FLAG_FOREIGN, ring->sums, e, e->size,
+			   "COLLISION in a record of intel_pt, whose driver has no such loss");
+	/* before 4.12 a hole was flagged so, too */
+	if (e->flags & PERF_AUX_FLAG_TRUNCATED && !(e->flags & PERF_AUX_FLAG_OVERWRITE) && e->size && end % PAGE &&
+	    !audit->old_partial)
+		audit_find(audit, INV_TRUNCATED_INSIDE, ring->sums, e, e->size,
+			   "TRUNCATED with %" PRIu64 " bytes that end at 0x%" PRIx64
+			   ", inside a page: the unit stops at the end of one",
+			   e->size, end);
+}
+
+static bool of_trbe(const struct auxtap_audit *audit, const struct entry *e)
+{
+	return audit->family == AUXTAP_AUXTRACE_CS_ETM && e->flags & RAW && !(e->flags & PERF_AUX_FLAG_OVERWRITE);
+}
+
+/*
+ * J4: a TRBE at its limit has wrapped, which is COLLISION (TRUNCATED before 5.15). limit: it cannot lie
+ * further, so a record that ends there ends at its limit.
+ */
+void audit_flags_limit(const struct ring_view *ring, const struct entry *e, uint64_t limit)
+{
+	if (!of_trbe(ring->audit, e) || e->flags & LOSS_FLAGS || !e->size || audit_end(e->off, e->size) != limit)
+		return;
+	audit_find(ring->audit, INV_COLLISION_UNFLAGGED, ring->sums, e, 0,
+		   "ends at its limit, 0x%" PRIx64 ", where the unit has stopped, and has no flag of a loss", limit);
+}
+
+/*
+ * The watermark may be unknown, or the limit nearer: where most records of a ring end with a page, that is
+ * the unit's doing, for a context switch ends one anywhere.
+ */
+void audit_flags_ends(const struct ring_view *ring)
+{
+	uint64_t nr = 0, nr_at_end = 0, nr_flagged = 0;
+	const struct entry *first = NULL;
+
+	for (size_t i = 0; i < ring->nr; i++) {
+		const struct entry *e = &ring->entries[i];
+
+		if (e->kind != ENTRY_AUX || !of_trbe(ring->audit, e) || !e->size)
+			continue;
+		nr++;
+		nr_flagged += e->flags & LOSS_FLAGS ? 1 : 0;
+		if (audit_end(e->off, e->size) % PAGE)
+			continue;
+		nr_at_end++;
+		first = first ? first : e;
+	}
+	if (nr_flagged || nr_at_end < AT_END_MIN || 2 * nr_at_end <= nr || ring->audit->counts[INV_COLLISION_UNFLAGGED])
+		return;
+	audit_find(ring->audit, INV_COLLISION_UNFLAGGED, ring->sums, first, 0,
+		   "%" PRIu64 " of %" PRIu64 " records end with a page, as where the unit has stopped at its limit, "
+		   "and none has a flag of a loss",
+		   nr_at_end, nr);
+}
+
+/* ---- what auxtap's recorder has seen ---- */
+
+static uint64_t value_of(const char *text, size_t size, const char *key)
+{
+	size_t len = strlen(key);
+
+	for (const char *at = text, *end = text + size; at < end;) {
+		const char *line_end = memchr(at, '\n', (size_t)(end - at));
+		char number[24] = "";
+
+		line_end = line_end ? line_end : end;
+		if ((size_t)(line_end - at) > len && !memcmp(at, key, len)) {
+			size_t nr = (size_t)(line_end - at) - len;
+
+			memcpy(number, at + len, nr < sizeof(number) - 1 ? nr : sizeof(number) - 1);
+			return strtoull(number, NULL, 10);
+		}
+		at = line_end + 1;
+	}
+	return 0;
+}
+
+/* Of a full trace: snapshots' records are not those that the recorder has read all the time. */
+void audit_noted(struct auxtap_audit *audit, const void *text, size_t size)
+{
+	audit->noted.emulated = memmem(text, size, "backend: emulated\n", 18) != NULL;
+	if (!memmem(text, size, "mode: full\n", 11))
+		return;
+	audit->noted.truncations = value_of(text, size, "truncations: ");
+	audit->noted.collisions = value_of(text, size, "collisions: ");
+	audit->noted.aux_size = value_of(text, size, "aux_bytes_per_ring: ");
+	audit->noted.lost_records = value_of(text, size, "lost_records: ");
+}
+
+/*
+ * A gap that the recorder noted begins when a record was truncated; without a record of it (F3, D6) it begins at
+ * another one's time, and then LOST or a full area says why.
+ */
+void audit_flags_noted_gap(struct auxtap_audit *audit, const struct auxtap_gap *gap)
+{
+	const struct entry *at = NULL;
+	uint64_t key = gap->cpu >= 0 && gap->tid < 0 ? KEY_CPU | (uint32_t)gap->cpu : KEY_THREAD | (uint32_t)gap->tid;
+	struct auxtap_audit_ring whose = {.cpu = gap->tid < 0 ? gap->cpu : -1, .tid = gap->tid};
+
+	if (gap->cause != AUXTAP_GAP_TRUNCATED || !gap->time_begin)
+		return;
+	for (size_t i = 0; i < audit->nr_entries; i++) {
+		const struct entry *e = &audit->entries[i];
+
+		if (e->key != key)
+			continue;
+		if (e->kind == ENTRY_LOST)
+			return;
+		if (e->kind != ENTRY_AUX || e->time != gap->time_begin)
+			continue;
+		if (e->flags & (LOSS_FLAGS | PERF_AUX_FLAG_OVERWRITE))
+			return;
+		at = e;
+	}
+	if (at)
+		audit_find(audit, INV_TRUNCATION_UNFLAGGED, &whose, at, gap->nr_bytes,
+			   "the recorder noted that %" PRIu64 " bytes were lost from this record on, and it has no flag of a loss",
+			   gap->nr_bytes);
+}
+
+/* The recorder reads each record once and writes it: what it has counted is in the file. */
+void audit_flags_noted(struct auxtap_audit *audit)
+{
+	uint64_t nr_truncated = 0, nr_collision = 0, nr_lost = audit->noted.lost_records;
+
+	for (size_t i = 0; i < audit->nr_entries; i++) {
+		const struct entry *e = &audit->entries[i];
+
+		if (e->kind == ENTRY_LOST)
+			nr_lost++;
+		/* D6: a full area without a record of it was counted as well */
+		if (e->kind == ENTRY_TRACE && audit->noted.aux_size && e->size >= audit->noted.aux_size - 1)
+			nr_truncated++;
+		if (e->kind != ENTRY_AUX)
+			continue;
+		nr_truncated += e->flags & PERF_AUX_FLAG_TRUNCATED ? 1 : 0;
+		nr_collision += e->flags & PERF_AUX_FLAG_COLLISION ? 1 : 0;
+	}
+	if (audit->incomplete || nr_lost)
+		return;
+	if (audit->noted.truncations > nr_truncated && !audit->counts[INV_TRUNCATION_UNFLAGGED])
+		audit_find(audit, INV_TRUNCATION_UNFLAGGED, NULL, NULL, 0,
+			   "the recorder has read %" PRIu64 " truncated records, and %" PRIu64 " are in the file",
+			   audit->noted.truncations, nr_truncated);
+	if (audit->noted.collisions > nr_collision && !audit->counts[INV_COLLISION_UNFLAGGED])
+		audit_find(audit, INV_COLLISION_UNFLAGGED, NULL, NULL, 0,
+			   "the recorder has read %" PRIu64 " records with COLLISION, and %" PRIu64 " are in the file",
+			   audit->noted.collisions, nr_collision);
+}
