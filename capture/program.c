@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The program that a command names: where it is, and for which machine. */
+#include "driver/source/elf_sanitizer.h"
 #include <auxtap/capture.h>
 
 #include <elf.h>
@@ -64,10 +65,10 @@ static bool interpreter(char *line, char *path)
 	return true;
 }
 
-int auxtap_program_machine(const char *name)
+/* Into path, of PATH_MAX bytes: the ELF file that the kernel executes. Its machine, or -errno. */
+static int resolve_elf(const char *name, char *path)
 {
-	char path[PATH_MAX];
-	int ret = auxtap_find_program(name, path, sizeof(path));
+	int ret = auxtap_find_program(name, path, PATH_MAX);
 
 	for (int depth = 0; !ret && depth <= MAX_INTERPRETERS; depth++) {
 		char head[257] = "";
@@ -87,4 +88,18 @@ int auxtap_program_machine(const char *name)
 			return -ENOEXEC;
 	}
 	return ret ? ret : -ELOOP;
+}
+
+int auxtap_program_machine(const char *name)
+{
+	char path[PATH_MAX];
+
+	return resolve_elf(name, path);
+}
+
+const char *auxtap_program_sanitizer(const char *name)
+{
+	char path[PATH_MAX];
+
+	return resolve_elf(name, path) < 0 ? NULL : elf_sanitizer(path);
 }

@@ -346,6 +346,29 @@ static bool nothing_traced(const struct capture_options *o, const char *event,
 	return true;
 }
 
+/*
+ * LeakSanitizer stops its process by ptrace, which it cannot where there is a tracer: it would
+ * end a healthy program with an error. What the user says about it stays.
+ */
+static void no_leak_check(const struct auxtap_backend *be, const struct capture_options *o)
+{
+	const char *asan = getenv("ASAN_OPTIONS"), *lsan = getenv("LSAN_OPTIONS"), *built;
+	bool traced = o->session.crash || strcmp(be->perf->name, "kernel") != 0;
+	char options[4096];
+
+	if (!traced || !o->session.argv || (asan && strstr(asan, "detect_leaks")) ||
+	    (lsan && strstr(lsan, "detect_leaks")))
+		return;
+	built = auxtap_program_sanitizer(o->session.argv[0]);
+	if (!built || strcmp(built, "AddressSanitizer") != 0 ||
+	    snprintf(options, sizeof(options), "%s%sdetect_leaks=0", asan ? asan : "",
+		     asan && *asan ? ":" : "") >= (int)sizeof(options))
+		return;
+	setenv("ASAN_OPTIONS", options, 1);
+	fprintf(stderr, "auxtap: %s: LeakSanitizer runs under no tracer: detect_leaks=0 is added to "
+			"ASAN_OPTIONS\n", o->session.argv[0]);
+}
+
 static int run(struct auxtap_backend *be, struct capture_options *o)
 {
 	char event[128];
@@ -468,6 +491,7 @@ int cli_capture(const struct cli_capture *kind, int argc, char **argv)
 	o.session.on_refused = on_refused;
 	o.session.on_snapshot = kind->on_snapshot;
 	o.session.on_no_snapshot = on_no_snapshot;
+	no_leak_check(&be, &o);
 	ret = run(&be, &o);
 	auxtap_backend_close(&be);
 	return ret;

@@ -150,6 +150,9 @@ void qemu_death_tell(struct qemu_source *q, struct qemu_thread *t);
 /* The last block of a thread that is gone or will be. */
 void qemu_death_flush(struct qemu_source *q, struct qemu_thread *t, bool exact, bool sync);
 
+/* qemu_limit.c: why the emulator is to blame for a death, "emulator's limit: …"; NULL: it is not */
+const char *qemu_limit(struct qemu_source *q, struct qemu_thread *t);
+
 /* qemu_state.c */
 void qemu_state_comm(pid_t tid, char comm[16]);
 int qemu_state_env(struct qemu_source *q, struct qemu_thread *t, union qemu_env *env);

@@ -130,31 +130,17 @@ void qemu_death_flush(struct qemu_source *q, struct qemu_thread *t, bool exact, 
 	t->in_kernel = true;
 }
 
-/* An instruction that a real processor may know and qemu does not. */
-static bool is_emulators_limit(struct qemu_source *q, struct qemu_thread *t)
-{
-	const struct qemu_arch *arch = t->process->arch;
-	union qemu_env env;
-	u8 code[16];
-	ssize_t got;
-
-	if (t->dying.si_signo != SIGILL || t->dying.si_code <= 0 || qemu_state_env(q, t, &env))
-		return false;
-	got = qemu_state_mem(q->emu, t->process->pid, arch->ip(&env), code, arch->max_len);
-	return got > 0 && arch->is_limit(code, (size_t)got);
-}
-
 void qemu_death_tell(struct qemu_source *q, struct qemu_thread *t)
 {
 	bool sync = is_sync_signal(t->dying.si_signo) && t->dying.si_code > 0;
+	const char *limit;
 
 	for (struct qemu_thread *other = q->threads; other; other = other->next)
 		if (other->process == t->process && other->task)
 			qemu_death_flush(q, other, true, other == t && sync);
-	if (is_emulators_limit(q, t))
-		emu_task_limit(t->task, "emulator's limit: qemu does not know the instruction; a real CPU may");
-	else if (t->process->nosys && t->dying.si_signo == SIGSYS)
-		emu_task_limit(t->task, "emulator's limit: a system call that qemu lacks");
+	limit = qemu_limit(q, t);
+	if (limit)
+		emu_task_limit(t->task, limit);
 	t->nr_resumes++;
 	emu_task_dying(t->task, &t->dying);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "qemu_exec.h"
+#include "elf_sanitizer.h"
 #include "qemu_arch.h"
 #include <elf.h>
 #include <errno.h>
@@ -52,7 +53,7 @@ static void fail(struct qemu_exec *exec, int error)
 static void native(struct qemu_exec *exec, const char *why)
 {
 	exec->verdict = QEMU_EXEC_NATIVE;
-	snprintf(exec->why, sizeof(exec->why), "%.60s: %s", exec->program, why);
+	snprintf(exec->why, sizeof(exec->why), "%.60s: %.48s", exec->program, why);
 }
 
 /* "#!interpreter [one argument]" replaces argv[0] by interpreter, argument, script. */
@@ -111,6 +112,18 @@ static void judge_elf(struct qemu_exec *exec, const unsigned char *head, const s
 		fail(exec, ENOEXEC);
 	else
 		exec->verdict = QEMU_EXEC_RUN;
+	if (exec->verdict == QEMU_EXEC_RUN)
+		exec->sanitizer = elf_sanitizer(exec->program);
+}
+
+void qemu_exec_refuse_sanitizer(struct qemu_exec *exec)
+{
+	char why[80];
+
+	if (exec->verdict != QEMU_EXEC_RUN || !exec->sanitizer)
+		return;
+	snprintf(why, sizeof(why), "%s needs qemu 10 or newer", exec->sanitizer);
+	native(exec, why);
 }
 
 int qemu_exec_resolve(const char *path, char *const *argv, struct qemu_exec *exec)

@@ -51,6 +51,7 @@ struct qemu_exec {
 	const struct qemu_arch *arch; /* QEMU_EXEC_RUN */
 	int error; /* positive errno */
 	int api;   /* of the plugin interface of the qemu that will run it; set by the caller */
+	const char *sanitizer; /* that the program is built with; NULL: none */
 	char why[112];
 	char comm[16]; /* the task's name: of the file asked for, be it a script */
 	char *program; /* malloc'd, as argv and its strings */
@@ -60,6 +61,8 @@ struct qemu_exec {
 /* 0 or -ENOMEM. Free with qemu_exec_free() in any case. */
 int qemu_exec_resolve(const char *path, char *const *argv, struct qemu_exec *exec);
 void qemu_exec_free(struct qemu_exec *exec);
+/* qemu before 10 gives a sanitizer's terabytes real memory: such a program becomes QEMU_EXEC_NATIVE. */
+void qemu_exec_refuse_sanitizer(struct qemu_exec *exec);
 
 /* Command line and environment of qemu itself (of the binary that exec->arch names); malloc'd vectors with malloc'd strings, or NULL. */
 /*

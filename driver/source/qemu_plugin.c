@@ -209,9 +209,11 @@ static void after_fork(void)
 int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc, char **argv)
 {
 	const char *target;
-	int err;
+	int err, api;
 
 	memcpy(&target, info, sizeof(target)); /* its first member */
+	memcpy(&api, (const char *)info + sizeof(target) + sizeof(int), sizeof(api));
+	qp.is_old = api < QEMU_PLUGIN_API_4;
 	qp.arch = qemu_arch_of_target(target);
 	if (!qp.arch) {
 		fprintf(stderr, "auxtap: plugin: %s: no such programs are traced here\n", target);

@@ -25,6 +25,7 @@ struct qp {
 	bool have_base;
 	bool started; /* START was sent for this image */
 	bool regs_valid;
+	bool is_old; /* qemu before 10 */
 	u64 brk;
 	u64 handler[64]; /* of each signal: address, or 0 */
 	u64 has_info;	 /* bit n - 1: its frames hold a siginfo */

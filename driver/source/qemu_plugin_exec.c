@@ -103,6 +103,8 @@ void qp_exec(struct qemu_rec *rec, enum qemu_call call, const u64 arg[6])
 	/* bad pointers: qemu's own execve returns the error */
 	if (!path || !argv || !envp || qemu_exec_resolve(path, argv, &exec))
 		goto out;
+	if (qp.is_old)
+		qemu_exec_refuse_sanitizer(&exec);
 	find_qemu(exec.verdict == QEMU_EXEC_RUN ? exec.arch : qp.arch, qemu);
 	if (exec.verdict == QEMU_EXEC_RUN && access(qp.shm_path, R_OK | W_OK)) {
 		exec.verdict = QEMU_EXEC_NATIVE;

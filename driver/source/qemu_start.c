@@ -174,6 +174,12 @@ int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char
 			 strerror(exec.error), exec.error == ENOEXEC ? EMU_NO_FORMAT : "");
 		goto out;
 	}
+	if (exec.sanitizer && engine.api < QEMU_PLUGIN_API_4) {
+		err = -EOPNOTSUPP;
+		snprintf(why, WHY_SIZE, "built with %s; give it qemu 10 or newer (AUXTAP_QEMU), or "
+			 "--source ptrace", exec.sanitizer);
+		goto out;
+	}
 	if (exec.verdict == QEMU_EXEC_NATIVE) {
 		err = -EOPNOTSUPP;
 		snprintf(why, WHY_SIZE, "%.76s; qemu cannot run it, try --source ptrace", exec.why);

@@ -184,6 +184,8 @@ AUXTAP_API int auxtap_write_auxtrace_info(struct auxtap_perfdata_writer *w, cons
 AUXTAP_API int auxtap_find_program(const char *name, char *path, size_t size);
 /* Its ELF machine (EM_X86_64, EM_AARCH64 …), of a script that of its interpreter; or a negative errno. */
 AUXTAP_API int auxtap_program_machine(const char *name);
+/* "AddressSanitizer", "ThreadSanitizer", "MemorySanitizer" that it is built with, or NULL. */
+AUXTAP_API const char *auxtap_program_sanitizer(const char *name);
 
 /* What this machine and this user can do; empty strings where there is nothing to say. */
 struct auxtap_probe {

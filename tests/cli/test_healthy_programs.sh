@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Programs that nothing is wrong with: busy signal handlers, sanitizer builds. Under crash they
+# print and return what they do natively, and leave no snapshot. Where qemu cannot do that, the
+# report blames qemu (handlers that need an aligned stack), or the program is refused.
+. "$(dirname "$0")/lib.sh"
+command -v cc >/dev/null || skip "no C compiler"
+cat >timers.c <<'C'
+#include <signal.h>
+#include <stdio.h>
+#include <sys/time.h>
+static volatile sig_atomic_t ticks;
+static volatile unsigned work;
+static void on_tick(int signo) { (void)signo; ticks++; }
+int main(void)
+{
+	struct itimerval often = {{0, 3000}, {0, 3000}}, off = {{0, 0}, {0, 0}};
+	signal(SIGALRM, on_tick);
+	setitimer(ITIMER_REAL, &often, NULL);
+	while (ticks < 20)
+		work = work * 3 + 1;
+	setitimer(ITIMER_REAL, &off, NULL);
+	puts("20 ticks");
+	return 3;
+}
+C
+cat >children.c <<'C'
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile sig_atomic_t ended, sum;
+static void on_child(int signo)
+{
+	int status;
+	(void)signo;
+	while (waitpid(-1, &status, WNOHANG) > 0) {
+		sum += WEXITSTATUS(status);
+		ended++;
+	}
+}
+int main(void)
+{
+	signal(SIGCHLD, on_child);
+	for (int i = 0; i < 20; i++)
+		if (!fork())
+			_exit(i);
+	while (ended < 20)
+		usleep(1000);
+	printf("%d children, sum %d\n", (int)ended, (int)sum);
+	return 4;
+}
+C
+cat >altstack.c <<'C'
+#include <signal.h>
+#include <stdio.h>
+static char other[65536];
+static volatile sig_atomic_t inside, nested;
+static void on_usr2(int signo) { (void)signo; nested++; }
+static void on_usr1(int signo)
+{
+	char here;
+	(void)signo;
+	inside += &here >= other && &here < other + sizeof(other);
+	raise(SIGUSR2);
+}
+int main(void)
+{
+	stack_t stack = {.ss_sp = other, .ss_size = sizeof(other)};
+	struct sigaction act = {.sa_handler = on_usr1, .sa_flags = SA_ONSTACK};
+	sigaltstack(&stack, NULL);
+	sigaction(SIGUSR1, &act, NULL);
+	signal(SIGUSR2, on_usr2);
+	for (int i = 0; i < 50; i++)
+		raise(SIGUSR1);
+	printf("%d on the other stack, %d nested\n", (int)inside, (int)nested);
+	return 5;
+}
+C
+cat >jumps.c <<'C'
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+static sigjmp_buf back;
+static void on_fault(int signo) { siglongjmp(back, signo); }
+int main(void)
+{
+	volatile int faults = 0;
+	int *volatile nowhere = NULL;
+	signal(SIGSEGV, on_fault);
+	signal(SIGFPE, on_fault);
+	for (volatile int i = 0; i < 30; i++) {
+		volatile int zero = 0;
+		if (sigsetjmp(back, 1))
+			faults++;
+		else if (i & 1)
+			*nowhere = 1;
+		else
+			zero = 1 / zero;
+	}
+	printf("%d faults\n", (int)faults);
+	return 6;
+}
+C
+cat >queue.c <<'C'
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+static volatile sig_atomic_t nr, in_order = 1, sum;
+static void on_queued(int signo, siginfo_t *info, void *context)
+{
+	(void)signo;
+	(void)context;
+	in_order &= info->si_value.sival_int == nr;
+	sum += info->si_value.sival_int;
+	nr++;
+}
+int main(void)
+{
+	struct sigaction act = {.sa_sigaction = on_queued, .sa_flags = SA_SIGINFO};
+	sigset_t set, old;
+	sigaction(SIGRTMIN + 3, &act, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN + 3);
+	sigprocmask(SIG_BLOCK, &set, &old);
+	for (int i = 0; i < 40; i++)
+		sigqueue(getpid(), SIGRTMIN + 3, (union sigval){.sival_int = i});
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	printf("%d queued, sum %d, in order %d\n", (int)nr, (int)sum, (int)in_order);
+	return 7;
+}
+C
+cat >aligned.c <<'C'
+#include <signal.h>
+#include <stdio.h>
+static volatile double value = 1.25;
+static char text[32];
+static void on_signal(int signo) { (void)signo; snprintf(text, sizeof(text), "%.2f", value); }
+int main(void)
+{
+	signal(SIGUSR1, on_signal);
+	raise(SIGUSR1);
+	puts(text);
+	return 8;
+}
+C
+# the program's own misaligned access, in no handler and in one: not qemu's doing
+cat >own.c <<'C'
+#include <signal.h>
+#include <string.h>
+static char area[64] __attribute__((aligned(16)));
+static void wrong(int signo)
+{
+	(void)signo;
+	__asm__ volatile("movaps %%xmm0, (%0)" : : "r"(area + 8) : "memory");
+}
+int main(int argc, char **argv)
+{
+	signal(SIGUSR1, wrong);
+	if (argc > 1 && !strcmp(argv[1], "handler"))
+		raise(SIGUSR1);
+	wrong(0);
+	return 0;
+}
+C
+for program in timers children altstack jumps queue aligned own; do
+	cc -g -O1 -o $program $program.c 2>cc.err || skip "cc does not work: $(tail -n 1 cc.err)"
+done
+engines=ptrace version=0
+if command -v qemu-x86_64 >/dev/null && [ -e "$BIN/auxtap-qemu.so" ]; then
+	engines="ptrace qemu"
+	version=$("${AUXTAP_QEMU:-qemu-x86_64}" --version | sed -n 's/.*version \([0-9]*\).*/\1/p')
+fi
+# healthy ENGINE PROGRAM: as natively
+healthy() {
+	local native status
+	./"$2" >want 2>/dev/null
+	native=$?
+	rm -f data
+	"$AUXTAP" crash --source "$1" -o data -- ./"$2" >out 2>err </dev/null
+	status=$?
+	[ $status -eq $native ] || fail "$2, $1: status $status, natively $native: $(tail -n 3 err)"
+	cmp -s want out || fail "$2, $1: prints $(head -n 2 out), natively $(head -n 2 want)"
+	[ -e data ] && fail "$2, $1: a snapshot of a healthy program"
+}
+for engine in $engines; do
+	for program in timers children altstack jumps queue; do
+		healthy $engine $program
+	done
+done
+healthy ptrace aligned
+if [ "$version" -ge 10 ]; then
+	healthy qemu aligned
+elif [ "$version" -gt 0 ]; then
+	"$AUXTAP" crash --source qemu -o data -- ./aligned >out 2>err </dev/null
+	status=$?
+	[ $status -eq 139 ] || fail "aligned, qemu $version: status $status: $(tail -n 3 err)"
+	grep -q 'a limit of the emulator' data.report.txt || fail "aligned: $(sed -n 1,5p data.report.txt)"
+fi
+for engine in $engines; do
+	for how in plain handler; do
+		"$AUXTAP" crash --source $engine -o data -- ./own $how >out 2>err </dev/null
+		status=$?
+		[ $status -eq 139 ] || fail "own, $how, $engine: status $status: $(tail -n 3 err)"
+		grep -q 'limit of the emulator' data.report.txt && fail "own, $how, $engine: blames the emulator"
+	done
+done
+
+# sanitizers
+cat >sane.c <<'C'
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int sum;
+static void *add(void *arg)
+{
+	for (int i = 0; i < 100; i++) {
+		pthread_mutex_lock(&lock);
+		sum += i;
+		pthread_mutex_unlock(&lock);
+	}
+	return arg;
+}
+int main(void)
+{
+	pthread_t t[2];
+	char *text = malloc(64);
+	for (int i = 0; i < 2; i++)
+		pthread_create(&t[i], NULL, add, NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	strcpy(text, "sum");
+	printf("%s %d\n", text, sum);
+	free(text);
+	return 0;
+}
+C
+nr=0
+for build in address address,undefined thread memory "address -static-libasan"; do
+	compiler=cc
+	[ "$build" = memory ] && compiler=clang
+	rm -f sane
+	$compiler -g -O1 -fsanitize=$build -pthread -o sane sane.c 2>/dev/null && ./sane >/dev/null 2>&1 || continue
+	nr=$((nr + 1))
+	if [ "$version" -ge 10 ]; then
+		healthy qemu sane
+	elif [ "$version" -gt 0 ]; then
+		"$AUXTAP" crash --source qemu -o data -- ./sane >out 2>err </dev/null
+		status=$?
+		[ $status -eq 125 ] || fail "$build, qemu $version: status $status"
+		grep -q 'built with [A-Z][a-z]*Sanitizer; give it qemu 10 or newer' err || fail "$build: $(cat err)"
+		[ -s out ] && fail "$build, qemu $version: it ran"
+	fi
+	case $build in
+	address*)
+		if [ "$version" -gt 0 ]; then
+			[ "$(grep -c 'detect_leaks=0 is added' err)" -eq 1 ] || fail "$build: $(cat err)"
+			ASAN_OPTIONS=detect_leaks=0 "$AUXTAP" crash --source qemu -o data -- ./sane >out 2>err </dev/null
+			grep -q 'is added' err && fail "$build: detect_leaks is the user's"
+		fi
+		;;
+	esac
+done
+[ $nr -gt 0 ] || echo "skipped: the sanitizers (none can be built with here)"
+# Single steps, minutes: the start of the sanitizer is 10 million instructions.
+if [ -n "${AUXTAP_LONG:-}" ] && cc -g -fsanitize=address -pthread -o sane sane.c 2>/dev/null; then
+	healthy ptrace sane
+fi
+# a compiler holds their names as text
+if [ "$version" -gt 0 ] && compiler=$(cc -print-prog-name=cc1) && [ -x "$compiler" ]; then
+	"$AUXTAP" crash --source qemu -o data -- "$compiler" --version >out 2>err </dev/null
+	grep -q 'built with' err && fail "cc1 is taken for a sanitizer build: $(cat err)"
+fi
+finish
