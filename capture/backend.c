@@ -7,13 +7,16 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -142,19 +145,72 @@ void auxtap_backend_close(struct auxtap_backend *be)
 	memset(be, 0, sizeof(*be));
 }
 
-/* May a child be single-stepped? Tried, not guessed: seccomp and yama have a say. */
-static bool try_ptrace(void)
+/* A child that waits to be traced, and whose memory holds what is expected. */
+static void wait_as_tracee(int ready, volatile const int *value)
 {
-	int status = 0;
-	pid_t pid = fork();
+	(void)value;
+	if (write(ready, "", 1) != 1)
+		_exit(1);
+	for (;;)
+		pause();
+}
 
-	if (pid < 0)
+static bool memory_readable(pid_t pid, const volatile int *value)
+{
+	struct iovec local = {0}, remote = {(void *)(uintptr_t)value, sizeof(*value)};
+	char path[64];
+	int copy = 0, fd;
+	ssize_t n;
+
+	local = (struct iovec){&copy, sizeof(copy)};
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : pread(fd, &copy, sizeof(copy), (off_t)(uintptr_t)value);
+	if (fd >= 0)
+		close(fd);
+	if (n != sizeof(copy))
+		n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+	return n == sizeof(copy) && copy == *value;
+}
+
+/* May a child be traced, as both engines do it? Tried, not guessed: seccomp and yama have a say. */
+static bool try_ptrace(char *why, size_t size)
+{
+	static volatile int value = 0x7ace;
+	int status = 0, ready[2];
+	bool ok = false;
+	char c;
+	pid_t pid;
+
+	snprintf(why, size, "a child for the try could not be made");
+	if (pipe2(ready, O_CLOEXEC))
 		return false;
+	pid = fork();
 	if (pid == 0)
-		_exit(ptrace(PTRACE_TRACEME, 0, NULL, NULL) ? 1 : 0);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		wait_as_tracee(ready[1], &value);
+	close(ready[1]);
+	if (pid < 0)
+		goto out;
+	while (read(ready[0], &c, 1) < 0 && errno == EINTR)
 		;
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	if (ptrace(PTRACE_SEIZE, pid, 0, PTRACE_O_EXITKILL))
+		snprintf(why, size,
+			 "ptrace is refused (%s); in a container allow SYS_PTRACE, else set "
+			 "kernel.yama.ptrace_scope to 1", strerror(errno));
+	else if (!memory_readable(pid, &value))
+		snprintf(why, size,
+			 "a program's memory may not be read: process_vm_readv and /proc/PID/mem are "
+			 "refused; in a container allow SYS_PTRACE");
+	else
+		ok = true;
+	kill(pid, SIGKILL);
+	while (waitpid(pid, &status, __WALL) < 0 && errno == EINTR)
+		;
+	if (ok)
+		*why = '\0';
+out:
+	close(ready[0]);
+	return ok;
 }
 
 /* The hardware's PMU or a stand-in under its name; else our module under its own. */
@@ -228,19 +284,20 @@ static void probe_all(struct auxtap_probe *probe)
 				  sizeof(probe->qemu_engine));
 	probe->qemu_a64 = qemu_usable("aarch64", probe->qemu_a64_why, probe->qemu_a64_engine,
 				      sizeof(probe->qemu_a64_engine));
-	probe->ptrace = try_ptrace();
-	probe->ptrace_why[0] = '\0';
+	probe->ptrace = try_ptrace(probe->ptrace_why, sizeof(probe->ptrace_why));
+	/* qemu runs under ptrace, too */
+	if (!probe->ptrace) {
+		probe->qemu = probe->qemu_a64 = false;
+		snprintf(probe->qemu_why, sizeof(probe->qemu_why), "%s", probe->ptrace_why);
+		snprintf(probe->qemu_a64_why, sizeof(probe->qemu_a64_why), "%s", probe->ptrace_why);
+	}
 	f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
 	if (f && fscanf(f, "%ld", &scope) != 1)
 		scope = 0;
 	if (f)
 		fclose(f);
 	probe->ptrace_attach = probe->ptrace && (scope == 0 || (scope < 3 && geteuid() == 0));
-	if (!probe->ptrace)
-		snprintf(probe->ptrace_why, sizeof(probe->ptrace_why),
-			 "ptrace is refused; in a container allow SYS_PTRACE, else set "
-			 "kernel.yama.ptrace_scope to 1");
-	else if (!probe->ptrace_attach)
+	if (probe->ptrace && !probe->ptrace_attach)
 		snprintf(probe->ptrace_why, sizeof(probe->ptrace_why),
 			 "kernel.yama.ptrace_scope is %ld; 0 lets you attach to your processes",
 			 scope);

@@ -310,6 +310,25 @@ static void code_note(struct auxtap_session *s, struct trace_file *file, pid_t p
 	memory_note(s, file, pid, from, (size_t)(to - from));
 }
 
+/* Not that a page is missing: that no page may be read. */
+static bool memory_denied(struct auxtap_session *s, pid_t pid, const struct map_list *maps)
+{
+	char byte;
+
+	for (size_t i = 0; i < maps->nr; i++) {
+		ssize_t n;
+
+		if (!(maps->entries[i].prot & PROT_READ))
+			continue;
+		n = s->be->target->mem(s->be->target_ctx, pid, maps->entries[i].start, &byte, 1);
+		if (n > 0)
+			return false;
+		if (n == -EPERM || n == -EACCES || n == -ENOSYS)
+			return true;
+	}
+	return false;
+}
+
 /* The last name of a thread that its records told. */
 static void thread_comm(struct auxtap_session *s, pid_t pid, pid_t tid, char comm[16])
 {
@@ -651,6 +670,8 @@ int session_crash(struct auxtap_session *s, const struct auxtap_target_event *ev
 		complete_maps(s, ev->pid, &maps);
 	}
 	fill_crash(s, ev, &crash);
+	if (memory_denied(s, ev->pid, &maps))
+		crash.flags |= AUXTAP_CRASH_NO_MEMORY;
 	snapshot_path(s, ev->pid, !s->stats.crashes, path, sizeof(path));
 	s->stats.crashes++;
 	ret = trace_file_create(s, &file, path, err);

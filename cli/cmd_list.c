@@ -176,7 +176,8 @@ int cmd_list(int argc, char **argv)
 		printf("record picks: backend emulated, source %s, event intel_pt//u (%s)\n",
 		       probe.qemu ? "qemu" : "ptrace", probe.kernel_why);
 	else
-		printf("record picks: nothing works here (%s)\n", probe.kernel_why);
+		printf("record picks: nothing works here (%s%s%s)\n", probe.kernel_why,
+		       *probe.ptrace_why ? "; " : "", probe.ptrace_why);
 	if (probe.emulated && probe.qemu_a64)
 		printf("  for AArch64 programs: backend emulated, source qemu, event cs_etm//u\n");
 	return CLI_OK;

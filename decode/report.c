@@ -328,6 +328,9 @@ static void print_headline(const struct report *r, struct fault *fault,
 	if (c->flags & AUXTAP_CRASH_EMULATOR)
 		fprintf(out, "  This is a limit of the emulator, not the program's fault: run it "
 			     "with --source ptrace or on trace hardware.\n");
+	if (c->flags & AUXTAP_CRASH_NO_MEMORY)
+		fprintf(out, "  The program's memory could not be read: the kernel refused "
+			     "process_vm_readv and /proc/PID/mem. The snapshot has no code and no stack.\n");
 	if (c->flags & AUXTAP_CRASH_HANDLED_FAULT) {
 		const char *first = fault_signal_name(c->fault_signo);
 

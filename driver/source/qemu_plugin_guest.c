@@ -5,17 +5,44 @@
  */
 #include "qemu_plugin.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#define PIPE_PART 4096 /* an empty pipe takes that at once */
+
+/* write() looks at memory as a system call does, too, and nothing denies it. */
+static int copy_by_pipe(const void *from, void *to, size_t size)
+{
+	size_t done = 0;
+	int fd[2];
+
+	if (pipe2(fd, O_CLOEXEC | O_NONBLOCK))
+		return -EFAULT;
+	while (done < size) {
+		size_t part = size - done < PIPE_PART ? size - done : PIPE_PART;
+
+		if (write(fd[1], (const u8 *)from + done, part) != (ssize_t)part ||
+		    read(fd[0], (u8 *)to + done, part) != (ssize_t)part)
+			break;
+		done += part;
+	}
+	close(fd[0]);
+	close(fd[1]);
+	return done == size ? 0 : -EFAULT;
+}
 
 int qp_read(u64 addr, void *buf, size_t size)
 {
 	struct iovec local = { buf, size };
 	struct iovec remote = { (void *)(uintptr_t)(qp.guest_base + addr), size };
 
-	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)size ? 0 : -EFAULT;
+	if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)size)
+		return 0;
+	/* a container may deny the call */
+	return errno == EFAULT ? -EFAULT : copy_by_pipe(remote.iov_base, buf, size);
 }
 
 char *qp_read_string(u64 addr, size_t max)

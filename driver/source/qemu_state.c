@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 ssize_t qemu_state_host_read(pid_t pid, u64 addr, void *buf, size_t size)
@@ -19,8 +20,13 @@ ssize_t qemu_state_host_read(pid_t pid, u64 addr, void *buf, size_t size)
 
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
+	if (fd < 0) {
+		struct iovec local = { buf, size }, remote = { (void *)(uintptr_t)addr, size };
+		int denied = errno;
+
+		got = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+		return got > 0 ? got : -denied;
+	}
 	got = pread(fd, buf, size, (off_t)addr);
 	if (got < 0)
 		got = -errno;
@@ -83,6 +89,7 @@ ssize_t qemu_state_mem(struct emu *emu, pid_t pid, u64 addr, void *buf, size_t s
 	struct qemu_process *p = qemu_process_find(&qemu_source, pid);
 	const struct qemu_range *r;
 	size_t done = 0;
+	int err = -EFAULT;
 
 	(void)emu;
 	if (!p)
@@ -95,13 +102,15 @@ ssize_t qemu_state_mem(struct emu *emu, pid_t pid, u64 addr, void *buf, size_t s
 		if (part > r->end - (addr + done))
 			part = r->end - (addr + done);
 		got = qemu_state_host_read(pid, p->guest_base + addr + done, (u8 *)buf + done, part);
+		if (got < 0 && got != -EIO)
+			err = (int)got;
 		if (got <= 0)
 			break;
 		done += (size_t)got;
 		if ((size_t)got < part)
 			break;
 	}
-	return done ? (ssize_t)done : -EFAULT;
+	return done ? (ssize_t)done : err;
 }
 
 ssize_t qemu_state_maps(struct emu *emu, pid_t pid, char **text)

@@ -53,6 +53,7 @@ struct auxtap_regs {
 #define AUXTAP_CRASH_CORE	   0x2 /* the signal's action dumps core */
 #define AUXTAP_CRASH_EMULATOR	   0x4 /* an emulator's limit, not the program's fault */
 #define AUXTAP_CRASH_HANDLED_FAULT 0x8 /* a synchronous fault went to a handler before */
+#define AUXTAP_CRASH_NO_MEMORY	   0x10 /* reading the program's memory was refused */
 
 struct auxtap_crash {
 	uint32_t size; /* of this struct */
