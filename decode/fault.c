@@ -84,8 +84,37 @@ bool fault_update_writes(const struct report_facts *facts, uint64_t addr)
 	return map && map->perms[0] == 'r';
 }
 
+/*
+ * Is addr in the guard page of the stack that sp is in? A mapping without any permission, directly
+ * below the writable one; sp may have gone into it already.
+ */
+static bool in_stack_guard(const struct report_facts *facts, const struct report_map *guard,
+			   uint64_t sp)
+{
+	const struct report_map *stack;
+
+	if (memcmp(guard->perms, "---", 3) != 0 || guard->name[0] == '/')
+		return false;
+	stack = report_facts_map(facts, guard->end);
+	return stack && stack->start == guard->end && stack->perms[1] == 'w' && sp >= guard->start &&
+	       sp < stack->end;
+}
+
+/* What is at addr if nothing is mapped there and it is small. */
+static const char *near_zero(const struct fault_access *a, uint64_t addr, char *buf, size_t size)
+{
+	if (!a->known || !a->base_reg[0])
+		return "nothing is mapped there";
+	if (!a->base)
+		return addr ? "nothing is mapped there: a null pointer and a small offset"
+			    : "a null pointer";
+	snprintf(buf, size, "nothing is mapped there; %s is 0x%llx", a->base_reg,
+		 (unsigned long long)a->base);
+	return buf;
+}
+
 static const char *vicinity(const struct report_facts *facts, const struct auxtap_regs *regs,
-			    uint64_t addr, char *buf, size_t size)
+			    const struct fault_access *a, uint64_t addr, char *buf, size_t size)
 {
 	const struct report_map *map = report_facts_map(facts, addr);
 	uint64_t sp = 0;
@@ -97,14 +126,15 @@ static const char *vicinity(const struct report_facts *facts, const struct auxta
 			 map->name);
 		return buf;
 	}
+	if (map && in_stack_guard(facts, map, sp))
+		return "it lies in the guard page below the stack: the stack is exhausted";
 	if (map) {
 		snprintf(buf, size, "it is mapped %.4s%s%s", map->perms,
 			 map->name[0] ? ", " : "", map->name);
 		return buf;
 	}
 	if (addr < 4096)
-		return addr ? "nothing is mapped there: a null pointer and a small offset"
-			    : "a null pointer";
+		return near_zero(a, addr, buf, size);
 	if (!fault_canonical(regs, addr))
 		return "no such address exists on this processor: the pointer is garbage";
 	if (addr - (sp - 65536) < 2 * 65536) {
@@ -155,6 +185,9 @@ static void explain_memory(const struct report_facts *facts, const struct auxtap
 		fault_a64_memory(facts, regs, bytes, size, fault);
 	else
 		fault_x86_memory(facts, regs, bytes, size, fault);
+	if (!a->known && !fault->why[0] && !(facts->crash.flags & AUXTAP_CRASH_ADDR_VALID) &&
+	    regs->arch == AUXTAP_ARCH_X86_64)
+		fault_x86_protection(facts, regs, bytes, size, fault);
 	if (fault->why[0])
 		return;
 	if (!a->known && !(facts->crash.flags & AUXTAP_CRASH_ADDR_VALID)) {
@@ -170,7 +203,7 @@ static void explain_memory(const struct report_facts *facts, const struct auxtap
 	snprintf(fault->why, sizeof(fault->why), "it %s 0x%llx%s; %s", what,
 		 (unsigned long long)addr, nr,
 		 misaligned ? "the address is not aligned as this instruction needs it"
-			    : vicinity(facts, regs, addr, where, sizeof(where)));
+			    : vicinity(facts, regs, a, addr, where, sizeof(where)));
 }
 
 /* An undefined instruction, or a breakpoint. */
@@ -207,9 +240,11 @@ void fault_explain(const struct report_facts *facts, const struct auxtap_regs *r
 		explain_memory(facts, regs, insn, insn_size, fault);
 		break;
 	case SIGFPE:
-		snprintf(fault->why, sizeof(fault->why), "%s",
-			 c->si_code == FPE_INTDIV ? "integer division by zero"
-						  : "arithmetic error");
+		if (c->si_code == FPE_INTDIV && regs->arch == AUXTAP_ARCH_X86_64)
+			fault_x86_division(facts, regs, insn, insn_size, fault->why,
+					   sizeof(fault->why));
+		else
+			snprintf(fault->why, sizeof(fault->why), "arithmetic error");
 		break;
 	case SIGILL:
 	case SIGTRAP:

@@ -19,6 +19,13 @@ void fault_x86_memory(const struct report_facts *facts, const struct auxtap_regs
 void fault_a64_memory(const struct report_facts *facts, const struct auxtap_regs *regs,
 		      const uint8_t *bytes, size_t size, struct fault *fault);
 
+/* Why the processor refused an x86 instruction without a fault address; nothing if unknown. */
+void fault_x86_protection(const struct report_facts *facts, const struct auxtap_regs *regs,
+			  const uint8_t *bytes, size_t size, struct fault *fault);
+/* Which of its two reasons an integer division had to fail. */
+void fault_x86_division(const struct report_facts *facts, const struct auxtap_regs *regs,
+			const uint8_t *bytes, size_t size, char *why, size_t why_size);
+
 /* What an undefined instruction, or a breakpoint, is; "" where nothing can be said. */
 void fault_a64_undefined(const uint8_t *bytes, size_t size, char *why, size_t why_size);
 void fault_x86_undefined(const uint8_t *bytes, size_t size, char *why, size_t why_size);

@@ -45,6 +45,7 @@ struct access {
 	uint64_t addr;
 	unsigned int nr_bytes;
 	bool reads, writes;
+	bool no_base; /* addr is the program counter's, or has an index */
 };
 
 /* Exclusives, load-acquire, store-release, compare and swap. */
@@ -110,6 +111,7 @@ static bool single(uint32_t code, const struct auxtap_regs *regs, struct access 
 		if (!vector && size == 3 && opc == 2)
 			return false; /* a prefetch */
 		a->addr += index_reg(regs, code) << (code >> 12 & 1 ? scale : 0);
+		a->no_base = index_reg(regs, code) != 0;
 		return true;
 	}
 	if (bits(code, 11, 10) == 0 && !vector) { /* atomic operations */
@@ -157,6 +159,7 @@ static bool decode(uint32_t code, const struct auxtap_regs *regs, struct access 
 			return false;
 		a->addr = regs->reg[AUXTAP_A64_PC] + (sign_extend(bits(code, 23, 5), 19) << 2);
 		a->nr_bytes = vector ? 4u << opc : opc == 1 ? 8 : 4;
+		a->no_base = true;
 		a->reads = true;
 		return true;
 	}
@@ -213,7 +216,14 @@ void fault_a64_memory(const struct report_facts *facts, const struct auxtap_regs
 			.write = a.writes && (!a.reads || fault_update_writes(facts, a.addr)),
 			.addr = a.addr,
 			.nr_bytes = a.nr_bytes,
+			.base = base_reg(regs, code),
 		};
+		uint32_t rn = bits(code, 9, 5);
+
+		if (!a.no_base && rn == 31)
+			strcpy(found.base_reg, "sp");
+		else if (!a.no_base)
+			snprintf(found.base_reg, sizeof(found.base_reg), "x%u", rn);
 
 		if (fault_explains(facts, regs, &found))
 			fault->access = found;

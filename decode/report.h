@@ -66,6 +66,8 @@ struct fault_access {
 	bool write;
 	uint64_t addr;
 	unsigned int nr_bytes;
+	char base_reg[8]; /* the register that addr is computed from; "": none, or several */
+	uint64_t base;
 };
 
 struct fault {

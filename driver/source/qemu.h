@@ -15,6 +15,7 @@
 struct qemu_range { /* of the guest's address space */
 	u64 start, end, pgoff, ino;
 	u32 prot, maj, min;
+	bool shared;
 	char *name; /* malloc'd */
 };
 

@@ -128,11 +128,14 @@ static bool is_canonical(u64 ip)
 static bool is_limit(const u8 *code, size_t nr)
 {
 	struct x86_insn insn;
+	size_t at;
 
 	if (nr < 2)
 		return false;
-	/* ud0, ud1, ud2 are meant to fail */
-	if (code[0] == 0x0f && (code[1] == 0x0b || code[1] == 0xb9 || code[1] == 0xff))
+	/* ud0, ud1, ud2 are meant to fail; clang writes its ud1 with an address-size prefix */
+	at = code[0] == 0x67 ? 1 : 0;
+	if (at + 1 < nr && code[at] == 0x0f &&
+	    (code[at + 1] == 0x0b || code[at + 1] == 0xb9 || code[at + 1] == 0xff))
 		return false;
 	return !x86_insn_decode(code, (unsigned int)nr, 64, &insn);
 }

@@ -186,10 +186,11 @@ ssize_t qemu_maps_text(const struct qemu_process *p, char **text)
 	for (u32 i = 0; i < p->nr_ranges; i++) {
 		const struct qemu_range *r = &sorted[i];
 
-		fprintf(f, "%08llx-%08llx %c%c%cp %08llx %02x:%02x %llu%s%s\n",
+		fprintf(f, "%08llx-%08llx %c%c%c%c %08llx %02x:%02x %llu%s%s\n",
 			(unsigned long long)r->start, (unsigned long long)r->end,
 			r->prot & 1 ? 'r' : '-', r->prot & 2 ? 'w' : '-', r->prot & 4 ? 'x' : '-',
-			(unsigned long long)r->pgoff, r->maj, r->min, (unsigned long long)r->ino,
+			r->shared ? 's' : 'p', (unsigned long long)r->pgoff, r->maj, r->min,
+			(unsigned long long)r->ino,
 			*r->name ? " " : "", r->name);
 	}
 	free(sorted);

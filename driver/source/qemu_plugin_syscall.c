@@ -75,6 +75,8 @@ static void after_mmap(struct qemu_rec *rec, u64 addr)
 	struct stat st;
 	ssize_t size = 0;
 	bool is_file = !(call_arg[3] & MAP_ANONYMOUS);
+	u64 type = call_arg[3] & MAP_TYPE;
+	u32 shared = type == MAP_SHARED || type == MAP_SHARED_VALIDATE ? QEMU_MAP_SHARED : 0;
 
 	if (is_file) {
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", (int)call_arg[4]);
@@ -82,7 +84,7 @@ static void after_mmap(struct qemu_rec *rec, u64 addr)
 		is_file = size > 0 && !fstat((int)call_arg[4], &st);
 	}
 	name[is_file ? size : 0] = 0;
-	qp_map_message(rec, addr, len, is_file ? call_arg[5] : 0, (u32)call_arg[2],
+	qp_map_message(rec, addr, len, is_file ? call_arg[5] : 0, (u32)call_arg[2] | shared,
 		       is_file ? &st : NULL, name);
 }
 

@@ -31,6 +31,8 @@
 #define QEMU_MSG_TYPE(word) ((word) >> 16 & 0xff)
 #define QEMU_MSG_LEN(word) ((word) & 0xffff)
 
+#define QEMU_MAP_SHARED 0x100 /* beside PROT_… in QEMU_MSG_MAP */
+
 enum qemu_msg {
 	/* the process is about to run its first block, and waits at the gate of its record */
 	QEMU_MSG_START = 1, /* - */
@@ -40,7 +42,7 @@ enum qemu_msg {
 	QEMU_MSG_VSYSCALL,  /* ip (2): the last block went to an address that only faults */
 	QEMU_MSG_WIDE,	    /* ip (2), nr | last_len << 16 | cls << 24, flags | lens, 1 byte each: a block that found no room in the tables */
 	QEMU_MSG_NAME,	    /* bytes, NUL-padded: appended to the name of the next message */
-	QEMU_MSG_MAP,	    /* addr (2), len (2), pgoff (2), ino (2), prot, maj, min */
+	QEMU_MSG_MAP,	    /* addr (2), len (2), pgoff (2), ino (2), prot with QEMU_MAP_SHARED, maj, min */
 	QEMU_MSG_PROTECT,   /* addr (2), len (2), prot */
 	QEMU_MSG_UNMAP,	    /* addr (2), len (2) */
 	QEMU_MSG_REMAP,	    /* old (2), old len (2), new (2), new len (2) */

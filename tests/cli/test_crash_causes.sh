@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Why a process died, in the report's words, with both execution engines: the second line of the
+# report. (tests/unit/decode/test_fault.c has more of them.)
+. "$(dirname "$0")/lib.sh"
+command -v gcc >/dev/null || skip "gcc is not installed"
+gcc -g -O0 -fno-stack-protector -pthread -w -o causes "$SRC/tests/cli/frames/causes.c" ||
+	{ fail "causes: not built"; finish; }
+
+# cause ENGINE WHICH STATUS TEXT
+cause() {
+	local status why
+	rm -f data*
+	"$AUXTAP" crash --source "$1" -o data -- ./causes "$2" >stdout 2>stderr </dev/null
+	status=$?
+	[ "$status" -eq "$3" ] || fail "$1 $2: status $status, not $3: $(tail -n 2 stderr)"
+	[ -s data.report.txt ] || { fail "$1 $2: no report: $(tail -n 3 stderr)"; return; }
+	why=$(sed -n 2,4p data.report.txt | sed -n '/^  [a-z]/p' | head -n 1)
+	[[ $why == *"$4"* ]] || fail "$1 $2: '$4' is not in: $(head -n 4 data.report.txt)"
+	grep -q 'limit of the emulator' data.report.txt && fail "$1 $2: not a limit of the emulator"
+}
+
+engines=()
+command -v qemu-x86_64 >/dev/null && engines+=(qemu) || echo "qemu: not installed"
+engines+=(ptrace)
+for engine in "${engines[@]}"; do
+	cause "$engine" overflow 136 'integer overflow: the most negative number divided by -1'
+	cause "$engine" movaps 139 '(16 bytes); movaps needs an address that is a multiple of 16'
+	cause "$engine" hlt 139 'hlt is a privileged instruction'
+	cause "$engine" thread_stack 139 'the guard page below the stack: the stack is exhausted'
+	cause "$engine" shared 139 'it is mapped r--s'
+	[ "$engine" = ptrace ] && continue # the rest does not depend on the engine
+	cause "$engine" ud1 132 'it ran into ud1, the instruction that compilers put where'
+	cause "$engine" out 139 'out'
+	cause "$engine" shared_changed 139 'it is mapped r--s'
+	cause "$engine" small 139 'it read from 0xbb8 (4 bytes); nothing is mapped there; rax is 0xbb8'
+	cause "$engine" null 139 'nothing is mapped there: a null pointer and a small offset'
+done
+finish
