@@ -16,6 +16,7 @@
 
 #define STACK_BYTES	(256u << 10) /* of the thread that died */
 #define STACKS_TOTAL	(8u << 20)   /* of all threads together */
+#define RED_ZONE 128
 #define STACK_GUARD_GAP (1u << 20)   /* sp may lie this far below its stack (overflow) */
 #define CODE_BYTES	256u
 #define THREADS_MAX	4096
@@ -274,14 +275,21 @@ static void memory_note(struct auxtap_session *s, struct trace_file *file, pid_t
 	free(note);
 }
 
-/* From sp up, at most max bytes, within its mapping. */
+/*
+ * From sp up, at most max bytes, within its mapping; and the 128 bytes below sp that functions which
+ * call no others use on x86-64 (the red zone of its ABI).
+ */
 static void stack_note(struct auxtap_session *s, struct trace_file *file, pid_t pid,
 		       const struct map_list *maps, uint64_t sp, size_t max)
 {
 	const struct map_entry *e = map_list_find(maps, sp);
-	uint64_t from = sp & ~7ull;
+	uint64_t from = (sp & ~7ull) - RED_ZONE;
 
-	/* A stack that overflowed: sp lies below it. */
+	/* A stack that overflowed: sp lies below it, or in its guard page. */
+	if (e && !(e->prot & PROT_READ))
+		e = NULL;
+	if (e && (from < e->start || from > sp))
+		from = e->start;
 	for (size_t i = 0; i < maps->nr && !e; i++) {
 		if (maps->entries[i].start > sp &&
 		    maps->entries[i].start - sp <= STACK_GUARD_GAP &&

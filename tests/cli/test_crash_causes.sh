@@ -27,6 +27,8 @@ for engine in "${engines[@]}"; do
 	cause "$engine" movaps 139 '(16 bytes); movaps needs an address that is a multiple of 16'
 	cause "$engine" hlt 139 'hlt is a privileged instruction'
 	cause "$engine" thread_stack 139 'the guard page below the stack: the stack is exhausted'
+	sed -n '/^Backtrace/,/^$/p' data.report.txt | grep -q ' run at .*causes.c' ||
+		fail "$engine thread_stack: the backtrace does not reach the thread's function"
 	cause "$engine" shared 139 'it is mapped r--s'
 	[ "$engine" = ptrace ] && continue # the rest does not depend on the engine
 	cause "$engine" ud1 132 'it ran into ud1, the instruction that compilers put where'
