@@ -32,6 +32,7 @@ enum {
 	OPT_SYSROOT,
 	OPT_VMLINUX,
 	OPT_KCORE,
+	OPT_DEBUGINFOD,
 	OPT_SUMMARY,
 	OPT_HELP,
 };
@@ -47,6 +48,7 @@ static const struct option options[] = {
 	{"sysroot", required_argument, NULL, OPT_SYSROOT},
 	{"vmlinux", required_argument, NULL, OPT_VMLINUX},
 	{"kcore", required_argument, NULL, OPT_KCORE},
+	{"debuginfod", no_argument, NULL, OPT_DEBUGINFOD},
 	{"jobs", required_argument, NULL, 'j'},
 	{"summary", no_argument, NULL, OPT_SUMMARY},
 	RAW_OPTIONS,
@@ -73,6 +75,7 @@ static void usage(FILE *out)
 	      "  --vmlinux FILE, --kcore FILE\n"
 	      "                    the kernel's image; vmlinux is moved to where the recorded\n"
 	      "                    address of _text says that the kernel was\n"
+	      "  --debuginfod      ask the servers that DEBUGINFOD_URLS names for what is missing\n"
 	      "  -j N              decode and print with N threads (default: one a CPU, at most 8)\n"
 	      "  --summary         only the sums, as 'name: value' lines\n\n",
 	      out);
@@ -199,6 +202,9 @@ static int parse_option(struct decode_cmd *cmd, struct decode_printer *printer, 
 		return 0;
 	case OPT_KCORE:
 		cmd->image_opts.kcore = arg;
+		return 0;
+	case OPT_DEBUGINFOD:
+		cmd->image_opts.debuginfod = true;
 		return 0;
 	case 'j':
 		if (!cli_number(arg, 256, &value) || !value)

@@ -25,6 +25,7 @@ static const char help[] =
 	"  --sysroot DIR    look for images under DIR first\n"
 	"  --vmlinux FILE, --kcore FILE\n"
 	"                   the kernel's image\n"
+	"  --debuginfod     ask the servers that DEBUGINFOD_URLS names for what is missing\n"
 	"  --color WHEN     always, never, or auto: on a terminal (auto)\n"
 	"  -h, --help       this text\n\n";
 
@@ -40,7 +41,8 @@ static int report_raw(const struct report_cmd *cmd, struct auxtap_error *err)
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts),
 						   .sysroot = cmd->opts.sysroot,
 						   .vmlinux = cmd->opts.vmlinux,
-						   .kcore = cmd->opts.kcore};
+						   .kcore = cmd->opts.kcore,
+						   .debuginfod = cmd->opts.debuginfod};
 	struct auxtap_image_set *images;
 	int ret;
 
@@ -113,6 +115,7 @@ int cmd_report(int argc, char **argv)
 		{"color", required_argument, NULL, 'C'},
 		{"vmlinux", required_argument, NULL, 'v'},
 		{"kcore", required_argument, NULL, 'k'},
+		{"debuginfod", no_argument, NULL, 'd'},
 		RAW_OPTIONS,
 		{"help", no_argument, NULL, 'h'},
 		{0},
@@ -143,6 +146,9 @@ int cmd_report(int argc, char **argv)
 			break;
 		case 'k':
 			cmd.opts.kcore = optarg;
+			break;
+		case 'd':
+			cmd.opts.debuginfod = true;
 			break;
 		case 'C':
 			if (!strcmp(optarg, "always"))

@@ -167,8 +167,8 @@ static bool try_by_id(const struct auxtap_image_set *set, struct auxtap_image *i
 	return try_path(image, path, true);
 }
 
-/* Only where the user asked for it: the variable is libdebuginfod's own switch. */
-static bool try_debuginfod(struct auxtap_image *image)
+/* Only if the user asked for it; the variable says which servers. */
+static bool try_debuginfod(const struct auxtap_image_set *set, struct auxtap_image *image)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
 	void *lib, *client;
@@ -179,7 +179,7 @@ static bool try_debuginfod(struct auxtap_image *image)
 	bool found = false;
 	int fd;
 
-	if (!urls || !*urls || !image->build_id_size)
+	if (!set->debuginfod || !urls || !*urls || !image->build_id_size)
 		return false;
 	lib = dlopen("libdebuginfod.so.1", RTLD_NOW);
 	if (!lib)
@@ -257,7 +257,7 @@ static void look_everywhere(const struct auxtap_image_set *set,
 	/* With a sysroot this machine's own file counts only if it is provably the same. */
 	if (is_file_name(image->name) && try_path(image, image->name, set->sysroot != NULL))
 		return;
-	try_debuginfod(image);
+	try_debuginfod(set, image);
 }
 
 void image_find(const struct auxtap_image_set *set, struct auxtap_image *image)

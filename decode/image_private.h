@@ -88,6 +88,7 @@ struct image_known_id {
 struct auxtap_image_set {
 	pthread_mutex_t lock; /* workers of a decoder and its user share the set */
 	char *sysroot, *vmlinux, *kcore;
+	bool debuginfod;
 	struct auxtap_image **images;
 	size_t nr_images, max_images;
 	size_t *image_hash; /* index + 1; open addressing */

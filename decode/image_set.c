@@ -40,6 +40,7 @@ int auxtap_image_set_new(struct auxtap_image_set **set_out,
 	set->sysroot = copy(known.sysroot);
 	set->vmlinux = copy(known.vmlinux);
 	set->kcore = copy(known.kcore);
+	set->debuginfod = known.debuginfod;
 	pthread_mutex_init(&set->lock, NULL);
 	if (set->vmlinux)
 		ret = can_be_kernel(set->vmlinux, err);

@@ -714,6 +714,7 @@ int auxtap_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *o
 	image_opts.sysroot = opts->sysroot;
 	image_opts.vmlinux = opts->vmlinux;
 	image_opts.kcore = opts->kcore;
+	image_opts.debuginfod = opts->debuginfod;
 	ret = report_facts_read(&r.facts, pd, err);
 	if (ret < 0)
 		goto out_facts;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Source lines and inlined frames of one image, by libdw. Debug information is looked for
- * as elfutils does: in the file, /usr/lib/debug/.build-id, .gnu_debuglink, debuginfod (only
- * if DEBUGINFOD_URLS is set). What was found for an address is remembered.
+ * in the file, /usr/lib/debug/.build-id, .gnu_debuglink, debuginfod (only if the user asked for
+ * it). What was found for an address is remembered.
  */
+#include "debug_file.h"
 #include "dwarf_index.h"
 #include "image_private.h"
 
@@ -42,18 +43,6 @@ struct image_lines {
 	unsigned int nr;
 };
 
-static int find_elf_never(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base,
-			  char **file, Elf **elf)
-{
-	(void)mod;
-	(void)data;
-	(void)name;
-	(void)base;
-	(void)file;
-	(void)elf;
-	return -1;
-}
-
 /* Where no code begins at address 0, debug information of address 0 is of discarded code. */
 static bool code_at_zero(Elf *elf)
 {
@@ -71,6 +60,7 @@ static void lines_open(struct auxtap_image *image)
 {
 	const struct auxtap_image_set *set = image->set;
 	struct image_lines *lines = calloc(1, sizeof(*lines));
+	void **data;
 	Dwarf *dw;
 	Elf *elf;
 
@@ -83,8 +73,9 @@ static void lines_open(struct auxtap_image *image)
 		free(lines);
 		return;
 	}
-	lines->callbacks.find_elf = find_elf_never;
-	lines->callbacks.find_debuginfo = dwfl_standard_find_debuginfo;
+	lines->callbacks.find_elf = debug_file_no_elf;
+	lines->callbacks.find_debuginfo = set->debuginfod ? dwfl_standard_find_debuginfo
+							  : debug_file_find;
 	lines->callbacks.section_address = dwfl_offline_section_address;
 	lines->callbacks.debuginfo_path = &lines->debug_path;
 	lines->dwfl = dwfl_begin(&lines->callbacks);
@@ -92,6 +83,8 @@ static void lines_open(struct auxtap_image *image)
 		goto fail;
 	/* add_p_vaddr: addresses are the file's own */
 	lines->mod = dwfl_report_elf(lines->dwfl, image->name, image->path, -1, 0, true);
+	if (lines->mod && dwfl_module_info(lines->mod, &data, NULL, NULL, NULL, NULL, NULL, NULL))
+		*data = set->sysroot;
 	if (!lines->mod || dwfl_report_end(lines->dwfl, NULL, NULL))
 		goto fail;
 	elf = dwfl_module_getelf(lines->mod, &lines->bias);

@@ -5,6 +5,7 @@
  * does not know of AArch64 is here: signed return addresses, and the kernel's signal frame
  * (what returns from a handler has no unwind information under qemu).
  */
+#include "debug_file.h"
 #include "report.h"
 
 #include <elfutils/libdwfl.h>
@@ -112,8 +113,8 @@ static const Dwfl_Thread_Callbacks thread_callbacks = {
 };
 
 static const Dwfl_Callbacks dwfl_callbacks = {
-	.find_elf = dwfl_build_id_find_elf,
-	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.find_elf = debug_file_no_elf,
+	.find_debuginfo = debug_file_find,
 	.section_address = dwfl_offline_section_address,
 };
 

@@ -155,6 +155,7 @@ struct auxtap_report_opts {
 	unsigned int nr_calls;	  /* lines of the call tree; 0: at most 40, without the start-up */
 	const char *sysroot;
 	const char *vmlinux, *kcore;
+	bool debuginfod; /* as in struct auxtap_image_set_opts */
 };
 /* For a crash its report, else an overview; images needed, found, missing. */
 AUXTAP_API int auxtap_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *opts,

@@ -39,6 +39,7 @@ struct auxtap_image_set_opts {
 	size_t size;
 	const char *sysroot;
 	const char *vmlinux, *kcore;
+	bool debuginfod; /* ask the servers of DEBUGINFOD_URLS for images and debug information */
 };
 
 AUXTAP_API int auxtap_image_set_new(struct auxtap_image_set **set,
