@@ -404,7 +404,7 @@ static int open_buffer(struct cs_buffer *buffer, const struct cs_snapshot_buffer
 	struct stat st;
 
 	buffer->format = from->format;
-	buffer->fd = open(from->path, O_RDONLY | O_CLOEXEC);
+	buffer->fd = open(from->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (buffer->fd < 0)
 		return auxtap_error_set(err, -errno, from->path, "cannot open: %s", strerror(errno));
 	if (fstat(buffer->fd, &st) || !S_ISREG(st.st_mode))

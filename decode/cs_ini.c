@@ -64,7 +64,7 @@ static int parse_line(struct cs_ini *ini, char *line, const char **section)
 
 static int load(struct cs_ini *ini, const char *path, struct auxtap_error *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), ret = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), ret = 0;
 	size_t have = 0;
 	struct stat st;
 

@@ -49,6 +49,29 @@ static int no_memory(struct reading *r)
 	return auxtap_error_set(r->err, -ENOMEM, r->ss->dir, "out of memory");
 }
 
+/*
+ * Is each component of the path below the directory's 'skip' bytes what it seems, no symbolic link,
+ * and the last one a regular file? What is missing is found out when it is opened.
+ */
+static bool is_plain(char *path, size_t skip)
+{
+	struct stat st;
+	bool plain = true;
+
+	for (char *at = path + skip; plain && *at; at++) {
+		char *end = strchrnul(at, '/'), was = *end;
+
+		*end = '\0';
+		plain = lstat(path, &st) ||
+			(was ? S_ISDIR(st.st_mode) : S_ISREG(st.st_mode));
+		*end = was;
+		if (!was)
+			break;
+		at = end;
+	}
+	return plain;
+}
+
 /* A file named in the folder; NULL and the error if it is not in it. */
 static char *path_in(struct reading *r, const char *name)
 {
@@ -68,6 +91,12 @@ static char *path_in(struct reading *r, const char *name)
 	if (!*name || asprintf(&path, "%s/%s", r->ss->dir, name) < 0) {
 		auxtap_error_set(r->err, *name ? -ENOMEM : -EBADMSG, r->ss->dir, "%s",
 				 *name ? "out of memory" : "names a file without a name");
+		return NULL;
+	}
+	if (!is_plain(path, strlen(r->ss->dir) + 1)) {
+		auxtap_error_set(r->err, -EBADMSG, path,
+				 "a snapshot holds regular files only; a link is not followed");
+		free(path);
 		return NULL;
 	}
 	return path;

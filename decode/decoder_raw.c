@@ -110,7 +110,7 @@ static int open_file(struct auxtap_decoder *dec, const char *path, bool is_spe, 
 	struct decoder_queue *queue;
 	struct stat st;
 
-	dec->raw_fd = open(path, O_RDONLY | O_CLOEXEC);
+	dec->raw_fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (dec->raw_fd < 0)
 		return auxtap_error_set(err, -errno, path, "cannot open: %s", strerror(errno));
 	if (fstat(dec->raw_fd, &st))

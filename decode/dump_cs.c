@@ -244,7 +244,7 @@ static int list_snapshot(struct cs_snapshot *ss, const char *name, const struct 
 	if (!sd.buf)
 		ret = auxtap_error_set(err, -ENOMEM, name, "out of memory");
 	for (size_t i = 0; !ret && opts->packets && i < ss->nr_buffers; i++) {
-		sd.fd = open(ss->buffers[i].path, O_RDONLY | O_CLOEXEC);
+		sd.fd = open(ss->buffers[i].path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 		if (sd.fd < 0)
 			ret = auxtap_error_set(err, -errno, ss->buffers[i].path,
 					       "cannot open: %s", strerror(errno));

@@ -495,6 +495,12 @@ void auxtap_perfdata_close(struct auxtap_perfdata *pd)
 	free(pd);
 }
 
+bool auxtap_perfdata_owner(const struct auxtap_perfdata *pd, uid_t *uid)
+{
+	*uid = pd->src.owner;
+	return pd->src.has_owner;
+}
+
 const char *auxtap_perfdata_path(const struct auxtap_perfdata *pd)
 {
 	return pd->path;

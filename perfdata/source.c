@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* See source.h. */
 #include "source.h"
+#include "layout.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -47,7 +48,21 @@ static int add_file(struct pd_source *src, int fd, uint64_t size)
 	return 0;
 }
 
-/* Everything that comes out of fd, into an unlinked file; returns its descriptor. */
+/*
+ * Can what was spooled so far become a recording? If not, the rest is not read: it may have no end,
+ * and the reader says what is wrong with the beginning.
+ */
+static bool begins_recording(int fd)
+{
+	uint64_t magic;
+
+	if (pread(fd, &magic, sizeof(magic), 0) != (ssize_t)sizeof(magic))
+		return true;
+	return magic == PD_MAGIC_V2 || magic == PD_MAGIC_V1 ||
+	       magic == __builtin_bswap64(PD_MAGIC_V2) || magic == __builtin_bswap64(PD_MAGIC_V1);
+}
+
+/* What comes out of fd, into an unlinked file; returns its descriptor. */
 static int spool(int fd, const char *name, struct auxtap_error *err)
 {
 	const size_t room = 1 << 16;
@@ -90,6 +105,8 @@ static int spool(int fd, const char *name, struct auxtap_error *err)
 			}
 			put += done;
 		}
+		if (!begins_recording(out))
+			break;
 	}
 out:
 	free(buf);
@@ -108,6 +125,10 @@ int pd_source_open_fd(struct pd_source *src, int fd, const char *name,
 		ret = auxtap_error_set(err, -errno, name, "cannot open: %s",
 				       strerror(errno));
 		goto fail;
+	}
+	if (!src->nr_files && S_ISREG(st.st_mode)) {
+		src->has_owner = true;
+		src->owner = st.st_uid;
 	}
 	if (!S_ISREG(st.st_mode)) {
 		ret = spool(fd, name, err);
@@ -146,6 +167,19 @@ static int by_number(const struct dirent **a, const struct dirent **b)
 	return x < y ? -1 : x > y;
 }
 
+/* A regular file of the directory itself: a link or a FIFO in it may be anything. */
+static int open_in(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0 || (!fstat(fd, &st) && S_ISREG(st.st_mode)))
+		return fd;
+	close(fd);
+	errno = EINVAL;
+	return -1;
+}
+
 /* "data" with the header, then data.0, data.1, … which are records alone. */
 static int open_directory(struct pd_source *src, int dir, const char *path,
 			  struct auxtap_error *err)
@@ -159,7 +193,7 @@ static int open_directory(struct pd_source *src, int dir, const char *path,
 					strerror(errno));
 	for (int i = -1; i < nr && !ret; i++) {
 		const char *name = i < 0 ? "data" : names[i]->d_name;
-		int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+		int fd = open_in(dir, name);
 
 		if (fd < 0 && i < 0 && errno == ENOENT)
 			ret = auxtap_error_set(err, -EINVAL, path,

@@ -21,6 +21,8 @@ struct pd_source {
 	struct pd_file *files; /* the first holds the header */
 	unsigned int nr_files;
 	bool directory;
+	bool has_owner; /* the first is a file of its own, and not what came through a pipe */
+	uid_t owner;
 	uint64_t size; /* of all files */
 };
 

@@ -159,6 +159,8 @@ struct auxtap_perfdata_info {
 AUXTAP_API int auxtap_perfdata_open(struct auxtap_perfdata **pd, const char *path,
 				    struct auxtap_error *err);
 AUXTAP_API void auxtap_perfdata_close(struct auxtap_perfdata *pd);
+/* The user who owns the file; false: it came through a pipe. */
+AUXTAP_API bool auxtap_perfdata_owner(const struct auxtap_perfdata *pd, uid_t *uid);
 AUXTAP_API const char *auxtap_perfdata_path(const struct auxtap_perfdata *pd);
 AUXTAP_API const struct auxtap_perfdata_info *
 auxtap_perfdata_info(const struct auxtap_perfdata *pd);
