@@ -5,6 +5,7 @@
 
 #include <auxtap/error.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 /* Commands that run a program (record, crash) */
 #define CLI_RUN_FAILED	   125
@@ -27,6 +28,12 @@ int cli_output_failed(int code);
 
 /* The first argument is -h, --help or an abbreviation of it. */
 bool cli_wants_help(int argc, char **argv);
+
+/*
+ * Standard output for text with names from files: control characters but newline and tab are
+ * escaped. One stream for the process; a command that uses it leaves stdout alone.
+ */
+FILE *cli_safe_output(void);
 
 struct auxtap_perfdata;
 /* Tells if the recorder never came to an end with this file; true: it was told. */

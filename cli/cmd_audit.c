@@ -115,6 +115,7 @@ static int audit_file(const char *path, bool log, const struct auxtap_audit_opts
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_audit *audit = NULL;
 	struct auxtap_perfdata *pd = NULL;
+	FILE *out = cli_safe_output();
 	int ret, status;
 
 	if (log) {
@@ -129,7 +130,7 @@ static int audit_file(const char *path, bool log, const struct auxtap_audit_opts
 		status = ret == -EBADMSG ? CLI_DAMAGED : CLI_FAILED;
 	} else {
 		status = auxtap_audit_at_fault(audit) ? CLI_DAMAGED : CLI_OK;
-		if (formats[format].print(audit, path, stdout) || fflush(stdout))
+		if (formats[format].print(audit, path, out) || fflush(out))
 			status = cli_output_failed(errno);
 	}
 	auxtap_audit_free(audit);

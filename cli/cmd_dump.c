@@ -51,7 +51,7 @@ static int finish(int ret, const struct auxtap_error *err)
 {
 	int output = ferror(stdout) && ret < 0 ? -ret : 0;
 
-	if (!output && (fflush(stdout) || ferror(stdout)))
+	if (!output && (fflush(cli_safe_output()) || fflush(stdout) || ferror(stdout)))
 		output = errno;
 	if (output == EPIPE)
 		return CLI_OK;
@@ -105,7 +105,7 @@ static int dump_bare(const struct raw_options *ro, const char *path,
 
 int cmd_dump(int argc, char **argv)
 {
-	struct dump_opts opts = {.out = stdout, .packets = true};
+	struct dump_opts opts = {.out = cli_safe_output(), .packets = true};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_perfdata *pd;
 	static struct raw_options raw;

@@ -4,6 +4,7 @@
 #include "decode_number.h"
 
 #include <auxtap/spe.h>
+#include <auxtap/text.h>
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -386,25 +387,10 @@ void decode_gap_words(const struct auxtap_event *ev, char *buf, size_t size)
 
 /* ---- text as it may stand in the others ---- */
 
-/* Length of the UTF-8 sequence at s; 0: it is none (overlong ones and surrogates are none). */
-static unsigned int utf8_length(const unsigned char *s)
-{
-	unsigned int n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3
-								    : s[0] < 0xf5 ? 4 : 0;
-
-	for (unsigned int i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return n;
-}
-
-/* Bytes of a sequence as they are; a byte of none as the four characters \xNN. */
+/* A sequence that may be printed as it is; a byte of none as the four characters \xNN. */
 static unsigned int put_utf8(struct decode_printer *p, const char *s, const char *backslash)
 {
-	unsigned int n = utf8_length((const unsigned char *)s);
+	unsigned int n = auxtap_text_printable(s, strnlen(s, 4));
 
 	if (!n) {
 		put(p, "%sx%02x", backslash, (unsigned char)*s);
@@ -427,7 +413,10 @@ static void json_string(struct decode_printer *p, const char *s)
 			put(p, "\\%c", c);
 		else if (c < 0x20 || c == 0x7f)
 			put(p, "\\u%04x", c);
-		else {
+		else if (c == 0xc2 && (s[1] & 0xe0) == 0x80) { /* C1 */
+			put(p, "\\u%04x", (unsigned char)s[1]);
+			s++;
+		} else {
 			/* the backslash is text here, so JSON wants two */
 			s += put_utf8(p, s, "\\\\");
 			continue;

@@ -7,7 +7,9 @@
 #include "decode_print.h"
 
 #include <auxtap/spe.h>
+#include <auxtap/text.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 #define VALUE_MAX 4096 /* with its NUL */
@@ -296,6 +298,35 @@ static char *put_event(struct decode_printer *p, const struct auxtap_event *ev,
 	return at;
 }
 
+/* Might a name in the line contain a control character? Nearly no line does. */
+static bool has_unsafe(const char *at, const char *end)
+{
+	unsigned char any = 0;
+
+	for (; at < end; at++) {
+		unsigned char c = (unsigned char)*at;
+
+		any |= (unsigned char)((c < 0x20) | (c >= 0x7f));
+	}
+	return any;
+}
+
+/* The line of len bytes at the end of the buffer, again with its control characters escaped. */
+static void escape_line(struct decode_printer *p, size_t len)
+{
+	char *copy = malloc(len);
+
+	if (!copy || decode_print_room(p, 4 * len + 2)) {
+		p->failed = true;
+		free(copy);
+		return;
+	}
+	memcpy(copy, p->buf + p->nr, len);
+	p->nr += auxtap_text_escape(p->buf + p->nr, 4 * len + 1, copy, len);
+	p->buf[p->nr++] = '\n';
+	free(copy);
+}
+
 void decode_print_text(struct decode_printer *p, const struct auxtap_event *ev,
 		       const struct place *place)
 {
@@ -305,6 +336,10 @@ void decode_print_text(struct decode_printer *p, const struct auxtap_event *ev,
 		return;
 	at = p->buf + p->nr;
 	at = ev->type == AUXTAP_EVENT_GAP ? put_gap(p, ev, at) : put_event(p, ev, place, at);
+	if (has_unsafe(p->buf + p->nr, at)) {
+		escape_line(p, (size_t)(at - (p->buf + p->nr)));
+		return;
+	}
 	*at++ = '\n';
 	p->nr = (size_t)(at - p->buf);
 }

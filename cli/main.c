@@ -2,6 +2,8 @@
 /* The auxtap command: picks the subcommand. */
 #include "cli.h"
 
+#include <auxtap/text.h>
+
 #include <auxtap/perfdata.h>
 #include <errno.h>
 #include <getopt.h>
@@ -38,16 +40,24 @@ static const struct command commands[] = {
 
 void cli_complain(const char *what, const char *todo, const char *why_fmt, ...)
 {
+	char line[2048], safe[4 * sizeof(line)];
 	va_list args;
+	size_t at;
 
-	fflush(stdout);
-	fprintf(stderr, "auxtap: %s: ", what);
+	fflush(NULL);
+	at = (size_t)snprintf(line, sizeof(line), "auxtap: %s: ", what);
+	if (at >= sizeof(line))
+		at = sizeof(line) - 1;
 	va_start(args, why_fmt);
-	vfprintf(stderr, why_fmt, args);
+	at += (size_t)vsnprintf(line + at, sizeof(line) - at, why_fmt, args);
 	va_end(args);
+	if (at >= sizeof(line))
+		at = sizeof(line) - 1;
 	if (todo && *todo)
-		fprintf(stderr, "; %s", todo);
-	fputc('\n', stderr);
+		snprintf(line + at, sizeof(line) - at, "; %s", todo);
+	/* files, and names in them, are part of it */
+	auxtap_text_escape(safe, sizeof(safe), line, strlen(line));
+	fprintf(stderr, "%s\n", safe);
 }
 
 /* Nothing reads a pipe's other end any more: what 'auxtap … | head' leaves is no failure. */

@@ -295,7 +295,7 @@ static void print_headline(const struct report *r, struct fault *fault,
 	if (regs)
 		report_regs_ip(regs, &ip);
 	snprintf(number, sizeof(number), "signal %d", c->signo);
-	fprintf(out, "%s%s (pid %d", r->ro.style->bad, c->comm, c->pid);
+	fprintf(out, "%s%s (pid %d", r->ro.style->bad, report_text(&r->ro, c->comm), c->pid);
 	if (c->tid != c->pid)
 		fprintf(out, ", thread %d", c->tid);
 	fprintf(out, ") died of %s: %s%s", name ? name : number, fault_signal_words(c->signo),
@@ -324,7 +324,7 @@ static void print_headline(const struct report *r, struct fault *fault,
 	}
 	fputc('\n', out);
 	if (fault->why[0])
-		fprintf(out, "  %s\n", fault->why);
+		fprintf(out, "  %s\n", report_text(&r->ro, fault->why));
 	if (c->flags & AUXTAP_CRASH_EMULATOR)
 		fprintf(out, "  This is a limit of the emulator, not the program's fault: run it "
 			     "with --source ptrace or on trace hardware.\n");
@@ -361,8 +361,9 @@ static void print_insn(const struct report *r, enum auxtap_isa isa, uint64_t ip)
 	if (!auxtap_image_set_resolve(r->ro.images, r->facts.crash.pid, r->facts.crash.time, ip,
 				      &loc) &&
 	    loc.image && loc.nr_frames && loc.frames[0].file) {
-		fprintf(r->ro.out, "  %s:%u\n", loc.frames[0].file, loc.frames[0].line);
-		report_source_line(&r->ro, loc.frames[0].file, loc.frames[0].line);
+		fprintf(r->ro.out, "  %s:%u\n", report_text(&r->ro, loc.frames[0].file),
+			loc.frames[0].line);
+		report_source_line(&r->ro, &loc);
 	}
 }
 
@@ -384,15 +385,15 @@ static void print_frame(const struct report *r, int nr, uint64_t pc)
 		else
 			fputs("      ", r->ro.out);
 		if (f->symbol)
-			fprintf(r->ro.out, "%s%s%s%s", r->ro.style->name, f->symbol,
-				r->ro.style->off, f->inlined ? " (inlined)" : "");
+			fprintf(r->ro.out, "%s%s%s%s", r->ro.style->name,
+				report_text(&r->ro, f->symbol), r->ro.style->off, f->inlined ? " (inlined)" : "");
 		else
-			fprintf(r->ro.out, "%s%s+0x%" PRIx64 "%s", r->ro.style->name, loc.image,
-				loc.image_off, r->ro.style->off);
+			fprintf(r->ro.out, "%s%s+0x%" PRIx64 "%s", r->ro.style->name,
+				report_text(&r->ro, loc.image), loc.image_off, r->ro.style->off);
 		if (f->file)
-			fprintf(r->ro.out, " at %s:%u", f->file, f->line);
+			fprintf(r->ro.out, " at %s:%u", report_text(&r->ro, f->file), f->line);
 		else if (f->symbol)
-			fprintf(r->ro.out, " in %s", loc.image);
+			fprintf(r->ro.out, " in %s", report_text(&r->ro, loc.image));
 		fputc('\n', r->ro.out);
 	}
 }
@@ -483,7 +484,8 @@ static void print_threads(const struct report *r, int32_t but)
 			regs = &r->facts.threads[i].note.regs;
 			comm = r->facts.threads[i].note.comm;
 		}
-		fprintf(r->ro.out, "  %-16s %6d  %12" PRIu64 " instructions, last in ", comm, v->tid,
+		fprintf(r->ro.out, "  %-16s %6d  %12" PRIu64 " instructions, last in ",
+			report_text(&r->ro, comm), v->tid,
 			v->nr_insns);
 		print_spot(r, regs && report_regs_ip(regs, &ip) ? ip : v->last_ip);
 		fputc('\n', r->ro.out);
@@ -524,10 +526,11 @@ static void print_images(const struct report *r)
 			snprintf(id + 9 + 2 * b, 3, "%02x", info.build_id[b]);
 		fprintf(r->ro.out, "  %s%s%s %s (%s)", r->ro.style->bad,
 			info.state == AUXTAP_IMAGE_MISSING ? "missing:" : "different:",
-			r->ro.style->off, info.name, id);
+			r->ro.style->off, report_text(&r->ro, info.name), id);
 		if (info.state == AUXTAP_IMAGE_DIFFERENT && info.path) {
 			fprintf(r->ro.out, ", %s has ",
-				strcmp(info.path, info.name) ? info.path : "the file there");
+				strcmp(info.path, info.name) ? report_text(&r->ro, info.path)
+							    : "the file there");
 			for (unsigned int b = 0; b < info.found_build_id_size; b++)
 				fprintf(r->ro.out, "%02x", info.found_build_id[b]);
 			if (!info.found_build_id_size)
@@ -544,7 +547,7 @@ static void print_images(const struct report *r)
 
 static void print_next(const struct report *r)
 {
-	const char *path = r->path;
+	const char *path = report_text(&r->ro, r->path);
 	const uint64_t *priv;
 	uint32_t family;
 	size_t nr;
@@ -618,7 +621,7 @@ static void print_crash(struct report *r)
 static void print_overview(struct report *r)
 {
 	fprintf(r->ro.out, "%s%s%s: no crash in this file\n", r->ro.style->title,
-		r->path, r->ro.style->off);
+		report_text(&r->ro, r->path), r->ro.style->off);
 	print_coverage(r);
 	print_threads(r, -1);
 	print_images(r);
@@ -629,6 +632,7 @@ static void print_overview(struct report *r)
 static int run(struct report *r, const struct auxtap_report_opts *opts, FILE *out,
 	       struct auxtap_error *err)
 {
+	struct report_clean clean = {.next = 0};
 	int ret;
 
 	r->nr_branches = opts->nr_branches ? opts->nr_branches : 16;
@@ -637,6 +641,7 @@ static int run(struct report *r, const struct auxtap_report_opts *opts, FILE *ou
 	if (ret < 0 && !r->pd && !r->cover.sum.bytes)
 		return ret; /* it was not opened */
 	r->ro.out = out;
+	r->ro.clean = &clean;
 	r->ro.style = opts->colour ? &report_coloured : &report_plain;
 	r->ro.width = opts->width ? opts->width : 100;
 	r->ro.pid = r->facts.have_crash ? r->facts.crash.pid : (r->threads ? r->threads->pid : -1);
@@ -715,6 +720,9 @@ int auxtap_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *o
 	image_opts.vmlinux = opts->vmlinux;
 	image_opts.kcore = opts->kcore;
 	image_opts.debuginfod = opts->debuginfod;
+	/* what came through a pipe may belong to any user */
+	if (!auxtap_perfdata_owner(pd, &r.ro.owner))
+		r.ro.owner = (uid_t)-1;
 	ret = report_facts_read(&r.facts, pd, err);
 	if (ret < 0)
 		goto out_facts;

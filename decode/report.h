@@ -95,13 +95,24 @@ struct report_style {
 };
 extern const struct report_style report_plain, report_coloured;
 
+#define REPORT_CLEAN	  8
+#define REPORT_CLEAN_SIZE 4096
+
+/* What report_text() returned last. */
+struct report_clean {
+	char text[REPORT_CLEAN][REPORT_CLEAN_SIZE];
+	unsigned int next;
+};
+
 struct report_out {
 	FILE *out;
+	struct report_clean *clean;
 	const struct report_style *style;
 	unsigned int width;
 	struct auxtap_image_set *images;
 	pid_t pid;
 	uint64_t time;
+	uid_t owner; /* of the recording; (uid_t)-1: unknown */
 };
 
 /* ---- what the trace covers (report_cover.c) ---- */
@@ -178,6 +189,8 @@ struct call_node *call_tree_current(struct call_tree *tree);
 
 /* ---- names and the tree of calls ---- */
 
+/* A name from a file, safe to print; the result is valid until REPORT_CLEAN calls later. */
+const char *report_text(const struct report_out *ro, const char *text);
 /* "age_of (null_deref.c:29)"; place is NULL or receives "null_deref.c:29". */
 void report_name(const struct report_out *ro, uint64_t addr, char *name, size_t name_size,
 		 char *place, size_t place_size);
@@ -187,7 +200,11 @@ void report_name(const struct report_out *ro, uint64_t addr, char *name, size_t 
  */
 void report_function_name(const struct report_out *ro, uint64_t addr, char *name,
 			  size_t name_size, char *place, size_t place_size);
-void report_source_line(const struct report_out *ro, const char *file, unsigned int line);
+/*
+ * The line of the source at loc (report_source.c), if the owners of the recording and of the image,
+ * who chose the name of the source file, may read it. Nothing is printed otherwise.
+ */
+void report_source_line(const struct report_out *ro, const struct auxtap_location *loc);
 /* nr_lines lines of calls, or as many as there are; 0: at most 40, without the runtime's start-up. */
 void report_calls_print(const struct report_out *ro, struct call_tree *tree,
 			unsigned int nr_lines, const char *end);

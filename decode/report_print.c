@@ -4,6 +4,7 @@
  */
 #include "report.h"
 
+#include <auxtap/text.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,14 @@ bool report_is_runtime(const char *image)
 	return false;
 }
 
+const char *report_text(const struct report_out *ro, const char *text)
+{
+	char *out = ro->clean->text[ro->clean->next++ % REPORT_CLEAN];
+
+	auxtap_text_escape(out, REPORT_CLEAN_SIZE, text, strlen(text));
+	return out;
+}
+
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -37,20 +46,23 @@ static const char *base_name(const char *path)
 }
 
 /* The frame's function, and where in the source its instruction is. */
-static void frame_name(const struct auxtap_location *loc, const struct auxtap_frame *frame,
-		       char *name, size_t name_size, char *place, size_t place_size)
+static void frame_name(const struct report_out *ro, const struct auxtap_location *loc,
+		       const struct auxtap_frame *frame, char *name, size_t name_size, char *place,
+		       size_t place_size)
 {
 	if (frame && frame->symbol)
-		snprintf(name, name_size, "%s%s", frame->symbol,
+		snprintf(name, name_size, "%s%s", report_text(ro, frame->symbol),
 			 frame->inlined ? " (inlined)" : "");
 	else
-		snprintf(name, name_size, "%s+0x%" PRIx64, base_name(loc->image), loc->image_off);
+		snprintf(name, name_size, "%s+0x%" PRIx64, report_text(ro, base_name(loc->image)),
+			 loc->image_off);
 	if (!place)
 		return;
 	if (frame && frame->file)
-		snprintf(place, place_size, "%s:%u", base_name(frame->file), frame->line);
+		snprintf(place, place_size, "%s:%u", report_text(ro, base_name(frame->file)),
+			 frame->line);
 	else if (frame && frame->symbol)
-		snprintf(place, place_size, "%s", base_name(loc->image));
+		snprintf(place, place_size, "%s", report_text(ro, base_name(loc->image)));
 }
 
 /* False where no image is known at addr: 'name' is the address then. */
@@ -75,7 +87,7 @@ void report_name(const struct report_out *ro, uint64_t addr, char *name, size_t 
 	struct auxtap_location loc;
 
 	if (find_place(ro, addr, &loc, name, name_size, place))
-		frame_name(&loc, loc.nr_frames ? &loc.frames[0] : NULL, name, name_size, place,
+		frame_name(ro, &loc, loc.nr_frames ? &loc.frames[0] : NULL, name, name_size, place,
 			   place_size);
 }
 
@@ -85,33 +97,8 @@ void report_function_name(const struct report_out *ro, uint64_t addr, char *name
 	struct auxtap_location loc;
 
 	if (find_place(ro, addr, &loc, name, name_size, place))
-		frame_name(&loc, loc.nr_frames ? &loc.frames[loc.nr_frames - 1] : NULL, name,
+		frame_name(ro, &loc, loc.nr_frames ? &loc.frames[loc.nr_frames - 1] : NULL, name,
 			   name_size, place, place_size);
-}
-
-void report_source_line(const struct report_out *ro, const char *file, unsigned int line)
-{
-	FILE *source = fopen(file, "re");
-	char *text = NULL;
-	size_t size = 0;
-	unsigned int at = 0;
-
-	if (!source)
-		return;
-	while (at < line && getline(&text, &size, source) > 0) {
-		const char *start = text;
-
-		if (++at != line)
-			continue;
-		text[strcspn(text, "\r\n")] = '\0';
-		start += strspn(start, " \t");
-		fprintf(ro->out, "      %s%u%s | ", ro->style->dim, line, ro->style->off);
-		for (const char *c = start; *c && c - start < 120; c++)
-			fputc(*c == '\t' ? ' ' : (unsigned char)*c < 32 ? '?' : *c, ro->out);
-		fputc('\n', ro->out);
-	}
-	free(text);
-	fclose(source);
 }
 
 /* ---- the tree of calls ---- */
@@ -320,12 +307,12 @@ static void print_node(const struct report_out *ro, const struct call_node *node
 
 	if (node->exec) {
 		fprintf(ro->out, "  %12s  %*s%s== %s ==%s\n", "", (int)depth * 2, "", s->dim,
-			node->text ? node->text : "exec", s->off);
+			node->text ? report_text(ro, node->text) : "exec", s->off);
 		return;
 	}
 	if (node->gap) {
 		fprintf(ro->out, "  %12s  %*s%s-- gap: %s --%s\n", "", (int)depth * 2, "", s->bad,
-			node->text ? node->text : "unknown", s->off);
+			node->text ? report_text(ro, node->text) : "unknown", s->off);
 		return;
 	}
 	node_name(ro, node, name, sizeof(name), place, sizeof(place));

@@ -331,7 +331,8 @@ static void print_functions(const struct sampled *s)
 			fputs("  [unknown]\n", s->ro.out);
 		else
 			fprintf(s->ro.out, "  %s%s%s (%s)\n", s->ro.style->name,
-				g->name ? g->name : "[no symbol]", s->ro.style->off, base_name(g->image));
+				g->name ? report_text(&s->ro, g->name) : "[no symbol]", s->ro.style->off,
+				report_text(&s->ro, base_name(g->image)));
 	}
 	if (s->nr_functions > NR_FUNCTIONS)
 		fprintf(s->ro.out, "  and %zu more\n", s->nr_functions - NR_FUNCTIONS);
@@ -351,7 +352,7 @@ static void print_missing(const struct sampled *s)
 		any = true;
 		fprintf(s->ro.out, "  %s%s:%s %s\n", s->ro.style->bad,
 			info.state == AUXTAP_IMAGE_MISSING ? "missing" : "different", s->ro.style->off,
-			info.name);
+			report_text(&s->ro, info.name));
 	}
 	if (any)
 		fputs("  Give a folder with them: --sysroot DIR\n", s->ro.out);
@@ -361,7 +362,8 @@ static void print(const struct sampled *s)
 {
 	uint64_t nr = s->nr_loads + s->nr_stores + s->nr_branches + s->nr_others;
 
-	fprintf(s->ro.out, "%s%s%s: samples of Arm SPE\n", s->ro.style->title, s->path, s->ro.style->off);
+	fprintf(s->ro.out, "%s%s%s: samples of Arm SPE\n", s->ro.style->title,
+		report_text(&s->ro, s->path), s->ro.style->off);
 	title(s, "What was sampled");
 	fprintf(s->ro.out,
 		"  %" PRIu64 " operations: %" PRIu64 " loads, %" PRIu64 " stores, %" PRIu64
@@ -405,6 +407,7 @@ int report_samples(struct auxtap_perfdata *pd, const char *path, const struct au
 						 .events = AUXTAP_EVENT_INSN | AUXTAP_EVENT_GAP,
 						 .tid = -1,
 						 .cpu = -1};
+	struct report_clean clean = {.next = 0};
 	struct sampled *s = calloc(1, sizeof(*s));
 	struct auxtap_decoder *dec = NULL;
 	struct auxtap_event ev;
@@ -415,6 +418,7 @@ int report_samples(struct auxtap_perfdata *pd, const char *path, const struct au
 	s->ro.out = out;
 	s->ro.style = opts->colour ? &report_coloured : &report_plain;
 	s->ro.images = images;
+	s->ro.clean = &clean;
 	s->pd = pd;
 	s->path = path;
 	ret = raw ? auxtap_decoder_open_raw(&dec, path, raw, images, &decode_opts, err)
