@@ -6,6 +6,7 @@
 #endif
 
 #include <auxtap/capture.h>
+#include <auxtap/text.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,17 +21,19 @@ static const char help[] =
 	"The PMUs of this machine that have an AUX area, with their capabilities; what you may do\n"
 	"with them and how to get more; what 'auxtap record' would pick.\n";
 
+/* The first line, safe to print. */
 static int read_text(const char *path, char *buf, size_t size)
 {
 	FILE *f = fopen(path, "re");
+	char raw[256];
 	size_t n;
 
 	if (!f)
 		return -1;
-	n = fread(buf, 1, size - 1, f);
+	n = fread(raw, 1, sizeof(raw) - 1, f);
 	fclose(f);
-	buf[n] = '\0';
-	buf[strcspn(buf, "\n")] = '\0';
+	raw[n] = '\0';
+	auxtap_text_escape(buf, size, raw, strcspn(raw, "\n"));
 	return 0;
 }
 

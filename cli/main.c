@@ -84,7 +84,7 @@ int cli_output_failed(int code)
 /* What a command printed must have arrived, whichever command it was. */
 static int close_output(int status, int failed)
 {
-	int code = fflush(stdout) ? errno : 0;
+	int code = fflush(cli_safe_output()) || fflush(stdout) ? errno : 0;
 
 	if (!ferror(stdout) || output_reported || reader_is_gone(code))
 		return status;
