@@ -14,9 +14,6 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failures=0
 
-# as in lib.sh
-guard() { "$BIN/../tests/watchdog" --cpu 600 "$@"; }
-
 fail()
 {
 	echo "FAILED: $*"
