@@ -291,7 +291,8 @@ static void watch(struct world *w)
 	struct reader *r = &w->reader;
 
 	r->watch_at = NEVER;
-	if (w->c.snapshot || !w->running || machine_tracing(w))
+	/* awake, it reads and enables by itself; a copy that is under way would set the tail back */
+	if (w->c.snapshot || !w->running || machine_tracing(w) || r->at != NEVER)
 		return;
 	if (w->page->aux_head == r->watch_head) {
 		reader_records(w);

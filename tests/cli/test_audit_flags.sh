@@ -50,6 +50,10 @@ made collision-unflagged 1 's/0x108/0x100/'
 made collision 0 's/^aux 0 200 8192 100 /aux 0 200 8192 4096 /; s/8292 8092/12288 4096/' # before its limit: a context switch
 made '' 0 's/ 0x10[08]//' # another sink than TRBE
 OPTIONS= made collision 0 's/ 8092 0x108/ 8092 0x100/' # pages may be of 64 KiB: its limit may lie further
+# ... or pages are smaller: the recorder noted a ring that holds no two larger ones
+noted() { printf '$s/$/\\ncapture mode: full\\ncapture aux_bytes_per_ring: %s/; 4s/0x108/0x100/' "$1"; }
+OPTIONS= made 'collision collision-unflagged' 1 "$(noted 16384)"
+OPTIONS= made collision 0 "$(noted 131072)"
 # neither page nor watermark known: most records end with a page, and there is no flag of a loss
 KIND='etm 0'
 OPTIONS=

@@ -142,11 +142,18 @@ sim --driver trbe --bytes 2M --pages 16 --watermark 1000 --errata beyond >run
 [ $? -eq 1 ] && grep -q '^  progress .* for want of space, and the reader is fast enough' run || fail "fast enough: $(cat run)"
 sim --driver trbe --bytes 4M --pages 4 --watermark 64 --errata beyond >run
 grep -qE '^  progress .* 8 times in a row the event is truncated before a byte is stored|^  progress .* nothing is traced' run || fail "in a row: $(cat run)"
+sim --driver trbe --bytes 2M --pages 4 --watermark 1000 --data-pages 2 --switch 30us --errata beyond >run
+grep -qE '^  progress .*: the program runs and is not traced for' run || fail "off for too long: $(cat run)"
 # a slow reader must lose
 for driver in intel_pt arm_spe trbe; do
 	sim --driver $driver --bytes 4M --reader-latency 30ms --watermark 16K >run || fail "slow reader, $driver: $(cat run)"
 	[ "$(sed -nE 's/.* = ([0-9]+) stored .*/\1/p' run)" -lt 400000 ] || fail "slow reader, $driver: it is not slow: $(cat run)"
 done
+
+# a reader's own timer does nothing while it is copying: the tail never goes back
+sim --events --pages 2 --watermark 1000 --order 0 --skid 300 --reader-jitter 0 --reader-rate 1M --read-size 1 \
+	--switch 1ms --kernel 6.12.95 --bytes 2M >events || fail "slow copy: $(tail -n 4 events)"
+sed -nE 's/.* read +tail=([0-9]+) .*/\1/p' events | sort -nc || fail "slow copy: the tail goes back"
 
 # ---- every state of small worlds ----
 for driver in intel_pt arm_spe trbe; do
