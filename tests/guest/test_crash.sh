@@ -39,12 +39,22 @@ fail() {
 #   in the file as well, where an emulated ring holds one thread;
 # - a time slice or interrupt cuts a row of the same branch in two: their sum is compared, and
 #   where the report's rows were used up by that, only what they reach back to: as_far_back();
-# - how long handler_crash waits for its alarm in a loop of one jump.
+# - how long handler_crash waits for its alarm in a loop of one jump, and how many interrupts cut
+#   that loop: after each the trace starts again, and the loop is one more uncounted gap.
 same_in_both() { # NAME
 	sed -E -e 's/^  N s of (emulated time \(one instruction is one ns\)|time)$/  N s/' \
 		-e "$(case "$1" in
 		fork_child | wrapper) echo 's/branches in N threads?,/branches in N threads,/' ;;
-		handler_crash) echo '/jump   main .*-> main .handler_crash.c/d' ;;
+		handler_crash) echo '/jump   main .*-> main .handler_crash.c/d
+			s/^  N gaps?: uncounted$/  N gaps: uncounted/
+			:same
+			/gap: uncounted/{
+				$!N
+				s/^(.*)\n\1$/\1/
+				t same
+				P
+				D
+			}' ;;
 		esac)" |
 		awk '
 		function flush() { if (n > 1) print line "  x " n; else if (n) print line; n = 0 }
