@@ -745,8 +745,13 @@ static int resolve(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint6
 	}
 	outer = &loc->frames[loc->nr_frames - 1];
 	if (sym) {
-		/* The symbol table names the function itself: debug information may not know it by linkage name. */
-		outer->symbol = image_symbol_name(map->image, sym);
+		/*
+		 * The symbol table names the function itself: debug information may not know it by
+		 * linkage name. But what the compiler calls a clone or a part of a function
+		 * ("fill.constprop.0") is the source's function, as gdb and addr2line say.
+		 */
+		if (!outer->symbol || !strchr(sym->name, '.'))
+			outer->symbol = image_symbol_name(map->image, sym);
 		outer->symbol_off = loc->image_off - sym->start;
 		for (unsigned int i = 0; i < loc->nr_frames; i++)
 			if (!loc->frames[i].symbol_off)
