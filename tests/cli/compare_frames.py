@@ -16,10 +16,14 @@ import sys
 INHERITED = {"__uniq_ptr_data": "__uniq_ptr_impl"}
 
 
+# What a compiler appends to the name of a clone or a part of a function: LLVM's addr2line prints
+# the linker's name; gdb, binutils' addr2line and we print the source's.
+CLONE = re.compile(r"\.(part|constprop|cold|isra|llvm|lto_priv)(\.\d+)*")
+
+
 def plain(name):
     """The last component of a function's name: tools differ in parameters, templates, suffixes."""
     name = re.sub(r"( \[clone [^\]]*\])+$", "", name)
-    name = re.sub(r"\.(part|constprop|cold|isra|llvm|lto_priv)(\.\d+)*", "", name)
     name = name.replace("(anonymous namespace)", "{anonymous}").replace("operator()", "operator{}")
     depth, out = 0, ""
     for c in name:
@@ -99,7 +103,7 @@ def compare_addresses(ours, other, numbers_only):
             a, b = mine[0][2], frames[0][2]
         else:
             a = [(plain(n), f, l) for n, f, l in mine]
-            b = [(plain(n), f, l) for n, f, l in frames]
+            b = [(plain(CLONE.sub("", n)), f, l) for n, f, l in frames]
             # a name that the other tool cannot demangle
             a = [(n if o[0] and not o[0].startswith("_Z") else o[0], f, l) for (n, f, l), o in zip(a, b)] \
                 if len(a) == len(b) else a
