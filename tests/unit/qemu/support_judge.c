@@ -157,16 +157,66 @@ static bool wrap_engine(const struct judge *judge, char wrapper[96], char real[1
 	return true;
 }
 
-void judge_compare(const struct judge *judge, char *const *argv, struct client_run *run, int removed)
+/* One run of the reference, compared with the truth. What differs is printed. */
+static bool compare_once(const struct judge *judge, char *const *argv,
+			 const struct client_run *run, const uint64_t *truth, size_t nr,
+			 int removed)
 {
-	uint64_t ip, last = 0, *truth;
-	size_t nr, at = 0;
 	static struct renaming pages;
-	int status, err, nr_removed = 0;
-	char wrapper[96], real[104];
-	bool wrapped;
-	FILE *log;
+	uint64_t ip, before = 0;
+	int nr_removed = 0, status;
+	bool same = true;
+	size_t at = 0;
 	pid_t pid;
+	FILE *log = judge_start(judge, argv, &pid);
+
+	assert_non_null(log);
+	memset(&pages, 0, sizeof(pages));
+	while (judge_next(log, &ip, NULL)) {
+		if (ip == before || !same)
+			continue; /* to its end: the reference must not die of a closed
+				     pipe */
+		before = ip;
+		if (at < nr && same_place(&pages, truth[at], ip)) {
+			at++;
+			continue;
+		}
+		same = is_fault(&pages, run, ip);
+		nr_removed++;
+		if (!same)
+			fprintf(stderr,
+				"%s: instruction %zu of %zu is %#llx, the reference has %#llx\n",
+				argv[0], at, nr,
+				at < nr ? (unsigned long long)truth[at] : 0,
+				(unsigned long long)ip);
+	}
+	fclose(log);
+	waitpid(pid, &status, 0);
+	if (same && (at != nr || nr_removed != removed)) {
+		same = false;
+		fprintf(stderr, "%s: %zu of %zu instructions, %d removed, not %d\n",
+			argv[0], at, nr, nr_removed, removed);
+	}
+	return same;
+}
+
+/*
+ * Without reserved addresses the kernel places mappings between those of qemu itself, in
+ * an order that varies from run to run, and the dynamic linker of glibc sorts what it has
+ * loaded by address
+ * (_dl_find_object): run and reference may rightly differ. So both are repeated then; a
+ * truth that is always wrong equals no reference.
+ */
+#define PAIRS 6
+
+static bool compare_pair(const struct judge *judge, char *const *argv,
+			 struct client_run *run, int removed)
+{
+	char wrapper[96], real[104];
+	uint64_t *truth;
+	bool wrapped, same;
+	size_t nr;
+	int err;
 
 	run->truth = truth_path;
 	run->envp = env_of_run;
@@ -182,29 +232,22 @@ void judge_compare(const struct judge *judge, char *const *argv, struct client_r
 	truth = client_truth(truth_path, run->pid, &nr);
 	assert_non_null(truth);
 	assert_true(nr > 100);
-	log = judge_start(judge, argv, &pid);
-	assert_non_null(log);
-	memset(&pages, 0, sizeof(pages));
-	while (judge_next(log, &ip, NULL)) {
-		if (ip == last)
-			continue;
-		last = ip;
-		if (at < nr && same_place(&pages, truth[at], ip)) {
-			at++;
-			continue;
-		}
-		if (!is_fault(&pages, run, ip)) {
-			fprintf(stderr, "%s: instruction %zu of %zu is %#llx, judge says %#llx\n",
-				argv[0], at, nr, at < nr ? (unsigned long long)truth[at] : 0,
-				(unsigned long long)ip);
-			fail();
-		}
-		nr_removed++;
-	}
-	fclose(log);
-	waitpid(pid, &status, 0);
-	assert_int_equal(at, nr);
-	assert_int_equal(nr_removed, removed);
+	same = compare_once(judge, argv, run, truth, nr, removed);
 	free(truth);
 	forget_truth(run);
+	return same;
+}
+
+void judge_compare(const struct judge *judge, char *const *argv, struct client_run *run,
+		   int removed)
+{
+	const struct client_run fresh = *run;
+	int left = judge->reserve ? 1 : PAIRS;
+	bool same = false;
+
+	while (left-- && !same) {
+		*run = fresh;
+		same = compare_pair(judge, argv, run, removed);
+	}
+	assert_true(same);
 }
