@@ -69,10 +69,12 @@ static bool enters_function(const struct report_out *ro, const struct report_bra
 static void spot_text(const struct report_out *ro, uint64_t addr, bool entered, char *text,
 		      size_t size)
 {
-	char name[200], place[120];
+	char name[200] = "", place[120] = "";
 
-	(entered ? report_function_name : report_name)(ro, addr, name, sizeof(name), place,
-							sizeof(place));
+	if (entered)
+		report_function_name(ro, addr, name, sizeof(name), place, sizeof(place));
+	else
+		report_name(ro, addr, name, sizeof(name), place, sizeof(place));
 	snprintf(text, size, "%s%s%s%s", name, place[0] ? " (" : "", place, place[0] ? ")" : "");
 }
 

@@ -26,9 +26,8 @@ static inline int opts_take(void *known, size_t known_size, size_t first_size, c
 			    const char *what, struct auxtap_error *err)
 {
 	const unsigned char *bytes = given;
-	size_t size;
+	size_t size = *(const size_t *)given;
 
-	memcpy(&size, given, sizeof(size));
 	if (size < first_size || size > OPTS_SIZE_MAX) {
 		auxtap_error_set(err, -EINVAL, what, "size is %zu; this version's is %zu", size,
 				 known_size);

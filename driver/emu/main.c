@@ -54,15 +54,16 @@ int __lsan_is_turned_off(void)
 
 int main(int argc, char **argv)
 {
-	struct emu *emu = calloc(1, sizeof(*emu));
+	struct emu *emu;
 	int ret;
 
-	if (!emu)
-		return 125;
 	if (argc == 2 && !strcmp(argv[1], "engines")) {
 		qemu_find_print();
 		return 0;
 	}
+	emu = calloc(1, sizeof(*emu));
+	if (!emu)
+		return 125;
 	emu->queue_tail = &emu->queue;
 	emu->request_fd = EMU_REQUEST_FD;
 	emu->event_fd = EMU_EVENT_FD;
