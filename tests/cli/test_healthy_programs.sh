@@ -167,9 +167,10 @@ for program in timers children altstack jumps queue aligned own; do
 	cc -g -O1 -o $program $program.c 2>cc.err || skip "cc does not work: $(tail -n 1 cc.err)"
 done
 engines=ptrace version=0
-if command -v qemu-x86_64 >/dev/null && [ -e "$BIN/auxtap-qemu.so" ]; then
+# the qemu that auxtap finds and can use
+version=$("$BIN/auxtap-emu" engines | awk -F '\t' '$1 == "x86_64" { print int($2) }')
+if [ "${version:=0}" -gt 0 ]; then
 	engines="ptrace qemu"
-	version=$("${AUXTAP_QEMU:-qemu-x86_64}" --version | sed -n 's/.*version \([0-9]*\).*/\1/p')
 fi
 # healthy ENGINE PROGRAM: as natively
 healthy() {
