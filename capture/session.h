@@ -203,4 +203,7 @@ int session_synthesise_thread(struct auxtap_session *s, struct stream *st, pid_t
 			      bool whole_process, struct auxtap_error *err);
 int session_synthesise_all(struct auxtap_session *s, struct stream *st, struct auxtap_error *err);
 
+/* session_signals.c: what the handlers have noted since goes to the program. */
+void session_forward_signals(struct auxtap_session *s);
+
 #endif
