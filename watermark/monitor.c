@@ -650,24 +650,6 @@ void mon_line(struct world *w)
 	m->line_time = w->now;
 }
 
-uint64_t auxtap_skid_bucket_from(unsigned int bucket)
-{
-	if (bucket < 16)
-		return bucket;
-	return (8ull + (bucket & 7)) << ((bucket >> 3) - 1);
-}
-
-static unsigned int skid_bucket(u64 skid)
-{
-	unsigned int shift, bucket;
-
-	if (skid < 16)
-		return (unsigned int)skid;
-	shift = 60 - (unsigned int)__builtin_clzll(skid); /* leaves 8 … 15 */
-	bucket = ((shift + 1) << 3) + (unsigned int)(skid >> shift & 7);
-	return bucket < AUXTAP_SKID_BUCKETS ? bucket : AUXTAP_SKID_BUCKETS - 1;
-}
-
 void mon_irq(struct world *w)
 {
 	struct monitor *m = &w->mon;
@@ -679,7 +661,7 @@ void mon_irq(struct world *w)
 			      (LL)(w->now - m->line_time),
 			      (LL)(w->c.irq_latency_ns + w->c.irq_jitter_ns));
 	if (m->mark_hit) {
-		w->r->skids[skid_bucket(skid)]++;
+		w->r->skids[mon_skid_bucket(skid)]++;
 		if (skid > w->r->skid_max)
 			w->r->skid_max = skid;
 	}

@@ -187,6 +187,7 @@ void mon_store(struct world *w, u64 off, u64 nr_bytes);
 void mon_produced(struct world *w, u64 stored, u64 lost, u64 since, enum auxtap_watermark_loss why);
 void mon_line(struct world *w);
 void mon_irq(struct world *w);	/* the driver's turn */
+unsigned int mon_skid_bucket(u64 skid); /* of skids[]; skid.c */
 void mon_settle(struct world *w); /* after anything that the kernel or the driver has done */
 void mon_record(struct world *w, u64 offset, u64 nr_bytes, u64 flags); /* the reader has found it */
 void mon_read(struct world *w, u64 from, u64 to);
