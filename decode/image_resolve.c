@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The image store by address: functions and lines of it; and what is known of each image. */
+/* The image store by address: functions and lines of it; and what is known of each image.
+ */
 #include "image_private.h"
 
 #include <errno.h>
@@ -25,7 +26,8 @@ static int resolve(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint6
 		sym = image_symbol_find(map->image, loc->image_off);
 	if (lines && map->image->path && map->image->mapped && map->image->is_elf &&
 	    !map->image->is_rel)
-		loc->nr_frames = image_lines_find(map->image, loc->image_off, loc->frames, 16);
+		loc->nr_frames =
+			image_lines_find(map->image, loc->image_off, loc->frames, 16);
 	if (!loc->nr_frames) {
 		memset(&loc->frames[0], 0, sizeof(loc->frames[0]));
 		loc->nr_frames = 1;
@@ -33,9 +35,11 @@ static int resolve(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint6
 	outer = &loc->frames[loc->nr_frames - 1];
 	if (sym) {
 		/*
-		 * The symbol table names the function itself: debug information may not know it by
-		 * linkage name. But what the compiler calls a clone or a part of a function
-		 * ("fill.constprop.0") is the source's function, as gdb and addr2line say.
+		 * The symbol table names the function itself: debug information may not
+		 * know it by linkage name. But what the compiler calls a clone or a part
+		 * of a function
+		 * ("fill.constprop.0") is the source's function, as gdb and addr2line
+		 * say.
 		 */
 		if (!outer->symbol || !strchr(sym->name, '.'))
 			outer->symbol = image_symbol_name(map->image, sym);

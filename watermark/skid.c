@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Buckets of the skid's histogram: exact below 16, then eight of equal width in each power of two. */
+/* Buckets of the skid's histogram: exact below 16, then eight of equal width in each
+ * power of two. */
 #include "world.h"
 
 uint64_t auxtap_skid_bucket_from(unsigned int bucket)
