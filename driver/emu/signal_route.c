@@ -19,6 +19,7 @@
 #define OWN_GRACE_NS 150000000ull  /* capture's receipt comes as a message, and takes longer */
 #define SECOND_NS    20000000ull   /* between the two looks at the program */
 #define PAIR_NS	     1000000000ull /* receipts of one signal lie no farther apart */
+#define PENDING_NS   5000000000ull /* how long a signal may take to reach the program */
 #define MERGED_NS    100000000ull  /* two signals may reach one process as one, a little later */
 
 u64 emu_now_ns(void)
@@ -55,7 +56,8 @@ static struct emu_receipt *counterpart(struct emu_receipts *list, const struct e
 		u64 late = other->time_ns > r->time_ns ? other->time_ns - r->time_ns : 0;
 		u64 early = other->time_ns < r->time_ns ? r->time_ns - other->time_ns : 0;
 
-		if (other->signo != r->signo || other->sender != r->sender || late > PAIR_NS ||
+		if (other->signo != r->signo || other->sender != r->sender ||
+		    late > (r->was_pending ? PENDING_NS : PAIR_NS) ||
 		    early > PAIR_NS)
 			continue;
 		if (!other->taken)
@@ -109,15 +111,23 @@ static bool decide(struct emu_route *route, struct emu_receipt *r)
 		if (getpgid(route->pid) != getpgrp())
 			return true;
 	}
-	if (pending_at(route->pid, r->signo))
-		return true;
+	/*
+	 * Its stop is still to come, and belongs to this receipt: to be done now would leave it to
+	 * the next one. One that stays blocked is not waited for.
+	 */
+	if (pending_at(route->pid, r->signo)) {
+		r->was_pending = true;
+		r->looked_ns = 0;
+		return emu_now_ns() - r->time_ns > PENDING_NS;
+	}
 	if (!r->looked_ns) {
 		r->looked_ns = emu_now_ns();
 		return false;
 	}
 	if (emu_now_ns() - r->looked_ns < SECOND_NS)
 		return false;
-	send(route, r);
+	if (!r->was_pending)
+		send(route, r);
 	return true;
 }
 

@@ -148,6 +148,7 @@ for engine in $engines; do
 				kill -s $signal -- "$(target $place)"
 				until_true got $signal $n || fail "$where: $signal to $place"
 			done
+			sleep 0.3 # of one sender, two of a kind within 0.1 s may count as one
 		done
 		# a second copy would be on its way still
 		sleep 0.5
@@ -160,6 +161,7 @@ for engine in $engines; do
 				kill -s $signal -- "$(target $place)"
 				until_true more_than $signal "$n"
 			done
+			sleep 0.3
 		done
 		sleep 0.5
 		# natively two that come at once are one or two as well
