@@ -205,6 +205,8 @@ static void choose(const struct report_out *ro, struct shown *shown, struct call
 	struct call_node *outer = NULL;
 	unsigned int path_len = 0, begin, end, inner, room;
 
+	if (!root)
+		return;
 	if (!current)
 		current = root;
 	/* the innermost of the path, at most half of the lines */

@@ -348,12 +348,13 @@ static bool dumps_core(int signo)
  * its own to die of: one that is sent from outside becomes the signal that it takes for it.
  * Returns the host's number.
  */
-static int as_program_signal(struct qemu_thread *t, struct qemu_rec *rec, int signo)
+static int as_program_signal(struct qemu_thread *t, const struct qemu_process *p, struct qemu_rec *rec,
+			     int signo)
 {
 	int api = (int)rec->api, theirs = qemu_exec_signal(api, signo);
 
-	if (signo == SIGABRT && api == QEMU_PLUGIN_API_4 && !t->process->native &&
-	    t->host_info.si_pid != t->process->pid) {
+	if (signo == SIGABRT && api == QEMU_PLUGIN_API_4 && !p->native &&
+	    t->host_info.si_pid != p->pid) {
 		siginfo_t info = t->host_info;
 
 		info.si_signo = QEMU_HOST_SIGABRT;
@@ -368,14 +369,15 @@ static int as_program_signal(struct qemu_thread *t, struct qemu_rec *rec, int si
 
 static void on_signal(struct qemu_source *q, struct qemu_thread *t, int signo)
 {
-	struct qemu_rec *rec = t->task ? qemu_ring_rec(q, t) : NULL;
+	const struct qemu_process *p = t->process;
+	struct qemu_rec *rec = t->task && p ? qemu_ring_rec(q, t) : NULL;
 	siginfo_t info;
 
 	if (ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info))
 		info.si_signo = 0;
-	else if (t->process && emu_signal_seen(q->emu, t->process->pid, &info))
+	else if (p && emu_signal_seen(q->emu, p->pid, &info))
 		ptrace(PTRACE_SETSIGINFO, t->tid, 0, &info);
-	if (rec && rec->dying == (u32)signo && !t->process->native) {
+	if (rec && rec->dying == (u32)signo && !p->native) {
 		if (dumps_core(signo)) {
 			qemu_death_info(q, t, signo);
 			t->frozen = true;
@@ -390,7 +392,7 @@ static void on_signal(struct qemu_source *q, struct qemu_thread *t, int signo)
 	} else if (rec) {
 		t->host_info = info;
 		if (info.si_signo)
-			signo = as_program_signal(t, rec, signo);
+			signo = as_program_signal(t, p, rec, signo);
 		t->host_flushes = qemu_load(&rec->nr_flushes);
 		t->host_nr = qemu_load(&rec->nr);
 	}

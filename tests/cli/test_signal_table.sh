@@ -97,7 +97,7 @@ until_true() {
 	done
 	fail "$where: waited in vain for: $*"
 	kill -s KILL -- -$auxtap 2>/dev/null
-	return 1
+	finish # each of the many waits that follow would be in vain as well
 }
 state() { sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null; }
 gone() { case $(state "$1") in "" | Z | X) ;; *) return 1 ;; esac; }
