@@ -100,6 +100,7 @@ struct emu_receipt {
 	bool done;  /* nothing is left to decide */
 	bool sent;  /* to the program, because of this receipt */
 	bool was_pending; /* the program had it, not taken yet */
+	bool blocked; /* by all of its threads, when it was first looked at */
 	u64 looked_ns; /* when the program was first found not to have it; 0: not yet */
 	struct emu_receipt *peer; /* capture's: ours of the same signal */
 };

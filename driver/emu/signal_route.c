@@ -8,9 +8,11 @@
  * looked at twice, because one that it has just taken may not have reached the tracer yet.
  */
 #include "emu_state.h"
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -68,21 +70,66 @@ static struct emu_receipt *counterpart(struct emu_receipts *list, const struct e
 	return merged;
 }
 
+/* The signals that a thread's status file lists under one name or the other. */
+static u64 status_signals(const char *path, const char *name, const char *other)
+{
+	u64 signals = 0;
+	char line[128];
+	FILE *f = fopen(path, "re");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, name, 7) || !strncmp(line, other, 7))
+			signals |= strtoull(line + 7, NULL, 16);
+	if (f)
+		fclose(f);
+	return signals;
+}
+
 /* Sent to the program and not taken by it yet: sending it again would change nothing. */
 static bool pending_at(pid_t pid, int signo)
 {
-	char path[32], line[128];
-	u64 pending = 0;
-	FILE *f;
+	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	return status_signals(path, "SigPnd:", "ShdPnd:") >> (signo - 1) & 1;
+}
+
+/* In sigwait() the kernel does not count the signals waited for as blocked. */
+static bool in_sigwait(pid_t pid, const char *tid)
+{
+	char path[64];
+	int nr = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%.20s/syscall", pid, tid);
 	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, "SigPnd:", 7) || !strncmp(line, "ShdPnd:", 7))
-			pending |= strtoull(line + 7, NULL, 16);
+	if (f && fscanf(f, "%d", &nr) != 1)
+		nr = -1;
 	if (f)
 		fclose(f);
-	return pending >> (signo - 1) & 1;
+	return nr == SYS_rt_sigtimedwait;
+}
+
+/* All threads block it: sigwait() or a signalfd takes it, and no stop shows that. */
+static bool blocked_at(pid_t pid, int signo)
+{
+	char path[64];
+	struct dirent *thread;
+	bool blocked = true;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	while (dir && blocked && (thread = readdir(dir))) {
+		if (thread->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/task/%.20s/status", pid, thread->d_name);
+		blocked = status_signals(path, "SigBlk:", "SigBlk:") >> (signo - 1) & 1 ||
+			  in_sigwait(pid, thread->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	return dir && blocked;
 }
 
 static void send(struct emu_route *route, struct emu_receipt *r)
@@ -122,10 +169,14 @@ static bool decide(struct emu_route *route, struct emu_receipt *r)
 	}
 	if (!r->looked_ns) {
 		r->looked_ns = emu_now_ns();
+		r->blocked = blocked_at(route->pid, r->signo);
 		return false;
 	}
 	if (emu_now_ns() - r->looked_ns < SECOND_NS)
 		return false;
+	/* Capture and we have it, so the group does: the program took its own without a stop. */
+	if (r->peer && r->blocked && blocked_at(route->pid, r->signo))
+		return true;
 	if (!r->was_pending)
 		send(route, r);
 	return true;

@@ -36,18 +36,37 @@ static void *asleep(void *arg)
 	return arg;
 }
 
-/* program counts|plain|dies CHILDREN: until there is a file "end" */
+/* As servers do: blocked in all threads, taken by one of them without a handler. */
+static void *waits(void *arg)
+{
+	siginfo_t info;
+
+	for (;;)
+		if (sigwaitinfo(arg, &info) > 0)
+			on_signal(info.si_signo, &info, NULL);
+	return arg;
+}
+
+/* program counts|waits|plain|dies CHILDREN: until there is a file "end" */
 int main(int argc, char **argv)
 {
 	struct sigaction act = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
 	int last = 0, children = argc > 2 ? atoi(argv[2]) : 0;
 	struct stat st;
+	sigset_t set;
 	pthread_t t;
 
 	setvbuf(stdout, NULL, _IONBF, 0);
 	alarm(600);
 	for (size_t i = 0; i < NR && !strcmp(argv[1], "counts"); i++)
 		sigaction(caught[i], &act, NULL);
+	if (!strcmp(argv[1], "waits")) {
+		sigemptyset(&set);
+		for (size_t i = 0; i < NR; i++)
+			sigaddset(&set, caught[i]);
+		sigprocmask(SIG_BLOCK, &set, NULL);
+		pthread_create(&t, NULL, waits, &set);
+	}
 	if (!strcmp(argv[1], "dies"))
 		pthread_create(&t, NULL, asleep, NULL);
 	printf("ready %d\n", getpid());
@@ -174,6 +193,22 @@ for engine in $engines; do
 		ends 9
 		[ "$(sed -n 's/^senders//p' out | tr ' ' '\n' | sort -u | tr -d '\n')" = $$ ] ||
 			fail "$where: not all from $$: $(grep senders out)"
+
+		# taken without a stop that the tracer sees
+		where="$engine, $command, sigwait"
+		start waits
+		for place in group auxtap emulator; do
+			n=$(($(count_of USR1) + 1))
+			for signal in TERM INT HUP QUIT USR1; do
+				kill -s $signal -- "$(target $place)"
+				until_true got $signal $n || fail "$where: $signal to $place"
+			done
+			sleep 1.5
+			tail -n 1 out | grep -q "got HUP=$n INT=$n QUIT=$n USR1=$n TERM=$n CONT=0\$" ||
+				fail "$where, $place: not each $n times: $(tail -n 1 out)"
+		done
+		: >end
+		ends 9
 
 		# no handlers: the program dies of it, whoever got it
 		# (single steps take their time: all of them with AUXTAP_LONG)
