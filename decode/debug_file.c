@@ -2,6 +2,7 @@
 /* Separate debug files without debuginfod: see debug_file.h. */
 #include "debug_file.h"
 
+#include <dwarf.h>
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -132,4 +133,74 @@ int debug_file_find(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr 
 	}
 	inside = false;
 	return fd;
+}
+
+int debug_file_find_or_ask(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base,
+			   const char *file, const char *link, GElf_Word crc, char **found)
+{
+	int fd = debug_file_find(mod, data, name, base, file, link, crc, found);
+
+	/* without names elfutils opens no file that the image chose, and only asks */
+	return fd >= 0 ? fd
+		       : dwfl_standard_find_debuginfo(mod, data, name, base, NULL, NULL, 0, found);
+}
+
+/* What libdw opens as FILE, or as FILE in DIR, which may itself be relative to BESIDE's directory. */
+static bool may_open(const char *beside, const char *dir, const char *file)
+{
+	const char *slash = strrchr(beside, '/');
+	bool may = false;
+	struct stat st;
+	char *path;
+	int len;
+
+	if (file[0] == '/')
+		len = asprintf(&path, "%s", file);
+	else if (dir && dir[0] == '/')
+		len = asprintf(&path, "%s/%s", dir, file);
+	else
+		len = asprintf(&path, "%.*s/%s/%s", slash ? (int)(slash - beside) : 1,
+			       slash ? beside : ".", dir ? dir : ".", file);
+	if (len >= 0) {
+		may = stat(path, &st) || S_ISREG(st.st_mode);
+		free(path);
+	}
+	return may;
+}
+
+/* The files that the module's debug information may be in. */
+static void module_files(Dwfl_Module *mod, const char *files[2])
+{
+	files[0] = files[1] = NULL;
+	dwfl_module_info(mod, NULL, NULL, NULL, NULL, NULL, &files[0], &files[1]);
+}
+
+bool debug_file_split_is_safe(Dwfl_Module *mod, Dwarf_Die *unit)
+{
+	const char *files[2], *name, *dir;
+	Dwarf_Attribute attr;
+
+	name = dwarf_formstring(dwarf_attr(unit, DW_AT_dwo_name, &attr));
+	if (!name)
+		name = dwarf_formstring(dwarf_attr(unit, DW_AT_GNU_dwo_name, &attr));
+	dir = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attr));
+	module_files(mod, files);
+	for (int i = 0; i < 2 && name; i++)
+		if (files[i] && (!may_open(files[i], NULL, name) || !may_open(files[i], dir, name)))
+			return false;
+	return true;
+}
+
+bool debug_file_alternate_is_safe(Dwfl_Module *mod, Dwarf *dw)
+{
+	const char *files[2], *name;
+	const void *id;
+
+	if (dwelf_dwarf_gnu_debugaltlink(dw, &name, &id) <= 0)
+		return true;
+	module_files(mod, files);
+	for (int i = 0; i < 2; i++)
+		if (files[i] && !may_open(files[i], NULL, name))
+			return false;
+	return true;
 }

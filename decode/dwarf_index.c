@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Units and functions of debug information by address: see dwarf_index.h. */
 #include "dwarf_index.h"
+#include "debug_file.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -211,7 +212,7 @@ static bool add_unit(struct dwarf_index *index, const Dwarf_Die *lines, const Dw
 	return true;
 }
 
-struct dwarf_index *dwarf_index_new(Dwarf *dw, bool code_at_zero)
+struct dwarf_index *dwarf_index_new(Dwfl_Module *mod, Dwarf *dw, bool code_at_zero)
 {
 	struct dwarf_index *index = calloc(1, sizeof(*index));
 	Dwarf_CU *cu = NULL;
@@ -221,9 +222,13 @@ struct dwarf_index *dwarf_index_new(Dwarf *dw, bool code_at_zero)
 	if (!index)
 		return NULL;
 	index->code_at_zero = code_at_zero;
-	while (!dwarf_get_units(dw, cu, &cu, NULL, &type, &die, &sub)) {
-		const Dwarf_Die *tree = type == DW_UT_skeleton && sub.addr ? &sub : &die;
+	while (!dwarf_get_units(dw, cu, &cu, NULL, &type, &die, NULL)) {
+		const Dwarf_Die *tree = &die;
 
+		/* to ask for the other part opens its file */
+		if (type == DW_UT_skeleton && debug_file_split_is_safe(mod, &die) &&
+		    !dwarf_cu_info(cu, NULL, NULL, NULL, &sub, NULL, NULL, NULL) && sub.addr)
+			tree = &sub;
 		if (type != DW_UT_compile && type != DW_UT_skeleton)
 			continue;
 		if (!add_unit(index, &die, tree)) {

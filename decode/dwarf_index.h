@@ -7,7 +7,7 @@
 #ifndef AUXTAP_DWARF_INDEX_H
 #define AUXTAP_DWARF_INDEX_H
 
-#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
 #include <stdbool.h>
 
 #define DWARF_MAX_FUNCTIONS 65
@@ -19,7 +19,7 @@ struct dwarf_unit;
  * Reads the address ranges of all units; NULL without memory. code_at_zero: an executable
  * section begins at address 0; else the linker discarded what begins there.
  */
-struct dwarf_index *dwarf_index_new(Dwarf *dw, bool code_at_zero);
+struct dwarf_index *dwarf_index_new(Dwfl_Module *mod, Dwarf *dw, bool code_at_zero);
 void dwarf_index_free(struct dwarf_index *index);
 
 /* The unit that covers addr; NULL. */

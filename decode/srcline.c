@@ -74,7 +74,7 @@ static void lines_open(struct auxtap_image *image)
 		return;
 	}
 	lines->callbacks.find_elf = debug_file_no_elf;
-	lines->callbacks.find_debuginfo = set->debuginfod ? dwfl_standard_find_debuginfo
+	lines->callbacks.find_debuginfo = set->debuginfod ? debug_file_find_or_ask
 							  : debug_file_find;
 	lines->callbacks.section_address = dwfl_offline_section_address;
 	lines->callbacks.debuginfo_path = &lines->debug_path;
@@ -91,8 +91,8 @@ static void lines_open(struct auxtap_image *image)
 	if (!elf)
 		goto fail;
 	dw = dwfl_module_getdwarf(lines->mod, &lines->dwarf_bias);
-	if (dw)
-		lines->index = dwarf_index_new(dw, code_at_zero(elf));
+	if (dw && debug_file_alternate_is_safe(lines->mod, dw))
+		lines->index = dwarf_index_new(lines->mod, dw, code_at_zero(elf));
 	image->lines = lines;
 	return;
 fail:

@@ -131,6 +131,34 @@ for file in snapshot.ini cpu.ini trace.ini trace.bin; do
 	grep -q 'regular files only' stderr || fail "$file is a FIFO: $(tail -n 1 stderr)"
 done
 
+# ---- files that debug information names, in the place of which there is a FIFO ----
+cat >stores.c <<'C'
+static __attribute__((noinline)) void function_that_stores(volatile int *p) { *p = 1; }
+int main(void) { function_that_stores((int *)8); return 0; }
+C
+# waits_for FIFO PROGRAM OPTION...: with it 'report OPTION...' ends
+waits_for() {
+	"$AUXTAP" crash -o "$2.data" -- "./$2" >stdout 2>stderr </dev/null
+	rm -f "$1" && mkfifo "$1"
+	"${limit[@]}" "$AUXTAP" report "${@:3}" "$2.data" >"$2.report" 2>stderr || fail "$1 is a FIFO: report ends with $?"
+	shown "$2" 'died of SIGSEGV'
+}
+gcc -g -gsplit-dwarf -c stores.c -o stores.o && gcc -o split stores.o && waits_for stores.dwo split
+gcc -g -o linked stores.c && objcopy --only-keep-debug linked linked.debug && strip linked &&
+	objcopy --add-gnu-debuglink=linked.debug linked || fail "objcopy"
+for option in '' --debuginfod; do
+	# shellcheck disable=SC2086
+	waits_for linked.debug linked $option
+done
+# a name from the file of another's debug information (DW_FORM_GNU_strp_alt, as dwz makes them)
+gcc -g -S -dA -o stores.s stores.c && sed -i '/(DW_AT_name)/{n;s/uleb128 0xe\b/uleb128 0x1f21/}' stores.s
+{ printf '%s\0' "$WORK/other"; printf '%020d' 0; } >section
+if grep -q 0x1f21 stores.s; then
+	gcc -o alternate stores.s && objcopy --add-section .gnu_debugaltlink=section alternate && waits_for other alternate
+else
+	echo "skipped: .gnu_debugaltlink (this compiler's assembly has no such form to change)"
+fi
+
 # ---- debuginfod ----
 if command -v python3 >/dev/null; then
 	python3 - >asked 2>port.err <<-'SERVER' &
