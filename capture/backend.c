@@ -112,6 +112,9 @@ int auxtap_backend_open_emulation(struct auxtap_backend *be,
 	}
 	if (unit)
 		snprintf(link->trace_unit, sizeof(link->trace_unit), "trace-unit=%s", unit);
+	if (known.max_memory)
+		snprintf(link->max_memory, sizeof(link->max_memory), "max-memory=%llu",
+			 (unsigned long long)known.max_memory);
 	/* whether there is a qemu for the program, auxtap-emu finds out when it starts it */
 	if (source == AUXTAP_SOURCE_AUTO) {
 		first = AUXTAP_SOURCE_QEMU;

@@ -22,6 +22,7 @@ struct emu_link {
 	enum auxtap_source source; /* QEMU or PTRACE: what runs */
 	bool may_fall_back;	   /* source was AUTO: ptrace if qemu cannot */
 	char trace_unit[24];	   /* as an argument of the server; empty: its choice */
+	char max_memory[40];	   /* as an argument of the server; empty: its default */
 	char engine[32];	   /* its version, as auxtap-emu says after spawn */
 	char engine_note[256];	   /* why it is not another one; empty: nothing to say */
 	pid_t pid;

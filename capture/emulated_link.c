@@ -138,13 +138,16 @@ int emu_link_find_beside(const char *name, char *path, size_t size)
 static void become_server(const struct emu_link *link, const char *path, const char *source,
 			  int request_fd, int event_fd)
 {
-	const char *unit = *link->trace_unit ? link->trace_unit : NULL;
-	char *const argv[] = {(char *)(uintptr_t)EMU_NAME, (char *)(uintptr_t)source,
-			      (char *)(uintptr_t)unit, NULL};
+	char *argv[5] = {(char *)(uintptr_t)EMU_NAME, (char *)(uintptr_t)source};
+	int nr = 2;
 	/* Out of the way first: either may sit on the other's number. */
 	int request_high = fcntl(request_fd, F_DUPFD, 10);
 	int event_high = fcntl(event_fd, F_DUPFD, 10);
 
+	if (*link->trace_unit)
+		argv[nr++] = (char *)(uintptr_t)link->trace_unit;
+	if (*link->max_memory)
+		argv[nr++] = (char *)(uintptr_t)link->max_memory;
 	if (request_high < 0 || event_high < 0 || dup2(request_high, EMU_REQUEST_FD) < 0 ||
 	    dup2(event_high, EMU_EVENT_FD) < 0)
 		_exit(errno == EMFILE || errno == EINVAL || errno == EBADF ? EMU_NO_FDS : 126);
@@ -431,6 +434,7 @@ int emu_link_start(struct emu_link *link, enum auxtap_source source, struct auxt
 	link->source = source;
 	link->may_fall_back = asked.may_fall_back;
 	memcpy(link->trace_unit, asked.trace_unit, sizeof(link->trace_unit));
+	memcpy(link->max_memory, asked.max_memory, sizeof(link->max_memory));
 	link->pid = -1;
 	link->request_fd = link->event_fd = link->epoll_fd = link->queued_fd = -1;
 	ret = emu_link_find(path, sizeof(path), err);

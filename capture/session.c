@@ -568,6 +568,8 @@ static int handle(struct auxtap_session *s, const struct auxtap_target_event *ev
 		fault(s, ev);
 		return 0;
 	case AUXTAP_TARGET_DYING:
+		if (ev->limit_bytes)
+			s->stats.memory_limit = ev->limit_bytes;
 		if (s->opts.crash && !s->failed)
 			snapshot_of_death(s, ev);
 		else

@@ -13,6 +13,7 @@ enum {
 	OPT_BACKEND = 256,
 	OPT_SOURCE,
 	OPT_TRACE_UNIT,
+	OPT_MAX_MEMORY,
 	OPT_WATERMARK,
 	OPT_TRUTH,
 	OPT_KEEP,
@@ -204,6 +205,8 @@ static int parse_one(struct capture_options *o, const struct cli_capture *kind, 
 		}
 		o->trace_unit = optarg;
 		return 0;
+	case OPT_MAX_MEMORY:
+		return parse_count("--max-memory", optarg, UINT64_MAX >> 1, &o->max_memory);
 	case OPT_WATERMARK:
 		if (parse_count("--aux-watermark", optarg, UINT32_MAX, &n))
 			return -1;
@@ -258,6 +261,11 @@ static int check_combination(const struct capture_options *o, const struct cli_c
 			     "a real CPU has the trace unit that it has; it is for --backend emulated");
 		return -1;
 	}
+	if (o->backend == BACKEND_KERNEL && o->max_memory) {
+		cli_complain("--max-memory", "leave it out",
+			     "bounds what is emulated, and the kernel backend runs programs natively");
+		return -1;
+	}
 	if (o->trace_unit && (!s->event || strncmp(s->event, "cs_etm", 6))) {
 		cli_complain("--trace-unit", "trace with -e cs_etm//u", "is for cs_etm events");
 		return -1;
@@ -285,6 +293,7 @@ int capture_options_parse(struct capture_options *o, const struct cli_capture *k
 		{"backend", required_argument, NULL, OPT_BACKEND},
 		{"source", required_argument, NULL, OPT_SOURCE},
 		{"trace-unit", required_argument, NULL, OPT_TRACE_UNIT},
+		{"max-memory", required_argument, NULL, OPT_MAX_MEMORY},
 		{"aux-watermark", required_argument, NULL, OPT_WATERMARK},
 		{"truth", required_argument, NULL, OPT_TRUTH},
 		{"keep", required_argument, NULL, OPT_KEEP},

@@ -19,6 +19,7 @@ struct capture_options {
 	enum auxtap_source source;
 	bool source_given;
 	const char *trace_unit; /* NULL: not given */
+	uint64_t max_memory;	/* bytes; 0: not given */
 	int error_exitcode;	/* crash: after any death; 0: not given */
 };
 

@@ -37,6 +37,8 @@ static const char help[] =
 	"  --source WHICH        what executes the program under emulation: qemu, ptrace, or\n"
 	"                        auto: qemu for a program if it is there, ptrace to attach (auto)\n"
 	"  --trace-unit WHICH    of emulated Arm CPUs, for cs_etm events: ete or etmv4 (ete)\n"
+	"  --max-memory SIZE     emulated: end the largest process when all of them together use\n"
+	"                        more, in bytes or with K, M, G (half of what is available)\n"
 	"  --aux-watermark BYTES no use in a snapshot; accepted as by record\n"
 	"  --truth FILE          emulated: write every executed address, a little-endian u64\n"
 	"                        each, into FILE.TID: a gigabyte for 134 million instructions\n"

@@ -34,6 +34,8 @@ static const char help[] =
 	"  --source WHICH        what executes the program under emulation: qemu, ptrace, or\n"
 	"                        auto: qemu for a program if it is there, ptrace to attach (auto)\n"
 	"  --trace-unit WHICH    of emulated Arm CPUs, for cs_etm events: ete or etmv4 (ete)\n"
+	"  --max-memory SIZE     emulated: end the largest process when all of them together use\n"
+	"                        more, in bytes or with K, M, G (half of what is available)\n"
 	"  --aux-watermark BYTES wake up after that much trace (a quarter of the area)\n"
 	"  --truth FILE          emulated: write every executed address, a little-endian u64\n"
 	"                        each, into FILE.TID: a gigabyte for 134 million instructions\n"
@@ -233,9 +235,11 @@ static int open_backend(struct auxtap_backend *be, const struct capture_options 
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	bool attach = !o->session.argv, kernel = o->backend == BACKEND_KERNEL;
 	enum auxtap_source source = o->source;
-	struct auxtap_emulation emulation = {.size = sizeof(emulation), .trace_unit = o->trace_unit};
+	struct auxtap_emulation emulation = {.size = sizeof(emulation), .trace_unit = o->trace_unit,
+					       .max_memory = o->max_memory};
 
-	if (o->backend == BACKEND_AUTO && !o->source_given && !o->trace_unit && !o->session.truth_path) {
+	if (o->backend == BACKEND_AUTO && !o->source_given && !o->trace_unit && !o->max_memory &&
+	    !o->session.truth_path) {
 		auxtap_probe(&probe);
 		kernel = probe.kernel && !is_foreign(o);
 		if (!kernel && (o->session.all_cpus || o->session.cpus)) {
@@ -304,6 +308,10 @@ static void say_end(const struct capture_options *o, const struct auxtap_session
 			 cli_signal_name(WTERMSIG(st->exit_status)));
 	else
 		snprintf(how, sizeof(how), "ended with status %d", WEXITSTATUS(st->exit_status));
+	if (st->memory_limit)
+		fprintf(stderr, "auxtap: %s: a process was ended: all processes together used more than "
+				"%llu MiB; raise --max-memory\n", name,
+			(unsigned long long)st->memory_limit >> 20);
 	if (!o->session.crash) {
 		fprintf(stderr, "auxtap: %s: %llu bytes of trace", o->session.output,
 			(unsigned long long)st->aux_bytes);

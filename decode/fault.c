@@ -51,6 +51,8 @@ const char *fault_signal_words(int signo)
 		return "processor time limit exceeded";
 	case SIGXFSZ:
 		return "file size limit exceeded";
+	case SIGKILL:
+		return "killed";
 	default:
 		return "signal";
 	}
@@ -225,11 +227,16 @@ void fault_explain(const struct report_facts *facts, const struct auxtap_regs *r
 	const struct auxtap_crash *c = &facts->crash;
 
 	memset(fault, 0, sizeof(*fault));
+	if (c->limit_bytes)
+		return; /* the headline says so, also where no registers are known */
 	if (c->si_code == SI_USER || c->si_code == SI_TKILL || c->si_code == SI_QUEUE) {
 		if (c->signo == SIGABRT && (c->sender_pid == c->pid || c->si_code == SI_TKILL))
 			snprintf(fault->why, sizeof(fault->why), "the program called abort()");
 		else if (c->sender_pid == c->pid)
 			snprintf(fault->why, sizeof(fault->why), "the program sent it to itself");
+		else if (!c->sender_pid)
+			snprintf(fault->why, sizeof(fault->why),
+				 "sent by a process outside of the PID namespace of auxtap");
 		else
 			snprintf(fault->why, sizeof(fault->why), "sent by process %d", c->sender_pid);
 		return;

@@ -328,6 +328,10 @@ static void print_headline(const struct report *r, struct fault *fault,
 	if (c->flags & AUXTAP_CRASH_EMULATOR)
 		fprintf(out, "  This is a limit of the emulator, not the program's fault: run it "
 			     "with --source ptrace or on trace hardware.\n");
+	if (c->limit_bytes)
+		fprintf(out, "  auxtap ended it: the processes of this session used more than %llu MiB, "
+			     "the limit that --max-memory sets.\n",
+			(unsigned long long)c->limit_bytes >> 20);
 	if (c->flags & AUXTAP_CRASH_NO_MEMORY)
 		fprintf(out, "  The program's memory could not be read: the kernel refused "
 			     "process_vm_readv and /proc/PID/mem. The snapshot has no code and no stack.\n");

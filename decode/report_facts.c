@@ -109,9 +109,10 @@ static int add_note(void *ctx, uint32_t type, const void *data, size_t size)
 
 	switch (type) {
 	case AUXTAP_NOTE_CRASH:
-		if (size < sizeof(facts->crash))
+		if (size < offsetof(struct auxtap_crash, limit_bytes))
 			return 0;
-		memcpy(&facts->crash, data, sizeof(facts->crash));
+		memcpy(&facts->crash, data,
+		       size < sizeof(facts->crash) ? size : sizeof(facts->crash));
 		facts->crash.comm[sizeof(facts->crash.comm) - 1] = '\0';
 		facts->have_crash = facts->crash.signo != 0;
 		return 0;

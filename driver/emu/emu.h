@@ -96,6 +96,15 @@ void emu_task_fault(struct emu_task *task, u64 ip, int signo);
 void emu_task_dying(struct emu_task *task, const siginfo_t *info);
 /* Before emu_task_dying(): the program dies of something the emulator cannot do. why begins with "emulator", is constant, and becomes the text of DYING. */
 void emu_task_limit(struct emu_task *task, const char *why);
+/*
+ * The process to end because the session's processes use more memory than they may, or 0. Cheap:
+ * for every turn of a source's loop. That process dies of SIGKILL: a task of it is marked before
+ * emu_task_dying().
+ */
+pid_t emu_over_memory(struct emu *emu);
+/* The processes were attached to: they are ended for their memory only if the user gave a limit. */
+void emu_memory_attached(struct emu *emu);
+void emu_task_over_memory(struct emu_task *task);
 void emu_untraced(struct emu *emu, pid_t pid, const char *why); /* a gap capture must report */
 /*
  * The tracer sees a signal on its way to the process. True: it is one that we have forwarded,

@@ -65,6 +65,7 @@ struct emu_task {
 	u64 paused_at, nr_untraced; /* instructions */
 	struct emu_task *hash_next;
 	void *priv;
+	bool over_memory; /* it dies because the session uses too much */
 	const char *limit; /* why the emulator, not the program, is to blame; or NULL */
 	char comm[16];
 };
@@ -117,8 +118,16 @@ struct emu_route {
 	struct emu_receipts capture, own, program, sent;
 };
 
+/* Of what the processes of the session use. */
+struct emu_memory_limit {
+	u64 bytes;   /* 0: not chosen yet */
+	u64 next_ns; /* when to look again */
+	bool off;    /* no limit was given, and the processes ran before auxtap came */
+};
+
 struct emu {
 	u64 tsc;
+	struct emu_memory_limit memory;
 	volatile sig_atomic_t doorbell;
 	struct emu_route route;
 	bool hung_up;

@@ -30,6 +30,10 @@ static int set_option(struct emu *emu, const char *arg)
 		core_kernel_use(kernel);
 		return 0;
 	}
+	if (!strncmp(arg, "max-memory=", 11)) {
+		emu->memory.bytes = strtoull(arg + 11, &end, 10);
+		return *end || !emu->memory.bytes ? -EINVAL : 0;
+	}
 	if (!strncmp(arg, "trace-unit=", 11))
 		return emu_etm_choose(arg + 11);
 	if (!strncmp(arg, "irq-delay=", 10)) {

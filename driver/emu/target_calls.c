@@ -129,8 +129,10 @@ static int call_attach(struct emu *emu, const struct emu_request *req, const u8 
 	if (!emu->source->attach)
 		return explain(emu, answer, -EOPNOTSUPP, "this source cannot attach");
 	ret = set_truth(emu, next_string(data, req->data_size, &at), why);
-	if (!ret)
+	if (!ret) {
+		emu_memory_attached(emu);
 		ret = emu->source->attach(emu, (pid_t)req->arg[0], req->arg[1], why);
+	}
 	return ret ? explain(emu, answer, ret, why) : 0;
 }
 

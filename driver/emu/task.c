@@ -315,6 +315,8 @@ void emu_task_dying(struct emu_task *task, const siginfo_t *info)
 		emu_task_offline(t);
 	event_of(task, AUXTAP_TARGET_DYING, &ev);
 	ev.signo = info->si_signo;
+	if (task->over_memory)
+		ev.limit_bytes = emu->memory.bytes;
 	if (task->limit)
 		snprintf(ev.text, sizeof(ev.text), "%s", task->limit);
 	emu_tell(emu, &ev);

@@ -315,6 +315,7 @@ static bool forget_vanished(void)
 
 static int run(struct emu *emu)
 {
+	unsigned int turns = 0;
 	int status;
 	pid_t tid;
 
@@ -334,6 +335,8 @@ static int run(struct emu *emu)
 				continue;
 			}
 		}
+		if (unlikely(!(++turns & 15) || pt.nr_deferred))
+			pt_over_memory();
 		tid = 0;
 		if (unlikely(pt.nr_deferred))
 			tid = pt_deferred(&status);
@@ -367,6 +370,7 @@ static int get_siginfo(struct emu_task *task, siginfo_t *info)
 
 	if (t->died_of) {
 		info->si_signo = t->died_of;
+		info->si_code = SI_KERNEL; /* no process sent it */
 		return 0;
 	}
 	return ptrace(PTRACE_GETSIGINFO, t->tid, 0, info) ? -errno : 0;

@@ -160,6 +160,7 @@ int pt_regs(struct emu_task *task, struct auxtap_regs *out);
 /* ptrace_death.c */
 void pt_die_of(struct pt_thread *t, int sig, const siginfo_t *info);
 void pt_exit_event(struct pt_thread *t);
+void pt_over_memory(void); /* ends a process if the session uses too much memory */
 void pt_gone(struct pt_thread *t, int status);
 
 /* ptrace_syscall.c */

@@ -65,7 +65,7 @@ static void halt(struct pt_thread *t, u64 until_ns)
 	}
 }
 
-static void halt_others(struct pt_thread *dying)
+static void halt_others(const struct pt_thread *dying, const struct pt_process *proc)
 {
 	/* for all of them together: capture's requests wait meanwhile */
 	u64 until_ns = now_ns() + HALT_NS;
@@ -75,7 +75,7 @@ static void halt_others(struct pt_thread *dying)
 
 		for (; t; t = next) {
 			next = t->hash_next;
-			if (t != dying && t->proc == dying->proc)
+			if (t != dying && t->proc == proc)
 				halt(t, until_ns);
 		}
 	}
@@ -92,7 +92,7 @@ void pt_die_of(struct pt_thread *t, int sig, const siginfo_t *info)
 		return;
 	}
 	t->proc->exiting = true;
-	halt_others(t);
+	halt_others(t, t->proc);
 	t->state = PT_HELD;
 	t->resume_sig = sig;
 	t->resume_tells = false;
@@ -130,7 +130,7 @@ static bool died_unseen(struct pt_thread *t)
 	if (!t->died_of || !(CORE_SIGNALS & SIGNAL_BIT(t->died_of)))
 		return false;
 	t->proc->exiting = true;
-	halt_others(t);
+	halt_others(t, t->proc);
 	t->state = PT_HELD;
 	t->resume_sig = 0;
 	t->resume_tells = false;
@@ -156,4 +156,49 @@ void pt_exit_event(struct pt_thread *t)
 		return;
 	t->state = PT_EXITING;
 	ptrace(PTRACE_CONT, t->tid, 0, 0);
+}
+
+/* The thread of a process that stands for it in the event of its death: one that is stopped, if any. */
+static struct emu_task *task_of_death(pid_t pid)
+{
+	struct emu_task *task = NULL, *running = NULL;
+
+	while ((task = emu_task_next(pt.emu, pid, task))) {
+		const struct pt_thread *t = emu_task_priv(task);
+
+		if (t && t->state == PT_HELD)
+			return task;
+		if (t && t->state == PT_RUNNING)
+			running = task;
+	}
+	return running;
+}
+
+void pt_over_memory(void)
+{
+	pid_t pid = emu_over_memory(pt.emu);
+	struct pt_process *proc = pid ? pt_process_find(pid) : NULL;
+	siginfo_t info = { .si_signo = SIGKILL, .si_code = SI_KERNEL };
+	struct emu_task *task = NULL;
+	struct pt_thread *t;
+
+	if (!proc || proc->exiting || proc->detaching || proc->passive)
+		return;
+	/* a thread that waits for an answer of capture: soon, at the next look */
+	while ((task = emu_task_next(pt.emu, pid, task))) {
+		t = emu_task_priv(task);
+		if (t && t->state == PT_HELD)
+			return;
+	}
+	proc->exiting = true;
+	halt_others(NULL, proc);
+	task = task_of_death(pid);
+	if (!task) /* all of its threads end already */
+		return;
+	t = emu_task_priv(task);
+	t->state = PT_HELD;
+	t->resume_sig = t->died_of = SIGKILL;
+	t->resume_tells = false;
+	emu_task_over_memory(task);
+	emu_task_dying(task, &info);
 }

@@ -674,6 +674,8 @@ int pt_resume(struct pt_thread *t)
 		return t->state == PT_EXITING ? -ESRCH : -EINVAL;
 	if (!t->resume_tells) {
 		/* behind exec a trap is on its way; a signal takes its own way */
+		if (t->resume_sig == SIGKILL) /* no stop of a signal: one cannot be put in */
+			return kill(t->proc->pid, SIGKILL) ? -errno : 0;
 		pt_step(t, t->resume_sig);
 		return 0;
 	}

@@ -51,6 +51,7 @@ static int run(struct emu *emu)
 			emu_wait(emu, -1);
 			continue;
 		}
+		qemu_ptrace_over_memory(q);
 		if (qemu_pump(q))
 			idle = 0;
 		else
@@ -75,7 +76,10 @@ static int resume(struct emu_task *task)
 	p = t->process;
 	if (t->dying.si_signo) {
 		/* the signal takes effect now, and ends the others where they stopped */
-		qemu_ptrace_continue(t, t->dying.si_signo);
+		if (t->dying.si_signo == SIGKILL)
+			kill(p->pid, SIGKILL);
+		else
+			qemu_ptrace_continue(t, t->dying.si_signo);
 		return 0;
 	}
 	if (t->gated) {

@@ -57,6 +57,7 @@ struct qemu_thread {
 	bool gone;	       /* ended before its maker's event told whose it is; arg: wait status */
 	u64 orphan_ns;	       /* that event is awaited since; 0: it has come */
 	bool in_kernel;
+	bool cut_off; /* stopped anywhere in qemu: its registers are not in memory */
 	bool gated; /* waits at the gate of its record */
 	u32 nr_resumes; /* expected of capture */
 	enum qemu_todo todo;
@@ -90,6 +91,8 @@ struct qemu_source {
 	struct qemu_process *processes;
 	struct qemu_thread *threads;
 	u32 nr_todo;
+	pid_t too_large; /* uses more memory than the session may: its threads are being stopped */
+	u64 too_large_ns; /* since then */
 	u32 nr_orphans; /* may count too many until the next look */
 	struct emu_block *block; /* private, checked copies of the shared ones */
 	u8 *arena;
@@ -135,6 +138,8 @@ ssize_t qemu_maps_text(const struct qemu_process *p, char **text);
 	 PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT)
 bool qemu_ptrace_reap(struct qemu_source *q); /* true: did something */
 bool qemu_ptrace_todo(struct qemu_source *q);
+/* Ends a process if the session uses more memory than it may: for every turn of the loop. */
+void qemu_ptrace_over_memory(struct qemu_source *q);
 /* New threads whose maker was killed before it could tell of them. */
 void qemu_ptrace_orphans(struct qemu_source *q);
 u64 qemu_now_ns(void);

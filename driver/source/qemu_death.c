@@ -137,7 +137,7 @@ void qemu_death_tell(struct qemu_source *q, struct qemu_thread *t)
 
 	for (struct qemu_thread *other = q->threads; other; other = other->next)
 		if (other->process == t->process && other->task)
-			qemu_death_flush(q, other, true, other == t && sync);
+			qemu_death_flush(q, other, !other->cut_off, other == t && sync);
 	limit = qemu_limit(q, t);
 	if (limit)
 		emu_task_limit(t->task, limit);

@@ -572,6 +572,54 @@ bool qemu_ptrace_reap(struct qemu_source *q)
 	return worked;
 }
 
+static bool is_dying(const struct qemu_source *q, const struct qemu_process *p)
+{
+	for (const struct qemu_thread *t = q->threads; t; t = t->next)
+		if (t->process == p && (t->dying.si_signo || t->todo == QEMU_TODO_DYING))
+			return true;
+	return false;
+}
+
+/*
+ * First all threads stop, wherever they are in qemu; then one of them reports the death. In this
+ * order no event of a thread that still runs can take the place of that report.
+ */
+void qemu_ptrace_over_memory(struct qemu_source *q)
+{
+	struct qemu_process *p;
+	struct qemu_thread *t;
+
+	if (!q->too_large) {
+		q->too_large = emu_over_memory(q->emu);
+		q->too_large_ns = qemu_now_ns();
+	}
+	if (!q->too_large)
+		return;
+	p = qemu_process_find(q, q->too_large);
+	if (!p || is_dying(q, p)) {
+		q->too_large = 0;
+		return;
+	}
+	if (!all_stopped(q, p) && qemu_now_ns() - q->too_large_ns < DYING_NS)
+		return;
+	q->too_large = 0;
+	for (t = q->threads; t; t = t->next)
+		if (t->process == p && t->task && !t->todo && !t->nr_resumes && !t->exited)
+			break;
+	if (!t) {
+		emu_untraced(q->emu, p->pid, "ended for its memory while it had no traced thread");
+		kill(p->pid, SIGKILL);
+		return;
+	}
+	emu_task_over_memory(t->task);
+	for (struct qemu_thread *other = q->threads; other; other = other->next)
+		other->cut_off |= other->process == p;
+	memset(&t->dying, 0, sizeof(t->dying));
+	t->dying.si_signo = SIGKILL;
+	t->dying.si_code = SI_KERNEL;
+	set_todo(q, t, QEMU_TODO_DYING, SIGKILL);
+}
+
 /* Capture is gone, or has enough: the program goes on as if nothing had happened. */
 void qemu_ptrace_detach_all(struct qemu_source *q)
 {

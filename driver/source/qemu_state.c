@@ -53,7 +53,7 @@ int qemu_state_env(struct qemu_source *q, struct qemu_thread *t, union qemu_env 
 	struct qemu_rec *rec = qemu_ring_rec(q, t);
 	size_t size = t->process->arch->env_size;
 
-	if (!rec || !rec->env || !rec->regs_valid)
+	if (!rec || !rec->env || !rec->regs_valid || (t->cut_off && !rec->in_syscall))
 		return -ENODATA;
 	return qemu_state_host_read(t->process->pid, rec->env, env, size) == (ssize_t)size ?
 		       0 : -EFAULT;

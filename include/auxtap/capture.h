@@ -79,6 +79,7 @@ struct auxtap_target_event {
 	uint64_t time, ip;	      /* FAULT, DYING */
 	char comm[16];
 	char text[128]; /* DYING: begins with "emulator" where the emulator's limit is the cause */
+	uint64_t limit_bytes; /* DYING of SIGKILL: the session used more memory than this; 0: no */
 };
 
 /* argv[0] is searched in PATH by the implementation; stdin, stdout and stderr are inherited. */
@@ -152,6 +153,8 @@ struct auxtap_emulation {
 	size_t size;
 	enum auxtap_source source;
 	const char *trace_unit; /* of the Arm CPUs, for cs_etm: "ete", "etmv4"; NULL: ete */
+	/* Resident bytes of the session's processes, together; the largest is ended beyond. 0: half of MemAvailable. */
+	uint64_t max_memory;
 };
 
 /* Starts the emulated kernel (auxtap-emu, found beside the program, in libexec, or by $AUXTAP_EMU). */
@@ -235,6 +238,7 @@ struct auxtap_session_stats {
 	bool truth_failed;	 /* a list of truth_path is not whole; on_untraced told why */
 	pid_t program_pid;	 /* of the program that was started; 0: none */
 	uint64_t threads_refused; /* ran untraced: no more could be opened (a gap each) */
+	uint64_t memory_limit;	 /* a process was ended for using more, with the others, than this; 0: none */
 };
 
 struct auxtap_session_opts {

@@ -68,6 +68,8 @@ struct auxtap_crash {
 	uint64_t fault_ip, fault_time; /* AUXTAP_CRASH_HANDLED_FAULT: the first such fault */
 	int32_t fault_signo, fault_tid;
 	char comm[16];
+	/* Not in older notes (size tells): SIGKILL because the session used more memory than this; 0: no. */
+	uint64_t limit_bytes;
 };
 
 /* One for each thread of the dead process, the one that died first. */

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The resident memory of the session's processes, together, is bounded: an emulated program that
+ * takes all of the machine's would take auxtap and the user's other programs with it. Watched,
+ * not set as a limit of the process: sanitizers map terabytes, and use little of them.
+ */
+#include "emu_state.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WATCH_NS 100000000ull
+#define EXACT_NS 1000000000ull /* between two looks that walk page tables */
+
+static u64 number_after(const char *path, const char *key)
+{
+	char line[256];
+	u64 kb = 0;
+	FILE *f = fopen(path, "re");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, key, strlen(key)))
+			kb = strtoull(line + strlen(key), NULL, 10);
+	if (f)
+		fclose(f);
+	return kb * 1024;
+}
+
+/* Its resident pages; those that it shares count in full. */
+static u64 resident(pid_t pid)
+{
+	unsigned long long pages = 0;
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%*u %llu", &pages) != 1)
+		pages = 0;
+	if (f)
+		fclose(f);
+	return pages * (u64)sysconf(_SC_PAGESIZE);
+}
+
+/* What it shares with others counts in part; where that is not to be had, in full. */
+static u64 proportional(pid_t pid)
+{
+	char path[64];
+	u64 pss;
+
+	snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)pid);
+	pss = number_after(path, "Pss:");
+	return pss ? pss : resident(pid);
+}
+
+/* Each process counts once: by its leader, or by its first task where the leader has ended. */
+static bool stands_for_process(struct emu *emu, const struct emu_task *t)
+{
+	if (t->core.tid == t->core.pid)
+		return true;
+	return !emu_task_find(emu, t->core.pid) && emu_task_next(emu, t->core.pid, NULL) == t;
+}
+
+static u64 sum(struct emu *emu, u64 (*of)(pid_t pid), pid_t *largest)
+{
+	u64 total = 0, most = 0;
+
+	for (int i = 0; i < EMU_TASK_HASH; i++) {
+		for (struct emu_task *t = emu->hash[i]; t; t = t->hash_next) {
+			u64 one;
+
+			if (!stands_for_process(emu, t))
+				continue;
+			one = of(t->core.pid);
+			total += one;
+			if (one > most) {
+				most = one;
+				*largest = t->core.pid;
+			}
+		}
+	}
+	return total;
+}
+
+pid_t emu_over_memory(struct emu *emu)
+{
+	struct emu_memory_limit *limit = &emu->memory;
+	u64 now = emu_now_ns();
+	pid_t largest = 0;
+
+	if (now < limit->next_ns)
+		return 0;
+	if (!limit->bytes && !limit->off)
+		limit->bytes = number_after("/proc/meminfo", "MemAvailable:") / 2;
+	if (!limit->bytes)
+		return 0;
+	limit->next_ns = now + WATCH_NS;
+	if (sum(emu, resident, &largest) <= limit->bytes)
+		return 0;
+	limit->next_ns = now + EXACT_NS;
+	return sum(emu, proportional, &largest) > limit->bytes ? largest : 0;
+}
+
+void emu_memory_attached(struct emu *emu)
+{
+	emu->memory.off = !emu->memory.bytes;
+}
+
+void emu_task_over_memory(struct emu_task *task)
+{
+	task->over_memory = true;
+}
