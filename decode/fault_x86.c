@@ -2,165 +2,153 @@
 /* Which operand of an x86 instruction made it fault. */
 #include "fault.h"
 
-#include <capstone/capstone.h>
+#include <Zydis/Zydis.h>
 #include <signal.h>
 #include <string.h>
 
-static bool reg_value(const struct auxtap_regs *regs, x86_reg reg, uint64_t next_ip, uint64_t *value)
-{
-	static const struct {
-		x86_reg r64, r32;
-		int index;
-	} map[] = {
-		{X86_REG_RAX, X86_REG_EAX, AUXTAP_X86_AX},  {X86_REG_RBX, X86_REG_EBX, AUXTAP_X86_BX},
-		{X86_REG_RCX, X86_REG_ECX, AUXTAP_X86_CX},  {X86_REG_RDX, X86_REG_EDX, AUXTAP_X86_DX},
-		{X86_REG_RSI, X86_REG_ESI, AUXTAP_X86_SI},  {X86_REG_RDI, X86_REG_EDI, AUXTAP_X86_DI},
-		{X86_REG_RBP, X86_REG_EBP, AUXTAP_X86_BP},  {X86_REG_RSP, X86_REG_ESP, AUXTAP_X86_SP},
-		{X86_REG_R8, X86_REG_R8D, AUXTAP_X86_R8},   {X86_REG_R9, X86_REG_R9D, AUXTAP_X86_R9},
-		{X86_REG_R10, X86_REG_R10D, AUXTAP_X86_R10}, {X86_REG_R11, X86_REG_R11D, AUXTAP_X86_R11},
-		{X86_REG_R12, X86_REG_R12D, AUXTAP_X86_R12}, {X86_REG_R13, X86_REG_R13D, AUXTAP_X86_R13},
-		{X86_REG_R14, X86_REG_R14D, AUXTAP_X86_R14}, {X86_REG_R15, X86_REG_R15D, AUXTAP_X86_R15},
-	};
+struct insn {
+	ZydisDecodedInstruction info;
+	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
+	const char *name;
+};
 
-	if (reg == X86_REG_INVALID || reg == X86_REG_RIZ || reg == X86_REG_EIZ) {
+/* False where the bytes are no whole instruction. */
+static bool disassemble(const uint8_t *bytes, size_t size, struct insn *insn)
+{
+	ZydisDecoder decoder;
+
+	if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64,
+					   ZYDIS_STACK_WIDTH_64)) ||
+	    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, size, &insn->info, insn->op)))
+		return false;
+	insn->name = ZydisMnemonicGetString(insn->info.mnemonic);
+	return insn->name;
+}
+
+static uint64_t next_ip(const struct auxtap_regs *regs, const struct insn *insn)
+{
+	return regs->reg[AUXTAP_X86_IP] + insn->info.length;
+}
+
+/* The value of a general register of 32 or 64 bits, or of rip; 0 where there is no register. */
+static bool reg_value(const struct auxtap_regs *regs, const struct insn *insn, ZydisRegister reg,
+		      uint64_t *value)
+{
+	static const uint8_t index_of[] = {
+		AUXTAP_X86_AX, AUXTAP_X86_CX, AUXTAP_X86_DX, AUXTAP_X86_BX,
+		AUXTAP_X86_SP, AUXTAP_X86_BP, AUXTAP_X86_SI, AUXTAP_X86_DI,
+		AUXTAP_X86_R8, AUXTAP_X86_R9, AUXTAP_X86_R10, AUXTAP_X86_R11,
+		AUXTAP_X86_R12, AUXTAP_X86_R13, AUXTAP_X86_R14, AUXTAP_X86_R15,
+	};
+	ZydisRegisterClass class = ZydisRegisterGetClass(reg);
+	ZyanI8 id = ZydisRegisterGetId(reg);
+
+	if (reg == ZYDIS_REGISTER_NONE) {
 		*value = 0;
 		return true;
 	}
-	if (reg == X86_REG_RIP || reg == X86_REG_EIP) {
-		*value = next_ip;
+	if (reg == ZYDIS_REGISTER_RIP || reg == ZYDIS_REGISTER_EIP) {
+		*value = next_ip(regs, insn);
 		return true;
 	}
-	for (size_t i = 0; i < sizeof(map) / sizeof(map[0]); i++) {
-		if (map[i].r64 != reg && map[i].r32 != reg)
-			continue;
-		if (!(regs->valid & (1ull << map[i].index)))
-			return false;
-		*value = regs->reg[map[i].index];
-		if (map[i].r32 == reg)
-			*value = (uint32_t)*value;
-		return true;
-	}
-	return false;
+	if ((class != ZYDIS_REGCLASS_GPR64 && class != ZYDIS_REGCLASS_GPR32) || id < 0 ||
+	    (size_t)id >= sizeof(index_of) || !(regs->valid & (1ull << index_of[id])))
+		return false;
+	*value = regs->reg[index_of[id]];
+	if (class == ZYDIS_REGCLASS_GPR32)
+		*value = (uint32_t)*value;
+	return true;
 }
 
-static bool effective_address(const struct auxtap_regs *regs, const x86_op_mem *mem,
-			      uint64_t next_ip, uint64_t *addr)
+/* Of an operand in memory; false where a register is not known, or where it has several addresses. */
+static bool effective_address(const struct auxtap_regs *regs, const struct insn *insn,
+			      const ZydisDecodedOperand *op, uint64_t *addr)
 {
 	uint64_t base, index;
 
-	if (!reg_value(regs, mem->base, next_ip, &base) ||
-	    !reg_value(regs, mem->index, next_ip, &index))
+	if (op->mem.type != ZYDIS_MEMOP_TYPE_MEM || !reg_value(regs, insn, op->mem.base, &base) ||
+	    !reg_value(regs, insn, op->mem.index, &index))
 		return false;
-	*addr = base + index * (uint64_t)mem->scale + (uint64_t)mem->disp;
-	if (mem->segment == X86_REG_FS && (regs->valid & (1ull << AUXTAP_X86_FS)))
+	*addr = base + index * op->mem.scale + (uint64_t)op->mem.disp.value;
+	if (insn->info.address_width == 32)
+		*addr = (uint32_t)*addr;
+	/* what push and call store is below the stack pointer that they find */
+	if (op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && op->mem.base == ZYDIS_REGISTER_RSP &&
+	    op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
+		*addr -= op->size / 8;
+	if (op->mem.segment == ZYDIS_REGISTER_FS && (regs->valid & (1ull << AUXTAP_X86_FS)))
 		*addr += regs->reg[AUXTAP_X86_FS];
-	if (mem->segment == X86_REG_GS && (regs->valid & (1ull << AUXTAP_X86_GS)))
+	if (op->mem.segment == ZYDIS_REGISTER_GS && (regs->valid & (1ull << AUXTAP_X86_GS)))
 		*addr += regs->reg[AUXTAP_X86_GS];
 	return true;
 }
 
-static void set_base(csh cs, const struct auxtap_regs *regs, const x86_op_mem *mem,
-		     uint64_t next_ip, struct fault_access *a)
+static void set_base(const struct auxtap_regs *regs, const struct insn *insn,
+		     const ZydisDecodedOperand *op, struct fault_access *a)
 {
-	const char *name = cs_reg_name(cs, mem->base);
+	ZydisRegister base = op->mem.base;
 	uint64_t index = 0;
 
 	a->base_reg[0] = '\0';
-	if (mem->base == X86_REG_INVALID || mem->base == X86_REG_RIP || mem->base == X86_REG_EIP ||
-	    mem->segment == X86_REG_FS || mem->segment == X86_REG_GS || !name ||
-	    !reg_value(regs, mem->base, next_ip, &a->base))
+	if (base == ZYDIS_REGISTER_NONE || base == ZYDIS_REGISTER_RIP || base == ZYDIS_REGISTER_EIP ||
+	    op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN ||
+	    op->mem.segment == ZYDIS_REGISTER_FS || op->mem.segment == ZYDIS_REGISTER_GS ||
+	    !reg_value(regs, insn, base, &a->base))
 		return;
 	/* with an index that is not 0 either register may be the pointer */
-	if (reg_value(regs, mem->index, next_ip, &index) && !index)
-		snprintf(a->base_reg, sizeof(a->base_reg), "%s", name);
+	if (reg_value(regs, insn, op->mem.index, &index) && !index)
+		snprintf(a->base_reg, sizeof(a->base_reg), "%s", ZydisRegisterGetString(base));
 }
 
-static void find_access(csh cs, const struct report_facts *facts, const struct auxtap_regs *regs,
-			const cs_insn *insn, struct fault_access *found)
+/* Of the memory that an operand names; false where the instruction does not access it. */
+static bool accesses(const struct insn *insn, const ZydisDecodedOperand *op)
 {
-	const cs_x86 *x86 = &insn->detail->x86;
-	uint64_t next_ip = insn->address + insn->size;
-	uint64_t sp = regs->reg[AUXTAP_X86_SP];
-	struct fault_access a = {.known = true};
+	return op->type == ZYDIS_OPERAND_TYPE_MEMORY && op->actions &&
+	       insn->info.meta.category != ZYDIS_CATEGORY_PREFETCH &&
+	       insn->info.mnemonic != ZYDIS_MNEMONIC_NOP;
+}
 
-	for (int i = 0; i < x86->op_count; i++) {
-		const cs_x86_op *op = &x86->operands[i];
+/*
+ * An instruction that reads and writes its operand counts as one that writes: the processor asks
+ * for the permission to write first, and reports a page fault of it as a write.
+ */
+static void find_access(const struct report_facts *facts, const struct auxtap_regs *regs,
+			const struct insn *insn, struct fault_access *found)
+{
+	for (unsigned int i = 0; i < insn->info.operand_count; i++) {
+		const ZydisDecodedOperand *op = &insn->op[i];
+		struct fault_access a = {
+			.known = true,
+			.write = op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE,
+			.nr_bytes = op->size / 8,
+		};
 
-		if (op->type != X86_OP_MEM || insn->id == X86_INS_LEA || insn->id == X86_INS_NOP)
+		if (!accesses(insn, op) || !effective_address(regs, insn, op, &a.addr))
 			continue;
-		if (!effective_address(regs, &op->mem, next_ip, &a.addr))
-			continue;
-		a.nr_bytes = op->size;
-		a.write = (op->access & CS_AC_WRITE) && !(op->access & CS_AC_READ);
-		if ((op->access & CS_AC_WRITE) && (op->access & CS_AC_READ))
-			a.write = fault_update_writes(facts, a.addr);
-		set_base(cs, regs, &op->mem, next_ip, &a);
+		set_base(regs, insn, op, &a);
 		if (fault_explains(facts, regs, &a)) {
 			*found = a;
 			return;
 		}
 	}
-	/* the stack, used without being named */
-	a.nr_bytes = 8;
-	a.base_reg[0] = '\0';
-	switch (insn->id) {
-	case X86_INS_PUSH:
-	case X86_INS_CALL:
-	case X86_INS_PUSHF:
-	case X86_INS_PUSHFQ:
-	case X86_INS_ENTER:
-		a.addr = sp - 8;
-		a.write = true;
-		break;
-	case X86_INS_POP:
-	case X86_INS_RET:
-	case X86_INS_LEAVE:
-	case X86_INS_POPF:
-	case X86_INS_POPFQ:
-		a.addr = insn->id == X86_INS_LEAVE ? regs->reg[AUXTAP_X86_BP] : sp;
-		a.write = false;
-		break;
-	default:
-		return;
-	}
-	if (fault_explains(facts, regs, &a))
-		*found = a;
-}
-
-/* The instruction at ip with details, or NULL; cs is open in either case. */
-static cs_insn *disassemble(const struct auxtap_regs *regs, const uint8_t *bytes, size_t size,
-			    csh *cs)
-{
-	cs_insn *insn = NULL;
-
-	cs_option(*cs, CS_OPT_DETAIL, CS_OPT_ON);
-	if (!size || cs_disasm(*cs, bytes, size, regs->reg[AUXTAP_X86_IP], 1, &insn) != 1)
-		return NULL;
-	return insn;
 }
 
 void fault_x86_memory(const struct report_facts *facts, const struct auxtap_regs *regs,
 		      const uint8_t *bytes, size_t size, struct fault *fault)
 {
-	cs_insn *insn;
+	struct insn insn;
 	uint64_t to;
-	csh cs;
 
-	if (cs_open(CS_ARCH_X86, CS_MODE_64, &cs) != CS_ERR_OK)
+	if (!disassemble(bytes, size, &insn))
 		return;
-	insn = disassemble(regs, bytes, size, &cs);
-	if (insn) {
-		find_access(cs, facts, regs, insn, &fault->access);
-		if (!fault->access.known && insn->id == X86_INS_RET &&
-		    facts->crash.si_code == SI_KERNEL &&
-		    report_facts_memory(facts, regs->reg[AUXTAP_X86_SP], &to, 8))
-			snprintf(fault->why, sizeof(fault->why),
-				 "it returns to 0x%llx, which is no address at all: "
-				 "the return address was overwritten",
-				 (unsigned long long)to);
-		cs_free(insn, 1);
-	}
-	cs_close(&cs);
+	find_access(facts, regs, &insn, &fault->access);
+	if (!fault->access.known && insn.info.mnemonic == ZYDIS_MNEMONIC_RET &&
+	    facts->crash.si_code == SI_KERNEL &&
+	    report_facts_memory(facts, regs->reg[AUXTAP_X86_SP], &to, 8))
+		snprintf(fault->why, sizeof(fault->why),
+			 "it returns to 0x%llx, which is no address at all: "
+			 "the return address was overwritten",
+			 (unsigned long long)to);
 }
 
 /* ---- general protection: the processor reports no address ---- */
@@ -201,120 +189,110 @@ static unsigned int alignment(const char *name, unsigned int size)
 		       : 0;
 }
 
-static bool misaligned(const struct auxtap_regs *regs, const cs_insn *insn, struct fault *fault)
+static bool misaligned(const struct auxtap_regs *regs, const struct insn *insn, struct fault *fault)
 {
-	const cs_x86 *x86 = &insn->detail->x86;
 	uint64_t addr;
 
-	for (int i = 0; i < x86->op_count; i++) {
-		const cs_x86_op *op = &x86->operands[i];
+	for (unsigned int i = 0; i < insn->info.operand_count; i++) {
+		const ZydisDecodedOperand *op = &insn->op[i];
 		unsigned int align;
 
-		if (op->type != X86_OP_MEM)
+		if (!accesses(insn, op))
 			continue;
-		align = alignment(insn->mnemonic, op->size);
-		if (!align || !effective_address(regs, &op->mem, insn->address + insn->size, &addr) ||
-		    !(addr & (align - 1)))
+		align = alignment(insn->name, op->size / 8);
+		if (!align || !effective_address(regs, insn, op, &addr) || !(addr & (align - 1)))
 			continue;
 		fault->access = (struct fault_access){
 			.known = true,
-			.write = (op->access & CS_AC_WRITE) && !(op->access & CS_AC_READ),
+			.write = op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE,
 			.addr = addr,
-			.nr_bytes = op->size,
+			.nr_bytes = op->size / 8,
 		};
 		snprintf(fault->why, sizeof(fault->why),
 			 "it %s 0x%llx (%u bytes); %s needs an address that is a multiple of %u",
 			 fault->access.write ? "wrote to" : "read from", (unsigned long long)addr,
-			 op->size, insn->mnemonic, align);
+			 fault->access.nr_bytes, insn->name, align);
 		return true;
 	}
 	return false;
 }
 
-static bool is_port(const cs_insn *insn)
+static bool is_port(const struct insn *insn)
 {
 	static const char *const names[] = {"in",   "insb", "insw",  "insd",  "out",
 					    "outsb", "outsw", "outsd"};
 
-	return is_one_of(insn->mnemonic, names, sizeof(names) / sizeof(names[0]));
+	return is_one_of(insn->name, names, sizeof(names) / sizeof(names[0]));
 }
 
 /* Instructions of the kernel that a program's use of makes a general protection fault. */
-static bool is_privileged(csh cs, const cs_insn *insn)
+static bool is_privileged(const struct insn *insn)
 {
 	static const char *const names[] = {
 		"hlt",	"cli",	"sti",	 "clts",  "invd",  "wbinvd", "invlpg", "invpcid", "lgdt",
-		"lidt", "lldt", "ltr",	 "lmsw",  "rdmsr", "wrmsr",  "swapgs", "sysret",  "sysretq",
+		"lidt", "lldt", "ltr",	 "lmsw",  "rdmsr", "wrmsr",  "swapgs", "sysret",
 		"sysexit", "xsetbv", "rdpmc",
 	};
 
-	return cs_insn_group(cs, insn, X86_GRP_PRIVILEGE) ||
-	       is_one_of(insn->mnemonic, names, sizeof(names) / sizeof(names[0]));
+	return insn->info.attributes & ZYDIS_ATTRIB_IS_PRIVILEGED ||
+	       is_one_of(insn->name, names, sizeof(names) / sizeof(names[0]));
 }
 
 void fault_x86_protection(const struct report_facts *facts, const struct auxtap_regs *regs,
 			  const uint8_t *bytes, size_t size, struct fault *fault)
 {
-	cs_insn *insn;
-	csh cs;
+	struct insn insn;
 
-	if (facts->crash.si_code != SI_KERNEL ||
-	    cs_open(CS_ARCH_X86, CS_MODE_64, &cs) != CS_ERR_OK)
+	if (facts->crash.si_code != SI_KERNEL || !disassemble(bytes, size, &insn))
 		return;
-	insn = disassemble(regs, bytes, size, &cs);
-	if (!insn)
-		goto out;
-	if (is_port(insn))
+	if (is_port(&insn))
 		snprintf(fault->why, sizeof(fault->why),
 			 "%s accesses an I/O port, for which the program has no permission",
-			 insn->mnemonic);
-	else if (insn->id == X86_INS_INT)
+			 insn.name);
+	else if (insn.info.mnemonic == ZYDIS_MNEMONIC_INT)
 		snprintf(fault->why, sizeof(fault->why),
-			 "int %s: the kernel offers programs no such software interrupt",
-			 insn->op_str);
-	else if (is_privileged(cs, insn))
+			 "int 0x%llx: the kernel offers programs no such software interrupt",
+			 (unsigned long long)insn.op[0].imm.value.u & 0xff);
+	else if (is_privileged(&insn))
 		snprintf(fault->why, sizeof(fault->why),
 			 "%s is a privileged instruction: only the kernel may execute it",
-			 insn->mnemonic);
+			 insn.name);
 	else
-		misaligned(regs, insn, fault);
-	cs_free(insn, 1);
-out:
-	cs_close(&cs);
+		misaligned(regs, &insn, fault);
 }
 
 /* ---- division ---- */
 
 /* The value of a divisor, sign-extended; false where it is unknown. */
 static bool divisor(const struct report_facts *facts, const struct auxtap_regs *regs,
-		    const cs_insn *insn, int64_t *value)
+		    const struct insn *insn, int64_t *value)
 {
-	const cs_x86_op *op = &insn->detail->x86.operands[0];
-	unsigned int shift = 64 - 8u * op->size;
+	const ZydisDecodedOperand *op = &insn->op[0];
+	unsigned int bits = op->size;
 	uint64_t raw = 0, addr;
 
-	if (insn->detail->x86.op_count != 1 || !op->size || op->size > 8)
+	if (insn->info.operand_count < 1 || !bits || bits > 64)
 		return false;
-	if (op->type == X86_OP_REG) {
-		if (op->size < 4 || !reg_value(regs, op->reg, 0, &raw))
+	if (op->type == ZYDIS_OPERAND_TYPE_REGISTER) {
+		if (!reg_value(regs, insn, op->reg.value, &raw))
 			return false;
-	} else if (op->type != X86_OP_MEM ||
-		   !effective_address(regs, &op->mem, insn->address + insn->size, &addr) ||
-		   !report_facts_memory(facts, addr, &raw, op->size)) {
+	} else if (op->type != ZYDIS_OPERAND_TYPE_MEMORY ||
+		   !effective_address(regs, insn, op, &addr) ||
+		   !report_facts_memory(facts, addr, &raw, bits / 8)) {
 		return false;
 	}
-	*value = (int64_t)(raw << shift) >> shift;
+	*value = (int64_t)(raw << (64 - bits)) >> (64 - bits);
 	return true;
 }
 
-/* Is the dividend, in rdx and rax, the most negative number of 'size' bytes? */
-static bool most_negative(const struct auxtap_regs *regs, unsigned int size)
+/* Is the dividend, in rdx and rax, the most negative number of that many bits? */
+static bool most_negative(const struct auxtap_regs *regs, const struct insn *insn, unsigned int bits)
 {
-	unsigned int shift = 64 - 8 * size;
+	unsigned int shift = 64 - bits;
 	uint64_t low, high;
 
-	return (size == 4 || size == 8) && reg_value(regs, X86_REG_RAX, 0, &low) &&
-	       reg_value(regs, X86_REG_RDX, 0, &high) && low << shift == 1ull << 63 &&
+	return (bits == 32 || bits == 64) && reg_value(regs, insn, ZYDIS_REGISTER_RAX, &low) &&
+	       reg_value(regs, insn, ZYDIS_REGISTER_RDX, &high) && low << shift == 1ull << 63 &&
 	       high << shift == UINT64_MAX << shift;
 }
 
@@ -322,25 +300,19 @@ void fault_x86_division(const struct report_facts *facts, const struct auxtap_re
 			const uint8_t *bytes, size_t size, char *why, size_t why_size)
 {
 	const char *text = "integer division: the divisor is 0, or the quotient is too large";
-	cs_insn *insn;
+	struct insn insn;
 	int64_t by;
-	csh cs;
 
-	if (cs_open(CS_ARCH_X86, CS_MODE_64, &cs) == CS_ERR_OK) {
-		insn = disassemble(regs, bytes, size, &cs);
-		if (insn && (insn->id == X86_INS_DIV || insn->id == X86_INS_IDIV) &&
-		    divisor(facts, regs, insn, &by)) {
-			if (!by)
-				text = "integer division by zero";
-			else if (by == -1 && insn->id == X86_INS_IDIV &&
-				 most_negative(regs, insn->detail->x86.operands[0].size))
-				text = "integer overflow: the most negative number divided by -1";
-			else
-				text = "integer overflow: the quotient of a division is too large";
-		}
-		if (insn)
-			cs_free(insn, 1);
-		cs_close(&cs);
+	if (disassemble(bytes, size, &insn) &&
+	    (insn.info.mnemonic == ZYDIS_MNEMONIC_DIV || insn.info.mnemonic == ZYDIS_MNEMONIC_IDIV) &&
+	    divisor(facts, regs, &insn, &by)) {
+		if (!by)
+			text = "integer division by zero";
+		else if (by == -1 && insn.info.mnemonic == ZYDIS_MNEMONIC_IDIV &&
+			 most_negative(regs, &insn, insn.op[0].size))
+			text = "integer overflow: the most negative number divided by -1";
+		else
+			text = "integer overflow: the quotient of a division is too large";
 	}
 	snprintf(why, why_size, "%s", text);
 }
