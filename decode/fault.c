@@ -135,6 +135,8 @@ static const char *vicinity(const struct report_facts *facts, const struct auxta
 			 map->name[0] ? ", " : "", map->name);
 		return buf;
 	}
+	if (regs->arch == AUXTAP_ARCH_X86_64 && addr >> 47 == 0x1ffff)
+		return "it lies in the kernel's half of the address space, which no program may access";
 	if (addr < 4096)
 		return near_zero(a, addr, buf, size);
 	if (!fault_canonical(regs, addr))
@@ -214,6 +216,8 @@ static void explain_trap(const struct auxtap_crash *c, const struct auxtap_regs 
 {
 	if (regs->arch == AUXTAP_ARCH_AARCH64)
 		fault_a64_undefined(insn, insn_size, fault->why, sizeof(fault->why));
+	else if (c->signo == SIGTRAP)
+		fault_x86_trap(insn, insn_size, fault->why, sizeof(fault->why));
 	else
 		fault_x86_undefined(insn, insn_size, fault->why, sizeof(fault->why));
 	if (!fault->why[0] && c->signo == SIGILL)

@@ -28,6 +28,12 @@ void fault_x86_division(const struct report_facts *facts, const struct auxtap_re
 
 /* What an undefined instruction, or a breakpoint, is; "" where nothing can be said. */
 void fault_a64_undefined(const uint8_t *bytes, size_t size, char *why, size_t why_size);
+/*
+ * A trap is reported after the instruction that made it: where that one is, by the two bytes
+ * before ip. ip itself where none of them is a trap.
+ */
+uint64_t fault_x86_trap_ip(const uint8_t before[2], uint64_t ip);
+void fault_x86_trap(const uint8_t *bytes, size_t size, char *why, size_t why_size);
 void fault_x86_undefined(const uint8_t *bytes, size_t size, char *why, size_t why_size);
 
 #endif

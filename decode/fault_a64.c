@@ -208,8 +208,8 @@ void fault_a64_memory(const struct report_facts *facts, const struct auxtap_regs
 	}
 	if (!decode(code, regs, &a))
 		return;
-	/* with the address space's bits alone, as the fault's address has them */
-	a.addr &= TAG_MASK;
+	/* the tag replaced by bit 55, as Linux reports a fault's address */
+	a.addr = (uint64_t)((int64_t)(a.addr << 8) >> 8);
 	{
 		struct fault_access found = {
 			.known = true,
@@ -238,7 +238,16 @@ void fault_a64_undefined(const uint8_t *bytes, size_t size, char *why, size_t wh
 		return;
 	code = bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
 	       (uint32_t)bytes[3] << 24;
-	if (!(code & 0xffff0000))
+	if ((code & 0xff000000) == 0xd5000000)
+		snprintf(why, why_size,
+			 "it accesses a system register, or has an effect, that only the kernel may use");
+	else if ((code & 0xff00001f) == 0xd4000002 || (code & 0xff00001f) == 0xd4000003 ||
+		 (code & 0xffe0001f) == 0xd4400000 || code == 0xd69f03e0)
+		snprintf(why, why_size, "%s is not for programs: only the kernel or a debugger may execute it",
+			 code == 0xd69f03e0 ? "eret"
+			 : code >> 20 == 0xd44 || code >> 20 == 0xd45 ? "hlt"
+			 : code & 1 ? "smc" : "hvc");
+	else if (!(code & 0xffff0000))
 		snprintf(why, why_size, "it ran into udf #%u, which is never an instruction%s", code,
 			 code ? "" : ": zeroes, perhaps data");
 	else if ((code & 0xffe0001f) == 0xd4200000) {

@@ -225,6 +225,16 @@ static bool is_port(const struct insn *insn)
 	return is_one_of(insn->name, names, sizeof(names) / sizeof(names[0]));
 }
 
+/* Has it an operand in registers of that class? */
+static bool has_register(const struct insn *insn, ZydisRegisterClass class)
+{
+	for (unsigned int i = 0; i < insn->info.operand_count_visible; i++)
+		if (insn->op[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		    ZydisRegisterGetClass(insn->op[i].reg.value) == class)
+			return true;
+	return false;
+}
+
 /* Instructions of the kernel that a program's use of makes a general protection fault. */
 static bool is_privileged(const struct insn *insn)
 {
@@ -253,6 +263,15 @@ void fault_x86_protection(const struct report_facts *facts, const struct auxtap_
 		snprintf(fault->why, sizeof(fault->why),
 			 "int 0x%llx: the kernel offers programs no such software interrupt",
 			 (unsigned long long)insn.op[0].imm.value.u & 0xff);
+	else if (has_register(&insn, ZYDIS_REGCLASS_CONTROL) || has_register(&insn, ZYDIS_REGCLASS_DEBUG))
+		snprintf(fault->why, sizeof(fault->why),
+			 "%s of a control or debug register is privileged: only the kernel may "
+			 "execute it",
+			 insn.name);
+	else if (has_register(&insn, ZYDIS_REGCLASS_SEGMENT) && insn.op[0].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
+		snprintf(fault->why, sizeof(fault->why),
+			 "%s loads %s with a selector that programs may not use", insn.name,
+			 ZydisRegisterGetString(insn.op[0].reg.value));
 	else if (is_privileged(&insn))
 		snprintf(fault->why, sizeof(fault->why),
 			 "%s is a privileged instruction: only the kernel may execute it",
@@ -315,6 +334,22 @@ void fault_x86_division(const struct report_facts *facts, const struct auxtap_re
 			text = "integer overflow: the quotient of a division is too large";
 	}
 	snprintf(why, why_size, "%s", text);
+}
+
+uint64_t fault_x86_trap_ip(const uint8_t before[2], uint64_t ip)
+{
+	if (before[1] == 0xcc || before[1] == 0xf1) /* int3, int1 */
+		return ip - 1;
+	return before[0] == 0xcd && before[1] == 3 ? ip - 2 : ip;
+}
+
+void fault_x86_trap(const uint8_t *bytes, size_t size, char *why, size_t why_size)
+{
+	struct insn insn;
+
+	if (disassemble(bytes, size, &insn) && insn.info.meta.category == ZYDIS_CATEGORY_INTERRUPT)
+		snprintf(why, why_size, "it ran into %s, a breakpoint, without a debugger",
+			 bytes[0] == 0xcd ? "int $3" : insn.name);
 }
 
 void fault_x86_undefined(const uint8_t *bytes, size_t size, char *why, size_t why_size)

@@ -7,9 +7,11 @@
 #include "decoder_private.h"
 #include "perfdata/opts.h"
 #include "report.h"
+#include "fault.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -280,20 +282,19 @@ static int find_culprit(const struct report *r, const struct backtrace *bt, int 
 	return -1;
 }
 
+/* ip: of the instruction that the signal is about, where regs are known. */
 static void print_headline(const struct report *r, struct fault *fault,
-			   const struct auxtap_regs *regs, const struct backtrace *bt,
+			   const struct auxtap_regs *regs, uint64_t ip, const struct backtrace *bt,
 			   const struct thread_view *view)
 {
 	const struct auxtap_crash *c = &r->facts.crash;
 	const struct report_branch *b = view ? report_branches_last(&view->branches) : NULL;
 	const char *name = fault_signal_name(c->signo);
 	/* an ETM leaves out the bits that are always 0 where A64 code is */
-	uint64_t left_out = regs && regs->arch == AUXTAP_ARCH_AARCH64 ? 3 : 0, ip = 0;
+	uint64_t left_out = regs && regs->arch == AUXTAP_ARCH_AARCH64 ? 3 : 0;
 	char number[32];
 	FILE *out = r->ro.out;
 
-	if (regs)
-		report_regs_ip(regs, &ip);
 	snprintf(number, sizeof(number), "signal %d", c->signo);
 	fprintf(out, "%s%s (pid %d", r->ro.style->bad, report_text(&r->ro, c->comm), c->pid);
 	if (c->tid != c->pid)
@@ -358,7 +359,7 @@ static void print_insn(const struct report *r, enum auxtap_isa isa, uint64_t ip)
 		fprintf(r->ro.out, "  0x%" PRIx64 "  %s%s%s\n", ip, r->ro.style->bad, text,
 			r->ro.style->off);
 	else if (n >= 4)
-		fprintf(r->ro.out, "  0x%" PRIx64 "  (no known instruction: %02x %02x %02x %02x)\n", ip,
+		fprintf(r->ro.out, "  0x%" PRIx64 "  (not known to the disassembler: %02x %02x %02x %02x)\n", ip,
 			code[0], code[1], code[2], code[3]);
 	else
 		fprintf(r->ro.out, "  0x%" PRIx64 "  (no code is known at this address)\n", ip);
@@ -575,6 +576,19 @@ static void print_next(const struct report *r)
 		family == AUXTAP_AUXTRACE_CS_ETM ? "" : "time,");
 }
 
+/* Where the instruction is that the signal is about: for a trap of x86 it is before ip. */
+static uint64_t insn_of_signal(const struct report *r, const struct auxtap_regs *regs, uint64_t ip)
+{
+	const struct auxtap_crash *c = &r->facts.crash;
+	uint8_t before[2];
+
+	if (regs->arch != AUXTAP_ARCH_X86_64 || c->signo != SIGTRAP || c->si_code <= 0 ||
+	    auxtap_image_set_read(r->ro.images, c->pid, c->time, ip - sizeof(before), before,
+				  sizeof(before)) != sizeof(before))
+		return ip;
+	return fault_x86_trap_ip(before, ip);
+}
+
 static void print_crash(struct report *r)
 {
 	const struct auxtap_crash *c = &r->facts.crash;
@@ -590,15 +604,17 @@ static void print_crash(struct report *r)
 		regs = NULL;
 	if (regs) {
 		uint8_t insn[15];
-		ssize_t n = auxtap_image_set_read(r->ro.images, c->pid, c->time, ip, insn,
-						  sizeof(insn));
+		ssize_t n;
+
+		ip = insn_of_signal(r, regs, ip);
+		n = auxtap_image_set_read(r->ro.images, c->pid, c->time, ip, insn, sizeof(insn));
 
 		fault_explain(&r->facts, regs, insn, n > 0 ? (size_t)n : 0, &fault);
 		bt.nr = unwind_backtrace(&r->facts, r->ro.images, regs, bt.pcs, MAX_FRAMES,
 					 &bt.complete);
 		bt.culprit = find_culprit(r, &bt, 0);
 	}
-	print_headline(r, &fault, regs, &bt, view);
+	print_headline(r, &fault, regs, ip, &bt, view);
 	if (regs && synchronous && !fault.bad_ip)
 		print_insn(r, regs->arch == AUXTAP_ARCH_AARCH64 ? AUXTAP_ISA_A64 : AUXTAP_ISA_X86,
 			   ip);

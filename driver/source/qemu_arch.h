@@ -87,6 +87,8 @@ struct qemu_arch {
 	/* Class and flags of a block's last instruction. 0, or -1: none within len bytes. */
 	int (*decode)(const u8 *code, size_t len, u8 *cls, u8 *flags);
 	/* Listed by qemu though it does not run in this block: cut off by the page's end. */
+	/* An instruction without an operand in memory that loads a segment register; may be NULL. */
+	bool (*loads_segment)(const u8 *code, size_t nr);
 	bool (*cut_off)(u64 ip, const u8 *code, size_t len);
 	/* A block of one such instruction may be one that qemu left before and begins again. */
 	bool (*restarts)(u8 cls);

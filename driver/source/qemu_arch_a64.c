@@ -167,7 +167,7 @@ static bool data_addr(const union qemu_env *env, const u8 *bytes, size_t nr, u64
 	} else { /* exclusives, acquire and release, structures */
 		*addr = base;
 	}
-	*addr &= 0x00ffffffffffffffull; /* the top byte is a tag */
+	*addr = (u64)((s64)(*addr << 8) >> 8); /* the top byte is a tag: Linux reports bit 55 in its place */
 	return true;
 }
 

@@ -125,12 +125,33 @@ static bool is_canonical(u64 ip)
 	return (s64)(ip << 16) >> 16 == (s64)ip;
 }
 
+static bool is_prefix(u8 byte)
+{
+	return byte == 0x66 || byte == 0x67 || byte == 0xf2 || byte == 0xf3 || byte == 0x2e ||
+	       byte == 0x36 || byte == 0x3e || byte == 0x26 || byte == 0x64 || byte == 0x65;
+}
+
+/* mov from a general register to a segment register: what it reads is a table of the processor's. */
+static bool loads_segment(const u8 *code, size_t nr)
+{
+	size_t at = 0;
+
+	while (at < nr && (is_prefix(code[at]) || (code[at] & 0xf0) == 0x40))
+		at++;
+	return at + 2 <= nr && code[at] == 0x8e && code[at + 1] >> 6 == 3;
+}
+
 static bool is_limit(const u8 *code, size_t nr)
 {
 	struct x86_insn insn;
 	size_t at;
 
 	if (nr < 2)
+		return false;
+	/* qemu knows all instructions that LOCK goes with; with another it is undefined everywhere */
+	for (at = 0; at < nr && is_prefix(code[at]); at++)
+		;
+	if (at < nr && code[at] == 0xf0)
 		return false;
 	/* ud0, ud1, ud2 are meant to fail; clang writes its ud1 with an address-size prefix */
 	at = code[0] == 0x67 ? 1 : 0;
@@ -165,4 +186,5 @@ const struct qemu_arch qemu_arch_x86 = {
 	.trap_code = SI_KERNEL,
 	.is_canonical = is_canonical,
 	.is_limit = is_limit,
+	.loads_segment = loads_segment,
 };

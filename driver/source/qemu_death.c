@@ -29,6 +29,20 @@ static u64 data_addr(struct qemu_source *q, struct qemu_thread *t)
 	return got > 0 && arch->data_addr(&env, code, (size_t)got, &addr) ? addr : 0;
 }
 
+/* The processor refuses a selector by a general protection fault; qemu's own look-up faults instead. */
+static bool is_refused_selector(struct qemu_source *q, struct qemu_thread *t)
+{
+	const struct qemu_arch *arch = t->process->arch;
+	union qemu_env env;
+	u8 code[16];
+	ssize_t got;
+
+	if (!arch->loads_segment || qemu_state_env(q, t, &env))
+		return false;
+	got = qemu_state_mem(q->emu, t->process->pid, arch->ip(&env), code, arch->max_len);
+	return got > 0 && arch->loads_segment(code, (size_t)got);
+}
+
 /* Works out what siginfo the program's death has. */
 void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo)
 {
@@ -53,6 +67,10 @@ void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo)
 			/* what the host has there may be qemu's: guard pages, for one */
 			t->dying.si_addr = (void *)(uintptr_t)addr;
 			t->dying.si_code = qemu_maps_find(t->process, addr) ? SEGV_ACCERR : SEGV_MAPERR;
+			if (is_refused_selector(q, t)) {
+				t->dying.si_addr = NULL;
+				t->dying.si_code = SI_KERNEL;
+			}
 		} else if (signo == SIGBUS && t->dying.si_code > 0) {
 			t->dying.si_addr = (char *)t->dying.si_addr - t->process->guest_base;
 		} else if (signo == SIGSEGV && t->dying.si_code == SI_KERNEL && arch->data_addr) {

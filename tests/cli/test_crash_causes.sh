@@ -30,9 +30,17 @@ for engine in "${engines[@]}"; do
 	sed -n '/^Backtrace/,/^$/p' data.report.txt | grep -q ' run at .*causes.c' ||
 		fail "$engine thread_stack: the backtrace does not reach the thread's function"
 	cause "$engine" shared 139 'it is mapped r--s'
+	cause "$engine" int3 133 'it ran into int3, a breakpoint, without a debugger'
+	grep -q '^  0x[0-9a-f]*  int3' data.report.txt ||
+		fail "$engine int3: $(grep -A1 '^Faulting' data.report.txt)"
+	cause "$engine" int_3 133 'it ran into int $3, a breakpoint, without a debugger'
+	cause "$engine" lock 132 'the bytes at this address are no instruction of this processor'
+	cause "$engine" selector 139 'mov loads ds with a selector that programs may not use'
 	[ "$engine" = ptrace ] && continue # the rest does not depend on the engine
 	cause "$engine" ud1 132 'it ran into ud1, the instruction that compilers put where'
 	cause "$engine" out 139 'out'
+	cause "$engine" control 139 'mov of a control or debug register is privileged'
+	cause "$engine" kernel 139 "it lies in the kernel's half of the address space"
 	cause "$engine" shared_changed 139 'it is mapped r--s'
 	cause "$engine" small 139 'it read from 0xbb8 (4 bytes); nothing is mapped there; rax is 0xbb8'
 	cause "$engine" null 139 'nothing is mapped there: a null pointer and a small offset'

@@ -68,6 +68,18 @@ int main(int argc, char **argv)
 		__asm__ volatile("movaps (%0), %%xmm0" : : "r"(bytes + 4) : "xmm0");
 	if (!strcmp(which, "hlt"))
 		__asm__ volatile("hlt");
+	if (!strcmp(which, "int3"))
+		__asm__ volatile("int3; nop");
+	if (!strcmp(which, "int_3"))
+		__asm__ volatile(".byte 0xcd, 3; nop");
+	if (!strcmp(which, "lock"))
+		__asm__ volatile(".byte 0xf0, 0x89, 0xc0");
+	if (!strcmp(which, "selector"))
+		__asm__ volatile("mov $0x77, %%eax; mov %%eax, %%ds" ::: "rax");
+	if (!strcmp(which, "control"))
+		__asm__ volatile("mov %%cr0, %%rax" ::: "rax");
+	if (!strcmp(which, "kernel"))
+		return *(volatile int *)0xffffffff81000000;
 	if (!strcmp(which, "out"))
 		__asm__ volatile("outb %al, $0x80");
 	if (!strcmp(which, "thread_stack"))

@@ -222,7 +222,7 @@ static void general_protection(void **state)
 	assert_non_null(strstr(WHY(facts, regs, "\xf4"), "hlt is a privileged instruction"));
 	assert_non_null(strstr(WHY(facts, regs, "\xfa"), "cli is a privileged instruction"));
 	assert_non_null(strstr(WHY(facts, regs, "\x0f\x30"), "wrmsr is a privileged instruction"));
-	assert_non_null(strstr(WHY(facts, regs, "\x0f\x20\xc0"), "mov is a privileged instruction"));
+	assert_non_null(strstr(WHY(facts, regs, "\x0f\x20\xc0"), "mov of a control or debug register is privileged"));
 	assert_non_null(strstr(WHY(facts, regs, "\xec"), "in accesses an I/O port"));
 	assert_non_null(strstr(WHY(facts, regs, "\xcd\x2d"), "int 0x2d: the kernel offers"));
 }
