@@ -127,6 +127,7 @@ struct report_cover {
 	struct report_gap_count gaps[AUXTAP_GAP_NR_CAUSES];
 	struct birth *births; /* records of forks, execs and starts of tracing, by time */
 	size_t nr_births, max_births;
+	uint64_t last_record; /* time of the newest record; 0: none has one */
 	const char *library; /* that decoded; NULL */
 	bool enable_on_exec; /* the recorder's events were enabled by exec, not before */
 	bool from_start;     /* each thread with trace: report_cover_born() */
@@ -200,6 +201,8 @@ void report_name(const struct report_out *ro, uint64_t addr, char *name, size_t 
  */
 void report_function_name(const struct report_out *ro, uint64_t addr, char *name,
 			  size_t name_size, char *place, size_t place_size);
+/* Prints "age_of at null_deref.c:29", or "age_of in PROGRAM" where no line of the source is known. */
+void report_spot(const struct report_out *ro, uint64_t addr);
 /*
  * The line of the source at loc (report_source.c), if the owners of the recording and of the image,
  * who chose the name of the source file, may read it. Nothing is printed otherwise.

@@ -49,6 +49,8 @@ int report_cover_record(struct report_cover *cover, const struct auxtap_record *
 {
 	struct birth birth, *grown;
 
+	if (rec->time > cover->last_record)
+		cover->last_record = rec->time;
 	if (!parse(rec, &birth))
 		return 0;
 	if (cover->nr_births == cover->max_births) {
@@ -137,7 +139,7 @@ void report_cover_print(const struct report_out *ro, const struct report_facts *
 	const struct auxtap_decode_summary *sum = &cover->sum;
 	bool emulated;
 	char value[128];
-	uint64_t nr_gaps;
+	uint64_t nr_gaps, end = sum->time_end;
 
 	fprintf(ro->out, "  %" PRIu64 " instructions, %" PRIu64 " branches in %" PRIu64
 			 " thread%s, from %" PRIu64 " bytes of trace\n",
@@ -147,8 +149,14 @@ void report_cover_print(const struct report_out *ro, const struct report_facts *
 		fprintf(ro->out, "  decoded by %s\n", cover->library);
 	emulated = report_facts_capture(facts, "backend", value, sizeof(value)) &&
 		   !strncmp(value, "emulated", 8);
-	if (sum->time_end > sum->time_begin)
-		fprintf(ro->out, "  %.6f s of %s\n", (double)(sum->time_end - sum->time_begin) / 1e9,
+	/*
+	 * The last packet with a time may be long before the end; emulated time goes on until the
+	 * record that the emulated kernel writes there.
+	 */
+	if (emulated && cover->last_record > end)
+		end = cover->last_record;
+	if (end > sum->time_begin)
+		fprintf(ro->out, "  %.6f s of %s\n", (double)(end - sum->time_begin) / 1e9,
 			emulated ? "emulated time (one instruction is one ns)" : "time");
 	nr_gaps = print_gaps(ro, cover);
 	if (cover->cut_short)
