@@ -250,15 +250,9 @@ static const struct auxtap_regs *dying_regs(const struct report *r)
 	return NULL;
 }
 
-/* "age_of at null_deref.c:29 (0x55…)" */
 static void print_spot(const struct report *r, uint64_t addr)
 {
-	char name[256], place[160];
-
-	report_name(&r->ro, addr, name, sizeof(name), place, sizeof(place));
-	fprintf(r->ro.out, "%s%s%s", r->ro.style->name, name, r->ro.style->off);
-	if (place[0])
-		fprintf(r->ro.out, " at %s", place);
+	report_spot(&r->ro, addr);
 }
 
 /* Frames of the dead thread, and which of them to blame first. */

@@ -101,6 +101,24 @@ void report_function_name(const struct report_out *ro, uint64_t addr, char *name
 			   name_size, place, place_size);
 }
 
+void report_spot(const struct report_out *ro, uint64_t addr)
+{
+	struct auxtap_location loc;
+	const struct auxtap_frame *frame;
+	char name[256], place[160] = "";
+	const char *word = "in";
+
+	if (find_place(ro, addr, &loc, name, sizeof(name), place)) {
+		frame = loc.nr_frames ? &loc.frames[0] : NULL;
+		frame_name(ro, &loc, frame, name, sizeof(name), place, sizeof(place));
+		if (frame && frame->file)
+			word = "at";
+	}
+	fprintf(ro->out, "%s%s%s", ro->style->name, name, ro->style->off);
+	if (place[0])
+		fprintf(ro->out, " %s %s", word, place);
+}
+
 /* ---- the tree of calls ---- */
 
 #define DEFAULT_LINES 40

@@ -45,4 +45,10 @@ for engine in "${engines[@]}"; do
 	cause "$engine" small 139 'it read from 0xbb8 (4 bytes); nothing is mapped there; rax is 0xbb8'
 	cause "$engine" null 139 'nothing is mapped there: a null pointer and a small offset'
 done
+
+# without lines of the source the function is "in" its program, which is no source location
+gcc -O0 -fno-stack-protector -pthread -w -o bare "$SRC/tests/cli/frames/causes.c" || fail "bare: not built"
+"$AUXTAP" crash -o bare.data -- ./bare null >stdout 2>stderr </dev/null
+head -n 1 bare.data.report.txt | grep -q ' in [a-z_]* in bare$' ||
+	fail "bare: 'in FUNCTION in bare' is not in: $(head -n 1 bare.data.report.txt)"
 finish
