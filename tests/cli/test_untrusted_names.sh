@@ -5,7 +5,8 @@
 # place of files are refused; debuginfod is not asked unless the user says so.
 . "$(dirname "$0")/lib.sh"
 # the address sanitizer maps terabytes: no limit of address space then
-sanitized=$(grep -c __asan_init "$AUXTAP" | sed 's/^0$//')
+limited=yes
+sanitized && limited=
 command -v gcc >/dev/null || skip "gcc is not installed"
 limit=(timeout 120)
 
@@ -19,7 +20,7 @@ build() {
 report() {
 	"${limit[@]}" "$AUXTAP" crash -o "$1.data" -- "./$1" >stdout 2>stderr </dev/null
 	[ -s "$1.data" ] || { fail "$1: no snapshot: $(tail -n 2 stderr)"; return; }
-	([ -n "$sanitized" ] || ulimit -v 4000000; "${limit[@]}" "$AUXTAP" report "${@:2}" "$1.data") >"$1.report" 2>stderr </dev/null ||
+	([ -z "$limited" ] || ulimit -v 4000000; "${limit[@]}" "$AUXTAP" report "${@:2}" "$1.data") >"$1.report" 2>stderr </dev/null ||
 		fail "$1: report ended with $?: $(tail -n 2 stderr)"
 }
 # shown NAME TEXT, hidden NAME TEXT: is the text in the report?
