@@ -199,9 +199,11 @@ grep -qF "$(sed -nE 's/^.* cpu 1 .* watermark 3K +([0-9]+ states, [0-9]+ steps).
 	fail "all: one alone: $(cat states)"
 "$AUXTAP" watermark explore --all --driver trbe --kernel 6.1.192 --pages 1 -j 2 >worlds || fail "all, refused: $(cat worlds)"
 grep -qE '^0 worlds \([0-9]+ more are refused' worlds && grep -q '^nothing was searched' worlds || fail "all, refused: $(cat worlds)"
-"$AUXTAP" watermark explore --quick >worlds || fail "quick: $(cat worlds)"
+quick=()
+short_of_sanitizers && quick=(--driver trbe) # the search is the same code for all drivers
+"$AUXTAP" watermark explore --quick "${quick[@]}" >worlds || fail "quick: $(cat worlds)"
 [ "$(sed -nE 's/^unmapped in ([0-9]+) states.*/\1/p' worlds)" -gt 100000 ] || fail "quick: $(cat worlds)"
-grep -q '^177 worlds (30 more are refused by their driver)' worlds || fail "quick: $(cat worlds)"
+[ ${#quick[@]} -gt 0 ] || grep -q '^177 worlds (30 more are refused by their driver)' worlds || fail "quick: $(cat worlds)"
 grep -q '^pass: every invariant holds in every state' worlds || fail "quick: $(cat worlds)"
 "$AUXTAP" watermark explore --quick --driver arm_spe --max-states 1000 -j 3 >worlds
 [ $? -eq 3 ] || fail "given up: exit is not 3"
