@@ -2,6 +2,8 @@
 # Stock perf reads every kind of snapshot: of the program, a forked child, a grandchild, a thread,
 # with threads and a leader that ended before, after exec, by -S, of several deaths; for AArch64
 # programs too. 'perf script --itrace=b' lists the branches that auxtap's own decoder finds.
+# All kinds under qemu; under ptrace and for AArch64 half of them, unless AUXTAP_LONG is set. With the
+# sanitizers under qemu alone: what perf finds is checked without them.
 . "$(dirname "$0")/lib.sh"
 command -v perf >/dev/null || skip "perf is not installed: nothing to compare with"
 command -v cc >/dev/null || skip "no C compiler"
@@ -147,22 +149,31 @@ kind() {
 	[ $nr -eq 0 ] || fail "$what: $nr snapshots missing: $(tail -n 3 err)"
 }
 
-kinds() { # NAME PROGRAM OPTION...
-	local name=$1 program=$2 what nr
-	shift 2
-	for what in self child grandchild thread ended ended_child exec exec_child; do
+all="self child grandchild thread ended ended_child exec exec_child"
+some="self child thread exec"
+qemu=
+command -v qemu-x86_64 >/dev/null && [ -e "$BIN/auxtap-qemu.so" ] && qemu=yes
+[ -z "${AUXTAP_LONG:-}" ] && [ -n "$qemu" ] || some=$all
+kinds() { # KINDS NAME PROGRAM OPTION...
+	local list=$1 name=$2 program=$3 what nr
+	shift 3
+	for what in $list; do
 		case $what in grandchild) nr=2 ;; *) nr=1 ;; esac
 		kind "$name $what" $nr "$@" -- "$program" $what
 	done
-	kind "$name children" 2 "$@" --keep 2 -- "$program" children
+	[ "$list" != "$all" ] || kind "$name children" 2 "$@" --keep 2 -- "$program" children
 	kind "$name -S child" 1 "$@" -S8K -- "$program" child
 }
 
 cc -g -O1 -static -pthread -w -o kinds kinds.c 2>cc.err || skip "cc -static does not work: $(tail -n 1 cc.err)"
-kinds ptrace ./kinds --source ptrace
+if short_of_sanitizers && [ -n "$qemu" ]; then
+	kinds "$all" qemu ./kinds --source qemu
+	finish
+fi
+kinds "$some" ptrace ./kinds --source ptrace
 kind "ptrace leader" 1 --source ptrace -- ./kinds leader
-if command -v qemu-x86_64 >/dev/null && [ -e "$BIN/auxtap-qemu.so" ]; then
-	kinds qemu ./kinds --source qemu
+if [ -n "$qemu" ]; then
+	kinds "$all" qemu ./kinds --source qemu
 	"$AUXTAP" record --source qemu -S -m 8,16 -o snapshot -- ./kinds child >out 2>err </dev/null
 	compared "record -S" snapshot
 else
@@ -173,7 +184,7 @@ if ! ldd "$(readlink -f "$(command -v perf)")" 2>/dev/null | grep -q libopencsd;
 elif ! command -v qemu-aarch64 >/dev/null || ! command -v aarch64-linux-gnu-gcc >/dev/null; then
 	echo "skipped: AArch64 (qemu-aarch64 or a compiler for it is not installed)"
 elif aarch64-linux-gnu-gcc -g -O1 -static -pthread -w -o kinds.a64 kinds.c; then
-	kinds a64 ./kinds.a64 --backend emulated
+	kinds "$some" a64 ./kinds.a64 --backend emulated
 else
 	fail "aarch64-linux-gnu-gcc -static"
 fi
