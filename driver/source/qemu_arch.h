@@ -95,6 +95,7 @@ struct qemu_arch {
 
 	u64 (*ip)(const union qemu_env *env);
 	u64 (*sp)(const union qemu_env *env);
+	void (*set_ip)(union qemu_env *env, u64 ip);
 	/* At the first instruction of a program: all as the ABI sets it; the stack pointer points to argc. */
 	bool (*plausible)(const union qemu_env *env, u64 ip, u64 argc);
 	/*

@@ -67,6 +67,11 @@ static u64 sp_of(const union qemu_env *env)
 	return env->a64.xregs[SP];
 }
 
+static void set_ip(union qemu_env *env, u64 ip)
+{
+	env->a64.pc = ip;
+}
+
 static bool plausible(const union qemu_env *env, u64 ip, u64 argc)
 {
 	return env->a64.pc == ip && env->a64.xregs[SP] && !(env->a64.xregs[SP] & 15) && argc &&
@@ -206,6 +211,7 @@ const struct qemu_arch qemu_arch_a64 = {
 	.restarts = restarts,
 	.ip = ip_of,
 	.sp = sp_of,
+	.set_ip = set_ip,
 	.plausible = plausible,
 	.frame = frame_of,
 	.regs = regs_of,

@@ -71,6 +71,11 @@ static u64 sp_of(const union qemu_env *env)
 	return env->x86.regs[SP];
 }
 
+static void set_ip(union qemu_env *env, u64 ip)
+{
+	env->x86.eip = ip;
+}
+
 static bool plausible(const union qemu_env *env, u64 ip, u64 argc)
 {
 	return env->x86.eip == ip && env->x86.regs[SP] && !(env->x86.regs[SP] & 15) && argc &&
@@ -178,6 +183,7 @@ const struct qemu_arch qemu_arch_x86 = {
 	.restarts = restarts,
 	.ip = ip_of,
 	.sp = sp_of,
+	.set_ip = set_ip,
 	.plausible = plausible,
 	.frame = frame_of,
 	.regs = regs_of,

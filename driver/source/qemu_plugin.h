@@ -27,7 +27,7 @@ struct qp {
 	bool regs_valid;
 	bool is_old; /* qemu before 10 */
 	u64 brk;
-	u64 handler[64]; /* of each signal: address, or 0 */
+	u64 handler[64]; /* of each signal: the last that was set, or 0 */
 	u64 has_info;	 /* bit n - 1: its frames hold a siginfo */
 };
 extern struct qp qp __attribute__((visibility("hidden")));

@@ -74,11 +74,36 @@ char *getenv(const char *name)
 }
 
 /*
+ * qemu reads the address of a handler twice: to learn that there is one, and to enter it. If
+ * another thread sets SIG_DFL or SIG_IGN in between, the thread goes on at 0 or 1 and dies. A
+ * kernel reads once: let the thread enter the handler that was set before. Only a delivery
+ * leads there between two of these calls without a block executed and outside of a system call
+ * (rt_sigreturn may lead anywhere).
+ */
+static void mend_delivery(struct qemu_rec *rec)
+{
+	static __thread bool was_in_code; /* at the last call */
+	union qemu_env *env = (union qemu_env *)(uintptr_t)rec->env;
+	struct qemu_frame frame;
+	bool no_handler;
+
+	if (!qp_recording() || !rec->regs_valid || !env)
+		return;
+	no_handler = qp.arch->ip(env) <= 1; /* SIG_DFL, SIG_IGN */
+	if (no_handler && was_in_code && !rec->limit &&
+	    !qp.arch->frame(env, qp.arch->sp(env), 0, qp_read, &frame) && frame.signo >= 1 &&
+	    frame.signo <= 64 && qp.handler[frame.signo - 1])
+		qp.arch->set_ip(env, qp.handler[frame.signo - 1]);
+	was_in_code = !no_handler && !rec->in_syscall;
+}
+
+/*
  * qemu calls this around the delivery of signals and nowhere near a hot path. If a handler's
  * frame was made, the next block is the handler's: look there.
  */
 int sigprocmask(int how, const sigset_t *set, sigset_t *old)
 {
+	mend_delivery(qp_rec);
 	/* a static record may be shared by threads, but looking once too often is harmless */
 	qp_rec->limit = 0;
 	return pthread_sigmask(how, set, old) ? -1 : 0;
