@@ -23,6 +23,9 @@ void cli_error(const struct auxtap_error *err);
 void cli_complain(const char *what, const char *todo, const char *why_fmt, ...)
 	AUXTAP_PRINTF(3, 4);
 
+/* Prints part of a line to stderr, control characters escaped. */
+void cli_say(const char *fmt, ...) AUXTAP_PRINTF(1, 2);
+
 /* Reports once that standard output could not be written; code: an errno or 0. CLI_FAILED. */
 int cli_output_failed(int code);
 

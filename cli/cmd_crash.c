@@ -118,8 +118,9 @@ static void on_snapshot(void *ctx, const char *path, const struct auxtap_crash *
 
 	(void)ctx;
 	if (!plain) {
-		fprintf(stderr, "auxtap: process %d died of %s; its snapshot is %s\n", crash->pid,
+		cli_say("auxtap: process %d died of %s; its snapshot is %s", crash->pid,
 			cli_signal_name(crash->signo), path);
+		fputc('\n', stderr);
 		cli_error(&err);
 		return;
 	}

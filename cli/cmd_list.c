@@ -8,6 +8,7 @@
 #include <auxtap/capture.h>
 #include <auxtap/text.h>
 #include <dirent.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,16 @@ static const char help[] =
 	"\n"
 	"The PMUs of this machine that have an AUX area, with their capabilities; what you may do\n"
 	"with them and how to get more; what 'auxtap record' would pick.\n";
+
+/* sysfs and the environment name PMUs and files. */
+AUXTAP_PRINTF(1, 2) static void say(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vfprintf(cli_safe_output(), fmt, args);
+	va_end(args);
+}
 
 /* The first line, safe to print. */
 static int read_text(const char *path, char *buf, size_t size)
@@ -47,18 +58,18 @@ static void show_folder(const char *pmu, const char *folder)
 	nr = scandir(path, &names, NULL, alphasort);
 	if (nr < 0)
 		return;
-	printf("    %s:", folder);
+	say("    %s:", folder);
 	for (int i = 0; i < nr; i++) {
 		if (names[i]->d_name[0] != '.') {
 			snprintf(path, sizeof(path), PMUS "/%s/%s/%.200s", pmu, folder,
 				 names[i]->d_name);
 			if (!read_text(path, value, sizeof(value)))
-				printf(" %s=%s", names[i]->d_name, value);
+				say(" %s=%s", names[i]->d_name, value);
 		}
 		free(names[i]);
 	}
 	free(names);
-	putchar('\n');
+	say("\n");
 }
 
 /* sysfs does not say which PMUs have an AUX area; these families do. */
@@ -85,7 +96,7 @@ static int show_pmus(void)
 
 		snprintf(path, sizeof(path), PMUS "/%.200s/type", pmu);
 		if (has_aux(pmu) && !read_text(path, type, sizeof(type))) {
-			printf("  %s (type %s)\n", pmu, type);
+			say("  %s (type %s)\n", pmu, type);
 			show_folder(pmu, "caps");
 			show_folder(pmu, "format");
 			found++;
@@ -101,11 +112,11 @@ static void show_permissions(const struct auxtap_probe *p)
 {
 	bool root = geteuid() == 0;
 
-	printf("permissions:\n");
+	say("permissions:\n");
 	if (p->paranoid == 100)
-		printf("  this kernel has no perf events\n");
+		say("  this kernel has no perf events\n");
 	else
-		printf("  kernel.perf_event_paranoid is %d%s\n", p->paranoid,
+		say("  kernel.perf_event_paranoid is %d%s\n", p->paranoid,
 		       root		  ? " (you are root: no limit)"
 		       : p->paranoid > 2  ? ": users may not trace; 2 lets them trace the user mode "
 					    "of their programs, 1 the kernel's side too, 0 whole CPUs"
@@ -116,41 +127,41 @@ static void show_permissions(const struct auxtap_probe *p)
 		       : p->paranoid == 0 ? ": users may trace programs and whole CPUs"
 					  : ": users may trace all; rings as large as they like");
 	if (p->mlock_kb)
-		printf("  ring memory: %llu KiB a CPU (kernel.perf_event_mlock_kb)%s\n",
+		say("  ring memory: %llu KiB a CPU (kernel.perf_event_mlock_kb)%s\n",
 		       (unsigned long long)p->mlock_kb,
 		       root ? " (you are root: no limit)" : ", and beyond it");
 	if (p->memlock_kb == UINT64_MAX)
-		printf("  locked memory (ulimit -l): unlimited\n");
+		say("  locked memory (ulimit -l): unlimited\n");
 	else
-		printf("  locked memory (ulimit -l): %llu KiB%s\n", (unsigned long long)p->memlock_kb,
+		say("  locked memory (ulimit -l): %llu KiB%s\n", (unsigned long long)p->memlock_kb,
 		       root ? "" : "; 'ulimit -l unlimited' or limits.conf for more");
 }
 
 static void show_emulation(const struct auxtap_probe *p)
 {
-	printf("emulated sources:\n");
+	say("emulated sources:\n");
 	if (!p->emulated) {
-		printf("  none: %s\n", p->emulated_why);
+		say("  none: %s\n", p->emulated_why);
 		return;
 	}
-	printf("  qemu: %s%s\n", p->qemu ? "available: " : "no: ",
+	say("  qemu: %s%s\n", p->qemu ? "available: " : "no: ",
 	       p->qemu ? p->qemu_engine : p->qemu_why);
-	printf("  qemu, for AArch64 programs: %s%s\n", p->qemu_a64 ? "available: " : "no: ",
+	say("  qemu, for AArch64 programs: %s%s\n", p->qemu_a64 ? "available: " : "no: ",
 	       p->qemu_a64 ? p->qemu_a64_engine : p->qemu_a64_why);
 	if (p->ptrace)
-		printf("  ptrace: available; attaching: %s%s\n",
+		say("  ptrace: available; attaching: %s%s\n",
 		       p->ptrace_attach ? "permitted" : "no: ", p->ptrace_why);
 	else
-		printf("  ptrace: no: %s\n", p->ptrace_why);
+		say("  ptrace: no: %s\n", p->ptrace_why);
 }
 
 static void show_libraries(void)
 {
 #ifdef AUXTAP_HAVE_DECODE
-	printf("decoders:");
+	say("decoders:");
 	for (unsigned int i = 0; auxtap_decode_library(i); i++)
-		printf("%s %s", i ? "," : "", auxtap_decode_library(i));
-	putchar('\n');
+		say("%s %s", i ? "," : "", auxtap_decode_library(i));
+	say("\n");
 #endif
 }
 
@@ -167,21 +178,21 @@ int cmd_list(int argc, char **argv)
 		return CLI_USAGE;
 	}
 	auxtap_probe(&probe);
-	printf("PMUs with an AUX area:\n");
+	say("PMUs with an AUX area:\n");
 	if (!show_pmus())
-		printf("  none\n");
+		say("  none\n");
 	show_permissions(&probe);
 	show_emulation(&probe);
 	show_libraries();
 	if (probe.kernel)
-		printf("record picks: backend kernel, event %s\n", probe.kernel_event);
+		say("record picks: backend kernel, event %s\n", probe.kernel_event);
 	else if (probe.emulated && (probe.qemu || probe.ptrace))
-		printf("record picks: backend emulated, source %s, event intel_pt//u (%s)\n",
+		say("record picks: backend emulated, source %s, event intel_pt//u (%s)\n",
 		       probe.qemu ? "qemu" : "ptrace", probe.kernel_why);
 	else
-		printf("record picks: nothing works here (%s%s%s)\n", probe.kernel_why,
+		say("record picks: nothing works here (%s%s%s)\n", probe.kernel_why,
 		       *probe.ptrace_why ? "; " : "", probe.ptrace_why);
 	if (probe.emulated && probe.qemu_a64)
-		printf("  for AArch64 programs: backend emulated, source qemu, event cs_etm//u\n");
+		say("  for AArch64 programs: backend emulated, source qemu, event cs_etm//u\n");
 	return CLI_OK;
 }

@@ -206,7 +206,7 @@ static void on_no_snapshot(void *ctx, const char *path, const struct auxtap_cras
 {
 	(void)ctx;
 	(void)path;
-	fprintf(stderr, "auxtap: process %d (%s) died of %s", crash->pid, crash->comm,
+	cli_say("auxtap: process %d (%s) died of %s", crash->pid, crash->comm,
 		cli_signal_name(crash->signo));
 	if (crash->tid)
 		fprintf(stderr, " in thread %d", crash->tid);
@@ -281,9 +281,11 @@ static int open_backend(struct auxtap_backend *be, const struct capture_options 
 
 static void say_emulated(const struct auxtap_backend *be, const char *event)
 {
-	if (*be->slowdown)
-		fprintf(stderr, "auxtap: backend %s, event %s: expect it %s than native\n",
-			be->description, event, be->slowdown);
+	if (!*be->slowdown)
+		return;
+	cli_say("auxtap: backend %s, event %s: expect it %s than native", be->description, event,
+		be->slowdown);
+	fputc('\n', stderr);
 }
 
 static int program_status(int status)
@@ -313,7 +315,7 @@ static void say_end(const struct capture_options *o, const struct auxtap_session
 				"%llu MiB; raise --max-memory\n", name,
 			(unsigned long long)st->memory_limit >> 20);
 	if (!o->session.crash) {
-		fprintf(stderr, "auxtap: %s: %llu bytes of trace", o->session.output,
+		cli_say("auxtap: %s: %llu bytes of trace", o->session.output,
 			(unsigned long long)st->aux_bytes);
 		if (st->snapshots)
 			fprintf(stderr, ", %llu snapshot%s", (unsigned long long)st->snapshots,
@@ -333,13 +335,13 @@ static void say_end(const struct capture_options *o, const struct auxtap_session
 	if (st->crashes)
 		return;
 	if (st->fault_signo)
-		fprintf(stderr,
-			"auxtap: %s: %s; no crash, no snapshot (its first fault, %s at ip 0x%llx in "
-			"thread %d, went to a handler of its own)\n",
+		cli_say("auxtap: %s: %s; no crash, no snapshot (its first fault, %s at ip 0x%llx in "
+			"thread %d, went to a handler of its own)",
 			name, how, cli_signal_name(st->fault_signo),
 			(unsigned long long)st->fault_ip, st->fault_tid);
 	else
-		fprintf(stderr, "auxtap: %s: %s; no crash, no snapshot\n", name, how);
+		cli_say("auxtap: %s: %s; no crash, no snapshot", name, how);
+	fputc('\n', stderr);
 }
 
 /* Processes ran that the unit cannot trace (each was reported), and no other ones did. */
@@ -373,8 +375,9 @@ static void no_leak_check(const struct auxtap_backend *be, const struct capture_
 		     asan && *asan ? ":" : "") >= (int)sizeof(options))
 		return;
 	setenv("ASAN_OPTIONS", options, 1);
-	fprintf(stderr, "auxtap: %s: LeakSanitizer runs under no tracer: detect_leaks=0 is added to "
-			"ASAN_OPTIONS\n", o->session.argv[0]);
+	cli_say("auxtap: %s: LeakSanitizer runs under no tracer: detect_leaks=0 is added to "
+		"ASAN_OPTIONS", o->session.argv[0]);
+	fputc('\n', stderr);
 }
 
 static int run(struct auxtap_backend *be, struct capture_options *o)

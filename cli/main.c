@@ -38,6 +38,18 @@ static const struct command commands[] = {
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
+void cli_say(const char *fmt, ...)
+{
+	char line[8192], safe[4 * sizeof(line)];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	auxtap_text_escape(safe, sizeof(safe), line, strlen(line));
+	fputs(safe, stderr);
+}
+
 void cli_complain(const char *what, const char *todo, const char *why_fmt, ...)
 {
 	char line[2048], safe[4 * sizeof(line)];

@@ -99,7 +99,21 @@ cp names.data 'na'$'\033''[2Jme' && "$AUXTAP" audit 'na'$'\033''[2Jme' >audit.tx
 clean audit.txt audit
 "$AUXTAP" decode $'no\033[31mfile' 2>decode.err
 clean decode.err "an error"
-"$AUXTAP" list >list.txt && clean list.txt list
+mkdir -p pmus/intel_pt/caps $'pmus/intel_pt\033x/caps'
+for pmu in pmus/*; do echo 6 >"$pmu/type"; done
+echo 1 >$'pmus/intel_pt/caps/psb\033[2Jcyc'
+if unshare -m mount --bind pmus /sys/bus/event_source/devices 2>stderr; then
+	AUXTAP_QEMU=$'/no\033[31mthing' unshare -m sh -c \
+		'mount --bind pmus /sys/bus/event_source/devices && exec "$0" list' "$AUXTAP" >list.txt || fail "list: $?"
+	clean list.txt list
+	grep -qF 'intel_pt\x1bx' list.txt && grep -qF 'psb\x1b[2Jcyc=1' list.txt && grep -qF '/no\x1b[31mthing' list.txt ||
+		fail "list: $(cat list.txt)"
+else
+	echo "skipped: list (PMUs of our own cannot be mounted: $(cat stderr))"
+fi
+AUXTAP_QEMU=$'/no\033[31mthing' "$AUXTAP" record -o $'re\033[2Jcord' -- true 2>record.err || fail "record: $?"
+clean record.err record
+grep -qF 're\x1b[2Jcord: ' record.err || fail "record: $(cat record.err)"
 
 # ---- streams, FIFOs and links ----
 for command in decode report audit dump; do
