@@ -373,7 +373,8 @@ static void say_missing(const struct auxtap_image_set *images)
 				     (unsigned long long)info.nr_gaps, plural);
 		else
 			cli_complain(info.name, how_to_get(info.name),
-				     "not found%s%s; %llu gap%s (no_image)",
+				     "%s%s%s; %llu gap%s (no_image)",
+				     info.denied ? "the recording's owner may not read it" : "not found",
 				     info.build_id_size ? ", build-id " : "",
 				     info.build_id_size ? want : "",
 				     (unsigned long long)info.nr_gaps, plural);
@@ -452,12 +453,13 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 	printer->images = images;
 	ret = run(cmd, dec, printer, &err);
 	status = CLI_OK;
-	say_missing(images);
+	if (!auxtap_image_set_no_memory(images)) /* else what is there may be missing here */
+		say_missing(images);
 	if (printer->failed) {
 		status = cli_output_failed(errno);
 	} else if (ret >= 0 && auxtap_image_set_no_memory(images)) {
-		cli_complain(cmd->path, "allow more memory (ulimit -v)",
-			     "out of memory: images, functions or lines are missing");
+		cli_complain(cmd->path, "allow more (ulimit -v, ulimit -n)",
+			     "out of memory or descriptors: images, functions or lines are missing");
 		status = CLI_FAILED;
 	} else if (ret < 0) {
 		cli_error(&err);

@@ -4,6 +4,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdwelf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,11 +27,29 @@ int debug_file_no_elf(Dwfl_Module *mod, void **data, const char *name, Dwarf_Add
 	return -1;
 }
 
+/* libdwfl goes on without debug information, and its errno by then is another. */
+static _Thread_local bool no_descriptors;
+
+static void note_errno(void)
+{
+	no_descriptors |= errno == EMFILE || errno == ENFILE;
+}
+
+bool debug_file_no_descriptors(void)
+{
+	bool before = no_descriptors;
+
+	no_descriptors = false;
+	return before;
+}
+
 static int open_regular(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 
+	if (fd < 0)
+		note_errno();
 	if (fd < 0 || (!fstat(fd, &st) && S_ISREG(st.st_mode)))
 		return fd;
 	close(fd);
@@ -107,6 +126,8 @@ int debug_file_find(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr 
 	int fd = dwfl_build_id_find_debuginfo(mod, data, name, base, file, link, crc, found);
 	char *dir;
 
+	if (fd < 0)
+		note_errno();
 	if (fd >= 0 || inside || !link || !*link || !file || *file != '/')
 		return fd;
 	inside = true;

@@ -21,6 +21,8 @@ int debug_file_find(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr 
 /* The same; what is not found, debuginfod is asked for. */
 int debug_file_find_or_ask(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base,
 			   const char *file, const char *link, GElf_Word crc, char **found);
+/* Was a file left out in this thread because there was no descriptor? The answer is given once. */
+bool debug_file_no_descriptors(void);
 /*
  * libdw itself opens the file that a skeleton unit names (split DWARF) and the one that
  * .gnu_debugaltlink names, and would wait for a FIFO. False: one of them is no regular file.

@@ -666,6 +666,8 @@ int auxtap_decoder_open(struct auxtap_decoder **dec_out, struct auxtap_perfdata 
 	if (ret)
 		return ret;
 	dec->pd = pd;
+	if (images)
+		auxtap_image_set_of_file(images, pd);
 	notes.dec = dec;
 	if (spe || cs)
 		spe_decoder_clock(dec);

@@ -174,13 +174,20 @@ int image_file_adopt(struct auxtap_image *image, uint8_t *data, size_t size)
 
 int image_file_map(struct auxtap_image *image, const char *path)
 {
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd >= 0)
+		return image_file_map_fd(image, fd);
+	image->no_memory |= errno == EMFILE || errno == ENFILE;
+	return -errno;
+}
+
+int image_file_map_fd(struct auxtap_image *image, int fd)
+{
 	struct stat st;
 	void *data;
-	int fd, ret;
+	int ret;
 
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return -errno;
 	if (fstat(fd, &st)) {
 		ret = -errno;
 		goto out_fd;

@@ -5,6 +5,7 @@
  * the recorded one is never used.
  */
 #include "image_private.h"
+#include "open_for_users.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -64,14 +65,41 @@ static void differs(struct auxtap_image *image, const char *path, const uint8_t 
 	image_file_close(image);
 }
 
-/* Takes the file if it is there and is the one recorded. A core has no build-id of its own. */
-static bool try_path(struct auxtap_image *image, const char *path, bool must_match)
+/*
+ * The file at the recorded path. The recording may name any: its owner must be allowed to read it.
+ * Where that is not known it must be a program or a library, as what is executed is.
+ */
+static int map_recorded(const struct auxtap_image_set *set, struct auxtap_image *image)
+{
+	int ret, fd = open_for_users(image->name, &set->owner, set->of_file);
+
+	if (fd >= 0)
+		return image_file_map_fd(image, fd);
+	image->no_memory |= errno == EMFILE || errno == ENFILE;
+	image->denied = errno == EACCES;
+	if (!image->denied || set->owner != (uid_t)-1)
+		return -errno;
+	ret = image_file_map(image, image->name);
+	if (ret || (image->is_elf && !image->is_core)) {
+		image->denied = false;
+		return ret;
+	}
+	image_file_close(image);
+	return -EACCES;
+}
+
+/*
+ * Takes the file if it is there and is the one recorded. A core has no build-id of its own. set:
+ * the path is the recorded one.
+ */
+static bool take_path(const struct auxtap_image_set *set, struct auxtap_image *image, const char *path,
+		      bool must_match)
 {
 	unsigned int before_size = image->found_build_id_size;
 	uint8_t before[20];
 
 	memcpy(before, image->found_build_id, sizeof(before));
-	if (access(path, R_OK) || image_file_map(image, path))
+	if (access(path, R_OK) || (set ? map_recorded(set, image) : image_file_map(image, path)))
 		return false;
 	if (image->build_id_size && !image->is_core &&
 	    !same_id(image->build_id, image->build_id_size, image->found_build_id,
@@ -87,6 +115,11 @@ static bool try_path(struct auxtap_image *image, const char *path, bool must_mat
 	image->path = strdup(path);
 	image->state = AUXTAP_IMAGE_FOUND;
 	return true;
+}
+
+static bool try_path(struct auxtap_image *image, const char *path, bool must_match)
+{
+	return take_path(NULL, image, path, must_match);
 }
 
 /* The length of what the build-id table and perf's cache call the image: "[kernel.kallsyms]_text" is "[kernel.kallsyms]" there. */
@@ -225,7 +258,8 @@ static bool try_given(const struct auxtap_image_set *set, struct auxtap_image *i
 static bool is_file_name(const char *name)
 {
 	return name[0] == '/' && name[1] != '/' && strncmp(name, "/dev/", 5) &&
-	       strncmp(name, "/memfd:", 7) && strncmp(name, "/SYSV", 5);
+	       strncmp(name, "/memfd:", 7) && strncmp(name, "/SYSV", 5) &&
+	       !strstr(name, "/../"); /* would lead out of a sysroot; no kernel records it */
 }
 
 static void look_everywhere(const struct auxtap_image_set *set,
@@ -255,7 +289,7 @@ static void look_everywhere(const struct auxtap_image_set *set,
 	if (try_by_id(set, image))
 		return;
 	/* With a sysroot this machine's own file counts only if it is provably the same. */
-	if (is_file_name(image->name) && try_path(image, image->name, set->sysroot != NULL))
+	if (is_file_name(image->name) && take_path(set, image, image->name, set->sysroot != NULL))
 		return;
 	try_debuginfod(set, image);
 }

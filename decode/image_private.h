@@ -53,7 +53,8 @@ struct auxtap_image {
 	size_t nr_owned_names;
 	struct image_lines *lines;
 	bool lines_tried;
-	bool no_memory; /* its bytes, symbols or lines were not read for that reason */
+	bool no_memory; /* its bytes, symbols or lines were not read for that reason, or no descriptors */
+	bool denied;	/* to the owner of the recording */
 };
 
 struct image_map {
@@ -89,6 +90,9 @@ struct auxtap_image_set {
 	pthread_mutex_t lock; /* workers of a decoder and its user share the set */
 	char *sysroot, *vmlinux, *kcore;
 	bool debuginfod;
+	bool of_file;	/* the names of images come from a recording */
+	uid_t owner;	/* of that file; (uid_t)-1: it came through a pipe */
+	bool no_memory; /* as of an image */
 	struct auxtap_image **images;
 	size_t nr_images, max_images;
 	size_t *image_hash; /* index + 1; open addressing */
@@ -106,7 +110,7 @@ struct auxtap_image_set {
 
 /*
  * libelf and libdw go on with less where memory is short, and only errno shows it: 0 before,
- * ENOMEM after. The caller's errno is put back.
+ * ENOMEM after (or EMFILE, ENFILE). The caller's errno is put back.
  */
 static inline void image_memory_begin(int *saved)
 {
@@ -116,13 +120,15 @@ static inline void image_memory_begin(int *saved)
 
 static inline void image_memory_end(struct auxtap_image *image, int saved)
 {
-	if (errno == ENOMEM)
+	if (errno == ENOMEM || errno == EMFILE || errno == ENFILE)
 		image->no_memory = true;
 	errno = saved;
 }
 
 /* image_file.c: 0 or -errno; on success data, size and the ELF facts are set. */
 int image_file_map(struct auxtap_image *image, const char *path);
+/* The same; closes fd. */
+int image_file_map_fd(struct auxtap_image *image, int fd);
 int image_file_adopt(struct auxtap_image *image, uint8_t *data, size_t size);
 void image_file_close(struct auxtap_image *image);
 /* Build-id of an ELF in memory: its size, 0 without. */
@@ -162,6 +168,11 @@ int auxtap_image_set_known_id(struct auxtap_image_set *set, const char *name,
 /* A file's content saved with the trace (vdso); copies. */
 int auxtap_image_set_note(struct auxtap_image_set *set, const char *name, const void *data,
 			  size_t size);
+/* Something was not read for lack of memory or descriptors. */
+void auxtap_image_set_short(struct auxtap_image_set *set);
+struct auxtap_perfdata;
+/* The recording that names the images: they are read with its owner's rights. */
+void auxtap_image_set_of_file(struct auxtap_image_set *set, const struct auxtap_perfdata *pd);
 /* A core of the kernel's memory, if the caller named none. A file that is not there is no error. */
 int auxtap_image_set_kcore(struct auxtap_image_set *set, const char *path,
 			   struct auxtap_error *err);

@@ -100,5 +100,6 @@ int auxtap_image_set_info(const struct auxtap_image_set *set, size_t index,
 	}
 	info->nr_insns = image->nr_insns;
 	info->nr_gaps = image->nr_gaps;
+	info->denied = image->denied && image->state == AUXTAP_IMAGE_MISSING;
 	return 0;
 }

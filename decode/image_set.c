@@ -4,6 +4,7 @@
 #include "image_private.h"
 
 #include <capstone/capstone.h>
+#include <auxtap/perfdata.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,15 @@ int auxtap_image_set_new(struct auxtap_image_set **set_out,
 	return 0;
 }
 
+void auxtap_image_set_of_file(struct auxtap_image_set *set, const struct auxtap_perfdata *pd)
+{
+	pthread_mutex_lock(&set->lock);
+	set->of_file = true;
+	if (!auxtap_perfdata_owner(pd, &set->owner))
+		set->owner = (uid_t)-1;
+	pthread_mutex_unlock(&set->lock);
+}
+
 static void image_free(struct auxtap_image *image)
 {
 	if (!image)
@@ -71,7 +81,12 @@ bool auxtap_image_set_no_memory(const struct auxtap_image_set *set)
 	for (size_t i = 0; i < set->nr_images; i++)
 		if (set->images[i]->no_memory)
 			return true;
-	return false;
+	return set->no_memory;
+}
+
+void auxtap_image_set_short(struct auxtap_image_set *set)
+{
+	set->no_memory = true;
 }
 
 void auxtap_image_set_free(struct auxtap_image_set *set)

@@ -524,7 +524,9 @@ static void print_images(const struct report *r)
 		for (unsigned int b = 0; b < info.build_id_size; b++)
 			snprintf(id + 9 + 2 * b, 3, "%02x", info.build_id[b]);
 		fprintf(r->ro.out, "  %s%s%s %s (%s)", r->ro.style->bad,
-			info.state == AUXTAP_IMAGE_MISSING ? "missing:" : "different:",
+			info.denied				  ? "denied:"
+			: info.state == AUXTAP_IMAGE_MISSING ? "missing:"
+							     : "different:",
 			r->ro.style->off, report_text(&r->ro, info.name), id);
 		if (info.state == AUXTAP_IMAGE_DIFFERENT && info.path) {
 			fprintf(r->ro.out, ", %s has ",
@@ -535,6 +537,8 @@ static void print_images(const struct report *r)
 			if (!info.found_build_id_size)
 				fputs("none", r->ro.out);
 		}
+		if (info.denied)
+			fputs(", the recording's owner may not read it", r->ro.out);
 		if (info.nr_gaps)
 			fprintf(r->ro.out, ", %" PRIu64 " gap%s without it", info.nr_gaps,
 				info.nr_gaps == 1 ? "" : "s");
@@ -743,6 +747,7 @@ int auxtap_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *o
 	ret = auxtap_image_set_new(&r.ro.images, &image_opts, err);
 	if (ret < 0)
 		goto out_facts;
+	auxtap_image_set_of_file(r.ro.images, pd);
 	if (!auxtap_perfdata_auxtrace_info(pd, &family, &priv, &nr) && family == AUXTAP_AUXTRACE_ARM_SPE) {
 		ret = report_samples(pd, r.path, NULL, r.ro.images, opts, out, err);
 	} else {
@@ -752,8 +757,8 @@ int auxtap_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *o
 	}
 	if (!ret && auxtap_image_set_no_memory(r.ro.images)) {
 		ret = auxtap_error_set(err, -ENOMEM, r.path,
-				       "out of memory: images, functions or lines are missing");
-		auxtap_error_todo(err, "allow more memory (ulimit -v)");
+				       "out of memory or descriptors: images, functions or lines are missing");
+		auxtap_error_todo(err, "allow more (ulimit -v, ulimit -n)");
 	}
 	auxtap_image_set_free(r.ro.images);
 out_facts:

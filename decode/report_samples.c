@@ -351,7 +351,9 @@ static void print_missing(const struct sampled *s)
 			title(s, "Images");
 		any = true;
 		fprintf(s->ro.out, "  %s%s:%s %s\n", s->ro.style->bad,
-			info.state == AUXTAP_IMAGE_MISSING ? "missing" : "different", s->ro.style->off,
+			info.denied				  ? "denied"
+			: info.state == AUXTAP_IMAGE_MISSING ? "missing"
+							     : "different", s->ro.style->off,
 			report_text(&s->ro, info.name));
 	}
 	if (any)

@@ -4,94 +4,29 @@
  * device, of a FIFO, of /etc/shadow. So: regular files alone, without waiting, a bounded part of
  * them, and only what those who could choose the name may read, too.
  */
+#include "image_private.h"
+#include "open_for_users.h"
 #include "report.h"
 
 #include <auxtap/text.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 #define MAX_BYTES  (64u << 20) /* how far a line is looked for */
 #define MAX_LINE   120	       /* characters of it that are shown */
 #define NR_OWNERS  2	       /* of the recording, of the image */
 
-/*
- * May the user do this, 4 read or 1 search? Groups are not known: what their bits or the others'
- * deny is denied.
- */
-static bool permitted(const struct stat *st, uid_t uid, unsigned int what)
-{
-	if (uid == 0)
-		return true;
-	if (st->st_uid == uid)
-		return st->st_mode >> 6 & what;
-	return (st->st_mode >> 3 & what) && (st->st_mode & what);
-}
-
-static bool all_permitted(int fd, const uid_t *uids, size_t nr_uids, unsigned int what)
-{
-	struct stat st;
-
-	if (fstat(fd, &st))
-		return false;
-	for (size_t i = 0; i < nr_uids; i++)
-		if (!permitted(&st, uids[i], what))
-			return false;
-	return true;
-}
-
-/* Opens path from the root on, each directory checked; no symbolic link is followed. */
-static int open_as(char *path, const uid_t *uids, size_t nr_uids)
-{
-	int dir = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1;
-	char *save = NULL, *name = strtok_r(path, "/", &save), *next;
-
-	while (dir >= 0 && name && all_permitted(dir, uids, nr_uids, 1)) {
-		next = strtok_r(NULL, "/", &save);
-		if (!next) {
-			fd = openat(dir, name, OPEN_FLAGS | O_NOFOLLOW);
-			break;
-		}
-		fd = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		close(dir);
-		dir = fd;
-		fd = -1;
-		name = next;
-	}
-	if (dir >= 0)
-		close(dir);
-	if (fd >= 0 && !all_permitted(fd, uids, nr_uids, 4)) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
-}
-
 static int open_source(const char *file, const uid_t *uids, size_t nr_uids)
 {
-	uid_t others[NR_OWNERS];
-	size_t nr_others = 0;
 	struct stat st;
-	char *real;
 	int fd;
 
+	errno = 0;
 	if (file[0] != '/')
 		return -1;
-	/* the kernel checks what this process may do */
-	for (size_t i = 0; i < nr_uids; i++)
-		if (uids[i] != 0 && uids[i] != geteuid())
-			others[nr_others++] = uids[i];
-	if (!nr_others) {
-		fd = open(file, OPEN_FLAGS);
-	} else {
-		real = realpath(file, NULL);
-		fd = real ? open_as(real, others, nr_others) : -1;
-		free(real);
-	}
+	fd = open_for_users(file, uids, nr_uids);
 	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size <= 0)) {
 		close(fd);
 		return -1;
@@ -145,6 +80,8 @@ void report_source_line(const struct report_out *ro, const struct auxtap_locatio
 	int fd = frame->line ? open_source(frame->file, owners, NR_OWNERS) : -1;
 	ssize_t len, at = 0;
 
+	if (frame->line && fd < 0 && (errno == EMFILE || errno == ENFILE))
+		auxtap_image_set_short(ro->images);
 	if (fd < 0)
 		return;
 	len = read_line(fd, frame->line, text, sizeof(text));

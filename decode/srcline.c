@@ -91,6 +91,7 @@ static void lines_open(struct auxtap_image *image)
 	if (!elf)
 		goto fail;
 	dw = dwfl_module_getdwarf(lines->mod, &lines->dwarf_bias);
+	image->no_memory |= debug_file_no_descriptors();
 	if (dw && debug_file_alternate_is_safe(lines->mod, dw))
 		lines->index = dwarf_index_new(lines->mod, dw, code_at_zero(elf));
 	image->lines = lines;

@@ -6,6 +6,7 @@
  * (what returns from a handler has no unwind information under qemu).
  */
 #include "debug_file.h"
+#include "image_private.h"
 #include "report.h"
 
 #include <elfutils/libdwfl.h>
@@ -144,8 +145,9 @@ static void report_modules(struct unwind *u, Dwfl *dwfl)
 		if (i && !strcmp(f->maps[i - 1].name, m->name))
 			continue; /* a second view of the same beginning */
 		path = path_of(u->images, m->name);
-		if (path)
-			dwfl_report_elf(dwfl, m->name, path, -1, m->start, false);
+		if (path && !dwfl_report_elf(dwfl, m->name, path, -1, m->start, false) &&
+		    (errno == EMFILE || errno == ENFILE))
+			auxtap_image_set_short(u->images);
 	}
 	dwfl_report_end(dwfl, NULL, NULL);
 }
@@ -246,5 +248,7 @@ int unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set *
 	else if (begin == 1 && u.nr > 1)
 		pcs[1]--;
 	dwfl_end(dwfl);
+	if (debug_file_no_descriptors())
+		auxtap_image_set_short(images);
 	return u.nr;
 }

@@ -33,6 +33,7 @@ struct auxtap_image_info {
 	uint8_t found_build_id[20], found_build_id_size;
 	uint64_t nr_insns;	/* executed in it, as decoded so far */
 	uint64_t nr_gaps;	/* gaps because it is missing */
+	bool denied;		/* missing: the owner of the recording may not read the file */
 };
 
 struct auxtap_image_set_opts {

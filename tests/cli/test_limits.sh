@@ -122,6 +122,21 @@ for source in $sources; do
 		fail "$source: not $nr gaps: $("$AUXTAP" decode --events gap -F event,tid data 2>&1 | head -n 3)"
 done
 
+# to read takes descriptors too: all there is, or an error
+"$AUXTAP" crash --source $source -m 8,16 -o dead -- ./prog die >out 2>err </dev/null
+for command in "report dead" "decode --last 40 -F ip,sym,srcline dead"; do
+	# shellcheck disable=SC2086
+	"$AUXTAP" $command >want 2>err || fail "$command: $(tail -n 1 err)"
+	for files in 4 5 6 7 8 9 10 12; do
+		# shellcheck disable=SC2086
+		(ulimit -n $files; exec "$AUXTAP" $command) >out 2>err </dev/null
+		status=$?
+		[ $status -ne 0 ] || cmp -s want out ||
+			fail "$command, ulimit -n $files: exit 0, and $(diff want out | grep -c '^[<>]') lines differ"
+		grep 'not found' out err && fail "$command, ulimit -n $files: what is there is not found"
+	done
+done
+
 # more threads than CPUs: only where each is fast enough to be waited for
 if [ "${sources##* }" = qemu ]; then
 	./prog threads 1500 >native.out

@@ -66,6 +66,36 @@ if [ "$(id -u)" -eq 0 ]; then
 		[ "$source" = plain.c ] || hidden "$name" secret
 	done
 	shown of_plain_c '1 | first'
+
+	# the code of a mapped file as well: it shows what is in the file
+	cat >jumps.c <<'C'
+#include <fcntl.h>
+#include <sys/mman.h>
+int main(int argc, char **argv)
+{
+	void *p = mmap(0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, open(argv[1], O_RDONLY), 0);
+
+	((void (*)(void))p)();
+	return 0;
+}
+C
+	printf '\220\364secret' >code # nop, hlt
+	chmod 644 code && gcc -o jumps jumps.c && "$AUXTAP" crash -o jumps.data -- ./jumps ./code >stdout 2>stderr </dev/null
+	chown 65534 jumps.data && "$AUXTAP" report jumps.data >jumps.report && shown jumps hlt
+	chmod 600 code && "$AUXTAP" report jumps.data >jumps.report 2>&1
+	hidden jumps hlt
+	shown jumps "denied: $WORK/code (build-id unknown), the recording's owner may not read it"
+	"$AUXTAP" decode -F ip,asm --last 5 jumps.data 2>stderr | grep -q nop && fail "decode shows code that is not the owner's"
+	grep -q "$WORK/code: the recording's owner may not read it; 1 gap" stderr || fail "decode: $(cat stderr)"
+	cat jumps.data | "$AUXTAP" report - >jumps.report 2>&1
+	hidden jumps hlt
+	chown 0 jumps.data && "$AUXTAP" report jumps.data >jumps.report && shown jumps hlt
+	# a program whose directory is closed is one all the same
+	cp jumps closed && chmod 644 code && "$AUXTAP" crash -o program.data -- closed/jumps ./code >stdout 2>stderr </dev/null
+	cat program.data | "$AUXTAP" report - >program.report 2>&1
+	hidden program 'denied:'
+	chown 65534 program.data && "$AUXTAP" report program.data >program.report 2>&1
+	shown program "denied: $WORK/closed/jumps"
 else
 	echo "not root: no recordings of other users"
 fi
