@@ -361,9 +361,10 @@ static int add_buffer(struct auxtap_decoder *dec, struct pt_queue *q, const stru
 
 	extent.cause = pi->snapshot ? AUXTAP_GAP_OVERWRITTEN : AUXTAP_GAP_UNKNOWN;
 	if (!last) {
-		/* Only our own recorder's offsets count from the first byte on. */
-		extent.quiet = !pi->snapshot || !extent.off || !pi->ours;
+		/* Of snapshots only our own recorder's offsets count from the first byte on. */
+		extent.quiet = !extent.off || (pi->snapshot && !pi->ours);
 		extent.nr_lost = extent.quiet ? 0 : extent.off;
+		extent.exact = !extent.quiet && !pi->snapshot;
 		return pt_stream_add(&q->stream, &extent);
 	}
 	if (pi->snapshot && extent.off != end) {
@@ -551,6 +552,40 @@ static int add_samples(struct auxtap_decoder *dec, struct queue_table *table)
 	return ret;
 }
 
+/* Trace that AUX records report after the last of the ring's that is in the file: a gap. */
+static int add_missing(struct auxtap_decoder *dec)
+{
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < dec->sideband.nr_rings; i++) {
+		const struct sideband_ring *ring = &dec->sideband.rings[i];
+		struct auxtap_gap gap = {.cause = AUXTAP_GAP_UNKNOWN, .cpu = ring->cpu,
+					 .tid = ring->tid,
+					 .pid = sideband_pid(&dec->sideband, ring->tid),
+					 .exact = true, .time_begin = ring->time,
+					 .time_end = ring->time};
+		uint64_t have = ring->begin;
+
+		for (size_t k = 0; k < dec->nr_queues; k++) {
+			const struct pt_queue *q = &dec->queues[k]->pt;
+			const struct pt_extent *last;
+
+			if (!q->stream.nr_extents ||
+			    (ring->tid >= 0 ? q->queue_tid != ring->tid : q->cpu != ring->cpu))
+				continue;
+			last = &q->stream.extents[q->stream.nr_extents - 1];
+			have = last->off + last->size > have ? last->off + last->size : have;
+		}
+		if (have >= ring->end || left_out(dec, &(struct auxtap_auxtrace){
+							      .tid = (uint32_t)ring->tid,
+							      .cpu = (uint32_t)ring->cpu}))
+			continue;
+		gap.nr_bytes = ring->end - have;
+		ret = decoder_add_extra(dec, &gap, "the file lacks trace that AUX records report");
+	}
+	return ret;
+}
+
 static int add_queues(struct auxtap_decoder *dec, const struct pt_info *pi,
 		      struct auxtap_error *err)
 {
@@ -572,6 +607,8 @@ static int add_queues(struct auxtap_decoder *dec, const struct pt_info *pi,
 	}
 	if (!ret)
 		ret = add_samples(dec, &table);
+	if (!ret)
+		ret = add_missing(dec);
 	free(table.slots);
 	for (size_t i = 0; !ret && i < dec->nr_queues; i++)
 		ret = split_at_marks(dec, &dec->queues[i]->pt);

@@ -49,6 +49,14 @@ struct sideband_aux {
 	bool exact, used;
 };
 
+/* What the AUX records of one ring cover: of a thread's, or with a CPU of all threads there. */
+struct sideband_ring {
+	int32_t tid; /* -1: the CPU's */
+	int cpu;
+	uint64_t begin, end; /* offsets */
+	uint64_t time;	     /* of the newest record */
+};
+
 struct sideband_lost {
 	uint64_t time, nr;
 	int32_t tid;
@@ -70,6 +78,8 @@ struct sideband {
 	size_t nr_cpus;
 	struct sideband_aux *aux;
 	size_t nr_aux, max_aux;
+	struct sideband_ring *rings; /* not of snapshots */
+	size_t nr_rings, max_rings;
 	struct sideband_lost *lost;
 	size_t nr_lost, max_lost;
 	struct time_conv conv;
