@@ -37,6 +37,7 @@ struct thread_view {
 	uint64_t nr_insns, first_time, last_time, last_ip;
 	uint64_t flow_end; /* where it would go on, if has_end */
 	bool has_end;
+	bool in_syscall; /* the flow ends there, as that of a thread that exits */
 };
 
 struct report {
@@ -145,6 +146,8 @@ static int find_execs(struct report *r, struct auxtap_error *err)
 /* Where the thread is after ev, if that is known. */
 static void note_end(struct thread_view *view, const struct auxtap_event *ev)
 {
+	if (ev->type != AUXTAP_EVENT_TRACE || ev->trace_on)
+		view->in_syscall = ev->type == AUXTAP_EVENT_BRANCH && ev->kind == AUXTAP_BRANCH_SYSCALL;
 	switch (ev->type) {
 	case AUXTAP_EVENT_ASYNC:
 		view->flow_end = ev->ip;
@@ -437,24 +440,50 @@ static bool of_coresight(const struct report *r)
 			  family == AUXTAP_AUXTRACE_CS_ETM);
 }
 
+static bool has_trace(const void *ctx, int32_t tid)
+{
+	for (const struct thread_view *v = ctx; v; v = v->next) {
+		if (v->tid == tid)
+			return true;
+	}
+	return false;
+}
+
+static void prove_coverage(struct report *r)
+{
+	struct report_cover *cover = &r->cover;
+
+	report_cover_file(cover, r->pd, r->facts.capture != NULL);
+	/* Of single CPUs: what a thread does on others leaves no trace. */
+	cover->from_start = (cover->enable_on_exec || cover->of_threads) && !cover->of_unknown_offsets;
+	cover->to_end = r->pd != NULL;
+	for (const struct thread_view *v = r->threads; v; v = v->next) {
+		cover->from_start = cover->from_start && v->tid >= 0 &&
+				    report_cover_born(cover, v->tid, v->first_time);
+		/* those of a crash were stopped by the recorder */
+		cover->to_end = cover->to_end &&
+				(r->facts.have_crash ||
+				 (v->in_syscall && report_cover_ended(cover, v->tid, v->last_time)));
+	}
+	cover->nr_without = report_cover_without_trace(cover, r->facts.have_crash ? r->facts.crash.pid : -1,
+						       has_trace, r->threads);
+}
+
 static void print_coverage(struct report *r)
 {
 	const struct auxtap_regs *regs = r->facts.have_crash ? dying_regs(r) : NULL;
 	const struct thread_view *view = r->facts.have_crash ? dying_view(r) : NULL;
 	struct report_cover *cover = &r->cover;
-	const struct auxtap_perfdata_attr *attr;
 
-	for (uint32_t i = 0; r->pd && (attr = auxtap_perfdata_attr(r->pd, i)); i++)
-		cover->enable_on_exec = cover->enable_on_exec || attr->attr.enable_on_exec;
-	cover->from_start = r->pd != NULL;
-	for (const struct thread_view *v = r->threads; v && cover->from_start; v = v->next)
-		cover->from_start = v->tid >= 0 && report_cover_born(cover, v->tid, v->first_time);
+	prove_coverage(r);
 	if (regs && view && view->has_end && report_regs_ip(regs, &cover->death_ip)) {
 		/* an ETM leaves out the bits that are always 0 where A64 code is */
 		uint64_t left_out = regs->arch == AUXTAP_ARCH_AARCH64 ? 3 : 0;
 
 		cover->flow_end = view->flow_end;
 		cover->cut_short = (cover->flow_end ^ cover->death_ip) & ~left_out;
+	} else if (r->facts.have_crash) {
+		cover->to_end = false;
 	}
 	cover->library = auxtap_decode_library(of_coresight(r) ? 1 : 0);
 	title(r, "What the trace covers");

@@ -125,20 +125,31 @@ struct report_gap_count {
 struct report_cover {
 	struct auxtap_decode_summary sum;
 	struct report_gap_count gaps[AUXTAP_GAP_NR_CAUSES];
-	struct birth *births; /* records of forks, execs and starts of tracing, by time */
+	struct birth *births; /* records of forks, execs, starts of tracing and exits, by time */
 	size_t nr_births, max_births;
 	uint64_t last_record; /* time of the newest record; 0: none has one */
 	const char *library; /* that decoded; NULL */
 	bool enable_on_exec; /* the recorder's events were enabled by exec, not before */
+	bool of_threads;     /* each buffer is of one thread, on whatever CPU */
+	bool of_unknown_offsets; /* a snapshot whose first bytes may follow overwritten ones */
 	bool from_start;     /* each thread with trace: report_cover_born() */
+	bool to_end;	     /* each thread with trace exits; of a crash: the dead thread's flow has an end */
+	size_t nr_without;   /* threads without trace */
 	bool cut_short;	     /* the dead thread's flow does not end where it died */
 	uint64_t flow_end, death_ip;
 };
 
 /* Takes one record of the file, in order of time. 0, or -1 without memory. */
 int report_cover_record(struct report_cover *cover, const struct auxtap_record *rec);
+/* What of the file itself (NULL: none) the proof rests on; ours: auxtap recorded it. */
+void report_cover_file(struct report_cover *cover, struct auxtap_perfdata *pd, bool ours);
 /* Is it proved that the trace of tid, whose first event is of first_time (0: not known), starts where tid starts? */
 bool report_cover_born(const struct report_cover *cover, int32_t tid, uint64_t first_time);
+/* Is it proved that tid, whose newest event is of last_time, exits? */
+bool report_cover_ended(const struct report_cover *cover, int32_t tid, uint64_t last_time);
+/* How many threads the file's records name (of pid only; -1: of all) that have no trace. */
+size_t report_cover_without_trace(const struct report_cover *cover, int32_t pid,
+				  bool (*has_trace)(const void *ctx, int32_t tid), const void *ctx);
 /* Takes a gap. */
 void report_cover_event(struct report_cover *cover, const struct auxtap_event *ev);
 void report_cover_print(const struct report_out *ro, const struct report_facts *facts,

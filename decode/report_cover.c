@@ -2,7 +2,8 @@
 /*
  * "What the trace covers": gaps by cause, and whether the trace is complete. That is stated only
  * where it is proved: each thread's exec or fork is in the file, its trace starts there, nothing is
- * lost, and the flow of the dead thread ends where the snapshot says that it died.
+ * lost, each leaves trace, and each exits; of a crash, the flow of the dead thread ends where the
+ * snapshot says that it died.
  */
 #include "report.h"
 
@@ -10,12 +11,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A record that says when a thread started to exist, to be another program, or to be traced. */
+/* A record that says when a thread started to exist, to be another program, to be traced, or ended. */
 struct birth {
-	enum birth_kind { BIRTH_FORK, BIRTH_EXEC, BIRTH_TRACED } kind;
-	int32_t tid;
+	enum birth_kind { BIRTH_FORK, BIRTH_EXEC, BIRTH_TRACED, BIRTH_EXIT } kind;
+	int32_t pid, tid;
 	uint64_t time;
 };
+
+/*
+ * The kernel writes FORK on behalf of the parent. Recorders make up others for threads that exist
+ * already; the sample id of those names no thread, or the new one itself.
+ */
+static bool by_parent(const struct auxtap_record *rec)
+{
+	int32_t ids[4]; /* pid, ppid, tid, ptid */
+
+	if (rec->body_size < sizeof(ids) || !(rec->have & AUXTAP_REC_PID_TID))
+		return false;
+	memcpy(ids, rec->header + 1, sizeof(ids));
+	return (int32_t)rec->tid == ids[3] && ids[2] != ids[3];
+}
 
 static bool parse(const struct auxtap_record *rec, struct birth *birth)
 {
@@ -24,7 +39,13 @@ static bool parse(const struct auxtap_record *rec, struct birth *birth)
 
 	switch (rec->header->type) {
 	case PERF_RECORD_FORK: /* pid, ppid, tid */
+		if (!by_parent(rec))
+			return false;
 		birth->kind = BIRTH_FORK;
+		tid_at = 8;
+		break;
+	case PERF_RECORD_EXIT:
+		birth->kind = BIRTH_EXIT;
 		tid_at = 8;
 		break;
 	case PERF_RECORD_COMM:
@@ -40,6 +61,7 @@ static bool parse(const struct auxtap_record *rec, struct birth *birth)
 	}
 	if (rec->body_size < tid_at + sizeof(birth->tid))
 		return false;
+	memcpy(&birth->pid, body, sizeof(birth->pid));
 	memcpy(&birth->tid, body + tid_at, sizeof(birth->tid));
 	birth->time = rec->time;
 	return true;
@@ -72,6 +94,29 @@ void report_cover_free(struct report_cover *cover)
 	cover->births = NULL;
 }
 
+void report_cover_file(struct report_cover *cover, struct auxtap_perfdata *pd, bool ours)
+{
+	const struct auxtap_perfdata_attr *attr;
+	const struct auxtap_perfdata_aux *aux;
+	size_t nr, snapshot = 2; /* of CoreSight's AUXTRACE_INFO */
+	const uint64_t *priv;
+	uint32_t family;
+
+	if (!pd)
+		return;
+	for (uint32_t i = 0; (attr = auxtap_perfdata_attr(pd, i)); i++)
+		cover->enable_on_exec = cover->enable_on_exec || attr->attr.enable_on_exec;
+	cover->of_threads = !auxtap_perfdata_auxtraces(pd, &aux, &nr, NULL);
+	for (size_t i = 0; cover->of_threads && i < nr; i++)
+		cover->of_threads = aux[i].head.cpu == UINT32_MAX;
+	/* stock perf does not count the offsets of snapshots from the first byte on */
+	if (ours || auxtap_perfdata_auxtrace_info(pd, &family, &priv, &nr))
+		return;
+	if (family == AUXTAP_AUXTRACE_INTEL_PT)
+		snapshot = AUXTAP_PT_INFO_SNAPSHOT_MODE;
+	cover->of_unknown_offsets = nr <= snapshot || priv[snapshot];
+}
+
 bool report_cover_born(const struct report_cover *cover, int32_t tid, uint64_t first_time)
 {
 	bool exec = false, fork = false, traced = false;
@@ -81,7 +126,7 @@ bool report_cover_born(const struct report_cover *cover, int32_t tid, uint64_t f
 	for (size_t i = 0; i < cover->nr_births; i++) {
 		const struct birth *b = &cover->births[i];
 
-		if (b->tid != tid)
+		if (b->tid != tid || b->kind == BIRTH_EXIT)
 			continue;
 		if (b->kind == BIRTH_FORK) {
 			fork = fork || !first_time || b->time <= first_time;
@@ -99,6 +144,35 @@ bool report_cover_born(const struct report_cover *cover, int32_t tid, uint64_t f
 	if (!exec || (first_time && exec_time > first_time))
 		return false;
 	return traced ? traced_time >= exec_time : first_time != 0;
+}
+
+bool report_cover_ended(const struct report_cover *cover, int32_t tid, uint64_t last_time)
+{
+	for (size_t i = cover->nr_births; i--;) {
+		const struct birth *b = &cover->births[i];
+
+		if (b->tid == tid)
+			return b->kind == BIRTH_EXIT && b->time >= last_time;
+	}
+	return false;
+}
+
+size_t report_cover_without_trace(const struct report_cover *cover, int32_t pid,
+				  bool (*has_trace)(const void *ctx, int32_t tid), const void *ctx)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < cover->nr_births; i++) {
+		const struct birth *b = &cover->births[i];
+		bool counted = false;
+
+		if ((pid >= 0 && b->pid != pid) || has_trace(ctx, b->tid))
+			continue;
+		for (size_t k = 0; k < i && !counted; k++)
+			counted = cover->births[k].tid == b->tid;
+		nr += !counted;
+	}
+	return nr;
 }
 
 void report_cover_event(struct report_cover *cover, const struct auxtap_event *ev)
@@ -168,10 +242,17 @@ void report_cover_print(const struct report_out *ro, const struct report_facts *
 		fputs("  no trace in this file: what ran is not known\n", ro->out);
 	else if (!nr_gaps && !sum->instructions)
 		fputs("  no instructions in this trace: what ran is not known\n", ro->out);
-	else if (!nr_gaps && !cover->from_start)
-		fputs("  no gaps within the trace; what ran before it starts is not known\n", ro->out);
-	else if (!nr_gaps)
+	else if (!nr_gaps && !(cover->from_start && cover->to_end))
+		fprintf(ro->out, "  no gaps within the trace; what ran %s is not known\n",
+			cover->from_start ? "after it ends"
+			: cover->to_end	  ? "before it starts"
+					  : "before it starts and after it ends");
+	else if (!nr_gaps && !cover->nr_without)
 		fputs("  no gaps: all of it, from the beginning\n", ro->out);
+	if (!nr_gaps && sum->bytes && cover->nr_without)
+		fprintf(ro->out, "  no trace of %zu other thread%s: what %s ran is not known\n",
+			cover->nr_without, cover->nr_without == 1 ? "" : "s",
+			cover->nr_without == 1 ? "it" : "they");
 	if (report_facts_capture(facts, "threads_ended", value, sizeof(value)))
 		fprintf(ro->out, "  %s thread%s had ended before: %s trace is not kept\n", value,
 			strcmp(value, "1") ? "s" : "", strcmp(value, "1") ? "their" : "its");

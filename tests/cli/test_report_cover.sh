@@ -48,10 +48,66 @@ if "$AUXTAP" record --backend emulated -p $pid -o attached >stdout 2>err & then
 	wait $recorder
 fi
 if [ -s attached ]; then
-	covers attached 'what ran before it starts is not known' attached
+	covers attached 'what ran before it starts.* is not known' attached
 else
 	echo "attaching was not tried: $(tail -n 1 err)"
 fi
+
+# one thread that existed before: the recorder makes up its FORK
+cat >loops.py <<'END'
+import threading, time
+def loop():
+    while True:
+        time.sleep(0.01)
+threading.Thread(target=loop).start()
+loop()
+END
+python3 loops.py &
+pid=$!
+for _ in $(seq 100); do
+	tid=$(ls /proc/$pid/task | sed -n 2p)
+	[ -z "$tid" ] || break
+	sleep 0.1
+done
+"$AUXTAP" record --backend emulated -t "$tid" -o thread >stdout 2>err &
+recorder=$!
+for _ in $(seq 100); do
+	grep -q "^TracerPid:.[1-9]" "/proc/$pid/task/$tid/status" && break
+	sleep 0.1
+done
+sleep 1
+kill $pid
+wait $recorder
+if [ -s thread ]; then
+	covers 'attached thread' 'what ran before it starts.* is not known' thread
+else
+	echo "attaching to a thread was not tried: $(tail -n 1 err)"
+fi
+
+# Parts of the file are missing: trace at its begin, at its end, of a whole thread; the ends of threads.
+"$AUXTAP" record -m 16,4096 --aux-watermark 65536 -o parts -- "$FIXTURES/ticks" 10 </dev/null >stdout 2>err || fail "record: $(tail -n 2 err)"
+covers parts "$all" parts
+python3 "$SRC/tests/tools/cut_perfdata.py" parts first-trace=AUXTRACE:0 first=AUX:0,AUXTRACE:0 last-trace=AUXTRACE:-1 \
+	last=AUX:-1,AUXTRACE:-1 ends=EXIT:0 || fail "the parts were not cut"
+python3 "$SRC/tests/tools/cut_perfdata.py" whole thread=AUX:-1,AUXTRACE:-1 thread-trace=AUXTRACE:-1 || fail "the threads were not cut"
+for name in first-trace first last-trace thread-trace; do
+	covers $name '1 gap: unknown, [1-9][0-9]* bytes lost' $name
+	[ "$("$AUXTAP" decode --summary $name | sed -n 's/^gaps: //p')" = 1 ] || fail "$name: decode has no gap"
+done
+covers last 'what ran after it ends is not known' last
+covers ends 'what ran after it ends is not known' ends
+covers thread 'no trace of 1 other thread: what it ran is not known' thread
+
+# a recorder that is killed leaves what was written; the program goes on
+mkfifo ticks
+"$AUXTAP" record -m 16,4096 --aux-watermark 65536 -o killed -- "$FIXTURES/ticks" 30 <ticks >stdout 2>err &
+recorder=$!
+exec 9>ticks
+wait_for grep -q ready stdout
+kill -KILL $recorder
+exec 9>&-
+wait $recorder 2>/dev/null
+covers killed 'what ran after it ends is not known' killed
 
 # no trace, no instructions
 cat >none.py <<'END'
@@ -64,7 +120,7 @@ END
 python3 none.py >none && covers none 'no trace in this file: what ran is not known' none
 if [ -d "$AUXTAP_TRACES/coresight-snapshot/stm_only" ]; then
 	covers stm_only 'no instructions in this trace: what ran is not known' "$AUXTAP_TRACES/coresight-snapshot/stm_only"
-	covers a57 'what ran before it starts is not known' "$AUXTAP_TRACES/coresight-snapshot/a57_single_step"
+	covers a57 'what ran before it starts and after it ends is not known' "$AUXTAP_TRACES/coresight-snapshot/a57_single_step"
 else
 	echo "no real traces in '$AUXTAP_TRACES': STM is not tried"
 fi
