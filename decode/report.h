@@ -173,6 +173,8 @@ struct call_node {
 	bool gap;	   /* not a call: a gap in the trace; text tells */
 	bool exec;	   /* with gap: no gap but an exec */
 	bool async;	   /* entered by a signal or interrupt */
+	bool tail;	   /* entered by a jump: it returns to where its parent would */
+	bool by_return;	   /* entered by a return that goes back to no call: another stack's */
 	bool on_path;	   /* mark of the pruning */
 	bool shown;	   /* chosen to be printed */
 	char *text;

@@ -13,6 +13,8 @@
 #define MAX_NODES 20000
 /* How far up a return looks for its call: hostile traces must not make it quadratic. */
 #define MAX_SEARCH 256
+/* Instructions of a linkage table's entry and of its common one, which jumps to the resolver. */
+#define MAX_STUB 16
 
 #define CACHE_SIZE 4096 /* power of two */
 
@@ -224,7 +226,35 @@ static int grow_outwards(struct call_tree *tree, uint64_t ip)
 	return 0;
 }
 
-static int enter(struct call_tree *tree, const struct auxtap_event *ev, bool async,
+/* Returning out of a function that was entered by a return: its caller takes its place. */
+static int grow_inside(struct call_tree *tree, struct call_node *node, uint64_t ip)
+{
+	struct call_node *inner = malloc(sizeof(*inner));
+
+	if (!inner)
+		return -ENOMEM;
+	*inner = *node;
+	inner->parent = node;
+	inner->next = NULL;
+	inner->by_return = false;
+	for (struct call_node *c = inner->first; c; c = c->next)
+		c->parent = inner;
+	node->first = node->last = inner;
+	node->nr_children = 1;
+	node->nr_dropped = 0;
+	node->nr_insns = 0;
+	node->addr = 0;
+	node->last_ip = ip;
+	node->returned = false;
+	tree->nr_nodes++;
+	tree->current = node;
+	return 0;
+}
+
+/* How a function was entered. */
+enum entered { BY_CALL, BY_JUMP, BY_SIGNAL, BY_RETURN };
+
+static int enter(struct call_tree *tree, const struct auxtap_event *ev, enum entered how,
 		 uint64_t site, uint64_t addr)
 {
 	struct call_node *caller = current_function(tree, site);
@@ -237,12 +267,16 @@ static int enter(struct call_tree *tree, const struct auxtap_event *ev, bool asy
 	node = add_child(tree, caller);
 	if (!node)
 		return -ENOMEM;
-	node->addr = addr;
+	/* a return may lead into the middle of a function */
+	if (how != BY_RETURN || function_of(tree, addr, NULL) == addr)
+		node->addr = addr;
 	node->site = site;
 	node->last_ip = addr;
 	node->time = ev->time;
-	node->known_caller = true;
-	node->async = async;
+	node->known_caller = how != BY_RETURN;
+	node->async = how == BY_SIGNAL;
+	node->tail = how == BY_JUMP;
+	node->by_return = how == BY_RETURN;
 	tree->current = node;
 	return 0;
 }
@@ -250,43 +284,68 @@ static int enter(struct call_tree *tree, const struct auxtap_event *ev, bool asy
 /* Was node called by the instruction before 'to'? */
 static bool called_before(const struct call_node *node, uint64_t to)
 {
-	return node->known_caller && !node->async && to > node->site && to - node->site <= 15;
+	return node->known_caller && !node->async && !node->tail && to > node->site &&
+	       to - node->site <= 15;
 }
 
-static int leave(struct call_tree *tree, uint64_t from, uint64_t to)
+/*
+ * A return to where no call came from and whose function is not on the stack. Out of what was
+ * running when the trace began: the caller. Else the stack is another one (swapcontext), or the
+ * return address was overwritten: the function there was entered, not returned to.
+ */
+static int stray_return(struct call_tree *tree, const struct auxtap_event *ev)
 {
-	struct call_node *node = current_function(tree, from);
+	struct call_node *node = tree->current, *n = node;
+
+	/* functions that were entered by a jump return to where the jumping one would */
+	while (n->tail && n->parent != &tree->root)
+		n = n->parent;
+	if (n->async) {
+		/* to the code that ends the handler with a system call */
+		unwind_to(tree, n);
+		n->last_ip = ev->addr;
+		return 0;
+	}
+	/* to no function at all: the return address was overwritten */
+	if (node->known_caller && tree->function && !function_of(tree, ev->addr, NULL))
+		return 0;
+	if (n->known_caller && n->parent != &tree->root)
+		return enter(tree, ev, BY_RETURN, ev->ip, ev->addr);
+	unwind_to(tree, n);
+	n->returned = true;
+	return n->parent == &tree->root ? grow_outwards(tree, ev->addr) :
+					  grow_inside(tree, n, ev->addr);
+}
+
+static int leave(struct call_tree *tree, const struct auxtap_event *ev)
+{
+	struct call_node *node = current_function(tree, ev->ip);
 	struct call_node *match;
 	int steps = 0;
 
 	if (!node)
 		return -ENOMEM;
-	node->last_ip = from;
+	node->last_ip = ev->ip;
 	/* whose call lies just before? Others on the way were left by a jump (longjmp, a thrown exception) */
 	for (match = node; match != &tree->root; match = match->parent) {
-		if (called_before(match, to) || ++steps > MAX_SEARCH)
+		if (called_before(match, ev->addr) || ++steps > MAX_SEARCH)
 			break;
 	}
-	if (match != &tree->root && steps <= MAX_SEARCH) {
-		for (; node != match; node = node->parent)
-			node->returned = true;
-	} else {
+	if (match == &tree->root || steps > MAX_SEARCH) {
 		/* no call to go back to: a thrown exception enters its handler by a return */
-		match = frame_of(tree, to);
-		if (match && match != tree->current) {
-			unwind_to(tree, match);
-			match->last_ip = to;
-			return 0;
-		}
-		/* to no function at all: the return address was overwritten */
-		if (node->known_caller && tree->function && !function_of(tree, to, NULL))
-			return 0;
+		match = frame_of(tree, ev->addr);
+		if (!match || match == node)
+			return stray_return(tree, ev);
+		unwind_to(tree, match);
+		match->last_ip = ev->addr;
+		return 0;
 	}
-	node->returned = true;
-	if (node->parent == &tree->root)
-		return grow_outwards(tree, to);
-	tree->current = node->parent;
-	tree->current->last_ip = to;
+	unwind_to(tree, match);
+	match->returned = true;
+	if (match->parent == &tree->root)
+		return grow_outwards(tree, ev->addr);
+	tree->current = match->parent;
+	tree->current->last_ip = ev->addr;
 	return 0;
 }
 
@@ -310,7 +369,7 @@ static int trace_on(struct call_tree *tree, const struct auxtap_event *ev)
 	/* a system call goes on behind itself, an interrupt where it was; else a handler runs */
 	if (tree->off_async ? to == tree->off_ip : to - tree->off_ip <= 15)
 		return 0;
-	return enter(tree, ev, true, tree->off_ip, to);
+	return enter(tree, ev, BY_SIGNAL, tree->off_ip, to);
 }
 
 static int add_gap(struct call_tree *tree, const struct auxtap_event *ev)
@@ -335,10 +394,49 @@ static int add_gap(struct call_tree *tree, const struct auxtap_event *ev)
 	return node->text ? 0 : -ENOMEM;
 }
 
+/* The stub of a linkage table, or its resolver, goes on to the function that was called. */
+static void resolved(struct call_tree *tree, uint64_t to, uint64_t start, bool to_stub)
+{
+	struct call_node *node = tree->current;
+
+	/* a name beats an address: "strcmp@plt" stays if its target has none */
+	if (!node->async && !to_stub && (start == to || !tree->function))
+		node->addr = to;
+	node->last_ip = to;
+}
+
+/*
+ * Has what runs in node, without a symbol, only jumped on so far: a linkage table's entry? Or was
+ * such an entry called, and a resolver without a symbol runs? Or is it where the trace starts: the
+ * dynamic linker's _start, which jumps to the program's?
+ */
+static bool is_entry_code(struct call_tree *tree, const struct call_node *node)
+{
+	bool stub = false;
+
+	function_of(tree, node->addr, &stub);
+	return stub || !node->known_caller || (node->nr_insns <= MAX_STUB && !node->nr_children);
+}
+
+/* Code without a symbol may belong to the function that jumped to it: back to the entry of that. */
+static bool jumped_back(struct call_tree *tree, uint64_t to)
+{
+	for (struct call_node *n = tree->current; n != &tree->root; n = n->parent) {
+		if (n->addr == to) {
+			unwind_to(tree, n);
+			n->last_ip = to;
+			return true;
+		}
+		if (!n->tail)
+			break;
+	}
+	return false;
+}
+
 /*
  * A jump stays in its function, or goes to the entry of another one (a tail call; from the
  * stub of a linkage table or its resolver: the very function that was called), or back into
- * a caller (longjmp, a thrown exception).
+ * a caller (longjmp, a thrown exception). What jumped keeps its name, calls and instructions.
  */
 static int jumped(struct call_tree *tree, const struct auxtap_event *ev)
 {
@@ -350,19 +448,18 @@ static int jumped(struct call_tree *tree, const struct auxtap_event *ev)
 		return 0;
 	start = function_of(tree, ev->addr, &to_stub);
 	from = function_of(tree, ev->ip, &stub);
-	if (start && start == from) {
+	if (stub || !tree->function || (!from && start == ev->addr && is_entry_code(tree, node))) {
+		resolved(tree, ev->addr, start, to_stub);
+		return 0;
+	}
+	if (start == from) { /* or both have no symbol */
 		node->last_ip = ev->addr;
 		return 0;
 	}
-	if (stub || !from || (!start && node->nr_insns <= 4)) {
-		/* a name beats an address: "strcmp@plt" stays if its target has none */
-		if (!node->async && !to_stub && (start == ev->addr || !tree->function))
-			node->addr = ev->addr;
-		node->last_ip = ev->addr;
+	if (!from && jumped_back(tree, ev->addr))
 		return 0;
-	}
-	if (start == ev->addr)
-		return enter(tree, ev, false, ev->ip, ev->addr);
+	if (!start || start == ev->addr)
+		return enter(tree, ev, BY_JUMP, ev->ip, ev->addr);
 	frame = frame_of(tree, ev->addr);
 	if (frame)
 		unwind_to(tree, frame);
@@ -395,9 +492,9 @@ int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev)
 	}
 	switch (ev->type) {
 	case AUXTAP_EVENT_CALL:
-		return enter(tree, ev, false, ev->ip, ev->addr);
+		return enter(tree, ev, BY_CALL, ev->ip, ev->addr);
 	case AUXTAP_EVENT_RETURN:
-		return leave(tree, ev->ip, ev->addr);
+		return leave(tree, ev);
 	case AUXTAP_EVENT_BRANCH:
 		if (ev->kind == AUXTAP_BRANCH_JUMP || ev->kind == AUXTAP_BRANCH_JUMP_INDIRECT)
 			return jumped(tree, ev);

@@ -31,6 +31,16 @@ calls deeper.data >calls
 outer=$(sed -nE 's/.*\(([0-9]+) calls farther out\).*/\1/p' calls)
 [ "${outer:-0}" -ge $((30000 - 40)) ] && [ "$outer" -le 30010 ] || fail "30000 calls deep: $outer farther out"
 
+# a function on a stack of its own: not called by who switched to that stack
+gcc -g -O0 -o coroutine "$SRC/tests/cli/frames/coroutine.c" || fail "coroutine: not built"
+"$AUXTAP" crash -o coroutine.data -- ./coroutine >stdout 2>stderr </dev/null
+calls coroutine.data >calls
+grep -A1 -E '^ +[0-9]+ +\[by return\] produce .*\.\.\.$' calls | grep -qE ' pause_here ' &&
+	grep -qE '^ +[0-9]+ +die .*<- SIGSEGV' calls || fail "coroutine: die is not within produce: $(cat calls)"
+# every line between produce and die lies deeper than produce
+awk '/\[by return\] produce .*\.\.\.$/ { at = index($0, "[") } / die .*SIGSEGV/ { n = index($0, "die"); exit }
+	END { exit !(at && n > at) }' calls || fail "coroutine: die is not deeper than produce: $(cat calls)"
+
 # clang's debug information lets the inlined function begin where the function does
 command -v clang >/dev/null || skip "clang is not installed"
 clang -g -O2 -o entry "$SRC/tests/cli/frames/entry.c" || fail "entry: not built"

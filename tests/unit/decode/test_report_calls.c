@@ -150,12 +150,121 @@ static void bounded(void **state)
 	call_tree_free(tree);
 }
 
+/* Functions at every 0x1000 from 0x1000 to 0x6000; code from 0x7000 on has no symbol. */
+static bool function_at(void *ctx, uint64_t addr, uint64_t *start, bool *stub)
+{
+	(void)ctx;
+	*start = addr & ~0xfffull;
+	*stub = false;
+	return addr >= 0x1000 && addr < 0x7000;
+}
+
+/* A function that calls and then ends with a jump, through a stub without a symbol, keeps what it did. */
+static void tail_calls_keep_the_frame(void **state)
+{
+	struct call_tree *tree = call_tree_new(function_at, NULL);
+	struct auxtap_event jump = {.type = AUXTAP_EVENT_BRANCH, .kind = AUXTAP_BRANCH_JUMP,
+				    .has_ip = true, .has_addr = true, .nr_insns = 2};
+	struct call_node *sort, *copy;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);   /* main calls sort */
+	event(tree, AUXTAP_EVENT_CALL, 0x2010, 0x3000, 30);  /* that calls compare */
+	event(tree, AUXTAP_EVENT_RETURN, 0x3020, 0x2015, 7);
+	jump.ip = 0x2040; /* sort jumps to the stub, the stub to copy */
+	jump.addr = 0x8000;
+	assert_int_equal(call_tree_event(tree, &jump), 0);
+	jump.ip = 0x8004;
+	jump.addr = 0x4000;
+	assert_int_equal(call_tree_event(tree, &jump), 0);
+	event(tree, AUXTAP_EVENT_RETURN, 0x4020, 0x1015, 9); /* to main */
+
+	assert_ptr_equal(call_tree_current(tree), call_tree_root(tree)->first);
+	sort = call_tree_current(tree)->first;
+	assert_int_equal(sort->addr, 0x2000);
+	assert_int_equal(sort->nr_insns, 32);
+	assert_true(sort->returned);
+	assert_int_equal(sort->first->addr, 0x3000);
+	copy = sort->first->next;
+	assert_int_equal(copy->addr, 0x4000);
+	assert_int_equal(copy->nr_insns, 11);
+	assert_null(copy->first);
+	assert_true(copy->returned);
+	call_tree_free(tree);
+}
+
+/* main switches to the stack of another function and back; what runs there has not main as its caller. */
+static void coroutines(void **state)
+{
+	struct call_tree *tree = call_tree_new(function_at, NULL);
+	struct call_node *main_node, *gen, *cut;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);   /* main calls swapcontext */
+	event(tree, AUXTAP_EVENT_RETURN, 0x2040, 0x3000, 5); /* that returns to the entry of gen */
+	main_node = call_tree_root(tree)->first;
+	gen = call_tree_current(tree);
+	assert_int_equal(gen->addr, 0x3000);
+	assert_true(gen->by_return);
+	assert_int_equal(gen->parent->addr, 0x2000);
+	event(tree, AUXTAP_EVENT_CALL, 0x3010, 0x4000, 3);   /* gen calls yield */
+	event(tree, AUXTAP_EVENT_CALL, 0x4010, 0x2000, 3);   /* that calls swapcontext */
+	event(tree, AUXTAP_EVENT_RETURN, 0x2040, 0x1015, 5); /* back to main */
+	assert_ptr_equal(call_tree_current(tree), main_node);
+	event(tree, AUXTAP_EVENT_CALL, 0x1020, 0x2000, 4);   /* once more */
+	event(tree, AUXTAP_EVENT_RETURN, 0x2040, 0x4015, 5); /* into yield */
+	event(tree, AUXTAP_EVENT_RETURN, 0x4020, 0x3015, 6); /* that returns to gen */
+	event(tree, AUXTAP_EVENT_CALL, 0x3020, 0x5000, 8);   /* gen calls cut */
+	cut = call_tree_current(tree);
+	assert_int_equal(cut->addr, 0x5000);
+	gen = cut->parent;
+	assert_int_equal(gen->last_ip, 0x3020);
+	assert_int_equal(gen->nr_insns, 8);
+	assert_true(gen->by_return);
+	assert_false(gen->returned);
+	assert_int_equal(gen->first->last_ip, 0x4020);
+	assert_int_equal(gen->first->nr_insns, 6);
+	assert_true(gen->first->returned);
+	assert_int_equal(gen->parent->addr, 0x2000);
+	assert_int_equal(gen->parent->site, 0x1020);
+	assert_ptr_equal(gen->parent->parent, main_node);
+	assert_int_equal(main_node->last_ip, 0x1020);
+	assert_int_equal(main_node->nr_insns, 8);
+	call_tree_free(tree);
+}
+
+/* A handler returns to code that has a symbol and ends it with a system call. */
+static void handler_returns(void **state)
+{
+	struct call_tree *tree = call_tree_new(function_at, NULL);
+	struct call_node *base;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_ASYNC, 0x1020, 0, 5);
+	event(tree, AUXTAP_EVENT_TRACE, 0x1020, 0, 0);
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x5000, 0); /* the handler */
+	base = call_tree_root(tree)->first;
+	event(tree, AUXTAP_EVENT_RETURN, 0x5010, 0x6000, 3);
+	assert_true(call_tree_current(tree)->async);
+	event(tree, AUXTAP_EVENT_TRACE, 0x6010, 0, 2); /* sigreturn's system call */
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1020, 0); /* back */
+	assert_ptr_equal(call_tree_current(tree), base);
+	assert_int_equal(base->nr_children, 1);
+	assert_true(base->first->returned);
+	call_tree_free(tree);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nested_calls),	     cmocka_unit_test(unknown_callers_appear),
 		cmocka_unit_test(jumps_out_of_calls), cmocka_unit_test(signal_handlers),
 		cmocka_unit_test(gaps_cut_the_tree), cmocka_unit_test(bounded),
+		cmocka_unit_test(tail_calls_keep_the_frame), cmocka_unit_test(coroutines),
+		cmocka_unit_test(handler_returns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
