@@ -29,7 +29,6 @@ struct qemu_process {
 	bool told_maps;
 	bool damaged;	/* what it shipped makes no sense; reported */
 	u64 guest_base;
-	s32 nosys; /* a system call that qemu does not have, 0: none */
 	struct qemu_range *range;
 	u32 nr_ranges;
 };

@@ -125,6 +125,12 @@ void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo)
 	}
 }
 
+/* Does qemu park its other threads between blocks before it dies of the signal? */
+static bool parks_threads(int signo)
+{
+	return is_sync_signal(signo) || signo == SIGABRT || signo == SIGQUIT;
+}
+
 void qemu_death_flush(struct qemu_source *q, struct qemu_thread *t, bool exact, bool sync)
 {
 	struct qemu_rec *rec = qemu_ring_rec(q, t);
@@ -153,6 +159,9 @@ void qemu_death_tell(struct qemu_source *q, struct qemu_thread *t)
 	bool sync = is_sync_signal(t->dying.si_signo) && t->dying.si_code > 0;
 	const char *limit;
 
+	for (struct qemu_thread *other = q->threads; other; other = other->next)
+		other->cut_off |= other != t && other->process == t->process &&
+				  !parks_threads(t->dying.si_signo);
 	for (struct qemu_thread *other = q->threads; other; other = other->next)
 		if (other->process == t->process && other->task)
 			qemu_death_flush(q, other, !other->cut_off, other == t && sync);

@@ -119,7 +119,5 @@ const char *qemu_limit(struct qemu_source *q, struct qemu_thread *t)
 		return "emulator's limit: qemu does not know the instruction; a real CPU may";
 	if (is_misaligned_handler(q, t))
 		return "emulator's limit: this qemu enters signal handlers with a misaligned stack";
-	if (t->process->nosys && t->dying.si_signo == SIGSYS)
-		return "emulator's limit: a system call that qemu lacks";
 	return NULL;
 }

@@ -46,6 +46,9 @@ static inline bool qp_recording(void)
 	return qp_rec != &qp_no_rec && qp_rec != &qp_sink;
 }
 
+/* qemu_plugin_preload.c: at the program's start, qemu handles all signals that dump core. */
+void qp_take_core_signals(void);
+
 /* qemu_plugin_ring.c */
 int qp_map(const char *path);
 struct qemu_rec *qp_rec_claim(void); /* sets qp_rec */

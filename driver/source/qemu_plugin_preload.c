@@ -17,11 +17,14 @@
 
 #define INTERPOSED __attribute__((visibility("default")))
 
+typedef int sigaction_fn(int signo, const struct sigaction *act, struct sigaction *old);
+
 extern char **environ;
 
 #undef fprintf
 INTERPOSED int sigprocmask(int how, const sigset_t *set, sigset_t *old);
 INTERPOSED int kill(pid_t pid, int signo);
+INTERPOSED int sigaction(int signo, const struct sigaction *act, struct sigaction *old);
 INTERPOSED int fprintf(FILE *f, const char *format, ...);
 INTERPOSED int __fprintf_chk(FILE *f, int flag, const char *format, ...);
 INTERPOSED int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *limit);
@@ -107,6 +110,49 @@ int sigprocmask(int how, const sigset_t *set, sigset_t *old)
 	/* a static record may be shared by threads, but looking once too often is harmless */
 	qp_rec->limit = 0;
 	return pthread_sigmask(how, set, old) ? -1 : 0;
+}
+
+/*
+ * The signals that dump core but that qemu 10 leaves to the host by default: the host would end
+ * qemu wherever it is, with the program's registers in no known place. With qemu's own handler
+ * qemu takes them between two blocks, as it does SIGQUIT.
+ */
+static struct sigaction qemu_handler;
+
+static bool is_left_to_host(int signo)
+{
+	return signo == SIGXCPU || signo == SIGXFSZ || signo == SIGSYS;
+}
+
+static int next_sigaction(int signo, const struct sigaction *act, struct sigaction *old)
+{
+	static sigaction_fn *next;
+
+	if (!next)
+		next = (sigaction_fn *)dlsym(RTLD_NEXT, "sigaction");
+	return next(signo, act, old);
+}
+
+/* A program that sets the default anew does so in a system call; qemu, to die, outside of one. */
+int sigaction(int signo, const struct sigaction *act, struct sigaction *old)
+{
+	if (act && act->sa_handler == SIG_DFL && is_left_to_host(signo) && qp_recording() &&
+	    qp_rec->in_syscall && qemu_handler.sa_sigaction)
+		act = &qemu_handler;
+	return next_sigaction(signo, act, old);
+}
+
+void qp_take_core_signals(void)
+{
+	static const int left_to_host[] = { SIGXCPU, SIGXFSZ, SIGSYS };
+	struct sigaction now;
+
+	if (next_sigaction(SIGQUIT, NULL, &now) || !(now.sa_flags & SA_SIGINFO))
+		return;
+	qemu_handler = now;
+	for (size_t i = 0; i < sizeof(left_to_host) / sizeof(left_to_host[0]); i++)
+		if (!next_sigaction(left_to_host[i], NULL, &now) && now.sa_handler == SIG_DFL)
+			next_sigaction(left_to_host[i], &qemu_handler, NULL);
 }
 
 /*

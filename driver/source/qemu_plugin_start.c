@@ -128,6 +128,7 @@ void qp_start(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
 	char interp[PATH_MAX] = "";
 
 	qp.started = true;
+	qp_take_core_signals();
 	rec->guest_base = qp.guest_base;
 	if (!qp_read(sp, &argc, 8))
 		qp.regs_valid = qp.arch->plausible(env, ip, argc);

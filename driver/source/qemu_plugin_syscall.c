@@ -4,7 +4,6 @@
  * map of the process, its handlers or its name.
  */
 #include "qemu_plugin.h"
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -93,7 +92,6 @@ void qp_syscall_ret(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, int64_t r
 {
 	struct qemu_rec *rec = qp_rec;
 	bool failed = result < 0 && result >= -4095;
-	u32 number = (u32)nr;
 	u64 word[4];
 
 	(void)id;
@@ -101,11 +99,8 @@ void qp_syscall_ret(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, int64_t r
 	if (!qp_recording())
 		return;
 	qemu_store(&rec->in_syscall, 0);
-	if (failed) {
-		if (result == -ENOSYS)
-			qp_message(rec, QEMU_MSG_NOSYS, &number, 1);
+	if (failed)
 		return;
-	}
 	word[0] = call_arg[0];
 	word[1] = (call_arg[1] + QEMU_PAGE - 1) & ~(QEMU_PAGE - 1);
 	switch (qp.arch->call(nr)) {

@@ -48,7 +48,6 @@ enum qemu_msg {
 	QEMU_MSG_REMAP,	    /* old (2), old len (2), new (2), new len (2) */
 	QEMU_MSG_COMM,	    /* 4 words of text */
 	QEMU_MSG_UNTRACED,  /* name: why */
-	QEMU_MSG_NOSYS,	    /* number: qemu does not implement this system call */
 	/* in the block before, which goes on: this instruction is a sample */
 	QEMU_MSG_SAMPLE,    /* ip (2), its word */
 	QEMU_MSG_DATA,	    /* addr (2), bytes | is a store << 16: the first that the sample accessed */

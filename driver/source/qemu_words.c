@@ -272,7 +272,7 @@ static const u8 message_min[] = {
 	[QEMU_MSG_SYSCALL] = 1, [QEMU_MSG_SIGNAL] = 4, [QEMU_MSG_VSYSCALL] = 2,
 	[QEMU_MSG_WIDE] = 5,	[QEMU_MSG_MAP] = 11,   [QEMU_MSG_PROTECT] = 5,
 	[QEMU_MSG_UNMAP] = 4,	[QEMU_MSG_REMAP] = 8,  [QEMU_MSG_COMM] = 4,
-	[QEMU_MSG_NOSYS] = 1,	[QEMU_MSG_SAMPLE] = 3, [QEMU_MSG_DATA] = 3,
+	[QEMU_MSG_SAMPLE] = 3, [QEMU_MSG_DATA] = 3,
 };
 
 static void message(struct qemu_source *q, struct qemu_thread *t, u32 type, const u32 *word, u32 nr)
@@ -353,9 +353,6 @@ static void message(struct qemu_source *q, struct qemu_thread *t, u32 type, cons
 		t->sample.addr = word64(word);
 		t->sample.size = word[2] & 0xffff;
 		t->sample.is_store = word[2] >> 16;
-		break;
-	case QEMU_MSG_NOSYS:
-		p->nosys = (s32)word[0];
 		break;
 	default:
 		break;
