@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <signal.h>
 #include <string.h>
 
 #define MAX_FRAMES 48
@@ -640,6 +641,8 @@ static void print_crash(struct report *r)
 		bt.nr = unwind_backtrace(&r->facts, r->ro.images, regs, bt.pcs, MAX_FRAMES,
 					 &bt.complete);
 		bt.culprit = find_culprit(r, &bt, 0);
+		if (c->signo == SIGABRT && (c->si_code == SI_TKILL || c->sender_pid == c->pid))
+			report_abort(&r->ro, bt.pcs, bt.nr, fault.why, sizeof(fault.why));
 	}
 	print_headline(r, &fault, regs, ip, &bt, view);
 	if (regs && synchronous && !fault.bad_ip)

@@ -88,6 +88,10 @@ const char *fault_signal_words(int signo); /* "segmentation fault" */
 int unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set *images,
 		     const struct auxtap_regs *regs, uint64_t *pcs, int max, bool *complete);
 
+/* report_abort.c: who called abort(), if the backtrace has it. */
+struct report_out;
+bool report_abort(const struct report_out *ro, const uint64_t *pcs, int nr, char *why, size_t size);
+
 /* ---- printing ---- */
 
 struct report_style {

@@ -14,7 +14,7 @@ cause() {
 	status=$?
 	[ "$status" -eq "$3" ] || fail "$1 $2: status $status, not $3: $(tail -n 2 stderr)"
 	[ -s data.report.txt ] || { fail "$1 $2: no report: $(tail -n 3 stderr)"; return; }
-	why=$(sed -n 2,4p data.report.txt | sed -n '/^  [a-z]/p' | head -n 1)
+	why=$(sed -n 2,4p data.report.txt | sed -n '/^  called from/d; /^  [a-z]/p' | head -n 1)
 	[[ $why == *"$4"* ]] || fail "$1 $2: '$4' is not in: $(head -n 4 data.report.txt)"
 	grep -q 'limit of the emulator' data.report.txt && fail "$1 $2: not a limit of the emulator"
 }
@@ -37,6 +37,9 @@ for engine in "${engines[@]}"; do
 	cause "$engine" lock 132 'the bytes at this address are no instruction of this processor'
 	cause "$engine" selector 139 'mov loads ds with a selector that programs may not use'
 	[ "$engine" = ptrace ] && continue # the rest does not depend on the engine
+	cause "$engine" abort 134 'the program called abort()'
+	cause "$engine" assert 134 'the C library called abort(), from __assert_fail: an assertion failed'
+	cause "$engine" free 134 'the C library called abort()'
 	cause "$engine" ud1 132 'it ran into ud1, the instruction that compilers put where'
 	cause "$engine" out 139 'out'
 	cause "$engine" control 139 'mov of a control or debug register is privileged'

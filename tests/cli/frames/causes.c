@@ -1,10 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* causes WHICH: dies of what WHICH names. */
+#include <assert.h>
 #include <limits.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static volatile int sink;
 
@@ -53,6 +64,80 @@ static void shared_changed(void)
 	at[8] = 1;
 }
 
+/* The hard limit is far above: where the signal is not taken, the program still ends. */
+static void file_limit(void)
+{
+	struct rlimit limit = {4096, 1 << 20};
+	FILE *f = tmpfile();
+
+	setrlimit(RLIMIT_FSIZE, &limit);
+	for (int i = 0; i < 10000; i++)
+		fprintf(f, "line %d\n", i);
+}
+
+static void time_limit(void)
+{
+	struct rlimit limit = {1, 60};
+
+	setrlimit(RLIMIT_CPU, &limit);
+	for (;;)
+		sink++;
+}
+
+static void filter(unsigned int action)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, action),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {4, code};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		_exit(77);
+	socket(AF_INET, SOCK_DGRAM, 0);
+}
+
+/* Signals, and deaths without a fault. */
+static void sent(const char *which)
+{
+	if (!strcmp(which, "file_limit"))
+		file_limit();
+	if (!strcmp(which, "file_kill"))
+		kill(getpid(), SIGXFSZ);
+	if (!strcmp(which, "file_raise"))
+		raise(SIGXFSZ);
+	if (!strcmp(which, "time_limit"))
+		time_limit();
+	if (!strcmp(which, "filter_kill"))
+		filter(SECCOMP_RET_KILL_PROCESS);
+	if (!strcmp(which, "filter_trap"))
+		filter(SECCOMP_RET_TRAP);
+	if (!strcmp(which, "sys_raise"))
+		raise(SIGSYS);
+	if (!strcmp(which, "sys_default")) {
+		signal(SIGSYS, SIG_IGN);
+		raise(SIGSYS);
+		signal(SIGSYS, SIG_DFL);
+		raise(SIGSYS);
+	}
+	if (!strcmp(which, "int3"))
+		__asm__ volatile("int3; nop");
+	if (!strcmp(which, "int1"))
+		__asm__ volatile(".byte 0xf1; nop");
+	if (!strcmp(which, "int 3"))
+		__asm__ volatile(".byte 0xcd, 3; nop");
+	if (!strcmp(which, "abort"))
+		abort();
+	if (!strcmp(which, "abrt_raise"))
+		raise(SIGABRT);
+	if (!strcmp(which, "assert"))
+		assert(which == NULL);
+	if (!strcmp(which, "free"))
+		free((char *)malloc(100) + 8);
+}
+
 int main(int argc, char **argv)
 {
 	static char bytes[64] __attribute__((aligned(64)));
@@ -60,6 +145,7 @@ int main(int argc, char **argv)
 	volatile int number = INT_MIN, by = -1;
 	int *volatile small = (int *)0xbb8, *volatile null = NULL;
 
+	sent(which);
 	if (!strcmp(which, "ud1"))
 		__asm__ volatile(".byte 0x67, 0x0f, 0xb9, 0x40, 0x0a");
 	if (!strcmp(which, "overflow"))
