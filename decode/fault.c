@@ -214,12 +214,13 @@ static void explain_memory(const struct report_facts *facts, const struct auxtap
 static void explain_trap(const struct auxtap_crash *c, const struct auxtap_regs *regs,
 			 const uint8_t *insn, size_t insn_size, struct fault *fault)
 {
-	if (regs->arch == AUXTAP_ARCH_AARCH64)
+	if (regs->arch == AUXTAP_ARCH_AARCH64) {
 		fault_a64_undefined(insn, insn_size, fault->why, sizeof(fault->why));
-	else if (c->signo == SIGTRAP)
+	} else if (c->signo == SIGTRAP) {
 		fault_x86_trap(insn, insn_size, fault->why, sizeof(fault->why));
-	else
+	} else {
 		fault_x86_undefined(insn, insn_size, fault->why, sizeof(fault->why));
+	}
 	if (!fault->why[0] && c->signo == SIGILL)
 		snprintf(fault->why, sizeof(fault->why),
 			 "the bytes at this address are no instruction of this processor");
@@ -233,18 +234,12 @@ void fault_explain(const struct report_facts *facts, const struct auxtap_regs *r
 	memset(fault, 0, sizeof(*fault));
 	if (c->limit_bytes)
 		return; /* the headline says so, also where no registers are known */
-	if (c->si_code == SI_USER || c->si_code == SI_TKILL || c->si_code == SI_QUEUE) {
-		if (c->signo == SIGABRT && (c->sender_pid == c->pid || c->si_code == SI_TKILL))
-			snprintf(fault->why, sizeof(fault->why), "the program called abort()");
-		else if (c->sender_pid == c->pid)
-			snprintf(fault->why, sizeof(fault->why), "the program sent it to itself");
-		else if (!c->sender_pid)
-			snprintf(fault->why, sizeof(fault->why),
-				 "sent by a process outside of the PID namespace of auxtap");
-		else
-			snprintf(fault->why, sizeof(fault->why), "sent by process %d", c->sender_pid);
+	if (c->si_code <= 0) {
+		fault_sender(facts, regs, fault);
 		return;
 	}
+	fault->has_insn = true;
+	report_regs_ip(regs, &fault->insn_ip);
 	switch (c->signo) {
 	case SIGSEGV:
 	case SIGBUS:
@@ -261,10 +256,13 @@ void fault_explain(const struct report_facts *facts, const struct auxtap_regs *r
 	case SIGTRAP:
 		explain_trap(c, regs, insn, insn_size, fault);
 		break;
-	case SIGABRT:
-		snprintf(fault->why, sizeof(fault->why), "the program called abort()");
+	case SIGSYS:
+		fault->has_insn = false;
+		fault_system_call(facts, regs, fault);
 		break;
 	default:
+		fault->has_insn = false;
+		fault_by_kernel(c, fault);
 		break;
 	}
 }

@@ -36,4 +36,15 @@ uint64_t fault_x86_trap_ip(const uint8_t before[2], uint64_t ip);
 void fault_x86_trap(const uint8_t *bytes, size_t size, char *why, size_t why_size);
 void fault_x86_undefined(const uint8_t *bytes, size_t size, char *why, size_t why_size);
 
+/* fault_sent.c: who sent the signal, for a si_code that says a process or a timer did. */
+void fault_sender(const struct report_facts *facts, const struct auxtap_regs *regs,
+		  struct fault *fault);
+/* A signal that the kernel sends for no instruction of the program. */
+void fault_by_kernel(const struct auxtap_crash *c, struct fault *fault);
+/* SIGSYS: the system call, and the instruction that made it. */
+void fault_system_call(const struct report_facts *facts, const struct auxtap_regs *regs,
+		       struct fault *fault);
+/* The name of a system call of the architecture (enum auxtap_arch); NULL: not known. */
+const char *fault_syscall_name(uint32_t arch, uint64_t nr);
+
 #endif

@@ -610,7 +610,8 @@ static uint64_t insn_of_signal(const struct report *r, const struct auxtap_regs 
 	const struct auxtap_crash *c = &r->facts.crash;
 	uint8_t before[2];
 
-	if (regs->arch != AUXTAP_ARCH_X86_64 || c->signo != SIGTRAP || c->si_code <= 0 ||
+	if (regs->arch != AUXTAP_ARCH_X86_64 || c->signo != SIGTRAP ||
+	    (c->si_code != SI_KERNEL && c->si_code != TRAP_BRKPT) ||
 	    auxtap_image_set_read(r->ro.images, c->pid, c->time, ip - sizeof(before), before,
 				  sizeof(before)) != sizeof(before))
 		return ip;
@@ -624,8 +625,8 @@ static void print_crash(struct report *r)
 	const struct thread_view *view = dying_view(r);
 	struct backtrace bt = {.culprit = -1};
 	struct fault fault = {0};
+	struct auxtap_regs trapped;
 	uint64_t ip = 0;
-	bool synchronous = c->si_code > 0;
 	char end[64];
 
 	if (regs && !report_regs_ip(regs, &ip))
@@ -638,16 +639,23 @@ static void print_crash(struct report *r)
 		n = auxtap_image_set_read(r->ro.images, c->pid, c->time, ip, insn, sizeof(insn));
 
 		fault_explain(&r->facts, regs, insn, n > 0 ? (size_t)n : 0, &fault);
-		bt.nr = unwind_backtrace(&r->facts, r->ro.images, regs, bt.pcs, MAX_FRAMES,
+		trapped = *regs;
+		if (c->signo == SIGTRAP && fault.has_insn) {
+			/* it may be the last one of its function: the next one is of another */
+			report_regs_move(&trapped, ip);
+			fault.has_insn = regs->arch == AUXTAP_ARCH_AARCH64 || ip != fault.insn_ip;
+			fault.insn_ip = ip;
+		}
+		bt.nr = unwind_backtrace(&r->facts, r->ro.images, &trapped, bt.pcs, MAX_FRAMES,
 					 &bt.complete);
 		bt.culprit = find_culprit(r, &bt, 0);
 		if (c->signo == SIGABRT && (c->si_code == SI_TKILL || c->sender_pid == c->pid))
 			report_abort(&r->ro, bt.pcs, bt.nr, fault.why, sizeof(fault.why));
 	}
-	print_headline(r, &fault, regs, ip, &bt, view);
-	if (regs && synchronous && !fault.bad_ip)
+	print_headline(r, &fault, regs, fault.has_insn ? fault.insn_ip : ip, &bt, view);
+	if (regs && fault.has_insn && !fault.bad_ip)
 		print_insn(r, regs->arch == AUXTAP_ARCH_AARCH64 ? AUXTAP_ISA_A64 : AUXTAP_ISA_X86,
-			   ip);
+			   fault.insn_ip);
 	if (regs) {
 		title(r, "Registers");
 		report_regs_print(r->ro.out, regs);

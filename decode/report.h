@@ -57,6 +57,7 @@ bool report_facts_capture(const struct report_facts *facts, const char *key, cha
 /* False where they are not known. */
 bool report_regs_ip(const struct auxtap_regs *regs, uint64_t *ip);
 bool report_regs_sp(const struct auxtap_regs *regs, uint64_t *sp);
+void report_regs_move(struct auxtap_regs *regs, uint64_t ip);
 void report_regs_print(FILE *out, const struct auxtap_regs *regs);
 
 /* ---- fault ---- */
@@ -73,6 +74,9 @@ struct fault_access {
 struct fault {
 	char why[256];	    /* one sentence */
 	bool bad_ip;	    /* ip itself cannot be executed */
+	bool has_insn;	    /* an instruction did it: the one at insn_ip */
+	uint64_t insn_ip;   /* the ip, or before it */
+	unsigned int insn_size; /* of one before the ip */
 	struct fault_access access;
 };
 

@@ -45,6 +45,11 @@ bool report_regs_ip(const struct auxtap_regs *regs, uint64_t *ip)
 	return known(regs, AUXTAP_X86_IP, AUXTAP_A64_PC, ip);
 }
 
+void report_regs_move(struct auxtap_regs *regs, uint64_t ip)
+{
+	regs->reg[regs->arch == AUXTAP_ARCH_AARCH64 ? AUXTAP_A64_PC : AUXTAP_X86_IP] = ip;
+}
+
 bool report_regs_sp(const struct auxtap_regs *regs, uint64_t *sp)
 {
 	return known(regs, AUXTAP_X86_SP, AUXTAP_A64_SP, sp);

@@ -370,7 +370,7 @@ static int get_siginfo(struct emu_task *task, siginfo_t *info)
 
 	if (t->died_of) {
 		info->si_signo = t->died_of;
-		info->si_code = SI_KERNEL; /* no process sent it */
+		info->si_code = t->died_code;
 		return 0;
 	}
 	return ptrace(PTRACE_GETSIGINFO, t->tid, 0, info) ? -errno : 0;

@@ -100,6 +100,7 @@ struct pt_thread {
 	bool pinned;
 	u8 opcode;	   /* X86_SYSCALL: its first byte */
 	int resume_sig;	   /* PT_HELD: signal to deliver */
+	int died_code;	   /* si_code for died_of */
 	int died_of;	   /* killed without a signal stop: seccomp, a frame that does not fit */
 	bool resume_tells; /* PT_HELD: user code goes on at its ip */
 	u64 pushed;	   /* PUSHF: where to */

@@ -5,7 +5,9 @@
  */
 #include "ptrace.h"
 #include <errno.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -16,6 +18,8 @@
 	 SIGNAL_BIT(SIGXFSZ) | SIGNAL_BIT(SIGSYS))
 
 #define HALT_NS 500000000ull
+#define SECCOMP_DEAD 3 /* of a thread that a filter has killed: kernels from 5.17 on */
+#define CODE_SECCOMP 1 /* SYS_SECCOMP of <asm-generic/siginfo.h>, which glibc lacks */
 
 static u64 now_ns(void)
 {
@@ -117,7 +121,31 @@ void pt_gone(struct pt_thread *t, int status)
 		pt.orphans_due = true;
 }
 
-/* The kernel ended it with a core-dumping signal that no tracer sees: seccomp does. */
+/*
+ * The kernel ended it with a core-dumping signal that no tracer sees. seccomp does, and has put the
+ * registers back to those of the system call: rax has its number again, where any other death has
+ * its result, -ENOSYS at first.
+ */
+static int code_of_unseen(const struct pt_thread *t)
+{
+	struct user_regs_struct regs;
+	char path[64], line[128];
+	int mode = 0;
+	FILE *f;
+
+	if (t->died_of != SIGSYS || ptrace(PTRACE_GETREGS, t->tid, 0, &regs) ||
+	    (int)regs.orig_rax < 0 || regs.rax != regs.orig_rax)
+		return SI_KERNEL;
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)t->tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Seccomp: %d", &mode) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return mode == SECCOMP_MODE_FILTER || mode == SECCOMP_DEAD ? CODE_SECCOMP : SI_KERNEL;
+}
+
 static bool died_unseen(struct pt_thread *t)
 {
 	unsigned long status = 0;
@@ -135,7 +163,9 @@ static bool died_unseen(struct pt_thread *t)
 	t->resume_sig = 0;
 	t->resume_tells = false;
 	memset(&info, 0, sizeof(info));
+	t->died_code = code_of_unseen(t);
 	info.si_signo = t->died_of;
+	info.si_code = t->died_code;
 	emu_task_dying(t->task, &info);
 	return true;
 }
@@ -198,6 +228,7 @@ void pt_over_memory(void)
 	t = emu_task_priv(task);
 	t->state = PT_HELD;
 	t->resume_sig = t->died_of = SIGKILL;
+	t->died_code = SI_KERNEL;
 	t->resume_tells = false;
 	emu_task_over_memory(task);
 	emu_task_dying(task, &info);

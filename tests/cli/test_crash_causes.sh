@@ -19,6 +19,13 @@ cause() {
 	grep -q 'limit of the emulator' data.report.txt && fail "$1 $2: not a limit of the emulator"
 }
 
+# insn TEXT: the instruction shown as the faulting one; none where it is empty
+insn() {
+	local shown
+	shown=$(sed -n '/^Faulting instruction/{n;s/^  0x[0-9a-f]* *//p}' data.report.txt)
+	[ "$shown" = "$1" ] || fail "$engine: faulting instruction '$shown', not '$1'"
+}
+
 engines=()
 command -v qemu-x86_64 >/dev/null && engines+=(qemu) || echo "qemu: not installed"
 engines+=(ptrace)
@@ -36,8 +43,25 @@ for engine in "${engines[@]}"; do
 	cause "$engine" int_3 133 'it ran into int $3, a breakpoint, without a debugger'
 	cause "$engine" lock 132 'the bytes at this address are no instruction of this processor'
 	cause "$engine" selector 139 'mov loads ds with a selector that programs may not use'
+	cause "$engine" file_limit 153 'the kernel sent it: the last system call would have made a file'
+	insn ''
+	cause "$engine" time_limit 152 'the kernel sent it: the limit of processor time is reached'
+	insn ''
+	if [ "$engine" = ptrace ] && { ./causes filter_kill 2>/dev/null; [ $? -eq 159 ]; }; then
+		cause ptrace filter_kill 159 'a seccomp filter of the kernel does not allow the system call socket (41)'
+		insn syscall
+		cause ptrace filter_trap 159 'a seccomp filter of the kernel does not allow the system call socket (41)'
+		insn syscall
+	fi
 	[ "$engine" = ptrace ] && continue # the rest does not depend on the engine
+	cause "$engine" file_raise 153 'the program sent it to itself'
+	cause "$engine" file_kill 153 'the program sent it to itself, or the kernel did'
+	cause "$engine" sys_raise 159 'the program sent it to itself'
+	cause "$engine" sys_default 159 'the program sent it to itself'
+	cause "$engine" int1 133 'it ran into int1, a breakpoint, without a debugger'
+	insn int1
 	cause "$engine" abort 134 'the program called abort()'
+	cause "$engine" abrt_raise 134 'the program sent it to itself'
 	cause "$engine" assert 134 'the C library called abort(), from __assert_fail: an assertion failed'
 	cause "$engine" free 134 'the C library called abort()'
 	cause "$engine" ud1 132 'it ran into ud1, the instruction that compilers put where'

@@ -122,12 +122,8 @@ static void sent(const char *which)
 		signal(SIGSYS, SIG_DFL);
 		raise(SIGSYS);
 	}
-	if (!strcmp(which, "int3"))
-		__asm__ volatile("int3; nop");
 	if (!strcmp(which, "int1"))
 		__asm__ volatile(".byte 0xf1; nop");
-	if (!strcmp(which, "int 3"))
-		__asm__ volatile(".byte 0xcd, 3; nop");
 	if (!strcmp(which, "abort"))
 		abort();
 	if (!strcmp(which, "abrt_raise"))

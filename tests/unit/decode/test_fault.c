@@ -145,11 +145,91 @@ static void other_signals(void **state)
 	facts = facts_of(SIGABRT, SI_TKILL, 0);
 	facts.crash.sender_pid = 7;
 	fault_explain(&facts, &regs, NULL, 0, &fault);
-	assert_string_equal(fault.why, "the program called abort()");
+	/* whether it is abort() that did, the backtrace says */
+	assert_string_equal(fault.why, "the program sent it to itself");
 	facts = facts_of(SIGSEGV, SI_USER, 0);
 	facts.crash.sender_pid = 99;
 	fault_explain(&facts, &regs, NULL, 0, &fault);
 	assert_string_equal(fault.why, "sent by process 99");
+}
+
+/* The kernel's own signals say SI_USER and the process, or SI_KERNEL. */
+static void signals_without_a_fault(void **state)
+{
+	static unsigned char code[] = {0x90, 0x90, 0x0f, 0x05, 0x90};
+	struct report_memory memory = {0x4000fc, sizeof(code), code};
+	struct report_facts facts = facts_of(SIGXFSZ, SI_USER, 0);
+	struct auxtap_regs regs = regs_at(0x400100);
+	struct fault fault;
+
+	(void)state;
+	facts.crash.sender_pid = 7;
+	facts.memory = &memory;
+	facts.nr_memory = 1;
+	regs.reg[AUXTAP_X86_AX] = (uint64_t)-27; /* EFBIG */
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_non_null(strstr(fault.why, "the kernel sent it: the last system call would have made"));
+	assert_false(fault.has_insn);
+	regs.reg[AUXTAP_X86_AX] = 0;
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_non_null(strstr(fault.why, "the program sent it to itself, or the kernel did"));
+	regs = regs_at(0x4000ff); /* not after a system call */
+	regs.reg[AUXTAP_X86_AX] = (uint64_t)-27;
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_non_null(strstr(fault.why, "the program sent it to itself, or the kernel did"));
+	facts.crash.si_code = SI_TKILL;
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_string_equal(fault.why, "the program sent it to itself");
+	facts.crash.sender_pid = 0;
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_string_equal(fault.why, "sent by a process outside of its PID namespace");
+	facts.crash.si_code = SI_TIMER;
+	facts.crash.signo = SIGSEGV; /* whatever the instruction, it did nothing */
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_string_equal(fault.why, "a timer of the program sent it");
+
+	facts = facts_of(SIGXCPU, SI_KERNEL, 0);
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_non_null(strstr(fault.why, "the kernel sent it: the limit of processor time"));
+	assert_false(fault.has_insn);
+	facts = facts_of(SIGSYS, SI_KERNEL, 0);
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_string_equal(fault.why, "the kernel ended it");
+}
+
+static void refused_system_calls(void **state)
+{
+	static unsigned char code[] = {0x0f, 0x05, 0xcd, 0x80, 0x90, 0x90, 0x01, 0x00, 0x00, 0xd4};
+	struct report_memory memory = {0x4000fe, sizeof(code), code};
+	struct report_facts facts = facts_of(SIGSYS, 1, 0);
+	struct auxtap_regs regs = regs_at(0x400100);
+	struct fault fault;
+
+	(void)state;
+	facts.memory = &memory;
+	facts.nr_memory = 1;
+	regs.reg[AUXTAP_X86_AX] = 41;
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_string_equal(fault.why, "a seccomp filter of the kernel does not allow the system call socket (41)");
+	assert_true(fault.has_insn);
+	assert_int_equal(fault.insn_ip, 0x4000fe);
+	regs.reg[AUXTAP_X86_AX] = 9999;
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_non_null(strstr(fault.why, "the system call 9999"));
+	regs = regs_at(0x400102);
+	regs.reg[AUXTAP_X86_AX] = 102;
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_non_null(strstr(fault.why, "the 32-bit system call 102"));
+	regs = regs_at(0x400103); /* no such instruction before it: none is shown */
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_false(fault.has_insn);
+	regs = (struct auxtap_regs){.arch = AUXTAP_ARCH_AARCH64, .valid = UINT64_MAX};
+	regs.reg[AUXTAP_A64_PC] = 0x400108;
+	regs.reg[AUXTAP_A64_X0 + 8] = 198;
+	facts.crash.si_code = 2;
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_string_equal(fault.why, "syscall user dispatch intercepted the system call socket (198)");
+	assert_int_equal(fault.insn_ip, 0x400104);
 }
 
 static const char *why(struct report_facts facts, struct auxtap_regs regs, const char *insn,
@@ -287,6 +367,8 @@ int main(void)
 		cmocka_unit_test(overwritten_return_address),
 		cmocka_unit_test(jump_to_nowhere),
 		cmocka_unit_test(other_signals),
+		cmocka_unit_test(signals_without_a_fault),
+		cmocka_unit_test(refused_system_calls),
 		cmocka_unit_test(divisions),
 		cmocka_unit_test(traps),
 		cmocka_unit_test(general_protection),
