@@ -17,6 +17,7 @@
 
 #define INTERPOSED __attribute__((visibility("default")))
 
+typedef void exit_fn(void *value);
 typedef int sigaction_fn(int signo, const struct sigaction *act, struct sigaction *old);
 
 extern char **environ;
@@ -25,6 +26,7 @@ extern char **environ;
 INTERPOSED int sigprocmask(int how, const sigset_t *set, sigset_t *old);
 INTERPOSED int kill(pid_t pid, int signo);
 INTERPOSED int sigaction(int signo, const struct sigaction *act, struct sigaction *old);
+INTERPOSED _Noreturn void pthread_exit(void *value);
 INTERPOSED int fprintf(FILE *f, const char *format, ...);
 INTERPOSED int __fprintf_chk(FILE *f, int flag, const char *format, ...);
 INTERPOSED int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *limit);
@@ -168,6 +170,23 @@ int kill(pid_t pid, int signo)
 		return (int)syscall(SYS_tgkill, pid, rec->tid, signo);
 	}
 	return (int)syscall(SYS_kill, pid, signo);
+}
+
+/*
+ * The program's first thread ends before the others. qemu keeps what it knows of the program in the
+ * frame of its main(), where its other threads look when one dies. pthread_exit() unwinds that
+ * frame and overwrites it: qemu would crash, instead of dying of the program's signal.
+ */
+void pthread_exit(void *value)
+{
+	exit_fn *next;
+
+	if (qp_api_in_qemu() && syscall(SYS_gettid) == getpid())
+		for (;;)
+			syscall(SYS_exit, 0);
+	next = (exit_fn *)dlsym(RTLD_NEXT, "pthread_exit");
+	next(value);
+	__builtin_unreachable();
 }
 
 /* Outside a system call it is qemu that asks whether to write a core of its own kind: no. */

@@ -54,6 +54,7 @@ for engine in "${engines[@]}"; do
 		insn syscall
 	fi
 	[ "$engine" = ptrace ] && continue # the rest does not depend on the engine
+	cause "$engine" leave_main 139 'it wrote to 0x0 (4 bytes); a null pointer'
 	cause "$engine" file_raise 153 'the program sent it to itself'
 	cause "$engine" file_kill 153 'the program sent it to itself, or the kernel did'
 	cause "$engine" sys_raise 159 'the program sent it to itself'

@@ -64,6 +64,24 @@ static void shared_changed(void)
 	at[8] = 1;
 }
 
+static void *crash_later(void *arg)
+{
+	int *volatile null = NULL;
+
+	usleep(200000);
+	*null = 1;
+	return arg;
+}
+
+/* The first thread is gone when another crashes. */
+static void leave_main(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, crash_later, NULL);
+	pthread_exit(NULL);
+}
+
 /* The hard limit is far above: where the signal is not taken, the program still ends. */
 static void file_limit(void)
 {
@@ -102,6 +120,8 @@ static void filter(unsigned int action)
 /* Signals, and deaths without a fault. */
 static void sent(const char *which)
 {
+	if (!strcmp(which, "leave_main"))
+		leave_main();
 	if (!strcmp(which, "file_limit"))
 		file_limit();
 	if (!strcmp(which, "file_kill"))
