@@ -196,7 +196,12 @@ static void explain_memory(const struct report_facts *facts, const struct auxtap
 		return;
 	if (!a->known && !(facts->crash.flags & AUXTAP_CRASH_ADDR_VALID)) {
 		snprintf(fault->why, sizeof(fault->why),
-			 "the processor refused the instruction's operands (address unknown)");
+			 fault_after_call(facts, regs)
+				 ? "the processor refused the instruction's operands, or the kernel the "
+				   "system call before it (address unknown)"
+				 : "the processor refused the instruction's operands (address unknown)");
+		/* not known which of them */
+		fault->has_insn = !fault_after_call(facts, regs);
 		return;
 	}
 	if (!(facts->crash.flags & AUXTAP_CRASH_ADDR_VALID))

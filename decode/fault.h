@@ -41,6 +41,8 @@ void fault_sender(const struct report_facts *facts, const struct auxtap_regs *re
 		  struct fault *fault);
 /* A signal that the kernel sends for no instruction of the program. */
 void fault_by_kernel(const struct auxtap_crash *c, struct fault *fault);
+/* Is the instruction directly before ip one that makes system calls? */
+bool fault_after_call(const struct report_facts *facts, const struct auxtap_regs *regs);
 /* SIGSYS: the system call, and the instruction that made it. */
 void fault_system_call(const struct report_facts *facts, const struct auxtap_regs *regs,
 		       struct fault *fault);

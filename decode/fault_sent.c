@@ -27,6 +27,13 @@ static unsigned int syscall_before(const struct report_facts *facts, const struc
 	return (b[0] == 0x0f && (b[1] == 0x05 || b[1] == 0x34)) || (b[0] == 0xcd && b[1] == 0x80) ? 2 : 0;
 }
 
+bool fault_after_call(const struct report_facts *facts, const struct auxtap_regs *regs)
+{
+	uint64_t ip = 0;
+
+	return report_regs_ip(regs, &ip) && syscall_before(facts, regs, ip);
+}
+
 /* The kernel restores the registers as they were at the system call before it sends this signal. */
 static bool syscall_nr(const struct auxtap_regs *regs, uint64_t *nr)
 {

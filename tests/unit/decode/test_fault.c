@@ -197,6 +197,26 @@ static void signals_without_a_fault(void **state)
 	assert_string_equal(fault.why, "the kernel ended it");
 }
 
+/* rt_sigreturn of a bad frame is SIGSEGV without an address, as is a refused operand. */
+static void after_a_system_call(void **state)
+{
+	static unsigned char code[] = {0x0f, 0x05, 0x90};
+	static const uint8_t lea[] = {0x48, 0x8d, 0x35, 0, 0, 0, 0};
+	struct report_memory memory = {0x4000fe, sizeof(code), code};
+	struct report_facts facts = facts_of(SIGSEGV, SI_KERNEL, 0);
+	struct auxtap_regs regs = regs_at(0x400100);
+	struct fault fault;
+
+	(void)state;
+	fault_explain(&facts, &regs, lea, sizeof(lea), &fault);
+	assert_true(fault.has_insn);
+	facts.memory = &memory;
+	facts.nr_memory = 1;
+	fault_explain(&facts, &regs, lea, sizeof(lea), &fault);
+	assert_non_null(strstr(fault.why, "or the kernel the system call before it"));
+	assert_false(fault.has_insn);
+}
+
 static void refused_system_calls(void **state)
 {
 	static unsigned char code[] = {0x0f, 0x05, 0xcd, 0x80, 0x90, 0x90, 0x01, 0x00, 0x00, 0xd4};
@@ -368,6 +388,7 @@ int main(void)
 		cmocka_unit_test(jump_to_nowhere),
 		cmocka_unit_test(other_signals),
 		cmocka_unit_test(signals_without_a_fault),
+		cmocka_unit_test(after_a_system_call),
 		cmocka_unit_test(refused_system_calls),
 		cmocka_unit_test(divisions),
 		cmocka_unit_test(traps),
