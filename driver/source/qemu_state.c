@@ -12,12 +12,22 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+/* A thread that still has the memory of the process: its first thread may have ended before it. */
+static pid_t living_thread(pid_t pid)
+{
+	for (const struct qemu_thread *t = qemu_source.threads; t; t = t->next)
+		if (t->process && t->process->pid == pid && !t->exited && !t->gone)
+			return t->tid;
+	return pid;
+}
+
 ssize_t qemu_state_host_read(pid_t pid, u64 addr, void *buf, size_t size)
 {
 	char path[64];
 	ssize_t got;
 	int fd;
 
+	pid = living_thread(pid);
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
