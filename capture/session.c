@@ -457,11 +457,11 @@ static void untraced(struct auxtap_session *s, const struct auxtap_target_event 
 		.time_begin = ev->time ? ev->time : s->last_time,
 	};
 
-	if (strncmp(ev->text, EMU_TRUTH_FAILED, strlen(EMU_TRUTH_FAILED)) != 0) {
+	if (!strncmp(ev->text, EMU_TRUTH_FAILED, strlen(EMU_TRUTH_FAILED))) {
+		s->stats.truth_failed = true;
+	} else if (strncmp(ev->text, EMU_ENGINE_LACKS, strlen(EMU_ENGINE_LACKS)) != 0) {
 		s->stats.untraced++;
 		session_gap_note(&s->file, &gap);
-	} else {
-		s->stats.truth_failed = true;
 	}
 	if (s->opts.on_untraced)
 		s->opts.on_untraced(s->opts.ctx, ev->pid, ev->text);

@@ -186,6 +186,10 @@ static void on_untraced(void *ctx, pid_t pid, const char *why)
 		return;
 	}
 	snprintf(what, sizeof(what), "process %d", pid);
+	if (!strncmp(why, "qemu: ", 6)) {
+		cli_complain(what, "use --source ptrace", "%s", why + 6);
+		return;
+	}
 	cli_complain(what, NULL, "not traced from here on: %s", *why ? why : "it left the tracer");
 }
 

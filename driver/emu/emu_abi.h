@@ -30,6 +30,8 @@
 
 /* How the text of an UNTRACED event begins that is about the list of executed addresses, not about the trace. */
 #define EMU_TRUTH_FAILED "--truth: "
+/* How the text of UNTRACED begins if the trace goes on and only the engine lacks something. */
+#define EMU_ENGINE_LACKS "qemu: "
 
 enum emu_call {
 	EMU_HELLO = 1, /* arg0 version -> result version; one descriptor, or none: memory with the accounts of the trace units, to read */

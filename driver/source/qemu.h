@@ -29,6 +29,7 @@ struct qemu_process {
 	bool told_maps;
 	bool damaged;	/* what it shipped makes no sense; reported */
 	u64 guest_base;
+	u32 refused; /* bits of enum qemu_refused that were reported */
 	struct qemu_range *range;
 	u32 nr_ranges;
 };

@@ -26,6 +26,7 @@ enum qemu_call {
 	QEMU_CALL_EXECVE,
 	QEMU_CALL_EXECVEAT,
 	QEMU_CALL_PRCTL,
+	QEMU_CALL_SECCOMP,
 };
 
 /* A thread's CPU state as far as it is of interest, from its beginning. */

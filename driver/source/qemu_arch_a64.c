@@ -28,6 +28,7 @@ static enum qemu_call call(s64 nr)
 	case 221: return QEMU_CALL_EXECVE;
 	case 222: return QEMU_CALL_MMAP;
 	case 226: return QEMU_CALL_MPROTECT;
+	case 277: return QEMU_CALL_SECCOMP;
 	case 281: return QEMU_CALL_EXECVEAT;
 	}
 	return QEMU_CALL_OTHER;

@@ -29,6 +29,7 @@ static enum qemu_call call(s64 nr)
 		return QEMU_CALL_CLONE;
 	case 59: return QEMU_CALL_EXECVE;
 	case 157: return QEMU_CALL_PRCTL;
+	case 317: return QEMU_CALL_SECCOMP;
 	case 322: return QEMU_CALL_EXECVEAT;
 	}
 	return QEMU_CALL_OTHER;

@@ -4,8 +4,11 @@
  * map of the process, its handlers or its name.
  */
 #include "qemu_plugin.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -88,6 +91,24 @@ static void after_mmap(struct qemu_rec *rec, u64 addr)
 		       is_file ? &st : NULL, name);
 }
 
+/* A program that ignores the failure runs differently here than natively. A null filter only asks. */
+static void report_refused(struct qemu_rec *rec, enum qemu_call call, int64_t result)
+{
+	u32 what = QEMU_REFUSED_SECCOMP;
+
+	if (call == QEMU_CALL_CLONE && result == -EINVAL)
+		what = QEMU_REFUSED_CLONE_VM;
+	else if (call == QEMU_CALL_PRCTL ? call_arg[0] != PR_SET_SECCOMP ||
+						   (call_arg[1] == SECCOMP_MODE_FILTER && !call_arg[2]) :
+		 call == QEMU_CALL_SECCOMP ? call_arg[0] > SECCOMP_SET_MODE_FILTER ||
+						     (call_arg[0] == SECCOMP_SET_MODE_FILTER && !call_arg[2]) :
+					     true)
+		return;
+	if (what == QEMU_REFUSED_CLONE_VM && (call_arg[0] & (CLONE_VM | CLONE_VFORK | CLONE_THREAD)) != CLONE_VM)
+		return;
+	qp_message(rec, QEMU_MSG_REFUSED, &what, 1);
+}
+
 void qp_syscall_ret(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, int64_t result)
 {
 	struct qemu_rec *rec = qp_rec;
@@ -99,8 +120,10 @@ void qp_syscall_ret(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, int64_t r
 	if (!qp_recording())
 		return;
 	qemu_store(&rec->in_syscall, 0);
-	if (failed)
+	if (failed) {
+		report_refused(rec, qp.arch->call(nr), result);
 		return;
+	}
 	word[0] = call_arg[0];
 	word[1] = (call_arg[1] + QEMU_PAGE - 1) & ~(QEMU_PAGE - 1);
 	switch (qp.arch->call(nr)) {

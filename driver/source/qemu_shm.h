@@ -31,6 +31,12 @@
 #define QEMU_MSG_TYPE(word) ((word) >> 16 & 0xff)
 #define QEMU_MSG_LEN(word) ((word) & 0xffff)
 
+enum qemu_refused {
+	QEMU_REFUSED_SECCOMP,
+	QEMU_REFUSED_CLONE_VM,
+	QEMU_REFUSED_NR,
+};
+
 #define QEMU_MAP_SHARED 0x100 /* beside PROT_… in QEMU_MSG_MAP */
 
 enum qemu_msg {
@@ -48,6 +54,7 @@ enum qemu_msg {
 	QEMU_MSG_REMAP,	    /* old (2), old len (2), new (2), new len (2) */
 	QEMU_MSG_COMM,	    /* 4 words of text */
 	QEMU_MSG_UNTRACED,  /* name: why */
+	QEMU_MSG_REFUSED,   /* what of enum qemu_refused: Linux has it, qemu does not */
 	/* in the block before, which goes on: this instruction is a sample */
 	QEMU_MSG_SAMPLE,    /* ip (2), its word */
 	QEMU_MSG_DATA,	    /* addr (2), bytes | is a store << 16: the first that the sample accessed */

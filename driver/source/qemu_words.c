@@ -3,6 +3,7 @@
  * Reads the chunk stream of a thread: block ids become emu_task_block(), messages the other
  * calls of emu.h. Everything is checked; the guest can write where these words come from.
  */
+#include "emu/emu_abi.h"
 #include "qemu.h"
 #include <signal.h>
 #include <stdio.h>
@@ -272,8 +273,24 @@ static const u8 message_min[] = {
 	[QEMU_MSG_SYSCALL] = 1, [QEMU_MSG_SIGNAL] = 4, [QEMU_MSG_VSYSCALL] = 2,
 	[QEMU_MSG_WIDE] = 5,	[QEMU_MSG_MAP] = 11,   [QEMU_MSG_PROTECT] = 5,
 	[QEMU_MSG_UNMAP] = 4,	[QEMU_MSG_REMAP] = 8,  [QEMU_MSG_COMM] = 4,
-	[QEMU_MSG_SAMPLE] = 3, [QEMU_MSG_DATA] = 3,
+	[QEMU_MSG_SAMPLE] = 3,	[QEMU_MSG_DATA] = 3,   [QEMU_MSG_REFUSED] = 1,
 };
+
+/* Once for each process: a program may try again and again. */
+static void refused(struct qemu_source *q, struct qemu_process *p, u32 what)
+{
+	static const char *const text[QEMU_REFUSED_NR] = {
+		[QEMU_REFUSED_SECCOMP] = EMU_ENGINE_LACKS
+					 "qemu has no seccomp: the program's request for it failed",
+		[QEMU_REFUSED_CLONE_VM] = EMU_ENGINE_LACKS
+					  "qemu refused a clone() that shares memory and makes no thread",
+	};
+
+	if (what >= QEMU_REFUSED_NR || p->refused & 1u << what)
+		return;
+	p->refused |= 1u << what;
+	emu_untraced(q->emu, p->pid, text[what]);
+}
 
 static void message(struct qemu_source *q, struct qemu_thread *t, u32 type, const u32 *word, u32 nr)
 {
@@ -340,6 +357,9 @@ static void message(struct qemu_source *q, struct qemu_thread *t, u32 type, cons
 		memcpy(comm, word, 16);
 		if (t->task)
 			emu_task_comm(t->task, comm);
+		break;
+	case QEMU_MSG_REFUSED:
+		refused(q, p, word[0]);
 		break;
 	case QEMU_MSG_SAMPLE:
 		/* one that never came to its turn, because its block was left before, is none */

@@ -266,7 +266,8 @@ struct auxtap_session_opts {
 	 * auxtap_session_run() returns the first such error. May be NULL. */
 	void (*on_no_snapshot)(void *ctx, const char *path, const struct auxtap_crash *crash,
 			       const struct auxtap_error *why);
-	/* A process left the tracer's sight; why. May be NULL. */
+	/* A process left the tracer's sight; why. "qemu: ...": it is still traced, but the engine
+	 * refused it what Linux would not. May be NULL. */
 	void (*on_untraced)(void *ctx, pid_t pid, const char *why);
 	/* Emulated: the first thread that could not be traced as well; why. May be NULL. */
 	void (*on_refused)(void *ctx, pid_t tid, const struct auxtap_error *why);

@@ -54,6 +54,11 @@ for engine in "${engines[@]}"; do
 		insn syscall
 	fi
 	[ "$engine" = ptrace ] && continue # the rest does not depend on the engine
+	"$AUXTAP" crash --source qemu -o data -- ./causes filter_trap >stdout 2>stderr </dev/null
+	status=$?
+	[ "$status" -eq 77 ] || fail "qemu filter_trap: status $status, not 77"
+	grep -q "qemu has no seccomp: the program's request for it failed; use --source ptrace" stderr ||
+		fail "seccomp refused without a word: $(cat stderr)"
 	cause "$engine" leave_main 139 'it wrote to 0x0 (4 bytes); a null pointer'
 	cause "$engine" file_raise 153 'the program sent it to itself'
 	cause "$engine" file_kill 153 'the program sent it to itself, or the kernel did'
