@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char help[] =
@@ -47,8 +48,8 @@ static const char help[] =
 	"Exit status: the program's; 128 + signal if it died of one; the N of --error-exitcode; 125\n"
 	"if auxtap failed; 126 if the program cannot be executed; 127 if it is not found.\n";
 
-/* The report as text; NULL if there is no memory. Malloc'd. */
-static char *make_report(const char *path, bool colour, struct auxtap_error *err)
+/* The report as text, malloc'd; or NULL and *err. */
+static char *make_report_here(const char *path, bool colour, struct auxtap_error *err)
 {
 	/* where the program's libraries are may be what belongs to them, too */
 	const char *sysroot = getenv("AUXTAP_SYSROOT");
@@ -80,6 +81,102 @@ static char *make_report(const char *path, bool colour, struct auxtap_error *err
 	}
 	free(text);
 	return NULL;
+}
+
+static bool send_all(int fd, const void *data, size_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, data, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		data = (const char *)data + n;
+		size -= (size_t)n;
+	}
+	return true;
+}
+
+/* Reads to the end; NULL if there is no memory. A 0 follows the data. */
+static char *receive_all(int fd, size_t *size)
+{
+	size_t space = 65536;
+	char *data = malloc(space + 1);
+
+	for (*size = 0; data;) {
+		ssize_t n = read(fd, data + *size, space - *size);
+		char *more;
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		*size += (size_t)n;
+		if (*size < space)
+			continue;
+		space *= 2;
+		more = realloc(data, space + 1);
+		if (!more)
+			free(data);
+		data = more;
+	}
+	if (data)
+		data[*size] = '\0';
+	return data;
+}
+
+/*
+ * In a process of its own: a library may end it, where memory is short, and auxtap's status is the
+ * program's. That process sends the error, with code 0 if there is none, and then the text.
+ */
+static char *make_report(const char *path, bool colour, struct auxtap_error *err)
+{
+	struct auxtap_error none = AUXTAP_ERROR_INIT;
+	char *data, *text = NULL;
+	int ends[2], status = 0;
+	size_t size = 0;
+	pid_t child;
+
+	fflush(NULL);
+	if (pipe2(ends, O_CLOEXEC)) {
+		auxtap_error_set(err, -errno, path, "the report: pipe: %s", strerror(errno));
+		return NULL;
+	}
+	child = fork();
+	if (!child) {
+		text = make_report_here(path, colour, err);
+		fflush(NULL);
+		_exit(!(send_all(ends[1], text ? &none : err, sizeof(*err)) &&
+			(!text || send_all(ends[1], text, strlen(text)))));
+	}
+	close(ends[1]);
+	if (child < 0) {
+		auxtap_error_set(err, -errno, path, "the report: fork: %s", strerror(errno));
+		close(ends[0]);
+		return NULL;
+	}
+	data = receive_all(ends[0], &size);
+	close(ends[0]);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (!data) {
+		auxtap_error_set(err, -ENOMEM, path, "no memory for the report");
+	} else if (WIFSIGNALED(status)) {
+		auxtap_error_set(err, -ENOMEM, path, "making the report ended with %s, perhaps because "
+				 "memory is short", cli_signal_name(WTERMSIG(status)));
+		auxtap_error_todo(err, "'auxtap report' makes it from the snapshot");
+	} else if (size < sizeof(*err) || WEXITSTATUS(status)) {
+		auxtap_error_set(err, -EIO, path, "making the report ended with status %d",
+				 WEXITSTATUS(status));
+		auxtap_error_todo(err, "'auxtap report' makes it from the snapshot");
+	} else {
+		memcpy(err, data, sizeof(*err));
+		if (!err->code)
+			text = strdup(data + sizeof(*err));
+	}
+	free(data);
+	return text;
 }
 
 static void save_report(const char *path, const char *text)

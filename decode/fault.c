@@ -197,9 +197,10 @@ static void explain_memory(const struct report_facts *facts, const struct auxtap
 	if (!a->known && !(facts->crash.flags & AUXTAP_CRASH_ADDR_VALID)) {
 		snprintf(fault->why, sizeof(fault->why),
 			 fault_after_call(facts, regs)
-				 ? "the processor refused the instruction's operands, or the kernel the "
-				   "system call before it (address unknown)"
-				 : "the processor refused the instruction's operands (address unknown)");
+				 ? "the processor refused the instruction, or the kernel the system call "
+				   "before it; neither reports an address"
+				 : "the processor refused the instruction: a general protection fault, "
+				   "which reports no address");
 		/* not known which of them */
 		fault->has_insn = !fault_after_call(facts, regs);
 		return;

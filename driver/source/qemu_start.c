@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -61,6 +62,7 @@ static int start_child(struct qemu_source *q, const char *qemu, char **argv, cha
 		       const int stdio[3], pid_t *pid, char *why)
 {
 	struct qemu_process *p;
+	struct rlimit limit;
 	int go[2], failed[2], error = 0, status;
 	pid_t child;
 
@@ -108,6 +110,11 @@ static int start_child(struct qemu_source *q, const char *qemu, char **argv, cha
 			snprintf(why, WHY_SIZE, "%.60s ended before the program began", qemu);
 		/* the program's fault only if qemu itself had got as far as the plugin */
 		error = qemu_load(&q->shm->plugged) ? -ENOEXEC : -ENOPKG;
+		if (error == -ENOEXEC && !getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur != RLIM_INFINITY) {
+			snprintf(why, WHY_SIZE, "%.60s ended before the program began, perhaps for want of "
+				 "address space (ulimit -v %llu)", qemu, (unsigned long long)limit.rlim_cur >> 10);
+			error = -ENOMEM;
+		}
 		goto out;
 	}
 	*pid = child;

@@ -30,6 +30,31 @@ for limit in $(seq 20000 2000 150000); do
 	limited "$limit" report report data
 	limited "$limit" calls decode -j 1 --events call -F ip,sym,srcline data
 done
+# What is short of memory is auxtap, not the program: its status must not look like the program's.
+cat >dies.c <<'C'
+int main(void)
+{
+	volatile int *at = (int *)8;
+
+	return *at;
+}
+C
+if cc -g -o dies dies.c 2>cc.err; then
+	for limit in $(seq 20000 20000 200000); do
+		{ (ulimit -c 0; ulimit -v "$limit"; exec "$AUXTAP" crash --source ptrace -m 8,64 -o died -- ./dies) >out 2>err </dev/null; } 2>/dev/null
+		status=$?
+		[ $status -eq 125 ] || [ $status -eq 127 ] || [ -e died ] ||
+			fail "crash, ulimit -v $limit: status $status and no snapshot: $(tail -n 2 err)"
+		[ $status -ne 139 ] || grep -q 'died of SIGSEGV' err ||
+			fail "crash, ulimit -v $limit: status 139, and not of the program: $(tail -n 2 err)"
+		rm -f died*
+		[ $source = qemu ] || continue
+		{ (ulimit -c 0; ulimit -v "$limit"; exec "$AUXTAP" crash --source qemu -m 8,64 -o died -- ./dies) >out 2>err </dev/null; } 2>/dev/null
+		status=$?
+		[ $status -ne 126 ] || fail "crash, ulimit -v $limit: the program can be executed: $(tail -n 1 err)"
+		rm -f died*
+	done
+fi
 echo "$whole whole, $short ended with an error, $by_libdw ended by libdw"
 [ $whole -gt 0 ] && [ $short -gt 0 ] || fail "the limits are not those that matter"
 finish

@@ -314,11 +314,11 @@ static void general_protection(void **state)
 			    "it wrote to 0x500008 (16 bytes); movaps needs an address that is a "
 			    "multiple of 16");
 	assert_non_null(strstr(WHY(facts, regs, "\x66\x0f\xfe\x03"), "read from 0x500008"));
-	assert_non_null(strstr(WHY(facts, regs, "\x0f\x11\x03"), "address unknown")); /* movups */
-	assert_non_null(strstr(WHY(facts, regs, "\xc5\xfc\x58\x03"), "address unknown")); /* vaddps */
+	assert_non_null(strstr(WHY(facts, regs, "\x0f\x11\x03"), "reports no address")); /* movups */
+	assert_non_null(strstr(WHY(facts, regs, "\xc5\xfc\x58\x03"), "reports no address")); /* vaddps */
 	assert_non_null(strstr(WHY(facts, regs, "\xc5\xfc\x28\x03"), "vmovaps needs an address that "
 									"is a multiple of 32"));
-	assert_non_null(strstr(WHY(facts, regs, "\x0f\x28\x00"), "address unknown")); /* aligned */
+	assert_non_null(strstr(WHY(facts, regs, "\x0f\x28\x00"), "reports no address")); /* aligned */
 	assert_non_null(strstr(WHY(facts, regs, "\xf4"), "hlt is a privileged instruction"));
 	assert_non_null(strstr(WHY(facts, regs, "\xfa"), "cli is a privileged instruction"));
 	assert_non_null(strstr(WHY(facts, regs, "\x0f\x30"), "wrmsr is a privileged instruction"));
