@@ -67,6 +67,13 @@ echo 'int a2;' >>tree/audit/a.c
 analyzes 'audit/a.c ' 'not committed'
 commit audit
 analyzes 'audit/a.c ' 'committed'
+git -C tree mv cli/b.c cli/moved.c
+commit move
+all="audit/a.c cli/moved.c decode/c.c "
+analyzes 'audit/a.c ' 'a file that was only moved'
+git -C tree mv cli/moved.c cli/b.c
+commit back
+all="audit/a.c cli/b.c decode/c.c "
 
 git clone -q tree clone 2>/dev/null || fail 'git clone'
 tree=$WORK/clone
