@@ -8,7 +8,7 @@
 /* How far down a return that skips frames (longjmp, unwinding) is looked for. */
 #define SEARCH_DEPTH 4096
 
-static uint64_t *frame(struct callstack *cs, size_t back)
+static uint64_t *frame(const struct callstack *cs, size_t back)
 {
 	return &cs->ret[(cs->top + cs->size - 1 - back) % cs->size];
 }
@@ -63,6 +63,19 @@ uint32_t callstack_return(struct callstack *cs, uint64_t target)
 	cs->top = (cs->top + cs->size - 1 - back) % cs->size;
 	cs->nr -= back + 1;
 	return depth(cs);
+}
+
+uint64_t callstack_newest(const struct callstack *cs, size_t back)
+{
+	return back < cs->nr ? *frame(cs, back) : 0;
+}
+
+bool callstack_has(const struct callstack *cs, uint64_t target)
+{
+	for (size_t back = 0; back < cs->nr && back < SEARCH_DEPTH; back++)
+		if (*frame(cs, back) == target)
+			return true;
+	return false;
 }
 
 void callstack_gap(struct callstack *cs)

@@ -6,6 +6,7 @@
 #ifndef AUXTAP_CALLSTACK_H
 #define AUXTAP_CALLSTACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,10 @@ struct callstack {
 uint32_t callstack_call(struct callstack *cs, uint64_t return_addr);
 /* Depth of the function returned to. */
 uint32_t callstack_return(struct callstack *cs, uint64_t target);
+/* The return address of the newest call but 'back'; 0: there is none. */
+uint64_t callstack_newest(const struct callstack *cs, size_t back);
+/* Is there a call that callstack_return() finds for target? */
+bool callstack_has(const struct callstack *cs, uint64_t target);
 void callstack_gap(struct callstack *cs);
 void callstack_free(struct callstack *cs);
 

@@ -157,19 +157,23 @@ static bool explain_jump(const struct report_facts *facts, const struct auxtap_r
 			 uint64_t ip, struct fault *fault)
 {
 	const struct report_map *map = report_facts_map(facts, ip);
-	const char *where;
 
-	if (facts->nr_maps && (!map || map->perms[2] != 'x'))
-		where = map			     ? "which is data, not code"
-			: !fault_canonical(regs, ip) ? "which is no address at all"
-						     : "where nothing is mapped";
+	if (facts->nr_maps && map && map->perms[2] != 'x')
+		snprintf(fault->where, sizeof(fault->where),
+			 "which is mapped %.4s%s%.100s, not executable", map->perms,
+			 map->name[0] ? ", " : "", map->name);
+	else if (facts->nr_maps && !map)
+		snprintf(fault->where, sizeof(fault->where), "%s",
+			 fault_canonical(regs, ip) ? "where nothing is mapped"
+						   : "which is no address at all");
 	else if (regs->arch == AUXTAP_ARCH_AARCH64 && ip & 3)
-		where = "where no instruction begins: their addresses are multiples of 4";
+		snprintf(fault->where, sizeof(fault->where),
+			 "where no instruction begins: their addresses are multiples of 4");
 	else
 		return false;
 	fault->bad_ip = true;
 	snprintf(fault->why, sizeof(fault->why), "it jumped to 0x%llx, %s", (unsigned long long)ip,
-		 where);
+		 fault->where);
 	return true;
 }
 

@@ -144,11 +144,12 @@ void fault_x86_memory(const struct report_facts *facts, const struct auxtap_regs
 	find_access(facts, regs, &insn, &fault->access);
 	if (!fault->access.known && insn.info.mnemonic == ZYDIS_MNEMONIC_RET &&
 	    facts->crash.si_code == SI_KERNEL &&
-	    report_facts_memory(facts, regs->reg[AUXTAP_X86_SP], &to, 8))
+	    report_facts_memory(facts, regs->reg[AUXTAP_X86_SP], &to, 8)) {
+		fault->bad_return = true;
 		snprintf(fault->why, sizeof(fault->why),
-			 "it returns to 0x%llx, which is no address at all: "
-			 "the return address was overwritten",
+			 "it returns to 0x%llx, which is no address at all",
 			 (unsigned long long)to);
+	}
 }
 
 /* ---- general protection: the processor reports no address ---- */

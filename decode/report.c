@@ -35,6 +35,7 @@ struct thread_view {
 	const char *comm_seen;
 	struct call_tree *calls;
 	struct report_branches branches;
+	struct report_returns returns;
 	uint64_t nr_insns, first_time, last_time, last_ip;
 	uint64_t flow_end; /* where it would go on, if has_end */
 	bool has_end;
@@ -189,6 +190,8 @@ static int on_event(struct report *r, const struct auxtap_event *ev)
 	view->nr_insns += ev->nr_insns;
 	if (ev->type == AUXTAP_EVENT_BRANCH || ev->type == AUXTAP_EVENT_ASYNC)
 		report_branches_note(&view->branches, ev);
+	if (report_returns_note(&view->returns, ev))
+		return -ENOMEM;
 	if (ev->type == AUXTAP_EVENT_TRACE && ev->trace_on) {
 		int ret = note_exec(r, view, ev);
 
@@ -299,17 +302,20 @@ static void print_headline(const struct report *r, struct fault *fault,
 		fprintf(out, ", thread %d", c->tid);
 	fprintf(out, ") died of %s: %s%s", name ? name : number, fault_signal_words(c->signo),
 		r->ro.style->off);
+	if (b && b->to != (ip & ~left_out))
+		b = NULL;
+	if (regs)
+		report_jump_explain(&r->ro, &r->facts, regs, view ? &view->returns : NULL, b, ip,
+				    fault);
 	if (fault->bad_ip) {
 		/* where it came from: the trace knows, whatever became of the stack */
-		if (b && b->to == (ip & ~left_out)) {
+		if (b) {
 			fputs(", from ", out);
 			print_spot(r, b->from);
-			if (b->kind == AUXTAP_BRANCH_RETURN)
-				snprintf(fault->why, sizeof(fault->why),
-					 "it returned to 0x%" PRIx64
-					 ", where no code is: the return address was overwritten",
-					 ip);
-		} else if (bt->culprit >= 0) {
+		} else if (view && view->has_end) {
+			fputs(", last traced in ", out);
+			print_spot(r, view->flow_end);
+		} else if (bt->culprit > 0) {
 			fputs(", from ", out);
 			print_spot(r, bt->pcs[bt->culprit]);
 		}
@@ -714,6 +720,7 @@ static int run(struct report *r, const struct auxtap_report_opts *opts, FILE *ou
 		struct thread_view *next = r->threads->next;
 
 		call_tree_free(r->threads->calls);
+		callstack_free(&r->threads->returns.calls);
 		free(r->threads);
 		r->threads = next;
 	}

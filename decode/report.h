@@ -8,6 +8,8 @@
 #ifndef AUXTAP_REPORT_H
 #define AUXTAP_REPORT_H
 
+#include "callstack.h"
+
 #include <auxtap/crash.h>
 #include <auxtap/decode.h>
 #include <stdio.h>
@@ -72,11 +74,13 @@ struct fault_access {
 };
 
 struct fault {
-	char why[256];	    /* one sentence */
+	char why[1024];	    /* one sentence */
 	bool bad_ip;	    /* ip itself cannot be executed */
 	bool has_insn;	    /* an instruction did it: the one at insn_ip */
 	uint64_t insn_ip;   /* the ip, or before it */
 	unsigned int insn_size; /* of one before the ip */
+	char where[192];    /* bad_ip: what is known of the memory there */
+	bool bad_return;    /* the return at ip goes to no address */
 	struct fault_access access;
 };
 
@@ -95,6 +99,10 @@ int unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set *
 /* report_abort.c: who called abort(), if the backtrace has it. */
 struct report_out;
 bool report_abort(const struct report_out *ro, const uint64_t *pcs, int nr, char *why, size_t size);
+
+/* Does the unwind information say that the return address is at the top of the stack at addr? */
+bool unwind_return_on_top(const struct report_facts *facts, struct auxtap_image_set *images,
+			  const struct auxtap_regs *regs, uint64_t addr);
 
 /* ---- printing ---- */
 
@@ -256,6 +264,29 @@ const struct report_branch *report_branches_last(const struct report_branches *b
 /* At most nr of them; nothing if there are none. signo: the signal that ended them; 0. */
 void report_branches_print(const struct report_out *ro, const struct report_branches *branches,
 			   unsigned int nr, int signo);
+
+/* ---- how it came to where no code is (report_jump.c) ---- */
+
+/* The calls of a thread that have not returned, and its last return. */
+struct report_returns {
+	struct callstack calls; /* 0 where a signal handler begins */
+	uint64_t last_call;	/* the return address of the last call; gaps do not change it */
+	uint64_t from, to;	/* the last return */
+	uint64_t expected;	/* the return address of its call; 0: not known */
+	bool unmatched;		/* it went to none of the calls */
+	uint64_t off_ip;	/* where tracing went off last */
+	bool off_async;
+};
+
+/* Takes an event of the thread. 0, or -1 without memory. */
+int report_returns_note(struct report_returns *returns, const struct auxtap_event *ev);
+/*
+ * For a death at an ip that cannot be executed (bad_ip), or at a return that goes to no address:
+ * writes fault->why by what the trace shows. last: the branch that went to ip; NULL: not known.
+ */
+void report_jump_explain(const struct report_out *ro, const struct report_facts *facts,
+			 const struct auxtap_regs *regs, const struct report_returns *returns,
+			 const struct report_branch *last, uint64_t ip, struct fault *fault);
 
 /* report_samples.c: the report of samples of Arm SPE; raw is NULL or pd is. */
 int report_samples(struct auxtap_perfdata *pd, const char *path, const struct auxtap_raw_opts *raw,

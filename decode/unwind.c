@@ -9,8 +9,10 @@
 #include "image_private.h"
 #include "report.h"
 
+#include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define A64_SIGRETURN	  0xd4000001d2801168ull /* mov x8, #139; svc #0 */
@@ -209,6 +211,35 @@ static bool stray_call(struct unwind *u)
 		return false;
 	u->ip = back;
 	return true;
+}
+
+bool unwind_return_on_top(const struct report_facts *facts, struct auxtap_image_set *images,
+			  const struct auxtap_regs *regs, uint64_t addr)
+{
+	struct unwind u = {.facts = facts, .images = images, .regs = *regs};
+	bool a64 = regs->arch == AUXTAP_ARCH_AARCH64;
+	Dwarf_Frame *frame = NULL;
+	Dwarf_Addr bias = 0;
+	Dwfl_Module *mod;
+	Dwarf_CFI *cfi;
+	Dwarf_Op *ops;
+	size_t nr;
+	bool on_top = false;
+	Dwfl *dwfl = dwfl_begin(&dwfl_callbacks);
+
+	if (!dwfl)
+		return false;
+	report_modules(&u, dwfl);
+	mod = dwfl_addrmodule(dwfl, addr);
+	cfi = mod ? dwfl_module_eh_cfi(mod, &bias) : NULL;
+	/* the frame's address is the stack pointer before the call: on x86 above the return address */
+	if (cfi && !dwarf_cfi_addrframe(cfi, addr - bias, &frame) &&
+	    !dwarf_frame_cfa(frame, &ops, &nr))
+		on_top = nr == 1 && ops[0].atom == DW_OP_bregx && ops[0].number == (a64 ? 31 : 7) &&
+			 ops[0].number2 == (a64 ? 0 : 8);
+	free(frame);
+	dwfl_end(dwfl);
+	return on_top;
 }
 
 int unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set *images,

@@ -79,6 +79,35 @@ for engine in "${engines[@]}"; do
 	cause "$engine" null 139 'nothing is mapped there: a null pointer and a small offset'
 done
 
+# Where code is gone, or never was. That a return address was overwritten is not proved there
+# (tests/cli/crash.sh: stack_smash has one that was).
+gcc -g -O1 -fno-stack-protector -w -o jumps "$SRC/tests/cli/frames/jumps.c" -ldl &&
+	gcc -g -O1 -w -DPLUGIN -shared -fPIC -o plugin.so "$SRC/tests/cli/frames/jumps.c" ||
+	{ fail "jumps: not built"; finish; }
+
+# jump ENGINE WHICH TEXT...: each TEXT is in the head of the report
+jump() {
+	local engine=$1 which=$2 text
+	shift 2
+	rm -f data*
+	"$AUXTAP" crash --source "$engine" -o data -- ./jumps "$which" ./plugin.so >stdout 2>stderr </dev/null
+	sed -n '1,/^$/p' data.report.txt >head
+	for text; do
+		grep -q -- "$text" head || fail "$engine $which: '$text' is not in: $(cat head)"
+	done
+	grep overwritten head && fail "$engine $which: no return address was overwritten"
+}
+
+for engine in "${engines[@]}"; do
+	jump "$engine" noexec 'it returned to 0x[0-9a-f]*, to its caller no_longer (jumps.c:[0-9]*), whose code is mapped r--p, no longer executable$'
+	[ "$engine" = ptrace ] && continue # the rest does not depend on the engine
+	jump "$engine" unload ', from unload at' 'to its caller plugin_event (jumps.c:[0-9]*), whose code is no longer mapped$'
+	jump "$engine" context 'it returned to 0x5550, where nothing is mapped, and not to the last call before, which was from bad_context (jumps.c:'
+	jump "$engine" push 'it returned to 0x5550, where nothing is mapped, and not to the last call before, which was from main (jumps.c:'
+	jump "$engine" data 'it jumped to .* mapped rw-p, .*/jumps, not executable; it is in price (jumps.c:[0-9]*)$'
+	jump "$engine" unmap ', last traced in unmap at' 'it went on at 0x[0-9a-f]*, where nothing is mapped$'
+done
+
 # without lines of the source the function is "in" its program, which is no source location
 gcc -O0 -fno-stack-protector -pthread -w -o bare "$SRC/tests/cli/frames/causes.c" || fail "bare: not built"
 "$AUXTAP" crash -o bare.data -- ./bare null >stdout 2>stderr </dev/null

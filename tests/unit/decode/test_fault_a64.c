@@ -169,7 +169,7 @@ static void jumps(void **state)
 	assert_string_equal(fault.why, "it jumped to 0x2a2a2a2a, where nothing is mapped");
 	regs = regs_at(0x500010);
 	fault = explain(SIGSEGV, SEGV_ACCERR, 0x500010, 0, &regs);
-	assert_string_equal(fault.why, "it jumped to 0x500010, which is data, not code");
+	assert_string_equal(fault.why, "it jumped to 0x500010, which is mapped rw-p, not executable");
 	regs = regs_at(0x400102);
 	fault = explain(SIGBUS, BUS_ADRALN, 0x400102, 0, &regs);
 	assert_true(fault.bad_ip);

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * How the dead thread came to where no instruction can be executed. The trace shows which branch
+ * it was, and the calls that it recorded say where a return should have gone to. That a return
+ * address was overwritten is printed only where nothing else can be: see overwritten().
+ */
+#include "report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define MAX_OUTER    64	   /* callers to look for in the stack */
+#define STACK_SEARCH 65536 /* bytes of the stack to look for them in */
+
+/* A handler, or what it returns to: no call entered it, so its return goes to no known address. */
+static bool elsewhere(const struct report_returns *r, const struct auxtap_event *ev)
+{
+	if (!r->off_ip || !ev->has_addr)
+		return true;
+	return r->off_async ? ev->addr != r->off_ip : ev->addr - r->off_ip > 15;
+}
+
+int report_returns_note(struct report_returns *r, const struct auxtap_event *ev)
+{
+	switch (ev->type) {
+	case AUXTAP_EVENT_CALL:
+		r->last_call = ev->ip + ev->insn_size;
+		return callstack_call(&r->calls, r->last_call) == UINT32_MAX ? -1 : 0;
+	case AUXTAP_EVENT_RETURN:
+		r->from = ev->ip;
+		r->to = ev->addr;
+		r->expected = callstack_newest(&r->calls, 0);
+		r->unmatched = !callstack_has(&r->calls, ev->addr);
+		callstack_return(&r->calls, ev->addr);
+		return 0;
+	case AUXTAP_EVENT_ASYNC:
+		r->off_ip = ev->ip;
+		r->off_async = true;
+		return 0;
+	case AUXTAP_EVENT_TRACE:
+		if (!ev->trace_on) {
+			if (!r->off_async)
+				r->off_ip = ev->has_ip ? ev->ip : 0;
+			return 0;
+		}
+		if (elsewhere(r, ev) && callstack_call(&r->calls, 0) == UINT32_MAX)
+			return -1;
+		r->off_ip = 0;
+		r->off_async = false;
+		return 0;
+	case AUXTAP_EVENT_GAP:
+		if (ev->gap.cause != AUXTAP_GAP_UNCOUNTED) {
+			callstack_gap(&r->calls);
+			r->from = r->to = r->expected = 0;
+		}
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/*
+ * Is sp in the stack of the traced calls? Then a return address of one of the outer calls is above
+ * it; another stack, of a coroutine or a context, has none of them.
+ */
+static bool same_stack(const struct report_facts *facts, const struct report_returns *r,
+		       uint64_t sp)
+{
+	uint64_t outer[MAX_OUTER], word;
+	size_t nr = 0;
+
+	for (size_t back = 0; nr < MAX_OUTER && back < r->calls.nr; back++) {
+		uint64_t addr = callstack_newest(&r->calls, back);
+
+		if (addr && addr != r->expected)
+			outer[nr++] = addr;
+	}
+	for (uint64_t at = sp; nr && at - sp < STACK_SEARCH; at += 8) {
+		if (!report_facts_memory(facts, at, &word, sizeof(word)))
+			return false;
+		for (size_t i = 0; i < nr; i++)
+			if (word == outer[i])
+				return true;
+	}
+	return false;
+}
+
+/*
+ * Was the return address of the return at 'from' overwritten? Proved if the return went to no
+ * return address of the calls before it, the unwind information says that the return address of
+ * the call is at the top of the stack there (not so in setcontext()), the stack is that of the
+ * calls (not so where a coroutine switches stacks), and the address that the call pushed is not
+ * at the top of the stack now (as it is after "push; ret").
+ */
+static bool overwritten(const struct report_facts *facts, struct auxtap_image_set *images,
+			const struct auxtap_regs *regs, const struct report_returns *r,
+			uint64_t from, uint64_t sp)
+{
+	uint64_t top;
+
+	return r->expected && unwind_return_on_top(facts, images, regs, from) &&
+	       report_facts_memory(facts, sp, &top, sizeof(top)) && top != r->expected &&
+	       same_stack(facts, r, sp);
+}
+
+/* "main (smash.c:12)" */
+static void spot(const struct report_out *ro, uint64_t addr, char *text, size_t size)
+{
+	char name[160], place[120];
+
+	report_name(ro, addr, name, sizeof(name), place, sizeof(place));
+	snprintf(text, size, "%s%s%s%s", name, place[0] ? " (" : "", place, place[0] ? ")" : "");
+}
+
+/* Of a return that goes to none of the calls: why, and where the last call was. */
+static void not_its_call(const struct report_out *ro, bool proved, const struct report_returns *r,
+			 char *text, size_t size)
+{
+	char call[300];
+
+	spot(ro, r->expected - 1, call, sizeof(call));
+	snprintf(text, size, "%s %s",
+		 proved ? ": the return address was overwritten; the call was from"
+			: ", and not to the last call before, which was from",
+		 call);
+}
+
+/* What became of the code that the return goes to, or of the return address. */
+static void explain_return(const struct report_out *ro, const struct report_facts *facts,
+			   const struct auxtap_regs *regs, const struct report_returns *r,
+			   uint64_t ip, struct fault *fault)
+{
+	const struct report_map *map = report_facts_map(facts, ip);
+	char call[300], perms[64] = "no longer mapped";
+	uint64_t sp = 0;
+	int len;
+
+	if (r->to == r->expected) {
+		spot(ro, r->expected - 1, call, sizeof(call));
+		if (map)
+			snprintf(perms, sizeof(perms), "mapped %.4s, no longer executable",
+				 map->perms);
+		snprintf(fault->why, sizeof(fault->why),
+			 "it returned to 0x%" PRIx64 ", to its caller %s, whose code is %s", ip,
+			 call, perms);
+		return;
+	}
+	len = snprintf(fault->why, sizeof(fault->why), "it returned to 0x%" PRIx64 ", %s", ip,
+		       fault->where);
+	report_regs_sp(regs, &sp);
+	if (r->expected && r->unmatched && len > 0)
+		not_its_call(ro, overwritten(facts, ro->images, regs, r, r->from, sp), r,
+			     fault->why + len, sizeof(fault->why) - (size_t)len);
+}
+
+/* The processor refused the return at ip itself: the trace has no branch for it. */
+static void explain_refused(const struct report_out *ro, const struct report_facts *facts,
+			    const struct auxtap_regs *regs, const struct report_returns *r,
+			    uint64_t ip, struct fault *fault)
+{
+	struct report_returns last = *r;
+	size_t len = strlen(fault->why);
+	uint64_t sp = 0;
+
+	last.expected = callstack_newest(&r->calls, 0);
+	report_regs_sp(regs, &sp);
+	if (last.expected)
+		not_its_call(ro, overwritten(facts, ro->images, regs, &last, ip, sp + 8), &last,
+			     fault->why + len, sizeof(fault->why) - len);
+}
+
+/* What function is at ip, for code that is mapped without the right to execute it. */
+static void name_function(const struct report_out *ro, const struct report_facts *facts,
+			  uint64_t ip, struct fault *fault)
+{
+	struct auxtap_location loc;
+	size_t len = strlen(fault->why);
+	const struct report_map *map = report_facts_map(facts, ip);
+	char text[300];
+
+	if (!map || map->perms[2] == 'x' ||
+	    auxtap_image_set_resolve(ro->images, ro->pid, ro->time, ip, &loc) || !loc.image ||
+	    !loc.nr_frames || !loc.frames[0].symbol)
+		return;
+	spot(ro, ip, text, sizeof(text));
+	snprintf(fault->why + len, sizeof(fault->why) - len, "; it is in %s", text);
+}
+
+void report_jump_explain(const struct report_out *ro, const struct report_facts *facts,
+			 const struct auxtap_regs *regs, const struct report_returns *r,
+			 const struct report_branch *b, uint64_t ip, struct fault *fault)
+{
+	if (fault->bad_return && r)
+		explain_refused(ro, facts, regs, r, ip, fault);
+	if (!fault->bad_ip)
+		return;
+	if (!b) {
+		/* by a jump, a call, a return or the kernel: the trace does not show it */
+		snprintf(fault->why, sizeof(fault->why), "it went on at 0x%" PRIx64 ", %s", ip,
+			 fault->where);
+	} else if (b->kind == AUXTAP_BRANCH_RETURN) {
+		if (r->from == b->from && r->to == b->to) {
+			explain_return(ro, facts, regs, r, ip, fault);
+			if (r->to == r->expected)
+				return; /* the sentence names the function */
+		} else {
+			snprintf(fault->why, sizeof(fault->why), "it returned to 0x%" PRIx64 ", %s",
+				 ip, fault->where);
+		}
+	}
+	name_function(ro, facts, ip, fault);
+}
