@@ -527,63 +527,6 @@ static void print_threads(const struct report *r, int32_t but)
 	}
 }
 
-/* [vsyscall], //anon, shared memory: not what somebody could look for in a folder. */
-static bool is_file(const char *name)
-{
-	return name[0] != '[' && strncmp(name, "//", 2) && strncmp(name, "/memfd:", 7) &&
-	       strncmp(name, "/SYSV", 5);
-}
-
-static void print_images(const struct report *r)
-{
-	struct auxtap_image_info info;
-	size_t nr = auxtap_image_set_count(r->ro.images), nr_found = 0, nr_bad = 0;
-
-	for (size_t i = 0; i < nr; i++) {
-		if (auxtap_image_set_info(r->ro.images, i, &info))
-			continue;
-		if (info.state == AUXTAP_IMAGE_FOUND)
-			nr_found++;
-		else if (is_file(info.name) || info.nr_gaps)
-			nr_bad++;
-	}
-	title(r, "Images");
-	fprintf(r->ro.out, "  %zu found%s\n", nr_found, nr_bad ? "" : ", none missing");
-	for (size_t i = 0; i < nr; i++) {
-		char id[64] = "build-id unknown";
-
-		if (auxtap_image_set_info(r->ro.images, i, &info) ||
-		    info.state == AUXTAP_IMAGE_FOUND || (!is_file(info.name) && !info.nr_gaps))
-			continue;
-		if (info.build_id_size)
-			strcpy(id, "build-id ");
-		for (unsigned int b = 0; b < info.build_id_size; b++)
-			snprintf(id + 9 + 2 * b, 3, "%02x", info.build_id[b]);
-		fprintf(r->ro.out, "  %s%s%s %s (%s)", r->ro.style->bad,
-			info.denied				  ? "denied:"
-			: info.state == AUXTAP_IMAGE_MISSING ? "missing:"
-							     : "different:",
-			r->ro.style->off, report_text(&r->ro, info.name), id);
-		if (info.state == AUXTAP_IMAGE_DIFFERENT && info.path) {
-			fprintf(r->ro.out, ", %s has ",
-				strcmp(info.path, info.name) ? report_text(&r->ro, info.path)
-							    : "the file there");
-			for (unsigned int b = 0; b < info.found_build_id_size; b++)
-				fprintf(r->ro.out, "%02x", info.found_build_id[b]);
-			if (!info.found_build_id_size)
-				fputs("none", r->ro.out);
-		}
-		if (info.denied)
-			fputs(", the recording's owner may not read it", r->ro.out);
-		if (info.nr_gaps)
-			fprintf(r->ro.out, ", %" PRIu64 " gap%s without it", info.nr_gaps,
-				info.nr_gaps == 1 ? "" : "s");
-		fputc('\n', r->ro.out);
-	}
-	if (nr_bad)
-		fputs("  Give a folder with them: --sysroot DIR\n", r->ro.out);
-}
-
 static void print_next(const struct report *r)
 {
 	const char *path = report_text(&r->ro, r->path);
@@ -678,7 +621,7 @@ static void print_crash(struct report *r)
 	}
 	print_coverage(r);
 	print_threads(r, c->tid);
-	print_images(r);
+	report_images_print(&r->ro);
 	print_next(r);
 }
 
@@ -688,7 +631,7 @@ static void print_overview(struct report *r)
 		report_text(&r->ro, r->path), r->ro.style->off);
 	print_coverage(r);
 	print_threads(r, -1);
-	print_images(r);
+	report_images_print(&r->ro);
 	print_next(r);
 }
 

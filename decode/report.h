@@ -241,6 +241,10 @@ void report_source_line(const struct report_out *ro, const struct auxtap_locatio
 void report_calls_print(const struct report_out *ro, struct call_tree *tree,
 			unsigned int nr_lines, const char *end);
 
+/* ---- images (report_images.c) ---- */
+
+void report_images_print(const struct report_out *ro);
+
 /* ---- last branches (report_branches.c) ---- */
 
 #define REPORT_BRANCHES 64
