@@ -185,6 +185,12 @@ void session_save_vdso(struct auxtap_session *s, const struct map_list *maps, pi
 
 /* session_crash.c */
 bool session_dumps_core(int signo);
+/* Memory of a dead process into its snapshot (session_stack.c). */
+void session_memory_note(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+			 uint64_t addr, size_t size);
+/* The stack of a thread with registers r: max bytes from sp up, and less of where it goes on. */
+void session_stack_notes(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+			 const struct map_list *maps, const struct auxtap_regs *r, size_t max);
 /*
  * Emulated: a death that the engine saw only when all was over. No thread was stopped, and the
  * rings are gone: a crash without a snapshot, of an unknown thread.

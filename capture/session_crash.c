@@ -16,8 +16,6 @@
 
 #define STACK_BYTES	(256u << 10) /* of the thread that died */
 #define STACKS_TOTAL	(8u << 20)   /* of all threads together */
-#define RED_ZONE 128
-#define STACK_GUARD_GAP (1u << 20)   /* sp may lie this far below its stack (overflow) */
 #define CODE_BYTES	256u
 #define THREADS_MAX	4096
 
@@ -256,55 +254,6 @@ static void ended_notes(struct auxtap_session *s, struct trace_file *file, pid_t
 	}
 }
 
-static void memory_note(struct auxtap_session *s, struct trace_file *file, pid_t pid,
-			uint64_t addr, size_t size)
-{
-	struct auxtap_crash_memory head = {.size = sizeof(head), .pid = pid, .addr = addr};
-	unsigned char *note = malloc(sizeof(head) + size);
-	ssize_t n;
-
-	if (!note)
-		return;
-	n = s->be->target->mem(s->be->target_ctx, pid, addr, note + sizeof(head), size);
-	if (n > 0) {
-		head.nr_bytes = (uint64_t)n;
-		memcpy(note, &head, sizeof(head));
-		auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_MEMORY, note,
-					    sizeof(head) + (size_t)n);
-	}
-	free(note);
-}
-
-/*
- * From sp up, at most max bytes, within its mapping; and the 128 bytes below sp that functions which
- * call no others use on x86-64 (the red zone of its ABI).
- */
-static void stack_note(struct auxtap_session *s, struct trace_file *file, pid_t pid,
-		       const struct map_list *maps, uint64_t sp, size_t max)
-{
-	const struct map_entry *e = map_list_find(maps, sp);
-	uint64_t from = (sp & ~7ull) - RED_ZONE;
-
-	/* A stack that overflowed: sp lies below it, or in its guard page. */
-	if (e && !(e->prot & PROT_READ))
-		e = NULL;
-	if (e && (from < e->start || from > sp))
-		from = e->start;
-	for (size_t i = 0; i < maps->nr && !e; i++) {
-		if (maps->entries[i].start > sp &&
-		    maps->entries[i].start - sp <= STACK_GUARD_GAP &&
-		    (maps->entries[i].prot & PROT_WRITE)) {
-			e = &maps->entries[i];
-			from = e->start;
-		}
-	}
-	if (!e || !(e->prot & PROT_READ))
-		return;
-	if (e->end - from < max)
-		max = (size_t)(e->end - from);
-	memory_note(s, file, pid, from, max);
-}
-
 static void code_note(struct auxtap_session *s, struct trace_file *file, pid_t pid,
 		      const struct map_list *maps, uint64_t ip)
 {
@@ -315,7 +264,7 @@ static void code_note(struct auxtap_session *s, struct trace_file *file, pid_t p
 		return;
 	from = ip - e->start < CODE_BYTES / 2 ? e->start : ip - CODE_BYTES / 2;
 	to = e->end - ip < CODE_BYTES / 2 ? e->end : ip + CODE_BYTES / 2;
-	memory_note(s, file, pid, from, (size_t)(to - from));
+	session_memory_note(s, file, pid, from, (size_t)(to - from));
 }
 
 /* Not that a page is missing: that no page may be read. */
@@ -380,7 +329,7 @@ static void thread_notes(struct auxtap_session *s, struct trace_file *file,
 		struct auxtap_crash_thread thread = {
 			.size = sizeof(thread), .pid = ev->pid, .tid = tids[i]};
 		const struct auxtap_regs *r = &thread.regs;
-		int ip, sp;
+		int ip;
 
 		if (s->be->target->regs(s->be->target_ctx, tids[i], &thread.regs))
 			continue;
@@ -390,12 +339,10 @@ static void thread_notes(struct auxtap_session *s, struct trace_file *file,
 		if (r->arch != AUXTAP_ARCH_X86_64 && r->arch != AUXTAP_ARCH_AARCH64)
 			continue;
 		ip = r->arch == AUXTAP_ARCH_X86_64 ? (int)AUXTAP_X86_IP : (int)AUXTAP_A64_PC;
-		sp = r->arch == AUXTAP_ARCH_X86_64 ? (int)AUXTAP_X86_SP : (int)AUXTAP_A64_SP;
 		if (r->valid & (1ull << ip))
 			code_note(s, file, ev->pid, maps, r->reg[ip]);
-		if (r->valid & (1ull << sp))
-			stack_note(s, file, ev->pid, maps, r->reg[sp],
-				   tids[i] == ev->tid ? STACK_BYTES : others);
+		session_stack_notes(s, file, ev->pid, maps, r,
+				    tids[i] == ev->tid ? STACK_BYTES : others);
 	}
 	free(tids);
 }

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The memory of a dead process in its snapshot: the stacks, with where they go on if not
+ * above the stack pointer: at the frame pointer
+ * (a variable-length array moved the stack pointer away), and where a signal interrupted
+ * it (the handler runs on an alternate stack).
+ */
+#include "session.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/*
+ * What the kernel puts on the stack of a handler. x86-64: the return address, then
+ * ucontext. AArch64: siginfo, then ucontext. Both begin their ucontext with flags and a
+ * link, which is 0.
+ */
+struct signal_layout {
+	size_t context, sp, pc, size;
+};
+
+static const struct signal_layout x86_layout = {8, 168, 176, 184};
+static const struct signal_layout a64_layout = {128, 560, 568, 576};
+
+#define RED_ZONE          128
+#define STACK_GUARD_GAP   (1u << 20) /* sp may lie this far below its stack (overflow) */
+#define FRAME_BYTES       4096u      /* below the frame pointer */
+#define MAX_CONTEXT_FLAGS 15
+#define A64_ADDRESS       0x0000ffffffffffffull
+
+static uint64_t word_at(const unsigned char *bytes, size_t offset)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes + offset, sizeof(word));
+	return word;
+}
+
+static bool is_code(const struct map_list *maps, uint64_t addr)
+{
+	const struct map_entry *e = map_list_find(maps, addr);
+
+	return e && e->prot & PROT_EXEC;
+}
+
+static bool is_stack(const struct map_list *maps, uint64_t addr)
+{
+	const struct map_entry *e = map_list_find(maps, addr);
+
+	return e && e->prot & PROT_READ && e->prot & PROT_WRITE;
+}
+
+static bool is_signal_frame(uint32_t arch, const struct map_list *maps,
+			    const unsigned char *bytes)
+{
+	const struct signal_layout *l =
+		arch == AUXTAP_ARCH_X86_64 ? &x86_layout : &a64_layout;
+	uint32_t signo;
+
+	if (word_at(bytes, l->context) > MAX_CONTEXT_FLAGS ||
+	    word_at(bytes, l->context + 8))
+		return false;
+	memcpy(&signo, bytes, sizeof(signo));
+	if (arch == AUXTAP_ARCH_X86_64 ? !is_code(maps, word_at(bytes, 0))
+				       : !signo || signo > (uint32_t)SIGRTMAX)
+		return false;
+	return is_code(maps, word_at(bytes, l->pc)) &&
+	       is_stack(maps, word_at(bytes, l->sp));
+}
+
+static bool find_interrupted(uint32_t arch, const struct map_list *maps, uint64_t addr,
+			     const unsigned char *bytes, size_t size, uint64_t *sp)
+{
+	const struct signal_layout *l =
+		arch == AUXTAP_ARCH_X86_64 ? &x86_layout : &a64_layout;
+
+	for (size_t at = (size_t)(-addr & 7); at + l->size <= size; at += 8) {
+		if (!is_signal_frame(arch, maps, bytes + at))
+			continue;
+		*sp = word_at(bytes + at, l->sp);
+		if (*sp < addr || *sp - addr >= size)
+			return true;
+	}
+	return false;
+}
+
+static bool is_frame(uint32_t arch, const struct map_list *maps, uint64_t fp,
+		     const unsigned char record[16])
+{
+	uint64_t back = word_at(record, 8);
+
+	/* return addresses of AArch64 may be signed, above the address */
+	if (arch == AUXTAP_ARCH_AARCH64)
+		back &= A64_ADDRESS;
+	return !(fp & 7) && is_stack(maps, fp) && is_code(maps, back);
+}
+
+/* Where more of the stack of a thread may be, if it goes on elsewhere. */
+#define STACK_PARTS 4
+
+/* What of a thread's stack is noted. */
+struct stack_notes {
+	const struct map_list *maps;
+	uint32_t arch; /* enum auxtap_arch */
+	pid_t pid;
+	size_t max; /* bytes of the next part */
+	struct stack_part {
+		uint64_t from, to;
+	} parts[STACK_PARTS];
+	unsigned int nr;
+	bool interrupted; /* sp is what a signal interrupted in the part before */
+	uint64_t sp;
+};
+
+/* What was read, after the head; NULL. *size: how much that is. The caller frees it. */
+static unsigned char *memory_note(struct auxtap_session *s, struct trace_file *file,
+				  pid_t pid, uint64_t addr, size_t *size)
+{
+	struct auxtap_crash_memory head = {
+		.size = sizeof(head), .pid = pid, .addr = addr};
+	unsigned char *note = malloc(sizeof(head) + *size);
+	ssize_t n;
+
+	if (!note)
+		return NULL;
+	n = s->be->target->mem(s->be->target_ctx, pid, addr, note + sizeof(head), *size);
+	if (n <= 0) {
+		free(note);
+		return NULL;
+	}
+	head.nr_bytes = (uint64_t)n;
+	memcpy(note, &head, sizeof(head));
+	auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_MEMORY, note,
+				    sizeof(head) + (size_t)n);
+	*size = (size_t)n;
+	return note;
+}
+
+void session_memory_note(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+			 uint64_t addr, size_t size)
+{
+	free(memory_note(s, file, pid, addr, &size));
+}
+
+/* From 'from' up, within its mapping, but for what is noted already. */
+static void stack_part_note(struct auxtap_session *s, struct trace_file *file,
+			    struct stack_notes *stack, uint64_t from, uint64_t end)
+{
+	unsigned char *note;
+	size_t size;
+
+	if (stack->nr == STACK_PARTS)
+		return;
+	for (unsigned int i = 0; i < stack->nr; i++) {
+		const struct stack_part *p = &stack->parts[i];
+
+		if (from >= p->from && from < p->to)
+			from = p->to;
+		else if (p->from > from && p->from < end)
+			end = p->from;
+	}
+	if (end <= from)
+		return;
+	size = end - from < stack->max ? (size_t)(end - from) : stack->max;
+	note = memory_note(s, file, stack->pid, from, &size);
+	if (!note)
+		return;
+	stack->parts[stack->nr++] = (struct stack_part){from, from + size};
+	stack->interrupted = find_interrupted(stack->arch, stack->maps, from,
+					      note + sizeof(struct auxtap_crash_memory),
+					      size, &stack->sp);
+	free(note);
+}
+
+/*
+ * From sp up, within its mapping; and the 128 bytes below sp that functions which call no
+ * others use on x86-64 (the red zone of its ABI).
+ */
+static void stack_note(struct auxtap_session *s, struct trace_file *file,
+		       struct stack_notes *stack, uint64_t sp)
+{
+	const struct map_list *maps = stack->maps;
+	const struct map_entry *e = map_list_find(maps, sp);
+	uint64_t from = (sp & ~7ull) - RED_ZONE;
+
+	/* A stack that overflowed: sp lies below it, or in its guard page. */
+	if (e && !(e->prot & PROT_READ))
+		e = NULL;
+	if (e && (from < e->start || from > sp))
+		from = e->start;
+	for (size_t i = 0; i < maps->nr && !e; i++) {
+		if (maps->entries[i].start > sp &&
+		    maps->entries[i].start - sp <= STACK_GUARD_GAP &&
+		    (maps->entries[i].prot & PROT_WRITE)) {
+			e = &maps->entries[i];
+			from = e->start;
+		}
+	}
+	if (e && e->prot & PROT_READ)
+		stack_part_note(s, file, stack, from, e->end);
+}
+
+/*
+ * A frame whose variable-length array was too large: sp is far below the frame pointer.
+ * What the function saved, the unwinder finds below the frame pointer.
+ */
+static void frame_note(struct auxtap_session *s, struct trace_file *file,
+		       struct stack_notes *stack, uint64_t sp, uint64_t fp)
+{
+	const struct map_entry *e = map_list_find(stack->maps, fp);
+	unsigned char record[16];
+	uint64_t from;
+
+	for (unsigned int i = 0; i < stack->nr; i++) {
+		if (fp >= stack->parts[i].from && fp < stack->parts[i].to)
+			return;
+	}
+	if (!e || fp < sp ||
+	    s->be->target->mem(s->be->target_ctx, stack->pid, fp, record,
+			       sizeof(record)) != (ssize_t)sizeof(record) ||
+	    !is_frame(stack->arch, stack->maps, fp, record))
+		return;
+	from = fp - e->start < FRAME_BYTES ? e->start : fp - FRAME_BYTES;
+	stack_part_note(s, file, stack, from, e->end);
+}
+
+void session_stack_notes(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+			 const struct map_list *maps, const struct auxtap_regs *r,
+			 size_t max)
+{
+	struct stack_notes stack = {
+		.maps = maps, .arch = r->arch, .pid = pid, .max = max};
+	bool x86 = r->arch == AUXTAP_ARCH_X86_64;
+	int sp = x86 ? (int)AUXTAP_X86_SP : (int)AUXTAP_A64_SP;
+	int fp = x86 ? (int)AUXTAP_X86_BP : (int)AUXTAP_A64_FP;
+
+	if (!(r->valid & (1ull << sp)))
+		return;
+	stack_note(s, file, &stack, r->reg[sp]);
+	stack.max = max / 4;
+	for (unsigned int nr = 0;
+	     stack.interrupted && stack.nr > nr && stack.nr < STACK_PARTS;) {
+		nr = stack.nr;
+		stack_note(s, file, &stack, stack.sp);
+	}
+	if (r->valid & (1ull << fp))
+		frame_note(s, file, &stack, r->reg[sp], r->reg[fp]);
+}
