@@ -16,8 +16,6 @@
 #include <signal.h>
 #include <string.h>
 
-#define MAX_FRAMES 48
-
 /* A process became another program. */
 struct exec_mark {
 	int32_t tid;
@@ -264,9 +262,8 @@ static void print_spot(const struct report *r, uint64_t addr)
 
 /* Frames of the dead thread, and which of them to blame first. */
 struct backtrace {
-	uint64_t pcs[MAX_FRAMES];
-	int nr, culprit; /* culprit -1: none */
-	bool complete;
+	struct unwind_frames frames;
+	int culprit; /* -1: none */
 };
 
 /* The innermost frame that is the program's own. */
@@ -274,9 +271,9 @@ static int find_culprit(const struct report *r, const struct backtrace *bt, int 
 {
 	struct auxtap_location loc;
 
-	for (int i = from; i < bt->nr; i++) {
+	for (int i = from; i < bt->frames.nr; i++) {
 		if (!auxtap_image_set_resolve(r->ro.images, r->facts.crash.pid, r->facts.crash.time,
-					      bt->pcs[i], &loc) &&
+					      bt->frames.pcs[i], &loc) &&
 		    loc.image && !report_is_runtime(loc.image))
 			return i;
 	}
@@ -317,14 +314,14 @@ static void print_headline(const struct report *r, struct fault *fault,
 			print_spot(r, view->flow_end);
 		} else if (bt->culprit > 0) {
 			fputs(", from ", out);
-			print_spot(r, bt->pcs[bt->culprit]);
+			print_spot(r, bt->frames.pcs[bt->culprit]);
 		}
 	} else if (regs) {
 		fputs(" in ", out);
 		print_spot(r, ip);
 		if (bt->culprit > 0) {
 			fputs(",\n  called from ", out);
-			print_spot(r, bt->pcs[bt->culprit]);
+			print_spot(r, bt->frames.pcs[bt->culprit]);
 		}
 	}
 	fputc('\n', out);
@@ -374,56 +371,6 @@ static void print_insn(const struct report *r, enum auxtap_isa isa, uint64_t ip)
 			loc.frames[0].line);
 		report_source_line(&r->ro, &loc);
 	}
-}
-
-static void print_frame(const struct report *r, int nr, uint64_t pc)
-{
-	struct auxtap_location loc;
-
-	if (auxtap_image_set_resolve(r->ro.images, r->facts.crash.pid, r->facts.crash.time, pc,
-				     &loc) ||
-	    !loc.image) {
-		fprintf(r->ro.out, "  #%-2d 0x%" PRIx64 "\n", nr, pc);
-		return;
-	}
-	for (unsigned int i = 0; i < loc.nr_frames; i++) {
-		const struct auxtap_frame *f = &loc.frames[i];
-
-		if (i == 0)
-			fprintf(r->ro.out, "  #%-2d ", nr);
-		else
-			fputs("      ", r->ro.out);
-		if (f->symbol)
-			fprintf(r->ro.out, "%s%s%s%s", r->ro.style->name,
-				report_text(&r->ro, f->symbol), r->ro.style->off, f->inlined ? " (inlined)" : "");
-		else
-			fprintf(r->ro.out, "%s%s+0x%" PRIx64 "%s", r->ro.style->name,
-				report_text(&r->ro, loc.image), loc.image_off, r->ro.style->off);
-		if (f->file)
-			fprintf(r->ro.out, " at %s:%u", report_text(&r->ro, f->file), f->line);
-		else if (f->symbol)
-			fprintf(r->ro.out, " in %s", report_text(&r->ro, loc.image));
-		fputc('\n', r->ro.out);
-	}
-}
-
-static void print_backtrace(const struct report *r, const struct backtrace *bt)
-{
-	int head = bt->nr > 20 ? 10 : bt->nr;
-
-	title(r, "Backtrace");
-	for (int i = 0; i < head; i++)
-		print_frame(r, i, bt->pcs[i]);
-	if (head < bt->nr) {
-		fprintf(r->ro.out, "  ... %d more\n", bt->nr - head - 6);
-		for (int i = bt->nr - 6; i < bt->nr; i++)
-			print_frame(r, i, bt->pcs[i]);
-	}
-	if (bt->nr == MAX_FRAMES)
-		fprintf(r->ro.out, "  ... and further frames\n");
-	else if (!bt->complete)
-		fprintf(r->ro.out, "  The stack makes no sense from here on; the calls below do "
-				   "not depend on it.\n");
 }
 
 static struct thread_view *dying_view(const struct report *r)
@@ -595,11 +542,10 @@ static void print_crash(struct report *r)
 			fault.has_insn = regs->arch == AUXTAP_ARCH_AARCH64 || ip != fault.insn_ip;
 			fault.insn_ip = ip;
 		}
-		bt.nr = unwind_backtrace(&r->facts, r->ro.images, &trapped, bt.pcs, MAX_FRAMES,
-					 &bt.complete);
+		unwind_backtrace(&r->facts, r->ro.images, &trapped, &bt.frames);
 		bt.culprit = find_culprit(r, &bt, 0);
 		if (c->signo == SIGABRT && (c->si_code == SI_TKILL || c->sender_pid == c->pid))
-			report_abort(&r->ro, bt.pcs, bt.nr, fault.why, sizeof(fault.why));
+			report_abort(&r->ro, bt.frames.pcs, bt.frames.nr, fault.why, sizeof(fault.why));
 	}
 	print_headline(r, &fault, regs, fault.has_insn ? fault.insn_ip : ip, &bt, view);
 	if (regs && fault.has_insn && !fault.bad_ip)
@@ -608,7 +554,8 @@ static void print_crash(struct report *r)
 	if (regs) {
 		title(r, "Registers");
 		report_regs_print(r->ro.out, regs);
-		print_backtrace(r, &bt);
+		title(r, "Backtrace");
+		report_frames_print(&r->ro, &r->facts, &bt.frames);
 	}
 	snprintf(end, sizeof(end), "%s here", fault_signal_name(c->signo) ? fault_signal_name(c->signo) : "died");
 	title(r, "The calls that led there");

@@ -92,9 +92,20 @@ const char *fault_signal_words(int signo); /* "segmentation fault" */
 
 /* ---- backtrace ---- */
 
-/* Return addresses by unwind information, ip first; how many. Stops where the stack makes no sense; *complete tells if the outermost frame was reached. */
-int unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set *images,
-		     const struct auxtap_regs *regs, uint64_t *pcs, int max, bool *complete);
+#define UNWIND_MAX_FRAMES 48
+
+struct unwind_frames {
+	uint64_t pcs[UNWIND_MAX_FRAMES]; /* ip, then the calls */
+	int nr;
+	uint64_t signals; /* bit n: frame n is what a signal handler returns to */
+	bool complete;	  /* the outermost frame was reached */
+	bool not_called;  /* no call returns to the last frame, a function's first instruction */
+	uint64_t unread;  /* memory that the next frame would need; 0: not for lack of that */
+};
+
+/* By unwind information. Stops where the stack makes no sense. */
+void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set *images,
+		      const struct auxtap_regs *regs, struct unwind_frames *frames);
 
 /* report_abort.c: who called abort(), if the backtrace has it. */
 struct report_out;
@@ -244,6 +255,11 @@ void report_calls_print(const struct report_out *ro, struct call_tree *tree,
 /* ---- images (report_images.c) ---- */
 
 void report_images_print(const struct report_out *ro);
+
+/* ---- backtrace (report_frames.c) ---- */
+
+void report_frames_print(const struct report_out *ro, const struct report_facts *facts,
+			 const struct unwind_frames *frames);
 
 /* ---- last branches (report_branches.c) ---- */
 

@@ -25,8 +25,8 @@ struct unwind {
 	struct auxtap_image_set *images;
 	struct auxtap_regs regs; /* to begin with */
 	uint64_t ip, sp;
-	uint64_t *pcs;
-	int nr, max;
+	struct unwind_frames *out;
+	int max;
 	bool started;
 	bool signal; /* ended at a signal frame: 'regs' is what it interrupted */
 };
@@ -72,8 +72,10 @@ static bool memory_read(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *result, void *a
 	uint64_t word;
 
 	(void)dwfl;
-	if (!read_memory(u, addr, &word, sizeof(word)))
+	if (!read_memory(u, addr, &word, sizeof(word))) {
+		u->out->unread = addr;
 		return false;
+	}
 	*result = unsigned_address(u, word);
 	return true;
 }
@@ -154,13 +156,21 @@ static void report_modules(struct unwind *u, Dwfl *dwfl)
 	dwfl_report_end(dwfl, NULL, NULL);
 }
 
-/* Is it the code that returns from a signal handler? Then what it interrupted comes next. */
+/* Is it the code that returns from a signal handler? What it interrupted comes next. */
 static bool signal_frame(struct unwind *u, Dwfl_Frame *frame, uint64_t pc)
 {
+	static const unsigned char x86_sigreturn[] = {
+		0x48, 0xc7, 0xc0, 15, 0, 0, 0, /* mov $15, %rax */
+		0x0f, 0x05,		       /* syscall */
+	};
+	unsigned char bytes[sizeof(x86_sigreturn)];
 	uint64_t code, sp, context[34];
 
-	if (u->regs.arch != AUXTAP_ARCH_AARCH64 || !read_memory(u, pc, &code, sizeof(code)) ||
-	    code != A64_SIGRETURN || dwfl_frame_reg(frame, AUXTAP_A64_SP, &sp) ||
+	if (u->regs.arch != AUXTAP_ARCH_AARCH64) /* its unwind information is in the library */
+		return read_memory(u, pc, bytes, sizeof(bytes)) &&
+		       !memcmp(bytes, x86_sigreturn, sizeof(bytes));
+	if (!read_memory(u, pc, &code, sizeof(code)) || code != A64_SIGRETURN ||
+	    dwfl_frame_reg(frame, AUXTAP_A64_SP, &sp) ||
 	    !read_memory(u, sp + A64_CONTEXT_REGS, context, sizeof(context)))
 		return false;
 	memcpy(&u->regs.reg[AUXTAP_A64_X0], context, sizeof(context));
@@ -168,24 +178,60 @@ static bool signal_frame(struct unwind *u, Dwfl_Frame *frame, uint64_t pc)
 	return true;
 }
 
+static bool has_unwind_information(Dwarf_CFI *cfi, Dwarf_Addr addr, Dwarf_Addr *start)
+{
+	Dwarf_Frame *frame;
+	Dwarf_Addr end;
+	bool signal;
+
+	if (dwarf_cfi_addrframe(cfi, addr, &frame))
+		return false;
+	if (dwarf_frame_info(frame, start, &end, &signal) < 0)
+		*start = 0;
+	free(frame);
+	return true;
+}
+
+/*
+ * Is the return address the first instruction of a function, without a call before it? That
+ * function is where the stack begins (makecontext), or the return address was overwritten.
+ */
+static bool not_called(Dwfl_Frame *frame, uint64_t pc)
+{
+	Dwfl_Module *module = dwfl_addrmodule(dwfl_thread_dwfl(dwfl_frame_thread(frame)), pc);
+	Dwarf_Addr bias, start;
+	Dwarf_CFI *cfi = module ? dwfl_module_eh_cfi(module, &bias) : NULL;
+
+	return cfi && has_unwind_information(cfi, pc - bias, &start) && start == pc - bias &&
+	       !has_unwind_information(cfi, pc - bias - 1, &start);
+}
+
 static int on_frame(Dwfl_Frame *frame, void *arg)
 {
 	struct unwind *u = arg;
+	struct unwind_frames *out = u->out;
 	Dwarf_Addr pc;
 	bool activation;
 
-	if (u->nr == u->max)
+	out->unread = 0;
+	if (out->nr == u->max)
 		return DWARF_CB_ABORT;
 	if (!dwfl_frame_pc(frame, &pc, &activation))
 		return DWARF_CB_ABORT;
 	if (pc == 0)
 		return DWARF_CB_ABORT;
-	if (signal_frame(u, frame, pc)) {
-		u->pcs[u->nr++] = pc;
+	if (out->nr && signal_frame(u, frame, pc)) {
+		out->signals |= 1ull << out->nr;
+		out->pcs[out->nr++] = pc;
+		return u->signal ? DWARF_CB_ABORT : DWARF_CB_OK;
+	}
+	if (!activation && not_called(frame, pc)) {
+		out->not_called = true;
+		out->pcs[out->nr++] = pc;
 		return DWARF_CB_ABORT;
 	}
 	/* a return address lies behind its call: look up the call */
-	u->pcs[u->nr++] = activation || pc == 0 ? pc : pc - 1;
+	out->pcs[out->nr++] = activation ? pc : pc - 1;
 	return DWARF_CB_OK;
 }
 
@@ -242,44 +288,45 @@ bool unwind_return_on_top(const struct report_facts *facts, struct auxtap_image_
 	return on_top;
 }
 
-int unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set *images,
-		     const struct auxtap_regs *regs, uint64_t *pcs, int max, bool *complete)
+void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set *images,
+		      const struct auxtap_regs *regs, struct unwind_frames *out)
 {
-	struct unwind u = {.facts = facts, .images = images, .regs = *regs, .pcs = pcs, .max = max};
+	struct unwind u = {.facts = facts, .images = images, .regs = *regs, .out = out,
+			   .max = UNWIND_MAX_FRAMES};
 	uint64_t ip;
 	Dwfl *dwfl;
 	int begin;
 
-	*complete = false;
-	if (max < 2 || !report_regs_ip(regs, &u.ip) || !report_regs_sp(regs, &u.sp))
-		return 0;
+	memset(out, 0, sizeof(*out));
+	if (!report_regs_ip(regs, &u.ip) || !report_regs_sp(regs, &u.sp))
+		return;
 	ip = u.ip;
 	if (!is_code(&u, u.ip)) {
-		pcs[u.nr++] = u.ip;
+		out->pcs[out->nr++] = u.ip;
 		if (!stray_call(&u))
-			return u.nr;
+			return;
 	}
-	begin = u.nr;
+	begin = out->nr;
 	dwfl = dwfl_begin(&dwfl_callbacks);
 	if (!dwfl)
-		return u.nr;
+		return;
 	report_modules(&u, dwfl);
 	if (dwfl_attach_state(dwfl, NULL, facts->crash.pid, &thread_callbacks, &u)) {
-		*complete = dwfl_getthreads(dwfl, on_thread, &u) == 0;
+		out->complete = dwfl_getthreads(dwfl, on_thread, &u) == 0;
 		for (int i = 0; u.signal && i < A64_NR_SIGNALS; i++) {
 			u.started = u.signal = false;
 			report_regs_ip(&u.regs, &u.ip);
 			report_regs_sp(&u.regs, &u.sp);
-			*complete = dwfl_getthreads(dwfl, on_thread, &u) == 0;
+			out->complete = dwfl_getthreads(dwfl, on_thread, &u) == 0;
 		}
 	}
-	if (u.nr == 0)
-		pcs[u.nr++] = ip;
+	/* elfutils takes a caller that could not be read for the end of the stack */
+	if (!out->complete || out->not_called)
+		out->unread = 0;
+	if (out->nr == 0)
+		out->pcs[out->nr++] = ip;
 	/* entered by a stray call: what it would have returned to is a return address */
-	else if (begin == 1 && u.nr > 1)
-		pcs[1]--;
+	else if (begin == 1 && out->nr > 1)
+		out->pcs[1]--;
 	dwfl_end(dwfl);
-	if (debug_file_no_descriptors())
-		auxtap_image_set_short(images);
-	return u.nr;
 }

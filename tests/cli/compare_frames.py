@@ -16,6 +16,9 @@ import sys
 INHERITED = {"__uniq_ptr_data": "__uniq_ptr_impl"}
 
 
+SIGNAL = "<signal handler called>"
+
+
 # What a compiler appends to the name of a clone or a part of a function: LLVM's addr2line prints
 # the linker's name; gdb, binutils' addr2line and we print the source's.
 CLONE = re.compile(r"\.(part|constprop|cold|isra|llvm|lto_priv)(\.\d+)*")
@@ -41,6 +44,8 @@ def report_frames(path):
     text = open(path, errors="replace").read()
     frames = []
     for line in text.split("\nBacktrace\n")[1].split("\n\n")[0].splitlines():
+        if line.endswith(SIGNAL):
+            frames.append((SIGNAL, ""))
         m = re.match(r"  (?:#\d+\s+|    )(.*?)(?: \(inlined\))? at (.*):(\d+)$", line)
         if m:
             frames.append((plain(m[1]), os.path.basename(m[2]) + ":" + m[3]))
@@ -52,6 +57,8 @@ def gdb_frames(path):
     for line in open(path, errors="replace"):
         if line.startswith("#0 "):
             frames = []  # gdb prints the innermost frame when it opens the core, too
+        if line.rstrip().endswith(SIGNAL):
+            frames.append((SIGNAL, ""))
         m = re.match(r"#\d+\s+(?:0x[0-9a-f]+ in )?(.*?) \((?:[^()]|\(.*?\))*\) at (.*):(\d+)$",
                      line.strip())
         if m:

@@ -25,6 +25,13 @@ build() {
 		{ fail "$out: not built"; return 1; }
 }
 
+# Where the stack goes on elsewhere than above the stack pointer: the backtrace reaches main.
+reaches_main() { # PROGRAM
+	build gcc O0 "$1" "$1.c" && check "$WORK/gcc-O0/$1"
+	sed -n '/^Backtrace/,/^$/p' "$WORK/c/data.report.txt" | grep -q ' main at .*/'"$1.c" ||
+		fail "$1: no main: $(sed -n '/^Backtrace/,/^$/p' "$WORK/c/data.report.txt")"
+}
+
 # The same process in gdb, saved as a core: a live gdb leaves out inlined functions at their begin.
 gdb_backtrace() {
 	gdb -nx -batch -ex 'set debuginfod enabled off' -ex 'set style enabled off' -ex 'set width 0' -ex run \
@@ -76,4 +83,6 @@ clang O0 shapes
 clang O2 shapes tail divide
 clang lto tail workers
 LIST
+reaches_main altstack
+reaches_main vla
 finish
