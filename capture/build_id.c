@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* NT_GNU_BUILD_ID of an ELF file of this machine's byte order; the file is untrusted. */
 #include "build_id.h"
+#include "perfdata/file_identity.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -95,7 +96,7 @@ static unsigned int read_elf32(int fd, uint8_t id[20])
 	return 0;
 }
 
-unsigned int build_id_read(const char *path, uint8_t id[20])
+unsigned int build_id_read(const char *path, const struct file_identity *recorded, uint8_t id[20])
 {
 	/* A mapped name may be a device or a FIFO by now: never wait for it. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -106,7 +107,8 @@ unsigned int build_id_read(const char *path, uint8_t id[20])
 
 	if (fd < 0)
 		return 0;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !read_at(fd, ident, sizeof(ident), 0) ||
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+	    (recorded && !file_identity_is(fd, recorded)) || !read_at(fd, ident, sizeof(ident), 0) ||
 	    memcmp(ident, ELFMAG, SELFMAG) ||
 	    ident[EI_DATA] != (*(const unsigned char *)&one ? ELFDATA2LSB : ELFDATA2MSB))
 		goto out;

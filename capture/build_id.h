@@ -5,7 +5,12 @@
 
 #include <stdint.h>
 
-/* Bytes of the id (at most 20), or 0 where there is none or the file is no ELF. */
-unsigned int build_id_read(const char *path, uint8_t id[20]);
+struct file_identity;
+
+/*
+ * Bytes of the id (at most 20), or 0 where there is none, the file is no ELF or not the one of that
+ * identity (NULL: any).
+ */
+unsigned int build_id_read(const char *path, const struct file_identity *recorded, uint8_t id[20]);
 
 #endif

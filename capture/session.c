@@ -305,6 +305,7 @@ fail:
 	if (s->control_fd >= 0)
 		close(s->control_fd);
 	process_table_free(&s->processes);
+	mapped_ids_free(&s->mapped_ids);
 	free(s->accounts);
 	free(s->streams);
 	free(s->vdso);
@@ -767,6 +768,7 @@ int auxtap_session_close(struct auxtap_session *s, struct auxtap_error *err)
 			trace_file_abort(&s->file);
 	}
 	process_table_free(&s->processes);
+	mapped_ids_free(&s->mapped_ids);
 	for (unsigned int i = 0; i < s->nr_kept; i++)
 		free(s->kept[i]);
 	free(s->kept);

@@ -7,6 +7,7 @@
 #define AUXTAP_CAPTURE_SESSION_H
 
 #include "event_parser.h"
+#include "mapped_ids.h"
 #include "sideband.h"
 
 #include <auxtap/capture.h>
@@ -98,6 +99,7 @@ struct auxtap_session {
 
 	struct trace_file file;	    /* full trace and snapshots */
 	struct process_table processes; /* crash mode */
+	struct mapped_ids mapped_ids;
 	unsigned char *vdso;
 	size_t vdso_size;
 	/* Crash, per CPU: when all were off for a snapshot; beyond the limit, the last in one. */

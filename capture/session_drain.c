@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Written at the end of the file, so they stay in memory: this many, then a sum of the rest. */
 #define ACCOUNTS_MAX 4096
@@ -123,6 +124,15 @@ static void look_at(struct auxtap_session *s, struct stream *st, const void *rec
 	}
 }
 
+/* The build-id is read as early as possible: the file may be replaced while it is mapped. */
+static void look_at_mapping(struct auxtap_session *s, const void *record)
+{
+	const struct mmap2_body *map = record_mmap2(record);
+
+	if (map && (map->prot & PROT_EXEC) && map->filename[0] == '/')
+		mapped_ids_get(&s->mapped_ids, map, true);
+}
+
 /* A thread's ring speaks of its process; a CPU's ring of the process that its records name. */
 static int keep_for_crash(struct auxtap_session *s, struct stream *st, const void *record)
 {
@@ -164,6 +174,7 @@ int session_drain_data(struct auxtap_session *s, struct stream *st, struct auxta
 		auxtap_ring_data_consume(&st->ring);
 		nr_bytes += size;
 		look_at(s, st, s->record);
+		look_at_mapping(s, s->record);
 		if (s->failed)
 			continue;
 		if (s->opts.crash)

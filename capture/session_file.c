@@ -183,15 +183,44 @@ static bool write_vdso(struct auxtap_session *s, struct trace_file *file)
 	return true;
 }
 
-static void add_build_id(struct trace_file *file, const char *name)
+static void add_build_id(struct trace_file *file, const char *name, const uint8_t *bytes,
+			 uint8_t size)
 {
 	struct auxtap_build_id id = {.pid = -1, .misc = PERF_RECORD_MISC_USER, .filename = name};
 
-	if (name[0] != '/' || !string_set_add(&file->build_ids_seen, name))
+	if (!size || !string_set_add(&file->build_ids_seen, name))
 		return;
-	id.size = (uint8_t)build_id_read(name, id.id);
-	if (id.size)
-		auxtap_perfdata_writer_build_id(file->writer, &id);
+	id.size = size;
+	memcpy(id.id, bytes, size);
+	auxtap_perfdata_writer_build_id(file->writer, &id);
+}
+
+/*
+ * The build-id of a mapped file. The table of the file has one for each name; where several files
+ * had the name, the record itself carries it in place of the inode, as the kernel's do with
+ * attr.build_id: s->rewritten, its size; 0: the record stays.
+ */
+static size_t identify(struct auxtap_session *s, struct trace_file *file, const void *record,
+		       const struct mmap2_body *map)
+{
+	const struct mapped_id *known =
+		map->filename[0] == '/' ? mapped_ids_get(&s->mapped_ids, map, false) : NULL;
+	struct perf_event_header *header = (void *)s->rewritten;
+	unsigned char *out;
+
+	if (!known || !known->size)
+		return 0;
+	if (!known->several) {
+		add_build_id(file, map->filename, known->id, known->size);
+		return 0;
+	}
+	memcpy(s->rewritten, record, ((const struct perf_event_header *)record)->size);
+	header->misc |= PERF_RECORD_MISC_MMAP_BUILD_ID;
+	out = s->rewritten + sizeof(*header) + offsetof(struct mmap2_body, maj);
+	memset(out, 0, 24);
+	out[0] = known->size;
+	memcpy(out + 4, known->id, known->size);
+	return header->size;
 }
 
 /* The same record in *out, its trailer without the CPU; its size. */
@@ -218,12 +247,11 @@ int trace_file_record(struct auxtap_session *s, struct trace_file *file, const v
 	const struct perf_event_header *header = record;
 	const struct mmap2_body *map = record_mmap2(record);
 	const struct trailer *trailer;
-	size_t size = header->size, body_size;
+	size_t size = header->size, body_size, identified;
+	uint8_t id[20];
 
 	if (map && (map->prot & PROT_EXEC)) {
-		const char *name = map->filename;
-
-		if (!strcmp(name, "[vdso]") && write_vdso(s, file) &&
+		if (!strcmp(map->filename, "[vdso]") && write_vdso(s, file) &&
 		    record_parts(record, &body_size, &trailer)) {
 			/* perf puts its own vdso in place of that name. */
 			size = record_make(s->rewritten, sizeof(s->rewritten), header->type,
@@ -233,9 +261,12 @@ int trace_file_record(struct auxtap_session *s, struct trace_file *file, const v
 				record = s->rewritten;
 			else
 				size = header->size;
-			name = file->vdso_path;
+			add_build_id(file, file->vdso_path, id,
+				     (uint8_t)build_id_read(file->vdso_path, NULL, id));
+		} else if ((identified = identify(s, file, record, map))) {
+			record = s->rewritten;
+			size = identified;
 		}
-		add_build_id(file, name);
 	}
 	if (without_cpu(s)) {
 		size_t shorter = size <= sizeof(s->rewritten) ? take_cpu_out(s->rewritten, record, size) : 0;

@@ -366,7 +366,11 @@ static void say_missing(const struct auxtap_image_set *images)
 		plural = info.nr_gaps == 1 ? "" : "s";
 		id_text(want, info.build_id, info.build_id_size);
 		id_text(found, info.found_build_id, info.found_build_id_size);
-		if (info.state == AUXTAP_IMAGE_DIFFERENT)
+		if (info.changed)
+			cli_complain(info.name, how_to_get(info.name),
+				     "is another file than the one that ran, or was written after the recording; %llu gap%s (no_image)",
+				     (unsigned long long)info.nr_gaps, plural);
+		else if (info.state == AUXTAP_IMAGE_DIFFERENT)
 			cli_complain(info.name, how_to_get(info.name),
 				     "is not the file that ran, its build-id is another (%s ran, %s has %s); %llu gap%s (no_image)",
 				     want, info.path ? info.path : "?", found,

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define PATH_LEN 4352
@@ -66,6 +67,24 @@ static void differs(struct auxtap_image *image, const char *path, const uint8_t 
 }
 
 /*
+ * A file without a build-id is another one if its device or inode is, or if it was written after the
+ * recording. Elsewhere than at the recorded path nothing is known of it.
+ */
+static bool is_another(const struct auxtap_image_set *set, const struct auxtap_image *image, int fd)
+{
+	struct stat st;
+
+	if (image->build_id_size || !image->file.ino)
+		return false;
+	if (!file_identity_is(fd, &image->file))
+		return true;
+	return set->recorded.tv_sec && !fstat(fd, &st) &&
+	       (st.st_mtim.tv_sec != set->recorded.tv_sec
+			? st.st_mtim.tv_sec > set->recorded.tv_sec
+			: st.st_mtim.tv_nsec > set->recorded.tv_nsec);
+}
+
+/*
  * The file at the recorded path. The recording may name any: its owner must be allowed to read it.
  * Where that is not known it must be a program or a library, as what is executed is.
  */
@@ -73,8 +92,10 @@ static int map_recorded(const struct auxtap_image_set *set, struct auxtap_image 
 {
 	int ret, fd = open_for_users(image->name, &set->owner, set->of_file);
 
-	if (fd >= 0)
+	if (fd >= 0) {
+		image->changed = is_another(set, image, fd);
 		return image_file_map_fd(image, fd);
+	}
 	image->no_memory |= errno == EMFILE || errno == ENFILE;
 	image->denied = errno == EACCES;
 	if (!image->denied || set->owner != (uid_t)-1)
@@ -101,6 +122,10 @@ static bool take_path(const struct auxtap_image_set *set, struct auxtap_image *i
 	memcpy(before, image->found_build_id, sizeof(before));
 	if (access(path, R_OK) || (set ? map_recorded(set, image) : image_file_map(image, path)))
 		return false;
+	if (set && image->changed) {
+		differs(image, path, before, before_size);
+		return false;
+	}
 	if (image->build_id_size && !image->is_core &&
 	    !same_id(image->build_id, image->build_id_size, image->found_build_id,
 		     image->found_build_id_size)) {

@@ -7,6 +7,8 @@
 #ifndef AUXTAP_IMAGE_PRIVATE_H
 #define AUXTAP_IMAGE_PRIVATE_H
 
+#include "perfdata/file_identity.h"
+
 #include <errno.h>
 #include <auxtap/image.h>
 #include <pthread.h>
@@ -55,6 +57,8 @@ struct auxtap_image {
 	bool lines_tried;
 	bool no_memory; /* its bytes, symbols or lines were not read for that reason, or no descriptors */
 	bool denied;	/* to the owner of the recording */
+	struct file_identity file; /* as recorded, where no build-id was */
+	bool changed;	/* DIFFERENT: the file there is another one, or was written later */
 };
 
 struct image_map {
@@ -92,6 +96,7 @@ struct auxtap_image_set {
 	bool debuginfod;
 	bool of_file;	/* the names of images come from a recording */
 	uid_t owner;	/* of that file; (uid_t)-1: it came through a pipe */
+	struct timespec recorded; /* that file was last written; 0: unknown */
 	bool no_memory; /* as of an image */
 	struct auxtap_image **images;
 	size_t nr_images, max_images;
@@ -156,13 +161,19 @@ void image_space_free(struct image_space *space);
 const struct image_map *image_lookup(struct auxtap_image_set *set, pid_t pid, uint64_t time,
 				     uint64_t addr);
 struct auxtap_image *image_get(struct auxtap_image_set *set, const char *name,
-			       const uint8_t *id, unsigned int id_size);
+			       const uint8_t *id, unsigned int id_size,
+			       const struct file_identity *file);
 /* Bytes of the file behind addr; NULL where there are none. *left: how many. */
 const uint8_t *image_map_bytes(const struct image_map *map, uint64_t addr, size_t *left);
 /* ELF address (or file offset without ELF) of addr. */
 uint64_t image_map_vaddr(const struct image_map *map, uint64_t addr);
 
 /* The same for the rest of the library; they take the lock. */
+/* As auxtap_image_set_map(); file: its device and inode. */
+int auxtap_image_set_map_file(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+			      uint64_t addr, uint64_t len, uint64_t pgoff, const char *name,
+			      const uint8_t *build_id, unsigned int build_id_size,
+			      const struct file_identity *file);
 int auxtap_image_set_known_id(struct auxtap_image_set *set, const char *name,
 			      const uint8_t *id, unsigned int size);
 /* A file's content saved with the trace (vdso); copies. */

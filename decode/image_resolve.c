@@ -94,12 +94,13 @@ int auxtap_image_set_info(const struct auxtap_image_set *set, size_t index,
 	memcpy(info->build_id, image->build_id, sizeof(info->build_id));
 	info->found_build_id_size = image->found_build_id_size;
 	memcpy(info->found_build_id, image->found_build_id, sizeof(info->found_build_id));
-	if (!info->build_id_size) {
+	if (!info->build_id_size && image->state == AUXTAP_IMAGE_FOUND) {
 		info->build_id_size = image->found_build_id_size;
 		memcpy(info->build_id, image->found_build_id, sizeof(info->build_id));
 	}
 	info->nr_insns = image->nr_insns;
 	info->nr_gaps = image->nr_gaps;
+	info->changed = image->changed && image->state == AUXTAP_IMAGE_DIFFERENT;
 	info->denied = image->denied && image->state == AUXTAP_IMAGE_MISSING;
 	return 0;
 }

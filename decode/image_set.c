@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SAVED_PATH "(saved with the trace)"
@@ -57,10 +58,14 @@ int auxtap_image_set_new(struct auxtap_image_set **set_out,
 
 void auxtap_image_set_of_file(struct auxtap_image_set *set, const struct auxtap_perfdata *pd)
 {
+	struct stat st;
+
 	pthread_mutex_lock(&set->lock);
 	set->of_file = true;
 	if (!auxtap_perfdata_owner(pd, &set->owner))
 		set->owner = (uid_t)-1;
+	else if (!stat(auxtap_perfdata_path(pd), &st))
+		set->recorded = st.st_mtim;
 	pthread_mutex_unlock(&set->lock);
 }
 
@@ -184,8 +189,10 @@ static struct auxtap_image *image_add(struct auxtap_image_set *set, const char *
 	return image;
 }
 
+/* file: which of several without a build-id; NULL: any. */
 static struct auxtap_image *image_known(struct auxtap_image_set *set, const char *name,
-					const uint8_t *id, unsigned int id_size)
+					const uint8_t *id, unsigned int id_size,
+					const struct file_identity *file)
 {
 	size_t at;
 
@@ -196,6 +203,9 @@ static struct auxtap_image *image_known(struct auxtap_image_set *set, const char
 		struct auxtap_image *image = set->images[set->image_hash[at] - 1];
 
 		if (strcmp(image->name, name))
+			continue;
+		if (!id_size && file && file->ino && image->file.ino &&
+		    memcmp(file, &image->file, sizeof(*file)) != 0)
 			continue;
 		if (image->build_id_size == id_size &&
 		    !memcmp(image->build_id, id, id_size))
@@ -208,7 +218,7 @@ static struct auxtap_image *image_known(struct auxtap_image_set *set, const char
 static bool take_saved(struct auxtap_image_set *set, struct auxtap_image *image)
 {
 	static const uint8_t none[20];
-	const struct auxtap_image *saved = image_known(set, image->name, none, 0);
+	const struct auxtap_image *saved = image_known(set, image->name, none, 0, NULL);
 	uint8_t *bytes;
 
 	if (!saved || saved == image || !saved->saved || !image->build_id_size ||
@@ -227,7 +237,8 @@ static bool take_saved(struct auxtap_image_set *set, struct auxtap_image *image)
 }
 
 struct auxtap_image *image_get(struct auxtap_image_set *set, const char *name,
-			       const uint8_t *id, unsigned int id_size)
+			       const uint8_t *id, unsigned int id_size,
+			       const struct file_identity *file)
 {
 	static const uint8_t none[20];
 	size_t plain = image_plain_name(name);
@@ -242,10 +253,12 @@ struct auxtap_image *image_get(struct auxtap_image_set *set, const char *name,
 		id = set->ids[i].id;
 		id_size = set->ids[i].size;
 	}
-	image = image_known(set, name, id_size ? id : none, id_size);
+	image = image_known(set, name, id_size ? id : none, id_size, file);
 	if (image)
 		return image;
 	image = image_add(set, name, id, id_size);
+	if (image && file)
+		image->file = *file;
 	if (image && !take_saved(set, image))
 		image_find(set, image);
 	return image;
@@ -287,7 +300,7 @@ int auxtap_image_set_note(struct auxtap_image_set *set, const char *name, const 
 	int ret = -ENOMEM;
 
 	pthread_mutex_lock(&set->lock);
-	image = image_known(set, name, none, 0);
+	image = image_known(set, name, none, 0, NULL);
 	if (!image)
 		image = image_add(set, name, NULL, 0);
 	bytes = image && !image->data && size ? malloc(size) : NULL;
@@ -307,7 +320,8 @@ int auxtap_image_set_note(struct auxtap_image_set *set, const char *name, const 
 
 /* With the lock. */
 static int add_map(struct auxtap_image_set *set, pid_t pid, struct image_map *map, uint64_t len,
-		   const char *name, const uint8_t *build_id, unsigned int build_id_size)
+		   const char *name, const uint8_t *build_id, unsigned int build_id_size,
+		   const struct file_identity *file)
 {
 	struct image_space *space;
 
@@ -317,21 +331,30 @@ static int add_map(struct auxtap_image_set *set, pid_t pid, struct image_map *ma
 	if (map->end < map->start)
 		map->end = UINT64_MAX;
 	space = image_space_get(set, pid, true);
-	map->image = image_get(set, name, build_id, build_id_size);
+	map->image = image_get(set, name, build_id, build_id_size, file);
 	return space && map->image ? image_space_add(space, map) : -ENOMEM;
+}
+
+int auxtap_image_set_map_file(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+			      uint64_t addr, uint64_t len, uint64_t pgoff, const char *name,
+			      const uint8_t *build_id, unsigned int build_id_size,
+			      const struct file_identity *file)
+{
+	struct image_map map = {.time = time, .start = addr, .pgoff = pgoff};
+	int ret;
+
+	pthread_mutex_lock(&set->lock);
+	ret = add_map(set, pid, &map, len, name, build_id, build_id_size, file);
+	pthread_mutex_unlock(&set->lock);
+	return ret;
 }
 
 int auxtap_image_set_map(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
 			 uint64_t len, uint64_t pgoff, const char *name,
 			 const uint8_t *build_id, unsigned int build_id_size)
 {
-	struct image_map map = {.time = time, .start = addr, .pgoff = pgoff};
-	int ret;
-
-	pthread_mutex_lock(&set->lock);
-	ret = add_map(set, pid, &map, len, name, build_id, build_id_size);
-	pthread_mutex_unlock(&set->lock);
-	return ret;
+	return auxtap_image_set_map_file(set, pid, time, addr, len, pgoff, name, build_id,
+					 build_id_size, NULL);
 }
 
 /*
@@ -364,7 +387,7 @@ int auxtap_image_set_kernel_map(struct auxtap_image_set *set, uint64_t time, uin
 
 	map.by_vaddr = !strncmp(name, "[kernel", 7);
 	pthread_mutex_lock(&set->lock);
-	ret = add_map(set, IMAGE_KERNEL_PID, &map, len, name, id, id_size);
+	ret = add_map(set, IMAGE_KERNEL_PID, &map, len, name, id, id_size, NULL);
 	if (!ret && len && map.by_vaddr)
 		set_slide(map.image, pgoff);
 	pthread_mutex_unlock(&set->lock);
@@ -523,7 +546,7 @@ int auxtap_image_set_dump(struct auxtap_image_set *set, const char *path, uint64
 		if (len > image->size - off)
 			len = image->size - off;
 	} else if (!image && ret != -ENOMEM) {
-		image = image_get(set, path, NULL, 0);
+		image = image_get(set, path, NULL, 0, NULL);
 		ret = image ? 0 : -ENOMEM;
 	}
 	if (len > UINT64_MAX - addr)
@@ -591,7 +614,7 @@ int auxtap_image_set_kernel_unmoved(struct auxtap_image_set *set)
 
 	pthread_mutex_lock(&set->lock);
 	if (set->vmlinux && !image_space_get(set, IMAGE_KERNEL_PID, false)) {
-		image = image_get(set, "[kernel.kallsyms]", NULL, 0);
+		image = image_get(set, "[kernel.kallsyms]", NULL, 0, NULL);
 		ret = image ? 0 : -ENOMEM;
 	}
 	if (image && image->data)

@@ -42,7 +42,10 @@ void report_images_print(const struct report_out *ro)
 			: info.state == AUXTAP_IMAGE_MISSING ? "missing:"
 							     : "different:",
 			ro->style->off, report_text(ro, info.name), id);
-		if (info.state == AUXTAP_IMAGE_DIFFERENT && info.path) {
+		if (info.changed) {
+			fputs(", the file there is another one or was written after the recording",
+			      ro->out);
+		} else if (info.state == AUXTAP_IMAGE_DIFFERENT && info.path) {
 			fprintf(ro->out, ", %s has ",
 				strcmp(info.path, info.name) ? report_text(ro, info.path)
 							    : "the file there");

@@ -324,6 +324,7 @@ static int on_mmap(struct sideband *sb, const struct auxtap_record *rec, struct 
 	uint64_t addr = get_u64(&b), len = get_u64(&b), pgoff = get_u64(&b);
 	unsigned int mode = rec->header->misc & PERF_RECORD_MISC_CPUMODE_MASK;
 	uint8_t id[20];
+	struct file_identity file = {0};
 	unsigned int id_size = 0;
 	const char *name;
 
@@ -333,6 +334,10 @@ static int on_mmap(struct sideband *sb, const struct auxtap_record *rec, struct 
 		if (rec->header->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
 			id_size = b.at[0] <= 20 ? b.at[0] : 20;
 			memcpy(id, b.at + 4, 20);
+		} else {
+			memcpy(&file.maj, b.at, sizeof(file.maj));
+			memcpy(&file.min, b.at + 4, sizeof(file.min));
+			memcpy(&file.ino, b.at + 8, sizeof(file.ino));
 		}
 		b.at += 32;
 		b.left -= 32;
@@ -349,8 +354,8 @@ static int on_mmap(struct sideband *sb, const struct auxtap_record *rec, struct 
 		return 0;
 	if (!sideband_thread(sb, tid, false) && set_comm(sb, pid, tid, rec->time, NULL))
 		return -ENOMEM;
-	return auxtap_image_set_map(sb->images, pid, rec->time, addr, len, pgoff, name, id,
-				    id_size);
+	return auxtap_image_set_map_file(sb->images, pid, rec->time, addr, len, pgoff, name, id,
+					 id_size, &file);
 }
 
 static int on_comm(struct sideband *sb, const struct auxtap_record *rec, struct body b)

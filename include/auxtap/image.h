@@ -22,7 +22,7 @@ struct auxtap_image_set;
 enum auxtap_image_state {
 	AUXTAP_IMAGE_FOUND,
 	AUXTAP_IMAGE_MISSING,
-	AUXTAP_IMAGE_DIFFERENT, /* a file is there, its build-id is not the recorded one; unused */
+	AUXTAP_IMAGE_DIFFERENT, /* a file is there and is not the one recorded; unused */
 };
 
 struct auxtap_image_info {
@@ -34,6 +34,7 @@ struct auxtap_image_info {
 	uint64_t nr_insns;	/* executed in it, as decoded so far */
 	uint64_t nr_gaps;	/* gaps because it is missing */
 	bool denied;		/* missing: the owner of the recording may not read the file */
+	bool changed;		/* different: no build-id was recorded; another inode, or written later */
 };
 
 struct auxtap_image_set_opts {
