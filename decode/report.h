@@ -225,6 +225,8 @@ struct call_node *call_tree_root(struct call_tree *tree);
 size_t call_tree_size(const struct call_tree *tree);
 /* How many callers of the outermost node were forgotten because there were too many. */
 size_t call_tree_forgotten(const struct call_tree *tree);
+/* The gap before which calls may be open that nothing is known of; NULL: no such gap. */
+const char *call_tree_gap(const struct call_tree *tree);
 /* The function running last. */
 struct call_node *call_tree_current(struct call_tree *tree);
 

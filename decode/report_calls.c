@@ -23,6 +23,7 @@ struct call_tree {
 	struct call_node *current;
 	size_t nr_nodes;
 	size_t nr_forgotten; /* callers of the outermost node, no longer kept */
+	char gap[192];	     /* the newest after which no callers are known; "": none */
 	uint64_t off_ip; /* where tracing went off last */
 	bool off_async;
 	bool (*function)(void *ctx, uint64_t addr, uint64_t *start, bool *stub);
@@ -389,8 +390,10 @@ static int add_gap(struct call_tree *tree, const struct auxtap_event *ev)
 	snprintf(text, sizeof(text), "%s%s%s", auxtap_gap_cause_name(ev->gap.cause),
 		 ev->text[0] ? ": " : "", ev->text);
 	node->text = strdup(text);
-	if (ev->gap.cause != AUXTAP_GAP_UNCOUNTED)
+	if (ev->gap.cause != AUXTAP_GAP_UNCOUNTED) {
 		tree->off_ip = 0;
+		memcpy(tree->gap, text, sizeof(tree->gap));
+	}
 	return node->text ? 0 : -ENOMEM;
 }
 
@@ -474,6 +477,7 @@ int call_tree_exec(struct call_tree *tree, const char *text)
 
 	if (ret)
 		return ret;
+	tree->gap[0] = '\0'; /* what was called before is over */
 	tree->root.last->exec = true;
 	free(tree->root.last->text);
 	tree->root.last->text = strdup(text);
@@ -544,6 +548,11 @@ size_t call_tree_size(const struct call_tree *tree)
 size_t call_tree_forgotten(const struct call_tree *tree)
 {
 	return tree->nr_forgotten;
+}
+
+const char *call_tree_gap(const struct call_tree *tree)
+{
+	return tree->gap[0] ? tree->gap : NULL;
 }
 
 struct call_node *call_tree_current(struct call_tree *tree)

@@ -420,6 +420,29 @@ static void choose_lines(const struct report_out *ro, struct shown *shown, struc
 	choose(ro, shown, tree);
 }
 
+static void print_gap(const struct report_out *ro, unsigned int depth, const char *text)
+{
+	fprintf(ro->out, "  %12s  %*s%s-- gap: %s --%s\n", "", (int)depth * 2, "", ro->style->bad,
+		text ? report_text(ro, text) : "unknown", ro->style->off);
+}
+
+/* What lies farther out than the lines; what was called before a gap and still runs is unknown. */
+static void print_outer(const struct report_out *ro, struct call_tree *tree, size_t nr_outer)
+{
+	const char *gap = call_tree_gap(tree);
+	bool gap_shown = false;
+
+	for (const struct call_node *n = call_tree_root(tree)->first; n; n = n->next)
+		if (n->gap && !n->exec)
+			gap_shown = n->shown;
+	if (gap && !gap_shown)
+		print_gap(ro, 0, gap);
+	if (nr_outer)
+		fprintf(ro->out, "  %12s  %s(%s%zu call%s farther out%s)%s\n", "...",
+			ro->style->dim, gap ? "at least " : "", nr_outer, nr_outer == 1 ? "" : "s",
+			gap ? ", since the last gap" : "", ro->style->off);
+}
+
 void report_calls_print(const struct report_out *ro, struct call_tree *tree,
 			unsigned int nr_lines, const char *end)
 {
@@ -441,9 +464,7 @@ void report_calls_print(const struct report_out *ro, struct call_tree *tree,
 	fprintf(ro->out, "  %s%12s  %s%s\n", ro->style->dim, "instructions",
 		"function (\"...\": not returned yet)", ro->style->off);
 	nr_outer = shown.nr_outer + call_tree_forgotten(tree);
-	if (nr_outer)
-		fprintf(ro->out, "  %12s  %s(%zu calls farther out)%s\n", "...", ro->style->dim,
-			nr_outer, ro->style->off);
+	print_outer(ro, tree, nr_outer);
 	print_lines(ro, tree, true, end);
 	show_none(&shown);
 	free(shown.nodes);

@@ -31,6 +31,14 @@ calls deeper.data >calls
 outer=$(sed -nE 's/.*\(([0-9]+) calls farther out\).*/\1/p' calls)
 [ "${outer:-0}" -ge $((30000 - 40)) ] && [ "$outer" -le 30010 ] || fail "30000 calls deep: $outer farther out"
 
+# what was called before a gap is unknown: the count says since when it counts
+"$AUXTAP" crash -m 32,1 -o gap.data -- ./deep 30000 >stdout 2>stderr </dev/null
+calls gap.data >calls
+sed -n '/ instructions /,/farther out/p' calls | grep -q -- '-- gap: overwritten.* --' ||
+	fail "gap: its line is missing: $(head -n 4 calls)"
+grep -qE '\.\.\.  \(at least [0-9]+ calls farther out, since the last gap\)$' calls ||
+	fail "gap: $(grep farther calls)"
+
 # a function on a stack of its own: not called by who switched to that stack
 gcc -g -O0 -o coroutine "$SRC/tests/cli/frames/coroutine.c" || fail "coroutine: not built"
 "$AUXTAP" crash -o coroutine.data -- ./coroutine >stdout 2>stderr </dev/null
