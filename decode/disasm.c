@@ -31,6 +31,15 @@ static int open_capstone(struct auxtap_image_set *set, enum auxtap_isa isa)
 	return 0;
 }
 
+/* A64 has more instructions than capstone knows. As objdump: the word, with no claim what it is. */
+static int unknown_a64(const uint8_t *code, size_t code_size, char *buf, size_t size)
+{
+	if (code_size < 4)
+		return -EINVAL;
+	snprintf(buf, size, ".inst 0x%02x%02x%02x%02x", code[3], code[2], code[1], code[0]);
+	return 4;
+}
+
 int auxtap_disassemble_as(struct auxtap_image_set *set, enum auxtap_isa isa, uint64_t addr,
 			  const void *code, size_t code_size, char *buf, size_t size)
 {
@@ -45,7 +54,7 @@ int auxtap_disassemble_as(struct auxtap_image_set *set, enum auxtap_isa isa, uin
 		ret = insn->size;
 		cs_free(insn, 1);
 	} else if (!ret) {
-		ret = -EINVAL;
+		ret = isa == AUXTAP_ISA_A64 ? unknown_a64(code, code_size, buf, size) : -EINVAL;
 	}
 	pthread_mutex_unlock(&set->lock);
 	return ret;

@@ -357,8 +357,9 @@ static void print_insn(const struct report *r, enum auxtap_isa isa, uint64_t ip)
 	title(r, "Faulting instruction");
 	if (n > 0 && auxtap_disassemble_as(r->ro.images, isa, ip, code, (size_t)n, text,
 					   sizeof(text)) > 0)
-		fprintf(r->ro.out, "  0x%" PRIx64 "  %s%s%s\n", ip, r->ro.style->bad, text,
-			r->ro.style->off);
+		fprintf(r->ro.out, "  0x%" PRIx64 "  %s%s%s%s\n", ip, r->ro.style->bad, text,
+			r->ro.style->off,
+			!strncmp(text, ".inst ", 6) ? "  (not known to the disassembler)" : "");
 	else if (n >= 4)
 		fprintf(r->ro.out, "  0x%" PRIx64 "  (not known to the disassembler: %02x %02x %02x %02x)\n", ip,
 			code[0], code[1], code[2], code[3]);
