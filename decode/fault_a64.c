@@ -192,16 +192,58 @@ static bool zeroes(uint32_t code, const struct report_facts *facts, const struct
 	       !((addr ^ facts->crash.fault_addr) & TAG_MASK & ~2047ull);
 }
 
+/*
+ * Is addr among the bytes that are left of a memory copy or memory set instruction? reg is an address
+ * and left the count. Forwards they begin at the address; with option A of the architecture, once
+ * begun, the count is negative and the address the end. Backwards with option B it is the end, too.
+ */
+static bool is_left(const struct auxtap_regs *regs, uint32_t code, uint32_t reg, uint64_t addr)
+{
+	const uint64_t option_b = 1u << 29, backwards = 1u << 31; /* PSTATE.C and .N */
+	uint64_t at = regs->reg[AUXTAP_A64_X0 + reg], left = regs->reg[AUXTAP_A64_X0 + bits(code, 9, 5)];
+	bool begun = bits(code, 23, 22) == 3 ? bits(code, 15, 14) != 0 : bits(code, 23, 22) != 0;
+	uint64_t pstate = regs->reg[AUXTAP_A64_PSTATE];
+
+	if (left >> 63) {
+		at += left;
+		left = -left;
+	} else if (begun && code >> 26 & 1 && bits(code, 23, 22) != 3 && pstate & option_b &&
+		   pstate & backwards) {
+		at -= left;
+	}
+	return ((addr - at) & TAG_MASK) < left;
+}
+
+/* cpyp, cpym, cpye, setp, setm, sete and their kin: known is which side of the copy it was. */
+static bool copies(uint32_t code, const struct report_facts *facts, const struct auxtap_regs *regs,
+		   bool *write)
+{
+	uint64_t addr = facts->crash.fault_addr;
+	bool set = bits(code, 23, 22) == 3, from;
+
+	if ((code & 0xfb200c00) != 0x19000400 || bits(code, 20, 16) == 31 || bits(code, 9, 5) == 31 ||
+	    bits(code, 4, 0) == 31 || !(facts->crash.flags & AUXTAP_CRASH_ADDR_VALID))
+		return false;
+	from = !set && is_left(regs, code, bits(code, 20, 16), addr);
+	*write = is_left(regs, code, bits(code, 4, 0), addr);
+	return from != *write; /* both where they overlap */
+}
+
 void fault_a64_memory(const struct report_facts *facts, const struct auxtap_regs *regs,
 		      const uint8_t *bytes, size_t size, struct fault *fault)
 {
 	struct access a = {0};
 	uint32_t code;
+	bool write;
 
 	if (size < 4)
 		return;
 	code = bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
 	       (uint32_t)bytes[3] << 24;
+	if (copies(code, facts, regs, &write)) {
+		fault->access = (struct fault_access){.known = true, .write = write, .addr = facts->crash.fault_addr};
+		return;
+	}
 	if (zeroes(code, facts, regs)) {
 		fault->access = (struct fault_access){.known = true, .write = true, .addr = facts->crash.fault_addr};
 		return;

@@ -159,6 +159,49 @@ static void words(void **state)
 	assert_string_equal(fault.why, "it touched 0x600013; nothing is mapped there");
 }
 
+static bool copied(uint32_t word, const struct auxtap_regs *regs, uint64_t addr, bool write)
+{
+	struct fault fault = explain(SIGSEGV, SEGV_MAPERR, addr, word, regs);
+
+	return fault.access.known && fault.access.write == write && fault.access.addr == addr;
+}
+
+/* cpy* [x3]!, [x1]!, x2! and set* [x3]!, x2!, x1 */
+static void copies(void **state)
+{
+	struct auxtap_regs regs = regs_at(0x400100);
+
+	(void)state;
+	regs.reg[1] = 0x610000;
+	regs.reg[2] = 0x2000;
+	regs.reg[3] = 0x620000;
+	for (uint32_t op = 0x19010443; op <= 0x1d010443; op += 0x04000000) { /* cpyfp, cpyp */
+		assert_true(copied(op, &regs, 0x611fff, false));
+		assert_true(copied(op, &regs, 0x620000, true));
+		assert_false(copied(op, &regs, 0x612000, false));
+		assert_false(copied(op, &regs, 0x61ffff, true));
+	}
+	assert_true(copied(0x19c10443, &regs, 0x621fff, true));	  /* setp */
+	assert_false(copied(0x19c10443, &regs, 0x611fff, false)); /* x1 is a value */
+	/* begun: option A ends at the registers, option B begins there */
+	regs.reg[2] = (uint64_t)-0x1000;
+	assert_true(copied(0x19410443, &regs, 0x60ffff, false)); /* cpyfm */
+	assert_true(copied(0x19810443, &regs, 0x61f000, true));	 /* cpyfe */
+	assert_false(copied(0x19810443, &regs, 0x620000, true));
+	assert_true(copied(0x19c14443, &regs, 0x61f000, true)); /* setm */
+	regs.reg[2] = 0x1000;
+	regs.reg[AUXTAP_A64_PSTATE] = 1u << 29;
+	assert_true(copied(0x19410443, &regs, 0x610fff, false));
+	regs.reg[AUXTAP_A64_PSTATE] |= 1u << 31; /* backwards: cpym only */
+	assert_true(copied(0x1d410443, &regs, 0x60f000, false));
+	assert_false(copied(0x1d410443, &regs, 0x610000, false));
+	assert_true(copied(0x19410443, &regs, 0x610000, false));
+	/* source and destination overlap: it may have been either */
+	regs.reg[3] = 0x610800;
+	regs.reg[AUXTAP_A64_PSTATE] = 0;
+	assert_false(explain(SIGSEGV, SEGV_MAPERR, 0x610900, 0x19010443, &regs).access.known);
+}
+
 static void jumps(void **state)
 {
 	struct auxtap_regs regs = regs_at(0x2a2a2a2a);
@@ -201,6 +244,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_form),
 		cmocka_unit_test(words),
+		cmocka_unit_test(copies),
 		cmocka_unit_test(jumps),
 		cmocka_unit_test(undefined),
 	};
