@@ -59,22 +59,35 @@ static ssize_t read_line(int fd, unsigned int line, char *text, size_t size)
 	return have ? (ssize_t)have : -1;
 }
 
-/* The owner of the image's file; (uid_t)-1 if it is not found again. */
-static uid_t image_owner(const struct report_out *ro, const char *name)
+/* False if the image's file is not found again. */
+static bool stat_image(const struct report_out *ro, const char *name, struct stat *st)
 {
 	struct auxtap_image_info info;
-	struct stat st;
 
 	for (size_t i = 0; i < auxtap_image_set_count(ro->images); i++)
 		if (!auxtap_image_set_info(ro->images, i, &info) && !strcmp(info.name, name) &&
-		    info.state == AUXTAP_IMAGE_FOUND && info.path && !stat(info.path, &st))
-			return st.st_uid;
-	return (uid_t)-1;
+		    info.state == AUXTAP_IMAGE_FOUND && info.path && !stat(info.path, st))
+			return true;
+	return false;
+}
+
+/* Was the source written after the image? Then its lines may be others than those that were compiled. */
+static bool is_newer(int fd, const struct stat *image)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return false;
+	return st.st_mtim.tv_sec != image->st_mtim.tv_sec
+		       ? st.st_mtim.tv_sec > image->st_mtim.tv_sec
+		       : st.st_mtim.tv_nsec > image->st_mtim.tv_nsec;
 }
 
 void report_source_line(const struct report_out *ro, const struct auxtap_location *loc)
 {
-	const uid_t owners[NR_OWNERS] = {ro->owner, image_owner(ro, loc->image)};
+	struct stat image;
+	bool have_image = stat_image(ro, loc->image, &image), newer;
+	const uid_t owners[NR_OWNERS] = {ro->owner, have_image ? image.st_uid : (uid_t)-1};
 	char text[4096], safe[4 * MAX_LINE + 1];
 	const struct auxtap_frame *frame = &loc->frames[0];
 	int fd = frame->line ? open_source(frame->file, owners, NR_OWNERS) : -1;
@@ -84,6 +97,7 @@ void report_source_line(const struct report_out *ro, const struct auxtap_locatio
 		auxtap_image_set_short(ro->images);
 	if (fd < 0)
 		return;
+	newer = have_image && is_newer(fd, &image);
 	len = read_line(fd, frame->line, text, sizeof(text));
 	close(fd);
 	if (len < 0)
@@ -100,4 +114,7 @@ void report_source_line(const struct report_out *ro, const struct auxtap_locatio
 	auxtap_text_escape(safe, sizeof(safe), text + at, (size_t)(len - at));
 	fprintf(ro->out, "      %s%u%s | %s\n", ro->style->dim, frame->line, ro->style->off,
 		safe);
+	if (newer)
+		fprintf(ro->out, "      %sthe source file is newer than the program: this line may be another one%s\n",
+			ro->style->bad, ro->style->off);
 }

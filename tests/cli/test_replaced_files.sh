@@ -59,4 +59,16 @@ for id in sha1 none; do
 	named=$(cat two*.report.txt | grep -cE '^  #0  (first|other_code) at .*replaced.c')
 	[ "$named" -eq 2 ] || fail "$id: two of one name: $(cat two*.report.txt | grep -A1 '^Backtrace')"
 done
+
+# a source file that was changed after the program was built
+cp "$source" changed.c
+gcc -g -O1 -w -shared -fPIC -DPAD=1 -DFUNCTION=first -o lib.so changed.c || fail "changed: not built"
+warning='the source file is newer than the program'
+run :
+grep -q ' | .*return \*p' data.report.txt || fail "source: its line is not shown"
+grep -q "$warning" data.report.txt && fail "source: called newer than the program: $(cat data.report.txt)"
+sed -i '1i // one' changed.c
+"$AUXTAP" report data >out 2>&1
+[ "$(grep -c ' | ' out)" -ge 1 ] && [ "$(grep -A1 ' | ' out | grep -c "$warning")" -ge 1 ] ||
+	fail "source: no warning that it is newer: $(cat out)"
 finish
