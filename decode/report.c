@@ -339,10 +339,14 @@ static void print_headline(const struct report *r, struct fault *fault,
 			     "process_vm_readv and /proc/PID/mem. The snapshot has no code and no stack.\n");
 	if (c->flags & AUXTAP_CRASH_HANDLED_FAULT) {
 		const char *first = fault_signal_name(c->fault_signo);
+		struct fault first_fault;
 
 		fprintf(out, "  Before, a %s at ", first ? first : "fault");
 		print_spot(r, c->fault_ip);
 		fputs(" went to the program's own handler.\n", out);
+		if (regs && report_first_fault(&r->ro, &r->facts, regs, &first_fault))
+			fprintf(out, "  With the registers below that instruction faults again: %s\n",
+				report_text(&r->ro, first_fault.why));
 	}
 }
 
@@ -437,6 +441,7 @@ static void print_coverage(struct report *r)
 
 		cover->flow_end = view->flow_end;
 		cover->cut_short = (cover->flow_end ^ cover->death_ip) & ~left_out;
+		cover->from_handler = report_ends_handler(&r->ro, regs, view->flow_end);
 	} else if (r->facts.have_crash) {
 		cover->to_end = false;
 	}

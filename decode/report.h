@@ -163,6 +163,7 @@ struct report_cover {
 	bool to_end;	     /* each thread with trace exits; of a crash: the dead thread's flow has an end */
 	size_t nr_without;   /* threads without trace */
 	bool cut_short;	     /* the dead thread's flow does not end where it died */
+	bool from_handler;   /* it ends with the system call that returns from a signal handler */
 	uint64_t flow_end, death_ip;
 };
 
@@ -309,6 +310,16 @@ int report_returns_note(struct report_returns *returns, const struct auxtap_even
 void report_jump_explain(const struct report_out *ro, const struct report_facts *facts,
 			 const struct auxtap_regs *regs, const struct report_returns *returns,
 			 const struct report_branch *last, uint64_t ip, struct fault *fault);
+
+/* Is the instruction before addr the system call that returns from a signal handler? */
+bool report_ends_handler(const struct report_out *ro, const struct auxtap_regs *regs,
+			 uint64_t addr);
+/*
+ * Of a death by a signal that was sent while the handler of a fault ran, at the instruction of the
+ * fault: why that one faults again with the registers of the death; false where it need not.
+ */
+bool report_first_fault(const struct report_out *ro, const struct report_facts *facts,
+			const struct auxtap_regs *regs, struct fault *fault);
 
 /* report_samples.c: the report of samples of Arm SPE; raw is NULL or pd is. */
 int report_samples(struct auxtap_perfdata *pd, const char *path, const struct auxtap_raw_opts *raw,

@@ -233,7 +233,11 @@ void report_cover_print(const struct report_out *ro, const struct report_facts *
 		fprintf(ro->out, "  %.6f s of %s\n", (double)(end - sum->time_begin) / 1e9,
 			emulated ? "emulated time (one instruction is one ns)" : "time");
 	nr_gaps = print_gaps(ro, cover);
-	if (cover->cut_short)
+	/*
+	 * A handler returned, and the thread died where the kernel let it go on: at a signal that was
+	 * pending. No instruction ran in between: the first would have started the trace again.
+	 */
+	if (cover->cut_short && (nr_gaps || !cover->from_handler))
 		fprintf(ro->out,
 			"  the flow of the dead thread ends at 0x%" PRIx64 ", but the thread died at 0x%"
 			PRIx64 ": what ran between is not known\n",

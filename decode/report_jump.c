@@ -7,6 +7,7 @@
 #include "report.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <string.h>
 
 #define MAX_OUTER    64	   /* callers to look for in the stack */
@@ -209,4 +210,42 @@ void report_jump_explain(const struct report_out *ro, const struct report_facts 
 		}
 	}
 	name_function(ro, facts, ip, fault);
+}
+
+bool report_ends_handler(const struct report_out *ro, const struct auxtap_regs *regs, uint64_t addr)
+{
+	static const uint8_t x86[2][9] = {
+		{0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05}, /* mov $15, %rax; syscall */
+		{0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05},	       /* mov $15, %eax; syscall */
+	};
+	static const uint8_t a64[8] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4}; /* mov x8, #139; svc #0 */
+	uint8_t code[9];
+
+	if (regs->arch == AUXTAP_ARCH_AARCH64)
+		return auxtap_image_set_read(ro->images, ro->pid, ro->time, addr - 8, code, 8) == 8 &&
+		       !memcmp(code, a64, 8);
+	return (auxtap_image_set_read(ro->images, ro->pid, ro->time, addr - 9, code, 9) == 9 &&
+		!memcmp(code, x86[0], 9)) ||
+	       (auxtap_image_set_read(ro->images, ro->pid, ro->time, addr - 7, code, 7) == 7 &&
+		!memcmp(code, x86[1], 7));
+}
+
+bool report_first_fault(const struct report_out *ro, const struct report_facts *facts,
+			const struct auxtap_regs *regs, struct fault *fault)
+{
+	struct report_facts first = *facts;
+	uint64_t ip = 0;
+	uint8_t insn[15];
+	ssize_t n;
+
+	if (facts->crash.si_code > 0 || facts->crash.fault_tid != facts->crash.tid ||
+	    !report_regs_ip(regs, &ip) || ip != facts->crash.fault_ip)
+		return false;
+	/* its address was not recorded: the access that cannot succeed is the one */
+	first.crash.signo = facts->crash.fault_signo;
+	first.crash.si_code = SI_KERNEL;
+	first.crash.flags &= ~(uint32_t)AUXTAP_CRASH_ADDR_VALID;
+	n = auxtap_image_set_read(ro->images, ro->pid, ro->time, ip, insn, sizeof(insn));
+	fault_explain(&first, regs, insn, n > 0 ? (size_t)n : 0, fault);
+	return fault->access.known && fault->why[0];
 }

@@ -105,6 +105,9 @@ for engine in "${engines[@]}"; do
 	jump "$engine" context 'it returned to 0x5550, where nothing is mapped, and not to the last call before, which was from bad_context (jumps.c:'
 	jump "$engine" push 'it returned to 0x5550, where nothing is mapped, and not to the last call before, which was from main (jumps.c:'
 	jump "$engine" data 'it jumped to .* mapped rw-p, .*/jumps, not executable; it is in price (jumps.c:[0-9]*)$'
+	jump "$engine" raise 'that instruction faults again: it wrote to 0x60 (1 byte); nothing is mapped there'
+	grep -q '^  no gaps: all of it, from the beginning$' data.report.txt ||
+		fail "$engine raise: $(sed -n '/^What the trace/,/^$/p' data.report.txt)"
 	jump "$engine" unmap ', last traced in unmap at' 'it went on at 0x[0-9a-f]*, where nothing is mapped$'
 done
 
