@@ -350,16 +350,28 @@ static void print_headline(const struct report *r, struct fault *fault,
 	}
 }
 
+/* Code at ip: of its image, else what the snapshot has of the memory. How many bytes. */
+static size_t read_code(const struct report *r, uint64_t ip, uint8_t *code, size_t size)
+{
+	ssize_t n = auxtap_image_set_read(r->ro.images, r->facts.crash.pid, r->facts.crash.time, ip,
+					  code, size);
+
+	if (n > 0)
+		return (size_t)n;
+	while (size && !report_facts_memory(&r->facts, ip, code, size))
+		size--;
+	return size;
+}
+
 static void print_insn(const struct report *r, enum auxtap_isa isa, uint64_t ip)
 {
 	struct auxtap_location loc;
 	uint8_t code[16];
 	char text[160];
-	ssize_t n = auxtap_image_set_read(r->ro.images, r->facts.crash.pid, r->facts.crash.time, ip,
-					  code, sizeof(code));
+	size_t n = read_code(r, ip, code, sizeof(code));
 
 	title(r, "Faulting instruction");
-	if (n > 0 && auxtap_disassemble_as(r->ro.images, isa, ip, code, (size_t)n, text,
+	if (n > 0 && auxtap_disassemble_as(r->ro.images, isa, ip, code, n, text,
 					   sizeof(text)) > 0)
 		fprintf(r->ro.out, "  0x%" PRIx64 "  %s%s%s%s\n", ip, r->ro.style->bad, text,
 			r->ro.style->off,
@@ -535,12 +547,9 @@ static void print_crash(struct report *r)
 		regs = NULL;
 	if (regs) {
 		uint8_t insn[15];
-		ssize_t n;
 
 		ip = insn_of_signal(r, regs, ip);
-		n = auxtap_image_set_read(r->ro.images, c->pid, c->time, ip, insn, sizeof(insn));
-
-		fault_explain(&r->facts, regs, insn, n > 0 ? (size_t)n : 0, &fault);
+		fault_explain(&r->facts, regs, insn, read_code(r, ip, insn, sizeof(insn)), &fault);
 		trapped = *regs;
 		if (c->signo == SIGTRAP && fault.has_insn) {
 			/* it may be the last one of its function: the next one is of another */
@@ -548,7 +557,8 @@ static void print_crash(struct report *r)
 			fault.has_insn = regs->arch == AUXTAP_ARCH_AARCH64 || ip != fault.insn_ip;
 			fault.insn_ip = ip;
 		}
-		unwind_backtrace(&r->facts, r->ro.images, &trapped, &bt.frames);
+		unwind_backtrace(&r->facts, r->ro.images, &trapped,
+				 view ? view->returns.last_call : 0, &bt.frames);
 		bt.culprit = find_culprit(r, &bt, 0);
 		if (c->signo == SIGABRT && (c->si_code == SI_TKILL || c->sender_pid == c->pid))
 			report_abort(&r->ro, bt.frames.pcs, bt.frames.nr, fault.why, sizeof(fault.why));
@@ -574,7 +584,7 @@ static void print_crash(struct report *r)
 	}
 	print_coverage(r);
 	print_threads(r, c->tid);
-	report_images_print(&r->ro);
+	report_images_print(&r->ro, &r->facts);
 	print_next(r);
 }
 
@@ -584,7 +594,7 @@ static void print_overview(struct report *r)
 		report_text(&r->ro, r->path), r->ro.style->off);
 	print_coverage(r);
 	print_threads(r, -1);
-	report_images_print(&r->ro);
+	report_images_print(&r->ro, &r->facts);
 	print_next(r);
 }
 

@@ -103,9 +103,13 @@ struct unwind_frames {
 	uint64_t unread;  /* memory that the next frame would need; 0: not for lack of that */
 };
 
-/* By unwind information. Stops where the stack makes no sense. */
+/*
+ * By unwind information. Stops where the stack makes no sense. last_call: the return address of
+ * the last call in the trace; 0: not known.
+ */
 void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set *images,
-		      const struct auxtap_regs *regs, struct unwind_frames *frames);
+		      const struct auxtap_regs *regs, uint64_t last_call,
+		      struct unwind_frames *frames);
 
 /* report_abort.c: who called abort(), if the backtrace has it. */
 struct report_out;
@@ -257,7 +261,7 @@ void report_calls_print(const struct report_out *ro, struct call_tree *tree,
 
 /* ---- images (report_images.c) ---- */
 
-void report_images_print(const struct report_out *ro);
+void report_images_print(const struct report_out *ro, const struct report_facts *facts);
 
 /* ---- backtrace (report_frames.c) ---- */
 

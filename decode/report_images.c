@@ -12,7 +12,57 @@ static bool is_file(const char *name)
 	       strncmp(name, "/SYSV", 5);
 }
 
-void report_images_print(const struct report_out *ro)
+static bool is_anonymous(const char *name)
+{
+	return !strcmp(name, "//anon");
+}
+
+/* Is it an image that a directory could have? */
+static bool is_missing(const struct auxtap_image_info *info)
+{
+	return info->state != AUXTAP_IMAGE_FOUND && !is_anonymous(info->name) &&
+	       (is_file(info->name) || info->nr_gaps);
+}
+
+/* Bytes of executable anonymous memory that the snapshot has. */
+static uint64_t generated_bytes(const struct report_facts *facts)
+{
+	uint64_t nr = 0;
+
+	for (size_t i = 0; i < facts->nr_memory; i++) {
+		const struct report_memory *mem = &facts->memory[i];
+		const struct report_map *map = report_facts_map(facts, mem->addr);
+
+		if (map && !map->name[0] && map->perms[2] == 'x')
+			nr += mem->nr_bytes < map->end - mem->addr ? mem->nr_bytes
+								   : map->end - mem->addr;
+	}
+	return nr;
+}
+
+/* Anonymous memory is in no directory: what ran there the program wrote itself. */
+static void print_anonymous(const struct report_out *ro, const struct report_facts *facts)
+{
+	struct auxtap_image_info info;
+	size_t nr = auxtap_image_set_count(ro->images);
+	uint64_t nr_gaps = 0, nr_bytes = generated_bytes(facts);
+
+	for (size_t i = 0; i < nr; i++) {
+		if (!auxtap_image_set_info(ro->images, i, &info) && is_anonymous(info.name))
+			nr_gaps += info.nr_gaps;
+	}
+	if (!nr_gaps)
+		return;
+	fprintf(ro->out,
+		"  anonymous memory: code written at run time, %" PRIu64 " gap%s without it; ",
+		nr_gaps, nr_gaps == 1 ? "" : "s");
+	if (nr_bytes)
+		fprintf(ro->out, "the snapshot holds %" PRIu64 " bytes of it\n", nr_bytes);
+	else
+		fputs("the snapshot holds none of it\n", ro->out);
+}
+
+void report_images_print(const struct report_out *ro, const struct report_facts *facts)
 {
 	struct auxtap_image_info info;
 	size_t nr = auxtap_image_set_count(ro->images), nr_found = 0, nr_bad = 0;
@@ -22,7 +72,7 @@ void report_images_print(const struct report_out *ro)
 			continue;
 		if (info.state == AUXTAP_IMAGE_FOUND)
 			nr_found++;
-		else if (is_file(info.name) || info.nr_gaps)
+		else if (is_missing(&info))
 			nr_bad++;
 	}
 	fprintf(ro->out, "\n%sImages%s\n", ro->style->title, ro->style->off);
@@ -30,8 +80,7 @@ void report_images_print(const struct report_out *ro)
 	for (size_t i = 0; i < nr; i++) {
 		char id[64] = "build-id unknown";
 
-		if (auxtap_image_set_info(ro->images, i, &info) ||
-		    info.state == AUXTAP_IMAGE_FOUND || (!is_file(info.name) && !info.nr_gaps))
+		if (auxtap_image_set_info(ro->images, i, &info) || !is_missing(&info))
 			continue;
 		if (info.build_id_size)
 			strcpy(id, "build-id ");
@@ -61,6 +110,7 @@ void report_images_print(const struct report_out *ro)
 				info.nr_gaps == 1 ? "" : "s");
 		fputc('\n', ro->out);
 	}
+	print_anonymous(ro, facts);
 	if (nr_bad)
 		fputs("  Give a folder with them: --sysroot DIR\n", ro->out);
 }

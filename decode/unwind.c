@@ -259,6 +259,31 @@ static bool stray_call(struct unwind *u)
 	return true;
 }
 
+/*
+ * Code without unwind information (generated, or written in assembly) was entered by the last call
+ * of the trace if its return address is where a function that has no frame keeps it.
+ */
+static bool called_from(const struct unwind *u, uint64_t last_call)
+{
+	uint64_t back;
+
+	if (u->regs.arch == AUXTAP_ARCH_AARCH64)
+		back = unsigned_address(u, u->regs.reg[AUXTAP_A64_LR]);
+	else if (!report_facts_memory(u->facts, u->sp, &back, sizeof(back)))
+		return false;
+	return last_call && back == last_call;
+}
+
+static void again_from_caller(struct unwind *u, Dwfl *dwfl)
+{
+	if (!stray_call(u))
+		return;
+	u->started = false;
+	u->out->complete = dwfl_getthreads(dwfl, on_thread, u) == 0;
+	if (u->out->nr > 1)
+		u->out->pcs[1]--; /* a return address, which elfutils takes for where the thread is */
+}
+
 bool unwind_return_on_top(const struct report_facts *facts, struct auxtap_image_set *images,
 			  const struct auxtap_regs *regs, uint64_t addr)
 {
@@ -289,7 +314,8 @@ bool unwind_return_on_top(const struct report_facts *facts, struct auxtap_image_
 }
 
 void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set *images,
-		      const struct auxtap_regs *regs, struct unwind_frames *out)
+		      const struct auxtap_regs *regs, uint64_t last_call,
+		      struct unwind_frames *out)
 {
 	struct unwind u = {.facts = facts, .images = images, .regs = *regs, .out = out,
 			   .max = UNWIND_MAX_FRAMES};
@@ -320,6 +346,8 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 			out->complete = dwfl_getthreads(dwfl, on_thread, &u) == 0;
 		}
 	}
+	if (out->nr == 1 && !out->complete && !begin && called_from(&u, last_call))
+		again_from_caller(&u, dwfl);
 	/* elfutils takes a caller that could not be read for the end of the stack */
 	if (!out->complete || out->not_called)
 		out->unread = 0;

@@ -108,6 +108,12 @@ for engine in "${engines[@]}"; do
 	jump "$engine" raise 'that instruction faults again: it wrote to 0x60 (1 byte); nothing is mapped there'
 	grep -q '^  no gaps: all of it, from the beginning$' data.report.txt ||
 		fail "$engine raise: $(sed -n '/^What the trace/,/^$/p' data.report.txt)"
+	jump "$engine" generated ' in anon+0x2$' 'it wrote to 0x0 (4 bytes); a null pointer'
+	grep -q '^  #1  run at .*jumps.c:' data.report.txt && grep -q '^  #2  main at ' data.report.txt ||
+		fail "$engine generated: $(sed -n '/^Backtrace/,/^$/p' data.report.txt)"
+	grep -q '^  anonymous memory: code written at run time, 1 gap without it; the snapshot holds [1-9][0-9]* bytes of it$' data.report.txt ||
+		fail "$engine generated: $(sed -n '/^Images/,/^$/p' data.report.txt)"
+	grep -- '--sysroot' data.report.txt && fail "$engine generated: no directory has anonymous memory"
 	jump "$engine" unmap ', last traced in unmap at' 'it went on at 0x[0-9a-f]*, where nothing is mapped$'
 done
 
