@@ -120,8 +120,10 @@ static int on_note(void *ctx, uint32_t type, const void *data, size_t size)
 	uint32_t len;
 	char *name;
 
-	if (type == AUXTAP_NOTE_CAPTURE)
+	if (type == AUXTAP_NOTE_CAPTURE) {
 		nc->pi->ours = true;
+		return decoder_note_written(nc->dec, data, size);
+	}
 	if (type != AUXTAP_NOTE_IMAGE || size < 4)
 		return 0;
 	memcpy(&len, data, 4);
@@ -503,7 +505,7 @@ static int add_sample(struct auxtap_decoder *dec, struct pt_queue *q,
 	return extent.size ? pt_stream_add(&q->stream, &extent) : 0;
 }
 
-static bool left_out(const struct auxtap_decoder *dec, const struct auxtap_auxtrace *head)
+bool decoder_left_out(const struct auxtap_decoder *dec, const struct auxtap_auxtrace *head)
 {
 	const struct auxtap_decode_opts *opts = &dec->shared.opts;
 
@@ -543,7 +545,7 @@ static int add_samples(struct auxtap_decoder *dec, struct queue_table *table)
 					       .cpu = (uint32_t)samples[i].cpu};
 		struct pt_queue *q;
 
-		if (left_out(dec, &head))
+		if (decoder_left_out(dec, &head))
 			continue;
 		q = get_queue(dec, table, &head);
 		ret = q ? add_sample(dec, q, &samples[i]) : -ENOMEM;
@@ -552,38 +554,21 @@ static int add_samples(struct auxtap_decoder *dec, struct queue_table *table)
 	return ret;
 }
 
-/* Trace that AUX records report after the last of the ring's that is in the file: a gap. */
-static int add_missing(struct auxtap_decoder *dec)
+static uint64_t end_of_queues(const struct auxtap_decoder *dec, const struct sideband_ring *ring)
 {
-	int ret = 0;
+	uint64_t end = 0;
 
-	for (size_t i = 0; !ret && i < dec->sideband.nr_rings; i++) {
-		const struct sideband_ring *ring = &dec->sideband.rings[i];
-		struct auxtap_gap gap = {.cause = AUXTAP_GAP_UNKNOWN, .cpu = ring->cpu,
-					 .tid = ring->tid,
-					 .pid = sideband_pid(&dec->sideband, ring->tid),
-					 .exact = true, .time_begin = ring->time,
-					 .time_end = ring->time};
-		uint64_t have = ring->begin;
+	for (size_t k = 0; k < dec->nr_queues; k++) {
+		const struct pt_queue *q = &dec->queues[k]->pt;
+		const struct pt_extent *last;
 
-		for (size_t k = 0; k < dec->nr_queues; k++) {
-			const struct pt_queue *q = &dec->queues[k]->pt;
-			const struct pt_extent *last;
-
-			if (!q->stream.nr_extents ||
-			    (ring->tid >= 0 ? q->queue_tid != ring->tid : q->cpu != ring->cpu))
-				continue;
-			last = &q->stream.extents[q->stream.nr_extents - 1];
-			have = last->off + last->size > have ? last->off + last->size : have;
-		}
-		if (have >= ring->end || left_out(dec, &(struct auxtap_auxtrace){
-							      .tid = (uint32_t)ring->tid,
-							      .cpu = (uint32_t)ring->cpu}))
+		if (!q->stream.nr_extents ||
+		    (ring->tid >= 0 ? q->queue_tid != ring->tid : q->cpu != ring->cpu))
 			continue;
-		gap.nr_bytes = ring->end - have;
-		ret = decoder_add_extra(dec, &gap, "the file lacks trace that AUX records report");
+		last = &q->stream.extents[q->stream.nr_extents - 1];
+		end = last->off + last->size > end ? last->off + last->size : end;
 	}
-	return ret;
+	return end;
 }
 
 static int add_queues(struct auxtap_decoder *dec, const struct pt_info *pi,
@@ -600,7 +585,7 @@ static int add_queues(struct auxtap_decoder *dec, const struct pt_info *pi,
 		const struct auxtap_auxtrace *head = &aux[i].head;
 		struct pt_queue *q;
 
-		if (left_out(dec, head))
+		if (decoder_left_out(dec, head))
 			continue;
 		q = get_queue(dec, &table, head);
 		ret = q ? add_buffer(dec, q, pi, &aux[i]) : -ENOMEM;
@@ -608,7 +593,7 @@ static int add_queues(struct auxtap_decoder *dec, const struct pt_info *pi,
 	if (!ret)
 		ret = add_samples(dec, &table);
 	if (!ret)
-		ret = add_missing(dec);
+		ret = decoder_add_missing(dec, false, end_of_queues);
 	free(table.slots);
 	for (size_t i = 0; !ret && i < dec->nr_queues; i++)
 		ret = split_at_marks(dec, &dec->queues[i]->pt);

@@ -109,8 +109,20 @@ int cs_decoder_open_snapshot(struct auxtap_decoder *dec, const char *dir, struct
 /* decoder_open.c */
 ssize_t decoder_read_file(void *ctx, void *buf, size_t size, uint64_t off);
 bool decoder_of_one_thread(const struct auxtap_decoder *dec, const struct auxtap_auxtrace *head);
+/* Does the caller want nothing of this buffer? */
+bool decoder_left_out(const struct auxtap_decoder *dec, const struct auxtap_auxtrace *head);
 /* What AUX records flag has no place in such streams: a gap of its own for each. */
 int decoder_add_flagged(struct auxtap_decoder *dec, const char *text);
+
+/* decoder_missing.c: the recorder's text, before the sideband is read. 0 or -ENOMEM. */
+int decoder_note_written(struct auxtap_decoder *dec, const char *text, size_t size);
+/*
+ * After the last stream was added: gaps for what the file lacks at the ends of rings. pads: the unit may
+ * skip bytes. end_of: where the ring's bytes in the file end, 0 without any. 0 or -ENOMEM.
+ */
+int decoder_add_missing(struct auxtap_decoder *dec, bool pads,
+			uint64_t (*end_of)(const struct auxtap_decoder *dec,
+					   const struct sideband_ring *ring));
 
 /* decoder_samples.c: trace in samples, by time; the caller frees. What cannot be read is an extra gap. */
 struct decoder_sample {

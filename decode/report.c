@@ -36,6 +36,7 @@ struct thread_view {
 	struct report_returns returns;
 	uint64_t nr_insns, first_time, last_time, last_ip;
 	uint64_t flow_end; /* where it would go on, if has_end */
+	bool has_flow; /* more than gaps */
 	bool has_end;
 	bool in_syscall; /* the flow ends there, as that of a thread that exits */
 };
@@ -200,6 +201,7 @@ static int on_event(struct report *r, const struct auxtap_event *ev)
 		report_cover_event(&r->cover, ev);
 	else
 		note_end(view, ev);
+	view->has_flow = view->has_flow || ev->type != AUXTAP_EVENT_GAP;
 	if (ev->has_addr)
 		view->last_ip = ev->addr;
 	else if (ev->has_ip)
@@ -415,7 +417,7 @@ static bool has_trace(const void *ctx, int32_t tid)
 {
 	for (const struct thread_view *v = ctx; v; v = v->next) {
 		if (v->tid == tid)
-			return true;
+			return v->has_flow;
 	}
 	return false;
 }

@@ -253,7 +253,7 @@ void report_cover_print(const struct report_out *ro, const struct report_facts *
 					  : "before it starts and after it ends");
 	else if (!nr_gaps && !cover->nr_without)
 		fputs("  no gaps: all of it, from the beginning\n", ro->out);
-	if (!nr_gaps && sum->bytes && cover->nr_without)
+	if (nr_gaps == cover->gaps[AUXTAP_GAP_UNKNOWN].nr && sum->bytes && cover->nr_without)
 		fprintf(ro->out, "  no trace of %zu other thread%s: what %s ran is not known\n",
 			cover->nr_without, cover->nr_without == 1 ? "" : "s",
 			cover->nr_without == 1 ? "it" : "they");

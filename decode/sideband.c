@@ -412,27 +412,35 @@ static int add_slice(struct sideband *sb, const struct auxtap_record *rec, uint6
 	return 0;
 }
 
+struct sideband_ring *sideband_ring(struct sideband *sb, int32_t tid, int cpu)
+{
+	struct sideband_ring *ring;
+
+	for (size_t i = sb->nr_rings; i--;)
+		if (sb->rings[i].tid == tid && sb->rings[i].cpu == cpu)
+			return &sb->rings[i];
+	ring = room((void **)&sb->rings, sb->nr_rings, &sb->max_rings, sizeof(*ring));
+	if (!ring)
+		return NULL;
+	*ring = (struct sideband_ring){.tid = tid, .cpu = cpu, .begin = UINT64_MAX};
+	sb->nr_rings++;
+	return ring;
+}
+
 static int note_ring(struct sideband *sb, const struct auxtap_record *rec, uint64_t off, uint64_t size)
 {
 	uint32_t need = sb->per_thread ? AUXTAP_REC_PID_TID : AUXTAP_REC_CPU;
 	int32_t tid = sb->per_thread ? (int32_t)rec->tid : -1;
 	int cpu = sb->per_thread ? -1 : (int)rec->cpu;
 	uint64_t end = off + size < off ? UINT64_MAX : off + size;
-	struct sideband_ring *ring = NULL;
+	struct sideband_ring *ring;
 
 	/* a dying thread has no ids any more */
 	if (sb->snapshot || !size || (rec->have & need) != need || (sb->per_thread && tid <= 0))
 		return 0;
-	for (size_t i = sb->nr_rings; i-- && !ring;)
-		if (sb->rings[i].tid == tid && sb->rings[i].cpu == cpu)
-			ring = &sb->rings[i];
-	if (!ring) {
-		ring = room((void **)&sb->rings, sb->nr_rings, &sb->max_rings, sizeof(*ring));
-		if (!ring)
-			return -ENOMEM;
-		*ring = (struct sideband_ring){.tid = tid, .cpu = cpu, .begin = off};
-		sb->nr_rings++;
-	}
+	ring = sideband_ring(sb, tid, cpu);
+	if (!ring)
+		return -ENOMEM;
 	ring->begin = off < ring->begin ? off : ring->begin;
 	ring->end = end > ring->end ? end : ring->end;
 	ring->time = rec->time;
@@ -447,7 +455,12 @@ static int on_aux(struct sideband *sb, const struct auxtap_record *rec, struct b
 	if (b.left < 8)
 		return 0;
 	flags = get_u64(&b);
-	if (add_slice(sb, rec, off, size) || note_ring(sb, rec, off, size))
+	/* of a snapshot the offset is where the unit stopped */
+	if (flags & PERF_AUX_FLAG_OVERWRITE)
+		sb->overwritten = true;
+	else if (note_ring(sb, rec, off, size))
+		return -ENOMEM;
+	if (add_slice(sb, rec, off, size))
 		return -ENOMEM;
 	if (!(flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL |
 		       PERF_AUX_FLAG_COLLISION)))

@@ -55,6 +55,7 @@ struct sideband_ring {
 	int cpu;
 	uint64_t begin, end; /* offsets */
 	uint64_t time;	     /* of the newest record */
+	uint64_t written;    /* by the unit, as auxtap's recorder noted; 0: not known */
 };
 
 struct sideband_lost {
@@ -88,6 +89,7 @@ struct sideband {
 	size_t nr_slices, max_slices;
 	bool per_thread; /* no PER_CPU_MMAPS: switches do not matter */
 	bool has_switches; /* more than starts of tracing tells who runs */
+	bool overwritten; /* AUX records are of snapshots */
 	bool snapshot;	 /* offsets of AUX records are not those of the buffers */
 	bool follows_threads; /* trace is on for certain threads only, not for a whole CPU */
 };
@@ -99,6 +101,8 @@ int sideband_record(struct sideband *sb, const struct auxtap_record *rec);
 /* After the last record, before the first question. */
 void sideband_done(struct sideband *sb);
 struct sideband_thread *sideband_thread(struct sideband *sb, int32_t tid, bool create);
+/* The ring of a thread or, with tid -1, of a CPU; makes it. NULL: out of memory. */
+struct sideband_ring *sideband_ring(struct sideband *sb, int32_t tid, int cpu);
 int32_t sideband_pid(const struct sideband *sb, int32_t tid);
 /* NULL: not known. Owned by sb. */
 const char *sideband_comm(const struct sideband *sb, int32_t tid, uint64_t time);

@@ -64,13 +64,12 @@ int spe_decoder_add(struct auxtap_decoder *dec, const struct spe_extent *extent)
 	struct spe_stream *s = spe_streams_of(&dec->spe->streams, extent);
 	struct spe_extent new = *extent;
 	uint64_t end;
-	int ret;
+	int ret = 0;
 
 	if (!s)
 		return -ENOMEM;
 	if (s->nr) {
 		end = s->extents[s->nr - 1].off + s->extents[s->nr - 1].size;
-		ret = 0;
 		if (new.off > end) {
 			ret = broken(dec, &new, new.off - end, "not in the file");
 		} else if (end - new.off < AUXTRACE_ALIGN &&
@@ -81,10 +80,11 @@ int spe_decoder_add(struct auxtap_decoder *dec, const struct spe_extent *extent)
 			ret = broken(dec, &new, 0, "a buffer begins before the end of the one before: "
 						   "samples may come twice");
 		}
-		if (ret)
-			return ret;
+	} else if (new.off && !dec->sideband.overwritten) {
+		/* Linear rings count from 0 on; without AUX records this may be a snapshot. */
+		ret = broken(dec, &new, dec->sideband.nr_rings ? new.off : 0, "not in the file");
 	}
-	return spe_stream_add(s, &new);
+	return ret ? ret : spe_stream_add(s, &new);
 }
 
 /* ---- of a perf.data file ---- */
@@ -120,6 +120,22 @@ bool spe_decoder_per_cpu(const uint64_t *info, size_t nr)
 	return nr == 2 ? info[1] : nr > 3 ? info[3] : true;
 }
 
+static uint64_t end_of_stream(const struct auxtap_decoder *dec, const struct sideband_ring *ring)
+{
+	const struct spe_streams *ss = &dec->spe->streams;
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < ss->nr; i++) {
+		const struct spe_stream *s = &ss->streams[i];
+		const struct spe_extent *last = s->nr ? &s->extents[s->nr - 1] : NULL;
+
+		if (last && (ring->tid >= 0 ? last->tid == ring->tid : last->cpu == ring->cpu) &&
+		    last->off + last->size > end)
+			end = last->off + last->size;
+	}
+	return end;
+}
+
 /* Buffers of each CPU or thread, in order; gaps where AUX records tell of one. */
 int spe_decoder_streams(struct auxtap_decoder *dec, struct auxtap_error *err)
 {
@@ -142,6 +158,8 @@ int spe_decoder_streams(struct auxtap_decoder *dec, struct auxtap_error *err)
 		if (extent.size && (opts->cpu < 0 || extent.cpu == opts->cpu))
 			ret = spe_decoder_add(dec, &extent);
 	}
+	if (!ret)
+		ret = decoder_add_missing(dec, true, end_of_stream);
 	if (!ret)
 		ret = decoder_add_flagged(dec, "told by the kernel");
 	return ret ? auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd), "out of memory") : 0;

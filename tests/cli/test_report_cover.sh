@@ -90,11 +90,10 @@ covers parts "$all" parts
 python3 "$SRC/tests/tools/cut_perfdata.py" parts first-trace=AUXTRACE:0 first=AUX:0,AUXTRACE:0 last-trace=AUXTRACE:-1 \
 	last=AUX:-1,AUXTRACE:-1 ends=EXIT:0 || fail "the parts were not cut"
 python3 "$SRC/tests/tools/cut_perfdata.py" whole thread=AUX:-1,AUXTRACE:-1 thread-trace=AUXTRACE:-1 || fail "the threads were not cut"
-for name in first-trace first last-trace thread-trace; do
+for name in first-trace first last-trace last thread thread-trace; do
 	covers $name '1 gap: unknown, [1-9][0-9]* bytes lost' $name
 	[ "$("$AUXTAP" decode --summary $name | sed -n 's/^gaps: //p')" = 1 ] || fail "$name: decode has no gap"
 done
-covers last 'what ran after it ends is not known' last
 covers ends 'what ran after it ends is not known' ends
 covers thread 'no trace of 1 other thread: what it ran is not known' thread
 

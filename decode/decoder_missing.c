@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Trace that the file lacks at the end of a ring, or of a whole ring: AUX records report bytes that
+ * no AUXTRACE record has, or auxtap's recorder noted that the unit wrote more.
+ */
+#include "decoder_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LINE 128
+
+/* "unit TID: produced N written N dropped N" */
+static int unit_line(struct sideband *sb, const char *line)
+{
+	unsigned long long produced, written;
+	struct sideband_ring *ring;
+	int tid;
+
+	if (sscanf(line, "unit %d: produced %llu written %llu", &tid, &produced, &written) != 3 ||
+	    tid <= 0)
+		return 0;
+	ring = sideband_ring(sb, tid, -1);
+	if (!ring)
+		return -ENOMEM;
+	ring->begin = 0;
+	ring->written = written > ring->written ? written : ring->written;
+	return 0;
+}
+
+/* Of snapshots the recorder keeps less than the unit wrote; a CPU's units have no thread's number. */
+int decoder_note_written(struct auxtap_decoder *dec, const char *text, size_t size)
+{
+	const char *end = text + size;
+	int ret = 0;
+
+	if (!dec->sideband.per_thread || dec->sideband.snapshot ||
+	    !memmem(text, size, "mode: full\n", 11))
+		return 0;
+	while (!ret && text < end) {
+		const char *line_end = memchr(text, '\n', (size_t)(end - text));
+		size_t len = (size_t)((line_end ? line_end : end) - text);
+		char line[LINE] = "";
+
+		if (len < sizeof(line)) {
+			memcpy(line, text, len);
+			ret = unit_line(&dec->sideband, line);
+		}
+		text += len + 1;
+	}
+	return ret;
+}
+
+static int add_gap(struct auxtap_decoder *dec, const struct sideband_ring *ring, uint64_t nr_bytes,
+		   bool exact, const char *text)
+{
+	struct auxtap_gap gap = {.cause = AUXTAP_GAP_UNKNOWN, .cpu = ring->cpu, .tid = ring->tid,
+				 .pid = sideband_pid(&dec->sideband, ring->tid),
+				 .nr_bytes = nr_bytes, .exact = exact, .time_begin = ring->time,
+				 .time_end = ring->time};
+
+	return decoder_add_extra(dec, &gap, text);
+}
+
+int decoder_add_missing(struct auxtap_decoder *dec, bool pads,
+			uint64_t (*end_of)(const struct auxtap_decoder *dec,
+					   const struct sideband_ring *ring))
+{
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < dec->sideband.nr_rings; i++) {
+		const struct sideband_ring *ring = &dec->sideband.rings[i];
+		uint64_t have = end_of(dec, ring);
+
+		have = have > ring->begin ? have : ring->begin;
+		if (decoder_left_out(dec, &(struct auxtap_auxtrace){.tid = (uint32_t)ring->tid,
+								    .cpu = (uint32_t)ring->cpu}))
+			continue;
+		/* Padding moves a ring's end past what the unit wrote: then more may be missing. */
+		if (ring->written > have && ring->written > ring->end)
+			ret = add_gap(dec, ring, ring->written - have, !pads || !have,
+				      "the file lacks trace that the recorder noted");
+		else if (ring->end > have)
+			ret = add_gap(dec, ring, ring->end - have, true,
+				      "the file lacks trace that AUX records report");
+	}
+	return ret;
+}

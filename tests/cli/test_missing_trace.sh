@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# A file that lacks AUXTRACE records, or AUX records too, of Arm SPE or CoreSight: each such part is one
+# gap with its bytes in decode and report. (Intel PT: test_report_cover.sh)
+. "$(dirname "$0")/lib.sh"
+programs=$FIXTURES/a64
+command -v qemu-aarch64 >/dev/null && [ -x "$programs/threads4_static" ] ||
+	skip "qemu-aarch64 or a compiler for AArch64 is not installed"
+command -v python3 >/dev/null || skip "python3 is not installed"
+
+# record FILE EVENT AREA PROGRAM: AREA: the pages of the data and AUX areas
+record() {
+	"$AUXTAP" record --backend emulated --source qemu -e "$2" -m "$3" --aux-watermark 4096 -o "$1" -- "$programs/$4" >stdout 2>err ||
+		fail "record: $(tail -n 2 err)"
+	[ "$(gaps "$1")" = 0 ] || fail "$1: gaps before anything was removed"
+	"$AUXTAP" dump "$1" | grep -a '\] AUX' >"$1.dump"
+}
+gaps() { "$AUXTAP" decode --summary "$1" | sed -n 's/^gaps: //p'; }
+cut_records() { python3 "$SRC/tests/tools/cut_perfdata.py" "$@" || fail "the records were not removed: $*"; }
+# bytes FILE N: of the Nth AUXTRACE record (from 1; $: the last), with up to 7 of padding
+bytes() { sed -n 's/.* AUXTRACE: size \(0x[0-9a-f]*\) .*/\1/p' "$1.dump" | sed -n "$2p"; }
+# number FILE TYPE PATTERN: of the only record of that type with it, from 0
+number() { grep "\] $2[ :]" "$1.dump" | awk -v want="$3" 'index($0, want) { print NR - 1; exit }'; }
+
+# lacks NAME LEAST MOST: one gap, of so many bytes, in decode and in report
+lacks() {
+	local text
+	text=$("$AUXTAP" decode --events gap "$1")
+	[ "$(gaps "$1")" = 1 ] || fail "$1: $(gaps "$1") gaps in decode: $text"
+	text=$(sed -n 's/.*gap: unknown, \(at least \)\?\([0-9]*\) bytes lost.*/\2/p' <<<"$text")
+	[ "${text:-0}" -ge $(($2)) ] && [ "${text:-0}" -le $(($3)) ] || fail "$1: gap of '$text' bytes, not $(($2)) to $(($3))"
+	"$AUXTAP" report "$1" >out 2>err
+	grep -qE '1 gap(:|,)' out || fail "$1: report has no gap: $(sed -n '/covers/,/^$/p' out)$(cat err)"
+	! grep -q 'no gaps' out || fail "$1: report says that there are no gaps"
+}
+
+# Arm SPE skips less than a record (64 bytes) at the end of a page.
+record spe arm_spe_0/period=256/ 16,8 recursion_static
+cut_records spe spe-first-trace=AUXTRACE:0 spe-first=AUX:0,AUXTRACE:0 spe-last-trace=AUXTRACE:-1 spe-last=AUX:-1,AUXTRACE:-1
+first=$(bytes spe 1)
+last=$(bytes spe '$')
+lacks spe-first-trace "$first - 72" "$first"
+lacks spe-first "$first - 72" "$first"
+lacks spe-last-trace "$last - 72" "$last"
+lacks spe-last "$last - 512" "$last"
+record spe-threads arm_spe_0/period=256/ 16,64 threads4_static
+thread=$(sed -n 's/.* AUX [0-9]*\/\([0-9]*\) .*/\1/p' spe-threads.dump | sort -n | tail -n 1)
+trace=AUXTRACE:$(number spe-threads AUXTRACE "tid $thread ")
+cut_records spe-threads spe-thread-trace="$trace" spe-thread="$trace,AUX:$(number spe-threads AUX "/$thread ")"
+whole=$(sed -n "s/.* AUXTRACE: size \(0x[0-9a-f]*\) .*tid $thread .*/\1/p" spe-threads.dump)
+lacks spe-thread-trace "$whole - 7" "$whole"
+lacks spe-thread "$whole - 7" "$whole"
+# a thread that the caller leaves out is no gap of the others
+other=$(sed -n 's/.* AUX [0-9]*\/\([0-9]*\) .*/\1/p' spe-threads.dump | grep -v "^$thread\$" | head -n 1)
+[ -z "$("$AUXTAP" decode --tid "$other" --events gap spe-thread)" ] || fail 'a gap of another thread'
+
+# Snapshots keep the newest trace: their offsets are no gap.
+"$AUXTAP" crash --backend emulated --source qemu -e arm_spe_0/period=256/ -m 16,2 -o snapshot -- "$programs/null_deref_static" >stdout 2>err
+[ -s snapshot ] || fail "no snapshot: $(tail -n 2 err)"
+"$AUXTAP" decode --events gap snapshot | grep 'unknown.*lost' && fail 'a snapshot lacks what it overwrote'
+finish
