@@ -141,6 +141,9 @@ static const char *vicinity(const struct report_facts *facts, const struct auxta
 		return near_zero(a, addr, buf, size);
 	if (!fault_canonical(regs, addr))
 		return "no such address exists on this processor: the pointer is garbage";
+	map = report_facts_map(facts, sp);
+	if (map && map->perms[1] == 'w' && addr >= map->end && addr - map->end < 65536)
+		return "nothing is mapped there: it lies just above the stack";
 	if (addr - (sp - 65536) < 2 * 65536) {
 		for (size_t i = 0; i < facts->nr_maps; i++) {
 			if (facts->maps[i].start >= addr && facts->maps[i].start - addr < (1 << 20) &&

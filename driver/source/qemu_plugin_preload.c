@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -31,6 +32,7 @@ INTERPOSED int fprintf(FILE *f, const char *format, ...);
 INTERPOSED int __fprintf_chk(FILE *f, int flag, const char *format, ...);
 INTERPOSED int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *limit);
 INTERPOSED char *getenv(const char *name);
+INTERPOSED void *mmap64(void *addr, size_t len, int prot, int flags, int fd, off64_t off);
 
 /* Before main(): undo what qemu_exec_environ() did. qemu 7.2 reverses the order once more. */
 __attribute__((constructor)) static void restore_environment(void)
@@ -144,11 +146,14 @@ int sigaction(int signo, const struct sigaction *act, struct sigaction *old)
 	return next_sigaction(signo, act, old);
 }
 
+static bool program_runs;
+
 void qp_take_core_signals(void)
 {
 	static const int left_to_host[] = { SIGXCPU, SIGXFSZ, SIGSYS };
 	struct sigaction now;
 
+	program_runs = true;
 	if (next_sigaction(SIGQUIT, NULL, &now) || !(now.sa_flags & SA_SIGINFO))
 		return;
 	qemu_handler = now;
@@ -197,6 +202,29 @@ int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *limit)
 	if (!err && resource == RLIMIT_CORE && qp_recording() && !qp_rec->in_syscall)
 		limit->rlim_cur = 0;
 	return err;
+}
+
+/*
+ * The host puts the program's stack right below what it mapped before: qemu's own memory, which the
+ * program can write. A program that writes past the end of its stack destroyed qemu, which then hung,
+ * instead of dying at the first byte as it does under a kernel. qemu makes the stack before the
+ * program runs, by a private anonymous mapping; each of these gets pages above that fault.
+ */
+#define STACK_GUARD (64 * 1024)
+
+void *mmap64(void *addr, size_t len, int prot, int flags, int fd, off64_t off)
+{
+	bool guarded = !program_runs && !addr && prot == (PROT_READ | PROT_WRITE) &&
+		       flags == (MAP_PRIVATE | MAP_ANONYMOUS) && len < SIZE_MAX - STACK_GUARD;
+	size_t size = (len + QEMU_PAGE - 1) & ~(size_t)(QEMU_PAGE - 1);
+	void *mem;
+
+	if (!guarded)
+		return (void *)syscall(SYS_mmap, addr, len, prot, flags, fd, off);
+	mem = (void *)syscall(SYS_mmap, NULL, size + STACK_GUARD, prot, flags, -1, 0);
+	if (mem != MAP_FAILED)
+		mprotect((char *)mem + size, STACK_GUARD, PROT_NONE);
+	return mem;
 }
 
 static bool is_death_notice(const char *format)

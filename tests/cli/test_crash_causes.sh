@@ -36,6 +36,8 @@ for engine in "${engines[@]}"; do
 	cause "$engine" thread_stack 139 'the guard page below the stack: the stack is exhausted'
 	sed -n '/^Backtrace/,/^$/p' data.report.txt | grep -q ' run at .*causes.c' ||
 		fail "$engine thread_stack: the backtrace does not reach the thread's function"
+	cause "$engine" above_stack 139 'nothing is mapped there: it lies just above the stack'
+	grep -q QEMU stderr && fail "$engine above_stack: $(grep QEMU stderr)"
 	cause "$engine" shared 139 'it is mapped r--s'
 	cause "$engine" int3 133 'it ran into int3, a breakpoint, without a debugger'
 	grep -q '^  0x[0-9a-f]*  int3' data.report.txt ||

@@ -29,6 +29,15 @@ static int descend(int depth)
 	return descend(depth + 1) + frame[0];
 }
 
+/* Writes up to the end of the stack and on. */
+static void above_stack(void)
+{
+	char here, *to = &here;
+	unsigned long nr_bytes = 1 << 24;
+
+	__asm__ volatile("rep stosb" : "+D"(to), "+c"(nr_bytes) : "a"('A') : "memory");
+}
+
 static void *run(void *arg)
 {
 	sink = -1;
@@ -186,6 +195,8 @@ int main(int argc, char **argv)
 		__asm__ volatile("outb %al, $0x80");
 	if (!strcmp(which, "thread_stack"))
 		thread_stack();
+	if (!strcmp(which, "above_stack"))
+		above_stack();
 	if (!strcmp(which, "shared"))
 		shared();
 	if (!strcmp(which, "shared_changed"))
