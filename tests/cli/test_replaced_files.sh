@@ -60,6 +60,16 @@ for id in sha1 none; do
 	[ "$named" -eq 2 ] || fail "$id: two of one name: $(cat two*.report.txt | grep -A1 '^Backtrace')"
 done
 
+# the same in one recording: the newer file is the one that is there
+cp first.sha1 lib.so
+"$AUXTAP" record -o both -- sh -c "./program ./lib.so first :
+	rm lib.so; cp second.sha1 lib.so
+	./program ./lib.so second :; :" >stdout 2>stderr </dev/null
+"$AUXTAP" report both | grep -c '  different: .*/lib.so (build-id ' | grep -qx 1 ||
+	fail "both: $("$AUXTAP" report both | sed -n '/^Images/,/^$/p')"
+"$AUXTAP" decode --events call -F sym both 2>/dev/null | grep -q '^second' ||
+	fail "both: no call to the function of the newer file"
+
 # a source file that was changed after the program was built
 cp "$source" changed.c
 gcc -g -O1 -w -shared -fPIC -DPAD=1 -DFUNCTION=first -o lib.so changed.c || fail "changed: not built"
