@@ -282,8 +282,11 @@ static bool op_read(int slot, long ret[2])
 
 	if (!now.slots[slot].open)
 		return false;
-	for (int side = 0; side < 2; side++)
+	for (int side = 0; side < 2; side++) {
 		ret[side] = sides[side]->read(slot, words[side], sizeof(words[side]));
+		if (!side)
+			switch_before_model();
+	}
 	stats.errors += ret[0] == 0; /* Q5 */
 	/* no PMU of the model counts */
 	for (int i = now.slots[slot].pmu == PMU_FAULTS; ret[0] == ret[1] && i < ret[0] / 8; i++)
@@ -671,8 +674,8 @@ static enum verdict step(const struct op *op)
 		driver_call(CONFORM_LOOK, 0, 0);
 	}
 	switched |= switched_early;
-	if (told_already)
-		return judge_difference(false);
+	if (told_already) /* a switch between what the kernel did and the look counts as before it */
+		return judge_difference(switched && !hands_over);
 	if (ret[0] != ret[1])
 		differ("result: kernel %ld (%s), model %ld (%s)", ret[0],
 		       ret[0] < 0 ? strerror(-(int)ret[0]) : "", ret[1],
