@@ -206,6 +206,16 @@ static bool not_called(Dwfl_Frame *frame, uint64_t pc)
 	       !has_unwind_information(cfi, pc - bias - 1, &start);
 }
 
+/* Is there unwind information of a page that is not executable, or no longer? */
+static bool was_code(Dwfl *dwfl, uint64_t addr)
+{
+	Dwfl_Module *module = dwfl ? dwfl_addrmodule(dwfl, addr) : NULL;
+	Dwarf_Addr bias, start;
+	Dwarf_CFI *cfi = module ? dwfl_module_eh_cfi(module, &bias) : NULL;
+
+	return cfi && has_unwind_information(cfi, addr - bias, &start);
+}
+
 static int on_frame(Dwfl_Frame *frame, void *arg)
 {
 	struct unwind *u = arg;
@@ -327,17 +337,18 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 	if (!report_regs_ip(regs, &u.ip) || !report_regs_sp(regs, &u.sp))
 		return;
 	ip = u.ip;
-	if (!is_code(&u, u.ip)) {
+	dwfl = dwfl_begin(&dwfl_callbacks);
+	if (dwfl)
+		report_modules(&u, dwfl);
+	if (!is_code(&u, u.ip) && !was_code(dwfl, u.ip)) {
 		out->pcs[out->nr++] = u.ip;
-		if (!stray_call(&u))
+		if (!stray_call(&u)) {
+			dwfl_end(dwfl);
 			return;
+		}
 	}
 	begin = out->nr;
-	dwfl = dwfl_begin(&dwfl_callbacks);
-	if (!dwfl)
-		return;
-	report_modules(&u, dwfl);
-	if (dwfl_attach_state(dwfl, NULL, facts->crash.pid, &thread_callbacks, &u)) {
+	if (dwfl && dwfl_attach_state(dwfl, NULL, facts->crash.pid, &thread_callbacks, &u)) {
 		out->complete = dwfl_getthreads(dwfl, on_thread, &u) == 0;
 		for (int i = 0; u.signal && i < A64_NR_SIGNALS; i++) {
 			u.started = u.signal = false;

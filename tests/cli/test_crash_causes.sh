@@ -102,6 +102,8 @@ jump() {
 
 for engine in "${engines[@]}"; do
 	jump "$engine" noexec 'it returned to 0x[0-9a-f]*, to its caller no_longer (jumps.c:[0-9]*), whose code is mapped r--p, no longer executable$'
+	grep -q '^  #0  no_longer at ' data.report.txt && grep -q '^  #1  main at ' data.report.txt ||
+		fail "$engine noexec: $(sed -n '/^Backtrace/,/^$/p' data.report.txt)"
 	[ "$engine" = ptrace ] && continue # the rest does not depend on the engine
 	jump "$engine" unload ', from unload at' 'to its caller plugin_event (jumps.c:[0-9]*), whose code is no longer mapped$'
 	jump "$engine" context 'it returned to 0x5550, where nothing is mapped, and not to the last call before, which was from bad_context (jumps.c:'
