@@ -26,6 +26,9 @@ enum qemu_call {
 	QEMU_CALL_EXECVE,
 	QEMU_CALL_EXECVEAT,
 	QEMU_CALL_PRCTL,
+	QEMU_CALL_OPEN,
+	QEMU_CALL_OPENAT, /* openat2, too */
+	QEMU_CALL_EXIT,	  /* of a thread */
 	QEMU_CALL_SECCOMP,
 };
 

@@ -16,6 +16,7 @@ enum { ES, CS, SS, DS, FS, GS };
 static enum qemu_call call(s64 nr)
 {
 	switch (nr) {
+	case 2: return QEMU_CALL_OPEN;
 	case 9: return QEMU_CALL_MMAP;
 	case 10: return QEMU_CALL_MPROTECT;
 	case 11: return QEMU_CALL_MUNMAP;
@@ -28,7 +29,11 @@ static enum qemu_call call(s64 nr)
 	case 435: /* clone3 */
 		return QEMU_CALL_CLONE;
 	case 59: return QEMU_CALL_EXECVE;
+	case 60: return QEMU_CALL_EXIT; /* what it is for exists with x86 alone */
 	case 157: return QEMU_CALL_PRCTL;
+	case 257: /* openat */
+	case 437: /* openat2 */
+		return QEMU_CALL_OPENAT;
 	case 317: return QEMU_CALL_SECCOMP;
 	case 322: return QEMU_CALL_EXECVEAT;
 	}

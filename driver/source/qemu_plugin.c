@@ -204,6 +204,7 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 static void after_fork(void)
 {
 	qp_rec = &qp_no_rec;
+	qp_threads_forked();
 }
 
 int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc, char **argv)

@@ -99,6 +99,8 @@ void qp_start(struct qemu_rec *rec, const union qemu_env *env, u64 ip);
 void qp_syscall(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, uint64_t a1, uint64_t a2,
 		uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8);
 void qp_syscall_ret(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, int64_t result);
+void qp_thread_left(void); /* qemu has removed all that it had for the calling thread */
+void qp_threads_forked(void);
 
 /* qemu_plugin_exec.c: returns only if the program cannot be traced, or not be executed. */
 void qp_exec(struct qemu_rec *rec, enum qemu_call call, const u64 arg[6]);

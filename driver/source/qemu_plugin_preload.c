@@ -186,6 +186,7 @@ void pthread_exit(void *value)
 {
 	exit_fn *next;
 
+	qp_thread_left();
 	if (qp_api_in_qemu() && syscall(SYS_gettid) == getpid())
 		for (;;)
 			syscall(SYS_exit, 0);

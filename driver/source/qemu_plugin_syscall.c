@@ -11,13 +11,64 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define LEAVE_MS 1000 /* how long a thread has to leave */
+
 static __thread u64 call_arg[6];
+
+/*
+ * qemu maps a page for each thread (the descriptor table of an x86 processor) where the program's
+ * map lists it, and removes it only after the thread that joins was woken: a program that joined its
+ * threads, read its map and accessed all of its memory died of SIGSEGV (redis tests its memory so).
+ * Whoever opens the map waits until the threads that are leaving have left.
+ */
+static u32 nr_leaving;
+static __thread bool is_leaving;
+
+void qp_thread_left(void)
+{
+	if (is_leaving)
+		__atomic_fetch_sub(&nr_leaving, 1, __ATOMIC_ACQ_REL);
+	is_leaving = false;
+}
+
+void qp_threads_forked(void)
+{
+	nr_leaving = 0;
+	is_leaving = false;
+}
+
+static void before_open(u64 path)
+{
+	char *name = qp_read_string(path, PATH_MAX);
+	size_t len = name ? strlen(name) : 0;
+
+	/* maps and smaps */
+	if (len > 5 && !strncmp(name, "/proc/", 6) && !strcmp(name + len - 4, "maps"))
+		for (int ms = 0; qemu_load(&nr_leaving) && ms < LEAVE_MS; ms++)
+			usleep(1000);
+	free(name);
+}
+
+static void track_leaving(enum qemu_call call, u64 a1, u64 a2)
+{
+	if (is_leaving && call != QEMU_CALL_EXIT) /* a signal came first */
+		qp_thread_left();
+	if (call == QEMU_CALL_EXIT && !is_leaving) {
+		is_leaving = true;
+		__atomic_fetch_add(&nr_leaving, 1, __ATOMIC_ACQ_REL);
+	} else if (qemu_load(&nr_leaving) && call == QEMU_CALL_OPEN) {
+		before_open(a1);
+	} else if (qemu_load(&nr_leaving) && call == QEMU_CALL_OPENAT) {
+		before_open(a2);
+	}
+}
 
 static void before_sigaction(u64 signo, u64 action)
 {
@@ -46,6 +97,7 @@ void qp_syscall(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, uint64_t a1, 
 	(void)a8;
 	if (call == QEMU_CALL_SIGACTION)
 		before_sigaction(a1, a2);
+	track_leaving(call, a1, a2);
 	if (!qp_recording())
 		return;
 	call_arg[0] = a1;

@@ -182,6 +182,42 @@ int main(void)
 	return 9;
 }
 C
+# Each page that the map lists is the program's: qemu alone lists one of a thread that has been
+# joined, and removes it then.
+cat >joined.c <<'C'
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+static void *run(void *arg) { return arg; }
+static int look(void)
+{
+	static unsigned long start[512], end[512];
+	char perms[5], line[512];
+	FILE *f = fopen("/proc/self/maps", "r");
+	int nr = 0, sum = 0;
+	while (nr < 512 && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%lx-%lx %4s", &start[nr], &end[nr], perms) == 3 && !strcmp(perms, "rw-p"))
+			nr++;
+	fclose(f);
+	for (int i = 0; i < nr; i++)
+		for (unsigned long at = end[i] - 4096, n = 0; at >= start[i] && n < 8; at -= 4096, n++)
+			sum += *(volatile char *)at;
+	return sum;
+}
+int main(void)
+{
+	pthread_t t[4];
+	for (int i = 0; i < 100; i++) {
+		for (int j = 0; j < 4; j++)
+			pthread_create(&t[j], NULL, run, NULL);
+		for (int j = 0; j < 4; j++)
+			pthread_join(t[j], NULL);
+		look();
+	}
+	puts("100 looks");
+	return 10;
+}
+C
 # the program's own misaligned access, in no handler and in one: not qemu's doing
 cat >own.c <<'C'
 #include <signal.h>
@@ -201,7 +237,7 @@ int main(int argc, char **argv)
 	return 0;
 }
 C
-for program in timers children altstack jumps queue aligned replaced own; do
+for program in timers children altstack jumps queue aligned replaced joined own; do
 	cc -g -O1 -pthread -o $program $program.c 2>cc.err || skip "cc does not work: $(tail -n 1 cc.err)"
 done
 engines=ptrace version=0
@@ -229,6 +265,7 @@ for engine in $engines; do
 done
 for again in 1 2 3; do # bare qemu dies in four of five runs
 	[ "$version" -eq 0 ] || healthy qemu replaced
+	[ "$version" -eq 0 ] || healthy qemu joined
 done
 healthy ptrace aligned
 if [ "$version" -ge 10 ]; then
