@@ -26,6 +26,8 @@ insn() {
 	[ "$shown" = "$1" ] || fail "$engine: faulting instruction '$shown', not '$1'"
 }
 
+version=$("$BIN/auxtap-emu" engines | awk -F '\t' '$1 == "x86_64" { print int($2) }')
+: "${version:=0}"
 engines=()
 command -v qemu-x86_64 >/dev/null && engines+=(qemu) || echo "qemu: not installed"
 engines+=(ptrace)
@@ -36,7 +38,10 @@ for engine in "${engines[@]}"; do
 	cause "$engine" thread_stack 139 'the guard page below the stack: the stack is exhausted'
 	sed -n '/^Backtrace/,/^$/p' data.report.txt | grep -q ' run at .*causes.c' ||
 		fail "$engine thread_stack: the backtrace does not reach the thread's function"
-	cause "$engine" above_stack 139 'nothing is mapped there: it lies just above the stack'
+	above='nothing is mapped there: it lies just above the stack'
+	# before version 10 qemu maps the program's interpreter there
+	[ "$engine" = qemu ] && [ "$version" -lt 10 ] && above='it wrote to'
+	cause "$engine" above_stack 139 "$above"
 	grep -q QEMU stderr && fail "$engine above_stack: $(grep QEMU stderr)"
 	cause "$engine" shared 139 'it is mapped r--s'
 	cause "$engine" int3 133 'it ran into int3, a breakpoint, without a debugger'

@@ -172,7 +172,7 @@ int main(void)
 	pthread_t thread;
 	sigaction(SIGURG, &act, NULL);
 	pthread_create(&thread, NULL, sender, NULL);
-	for (int i = 0; i < 40000; i++) {
+	for (int i = 0; i < 40000 || !nr; i++) {
 		sigaction(SIGURG, &act, NULL);
 		signal(SIGURG, i & 1 ? SIG_IGN : SIG_DFL);
 	}
