@@ -357,6 +357,23 @@ void cs_decoder_sideband(struct auxtap_decoder *dec, const uint64_t *info, size_
 			dec->sideband.per_thread = false;
 }
 
+/* What AUX records report and the file lacks is known by now: see cs_pieces.c. */
+static uint64_t end_of_pieces(const struct auxtap_decoder *dec, const struct sideband_ring *ring)
+{
+	const struct cs_pieces *pieces = &dec->cs->pieces;
+	uint64_t end = ring->end;
+
+	for (size_t i = 0; i < pieces->nr; i++) {
+		const struct cs_buffer *b = &pieces->buffers[i];
+		const struct cs_piece *last = b->nr ? &b->pieces[b->nr - 1] : NULL;
+
+		if (last && (ring->tid >= 0 ? b->tid == ring->tid : b->cpu == ring->cpu) &&
+		    last->off + last->size > end)
+			end = last->off + last->size;
+	}
+	return end;
+}
+
 int cs_decoder_open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 {
 	const char *path = auxtap_perfdata_path(dec->pd);
@@ -390,6 +407,8 @@ int cs_decoder_open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 
 		ret = decoder_add_extra(dec, &gap, m->why);
 	}
+	if (!ret)
+		ret = decoder_add_missing(dec, true, end_of_pieces);
 	if (!ret)
 		ret = decoder_add_flagged(dec, "told by the kernel");
 	return ret ? auxtap_error_set(err, ret, path, "out of memory") : 0;

@@ -209,6 +209,7 @@ struct cover {
 	const struct auxtap_perfdata_aux *trace, *traces_end; /* this record; behind the file's last one */
 	int cpu;      /* where nothing tells */
 	uint64_t end; /* of what was added last */
+	uint64_t lead; /* before the first AUX record or byte of the buffer */
 	bool snapshot; /* what lies between two of a ring was overwritten */
 };
 
@@ -238,6 +239,8 @@ static int add_piece(struct cover *c, const struct aux *aux, uint64_t off, uint6
 		piece->nr_lost = off - last_end;
 	c->buffer->broken = aux->flags & FLAG_LOSS;
 	c->end = off + size;
+	if (!last && c->lead && add_missing(c->pieces, aux, c->lead, "not in the file"))
+		return -ENOMEM;
 	if (off < last_end)
 		return add_missing(c->pieces, aux, 0,
 				   "a buffer begins before the end of the one before: "
@@ -408,6 +411,15 @@ static int add_snapshot(struct cover *c, struct auxes *auxes, const struct cs_co
 	return add_snapshot_piece(c, newest, begin, end - begin, newest->flags & FLAG_RAW);
 }
 
+/* A buffer counts its bytes from 0 on: those before the first AUX record of it that the file has. */
+static uint64_t not_recorded(const struct auxes *auxes, const struct auxtap_auxtrace *head)
+{
+	for (size_t i = 0; i < auxes->nr && auxes->list[i].off < head->offset; i++)
+		if (auxes->list[i].size && is_of(&auxes->list[i], head))
+			return auxes->list[i].off;
+	return head->offset;
+}
+
 static int add_trace(struct cs_pieces *pieces, struct auxtap_perfdata *pd, struct auxes *auxes,
 		     const struct cs_config *config, const struct auxtap_perfdata_aux *trace,
 		     const struct auxtap_perfdata_aux *traces_end)
@@ -425,6 +437,7 @@ static int add_trace(struct cs_pieces *pieces, struct auxtap_perfdata *pd, struc
 		return -ENOMEM;
 	if (config->snapshot)
 		return add_snapshot(&c, auxes, config);
+	c.lead = c.buffer->nr ? 0 : not_recorded(auxes, &trace->head);
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
