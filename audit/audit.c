@@ -41,6 +41,7 @@ static const struct auxtap_invariant invariants[INV_NR] = {
 	[INV_MISSED_INTERRUPT] = {"missed-interrupt", AUXTAP_VIOLATION, "H4 H5 D18", "no record passes two watermarks"},
 	[INV_LATE_INTERRUPT] = {"late-interrupt", AUXTAP_VIOLATION, "H4 H7", "the skid behind a watermark is within its limit"},
 	[INV_NOTED_LOSS] = {"noted-loss", AUXTAP_KNOWN_LOSS, "", "what auxtap's recorder noted as lost"},
+	[INV_NOTED_MISSING] = {"noted-bytes-missing", AUXTAP_VIOLATION, "D12 D14", "AUX records cover all bytes that auxtap's recorder noted"},
 	[INV_ODD_WATERMARK] = {"odd-watermark", AUXTAP_FIGURE, "H5", "the unit can interrupt where the watermark is"},
 	[INV_SKIPPED] = {"skipped", AUXTAP_FIGURE, "D11 I2 I5 J2", "padding that no record covers"},
 	[INV_PADDING_MISSING] = {"padding-missing", AUXTAP_VIOLATION, "I2 I12 J2", "what was skipped is padding"},
@@ -109,6 +110,7 @@ void auxtap_audit_free(struct auxtap_audit *audit)
 		return;
 	free(audit->entries);
 	free(audit->skips);
+	free(audit->noted.units);
 	audit_unit_free(&audit->units);
 	free(audit->findings);
 	free(audit->rings);

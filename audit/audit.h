@@ -45,6 +45,7 @@ enum invariant {
 	INV_MISSED_INTERRUPT,
 	INV_LATE_INTERRUPT,
 	INV_NOTED_LOSS,
+	INV_NOTED_MISSING,
 	INV_ODD_WATERMARK,
 	INV_SKIPPED,
 	INV_PADDING_MISSING,
@@ -145,6 +146,12 @@ struct unit_history {
 	bool threads_doubtful; /* events are missing, of threads' rings */
 };
 
+/* What auxtap's recorder noted of a thread's unit. */
+struct unit_note {
+	int32_t tid;
+	uint64_t written; /* bytes */
+};
+
 struct auxtap_audit {
 	struct auxtap_audit_opts opts;
 	struct auxtap_audit_facts facts;
@@ -170,6 +177,8 @@ struct auxtap_audit {
 		uint64_t truncations, collisions, lost_records; /* that it has read */
 		uint64_t aux_size;
 		bool emulated;
+		struct unit_note *units; /* by thread when all rings were audited */
+		size_t nr_units, max_units;
 	} noted; /* by auxtap's recorder, of a full trace */
 	bool overwrite_noted; /* most AUX records are of snapshots */
 	bool no_memory; /* a finding or ring was lost */

@@ -8,6 +8,7 @@
 #include <auxtap/gap.h>
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,6 +105,46 @@ static uint64_t value_of(const char *text, size_t size, const char *key)
 	return 0;
 }
 
+/* "unit TID: produced N written N dropped N"; a CPU's units have no thread's number. */
+static void unit_note(struct auxtap_audit *audit, const char *line)
+{
+	unsigned long long produced, written;
+	struct unit_note *grown;
+	int tid;
+
+	if (sscanf(line, "unit %d: produced %llu written %llu", &tid, &produced, &written) != 3 || tid <= 0)
+		return;
+	if (audit->noted.nr_units == audit->noted.max_units) {
+		size_t max = audit->noted.max_units ? 2 * audit->noted.max_units : 64;
+
+		grown = realloc(audit->noted.units, max * sizeof(*grown));
+		if (!grown) {
+			audit->no_memory = true;
+			return;
+		}
+		audit->noted.units = grown;
+		audit->noted.max_units = max;
+	}
+	audit->noted.units[audit->noted.nr_units++] = (struct unit_note){tid, written};
+}
+
+static void unit_notes(struct auxtap_audit *audit, const char *text, size_t size)
+{
+	const char *end = text + size;
+
+	while (text < end) {
+		const char *line_end = memchr(text, '\n', (size_t)(end - text));
+		size_t len = (size_t)((line_end ? line_end : end) - text);
+		char line[128] = "";
+
+		if (len < sizeof(line)) {
+			memcpy(line, text, len);
+			unit_note(audit, line);
+		}
+		text += len + 1;
+	}
+}
+
 /* Of a full trace: snapshots' records are not those that the recorder has read all the time. */
 void audit_noted(struct auxtap_audit *audit, const void *text, size_t size)
 {
@@ -114,6 +155,41 @@ void audit_noted(struct auxtap_audit *audit, const void *text, size_t size)
 	audit->noted.collisions = value_of(text, size, "collisions: ");
 	audit->noted.aux_size = value_of(text, size, "aux_bytes_per_ring: ");
 	audit->noted.lost_records = value_of(text, size, "lost_records: ");
+	unit_notes(audit, text, size);
+}
+
+static int by_tid(const void *a, const void *b)
+{
+	const struct unit_note *x = a, *y = b;
+
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+/* Rings of threads are in the order of their numbers: see by_ring() of records.c. */
+static void noted_bytes(struct auxtap_audit *audit)
+{
+	size_t nr = audit->noted.nr_units, at = 0;
+	struct unit_note *units = audit->noted.units;
+
+	if (nr)
+		qsort(units, nr, sizeof(*units), by_tid);
+	for (size_t i = 0; i < nr;) {
+		struct auxtap_audit_ring whose = {.cpu = -1, .tid = units[i].tid};
+		uint64_t written = 0, covered = 0;
+
+		/* numbers of threads come again */
+		for (; i < nr && units[i].tid == whose.tid; i++)
+			written += units[i].written;
+		while (at < audit->nr_rings && audit->rings[at].tid < whose.tid)
+			at++;
+		if (at < audit->nr_rings && audit->rings[at].tid == whose.tid)
+			covered = audit->rings[at].nr_bytes;
+		if (covered < written)
+			audit_find(audit, INV_NOTED_MISSING, &whose, NULL, written - covered,
+				   "the recorder noted that the unit wrote %" PRIu64
+				   " bytes, and AUX records cover %" PRIu64,
+				   written, covered);
+	}
 }
 
 /*
@@ -167,6 +243,7 @@ void audit_flags_noted(struct auxtap_audit *audit)
 	}
 	if (audit->incomplete || nr_lost)
 		return;
+	noted_bytes(audit);
 	if (audit->noted.truncations > nr_truncated && !audit->counts[INV_TRUNCATION_UNFLAGGED])
 		audit_find(audit, INV_TRUNCATION_UNFLAGGED, NULL, NULL, 0,
 			   "the recorder has read %" PRIu64 " truncated records, and %" PRIu64 " are in the file",

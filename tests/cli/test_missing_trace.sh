@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # A file that lacks AUXTRACE records, or AUX records too, of Arm SPE or CoreSight: each such part is one
-# gap with its bytes in decode and report. (Intel PT: test_report_cover.sh)
+# gap with its bytes in decode and report, and a violation for audit. (Intel PT: test_report_cover.sh)
 . "$(dirname "$0")/lib.sh"
 programs=$FIXTURES/a64
 command -v qemu-aarch64 >/dev/null && [ -x "$programs/threads4_static" ] ||
@@ -13,6 +13,7 @@ record() {
 	"$AUXTAP" record --backend emulated --source qemu -e "$2" -m "$3" --aux-watermark "${5:-4096}" -o "$1" -- "$programs/$4" >stdout 2>err ||
 		fail "record: $(tail -n 2 err)"
 	[ "$(gaps "$1")" = "$(stops "$1")" ] || fail "$1: gaps before anything was removed"
+	"$AUXTAP" audit "$1" >out || fail "$1: audit: $(cat out)"
 	"$AUXTAP" dump "$1" | grep -a '\] AUX' >"$1.dump"
 }
 gaps() { "$AUXTAP" decode --summary "$1" | sed -n 's/^gaps: //p'; }
@@ -33,6 +34,12 @@ lacks() {
 	[ "${text:-0}" -ge $(($2)) ] && [ "${text:-0}" -le $(($3)) ] || fail "$1: gap of '$text' bytes, not $(($2)) to $(($3))"
 	"$AUXTAP" report "$1" >out 2>err
 	grep -qE '1 gap(:|,)' out || fail "$1: report has no gap: $(sed -n '/covers/,/^$/p' out)$(cat err)"
+	found=$("$AUXTAP" audit "$1")
+	[ $? = 1 ] || fail "$1: audit: $found"
+	case $1 in
+	*-trace) grep -q '^VIOLATION bytes-missing' <<<"$found" ;;
+	*) grep -q '^VIOLATION noted-bytes-missing' <<<"$found" ;;
+	esac || fail "$1: audit: $found"
 	! grep -q 'no gaps' out || fail "$1: report says that there are no gaps"
 }
 

@@ -94,6 +94,13 @@ for name in first-trace first last-trace last thread thread-trace; do
 	covers $name '1 gap: unknown, [1-9][0-9]* bytes lost' $name
 	[ "$("$AUXTAP" decode --summary $name | sed -n 's/^gaps: //p')" = 1 ] || fail "$name: decode has no gap"
 done
+for name in parts whole; do
+	"$AUXTAP" audit $name >out || fail "$name: audit: $(cat out)"
+done
+for name in first last thread; do
+	"$AUXTAP" audit $name >out
+	[ $? = 1 ] && grep -q '^VIOLATION noted-bytes-missing' out || fail "$name: audit: $(cat out)"
+done
 covers ends 'what ran after it ends is not known' ends
 covers thread 'no trace of 1 other thread: what it ran is not known' thread
 
