@@ -27,7 +27,8 @@ static int resolve(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint6
 	if (lines && map->image->path && map->image->mapped && map->image->is_elf &&
 	    !map->image->is_rel)
 		loc->nr_frames =
-			image_lines_find(map->image, loc->image_off, loc->frames, 16);
+			image_lines_find(map->image, loc->image_off, loc->frames,
+					 sizeof(loc->frames) / sizeof(loc->frames[0]));
 	if (!loc->nr_frames) {
 		memset(&loc->frames[0], 0, sizeof(loc->frames[0]));
 		loc->nr_frames = 1;

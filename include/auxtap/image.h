@@ -81,7 +81,7 @@ struct auxtap_location {
 	const char *image;    /* name; NULL: unknown mapping */
 	uint64_t image_off;   /* ELF address in the image, for "module+offset" */
 	unsigned int nr_frames; /* at least 1 when image is set; innermost first */
-	struct auxtap_frame frames[16];
+	struct auxtap_frame frames[64]; /* of more only the innermost 63 and the outermost */
 };
 
 AUXTAP_API int auxtap_image_set_resolve(struct auxtap_image_set *set, pid_t pid, uint64_t time,
