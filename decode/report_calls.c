@@ -500,6 +500,8 @@ int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev)
 	case AUXTAP_EVENT_RETURN:
 		return leave(tree, ev);
 	case AUXTAP_EVENT_BRANCH:
+		/* CoreSight's event of the trace going off has no address */
+		tree->off_ip = ev->kind == AUXTAP_BRANCH_SYSCALL ? ev->ip : 0;
 		if (ev->kind == AUXTAP_BRANCH_JUMP || ev->kind == AUXTAP_BRANCH_JUMP_INDIRECT)
 			return jumped(tree, ev);
 		return 0;

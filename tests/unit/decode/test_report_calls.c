@@ -257,6 +257,27 @@ static void handler_returns(void **state)
 	call_tree_free(tree);
 }
 
+/* Of CoreSight's trace the event that it goes off has no address: the system call's has. */
+static void handler_after_a_system_call(void **state)
+{
+	struct auxtap_event call = {.type = AUXTAP_EVENT_BRANCH, .kind = AUXTAP_BRANCH_SYSCALL,
+				    .ip = 0x1020, .has_ip = true, .nr_insns = 5};
+	struct call_tree *tree = call_tree_new(function_at, NULL);
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	assert_int_equal(call_tree_event(tree, &call), 0);
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0, 0);
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1024, 0); /* an ordinary return */
+	assert_false(call_tree_current(tree)->async);
+	assert_int_equal(call_tree_event(tree, &call), 0);
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0, 0);
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x5000, 0); /* the handler */
+	assert_true(call_tree_current(tree)->async);
+	assert_int_equal(call_tree_current(tree)->addr, 0x5000);
+	call_tree_free(tree);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -264,7 +285,7 @@ int main(void)
 		cmocka_unit_test(jumps_out_of_calls), cmocka_unit_test(signal_handlers),
 		cmocka_unit_test(gaps_cut_the_tree), cmocka_unit_test(bounded),
 		cmocka_unit_test(tail_calls_keep_the_frame), cmocka_unit_test(coroutines),
-		cmocka_unit_test(handler_returns),
+		cmocka_unit_test(handler_returns), cmocka_unit_test(handler_after_a_system_call),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
