@@ -538,7 +538,7 @@ static void print_crash(struct report *r)
 {
 	const struct auxtap_crash *c = &r->facts.crash;
 	const struct auxtap_regs *regs = dying_regs(r);
-	const struct thread_view *view = dying_view(r);
+	struct thread_view *view = dying_view(r);
 	struct backtrace bt = {.culprit = -1};
 	struct fault fault = {0};
 	struct auxtap_regs trapped;
@@ -579,6 +579,8 @@ static void print_crash(struct report *r)
 	title(r, "The calls that led there");
 	if (view) {
 		report_calls_print(&r->ro, view->calls, r->nr_calls, end);
+		if (regs && regs->arch == AUXTAP_ARCH_AARCH64)
+			report_branches_complete(&view->branches, ip);
 		report_branches_print(&r->ro, &view->branches, r->nr_branches,
 				      r->facts.have_crash ? c->signo : 0);
 	} else {

@@ -287,6 +287,8 @@ struct report_branches {
 
 void report_branches_note(struct report_branches *branches, const struct auxtap_event *ev);
 /* The last that the program itself took, if that is one of the last two; NULL. */
+/* An ETM leaves out the two lowest bits of an address: where the thread died the registers have them. */
+void report_branches_complete(struct report_branches *branches, uint64_t pc);
 const struct report_branch *report_branches_last(const struct report_branches *branches);
 /* At most nr of them; nothing if there are none. signo: the signal that ended them; 0. */
 void report_branches_print(const struct report_out *ro, const struct report_branches *branches,

@@ -31,6 +31,18 @@ const struct report_branch *report_branches_last(const struct report_branches *b
 	return NULL;
 }
 
+void report_branches_complete(struct report_branches *branches, uint64_t pc)
+{
+	for (unsigned int back = 1; back <= 2 && back <= branches->nr; back++) {
+		struct report_branch *b = &branches->at[(branches->nr - back) % REPORT_BRANCHES];
+
+		if (b->async && b->from == (pc & ~3ull))
+			b->from = pc;
+		if (b->to == (pc & ~3ull))
+			b->to = pc;
+	}
+}
+
 static const char *kind_name(const struct report_branch *b)
 {
 	if (b->async)

@@ -78,6 +78,10 @@ if [ "$source" != a64 ]; then
 else
 	# the frame that is overwritten is the caller's
 	crash stack_smash_a64 139 handle stack_smash.c "$programs/stack_smash"
+	# an ETM leaves out the lowest bits; the registers have them
+	pc=$(sed -n 's/.* pc 0*\([0-9a-f]*\).*/\1/p' c/data.report.txt)
+	grep -q "^  SIGSEGV  *0x$pc\$" c/data.report.txt && grep -q "^  return .*-> 0x$pc\$" c/data.report.txt ||
+		fail "stack_smash_a64: the branches do not end at $pc: $(grep -A 30 '^Last' c/data.report.txt | tail -n 4)"
 	crash illegal_insn 133 checked_index illegal_insn.c "$programs/illegal_insn"
 	crash a64_undefined 132 undefined a64_faults.c "$programs/a64_faults" undefined
 	crash a64_breakpoint 133 breakpoint a64_faults.c "$programs/a64_faults" breakpoint
