@@ -322,7 +322,8 @@ static void print_headline(const struct report *r, struct fault *fault,
 		fputs(" in ", out);
 		print_spot(r, ip);
 		if (bt->culprit > 0) {
-			fputs(",\n  called from ", out);
+			/* library code between them, and calls that left no frame */
+			fputs(bt->culprit > 1 ? ",\n  reached from " : ",\n  called from ", out);
 			print_spot(r, bt->frames.pcs[bt->culprit]);
 		}
 	}

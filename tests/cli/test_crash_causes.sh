@@ -14,7 +14,7 @@ cause() {
 	status=$?
 	[ "$status" -eq "$3" ] || fail "$1 $2: status $status, not $3: $(tail -n 2 stderr)"
 	[ -s data.report.txt ] || { fail "$1 $2: no report: $(tail -n 3 stderr)"; return; }
-	why=$(sed -n 2,4p data.report.txt | sed -n '/^  called from/d; /^  [a-z]/p' | head -n 1)
+	why=$(sed -n 2,4p data.report.txt | sed -n '/^  called from/d; /^  reached from/d; /^  [a-z]/p' | head -n 1)
 	[[ $why == *"$4"* ]] || fail "$1 $2: '$4' is not in: $(head -n 4 data.report.txt)"
 	grep -q 'limit of the emulator' data.report.txt && fail "$1 $2: not a limit of the emulator"
 }
