@@ -248,7 +248,7 @@ int trace_file_record(struct auxtap_session *s, struct trace_file *file, const v
 	const struct mmap2_body *map = record_mmap2(record);
 	const struct trailer *trailer;
 	size_t size = header->size, body_size, identified;
-	uint8_t id[20];
+	uint8_t id[20] = {0};
 
 	if (map && (map->prot & PROT_EXEC)) {
 		if (!strcmp(map->filename, "[vdso]") && write_vdso(s, file) &&

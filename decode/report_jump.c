@@ -200,7 +200,7 @@ void report_jump_explain(const struct report_out *ro, const struct report_facts 
 		snprintf(fault->why, sizeof(fault->why), "it went on at 0x%" PRIx64 ", %s", ip,
 			 fault->where);
 	} else if (b->kind == AUXTAP_BRANCH_RETURN) {
-		if (r->from == b->from && r->to == b->to) {
+		if (r && r->from == b->from && r->to == b->to) {
 			explain_return(ro, facts, regs, r, ip, fault);
 			if (r->to == r->expected)
 				return; /* the sentence names the function */

@@ -69,7 +69,8 @@ static void halt(struct pt_thread *t, u64 until_ns)
 	}
 }
 
-static void halt_others(const struct pt_thread *dying, const struct pt_process *proc)
+/* All threads of the process but one; 0: but none. */
+static void halt_others(pid_t but, const struct pt_process *proc)
 {
 	/* for all of them together: capture's requests wait meanwhile */
 	u64 until_ns = now_ns() + HALT_NS;
@@ -79,7 +80,7 @@ static void halt_others(const struct pt_thread *dying, const struct pt_process *
 
 		for (; t; t = next) {
 			next = t->hash_next;
-			if (t != dying && t->proc == proc)
+			if (t->tid != but && t->proc == proc)
 				halt(t, until_ns);
 		}
 	}
@@ -96,7 +97,7 @@ void pt_die_of(struct pt_thread *t, int sig, const siginfo_t *info)
 		return;
 	}
 	t->proc->exiting = true;
-	halt_others(t, t->proc);
+	halt_others(t->tid, t->proc);
 	t->state = PT_HELD;
 	t->resume_sig = sig;
 	t->resume_tells = false;
@@ -158,7 +159,7 @@ static bool died_unseen(struct pt_thread *t)
 	if (!t->died_of || !(CORE_SIGNALS & SIGNAL_BIT(t->died_of)))
 		return false;
 	t->proc->exiting = true;
-	halt_others(t, t->proc);
+	halt_others(t->tid, t->proc);
 	t->state = PT_HELD;
 	t->resume_sig = 0;
 	t->resume_tells = false;
@@ -221,7 +222,7 @@ void pt_over_memory(void)
 			return;
 	}
 	proc->exiting = true;
-	halt_others(NULL, proc);
+	halt_others(0, proc);
 	task = task_of_death(pid);
 	if (!task) /* all of its threads end already */
 		return;
