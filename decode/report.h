@@ -95,8 +95,9 @@ const char *fault_signal_words(int signo); /* "segmentation fault" */
 #define UNWIND_MAX_FRAMES 48
 
 struct unwind_frames {
-	uint64_t pcs[UNWIND_MAX_FRAMES]; /* ip, then the calls */
+	uint64_t pcs[UNWIND_MAX_FRAMES]; /* ip, then the calls: where to look up functions and lines */
 	int nr;
+	uint64_t calls;	  /* bit n: pcs[n] is in the call, one byte before the return address */
 	uint64_t signals; /* bit n: frame n is what a signal handler returns to */
 	bool complete;	  /* the outermost frame was reached */
 	bool not_called;  /* no call returns to the last frame, a function's first instruction */

@@ -7,7 +7,7 @@
 static void print_frame(const struct report_out *ro, int nr, const struct unwind_frames *frames)
 {
 	struct auxtap_location loc;
-	uint64_t pc = frames->pcs[nr];
+	uint64_t pc = frames->pcs[nr], back = frames->calls >> nr & 1;
 
 	if (frames->signals >> nr & 1) {
 		fprintf(ro->out, "  #%-2d <signal handler called>\n", nr);
@@ -16,7 +16,7 @@ static void print_frame(const struct report_out *ro, int nr, const struct unwind
 	if (auxtap_image_set_resolve(ro->images, ro->pid, ro->time, pc,
 				     &loc) ||
 	    !loc.image) {
-		fprintf(ro->out, "  #%-2d 0x%" PRIx64 "\n", nr, pc);
+		fprintf(ro->out, "  #%-2d 0x%" PRIx64 "\n", nr, pc + back);
 		return;
 	}
 	for (unsigned int i = 0; i < loc.nr_frames; i++) {
@@ -31,7 +31,7 @@ static void print_frame(const struct report_out *ro, int nr, const struct unwind
 				report_text(ro, f->symbol), ro->style->off, f->inlined ? " (inlined)" : "");
 		else
 			fprintf(ro->out, "%s%s+0x%" PRIx64 "%s", ro->style->name,
-				report_text(ro, loc.image), loc.image_off, ro->style->off);
+				report_text(ro, loc.image), loc.image_off + back, ro->style->off);
 		if (f->file)
 			fprintf(ro->out, " at %s:%u", report_text(ro, f->file), f->line);
 		else if (f->symbol)

@@ -216,6 +216,19 @@ static bool was_code(Dwfl *dwfl, uint64_t addr)
 	return cfi && has_unwind_information(cfi, addr - bias, &start);
 }
 
+/* Frame nr holds a return address: the call is looked up, which lies before it. */
+static void unwind_is_call(struct unwind_frames *out, int nr)
+{
+	out->pcs[nr]--;
+	out->calls |= 1ull << nr;
+}
+
+static void unwind_add_call(struct unwind_frames *out, uint64_t return_address)
+{
+	out->pcs[out->nr] = return_address;
+	unwind_is_call(out, out->nr++);
+}
+
 static int on_frame(Dwfl_Frame *frame, void *arg)
 {
 	struct unwind *u = arg;
@@ -240,8 +253,10 @@ static int on_frame(Dwfl_Frame *frame, void *arg)
 		out->pcs[out->nr++] = pc;
 		return DWARF_CB_ABORT;
 	}
-	/* a return address lies behind its call: look up the call */
-	out->pcs[out->nr++] = activation ? pc : pc - 1;
+	if (activation)
+		out->pcs[out->nr++] = pc;
+	else
+		unwind_add_call(out, pc);
 	return DWARF_CB_OK;
 }
 
@@ -291,7 +306,7 @@ static void again_from_caller(struct unwind *u, Dwfl *dwfl)
 	u->started = false;
 	u->out->complete = dwfl_getthreads(dwfl, on_thread, u) == 0;
 	if (u->out->nr > 1)
-		u->out->pcs[1]--; /* a return address, which elfutils takes for where the thread is */
+		unwind_is_call(u->out, 1); /* which elfutils takes for where the thread is */
 }
 
 bool unwind_return_on_top(const struct report_facts *facts, struct auxtap_image_set *images,
@@ -366,6 +381,6 @@ void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set 
 		out->pcs[out->nr++] = ip;
 	/* entered by a stray call: what it would have returned to is a return address */
 	else if (begin == 1 && out->nr > 1)
-		out->pcs[1]--;
+		unwind_is_call(out, 1);
 	dwfl_end(dwfl);
 }

@@ -85,4 +85,17 @@ clang lto tail workers
 LIST
 reaches_main altstack
 reaches_main vla
+# Frames of a stripped program: the return addresses that gdb prints (the last three digits: the program
+# lies elsewhere there).
+cat >bare.c <<'C'
+static int __attribute__((noinline)) inner(volatile int *at) { return *at + 1; }
+static int __attribute__((noinline)) outer(volatile int *at) { return inner(at) * 3; }
+int main(int argc, char **argv) { (void)argv; return outer((int *)(argc * 8l)) + 2; }
+C
+gcc -O0 -s -o bare bare.c || fail "bare.c: not built"
+"$AUXTAP" crash -o bare.data -- ./bare >out 2>err </dev/null
+gdb -batch -ex run -ex bt ./bare >gdb.out 2>&1 </dev/null
+want=$(sed -n 's/^#\([0-2]\)  0x[0-9a-f]*\([0-9a-f]\{3\}\) in ?? .*/\1 \2/p' gdb.out)
+got=$(sed -n 's/^  #\([0-2]\)  .*bare+0x[0-9a-f]*\([0-9a-f]\{3\}\)$/\1 \2/p' bare.data.report.txt)
+[ "$(wc -l <<<"$want")" = 3 ] && [ "$got" = "$want" ] || fail "a stripped program: frames $got, gdb: $want"
 finish
