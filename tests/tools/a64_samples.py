@@ -108,7 +108,7 @@ def main():
             want = ran[at + 1] if at + 1 < len(ran) else int(addr, 16)
         elif at not in number:
             continue
-        elif not asm:  # capstone 4 knows no LSE atomics
+        elif asm.startswith(".inst "):  # capstone 4 knows no LSE atomics
             unknown += 1
             continue
         else:
