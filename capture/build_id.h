@@ -8,8 +8,8 @@
 struct file_identity;
 
 /*
- * Bytes of the id (at most 20), or 0 where there is none, the file is no ELF or not the one of that
- * identity (NULL: any).
+ * Returns the size of the id in bytes (at most 20); 0 if the file has no build-id, is not ELF, or is
+ * not the file with that identity (NULL: any file).
  */
 unsigned int build_id_read(const char *path, const struct file_identity *recorded, uint8_t id[20]);
 

@@ -128,7 +128,7 @@ static char *receive_all(int fd, size_t *size)
 
 /*
  * In a process of its own: a library may end it, where memory is short, and auxtap's status is the
- * program's. That process sends the error, with code 0 if there is none, and then the text.
+ * program's. That process sends the error (code 0 after success) and then the text.
  */
 static char *make_report(const char *path, bool colour, struct auxtap_error *err)
 {

@@ -22,7 +22,7 @@ struct callstack {
 uint32_t callstack_call(struct callstack *cs, uint64_t return_addr);
 /* Depth of the function returned to. */
 uint32_t callstack_return(struct callstack *cs, uint64_t target);
-/* The return address of the newest call but 'back'; 0: there is none. */
+/* The return address of the newest call but 'back'; 0 if the stack has fewer calls. */
 uint64_t callstack_newest(const struct callstack *cs, size_t back);
 /* Is there a call that callstack_return() finds for target? */
 bool callstack_has(const struct callstack *cs, uint64_t target);

@@ -13,7 +13,6 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <signal.h>
 #include <string.h>
 
 /* A process became another program. */

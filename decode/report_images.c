@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* [vsyscall], //anon, shared memory: not what somebody could look for in a folder. */
+/* Not [vsyscall], //anon or shared memory: --sysroot cannot help to find those. */
 static bool is_file(const char *name)
 {
 	return name[0] != '[' && strncmp(name, "//", 2) && strncmp(name, "/memfd:", 7) &&
