@@ -119,8 +119,8 @@ static int parse_count(const char *option, const char *text, uint64_t max, uint6
 	bool suffixed;
 
 	if (parse_size(text, value, &suffixed) || *value == 0 || *value > max) {
-		cli_complain(option, NULL, "'%s' is not a number from 1 to %llu", text,
-			     (unsigned long long)max);
+		cli_complain(option, "write a number, or one with K, M or G",
+			     "'%s' is not a number from 1 to %llu", text, (unsigned long long)max);
 		return -1;
 	}
 	return 0;
