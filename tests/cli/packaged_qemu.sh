@@ -10,4 +10,5 @@ case $packaged in
 esac
 [ "$packaged" != "$first" ] || { echo "SKIP: qemu $packaged is what all other tests run under"; exit 77; }
 echo "under qemu $packaged"
+export AUXTAP_TEST_PACKAGED=1 # what runs without qemu is not repeated
 exec bash "$1"
