@@ -100,9 +100,11 @@ struct emu_receipt {
 	bool taken; /* another list's receipt is the same signal */
 	bool done;  /* nothing is left to decide */
 	bool sent;  /* to the program, because of this receipt */
+	bool seen;  /* the program received the same signal */
 	bool was_pending; /* the program had it, not taken yet */
-	bool blocked; /* by all of its threads, when it was first looked at */
-	u64 looked_ns; /* when the program was first found not to have it; 0: not yet */
+	bool is_late; /* of our own: capture had it, not taken yet */
+	enum emu_blocked { EMU_BLOCKED_NO, EMU_BLOCKED_YES, EMU_BLOCKED_UNKNOWN } blocked; /* at looked_ns */
+	u64 looked_ns; /* when the program was last found not to have it; 0: not yet */
 	struct emu_receipt *peer; /* capture's: ours of the same signal */
 };
 

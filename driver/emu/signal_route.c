@@ -21,7 +21,7 @@
 #define OWN_GRACE_NS 150000000ull  /* capture's receipt comes as a message, and takes longer */
 #define SECOND_NS    20000000ull   /* between the two looks at the program */
 #define PAIR_NS	     1000000000ull /* receipts of one signal lie no farther apart */
-#define PENDING_NS   5000000000ull /* how long a signal may take to reach the program */
+#define PENDING_NS   5000000000ull /* how long a signal may take to reach the program, or capture */
 #define MERGED_NS    100000000ull  /* two signals may reach one process as one, a little later */
 
 u64 emu_now_ns(void)
@@ -60,7 +60,7 @@ static struct emu_receipt *counterpart(struct emu_receipts *list, const struct e
 
 		if (other->signo != r->signo || other->sender != r->sender ||
 		    late > (r->was_pending ? PENDING_NS : PAIR_NS) ||
-		    early > PAIR_NS)
+		    early > (other->is_late ? PENDING_NS : PAIR_NS))
 			continue;
 		if (!other->taken)
 			return other;
@@ -95,41 +95,62 @@ static bool pending_at(pid_t pid, int signo)
 }
 
 /* In sigwait() the kernel does not count the signals waited for as blocked. */
-static bool in_sigwait(pid_t pid, const char *tid)
+static enum emu_blocked in_sigwait(pid_t pid, const char *tid)
 {
-	char path[64];
-	int nr = -1;
+	char path[64], text[24] = "";
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%.20s/syscall", pid, tid);
 	f = fopen(path, "re");
-	if (f && fscanf(f, "%d", &nr) != 1)
-		nr = -1;
+	if (f && !fgets(text, sizeof(text), f))
+		text[0] = 0;
 	if (f)
 		fclose(f);
-	return nr == SYS_rt_sigtimedwait;
+	/* a thread that was woken, and waits for a processor, runs as well */
+	if (!strncmp(text, "running", 7))
+		return EMU_BLOCKED_UNKNOWN;
+	return text[0] && strtol(text, NULL, 10) == SYS_rt_sigtimedwait ? EMU_BLOCKED_YES :
+									  EMU_BLOCKED_NO;
+}
+
+static enum emu_blocked thread_blocks(pid_t pid, const char *tid, int signo)
+{
+	enum emu_blocked waits;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%.20s/status", pid, tid);
+	if (status_signals(path, "SigBlk:", "SigBlk:") >> (signo - 1) & 1)
+		return EMU_BLOCKED_YES;
+	waits = in_sigwait(pid, tid);
+	/* it may have left sigwait() between the looks */
+	if (waits != EMU_BLOCKED_YES && status_signals(path, "SigBlk:", "SigBlk:") >> (signo - 1) & 1)
+		return EMU_BLOCKED_YES;
+	return waits;
 }
 
 /* All threads block it: sigwait() or a signalfd takes it, and no stop shows that. */
-static bool blocked_at(pid_t pid, int signo)
+static enum emu_blocked blocked_at(pid_t pid, int signo)
 {
-	char path[64];
+	enum emu_blocked blocked = EMU_BLOCKED_YES;
 	struct dirent *thread;
-	bool blocked = true;
+	char path[64];
 	DIR *dir;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	dir = opendir(path);
-	while (dir && blocked && (thread = readdir(dir))) {
+	if (!dir)
+		return EMU_BLOCKED_NO;
+	while (blocked != EMU_BLOCKED_NO && (thread = readdir(dir))) {
+		enum emu_blocked one;
+
 		if (thread->d_name[0] == '.')
 			continue;
-		snprintf(path, sizeof(path), "/proc/%d/task/%.20s/status", pid, thread->d_name);
-		blocked = status_signals(path, "SigBlk:", "SigBlk:") >> (signo - 1) & 1 ||
-			  in_sigwait(pid, thread->d_name);
+		one = thread_blocks(pid, thread->d_name, signo);
+		if (one != EMU_BLOCKED_YES)
+			blocked = one;
 	}
-	if (dir)
-		closedir(dir);
-	return dir && blocked;
+	closedir(dir);
+	return blocked;
 }
 
 static void send(struct emu_route *route, struct emu_receipt *r)
@@ -141,18 +162,42 @@ static void send(struct emu_route *route, struct emu_receipt *r)
 		sent->taken = true; /* it is gone: no stop will show this one */
 }
 
+/*
+ * Capture and we have it, so the group does: where the program blocks it, it has taken its own
+ * without a stop. Two looks must agree, for a thread that runs may be on its way out of sigwait().
+ * True: decided; *blocked says how.
+ */
+static bool look_twice(struct emu_route *route, struct emu_receipt *r, bool own, bool *blocked)
+{
+	u64 now = emu_now_ns();
+	enum emu_blocked before = r->blocked;
+	bool first = !r->looked_ns;
+
+	if (!first && now - r->looked_ns < SECOND_NS)
+		return false;
+	r->looked_ns = now;
+	r->blocked = blocked_at(route->pid, r->signo);
+	*blocked = r->blocked == EMU_BLOCKED_YES;
+	if (first)
+		return false;
+	if (!own && !r->peer) /* capture alone has it, so the program gets it */
+		return true;
+	return (r->blocked == before && before != EMU_BLOCKED_UNKNOWN) || now - r->time_ns > PAIR_NS;
+}
+
 /* True: decided. */
-static bool decide(struct emu_route *route, struct emu_receipt *r)
+static bool decide(struct emu_route *route, struct emu_receipt *r, bool own)
 {
 	struct emu_receipt *seen = counterpart(&route->program, r);
+	bool blocked = false;
 
 	if (seen) {
-		seen->taken = true;
+		seen->taken = r->seen = true;
 		return true;
 	}
 	if (r->peer) {
 		r->peer->taken = true;
-		if (r->peer->sent)
+		if (r->peer->sent || r->peer->seen)
 			return true;
 		/* to the group that the program has left */
 		if (getpgid(route->pid) != getpgrp())
@@ -167,18 +212,24 @@ static bool decide(struct emu_route *route, struct emu_receipt *r)
 		r->looked_ns = 0;
 		return emu_now_ns() - r->time_ns > PENDING_NS;
 	}
-	if (!r->looked_ns) {
-		r->looked_ns = emu_now_ns();
-		r->blocked = blocked_at(route->pid, r->signo);
+	if (!look_twice(route, r, own, &blocked))
 		return false;
-	}
-	if (emu_now_ns() - r->looked_ns < SECOND_NS)
-		return false;
-	/* Capture and we have it, so the group does: the program took its own without a stop. */
-	if (r->peer && r->blocked && blocked_at(route->pid, r->signo))
+	if (blocked && r->peer)
 		return true;
+	/* no stop would show that the program has it: capture's receipt may be on its way still */
+	if (blocked && own && emu_now_ns() - r->time_ns < PAIR_NS)
+		return false;
 	if (!r->was_pending)
 		send(route, r);
+	return true;
+}
+
+/* Has capture, whose child we are, one of these that it has not taken: as one that is stopped? */
+static bool is_late(struct emu_receipt *r, u64 now)
+{
+	if (now - r->time_ns > PENDING_NS || !pending_at(getppid(), r->signo))
+		return false;
+	r->is_late = true;
 	return true;
 }
 
@@ -201,8 +252,8 @@ static bool run_list(struct emu_route *route, struct emu_receipts *list, bool ow
 			if (r->peer)
 				r->peer->taken = true;
 		}
-		if (!r->done && now - r->time_ns >= grace)
-			r->done = decide(route, r);
+		if (!r->done && now - r->time_ns >= grace && !(own && is_late(r, now)))
+			r->done = decide(route, r, own);
 		waiting |= !r->done;
 		if (r->done && i == list->nr_done)
 			list->nr_done++;
