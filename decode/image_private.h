@@ -2,6 +2,7 @@
 /*
  * What the files of the image store share: image_file.c (one file), image_find.c (where it
  * is), image_space.c (who had it mapped when), image_range.c (how far an answer holds), symbols.c,
+ * image_eh.c (ranges of code and landing pads),
  * srcline.c, disasm.c and image_set.c, the public face. pt_memory.c hands the mapped files to libipt.
  */
 #ifndef AUXTAP_IMAGE_PRIVATE_H
@@ -211,6 +212,23 @@ const char *image_symbol_name(struct auxtap_image *image, const struct image_sym
 void image_symbols_free(struct auxtap_image *image);
 /* malloc'ed, or NULL when name is not mangled. */
 char *image_demangle(const char *name);
+
+/* A range of code that one entry of .eh_frame describes: a function, or a part of one. */
+struct image_range {
+	uint64_t start, end; /* [start, end) */
+	uint64_t lsda;	     /* ELF address of what its calls do with exceptions; 0: nothing */
+	bool is_part; /* at its first instruction the frame is set up already: no function begins there */
+};
+
+/* image_eh.c: ELF addresses; false where no entry covers vaddr. */
+bool image_eh_find(const struct auxtap_image *image, uint64_t vaddr, struct image_range *range);
+/* Where an exception lands that leaves the call at that address; 0: it leaves the function, or unknown. */
+uint64_t image_eh_landing_pad(const struct auxtap_image *image, uint64_t call);
+/* The same for run-time addresses. */
+bool auxtap_image_set_eh(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
+			 struct image_range *range);
+uint64_t auxtap_image_set_landing_pad(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+				      uint64_t call);
 
 /* srcline.c: fills frames[] (file, line, inlined names); the count, 0 without debug information. */
 unsigned int image_lines_find(struct auxtap_image *image, uint64_t vaddr,

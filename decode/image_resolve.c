@@ -74,6 +74,50 @@ int auxtap_image_set_symbol(struct auxtap_image_set *set, pid_t pid, uint64_t ti
 	return ret;
 }
 
+/* The image with code of an ELF file at addr; *move: from its addresses to those at run time. */
+static const struct auxtap_image *elf_at(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+					 uint64_t addr, uint64_t *move)
+{
+	const struct image_map *map = image_lookup(set, pid, time, addr);
+
+	if (!map || !map->image->data || map->image->is_rel)
+		return NULL;
+	*move = addr - image_map_vaddr(map, addr);
+	return map->image;
+}
+
+bool auxtap_image_set_eh(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
+			 struct image_range *range)
+{
+	const struct auxtap_image *image;
+	bool found = false;
+	uint64_t move;
+
+	pthread_mutex_lock(&set->lock);
+	image = elf_at(set, pid, time, addr, &move);
+	if (image && image_eh_find(image, addr - move, range)) {
+		range->start += move;
+		range->end += move;
+		found = true;
+	}
+	pthread_mutex_unlock(&set->lock);
+	return found;
+}
+
+uint64_t auxtap_image_set_landing_pad(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+				      uint64_t call)
+{
+	const struct auxtap_image *image;
+	uint64_t move, pad = 0;
+
+	pthread_mutex_lock(&set->lock);
+	image = elf_at(set, pid, time, call, &move);
+	if (image)
+		pad = image_eh_landing_pad(image, call - move);
+	pthread_mutex_unlock(&set->lock);
+	return pad ? pad + move : 0;
+}
+
 size_t auxtap_image_set_count(const struct auxtap_image_set *set)
 {
 	return set->nr_images;

@@ -26,11 +26,11 @@ struct exec_mark {
 /* What was seen of one thread. */
 struct thread_view {
 	struct thread_view *next;
-	struct report *report;
 	int32_t pid, tid;
 	char comm[32];
 	const char *comm_seen;
 	struct call_tree *calls;
+	struct report_code code; /* what 'calls' asks for */
 	struct report_branches branches;
 	struct report_returns returns;
 	uint64_t nr_insns, first_time, last_time, last_ip;
@@ -53,25 +53,6 @@ struct report {
 	size_t nr_execs;
 };
 
-static bool function_at(void *ctx, uint64_t addr, uint64_t *start, bool *stub)
-{
-	const struct thread_view *view = ctx;
-	struct auxtap_location loc;
-	const char *name;
-	size_t len;
-
-	if (auxtap_image_set_symbol(view->report->ro.images, view->pid, view->last_time, addr,
-				    &loc) ||
-	    !loc.image || !loc.nr_frames || !loc.frames[0].symbol)
-		return false;
-	name = loc.frames[0].symbol;
-	len = strlen(name);
-	*start = addr - loc.frames[0].symbol_off;
-	*stub = (len > 4 && !strcmp(name + len - 4, "@plt")) ||
-		!strncmp(name, "_dl_runtime_resolve", 19);
-	return true;
-}
-
 static struct thread_view *view_of(struct report *r, const struct auxtap_event *ev)
 {
 	struct thread_view **at = &r->threads;
@@ -91,8 +72,8 @@ static struct thread_view *view_of(struct report *r, const struct auxtap_event *
 		return NULL;
 	(*at)->pid = ev->pid;
 	(*at)->tid = ev->tid;
-	(*at)->report = r;
-	(*at)->calls = call_tree_new(function_at, *at);
+	(*at)->code = (struct report_code){.images = r->ro.images, .pid = ev->pid};
+	(*at)->calls = call_tree_new(&report_code_ops, &(*at)->code);
 	return (*at)->calls ? *at : NULL;
 }
 
@@ -183,7 +164,7 @@ static int on_event(struct report *r, const struct auxtap_event *ev)
 	}
 	if (ev->time) {
 		view->first_time = view->first_time ? view->first_time : ev->time;
-		view->last_time = ev->time;
+		view->last_time = view->code.time = ev->time;
 	}
 	view->nr_insns += ev->nr_insns;
 	if (ev->type == AUXTAP_EVENT_BRANCH || ev->type == AUXTAP_EVENT_ASYNC)

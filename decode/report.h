@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The report's own parts: facts of the death (report_facts.c), why it happened (fault.c),
- * backtrace (unwind.c), calls that led there (report_calls.c), last branches (report_branches.c), printing (report.c,
+ * backtrace (unwind.c), calls that led there (report_calls.c, report_code.c), last branches (report_branches.c), printing (report.c,
  * report_print.c), what is missing (report_cover.c); report_samples.c: of samples instead of a flow.
  * Nothing here is public.
  */
@@ -208,19 +208,41 @@ struct call_node {
 	bool async;	   /* entered by a signal or interrupt */
 	bool tail;	   /* entered by a jump: it returns to where its parent would */
 	bool by_return;	   /* entered by a return that goes back to no call: another stack's */
+	bool by_jump;	   /* the same by a jump; or, with tail, not known to be a call of the end */
 	bool on_path;	   /* mark of the pruning */
 	bool shown;	   /* chosen to be printed */
 	char *text;
 };
 
 struct call_tree; /* of one thread */
-/*
- * function: entry of the function that addr lies in, and whether it is only a stub that jumps
- * to the function meant (linkage table, resolver); false where no symbol tells. May be NULL.
- */
-struct call_tree *call_tree_new(bool (*function)(void *ctx, uint64_t addr, uint64_t *start,
-						 bool *stub),
-				void *ctx);
+
+/* What is known of the code at an address. */
+struct call_code {
+	uint64_t start; /* entry of the function around it by a symbol; 0: no symbol */
+	bool stub; /* it only jumps to the function meant (linkage table, resolver) */
+	bool link; /* without a symbol: a jump as linkage tables have them */
+	uint64_t range; /* begin of the code around it by unwind information; 0: not known */
+	bool part; /* that begin, or the symbol's, is within a function's frame: no call enters it */
+};
+
+struct call_code_ops {
+	void (*look_up)(void *ctx, uint64_t addr, struct call_code *code); /* *code is zero */
+	/* Where an exception lands that leaves the call at that address; 0: nowhere, or not known. */
+	uint64_t (*landing_pad)(void *ctx, uint64_t call);
+	/* Is it known that the code in [begin, end) does not switch to another stack? */
+	bool (*keeps_stack)(void *ctx, uint64_t begin, uint64_t end);
+};
+
+/* report_code.c: answers from images. */
+struct report_code {
+	struct auxtap_image_set *images;
+	pid_t pid;
+	uint64_t time;
+};
+extern const struct call_code_ops report_code_ops; /* ctx: a struct report_code */
+
+/* ops: NULL where no images are known. */
+struct call_tree *call_tree_new(const struct call_code_ops *ops, void *ctx);
 /* The thread's process became another program: what was called before is over. */
 int call_tree_exec(struct call_tree *tree, const char *text);
 void call_tree_free(struct call_tree *tree);

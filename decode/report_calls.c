@@ -26,54 +26,70 @@ struct call_tree {
 	char gap[192];	     /* the newest after which no callers are known; "": none */
 	uint64_t off_ip; /* where tracing went off last */
 	bool off_async;
-	bool (*function)(void *ctx, uint64_t addr, uint64_t *start, bool *stub);
+	const struct call_code_ops *ops;
 	void *ctx;
-	struct function_cache {
-		uint64_t addr, start;
-		bool stub;
+	struct code_cache {
+		uint64_t addr;
+		struct call_code code;
 	} cache[CACHE_SIZE];
 };
 
-struct call_tree *call_tree_new(bool (*function)(void *ctx, uint64_t addr, uint64_t *start,
-						 bool *stub),
-				void *ctx)
+struct call_tree *call_tree_new(const struct call_code_ops *ops, void *ctx)
 {
 	struct call_tree *tree = calloc(1, sizeof(*tree));
 
 	if (tree) {
 		tree->current = &tree->root;
-		tree->function = function;
+		tree->ops = ops;
 		tree->ctx = ctx;
 	}
 	return tree;
 }
 
-/* Entry of the function around addr, 0 where no symbol tells. */
-static uint64_t function_of(struct call_tree *tree, uint64_t addr, bool *stub)
+static struct call_code code_at(struct call_tree *tree, uint64_t addr)
 {
-	struct function_cache *hit = &tree->cache[(addr ^ addr >> 12) & (CACHE_SIZE - 1)];
+	struct code_cache *hit = &tree->cache[(addr ^ addr >> 12) & (CACHE_SIZE - 1)];
 
 	if (hit->addr != addr) {
 		hit->addr = addr;
-		hit->start = 0;
-		hit->stub = false;
-		if (!tree->function || !tree->function(tree->ctx, addr, &hit->start, &hit->stub))
-			hit->start = 0;
+		memset(&hit->code, 0, sizeof(hit->code));
+		if (tree->ops)
+			tree->ops->look_up(tree->ctx, addr, &hit->code);
 	}
-	if (stub)
-		*stub = hit->stub;
-	return hit->start;
+	return hit->code;
+}
+
+/* What function addr is in, as far as that is known: symbols come first. 0: not known. */
+static uint64_t body_of(struct call_tree *tree, uint64_t addr)
+{
+	struct call_code code = code_at(tree, addr);
+
+	return code.start ? code.start : code.range;
 }
 
 /* The frame that addr lies in the function of: current or one of its callers; NULL. */
 static struct call_node *frame_of(struct call_tree *tree, uint64_t addr)
 {
-	uint64_t start = function_of(tree, addr, NULL);
+	uint64_t start = body_of(tree, addr);
 	int steps = 0;
 
 	for (struct call_node *n = tree->current;
 	     start && n != &tree->root && steps++ < MAX_SEARCH; n = n->parent) {
-		if (function_of(tree, n->addr ? n->addr : n->last_ip, NULL) == start)
+		if (body_of(tree, n->addr ? n->addr : n->last_ip) == start)
+			return n;
+	}
+	return NULL;
+}
+
+/* The caller that an exception lands in at addr, by what is known of its open call; NULL. */
+static struct call_node *catcher_of(struct call_tree *tree, uint64_t addr)
+{
+	int steps = 0;
+
+	for (struct call_node *n = tree->current->parent;
+	     tree->ops && tree->ops->landing_pad && n && n != &tree->root && steps++ < MAX_SEARCH;
+	     n = n->parent) {
+		if (tree->ops->landing_pad(tree->ctx, n->last_ip) == addr)
 			return n;
 	}
 	return NULL;
@@ -237,7 +253,7 @@ static int grow_inside(struct call_tree *tree, struct call_node *node, uint64_t 
 	*inner = *node;
 	inner->parent = node;
 	inner->next = NULL;
-	inner->by_return = false;
+	inner->by_return = inner->by_jump = false;
 	for (struct call_node *c = inner->first; c; c = c->next)
 		c->parent = inner;
 	node->first = node->last = inner;
@@ -253,12 +269,13 @@ static int grow_inside(struct call_tree *tree, struct call_node *node, uint64_t 
 }
 
 /* How a function was entered. */
-enum entered { BY_CALL, BY_JUMP, BY_SIGNAL, BY_RETURN };
+enum entered { BY_CALL, BY_JUMP, BY_SIGNAL, BY_RETURN, BY_SWITCH /* a jump to another stack */ };
 
 static int enter(struct call_tree *tree, const struct auxtap_event *ev, enum entered how,
 		 uint64_t site, uint64_t addr)
 {
 	struct call_node *caller = current_function(tree, site);
+	bool other_stack = how == BY_RETURN || how == BY_SWITCH;
 	struct call_node *node;
 
 	if (!caller)
@@ -269,15 +286,16 @@ static int enter(struct call_tree *tree, const struct auxtap_event *ev, enum ent
 	if (!node)
 		return -ENOMEM;
 	/* a return may lead into the middle of a function */
-	if (how != BY_RETURN || function_of(tree, addr, NULL) == addr)
+	if (!other_stack || body_of(tree, addr) == addr)
 		node->addr = addr;
 	node->site = site;
 	node->last_ip = addr;
 	node->time = ev->time;
-	node->known_caller = how != BY_RETURN;
+	node->known_caller = !other_stack;
 	node->async = how == BY_SIGNAL;
 	node->tail = how == BY_JUMP;
 	node->by_return = how == BY_RETURN;
+	node->by_jump = how == BY_SWITCH;
 	tree->current = node;
 	return 0;
 }
@@ -308,7 +326,7 @@ static int stray_return(struct call_tree *tree, const struct auxtap_event *ev)
 		return 0;
 	}
 	/* to no function at all: the return address was overwritten */
-	if (node->known_caller && tree->function && !function_of(tree, ev->addr, NULL))
+	if (node->known_caller && tree->ops && !body_of(tree, ev->addr))
 		return 0;
 	if (n->known_caller && n->parent != &tree->root)
 		return enter(tree, ev, BY_RETURN, ev->ip, ev->addr);
@@ -334,7 +352,9 @@ static int leave(struct call_tree *tree, const struct auxtap_event *ev)
 	}
 	if (match == &tree->root || steps > MAX_SEARCH) {
 		/* no call to go back to: a thrown exception enters its handler by a return */
-		match = frame_of(tree, ev->addr);
+		match = catcher_of(tree, ev->addr);
+		if (!match)
+			match = frame_of(tree, ev->addr);
 		if (!match || match == node)
 			return stray_return(tree, ev);
 		unwind_to(tree, match);
@@ -403,7 +423,7 @@ static void resolved(struct call_tree *tree, uint64_t to, uint64_t start, bool t
 	struct call_node *node = tree->current;
 
 	/* a name beats an address: "strcmp@plt" stays if its target has none */
-	if (!node->async && !to_stub && (start == to || !tree->function))
+	if (!node->async && !to_stub && (start == to || !tree->ops))
 		node->addr = to;
 	node->last_ip = to;
 }
@@ -415,10 +435,8 @@ static void resolved(struct call_tree *tree, uint64_t to, uint64_t start, bool t
  */
 static bool is_entry_code(struct call_tree *tree, const struct call_node *node)
 {
-	bool stub = false;
-
-	function_of(tree, node->addr, &stub);
-	return stub || !node->known_caller || (node->nr_insns <= MAX_STUB && !node->nr_children);
+	return code_at(tree, node->addr).stub || !node->known_caller ||
+	       (node->nr_insns <= MAX_STUB && !node->nr_children);
 }
 
 /* Code without a symbol may belong to the function that jumped to it: back to the entry of that. */
@@ -436,6 +454,43 @@ static bool jumped_back(struct call_tree *tree, uint64_t to)
 	return false;
 }
 
+/* Both in one function? Without symbols: in one range of unwind information, or in none. */
+static bool same_function(const struct call_code *from, const struct call_code *to)
+{
+	if (from->start || to->start)
+		return from->start == to->start;
+	return from->range == to->range;
+}
+
+/*
+ * A jump into the middle of another function: back into a caller (longjmp, a thrown exception), or,
+ * where that function is not open, to another stack. A direct jump there stays in its function.
+ */
+static int jumped_within(struct call_tree *tree, const struct auxtap_event *ev, bool indirect)
+{
+	struct call_node *frame = frame_of(tree, ev->addr);
+
+	if (!frame && indirect)
+		return enter(tree, ev, BY_SWITCH, ev->ip, ev->addr);
+	if (frame)
+		unwind_to(tree, frame);
+	tree->current->last_ip = ev->addr;
+	return 0;
+}
+
+/*
+ * To the entry of another function, or to code that has no symbol: mostly a call at the function's
+ * end. By the address alone it may be a switch to another stack, or a part of the function itself.
+ */
+static int jumped_away(struct call_tree *tree, const struct auxtap_event *ev, bool sure)
+{
+	int ret = enter(tree, ev, BY_JUMP, ev->ip, ev->addr);
+
+	if (!ret)
+		tree->current->by_jump = !sure;
+	return ret;
+}
+
 /*
  * A jump stays in its function, or goes to the entry of another one (a tail call; from the
  * stub of a linkage table or its resolver: the very function that was called), or back into
@@ -443,31 +498,49 @@ static bool jumped_back(struct call_tree *tree, uint64_t to)
  */
 static int jumped(struct call_tree *tree, const struct auxtap_event *ev)
 {
+	bool indirect = ev->kind == AUXTAP_BRANCH_JUMP_INDIRECT;
 	struct call_node *node = tree->current, *frame;
-	bool stub = false, to_stub = false;
-	uint64_t start, from;
+	struct call_code to, from;
+	bool within, sure = true;
 
 	if (node == &tree->root || !ev->has_addr)
 		return 0;
-	start = function_of(tree, ev->addr, &to_stub);
-	from = function_of(tree, ev->ip, &stub);
-	if (stub || !tree->function || (!from && start == ev->addr && is_entry_code(tree, node))) {
-		resolved(tree, ev->addr, start, to_stub);
+	to = code_at(tree, ev->addr);
+	from = code_at(tree, ev->ip);
+	if (from.stub || !tree->ops ||
+	    (!from.start && (to.start == ev->addr || from.link) && is_entry_code(tree, node))) {
+		resolved(tree, ev->addr, to.start, to.stub);
 		return 0;
 	}
-	if (start == from) { /* or both have no symbol */
+	if (same_function(&from, &to)) {
 		node->last_ip = ev->addr;
 		return 0;
 	}
-	if (!from && jumped_back(tree, ev->addr))
-		return 0;
-	if (!start || start == ev->addr)
-		return enter(tree, ev, BY_JUMP, ev->ip, ev->addr);
-	frame = frame_of(tree, ev->addr);
-	if (frame)
+	frame = indirect ? catcher_of(tree, ev->addr) : NULL;
+	if (frame) {
 		unwind_to(tree, frame);
-	tree->current->last_ip = ev->addr;
-	return 0;
+		frame->last_ip = ev->addr;
+		return 0;
+	}
+	if (!from.start && jumped_back(tree, ev->addr))
+		return 0;
+	within = to.start ? to.start != ev->addr : to.range && to.range != ev->addr;
+	/* its own part that the compiler put elsewhere: no call enters it */
+	if (!indirect && (to.part || (!to.start && within))) {
+		node->last_ip = ev->addr;
+		return 0;
+	}
+	if (within)
+		return jumped_within(tree, ev, indirect);
+	/* nothing says where functions begin; or the dynamic linker's _start jumps to the program's */
+	if (!to.start && !from.start && (!to.range || node->parent == &tree->root)) {
+		node->last_ip = ev->addr;
+		return 0;
+	}
+	if (indirect)
+		sure = tree->ops->keeps_stack && body_of(tree, ev->ip) &&
+		       tree->ops->keeps_stack(tree->ctx, body_of(tree, ev->ip), ev->ip);
+	return jumped_away(tree, ev, to.start && sure);
 }
 
 int call_tree_exec(struct call_tree *tree, const char *text)

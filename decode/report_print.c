@@ -302,7 +302,7 @@ static bool any_shown(const struct call_node *first)
 /* Sibling calls that look alike are one line. */
 static bool alike(const struct call_node *a, const struct call_node *b)
 {
-	return b && b->shown && !a->gap && !b->gap && !a->async && !b->async && !a->by_return && !b->by_return && a->returned &&
+	return b && b->shown && !a->gap && !b->gap && !a->async && !b->async && !a->by_return && !b->by_return && !a->by_jump == !b->by_jump && a->returned &&
 	       b->returned && a->addr && a->addr == b->addr && !any_shown(a->first) &&
 	       !any_shown(b->first);
 }
@@ -338,7 +338,7 @@ static void print_node(const struct report_out *ro, const struct call_node *node
 	node_name(ro, node, name, sizeof(name), place, sizeof(place));
 	hidden = hidden_calls(node);
 	n = snprintf(left, sizeof(left), "%*s%s%s", (int)(depth > 40 ? 40 : depth) * 2, "",
-		     node->async ? "[signal] " : node->by_return ? "[by return] " : "", name);
+		     node->async ? "[signal] " : node->by_return ? "[by return] " : node->by_jump ? "[by jump] " : "", name);
 	if (n > 0 && (size_t)n < sizeof(left) && repeat > 1)
 		n += snprintf(left + n, sizeof(left) - (size_t)n, "  x %u", repeat);
 	if (n > 0 && (size_t)n < sizeof(left) && hidden)
@@ -443,6 +443,15 @@ static void print_outer(const struct report_out *ro, struct call_tree *tree, siz
 			gap ? ", since the last gap" : "", ro->style->off);
 }
 
+/* Is a function shown of which the trace does not prove that those above it are its callers? */
+static bool shows_switch(const struct shown *shown)
+{
+	for (unsigned int i = 0; i < shown->nr; i++)
+		if (shown->nodes[i]->by_return || shown->nodes[i]->by_jump)
+			return true;
+	return false;
+}
+
 void report_calls_print(const struct report_out *ro, struct call_tree *tree,
 			unsigned int nr_lines, const char *end)
 {
@@ -466,6 +475,9 @@ void report_calls_print(const struct report_out *ro, struct call_tree *tree,
 	nr_outer = shown.nr_outer + call_tree_forgotten(tree);
 	print_outer(ro, tree, nr_outer);
 	print_lines(ro, tree, true, end);
+	if (shows_switch(&shown))
+		fputs("  [by jump], [by return]: entered so, not by a call; the functions above it may be on "
+		      "another stack,\n  or no longer open\n", ro->out);
 	show_none(&shown);
 	free(shown.nodes);
 }

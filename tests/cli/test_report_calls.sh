@@ -5,6 +5,11 @@
 command -v gcc >/dev/null || skip "gcc is not installed"
 
 calls() { "$AUXTAP" report "$@" | sed -n '/^The calls/,/^Last/p'; }
+# The open calls of a tree, from the outermost in: "main f g".
+open_calls() {
+	sed -nE 's/^ +[0-9]+ +(.*)/\1/p' "$1" | sed -nE 's/ +[^ ]*  (\.\.\.|<- SIG.*)$//p; s/ +\.\.\.$//p' |
+		sed -E 's/  \([0-9]+ calls? inside\)//; s/ +$//' | tr '\n' ' ' | sed 's/ $//'
+}
 
 # 500 calls and main, then the start-up code
 gcc -g -O0 -o deep "$SRC/tests/cli/frames/deep.c" || fail "deep: not built"
@@ -52,6 +57,43 @@ grep -A2 ' die at ' backtrace | tail -n 2 | grep -A1 ' produce at ' | grep -q '#
 # every line between produce and die lies deeper than produce
 awk '/\[by return\] produce .*\.\.\.$/ { at = index($0, "[") } / die .*SIGSEGV/ { n = index($0, "die"); exit }
 	END { exit !(at && n > at) }' calls || fail "coroutine: die is not deeper than produce: $(cat calls)"
+
+# the same with a switch that ends in an indirect jump
+gcc -g -O1 -w -o fcontext "$SRC/tests/cli/frames/fcontext.c" || fail "fcontext: not built"
+gcc -s -O1 -w -o fcontext.bare "$SRC/tests/cli/frames/fcontext.c" || fail "fcontext.bare: not built"
+"$AUXTAP" crash -o fcontext.data -- ./fcontext >stdout 2>stderr </dev/null
+calls fcontext.data >calls
+path=$(open_calls calls)
+[ "${path##* main }" = 'resume jump_stack [by jump] produce die' ] || fail "fcontext: open are: $path"
+grep -q "^  \[by jump\], \[by return\]: " calls || fail "fcontext: no word about the marks: $(cat calls)"
+"$AUXTAP" crash -o fcontext.data -- ./fcontext.bare >stdout 2>stderr </dev/null
+calls fcontext.data >calls
+open_calls calls | grep -q '\[by jump\] fcontext.bare+0x[0-9a-f]* fcontext.bare+0x[0-9a-f]*$' ||
+	fail "fcontext.bare: open are: $(open_calls calls)"
+
+# Exceptions: the calls that are open at the crash are those that the unwinder finds on the stack, also
+# where no symbol names the function that catches; of a stripped program only their number is compared.
+if command -v g++ >/dev/null; then
+	g++ -g -O2 -fno-optimize-sibling-calls -o caught "$SRC/tests/cli/frames/caught.cpp" &&
+		strip -o caught.bare caught || fail "caught: not built"
+	"$AUXTAP" crash -o caught.data -- ./caught >stdout 2>stderr </dev/null
+	calls --calls 400 caught.data >calls
+	grep -q ' _Unwind_Resume' calls || fail "caught: no exception was unwound: $(cat calls)"
+	path=$(open_calls calls)
+	[ "${path##* main }" = 'nested(int) nested(int) nested(int) die(int)' ] || fail "caught: open are: $path"
+	"$AUXTAP" crash -o bare.data -- ./caught.bare >stdout 2>stderr </dev/null
+	calls --calls 400 bare.data >calls
+	path=$(open_calls calls)
+	[ "$(wc -w <<<"${path##*__libc_start_call_main }")" = 5 ] || fail "caught.bare: open are: $path"
+	# std::terminate catches what a noexcept function let out, in code that has no symbol
+	"$AUXTAP" crash -o escape.data -- ./caught escape >stdout 2>stderr </dev/null
+	calls --calls 400 escape.data >calls
+	path=$(open_calls calls)
+	[[ ${path#* __cxa_begin_catch} == *' __gnu_cxx::__verbose_terminate_handler() abort '* ]] ||
+		fail "escape: open are: $path"
+else
+	echo "caught: g++ is not installed"
+fi
 
 # clang's debug information lets the inlined function begin where the function does
 command -v clang >/dev/null || skip "clang is not installed"

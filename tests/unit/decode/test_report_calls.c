@@ -151,18 +151,19 @@ static void bounded(void **state)
 }
 
 /* Functions at every 0x1000 from 0x1000 to 0x6000; code from 0x7000 on has no symbol. */
-static bool function_at(void *ctx, uint64_t addr, uint64_t *start, bool *stub)
+static void look_up(void *ctx, uint64_t addr, struct call_code *code)
 {
 	(void)ctx;
-	*start = addr & ~0xfffull;
-	*stub = false;
-	return addr >= 0x1000 && addr < 0x7000;
+	if (addr >= 0x1000 && addr < 0x7000)
+		code->start = addr & ~0xfffull;
 }
+
+static const struct call_code_ops ops = {.look_up = look_up};
 
 /* A function that calls and then ends with a jump, through a stub without a symbol, keeps what it did. */
 static void tail_calls_keep_the_frame(void **state)
 {
-	struct call_tree *tree = call_tree_new(function_at, NULL);
+	struct call_tree *tree = call_tree_new(&ops, NULL);
 	struct auxtap_event jump = {.type = AUXTAP_EVENT_BRANCH, .kind = AUXTAP_BRANCH_JUMP,
 				    .has_ip = true, .has_addr = true, .nr_insns = 2};
 	struct call_node *sort, *copy;
@@ -197,7 +198,7 @@ static void tail_calls_keep_the_frame(void **state)
 /* main switches to the stack of another function and back; what runs there has not main as its caller. */
 static void coroutines(void **state)
 {
-	struct call_tree *tree = call_tree_new(function_at, NULL);
+	struct call_tree *tree = call_tree_new(&ops, NULL);
 	struct call_node *main_node, *gen, *cut;
 
 	(void)state;
@@ -238,7 +239,7 @@ static void coroutines(void **state)
 /* A handler returns to code that has a symbol and ends it with a system call. */
 static void handler_returns(void **state)
 {
-	struct call_tree *tree = call_tree_new(function_at, NULL);
+	struct call_tree *tree = call_tree_new(&ops, NULL);
 	struct call_node *base;
 
 	(void)state;
@@ -262,7 +263,7 @@ static void handler_after_a_system_call(void **state)
 {
 	struct auxtap_event call = {.type = AUXTAP_EVENT_BRANCH, .kind = AUXTAP_BRANCH_SYSCALL,
 				    .ip = 0x1020, .has_ip = true, .nr_insns = 5};
-	struct call_tree *tree = call_tree_new(function_at, NULL);
+	struct call_tree *tree = call_tree_new(&ops, NULL);
 
 	(void)state;
 	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
@@ -278,6 +279,137 @@ static void handler_after_a_system_call(void **state)
 	call_tree_free(tree);
 }
 
+/*
+ * As look_up(), and 0x7000 to 0x7fff are the parts of functions elsewhere: at 0x7000 one with its
+ * frame set up, from 0x7100 on one that a function may begin with; 0x7800 is where what 0x2010 calls
+ * lets exceptions out to, 0x3040 the same of 0x3010.
+ */
+static void look_up_parts(void *ctx, uint64_t addr, struct call_code *code)
+{
+	look_up(ctx, addr, code);
+	if (addr < 0x7000 || addr >= 0x8000)
+		return;
+	code->range = addr < 0x7100 ? 0x7000 : addr < 0x7800 ? 0x7100 : 0x7700;
+	code->part = addr < 0x7100;
+}
+
+static uint64_t landing_pad(void *ctx, uint64_t call)
+{
+	(void)ctx;
+	return call == 0x2010 ? 0x7800 : call == 0x3010 ? 0x3040 : 0;
+}
+
+static const struct call_code_ops parts = {.look_up = look_up_parts, .landing_pad = landing_pad};
+
+static void jump(struct call_tree *tree, enum auxtap_branch_kind kind, uint64_t ip, uint64_t addr)
+{
+	struct auxtap_event ev = {.type = AUXTAP_EVENT_BRANCH, .kind = kind, .has_ip = true,
+				  .has_addr = true, .ip = ip, .addr = addr, .nr_insns = 2};
+
+	assert_int_equal(call_tree_event(tree, &ev), 0);
+}
+
+/* An exception lands where no symbol is, by a jump or a return: in the innermost call that has it. */
+static void exceptions(void **state)
+{
+	struct call_node *a;
+
+	(void)state;
+	for (int by_return = 0; by_return <= 1; by_return++) {
+		struct call_tree *tree = call_tree_new(&parts, NULL);
+
+		event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+		event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4); /* main calls a */
+		a = call_tree_current(tree);
+		event(tree, AUXTAP_EVENT_CALL, 0x2010, 0x3000, 3); /* a calls b */
+		event(tree, AUXTAP_EVENT_CALL, 0x3020, 0x3000, 3); /* b calls b */
+		event(tree, AUXTAP_EVENT_CALL, 0x3020, 0x4000, 3); /* that the unwinder */
+		if (by_return)
+			event(tree, AUXTAP_EVENT_RETURN, 0x4010, 0x7800, 5);
+		else
+			jump(tree, AUXTAP_BRANCH_JUMP_INDIRECT, 0x4010, 0x7800);
+		assert_ptr_equal(call_tree_current(tree), a);
+		assert_true(a->first->returned);
+		assert_false(a->returned);
+		assert_null(a->first->next);
+		call_tree_free(tree);
+	}
+}
+
+/* The landing pad says which call of a recursion catches: not the innermost. */
+static void exceptions_in_recursion(void **state)
+{
+	struct call_tree *tree = call_tree_new(&parts, NULL);
+	struct call_node *outer;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x3000, 4);
+	outer = call_tree_current(tree);
+	event(tree, AUXTAP_EVENT_CALL, 0x3010, 0x3000, 3); /* within its try block */
+	event(tree, AUXTAP_EVENT_CALL, 0x3020, 0x4000, 3); /* outside of it */
+	jump(tree, AUXTAP_BRANCH_JUMP_INDIRECT, 0x4010, 0x3040);
+	assert_ptr_equal(call_tree_current(tree), outer);
+	assert_true(outer->first->returned);
+	call_tree_free(tree);
+}
+
+/* Split parts are no calls; what may be one is marked. */
+static void parts_of_functions(void **state)
+{
+	struct call_tree *tree = call_tree_new(&parts, NULL);
+	struct call_node *a;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);
+	a = call_tree_current(tree);
+	jump(tree, AUXTAP_BRANCH_JUMP, 0x2010, 0x7000);
+	assert_ptr_equal(call_tree_current(tree), a);
+	jump(tree, AUXTAP_BRANCH_JUMP, 0x7010, 0x2020);
+	jump(tree, AUXTAP_BRANCH_JUMP, 0x2020, 0x7110); /* into the middle of a part */
+	assert_ptr_equal(call_tree_current(tree), a);
+	assert_null(a->first);
+	jump(tree, AUXTAP_BRANCH_JUMP, 0x7120, 0x2030);
+	jump(tree, AUXTAP_BRANCH_JUMP, 0x2030, 0x7100); /* a part, or a function */
+	assert_ptr_equal(call_tree_current(tree)->parent, a);
+	assert_true(call_tree_current(tree)->by_jump);
+	call_tree_free(tree);
+}
+
+/* Switches of stacks by an indirect jump: to a function's entry first, then back into it. */
+static void coroutines_by_jumps(void **state)
+{
+	struct call_tree *tree = call_tree_new(&parts, NULL);
+	struct call_node *main_node, *gen;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4); /* main calls jump_stack */
+	jump(tree, AUXTAP_BRANCH_JUMP_INDIRECT, 0x2010, 0x3000);
+	main_node = call_tree_root(tree)->first;
+	assert_int_equal(call_tree_current(tree)->addr, 0x3000);
+	assert_true(call_tree_current(tree)->by_jump);
+	event(tree, AUXTAP_EVENT_CALL, 0x3010, 0x4000, 3);
+	event(tree, AUXTAP_EVENT_CALL, 0x4010, 0x2000, 3);
+	jump(tree, AUXTAP_BRANCH_JUMP_INDIRECT, 0x2010, 0x1015); /* back to main */
+	assert_ptr_equal(call_tree_current(tree), main_node);
+	event(tree, AUXTAP_EVENT_CALL, 0x1020, 0x2000, 4);
+	jump(tree, AUXTAP_BRANCH_JUMP_INDIRECT, 0x2010, 0x4015); /* into what gen called */
+	gen = call_tree_current(tree);
+	assert_int_equal(gen->last_ip, 0x4015);
+	assert_int_equal(gen->addr, 0);
+	assert_true(gen->by_jump);
+	event(tree, AUXTAP_EVENT_RETURN, 0x4020, 0x3015, 6); /* returns to gen */
+	gen = call_tree_current(tree);
+	assert_int_equal(gen->last_ip, 0x3015);
+	assert_true(gen->by_jump);
+	assert_true(gen->first->returned);
+	assert_false(gen->first->by_jump);
+	assert_int_equal(gen->parent->addr, 0x2000);
+	call_tree_free(tree);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -286,6 +418,8 @@ int main(void)
 		cmocka_unit_test(gaps_cut_the_tree), cmocka_unit_test(bounded),
 		cmocka_unit_test(tail_calls_keep_the_frame), cmocka_unit_test(coroutines),
 		cmocka_unit_test(handler_returns), cmocka_unit_test(handler_after_a_system_call),
+		cmocka_unit_test(exceptions), cmocka_unit_test(exceptions_in_recursion),
+		cmocka_unit_test(parts_of_functions), cmocka_unit_test(coroutines_by_jumps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What .eh_frame says of code, with or without symbols: the ranges of code that functions consist
+ * of, found by the search table of .eh_frame_hdr, and where an exception lands that leaves a call
+ * (.gcc_except_table). Formats: the Linux Standard Base, "Exception Frames", and the layout of
+ * language-specific data that gcc and clang share. The files are untrusted: each read is checked.
+ */
+#include "image_private.h"
+
+#include <elf.h>
+#include <string.h>
+
+#define PE_ABS	   0x00 /* encodings of pointers */
+#define PE_PCREL   0x10
+#define PE_DATAREL 0x30
+#define PE_OMIT	   0xff
+#define PE_SDATA4  0x0b
+#define PE_UDATA4  0x03
+
+/* A position in the file, by ELF address. */
+struct eh_cursor {
+	const struct auxtap_image *image;
+	const uint8_t *at, *end;
+	uint64_t vaddr; /* of 'at' */
+	bool failed;
+};
+
+static bool eh_seek(struct eh_cursor *c, const struct auxtap_image *image, uint64_t vaddr)
+{
+	uint64_t off, left;
+
+	*c = (struct eh_cursor){.image = image, .vaddr = vaddr, .failed = true};
+	if (image_vaddr_to_off(image, vaddr, &off, &left))
+		return false;
+	c->at = image->data + off;
+	c->end = c->at + left;
+	c->failed = false;
+	return true;
+}
+
+/* Little-endian; 0 at the end. */
+static uint64_t eh_bytes(struct eh_cursor *c, unsigned int nr)
+{
+	uint64_t value = 0;
+
+	if (c->failed || (size_t)(c->end - c->at) < nr) {
+		c->failed = true;
+		return 0;
+	}
+	for (unsigned int i = 0; i < nr; i++)
+		value |= (uint64_t)c->at[i] << 8 * i;
+	c->at += nr;
+	c->vaddr += nr;
+	return value;
+}
+
+static uint64_t eh_leb(struct eh_cursor *c, bool is_signed)
+{
+	uint64_t value = 0, byte;
+	unsigned int shift = 0;
+
+	do {
+		byte = eh_bytes(c, 1);
+		if (shift < 64)
+			value |= (byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80 && !c->failed);
+	if (is_signed && byte & 0x40 && shift < 64)
+		value |= UINT64_MAX << shift;
+	return value;
+}
+
+/* A pointer as 'encoding' says; fails where that is one that no linker writes here. */
+static uint64_t eh_pointer(struct eh_cursor *c, uint8_t encoding, uint64_t data)
+{
+	uint64_t base = 0, value;
+
+	switch (encoding & 0x70) {
+	case PE_ABS:
+		break;
+	case PE_PCREL:
+		base = c->vaddr;
+		break;
+	case PE_DATAREL:
+		base = data;
+		break;
+	default:
+		c->failed = true;
+	}
+	switch (encoding & 0x0f) {
+	case 0x00:
+	case 0x04:
+	case 0x0c:
+		value = eh_bytes(c, 8);
+		break;
+	case 0x01:
+		value = eh_leb(c, false);
+		break;
+	case 0x09:
+		value = eh_leb(c, true);
+		break;
+	case 0x02:
+		value = eh_bytes(c, 2);
+		break;
+	case PE_UDATA4:
+		value = eh_bytes(c, 4);
+		break;
+	case 0x0a:
+		value = (uint64_t)(int64_t)(int16_t)eh_bytes(c, 2);
+		break;
+	case PE_SDATA4:
+		value = (uint64_t)(int64_t)(int32_t)eh_bytes(c, 4);
+		break;
+	default:
+		c->failed = true;
+		value = 0;
+	}
+	return value ? value + base : 0;
+}
+
+/* ---- the search table ---- */
+
+static bool eh_table(const struct auxtap_image *image, uint64_t *vaddr)
+{
+	Elf64_Ehdr eh;
+	Elf64_Phdr ph;
+
+	if (!image->is_elf || !image->is_64 || image->is_rel || image->size < sizeof(eh))
+		return false;
+	memcpy(&eh, image->data, sizeof(eh));
+	for (unsigned int i = 0; i < eh.e_phnum; i++) {
+		uint64_t pos = eh.e_phoff + (uint64_t)i * eh.e_phentsize;
+
+		if (pos > image->size || image->size - pos < sizeof(ph))
+			return false;
+		memcpy(&ph, image->data + pos, sizeof(ph));
+		if (ph.p_type == PT_GNU_EH_FRAME) {
+			*vaddr = ph.p_vaddr;
+			return true;
+		}
+	}
+	return false;
+}
+
+static uint64_t eh_entry(const uint8_t *table, size_t i, unsigned int field, uint64_t base)
+{
+	int32_t value;
+
+	memcpy(&value, table + i * 8 + field * 4, sizeof(value));
+	return base + (uint64_t)(int64_t)value;
+}
+
+/* The ELF address of the entry (FDE) that begins last before vaddr; 0: none. */
+static uint64_t eh_search(const struct auxtap_image *image, uint64_t vaddr)
+{
+	struct eh_cursor c;
+	uint8_t frame_encoding, count_encoding, encoding;
+	uint64_t base, nr;
+	size_t lo = 0, hi;
+
+	if (!eh_table(image, &base) || !eh_seek(&c, image, base) || eh_bytes(&c, 1) != 1)
+		return 0;
+	frame_encoding = (uint8_t)eh_bytes(&c, 1);
+	count_encoding = (uint8_t)eh_bytes(&c, 1);
+	encoding = (uint8_t)eh_bytes(&c, 1);
+	if (encoding != (PE_DATAREL | PE_SDATA4) || frame_encoding == PE_OMIT ||
+	    count_encoding == PE_OMIT)
+		return 0;
+	eh_pointer(&c, frame_encoding, base);
+	nr = eh_pointer(&c, count_encoding, base);
+	if (c.failed || nr > (size_t)(c.end - c.at) / 8)
+		return 0;
+	for (hi = nr; lo < hi;) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (eh_entry(c.at, mid, 0, base) <= vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? eh_entry(c.at, lo - 1, 1, base) : 0;
+}
+
+/* ---- entries ---- */
+
+struct eh_cie {
+	uint8_t pointers, lsda; /* encodings */
+	bool has_augmentation;
+};
+
+/* The common part of entries: how their pointers are encoded. */
+static bool eh_read_cie(const struct auxtap_image *image, uint64_t vaddr, struct eh_cie *cie)
+{
+	struct eh_cursor c;
+	char augmentation[8] = "";
+	uint64_t version;
+
+	*cie = (struct eh_cie){.pointers = PE_ABS, .lsda = PE_OMIT};
+	if (!eh_seek(&c, image, vaddr) || eh_bytes(&c, 4) >= 0xfffffff0 || eh_bytes(&c, 4) != 0)
+		return false;
+	version = eh_bytes(&c, 1);
+	for (size_t i = 0; i < sizeof(augmentation); i++) {
+		augmentation[i] = (char)eh_bytes(&c, 1);
+		if (!augmentation[i])
+			break;
+	}
+	if (augmentation[sizeof(augmentation) - 1] || (version != 1 && version != 3))
+		return false;
+	eh_leb(&c, false); /* alignment of code and of data, register of the return address */
+	eh_leb(&c, true);
+	if (version == 1)
+		eh_bytes(&c, 1);
+	else
+		eh_leb(&c, false);
+	if (augmentation[0] != 'z')
+		return !augmentation[0] && !c.failed;
+	cie->has_augmentation = true;
+	eh_leb(&c, false);
+	for (const char *a = augmentation + 1; *a; a++) {
+		uint8_t encoding = *a == 'R' || *a == 'L' || *a == 'P' ? (uint8_t)eh_bytes(&c, 1) : 0;
+
+		if (*a == 'R')
+			cie->pointers = encoding;
+		else if (*a == 'L')
+			cie->lsda = encoding;
+		else if (*a == 'P')
+			eh_pointer(&c, encoding, 0);
+		else if (*a != 'S' && *a != 'B')
+			return false;
+	}
+	return !c.failed;
+}
+
+/* Does the program of the entry begin with where the caller's registers are, before any code? */
+static bool eh_begins_within(struct eh_cursor *c, const uint8_t *end)
+{
+	uint64_t op;
+
+	if (c->at >= end)
+		return false;
+	op = eh_bytes(c, 1);
+	return !c->failed && op != 0 && op >> 6 != 1 /* nothing, DW_CFA_advance_loc in its forms */ &&
+	       !(op >= 1 && op <= 4) && op != 0x2e /* DW_CFA_GNU_args_size */;
+}
+
+bool image_eh_find(const struct auxtap_image *image, uint64_t vaddr, struct image_range *range)
+{
+	uint64_t entry, length, cie_at;
+	struct eh_cursor c;
+	struct eh_cie cie;
+	const uint8_t *end;
+
+	memset(range, 0, sizeof(*range));
+	entry = eh_search(image, vaddr);
+	if (!entry || !eh_seek(&c, image, entry))
+		return false;
+	length = eh_bytes(&c, 4);
+	if (c.failed || !length || length >= 0xfffffff0 || length > (size_t)(c.end - c.at))
+		return false;
+	end = c.at + length;
+	cie_at = c.vaddr;
+	cie_at -= eh_bytes(&c, 4);
+	if (!eh_read_cie(image, cie_at, &cie))
+		return false;
+	range->start = eh_pointer(&c, cie.pointers, 0);
+	range->end = range->start + eh_pointer(&c, cie.pointers & 0x0f, 0);
+	if (cie.has_augmentation) {
+		uint64_t size = eh_leb(&c, false);
+		struct eh_cursor lsda = c;
+
+		if (cie.lsda != PE_OMIT && size)
+			range->lsda = eh_pointer(&lsda, cie.lsda, 0);
+		if (lsda.failed || c.failed || size > (size_t)(c.end - c.at))
+			return false;
+		c.at += size;
+		c.vaddr += size;
+	}
+	range->is_part = eh_begins_within(&c, end);
+	return !c.failed && vaddr >= range->start && vaddr < range->end;
+}
+
+uint64_t image_eh_landing_pad(const struct auxtap_image *image, uint64_t call)
+{
+	struct image_range range;
+	struct eh_cursor c;
+	uint64_t pads, length;
+	uint8_t encoding;
+	const uint8_t *end;
+
+	if (!image_eh_find(image, call, &range) || !range.lsda || !eh_seek(&c, image, range.lsda))
+		return 0;
+	encoding = (uint8_t)eh_bytes(&c, 1);
+	pads = encoding == PE_OMIT ? range.start : eh_pointer(&c, encoding, 0);
+	if (eh_bytes(&c, 1) != PE_OMIT) /* the table of types */
+		eh_leb(&c, false);
+	encoding = (uint8_t)eh_bytes(&c, 1);
+	length = eh_leb(&c, false);
+	if (c.failed || length > (size_t)(c.end - c.at))
+		return 0;
+	for (end = c.at + length; c.at < end && !c.failed;) {
+		uint64_t start = range.start + eh_pointer(&c, encoding & 0x0f, 0);
+		uint64_t size = eh_pointer(&c, encoding & 0x0f, 0);
+		uint64_t pad = eh_pointer(&c, encoding & 0x0f, 0);
+
+		eh_leb(&c, false); /* what is done there */
+		if (!c.failed && call >= start && call - start < size)
+			return pad ? pads + pad : 0;
+	}
+	return 0;
+}
