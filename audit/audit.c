@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* What all of the auditor shares: the list of invariants, findings, rings. */
-#include "perfdata/opts.h"
+#include "util/opts.h"
 #include "audit.h"
 
 #include <stdarg.h>

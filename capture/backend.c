@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Backends: which perf interface and which control of the program go together, and what is possible here. */
-#include "perfdata/opts.h"
+#include "util/opts.h"
 #include "emulated.h"
 #include "native.h"
 #include "refusal.h"

@@ -3,7 +3,7 @@
  * A capture session: starts or attaches, follows what the target tells, lets the rings be
  * drained (session_drain.c), and closes. Everything goes through the backend's two tables.
  */
-#include "perfdata/opts.h"
+#include "util/opts.h"
 #include "emulated.h"
 #include "session.h"
 

@@ -3,7 +3,7 @@
  * The decoder's public face: queues merged by time. Each queue generates its events a batch
  * at a time, so memory does not grow with the file. See decoder_private.h for the other parts.
  */
-#include "perfdata/opts.h"
+#include "util/opts.h"
 #include "decoder_private.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* A bare stream as the decoder's only queue; images and sideband are given by hand. Snapshots. */
-#include "perfdata/opts.h"
+#include "util/opts.h"
 #include "cs_snapshot.h"
 #include "decoder_private.h"
 

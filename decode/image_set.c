@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The public face of the image store (include/auxtap/image.h): who maps what, reading, resolving. */
-#include "perfdata/opts.h"
+#include "util/opts.h"
 #include "image_private.h"
 
 #include <capstone/capstone.h>

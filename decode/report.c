@@ -5,7 +5,7 @@
  * For a file without a crash: an overview of the same.
  */
 #include "decoder_private.h"
-#include "perfdata/opts.h"
+#include "util/opts.h"
 #include "report.h"
 #include "fault.h"
 

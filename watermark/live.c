@@ -3,7 +3,7 @@
  * One configuration on this machine's own PMU: the event of a CPU, its rings read as the options
  * say, all of it kept in a perf.data file; follow.c says what should have come.
  */
-#include "perfdata/opts.h"
+#include "util/opts.h"
 #include "follow.h"
 #include "world.h"
 

@@ -3,7 +3,7 @@
  * Every option struct of the public API begins with its size. A size that cannot be right is
  * refused; a shorter struct means the defaults for what it lacks; an unknown option is refused.
  */
-#include "perfdata/opts.h"
+#include "util/opts.h"
 #include <auxtap/audit.h>
 #include <auxtap/capture.h>
 #include <auxtap/decode.h>

@@ -3,8 +3,8 @@
  * Option structs that cross the API begin with their own size, so that a program and a library of
  * different versions understand each other. This helper decides for all of them.
  */
-#ifndef PERFDATA_OPTS_H
-#define PERFDATA_OPTS_H
+#ifndef UTIL_OPTS_H
+#define UTIL_OPTS_H
 
 #include <auxtap/error.h>
 #include <errno.h>

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Numbers and sizes as users write them on command lines and in files. */
+#ifndef UTIL_NUMBER_H
+#define UTIL_NUMBER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * An unsigned number at the start of text: decimal, or hexadecimal after 0x; without sign and without
+ * blanks before it. Sets *end after its last digit. false: no number, or more than 64 bits.
+ */
+bool number_prefix(const char *text, const char **end, uint64_t *value);
+
+/* All of text is such a number, at most max. *value is set only then. */
+bool number_parse(const char *text, uint64_t max, uint64_t *value);
+
+/*
+ * A size in bytes: a number, then K, M or G (powers of 1024, in either case), then B, each as wanted.
+ * *has_unit, unless NULL: one of them is there. *value is set only where true is returned.
+ */
+bool number_parse_size(const char *text, uint64_t *value, bool *has_unit);
+
+/* A time in nanoseconds: a number, then ns, us, ms or s; without a unit it is nanoseconds. */
+bool number_parse_time(const char *text, uint64_t *value);
+
+#endif
