@@ -2,21 +2,22 @@
 /* See pt_limits.h. Versions are those of libipt's history. */
 #include "pt_limits.h"
 
+#include <intel-pt.h>
 #include <string.h>
 
-#define VERSION_UIRET PT_VERSION(2, 1)
-#define VERSION_REX2  PT_VERSION(2, 2) /* jmpabs is one of its instructions; eretu, erets */
+/* pt_library_version() has no patch level: this one cannot be looked at when it is loaded */
+#if LIBIPT_VERSION_MAJOR < 2 || (LIBIPT_VERSION == 0x200 && LIBIPT_VERSION_PATCH < 4)
+#error "this libipt takes uiret for another instruction; build with 2.0.4 or newer"
+#endif
+
+#define VERSION_REX2 PT_VERSION(2, 2) /* jmpabs is one of its instructions; eretu, erets */
 
 #define REX2 0xd5
 
-/* After the prefixes; repeat: the last of f2, f3. */
+/* eretu, erets; after the prefixes. repeat: the last of f2, f3. */
 static bool returns_from_event(unsigned int version, uint8_t repeat, const uint8_t *code)
 {
-	if (code[0] != 0x0f || code[1] != 0x01)
-		return false;
-	if (code[2] == 0xca) /* eretu, erets */
-		return repeat && version < VERSION_REX2;
-	return code[2] == 0xec && repeat == 0xf3 && version < VERSION_UIRET;
+	return code[0] == 0x0f && code[1] == 0x01 && code[2] == 0xca && repeat && version < VERSION_REX2;
 }
 
 bool pt_limits_insn(unsigned int version, bool bits_32, const uint8_t *code, size_t size)
@@ -41,6 +42,5 @@ bool pt_limits_bytes(unsigned int version, const uint8_t *code, size_t size)
 {
 	if (version >= VERSION_REX2)
 		return false;
-	return memchr(code, REX2, size) || memmem(code, size, "\x0f\x01\xca", 3) ||
-	       memmem(code, size, "\x0f\x01\xec", 3);
+	return memchr(code, REX2, size) || memmem(code, size, "\x0f\x01\xca", 3);
 }

@@ -37,6 +37,7 @@ tail = b"\x90\xff\xe0"
 part("jmpabs", 0x1000, b"\xd5\x00\xa1" + struct.pack("<Q", 0x1100) + tail, 0x1100)
 part("eretu", 0x1200, b"\xf3\x0f\x01\xca" + tail, 0x1300)
 part("erets", 0x1400, b"\xf2\x0f\x01\xca" + tail, 0x1500)
+part("uiret", 0x1a00, b"\xf3\x0f\x01\xec" + tail, 0x1b00)
 # not these: the same bytes as a constant
 part("constant", 0x1600, b"\xb8\xd5\x00\xa1\x00\xb8\xf3\x0f\x01\xca" + tail, 0x1700)
 for name, packet in (("cfe", b"\x02\x13\x01\x20"), ("evd", b"\x02\x53\x00" + bytes(8)), ("trig", b"\xd9\x00\x00")):
@@ -64,6 +65,9 @@ unknown() {
 unknown jmpabs 0x1000 0x1100
 unknown eretu 0x1200 0x1300
 unknown erets 0x1400 0x1500
+# libipt has known this one since 2.0.4
+run decode uiret --events insn,gap -F ip >listed
+diff listed <(printf '%s\n' 1a00 1a01 1b00 1b01) || fail "uiret: $(cat listed)"
 run decode constant --events insn,gap -F ip >listed
 diff listed <(printf '%s\n' 1600 1601 1606 160b 160c 1700 1701) || fail "constants: $(cat listed)"
 for name in cfe evd trig; do
