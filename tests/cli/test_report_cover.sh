@@ -34,6 +34,20 @@ sed -n 's/^  \([0-9.]*\) s of emulated time .*/\1/p' section | awk -v executed="
 tail -n 2 out | head -n 1 | grep -q 'gap: uncounted' || fail "deep_calls: no gap before the fault: $(cat out)"
 sed -n '/^The calls/,/^$/p' deep.report.txt | grep -q ' down .*SIGSEGV here' || fail "deep_calls: the callers are lost"
 
+# The flow ends elsewhere than the thread died: the registers' instruction pointer is another one.
+"$AUXTAP" crash -o died -- "$FIXTURES/null_deref" >stdout 2>err
+covers null_deref "$all" died
+before=$("$AUXTAP" decode --events insn -F ip --last 1 died | tr -d ' ')
+last=$("$AUXTAP" report died | sed -n '/^Faulting instruction/{n;s/^  0x\([0-9a-f]*\) .*/\1/p}')
+python3 - $((16#$before)) $((16#$last)) <<'END'
+import struct, sys
+before, last = (struct.pack("<Q", int(ip)) for ip in sys.argv[1:])
+data = open("died", "rb").read()
+open("moved", "wb").write(data.replace(last, before))
+END
+cmp -s died moved && fail "the snapshot holds no instruction pointer $last"
+covers moved "the flow of the dead thread ends at 0x$last, but the thread died at 0x$before: what ran between" moved
+
 # attached: it ran before
 sleep 30 &
 pid=$!
