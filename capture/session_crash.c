@@ -230,7 +230,7 @@ static void unsaved_notes(struct auxtap_session *s, struct trace_file *file)
 static void ended_notes(struct auxtap_session *s, struct trace_file *file, pid_t pid)
 {
 	const struct process *p = process_find(&s->processes, pid);
-	struct auxtap_gap gap = {.cause = AUXTAP_GAP_OVERWRITTEN, .cpu = -1, .pid = pid};
+	struct auxtap_gap gap = {.cause = AUXTAP_GAP_DISCARDED, .cpu = -1, .pid = pid};
 	uint64_t first;
 
 	if (!p || !p->nr_ended)

@@ -36,6 +36,7 @@ struct thread_view {
 	uint64_t nr_insns, first_time, last_time, last_ip;
 	uint64_t flow_end; /* where it would go on, if has_end */
 	bool has_flow; /* more than gaps */
+	bool has_ended; /* before the snapshot, which keeps nothing of it */
 	bool has_end;
 	bool in_syscall; /* the flow ends there, as that of a thread that exits */
 };
@@ -182,6 +183,8 @@ static int on_event(struct report *r, const struct auxtap_event *ev)
 	else
 		note_end(view, ev);
 	view->has_flow = view->has_flow || ev->type != AUXTAP_EVENT_GAP;
+	if (ev->type == AUXTAP_EVENT_GAP && ev->gap.cause == AUXTAP_GAP_DISCARDED)
+		view->has_ended = true;
 	if (ev->has_addr)
 		view->last_ip = ev->addr;
 	else if (ev->has_ip)
@@ -445,6 +448,28 @@ static void print_coverage(struct report *r)
 	report_cover_print(&r->ro, &r->facts, cover);
 }
 
+/* What it executed; regs: where it was when the program died, or NULL. */
+static void print_thread(const struct report *r, const struct thread_view *v,
+			 const struct auxtap_regs *regs)
+{
+	bool known = v->has_flow;
+	uint64_t ip = v->last_ip;
+
+	if (v->has_flow)
+		fprintf(r->ro.out, "%12" PRIu64 " instructions, last in ", v->nr_insns);
+	else
+		fputs("no instructions are known", r->ro.out);
+	if (regs && report_regs_ip(regs, &ip)) {
+		fputs(known ? "" : "; it was in ", r->ro.out);
+		known = true;
+	}
+	if (known)
+		print_spot(r, ip);
+	else if (v->has_ended)
+		fputs("; it had ended", r->ro.out);
+	fputc('\n', r->ro.out);
+}
+
 static void print_threads(const struct report *r, int32_t but)
 {
 	bool any = false;
@@ -452,7 +477,6 @@ static void print_threads(const struct report *r, int32_t but)
 	for (const struct thread_view *v = r->threads; v; v = v->next) {
 		const struct auxtap_regs *regs = NULL;
 		const char *comm = v->comm;
-		uint64_t ip;
 
 		if (v->tid == but || v->tid < 0)
 			continue;
@@ -467,11 +491,8 @@ static void print_threads(const struct report *r, int32_t but)
 			regs = &r->facts.threads[i].note.regs;
 			comm = r->facts.threads[i].note.comm;
 		}
-		fprintf(r->ro.out, "  %-16s %6d  %12" PRIu64 " instructions, last in ",
-			report_text(&r->ro, comm), v->tid,
-			v->nr_insns);
-		print_spot(r, regs && report_regs_ip(regs, &ip) ? ip : v->last_ip);
-		fputc('\n', r->ro.out);
+		fprintf(r->ro.out, "  %-16s %6d  ", report_text(&r->ro, comm), v->tid);
+		print_thread(r, v, regs);
 	}
 }
 

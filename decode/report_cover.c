@@ -184,25 +184,35 @@ void report_cover_event(struct report_cover *cover, const struct auxtap_event *e
 	gap->nr_bytes += ev->gap.nr_bytes;
 }
 
-static uint64_t print_gaps(const struct report_out *ro, const struct report_cover *cover)
+static void print_gap_sum(const struct report_out *ro, enum auxtap_gap_cause cause,
+			  const struct report_gap_count *gap, const char *nr_ended)
+{
+	bool not_decoded = auxtap_gap_is_undecoded(&(struct auxtap_gap){.cause = cause});
+
+	fprintf(ro->out, "  %" PRIu64 " gap%s: %s", gap->nr, gap->nr == 1 ? "" : "s",
+		auxtap_gap_cause_name(cause));
+	if (cause == AUXTAP_GAP_OVERWRITTEN)
+		fputs(" (the recorder keeps only the newest trace)", ro->out);
+	else if (gap->nr_bytes)
+		fprintf(ro->out, ", %s%" PRIu64 " bytes %s", gap->exact ? "" : "at least ",
+			gap->nr_bytes, not_decoded ? "not decoded" : "lost");
+	if (cause == AUXTAP_GAP_DISCARDED)
+		fprintf(ro->out, " (no trace is kept of the %s%sthread%s that had ended)", nr_ended,
+			*nr_ended ? " " : "", strcmp(nr_ended, "1") ? "s" : "");
+	fputc('\n', ro->out);
+}
+
+static uint64_t print_gaps(const struct report_out *ro, const struct report_cover *cover,
+			   const char *nr_ended)
 {
 	uint64_t nr = 0;
 
 	for (int i = 0; i < AUXTAP_GAP_NR_CAUSES; i++) {
 		const struct report_gap_count *gap = &cover->gaps[i];
-		bool not_decoded = auxtap_gap_is_undecoded(&(struct auxtap_gap){.cause = i});
 
-		if (!gap->nr)
-			continue;
+		if (gap->nr)
+			print_gap_sum(ro, (enum auxtap_gap_cause)i, gap, nr_ended);
 		nr += gap->nr;
-		fprintf(ro->out, "  %" PRIu64 " gap%s: %s", gap->nr, gap->nr == 1 ? "" : "s",
-			auxtap_gap_cause_name((enum auxtap_gap_cause)i));
-		if (i == AUXTAP_GAP_OVERWRITTEN)
-			fputs(" (the recorder keeps only the newest trace)", ro->out);
-		else if (gap->nr_bytes)
-			fprintf(ro->out, ", %s%" PRIu64 " bytes %s", gap->exact ? "" : "at least ",
-				gap->nr_bytes, not_decoded ? "not decoded" : "lost");
-		fputc('\n', ro->out);
 	}
 	return nr;
 }
@@ -212,7 +222,7 @@ void report_cover_print(const struct report_out *ro, const struct report_facts *
 {
 	const struct auxtap_decode_summary *sum = &cover->sum;
 	bool emulated;
-	char value[128];
+	char value[128], nr_ended[32] = "";
 	uint64_t nr_gaps, end = sum->time_end;
 
 	fprintf(ro->out, "  %" PRIu64 " instructions, %" PRIu64 " branches in %" PRIu64
@@ -232,7 +242,8 @@ void report_cover_print(const struct report_out *ro, const struct report_facts *
 	if (end > sum->time_begin)
 		fprintf(ro->out, "  %.6f s of %s\n", (double)(end - sum->time_begin) / 1e9,
 			emulated ? "emulated time (one instruction is one ns)" : "time");
-	nr_gaps = print_gaps(ro, cover);
+	report_facts_capture(facts, "threads_ended", nr_ended, sizeof(nr_ended));
+	nr_gaps = print_gaps(ro, cover, nr_ended);
 	/*
 	 * A handler returned, and the thread died where the kernel let it go on: at a signal that was
 	 * pending. No instruction ran in between: the first would have started the trace again.
@@ -257,7 +268,4 @@ void report_cover_print(const struct report_out *ro, const struct report_facts *
 		fprintf(ro->out, "  no trace of %zu other thread%s: what %s ran is not known\n",
 			cover->nr_without, cover->nr_without == 1 ? "" : "s",
 			cover->nr_without == 1 ? "it" : "they");
-	if (report_facts_capture(facts, "threads_ended", value, sizeof(value)))
-		fprintf(ro->out, "  %s thread%s had ended before: %s trace is not kept\n", value,
-			strcmp(value, "1") ? "s" : "", strcmp(value, "1") ? "their" : "its");
 }

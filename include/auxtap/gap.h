@@ -25,6 +25,7 @@ enum auxtap_gap_cause {
 	AUXTAP_GAP_NO_IMAGE,	 /* executed code whose bytes are not available */
 	AUXTAP_GAP_DECODE_ERROR, /* the trace contradicts itself or its image */
 	AUXTAP_GAP_UNCOUNTED,	 /* known code ran on, how often is not recorded; callers stay known */
+	AUXTAP_GAP_DISCARDED,	 /* snapshot: no trace is kept of threads that had ended */
 	AUXTAP_GAP_NR_CAUSES
 };
 

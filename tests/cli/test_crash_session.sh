@@ -234,13 +234,17 @@ for source in $sources; do
 	wait $recorder
 	status_is "QUIT, $source" $? 131 err
 
-	section "threads that ended before: told, and a gap each"
+	section "threads that had ended: a gap each, named once"
 	crash --source "$source" -o threads -- ./programs threads 5 >out 2>err
 	status_is "threads, $source" $? 139 err
-	grep -q '5 threads had ended before: their trace is not kept' threads.report.txt ||
+	grep -qE '^  5 gaps: discarded, [0-9]+ bytes lost \(no trace is kept of the 5 threads that had ended\)$' \
+		threads.report.txt ||
 		fail "threads, $source: $(sed -n '/^What the trace/,/^Images/p' threads.report.txt)"
 	grep -q 'no gaps' threads.report.txt && fail "threads, $source: 'no gaps' with five traces lost"
-	[ "$("$AUXTAP" decode --events gap -F event,tid threads | grep -c overwritten)" -eq 5 ] ||
+	[ "$(grep -c '  no instructions are known; it had ended$' threads.report.txt)" -eq 5 ] ||
+		fail "threads, $source: $(sed -n '/^The other threads/,/^Images/p' threads.report.txt)"
+	grep -q ' 0 instructions' threads.report.txt && fail "threads, $source: '0 instructions' is not known"
+	[ "$("$AUXTAP" decode --events gap -F event,tid threads | grep -c discarded)" -eq 5 ] ||
 		fail "threads, $source: gaps: $("$AUXTAP" decode --events gap threads)"
 done
 head -n 1 quit.report.txt | grep -q 'died of SIGQUIT' || fail "QUIT: $(head -n 1 quit.report.txt)"
