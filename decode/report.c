@@ -414,7 +414,9 @@ static void prove_coverage(struct report *r)
 	/* Of single CPUs: what a thread does on others leaves no trace. */
 	cover->from_start = (cover->enable_on_exec || cover->of_threads) && !cover->of_unknown_offsets;
 	cover->to_end = r->pd != NULL;
+	cover->sum.threads = 0; /* the decoder counts those with nothing but gaps, too */
 	for (const struct thread_view *v = r->threads; v; v = v->next) {
+		cover->sum.threads += v->has_flow;
 		cover->from_start = cover->from_start && v->tid >= 0 &&
 				    report_cover_born(cover, v->tid, v->first_time);
 		/* those of a crash were stopped by the recorder */

@@ -243,6 +243,8 @@ for source in $sources; do
 	grep -q 'no gaps' threads.report.txt && fail "threads, $source: 'no gaps' with five traces lost"
 	[ "$(grep -c '  no instructions are known; it had ended$' threads.report.txt)" -eq 5 ] ||
 		fail "threads, $source: $(sed -n '/^The other threads/,/^Images/p' threads.report.txt)"
+	grep -q ' instructions, .* branches in 2 threads, ' threads.report.txt ||
+		fail "threads, $source: $(grep ' branches in ' threads.report.txt)"
 	grep -q ' 0 instructions' threads.report.txt && fail "threads, $source: '0 instructions' is not known"
 	[ "$("$AUXTAP" decode --events gap -F event,tid threads | grep -c discarded)" -eq 5 ] ||
 		fail "threads, $source: gaps: $("$AUXTAP" decode --events gap threads)"
