@@ -54,11 +54,26 @@ static void watch_child(struct native_target *t)
 		native_watch_end(&t->watch);
 }
 
+/*
+ * Signals are the program's from its first instant on: a handler of the recorder would take them in a
+ * copy of the recorder's memory, and end the read() below. Called with all signals blocked.
+ */
+static void take_no_signals(const sigset_t *mask)
+{
+	struct sigaction act;
+
+	for (int signo = 1; signo < NSIG; signo++)
+		if (!sigaction(signo, NULL, &act) && act.sa_handler != SIG_IGN)
+			signal(signo, SIG_DFL);
+	pthread_sigmask(SIG_SETMASK, mask, NULL);
+}
+
 static int native_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pid,
 			struct auxtap_error *err)
 {
 	struct native_target *t = ctx;
 	int hold[2], result[2], ret;
+	sigset_t all, mask;
 	char path[4096];
 
 	if (spawn->truth_path)
@@ -73,7 +88,11 @@ static int native_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pid,
 		ret = auxtap_error_set(err, -errno, spawn->argv[0], "pipe: %m");
 		goto close_hold;
 	}
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &mask);
 	t->pid = fork();
+	if (t->pid)
+		pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	if (t->pid < 0) {
 		ret = auxtap_error_set(err, -errno, spawn->argv[0], "fork: %m");
 		goto close_result;
@@ -83,8 +102,7 @@ static int native_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pid,
 		int code;
 
 		close(hold[1]);
-		if (t->watch.on)
-			pthread_sigmask(SIG_SETMASK, &t->watch.old_mask, NULL);
+		take_no_signals(t->watch.on ? &t->watch.old_mask : &mask);
 		if (read(hold[0], &go, 1) != 1)
 			_exit(125); /* the recorder died */
 		execvp(spawn->argv[0], spawn->argv);

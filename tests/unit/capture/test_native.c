@@ -312,6 +312,61 @@ static char state_of(pid_t pid)
 	return state;
 }
 
+static void do_nothing(int signo)
+{
+	(void)signo;
+}
+
+static void wait_for_state(pid_t pid, const char *states)
+{
+	struct progress progress = {.roots = &pid, .nr_roots = 1, .idle_s = PROGRESS_IDLE_S};
+
+	while (!strchr(states, state_of(pid)) && !progress_stalled(&progress))
+		usleep(1000);
+	assert_non_null(strchr(states, state_of(pid)));
+}
+
+/*
+ * A child that has not yet executed the program takes signals as the program would, though its parent
+ * handles them.
+ */
+static void test_signals_before_exec(void **state)
+{
+	struct sigaction act = {.sa_handler = do_nothing}, old_cont, old_term;
+	char *argv[] = {own_path, (char[]){"handler"}, NULL};
+	struct auxtap_spawn spawn = {.size = sizeof(spawn), .argv = argv};
+	struct auxtap_backend be;
+	struct told told;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(sigaction(SIGCONT, &act, &old_cont), 0);
+	assert_int_equal(sigaction(SIGTERM, &act, &old_term), 0);
+	assert_int_equal(auxtap_backend_open_kernel(&be, NULL), 0);
+	assert_int_equal(be.target->spawn(be.target_ctx, &spawn, &pid, NULL), 0);
+	wait_for_state(pid, "S"); /* for its start */
+	kill(pid, SIGSTOP);
+	wait_for_state(pid, "T");
+	kill(pid, SIGCONT);
+	wait_for_state(pid, "SZ");
+	assert_int_equal(be.target->resume(be.target_ctx, pid), 0);
+	follow(&be, pid, &told);
+	assert_true(WIFEXITED(told.status));
+	assert_int_equal(WEXITSTATUS(told.status), 7);
+	auxtap_backend_close(&be);
+
+	assert_int_equal(auxtap_backend_open_kernel(&be, NULL), 0);
+	assert_int_equal(be.target->spawn(be.target_ctx, &spawn, &pid, NULL), 0);
+	wait_for_state(pid, "S");
+	kill(pid, SIGTERM);
+	follow(&be, pid, &told);
+	assert_true(WIFSIGNALED(told.status));
+	assert_int_equal(WTERMSIG(told.status), SIGTERM);
+	auxtap_backend_close(&be);
+	sigaction(SIGCONT, &old_cont, NULL);
+	sigaction(SIGTERM, &old_term, NULL);
+}
+
 /* What stops with its group stays stopped until SIGCONT, then goes on. */
 static void test_stops(void **state)
 {
@@ -379,6 +434,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_child_dies),
 		cmocka_unit_test(test_exec_by_another_thread),
 		cmocka_unit_test(test_seccomp),
+		cmocka_unit_test(test_signals_before_exec),
 		cmocka_unit_test(test_stops),
 		cmocka_unit_test(test_attach),
 	};
