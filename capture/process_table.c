@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define MMAPS_MAX  4096u	 /* of one process */
+#define EXECS_KEPT 8u	 /* of one process */
 #define BYTES_MAX  (12u << 20) /* of all processes */
 
 static const struct perf_event_header *header_of(const struct kept_record *r)
@@ -133,16 +134,18 @@ static int keep(struct process_table *table, struct process *p, const void *reco
 	return 0;
 }
 
-/* At the second exec from here: what the image before the last one was is not in any ring now. */
-static void forget_before_last_exec(struct process_table *table, struct process *p)
+/*
+ * A ring may hold trace of several programs that one process executed. Records of the last ones are
+ * kept; decoders take trace from before the first kept exec for a gap.
+ */
+static void forget_first_execs(struct process_table *table, struct process *p)
 {
-	size_t last = 0;
+	size_t nr = 0, first = p->nr;
 
-	for (size_t i = 0; i < p->nr; i++) {
-		if (is_exec(header_of(p->records[i])))
-			last = i;
-	}
-	while (last--)
+	/* with the one that comes now */
+	while (first && nr < EXECS_KEPT - 1)
+		nr += is_exec(header_of(p->records[--first]));
+	while (nr == EXECS_KEPT - 1 && first--)
 		drop(table, p, 0);
 }
 
@@ -208,7 +211,7 @@ int process_record(struct process_table *table, pid_t pid, const void *record)
 	switch (h->type) {
 	case PERF_RECORD_COMM:
 		if (is_exec(h))
-			forget_before_last_exec(table, p);
+			forget_first_execs(table, p);
 		else
 			drop_thread(table, p, PERF_RECORD_COMM, (pid_t)tid_of(h));
 		return keep(table, p, record);

@@ -394,6 +394,7 @@ int cs_decoder_open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 					       .tid = (uint32_t)buffer->tid};
 
 		buffer->of_one_thread = decoder_of_one_thread(dec, &head);
+		cs_buffer_bound(buffer, buffer->of_one_thread ? sideband_started(&dec->sideband, buffer->tid) : 0);
 		ret = scan(dec, buffer);
 	}
 	for (size_t i = 0; !ret && i < cs->pieces.nr; i++)

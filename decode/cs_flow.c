@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* See cs_flow.h. */
 #include "cs_flow.h"
+#include "cs_exec.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -350,29 +351,42 @@ static bool next_insn(struct cs_flow *flow)
 
 /* ---- elements ---- */
 
-/* Calls of the kernel, the hypervisor, the firmware: by instructions, as other numbers are not. */
-static bool is_call(const struct cs_flow *flow, uint32_t number)
+/* Whose code is at addr, is not known: nothing that would be looked up by the address is listed. */
+static void in_doubt(struct cs_flow *flow, uint64_t addr)
 {
-	switch (flow->unit->protocol) {
-	case CS_PROTOCOL_ETMV4:
-	case CS_PROTOCOL_ETE:
-		return number == 2;
-	case CS_PROTOCOL_ETMV3:
-	case CS_PROTOCOL_PTM:
-		return number == 2 || number == 3 || number == 10;
-	default:
-		return false;
+	char text[96];
+
+	if (flow->turns_on) {
+		flow->turns_on = false;
+		put_trace(flow, true, 0, false);
 	}
+	flow->enabled = true;
+	resolve(flow, 0, false);
+	resolve_async(flow, 0, false);
+	flow->last_ip = flow->last_end = 0;
+	for (const struct flow_gap *gap = flow->gap; gap; gap = gap->next)
+		if (gap->gap.cause == AUXTAP_GAP_MAPS_CHANGED)
+			return;
+	snprintf(text, sizeof(text), "what was mapped at %" PRIx64 " changed, and when it ran is not known exactly",
+		 addr);
+	open_gap(flow, AUXTAP_GAP_MAPS_CHANGED, text);
 }
 
 static void exception(struct cs_flow *flow, const ocsd_generic_trace_elem *elem)
 {
 	uint64_t ret = elem->en_addr;
-	bool called = is_call(flow, elem->exception_number) && flow->last_end;
+	/* of the kernel, the hypervisor, the firmware: by instructions, as other numbers are not */
+	bool called = cs_exception_is_call(flow->unit->protocol, elem->exception_number) &&
+		      flow->last_end;
 	uint8_t size = (uint8_t)(flow->last_end - flow->last_ip);
 
 	if (elem->excep_data_marker)
 		return;
+	if (elem->excep_ret_addr && cs_memory_in_doubt(&flow->mem, ret)) {
+		resolve(flow, 0, false);
+		in_doubt(flow, ret);
+		return;
+	}
 	resolve_async(flow, 0, false); /* one after the other */
 	if (!elem->excep_ret_addr) {
 		resolve(flow, 0, false);
@@ -408,6 +422,10 @@ static void no_access(struct cs_flow *flow, const ocsd_generic_trace_elem *elem)
 {
 	char text[96];
 
+	if (cs_memory_in_doubt(&flow->mem, elem->st_addr)) {
+		in_doubt(flow, elem->st_addr);
+		return;
+	}
 	arrive(flow, elem->st_addr);
 	for (const struct flow_gap *gap = flow->gap; gap; gap = gap->next)
 		if (gap->gap.cause == AUXTAP_GAP_NO_IMAGE)

@@ -57,6 +57,39 @@ static const struct cs_dump *find_dump(const struct cs_memory *mem, uint64_t add
 	return NULL;
 }
 
+static struct image_between between(const struct cs_memory *mem)
+{
+	return (struct image_between){mem->pid, mem->since, mem->time, mem->from_start};
+}
+
+static uint32_t certain(const struct cs_memory *mem, uint64_t addr, uint32_t size)
+{
+	struct image_between b = between(mem);
+
+	return mem->changed ? auxtap_image_set_certain(mem->set, &b, addr, size) : size;
+}
+
+bool cs_memory_in_doubt(const struct cs_memory *mem, uint64_t addr)
+{
+	return !certain(mem, addr, 1);
+}
+
+bool cs_memory_set(struct cs_memory *mem, int32_t pid, uint64_t since, uint64_t time, bool from_start)
+{
+	struct image_between b;
+
+	if (mem->pid == pid && mem->since == since && mem->time == time &&
+	    mem->from_start == from_start)
+		return false;
+	mem->pid = pid;
+	mem->since = since;
+	mem->time = time;
+	mem->from_start = from_start;
+	b = between(mem);
+	mem->changed = auxtap_image_set_changed(mem->set, &b);
+	return true;
+}
+
 uint32_t cs_memory_read(const struct cs_memory *mem, uint64_t addr, uint32_t size, void *buf)
 {
 	const struct cs_dump *dump;
@@ -77,6 +110,9 @@ uint32_t cs_memory_read(const struct cs_memory *mem, uint64_t addr, uint32_t siz
 	}
 	if (done || (mem->dumps && mem->dumps->nr && !auxtap_image_set_by_hand(mem->set, addr)))
 		return done;
+	size = certain(mem, addr, size);
+	if (!size)
+		return 0;
 	got = auxtap_image_set_read(mem->set, mem->pid, mem->time, addr, buf, size);
 	return got > 0 ? (uint32_t)got : 0;
 }

@@ -27,7 +27,10 @@ struct cs_memory {
 	struct auxtap_image_set *set;
 	const struct cs_dumps *dumps;
 	int32_t pid;
-	uint64_t time; /* UINT64_MAX: the last that is known */
+	uint64_t time; /* not later; UINT64_MAX: the last that is known */
+	uint64_t since; /* later than that */
+	bool from_start; /* see struct image_between */
+	bool changed;	 /* the maps, between the two */
 	uint32_t space;
 	/* image that the last instructions were in */
 	uint64_t count_lo, count_hi, count_nr;
@@ -36,6 +39,10 @@ struct cs_memory {
 
 /* The count; 0 where there are none. */
 uint32_t cs_memory_read(const struct cs_memory *mem, uint64_t addr, uint32_t size, void *buf);
+/* Whose code is run, and when. False: nothing is different from what it was. */
+bool cs_memory_set(struct cs_memory *mem, int32_t pid, uint64_t since, uint64_t time, bool from_start);
+/* Is it not known which code was at addr? */
+bool cs_memory_in_doubt(const struct cs_memory *mem, uint64_t addr);
 void cs_memory_count(struct cs_memory *mem, uint64_t addr, uint64_t nr_insns);
 void cs_memory_count_flush(struct cs_memory *mem);
 /* Nothing could be read at addr: why, in words; counted with the image. */

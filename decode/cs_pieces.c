@@ -211,7 +211,19 @@ struct cover {
 	uint64_t end; /* of what was added last */
 	uint64_t lead; /* before the first AUX record or byte of the buffer */
 	bool snapshot; /* what lies between two of a ring was overwritten */
+	bool only;     /* the ring has one record: it is of this snapshot, whatever the offsets count from */
 };
+
+/* Was the end of the trace written at the record's time, and not before? */
+static bool ends_at_time(const struct cover *c, const struct aux *aux, uint64_t end)
+{
+	if (!aux->time)
+		return false;
+	if (!(aux->flags & PERF_AUX_FLAG_OVERWRITE))
+		return aux->off + aux->size == end;
+	/* of a snapshot the offset is where the unit stopped */
+	return aux->off == end || (c->only && end == c->trace->head.offset + c->trace->trace_size);
+}
 
 static int add_piece(struct cover *c, const struct aux *aux, uint64_t off, uint64_t size, bool raw)
 {
@@ -235,6 +247,7 @@ static int add_piece(struct cover *c, const struct aux *aux, uint64_t off, uint6
 		c->buffer->cpu_unknown = true;
 	}
 	piece->overwritten = c->snapshot;
+	piece->ends_at_time = ends_at_time(c, aux, off + size);
 	if (off > last_end && (!c->buffer->broken || c->snapshot))
 		piece->nr_lost = off - last_end;
 	c->buffer->broken = aux->flags & FLAG_LOSS;
@@ -389,6 +402,7 @@ static int add_snapshot(struct cover *c, struct auxes *auxes, const struct cs_co
 {
 	uint64_t begin = c->trace->head.offset, end = begin + c->trace->trace_size;
 	const struct aux *newest = NULL, *before;
+	size_t nr = 0;
 
 	for (size_t i = 0; i < auxes->nr; i++) {
 		struct aux *aux = &auxes->list[i];
@@ -396,9 +410,11 @@ static int add_snapshot(struct cover *c, struct auxes *auxes, const struct cs_co
 		if (!(aux->flags & PERF_AUX_FLAG_OVERWRITE) || !is_of(aux, &c->trace->head))
 			continue;
 		aux->used = true;
+		nr++;
 		if (!newest || aux->off <= end)
 			newest = aux;
 	}
+	c->only = nr == 1;
 	c->buffer->broken = c->snapshot = true;
 	if (!newest)
 		return add_untold(c, config, end);
@@ -470,6 +486,32 @@ static int add_trace(struct cs_pieces *pieces, struct auxtap_perfdata *pd, struc
 			ret = add_piece(&c, aux, aux->off, size, aux->flags & FLAG_RAW);
 	}
 	return ret ? ret : add_untold(&c, config, end);
+}
+
+void cs_buffer_bound(struct cs_buffer *buffer, uint64_t started)
+{
+	uint64_t since = started, until = UINT64_MAX;
+
+	for (size_t i = 0; i < buffer->nr; i++) {
+		struct cs_piece *p = &buffer->pieces[i];
+		const struct cs_piece *last = i ? p - 1 : NULL;
+
+		/* trace that comes twice is older than the end of what is before it */
+		if (last && p->off < last->off + last->size)
+			since = started;
+		else if (last && last->time > since && last->time != p->time)
+			since = last->time;
+		p->since = since;
+	}
+	for (size_t i = buffer->nr; i--;) {
+		struct cs_piece *p = &buffer->pieces[i];
+
+		if (p->time)
+			until = p->time;
+		p->until = until;
+		if (p->since >= p->until) /* records that contradict each other */
+			p->since = 0;
+	}
 }
 
 int cs_pieces_read(struct cs_pieces *pieces, struct auxtap_perfdata *pd,

@@ -31,6 +31,8 @@ void cs_pieces_free(struct cs_pieces *pieces);
 /* Registers and trace IDs of the file: AUXTRACE_INFO, then what AUX_OUTPUT_HW_ID records change. */
 int cs_config_from_file(struct cs_config *config, struct auxtap_perfdata *pd,
 			struct auxtap_error *err);
+/* Sets since and until of the pieces; started: when the trace began, 0 if not known. */
+void cs_buffer_bound(struct cs_buffer *buffer, uint64_t started);
 /* At the end of the list; NULL: out of memory. */
 struct cs_piece *cs_buffer_add(struct cs_buffer *buffer);
 struct cs_buffer *cs_pieces_add_buffer(struct cs_pieces *pieces);

@@ -83,59 +83,8 @@ void cs_stream_free(struct cs_stream *s)
 	cs_tree_free(s->tree);
 	cs_flow_free(&s->flow);
 	free(s->items);
+	free(s->execs);
 	free(s->buf);
-}
-
-/* ---- who ---- */
-
-static int32_t tid_of_context(const struct cs_stream *s, const ocsd_pe_context *context)
-{
-	uint32_t id;
-
-	switch (cs_unit_thread_register(s->unit)) {
-	case 1:
-		if (!context->ctxt_id_valid)
-			return -1;
-		id = context->context_id;
-		break;
-	case 2:
-		if (!context->vmid_valid)
-			return -1;
-		id = context->vmid;
-		break;
-	default:
-		return -1;
-	}
-	return id <= INT32_MAX ? (int32_t)id : -1;
-}
-
-/* By the number that the CPU traced, if there is such a thread; else by the records. */
-static void whose(const struct cs_stream *s, int32_t context, size_t piece, uint64_t off, uint64_t time,
-		  int32_t *pid, int32_t *tid)
-{
-	const struct sideband *sb = &s->dec->sideband;
-	const struct cs_piece *p = &s->buffer->pieces[piece];
-
-	*pid = *tid = -1;
-	if (!s->dec->pd) { /* a snapshot knows of no threads but these */
-		*pid = *tid = context;
-		return;
-	}
-	if (context >= 0 && sideband_pid(sb, context) != -1)
-		*tid = context;
-	else if (s->buffer->of_one_thread)
-		*tid = s->buffer->tid;
-	else if (sideband_owner(sb, s->unit->cpu, off, pid, tid))
-		return;
-	else if (time && sideband_running(sb, s->unit->cpu, time, pid, tid))
-		return;
-	else
-		*tid = p->tid;
-	if (*tid == -1)
-		return;
-	*pid = sideband_pid(sb, *tid);
-	if (*pid == -1)
-		*pid = *tid;
 }
 
 static size_t piece_at(const struct cs_stream *s, uint64_t off)
@@ -186,15 +135,11 @@ static void memory_changed(struct cs_stream *s)
 
 static void set_reader(struct cs_stream *s, size_t piece, uint64_t off)
 {
-	uint64_t time = s->buffer->pieces[piece].time;
 	int32_t pid, tid;
 
-	whose(s, s->read_tid, piece, off, time, &pid, &tid);
-	if (pid == s->reads.pid && (time ? time : UINT64_MAX) == s->reads.time)
-		return;
-	s->reads.pid = pid;
-	s->reads.time = time ? time : UINT64_MAX;
-	memory_changed(s);
+	cs_stream_whose(s, s->read_tid, piece, off, s->buffer->pieces[piece].time, &pid, &tid);
+	if (cs_stream_memory(s, &s->reads, pid, tid, piece, off))
+		memory_changed(s);
 }
 
 /* ---- what the library does not know ---- */
@@ -359,7 +304,7 @@ static void on_element(void *ctx, uint64_t off, uint8_t id, const ocsd_generic_t
 	case OCSD_GEN_TRC_ELEM_EXCEPTION_RET:
 		return;
 	case OCSD_GEN_TRC_ELEM_PE_CONTEXT:
-		s->read_tid = tid_of_context(s, &elem->context);
+		s->read_tid = cs_stream_tid(s, &elem->context);
 		set_reader(s, piece_at(s, off), off);
 		if (s->el != (uint32_t)elem->context.exception_level ||
 		    s->security != (uint32_t)elem->context.security_level)
@@ -476,11 +421,15 @@ static bool begin_run(struct cs_stream *s)
 	for (size_t i = 0; i < nr; i++)
 		s->bytes.size += b->pieces[s->at + i].size;
 	s->bytes.format = s->format;
-	if (continues && s->tree)
+	if (continues && s->tree) {
+		cs_stream_find_execs(s);
 		return s->reading = true;
+	}
+	s->nr_execs = 0;
 	add_item(s, ITEM_BREAK, first->off);
 	s->reading = open_tree(s, first->raw ? CS_FORMAT_SOURCE : b->format);
 	s->bytes.format = s->format;
+	cs_stream_find_execs(s);
 	return true;
 }
 
@@ -502,6 +451,14 @@ static void end_run(struct cs_stream *s)
 	s->doubt = false;
 }
 
+static bool begins_exec(const struct cs_stream *s, uint64_t off)
+{
+	for (size_t i = 0; i < s->nr_execs; i++)
+		if (s->execs[i].off == off)
+			return true;
+	return false;
+}
+
 static void feed(struct cs_stream *s)
 {
 	uint64_t off = s->buf_off + s->done;
@@ -511,10 +468,13 @@ static void feed(struct cs_stream *s)
 
 	if (size > FEED)
 		size = FEED;
-	if (piece != s->feeding) {
+	if (piece != s->feeding || begins_exec(s, off)) {
 		s->feeding = piece;
 		set_reader(s, piece, off);
 	}
+	for (size_t i = 0; i < s->nr_execs; i++)
+		if (s->execs[i].off > off && s->execs[i].off - off < size)
+			size = (size_t)(s->execs[i].off - off);
 	if (piece + 1 < s->at + s->run && s->format != CS_FORMAT_DSTREAM) {
 		uint64_t rest = s->buffer->pieces[piece + 1].off - off;
 
@@ -622,32 +582,37 @@ static uint64_t time_of(const struct cs_stream *s, const struct cs_item *item)
 static void follow(struct cs_stream *s, const struct cs_item *item)
 {
 	const struct cs_piece *p = &s->buffer->pieces[item->piece];
-	uint64_t time = time_of(s, item);
+	uint64_t time = time_of(s, item), since, until;
 	struct cs_flow *flow = &s->flow;
 	int32_t tid = flow->tid;
 
 	flow->nr_out = flow->at_out = 0;
 	flow->range_left = 0;
 	if (item->kind == ITEM_ELEMENT && item->elem.elem_type == OCSD_GEN_TRC_ELEM_PE_CONTEXT) {
-		s->tid = tid_of_context(s, &item->elem.context);
+		s->tid = cs_stream_tid(s, &item->elem.context);
 		flow->mem.space = space_of(&item->elem.context);
 	}
 	/* a record is written when its trace ends: what does not go on from it is later, its gap is before */
 	if (item->kind == ITEM_BREAK && item->piece && flow->time && p[-1].time >= flow->time &&
 	    s->dec->sideband.conv.valid && cs_unit_tells_time(s->unit))
 		flow->time = p[-1].time + 1;
+	/* names are looked up by it: it must lie on the same side of an exec as the code */
+	cs_stream_bounds(s, item->piece, item->off, &since, &until);
+	if (s->nr_execs && time > until)
+		time = until;
+	if (s->nr_execs && time <= since && since > flow->time)
+		time = since + 1;
 	if (time > flow->time)
 		flow->time = time;
 	if (!s->who_known || s->who_tid != s->tid || s->who_piece != item->piece ||
 	    s->who_time != flow->time) {
-		whose(s, s->tid, item->piece, item->off, flow->time, &flow->pid, &flow->tid);
+		cs_stream_whose(s, s->tid, item->piece, item->off, flow->time, &flow->pid, &flow->tid);
 		s->who_known = true;
 		s->who_tid = s->tid;
 		s->who_piece = item->piece;
 		s->who_time = flow->time;
 	}
-	flow->mem.pid = flow->pid;
-	flow->mem.time = p->time ? p->time : UINT64_MAX;
+	cs_stream_memory(s, &flow->mem, flow->pid, flow->tid, item->piece, item->off);
 	if (flow->tid != tid)
 		cs_flow_break(flow);
 	switch (item->kind) {

@@ -17,11 +17,13 @@ struct cs_piece {
 	uint64_t off, size; /* in the buffer's stream */
 	uint64_t file_off;
 	uint64_t time; /* of the AUX record: the end; 0: not known */
+	uint64_t since, until; /* it was traced later than the one, not later than the other */
 	uint64_t nr_lost;
 	uint64_t nr_seen; /* bytes before it that the snapshot before had: taken out */
 	bool collided;	  /* something before it is lost, nobody knows how much */
 	bool overwritten; /* what is lost, in a ring, between two snapshots of it */
 	bool raw;   /* not in frames */
+	bool ends_at_time; /* not before */
 	bool joins; /* the piece before goes on here, in the file too */
 	int cpu;
 	int32_t pid, tid; /* whose record it is; -1 */
@@ -43,6 +45,14 @@ struct cs_buffer {
 	uint64_t nr_bytes[CS_NR_IDS];
 };
 
+/* Another program begins in a run: its records have this time. */
+struct cs_exec {
+	size_t piece;
+	uint64_t off, time;
+};
+
+#define CS_EXECS 16 /* of a piece; where there are more, none is looked for */
+
 struct cs_item; /* what the tree told, not yet followed */
 
 struct cs_stream {
@@ -59,6 +69,8 @@ struct cs_stream {
 	uint64_t buf_off;
 	size_t feeding; /* piece */
 	bool reading, over;
+	struct cs_exec *execs; /* of the run, by offset */
+	size_t nr_execs, max_execs;
 	/* who runs, by what was read last: for the code that the library asks for */
 	struct cs_memory reads;
 	int32_t read_tid;
@@ -92,6 +104,23 @@ struct cs_stream {
 int cs_stream_init(struct cs_stream *s, struct auxtap_decoder *dec, const struct cs_buffer *buffer,
 		   const struct cs_unit *unit, const struct cs_dumps *dumps);
 void cs_stream_free(struct cs_stream *s);
+/* cs_who.c */
+/* Thread by the context in the trace; -1: it has none. */
+int32_t cs_stream_tid(const struct cs_stream *s, const ocsd_pe_context *context);
+/* By the number that the CPU traced, if there is such a thread; else by the records. */
+void cs_stream_whose(const struct cs_stream *s, int32_t context, size_t piece, uint64_t off,
+		     uint64_t time, int32_t *pid, int32_t *tid);
+/* The trace at off was made later than since, not later than until: by records, and by execs in the flow. */
+void cs_stream_bounds(const struct cs_stream *s, size_t piece, uint64_t off, uint64_t *since,
+		      uint64_t *until);
+/* Whose code is read for the trace at off. False: nothing is different from what it was. */
+bool cs_stream_memory(const struct cs_stream *s, struct cs_memory *mem, int32_t pid, int32_t tid,
+		      size_t piece, uint64_t off);
+/*
+ * The times of a piece are coarse: where an exec lies between them, the trace itself shows which part
+ * is of which program. Only of a thread's own trace, not in frames, where offsets are not exact.
+ */
+void cs_stream_find_execs(struct cs_stream *s);
 /* The next event, which lives until the one after it is asked for; NULL at the end. */
 struct flow_event *cs_stream_next(struct cs_stream *s);
 

@@ -18,7 +18,7 @@ struct elf_view {
 	const uint8_t *data;
 	size_t size;
 	bool is_64;
-	uint64_t phoff, shoff;
+	uint64_t phoff, shoff, entry;
 	unsigned int phnum, phentsize;
 	uint16_t machine, type;
 };
@@ -45,6 +45,7 @@ static bool elf_open(struct elf_view *elf, const uint8_t *data, size_t size)
 		elf->phnum = eh.e_phnum;
 		elf->phentsize = eh.e_phentsize;
 		elf->machine = eh.e_machine;
+		elf->entry = eh.e_entry;
 		elf->type = eh.e_type;
 		return eh.e_phnum == 0 || eh.e_phentsize >= sizeof(Elf64_Phdr);
 	}
@@ -56,10 +57,18 @@ static bool elf_open(struct elf_view *elf, const uint8_t *data, size_t size)
 		elf->phnum = eh.e_phnum;
 		elf->phentsize = eh.e_phentsize;
 		elf->machine = eh.e_machine;
+		elf->entry = eh.e_entry;
 		elf->type = eh.e_type;
 		return eh.e_phnum == 0 || eh.e_phentsize >= sizeof(Elf32_Phdr);
 	}
 	return false;
+}
+
+uint64_t image_elf_entry(const uint8_t *data, size_t size)
+{
+	struct elf_view elf;
+
+	return data && elf_open(&elf, data, size) ? elf.entry : 0;
 }
 
 static bool elf_segment(const struct elf_view *elf, unsigned int i, struct elf_segment *seg)

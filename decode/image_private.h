@@ -82,6 +82,7 @@ struct image_space {
 	pid_t pid;
 	struct image_map *changes; /* by time */
 	size_t nr_changes, max_changes;
+	bool cut; /* what was mapped before the first change is not in the records */
 	struct image_view *views[IMAGE_SPACE_VIEWS]; /* recently used; NULL */
 	unsigned int next_view;
 };
@@ -139,6 +140,8 @@ int image_file_adopt(struct auxtap_image *image, uint8_t *data, size_t size);
 void image_file_close(struct auxtap_image *image);
 /* Build-id of an ELF in memory: its size, 0 without. */
 unsigned int image_elf_build_id(const uint8_t *data, size_t size, uint8_t id[20]);
+/* ELF address of the first instruction; 0: not an ELF file. */
+uint64_t image_elf_entry(const uint8_t *data, size_t size);
 /* File offset to ELF address and back. -ENOENT: in no segment. */
 int image_off_to_vaddr(const struct auxtap_image *image, uint64_t off, uint64_t *vaddr);
 int image_vaddr_to_off(const struct auxtap_image *image, uint64_t vaddr, uint64_t *off,
@@ -180,6 +183,26 @@ int auxtap_image_set_known_id(struct auxtap_image_set *set, const char *name,
 /* A file's content saved with the trace (vdso); copies. */
 int auxtap_image_set_note(struct auxtap_image_set *set, const char *name, const void *data,
 			  size_t size);
+/* image_between.c: a process's code, at a time that lies after 'since' and not after 'until'. */
+struct image_between {
+	pid_t pid;
+	uint64_t since, until;
+	bool from_start; /* the records contain all that the process had mapped from 'since' on */
+};
+
+/* So many of size bytes at addr are the same code at all of that time, or were not mapped before. */
+uint32_t auxtap_image_set_certain(struct auxtap_image_set *set, const struct image_between *b,
+				  uint64_t addr, uint32_t size);
+/* May any code be in doubt? */
+bool auxtap_image_set_changed(struct auxtap_image_set *set, const struct image_between *b);
+/* How many execs there are, and the times of the first ones. */
+size_t auxtap_image_set_execs(struct auxtap_image_set *set, const struct image_between *b,
+			      uint64_t *times, size_t max);
+/* Is addr the first instruction of a file that was mapped after an exec at that time, before the next? */
+bool auxtap_image_set_is_entry(struct auxtap_image_set *set, const struct image_between *b,
+			       uint64_t addr);
+/* The recorder did not keep what the process had mapped before the first change. */
+void auxtap_image_set_cut(struct auxtap_image_set *set, pid_t pid);
 /* Something was not read for lack of memory or descriptors. */
 void auxtap_image_set_short(struct auxtap_image_set *set);
 struct auxtap_perfdata;

@@ -408,6 +408,17 @@ int auxtap_image_set_exec(struct auxtap_image_set *set, pid_t pid, uint64_t time
 	return ret;
 }
 
+void auxtap_image_set_cut(struct auxtap_image_set *set, pid_t pid)
+{
+	struct image_space *space;
+
+	pthread_mutex_lock(&set->lock);
+	space = image_space_get(set, pid, false);
+	if (space)
+		space->cut = true;
+	pthread_mutex_unlock(&set->lock);
+}
+
 int auxtap_image_set_fork(struct auxtap_image_set *set, pid_t parent, pid_t child,
 			  uint64_t time)
 {
@@ -642,7 +653,7 @@ static const struct image_map *space_lookup(struct auxtap_image_set *set, pid_t 
 		/* Trace time may lag behind sideband: a mapping that comes before the next exec will do. */
 		for (size_t i = epoch; i < space->nr_changes; i++) {
 			map = &space->changes[i];
-			if (!map->image && i > epoch)
+			if (!map->image && (i > epoch || (space->cut && !i)))
 				break;
 			if (map->image && addr >= map->start && addr < map->end)
 				return map;

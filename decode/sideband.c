@@ -103,6 +103,13 @@ int32_t sideband_pid(const struct sideband *sb, int32_t tid)
 	return thread ? thread->pid : -1;
 }
 
+uint64_t sideband_started(const struct sideband *sb, int32_t tid)
+{
+	const struct sideband_thread *thread = sideband_thread((struct sideband *)sb, tid, false);
+
+	return thread ? thread->started : 0;
+}
+
 static int set_comm(struct sideband *sb, int32_t pid, int32_t tid, uint64_t time,
 		    const char *comm)
 {
@@ -235,8 +242,21 @@ static int by_switch_time(const void *a, const void *b)
 	return x->time < y->time ? -1 : x->time > y->time;
 }
 
+/* A flight recorder keeps a process's last execs; with the others the start of its trace is dropped. */
+static void cut_spaces(struct sideband *sb)
+{
+	for (size_t i = 0; i < sb->threads_size; i++) {
+		const struct sideband_thread *thread = sb->threads[i];
+
+		if (thread && thread->tid == thread->pid && !thread->started)
+			auxtap_image_set_cut(sb->images, thread->pid);
+	}
+}
+
 void sideband_done(struct sideband *sb)
 {
+	if (sb->per_thread && (sb->snapshot || sb->overwritten))
+		cut_spaces(sb);
 	if (sb->nr_slices)
 		qsort(sb->slices, sb->nr_slices, sizeof(*sb->slices), by_cpu_and_offset);
 	/* Several sideband files come one after the other. */
@@ -555,6 +575,7 @@ static int on_sample(struct sideband *sb, const struct auxtap_record *rec, struc
 static int on_itrace_start(struct sideband *sb, const struct auxtap_record *rec, struct body b)
 {
 	int32_t pid = (int32_t)get_u32(&b), tid = (int32_t)get_u32(&b);
+	struct sideband_thread *thread;
 	struct sideband_cpu *line;
 
 	if (sb->first_tid == -1) {
@@ -563,6 +584,9 @@ static int on_itrace_start(struct sideband *sb, const struct auxtap_record *rec,
 	}
 	if (set_comm(sb, pid, tid, rec->time, NULL))
 		return -ENOMEM;
+	thread = sideband_thread(sb, tid, false);
+	if (!thread->started || rec->time < thread->started)
+		thread->started = rec->time;
 	if (!(rec->have & AUXTAP_REC_CPU) || sb->per_thread)
 		return 0;
 	line = get_cpu(sb, (int)rec->cpu);

@@ -16,6 +16,7 @@ struct sideband_comm {
 
 struct sideband_thread {
 	int32_t tid, pid;
+	uint64_t started; /* its first ITRACE_START; 0: none */
 	struct sideband_comm *comms; /* by time */
 	size_t nr_comms;
 };
@@ -103,6 +104,8 @@ void sideband_done(struct sideband *sb);
 struct sideband_thread *sideband_thread(struct sideband *sb, int32_t tid, bool create);
 /* The ring of a thread or, with tid -1, of a CPU; makes it. NULL: out of memory. */
 struct sideband_ring *sideband_ring(struct sideband *sb, int32_t tid, int cpu);
+/* When the trace of a thread began, by its ITRACE_START; 0: not known. */
+uint64_t sideband_started(const struct sideband *sb, int32_t tid);
 int32_t sideband_pid(const struct sideband *sb, int32_t tid);
 /* NULL: not known. Owned by sb. */
 const char *sideband_comm(const struct sideband *sb, int32_t tid, uint64_t time);

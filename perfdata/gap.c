@@ -16,6 +16,7 @@ static const char *const cause_names[AUXTAP_GAP_NR_CAUSES] = {
 	[AUXTAP_GAP_DECODE_ERROR] = "decode_error",
 	[AUXTAP_GAP_UNCOUNTED] = "uncounted",
 	[AUXTAP_GAP_DISCARDED] = "discarded",
+	[AUXTAP_GAP_MAPS_CHANGED] = "maps_changed",
 };
 
 const char *auxtap_gap_cause_name(enum auxtap_gap_cause cause)

@@ -26,6 +26,7 @@ enum auxtap_gap_cause {
 	AUXTAP_GAP_DECODE_ERROR, /* the trace contradicts itself or its image */
 	AUXTAP_GAP_UNCOUNTED,	 /* known code ran on, how often is not recorded; callers stay known */
 	AUXTAP_GAP_DISCARDED,	 /* snapshot: no trace is kept of threads that had ended */
+	AUXTAP_GAP_MAPS_CHANGED, /* code of one of two programs or libraries; the time is too coarse */
 	AUXTAP_GAP_NR_CAUSES
 };
 
@@ -45,7 +46,8 @@ AUXTAP_API const char *auxtap_gap_cause_name(enum auxtap_gap_cause cause);
 /* Are the gap's bytes in the file, but not decoded? Else they are lost. */
 static inline int auxtap_gap_is_undecoded(const struct auxtap_gap *gap)
 {
-	return gap->cause == AUXTAP_GAP_NO_IMAGE || gap->cause == AUXTAP_GAP_DECODE_ERROR;
+	return gap->cause == AUXTAP_GAP_NO_IMAGE || gap->cause == AUXTAP_GAP_DECODE_ERROR ||
+	       gap->cause == AUXTAP_GAP_MAPS_CHANGED;
 }
 
 #ifdef __cplusplus

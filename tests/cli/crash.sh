@@ -56,19 +56,8 @@ crash thread_crash 139 work_on thread_crash.c "$programs/thread_crash"
 crash fork_child 0 child_task fork_child.c "$programs/fork_child"
 crash handler_crash 139 count_tick handler_crash.c "$programs/handler_crash"
 crash dlopen_crash 139 scale_one dlopen_plugin.c "$programs/dlopen_crash"
-# It executes itself anew, with another stack. CoreSight's trace does not contain which program an
-# address belongs to, and its times are coarse: with the libraries at other addresses after the exec
-# some of what ran before it is a gap. So that one is given its small stack from the start.
-if [ "$source" = a64 ]; then
-	options+=(-e cs_etm/timestamp/u)
-	was=$(ulimit -S -s)
-	ulimit -S -s 256
-	crash stack_overflow 139 descend stack_overflow.c "$programs/stack_overflow" again
-	ulimit -S -s "$was"
-	options=(--backend emulated)
-else
-	crash stack_overflow 139 descend stack_overflow.c "$programs/stack_overflow"
-fi
+# it executes itself anew, with another stack
+crash stack_overflow 139 descend stack_overflow.c "$programs/stack_overflow"
 crash second_fault 139 store second_fault.c "$programs/second_fault"
 if [ "$source" != a64 ]; then
 	crash stack_smash 139 parse_request stack_smash.c "$programs/stack_smash"

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Code that ran at a time which is known only to lie between two others. Where the maps changed in
+ * between, code is certain only at addresses that had no other code before the change.
+ */
+#include "image_private.h"
+
+#include <elf.h>
+
+/* What is certain of [addr, addr + size): the boundaries of maps end it. */
+struct extent {
+	uint64_t addr;
+	uint32_t size;
+};
+
+static void cut(struct extent *e, uint64_t boundary)
+{
+	if (boundary > e->addr && boundary - e->addr < e->size)
+		e->size = (uint32_t)(boundary - e->addr);
+}
+
+/* Is it code of another instruction set, which an Arm unit cannot have traced? */
+static bool is_foreign(const struct auxtap_image *image)
+{
+	return image->is_elf && image->machine != EM_AARCH64 && image->machine != EM_ARM;
+}
+
+static bool covers(const struct image_map *map, uint64_t addr)
+{
+	return map->image && addr >= map->start && addr < map->end && !is_foreign(map->image);
+}
+
+static bool same_code(const struct image_map *a, const struct image_map *b)
+{
+	return a->image == b->image && a->by_vaddr == b->by_vaddr &&
+	       a->pgoff - a->start == b->pgoff - b->start;
+}
+
+/* Do the records contain what was mapped before the exec at 'at'? */
+static bool known_before(const struct image_space *space, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (space->changes[i].image)
+			return true;
+	return false;
+}
+
+/*
+ * Is the next change an exec, with programs before it? A look-up of an address where nothing was mapped
+ * goes on to the next maps, of which the record may come a little later: not to another program's.
+ */
+static bool other_program_next(const struct image_space *space, const struct image_between *b, size_t end)
+{
+	return end < space->nr_changes && !space->changes[end].image &&
+	       (!b->from_start || known_before(space, end));
+}
+
+static bool nothing_mapped(struct image_space *space, size_t epoch, uint64_t addr)
+{
+	struct image_view *view = image_space_view(space, epoch);
+	bool nothing = !view || !image_view_find(view, addr);
+
+	image_view_put(view);
+	return nothing;
+}
+
+/* What was mapped at the first of the two times: true if it is the same code. */
+static bool same_as_first(struct image_space *space, size_t epoch, const struct image_map *now,
+			  struct extent *e)
+{
+	struct image_view *view = image_space_view(space, epoch);
+	bool same = true;
+
+	if (!view)
+		return false;
+	for (size_t i = 0; i < view->nr; i++) {
+		const struct image_map *map = &view->maps[i];
+
+		cut(e, map->start);
+		cut(e, map->end);
+		if (covers(map, e->addr))
+			same = now && same_code(map, now);
+	}
+	image_view_put(view);
+	return same;
+}
+
+static bool given_by_hand(const struct auxtap_image_set *set, uint64_t addr)
+{
+	for (size_t i = 0; i < set->nr_raw; i++)
+		if (covers(&set->raw[i], addr))
+			return true;
+	return false;
+}
+
+/* The rest of auxtap_image_set_certain(), with the set's lock. */
+static bool is_certain(struct auxtap_image_set *set, const struct image_between *b, struct extent *e)
+{
+	struct image_space *space = image_space_get(set, b->pid, false);
+	const struct image_map *now;
+	size_t first, end;
+
+	if (!space || given_by_hand(set, e->addr))
+		return true;
+	first = image_space_epoch(space, b->since);
+	end = image_space_epoch(space, b->until);
+	if (other_program_next(space, b, end) && nothing_mapped(space, end, e->addr))
+		return false;
+	if (first >= end)
+		return true;
+	now = image_lookup(set, b->pid, b->until, e->addr);
+	if (!same_as_first(space, first, now, e))
+		return false;
+	for (size_t i = first; i < end; i++) {
+		const struct image_map *map = &space->changes[i];
+
+		if (!map->image) {
+			if (!b->from_start && !known_before(space, i))
+				return false;
+			continue;
+		}
+		cut(e, map->start);
+		cut(e, map->end);
+		if (covers(map, e->addr) && !(now && same_code(map, now)))
+			return false;
+	}
+	return true;
+}
+
+uint32_t auxtap_image_set_certain(struct auxtap_image_set *set, const struct image_between *b,
+				  uint64_t addr, uint32_t size)
+{
+	struct extent e = {addr, size};
+	bool certain;
+
+	if (addr >> 63)
+		return size; /* the kernel's own code stays */
+	pthread_mutex_lock(&set->lock);
+	certain = is_certain(set, b, &e);
+	pthread_mutex_unlock(&set->lock);
+	return certain ? e.size : 0;
+}
+
+bool auxtap_image_set_changed(struct auxtap_image_set *set, const struct image_between *b)
+{
+	struct image_space *space;
+	bool changed = false;
+	size_t end;
+
+	pthread_mutex_lock(&set->lock);
+	space = image_space_get(set, b->pid, false);
+	if (space) {
+		end = image_space_epoch(space, b->until);
+		changed = image_space_epoch(space, b->since) < end || other_program_next(space, b, end);
+	}
+	pthread_mutex_unlock(&set->lock);
+	return changed;
+}
+
+size_t auxtap_image_set_execs(struct auxtap_image_set *set, const struct image_between *b,
+			      uint64_t *times, size_t max)
+{
+	struct image_space *space;
+	size_t nr = 0;
+
+	pthread_mutex_lock(&set->lock);
+	space = image_space_get(set, b->pid, false);
+	for (size_t i = space ? image_space_epoch(space, b->since) : 0; space && i < space->nr_changes; i++) {
+		if (space->changes[i].time > b->until)
+			break;
+		if (space->changes[i].image)
+			continue;
+		if (nr < max)
+			times[nr] = space->changes[i].time;
+		nr++;
+	}
+	pthread_mutex_unlock(&set->lock);
+	return nr;
+}
+
+/* Is addr where the file's first instruction is? */
+static bool is_entry_of(const struct image_map *map, uint64_t addr)
+{
+	const struct auxtap_image *image = map->image;
+	uint64_t entry = image->is_elf ? image_elf_entry(image->data, image->size) : 0, off, left;
+
+	return entry && !image_vaddr_to_off(image, entry, &off, &left) &&
+	       addr - map->start == off - map->pgoff;
+}
+
+bool auxtap_image_set_is_entry(struct auxtap_image_set *set, const struct image_between *b, uint64_t addr)
+{
+	struct image_space *space;
+	bool found = false, after = false;
+	size_t i = 0;
+
+	pthread_mutex_lock(&set->lock);
+	space = image_space_get(set, b->pid, false);
+	if (space)
+		i = image_space_epoch(space, b->since);
+	for (; space && !found && i < space->nr_changes; i++) {
+		const struct image_map *map = &space->changes[i];
+
+		if (!map->image) {
+			if (map->time > b->until)
+				break;
+			after = true;
+		} else if (after) {
+			found = covers(map, addr) && is_entry_of(map, addr);
+		}
+	}
+	pthread_mutex_unlock(&set->lock);
+	return found;
+}
