@@ -185,16 +185,30 @@ static bool look_twice(struct emu_route *route, struct emu_receipt *r, bool own,
 	return (r->blocked == before && before != EMU_BLOCKED_UNKNOWN) || now - r->time_ns > PAIR_NS;
 }
 
+/*
+ * Has capture, whose child we are, one of these that it has not taken, as when it is stopped? Its
+ * receipt comes later then than any other does.
+ */
+static bool is_late(struct emu_receipt *r)
+{
+	if (emu_now_ns() - r->time_ns > PENDING_NS || !pending_at(getppid(), r->signo))
+		return false;
+	r->is_late = true;
+	return true;
+}
+
 /* True: decided. */
 static bool decide(struct emu_route *route, struct emu_receipt *r, bool own)
 {
 	struct emu_receipt *seen = counterpart(&route->program, r);
-	bool blocked = false;
+	bool blocked = false, late = own && is_late(r);
 
 	if (seen) {
 		seen->taken = r->seen = true;
 		return true;
 	}
+	if (late)
+		return false;
 	if (r->peer) {
 		r->peer->taken = true;
 		if (r->peer->sent || r->peer->seen)
@@ -224,15 +238,6 @@ static bool decide(struct emu_route *route, struct emu_receipt *r, bool own)
 	return true;
 }
 
-/* Has capture, whose child we are, one of these that it has not taken: as one that is stopped? */
-static bool is_late(struct emu_receipt *r, u64 now)
-{
-	if (now - r->time_ns > PENDING_NS || !pending_at(getppid(), r->signo))
-		return false;
-	r->is_late = true;
-	return true;
-}
-
 /* True: some are still to be decided. */
 static bool run_list(struct emu_route *route, struct emu_receipts *list, bool own)
 {
@@ -252,7 +257,7 @@ static bool run_list(struct emu_route *route, struct emu_receipts *list, bool ow
 			if (r->peer)
 				r->peer->taken = true;
 		}
-		if (!r->done && now - r->time_ns >= grace && !(own && is_late(r, now)))
+		if (!r->done && now - r->time_ns >= grace)
 			r->done = decide(route, r, own);
 		waiting |= !r->done;
 		if (r->done && i == list->nr_done)

@@ -154,7 +154,7 @@ once_while_stopped() {
 	until_true stopped $auxtap
 	kill -s TERM -- -$auxtap
 	until_true got TERM $((n + 1))
-	sleep 0.5 # longer than auxtap-emu waits for it otherwise
+	sleep 1.5 # auxtap-emu waits for a second where auxtap does not have it yet
 	kill -s CONT $auxtap
 	sleep "$1"
 	[ "$(count_of TERM)" -eq $((n + 1)) ] || fail "$where: one TERM while auxtap was stopped: $(tail -n 1 out)"
