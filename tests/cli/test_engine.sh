@@ -148,6 +148,24 @@ if cc -g -fsanitize=address -pthread -o healthy healthy.c 2>/dev/null; then
 	[ $status -eq 4 ] && [ "$(cat out)" = 6 ] || fail "AddressSanitizer: status $status: $(cat out) $(tail -n 3 err)"
 fi
 
+# its vdso is code of the program
+cat >clock.c <<'C'
+#include <time.h>
+int main(void)
+{
+	struct timespec now;
+
+	for (int i = 0; i < 10; i++)
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec < 0;
+}
+C
+cc -O1 -o clock clock.c
+"$AUXTAP" record -o clocked -- ./clock 2>err || fail "clock: $(tail -n 2 err)"
+"$AUXTAP" decode --events insn,gap -F dso clocked >out 2>err || fail "clock: $(cat err)"
+[ "$(grep -c 'clocked\.vdso' out)" -ge 10 ] || fail "clock: no code of the vdso: $(sort out | uniq -c)"
+grep -q gap out && fail "clock: $(grep -m 1 gap out)"
+
 # signals from outside keep their numbers; SIGABRT reaches the program's handler
 cat >signals.c <<'C'
 #include <signal.h>

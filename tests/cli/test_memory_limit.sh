@@ -55,6 +55,34 @@ if cc -g -o dies dies.c 2>cc.err; then
 		rm -f died*
 	done
 fi
+# The report is made in a process of its own: whatever a library does to that one, auxtap's status is
+# the program's, and the snapshot stays.
+cat >ends.c <<'C'
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+/* in the place of libdw's */
+void *dwfl_begin(const void *callbacks)
+{
+	(void)callbacks;
+	if (getenv("LIBDW_EXITS"))
+		_exit(0);
+	raise(SIGSEGV);
+	return NULL;
+}
+C
+printf '#include <stdlib.h>\nint main(void) { abort(); }\n' >aborts.c
+if cc -g -o aborts aborts.c 2>cc.err && cc -shared -fPIC -o ends.so ends.c 2>cc.err; then
+	for variable in LIBDW_EXITS=1 LIBDW_DIES=1; do
+		rm -f died*
+		env LD_PRELOAD="$WORK/ends.so" $variable "$AUXTAP" crash --source ptrace -m 8,64 -o died -- ./aborts >out 2>err </dev/null
+		status=$?
+		[ $status -eq 134 ] || fail "$variable: status $status, not the program's: $(tail -n 2 err)"
+		grep -q 'died of SIGABRT; its snapshot is died' err && grep -q 'making the report ended with' err ||
+			fail "$variable: $(tail -n 2 err)"
+		"$AUXTAP" report died >out 2>err || fail "$variable: the snapshot: $(tail -n 1 err)"
+	done
+fi
 echo "$whole whole, $short ended with an error, $by_libdw ended by libdw"
 [ $whole -gt 0 ] && [ $short -gt 0 ] || fail "the limits are not those that matter"
 finish

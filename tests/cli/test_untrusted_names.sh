@@ -226,6 +226,10 @@ if command -v python3 >/dev/null; then
 	"$AUXTAP" report stripped.data >stdout 2>stderr
 	"$AUXTAP" decode -F ip,sym,srcline --last 50 stripped.data >stdout 2>stderr
 	[ -s asked ] && fail "debuginfod was asked: $(head -n 1 asked)"
+	mv stripped moved
+	"$AUXTAP" report stripped.data >stdout 2>stderr
+	[ -s asked ] && fail "debuginfod was asked for a program: $(head -n 1 asked)"
+	mv moved stripped
 	if ldconfig -p | grep -q libdebuginfod; then
 		"$AUXTAP" decode --debuginfod -F ip,sym,srcline --last 50 stripped.data >stdout 2>stderr
 		[ -s asked ] || fail "decode --debuginfod asked nothing"

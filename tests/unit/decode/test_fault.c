@@ -297,6 +297,7 @@ static void traps(void **state)
 	(void)state;
 	assert_non_null(strstr(WHY(facts, regs, "\x0f\x0b"), "it ran into ud2, the instruction"));
 	assert_non_null(strstr(WHY(facts, regs, "\x0f\xb9\xc0"), "it ran into ud1, the instruction"));
+	assert_non_null(strstr(WHY(facts, regs, "\x0f\xff\xc0"), "it ran into ud0, the instruction"));
 	/* as clang writes it */
 	assert_non_null(strstr(WHY(facts, regs, "\x67\x0f\xb9\x40\x16"), "it ran into ud1, the instr"));
 	assert_non_null(strstr(WHY(facts, regs, "\xc4\xff"), "no instruction of this processor"));
