@@ -226,7 +226,7 @@ static void print_summary(const struct auxtap_decoder *dec)
 	uint64_t span;
 
 	auxtap_decoder_summary(dec, &sum);
-	span = sum.time_end - sum.time_begin;
+	span = sum.time_begin ? sum.time_end - sum.time_begin : 0;
 	printf("instructions: %llu\nbranches: %llu\ngaps: %llu\nerrors: %llu\nbytes: %llu\n"
 	       "threads: %llu\nspan: %llu.%09llu\n",
 	       (unsigned long long)sum.instructions, (unsigned long long)sum.branches,

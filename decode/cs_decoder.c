@@ -124,10 +124,35 @@ static void free_all(struct auxtap_decoder *dec)
 	dec->cs = NULL;
 }
 
+/*
+ * Without timestamps an event's time is that of an AUX record, an end. When the trace began is known
+ * if each buffer has it from the first byte and each thread's start of tracing is recorded.
+ */
+static uint64_t time_of_begin(const struct auxtap_decoder *dec)
+{
+	const struct cs_decoder *cs = dec->cs;
+	uint64_t begin = UINT64_MAX;
+
+	for (size_t i = 0; i < cs->nr; i++) {
+		const struct cs_buffer *buffer = cs->streams[i]->buffer;
+
+		if (!buffer->nr || !buffer->pieces[0].from_zero || !buffer->pieces[0].since)
+			return 0;
+		if (buffer->pieces[0].since < begin)
+			begin = buffer->pieces[0].since;
+	}
+	return begin == UINT64_MAX ? 0 : begin;
+}
+
 static void add_sums(const struct auxtap_decoder *dec, struct auxtap_decode_summary *sum)
 {
 	const struct cs_decoder *cs = dec->cs;
+	bool timed = dec->sideband.conv.valid;
 
+	for (size_t i = 0; i < cs->nr && timed; i++)
+		timed = cs_unit_tells_time(cs->streams[i]->unit);
+	if (!timed)
+		sum->time_begin = time_of_begin(dec);
 	for (size_t i = 0; i < cs->nr; i++) {
 		const struct auxtap_decode_summary *s = &cs->streams[i]->flow.sum;
 

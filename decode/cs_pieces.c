@@ -248,6 +248,7 @@ static int add_piece(struct cover *c, const struct aux *aux, uint64_t off, uint6
 	}
 	piece->overwritten = c->snapshot;
 	piece->ends_at_time = ends_at_time(c, aux, off + size);
+	piece->from_zero = !off && (!(aux->flags & PERF_AUX_FLAG_OVERWRITE) || aux->off == size);
 	if (off > last_end && (!c->buffer->broken || c->snapshot))
 		piece->nr_lost = off - last_end;
 	c->buffer->broken = aux->flags & FLAG_LOSS;

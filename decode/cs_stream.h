@@ -24,6 +24,7 @@ struct cs_piece {
 	bool overwritten; /* what is lost, in a ring, between two snapshots of it */
 	bool raw;   /* not in frames */
 	bool ends_at_time; /* not before */
+	bool from_zero;	   /* it begins with the first byte that the unit wrote to the buffer */
 	bool joins; /* the piece before goes on here, in the file too */
 	int cpu;
 	int32_t pid, tid; /* whose record it is; -1 */

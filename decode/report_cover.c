@@ -239,7 +239,7 @@ void report_cover_print(const struct report_out *ro, const struct report_facts *
 	 */
 	if (emulated && cover->last_record > end)
 		end = cover->last_record;
-	if (end > sum->time_begin)
+	if (sum->time_begin && end > sum->time_begin)
 		fprintf(ro->out, "  %.6f s of %s\n", (double)(end - sum->time_begin) / 1e9,
 			emulated ? "emulated time (one instruction is one ns)" : "time");
 	report_facts_capture(facts, "threads_ended", nr_ended, sizeof(nr_ended));

@@ -53,6 +53,12 @@ crash null_deref 139 age_of null_deref.c "$programs/null_deref"
 crash bad_pointer 139 apply bad_pointer.c "$programs/bad_pointer"
 [ -z "$all" ] || crash cxx_uncaught 134 bank::account::withdraw cxx_uncaught.cpp "$programs/cxx_uncaught"
 crash thread_crash 139 work_on thread_crash.c "$programs/thread_crash"
+if [ "$source" = a64 ]; then
+	# a tick for each instruction and each record, also where the trace has no times
+	awk '$2 == "instructions," { nr = $1 } / s of emulated time / { ns = $1 * 1e9 }
+		END { exit !(nr > 10000 && ns > nr - 1000 && ns < nr * 1.1) }' c/data.report.txt ||
+		fail "thread_crash: emulated time: $(grep -A 2 ' instructions, ' c/data.report.txt)"
+fi
 crash fork_child 0 child_task fork_child.c "$programs/fork_child"
 crash handler_crash 139 count_tick handler_crash.c "$programs/handler_crash"
 crash dlopen_crash 139 scale_one dlopen_plugin.c "$programs/dlopen_crash"
