@@ -279,6 +279,20 @@ static uint64_t total_insns(const struct call_node *node)
 	return sum;
 }
 
+/*
+ * A linkage table's entry stands for a function without a symbol: of the image that ran last. After the
+ * dynamic linker has looked it up, the function is a row of its own.
+ */
+static void place_of_target(const struct report_out *ro, const struct call_node *node, char *place,
+			    size_t place_size)
+{
+	struct auxtap_location loc;
+
+	if (auxtap_image_set_resolve(ro->images, ro->pid, ro->time, node->last_ip, &loc) >= 0 && loc.image)
+		snprintf(place, place_size, "%s",
+			 strncmp(base_name(loc.image), "ld-linux", 8) ? report_text(ro, base_name(loc.image)) : "");
+}
+
 static void node_name(const struct report_out *ro, const struct call_node *node, char *name,
 		      size_t size, char *place, size_t place_size)
 {
@@ -287,8 +301,11 @@ static void node_name(const struct report_out *ro, const struct call_node *node,
 	report_function_name(ro, node->addr ? node->addr : node->last_ip, name, size, place,
 			     place_size);
 	len = strlen(name);
-	if (len > 4 && !strcmp(name + len - 4, "@plt"))
-		name[len - 4] = '\0'; /* called through the stub: the function is meant */
+	if (len <= 4 || strcmp(name + len - 4, "@plt"))
+		return;
+	name[len - 4] = '\0'; /* called through the stub: the function is meant */
+	if (place && place[0])
+		place_of_target(ro, node, place, place_size);
 }
 
 static bool any_shown(const struct call_node *first)
