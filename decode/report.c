@@ -168,8 +168,7 @@ static int on_event(struct report *r, const struct auxtap_event *ev)
 		view->last_time = view->code.time = ev->time;
 	}
 	view->nr_insns += ev->nr_insns;
-	if (ev->type == AUXTAP_EVENT_BRANCH || ev->type == AUXTAP_EVENT_ASYNC)
-		report_branches_note(&view->branches, ev);
+	report_branches_note(&view->branches, ev);
 	if (report_returns_note(&view->returns, ev))
 		return -ENOMEM;
 	if (ev->type == AUXTAP_EVENT_TRACE && ev->trace_on) {

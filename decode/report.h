@@ -202,6 +202,8 @@ struct call_node {
 	uint32_t nr_dropped;  /* children no longer kept */
 	uint32_t repeat;      /* collapsed equal siblings before this one */
 	bool returned;
+	bool lost;	   /* it was open when a gap began: whether it returned is not known */
+	bool null;	   /* the function called is at address 0 */
 	bool known_caller; /* entered by a call that was traced */
 	bool gap;	   /* not a call: a gap in the trace; text tells */
 	bool exec;	   /* with gap: no gap but an exec */
@@ -298,16 +300,20 @@ void report_frames_print(const struct report_out *ro, const struct report_facts 
 struct report_branch {
 	uint64_t from, to;
 	enum auxtap_branch_kind kind;
-	bool async;
+	bool async, has_from, has_to;
 	unsigned int repeat;
+	int gap; /* what gap is before it (enum auxtap_gap_cause); -1: none */
 };
 
 /* The newest ones of a thread. */
 struct report_branches {
 	struct report_branch at[REPORT_BRANCHES];
 	unsigned int nr; /* ever */
+	bool after_gap;	 /* nothing since the newest gap */
+	enum auxtap_gap_cause gap;
 };
 
+/* Takes an event of the thread. */
 void report_branches_note(struct report_branches *branches, const struct auxtap_event *ev);
 /* The last that the program itself took, if that is one of the last two; NULL. */
 /* An ETM leaves out the two lowest bits of an address: where the thread died the registers have them. */

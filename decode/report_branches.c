@@ -5,10 +5,26 @@
 /* A loop's branch is one line, however often it was taken. */
 void report_branches_note(struct report_branches *branches, const struct auxtap_event *ev)
 {
-	struct report_branch branch = {ev->ip, ev->addr, ev->kind, ev->type == AUXTAP_EVENT_ASYNC, 1};
+	struct report_branch branch = {
+		.from = ev->ip,
+		.to = ev->addr,
+		.kind = ev->kind,
+		.async = ev->type == AUXTAP_EVENT_ASYNC,
+		.has_from = ev->has_ip,
+		.has_to = ev->has_addr,
+		.repeat = 1,
+		.gap = branches->after_gap ? (int)branches->gap : -1,
+	};
 	struct report_branch *last;
 
-	if (branches->nr) {
+	if (ev->type == AUXTAP_EVENT_GAP && ev->gap.cause != AUXTAP_GAP_UNCOUNTED) {
+		branches->after_gap = true;
+		branches->gap = ev->gap.cause;
+	}
+	if (ev->type != AUXTAP_EVENT_BRANCH && ev->type != AUXTAP_EVENT_ASYNC)
+		return;
+	branches->after_gap = false;
+	if (branches->nr && branch.gap < 0) {
 		last = &branches->at[(branches->nr - 1) % REPORT_BRANCHES];
 		if (last->from == branch.from && last->to == branch.to &&
 		    last->async == branch.async) {
@@ -90,6 +106,12 @@ static void spot_text(const struct report_out *ro, uint64_t addr, bool entered, 
 	snprintf(text, size, "%s%s%s%s", name, place[0] ? " (" : "", place, place[0] ? ")" : "");
 }
 
+static void print_gap(const struct report_out *ro, int cause)
+{
+	fprintf(ro->out, "  %s-- gap: %s --%s\n", ro->style->bad,
+		auxtap_gap_cause_name((enum auxtap_gap_cause)cause), ro->style->off);
+}
+
 void report_branches_print(const struct report_out *ro, const struct report_branches *branches,
 			   unsigned int nr, int signo)
 {
@@ -106,7 +128,11 @@ void report_branches_print(const struct report_out *ro, const struct report_bran
 	for (unsigned int i = branches->nr - nr; i != branches->nr; i++) {
 		const struct report_branch *b = &branches->at[i % REPORT_BRANCHES];
 
+		if (b->gap >= 0)
+			print_gap(ro, b->gap);
 		spot_text(ro, b->from, false, from, sizeof(from));
+		if (b->has_from && !b->from)
+			snprintf(from, sizeof(from), "0x0");
 		if (b->async && i + 1 == branches->nr && signo) {
 			fprintf(ro->out, "  %s%-9s%s  %s\n", ro->style->bad,
 				signal ? signal : "signal", ro->style->off, from);
@@ -117,10 +143,12 @@ void report_branches_print(const struct report_out *ro, const struct report_bran
 		else if (b->to)
 			spot_text(ro, b->to, enters_function(ro, b), to, sizeof(to));
 		else
-			snprintf(to, sizeof(to), "(unknown)");
+			snprintf(to, sizeof(to), b->has_to ? "0x0" : "(unknown)");
 		fprintf(ro->out, "  %-9s  %-44s -> %s", kind_name(b), from, to);
 		if (b->repeat > 1)
 			fprintf(ro->out, "  x %u", b->repeat);
 		fputc('\n', ro->out);
 	}
+	if (branches->after_gap)
+		print_gap(ro, (int)branches->gap);
 }

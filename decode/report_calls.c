@@ -290,6 +290,7 @@ static int enter(struct call_tree *tree, const struct auxtap_event *ev, enum ent
 		node->addr = addr;
 	node->site = site;
 	node->last_ip = addr;
+	node->null = ev->has_addr && !addr;
 	node->time = ev->time;
 	node->known_caller = !other_stack;
 	node->async = how == BY_SIGNAL;
@@ -399,8 +400,10 @@ static int add_gap(struct call_tree *tree, const struct auxtap_event *ev)
 	char text[192];
 
 	/* who called whom is unknown after a gap, but where it happened is not */
-	while (tree->current->parent && ev->gap.cause != AUXTAP_GAP_UNCOUNTED)
+	while (tree->current->parent && ev->gap.cause != AUXTAP_GAP_UNCOUNTED) {
+		tree->current->lost = true;
 		tree->current = tree->current->parent;
+	}
 	tree->nr_forgotten = 0;
 	node = add_child(tree, tree->current);
 	if (!node)
@@ -546,7 +549,10 @@ static int jumped(struct call_tree *tree, const struct auxtap_event *ev)
 int call_tree_exec(struct call_tree *tree, const char *text)
 {
 	struct auxtap_event ev = {.type = AUXTAP_EVENT_GAP};
-	int ret = add_gap(tree, &ev);
+	int ret;
+
+	unwind_to(tree, &tree->root);
+	ret = add_gap(tree, &ev);
 
 	if (ret)
 		return ret;

@@ -217,6 +217,19 @@ static void fill(const struct report_out *ro, struct shown *shown, struct call_n
 	}
 }
 
+/* The innermost function before the gap that the trace ends with; root: no such gap. */
+static struct call_node *before_gap(struct call_node *root)
+{
+	struct call_node *found = root;
+
+	for (struct call_node *n = root->first; n; n = n->next)
+		if (!n->gap && n->lost)
+			found = n;
+	while (found->last && found->last->lost)
+		found = found->last;
+	return found;
+}
+
 static void choose(const struct report_out *ro, struct shown *shown, struct call_tree *tree)
 {
 	struct call_node *root = call_tree_root(tree), *current = call_tree_current(tree);
@@ -226,7 +239,9 @@ static void choose(const struct report_out *ro, struct shown *shown, struct call
 	if (!root)
 		return;
 	if (!current)
-		current = root;
+		current = before_gap(root);
+	if (current != call_tree_current(tree) && root->last->gap)
+		show(shown, root->last);
 	/* the innermost of the path, at most half of the lines */
 	for (struct call_node *n = current; n && n != root; n = n->parent) {
 		if (path_len++ < (shown->max + 1) / 2) {
@@ -300,6 +315,8 @@ static void node_name(const struct report_out *ro, const struct call_node *node,
 
 	report_function_name(ro, node->addr ? node->addr : node->last_ip, name, size, place,
 			     place_size);
+	if (node->null)
+		snprintf(name, size, "0x0");
 	len = strlen(name);
 	if (len <= 4 || strcmp(name + len - 4, "@plt"))
 		return;
@@ -333,13 +350,20 @@ static unsigned int hidden_calls(const struct call_node *node)
 	return nr;
 }
 
-static void print_node(const struct report_out *ro, const struct call_node *node,
-		       unsigned int depth, unsigned int repeat, uint64_t insns,
+/* What one line is about: equal siblings, the eldest first. */
+struct line {
+	const struct call_node *node;
+	unsigned int depth, repeat, hidden; /* hidden: calls in all of them that have no lines */
+	uint64_t insns;
+};
+
+static void print_node(const struct report_out *ro, const struct line *line,
 		       const struct call_node *current, const char *end)
 {
 	const struct report_style *s = ro->style;
+	const struct call_node *node = line->node;
+	unsigned int depth = line->depth, repeat = line->repeat, hidden = line->hidden;
 	char name[256], place[160], left[640];
-	unsigned int hidden;
 	int n;
 
 	if (node->exec) {
@@ -353,7 +377,6 @@ static void print_node(const struct report_out *ro, const struct call_node *node
 		return;
 	}
 	node_name(ro, node, name, sizeof(name), place, sizeof(place));
-	hidden = hidden_calls(node);
 	n = snprintf(left, sizeof(left), "%*s%s%s", (int)(depth > 40 ? 40 : depth) * 2, "",
 		     node->async ? "[signal] " : node->by_return ? "[by return] " : node->by_jump ? "[by jump] " : "", name);
 	if (n > 0 && (size_t)n < sizeof(left) && repeat > 1)
@@ -361,12 +384,12 @@ static void print_node(const struct report_out *ro, const struct call_node *node
 	if (n > 0 && (size_t)n < sizeof(left) && hidden)
 		snprintf(left + n, sizeof(left) - (size_t)n, "  (%u call%s inside)", hidden,
 			 hidden == 1 ? "" : "s");
-	fprintf(ro->out, "  %12" PRIu64 "  %s%-60s%s %s%s%s", insns,
+	fprintf(ro->out, "  %12" PRIu64 "  %s%-60s%s %s%s%s", line->insns,
 		node == current ? s->bad : s->name, left, s->off, s->dim, place, s->off);
 	if (node == current)
 		fprintf(ro->out, "  %s<- %s%s", s->bad, end, s->off);
 	else if (!node->returned)
-		fprintf(ro->out, "  %s...%s", s->dim, s->off);
+		fprintf(ro->out, "  %s%s%s", s->dim, node->lost ? "?" : "...", s->off);
 	fputc('\n', ro->out);
 }
 
@@ -379,20 +402,20 @@ static unsigned int print_lines(const struct report_out *ro, struct call_tree *t
 	unsigned int depth = 0, nr = 0;
 
 	while (n) {
-		const struct call_node *first = n;
-		unsigned int repeat = 1;
-		uint64_t insns;
+		struct line line = {.node = n, .depth = depth, .repeat = 1};
 
 		if (n->shown) {
-			insns = !print ? 0 : n->returned ? total_insns(n) : n->nr_insns;
+			line.insns = !print ? 0 : n->returned ? total_insns(n) : n->nr_insns;
+			line.hidden = hidden_calls(n);
 			while (alike(n, n->next)) {
 				n = n->next;
-				insns += print ? total_insns(n) : 0;
-				repeat++;
+				line.insns += print ? total_insns(n) : 0;
+				line.hidden += hidden_calls(n);
+				line.repeat++;
 			}
 			nr++;
 			if (print)
-				print_node(ro, first, depth, repeat, insns, current, end);
+				print_node(ro, &line, current, end);
 		}
 		if (n->first) {
 			depth += n->shown;
@@ -457,7 +480,7 @@ static void print_outer(const struct report_out *ro, struct call_tree *tree, siz
 	if (nr_outer)
 		fprintf(ro->out, "  %12s  %s(%s%zu call%s farther out%s)%s\n", "...",
 			ro->style->dim, gap ? "at least " : "", nr_outer, nr_outer == 1 ? "" : "s",
-			gap ? ", since the last gap" : "", ro->style->off);
+			gap && call_tree_current(tree) ? ", since the last gap" : "", ro->style->off);
 }
 
 /* Is a function shown of which the trace does not prove that those above it are its callers? */
@@ -465,6 +488,14 @@ static bool shows_switch(const struct shown *shown)
 {
 	for (unsigned int i = 0; i < shown->nr; i++)
 		if (shown->nodes[i]->by_return || shown->nodes[i]->by_jump)
+			return true;
+	return false;
+}
+
+static bool shows_lost(const struct shown *shown)
+{
+	for (unsigned int i = 0; i < shown->nr; i++)
+		if (shown->nodes[i]->lost && !shown->nodes[i]->returned)
 			return true;
 	return false;
 }
@@ -488,10 +519,12 @@ void report_calls_print(const struct report_out *ro, struct call_tree *tree,
 		return;
 	choose_lines(ro, &shown, tree, nr_lines);
 	fprintf(ro->out, "  %s%12s  %s%s\n", ro->style->dim, "instructions",
-		"function (\"...\": not returned yet)", ro->style->off);
+		"function (\"...\": not returned yet, its callees not counted)", ro->style->off);
 	nr_outer = shown.nr_outer + call_tree_forgotten(tree);
 	print_outer(ro, tree, nr_outer);
 	print_lines(ro, tree, true, end);
+	if (shows_lost(&shown))
+		fputs("  ?: it was open when a gap began; whether it returned is not known\n", ro->out);
 	if (shows_switch(&shown))
 		fputs("  [by jump], [by return]: entered so, not by a call; the functions above it may be on "
 		      "another stack,\n  or no longer open\n", ro->out);

@@ -118,6 +118,10 @@ for engine in "${engines[@]}"; do
 	grep -q '^  no gaps: all of it, from the beginning$' data.report.txt ||
 		fail "$engine raise: $(sed -n '/^What the trace/,/^$/p' data.report.txt)"
 	jump "$engine" generated ' in anon+0x2$' 'it wrote to 0x0 (4 bytes); a null pointer'
+	sed -n '/^Last branches/,/^$/p' data.report.txt | tail -n 2 | grep -q '^  -- gap: no_image --$' ||
+		fail "$engine generated: $(sed -n '/^Last branches/,/^$/p' data.report.txt)"
+	grep -qE '^ +[0-9]+ +run .* \?$' data.report.txt && grep -q '^  ?: it was open when a gap began' data.report.txt ||
+		fail "$engine generated: $(sed -n '/^The calls/,/^Last/p' data.report.txt)"
 	grep -q '^  #1  run at .*jumps.c:' data.report.txt && grep -q '^  #2  main at ' data.report.txt ||
 		fail "$engine generated: $(sed -n '/^Backtrace/,/^$/p' data.report.txt)"
 	grep -q '^  anonymous memory: code written at run time, 1 gap without it; the snapshot holds [1-9][0-9]* bytes of it$' data.report.txt ||

@@ -95,6 +95,23 @@ else
 	echo "caught: g++ is not installed"
 fi
 
+# Equal calls on one line: the number of calls inside is that of all of them. A call of address 0 is shown.
+cat >twice.c <<'C'
+static __attribute__((noinline)) void leaf(void) { __asm__ volatile(""); }
+static __attribute__((noinline)) void twice(void) { leaf(); __asm__ volatile(""); leaf(); __asm__ volatile(""); leaf(); __asm__ volatile(""); }
+static void (*volatile nothing)(void);
+static __attribute__((noinline)) void group(void) { twice(); twice(); twice(); twice(); __asm__ volatile(""); }
+int main(void) { for (volatile int i = 0; i < 20; i++) group(); nothing(); return 0; }
+C
+gcc -g -O1 -o twice twice.c || fail "twice: not built"
+"$AUXTAP" crash -o twice.data -- ./twice >stdout 2>stderr </dev/null
+calls twice.data >calls
+sed -nE 's/.* twice  x ([0-9]+)  \(([0-9]+) calls? inside\).*/\1 \2/p' calls | sort -u >merged
+[ -s merged ] && awk '$2 != 3 * $1 { exit 1 }' merged || fail "twice: times and calls inside: $(cat merged)"
+calls twice.data | grep -qE '^ +0 +0x0 +<- SIGSEGV here$' || fail "twice: $(calls twice.data)"
+sed -n '/^Last branches/,/^$/p' twice.data.report.txt | tail -n 3 >branches
+grep -qE '^  call .* -> 0x0$' branches && grep -q '^  SIGSEGV    0x0$' branches || fail "twice: $(cat branches)"
+
 # clang's debug information lets the inlined function begin where the function does
 command -v clang >/dev/null || skip "clang is not installed"
 clang -g -O2 -o entry "$SRC/tests/cli/frames/entry.c" || fail "entry: not built"

@@ -121,6 +121,10 @@ static void gaps_cut_the_tree(void **state)
 	event(tree, AUXTAP_EVENT_BRANCH, 0x7010, 0x7000, 6);
 	assert_true(call_tree_root(tree)->first->next->gap);
 	assert_string_equal(call_tree_root(tree)->first->next->text, "truncated");
+	/* nor whether they returned */
+	assert_true(call_tree_root(tree)->first->lost);
+	assert_true(call_tree_root(tree)->first->first->lost);
+	assert_false(call_tree_current(tree)->lost);
 	assert_int_equal(call_tree_current(tree)->addr, 0); /* who called this is not known */
 	assert_int_equal(call_tree_current(tree)->nr_insns, 6);
 	call_tree_free(tree);
