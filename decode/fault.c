@@ -105,6 +105,10 @@ static bool in_stack_guard(const struct report_facts *facts, const struct report
 /* What is at addr if nothing is mapped there and it is small. */
 static const char *near_zero(const struct fault_access *a, uint64_t addr, char *buf, size_t size)
 {
+	if (a->known && a->both_regs[0]) {
+		snprintf(buf, size, "nothing is mapped there; %s", a->both_regs);
+		return buf;
+	}
 	if (!a->known || !a->base_reg[0])
 		return "nothing is mapped there";
 	if (!a->base)
@@ -112,6 +116,16 @@ static const char *near_zero(const struct fault_access *a, uint64_t addr, char *
 			    : "a null pointer";
 	snprintf(buf, size, "nothing is mapped there; %s is 0x%llx", a->base_reg,
 		 (unsigned long long)a->base);
+	return buf;
+}
+
+/* What is at addr if nothing is mapped there and the pointer of an AArch64 program has bits above it. */
+static const char *odd_pointer(const struct fault_access *a, uint64_t addr, char *buf, size_t size)
+{
+	snprintf(buf, size, "nothing is mapped there; %s is 0x%llx%s%s", a->base_reg,
+		 (unsigned long long)a->base,
+		 a->base >> 56 ? ", whose top byte the processor ignores" : "",
+		 addr >> 48 & 0xff ? "; only programs that ask for it have addresses of more than 48 bits" : "");
 	return buf;
 }
 
@@ -152,6 +166,8 @@ static const char *vicinity(const struct report_facts *facts, const struct auxta
 		}
 		return "nothing is mapped there, and the stack pointer is close: the stack is exhausted or gone";
 	}
+	if (regs->arch == AUXTAP_ARCH_AARCH64 && a->known && a->base_reg[0] && a->base >> 48)
+		return odd_pointer(a, addr, buf, size);
 	return "nothing is mapped there";
 }
 
@@ -186,7 +202,7 @@ static void explain_memory(const struct report_facts *facts, const struct auxtap
 	const struct fault_access *a = &fault->access;
 	bool misaligned = facts->crash.signo == SIGBUS && facts->crash.si_code == BUS_ADRALN;
 	uint64_t ip = 0, addr = facts->crash.fault_addr;
-	char where[160], nr[32] = "";
+	char where[200], nr[32] = "";
 	const char *what;
 
 	report_regs_ip(regs, &ip);

@@ -96,8 +96,14 @@ static void set_base(const struct auxtap_regs *regs, const struct insn *insn,
 	    !reg_value(regs, insn, base, &a->base))
 		return;
 	/* with an index that is not 0 either register may be the pointer */
-	if (reg_value(regs, insn, op->mem.index, &index) && !index)
+	if (!reg_value(regs, insn, op->mem.index, &index))
+		return;
+	if (!index)
 		snprintf(a->base_reg, sizeof(a->base_reg), "%s", ZydisRegisterGetString(base));
+	else
+		snprintf(a->both_regs, sizeof(a->both_regs), "%s is 0x%llx, %s is 0x%llx",
+			 ZydisRegisterGetString(base), (unsigned long long)a->base,
+			 ZydisRegisterGetString(op->mem.index), (unsigned long long)index);
 }
 
 /* Of the memory that an operand names; false where the instruction does not access it. */
@@ -316,6 +322,28 @@ static bool most_negative(const struct auxtap_regs *regs, const struct insn *ins
 	       high << shift == UINT64_MAX << shift;
 }
 
+/*
+ * Can the quotient be too large at all? Not if the dividend fits into half of its registers: no divisor
+ * but 0 (and -1, for the most negative number) makes such a division fail.
+ */
+static bool quotient_fits(const struct auxtap_regs *regs, const struct insn *insn)
+{
+	unsigned int bits = insn->op[0].size;
+	uint64_t low, high, mask = bits == 64 ? UINT64_MAX : (1ull << bits) - 1;
+	uint64_t top = 1ull << (bits - 1);
+
+	if (!reg_value(regs, insn, ZYDIS_REGISTER_RAX, &low) ||
+	    !reg_value(regs, insn, ZYDIS_REGISTER_RDX, &high))
+		return false;
+	if (bits == 8)
+		high = low >> 8; /* ah */
+	low &= mask;
+	high &= mask;
+	if (insn->info.mnemonic == ZYDIS_MNEMONIC_DIV)
+		return !high;
+	return low != top && high == (low & top ? mask : 0);
+}
+
 void fault_x86_division(const struct report_facts *facts, const struct auxtap_regs *regs,
 			const uint8_t *bytes, size_t size, char *why, size_t why_size)
 {
@@ -323,15 +351,16 @@ void fault_x86_division(const struct report_facts *facts, const struct auxtap_re
 	struct insn insn;
 	int64_t by;
 
-	if (disassemble(bytes, size, &insn) &&
-	    (insn.info.mnemonic == ZYDIS_MNEMONIC_DIV || insn.info.mnemonic == ZYDIS_MNEMONIC_IDIV) &&
-	    divisor(facts, regs, &insn, &by)) {
-		if (!by)
+	if (disassemble(bytes, size, &insn) && insn.op[0].size >= 8 &&
+	    (insn.info.mnemonic == ZYDIS_MNEMONIC_DIV || insn.info.mnemonic == ZYDIS_MNEMONIC_IDIV)) {
+		bool known = divisor(facts, regs, &insn, &by);
+
+		if (known ? !by : quotient_fits(regs, &insn))
 			text = "integer division by zero";
-		else if (by == -1 && insn.info.mnemonic == ZYDIS_MNEMONIC_IDIV &&
+		else if (known && by == -1 && insn.info.mnemonic == ZYDIS_MNEMONIC_IDIV &&
 			 most_negative(regs, &insn, insn.op[0].size))
 			text = "integer overflow: the most negative number divided by -1";
-		else
+		else if (known)
 			text = "integer overflow: the quotient of a division is too large";
 	}
 	snprintf(why, why_size, "%s", text);

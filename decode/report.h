@@ -71,6 +71,7 @@ struct fault_access {
 	unsigned int nr_bytes;
 	char base_reg[8]; /* the register that addr is computed from; "": none, or several */
 	uint64_t base;
+	char both_regs[64]; /* base and index with their values, if both are in use */
 };
 
 struct fault {

@@ -133,6 +133,16 @@ static void words(void **state)
 	(void)state;
 	fault = explain(SIGSEGV, SEGV_MAPERR, 8, 0xb9400820, (regs.reg[1] = 0, &regs));
 	assert_string_equal(fault.why, "it read from 0x8 (4 bytes); nothing is mapped there: a null pointer and a small offset");
+	/* bits above the address space */
+	regs.reg[1] = 0x4004000000000000;
+	fault = explain(SIGSEGV, SEGV_MAPERR, 0x4000000000008, 0xb9400820, &regs);
+	assert_string_equal(fault.why,
+			    "it read from 0x4000000000008 (4 bytes); nothing is mapped there; x1 is "
+			    "0x4004000000000000, whose top byte the processor ignores; only programs that ask "
+			    "for it have addresses of more than 48 bits");
+	regs.reg[1] = 0x4000000000;
+	fault = explain(SIGSEGV, SEGV_MAPERR, 0x4000000008, 0xb9400820, &regs);
+	assert_string_equal(fault.why, "it read from 0x4000000008 (4 bytes); nothing is mapped there");
 	/* a tag in the top byte */
 	regs.reg[1] = 0x5500000000402000;
 	fault = explain(SIGSEGV, SEGV_ACCERR, 0x402010, 0x3d800420, &regs);
