@@ -34,6 +34,7 @@ struct thread_view {
 	struct report_branches branches;
 	struct report_returns returns;
 	uint64_t nr_insns, first_time, last_time, last_ip;
+	size_t next_map;   /* of report->map_times */
 	uint64_t flow_end; /* where it would go on, if has_end */
 	bool has_flow; /* more than gaps */
 	bool has_ended; /* before the snapshot, which keeps nothing of it */
@@ -52,6 +53,8 @@ struct report {
 	unsigned int nr_branches, nr_calls;
 	struct exec_mark *execs;
 	size_t nr_execs;
+	uint64_t *map_times; /* of records of mappings, ascending */
+	size_t nr_maps;
 };
 
 static struct thread_view *view_of(struct report *r, const struct auxtap_event *ev)
@@ -97,6 +100,32 @@ static int note_exec(struct report *r, struct thread_view *view, const struct au
 	return 0;
 }
 
+static int note_map(struct report *r, uint64_t time)
+{
+	uint64_t *grown;
+
+	if (r->nr_maps && r->map_times[r->nr_maps - 1] >= time)
+		return 0;
+	grown = realloc(r->map_times, (r->nr_maps + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	r->map_times = grown;
+	r->map_times[r->nr_maps++] = time;
+	return 0;
+}
+
+/* What the thread's tree of calls knows of the code is of before the mappings that ev comes after. */
+static void follow_maps(const struct report *r, struct thread_view *view, const struct auxtap_event *ev)
+{
+	size_t next = view->next_map;
+
+	while (next < r->nr_maps && r->map_times[next] <= ev->time)
+		next++;
+	if (next != view->next_map)
+		call_tree_code_changed(view->calls);
+	view->next_map = next;
+}
+
 static int find_execs(struct report *r, struct auxtap_error *err)
 {
 	struct auxtap_record rec;
@@ -106,6 +135,9 @@ static int find_execs(struct report *r, struct auxtap_error *err)
 		struct exec_mark mark = {0};
 
 		if (report_cover_record(&r->cover, &rec))
+			return auxtap_error_set(err, -ENOMEM, r->path, "out of memory");
+		if ((rec.header->type == PERF_RECORD_MMAP || rec.header->type == PERF_RECORD_MMAP2) &&
+		    note_map(r, rec.time))
 			return auxtap_error_set(err, -ENOMEM, r->path, "out of memory");
 		if (rec.header->type != PERF_RECORD_COMM ||
 		    !(rec.header->misc & PERF_RECORD_MISC_COMM_EXEC) || rec.body_size < 9)
@@ -168,6 +200,7 @@ static int on_event(struct report *r, const struct auxtap_event *ev)
 		view->last_time = view->code.time = ev->time;
 	}
 	view->nr_insns += ev->nr_insns;
+	follow_maps(r, view, ev);
 	report_branches_note(&view->branches, ev);
 	if (report_returns_note(&view->returns, ev))
 		return -ENOMEM;
@@ -258,7 +291,7 @@ static int find_culprit(const struct report *r, const struct backtrace *bt, int 
 	for (int i = from; i < bt->frames.nr; i++) {
 		if (!auxtap_image_set_resolve(r->ro.images, r->facts.crash.pid, r->facts.crash.time,
 					      bt->frames.pcs[i], &loc) &&
-		    loc.image && !report_is_runtime(loc.image))
+		    loc.image && !report_is_runtime(loc.image) && !report_is_helper(&loc))
 			return i;
 	}
 	return -1;
@@ -546,6 +579,7 @@ static void print_crash(struct report *r)
 	struct fault fault = {0};
 	struct auxtap_regs trapped;
 	uint64_t ip = 0;
+	bool unloaded;
 	char end[64];
 
 	if (regs && !report_regs_ip(regs, &ip))
@@ -578,14 +612,17 @@ static void print_crash(struct report *r)
 		title(r, "Backtrace");
 		report_frames_print(&r->ro, &r->facts, &bt.frames);
 	}
-	snprintf(end, sizeof(end), "%s here", fault_signal_name(c->signo) ? fault_signal_name(c->signo) : "died");
+	unloaded = regs && report_was_unloaded(&r->ro, &r->facts, ip);
+	snprintf(end, sizeof(end), "%s here%s",
+		 fault_signal_name(c->signo) ? fault_signal_name(c->signo) : "died",
+		 unloaded ? ", which is unloaded" : "");
 	title(r, "The calls that led there");
 	if (view) {
 		report_calls_print(&r->ro, view->calls, r->nr_calls, end);
 		if (regs && regs->arch == AUXTAP_ARCH_AARCH64)
 			report_branches_complete(&view->branches, ip);
 		report_branches_print(&r->ro, &view->branches, r->nr_branches,
-				      r->facts.have_crash ? c->signo : 0);
+				      r->facts.have_crash ? c->signo : 0, unloaded);
 	} else {
 		fprintf(r->ro.out, "  thread %d left no trace in this file\n", c->tid);
 	}
@@ -638,6 +675,7 @@ static int run(struct report *r, const struct auxtap_report_opts *opts, FILE *ou
 		r->threads = next;
 	}
 	free(r->execs);
+	free(r->map_times);
 	report_cover_free(&r->cover);
 	return ret;
 }

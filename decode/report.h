@@ -249,6 +249,8 @@ struct call_tree *call_tree_new(const struct call_code_ops *ops, void *ctx);
 /* The thread's process became another program: what was called before is over. */
 int call_tree_exec(struct call_tree *tree, const char *text);
 void call_tree_free(struct call_tree *tree);
+/* From here on other code may be at the same addresses. */
+void call_tree_code_changed(struct call_tree *tree);
 int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev);
 /* The tree; its root is not a call. NULL: nothing was seen. */
 struct call_node *call_tree_root(struct call_tree *tree);
@@ -263,6 +265,8 @@ struct call_node *call_tree_current(struct call_tree *tree);
 
 /* ---- names and the tree of calls ---- */
 
+/* The same output for what was at addr at that time; 0, or nothing known of then: as ro says. */
+struct report_out report_at(const struct report_out *ro, uint64_t time, uint64_t addr);
 /* A name from a file, safe to print; the result is valid until REPORT_CLEAN calls later. */
 const char *report_text(const struct report_out *ro, const char *text);
 /* "age_of (null_deref.c:29)"; place is NULL or receives "null_deref.c:29". */
@@ -303,6 +307,7 @@ struct report_branch {
 	enum auxtap_branch_kind kind;
 	bool async, has_from, has_to;
 	unsigned int repeat;
+	uint64_t time;
 	int gap; /* what gap is before it (enum auxtap_gap_cause); -1: none */
 };
 
@@ -320,9 +325,12 @@ void report_branches_note(struct report_branches *branches, const struct auxtap_
 /* An ETM leaves out the two lowest bits of an address: where the thread died the registers have them. */
 void report_branches_complete(struct report_branches *branches, uint64_t pc);
 const struct report_branch *report_branches_last(const struct report_branches *branches);
-/* At most nr of them; nothing if there are none. signo: the signal that ended them; 0. */
+/*
+ * At most nr of them; nothing if there are none. signo: the signal that ended them; 0. unloaded: where
+ * they ended nothing is mapped any more.
+ */
 void report_branches_print(const struct report_out *ro, const struct report_branches *branches,
-			   unsigned int nr, int signo);
+			   unsigned int nr, int signo, bool unloaded);
 
 /* ---- how it came to where no code is (report_jump.c) ---- */
 
@@ -347,6 +355,9 @@ void report_jump_explain(const struct report_out *ro, const struct report_facts 
 			 const struct auxtap_regs *regs, const struct report_returns *returns,
 			 const struct report_branch *last, uint64_t ip, struct fault *fault);
 
+/* Is nothing mapped at addr where an image was before? */
+bool report_was_unloaded(const struct report_out *ro, const struct report_facts *facts, uint64_t addr);
+
 /* Is the instruction before addr the system call that returns from a signal handler? */
 bool report_ends_handler(const struct report_out *ro, const struct auxtap_regs *regs,
 			 uint64_t addr);
@@ -363,5 +374,7 @@ int report_samples(struct auxtap_perfdata *pd, const char *path, const struct au
 		   struct auxtap_error *err);
 /* A C or C++ library, or the dynamic linker: rarely where a bug is. */
 bool report_is_runtime(const char *image);
+/* Is it a function that the compiler adds to each program, not the program's own? */
+bool report_is_helper(const struct auxtap_location *loc);
 
 #endif

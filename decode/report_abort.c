@@ -17,6 +17,7 @@ static const struct check checks[] = {
 	{"__assert_perror_fail", false, "an assertion failed"},
 	{"malloc_printerr", false, "malloc's check of the heap failed"},
 	{"__malloc_assert", false, "malloc's check of the heap failed"},
+	{"__clang_call_terminate", true, "an exception could not leave a function that is noexcept"},
 	{"__cxa_pure_virtual", true, "a pure virtual function was called"},
 	{"__cxa_deleted_virtual", true, "a deleted virtual function was called"},
 	{"std::__glibcxx_assert_fail*", true, "an assertion of the C++ library failed"},
@@ -37,6 +38,13 @@ static const struct check *check_of(const char *symbol)
 			return &checks[i];
 	}
 	return NULL;
+}
+
+bool report_is_helper(const struct auxtap_location *loc)
+{
+	const char *symbol = loc->nr_frames ? loc->frames[loc->nr_frames - 1].symbol : NULL;
+
+	return symbol && !strcmp(symbol, "__clang_call_terminate");
 }
 
 /* The function itself, not one that is inlined into it; "" where no symbol names it. */
@@ -64,9 +72,39 @@ static int find_abort(const struct report_out *ro, const uint64_t *pcs, int nr)
 	return -1;
 }
 
+/* What the frames from abort() to the program say of an exception. */
+struct thrown {
+	bool by_throw, unwinding, personality;
+};
+
+static void note_thrown(struct thrown *t, const char *symbol)
+{
+	if (!strcmp(symbol, "__gxx_personality_v0"))
+		t->personality = true;
+	if (!strncmp(symbol, "_Unwind_RaiseException", 22) || !strncmp(symbol, "_Unwind_Resume", 14))
+		t->unwinding = true;
+	if (!strcmp(symbol, "__cxa_throw") || !strcmp(symbol, "__cxa_rethrow") ||
+	    !strncmp(symbol, "std::rethrow_exception", 22))
+		t->by_throw = true;
+}
+
+/*
+ * Why std::terminate() was called. The personality routine calls it for a call that no entry of its
+ * function's table covers; __cxa_throw itself when the unwinder comes back: it found no handler.
+ */
+static const char *meaning_of(const struct thrown *t)
+{
+	if (t->personality && t->unwinding)
+		return "std::terminate() was called: an exception could not leave a function that is noexcept";
+	if (t->by_throw && !t->unwinding)
+		return "std::terminate() was called: no handler was found for an exception";
+	return NULL;
+}
+
 bool report_abort(const struct report_out *ro, const uint64_t *pcs, int nr, char *why, size_t size)
 {
 	int at = find_abort(ro, pcs, nr), i = at + 1;
+	struct thrown thrown = {.by_throw = false};
 	const char *meaning = NULL;
 	char outermost[128] = "";
 	bool is_cxx = false;
@@ -83,9 +121,12 @@ bool report_abort(const struct report_out *ro, const uint64_t *pcs, int nr, char
 			is_cxx = (check && check->is_cxx) || strstr(image, "libstdc++");
 		if (check && check->meaning)
 			meaning = check->meaning;
+		note_thrown(&thrown, symbol);
 		if (*symbol)
 			snprintf(outermost, sizeof(outermost), "%s", symbol);
 	}
+	if (meaning_of(&thrown))
+		meaning = meaning_of(&thrown);
 	if (meaning && !strncmp(meaning, outermost, strlen(outermost)))
 		meaning = NULL; /* the name alone says it */
 	if (i == at + 1)

@@ -13,6 +13,7 @@ void report_branches_note(struct report_branches *branches, const struct auxtap_
 		.has_from = ev->has_ip,
 		.has_to = ev->has_addr,
 		.repeat = 1,
+		.time = ev->time,
 		.gap = branches->after_gap ? (int)branches->gap : -1,
 	};
 	struct report_branch *last;
@@ -84,25 +85,27 @@ static const char *kind_name(const struct report_branch *b)
 /* A call, or a jump to the beginning of a function. */
 static bool enters_function(const struct report_out *ro, const struct report_branch *b)
 {
+	struct report_out at = report_at(ro, b->time, b->to);
 	struct auxtap_location loc;
 
 	if (b->kind == AUXTAP_BRANCH_CALL || b->kind == AUXTAP_BRANCH_CALL_INDIRECT)
 		return true;
 	return (b->kind == AUXTAP_BRANCH_JUMP || b->kind == AUXTAP_BRANCH_JUMP_INDIRECT) &&
-	       !auxtap_image_set_symbol(ro->images, ro->pid, ro->time, b->to, &loc) &&
+	       !auxtap_image_set_symbol(at.images, at.pid, at.time, b->to, &loc) &&
 	       loc.image && loc.nr_frames && loc.frames[0].symbol && !loc.frames[0].symbol_off;
 }
 
 /* entered: name the function that begins at addr, not what is inlined there. */
-static void spot_text(const struct report_out *ro, uint64_t addr, bool entered, char *text,
-		      size_t size)
+static void spot_text(const struct report_out *ro, const struct report_branch *b, uint64_t addr,
+		      bool entered, char *text, size_t size)
 {
+	struct report_out at = report_at(ro, b->time, addr);
 	char name[200] = "", place[120] = "";
 
 	if (entered)
-		report_function_name(ro, addr, name, sizeof(name), place, sizeof(place));
+		report_function_name(&at, addr, name, sizeof(name), place, sizeof(place));
 	else
-		report_name(ro, addr, name, sizeof(name), place, sizeof(place));
+		report_name(&at, addr, name, sizeof(name), place, sizeof(place));
 	snprintf(text, size, "%s%s%s%s", name, place[0] ? " (" : "", place, place[0] ? ")" : "");
 }
 
@@ -113,7 +116,7 @@ static void print_gap(const struct report_out *ro, int cause)
 }
 
 void report_branches_print(const struct report_out *ro, const struct report_branches *branches,
-			   unsigned int nr, int signo)
+			   unsigned int nr, int signo, bool unloaded)
 {
 	const char *signal = fault_signal_name(signo);
 	char from[360], to[360];
@@ -130,18 +133,19 @@ void report_branches_print(const struct report_out *ro, const struct report_bran
 
 		if (b->gap >= 0)
 			print_gap(ro, b->gap);
-		spot_text(ro, b->from, false, from, sizeof(from));
+		spot_text(ro, b, b->from, false, from, sizeof(from));
 		if (b->has_from && !b->from)
 			snprintf(from, sizeof(from), "0x0");
 		if (b->async && i + 1 == branches->nr && signo) {
-			fprintf(ro->out, "  %s%-9s%s  %s\n", ro->style->bad,
-				signal ? signal : "signal", ro->style->off, from);
+			fprintf(ro->out, "  %s%-9s%s  %s%s\n", ro->style->bad,
+				signal ? signal : "signal", ro->style->off, from,
+				unloaded ? ", which is unloaded" : "");
 			continue;
 		}
 		if (b->async || b->kind == AUXTAP_BRANCH_SYSCALL)
 			snprintf(to, sizeof(to), "the kernel");
 		else if (b->to)
-			spot_text(ro, b->to, enters_function(ro, b), to, sizeof(to));
+			spot_text(ro, b, b->to, enters_function(ro, b), to, sizeof(to));
 		else
 			snprintf(to, sizeof(to), b->has_to ? "0x0" : "(unknown)");
 		fprintf(ro->out, "  %-9s  %-44s -> %s", kind_name(b), from, to);

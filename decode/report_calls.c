@@ -205,7 +205,7 @@ static struct call_node *add_child(struct call_tree *tree, struct call_node *par
 }
 
 /* The function that is running although nobody saw it being called. */
-static struct call_node *current_function(struct call_tree *tree, uint64_t ip)
+static struct call_node *current_function(struct call_tree *tree, uint64_t ip, uint64_t time)
 {
 	if (tree->current == &tree->root) {
 		struct call_node *node = add_child(tree, &tree->root);
@@ -213,13 +213,14 @@ static struct call_node *current_function(struct call_tree *tree, uint64_t ip)
 		if (!node)
 			return NULL;
 		node->last_ip = ip;
+		node->time = time;
 		tree->current = node;
 	}
 	return tree->current;
 }
 
 /* Returning out of the outermost known function: it gets a parent. */
-static int grow_outwards(struct call_tree *tree, uint64_t ip)
+static int grow_outwards(struct call_tree *tree, uint64_t ip, uint64_t time)
 {
 	struct call_node *outer = calloc(1, sizeof(*outer));
 
@@ -233,6 +234,7 @@ static int grow_outwards(struct call_tree *tree, uint64_t ip)
 		c->parent = outer;
 	outer->parent = &tree->root;
 	outer->last_ip = ip;
+	outer->time = time;
 	tree->root.first = tree->root.last = outer;
 	tree->root.nr_children = 1;
 	tree->root.nr_dropped = 0;
@@ -274,7 +276,7 @@ enum entered { BY_CALL, BY_JUMP, BY_SIGNAL, BY_RETURN, BY_SWITCH /* a jump to an
 static int enter(struct call_tree *tree, const struct auxtap_event *ev, enum entered how,
 		 uint64_t site, uint64_t addr)
 {
-	struct call_node *caller = current_function(tree, site);
+	struct call_node *caller = current_function(tree, site, ev->time);
 	bool other_stack = how == BY_RETURN || how == BY_SWITCH;
 	struct call_node *node;
 
@@ -333,13 +335,13 @@ static int stray_return(struct call_tree *tree, const struct auxtap_event *ev)
 		return enter(tree, ev, BY_RETURN, ev->ip, ev->addr);
 	unwind_to(tree, n);
 	n->returned = true;
-	return n->parent == &tree->root ? grow_outwards(tree, ev->addr) :
+	return n->parent == &tree->root ? grow_outwards(tree, ev->addr, ev->time) :
 					  grow_inside(tree, n, ev->addr);
 }
 
 static int leave(struct call_tree *tree, const struct auxtap_event *ev)
 {
-	struct call_node *node = current_function(tree, ev->ip);
+	struct call_node *node = current_function(tree, ev->ip, ev->time);
 	struct call_node *match;
 	int steps = 0;
 
@@ -365,7 +367,7 @@ static int leave(struct call_tree *tree, const struct auxtap_event *ev)
 	unwind_to(tree, match);
 	match->returned = true;
 	if (match->parent == &tree->root)
-		return grow_outwards(tree, ev->addr);
+		return grow_outwards(tree, ev->addr, ev->time);
 	tree->current = match->parent;
 	tree->current->last_ip = ev->addr;
 	return 0;
@@ -564,10 +566,15 @@ int call_tree_exec(struct call_tree *tree, const char *text)
 	return tree->root.last->text ? 0 : -ENOMEM;
 }
 
+void call_tree_code_changed(struct call_tree *tree)
+{
+	memset(tree->cache, 0, sizeof(tree->cache));
+}
+
 int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev)
 {
 	if (ev->nr_insns) {
-		struct call_node *node = current_function(tree, ev->ip);
+		struct call_node *node = current_function(tree, ev->ip, ev->time);
 
 		if (!node)
 			return -ENOMEM;
@@ -596,7 +603,7 @@ int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev)
 
 			tree->off_ip = 0;
 			tree->off_async = false;
-			if (!ret && !current_function(tree, ev->addr))
+			if (!ret && !current_function(tree, ev->addr, ev->time))
 				ret = -ENOMEM;
 			if (!ret)
 				tree->current->last_ip = ev->addr;

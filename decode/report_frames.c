@@ -4,7 +4,8 @@
 
 #include <inttypes.h>
 
-static void print_frame(const struct report_out *ro, int nr, const struct unwind_frames *frames)
+static void print_frame(const struct report_out *ro, const struct report_facts *facts, int nr,
+			const struct unwind_frames *frames)
 {
 	struct auxtap_location loc;
 	uint64_t pc = frames->pcs[nr], back = frames->calls >> nr & 1;
@@ -36,6 +37,8 @@ static void print_frame(const struct report_out *ro, int nr, const struct unwind
 			fprintf(ro->out, " at %s:%u", report_text(ro, f->file), f->line);
 		else if (f->symbol)
 			fprintf(ro->out, " in %s", report_text(ro, loc.image));
+		if (report_was_unloaded(ro, facts, pc))
+			fputs(", which is unloaded", ro->out);
 		fputc('\n', ro->out);
 	}
 }
@@ -65,11 +68,11 @@ void report_frames_print(const struct report_out *ro, const struct report_facts 
 	int head = frames->nr > 20 ? 10 : frames->nr;
 
 	for (int i = 0; i < head; i++)
-		print_frame(ro, i, frames);
+		print_frame(ro, facts, i, frames);
 	if (head < frames->nr) {
 		fprintf(ro->out, "  ... %d more\n", frames->nr - head - 6);
 		for (int i = frames->nr - 6; i < frames->nr; i++)
-			print_frame(ro, i, frames);
+			print_frame(ro, facts, i, frames);
 	}
 	print_end(ro, facts, frames);
 }

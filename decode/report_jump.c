@@ -170,7 +170,22 @@ static void explain_refused(const struct report_out *ro, const struct report_fac
 			     fault->why + len, sizeof(fault->why) - len);
 }
 
-/* What function is at ip, for code that is mapped without the right to execute it. */
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+bool report_was_unloaded(const struct report_out *ro, const struct report_facts *facts, uint64_t addr)
+{
+	struct auxtap_location loc;
+
+	return facts->nr_maps && !report_facts_map(facts, addr) &&
+	       !auxtap_image_set_symbol(ro->images, ro->pid, ro->time, addr, &loc) && loc.image;
+}
+
+/* What function is at ip, for code that is mapped without the right to execute it, or was mapped there. */
 static void name_function(const struct report_out *ro, const struct report_facts *facts,
 			  uint64_t ip, struct fault *fault)
 {
@@ -179,12 +194,16 @@ static void name_function(const struct report_out *ro, const struct report_facts
 	const struct report_map *map = report_facts_map(facts, ip);
 	char text[300];
 
-	if (!map || map->perms[2] == 'x' ||
+	if (!facts->nr_maps || (map && map->perms[2] == 'x') ||
 	    auxtap_image_set_resolve(ro->images, ro->pid, ro->time, ip, &loc) || !loc.image ||
 	    !loc.nr_frames || !loc.frames[0].symbol)
 		return;
 	spot(ro, ip, text, sizeof(text));
-	snprintf(fault->why + len, sizeof(fault->why) - len, "; it is in %s", text);
+	if (map)
+		snprintf(fault->why + len, sizeof(fault->why) - len, "; it is in %s", text);
+	else
+		snprintf(fault->why + len, sizeof(fault->why) - len,
+			 "; %s, which is unloaded, had %s there", base_name(loc.image), text);
 }
 
 void report_jump_explain(const struct report_out *ro, const struct report_facts *facts,

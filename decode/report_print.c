@@ -38,6 +38,16 @@ const char *report_text(const struct report_out *ro, const char *text)
 	return out;
 }
 
+struct report_out report_at(const struct report_out *ro, uint64_t time, uint64_t addr)
+{
+	struct report_out at = *ro;
+	struct auxtap_location loc;
+
+	if (time && !auxtap_image_set_symbol(ro->images, ro->pid, time, addr, &loc) && loc.image)
+		at.time = time;
+	return at;
+}
+
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -50,9 +60,14 @@ static void frame_name(const struct report_out *ro, const struct auxtap_location
 		       const struct auxtap_frame *frame, char *name, size_t name_size, char *place,
 		       size_t place_size)
 {
-	if (frame && frame->symbol)
-		snprintf(name, name_size, "%s%s", report_text(ro, frame->symbol),
-			 frame->inlined ? " (inlined)" : "");
+	const char *inlined = frame && frame->inlined ? " (inlined)" : "";
+
+	/* the end of a long name would be taken for the name's */
+	if (frame && frame->symbol && strlen(report_text(ro, frame->symbol)) + strlen(inlined) >= name_size)
+		snprintf(name, name_size, "%.*s...%s", (int)(name_size - strlen(inlined) - 4),
+			 report_text(ro, frame->symbol), inlined);
+	else if (frame && frame->symbol)
+		snprintf(name, name_size, "%s%s", report_text(ro, frame->symbol), inlined);
 	else
 		snprintf(name, name_size, "%s+0x%" PRIx64, report_text(ro, base_name(loc->image)),
 			 loc->image_off);
@@ -311,10 +326,11 @@ static void place_of_target(const struct report_out *ro, const struct call_node 
 static void node_name(const struct report_out *ro, const struct call_node *node, char *name,
 		      size_t size, char *place, size_t place_size)
 {
+	uint64_t addr = node->addr ? node->addr : node->last_ip;
+	struct report_out at = report_at(ro, node->time, addr);
 	size_t len;
 
-	report_function_name(ro, node->addr ? node->addr : node->last_ip, name, size, place,
-			     place_size);
+	report_function_name(&at, addr, name, size, place, place_size);
 	if (node->null)
 		snprintf(name, size, "0x0");
 	len = strlen(name);

@@ -91,6 +91,16 @@ if command -v g++ >/dev/null; then
 	path=$(open_calls calls)
 	[[ ${path#* __cxa_begin_catch} == *' __gnu_cxx::__verbose_terminate_handler() abort '* ]] ||
 		fail "escape: open are: $path"
+	escape='an exception could not leave a function that is noexcept$'
+	sed -n 3p escape.data.report.txt | grep -q "from __cxa_throw: std::terminate() was called: $escape" ||
+		fail "escape: $(head -n 3 escape.data.report.txt)"
+	if command -v clang++ >/dev/null; then
+		clang++ -g -O2 -o caught.clang "$SRC/tests/cli/frames/caught.cpp" || fail "caught.clang: not built"
+		"$AUXTAP" crash -o escape.data -- ./caught.clang escape >stdout 2>stderr </dev/null
+		sed -n 2p escape.data.report.txt | grep -q '^  reached from commit(int) .*caught.cpp:' &&
+			sed -n 3p escape.data.report.txt | grep -q "from __clang_call_terminate: $escape" ||
+			fail "escape, clang: $(head -n 3 escape.data.report.txt)"
+	fi
 else
 	echo "caught: g++ is not installed"
 fi
@@ -111,6 +121,57 @@ sed -nE 's/.* twice  x ([0-9]+)  \(([0-9]+) calls? inside\).*/\1 \2/p' calls | s
 calls twice.data | grep -qE '^ +0 +0x0 +<- SIGSEGV here$' || fail "twice: $(calls twice.data)"
 sed -n '/^Last branches/,/^$/p' twice.data.report.txt | tail -n 3 >branches
 grep -qE '^  call .* -> 0x0$' branches && grep -q '^  SIGSEGV    0x0$' branches || fail "twice: $(cat branches)"
+
+# A library that takes the place of another one: what ran has the names of its own time. One that is
+# unloaded: what was there is named as such.
+cat >plugin.c <<'C'
+int __attribute__((noinline)) NAME(int *v) { int s = 0; for (int i = 0; i < 8; i++) s += v[i]; return s; }
+int apply(int *v) { return NAME(v) + 1; }
+C
+cat >reload.c <<'C'
+#include <dlfcn.h>
+#include <stdio.h>
+static int data[8];
+int main(int argc, char **argv)
+{
+	int (*last)(int *) = 0, n = 0;
+	for (int i = 2; i < argc; i++) {
+		void *so = dlopen(argv[i], RTLD_NOW);
+		last = (int (*)(int *))dlsym(so, "apply");
+		n += last(data);
+		if (argv[1][0] == 'u' || i + 1 < argc)
+			dlclose(so);
+	}
+	return last(argv[1][0] == 'u' ? data : (int *)8) + n;
+}
+C
+gcc -g -O1 -o reload reload.c -ldl && gcc -g -O1 -DNAME=alpha -shared -fPIC -o a.so plugin.c &&
+	gcc -g -O1 -DNAME=beta -shared -fPIC -o b.so plugin.c || fail "reload: not built"
+"$AUXTAP" crash -o reload.data -- ./reload again ./a.so ./b.so >stdout 2>stderr </dev/null
+calls --calls 4000 reload.data >calls
+[ "$(grep -oE '  (alpha|beta) .*' calls | awk '{ print $1 }' | tr '\n' ' ')" = 'alpha beta beta ' ] ||
+	fail "reload: $(grep -E ' (alpha|beta) ' calls)"
+"$AUXTAP" crash -o unload.data -- ./reload unload ./a.so >stdout 2>stderr </dev/null
+sed -n 2p unload.data.report.txt |
+	grep -qE '^  it jumped to 0x[0-9a-f]+, where nothing is mapped; a\.so, which is unloaded, had apply \(plugin\.c:2\) there$' ||
+	fail "unload: $(head -n 3 unload.data.report.txt)"
+grep -q '^  #0  apply at .*plugin.c:2, which is unloaded$' unload.data.report.txt &&
+	grep -qE '^ +0 +apply .*<- SIGSEGV here, which is unloaded$' unload.data.report.txt &&
+	grep -qE '^  SIGSEGV +apply \(plugin.c:2\), which is unloaded$' unload.data.report.txt &&
+	[ "$(grep -c unloaded unload.data.report.txt)" = 4 ] ||
+	fail "unload: $(grep -E 'unloaded|SIGSEGV' unload.data.report.txt)"
+
+# The name of a function that is too long for a line is marked as cut.
+cat >long.c <<'C'
+static int *volatile wrong;
+__attribute__((noinline)) void NAME(void) { *wrong = 1; }
+int main(void) { NAME(); return 0; }
+C
+long=$(printf 'name%.0s' $(seq 100))
+gcc -g -O1 -DNAME="$long" -o long long.c || fail "long: not built"
+"$AUXTAP" crash -o long.data -- ./long >stdout 2>stderr </dev/null
+sed -n '/^Last branches/,/^$/p' long.data.report.txt | grep -q '^  SIGSEGV    \(name\)*n*a*m*e*\.\.\. (long.c:2)$' ||
+	fail "long: $(tail -n 40 long.data.report.txt | grep '^  SIGSEGV')"
 
 # clang's debug information lets the inlined function begin where the function does
 command -v clang >/dev/null || skip "clang is not installed"
