@@ -196,6 +196,18 @@ static bool explain_jump(const struct report_facts *facts, const struct auxtap_r
 	return true;
 }
 
+/*
+ * A SIGSEGV of the kernel's own, without an address, at an instruction that cannot have made it; AArch64
+ * has no other.
+ */
+static bool no_frame(const struct report_facts *facts, const struct auxtap_regs *regs,
+		     const uint8_t *bytes, size_t size)
+{
+	return facts->crash.signo == SIGSEGV && facts->crash.si_code == SI_KERNEL &&
+	       !(facts->crash.flags & AUXTAP_CRASH_ADDR_VALID) && !fault_after_call(facts, regs) &&
+	       (regs->arch == AUXTAP_ARCH_AARCH64 || fault_x86_harmless(regs, bytes, size));
+}
+
 static void explain_memory(const struct report_facts *facts, const struct auxtap_regs *regs,
 			   const uint8_t *bytes, size_t size, struct fault *fault)
 {
@@ -217,6 +229,16 @@ static void explain_memory(const struct report_facts *facts, const struct auxtap
 		fault_x86_protection(facts, regs, bytes, size, fault);
 	if (fault->why[0])
 		return;
+	if (no_frame(facts, regs, bytes, size)) {
+		fault->no_frame = true;
+		if (!a->known) {
+			fault->has_insn = false;
+			snprintf(fault->why, sizeof(fault->why),
+				 "it is no fault of the instruction there: the kernel sends this signal where it "
+				 "cannot write the frame of a signal handler to the stack");
+			return;
+		}
+	}
 	if (!a->known && !(facts->crash.flags & AUXTAP_CRASH_ADDR_VALID)) {
 		snprintf(fault->why, sizeof(fault->why),
 			 fault_after_call(facts, regs)

@@ -22,6 +22,11 @@ void fault_a64_memory(const struct report_facts *facts, const struct auxtap_regs
 /* Why the processor refused an x86 instruction without a fault address; nothing if unknown. */
 void fault_x86_protection(const struct report_facts *facts, const struct auxtap_regs *regs,
 			  const uint8_t *bytes, size_t size, struct fault *fault);
+/*
+ * Is it an instruction that cannot make the processor refuse it without a fault address? (Accesses to
+ * memory that is not there report one.)
+ */
+bool fault_x86_harmless(const struct auxtap_regs *regs, const uint8_t *bytes, size_t size);
 /* Which of its two reasons an integer division had to fail. */
 void fault_x86_division(const struct report_facts *facts, const struct auxtap_regs *regs,
 			const uint8_t *bytes, size_t size, char *why, size_t why_size);

@@ -287,6 +287,31 @@ void fault_x86_protection(const struct report_facts *facts, const struct auxtap_
 		misaligned(regs, &insn, fault);
 }
 
+bool fault_x86_harmless(const struct auxtap_regs *regs, const uint8_t *bytes, size_t size)
+{
+	static const ZydisInstructionCategory plain[] = {
+		ZYDIS_CATEGORY_BINARY, ZYDIS_CATEGORY_LOGICAL, ZYDIS_CATEGORY_DATAXFER, ZYDIS_CATEGORY_SHIFT,
+		ZYDIS_CATEGORY_ROTATE, ZYDIS_CATEGORY_COND_BR, ZYDIS_CATEGORY_CMOV, ZYDIS_CATEGORY_CONVERT,
+		ZYDIS_CATEGORY_PUSH, ZYDIS_CATEGORY_POP,
+	};
+	struct insn insn;
+	uint64_t addr;
+	bool is_plain = false;
+
+	if (!disassemble(bytes, size, &insn) || insn.info.meta.isa_ext != ZYDIS_ISA_EXT_BASE ||
+	    has_register(&insn, ZYDIS_REGCLASS_SEGMENT) || is_privileged(&insn))
+		return false;
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+		is_plain = is_plain || insn.info.meta.category == plain[i];
+	for (unsigned int i = 0; i < insn.info.operand_count; i++) {
+		if (accesses(&insn, &insn.op[i]) &&
+		    (insn.op[i].size > 64 || !effective_address(regs, &insn, &insn.op[i], &addr) ||
+		     !fault_canonical(regs, addr)))
+			return false;
+	}
+	return is_plain;
+}
+
 /* ---- division ---- */
 
 /* The value of a divisor, sign-extended; false where it is unknown. */

@@ -361,7 +361,11 @@ static void print_headline(const struct report *r, struct fault *fault,
 
 		fprintf(out, "  Before, a %s at ", first ? first : "fault");
 		print_spot(r, c->fault_ip);
-		fputs(" went to the program's own handler.\n", out);
+		fputs(fault->no_frame && c->fault_ip == ip && c->fault_tid == c->tid
+			      ? " was to go to the program's own handler, which could not be started: the kernel "
+				"could not write its frame to the stack.\n"
+			      : " went to the program's own handler.\n",
+		      out);
 		if (regs && report_first_fault(&r->ro, &r->facts, regs, &first_fault))
 			fprintf(out, "  With the registers below that instruction faults again: %s\n",
 				report_text(&r->ro, first_fault.why));

@@ -82,6 +82,7 @@ struct fault {
 	unsigned int insn_size; /* of one before the ip */
 	char where[192];    /* bad_ip: what is known of the memory there */
 	bool bad_return;    /* the return at ip goes to no address */
+	bool no_frame;	    /* no fault: the kernel could not write a signal handler's frame */
 	struct fault_access access;
 };
 

@@ -72,6 +72,15 @@ static int find_abort(const struct report_out *ro, const uint64_t *pcs, int nr)
 	return -1;
 }
 
+/* Library code that did not call what calls abort() for reasons of its own: it only led there. */
+static bool starts_stack(const char *symbol, const char *image, bool is_cxx)
+{
+	bool cxx_image = strstr(image, "libstdc++") || strstr(image, "libgcc_s");
+
+	return is_cxx != cxx_image || !strcmp(symbol, "start_thread") ||
+	       !strcmp(symbol, "__libc_start_call_main");
+}
+
 /* What the frames from abort() to the program say of an exception. */
 struct thrown {
 	bool by_throw, unwinding, personality;
@@ -119,6 +128,8 @@ bool report_abort(const struct report_out *ro, const uint64_t *pcs, int nr, char
 			break;
 		if (i == at + 1)
 			is_cxx = (check && check->is_cxx) || strstr(image, "libstdc++");
+		else if (!check && starts_stack(symbol, image, is_cxx))
+			break;
 		if (check && check->meaning)
 			meaning = check->meaning;
 		note_thrown(&thrown, symbol);

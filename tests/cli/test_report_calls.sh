@@ -94,6 +94,17 @@ if command -v g++ >/dev/null; then
 	escape='an exception could not leave a function that is noexcept$'
 	sed -n 3p escape.data.report.txt | grep -q "from __cxa_throw: std::terminate() was called: $escape" ||
 		fail "escape: $(head -n 3 escape.data.report.txt)"
+	# a cancelled thread that catches everything: libc's abort() is not its start's doing
+	cat >cancelled.cpp <<-'C'
+	#include <pthread.h>
+	#include <thread>
+	static void run() { try { pthread_cancel(pthread_self()); pthread_testcancel(); } catch (...) {} }
+	int main() { std::thread(run).join(); return 0; }
+	C
+	g++ -g -O2 -pthread -o cancelled cancelled.cpp || fail "cancelled: not built"
+	"$AUXTAP" crash -o cancelled.data -- ./cancelled >stdout 2>stderr </dev/null
+	sed -n 1,4p cancelled.data.report.txt | grep -qE 'the C library called abort\(\)(, from (unwind_cleanup|__libc_fatal))?$' ||
+		fail "cancelled: $(head -n 4 cancelled.data.report.txt)"
 	if command -v clang++ >/dev/null; then
 		clang++ -g -O2 -o caught.clang "$SRC/tests/cli/frames/caught.cpp" || fail "caught.clang: not built"
 		"$AUXTAP" crash -o escape.data -- ./caught.clang escape >stdout 2>stderr </dev/null

@@ -349,6 +349,27 @@ static void general_protection(void **state)
 	assert_non_null(strstr(WHY(facts, regs, "\xcd\x2d"), "int 0x2d: the kernel offers"));
 }
 
+/* Where no instruction is at fault the kernel could not start a handler. */
+static void no_signal_frame(void **state)
+{
+	static const char words[] = "it is no fault of the instruction there: the kernel sends this signal "
+				    "where it cannot write the frame of a signal handler to the stack";
+	struct report_facts facts = facts_of(SIGSEGV, SI_KERNEL, 0);
+	struct auxtap_regs regs = regs_at(0x400100);
+
+	(void)state;
+	regs.reg[AUXTAP_X86_AX] = 0x500000;
+	assert_string_equal(WHY(facts, regs, "\x48\x83\xc0\x01"), words);	/* add $1,%rax */
+	assert_string_equal(WHY(facts, regs, "\x8b\x40\x08"), words);	/* mov 8(%rax),%eax */
+	assert_null(strstr(WHY(facts, regs, "\x0f\x28\x00"), words));	/* movaps */
+	assert_null(strstr(WHY(facts, regs, "\xf4"), words));		/* hlt */
+	assert_null(strstr(WHY(facts, regs, "\x8e\xd8"), words));	/* mov %eax,%ds */
+	regs.reg[AUXTAP_X86_AX] = 0x8000000000000000;
+	assert_null(strstr(WHY(facts, regs, "\x8b\x40\x08"), words));
+	facts.crash.si_code = SEGV_MAPERR;
+	assert_null(strstr(WHY(facts, regs, "\x48\x83\xc0\x01"), words));
+}
+
 /* A small address comes from a null pointer only if the register was 0. */
 static void small_addresses(void **state)
 {
@@ -417,6 +438,7 @@ int main(void)
 		cmocka_unit_test(traps),
 		cmocka_unit_test(general_protection),
 		cmocka_unit_test(small_addresses),
+		cmocka_unit_test(no_signal_frame),
 		cmocka_unit_test(guard_pages),
 	};
 
