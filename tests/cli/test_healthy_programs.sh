@@ -355,6 +355,11 @@ for build in address address,undefined thread memory "address -static-libasan"; 
 		[ $status -eq 125 ] || fail "$build, qemu $version: status $status"
 		grep -q 'built with [A-Z][a-z]*Sanitizer; give it qemu 10 or newer' err || fail "$build: $(cat err)"
 		[ -s out ] && fail "$build, qemu $version: it ran"
+		# one that another program executes: natively
+		ASAN_OPTIONS=detect_leaks=0 "$AUXTAP" crash --source qemu -o data -- sh -c './sane; echo $?' >run.out 2>run.err </dev/null
+		{ ./sane 2>/dev/null; echo 0; } | cmp -s - run.out || fail "$build, qemu $version, executed: prints $(head -n 2 run.out): $(tail -n 2 run.err)"
+		grep -q 'not traced from here on: .*: [A-Z][a-z]*Sanitizer needs qemu 10 or newer' run.err ||
+			fail "$build, qemu $version, executed: $(cat run.err)"
 	fi
 	case $build in
 	address*)

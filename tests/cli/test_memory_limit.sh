@@ -55,6 +55,25 @@ if cc -g -o dies dies.c 2>cc.err; then
 		rm -f died*
 	done
 fi
+# At each of the limits above it may be the library that ends first: where it goes on with less, too.
+cat >less.c <<'C'
+#include <errno.h>
+#include <stddef.h>
+/* in the place of libdw's */
+void *dwfl_begin(const void *callbacks)
+{
+	(void)callbacks;
+	errno = ENOMEM;
+	return NULL;
+}
+C
+if cc -shared -fPIC -o less.so less.c 2>cc.err; then
+	for command in report "decode -j 1 --events call -F ip,sym,srcline"; do
+		# shellcheck disable=SC2086
+		env LD_PRELOAD="$WORK/less.so" "$AUXTAP" $command data >out 2>err
+		[ $? -eq 3 ] && grep -q '^auxtap: data: out of memory' err || fail "$command, libdw without memory: $(cat err)"
+	done
+fi
 # The report is made in a process of its own: whatever a library does to that one, auxtap's status is
 # the program's, and the snapshot stays.
 cat >ends.c <<'C'
