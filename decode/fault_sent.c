@@ -71,7 +71,7 @@ void fault_system_call(const struct report_facts *facts, const struct auxtap_reg
 			 name ? " (" : "", (unsigned long long)nr, name ? ")" : "");
 	}
 	snprintf(fault->why, sizeof(fault->why), "%s %s",
-		 c->si_code == CODE_SECCOMP ? "a seccomp filter of the kernel does not allow"
+		 c->si_code == CODE_SECCOMP ? "a seccomp filter does not allow"
 					    : "syscall user dispatch intercepted",
 		 call);
 }

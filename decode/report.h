@@ -103,6 +103,7 @@ struct unwind_frames {
 	uint64_t signals; /* bit n: frame n is what a signal handler returns to */
 	bool complete;	  /* the outermost frame was reached */
 	bool not_called;  /* no call returns to the last frame, a function's first instruction */
+	uint64_t no_code; /* the next return address, where no code is; 0: not for that */
 	uint64_t unread;  /* memory that the next frame would need; 0: not for lack of that */
 };
 

@@ -54,6 +54,9 @@ static void print_end(const struct report_out *ro, const struct report_facts *fa
 	else if (frames->not_called)
 		fputs("  No call returns to where this function begins: a stack made by makecontext() "
 		      "starts there,\n  or the return address was overwritten.\n", ro->out);
+	else if (frames->no_code)
+		fprintf(ro->out, "  The next return address is 0x%" PRIx64 ", where no code is: further frames "
+				 "are not known.\n", frames->no_code);
 	else if (frames->unread && map && map->perms[0] == 'r')
 		fprintf(ro->out, "  The snapshot does not contain the stack at 0x%" PRIx64
 				   ": further frames are not known.\n", frames->unread);

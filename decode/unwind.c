@@ -253,10 +253,16 @@ static int on_frame(Dwfl_Frame *frame, void *arg)
 		out->pcs[out->nr++] = pc;
 		return DWARF_CB_ABORT;
 	}
-	if (activation)
+	if (activation) {
 		out->pcs[out->nr++] = pc;
-	else
-		unwind_add_call(out, pc);
+		return DWARF_CB_OK;
+	}
+	/* elfutils would go on by what it takes for frame pointers */
+	if (!is_code(u, pc) && !was_code(dwfl_thread_dwfl(dwfl_frame_thread(frame)), pc)) {
+		out->no_code = pc;
+		return DWARF_CB_ABORT;
+	}
+	unwind_add_call(out, pc);
 	return DWARF_CB_OK;
 }
 

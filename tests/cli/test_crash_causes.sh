@@ -55,9 +55,9 @@ for engine in "${engines[@]}"; do
 	cause "$engine" time_limit 152 'the kernel sent it: the limit of processor time is reached'
 	insn ''
 	if [ "$engine" = ptrace ] && { ./causes filter_kill 2>/dev/null; [ $? -eq 159 ]; }; then
-		cause ptrace filter_kill 159 'a seccomp filter of the kernel does not allow the system call socket (41)'
+		cause ptrace filter_kill 159 'a seccomp filter does not allow the system call socket (41)'
 		insn syscall
-		cause ptrace filter_trap 159 'a seccomp filter of the kernel does not allow the system call socket (41)'
+		cause ptrace filter_trap 159 'a seccomp filter does not allow the system call socket (41)'
 		insn syscall
 	fi
 	[ "$engine" = ptrace ] && continue # the rest does not depend on the engine
@@ -113,6 +113,11 @@ for engine in "${engines[@]}"; do
 	jump "$engine" unload ', from unload at' 'to its caller plugin_event (jumps.c:[0-9]*), whose code is no longer mapped$'
 	jump "$engine" context 'it returned to 0x5550, where nothing is mapped, and not to the last call before, which was from bad_context (jumps.c:'
 	jump "$engine" push 'it returned to 0x5550, where nothing is mapped, and not to the last call before, which was from main (jumps.c:'
+	jump "$engine" middle 'it wrote to 0x0 (1 byte); a null pointer'
+	sed -n '/^Backtrace/,/^$/p' data.report.txt >frames
+	[ "$(grep -c '^  #' frames)" = 1 ] &&
+		grep -qx '  The next return address is 0x5550, where no code is: further frames are not known.' frames ||
+		fail "$engine middle: $(cat frames)"
 	jump "$engine" data 'it jumped to .* mapped rw-p, .*/jumps, not executable; it is in price (jumps.c:[0-9]*)$'
 	jump "$engine" raise 'that instruction faults again: it wrote to 0x60 (1 byte); nothing is mapped there'
 	grep -q '^  no gaps: all of it, from the beginning$' data.report.txt ||

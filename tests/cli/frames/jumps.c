@@ -81,6 +81,12 @@ __attribute__((noinline)) static void store(volatile char *at)
 	*at = 7;
 }
 
+/* store() with a return address where no code is. */
+__attribute__((noinline)) static void into_the_middle(void)
+{
+	__asm__ volatile("xorl %%edi, %%edi\n\tpushq $0x5550\n\tjmp *%0" : : "r"(store) : "rdi");
+}
+
 int main(int argc, char **argv)
 {
 	/* sub $8, %rsp; call *%rdi; add $8, %rsp; ret */
@@ -103,6 +109,8 @@ int main(int argc, char **argv)
 		bad_context();
 	if (!strcmp(which, "push"))
 		push_and_return();
+	if (!strcmp(which, "middle"))
+		into_the_middle();
 	if (!strcmp(which, "unmap"))
 		run(calls_back, sizeof(calls_back), unmap);
 	if (!strcmp(which, "generated"))
