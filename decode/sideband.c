@@ -29,6 +29,7 @@ void sideband_free(struct sideband *sb)
 	free(sb->lost);
 	free(sb->slices);
 	free(sb->rings);
+	free(sb->events);
 	memset(sb, 0, sizeof(*sb));
 }
 
@@ -447,6 +448,45 @@ struct sideband_ring *sideband_ring(struct sideband *sb, int32_t tid, int cpu)
 	return ring;
 }
 
+static int32_t thread_of_event(const struct sideband *sb, uint64_t id)
+{
+	for (size_t i = 0; i < sb->nr_events; i++)
+		if (sb->events[i].id == id)
+			return sb->events[i].tid;
+	return -1;
+}
+
+static int note_event(struct sideband *sb, uint64_t id, int32_t tid)
+{
+	struct sideband_event *event;
+
+	if (!sb->per_thread || tid <= 0 || !id || thread_of_event(sb, id) != -1)
+		return 0;
+	event = room((void **)&sb->events, sb->nr_events, &sb->max_events, sizeof(*event));
+	if (!event)
+		return -ENOMEM;
+	*event = (struct sideband_event){id, tid};
+	sb->nr_events++;
+	return 0;
+}
+
+static int on_id_index(struct sideband *sb, struct body b)
+{
+	uint64_t nr = get_u64(&b);
+
+	for (; nr && b.left >= 32; nr--) {
+		uint64_t id = get_u64(&b);
+		int32_t tid;
+
+		get_u64(&b); /* index, CPU */
+		get_u64(&b);
+		tid = (int32_t)get_u64(&b);
+		if (note_event(sb, id, tid))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int note_ring(struct sideband *sb, const struct auxtap_record *rec, uint64_t off, uint64_t size)
 {
 	uint32_t need = sb->per_thread ? AUXTAP_REC_PID_TID : AUXTAP_REC_CPU;
@@ -455,7 +495,13 @@ static int note_ring(struct sideband *sb, const struct auxtap_record *rec, uint6
 	uint64_t end = off + size < off ? UINT64_MAX : off + size;
 	struct sideband_ring *ring;
 
-	/* a dying thread has no ids any more */
+	/* a dying thread has no ids any more, its event has */
+	if (sb->per_thread && (rec->have & need) == need && rec->have & AUXTAP_REC_ID) {
+		if (note_event(sb, rec->id, tid))
+			return -ENOMEM;
+		if (tid <= 0)
+			tid = thread_of_event(sb, rec->id);
+	}
 	if (sb->snapshot || !size || (rec->have & need) != need || (sb->per_thread && tid <= 0))
 		return 0;
 	ring = sideband_ring(sb, tid, cpu);
@@ -582,7 +628,8 @@ static int on_itrace_start(struct sideband *sb, const struct auxtap_record *rec,
 		sb->first_pid = pid;
 		sb->first_tid = tid;
 	}
-	if (set_comm(sb, pid, tid, rec->time, NULL))
+	if (set_comm(sb, pid, tid, rec->time, NULL) ||
+	    (rec->have & AUXTAP_REC_ID && note_event(sb, rec->id, tid)))
 		return -ENOMEM;
 	thread = sideband_thread(sb, tid, false);
 	if (!thread->started || rec->time < thread->started)
@@ -619,6 +666,8 @@ int sideband_record(struct sideband *sb, const struct auxtap_record *rec)
 		return on_switch(sb, rec, b);
 	case PERF_RECORD_ITRACE_START:
 		return on_itrace_start(sb, rec, b);
+	case AUXTAP_RECORD_ID_INDEX:
+		return on_id_index(sb, b);
 	case PERF_RECORD_SAMPLE:
 		return on_sample(sb, rec, b);
 	default:

@@ -59,6 +59,12 @@ struct sideband_ring {
 	uint64_t written;    /* by the unit, as auxtap's recorder noted; 0: not known */
 };
 
+/* Whose event an identifier is, by ID_INDEX or the thread's own records. */
+struct sideband_event {
+	uint64_t id;
+	int32_t tid;
+};
+
 struct sideband_lost {
 	uint64_t time, nr;
 	int32_t tid;
@@ -82,6 +88,8 @@ struct sideband {
 	size_t nr_aux, max_aux;
 	struct sideband_ring *rings; /* not of snapshots */
 	size_t nr_rings, max_rings;
+	struct sideband_event *events;
+	size_t nr_events, max_events;
 	struct sideband_lost *lost;
 	size_t nr_lost, max_lost;
 	struct time_conv conv;

@@ -64,6 +64,28 @@ record spe-threads arm_spe_0/period=256/ 16,64 threads4_static
 cut_thread spe-threads
 lacks spe-threads-thread-trace "$whole - 7" "$whole"
 lacks spe-threads-thread "$whole - 7" "$whole"
+# The kernel's record of a dying thread names no thread, and no recorder noted what its unit wrote: its
+# event's identifier remains.
+python3 - "$thread" spe-threads-thread-trace spe-threads-dying-trace <<'END' || fail 'no record without a thread was made'
+import struct, sys
+tid, source, out = int(sys.argv[1]), *sys.argv[2:]
+data = bytearray(open(source, "rb").read())
+at, size = struct.unpack_from("<QQ", data, 40)
+end, patched = at + size, 0
+while at < end:
+    kind, _, size = struct.unpack_from("<IHH", data, at)
+    if kind == 11 and struct.unpack_from("<i", data, at + 36)[0] == tid:
+        struct.pack_into("<ii", data, at + 32, -1, -1)
+        patched += 1
+    if kind == 71:
+        size += struct.unpack_from("<Q", data, at + 8)[0]
+    at += size
+assert patched
+open(out, "wb").write(data.replace(b"\nunit ", b"\nnote "))
+END
+text=$("$AUXTAP" decode --events gap spe-threads-dying-trace)
+grep -qE "^[^ ]* +$thread .*gap: unknown, [0-9]+ bytes lost: the file lacks trace that AUX records report" <<<"$text" ||
+	fail "a dying thread's trace is missing, and no gap: $text"
 # a thread that the caller leaves out is no gap of the others
 other=$(sed -n 's/.* AUX [0-9]*\/\([0-9]*\) .*/\1/p' spe-threads.dump | grep -v "^$thread\$" | head -n 1)
 [ -z "$("$AUXTAP" decode --tid "$other" --events gap spe-threads-thread)" ] || fail 'a gap of another thread'
