@@ -2,6 +2,8 @@
 /* The last branches of a thread. */
 #include "report.h"
 
+#include <string.h>
+
 /* A loop's branch is one line, however often it was taken. */
 void report_branches_note(struct report_branches *branches, const struct auxtap_event *ev)
 {
@@ -95,6 +97,17 @@ static bool enters_function(const struct report_out *ro, const struct report_bra
 	       loc.image && loc.nr_frames && loc.frames[0].symbol && !loc.frames[0].symbol_off;
 }
 
+/* Is it the code without a symbol that a signal handler returns to? */
+static bool is_sigreturn(const struct report_out *ro, uint64_t addr)
+{
+	static const uint8_t x86[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05}; /* mov $15, %rax; syscall */
+	uint8_t code[sizeof(x86)];
+
+	return auxtap_image_set_read(ro->images, ro->pid, ro->time, addr, code, sizeof(code)) ==
+		       sizeof(code) &&
+	       !memcmp(code, x86, sizeof(x86));
+}
+
 /* entered: name the function that begins at addr, not what is inlined there. */
 static void spot_text(const struct report_out *ro, const struct report_branch *b, uint64_t addr,
 		      bool entered, char *text, size_t size)
@@ -106,6 +119,8 @@ static void spot_text(const struct report_out *ro, const struct report_branch *b
 		report_function_name(&at, addr, name, sizeof(name), place, sizeof(place));
 	else
 		report_name(&at, addr, name, sizeof(name), place, sizeof(place));
+	if (!place[0] && is_sigreturn(&at, addr))
+		snprintf(place, sizeof(place), "return from a signal handler");
 	snprintf(text, size, "%s%s%s%s", name, place[0] ? " (" : "", place, place[0] ? ")" : "");
 }
 

@@ -172,6 +172,18 @@ grep -q '^  #0  apply at .*plugin.c:2, which is unloaded$' unload.data.report.tx
 	[ "$(grep -c unloaded unload.data.report.txt)" = 4 ] ||
 	fail "unload: $(grep -E 'unloaded|SIGSEGV' unload.data.report.txt)"
 
+# Where a signal handler returns to.
+cat >handled.c <<'C'
+#include <signal.h>
+static void on_hup(int signo) { (void)signo; }
+int main(void) { signal(SIGHUP, on_hup); raise(SIGHUP); *(volatile int *)0 = 1; return 0; }
+C
+gcc -g -O1 -w -o handled handled.c || fail "handled: not built"
+"$AUXTAP" crash -o handled.data -- ./handled >stdout 2>stderr </dev/null
+"$AUXTAP" report --branches 64 handled.data >report 2>stderr
+grep -qE '^  return +on_hup .* -> (.*\(return from a signal handler\)|__restore_rt .*)$' report ||
+	fail "handled: $(grep -E '^  return +on_hup' report)"
+
 # The name of a function that is too long for a line is marked as cut.
 cat >long.c <<'C'
 static int *volatile wrong;

@@ -381,6 +381,37 @@ static void parts_of_functions(void **state)
 	call_tree_free(tree);
 }
 
+static void look_up_reloaded(void *ctx, uint64_t addr, struct call_code *code)
+{
+	look_up(ctx, addr, code);
+	if (*(bool *)ctx && addr >= 0x2800 && addr < 0x3000)
+		code->start = 0x2800;
+}
+
+/* Another library takes the place of one: where functions begin there is another thing. */
+static void reloaded_code(void **state)
+{
+	static const struct call_code_ops reloaded = {.look_up = look_up_reloaded};
+	bool now = false;
+	struct call_tree *tree = call_tree_new(&reloaded, &now);
+	struct call_node *first;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);
+	first = call_tree_current(tree);
+	jump(tree, AUXTAP_BRANCH_JUMP, 0x2010, 0x2800);
+	assert_ptr_equal(call_tree_current(tree), first);
+	event(tree, AUXTAP_EVENT_RETURN, 0x2810, 0x1015, 2);
+	now = true;
+	call_tree_code_changed(tree);
+	event(tree, AUXTAP_EVENT_CALL, 0x1020, 0x2000, 4);
+	jump(tree, AUXTAP_BRANCH_JUMP, 0x2010, 0x2800);
+	assert_int_equal(call_tree_current(tree)->addr, 0x2800);
+	assert_true(call_tree_current(tree)->tail);
+	call_tree_free(tree);
+}
+
 /* Switches of stacks by an indirect jump: to a function's entry first, then back into it. */
 static void coroutines_by_jumps(void **state)
 {
@@ -424,6 +455,7 @@ int main(void)
 		cmocka_unit_test(handler_returns), cmocka_unit_test(handler_after_a_system_call),
 		cmocka_unit_test(exceptions), cmocka_unit_test(exceptions_in_recursion),
 		cmocka_unit_test(parts_of_functions), cmocka_unit_test(coroutines_by_jumps),
+		cmocka_unit_test(reloaded_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
