@@ -77,8 +77,11 @@ static int plain(void) /* dies of whatever signal it gets */
 		usleep(2000);
 }
 
+static volatile pid_t worker;
+
 static void *short_work(void *arg)
 {
+	worker = gettid();
 	for (int i = 0; i < 50; i++)
 		sink += i;
 	return arg;
@@ -99,6 +102,8 @@ static int threads(int nr)
 	while (nr--) {
 		pthread_create(&t, NULL, short_work, NULL);
 		pthread_join(t, NULL);
+		while (!tgkill(getpid(), worker, 0)) /* joined, it may still be about to end */
+			sched_yield();
 	}
 	fatal_store(NULL);
 	return 0;
