@@ -448,24 +448,48 @@ struct sideband_ring *sideband_ring(struct sideband *sb, int32_t tid, int cpu)
 	return ring;
 }
 
+static size_t event_slot(const struct sideband_event *events, size_t size, uint64_t id)
+{
+	size_t at = (size_t)((id * 0x9e3779b97f4a7c15u) >> 32) & (size - 1);
+
+	while (events[at].id && events[at].id != id)
+		at = (at + 1) & (size - 1);
+	return at;
+}
+
 static int32_t thread_of_event(const struct sideband *sb, uint64_t id)
 {
-	for (size_t i = 0; i < sb->nr_events; i++)
-		if (sb->events[i].id == id)
-			return sb->events[i].tid;
-	return -1;
+	const struct sideband_event *event;
+
+	if (!id || !sb->events_size)
+		return -1;
+	event = &sb->events[event_slot(sb->events, sb->events_size, id)];
+	return event->id ? event->tid : -1;
+}
+
+static int events_grow(struct sideband *sb)
+{
+	size_t size = sb->events_size ? sb->events_size * 2 : 64;
+	struct sideband_event *grown = calloc(size, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	for (size_t i = 0; i < sb->events_size; i++)
+		if (sb->events[i].id)
+			grown[event_slot(grown, size, sb->events[i].id)] = sb->events[i];
+	free(sb->events);
+	sb->events = grown;
+	sb->events_size = size;
+	return 0;
 }
 
 static int note_event(struct sideband *sb, uint64_t id, int32_t tid)
 {
-	struct sideband_event *event;
-
 	if (!sb->per_thread || tid <= 0 || !id || thread_of_event(sb, id) != -1)
 		return 0;
-	event = room((void **)&sb->events, sb->nr_events, &sb->max_events, sizeof(*event));
-	if (!event)
+	if (sb->nr_events * 2 >= sb->events_size && events_grow(sb))
 		return -ENOMEM;
-	*event = (struct sideband_event){id, tid};
+	sb->events[event_slot(sb->events, sb->events_size, id)] = (struct sideband_event){id, tid};
 	sb->nr_events++;
 	return 0;
 }

@@ -88,8 +88,8 @@ struct sideband {
 	size_t nr_aux, max_aux;
 	struct sideband_ring *rings; /* not of snapshots */
 	size_t nr_rings, max_rings;
-	struct sideband_event *events;
-	size_t nr_events, max_events;
+	struct sideband_event *events; /* open addressing by id; 0: a free slot */
+	size_t nr_events, events_size;
 	struct sideband_lost *lost;
 	size_t nr_lost, max_lost;
 	struct time_conv conv;
