@@ -154,7 +154,7 @@ static const char *vicinity(const struct report_facts *facts, const struct auxta
 	if (addr < 4096)
 		return near_zero(a, addr, buf, size);
 	if (!fault_canonical(regs, addr))
-		return "no such address exists on this processor: the pointer is garbage";
+		return "no such address exists on this processor";
 	map = report_facts_map(facts, sp);
 	if (map && map->perms[1] == 'w' && addr >= map->end && addr - map->end < 65536)
 		return "nothing is mapped there: it lies just above the stack";

@@ -352,7 +352,8 @@ static bool any_shown(const struct call_node *first)
 /* Sibling calls that look alike are one line. */
 static bool alike(const struct call_node *a, const struct call_node *b)
 {
-	return b && b->shown && !a->gap && !b->gap && !a->async && !b->async && !a->by_return && !b->by_return && !a->by_jump == !b->by_jump && a->returned &&
+	return b && b->shown && !a->gap && !b->gap && !a->async && !b->async && !a->by_return &&
+	       !b->by_return && !a->by_jump == !b->by_jump && a->returned &&
 	       b->returned && a->addr && a->addr == b->addr && !any_shown(a->first) &&
 	       !any_shown(b->first);
 }
@@ -394,7 +395,11 @@ static void print_node(const struct report_out *ro, const struct line *line,
 	}
 	node_name(ro, node, name, sizeof(name), place, sizeof(place));
 	n = snprintf(left, sizeof(left), "%*s%s%s", (int)(depth > 40 ? 40 : depth) * 2, "",
-		     node->async ? "[signal] " : node->by_return ? "[by return] " : node->by_jump ? "[by jump] " : "", name);
+		     node->async       ? "[signal] "
+		     : node->by_return ? "[by return] "
+		     : node->by_jump   ? "[by jump] "
+				       : "",
+		     name);
 	if (n > 0 && (size_t)n < sizeof(left) && repeat > 1)
 		n += snprintf(left + n, sizeof(left) - (size_t)n, "  x %u", repeat);
 	if (n > 0 && (size_t)n < sizeof(left) && hidden)
