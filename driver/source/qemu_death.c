@@ -156,7 +156,8 @@ void qemu_death_flush(struct qemu_source *q, struct qemu_thread *t, bool exact, 
 
 void qemu_death_tell(struct qemu_source *q, struct qemu_thread *t)
 {
-	bool sync = is_sync_signal(t->dying.si_signo) && t->dying.si_code > 0;
+	const struct qemu_rec *rec = qemu_ring_rec(q, t);
+	bool sync = is_sync_signal(t->dying.si_signo) && t->dying.si_code > 0 && rec && rec->exception;
 	const char *limit;
 
 	for (struct qemu_thread *other = q->threads; other; other = other->next)

@@ -30,8 +30,11 @@ static s32 code_of(struct qemu_rec *rec, u64 signo, u64 info)
 	return sent ? SI_USER : SI_KERNEL;
 }
 
-/* A handler of the program begins: the frame that qemu made tells where it was interrupted. */
-static void report_signal(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
+/*
+ * A handler of the program begins: the frame that qemu made tells where it was interrupted.
+ * False: none begins.
+ */
+static bool report_signal(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
 {
 	struct qemu_frame newest = { 0 }, frame = { 0 };
 	u64 sp = qp.arch->sp(env);
@@ -53,13 +56,26 @@ static void report_signal(struct qemu_rec *rec, const union qemu_env *env, u64 i
 		sp = frame.sp;
 	}
 	if (!newest.at || newest.signo < 1 || newest.signo > 64)
-		return;
+		return false;
 	si_code = code_of(rec, newest.signo, newest.info);
 	word[0] = (u32)newest.signo;
 	word[1] = (u32)si_code;
 	word[2] = (u32)ip;
 	word[3] = (u32)(ip >> 32);
 	qp_message(rec, QEMU_MSG_SIGNAL, word, 4);
+	return true;
+}
+
+/*
+ * qemu delivered signals. When it cannot write the frame of a handler it executes the instruction
+ * that faulted once more, in a block that begins with it: the block before ends there.
+ */
+static void after_delivery(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
+{
+	u32 word[2] = { (u32)ip, (u32)(ip >> 32) };
+
+	if (!report_signal(rec, env, ip) && qp_left_by_exception())
+		qp_message(rec, QEMU_MSG_LEFT, word, 2);
 }
 
 /* Room for more than a block is made; then everything that is not a matter of every block. */
@@ -81,7 +97,7 @@ static __attribute__((noinline)) struct qemu_rec *slow_path(struct qemu_rec *rec
 	if (!rec->limit) {
 		rec->limit = QEMU_CHUNK_LIMIT;
 		if (rec->regs_valid)
-			report_signal(rec, env, ip);
+			after_delivery(rec, env, ip);
 	}
 	if (rec->nr >= QEMU_CHUNK_LIMIT)
 		qp_flush(rec);

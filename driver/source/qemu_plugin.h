@@ -49,6 +49,9 @@ static inline bool qp_recording(void)
 /* qemu_plugin_preload.c: at the program's start, qemu handles all signals that dump core. */
 void qp_take_core_signals(void);
 
+/* qemu_plugin_exception.c: did an exception leave the newest block of the calling thread? */
+bool qp_left_by_exception(void);
+
 /* qemu_plugin_ring.c */
 int qp_map(const char *path);
 struct qemu_rec *qp_rec_claim(void); /* sets qp_rec */

@@ -171,6 +171,7 @@ int kill(pid_t pid, int signo)
 	struct qemu_rec *rec = qp_rec;
 
 	if (qp_recording() && !rec->in_syscall && pid == getpid()) {
+		qemu_store(&rec->exception, qp_left_by_exception());
 		qemu_store(&rec->dying, (u32)signo);
 		return (int)syscall(SYS_tgkill, pid, rec->tid, signo);
 	}

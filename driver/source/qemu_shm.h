@@ -11,7 +11,7 @@
 #include "silicon/types.h"
 
 #define QEMU_SHM_MAGIC	 0x71787561 /* "auxq" */
-#define QEMU_SHM_VERSION 4
+#define QEMU_SHM_VERSION 5
 
 #define QEMU_NR_RECS	  2048
 #define QEMU_NR_SLOTS	  4096 /* power of two */
@@ -57,6 +57,8 @@ enum qemu_msg {
 	QEMU_MSG_REFUSED,   /* what of enum qemu_refused: Linux has it, qemu does not */
 	/* in the block before, which goes on: this instruction is a sample */
 	QEMU_MSG_SAMPLE,    /* ip (2), its word */
+	/* an exception left the last block at ip, where the next block begins; no handler was entered */
+	QEMU_MSG_LEFT,	    /* ip (2) */
 	QEMU_MSG_DATA,	    /* addr (2), bytes | is a store << 16: the first that the sample accessed */
 };
 
@@ -94,6 +96,7 @@ struct qemu_rec {
 	s32 syscall_nr;
 	u64 sent; /* bit n - 1: signal n was sent to the thread by somebody; set by its tracer, cleared at delivery */
 	u32 dying;	/* signal that qemu is about to kill itself with */
+	u32 exception;	/* dying: an exception left the last block where the registers say */
 	u32 gate;	/* futex: the process may start when it is 1 */
 	u32 native;	/* exec under way to a program that will not be traced; why in text */
 	char text[112];

@@ -274,6 +274,7 @@ static const u8 message_min[] = {
 	[QEMU_MSG_WIDE] = 5,	[QEMU_MSG_MAP] = 11,   [QEMU_MSG_PROTECT] = 5,
 	[QEMU_MSG_UNMAP] = 4,	[QEMU_MSG_REMAP] = 8,  [QEMU_MSG_COMM] = 4,
 	[QEMU_MSG_SAMPLE] = 3,	[QEMU_MSG_DATA] = 3,   [QEMU_MSG_REFUSED] = 1,
+	[QEMU_MSG_LEFT] = 2,
 };
 
 /* Once for each process: a program may try again and again. */
@@ -326,6 +327,10 @@ static void message(struct qemu_source *q, struct qemu_thread *t, u32 type, cons
 		qemu_words_async(t, word64(word + 2), is_fault((int)word[0], (int)word[1]));
 		if (t->task && is_fault((int)word[0], (int)word[1]))
 			emu_task_fault(t->task, word64(word + 2), (int)word[0]);
+		break;
+	case QEMU_MSG_LEFT:
+		if (t->held && word64(word) - t->held->ip <= t->held->last_ip - t->held->ip)
+			cut_held(t, word64(word));
 		break;
 	case QEMU_MSG_VSYSCALL:
 		qemu_words_async(t, word64(word), false);

@@ -148,6 +148,26 @@ static void test_codes(void **state)
 	forget_truth(&abrt);
 }
 
+/*
+ * qemu cannot write the frame of the handler. It executes the instruction once more, and dies of its
+ * second fault: nothing of the block after the first fault has run.
+ */
+static void test_no_frame(void **state)
+{
+	static struct client_run run;
+	static struct seen seen;
+
+	(void)state;
+	die(&run, &seen, "frame");
+	assert_true(WIFSIGNALED(run.status));
+	assert_int_equal(WTERMSIG(run.status), SIGSEGV);
+	assert_int_equal(run.dying.ip, label(&run, "frame"));
+	assert_int_equal(seen.regs.reg[AUXTAP_X86_IP], label(&run, "frame"));
+	assert_int_equal(last_truth(run.pid), label(&run, "frame") - 2);
+	assert_int_equal(run.nr_faults, 0); /* none entered a handler */
+	forget_truth(&run);
+}
+
 static void test_emulators_limit(void **state)
 {
 	static struct client_run run;
@@ -345,7 +365,7 @@ static void test_failures(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_null),	cmocka_unit_test(test_codes),
+		cmocka_unit_test(test_null),	cmocka_unit_test(test_codes), cmocka_unit_test(test_no_frame),
 		cmocka_unit_test(test_emulators_limit), cmocka_unit_test(test_thread_and_fork),
 		cmocka_unit_test(test_exec),	cmocka_unit_test(test_environment),
 		cmocka_unit_test(test_killed),	cmocka_unit_test(test_killed_with_a_ticket),

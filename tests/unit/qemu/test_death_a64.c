@@ -114,6 +114,7 @@ static void test_codes(void **state)
 		/* what is in the top byte alone would be ignored */
 		{ "noncanonical", SIGSEGV, SEGV_MAPERR, 0x42000000001000 },
 		{ "text", SIGSEGV, SEGV_ACCERR, 1 },
+		{ "frame", SIGSEGV, SEGV_MAPERR, 32 },
 		{ "brk", SIGTRAP, TRAP_BRKPT, 1 },
 		{ "udf", SIGILL, ILL_ILLOPC, 1 },
 		{ "jump", SIGSEGV, SEGV_MAPERR, 0x5550 },

@@ -274,7 +274,12 @@ static int die(const char *how)
 				  ".global noncanonical_at\nnoncanonical_at: ldr x0, [x1]");
 	else if (!strcmp(how, "text"))
 		DIE(text, "adr x1, text_at\n.global text_at\ntext_at: str x0, [x1]");
-	else if (!strcmp(how, "brk"))
+	else if (!strcmp(how, "frame")) {
+		/* with a handler, where the stack has no memory for its frame; a branch ends the block */
+		signal(SIGSEGV, on_usr2);
+		DIE(frame, "mov x2, #0x10000\n\tmov sp, x2\n\tmov x1, #24\n\tmov w0, #2\n"
+			   ".global frame_at\nframe_at: str w0, [x1, #8]\n\tcbnz w0, 1f\n\tnop\n1:");
+	} else if (!strcmp(how, "brk"))
 		DIE(brk, "nop\n.global brk_at\nbrk_at: brk #1");
 	else if (!strcmp(how, "udf"))
 		DIE(udf, "nop\n.global udf_at\nudf_at: udf #1");

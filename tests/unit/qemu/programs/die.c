@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char at_null[], at_fpe[], at_ill[], at_avx512[], at_after[];
+extern char at_null[], at_fpe[], at_ill[], at_avx512[], at_after[], at_frame[];
 
 static __attribute__((noinline)) void null(void)
 {
@@ -33,6 +33,20 @@ static __attribute__((noinline)) void avx512(void)
 	__asm__ volatile("incl %%eax\n.globl at_avx512\nat_avx512: vpaddd %%zmm1, %%zmm2, %%zmm3" : : : "eax");
 }
 
+static void on_signal(int signo)
+{
+	_exit(90 + signo);
+}
+
+/* A fault in the middle of a block, with a handler, where the stack has no memory for its frame. */
+static __attribute__((noinline)) void frame(void)
+{
+	signal(SIGSEGV, on_signal);
+	__asm__ volatile("movl $0x10000, %%esp\n\tmovl $1, %%eax\n\tincl %%eax\n"
+			 ".globl at_frame\nat_frame: movl %%eax, 24(%0)\n\t"
+			 "decl %%eax\n\tjnz 1f\n\tnop\n1:" : : "r"(0l) : "eax", "memory");
+}
+
 static void *thread(void *arg)
 {
 	if (arg)
@@ -47,8 +61,8 @@ int main(int argc, char **argv)
 	pthread_t t;
 	int status;
 
-	printf("null %lx\nfpe %lx\nill %lx\navx512 %lx\nafter %lx\n", (long)at_null, (long)at_fpe,
-	       (long)at_ill, (long)at_avx512, (long)at_after);
+	printf("null %lx\nfpe %lx\nill %lx\navx512 %lx\nafter %lx\nframe %lx\n", (long)at_null,
+	       (long)at_fpe, (long)at_ill, (long)at_avx512, (long)at_after, (long)at_frame);
 	fflush(stdout);
 	if (!strcmp(how, "null"))
 		null();
@@ -58,6 +72,8 @@ int main(int argc, char **argv)
 		ill();
 	if (!strcmp(how, "avx512"))
 		avx512();
+	if (!strcmp(how, "frame"))
+		frame();
 	if (!strcmp(how, "abort"))
 		abort();
 	if (!strcmp(how, "jump"))
