@@ -2,6 +2,7 @@
 /* What all of the auditor shares: the list of invariants, findings, rings. */
 #include "util/opts.h"
 #include "audit.h"
+#include "util/vector.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -121,16 +122,9 @@ struct auxtap_audit_ring *audit_add_ring(struct auxtap_audit *audit, int32_t cpu
 {
 	struct auxtap_audit_ring *ring;
 
-	if (audit->nr_rings == audit->max_rings) {
-		size_t max = audit->max_rings ? 2 * audit->max_rings : 16;
-
-		ring = realloc(audit->rings, max * sizeof(*ring));
-		if (!ring) {
-			audit->no_memory = true;
-			return NULL;
-		}
-		audit->rings = ring;
-		audit->max_rings = max;
+	if (vector_grow(audit->rings, audit->nr_rings, audit->max_rings)) {
+		audit->no_memory = true;
+		return NULL;
 	}
 	ring = &audit->rings[audit->nr_rings++];
 	memset(ring, 0, sizeof(*ring));
@@ -147,16 +141,9 @@ void audit_find(struct auxtap_audit *audit, enum invariant inv, const struct aux
 
 	if (audit->counts[inv]++ >= AUXTAP_AUDIT_KEPT)
 		return;
-	if (audit->nr_findings == audit->max_findings) {
-		size_t max = audit->max_findings ? 2 * audit->max_findings : 32;
-
-		finding = realloc(audit->findings, max * sizeof(*finding));
-		if (!finding) {
-			audit->no_memory = true;
-			return;
-		}
-		audit->findings = finding;
-		audit->max_findings = max;
+	if (vector_grow(audit->findings, audit->nr_findings, audit->max_findings)) {
+		audit->no_memory = true;
+		return;
 	}
 	finding = &audit->findings[audit->nr_findings++];
 	memset(finding, 0, sizeof(*finding));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* A ring's records against the AUXTRACE records, which have their bytes. */
 #include "audit.h"
+#include "util/vector.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -152,16 +153,9 @@ static void untold(const struct ring_view *ring, const struct span *have, size_t
 
 void audit_skipped(struct auxtap_audit *audit, const struct entry *e, uint64_t from, uint64_t to)
 {
-	if (audit->nr_skips == audit->max_skips) {
-		size_t max = audit->max_skips ? 2 * audit->max_skips : 64;
-		struct span *grown = realloc(audit->skips, max * sizeof(*grown));
-
-		if (!grown) {
-			audit->no_memory = true;
-			return;
-		}
-		audit->skips = grown;
-		audit->max_skips = max;
+	if (vector_grow(audit->skips, audit->nr_skips, audit->max_skips)) {
+		audit->no_memory = true;
+		return;
 	}
 	audit->skips[audit->nr_skips++] = (struct span){from, to, e};
 }

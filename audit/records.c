@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* A recording's records, sorted by ring; then each ring is looked at. */
 #include "audit.h"
+#include "util/vector.h"
 
 #include <auxtap/gap.h>
 
@@ -41,15 +42,8 @@ static struct entry *add_entry(struct auxtap_audit *audit, enum entry_kind kind,
 {
 	struct entry *e;
 
-	if (audit->nr_entries == audit->max_entries) {
-		size_t max = audit->max_entries ? 2 * audit->max_entries : 256;
-
-		e = realloc(audit->entries, max * sizeof(*e));
-		if (!e)
-			return NULL;
-		audit->entries = e;
-		audit->max_entries = max;
-	}
+	if (vector_grow(audit->entries, audit->nr_entries, audit->max_entries))
+		return NULL;
 	e = &audit->entries[audit->nr_entries++];
 	memset(e, 0, sizeof(*e));
 	e->kind = kind;
@@ -77,15 +71,8 @@ static int add_owners(struct collect *c, const struct auxtap_record *rec)
 		return 0;
 	if (nr > have)
 		nr = have;
-	if (c->nr_owners + nr > c->max_owners) {
-		size_t max = 2 * (c->nr_owners + (size_t)nr);
-		struct owner *grown = realloc(c->owners, max * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		c->owners = grown;
-		c->max_owners = max;
-	}
+	if (vector_reserve(c->owners, c->nr_owners + nr, c->max_owners))
+		return -ENOMEM;
 	for (size_t i = 0; i < nr; i++)
 		c->owners[c->nr_owners++] = (struct owner){
 			.id = word(rec, 1 + 4 * i),

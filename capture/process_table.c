@@ -5,6 +5,7 @@
  * given up and counted.
  */
 #include "sideband.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -113,15 +114,8 @@ static int keep(struct process_table *table, struct process *p, const void *reco
 		return 0;
 	while (p->nr_mmaps && (p->nr_mmaps >= MMAPS_MAX || table->bytes > BYTES_MAX))
 		give_up_one(table, p, record_mmap2(record));
-	if (p->nr == p->room) {
-		size_t room = p->room ? 2 * p->room : 32;
-		struct kept_record **records = realloc(p->records, room * sizeof(*records));
-
-		if (!records)
-			return -ENOMEM;
-		p->records = records;
-		p->room = room;
-	}
+	if (vector_grow(p->records, p->nr, p->room))
+		return -ENOMEM;
 	r = malloc(sizeof(*r) + h->size);
 	if (!r)
 		return -ENOMEM;

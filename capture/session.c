@@ -6,6 +6,7 @@
 #include "util/opts.h"
 #include "emulated.h"
 #include "session.h"
+#include "util/vector.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -609,14 +610,8 @@ static int wait_for_something(struct auxtap_session *s, struct auxtap_error *err
 	size_t nr = s->nr_streams + 2;
 	int ret;
 
-	if (nr > s->room_poll_fds) {
-		struct pollfd *fds = realloc(s->poll_fds, 2 * nr * sizeof(*fds));
-
-		if (!fds)
-			return auxtap_error_set(err, -ENOMEM, "session", "no memory");
-		s->poll_fds = fds;
-		s->room_poll_fds = 2 * nr;
-	}
+	if (vector_reserve(s->poll_fds, nr, s->room_poll_fds))
+		return auxtap_error_set(err, -ENOMEM, "session", "no memory");
 	s->poll_fds[0] = (struct pollfd){.fd = s->be->target->fd(s->be->target_ctx),
 					 .events = POLLIN};
 	s->poll_fds[1] = (struct pollfd){.fd = s->control_fd, .events = POLLIN};

@@ -2,6 +2,7 @@
 /* Events and their rings: opened per thread (emulated) or per CPU (kernel), and closed again. */
 #include "refusal.h"
 #include "session.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -181,15 +182,8 @@ static struct stream *add_stream(struct auxtap_session *s, pid_t pid, pid_t tid,
 {
 	struct stream *st;
 
-	if (s->nr_streams == s->room_streams) {
-		size_t room = s->room_streams ? 2 * s->room_streams : 16;
-		struct stream **streams = realloc(s->streams, room * sizeof(*streams));
-
-		if (!streams)
-			return NULL;
-		s->streams = streams;
-		s->room_streams = room;
-	}
+	if (vector_grow(s->streams, s->nr_streams, s->room_streams))
+		return NULL;
 	st = calloc(1, sizeof(*st));
 	if (!st)
 		return NULL;

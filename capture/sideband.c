@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Sideband records as bytes, /proc/PID/maps, and a set of strings: see sideband.h. */
 #include "sideband.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -112,16 +113,9 @@ int map_list_parse(struct map_list *list, const char *text)
 	if (!list->text)
 		return -ENOMEM;
 	for (line = strtok_r(list->text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		if (list->nr == room) {
-			struct map_entry *more;
-
-			room = room ? 2 * room : 64;
-			more = realloc(list->entries, room * sizeof(*more));
-			if (!more) {
-				map_list_free(list);
-				return -ENOMEM;
-			}
-			list->entries = more;
+		if (vector_grow(list->entries, list->nr, room)) {
+			map_list_free(list);
+			return -ENOMEM;
 		}
 		if (parse_line(line, &list->entries[list->nr]))
 			list->nr++;

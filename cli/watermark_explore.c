@@ -5,6 +5,7 @@
 #include "watermark_options.h"
 #include "watermark_print.h"
 #include "watermark_sweep.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -173,16 +174,9 @@ struct worlds {
 
 static void add(struct worlds *all, const struct auxtap_watermark_config *c)
 {
-	if (all->nr == all->max) {
-		size_t max = 2 * all->max + 256;
-		struct auxtap_watermark_config *more = realloc(all->list, max * sizeof(*more));
-
-		if (!more) {
-			all->no_memory = true;
-			return;
-		}
-		all->list = more;
-		all->max = max;
+	if (vector_grow(all->list, all->nr, all->max)) {
+		all->no_memory = true;
+		return;
 	}
 	all->list[all->nr++] = *c;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Feature sections and HEADER_FEATURE records: found at open, loaded when asked for. */
 #include "reader.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -110,15 +111,8 @@ int pd_build_id_add(struct auxtap_perfdata *pd, const void *record, size_t size)
 
 	if (size < 36)
 		return -EBADMSG;
-	if (pd->nr_build_ids == pd->build_ids_room) {
-		size_t room = pd->build_ids_room ? pd->build_ids_room * 2 : 32;
-
-		id = realloc(pd->build_ids, room * sizeof(*id));
-		if (!id)
-			return -ENOMEM;
-		pd->build_ids = id;
-		pd->build_ids_room = room;
-	}
+	if (vector_grow(pd->build_ids, pd->nr_build_ids, pd->build_ids_room))
+		return -ENOMEM;
 	name = malloc(size - 36 + 1);
 	if (!name)
 		return -ENOMEM;

@@ -2,6 +2,7 @@
 /* The perf.data reader: opening, the header, attributes and their ids. See reader.h. */
 #include "reader.h"
 #include "sample_id.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -41,15 +42,8 @@ int pd_attr_add(struct auxtap_perfdata *pd, const void *data, uint32_t attr_size
 	 */
 	if (nr_ids > pd->src.size / 8 || pd->ids_total + nr_ids > pd->src.size / 8)
 		return -EBADMSG;
-	if (pd->nr_attrs == pd->attrs_room) {
-		uint32_t room = pd->attrs_room ? pd->attrs_room * 2 : 8;
-		struct pd_attr *attrs = realloc(pd->attrs, room * sizeof(*attrs));
-
-		if (!attrs)
-			return -ENOMEM;
-		pd->attrs = attrs;
-		pd->attrs_room = room;
-	}
+	if (vector_grow(pd->attrs, pd->nr_attrs, pd->attrs_room))
+		return -ENOMEM;
 	attr = &pd->attrs[pd->nr_attrs];
 	memset(attr, 0, sizeof(*attr));
 	memcpy(&attr->pub.attr, data,

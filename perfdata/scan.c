@@ -4,6 +4,7 @@
  * features and names of a pipe, AUXTRACE_INFO, the AUXTRACE buffers, BUILD_ID records.
  */
 #include "reader.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -70,15 +71,8 @@ static int take_auxtrace(struct auxtap_perfdata *pd, const struct auxtap_record 
 {
 	struct auxtap_perfdata_aux *aux;
 
-	if (pd->nr_auxtraces == pd->auxtraces_room) {
-		size_t room = pd->auxtraces_room ? pd->auxtraces_room * 2 : 64;
-
-		aux = realloc(pd->auxtraces, room * sizeof(*aux));
-		if (!aux)
-			return -ENOMEM;
-		pd->auxtraces = aux;
-		pd->auxtraces_room = room;
-	}
+	if (vector_grow(pd->auxtraces, pd->nr_auxtraces, pd->auxtraces_room))
+		return -ENOMEM;
 	aux = &pd->auxtraces[pd->nr_auxtraces++];
 	memcpy(&aux->head, rec->header, sizeof(aux->head));
 	aux->trace_off = rec->trace_off;

@@ -5,6 +5,7 @@
  * stream cannot be entered in the middle.
  */
 #include "reader.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -48,15 +49,8 @@ static int add(struct auxtap_perfdata *pd, const struct auxtap_record *rec)
 	uint64_t pos = rec->offset;
 	int ret;
 
-	if (pd->nr_index == pd->index_room) {
-		size_t room = pd->index_room ? pd->index_room * 2 : 1024;
-		struct pd_sorted *index = realloc(pd->index, room * sizeof(*index));
-
-		if (!index)
-			return -ENOMEM;
-		pd->index = index;
-		pd->index_room = room;
-	}
+	if (vector_grow(pd->index, pd->nr_index, pd->index_room))
+		return -ENOMEM;
 	if (rec->decompressed) {
 		ret = spool(pd, rec, &pos);
 		if (ret)

@@ -6,6 +6,7 @@
  * What one action does: actions.c.
  */
 #include "explore.h"
+#include "util/vector.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -263,25 +264,9 @@ static size_t image_differences(const struct image *im, struct word *words)
 
 static int queue_room(struct queue *q, size_t nr_words)
 {
-	if (q->nr_words + nr_words > q->max_words) {
-		size_t max = 2 * q->max_words + nr_words + 4096;
-		struct word *more = realloc(q->words, max * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		q->words = more;
-		q->max_words = max;
-	}
-	if (q->nr_items == q->max_items) {
-		size_t max = 2 * q->max_items + 256;
-		void *more = realloc(q->items, max * sizeof(*q->items));
-
-		if (!more)
-			return -ENOMEM;
-		q->items = more;
-		q->max_items = max;
-	}
-	return 0;
+	if (vector_reserve(q->words, q->nr_words + nr_words, q->max_words))
+		return -ENOMEM;
+	return vector_grow(q->items, q->nr_items, q->max_items);
 }
 
 /* ---- states that were seen ---- */
@@ -367,15 +352,8 @@ static int visit(struct search *s, const struct item *from, u8 action)
 	ret = queue_room(q, im->nr_hot * BLOCK_WORDS);
 	if (ret)
 		return ret;
-	if (s->nr_seen == s->max_seen) {
-		u64 max = 2 * s->max_seen + 4096;
-		struct seen *more = realloc(s->seen, max * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		s->seen = more;
-		s->max_seen = max;
-	}
+	if (vector_grow(s->seen, s->nr_seen, s->max_seen))
+		return -ENOMEM;
 	*place = hash;
 	nr = image_differences(im, q->words + q->nr_words);
 	q->nr_words += nr;

@@ -4,6 +4,7 @@
  * for both. ptrace itself is owned by the server.
  */
 #include "emulated.h"
+#include "util/vector.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -20,15 +21,8 @@ static int add_pid(struct emu_link *link, pid_t pid)
 		if (link->pids[i] == pid)
 			return 0;
 	}
-	if (link->nr_pids == link->room_pids) {
-		size_t room = link->room_pids ? 2 * link->room_pids : 16;
-		pid_t *pids = realloc(link->pids, room * sizeof(*pids));
-
-		if (!pids)
-			return -ENOMEM;
-		link->pids = pids;
-		link->room_pids = room;
-	}
+	if (vector_grow(link->pids, link->nr_pids, link->room_pids))
+		return -ENOMEM;
 	link->pids[link->nr_pids++] = pid;
 	return 0;
 }

@@ -5,6 +5,7 @@
  * kernel takes it apart. Nothing is stepped; signals are passed on as they came.
  */
 #include "native.h"
+#include "util/vector.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -68,15 +69,8 @@ static struct watched *add(struct native_watch *w, pid_t tid, pid_t pid)
 
 	if (t)
 		return t;
-	if (w->nr == w->room) {
-		size_t room = w->room ? 2 * w->room : 16;
-
-		t = realloc(w->threads, room * sizeof(*t));
-		if (!t)
-			return NULL;
-		w->threads = t;
-		w->room = room;
-	}
+	if (vector_grow(w->threads, w->nr, w->room))
+		return NULL;
 	t = &w->threads[w->nr++];
 	*t = (struct watched){.tid = tid, .pid = pid};
 	return t;
@@ -93,16 +87,9 @@ static struct auxtap_target_event *tell(struct native_watch *w, const struct wat
 	static struct auxtap_target_event nowhere;
 	struct auxtap_target_event *ev;
 
-	if (w->nr_events == w->room_events) {
-		size_t room = w->room_events ? 2 * w->room_events : 16;
-
-		ev = realloc(w->events, room * sizeof(*ev));
-		if (!ev) {
-			w->lost_event = true;
-			return &nowhere;
-		}
-		w->events = ev;
-		w->room_events = room;
+	if (vector_grow(w->events, w->nr_events, w->room_events)) {
+		w->lost_event = true;
+		return &nowhere;
 	}
 	ev = &w->events[w->nr_events++];
 	*ev = (struct auxtap_target_event){.type = type, .pid = t->pid, .tid = t->tid};
