@@ -619,7 +619,7 @@ static void print_crash(struct report *r)
 	unloaded = regs && report_was_unloaded(&r->ro, &r->facts, ip);
 	snprintf(end, sizeof(end), "%s here%s",
 		 fault_signal_name(c->signo) ? fault_signal_name(c->signo) : "died",
-		 unloaded ? ", which is unloaded" : "");
+		 unloaded ? " (unloaded)" : "");
 	title(r, "The calls that led there");
 	if (view) {
 		report_calls_print(&r->ro, view->calls, r->nr_calls, end);

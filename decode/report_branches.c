@@ -154,7 +154,7 @@ void report_branches_print(const struct report_out *ro, const struct report_bran
 		if (b->async && i + 1 == branches->nr && signo) {
 			fprintf(ro->out, "  %s%-9s%s  %s%s\n", ro->style->bad,
 				signal ? signal : "signal", ro->style->off, from,
-				unloaded ? ", which is unloaded" : "");
+				unloaded ? " (unloaded)" : "");
 			continue;
 		}
 		if (b->async || b->kind == AUXTAP_BRANCH_SYSCALL)

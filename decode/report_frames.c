@@ -38,7 +38,7 @@ static void print_frame(const struct report_out *ro, const struct report_facts *
 		else if (f->symbol)
 			fprintf(ro->out, " in %s", report_text(ro, loc.image));
 		if (report_was_unloaded(ro, facts, pc))
-			fputs(", which is unloaded", ro->out);
+			fputs(" (unloaded)", ro->out);
 		fputc('\n', ro->out);
 	}
 }

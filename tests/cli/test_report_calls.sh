@@ -166,9 +166,9 @@ calls --calls 4000 reload.data >calls
 sed -n 2p unload.data.report.txt |
 	grep -qE '^  it jumped to 0x[0-9a-f]+, where nothing is mapped; a\.so, which is unloaded, had apply \(plugin\.c:2\) there$' ||
 	fail "unload: $(head -n 3 unload.data.report.txt)"
-grep -q '^  #0  apply at .*plugin.c:2, which is unloaded$' unload.data.report.txt &&
-	grep -qE '^ +0 +apply .*<- SIGSEGV here, which is unloaded$' unload.data.report.txt &&
-	grep -qE '^  SIGSEGV +apply \(plugin.c:2\), which is unloaded$' unload.data.report.txt &&
+grep -q '^  #0  apply at .*plugin.c:2 (unloaded)$' unload.data.report.txt &&
+	grep -qE '^ +0 +apply .*<- SIGSEGV here \(unloaded\)$' unload.data.report.txt &&
+	grep -qE '^  SIGSEGV +apply \(plugin.c:2\) \(unloaded\)$' unload.data.report.txt &&
 	[ "$(grep -c unloaded unload.data.report.txt)" = 4 ] ||
 	fail "unload: $(grep -E 'unloaded|SIGSEGV' unload.data.report.txt)"
 
