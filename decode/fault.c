@@ -19,6 +19,8 @@ const char *fault_signal_name(int signo)
 		{SIGQUIT, "SIGQUIT"}, {SIGSYS, "SIGSYS"},   {SIGXCPU, "SIGXCPU"},
 		{SIGXFSZ, "SIGXFSZ"}, {SIGKILL, "SIGKILL"}, {SIGTERM, "SIGTERM"},
 		{SIGINT, "SIGINT"},   {SIGHUP, "SIGHUP"},   {SIGPIPE, "SIGPIPE"},
+		{SIGALRM, "SIGALRM"}, {SIGUSR1, "SIGUSR1"}, {SIGUSR2, "SIGUSR2"},
+		{SIGCHLD, "SIGCHLD"}, {SIGPROF, "SIGPROF"}, {SIGVTALRM, "SIGVTALRM"},
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -208,6 +210,20 @@ static bool no_frame(const struct report_facts *facts, const struct auxtap_regs 
 	       (regs->arch == AUXTAP_ARCH_AARCH64 || fault_x86_harmless(regs, bytes, size));
 }
 
+/* The signal came in place of one whose handler could not be started; no access to memory failed. */
+static bool other_frame(const struct auxtap_crash *c, struct fault *fault)
+{
+	int signo = c->frame_signo;
+
+	if (!signo || signo == SIGSEGV || signo == SIGBUS)
+		return false;
+	fault->no_frame = true;
+	fault->has_insn = signo == SIGFPE || signo == SIGILL || signo == SIGTRAP;
+	snprintf(fault->why, sizeof(fault->why),
+		 "the kernel sends it where it cannot write the frame of a signal handler to the stack");
+	return true;
+}
+
 static void explain_memory(const struct report_facts *facts, const struct auxtap_regs *regs,
 			   const uint8_t *bytes, size_t size, struct fault *fault)
 {
@@ -218,7 +234,7 @@ static void explain_memory(const struct report_facts *facts, const struct auxtap
 	const char *what;
 
 	report_regs_ip(regs, &ip);
-	if (explain_jump(facts, regs, ip, fault))
+	if (other_frame(&facts->crash, fault) || explain_jump(facts, regs, ip, fault))
 		return;
 	if (regs->arch == AUXTAP_ARCH_AARCH64)
 		fault_a64_memory(facts, regs, bytes, size, fault);

@@ -355,17 +355,23 @@ static void print_headline(const struct report *r, struct fault *fault,
 	if (c->flags & AUXTAP_CRASH_NO_MEMORY)
 		fprintf(out, "  The program's memory could not be read: the kernel refused "
 			     "process_vm_readv and /proc/PID/mem. The snapshot has no code and no stack.\n");
+	if (c->frame_signo && c->signo == SIGSEGV) {
+		const char *refused = fault_signal_name(c->frame_signo);
+
+		fputs("  The program's own handler for ", out);
+		if (refused)
+			fputs(refused, out);
+		else
+			fprintf(out, "signal %d", c->frame_signo);
+		fputs(" could not be started: the kernel could not write its frame to the stack.\n", out);
+	}
 	if (c->flags & AUXTAP_CRASH_HANDLED_FAULT) {
 		const char *first = fault_signal_name(c->fault_signo);
 		struct fault first_fault;
 
 		fprintf(out, "  Before, a %s at ", first ? first : "fault");
 		print_spot(r, c->fault_ip);
-		fputs(fault->no_frame && c->fault_ip == ip && c->fault_tid == c->tid
-			      ? " was to go to the program's own handler, which could not be started: the kernel "
-				"could not write its frame to the stack.\n"
-			      : " went to the program's own handler.\n",
-		      out);
+		fputs(" went to the program's own handler.\n", out);
 		if (regs && report_first_fault(&r->ro, &r->facts, regs, &first_fault))
 			fprintf(out, "  With the registers below that instruction faults again: %s\n",
 				report_text(&r->ro, first_fault.why));

@@ -90,12 +90,14 @@ void emu_task_mmap(struct emu_task *task, const struct emu_mapping *map); /* MMA
 /* Last thing of a task: closes its transactions as sched-out does, EXIT. Frees the task. An unresolved block did not run. */
 void emu_task_exit(struct emu_task *task);
 void emu_process_exit(struct emu *emu, pid_t pid, int wait_status);
-/* A synchronous fault is about to enter a handler of the program. */
+/* A synchronous fault has entered a handler of the program. */
 void emu_task_fault(struct emu_task *task, u64 ip, int signo);
 /* A core-dumping signal will kill the process; capture looks at it and then resumes. All threads must be stopped and have been flushed by emu_task_async(). */
 void emu_task_dying(struct emu_task *task, const siginfo_t *info);
 /* Before emu_task_dying(): the program dies of something the emulator cannot do. why begins with "emulator", is constant, and becomes the text of DYING. */
 void emu_task_limit(struct emu_task *task, const char *why);
+/* Before emu_task_dying() of SIGSEGV: the frame of the program's handler for signo could not be written. */
+void emu_task_no_frame(struct emu_task *task, int signo);
 /*
  * The process to end because the session's processes use more memory than they may, or 0. Cheap:
  * for every turn of a source's loop. That process dies of SIGKILL: a task of it is marked before

@@ -19,7 +19,7 @@
 #include <signal.h>
 #include <stdint.h>
 
-#define EMU_ABI_VERSION 4
+#define EMU_ABI_VERSION 5
 #define EMU_DOORBELL	SIGURG
 #define EMU_NR_CPUS	1024 /* threads that can be traced at a time; EMU_OPEN of one more: EUSERS */
 #define EMU_NO_FDS	124  /* exit status: no descriptors for the sockets */

@@ -66,6 +66,7 @@ struct emu_task {
 	struct emu_task *hash_next;
 	void *priv;
 	bool over_memory; /* it dies because the session uses too much */
+	int frame_signo;  /* it dies because the frame of its handler for this signal does not fit */
 	const char *limit; /* why the emulator, not the program, is to blame; or NULL */
 	char comm[16];
 };

@@ -317,6 +317,7 @@ void emu_task_dying(struct emu_task *task, const siginfo_t *info)
 	ev.signo = info->si_signo;
 	if (task->over_memory)
 		ev.limit_bytes = emu->memory.bytes;
+	ev.frame_signo = task->frame_signo;
 	if (task->limit)
 		snprintf(ev.text, sizeof(ev.text), "%s", task->limit);
 	emu_tell(emu, &ev);
@@ -325,6 +326,11 @@ void emu_task_dying(struct emu_task *task, const siginfo_t *info)
 void emu_task_limit(struct emu_task *task, const char *why)
 {
 	task->limit = why;
+}
+
+void emu_task_no_frame(struct emu_task *task, int signo)
+{
+	task->frame_signo = signo;
 }
 
 void emu_untraced(struct emu *emu, pid_t pid, const char *why)

@@ -104,6 +104,9 @@ struct pt_thread {
 	int died_of;	   /* killed without a signal stop: seccomp, a frame that does not fit */
 	bool resume_tells; /* PT_HELD: user code goes on at its ip */
 	u64 pushed;	   /* PUSHF: where to */
+	int entering;	   /* signal whose handler is entered by the next stop; 0: none */
+	bool entering_fault; /* a fault of the program's own */
+	u64 entering_ip;   /* where the program was interrupted */
 	struct user_regs_struct sys; /* registers at the system call's entry */
 	bool whole_call;	     /* the call runs from entry to exit without a step */
 	pid_t unpinned;		     /* whose affinity the system call looks at; 0: none */

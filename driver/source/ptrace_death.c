@@ -167,6 +167,9 @@ static bool died_unseen(struct pt_thread *t)
 	t->died_code = code_of_unseen(t);
 	info.si_signo = t->died_of;
 	info.si_code = t->died_code;
+	/* no stop since the signal was passed on, which ended it in the kernel */
+	if (t->entering && t->died_of == SIGSEGV)
+		emu_task_no_frame(t->task, t->entering);
 	emu_task_dying(t->task, &info);
 	return true;
 }

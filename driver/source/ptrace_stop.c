@@ -87,8 +87,9 @@ static void signal_stop(struct pt_thread *t, int sig, struct user_regs_struct *r
 	}
 	read_signal_sets(t->tid, &sets);
 	if (sets.caught & SIGNAL_BIT(sig)) {
-		if ((SYNC_SIGNALS & SIGNAL_BIT(sig)) && info->si_code > 0)
-			emu_task_fault(t->task, regs->rip, sig);
+		t->entering = sig;
+		t->entering_fault = (SYNC_SIGNALS & SIGNAL_BIT(sig)) && info->si_code > 0;
+		t->entering_ip = regs->rip;
 		pt_put_back_mask(t);
 		t->in_syscall = false;
 		pt_step(t, sig); /* stops at the handler's first instruction */
@@ -266,7 +267,14 @@ static void trap_or_signal(struct pt_thread *t, int sig)
 		/* in the handler more signals are blocked, and TF is off */
 		pt_take_mask(t);
 		t->own_tf = false;
+		if (t->entering && t->entering_fault)
+			emu_task_fault(t->task, t->entering_ip, t->entering);
+	} else if (t->entering && sig == SIGSEGV && info.si_code == SI_KERNEL &&
+		   regs.rip == t->entering_ip) {
+		/* not one instruction has run since: the kernel sends it in place of the handler */
+		emu_task_no_frame(t->task, t->entering);
 	}
+	t->entering = 0;
 	if (sig == SIGTRAP && ours(t, &info))
 		step_stop(t, &regs, &info);
 	else

@@ -59,6 +59,10 @@ void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo)
 	sent = !is_sync_signal(signo) || (rec && rec->sent & 1ull << (signo - 1));
 	memset(&t->dying, 0, sizeof(t->dying));
 	t->dying.si_signo = signo;
+	if (signo == SIGSEGV && rec && rec->no_frame && rec->no_frame != SIGSEGV) {
+		t->dying.si_code = SI_KERNEL;
+		return;
+	}
 	if (fresh || (t->host_info.si_signo == signo && sent)) {
 		t->dying = t->host_info;
 		if (signo == SIGSEGV && (t->dying.si_code == SEGV_MAPERR || t->dying.si_code == SEGV_ACCERR)) {
@@ -167,6 +171,8 @@ void qemu_death_tell(struct qemu_source *q, struct qemu_thread *t)
 		if (other->process == t->process && other->task)
 			qemu_death_flush(q, other, !other->cut_off, other == t && sync);
 	limit = qemu_limit(q, t);
+	if (rec && rec->no_frame && t->dying.si_signo == SIGSEGV)
+		emu_task_no_frame(t->task, (int)rec->no_frame);
 	if (limit)
 		emu_task_limit(t->task, limit);
 	t->nr_resumes++;

@@ -115,6 +115,10 @@ static bool is_misaligned_handler(struct qemu_source *q, struct qemu_thread *t)
 
 const char *qemu_limit(struct qemu_source *q, struct qemu_thread *t)
 {
+	const struct qemu_rec *rec = qemu_ring_rec(q, t);
+
+	if (rec && rec->no_frame && t->dying.si_signo != SIGSEGV)
+		return "emulator's limit: the frame of the handler does not fit; a kernel sends SIGSEGV";
 	if (is_unknown_insn(q, t))
 		return "emulator's limit: qemu does not know the instruction; a real CPU may";
 	if (is_misaligned_handler(q, t))

@@ -68,19 +68,23 @@ static bool report_signal(struct qemu_rec *rec, const union qemu_env *env, u64 i
 
 /*
  * qemu delivered signals. When it cannot write the frame of a handler it executes the instruction
- * that faulted once more, in a block that begins with it: the block before ends there.
+ * that faulted once more, in a block that begins with it: the block before ends there. True: so.
  */
-static void after_delivery(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
+static bool after_delivery(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
 {
 	u32 word[2] = { (u32)ip, (u32)(ip >> 32) };
 
-	if (!report_signal(rec, env, ip) && qp_left_by_exception())
-		qp_message(rec, QEMU_MSG_LEFT, word, 2);
+	if (report_signal(rec, env, ip) || !qp_left_by_exception())
+		return false;
+	qp_message(rec, QEMU_MSG_LEFT, word, 2);
+	return true;
 }
 
 /* Room for more than a block is made; then everything that is not a matter of every block. */
 static __attribute__((noinline)) struct qemu_rec *slow_path(struct qemu_rec *rec, void *env, u64 ip)
 {
+	bool again = false;
+
 	if (rec == &qp_no_rec) {
 		rec = qp_rec_claim();
 		if (rec == &qp_sink)
@@ -97,10 +101,12 @@ static __attribute__((noinline)) struct qemu_rec *slow_path(struct qemu_rec *rec
 	if (!rec->limit) {
 		rec->limit = QEMU_CHUNK_LIMIT;
 		if (rec->regs_valid)
-			after_delivery(rec, env, ip);
+			again = after_delivery(rec, env, ip);
 	}
 	if (rec->nr >= QEMU_CHUNK_LIMIT)
 		qp_flush(rec);
+	if (again)
+		qp_again(ip);
 	if (qp_rec != &qp_sink)
 		return qp_rec;
 sink:

@@ -29,6 +29,7 @@ struct qp {
 	u64 brk;
 	u64 handler[64]; /* of each signal: the last that was set, or 0 */
 	u64 has_info;	 /* bit n - 1: its frames hold a siginfo */
+	u64 caught;	 /* bit n - 1: its handler was set, and no default since */
 };
 extern struct qp qp __attribute__((visibility("hidden")));
 
@@ -51,6 +52,11 @@ void qp_take_core_signals(void);
 
 /* qemu_plugin_exception.c: did an exception leave the newest block of the calling thread? */
 bool qp_left_by_exception(void);
+void qp_delivery(void); /* qemu begins or ends the delivery of signals */
+/* The next block begins where an exception left the newest one; no handler was entered. */
+void qp_again(u64 ip);
+/* The only block since qp_again() was left where it began, at ip: its handler had no frame twice. */
+bool qp_left_again(u64 ip);
 
 /* qemu_plugin_ring.c */
 int qp_map(const char *path);

@@ -19,11 +19,14 @@ INTERPOSED _Noreturn void __longjmp_chk(sigjmp_buf env, int value);
 /* Found before anything jumps: a jump may come from a signal handler. */
 static jump_fn *next_jump, *next_checked_jump;
 
-/* What the thread had shipped when an exception came last. */
-static __thread struct {
+/* What the thread had shipped, when an exception came last and when a block began once more. */
+struct position {
 	const struct qemu_rec *rec;
 	u32 nr_flushes, nr;
-} left;
+};
+static __thread struct position left, again;
+static __thread u64 again_ip;
+static __thread bool delivered; /* signals, after the exception that left the newest block */
 
 __attribute__((constructor)) static void find_jumps(void)
 {
@@ -39,6 +42,40 @@ bool qp_left_by_exception(void)
 	       left.nr == rec->nr;
 }
 
+void qp_delivery(void)
+{
+	delivered = qp_left_by_exception();
+}
+
+static struct position position_of(const struct qemu_rec *rec)
+{
+	return (struct position){ .rec = rec, .nr_flushes = rec->nr_flushes, .nr = rec->nr };
+}
+
+void qp_again(u64 ip)
+{
+	again = delivered ? position_of(qp_rec) : (struct position){ .rec = NULL };
+	again_ip = ip;
+}
+
+bool qp_left_again(u64 ip)
+{
+	const struct qemu_rec *rec = qp_rec;
+	u32 nr_blocks = 0, nr_words;
+
+	if (!qp_left_by_exception() || again.rec != rec || again.nr_flushes != rec->nr_flushes ||
+	    again_ip != ip || rec->nr > QEMU_CHUNK_WORDS)
+		return false;
+	for (u32 i = again.nr; i < rec->nr; i += nr_words) {
+		u32 word = rec->word[i];
+		bool is_message = word >= QEMU_MSG;
+
+		nr_words = is_message ? 1 + QEMU_MSG_LEN(word) : 1;
+		nr_blocks += !is_message || QEMU_MSG_TYPE(word) == QEMU_MSG_WIDE;
+	}
+	return nr_blocks == 1;
+}
+
 /* Other buffers are those of the translator, which jumps before a block has begun. */
 static void note_jump(const void *buffer)
 {
@@ -46,9 +83,7 @@ static void note_jump(const void *buffer)
 
 	if (!qp_recording() || rec->env - (u64)(uintptr_t)buffer >= CPU_SIZE)
 		return;
-	left.rec = rec;
-	left.nr_flushes = rec->nr_flushes;
-	left.nr = rec->nr;
+	left = position_of(rec);
 }
 
 void siglongjmp(sigjmp_buf env, int value)

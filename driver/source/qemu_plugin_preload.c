@@ -111,6 +111,7 @@ static void mend_delivery(struct qemu_rec *rec)
 int sigprocmask(int how, const sigset_t *set, sigset_t *old)
 {
 	mend_delivery(qp_rec);
+	qp_delivery();
 	/* a static record may be shared by threads, but looking once too often is harmless */
 	qp_rec->limit = 0;
 	return pthread_sigmask(how, set, old) ? -1 : 0;
@@ -163,6 +164,30 @@ void qp_take_core_signals(void)
 }
 
 /*
+ * A kernel that cannot write the frame of a handler sends SIGSEGV. qemu means to, but executes the
+ * instruction that faulted once more before it does, and dies of its second fault. Where the program
+ * has a handler for SIGSEGV, too, a kernel would start that, if it can: not known here.
+ */
+static int signal_of_death(struct qemu_rec *rec, int signo)
+{
+	const union qemu_env *env = (const union qemu_env *)(uintptr_t)rec->env;
+	struct sigaction act = { .sa_handler = SIG_DFL };
+	sigset_t segv;
+
+	if (!rec->regs_valid || !env || !(qp.caught & 1ull << (signo - 1)) ||
+	    !qp_left_again(qp.arch->ip(env)))
+		return signo;
+	qemu_store(&rec->no_frame, (u32)signo);
+	if (signo == SIGSEGV || qp.caught & 1ull << (SIGSEGV - 1))
+		return signo;
+	sigemptyset(&segv);
+	sigaddset(&segv, SIGSEGV);
+	next_sigaction(SIGSEGV, &act, NULL);
+	pthread_sigmask(SIG_UNBLOCK, &segv, NULL);
+	return SIGSEGV;
+}
+
+/*
  * Outside a system call it is qemu that kills itself with the guest's signal, all other
  * threads parked and all registers in place. To this thread, so that its stop is seen here.
  */
@@ -171,6 +196,7 @@ int kill(pid_t pid, int signo)
 	struct qemu_rec *rec = qp_rec;
 
 	if (qp_recording() && !rec->in_syscall && pid == getpid()) {
+		signo = signal_of_death(rec, signo);
 		qemu_store(&rec->exception, qp_left_by_exception());
 		qemu_store(&rec->dying, (u32)signo);
 		return (int)syscall(SYS_tgkill, pid, rec->tid, signo);

@@ -127,6 +127,7 @@ struct qemu_rec *qp_rec_claim(void)
 		rec->sent = 0;
 		rec->dying = 0;
 		rec->exception = 0;
+		rec->no_frame = 0;
 		rec->gate = 0;
 		rec->native = 0;
 		rec->text[0] = 0;

@@ -79,6 +79,9 @@ static void before_sigaction(u64 signo, u64 action)
 	/* SIG_DFL and SIG_IGN are 0 and 1; a thread may yet enter the handler that they replace */
 	if (word[0] > 1)
 		qp.handler[signo - 1] = word[0];
+	qp.caught &= ~(1ull << (signo - 1));
+	if (word[0] > 1)
+		qp.caught |= 1ull << (signo - 1);
 	qp.has_info &= ~(1ull << (signo - 1));
 	if (word[1] & SA_SIGINFO)
 		qp.has_info |= 1ull << (signo - 1);

@@ -97,6 +97,11 @@ struct qemu_rec {
 	u64 sent; /* bit n - 1: signal n was sent to the thread by somebody; set by its tracer, cleared at delivery */
 	u32 dying;	/* signal that qemu is about to kill itself with */
 	u32 exception;	/* dying: an exception left the last block where the registers say */
+	/*
+	 * dying: the signal of that exception, if qemu could not write the frame of its handler;
+	 * 0: not so, or not known
+	 */
+	u32 no_frame;
 	u32 gate;	/* futex: the process may start when it is 1 */
 	u32 native;	/* exec under way to a program that will not be traced; why in text */
 	char text[112];

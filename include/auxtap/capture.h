@@ -62,7 +62,7 @@ enum auxtap_target_event_type {
 	AUXTAP_TARGET_THREAD,	/* a new thread, stopped before its first instruction */
 	AUXTAP_TARGET_FORK,	/* a new process, stopped before its first instruction */
 	AUXTAP_TARGET_EXEC,	/* exec done, stopped before the new image runs */
-	AUXTAP_TARGET_FAULT,	/* a synchronous fault goes to the program's handler; not stopped */
+	AUXTAP_TARGET_FAULT,	/* a synchronous fault has entered the program's handler; not stopped */
 	AUXTAP_TARGET_DYING,	/* a core-dumping signal will kill pid; all its threads are stopped
 				 * and readable until resume() */
 	AUXTAP_TARGET_THREAD_EXIT,
@@ -80,6 +80,7 @@ struct auxtap_target_event {
 	char comm[16];
 	char text[128]; /* DYING: begins with "emulator" where the emulator's limit is the cause */
 	uint64_t limit_bytes; /* DYING of SIGKILL: the session used more memory than this; 0: no */
+	int frame_signo; /* DYING of SIGSEGV: as in struct auxtap_crash */
 };
 
 /* argv[0] is searched in PATH by the implementation; stdin, stdout and stderr are inherited. */

@@ -70,6 +70,12 @@ struct auxtap_crash {
 	char comm[16];
 	/* Not in older notes (size tells): SIGKILL because the session used more memory than this; 0: no. */
 	uint64_t limit_bytes;
+	/*
+	 * Not in older notes: SIGSEGV because the kernel could not write the frame of the program's
+	 * handler for this signal to the stack; 0: not so, or not known.
+	 */
+	int32_t frame_signo;
+	int32_t reserved;
 };
 
 /* One for each thread of the dead process, the one that died first. */

@@ -26,6 +26,15 @@ insn() {
 	[ "$shown" = "$1" ] || fail "$engine: faulting instruction '$shown', not '$1'"
 }
 
+# no_frame ENGINE SIGNAL: the report says that its handler could not be started, and not that it was
+no_frame() {
+	grep -q "^  The program's own handler for $2 could not be started: the kernel could not write its frame" \
+		data.report.txt || fail "$1 $2: $(head -n 4 data.report.txt)"
+	grep "went to the program's own handler" data.report.txt && fail "$1 $2: the handler did not run"
+	grep -q '^  no gaps: all of it, from the beginning$' data.report.txt ||
+		fail "$1 $2: $(sed -n '/^What the trace/,/^$/p' data.report.txt)"
+}
+
 version=$("$BIN/auxtap-emu" engines | awk -F '\t' '$1 == "x86_64" { print int($2) }')
 : "${version:=0}"
 engines=()
@@ -38,6 +47,13 @@ for engine in "${engines[@]}"; do
 	cause "$engine" thread_stack 139 'the guard page below the stack: the stack is exhausted'
 	sed -n '/^Backtrace/,/^$/p' data.report.txt | grep -q ' run at .*causes.c' ||
 		fail "$engine thread_stack: the backtrace does not reach the thread's function"
+	cause "$engine" frame_segv 139 'the guard page below the stack: the stack is exhausted'
+	no_frame "$engine" SIGSEGV
+	cause "$engine" frame_fpe 139 'it cannot write the frame of a signal handler to the stack'
+	insn 'idivl %ecx'
+	no_frame "$engine" SIGFPE
+	cause "$engine" frame_alrm 139 'it cannot write the frame of a signal handler to the stack'
+	[ "$engine" = ptrace ] && no_frame ptrace SIGALRM
 	above='nothing is mapped there: it lies just above the stack'
 	# before version 10 qemu maps the program's interpreter there
 	[ "$engine" = qemu ] && [ "$version" -lt 10 ] && above='it wrote to'

@@ -56,6 +56,26 @@ static void thread_stack(void)
 	pthread_join(thread, NULL);
 }
 
+static void on_signal(int signo)
+{
+	_exit(signo);
+}
+
+/* With handlers for which the stack has no memory: the kernel cannot start them. */
+static void no_frame(const char *signal_name)
+{
+	signal(SIGSEGV, !strcmp(signal_name, "segv") ? on_signal : SIG_DFL);
+	signal(SIGFPE, on_signal);
+	signal(SIGALRM, on_signal);
+	if (!strcmp(signal_name, "segv"))
+		thread_stack();
+	if (!strcmp(signal_name, "fpe"))
+		__asm__ volatile("movl $0x10000, %%esp\n\txorl %%ecx, %%ecx\n\tcltd\n\tidivl %%ecx\n\t"
+				 "testl %%eax, %%eax\n\tjz 1f\n\tnop\n1:" : : : "eax", "ecx", "edx");
+	ualarm(20000, 0);
+	__asm__ volatile("movl $0x10000, %%esp\n1: addl $2, %%eax\n\tjnz 1b\n\tjmp 1b" : : : "eax", "memory");
+}
+
 static void shared(void)
 {
 	char *at = mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -195,6 +215,8 @@ int main(int argc, char **argv)
 		__asm__ volatile("outb %al, $0x80");
 	if (!strcmp(which, "thread_stack"))
 		thread_stack();
+	if (!strncmp(which, "frame_", 6))
+		no_frame(which + 6);
 	if (!strcmp(which, "above_stack"))
 		above_stack();
 	if (!strcmp(which, "shared"))

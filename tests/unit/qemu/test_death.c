@@ -165,7 +165,34 @@ static void test_no_frame(void **state)
 	assert_int_equal(seen.regs.reg[AUXTAP_X86_IP], label(&run, "frame"));
 	assert_int_equal(last_truth(run.pid), label(&run, "frame") - 2);
 	assert_int_equal(run.nr_faults, 0); /* none entered a handler */
+	assert_int_equal(run.dying.frame_signo, SIGSEGV);
 	forget_truth(&run);
+}
+
+/* The kernel sends SIGSEGV in place of the handler; qemu alone would die of SIGFPE. */
+static void test_no_frame_for_division(void **state)
+{
+	static struct client_run run, both;
+	static struct seen seen;
+
+	(void)state;
+	die(&run, &seen, "divide");
+	assert_true(WIFSIGNALED(run.status));
+	assert_int_equal(WTERMSIG(run.status), SIGSEGV);
+	assert_int_equal(run.dying.signo, SIGSEGV);
+	assert_int_equal(run.dying.frame_signo, SIGFPE);
+	assert_int_equal(run.dying.ip, label(&run, "divide"));
+	assert_int_equal(seen.info.si_signo, SIGSEGV);
+	assert_int_equal(seen.info.si_code, SI_KERNEL);
+	assert_string_equal(run.dying.text, "");
+	assert_int_equal(last_truth(run.pid), label(&run, "divide") - 2);
+	forget_truth(&run);
+	/* a kernel would start the handler of SIGSEGV, if it can */
+	die(&both, &seen, "divide-both");
+	assert_int_equal(WTERMSIG(both.status), SIGFPE);
+	assert_int_equal(strncmp(both.dying.text, "emulator's limit", 16), 0);
+	assert_int_equal(last_truth(both.pid), label(&both, "divide") - 2);
+	forget_truth(&both);
 }
 
 static void test_emulators_limit(void **state)
@@ -366,6 +393,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_null),	cmocka_unit_test(test_codes), cmocka_unit_test(test_no_frame),
+		cmocka_unit_test(test_no_frame_for_division),
 		cmocka_unit_test(test_emulators_limit), cmocka_unit_test(test_thread_and_fork),
 		cmocka_unit_test(test_exec),	cmocka_unit_test(test_environment),
 		cmocka_unit_test(test_killed),	cmocka_unit_test(test_killed_with_a_ticket),

@@ -115,6 +115,8 @@ static void test_codes(void **state)
 		{ "noncanonical", SIGSEGV, SEGV_MAPERR, 0x42000000001000 },
 		{ "text", SIGSEGV, SEGV_ACCERR, 1 },
 		{ "frame", SIGSEGV, SEGV_MAPERR, 32 },
+		/* of SIGILL, whose handler has no frame */
+		{ "refused", SIGSEGV, SI_KERNEL, 0 },
 		{ "brk", SIGTRAP, TRAP_BRKPT, 1 },
 		{ "udf", SIGILL, ILL_ILLOPC, 1 },
 		{ "jump", SIGSEGV, SEGV_MAPERR, 0x5550 },

@@ -279,6 +279,10 @@ static int die(const char *how)
 		signal(SIGSEGV, on_usr2);
 		DIE(frame, "mov x2, #0x10000\n\tmov sp, x2\n\tmov x1, #24\n\tmov w0, #2\n"
 			   ".global frame_at\nframe_at: str w0, [x1, #8]\n\tcbnz w0, 1f\n\tnop\n1:");
+	} else if (!strcmp(how, "refused")) {
+		signal(SIGILL, on_usr2);
+		DIE(refused, "mov x2, #0x10000\n\tmov sp, x2\n\tmov w0, #2\n"
+			     ".global refused_at\nrefused_at: udf #1\n\tcbnz w0, 1f\n\tnop\n1:");
 	} else if (!strcmp(how, "brk"))
 		DIE(brk, "nop\n.global brk_at\nbrk_at: brk #1");
 	else if (!strcmp(how, "udf"))

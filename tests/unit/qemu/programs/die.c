@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char at_null[], at_fpe[], at_ill[], at_avx512[], at_after[], at_frame[];
+extern char at_null[], at_fpe[], at_ill[], at_avx512[], at_after[], at_frame[], at_divide[];
 
 static __attribute__((noinline)) void null(void)
 {
@@ -47,6 +47,15 @@ static __attribute__((noinline)) void frame(void)
 			 "decl %%eax\n\tjnz 1f\n\tnop\n1:" : : "r"(0l) : "eax", "memory");
 }
 
+/* The same, of a division. */
+static __attribute__((noinline)) void divide(void)
+{
+	signal(SIGFPE, on_signal);
+	__asm__ volatile("movl $0x10000, %%esp\n\txorl %%ecx, %%ecx\n\txorl %%edx, %%edx\n"
+			 ".globl at_divide\nat_divide: divl %%ecx\n\t"
+			 "decl %%eax\n\tjnz 1f\n\tnop\n1:" : : : "eax", "ecx", "edx");
+}
+
 static void *thread(void *arg)
 {
 	if (arg)
@@ -61,8 +70,9 @@ int main(int argc, char **argv)
 	pthread_t t;
 	int status;
 
-	printf("null %lx\nfpe %lx\nill %lx\navx512 %lx\nafter %lx\nframe %lx\n", (long)at_null,
-	       (long)at_fpe, (long)at_ill, (long)at_avx512, (long)at_after, (long)at_frame);
+	printf("null %lx\nfpe %lx\nill %lx\navx512 %lx\nafter %lx\nframe %lx\ndivide %lx\n",
+	       (long)at_null, (long)at_fpe, (long)at_ill, (long)at_avx512, (long)at_after,
+	       (long)at_frame, (long)at_divide);
 	fflush(stdout);
 	if (!strcmp(how, "null"))
 		null();
@@ -74,6 +84,10 @@ int main(int argc, char **argv)
 		avx512();
 	if (!strcmp(how, "frame"))
 		frame();
+	if (!strcmp(how, "divide-both"))
+		signal(SIGSEGV, on_signal);
+	if (!strncmp(how, "divide", 6))
+		divide();
 	if (!strcmp(how, "abort"))
 		abort();
 	if (!strcmp(how, "jump"))
