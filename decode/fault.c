@@ -230,7 +230,8 @@ static void explain_memory(const struct report_facts *facts, const struct auxtap
 	const struct fault_access *a = &fault->access;
 	bool misaligned = facts->crash.signo == SIGBUS && facts->crash.si_code == BUS_ADRALN;
 	uint64_t ip = 0, addr = facts->crash.fault_addr;
-	char where[200], nr[32] = "";
+	char where[200], nr[80] = "";
+	uint64_t from;
 	const char *what;
 
 	report_regs_ip(regs, &ip);
@@ -271,8 +272,15 @@ static void explain_memory(const struct report_facts *facts, const struct auxtap
 	what = !a->known ? "touched" : a->write ? "wrote to" : "read from";
 	if (a->known && a->nr_bytes)
 		snprintf(nr, sizeof(nr), " (%u byte%s)", a->nr_bytes, a->nr_bytes == 1 ? "" : "s");
+	from = addr;
+	/* the fault's address is the first of the bytes that could not be accessed */
+	if (a->known && addr > a->addr && addr - a->addr < a->nr_bytes) {
+		from = a->addr;
+		snprintf(nr, sizeof(nr), " (%u bytes), which failed at 0x%llx", a->nr_bytes,
+			 (unsigned long long)addr);
+	}
 	snprintf(fault->why, sizeof(fault->why), "it %s 0x%llx%s; %s", what,
-		 (unsigned long long)addr, nr,
+		 (unsigned long long)from, nr,
 		 misaligned ? "the address is not aligned as this instruction needs it"
 			    : vicinity(facts, regs, a, addr, where, sizeof(where)));
 }

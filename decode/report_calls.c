@@ -571,6 +571,17 @@ void call_tree_code_changed(struct call_tree *tree)
 	memset(tree->cache, 0, sizeof(tree->cache));
 }
 
+/*
+ * A call of the very next instruction is none where that is still in the function (position-independent
+ * code asks so where it is); decoders report none. But another function may begin there.
+ */
+static bool calls_next(struct call_tree *tree, const struct auxtap_event *ev)
+{
+	return ev->kind == AUXTAP_BRANCH_CALL && ev->has_addr && ev->insn_size &&
+	       ev->addr == ev->ip + ev->insn_size && code_at(tree, ev->addr).start == ev->addr &&
+	       body_of(tree, ev->ip) != ev->addr;
+}
+
 int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev)
 {
 	if (ev->nr_insns) {
@@ -590,6 +601,8 @@ int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev)
 		tree->off_ip = ev->kind == AUXTAP_BRANCH_SYSCALL ? ev->ip : 0;
 		if (ev->kind == AUXTAP_BRANCH_JUMP || ev->kind == AUXTAP_BRANCH_JUMP_INDIRECT)
 			return jumped(tree, ev);
+		if (calls_next(tree, ev))
+			return enter(tree, ev, BY_CALL, ev->ip, ev->addr);
 		return 0;
 	case AUXTAP_EVENT_ASYNC:
 		tree->off_ip = ev->ip;

@@ -99,6 +99,8 @@ for engine in "${engines[@]}"; do
 	cause "$engine" kernel 139 "it lies in the kernel's half of the address space"
 	cause "$engine" shared_changed 139 'it is mapped r--s'
 	cause "$engine" small 139 'it read from 0xbb8 (4 bytes); nothing is mapped there; rax is 0xbb8'
+	cause "$engine" across 139 'ffd (8 bytes), which failed at 0x'
+	cause "$engine" across 139 '000; nothing is mapped there'
 	cause "$engine" null 139 'nothing is mapped there: a null pointer and a small offset'
 done
 

@@ -183,6 +183,15 @@ static void sent(const char *which)
 		free((char *)malloc(100) + 8);
 }
 
+/* A read that begins in the last bytes of a mapping. */
+static int across(void)
+{
+	char *at = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	munmap(at + 4096, 4096);
+	return (int)*(volatile unsigned long *)(at + 4093);
+}
+
 int main(int argc, char **argv)
 {
 	static char bytes[64] __attribute__((aligned(64)));
@@ -225,6 +234,8 @@ int main(int argc, char **argv)
 		shared_changed();
 	if (!strcmp(which, "small"))
 		return *small;
+	if (!strcmp(which, "across"))
+		return across();
 	if (!strcmp(which, "null"))
 		return null[3];
 	return 0;

@@ -313,6 +313,31 @@ static void jump(struct call_tree *tree, enum auxtap_branch_kind kind, uint64_t 
 	assert_int_equal(call_tree_event(tree, &ev), 0);
 }
 
+/* A call of the next instruction enters the function that begins there, or none. */
+static void calls_of_what_follows(void **state)
+{
+	struct auxtap_event call = {.type = AUXTAP_EVENT_BRANCH, .kind = AUXTAP_BRANCH_CALL,
+				    .has_ip = true, .has_addr = true, .insn_size = 5};
+	struct call_tree *tree = call_tree_new(&ops, NULL);
+	struct call_node *caller;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	caller = call_tree_current(tree);
+	call.ip = 0x1010;
+	call.addr = 0x1015;
+	assert_int_equal(call_tree_event(tree, &call), 0);
+	assert_ptr_equal(call_tree_current(tree), caller);
+	call.ip = 0x1ffb;
+	call.addr = 0x2000;
+	assert_int_equal(call_tree_event(tree, &call), 0);
+	assert_ptr_equal(call_tree_current(tree)->parent, caller);
+	assert_int_equal(call_tree_current(tree)->addr, 0x2000);
+	event(tree, AUXTAP_EVENT_RETURN, 0x2010, 0x2000, 3);
+	assert_true(caller->first->returned);
+	call_tree_free(tree);
+}
+
 /* An exception lands where no symbol is, by a jump or a return: in the innermost call that has it. */
 static void exceptions(void **state)
 {
@@ -453,6 +478,7 @@ int main(void)
 		cmocka_unit_test(gaps_cut_the_tree), cmocka_unit_test(bounded),
 		cmocka_unit_test(tail_calls_keep_the_frame), cmocka_unit_test(coroutines),
 		cmocka_unit_test(handler_returns), cmocka_unit_test(handler_after_a_system_call),
+		cmocka_unit_test(calls_of_what_follows),
 		cmocka_unit_test(exceptions), cmocka_unit_test(exceptions_in_recursion),
 		cmocka_unit_test(parts_of_functions), cmocka_unit_test(coroutines_by_jumps),
 		cmocka_unit_test(reloaded_code),
