@@ -340,6 +340,26 @@ int main(void)
 	return 0;
 }
 C
+# A heap that grows by sbrk(), of a position-independent program.
+cat >grows.c <<'C'
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+	char *at = sbrk(64 << 20);
+	if (at == (char *)-1)
+		return 1;
+	for (long i = 0; i < 64 << 20; i += 4096)
+		at[i] = 1;
+	return at[63 << 20] + 4;
+}
+C
+cc -O1 -fPIE -pie -o grows grows.c || fail "grows.c: not built"
+[ "$version" -gt 0 ] && healthy qemu grows
+if [ "$version" -gt 0 ] && aarch64-linux-gnu-gcc -O1 -fPIE -pie -o grows_a64 grows.c 2>/dev/null; then
+	"$AUXTAP" crash -o data -- ./grows_a64 >out 2>err </dev/null
+	[ $? -eq 5 ] || fail "grows, AArch64: $(tail -n 1 err)"
+fi
 nr=0
 for build in address address,undefined thread memory "address -static-libasan"; do
 	compiler=cc
