@@ -87,13 +87,12 @@ static int note_exec(struct report *r, struct thread_view *view, const struct au
 	for (size_t i = 0; i < r->nr_execs; i++) {
 		struct exec_mark *mark = &r->execs[i];
 		char text[40];
-		bool first = !call_tree_root(view->calls);
 
 		if (mark->done || mark->tid != ev->tid || mark->time > ev->time)
 			continue;
 		mark->done = true;
-		if (first)
-			continue; /* the beginning of the trace */
+		if (!view->has_flow)
+			continue; /* before the trace, or in a gap that it begins with */
 		snprintf(text, sizeof(text), "exec: becomes %s", mark->comm);
 		return call_tree_exec(view->calls, text);
 	}
@@ -204,7 +203,8 @@ static int on_event(struct report *r, const struct auxtap_event *ev)
 	report_branches_note(&view->branches, ev);
 	if (report_returns_note(&view->returns, ev))
 		return -ENOMEM;
-	if (ev->type == AUXTAP_EVENT_TRACE && ev->trace_on) {
+	if ((ev->type == AUXTAP_EVENT_TRACE && ev->trace_on) ||
+	    (ev->type != AUXTAP_EVENT_GAP && !view->has_flow)) {
 		int ret = note_exec(r, view, ev);
 
 		if (ret)

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define NO_EXIT "an exception could not leave a function that is noexcept, or a destructor while the stack was unwound"
+
 struct check {
 	const char *name;    /* of a function that libraries call abort() in; a prefix with '*' */
 	bool is_cxx;
@@ -17,7 +19,7 @@ static const struct check checks[] = {
 	{"__assert_perror_fail", false, "an assertion failed"},
 	{"malloc_printerr", false, "malloc's check of the heap failed"},
 	{"__malloc_assert", false, "malloc's check of the heap failed"},
-	{"__clang_call_terminate", true, "an exception could not leave a function that is noexcept"},
+	{"__clang_call_terminate", true, NO_EXIT},
 	{"__cxa_pure_virtual", true, "a pure virtual function was called"},
 	{"__cxa_deleted_virtual", true, "a deleted virtual function was called"},
 	{"std::__glibcxx_assert_fail*", true, "an assertion of the C++ library failed"},
@@ -84,6 +86,7 @@ static bool starts_stack(const char *symbol, const char *image, bool is_cxx)
 /* What the frames from abort() to the program say of an exception. */
 struct thrown {
 	bool by_throw, unwinding, personality;
+	bool again; /* __cxa_rethrow: also called by 'throw;' without an exception */
 };
 
 static void note_thrown(struct thrown *t, const char *symbol)
@@ -92,6 +95,8 @@ static void note_thrown(struct thrown *t, const char *symbol)
 		t->personality = true;
 	if (!strncmp(symbol, "_Unwind_RaiseException", 22) || !strncmp(symbol, "_Unwind_Resume", 14))
 		t->unwinding = true;
+	if (!strcmp(symbol, "__cxa_rethrow"))
+		t->again = true;
 	if (!strcmp(symbol, "__cxa_throw") || !strcmp(symbol, "__cxa_rethrow") ||
 	    !strncmp(symbol, "std::rethrow_exception", 22))
 		t->by_throw = true;
@@ -104,9 +109,11 @@ static void note_thrown(struct thrown *t, const char *symbol)
 static const char *meaning_of(const struct thrown *t)
 {
 	if (t->personality && t->unwinding)
-		return "std::terminate() was called: an exception could not leave a function that is noexcept";
+		return "std::terminate() was called: " NO_EXIT;
 	if (t->by_throw && !t->unwinding)
-		return "std::terminate() was called: no handler was found for an exception";
+		return t->again ? "std::terminate() was called: no handler was found for an exception, or there "
+				  "was none to throw again"
+				: "std::terminate() was called: no handler was found for an exception";
 	return NULL;
 }
 

@@ -44,6 +44,13 @@ sed -n '/ instructions /,/farther out/p' calls | grep -q -- '-- gap: overwritten
 grep -qE '\.\.\.  \(at least [0-9]+ calls farther out, since the last gap\)$' calls ||
 	fail "gap: $(grep farther calls)"
 
+# an exec before what is kept of the trace, and a system call after it
+gcc -g -O0 -DSYSTEM_CALL -o deep_call "$SRC/tests/cli/frames/deep.c" || fail "deep_call: not built"
+"$AUXTAP" crash -m 32,1 -o gap.data -- ./deep_call 30000 >stdout 2>stderr </dev/null
+calls gap.data >calls
+grep -qE '\.\.\.  \(at least [0-9]+ calls farther out, since the last gap\)$' calls ||
+	fail "gap, system call: $(grep farther calls)"
+
 # a function on a stack of its own: not called by who switched to that stack
 gcc -g -O0 -o coroutine "$SRC/tests/cli/frames/coroutine.c" || fail "coroutine: not built"
 "$AUXTAP" crash -o coroutine.data -- ./coroutine >stdout 2>stderr </dev/null
@@ -91,9 +98,15 @@ if command -v g++ >/dev/null; then
 	path=$(open_calls calls)
 	[[ ${path#* __cxa_begin_catch} == *' __gnu_cxx::__verbose_terminate_handler() abort '* ]] ||
 		fail "escape: open are: $path"
-	escape='an exception could not leave a function that is noexcept$'
+	escape='an exception could not leave a function that is noexcept, or a destructor while the stack was unwound$'
 	sed -n 3p escape.data.report.txt | grep -q "from __cxa_throw: std::terminate() was called: $escape" ||
 		fail "escape: $(head -n 3 escape.data.report.txt)"
+	# 'throw;' where nothing was caught
+	printf 'int main() { throw; }\n' >again.cpp
+	g++ -g -o again again.cpp || fail "again: not built"
+	"$AUXTAP" crash -o again.data -- ./again >stdout 2>stderr </dev/null
+	sed -n 1,4p again.data.report.txt | grep -q 'no handler was found for an exception, or there was none to throw again$' ||
+		fail "again: $(head -n 4 again.data.report.txt)"
 	# a cancelled thread that catches everything: libc's abort() is not its start's doing
 	cat >cancelled.cpp <<-'C'
 	#include <pthread.h>

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* deep N: a null pointer N calls deep. */
+/* deep N: a null pointer N calls deep; with -DSYSTEM_CALL after a system call. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static long depth(long n, const long *p)
 {
+#ifdef SYSTEM_CALL
+	if (!n)
+		getppid();
+#endif
 	if (!n)
 		return *p;
 	return depth(n - 1, p) + n;
