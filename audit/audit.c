@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* What all of the auditor shares: the list of invariants, findings, rings. */
 #include "util/opts.h"
-#include "audit.h"
+#include "audit_private.h"
 #include "util/vector.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* A ring's records against the AUXTRACE records, which have their bytes. */
-#include "audit.h"
+#include "audit_private.h"
 #include "util/vector.h"
 
 #include <inttypes.h>

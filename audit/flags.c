@@ -3,7 +3,7 @@
  * Flags that the units' rules exclude or demand, and flags that auxtap's recorder has seen: what must be in
  * the records is known from where they end (H8, J4) and from the recorder's notes.
  */
-#include "audit.h"
+#include "audit_private.h"
 
 #include <auxtap/gap.h>
 

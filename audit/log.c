@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Event logs of simulators and FPGAs, where there is no kernel yet: docs/audit.md has the format. */
-#include "audit.h"
+#include "audit_private.h"
 
 #include <errno.h>
 #include <inttypes.h>

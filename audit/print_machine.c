@@ -3,7 +3,7 @@
  * The audit for machines: JSON with all that was kept, JUnit XML with a test case for each invariant.
  * Written without a library, as a bare target board builds this too.
  */
-#include "audit.h"
+#include "audit_private.h"
 
 #include <errno.h>
 #include <inttypes.h>

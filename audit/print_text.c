@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The audit for people: the verdict, the findings of each invariant, the rings. */
-#include "audit.h"
+#include "audit_private.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* A recording's records, sorted by ring; then each ring is looked at. */
-#include "audit.h"
+#include "audit_private.h"
 #include "util/vector.h"
 
 #include <auxtap/gap.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* One ring's AUX records: offsets, flags, losses, in the order of the file. */
-#include "audit.h"
+#include "audit_private.h"
 
 #include <inttypes.h>
 

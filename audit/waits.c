@@ -4,7 +4,7 @@
  * by bytes or by padding (D11, D18), and nothing else does, least of all in an area that is
  * overwritten (D7). Stock perf notes nothing.
  */
-#include "audit.h"
+#include "audit_private.h"
 
 #include <inttypes.h>
 #include <string.h>

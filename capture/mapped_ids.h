@@ -4,7 +4,7 @@
 #define AUXTAP_CAPTURE_MAPPED_IDS_H
 
 #include "perfdata/file_identity.h"
-#include "sideband.h"
+#include "sideband_write.h"
 
 #include <time.h>
 

@@ -4,7 +4,7 @@
  * Bounded: what no longer matters is pruned, and beyond the limits the oldest mapping is
  * given up and counted.
  */
-#include "sideband.h"
+#include "sideband_write.h"
 #include "util/vector.h"
 
 #include <errno.h>

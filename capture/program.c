@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The program that a command names: where it is, and for which machine. */
-#include "driver/source/elf_sanitizer.h"
+#include "driver/exec/elf_sanitizer.h"
 #include <auxtap/capture.h>
 
 #include <elf.h>

@@ -8,7 +8,7 @@
 
 #include "event_parser.h"
 #include "mapped_ids.h"
-#include "sideband.h"
+#include "sideband_write.h"
 
 #include <auxtap/capture.h>
 #include <auxtap/gap.h>

@@ -5,7 +5,7 @@
 #include "decode_jobs.h"
 #include "decode_print.h"
 #include "raw_options.h"
-#include "../decode/cs_guard.h"
+#include "decode/coresight/cs_guard.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* auxtap dump: every record and every packet of a file, with offsets. The listing is
- * decode/dump*.c. */
+ * decode/dump/. */
 #include "cli.h"
 #include "raw_options.h"
-#include "../decode/cs_guard.h"
-#include "../decode/cs_snapshot.h"
-#include "../decode/dump.h"
+#include "decode/coresight/cs_guard.h"
+#include "decode/coresight/cs_snapshot.h"
+#include "decode/dump/dump.h"
 
 #include <errno.h>
 #include <getopt.h>

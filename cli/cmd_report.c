@@ -2,7 +2,7 @@
 /* auxtap report: what a person wants first of a trace file. */
 #include "cli.h"
 #include "raw_options.h"
-#include "../decode/cs_guard.h"
+#include "decode/coresight/cs_guard.h"
 
 #include <auxtap/decode.h>
 #include <errno.h>

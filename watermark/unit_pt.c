@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The Intel PT output stage (driver/silicon/pt_output.c) as a trace unit of the laboratory:
+ * The Intel PT output stage (driver/hw/pt_output.c) as a trace unit of the laboratory:
  * its MSRs, its tables over the bus, its stores told a region at a time.
  */
 #include "units.h"
 
-#include "silicon/pt_output.h"
+#include "hw/pt_output.h"
 #include <stdlib.h>
 
 struct pt {

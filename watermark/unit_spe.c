@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The SPE output stage (driver/silicon/spe_output.c) as a trace unit of the laboratory. The
+ * The SPE output stage (driver/hw/spe_output.c) as a trace unit of the laboratory. The
  * registers of sampling itself are kept and not looked at: records come from produce().
  */
 #include "units.h"
 
-#include "silicon/spe_output.h"
+#include "hw/spe_output.h"
 #include <stddef.h>
 #include <stdlib.h>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The TRBE (driver/silicon/trbe_output.c) as a trace unit of the laboratory; its errata by the
+ * The TRBE (driver/hw/trbe_output.c) as a trace unit of the laboratory; its errata by the
  * setup.
  */
 #include "units.h"
 
-#include "silicon/trbe_output.h"
+#include "hw/trbe_output.h"
 #include <stdlib.h>
 
 #define OVERWRITE_BYTES 256

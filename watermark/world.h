@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One simulated machine: program, trace unit, driver, kernel, interrupt controller, reader.
- * sim.c: time and what happens when; machine.c: the kernel's side and the bus; monitor.c: what
- * must hold; reader.c: the rings' reader. Drivers have no context, so there is one world.
+ * sim.c: time and what happens when; sim_machine.c: the kernel's side and the bus; monitor.c: what
+ * must hold; ring_reader.c: the rings' reader. Drivers have no context, so there is one world.
  */
 #ifndef AUXTAP_WATERMARK_WORLD_H
 #define AUXTAP_WATERMARK_WORLD_H
 
 #include <auxtap/watermark.h>
 #include "core/core.h"
-#include "silicon/unit_faults.h"
+#include "hw/unit_faults.h"
 #include <linux/perf_event.h>
 
 #define NEVER	   UINT64_MAX
@@ -89,7 +89,7 @@ struct reader {
 	u64 watch_at, watch_head, enabled_at;
 };
 
-/* progress.c */
+/* sim_progress.c */
 struct progress {
 	bool timed, keeps_up; /* keeps_up: the area is never full */
 	bool read_all; /* since the last truncation, up to the head */
@@ -155,7 +155,7 @@ void lab_violation(struct world *w, enum auxtap_watermark_invariant inv, u64 is,
 void lab_finding(struct world *w, const char *text);
 u64 lab_random(struct world *w, u64 below); /* 0 … below - 1; 0 for 0 */
 
-/* machine.c. open: negative errno, with r->refusal where it is the driver's or the kernel's. */
+/* sim_machine.c. open: negative errno, with r->refusal where it is the driver's or the kernel's. */
 int machine_open(struct world *w, struct auxtap_error *err);
 void machine_close(struct world *w);
 bool machine_tracing(const struct world *w);
@@ -167,7 +167,7 @@ void machine_unmap(struct world *w); /* whatever goes on in it */
 /* Offset in the AUX area of an address on the bus, or NEVER. */
 u64 machine_offset(const struct world *w, u64 addr);
 
-/* marks.c: where the driver has put them */
+/* thresholds.c: where the driver has put them */
 void marks_look(struct world *w);
 
 /* monitor.c */
@@ -198,7 +198,7 @@ void mon_time(struct world *w);
  */
 void mon_drained(struct world *w, bool marked, bool more);
 
-/* progress.c */
+/* sim_progress.c */
 void progress_begin(struct world *w);
 void progress_lost(struct world *w, u64 lost, enum auxtap_watermark_loss why);
 void progress_truncated(struct world *w);
@@ -206,7 +206,7 @@ void progress_read(struct world *w);
 void progress_time(struct world *w);
 void progress_end(struct world *w);
 
-/* reader.c */
+/* ring_reader.c */
 void reader_wake(struct world *w);
 void reader_turn(struct world *w);
 void reader_finish(struct world *w);
@@ -214,7 +214,7 @@ u64 reader_head(const struct world *w);
 void reader_records(struct world *w);
 void reader_take(struct world *w, u64 to);
 
-/* faults.c */
+/* fault_catalogue.c */
 int faults_set(struct world *w, struct auxtap_error *err);
 void faults_step(struct world *w);
 void faults_line(struct world *w); /* the line is up: the controller sends it on */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The data ring's writer: space, losses, nesting, wakeups (section E). Readers are in
- * another process; they see data_head and the bytes before it. aux_output.c and sideband.c
+ * another process; they see data_head and the bytes before it. aux_output.c and core_sideband.c
  * write their records through here.
  */
 #include "core/perf_buffer.h"

@@ -111,7 +111,7 @@ int rb_alloc_aux(struct perf_buffer *rb, struct perf_event *event, u64 offset,
 		 unsigned long nr_pages, u32 watermark, bool writable);
 void rb_free_aux(struct perf_buffer *rb); /* drops a reference */
 
-/* sample_id.c: facts behind every record of an event with sample_id_all */
+/* core_sample_id.c: facts behind every record of an event with sample_id_all */
 struct perf_sample_id {
 	u32 pid, tid, cpu;
 	u64 time, id, stream_id;

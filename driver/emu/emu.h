@@ -8,8 +8,8 @@
 #ifndef AUXTAP_EMU_H
 #define AUXTAP_EMU_H
 
-#include "silicon/a64_insn.h"
-#include "silicon/x86_insn.h"
+#include "hw/a64_insn.h"
+#include "hw/x86_insn.h"
 #include <auxtap/crash.h>
 #include <signal.h>
 #include <sys/types.h>
@@ -154,7 +154,7 @@ struct emu_source_ops {
 	int (*siginfo)(struct emu_task *task, siginfo_t *info);
 	ssize_t (*mem)(struct emu *emu, pid_t pid, u64 addr, void *buf, size_t size);
 	ssize_t (*maps)(struct emu *emu, pid_t pid, char **text); /* malloc'd */
-	/* From now on take samples, so far apart (silicon/spe_interval.h). NULL: it cannot. */
+	/* From now on take samples, so far apart (hw/spe_interval.h). NULL: it cannot. */
 	void (*sample)(struct emu *emu, u32 pmsirr);
 };
 

@@ -9,7 +9,7 @@
 #include "core/core.h"
 #include "emu/emu.h"
 #include "emu/emu_abi.h"
-#include "silicon/pt_unit.h"
+#include "hw/pt_unit.h"
 #include <auxtap/capture.h>
 #include <signal.h>
 #include <sys/resource.h>

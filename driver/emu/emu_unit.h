@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Trace units other than Intel PT's, which every task has built in: made when capture opens
- * the first event of their PMU on a task, and then told what it executes. unit.c lists the
+ * the first event of their PMU on a task, and then told what it executes. emu_unit.c lists the
  * families; execute.c feeds the units.
  */
 #ifndef AUXTAP_EMU_UNIT_H
@@ -68,14 +68,14 @@ void emu_unit_free_all(struct emu_task *task);
 
 int emu_unit_attr(const char *pmu, const char *attr, char *text, size_t size);
 
-/* unit_etm.c */
+/* emu_unit_etm.c */
 /* Which unit all CPUs have, "ete" or "etmv4": before any event is open. 0 or -EINVAL. */
 int emu_etm_choose(const char *name);
 int emu_etm_start(struct emu *emu);
 struct emu_unit *emu_etm_create(struct emu_task *task);
 int emu_etm_attr(const char *attr, char *text, size_t size);
 
-/* unit_spe.c */
+/* emu_unit_spe.c */
 int emu_spe_start(struct emu *emu);
 struct emu_unit *emu_spe_create(struct emu_task *task);
 void emu_spe_opened(struct emu_unit *unit, const struct perf_event_attr *attr);

@@ -6,7 +6,7 @@
  */
 #include "emu_state.h"
 #include "emu_unit.h"
-#include "silicon/pt_run.h"
+#include "hw/pt_run.h"
 
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)

@@ -14,7 +14,7 @@
 #include <linux/smp.h>
 #include "area_end.h"
 #include "aux_calls.h"
-#include "faults.h"
+#include "kmod_faults.h"
 #include "unit_log.h"
 
 /* ---- refcount-first: one ring at a time ---- */

@@ -12,7 +12,7 @@
 #include "arm_units.h"
 #include "aux_calls.h"
 #include "compat.h"
-#include "faults.h"
+#include "kmod_faults.h"
 #include "pmu/arm_area.h"
 #include "pmu/arm_spe.h"
 #include "pmu/cs_etm.h"

@@ -10,7 +10,7 @@
 #include <linux/smp.h>
 #include <linux/string.h>
 #include "aux_calls.h"
-#include "faults.h"
+#include "kmod_faults.h"
 #include "pmu/arm_area.h"
 #include "unit_log.h"
 

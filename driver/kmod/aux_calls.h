@@ -12,7 +12,7 @@
 
 struct unit_log;
 
-/* The log of the unit that the event is for, on this CPU: unit.c, arm_main.c. */
+/* The log of the unit that the event is for, on this CPU: kmod_unit_pt.c, arm_main.c. */
 struct unit_log *unit_log_of(const struct perf_event *event);
 
 void *aux_calls_begin(struct perf_output_handle *handle, struct perf_event *event);

@@ -2,7 +2,7 @@
 /* See irq_line.h. */
 #include <linux/module.h>
 #include "irq_line.h"
-#include "silicon/unit_faults.h"
+#include "hw/unit_faults.h"
 
 static unsigned int skid_bytes, irq_delay_us;
 module_param_named(skid, skid_bytes, uint, 0644);

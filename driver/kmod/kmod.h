@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The module's own state. main.c loads and unloads; unit.c is the trace unit of each CPU, unit_log.c the log of it;
+ * The module's own state. x86_main.c loads and unloads; kmod_unit_pt.c is the trace unit of each CPU, unit_log.c the log of it;
  * trap.c executes the traced task in single steps and feeds it, trap_hooks.c tells it
  * what the kernel does to that task, trap_work.c gets it a word in before user mode;
  * steps.c keeps the addresses that were stepped; replay.c feeds the unit with bytes that
- * were handed in instead; symbols.c looks for what the kernel keeps to itself.
+ * were handed in instead; kernel_symbols.c looks for what the kernel keeps to itself.
  */
 #ifndef AUXTAP_KMOD_H
 #define AUXTAP_KMOD_H
@@ -25,8 +25,8 @@
 #undef RTIT_STATUS_TRIGGEREN
 #undef RTIT_STATUS_ERROR
 #undef RTIT_STATUS_STOPPED
-#include "silicon/pt_unit.h"
-#include "silicon/unit_faults.h"
+#include "hw/pt_unit.h"
+#include "hw/unit_faults.h"
 #include "irq_line.h"
 #include "replay.h"
 #include "unit_log.h"
@@ -65,7 +65,7 @@ struct kmod_cpu {
 
 DECLARE_PER_CPU(struct kmod_cpu, kmod_cpus);
 
-/* unit.c */
+/* kmod_unit_pt.c */
 extern struct intel_pt_hw kmod_hw;
 int kmod_units_init(struct dentry *dir);
 void kmod_units_exit(void);
@@ -106,7 +106,7 @@ int steps_init(struct dentry *dir);
 void steps_exit(void);
 void steps_add(u64 ip);
 
-/* symbols.c: what the kernel does not export. Where it is not to be had, features are not. */
+/* kernel_symbols.c: what the kernel does not export. Where it is not to be had, features are not. */
 void symbols_init(void);
 
 /* Counts in debugfs, auxtap/counts: what could not be traced, and why. */

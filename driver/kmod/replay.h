@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The replay source of one kind of unit: replay.c produces, replay_data.c has what is produced.
- * The units' side: unit.c; unit_spe.c, unit_etm.c on arm64.
+ * The units' side: kmod_unit_pt.c; kmod_unit_spe.c, kmod_unit_etm.c on arm64.
  */
 #ifndef AUXTAP_KMOD_REPLAY_H
 #define AUXTAP_KMOD_REPLAY_H

@@ -2,7 +2,7 @@
 /*
  * The trap source: user code runs under TF, each trap tells the unit of one instruction.
  * Here is what a step means; who calls: trap_hooks.c (the traps, and what else the kernel
- * does to the task), trap_work.c (the way back to user mode), unit.c (the driver's
+ * does to the task), trap_work.c (the way back to user mode), kmod_unit_pt.c (the driver's
  * switch).
  */
 #include <linux/percpu.h>

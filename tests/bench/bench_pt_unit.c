@@ -4,7 +4,7 @@
  * replayed from a list. Prints nanoseconds, the loop's own 2 to 3 included, and bits.
  * "bench_pt_unit N MIX" runs N branches of one mix (for callgrind).
  */
-#include "silicon/pt_unit.h"
+#include "hw/pt_unit.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

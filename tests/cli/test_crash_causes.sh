@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Why a process died, in the report's words, with both execution engines: the second line of the
-# report. (tests/unit/decode/test_fault.c has more of them.)
+# report. (tests/unit/decode/report/test_fault.c has more of them.)
 . "$(dirname "$0")/lib.sh"
 command -v gcc >/dev/null || skip "gcc is not installed"
 gcc -g -O0 -fno-stack-protector -pthread -w -o causes "$SRC/tests/cli/frames/causes.c" ||

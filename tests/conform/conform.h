@@ -4,7 +4,7 @@
  * module auxtap_conform for what drivers do) and to driver/core, compared after every step.
  * script.c: the text form; generate.c: random ones; kernel.c, model.c: the two sides; play.c:
  * steps and comparison; reduce.c: a difference made short; section_o.c: what only a kernel does;
- * main.c: the program.
+ * conform.c: the program.
  */
 #ifndef TEST_CONFORM_H
 #define TEST_CONFORM_H

@@ -7,8 +7,8 @@
 #include "fuzz.h"
 
 #include <auxtap/decode.h>
-#include <decode/cs_guard.h>
-#include <decode/dump.h>
+#include <decode/coresight/cs_guard.h>
+#include <decode/dump/dump.h>
 
 #include <dirent.h>
 #include <fcntl.h>

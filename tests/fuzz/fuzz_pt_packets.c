@@ -2,7 +2,7 @@
 /* Fuzz target: any bytes as a raw Intel PT stream, whole and in two pieces: the same
  * packets. */
 #include "fuzz.h"
-#include "decode/pt_packets.h"
+#include "decode/pt/pt_packets.h"
 
 #include <stdlib.h>
 #include <string.h>

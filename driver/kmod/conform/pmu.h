@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The PMUs of the conformance test. Built for the kernel (with main.c) and for the
+ * The PMUs of the conformance test. Built for the kernel (with conform_main.c) and for the
  * host model (with tests/conform), so that both cores are driven by the same lines.
  */
 #ifndef AUXTAP_CONFORM_PMU_H
@@ -20,7 +20,7 @@ struct conform_event {
 	u32 nr_chunks;
 	u64 chunk_hash;
 	u8 orders[CONFORM_NR_ORDERS];
-	struct conform_event *next; /* main.c's */
+	struct conform_event *next; /* conform_main.c's */
 };
 
 int conform_register(void);

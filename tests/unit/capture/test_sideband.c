@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Sideband kept per process: what describes the living stays, what does not goes, memory is bounded. */
 #include "capture/build_id.h"
-#include "capture/sideband.h"
+#include "capture/sideband_write.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Coming and going: attach, detach, hang-up, refusals. The program must live on unharmed. */
-#include "support_client.h"
+#include "support_emu_client.h"
 #include "tests/support/progress.h"
 #include <errno.h>
 #include <fcntl.h>

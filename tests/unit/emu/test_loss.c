@@ -4,7 +4,7 @@
  * out, and the accounts are exact (written = Σ AUX sizes = final head), on each kernel's set of
  * switches, with interrupts at once, late, and with skid.
  */
-#include "support_client.h"
+#include "support_emu_client.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

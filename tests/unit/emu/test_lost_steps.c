@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Steps whose trap is lost: emu_lossy loses them on purpose, and writes down what really ran. */
 #include "lossy_ptrace.h"
-#include "support_client.h"
-#include "silicon/x86_insn.h"
+#include "support_emu_client.h"
+#include "hw/x86_insn.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* auxtap-emu with the ptrace source, over its sockets: real programs, traced whole, judged by libipt. */
-#include "support_client.h"
+#include "support_emu_client.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@
 #define PROGRAM AUXTAP_BIN "/emu_program"
 #define GOOD	42
 
-/* Runs a scenario of program.c traced; its wait status. Everything decoded must be the truth. */
+/* Runs a scenario of emu_program.c traced; its wait status. Everything decoded must be the truth. */
 static int scenario(struct client *c, const char *name, const char *arg)
 {
 	char *const argv[] = { (char *)(uintptr_t)PROGRAM, (char *)(uintptr_t)name,

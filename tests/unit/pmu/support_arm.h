@@ -7,8 +7,8 @@
 #ifndef AUXTAP_TEST_PMU_ARM_H
 #define AUXTAP_TEST_PMU_ARM_H
 
-#include "silicon/spe_output.h"
-#include "silicon/trbe_output.h"
+#include "hw/spe_output.h"
+#include "hw/trbe_output.h"
 #include "core/core.h"
 #include "pmu/arm_spe.h"
 #include "pmu/arm_spe_regs.h"

@@ -6,7 +6,7 @@
 #ifndef AUXTAP_TEST_PMU_MACHINE_H
 #define AUXTAP_TEST_PMU_MACHINE_H
 
-#include "silicon/pt_output.h"
+#include "hw/pt_output.h"
 #include "core/core.h"
 #include "pmu/intel_pt.h"
 #include <linux/perf_event.h>

@@ -4,7 +4,7 @@
  * them, and which instructions are traced then.
  */
 #include "support_machine.h"
-#include "silicon/pt_unit.h"
+#include "hw/pt_unit.h"
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

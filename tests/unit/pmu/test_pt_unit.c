@@ -5,7 +5,7 @@
  * interrupts.
  */
 #include "support_machine.h"
-#include "silicon/pt_unit.h"
+#include "hw/pt_unit.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>

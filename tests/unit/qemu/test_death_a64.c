@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 // clang-format on
-#include "support_client.h"
+#include "support_qemu_client.h"
 #include "support_engine.h"
 #include <auxtap/crash.h>
 #include <signal.h>

@@ -10,9 +10,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 // clang-format on
-#include "support_client.h"
+#include "support_qemu_client.h"
 #include "support_engine.h"
-#include "support_judge.h"
+#include "support_qemu_reference.h"
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 // clang-format on
-#include "support_judge.h"
+#include "support_qemu_reference.h"
 #include "support_engine.h"
 #include <errno.h>
 #include <signal.h>

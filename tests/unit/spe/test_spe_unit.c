@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 // clang-format on
-#include "silicon/spe_unit.h"
+#include "hw/spe_unit.h"
 #include <auxtap/spe.h>
 #include <stdlib.h>
 #include <string.h>

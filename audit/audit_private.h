@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Inside of the auditor: audit.c (what all share), records.c (a recording's records by ring),
+ * stream.c (one ring's offsets and flags), watermarks.c (its watermarks), cover.c (its bytes), waits.c
+ * (wakeups), flags.c (flags that must or must not be there), log.c (event logs), compare_unit.c (a unit's log against the recording), print_*.c.
+ */
+#ifndef AUXTAP_AUDIT_PRIVATE_H
+#define AUXTAP_AUDIT_PRIVATE_H
+
+#include <auxtap/audit.h>
+
+/* In the order of auxtap_invariant(). */
+enum invariant {
+	/* recordings */
+	INV_FILE_DAMAGED,
+	INV_FILE_UNFINISHED,
+	INV_NO_AUX_RECORDS,
+	INV_AUX_RANGE,
+	INV_AUX_ORDER,
+	INV_AUX_OVERLAP,
+	INV_AUX_HOLE,
+	INV_RECORD_LOST,
+	INV_TIME_BACK,
+	INV_REPEATED,
+	INV_EMPTY_RECORD,
+	INV_EMPTY_FORMAT,
+	INV_FLAG_UNKNOWN,
+	INV_FLAG_FORMAT,
+	INV_FLAG_FOREIGN,
+	INV_TRUNCATED_INSIDE,
+	INV_TRUNCATION_UNFLAGGED,
+	INV_COLLISION_UNFLAGGED,
+	INV_MODE_MIXED,
+	INV_LARGER_THAN_BUFFER,
+	INV_TRUNCATED,
+	INV_PARTIAL,
+	INV_COLLISION,
+	INV_NOT_RESUMED,
+	INV_TRACE_OVERLAP,
+	INV_TRACE_HOLE,
+	INV_TRACE_CUT,
+	INV_BYTES_MISSING,
+	INV_BYTES_UNTOLD,
+	INV_PAST_LIMIT,
+	INV_MISSED_INTERRUPT,
+	INV_LATE_INTERRUPT,
+	INV_NOTED_LOSS,
+	INV_NOTED_MISSING,
+	INV_ODD_WATERMARK,
+	INV_SKIPPED,
+	INV_PADDING_MISSING,
+	INV_NO_PROGRESS,
+	INV_WAKEUP_MISSING,
+	INV_WAKEUP_CAUSE,
+	INV_WAKEUPS_UNNOTED,
+	INV_TRUNCATED_AGAIN,
+	INV_NOT_DISABLED,
+	/* logs */
+	INV_LOG_DAMAGED,
+	INV_LOG_TIME_BACK,
+	INV_LOG_POINTER_BACK,
+	INV_LOG_PAST_LIMIT,
+	INV_LOG_OVERWRITTEN,
+	INV_LOG_LIMIT_AHEAD,
+	INV_LOG_TAIL_AHEAD,
+	INV_LOG_EARLY,
+	INV_LOG_LATE,
+	INV_LOG_MISSING,
+	INV_LOG_DOUBLED,
+	INV_LOG_LOST,
+	INV_LOG_STOPPED,
+	INV_LOG_GAP,
+	INV_LOG_LOST_ROOM,
+	INV_LOG_MARK_LATE,
+	INV_LOG_NO_WAKEUP,
+	INV_LOG_WAKEUP,
+	INV_LOG_GOES_ON,
+	INV_LOG_FREED,
+	/* both */
+	INV_NOT_WRITTEN,
+	INV_NOT_TOLD,
+	INV_LOSS_UNFLAGGED,
+	INV_LOSS_SILENT,
+	INV_FLAG_CAUSE,
+	INV_RING_UNLOGGED,
+	INV_NR
+};
+
+/* A record that matters, of a recording. */
+enum entry_kind {
+	ENTRY_AUX,
+	ENTRY_TRACE,
+	ENTRY_LOST,
+	ENTRY_START,
+};
+
+struct entry {
+	uint64_t key; /* of the ring */
+	uint64_t seq; /* in the file */
+	enum entry_kind kind;
+	int32_t cpu, tid;
+	uint64_t off, size, flags; /* LOST: size is how many; TRACE: flags is what is really there */
+	uint64_t time, file_off;
+	uint64_t watermark;
+	bool inherited; /* AUX: tasks' children have the event, too */
+	uint64_t trace_off; /* TRACE: where in the file its bytes are */
+	const char *log; /* finding of a log: which one */
+};
+
+struct span {
+	uint64_t off, end;
+	const void *of; /* struct entry or struct unit_piece */
+};
+
+#define KEY_CPU	   (1ull << 62)
+#define KEY_THREAD (2ull << 62)
+
+/* What a unit wrote in one go. */
+struct unit_piece {
+	uint64_t key; /* of the ring; 0: the log does not say */
+	uint64_t off, end;
+	uint64_t time, line;
+	const char *log;
+	bool unknown; /* events are missing: it may have written this */
+	bool held; /* against a ring of the recording */
+};
+
+/* From the driver's switching it on to its switching it off. */
+struct unit_turn {
+	uint64_t key, seq;
+	uint64_t begin, end; /* positions */
+	uint64_t time, line, end_line;
+	const char *log;
+	uint64_t nr_lost;
+	bool hole, has_limit, at_limit;
+	bool doubtful; /* events are missing */
+};
+
+struct unit_history {
+	struct unit_piece *pieces;
+	size_t nr_pieces, max_pieces;
+	struct unit_turn *turns;
+	size_t nr_turns, max_turns;
+	char **paths;
+	size_t nr_paths;
+	bool threads_doubtful; /* events are missing, of threads' rings */
+};
+
+/* What auxtap's recorder noted of a thread's unit. */
+struct unit_note {
+	int32_t tid;
+	uint64_t written; /* bytes */
+};
+
+struct auxtap_audit {
+	struct auxtap_audit_opts opts;
+	struct auxtap_audit_facts facts;
+	uint32_t family; /* enum auxtap_auxtrace_type; 0: not known */
+	char unit[64];
+	bool incomplete; /* the file ends early: what is missing at its end is no wonder */
+	struct entry *entries;
+	size_t nr_entries, max_entries;
+	struct auxtap_finding *findings;
+	size_t nr_findings, max_findings;
+	struct auxtap_audit_ring *rings;
+	size_t nr_rings, max_rings;
+	uint64_t counts[INV_NR];
+	struct unit_history units;
+	struct auxtap_perfdata *pd; /* while it is audited */
+	struct span *skips; /* of the ring that is looked at: what no record covers, and may be so */
+	size_t nr_skips, max_skips;
+	bool late_disable; /* D21: of this kernel it is known */
+	bool cpu0_disable; /* of CPU 0 alone */
+	bool by_auxtap; /* it has recorded this */
+	bool old_partial; /* a kernel before 4.12, which has no PARTIAL */
+	struct {
+		uint64_t truncations, collisions, lost_records; /* that it has read */
+		uint64_t aux_size;
+		bool emulated;
+		struct unit_note *units; /* by thread when all rings were audited */
+		size_t nr_units, max_units;
+	} noted; /* by auxtap's recorder, of a full trace */
+	bool overwrite_noted; /* most AUX records are of snapshots */
+	bool no_memory; /* a finding or ring was lost */
+};
+
+/* All entries of one ring. */
+struct ring_view {
+	struct auxtap_audit *audit;
+	struct auxtap_audit_ring *sums;
+	const struct entry *entries;
+	size_t nr;
+};
+
+/* NULL: err says why */
+struct auxtap_audit *audit_new(const struct auxtap_audit_opts *opts, struct auxtap_error *err);
+/* NULL: no memory, noted in the audit. Valid until the next call. */
+struct auxtap_audit_ring *audit_add_ring(struct auxtap_audit *audit, int32_t cpu, int32_t tid);
+/* at: the record it is about, or NULL. */
+void audit_find(struct auxtap_audit *audit, enum invariant inv, const struct auxtap_audit_ring *ring,
+		const struct entry *at, uint64_t nr_bytes, const char *fmt, ...) AUXTAP_PRINTF(6, 7);
+void audit_skid(struct auxtap_audit_ring *ring, uint64_t nr_bytes);
+/* off + size, at most UINT64_MAX */
+static inline uint64_t audit_end(uint64_t off, uint64_t size)
+{
+	return off + size < off ? UINT64_MAX : off + size;
+}
+
+/* stream.c */
+void audit_stream(const struct ring_view *ring);
+/* What may lie between two records of this unit without being told. */
+uint64_t audit_skip_max(const struct auxtap_audit *audit);
+/* cover.c: bytes before e that were skipped. */
+void audit_skipped(struct auxtap_audit *audit, const struct entry *e, uint64_t from, uint64_t to);
+/* cover.c: records against what the file has of their bytes. */
+void audit_cover(const struct ring_view *ring);
+void audit_sort_spans(struct span *spans, size_t nr);
+/* nr bytes of span, from first on, are in no span of others; at_end: none of them comes behind. */
+typedef void audit_uncovered_fn(void *ctx, const struct span *span, uint64_t first, uint64_t nr, bool at_end);
+/* Both are sorted. */
+void audit_uncovered(const struct span *spans, size_t nr, const struct span *others, size_t nr_others,
+		     audit_uncovered_fn *fn, void *ctx);
+/* flags.c */
+struct auxtap_gap;
+void audit_flags_pt(const struct ring_view *ring, const struct entry *e);
+void audit_flags_limit(const struct ring_view *ring, const struct entry *e, uint64_t limit);
+void audit_flags_ends(const struct ring_view *ring);
+/* The recorder's notes: its text; a gap; when all rings were audited, its text against the records. */
+void audit_noted(struct auxtap_audit *audit, const void *text, size_t size);
+void audit_flags_noted_gap(struct auxtap_audit *audit, const struct auxtap_gap *gap);
+void audit_flags_noted(struct auxtap_audit *audit);
+/* waits.c: a note of auxtap's recorder. */
+void audit_reader(struct auxtap_audit *audit, const void *data, size_t size);
+/* log.c: the log of a unit, into audit->units. */
+int audit_unit_log(struct auxtap_audit *audit, const char *path, struct auxtap_error *err);
+/* compare_unit.c */
+void audit_unit_sort(struct auxtap_audit *audit);
+void audit_unit(const struct ring_view *ring);
+/* When all rings were held: what the logs tell of others. */
+void audit_unit_rest(struct auxtap_audit *audit);
+void audit_unit_free(struct unit_history *units);
+/* watermarks.c */
+void audit_mark(const struct ring_view *ring, const struct entry *e);
+void audit_mark_skipped(const struct ring_view *ring, const struct entry *e, uint64_t from);
+
+#endif

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Sideband records as bytes, /proc/PID/maps, and a set of strings: see sideband_write.h. */
+#include "sideband_write.h"
+#include "util/vector.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+bool record_parts(const void *record, size_t *body_size, const struct trailer **trailer)
+{
+	const struct perf_event_header *header = record;
+
+	if (header->size < sizeof(*header) + sizeof(struct trailer))
+		return false;
+	*body_size = header->size - sizeof(*header) - sizeof(struct trailer);
+	*trailer = (const void *)((const char *)record + header->size - sizeof(struct trailer));
+	return true;
+}
+
+const struct mmap2_body *record_mmap2(const void *record)
+{
+	const struct perf_event_header *header = record;
+	const struct mmap2_body *body = (const void *)(header + 1);
+	const struct trailer *trailer;
+	size_t size;
+
+	if (header->type != PERF_RECORD_MMAP2 || !record_parts(record, &size, &trailer) ||
+	    size <= sizeof(*body))
+		return NULL;
+	return memchr(body->filename, '\0', size - sizeof(*body)) ? body : NULL;
+}
+
+size_t record_make(void *out, size_t room, uint32_t type, uint16_t misc, const void *body,
+		   size_t body_size, const char *name, const struct trailer *trailer)
+{
+	size_t name_size = name ? (strlen(name) + 8) & ~(size_t)7 : 0;
+	size_t size = sizeof(struct perf_event_header) + body_size + name_size + sizeof(*trailer);
+	struct perf_event_header header = {.type = type, .misc = misc};
+	unsigned char *p = out;
+
+	if (size > room || size > UINT16_MAX)
+		return 0;
+	header.size = (uint16_t)size;
+	memcpy(p, &header, sizeof(header));
+	p += sizeof(header);
+	memcpy(p, body, body_size);
+	p += body_size;
+	if (name) {
+		memset(p, 0, name_size);
+		memcpy(p, name, strlen(name) + 1);
+		p += name_size;
+	}
+	memcpy(p, trailer, sizeof(*trailer));
+	return size;
+}
+
+size_t record_make_map(void *out, size_t room, pid_t pid, const struct map_entry *e,
+		       const struct trailer *trailer)
+{
+	struct mmap2_body body = {
+		.pid = (uint32_t)pid,
+		.tid = (uint32_t)pid,
+		.addr = e->start,
+		.len = e->end - e->start,
+		.pgoff = e->pgoff,
+		.maj = e->maj,
+		.min = e->min,
+		.ino = e->ino,
+		.prot = e->prot,
+		.flags = e->shared ? MAP_SHARED : MAP_PRIVATE,
+	};
+
+	return record_make(out, room, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, &body,
+			   sizeof(body), *e->name ? e->name : "//anon", trailer);
+}
+
+static bool parse_line(char *line, struct map_entry *e)
+{
+	unsigned long long start, end, pgoff, ino;
+	unsigned int maj, min;
+	char perms[5];
+	int at = 0;
+
+	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &start, &end, perms, &pgoff, &maj,
+		   &min, &ino, &at) < 7 ||
+	    !at || end <= start)
+		return false;
+	*e = (struct map_entry){
+		.start = start,
+		.end = end,
+		.pgoff = pgoff,
+		.ino = ino,
+		.maj = maj,
+		.min = min,
+		.shared = perms[3] == 's',
+		.name = line + at,
+	};
+	e->prot = (perms[0] == 'r' ? PROT_READ : 0) | (perms[1] == 'w' ? PROT_WRITE : 0) |
+		  (perms[2] == 'x' ? PROT_EXEC : 0);
+	return true;
+}
+
+int map_list_parse(struct map_list *list, const char *text)
+{
+	size_t room = 0;
+	char *save, *line;
+
+	memset(list, 0, sizeof(*list));
+	list->text = strdup(text);
+	if (!list->text)
+		return -ENOMEM;
+	for (line = strtok_r(list->text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		if (vector_grow(list->entries, list->nr, room)) {
+			map_list_free(list);
+			return -ENOMEM;
+		}
+		if (parse_line(line, &list->entries[list->nr]))
+			list->nr++;
+	}
+	return 0;
+}
+
+void map_list_free(struct map_list *list)
+{
+	free(list->entries);
+	free(list->text);
+	memset(list, 0, sizeof(*list));
+}
+
+bool map_runs_code(const struct map_entry *e)
+{
+	return (e->prot & PROT_EXEC) && strcmp(e->name, "[vsyscall]");
+}
+
+const struct map_entry *map_list_find(const struct map_list *list, uint64_t addr)
+{
+	for (size_t i = 0; i < list->nr; i++) {
+		if (addr >= list->entries[i].start && addr < list->entries[i].end)
+			return &list->entries[i];
+	}
+	return NULL;
+}
+
+/* ---- strings: open addressing; bounded, for a run may map files without end ---- */
+
+#define STRINGS_MAX 8192
+
+static size_t hash_string(const char *s)
+{
+	size_t h = 14695981039346656037u;
+
+	while (*s)
+		h = (h ^ (unsigned char)*s++) * 1099511628211u;
+	return h;
+}
+
+static size_t string_slot(char *const *slots, size_t room, const char *s)
+{
+	size_t i = hash_string(s) & (room - 1);
+
+	while (slots[i] && strcmp(slots[i], s))
+		i = (i + 1) & (room - 1);
+	return i;
+}
+
+bool string_set_add(struct string_set *set, const char *s)
+{
+	size_t i;
+
+	if (set->room) {
+		i = string_slot(set->slots, set->room, s);
+		if (set->slots[i])
+			return false;
+	}
+	if (set->nr >= STRINGS_MAX)
+		return true;
+	if (set->nr * 2 >= set->room) {
+		size_t room = set->room ? 2 * set->room : 64;
+		char **slots = calloc(room, sizeof(*slots));
+
+		if (!slots)
+			return true;
+		for (size_t k = 0; k < set->room; k++) {
+			if (set->slots[k])
+				slots[string_slot(slots, room, set->slots[k])] = set->slots[k];
+		}
+		free(set->slots);
+		set->slots = slots;
+		set->room = room;
+	}
+	i = string_slot(set->slots, set->room, s);
+	set->slots[i] = strdup(s);
+	if (set->slots[i])
+		set->nr++;
+	return true;
+}
+
+void string_set_free(struct string_set *set)
+{
+	for (size_t i = 0; i < set->room; i++)
+		free(set->slots[i]);
+	free(set->slots);
+	memset(set, 0, sizeof(*set));
+}

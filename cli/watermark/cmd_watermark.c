@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* auxtap watermark: the laboratory's door, and 'sim', one machine or a few. */
+#include "cli/cli.h"
+#include "cmd_watermark.h"
+#include "watermark_options.h"
+#include "watermark_picture.h"
+#include "watermark_print.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void usage(FILE *out)
+{
+	fputs("usage: auxtap watermark [COMMAND [OPTION]...]\n\n"
+	      "The laboratory: a trace unit, its driver and the kernel's AUX area in simulated time,\n"
+	      "with an interrupt and a reader that behave as you say, and a monitor that looks on.\n\n"
+	      "  (nothing)  a demonstration of some ten seconds\n"
+	      "  sim        one machine, or one for each of several watermarks\n"
+	      "  sweep      all drivers, page sizes, watermarks, areas and readers\n"
+	      "  faults     the zoo: what can be wrong, and that it is noticed\n"
+	      "  explore    small worlds, every state: all orders in which things can happen\n"
+	      "  live       this machine's own trace unit, against what the laboratory expects\n"
+	      "  advise     the smallest area and its watermark for a rate and latencies\n\n"
+	      "'auxtap watermark COMMAND --help' tells a command's options.\n"
+	      "docs/watermark.md explains the protocol, the verdicts, and how to model a unit of\n"
+	      "your own.\n\n"
+	      "Exit status: 0 all invariants hold; 1 one does not; 2 usage; 3 could not be done.\n",
+	      out);
+}
+
+int cmd_watermark(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*run)(int argc, char **argv);
+	} commands[] = {
+		{"sim", watermark_sim},
+		{"sweep", watermark_sweep},
+		{"faults", watermark_faults},
+		{"explore", watermark_explore},
+		{"advise", watermark_advise},
+		{"live", watermark_live},
+	};
+
+	if (argc < 2)
+		return watermark_demo();
+	if (cli_wants_help(argc, argv)) {
+		usage(stdout);
+		return CLI_OK;
+	}
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (!strcmp(argv[1], commands[i].name))
+			return commands[i].run(argc - 1, argv + 1);
+	cli_complain(argv[1], "see 'auxtap watermark --help'", "no such command of 'auxtap watermark'");
+	return CLI_USAGE;
+}
+
+/* ---- sim ---- */
+
+static void sim_usage(FILE *out)
+{
+	fputs("usage: auxtap watermark sim [OPTION]...\n\n"
+	      "Runs a simulated machine and tells where the driver put its marks, where the interrupts\n"
+	      "came, what was lost and why, and whether every invariant held.\n\n",
+	      out);
+	fputs(WM_HELP, out);
+	fputs("output\n"
+	      "  --events             everything that happens, a line each, before the verdict\n"
+	      "  --format text|json|html|svg   (text); html and svg are pictures: of one machine its\n"
+	      "                       time line, of several the loss over watermark and area\n"
+	      "  -o, --output FILE    instead of standard output\n"
+	      "  --help               this text\n\n"
+	      "Exit status: 0 all invariants hold; 1 one does not; 2 usage; 3 could not be done.\n",
+	      out);
+}
+
+enum {
+	OPT_HELP = WM_OPT_END,
+	OPT_EVENTS,
+	OPT_FORMAT,
+	OPT_OUTPUT,
+};
+
+static const struct option options[] = {
+	WM_OPTIONS,
+	{"events", no_argument, NULL, OPT_EVENTS},
+	{"format", required_argument, NULL, OPT_FORMAT},
+	{"output", required_argument, NULL, OPT_OUTPUT},
+	{"help", no_argument, NULL, OPT_HELP},
+	{NULL, 0, NULL, 0},
+};
+
+struct sim {
+	struct wm_options o;
+	bool events, json, html, svg;
+	const char *path;
+	FILE *out;
+	struct wm_picture *picture;
+	struct wm_first first;
+	json_t *list;
+};
+
+static void on_event(void *ctx, const struct auxtap_watermark_event *e)
+{
+	struct sim *s = ctx;
+
+	if (e->what == AUXTAP_WM_MARKS && !s->first.seen)
+		s->first = (struct wm_first){true, e->a, e->b};
+	if (s->picture && s->o.nr_watermarks * s->o.nr_pages == 1)
+		wm_picture_event(s->picture, e);
+	if (!s->events || s->picture)
+		return;
+	if (s->json)
+		json_array_append_new(s->list, wm_json_event(e));
+	else
+		wm_print_event(s->out, e);
+}
+
+/* 0, 1 if an invariant does not hold, or negative: told. */
+static int run_one(struct sim *s, uint64_t pages, uint64_t watermark, json_t *runs)
+{
+	struct auxtap_watermark_config c = s->o.c;
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct auxtap_watermark_result r;
+	int ret;
+
+	c.nr_pages = pages;
+	c.watermark = watermark;
+	s->first.seen = false;
+	if (s->json && s->events)
+		s->list = json_array();
+	ret = auxtap_watermark_run(&c, on_event, s, &r, &err);
+	if (ret) {
+		cli_error(&err);
+		return ret;
+	}
+	if (s->picture) {
+		ret = wm_picture_run(s->picture, &c, &r);
+		if (ret) {
+			cli_complain("picture", NULL, "%s", strerror(-ret));
+			return ret;
+		}
+	} else if (s->json) {
+		json_t *run = wm_json_run(&c, &r);
+
+		if (s->list)
+			json_object_set_new(run, "events", s->list);
+		s->list = NULL;
+		json_array_append_new(runs, run);
+	} else if (s->o.nr_watermarks > 1) {
+		wm_print_row(s->out, &c, &r);
+	} else {
+		wm_print_run(s->out, &c, &r, &s->first);
+	}
+	return r.nr_violations != 0;
+}
+
+static int run_area(struct sim *s, uint64_t pages, json_t *runs, int *worst)
+{
+	char page[24], area[24];
+	int ret;
+
+	if (!s->json && !s->picture && s->o.nr_watermarks > 1) {
+		fprintf(s->out, "%s, rules of Linux %s: %llu pages of %s (%s)\n", s->o.c.driver,
+			s->o.c.kernel, (unsigned long long)pages, wm_size(s->o.c.page_size, page),
+			wm_size(pages * s->o.c.page_size, area));
+		wm_print_row_head(s->out);
+	}
+	for (size_t i = 0; i < s->o.nr_watermarks; i++) {
+		ret = run_one(s, pages, s->o.watermarks[i], runs);
+		if (ret < 0)
+			return ret;
+		*worst |= ret;
+	}
+	return 0;
+}
+
+static int run_all(struct sim *s)
+{
+	json_t *runs = s->json ? json_array() : NULL;
+	int ret = 0, worst = 0;
+
+	for (size_t i = 0; i < s->o.nr_pages && !ret; i++)
+		ret = run_area(s, s->o.pages[i], runs, &worst);
+	if (runs && !ret) {
+		json_dumpf(runs, s->out, JSON_INDENT(1));
+		fputc('\n', s->out);
+	}
+	json_decref(runs);
+	if (s->picture && !ret)
+		ret = wm_picture_write(s->picture, s->html, s->out);
+	if (ret)
+		return ret == -EINVAL ? CLI_USAGE : CLI_FAILED;
+	return worst ? CLI_DAMAGED : CLI_OK;
+}
+
+/* Into the file that was asked for; a file that is not complete does not stay. */
+static int run_into(struct sim *s)
+{
+	int ret = CLI_FAILED;
+
+	if (s->path && !strcmp(s->path, "-"))
+		s->path = NULL;
+	s->out = s->path ? fopen(s->path, "we") : stdout;
+	if (!s->out) {
+		cli_complain(s->path, NULL, "%s", strerror(errno));
+		return CLI_FAILED;
+	}
+	if (s->html || s->svg)
+		s->picture = wm_picture_new();
+	if (s->picture || !(s->html || s->svg))
+		ret = run_all(s);
+	else
+		cli_complain("picture", NULL, "no memory");
+	wm_picture_free(s->picture);
+	if (!s->path)
+		return ret;
+	if (ferror(s->out) | fclose(s->out)) {
+		cli_complain(s->path, NULL, "%s", strerror(errno));
+		ret = CLI_FAILED;
+	}
+	if (ret > CLI_DAMAGED)
+		remove(s->path);
+	return ret;
+}
+
+int watermark_sim(int argc, char **argv)
+{
+	static const char letters[] = ":ho:";
+	struct sim s = {0};
+	struct wm_peek peek;
+	bool bad = false;
+	int opt, ret;
+
+	wm_options_peek(&peek, argc, argv, letters, options);
+	wm_options_init(&s.o, &peek);
+	optind = 0;
+	while ((opt = getopt_long(argc, argv, letters, options, NULL)) != -1) {
+		if (wm_options_take(&s.o, opt, optarg, &bad)) {
+			if (bad)
+				goto usage_error;
+			continue;
+		}
+		switch (opt) {
+		case 'h':
+		case OPT_HELP:
+			sim_usage(stdout);
+			wm_options_free(&s.o);
+			return CLI_OK;
+		case OPT_EVENTS:
+			s.events = true;
+			break;
+		case OPT_FORMAT:
+			s.json = !strcmp(optarg, "json");
+			s.html = !strcmp(optarg, "html");
+			s.svg = !strcmp(optarg, "svg");
+			if (s.json || s.html || s.svg || !strcmp(optarg, "text"))
+				break;
+			cli_complain(optarg, "text, json, html, svg", "no such format");
+			goto usage_error;
+		case 'o':
+		case OPT_OUTPUT:
+			s.path = optarg;
+			break;
+		default:
+			cli_complain(argv[optind - 1], "see 'auxtap watermark sim --help'", "%s",
+				     opt == ':' ? "this option wants a value" : "no such option");
+			goto usage_error;
+		}
+	}
+	if (optind < argc) {
+		cli_complain(argv[optind], "see 'auxtap watermark sim --help'", "not an option");
+		goto usage_error;
+	}
+	if (!wm_options_finish(&s.o))
+		goto usage_error;
+	ret = run_into(&s);
+	wm_options_free(&s.o);
+	return ret;
+
+usage_error:
+	wm_options_free(&s.o);
+	return CLI_USAGE;
+}

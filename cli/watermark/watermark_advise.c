@@ -1,0 +1,521 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* auxtap watermark advise: how large the AUX area must be, and with which watermark. */
+#include "cli/cli.h"
+#include "cmd_watermark.h"
+#include "watermark_advise.h"
+#include "watermark_options.h"
+#include "watermark_print.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LL unsigned long long
+
+static void usage(FILE *out)
+{
+	fputs("usage: auxtap watermark advise [--driver DRIVER] --rate SIZE --irq-latency TIME\n"
+	      "                               --reader-latency TIME [OPTION]...\n\n"
+	      "The smallest AUX area and its watermark with which nothing is lost: the arithmetic, long\n"
+	      "simulations that confirm it, and those of the next smaller area, where each watermark\n"
+	      "loses. Then the commands that record with it. Without --driver for intel_pt, arm_spe\n"
+	      "and trbe.\n\n"
+	      "  --rate SIZE, --irq-latency TIME, --reader-latency TIME and the other options are\n"
+	      "                       those of 'auxtap watermark sim': --irq-jitter, --skid, --burst,\n"
+	      "                       --rates, --reader-jitter, --reader-rate, --read-size, --page-size,\n"
+	      "                       --switch, --kernel, …; what is not given is as there\n"
+	      "  --watermark LIST     only these (all powers of two of pages, all 64ths of the area,\n"
+	      "                       and some that no unit can mark)\n"
+	      "  --order N            the largest free run of pages is 2^N (10)\n"
+	      "  --max SIZE           largest area (256M)\n"
+	      "  --transactions N     of each run that confirms (100000)\n"
+	      "  --format text|json   (text)\n"
+	      "  --help               this text\n\n"
+	      "Exit status: 0 there is one (an Arm unit loses at each mark all the same: that is told);\n"
+	      "1 no area up to --max is large enough; 2 usage; 3 could not be done.\n",
+	      out);
+}
+
+enum {
+	OPT_HELP = WM_OPT_END,
+	OPT_FORMAT,
+	OPT_MAX,
+};
+
+static const struct option options[] = {
+	WM_OPTIONS,
+	{"format", required_argument, NULL, OPT_FORMAT},
+	{"max", required_argument, NULL, OPT_MAX},
+	{"help", no_argument, NULL, OPT_HELP},
+	{NULL, 0, NULL, 0},
+};
+
+/* ---- in words ---- */
+
+static const char *share(uint64_t lost, uint64_t produced, char *buf)
+{
+	double percent = produced ? 100.0 * (double)lost / (double)produced : 0;
+
+	snprintf(buf, 24,
+		 percent >= 10    ? "%.0f %%"
+		 : percent >= 0.1 ? "%.2f %%"
+				  : "%.2g %%",
+		 percent);
+	return buf;
+}
+
+static void print_asked(const struct advise_ask *ask, const struct advise *a)
+{
+	const struct auxtap_watermark_config *c = &ask->c;
+	char irq[24], reader[24], on[24], off[24];
+
+	printf("  asked      ");
+	if (c->rates)
+		printf("%llu bytes a second on average, as the file says",
+		       (LL)a->mean_rate);
+	else
+		printf("%llu bytes of trace a second", (LL)c->rate);
+	if (c->burst_ns && !c->rates)
+		printf(" for %s, none for %s", wm_time(c->burst_ns, on),
+		       wm_time(c->pause_ns, off));
+	printf("; driver within %s", wm_time(c->irq_latency_ns + c->irq_jitter_ns, irq));
+	printf(";\n             reader within %s, ",
+	       wm_time(c->reader_latency_ns + c->reader_jitter_ns, reader));
+	if (c->reader_rate)
+		printf("it copies %llu bytes a second\n", (LL)c->reader_rate);
+	else
+		printf("it copies at once\n");
+}
+
+static void print_sum(const struct advise *a)
+{
+	const struct advise_sum *s = &a->sum;
+	char mark[24], area[24], time[24];
+	uint64_t nr_bytes = a->c.nr_pages * a->c.page_size;
+
+	printf("  at a mark  %llu bytes come before the driver does%s\n", (LL)s->skid,
+	       a->arm && s->skid ? ": lost, for the unit has stopped (I10, J1)" : "");
+	printf("  reader     %llu bytes come while it sleeps", (LL)s->asleep);
+	if (s->copy_ns)
+		printf(", %llu more while it copies %llu for %s",
+		       (LL)(s->away - s->asleep), (LL)s->copied,
+		       wm_time(s->copy_ns, time));
+	printf("\n  unread     %llu = (1 + %llu) x %s: the watermark that woke it, and %llu more meanwhile\n",
+	       (LL)s->unread, (LL)s->nr_passed, wm_size(s->watermark, mark),
+	       (LL)s->nr_passed);
+	if (!a->arm)
+		printf("  area       more than %llu = %llu unread + %llu to the next mark + %llu until\n"
+		       "             its driver comes: only then STOP is moved on (H4)\n",
+		       (LL)s->need, (LL)s->unread, (LL)s->watermark, (LL)s->skid);
+	else
+		printf("  area       %llu = %llu unread + %llu to the next limit + a page, of which one\n"
+		       "             byte must stay free (D5, I3)\n",
+		       (LL)s->need, (LL)s->unread, (LL)s->watermark);
+	if (nr_bytes > s->need || (a->arm && nr_bytes == s->need))
+		printf("             %s is the power of two for that (B8)\n",
+		       wm_size(nr_bytes, area));
+	else
+		printf("             %s does with less: %s\n", wm_size(nr_bytes, area),
+		       a->arm ? "where the next mark does not fit a nearer limit is set (I3)"
+			      : "the latest times do not come together so");
+}
+
+static void print_confirmed(const struct advise *a)
+{
+	uint64_t transactions = 0, produced = 0, lost = 0, lag = 0;
+	char loss[24], area[24];
+
+	for (unsigned int i = 0; i <= ADVISE_SEEDS; i++) {
+		const struct auxtap_watermark_result *r = &a->results[i];
+
+		transactions += r->nr_transactions;
+		produced += r->produced;
+		lost += r->produced - r->stored;
+		if (r->max_lag > lag)
+			lag = r->max_lag;
+	}
+	printf("  simulated  %d runs, all at its latest%s and %d seeds: %llu transactions, %llu bytes;\n",
+	       1 + ADVISE_SEEDS, a->runs[0].contents ? " (every byte compared)" : "",
+	       ADVISE_SEEDS, (LL)transactions, (LL)produced);
+	printf("             at the most %llu unread of %llu; ", (LL)lag,
+	       (LL)a->c.nr_pages * a->c.page_size);
+	if (lost)
+		printf("for want of room lost 0, at the limits %llu (%s)\n", (LL)lost,
+		       share(lost, produced, loss));
+	else
+		printf("lost 0\n");
+	if (!a->larger[0].nr_good)
+		return;
+	printf("             nothing less is possible there, but a larger area stops less often:\n");
+	for (unsigned int i = 0; i < a->nr_larger; i++) {
+		const struct advise_area *l = &a->larger[i];
+		char mark[24];
+
+		if (l->nr_good)
+			printf("             %s, watermark %s: %s\n",
+			       wm_size(l->nr_bytes, area), wm_size(l->best, mark),
+			       share(l->lost, l->produced, loss));
+	}
+}
+
+static void print_smaller(const struct advise *a)
+{
+	const struct advise_area *s;
+	char area[24], mark[24], loss[24];
+
+	if (a->nr_areas < 2)
+		return;
+	s = &a->areas[a->nr_areas - 2];
+	printf("  smaller    %s: ", wm_size(s->nr_bytes, area));
+	if (s->refusal[0])
+		printf("%s\n", s->refusal);
+	else if (!s->lost)
+		printf("none of %u watermarks is enough: the event is truncated (D16)\n",
+		       s->nr_tried);
+	else
+		printf("none of %u watermarks is enough; the best, %s, loses %llu of %llu bytes (%s)\n",
+		       s->nr_tried, wm_size(s->best, mark), (LL)s->lost, (LL)s->produced,
+		       share(s->lost, s->produced, loss));
+}
+
+static const char *event_of(const struct auxtap_watermark_config *c)
+{
+	return !strcmp(c->driver, "intel_pt")  ? "intel_pt//u"
+	       : !strcmp(c->driver, "arm_spe") ? "arm_spe_0//u"
+					       : "cs_etm//u";
+}
+
+static void put_record(const struct advise *a, char *buf, size_t size)
+{
+	char data[24], area[24];
+
+	snprintf(buf, size, "auxtap record -e %s -m %s,%s --aux-watermark %llu",
+		 event_of(&a->c), wm_size(a->c.data_pages * a->c.page_size, data),
+		 wm_size(a->c.nr_pages * a->c.page_size, area), (LL)a->c.watermark);
+}
+
+static void put_perf(const struct advise *a, char *buf, size_t size)
+{
+	char data[24], area[24];
+
+	snprintf(buf, size, "perf record -e %s -m %s,%s", event_of(&a->c),
+		 wm_size(a->c.data_pages * a->c.page_size, data),
+		 wm_size(a->perf_area, area));
+}
+
+static void print_commands(const struct advise *a)
+{
+	uint64_t answer = a->c.nr_pages * a->c.page_size;
+	char text[256], mark[24], loss[24];
+
+	put_record(a, text, sizeof(text));
+	printf("  record     %s -- PROGRAM\n", text);
+	printf("  perf       has no option for the watermark, it is %s of the area; with %s that\n"
+	       "             ",
+	       a->arm ? "a half" : "a quarter", wm_size(answer, mark));
+	if (a->perf_area == answer)
+		printf("is enough: ");
+	else
+		printf("loses %s of the trace, ",
+		       share(a->perf.lost, a->perf.produced, loss));
+	if (a->perf_area != answer && a->perf_area)
+		printf("it needs %s:\n             ", wm_size(a->perf_area, mark));
+	if (a->perf_area) {
+		put_perf(a, text, sizeof(text));
+		printf("%s -- PROGRAM\n", text);
+	} else {
+		printf("and no area up to --max is enough\n");
+	}
+}
+
+static void print_none(const struct advise_ask *ask, const struct advise *a)
+{
+	const struct advise_area *best = &a->areas[a->nr_areas - 1];
+	char area[24], mark[24], loss[24];
+
+	if (a->hopeless)
+		printf("  the reader copies %llu bytes a second, and %llu come on average: it never catches\n"
+		       "             up, so no area is large enough. A faster reader, or less trace\n",
+		       (LL)ask->c.reader_rate, (LL)a->mean_rate);
+	if (best->refusal[0])
+		printf("  simulated  %s: %s\n", wm_size(best->nr_bytes, area),
+		       best->refusal);
+	else
+		printf("  simulated  %s with %u watermarks: the best, %s, loses %llu of %llu bytes (%s)\n",
+		       wm_size(best->nr_bytes, area), best->nr_tried,
+		       wm_size(best->best, mark), (LL)best->lost, (LL)best->produced,
+		       share(best->lost, best->produced, loss));
+}
+
+static void print_advice(const struct advise_ask *ask, const struct advise *a)
+{
+	char page[24], area[24], mark[24], command[1024];
+	const struct advise_area *last = &a->areas[a->nr_areas - 1];
+
+	printf("%s, rules of Linux %s, pages of %s: ", ask->c.driver, ask->c.kernel,
+	       wm_size(ask->c.page_size, page));
+	if (!a->found) {
+		printf("no area up to %s is large enough\n",
+		       wm_size(ask->max_bytes, area));
+		print_asked(ask, a);
+		print_none(ask, a);
+		return;
+	}
+	printf("area %s, watermark %s", wm_size(last->nr_bytes, area),
+	       wm_size(a->c.watermark, mark));
+	printf(a->arm && a->sum.skid ? ": always room, but each mark costs trace\n"
+				     : ": nothing is lost\n");
+	print_asked(ask, a);
+	print_sum(a);
+	print_confirmed(a);
+	if (last->nr_good > 1)
+		printf("             so do, in shorter runs, %u watermarks from %s to %s\n",
+		       last->nr_good, wm_size(last->good_min, area),
+		       wm_size(last->good_max, mark));
+	print_smaller(a);
+	print_commands(a);
+	if (!ask->c.rates) {
+		wm_print_command(&a->runs[1], command, sizeof(command));
+		printf("  again      %s\n", command);
+	}
+}
+
+/* ---- for programs ---- */
+
+static json_t *json_area(const struct advise_area *s)
+{
+	return json_pack(
+		"{s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:s?}", "area",
+		(json_int_t)s->nr_bytes, "watermarks", (int)s->nr_tried, "enough",
+		(int)s->nr_good, "enough_min", (json_int_t)s->good_min, "enough_max",
+		(json_int_t)s->good_max, "best_watermark", (json_int_t)s->best, "lost",
+		(json_int_t)s->lost, "lost_at_limits", (json_int_t)s->stopped, "produced",
+		(json_int_t)s->produced, "refusal", s->refusal[0] ? s->refusal : NULL);
+}
+
+static json_t *json_advice(const struct advise_ask *ask, const struct advise *a)
+{
+	const struct advise_sum *s = &a->sum;
+	json_t *o = json_pack(
+		"{s:s, s:s, s:I, s:I, s:b, s:b}", "driver", ask->c.driver, "kernel",
+		ask->c.kernel, "page_size", (json_int_t)ask->c.page_size, "max_area",
+		(json_int_t)ask->max_bytes, "found", a->found, "hopeless", a->hopeless);
+	json_t *tried = json_array(), *runs = json_array(), *larger = json_array();
+	char text[256];
+
+	for (unsigned int i = 0; i < a->nr_areas; i++)
+		json_array_append_new(tried, json_area(&a->areas[i]));
+	json_object_set_new(o, "areas", tried);
+	for (unsigned int i = 0; i < a->nr_larger; i++)
+		json_array_append_new(larger, json_area(&a->larger[i]));
+	json_object_set_new(o, "larger", larger);
+	for (unsigned int i = 0; a->found && i <= ADVISE_SEEDS; i++)
+		json_array_append_new(runs, wm_json_run(&a->runs[i], &a->results[i]));
+	json_object_set_new(o, "runs", runs);
+	if (!a->found)
+		return o;
+	json_object_set_new(o, "area",
+			    json_integer((json_int_t)a->areas[a->nr_areas - 1].nr_bytes));
+	json_object_set_new(o, "pages", json_integer((json_int_t)a->c.nr_pages));
+	json_object_set_new(o, "watermark", json_integer((json_int_t)a->c.watermark));
+	json_object_set_new(
+		o, "arithmetic",
+		json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "until_driver",
+			  (json_int_t)s->skid, "asleep", (json_int_t)s->asleep, "copied",
+			  (json_int_t)s->copied, "copy_ns", (json_int_t)s->copy_ns,
+			  "until_read", (json_int_t)s->away, "watermarks_passed",
+			  (json_int_t)s->nr_passed, "unread", (json_int_t)s->unread,
+			  "need", (json_int_t)s->need));
+	put_record(a, text, sizeof(text));
+	json_object_set_new(o, "record", json_string(text));
+	if (a->perf_area)
+		put_perf(a, text, sizeof(text));
+	json_object_set_new(o, "perf", a->perf_area ? json_string(text) : json_null());
+	json_object_set_new(o, "perf_area", json_integer((json_int_t)a->perf_area));
+	json_object_set_new(o, "perf_here", json_area(&a->perf));
+	return o;
+}
+
+/* ---- options ---- */
+
+struct command {
+	struct wm_options o;
+	struct advise_ask ask;
+	bool json, help;
+};
+
+static bool bad(const char *what, const char *why, const char *todo)
+{
+	cli_complain(what, todo, "%s", why);
+	return false;
+}
+
+/* 0, or an exit status: told. */
+static bool take_own(struct command *m, int opt)
+{
+	switch (opt) {
+	case 'h':
+	case OPT_HELP:
+		m->help = true;
+		return true;
+	case OPT_FORMAT:
+		m->json = !strcmp(optarg, "json");
+		return m->json || !strcmp(optarg, "text") ||
+		       bad(optarg, "no such format", "text, json");
+	case OPT_MAX:
+		return (wm_parse_size(optarg, &m->ask.max_bytes) &&
+			m->ask.max_bytes >= 8192 && m->ask.max_bytes <= 4ull << 30) ||
+		       bad("--max", "not an area", "8K to 4G");
+	case WM_OPT_SNAPSHOT:
+		return bad("--snapshot",
+			   "an area that is overwritten has no reader and no watermark",
+			   "leave it out");
+	case WM_OPT_FAULT:
+		return bad("--fault", "advice is for what works",
+			   "'sim --fault' shows a fault");
+	case WM_OPT_PAGES:
+		return bad("--pages", "that is what is looked for",
+			   "--max SIZE limits it");
+	case WM_OPT_BYTES:
+	case WM_OPT_TIME:
+		return bad(opt == WM_OPT_TIME ? "--time" : "--bytes",
+			   "the runs are as long as their transactions",
+			   "--transactions N");
+	default:
+		return false;
+	}
+}
+
+static const char letters[] = ":h";
+
+static bool take_all(struct command *m, int argc, char **argv)
+{
+	bool wrong, own;
+	int opt;
+
+	optind = 0;
+	while ((opt = getopt_long(argc, argv, letters, options, NULL)) != -1) {
+		own = opt == 'h' || opt >= WM_OPT_END || opt == WM_OPT_SNAPSHOT ||
+		      opt == WM_OPT_FAULT || opt == WM_OPT_PAGES || opt == WM_OPT_BYTES ||
+		      opt == WM_OPT_TIME;
+		if (own && !take_own(m, opt))
+			return false;
+		if (own || wm_options_take(&m->o, opt, optarg, &wrong)) {
+			if (!own && wrong)
+				return false;
+			continue;
+		}
+		cli_complain(argv[optind - 1], "see 'auxtap watermark advise --help'",
+			     "%s",
+			     opt == ':' ? "this option wants a value" : "no such option");
+		return false;
+	}
+	if (optind < argc)
+		return bad(argv[optind], "not an option",
+			   "see 'auxtap watermark advise --help'");
+	if (m->o.c.max_transactions) {
+		if (m->o.c.max_transactions < 1000 || m->o.c.max_transactions > 10000000)
+			return bad("--transactions",
+				   "too few to show anything, or too many",
+				   "1000 to 10000000");
+		m->ask.nr_transactions = m->o.c.max_transactions;
+	}
+	for (size_t i = 0; i < m->o.nr_watermarks; i++)
+		if (m->o.watermarks[i] > UINT32_MAX || i >= ADVISE_TRIES)
+			return bad("--watermark",
+				   "too many, or more than attr.aux_watermark's 32 bits",
+				   "up to 128 of them, 0 to 4294967295");
+	return true;
+}
+
+/* For one driver. The exit status. */
+static int advise_one(struct command *m, int argc, char **argv, json_t *list)
+{
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct advise *a = NULL;
+	struct wm_peek peek;
+	int ret = CLI_USAGE;
+
+	memset(m, 0, sizeof(*m));
+	m->ask.max_bytes = 256 << 20;
+	m->ask.nr_transactions = 100000;
+	wm_options_peek(&peek, argc, argv, letters, options);
+	wm_options_init(&m->o, &peek);
+	m->o.c.max_order = 10; /* C5: the allocator's largest on x86-64 */
+	m->o.c.max_bytes = 0;
+	if (!take_all(m, argc, argv))
+		goto out;
+	if (m->help) {
+		ret = CLI_OK;
+		goto out;
+	}
+	m->ask.nr_watermarks = m->o.nr_watermarks;
+	if (!wm_options_finish(&m->o))
+		goto out;
+	m->ask.watermarks = m->ask.nr_watermarks ? m->o.watermarks : NULL;
+	m->ask.c = m->o.c;
+	a = calloc(1, sizeof(*a));
+	if (!a) {
+		cli_complain("advise", NULL, "no memory");
+		ret = CLI_FAILED;
+		goto out;
+	}
+	ret = advise_find(&m->ask, a, &err);
+	if (ret) {
+		cli_error(&err);
+		ret = ret == -EINVAL ? CLI_USAGE : CLI_FAILED;
+		goto out;
+	}
+	if (m->json)
+		json_array_append_new(list, json_advice(&m->ask, a));
+	else
+		print_advice(&m->ask, a);
+	ret = a->found ? CLI_OK : CLI_DAMAGED;
+out:
+	free(a);
+	wm_options_free(&m->o);
+	return ret;
+}
+
+int watermark_advise(int argc, char **argv)
+{
+	static const char *const drivers[] = {"intel_pt", "arm_spe", "trbe"};
+	char **args = calloc((size_t)argc + 3, sizeof(*args));
+	json_t *list = json_array();
+	struct wm_peek peek;
+	struct command m;
+	int ret, worst = CLI_OK;
+	bool one;
+
+	if (!args)
+		return CLI_FAILED;
+	wm_options_peek(&peek, argc, argv, letters, options);
+	one = peek.driver || peek.unit;
+	for (int i = 0; i < (one ? 1 : 3); i++) {
+		args[0] = argv[0];
+		args[1] = (char *)"--driver";
+		args[2] = (char *)drivers[i];
+		memcpy(args + (one ? 1 : 3), argv + 1, (size_t)argc * sizeof(*args));
+		ret = advise_one(&m, one ? argc : argc + 2, args, list);
+		worst = ret > worst ? ret : worst;
+		if (m.help) {
+			usage(stdout);
+			goto out;
+		}
+		if (ret > CLI_DAMAGED)
+			break;
+		if (!m.json && !one && i < 2)
+			putchar('\n');
+		fflush(stdout);
+	}
+	if (m.json && worst <= CLI_DAMAGED) {
+		json_dumpf(list, stdout, JSON_INDENT(1));
+		putchar('\n');
+	}
+out:
+	json_decref(list);
+	free(args);
+	return worst;
+}

@@ -1,0 +1,541 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* auxtap watermark explore: one small world, or all of them, every state. */
+#include "cli/cli.h"
+#include "cmd_watermark.h"
+#include "watermark_options.h"
+#include "watermark_print.h"
+#include "watermark_sweep.h"
+#include "util/vector.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MAX_STATES 20000000ull
+#define LL unsigned long long
+
+enum {
+	OPT_HELP = WM_OPT_END,
+	OPT_ALL,
+	OPT_QUICK,
+	OPT_MAX_STATES,
+	OPT_PLAY,
+};
+
+static const struct option options[] = {
+	WM_OPTIONS,
+	{"all", no_argument, NULL, OPT_ALL},
+	{"quick", no_argument, NULL, OPT_QUICK},
+	{"max-states", required_argument, NULL, OPT_MAX_STATES},
+	{"play", required_argument, NULL, OPT_PLAY},
+	{"help", no_argument, NULL, OPT_HELP},
+	{NULL, 0, NULL, 0},
+};
+
+static void usage(FILE *out)
+{
+	fputs("usage: auxtap watermark explore [OPTION]...\n\n"
+	      "Finds every state that a small world can come into: trace a piece at a time, the\n"
+	      "interrupt, the scheduler and the reader in every order. A violation comes with the\n"
+	      "shortest way to it, a letter an action:\n"
+	      "  p  a piece of trace (--record)       r  the reader reads a piece\n"
+	      "  i  the interrupt comes to the driver a  it reads all\n"
+	      "  s  the program is switched out, in   e  it enables the event if need be, and sleeps\n"
+	      "  u  the area is unmapped, last of all   w  its watch finds that nothing goes on\n\n"
+	      "  --all            all worlds: every driver, kernel, area of 1, 2, 4 and 8 pages; every\n"
+	      "                   watermark that is a multiple of the piece, up to the area and a page;\n"
+	      "                   and an area that is overwritten. Pieces of half a page; of a quarter up\n"
+	      "                   to 4 pages (and watermarks of an eighth up to 2). Up to 4 pages also on\n"
+	      "                   CPU 0 (D21), a TRBE's erratum (J6), areas of single pages for PT\n"
+	      "  --quick          areas of up to 4 pages, pieces of half a page\n"
+	      "  --driver NAME, --kernel NAME, --pages N   with them: only these; only up to N pages\n"
+	      "  -v               with them: a line for each world\n"
+	      "  -j N             with them: processes (as many as there are CPUs)\n"
+	      "  --play PATH      plays such a path and prints what happens\n"
+	      "  --max-states N   gives up beyond, in one world (20000000)\n"
+	      "  --help           this text\n\n"
+	      "For one world sim's options for the machine and the unit (--pages, --watermark, --driver,\n"
+	      "…), and lists of pages and watermarks for several; what is about time does not matter here.\n"
+	      "Default: intel_pt, 2 pages, pieces of a quarter of a page.\n\n"
+	      "Exit status: 0 all invariants hold in every state; 1 one does not; 2 usage;\n"
+	      "3 could not be done, or given up.\n",
+	      out);
+}
+
+/* ---- one world ---- */
+
+static void print_event(void *ctx, const struct auxtap_watermark_event *e)
+{
+	(void)ctx;
+	wm_print_event(stdout, e);
+}
+
+static void print_world(FILE *out, const struct auxtap_watermark_config *c)
+{
+	char mark[24];
+
+	fprintf(out, "%-9s %-8s cpu %d  %llu pages  watermark %-6s%s%s%s%s", c->driver, c->kernel,
+		c->cpu, (LL)c->nr_pages,
+		c->snapshot  ? "none" :
+		c->watermark ? wm_size(c->watermark, mark) :
+			       "0",
+		c->setup.errata ? " errata" : "",
+		c->setup.errata & AUXTAP_ERRATUM_OVERWRITE ? " overwrite" : "",
+		c->setup.errata & AUXTAP_ERRATUM_BEYOND ? " beyond" : "",
+		c->max_order ? "" : " single pages");
+}
+
+static void print_violation(FILE *out, const struct auxtap_watermark_config *c,
+			    const struct auxtap_explore_result *r)
+{
+	const struct auxtap_invariant_info *info = auxtap_invariant_info(r->invariant);
+	char command[1024];
+
+	wm_print_command(c, command, sizeof(command));
+	fprintf(out, "  %s (%s): %s\n", info->name, info->rules, r->text);
+	if (!*r->path) {
+		fprintf(out, "  the shortest way to it has more than %zu actions\n", sizeof(r->path) - 1);
+		return;
+	}
+	fprintf(out, "  shortest way: %s\n", r->path);
+	fprintf(out, "  play it: auxtap watermark explore%s --play %s\n",
+		command + strlen("auxtap watermark sim"), r->path);
+}
+
+static int run_one(const struct auxtap_watermark_config *c, uint64_t max_states)
+{
+	struct auxtap_explore_result r;
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	int ret = auxtap_watermark_explore(c, max_states, &r, &err);
+
+	if (ret) {
+		cli_error(&err);
+		return ret == -EINVAL ? CLI_USAGE : CLI_FAILED;
+	}
+	print_world(stdout, c);
+	if (r.refused) {
+		printf("  refused: %s\n", r.refusal);
+		return CLI_OK;
+	}
+	printf("  %llu states, %llu steps, depth %u: %s\n", (LL)r.nr_states, (LL)r.nr_steps, r.depth,
+	       r.violated  ? "FAIL" :
+	       !r.complete ? "given up, the rest is not known" :
+			     "pass, in every state");
+	if (r.nr_unmapped)
+		printf("  unmapped in %s %llu states (D2)\n",
+		       r.nr_unmapped == r.nr_states ? "all" : "the first", (LL)r.nr_unmapped);
+	if (r.nr_cut)
+		printf("  not followed: %llu steps behind which padding has moved the positions by more than 2 bytes\n",
+		       (LL)r.nr_cut);
+	if (r.nr_findings)
+		printf("  known: %s (%llu steps)\n", r.finding, (LL)r.nr_findings);
+	if (r.nr_watched)
+		printf("  known: trace is off and nobody wakes the reader (D6, D21), but its own watch: %llu states\n",
+		       (LL)r.nr_watched);
+	if (r.violated)
+		print_violation(stdout, c, &r);
+	return r.violated ? CLI_DAMAGED : r.complete ? CLI_OK : CLI_FAILED;
+}
+
+static int play(const struct auxtap_watermark_config *c, const char *path)
+{
+	struct auxtap_watermark_result r;
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	int ret = auxtap_watermark_play(c, path, print_event, NULL, &r, &err);
+
+	if (ret) {
+		cli_error(&err);
+		return ret == -EINVAL ? CLI_USAGE : CLI_FAILED;
+	}
+	return r.nr_violations ? CLI_DAMAGED : CLI_OK;
+}
+
+/* ---- all of them ---- */
+
+/* Which of them: NULL, 0: all. */
+struct only {
+	const char *driver, *kernel;
+	uint64_t pages;
+	bool quick, each; /* each: a line for each */
+	unsigned int jobs;
+	uint64_t max_states;
+};
+
+struct worlds {
+	struct auxtap_watermark_config *list;
+	size_t nr, max;
+	bool no_memory;
+};
+
+static void add(struct worlds *all, const struct auxtap_watermark_config *c)
+{
+	if (vector_grow(all->list, all->nr, all->max)) {
+		all->no_memory = true;
+		return;
+	}
+	all->list[all->nr++] = *c;
+}
+
+/* Pieces of half a page; of a quarter where that is not too much. */
+static void small_world(struct auxtap_watermark_config *c, const char *driver, uint64_t nr_pages,
+			bool quick)
+{
+	auxtap_watermark_defaults(c, driver);
+	c->nr_pages = nr_pages;
+	c->setup.record_bytes = nr_pages <= 4 && !quick ? 1024 : 2048;
+	if (!strcmp(driver, "arm_spe"))
+		c->setup.max_record = c->setup.record_bytes;
+}
+
+/* The watermarks of one area: multiples of step, up to the area and a page; and overwritten. */
+static void add_watermarks(struct worlds *all, const struct auxtap_watermark_config *like,
+			   uint64_t step)
+{
+	struct auxtap_watermark_config c = *like;
+	uint64_t last = (c.nr_pages + 1) * c.page_size;
+
+	c.snapshot = 1;
+	c.watermark = 0;
+	add(all, &c);
+	c.snapshot = 0;
+	for (c.watermark = step; c.watermark <= last; c.watermark += step)
+		add(all, &c);
+}
+
+/* What a driver and a kernel can have besides, in areas of up to 4 pages; pieces of half a page. */
+static void add_odd(struct worlds *all, const char *driver, const char *kernel, uint64_t pages)
+{
+	struct auxtap_watermark_config c;
+	uint64_t piece;
+
+	small_world(&c, driver, pages, true);
+	c.kernel = kernel;
+	piece = c.setup.record_bytes;
+	if (!strcmp(driver, "intel_pt")) {
+		c.max_order = 0;
+		add_watermarks(all, &c, piece);
+		c.max_order = -1;
+	}
+	/* the driver's affair, and no kernel's; with the other erratum it may never trace (J2) */
+	if (!strcmp(driver, "trbe") && !strcmp(kernel, auxtap_watermark_kernel(0))) {
+		c.setup.errata = AUXTAP_ERRATUM_OVERWRITE;
+		add_watermarks(all, &c, piece);
+		c.setup.errata = 0;
+	}
+	c.cpu = 0; /* D21 */
+	add_watermarks(all, &c, piece);
+}
+
+/* The largest first: so all processes come to their end at the same time. */
+static void all_worlds(struct worlds *all, const struct only *only)
+{
+	static const char *const drivers[] = {"trbe", "intel_pt", "arm_spe"};
+	uint64_t most = only->quick ? 4 : 8;
+	const char *kernel;
+
+	if (only->pages && only->pages < most)
+		most = only->pages;
+	for (uint64_t pages = 8; pages; pages /= 2)
+		for (size_t d = 0; d < sizeof(drivers) / sizeof(drivers[0]); d++)
+			for (unsigned int k = 0; (kernel = auxtap_watermark_kernel(k)); k++) {
+				struct auxtap_watermark_config c;
+
+				if (pages > most ||
+				    (only->driver && strcmp(only->driver, drivers[d]) != 0) ||
+				    (only->kernel && strcmp(only->kernel, kernel) != 0))
+					continue;
+				small_world(&c, drivers[d], pages, only->quick);
+				c.kernel = kernel;
+				add_watermarks(all, &c,
+					       c.setup.record_bytes / (pages > 2 || only->quick ? 1 : 2));
+				if (!only->quick && pages <= 4)
+					add_odd(all, drivers[d], kernel, pages);
+			}
+}
+
+struct share {
+	unsigned long long worlds, refused, states, steps, watched, findings, cut, failed, given_up;
+	unsigned long long unmapped;
+	unsigned long long done; /* whatever came of them */
+	size_t next; /* in the first one: the world that is to be taken next */
+};
+
+/* One write for each world: several processes tell. */
+static void tell_world(const struct auxtap_watermark_config *c,
+		       const struct auxtap_explore_result *r, bool each)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out;
+
+	if (!each && !r->violated)
+		return;
+	out = open_memstream(&text, &size);
+	if (!out) {
+		cli_complain("explore", NULL, "no memory for what was found; try it alone");
+		return;
+	}
+	print_world(out, c);
+	if (r->refused)
+		fprintf(out, "  refused: %s\n", r->refusal);
+	else
+		fprintf(out, "  %llu states, %llu steps, depth %u%s\n", (LL)r->nr_states,
+			(LL)r->nr_steps, r->depth,
+			r->violated  ? ": FAIL" :
+			!r->complete ? ": given up" :
+				       "");
+	if (r->violated)
+		print_violation(out, c, r);
+	if (!fclose(out)) {
+		fwrite(text, 1, size, stdout);
+		fflush(stdout);
+	}
+	free(text);
+}
+
+static void work(struct share *mine, struct share *first, const struct worlds *all,
+		 const struct only *only)
+{
+	for (;;) {
+		size_t i = __atomic_fetch_add(&first->next, 1, __ATOMIC_RELAXED);
+		struct auxtap_explore_result r;
+		struct auxtap_error err = AUXTAP_ERROR_INIT;
+
+		if (i >= all->nr)
+			return;
+		if (auxtap_watermark_explore(&all->list[i], only->max_states, &r, &err)) {
+			cli_error(&err);
+			continue;
+		}
+		mine->done++;
+		mine->worlds += !r.refused;
+		mine->refused += r.refused != 0;
+		mine->states += r.nr_states;
+		mine->steps += r.nr_steps;
+		mine->watched += r.nr_watched;
+		mine->findings += r.nr_findings;
+		mine->cut += r.nr_cut;
+		mine->unmapped += r.nr_unmapped;
+		mine->failed += r.violated != 0;
+		mine->given_up += !r.refused && !r.complete && !r.violated;
+		tell_world(&all->list[i], &r, only->each);
+	}
+}
+
+static int tell_sum(const struct share *sum)
+{
+	printf("%llu worlds (%llu more are refused by their driver), %llu states, %llu steps\n",
+	       sum->worlds, sum->refused, sum->states, sum->steps);
+	printf("unmapped in %llu states: all of a world of up to %d, the first %d of others (D2)\n",
+	       sum->unmapped, AUXTAP_EXPLORE_UNMAP, AUXTAP_EXPLORE_UNMAP_SOME);
+	printf("not followed: %llu steps behind which padding has moved the positions by more than 2 bytes\n",
+	       sum->cut);
+	printf("known: %llu steps in which a truncated event is not disabled (D21), %llu states that only\n"
+	       "       the reader's own watch leaves (D6)\n",
+	       sum->findings, sum->watched);
+	if (sum->given_up)
+		printf("given up: %llu worlds\n", sum->given_up);
+	if (sum->failed)
+		printf("FAIL: %llu worlds\n", sum->failed);
+	else
+		puts(!sum->worlds  ? "nothing was searched" :
+		     sum->given_up ? "pass, as far as it went" :
+				     "pass: every invariant holds in every state");
+	return sum->failed ? CLI_DAMAGED : sum->given_up ? CLI_FAILED : CLI_OK;
+}
+
+static int run_all(const struct only *only)
+{
+	struct worlds all = {0};
+	struct share *shares, sum = {0};
+	int status, ret = CLI_OK;
+
+	all_worlds(&all, only);
+	shares = mmap(NULL, only->jobs * sizeof(*shares), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (!all.nr && !all.no_memory) {
+		cli_complain("explore", "see 'auxtap watermark explore --help'",
+			     "there is no world of this driver, kernel and number of pages");
+		return CLI_USAGE;
+	}
+	if (all.no_memory || shares == MAP_FAILED) {
+		cli_complain("explore", NULL, "no memory");
+		free(all.list);
+		return CLI_FAILED;
+	}
+	fflush(stdout);
+	for (unsigned int i = 0; i < only->jobs; i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			work(&shares[i], shares, &all, only);
+			_exit(0);
+		}
+		if (pid < 0) {
+			cli_complain("explore", NULL, "%s", strerror(errno));
+			ret = CLI_FAILED;
+			break;
+		}
+	}
+	while (wait(&status) > 0 || errno == EINTR)
+		if (WIFSIGNALED(status)) {
+			cli_complain("explore", NULL, "a process died of signal %d",
+				     WTERMSIG(status));
+			ret = CLI_FAILED;
+		}
+	for (unsigned int i = 0; i < only->jobs; i++) {
+		sum.worlds += shares[i].worlds;
+		sum.refused += shares[i].refused;
+		sum.states += shares[i].states;
+		sum.steps += shares[i].steps;
+		sum.watched += shares[i].watched;
+		sum.findings += shares[i].findings;
+		sum.cut += shares[i].cut;
+		sum.unmapped += shares[i].unmapped;
+		sum.failed += shares[i].failed;
+		sum.done += shares[i].done;
+		sum.given_up += shares[i].given_up;
+	}
+	sum.given_up += all.nr - sum.done; /* told above */
+	munmap(shares, only->jobs * sizeof(*shares));
+	free(all.list);
+	status = tell_sum(&sum);
+	return ret ? ret : status;
+}
+
+/* What was given that --all and --quick, or one world, have no use for. */
+static bool fits(const struct wm_options *o, const struct only *only, bool all, const char *path,
+		 const char *machine, const char *several)
+{
+	const char *odd = NULL;
+
+	if (all && path)
+		odd = "--play";
+	else if (all)
+		odd = machine;
+	else
+		odd = several;
+	if (odd) {
+		cli_complain(odd, "see 'auxtap watermark explore --help'",
+			     all ? "--all and --quick have worlds of their own" :
+				   "that is for --all and --quick");
+		return false;
+	}
+	if (!all || (o->nr_pages == 1 && only->pages <= 8))
+		return true;
+	cli_complain("--pages", "give one number, up to 8", "they have areas of 1, 2, 4 and 8 pages");
+	return false;
+}
+
+/* Areas × watermarks that were asked for. */
+static int run_list(struct wm_options *o, const char *path, uint64_t max_states)
+{
+	int ret = CLI_OK;
+
+	for (size_t p = 0; p < o->nr_pages; p++)
+		for (size_t i = 0; i < o->nr_watermarks; i++) {
+			int one;
+
+			o->c.nr_pages = o->pages[p];
+			o->c.watermark = o->watermarks[i];
+			one = path ? play(&o->c, path) : run_one(&o->c, max_states);
+			ret = one > ret ? one : ret;
+		}
+	return ret;
+}
+
+int watermark_explore(int argc, char **argv)
+{
+	struct only only = {.jobs = sweep_jobs(), .max_states = MAX_STATES};
+	const char *path = NULL, *driver, *machine = NULL, *several = NULL;
+	bool bad = false, all = false, quick = false;
+	static const char letters[] = ":hj:v";
+	struct wm_options o;
+	struct wm_peek peek;
+	int opt, ret = CLI_USAGE;
+
+	wm_options_peek(&peek, argc, argv, letters, options);
+	wm_options_init(&o, &peek);
+	driver = o.c.driver;
+	if (!o.fault) {
+		small_world(&o.c, driver, 2, false);
+	} else { /* what the fault needs to be seen, in less room */
+		o.c.nr_pages = 4;
+		o.c.setup.record_bytes = 1024;
+		if (!strcmp(driver, "arm_spe"))
+			o.c.setup.max_record = 1024;
+	}
+	optind = 0;
+	while ((opt = getopt_long(argc, argv, letters, options, NULL)) != -1) {
+		uint64_t number;
+
+		if (wm_options_take(&o, opt, optarg, &bad)) {
+			if (bad)
+				goto out;
+			if (opt == WM_OPT_DRIVER)
+				only.driver = driver;
+			else if (opt == WM_OPT_KERNEL)
+				only.kernel = o.c.kernel;
+			else if (opt == WM_OPT_PAGES)
+				only.pages = o.c.nr_pages;
+			else
+				machine = wm_option_name(opt);
+			continue;
+		}
+		switch (opt) {
+		case 'h':
+		case OPT_HELP:
+			usage(stdout);
+			ret = CLI_OK;
+			goto out;
+		case OPT_ALL:
+			all = true;
+			break;
+		case OPT_QUICK:
+			quick = true;
+			break;
+		case OPT_PLAY:
+			path = optarg;
+			break;
+		case 'v':
+			only.each = true;
+			several = "-v";
+			break;
+		case OPT_MAX_STATES:
+		case 'j':
+			if (!wm_parse_size(optarg, &number) || !number ||
+			    number > (opt == 'j' ? 256 : UINT32_MAX - 1)) {
+				cli_complain(optarg, "see 'auxtap watermark explore --help'",
+					     "not a number that is possible");
+				goto out;
+			}
+			if (opt == 'j') {
+				only.jobs = (unsigned int)number;
+				several = "-j";
+			} else {
+				only.max_states = number;
+			}
+			break;
+		default:
+			cli_complain(argv[optind - 1], "see 'auxtap watermark explore --help'", "%s",
+				     opt == ':' ? "this option wants a value" : "no such option");
+			goto out;
+		}
+	}
+	if (optind < argc) {
+		cli_complain(argv[optind], "see 'auxtap watermark explore --help'", "not an option");
+		goto out;
+	}
+	if (!wm_options_finish(&o) || !fits(&o, &only, all || quick, path, machine, several))
+		goto out;
+	only.quick = quick && !all;
+	ret = all || quick ? run_all(&only) : run_list(&o, path, only.max_states);
+out:
+	wm_options_free(&o);
+	return ret;
+}

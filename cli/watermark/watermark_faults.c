@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* auxtap watermark faults, and the demonstration: the zoo, one run a fault and driver. */
+#include "cli/cli.h"
+#include "cmd_watermark.h"
+#include "watermark_options.h"
+#include "watermark_print.h"
+#include "watermark_sweep.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const drivers[] = {"intel_pt", "arm_spe", "trbe"};
+#define NR_DRIVERS (sizeof(drivers) / sizeof(drivers[0]))
+
+static bool applies(const struct auxtap_watermark_fault *f, const char *driver)
+{
+	return strstr(f->drivers, driver) != NULL;
+}
+
+/* "caught", "MISSED", "-", or NULL: told. */
+static const char *run_fault(const struct auxtap_watermark_fault *f, const char *driver)
+{
+	struct auxtap_watermark_config c;
+	struct auxtap_watermark_result r;
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+
+	if (!applies(f, driver))
+		return "-";
+	auxtap_watermark_defaults(&c, driver);
+	if (auxtap_watermark_fault_config(&c, f->name, &err) ||
+	    auxtap_watermark_run(&c, NULL, NULL, &r, &err)) {
+		cli_error(&err);
+		return NULL;
+	}
+	return r.by_invariant[f->caught] ? "caught" : "MISSED";
+}
+
+/* Machines without a fault: the standard sweep, or every so-manieth of it. */
+static int run_correct(unsigned int every, bool *failed)
+{
+	struct sweep_opts o = {.kernel = auxtap_watermark_kernel(0), .every = every, .jobs = sweep_jobs()};
+	struct sweep_sum sums[SWEEP_MACHINES] = {0};
+	int ret;
+
+	printf("%-26s", "(none: machines that pass)");
+	fflush(stdout);
+	ret = sweep_run(&o, sums);
+	if (ret) {
+		putchar('\n');
+		cli_complain("sweep", NULL, "%s", strerror(-ret));
+		return ret;
+	}
+	for (size_t i = 0; i < NR_DRIVERS; i++) {
+		unsigned long long runs = 0, bad = 0;
+		char cell[32];
+
+		for (unsigned int m = 0; auxtap_sweep_machines[m].driver; m++)
+			if (!strcmp(auxtap_sweep_machines[m].driver, drivers[i])) {
+				runs += sums[m].runs;
+				bad += sums[m].failed;
+			}
+		snprintf(cell, sizeof(cell), bad ? "%llu FAIL" : "%llu", bad ? bad : runs);
+		printf(" %-9s", cell);
+		*failed |= bad != 0;
+	}
+	puts(" all of them");
+	return 0;
+}
+
+static int run_zoo(unsigned int every)
+{
+	bool missed = false;
+
+	printf("%-26s %-9s %-9s %-9s %s\n", "fault", drivers[0], drivers[1], drivers[2],
+	       "by the invariant");
+	if (run_correct(every, &missed))
+		return CLI_FAILED;
+	for (const struct auxtap_watermark_fault *f = auxtap_watermark_faults; f->name; f++) {
+		printf("%-26s", f->name);
+		for (size_t i = 0; i < NR_DRIVERS; i++) {
+			const char *verdict = run_fault(f, drivers[i]);
+
+			if (!verdict)
+				return CLI_FAILED;
+			missed |= !strcmp(verdict, "MISSED");
+			printf(" %-9s", verdict);
+			fflush(stdout);
+		}
+		printf(" %s\n", auxtap_invariant_info(f->caught)->name);
+	}
+	return missed ? CLI_DAMAGED : CLI_OK;
+}
+
+static void list_zoo(void)
+{
+	for (const struct auxtap_watermark_fault *f = auxtap_watermark_faults; f->name; f++)
+		printf("%s (%s; %s)\n    %s\n    caught by %s: %s\n", f->name,
+		       f->silicon ? "silicon" : "kernel", f->drivers, f->text,
+		       auxtap_invariant_info(f->caught)->name, auxtap_invariant_info(f->caught)->text);
+}
+
+static void usage(FILE *out)
+{
+	fputs("usage: auxtap watermark faults [--quick | --list]\n\n"
+	      "Runs the standard sweep, in which nothing is wrong and every machine must pass, and then\n"
+	      "every fault of the zoo on every driver that can have it: the invariant that it breaks\n"
+	      "must be seen to break.\n\n"
+	      "  --quick  only every 32nd machine of the sweep\n"
+	      "  --list   what the faults are; nothing is run\n"
+	      "  --help   this text\n\n"
+	      "One fault on its own: 'auxtap watermark sim --fault NAME --driver DRIVER'.\n"
+	      "Exit status: 0 all pass, all are caught; 1 not so; 2 usage; 3 could not be done.\n",
+	      out);
+}
+
+int watermark_faults(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"quick", no_argument, NULL, 'q'},
+		{"list", no_argument, NULL, 'l'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
+	};
+	bool quick = false, list = false;
+	int opt;
+
+	optind = 0;
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		switch (opt) {
+		case 'h':
+			usage(stdout);
+			return CLI_OK;
+		case 'q':
+			quick = true;
+			break;
+		case 'l':
+			list = true;
+			break;
+		default:
+			cli_complain(argv[optind - 1], "see 'auxtap watermark faults --help'",
+				     "no such option");
+			return CLI_USAGE;
+		}
+	}
+	if (optind < argc) {
+		cli_complain(argv[optind], "see 'auxtap watermark faults --help'", "not an option");
+		return CLI_USAGE;
+	}
+	if (quick && list) {
+		cli_complain("--quick", "give one of them", "--list runs nothing");
+		return CLI_USAGE;
+	}
+	if (!list)
+		return run_zoo(quick ? 32 : 1);
+	list_zoo();
+	return CLI_OK;
+}
+
+/* One machine, and what of it is worth seeing. */
+static int show(const char *driver, const char *title, uint64_t watermark, uint64_t reader_latency)
+{
+	struct auxtap_watermark_config c;
+	struct auxtap_watermark_result r;
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+
+	auxtap_watermark_defaults(&c, driver);
+	c.watermark = watermark;
+	if (reader_latency)
+		c.reader_latency_ns = reader_latency;
+	if (auxtap_watermark_run(&c, NULL, NULL, &r, &err)) {
+		cli_error(&err);
+		return CLI_FAILED;
+	}
+	printf("%s\n  ", title);
+	wm_print_run(stdout, &c, &r, NULL);
+	putchar('\n');
+	return r.nr_violations ? CLI_DAMAGED : CLI_OK;
+}
+
+int watermark_demo(void)
+{
+	int ret;
+
+	puts("A trace unit writes into a ring (the AUX area), a reader empties it. The reader asks to be\n"
+	     "woken every so many bytes (the watermark); the driver turns that into a mark at which the\n"
+	     "unit interrupts. Here all of them are simulated, and watched.\n");
+	ret = show("intel_pt", "1. Intel PT can interrupt at ends of pages, and rounds down: asked for 12 KiB,\n"
+			       "   it interrupts where the area ends.", 12288, 0);
+	if (!ret)
+		ret = show("arm_spe", "2. Arm SPE rounds up, and stops until the driver has come: samples are lost\n"
+				      "   meanwhile, and the kernel has no flag for it.", 12288, 0);
+	if (!ret)
+		ret = show("trbe", "3. A reader that takes 2 ms for an area that fills in 0.65 ms: trace is lost,\n"
+				   "   and said to be.", 16384, 2000000);
+	if (ret)
+		return ret;
+	puts("4. Machines without a fault, in which every invariant must hold; then what silicon and\n"
+	     "   kernels have got wrong, each of which must be noticed:\n");
+	ret = run_zoo(16);
+	puts("\nNext: auxtap watermark sim --help; a unit of your own: docs/watermark.md");
+	return ret;
+}

@@ -1,0 +1,578 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * auxtap watermark live: watermarks and areas swept on this machine's own PMU, through the real
+ * kernel; what comes back is audited and held against what the laboratory expects.
+ */
+#include "cli/cli.h"
+#include "cmd_watermark.h"
+#include "watermark_options.h"
+#include "watermark_print.h"
+
+#include <auxtap/audit.h>
+#include <auxtap/capture.h>
+#include <errno.h>
+#include <jansson.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LL unsigned long long
+#define MAX_SKID   4096
+#define MAX_NS	   2000000000ull
+#define AREAS	   5 /* of the default sweep: 2 to 32 pages */
+#define LAPS	   3
+#define SHOWN	   10 /* disagreements with their text */
+
+static void usage(FILE *out)
+{
+	fputs("usage: auxtap watermark live -e EVENT [OPTION]...\n\n"
+	      "Runs areas and watermarks on this machine's own trace unit, through the real kernel, and\n"
+	      "holds every AUX record and wakeup against what the laboratory's model of driver and\n"
+	      "kernel expects: where the mark was, how far behind it the record ended, what is skipped,\n"
+	      "which flags, when trace is off. Each capture is audited, too ('auxtap audit').\n\n"
+	      "  -e, --event EVENT    as perf spells it: intel_pt//u, arm_spe_0//, cs_etm//u\n"
+	      "  --cpu N              whose trace unit (the last one); a busy loop keeps it awake\n"
+	      "  --no-load            without that loop: something else runs there\n"
+	      "  --driver intel_pt|arm_spe|trbe   whose rules (by the PMU's name)\n"
+	      "  --kernel NAME        6.1.192, 6.12.95 or 6.18.44: whose rules (this kernel's)\n"
+	      "  --pages LIST         of the AUX area: A,B,C or A..B, doubling (2..32)\n"
+	      "  --watermark LIST     A,B,C or A..B[:STEP] (64 for each area, as in 'sweep')\n"
+	      "  --reader prompt|full|both   reads when it is woken; or nothing until trace has\n"
+	      "                       stopped for want of room (both)\n"
+	      "  --skid SIZE          an interrupt may come so far behind its mark (4K)\n"
+	      "  --align SIZE, --max-record SIZE   of the unit, as its ID registers tell\n"
+	      "  --errata overwrite|beyond[,...]   that the driver knows of a TRBE (J6, J2)\n"
+	      "  --bytes SIZE         of trace for each (three laps of the area)\n"
+	      "  --time TIME          at most, for each (2s)\n"
+	      "  -o, --output DIR     keeps the captures there; otherwise those that differ stay in\n"
+	      "                       the directory that is named with them\n"
+	      "  --format text|json   (text)\n"
+	      "  --help               this text\n\n"
+	      "Exit status: 0 all as expected; 1 something differs; 2 usage; 3 could not be done.\n",
+	      out);
+}
+
+enum {
+	OPT_HELP = WM_OPT_END,
+	OPT_FORMAT,
+	OPT_READER,
+	OPT_NO_LOAD,
+	OPT_UNIT_CPU,
+	OPT_SKID,
+};
+
+static const struct option options[] = {
+	{"event", required_argument, NULL, 'e'},
+	{"cpu", required_argument, NULL, OPT_UNIT_CPU},
+	{"no-load", no_argument, NULL, OPT_NO_LOAD},
+	{"driver", required_argument, NULL, WM_OPT_DRIVER},
+	{"kernel", required_argument, NULL, WM_OPT_KERNEL},
+	{"pages", required_argument, NULL, WM_OPT_PAGES},
+	{"watermark", required_argument, NULL, WM_OPT_WATERMARK},
+	{"reader", required_argument, NULL, OPT_READER},
+	{"skid", required_argument, NULL, OPT_SKID},
+	{"align", required_argument, NULL, WM_OPT_ALIGN},
+	{"max-record", required_argument, NULL, WM_OPT_MAX_RECORD},
+	{"errata", required_argument, NULL, WM_OPT_ERRATA},
+	{"bytes", required_argument, NULL, WM_OPT_BYTES},
+	{"time", required_argument, NULL, WM_OPT_TIME},
+	{"output", required_argument, NULL, 'o'},
+	{"format", required_argument, NULL, OPT_FORMAT},
+	{"help", no_argument, NULL, OPT_HELP},
+	{NULL, 0, NULL, 0},
+};
+
+struct live {
+	struct wm_options o;
+	struct auxtap_live_opts opts;
+	struct auxtap_backend backend;
+	struct utsname machine;
+	bool readers[2], load, json, own_dir, headed;
+	const char *dir;
+	char own[64], path[4096];
+	pid_t loop;
+	/* of the table's row, and of all */
+	unsigned int nr, nr_agree, nr_refused, nr_shown;
+	uint64_t nr_records, nr_truncated, skid_max, nr_wakeups;
+	struct {
+		unsigned int nr, nr_differ, nr_refused;
+	} all;
+	json_t *runs, *records;
+};
+
+/* ---- the machine ---- */
+
+/* Branches, loads, stores: whatever the unit traces. */
+static void busy_loop(int cpu)
+{
+	static volatile unsigned int cells[1024];
+	cpu_set_t set;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+	for (unsigned int i = 0;; i = i * 1664525 + 1013904223)
+		if (i & 0x10000)
+			cells[i >> 22] += i;
+}
+
+/* The reader stays away from the CPU that is traced. */
+static void leave_cpu(int cpu)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set))
+		return;
+	CPU_CLR(cpu, &set);
+	if (CPU_COUNT(&set))
+		sched_setaffinity(0, sizeof(set), &set);
+}
+
+static int last_cpu(void)
+{
+	cpu_set_t set;
+	int cpu = 0;
+
+	if (!sched_getaffinity(0, sizeof(set), &set))
+		for (int i = 0; i < CPU_SETSIZE; i++)
+			if (CPU_ISSET(i, &set))
+				cpu = i;
+	return cpu;
+}
+
+static const char *driver_of(const char *event)
+{
+	static const struct {
+		const char *part, *driver;
+	} pmus[] = {
+		{"_pt", "intel_pt"}, {"arm_spe", "arm_spe"}, {"cs_etm", "trbe"}, {"spe", "arm_spe"}};
+	char pmu[64];
+
+	snprintf(pmu, sizeof(pmu), "%s", event ? event : "");
+	pmu[strcspn(pmu, "/")] = '\0';
+	for (size_t i = 0; i < sizeof(pmus) / sizeof(pmus[0]); i++)
+		if (strstr(pmu, pmus[i].part))
+			return pmus[i].driver;
+	return NULL;
+}
+
+/* ---- one configuration ---- */
+
+static void on_record(void *ctx, const struct auxtap_live_record *r)
+{
+	struct live *l = ctx;
+	char flags[64];
+
+	if (!l->records)
+		return;
+	json_array_append_new(
+		l->records,
+		json_pack("{s:I, s:I, s:s, s:o, s:o}", "offset", (json_int_t)r->offset, "size",
+			  (json_int_t)r->nr_bytes, "flags", wm_flags(r->flags, flags), "mark",
+			  r->mark == UINT64_MAX ? json_null() : json_integer((json_int_t)r->mark),
+			  "limit",
+			  r->limit == UINT64_MAX ? json_null() : json_integer((json_int_t)r->limit)));
+}
+
+/* The first violation of the audit's, in words; empty: none. Negative errno: told. */
+static int audit(struct live *l, const struct auxtap_watermark_config *c, char *text, size_t size)
+{
+	struct auxtap_audit_opts opts = {
+		.size = sizeof(opts),
+		.aux_size = c->nr_pages * c->page_size,
+		.page_size = c->page_size,
+	};
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct auxtap_perfdata *pd = NULL;
+	struct auxtap_audit *audit = NULL;
+	const struct auxtap_finding *f;
+	int ret = auxtap_perfdata_open(&pd, l->path, &err);
+
+	*text = '\0';
+	if (!ret)
+		ret = auxtap_audit_perfdata(&audit, pd, &opts, &err);
+	for (size_t i = 0; !ret && !*text && (f = auxtap_audit_finding(audit, i)); i++)
+		if (f->invariant->severity == AUXTAP_VIOLATION)
+			snprintf(text, size, "audit: %s at %#llx: %s", f->invariant->name,
+				 (LL)f->file_off, f->text);
+	auxtap_audit_free(audit);
+	auxtap_perfdata_close(pd);
+	if (ret)
+		cli_error(&err);
+	return ret;
+}
+
+static const char *reader_name(const struct live *l)
+{
+	return l->opts.reader == AUXTAP_LIVE_FULL ? "full" : "prompt";
+}
+
+/* The command that runs this one alone. */
+static void print_command(const struct live *l, const struct auxtap_watermark_config *c)
+{
+	struct auxtap_watermark_config usual;
+	char size[24];
+
+	auxtap_watermark_defaults(&usual, c->driver);
+	printf("    auxtap watermark live -e %s --cpu %d%s --driver %s --kernel %s --pages %llu "
+	       "--watermark %llu --reader %s --skid %s",
+	       l->opts.event, l->opts.cpu, l->load ? "" : " --no-load", c->driver, c->kernel,
+	       (LL)c->nr_pages, (LL)c->watermark, reader_name(l), wm_size(l->opts.max_skid, size));
+	if (c->setup.align != usual.setup.align)
+		printf(" --align %u", c->setup.align);
+	if (c->setup.max_record != usual.setup.max_record)
+		printf(" --max-record %u", c->setup.max_record);
+	if (c->setup.errata)
+		printf(" --errata %s%s%s", c->setup.errata & AUXTAP_ERRATUM_OVERWRITE ? "overwrite" : "",
+		       c->setup.errata == (AUXTAP_ERRATUM_OVERWRITE | AUXTAP_ERRATUM_BEYOND) ? "," : "",
+		       c->setup.errata & AUXTAP_ERRATUM_BEYOND ? "beyond" : "");
+	if (l->o.c.max_bytes)
+		printf(" --bytes %llu", (LL)l->o.c.max_bytes);
+	putchar('\n');
+}
+
+/* Once, when the first run has shown that there is something to tell. */
+static void print_head(struct live *l)
+{
+	char skid[24];
+
+	if (l->json || l->headed)
+		return;
+	l->headed = true;
+	printf("%s on CPU %d of Linux %s, held against %s with the rules of %s; skid up to %s\n"
+	       "(prompt: reads when woken; full: when trace has stopped for want of room)\n\n"
+	       " pages  reader watermarks  differ refused   records  wakeups  truncated skid max\n",
+	       l->opts.event, l->opts.cpu, l->machine.release, l->o.c.driver, l->o.c.kernel,
+	       wm_size(l->opts.max_skid, skid));
+	fflush(stdout);
+}
+
+static void tell(struct live *l, const struct auxtap_watermark_config *c,
+		 const struct auxtap_live_result *r, const char *text)
+{
+	if (l->json) {
+		json_t *run = json_pack(
+			"{s:I, s:I, s:I, s:s, s:b, s:s, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:O}",
+			"pages", (json_int_t)c->nr_pages, "page_size", (json_int_t)c->page_size,
+			"watermark", (json_int_t)c->watermark, "reader", reader_name(l), "agrees",
+			!*text, "text", text, "refused", r->refused, "expected_refusal",
+			r->expected_refusal, "wakeups", (json_int_t)r->nr_wakeups,
+			"expected_wakeups", (json_int_t)r->nr_expected_wakeups, "truncated",
+			(json_int_t)r->nr_truncated, "enabled", (json_int_t)r->nr_enabled,
+			"skid_max", (json_int_t)r->skid_max, "records", l->records);
+
+		if (!access(l->path, R_OK)) /* it stays */
+			json_object_set_new(run, "capture", json_string(l->path));
+		json_array_append_new(l->runs, run);
+		return;
+	}
+	if (!*text || ++l->nr_shown > SHOWN)
+		return;
+	printf("  watermark %llu: %s\n", (LL)c->watermark, text);
+	print_command(l, c);
+	if (!access(l->path, R_OK))
+		printf("    %s\n", l->path);
+}
+
+static int run_one(struct live *l, struct auxtap_watermark_config *c)
+{
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct auxtap_live_result r;
+	char text[512] = "";
+	int ret;
+
+	snprintf(l->path, sizeof(l->path), "%s/%s-%llu-%llu-%s.data", l->dir, c->driver,
+		 (LL)c->nr_pages, (LL)c->watermark, reader_name(l));
+	l->opts.path = l->path;
+	l->opts.max_bytes = l->o.c.max_bytes ? l->o.c.max_bytes : LAPS * c->nr_pages * c->page_size;
+	l->records = l->json ? json_array() : NULL;
+	ret = auxtap_watermark_live(c, &l->backend, &l->opts, &r, &err);
+	if (ret) {
+		cli_error(&err);
+	} else if (r.refused) {
+		l->nr_refused++;
+	} else {
+		ret = audit(l, c, text, sizeof(text));
+		l->nr_records += r.nr_records;
+		l->nr_truncated += r.nr_truncated;
+		l->nr_wakeups += r.nr_wakeups;
+		if (r.skid_max > l->skid_max)
+			l->skid_max = r.skid_max;
+	}
+	if (!ret) {
+		if (!r.agrees)
+			memcpy(text, r.text, sizeof(r.text));
+		l->nr++;
+		l->nr_agree += !*text;
+		if (!*text && l->own_dir)
+			unlink(l->path);
+		print_head(l);
+		tell(l, c, &r, text);
+	}
+	json_decref(l->records);
+	return ret;
+}
+
+/* ---- the sweep ---- */
+
+static void print_row(struct live *l, uint64_t pages)
+{
+	unsigned int differ = l->nr - l->nr_agree;
+
+	l->all.nr += l->nr;
+	l->all.nr_differ += differ;
+	l->all.nr_refused += l->nr_refused;
+	if (!l->json)
+		printf("%6llu  %-6s %10u %7u %7u %9llu %8llu %10llu %8llu\n", (LL)pages,
+		       reader_name(l), l->nr, differ, l->nr_refused, (LL)l->nr_records,
+		       (LL)l->nr_wakeups, (LL)l->nr_truncated, (LL)l->skid_max);
+	fflush(stdout);
+	l->nr = l->nr_agree = l->nr_refused = 0;
+	l->nr_records = l->nr_truncated = l->nr_wakeups = l->skid_max = 0;
+}
+
+static int run_area(struct live *l, uint64_t pages, bool given)
+{
+	struct auxtap_watermark_config sweep, c = l->o.c;
+	unsigned int area = 0;
+	int ret = 0;
+
+	c.nr_pages = pages;
+	c.max_bytes = 1; /* what a run's end is here is not the model's affair */
+	while (area < AUXTAP_SWEEP_AREAS - 1 && 2ull << area < pages)
+		area++;
+	for (size_t i = 0; !ret && i < (given ? l->o.nr_watermarks : AUXTAP_SWEEP_WATERMARKS); i++) {
+		auxtap_watermark_sweep_config(&sweep, c.driver, c.page_size, area, (unsigned int)i, 0);
+		c.watermark = given ? l->o.watermarks[i] : sweep.watermark;
+		ret = run_one(l, &c);
+	}
+	if (!ret)
+		print_row(l, pages);
+	return ret;
+}
+
+static int run_all(struct live *l, bool watermarks_given)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < l->o.nr_pages && !ret; i++)
+		for (int reader = 0; reader < 2 && !ret; reader++) {
+			if (!l->readers[reader])
+				continue;
+			l->opts.reader = (enum auxtap_live_reader)reader;
+			ret = run_area(l, l->o.pages[i], watermarks_given);
+		}
+	if (ret) /* the kernel's refusals are none of these */
+		return ret == -EINVAL ? CLI_USAGE : CLI_FAILED;
+	if (l->json) {
+		json_dumpf(l->runs, stdout, JSON_INDENT(1));
+		putchar('\n');
+	} else {
+		if (l->nr_shown > SHOWN)
+			printf("  (%u more)\n", l->nr_shown - SHOWN);
+		printf("\n%u configurations, %u refused by kernel and model alike: %s\n", l->all.nr,
+		       l->all.nr_refused,
+		       l->all.nr_differ ? "SOME DIFFER" : "all as the model expects");
+	}
+	return l->all.nr_differ ? CLI_DAMAGED : CLI_OK;
+}
+
+/* False: told. */
+static bool prepare(struct live *l)
+{
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+
+	if (auxtap_backend_open_kernel(&l->backend, &err)) {
+		cli_error(&err);
+		return false;
+	}
+	if (!l->dir) {
+		const char *tmp = getenv("TMPDIR");
+
+		snprintf(l->own, sizeof(l->own), "%s/auxtap-live-XXXXXX", tmp && strlen(tmp) < 40 ? tmp : "/tmp");
+		l->dir = mkdtemp(l->own);
+		l->own_dir = true;
+	} else if (mkdir(l->dir, 0777) && errno != EEXIST) {
+		cli_complain(l->dir, NULL, "%s", strerror(errno));
+		return false;
+	}
+	if (!l->dir) {
+		cli_complain(l->own, "-o DIR", "%s", strerror(errno));
+		return false;
+	}
+	leave_cpu(l->opts.cpu);
+	if (!l->load)
+		return true;
+	fflush(stdout);
+	l->loop = fork();
+	if (!l->loop)
+		busy_loop(l->opts.cpu);
+	if (l->loop < 0)
+		cli_complain("load", "--no-load", "%s", strerror(errno));
+	return l->loop > 0;
+}
+
+static bool take_reader(struct live *l, const char *arg)
+{
+	bool both = !strcmp(arg, "both");
+
+	l->readers[AUXTAP_LIVE_PROMPT] = both || !strcmp(arg, "prompt");
+	l->readers[AUXTAP_LIVE_FULL] = both || !strcmp(arg, "full");
+	if (l->readers[0] || l->readers[1])
+		return true;
+	cli_complain(arg, "prompt, full, both", "no such reader");
+	return false;
+}
+
+static bool take_own(struct live *l, int opt, const char *arg, char *last)
+{
+	uint64_t number;
+
+	switch (opt) {
+	case 'e':
+		l->opts.event = arg;
+		return true;
+	case 'o':
+		l->dir = arg;
+		return true;
+	case OPT_NO_LOAD:
+		l->load = false;
+		return true;
+	case OPT_READER:
+		return take_reader(l, arg);
+	case OPT_UNIT_CPU:
+		if (wm_parse_size(arg, &number) && number < CPU_SETSIZE) {
+			l->opts.cpu = (int)number;
+			return true;
+		}
+		cli_complain(arg, "--cpu 0, --cpu 1, …", "not the number of a CPU");
+		return false;
+	case OPT_SKID:
+		if (wm_parse_size(arg, &l->opts.max_skid))
+			return true;
+		cli_complain(arg, "bytes: 0, 256, 4K", "not a size");
+		return false;
+	case OPT_FORMAT:
+		l->json = !strcmp(arg, "json");
+		if (l->json || !strcmp(arg, "text"))
+			return true;
+		cli_complain(arg, "text, json", "no such format");
+		return false;
+	default:
+		cli_complain(last, "see 'auxtap watermark live --help'", "%s",
+			     opt == ':' ? "this option wants a value" : "no such option");
+		return false;
+	}
+}
+
+/* False: told. */
+static bool options_done(struct live *l, const char *driver, bool pages_given)
+{
+	if (!l->opts.event) {
+		cli_complain("-e", "'auxtap list' tells what this machine has", "name the event");
+		return false;
+	}
+	if (!driver && !driver_of(l->opts.event)) {
+		cli_complain(l->opts.event, "--driver intel_pt, arm_spe, trbe",
+			     "whose rules this PMU keeps is not known");
+		return false;
+	}
+	if (!l->o.c.kernel) {
+		cli_complain(l->machine.release, "--kernel 6.1.192, 6.12.95, 6.18.44",
+			     "no rules are known for a kernel that old");
+		return false;
+	}
+	for (unsigned int i = 0; !pages_given && i < AREAS; i++) {
+		uint64_t *more = realloc(l->o.pages, (i + 1) * sizeof(*more));
+
+		if (!more)
+			return false;
+		l->o.pages = more;
+		more[i] = 2ull << i;
+		l->o.nr_pages = i + 1;
+	}
+	return wm_options_finish(&l->o);
+}
+
+int watermark_live(int argc, char **argv)
+{
+	struct live l = {
+		.opts = {.size = sizeof(l.opts),
+			 .max_skid = MAX_SKID,
+			 .on_record = on_record,
+			 .ctx = &l},
+		.readers = {true, true},
+		.load = true,
+	};
+	const char *driver = NULL, *kernel = NULL;
+	bool bad = false, pages = false, watermarks = false;
+	int opt, ret = CLI_USAGE;
+
+	/* the driver decides the defaults: it is looked for first */
+	opterr = 0;
+	optind = 0;
+	while ((opt = getopt_long(argc, argv, ":he:o:", options, NULL)) != -1) {
+		driver = opt == WM_OPT_DRIVER ? optarg : driver;
+		kernel = opt == WM_OPT_KERNEL ? optarg : kernel;
+		if (opt == 'e')
+			l.opts.event = optarg;
+	}
+	uname(&l.machine);
+	l.opts.cpu = last_cpu();
+	auxtap_watermark_defaults(&l.o.c, driver ? driver : driver_of(l.opts.event));
+	l.o.c.page_size = (uint64_t)sysconf(_SC_PAGESIZE);
+	l.o.c.data_pages = 64;
+	l.o.c.max_bytes = 0;
+	l.o.c.max_ns = MAX_NS;
+	l.o.c.kernel = kernel ? kernel : auxtap_watermark_kernel_for(l.machine.release);
+	optind = 0;
+	while ((opt = getopt_long(argc, argv, ":he:o:", options, NULL)) != -1) {
+		char *last = argv[optind - 1];
+
+		if (opt == 'h' || opt == OPT_HELP) {
+			usage(stdout);
+			ret = CLI_OK;
+			goto out;
+		}
+		pages |= opt == WM_OPT_PAGES;
+		watermarks |= opt == WM_OPT_WATERMARK;
+		if (wm_options_take(&l.o, opt, optarg, &bad)) {
+			if (bad)
+				goto out;
+			continue;
+		}
+		if (!take_own(&l, opt, optarg, last))
+			goto out;
+	}
+	if (optind < argc) {
+		cli_complain(argv[optind], "see 'auxtap watermark live --help'", "not an option");
+		goto out;
+	}
+	if (!options_done(&l, driver, pages))
+		goto out;
+	l.opts.max_ns = l.o.c.max_ns;
+	if (l.json)
+		l.runs = json_array();
+	ret = CLI_FAILED;
+	if (prepare(&l))
+		ret = run_all(&l, watermarks);
+	if (l.loop > 0) {
+		kill(l.loop, SIGKILL);
+		waitpid(l.loop, NULL, 0);
+	}
+	if (l.own_dir && l.dir)
+		rmdir(l.dir); /* what differs stays */
+	auxtap_backend_close(&l.backend);
+out:
+	json_decref(l.runs);
+	wm_options_free(&l.o);
+	return ret;
+}

@@ -1,0 +1,533 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* See watermark_options.h. */
+#include "cli/cli.h"
+#include "watermark_options.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool parse_number(const char *text, double *value, const char **unit)
+{
+	char *end;
+
+	if ((*text < '0' || *text > '9') && *text != '.')
+		return false;
+	*value = strtod(text, &end);
+	*unit = end;
+	return end != text && *value >= 0 && *value < 1.8e19;
+}
+
+bool wm_parse_size(const char *text, uint64_t *value)
+{
+	static const char units[] = "KMGT";
+	uint64_t scale = 1;
+	const char *unit, *at;
+	double number;
+	char *end;
+
+	/* whole numbers exactly; 0x too */
+	*value = strtoull(text, &end, 0);
+	if (*text >= '0' && *text <= '9' && end != text && !*end)
+		return true;
+	if (!parse_number(text, &number, &unit))
+		return false;
+	if (*unit && (at = strchr(units, *unit & ~0x20))) {
+		scale = 1ull << 10 * (at - units + 1);
+		unit++;
+	}
+	if (*unit == 'i')
+		unit++;
+	if (*unit == 'B')
+		unit++;
+	*value = (uint64_t)(number * (double)scale);
+	return !*unit;
+}
+
+bool wm_parse_time(const char *text, uint64_t *value_ns)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = {{"", 1}, {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+	const char *unit;
+	double number;
+
+	if (!parse_number(text, &number, &unit))
+		return false;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (!strcmp(units[i].name, unit)) {
+			*value_ns = (uint64_t)(number * units[i].ns);
+			return true;
+		}
+	return false;
+}
+
+static bool open_unit(struct wm_options *o, const char *path)
+{
+	void *before = o->unit_handle;
+	char name[4096];
+
+	/* a bare name is a file here, not one of the system's libraries */
+	snprintf(name, sizeof(name), "%s%s", strchr(path, '/') ? "" : "./", path);
+	o->unit_handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	o->c.unit = o->unit_handle ? dlsym(o->unit_handle, "auxtap_trace_unit") : NULL;
+	if (before)
+		dlclose(before);
+	return o->c.unit;
+}
+
+/*
+ * Parsed as the command will parse them: an abbreviation, a value that looks like an option and "--"
+ * mean the same here.
+ */
+void wm_options_peek(struct wm_peek *peek, int argc, char **argv, const char *letters,
+		     const struct option *options)
+{
+	int opt;
+
+	memset(peek, 0, sizeof(*peek));
+	optind = 0;
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, letters, options, NULL)) != -1) {
+		if (opt == WM_OPT_DRIVER)
+			peek->driver = optarg;
+		else if (opt == WM_OPT_UNIT)
+			peek->unit = optarg;
+		else if (opt == WM_OPT_FAULT)
+			peek->fault = optarg;
+	}
+}
+
+void wm_options_init(struct wm_options *o, const struct wm_peek *peek)
+{
+	const struct auxtap_trace_unit *like = NULL;
+	const char *driver = peek->driver;
+
+	memset(o, 0, sizeof(*o));
+	/* a unit has a driver; what is wrong with the unit is reported when its option is parsed */
+	if (!driver && peek->unit && open_unit(o, peek->unit) && o->c.unit->driver)
+		like = auxtap_trace_unit_find(o->c.unit->driver);
+	if (like)
+		driver = like->driver;
+	auxtap_watermark_defaults(&o->c, driver ? driver : "intel_pt");
+	/* a fault brings what it needs to be seen; options given change it again */
+	o->fault = peek->fault;
+	if (o->fault)
+		auxtap_watermark_fault_config(&o->c, o->fault, NULL);
+}
+
+/* Values that were asked for: watermarks, pages. */
+struct list {
+	uint64_t **values;
+	size_t *nr;
+	bool doubling; /* in a sweep without a step */
+	uint64_t step;
+};
+
+static bool add_value(struct list *l, uint64_t value)
+{
+	uint64_t *more;
+
+	if (*l->nr == WM_MAX_WATERMARKS)
+		return false;
+	more = realloc(*l->values, (*l->nr + 1) * sizeof(*more));
+	if (!more)
+		return false;
+	*l->values = more;
+	more[(*l->nr)++] = value;
+	return true;
+}
+
+/* A..B:STEP */
+static bool take_sweep(struct list *l, char *piece, char *dots)
+{
+	uint64_t from, to, step = l->step;
+	char *colon;
+
+	*dots = '\0';
+	colon = strchr(dots + 2, ':');
+	if (colon)
+		*colon++ = '\0';
+	if (!wm_parse_size(piece, &from) || !wm_parse_size(dots + 2, &to) ||
+	    (colon && !wm_parse_size(colon, &step)) || !step || to < from ||
+	    (l->doubling && (colon || !from)))
+		return false;
+	for (uint64_t at = from; at <= to; at += l->doubling ? at : step)
+		if (!add_value(l, at) || at > UINT64_MAX / 2)
+			return false;
+	return true;
+}
+
+static bool take_list(struct list *l, const char *arg)
+{
+	char *copy = strdup(arg), *save = NULL, *dots;
+	uint64_t value;
+	bool ok = copy && *copy;
+
+	for (char *piece = copy ? strtok_r(copy, ",", &save) : NULL; piece && ok;
+	     piece = strtok_r(NULL, ",", &save)) {
+		dots = strstr(piece, "..");
+		if (dots)
+			ok = take_sweep(l, piece, dots);
+		else
+			ok = wm_parse_size(piece, &value) && add_value(l, value);
+	}
+	free(copy);
+	return ok;
+}
+
+static bool take_watermarks(struct wm_options *o, const char *arg)
+{
+	struct list l = {&o->watermarks, &o->nr_watermarks, false, o->c.page_size};
+
+	return take_list(&l, arg);
+}
+
+static bool take_pages(struct wm_options *o, const char *arg)
+{
+	struct list l = {&o->pages, &o->nr_pages, true, 1};
+
+	o->nr_pages = 0;
+	if (!take_list(&l, arg))
+		return false;
+	o->c.nr_pages = o->pages[0];
+	return true;
+}
+
+static bool take_errata(struct wm_options *o, const char *arg)
+{
+	char copy[64], *save = NULL;
+
+	snprintf(copy, sizeof(copy), "%s", arg);
+	for (char *name = strtok_r(copy, ",", &save); name; name = strtok_r(NULL, ",", &save)) {
+		if (!strcmp(name, "overwrite"))
+			o->c.setup.errata |= AUXTAP_ERRATUM_OVERWRITE;
+		else if (!strcmp(name, "beyond"))
+			o->c.setup.errata |= AUXTAP_ERRATUM_BEYOND;
+		else
+			return false;
+	}
+	return true;
+}
+
+static bool take_burst(struct wm_options *o, const char *arg)
+{
+	const char *comma = strchr(arg, ',');
+	char on[32];
+
+	if (!comma || comma - arg >= (long)sizeof(on))
+		return false;
+	snprintf(on, sizeof(on), "%.*s", (int)(comma - arg), arg);
+	return wm_parse_time(on, &o->c.burst_ns) && wm_parse_time(comma + 1, &o->c.pause_ns) &&
+	       o->c.burst_ns && o->c.pause_ns;
+}
+
+/* False: told. */
+static bool read_rates(struct wm_options *o, const char *path)
+{
+	char line[256], time[64], rate[64];
+	unsigned int nr_lines = 0;
+	FILE *f = fopen(path, "re");
+
+	if (!f) {
+		cli_complain(path, NULL, "%s", strerror(errno));
+		return false;
+	}
+	while (fgets(line, sizeof(line), f)) {
+		struct auxtap_watermark_rate *more, r;
+
+		nr_lines++;
+		if (line[strspn(line, " \t\n")] == '#' || !line[strspn(line, " \t\n")])
+			continue;
+		if (sscanf(line, "%63s %63s", time, rate) != 2 || !wm_parse_time(time, &r.time_ns) ||
+		    !wm_parse_size(rate, &r.rate)) {
+			cli_complain(path, "each line is 'until-time bytes-a-second', as '20us 100M'",
+				     "line %u is not a time and a rate", nr_lines);
+			fclose(f);
+			return false;
+		}
+		more = realloc(o->rates, (o->c.nr_rates + 1) * sizeof(*more));
+		if (!more)
+			break;
+		o->rates = more;
+		more[o->c.nr_rates++] = r;
+	}
+	fclose(f);
+	o->c.rates = o->rates;
+	if (!o->c.nr_rates)
+		cli_complain(path, "each line is 'until-time bytes-a-second'", "no rates in it");
+	return o->c.nr_rates > 0;
+}
+
+/* False: told. */
+static bool load_unit(struct wm_options *o, const char *path)
+{
+	if (open_unit(o, path))
+		return true;
+	if (!o->unit_handle)
+		cli_complain(path, "docs/watermark.md tells how a unit is built", "%s", dlerror());
+	else
+		cli_complain(path, "it defines 'const struct auxtap_trace_unit auxtap_trace_unit'",
+			     "no trace unit in it");
+	return false;
+}
+
+static bool take_int(const char *arg, int *value)
+{
+	uint64_t number;
+
+	if (!wm_parse_size(arg, &number) || number > 1 << 20)
+		return false;
+	*value = (int)number;
+	return true;
+}
+
+static bool take_u32(const char *arg, uint32_t *value)
+{
+	uint64_t number;
+
+	if (!wm_parse_size(arg, &number) || number > UINT32_MAX)
+		return false;
+	*value = (uint32_t)number;
+	return true;
+}
+
+static bool take(struct wm_options *o, int opt, const char *arg, bool *told)
+{
+	struct auxtap_watermark_config *c = &o->c;
+
+	switch (opt) {
+	case WM_OPT_DRIVER:
+	case WM_OPT_FAULT: /* wm_options_init() */
+		return true;
+	case WM_OPT_KERNEL:
+		c->kernel = arg;
+		return true;
+	case WM_OPT_UNIT:
+		*told = true;
+		return load_unit(o, arg);
+	case WM_OPT_PAGES:
+		return take_pages(o, arg);
+	case WM_OPT_PAGE_SIZE:
+		return wm_parse_size(arg, &c->page_size);
+	case WM_OPT_WATERMARK:
+		return take_watermarks(o, arg);
+	case WM_OPT_DATA_PAGES:
+		return wm_parse_size(arg, &c->data_pages);
+	case WM_OPT_SNAPSHOT:
+		c->snapshot = 1;
+		return true;
+	case WM_OPT_CPU:
+		return take_int(arg, &c->cpu);
+	case WM_OPT_ORDER:
+		return take_int(arg, &c->max_order);
+	case WM_OPT_SKID:
+		return wm_parse_size(arg, &c->setup.skid_bytes);
+	case WM_OPT_ALIGN:
+		o->align_given = true;
+		return take_u32(arg, &c->setup.align);
+	case WM_OPT_RECORD:
+		return take_u32(arg, &c->setup.record_bytes);
+	case WM_OPT_MAX_RECORD:
+		o->max_record_given = true;
+		return take_u32(arg, &c->setup.max_record);
+	case WM_OPT_ERRATA:
+		return take_errata(o, arg);
+	case WM_OPT_RATE:
+		return wm_parse_size(arg, &c->rate);
+	case WM_OPT_RATES:
+		*told = true;
+		return read_rates(o, arg);
+	case WM_OPT_BURST:
+		return take_burst(o, arg);
+	case WM_OPT_IRQ_LATENCY:
+		return wm_parse_time(arg, &c->irq_latency_ns);
+	case WM_OPT_IRQ_JITTER:
+		return wm_parse_time(arg, &c->irq_jitter_ns);
+	case WM_OPT_READER_LATENCY:
+		return wm_parse_time(arg, &c->reader_latency_ns);
+	case WM_OPT_READER_JITTER:
+		return wm_parse_time(arg, &c->reader_jitter_ns);
+	case WM_OPT_READER_RATE:
+		return wm_parse_size(arg, &c->reader_rate);
+	case WM_OPT_READ_SIZE:
+		return wm_parse_size(arg, &c->read_bytes);
+	case WM_OPT_SWITCH:
+		return wm_parse_time(arg, &c->switch_ns);
+	case WM_OPT_SEED:
+		return wm_parse_size(arg, &c->seed);
+	case WM_OPT_BYTES:
+		o->bytes_given = true;
+		return wm_parse_size(arg, &c->max_bytes);
+	case WM_OPT_TRANSACTIONS:
+		if (!o->bytes_given)
+			c->max_bytes = 0;
+		return wm_parse_size(arg, &c->max_transactions);
+	case WM_OPT_TIME:
+		if (!o->bytes_given)
+			c->max_bytes = 0;
+		return wm_parse_time(arg, &c->max_ns);
+	case WM_OPT_CONTENTS:
+		c->contents = 1;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static const struct option names[] = {WM_OPTIONS, {NULL, 0, NULL, 0}};
+
+const char *wm_option_name(int opt)
+{
+	static char text[32];
+
+	for (const struct option *n = names; n->name; n++)
+		if (n->val == opt) {
+			snprintf(text, sizeof(text), "--%s", n->name);
+			return text;
+		}
+	return "option";
+}
+
+bool wm_options_take(struct wm_options *o, int opt, const char *arg, bool *bad)
+{
+	const char *name = "option";
+	bool told = false;
+
+	*bad = false;
+	if (opt < WM_OPT_FIRST || opt >= WM_OPT_END)
+		return false;
+	for (const struct option *n = names; n->name; n++)
+		if (n->val == opt)
+			name = n->name;
+	if (take(o, opt, arg, &told))
+		return true;
+	*bad = true;
+	if (!told) {
+		char what[64];
+
+		snprintf(what, sizeof(what), "--%s %s", name, arg ? arg : "");
+		cli_complain(what,
+			     "sizes are 4096, 64K, 1.5M; times 200, 20us, 3ms; 'auxtap watermark "
+			     "sim --help' tells what each option takes",
+			     "not a value of this option");
+	}
+	return true;
+}
+
+bool wm_options_finish(struct wm_options *o)
+{
+	struct auxtap_error err = AUXTAP_ERROR_INIT;
+	struct auxtap_watermark_config c = o->c;
+
+	if (o->fault && auxtap_watermark_fault_config(&c, o->fault, &err)) {
+		cli_error(&err);
+		return false;
+	}
+	/* what the unit would not look at */
+	if (o->max_record_given && strcmp(c.driver, "arm_spe") != 0) {
+		cli_complain("--max-record", "leave it out, or give --driver arm_spe",
+			     "only arm_spe has records of a greatest size");
+		return false;
+	}
+	if (o->align_given && !strcmp(c.driver, "intel_pt")) {
+		cli_complain("--align", "leave it out, or give --driver arm_spe or trbe",
+			     "intel_pt begins at any byte");
+		return false;
+	}
+	if (!o->nr_watermarks) {
+		struct list l = {&o->watermarks, &o->nr_watermarks, false, 0};
+
+		if (!add_value(&l, o->c.watermark))
+			return false;
+	}
+	if (!o->nr_pages) {
+		struct list l = {&o->pages, &o->nr_pages, false, 0};
+
+		return add_value(&l, o->c.nr_pages);
+	}
+	return true;
+}
+
+void wm_options_free(struct wm_options *o)
+{
+	free(o->watermarks);
+	free(o->pages);
+	free(o->rates);
+	if (o->unit_handle)
+		dlclose(o->unit_handle);
+}
+
+/* ---- the way back ---- */
+
+static void add(char *buf, size_t size, const char *name, uint64_t value, uint64_t plain)
+{
+	size_t len = strlen(buf);
+
+	if (value != plain)
+		snprintf(buf + len, size - len, " --%s %llu", name, (unsigned long long)value);
+}
+
+void wm_print_command(const struct auxtap_watermark_config *c, char *buf, size_t size)
+{
+	struct auxtap_watermark_config d;
+	Dl_info info;
+	size_t len;
+
+	auxtap_watermark_defaults(&d, c->driver);
+	snprintf(buf, size, "auxtap watermark sim --driver %s", c->driver);
+	len = strlen(buf);
+	if (c->unit && dladdr(c->unit, &info)) {
+		snprintf(buf + len, size - len, " --unit %s", info.dli_fname);
+		len = strlen(buf);
+	}
+	if (c->fault) {
+		auxtap_watermark_fault_config(&d, c->fault, NULL);
+		snprintf(buf + len, size - len, " --fault %s", c->fault);
+		len = strlen(buf);
+	}
+	if (strcmp(c->kernel, d.kernel) != 0)
+		snprintf(buf + len, size - len, " --kernel %s", c->kernel);
+	add(buf, size, "pages", c->nr_pages, d.nr_pages);
+	add(buf, size, "page-size", c->page_size, d.page_size);
+	add(buf, size, "watermark", c->watermark, d.watermark);
+	add(buf, size, "data-pages", c->data_pages, d.data_pages);
+	if (c->snapshot && !d.snapshot)
+		snprintf(buf + strlen(buf), size - strlen(buf), " --snapshot");
+	add(buf, size, "cpu", (uint64_t)c->cpu, (uint64_t)d.cpu);
+	if (c->max_order >= 0)
+		add(buf, size, "order", (uint64_t)c->max_order, UINT64_MAX);
+	add(buf, size, "skid", c->setup.skid_bytes, d.setup.skid_bytes);
+	add(buf, size, "align", c->setup.align, d.setup.align);
+	add(buf, size, "record", c->setup.record_bytes, d.setup.record_bytes);
+	add(buf, size, "max-record", c->setup.max_record, d.setup.max_record);
+	if (c->setup.errata)
+		snprintf(buf + strlen(buf), size - strlen(buf), " --errata %s%s%s",
+			 c->setup.errata & AUXTAP_ERRATUM_OVERWRITE ? "overwrite" : "",
+			 c->setup.errata == 3 ? "," : "",
+			 c->setup.errata & AUXTAP_ERRATUM_BEYOND ? "beyond" : "");
+	add(buf, size, "rate", c->rate, d.rate);
+	if (c->burst_ns)
+		snprintf(buf + strlen(buf), size - strlen(buf), " --burst %llu,%llu",
+			 (unsigned long long)c->burst_ns, (unsigned long long)c->pause_ns);
+	add(buf, size, "irq-latency", c->irq_latency_ns, d.irq_latency_ns);
+	add(buf, size, "irq-jitter", c->irq_jitter_ns, d.irq_jitter_ns);
+	add(buf, size, "reader-latency", c->reader_latency_ns, d.reader_latency_ns);
+	add(buf, size, "reader-jitter", c->reader_jitter_ns, d.reader_jitter_ns);
+	add(buf, size, "reader-rate", c->reader_rate, d.reader_rate);
+	add(buf, size, "read-size", c->read_bytes, d.read_bytes);
+	add(buf, size, "switch", c->switch_ns, d.switch_ns);
+	if (c->max_bytes) /* beside the others its default must be said */
+		add(buf, size, "bytes", c->max_bytes,
+		    c->max_transactions || c->max_ns ? 0 : d.max_bytes);
+	if (c->max_transactions)
+		add(buf, size, "transactions", c->max_transactions, d.max_transactions);
+	if (c->max_ns)
+		add(buf, size, "time", c->max_ns, d.max_ns);
+	if (c->contents && !d.contents)
+		snprintf(buf + strlen(buf), size - strlen(buf), " --contents");
+	add(buf, size, "seed", c->seed, 0);
+}

@@ -1,0 +1,548 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * CoreSight in the decoder's place of all queues: a stream for each trace unit of each buffer, merged
+ * by time. What no unit of ours can decode is a gap with its bytes.
+ */
+#include "cs_limits.h"
+#include "cs_pieces.h"
+#include "decode/flow/decoder_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SCAN_PIECE (256u << 10)
+
+struct cs_decoder {
+	struct cs_config config;
+	struct cs_snapshot ss;
+	struct cs_dumps dumps;
+	struct cs_pieces pieces;
+	struct cs_stream **streams; /* those that have an event come first: a heap, by next event */
+	size_t nr, max, nr_heap;
+	bool begun;
+	struct cs_stream *front; /* whose event was popped last; its next one is not known yet */
+	int error;
+};
+
+static bool comes_first(const struct cs_stream *a, const struct cs_stream *b)
+{
+	if (a->ev->time != b->ev->time)
+		return a->ev->time < b->ev->time;
+	return a->ev->tid != b->ev->tid ? a->ev->tid < b->ev->tid : a->number < b->number;
+}
+
+static void swap(struct cs_decoder *cs, size_t a, size_t b)
+{
+	struct cs_stream *s = cs->streams[a];
+
+	cs->streams[a] = cs->streams[b];
+	cs->streams[b] = s;
+}
+
+static void sift_down(struct cs_decoder *cs, size_t at)
+{
+	for (;;) {
+		size_t first = at;
+
+		for (size_t child = 2 * at + 1; child <= 2 * at + 2; child++)
+			if (child < cs->nr_heap && comes_first(cs->streams[child], cs->streams[first]))
+				first = child;
+		if (first == at)
+			return;
+		swap(cs, at, first);
+		at = first;
+	}
+}
+
+static bool refill(struct cs_decoder *cs, struct cs_stream *s)
+{
+	s->ev = cs_stream_next(s);
+	if (s->error && !cs->error)
+		cs->error = s->error;
+	return s->ev != NULL;
+}
+
+static struct flow_event *peek(struct auxtap_decoder *dec)
+{
+	struct cs_decoder *cs = dec->cs;
+
+	if (!cs->begun) {
+		cs->begun = true;
+		for (size_t i = 0; i < cs->nr; i++)
+			if (refill(cs, cs->streams[i]))
+				swap(cs, i, cs->nr_heap++);
+		for (size_t i = cs->nr_heap; i--;)
+			sift_down(cs, i);
+	} else if (cs->front) {
+		if (!refill(cs, cs->front))
+			swap(cs, 0, --cs->nr_heap);
+		sift_down(cs, 0);
+	}
+	cs->front = NULL;
+	return cs->nr_heap ? cs->streams[0]->ev : NULL;
+}
+
+static void pop(struct auxtap_decoder *dec)
+{
+	dec->cs->front = dec->cs->streams[0];
+}
+
+static void facts(const struct auxtap_decoder *dec, struct auxtap_event *ev)
+{
+	const struct cs_stream *s = dec->cs->front;
+
+	ev->cpu = s->buffer->cpu_unknown ? -1 : s->unit->cpu;
+}
+
+static int error_of(const struct auxtap_decoder *dec)
+{
+	return dec->cs->error;
+}
+
+static void free_all(struct auxtap_decoder *dec)
+{
+	struct cs_decoder *cs = dec->cs;
+
+	for (size_t i = 0; i < cs->nr; i++) {
+		cs_stream_free(cs->streams[i]);
+		free(cs->streams[i]);
+	}
+	for (size_t i = 0; i < cs->pieces.nr; i++)
+		if (cs->pieces.buffers[i].fd >= 0)
+			close(cs->pieces.buffers[i].fd);
+	free(cs->streams);
+	cs_pieces_free(&cs->pieces);
+	cs_dumps_free(&cs->dumps);
+	cs_snapshot_free(&cs->ss);
+	cs_config_free(&cs->config);
+	free(cs);
+	dec->cs = NULL;
+}
+
+/*
+ * Without timestamps an event's time is that of an AUX record, an end. When the trace began is known
+ * if each buffer has it from the first byte and each thread's start of tracing is recorded.
+ */
+static uint64_t time_of_begin(const struct auxtap_decoder *dec)
+{
+	const struct cs_decoder *cs = dec->cs;
+	uint64_t begin = UINT64_MAX;
+
+	for (size_t i = 0; i < cs->nr; i++) {
+		const struct cs_buffer *buffer = cs->streams[i]->buffer;
+
+		if (!buffer->nr || !buffer->pieces[0].from_zero || !buffer->pieces[0].since)
+			return 0;
+		if (buffer->pieces[0].since < begin)
+			begin = buffer->pieces[0].since;
+	}
+	return begin == UINT64_MAX ? 0 : begin;
+}
+
+static void add_sums(const struct auxtap_decoder *dec, struct auxtap_decode_summary *sum)
+{
+	const struct cs_decoder *cs = dec->cs;
+	bool timed = dec->sideband.conv.valid;
+
+	for (size_t i = 0; i < cs->nr && timed; i++)
+		timed = cs_unit_tells_time(cs->streams[i]->unit);
+	if (!timed)
+		sum->time_begin = time_of_begin(dec);
+	for (size_t i = 0; i < cs->nr; i++) {
+		const struct auxtap_decode_summary *s = &cs->streams[i]->flow.sum;
+
+		sum->instructions += s->instructions;
+		sum->branches += s->branches;
+		sum->gaps += s->gaps;
+		sum->errors += s->errors;
+	}
+}
+
+static const struct decoder_source source = {.peek = peek, .pop = pop, .facts = facts,
+					     .error = error_of, .sums = add_sums,
+					     .free = free_all};
+
+static int new_decoder(struct auxtap_decoder *dec)
+{
+	dec->cs = calloc(1, sizeof(*dec->cs));
+	if (!dec->cs)
+		return -ENOMEM;
+	dec->source = &source;
+	return 0;
+}
+
+/* ---- streams ---- */
+
+static int undecoded(struct auxtap_decoder *dec, const struct cs_buffer *buffer, uint64_t nr_bytes,
+		     const char *text)
+{
+	struct auxtap_gap gap = {.cause = AUXTAP_GAP_UNKNOWN, .cpu = buffer->cpu, .pid = -1,
+				 .tid = buffer->of_one_thread ? buffer->tid : -1,
+				 .nr_bytes = nr_bytes, .exact = true};
+
+	return decoder_add_extra(dec, &gap, text);
+}
+
+/* Bytes of the unit in the buffer; in frames without those that make the frames. */
+static uint64_t unit_bytes(const struct cs_buffer *buffer, const struct cs_unit *unit)
+{
+	uint64_t nr = unit->id < CS_NR_IDS ? buffer->nr_bytes[unit->id] : 0;
+
+	for (size_t i = 0; i < buffer->nr; i++) {
+		const struct cs_piece *p = &buffer->pieces[i];
+
+		if (buffer->format == CS_FORMAT_SOURCE || (p->raw && (p->cpu < 0 || p->cpu == unit->cpu)))
+			nr += p->size;
+	}
+	return nr;
+}
+
+/* Is the unit's trace more than the library can be believed with? Why. */
+static bool beyond_library(const struct cs_buffer *buffer, const struct cs_unit *unit, char *text,
+			   size_t size)
+{
+	bool cycles, speculated = buffer->raw_scan.speculated;
+
+	if (!cs_limits_speculation(cs_tree_version_number(), unit, &cycles))
+		return false;
+	if (unit->id < CS_NR_IDS)
+		speculated = speculated || buffer->speculated[unit->id];
+	if (!cycles && !speculated)
+		return false;
+	snprintf(text, size, "OpenCSD %s cannot follow speculation with %s", cs_tree_version(),
+		 cycles ? "cycle counts" : "elements from before a synchronisation");
+	return true;
+}
+
+static int add_stream(struct auxtap_decoder *dec, const struct cs_buffer *buffer,
+		      const struct cs_unit *unit)
+{
+	struct cs_decoder *cs = dec->cs;
+	struct cs_stream *s;
+	char text[96];
+
+	if (dec->shared.opts.cpu >= 0 && unit->cpu != dec->shared.opts.cpu)
+		return 0;
+	/* words of programs, no flow */
+	if (unit->protocol == CS_PROTOCOL_STM || unit->protocol == CS_PROTOCOL_ITM)
+		return 0;
+	if (beyond_library(buffer, unit, text, sizeof(text)))
+		return undecoded(dec, buffer, unit_bytes(buffer, unit), text);
+	if (cs->nr == cs->max) {
+		size_t max = cs->max ? 2 * cs->max : 16;
+		struct cs_stream **grown = realloc(cs->streams, max * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		cs->streams = grown;
+		cs->max = max;
+	}
+	s = malloc(sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	if (cs_stream_init(s, dec, buffer, unit, &cs->dumps)) {
+		free(s);
+		return -ENOMEM;
+	}
+	s->number = cs->nr;
+	cs->streams[cs->nr++] = s;
+	return 0;
+}
+
+static ssize_t read_fd(void *ctx, void *buf, size_t size, uint64_t off)
+{
+	const struct cs_buffer *buffer = ctx;
+	ssize_t got;
+
+	do {
+		got = pread(buffer->fd, buf, size, (off_t)off);
+	} while (got < 0 && errno == EINTR);
+	return got < 0 ? -errno : got;
+}
+
+/* Is there a unit whose speculation the library may not follow? */
+static bool may_speculate(const struct auxtap_decoder *dec)
+{
+	const struct cs_decoder *cs = dec->cs;
+	uint32_t version = cs_tree_version_number();
+	bool found = false, cycles;
+
+	for (size_t i = 0; i < cs->config.nr && !found; i++)
+		found = cs_limits_speculation(version, &cs->config.units[i], &cycles);
+	for (size_t i = 0; i < cs->ss.nr_units && !found; i++)
+		found = cs_limits_speculation(version, &cs->ss.units[i].unit, &cycles);
+	return found;
+}
+
+/* Whose bytes are in the buffer's frames? */
+static int scan(struct auxtap_decoder *dec, struct cs_buffer *buffer)
+{
+	struct cs_frames *frames = malloc(sizeof(*frames));
+	uint8_t *buf = malloc(SCAN_PIECE);
+	bool look_for_syncs = may_speculate(dec);
+	int ret = frames && buf ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !ret && i < buffer->nr; i++) {
+		const struct cs_piece *p = &buffer->pieces[i];
+		struct cs_bytes bytes = {.pread = buffer->fd < 0 ? decoder_read_file : read_fd,
+					 .ctx = buffer->fd < 0 ? (void *)dec : (void *)buffer,
+					 .format = buffer->format, .file_off = p->file_off,
+					 .size = p->size, .piece = SCAN_PIECE, .buf = buf};
+		uint64_t off;
+		ssize_t got;
+
+		dec->sum.bytes += p->size;
+		if (p->raw || buffer->format == CS_FORMAT_SOURCE) {
+			bytes.format = CS_FORMAT_SOURCE;
+			while (look_for_syncs && (got = cs_bytes_next(&bytes, &off)) > 0)
+				for (ssize_t b = 0; b < got; b++)
+					cs_sync_scan(&buffer->raw_scan, buf[b]);
+			continue;
+		}
+		cs_frames_init(frames, buffer->format);
+		/* what cannot be read is told when it is decoded */
+		while ((got = cs_bytes_next(&bytes, &off)) > 0)
+			cs_frames_add(frames, off, buf, (size_t)got);
+		for (unsigned int id = 0; id < CS_NR_IDS; id++) {
+			buffer->nr_bytes[id] += frames->nr_bytes[id];
+			buffer->speculated[id] |= frames->syncs[id].speculated;
+		}
+	}
+	free(buf);
+	free(frames);
+	return ret;
+}
+
+/* ---- perf.data ---- */
+
+static bool has_raw_of(const struct cs_buffer *buffer, const struct cs_unit *unit)
+{
+	for (size_t i = 0; i < buffer->nr; i++)
+		if (buffer->pieces[i].raw && buffer->pieces[i].cpu == unit->cpu)
+			return true;
+	return false;
+}
+
+static int add_units(struct auxtap_decoder *dec, struct cs_buffer *buffer)
+{
+	const struct cs_config *config = &dec->cs->config;
+	const struct cs_unit *units[CS_NR_IDS];
+	size_t nr = cs_config_units(config, buffer->cpu, false, units);
+	char text[96];
+	int ret = 0;
+
+	for (unsigned int id = 1; !ret && id < CS_NR_IDS; id++) {
+		const struct cs_unit *unit = NULL;
+
+		for (size_t i = 0; i < nr && !unit; i++)
+			if (units[i]->id == id)
+				unit = units[i];
+		if (!buffer->nr_bytes[id] || !cs_id_is_trace(id) || (unit && has_raw_of(buffer, unit)))
+			continue;
+		snprintf(text, sizeof(text), "trace ID 0x%02x is of no known unit", id);
+		ret = unit ? add_stream(dec, buffer, unit)
+			   : undecoded(dec, buffer, buffer->nr_bytes[id], text);
+	}
+	for (size_t i = 0; !ret && i < config->nr; i++)
+		if (has_raw_of(buffer, &config->units[i]))
+			ret = add_stream(dec, buffer, &config->units[i]);
+	for (size_t i = 0; !ret && i < buffer->nr; i++) {
+		const struct cs_piece *p = &buffer->pieces[i];
+		bool known = !p->raw;
+
+		for (size_t j = 0; j < config->nr && !known; j++)
+			known = config->units[j].cpu == p->cpu;
+		if (!known)
+			ret = undecoded(dec, buffer, p->size, "trace of a CPU without known registers");
+	}
+	return ret;
+}
+
+/* AUXTRACE_INFO: version; the PMU's type above the number of CPUs; recorded as snapshots? */
+void cs_decoder_sideband(struct auxtap_decoder *dec, const uint64_t *info, size_t nr)
+{
+	const struct auxtap_perfdata_attr *attr;
+	const struct auxtap_perfdata_aux *aux;
+	size_t nr_aux;
+
+	dec->sideband.snapshot = nr > 2 && info[2];
+	for (uint32_t i = 0; nr > 1 && (attr = auxtap_perfdata_attr(dec->pd, i)); i++)
+		if (attr->attr.type == info[1] >> 32 && (attr->attr.enable_on_exec || attr->attr.inherit))
+			dec->sideband.follows_threads = true;
+	if (auxtap_perfdata_auxtraces(dec->pd, &aux, &nr_aux, NULL) || !nr_aux)
+		return;
+	dec->sideband.per_thread = true;
+	for (size_t i = 0; i < nr_aux; i++)
+		if (aux[i].head.cpu != UINT32_MAX)
+			dec->sideband.per_thread = false;
+}
+
+/* What AUX records report and the file lacks is known by now: see cs_pieces.c. */
+static uint64_t end_of_pieces(const struct auxtap_decoder *dec, const struct sideband_ring *ring)
+{
+	const struct cs_pieces *pieces = &dec->cs->pieces;
+	uint64_t end = ring->end;
+
+	for (size_t i = 0; i < pieces->nr; i++) {
+		const struct cs_buffer *b = &pieces->buffers[i];
+		const struct cs_piece *last = b->nr ? &b->pieces[b->nr - 1] : NULL;
+
+		if (last && (ring->tid >= 0 ? b->tid == ring->tid : b->cpu == ring->cpu) &&
+		    last->off + last->size > end)
+			end = last->off + last->size;
+	}
+	return end;
+}
+
+int cs_decoder_open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
+{
+	const char *path = auxtap_perfdata_path(dec->pd);
+	struct cs_decoder *cs;
+	int ret = new_decoder(dec);
+
+	if (ret)
+		return auxtap_error_set(err, ret, path, "out of memory");
+	cs = dec->cs;
+	ret = cs_config_from_file(&cs->config, dec->pd, err);
+	if (!ret)
+		ret = cs_pieces_read(&cs->pieces, dec->pd, &cs->config, err);
+	if (ret)
+		return ret;
+	for (size_t i = 0; !ret && i < cs->pieces.nr; i++) {
+		struct cs_buffer *buffer = &cs->pieces.buffers[i];
+		struct auxtap_auxtrace head = {.cpu = (uint32_t)buffer->cpu,
+					       .tid = (uint32_t)buffer->tid};
+
+		buffer->of_one_thread = decoder_of_one_thread(dec, &head);
+		cs_buffer_bound(buffer, buffer->of_one_thread ? sideband_started(&dec->sideband, buffer->tid) : 0);
+		ret = scan(dec, buffer);
+	}
+	for (size_t i = 0; !ret && i < cs->pieces.nr; i++)
+		ret = add_units(dec, &cs->pieces.buffers[i]);
+	for (size_t i = 0; !ret && i < cs->pieces.nr_missing; i++) {
+		const struct cs_missing *m = &cs->pieces.missing[i];
+		struct auxtap_gap gap = {.cause = AUXTAP_GAP_UNKNOWN, .cpu = m->cpu,
+					 .pid = m->pid, .tid = m->tid, .time_begin = m->time,
+					 .time_end = m->time, .nr_bytes = m->nr_bytes,
+					 .exact = m->nr_bytes > 0};
+
+		ret = decoder_add_extra(dec, &gap, m->why);
+	}
+	if (!ret)
+		ret = decoder_add_missing(dec, true, end_of_pieces);
+	if (!ret)
+		ret = decoder_add_flagged(dec, "told by the kernel");
+	return ret ? auxtap_error_set(err, ret, path, "out of memory") : 0;
+}
+
+/* ---- snapshots ---- */
+
+static int open_buffer(struct cs_buffer *buffer, const struct cs_snapshot_buffer *from,
+		       struct auxtap_error *err)
+{
+	struct cs_piece *piece;
+	struct stat st;
+
+	buffer->format = from->format;
+	buffer->fd = open(from->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (buffer->fd < 0)
+		return auxtap_error_set(err, -errno, from->path, "cannot open: %s", strerror(errno));
+	if (fstat(buffer->fd, &st) || !S_ISREG(st.st_mode))
+		return auxtap_error_set(err, -EBADMSG, from->path, "is not a regular file");
+	piece = cs_buffer_add(buffer);
+	if (!piece)
+		return auxtap_error_set(err, -ENOMEM, from->path, "out of memory");
+	*piece = (struct cs_piece){.size = (uint64_t)st.st_size, .cpu = -1, .pid = -1, .tid = -1};
+	return 0;
+}
+
+/* The units of a snapshot's buffer; bytes that are none's, or one's that cannot be decoded, are gaps. */
+static int add_snapshot_units(struct auxtap_decoder *dec, size_t number)
+{
+	struct cs_snapshot *ss = &dec->cs->ss;
+	struct cs_buffer *buffer = &dec->cs->pieces.buffers[number];
+	uint64_t left[CS_NR_IDS];
+	char text[192];
+	bool any = false;
+	int ret = 0;
+
+	memcpy(left, buffer->nr_bytes, sizeof(left));
+	for (size_t i = 0; !ret && i < ss->nr_units; i++) {
+		const struct cs_snapshot_unit *u = &ss->units[i];
+
+		if (u->buffer != number || (any && buffer->format == CS_FORMAT_SOURCE))
+			continue;
+		if (u->why[0]) {
+			snprintf(text, sizeof(text), "%.32s: %s", u->name, u->why);
+			if (buffer->format == CS_FORMAT_SOURCE)
+				ret = undecoded(dec, buffer, buffer->pieces[0].size, text);
+			any = any || buffer->format == CS_FORMAT_SOURCE;
+			continue;
+		}
+		any = true;
+		if (u->unit.id < CS_NR_IDS)
+			left[u->unit.id] = 0;
+		ret = add_stream(dec, buffer, &u->unit);
+	}
+	for (unsigned int id = 1; !ret && id < CS_NR_IDS; id++) {
+		if (!left[id] || !cs_id_is_trace(id))
+			continue;
+		snprintf(text, sizeof(text), "trace ID 0x%02x is of no known unit", id);
+		ret = undecoded(dec, buffer, left[id], text);
+	}
+	if (!ret && !any && buffer->format == CS_FORMAT_SOURCE && buffer->pieces[0].size)
+		ret = undecoded(dec, buffer, buffer->pieces[0].size, "it is told of no unit");
+	return ret;
+}
+
+/* What cs->ss tells of. */
+static int open_buffers(struct auxtap_decoder *dec, const char *dir, struct auxtap_error *err)
+{
+	struct cs_decoder *cs = dec->cs;
+	int ret = cs_dumps_load(&cs->dumps, dec->shared.images, &cs->ss, err);
+	for (size_t i = 0; !ret && i < cs->ss.nr_buffers; i++) {
+		struct cs_buffer *buffer = cs_pieces_add_buffer(&cs->pieces);
+
+		ret = buffer ? open_buffer(buffer, &cs->ss.buffers[i], err)
+			     : auxtap_error_set(err, -ENOMEM, dir, "out of memory");
+	}
+	for (size_t i = 0; !ret && i < cs->pieces.nr; i++) {
+		ret = scan(dec, &cs->pieces.buffers[i]);
+		if (!ret)
+			ret = add_snapshot_units(dec, i);
+		if (ret)
+			auxtap_error_set(err, ret, dir, "out of memory");
+	}
+	return ret;
+}
+
+int cs_decoder_open_snapshot(struct auxtap_decoder *dec, const char *dir, struct auxtap_error *err)
+{
+	int ret = new_decoder(dec);
+
+	if (ret)
+		return auxtap_error_set(err, ret, dir, "out of memory");
+	ret = cs_snapshot_read(&dec->cs->ss, dir, err);
+	return ret ? ret : open_buffers(dec, dir, err);
+}
+
+int cs_decoder_open_raw(struct auxtap_decoder *dec, const char *path,
+			const struct auxtap_raw_opts *raw, struct auxtap_error *err)
+{
+	struct cs_snapshot *ss;
+	int ret = new_decoder(dec);
+
+	if (ret)
+		return auxtap_error_set(err, ret, path, "out of memory");
+	ss = &dec->cs->ss;
+	ret = cs_snapshot_bare(ss, path, raw->etm_format, raw->etm_configs, raw->nr_etm_configs, err);
+	/* who gives the clock's conversion knows that the timestamps are of that clock */
+	for (size_t i = 0; !ret && dec->sideband.conv.valid && i < ss->nr_units; i++)
+		ss->units[i].unit.ts_source = CS_TS_VIRTUAL;
+	return ret ? ret : open_buffers(dec, path, err);
+}

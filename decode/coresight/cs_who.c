@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Of a stream's trace: which thread ran, and between which times. See cs_stream.h. */
+#include "cs_exec.h"
+#include "cs_stream.h"
+#include "decode/flow/decoder_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int32_t cs_stream_tid(const struct cs_stream *s, const ocsd_pe_context *context)
+{
+	uint32_t id;
+
+	switch (cs_unit_thread_register(s->unit)) {
+	case 1:
+		if (!context->ctxt_id_valid)
+			return -1;
+		id = context->context_id;
+		break;
+	case 2:
+		if (!context->vmid_valid)
+			return -1;
+		id = context->vmid;
+		break;
+	default:
+		return -1;
+	}
+	return id <= INT32_MAX ? (int32_t)id : -1;
+}
+
+void cs_stream_whose(const struct cs_stream *s, int32_t context, size_t piece, uint64_t off,
+		     uint64_t time, int32_t *pid, int32_t *tid)
+{
+	const struct sideband *sb = &s->dec->sideband;
+	const struct cs_piece *p = &s->buffer->pieces[piece];
+
+	*pid = *tid = -1;
+	if (!s->dec->pd) { /* a snapshot knows of no threads but these */
+		*pid = *tid = context;
+		return;
+	}
+	if (context >= 0 && sideband_pid(sb, context) != -1)
+		*tid = context;
+	else if (s->buffer->of_one_thread)
+		*tid = s->buffer->tid;
+	else if (sideband_owner(sb, s->unit->cpu, off, pid, tid))
+		return;
+	else if (time && sideband_running(sb, s->unit->cpu, time, pid, tid))
+		return;
+	else
+		*tid = p->tid;
+	if (*tid == -1)
+		return;
+	*pid = sideband_pid(sb, *tid);
+	if (*pid == -1)
+		*pid = *tid;
+}
+
+void cs_stream_bounds(const struct cs_stream *s, size_t piece, uint64_t off, uint64_t *since,
+		      uint64_t *until)
+{
+	*since = s->buffer->pieces[piece].since;
+	*until = s->buffer->pieces[piece].until;
+	for (size_t i = 0; i < s->nr_execs; i++) {
+		const struct cs_exec *exec = &s->execs[i];
+
+		if (exec->piece != piece)
+			continue;
+		if (exec->off > off) {
+			*until = exec->time - 1;
+			return;
+		}
+		*since = exec->time;
+	}
+}
+
+/* Do the records contain all that was mapped from the thread's first trace on? A flight recorder's may not. */
+static bool from_start(const struct cs_stream *s, int32_t tid)
+{
+	const struct sideband *sb = &s->dec->sideband;
+
+	return !sb->per_thread || !sb->snapshot || sideband_started(sb, tid);
+}
+
+bool cs_stream_memory(const struct cs_stream *s, struct cs_memory *mem, int32_t pid, int32_t tid,
+		       size_t piece, uint64_t off)
+{
+	uint64_t since, until;
+
+	cs_stream_bounds(s, piece, off, &since, &until);
+	return cs_memory_set(mem, pid, since, until, from_start(s, tid));
+}
+
+/* ---- execs, by the flow ---- */
+
+struct wanted {
+	struct auxtap_image_set *images;
+	struct image_between all; /* of the run */
+};
+
+static bool is_entry(void *ctx, uint64_t addr)
+{
+	const struct wanted *w = ctx;
+
+	return auxtap_image_set_is_entry(w->images, &w->all, addr);
+}
+
+static bool add_exec(struct cs_stream *s, size_t piece, uint64_t off, uint64_t time)
+{
+	if (s->nr_execs == s->max_execs) {
+		size_t max = s->max_execs ? 2 * s->max_execs : CS_EXECS;
+		struct cs_exec *grown = realloc(s->execs, max * sizeof(*grown));
+
+		if (!grown) {
+			s->error = -ENOMEM;
+			return false;
+		}
+		s->execs = grown;
+		s->max_execs = max;
+	}
+	s->execs[s->nr_execs++] = (struct cs_exec){piece, off, time};
+	return true;
+}
+
+/* Was the last program of the records already running at the end of the piece, and every start seen? */
+static bool all_found(const struct cs_piece *p, bool last, const struct cs_starts *starts)
+{
+	return last && p->ends_at_time && !starts->lost && !starts->open &&
+	       !(starts->elsewhere && starts->elsewhere_off >= p->off);
+}
+
+/* The starts that are in the piece: how many; the last CS_EXECS of them in found. */
+static size_t starts_in(const struct cs_piece *p, const struct cs_starts *starts,
+			const struct cs_start *found[CS_EXECS])
+{
+	size_t nr = 0, begin = 0, kept;
+
+	while (begin < starts->nr && starts->list[begin].off < p->off)
+		begin++;
+	while (begin + nr < starts->nr && starts->list[begin + nr].off - p->off < p->size)
+		nr++;
+	kept = nr < CS_EXECS ? nr : CS_EXECS;
+	for (size_t i = 0; i < kept; i++)
+		found[i] = &starts->list[begin + nr - kept + i];
+	return nr;
+}
+
+/*
+ * The execs of a piece, in its trace: as many starts of programs as records of execs, each where its
+ * program begins. Where there are fewer starts, the piece began after the first execs (the records
+ * contain only a lower bound for that); where there are more, the recorder did not keep the first
+ * records. That holds only if no start can be missing at the end.
+ */
+static void match_execs(struct cs_stream *s, size_t piece, const struct image_between *b,
+			const struct cs_starts *starts)
+{
+	const struct cs_piece *p = &s->buffer->pieces[piece];
+	struct auxtap_image_set *images = s->dec->shared.images;
+	const struct cs_start *found[CS_EXECS];
+	uint64_t times[CS_EXECS];
+	size_t nr = auxtap_image_set_execs(images, b, times, CS_EXECS), nr_found, both;
+
+	if (!nr || nr > CS_EXECS)
+		return;
+	nr_found = starts_in(p, starts, found);
+	if (nr_found != nr && !all_found(p, piece + 1 == s->at + s->run, starts))
+		return;
+	nr_found = nr_found < CS_EXECS ? nr_found : CS_EXECS;
+	both = nr < nr_found ? nr : nr_found;
+	for (size_t i = 1; i <= both; i++) {
+		struct image_between one = *b;
+
+		one.since = times[nr - i] - 1;
+		one.until = times[nr - i];
+		if (!auxtap_image_set_is_entry(images, &one, found[nr_found - i]->addr))
+			return;
+	}
+	if (nr > both && !add_exec(s, piece, p->off, times[nr - both - 1]))
+		return;
+	for (size_t i = 0; i < both; i++)
+		if (!add_exec(s, piece, found[nr_found - both + i]->off, times[nr - both + i]))
+			return;
+}
+
+void cs_stream_find_execs(struct cs_stream *s)
+{
+	const struct cs_piece *first = &s->buffer->pieces[s->at];
+	struct wanted w = {.images = s->dec->shared.images};
+	struct cs_starts starts = {.wanted = is_entry, .ctx = &w};
+	struct cs_bytes bytes = s->bytes;
+	int32_t tid;
+
+	s->nr_execs = 0;
+	if (!s->buffer->of_one_thread || s->format != CS_FORMAT_SOURCE)
+		return;
+	cs_stream_whose(s, -1, s->at, first->off, first->time, &w.all.pid, &tid);
+	w.all.since = first->since;
+	w.all.until = first[s->run - 1].until;
+	if (!auxtap_image_set_execs(w.images, &w.all, NULL, 0))
+		return;
+	bytes.format = CS_FORMAT_SOURCE;
+	if (cs_starts_find(&starts, s->unit, &bytes, first->off))
+		s->error = -ENOMEM;
+	for (size_t i = 0; !s->error && i < s->run; i++) {
+		struct image_between b = w.all;
+
+		b.since = first[i].since;
+		b.until = first[i].until;
+		match_execs(s, s->at + i, &b, &starts);
+	}
+	free(starts.list);
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The listing of a perf.data file: its header, every record, and at the end what there
+ * was. */
+#include "dump.h"
+#include "decode/flow/sideband.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KNOWN_TYPES   128
+#define UNKNOWN_KINDS 64 /* told apart; a file may invent more */
+
+struct totals {
+	uint64_t known[KNOWN_TYPES];
+	struct {
+		uint32_t type;
+		uint64_t nr;
+	} other[UNKNOWN_KINDS];
+	unsigned int nr_other;
+	uint64_t nr_rest; /* of kinds that found no room in other[] */
+	uint64_t nr_unknown;
+	uint64_t undecoded; /* AUXTRACE records with packets that cannot be decoded */
+};
+
+static void count(struct totals *totals, uint32_t type)
+{
+	unsigned int i;
+
+	totals->nr_unknown += !auxtap_record_name(type);
+	if (type < KNOWN_TYPES) {
+		totals->known[type]++;
+		return;
+	}
+	for (i = 0; i < totals->nr_other; i++)
+		if (totals->other[i].type == type)
+			break;
+	if (i == UNKNOWN_KINDS) {
+		totals->nr_rest++;
+		return;
+	}
+	totals->other[i].type = type;
+	totals->other[i].nr++;
+	if (i == totals->nr_other)
+		totals->nr_other++;
+}
+
+static void put_total(FILE *out, uint32_t type, uint64_t nr)
+{
+	const char *name = auxtap_record_name(type);
+
+	if (!nr)
+		return;
+	if (name)
+		fprintf(out, "  %-20s %10" PRIu64 "\n", name, nr);
+	else
+		fprintf(out, "  unknown %-12u %10" PRIu64 "\n", type, nr);
+}
+
+static void put_totals(FILE *out, const struct totals *totals)
+{
+	fputs("\nrecords:\n", out);
+	for (uint32_t type = 0; type < KNOWN_TYPES; type++)
+		put_total(out, type, totals->known[type]);
+	for (unsigned int i = 0; i < totals->nr_other; i++)
+		put_total(out, totals->other[i].type, totals->other[i].nr);
+	if (totals->nr_rest)
+		fprintf(out, "  %-20s %10" PRIu64 "\n", "other unknown kinds",
+			totals->nr_rest);
+	fprintf(out, "records of unknown kind: %" PRIu64 "\n", totals->nr_unknown);
+}
+
+int dump_output_failed(FILE *out)
+{
+	if (!ferror(out))
+		return 0;
+	return errno ? -errno : -EIO;
+}
+
+static void put_header(struct auxtap_perfdata *pd, FILE *out)
+{
+	static const char *const forms[] = {"file", "pipe", "directory"};
+	const struct auxtap_perfdata_info *info = auxtap_perfdata_info(pd);
+
+	fprintf(out, "%s: perf.data, %s form\n", auxtap_perfdata_path(pd),
+		forms[info->form]);
+	fprintf(out, "data: offset 0x%" PRIx64 ", size 0x%" PRIx64 "%s\n", info->data_off,
+		info->data_size,
+		info->unfinished ? " (the recorder did not finish this file)" : "");
+	for (uint32_t i = 0; i < info->nr_attrs; i++) {
+		const struct auxtap_perfdata_attr *attr = auxtap_perfdata_attr(pd, i);
+
+		fprintf(out, "attribute %u: ", i);
+		if (attr->name) {
+			dump_text(out, attr->name, SIZE_MAX);
+			fputs(", ", out);
+		}
+		dump_attr(out, &attr->attr);
+		fprintf(out, ", %u bytes, ids", attr->file_size);
+		for (uint32_t j = 0; j < attr->nr_ids; j++)
+			fprintf(out, " %" PRIu64, attr->ids[j]);
+		fputc('\n', out);
+	}
+	if (info->features_damaged)
+		fputs("features: their table lies beyond the end of the file\n", out);
+	dump_features(pd, out);
+}
+
+static int put_note(void *ctx, uint32_t type, const void *data, size_t size)
+{
+	static const char *const names[] = {"?",	"capture", "crash", "thread", "memory",
+					    "maps", "gap",	   "image", "reader"};
+	FILE *out = ctx;
+
+	fprintf(out, "note %u %s: %zu bytes\n", type,
+		type < sizeof(names) / sizeof(names[0]) ? names[type] : "unknown", size);
+	if (type == AUXTAP_NOTE_CAPTURE || type == AUXTAP_NOTE_MAPS) {
+		const char *p = data, *end = p + size;
+
+		while (p < end) {
+			const char *stop = memchr(p, '\n', (size_t)(end - p));
+
+			if (!stop)
+				stop = end;
+			fputs("  ", out);
+			dump_text(out, p, (size_t)(stop - p));
+			fputc('\n', out);
+			p = stop + 1;
+		}
+	}
+	return 0;
+}
+
+static void put_record(const struct auxtap_record *rec, FILE *out)
+{
+	const char *name = auxtap_record_name(rec->header->type);
+	char number[32];
+
+	if (!name) {
+		snprintf(number, sizeof(number), "UNKNOWN(%u)", rec->header->type);
+		name = number;
+	}
+	fprintf(out, "0x%" PRIx64, rec->offset);
+	if (rec->decompressed)
+		fprintf(out, "+0x%" PRIx64, rec->decompressed_off);
+	fprintf(out, " [0x%x] %s", rec->size, name);
+	if (rec->have & AUXTAP_REC_PID_TID)
+		fprintf(out, " %d/%d", (int)rec->pid, (int)rec->tid);
+	if (rec->have & AUXTAP_REC_CPU)
+		fprintf(out, " cpu %d", (int)rec->cpu);
+	if (rec->have & AUXTAP_REC_TIME)
+		fprintf(out, " time %" PRIu64 ".%09" PRIu64, rec->time / 1000000000,
+			rec->time % 1000000000);
+	if (rec->have & AUXTAP_REC_ID)
+		fprintf(out, " id %" PRIu64, rec->id);
+	fputs(": ", out);
+	dump_body(rec, out);
+	fputc('\n', out);
+}
+
+static int put_sideband(void *ctx, const struct auxtap_record *rec)
+{
+	FILE *out = ctx;
+
+	put_record(rec, out);
+	return dump_output_failed(out);
+}
+
+int dump_raw_sideband(const char *path, uint64_t sample_type, const struct dump_opts *opts,
+		      struct auxtap_error *err)
+{
+	int ret;
+
+	fprintf(opts->out, "%s: perf records\n", path);
+	ret = sideband_each_raw(path, sample_type, put_sideband, opts->out, err);
+	fputc('\n', opts->out);
+	return ret == -EBADMSG && !ferror(opts->out) ? 1 : ret;
+}
+
+static int walk(struct auxtap_perfdata *pd, const struct dump_opts *opts,
+		struct dump_trace *trace, struct totals *totals, struct auxtap_error *err)
+{
+	struct auxtap_record rec;
+	int ret, failed;
+
+	auxtap_perfdata_rewind(pd);
+	while ((ret = auxtap_perfdata_next(pd, &rec, err)) > 0) {
+		count(totals, rec.header->type);
+		put_record(&rec, opts->out);
+		if (trace && rec.header->type == AUXTAP_RECORD_AUXTRACE &&
+		    !rec.decompressed) {
+			ret = dump_trace_next(trace, opts->out, err);
+			if (ret < 0)
+				return ret;
+			totals->undecoded += ret > 0;
+		}
+		failed = dump_output_failed(opts->out);
+		if (failed)
+			return failed;
+	}
+	return ret;
+}
+
+int dump_perfdata(struct auxtap_perfdata *pd, const struct dump_opts *opts,
+		  struct auxtap_error *err)
+{
+	struct totals *totals = calloc(1, sizeof(*totals));
+	struct auxtap_error note_err = AUXTAP_ERROR_INIT;
+	struct dump_trace *trace = NULL;
+	FILE *out = opts->out;
+	int ret, notes;
+
+	if (!totals)
+		return auxtap_error_set(err, -ENOMEM, auxtap_perfdata_path(pd),
+					"no memory");
+	if (opts->packets) {
+		ret = dump_trace_open(&trace, pd, err);
+		if (ret)
+			goto out;
+	}
+	put_header(pd, out);
+	notes = auxtap_perfdata_notes(pd, put_note, out, &note_err);
+	fputc('\n', out);
+	ret = walk(pd, opts, trace, totals, err);
+	if (ferror(out) || ret == -ENOMEM)
+		goto out;
+	put_totals(out, totals);
+	if (totals->undecoded)
+		fprintf(out,
+			"AUXTRACE records with packets that cannot be decoded: %" PRIu64
+			"\n",
+			totals->undecoded);
+	if (ret) {
+		fprintf(out, "damaged at offset %" PRIu64 ": %s\n", err->offset,
+			err->why);
+		ret = 1;
+	} else if (notes) {
+		fprintf(out, "damaged at offset %" PRIu64 ": %s\n", note_err.offset,
+			note_err.why);
+		if (err)
+			*err = note_err;
+		ret = 1;
+	} else if (auxtap_perfdata_info(pd)->features_damaged) {
+		ret = 1;
+		auxtap_error_set(err, -EBADMSG, auxtap_perfdata_path(pd),
+				 "the table of features lies beyond the end of the file");
+	}
+out:
+	dump_trace_close(trace);
+	free(totals);
+	return ret;
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Packets of CoreSight in perf.data files: each buffer has a decode tree that goes on from one AUX
+ * record to the next where these continue each other.
+ */
+#include "decode/coresight/cs_pieces.h"
+#include "dump_cs.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PIECE (64u << 10)
+
+struct place {
+	uint64_t file_off;
+	uint32_t buffer;
+	size_t piece;
+};
+
+struct buffer_state {
+	struct cs_tree *tree;
+	const struct cs_unit *units[CS_NR_IDS];
+	size_t nr;
+	bool raw;
+	int cpu;
+};
+
+struct dump_cs_file {
+	struct auxtap_perfdata *pd;
+	struct cs_config config;
+	struct cs_pieces pieces;
+	struct place *places; /* all pieces, as they lie in the file */
+	size_t nr;
+	struct buffer_state *states;
+	uint8_t *buf;
+	struct dump_cs dump;
+};
+
+static ssize_t read_file(void *ctx, void *buf, size_t size, uint64_t off)
+{
+	const struct dump_cs_file *file = ctx;
+
+	return auxtap_perfdata_pread(file->pd, buf, size, off);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	return x->file_off < y->file_off ? -1 : x->file_off > y->file_off;
+}
+
+static int find_places(struct dump_cs_file *file)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < file->pieces.nr; i++)
+		nr += file->pieces.buffers[i].nr;
+	file->places = calloc(nr ? nr : 1, sizeof(*file->places));
+	file->states = calloc(file->pieces.nr ? file->pieces.nr : 1, sizeof(*file->states));
+	file->buf = malloc(PIECE);
+	if (!file->places || !file->states || !file->buf)
+		return -ENOMEM;
+	for (size_t i = 0; i < file->pieces.nr; i++)
+		for (size_t j = 0; j < file->pieces.buffers[i].nr; j++)
+			file->places[file->nr++] = (struct place){
+				.file_off = file->pieces.buffers[i].pieces[j].file_off,
+				.buffer = (uint32_t)i,
+				.piece = j};
+	qsort(file->places, file->nr, sizeof(*file->places), by_place);
+	return 0;
+}
+
+int dump_cs_open(struct dump_cs_file **out, struct auxtap_perfdata *pd, struct auxtap_error *err)
+{
+	struct dump_cs_file *file = calloc(1, sizeof(*file));
+	int ret;
+
+	*out = NULL;
+	if (!file)
+		return auxtap_error_set(err, -ENOMEM, auxtap_perfdata_path(pd), "out of memory");
+	file->pd = pd;
+	ret = cs_config_from_file(&file->config, pd, err);
+	if (!ret)
+		ret = cs_pieces_read(&file->pieces, pd, &file->config, err);
+	if (!ret && find_places(file))
+		ret = auxtap_error_set(err, -ENOMEM, auxtap_perfdata_path(pd), "out of memory");
+	if (ret)
+		dump_cs_close(file);
+	else
+		*out = file;
+	return ret;
+}
+
+void dump_cs_close(struct dump_cs_file *file)
+{
+	if (!file)
+		return;
+	for (size_t i = 0; file->states && i < file->pieces.nr; i++)
+		cs_tree_free(file->states[i].tree);
+	free(file->states);
+	free(file->places);
+	free(file->buf);
+	cs_pieces_free(&file->pieces);
+	cs_config_free(&file->config);
+	free(file);
+}
+
+/* A tree for this piece; what the one before had is not continued. */
+static int new_tree(struct dump_cs_file *file, struct buffer_state *state,
+		    const struct cs_buffer *buffer, const struct cs_piece *p,
+		    struct auxtap_error *err)
+{
+	const struct cs_tree_opts opts = {.format = p->raw ? CS_FORMAT_SOURCE : CS_FORMAT_FRAMES,
+					  .packet = dump_cs_packet, .ctx = &file->dump};
+
+	cs_tree_free(state->tree);
+	state->tree = NULL;
+	state->raw = p->raw;
+	state->cpu = p->cpu;
+	state->nr = cs_config_units(&file->config, p->raw ? p->cpu : buffer->cpu, p->raw, state->units);
+	return cs_tree_new(&state->tree, &opts, state->units, state->nr, err);
+}
+
+static int list_piece(struct dump_cs_file *file, const struct place *place, struct auxtap_error *err)
+{
+	const struct cs_buffer *buffer = &file->pieces.buffers[place->buffer];
+	const struct cs_piece *p = &buffer->pieces[place->piece];
+	struct buffer_state *state = &file->states[place->buffer];
+	struct cs_bytes bytes = {.pread = read_file, .ctx = file, .piece = PIECE, .buf = file->buf,
+				 .format = p->raw ? CS_FORMAT_SOURCE : CS_FORMAT_FRAMES,
+				 .file_off = p->file_off, .size = p->size};
+	struct auxtap_error why_not = AUXTAP_ERROR_INIT;
+	struct cs_frames *frames = NULL;
+	char why[192];
+	int ret = 0;
+
+	file->dump.begin = p->off;
+	file->dump.format = bytes.format;
+	fprintf(file->dump.out, "  AUX 0x%" PRIx64 " +0x%" PRIx64 ", %s", p->off, p->size,
+		p->raw ? "raw" : "frames");
+	if (p->cpu >= 0)
+		fprintf(file->dump.out, ", CPU %d", p->cpu);
+	if (p->nr_seen)
+		fprintf(file->dump.out, ", 0x%" PRIx64 " bytes before it are the ones listed already",
+			p->nr_seen);
+	fputs(p->joins ? ", goes on\n" : "\n", file->dump.out);
+	if (!state->tree || !p->joins || state->raw != p->raw || (p->raw && state->cpu != p->cpu))
+		ret = new_tree(file, state, buffer, p, &why_not);
+	if (ret == -ENOMEM)
+		return auxtap_error_set(err, ret, auxtap_perfdata_path(file->pd), "out of memory");
+	if (ret) {
+		file->dump.nr_errors++;
+		fprintf(file->dump.out, "%08" PRIx64 "  error  %s\n", p->off, why_not.why);
+		return 0;
+	}
+	if (!p->raw) {
+		frames = malloc(sizeof(*frames));
+		if (!frames)
+			return auxtap_error_set(err, -ENOMEM, auxtap_perfdata_path(file->pd),
+						"out of memory");
+		cs_frames_init(frames, bytes.format);
+	}
+	ret = dump_cs_bytes(&file->dump, state->tree, &bytes, frames, err);
+	if (!ret && (place->piece + 1 == buffer->nr || !p[1].joins) &&
+	    cs_tree_end(state->tree, why, sizeof(why))) {
+		file->dump.nr_errors++;
+		fprintf(file->dump.out, "%08" PRIx64 "  error  %s\n", p->off + p->size, why);
+	}
+	if (!ret && frames)
+		dump_cs_unknown(&file->dump, frames, state->units, state->nr);
+	free(frames);
+	return ret;
+}
+
+int dump_cs_record(struct dump_cs_file *file, uint64_t trace_off, uint64_t trace_size, FILE *out,
+		   struct auxtap_error *err)
+{
+	size_t lo = 0, hi = file->nr;
+	int ret = 0;
+
+	file->dump.out = out;
+	file->dump.nr_errors = 0;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (file->places[mid].file_off < trace_off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; !ret && lo < file->nr && file->places[lo].file_off - trace_off < trace_size; lo++)
+		ret = list_piece(file, &file->places[lo], err);
+	return ret ? ret : file->dump.nr_errors > 0;
+}

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Packets of raw files and of AUXTRACE records. The records of one AUX buffer continue
+ * each other at any byte, so the decoder's state and an unfinished packet go from one to
+ * the next.
+ */
+#include "dump.h"
+#include "dump_cs.h"
+#include "decode/pt/pt_packets.h"
+#include "decode/spe/spe_packets.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PIECE (1u << 20)
+
+union packet_stream {
+	struct pt_packet_stream pt;
+	struct spe_packet_stream spe;
+};
+
+struct queue {
+	union packet_stream stream;
+	unsigned char carry[PT_PACKET_MAX > SPE_CARRY_MAX ? PT_PACKET_MAX : SPE_CARRY_MAX];
+	size_t nr_carry;
+};
+
+struct trace_record {
+	uint32_t queue;
+	bool continues, continued; /* the one before, by the one behind */
+	uint64_t size; /* without the padding that the one behind shows to be one */
+};
+
+struct dump_trace {
+	struct auxtap_perfdata *pd;
+	uint32_t family;
+	const struct auxtap_perfdata_aux *aux;
+	struct trace_record *records;
+	struct queue *queues;
+	size_t nr, at;
+	unsigned char *buf;
+	struct dump_cs_file *cs; /* NULL: not CoreSight, or it makes no sense: cs_error */
+	struct auxtap_error cs_error;
+};
+
+static int print_pt_packet(FILE *out, const struct auxtap_packet *pkt)
+{
+	char bytes[2 * sizeof(pkt->bytes) + 1];
+	const char *operands = pkt->text + strlen(pkt->name);
+	bool has_ip_payload = !strncmp(pkt->name, "tip", 3) || !strcmp(pkt->name, "fup");
+
+	if (!strcmp(pkt->name, "pad"))
+		return 0;
+	for (unsigned int i = 0; i < pkt->size; i++)
+		sprintf(bytes + 2 * i, "%02x", pkt->bytes[i]);
+	bytes[2 * pkt->size] = '\0';
+	while (*operands == ' ')
+		operands++;
+	fprintf(out, "%016" PRIx64 "  %-32s  ", pkt->offset, bytes);
+	if (pkt->has_ip)
+		fprintf(out, "%-9s  %-25s ip   %016" PRIx64 "\n", pkt->name, operands,
+			pkt->ip);
+	else if (has_ip_payload)
+		fprintf(out, "%-9s  %-25s ip   <suppressed>\n", pkt->name, operands);
+	else if (*operands)
+		fprintf(out, "%-9s  %s\n", pkt->name, operands);
+	else
+		fprintf(out, "%s\n", pkt->name);
+	return dump_output_failed(out);
+}
+
+static int print_spe_packet(FILE *out, const struct auxtap_packet *pkt)
+{
+	char bytes[3 * sizeof(pkt->bytes) + 1] = "";
+
+	for (unsigned int i = 0; i < pkt->size; i++)
+		sprintf(bytes + 3 * i, "%02x ", pkt->bytes[i]);
+	fprintf(out, "%08" PRIx64 "  %-49s%s\n", pkt->offset, bytes, pkt->text);
+	return dump_output_failed(out);
+}
+
+struct counted {
+	uint32_t family;
+	FILE *out;
+	uint64_t errors;
+};
+
+static int print_and_count(void *ctx, const struct auxtap_packet *pkt)
+{
+	struct counted *counted = ctx;
+
+	counted->errors += !strcmp(pkt->name, "error");
+	return counted->family == AUXTAP_AUXTRACE_ARM_SPE ? print_spe_packet(counted->out, pkt)
+							  : print_pt_packet(counted->out, pkt);
+}
+
+static int packets_piece(struct counted *counted, union packet_stream *stream,
+			 const void *trace, size_t size, uint64_t offset, bool last,
+			 size_t *used, struct auxtap_error *err)
+{
+	if (counted->family == AUXTAP_AUXTRACE_ARM_SPE)
+		return spe_packets_piece(&stream->spe, trace, size, offset, last, used,
+					 print_and_count, counted);
+	return pt_packets_piece(&stream->pt, trace, size, offset, last, used, print_and_count,
+				counted, err);
+}
+
+/* ---- raw ---- */
+
+/* Fills what is free in buf; 0 at the end, -errno. */
+static ssize_t fill(int fd, unsigned char *buf, size_t room)
+{
+	size_t got = 0;
+
+	while (got < room) {
+		ssize_t ret = read(fd, buf + got, room - got);
+
+		if (ret < 0 && errno == EINTR)
+			continue;
+		if (ret < 0)
+			return -errno;
+		if (!ret)
+			break;
+		got += (size_t)ret;
+	}
+	return (ssize_t)got;
+}
+
+static int raw_stream(int fd, const char *path, const struct dump_opts *opts,
+		      unsigned char *buf, struct auxtap_error *err)
+{
+	struct counted counted = {opts->family, opts->out, 0};
+	union packet_stream stream = {0};
+	uint64_t offset = 0;
+	size_t have = 0, used;
+	bool last;
+	int ret;
+
+	do {
+		ssize_t got = fill(fd, buf + have, PIECE - have);
+
+		if (got < 0)
+			return auxtap_error_set(err, (int)got, path, "cannot read: %s",
+						strerror((int)-got));
+		last = (size_t)got < PIECE - have;
+		have += (size_t)got;
+		ret = packets_piece(&counted, &stream, buf, have, offset, last, &used, err);
+		if (ret)
+			return ret;
+		have -= used;
+		offset += used;
+		memmove(buf, buf + used, have);
+	} while (!last);
+	if (!offset)
+		return auxtap_error_set_at(err, -EBADMSG, path, 0,
+					   "is empty: no trace (offset 0)");
+	if (counted.errors) {
+		auxtap_error_set(err, -EBADMSG, path,
+				 "%" PRIu64 " stretches of the trace cannot be decoded",
+				 counted.errors);
+		return 1;
+	}
+	return 0;
+}
+
+int dump_raw(const char *path, const struct dump_opts *opts, struct auxtap_error *err)
+{
+	unsigned char *buf = malloc(PIECE);
+	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+	int ret;
+
+	if (!buf)
+		ret = auxtap_error_set(err, -ENOMEM, path, "no memory");
+	else if (fd < 0)
+		ret = auxtap_error_set(err, -errno, path, "cannot open: %s",
+				       strerror(errno));
+	else
+		ret = raw_stream(fd, path, opts, buf, err);
+	if (fd > STDIN_FILENO)
+		close(fd);
+	free(buf);
+	return ret;
+}
+
+/* ---- AUXTRACE records ---- */
+
+struct order {
+	const struct auxtap_auxtrace *head;
+	size_t number;
+};
+
+static bool same_buffer(const struct auxtap_auxtrace *a, const struct auxtap_auxtrace *b)
+{
+	return a->idx == b->idx && a->cpu == b->cpu && a->tid == b->tid;
+}
+
+static int by_buffer(const void *a, const void *b)
+{
+	const struct order *x = a, *y = b;
+
+	if (x->head->idx != y->head->idx)
+		return x->head->idx < y->head->idx ? -1 : 1;
+	if (x->head->cpu != y->head->cpu)
+		return x->head->cpu < y->head->cpu ? -1 : 1;
+	if (x->head->tid != y->head->tid)
+		return x->head->tid < y->head->tid ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Does b begin where a ends, but for a padding to 8? */
+static bool continues(const struct auxtap_perfdata_aux *a,
+		      const struct auxtap_perfdata_aux *b, uint64_t *size)
+{
+	uint64_t distance = b->head.offset - a->head.offset;
+
+	if (!same_buffer(&a->head, &b->head) || distance > a->trace_size ||
+	    a->trace_size - distance >= 8 || a->trace_size != a->head.size)
+		return false;
+	*size = distance;
+	return true;
+}
+
+static int find_queues(struct dump_trace *trace)
+{
+	struct order *order = malloc(trace->nr * sizeof(*order));
+	uint32_t nr_queues = 0;
+
+	if (!order)
+		return -ENOMEM;
+	for (size_t i = 0; i < trace->nr; i++) {
+		order[i].head = &trace->aux[i].head;
+		order[i].number = i;
+	}
+	qsort(order, trace->nr, sizeof(*order), by_buffer);
+	for (size_t i = 0; i < trace->nr; i++) {
+		struct trace_record *record = &trace->records[order[i].number];
+		size_t before = i ? order[i - 1].number : 0;
+
+		if (!i || !same_buffer(order[i - 1].head, order[i].head))
+			nr_queues++;
+		else if (continues(&trace->aux[before], &trace->aux[order[i].number],
+				   &trace->records[before].size))
+			record->continues = trace->records[before].continued = true;
+		record->queue = nr_queues - 1;
+		record->size = trace->aux[order[i].number].trace_size;
+	}
+	free(order);
+	trace->queues = calloc(nr_queues, sizeof(*trace->queues));
+	return trace->queues ? 0 : -ENOMEM;
+}
+
+int dump_trace_open(struct dump_trace **tracep, struct auxtap_perfdata *pd,
+		    struct auxtap_error *err)
+{
+	struct dump_trace *trace = calloc(1, sizeof(*trace));
+	const uint64_t *priv;
+	size_t nr_priv;
+	int ret = -ENOMEM;
+
+	*tracep = NULL;
+	if (!trace)
+		goto fail;
+	trace->pd = pd;
+	trace->buf = malloc(PIECE);
+	if (!trace->buf)
+		goto fail;
+	ret = auxtap_perfdata_auxtraces(pd, &trace->aux, &trace->nr, err);
+	if (ret)
+		goto fail;
+	if (auxtap_perfdata_auxtrace_info(pd, &trace->family, &priv, &nr_priv))
+		trace->family = 0;
+	if (trace->family == AUXTAP_AUXTRACE_CS_ETM &&
+	    dump_cs_open(&trace->cs, pd, &trace->cs_error) == -ENOMEM) {
+		ret = -ENOMEM;
+		goto fail;
+	}
+	if (trace->nr) {
+		trace->records = calloc(trace->nr, sizeof(*trace->records));
+		ret = trace->records ? find_queues(trace) : -ENOMEM;
+		if (ret)
+			goto fail;
+	}
+	*tracep = trace;
+	return 0;
+fail:
+	dump_trace_close(trace);
+	return auxtap_error_set(err, ret, auxtap_perfdata_path(pd),
+				"no memory for its traces");
+}
+
+void dump_trace_close(struct dump_trace *trace)
+{
+	if (!trace)
+		return;
+	dump_cs_close(trace->cs);
+	free(trace->queues);
+	free(trace->records);
+	free(trace->buf);
+	free(trace);
+}
+
+static int dump_record(struct dump_trace *trace, const struct auxtap_perfdata_aux *aux,
+		       const struct trace_record *record, struct counted *counted,
+		       struct auxtap_error *err)
+{
+	struct queue *q = &trace->queues[record->queue];
+	uint64_t at = 0;
+	size_t have, used;
+	bool last;
+	int ret;
+
+	if (!record->continues)
+		memset(q, 0, sizeof(*q));
+	have = q->nr_carry;
+	memcpy(trace->buf, q->carry, have);
+	do {
+		size_t want = PIECE - have;
+		ssize_t got;
+
+		if (want > record->size - at)
+			want = (size_t)(record->size - at);
+		got = auxtap_perfdata_pread(trace->pd, trace->buf + have, want,
+					    aux->trace_off + at);
+		if (got != (ssize_t)want)
+			return auxtap_error_set_at(
+				err, -EBADMSG, auxtap_perfdata_path(trace->pd),
+				aux->trace_off + at,
+				"the trace at offset %" PRIu64 " cannot be read",
+				aux->trace_off + at);
+		have += want;
+		at += want;
+		last = at == record->size;
+		ret = packets_piece(counted, &q->stream, trace->buf, have,
+				    aux->head.offset + at - have, last && !record->continued,
+				    &used, err);
+		if (ret)
+			return ret;
+		have -= used;
+		memmove(trace->buf, trace->buf + used, have);
+	} while (!last);
+	q->nr_carry = have < sizeof(q->carry) ? have : sizeof(q->carry);
+	memcpy(q->carry, trace->buf, q->nr_carry);
+	return 0;
+}
+
+int dump_trace_next(struct dump_trace *trace, FILE *out, struct auxtap_error *err)
+{
+	struct counted counted = {trace->family, out, 0};
+	size_t number = trace->at++;
+	int ret;
+
+	if (number >= trace->nr)
+		return 0;
+	if (trace->cs)
+		return dump_cs_record(trace->cs, trace->aux[number].trace_off,
+				      trace->aux[number].trace_size, out, err);
+	if (trace->family == AUXTAP_AUXTRACE_CS_ETM) {
+		fprintf(out, "  error  %s: %s\n", trace->cs_error.what, trace->cs_error.why);
+		return 1;
+	}
+	if (trace->family != AUXTAP_AUXTRACE_INTEL_PT &&
+	    trace->family != AUXTAP_AUXTRACE_ARM_SPE) {
+		fprintf(out, "  (packets of this trace family are not listed)\n");
+		return 0;
+	}
+	ret = dump_record(trace, &trace->aux[number], &trace->records[number], &counted,
+			  err);
+	return ret ? ret : counted.errors > 0;
+}

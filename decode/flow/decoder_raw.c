@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* A bare stream as the decoder's only queue; images and sideband are given by hand. Snapshots. */
+#include "util/opts.h"
+#include "decode/coresight/cs_snapshot.h"
+#include "decoder_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static ssize_t read_raw(void *ctx, void *buf, size_t size, uint64_t off)
+{
+	struct auxtap_decoder *dec = ctx;
+	ssize_t got;
+
+	do {
+		got = pread(dec->raw_fd, buf, size, (off_t)off);
+	} while (got < 0 && errno == EINTR);
+	return got < 0 ? -errno : got;
+}
+
+/* What the first sideband file tells: of which CPU it is, and if several threads run there. */
+struct primary {
+	int cpu;
+	int32_t tid;
+	bool mixed, several;
+	bool untimed; /* a switch without a time */
+};
+
+static int look_at(void *ctx, const struct auxtap_record *rec)
+{
+	struct primary *first = ctx;
+	bool out = rec->header->misc & PERF_RECORD_MISC_SWITCH_OUT;
+	int32_t ids[2], tid = (int32_t)rec->tid;
+
+	if (rec->header->type >= AUXTAP_RECORD_HEADER_ATTR)
+		return 0;
+	/* the first file's records are the traced CPU's, whether they have its number or not */
+	if (!(rec->have & AUXTAP_REC_CPU))
+		first->cpu = first->cpu < 0 ? SIDEBAND_UNNUMBERED_CPU : first->cpu;
+	else if (first->cpu >= 0 && first->cpu != (int)rec->cpu)
+		first->mixed = true;
+	else
+		first->cpu = (int)rec->cpu;
+	if (rec->header->type == PERF_RECORD_SWITCH_CPU_WIDE && out) {
+		if (rec->body_size < sizeof(ids))
+			return 0;
+		memcpy(ids, rec->header + 1, sizeof(ids));
+		tid = ids[1];
+	} else if ((rec->header->type != PERF_RECORD_SWITCH &&
+		    rec->header->type != PERF_RECORD_SWITCH_CPU_WIDE) ||
+		   out || !(rec->have & AUXTAP_REC_PID_TID)) {
+		return 0;
+	}
+	first->untimed = first->untimed || !(rec->have & AUXTAP_REC_TIME);
+	if (first->tid == -1)
+		first->tid = tid;
+	else if (first->tid != tid)
+		first->several = true;
+	return 0;
+}
+
+/*
+ * Is the stream a CPU's, where switches say who runs? A thread's own switches alone leave it a thread's.
+ * *unknown: several threads run, and who when is not known, for their times cannot be compared with the
+ * trace's, or the switches are of several CPUs.
+ */
+static int find_cpu(const struct auxtap_raw_opts *raw, int *cpu, bool *unknown,
+		    struct auxtap_error *err)
+{
+	struct primary first = {.cpu = -1, .tid = -1};
+	int ret;
+
+	*cpu = -1;
+	*unknown = false;
+	if (!raw->nr_sideband)
+		return 0;
+	ret = sideband_each_raw(raw->sideband[0], raw->sample_type, look_at, &first, err);
+	if (ret || !first.several)
+		return ret;
+	if (raw->time_mult && !first.mixed && !first.untimed)
+		*cpu = first.cpu;
+	else
+		*unknown = true;
+	return 0;
+}
+
+static int open_spe(struct auxtap_decoder *dec, const char *path, int cpu, uint64_t size,
+		    struct auxtap_error *err)
+{
+	struct spe_extent extent = {
+		.size = size,
+		.cpu = cpu,
+		.tid = cpu >= 0 ? -1 : dec->sideband.first_tid,
+		.of_one_thread = cpu < 0 && dec->sideband.first_tid >= 0,
+	};
+
+	if (spe_decoder_new(dec, read_raw) || spe_decoder_add(dec, &extent))
+		return auxtap_error_set(err, -ENOMEM, path, "out of memory");
+	return 0;
+}
+
+static int open_file(struct auxtap_decoder *dec, const char *path, bool is_spe, int cpu,
+		     struct auxtap_error *err)
+{
+	struct pt_extent extent = {.quiet = true, .cause = AUXTAP_GAP_OVERWRITTEN};
+	struct decoder_queue *queue;
+	struct stat st;
+
+	dec->raw_fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (dec->raw_fd < 0)
+		return auxtap_error_set(err, -errno, path, "cannot open: %s", strerror(errno));
+	if (fstat(dec->raw_fd, &st))
+		return auxtap_error_set(err, -errno, path, "%s", strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return auxtap_error_set(err, -EINVAL, path, "a raw trace must be a regular file");
+	if (!st.st_size)
+		return auxtap_error_set(err, -EBADMSG, path, "the trace is empty");
+	extent.size = (uint64_t)st.st_size;
+	if (is_spe)
+		return open_spe(dec, path, cpu, extent.size, err);
+	queue = decoder_add_queue(dec);
+	if (!queue || pt_stream_add(&queue->pt.stream, &extent))
+		return auxtap_error_set(err, -ENOMEM, path, "out of memory");
+	queue->pt.stream.pread = read_raw;
+	queue->pt.stream.ctx = dec;
+	queue->pt.cpu = cpu;
+	queue->pt.per_cpu = cpu >= 0;
+	if (!queue->pt.per_cpu) {
+		queue->pt.pid = queue->pt.queue_pid = dec->sideband.first_pid;
+		queue->pt.tid = queue->pt.queue_tid = dec->sideband.first_tid;
+	}
+	return 0;
+}
+
+static void configure(struct auxtap_decoder *dec, const struct auxtap_raw_opts *raw)
+{
+	struct pt_config *config = &dec->shared.config;
+	struct time_conv *conv = &dec->sideband.conv;
+
+	if (raw->cpu_family) {
+		config->cpu.vendor = pcv_intel;
+		config->cpu.family = (uint16_t)raw->cpu_family;
+		config->cpu.model = (uint8_t)raw->cpu_model;
+		config->cpu.stepping = (uint8_t)raw->cpu_stepping;
+		pt_cpu_errata(&config->errata, &config->cpu);
+		config->errata.bdm70 = 1;
+	}
+	config->mtc_freq = raw->mtc_freq;
+	config->nom_freq = raw->nom_freq;
+	config->cpuid_0x15_eax = raw->cpuid_0x15_eax;
+	config->cpuid_0x15_ebx = raw->cpuid_0x15_ebx;
+	conv->valid = raw->time_mult != 0;
+	conv->shift = (uint16_t)(raw->time_shift > 63 ? 63 : raw->time_shift);
+	conv->mult = raw->time_mult;
+	conv->zero = raw->time_zero;
+	conv->offset = raw->tsc_offset;
+}
+
+int raw_opts_take(struct auxtap_raw_opts *known, const struct auxtap_raw_opts *given,
+		  struct auxtap_error *err)
+{
+	return opts_take(known, sizeof(*known), OPTS_SIZE_AT(struct auxtap_raw_opts, time_zero),
+			 given, "struct auxtap_raw_opts", err);
+}
+
+int auxtap_decoder_open_raw(struct auxtap_decoder **dec_out, const char *path,
+			    const struct auxtap_raw_opts *raw_opts,
+			    struct auxtap_image_set *images,
+			    const struct auxtap_decode_opts *opts, struct auxtap_error *err)
+{
+	struct auxtap_raw_opts known, *raw = &known;
+	struct auxtap_decoder *dec;
+	bool is_spe, is_etm, unknown = false;
+	int ret, cpu = -1;
+
+	*dec_out = NULL;
+	ret = raw_opts_take(raw, raw_opts, err);
+	if (ret)
+		return ret;
+	is_spe = raw->family && !strcmp(raw->family, "spe");
+	is_etm = raw->family && !strcmp(raw->family, "etm");
+	if (raw->family && strcmp(raw->family, "pt") && !is_spe && !is_etm)
+		return auxtap_error_set(err, -ENOTSUP, raw->family,
+					"no decoder for this trace family in this version");
+	ret = decoder_new(&dec, images, opts, err);
+	if (ret)
+		return ret;
+	configure(dec, raw);
+	dec->sideband.snapshot = true; /* the file may hold any part of the AUX stream */
+	ret = is_etm ? 0 : find_cpu(raw, &cpu, &unknown, err);
+	if (ret)
+		goto fail;
+	for (unsigned int i = 0; i < raw->nr_sideband; i++) {
+		ret = sideband_read_raw(&dec->sideband, raw->sideband[i], raw->sample_type,
+					i || is_etm ? -1 : cpu, err);
+		if (ret)
+			goto fail;
+	}
+	sideband_done(&dec->sideband);
+	if (unknown)
+		dec->sideband.first_pid = dec->sideband.first_tid = -1;
+	ret = auxtap_image_set_kernel_unmoved(images);
+	if (ret) {
+		auxtap_error_set(err, ret, path, "out of memory");
+		goto fail;
+	}
+	ret = is_etm ? cs_decoder_open_raw(dec, path, raw, err) : open_file(dec, path, is_spe, cpu, err);
+	if (ret)
+		goto fail;
+	ret = decoder_start(dec);
+	if (ret) {
+		auxtap_error_set(err, ret, path, "cannot start decoding: %s", strerror(-ret));
+		goto fail;
+	}
+	*dec_out = dec;
+	return 0;
+fail:
+	auxtap_decoder_close(dec);
+	return ret;
+}
+
+bool auxtap_is_snapshot(const char *dir)
+{
+	return cs_snapshot_is(dir);
+}
+
+int auxtap_decoder_open_snapshot(struct auxtap_decoder **dec_out, const char *dir,
+				 struct auxtap_image_set *images,
+				 const struct auxtap_decode_opts *opts, struct auxtap_error *err)
+{
+	struct auxtap_decoder *dec;
+	int ret = decoder_new(&dec, images, opts, err);
+
+	*dec_out = NULL;
+	if (ret)
+		return ret;
+	sideband_done(&dec->sideband);
+	ret = cs_decoder_open_snapshot(dec, dir, err);
+	if (!ret) {
+		ret = decoder_start(dec);
+		if (ret)
+			auxtap_error_set(err, ret, dir, "cannot start decoding: %s", strerror(-ret));
+	}
+	if (ret)
+		auxtap_decoder_close(dec);
+	else
+		*dec_out = dec;
+	return ret;
+}

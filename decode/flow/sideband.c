@@ -1,0 +1,700 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Sideband records to tables: see sideband.h. Every length is checked, nothing is trusted. */
+#include "sideband.h"
+#include "decode/image/image_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void sideband_init(struct sideband *sb, struct auxtap_image_set *images)
+{
+	memset(sb, 0, sizeof(*sb));
+	sb->images = images;
+	sb->first_pid = sb->first_tid = -1;
+}
+
+void sideband_free(struct sideband *sb)
+{
+	for (size_t i = 0; i < sb->threads_size; i++) {
+		if (sb->threads[i])
+			free(sb->threads[i]->comms);
+		free(sb->threads[i]);
+	}
+	for (size_t i = 0; i < sb->nr_cpus; i++)
+		free(sb->cpus[i].switches);
+	free(sb->threads);
+	free(sb->cpus);
+	free(sb->aux);
+	free(sb->lost);
+	free(sb->slices);
+	free(sb->rings);
+	free(sb->events);
+	memset(sb, 0, sizeof(*sb));
+}
+
+/* Room for one more of a growing array. */
+static void *room(void **array, size_t nr, size_t *max, size_t elem)
+{
+	if (nr == *max) {
+		size_t grown_max = *max ? *max * 2 : 16;
+		void *grown = realloc(*array, grown_max * elem);
+
+		if (!grown)
+			return NULL;
+		*array = grown;
+		*max = grown_max;
+	}
+	return (char *)*array + nr * elem;
+}
+
+/* ---- threads ---- */
+
+static size_t thread_slot(const struct sideband *sb, int32_t tid)
+{
+	size_t at = ((uint32_t)tid * 2654435761u) & (sb->threads_size - 1);
+
+	while (sb->threads[at] && sb->threads[at]->tid != tid)
+		at = (at + 1) & (sb->threads_size - 1);
+	return at;
+}
+
+static int threads_grow(struct sideband *sb)
+{
+	size_t old_size = sb->threads_size, size = old_size ? old_size * 2 : 64;
+	struct sideband_thread **old = sb->threads;
+	struct sideband_thread **grown = calloc(size, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	sb->threads = grown;
+	sb->threads_size = size;
+	for (size_t i = 0; i < old_size; i++)
+		if (old[i])
+			grown[thread_slot(sb, old[i]->tid)] = old[i];
+	free(old);
+	return 0;
+}
+
+struct sideband_thread *sideband_thread(struct sideband *sb, int32_t tid, bool create)
+{
+	struct sideband_thread *thread;
+
+	if (create && sb->nr_threads * 2 >= sb->threads_size && threads_grow(sb))
+		return NULL;
+	if (!sb->threads_size)
+		return NULL;
+	thread = sb->threads[thread_slot(sb, tid)];
+	if (thread || !create)
+		return thread;
+	thread = calloc(1, sizeof(*thread));
+	if (!thread)
+		return NULL;
+	thread->tid = tid;
+	thread->pid = -1;
+	sb->threads[thread_slot(sb, tid)] = thread;
+	sb->nr_threads++;
+	return thread;
+}
+
+int32_t sideband_pid(const struct sideband *sb, int32_t tid)
+{
+	const struct sideband_thread *thread = sideband_thread((struct sideband *)sb, tid, false);
+
+	return thread ? thread->pid : -1;
+}
+
+uint64_t sideband_started(const struct sideband *sb, int32_t tid)
+{
+	const struct sideband_thread *thread = sideband_thread((struct sideband *)sb, tid, false);
+
+	return thread ? thread->started : 0;
+}
+
+static int set_comm(struct sideband *sb, int32_t pid, int32_t tid, uint64_t time,
+		    const char *comm)
+{
+	struct sideband_thread *thread = sideband_thread(sb, tid, true);
+	struct sideband_comm *grown;
+	char name[16] = "";
+	size_t at;
+
+	if (!thread)
+		return -ENOMEM;
+	thread->pid = pid;
+	if (!comm)
+		return 0;
+	memcpy(name, comm, strnlen(comm, 15)); /* may be this thread's own, about to move */
+	grown = realloc(thread->comms, (thread->nr_comms + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	thread->comms = grown;
+	/* several sideband files come one after the other */
+	for (at = thread->nr_comms; at && grown[at - 1].time > time; at--)
+		grown[at] = grown[at - 1];
+	grown[at].time = time;
+	memcpy(grown[at].comm, name, sizeof(name));
+	thread->nr_comms++;
+	return 0;
+}
+
+const char *sideband_comm(const struct sideband *sb, int32_t tid, uint64_t time)
+{
+	const struct sideband_thread *thread = sideband_thread((struct sideband *)sb, tid, false);
+	const char *best;
+
+	if (!thread || !thread->nr_comms)
+		return NULL;
+	best = thread->comms[0].comm;
+	if (!time)
+		return thread->comms[thread->nr_comms - 1].comm;
+	for (size_t i = 1; i < thread->nr_comms && thread->comms[i].time <= time; i++)
+		best = thread->comms[i].comm;
+	return best;
+}
+
+/* ---- CPUs ---- */
+
+static struct sideband_cpu *get_cpu(struct sideband *sb, int cpu)
+{
+	struct sideband_cpu *grown;
+
+	for (size_t i = 0; i < sb->nr_cpus; i++)
+		if (sb->cpus[i].cpu == cpu)
+			return &sb->cpus[i];
+	if (sb->nr_cpus >= 65536)
+		return NULL;
+	grown = realloc(sb->cpus, (sb->nr_cpus + 1) * sizeof(*grown));
+	if (!grown)
+		return NULL;
+	sb->cpus = grown;
+	memset(&grown[sb->nr_cpus], 0, sizeof(*grown));
+	grown[sb->nr_cpus].cpu = cpu;
+	grown[sb->nr_cpus].start_tid = -1;
+	return &grown[sb->nr_cpus++];
+}
+
+/* From time on pid/tid runs; 'before' did until then. */
+static int ran(struct sideband *sb, int cpu, uint64_t time, int32_t pid, int32_t tid,
+	       const struct auxtap_record *before)
+{
+	struct sideband_cpu *line = get_cpu(sb, cpu);
+	struct sideband_switch *sw;
+
+	if (!line)
+		return -ENOMEM;
+	sw = room((void **)&line->switches, line->nr, &line->max, sizeof(*sw));
+	if (!sw)
+		return -ENOMEM;
+	*sw = (struct sideband_switch){time, pid, tid};
+	if (!line->nr++) {
+		line->first = *sw;
+		if (before && before->have & AUXTAP_REC_PID_TID) {
+			line->first.pid = (int32_t)before->pid;
+			line->first.tid = (int32_t)before->tid;
+		}
+	}
+	return 0;
+}
+
+bool sideband_running(const struct sideband *sb, int cpu, uint64_t time, int32_t *pid,
+		      int32_t *tid)
+{
+	for (size_t c = 0; c < sb->nr_cpus; c++) {
+		const struct sideband_cpu *line = &sb->cpus[c];
+		const struct sideband_switch *sw = &line->first;
+		size_t lo = 0, hi = line->nr;
+
+		if (line->cpu != cpu)
+			continue;
+		while (lo < hi) {
+			size_t mid = lo + (hi - lo) / 2;
+
+			if (line->switches[mid].time <= time)
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+		if (lo)
+			sw = &line->switches[lo - 1];
+		/* The kernel starts tracing before it records the switch to a thread. */
+		if (sw->tid == -1 && lo < line->nr)
+			sw = &line->switches[lo];
+		*pid = sw->pid;
+		*tid = sw->tid;
+		return *tid != -1;
+	}
+	return false;
+}
+
+static int by_cpu_and_offset(const void *a, const void *b)
+{
+	const struct sideband_slice *x = a, *y = b;
+
+	if (x->cpu != y->cpu)
+		return x->cpu < y->cpu ? -1 : 1;
+	return x->off < y->off ? -1 : x->off > y->off;
+}
+
+static int by_switch_time(const void *a, const void *b)
+{
+	const struct sideband_switch *x = a, *y = b;
+
+	return x->time < y->time ? -1 : x->time > y->time;
+}
+
+/* A flight recorder keeps a process's last execs; with the others the start of its trace is dropped. */
+static void cut_spaces(struct sideband *sb)
+{
+	for (size_t i = 0; i < sb->threads_size; i++) {
+		const struct sideband_thread *thread = sb->threads[i];
+
+		if (thread && thread->tid == thread->pid && !thread->started)
+			auxtap_image_set_cut(sb->images, thread->pid);
+	}
+}
+
+void sideband_done(struct sideband *sb)
+{
+	if (sb->per_thread && (sb->snapshot || sb->overwritten))
+		cut_spaces(sb);
+	if (sb->nr_slices)
+		qsort(sb->slices, sb->nr_slices, sizeof(*sb->slices), by_cpu_and_offset);
+	/* Several sideband files come one after the other. */
+	for (size_t c = 0; c < sb->nr_cpus; c++) {
+		struct sideband_cpu *line = &sb->cpus[c];
+		size_t i;
+
+		for (i = 1; i < line->nr; i++)
+			if (line->switches[i].time < line->switches[i - 1].time)
+				break;
+		if (i < line->nr)
+			qsort(line->switches, line->nr, sizeof(*line->switches), by_switch_time);
+	}
+}
+
+bool sideband_owner(const struct sideband *sb, int cpu, uint64_t off, int32_t *pid, int32_t *tid)
+{
+	size_t lo = 0, hi = sb->nr_slices;
+	const struct sideband_slice *slice;
+
+	if (!sb->follows_threads || sb->snapshot)
+		return false;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		slice = &sb->slices[mid];
+		if (slice->cpu < cpu || (slice->cpu == cpu && slice->off <= off))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo)
+		return false;
+	slice = &sb->slices[lo - 1];
+	if (slice->cpu != cpu || off >= slice->end)
+		return false;
+	*pid = slice->pid;
+	*tid = slice->tid;
+	return true;
+}
+
+/* ---- records ---- */
+
+struct body {
+	const uint8_t *at;
+	size_t left;
+};
+
+static uint32_t get_u32(struct body *b)
+{
+	uint32_t v = 0;
+
+	if (b->left >= 4) {
+		memcpy(&v, b->at, 4);
+		b->at += 4;
+		b->left -= 4;
+	} else {
+		b->left = 0;
+	}
+	return v;
+}
+
+static uint64_t get_u64(struct body *b)
+{
+	uint64_t v = 0;
+
+	if (b->left >= 8) {
+		memcpy(&v, b->at, 8);
+		b->at += 8;
+		b->left -= 8;
+	} else {
+		b->left = 0;
+	}
+	return v;
+}
+
+static const char *get_string(struct body *b)
+{
+	return b->left && memchr(b->at, 0, b->left) ? (const char *)b->at : NULL;
+}
+
+static int on_mmap(struct sideband *sb, const struct auxtap_record *rec, struct body b)
+{
+	int32_t pid = (int32_t)get_u32(&b), tid = (int32_t)get_u32(&b);
+	uint64_t addr = get_u64(&b), len = get_u64(&b), pgoff = get_u64(&b);
+	unsigned int mode = rec->header->misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	uint8_t id[20];
+	struct file_identity file = {0};
+	unsigned int id_size = 0;
+	const char *name;
+
+	if (rec->header->type == PERF_RECORD_MMAP2) {
+		if (b.left < 32)
+			return 0;
+		if (rec->header->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
+			id_size = b.at[0] <= 20 ? b.at[0] : 20;
+			memcpy(id, b.at + 4, 20);
+		} else {
+			memcpy(&file.maj, b.at, sizeof(file.maj));
+			memcpy(&file.min, b.at + 4, sizeof(file.min));
+			memcpy(&file.ino, b.at + 8, sizeof(file.ino));
+		}
+		b.at += 32;
+		b.left -= 32;
+	}
+	name = get_string(&b);
+	if (!name)
+		return 0;
+	if (mode == PERF_RECORD_MISC_KERNEL || pid == -1)
+		return auxtap_image_set_kernel_map(sb->images, rec->time, addr, len, pgoff, name,
+						   id, id_size);
+	if (mode == PERF_RECORD_MISC_GUEST_KERNEL || mode == PERF_RECORD_MISC_GUEST_USER)
+		return 0;
+	if (rec->header->misc & PERF_RECORD_MISC_MMAP_DATA && rec->header->type == PERF_RECORD_MMAP)
+		return 0;
+	if (!sideband_thread(sb, tid, false) && set_comm(sb, pid, tid, rec->time, NULL))
+		return -ENOMEM;
+	return auxtap_image_set_map_file(sb->images, pid, rec->time, addr, len, pgoff, name, id,
+					 id_size, &file);
+}
+
+static int on_comm(struct sideband *sb, const struct auxtap_record *rec, struct body b)
+{
+	int32_t pid = (int32_t)get_u32(&b), tid = (int32_t)get_u32(&b);
+	const char *comm = get_string(&b);
+
+	if (rec->header->misc & PERF_RECORD_MISC_COMM_EXEC) {
+		int ret = auxtap_image_set_exec(sb->images, pid, rec->time);
+
+		if (ret)
+			return ret;
+		if (sb->first_tid == -1) {
+			sb->first_pid = pid;
+			sb->first_tid = tid;
+		}
+	}
+	return set_comm(sb, pid, tid, rec->time, comm);
+}
+
+static int on_fork(struct sideband *sb, const struct auxtap_record *rec, struct body b)
+{
+	int32_t pid = (int32_t)get_u32(&b), ppid = (int32_t)get_u32(&b);
+	int32_t tid = (int32_t)get_u32(&b), ptid = (int32_t)get_u32(&b);
+	int ret;
+
+	if (!b.left)
+		return 0;
+	ret = set_comm(sb, pid, tid, rec->time, sideband_comm(sb, ptid, rec->time));
+	if (!ret && pid != ppid)
+		ret = auxtap_image_set_fork(sb->images, ppid, pid, rec->time);
+	return ret;
+}
+
+/* A dying thread has no ids any more: its slice is told by time. */
+static int add_slice(struct sideband *sb, const struct auxtap_record *rec, uint64_t off,
+		     uint64_t size)
+{
+	const uint32_t need = AUXTAP_REC_PID_TID | AUXTAP_REC_CPU;
+	struct sideband_slice *slice;
+
+	if (sb->per_thread || sb->snapshot || !size || (rec->have & need) != need ||
+	    (int32_t)rec->tid <= 0)
+		return 0;
+	slice = room((void **)&sb->slices, sb->nr_slices, &sb->max_slices, sizeof(*slice));
+	if (!slice)
+		return -ENOMEM;
+	*slice = (struct sideband_slice){.off = off,
+					 .end = off + size < off ? UINT64_MAX : off + size,
+					 .pid = (int32_t)rec->pid,
+					 .tid = (int32_t)rec->tid,
+					 .cpu = (int)rec->cpu};
+	sb->nr_slices++;
+	return 0;
+}
+
+struct sideband_ring *sideband_ring(struct sideband *sb, int32_t tid, int cpu)
+{
+	struct sideband_ring *ring;
+
+	for (size_t i = sb->nr_rings; i--;)
+		if (sb->rings[i].tid == tid && sb->rings[i].cpu == cpu)
+			return &sb->rings[i];
+	ring = room((void **)&sb->rings, sb->nr_rings, &sb->max_rings, sizeof(*ring));
+	if (!ring)
+		return NULL;
+	*ring = (struct sideband_ring){.tid = tid, .cpu = cpu, .begin = UINT64_MAX};
+	sb->nr_rings++;
+	return ring;
+}
+
+static size_t event_slot(const struct sideband_event *events, size_t size, uint64_t id)
+{
+	size_t at = (size_t)((id * 0x9e3779b97f4a7c15u) >> 32) & (size - 1);
+
+	while (events[at].id && events[at].id != id)
+		at = (at + 1) & (size - 1);
+	return at;
+}
+
+static int32_t thread_of_event(const struct sideband *sb, uint64_t id)
+{
+	const struct sideband_event *event;
+
+	if (!id || !sb->events_size)
+		return -1;
+	event = &sb->events[event_slot(sb->events, sb->events_size, id)];
+	return event->id ? event->tid : -1;
+}
+
+static int events_grow(struct sideband *sb)
+{
+	size_t size = sb->events_size ? sb->events_size * 2 : 64;
+	struct sideband_event *grown = calloc(size, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	for (size_t i = 0; i < sb->events_size; i++)
+		if (sb->events[i].id)
+			grown[event_slot(grown, size, sb->events[i].id)] = sb->events[i];
+	free(sb->events);
+	sb->events = grown;
+	sb->events_size = size;
+	return 0;
+}
+
+static int note_event(struct sideband *sb, uint64_t id, int32_t tid)
+{
+	if (!sb->per_thread || tid <= 0 || !id || thread_of_event(sb, id) != -1)
+		return 0;
+	if (sb->nr_events * 2 >= sb->events_size && events_grow(sb))
+		return -ENOMEM;
+	sb->events[event_slot(sb->events, sb->events_size, id)] = (struct sideband_event){id, tid};
+	sb->nr_events++;
+	return 0;
+}
+
+static int on_id_index(struct sideband *sb, struct body b)
+{
+	uint64_t nr = get_u64(&b);
+
+	for (; nr && b.left >= 32; nr--) {
+		uint64_t id = get_u64(&b);
+		int32_t tid;
+
+		get_u64(&b); /* index, CPU */
+		get_u64(&b);
+		tid = (int32_t)get_u64(&b);
+		if (note_event(sb, id, tid))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int note_ring(struct sideband *sb, const struct auxtap_record *rec, uint64_t off, uint64_t size)
+{
+	uint32_t need = sb->per_thread ? AUXTAP_REC_PID_TID : AUXTAP_REC_CPU;
+	int32_t tid = sb->per_thread ? (int32_t)rec->tid : -1;
+	int cpu = sb->per_thread ? -1 : (int)rec->cpu;
+	uint64_t end = off + size < off ? UINT64_MAX : off + size;
+	struct sideband_ring *ring;
+
+	/* a dying thread has no ids any more, its event has */
+	if (sb->per_thread && (rec->have & need) == need && rec->have & AUXTAP_REC_ID) {
+		if (note_event(sb, rec->id, tid))
+			return -ENOMEM;
+		if (tid <= 0)
+			tid = thread_of_event(sb, rec->id);
+	}
+	if (sb->snapshot || !size || (rec->have & need) != need || (sb->per_thread && tid <= 0))
+		return 0;
+	ring = sideband_ring(sb, tid, cpu);
+	if (!ring)
+		return -ENOMEM;
+	ring->begin = off < ring->begin ? off : ring->begin;
+	ring->end = end > ring->end ? end : ring->end;
+	ring->time = rec->time;
+	return 0;
+}
+
+static int on_aux(struct sideband *sb, const struct auxtap_record *rec, struct body b)
+{
+	uint64_t off = get_u64(&b), size = get_u64(&b), flags;
+	struct sideband_aux *aux;
+
+	if (b.left < 8)
+		return 0;
+	flags = get_u64(&b);
+	/* of a snapshot the offset is where the unit stopped */
+	if (flags & PERF_AUX_FLAG_OVERWRITE)
+		sb->overwritten = true;
+	else if (note_ring(sb, rec, off, size))
+		return -ENOMEM;
+	if (add_slice(sb, rec, off, size))
+		return -ENOMEM;
+	if (!(flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL |
+		       PERF_AUX_FLAG_COLLISION)))
+		return 0;
+	aux = room((void **)&sb->aux, sb->nr_aux, &sb->max_aux, sizeof(*aux));
+	if (!aux)
+		return -ENOMEM;
+	*aux = (struct sideband_aux){
+		.end_off = off + size, .flags = flags, .time = rec->time, .tid = -1, .cpu = -1};
+	if (rec->have & AUXTAP_REC_PID_TID)
+		aux->tid = (int32_t)rec->tid;
+	if (rec->have & AUXTAP_REC_CPU)
+		aux->cpu = (int)rec->cpu;
+	sb->nr_aux++;
+	return 0;
+}
+
+static int on_lost(struct sideband *sb, const struct auxtap_record *rec, struct body b)
+{
+	struct sideband_lost *lost;
+	uint64_t nr;
+
+	get_u64(&b);
+	if (b.left < 8)
+		return 0;
+	nr = get_u64(&b);
+	lost = room((void **)&sb->lost, sb->nr_lost, &sb->max_lost, sizeof(*lost));
+	if (!lost)
+		return -ENOMEM;
+	*lost = (struct sideband_lost){.time = rec->time, .nr = nr, .tid = -1, .cpu = -1};
+	if (rec->have & AUXTAP_REC_PID_TID)
+		lost->tid = (int32_t)rec->tid;
+	if (rec->have & AUXTAP_REC_CPU)
+		lost->cpu = (int)rec->cpu;
+	sb->nr_lost++;
+	return 0;
+}
+
+static int on_switch(struct sideband *sb, const struct auxtap_record *rec, struct body b)
+{
+	bool out = rec->header->misc & PERF_RECORD_MISC_SWITCH_OUT;
+	int32_t pid = (int32_t)rec->pid, tid = (int32_t)rec->tid;
+
+	if (!(rec->have & AUXTAP_REC_CPU) || sb->per_thread)
+		return 0;
+	sb->has_switches = true;
+	if (rec->header->type == PERF_RECORD_SWITCH_CPU_WIDE && out) {
+		pid = (int32_t)get_u32(&b);
+		tid = (int32_t)get_u32(&b);
+	} else if (out) {
+		pid = tid = -1;
+	} else if (!(rec->have & AUXTAP_REC_PID_TID)) {
+		return 0;
+	}
+	return ran(sb, (int)rec->cpu, rec->time, pid, tid, out ? rec : NULL);
+}
+
+/* The tracepoint's fields, as every 64-bit kernel has laid them out. */
+#define SCHED_SWITCH_NEXT_PID 56
+#define SCHED_SWITCH_SIZE 64
+
+static int on_sample(struct sideband *sb, const struct auxtap_record *rec, struct body b)
+{
+	static const uint64_t before_raw[] = {PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP,
+					      PERF_SAMPLE_TID, PERF_SAMPLE_TIME,
+					      PERF_SAMPLE_ADDR, PERF_SAMPLE_ID,
+					      PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,
+					      PERF_SAMPLE_PERIOD};
+	uint64_t type;
+	int32_t tid;
+
+	if (sb->per_thread || !(rec->have & AUXTAP_REC_CPU) || !rec->attr || !rec->attr->name ||
+	    rec->attr->attr.type != PERF_TYPE_TRACEPOINT ||
+	    strcmp(rec->attr->name, "sched:sched_switch"))
+		return 0;
+	type = rec->attr->attr.sample_type;
+	if (!(type & PERF_SAMPLE_RAW) || type & (PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN))
+		return 0;
+	for (size_t i = 0; i < sizeof(before_raw) / sizeof(before_raw[0]); i++)
+		if (type & before_raw[i])
+			get_u64(&b);
+	if (get_u32(&b) < SCHED_SWITCH_SIZE || b.left < SCHED_SWITCH_SIZE)
+		return 0;
+	memcpy(&tid, b.at + SCHED_SWITCH_NEXT_PID, sizeof(tid));
+	sb->has_switches = true;
+	if (tid < 0)
+		return 0;
+	return ran(sb, (int)rec->cpu, rec->time, tid ? sideband_pid(sb, tid) : 0, tid, rec);
+}
+
+/* One event a CPU says it once; where each thread has an event, each says it. */
+static int on_itrace_start(struct sideband *sb, const struct auxtap_record *rec, struct body b)
+{
+	int32_t pid = (int32_t)get_u32(&b), tid = (int32_t)get_u32(&b);
+	struct sideband_thread *thread;
+	struct sideband_cpu *line;
+
+	if (sb->first_tid == -1) {
+		sb->first_pid = pid;
+		sb->first_tid = tid;
+	}
+	if (set_comm(sb, pid, tid, rec->time, NULL) ||
+	    (rec->have & AUXTAP_REC_ID && note_event(sb, rec->id, tid)))
+		return -ENOMEM;
+	thread = sideband_thread(sb, tid, false);
+	if (!thread->started || rec->time < thread->started)
+		thread->started = rec->time;
+	if (!(rec->have & AUXTAP_REC_CPU) || sb->per_thread)
+		return 0;
+	line = get_cpu(sb, (int)rec->cpu);
+	if (!line)
+		return -ENOMEM;
+	if (line->start_tid != -1 && line->start_tid != tid)
+		sb->follows_threads = true;
+	line->start_tid = tid;
+	return ran(sb, (int)rec->cpu, rec->time, pid, tid, NULL);
+}
+
+int sideband_record(struct sideband *sb, const struct auxtap_record *rec)
+{
+	struct body b = {(const uint8_t *)(rec->header + 1), rec->body_size};
+
+	switch (rec->header->type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		return on_mmap(sb, rec, b);
+	case PERF_RECORD_COMM:
+		return on_comm(sb, rec, b);
+	case PERF_RECORD_FORK:
+		return on_fork(sb, rec, b);
+	case PERF_RECORD_AUX:
+		return on_aux(sb, rec, b);
+	case PERF_RECORD_LOST:
+		return on_lost(sb, rec, b);
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		return on_switch(sb, rec, b);
+	case PERF_RECORD_ITRACE_START:
+		return on_itrace_start(sb, rec, b);
+	case AUXTAP_RECORD_ID_INDEX:
+		return on_id_index(sb, b);
+	case PERF_RECORD_SAMPLE:
+		return on_sample(sb, rec, b);
+	default:
+		return 0;
+	}
+}

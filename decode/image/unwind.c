@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Backtrace of a dead thread: elfutils' unwinder on the registers and the stack that the
+ * snapshot kept, with the unwind information of the images that were found. What elfutils
+ * does not know of AArch64 is here: signed return addresses, and the kernel's signal frame
+ * (what returns from a handler has no unwind information under qemu).
+ */
+#include "debug_file.h"
+#include "image_private.h"
+#include "decode/report/report.h"
+
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define A64_SIGRETURN	  0xd4000001d2801168ull /* mov x8, #139; svc #0 */
+#define A64_CONTEXT_REGS  (128 + 184) /* of a signal frame: x0 … x30, sp, pc, pstate */
+#define A64_NR_SIGNALS	  8	      /* handlers within handlers */
+#define A64_ADDRESS	  0x0000ffffffffffffull
+
+struct unwind {
+	const struct report_facts *facts;
+	struct auxtap_image_set *images;
+	struct auxtap_regs regs; /* to begin with */
+	uint64_t ip, sp;
+	struct unwind_frames *out;
+	int max;
+	bool started;
+	bool signal; /* ended at a signal frame: 'regs' is what it interrupted */
+};
+
+static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread_arg)
+{
+	struct unwind *u = arg;
+
+	(void)dwfl;
+	if (u->started)
+		return 0;
+	u->started = true;
+	*thread_arg = u;
+	return 1;
+}
+
+static bool read_memory(const struct unwind *u, uint64_t addr, void *buf, size_t size)
+{
+	return report_facts_memory(u->facts, addr, buf, size) ||
+	       auxtap_image_set_read(u->images, u->facts->crash.pid, u->facts->crash.time, addr,
+				     buf, size) == (ssize_t)size;
+}
+
+static bool is_code(const struct unwind *u, uint64_t addr)
+{
+	const struct report_map *map = report_facts_map(u->facts, addr);
+
+	return map && map->perms[2] == 'x';
+}
+
+/* Functions with pointer authentication keep their return addresses signed: with bits above the address. */
+static uint64_t unsigned_address(const struct unwind *u, uint64_t word)
+{
+	if (u->regs.arch == AUXTAP_ARCH_AARCH64 && word & ~A64_ADDRESS &&
+	    is_code(u, word & A64_ADDRESS))
+		return word & A64_ADDRESS;
+	return word;
+}
+
+static bool memory_read(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *result, void *arg)
+{
+	struct unwind *u = arg;
+	uint64_t word;
+
+	(void)dwfl;
+	if (!read_memory(u, addr, &word, sizeof(word))) {
+		u->out->unread = addr;
+		return false;
+	}
+	*result = unsigned_address(u, word);
+	return true;
+}
+
+static bool initial_registers(Dwfl_Thread *thread, void *arg)
+{
+	static const int x86_order[16] = {
+		AUXTAP_X86_AX,	AUXTAP_X86_DX,	AUXTAP_X86_CX,	AUXTAP_X86_BX,
+		AUXTAP_X86_SI,	AUXTAP_X86_DI,	AUXTAP_X86_BP,	AUXTAP_X86_SP,
+		AUXTAP_X86_R8,	AUXTAP_X86_R9,	AUXTAP_X86_R10, AUXTAP_X86_R11,
+		AUXTAP_X86_R12, AUXTAP_X86_R13, AUXTAP_X86_R14, AUXTAP_X86_R15,
+	};
+	struct unwind *u = arg;
+	Dwarf_Word words[32];
+	unsigned int nr;
+
+	if (u->regs.arch == AUXTAP_ARCH_AARCH64) {
+		nr = 32; /* x0 … x30, sp */
+		for (unsigned int i = 0; i < nr; i++)
+			words[i] = u->regs.reg[AUXTAP_A64_X0 + i];
+		words[AUXTAP_A64_LR] = unsigned_address(u, words[AUXTAP_A64_LR]);
+		words[AUXTAP_A64_SP] = u->sp;
+	} else {
+		nr = 17;
+		for (unsigned int i = 0; i < 16; i++)
+			words[i] = u->regs.reg[x86_order[i]];
+		words[7] = u->sp;
+		words[16] = u->ip;
+	}
+	if (!dwfl_thread_state_registers(thread, 0, nr, words))
+		return false;
+	dwfl_thread_state_register_pc(thread, u->ip);
+	return true;
+}
+
+static const Dwfl_Thread_Callbacks thread_callbacks = {
+	.next_thread = next_thread,
+	.memory_read = memory_read,
+	.set_initial_registers = initial_registers,
+};
+
+static const Dwfl_Callbacks dwfl_callbacks = {
+	.find_elf = debug_file_no_elf,
+	.find_debuginfo = debug_file_find,
+	.section_address = dwfl_offline_section_address,
+};
+
+static const char *path_of(struct auxtap_image_set *images, const char *name)
+{
+	struct auxtap_image_info info;
+
+	for (size_t i = 0; i < auxtap_image_set_count(images); i++) {
+		if (!auxtap_image_set_info(images, i, &info) && !strcmp(info.name, name) &&
+		    info.state == AUXTAP_IMAGE_FOUND)
+			return info.path;
+	}
+	return NULL;
+}
+
+static void report_modules(struct unwind *u, Dwfl *dwfl)
+{
+	const struct report_facts *f = u->facts;
+
+	dwfl_report_begin(dwfl);
+	for (size_t i = 0; i < f->nr_maps; i++) {
+		const struct report_map *m = &f->maps[i];
+		const char *path;
+
+		if (m->pgoff != 0 || m->name[0] != '/')
+			continue;
+		if (i && !strcmp(f->maps[i - 1].name, m->name))
+			continue; /* a second view of the same beginning */
+		path = path_of(u->images, m->name);
+		if (path && !dwfl_report_elf(dwfl, m->name, path, -1, m->start, false) &&
+		    (errno == EMFILE || errno == ENFILE))
+			auxtap_image_set_short(u->images);
+	}
+	dwfl_report_end(dwfl, NULL, NULL);
+}
+
+/* Is it the code that returns from a signal handler? What it interrupted comes next. */
+static bool signal_frame(struct unwind *u, Dwfl_Frame *frame, uint64_t pc)
+{
+	static const unsigned char x86_sigreturn[] = {
+		0x48, 0xc7, 0xc0, 15, 0, 0, 0, /* mov $15, %rax */
+		0x0f, 0x05,		       /* syscall */
+	};
+	unsigned char bytes[sizeof(x86_sigreturn)];
+	uint64_t code, sp, context[34];
+
+	if (u->regs.arch != AUXTAP_ARCH_AARCH64) /* its unwind information is in the library */
+		return read_memory(u, pc, bytes, sizeof(bytes)) &&
+		       !memcmp(bytes, x86_sigreturn, sizeof(bytes));
+	if (!read_memory(u, pc, &code, sizeof(code)) || code != A64_SIGRETURN ||
+	    dwfl_frame_reg(frame, AUXTAP_A64_SP, &sp) ||
+	    !read_memory(u, sp + A64_CONTEXT_REGS, context, sizeof(context)))
+		return false;
+	memcpy(&u->regs.reg[AUXTAP_A64_X0], context, sizeof(context));
+	u->signal = true;
+	return true;
+}
+
+static bool has_unwind_information(Dwarf_CFI *cfi, Dwarf_Addr addr, Dwarf_Addr *start)
+{
+	Dwarf_Frame *frame;
+	Dwarf_Addr end;
+	bool signal;
+
+	if (dwarf_cfi_addrframe(cfi, addr, &frame))
+		return false;
+	if (dwarf_frame_info(frame, start, &end, &signal) < 0)
+		*start = 0;
+	free(frame);
+	return true;
+}
+
+/*
+ * Is the return address the first instruction of a function, without a call before it? That
+ * function is where the stack begins (makecontext), or the return address was overwritten.
+ */
+static bool not_called(Dwfl_Frame *frame, uint64_t pc)
+{
+	Dwfl_Module *module = dwfl_addrmodule(dwfl_thread_dwfl(dwfl_frame_thread(frame)), pc);
+	Dwarf_Addr bias, start;
+	Dwarf_CFI *cfi = module ? dwfl_module_eh_cfi(module, &bias) : NULL;
+
+	return cfi && has_unwind_information(cfi, pc - bias, &start) && start == pc - bias &&
+	       !has_unwind_information(cfi, pc - bias - 1, &start);
+}
+
+/* Is there unwind information of a page that is not executable, or no longer? */
+static bool was_code(Dwfl *dwfl, uint64_t addr)
+{
+	Dwfl_Module *module = dwfl ? dwfl_addrmodule(dwfl, addr) : NULL;
+	Dwarf_Addr bias, start;
+	Dwarf_CFI *cfi = module ? dwfl_module_eh_cfi(module, &bias) : NULL;
+
+	return cfi && has_unwind_information(cfi, addr - bias, &start);
+}
+
+/* Frame nr holds a return address: the call is looked up, which lies before it. */
+static void unwind_is_call(struct unwind_frames *out, int nr)
+{
+	out->pcs[nr]--;
+	out->calls |= 1ull << nr;
+}
+
+static void unwind_add_call(struct unwind_frames *out, uint64_t return_address)
+{
+	out->pcs[out->nr] = return_address;
+	unwind_is_call(out, out->nr++);
+}
+
+static int on_frame(Dwfl_Frame *frame, void *arg)
+{
+	struct unwind *u = arg;
+	struct unwind_frames *out = u->out;
+	Dwarf_Addr pc;
+	bool activation;
+
+	out->unread = 0;
+	if (out->nr == u->max)
+		return DWARF_CB_ABORT;
+	if (!dwfl_frame_pc(frame, &pc, &activation))
+		return DWARF_CB_ABORT;
+	if (pc == 0)
+		return DWARF_CB_ABORT;
+	if (out->nr && signal_frame(u, frame, pc)) {
+		out->signals |= 1ull << out->nr;
+		out->pcs[out->nr++] = pc;
+		return u->signal ? DWARF_CB_ABORT : DWARF_CB_OK;
+	}
+	if (!activation && not_called(frame, pc)) {
+		out->not_called = true;
+		out->pcs[out->nr++] = pc;
+		return DWARF_CB_ABORT;
+	}
+	if (activation) {
+		out->pcs[out->nr++] = pc;
+		return DWARF_CB_OK;
+	}
+	/* elfutils would go on by what it takes for frame pointers */
+	if (!is_code(u, pc) && !was_code(dwfl_thread_dwfl(dwfl_frame_thread(frame)), pc)) {
+		out->no_code = pc;
+		return DWARF_CB_ABORT;
+	}
+	unwind_add_call(out, pc);
+	return DWARF_CB_OK;
+}
+
+static int on_thread(Dwfl_Thread *thread, void *arg)
+{
+	/* 0 when the outermost frame was reached */
+	return dwfl_thread_getframes(thread, on_frame, arg) == 0 ? DWARF_CB_OK : DWARF_CB_ABORT;
+}
+
+/* Where a call that went astray would have returned to; the caller's stack pointer. */
+static bool stray_call(struct unwind *u)
+{
+	uint64_t back;
+
+	if (u->regs.arch == AUXTAP_ARCH_AARCH64) {
+		back = unsigned_address(u, u->regs.reg[AUXTAP_A64_LR]);
+	} else {
+		if (!report_facts_memory(u->facts, u->sp, &back, sizeof(back)))
+			return false;
+		u->sp += 8;
+	}
+	if (!is_code(u, back))
+		return false;
+	u->ip = back;
+	return true;
+}
+
+/*
+ * Code without unwind information (generated, or written in assembly) was entered by the last call
+ * of the trace if its return address is where a function that has no frame keeps it.
+ */
+static bool called_from(const struct unwind *u, uint64_t last_call)
+{
+	uint64_t back;
+
+	if (u->regs.arch == AUXTAP_ARCH_AARCH64)
+		back = unsigned_address(u, u->regs.reg[AUXTAP_A64_LR]);
+	else if (!report_facts_memory(u->facts, u->sp, &back, sizeof(back)))
+		return false;
+	return last_call && back == last_call;
+}
+
+static void again_from_caller(struct unwind *u, Dwfl *dwfl)
+{
+	if (!stray_call(u))
+		return;
+	u->started = false;
+	u->out->complete = dwfl_getthreads(dwfl, on_thread, u) == 0;
+	if (u->out->nr > 1)
+		unwind_is_call(u->out, 1); /* which elfutils takes for where the thread is */
+}
+
+bool unwind_return_on_top(const struct report_facts *facts, struct auxtap_image_set *images,
+			  const struct auxtap_regs *regs, uint64_t addr)
+{
+	struct unwind u = {.facts = facts, .images = images, .regs = *regs};
+	bool a64 = regs->arch == AUXTAP_ARCH_AARCH64;
+	Dwarf_Frame *frame = NULL;
+	Dwarf_Addr bias = 0;
+	Dwfl_Module *mod;
+	Dwarf_CFI *cfi;
+	Dwarf_Op *ops;
+	size_t nr;
+	bool on_top = false;
+	Dwfl *dwfl = dwfl_begin(&dwfl_callbacks);
+
+	if (!dwfl)
+		return false;
+	report_modules(&u, dwfl);
+	mod = dwfl_addrmodule(dwfl, addr);
+	cfi = mod ? dwfl_module_eh_cfi(mod, &bias) : NULL;
+	/* the frame's address is the stack pointer before the call: on x86 above the return address */
+	if (cfi && !dwarf_cfi_addrframe(cfi, addr - bias, &frame) &&
+	    !dwarf_frame_cfa(frame, &ops, &nr))
+		on_top = nr == 1 && ops[0].atom == DW_OP_bregx && ops[0].number == (a64 ? 31 : 7) &&
+			 ops[0].number2 == (a64 ? 0 : 8);
+	free(frame);
+	dwfl_end(dwfl);
+	return on_top;
+}
+
+void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set *images,
+		      const struct auxtap_regs *regs, uint64_t last_call,
+		      struct unwind_frames *out)
+{
+	struct unwind u = {.facts = facts, .images = images, .regs = *regs, .out = out,
+			   .max = UNWIND_MAX_FRAMES};
+	uint64_t ip;
+	Dwfl *dwfl;
+	int begin;
+
+	memset(out, 0, sizeof(*out));
+	if (!report_regs_ip(regs, &u.ip) || !report_regs_sp(regs, &u.sp))
+		return;
+	ip = u.ip;
+	dwfl = dwfl_begin(&dwfl_callbacks);
+	if (dwfl)
+		report_modules(&u, dwfl);
+	if (!is_code(&u, u.ip) && !was_code(dwfl, u.ip)) {
+		out->pcs[out->nr++] = u.ip;
+		if (!stray_call(&u)) {
+			dwfl_end(dwfl);
+			return;
+		}
+	}
+	begin = out->nr;
+	if (dwfl && dwfl_attach_state(dwfl, NULL, facts->crash.pid, &thread_callbacks, &u)) {
+		out->complete = dwfl_getthreads(dwfl, on_thread, &u) == 0;
+		for (int i = 0; u.signal && i < A64_NR_SIGNALS; i++) {
+			u.started = u.signal = false;
+			report_regs_ip(&u.regs, &u.ip);
+			report_regs_sp(&u.regs, &u.sp);
+			out->complete = dwfl_getthreads(dwfl, on_thread, &u) == 0;
+		}
+	}
+	if (out->nr == 1 && !out->complete && !begin && called_from(&u, last_call))
+		again_from_caller(&u, dwfl);
+	/* elfutils takes a caller that could not be read for the end of the stack */
+	if (!out->complete || out->not_called)
+		out->unread = 0;
+	if (out->nr == 0)
+		out->pcs[out->nr++] = ip;
+	/* entered by a stray call: what it would have returned to is a return address */
+	else if (begin == 1 && out->nr > 1)
+		unwind_is_call(out, 1);
+	dwfl_end(dwfl);
+}

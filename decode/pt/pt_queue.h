@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One queue (a thread's or a CPU's trace) as a generator of events, in two stages. A walk
+ * (pt_walk.c, pt_flow.c, pt_emit.c) turns one segment into events and needs nothing of the
+ * segments before it: any number of them are walked at the same time. The queue (pt_queue.c)
+ * takes the walks' events in order and adds what crosses segments: the branch pending at a
+ * seam, call depth, open gaps, instructions since the last event, a clock that never goes
+ * back. What comes out therefore does not depend on who walked what when.
+ */
+#ifndef AUXTAP_PT_QUEUE_H
+#define AUXTAP_PT_QUEUE_H
+
+#include "decode/flow/branch_insn.h"
+#include "decode/flow/callstack.h"
+#include "pt_memory.h"
+#include "pt_stream.h"
+#include "decode/flow/sideband.h"
+
+#include <stdarg.h>
+
+#define PT_BATCH 1024
+
+struct flow_gap {
+	struct flow_gap *next; /* of another cause, touching this one: delivered right after it */
+	struct auxtap_gap gap;
+	char text[96];
+	bool cut; /* the bytes end inside of something: what follows may tell why */
+};
+
+/*
+ * Types of flow_event besides AUXTAP_EVENT_…: a walk's messages to its queue. 0 is an event
+ * that is not one (any more).
+ */
+#define PT_SEAM_BRANCH	  0x10000 /* the branch pending before the segment went to addr; an empty slot follows */
+#define PT_SEAM_NO_BRANCH 0x20000 /* where it went is not known */
+#define PT_GAP_OPENS	  0x40000
+#define PT_GAP_ENDS	  0x80000 /* if one is open */
+
+/* struct auxtap_event, compact. */
+struct flow_event {
+	uint64_t time, ip, addr;
+	uint32_t type, nr_insns, depth;
+	int32_t pid, tid;
+	uint8_t kind, insn_size;
+	bool has_ip, has_addr, trace_on;
+	bool hidden; /* CALL, RETURN: moves the stack, and nobody asked for it */
+	uint8_t isa; /* enum auxtap_isa */
+	uint8_t insn[15];
+	struct flow_gap *gap; /* owned */
+};
+
+struct pt_batch {
+	struct pt_batch *next;
+	unsigned int nr, at;
+	bool small; /* has only nr events */
+	struct flow_event events[PT_BATCH];
+};
+
+/* The same for all queues of a decoder. */
+struct pt_shared {
+	struct auxtap_decode_opts opts;
+	const struct sideband *sideband;
+	struct auxtap_image_set *images;
+	struct pt_image_section_cache *sections;
+	struct pt_config config; /* without begin and end */
+	uint64_t mtc_shift;
+};
+
+/* What libipt said last. */
+struct pt_step {
+	uint64_t ip, end_ip;
+	unsigned int nr_insns; /* 0: none */
+	enum pt_insn_class iclass;
+	bool have_raw, bits_32;
+	uint8_t raw[15], size;
+};
+
+struct pt_flow {
+	struct pt_block_decoder *blk; /* one of the two */
+	struct pt_insn_decoder *insn;
+	int status;
+	unsigned int nr_status_left; /* status updates of the segment's own PSB+ */
+};
+
+struct pt_pending {
+	bool valid;
+	bool inherited; /* the segment before may have left one: only the queue knows */
+	uint64_t ip;
+	struct branch_insn insn;
+	uint8_t raw[15];
+};
+
+/* Branches met lately: reading and taking them apart costs more than libipt's whole block. */
+#define PT_BRANCHES 1024
+struct pt_branch {
+	uint64_t ip;
+	uint32_t generation; /* of the image; 0: empty */
+	bool valid;	     /* it is a branch */
+	struct branch_insn insn;
+	uint8_t raw[15];
+};
+
+/* Blocks looked at lately: none of their instructions is beyond libipt (pt_limits.h). */
+#define PT_CHECKED 1024
+struct pt_checked {
+	uint64_t ip, end_ip;
+	uint32_t generation; /* of the image; 0: empty */
+};
+
+/* Where the walk of a segment stands at its start or end. */
+struct pt_seam {
+	uint64_t time, last_ip; /* 0: none in this segment */
+	int32_t pid, tid;
+	bool enabled;
+	struct pt_pending pending;
+	uint32_t nr_insns; /* since the last event */
+};
+
+enum pt_job_state {
+	PT_JOB_WAITING, /* for a thread */
+	PT_JOB_WALKING, /* a thread has it */
+	PT_JOB_FULL,	/* enough is ready: goes on when some of it was taken */
+	PT_JOB_DONE,
+};
+
+/* A segment on its way through a walk. */
+struct pt_job {
+	struct pt_job *next; /* the queue's next segment */
+	const struct pt_queue *queue;
+	struct pt_segment seg; /* its data is this job's own copy */
+	uint8_t *mem;
+	size_t mem_size;
+	uint64_t tsc;	   /* of the newest PSB+ that has one, this segment's included */
+	uint64_t nr_bytes; /* of the queue, read up to here */
+	bool skip;	   /* no flow in it */
+	bool last;	   /* no segment: the stream is over, or broken (error) */
+	/* decoder_jobs.c, under its lock */
+	enum pt_job_state state;
+	bool cancelled;
+	struct pt_job *line_prev, *line_next;
+	struct pt_batch *first, *newest; /* walked, not yet taken */
+	unsigned int nr_batches;
+	struct pt_walk *walk;
+	/* the walk's; the thread's that has it */
+	bool begun;
+	struct pt_seam start, end;
+	uint64_t nr_insns, nr_branches;
+	int error;
+	/* the queue's */
+	bool entered, joined;
+};
+
+/* What walks segments, one at a time; what it keeps between them are only caches. */
+struct pt_walk {
+	struct pt_walk *next; /* idle */
+	const struct pt_shared *shared;
+	const struct pt_queue *queue;
+	struct pt_job *job;
+	uint8_t *base;	   /* what libipt sees of the segment */
+	size_t own, total; /* from base: the segment's own bytes, and with the next PSB+ */
+	bool enabled, over;
+	bool bits_32; /* of the last step */
+	struct pt_flow flow;
+	struct pt_memory mem;
+	struct pt_image *image;
+	uint32_t generation; /* one more with every change of image */
+	int32_t pid, tid;    /* who runs */
+	uint64_t tsc, time;
+	uint64_t last_ip; /* of the last instruction */
+	struct pt_pending pending;
+	bool in_gap; /* or before the first flow of the segment */
+	uint32_t insns_since;
+	/* a walk without packets comes back to where it was: Brent's search for a cycle */
+	uint64_t spin_ip;
+	uint32_t spin_power, spin_length, empty_steps;
+	/* instructions not yet added to their image */
+	uint64_t count_lo, count_hi, count_nr;
+	struct auxtap_image *count_image;
+	struct pt_batch *out;
+	struct pt_branch branches[PT_BRANCHES];
+	unsigned int version; /* libipt's, PT_VERSION() */
+	struct pt_checked checked[PT_CHECKED];
+};
+
+struct pt_queue {
+	const struct pt_shared *shared;
+	/* fixed when decoding starts */
+	int32_t queue_tid, queue_pid;
+	int cpu;
+	bool per_cpu;
+	/* cutting */
+	struct pt_stream stream;
+	uint64_t psb_tsc;
+	bool cut_all;
+	/* stitching */
+	struct pt_job *jobs, *newest_job; /* cut and not yet left behind */
+	unsigned int nr_jobs;
+	bool enabled, done;
+	int error;
+	int32_t pid, tid;
+	uint64_t time;
+	uint64_t last_ip;
+	struct pt_pending pending;
+	struct flow_gap *gap; /* open: told when it is over */
+	struct callstack calls;
+	uint32_t insns_since;
+	struct auxtap_decode_summary sum;
+};
+
+/* pt_flow.c: 0, or a negative libipt code */
+int pt_flow_start(struct pt_walk *w);
+void pt_flow_stop(struct pt_walk *w);
+int pt_flow_next(struct pt_walk *w, struct pt_step *step); /* the new status */
+int pt_flow_event(struct pt_walk *w, struct pt_event *ev);
+size_t pt_flow_offset(struct pt_walk *w); /* from base */
+uint64_t pt_flow_tsc(struct pt_walk *w);
+/*
+ * Does the code at ip come back to ip without a packet? Then how often it ran before an event at ip
+ * is not in the trace.
+ */
+bool pt_flow_comes_back(struct pt_walk *w, uint64_t ip);
+void pt_flow_set_image(struct pt_walk *w, struct pt_image *image);
+
+/* pt_emit.c: events into w->out, as far as they are wanted */
+bool pt_wanted(const struct auxtap_decode_opts *opts, uint32_t type, uint64_t time,
+	       int32_t tid, int cpu);
+void pt_emit_insn(struct pt_walk *w, const struct pt_step *step);
+void pt_emit_block(struct pt_walk *w, const struct pt_step *step);
+void pt_emit_branch(struct pt_walk *w, uint64_t target, bool has_target);
+void pt_emit_no_branch(struct pt_walk *w);
+void pt_emit_trace(struct pt_walk *w, bool on, uint64_t ip, bool has_ip);
+void pt_emit_async(struct pt_walk *w, uint64_t ip, uint64_t to, bool has_to);
+struct flow_gap *pt_gap_open(struct pt_walk *w, enum auxtap_gap_cause cause, const char *fmt, ...)
+	AUXTAP_PRINTF(3, 4);
+void pt_gap_close(struct pt_walk *w);
+void pt_count_flush(struct pt_walk *w);
+/* NULL: out of memory. */
+struct flow_gap *pt_gap_new(enum auxtap_gap_cause cause, const char *fmt, va_list args);
+
+/* pt_walk.c */
+struct pt_walk *pt_walk_new(const struct pt_shared *shared);
+void pt_walk_free(struct pt_walk *w);
+void pt_walk_begin(struct pt_walk *w, struct pt_job *job);
+/* Fills out until it has no room for a step; true: the segment is over, job->end is set. */
+bool pt_walk_fill(struct pt_walk *w, struct pt_batch *out);
+
+/* Of gaps that touch each cause is kept, once: adds gap to the list, or its bytes to that of its cause. */
+void flow_gap_add(struct flow_gap **list, struct flow_gap *gap);
+void flow_gap_free(struct flow_gap *list);
+
+/* pt_queue.c, all by the thread that reads the events */
+void pt_queue_init(struct pt_queue *q, const struct pt_shared *shared);
+void pt_queue_free(struct pt_queue *q);
+/* No event of the queue has a time before this; 0: not known. Before the first cut. */
+uint64_t pt_queue_first_time(struct pt_queue *q);
+/* The next segment of the stream; NULL: out of memory. */
+struct pt_job *pt_queue_cut(struct pt_queue *q);
+/* Before anything of the job is used. False: the queue is over, its last event is in out. */
+bool pt_queue_enter(struct pt_queue *q, struct pt_job *job, struct pt_batch *out);
+/* job->start is known. */
+void pt_queue_join(struct pt_queue *q, const struct pt_job *job);
+/* The walk's next events: from messages to events, in place. */
+void pt_queue_stitch(struct pt_queue *q, struct pt_batch *batch);
+/* The job is done, and all its events were taken. */
+void pt_queue_leave(struct pt_queue *q, const struct pt_job *job);
+
+#endif

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What the tree of calls wants to know of code: functions, linkage tables, exceptions, stack switches. */
+#include "decode/image/image_private.h"
+#include "report.h"
+
+#include <string.h>
+
+#define MAX_SWITCH 512 /* bytes of code before a jump that are looked at */
+
+/* Is the instruction at addr one that ends an entry of a linkage table? */
+static bool links(const struct report_code *at, uint64_t addr)
+{
+	static const uint8_t x86[3] = {0xf2, 0xff, 0x25};	/* bnd jmp *x(%rip) */
+	static const uint8_t a64[4] = {0x20, 0x02, 0x1f, 0xd6}; /* br x17 */
+	uint8_t code[4];
+
+	return auxtap_image_set_read(at->images, at->pid, at->time, addr, code, sizeof(code)) ==
+		       sizeof(code) &&
+	       (!memcmp(code, x86, 3) || !memcmp(code, x86 + 1, 2) || !memcmp(code, a64, 4));
+}
+
+static void look_up(void *ctx, uint64_t addr, struct call_code *code)
+{
+	const struct report_code *at = ctx;
+	struct auxtap_location loc;
+	struct image_range range;
+	const char *name;
+	size_t len;
+
+	if (auxtap_image_set_eh(at->images, at->pid, at->time, addr, &range)) {
+		code->range = range.start;
+		code->part = range.is_part;
+	}
+	if (auxtap_image_set_symbol(at->images, at->pid, at->time, addr, &loc) || !loc.image ||
+	    !loc.nr_frames || !loc.frames[0].symbol) {
+		code->link = links(at, addr);
+		return;
+	}
+	name = loc.frames[0].symbol;
+	len = strlen(name);
+	code->start = addr - loc.frames[0].symbol_off;
+	code->stub = (len > 4 && !strcmp(name + len - 4, "@plt")) ||
+		     !strncmp(name, "_dl_runtime_resolve", 19);
+	/* the compiler's name of what it split off: "f.cold", "f() [clone .cold]" */
+	code->part = strstr(name, ".cold");
+}
+
+static uint64_t landing_pad(void *ctx, uint64_t call)
+{
+	const struct report_code *at = ctx;
+
+	return auxtap_image_set_landing_pad(at->images, at->pid, at->time, call);
+}
+
+/* May these bytes be, or contain, an x86 instruction that sets rsp anew? Too often yes does no harm. */
+static bool sets_rsp(const uint8_t *code)
+{
+	bool wide = (code[0] & 0xf8) == 0x48;
+
+	return code[0] == 0x5c /* pop */ || code[0] == 0xc9 /* leave */ ||
+	       (wide && code[1] == 0x89 && (code[2] & 0xc7) == 0xc4) /* mov to rsp */ ||
+	       (wide && (code[1] == 0x8b || code[1] == 0x8d || code[1] == 0x87) &&
+		((code[2] & 0x38) == 0x20 || (code[2] & 0xc7) == 0xc4)); /* mov, lea, xchg */
+}
+
+/* mov sp, and add and sub of another register than sp; loads cannot have sp as their target. */
+static bool sets_sp(const uint8_t *code)
+{
+	uint32_t word;
+
+	memcpy(&word, code, sizeof(word));
+	return (word & 0xbf80001f) == 0x9100001f && (word >> 5 & 31) != 31;
+}
+
+static bool keeps_stack(void *ctx, uint64_t begin, uint64_t end)
+{
+	const struct report_code *at = ctx;
+	uint8_t code[MAX_SWITCH + 4] = {0};
+	size_t size = end - begin;
+
+	if (begin > end || size > MAX_SWITCH ||
+	    auxtap_image_set_read(at->images, at->pid, at->time, begin, code, size) != (ssize_t)size)
+		return false;
+	for (size_t i = 0; i < size; i++)
+		if (sets_rsp(code + i) || (i % 4 == 0 && sets_sp(code + i)))
+			return false;
+	return true;
+}
+
+const struct call_code_ops report_code_ops = {
+	.look_up = look_up,
+	.landing_pad = landing_pad,
+	.keeps_stack = keeps_stack,
+};

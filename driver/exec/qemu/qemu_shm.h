@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the plugin inside qemu and auxtap-emu share: one memfd per session, used by every
+ * emulated process. The plugin ships block ids; auxtap-emu looks them up and encodes.
+ * The guest may scribble over this memory (qemu maps it beside guest memory), so the
+ * consumer checks everything it reads. Plugin side: qemu_plugin*.c; host side: qemu_ring.c.
+ */
+#ifndef AUXTAP_QEMU_SHM_H
+#define AUXTAP_QEMU_SHM_H
+
+#include "hw/hw_types.h"
+
+#define QEMU_SHM_MAGIC	 0x71787561 /* "auxq" */
+#define QEMU_SHM_VERSION 5
+
+#define QEMU_NR_RECS	  2048
+#define QEMU_NR_SLOTS	  4096 /* power of two */
+#define QEMU_CHUNK_WORDS  256
+#define QEMU_CHUNK_LIMIT  (QEMU_CHUNK_WORDS - 40) /* room for one message and a block */
+#define QEMU_MAX_BLOCKS	  (256 * 1024)
+#define QEMU_LENS_SIZE	  (8 * QEMU_MAX_BLOCKS)
+#define QEMU_HASH_SIZE	  (2 * QEMU_MAX_BLOCKS) /* power of two */
+#define QEMU_BLOCK_INSNS  512 /* TCG's own limit for a translation block */
+
+/*
+ * The chunk stream of a thread: words. Below QEMU_MSG it is the id of a block that began
+ * to run; else a message: type in bits 16..23, number of words that follow in 0..15, behind them the word QEMU_MSG.
+ */
+#define QEMU_MSG      0xf0000000u
+#define QEMU_MSG_HEAD(type, nr) (QEMU_MSG | (u32)(type) << 16 | (u32)(nr))
+#define QEMU_MSG_TYPE(word) ((word) >> 16 & 0xff)
+#define QEMU_MSG_LEN(word) ((word) & 0xffff)
+
+enum qemu_refused {
+	QEMU_REFUSED_SECCOMP,
+	QEMU_REFUSED_CLONE_VM,
+	QEMU_REFUSED_NR,
+};
+
+#define QEMU_MAP_SHARED 0x100 /* beside PROT_… in QEMU_MSG_MAP */
+
+enum qemu_msg {
+	/* the process is about to run its first block, and waits at the gate of its record */
+	QEMU_MSG_START = 1, /* - */
+	QEMU_MSG_SYSCALL,   /* number: everything before has completed; in the kernel now */
+	/* a signal handler begins; ip: where the program was interrupted */
+	QEMU_MSG_SIGNAL,    /* signo, si_code, ip (2) */
+	QEMU_MSG_VSYSCALL,  /* ip (2): the last block went to an address that only faults */
+	QEMU_MSG_WIDE,	    /* ip (2), nr | last_len << 16 | cls << 24, flags | lens, 1 byte each: a block that found no room in the tables */
+	QEMU_MSG_NAME,	    /* bytes, NUL-padded: appended to the name of the next message */
+	QEMU_MSG_MAP,	    /* addr (2), len (2), pgoff (2), ino (2), prot with QEMU_MAP_SHARED, maj, min */
+	QEMU_MSG_PROTECT,   /* addr (2), len (2), prot */
+	QEMU_MSG_UNMAP,	    /* addr (2), len (2) */
+	QEMU_MSG_REMAP,	    /* old (2), old len (2), new (2), new len (2) */
+	QEMU_MSG_COMM,	    /* 4 words of text */
+	QEMU_MSG_UNTRACED,  /* name: why */
+	QEMU_MSG_REFUSED,   /* what of enum qemu_refused: Linux has it, qemu does not */
+	/* in the block before, which goes on: this instruction is a sample */
+	QEMU_MSG_SAMPLE,    /* ip (2), its word */
+	/* an exception left the last block at ip, where the next block begins; no handler was entered */
+	QEMU_MSG_LEFT,	    /* ip (2) */
+	QEMU_MSG_DATA,	    /* addr (2), bytes | is a store << 16: the first that the sample accessed */
+};
+
+/* A run of instructions, as translated. */
+struct qemu_block {
+	u64 ip;
+	u32 last_off; /* last instruction - ip */
+	u32 lens_off; /* in the lens arena: nr_insns bytes */
+	u16 nr_insns;
+	u8 last_len;
+	u8 last_cls;
+	u8 last_flags;
+	u8 arch; /* enum auxtap_arch */
+	u8 reserved[2];
+};
+
+/* Of one emulated thread. What it has executed since its last flush can be read by auxtap-emu after its death. */
+struct qemu_rec {
+	u32 nr;	   /* words in the open chunk */
+	u32 limit; /* at which the plugin takes the slow path; 0: at the next block */
+	u32 word[QEMU_CHUNK_WORDS];
+	u32 last_block; /* id of the block before word[0], or QEMU_MSG */
+	u32 nr_flushes;
+	u32 state; /* enum qemu_rec_state; producer claims, consumer frees */
+	s32 pid, tid;
+	u32 arch; /* enum auxtap_arch */
+	u32 api;  /* version of qemu's plugin interface */
+	/* a ticket is being filled: reserving is set first, ticket is the number + 1 */
+	u32 reserving;
+	u64 ticket;
+	u64 env;	/* CPU state of qemu, host address */
+	u64 guest_base;
+	u32 regs_valid; /* env looks as expected */
+	u32 in_syscall;
+	s32 syscall_nr;
+	u64 sent; /* bit n - 1: signal n was sent to the thread by somebody; set by its tracer, cleared at delivery */
+	u32 dying;	/* signal that qemu is about to kill itself with */
+	u32 exception;	/* dying: an exception left the last block where the registers say */
+	/*
+	 * dying: the signal of that exception, if qemu could not write the frame of its handler;
+	 * 0: not so, or not known
+	 */
+	u32 no_frame;
+	u32 gate;	/* futex: the process may start when it is 1 */
+	u32 native;	/* exec under way to a program that will not be traced; why in text */
+	char text[112];
+};
+
+enum qemu_rec_state {
+	QEMU_REC_FREE,
+	QEMU_REC_USED,
+	QEMU_REC_CLAIMED = 0x40000000, /* | tid: being filled in by that thread */
+};
+
+struct qemu_slot {
+	/*
+	 * The last ticket + 1 that was decided here: its producer begins to fill the slot, or
+	 * the consumer gave it up. Moved by compare-and-swap alone; a producer that comes too
+	 * late takes a new ticket.
+	 */
+	u64 claim;
+	u64 seq; /* ticket + 1 when complete */
+	s32 pid, tid;
+	u32 rec;
+	u32 nr;
+	u32 word[QEMU_CHUNK_WORDS];
+};
+
+struct qemu_shm {
+	u32 magic, version;
+	u32 closed; /* nobody consumes any more: let the program run */
+	s32 consumer_pid;
+	u32 plugged; /* a plugin has found us: qemu itself is well */
+	u32 max_blocks; /* may be set lower than the room there is, for tests */
+	u32 max_slots; /* likewise; power of two */
+	u32 sampled; /* blocks of AArch64 code are translated so that samples can be taken */
+	u32 pmsirr; /* how many instructions lie between two (spe_interval.h); 0: none is taken */
+	u64 tail __attribute__((aligned(64)));	   /* next ticket */
+	u64 head __attribute__((aligned(64)));	   /* next ticket to be consumed */
+	u32 space;	     /* futex: moves when room was made and somebody waits */
+	u32 nr_unrecorded;   /* threads that found no free record */
+	u32 damaged;	     /* a producer saw nonsense here: somebody wrote over it */
+	u32 nr_waiting;	     /* producers that wait for room */
+	u32 wake __attribute__((aligned(64)));	   /* futex of the consumer */
+	u32 wake_at;	     /* it sleeps, and wants to be woken at so many chunks; 0: awake */
+	u32 nr_blocks __attribute__((aligned(64)));
+	u32 lens_used;
+	struct qemu_slot slot[QEMU_NR_SLOTS] __attribute__((aligned(64)));
+	struct qemu_rec rec[QEMU_NR_RECS] __attribute__((aligned(64)));
+	u32 hash[QEMU_HASH_SIZE]; /* id + 1 */
+	struct qemu_block block[QEMU_MAX_BLOCKS];
+	u8 lens[QEMU_LENS_SIZE];
+};
+
+#define qemu_load(p)	 __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define qemu_store(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
+
+#endif

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The plugin that qemu-user loads: reports every block that begins to run.
+ * It encodes nothing; ids of blocks go through shared memory to auxtap-emu (qemu.c), which
+ * outlives qemu. Here: installation and the callbacks of generated code, the hot path.
+ */
+#include "qemu_plugin.h"
+#include "hw/x86_insn.h"
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PLUGIN_EXPORT __attribute__((visibility("default")))
+
+PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc,
+				      char **argv);
+
+/* si_code, or as much of it as can be known: greater than 0 for a fault of the program's own. */
+static s32 code_of(struct qemu_rec *rec, u64 signo, u64 info)
+{
+	u64 bit = 1ull << (signo - 1);
+	bool sent = __atomic_fetch_and(&rec->sent, ~bit, __ATOMIC_ACQ_REL) & bit;
+	s32 si_code = 0;
+
+	/* without SA_SIGINFO the frame has no siginfo; then it is a fault if nobody sent it */
+	if (qp.has_info & bit && !qp_read(info + 8, &si_code, sizeof(si_code)))
+		return si_code;
+	return sent ? SI_USER : SI_KERNEL;
+}
+
+/*
+ * A handler of the program begins: the frame that qemu made tells where it was interrupted.
+ * False: none begins.
+ */
+static bool report_signal(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
+{
+	struct qemu_frame newest = { 0 }, frame = { 0 };
+	u64 sp = qp.arch->sp(env);
+	u32 word[4];
+	s32 si_code;
+
+	/* frames may be stacked: a second signal interrupts the first handler's first instruction */
+	for (int depth = 0; depth < 64; depth++) {
+		bool is_handler = false;
+
+		for (int i = 0; i < 64; i++)
+			if (qp.handler[i] == ip)
+				is_handler = true;
+		if (!is_handler || qp.arch->frame(env, sp, frame.at, qp_read, &frame))
+			break;
+		if (!depth)
+			newest = frame;
+		ip = frame.ip;
+		sp = frame.sp;
+	}
+	if (!newest.at || newest.signo < 1 || newest.signo > 64)
+		return false;
+	si_code = code_of(rec, newest.signo, newest.info);
+	word[0] = (u32)newest.signo;
+	word[1] = (u32)si_code;
+	word[2] = (u32)ip;
+	word[3] = (u32)(ip >> 32);
+	qp_message(rec, QEMU_MSG_SIGNAL, word, 4);
+	return true;
+}
+
+/*
+ * qemu delivered signals. When it cannot write the frame of a handler it executes the instruction
+ * that faulted once more, in a block that begins with it: the block before ends there. True: so.
+ */
+static bool after_delivery(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
+{
+	u32 word[2] = { (u32)ip, (u32)(ip >> 32) };
+
+	if (report_signal(rec, env, ip) || !qp_left_by_exception())
+		return false;
+	qp_message(rec, QEMU_MSG_LEFT, word, 2);
+	return true;
+}
+
+/* Room for more than a block is made; then everything that is not a matter of every block. */
+static __attribute__((noinline)) struct qemu_rec *slow_path(struct qemu_rec *rec, void *env, u64 ip)
+{
+	bool again = false;
+
+	if (rec == &qp_no_rec) {
+		rec = qp_rec_claim();
+		if (rec == &qp_sink)
+			goto sink;
+		rec->env = (u64)(uintptr_t)env;
+		if (!qp.started)
+			qp_start(rec, env, ip);
+		else
+			report_signal(rec, env, ip); /* a forked child or thread may begin so */
+		rec = qp_rec;
+	}
+	if (rec == &qp_sink)
+		goto sink;
+	if (!rec->limit) {
+		rec->limit = QEMU_CHUNK_LIMIT;
+		if (rec->regs_valid)
+			again = after_delivery(rec, env, ip);
+	}
+	if (rec->nr >= QEMU_CHUNK_LIMIT)
+		qp_flush(rec);
+	if (again)
+		qp_again(ip);
+	if (qp_rec != &qp_sink)
+		return qp_rec;
+sink:
+	qp_sink.nr = 0;
+	qp_sink.limit = QEMU_CHUNK_LIMIT;
+	return &qp_sink;
+}
+
+static inline void append(struct qemu_rec *rec, u32 word)
+{
+	u32 nr = rec->nr;
+
+	rec->word[nr % QEMU_CHUNK_WORDS] = word;
+	qemu_store(&rec->nr, nr + 1);
+}
+
+static __attribute__((used)) void block_body(unsigned int cpu, void *arg, void *env)
+{
+	struct qemu_rec *rec = qp_rec;
+	u32 id = (u32)(uintptr_t)arg;
+
+	(void)cpu;
+	if (__builtin_expect(rec->nr >= rec->limit, 0))
+		rec = slow_path(rec, env, qp.shm->block[id].ip);
+	append(rec, id);
+}
+
+static __attribute__((used)) void sampled_body(unsigned int cpu, void *arg, void *env)
+{
+	const struct qemu_block *block = &qp.shm->block[(u32)(uintptr_t)arg];
+
+	block_body(cpu, arg, env);
+	qp_sample(block->ip, block->nr_insns);
+}
+
+/* REP re-enters its block with every iteration: one instruction all the same. */
+static __attribute__((used)) void rep_body(unsigned int cpu, void *arg, void *env)
+{
+	struct qemu_rec *rec = qp_rec;
+	u32 id = (u32)(uintptr_t)arg, previous;
+
+	(void)cpu;
+	if (__builtin_expect(rec->nr >= rec->limit, 0))
+		rec = slow_path(rec, env, qp.shm->block[id].ip);
+	/* a message ends with a word that is no block id */
+	previous = rec->nr ? rec->word[(rec->nr - 1) % QEMU_CHUNK_WORDS] : rec->last_block;
+	if (previous < QEMU_MAX_BLOCKS) {
+		const struct qemu_block *p = &qp.shm->block[previous];
+
+		if (p->last_flags & X86_INSN_REP && p->ip + p->last_off == qp.shm->block[id].ip)
+			return;
+	}
+	append(rec, id);
+}
+
+static __attribute__((used)) void wide_body(unsigned int cpu, void *arg, void *env)
+{
+	const struct qp_wide *wide = arg;
+	struct qemu_rec *rec = qp_rec;
+
+	(void)cpu;
+	if (__builtin_expect(rec->nr >= rec->limit, 0))
+		rec = slow_path(rec, env, wide->word[0] | (u64)wide->word[1] << 32);
+	if (rec == &qp_sink)
+		append(rec, 0);
+	else
+		qp_message(rec, QEMU_MSG_WIDE, wide->word, wide->nr_words);
+	if (qp.arch->samples && qemu_load(&qp.shm->sampled))
+		qp_sample(wide->word[0] | (u64)wide->word[1] << 32, wide->word[2] & 0xffff);
+}
+
+static __attribute__((used)) void vsyscall_body(unsigned int cpu, void *arg, void *env)
+{
+	u64 ip = (u64)(uintptr_t)arg;
+	u32 word[2] = { (u32)ip, (u32)(ip >> 32) };
+	struct qemu_rec *rec = qp_rec;
+
+	(void)cpu;
+	if (rec->nr >= rec->limit)
+		rec = slow_path(rec, env, ip);
+	qp_message(rec, QEMU_MSG_VSYSCALL, word, 2);
+}
+
+QEMU_CALLBACK_WITH_ENV(on_block, block_body)
+QEMU_CALLBACK_WITH_ENV(on_sampled, sampled_body)
+QEMU_CALLBACK_WITH_ENV(on_rep, rep_body)
+QEMU_CALLBACK_WITH_ENV(on_wide, wide_body)
+QEMU_CALLBACK_WITH_ENV(on_vsyscall, vsyscall_body)
+
+static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+	static void (*const callback[])(unsigned int, void *) = {
+		[QP_BLOCK_NORMAL] = on_block,
+		[QP_BLOCK_SAMPLED] = on_sampled,
+		[QP_BLOCK_REP] = on_rep,
+		[QP_BLOCK_WIDE] = on_wide,
+		[QP_BLOCK_NONE] = on_vsyscall,
+	};
+	enum qp_block_kind kind;
+	void *arg;
+
+	(void)id;
+	if (qemu_load(&qp.shm->closed))
+		return;
+	kind = qp_block_translate(tb, &arg);
+	if (qp.arch->samples && kind != QP_BLOCK_NONE && qemu_load(&qp.shm->sampled)) {
+		qp_sample_translate(tb);
+		if (kind == QP_BLOCK_NORMAL)
+			kind = QP_BLOCK_SAMPLED;
+	}
+	if (kind != QP_BLOCK_NONE || arg)
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, callback[kind], QEMU_PLUGIN_CB_NO_REGS,
+						     arg);
+}
+
+/* A forked child has no record yet, only a view of its parent's. */
+static void after_fork(void)
+{
+	qp_rec = &qp_no_rec;
+	qp_threads_forked();
+}
+
+int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc, char **argv)
+{
+	const char *target;
+	int err, api;
+
+	memcpy(&target, info, sizeof(target)); /* its first member */
+	memcpy(&api, (const char *)info + sizeof(target) + sizeof(int), sizeof(api));
+	qp.is_old = api < QEMU_PLUGIN_API_4;
+	qp.arch = qemu_arch_of_target(target);
+	if (!qp.arch) {
+		fprintf(stderr, "auxtap: plugin: %s: no such programs are traced here\n", target);
+		return -1;
+	}
+	for (int i = 0; i < argc; i++) {
+		if (!strncmp(argv[i], "try=", 4)) {
+			/* qemu_find.c only wants to know whether we are loaded */
+			dprintf(STDOUT_FILENO, "auxtap-plugin %d\n", qp_api_version());
+			_exit(0);
+		}
+		if (!strncmp(argv[i], "shm=", 4))
+			snprintf(qp.shm_path, sizeof(qp.shm_path), "%s", argv[i] + 4);
+		else if (!strncmp(argv[i], "comm=", 5))
+			snprintf(qp.comm, sizeof(qp.comm), "%s", argv[i] + 5);
+		else if (!strncmp(argv[i], "sysroot=", 8))
+			snprintf(qp.sysroot, sizeof(qp.sysroot), "%s", argv[i] + 8);
+		else if (!strncmp(argv[i], "root=", 5))
+			snprintf(qp.root, sizeof(qp.root), "%s", argv[i] + 5);
+		else if (!strncmp(argv[i], "program=", 8))
+			snprintf(qp.program, sizeof(qp.program), "%s", argv[i] + 8);
+	}
+	err = qp_map(qp.shm_path);
+	if (err) {
+		fprintf(stderr, "auxtap: plugin: %s: %s; start it by auxtap\n", qp.shm_path,
+			strerror(-err));
+		return -1;
+	}
+	qemu_store(&qp.shm->plugged, 1);
+	pthread_atfork(NULL, NULL, after_fork);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
+	qemu_plugin_register_flush_cb(id, qp_block_flush);
+	qemu_plugin_register_vcpu_syscall_cb(id, qp_syscall);
+	qemu_plugin_register_vcpu_syscall_ret_cb(id, qp_syscall_ret);
+	return 0;
+}

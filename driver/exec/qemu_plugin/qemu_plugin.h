@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The parts of the plugin to each other. Everything runs inside qemu, on the thread that
+ * executes the guest, unless said otherwise.
+ */
+#ifndef AUXTAP_QEMU_PLUGIN_H
+#define AUXTAP_QEMU_PLUGIN_H
+
+#include "exec/qemu/qemu_arch.h"
+#include "qemu_plugin_api.h"
+#include "exec/qemu/qemu_shm.h"
+
+/* Set before main() of qemu runs guest code; constant afterwards, inherited by fork. */
+struct qp {
+	const struct qemu_arch *arch;
+	struct qemu_shm *shm;
+	u32 max_slots; /* as it was at the start: the guest may write over the other one */
+	char shm_path[64];
+	char plugin_path[4096];
+	char comm[16];
+	char sysroot[4096]; /* as the user said; "": nothing */
+	char root[4096];    /* this program's; "": none */
+	char program[4096]; /* the file that is executed, from the directory where it was started */
+	u64 guest_base;
+	bool have_base;
+	bool started; /* START was sent for this image */
+	bool regs_valid;
+	bool is_old; /* qemu before 10 */
+	u64 brk;
+	u64 handler[64]; /* of each signal: the last that was set, or 0 */
+	u64 has_info;	 /* bit n - 1: its frames hold a siginfo */
+	u64 caught;	 /* bit n - 1: its handler was set, and no default since */
+};
+extern struct qp qp __attribute__((visibility("hidden")));
+
+/*
+ * The calling thread's record. Never NULL: qp_no_rec (limit 0) before the first block,
+ * qp_sink when nobody consumes.
+ */
+extern __thread struct qemu_rec *qp_rec
+	__attribute__((visibility("hidden"), tls_model("initial-exec")));
+extern struct qemu_rec qp_no_rec __attribute__((visibility("hidden")));
+extern struct qemu_rec qp_sink __attribute__((visibility("hidden")));
+
+static inline bool qp_recording(void)
+{
+	return qp_rec != &qp_no_rec && qp_rec != &qp_sink;
+}
+
+/* qemu_plugin_preload.c: at the program's start, qemu handles all signals that dump core. */
+void qp_take_core_signals(void);
+
+/* qemu_plugin_exception.c: did an exception leave the newest block of the calling thread? */
+bool qp_left_by_exception(void);
+void qp_delivery(void); /* qemu begins or ends the delivery of signals */
+/* The next block begins where an exception left the newest one; no handler was entered. */
+void qp_again(u64 ip);
+/* The only block since qp_again() was left where it began, at ip: its handler had no frame twice. */
+bool qp_left_again(u64 ip);
+
+/* qemu_plugin_ring.c */
+int qp_map(const char *path);
+struct qemu_rec *qp_rec_claim(void); /* sets qp_rec */
+void qp_flush(struct qemu_rec *rec);
+/* Appends a message, flushing before if there is no room for it and a block. */
+void qp_message(struct qemu_rec *rec, enum qemu_msg type, const void *words, u32 nr);
+void qp_name(struct qemu_rec *rec, const char *name);
+void qp_gate(struct qemu_rec *rec);
+
+/* qemu_plugin_blocks.c */
+enum qp_block_kind { QP_BLOCK_NORMAL, QP_BLOCK_SAMPLED, QP_BLOCK_REP, QP_BLOCK_WIDE, QP_BLOCK_NONE };
+struct qp_wide { /* a block that found no room in the tables; lives as long as qemu's code */
+	struct qp_wide *next;
+	u32 nr_words;
+	u32 word[4 + QEMU_BLOCK_INSNS / 4];
+};
+/* *arg: what the callback is given. */
+enum qp_block_kind qp_block_translate(struct qemu_plugin_tb *tb, void **arg);
+void qp_block_flush(qemu_plugin_id_t id);
+
+/* qemu_plugin_sample.c: samples for SPE */
+struct qp_sampling {
+	u32 left; /* instructions to the next sample, that one included; 0: not chosen yet */
+	u32 random;
+	u64 wanted; /* address of the sample whose data is awaited; 0: none */
+};
+extern __thread struct qp_sampling qp_sampling
+	__attribute__((visibility("hidden"), tls_model("initial-exec")));
+void qp_sample_translate(struct qemu_plugin_tb *tb);
+void qp_sample_take(u64 ip, u32 nr_insns);
+
+/* nr_insns at ip are about to run. */
+static inline void qp_sample(u64 ip, u32 nr_insns)
+{
+	if (qp_sampling.left > nr_insns)
+		qp_sampling.left -= nr_insns;
+	else
+		qp_sample_take(ip, nr_insns);
+}
+
+/* qemu_plugin_start.c */
+struct stat;
+void qp_map_message(struct qemu_rec *rec, u64 addr, u64 len, u64 pgoff, u32 prot,
+		    const struct stat *st, const char *name); /* st NULL: no file */
+void qp_start(struct qemu_rec *rec, const union qemu_env *env, u64 ip);
+
+/* qemu_plugin_syscall.c */
+void qp_syscall(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, uint64_t a1, uint64_t a2,
+		uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8);
+void qp_syscall_ret(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, int64_t result);
+void qp_thread_left(void); /* qemu has removed all that it had for the calling thread */
+void qp_threads_forked(void);
+
+/* qemu_plugin_exec.c: returns only if the program cannot be traced, or not be executed. */
+void qp_exec(struct qemu_rec *rec, enum qemu_call call, const u64 arg[6]);
+
+/* qemu_plugin_guest.c: the guest's memory, safely. Bytes read, all or -EFAULT; a string is malloc'd. */
+int qp_read(u64 addr, void *buf, size_t size);
+char *qp_read_string(u64 addr, size_t max);
+
+#endif

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The program calls execve: instead of running the new program natively, out of sight,
+ * this process becomes a new qemu with the plugin. qemu_exec.c says how.
+ */
+#include "exec/qemu/qemu_exec.h"
+#include "qemu_plugin.h"
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_STRING (128u * 1024) /* MAX_ARG_STRLEN of the kernel */
+#define MAX_STRINGS 0x20000u
+
+static char **read_vector(u64 addr)
+{
+	size_t nr = 0, room = 64;
+	char **vector = calloc(room, sizeof(*vector));
+	u64 at;
+
+	if (!vector || !addr)
+		return vector;
+	for (;;) {
+		if (nr + 1 == room) {
+			char **bigger = reallocarray(vector, room *= 2, sizeof(*vector));
+
+			if (!bigger)
+				break;
+			vector = bigger;
+		}
+		vector[nr] = NULL;
+		if (nr == MAX_STRINGS || qp_read(addr + 8 * nr, &at, 8))
+			break;
+		if (!at)
+			return vector;
+		vector[nr] = qp_read_string(at, MAX_STRING);
+		if (!vector[nr])
+			break;
+		vector[++nr] = NULL;
+	}
+	qemu_exec_free_vector(vector);
+	return NULL;
+}
+
+/* The program as a path that will still mean the same after exec has closed descriptors. */
+static char *program_path(enum qemu_call call, const u64 arg[6])
+{
+	char fd_path[PATH_MAX + 64], target[PATH_MAX], self[64];
+	char *path = qp_read_string(arg[call == QEMU_CALL_EXECVEAT ? 1 : 0], PATH_MAX);
+	ssize_t size;
+
+	if (!path)
+		return NULL;
+	snprintf(self, sizeof(self), "/proc/%d/exe", (int)getpid());
+	if (!strcmp(path, "/proc/self/exe") || !strcmp(path, self)) {
+		/* qemu shows the program there */
+		free(path);
+		return strdup(qp.program);
+	}
+	if (call != QEMU_CALL_EXECVEAT || path[0] == '/' || (int)arg[0] == AT_FDCWD)
+		return path;
+	snprintf(fd_path, sizeof(fd_path), "/proc/self/fd/%d", (int)arg[0]);
+	size = readlink(fd_path, target, sizeof(target) - 1);
+	if (size <= 0) {
+		free(path);
+		return NULL;
+	}
+	target[size] = 0;
+	if (path[0]) {
+		snprintf(fd_path, sizeof(fd_path), "%s/%s", target, path);
+		free(path);
+		return strdup(fd_path);
+	}
+	free(path);
+	return strdup(target);
+}
+
+/* The one that runs, or its neighbour for the other instruction set. */
+static void find_qemu(const struct qemu_arch *arch, char *qemu)
+{
+	ssize_t size = readlink("/proc/self/exe", qemu, PATH_MAX - 1);
+	char *slash;
+
+	qemu[size > 0 ? size : 0] = 0;
+	slash = strrchr(qemu, '/');
+	if (arch != qp.arch && slash)
+		strcpy(slash + 1, arch->binary);
+}
+
+void qp_exec(struct qemu_rec *rec, enum qemu_call call, const u64 arg[6])
+{
+	u64 first = call == QEMU_CALL_EXECVEAT ? 2 : 1;
+	char *path = program_path(call, arg);
+	char **argv = read_vector(arg[first]), **envp = read_vector(arg[first + 1]);
+	char **qemu_argv = NULL, **qemu_envp = NULL;
+	struct qemu_exec exec = { .verdict = QEMU_EXEC_FAIL };
+	char qemu[PATH_MAX + 32];
+
+	qemu_store(&rec->native, 0);
+	/* bad pointers: qemu's own execve returns the error */
+	if (!path || !argv || !envp || qemu_exec_resolve(path, argv, &exec))
+		goto out;
+	if (qp.is_old)
+		qemu_exec_refuse_sanitizer(&exec);
+	find_qemu(exec.verdict == QEMU_EXEC_RUN ? exec.arch : qp.arch, qemu);
+	if (exec.verdict == QEMU_EXEC_RUN && access(qp.shm_path, R_OK | W_OK)) {
+		exec.verdict = QEMU_EXEC_NATIVE;
+		snprintf(exec.why, sizeof(exec.why), "%.50s: the process may not reach auxtap's memory",
+			 path);
+	}
+	if (exec.verdict == QEMU_EXEC_RUN && (access(qemu, X_OK) || access(qp.plugin_path, R_OK))) {
+		exec.verdict = QEMU_EXEC_NATIVE;
+		snprintf(exec.why, sizeof(exec.why), "%.50s: the process cannot reach qemu", path);
+	}
+	if (exec.verdict == QEMU_EXEC_NATIVE) {
+		memcpy(rec->text, exec.why, sizeof(rec->text));
+		qemu_store(&rec->native, 1);
+	}
+	if (exec.verdict != QEMU_EXEC_RUN)
+		goto out;
+	exec.api = qp_api_version(); /* the neighbour is of the same version */
+	qemu_argv = qemu_exec_command(qemu, qp.plugin_path, qp.shm_path, qp.sysroot, &exec);
+	qemu_envp = qemu_exec_environ(envp, qp.plugin_path);
+	if (qemu_argv && qemu_envp)
+		execve(qemu, qemu_argv, qemu_envp);
+out:
+	qemu_exec_free_vector(qemu_argv);
+	qemu_exec_free_vector(qemu_envp);
+	qemu_exec_free(&exec);
+	qemu_exec_free_vector(argv);
+	qemu_exec_free_vector(envp);
+	free(path);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Flow class of one A64 instruction: what an ETM must know of it. Freestanding; used by the
+ * trace unit and by execution sources. Shares nothing with decode/, which judges it.
+ */
+#ifndef AUXTAP_A64_INSN_H
+#define AUXTAP_A64_INSN_H
+
+#include "hw_types.h"
+
+#define A64_INSN_LEN 4
+
+enum a64_class {
+	A64_PLAIN,
+	A64_COND,      /* direct: b.cond, bc.cond, cbz, cbnz, tbz, tbnz */
+	A64_B,	       /* direct */
+	A64_BL,	       /* direct, links */
+	A64_BR,	       /* br, braa … */
+	A64_BLR,       /* blr, blraa …: links */
+	A64_RET,       /* ret, retaa … */
+	A64_ERET,      /* eret, eretaa … */
+	A64_SVC,       /* enters the kernel as itself: the preferred return is behind it */
+	A64_HVC,       /* hvc, smc: the same, to EL2, EL3 */
+	A64_TRAP,      /* brk, hlt, dcps, drps, udf: never retires in a user's eyes */
+	A64_ISB,
+	A64_WFX,       /* wfi, wfe, wfit, wfet */
+	A64_TSTART,
+};
+
+struct a64_insn {
+	u8 cls;	  /* enum a64_class */
+	s32 disp; /* direct branches: target = address + disp */
+};
+
+/*
+ * Every word has a class: what is no instruction is A64_PLAIN, for it faults and never
+ * retires. 'code' is the word as a little-endian load gives it.
+ */
+struct a64_insn a64_insn_decode(u32 code);
+
+/* Direct branches: where they go to if taken. */
+static inline bool a64_is_direct(enum a64_class cls)
+{
+	return cls == A64_COND || cls == A64_B || cls == A64_BL;
+}
+
+static inline bool a64_is_indirect(enum a64_class cls)
+{
+	return cls == A64_BR || cls == A64_BLR || cls == A64_RET || cls == A64_ERET;
+}
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The packets of an ETMv4 or ETE instruction trace (Arm IHI 0064, "Instruction trace
+ * packets"; Arm ARM, D5 for ETE), and what a decoder remembers of them: address history,
+ * context, timestamp, atoms not yet sent. etm_unit.c decides when; this knows how.
+ */
+#ifndef AUXTAP_ETM_ENCODER_H
+#define AUXTAP_ETM_ENCODER_H
+
+#include "hw_types.h"
+
+#define ETM_NR_HISTORY 3
+#define ETM_MAX_ATOMS  24 /* of one packet */
+
+/*
+ * What one call to the unit produces goes out in one piece. The longest: atoms and their
+ * commit (4), Overflow (2), A-Sync (12), Trace Info (6), Trace On, an address with context
+ * (18), timestamp with marker and cycle count (14), a cycle count (8), an exception (12).
+ */
+#define ETM_BURST_SIZE 160
+
+struct etm_burst {
+	u8 *at;
+	u8 bytes[ETM_BURST_SIZE];
+};
+
+static inline void etm_burst_begin(struct etm_burst *burst)
+{
+	burst->at = burst->bytes;
+}
+
+static inline size_t etm_burst_nr_bytes(const struct etm_burst *burst)
+{
+	return burst->at - burst->bytes;
+}
+
+/* What a Context element tells. */
+struct etm_context {
+	u8 el;
+	bool sf; /* AArch64 */
+	bool ns;
+	bool nse; /* ETE with FEAT_RME */
+	u32 contextid, vmid;
+};
+
+/* Fixed while tracing: what the unit's registers say. */
+struct etm_format {
+	bool ete;
+	bool contextid, vmid; /* TRCCONFIGR.CID, VMID */
+	u8 vmid_bytes;	      /* TRCIDR2.VMIDSIZE */
+	bool cycles;	      /* TRCCONFIGR.CCI */
+	u8 cycle_bits;	      /* TRCIDR2.CCSIZE */
+	u16 threshold;	      /* TRCCCCTLR */
+	bool commit_mode_1;   /* TRCIDR0.COMMOPT */
+	u8 max_spec;	      /* TRCIDR8 */
+};
+
+/* The packing of atoms as a machine: a state is what is pending. */
+#define ETM_NR_STATES 40
+
+struct etm_atom_step {
+	u8 out;	 /* the packet that this atom ends or that had no room for it; 0: none */
+	u8 next; /* state; 0: nothing is pending */
+};
+
+struct etm_encoder {
+	struct etm_format format;
+	struct etm_atom_step steps[ETM_NR_STATES][2]; /* by the next atom: N, E */
+	u8 packets[ETM_NR_STATES];		      /* what would be sent now */
+	u8 nr_atoms[ETM_NR_STATES];
+	u8 state;
+	bool history_valid; /* an address was sent since the last Trace Info */
+	u64 history[ETM_NR_HISTORY];
+	u8 history_is[ETM_NR_HISTORY];
+	bool context_valid;
+	struct etm_context context;
+	u64 timestamp;
+	u8 nr_uncommitted; /* P0 elements */
+};
+
+/* Types of exceptions (table "Exception types", AArch64). */
+enum etm_exception {
+	ETM_PE_RESET	 = 0x00,
+	ETM_DEBUG_HALT	 = 0x01,
+	ETM_CALL	 = 0x02, /* svc, hvc, smc */
+	ETM_TRAP	 = 0x03,
+	ETM_SYSTEM_ERROR = 0x04,
+	ETM_INST_DEBUG	 = 0x06,
+	ETM_DATA_DEBUG	 = 0x07,
+	ETM_ALIGNMENT	 = 0x0a,
+	ETM_INST_FAULT	 = 0x0b,
+	ETM_DATA_FAULT	 = 0x0c,
+	ETM_IRQ		 = 0x0e,
+	ETM_FIQ		 = 0x0f,
+};
+
+#define ETM_IS0 0 /* A64 and A32 */
+#define ETM_IS1 1 /* T32 */
+
+void etm_encoder_init(struct etm_encoder *enc, const struct etm_format *format);
+
+static inline unsigned int etm_nr_pending(const struct etm_encoder *enc)
+{
+	return enc->nr_atoms[enc->state];
+}
+
+/*
+ * Adds an atom; a packet is appended where it ends one. Everything below that is not an atom
+ * or an element bound to one (cycle count) sends the pending atoms first.
+ */
+void etm_put_atom(struct etm_encoder *enc, struct etm_burst *burst, bool taken);
+/* The same in two parts, for those who are in a hurry: the second one where there is an out. */
+static inline struct etm_atom_step etm_add_atom(struct etm_encoder *enc, bool taken)
+{
+	struct etm_atom_step step = enc->steps[enc->state][taken];
+
+	enc->state = step.next;
+	return step;
+}
+void etm_put_step(struct etm_encoder *enc, struct etm_burst *burst, struct etm_atom_step step);
+void etm_put_atoms(struct etm_encoder *enc, struct etm_burst *burst);
+
+void etm_put_async(struct etm_encoder *enc, struct etm_burst *burst);
+/* Forgets what a decoder forgets: address history, context, timestamp. */
+void etm_put_trace_info(struct etm_encoder *enc, struct etm_burst *burst);
+void etm_put_trace_on(struct etm_encoder *enc, struct etm_burst *burst);
+void etm_put_address(struct etm_encoder *enc, struct etm_burst *burst, u64 addr, u8 is);
+/* ETE: where a P0 instruction is that the atom behind this belongs to. */
+void etm_put_source_address(struct etm_encoder *enc, struct etm_burst *burst, u64 addr, u8 is);
+void etm_put_context(struct etm_encoder *enc, struct etm_burst *burst,
+		     const struct etm_context *context);
+void etm_put_address_context(struct etm_encoder *enc, struct etm_burst *burst, u64 addr, u8 is,
+			     const struct etm_context *context);
+/* is_target: the branch before went there, and its address has not been told. */
+void etm_put_exception(struct etm_encoder *enc, struct etm_burst *burst, unsigned int type,
+		       u64 preferred_return, u8 is, bool is_target);
+void etm_put_pe_reset(struct etm_encoder *enc, struct etm_burst *burst); /* ETE: no address */
+void etm_put_exception_return(struct etm_encoder *enc, struct etm_burst *burst); /* ETMv4 */
+
+#define ETM_CYCLES_UNKNOWN (~0ull)
+/*
+ * Cycles since the last cycle count, at least the threshold (or _UNKNOWN). Commit mode 0:
+ * commits what is uncommitted, the pending atoms included; there must be some. Mode 1:
+ * stands before the atom that it counts up to.
+ */
+void etm_put_cycles(struct etm_encoder *enc, struct etm_burst *burst, u64 cycles);
+/* An atom, and the cycles up to it, in the order of the commit mode. */
+void etm_put_atom_cycles(struct etm_encoder *enc, struct etm_burst *burst, bool taken, u64 cycles);
+/* cycles: since the last cycle count; told with TRCCONFIGR.CCI alone. */
+void etm_put_timestamp(struct etm_encoder *enc, struct etm_burst *burst, u64 timestamp,
+		       u64 cycles);
+void etm_put_timestamp_marker(struct etm_encoder *enc, struct etm_burst *burst); /* ETEv1.1 */
+void etm_put_event(struct etm_encoder *enc, struct etm_burst *burst, u8 events);
+void etm_put_ignore(struct etm_burst *burst); /* ETMv4.3, ETE */
+/* Pending atoms and what is uncommitted are lost. */
+void etm_put_overflow(struct etm_encoder *enc, struct etm_burst *burst);
+void etm_put_discard(struct etm_encoder *enc, struct etm_burst *burst);
+
+#endif

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Why it died: which operand, read or write, and what is mapped there. */
+#include "decode/report/report.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+static char empty[] = "", stack_name[] = "[stack]", prog[] = "/bin/prog";
+static struct report_map maps[] = {
+	{0x400000, 0x401000, 0, "r-xp", prog},
+	{0x402000, 0x403000, 0, "r--p", prog},
+	{0x7ffff0000000, 0x7ffff0010000, 0, "rw-p", stack_name},
+	{0x500000, 0x501000, 0, "rw-p", empty},
+};
+
+static struct auxtap_regs regs_at(uint64_t ip)
+{
+	struct auxtap_regs regs = {.arch = AUXTAP_ARCH_X86_64, .valid = (1u << AUXTAP_X86_NR_REGS) - 1};
+
+	regs.reg[AUXTAP_X86_IP] = ip;
+	regs.reg[AUXTAP_X86_SP] = 0x7ffff0008000;
+	return regs;
+}
+
+static struct report_facts facts_of(int signo, int code, uint64_t addr)
+{
+	struct report_facts facts = {.have_crash = true, .maps = maps, .nr_maps = 4};
+
+	facts.crash.signo = signo;
+	facts.crash.si_code = code;
+	facts.crash.fault_addr = addr;
+	facts.crash.pid = facts.crash.tid = 7;
+	if (code > 0 && code != SI_KERNEL)
+		facts.crash.flags = AUXTAP_CRASH_ADDR_VALID;
+	return facts;
+}
+
+static void null_read(void **state)
+{
+	static const uint8_t insn[] = {0x8b, 0x40, 0x08}; /* mov 8(%rax),%eax */
+	struct report_facts facts = facts_of(SIGSEGV, SEGV_MAPERR, 8);
+	struct auxtap_regs regs = regs_at(0x400100);
+	struct fault fault;
+
+	(void)state;
+	fault_explain(&facts, &regs, insn, sizeof(insn), &fault);
+	assert_true(fault.access.known);
+	assert_false(fault.access.write);
+	assert_int_equal(fault.access.nr_bytes, 4);
+	assert_non_null(strstr(fault.why, "read from 0x8 (4 bytes); nothing is mapped there: a null pointer"));
+}
+
+/* Two memory operands: the one that hits the address did it. */
+static void write_of_a_string_move(void **state)
+{
+	static const uint8_t insn[] = {0x48, 0xa5}; /* movsq */
+	struct report_facts facts = facts_of(SIGSEGV, SEGV_ACCERR, 0x402010);
+	struct auxtap_regs regs = regs_at(0x400100);
+	struct fault fault;
+
+	(void)state;
+	regs.reg[AUXTAP_X86_SI] = 0x500000;
+	regs.reg[AUXTAP_X86_DI] = 0x402010;
+	fault_explain(&facts, &regs, insn, sizeof(insn), &fault);
+	assert_true(fault.access.write);
+	assert_int_equal(fault.access.nr_bytes, 8);
+	assert_non_null(strstr(fault.why, "it is mapped r--p, /bin/prog"));
+}
+
+static void push_below_the_stack(void **state)
+{
+	static const uint8_t insn[] = {0xe8, 0, 0, 0, 0}; /* call */
+	struct report_facts facts = facts_of(SIGSEGV, SEGV_MAPERR, 0x7fffeffffff8);
+	struct auxtap_regs regs = regs_at(0x400100);
+	struct fault fault;
+
+	(void)state;
+	regs.reg[AUXTAP_X86_SP] = 0x7ffff0000000;
+	fault_explain(&facts, &regs, insn, sizeof(insn), &fault);
+	assert_true(fault.access.write);
+	assert_non_null(strstr(fault.why, "the stack is exhausted"));
+}
+
+static void non_canonical_pointer(void **state)
+{
+	static const uint8_t insn[] = {0x88, 0x13}; /* mov %dl,(%rbx) */
+	struct report_facts facts = facts_of(SIGSEGV, SI_KERNEL, 0);
+	struct auxtap_regs regs = regs_at(0x400100);
+	struct fault fault;
+
+	(void)state;
+	regs.reg[AUXTAP_X86_BX] = 0x4141414141414141;
+	fault_explain(&facts, &regs, insn, sizeof(insn), &fault);
+	assert_true(fault.access.write);
+	/* which of pointer, index and length was wrong is not known */
+	assert_string_equal(fault.why, "it wrote to 0x4141414141414141 (1 byte); no such address exists on this "
+				       "processor");
+}
+
+static void overwritten_return_address(void **state)
+{
+	static const uint8_t insn[] = {0xc3};
+	static unsigned char stack[8] = "AAAAAAAA";
+	struct report_memory memory = {0x7ffff0008000, 8, stack};
+	struct report_facts facts = facts_of(SIGSEGV, SI_KERNEL, 0);
+	struct auxtap_regs regs = regs_at(0x400100);
+	struct fault fault;
+
+	(void)state;
+	facts.memory = &memory;
+	facts.nr_memory = 1;
+	fault_explain(&facts, &regs, insn, sizeof(insn), &fault);
+	assert_non_null(strstr(fault.why, "returns to 0x4141414141414141"));
+}
+
+static void jump_to_nowhere(void **state)
+{
+	struct report_facts facts = facts_of(SIGSEGV, SEGV_MAPERR, 0x2a2a2a);
+	struct auxtap_regs regs = regs_at(0x2a2a2a);
+	struct fault fault;
+
+	(void)state;
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_true(fault.bad_ip);
+	assert_non_null(strstr(fault.why, "jumped to 0x2a2a2a, where nothing is mapped"));
+	regs = regs_at(0x500010);
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_non_null(strstr(fault.why, "jumped to 0x500010, which is mapped rw-p"));
+	assert_non_null(strstr(fault.why, ", not executable"));
+}
+
+static void other_signals(void **state)
+{
+	static const uint8_t ud2[] = {0x0f, 0x0b};
+	struct report_facts facts = facts_of(SIGFPE, FPE_INTDIV, 0x400100);
+	struct auxtap_regs regs = regs_at(0x400100);
+	struct fault fault;
+
+	(void)state;
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_non_null(strstr(fault.why, "the divisor is 0, or the quotient is too large"));
+	facts = facts_of(SIGILL, ILL_ILLOPN, 0x400100);
+	fault_explain(&facts, &regs, ud2, 2, &fault);
+	assert_non_null(strstr(fault.why, "ud2"));
+	facts = facts_of(SIGABRT, SI_TKILL, 0);
+	facts.crash.sender_pid = 7;
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	/* whether it is abort() that did, the backtrace says */
+	assert_string_equal(fault.why, "the program sent it to itself");
+	facts = facts_of(SIGSEGV, SI_USER, 0);
+	facts.crash.sender_pid = 99;
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_string_equal(fault.why, "sent by process 99");
+}
+
+/* The kernel's own signals say SI_USER and the process, or SI_KERNEL. */
+static void signals_without_a_fault(void **state)
+{
+	static unsigned char code[] = {0x90, 0x90, 0x0f, 0x05, 0x90};
+	struct report_memory memory = {0x4000fc, sizeof(code), code};
+	struct report_facts facts = facts_of(SIGXFSZ, SI_USER, 0);
+	struct auxtap_regs regs = regs_at(0x400100);
+	struct fault fault;
+
+	(void)state;
+	facts.crash.sender_pid = 7;
+	facts.memory = &memory;
+	facts.nr_memory = 1;
+	regs.reg[AUXTAP_X86_AX] = (uint64_t)-27; /* EFBIG */
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_non_null(strstr(fault.why, "the kernel sent it: the last system call would have made"));
+	assert_false(fault.has_insn);
+	regs.reg[AUXTAP_X86_AX] = 0;
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_non_null(strstr(fault.why, "the program sent it to itself, or the kernel did"));
+	regs = regs_at(0x4000ff); /* not after a system call */
+	regs.reg[AUXTAP_X86_AX] = (uint64_t)-27;
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_non_null(strstr(fault.why, "the program sent it to itself, or the kernel did"));
+	facts.crash.si_code = SI_TKILL;
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_string_equal(fault.why, "the program sent it to itself");
+	facts.crash.sender_pid = 0;
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_string_equal(fault.why, "sent by a process outside of its PID namespace");
+	facts.crash.si_code = SI_TIMER;
+	facts.crash.signo = SIGSEGV; /* whatever the instruction, it did nothing */
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_string_equal(fault.why, "a timer of the program sent it");
+
+	facts = facts_of(SIGXCPU, SI_KERNEL, 0);
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_non_null(strstr(fault.why, "the kernel sent it: the limit of processor time"));
+	assert_false(fault.has_insn);
+	facts = facts_of(SIGSYS, SI_KERNEL, 0);
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_string_equal(fault.why, "the kernel ended it");
+}
+
+/* rt_sigreturn of a bad frame is SIGSEGV without an address, as is a refused operand. */
+static void after_a_system_call(void **state)
+{
+	static unsigned char code[] = {0x0f, 0x05, 0x90};
+	static const uint8_t lea[] = {0x48, 0x8d, 0x35, 0, 0, 0, 0};
+	struct report_memory memory = {0x4000fe, sizeof(code), code};
+	struct report_facts facts = facts_of(SIGSEGV, SI_KERNEL, 0);
+	struct auxtap_regs regs = regs_at(0x400100);
+	struct fault fault;
+
+	(void)state;
+	fault_explain(&facts, &regs, lea, sizeof(lea), &fault);
+	assert_true(fault.has_insn);
+	facts.memory = &memory;
+	facts.nr_memory = 1;
+	fault_explain(&facts, &regs, lea, sizeof(lea), &fault);
+	assert_non_null(strstr(fault.why, "or the kernel the system call before it"));
+	assert_false(fault.has_insn);
+}
+
+static void refused_system_calls(void **state)
+{
+	static unsigned char code[] = {0x0f, 0x05, 0xcd, 0x80, 0x90, 0x90, 0x01, 0x00, 0x00, 0xd4};
+	struct report_memory memory = {0x4000fe, sizeof(code), code};
+	struct report_facts facts = facts_of(SIGSYS, 1, 0);
+	struct auxtap_regs regs = regs_at(0x400100);
+	struct fault fault;
+
+	(void)state;
+	facts.memory = &memory;
+	facts.nr_memory = 1;
+	regs.reg[AUXTAP_X86_AX] = 41;
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_string_equal(fault.why, "a seccomp filter does not allow the system call socket (41)");
+	assert_true(fault.has_insn);
+	assert_int_equal(fault.insn_ip, 0x4000fe);
+	regs.reg[AUXTAP_X86_AX] = 9999;
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_non_null(strstr(fault.why, "the system call 9999"));
+	regs = regs_at(0x400102);
+	regs.reg[AUXTAP_X86_AX] = 102;
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_non_null(strstr(fault.why, "the 32-bit system call 102"));
+	regs = regs_at(0x400103); /* no such instruction before it: none is shown */
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_false(fault.has_insn);
+	regs = (struct auxtap_regs){.arch = AUXTAP_ARCH_AARCH64, .valid = UINT64_MAX};
+	regs.reg[AUXTAP_A64_PC] = 0x400108;
+	regs.reg[AUXTAP_A64_X0 + 8] = 198;
+	facts.crash.si_code = 2;
+	fault_explain(&facts, &regs, NULL, 0, &fault);
+	assert_string_equal(fault.why, "syscall user dispatch intercepted the system call socket (198)");
+	assert_int_equal(fault.insn_ip, 0x400104);
+}
+
+static const char *why(struct report_facts facts, struct auxtap_regs regs, const char *insn,
+		       size_t size)
+{
+	static struct fault fault;
+
+	fault_explain(&facts, &regs, (const uint8_t *)insn, size, &fault);
+	return fault.why;
+}
+#define WHY(facts, regs, insn) why(facts, regs, insn, sizeof(insn) - 1)
+
+/* The processor has one exception for both. */
+static void divisions(void **state)
+{
+	struct report_facts facts = facts_of(SIGFPE, FPE_INTDIV, 0x400100);
+	struct auxtap_regs regs = regs_at(0x400100);
+
+	(void)state;
+	regs.reg[AUXTAP_X86_CX] = 0;
+	assert_string_equal(WHY(facts, regs, "\xf7\xf9"), "integer division by zero");
+	regs.reg[AUXTAP_X86_CX] = 0xffffffff;
+	regs.reg[AUXTAP_X86_AX] = 0x80000000;
+	regs.reg[AUXTAP_X86_DX] = 0xffffffff;
+	assert_string_equal(WHY(facts, regs, "\xf7\xf9"),
+			    "integer overflow: the most negative number divided by -1");
+	/* the same of 8 bytes: a dividend of 16 bytes that is another */
+	regs.reg[AUXTAP_X86_CX] = UINT64_MAX;
+	assert_string_equal(WHY(facts, regs, "\x48\xf7\xf9"),
+			    "integer overflow: the quotient of a division is too large");
+	regs.reg[AUXTAP_X86_AX] = 1ull << 63;
+	regs.reg[AUXTAP_X86_DX] = UINT64_MAX;
+	assert_non_null(strstr(WHY(facts, regs, "\x48\xf7\xf9"), "the most negative number"));
+	/* a divisor in memory that the snapshot does not have */
+	regs.reg[AUXTAP_X86_BX] = 0x500000;
+	assert_non_null(strstr(WHY(facts, regs, "\xf7\x3b"), "the divisor is 0, or"));
+	/* with a dividend that makes no quotient too large, only 0 is left */
+	regs.reg[AUXTAP_X86_AX] = 5;
+	regs.reg[AUXTAP_X86_DX] = 0;
+	assert_string_equal(WHY(facts, regs, "\xf7\x3b"), "integer division by zero"); /* idivl */
+	assert_string_equal(WHY(facts, regs, "\xf7\x33"), "integer division by zero"); /* divl */
+	assert_string_equal(WHY(facts, regs, "\x48\xf7\x3b"), "integer division by zero");
+	regs.reg[AUXTAP_X86_AX] = (uint32_t)-5;
+	assert_string_equal(WHY(facts, regs, "\xf7\x33"), "integer division by zero");
+	assert_non_null(strstr(WHY(facts, regs, "\xf7\x3b"), "the divisor is 0, or"));
+	regs.reg[AUXTAP_X86_DX] = UINT32_MAX;
+	assert_string_equal(WHY(facts, regs, "\xf7\x3b"), "integer division by zero");
+	regs.reg[AUXTAP_X86_AX] = 0x80000000; /* by -1 */
+	assert_non_null(strstr(WHY(facts, regs, "\xf7\x3b"), "the divisor is 0, or"));
+	regs.reg[AUXTAP_X86_AX] = 0x7f; /* ax by a byte */
+	assert_string_equal(WHY(facts, regs, "\xf6\x3b"), "integer division by zero");
+	regs.reg[AUXTAP_X86_AX] = 0x80;
+	assert_non_null(strstr(WHY(facts, regs, "\xf6\x3b"), "the divisor is 0, or"));
+	assert_string_equal(WHY(facts, regs, "\xf6\x33"), "integer division by zero");
+	regs.reg[AUXTAP_X86_AX] = 0x100;
+	assert_non_null(strstr(WHY(facts, regs, "\xf6\x33"), "the divisor is 0, or"));
+}
+
+static void traps(void **state)
+{
+	struct report_facts facts = facts_of(SIGILL, ILL_ILLOPN, 0x400100);
+	struct auxtap_regs regs = regs_at(0x400100);
+
+	(void)state;
+	assert_non_null(strstr(WHY(facts, regs, "\x0f\x0b"), "it ran into ud2, the instruction"));
+	assert_non_null(strstr(WHY(facts, regs, "\x0f\xb9\xc0"), "it ran into ud1, the instruction"));
+	assert_non_null(strstr(WHY(facts, regs, "\x0f\xff\xc0"), "it ran into ud0, the instruction"));
+	/* as clang writes it */
+	assert_non_null(strstr(WHY(facts, regs, "\x67\x0f\xb9\x40\x16"), "it ran into ud1, the instr"));
+	assert_non_null(strstr(WHY(facts, regs, "\xc4\xff"), "no instruction of this processor"));
+}
+
+/* Without a fault address: what the instruction needed that it did not get. */
+static void general_protection(void **state)
+{
+	struct report_facts facts = facts_of(SIGSEGV, SI_KERNEL, 0);
+	struct auxtap_regs regs = regs_at(0x400100);
+
+	(void)state;
+	regs.reg[AUXTAP_X86_AX] = 0x500000;
+	regs.reg[AUXTAP_X86_BX] = 0x500008;
+	assert_string_equal(WHY(facts, regs, "\x0f\x29\x03"),
+			    "it wrote to 0x500008 (16 bytes); movaps needs an address that is a "
+			    "multiple of 16");
+	assert_non_null(strstr(WHY(facts, regs, "\x66\x0f\xfe\x03"), "read from 0x500008"));
+	assert_non_null(strstr(WHY(facts, regs, "\x0f\x11\x03"), "reports no address")); /* movups */
+	assert_non_null(strstr(WHY(facts, regs, "\xc5\xfc\x58\x03"), "reports no address")); /* vaddps */
+	assert_non_null(strstr(WHY(facts, regs, "\xc5\xfc\x28\x03"), "vmovaps needs an address that "
+									"is a multiple of 32"));
+	assert_non_null(strstr(WHY(facts, regs, "\x0f\x28\x00"), "reports no address")); /* aligned */
+	assert_non_null(strstr(WHY(facts, regs, "\xf4"), "hlt is a privileged instruction"));
+	assert_non_null(strstr(WHY(facts, regs, "\xfa"), "cli is a privileged instruction"));
+	assert_non_null(strstr(WHY(facts, regs, "\x0f\x30"), "wrmsr is a privileged instruction"));
+	assert_non_null(strstr(WHY(facts, regs, "\x0f\x20\xc0"), "mov of a control or debug register is privileged"));
+	assert_non_null(strstr(WHY(facts, regs, "\xec"), "in accesses an I/O port"));
+	assert_non_null(strstr(WHY(facts, regs, "\xcd\x2d"), "int 0x2d: the kernel offers"));
+}
+
+/* Where no instruction is at fault the kernel could not start a handler. */
+static void no_signal_frame(void **state)
+{
+	static const char words[] = "it is no fault of the instruction there: the kernel sends this signal "
+				    "where it cannot write the frame of a signal handler to the stack";
+	struct report_facts facts = facts_of(SIGSEGV, SI_KERNEL, 0);
+	struct auxtap_regs regs = regs_at(0x400100);
+
+	(void)state;
+	regs.reg[AUXTAP_X86_AX] = 0x500000;
+	assert_string_equal(WHY(facts, regs, "\x48\x83\xc0\x01"), words);	/* add $1,%rax */
+	assert_string_equal(WHY(facts, regs, "\x8b\x40\x08"), words);	/* mov 8(%rax),%eax */
+	assert_null(strstr(WHY(facts, regs, "\x0f\x28\x00"), words));	/* movaps */
+	assert_null(strstr(WHY(facts, regs, "\xf4"), words));		/* hlt */
+	assert_null(strstr(WHY(facts, regs, "\x8e\xd8"), words));	/* mov %eax,%ds */
+	regs.reg[AUXTAP_X86_AX] = 0x8000000000000000;
+	assert_null(strstr(WHY(facts, regs, "\x8b\x40\x08"), words));
+	facts.crash.si_code = SEGV_MAPERR;
+	assert_null(strstr(WHY(facts, regs, "\x48\x83\xc0\x01"), words));
+}
+
+/* A small address comes from a null pointer only if the register was 0. */
+static void small_addresses(void **state)
+{
+	struct report_facts facts = facts_of(SIGSEGV, SEGV_MAPERR, 0xbb8);
+	struct auxtap_regs regs = regs_at(0x400100);
+
+	(void)state;
+	regs.reg[AUXTAP_X86_AX] = 0xbb8;
+	assert_string_equal(WHY(facts, regs, "\x8b\x00"), "it read from 0xbb8 (4 bytes); nothing is "
+							  "mapped there; rax is 0xbb8");
+	regs.reg[AUXTAP_X86_AX] = 0;
+	assert_non_null(strstr(WHY(facts, regs, "\x8b\x80\xb8\x0b\x00\x00"), "a null pointer and a"));
+	/* base and index: either may be the pointer */
+	regs.reg[AUXTAP_X86_CX] = 0xbb8;
+	assert_string_equal(WHY(facts, regs, "\x8b\x04\x08"),
+			    "it read from 0xbb8 (4 bytes); nothing is mapped there; rax is 0x0, rcx is 0xbb8");
+	facts.crash.fault_addr = 0;
+	assert_non_null(strstr(WHY(facts, regs, "\x8b\x00"), "; a null pointer"));
+	regs.reg[AUXTAP_X86_AX] = 8;
+	assert_null(strstr(WHY(facts, regs, "\x8b\x40\xf8"), "null"));
+}
+
+static void guard_pages(void **state)
+{
+	static struct report_map thread[] = {
+		{0x7f0000000000, 0x7f0000001000, 0, "---p", empty},
+		{0x7f0000001000, 0x7f0000801000, 0, "rw-p", empty},
+		{0x7f0000900000, 0x7f0000901000, 0, "---p", empty},
+	};
+	struct report_facts facts = facts_of(SIGSEGV, SEGV_ACCERR, 0x7f0000000ff8);
+	struct auxtap_regs regs = regs_at(0x400100);
+
+	(void)state;
+	facts.maps = thread;
+	facts.nr_maps = 3;
+	thread[0].perms[2] = thread[1].perms[2] = '-';
+	regs.reg[AUXTAP_X86_IP] = 0x7f0000001000;
+	thread[1].perms[2] = 'x';
+	regs.reg[AUXTAP_X86_SP] = 0x7f0000001000;
+	assert_non_null(strstr(WHY(facts, regs, "\x50"), "below the stack: the stack is exhausted"));
+	/* sp went on first */
+	regs.reg[AUXTAP_X86_SP] = 0x7f0000000ff8;
+	assert_non_null(strstr(WHY(facts, regs, "\x48\x89\x04\x24"), "the stack is exhausted"));
+	/* a pointer into the guard of another thread's stack, and into one of no stack */
+	regs.reg[AUXTAP_X86_SP] = 0x7ffff0008000;
+	regs.reg[AUXTAP_X86_BX] = 0x7f0000000ff8;
+	assert_non_null(strstr(WHY(facts, regs, "\x89\x03"), "it is mapped ---p"));
+	regs.reg[AUXTAP_X86_BX] = facts.crash.fault_addr = 0x7f0000900010;
+	assert_non_null(strstr(WHY(facts, regs, "\x89\x03"), "it is mapped ---p"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(null_read),
+		cmocka_unit_test(write_of_a_string_move),
+		cmocka_unit_test(push_below_the_stack),
+		cmocka_unit_test(non_canonical_pointer),
+		cmocka_unit_test(overwritten_return_address),
+		cmocka_unit_test(jump_to_nowhere),
+		cmocka_unit_test(other_signals),
+		cmocka_unit_test(signals_without_a_fault),
+		cmocka_unit_test(after_a_system_call),
+		cmocka_unit_test(refused_system_calls),
+		cmocka_unit_test(divisions),
+		cmocka_unit_test(traps),
+		cmocka_unit_test(general_protection),
+		cmocka_unit_test(small_addresses),
+		cmocka_unit_test(no_signal_frame),
+		cmocka_unit_test(guard_pages),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The tree of calls that the report shows: built from events, honest about what it did not see, bounded. */
+#include "decode/report/report.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void event(struct call_tree *tree, uint32_t type, uint64_t ip, uint64_t addr, uint32_t insns)
+{
+	struct auxtap_event ev = {.type = type, .ip = ip, .addr = addr, .nr_insns = insns};
+
+	ev.has_ip = ip != 0;
+	ev.has_addr = addr != 0;
+	ev.trace_on = type == AUXTAP_EVENT_TRACE && addr;
+	assert_int_equal(call_tree_event(tree, &ev), 0);
+}
+
+static void nested_calls(void **state)
+{
+	struct call_tree *tree = call_tree_new(NULL, NULL);
+	struct call_node *main_node, *child;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);   /* main calls a */
+	event(tree, AUXTAP_EVENT_CALL, 0x2010, 0x3000, 3);   /* a calls b */
+	event(tree, AUXTAP_EVENT_RETURN, 0x3020, 0x2015, 7); /* b returns */
+	event(tree, AUXTAP_EVENT_ASYNC, 0x2020, 0, 2);	     /* a dies */
+
+	main_node = call_tree_root(tree)->first;
+	assert_int_equal(main_node->nr_insns, 4);
+	assert_int_equal(main_node->addr, 0); /* nobody saw its call */
+	assert_false(main_node->returned);
+	child = main_node->first;
+	assert_int_equal(child->addr, 0x2000);
+	assert_int_equal(child->nr_insns, 5);
+	assert_ptr_equal(call_tree_current(tree), child);
+	assert_int_equal(child->last_ip, 0x2020);
+	assert_int_equal(child->first->addr, 0x3000);
+	assert_true(child->first->returned);
+	assert_int_equal(child->first->nr_insns, 7);
+	call_tree_free(tree);
+}
+
+/* The trace begins inside a function: returning from it reveals its caller. */
+static void unknown_callers_appear(void **state)
+{
+	struct call_tree *tree = call_tree_new(NULL, NULL);
+	struct call_node *outer;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x3000, 0);
+	event(tree, AUXTAP_EVENT_RETURN, 0x3020, 0x2015, 7);
+	event(tree, AUXTAP_EVENT_RETURN, 0x2040, 0x1015, 9);
+	outer = call_tree_root(tree)->first;
+	assert_ptr_equal(call_tree_current(tree), outer);
+	assert_int_equal(outer->addr, 0);
+	assert_int_equal(outer->last_ip, 0x1015);
+	assert_int_equal(outer->first->nr_insns, 9);
+	assert_true(outer->first->returned);
+	assert_int_equal(outer->first->first->nr_insns, 7);
+	assert_null(outer->next);
+	call_tree_free(tree);
+}
+
+/* A jump out of nested calls (longjmp, an exception): the next return finds its own call. */
+static void jumps_out_of_calls(void **state)
+{
+	struct call_tree *tree = call_tree_new(NULL, NULL);
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 1);
+	event(tree, AUXTAP_EVENT_CALL, 0x2010, 0x3000, 1);
+	event(tree, AUXTAP_EVENT_CALL, 0x3010, 0x4000, 1);
+	/* 0x4000 jumps into 0x2000's frame; that returns */
+	event(tree, AUXTAP_EVENT_BRANCH, 0x4010, 0x2030, 3);
+	event(tree, AUXTAP_EVENT_RETURN, 0x2040, 0x1015, 5);
+	assert_ptr_equal(call_tree_current(tree), call_tree_root(tree)->first);
+	assert_true(call_tree_current(tree)->first->returned);
+	call_tree_free(tree);
+}
+
+static void signal_handlers(void **state)
+{
+	struct call_tree *tree = call_tree_new(NULL, NULL);
+	struct call_node *base;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_ASYNC, 0x1020, 0, 5);
+	event(tree, AUXTAP_EVENT_TRACE, 0x1020, 0, 0);
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x5000, 0); /* the handler */
+	base = call_tree_root(tree)->first;
+	assert_true(call_tree_current(tree)->async);
+	assert_int_equal(call_tree_current(tree)->addr, 0x5000);
+	event(tree, AUXTAP_EVENT_TRACE, 0x5010, 0, 3); /* sigreturn's system call */
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1020, 0); /* back */
+	assert_ptr_equal(call_tree_current(tree), base);
+	/* a mere interrupt is no call */
+	event(tree, AUXTAP_EVENT_ASYNC, 0x1030, 0, 2);
+	event(tree, AUXTAP_EVENT_TRACE, 0x1030, 0, 0);
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1030, 0);
+	assert_ptr_equal(call_tree_current(tree), base);
+	assert_int_equal(base->nr_children, 1);
+	call_tree_free(tree);
+}
+
+static void gaps_cut_the_tree(void **state)
+{
+	struct call_tree *tree = call_tree_new(NULL, NULL);
+	struct auxtap_event gap = {.type = AUXTAP_EVENT_GAP, .gap = {.cause = AUXTAP_GAP_TRUNCATED}};
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 1);
+	assert_int_equal(call_tree_event(tree, &gap), 0);
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x7000, 0);
+	event(tree, AUXTAP_EVENT_BRANCH, 0x7010, 0x7000, 6);
+	assert_true(call_tree_root(tree)->first->next->gap);
+	assert_string_equal(call_tree_root(tree)->first->next->text, "truncated");
+	/* nor whether they returned */
+	assert_true(call_tree_root(tree)->first->lost);
+	assert_true(call_tree_root(tree)->first->first->lost);
+	assert_false(call_tree_current(tree)->lost);
+	assert_int_equal(call_tree_current(tree)->addr, 0); /* who called this is not known */
+	assert_int_equal(call_tree_current(tree)->nr_insns, 6);
+	call_tree_free(tree);
+}
+
+/* Millions of calls and a million deep recursion: bounded, and the newest are kept. */
+static void bounded(void **state)
+{
+	struct call_tree *tree = call_tree_new(NULL, NULL);
+	struct call_node *base;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	for (unsigned int i = 0; i < 200000; i++) {
+		event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000 + i, 1);
+		event(tree, AUXTAP_EVENT_RETURN, 0x2010, 0x1015, 1);
+	}
+	base = call_tree_root(tree)->first;
+	assert_int_equal(base->nr_children, 200000);
+	assert_true(base->nr_dropped > 100000);
+	assert_int_equal(base->last->addr, 0x2000 + 199999);
+	for (unsigned int i = 0; i < 100000; i++)
+		event(tree, AUXTAP_EVENT_CALL, 0x9010, 0x9000, 1);
+	assert_int_equal(call_tree_current(tree)->addr, 0x9000);
+	for (unsigned int i = 0; i < 100000; i++)
+		event(tree, AUXTAP_EVENT_RETURN, 0x9020, 0x9015, 1);
+	call_tree_free(tree);
+}
+
+/* Functions at every 0x1000 from 0x1000 to 0x6000; code from 0x7000 on has no symbol. */
+static void look_up(void *ctx, uint64_t addr, struct call_code *code)
+{
+	(void)ctx;
+	if (addr >= 0x1000 && addr < 0x7000)
+		code->start = addr & ~0xfffull;
+}
+
+static const struct call_code_ops ops = {.look_up = look_up};
+
+/* A function that calls and then ends with a jump, through a stub without a symbol, keeps what it did. */
+static void tail_calls_keep_the_frame(void **state)
+{
+	struct call_tree *tree = call_tree_new(&ops, NULL);
+	struct auxtap_event jump = {.type = AUXTAP_EVENT_BRANCH, .kind = AUXTAP_BRANCH_JUMP,
+				    .has_ip = true, .has_addr = true, .nr_insns = 2};
+	struct call_node *sort, *copy;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);   /* main calls sort */
+	event(tree, AUXTAP_EVENT_CALL, 0x2010, 0x3000, 30);  /* that calls compare */
+	event(tree, AUXTAP_EVENT_RETURN, 0x3020, 0x2015, 7);
+	jump.ip = 0x2040; /* sort jumps to the stub, the stub to copy */
+	jump.addr = 0x8000;
+	assert_int_equal(call_tree_event(tree, &jump), 0);
+	jump.ip = 0x8004;
+	jump.addr = 0x4000;
+	assert_int_equal(call_tree_event(tree, &jump), 0);
+	event(tree, AUXTAP_EVENT_RETURN, 0x4020, 0x1015, 9); /* to main */
+
+	assert_ptr_equal(call_tree_current(tree), call_tree_root(tree)->first);
+	sort = call_tree_current(tree)->first;
+	assert_int_equal(sort->addr, 0x2000);
+	assert_int_equal(sort->nr_insns, 32);
+	assert_true(sort->returned);
+	assert_int_equal(sort->first->addr, 0x3000);
+	copy = sort->first->next;
+	assert_int_equal(copy->addr, 0x4000);
+	assert_int_equal(copy->nr_insns, 11);
+	assert_null(copy->first);
+	assert_true(copy->returned);
+	call_tree_free(tree);
+}
+
+/* main switches to the stack of another function and back; what runs there has not main as its caller. */
+static void coroutines(void **state)
+{
+	struct call_tree *tree = call_tree_new(&ops, NULL);
+	struct call_node *main_node, *gen, *cut;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);   /* main calls swapcontext */
+	event(tree, AUXTAP_EVENT_RETURN, 0x2040, 0x3000, 5); /* that returns to the entry of gen */
+	main_node = call_tree_root(tree)->first;
+	gen = call_tree_current(tree);
+	assert_int_equal(gen->addr, 0x3000);
+	assert_true(gen->by_return);
+	assert_int_equal(gen->parent->addr, 0x2000);
+	event(tree, AUXTAP_EVENT_CALL, 0x3010, 0x4000, 3);   /* gen calls yield */
+	event(tree, AUXTAP_EVENT_CALL, 0x4010, 0x2000, 3);   /* that calls swapcontext */
+	event(tree, AUXTAP_EVENT_RETURN, 0x2040, 0x1015, 5); /* back to main */
+	assert_ptr_equal(call_tree_current(tree), main_node);
+	event(tree, AUXTAP_EVENT_CALL, 0x1020, 0x2000, 4);   /* once more */
+	event(tree, AUXTAP_EVENT_RETURN, 0x2040, 0x4015, 5); /* into yield */
+	event(tree, AUXTAP_EVENT_RETURN, 0x4020, 0x3015, 6); /* that returns to gen */
+	event(tree, AUXTAP_EVENT_CALL, 0x3020, 0x5000, 8);   /* gen calls cut */
+	cut = call_tree_current(tree);
+	assert_int_equal(cut->addr, 0x5000);
+	gen = cut->parent;
+	assert_int_equal(gen->last_ip, 0x3020);
+	assert_int_equal(gen->nr_insns, 8);
+	assert_true(gen->by_return);
+	assert_false(gen->returned);
+	assert_int_equal(gen->first->last_ip, 0x4020);
+	assert_int_equal(gen->first->nr_insns, 6);
+	assert_true(gen->first->returned);
+	assert_int_equal(gen->parent->addr, 0x2000);
+	assert_int_equal(gen->parent->site, 0x1020);
+	assert_ptr_equal(gen->parent->parent, main_node);
+	assert_int_equal(main_node->last_ip, 0x1020);
+	assert_int_equal(main_node->nr_insns, 8);
+	call_tree_free(tree);
+}
+
+/* A handler returns to code that has a symbol and ends it with a system call. */
+static void handler_returns(void **state)
+{
+	struct call_tree *tree = call_tree_new(&ops, NULL);
+	struct call_node *base;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_ASYNC, 0x1020, 0, 5);
+	event(tree, AUXTAP_EVENT_TRACE, 0x1020, 0, 0);
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x5000, 0); /* the handler */
+	base = call_tree_root(tree)->first;
+	event(tree, AUXTAP_EVENT_RETURN, 0x5010, 0x6000, 3);
+	assert_true(call_tree_current(tree)->async);
+	event(tree, AUXTAP_EVENT_TRACE, 0x6010, 0, 2); /* sigreturn's system call */
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1020, 0); /* back */
+	assert_ptr_equal(call_tree_current(tree), base);
+	assert_int_equal(base->nr_children, 1);
+	assert_true(base->first->returned);
+	call_tree_free(tree);
+}
+
+/* Of CoreSight's trace the event that it goes off has no address: the system call's has. */
+static void handler_after_a_system_call(void **state)
+{
+	struct auxtap_event call = {.type = AUXTAP_EVENT_BRANCH, .kind = AUXTAP_BRANCH_SYSCALL,
+				    .ip = 0x1020, .has_ip = true, .nr_insns = 5};
+	struct call_tree *tree = call_tree_new(&ops, NULL);
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	assert_int_equal(call_tree_event(tree, &call), 0);
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0, 0);
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1024, 0); /* an ordinary return */
+	assert_false(call_tree_current(tree)->async);
+	assert_int_equal(call_tree_event(tree, &call), 0);
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0, 0);
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x5000, 0); /* the handler */
+	assert_true(call_tree_current(tree)->async);
+	assert_int_equal(call_tree_current(tree)->addr, 0x5000);
+	call_tree_free(tree);
+}
+
+/*
+ * As look_up(), and 0x7000 to 0x7fff are the parts of functions elsewhere: at 0x7000 one with its
+ * frame set up, from 0x7100 on one that a function may begin with; 0x7800 is where what 0x2010 calls
+ * lets exceptions out to, 0x3040 the same of 0x3010.
+ */
+static void look_up_parts(void *ctx, uint64_t addr, struct call_code *code)
+{
+	look_up(ctx, addr, code);
+	if (addr < 0x7000 || addr >= 0x8000)
+		return;
+	code->range = addr < 0x7100 ? 0x7000 : addr < 0x7800 ? 0x7100 : 0x7700;
+	code->part = addr < 0x7100;
+}
+
+static uint64_t landing_pad(void *ctx, uint64_t call)
+{
+	(void)ctx;
+	return call == 0x2010 ? 0x7800 : call == 0x3010 ? 0x3040 : 0;
+}
+
+static const struct call_code_ops parts = {.look_up = look_up_parts, .landing_pad = landing_pad};
+
+static void jump(struct call_tree *tree, enum auxtap_branch_kind kind, uint64_t ip, uint64_t addr)
+{
+	struct auxtap_event ev = {.type = AUXTAP_EVENT_BRANCH, .kind = kind, .has_ip = true,
+				  .has_addr = true, .ip = ip, .addr = addr, .nr_insns = 2};
+
+	assert_int_equal(call_tree_event(tree, &ev), 0);
+}
+
+/* A call of the next instruction enters the function that begins there, or none. */
+static void calls_of_what_follows(void **state)
+{
+	struct auxtap_event call = {.type = AUXTAP_EVENT_BRANCH, .kind = AUXTAP_BRANCH_CALL,
+				    .has_ip = true, .has_addr = true, .insn_size = 5};
+	struct call_tree *tree = call_tree_new(&ops, NULL);
+	struct call_node *caller;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	caller = call_tree_current(tree);
+	call.ip = 0x1010;
+	call.addr = 0x1015;
+	assert_int_equal(call_tree_event(tree, &call), 0);
+	assert_ptr_equal(call_tree_current(tree), caller);
+	call.ip = 0x1ffb;
+	call.addr = 0x2000;
+	assert_int_equal(call_tree_event(tree, &call), 0);
+	assert_ptr_equal(call_tree_current(tree)->parent, caller);
+	assert_int_equal(call_tree_current(tree)->addr, 0x2000);
+	event(tree, AUXTAP_EVENT_RETURN, 0x2010, 0x2000, 3);
+	assert_true(caller->first->returned);
+	call_tree_free(tree);
+}
+
+/* An exception lands where no symbol is, by a jump or a return: in the innermost call that has it. */
+static void exceptions(void **state)
+{
+	struct call_node *a;
+
+	(void)state;
+	for (int by_return = 0; by_return <= 1; by_return++) {
+		struct call_tree *tree = call_tree_new(&parts, NULL);
+
+		event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+		event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4); /* main calls a */
+		a = call_tree_current(tree);
+		event(tree, AUXTAP_EVENT_CALL, 0x2010, 0x3000, 3); /* a calls b */
+		event(tree, AUXTAP_EVENT_CALL, 0x3020, 0x3000, 3); /* b calls b */
+		event(tree, AUXTAP_EVENT_CALL, 0x3020, 0x4000, 3); /* that the unwinder */
+		if (by_return)
+			event(tree, AUXTAP_EVENT_RETURN, 0x4010, 0x7800, 5);
+		else
+			jump(tree, AUXTAP_BRANCH_JUMP_INDIRECT, 0x4010, 0x7800);
+		assert_ptr_equal(call_tree_current(tree), a);
+		assert_true(a->first->returned);
+		assert_false(a->returned);
+		assert_null(a->first->next);
+		call_tree_free(tree);
+	}
+}
+
+/* The landing pad says which call of a recursion catches: not the innermost. */
+static void exceptions_in_recursion(void **state)
+{
+	struct call_tree *tree = call_tree_new(&parts, NULL);
+	struct call_node *outer;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x3000, 4);
+	outer = call_tree_current(tree);
+	event(tree, AUXTAP_EVENT_CALL, 0x3010, 0x3000, 3); /* within its try block */
+	event(tree, AUXTAP_EVENT_CALL, 0x3020, 0x4000, 3); /* outside of it */
+	jump(tree, AUXTAP_BRANCH_JUMP_INDIRECT, 0x4010, 0x3040);
+	assert_ptr_equal(call_tree_current(tree), outer);
+	assert_true(outer->first->returned);
+	call_tree_free(tree);
+}
+
+/* Split parts are no calls; what may be one is marked. */
+static void parts_of_functions(void **state)
+{
+	struct call_tree *tree = call_tree_new(&parts, NULL);
+	struct call_node *a;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);
+	a = call_tree_current(tree);
+	jump(tree, AUXTAP_BRANCH_JUMP, 0x2010, 0x7000);
+	assert_ptr_equal(call_tree_current(tree), a);
+	jump(tree, AUXTAP_BRANCH_JUMP, 0x7010, 0x2020);
+	jump(tree, AUXTAP_BRANCH_JUMP, 0x2020, 0x7110); /* into the middle of a part */
+	assert_ptr_equal(call_tree_current(tree), a);
+	assert_null(a->first);
+	jump(tree, AUXTAP_BRANCH_JUMP, 0x7120, 0x2030);
+	jump(tree, AUXTAP_BRANCH_JUMP, 0x2030, 0x7100); /* a part, or a function */
+	assert_ptr_equal(call_tree_current(tree)->parent, a);
+	assert_true(call_tree_current(tree)->by_jump);
+	call_tree_free(tree);
+}
+
+static void look_up_reloaded(void *ctx, uint64_t addr, struct call_code *code)
+{
+	look_up(ctx, addr, code);
+	if (*(bool *)ctx && addr >= 0x2800 && addr < 0x3000)
+		code->start = 0x2800;
+}
+
+/* Another library takes the place of one: where functions begin there is another thing. */
+static void reloaded_code(void **state)
+{
+	static const struct call_code_ops reloaded = {.look_up = look_up_reloaded};
+	bool now = false;
+	struct call_tree *tree = call_tree_new(&reloaded, &now);
+	struct call_node *first;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);
+	first = call_tree_current(tree);
+	jump(tree, AUXTAP_BRANCH_JUMP, 0x2010, 0x2800);
+	assert_ptr_equal(call_tree_current(tree), first);
+	event(tree, AUXTAP_EVENT_RETURN, 0x2810, 0x1015, 2);
+	now = true;
+	call_tree_code_changed(tree);
+	event(tree, AUXTAP_EVENT_CALL, 0x1020, 0x2000, 4);
+	jump(tree, AUXTAP_BRANCH_JUMP, 0x2010, 0x2800);
+	assert_int_equal(call_tree_current(tree)->addr, 0x2800);
+	assert_true(call_tree_current(tree)->tail);
+	call_tree_free(tree);
+}
+
+/* Switches of stacks by an indirect jump: to a function's entry first, then back into it. */
+static void coroutines_by_jumps(void **state)
+{
+	struct call_tree *tree = call_tree_new(&parts, NULL);
+	struct call_node *main_node, *gen;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4); /* main calls jump_stack */
+	jump(tree, AUXTAP_BRANCH_JUMP_INDIRECT, 0x2010, 0x3000);
+	main_node = call_tree_root(tree)->first;
+	assert_int_equal(call_tree_current(tree)->addr, 0x3000);
+	assert_true(call_tree_current(tree)->by_jump);
+	event(tree, AUXTAP_EVENT_CALL, 0x3010, 0x4000, 3);
+	event(tree, AUXTAP_EVENT_CALL, 0x4010, 0x2000, 3);
+	jump(tree, AUXTAP_BRANCH_JUMP_INDIRECT, 0x2010, 0x1015); /* back to main */
+	assert_ptr_equal(call_tree_current(tree), main_node);
+	event(tree, AUXTAP_EVENT_CALL, 0x1020, 0x2000, 4);
+	jump(tree, AUXTAP_BRANCH_JUMP_INDIRECT, 0x2010, 0x4015); /* into what gen called */
+	gen = call_tree_current(tree);
+	assert_int_equal(gen->last_ip, 0x4015);
+	assert_int_equal(gen->addr, 0);
+	assert_true(gen->by_jump);
+	event(tree, AUXTAP_EVENT_RETURN, 0x4020, 0x3015, 6); /* returns to gen */
+	gen = call_tree_current(tree);
+	assert_int_equal(gen->last_ip, 0x3015);
+	assert_true(gen->by_jump);
+	assert_true(gen->first->returned);
+	assert_false(gen->first->by_jump);
+	assert_int_equal(gen->parent->addr, 0x2000);
+	call_tree_free(tree);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nested_calls),	     cmocka_unit_test(unknown_callers_appear),
+		cmocka_unit_test(jumps_out_of_calls), cmocka_unit_test(signal_handlers),
+		cmocka_unit_test(gaps_cut_the_tree), cmocka_unit_test(bounded),
+		cmocka_unit_test(tail_calls_keep_the_frame), cmocka_unit_test(coroutines),
+		cmocka_unit_test(handler_returns), cmocka_unit_test(handler_after_a_system_call),
+		cmocka_unit_test(calls_of_what_follows),
+		cmocka_unit_test(exceptions), cmocka_unit_test(exceptions_in_recursion),
+		cmocka_unit_test(parts_of_functions), cmocka_unit_test(coroutines_by_jumps),
+		cmocka_unit_test(reloaded_code),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The zoo: bugs that kernels have had, and what a trace unit or its interrupt can get wrong.
+ * Each is made where it would happen, and each must be seen by the invariant it names. What a unit
+ * does wrong is driver/hw/unit_faults.c, for the kernel module, too.
+ */
+#include "world.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ALL "intel_pt arm_spe trbe"
+#define ARM "arm_spe trbe"
+
+#define MSR_STATUS 0x571
+#define PMBSR	   0xc4d3
+#define TRBSR	   0xc4db
+
+const struct auxtap_watermark_fault auxtap_watermark_faults[] = {
+	{"wakeup-by-one", "aux_wakeup goes on by one watermark, however many were passed",
+	 AUXTAP_INV_WAKEUP_AHEAD, ALL, 0},
+	{"overwrite-watermark", "an area that is overwritten has a watermark",
+	 AUXTAP_INV_OVERWRITE_SILENT, ALL, 0},
+	{"truncation-goes-on", "a truncated event is not disabled", AUXTAP_INV_TRUNCATED_DISABLED,
+	 ALL, 0},
+	{"disable-lost-on-cpu-0", "the CPU's number is the mark for the disable: on CPU 0 it is none",
+	 AUXTAP_INV_TRUNCATED_DISABLED, ALL, 0},
+	{"refcount-first", "begin takes its reference before it looks who maps the area",
+	 AUXTAP_INV_FREED_ONCE, ALL, 0},
+	{"partial-as-truncated", "PARTIAL is reported as TRUNCATED", AUXTAP_INV_FLAG_HAS_CAUSE,
+	 "intel_pt", 0},
+	{"head-32-bit", "aux_head has 32 bits", AUXTAP_INV_BYTES_ADD_UP, ALL, 0},
+	{"skip-without-wakeup", "a skip that passes a watermark does not wake",
+	 AUXTAP_INV_WAKEUP_AT_WATERMARK, ARM, 0},
+	{"interrupt-late", "an interrupt takes a millisecond more, now and then",
+	 AUXTAP_INV_IRQ_IN_TIME, ALL, 1},
+	{"interrupt-lost", "every third interrupt does not come", AUXTAP_INV_IRQ_IN_TIME, ALL, 1},
+	{"interrupt-doubled", "an interrupt comes twice", AUXTAP_INV_IRQ_HAS_CAUSE, ALL, 1},
+	{"interrupt-page-off", "the interrupt line goes up a page behind the mark",
+	 AUXTAP_INV_IRQ_ON_MARK, ALL, 1},
+	{"past-limit", "the unit writes on beyond its STOP or limit", AUXTAP_INV_LIMIT_KEPT, ALL, 1},
+	{"stale-status", "what the driver clears in the status register stays",
+	 AUXTAP_INV_PROGRESS, ALL, 1},
+	{"flag-missing", "the unit stops, and its status register does not say so (STOPPED)",
+	 AUXTAP_INV_LOSS_FLAGGED, "intel_pt", 1},
+	{"flag-missing", "the buffer is filled, and the status register does not say so (WRAP)",
+	 AUXTAP_INV_RECORDS_TRUE, "trbe", 1},
+	{"wrong-wrap", "behind the end of the area the unit goes on a page too far",
+	 AUXTAP_INV_RECORDS_TRUE, "intel_pt trbe", 1},
+	{"padding-missing", "what is skipped is not filled with padding",
+	 AUXTAP_INV_CONTENTS_TRUE, ARM, 1},
+	{"interrupt-while-stopping", "the line goes up while the unit is being switched off",
+	 AUXTAP_INV_IRQ_HAS_CAUSE, ALL, 1},
+	{0},
+};
+
+static const struct auxtap_watermark_fault *find(const char *name, const char *driver, bool *known)
+{
+	*known = false;
+	for (const struct auxtap_watermark_fault *f = auxtap_watermark_faults; f->name; f++) {
+		if (strcmp(f->name, name) != 0)
+			continue;
+		*known = true;
+		if (strstr(f->drivers, driver))
+			return f;
+	}
+	return NULL;
+}
+
+static int no_such(const char *name, const char *driver, bool known, struct auxtap_error *err)
+{
+	auxtap_error_set(err, -EINVAL, name, known ? "this fault is none that %s can have" :
+						     "no such fault",
+			 driver);
+	auxtap_error_todo(err, "'auxtap watermark faults --list' tells them");
+	return -EINVAL;
+}
+
+int auxtap_watermark_fault_config(struct auxtap_watermark_config *c, const char *fault,
+				  struct auxtap_error *err)
+{
+	bool known;
+
+	if (!find(fault, c->driver, &known))
+		return no_such(fault, c->driver, known, err);
+	c->fault = fault;
+	if (!strcmp(fault, "wakeup-by-one"))
+		c->watermark = 1000;
+	if (!strcmp(fault, "overwrite-watermark")) {
+		c->snapshot = 1;
+		c->watermark = c->page_size;
+		c->switch_ns = 100000;
+	}
+	if (!strcmp(fault, "truncation-goes-on") || !strcmp(fault, "disable-lost-on-cpu-0")) {
+		c->kernel = "6.18.44";
+		c->cpu = strcmp(fault, "truncation-goes-on") != 0 ? 0 : 1;
+		c->reader_latency_ns = 5000000;
+	}
+	if (!strcmp(fault, "head-32-bit")) {
+		c->nr_pages = (1ull << 30) / c->page_size;
+		c->rate = 100000000000;
+		c->max_bytes = 6ull << 30;
+		c->reader_latency_ns = c->reader_jitter_ns = c->reader_rate = 0;
+	}
+	if (!strcmp(fault, "skip-without-wakeup")) {
+		c->watermark = c->page_size / 2;
+		c->reader_latency_ns = 5000000;
+	}
+	/* an interrupt before the area is full, so that the next one is another */
+	if (!strncmp(fault, "interrupt-", 10) || !strcmp(fault, "past-limit"))
+		c->watermark = c->nr_pages * c->page_size / 4;
+	if (!strcmp(fault, "flag-missing") || !strcmp(fault, "stale-status") ||
+	    !strcmp(fault, "past-limit"))
+		c->reader_latency_ns = 5000000;
+	if (!strcmp(fault, "wrong-wrap"))
+		c->watermark = c->page_size;
+	if (!strcmp(fault, "padding-missing")) {
+		c->contents = 1;
+		c->reader_latency_ns = 5000000;
+	}
+	if (!strcmp(fault, "interrupt-while-stopping"))
+		c->switch_ns = 100000;
+	return 0;
+}
+
+int faults_set(struct world *w, struct auxtap_error *err)
+{
+	static const struct {
+		const char *name;
+		size_t at;
+	} kernel[] = {
+		{"wakeup-by-one", offsetof(struct core_bugs, wakeup_by_one)},
+		{"overwrite-watermark", offsetof(struct core_bugs, overwrite_watermark)},
+		{"truncation-goes-on", offsetof(struct core_bugs, truncation_goes_on)},
+		{"refcount-first", offsetof(struct core_bugs, refcount_first)},
+		{"partial-as-truncated", offsetof(struct core_bugs, partial_is_truncated)},
+		{"head-32-bit", offsetof(struct core_bugs, head_32_bit)},
+		{"skip-without-wakeup", offsetof(struct core_bugs, skip_without_wakeup)},
+	};
+	const char *name = w->c.fault;
+	bool known;
+
+	w->nominal = core_kernel_find(w->c.kernel);
+	w->faults.kernel = *w->nominal;
+	if (!name)
+		return 0;
+	if (!find(name, w->c.driver, &known))
+		return no_such(name, w->c.driver, known, err);
+	w->faults.kernel.bugs = &w->faults.bugs;
+	if (!strcmp(name, "disable-lost-on-cpu-0"))
+		w->faults.kernel.disable_by_cpu_number = true;
+	for (size_t i = 0; i < sizeof(kernel) / sizeof(kernel[0]); i++)
+		if (!strcmp(kernel[i].name, name))
+			*((bool *)((char *)&w->faults.bugs + kernel[i].at)) = true;
+	w->faults.unit.fault = unit_fault_find(name);
+	w->faults.partial = !strcmp(name, "partial-as-truncated");
+	return 0;
+}
+
+/* A table entry as the unit reads it. */
+void faults_table_entry(struct world *w, u64 addr, u64 *entry)
+{
+	if (w->faults.unit.fault)
+		*entry = unit_faults_entry(&w->faults.unit, *entry,
+					   core_phys_to_virt(addr + sizeof(*entry), sizeof(*entry)));
+}
+
+static bool is_status(u32 reg)
+{
+	return reg == MSR_STATUS || reg == PMBSR || reg == TRBSR;
+}
+
+u64 faults_reg_read(struct world *w, u32 reg, u64 value)
+{
+	u64 status = 0;
+
+	if (w->faults.unit.fault == UNIT_WRONG_WRAP && !strcmp(w->driver->name, "trbe"))
+		status = w->unit->reg_read(w->u, TRBSR);
+	return unit_faults_read(&w->faults.unit, reg, value, status, w->c.page_size);
+}
+
+u64 faults_reg_write(struct world *w, u32 reg, u64 value)
+{
+	u64 now = 0;
+
+	if (w->faults.unit.fault == UNIT_STALE_STATUS && is_status(reg))
+		now = w->unit->reg_read(w->u, reg);
+	return unit_faults_write(&w->faults.unit, reg, value, now, w->c.page_size);
+}
+
+void faults_stopping(struct world *w)
+{
+	if (!unit_faults_stopping(&w->faults.unit))
+		return;
+	mon_line(w);
+	w->driver->interrupt();
+}
+
+void faults_line(struct world *w)
+{
+	u64 delay = w->c.irq_latency_ns + lab_random(w, w->c.irq_jitter_ns + 1), more;
+	unsigned int nr = unit_faults_line(&w->faults.unit, &more);
+
+	if (!nr)
+		return;
+	if (nr > 1) {
+		mon_line(w);
+		sim_send_irq(w, delay + more);
+	} else if (w->nr_irqs) { /* on its way already */
+		return;
+	}
+	sim_send_irq(w, delay + more);
+}
+
+/* A hole in the trace, as a virtual machine's monitor makes one (H12). */
+void faults_step(struct world *w)
+{
+	if (!w->faults.partial || !w->mon.open || w->r->nr_transactions < w->faults.at_transaction + 3)
+		return;
+	w->faults.at_transaction = w->r->nr_transactions;
+	machine_inject_hole(w);
+}
