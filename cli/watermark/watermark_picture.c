@@ -24,6 +24,27 @@ struct wm_picture {
 	int failed;
 };
 
+void pic_escape(FILE *out, const char *text)
+{
+	for (; *text; text++)
+		switch (*text) {
+		case '<':
+			fputs("&lt;", out);
+			break;
+		case '>':
+			fputs("&gt;", out);
+			break;
+		case '&':
+			fputs("&amp;", out);
+			break;
+		case '"':
+			fputs("&quot;", out);
+			break;
+		default:
+			fputc(*text, out);
+		}
+}
+
 struct wm_picture *wm_picture_new(void)
 {
 	struct wm_picture *p = calloc(1, sizeof(*p));

@@ -50,27 +50,6 @@ static double lane_y(const struct canvas *k, int lane)
 	return k->top + PLOT + 34 + lane * LANE;
 }
 
-void pic_escape(FILE *out, const char *text)
-{
-	for (; *text; text++)
-		switch (*text) {
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		default:
-			fputc(*text, out);
-		}
-}
-
 static void tip(FILE *out, const char *text)
 {
 	fputs("<title>", out);
