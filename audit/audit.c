@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* clang-format off */
 static const struct auxtap_invariant invariants[INV_NR] = {
 	[INV_FILE_DAMAGED] = {"file-damaged", AUXTAP_VIOLATION, "", "the file can be read to its end"},
 	[INV_FILE_UNFINISHED] = {"file-unfinished", AUXTAP_VIOLATION, "", "the recorder came to its end"},
@@ -79,6 +80,7 @@ static const struct auxtap_invariant invariants[INV_NR] = {
 	[INV_FLAG_CAUSE] = {"flag-without-cause", AUXTAP_VIOLATION, "D9 H6 H8 J4", "a flag tells of something that happened", .of_both = true},
 	[INV_RING_UNLOGGED] = {"ring-unlogged", AUXTAP_FIGURE, "", "each ring's unit has a log", .of_both = true},
 };
+/* clang-format on */
 
 const struct auxtap_invariant *auxtap_invariant(size_t index)
 {
@@ -133,8 +135,9 @@ struct auxtap_audit_ring *audit_add_ring(struct auxtap_audit *audit, int32_t cpu
 	return ring;
 }
 
-void audit_find(struct auxtap_audit *audit, enum invariant inv, const struct auxtap_audit_ring *ring,
-		const struct entry *at, uint64_t nr_bytes, const char *fmt, ...)
+void audit_find(struct auxtap_audit *audit, enum invariant inv,
+		const struct auxtap_audit_ring *ring, const struct entry *at, uint64_t nr_bytes,
+		const char *fmt, ...)
 {
 	struct auxtap_finding *finding;
 	va_list args;

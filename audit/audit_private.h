@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Inside of the auditor: audit.c (what all share), records.c (a recording's records by ring),
- * stream.c (one ring's offsets and flags), watermarks.c (its watermarks), cover.c (its bytes), waits.c
- * (wakeups), flags.c (flags that must or must not be there), log.c (event logs), compare_unit.c (a unit's log against the recording), print_*.c.
+ * stream.c (one ring's offsets and flags), watermarks.c (its watermarks), cover.c (its bytes),
+ * waits.c (wakeups), flags.c (flags that must or must not be there), log.c (event logs),
+ * compare_unit.c (a unit's log against the recording), print_*.c.
  */
 #ifndef AUXTAP_AUDIT_PRIVATE_H
 #define AUXTAP_AUDIT_PRIVATE_H
@@ -99,12 +100,13 @@ struct entry {
 	uint64_t seq; /* in the file */
 	enum entry_kind kind;
 	int32_t cpu, tid;
-	uint64_t off, size, flags; /* LOST: size is how many; TRACE: flags is what is really there */
+	/* LOST: size is how many; TRACE: flags is what is really there */
+	uint64_t off, size, flags;
 	uint64_t time, file_off;
 	uint64_t watermark;
-	bool inherited; /* AUX: tasks' children have the event, too */
+	bool inherited;	    /* AUX: tasks' children have the event, too */
 	uint64_t trace_off; /* TRACE: where in the file its bytes are */
-	const char *log; /* finding of a log: which one */
+	const char *log;    /* finding of a log: which one */
 };
 
 struct span {
@@ -122,7 +124,7 @@ struct unit_piece {
 	uint64_t time, line;
 	const char *log;
 	bool unknown; /* events are missing: it may have written this */
-	bool held; /* against a ring of the recording */
+	bool held;    /* against a ring of the recording */
 };
 
 /* From the driver's switching it on to its switching it off. */
@@ -167,21 +169,22 @@ struct auxtap_audit {
 	uint64_t counts[INV_NR];
 	struct unit_history units;
 	struct auxtap_perfdata *pd; /* while it is audited */
-	struct span *skips; /* of the ring that is looked at: what no record covers, and may be so */
+	/* of the ring that is looked at: what no record covers, and may be so */
+	struct span *skips;
 	size_t nr_skips, max_skips;
 	bool late_disable; /* D21: of this kernel it is known */
 	bool cpu0_disable; /* of CPU 0 alone */
-	bool by_auxtap; /* it has recorded this */
-	bool old_partial; /* a kernel before 4.12, which has no PARTIAL */
+	bool by_auxtap;	   /* it has recorded this */
+	bool old_partial;  /* a kernel before 4.12, which has no PARTIAL */
 	struct {
 		uint64_t truncations, collisions, lost_records; /* that it has read */
 		uint64_t aux_size;
 		bool emulated;
 		struct unit_note *units; /* by thread when all rings were audited */
 		size_t nr_units, max_units;
-	} noted; /* by auxtap's recorder, of a full trace */
+	} noted;	      /* by auxtap's recorder, of a full trace */
 	bool overwrite_noted; /* most AUX records are of snapshots */
-	bool no_memory; /* a finding or ring was lost */
+	bool no_memory;	      /* a finding or ring was lost */
 };
 
 /* All entries of one ring. */
@@ -197,8 +200,9 @@ struct auxtap_audit *audit_new(const struct auxtap_audit_opts *opts, struct auxt
 /* NULL: no memory, noted in the audit. Valid until the next call. */
 struct auxtap_audit_ring *audit_add_ring(struct auxtap_audit *audit, int32_t cpu, int32_t tid);
 /* at: the record it is about, or NULL. */
-void audit_find(struct auxtap_audit *audit, enum invariant inv, const struct auxtap_audit_ring *ring,
-		const struct entry *at, uint64_t nr_bytes, const char *fmt, ...) AUXTAP_PRINTF(6, 7);
+void audit_find(struct auxtap_audit *audit, enum invariant inv,
+		const struct auxtap_audit_ring *ring, const struct entry *at, uint64_t nr_bytes,
+		const char *fmt, ...) AUXTAP_PRINTF(6, 7);
 void audit_skid(struct auxtap_audit_ring *ring, uint64_t nr_bytes);
 /* off + size, at most UINT64_MAX */
 static inline uint64_t audit_end(uint64_t off, uint64_t size)
@@ -216,16 +220,19 @@ void audit_skipped(struct auxtap_audit *audit, const struct entry *e, uint64_t f
 void audit_cover(const struct ring_view *ring);
 void audit_sort_spans(struct span *spans, size_t nr);
 /* nr bytes of span, from first on, are in no span of others; at_end: none of them comes behind. */
-typedef void audit_uncovered_fn(void *ctx, const struct span *span, uint64_t first, uint64_t nr, bool at_end);
+typedef void audit_uncovered_fn(void *ctx, const struct span *span, uint64_t first, uint64_t nr,
+				bool at_end);
 /* Both are sorted. */
-void audit_uncovered(const struct span *spans, size_t nr, const struct span *others, size_t nr_others,
-		     audit_uncovered_fn *fn, void *ctx);
+void audit_uncovered(const struct span *spans, size_t nr, const struct span *others,
+		     size_t nr_others, audit_uncovered_fn *fn, void *ctx);
 /* flags.c */
 struct auxtap_gap;
 void audit_flags_pt(const struct ring_view *ring, const struct entry *e);
 void audit_flags_limit(const struct ring_view *ring, const struct entry *e, uint64_t limit);
 void audit_flags_ends(const struct ring_view *ring);
-/* The recorder's notes: its text; a gap; when all rings were audited, its text against the records. */
+/*
+ * The recorder's notes: its text; a gap; when all rings were audited, its text against the records.
+ */
 void audit_noted(struct auxtap_audit *audit, const void *text, size_t size);
 void audit_flags_noted_gap(struct auxtap_audit *audit, const struct auxtap_gap *gap);
 void audit_flags_noted(struct auxtap_audit *audit);

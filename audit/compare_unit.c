@@ -57,17 +57,20 @@ static struct entry place_of(const char *log, uint64_t line, uint64_t time)
 
 /* ---- bytes ---- */
 
-static void not_written(void *ctx, const struct span *told, uint64_t first, uint64_t nr, bool at_end)
+static void not_written(void *ctx, const struct span *told, uint64_t first, uint64_t nr,
+			bool at_end)
 {
 	const struct ring_view *ring = ctx;
 
 	(void)at_end;
 	audit_find(ring->audit, INV_NOT_WRITTEN, ring->sums, told->of, nr,
-		   "%" PRIu64 " of its %" PRIu64 " bytes the unit did not write, the first at 0x%" PRIx64, nr,
-		   told->end - told->off, first);
+		   "%" PRIu64 " of its %" PRIu64
+		   " bytes the unit did not write, the first at 0x%" PRIx64,
+		   nr, told->end - told->off, first);
 }
 
-static void not_told(void *ctx, const struct span *written, uint64_t first, uint64_t nr, bool at_end)
+static void not_told(void *ctx, const struct span *written, uint64_t first, uint64_t nr,
+		     bool at_end)
 {
 	const struct ring_view *ring = ctx;
 	const struct unit_piece *piece = written->of;
@@ -100,7 +103,8 @@ static void bytes(const struct ring_view *ring, const struct unit_piece *pieces,
 	written = told + ring->nr;
 	for (size_t i = 0; i < nr_pieces; i++)
 		if (pieces[i].end > pieces[i].off)
-			written[nr_written++] = (struct span){pieces[i].off, pieces[i].end, &pieces[i]};
+			written[nr_written++] =
+				(struct span){pieces[i].off, pieces[i].end, &pieces[i]};
 	audit_sort_spans(told, nr_told);
 	if (ring->entries[0].key < KEY_THREAD || !ring->audit->units.threads_doubtful)
 		audit_uncovered(told, nr_told, written, nr_written, not_written, (void *)ring);
@@ -113,7 +117,8 @@ static void bytes(const struct ring_view *ring, const struct unit_piece *pieces,
 #define LOSS_FLAGS (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)
 
 /* A loss without a flag, or without a record that could have one. */
-static void unflagged(const struct ring_view *ring, const struct unit_turn *turn, const struct entry *e)
+static void unflagged(const struct ring_view *ring, const struct unit_turn *turn,
+		      const struct entry *e)
 {
 	struct auxtap_audit *audit = ring->audit;
 	struct entry line = place_of(turn->log, turn->end_line, turn->time);
@@ -121,9 +126,10 @@ static void unflagged(const struct ring_view *ring, const struct unit_turn *turn
 
 	if (!e && ring->sums->nr_lost_records)
 		return;
-	audit_find(audit, silent ? INV_LOSS_SILENT : INV_LOSS_UNFLAGGED, ring->sums, e ? e : &line, turn->nr_lost,
-		   "%s, %" PRIu64 " bytes lost at 0x%" PRIx64 ": %s", turn->hole ? "a hole" : "the unit stopped",
-		   turn->nr_lost, turn->end, e ? "the record has no flag" : "there is no record");
+	audit_find(audit, silent ? INV_LOSS_SILENT : INV_LOSS_UNFLAGGED, ring->sums, e ? e : &line,
+		   turn->nr_lost, "%s, %" PRIu64 " bytes lost at 0x%" PRIx64 ": %s",
+		   turn->hole ? "a hole" : "the unit stopped", turn->nr_lost, turn->end,
+		   e ? "the record has no flag" : "there is no record");
 }
 
 static void judge(const struct ring_view *ring, const struct unit_turn *turn, const struct entry *e)
@@ -140,7 +146,8 @@ static void judge(const struct ring_view *ring, const struct unit_turn *turn, co
 	if (audit->family == AUXTAP_AUXTRACE_CS_ETM)
 		mask |= PERF_AUX_FLAG_COLLISION;
 	/* H6, I5: a record of nothing may be that of a begin that found too little room */
-	if (!(flags & mask) || turn->nr_lost || turn->at_limit || !turn->has_limit || (!e->size && turn->end > turn->begin))
+	if (!(flags & mask) || turn->nr_lost || turn->at_limit || !turn->has_limit ||
+	    (!e->size && turn->end > turn->begin))
 		return;
 	audit_find(audit, INV_FLAG_CAUSE, ring->sums, e, 0,
 		   "%s: the unit lost nothing and stood at 0x%" PRIx64 ", not at its limit%s",
@@ -149,7 +156,8 @@ static void judge(const struct ring_view *ring, const struct unit_turn *turn, co
 }
 
 /* D12: the record of a turn begins where the unit did. NULL: there is none. */
-static const struct entry *record_of(const struct ring_view *ring, const struct unit_turn *turn, size_t *at)
+static const struct entry *record_of(const struct ring_view *ring, const struct unit_turn *turn,
+				     size_t *at)
 {
 	bool empty = turn->end == turn->begin;
 
@@ -213,7 +221,8 @@ void audit_unit(const struct ring_view *ring)
 	while (turn + nr_turns < u->nr_turns && u->turns[turn + nr_turns].key == key)
 		nr_turns++;
 	if (!nr_pieces && !nr_turns) {
-		audit_find(ring->audit, INV_RING_UNLOGGED, ring->sums, NULL, 0, "no log tells of this ring's unit");
+		audit_find(ring->audit, INV_RING_UNLOGGED, ring->sums, NULL, 0,
+			   "no log tells of this ring's unit");
 		return;
 	}
 	if (ring->sums->overwrite) /* H11: offset and size of a snapshot's records are no range */
@@ -233,13 +242,15 @@ void audit_unit_rest(struct auxtap_audit *audit)
 		uint64_t nr = 0;
 
 		for (next = i; next < u->nr_pieces && u->pieces[next].key == piece->key; next++)
-			nr += u->pieces[next].unknown ? 0 : u->pieces[next].end - u->pieces[next].off;
+			nr += u->pieces[next].unknown ? 0 :
+							u->pieces[next].end - u->pieces[next].off;
 		if (piece->held || !nr || audit->incomplete)
 			continue;
 		if (piece->key >= KEY_THREAD)
 			whose.tid = (int32_t)(uint32_t)piece->key;
 		else
 			whose.cpu = (int32_t)(uint32_t)piece->key;
-		audit_find(audit, INV_NOT_TOLD, &whose, &at, nr, "%" PRIu64 " bytes of a ring that is not in the recording", nr);
+		audit_find(audit, INV_NOT_TOLD, &whose, &at, nr,
+			   "%" PRIu64 " bytes of a ring that is not in the recording", nr);
 	}
 }

@@ -55,17 +55,19 @@ static void reads(const struct ring_view *ring)
 		end = last ? audit_end(last->off, last->size) : e->off;
 		if (e->off > end)
 			audit_find(audit, INV_TRACE_HOLE, ring->sums, e, e->off - end,
-				   "%" PRIu64 " bytes from 0x%" PRIx64 " on were not saved", e->off - end, end);
+				   "%" PRIu64 " bytes from 0x%" PRIx64 " on were not saved",
+				   e->off - end, end);
 		else if (end - e->off >= PADDING)
 			audit_find(audit, INV_TRACE_OVERLAP, ring->sums, e, end - e->off,
-				   "begins at 0x%" PRIx64 ", %" PRIu64 " bytes before the end of the one before (at 0x%" PRIx64 ")",
+				   "begins at 0x%" PRIx64 ", %" PRIu64
+				   " bytes before the end of the one before (at 0x%" PRIx64 ")",
 				   e->off, end - e->off, last->file_off);
 		last = e;
 	}
 }
 
-void audit_uncovered(const struct span *spans, size_t nr_spans, const struct span *others, size_t nr_others,
-		     audit_uncovered_fn *fn, void *ctx)
+void audit_uncovered(const struct span *spans, size_t nr_spans, const struct span *others,
+		     size_t nr_others, audit_uncovered_fn *fn, void *ctx)
 {
 	uint64_t covered = 0; /* up to here, from the begin of the stretch that at belongs to */
 	size_t at = 0;
@@ -106,7 +108,8 @@ static void missing(void *ctx, const struct span *told, uint64_t first, uint64_t
 	/* a file that ends early lacks the bytes of its last records: that was told */
 	if (!(ring->audit->incomplete && at_end))
 		audit_find(ring->audit, INV_BYTES_MISSING, ring->sums, told->of, nr,
-			   "%" PRIu64 " of its %" PRIu64 " bytes are in no AUXTRACE record, the first at 0x%" PRIx64,
+			   "%" PRIu64 " of its %" PRIu64
+			   " bytes are in no AUXTRACE record, the first at 0x%" PRIx64,
 			   nr, told->end - told->off, first);
 }
 
@@ -122,13 +125,17 @@ static void untold(const struct ring_view *ring, const struct span *have, size_t
 		return;
 	if (!sums->nr_records) {
 		audit_find(audit, INV_BYTES_UNTOLD, sums, have[0].of, sums->nr_read_bytes,
-			   "no AUX record tells of this ring's %" PRIu64 " bytes", sums->nr_read_bytes);
+			   "no AUX record tells of this ring's %" PRIu64 " bytes",
+			   sums->nr_read_bytes);
 		return;
 	}
 	if (have[0].off < sums->first_off) {
 		nr = sums->first_off - have[0].off;
-		audit_find(audit, sums->nr_lost_records ? INV_RECORD_LOST : INV_BYTES_UNTOLD, sums, have[0].of, nr,
-			   "%" PRIu64 " bytes from 0x%" PRIx64 " on come before the first AUX record", nr, have[0].off);
+		audit_find(audit, sums->nr_lost_records ? INV_RECORD_LOST : INV_BYTES_UNTOLD, sums,
+			   have[0].of, nr,
+			   "%" PRIu64 " bytes from 0x%" PRIx64
+			   " on come before the first AUX record",
+			   nr, have[0].off);
 	}
 	last = &have[0];
 	for (size_t i = 1; i < nr_have; i++)
@@ -139,15 +146,19 @@ static void untold(const struct ring_view *ring, const struct span *have, size_t
 	nr = last->end - sums->last_end;
 	if (sums->nr_lost_records) {
 		audit_find(audit, INV_RECORD_LOST, sums, last->of, nr,
-			   "%" PRIu64 " bytes from 0x%" PRIx64 " on come behind the last AUX record; LOST tells of %" PRIu64,
+			   "%" PRIu64 " bytes from 0x%" PRIx64
+			   " on come behind the last AUX record; LOST tells of %" PRIu64,
 			   nr, sums->last_end, sums->nr_lost_records);
 	} else if (nr < audit_skip_max(audit) + PADDING) {
 		sums->nr_skipped_bytes += nr;
-		audit_find(audit, INV_SKIPPED, sums, last->of, nr, "%" PRIu64 " bytes of padding at the end", nr);
+		audit_find(audit, INV_SKIPPED, sums, last->of, nr,
+			   "%" PRIu64 " bytes of padding at the end", nr);
 		audit_skipped(audit, last->of, sums->last_end, last->end - (PADDING - 1));
 	} else {
 		audit_find(audit, INV_BYTES_UNTOLD, sums, last->of, nr,
-			   "%" PRIu64 " bytes from 0x%" PRIx64 " on come behind the last AUX record", nr, sums->last_end);
+			   "%" PRIu64 " bytes from 0x%" PRIx64
+			   " on come behind the last AUX record",
+			   nr, sums->last_end);
 	}
 }
 
@@ -160,7 +171,10 @@ void audit_skipped(struct auxtap_audit *audit, const struct entry *e, uint64_t f
 	audit->skips[audit->nr_skips++] = (struct span){from, to, e};
 }
 
-/* The AUXTRACE record that has this byte: the last one, for those before end with up to 7 that are padding (K1). */
+/*
+ * The AUXTRACE record that has this byte: the last one, for those before end with up to 7 that are
+ * padding (K1).
+ */
 static const struct span *span_at(const struct span *have, size_t nr_have, uint64_t off)
 {
 	size_t low = 0, high = nr_have;
@@ -182,7 +196,8 @@ struct padding {
 	unsigned char found;
 };
 
-static int look_at_bytes(struct auxtap_perfdata *pd, struct padding *p, uint64_t file_off, uint64_t off, uint64_t nr)
+static int look_at_bytes(struct auxtap_perfdata *pd, struct padding *p, uint64_t file_off,
+			 uint64_t off, uint64_t nr)
 {
 	unsigned char buf[4096];
 
@@ -222,16 +237,19 @@ static void padding(const struct ring_view *ring, const struct span *have, size_
 				break;
 			trace = span->of;
 			nr = (skip->end < span->end ? skip->end : span->end) - off;
-			if (span + 1 < have + nr_have && span[1].off > off && span[1].off - off < nr)
+			if (span + 1 < have + nr_have && span[1].off > off &&
+			    span[1].off - off < nr)
 				nr = span[1].off - off;
-			if (look_at_bytes(audit->pd, &p, trace->trace_off + (off - span->off), off, nr))
+			if (look_at_bytes(audit->pd, &p, trace->trace_off + (off - span->off), off,
+					  nr))
 				break;
 		}
 		if (p.nr_wrong)
 			audit_find(audit, INV_PADDING_MISSING, ring->sums, skip->of, p.nr_wrong,
 				   "%" PRIu64 " of the %" PRIu64 " bytes skipped from 0x%" PRIx64
 				   " on are not 0x%02x, the first at 0x%" PRIx64 ": 0x%02x",
-				   p.nr_wrong, skip->end - skip->off, skip->off, p.byte, p.first, p.found);
+				   p.nr_wrong, skip->end - skip->off, skip->off, p.byte, p.first,
+				   p.found);
 	}
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Flags that the units' rules exclude or demand, and flags that auxtap's recorder has seen: what must be in
- * the records is known from where they end (H8, J4) and from the recorder's notes.
+ * Flags that the units' rules exclude or demand, and flags that auxtap's recorder has seen: what
+ * must be in the records is known from where they end (H8, J4) and from the recorder's notes.
  */
 #include "audit_private.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE	   4096 /* the smallest: each larger page ends at a multiple of it */
+#define PAGE	   4096	 /* the smallest: each larger page ends at a multiple of it */
 #define RAW	   0x100 /* J3: of CoreSight's sinks only TRBE has this format */
 #define LOSS_FLAGS (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)
 #define AT_END_MIN 3 /* so many records end with a page, and most do: that is no chance */
@@ -29,8 +29,8 @@ void audit_flags_pt(const struct ring_view *ring, const struct entry *e)
 		audit_find(audit, INV_FLAG_FOREIGN, ring->sums, e, e->size,
 			   "COLLISION in a record of intel_pt, whose driver has no such loss");
 	/* before 4.12 a hole was flagged so, too */
-	if (e->flags & PERF_AUX_FLAG_TRUNCATED && !(e->flags & PERF_AUX_FLAG_OVERWRITE) && e->size && end % PAGE &&
-	    !audit->old_partial)
+	if (e->flags & PERF_AUX_FLAG_TRUNCATED && !(e->flags & PERF_AUX_FLAG_OVERWRITE) &&
+	    e->size && end % PAGE && !audit->old_partial)
 		audit_find(audit, INV_TRUNCATED_INSIDE, ring->sums, e, e->size,
 			   "TRUNCATED with %" PRIu64 " bytes that end at 0x%" PRIx64
 			   ", inside a page: the unit stops at the end of one",
@@ -39,24 +39,28 @@ void audit_flags_pt(const struct ring_view *ring, const struct entry *e)
 
 static bool of_trbe(const struct auxtap_audit *audit, const struct entry *e)
 {
-	return audit->family == AUXTAP_AUXTRACE_CS_ETM && e->flags & RAW && !(e->flags & PERF_AUX_FLAG_OVERWRITE);
+	return audit->family == AUXTAP_AUXTRACE_CS_ETM && e->flags & RAW &&
+	       !(e->flags & PERF_AUX_FLAG_OVERWRITE);
 }
 
 /*
- * J4: a TRBE at its limit has wrapped, which is COLLISION (TRUNCATED before 5.15). limit: it cannot lie
- * further, so a record that ends there ends at its limit.
+ * J4: a TRBE at its limit has wrapped, which is COLLISION (TRUNCATED before 5.15). limit: it cannot
+ * lie further, so a record that ends there ends at its limit.
  */
 void audit_flags_limit(const struct ring_view *ring, const struct entry *e, uint64_t limit)
 {
-	if (!of_trbe(ring->audit, e) || e->flags & LOSS_FLAGS || !e->size || audit_end(e->off, e->size) != limit)
+	if (!of_trbe(ring->audit, e) || e->flags & LOSS_FLAGS || !e->size ||
+	    audit_end(e->off, e->size) != limit)
 		return;
 	audit_find(ring->audit, INV_COLLISION_UNFLAGGED, ring->sums, e, 0,
-		   "ends at its limit, 0x%" PRIx64 ", where the unit has stopped, and has no flag of a loss", limit);
+		   "ends at its limit, 0x%" PRIx64
+		   ", where the unit has stopped, and has no flag of a loss",
+		   limit);
 }
 
 /*
- * The watermark may be unknown, or the limit nearer: where most records of a ring end with a page, that is
- * the unit's doing, for a context switch ends one anywhere.
+ * The watermark may be unknown, or the limit nearer: where most records of a ring end with a page,
+ * that is the unit's doing, for a context switch ends one anywhere.
  */
 void audit_flags_ends(const struct ring_view *ring)
 {
@@ -75,10 +79,12 @@ void audit_flags_ends(const struct ring_view *ring)
 		nr_at_end++;
 		first = first ? first : e;
 	}
-	if (nr_flagged || nr_at_end < AT_END_MIN || 2 * nr_at_end <= nr || ring->audit->counts[INV_COLLISION_UNFLAGGED])
+	if (nr_flagged || nr_at_end < AT_END_MIN || 2 * nr_at_end <= nr ||
+	    ring->audit->counts[INV_COLLISION_UNFLAGGED])
 		return;
 	audit_find(ring->audit, INV_COLLISION_UNFLAGGED, ring->sums, first, 0,
-		   "%" PRIu64 " of %" PRIu64 " records end with a page, as where the unit has stopped at its limit, "
+		   "%" PRIu64 " of %" PRIu64
+		   " records end with a page, as where the unit has stopped at its limit, "
 		   "and none has a flag of a loss",
 		   nr_at_end, nr);
 }
@@ -112,7 +118,8 @@ static void unit_note(struct auxtap_audit *audit, const char *line)
 	struct unit_note *grown;
 	int tid;
 
-	if (sscanf(line, "unit %d: produced %llu written %llu", &tid, &produced, &written) != 3 || tid <= 0)
+	if (sscanf(line, "unit %d: produced %llu written %llu", &tid, &produced, &written) != 3 ||
+	    tid <= 0)
 		return;
 	if (audit->noted.nr_units == audit->noted.max_units) {
 		size_t max = audit->noted.max_units ? 2 * audit->noted.max_units : 64;
@@ -193,13 +200,14 @@ static void noted_bytes(struct auxtap_audit *audit)
 }
 
 /*
- * A gap that the recorder noted begins when a record was truncated; without a record of it (F3, D6) it begins at
- * another one's time, and then LOST or a full area says why.
+ * A gap that the recorder noted begins when a record was truncated; without a record of it (F3, D6)
+ * it begins at another one's time, and then LOST or a full area says why.
  */
 void audit_flags_noted_gap(struct auxtap_audit *audit, const struct auxtap_gap *gap)
 {
 	const struct entry *at = NULL;
-	uint64_t key = gap->cpu >= 0 && gap->tid < 0 ? KEY_CPU | (uint32_t)gap->cpu : KEY_THREAD | (uint32_t)gap->tid;
+	uint64_t key = gap->cpu >= 0 && gap->tid < 0 ? KEY_CPU | (uint32_t)gap->cpu :
+						       KEY_THREAD | (uint32_t)gap->tid;
 	struct auxtap_audit_ring whose = {.cpu = gap->tid < 0 ? gap->cpu : -1, .tid = gap->tid};
 
 	if (gap->cause != AUXTAP_GAP_TRUNCATED || !gap->time_begin)
@@ -219,7 +227,8 @@ void audit_flags_noted_gap(struct auxtap_audit *audit, const struct auxtap_gap *
 	}
 	if (at)
 		audit_find(audit, INV_TRUNCATION_UNFLAGGED, &whose, at, gap->nr_bytes,
-			   "the recorder noted that %" PRIu64 " bytes were lost from this record on, and it has no flag of a loss",
+			   "the recorder noted that %" PRIu64
+			   " bytes were lost from this record on, and it has no flag of a loss",
 			   gap->nr_bytes);
 }
 
@@ -234,7 +243,8 @@ void audit_flags_noted(struct auxtap_audit *audit)
 		if (e->kind == ENTRY_LOST)
 			nr_lost++;
 		/* D6: a full area without a record of it was counted as well */
-		if (e->kind == ENTRY_TRACE && audit->noted.aux_size && e->size >= audit->noted.aux_size - 1)
+		if (e->kind == ENTRY_TRACE && audit->noted.aux_size &&
+		    e->size >= audit->noted.aux_size - 1)
 			nr_truncated++;
 		if (e->kind != ENTRY_AUX)
 			continue;
@@ -246,10 +256,12 @@ void audit_flags_noted(struct auxtap_audit *audit)
 	noted_bytes(audit);
 	if (audit->noted.truncations > nr_truncated && !audit->counts[INV_TRUNCATION_UNFLAGGED])
 		audit_find(audit, INV_TRUNCATION_UNFLAGGED, NULL, NULL, 0,
-			   "the recorder has read %" PRIu64 " truncated records, and %" PRIu64 " are in the file",
+			   "the recorder has read %" PRIu64 " truncated records, and %" PRIu64
+			   " are in the file",
 			   audit->noted.truncations, nr_truncated);
 	if (audit->noted.collisions > nr_collision && !audit->counts[INV_COLLISION_UNFLAGGED])
 		audit_find(audit, INV_COLLISION_UNFLAGGED, NULL, NULL, 0,
-			   "the recorder has read %" PRIu64 " records with COLLISION, and %" PRIu64 " are in the file",
+			   "the recorder has read %" PRIu64 " records with COLLISION, and %" PRIu64
+			   " are in the file",
 			   audit->noted.collisions, nr_collision);
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Event logs of simulators and FPGAs, where there is no kernel yet: docs/audit.md has the format. */
+/*
+ * Event logs of simulators and FPGAs, where there is no kernel yet: docs/audit.md has the format.
+ */
 #include "audit_private.h"
 
 #include <errno.h>
@@ -15,9 +17,9 @@ struct log {
 	uint64_t time, write, tail, limit, mark;
 	bool has_limit, has_mark, has_time;
 	bool past_limit, overwritten; /* told already, of this limit, of this tail */
-	bool passed; /* the mark, at: */
+	bool passed;		      /* the mark, at: */
 	uint64_t passed_time;
-	uint64_t passed_lost; /* bytes that were lost since */
+	uint64_t passed_lost;	/* bytes that were lost since */
 	uint64_t nr_interrupts; /* for this mark */
 	uint64_t nr_events;
 	struct entry line; /* of the file, as the place of findings */
@@ -34,7 +36,8 @@ struct log {
 	bool has_head, wakeup_due;
 	uint64_t nr_wakeups, nr_turns; /* of an area that is overwritten */
 	bool interrupted;	       /* since the unit was switched on */
-	bool truncated;		       /* by an interrupt: this event, and the tail is where it was */
+	/* by an interrupt: this event, and the tail is where it was */
+	bool truncated;
 	uint64_t truncated_id, nr_truncated;
 	bool missing; /* events, from here on: */
 	uint64_t missing_from;
@@ -50,7 +53,8 @@ static bool reaches(const struct log *log, uint64_t at)
 /* Of a unit that has stopped there the pointer stands still: what it lost counts. */
 static uint64_t behind_mark(const struct log *log)
 {
-	return (log->write > log->mark ? log->write - log->mark : 0) + (log->passed ? log->passed_lost : 0);
+	return (log->write > log->mark ? log->write - log->mark : 0) +
+	       (log->passed ? log->passed_lost : 0);
 }
 
 /* ---- what a recording is held against ---- */
@@ -79,7 +83,8 @@ static void add_piece(struct log *log, uint64_t from, uint64_t to, bool unknown)
 
 	if (!log->of_recording || to <= from)
 		return;
-	if (last && last->unknown == unknown && last->log == log->line.log && last->key == log->key && last->end == from &&
+	if (last && last->unknown == unknown && last->log == log->line.log &&
+	    last->key == log->key && last->end == from &&
 	    (!log->turn || last->line >= log->turn->line)) {
 		last->end = to;
 		return;
@@ -165,7 +170,8 @@ static void events_missing(struct log *log)
 {
 	struct unit_history *u = &log->audit->units;
 
-	audit_find(log->audit, INV_LOG_GAP, log->ring, &log->line, 0, "from here on, up to the next begin");
+	audit_find(log->audit, INV_LOG_GAP, log->ring, &log->line, 0,
+		   "from here on, up to the next begin");
 	if (u->nr_turns && u->turns[u->nr_turns - 1].log == log->line.log)
 		u->turns[u->nr_turns - 1].doubtful = true;
 	u->threads_doubtful |= log->key >= KEY_THREAD;
@@ -200,8 +206,8 @@ static void pointer(struct log *log, uint64_t to)
 	if (log->has_limit && to > log->limit && !log->past_limit) {
 		log->past_limit = true;
 		audit_find(audit, INV_LOG_PAST_LIMIT, log->ring, &log->line, to - log->limit,
-			   "at 0x%" PRIx64 ", %" PRIu64 " bytes past the limit 0x%" PRIx64, to, to - log->limit,
-			   log->limit);
+			   "at 0x%" PRIx64 ", %" PRIu64 " bytes past the limit 0x%" PRIx64, to,
+			   to - log->limit, log->limit);
 	}
 	if (log->turn)
 		log->turn->end = to;
@@ -213,9 +219,10 @@ static void pointer(struct log *log, uint64_t to)
 			log->ring->largest_unread = lag;
 		if (log->buffer && lag > log->buffer && !log->overwritten) {
 			log->overwritten = true;
-			audit_find(audit, INV_LOG_OVERWRITTEN, log->ring, &log->line, lag - log->buffer,
-				   "%" PRIu64 " bytes are unread in a buffer of %" PRIu64 ": 0x%" PRIx64
-				   " to 0x%" PRIx64 " are gone",
+			audit_find(audit, INV_LOG_OVERWRITTEN, log->ring, &log->line,
+				   lag - log->buffer,
+				   "%" PRIu64 " bytes are unread in a buffer of %" PRIu64
+				   ": 0x%" PRIx64 " to 0x%" PRIx64 " are gone",
 				   lag, log->buffer, log->tail, to - log->buffer);
 		}
 	}
@@ -232,7 +239,8 @@ static void leave_mark(struct log *log)
 {
 	uint64_t now = log->has_turns && !log->on ? log->end_time : log->time;
 	uint64_t skid = behind_mark(log), delay = log->passed ? now - log->passed_time : 0;
-	bool late = log->passed && (skid > log->max_skid || (log->max_delay && delay > log->max_delay));
+	bool late =
+		log->passed && (skid > log->max_skid || (log->max_delay && delay > log->max_delay));
 
 	if (log->has_mark && late && !log->nr_interrupts)
 		audit_find(log->audit, INV_LOG_MISSING, log->ring, &log->line, skid,
@@ -252,7 +260,8 @@ static void interrupt(struct log *log)
 	log->interrupted = true;
 	if (log->has_mark && log->passed && log->nr_interrupts++ && (log->on || !log->has_turns)) {
 		audit_find(audit, INV_LOG_DOUBLED, log->ring, &log->line, 0,
-			   "interrupt %" PRIu64 " for the mark 0x%" PRIx64, log->nr_interrupts, log->mark);
+			   "interrupt %" PRIu64 " for the mark 0x%" PRIx64, log->nr_interrupts,
+			   log->mark);
 		return;
 	}
 	if (!log->has_mark || !log->passed || log->nr_interrupts > 1) {
@@ -262,15 +271,17 @@ static void interrupt(struct log *log)
 		}
 		if (log->has_turns && !log->on)
 			audit_find(audit, INV_LOG_STOPPED, log->ring, &log->line, 0,
-				   "at 0x%" PRIx64 ", %" PRIu64 " ns after the unit was switched off", log->write,
-				   log->time - log->end_time);
+				   "at 0x%" PRIx64 ", %" PRIu64
+				   " ns after the unit was switched off",
+				   log->write, log->time - log->end_time);
 		else if (log->has_mark)
-			audit_find(audit, INV_LOG_EARLY, log->ring, &log->line, log->mark - log->write,
-				   "at 0x%" PRIx64 ", %" PRIu64 " bytes before the mark 0x%" PRIx64, log->write,
-				   log->mark - log->write, log->mark);
+			audit_find(audit, INV_LOG_EARLY, log->ring, &log->line,
+				   log->mark - log->write,
+				   "at 0x%" PRIx64 ", %" PRIu64 " bytes before the mark 0x%" PRIx64,
+				   log->write, log->mark - log->write, log->mark);
 		else
-			audit_find(audit, INV_LOG_EARLY, log->ring, &log->line, 0, "at 0x%" PRIx64 ", no mark is set",
-				   log->write);
+			audit_find(audit, INV_LOG_EARLY, log->ring, &log->line, 0,
+				   "at 0x%" PRIx64 ", no mark is set", log->write);
 		return;
 	}
 	log->at_limit = false; /* mark and limit may be one */
@@ -279,8 +290,8 @@ static void interrupt(struct log *log)
 	audit_skid(log->ring, skid);
 	if ((log->max_skid && skid > log->max_skid) || (log->max_delay && delay > log->max_delay))
 		audit_find(audit, INV_LOG_LATE, log->ring, &log->line, skid,
-			   "%" PRIu64 " bytes and %" PRIu64 " ns behind the mark 0x%" PRIx64 " (allowed: %" PRIu64
-			   " bytes, %" PRIu64 " ns; 0: any)",
+			   "%" PRIu64 " bytes and %" PRIu64 " ns behind the mark 0x%" PRIx64
+			   " (allowed: %" PRIu64 " bytes, %" PRIu64 " ns; 0: any)",
 			   skid, delay, log->mark, log->max_skid, log->max_delay);
 }
 
@@ -291,9 +302,13 @@ static void set_limit(struct log *log, uint64_t to)
 	log->past_limit = false;
 	if (log->turn)
 		log->turn->has_limit = true;
-	if (!log->overwrite && !log->tail_unknown && log->buffer && to > audit_end(log->tail, log->buffer))
-		audit_find(log->audit, INV_LOG_LIMIT_AHEAD, log->ring, &log->line, to - log->tail - log->buffer,
-			   "0x%" PRIx64 " lets the unit overwrite what is unread from 0x%" PRIx64 " on", to, log->tail);
+	if (!log->overwrite && !log->tail_unknown && log->buffer &&
+	    to > audit_end(log->tail, log->buffer))
+		audit_find(log->audit, INV_LOG_LIMIT_AHEAD, log->ring, &log->line,
+			   to - log->tail - log->buffer,
+			   "0x%" PRIx64 " lets the unit overwrite what is unread from 0x%" PRIx64
+			   " on",
+			   to, log->tail);
 }
 
 static void set_tail(struct log *log, uint64_t to)
@@ -305,7 +320,8 @@ static void set_tail(struct log *log, uint64_t to)
 			   "the tail goes from 0x%" PRIx64 " back to 0x%" PRIx64, log->tail, to);
 	if (to > log->write)
 		audit_find(log->audit, INV_LOG_TAIL_AHEAD, log->ring, &log->line, to - log->write,
-			   "0x%" PRIx64 " is %" PRIu64 " bytes ahead of what was written", to, to - log->write);
+			   "0x%" PRIx64 " is %" PRIu64 " bytes ahead of what was written", to,
+			   to - log->write);
 	if (to >= log->tail && !log->tail_unknown)
 		log->ring->nr_read_bytes += to - log->tail;
 	log->ring->nr_reads += to != log->tail || log->tail_unknown;
@@ -359,9 +375,11 @@ static void lost(struct log *log, uint64_t nr_bytes)
 		log->turn->nr_lost += nr_bytes;
 	if (nr_bytes && log->on && log->has_limit && !log->at_limit && !reaches(log, log->limit))
 		audit_find(log->audit, INV_LOG_LOST_ROOM, log->ring, &log->line, nr_bytes,
-			   "%" PRIu64 " bytes, at 0x%" PRIx64 ", %" PRIu64 " bytes before the limit 0x%" PRIx64, nr_bytes,
-			   log->write, log->limit - log->write, log->limit);
-	audit_find(log->audit, INV_LOG_LOST, log->ring, &log->line, nr_bytes, "%" PRIu64 " bytes", nr_bytes);
+			   "%" PRIu64 " bytes, at 0x%" PRIx64 ", %" PRIu64
+			   " bytes before the limit 0x%" PRIx64,
+			   nr_bytes, log->write, log->limit - log->write, log->limit);
+	audit_find(log->audit, INV_LOG_LOST, log->ring, &log->line, nr_bytes, "%" PRIu64 " bytes",
+		   nr_bytes);
 }
 
 /*
@@ -371,7 +389,8 @@ static void lost(struct log *log, uint64_t nr_bytes)
 static void look_at_mark(const struct log *log, uint64_t to)
 {
 	const struct auxtap_audit_facts *facts = &log->audit->facts;
-	uint64_t watermark = facts->watermark, page = facts->page_size, next, due = to > log->write ? to : log->limit;
+	uint64_t watermark = facts->watermark, page = facts->page_size, next,
+		 due = to > log->write ? to : log->limit;
 
 	if (!watermark || !page || !log->has_turns || !log->has_limit || log->overwrite)
 		return;
@@ -384,7 +403,8 @@ static void look_at_mark(const struct log *log, uint64_t to)
 	}
 	if (due > next && due <= log->limit)
 		audit_find(log->audit, INV_LOG_MARK_LATE, log->ring, &log->line, due - next,
-			   "at 0x%" PRIx64 " the next interrupt is due at 0x%" PRIx64 ", for a watermark at 0x%" PRIx64,
+			   "at 0x%" PRIx64 " the next interrupt is due at 0x%" PRIx64
+			   ", for a watermark at 0x%" PRIx64,
 			   log->write, due, (log->write / watermark + 1) * watermark);
 }
 
@@ -426,12 +446,13 @@ static void wakeup(struct log *log)
 	log->wakeup_due = false;
 	if (log->overwrite && ++log->nr_wakeups * TURNS_PER_WAKEUP > log->nr_turns)
 		audit_find(log->audit, INV_LOG_WAKEUP, log->ring, &log->line, 0,
-			   "wakeup %" PRIu64 ", and nobody waits for a part of what is overwritten", log->nr_wakeups);
+			   "wakeup %" PRIu64 ", and nobody waits for a part of what is overwritten",
+			   log->nr_wakeups);
 }
 
 /*
- * D21: an event that an interrupt truncates is disabled. It is enabled again by who has read, and then
- * the tail has moved. One that is truncated while it is scheduled in goes on in any case.
+ * D21: an event that an interrupt truncates is disabled. It is enabled again by who has read, and
+ * then the tail has moved. One that is truncated while it is scheduled in goes on in any case.
  */
 static void truncated(struct log *log, uint64_t id)
 {
@@ -439,9 +460,11 @@ static void truncated(struct log *log, uint64_t id)
 		log->truncated = true;
 		log->truncated_id = id;
 		log->nr_truncated = 0;
-	} else if (log->truncated && log->truncated_id == id && ++log->nr_truncated == TRUNCATED_MIN) {
+	} else if (log->truncated && log->truncated_id == id &&
+		   ++log->nr_truncated == TRUNCATED_MIN) {
 		audit_find(log->audit, INV_LOG_GOES_ON, log->ring, &log->line, 0,
-			   "event %" PRIu64 " goes on, for the %" PRIu64 ". time, and the reader is at 0x%" PRIx64 " as before",
+			   "event %" PRIu64 " goes on, for the %" PRIu64
+			   ". time, and the reader is at 0x%" PRIx64 " as before",
 			   id, log->nr_truncated, log->tail);
 	}
 	log->interrupted = false;
@@ -451,11 +474,13 @@ static void truncated(struct log *log, uint64_t id)
 static void freed(struct log *log, bool atomic)
 {
 	if (log->on)
-		audit_find(log->audit, INV_LOG_FREED, log->ring, &log->line, 0, "while the unit is on, at 0x%" PRIx64,
-			   log->write);
-	else if (atomic)
 		audit_find(log->audit, INV_LOG_FREED, log->ring, &log->line, 0,
-			   "where nothing may sleep, as by a begin or end; the unit stood at 0x%" PRIx64, log->write);
+			   "while the unit is on, at 0x%" PRIx64, log->write);
+	else if (atomic)
+		audit_find(
+			log->audit, INV_LOG_FREED, log->ring, &log->line, 0,
+			"where nothing may sleep, as by a begin or end; the unit stood at 0x%" PRIx64,
+			log->write);
 	leave_mark(log);
 	forget(log);
 	log->write = 0; /* what comes next is of another area */
@@ -527,6 +552,7 @@ static void happens(struct log *log, enum event_kind kind, bool has_value, uint6
 
 static bool event(struct log *log, const char *name, size_t len, bool has_value, uint64_t value)
 {
+	/* clang-format off */
 	static const struct {
 		const char *name;
 		bool alone; /* needs no value */
@@ -538,6 +564,7 @@ static bool event(struct log *log, const char *name, size_t len, bool has_value,
 		[EVENT_HEAD] = {"head", false},	  [EVENT_WAKEUP] = {"wakeup", true},
 		[EVENT_TRUNCATED] = {"truncated", false}, [EVENT_FREED] = {"freed", true},
 	};
+	/* clang-format on */
 
 	for (int i = 0; i < EVENT_NR; i++) {
 		if (strlen(events[i].name) != len || strncmp(events[i].name, name, len) != 0)
@@ -610,8 +637,8 @@ static bool line_of(struct log *log, const char *line)
 		return false;
 	log->line.time = time;
 	if (log->has_time && time < log->time)
-		audit_find(log->audit, INV_LOG_TIME_BACK, log->ring, &log->line, 0, "%" PRIu64 " ns before the event before",
-			   log->time - time);
+		audit_find(log->audit, INV_LOG_TIME_BACK, log->ring, &log->line, 0,
+			   "%" PRIu64 " ns before the event before", log->time - time);
 	else
 		log->time = time;
 	if (!log->of_recording) { /* whose span is that of its records */
@@ -637,7 +664,8 @@ static int read_lines(struct log *log, FILE *f, const char *path, struct auxtap_
 		off += (uint64_t)len;
 		if (*line == '#') {
 			setting(log, line);
-		} else if (strspn(line, " \r\n") == (size_t)len || (!log->nr_events && !strncmp(line, "time", 4))) {
+		} else if (strspn(line, " \r\n") == (size_t)len ||
+			   (!log->nr_events && !strncmp(line, "time", 4))) {
 			continue; /* the columns' names */
 		} else if (line_of(log, line)) {
 			log->nr_events++;
@@ -645,9 +673,12 @@ static int read_lines(struct log *log, FILE *f, const char *path, struct auxtap_
 			ret = auxtap_error_set_at(err, -EINVAL, path, log->line.file_off,
 						  "the line at offset %llu is no event",
 						  (unsigned long long)log->line.file_off);
-			auxtap_error_todo(err, "a line is TIME,EVENT,VALUE: write, tail, limit, mark, irq, lost, begin, end …");
+			auxtap_error_todo(
+				err,
+				"a line is TIME,EVENT,VALUE: write, tail, limit, mark, irq, lost, begin, end …");
 		} else {
-			audit_find(log->audit, INV_LOG_DAMAGED, log->ring, &log->line, 0, "no event; it was left out");
+			audit_find(log->audit, INV_LOG_DAMAGED, log->ring, &log->line, 0,
+				   "no event; it was left out");
 		}
 	}
 	if (!ret && ferror(f))
@@ -659,7 +690,8 @@ static int read_lines(struct log *log, FILE *f, const char *path, struct auxtap_
 }
 
 /* Into audit; a log of its own, or of the unit that a recording was made of. */
-static int read_log(struct auxtap_audit *audit, const char *path, bool of_recording, struct auxtap_error *err)
+static int read_log(struct auxtap_audit *audit, const char *path, bool of_recording,
+		    struct auxtap_error *err)
 {
 	struct log log = {.audit = audit, .of_recording = of_recording};
 	FILE *f = fopen(path, "re");
@@ -711,8 +743,8 @@ int audit_unit_log(struct auxtap_audit *audit, const char *path, struct auxtap_e
 	return read_log(audit, path, true, err);
 }
 
-int auxtap_audit_log(struct auxtap_audit **out, const char *path, const struct auxtap_audit_opts *opts,
-		     struct auxtap_error *err)
+int auxtap_audit_log(struct auxtap_audit **out, const char *path,
+		     const struct auxtap_audit_opts *opts, struct auxtap_error *err)
 {
 	struct auxtap_error why = AUXTAP_ERROR_INIT;
 	struct auxtap_audit *audit = audit_new(opts, &why);

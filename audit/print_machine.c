@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The audit for machines: JSON with all that was kept, JUnit XML with a test case for each invariant.
- * Written without a library, as a bare target board builds this too.
+ * The audit for machines: JSON with all that was kept, JUnit XML with a test case for each
+ * invariant. Written without a library, as a bare target board builds this too.
  */
 #include "audit_private.h"
 
@@ -16,13 +16,17 @@ static const char *const severities[] = {"figure", "known-loss", "violation"};
 /* Length of the UTF-8 sequence at s; 0: it is none. */
 static size_t utf8(const unsigned char *s)
 {
-	size_t n = *s < 0x80 ? 1 : *s >= 0xc2 && *s < 0xe0 ? 2 : *s >= 0xe0 && *s < 0xf0 ? 3 : *s >= 0xf0 && *s < 0xf5 ? 4 : 0;
+	size_t n = *s < 0x80		   ? 1 :
+		   *s >= 0xc2 && *s < 0xe0 ? 2 :
+		   *s >= 0xe0 && *s < 0xf0 ? 3 :
+		   *s >= 0xf0 && *s < 0xf5 ? 4 :
+					     0;
 
 	for (size_t i = 1; i < n; i++)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
-	if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f) || (*s == 0xf0 && s[1] < 0x90) ||
-	    (*s == 0xf4 && s[1] > 0x8f))
+	if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f) ||
+	    (*s == 0xf0 && s[1] < 0x90) || (*s == 0xf4 && s[1] > 0x8f))
 		return 0;
 	return n;
 }
@@ -73,22 +77,26 @@ static void json_ring(FILE *out, const struct auxtap_audit_ring *r)
 	json_id(out, "cpu", r->cpu);
 	json_id(out, "tid", r->tid);
 	fprintf(out,
-		"\"overwrite\": %s, \"records\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"reads\": %" PRIu64
-		", \"read_bytes\": %" PRIu64 ", \"first_off\": %" PRIu64 ", \"last_end\": %" PRIu64 ",\n     ",
-		r->overwrite ? "true" : "false", r->nr_records, r->nr_bytes, r->nr_reads, r->nr_read_bytes, r->first_off,
-		r->last_end);
+		"\"overwrite\": %s, \"records\": %" PRIu64 ", \"bytes\": %" PRIu64
+		", \"reads\": %" PRIu64 ", \"read_bytes\": %" PRIu64 ", \"first_off\": %" PRIu64
+		", \"last_end\": %" PRIu64 ",\n     ",
+		r->overwrite ? "true" : "false", r->nr_records, r->nr_bytes, r->nr_reads,
+		r->nr_read_bytes, r->first_off, r->last_end);
 	fprintf(out,
-		"\"truncated\": %" PRIu64 ", \"partial\": %" PRIu64 ", \"collisions\": %" PRIu64 ", \"skipped_bytes\": %" PRIu64
-		", \"lost_records\": %" PRIu64 ", \"lost_bytes\": %" PRIu64 ", \"starts\": %" PRIu64 ",\n     ",
-		r->nr_truncated, r->nr_partial, r->nr_collision, r->nr_skipped_bytes, r->nr_lost_records, r->nr_lost_bytes,
-		r->nr_starts);
-	fprintf(out, "\"past_watermark\": %" PRIu64 ", \"largest_unread\": %" PRIu64 ", \"off_ns\": %" PRIu64 ", \"skids\": [",
+		"\"truncated\": %" PRIu64 ", \"partial\": %" PRIu64 ", \"collisions\": %" PRIu64
+		", \"skipped_bytes\": %" PRIu64 ", \"lost_records\": %" PRIu64
+		", \"lost_bytes\": %" PRIu64 ", \"starts\": %" PRIu64 ",\n     ",
+		r->nr_truncated, r->nr_partial, r->nr_collision, r->nr_skipped_bytes,
+		r->nr_lost_records, r->nr_lost_bytes, r->nr_starts);
+	fprintf(out,
+		"\"past_watermark\": %" PRIu64 ", \"largest_unread\": %" PRIu64
+		", \"off_ns\": %" PRIu64 ", \"skids\": [",
 		r->nr_passed, r->largest_unread, r->off_ns);
 	for (unsigned int i = 0, any = 0; i < AUXTAP_AUDIT_SKIDS; i++) {
 		if (!r->skids[i])
 			continue;
-		fprintf(out, "%s{\"below\": %" PRIu64 ", \"count\": %" PRIu64 "}", any ? ", " : "", (uint64_t)1 << i,
-			r->skids[i]);
+		fprintf(out, "%s{\"below\": %" PRIu64 ", \"count\": %" PRIu64 "}", any ? ", " : "",
+			(uint64_t)1 << i, r->skids[i]);
 		any = 1;
 	}
 	fputs("]}", out);
@@ -96,8 +104,8 @@ static void json_ring(FILE *out, const struct auxtap_audit_ring *r)
 
 static void json_finding(FILE *out, const struct auxtap_finding *f)
 {
-	fprintf(out, "    {\"name\": \"%s\", \"severity\": \"%s\", \"rules\": \"%s\", \"offset\": ", f->invariant->name,
-		severities[f->invariant->severity], f->invariant->rules);
+	fprintf(out, "    {\"name\": \"%s\", \"severity\": \"%s\", \"rules\": \"%s\", \"offset\": ",
+		f->invariant->name, severities[f->invariant->severity], f->invariant->rules);
 	if (f->file_off != AUXTAP_OFFSET_NONE)
 		fprintf(out, "%" PRIu64 ", ", f->file_off);
 	else
@@ -106,7 +114,8 @@ static void json_finding(FILE *out, const struct auxtap_finding *f)
 	json_path(out, f->log);
 	json_id(out, "cpu", f->cpu);
 	json_id(out, "tid", f->tid);
-	fprintf(out, "\"time_ns\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"text\": ", f->time_ns, f->nr_bytes);
+	fprintf(out, "\"time_ns\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"text\": ", f->time_ns,
+		f->nr_bytes);
 	json_string(out, f->text);
 	fputc('}', out);
 }
@@ -122,16 +131,18 @@ int auxtap_audit_print_json(const struct auxtap_audit *audit, const char *path, 
 		auxtap_audit_at_fault(audit) ? "fault" : "clean", f->of_log ? "log" : "perf.data");
 	json_string(out, f->unit);
 	fprintf(out,
-		",\n  \"aux_size\": %" PRIu64 ",\n  \"page_size\": %" PRIu64 ",\n  \"watermark\": %" PRIu64
-		",\n  \"wakeups_noted\": %" PRIu64 ",\n  \"hw_ids\": %" PRIu64 ",\n  \"lost_samples\": %" PRIu64
-		",\n  \"time_begin_ns\": %" PRIu64
-		",\n  \"time_end_ns\": %" PRIu64 ",\n  \"counts\": {",
-		f->aux_size, f->page_size, f->watermark, f->nr_wakeups_noted,
-		f->nr_hw_ids, f->nr_lost_samples, f->time_begin, f->time_end);
+		",\n  \"aux_size\": %" PRIu64 ",\n  \"page_size\": %" PRIu64
+		",\n  \"watermark\": %" PRIu64 ",\n  \"wakeups_noted\": %" PRIu64
+		",\n  \"hw_ids\": %" PRIu64 ",\n  \"lost_samples\": %" PRIu64
+		",\n  \"time_begin_ns\": %" PRIu64 ",\n  \"time_end_ns\": %" PRIu64
+		",\n  \"counts\": {",
+		f->aux_size, f->page_size, f->watermark, f->nr_wakeups_noted, f->nr_hw_ids,
+		f->nr_lost_samples, f->time_begin, f->time_end);
 	for (size_t i = 0; i < INV_NR; i++) {
 		if (!audit->counts[i])
 			continue;
-		fprintf(out, "%s\"%s\": %" PRIu64, comma, auxtap_invariant(i)->name, audit->counts[i]);
+		fprintf(out, "%s\"%s\": %" PRIu64, comma, auxtap_invariant(i)->name,
+			audit->counts[i]);
 		comma = ", ";
 	}
 	fputs("},\n  \"rings\": [", out);
@@ -201,12 +212,14 @@ static void junit_case(const struct auxtap_audit *audit, size_t index, FILE *out
 	}
 	fputs(">\n", out);
 	if (failed) {
-		fprintf(out, "      <failure type=\"%s\" message=\"%" PRIu64 " time%s: ", inv->rules, audit->counts[index],
-			audit->counts[index] == 1 ? "" : "s");
+		fprintf(out,
+			"      <failure type=\"%s\" message=\"%" PRIu64 " time%s: ", inv->rules,
+			audit->counts[index], audit->counts[index] == 1 ? "" : "s");
 		xml_string(out, inv->what);
 		fputs("\">", out);
 	} else {
-		fprintf(out, "      <system-out>%s, %" PRIu64 " time%s:\n", severities[inv->severity], audit->counts[index],
+		fprintf(out, "      <system-out>%s, %" PRIu64 " time%s:\n",
+			severities[inv->severity], audit->counts[index],
 			audit->counts[index] == 1 ? "" : "s");
 	}
 	junit_findings(audit, index, out);
@@ -231,9 +244,11 @@ int auxtap_audit_print_junit(const struct auxtap_audit *audit, const char *path,
 		nr++;
 		nr_failed += audit->counts[i] && auxtap_invariant(i)->severity == AUXTAP_VIOLATION;
 	}
-	fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"auxtap audit ");
+	fprintf(out,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"auxtap audit ");
 	xml_string(out, path);
-	fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"0\">\n", nr, nr_failed);
+	fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"0\">\n", nr,
+		nr_failed);
 	for (size_t i = 0; i < INV_NR; i++)
 		if (judged(audit, auxtap_invariant(i)))
 			junit_case(audit, i, out);

@@ -50,8 +50,9 @@ static void put_invariant(const struct auxtap_audit *audit, size_t index, FILE *
 
 	if (!audit->counts[index])
 		return;
-	fprintf(out, "\n%s %s (%s%s%s), %" PRIu64 " time%s\n", severities[inv->severity], inv->name, inv->what,
-		*inv->rules ? "; rules " : "", inv->rules, audit->counts[index], audit->counts[index] == 1 ? "" : "s");
+	fprintf(out, "\n%s %s (%s%s%s), %" PRIu64 " time%s\n", severities[inv->severity], inv->name,
+		inv->what, *inv->rules ? "; rules " : "", inv->rules, audit->counts[index],
+		audit->counts[index] == 1 ? "" : "s");
 	for (size_t i = 0; i < audit->nr_findings && shown < most; i++)
 		if (audit->findings[i].invariant == inv) {
 			put_finding(audit, &audit->findings[i], out);
@@ -87,18 +88,22 @@ static void put_ring(const struct auxtap_audit *audit, const struct auxtap_audit
 	if (log && !audit->facts.of_log)
 		fprintf(out, "log %s, ", r->log);
 	put_ring_name(out, r->cpu, r->tid);
-	fprintf(out, "%s: %" PRIu64 " %s%s, %" PRIu64 " bytes; %" PRIu64 " read%s, %" PRIu64 " bytes",
+	fprintf(out,
+		"%s: %" PRIu64 " %s%s, %" PRIu64 " bytes; %" PRIu64 " read%s, %" PRIu64 " bytes",
 		r->overwrite ? " (overwrite)" : "", r->nr_records, log ? "write" : "AUX record",
-		r->nr_records == 1 ? "" : "s", r->nr_bytes, r->nr_reads, r->nr_reads == 1 ? "" : "s", r->nr_read_bytes);
+		r->nr_records == 1 ? "" : "s", r->nr_bytes, r->nr_reads,
+		r->nr_reads == 1 ? "" : "s", r->nr_read_bytes);
 	if (r->nr_passed)
-		fprintf(out, "; %" PRIu64 " %s", r->nr_passed, log ? "marks passed" : "past a watermark");
+		fprintf(out, "; %" PRIu64 " %s", r->nr_passed,
+			log ? "marks passed" : "past a watermark");
 	if (log && r->nr_starts)
 		fprintf(out, "; %" PRIu64 " interrupts", r->nr_starts);
 	if (r->largest_unread)
-		fprintf(out, "; at most %" PRIu64 " %s", r->largest_unread, log ? "unread" : "in one read");
+		fprintf(out, "; at most %" PRIu64 " %s", r->largest_unread,
+			log ? "unread" : "in one read");
 	if (r->nr_truncated + r->nr_partial + r->nr_collision)
-		fprintf(out, "; %" PRIu64 " truncated, %" PRIu64 " partial, %" PRIu64 " collisions", r->nr_truncated,
-			r->nr_partial, r->nr_collision);
+		fprintf(out, "; %" PRIu64 " truncated, %" PRIu64 " partial, %" PRIu64 " collisions",
+			r->nr_truncated, r->nr_partial, r->nr_collision);
 	if (r->off_ns) {
 		fputs("; off ", out);
 		put_seconds(out, r->off_ns);
@@ -147,8 +152,9 @@ int auxtap_audit_print_text(const struct auxtap_audit *audit, const char *path, 
 	for (size_t i = 0; i < INV_NR; i++)
 		nr[auxtap_invariant(i)->severity] += audit->counts[i];
 	fprintf(out, "%s: %s: %" PRIu64 " violation%s, %" PRIu64 " known loss%s\n", path,
-		nr[AUXTAP_VIOLATION] ? "AT FAULT" : "clean", nr[AUXTAP_VIOLATION], nr[AUXTAP_VIOLATION] == 1 ? "" : "s",
-		nr[AUXTAP_KNOWN_LOSS], nr[AUXTAP_KNOWN_LOSS] == 1 ? "" : "es");
+		nr[AUXTAP_VIOLATION] ? "AT FAULT" : "clean", nr[AUXTAP_VIOLATION],
+		nr[AUXTAP_VIOLATION] == 1 ? "" : "s", nr[AUXTAP_KNOWN_LOSS],
+		nr[AUXTAP_KNOWN_LOSS] == 1 ? "" : "es");
 	put_facts(audit, out);
 	for (size_t i = 0; i < audit->nr_rings; i++)
 		put_ring(audit, &audit->rings[i], out);

@@ -175,7 +175,8 @@ static void set_keys(struct collect *c)
 		struct entry *e = &c->audit->entries[i];
 		struct owner want = {.id = e->key};
 		const struct owner *owner = NULL;
-		bool of_thread = e->kind == ENTRY_TRACE ? e->cpu == -1 : c->of_threads || e->cpu == -1;
+		bool of_thread =
+			e->kind == ENTRY_TRACE ? e->cpu == -1 : c->of_threads || e->cpu == -1;
 
 		if (e->kind == ENTRY_AUX && e->key && c->nr_owners)
 			owner = bsearch(&want, c->owners, c->nr_owners, sizeof(want), by_id);
@@ -199,13 +200,14 @@ static bool of_trace(const struct entry *e)
 
 static bool same_record(const struct entry *a, const struct entry *b)
 {
-	return a->kind == b->kind && a->off == b->off && a->size == b->size && a->flags == b->flags &&
-	       a->time == b->time && a->cpu == b->cpu && a->tid == b->tid;
+	return a->kind == b->kind && a->off == b->off && a->size == b->size &&
+	       a->flags == b->flags && a->time == b->time && a->cpu == b->cpu && a->tid == b->tid;
 }
 
 /*
- * Stock perf (6.1) looks at a data ring's head twice: it saves up to the second look, and goes on behind the first
- * one the next time. So the file has again, as a whole and in their order, those that came in between.
+ * Stock perf (6.1) looks at a data ring's head twice: it saves up to the second look, and goes on
+ * behind the first one the next time. So the file has again, as a whole and in their order, those
+ * that came in between.
  */
 static size_t drop_repeated(struct auxtap_audit *audit, struct entry *entries, size_t nr)
 {
@@ -223,11 +225,13 @@ static size_t drop_repeated(struct auxtap_audit *audit, struct entry *entries, s
 		size_t back = kept > REPEATED_MAX ? kept - REPEATED_MAX : 0, k = kept;
 		bool again = false;
 
-		while (e.time && !again && k > back && (entries[k - 1].time >= e.time || !entries[k - 1].time))
+		while (e.time && !again && k > back &&
+		       (entries[k - 1].time >= e.time || !entries[k - 1].time))
 			again = same_record(&entries[--k], &e);
 		if (again)
-			audit_find(audit, INV_REPEATED, &whose, &e, e.kind == ENTRY_AUX ? e.size : 0, "the same record as at 0x%" PRIx64,
-				   entries[k].file_off);
+			audit_find(audit, INV_REPEATED, &whose, &e,
+				   e.kind == ENTRY_AUX ? e.size : 0,
+				   "the same record as at 0x%" PRIx64, entries[k].file_off);
 		else
 			entries[kept++] = e;
 	}
@@ -268,14 +272,19 @@ static int set_unit_keys(struct auxtap_audit *audit, struct auxtap_error *err)
 		key = audit->entries[i].key;
 	}
 	for (size_t i = 0; i < u->nr_pieces + u->nr_turns; i++) {
-		uint64_t *k = i < u->nr_pieces ? &u->pieces[i].key : &u->turns[i - u->nr_pieces].key;
-		const char *log = i < u->nr_pieces ? u->pieces[i].log : u->turns[i - u->nr_pieces].log;
+		uint64_t *k =
+			i < u->nr_pieces ? &u->pieces[i].key : &u->turns[i - u->nr_pieces].key;
+		const char *log =
+			i < u->nr_pieces ? u->pieces[i].log : u->turns[i - u->nr_pieces].log;
 
 		if (*k)
 			continue;
 		if (several) {
-			auxtap_error_set(err, -EINVAL, log, "does not say which of the recording's rings it is of");
-			auxtap_error_todo(err, "a line '# cpu: N', or 'ring' events for rings of threads, tells");
+			auxtap_error_set(err, -EINVAL, log,
+					 "does not say which of the recording's rings it is of");
+			auxtap_error_todo(
+				err,
+				"a line '# cpu: N', or 'ring' events for rings of threads, tells");
 			return -EINVAL;
 		}
 		*k = key;
@@ -314,7 +323,8 @@ static int read_all(struct collect *c, struct auxtap_perfdata *pd)
 	if (ret) {
 		struct entry at = {.file_off = damage.offset};
 
-		audit_find(audit, INV_FILE_DAMAGED, NULL, &at, 0, "%.180s; what comes before was audited", damage.why);
+		audit_find(audit, INV_FILE_DAMAGED, NULL, &at, 0,
+			   "%.180s; what comes before was audited", damage.why);
 	}
 	if (auxtap_perfdata_info(pd)->unfinished)
 		audit_find(audit, INV_FILE_UNFINISHED, NULL, NULL, 0,
@@ -376,7 +386,8 @@ static void which_kernel(struct auxtap_audit *audit, struct auxtap_perfdata *pd)
 	const void *data;
 	size_t size;
 
-	if (!auxtap_perfdata_feature(pd, 4, &data, &size) && size > 4) { /* OSRELEASE: length, text */
+	/* OSRELEASE: length, text */
+	if (!auxtap_perfdata_feature(pd, 4, &data, &size) && size > 4) {
 		size_t nr = size - 4 < sizeof(text) - 1 ? size - 4 : sizeof(text) - 1;
 
 		memcpy(text, (const char *)data + 4, nr);
@@ -395,19 +406,23 @@ static void odd_watermark(struct auxtap_audit *audit)
 {
 	uint64_t w = audit->facts.watermark;
 
-	if (audit->family == AUXTAP_AUXTRACE_INTEL_PT && w && (w & (w - 1) || w < audit->facts.page_size))
-		audit_find(audit, INV_ODD_WATERMARK, NULL, NULL, 0,
-			   "%llu is no power of two of pages: PT interrupts at the end of the ring, or where it has to stop",
-			   (unsigned long long)w);
+	if (audit->family == AUXTAP_AUXTRACE_INTEL_PT && w &&
+	    (w & (w - 1) || w < audit->facts.page_size))
+		audit_find(
+			audit, INV_ODD_WATERMARK, NULL, NULL, 0,
+			"%llu is no power of two of pages: PT interrupts at the end of the ring, or where it has to stop",
+			(unsigned long long)w);
 }
 
 static void set_facts(struct collect *c)
 {
-	static const char *const units[] = {"unknown", "intel_pt", "intel_bts", "cs_etm", "arm_spe"};
+	static const char *const units[] = {"unknown", "intel_pt", "intel_bts", "cs_etm",
+					    "arm_spe"};
 	struct auxtap_audit *audit = c->audit;
 	bool arm;
 
-	strcpy(audit->unit, units[audit->family < sizeof(units) / sizeof(units[0]) ? audit->family : 0]);
+	strcpy(audit->unit,
+	       units[audit->family < sizeof(units) / sizeof(units[0]) ? audit->family : 0]);
 	arm = audit->family == AUXTAP_AUXTRACE_ARM_SPE || audit->family == AUXTAP_AUXTRACE_CS_ETM;
 	if (!audit->facts.page_size)
 		audit->facts.page_size = arm ? 65536 : 4096;
@@ -417,7 +432,10 @@ static void set_facts(struct collect *c)
 		audit->facts.watermark = audit->facts.aux_size / 2; /* C2 */
 }
 
-/* I1, J2: an area has two pages or more, which bounds their size from above; the emulation's is known. */
+/*
+ * I1, J2: an area has two pages or more, which bounds their size from above; the emulation's is
+ * known.
+ */
 static void page_size(struct auxtap_audit *audit)
 {
 	struct auxtap_audit_facts *facts = &audit->facts;
@@ -449,8 +467,9 @@ static int audit_all(struct collect *c, struct auxtap_perfdata *pd, struct auxta
 	}
 	audit->overwrite_noted = 2 * nr_overwrite > nr;
 	if (!nr && !c->has_trace && !c->has_info && !audit->incomplete)
-		return auxtap_error_set(err, -ENODATA, auxtap_perfdata_path(pd),
-					"no trace was recorded in this file, there is nothing to audit");
+		return auxtap_error_set(
+			err, -ENODATA, auxtap_perfdata_path(pd),
+			"no trace was recorded in this file, there is nothing to audit");
 	if (!nr)
 		audit_find(audit, INV_NO_AUX_RECORDS, NULL, NULL, 0, "there is no AUX record%s",
 			   c->has_trace ? ", but trace" : "");
@@ -465,9 +484,11 @@ static int audit_all(struct collect *c, struct auxtap_perfdata *pd, struct auxta
 	if (ret)
 		return ret;
 	for (size_t begin = 0, end; begin < audit->nr_entries; begin = end) {
-		for (end = begin; end < audit->nr_entries && audit->entries[end].key == audit->entries[begin].key;)
+		for (end = begin; end < audit->nr_entries &&
+				  audit->entries[end].key == audit->entries[begin].key;)
 			end++;
-		look(audit, &audit->entries[begin], drop_repeated(audit, &audit->entries[begin], end - begin));
+		look(audit, &audit->entries[begin],
+		     drop_repeated(audit, &audit->entries[begin], end - begin));
 	}
 	auxtap_perfdata_notes(pd, on_gap, audit, NULL);
 	audit_flags_noted(audit);

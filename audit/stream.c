@@ -4,22 +4,22 @@
 
 #include <inttypes.h>
 
-#define KNOWN_FLAGS                                                                          \
-	(PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_OVERWRITE | PERF_AUX_FLAG_PARTIAL |         \
+#define KNOWN_FLAGS                                                                  \
+	(PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_OVERWRITE | PERF_AUX_FLAG_PARTIAL | \
 	 PERF_AUX_FLAG_COLLISION | PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK)
 #define IDLE_MIN  8
-#define AGAIN_MIN 3 /* one is the driver's, before the event can be disabled */
+#define AGAIN_MIN 3	     /* one is the driver's, before the event can be disabled */
 #define RESUME_NS 1000000000 /* a reader that takes longer is not at it any more */
 
 struct walk {
 	const struct ring_view *ring;
-	const struct entry *last; /* AUX record; NULL: none yet */
+	const struct entry *last;      /* AUX record; NULL: none yet */
 	const struct entry *truncated; /* not resumed yet */
-	uint64_t end; /* of all so far */
-	uint64_t nr_lost; /* by LOST since the last AUX record */
-	uint64_t format; /* of the first one */
-	uint64_t saved;	 /* up to here the reader has saved */
-	const struct entry *idle; /* the first of several records in a row that move nothing */
+	uint64_t end;		       /* of all so far */
+	uint64_t nr_lost;	       /* by LOST since the last AUX record */
+	uint64_t format;	       /* of the first one */
+	uint64_t saved;		       /* up to here the reader has saved */
+	const struct entry *idle;      /* the first of several records in a row that move nothing */
 	uint64_t nr_idle;
 	const struct entry *stopped; /* a record with bytes, truncated; read is nothing since */
 	uint64_t nr_again;
@@ -50,11 +50,13 @@ static void place(struct walk *w, const struct entry *e)
 	if (e->off < w->end) {
 		if (audit_end(e->off, e->size) <= w->last->off && e->off < w->last->off)
 			audit_find(audit, INV_AUX_ORDER, sums, e, e->size,
-				   "bytes 0x%" PRIx64 " to 0x%" PRIx64 " come behind a record of those from 0x%" PRIx64 " on",
+				   "bytes 0x%" PRIx64 " to 0x%" PRIx64
+				   " come behind a record of those from 0x%" PRIx64 " on",
 				   e->off, audit_end(e->off, e->size), w->last->off);
 		else
 			audit_find(audit, INV_AUX_OVERLAP, sums, e, w->end - e->off,
-				   "begins at 0x%" PRIx64 ", %" PRIu64 " bytes before the end of the one before (at 0x%" PRIx64 ")",
+				   "begins at 0x%" PRIx64 ", %" PRIu64
+				   " bytes before the end of the one before (at 0x%" PRIx64 ")",
 				   e->off, w->end - e->off, w->last->file_off);
 		return;
 	}
@@ -63,18 +65,20 @@ static void place(struct walk *w, const struct entry *e)
 		return;
 	if (w->nr_lost) {
 		audit_find(audit, INV_RECORD_LOST, sums, e, hole,
-			   "%" PRIu64 " bytes from 0x%" PRIx64 " on are told by no record; LOST tells of %" PRIu64,
+			   "%" PRIu64 " bytes from 0x%" PRIx64
+			   " on are told by no record; LOST tells of %" PRIu64,
 			   hole, w->end, w->nr_lost);
 	} else if (hole < audit_skip_max(audit)) {
 		sums->nr_skipped_bytes += hole;
 		audit_mark_skipped(w->ring, e, w->end);
 		audit_skipped(audit, e, w->end, e->off);
-		audit_find(audit, INV_SKIPPED, sums, e, hole, "%" PRIu64 " bytes of padding before 0x%" PRIx64, hole,
-			   e->off);
+		audit_find(audit, INV_SKIPPED, sums, e, hole,
+			   "%" PRIu64 " bytes of padding before 0x%" PRIx64, hole, e->off);
 	} else {
 		audit_find(audit, INV_AUX_HOLE, sums, e, hole,
-			   "%" PRIu64 " bytes from 0x%" PRIx64 " on are told by no record, and no LOST says why", hole,
-			   w->end);
+			   "%" PRIu64 " bytes from 0x%" PRIx64
+			   " on are told by no record, and no LOST says why",
+			   hole, w->end);
 	}
 }
 
@@ -88,23 +92,27 @@ static void flags(struct walk *w, const struct entry *e)
 	if (e->flags & ~(uint64_t)KNOWN_FLAGS)
 		audit_find(audit, INV_FLAG_UNKNOWN, sums, e, 0, "flags 0x%" PRIx64, e->flags);
 	if (format && audit->family && audit->family != AUXTAP_AUXTRACE_CS_ETM) {
-		audit_find(audit, INV_FLAG_FORMAT, sums, e, 0, "format 0x%" PRIx64 " in a record of %s", format,
-			   audit->unit);
+		audit_find(audit, INV_FLAG_FORMAT, sums, e, 0,
+			   "format 0x%" PRIx64 " in a record of %s", format, audit->unit);
 	} else {
 		if (w->last && format != w->format)
-			audit_find(audit, INV_FLAG_FORMAT, sums, e, 0, "format 0x%" PRIx64 ", 0x%" PRIx64 " before",
-				   format, w->format);
+			audit_find(audit, INV_FLAG_FORMAT, sums, e, 0,
+				   "format 0x%" PRIx64 ", 0x%" PRIx64 " before", format, w->format);
 		w->format = format;
 	}
-	if (w->last && !(e->flags & PERF_AUX_FLAG_OVERWRITE) != !(w->last->flags & PERF_AUX_FLAG_OVERWRITE))
-		audit_find(audit, INV_MODE_MIXED, sums, e, 0, "OVERWRITE is %s before (at 0x%" PRIx64 ")",
-			   e->flags & PERF_AUX_FLAG_OVERWRITE ? "set, and was not in the record"
-							      : "not set, and was in the record",
+	if (w->last &&
+	    !(e->flags & PERF_AUX_FLAG_OVERWRITE) != !(w->last->flags & PERF_AUX_FLAG_OVERWRITE))
+		audit_find(audit, INV_MODE_MIXED, sums, e, 0,
+			   "OVERWRITE is %s before (at 0x%" PRIx64 ")",
+			   e->flags & PERF_AUX_FLAG_OVERWRITE ? "set, and was not in the record" :
+								"not set, and was in the record",
 			   w->last->file_off);
 	if (!e->size && !e->flags)
-		audit_find(audit, INV_EMPTY_RECORD, sums, e, 0, "size 0 and no flag: the kernel writes none");
+		audit_find(audit, INV_EMPTY_RECORD, sums, e, 0,
+			   "size 0 and no flag: the kernel writes none");
 	else if (!e->size && e->flags == format)
-		audit_find(audit, INV_EMPTY_FORMAT, sums, e, 0, "size 0, format 0x%" PRIx64, format);
+		audit_find(audit, INV_EMPTY_FORMAT, sums, e, 0, "size 0, format 0x%" PRIx64,
+			   format);
 }
 
 static void resumed(struct walk *w, const struct entry *e)
@@ -121,12 +129,13 @@ static void losses(struct walk *w, const struct entry *e)
 
 	if (e->flags & PERF_AUX_FLAG_PARTIAL) {
 		sums->nr_partial++;
-		audit_find(audit, INV_PARTIAL, sums, e, e->size, "within %" PRIu64 " bytes at 0x%" PRIx64, e->size, e->off);
+		audit_find(audit, INV_PARTIAL, sums, e, e->size,
+			   "within %" PRIu64 " bytes at 0x%" PRIx64, e->size, e->off);
 	}
 	if (e->flags & PERF_AUX_FLAG_COLLISION) {
 		sums->nr_collision++;
-		audit_find(audit, INV_COLLISION, sums, e, e->size, "within %" PRIu64 " bytes at 0x%" PRIx64, e->size,
-			   e->off);
+		audit_find(audit, INV_COLLISION, sums, e, e->size,
+			   "within %" PRIu64 " bytes at 0x%" PRIx64, e->size, e->off);
 	}
 	if (e->flags & PERF_AUX_FLAG_TRUNCATED) {
 		sums->nr_truncated++;
@@ -162,9 +171,9 @@ static void progress(struct walk *w, const struct entry *e)
 }
 
 /*
- * D21: a transaction that was truncated while it ran has disabled its event, so nothing follows before
- * the reader has read and enabled it; but for what the driver tried at once (H6, H13). One that is truncated
- * while it begins disables nothing: a row of those alone is no fault.
+ * D21: a transaction that was truncated while it ran has disabled its event, so nothing follows
+ * before the reader has read and enabled it; but for what the driver tried at once (H6, H13). One
+ * that is truncated while it begins disables nothing: a row of those alone is no fault.
  */
 static void again(struct walk *w, const struct entry *e)
 {
@@ -178,11 +187,14 @@ static void again(struct walk *w, const struct entry *e)
 	} else if (e->size) {
 		w->stopped = e;
 		w->nr_again = 0;
-	} else if (!w->stopped || w->saved >= e->off || e->off != audit_end(w->stopped->off, w->stopped->size)) {
+	} else if (!w->stopped || w->saved >= e->off ||
+		   e->off != audit_end(w->stopped->off, w->stopped->size)) {
 		w->stopped = NULL;
 	} else if (++w->nr_again == AGAIN_MIN) {
-		audit_find(audit, known ? INV_NOT_DISABLED : INV_TRUNCATED_AGAIN, w->ring->sums, e, 0,
-			   "truncated at 0x%" PRIx64 " (at 0x%" PRIx64 "), and %d times more, before anything was read",
+		audit_find(audit, known ? INV_NOT_DISABLED : INV_TRUNCATED_AGAIN, w->ring->sums, e,
+			   0,
+			   "truncated at 0x%" PRIx64 " (at 0x%" PRIx64
+			   "), and %d times more, before anything was read",
 			   e->off, w->stopped->file_off, AGAIN_MIN);
 	}
 }
@@ -194,7 +206,8 @@ static void one(struct walk *w, const struct entry *e)
 	uint64_t end = audit_end(e->off, e->size), size = audit->facts.aux_size;
 
 	if (e->off + e->size < e->off) { /* nothing in it can be believed */
-		audit_find(audit, INV_AUX_RANGE, sums, e, 0, "offset 0x%" PRIx64 ", size 0x%" PRIx64, e->off, e->size);
+		audit_find(audit, INV_AUX_RANGE, sums, e, 0,
+			   "offset 0x%" PRIx64 ", size 0x%" PRIx64, e->off, e->size);
 		return;
 	}
 	if (!sums->nr_records)
@@ -202,13 +215,17 @@ static void one(struct walk *w, const struct entry *e)
 	sums->nr_records++;
 	sums->nr_bytes += e->size;
 	if (w->last && e->time && w->last->time && e->time < w->last->time)
-		audit_find(audit, INV_TIME_BACK, sums, e, 0, "%" PRIu64 " ns before the record before",
-			   w->last->time - e->time);
+		audit_find(audit, INV_TIME_BACK, sums, e, 0,
+			   "%" PRIu64 " ns before the record before", w->last->time - e->time);
 	flags(w, e);
 	if (!sums->overwrite) {
 		place(w, e);
-		/* H4: PT's STOP lies at the end of the last page, so the byte that D5 keeps is written, too */
-		if (size && (e->size > size || (e->size == size && audit->family != AUXTAP_AUXTRACE_INTEL_PT)))
+		/*
+		 * H4: PT's STOP lies at the end of the last page, so the byte that D5 keeps is
+		 * written, too
+		 */
+		if (size && (e->size > size ||
+			     (e->size == size && audit->family != AUXTAP_AUXTRACE_INTEL_PT)))
 			audit_find(audit, INV_LARGER_THAN_BUFFER, sums, e, e->size,
 				   "%" PRIu64 " bytes in a ring of %" PRIu64, e->size, size);
 		audit_mark(w->ring, e);
@@ -234,24 +251,26 @@ static void stopped(const struct walk *w)
 		return;
 	left = audit->facts.time_end - w->truncated->time;
 	if (left >= RESUME_NS)
-		audit_find(audit, INV_NOT_RESUMED, w->ring->sums, w->truncated, 0,
-			   "nothing came from this ring in the %" PRIu64 ".%03" PRIu64
-			   " s that were recorded after it: the program ended, or nobody enabled the event again",
-			   left / 1000000000, left / 1000000 % 1000);
+		audit_find(
+			audit, INV_NOT_RESUMED, w->ring->sums, w->truncated, 0,
+			"nothing came from this ring in the %" PRIu64 ".%03" PRIu64
+			" s that were recorded after it: the program ended, or nobody enabled the event again",
+			left / 1000000000, left / 1000000 % 1000);
 }
 
 /*
- * A ring of a command's tasks on a CPU has one event for each of them (inherited ones), and their records
- * name but the first: what a second task's was told is no proof against the first's, also because the kernel
- * lets tasks exchange their events. A CPU-wide ring and a thread's have one event, whoever runs.
+ * A ring of a command's tasks on a CPU has one event for each of them (inherited ones), and their
+ * records name but the first: what a second task's was told is no proof against the first's, also
+ * because the kernel lets tasks exchange their events. A CPU-wide ring and a thread's have one
+ * event, whoever runs.
  */
 static bool has_one_event(const struct ring_view *ring)
 {
 	const struct auxtap_audit *audit = ring->audit;
 	const struct entry *first = NULL;
 	/*
-	 * perf's CPU-wide events are inherited, too, but their trace names no task. auxtap's are not, and
-	 * its trace never names one. Whose a file is that was cut is not known.
+	 * perf's CPU-wide events are inherited, too, but their trace names no task. auxtap's are
+	 * not, and its trace never names one. Whose a file is that was cut is not known.
 	 */
 	bool of_tasks = audit->by_auxtap || audit->incomplete, inherited = false, several = false;
 

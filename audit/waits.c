@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Wakeups, as auxtap's recorder has noted them: each watermark that the head passes wakes the reader,
- * by bytes or by padding (D11, D18), and nothing else does, least of all in an area that is
+ * Wakeups, as auxtap's recorder has noted them: each watermark that the head passes wakes the
+ * reader, by bytes or by padding (D11, D18), and nothing else does, least of all in an area that is
  * overwritten (D7). Stock perf notes nothing.
  */
 #include "audit_private.h"
@@ -41,14 +41,17 @@ static bool data_woke(const struct reader *r, uint64_t from, uint64_t to)
 	return mark && to && (to - 1) / mark > (from ? from - 1 : 0) / mark;
 }
 
-/* Passed, and neither this return of poll() nor the next one says so: the flag for it would have stayed (E12). */
+/*
+ * Passed, and neither this return of poll() nor the next one says so: the flag for it would have
+ * stayed (E12).
+ */
 static void missing(const struct reader *r, size_t i)
 {
 	struct auxtap_reader_wait at = wait_at(r, i, 0), before = wait_at(r, i, 1), next;
 	struct entry where = {.file_off = AUXTAP_OFFSET_NONE, .time = at.time_ns};
 
-	if (r->audit->overwrite_noted || at.flags & (AUXTAP_WAIT_WOKEN | AUXTAP_WAIT_LAST) || i + 1 == r->nr ||
-	    !passed(r, before.aux_head, at.aux_head))
+	if (r->audit->overwrite_noted || at.flags & (AUXTAP_WAIT_WOKEN | AUXTAP_WAIT_LAST) ||
+	    i + 1 == r->nr || !passed(r, before.aux_head, at.aux_head))
 		return;
 	next = wait_at(r, i + 1, 0);
 	if (next.flags & (AUXTAP_WAIT_WOKEN | AUXTAP_WAIT_LAST))
@@ -62,8 +65,8 @@ static void missing(const struct reader *r, size_t i)
 static void without_cause(const struct reader *r, size_t i, size_t woken)
 {
 	/*
-	 * What has woken may have come behind the return before: between it and the look at the heads.
-	 * So all counts since the return before the last one that was a wakeup.
+	 * What has woken may have come behind the return before: between it and the look at the
+	 * heads. So all counts since the return before the last one that was a wakeup.
 	 */
 	struct auxtap_reader_wait at = wait_at(r, i, 0), since = wait_at(r, woken, 1), next = at;
 	struct entry where = {.file_off = AUXTAP_OFFSET_NONE, .time = at.time_ns};
@@ -74,16 +77,19 @@ static void without_cause(const struct reader *r, size_t i, size_t woken)
 	if (!(at.flags & AUXTAP_WAIT_WOKEN) || (at.flags | next.flags) & AUXTAP_WAIT_STOPPED ||
 	    data_woke(r, since.data_head, at.data_head))
 		return;
-	if (!overwrite && (passed(r, since.aux_head, at.aux_head) || at.aux_head - at.aux_tail >= r->head.aux_size - 1))
+	if (!overwrite && (passed(r, since.aux_head, at.aux_head) ||
+			   at.aux_head - at.aux_tail >= r->head.aux_size - 1))
 		return;
 	if (overwrite)
 		audit_find(r->audit, INV_WAKEUP_CAUSE, &r->whose, &where, 0,
-			   "the area is overwritten, and the data ring held only %" PRIu64 " bytes more",
+			   "the area is overwritten, and the data ring held only %" PRIu64
+			   " bytes more",
 			   at.data_head - since.data_head);
 	else
 		audit_find(r->audit, INV_WAKEUP_CAUSE, &r->whose, &where, 0,
-			   "the head went from 0x%" PRIx64 " to 0x%" PRIx64 ", past no watermark of %" PRIu64
-			   "; the data ring held only %" PRIu64 " bytes more",
+			   "the head went from 0x%" PRIx64 " to 0x%" PRIx64
+			   ", past no watermark of %" PRIu64 "; the data ring held only %" PRIu64
+			   " bytes more",
 			   since.aux_head, at.aux_head, r->mark, at.data_head - since.data_head);
 }
 
@@ -111,8 +117,9 @@ void audit_reader(struct auxtap_audit *audit, const void *data, size_t size)
 		return;
 	if (r.head.nr_waits > r.nr)
 		audit_find(audit, INV_WAKEUPS_UNNOTED, &r.whose, NULL, 0,
-			   "%zu of %" PRIu64 " times are in the file; those behind them are not judged", r.nr,
-			   r.head.nr_waits);
+			   "%zu of %" PRIu64
+			   " times are in the file; those behind them are not judged",
+			   r.nr, r.head.nr_waits);
 	for (size_t i = 0, woken = 0; i < r.nr; i++) {
 		missing(&r, i);
 		without_cause(&r, i, woken);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Records against watermarks and pages. The kernel wakes when the head passes a multiple of the
- * watermark (D18); the driver makes the unit interrupt at a place that depends on it: PT at the page
- * at or before it (H4), SPE and TRBE at the page at or behind it, where they also stop (I4, J2).
+ * watermark (D18); the driver makes the unit interrupt at a place that depends on it: PT at the
+ * page at or before it (H4), SPE and TRBE at the page at or behind it, where they also stop (I4,
+ * J2).
  */
 #include "audit_private.h"
 
@@ -65,10 +66,12 @@ void audit_mark(const struct ring_view *ring, const struct entry *e)
 		return;
 	if (end >= mark + w)
 		audit_find(audit, INV_MISSED_INTERRUPT, ring->sums, e, end - mark,
-			   "goes from 0x%" PRIx64 " to 0x%" PRIx64 ", past the watermarks 0x%" PRIx64 " and 0x%" PRIx64,
+			   "goes from 0x%" PRIx64 " to 0x%" PRIx64
+			   ", past the watermarks 0x%" PRIx64 " and 0x%" PRIx64,
 			   e->off, end, mark, mark + w);
 	else if (audit->opts.max_skid && end > mark && end - mark > audit->opts.max_skid)
 		audit_find(audit, INV_LATE_INTERRUPT, ring->sums, e, end - mark,
-			   "ends %" PRIu64 " bytes behind the watermark 0x%" PRIx64 ", at most %" PRIu64 " are allowed",
+			   "ends %" PRIu64 " bytes behind the watermark 0x%" PRIx64
+			   ", at most %" PRIu64 " are allowed",
 			   end - mark, mark, audit->opts.max_skid);
 }

@@ -11,8 +11,7 @@
  * it must be known by then.
  */
 static int write_time_conv(struct auxtap_perfdata_writer *w,
-			   const struct perf_event_mmap_page *page,
-			   struct auxtap_error *err)
+			   const struct perf_event_mmap_page *page, struct auxtap_error *err)
 {
 	struct {
 		struct perf_event_header header;
@@ -48,13 +47,15 @@ int capture_write_auxtrace_info(struct auxtap_perfdata_writer *w, const char *pa
 	if (ret)
 		return ret;
 	if (ev->spe)
-		return auxtap_perfdata_writer_auxtrace_info(w, AUXTAP_AUXTRACE_ARM_SPE, spe, 2, err);
+		return auxtap_perfdata_writer_auxtrace_info(w, AUXTAP_AUXTRACE_ARM_SPE, spe, 2,
+							    err);
 	priv = malloc((ev->etm ? CAPTURE_ETM_INFO_MAX : AUXTAP_PT_INFO_NR) * sizeof(*priv));
 	if (!priv)
 		return auxtap_error_set(err, -ENOMEM, path, "no memory");
 	if (ev->etm) {
 		nr = capture_etm_info(priv, ev, ops, ctx, rings->snapshot);
-		ret = auxtap_perfdata_writer_auxtrace_info(w, AUXTAP_AUXTRACE_CS_ETM, priv, nr, err);
+		ret = auxtap_perfdata_writer_auxtrace_info(w, AUXTAP_AUXTRACE_CS_ETM, priv, nr,
+							   err);
 	} else {
 		capture_pt_info(priv, ev, ops, ctx, rings->page, rings->snapshot, rings->per_cpu,
 				rings->sched_switch);
@@ -97,5 +98,6 @@ int auxtap_write_auxtrace_info(struct auxtap_perfdata_writer *w, const char *pat
 	struct capture_event ev;
 	int ret = parse(&ev, event, be, err);
 
-	return ret ? ret : capture_write_auxtrace_info(w, path, &ev, be->perf, be->perf_ctx, &rings, err);
+	return ret ? ret :
+		     capture_write_auxtrace_info(w, path, &ev, be->perf, be->perf_ctx, &rings, err);
 }

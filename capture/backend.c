@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Backends: which perf interface and which control of the program go together, and what is possible here. */
+/*
+ * Backends: which perf interface and which control of the program go together, and what is possible
+ * here.
+ */
 #include "util/opts.h"
 #include "emulated.h"
 #include "native.h"
@@ -19,7 +22,6 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
 
 int auxtap_backend_open_kernel(struct auxtap_backend *be, struct auxtap_error *err)
 {
@@ -67,8 +69,7 @@ void backend_refresh(struct auxtap_backend *be)
 	}
 	snprintf(be->description, sizeof(be->description), "emulated, source %s%s%s%s%s%s",
 		 be->target->name, *link->engine ? " " : "", link->engine,
-		 *link->engine_note ? " (" : "", link->engine_note,
-		 *link->engine_note ? ")" : "");
+		 *link->engine_note ? " (" : "", link->engine_note, *link->engine_note ? ")" : "");
 }
 
 const char *backend_death(const struct auxtap_backend *be)
@@ -94,8 +95,9 @@ int auxtap_backend_open_emulation(struct auxtap_backend *be,
 	enum auxtap_source source, first;
 	struct emu_link *link;
 	const char *unit;
-	int ret = opts_take(&known, sizeof(known), OPTS_SIZE_AT(struct auxtap_emulation, trace_unit),
-			    emulation, "struct auxtap_emulation", err);
+	int ret =
+		opts_take(&known, sizeof(known), OPTS_SIZE_AT(struct auxtap_emulation, trace_unit),
+			  emulation, "struct auxtap_emulation", err);
 
 	memset(be, 0, sizeof(*be));
 	if (ret)
@@ -199,11 +201,13 @@ static bool try_ptrace(char *why, size_t size)
 	if (ptrace(PTRACE_SEIZE, pid, 0, PTRACE_O_EXITKILL))
 		snprintf(why, size,
 			 "ptrace is refused (%s); in a container allow SYS_PTRACE, else set "
-			 "kernel.yama.ptrace_scope to 1", strerror(errno));
+			 "kernel.yama.ptrace_scope to 1",
+			 strerror(errno));
 	else if (!memory_readable(pid, &value))
-		snprintf(why, size,
-			 "a program's memory may not be read: process_vm_readv and /proc/PID/mem are "
-			 "refused; in a container allow SYS_PTRACE");
+		snprintf(
+			why, size,
+			"a program's memory may not be read: process_vm_readv and /proc/PID/mem are "
+			"refused; in a container allow SYS_PTRACE");
 	else
 		ok = true;
 	kill(pid, SIGKILL);
@@ -246,8 +250,7 @@ static bool try_kernel(struct auxtap_probe *probe, const struct limits *limits)
 	const char *pmu = kernel_pmu(type, sizeof(type));
 	int fd;
 
-	snprintf(probe->kernel_event, sizeof(probe->kernel_event), "%s//u",
-		 pmu ? pmu : "intel_pt");
+	snprintf(probe->kernel_event, sizeof(probe->kernel_event), "%s//u", pmu ? pmu : "intel_pt");
 	if (!pmu) {
 		snprintf(probe->kernel_why, sizeof(probe->kernel_why),
 			 "this machine has no intel_pt PMU");
@@ -279,8 +282,8 @@ static void probe_all(struct auxtap_probe *probe)
 	probe->emulated = !emu_link_find(path, sizeof(path), &err);
 	probe->emulated_why[0] = '\0';
 	if (!probe->emulated && err.code == -EACCES)
-		snprintf(probe->emulated_why, sizeof(probe->emulated_why), "%.120s: %.30s", err.what,
-			 err.why);
+		snprintf(probe->emulated_why, sizeof(probe->emulated_why), "%.120s: %.30s",
+			 err.what, err.why);
 	else if (!probe->emulated)
 		snprintf(probe->emulated_why, sizeof(probe->emulated_why), "%.150s", err.why);
 	probe->qemu = qemu_usable("x86_64", probe->qemu_why, probe->qemu_engine,

@@ -108,8 +108,8 @@ unsigned int build_id_read(const char *path, const struct file_identity *recorde
 	if (fd < 0)
 		return 0;
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) ||
-	    (recorded && !file_identity_is(fd, recorded)) || !read_at(fd, ident, sizeof(ident), 0) ||
-	    memcmp(ident, ELFMAG, SELFMAG) ||
+	    (recorded && !file_identity_is(fd, recorded)) ||
+	    !read_at(fd, ident, sizeof(ident), 0) || memcmp(ident, ELFMAG, SELFMAG) ||
 	    ident[EI_DATA] != (*(const unsigned char *)&one ? ELFDATA2LSB : ELFDATA2MSB))
 		goto out;
 	n = ident[EI_CLASS] == ELFCLASS64 ? read_elf64(fd, id) : read_elf32(fd, id);

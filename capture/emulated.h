@@ -36,8 +36,8 @@ struct emu_link {
 	struct emu_account {
 		uint64_t offset; /* of a counter in 'accounts'; 0: none */
 		uint64_t begin;	 /* it stood there when the event was opened */
-	} *account_of_fd; /* as long as event_of_fd */
-	void *accounts; /* memory of the server's that outlives it; NULL: none */
+	} * account_of_fd;	 /* as long as event_of_fd */
+	void *accounts;		 /* memory of the server's that outlives it; NULL: none */
 	size_t accounts_size;
 	struct emu_link_mapping *mappings;
 	size_t nr_mappings;
@@ -63,7 +63,7 @@ struct emu_call_args {
 	size_t out_room;
 	size_t out_size; /* set: bytes of data in the reply */
 	uint64_t value[2];
-	int out_fd; /* set: a descriptor that came along, or -1 */
+	int out_fd;  /* set: a descriptor that came along, or -1 */
 	bool fd_cut; /* set: one came along, and this process has no number for it */
 };
 
@@ -71,7 +71,10 @@ struct emu_call_args {
 int emu_link_find(char *path, size_t size, struct auxtap_error *err);
 /* The file name of a helper in the folder of auxtap-emu. 0 if it is there. */
 int emu_link_find_beside(const char *name, char *path, size_t size);
-/* What auxtap-emu finds for programs of target ("x86_64"): version, path and note, or only the note. */
+/*
+ * What auxtap-emu finds for programs of target ("x86_64"): version, path and note, or only the
+ * note.
+ */
 struct emu_engine {
 	char version[32];
 	char path[PATH_MAX];

@@ -181,8 +181,7 @@ static void note_death(struct emu_link *link)
 				 "the emulator cannot start: too many open files (ulimit -n)");
 		else
 			snprintf(link->death, sizeof(link->death),
-				 "the emulator ended with status %d",
-				 WEXITSTATUS(status));
+				 "the emulator ended with status %d", WEXITSTATUS(status));
 	} else {
 		snprintf(link->death, sizeof(link->death), "the emulator hung up");
 	}
@@ -290,8 +289,7 @@ static int send_request(struct emu_link *link, const struct emu_call_args *args)
 }
 
 /* 1: reply read into *reply and args; 0: none yet; negative */
-static int receive_reply(struct emu_link *link, struct emu_call_args *args,
-			 struct emu_reply *reply)
+static int receive_reply(struct emu_link *link, struct emu_call_args *args, struct emu_reply *reply)
 {
 	union {
 		char space[CMSG_SPACE(4 * sizeof(int))];

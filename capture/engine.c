@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Which engines auxtap-emu finds and has tried: asked of the program itself, so that what is shown is what will run. */
+/*
+ * Which engines auxtap-emu finds and has tried: asked of the program itself, so that what is shown
+ * is what will run.
+ */
 #include "emulated.h"
 
 #include <errno.h>

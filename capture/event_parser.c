@@ -11,6 +11,7 @@
 #include <string.h>
 
 /* Terms a PMU may have when it cannot list its formats. */
+/* clang-format off */
 static const char *const candidate_terms[] = {
 	"pt",  "branch",     "tsc",	   "noretcomp", "cyc", "cyc_thresh", "mtc",
 	"mtc_period", "psb_period", "ptw", "fup_on_ptw", "pwr_evt", "event", "notnt",
@@ -18,6 +19,7 @@ static const char *const candidate_terms[] = {
 	"ts_enable", "pa_enable", "pct_enable", "jitter", "branch_filter", "load_filter",
 	"store_filter", "event_filter", "inv_event_filter", "min_latency",
 };
+/* clang-format on */
 
 struct pmu {
 	const char *name;
@@ -153,8 +155,7 @@ static bool set_default(const struct pmu *pmu, struct perf_event_attr *attr, con
 {
 	struct term_format format;
 
-	return !term_format(pmu, term, attr, &format) &&
-	       deposit(format.word, format.mask, value);
+	return !term_format(pmu, term, attr, &format) && deposit(format.word, format.mask, value);
 }
 
 /* By its name, or by a term that only Intel PT has: our module may have any name. */
@@ -165,29 +166,35 @@ static bool is_pt(const struct pmu *pmu, struct perf_event_attr *attr)
 	return !strcmp(pmu->name, "intel_pt") || !term_format(pmu, "noretcomp", attr, &format);
 }
 
-/* perf's choice for intel_pt: tsc; pt and branch; a period of 3 where caps allow, else the next smaller, else the smallest. */
+/*
+ * perf's choice for intel_pt: tsc; pt and branch; a period of 3 where caps allow, else the next
+ * smaller, else the smallest.
+ */
 static void pt_defaults(const struct pmu *pmu, struct perf_event_attr *attr, bool emulated)
 {
 	uint64_t supported, periods;
 
 	set_default(pmu, attr, "tsc", 1);
-	/* Emulated time moves with the instructions: MTC tells nothing new there, so only when asked for. */
+	/*
+	 * Emulated time moves with the instructions: MTC tells nothing new there, so only when
+	 * asked for.
+	 */
 	if (!emulated && pmu_cap(pmu, "mtc", &supported) && supported &&
 	    pmu_cap(pmu, "mtc_periods", &periods) && periods) {
 		uint64_t pick = periods & 0xf;
 
 		set_default(pmu, attr, "mtc", 1);
 		set_default(pmu, attr, "mtc_period",
-			    pick ? 63u - (unsigned)__builtin_clzll(pick)
-				 : (unsigned)__builtin_ctzll(periods));
+			    pick ? 63u - (unsigned)__builtin_clzll(pick) :
+				   (unsigned)__builtin_ctzll(periods));
 	}
 	if (pmu_cap(pmu, "psb_cyc", &supported) && supported &&
 	    pmu_cap(pmu, "psb_periods", &periods) && periods) {
 		uint64_t pick = periods & 0xf;
 
 		set_default(pmu, attr, "psb_period",
-			    pick ? 63u - (unsigned)__builtin_clzll(pick)
-				 : (unsigned)__builtin_ctzll(periods));
+			    pick ? 63u - (unsigned)__builtin_clzll(pick) :
+				   (unsigned)__builtin_ctzll(periods));
 	}
 	if (set_default(pmu, attr, "pt", 1))
 		set_default(pmu, attr, "branch", 1);
@@ -234,7 +241,7 @@ static int check_period(const struct pmu *pmu, struct perf_event_attr *attr, con
 	return -EINVAL;
 }
 
-#define SPE_INTERVAL_STEP 256u	       /* PMSIRR_EL1.INTERVAL has no bits below */
+#define SPE_INTERVAL_STEP 256u /* PMSIRR_EL1.INTERVAL has no bits below */
 #define SPE_INTERVAL_MAX  0xffffff00u
 
 /*
@@ -252,8 +259,8 @@ static int check_interval(const struct pmu *pmu, const struct perf_event_attr *a
 		least = strtoull(text, NULL, 10); /* decimal, unlike other caps */
 	if (period >= least && period <= SPE_INTERVAL_MAX && !(period % SPE_INTERVAL_STEP))
 		return 0;
-	auxtap_error_set(err, -EINVAL, "period", "%s cannot sample every %llu operations", pmu->name,
-			 period);
+	auxtap_error_set(err, -EINVAL, "period", "%s cannot sample every %llu operations",
+			 pmu->name, period);
 	below = period / SPE_INTERVAL_STEP * SPE_INTERVAL_STEP;
 	if (period < least)
 		auxtap_error_todo(err, "its least period is %llu", least);
@@ -280,8 +287,8 @@ static int apply_sink(const struct pmu *pmu, struct perf_event_attr *attr, const
 	if (pmu_text(pmu, "sinks/", "", text, sizeof(text)) > 0)
 		for (sink = strtok_r(text, "\n", &save); sink && len < sizeof(known);
 		     sink = strtok_r(NULL, "\n", &save))
-			len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s", len ? ", " : "",
-						sink);
+			len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s",
+						len ? ", " : "", sink);
 	auxtap_error_set(err, -EINVAL, pmu->name, "has no sink '%s'", name);
 	if (*known)
 		auxtap_error_todo(err, "it has: %s", known);
@@ -399,8 +406,8 @@ void capture_event_fit(struct capture_event *ev, const struct auxtap_perf_ops *o
 	    !pmu_cap(&pmu, "psb_periods", &periods))
 		return;
 	now = extract(*format.word, format.mask);
-	for (uint64_t lower = now; lower-- > 0 &&
-	     (PSB_PERIOD_BYTES << now) * PSBS_IN_AREA > area_bytes;) {
+	for (uint64_t lower = now;
+	     lower-- > 0 && (PSB_PERIOD_BYTES << now) * PSBS_IN_AREA > area_bytes;) {
 		if (periods & (1ull << lower))
 			now = lower;
 	}
@@ -453,9 +460,11 @@ int capture_event_parse(struct capture_event *ev, const char *spec,
 	}
 	if (pmu_text(&pmu, "type", "", type, sizeof(type)) <= 0) {
 		auxtap_error_set(err, -ENODEV, spec, "there is no PMU '%s' here", ev->pmu);
-		auxtap_error_todo(err, emulated ? "the emulated ones are intel_pt, cs_etm and arm_spe_0"
-						: "'auxtap list' shows what there is; "
-						  "--backend emulated needs none");
+		auxtap_error_todo(err,
+				  emulated ?
+					  "the emulated ones are intel_pt, cs_etm and arm_spe_0" :
+					  "'auxtap list' shows what there is; "
+					  "--backend emulated needs none");
 		return -ENODEV;
 	}
 	ev->attr.type = (uint32_t)strtoul(type, &end, 10);
@@ -535,7 +544,7 @@ void capture_pt_info(uint64_t *priv, const struct capture_event *ev,
 /* What perf's bits of attr.config are in TRCCONFIGR. */
 static uint64_t etm_configr(uint64_t config)
 {
-	static const uint8_t bits[][2] = {{8, 3},  {12, 4},  {14, 6}, {15, 7},
+	static const uint8_t bits[][2] = {{8, 3},   {12, 4},  {14, 6}, {15, 7},
 					  {15, 15}, {28, 11}, {29, 12}};
 	uint64_t configr = 0;
 
@@ -547,9 +556,9 @@ static uint64_t etm_configr(uint64_t config)
 size_t capture_etm_info(uint64_t *priv, const struct capture_event *ev,
 			const struct auxtap_perf_ops *ops, void *ctx, bool snapshot)
 {
-	static const char *const regs[] = {"trcidr/trcidr0", "trcidr/trcidr1", "trcidr/trcidr2",
-					   "trcidr/trcidr8", "mgmt/trcauthstatus",
-					   "mgmt/trcdevarch"};
+	static const char *const regs[] = {"trcidr/trcidr0",	 "trcidr/trcidr1",
+					   "trcidr/trcidr2",	 "trcidr/trcidr8",
+					   "mgmt/trcauthstatus", "mgmt/trcdevarch"};
 	struct pmu pmu = {.name = ev->pmu, .ops = ops, .ctx = ctx};
 	size_t at = 3;
 	uint32_t nr_cpus = 0;
@@ -577,9 +586,9 @@ size_t capture_etm_info(uint64_t *priv, const struct capture_event *ev,
 		}
 		/* what the timestamps count: TRFCR.TS; -1: older kernels do not tell */
 		snprintf(name, sizeof(name), "cpu%u/ts_source", cpu);
-		v[2 + v[2]] = pmu_text(&pmu, name, "", text, sizeof(text)) > 0
-				      ? (uint64_t)strtoll(text, NULL, 10)
-				      : UINT64_MAX;
+		v[2 + v[2]] = pmu_text(&pmu, name, "", text, sizeof(text)) > 0 ?
+				      (uint64_t)strtoll(text, NULL, 10) :
+				      UINT64_MAX;
 		v[1] = cpu;
 		v[3] = etm_configr(ev->attr.config);
 		v[4] = (0x10 + 2 * cpu) & 0x7f; /* the trace ID, unless the kernel tells another */

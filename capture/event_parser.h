@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From perf's event syntax, "PMU/term,term=value/mods", to an attribute; from a PMU to its AUXTRACE_INFO. */
+/*
+ * From perf's event syntax, "PMU/term,term=value/mods", to an attribute; from a PMU to its
+ * AUXTRACE_INFO.
+ */
 #ifndef AUXTAP_CAPTURE_EVENT_PARSER_H
 #define AUXTAP_CAPTURE_EVENT_PARSER_H
 

@@ -11,9 +11,9 @@
 struct mapped_id {
 	char *name;
 	struct file_identity file;
-	uint8_t id[20], size; /* size 0: no build-id, or the name was another file's by then */
+	uint8_t id[20], size;	 /* size 0: no build-id, or the name was another file's by then */
 	struct timespec changed; /* the inode, when the build-id was read */
-	bool several;	      /* other files were mapped under the same name */
+	bool several;		 /* other files were mapped under the same name */
 };
 
 struct mapped_ids {

@@ -54,10 +54,10 @@ static int emulated_open(void *ctx, const struct perf_event_attr *attr, pid_t pi
 
 		if (table)
 			link->event_of_fd = table;
-		accounts = table ? realloc(link->account_of_fd, (size_t)nr * sizeof(*accounts)) : NULL;
+		accounts =
+			table ? realloc(link->account_of_fd, (size_t)nr * sizeof(*accounts)) : NULL;
 		if (!accounts) {
-			struct emu_call_args undo = {.call = EMU_CLOSE,
-						     .event = (int32_t)number};
+			struct emu_call_args undo = {.call = EMU_CLOSE, .event = (int32_t)number};
 
 			emu_link_call(link, &undo);
 			close(fd);
@@ -69,7 +69,8 @@ static int emulated_open(void *ctx, const struct perf_event_attr *attr, pid_t pi
 		link->nr_event_of_fd = nr;
 	}
 	link->event_of_fd[fd] = (int32_t)number;
-	link->account_of_fd[fd] = (struct emu_account){.offset = args.value[0], .begin = args.value[1]};
+	link->account_of_fd[fd] =
+		(struct emu_account){.offset = args.value[0], .begin = args.value[1]};
 	return fd;
 }
 
@@ -118,8 +119,9 @@ static void *emulated_mmap(void *ctx, size_t length, int prot, int flags, int fd
 		return NULL;
 	}
 	close(args.out_fd);
-	mappings[link->nr_mappings++] = (struct emu_link_mapping){
-		.addr = addr, .length = length, .number = (uint64_t)number};
+	mappings[link->nr_mappings++] = (struct emu_link_mapping){.addr = addr,
+								  .length = length,
+								  .number = (uint64_t)number};
 	*error = 0;
 	return addr;
 }
@@ -154,8 +156,7 @@ static int emulated_ioctl(void *ctx, int fd, unsigned long request, unsigned lon
 		return -EBADF;
 	switch (request) {
 	case PERF_EVENT_IOC_SET_OUTPUT:
-		args.arg[1] = (int)arg < 0 ? (uint64_t)-1
-					   : (uint64_t)event_of(link, (int)arg);
+		args.arg[1] = (int)arg < 0 ? (uint64_t)-1 : (uint64_t)event_of(link, (int)arg);
 		break;
 	case PERF_EVENT_IOC_SET_FILTER:
 		args.data = (const void *)arg;

@@ -95,8 +95,7 @@ static ssize_t list_folder(const char *path, char *buf, size_t size)
 	return (ssize_t)len;
 }
 
-static ssize_t kernel_pmu_attr(void *ctx, const char *pmu, const char *attr, char *buf,
-			       size_t size)
+static ssize_t kernel_pmu_attr(void *ctx, const char *pmu, const char *attr, char *buf, size_t size)
 {
 	char path[512];
 	ssize_t n;

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MMAPS_MAX  4096u	 /* of one process */
-#define EXECS_KEPT 8u	 /* of one process */
+#define MMAPS_MAX  4096u       /* of one process */
+#define EXECS_KEPT 8u	       /* of one process */
 #define BYTES_MAX  (12u << 20) /* of all processes */
 
 static const struct perf_event_header *header_of(const struct kept_record *r)
@@ -79,7 +79,10 @@ static bool covers(const struct mmap2_body *a, const struct mmap2_body *b)
 	return a->addr <= b->addr && a->addr + a->len >= b->addr + b->len;
 }
 
-/* One mapping less: the oldest that the new one hides (of no living code: not a loss), else the oldest. */
+/*
+ * One mapping less: the oldest that the new one hides (of no living code: not a loss), else the
+ * oldest.
+ */
 static void give_up_one(struct process_table *table, struct process *p,
 			const struct mmap2_body *newer)
 {
@@ -143,8 +146,7 @@ static void forget_first_execs(struct process_table *table, struct process *p)
 		drop(table, p, 0);
 }
 
-static void drop_thread(struct process_table *table, struct process *p, uint32_t type,
-			pid_t tid)
+static void drop_thread(struct process_table *table, struct process *p, uint32_t type, pid_t tid)
 {
 	for (size_t i = p->nr; i-- > 0;) {
 		const struct perf_event_header *h = header_of(p->records[i]);
@@ -251,7 +253,10 @@ int process_fork(struct process_table *table, pid_t parent, pid_t child)
 		const struct trailer *trailer;
 		size_t body_size;
 
-		/* The name of the process and its mappings; of the threads only the caller lives on. */
+		/*
+		 * The name of the process and its mappings; of the threads only the caller lives
+		 * on.
+		 */
 		if (h->type != PERF_RECORD_MMAP2 &&
 		    !(h->type == PERF_RECORD_COMM && tid_of(h) == (uint32_t)parent))
 			continue;

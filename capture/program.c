@@ -81,7 +81,8 @@ static int resolve_elf(const char *name, char *path)
 		size = read(fd, head, sizeof(head) - 1);
 		close(fd);
 		if (size >= (ssize_t)sizeof(eh) && !memcmp(head, ELFMAG, SELFMAG)) {
-			memcpy(&eh, head, sizeof(eh)); /* e_machine is where it is in both classes */
+			/* e_machine is where it is in both classes */
+			memcpy(&eh, head, sizeof(eh));
 			return head[EI_DATA] == ELFDATA2LSB ? eh.e_machine : -ENOEXEC;
 		}
 		if (size < 3 || memcmp(head, "#!", 2) || !interpreter(head, path))

@@ -43,27 +43,30 @@ static void not_permitted(const char *event, const struct perf_event_attr *attr,
 			  int code, const struct limits *limits, struct auxtap_error *err)
 {
 	long need = tid < 0 ? 0 : attr->exclude_kernel ? 2 : 1;
-	const char *what = tid < 0		  ? "tracing whole CPUs"
-			   : attr->exclude_kernel ? "tracing your own programs"
-						  : "tracing the kernel's side of your programs";
+	const char *what = tid < 0		? "tracing whole CPUs" :
+			   attr->exclude_kernel ? "tracing your own programs" :
+						  "tracing the kernel's side of your programs";
 	char user_mode[128] = "";
 
 	if (limits->paranoid == NO_LEVEL) {
 		auxtap_error_set(err, code, event,
 				 "perf_event_open: %s; this kernel shows no "
-				 "kernel.perf_event_paranoid", strerror(-code));
+				 "kernel.perf_event_paranoid",
+				 strerror(-code));
 		auxtap_error_todo(err, "in a container allow perf_event_open and CAP_PERFMON");
 	} else if (limits->paranoid > need) {
 		auxtap_error_set(err, code, event,
 				 "perf_event_open: %s: kernel.perf_event_paranoid is %ld, and %s "
-				 "needs %ld or less", strerror(-code), limits->paranoid, what,
-				 need);
+				 "needs %ld or less",
+				 strerror(-code), limits->paranoid, what, need);
 		if (need == 1 && limits->paranoid == 2)
 			snprintf(user_mode, sizeof(user_mode),
-				 "; or trace user mode alone: -e %.*s//u",
-				 (int)strcspn(event, "/"), event);
-		auxtap_error_todo(err, "sysctl kernel.perf_event_paranoid=%ld, or run as root "
-				       "or with CAP_PERFMON%s", need, user_mode);
+				 "; or trace user mode alone: -e %.*s//u", (int)strcspn(event, "/"),
+				 event);
+		auxtap_error_todo(err,
+				  "sysctl kernel.perf_event_paranoid=%ld, or run as root "
+				  "or with CAP_PERFMON%s",
+				  need, user_mode);
 	} else {
 		auxtap_error_set(err, code, event,
 				 "perf_event_open: %s, though kernel.perf_event_paranoid is %ld: "
@@ -130,8 +133,9 @@ static void locked_too_much(unsigned int nr_rings, uint64_t data_kb, uint64_t au
 
 	/* The same user's other rings and locked pages count as well; how many, nobody tells. */
 	if (fits(total_kb, l)) {
-		auxtap_error_todo(err, "other rings or locked memory of this user take their part; "
-				       "end them, or raise 'ulimit -l' beyond %llu",
+		auxtap_error_todo(err,
+				  "other rings or locked memory of this user take their part; "
+				  "end them, or raise 'ulimit -l' beyond %llu",
 				  (unsigned long long)l->memlock_kb);
 		return;
 	}
@@ -139,31 +143,31 @@ static void locked_too_much(unsigned int nr_rings, uint64_t data_kb, uint64_t au
 		smaller = smaller > page_kb ? smaller / 2 : 0;
 	if (smaller)
 		snprintf(use, sizeof(use), "-m ,%lluK; or ", (unsigned long long)smaller);
-	auxtap_error_todo(err, "%s'ulimit -l %llu'; or sysctl kernel.perf_event_mlock_kb=%llu; or "
-			       "run as root or with CAP_IPC_LOCK", use,
-			  (unsigned long long)(total_kb - perf_kb),
+	auxtap_error_todo(err,
+			  "%s'ulimit -l %llu'; or sysctl kernel.perf_event_mlock_kb=%llu; or "
+			  "run as root or with CAP_IPC_LOCK",
+			  use, (unsigned long long)(total_kb - perf_kb),
 			  (unsigned long long)((total_kb - l->memlock_kb + l->nr_cpus - 1) /
 					       l->nr_cpus));
 }
 
-int refusal_map(const char *what, uint64_t bytes, int code, unsigned int nr_rings,
-		uint64_t data_kb, uint64_t aux_kb, const struct limits *limits,
-		struct auxtap_error *err)
+int refusal_map(const char *what, uint64_t bytes, int code, unsigned int nr_rings, uint64_t data_kb,
+		uint64_t aux_kb, const struct limits *limits, struct auxtap_error *err)
 {
 	uint64_t total_kb = nr_rings * (data_kb + aux_kb);
 	uint64_t perf_kb = limits->mlock_kb * limits->nr_cpus;
 
-	auxtap_error_set(err, code, what, "mmap of %llu KiB: %s",
-			 (unsigned long long)bytes / 1024, strerror(-code));
+	auxtap_error_set(err, code, what, "mmap of %llu KiB: %s", (unsigned long long)bytes / 1024,
+			 strerror(-code));
 	switch (code) {
 	case -EPERM:
-		auxtap_error_set(err, code, what,
-				 "mmap of %llu KiB: %s: %u rings take %llu KiB of locked memory; "
-				 "allowed are %llu (perf_event_mlock_kb, %u CPUs) and %llu (ulimit -l)",
-				 (unsigned long long)bytes / 1024, strerror(-code), nr_rings,
-				 (unsigned long long)total_kb,
-				 (unsigned long long)perf_kb,
-				 limits->nr_cpus, (unsigned long long)limits->memlock_kb);
+		auxtap_error_set(
+			err, code, what,
+			"mmap of %llu KiB: %s: %u rings take %llu KiB of locked memory; "
+			"allowed are %llu (perf_event_mlock_kb, %u CPUs) and %llu (ulimit -l)",
+			(unsigned long long)bytes / 1024, strerror(-code), nr_rings,
+			(unsigned long long)total_kb, (unsigned long long)perf_kb, limits->nr_cpus,
+			(unsigned long long)limits->memlock_kb);
 		locked_too_much(nr_rings, data_kb, aux_kb, limits, err);
 		break;
 	case -EOPNOTSUPP:
@@ -179,8 +183,9 @@ int refusal_map(const char *what, uint64_t bytes, int code, unsigned int nr_ring
 		break;
 	case -ENOMEM:
 		/* one page is not too much, but too little for TRBE and SPE */
-		auxtap_error_todo(err, bytes > 4096 ? "use a smaller -m"
-						    : "use a larger -m; some trace units need two pages");
+		auxtap_error_todo(err, bytes > 4096 ?
+					       "use a smaller -m" :
+					       "use a larger -m; some trace units need two pages");
 		break;
 	default:
 		break;

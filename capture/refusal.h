@@ -24,8 +24,7 @@ void limits_read(struct limits *limits);
 int refusal_open(const char *event, const struct perf_event_attr *attr, pid_t tid, int code,
 		 const struct limits *limits, struct auxtap_error *err);
 /* mmap() of bytes said code; nr_rings are wanted, of data_kb and aux_kb each. */
-int refusal_map(const char *what, uint64_t bytes, int code, unsigned int nr_rings,
-		uint64_t data_kb, uint64_t aux_kb, const struct limits *limits,
-		struct auxtap_error *err);
+int refusal_map(const char *what, uint64_t bytes, int code, unsigned int nr_rings, uint64_t data_kb,
+		uint64_t aux_kb, const struct limits *limits, struct auxtap_error *err);
 
 #endif

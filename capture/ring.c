@@ -39,8 +39,7 @@ static bool power_of_two_or_0(uint64_t n)
 }
 
 int auxtap_ring_init(struct auxtap_ring *ring, void *page, size_t page_mapping_size,
-		     const void *aux, size_t aux_size, bool aux_overwrite,
-		     struct auxtap_error *err)
+		     const void *aux, size_t aux_size, bool aux_overwrite, struct auxtap_error *err)
 {
 	uint64_t page_size = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t data_off = page_size, data_size;
@@ -52,20 +51,23 @@ int auxtap_ring_init(struct auxtap_ring *ring, void *page, size_t page_mapping_s
 					"mapping of %zu bytes holds no control page",
 					page_mapping_size);
 	data_size = page_mapping_size - page_size;
-	/* data_offset and data_size are in the page since 4.1; they may only narrow what we mapped. */
+	/*
+	 * data_offset and data_size are in the page since 4.1; they may only narrow what we mapped.
+	 */
 	if (pg->data_size) {
 		data_off = pg->data_offset;
 		data_size = pg->data_size;
 	}
 	if (data_off < page_size || data_off > page_mapping_size ||
 	    data_size > page_mapping_size - data_off || !power_of_two_or_0(data_size))
-		return auxtap_error_set(err, -EINVAL, "data ring",
-					"offset %llu and size %llu do not fit a mapping of %zu bytes",
-					(unsigned long long)data_off,
-					(unsigned long long)data_size, page_mapping_size);
+		return auxtap_error_set(
+			err, -EINVAL, "data ring",
+			"offset %llu and size %llu do not fit a mapping of %zu bytes",
+			(unsigned long long)data_off, (unsigned long long)data_size,
+			page_mapping_size);
 	if (aux && (!aux_size || !power_of_two_or_0(aux_size)))
-		return auxtap_error_set(err, -EINVAL, "AUX area",
-					"size %zu is not a power of two", aux_size);
+		return auxtap_error_set(err, -EINVAL, "AUX area", "size %zu is not a power of two",
+					aux_size);
 	ring->page = pg;
 	ring->data = (const unsigned char *)page + data_off;
 	ring->data_size = data_size;
@@ -74,8 +76,7 @@ int auxtap_ring_init(struct auxtap_ring *ring, void *page, size_t page_mapping_s
 	ring->aux_overwrite = aux_overwrite;
 	ring->data_prev_abs = ring->data_next_abs =
 		__atomic_load_n(&pg->data_tail, __ATOMIC_RELAXED);
-	ring->aux_prev_abs =
-		aux_overwrite ? 0 : __atomic_load_n(&pg->aux_tail, __ATOMIC_RELAXED);
+	ring->aux_prev_abs = aux_overwrite ? 0 : __atomic_load_n(&pg->aux_tail, __ATOMIC_RELAXED);
 	return 0;
 }
 

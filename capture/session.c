@@ -18,7 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Kernels let an ETM synchronise every 4096 bytes, there is no term for it: two of these hold one. */
+/*
+ * Kernels let an ETM synchronise every 4096 bytes, there is no term for it: two of these hold one.
+ */
 #define ETM_LEAST_SNAPSHOT 8192
 
 #define DEFAULT_DATA_PAGES 128u
@@ -59,7 +61,10 @@ static int check_pages(uint64_t pages, const char *what, struct auxtap_error *er
 	return -EINVAL;
 }
 
-/* Of an emulated processor; it may start as a script or another program that executes the one to trace. */
+/*
+ * Of an emulated processor; it may start as a script or another program that executes the one to
+ * trace.
+ */
 static int check_machine(const struct auxtap_session *s, int machine, struct auxtap_error *err)
 {
 	const struct capture_event *ev = &s->event;
@@ -76,8 +81,8 @@ static int check_machine(const struct auxtap_session *s, int machine, struct aux
 #endif
 	if (!ev->aux || ev->etm || ev->spe)
 		return 0;
-	auxtap_error_set(err, -EINVAL, s->opts.argv[0],
-			 "an AArch64 program, and %s traces x86-64", ev->pmu);
+	auxtap_error_set(err, -EINVAL, s->opts.argv[0], "an AArch64 program, and %s traces x86-64",
+			 ev->pmu);
 	auxtap_error_todo(err, "use -e cs_etm//u, or leave -e away");
 	return -EINVAL;
 }
@@ -112,7 +117,8 @@ static int configure(struct auxtap_session *s, struct auxtap_error *err)
 		return auxtap_error_set(err, -ENOTSUP, s->opts.cpus ? "-C" : "-a",
 					"the emulated backend traces programs, not CPUs");
 	ret = capture_event_parse(&s->event,
-				  s->opts.event ? s->opts.event : backend_default_event(s->be, machine),
+				  s->opts.event ? s->opts.event :
+						  backend_default_event(s->be, machine),
 				  s->be->perf, s->be->perf_ctx, emulated, err);
 	if (!ret && emulated)
 		ret = check_machine(s, machine, err);
@@ -122,10 +128,11 @@ static int configure(struct auxtap_session *s, struct auxtap_error *err)
 		return auxtap_error_set(err, -EINVAL, s->event.name,
 					"has no AUX area to take a snapshot of");
 	if (s->event.etm && s->opts.snapshot_size && s->opts.snapshot_size < ETM_LEAST_SNAPSHOT) {
-		auxtap_error_set(err, -EINVAL, "-S",
-				 "decoding can begin at every 4096th byte of this trace: %llu bytes may "
-				 "have no such place",
-				 (unsigned long long)s->opts.snapshot_size);
+		auxtap_error_set(
+			err, -EINVAL, "-S",
+			"decoding can begin at every 4096th byte of this trace: %llu bytes may "
+			"have no such place",
+			(unsigned long long)s->opts.snapshot_size);
 		auxtap_error_todo(err, "keep 8K or more");
 		return -EINVAL;
 	}
@@ -145,8 +152,9 @@ static void program_name(struct auxtap_session *s)
 
 static int start_program(struct auxtap_session *s, struct auxtap_error *err)
 {
-	struct auxtap_spawn spawn = {
-		.size = sizeof(spawn), .argv = s->opts.argv, .truth_path = s->opts.truth_path};
+	struct auxtap_spawn spawn = {.size = sizeof(spawn),
+				     .argv = s->opts.argv,
+				     .truth_path = s->opts.truth_path};
 	int ret;
 
 	program_name(s);
@@ -215,8 +223,8 @@ static int attach(struct auxtap_session *s, struct auxtap_error *err)
 
 	s->stats.exit_status = -1;
 	if (id) {
-		ret = s->be->target->attach(s->be->target_ctx, id, !s->opts.pid,
-					    s->opts.truth_path, err);
+		ret = s->be->target->attach(s->be->target_ctx, id, !s->opts.pid, s->opts.truth_path,
+					    err);
 		if (ret)
 			return ret;
 		s->main_pid = id;
@@ -255,8 +263,9 @@ int auxtap_session_open(struct auxtap_session **out, struct auxtap_backend *be,
 	struct auxtap_session *s;
 	int ret;
 
-	ret = opts_take(&known, sizeof(known), OPTS_SIZE_AT(struct auxtap_session_opts, on_snapshot),
-			opts, "struct auxtap_session_opts", err);
+	ret = opts_take(&known, sizeof(known),
+			OPTS_SIZE_AT(struct auxtap_session_opts, on_snapshot), opts,
+			"struct auxtap_session_opts", err);
 	if (ret)
 		return ret;
 	opts = &known;
@@ -324,7 +333,9 @@ const struct auxtap_session_stats *auxtap_session_stats(const struct auxtap_sess
 	return &s->stats;
 }
 
-/* One thread too many for some limit: the others are traced, and so is the next when one is gone. */
+/*
+ * One thread too many for some limit: the others are traced, and so is the next when one is gone.
+ */
 static bool is_limit(int code)
 {
 	return code == -EUSERS || code == -EMFILE || code == -ENFILE || code == -ENOMEM;
@@ -359,7 +370,7 @@ static int task_new(struct auxtap_session *s, const struct auxtap_target_event *
 
 	if (st && attached)
 		return 0; /* the program we started */
-	if (st) /* its exit was not told: a number used again */
+	if (st)		  /* its exit was not told: a number used again */
 		session_close_stream(s, st);
 	if (ev->type == AUXTAP_TARGET_FORK && s->opts.crash) {
 		/* The parent's mappings up to now are the child's. */
@@ -382,8 +393,8 @@ static int task_new(struct auxtap_session *s, const struct auxtap_target_event *
 		return ret;
 	st = session_find(s, ev->tid);
 	if (attached) {
-		ret = session_synthesise(s, st, ev->pid, ev->tid, ev->comm, ev->pid == ev->tid ||
-					 ev->tid == s->main_pid, err);
+		ret = session_synthesise(s, st, ev->pid, ev->tid, ev->comm,
+					 ev->pid == ev->tid || ev->tid == s->main_pid, err);
 		if (ret)
 			return ret;
 	}
@@ -394,8 +405,9 @@ static int task_new(struct auxtap_session *s, const struct auxtap_target_event *
 /* Crash mode: its ring goes with it. A death that comes later has to tell what it lacks. */
 static void thread_ended(struct auxtap_session *s, const struct stream *st)
 {
-	struct ended_thread gone = {
-		.tid = st->tid, .time_begin = st->since, .time_end = s->last_time};
+	struct ended_thread gone = {.tid = st->tid,
+				    .time_begin = st->since,
+				    .time_end = s->last_time};
 	struct auxtap_unit_stats unit;
 
 	if (s->be->perf->unit_stats && !s->be->perf->unit_stats(s->be->perf_ctx, st->fd, &unit)) {
@@ -418,8 +430,8 @@ static int thread_exit(struct auxtap_session *s, const struct auxtap_target_even
 	st->disabled = true;
 	ret = session_drain_data(s, st, err);
 	if (!ret && !s->opts.crash)
-		ret = s->aux_overwrite ? session_snapshot_stream(s, st, err)
-				       : session_drain_aux(s, st, err);
+		ret = s->aux_overwrite ? session_snapshot_stream(s, st, err) :
+					 session_drain_aux(s, st, err);
 	if (!ret && !s->aux_overwrite)
 		session_dropped(s, st);
 	else if (!s->opts.crash && ev->tid == ev->pid)
@@ -612,8 +624,8 @@ static int wait_for_something(struct auxtap_session *s, struct auxtap_error *err
 
 	if (vector_reserve(s->poll_fds, nr, s->room_poll_fds))
 		return auxtap_error_set(err, -ENOMEM, "session", "no memory");
-	s->poll_fds[0] = (struct pollfd){.fd = s->be->target->fd(s->be->target_ctx),
-					 .events = POLLIN};
+	s->poll_fds[0] =
+		(struct pollfd){.fd = s->be->target->fd(s->be->target_ctx), .events = POLLIN};
 	s->poll_fds[1] = (struct pollfd){.fd = s->control_fd, .events = POLLIN};
 	for (size_t i = 0; i < s->nr_streams; i++)
 		s->poll_fds[i + 2] =

@@ -29,24 +29,24 @@ struct stream {
 		int fd;
 		bool traces; /* attrs[0], else the dummy's */
 		uint64_t id;
-	} *more;
+	} * more;
 	int nr_more;
 	void *base, *aux;
 	size_t base_size, aux_size;
 	struct auxtap_ring ring;
-	bool sideband_only;	/* of a CPU that is not traced */
-	bool disabled;		/* by us, for good */
-	bool truncated;		/* D21: to be disabled and enabled again after the next drain */
-	bool hung_up;		/* POLLHUP: no more wakeups */
-	bool unsaved;		/* crash: its trace is not in the snapshot that is being written */
+	bool sideband_only; /* of a CPU that is not traced */
+	bool disabled;	    /* by us, for good */
+	bool truncated;	    /* D21: to be disabled and enabled again after the next drain */
+	bool hung_up;	    /* POLLHUP: no more wakeups */
+	bool unsaved;	    /* crash: its trace is not in the snapshot that is being written */
 	uint64_t truncated_time;
-	uint64_t since;		/* newest time known when it was opened */
-	uint64_t snap_end;	/* offset in the stream where the last snapshot ended */
+	uint64_t since;			  /* newest time known when it was opened */
+	uint64_t snap_end;		  /* offset in the stream where the last snapshot ended */
 	unsigned char snap_key[SNAP_KEY]; /* its last bytes, where only they tell an overlap */
 	size_t snap_key_size;
-	uint64_t paused_since; /* for a snapshot */
+	uint64_t paused_since;	       /* for a snapshot */
 	struct auxtap_unit_stats seen; /* at the last gap note */
-	struct waits { /* session_waits.c */
+	struct waits {		       /* session_waits.c */
 		struct auxtap_reader_wait *list;
 		size_t nr, max;
 		uint64_t nr_all;
@@ -69,19 +69,20 @@ struct trace_file {
 	uint64_t nr_threads_ended; /* crash: before, their trace not in the file */
 	uint64_t nr_gap_notes;
 	struct auxtap_gap more_gaps; /* of those beyond the limit, together */
-	bool open_round; /* something since the last FINISHED_ROUND */
+	bool open_round;	     /* something since the last FINISHED_ROUND */
 	struct string_set build_ids_seen;
 };
 
-#define MAX_ATTRS    3
-#define PAUSES_MAX   64
+#define MAX_ATTRS	3
+#define PAUSES_MAX	64
 #define PENDING_SIGNALS 65 /* numbers 1 to 64 */
 
 struct auxtap_session {
 	struct auxtap_backend *be;
 	struct auxtap_session_opts opts;
 	struct capture_event event;
-	struct perf_event_attr attrs[MAX_ATTRS]; /* [0] the trace event, [1] the kernel's dummy, [2] that of other CPUs */
+	/* [0] the trace event, [1] the kernel's dummy, [2] that of other CPUs */
+	struct perf_event_attr attrs[MAX_ATTRS];
 	int nr_attrs;
 	bool per_cpu;
 	bool whole_cpus; /* whatever runs on them, not a program or process */
@@ -97,7 +98,7 @@ struct auxtap_session {
 	struct pollfd *poll_fds;
 	size_t room_poll_fds;
 
-	struct trace_file file;	    /* full trace and snapshots */
+	struct trace_file file;		/* full trace and snapshots */
 	struct process_table processes; /* crash mode */
 	struct mapped_ids mapped_ids;
 	unsigned char *vdso;
@@ -138,8 +139,7 @@ struct auxtap_session {
 /* session_streams.c */
 void session_attrs(struct auxtap_session *s);
 struct stream *session_find(struct auxtap_session *s, pid_t tid);
-int session_open_thread(struct auxtap_session *s, pid_t pid, pid_t tid,
-			struct auxtap_error *err);
+int session_open_thread(struct auxtap_session *s, pid_t pid, pid_t tid, struct auxtap_error *err);
 int session_open_cpus(struct auxtap_session *s, const pid_t *tids, int nr_tids,
 		      struct auxtap_error *err);
 int session_enable(struct auxtap_session *s, struct stream *st, bool on);
@@ -150,14 +150,16 @@ void session_close_streams(struct auxtap_session *s);
 /* session_drain.c: negative returns are file errors, told in *err */
 int session_drain_data(struct auxtap_session *s, struct stream *st, struct auxtap_error *err);
 int session_drain_aux(struct auxtap_session *s, struct stream *st, struct auxtap_error *err);
-/* All data rings, then all AUX areas, then FINISHED_ROUND and its commit: a kill loses nothing that was drained. */
+/*
+ * All data rings, then all AUX areas, then FINISHED_ROUND and its commit: a kill loses nothing that
+ * was drained.
+ */
 int session_round(struct auxtap_session *s, struct auxtap_error *err);
-int session_snapshot_stream(struct auxtap_session *s, struct stream *st,
-			    struct auxtap_error *err);
+int session_snapshot_stream(struct auxtap_session *s, struct stream *st, struct auxtap_error *err);
 int session_snapshot(struct auxtap_session *s, struct auxtap_error *err);
 int session_write_auxtrace(struct auxtap_session *s, struct trace_file *file,
-			   const struct stream *st, const struct auxtap_span *span,
-			   uint64_t offset, struct auxtap_error *err);
+			   const struct stream *st, const struct auxtap_span *span, uint64_t offset,
+			   struct auxtap_error *err);
 void session_gap_note(struct trace_file *file, const struct auxtap_gap *gap);
 /* The newest bytes of an area whose event is disabled; *offset: where they lie in the stream. */
 void session_newest(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
@@ -179,8 +181,7 @@ int trace_file_begin(struct auxtap_session *s, struct trace_file *file,
 /* One record, vdso renamed and build-id looked up. */
 int trace_file_record(struct auxtap_session *s, struct trace_file *file, const void *record,
 		      struct auxtap_error *err);
-int trace_file_finish(struct auxtap_session *s, struct trace_file *file,
-		      struct auxtap_error *err);
+int trace_file_finish(struct auxtap_session *s, struct trace_file *file, struct auxtap_error *err);
 void trace_file_abort(struct trace_file *file);
 /* Keep a copy of the program's vdso while its process can be read. */
 void session_save_vdso(struct auxtap_session *s, const struct map_list *maps, pid_t pid);

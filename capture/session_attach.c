@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int emit(struct auxtap_session *s, pid_t pid, const void *record,
-		struct auxtap_error *err)
+static int emit(struct auxtap_session *s, pid_t pid, const void *record, struct auxtap_error *err)
 {
 	int ret;
 
@@ -215,7 +214,8 @@ static int synthesise_process(struct auxtap_session *s, struct stream *st, pid_t
 int session_synthesise_all(struct auxtap_session *s, struct stream *st, struct auxtap_error *err)
 {
 	const struct auxtap_target_ops *target = s->be->target;
-	int nr = target->processes ? target->processes(s->be->target_ctx, NULL, 0) : 0, room, ret = 0;
+	int nr = target->processes ? target->processes(s->be->target_ctx, NULL, 0) : 0, room,
+	    ret = 0;
 	pid_t *pids;
 
 	if (nr <= 0)

@@ -14,10 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define STACK_BYTES	(256u << 10) /* of the thread that died */
-#define STACKS_TOTAL	(8u << 20)   /* of all threads together */
-#define CODE_BYTES	256u
-#define THREADS_MAX	4096
+#define STACK_BYTES  (256u << 10) /* of the thread that died */
+#define STACKS_TOTAL (8u << 20)	  /* of all threads together */
+#define CODE_BYTES   256u
+#define THREADS_MAX  4096
 
 static int compare_time(const void *a, const void *b)
 {
@@ -32,7 +32,10 @@ static bool of_process(const struct auxtap_session *s, const struct stream *st, 
 	return s->per_cpu || st->pid == pid;
 }
 
-/* All kept records of the process (kernel: of every process), by time. Stable enough: times are unique but for the synthesised. */
+/*
+ * All kept records of the process (kernel: of every process), by time. Stable enough: times are
+ * unique but for the synthesised.
+ */
 static int write_records(struct auxtap_session *s, struct trace_file *file, pid_t pid,
 			 struct auxtap_error *err)
 {
@@ -88,8 +91,7 @@ static int complete_maps(struct auxtap_session *s, pid_t pid, const struct map_l
 			known = m && m->addr <= e->start && m->addr + m->len >= e->end &&
 				(!*e->name || !strcmp(m->filename, e->name));
 		}
-		if (known ||
-		    !record_make_map(s->record, sizeof(s->record), pid, e, &trailer))
+		if (known || !record_make_map(s->record, sizeof(s->record), pid, e, &trailer))
 			continue;
 		ret = process_record(&s->processes, pid, s->record);
 		if (ret)
@@ -145,9 +147,11 @@ static int list_cpu_ids(struct auxtap_session *s, struct trace_file *file)
 	for (size_t i = 0; i < s->nr_streams && !ret; i++) {
 		const struct stream *st = s->streams[i];
 
-		ret = auxtap_perfdata_writer_add_id(file->writer, st->sideband_only ? 2 : 0, st->id);
+		ret = auxtap_perfdata_writer_add_id(file->writer, st->sideband_only ? 2 : 0,
+						    st->id);
 		for (int k = 0; k < st->nr_more && !ret; k++)
-			ret = auxtap_perfdata_writer_add_id(file->writer, st->more[k].traces ? 0 : 1,
+			ret = auxtap_perfdata_writer_add_id(file->writer,
+							    st->more[k].traces ? 0 : 1,
 							    st->more[k].id);
 	}
 	return ret;
@@ -309,8 +313,7 @@ static void thread_notes(struct auxtap_session *s, struct trace_file *file,
 			 const struct auxtap_target_event *ev, const struct map_list *maps)
 {
 	pid_t *tids = malloc(THREADS_MAX * sizeof(*tids));
-	int nr = tids ? s->be->target->threads(s->be->target_ctx, ev->pid, tids, THREADS_MAX)
-		      : 0;
+	int nr = tids ? s->be->target->threads(s->be->target_ctx, ev->pid, tids, THREADS_MAX) : 0;
 	size_t others;
 
 	if (nr > THREADS_MAX)
@@ -326,8 +329,9 @@ static void thread_notes(struct auxtap_session *s, struct trace_file *file,
 		}
 	}
 	for (int i = 0; i < nr; i++) {
-		struct auxtap_crash_thread thread = {
-			.size = sizeof(thread), .pid = ev->pid, .tid = tids[i]};
+		struct auxtap_crash_thread thread = {.size = sizeof(thread),
+						     .pid = ev->pid,
+						     .tid = tids[i]};
 		const struct auxtap_regs *r = &thread.regs;
 		int ip;
 
@@ -350,8 +354,16 @@ static void thread_notes(struct auxtap_session *s, struct trace_file *file,
 bool session_dumps_core(int signo)
 {
 	switch (signo) {
-	case SIGQUIT: case SIGILL: case SIGABRT: case SIGFPE: case SIGSEGV: case SIGBUS:
-	case SIGSYS: case SIGTRAP: case SIGXCPU: case SIGXFSZ:
+	case SIGQUIT:
+	case SIGILL:
+	case SIGABRT:
+	case SIGFPE:
+	case SIGSEGV:
+	case SIGBUS:
+	case SIGSYS:
+	case SIGTRAP:
+	case SIGXCPU:
+	case SIGXFSZ:
 		return true;
 	default:
 		return false;
@@ -397,8 +409,13 @@ static void fill_crash(struct auxtap_session *s, const struct auxtap_target_even
 		return;
 	}
 	switch (ev->signo) {
-	case SIGSEGV: case SIGBUS: case SIGILL: case SIGFPE: case SIGTRAP:
-		if (info.si_code == SI_KERNEL) /* a non-canonical address: the processor does not tell it */
+	case SIGSEGV:
+	case SIGBUS:
+	case SIGILL:
+	case SIGFPE:
+	case SIGTRAP:
+		/* a non-canonical address: the processor does not tell it */
+		if (info.si_code == SI_KERNEL)
 			return;
 		crash->flags |= AUXTAP_CRASH_ADDR_VALID;
 		crash->fault_addr = (uint64_t)(uintptr_t)info.si_addr;
@@ -474,8 +491,7 @@ static void trace_again(struct auxtap_session *s, uint64_t since)
 
 static int write_file(struct auxtap_session *s, struct trace_file *file,
 		      const struct auxtap_target_event *ev, const struct auxtap_crash *crash,
-		      const struct map_list *maps, const char *maps_text,
-		      struct auxtap_error *err)
+		      const struct map_list *maps, const char *maps_text, struct auxtap_error *err)
 {
 	static const struct perf_event_mmap_page no_page;
 	const struct perf_event_mmap_page *page = &no_page;
@@ -532,11 +548,13 @@ static bool finish_file(struct auxtap_session *s, struct trace_file *file, int *
 	if (!end)
 		return true;
 	/* never a device that was named with -o */
-	if (!lstat(file->path, &st) && S_ISREG(st.st_mode) && !unlink(file->path) && file->vdso_written)
+	if (!lstat(file->path, &st) && S_ISREG(st.st_mode) && !unlink(file->path) &&
+	    file->vdso_written)
 		unlink(file->vdso_path);
 	if (!*ret)
 		*ret = end;
-	auxtap_error_todo(err, "nothing of it is kept; free some space, or write elsewhere with -o");
+	auxtap_error_todo(err,
+			  "nothing of it is kept; free some space, or write elsewhere with -o");
 	return false;
 }
 
@@ -615,9 +633,9 @@ int session_crash(struct auxtap_session *s, const struct auxtap_target_event *ev
 		s->streams[i]->disabled = !s->per_cpu;
 	}
 	for (size_t i = 0; i < s->nr_streams; i++) {
-		ret = of_process(s, s->streams[i], ev->pid)
-			      ? session_drain_data(s, s->streams[i], err)
-			      : 0;
+		ret = of_process(s, s->streams[i], ev->pid) ?
+			      session_drain_data(s, s->streams[i], err) :
+			      0;
 		if (ret && ret != -EBADMSG)
 			return ret;
 	}

@@ -17,7 +17,7 @@
 #define ACCOUNTS_MAX 4096
 #define ACCOUNT_TEXT 112
 #define PIECE	     (512u << 10) /* of an AUX area; a system call each */
-#define TORN_BYTES   64 /* more than a packet has */
+#define TORN_BYTES   64		  /* more than a packet has */
 
 void session_gap_note(struct trace_file *file, const struct auxtap_gap *gap)
 {
@@ -39,8 +39,7 @@ static bool unit_stats(struct auxtap_session *s, const struct stream *st,
 {
 	const struct auxtap_perf_ops *perf = s->be->perf;
 
-	return perf->unit_stats && st->fd >= 0 &&
-	       !perf->unit_stats(s->be->perf_ctx, st->fd, stats);
+	return perf->unit_stats && st->fd >= 0 && !perf->unit_stats(s->be->perf_ctx, st->fd, stats);
 }
 
 void session_account(struct auxtap_session *s, struct stream *st)
@@ -53,11 +52,12 @@ void session_account(struct auxtap_session *s, struct stream *st)
 		s->accounts = malloc(ACCOUNTS_MAX * ACCOUNT_TEXT);
 	if (s->accounts && s->nr_accounts < ACCOUNTS_MAX) {
 		s->nr_accounts++;
-		s->accounts_len += (size_t)snprintf(
-			s->accounts + s->accounts_len, ACCOUNT_TEXT,
-			"unit %d: produced %llu written %llu dropped %llu\n", st->tid,
-			(unsigned long long)now.nr_produced, (unsigned long long)now.nr_written,
-			(unsigned long long)now.nr_dropped);
+		s->accounts_len +=
+			(size_t)snprintf(s->accounts + s->accounts_len, ACCOUNT_TEXT,
+					 "unit %d: produced %llu written %llu dropped %llu\n",
+					 st->tid, (unsigned long long)now.nr_produced,
+					 (unsigned long long)now.nr_written,
+					 (unsigned long long)now.nr_dropped);
 		return;
 	}
 	s->nr_more_accounts++;
@@ -196,8 +196,8 @@ int session_drain_data(struct auxtap_session *s, struct stream *st, struct auxta
 	return ret < 0 ? ret : 0;
 }
 
-static struct auxtap_auxtrace auxtrace_head(const struct auxtap_session *s,
-					    const struct stream *st, uint64_t offset)
+static struct auxtap_auxtrace auxtrace_head(const struct auxtap_session *s, const struct stream *st,
+					    uint64_t offset)
 {
 	return (struct auxtap_auxtrace){
 		.offset = offset,
@@ -213,8 +213,8 @@ static struct auxtap_auxtrace auxtrace_head(const struct auxtap_session *s,
 }
 
 int session_write_auxtrace(struct auxtap_session *s, struct trace_file *file,
-			   const struct stream *st, const struct auxtap_span *span,
-			   uint64_t offset, struct auxtap_error *err)
+			   const struct stream *st, const struct auxtap_span *span, uint64_t offset,
+			   struct auxtap_error *err)
 {
 	struct auxtap_auxtrace head = auxtrace_head(s, st, offset);
 
@@ -243,7 +243,10 @@ static void paused(struct auxtap_session *s, struct stream *st)
 	session_gap_note(&s->file, &gap);
 }
 
-/* D21: after the drain, DISABLE and ENABLE; ENABLE alone does nothing where the event still counts as active. */
+/*
+ * D21: after the drain, DISABLE and ENABLE; ENABLE alone does nothing where the event still counts
+ * as active.
+ */
 static void enable_again(struct auxtap_session *s, struct stream *st)
 {
 	st->truncated = false;
@@ -389,8 +392,10 @@ finish:
 /* Byte i of a span. */
 static unsigned char span_byte(const struct auxtap_span *span, uint64_t i)
 {
-	return ((const unsigned char *)(i < span->size1 ? span->part1 : span->part2))
-		[i < span->size1 ? i : i - span->size1];
+	return ((
+		const unsigned char *)(i < span->size1 ?
+					       span->part1 :
+					       span->part2))[i < span->size1 ? i : i - span->size1];
 }
 
 /* Where in the span the bytes end that the last snapshot ended with; 0: not in it. */
@@ -401,8 +406,7 @@ static uint64_t seen_before(const struct stream *st, const struct auxtap_span *s
 	for (uint64_t end = total; st->snap_key_size && end >= st->snap_key_size; end--) {
 		size_t n = st->snap_key_size;
 
-		while (n && span_byte(span, end - st->snap_key_size + n - 1) ==
-				    st->snap_key[n - 1])
+		while (n && span_byte(span, end - st->snap_key_size + n - 1) == st->snap_key[n - 1])
 			n--;
 		if (!n)
 			return end;
@@ -454,7 +458,9 @@ void session_newest(struct auxtap_session *s, struct stream *st, struct auxtap_s
 		newest_of_dead(s, st, span, offset);
 		return;
 	}
-	/* H11: the head is a place in the area, so laps are not counted. The content has to tell. */
+	/*
+	 * H11: the head is a place in the area, so laps are not counted. The content has to tell.
+	 */
 	auxtap_ring_aux_snapshot(&st->ring, max, span);
 	total = span->size1 + span->size2;
 	seen = seen_before(st, span);
@@ -469,8 +475,7 @@ void session_newest(struct auxtap_session *s, struct stream *st, struct auxtap_s
 		st->snap_key[i] = span_byte(span, total - st->snap_key_size + i);
 }
 
-int session_snapshot_stream(struct auxtap_session *s, struct stream *st,
-			    struct auxtap_error *err)
+int session_snapshot_stream(struct auxtap_session *s, struct stream *st, struct auxtap_error *err)
 {
 	struct auxtap_span span;
 	uint64_t offset;

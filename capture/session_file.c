@@ -269,11 +269,12 @@ int trace_file_record(struct auxtap_session *s, struct trace_file *file, const v
 		}
 	}
 	if (without_cpu(s)) {
-		size_t shorter = size <= sizeof(s->rewritten) ? take_cpu_out(s->rewritten, record, size) : 0;
+		size_t shorter =
+			size <= sizeof(s->rewritten) ? take_cpu_out(s->rewritten, record, size) : 0;
 
 		if (!shorter)
-			return auxtap_error_set(err, -EPROTO, file->path, "a record of type %u makes no sense",
-						header->type);
+			return auxtap_error_set(err, -EPROTO, file->path,
+						"a record of type %u makes no sense", header->type);
 		record = s->rewritten;
 		size = shorter;
 	}
@@ -300,17 +301,16 @@ static void capture_note(struct auxtap_session *s, struct trace_file *file)
 		"aux_bytes_per_ring: %llu\n"
 		"time: %s\n",
 		s->be->perf->name, s->be->target->name, s->event.name,
-		s->opts.crash	   ? "crash"
-		: s->aux_overwrite ? "snapshot"
-				   : "full",
+		s->opts.crash	 ? "crash" :
+		s->aux_overwrite ? "snapshot" :
+				   "full",
 		(unsigned long long)s->aux_bytes,
 		strcmp(s->be->perf->name, "emulated") ? "real" : "emulated");
 	if (*s->be->slowdown)
 		fprintf(f, "slowdown: %s\n", s->be->slowdown);
 	fprintf(f,
 		"truncations: %llu\ncollisions: %llu\nlost_records: %llu\nuntraced: %llu\nmappings_given_up: %llu\n",
-		(unsigned long long)s->stats.truncations,
-		(unsigned long long)s->stats.collisions,
+		(unsigned long long)s->stats.truncations, (unsigned long long)s->stats.collisions,
 		(unsigned long long)s->stats.lost_records, (unsigned long long)s->stats.untraced,
 		(unsigned long long)s->processes.dropped);
 	if (file->nr_threads_ended)
@@ -329,8 +329,7 @@ static void capture_note(struct auxtap_session *s, struct trace_file *file)
 	free(text);
 }
 
-int trace_file_finish(struct auxtap_session *s, struct trace_file *file,
-		      struct auxtap_error *err)
+int trace_file_finish(struct auxtap_session *s, struct trace_file *file, struct auxtap_error *err)
 {
 	int ret;
 

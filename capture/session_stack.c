@@ -24,11 +24,11 @@ struct signal_layout {
 static const struct signal_layout x86_layout = {8, 168, 176, 184};
 static const struct signal_layout a64_layout = {128, 560, 568, 576};
 
-#define RED_ZONE          128
-#define STACK_GUARD_GAP   (1u << 20) /* sp may lie this far below its stack (overflow) */
-#define FRAME_BYTES       4096u      /* below the frame pointer */
+#define RED_ZONE	  128
+#define STACK_GUARD_GAP	  (1u << 20) /* sp may lie this far below its stack (overflow) */
+#define FRAME_BYTES	  4096u	     /* below the frame pointer */
 #define MAX_CONTEXT_FLAGS 15
-#define A64_ADDRESS       0x0000ffffffffffffull
+#define A64_ADDRESS	  0x0000ffffffffffffull
 
 static uint64_t word_at(const unsigned char *bytes, size_t offset)
 {
@@ -52,29 +52,24 @@ static bool is_stack(const struct map_list *maps, uint64_t addr)
 	return e && e->prot & PROT_READ && e->prot & PROT_WRITE;
 }
 
-static bool is_signal_frame(uint32_t arch, const struct map_list *maps,
-			    const unsigned char *bytes)
+static bool is_signal_frame(uint32_t arch, const struct map_list *maps, const unsigned char *bytes)
 {
-	const struct signal_layout *l =
-		arch == AUXTAP_ARCH_X86_64 ? &x86_layout : &a64_layout;
+	const struct signal_layout *l = arch == AUXTAP_ARCH_X86_64 ? &x86_layout : &a64_layout;
 	uint32_t signo;
 
-	if (word_at(bytes, l->context) > MAX_CONTEXT_FLAGS ||
-	    word_at(bytes, l->context + 8))
+	if (word_at(bytes, l->context) > MAX_CONTEXT_FLAGS || word_at(bytes, l->context + 8))
 		return false;
 	memcpy(&signo, bytes, sizeof(signo));
-	if (arch == AUXTAP_ARCH_X86_64 ? !is_code(maps, word_at(bytes, 0))
-				       : !signo || signo > (uint32_t)SIGRTMAX)
+	if (arch == AUXTAP_ARCH_X86_64 ? !is_code(maps, word_at(bytes, 0)) :
+					 !signo || signo > (uint32_t)SIGRTMAX)
 		return false;
-	return is_code(maps, word_at(bytes, l->pc)) &&
-	       is_stack(maps, word_at(bytes, l->sp));
+	return is_code(maps, word_at(bytes, l->pc)) && is_stack(maps, word_at(bytes, l->sp));
 }
 
 static bool find_interrupted(uint32_t arch, const struct map_list *maps, uint64_t addr,
 			     const unsigned char *bytes, size_t size, uint64_t *sp)
 {
-	const struct signal_layout *l =
-		arch == AUXTAP_ARCH_X86_64 ? &x86_layout : &a64_layout;
+	const struct signal_layout *l = arch == AUXTAP_ARCH_X86_64 ? &x86_layout : &a64_layout;
 
 	for (size_t at = (size_t)(-addr & 7); at + l->size <= size; at += 8) {
 		if (!is_signal_frame(arch, maps, bytes + at))
@@ -115,11 +110,10 @@ struct stack_notes {
 };
 
 /* What was read, after the head; NULL. *size: how much that is. The caller frees it. */
-static unsigned char *memory_note(struct auxtap_session *s, struct trace_file *file,
-				  pid_t pid, uint64_t addr, size_t *size)
+static unsigned char *memory_note(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+				  uint64_t addr, size_t *size)
 {
-	struct auxtap_crash_memory head = {
-		.size = sizeof(head), .pid = pid, .addr = addr};
+	struct auxtap_crash_memory head = {.size = sizeof(head), .pid = pid, .addr = addr};
 	unsigned char *note = malloc(sizeof(head) + *size);
 	ssize_t n;
 
@@ -168,9 +162,9 @@ static void stack_part_note(struct auxtap_session *s, struct trace_file *file,
 	if (!note)
 		return;
 	stack->parts[stack->nr++] = (struct stack_part){from, from + size};
-	stack->interrupted = find_interrupted(stack->arch, stack->maps, from,
-					      note + sizeof(struct auxtap_crash_memory),
-					      size, &stack->sp);
+	stack->interrupted =
+		find_interrupted(stack->arch, stack->maps, from,
+				 note + sizeof(struct auxtap_crash_memory), size, &stack->sp);
 	free(note);
 }
 
@@ -178,8 +172,8 @@ static void stack_part_note(struct auxtap_session *s, struct trace_file *file,
  * From sp up, within its mapping; and the 128 bytes below sp that functions which call no
  * others use on x86-64 (the red zone of its ABI).
  */
-static void stack_note(struct auxtap_session *s, struct trace_file *file,
-		       struct stack_notes *stack, uint64_t sp)
+static void stack_note(struct auxtap_session *s, struct trace_file *file, struct stack_notes *stack,
+		       uint64_t sp)
 {
 	const struct map_list *maps = stack->maps;
 	const struct map_entry *e = map_list_find(maps, sp);
@@ -191,8 +185,7 @@ static void stack_note(struct auxtap_session *s, struct trace_file *file,
 	if (e && (from < e->start || from > sp))
 		from = e->start;
 	for (size_t i = 0; i < maps->nr && !e; i++) {
-		if (maps->entries[i].start > sp &&
-		    maps->entries[i].start - sp <= STACK_GUARD_GAP &&
+		if (maps->entries[i].start > sp && maps->entries[i].start - sp <= STACK_GUARD_GAP &&
 		    (maps->entries[i].prot & PROT_WRITE)) {
 			e = &maps->entries[i];
 			from = e->start;
@@ -206,8 +199,8 @@ static void stack_note(struct auxtap_session *s, struct trace_file *file,
  * A frame whose variable-length array was too large: sp is far below the frame pointer.
  * What the function saved, the unwinder finds below the frame pointer.
  */
-static void frame_note(struct auxtap_session *s, struct trace_file *file,
-		       struct stack_notes *stack, uint64_t sp, uint64_t fp)
+static void frame_note(struct auxtap_session *s, struct trace_file *file, struct stack_notes *stack,
+		       uint64_t sp, uint64_t fp)
 {
 	const struct map_entry *e = map_list_find(stack->maps, fp);
 	unsigned char record[16];
@@ -218,8 +211,8 @@ static void frame_note(struct auxtap_session *s, struct trace_file *file,
 			return;
 	}
 	if (!e || fp < sp ||
-	    s->be->target->mem(s->be->target_ctx, stack->pid, fp, record,
-			       sizeof(record)) != (ssize_t)sizeof(record) ||
+	    s->be->target->mem(s->be->target_ctx, stack->pid, fp, record, sizeof(record)) !=
+		    (ssize_t)sizeof(record) ||
 	    !is_frame(stack->arch, stack->maps, fp, record))
 		return;
 	from = fp - e->start < FRAME_BYTES ? e->start : fp - FRAME_BYTES;
@@ -227,11 +220,9 @@ static void frame_note(struct auxtap_session *s, struct trace_file *file,
 }
 
 void session_stack_notes(struct auxtap_session *s, struct trace_file *file, pid_t pid,
-			 const struct map_list *maps, const struct auxtap_regs *r,
-			 size_t max)
+			 const struct map_list *maps, const struct auxtap_regs *r, size_t max)
 {
-	struct stack_notes stack = {
-		.maps = maps, .arch = r->arch, .pid = pid, .max = max};
+	struct stack_notes stack = {.maps = maps, .arch = r->arch, .pid = pid, .max = max};
 	bool x86 = r->arch == AUXTAP_ARCH_X86_64;
 	int sp = x86 ? (int)AUXTAP_X86_SP : (int)AUXTAP_A64_SP;
 	int fp = x86 ? (int)AUXTAP_X86_BP : (int)AUXTAP_A64_FP;
@@ -240,8 +231,7 @@ void session_stack_notes(struct auxtap_session *s, struct trace_file *file, pid_
 		return;
 	stack_note(s, file, &stack, r->reg[sp]);
 	stack.max = max / 4;
-	for (unsigned int nr = 0;
-	     stack.interrupted && stack.nr > nr && stack.nr < STACK_PARTS;) {
+	for (unsigned int nr = 0; stack.interrupted && stack.nr > nr && stack.nr < STACK_PARTS;) {
 		nr = stack.nr;
 		stack_note(s, file, &stack, stack.sp);
 	}

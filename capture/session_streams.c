@@ -38,9 +38,9 @@ void session_attrs(struct auxtap_session *s)
 	if (s->event.aux && !s->aux_overwrite) {
 		attr->aux_watermark = s->opts.aux_watermark;
 		if (!attr->aux_watermark && s->aux_bytes / 4 >= s->page_size)
-			attr->aux_watermark = (uint32_t)(s->aux_bytes / 4 > 1u << 30
-								 ? 1u << 30
-								 : s->aux_bytes / 4);
+			attr->aux_watermark =
+				(uint32_t)(s->aux_bytes / 4 > 1u << 30 ? 1u << 30 :
+									 s->aux_bytes / 4);
 	}
 	s->nr_attrs = 1;
 	if (!s->per_cpu) {
@@ -64,7 +64,9 @@ void session_attrs(struct auxtap_session *s)
 	attr->exclude_hv = 1;
 	attr->exclude_user = 0;
 	attr->context_switch = 1;
-	/* On while what is there already is looked up: what is mapped meanwhile must not be missed. */
+	/*
+	 * On while what is there already is looked up: what is mapped meanwhile must not be missed.
+	 */
 	if (s->opts.argv == NULL || s->whole_cpus)
 		attr->disabled = 0;
 	sideband_bits(attr);
@@ -172,10 +174,11 @@ static int learn_id(struct auxtap_session *s, int fd, int attr_index, uint64_t *
 
 	*id = value;
 	if (ret >= 0)
-		ret = s->file.writer ? auxtap_perfdata_writer_add_id(s->file.writer, attr_index, value)
-				     : 0;
-	return ret < 0 ? auxtap_error_set(err, ret, s->event.name, "event id: %s", strerror(-ret))
-		       : 0;
+		ret = s->file.writer ?
+			      auxtap_perfdata_writer_add_id(s->file.writer, attr_index, value) :
+			      0;
+	return ret < 0 ? auxtap_error_set(err, ret, s->event.name, "event id: %s", strerror(-ret)) :
+			 0;
 }
 
 static struct stream *add_stream(struct auxtap_session *s, pid_t pid, pid_t tid, int cpu)
@@ -245,8 +248,7 @@ static int begin_file(struct auxtap_session *s, struct stream *st, struct auxtap
 	return s->file.writer ? trace_file_begin(s, &s->file, st->base, err) : 0;
 }
 
-int session_open_thread(struct auxtap_session *s, pid_t pid, pid_t tid,
-			struct auxtap_error *err)
+int session_open_thread(struct auxtap_session *s, pid_t pid, pid_t tid, struct auxtap_error *err)
 {
 	struct stream *st;
 	int ret;
@@ -290,8 +292,7 @@ static int add_redirected(struct auxtap_session *s, struct stream *st, int attr_
 	if (fd < 0)
 		return open_error(s, &s->attrs[attr_index], tid, fd, err);
 	more[st->nr_more++] = (struct more_event){.fd = fd, .traces = attr_index == 0};
-	ret = perf->ioctl(s->be->perf_ctx, fd, PERF_EVENT_IOC_SET_OUTPUT,
-			  (unsigned long)st->fd);
+	ret = perf->ioctl(s->be->perf_ctx, fd, PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)st->fd);
 	if (ret < 0)
 		return auxtap_error_set(err, ret, s->event.name, "sharing a ring: %s",
 					strerror(-ret));
@@ -366,7 +367,8 @@ void session_stop(struct auxtap_session *s, struct stream *st)
 	session_enable(s, st, false);
 	for (int i = 0; i < st->nr_more; i++) {
 		if (st->more[i].traces)
-			s->be->perf->ioctl(s->be->perf_ctx, st->more[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+			s->be->perf->ioctl(s->be->perf_ctx, st->more[i].fd, PERF_EVENT_IOC_DISABLE,
+					   0);
 	}
 	st->disabled = true;
 }

@@ -73,8 +73,8 @@ size_t record_make_map(void *out, size_t room, pid_t pid, const struct map_entry
 		.flags = e->shared ? MAP_SHARED : MAP_PRIVATE,
 	};
 
-	return record_make(out, room, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, &body,
-			   sizeof(body), *e->name ? e->name : "//anon", trailer);
+	return record_make(out, room, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, &body, sizeof(body),
+			   *e->name ? e->name : "//anon", trailer);
 }
 
 static bool parse_line(char *line, struct map_entry *e)

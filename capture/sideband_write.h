@@ -42,8 +42,8 @@ struct lost_body {
 };
 
 /* The sample id trailer of every session: TID, TIME, CPU, IDENTIFIER. */
-#define CAPTURE_SAMPLE_TYPE                                                              \
-	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |         \
+#define CAPTURE_SAMPLE_TYPE                                                      \
+	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | \
 	 PERF_SAMPLE_IDENTIFIER)
 struct trailer {
 	uint32_t pid, tid;
@@ -119,8 +119,8 @@ struct process {
 	int fault_signo; /* first fault that went to a handler; 0: none */
 	pid_t fault_tid;
 	uint64_t fault_ip, fault_time;
-	bool died; /* its snapshot is written */
-	uint64_t nr_refused; /* threads that could not be traced */
+	bool died;		    /* its snapshot is written */
+	uint64_t nr_refused;	    /* threads that could not be traced */
 	struct ended_thread *ended; /* the newest, a ring of ENDED_MAX */
 	uint64_t nr_ended;
 	uint64_t more_ended_bytes; /* of those no longer in it */

@@ -20,6 +20,7 @@ struct command {
 	int failed; /* its status for a failure of our own */
 };
 
+/* clang-format off */
 static const struct command commands[] = {
 #ifdef AUXTAP_HAVE_DECODE
 	{"crash", cmd_crash, "run a program with a flight recorder; report its last moments if it dies",
@@ -35,6 +36,7 @@ static const struct command commands[] = {
 	{"audit", cmd_audit, "a recording's AUX transactions held against the kernel's rules", CLI_FAILED},
 	{"list", cmd_list, "the trace units here, and what you may do with them", CLI_FAILED},
 };
+/* clang-format on */
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
@@ -116,8 +118,8 @@ static const struct option options[] = {
 };
 
 /*
- * What the first argument is of these; getopt_long()'s answer. "+": later ones are a command's. Each
- * scan begins with optind = 0, which makes getopt_long() forget the "+" of the scan before.
+ * What the first argument is of these; getopt_long()'s answer. "+": later ones are a command's.
+ * Each scan begins with optind = 0, which makes getopt_long() forget the "+" of the scan before.
  */
 static int first_option(int argc, char **argv, const char *letters, const struct option *of)
 {
@@ -141,8 +143,7 @@ bool cli_unfinished(const struct auxtap_perfdata *pd)
 	if (!info->unfinished)
 		return false;
 	if (info->uncommitted)
-		snprintf(behind, sizeof(behind),
-			 ", %llu bytes behind the last commit are not read",
+		snprintf(behind, sizeof(behind), ", %llu bytes behind the last commit are not read",
 			 (unsigned long long)info->uncommitted);
 	cli_complain(auxtap_perfdata_path(pd), NULL,
 		     "the recorder did not finish this file (it was killed, or is still at it)%s; "
@@ -153,9 +154,9 @@ bool cli_unfinished(const struct auxtap_perfdata *pd)
 
 static void usage(FILE *out)
 {
-	fprintf(out, "auxtap " AUXTAP_VERSION
-		     ": captures and decodes hardware instruction traces\n\n"
-		     "usage: auxtap COMMAND [OPTION]... [ARGUMENT]...\n\n");
+	fprintf(out,
+		"auxtap " AUXTAP_VERSION ": captures and decodes hardware instruction traces\n\n"
+		"usage: auxtap COMMAND [OPTION]... [ARGUMENT]...\n\n");
 	for (size_t i = 0; i < NR_COMMANDS; i++)
 		fprintf(out, "  %-9s  %s\n", commands[i].name, commands[i].help);
 	fprintf(out, "\n'auxtap COMMAND --help' tells a command's options.\n"

@@ -31,15 +31,18 @@ static int parse_size(const char *text, uint64_t *value, bool *suffixed)
 	if (errno || end == text || *text == '-' || *text == '+')
 		return -1;
 	switch (*end) {
-	case 'k': case 'K':
+	case 'k':
+	case 'K':
 		shift = 10;
 		end++;
 		break;
-	case 'm': case 'M':
+	case 'm':
+	case 'M':
 		shift = 20;
 		end++;
 		break;
-	case 'g': case 'G':
+	case 'g':
+	case 'G':
 		shift = 30;
 		end++;
 		break;
@@ -88,8 +91,8 @@ static int parse_mmap(const char *text, struct auxtap_session_opts *o)
 	const char *comma = strchr(text, ',');
 	char data[32];
 
-	if (snprintf(data, sizeof(data), "%.*s", comma ? (int)(comma - text) : (int)sizeof(data), text) >=
-	    (int)sizeof(data)) {
+	if (snprintf(data, sizeof(data), "%.*s", comma ? (int)(comma - text) : (int)sizeof(data),
+		     text) >= (int)sizeof(data)) {
 		cli_complain("-m", "write -m DATA,AUX in pages, or with K, M or G",
 			     "'%s' is not a size", text);
 		return -1;
@@ -126,8 +129,7 @@ static int parse_count(const char *option, const char *text, uint64_t max, uint6
 	return 0;
 }
 
-static int parse_choice(const char *option, const char *text, const char *const *names,
-			int *choice)
+static int parse_choice(const char *option, const char *text, const char *const *names, int *choice)
 {
 	for (int i = 0; i < 3; i++) {
 		if (!strcmp(text, names[i])) {
@@ -244,7 +246,8 @@ static int check_combination(const struct capture_options *o, const struct cli_c
 	int targets = (s->argv != NULL) + (s->pid != 0) + (s->tid != 0);
 
 	if (targets > 1) {
-		cli_complain(kind->name, "give a program, -p or -t", "more than one thing to trace");
+		cli_complain(kind->name, "give a program, -p or -t",
+			     "more than one thing to trace");
 		return -1;
 	}
 	if (!targets && !s->all_cpus && !s->cpus) {
@@ -257,13 +260,15 @@ static int check_combination(const struct capture_options *o, const struct cli_c
 		return -1;
 	}
 	if (o->backend == BACKEND_KERNEL && o->trace_unit) {
-		cli_complain("--trace-unit", "leave it out",
-			     "a real CPU has the trace unit that it has; it is for --backend emulated");
+		cli_complain(
+			"--trace-unit", "leave it out",
+			"a real CPU has the trace unit that it has; it is for --backend emulated");
 		return -1;
 	}
 	if (o->backend == BACKEND_KERNEL && o->max_memory) {
-		cli_complain("--max-memory", "leave it out",
-			     "bounds what is emulated, and the kernel backend runs programs natively");
+		cli_complain(
+			"--max-memory", "leave it out",
+			"bounds what is emulated, and the kernel backend runs programs natively");
 		return -1;
 	}
 	if (o->trace_unit && (!s->event || strncmp(s->event, "cs_etm", 6))) {

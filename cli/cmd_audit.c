@@ -110,7 +110,8 @@ static bool power_of_two(uint64_t v)
 	return v && !(v & (v - 1));
 }
 
-static int audit_file(const char *path, bool log, const struct auxtap_audit_opts *opts, size_t format)
+static int audit_file(const char *path, bool log, const struct auxtap_audit_opts *opts,
+		      size_t format)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_audit *audit = NULL;
@@ -178,7 +179,8 @@ int cmd_audit(int argc, char **argv)
 			break;
 		case OPT_MAX_DELAY:
 			if (!nanoseconds(optarg, &opts.max_delay))
-				return bad_value("--max-delay", optarg, "a time (ns, or with us, ms, s)");
+				return bad_value("--max-delay", optarg,
+						 "a time (ns, or with us, ms, s)");
 			break;
 		case OPT_UNIT_LOG:
 			unit_logs[opts.nr_unit_logs++] = optarg;

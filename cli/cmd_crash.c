@@ -75,7 +75,8 @@ static char *make_report_here(const char *path, bool colour, struct auxtap_error
 	auxtap_perfdata_close(pd);
 	if (!ret)
 		return text;
-	if (ret == -ENOMEM && text && *text) { /* what there was memory for is better than nothing */
+	/* what there was memory for is better than nothing */
+	if (ret == -ENOMEM && text && *text) {
 		cli_error(err);
 		return text;
 	}
@@ -163,8 +164,10 @@ static char *make_report(const char *path, bool colour, struct auxtap_error *err
 	if (!data) {
 		auxtap_error_set(err, -ENOMEM, path, "no memory for the report");
 	} else if (WIFSIGNALED(status)) {
-		auxtap_error_set(err, -ENOMEM, path, "making the report ended with %s, perhaps because "
-				 "memory is short", cli_signal_name(WTERMSIG(status)));
+		auxtap_error_set(err, -ENOMEM, path,
+				 "making the report ended with %s, perhaps because "
+				 "memory is short",
+				 cli_signal_name(WTERMSIG(status)));
 		auxtap_error_todo(err, "'auxtap report' makes it from the snapshot");
 	} else if (size < sizeof(*err) || WEXITSTATUS(status)) {
 		auxtap_error_set(err, -EIO, path, "making the report ended with status %d",

@@ -100,8 +100,7 @@ static int parse_events(struct decode_cmd *cmd, const char *list)
 		size_t len = strcspn(at, ","), i;
 
 		for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-			if (strlen(names[i].name) == len &&
-			    !memcmp(names[i].name, at, len))
+			if (strlen(names[i].name) == len && !memcmp(names[i].name, at, len))
 				break;
 		if (i == sizeof(names) / sizeof(names[0]))
 			return cli_bad_value("--events", list,
@@ -208,8 +207,7 @@ static int parse_option(struct decode_cmd *cmd, struct decode_printer *printer, 
 		return 0;
 	case 'j':
 		if (!cli_number(arg, 256, &value) || !value)
-			return cli_bad_value("-j", arg,
-					     "a number of threads from 1 to 256");
+			return cli_bad_value("-j", arg, "a number of threads from 1 to 256");
 		cmd->opts.jobs = (unsigned int)value;
 		return 0;
 	case OPT_SUMMARY:
@@ -232,8 +230,7 @@ static void print_summary(const struct auxtap_decoder *dec)
 	       (unsigned long long)sum.instructions, (unsigned long long)sum.branches,
 	       (unsigned long long)sum.gaps, (unsigned long long)sum.errors,
 	       (unsigned long long)sum.bytes, (unsigned long long)sum.threads,
-	       (unsigned long long)(span / 1000000000),
-	       (unsigned long long)(span % 1000000000));
+	       (unsigned long long)(span / 1000000000), (unsigned long long)(span % 1000000000));
 }
 
 /* --last: a ring of events that grows to at most 'max'. */
@@ -292,15 +289,16 @@ static int run_jobs(struct auxtap_decoder *dec, struct decode_printer *printer, 
 
 	if (!jobs)
 		return auxtap_error_set(err, -ENOMEM, "decode", "out of memory");
-	while ((ret = auxtap_decoder_next(dec, decode_jobs_slot(jobs), err)) == 1 && !printer->failed)
+	while ((ret = auxtap_decoder_next(dec, decode_jobs_slot(jobs), err)) == 1 &&
+	       !printer->failed)
 		decode_jobs_add(jobs);
 	decode_jobs_finish(jobs);
 	return ret;
 }
 
 /* Returns what the decoder's last word was. */
-static int run(struct decode_cmd *cmd, struct auxtap_decoder *dec,
-	       struct decode_printer *printer, struct auxtap_error *err)
+static int run(struct decode_cmd *cmd, struct auxtap_decoder *dec, struct decode_printer *printer,
+	       struct auxtap_error *err)
 {
 	struct tail tail = {.max = cmd->last};
 	struct auxtap_event ev;
@@ -367,18 +365,21 @@ static void say_missing(const struct auxtap_image_set *images)
 		id_text(want, info.build_id, info.build_id_size);
 		id_text(found, info.found_build_id, info.found_build_id_size);
 		if (info.changed)
-			cli_complain(info.name, how_to_get(info.name),
-				     "is another file than the one that ran, or was written after the recording; %llu gap%s (no_image)",
-				     (unsigned long long)info.nr_gaps, plural);
+			cli_complain(
+				info.name, how_to_get(info.name),
+				"is another file than the one that ran, or was written after the recording; %llu gap%s (no_image)",
+				(unsigned long long)info.nr_gaps, plural);
 		else if (info.state == AUXTAP_IMAGE_DIFFERENT)
-			cli_complain(info.name, how_to_get(info.name),
-				     "is not the file that ran, its build-id is another (%s ran, %s has %s); %llu gap%s (no_image)",
-				     want, info.path ? info.path : "?", found,
-				     (unsigned long long)info.nr_gaps, plural);
+			cli_complain(
+				info.name, how_to_get(info.name),
+				"is not the file that ran, its build-id is another (%s ran, %s has %s); %llu gap%s (no_image)",
+				want, info.path ? info.path : "?", found,
+				(unsigned long long)info.nr_gaps, plural);
 		else
 			cli_complain(info.name, how_to_get(info.name),
 				     "%s%s%s; %llu gap%s (no_image)",
-				     info.denied ? "the recording's owner may not read it" : "not found",
+				     info.denied ? "the recording's owner may not read it" :
+						   "not found",
 				     info.build_id_size ? ", build-id " : "",
 				     info.build_id_size ? want : "",
 				     (unsigned long long)info.nr_gaps, plural);
@@ -389,22 +390,22 @@ static void say_missing(const struct auxtap_image_set *images)
 static void say_not_there(const struct decode_printer *printer, bool is_spe, const char *path,
 			  bool is_cs)
 {
-	const uint32_t flow = AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN | AUXTAP_EVENT_ASYNC |
-			      AUXTAP_EVENT_TRACE;
+	const uint32_t flow =
+		AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN | AUXTAP_EVENT_ASYNC | AUXTAP_EVENT_TRACE;
 	uint32_t spe = 0;
 
 	for (int f = FIELD_PHYS; f < NR_FIELDS; f++)
 		spe |= 1u << f;
 	if (is_spe) {
 		if (printer->events & flow)
-			cli_complain(path, NULL,
-				     "no calls, returns, async and trace events in this file (it holds "
-				     "samples of Arm SPE)");
+			cli_complain(
+				path, NULL,
+				"no calls, returns, async and trace events in this file (it holds "
+				"samples of Arm SPE)");
 		return;
 	}
 	if (printer->events & AUXTAP_EVENT_MEM || printer->has & spe)
-		cli_complain(path, NULL,
-			     "no memory samples in this file (it holds %s)",
+		cli_complain(path, NULL, "no memory samples in this file (it holds %s)",
 			     is_cs ? "CoreSight" : "Intel PT");
 }
 
@@ -441,8 +442,8 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 		cmd->opts.events = default_events(is_spe, cmd->summary);
 	printer->events = cmd->opts.events;
 	if (!ret && cmd->raw.is_raw)
-		ret = auxtap_decoder_open_raw(&dec, cmd->path, &cmd->raw.raw, images,
-					      &cmd->opts, &err);
+		ret = auxtap_decoder_open_raw(&dec, cmd->path, &cmd->raw.raw, images, &cmd->opts,
+					      &err);
 	else if (!ret && is_snapshot)
 		ret = auxtap_decoder_open_snapshot(&dec, cmd->path, images, &cmd->opts, &err);
 	else if (!ret)
@@ -462,8 +463,9 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 	if (printer->failed) {
 		status = cli_output_failed(errno);
 	} else if (ret >= 0 && auxtap_image_set_no_memory(images)) {
-		cli_complain(cmd->path, "allow more (ulimit -v, ulimit -n)",
-			     "out of memory or descriptors: images, functions or lines are missing");
+		cli_complain(
+			cmd->path, "allow more (ulimit -v, ulimit -n)",
+			"out of memory or descriptors: images, functions or lines are missing");
 		status = CLI_FAILED;
 	} else if (ret < 0) {
 		cli_error(&err);

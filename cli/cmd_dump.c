@@ -69,12 +69,9 @@ static void say_unused(const struct raw_options *ro)
 	static const struct {
 		int opt;
 		const char *name;
-	} unused[] = {{RAW_OPT_IMAGE, "--image"},
-		      {RAW_OPT_TIME_CONV, "--time-conv"},
-		      {RAW_OPT_TSC_OFFSET, "--tsc-offset"},
-		      {RAW_OPT_MTC_FREQ, "--mtc-freq"},
-		      {RAW_OPT_NOM_FREQ, "--nom-freq"},
-		      {RAW_OPT_CPUID_0X15, "--cpuid-0x15"}};
+	} unused[] = {{RAW_OPT_IMAGE, "--image"},	    {RAW_OPT_TIME_CONV, "--time-conv"},
+		      {RAW_OPT_TSC_OFFSET, "--tsc-offset"}, {RAW_OPT_MTC_FREQ, "--mtc-freq"},
+		      {RAW_OPT_NOM_FREQ, "--nom-freq"},	    {RAW_OPT_CPUID_0X15, "--cpuid-0x15"}};
 
 	for (size_t i = 0; i < sizeof(unused) / sizeof(unused[0]); i++)
 		if (ro->given & 1u << (unused[i].opt - RAW_OPT_FIRST))
@@ -82,8 +79,8 @@ static void say_unused(const struct raw_options *ro)
 				     "a listing of packets has no use for it");
 }
 
-static int dump_bare(const struct raw_options *ro, const char *path,
-		    const struct dump_opts *opts, struct auxtap_error *err)
+static int dump_bare(const struct raw_options *ro, const char *path, const struct dump_opts *opts,
+		     struct auxtap_error *err)
 {
 	struct auxtap_error damage = AUXTAP_ERROR_INIT;
 	int ret = 0;
@@ -155,8 +152,8 @@ int cmd_dump(int argc, char **argv)
 		return finish(dump_raw_etm(argv[optind], &raw.raw, &opts, &err), &err);
 	}
 	if (raw.is_raw) {
-		opts.family = raw_options_is_spe(&raw) ? AUXTAP_AUXTRACE_ARM_SPE
-						       : AUXTAP_AUXTRACE_INTEL_PT;
+		opts.family = raw_options_is_spe(&raw) ? AUXTAP_AUXTRACE_ARM_SPE :
+							 AUXTAP_AUXTRACE_INTEL_PT;
 		return finish(dump_bare(&raw, argv[optind], &opts, &err), &err);
 	}
 	cs_guard_watch(argv[optind]);

@@ -75,8 +75,8 @@ static void show_folder(const char *pmu, const char *folder)
 /* sysfs does not say which PMUs have an AUX area; these families do. */
 static bool has_aux(const char *pmu)
 {
-	static const char *const families[] = {"intel_pt", "intel_bts", "arm_spe", "cs_etm",
-					       "hisi_ptt", "auxtap_"};
+	static const char *const families[] = {"intel_pt", "intel_bts", "arm_spe",
+					       "cs_etm",   "hisi_ptt",	"auxtap_"};
 
 	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
 		if (!strncmp(pmu, families[i], strlen(families[i])))
@@ -117,24 +117,24 @@ static void show_permissions(const struct auxtap_probe *p)
 		say("  this kernel has no perf events\n");
 	else
 		say("  kernel.perf_event_paranoid is %d%s\n", p->paranoid,
-		       root		  ? " (you are root: no limit)"
-		       : p->paranoid > 2  ? ": users may not trace; 2 lets them trace the user mode "
-					    "of their programs, 1 the kernel's side too, 0 whole CPUs"
-		       : p->paranoid == 2 ? ": users may trace the user mode of their programs; 1 "
-					    "lets them trace the kernel's side too, 0 whole CPUs"
-		       : p->paranoid == 1 ? ": users may trace their programs; 0 lets them trace "
-					    "whole CPUs"
-		       : p->paranoid == 0 ? ": users may trace programs and whole CPUs"
-					  : ": users may trace all; rings as large as they like");
+		    root	     ? " (you are root: no limit)" :
+		    p->paranoid > 2  ? ": users may not trace; 2 lets them trace the user mode "
+				       "of their programs, 1 the kernel's side too, 0 whole CPUs" :
+		    p->paranoid == 2 ? ": users may trace the user mode of their programs; 1 "
+				       "lets them trace the kernel's side too, 0 whole CPUs" :
+		    p->paranoid == 1 ? ": users may trace their programs; 0 lets them trace "
+				       "whole CPUs" :
+		    p->paranoid == 0 ? ": users may trace programs and whole CPUs" :
+				       ": users may trace all; rings as large as they like");
 	if (p->mlock_kb)
 		say("  ring memory: %llu KiB a CPU (kernel.perf_event_mlock_kb)%s\n",
-		       (unsigned long long)p->mlock_kb,
-		       root ? " (you are root: no limit)" : ", and beyond it");
+		    (unsigned long long)p->mlock_kb,
+		    root ? " (you are root: no limit)" : ", and beyond it");
 	if (p->memlock_kb == UINT64_MAX)
 		say("  locked memory (ulimit -l): unlimited\n");
 	else
 		say("  locked memory (ulimit -l): %llu KiB%s\n", (unsigned long long)p->memlock_kb,
-		       root ? "" : "; 'ulimit -l unlimited' or limits.conf for more");
+		    root ? "" : "; 'ulimit -l unlimited' or limits.conf for more");
 }
 
 static void show_emulation(const struct auxtap_probe *p)
@@ -144,13 +144,13 @@ static void show_emulation(const struct auxtap_probe *p)
 		say("  none: %s\n", p->emulated_why);
 		return;
 	}
-	say("  qemu: %s%s\n", p->qemu ? "available: " : "no: ",
-	       p->qemu ? p->qemu_engine : p->qemu_why);
+	say("  qemu: %s%s\n",
+	    p->qemu ? "available: " : "no: ", p->qemu ? p->qemu_engine : p->qemu_why);
 	say("  qemu, for AArch64 programs: %s%s\n", p->qemu_a64 ? "available: " : "no: ",
-	       p->qemu_a64 ? p->qemu_a64_engine : p->qemu_a64_why);
+	    p->qemu_a64 ? p->qemu_a64_engine : p->qemu_a64_why);
 	if (p->ptrace)
 		say("  ptrace: available; attaching: %s%s\n",
-		       p->ptrace_attach ? "permitted" : "no: ", p->ptrace_why);
+		    p->ptrace_attach ? "permitted" : "no: ", p->ptrace_why);
 	else
 		say("  ptrace: no: %s\n", p->ptrace_why);
 }
@@ -188,10 +188,10 @@ int cmd_list(int argc, char **argv)
 		say("record picks: backend kernel, event %s\n", probe.kernel_event);
 	else if (probe.emulated && (probe.qemu || probe.ptrace))
 		say("record picks: backend emulated, source %s, event intel_pt//u (%s)\n",
-		       probe.qemu ? "qemu" : "ptrace", probe.kernel_why);
+		    probe.qemu ? "qemu" : "ptrace", probe.kernel_why);
 	else
 		say("record picks: nothing works here (%s%s%s)\n", probe.kernel_why,
-		       *probe.ptrace_why ? "; " : "", probe.ptrace_why);
+		    *probe.ptrace_why ? "; " : "", probe.ptrace_why);
 	if (probe.emulated && probe.qemu_a64)
 		say("  for AArch64 programs: backend emulated, source qemu, event cs_etm//u\n");
 	return CLI_OK;

@@ -98,8 +98,8 @@ static void catch_file_limit(void)
 /* Those that end a program or mean something to it, if it does not say otherwise. */
 static void catch_signals(void)
 {
-	static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR2,
-				     SIGUSR1, SIGALRM, SIGCONT};
+	static const int caught[] = {SIGINT,  SIGTERM, SIGHUP,	SIGQUIT,
+				     SIGUSR2, SIGUSR1, SIGALRM, SIGCONT};
 	struct sigaction act = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO}, old;
 	size_t nr = sizeof(caught) / sizeof(caught[0]);
 
@@ -169,8 +169,7 @@ static void on_progress(void *ctx, uint64_t elapsed_ms, const struct auxtap_sess
 		(unsigned long long)elapsed_ms / 100 % 10);
 	/* A flight recorder writes nothing as long as all goes well. */
 	if (stats->aux_bytes || !(o->session.snapshot || o->session.crash))
-		fprintf(stderr, "%llu KiB of trace, ",
-			(unsigned long long)stats->aux_bytes / 1024);
+		fprintf(stderr, "%llu KiB of trace, ", (unsigned long long)stats->aux_bytes / 1024);
 	fprintf(stderr, "%u thread%s", nr_rings, nr_rings == 1 ? "" : "s");
 	fflush(stderr);
 }
@@ -181,8 +180,8 @@ static void on_untraced(void *ctx, pid_t pid, const char *why)
 
 	(void)ctx;
 	if (!strncmp(why, "--truth: ", 9)) {
-		cli_complain("--truth", "the trace goes on; name a larger disk, or trace less", "%s",
-			     why + 9);
+		cli_complain("--truth", "the trace goes on; name a larger disk, or trace less",
+			     "%s", why + 9);
 		return;
 	}
 	snprintf(what, sizeof(what), "process %d", pid);
@@ -239,8 +238,9 @@ static int open_backend(struct auxtap_backend *be, const struct capture_options 
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	bool attach = !o->session.argv, kernel = o->backend == BACKEND_KERNEL;
 	enum auxtap_source source = o->source;
-	struct auxtap_emulation emulation = {.size = sizeof(emulation), .trace_unit = o->trace_unit,
-					       .max_memory = o->max_memory};
+	struct auxtap_emulation emulation = {.size = sizeof(emulation),
+					     .trace_unit = o->trace_unit,
+					     .max_memory = o->max_memory};
 
 	if (o->backend == BACKEND_AUTO && !o->source_given && !o->trace_unit && !o->max_memory &&
 	    !o->session.truth_path) {
@@ -299,9 +299,9 @@ static int program_status(int status)
 
 static void say_end(const struct capture_options *o, const struct auxtap_session_stats *st)
 {
-	const char *name = o->session.argv  ? o->session.argv[0]
-			   : o->session.tid ? "the thread"
-					    : "the process";
+	const char *name = o->session.argv ? o->session.argv[0] :
+			   o->session.tid  ? "the thread" :
+					     "the process";
 	char how[64];
 
 	if (st->threads_refused > 1)
@@ -315,9 +315,10 @@ static void say_end(const struct capture_options *o, const struct auxtap_session
 	else
 		snprintf(how, sizeof(how), "ended with status %d", WEXITSTATUS(st->exit_status));
 	if (st->memory_limit)
-		fprintf(stderr, "auxtap: %s: a process was ended: all processes together used more than "
-				"%llu MiB; raise --max-memory\n", name,
-			(unsigned long long)st->memory_limit >> 20);
+		fprintf(stderr,
+			"auxtap: %s: a process was ended: all processes together used more than "
+			"%llu MiB; raise --max-memory\n",
+			name, (unsigned long long)st->memory_limit >> 20);
 	if (!o->session.crash) {
 		cli_say("auxtap: %s: %llu bytes of trace", o->session.output,
 			(unsigned long long)st->aux_bytes);
@@ -328,7 +329,8 @@ static void say_end(const struct capture_options *o, const struct auxtap_session
 			fprintf(stderr, ", truncated %llu times (a larger -m loses less)",
 				(unsigned long long)st->truncations);
 		if (st->collisions)
-			fprintf(stderr, ", %llu collision%s (small losses: 'auxtap decode --events gap')",
+			fprintf(stderr,
+				", %llu collision%s (small losses: 'auxtap decode --events gap')",
 				(unsigned long long)st->collisions, st->collisions == 1 ? "" : "s");
 		if (st->lost_records)
 			fprintf(stderr, ", %llu records lost",
@@ -354,9 +356,10 @@ static bool nothing_traced(const struct capture_options *o, const char *event,
 {
 	if (o->session.crash || stats->aux_bytes || !stats->untraced)
 		return false;
-	cli_complain(o->session.output,
-		     "x86-64 programs: -e intel_pt//u; AArch64 programs: -e cs_etm//u or arm_spe_0//u",
-		     "no trace: no code ran that %s can trace", event);
+	cli_complain(
+		o->session.output,
+		"x86-64 programs: -e intel_pt//u; AArch64 programs: -e cs_etm//u or arm_spe_0//u",
+		"no trace: no code ran that %s can trace", event);
 	return true;
 }
 
@@ -380,7 +383,8 @@ static void no_leak_check(const struct auxtap_backend *be, const struct capture_
 		return;
 	setenv("ASAN_OPTIONS", options, 1);
 	cli_say("auxtap: %s: LeakSanitizer runs under no tracer: detect_leaks=0 is added to "
-		"ASAN_OPTIONS", o->session.argv[0]);
+		"ASAN_OPTIONS",
+		o->session.argv[0]);
 	fputc('\n', stderr);
 }
 
@@ -397,7 +401,9 @@ static int run(struct auxtap_backend *be, struct capture_options *o)
 	catch_signals();
 	if (auxtap_session_open(&s, be, &o->session, &err)) {
 		cli_error(&err);
-		/* A script without an interpreter, a file that is no program: found by exec only. */
+		/*
+		 * A script without an interpreter, a file that is no program: found by exec only.
+		 */
 		if (o->session.argv && !strcmp(err.what, o->session.argv[0])) {
 			if (err.code == -ENOENT)
 				return CLI_NOT_FOUND;

@@ -53,8 +53,7 @@ static int report_raw(const struct report_cmd *cmd, struct auxtap_error *err)
 	if (!ret && !cmd->raw.is_raw)
 		ret = auxtap_report_snapshot(cmd->path, images, &cmd->opts, stdout, err);
 	else if (!ret)
-		ret = auxtap_report_raw(cmd->path, &cmd->raw.raw, images, &cmd->opts,
-					stdout, err);
+		ret = auxtap_report_raw(cmd->path, &cmd->raw.raw, images, &cmd->opts, stdout, err);
 	auxtap_image_set_free(images);
 	return ret;
 }
@@ -93,8 +92,7 @@ static int report(const struct report_cmd *cmd)
 	return unfinished ? CLI_DAMAGED : CLI_OK;
 }
 
-static int row_count(const char *option, const char *text, unsigned int max,
-		     unsigned int *value)
+static int row_count(const char *option, const char *text, unsigned int max, unsigned int *value)
 {
 	uint64_t n = 0;
 
@@ -108,6 +106,7 @@ static int row_count(const char *option, const char *text, unsigned int max,
 
 int cmd_report(int argc, char **argv)
 {
+	/* clang-format off */
 	static const struct option options[] = {
 		{"branches", required_argument, NULL, 'b'},
 		{"calls", required_argument, NULL, 'c'},
@@ -120,11 +119,11 @@ int cmd_report(int argc, char **argv)
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
+	/* clang-format on */
 	static struct report_cmd cmd;
 	int option, ret;
 
-	cmd = (struct report_cmd){.opts = {.size = sizeof(cmd.opts)},
-				  .path = "auxtap.data"};
+	cmd = (struct report_cmd){.opts = {.size = sizeof(cmd.opts)}, .path = "auxtap.data"};
 	raw_options_init(&cmd.raw);
 	cmd.opts.colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 	opterr = 0;

@@ -16,7 +16,7 @@
 enum chunk_state {
 	CHUNK_EMPTY, /* the caller's */
 	CHUNK_WAITING,
-	CHUNK_TAKEN, /* a thread's */
+	CHUNK_TAKEN,   /* a thread's */
 	CHUNK_PRINTED, /* the caller's */
 };
 
@@ -173,8 +173,8 @@ static void write_chunk(struct decode_jobs *jobs, struct chunk *chunk)
 		print_chunk(jobs->own, chunk);
 	else if (chunk->state != CHUNK_PRINTED)
 		return;
-	if (chunk->failed || (chunk->nr_text && fwrite(chunk->text, 1, chunk->nr_text, jobs->printer->out) !=
-							chunk->nr_text))
+	if (chunk->failed || (chunk->nr_text && fwrite(chunk->text, 1, chunk->nr_text,
+						       jobs->printer->out) != chunk->nr_text))
 		jobs->printer->failed = true;
 	chunk->nr = 0;
 	pthread_mutex_lock(&jobs->lock);

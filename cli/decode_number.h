@@ -23,7 +23,8 @@ static inline void number_digits_hex(char *at, uint64_t v)
 
 	digits = _mm_unpacklo_epi8(_mm_and_si128(_mm_srli_epi64(bytes, 4), low),
 				   _mm_and_si128(bytes, low));
-	bytes = _mm_and_si128(_mm_cmpgt_epi8(digits, _mm_set1_epi8(9)), _mm_set1_epi8('a' - '9' - 1));
+	bytes = _mm_and_si128(_mm_cmpgt_epi8(digits, _mm_set1_epi8(9)),
+			      _mm_set1_epi8('a' - '9' - 1));
 	digits = _mm_add_epi8(_mm_add_epi8(digits, _mm_set1_epi8('0')), bytes);
 	_mm_storeu_si128((__m128i *)(void *)at, digits);
 }

@@ -77,9 +77,12 @@ const struct place *place_line(struct decode_places *places, struct auxtap_image
 	const struct auxtap_frame *outer;
 
 	memset(place, 0, sizeof(*place));
-	if (auxtap_image_set_resolve(images, pid, time ? time : UINT64_MAX, addr, &loc) || !loc.image)
+	if (auxtap_image_set_resolve(images, pid, time ? time : UINT64_MAX, addr, &loc) ||
+	    !loc.image)
 		return place;
-	/* the function as the linker knows it is the outermost frame, the line the innermost one's */
+	/*
+	 * the function as the linker knows it is the outermost frame, the line the innermost one's
+	 */
 	outer = loc.nr_frames ? &loc.frames[loc.nr_frames - 1] : NULL;
 	place->range.image = loc.image;
 	place->range.image_base = addr - loc.image_off;
@@ -121,7 +124,9 @@ static const char *word_of(struct decode_places *places, const struct auxtap_spe
 
 const char *place_op(struct decode_places *places, uint8_t op_class, uint8_t op, size_t *len)
 {
-	struct auxtap_spe_packet pkt = {.type = AUXTAP_SPE_OPERATION, .index = op_class, .payload = op};
+	struct auxtap_spe_packet pkt = {.type = AUXTAP_SPE_OPERATION,
+					.index = op_class,
+					.payload = op};
 
 	return word_of(places, &pkt, WORD_OP, (uint64_t)op_class << 8 | op, 0, len);
 }

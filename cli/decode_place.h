@@ -17,15 +17,18 @@ struct place {
 	const char *name; /* the symbol, or the last part of the image's name */
 	uint64_t base;	  /* an address less this is its offset in what name says */
 	size_t name_len, image_len;
-	/* name and "(image)" once more, where they are not longer: copied without a look at the length */
+	/*
+	 * name and "(image)" once more, where they are not longer: copied without a look at the
+	 * length
+	 */
 	char name_text[PLACE_TEXT], image_text[PLACE_TEXT];
 	/* by place_line() only */
 	const char *file;
 	unsigned int line;
 };
 
-#define PLACE_BIG   4 /* ranges of more than PLACE_IS_BIG bytes */
-#define PLACE_SLOTS 512
+#define PLACE_BIG    4 /* ranges of more than PLACE_IS_BIG bytes */
+#define PLACE_SLOTS  512
 #define PLACE_IS_BIG (64u << 10)
 
 #define WORD_SLOTS 256

@@ -10,11 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* clang-format off */
 static const char *const field_names[NR_FIELDS] = {
 	"comm",	"pid",	"tid",	   "cpu",	"time",	     "event",	 "ip",	       "sym",
 	"symoff", "dso",	"srcline", "addr",	"insn",	     "insnlen",	 "asm",	       "flags",
 	"phys",	"lat_total", "lat_issue", "lat_xlat", "spe_events", "source", "op",
 };
+/* clang-format on */
 
 /* More than any field can be. */
 #define LINE_MAX_BYTES 8192
@@ -38,7 +40,8 @@ int decode_fields_parse(struct decode_printer *p, const char *list, char bad[32]
 		}
 		if (!(p->has & 1u << f))
 			p->fields[p->nr_fields++] = (enum decode_field)f;
-		if (1u << f & (1u << FIELD_SYM | 1u << FIELD_SYMOFF | 1u << FIELD_DSO | 1u << FIELD_SRCLINE) &&
+		if (1u << f & (1u << FIELD_SYM | 1u << FIELD_SYMOFF | 1u << FIELD_DSO |
+			       1u << FIELD_SRCLINE) &&
 		    p->has & 1u << FIELD_ADDR)
 			p->addr_first = true;
 		p->has |= 1u << f;
@@ -178,6 +181,7 @@ static const char *event_name(const struct auxtap_event *ev)
 
 static const char *flags_of(const struct auxtap_event *ev)
 {
+	/* clang-format off */
 	static const char *const kinds[] = {
 		[AUXTAP_BRANCH_NONE] = "",
 		[AUXTAP_BRANCH_COND] = "jcc",
@@ -189,6 +193,7 @@ static const char *flags_of(const struct auxtap_event *ev)
 		[AUXTAP_BRANCH_SYSCALL] = "syscall",
 		[AUXTAP_BRANCH_FAR] = "far",
 	};
+	/* clang-format on */
 
 	if (ev->type == AUXTAP_EVENT_ASYNC)
 		return "async";
@@ -377,7 +382,8 @@ void decode_gap_words(const struct auxtap_event *ev, char *buf, size_t size)
 
 	if (gap->nr_bytes || gap->exact)
 		snprintf(bytes, sizeof(bytes), ", %s%llu bytes %s", gap->exact ? "" : "at least ",
-			 (unsigned long long)gap->nr_bytes, auxtap_gap_is_undecoded(gap) ? "not decoded" : "lost");
+			 (unsigned long long)gap->nr_bytes,
+			 auxtap_gap_is_undecoded(gap) ? "not decoded" : "lost");
 	if (gap->time_begin && gap->time_end > gap->time_begin)
 		snprintf(span, sizeof(span), ", %.6f ms",
 			 (double)(gap->time_end - gap->time_begin) / 1e6);
@@ -519,15 +525,15 @@ void decode_print_begin(struct decode_printer *p)
 
 void decode_print(struct decode_printer *p, const struct auxtap_event *ev)
 {
-	const uint32_t symbolic = 1u << FIELD_SYM | 1u << FIELD_SYMOFF | 1u << FIELD_DSO |
-				  1u << FIELD_SRCLINE;
+	const uint32_t symbolic =
+		1u << FIELD_SYM | 1u << FIELD_SYMOFF | 1u << FIELD_DSO | 1u << FIELD_SRCLINE;
 	const struct place *known = NULL;
 	struct place place;
 
 	if (p->has & symbolic && ev->has_ip) {
-		known = p->has & 1u << FIELD_SRCLINE
-				? place_line(&p->places, p->images, ev->pid, ev->time, ev->ip)
-				: place_find(&p->places, p->images, ev->pid, ev->time, ev->ip);
+		known = p->has & 1u << FIELD_SRCLINE ?
+				place_line(&p->places, p->images, ev->pid, ev->time, ev->ip) :
+				place_find(&p->places, p->images, ev->pid, ev->time, ev->ip);
 		if (known->name && p->has & 1u << FIELD_ADDR && p->addr_first) {
 			place = *known; /* what addr is is looked up before this one is printed */
 			known = &place;

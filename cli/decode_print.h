@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How events of 'auxtap decode' look: text (decode_text.c), JSON lines, CSV. cmd_decode.c reads the options. */
+/*
+ * How events of 'auxtap decode' look: text (decode_text.c), JSON lines, CSV. cmd_decode.c reads the
+ * options.
+ */
 #ifndef AUXTAP_DECODE_PRINT_H
 #define AUXTAP_DECODE_PRINT_H
 
@@ -56,11 +59,11 @@ struct decode_printer {
 	enum decode_format format;
 	enum decode_field fields[NR_FIELDS]; /* in the order asked for */
 	unsigned int nr_fields;
-	uint32_t has; /* bit n: field n */
+	uint32_t has;	 /* bit n: field n */
 	bool addr_first; /* before a field that tells of ip */
 	uint32_t events;
 	struct auxtap_image_set *images;
-	bool failed; /* out did not take everything, or there is no memory */
+	bool failed;	 /* out did not take everything, or there is no memory */
 	size_t nr, size; /* of buf: used; in all */
 	char *buf;
 	/* decode_text.c: what came lately */

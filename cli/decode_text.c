@@ -12,12 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VALUE_MAX 4096 /* with its NUL */
+#define VALUE_MAX     4096 /* with its NUL */
 #define NAME_MAX_ADDR 1024 /* of an address's function, the same */
 /* Every field at its longest: the columns, and an address with two names. */
 #define LINE_ROOM ((NR_FIELDS + 3) * (VALUE_MAX + NUMBER_ROOM))
-#define BLANKS 24 /* as wide as columns are, or wider */
+#define BLANKS	  24 /* as wide as columns are, or wider */
 
+/* clang-format off */
 static const unsigned char text_width[NR_FIELDS] = {
 	[FIELD_COMM] = 16, [FIELD_PID] = 7,    [FIELD_TID] = 7,	 [FIELD_CPU] = 3,
 	[FIELD_TIME] = 20, [FIELD_EVENT] = 9,  [FIELD_IP] = 16,	 [FIELD_INSNLEN] = 2,
@@ -25,6 +26,7 @@ static const unsigned char text_width[NR_FIELDS] = {
 	[FIELD_LAT_TOTAL] = 5, [FIELD_LAT_ISSUE] = 5, [FIELD_LAT_XLAT] = 5, [FIELD_SOURCE] = 3,
 	[FIELD_OP] = 12,
 };
+/* clang-format on */
 
 static inline char *put_text(char *at, const char *text, size_t len, size_t max)
 {
@@ -141,7 +143,8 @@ static char *put_name(char *at, const struct place *place, uint64_t addr, bool w
 static char *put_image(char *at, const struct place *place)
 {
 	if (place->image_len + 2 <= PLACE_TEXT)
-		return put_copy(at, place->range.image, place->image_text, place->image_len + 2, VALUE_MAX);
+		return put_copy(at, place->range.image, place->image_text, place->image_len + 2,
+				VALUE_MAX);
 	*at++ = '(';
 	at = put_text(at, place->range.image, place->image_len, VALUE_MAX);
 	*at++ = ')';
@@ -173,16 +176,17 @@ static char *put_addr(struct decode_printer *p, const struct auxtap_event *ev, c
 }
 
 /* A number that not every sample has. */
-static inline __attribute__((always_inline)) char *put_sampled(const struct auxtap_event *ev, char *at,
-							       size_t width, unsigned int has,
-							       uint64_t value)
+static inline __attribute__((always_inline)) char *
+put_sampled(const struct auxtap_event *ev, char *at, size_t width, unsigned int has, uint64_t value)
 {
 	return ev->spe_has & has ? put_decimal(at, width, value) : put_none(at, width);
 }
 
 /* Columns keep their place where a value is missing. */
-static inline __attribute__((always_inline)) char *put_column(struct decode_printer *p, const struct auxtap_event *ev,
-			enum decode_field field, const struct place *place, char *at)
+static inline __attribute__((always_inline)) char *put_column(struct decode_printer *p,
+							      const struct auxtap_event *ev,
+							      enum decode_field field,
+							      const struct place *place, char *at)
 {
 	size_t width = p->nr_fields == 1 ? 0 : text_width[field], len;
 	const char *begin = at, *word;
@@ -205,8 +209,8 @@ static inline __attribute__((always_inline)) char *put_column(struct decode_prin
 	case FIELD_IP:
 		return ev->has_ip ? put_hex(at, width, ev->ip) : put_none(at, width);
 	case FIELD_PHYS:
-		return ev->spe_has & AUXTAP_SPE_HAS_PHYS ? put_hex(at, width, ev->phys)
-							 : put_none(at, width);
+		return ev->spe_has & AUXTAP_SPE_HAS_PHYS ? put_hex(at, width, ev->phys) :
+							   put_none(at, width);
 	case FIELD_LAT_TOTAL:
 		return put_sampled(ev, at, width, AUXTAP_SPE_HAS_LAT_TOTAL, ev->lat_total);
 	case FIELD_LAT_ISSUE:
@@ -250,9 +254,9 @@ static char *put_cause(const struct auxtap_event *ev, char *at, bool first)
 
 static char *put_tag(const struct auxtap_event *ev, char *at)
 {
-	const char *tag = ev->type == AUXTAP_EVENT_ASYNC ? " [async]"
-			  : ev->trace_on		 ? " [trace on]"
-							 : " [trace off]";
+	const char *tag = ev->type == AUXTAP_EVENT_ASYNC ? " [async]" :
+			  ev->trace_on			 ? " [trace on]" :
+							   " [trace off]";
 
 	return put_text(at, tag, strlen(tag), VALUE_MAX);
 }
@@ -285,7 +289,8 @@ static char *put_event(struct decode_printer *p, const struct auxtap_event *ev,
 			at = put_addr(p, ev, at);
 			continue;
 		}
-		if ((field == FIELD_SYMOFF && p->has & 1u << FIELD_SYM) || /* printed with the symbol */
+		/* printed with the symbol */
+		if ((field == FIELD_SYMOFF && p->has & 1u << FIELD_SYM) ||
 		    (!ev->has_ip && (field == FIELD_SYM || field == FIELD_DSO)))
 			continue;
 		if (!first)

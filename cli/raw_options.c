@@ -85,15 +85,15 @@ static int parse_raw(struct raw_options *ro, const char *arg)
 		return CLI_USAGE;
 	}
 	if (strcmp(ro->family, "pt")) {
-		cli_complain("--raw", "use --raw pt, --raw spe or --raw etm", "no trace family '%s'",
-			     ro->family);
+		cli_complain("--raw", "use --raw pt, --raw spe or --raw etm",
+			     "no trace family '%s'", ro->family);
 		return CLI_USAGE;
 	}
 	if (!*at)
 		return 0;
 	if (strncmp(at, ":cpu=", 5) || !number(at + 5, &at, &cpu[0]) || *at++ != '/' ||
-	    !number(at, &at, &cpu[1]) || *at++ != '/' || !number(at, &at, &cpu[2]) ||
-	    *at || cpu[0] > UINT16_MAX || cpu[1] > UINT8_MAX || cpu[2] > UINT8_MAX)
+	    !number(at, &at, &cpu[1]) || *at++ != '/' || !number(at, &at, &cpu[2]) || *at ||
+	    cpu[0] > UINT16_MAX || cpu[1] > UINT8_MAX || cpu[2] > UINT8_MAX)
 		return cli_bad_value("--raw", arg, form);
 	ro->raw.cpu_family = (int)cpu[0];
 	ro->raw.cpu_model = (int)cpu[1];
@@ -108,8 +108,7 @@ static int parse_time_conv(struct raw_options *ro, const char *arg)
 
 	if (!number(at, &at, &raw->time_shift) || *at++ != ',' ||
 	    !number(at, &at, &raw->time_mult) || *at++ != ',' ||
-	    !number(at, &at, &raw->time_zero) || *at || !raw->time_mult ||
-	    raw->time_shift > 63)
+	    !number(at, &at, &raw->time_zero) || *at || !raw->time_mult || raw->time_shift > 63)
 		return cli_bad_value("--time-conv", arg, "SHIFT,MULT,ZERO");
 	return 0;
 }
@@ -119,8 +118,8 @@ static int parse_cpuid(struct raw_options *ro, const char *arg)
 	uint64_t eax, ebx;
 	const char *at = arg;
 
-	if (!number(at, &at, &eax) || *at++ != ',' || !number(at, &at, &ebx) || *at ||
-	    !eax || !ebx || eax > UINT32_MAX || ebx > UINT32_MAX)
+	if (!number(at, &at, &eax) || *at++ != ',' || !number(at, &at, &ebx) || *at || !eax ||
+	    !ebx || eax > UINT32_MAX || ebx > UINT32_MAX)
 		return cli_bad_value("--cpuid-0x15", arg, "EAX,EBX, two numbers above 0");
 	ro->raw.cpuid_0x15_eax = (uint32_t)eax;
 	ro->raw.cpuid_0x15_ebx = (uint32_t)ebx;
@@ -137,8 +136,8 @@ void raw_options_init(struct raw_options *ro)
 
 int raw_options_parse(struct raw_options *ro, int opt, const char *arg)
 {
-	static const char *const formats[] = {"source_data", "coresight", "dstream_coresight", "tpiu",
-					      "tpiu_hsync"};
+	static const char *const formats[] = {"source_data", "coresight", "dstream_coresight",
+					      "tpiu", "tpiu_hsync"};
 	uint64_t value;
 
 	ro->given |= 1u << (opt - RAW_OPT_FIRST);
@@ -152,8 +151,7 @@ int raw_options_parse(struct raw_options *ro, int opt, const char *arg)
 		return 0;
 	case RAW_OPT_SIDEBAND:
 		if (ro->raw.nr_sideband == RAW_MAX_SIDEBAND)
-			return cli_bad_value("--sideband", arg,
-					     "one of at most 64 files");
+			return cli_bad_value("--sideband", arg, "one of at most 64 files");
 		ro->sideband[ro->raw.nr_sideband++] = arg;
 		return 0;
 	case RAW_OPT_SAMPLE_TYPE:
@@ -189,8 +187,9 @@ int raw_options_parse(struct raw_options *ro, int opt, const char *arg)
 				ro->raw.etm_format = arg;
 				return 0;
 			}
-		return cli_bad_value("--etm-format", arg,
-				     "source_data, coresight, dstream_coresight, tpiu or tpiu_hsync");
+		return cli_bad_value(
+			"--etm-format", arg,
+			"source_data, coresight, dstream_coresight, tpiu or tpiu_hsync");
 	default:
 		return CLI_USAGE;
 	}
@@ -207,16 +206,18 @@ static int check_family(const struct raw_options *ro)
 	static const struct {
 		int opt;
 		const char *name;
-	} pt_only[] = {{RAW_OPT_SIDEBAND, "--sideband"},  {RAW_OPT_SAMPLE_TYPE, "--sample-type"},
-		       {RAW_OPT_MTC_FREQ, "--mtc-freq"},  {RAW_OPT_NOM_FREQ, "--nom-freq"},
+	} pt_only[] = {{RAW_OPT_SIDEBAND, "--sideband"},
+		       {RAW_OPT_SAMPLE_TYPE, "--sample-type"},
+		       {RAW_OPT_MTC_FREQ, "--mtc-freq"},
+		       {RAW_OPT_NOM_FREQ, "--nom-freq"},
 		       {RAW_OPT_CPUID_0X15, "--cpuid-0x15"}};
 	bool frames = ro->raw.etm_format && strcmp(ro->raw.etm_format, "source_data") != 0;
 
 	if (!raw_options_is_etm(ro)) {
 		if (!(ro->given & (bit(RAW_OPT_ETM_CONFIG) | bit(RAW_OPT_ETM_FORMAT))))
 			return 0;
-		cli_complain(ro->given & bit(RAW_OPT_ETM_CONFIG) ? "--etm-config" : "--etm-format", NULL,
-			     "is for --raw etm");
+		cli_complain(ro->given & bit(RAW_OPT_ETM_CONFIG) ? "--etm-config" : "--etm-format",
+			     NULL, "is for --raw etm");
 		return CLI_USAGE;
 	}
 	for (size_t i = 0; i < sizeof(pt_only) / sizeof(pt_only[0]); i++) {
@@ -251,16 +252,14 @@ int raw_options_check(const struct raw_options *ro, const char *command, bool ha
 		return CLI_USAGE;
 	}
 	if (ro->is_raw && !has_file) {
-		cli_complain(command, "name it behind the options",
-			     "no trace file given");
+		cli_complain(command, "name it behind the options", "no trace file given");
 		return CLI_USAGE;
 	}
 	return 0;
 }
 
 /* FILE[:OFF-END]@ADDR */
-static int add_image(struct auxtap_image_set *images, const char *arg,
-		     struct auxtap_error *err)
+static int add_image(struct auxtap_image_set *images, const char *arg, struct auxtap_error *err)
 {
 	const char *at = strrchr(arg, '@'), *colon, *end;
 	uint64_t addr, from = 0, to = 0;
@@ -268,22 +267,21 @@ static int add_image(struct auxtap_image_set *images, const char *arg,
 	size_t len;
 
 	if (!at || !number(at + 1, &end, &addr) || *end || at == arg)
-		return auxtap_error_set(err, -EINVAL, "--image",
-					"'%s' is not FILE[:OFF-END]@ADDR", arg);
+		return auxtap_error_set(err, -EINVAL, "--image", "'%s' is not FILE[:OFF-END]@ADDR",
+					arg);
 	len = (size_t)(at - arg);
 	colon = memrchr(arg, ':', len);
-	if (colon && number(colon + 1, &end, &from) && *end == '-' &&
-	    number(end + 1, &end, &to) && end == at) {
+	if (colon && number(colon + 1, &end, &from) && *end == '-' && number(end + 1, &end, &to) &&
+	    end == at) {
 		len = (size_t)(colon - arg);
 		if (to <= from)
-			return auxtap_error_set(err, -EINVAL, "--image",
-						"'%s': the range is empty", arg);
+			return auxtap_error_set(err, -EINVAL, "--image", "'%s': the range is empty",
+						arg);
 	} else {
 		from = to = 0;
 	}
 	if (len >= sizeof(path))
-		return auxtap_error_set(err, -ENAMETOOLONG, "--image",
-					"the path is too long");
+		return auxtap_error_set(err, -ENAMETOOLONG, "--image", "the path is too long");
 	memcpy(path, arg, len);
 	path[len] = '\0';
 	return auxtap_image_set_raw(images, path, from, to - from, addr, err);

@@ -7,8 +7,8 @@
 #include <auxtap/decode.h>
 
 #define RAW_MAX_SIDEBAND 64
-#define RAW_MAX_IMAGES   256
-#define RAW_MAX_CONFIGS  111 /* as many as there are trace IDs */
+#define RAW_MAX_IMAGES	 256
+#define RAW_MAX_CONFIGS	 111 /* as many as there are trace IDs */
 
 enum {
 	RAW_OPT_FIRST = 1024,
@@ -27,19 +27,19 @@ enum {
 };
 
 /* Entries for the command's table of getopt_long(). */
-#define RAW_OPTIONS                                                                      \
-	{"raw", required_argument, NULL, RAW_OPT_RAW},                                   \
-		{"image", required_argument, NULL, RAW_OPT_IMAGE},                       \
-		{"sideband", required_argument, NULL, RAW_OPT_SIDEBAND},                 \
-		{"sample-type", required_argument, NULL, RAW_OPT_SAMPLE_TYPE},           \
-		{"time-conv", required_argument, NULL, RAW_OPT_TIME_CONV},               \
-		{"tsc-offset", required_argument, NULL, RAW_OPT_TSC_OFFSET},             \
-		{"mtc-freq", required_argument, NULL, RAW_OPT_MTC_FREQ},                 \
-		{"nom-freq", required_argument, NULL, RAW_OPT_NOM_FREQ},                 \
-		{"etm-config", required_argument, NULL, RAW_OPT_ETM_CONFIG},             \
-		{"etm-format", required_argument, NULL, RAW_OPT_ETM_FORMAT},             \
-	{                                                                                \
-		"cpuid-0x15", required_argument, NULL, RAW_OPT_CPUID_0X15                \
+#define RAW_OPTIONS                                                            \
+	{"raw", required_argument, NULL, RAW_OPT_RAW},                         \
+		{"image", required_argument, NULL, RAW_OPT_IMAGE},             \
+		{"sideband", required_argument, NULL, RAW_OPT_SIDEBAND},       \
+		{"sample-type", required_argument, NULL, RAW_OPT_SAMPLE_TYPE}, \
+		{"time-conv", required_argument, NULL, RAW_OPT_TIME_CONV},     \
+		{"tsc-offset", required_argument, NULL, RAW_OPT_TSC_OFFSET},   \
+		{"mtc-freq", required_argument, NULL, RAW_OPT_MTC_FREQ},       \
+		{"nom-freq", required_argument, NULL, RAW_OPT_NOM_FREQ},       \
+		{"etm-config", required_argument, NULL, RAW_OPT_ETM_CONFIG},   \
+		{"etm-format", required_argument, NULL, RAW_OPT_ETM_FORMAT},   \
+	{                                                                      \
+		"cpuid-0x15", required_argument, NULL, RAW_OPT_CPUID_0X15      \
 	}
 
 extern const char raw_options_help[];

@@ -20,7 +20,12 @@ static size_t cut_at_end(const char *text, size_t len)
 
 		if ((c & 0xc0) == 0x80)
 			continue;
-		return c >= 0xc2 && c < 0xf5 && back < (c < 0xe0 ? 2u : c < 0xf0 ? 3u : 4u) ? back : 0;
+		return c >= 0xc2 && c < 0xf5 &&
+				       back < (c < 0xe0 ? 2u :
+					       c < 0xf0 ? 3u :
+							  4u) ?
+			       back :
+			       0;
 	}
 	return 0;
 }
@@ -48,7 +53,8 @@ static bool write_lines(const char *text, size_t len)
 			n -= cut_at_end(text, n);
 		if (n && !write_piece(text, n))
 			return false;
-		if (n < len && (text[n] == '\n' || text[n] == '\t') && fputc(text[n++], stdout) == EOF)
+		if (n < len && (text[n] == '\n' || text[n] == '\t') &&
+		    fputc(text[n++], stdout) == EOF)
 			return false;
 		text += n;
 		len -= n;

@@ -18,12 +18,12 @@
 #define TRBSR	  AUXTAP_SYSREG(3, 0, 9, 11, 3)
 #define TRBIDR	  AUXTAP_SYSREG(3, 0, 9, 11, 7)
 
-#define PAGES	   (~0xfffull) /* base and limit are pages */
-#define LIMITR_E   0x1ull      /* the buffer is on */
-#define SR_IRQ	   (1ull << 22)
-#define SR_WRAP	   (1ull << 20)
-#define SR_S	   (1ull << 17) /* collection has stopped */
-#define SR_FILLED  0x1ull	/* of buffer events (EC 0): why */
+#define PAGES	    (~0xfffull) /* base and limit are pages */
+#define LIMITR_E    0x1ull	/* the buffer is on */
+#define SR_IRQ	    (1ull << 22)
+#define SR_WRAP	    (1ull << 20)
+#define SR_S	    (1ull << 17)    /* collection has stopped */
+#define SR_FILLED   0x1ull	    /* of buffer events (EC 0): why */
 #define SR_EC_FAULT (0x24ull << 26) /* a stage 1 fault on a write */
 
 #ifndef LATE_BYTES

@@ -24,11 +24,11 @@
 #define STATUS_STOPPED (1ull << 5)
 
 /* an entry of a table */
-#define ENTRY_END	(1ull << 0) /* no region: the address of the next table */
-#define ENTRY_INT	(1ull << 2)
-#define ENTRY_STOP	(1ull << 4)
-#define ENTRY_SIZE(e)	(4096ull << ((e) >> 6 & 0xf))
-#define ENTRY_ADDRESS(e) ((e) & 0xffffffffff000ull)
+#define ENTRY_END	 (1ull << 0) /* no region: the address of the next table */
+#define ENTRY_INT	 (1ull << 2)
+#define ENTRY_STOP	 (1ull << 4)
+#define ENTRY_SIZE(e)	 (4096ull << ((e) >> 6 & 0xf))
+#define ENTRY_ADDRESS(e) ((e)&0xffffffffff000ull)
 
 #ifndef LATE_BYTES
 #define LATE_BYTES 0
@@ -65,8 +65,8 @@ static void halt(struct pt *pt, uint64_t why)
 static void enter(struct pt *pt)
 {
 	for (int links = 0; links < 2; links++) {
-		if (pt->bus->load(pt->bus->ctx, pt->base + pt->index * sizeof(pt->entry), &pt->entry,
-				  sizeof(pt->entry)))
+		if (pt->bus->load(pt->bus->ctx, pt->base + pt->index * sizeof(pt->entry),
+				  &pt->entry, sizeof(pt->entry)))
 			break;
 		if (!(pt->entry & ENTRY_END)) {
 			pt->writing = pt->offset < ENTRY_SIZE(pt->entry);
@@ -119,7 +119,8 @@ static void reg_write(void *unit, uint32_t reg, uint64_t value)
 		if (!(value & CTL_TRACEEN)) {
 			pt->writing = 0;
 			pt->irq_waits = 0; /* who stops it looks at the registers anyway */
-		} else if (!(was & CTL_TRACEEN) && !(pt->status & (STATUS_ERROR | STATUS_STOPPED))) {
+		} else if (!(was & CTL_TRACEEN) &&
+			   !(pt->status & (STATUS_ERROR | STATUS_STOPPED))) {
 			if (value & CTL_TOPA)
 				enter(pt);
 			else

@@ -30,7 +30,8 @@ int main(int argc, char **argv)
 	uint64_t nr_losses = 0;
 
 	if (argc != 4) {
-		fprintf(stderr, "usage: %s intel_pt|arm_spe|trbe WATERMARK READER-LATENCY-NS\n", argv[0]);
+		fprintf(stderr, "usage: %s intel_pt|arm_spe|trbe WATERMARK READER-LATENCY-NS\n",
+			argv[0]);
 		return 2;
 	}
 	auxtap_watermark_defaults(&config, argv[1]); /* of everything else */

@@ -59,11 +59,11 @@ static const unsigned char *look(struct pd_cursor *cur, uint64_t offset, size_t 
 	return size <= cur->window_size ? cur->window : NULL;
 }
 
-static int damage(struct pd_cursor *cur, uint64_t offset, struct auxtap_error *err,
-		  const char *fmt, ...) AUXTAP_PRINTF(4, 5);
+static int damage(struct pd_cursor *cur, uint64_t offset, struct auxtap_error *err, const char *fmt,
+		  ...) AUXTAP_PRINTF(4, 5);
 
-static int damage(struct pd_cursor *cur, uint64_t offset, struct auxtap_error *err,
-		  const char *fmt, ...)
+static int damage(struct pd_cursor *cur, uint64_t offset, struct auxtap_error *err, const char *fmt,
+		  ...)
 {
 	char why[256];
 	va_list args;
@@ -106,8 +106,8 @@ static int payload(struct pd_cursor *cur, struct auxtap_record *rec, uint32_t *s
 }
 
 /* The record at cur->pos. 1, or damage. */
-static int take(struct pd_cursor *cur, const struct pd_range *range,
-		struct auxtap_record *rec, struct auxtap_error *err)
+static int take(struct pd_cursor *cur, const struct pd_range *range, struct auxtap_record *rec,
+		struct auxtap_error *err)
 {
 	struct perf_event_header header;
 	uint64_t left = range->end - cur->pos, behind;
@@ -134,8 +134,8 @@ static int take(struct pd_cursor *cur, const struct pd_range *range,
 	size = size32 < PD_RECORD_MAX ? size32 : PD_RECORD_MAX - 8;
 	p = look(cur, cur->pos, size);
 	if (!p)
-		return damage(cur, cur->pos, err,
-			      "cannot read %u bytes at offset %" PRIu64, size, cur->pos);
+		return damage(cur, cur->pos, err, "cannot read %u bytes at offset %" PRIu64, size,
+			      cur->pos);
 	memcpy(cur->record, p, size);
 	memset(rec, 0, sizeof(*rec));
 	rec->offset = cur->pos;
@@ -143,15 +143,14 @@ static int take(struct pd_cursor *cur, const struct pd_range *range,
 	rec->size = size32;
 	if (payload(cur, rec, &size32, &behind, range->end))
 		return damage(cur, cur->pos, err,
-			      "an AUXTRACE record of %u bytes at offset %" PRIu64
-			      " is too short",
+			      "an AUXTRACE record of %u bytes at offset %" PRIu64 " is too short",
 			      size32, cur->pos);
 	pd_identify(cur->pd, rec, size);
 	if (behind > left - size32) {
 		/* Delivered with what is there; the next call tells. */
 		damage(cur, cur->pos, NULL,
-		       "the last record (%s) at offset %" PRIu64
-		       " is incomplete: %" PRIu64 " bytes of data, %" PRIu64 " there",
+		       "the last record (%s) at offset %" PRIu64 " is incomplete: %" PRIu64
+		       " bytes of data, %" PRIu64 " there",
 		       auxtap_record_name(header.type), cur->pos, behind, left - size32);
 		return 1;
 	}
@@ -165,8 +164,7 @@ static bool compressed(const struct auxtap_record *rec)
 	       rec->header->type == AUXTAP_RECORD_COMPRESSED2;
 }
 
-int pd_cursor_next(struct pd_cursor *cur, struct auxtap_record *rec,
-		   struct auxtap_error *err)
+int pd_cursor_next(struct pd_cursor *cur, struct auxtap_record *rec, struct auxtap_error *err)
 {
 	const struct pd_range *range;
 	struct auxtap_error found = AUXTAP_ERROR_INIT;
@@ -195,8 +193,7 @@ int pd_cursor_next(struct pd_cursor *cur, struct auxtap_record *rec,
 			return damage(cur, range->end, err,
 				      "the file ends at offset %" PRIu64
 				      ", its data should go on to %" PRIu64,
-				      range->end,
-				      cur->pd->info.data_off + cur->pd->info.data_size);
+				      range->end, cur->pd->info.data_off + cur->pd->info.data_size);
 		if (pd_zstd_left(cur))
 			return damage(cur, cur->zstd_record, err,
 				      "the compressed data ends inside a record (%zu "

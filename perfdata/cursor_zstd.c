@@ -71,16 +71,14 @@ size_t pd_zstd_left(const struct pd_cursor *cur)
 	return cur->zstd ? cur->zstd->out_size - cur->zstd->out_at : 0;
 }
 
-int pd_zstd_feed(struct pd_cursor *cur, const struct auxtap_record *rec,
-		 struct auxtap_error *err)
+int pd_zstd_feed(struct pd_cursor *cur, const struct auxtap_record *rec, struct auxtap_error *err)
 {
 	const unsigned char *data = (const unsigned char *)(rec->header + 1);
 	uint64_t size = rec->header->size - sizeof(*rec->header);
 	struct pd_zstd *z;
 
 	if (!cur->zstd && zstd_new(cur))
-		return auxtap_error_set(err, -ENOMEM, cur->pd->path,
-					"no memory to decompress");
+		return auxtap_error_set(err, -ENOMEM, cur->pd->path, "no memory to decompress");
 	z = cur->zstd;
 	if (rec->header->type == AUXTAP_RECORD_COMPRESSED2) {
 		uint64_t data_size;
@@ -95,11 +93,10 @@ int pd_zstd_feed(struct pd_cursor *cur, const struct auxtap_record *rec,
 		data += sizeof(data_size);
 		size -= sizeof(data_size);
 		if (data_size > size)
-			return auxtap_error_set_at(
-				err, -EBADMSG, cur->pd->path, rec->offset,
-				"a COMPRESSED2 record at offset %" PRIu64 " says %" PRIu64
-				" bytes, has %" PRIu64,
-				rec->offset, data_size, size);
+			return auxtap_error_set_at(err, -EBADMSG, cur->pd->path, rec->offset,
+						   "a COMPRESSED2 record at offset %" PRIu64
+						   " says %" PRIu64 " bytes, has %" PRIu64,
+						   rec->offset, data_size, size);
 		size = data_size;
 	}
 	memcpy(z->in, data, size);
@@ -131,11 +128,10 @@ static int produce(struct pd_cursor *cur, struct auxtap_error *err)
 		in.pos = z->in_at;
 		ret = ZSTD_decompressStream(z->stream, &out, &in);
 		if (ZSTD_isError(ret))
-			return auxtap_error_set_at(
-				err, -EBADMSG, cur->pd->path, cur->zstd_record,
-				"the compressed record at offset %" PRIu64
-				" is damaged: %s",
-				cur->zstd_record, ZSTD_getErrorName(ret));
+			return auxtap_error_set_at(err, -EBADMSG, cur->pd->path, cur->zstd_record,
+						   "the compressed record at offset %" PRIu64
+						   " is damaged: %s",
+						   cur->zstd_record, ZSTD_getErrorName(ret));
 		/* A full output buffer is the decoder's only reason to keep something
 		 * back. */
 		z->more = out.pos == out.size;
@@ -153,8 +149,7 @@ static int produce(struct pd_cursor *cur, struct auxtap_error *err)
 	return 0;
 }
 
-int pd_zstd_next(struct pd_cursor *cur, struct auxtap_record *rec,
-		 struct auxtap_error *err)
+int pd_zstd_next(struct pd_cursor *cur, struct auxtap_record *rec, struct auxtap_error *err)
 {
 	struct pd_zstd *z = cur->zstd;
 	struct perf_event_header header;

@@ -18,8 +18,7 @@ static void fill(struct auxtap_error *err, int code, const char *what, uint64_t 
 	vsnprintf(err->why, sizeof(err->why), why_fmt, args);
 }
 
-int auxtap_error_set(struct auxtap_error *err, int code, const char *what, const char *why_fmt,
-		     ...)
+int auxtap_error_set(struct auxtap_error *err, int code, const char *what, const char *why_fmt, ...)
 {
 	va_list args;
 

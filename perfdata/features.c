@@ -34,8 +34,8 @@ void pd_features_open(struct auxtap_perfdata *pd, uint64_t table)
 	}
 }
 
-int auxtap_perfdata_feature(struct auxtap_perfdata *pd, unsigned int feature,
-			    const void **data, size_t *size)
+int auxtap_perfdata_feature(struct auxtap_perfdata *pd, unsigned int feature, const void **data,
+			    size_t *size)
 {
 	struct pd_feature_data *f;
 	int ret;
@@ -131,8 +131,8 @@ int pd_build_id_add(struct auxtap_perfdata *pd, const void *record, size_t size)
 	return 0;
 }
 
-int auxtap_perfdata_build_ids(struct auxtap_perfdata *pd,
-			      const struct auxtap_build_id **ids, size_t *nr)
+int auxtap_perfdata_build_ids(struct auxtap_perfdata *pd, const struct auxtap_build_id **ids,
+			      size_t *nr)
 {
 	const unsigned char *p, *end;
 	struct perf_event_header header;
@@ -142,8 +142,7 @@ int auxtap_perfdata_build_ids(struct auxtap_perfdata *pd,
 
 	if (!pd->build_ids_read && pd->info.form == AUXTAP_PERFDATA_PIPE)
 		pd->build_ids_read = true; /* the scan at open took the records */
-	if (!pd->build_ids_read &&
-	    !auxtap_perfdata_feature(pd, PD_FEAT_BUILD_ID, &data, &size)) {
+	if (!pd->build_ids_read && !auxtap_perfdata_feature(pd, PD_FEAT_BUILD_ID, &data, &size)) {
 		p = data;
 		end = p + size;
 		while ((size_t)(end - p) >= sizeof(header)) {

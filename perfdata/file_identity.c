@@ -19,7 +19,8 @@ static bool maps_say(const void *at, const struct file_identity *recorded)
 	char line[8192]; /* longer names: what follows is no line of a mapping */
 
 	while (f && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%llx-%llx %*s %*x %x:%x %llu", &start, &end, &maj, &min, &ino) != 5 ||
+		if (sscanf(line, "%llx-%llx %*s %*x %x:%x %llu", &start, &end, &maj, &min, &ino) !=
+			    5 ||
 		    (uintptr_t)at < start || (uintptr_t)at >= end)
 			continue;
 		same = maj == recorded->maj && min == recorded->min && ino == recorded->ino;

@@ -2,6 +2,7 @@
 /* Names of the gap causes: see include/auxtap/gap.h. */
 #include <auxtap/gap.h>
 
+/* clang-format off */
 static const char *const cause_names[AUXTAP_GAP_NR_CAUSES] = {
 	[AUXTAP_GAP_UNKNOWN] = "unknown",
 	[AUXTAP_GAP_TRUNCATED] = "truncated",
@@ -18,6 +19,7 @@ static const char *const cause_names[AUXTAP_GAP_NR_CAUSES] = {
 	[AUXTAP_GAP_DISCARDED] = "discarded",
 	[AUXTAP_GAP_MAPS_CHANGED] = "maps_changed",
 };
+/* clang-format on */
 
 const char *auxtap_gap_cause_name(enum auxtap_gap_cause cause)
 {

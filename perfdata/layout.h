@@ -20,7 +20,7 @@ struct pd_section {
 
 struct pd_file_header {
 	uint64_t magic;
-	uint64_t size; /* of this header: 104; in a pipe 16, and nothing below exists */
+	uint64_t size;	    /* of this header: 104; in a pipe 16, and nothing below exists */
 	uint64_t attr_size; /* of one entry of attrs: the attribute and its pd_section of
 			       ids */
 	struct pd_section attrs;
@@ -29,12 +29,11 @@ struct pd_file_header {
 	uint64_t features[4];
 };
 
-#define PD_HEADER_SIZE      104
+#define PD_HEADER_SIZE	    104
 #define PD_OLD_HEADER_SIZE  72 /* before there were features */
 #define PD_PIPE_HEADER_SIZE 16
 
-_Static_assert(sizeof(struct pd_file_header) == PD_HEADER_SIZE,
-	       "no padding in a file format");
+_Static_assert(sizeof(struct pd_file_header) == PD_HEADER_SIZE, "no padding in a file format");
 
 /* Feature numbers. The table of their sections follows the data, one pd_section per set
  * bit. */
@@ -99,7 +98,7 @@ struct pd_note {
 
 struct pd_note_trailer {
 	uint64_t offset; /* of the first note in the file */
-	uint64_t size;   /* from there to the trailer */
+	uint64_t size;	 /* from there to the trailer */
 	uint64_t nr;
 	uint64_t magic;
 };

@@ -49,11 +49,13 @@ static const char *const kernel_names[] = {
 };
 
 /* simpleperf's own, from 32768 on */
+/* clang-format off */
 static const char *const simpleperf_names[] = {
 	"SP_KERNEL_SYMBOL", "SP_DSO",      "SP_SYMBOL",    "SP_SPLIT",
 	"SP_SPLIT_END",     "SP_EVENT_ID", "SP_CALLCHAIN", "SP_UNWINDING_RESULT",
 	"SP_TRACING_DATA",
 };
+/* clang-format on */
 
 static const char *const feature_names[] = {
 	[PD_FEAT_TRACING_DATA] = "TRACING_DATA",

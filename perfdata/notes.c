@@ -8,16 +8,14 @@
 #include <stdlib.h>
 
 int auxtap_perfdata_notes(struct auxtap_perfdata *pd,
-			  int (*fn)(void *ctx, uint32_t type, const void *data,
-				    size_t size),
+			  int (*fn)(void *ctx, uint32_t type, const void *data, size_t size),
 			  void *ctx, struct auxtap_error *err)
 {
 	uint64_t size = pd->src.nr_files ? pd->src.files[0].size : 0, at, end, nr = 0;
 	struct pd_note_trailer trailer;
 	int ret = 0;
 
-	if (pd->info.form == AUXTAP_PERFDATA_PIPE ||
-	    size < PD_HEADER_SIZE + sizeof(trailer))
+	if (pd->info.form == AUXTAP_PERFDATA_PIPE || size < PD_HEADER_SIZE + sizeof(trailer))
 		return 0;
 	end = size - sizeof(trailer);
 	if (pd_source_read(&pd->src, &trailer, sizeof(trailer), end) ||
@@ -33,21 +31,17 @@ int auxtap_perfdata_notes(struct auxtap_perfdata *pd,
 		struct pd_note note;
 		void *data;
 
-		if (end - at < sizeof(note) ||
-		    pd_source_read(&pd->src, &note, sizeof(note), at) ||
+		if (end - at < sizeof(note) || pd_source_read(&pd->src, &note, sizeof(note), at) ||
 		    note.size > end - at - sizeof(note))
-			return auxtap_error_set_at(
-				err, -EBADMSG, pd->path, at,
-				"the note at offset %" PRIu64 " is damaged", at);
+			return auxtap_error_set_at(err, -EBADMSG, pd->path, at,
+						   "the note at offset %" PRIu64 " is damaged", at);
 		data = malloc(note.size + 1);
 		if (!data)
-			return auxtap_error_set(err, -ENOMEM, pd->path,
-						"no memory for notes");
+			return auxtap_error_set(err, -ENOMEM, pd->path, "no memory for notes");
 		ret = pd_source_read(&pd->src, data, note.size, at + sizeof(note));
 		if (ret) {
-			auxtap_error_set_at(
-				err, ret, pd->path, at,
-				"the note at offset %" PRIu64 " cannot be read", at);
+			auxtap_error_set_at(err, ret, pd->path, at,
+					    "the note at offset %" PRIu64 " cannot be read", at);
 		} else {
 			((char *)data)[note.size] = '\0'; /* text needs no copy */
 			ret = fn(ctx, note.type, data, note.size);
@@ -57,8 +51,7 @@ int auxtap_perfdata_notes(struct auxtap_perfdata *pd,
 	}
 	if (!ret && nr != trailer.nr)
 		return auxtap_error_set_at(err, -EBADMSG, pd->path, end,
-					   "the trailer at offset %" PRIu64
-					   " counts %" PRIu64
+					   "the trailer at offset %" PRIu64 " counts %" PRIu64
 					   " notes, there are %" PRIu64,
 					   end, trailer.nr, nr);
 	return ret;

@@ -33,8 +33,8 @@ int pd_attr_set_name(struct pd_attr *attr, const char *name, size_t size)
 }
 
 /* ids may be unaligned. */
-int pd_attr_add(struct auxtap_perfdata *pd, const void *data, uint32_t attr_size,
-		const void *ids, uint64_t nr_ids)
+int pd_attr_add(struct auxtap_perfdata *pd, const void *data, uint32_t attr_size, const void *ids,
+		uint64_t nr_ids)
 {
 	struct pd_attr *attr;
 
@@ -161,8 +161,7 @@ static void identify_by_body(struct auxtap_record *rec, const unsigned char *bod
 	rec->have |= AUXTAP_REC_PID_TID;
 }
 
-void pd_identify(const struct auxtap_perfdata *pd, struct auxtap_record *rec,
-		 uint32_t size)
+void pd_identify(const struct auxtap_perfdata *pd, struct auxtap_record *rec, uint32_t size)
 {
 	const unsigned char *body = (const unsigned char *)(rec->header + 1);
 	uint32_t type = rec->header->type, trailer, room = size - sizeof(*rec->header);
@@ -177,10 +176,9 @@ void pd_identify(const struct auxtap_perfdata *pd, struct auxtap_record *rec,
 	pos = type == PERF_RECORD_SAMPLE ? pd->sample_pos : pd->trailer_pos;
 	if (pd->nr_attrs == 1) {
 		attr = &pd->attrs[0];
-	} else if (pos >= 0 && room >= (type == PERF_RECORD_SAMPLE ? (uint32_t)pos + 8
-								   : (uint32_t)pos)) {
-		memcpy(&id, type == PERF_RECORD_SAMPLE ? body + pos : body + room - pos,
-		       8);
+	} else if (pos >= 0 &&
+		   room >= (type == PERF_RECORD_SAMPLE ? (uint32_t)pos + 8 : (uint32_t)pos)) {
+		memcpy(&id, type == PERF_RECORD_SAMPLE ? body + pos : body + room - pos, 8);
 		attr = pd_attr_by_id((struct auxtap_perfdata *)pd, id);
 		/* Events that the recorder made up itself bear id 0; they go with the
 		 * first. */
@@ -200,8 +198,7 @@ void pd_identify(const struct auxtap_perfdata *pd, struct auxtap_record *rec,
 		rec->cpu = sid.cpu;
 		rec->time = sid.time;
 		rec->id = sid.id;
-		trailer =
-			type == PERF_RECORD_SAMPLE ? 0 : pd_trailer_size(&attr->pub.attr);
+		trailer = type == PERF_RECORD_SAMPLE ? 0 : pd_trailer_size(&attr->pub.attr);
 		if (trailer <= room)
 			rec->body_size = room - trailer;
 	}
@@ -214,8 +211,8 @@ void pd_identify(const struct auxtap_perfdata *pd, struct auxtap_record *rec,
 static int damaged(struct auxtap_perfdata *pd, uint64_t offset, struct auxtap_error *err,
 		   const char *why)
 {
-	return auxtap_error_set_at(err, -EBADMSG, pd->path, offset,
-				   "%s (offset %" PRIu64 ")", why, offset);
+	return auxtap_error_set_at(err, -EBADMSG, pd->path, offset, "%s (offset %" PRIu64 ")", why,
+				   offset);
 }
 
 static int read_attrs(struct auxtap_perfdata *pd, struct auxtap_error *err)
@@ -229,16 +226,14 @@ static int read_attrs(struct auxtap_perfdata *pd, struct auxtap_error *err)
 	if (stride < ATTR_MIN + sizeof(struct pd_section) || stride > 4096)
 		return damaged(pd, offsetof(struct pd_file_header, attr_size), err,
 			       "the size of an attribute is impossible");
-	if (section->offset > pd->src.size ||
-	    section->size > pd->src.size - section->offset)
+	if (section->offset > pd->src.size || section->size > pd->src.size - section->offset)
 		return damaged(pd, offsetof(struct pd_file_header, attrs), err,
 			       "the attributes lie beyond the end of the file");
 	nr = section->size / stride;
 	attr_size = (uint32_t)(stride - sizeof(struct pd_section));
 	entry = malloc(stride);
 	if (!entry)
-		return auxtap_error_set(err, -ENOMEM, pd->path,
-					"no memory for attributes");
+		return auxtap_error_set(err, -ENOMEM, pd->path, "no memory for attributes");
 	for (uint64_t i = 0; i < nr && !ret; i++) {
 		uint64_t at = section->offset + i * stride;
 		struct pd_section where;
@@ -249,12 +244,10 @@ static int read_attrs(struct auxtap_perfdata *pd, struct auxtap_error *err)
 			break;
 		}
 		memcpy(&where, entry + attr_size, sizeof(where));
-		if (where.offset > pd->src.size ||
-		    where.size > pd->src.size - where.offset ||
+		if (where.offset > pd->src.size || where.size > pd->src.size - where.offset ||
 		    pd->ids_total + where.size / 8 > pd->src.size / 8) {
-			ret = damaged(
-				pd, at + attr_size, err,
-				"the ids of an attribute lie beyond the end of the file");
+			ret = damaged(pd, at + attr_size, err,
+				      "the ids of an attribute lie beyond the end of the file");
 			break;
 		}
 		ids = malloc(where.size + 1);
@@ -277,8 +270,7 @@ static int read_attrs(struct auxtap_perfdata *pd, struct auxtap_error *err)
 
 static int add_range(struct auxtap_perfdata *pd, uint64_t begin, uint64_t end, bool cut)
 {
-	struct pd_range *ranges =
-		realloc(pd->ranges, (pd->nr_ranges + 1) * sizeof(*ranges));
+	struct pd_range *ranges = realloc(pd->ranges, (pd->nr_ranges + 1) * sizeof(*ranges));
 
 	if (!ranges)
 		return -ENOMEM;
@@ -311,8 +303,7 @@ static int open_file(struct auxtap_perfdata *pd, struct auxtap_error *err)
 	if (data->offset > first_size || data->offset < pd->header.size)
 		return damaged(pd, offsetof(struct pd_file_header, data), err,
 			       "the data section does not begin inside the file");
-	pd->info.form =
-		pd->src.directory ? AUXTAP_PERFDATA_DIRECTORY : AUXTAP_PERFDATA_FILE;
+	pd->info.form = pd->src.directory ? AUXTAP_PERFDATA_DIRECTORY : AUXTAP_PERFDATA_FILE;
 	pd->info.data_off = data->offset;
 	pd->info.data_size = data->size;
 	end = first_size;
@@ -358,10 +349,9 @@ static int open_header(struct auxtap_perfdata *pd, struct auxtap_error *err)
 			"is only %zd bytes long, not a perf.data file (offset 0)", got);
 	if (header->magic == __builtin_bswap64(PD_MAGIC_V2) ||
 	    header->magic == __builtin_bswap64(PD_MAGIC_V1)) {
-		auxtap_error_set_at(
-			err, -ENOTSUP, pd->path, 0,
-			"was recorded on a machine of the other byte order (magic at "
-			"offset 0)");
+		auxtap_error_set_at(err, -ENOTSUP, pd->path, 0,
+				    "was recorded on a machine of the other byte order (magic at "
+				    "offset 0)");
 		auxtap_error_todo(err, "read it with stock perf");
 		return -ENOTSUP;
 	}
@@ -371,9 +361,7 @@ static int open_header(struct auxtap_perfdata *pd, struct auxtap_error *err)
 					   " at offset 0",
 					   header->magic);
 	if (header->size == PD_PIPE_HEADER_SIZE)
-		return open_pipe(pd)
-			       ? auxtap_error_set(err, -ENOMEM, pd->path, "no memory")
-			       : 0;
+		return open_pipe(pd) ? auxtap_error_set(err, -ENOMEM, pd->path, "no memory") : 0;
 	if (header->size != PD_HEADER_SIZE && header->size != PD_OLD_HEADER_SIZE)
 		return damaged(pd, offsetof(struct pd_file_header, size), err,
 			       "the header's size is none of 104, 72 and 16");
@@ -435,11 +423,9 @@ static int finish_open(struct auxtap_perfdata *pd, int ret, struct auxtap_perfda
 	return ret;
 }
 
-int auxtap_perfdata_open(struct auxtap_perfdata **pdp, const char *path,
-			 struct auxtap_error *err)
+int auxtap_perfdata_open(struct auxtap_perfdata **pdp, const char *path, struct auxtap_error *err)
 {
-	struct auxtap_perfdata *pd =
-		reader_new(strcmp(path, "-") ? path : "standard input");
+	struct auxtap_perfdata *pd = reader_new(strcmp(path, "-") ? path : "standard input");
 
 	*pdp = NULL;
 	if (!pd)
@@ -447,8 +433,7 @@ int auxtap_perfdata_open(struct auxtap_perfdata **pdp, const char *path,
 	return finish_open(pd, pd_source_open(&pd->src, path, err), pdp, err);
 }
 
-int pd_open_fd(struct auxtap_perfdata **pdp, int fd, const char *name,
-	       struct auxtap_error *err)
+int pd_open_fd(struct auxtap_perfdata **pdp, int fd, const char *name, struct auxtap_error *err)
 {
 	struct auxtap_perfdata *pd = reader_new(name);
 
@@ -511,8 +496,7 @@ const struct auxtap_perfdata_attr *auxtap_perfdata_attr(const struct auxtap_perf
 	return index < pd->nr_attrs ? &pd->attrs[index].pub : NULL;
 }
 
-ssize_t auxtap_perfdata_pread(struct auxtap_perfdata *pd, void *buf, size_t size,
-			      uint64_t offset)
+ssize_t auxtap_perfdata_pread(struct auxtap_perfdata *pd, void *buf, size_t size, uint64_t offset)
 {
 	return pd_source_pread(&pd->src, buf, size, offset);
 }

@@ -12,7 +12,7 @@
 #include <auxtap/perfdata.h>
 
 #define PD_WINDOW     (1u << 18) /* bytes of the file in memory while walking */
-#define PD_RECORD_MAX 65536u     /* header.size is 16 bits wide */
+#define PD_RECORD_MAX 65536u	 /* header.size is 16 bits wide */
 
 /* A stretch of records: the header's data section, or a data file of a directory. */
 struct pd_range {
@@ -76,7 +76,7 @@ struct auxtap_perfdata {
 	uint64_t ids_total; /* bounded by the file's size */
 	struct pd_id *ids;  /* sorted by id */
 	size_t nr_ids;
-	bool same_layout; /* all attributes have one sample_type and sample_id_all */
+	bool same_layout;	     /* all attributes have one sample_type and sample_id_all */
 	int sample_pos, trailer_pos; /* of the id, the same for all attributes; -1 */
 
 	struct pd_feature_data features[PD_FEAT_END];
@@ -97,7 +97,7 @@ struct auxtap_perfdata {
 	size_t info_nr;
 
 	struct pd_cursor *cursor; /* of auxtap_perfdata_next() */
-	struct pd_cursor *scan;   /* while scanning */
+	struct pd_cursor *scan;	  /* while scanning */
 
 	bool indexed;
 	struct pd_sorted *index;
@@ -110,32 +110,27 @@ struct auxtap_perfdata {
 };
 
 /* Takes fd over. For tests and fuzzing: a memfd serves. */
-int pd_open_fd(struct auxtap_perfdata **pd, int fd, const char *name,
-	       struct auxtap_error *err);
+int pd_open_fd(struct auxtap_perfdata **pd, int fd, const char *name, struct auxtap_error *err);
 
 /* reader.c */
-int pd_attr_add(struct auxtap_perfdata *pd, const void *attr, uint32_t attr_size,
-		const void *ids, uint64_t nr_ids);
+int pd_attr_add(struct auxtap_perfdata *pd, const void *attr, uint32_t attr_size, const void *ids,
+		uint64_t nr_ids);
 int pd_attrs_done(struct auxtap_perfdata *pd);
 struct pd_attr *pd_attr_by_id(struct auxtap_perfdata *pd, uint64_t id);
 int pd_attr_set_name(struct pd_attr *attr, const char *name, size_t size);
 /* The attribute and sample id of a whole record; fills rec's attr, have, pid, … and
  * body_size. */
-void pd_identify(const struct auxtap_perfdata *pd, struct auxtap_record *rec,
-		 uint32_t size);
+void pd_identify(const struct auxtap_perfdata *pd, struct auxtap_record *rec, uint32_t size);
 
 /* cursor.c */
 struct pd_cursor *pd_cursor_new(struct auxtap_perfdata *pd, bool raw);
 void pd_cursor_free(struct pd_cursor *cur);
 void pd_cursor_rewind(struct pd_cursor *cur);
-int pd_cursor_next(struct pd_cursor *cur, struct auxtap_record *rec,
-		   struct auxtap_error *err);
+int pd_cursor_next(struct pd_cursor *cur, struct auxtap_record *rec, struct auxtap_error *err);
 
 /* cursor_zstd.c: feed a compressed record, then take records until 0 */
-int pd_zstd_feed(struct pd_cursor *cur, const struct auxtap_record *rec,
-		 struct auxtap_error *err);
-int pd_zstd_next(struct pd_cursor *cur, struct auxtap_record *rec,
-		 struct auxtap_error *err);
+int pd_zstd_feed(struct pd_cursor *cur, const struct auxtap_record *rec, struct auxtap_error *err);
+int pd_zstd_next(struct pd_cursor *cur, struct auxtap_record *rec, struct auxtap_error *err);
 /* Bytes of an incomplete record that are left over. */
 size_t pd_zstd_left(const struct pd_cursor *cur);
 void pd_zstd_reset(struct pd_cursor *cur);

@@ -8,11 +8,11 @@
 /* Both orders, as bits of sample_type; every field is 8 bytes. */
 static const uint64_t sample_order[] = {
 	PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP, PERF_SAMPLE_TID,       PERF_SAMPLE_TIME,
-	PERF_SAMPLE_ADDR,       PERF_SAMPLE_ID, PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,
+	PERF_SAMPLE_ADDR,	PERF_SAMPLE_ID, PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,
 };
 static const uint64_t trailer_order[] = {
 	PERF_SAMPLE_TID,       PERF_SAMPLE_TIME, PERF_SAMPLE_ID,
-	PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,  PERF_SAMPLE_IDENTIFIER,
+	PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,	 PERF_SAMPLE_IDENTIFIER,
 };
 
 #define NR(array) (sizeof(array) / sizeof((array)[0]))
@@ -87,8 +87,8 @@ static void take(struct pd_sample_id *sid, uint64_t field, const unsigned char *
 	}
 }
 
-void pd_sample_id_parse(const struct perf_event_attr *attr, uint32_t type,
-			const void *body, uint32_t size, struct pd_sample_id *sid)
+void pd_sample_id_parse(const struct perf_event_attr *attr, uint32_t type, const void *body,
+			uint32_t size, struct pd_sample_id *sid)
 {
 	const unsigned char *p = body, *end = p + size;
 	const uint64_t *order = sample_order;

@@ -24,7 +24,7 @@ int pd_trailer_id_pos(const struct perf_event_attr *attr);
 
 /* Fill *sid from a body (behind the header) of size bytes; what does not fit is left out.
  */
-void pd_sample_id_parse(const struct perf_event_attr *attr, uint32_t type,
-			const void *body, uint32_t size, struct pd_sample_id *sid);
+void pd_sample_id_parse(const struct perf_event_attr *attr, uint32_t type, const void *body,
+			uint32_t size, struct pd_sample_id *sid);
 
 #endif

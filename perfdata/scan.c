@@ -27,8 +27,7 @@ static int take_attr(struct auxtap_perfdata *pd, const unsigned char *body, uint
 	return pd_attr_add(pd, body, attr_size, body + attr_size, (size - attr_size) / 8);
 }
 
-static int take_update(struct auxtap_perfdata *pd, const unsigned char *body,
-		       uint32_t size)
+static int take_update(struct auxtap_perfdata *pd, const unsigned char *body, uint32_t size)
 {
 	uint64_t type, id;
 
@@ -50,8 +49,7 @@ static int take_update(struct auxtap_perfdata *pd, const unsigned char *body,
 }
 
 /* Before Linux 3.12: a name for a config. */
-static int take_event_type(struct auxtap_perfdata *pd, const unsigned char *body,
-			   uint32_t size)
+static int take_event_type(struct auxtap_perfdata *pd, const unsigned char *body, uint32_t size)
 {
 	uint64_t config;
 
@@ -113,8 +111,7 @@ static int take(struct auxtap_perfdata *pd, const struct auxtap_record *rec)
 			return 0;
 		memcpy(&number, body, 8);
 		if (number < PD_FEAT_END && !pd->features[number].present)
-			pd_feature_add(pd, (unsigned int)number, rec->offset + 16,
-				       size - 8);
+			pd_feature_add(pd, (unsigned int)number, rec->offset + 16, size - 8);
 		return 0;
 	case AUXTAP_RECORD_BUILD_ID:
 		return pd_build_id_add(pd, rec->header, rec->header->size);
@@ -152,9 +149,8 @@ int pd_scan(struct auxtap_perfdata *pd)
 	return ret;
 }
 
-int auxtap_perfdata_auxtraces(struct auxtap_perfdata *pd,
-			      const struct auxtap_perfdata_aux **aux, size_t *nr,
-			      struct auxtap_error *err)
+int auxtap_perfdata_auxtraces(struct auxtap_perfdata *pd, const struct auxtap_perfdata_aux **aux,
+			      size_t *nr, struct auxtap_error *err)
 {
 	int ret = pd_scan(pd);
 
@@ -166,8 +162,8 @@ int auxtap_perfdata_auxtraces(struct auxtap_perfdata *pd,
 	return 0;
 }
 
-int auxtap_perfdata_auxtrace_info(struct auxtap_perfdata *pd, uint32_t *type,
-				  const uint64_t **priv, size_t *nr_priv)
+int auxtap_perfdata_auxtrace_info(struct auxtap_perfdata *pd, uint32_t *type, const uint64_t **priv,
+				  size_t *nr_priv)
 {
 	if (pd_scan(pd) == -ENOMEM)
 		return -ENOMEM;

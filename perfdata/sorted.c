@@ -21,8 +21,7 @@ struct spooled {
 /* More output than this for a byte of compressed input is an attack, not a recording. */
 #define SPOOL_RATIO 1024
 
-static int spool(struct auxtap_perfdata *pd, const struct auxtap_record *rec,
-		 uint64_t *pos)
+static int spool(struct auxtap_perfdata *pd, const struct auxtap_record *rec, uint64_t *pos)
 {
 	struct spooled head = {rec->offset, rec->decompressed_off};
 
@@ -36,8 +35,8 @@ static int spool(struct auxtap_perfdata *pd, const struct auxtap_record *rec,
 	*pos = pd->spool_size | PD_SORTED_SPOOLED;
 	if (pwrite(pd->spool_fd, &head, sizeof(head), (off_t)pd->spool_size) !=
 		    (ssize_t)sizeof(head) ||
-	    pwrite(pd->spool_fd, rec->header, rec->size,
-		   (off_t)(pd->spool_size + sizeof(head))) != (ssize_t)rec->size)
+	    pwrite(pd->spool_fd, rec->header, rec->size, (off_t)(pd->spool_size + sizeof(head))) !=
+		    (ssize_t)rec->size)
 		return -ENOSPC;
 	pd->spool_size += sizeof(head) + rec->size;
 	return 0;
@@ -132,8 +131,7 @@ static int read_again(struct auxtap_perfdata *pd, const struct pd_sorted *entry,
 		if (got >= (ssize_t)sizeof(*header) && header->size > got)
 			got = pd_source_pread(&pd->src, header, header->size, entry->pos);
 	}
-	if (got < (ssize_t)sizeof(*header) || header->size > got ||
-	    header->size < sizeof(*header))
+	if (got < (ssize_t)sizeof(*header) || header->size > got || header->size < sizeof(*header))
 		return -EIO;
 	rec->offset = head.offset;
 	rec->decompressed_off = head.decompressed_off;
@@ -152,8 +150,7 @@ int auxtap_perfdata_next_sorted(struct auxtap_perfdata *pd, struct auxtap_record
 	if (!pd->sorted_record) {
 		pd->sorted_record = malloc(PD_RECORD_MAX);
 		if (!pd->sorted_record)
-			return auxtap_error_set(err, -ENOMEM, pd->path,
-						"no memory for records");
+			return auxtap_error_set(err, -ENOMEM, pd->path, "no memory for records");
 	}
 	if (!pd->indexed) {
 		ret = build(pd);

@@ -95,12 +95,10 @@ static int spool(int fd, const char *name, struct auxtap_error *err)
 			if (done < 0 && errno == EINTR)
 				continue;
 			if (done <= 0) {
-				ret = auxtap_error_set(
-					err, -errno, name,
-					"cannot spool into a temporary file: %s",
-					strerror(errno));
-				auxtap_error_todo(err,
-						  "set TMPDIR to a folder with room");
+				ret = auxtap_error_set(err, -errno, name,
+						       "cannot spool into a temporary file: %s",
+						       strerror(errno));
+				auxtap_error_todo(err, "set TMPDIR to a folder with room");
 				goto out;
 			}
 			put += done;
@@ -115,15 +113,13 @@ out:
 	return ret ? ret : out;
 }
 
-int pd_source_open_fd(struct pd_source *src, int fd, const char *name,
-		      struct auxtap_error *err)
+int pd_source_open_fd(struct pd_source *src, int fd, const char *name, struct auxtap_error *err)
 {
 	struct stat st;
 	int ret;
 
 	if (fstat(fd, &st)) {
-		ret = auxtap_error_set(err, -errno, name, "cannot open: %s",
-				       strerror(errno));
+		ret = auxtap_error_set(err, -errno, name, "cannot open: %s", strerror(errno));
 		goto fail;
 	}
 	if (!src->nr_files && S_ISREG(st.st_mode)) {
@@ -189,8 +185,7 @@ static int open_directory(struct pd_source *src, int dir, const char *path,
 	int ret = 0;
 
 	if (nr < 0)
-		return auxtap_error_set(err, -errno, path, "cannot list: %s",
-					strerror(errno));
+		return auxtap_error_set(err, -errno, path, "cannot list: %s", strerror(errno));
 	for (int i = -1; i < nr && !ret; i++) {
 		const char *name = i < 0 ? "data" : names[i]->d_name;
 		int fd = open_in(dir, name);
@@ -200,10 +195,9 @@ static int open_directory(struct pd_source *src, int dir, const char *path,
 					       "a directory without a file 'data' in it is not of "
 					       "'perf record --threads'");
 		else if (fd < 0)
-			ret = auxtap_error_set(
-				err, -errno, path,
-				"%s in this directory cannot be opened: %s", name,
-				strerror(errno));
+			ret = auxtap_error_set(err, -errno, path,
+					       "%s in this directory cannot be opened: %s", name,
+					       strerror(errno));
 		else
 			ret = pd_source_open_fd(src, fd, path, err);
 	}
@@ -226,11 +220,9 @@ int pd_source_open(struct pd_source *src, const char *path, struct auxtap_error 
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 	}
 	if (fd < 0)
-		return auxtap_error_set(err, -errno, path, "cannot open: %s",
-					strerror(errno));
+		return auxtap_error_set(err, -errno, path, "cannot open: %s", strerror(errno));
 	if (fstat(fd, &st)) {
-		ret = auxtap_error_set(err, -errno, path, "cannot open: %s",
-				       strerror(errno));
+		ret = auxtap_error_set(err, -errno, path, "cannot open: %s", strerror(errno));
 		close(fd);
 		return ret;
 	}
@@ -268,8 +260,7 @@ static const struct pd_file *file_at(const struct pd_source *src, uint64_t offse
 	return &src->files[low];
 }
 
-ssize_t pd_source_pread(const struct pd_source *src, void *buf, size_t size,
-			uint64_t offset)
+ssize_t pd_source_pread(const struct pd_source *src, void *buf, size_t size, uint64_t offset)
 {
 	size_t done = 0;
 

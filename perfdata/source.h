@@ -29,13 +29,11 @@ struct pd_source {
 /* path may be "-". */
 int pd_source_open(struct pd_source *src, const char *path, struct auxtap_error *err);
 /* Takes fd over, also on failure. */
-int pd_source_open_fd(struct pd_source *src, int fd, const char *name,
-		      struct auxtap_error *err);
+int pd_source_open_fd(struct pd_source *src, int fd, const char *name, struct auxtap_error *err);
 void pd_source_close(struct pd_source *src);
 /* As pread(2), across the borders of files; short only at the end or on a read error
  * (then -errno if nothing was read). */
-ssize_t pd_source_pread(const struct pd_source *src, void *buf, size_t size,
-			uint64_t offset);
+ssize_t pd_source_pread(const struct pd_source *src, void *buf, size_t size, uint64_t offset);
 /* All of it or -EBADMSG. */
 int pd_source_read(const struct pd_source *src, void *buf, size_t size, uint64_t offset);
 /* An unlinked temporary file; -errno. */

@@ -70,8 +70,8 @@ void pd_blob_free(struct pd_blob *blob)
 /* What a file keeps that cannot grow any more: all up to the last commit. */
 static void say_kept(const struct auxtap_perfdata_writer *w, int code, struct auxtap_error *err)
 {
-	const char *advice = code == -EFBIG ? "raise the limit of file sizes (ulimit -f)"
-					    : "free some space, or write elsewhere with -o";
+	const char *advice = code == -EFBIG ? "raise the limit of file sizes (ulimit -f)" :
+					      "free some space, or write elsewhere with -o";
 
 	if (code != -ENOSPC && code != -EDQUOT && code != -EFBIG)
 		return;
@@ -88,9 +88,8 @@ static int write_failed(struct auxtap_perfdata_writer *w, int code, uint64_t off
 			struct auxtap_error *err)
 {
 	w->failed = code;
-	snprintf(w->what_failed, sizeof(w->what_failed),
-		 "cannot write at offset %llu: %s", (unsigned long long)offset,
-		 strerror(-code));
+	snprintf(w->what_failed, sizeof(w->what_failed), "cannot write at offset %llu: %s",
+		 (unsigned long long)offset, strerror(-code));
 	auxtap_error_set_at(err, code, w->path, offset, "%s", w->what_failed);
 	say_kept(w, code, err);
 	return code;
@@ -103,8 +102,8 @@ static int failed_before(const struct auxtap_perfdata_writer *w, struct auxtap_e
 	return w->failed;
 }
 
-static int pwritev_all(struct auxtap_perfdata_writer *w, struct iovec *iov, int nr,
-		       uint64_t offset, struct auxtap_error *err)
+static int pwritev_all(struct auxtap_perfdata_writer *w, struct iovec *iov, int nr, uint64_t offset,
+		       struct auxtap_error *err)
 {
 	while (nr) {
 		ssize_t done;
@@ -158,8 +157,8 @@ static int flush(struct auxtap_perfdata_writer *w, struct auxtap_error *err)
 static const unsigned char padding[8];
 
 /* Up to four parts, and zeros to a multiple of 8 behind them if pad is set. */
-static int append(struct auxtap_perfdata_writer *w, const struct iovec *parts, int nr,
-		  bool pad, struct auxtap_error *err)
+static int append(struct auxtap_perfdata_writer *w, const struct iovec *parts, int nr, bool pad,
+		  struct auxtap_error *err)
 {
 	struct iovec iov[6];
 	size_t total = 0;
@@ -182,8 +181,7 @@ static int append(struct auxtap_perfdata_writer *w, const struct iovec *parts, i
 	if (total <= COPY_MAX && total <= BUF_SIZE - w->buf_used) {
 		for (i = 1; i < used; i++) {
 			if (iov[i].iov_len)
-				memcpy(w->buf + w->buf_used, iov[i].iov_base,
-				       iov[i].iov_len);
+				memcpy(w->buf + w->buf_used, iov[i].iov_base, iov[i].iov_len);
 			w->buf_used += iov[i].iov_len;
 		}
 	} else {
@@ -199,8 +197,7 @@ static int append(struct auxtap_perfdata_writer *w, const struct iovec *parts, i
 	return 0;
 }
 
-void pd_writer_header(const struct auxtap_perfdata_writer *w,
-		      struct pd_file_header *header)
+void pd_writer_header(const struct auxtap_perfdata_writer *w, struct pd_file_header *header)
 {
 	memset(header, 0, sizeof(*header));
 	header->magic = PD_MAGIC_V2;
@@ -226,8 +223,8 @@ static uint32_t attr_bytes_needed(const struct perf_event_attr *attr)
 	return 128;
 }
 
-static void append_attr(struct auxtap_perfdata_writer *w, struct pd_blob *out,
-			unsigned int i, uint64_t ids_at, uint64_t nr_ids)
+static void append_attr(struct auxtap_perfdata_writer *w, struct pd_blob *out, unsigned int i,
+			uint64_t ids_at, uint64_t nr_ids)
 {
 	struct perf_event_attr attr = w->attrs[i].attr;
 	struct pd_section ids = {ids_at, nr_ids * 8};
@@ -253,8 +250,7 @@ int pd_writer_front_attrs(struct auxtap_perfdata_writer *w, struct auxtap_error 
 	for (unsigned int i = 0; i < w->nr_attrs && !ret; i++) {
 		struct pd_blob *ids = &w->attrs[i].ids;
 		uint64_t at = w->ids_off + (uint64_t)i * PD_IDS_RESERVED * 8;
-		size_t size =
-			ids->size < PD_IDS_RESERVED * 8 ? ids->size : PD_IDS_RESERVED * 8;
+		size_t size = ids->size < PD_IDS_RESERVED * 8 ? ids->size : PD_IDS_RESERVED * 8;
 
 		ret = pd_writer_pwrite(w, ids->data, size, at, err);
 		append_attr(w, &section, i, at, size / 8);
@@ -262,19 +258,16 @@ int pd_writer_front_attrs(struct auxtap_perfdata_writer *w, struct auxtap_error 
 	if (!ret && section.failed)
 		ret = auxtap_error_set(err, -ENOMEM, w->path, "no memory for attributes");
 	if (!ret)
-		ret = pd_writer_pwrite(w, section.data, section.size, PD_HEADER_SIZE,
-				       err);
+		ret = pd_writer_pwrite(w, section.data, section.size, PD_HEADER_SIZE, err);
 	if (!ret)
 		w->ids_dirty = false;
 	pd_blob_free(&section);
 	return ret;
 }
 
-void pd_writer_attr_section(struct auxtap_perfdata_writer *w, struct pd_blob *out,
-			    uint64_t at)
+void pd_writer_attr_section(struct auxtap_perfdata_writer *w, struct pd_blob *out, uint64_t at)
 {
-	uint64_t ids_at =
-		at + (uint64_t)w->nr_attrs * (w->attr_bytes + sizeof(struct pd_section));
+	uint64_t ids_at = at + (uint64_t)w->nr_attrs * (w->attr_bytes + sizeof(struct pd_section));
 	uint64_t next = ids_at;
 
 	for (unsigned int i = 0; i < w->nr_attrs; i++) {
@@ -310,8 +303,7 @@ int auxtap_perfdata_writer_add_attr(struct auxtap_perfdata_writer *w,
 	return (int)w->nr_attrs++;
 }
 
-int auxtap_perfdata_writer_add_id(struct auxtap_perfdata_writer *w, int attr_index,
-				  uint64_t id)
+int auxtap_perfdata_writer_add_id(struct auxtap_perfdata_writer *w, int attr_index, uint64_t id)
 {
 	if (attr_index < 0 || (unsigned int)attr_index >= w->nr_attrs)
 		return -EINVAL;
@@ -324,8 +316,7 @@ int auxtap_perfdata_writer_add_id(struct auxtap_perfdata_writer *w, int attr_ind
 
 /* The new file takes the path only once it exists, so a failure here leaves the old one
  * alone. */
-static int take_path(struct auxtap_perfdata_writer *w, const char *tmp,
-		     struct auxtap_error *err)
+static int take_path(struct auxtap_perfdata_writer *w, const char *tmp, struct auxtap_error *err)
 {
 	if (!rename(w->path, w->old_path)) {
 		w->had_old = true;
@@ -338,8 +329,7 @@ static int take_path(struct auxtap_perfdata_writer *w, const char *tmp,
 
 		if (w->had_old && !rename(w->old_path, w->path))
 			w->had_old = false;
-		return auxtap_error_set(err, code, w->path, "cannot create: %s",
-					strerror(-code));
+		return auxtap_error_set(err, code, w->path, "cannot create: %s", strerror(-code));
 	}
 	return 0;
 }
@@ -357,8 +347,7 @@ static int create_regular(struct auxtap_perfdata_writer *w, struct auxtap_error 
 		return auxtap_error_set(err, -ENOMEM, w->path, "no memory");
 	w->fd = mkostemp(tmp, O_CLOEXEC); /* O_EXCL, mode 0600 */
 	if (w->fd < 0) {
-		ret = auxtap_error_set(err, -errno, w->path, "cannot create: %s",
-				       strerror(errno));
+		ret = auxtap_error_set(err, -errno, w->path, "cannot create: %s", strerror(errno));
 		auxtap_error_todo(err, "name another file with -o");
 		goto out;
 	}
@@ -391,17 +380,17 @@ int auxtap_perfdata_writer_create(struct auxtap_perfdata_writer **wp, const char
 	}
 	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
 		if (!S_ISCHR(st.st_mode) && !S_ISBLK(st.st_mode)) {
-			ret = auxtap_error_set(
-				err, S_ISDIR(st.st_mode) ? -EISDIR : -ESPIPE, path,
-				"is a %s, not a file",
-				S_ISDIR(st.st_mode) ? "directory" : "pipe or socket");
+			ret = auxtap_error_set(err, S_ISDIR(st.st_mode) ? -EISDIR : -ESPIPE, path,
+					       "is a %s, not a file",
+					       S_ISDIR(st.st_mode) ? "directory" :
+								     "pipe or socket");
 			auxtap_error_todo(err, "name a file with -o");
 			goto fail;
 		}
 		w->fd = open(path, O_WRONLY | O_CLOEXEC);
 		ret = w->fd < 0 ? auxtap_error_set(err, -errno, path, "cannot open: %s",
-						   strerror(errno))
-				: 0;
+						   strerror(errno)) :
+				  0;
 	} else {
 		ret = create_regular(w, err);
 	}
@@ -414,21 +403,18 @@ fail:
 	return ret;
 }
 
-int auxtap_perfdata_writer_begin(struct auxtap_perfdata_writer *w,
-				 struct auxtap_error *err)
+int auxtap_perfdata_writer_begin(struct auxtap_perfdata_writer *w, struct auxtap_error *err)
 {
 	struct pd_file_header header;
 	uint64_t size;
 	int ret;
 
 	if (w->begun || !w->nr_attrs)
-		return auxtap_error_set(err, -EINVAL, w->path,
-					"begin needs attributes, once");
+		return auxtap_error_set(err, -EINVAL, w->path, "begin needs attributes, once");
 	w->ids_off = PD_HEADER_SIZE +
 		     (uint64_t)w->nr_attrs * (w->attr_bytes + sizeof(struct pd_section));
 	size = w->ids_off + (uint64_t)w->nr_attrs * PD_IDS_RESERVED * 8;
-	w->data_off =
-		(size + 4095) & ~4095ULL; /* the room is a hole in the file until used */
+	w->data_off = (size + 4095) & ~4095ULL; /* the room is a hole in the file until used */
 	w->end = w->flushed = w->committed = w->data_off;
 	pd_writer_header(w, &header);
 	ret = pd_writer_front_attrs(w, err);
@@ -442,8 +428,7 @@ int auxtap_perfdata_writer_begin(struct auxtap_perfdata_writer *w,
 
 /* ---- records ---- */
 
-static const struct perf_event_attr *
-attr_for_times(const struct auxtap_perfdata_writer *w)
+static const struct perf_event_attr *attr_for_times(const struct auxtap_perfdata_writer *w)
 {
 	const struct perf_event_attr *attr = &w->attrs[0].attr;
 
@@ -471,8 +456,7 @@ static void note_time(struct auxtap_perfdata_writer *w, uint32_t type, const voi
 	if (want <= size2) {
 		memcpy(trailer, (const char *)part2 + size2 - want, want);
 	} else {
-		memcpy(trailer, (const char *)part1 + size1 - (want - size2),
-		       want - size2);
+		memcpy(trailer, (const char *)part1 + size1 - (want - size2), want - size2);
 		if (size2)
 			memcpy(trailer + want - size2, part2, size2);
 	}
@@ -491,13 +475,12 @@ static int out_of_turn(const struct auxtap_perfdata_writer *w, const char *what,
 	if (w->failed)
 		return failed_before(w, err);
 	return auxtap_error_set(err, -EINVAL, w->path, "%s %s", what,
-				w->begun ? "amid an auxtrace in pieces, or beyond it"
-					 : "before begin");
+				w->begun ? "amid an auxtrace in pieces, or beyond it" :
+					   "before begin");
 }
 
-int auxtap_perfdata_writer_record(struct auxtap_perfdata_writer *w, const void *part1,
-				  size_t size1, const void *part2, size_t size2,
-				  struct auxtap_error *err)
+int auxtap_perfdata_writer_record(struct auxtap_perfdata_writer *w, const void *part1, size_t size1,
+				  const void *part2, size_t size2, struct auxtap_error *err)
 {
 	struct iovec parts[2] = {{(void *)part1, size1}, {(void *)part2, size2}};
 	struct perf_event_header header;
@@ -514,17 +497,15 @@ int auxtap_perfdata_writer_record(struct auxtap_perfdata_writer *w, const void *
 	if (first < sizeof(header))
 		memcpy((char *)&header + first, part2, sizeof(header) - first);
 	if (header.size != size1 + size2)
-		return auxtap_error_set(
-			err, -EINVAL, w->path,
-			"a record of type %u says %u bytes, given are %zu", header.type,
-			header.size, size1 + size2);
+		return auxtap_error_set(err, -EINVAL, w->path,
+					"a record of type %u says %u bytes, given are %zu",
+					header.type, header.size, size1 + size2);
 	note_time(w, header.type, part1, size1, part2, size2);
 	return append(w, parts, 2, false, err);
 }
 
-static void complete_auxtrace(struct auxtap_perfdata_writer *w,
-			      const struct auxtap_auxtrace *head, uint64_t nr_bytes,
-			      struct auxtap_auxtrace *full)
+static void complete_auxtrace(struct auxtap_perfdata_writer *w, const struct auxtap_auxtrace *head,
+			      uint64_t nr_bytes, struct auxtap_auxtrace *full)
 {
 	*full = *head;
 	full->header.type = AUXTAP_RECORD_AUXTRACE;
@@ -548,8 +529,9 @@ int auxtap_perfdata_writer_auxtrace(struct auxtap_perfdata_writer *w,
 				    struct auxtap_error *err)
 {
 	struct auxtap_auxtrace full;
-	struct iovec parts[3] = {
-		{&full, sizeof(full)}, {(void *)part1, size1}, {(void *)part2, size2}};
+	struct iovec parts[3] = {{&full, sizeof(full)},
+				 {(void *)part1, size1},
+				 {(void *)part2, size2}};
 	int ret;
 
 	if (!w->begun || w->piece_left)
@@ -562,8 +544,8 @@ int auxtap_perfdata_writer_auxtrace(struct auxtap_perfdata_writer *w,
 }
 
 int auxtap_perfdata_writer_auxtrace_begin(struct auxtap_perfdata_writer *w,
-					  const struct auxtap_auxtrace *head,
-					  uint64_t nr_bytes, struct auxtap_error *err)
+					  const struct auxtap_auxtrace *head, uint64_t nr_bytes,
+					  struct auxtap_error *err)
 {
 	struct auxtap_auxtrace full;
 	struct iovec part = {&full, sizeof(full)};
@@ -582,9 +564,8 @@ int auxtap_perfdata_writer_auxtrace_begin(struct auxtap_perfdata_writer *w,
 	return 0;
 }
 
-int auxtap_perfdata_writer_auxtrace_bytes(struct auxtap_perfdata_writer *w,
-					  const void *bytes, size_t size,
-					  struct auxtap_error *err)
+int auxtap_perfdata_writer_auxtrace_bytes(struct auxtap_perfdata_writer *w, const void *bytes,
+					  size_t size, struct auxtap_error *err)
 {
 	struct iovec parts[2] = {{(void *)bytes, size}, {(void *)padding, 0}};
 	int ret;
@@ -618,8 +599,8 @@ int auxtap_perfdata_writer_auxtrace_info(struct auxtap_perfdata_writer *w, uint3
 	if (!w->begun || w->piece_left)
 		return out_of_turn(w, "auxtrace info", err);
 	if (nr_priv > (UINT16_MAX - sizeof(info)) / 8)
-		return auxtap_error_set(err, -EINVAL, w->path,
-					"auxtrace info of %zu words", nr_priv);
+		return auxtap_error_set(err, -EINVAL, w->path, "auxtrace info of %zu words",
+					nr_priv);
 	info.header.size = (uint16_t)(sizeof(info) + nr_priv * 8);
 	return append(w, parts, 2, false, err);
 }
@@ -640,16 +621,15 @@ static int commit(struct auxtap_perfdata_writer *w, struct auxtap_error *err)
 			return ret;
 	}
 	size = w->flushed - w->data_off;
-	ret = pd_writer_pwrite(w, &size, sizeof(size),
-			       offsetof(struct pd_file_header, data.size), err);
+	ret = pd_writer_pwrite(w, &size, sizeof(size), offsetof(struct pd_file_header, data.size),
+			       err);
 	if (ret)
 		return ret;
 	w->committed = w->flushed;
 	return 0;
 }
 
-int auxtap_perfdata_writer_round(struct auxtap_perfdata_writer *w,
-				 struct auxtap_error *err)
+int auxtap_perfdata_writer_round(struct auxtap_perfdata_writer *w, struct auxtap_error *err)
 {
 	struct perf_event_header round = {.type = AUXTAP_RECORD_FINISHED_ROUND,
 					  .size = sizeof(round)};
@@ -662,8 +642,8 @@ int auxtap_perfdata_writer_round(struct auxtap_perfdata_writer *w,
 	return ret ? ret : commit(w, err);
 }
 
-int auxtap_perfdata_writer_note(struct auxtap_perfdata_writer *w, uint32_t type,
-				const void *data, size_t size)
+int auxtap_perfdata_writer_note(struct auxtap_perfdata_writer *w, uint32_t type, const void *data,
+				size_t size)
 {
 	struct pd_note note = {.type = type, .size = size};
 
@@ -713,8 +693,7 @@ static void give_up_uncommitted(struct auxtap_perfdata_writer *w)
 	w->buf_used = 0;
 	w->piece_left = 0;
 	w->end = w->flushed = w->committed;
-	while (keep < w->auxtraces.size / sizeof(*entries) &&
-	       entries[keep].offset < w->end)
+	while (keep < w->auxtraces.size / sizeof(*entries) && entries[keep].offset < w->end)
 		keep++;
 	w->auxtraces.size = keep * sizeof(*entries);
 	if (w->regular && ftruncate(w->fd, (off_t)w->committed))
@@ -729,8 +708,7 @@ bool auxtap_perfdata_writer_cut(struct auxtap_perfdata_writer *w)
 	return !w->failed;
 }
 
-int auxtap_perfdata_writer_finish(struct auxtap_perfdata_writer *w,
-				  struct auxtap_error *err)
+int auxtap_perfdata_writer_finish(struct auxtap_perfdata_writer *w, struct auxtap_error *err)
 {
 	struct pd_file_header header;
 	int ret, first;
@@ -757,8 +735,7 @@ out:
 		return ret;
 	}
 	if (w->fd >= 0 && close(w->fd) && !ret)
-		ret = auxtap_error_set(err, -errno, w->path, "cannot write: %s",
-				       strerror(errno));
+		ret = auxtap_error_set(err, -errno, w->path, "cannot write: %s", strerror(errno));
 	w->fd = -1;
 	writer_free(w);
 	return ret;

@@ -39,10 +39,10 @@ struct auxtap_perfdata_writer {
 	uint32_t attr_bytes; /* of one attribute in this file, without the section of ids
 			      */
 	uint64_t ids_off;    /* of the room for ids in front of the data */
-	bool ids_dirty;      /* ids were added since the attribute section was written */
+	bool ids_dirty;	     /* ids were added since the attribute section was written */
 
 	uint64_t data_off;
-	uint64_t end;       /* file offset behind the last record handed in */
+	uint64_t end;	    /* file offset behind the last record handed in */
 	uint64_t flushed;   /* file offset up to which the file holds the records */
 	uint64_t committed; /* file offset that the header's data size leads to */
 	unsigned char *buf;
@@ -52,11 +52,10 @@ struct auxtap_perfdata_writer {
 	unsigned int piece_pad;
 
 	uint64_t time_first, time_last; /* of the records handed in; first > last: none */
-	struct pd_blob
-		auxtraces; /* struct pd_auxtrace_entry each: 16 bytes per AUXTRACE */
-	struct pd_blob build_ids; /* the section's bytes */
-	struct pd_blob cmdline;   /* the section's bytes */
-	struct pd_blob notes;     /* as in the file */
+	struct pd_blob auxtraces;	/* struct pd_auxtrace_entry each: 16 bytes per AUXTRACE */
+	struct pd_blob build_ids;	/* the section's bytes */
+	struct pd_blob cmdline;		/* the section's bytes */
+	struct pd_blob notes;		/* as in the file */
 	uint64_t nr_notes;
 };
 
@@ -69,15 +68,13 @@ int pd_writer_pwrite(struct auxtap_perfdata_writer *w, const void *data, size_t 
 /* Attribute section and ids in front of the data, as far as there is room. */
 int pd_writer_front_attrs(struct auxtap_perfdata_writer *w, struct auxtap_error *err);
 /* Bytes of the final attribute section with its ids, to be placed at file offset 'at'. */
-void pd_writer_attr_section(struct auxtap_perfdata_writer *w, struct pd_blob *out,
-			    uint64_t at);
+void pd_writer_attr_section(struct auxtap_perfdata_writer *w, struct pd_blob *out, uint64_t at);
 /* True if the attribute section in front of the data holds every id. */
 bool pd_writer_ids_fit(const struct auxtap_perfdata_writer *w);
 /* Features, attributes if they did not fit in front, notes; then *header for the last
  * write. */
 int pd_writer_tail(struct auxtap_perfdata_writer *w, struct pd_file_header *header,
 		   struct auxtap_error *err);
-void pd_writer_header(const struct auxtap_perfdata_writer *w,
-		      struct pd_file_header *header);
+void pd_writer_header(const struct auxtap_perfdata_writer *w, struct pd_file_header *header);
 
 #endif

@@ -88,8 +88,7 @@ static bool host_cpuid(char *id, size_t room)
 			 (unsigned int)atoi(stepping));
 		return true;
 	}
-	return read_line("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", id,
-			 room);
+	return read_line("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", id, room);
 }
 
 /* ---- one feature each: fills out, or leaves it empty and the feature is not written
@@ -220,8 +219,7 @@ int auxtap_perfdata_writer_build_id(struct auxtap_perfdata_writer *w,
 				    const struct auxtap_build_id *id)
 {
 	size_t name_size = strlen(id->filename) + 1;
-	size_t padded =
-		(name_size + PD_STRING_ALIGN - 1) & ~(size_t)(PD_STRING_ALIGN - 1);
+	size_t padded = (name_size + PD_STRING_ALIGN - 1) & ~(size_t)(PD_STRING_ALIGN - 1);
 	unsigned char bytes[24] = {0};
 	struct perf_event_header header = {.type = AUXTAP_RECORD_BUILD_ID,
 					   .misc = id->misc | PD_MISC_BUILD_ID_SIZE};
@@ -240,8 +238,7 @@ int auxtap_perfdata_writer_build_id(struct auxtap_perfdata_writer *w,
 	return w->build_ids.failed ? -ENOMEM : 0;
 }
 
-int auxtap_perfdata_writer_cmdline(struct auxtap_perfdata_writer *w, int argc,
-				   char *const *argv)
+int auxtap_perfdata_writer_cmdline(struct auxtap_perfdata_writer *w, int argc, char *const *argv)
 {
 	w->cmdline.size = 0;
 	append_u32(&w->cmdline, (uint32_t)argc);
@@ -250,11 +247,11 @@ int auxtap_perfdata_writer_cmdline(struct auxtap_perfdata_writer *w, int argc,
 	return w->cmdline.failed ? -ENOMEM : 0;
 }
 
-static void append_notes(struct auxtap_perfdata_writer *w, struct pd_blob *out,
-			 uint64_t at)
+static void append_notes(struct auxtap_perfdata_writer *w, struct pd_blob *out, uint64_t at)
 {
-	struct pd_note_trailer trailer = {
-		.size = w->notes.size, .nr = w->nr_notes, .magic = PD_NOTE_MAGIC};
+	struct pd_note_trailer trailer = {.size = w->notes.size,
+					  .nr = w->nr_notes,
+					  .magic = PD_NOTE_MAGIC};
 
 	if (!w->nr_notes)
 		return;
@@ -303,8 +300,7 @@ int pd_writer_tail(struct auxtap_perfdata_writer *w, struct pd_file_header *head
 	}
 	append_notes(w, &out, at);
 	if (out.failed || w->auxtraces.failed || w->notes.failed) {
-		ret = auxtap_error_set(err, -ENOMEM, w->path,
-				       "no memory for the file's features");
+		ret = auxtap_error_set(err, -ENOMEM, w->path, "no memory for the file's features");
 		goto out;
 	}
 	ret = pd_writer_pwrite(w, table, nr * sizeof(table[0]), w->committed, err);

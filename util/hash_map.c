@@ -33,7 +33,8 @@ static void move_nodes(const struct hash_map *from, struct hash_map *to)
 
 static int grow(struct hash_map *map)
 {
-	struct hash_map grown = {.nr_buckets = map->nr_buckets ? 2 * map->nr_buckets : FIRST_BUCKETS,
+	struct hash_map grown = {.nr_buckets =
+					 map->nr_buckets ? 2 * map->nr_buckets : FIRST_BUCKETS,
 				 .nr = map->nr};
 
 	grown.buckets = calloc(grown.nr_buckets, sizeof(*grown.buckets));

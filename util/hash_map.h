@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A hash map of structs that embed a node. The map owns its table only: the structs, and what makes two
- * of them equal, are the caller's. All zero is an empty map.
+ * A hash map of structs that embed a node. The map owns its table only: the structs, and what makes
+ *two of them equal, are the caller's. All zero is an empty map.
  *
  *	for (node = hash_map_find(&map, hash); node; node = hash_map_next(node))
  *		if (same_key(container(node), key))
@@ -24,7 +24,7 @@ struct hash_map {
 };
 
 /* The struct of this type that embeds the node as this member. */
-#define hash_entry(node, type, member) ((type *)((char *)(node) - offsetof(type, member)))
+#define hash_entry(node, type, member) ((type *)((char *)(node)-offsetof(type, member)))
 
 /* 0; or -ENOMEM, and the node is not in the map. The newest of equal hashes is found first. */
 int hash_map_add(struct hash_map *map, struct hash_node *node, uint64_t hash);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A binary heap of pointers in an array of the caller's. less() says which of two comes first; where it
- * is a function known at compile time, the compiler resolves the calls.
+ * A binary heap of pointers in an array of the caller's. less() says which of two comes first;
+ * where it is a function known at compile time, the compiler resolves the calls.
  */
 #ifndef UTIL_HEAP_H
 #define UTIL_HEAP_H

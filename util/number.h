@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * An unsigned number at the start of text: decimal, or hexadecimal after 0x; without sign and without
- * blanks before it. Sets *end after its last digit. false: no number, or more than 64 bits.
+ * An unsigned number at the start of text: decimal, or hexadecimal after 0x; without sign and
+ * without blanks before it. Sets *end after its last digit. false: no number, or more than 64 bits.
  */
 bool number_prefix(const char *text, const char **end, uint64_t *value);
 
@@ -16,8 +16,8 @@ bool number_prefix(const char *text, const char **end, uint64_t *value);
 bool number_parse(const char *text, uint64_t max, uint64_t *value);
 
 /*
- * A size in bytes: a number, then K, M or G (powers of 1024, in either case), then B, each as wanted.
- * *has_unit, unless NULL: one of them is there. *value is set only where true is returned.
+ * A size in bytes: a number, then K, M or G (powers of 1024, in either case), then B, each as
+ * wanted. *has_unit, unless NULL: one of them is there. *value is set only where true is returned.
  */
 bool number_parse_size(const char *text, uint64_t *value, bool *has_unit);
 

@@ -56,7 +56,9 @@ unsigned int explore_actions(const struct world *w, u8 *actions)
 	if (!asleep(w) || w->reader.woken) {
 		u64 unread = reader_head(w) - w->reader.tail;
 
-		if (w->reader.tail / w->c.setup.record_bytes != (reader_head(w) - 1) / w->c.setup.record_bytes && unread)
+		if (w->reader.tail / w->c.setup.record_bytes !=
+			    (reader_head(w) - 1) / w->c.setup.record_bytes &&
+		    unread)
 			actions[n++] = ACT_READ;
 		if (unread)
 			actions[n++] = ACT_READ_ALL;
@@ -228,7 +230,8 @@ static void rebase(struct world *w, u64 by)
 	lower(&m->due_at, by);
 	handle->head -= by;
 	handle->wakeup -= by;
-	handle->size = 0; /* room is asked for while a transaction begins; a skip would be seen to fail (D10) */
+	/* room is asked for while a transaction begins; a skip would be seen to fail (D10) */
+	handle->size = 0;
 	if (!strcmp(w->driver->name, "intel_pt")) {
 		struct pt_buffer *buf = m->area;
 
@@ -284,12 +287,16 @@ void explore_normalise(struct world *w)
 	}
 	if (!m->lossy || m->flagged)
 		m->why = AUXTAP_LOSS_STOPPED;
-	w->reader.truncated = w->reader.truncated || w->reader.was_full; /* what it does is the same */
+	/* what it does is the same */
+	w->reader.truncated = w->reader.truncated || w->reader.was_full;
 	w->reader.was_full = false;
 	m->told_from = m->told_to = 0;
 	m->handle_wakeup = 0;
 	m->stored = m->open && m->stored;
-	/* what the driver has written is looked at when it switches the unit on: then it is written anew */
+	/*
+	 * what the driver has written is looked at when it switches the unit on: then it is written
+	 * anew
+	 */
 	if (!w->ptr_written)
 		w->regs_ptr = 0;
 	if (!w->c.setup.errata)
@@ -316,11 +323,13 @@ void explore_normalise(struct world *w)
 bool explore_beyond(const struct world *w)
 {
 	u64 piece = w->c.setup.record_bytes;
-	u64 slip = (piece - w->reader.tail % piece) % piece, head_slip = (piece - w->mon.head % piece) % piece;
+	u64 slip = (piece - w->reader.tail % piece) % piece,
+	    head_slip = (piece - w->mon.head % piece) % piece;
 
 	if (w->c.snapshot)
 		return false;
-	return (slip > MAX_SLIPS && slip < piece / 2) || (head_slip > MAX_SLIPS && head_slip < piece / 2);
+	return (slip > MAX_SLIPS && slip < piece / 2) ||
+	       (head_slip > MAX_SLIPS && head_slip < piece / 2);
 }
 
 size_t explore_ranges(struct world *w, struct core_range *ranges, size_t max)

@@ -27,11 +27,13 @@ void auxtap_watermark_defaults(struct auxtap_watermark_config *c, const char *dr
 		.reader_rate = 2000000000,
 		.seed = 1,
 		.max_bytes = 16 << 20,
+		/* clang-format off */
 		.setup = {
 			.align = pt ? 1 : 64,
 			.record_bytes = spe ? 64 : 16,
 			.max_record = spe ? 64 : 0,
 		},
+		/* clang-format on */
 	};
 }
 
@@ -77,13 +79,14 @@ static int check_area(const struct auxtap_watermark_config *c, struct auxtap_err
 		return bad(err, "pages of the AUX area", "the kernel takes powers of two only (B8)",
 			   "1, 2, 4, … 1048576");
 	if (c->data_pages && !power_of_2(c->data_pages))
-		return bad(err, "pages of the data ring", "the kernel takes powers of two only (B4)",
-			   "0, 1, 2, 4, …");
+		return bad(err, "pages of the data ring",
+			   "the kernel takes powers of two only (B4)", "0, 1, 2, 4, …");
 	if (c->watermark > UINT32_MAX)
 		return bad(err, "watermark", "attr.aux_watermark has 32 bits",
 			   "0 (the kernel's choice: half of the area) to 4294967295 bytes");
 	if (c->contents && c->nr_pages * c->page_size > 64 << 20)
-		return bad(err, "contents", "every byte is kept twice", "at most 64 MiB of AUX area");
+		return bad(err, "contents", "every byte is kept twice",
+			   "at most 64 MiB of AUX area");
 	if (c->cpu < 0 || c->cpu > 7)
 		return bad(err, "CPU", "there is none of that number", "0 to 7");
 	return 0;
@@ -143,7 +146,8 @@ static int check_model(const struct auxtap_watermark_config *c, struct auxtap_er
 	if (strcmp(u->driver, c->driver) != 0) {
 		auxtap_error_set(err, -EINVAL, u->name, "it has the registers of '%s', not of '%s'",
 				 u->driver, c->driver);
-		auxtap_error_todo(err, "the unit's driver must be the run's: intel_pt, arm_spe, trbe");
+		auxtap_error_todo(err,
+				  "the unit's driver must be the run's: intel_pt, arm_spe, trbe");
 		return -EINVAL;
 	}
 	return 0;

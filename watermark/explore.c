@@ -13,10 +13,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define NO_PARENT UINT32_MAX
-#define MAX_RANGES 64
+#define NO_PARENT   UINT32_MAX
+#define MAX_RANGES  64
 #define TABLE_ALIGN (2ul << 20)
-#define BLOCK	   64
+#define BLOCK	    64
 #define BLOCK_WORDS (BLOCK / 8)
 
 /* A word that differs: its number in an image, its value. */
@@ -35,14 +35,14 @@ struct image {
 		u8 *at;
 		u32 size; /* the last one of a range may be shorter */
 		bool hot;
-	} *blocks;
+	} * blocks;
 	size_t nr_blocks;
 	u32 *hot; /* their numbers, rising */
 	size_t nr_hot;
 	struct run {
 		u32 first;
 		size_t size;
-	} *cold;
+	} * cold;
 	size_t nr_cold;
 	u64 *root, *now; /* BLOCK_WORDS a block; now: the state whose actions are tried */
 	/* what the last step has made of now */
@@ -71,7 +71,7 @@ struct queue {
 		struct hash hash;
 		u32 state;
 		u32 nr;
-	} *items;
+	} * items;
 	size_t nr_items, max_items;
 };
 
@@ -127,7 +127,8 @@ static int image_open(struct image *im, struct world *w)
 			struct block *b = &im->blocks[im->nr_blocks++];
 
 			b->at = (u8 *)ranges[i].at + off;
-			b->size = ranges[i].size - off < BLOCK ? (u32)(ranges[i].size - off) : BLOCK;
+			b->size =
+				ranges[i].size - off < BLOCK ? (u32)(ranges[i].size - off) : BLOCK;
 		}
 	return 0;
 }
@@ -177,10 +178,12 @@ static void find_hot(struct image *im)
 		const struct run *run = &im->cold[r];
 		u64 left = run->size;
 
-		if (!memcmp(im->blocks[run->first].at, im->now + run->first * BLOCK_WORDS, run->size))
+		if (!memcmp(im->blocks[run->first].at, im->now + run->first * BLOCK_WORDS,
+			    run->size))
 			continue;
 		for (u32 i = run->first; left; left -= im->blocks[i++].size)
-			if (memcmp(im->blocks[i].at, im->now + i * BLOCK_WORDS, im->blocks[i].size) != 0)
+			if (memcmp(im->blocks[i].at, im->now + i * BLOCK_WORDS,
+				   im->blocks[i].size) != 0)
 				im->blocks[i].hot = more = true;
 	}
 	if (more)
@@ -229,7 +232,8 @@ static void image_undo(const struct image *im)
 static void image_put(const struct image *im, const struct word *words, u32 nr)
 {
 	for (size_t h = 0; h < im->nr_hot; h++)
-		memcpy(im->now + im->hot[h] * BLOCK_WORDS, im->root + im->hot[h] * BLOCK_WORDS, BLOCK);
+		memcpy(im->now + im->hot[h] * BLOCK_WORDS, im->root + im->hot[h] * BLOCK_WORDS,
+		       BLOCK);
 	for (u32 i = 0; i < nr; i++)
 		im->now[words[i].at] = words[i].value;
 	for (size_t h = 0; h < im->nr_hot; h++) {
@@ -590,9 +594,10 @@ int auxtap_watermark_play(const struct auxtap_watermark_config *config, const ch
 			;
 		if (i == n) {
 			ret = auxtap_error_set(err, -EINVAL, path,
-					       "action %td, '%c', cannot happen there", at - path + 1,
-					       *at);
-			auxtap_error_todo(err, "a path is what explore has printed, for the same world");
+					       "action %td, '%c', cannot happen there",
+					       at - path + 1, *at);
+			auxtap_error_todo(err,
+					  "a path is what explore has printed, for the same world");
 			break;
 		}
 		w->now++; /* so that events have an order */

@@ -17,6 +17,7 @@
 #define PMBSR	   0xc4d3
 #define TRBSR	   0xc4db
 
+/* clang-format off */
 const struct auxtap_watermark_fault auxtap_watermark_faults[] = {
 	{"wakeup-by-one", "aux_wakeup goes on by one watermark, however many were passed",
 	 AUXTAP_INV_WAKEUP_AHEAD, ALL, 0},
@@ -54,6 +55,7 @@ const struct auxtap_watermark_fault auxtap_watermark_faults[] = {
 	 AUXTAP_INV_IRQ_HAS_CAUSE, ALL, 1},
 	{0},
 };
+/* clang-format on */
 
 static const struct auxtap_watermark_fault *find(const char *name, const char *driver, bool *known)
 {
@@ -70,9 +72,8 @@ static const struct auxtap_watermark_fault *find(const char *name, const char *d
 
 static int no_such(const char *name, const char *driver, bool known, struct auxtap_error *err)
 {
-	auxtap_error_set(err, -EINVAL, name, known ? "this fault is none that %s can have" :
-						     "no such fault",
-			 driver);
+	auxtap_error_set(err, -EINVAL, name,
+			 known ? "this fault is none that %s can have" : "no such fault", driver);
 	auxtap_error_todo(err, "'auxtap watermark faults --list' tells them");
 	return -EINVAL;
 }
@@ -162,8 +163,9 @@ int faults_set(struct world *w, struct auxtap_error *err)
 void faults_table_entry(struct world *w, u64 addr, u64 *entry)
 {
 	if (w->faults.unit.fault)
-		*entry = unit_faults_entry(&w->faults.unit, *entry,
-					   core_phys_to_virt(addr + sizeof(*entry), sizeof(*entry)));
+		*entry =
+			unit_faults_entry(&w->faults.unit, *entry,
+					  core_phys_to_virt(addr + sizeof(*entry), sizeof(*entry)));
 }
 
 static bool is_status(u32 reg)
@@ -216,7 +218,8 @@ void faults_line(struct world *w)
 /* A hole in the trace, as a virtual machine's monitor makes one (H12). */
 void faults_step(struct world *w)
 {
-	if (!w->faults.partial || !w->mon.open || w->r->nr_transactions < w->faults.at_transaction + 3)
+	if (!w->faults.partial || !w->mon.open ||
+	    w->r->nr_transactions < w->faults.at_transaction + 3)
 		return;
 	w->faults.at_transaction = w->r->nr_transactions;
 	machine_inject_hole(w);

@@ -17,7 +17,7 @@
 #define MAX_RANGES   64
 #define MAX_EXPECTED 8
 #define MAX_READS    256 /* kept; older ones came before anything that can be done again */
-#define LL unsigned long long
+#define LL	     unsigned long long
 
 struct expected {
 	u64 offset, nr_bytes, flags;
@@ -49,8 +49,9 @@ struct follow {
 		u64 end;	 /* of that record */
 		u64 head;	 /* what the reader could see */
 		bool written;	 /* the model has that record, too (L2) */
-	} image, next; /* next: of the record that is being looked at */
-	u64 reads_at_end; /* so many are known between the end of a transaction and the next begin */
+	} image, next;		 /* next: of the record that is being looked at */
+	/* so many are known between the end of a transaction and the next begin */
+	u64 reads_at_end;
 	bool can_repeat;
 };
 
@@ -61,8 +62,7 @@ static void on_event(void *ctx, const struct auxtap_watermark_event *e)
 	switch (e->what) {
 	case AUXTAP_WM_RECORD:
 		if (f->told.nr_expected < MAX_EXPECTED)
-			f->told.expected[f->told.nr_expected] =
-				(struct expected){e->a, e->b, e->c};
+			f->told.expected[f->told.nr_expected] = (struct expected){e->a, e->b, e->c};
 		f->told.nr_expected++;
 		break;
 	case AUXTAP_WM_END: /* before the next begin */
@@ -75,7 +75,8 @@ static void on_event(void *ctx, const struct auxtap_watermark_event *e)
 	case AUXTAP_WM_VIOLATION:
 		if (!*f->violation)
 			snprintf(f->violation, sizeof(f->violation), "%s: %s",
-				 auxtap_invariant_info((enum auxtap_watermark_invariant)e->a)->name, e->text);
+				 auxtap_invariant_info((enum auxtap_watermark_invariant)e->a)->name,
+				 e->text);
 		break;
 	default:
 		break;
@@ -256,8 +257,8 @@ static bool reach_end(struct follow *f, struct follow_record *r, bool off)
 
 		stored = produce(f->w, due);
 		if (stored < due)
-			return differs(r, "ends at %llu, %llu bytes behind its limit %llu",
-				       (LL)end, (LL)(due - stored), (LL)r->limit);
+			return differs(r, "ends at %llu, %llu bytes behind its limit %llu", (LL)end,
+				       (LL)(due - stored), (LL)r->limit);
 	}
 	r->marked = f->w->nr_irqs != 0;
 	if (r->marked && end > due_at(r))
@@ -401,8 +402,9 @@ bool follow_expects(struct follow *f, struct follow_record *first)
 		drop_empty(f, &nothing);
 		if (!f->told.nr_expected)
 			return false;
-		*first = (struct follow_record){
-			.offset = e->offset, .nr_bytes = e->nr_bytes, .flags = e->flags};
+		*first = (struct follow_record){.offset = e->offset,
+						.nr_bytes = e->nr_bytes,
+						.flags = e->flags};
 		if (!f->can_repeat || nr > f->nr_reads || !repeat_end(f, nr))
 			return true;
 	}
@@ -413,8 +415,8 @@ const char *follow_violation(const struct follow *f)
 	return *f->violation ? f->violation : NULL;
 }
 
-struct follow *follow_open(const struct auxtap_watermark_config *config, char *refused,
-			   size_t size, struct auxtap_error *err)
+struct follow *follow_open(const struct auxtap_watermark_config *config, char *refused, size_t size,
+			   struct auxtap_error *err)
 {
 	struct follow *f = calloc(1, sizeof(*f));
 	struct auxtap_error own = AUXTAP_ERROR_INIT;

@@ -15,8 +15,9 @@ struct follow;
 struct follow_record {
 	uint64_t offset, nr_bytes, flags;
 	uint64_t mark, limit; /* of its transaction; UINT64_MAX: none, or not ahead of it */
-	bool marked;	      /* it ended at its mark or behind it, or at its limit: by an interrupt */
-	uint64_t skid;	      /* then: bytes behind the first of them */
+	/* it ended at its mark or behind it, or at its limit: by an interrupt */
+	bool marked;
+	uint64_t skid; /* then: bytes behind the first of them */
 	bool agrees;
 	char text[200]; /* why not */
 };
@@ -25,8 +26,8 @@ struct follow_record {
  * The event has been enabled. NULL: see err, or *refused is why the model does not take this
  * configuration.
  */
-struct follow *follow_open(const struct auxtap_watermark_config *config, char *refused,
-			   size_t size, struct auxtap_error *err);
+struct follow *follow_open(const struct auxtap_watermark_config *config, char *refused, size_t size,
+			   struct auxtap_error *err);
 void follow_close(struct follow *f);
 
 /*

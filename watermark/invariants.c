@@ -2,6 +2,7 @@
 /* The names of what must hold, the rules it comes from, and of why trace is lost. */
 #include <auxtap/watermark.h>
 
+/* clang-format off */
 static const struct auxtap_invariant_info infos[AUXTAP_NR_INVARIANTS] = {
 	[AUXTAP_INV_UNREAD_KEPT] = {"unread-kept", "D5 H4 I3 J2",
 		"trace that the reader has not read is not written over"},
@@ -38,6 +39,7 @@ static const struct auxtap_invariant_info infos[AUXTAP_NR_INVARIANTS] = {
 	[AUXTAP_INV_NO_WARNING] = {"no-warning", "D10 D17",
 		"kernel and driver find nothing to warn of"},
 };
+/* clang-format on */
 
 enum auxtap_watermark_verdict auxtap_watermark_verdict(const struct auxtap_watermark_result *r)
 {

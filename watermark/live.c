@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LL unsigned long long
+#define LL	 unsigned long long
 #define POLL_MS	 20
 #define GRACE_MS 1000 /* a wakeup that is on its way; a virtual processor may be slow */
 /* Nothing has come for so long: is trace off? Longer where the model is not sure of it. */
@@ -153,7 +153,8 @@ static void take_aux(struct live *v, const uint64_t *body)
 	if (!v->r->agrees) /* the model has lost its way */
 		return;
 	/* the last one of all: where it ends the head is */
-	follow_record(v->follow, &f, v->off && f.offset + f.nr_bytes == auxtap_ring_aux_head(&v->ring));
+	follow_record(v->follow, &f,
+		      v->off && f.offset + f.nr_bytes == auxtap_ring_aux_head(&v->ring));
 	if (!f.agrees) {
 		differs(v, "AUX record %llu, offset %llu, size %llu: %s", (LL)v->r->nr_records,
 			(LL)f.offset, (LL)f.nr_bytes, f.text);
@@ -166,7 +167,8 @@ static void take_aux(struct live *v, const uint64_t *body)
 				(LL)v->r->nr_records, (LL)f.offset, (LL)f.offset + (LL)f.nr_bytes,
 				(LL)f.skid, (LL)v->opts->max_skid);
 	}
-	told = (struct auxtap_live_record){f.offset, f.nr_bytes, f.flags, f.mark, f.limit, f.marked};
+	told = (struct auxtap_live_record){f.offset, f.nr_bytes, f.flags,
+					   f.mark,   f.limit,	 f.marked};
 	if (v->opts->on_record)
 		v->opts->on_record(v->opts->ctx, &told);
 }
@@ -253,9 +255,9 @@ static int read_all(struct live *v, struct auxtap_error *err)
 }
 
 /*
- * DISABLE first (D21): then nothing more comes. What had been written, but was not there yet when it
- * was last looked at, is from before: a truncation among it is the one that is mended here. A kernel that
- * disables late has begun once more meanwhile.
+ * DISABLE first (D21): then nothing more comes. What had been written, but was not there yet when
+ * it was last looked at, is from before: a truncation among it is the one that is mended here. A
+ * kernel that disables late has begun once more meanwhile.
  */
 static int enable_again(struct live *v, struct auxtap_error *err)
 {
@@ -346,7 +348,8 @@ static int finish(struct live *v, struct auxtap_error *err)
 	if (ret || !v->r->agrees)
 		return ret;
 	if (follow_expects(v->follow, &left))
-		differs(v, "an AUX record was expected that did not come: offset %llu, size %llu, flags %#llx",
+		differs(v,
+			"an AUX record was expected that did not come: offset %llu, size %llu, flags %#llx",
 			(LL)left.offset, (LL)left.nr_bytes, (LL)left.flags);
 	v->r->nr_expected_wakeups = follow_wakeups(v->follow);
 	if (v->r->nr_wakeups > v->r->nr_expected_wakeups)
@@ -385,8 +388,9 @@ static int refused(struct live *v, int code)
 static int check(const struct auxtap_watermark_config *c, struct auxtap_error *err)
 {
 	if (c->snapshot || c->fault || c->contents || !c->data_pages) {
-		auxtap_error_set(err, -EINVAL, "live",
-				 "snapshots, faults, contents and no data ring are the simulation's");
+		auxtap_error_set(
+			err, -EINVAL, "live",
+			"snapshots, faults, contents and no data ring are the simulation's");
 		return -EINVAL;
 	}
 	if ((uint64_t)sysconf(_SC_PAGESIZE) != c->page_size) {
@@ -483,8 +487,8 @@ const char *auxtap_watermark_kernel_for(const char *release)
 	for (const struct core_kernel *const *k = core_kernels; *k; k++) {
 		unsigned int of_set[2] = {0};
 
-		if (sscanf((*k)->name, "%u.%u", &of_set[0], &of_set[1]) != 2 ||
-		    of_set[0] > major || (of_set[0] == major && of_set[1] > minor) ||
+		if (sscanf((*k)->name, "%u.%u", &of_set[0], &of_set[1]) != 2 || of_set[0] > major ||
+		    (of_set[0] == major && of_set[1] > minor) ||
 		    (of_set[0] << 16 | of_set[1]) < best)
 			continue;
 		best = of_set[0] << 16 | of_set[1];

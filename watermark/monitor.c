@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRUNCATED PERF_AUX_FLAG_TRUNCATED
-#define PARTIAL	  PERF_AUX_FLAG_PARTIAL
-#define COLLISION PERF_AUX_FLAG_COLLISION
+#define TRUNCATED  PERF_AUX_FLAG_TRUNCATED
+#define PARTIAL	   PERF_AUX_FLAG_PARTIAL
+#define COLLISION  PERF_AUX_FLAG_COLLISION
 #define LOSS_FLAGS (TRUNCATED | PARTIAL | COLLISION)
-#define MAX_EMPTY 16 /* interrupts in a row that end empty transactions: nothing goes on */
-#define LL unsigned long long
+#define MAX_EMPTY  16 /* interrupts in a row that end empty transactions: nothing goes on */
+#define LL	   unsigned long long
 
 static bool is_driver(const struct world *w, const char *name)
 {
@@ -33,8 +33,7 @@ static void violation(struct world *w, enum auxtap_watermark_invariant inv, u64 
 	vsnprintf(text, sizeof(text), fmt, args);
 	r->by_invariant[inv]++;
 	/* one of a kind in a transaction: each piece beyond a limit would tell the same */
-	if (r->nr_kept < AUXTAP_WM_VIOLATIONS &&
-	    w->mon.kept_at[inv] != r->nr_transactions + 1) {
+	if (r->nr_kept < AUXTAP_WM_VIOLATIONS && w->mon.kept_at[inv] != r->nr_transactions + 1) {
 		struct auxtap_watermark_violation *v = &r->violations[r->nr_kept++];
 
 		w->mon.kept_at[inv] = r->nr_transactions + 1;
@@ -101,16 +100,18 @@ static void loss_over(struct world *w)
 			if (silent)
 				w->r->untold += m->lost;
 			else
-				mon_violation(w, AUXTAP_INV_LOSS_FLAGGED,
-					      "%llu bytes were lost at %llu ns (%s), and no record says so",
-					      (LL)m->lost, (LL)m->lost_since,
-					      auxtap_watermark_loss_name(m->why));
+				mon_violation(
+					w, AUXTAP_INV_LOSS_FLAGGED,
+					"%llu bytes were lost at %llu ns (%s), and no record says so",
+					(LL)m->lost, (LL)m->lost_since,
+					auxtap_watermark_loss_name(m->why));
 		}
 	}
 	/* Not stored with the unit on and space in front of it: nothing explains that. */
 	if (m->idle && !m->idle_told)
 		mon_violation(w, AUXTAP_INV_PROGRESS,
-			      "the unit is on, has space, and has not stored %llu bytes", (LL)m->idle);
+			      "the unit is on, has space, and has not stored %llu bytes",
+			      (LL)m->idle);
 	m->marked = m->marked && w->event->pending_disable;
 	m->lossy = m->flagged = m->refused_full = m->record_lost = m->idle_told = false;
 	m->lost = m->idle = 0;
@@ -171,10 +172,10 @@ static void settle_wakeups(struct world *w)
 
 	if (m->wakeups_seen != m->wakeups_due)
 		mon_violation(w,
-			      w->c.snapshot ? AUXTAP_INV_OVERWRITE_SILENT
-					    : AUXTAP_INV_WAKEUP_AT_WATERMARK,
-			      "%u wakeups, not %u, with head %llu, watermark %llu",
-			      m->wakeups_seen, m->wakeups_due, (LL)m->head, (LL)w->watermark);
+			      w->c.snapshot ? AUXTAP_INV_OVERWRITE_SILENT :
+					      AUXTAP_INV_WAKEUP_AT_WATERMARK,
+			      "%u wakeups, not %u, with head %llu, watermark %llu", m->wakeups_seen,
+			      m->wakeups_due, (LL)m->head, (LL)w->watermark);
 	m->wakeups_seen = m->wakeups_due = 0;
 }
 
@@ -212,8 +213,9 @@ static void watch_begin(void *ctx, const struct perf_output_handle *handle,
 	if (w->c.snapshot)
 		return;
 	if (handle->head != m->head)
-		mon_violation(w, AUXTAP_INV_BYTES_ADD_UP, "head is %llu at begin, and should be %llu",
-			      (LL)handle->head, (LL)m->head);
+		mon_violation(w, AUXTAP_INV_BYTES_ADD_UP,
+			      "head is %llu at begin, and should be %llu", (LL)handle->head,
+			      (LL)m->head);
 	/* D18 */
 	if (handle->wakeup <= handle->head)
 		mon_violation(w, AUXTAP_INV_WAKEUP_AHEAD,
@@ -277,15 +279,17 @@ static void check_flags(struct world *w, u64 flags, u64 nr_bytes)
 	/* H8, J4 */
 	if (m->stopped && m->lossy && !(flags & (is_driver(w, "trbe") ? COLLISION : TRUNCATED)) &&
 	    !is_driver(w, "arm_spe"))
-		mon_violation(w, AUXTAP_INV_LOSS_FLAGGED,
-			      "the unit had stopped, and trace was lost: the transaction has no flag");
+		mon_violation(
+			w, AUXTAP_INV_LOSS_FLAGGED,
+			"the unit had stopped, and trace was lost: the transaction has no flag");
 	if (flags & PARTIAL && !m->hole)
 		mon_violation(w, AUXTAP_INV_FLAG_HAS_CAUSE, "PARTIAL: there was no hole");
 	if (m->hole && !(flags & PARTIAL))
 		mon_violation(w, AUXTAP_INV_LOSS_FLAGGED, "a hole, and no PARTIAL");
 }
 
-/* No reader reads while an area is overwritten: what a transaction has stored is compared when it ends. */
+/* No reader reads while an area is overwritten: what a transaction has stored is compared when
+ * it ends. */
 static void check_overwritten(struct world *w)
 {
 	const struct monitor *m = &w->mon;
@@ -294,8 +298,8 @@ static void check_overwritten(struct world *w)
 	for (u64 at = m->pos - nr; m->truth && at < m->pos; at++)
 		if (m->truth[at & mask] && w->aux[at & mask] != m->truth[at & mask] - 1) {
 			mon_violation(w, AUXTAP_INV_CONTENTS_TRUE,
-				      "at offset %llu there is %#x; produced was %#x", (LL)(at & mask),
-				      w->aux[at & mask], m->truth[at & mask] - 1u);
+				      "at offset %llu there is %#x; produced was %#x",
+				      (LL)(at & mask), w->aux[at & mask], m->truth[at & mask] - 1u);
 			return;
 		}
 }
@@ -318,8 +322,9 @@ static void watch_end(void *ctx, const struct perf_output_handle *handle, uint64
 	w->r->nr_transactions++;
 	lab_event(w, AUXTAP_WM_END, offset, nr_bytes, flags);
 	if (!w->c.snapshot && offset != m->head)
-		mon_violation(w, AUXTAP_INV_BYTES_ADD_UP, "the record begins at %llu, and should at %llu",
-			      (LL)offset, (LL)m->head);
+		mon_violation(w, AUXTAP_INV_BYTES_ADD_UP,
+			      "the record begins at %llu, and should at %llu", (LL)offset,
+			      (LL)m->head);
 	if (!told_size_right(w, nr_bytes))
 		mon_violation(w, AUXTAP_INV_RECORDS_TRUE,
 			      "the transaction tells of %llu bytes, and the unit stored %llu",
@@ -435,7 +440,8 @@ void mon_settle(struct world *w)
 		m->disable_due = false;
 		check_disabled(w);
 	}
-	/* D21: it will be disabled later: it was truncated while it was scheduled in, or as 6.12 does it */
+	/* D21: it will be disabled later: it was truncated while it was scheduled in, or as 6.12
+	 * does it */
 	if (w->event->pending_disable &&
 	    (!core_event_active(w->event) || w->nominal->disable_at_sched_out))
 		m->marked = true;
@@ -503,8 +509,8 @@ static bool stray(struct world *w, u64 off, u64 nr_bytes)
 		return false;
 	at = m->stop_at + ((off - m->stop_at) & mask);
 	if (!w->c.snapshot && at + nr_bytes > w->reader.tail + w->aux_size)
-		mon_violation(w, AUXTAP_INV_UNREAD_KEPT, "an erratum's bytes at %llu are over unread ones",
-			      (LL)at);
+		mon_violation(w, AUXTAP_INV_UNREAD_KEPT,
+			      "an erratum's bytes at %llu are over unread ones", (LL)at);
 	return at + nr_bytes <= m->stop_at + 4096;
 }
 
@@ -535,7 +541,8 @@ static void reach_mark(struct world *w)
 	}
 	if (!m->stopped && m->stop_at != NEVER && at >= m->stop_at) {
 		m->stopped = true;
-		if (m->stop_at != m->due_at) /* its own interrupt, where the first one has not come yet */
+		/* its own interrupt, where the first one has not come yet */
+		if (m->stop_at != m->due_at)
 			m->lines_due++;
 	}
 }
@@ -549,8 +556,8 @@ static u64 own_padding(const struct world *w, u64 pos)
 }
 
 /*
- * What belongs into memory is what was produced, whatever the unit hands to store(): the bytes of this
- * piece in their order. If some are lost, they are its last ones.
+ * What belongs into memory is what was produced, whatever the unit hands to store(): the bytes of
+ * this piece in their order. If some are lost, they are its last ones.
  */
 static void expect_contents(struct world *w, u64 pos, u64 off, u64 nr_bytes)
 {
@@ -586,7 +593,8 @@ void mon_store(struct world *w, u64 off, u64 nr_bytes)
 			      (LL)nr_bytes, (LL)off);
 		return;
 	}
-	if (m->stopped && stray(w, off, nr_bytes)) /* no trace that anybody will read: the loss goes on */
+	/* no trace that anybody will read: the loss goes on */
+	if (m->stopped && stray(w, off, nr_bytes))
 		return;
 	loss_over(w);
 	w->piece_stored += nr_bytes;
@@ -603,7 +611,7 @@ void mon_store(struct world *w, u64 off, u64 nr_bytes)
 	if (!w->c.snapshot && m->pos > w->reader.tail + w->aux_size)
 		mon_violation_at(w, AUXTAP_INV_UNREAD_KEPT, m->pos, w->reader.tail + w->aux_size,
 				 "stored up to %llu, the reader has read up to %llu of %llu",
-			      (LL)m->pos, (LL)w->reader.tail, (LL)w->aux_size);
+				 (LL)m->pos, (LL)w->reader.tail, (LL)w->aux_size);
 	if (m->stop_at != NEVER && m->pos > m->stop_at)
 		mon_violation_at(w, AUXTAP_INV_LIMIT_KEPT, m->pos, m->stop_at,
 				 "stored up to %llu, the limit is %llu", (LL)m->pos,
@@ -625,20 +633,23 @@ void mon_line(struct world *w)
 	lab_event(w, AUXTAP_WM_IRQ_LINE, m->pos, 0, 0);
 	if (!m->lines_due) {
 		if (m->line_seen && m->mark_hit && m->pos <= m->stop_at)
-			mon_violation(w, AUXTAP_INV_IRQ_HAS_CAUSE,
-				      "one interrupt is expected for a mark; a second one comes, at %llu",
-				      (LL)m->pos);
+			mon_violation(
+				w, AUXTAP_INV_IRQ_HAS_CAUSE,
+				"one interrupt is expected for a mark; a second one comes, at %llu",
+				(LL)m->pos);
 		else if (m->due_at != NEVER && m->due_at > m->pos)
-			mon_violation(w, AUXTAP_INV_IRQ_HAS_CAUSE,
-				      "an interrupt is expected at the mark, %llu; one comes at %llu",
-				      (LL)m->due_at, (LL)m->pos);
+			mon_violation(
+				w, AUXTAP_INV_IRQ_HAS_CAUSE,
+				"an interrupt is expected at the mark, %llu; one comes at %llu",
+				(LL)m->due_at, (LL)m->pos);
 		else
 			mon_violation(w, AUXTAP_INV_IRQ_HAS_CAUSE,
 				      "no interrupt is expected; one comes, at %llu", (LL)m->pos);
 		return;
 	}
 	m->lines_due--;
-	if (!m->line_seen && !m->mark_late_told && w->r->produced > m->mark_produced + allowed_skid(w))
+	if (!m->line_seen && !m->mark_late_told &&
+	    w->r->produced > m->mark_produced + allowed_skid(w))
 		mon_violation(w, AUXTAP_INV_IRQ_ON_MARK,
 			      "the interrupt line goes up %llu bytes behind the mark at %llu",
 			      (LL)(w->r->produced - m->mark_produced), (LL)m->due_at);
@@ -677,16 +688,18 @@ void mon_time(struct world *w)
 	progress_time(w);
 	if (m->line_up && !m->irq_late_told && w->now - m->line_time > latest + 1) {
 		m->irq_late_told = true;
-		mon_violation(w, AUXTAP_INV_IRQ_IN_TIME,
-			      "expected within %llu ns; after %llu the interrupt has not come to the driver",
-			      (LL)latest, (LL)(w->now - m->line_time));
+		mon_violation(
+			w, AUXTAP_INV_IRQ_IN_TIME,
+			"expected within %llu ns; after %llu the interrupt has not come to the driver",
+			(LL)latest, (LL)(w->now - m->line_time));
 	}
 	if (m->mark_hit && !m->line_seen && !m->mark_late_told && m->open &&
 	    w->r->produced - m->mark_produced > allowed_skid(w)) {
 		m->mark_late_told = true;
-		mon_violation(w, AUXTAP_INV_IRQ_ON_MARK,
-			      "%llu bytes and more behind the mark at %llu the interrupt line is still down",
-			      (LL)(w->r->produced - m->mark_produced), (LL)m->due_at);
+		mon_violation(
+			w, AUXTAP_INV_IRQ_ON_MARK,
+			"%llu bytes and more behind the mark at %llu the interrupt line is still down",
+			(LL)(w->r->produced - m->mark_produced), (LL)m->due_at);
 	}
 }
 
@@ -698,16 +711,17 @@ void mon_record(struct world *w, u64 offset, u64 nr_bytes, u64 flags)
 	const struct aux_told *t = &m->told[m->told_from % m->max_told];
 
 	if (m->told_from == m->told_to) {
-		mon_violation(w, AUXTAP_INV_RECORDS_TRUE, "a record of %llu bytes that nobody wrote",
-			      (LL)nr_bytes);
+		mon_violation(w, AUXTAP_INV_RECORDS_TRUE,
+			      "a record of %llu bytes that nobody wrote", (LL)nr_bytes);
 		return;
 	}
 	m->told_from++;
 	if (t->offset != offset || t->nr_bytes != nr_bytes || t->flags != flags)
-		mon_violation(w, AUXTAP_INV_RECORDS_TRUE,
-			      "the reader finds %llu bytes at %llu, flags %#llx; written were %llu at %llu, %#llx",
-			      (LL)nr_bytes, (LL)offset, (LL)flags, (LL)t->nr_bytes, (LL)t->offset,
-			      (LL)t->flags);
+		mon_violation(
+			w, AUXTAP_INV_RECORDS_TRUE,
+			"the reader finds %llu bytes at %llu, flags %#llx; written were %llu at %llu, %#llx",
+			(LL)nr_bytes, (LL)offset, (LL)flags, (LL)t->nr_bytes, (LL)t->offset,
+			(LL)t->flags);
 }
 
 void mon_read(struct world *w, u64 from, u64 to)
@@ -722,8 +736,8 @@ void mon_read(struct world *w, u64 from, u64 to)
 		if (w->aux[at & mask] != due) {
 			mon_violation_at(w, AUXTAP_INV_CONTENTS_TRUE, at, at,
 					 "at %llu the reader finds %#x; %s %#x", (LL)at,
-				      w->aux[at & mask],
-				      *truth ? "produced was" : "padding should be", due);
+					 w->aux[at & mask],
+					 *truth ? "produced was" : "padding should be", due);
 			return;
 		}
 		*truth = 0;
@@ -772,10 +786,10 @@ void mon_close(struct world *w)
 			      "%llu bytes produced, %llu stored and %llu lost", (LL)r->produced,
 			      (LL)r->stored, (LL)lost);
 	if (!w->c.snapshot && w->mon.head != r->recorded + r->skipped + r->record_lost)
-		mon_violation(w, AUXTAP_INV_BYTES_ADD_UP,
-			      "head %llu is not %llu recorded + %llu skipped + %llu of lost records",
-			      (LL)w->mon.head, (LL)r->recorded, (LL)r->skipped,
-			      (LL)r->record_lost);
+		mon_violation(
+			w, AUXTAP_INV_BYTES_ADD_UP,
+			"head %llu is not %llu recorded + %llu skipped + %llu of lost records",
+			(LL)w->mon.head, (LL)r->recorded, (LL)r->skipped, (LL)r->record_lost);
 	if (!w->mon.nr_freed && !r->refused)
 		mon_violation(w, AUXTAP_INV_FREED_ONCE, "the AUX pages are never freed");
 	free(w->mon.told);

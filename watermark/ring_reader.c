@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define NS 1000000000ull
+#define NS	 1000000000ull
 #define AGAIN_NS 1000
 
 u64 reader_head(const struct world *w)
@@ -55,7 +55,8 @@ void reader_records(struct world *w)
 		memcpy(&header, data + (tail & (size - 1)), sizeof(header)); /* E15 */
 		if (header.type == PERF_RECORD_AUX) {
 			for (u64 i = 0; i < 3; i++) /* sizes are multiples of 8: no word is cut */
-				memcpy(&body[i], data + ((tail + sizeof(header) + 8 * i) & (size - 1)), 8);
+				memcpy(&body[i],
+				       data + ((tail + sizeof(header) + 8 * i) & (size - 1)), 8);
 			mon_record(w, body[0], body[1], body[2]);
 			if (body[2] & PERF_AUX_FLAG_TRUNCATED)
 				w->reader.truncated = true;

@@ -32,14 +32,15 @@ void lab_event(struct world *w, enum auxtap_watermark_what what, u64 a, u64 b, u
 static void event_text(struct world *w, u64 time, enum auxtap_watermark_what what, u64 a, u64 b,
 		       u64 c, const char *text)
 {
-	struct auxtap_watermark_event e = {
-		.time_ns = time, .what = what, .a = a, .b = b, .c = c, .text = text};
+	struct auxtap_watermark_event e =
+		{.time_ns = time, .what = what, .a = a, .b = b, .c = c, .text = text};
 
 	if (w->on_event)
 		w->on_event(w->ctx, &e);
 }
 
-void lab_violation(struct world *w, enum auxtap_watermark_invariant inv, u64 is, u64 due, const char *text)
+void lab_violation(struct world *w, enum auxtap_watermark_invariant inv, u64 is, u64 due,
+		   const char *text)
 {
 	event_text(w, sim_time(w, 0), AUXTAP_WM_VIOLATION, inv, is, due, text);
 }
@@ -80,7 +81,8 @@ static void next_segment(struct world *w)
 		while (w->next_rate < c->nr_rates && c->rates[w->next_rate].time_ns <= w->now)
 			w->next_rate++;
 		w->rate = w->next_rate < c->nr_rates ? c->rates[w->next_rate].rate : 0;
-		w->segment_end = w->next_rate < c->nr_rates ? c->rates[w->next_rate].time_ns : NEVER;
+		w->segment_end =
+			w->next_rate < c->nr_rates ? c->rates[w->next_rate].time_ns : NEVER;
 	} else if (c->burst_ns && c->pause_ns) {
 		u64 at = w->now % (c->burst_ns + c->pause_ns);
 		bool burst = at < c->burst_ns;
@@ -127,8 +129,8 @@ u64 sim_time(const struct world *w, u64 less)
 }
 
 /*
- * The byte at a position of all that is produced: neither padding nor what was in memory before, and
- * without a period, so that no piece looks like another one.
+ * The byte at a position of all that is produced: neither padding nor what was in memory before,
+ * and without a period, so that no piece looks like another one.
  */
 static u8 content_at(u64 at)
 {
@@ -181,10 +183,11 @@ u64 sim_give(struct world *w, const u8 *bytes, u64 nr_bytes, u64 *taken)
 	w->given = NULL;
 	/* what cannot be ends the run (unit_broken()), and a store that failed has been reported */
 	if (kept != w->nr_kept && kept <= w->bus_bytes && violations == w->r->nr_violations)
-		mon_violation(w, AUXTAP_INV_BYTES_ADD_UP,
-			      "of a piece of %llu bytes the unit stores %llu, and returns that it has stored %llu",
-			      (unsigned long long)nr_bytes, (unsigned long long)w->nr_kept,
-			      (unsigned long long)kept);
+		mon_violation(
+			w, AUXTAP_INV_BYTES_ADD_UP,
+			"of a piece of %llu bytes the unit stores %llu, and returns that it has stored %llu",
+			(unsigned long long)nr_bytes, (unsigned long long)w->nr_kept,
+			(unsigned long long)kept);
 	return kept;
 }
 
@@ -207,7 +210,8 @@ static void produce(struct world *w, u64 nr_bytes)
 			return;
 		}
 		count_made(w, taken);
-		mon_produced(w, stored, taken - stored, time_of(w, w->r->produced - (taken - stored)),
+		mon_produced(w, stored, taken - stored,
+			     time_of(w, w->r->produced - (taken - stored)),
 			     stopped || w->mon.stopped ? AUXTAP_LOSS_STOPPED : AUXTAP_LOSS_FAULT);
 	} else {
 		u64 since = w->now;
@@ -225,7 +229,9 @@ static void produce(struct world *w, u64 nr_bytes)
 
 /* ---- interrupts ---- */
 
-/* The line goes up in the middle of a call of the unit: when it returns, it is known when that was. */
+/*
+ * The line goes up in the middle of a call of the unit: when it returns, it is known when that was.
+ */
 void sim_line(struct world *w)
 {
 	w->line_raised = true;
@@ -291,7 +297,9 @@ static void watch(struct world *w)
 	struct reader *r = &w->reader;
 
 	r->watch_at = NEVER;
-	/* awake, it reads and enables by itself; a copy that is under way would set the tail back */
+	/*
+	 * awake, it reads and enables by itself; a copy that is under way would set the tail back
+	 */
 	if (w->c.snapshot || !w->running || machine_tracing(w) || r->at != NEVER)
 		return;
 	if (w->page->aux_head == r->watch_head) {
@@ -383,12 +391,13 @@ static void run(struct world *w)
 /* A model that is no trace unit: what it says cannot be, or time would stand still. */
 static int unit_broken(const struct world *w, struct auxtap_error *err)
 {
-	auxtap_error_set(err, -EPROTO, w->unit->name,
-			 "at %llu ns produce() was given %llu bytes; it took %llu, handed %llu to store() "
-			 "and returned %llu",
-			 (unsigned long long)w->now, (unsigned long long)w->asked,
-			 (unsigned long long)w->taken, (unsigned long long)w->bus_bytes,
-			 (unsigned long long)w->claimed);
+	auxtap_error_set(
+		err, -EPROTO, w->unit->name,
+		"at %llu ns produce() was given %llu bytes; it took %llu, handed %llu to store() "
+		"and returned %llu",
+		(unsigned long long)w->now, (unsigned long long)w->asked,
+		(unsigned long long)w->taken, (unsigned long long)w->bus_bytes,
+		(unsigned long long)w->claimed);
 	auxtap_error_todo(err, "take 1 byte to all; return how many of them store() was given");
 	return -EPROTO;
 }

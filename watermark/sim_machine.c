@@ -26,7 +26,7 @@ struct world *lab;
 #define TRBLIMITR	0xc4d8
 #define TRBPTR		0xc4d9
 #define TRBBASER	0xc4da
-#define ENABLE		  0x1
+#define ENABLE		0x1
 
 bool machine_tracing(const struct world *w)
 {
@@ -121,10 +121,14 @@ static void put_bits(char *text, size_t size, u64 value, const struct status_bit
 static void show_status(struct world *w, u64 written)
 {
 	static const struct status_bit pt[] = {{0x20, "Stopped"}, {0x10, "Error"}, {0}};
-	static const struct status_bit spe[] = {
-		{0x80000, "DL"}, {0x40000, "EA"}, {0x20000, "S"}, {0x10000, "COLL"}, {0}};
-	static const struct status_bit trb[] = {{0x400000, "IRQ"}, {0x200000, "TRG"},
-						{0x100000, "WRAP"}, {0x40000, "EA"}, {0x20000, "S"}, {0}};
+	static const struct status_bit spe[] = {{0x80000, "DL"},
+						{0x40000, "EA"},
+						{0x20000, "S"},
+						{0x10000, "COLL"},
+						{0}};
+	static const struct status_bit trb[] = {{0x400000, "IRQ"},  {0x200000, "TRG"},
+						{0x100000, "WRAP"}, {0x40000, "EA"},
+						{0x20000, "S"},	    {0}};
 	const struct status_bit *bits = trb;
 	u32 status_reg = TRBSR, pointer_reg = TRBPTR;
 	u64 status, pointer, off;

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Progress: trace gets through, and what is lost is what the configuration explains. docs/watermark.md,
- * "progress", says what that is; monitor.c calls this file where trace is lost and where tracing ends.
+ * Progress: trace gets through, and what is lost is what the configuration explains.
+ * docs/watermark.md, "progress", says what that is; monitor.c calls this file where trace is lost
+ * and where tracing ends.
  */
 #include "world.h"
 
 #define NS 1000000000ull
 #define LL unsigned long long
-/* truncations in a row, the reader having read all, between which nothing is stored (D5, I7: a few are explained) */
+/*
+ * truncations in a row, the reader having read all, between which nothing is stored (D5, I7: a few
+ * are explained)
+ */
 #define MAX_STARVED 8
-#define BATCHES 4 /* an area of so many watermarks is never full with a reader that keeps up */
+#define BATCHES	    4 /* an area of so many watermarks is never full with a reader that keeps up */
 
 static u64 copy_ns(const struct world *w)
 {
@@ -70,9 +74,10 @@ void progress_lost(struct world *w, u64 lost, enum auxtap_watermark_loss why)
 	if (!p->keeps_up || p->lack_told || why != AUXTAP_LOSS_NO_ROOM)
 		return;
 	p->lack_told = true;
-	mon_violation(w, AUXTAP_INV_PROGRESS,
-		      "%llu bytes are lost for want of space, and the reader is fast enough for this area",
-		      (LL)lost);
+	mon_violation(
+		w, AUXTAP_INV_PROGRESS,
+		"%llu bytes are lost for want of space, and the reader is fast enough for this area",
+		(LL)lost);
 }
 
 /* A transaction has ended truncated, or could not begin. */
@@ -85,9 +90,10 @@ void progress_truncated(struct world *w)
 	p->stored = w->r->stored;
 	p->read_all = false;
 	if (p->timed && p->nr_starved == MAX_STARVED)
-		mon_violation(w, AUXTAP_INV_PROGRESS,
-			      "%d times in a row the event is truncated before a byte is stored, and the reader had read all",
-			      MAX_STARVED);
+		mon_violation(
+			w, AUXTAP_INV_PROGRESS,
+			"%d times in a row the event is truncated before a byte is stored, and the reader had read all",
+			MAX_STARVED);
 }
 
 void progress_read(struct world *w)
@@ -108,9 +114,10 @@ void progress_time(struct world *w)
 		p->off_since = w->now;
 	} else if (w->now - p->off_since > p->off_max && !p->off_told && !w->c.snapshot) {
 		p->off_told = true;
-		mon_violation(w, AUXTAP_INV_PROGRESS,
-			      "the program runs and is not traced for %llu ns; the reader needs %llu at most",
-			      (LL)(w->now - p->off_since), (LL)p->off_max);
+		mon_violation(
+			w, AUXTAP_INV_PROGRESS,
+			"the program runs and is not traced for %llu ns; the reader needs %llu at most",
+			(LL)(w->now - p->off_since), (LL)p->off_max);
 	}
 }
 

@@ -19,14 +19,18 @@ struct pt {
 
 static u8 somewhere[16]; /* the stage moves positions only: this stands for any region */
 
-/* The stage reads table entries, and asks for regions; of those it only needs to know that they are there. */
+/*
+ * The stage reads table entries, and asks for regions; of those it only needs to know that they are
+ * there.
+ */
 static void *stage_phys(void *ctx, u64 addr, u64 size)
 {
 	struct pt *pt = ctx;
 
 	if (size == sizeof(pt->entry))
-		return pt->bus->load(pt->bus->ctx, addr, &pt->entry, sizeof(pt->entry)) ? NULL
-											: &pt->entry;
+		return pt->bus->load(pt->bus->ctx, addr, &pt->entry, sizeof(pt->entry)) ?
+			       NULL :
+			       &pt->entry;
 	if (pt->bus->store(pt->bus->ctx, addr, NULL, 0))
 		return NULL;
 	pt->region_phys = addr;
@@ -139,7 +143,8 @@ static void forget(void *unit, bool closed)
 	struct pt *pt = unit;
 
 	(void)closed;
-	pt->out.irq_at -= pt->out.irq_pending ? pt->out.nr_written + pt->out.nr_dropped : pt->out.irq_at;
+	pt->out.irq_at -=
+		pt->out.irq_pending ? pt->out.nr_written + pt->out.nr_dropped : pt->out.irq_at;
 	pt->out.nr_written = pt->out.nr_dropped = 0;
 }
 

@@ -72,8 +72,8 @@ static uint64_t spe_reg_read(void *unit, uint32_t reg)
 	u64 value;
 
 	if (reg == SYS_PMSIDR)
-		return PMSIDR_REST |
-		       (u64)__builtin_ctz(spe->out.max_record) << PMSIDR_MAXSIZE_SHIFT;
+		return PMSIDR_REST | (u64)__builtin_ctz(spe->out.max_record)
+					     << PMSIDR_MAXSIZE_SHIFT;
 	if (spe_output_read(&spe->out, reg, &value))
 		return value;
 	return reg - SYS_PMSCR < NR_REGS ? spe->regs[reg - SYS_PMSCR] : 0;

@@ -36,8 +36,7 @@ static void stage_irq(void *ctx)
 	trbe->bus->irq(trbe->bus->ctx);
 }
 
-static void *trbe_create(const struct auxtap_unit_bus *bus,
-			 const struct auxtap_unit_setup *setup)
+static void *trbe_create(const struct auxtap_unit_bus *bus, const struct auxtap_unit_setup *setup)
 {
 	struct trbe *trbe = calloc(1, sizeof(*trbe));
 
@@ -69,8 +68,7 @@ static void trbe_reg_write(void *unit, uint32_t reg, uint64_t value)
 }
 
 /* Up to the limit, the end of an erratum's bytes, or of the skid. */
-static uint64_t trbe_produce(void *unit, const uint8_t *bytes, uint64_t nr_bytes,
-			     uint64_t *taken)
+static uint64_t trbe_produce(void *unit, const uint8_t *bytes, uint64_t nr_bytes, uint64_t *taken)
 {
 	struct trbe *trbe = unit;
 	struct trbe_output *out = &trbe->out;

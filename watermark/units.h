@@ -12,8 +12,8 @@ const struct auxtap_trace_unit *unit_trbe(void);
 
 /*
  * For who searches states: the size of what create() has made, and that its accounts, which count
- * up for ever and decide nothing, begin anew. closed: no transaction is open, so that a unit that is
- * off will have its pointers set anew. NULL: a unit that is not built in has none.
+ * up for ever and decide nothing, begin anew. closed: no transaction is open, so that a unit that
+ * is off will have its pointers set anew. NULL: a unit that is not built in has none.
  */
 struct unit_state {
 	size_t size;

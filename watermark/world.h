@@ -12,9 +12,9 @@
 #include "hw/unit_faults.h"
 #include <linux/perf_event.h>
 
-#define NEVER	   UINT64_MAX
-#define MAX_IRQS   4
-#define WATCH_NS   1000000 /* the reader looks at an event that makes no progress so often */
+#define NEVER	 UINT64_MAX
+#define MAX_IRQS 4
+#define WATCH_NS 1000000 /* the reader looks at an event that makes no progress so often */
 
 /* The three drivers, as the machine calls them. */
 struct lab_driver {
@@ -24,7 +24,7 @@ struct lab_driver {
 	void (*end)(void);
 	bool (*interrupt)(void);
 	u64 attr_config;
-	u8 pad;	      /* what it fills skipped bytes with */
+	u8 pad; /* what it fills skipped bytes with */
 };
 const struct lab_driver *lab_driver_find(const char *name);
 
@@ -54,7 +54,7 @@ struct monitor {
 	const struct perf_output_handle *handle; /* the driver's, and what it keeps of the area */
 	void *area;
 	bool open, traced; /* traced: the unit was switched on in it */
-	u64 pos; /* absolute: where the next byte must be */
+	u64 pos;	   /* absolute: where the next byte must be */
 	u64 handle_wakeup;
 	u64 int_at, stop_at; /* absolute; NEVER: none */
 	u64 due_at;	     /* the next of them */
@@ -75,7 +75,8 @@ struct monitor {
 	u64 lost, idle, lost_since;
 	enum auxtap_watermark_loss why;
 	unsigned int nr_empty; /* transactions in a row that moved nothing */
-	u64 kept_at[AUXTAP_NR_INVARIANTS]; /* the last violation that was kept: 1 + transactions then */
+	/* the last violation that was kept: 1 + transactions then */
+	u64 kept_at[AUXTAP_NR_INVARIANTS];
 	u16 *truth; /* contents: 1 + the produced byte that belongs at an offset; 0: padding */
 };
 
@@ -92,11 +93,12 @@ struct reader {
 /* sim_progress.c */
 struct progress {
 	bool timed, keeps_up; /* keeps_up: the area is never full */
-	bool read_all; /* since the last truncation, up to the head */
+	bool read_all;	      /* since the last truncation, up to the head */
 	bool off_told, lack_told;
 	unsigned int nr_starved;
-	u64 stored;		/* of the result, at the last truncation */
-	u64 off_since, off_max; /* the program runs untraced since then (NEVER: it does not); at most so long */
+	u64 stored; /* of the result, at the last truncation */
+	/* the program runs untraced since then (NEVER: it does not); at most so long */
+	u64 off_since, off_max;
 };
 
 struct world {
@@ -121,7 +123,7 @@ struct world {
 	bool ptr_written; /* since the marks were looked at */
 	u64 pt_base, pt_mask_ptrs;
 	bool producing, line_raised, in_interrupt;
-	bool exploring; /* explore.c: no time passes */
+	bool exploring;	  /* explore.c: no time passes */
 	u64 piece_stored; /* of the piece that is being produced */
 	/* of one call of produce(): what the unit was given, how much of it it has stored so far */
 	const u8 *given;
@@ -143,7 +145,7 @@ struct world {
 	struct auxtap_watermark_result *r;
 	void (*on_event)(void *ctx, const struct auxtap_watermark_event *event);
 	void *ctx;
-	u8 *bytes; /* contents: what is produced, a piece at a time, … */
+	u8 *bytes;    /* contents: what is produced, a piece at a time, … */
 	u64 bytes_to; /* … up to this byte of all; 0: nothing yet */
 };
 extern struct world *lab; /* the one that runs */
@@ -151,7 +153,8 @@ extern struct world *lab; /* the one that runs */
 void lab_event(struct world *w, enum auxtap_watermark_what what, u64 a, u64 b, u64 c);
 void lab_event_at(struct world *w, u64 time, enum auxtap_watermark_what what, u64 a, u64 b, u64 c);
 void lab_status(struct world *w, u64 status, u64 off, u64 written, const char *text);
-void lab_violation(struct world *w, enum auxtap_watermark_invariant inv, u64 is, u64 due, const char *text);
+void lab_violation(struct world *w, enum auxtap_watermark_invariant inv, u64 is, u64 due,
+		   const char *text);
 void lab_finding(struct world *w, const char *text);
 u64 lab_random(struct world *w, u64 below); /* 0 … below - 1; 0 for 0 */
 
@@ -186,9 +189,9 @@ void mon_store(struct world *w, u64 off, u64 nr_bytes);
 /* since: when the first of the lost bytes was due. */
 void mon_produced(struct world *w, u64 stored, u64 lost, u64 since, enum auxtap_watermark_loss why);
 void mon_line(struct world *w);
-void mon_irq(struct world *w);	/* the driver's turn */
+void mon_irq(struct world *w);		/* the driver's turn */
 unsigned int mon_skid_bucket(u64 skid); /* of skids[]; skid.c */
-void mon_settle(struct world *w); /* after anything that the kernel or the driver has done */
+void mon_settle(struct world *w);	/* after anything that the kernel or the driver has done */
 void mon_record(struct world *w, u64 offset, u64 nr_bytes, u64 flags); /* the reader has found it */
 void mon_read(struct world *w, u64 from, u64 to);
 void mon_time(struct world *w);

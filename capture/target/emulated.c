@@ -150,8 +150,7 @@ static int emulated_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pi
 	args.data_size = spawn_message(buf, EMU_DATA_MAX, spawn, cwd);
 	if (!args.data_size) {
 		code = auxtap_error_set(err, -E2BIG, spawn->argv[0],
-					"arguments and environment exceed %d bytes",
-					EMU_DATA_MAX);
+					"arguments and environment exceed %d bytes", EMU_DATA_MAX);
 		goto out;
 	}
 	ret = emu_link_call(link, &args);
@@ -175,8 +174,9 @@ static int emulated_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pi
 			auxtap_error_todo(err, "allow ptrace: kernel.yama.ptrace_scope below 3, "
 					       "and in a container --cap-add SYS_PTRACE");
 		else if (ret == -EFBIG)
-			auxtap_error_todo(err, "the limit of file sizes applies to the engine's shared "
-					       "memory, too: raise it (ulimit -f), or use --source ptrace");
+			auxtap_error_todo(
+				err, "the limit of file sizes applies to the engine's shared "
+				     "memory, too: raise it (ulimit -f), or use --source ptrace");
 		else if (ret == -EMFILE)
 			auxtap_error_todo(err, "raise the limit of open files (ulimit -n)");
 		goto out;
@@ -244,8 +244,10 @@ static int emulated_wait(void *ctx, struct auxtap_target_event *ev)
 /* A call with a tid or pid whose reply is data of exactly size bytes. */
 static int fixed_call(void *ctx, uint32_t call, pid_t id, void *out, size_t size)
 {
-	struct emu_call_args args = {
-		.call = call, .arg = {(uint64_t)id}, .out = out, .out_room = size};
+	struct emu_call_args args = {.call = call,
+				     .arg = {(uint64_t)id},
+				     .out = out,
+				     .out_room = size};
 	int64_t ret = emu_link_call(ctx, &args);
 
 	if (ret < 0)
@@ -390,11 +392,11 @@ static int emulated_detach(void *ctx, pid_t pid)
 	return ret;
 }
 
-#define EMULATED_OPS                                                                     \
-	.size = sizeof(struct auxtap_target_ops), .spawn = emulated_spawn,               \
-	.attach = emulated_attach, .fd = emulated_fd, .wait = emulated_wait,             \
-	.regs = emulated_regs, .siginfo = emulated_siginfo, .maps = emulated_maps,       \
-	.mem = emulated_mem, .threads = emulated_threads, .resume = emulated_resume,     \
+#define EMULATED_OPS                                                                 \
+	.size = sizeof(struct auxtap_target_ops), .spawn = emulated_spawn,           \
+	.attach = emulated_attach, .fd = emulated_fd, .wait = emulated_wait,         \
+	.regs = emulated_regs, .siginfo = emulated_siginfo, .maps = emulated_maps,   \
+	.mem = emulated_mem, .threads = emulated_threads, .resume = emulated_resume, \
 	.signal = emulated_signal, .detach = emulated_detach, .forward = emulated_forward
 
 const struct auxtap_target_ops target_ptrace_ops = {.name = "ptrace", EMULATED_OPS};

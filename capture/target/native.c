@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* struct auxtap_target_ops for the kernel backend: fork, a child held at a pipe, pidfd; or watched. */
+/*
+ * struct auxtap_target_ops for the kernel backend: fork, a child held at a pipe, pidfd; or watched.
+ */
 #include "native.h"
 
 #include <dirent.h>
@@ -55,8 +57,8 @@ static void watch_child(struct native_target *t)
 }
 
 /*
- * Signals are the program's from its first instant on: a handler of the recorder would take them in a
- * copy of the recorder's memory, and end the read() below. Called with all signals blocked.
+ * Signals are the program's from its first instant on: a handler of the recorder would take them in
+ * a copy of the recorder's memory, and end the read() below. Called with all signals blocked.
  */
 static void take_no_signals(const sigset_t *mask)
 {

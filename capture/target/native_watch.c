@@ -22,18 +22,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HALT_NS	 500000000u
+#define HALT_NS	  500000000u
 #define USER32_CS 0x23
-#define OPTIONS                                                                      \
-	(PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |            \
-	 PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT)
-#define BIT(signo) (1ull << ((signo) - 1))
-#define CORE_SIGNALS                                                                 \
-	(BIT(SIGQUIT) | BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGABRT) | BIT(SIGBUS) |    \
-	 BIT(SIGFPE) | BIT(SIGSEGV) | BIT(SIGXCPU) | BIT(SIGXFSZ) | BIT(SIGSYS))
-#define SYNC_SIGNALS                                                                 \
-	(BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGILL) | BIT(SIGFPE) | BIT(SIGTRAP) |     \
-	 BIT(SIGSYS))
+#define OPTIONS                                                                                \
+	(PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | \
+	 PTRACE_O_TRACEEXIT)
+#define BIT(signo) (1ull << ((signo)-1))
+#define CORE_SIGNALS                                                                            \
+	(BIT(SIGQUIT) | BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGABRT) | BIT(SIGBUS) | BIT(SIGFPE) | \
+	 BIT(SIGSEGV) | BIT(SIGXCPU) | BIT(SIGXFSZ) | BIT(SIGSYS))
+#define SYNC_SIGNALS \
+	(BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGILL) | BIT(SIGFPE) | BIT(SIGTRAP) | BIT(SIGSYS))
 
 /* ---- threads and events ---- */
 
@@ -233,8 +232,8 @@ static void signal_stop(struct native_watch *w, struct watched *t, int signo)
 	if (!known || (ignored & BIT(signo))) {
 		go_on(t, signo);
 	} else if (caught & BIT(signo)) {
-		if ((SYNC_SIGNALS & BIT(signo)) &&
-		    !ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info) && info.si_code > 0) {
+		if ((SYNC_SIGNALS & BIT(signo)) && !ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info) &&
+		    info.si_code > 0) {
 			struct auxtap_target_event *ev = tell(w, t, AUXTAP_TARGET_FAULT);
 
 			ev->signo = signo;
@@ -476,9 +475,9 @@ void native_watch_end(struct native_watch *w)
 		for (size_t i = w->nr; i-- > 0;) {
 			struct watched *t = &w->threads[i];
 			int status = 0, signo = 0;
-			pid_t got = t->state == WATCHED_HELD
-					    ? t->tid
-					    : waitpid(t->tid, &status, WNOHANG | __WALL);
+			pid_t got = t->state == WATCHED_HELD ?
+					    t->tid :
+					    waitpid(t->tid, &status, WNOHANG | __WALL);
 
 			if (got == 0)
 				continue;

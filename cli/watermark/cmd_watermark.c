@@ -33,6 +33,7 @@ static void usage(FILE *out)
 
 int cmd_watermark(int argc, char **argv)
 {
+	/* clang-format off */
 	static const struct {
 		const char *name;
 		int (*run)(int argc, char **argv);
@@ -44,6 +45,7 @@ int cmd_watermark(int argc, char **argv)
 		{"advise", watermark_advise},
 		{"live", watermark_live},
 	};
+	/* clang-format on */
 
 	if (argc < 2)
 		return watermark_demo();
@@ -54,7 +56,8 @@ int cmd_watermark(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);
-	cli_complain(argv[1], "see 'auxtap watermark --help'", "no such command of 'auxtap watermark'");
+	cli_complain(argv[1], "see 'auxtap watermark --help'",
+		     "no such command of 'auxtap watermark'");
 	return CLI_USAGE;
 }
 

@@ -59,9 +59,9 @@ static const char *share(uint64_t lost, uint64_t produced, char *buf)
 	double percent = produced ? 100.0 * (double)lost / (double)produced : 0;
 
 	snprintf(buf, 24,
-		 percent >= 10    ? "%.0f %%"
-		 : percent >= 0.1 ? "%.2f %%"
-				  : "%.2g %%",
+		 percent >= 10	? "%.0f %%" :
+		 percent >= 0.1 ? "%.2f %%" :
+				  "%.2g %%",
 		 percent);
 	return buf;
 }
@@ -73,13 +73,11 @@ static void print_asked(const struct advise_ask *ask, const struct advise *a)
 
 	printf("  asked      ");
 	if (c->rates)
-		printf("%llu bytes a second on average, as the file says",
-		       (LL)a->mean_rate);
+		printf("%llu bytes a second on average, as the file says", (LL)a->mean_rate);
 	else
 		printf("%llu bytes of trace a second", (LL)c->rate);
 	if (c->burst_ns && !c->rates)
-		printf(" for %s, none for %s", wm_time(c->burst_ns, on),
-		       wm_time(c->pause_ns, off));
+		printf(" for %s, none for %s", wm_time(c->burst_ns, on), wm_time(c->pause_ns, off));
 	printf("; driver within %s", wm_time(c->irq_latency_ns + c->irq_jitter_ns, irq));
 	printf(";\n             reader within %s, ",
 	       wm_time(c->reader_latency_ns + c->reader_jitter_ns, reader));
@@ -99,12 +97,10 @@ static void print_sum(const struct advise *a)
 	       a->arm && s->skid ? ": lost, for the unit has stopped (I10, J1)" : "");
 	printf("  reader     %llu bytes come while it sleeps", (LL)s->asleep);
 	if (s->copy_ns)
-		printf(", %llu more while it copies %llu for %s",
-		       (LL)(s->away - s->asleep), (LL)s->copied,
-		       wm_time(s->copy_ns, time));
+		printf(", %llu more while it copies %llu for %s", (LL)(s->away - s->asleep),
+		       (LL)s->copied, wm_time(s->copy_ns, time));
 	printf("\n  unread     %llu = (1 + %llu) x %s: the watermark that woke it, and %llu more meanwhile\n",
-	       (LL)s->unread, (LL)s->nr_passed, wm_size(s->watermark, mark),
-	       (LL)s->nr_passed);
+	       (LL)s->unread, (LL)s->nr_passed, wm_size(s->watermark, mark), (LL)s->nr_passed);
 	if (!a->arm)
 		printf("  area       more than %llu = %llu unread + %llu to the next mark + %llu until\n"
 		       "             its driver comes: only then STOP is moved on (H4)\n",
@@ -118,8 +114,8 @@ static void print_sum(const struct advise *a)
 		       wm_size(nr_bytes, area));
 	else
 		printf("             %s does with less: %s\n", wm_size(nr_bytes, area),
-		       a->arm ? "where the next mark does not fit a nearer limit is set (I3)"
-			      : "the latest times do not come together so");
+		       a->arm ? "where the next mark does not fit a nearer limit is set (I3)" :
+				"the latest times do not come together so");
 }
 
 static void print_confirmed(const struct advise *a)
@@ -137,8 +133,8 @@ static void print_confirmed(const struct advise *a)
 			lag = r->max_lag;
 	}
 	printf("  simulated  %d runs, all at its latest%s and %d seeds: %llu transactions, %llu bytes;\n",
-	       1 + ADVISE_SEEDS, a->runs[0].contents ? " (every byte compared)" : "",
-	       ADVISE_SEEDS, (LL)transactions, (LL)produced);
+	       1 + ADVISE_SEEDS, a->runs[0].contents ? " (every byte compared)" : "", ADVISE_SEEDS,
+	       (LL)transactions, (LL)produced);
 	printf("             at the most %llu unread of %llu; ", (LL)lag,
 	       (LL)a->c.nr_pages * a->c.page_size);
 	if (lost)
@@ -154,9 +150,8 @@ static void print_confirmed(const struct advise *a)
 		char mark[24];
 
 		if (l->nr_good)
-			printf("             %s, watermark %s: %s\n",
-			       wm_size(l->nr_bytes, area), wm_size(l->best, mark),
-			       share(l->lost, l->produced, loss));
+			printf("             %s, watermark %s: %s\n", wm_size(l->nr_bytes, area),
+			       wm_size(l->best, mark), share(l->lost, l->produced, loss));
 	}
 }
 
@@ -182,17 +177,17 @@ static void print_smaller(const struct advise *a)
 
 static const char *event_of(const struct auxtap_watermark_config *c)
 {
-	return !strcmp(c->driver, "intel_pt")  ? "intel_pt//u"
-	       : !strcmp(c->driver, "arm_spe") ? "arm_spe_0//u"
-					       : "cs_etm//u";
+	return !strcmp(c->driver, "intel_pt") ? "intel_pt//u" :
+	       !strcmp(c->driver, "arm_spe")  ? "arm_spe_0//u" :
+						"cs_etm//u";
 }
 
 static void put_record(const struct advise *a, char *buf, size_t size)
 {
 	char data[24], area[24];
 
-	snprintf(buf, size, "auxtap record -e %s -m %s,%s --aux-watermark %llu",
-		 event_of(&a->c), wm_size(a->c.data_pages * a->c.page_size, data),
+	snprintf(buf, size, "auxtap record -e %s -m %s,%s --aux-watermark %llu", event_of(&a->c),
+		 wm_size(a->c.data_pages * a->c.page_size, data),
 		 wm_size(a->c.nr_pages * a->c.page_size, area), (LL)a->c.watermark);
 }
 
@@ -201,8 +196,7 @@ static void put_perf(const struct advise *a, char *buf, size_t size)
 	char data[24], area[24];
 
 	snprintf(buf, size, "perf record -e %s -m %s,%s", event_of(&a->c),
-		 wm_size(a->c.data_pages * a->c.page_size, data),
-		 wm_size(a->perf_area, area));
+		 wm_size(a->c.data_pages * a->c.page_size, data), wm_size(a->perf_area, area));
 }
 
 static void print_commands(const struct advise *a)
@@ -218,8 +212,7 @@ static void print_commands(const struct advise *a)
 	if (a->perf_area == answer)
 		printf("is enough: ");
 	else
-		printf("loses %s of the trace, ",
-		       share(a->perf.lost, a->perf.produced, loss));
+		printf("loses %s of the trace, ", share(a->perf.lost, a->perf.produced, loss));
 	if (a->perf_area != answer && a->perf_area)
 		printf("it needs %s:\n             ", wm_size(a->perf_area, mark));
 	if (a->perf_area) {
@@ -240,13 +233,11 @@ static void print_none(const struct advise_ask *ask, const struct advise *a)
 		       "             up, so no area is large enough. A faster reader, or less trace\n",
 		       (LL)ask->c.reader_rate, (LL)a->mean_rate);
 	if (best->refusal[0])
-		printf("  simulated  %s: %s\n", wm_size(best->nr_bytes, area),
-		       best->refusal);
+		printf("  simulated  %s: %s\n", wm_size(best->nr_bytes, area), best->refusal);
 	else
 		printf("  simulated  %s with %u watermarks: the best, %s, loses %llu of %llu bytes (%s)\n",
-		       wm_size(best->nr_bytes, area), best->nr_tried,
-		       wm_size(best->best, mark), (LL)best->lost, (LL)best->produced,
-		       share(best->lost, best->produced, loss));
+		       wm_size(best->nr_bytes, area), best->nr_tried, wm_size(best->best, mark),
+		       (LL)best->lost, (LL)best->produced, share(best->lost, best->produced, loss));
 }
 
 static void print_advice(const struct advise_ask *ask, const struct advise *a)
@@ -257,23 +248,21 @@ static void print_advice(const struct advise_ask *ask, const struct advise *a)
 	printf("%s, rules of Linux %s, pages of %s: ", ask->c.driver, ask->c.kernel,
 	       wm_size(ask->c.page_size, page));
 	if (!a->found) {
-		printf("no area up to %s is large enough\n",
-		       wm_size(ask->max_bytes, area));
+		printf("no area up to %s is large enough\n", wm_size(ask->max_bytes, area));
 		print_asked(ask, a);
 		print_none(ask, a);
 		return;
 	}
 	printf("area %s, watermark %s", wm_size(last->nr_bytes, area),
 	       wm_size(a->c.watermark, mark));
-	printf(a->arm && a->sum.skid ? ": always room, but each mark costs trace\n"
-				     : ": nothing is lost\n");
+	printf(a->arm && a->sum.skid ? ": always room, but each mark costs trace\n" :
+				       ": nothing is lost\n");
 	print_asked(ask, a);
 	print_sum(a);
 	print_confirmed(a);
 	if (last->nr_good > 1)
 		printf("             so do, in shorter runs, %u watermarks from %s to %s\n",
-		       last->nr_good, wm_size(last->good_min, area),
-		       wm_size(last->good_max, mark));
+		       last->nr_good, wm_size(last->good_min, area), wm_size(last->good_max, mark));
 	print_smaller(a);
 	print_commands(a);
 	if (!ask->c.rates) {
@@ -286,22 +275,21 @@ static void print_advice(const struct advise_ask *ask, const struct advise *a)
 
 static json_t *json_area(const struct advise_area *s)
 {
-	return json_pack(
-		"{s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:s?}", "area",
-		(json_int_t)s->nr_bytes, "watermarks", (int)s->nr_tried, "enough",
-		(int)s->nr_good, "enough_min", (json_int_t)s->good_min, "enough_max",
-		(json_int_t)s->good_max, "best_watermark", (json_int_t)s->best, "lost",
-		(json_int_t)s->lost, "lost_at_limits", (json_int_t)s->stopped, "produced",
-		(json_int_t)s->produced, "refusal", s->refusal[0] ? s->refusal : NULL);
+	return json_pack("{s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:s?}", "area",
+			 (json_int_t)s->nr_bytes, "watermarks", (int)s->nr_tried, "enough",
+			 (int)s->nr_good, "enough_min", (json_int_t)s->good_min, "enough_max",
+			 (json_int_t)s->good_max, "best_watermark", (json_int_t)s->best, "lost",
+			 (json_int_t)s->lost, "lost_at_limits", (json_int_t)s->stopped, "produced",
+			 (json_int_t)s->produced, "refusal", s->refusal[0] ? s->refusal : NULL);
 }
 
 static json_t *json_advice(const struct advise_ask *ask, const struct advise *a)
 {
 	const struct advise_sum *s = &a->sum;
-	json_t *o = json_pack(
-		"{s:s, s:s, s:I, s:I, s:b, s:b}", "driver", ask->c.driver, "kernel",
-		ask->c.kernel, "page_size", (json_int_t)ask->c.page_size, "max_area",
-		(json_int_t)ask->max_bytes, "found", a->found, "hopeless", a->hopeless);
+	json_t *o =
+		json_pack("{s:s, s:s, s:I, s:I, s:b, s:b}", "driver", ask->c.driver, "kernel",
+			  ask->c.kernel, "page_size", (json_int_t)ask->c.page_size, "max_area",
+			  (json_int_t)ask->max_bytes, "found", a->found, "hopeless", a->hopeless);
 	json_t *tried = json_array(), *runs = json_array(), *larger = json_array();
 	char text[256];
 
@@ -320,14 +308,13 @@ static json_t *json_advice(const struct advise_ask *ask, const struct advise *a)
 			    json_integer((json_int_t)a->areas[a->nr_areas - 1].nr_bytes));
 	json_object_set_new(o, "pages", json_integer((json_int_t)a->c.nr_pages));
 	json_object_set_new(o, "watermark", json_integer((json_int_t)a->c.watermark));
-	json_object_set_new(
-		o, "arithmetic",
-		json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "until_driver",
-			  (json_int_t)s->skid, "asleep", (json_int_t)s->asleep, "copied",
-			  (json_int_t)s->copied, "copy_ns", (json_int_t)s->copy_ns,
-			  "until_read", (json_int_t)s->away, "watermarks_passed",
-			  (json_int_t)s->nr_passed, "unread", (json_int_t)s->unread,
-			  "need", (json_int_t)s->need));
+	json_object_set_new(o, "arithmetic",
+			    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "until_driver",
+				      (json_int_t)s->skid, "asleep", (json_int_t)s->asleep,
+				      "copied", (json_int_t)s->copied, "copy_ns",
+				      (json_int_t)s->copy_ns, "until_read", (json_int_t)s->away,
+				      "watermarks_passed", (json_int_t)s->nr_passed, "unread",
+				      (json_int_t)s->unread, "need", (json_int_t)s->need));
 	put_record(a, text, sizeof(text));
 	json_object_set_new(o, "record", json_string(text));
 	if (a->perf_area)
@@ -365,24 +352,21 @@ static bool take_own(struct command *m, int opt)
 		return m->json || !strcmp(optarg, "text") ||
 		       bad(optarg, "no such format", "text, json");
 	case OPT_MAX:
-		return (wm_parse_size(optarg, &m->ask.max_bytes) &&
-			m->ask.max_bytes >= 8192 && m->ask.max_bytes <= 4ull << 30) ||
+		return (wm_parse_size(optarg, &m->ask.max_bytes) && m->ask.max_bytes >= 8192 &&
+			m->ask.max_bytes <= 4ull << 30) ||
 		       bad("--max", "not an area", "8K to 4G");
 	case WM_OPT_SNAPSHOT:
 		return bad("--snapshot",
 			   "an area that is overwritten has no reader and no watermark",
 			   "leave it out");
 	case WM_OPT_FAULT:
-		return bad("--fault", "advice is for what works",
-			   "'sim --fault' shows a fault");
+		return bad("--fault", "advice is for what works", "'sim --fault' shows a fault");
 	case WM_OPT_PAGES:
-		return bad("--pages", "that is what is looked for",
-			   "--max SIZE limits it");
+		return bad("--pages", "that is what is looked for", "--max SIZE limits it");
 	case WM_OPT_BYTES:
 	case WM_OPT_TIME:
 		return bad(opt == WM_OPT_TIME ? "--time" : "--bytes",
-			   "the runs are as long as their transactions",
-			   "--transactions N");
+			   "the runs are as long as their transactions", "--transactions N");
 	default:
 		return false;
 	}
@@ -407,18 +391,15 @@ static bool take_all(struct command *m, int argc, char **argv)
 				return false;
 			continue;
 		}
-		cli_complain(argv[optind - 1], "see 'auxtap watermark advise --help'",
-			     "%s",
+		cli_complain(argv[optind - 1], "see 'auxtap watermark advise --help'", "%s",
 			     opt == ':' ? "this option wants a value" : "no such option");
 		return false;
 	}
 	if (optind < argc)
-		return bad(argv[optind], "not an option",
-			   "see 'auxtap watermark advise --help'");
+		return bad(argv[optind], "not an option", "see 'auxtap watermark advise --help'");
 	if (m->o.c.max_transactions) {
 		if (m->o.c.max_transactions < 1000 || m->o.c.max_transactions > 10000000)
-			return bad("--transactions",
-				   "too few to show anything, or too many",
+			return bad("--transactions", "too few to show anything, or too many",
 				   "1000 to 10000000");
 		m->ask.nr_transactions = m->o.c.max_transactions;
 	}

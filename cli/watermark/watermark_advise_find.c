@@ -11,9 +11,9 @@
 #include <string.h>
 
 #define MIN_TRANSACTIONS 200 /* of a try */
-#define LAPS             20
-#define MIN_PART                                                                         \
-	8192 /* of the area: smaller watermarks would be too many transactions a lap */
+#define LAPS		 20
+/* of the area: smaller watermarks would be too many transactions a lap */
+#define MIN_PART      8192
 #define CONTENT_BYTES (128ull << 20) /* of the run in which every byte is compared */
 #define CONTENT_AREA  (64ull << 20)  /* the laboratory's limit for that */
 
@@ -103,9 +103,8 @@ static void at_latest(struct auxtap_watermark_config *c)
 }
 
 /* One watermark in one area: at the latest, and once with jitters. */
-static int try_one(const struct advise_ask *ask, struct advise *a, uint64_t area,
-		   struct tries *t, unsigned int i, char *refusal,
-		   struct auxtap_error *err)
+static int try_one(const struct advise_ask *ask, struct advise *a, uint64_t area, struct tries *t,
+		   unsigned int i, char *refusal, struct auxtap_error *err)
 {
 	struct auxtap_watermark_config c = ask->c;
 	struct auxtap_watermark_result r;
@@ -162,8 +161,8 @@ static void count_good(const struct tries *t, struct advise_area *sum)
 	}
 }
 
-static int try_area(const struct advise_ask *ask, struct advise *a, uint64_t area,
-		    struct tries *t, struct advise_area *sum, struct auxtap_error *err)
+static int try_area(const struct advise_ask *ask, struct advise *a, uint64_t area, struct tries *t,
+		    struct advise_area *sum, struct auxtap_error *err)
 {
 	*sum = (struct advise_area){.nr_bytes = area, .nr_tried = 0};
 	fill(t, ask, area);
@@ -226,8 +225,7 @@ static int confirm(const struct advise_ask *ask, struct advise *a, uint64_t wate
 			c->seed = ask->c.seed;
 			a->c = *c;
 			c->contents = area <= CONTENT_AREA;
-			if (c->contents &&
-			    c->max_transactions > CONTENT_BYTES / watermark)
+			if (c->contents && c->max_transactions > CONTENT_BYTES / watermark)
 				c->max_transactions = CONTENT_BYTES / watermark + 1;
 		}
 		ret = auxtap_watermark_run(c, NULL, NULL, &a->results[i], err);
@@ -239,8 +237,8 @@ static int confirm(const struct advise_ask *ask, struct advise *a, uint64_t wate
 }
 
 /* The best of an area that outlasts the long runs. 1, 0: none, or negative. */
-static int choose(const struct advise_ask *ask, struct advise *a, uint64_t area,
-		  struct tries *t, struct advise_area *sum, struct auxtap_error *err)
+static int choose(const struct advise_ask *ask, struct advise *a, uint64_t area, struct tries *t,
+		  struct advise_area *sum, struct auxtap_error *err)
 {
 	a->c = ask->c;
 	a->c.nr_pages = area / ask->c.page_size;
@@ -262,8 +260,7 @@ static int choose(const struct advise_ask *ask, struct advise *a, uint64_t area,
 }
 
 /* Stock perf has its own watermark: what it loses in this area, and which would do. */
-static int look_at_perf(const struct advise_ask *ask, struct advise *a,
-			struct auxtap_error *err)
+static int look_at_perf(const struct advise_ask *ask, struct advise *a, struct auxtap_error *err)
 {
 	struct advise_ask perf = *ask;
 	uint64_t mark, answer = a->c.nr_pages * a->c.page_size;
@@ -289,8 +286,7 @@ static int look_at_perf(const struct advise_ask *ask, struct advise *a,
 	return 0;
 }
 
-static int look_at_larger(const struct advise_ask *ask, struct advise *a,
-			  struct auxtap_error *err)
+static int look_at_larger(const struct advise_ask *ask, struct advise *a, struct auxtap_error *err)
 {
 	uint64_t bytes = a->c.nr_pages * a->c.page_size * 2;
 	struct tries t;
@@ -325,8 +321,7 @@ int advise_find(const struct advise_ask *ask, struct advise *a, struct auxtap_er
 		one.nr_watermarks = 1;
 		ask = &one;
 	}
-	for (; bytes <= ask->max_bytes && a->nr_areas < ADVISE_AREAS && !a->found;
-	     bytes *= 2) {
+	for (; bytes <= ask->max_bytes && a->nr_areas < ADVISE_AREAS && !a->found; bytes *= 2) {
 		struct advise_area *area = &a->areas[a->nr_areas++];
 
 		ret = try_area(ask, a, bytes, &t, area, err);

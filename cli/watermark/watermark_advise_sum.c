@@ -52,8 +52,7 @@ uint64_t advise_bytes_in(const struct auxtap_watermark_config *c, uint64_t time_
 
 	if (c->rates) {
 		for (size_t i = 0; i < c->nr_rates; i++) {
-			uint64_t a = from_segment(c, i, time_ns),
-				 b = until_segment(c, i, time_ns);
+			uint64_t a = from_segment(c, i, time_ns), b = until_segment(c, i, time_ns);
 
 			most = a > most ? a : most;
 			most = b > most ? b : most;
@@ -63,9 +62,8 @@ uint64_t advise_bytes_in(const struct auxtap_watermark_config *c, uint64_t time_
 	if (c->burst_ns && c->pause_ns) { /* it begins with a burst */
 		uint64_t cycle = c->burst_ns + c->pause_ns, rest = time_ns % cycle;
 
-		return at_rate(c->rate,
-			       time_ns / cycle * c->burst_ns +
-				       (rest < c->burst_ns ? rest : c->burst_ns));
+		return at_rate(c->rate, time_ns / cycle * c->burst_ns +
+						(rest < c->burst_ns ? rest : c->burst_ns));
 	}
 	return at_rate(c->rate, time_ns);
 }
@@ -78,27 +76,23 @@ uint64_t advise_mean_rate(const struct auxtap_watermark_config *c)
 		return end ? (uint64_t)((u128)from_segment(c, 0, end) * NS / end) : 0;
 	}
 	if (c->burst_ns && c->pause_ns)
-		return (uint64_t)((u128)c->rate * c->burst_ns /
-				  (c->burst_ns + c->pause_ns));
+		return (uint64_t)((u128)c->rate * c->burst_ns / (c->burst_ns + c->pause_ns));
 	return c->rate;
 }
 
-void advise_sum(const struct auxtap_watermark_config *c, uint64_t watermark,
-		struct advise_sum *s)
+void advise_sum(const struct auxtap_watermark_config *c, uint64_t watermark, struct advise_sum *s)
 {
 	uint64_t sleep_ns = c->reader_latency_ns + c->reader_jitter_ns, session;
 	bool arm = strcmp(c->driver, "intel_pt") != 0;
 
 	*s = (struct advise_sum){.watermark = watermark};
-	s->skid = advise_bytes_in(c, c->irq_latency_ns + c->irq_jitter_ns) +
-		  c->setup.skid_bytes;
+	s->skid = advise_bytes_in(c, c->irq_latency_ns + c->irq_jitter_ns) + c->setup.skid_bytes;
 	/* an Arm unit stores nothing of it, but its time passes: that much is made for a
 	 * watermark */
 	session = watermark + (arm ? s->skid : 0);
 	s->asleep = advise_bytes_in(c, sleep_ns);
 	s->copied = watermark * (1 + s->asleep / session);
-	s->copy_ns =
-		c->reader_rate ? (uint64_t)((u128)s->copied * NS / c->reader_rate) : 0;
+	s->copy_ns = c->reader_rate ? (uint64_t)((u128)s->copied * NS / c->reader_rate) : 0;
 	s->away = advise_bytes_in(c, sleep_ns + s->copy_ns);
 	s->nr_passed = s->away / session;
 	s->unread = watermark * (1 + s->nr_passed);

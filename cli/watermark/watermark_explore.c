@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define MAX_STATES 20000000ull
-#define LL unsigned long long
+#define LL	   unsigned long long
 
 enum {
 	OPT_HELP = WM_OPT_END,
@@ -99,7 +99,8 @@ static void print_violation(FILE *out, const struct auxtap_watermark_config *c,
 	wm_print_command(c, command, sizeof(command));
 	fprintf(out, "  %s (%s): %s\n", info->name, info->rules, r->text);
 	if (!*r->path) {
-		fprintf(out, "  the shortest way to it has more than %zu actions\n", sizeof(r->path) - 1);
+		fprintf(out, "  the shortest way to it has more than %zu actions\n",
+			sizeof(r->path) - 1);
 		return;
 	}
 	fprintf(out, "  shortest way: %s\n", r->path);
@@ -122,7 +123,8 @@ static int run_one(const struct auxtap_watermark_config *c, uint64_t max_states)
 		printf("  refused: %s\n", r.refusal);
 		return CLI_OK;
 	}
-	printf("  %llu states, %llu steps, depth %u: %s\n", (LL)r.nr_states, (LL)r.nr_steps, r.depth,
+	printf("  %llu states, %llu steps, depth %u: %s\n", (LL)r.nr_states, (LL)r.nr_steps,
+	       r.depth,
 	       r.violated  ? "FAIL" :
 	       !r.complete ? "given up, the rest is not known" :
 			     "pass, in every state");
@@ -252,7 +254,8 @@ static void all_worlds(struct worlds *all, const struct only *only)
 				small_world(&c, drivers[d], pages, only->quick);
 				c.kernel = kernel;
 				add_watermarks(all, &c,
-					       c.setup.record_bytes / (pages > 2 || only->quick ? 1 : 2));
+					       c.setup.record_bytes /
+						       (pages > 2 || only->quick ? 1 : 2));
 				if (!only->quick && pages <= 4)
 					add_odd(all, drivers[d], kernel, pages);
 			}
@@ -262,7 +265,7 @@ struct share {
 	unsigned long long worlds, refused, states, steps, watched, findings, cut, failed, given_up;
 	unsigned long long unmapped;
 	unsigned long long done; /* whatever came of them */
-	size_t next; /* in the first one: the world that is to be taken next */
+	size_t next;		 /* in the first one: the world that is to be taken next */
 };
 
 /* One write for each world: several processes tell. */
@@ -428,7 +431,8 @@ static bool fits(const struct wm_options *o, const struct only *only, bool all, 
 	}
 	if (!all || (o->nr_pages == 1 && only->pages <= 8))
 		return true;
-	cli_complain("--pages", "give one number, up to 8", "they have areas of 1, 2, 4 and 8 pages");
+	cli_complain("--pages", "give one number, up to 8",
+		     "they have areas of 1, 2, 4 and 8 pages");
 	return false;
 }
 
@@ -522,13 +526,15 @@ int watermark_explore(int argc, char **argv)
 			}
 			break;
 		default:
-			cli_complain(argv[optind - 1], "see 'auxtap watermark explore --help'", "%s",
+			cli_complain(argv[optind - 1], "see 'auxtap watermark explore --help'",
+				     "%s",
 				     opt == ':' ? "this option wants a value" : "no such option");
 			goto out;
 		}
 	}
 	if (optind < argc) {
-		cli_complain(argv[optind], "see 'auxtap watermark explore --help'", "not an option");
+		cli_complain(argv[optind], "see 'auxtap watermark explore --help'",
+			     "not an option");
 		goto out;
 	}
 	if (!wm_options_finish(&o) || !fits(&o, &only, all || quick, path, machine, several))

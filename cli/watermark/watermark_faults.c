@@ -39,7 +39,9 @@ static const char *run_fault(const struct auxtap_watermark_fault *f, const char 
 /* Machines without a fault: the standard sweep, or every so-manieth of it. */
 static int run_correct(unsigned int every, bool *failed)
 {
-	struct sweep_opts o = {.kernel = auxtap_watermark_kernel(0), .every = every, .jobs = sweep_jobs()};
+	struct sweep_opts o = {.kernel = auxtap_watermark_kernel(0),
+			       .every = every,
+			       .jobs = sweep_jobs()};
 	struct sweep_sum sums[SWEEP_MACHINES] = {0};
 	int ret;
 
@@ -97,7 +99,8 @@ static void list_zoo(void)
 	for (const struct auxtap_watermark_fault *f = auxtap_watermark_faults; f->name; f++)
 		printf("%s (%s; %s)\n    %s\n    caught by %s: %s\n", f->name,
 		       f->silicon ? "silicon" : "kernel", f->drivers, f->text,
-		       auxtap_invariant_info(f->caught)->name, auxtap_invariant_info(f->caught)->text);
+		       auxtap_invariant_info(f->caught)->name,
+		       auxtap_invariant_info(f->caught)->text);
 }
 
 static void usage(FILE *out)
@@ -186,14 +189,23 @@ int watermark_demo(void)
 	puts("A trace unit writes into a ring (the AUX area), a reader empties it. The reader asks to be\n"
 	     "woken every so many bytes (the watermark); the driver turns that into a mark at which the\n"
 	     "unit interrupts. Here all of them are simulated, and watched.\n");
-	ret = show("intel_pt", "1. Intel PT can interrupt at ends of pages, and rounds down: asked for 12 KiB,\n"
-			       "   it interrupts where the area ends.", 12288, 0);
+	ret = show(
+		"intel_pt",
+		"1. Intel PT can interrupt at ends of pages, and rounds down: asked for 12 KiB,\n"
+		"   it interrupts where the area ends.",
+		12288, 0);
 	if (!ret)
-		ret = show("arm_spe", "2. Arm SPE rounds up, and stops until the driver has come: samples are lost\n"
-				      "   meanwhile, and the kernel has no flag for it.", 12288, 0);
+		ret = show(
+			"arm_spe",
+			"2. Arm SPE rounds up, and stops until the driver has come: samples are lost\n"
+			"   meanwhile, and the kernel has no flag for it.",
+			12288, 0);
 	if (!ret)
-		ret = show("trbe", "3. A reader that takes 2 ms for an area that fills in 0.65 ms: trace is lost,\n"
-				   "   and said to be.", 16384, 2000000);
+		ret = show(
+			"trbe",
+			"3. A reader that takes 2 ms for an area that fills in 0.65 ms: trace is lost,\n"
+			"   and said to be.",
+			16384, 2000000);
 	if (ret)
 		return ret;
 	puts("4. Machines without a fault, in which every invariant must hold; then what silicon and\n"

@@ -23,12 +23,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LL unsigned long long
-#define MAX_SKID   4096
-#define MAX_NS	   2000000000ull
-#define AREAS	   5 /* of the default sweep: 2 to 32 pages */
-#define LAPS	   3
-#define SHOWN	   10 /* disagreements with their text */
+#define LL	 unsigned long long
+#define MAX_SKID 4096
+#define MAX_NS	 2000000000ull
+#define AREAS	 5 /* of the default sweep: 2 to 32 pages */
+#define LAPS	 3
+#define SHOWN	 10 /* disagreements with their text */
 
 static void usage(FILE *out)
 {
@@ -152,8 +152,10 @@ static const char *driver_of(const char *event)
 {
 	static const struct {
 		const char *part, *driver;
-	} pmus[] = {
-		{"_pt", "intel_pt"}, {"arm_spe", "arm_spe"}, {"cs_etm", "trbe"}, {"spe", "arm_spe"}};
+	} pmus[] = {{"_pt", "intel_pt"},
+		    {"arm_spe", "arm_spe"},
+		    {"cs_etm", "trbe"},
+		    {"spe", "arm_spe"}};
 	char pmu[64];
 
 	snprintf(pmu, sizeof(pmu), "%s", event ? event : "");
@@ -173,13 +175,16 @@ static void on_record(void *ctx, const struct auxtap_live_record *r)
 
 	if (!l->records)
 		return;
-	json_array_append_new(
-		l->records,
-		json_pack("{s:I, s:I, s:s, s:o, s:o}", "offset", (json_int_t)r->offset, "size",
-			  (json_int_t)r->nr_bytes, "flags", wm_flags(r->flags, flags), "mark",
-			  r->mark == UINT64_MAX ? json_null() : json_integer((json_int_t)r->mark),
-			  "limit",
-			  r->limit == UINT64_MAX ? json_null() : json_integer((json_int_t)r->limit)));
+	json_array_append_new(l->records,
+			      json_pack("{s:I, s:I, s:s, s:o, s:o}", "offset",
+					(json_int_t)r->offset, "size", (json_int_t)r->nr_bytes,
+					"flags", wm_flags(r->flags, flags), "mark",
+					r->mark == UINT64_MAX ? json_null() :
+								json_integer((json_int_t)r->mark),
+					"limit",
+					r->limit == UINT64_MAX ?
+						json_null() :
+						json_integer((json_int_t)r->limit)));
 }
 
 /* The first violation of the audit's, in words; empty: none. Negative errno: told. */
@@ -231,8 +236,10 @@ static void print_command(const struct live *l, const struct auxtap_watermark_co
 	if (c->setup.max_record != usual.setup.max_record)
 		printf(" --max-record %u", c->setup.max_record);
 	if (c->setup.errata)
-		printf(" --errata %s%s%s", c->setup.errata & AUXTAP_ERRATUM_OVERWRITE ? "overwrite" : "",
-		       c->setup.errata == (AUXTAP_ERRATUM_OVERWRITE | AUXTAP_ERRATUM_BEYOND) ? "," : "",
+		printf(" --errata %s%s%s",
+		       c->setup.errata & AUXTAP_ERRATUM_OVERWRITE ? "overwrite" : "",
+		       c->setup.errata == (AUXTAP_ERRATUM_OVERWRITE | AUXTAP_ERRATUM_BEYOND) ? "," :
+											       "",
 		       c->setup.errata & AUXTAP_ERRATUM_BEYOND ? "beyond" : "");
 	if (l->o.c.max_bytes)
 		printf(" --bytes %llu", (LL)l->o.c.max_bytes);
@@ -349,8 +356,10 @@ static int run_area(struct live *l, uint64_t pages, bool given)
 	c.max_bytes = 1; /* what a run's end is here is not the model's affair */
 	while (area < AUXTAP_SWEEP_AREAS - 1 && 2ull << area < pages)
 		area++;
-	for (size_t i = 0; !ret && i < (given ? l->o.nr_watermarks : AUXTAP_SWEEP_WATERMARKS); i++) {
-		auxtap_watermark_sweep_config(&sweep, c.driver, c.page_size, area, (unsigned int)i, 0);
+	for (size_t i = 0; !ret && i < (given ? l->o.nr_watermarks : AUXTAP_SWEEP_WATERMARKS);
+	     i++) {
+		auxtap_watermark_sweep_config(&sweep, c.driver, c.page_size, area, (unsigned int)i,
+					      0);
 		c.watermark = given ? l->o.watermarks[i] : sweep.watermark;
 		ret = run_one(l, &c);
 	}
@@ -397,7 +406,8 @@ static bool prepare(struct live *l)
 	if (!l->dir) {
 		const char *tmp = getenv("TMPDIR");
 
-		snprintf(l->own, sizeof(l->own), "%s/auxtap-live-XXXXXX", tmp && strlen(tmp) < 40 ? tmp : "/tmp");
+		snprintf(l->own, sizeof(l->own), "%s/auxtap-live-XXXXXX",
+			 tmp && strlen(tmp) < 40 ? tmp : "/tmp");
 		l->dir = mkdtemp(l->own);
 		l->own_dir = true;
 	} else if (mkdir(l->dir, 0777) && errno != EEXIST) {

@@ -80,8 +80,8 @@ static bool open_unit(struct wm_options *o, const char *path)
 }
 
 /*
- * Parsed as the command will parse them: an abbreviation, a value that looks like an option and "--"
- * mean the same here.
+ * Parsed as the command will parse them: an abbreviation, a value that looks like an option and
+ * "--" mean the same here.
  */
 void wm_options_peek(struct wm_peek *peek, int argc, char **argv, const char *letters,
 		     const struct option *options)
@@ -242,9 +242,10 @@ static bool read_rates(struct wm_options *o, const char *path)
 		nr_lines++;
 		if (line[strspn(line, " \t\n")] == '#' || !line[strspn(line, " \t\n")])
 			continue;
-		if (sscanf(line, "%63s %63s", time, rate) != 2 || !wm_parse_time(time, &r.time_ns) ||
-		    !wm_parse_size(rate, &r.rate)) {
-			cli_complain(path, "each line is 'until-time bytes-a-second', as '20us 100M'",
+		if (sscanf(line, "%63s %63s", time, rate) != 2 ||
+		    !wm_parse_time(time, &r.time_ns) || !wm_parse_size(rate, &r.rate)) {
+			cli_complain(path,
+				     "each line is 'until-time bytes-a-second', as '20us 100M'",
 				     "line %u is not a time and a rate", nr_lines);
 			fclose(f);
 			return false;

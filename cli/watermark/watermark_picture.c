@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEPT   400 /* before the first violation, and as many behind it */
-#define SLOTS  (2 * KEPT + 1)
+#define KEPT  400 /* before the first violation, and as many behind it */
+#define SLOTS (2 * KEPT + 1)
 
 extern const char watermark_picture_page_css[];
 
@@ -172,14 +172,16 @@ static int put_data(const struct wm_picture *p, FILE *out)
 			events = json_array();
 			for (size_t k = 0; events && k < run->nr_events; k++) {
 				const struct pic_event *e = &run->events[k];
-				struct auxtap_watermark_event event = {e->time, e->what, e->a, e->b,
-								       e->c, e->text};
+				struct auxtap_watermark_event event = {e->time, e->what, e->a,
+								       e->b,	e->c,	 e->text};
 
 				json_array_append_new(events, wm_json_event(&event));
 			}
 			json_object_set_new(o, "events", events);
-			json_object_set_new(o, "events_before", json_integer((json_int_t)run->nr_before));
-			json_object_set_new(o, "events_total", json_integer((json_int_t)run->nr_total));
+			json_object_set_new(o, "events_before",
+					    json_integer((json_int_t)run->nr_before));
+			json_object_set_new(o, "events_total",
+					    json_integer((json_int_t)run->nr_total));
 		}
 		json_array_append_new(runs, o);
 	}
@@ -200,7 +202,7 @@ static int put_figures(const struct pic_run *run, FILE *out)
 	if (!o)
 		return -ENOMEM;
 	fputs("<div class=\"card\"><div class=\"figures\">", out);
-	json_object_foreach(o, key, value) {
+	json_object_foreach (o, key, value) {
 		if (!json_is_integer(value))
 			continue;
 		if (n % 8 == 0)
@@ -225,8 +227,8 @@ static int write_page(const struct wm_picture *p, FILE *out)
 	      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>",
 	      out);
 	pic_escape(out, title);
-	fprintf(out, "</title>\n<style>\n%s%s</style></head>\n<body><main>\n", watermark_picture_css,
-		watermark_picture_page_css);
+	fprintf(out, "</title>\n<style>\n%s%s</style></head>\n<body><main>\n",
+		watermark_picture_css, watermark_picture_page_css);
 	if (p->nr_runs == 1)
 		fputs("<p id=\"help\">Wheel: zoom in time; with Shift also in positions, with Alt only in "
 		      "positions. Drag: move. Double click: back. Point at anything for its exact "

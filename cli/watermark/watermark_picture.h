@@ -42,7 +42,7 @@ struct pic_run {
 };
 
 enum pic_kind {
-	PIC_INT,     /* bars: from t0 to t1 at p0: where the interrupt is due */
+	PIC_INT, /* bars: from t0 to t1 at p0: where the interrupt is due */
 	PIC_STOP,
 	PIC_WAKEUP_AT,
 	PIC_PADDING, /* … from p0 to p1 */
@@ -50,8 +50,8 @@ enum pic_kind {
 	PIC_RECORD_LOST,
 	PIC_RUNS,
 	PIC_LOSS,
-	PIC_DELAY,   /* from the line to the driver */
-	PIC_DUE,     /* points: at t0, p0 */
+	PIC_DELAY, /* from the line to the driver */
+	PIC_DUE,   /* points: at t0, p0 */
 	PIC_LINE,
 	PIC_IRQ,
 	PIC_WAKEUP,
@@ -65,9 +65,9 @@ struct pic_thing {
 	enum pic_kind kind;
 	uint64_t t0, t1, p0, p1;
 	bool bad;
-	int number;	/* PIC_VIOLATION: in the list, or 0 */
-	char text[96];	/* short */
-	char tip[320];	/* exact */
+	int number;    /* PIC_VIOLATION: in the list, or 0 */
+	char text[96]; /* short */
+	char tip[320]; /* exact */
 };
 struct pic_point {
 	uint64_t t, p;
@@ -87,7 +87,7 @@ struct pic_scan {
 	char listed[6][320]; /* violations by number - 1 */
 	uint64_t listed_at[6];
 	unsigned int nr_listed;
-	uint64_t t_end, t_bad; /* of the first violation, or PIC_NEVER */
+	uint64_t t_end, t_bad;	 /* of the first violation, or PIC_NEVER */
 	uint64_t t0, t1, p0, p1; /* what is worth seeing first */
 };
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Several runs as a heat map: loss over watermark and size of the area; and how often which skid. */
+/*
+ * Several runs as a heat map: loss over watermark and size of the area; and how often which skid.
+ */
 #include "watermark_picture.h"
 #include "watermark_print.h"
 
@@ -47,9 +49,10 @@ double pic_skids(const struct pic_run *runs, size_t nr_runs, FILE *out, double y
 		from = i < from ? i : from;
 		to = i;
 	}
-	snprintf(text, sizeof(text),
-		 "skid: bytes of trace from the mark to the driver's turn; %llu interrupts, at most %llu bytes",
-		 (LL)total, (LL)largest);
+	snprintf(
+		text, sizeof(text),
+		"skid: bytes of trace from the mark to the driver's turn; %llu interrupts, at most %llu bytes",
+		(LL)total, (LL)largest);
 	words(out, left, y + 14, "listed", text);
 	if (!total) {
 		words(out, left, y + 36, "muted", "no mark was reached and answered");
@@ -63,10 +66,12 @@ double pic_skids(const struct pic_run *runs, size_t nr_runs, FILE *out, double y
 		double h = sums[i] ? 2 + 70 * (double)sums[i] / (double)most : 0;
 		double x = left + each * (i - from);
 
-		fprintf(out, "<rect class=\"bar\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\">", x + 0.5,
-			base - h, each > 3 ? each - 1.5 : each, h);
+		fprintf(out,
+			"<rect class=\"bar\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\">",
+			x + 0.5, base - h, each > 3 ? each - 1.5 : each, h);
 		snprintf(text, sizeof(text), "%llu to %llu bytes: %llu interrupts",
-			 (LL)auxtap_skid_bucket_from(i), (LL)auxtap_skid_bucket_from(i + 1) - 1, (LL)sums[i]);
+			 (LL)auxtap_skid_bucket_from(i), (LL)auxtap_skid_bucket_from(i + 1) - 1,
+			 (LL)sums[i]);
 		tip(out, text);
 		fputs("</rect>\n", out);
 		if (sums[i] && each > 34) {
@@ -76,8 +81,9 @@ double pic_skids(const struct pic_run *runs, size_t nr_runs, FILE *out, double y
 		if (each > 34 || (i - from) % (unsigned int)(1 + 44 / each) == 0)
 			words(out, x, base + 15, "tick", wm_size(auxtap_skid_bucket_from(i), a));
 	}
-	fprintf(out, "</g><line class=\"frame\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n", left,
-		left + each * (to - from + 1), base, base);
+	fprintf(out,
+		"</g><line class=\"frame\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n",
+		left, left + each * (to - from + 1), base, base);
 	return base + 28;
 }
 
@@ -121,7 +127,10 @@ static void cell(const struct pic_run *run, FILE *out, double x, double y, doubl
 	fprintf(out,
 		"<g class=\"run\"><rect class=\"cell%s\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\"%s%s%s "
 		"data-pages=\"%llu\" data-watermark=\"%llu\" data-lost=\"%llu\" data-produced=\"%llu\"/>",
-		r->refused ? " refused" : r->nr_violations ? " fail" : "", x + 2.5, y + 2.5, w - 5, h - 5,
+		r->refused	 ? " refused" :
+		r->nr_violations ? " fail" :
+				   "",
+		x + 2.5, y + 2.5, w - 5, h - 5,
 		r->refused ? "" : " style=\"fill:", r->refused ? "" : fill, r->refused ? "" : "\"",
 		(LL)run->c.nr_pages, (LL)run->c.watermark, (LL)lost(r), (LL)r->produced);
 	if (!r->refused && w > 30 && h > 15) {
@@ -138,12 +147,13 @@ static void cell(const struct pic_run *run, FILE *out, double x, double y, doubl
 		snprintf(text, sizeof(text), "%llu pages, watermark %s: refused: %s",
 			 (LL)run->c.nr_pages, wm_size(run->c.watermark, b), r->refusal);
 	else
-		snprintf(text, sizeof(text),
-			 "%llu pages (%s), watermark %s: %llu of %llu bytes lost; largest lag %llu; %s",
-			 (LL)run->c.nr_pages, wm_size(run->c.nr_pages * run->c.page_size, a),
-			 run->c.watermark ? wm_size(run->c.watermark, b) : "half", (LL)lost(r),
-			 (LL)r->produced, (LL)r->max_lag,
-			 r->nr_violations ? r->violations[0].text : "all invariants hold");
+		snprintf(
+			text, sizeof(text),
+			"%llu pages (%s), watermark %s: %llu of %llu bytes lost; largest lag %llu; %s",
+			(LL)run->c.nr_pages, wm_size(run->c.nr_pages * run->c.page_size, a),
+			run->c.watermark ? wm_size(run->c.watermark, b) : "half", (LL)lost(r),
+			(LL)r->produced, (LL)r->max_lag,
+			r->nr_violations ? r->violations[0].text : "all invariants hold");
 	tip(out, text);
 	fputs("</g>\n", out);
 }
@@ -184,7 +194,8 @@ static size_t place(const uint64_t *list, size_t n, uint64_t value)
 void pic_heat(const struct pic_run *runs, size_t nr_runs, FILE *out, bool alone)
 {
 	size_t nr_x = 0, nr_y = 0, every, nr_bad = 0, nr_lossless = 0;
-	uint64_t *xs = values(runs, nr_runs, false, &nr_x), *ys = values(runs, nr_runs, true, &nr_y);
+	uint64_t *xs = values(runs, nr_runs, false, &nr_x),
+		 *ys = values(runs, nr_runs, true, &nr_y);
 	double left = 130, top = 122, w, h, bottom;
 	char text[300], size[24];
 
@@ -206,8 +217,8 @@ void pic_heat(const struct pic_run *runs, size_t nr_runs, FILE *out, bool alone)
 		nr_bad += runs[i].r.nr_violations != 0;
 		nr_lossless += !runs[i].r.refused && !lost(&runs[i].r);
 	}
-	snprintf(text, sizeof(text), "%zu machines: %zu lose nothing; %zu break an invariant%s", nr_runs,
-		 nr_lossless, nr_bad, nr_bad ? " (✗, framed in red)" : "");
+	snprintf(text, sizeof(text), "%zu machines: %zu lose nothing; %zu break an invariant%s",
+		 nr_runs, nr_lossless, nr_bad, nr_bad ? " (✗, framed in red)" : "");
 	words(out, 24, 60, nr_bad ? "verdict bad" : "verdict good", text);
 	words(out, 24, 84, "muted",
 	      "trace lost, as a share of what the program produced; green: nothing; the redder, the more; "

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LL unsigned long long
+#define LL	  unsigned long long
 #define MAX_LINES 1024 /* more than there are events to be drawn */
 
 /* An interrupt line that went up, and what came of it. */
@@ -23,8 +23,8 @@ struct walk {
 	struct pic_scan *s;
 	const struct pic_run *run;
 	bool open;
-	uint64_t begin, pos, size;   /* of the transaction that is open */
-	size_t ints, stop, wakeup;   /* its bars; 0: none (things[0] is nobody's) */
+	uint64_t begin, pos, size; /* of the transaction that is open */
+	size_t ints, stop, wakeup; /* its bars; 0: none (things[0] is nobody's) */
 	uint64_t stop_at, int_at, due_t, due_p;
 	bool line_seen;
 	struct line lines[MAX_LINES];
@@ -90,7 +90,9 @@ static void on_begin(struct walk *w, const struct pic_event *e)
 	uint64_t area = w->run->c.nr_pages * w->run->c.page_size;
 	char tip[128];
 
-	/* overwritten: a record does not tell how far it got (H11, J5), but there the next begins */
+	/*
+	 * overwritten: a record does not tell how far it got (H11, J5), but there the next begins
+	 */
 	if (w->run->c.snapshot && w->s->nr_pointer) {
 		struct pic_point *last = &w->s->pointer[w->s->nr_pointer - 1];
 
@@ -125,12 +127,13 @@ static void on_marks(struct walk *w, const struct pic_event *e)
 	w->due_t = PIC_NEVER;
 	w->line_seen = false;
 	if (e->b != PIC_NEVER) {
-		snprintf(tip, sizeof(tip), "%s: the unit must not write beyond %llu", limit, (LL)e->b);
+		snprintf(tip, sizeof(tip), "%s: the unit must not write beyond %llu", limit,
+			 (LL)e->b);
 		w->stop = bar(w, PIC_STOP, e->time, e->b, tip);
 	}
 	if (e->a != PIC_NEVER) {
-		snprintf(tip, sizeof(tip), "mark: the unit must raise its interrupt at %llu%s", (LL)e->a,
-			 e->a <= w->pos ? " (behind the head: a lap later)" : "");
+		snprintf(tip, sizeof(tip), "mark: the unit must raise its interrupt at %llu%s",
+			 (LL)e->a, e->a <= w->pos ? " (behind the head: a lap later)" : "");
 		w->ints = bar(w, PIC_INT, e->time, e->a, tip);
 	}
 }
@@ -171,7 +174,8 @@ static void on_record(struct walk *w, const struct pic_event *e)
 	snprintf(x->text, sizeof(x->text), "%s%s%s", wm_size(e->b, size),
 		 strcmp(flags, "-") != 0 ? " " : "", strcmp(flags, "-") != 0 ? flags : "");
 	wm_flags(e->c, flags);
-	snprintf(x->tip, sizeof(x->tip), "AUX record%s: offset %llu, size %llu, flags %s, at %llu ns",
+	snprintf(x->tip, sizeof(x->tip),
+		 "AUX record%s: offset %llu, size %llu, flags %s, at %llu ns",
 		 lost ? ", lost for want of room in the data ring" : "", (LL)e->a, (LL)e->b, flags,
 		 (LL)e->time);
 	x->bad = lost;
@@ -195,8 +199,8 @@ static bool violated_at(const struct walk *w, size_t i, enum auxtap_watermark_in
 {
 	const struct pic_run *r = w->run;
 
-	for (size_t k = i + 1; k < r->nr_events && k < i + 4 &&
-			       r->events[k].time == r->events[i].time; k++) {
+	for (size_t k = i + 1;
+	     k < r->nr_events && k < i + 4 && r->events[k].time == r->events[i].time; k++) {
 		if (r->events[k].what == AUXTAP_WM_VIOLATION && r->events[k].a == inv)
 			return true;
 		if (r->events[k].what == AUXTAP_WM_IRQ_LINE)
@@ -248,14 +252,16 @@ static void note_no_cause(struct walk *w, size_t i, bool stopping)
 		return;
 	}
 	snprintf(n->text, sizeof(n->text), "interrupt here%s: no mark is reached",
-		 stopping ? ", while the unit is being switched off" :
-		 just_switched_on(w, i) ? ", the moment the unit is switched on" : "");
+		 stopping		? ", while the unit is being switched off" :
+		 just_switched_on(w, i) ? ", the moment the unit is switched on" :
+					  "");
 	if (due == PIC_NEVER || due <= e->a)
 		return;
 	n = note(w, e->time, e->a);
 	n->span = true;
 	n->p1 = due;
-	snprintf(n->text, sizeof(n->text), "due only here, %llu bytes further on", (LL)(due - e->a));
+	snprintf(n->text, sizeof(n->text), "due only here, %llu bytes further on",
+		 (LL)(due - e->a));
 }
 
 static void on_line(struct walk *w, size_t i)
@@ -266,8 +272,9 @@ static void on_line(struct walk *w, size_t i)
 	char time[24];
 
 	pointer(w, e->time, e->a, false);
-	snprintf(x->tip, sizeof(x->tip), "the interrupt line goes up at %llu ns, write pointer %llu",
-		 (LL)e->time, (LL)e->a);
+	snprintf(x->tip, sizeof(x->tip),
+		 "the interrupt line goes up at %llu ns, write pointer %llu", (LL)e->time,
+		 (LL)e->a);
 	if (violated_at(w, i, AUXTAP_INV_IRQ_HAS_CAUSE)) {
 		x->bad = true;
 		note_no_cause(w, i, stopping);
@@ -289,8 +296,7 @@ static void on_line(struct walk *w, size_t i)
 			n->p1 = e->a;
 			snprintf(n->text, sizeof(n->text),
 				 "interrupt due here, comes %s (%llu bytes of trace) later",
-				 wm_time(e->time - w->due_t, time),
-				 (LL)(bytes + 0.5));
+				 wm_time(e->time - w->due_t, time), (LL)(bytes + 0.5));
 		}
 	}
 	w->line_seen = true;
@@ -312,8 +318,9 @@ static void on_irq(struct walk *w, const struct pic_event *e)
 	for (size_t i = 0; i < w->nr_lines && !l; i++)
 		if (!w->lines[i].paired && !w->lines[i].at_once)
 			l = &w->lines[after = i];
-	snprintf(x->tip, sizeof(x->tip), "interrupt: the driver's turn at %llu ns, write pointer %llu",
-		 (LL)e->time, (LL)e->a);
+	snprintf(x->tip, sizeof(x->tip),
+		 "interrupt: the driver's turn at %llu ns, write pointer %llu", (LL)e->time,
+		 (LL)e->a);
 	if (!l)
 		return;
 	l->paired = true;
@@ -325,7 +332,8 @@ static void on_irq(struct walk *w, const struct pic_event *e)
 	d = thing(w, PIC_DELAY, l->t, l->p);
 	d->t1 = e->time;
 	d->bad = x->bad;
-	snprintf(d->tip, sizeof(d->tip), "from the line to the driver: %llu ns; up to %llu are expected",
+	snprintf(d->tip, sizeof(d->tip),
+		 "from the line to the driver: %llu ns; up to %llu are expected",
 		 (LL)(e->time - l->t), (LL)(allowed_ns(w) - 1));
 }
 
@@ -345,9 +353,10 @@ static void note_delays(struct walk *w)
 		n->t1 = until;
 		wm_time(allowed_ns(w) - 1, most);
 		if (l->paired) {
-			snprintf(n->text, sizeof(n->text),
-				 "line up here; the interrupt reaches the driver %s later (at most %s expected)",
-				 wm_time(until - l->t, took), most);
+			snprintf(
+				n->text, sizeof(n->text),
+				"line up here; the interrupt reaches the driver %s later (at most %s expected)",
+				wm_time(until - l->t, took), most);
 		} else {
 			struct pic_thing *d = thing(w, PIC_DELAY, l->t, l->p);
 
@@ -359,9 +368,10 @@ static void note_delays(struct walk *w)
 			for (size_t k = i + 1; k < w->nr_lines; k++)
 				if (w->lines[k].irq != PIC_NEVER && w->lines[k].irq < n->t1)
 					n->t1 = d->t1 = w->lines[k].irq;
-			snprintf(n->text, sizeof(n->text),
-				 "line up here: its interrupt never comes to the driver (%s expected at most)",
-				 most);
+			snprintf(
+				n->text, sizeof(n->text),
+				"line up here: its interrupt never comes to the driver (%s expected at most)",
+				most);
 		}
 	}
 }
@@ -369,7 +379,8 @@ static void note_delays(struct walk *w)
 /* ---- what is wrong, numbered ---- */
 
 /* A line of the list: it begins at t; the number, or 0: it is full, or has one of that name. */
-static int list(struct pic_scan *s, uint64_t t, uint64_t noticed, const char *name, const char *text)
+static int list(struct pic_scan *s, uint64_t t, uint64_t noticed, const char *name,
+		const char *text)
 {
 	char time[24], late[48] = "", later[24];
 
@@ -385,8 +396,8 @@ static int list(struct pic_scan *s, uint64_t t, uint64_t noticed, const char *na
 	s->listed_at[s->nr_listed] = t;
 	if (noticed != t)
 		snprintf(late, sizeof(late), " (noticed at %s)", wm_time(noticed, later));
-	snprintf(s->listed[s->nr_listed++], sizeof(s->listed[0]), "%s: %s: %s%s", wm_time(t, time), name,
-		 text, late);
+	snprintf(s->listed[s->nr_listed++], sizeof(s->listed[0]), "%s: %s: %s%s", wm_time(t, time),
+		 name, text, late);
 	return (int)s->nr_listed;
 }
 
@@ -437,12 +448,14 @@ static void on_status(struct walk *w, size_t i)
 			 "stopped at STOP, and the status register does not say so (Stopped is 0)");
 	} else if (irq && filled && is(w, "trbe") && !strstr(bits, "WRAP")) {
 		n = note(w, e->time, w->pos);
-		snprintf(n->text, sizeof(n->text),
-			 "filled up to the limit, and the status register does not say so (WRAP is 0)");
+		snprintf(
+			n->text, sizeof(n->text),
+			"filled up to the limit, and the status register does not say so (WRAP is 0)");
 	} else if (irq && filled && is(w, "trbe") && e->b) {
 		n = note(w, e->time, w->pos);
 		snprintf(n->text, sizeof(n->text),
-			 "wrapped: the write pointer should be at offset 0, and is at %llu", (LL)e->b);
+			 "wrapped: the write pointer should be at offset 0, and is at %llu",
+			 (LL)e->b);
 	}
 	if (n)
 		cause(w, e->time, n->text);
@@ -485,7 +498,8 @@ static void on_loss(struct walk *w, const struct pic_event *e)
  * A violation is noticed when nothing else is possible any more: later than what is wrong. Where
  * that began is known where the monitor's events before it tell.
  */
-static void where_it_begins(const struct walk *w, const struct pic_event *e, uint64_t *t, uint64_t *p)
+static void where_it_begins(const struct walk *w, const struct pic_event *e, uint64_t *t,
+			    uint64_t *p)
 {
 	const struct pic_scan *s = w->s;
 
@@ -576,11 +590,12 @@ static void on_violation(struct walk *w, const struct pic_event *e)
 			snprintf(n->text, sizeof(n->text), "%llu unread bytes written over",
 				 (LL)(e->b - e->c));
 		else
-			snprintf(n->text, sizeof(n->text),
-				 "%strace due at offset %llu is stored at offset %llu: %llu bytes %s",
-				 e->c % area ? "" : "the area begins again: ", (LL)(e->c % area),
-				 (LL)(e->b % area), (LL)(e->b > e->c ? e->b - e->c : e->c - e->b),
-				 e->b > e->c ? "too far" : "back");
+			snprintf(
+				n->text, sizeof(n->text),
+				"%strace due at offset %llu is stored at offset %llu: %llu bytes %s",
+				e->c % area ? "" : "the area begins again: ", (LL)(e->c % area),
+				(LL)(e->b % area), (LL)(e->b > e->c ? e->b - e->c : e->c - e->b),
+				e->b > e->c ? "too far" : "back");
 	}
 	if (e->a == AUXTAP_INV_CONTENTS_TRUE)
 		for (size_t i = s->nr_things; i--;)
@@ -589,9 +604,10 @@ static void on_violation(struct walk *w, const struct pic_event *e)
 				struct pic_note *n = note(w, t, p);
 
 				s->things[i].bad = true;
-				snprintf(n->text, sizeof(n->text),
-					 "these %llu bytes of padding, which the driver writes, were not filled: what was there before is read",
-					 (LL)(s->things[i].p1 - s->things[i].p0));
+				snprintf(
+					n->text, sizeof(n->text),
+					"these %llu bytes of padding, which the driver writes, were not filled: what was there before is read",
+					(LL)(s->things[i].p1 - s->things[i].p0));
 				break;
 			}
 	if (e->a == AUXTAP_INV_LOSS_FLAGGED || e->a == AUXTAP_INV_PROGRESS)

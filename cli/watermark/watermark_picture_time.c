@@ -8,12 +8,12 @@
 
 #include <string.h>
 
-#define LL	 unsigned long long
-#define WIDTH	 1280.0
-#define LEFT	 96.0
-#define RIGHT	 1256.0
-#define PLOT	 400.0 /* its height */
-#define LANE	 34.0
+#define LL	   unsigned long long
+#define WIDTH	   1280.0
+#define LEFT	   96.0
+#define RIGHT	   1256.0
+#define PLOT	   400.0 /* its height */
+#define LANE	   34.0
 #define MAX_PLACED 64
 
 enum { LANE_PROGRAM, LANE_IRQ, LANE_RECORDS, LANE_READER, NR_LANES };
@@ -135,7 +135,8 @@ static void scales(struct canvas *k)
 	for (uint64_t t = (s->t0 + step - 1) / step * step; t <= s->t1; t += step) {
 		double x = x_of(k, t);
 
-		fprintf(k->out, "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>", x,
+		fprintf(k->out,
+			"<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>", x,
 			x, k->top, end);
 		snprintf(text, sizeof(text), "%.10g", (double)t / 1000);
 		words(k->out, x, bottom + 16, "tick middle", text);
@@ -145,7 +146,8 @@ static void scales(struct canvas *k)
 	for (uint64_t p = (s->p0 + step - 1) / step * step; p <= s->p1; p += step) {
 		double y = y_of(k, p);
 
-		fprintf(k->out, "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>",
+		fprintf(k->out,
+			"<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>",
 			LEFT, RIGHT, y, y);
 		words(k->out, LEFT - 8, y + 4, "tick end", wm_size(p, text));
 	}
@@ -154,13 +156,15 @@ static void scales(struct canvas *k)
 	fprintf(k->out,
 		"<text class=\"tick middle\" transform=\"translate(24,%.1f) rotate(-90)\">%s</text>\n",
 		k->top + PLOT / 2,
-		k->run->c.snapshot ? "position in the area, bytes" : "position, bytes since the beginning");
+		k->run->c.snapshot ? "position in the area, bytes" :
+				     "position, bytes since the beginning");
 	fputs("<g clip-path=\"url(#clip)\"><g id=\"laps\" class=\"scaled\">\n", k->out);
 	for (uint64_t p = s->p0 / area * area; area && p <= s->p1 + 4 * area; p += area) {
 		if (!p)
 			continue;
 		snprintf(text, sizeof(text), "the area begins again: %llu", (LL)p);
-		fprintf(k->out, "<line class=\"lap\" x1=\"-100000\" x2=\"1000000\" y1=\"%.2f\" y2=\"%.2f\">",
+		fprintf(k->out,
+			"<line class=\"lap\" x1=\"-100000\" x2=\"1000000\" y1=\"%.2f\" y2=\"%.2f\">",
 			y_of(k, p), y_of(k, p));
 		tip(k->out, text);
 		fputs("</line>\n", k->out);
@@ -218,7 +222,8 @@ static void bars(struct canvas *k)
 			tip(k->out, x->tip);
 			fputs("</rect>\n", k->out);
 		} else if (x->kind <= PIC_WAKEUP_AT) {
-			fprintf(k->out, "<line class=\"%s\" x1=\"%.3f\" x2=\"%.3f\" y1=\"%.3f\" y2=\"%.3f\">",
+			fprintf(k->out,
+				"<line class=\"%s\" x1=\"%.3f\" x2=\"%.3f\" y1=\"%.3f\" y2=\"%.3f\">",
 				classes[x->kind], x_of(k, x->t0), x_of(k, x->t1), y_of(k, x->p0),
 				y_of(k, x->p0));
 			tip(k->out, x->tip);
@@ -255,12 +260,13 @@ static const char *const shapes[PIC_NR_KINDS] = {
 	[PIC_REFUSED] = "<path class=\"cross\" d=\"M-5,-5L5,5M5,-5L-5,5\"/>",
 };
 static const char *const classes[PIC_NR_KINDS] = {
-	[PIC_DUE] = "due", [PIC_LINE] = "line", [PIC_IRQ] = "irq", [PIC_WAKEUP] = "wakeup",
-	[PIC_READ] = "read", [PIC_ENABLE] = "enable", [PIC_REFUSED] = "refused",
+	[PIC_DUE] = "due",	   [PIC_LINE] = "line", [PIC_IRQ] = "irq",
+	[PIC_WAKEUP] = "wakeup",   [PIC_READ] = "read", [PIC_ENABLE] = "enable",
+	[PIC_REFUSED] = "refused",
 };
 static const int lanes[PIC_NR_KINDS] = {
-	[PIC_DUE] = LANE_IRQ, [PIC_LINE] = LANE_IRQ, [PIC_IRQ] = LANE_IRQ,
-	[PIC_WAKEUP] = LANE_READER, [PIC_READ] = LANE_READER, [PIC_ENABLE] = LANE_READER,
+	[PIC_DUE] = LANE_IRQ,	      [PIC_LINE] = LANE_IRQ,	[PIC_IRQ] = LANE_IRQ,
+	[PIC_WAKEUP] = LANE_READER,   [PIC_READ] = LANE_READER, [PIC_ENABLE] = LANE_READER,
 	[PIC_REFUSED] = LANE_PROGRAM,
 };
 
@@ -321,8 +327,10 @@ static void lane_bars(struct canvas *k)
 
 		if (x->kind < PIC_RECORD || x->kind > PIC_DELAY)
 			continue;
-		fprintf(k->out, "<rect class=\"%s%s\" x=\"%.3f\" y=\"%.1f\" width=\"%.3f\" height=\"%.1f\">",
-			looks[x->kind].class, x->kind == PIC_DELAY && x->bad ? " bad" : "", x_of(k, x->t0),
+		fprintf(k->out,
+			"<rect class=\"%s%s\" x=\"%.3f\" y=\"%.1f\" width=\"%.3f\" height=\"%.1f\">",
+			looks[x->kind].class, x->kind == PIC_DELAY && x->bad ? " bad" : "",
+			x_of(k, x->t0),
 			lane_y(k, looks[x->kind].lane) + LANE / 2 - looks[x->kind].thick / 2,
 			width > 1.5 || x->kind == PIC_RECORD ? width : 1.5, looks[x->kind].thick);
 		tip(k->out, x->tip);
@@ -338,7 +346,8 @@ static void lane_words(struct canvas *k)
 	for (size_t i = 1; i < s->nr_things; i++) {
 		const struct pic_thing *x = &s->things[i];
 		int lane = x->kind == PIC_LOSS ? LANE_PROGRAM : LANE_RECORDS;
-		double width = (double)strlen(x->text) * 6.4 + 8, x0 = x_of(k, x->t0), x1 = x_of(k, x->t1);
+		double width = (double)strlen(x->text) * 6.4 + 8, x0 = x_of(k, x->t0),
+		       x1 = x_of(k, x->t1);
 		double middle;
 
 		if (x->kind != PIC_RECORD && x->kind != PIC_RECORD_LOST && x->kind != PIC_LOSS)
@@ -357,10 +366,12 @@ static void lane_words(struct canvas *k)
 			(LL)x->t0, (LL)x->t1, width, lane_y(k, lane) + LANE / 2, middle,
 			lane_y(k, lane) + LANE / 2);
 		words(k->out, 0, 4,
-		      x->kind == PIC_LOSS	    ? "small middle lossword" :
-		      /* COLLISION is how a good TRBE says that it was full (J4) */
-		      strpbrk(x->text, "TP") && !strstr(x->text, " COLLISION") ? "small middle flagged" :
-										  "small middle",
+		      x->kind == PIC_LOSS ?
+			      "small middle lossword" :
+			      /* COLLISION is how a good TRBE says that it was full (J4) */
+			      strpbrk(x->text, "TP") && !strstr(x->text, " COLLISION") ?
+			      "small middle flagged" :
+			      "small middle",
 		      x->text);
 		fputs("</g>\n", k->out);
 	}
@@ -394,8 +405,8 @@ static bool hides_pointer(const struct canvas *k, struct box b)
 	const struct pic_point *p = k->s->pointer;
 
 	for (size_t i = 1; i < k->s->nr_pointer; i++)
-		if (!p[i].gap && touches(b, x_of(k, p[i - 1].t), y_of(k, p[i - 1].p), x_of(k, p[i].t),
-					 y_of(k, p[i].p)))
+		if (!p[i].gap && touches(b, x_of(k, p[i - 1].t), y_of(k, p[i - 1].p),
+					 x_of(k, p[i].t), y_of(k, p[i].p)))
 			return true;
 	return false;
 }
@@ -420,8 +431,8 @@ static void place(struct canvas *k, struct box b)
 /* Words near a place, where nothing else is written, with a line to it. */
 static void label(struct canvas *k, uint64_t t, uint64_t p, double px, double py, const char *text)
 {
-	static const double ups[] = {-26, 30, -50, 54, -74, 78, -98, 102, -122, 126, -150, 150, -180, 180,
-				     -210, 210, -240, 240, -270, 270, -300, 300};
+	static const double ups[] = {-26, 30,	-50, 54,   -74, 78,   -98, 102,	 -122, 126,  -150,
+				     150, -180, 180, -210, 210, -240, 240, -270, 270,  -300, 300};
 	const size_t nr_places = sizeof(ups) / sizeof(ups[0]) * 3;
 	double width = (double)strlen(text) * 7.1 + 14, x, y;
 	struct box b = {0};
@@ -450,7 +461,10 @@ static void label(struct canvas *k, uint64_t t, uint64_t p, double px, double py
 		"y2=\"%.1f\"/><rect class=\"notebox\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"22\" "
 		"rx=\"4\"/>",
 		(LL)t, (LL)p, px - x_of(k, t), py - y_of(k, p), px, py,
-		(b.x0 + 8 > px ? b.x0 : b.x1 - 8 < px ? b.x1 : px) - px,
+		(b.x0 + 8 > px ? b.x0 :
+		 b.x1 - 8 < px ? b.x1 :
+				 px) -
+			px,
 		(b.y0 > py ? b.y0 : b.y1) - py, b.x0 - px, b.y0 - py, width);
 	words(k->out, b.x0 - px + 7, b.y0 - py + 15, "notetext", text);
 	fputs("</g>\n", k->out);
@@ -473,7 +487,8 @@ static void spans(struct canvas *k)
 		for (size_t j = 0; j < i; j++)
 			if (k->s->notes[j].span && !strncmp(k->s->notes[j].text, n->text, 14))
 				class = "span more"; /* the first one has words */
-		fprintf(k->out, "<line class=\"%s\" x1=\"%.3f\" x2=\"%.3f\" y1=\"%.3f\" y2=\"%.3f\">",
+		fprintf(k->out,
+			"<line class=\"%s\" x1=\"%.3f\" x2=\"%.3f\" y1=\"%.3f\" y2=\"%.3f\">",
 			class, x_of(k, n->t0), x_of(k, n->t1), y_of(k, n->p0),
 			n->t1 != n->t0 ? y_of(k, n->p0) : y_of(k, n->p1));
 		tip(k->out, n->text);
@@ -481,7 +496,8 @@ static void spans(struct canvas *k)
 		if (n->t1 != n->t0 && n->p1 != n->p0) {
 			fprintf(k->out,
 				"<line class=\"%s\" x1=\"%.3f\" x2=\"%.3f\" y1=\"%.3f\" y2=\"%.3f\"/>\n",
-				class, x_of(k, n->t1), x_of(k, n->t1), y_of(k, n->p0), y_of(k, n->p1));
+				class, x_of(k, n->t1), x_of(k, n->t1), y_of(k, n->p0),
+				y_of(k, n->p1));
 		}
 	}
 }
@@ -511,8 +527,8 @@ static void notes(struct canvas *k)
 				"<circle class=\"ring\" r=\"15\"/><g transform=\"translate(%.0f,%.0f)\">"
 				"<circle r=\"10\"/><text class=\"number\" y=\"4.5\">%d</text></g>",
 				20.0 + 24 * same, up, x->number);
-			place(k, (struct box){px - 15, py + (up < 0 ? -34 : -15), px + 32 + 24 * same,
-					      py + (up < 0 ? 15 : 34)});
+			place(k, (struct box){px - 15, py + (up < 0 ? -34 : -15),
+					      px + 32 + 24 * same, py + (up < 0 ? 15 : 34)});
 		} else {
 			fputs("<circle r=\"4\"/>", k->out);
 		}
@@ -554,8 +570,12 @@ static double headline(struct canvas *k)
 		return y + 12;
 	}
 	if (run->r.nr_violations)
-		snprintf(text, sizeof(text), "%s: %llu violation%s; what is wrong is red, and numbered where it begins",
-			 auxtap_watermark_verdict(&run->r) == AUXTAP_WM_NO_PROGRESS ? "no progress" : "FAIL", (LL)run->r.nr_violations, run->r.nr_violations == 1 ? "" : "s");
+		snprintf(text, sizeof(text),
+			 "%s: %llu violation%s; what is wrong is red, and numbered where it begins",
+			 auxtap_watermark_verdict(&run->r) == AUXTAP_WM_NO_PROGRESS ?
+				 "no progress" :
+				 "FAIL",
+			 (LL)run->r.nr_violations, run->r.nr_violations == 1 ? "" : "s");
 	else
 		snprintf(text, sizeof(text), "pass: all invariants hold");
 	words(k->out, 24, y, run->r.nr_violations ? "verdict bad" : "verdict good", text);
@@ -570,27 +590,28 @@ static double headline(struct canvas *k)
 		words(k->out, 52, y, "listed", text);
 	}
 	y += 24;
-	snprintf(text, sizeof(text), "seen here: %s to %s of %s, %s", wm_time(s->t0, a), wm_time(s->t1, b),
-		 wm_time(run->r.time_ns, c),
+	snprintf(text, sizeof(text), "seen here: %s to %s of %s, %s", wm_time(s->t0, a),
+		 wm_time(s->t1, b), wm_time(run->r.time_ns, c),
 		 s->t_bad != PIC_NEVER ? "around the first violation" : "from the beginning");
 	if (last && run->nr_events < run->nr_total)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text),
-			 "; drawn: events %zu to %zu of %zu, the others are left out", run->nr_before + 1,
-			 run->nr_before + run->nr_events, run->nr_total);
+			 "; drawn: events %zu to %zu of %zu, the others are left out",
+			 run->nr_before + 1, run->nr_before + run->nr_events, run->nr_total);
 	words(k->out, 24, y, "muted", text);
 	return y + 12;
 }
 
 static void lanes_frame(struct canvas *k)
 {
-	static const char *const names[NR_LANES] = {
-		[LANE_PROGRAM] = "program", [LANE_IRQ] = "interrupts", [LANE_RECORDS] = "AUX records",
-		[LANE_READER] = "reader"};
+	static const char *const names[NR_LANES] = {[LANE_PROGRAM] = "program",
+						    [LANE_IRQ] = "interrupts",
+						    [LANE_RECORDS] = "AUX records",
+						    [LANE_READER] = "reader"};
 
 	for (int i = 0; i < NR_LANES; i++) {
 		fprintf(k->out,
-			"<rect class=\"lane\" x=\"%.0f\" y=\"%.1f\" width=\"%.0f\" height=\"%.0f\"/>", LEFT,
-			lane_y(k, i) + 1, RIGHT - LEFT, LANE - 2);
+			"<rect class=\"lane\" x=\"%.0f\" y=\"%.1f\" width=\"%.0f\" height=\"%.0f\"/>",
+			LEFT, lane_y(k, i) + 1, RIGHT - LEFT, LANE - 2);
 		words(k->out, LEFT - 8, lane_y(k, i) + LANE / 2 + 4, "tick end", names[i]);
 	}
 }
@@ -613,15 +634,21 @@ static double legend(struct canvas *k, double y)
 		const char *sample, *text;
 		enum pic_kind kind; /* PIC_INT: in every picture */
 	} items[] = {
-		{"<path class=\"pointer\" d=\"M0,4L26,-8\"/>", "write pointer: what the unit has stored", PIC_INT},
-		{"<path class=\"tail\" d=\"M0,2L12,2L12,-8L26,-8\"/>", "tail: what the reader has read", PIC_INT},
-		{"<rect class=\"unread\" y=\"-10\" width=\"26\" height=\"14\"/>", "stored, not yet read", PIC_INT},
-		{"<path class=\"full\" d=\"M0,-3L26,-3\"/>",
-		 "area full: beyond lies unread trace", PIC_INT},
-		{"<path class=\"mark\" d=\"M0,-3L26,-3\"/>", "mark: an interrupt is due there", PIC_INT},
+		{"<path class=\"pointer\" d=\"M0,4L26,-8\"/>",
+		 "write pointer: what the unit has stored", PIC_INT},
+		{"<path class=\"tail\" d=\"M0,2L12,2L12,-8L26,-8\"/>",
+		 "tail: what the reader has read", PIC_INT},
+		{"<rect class=\"unread\" y=\"-10\" width=\"26\" height=\"14\"/>",
+		 "stored, not yet read", PIC_INT},
+		{"<path class=\"full\" d=\"M0,-3L26,-3\"/>", "area full: beyond lies unread trace",
+		 PIC_INT},
+		{"<path class=\"mark\" d=\"M0,-3L26,-3\"/>", "mark: an interrupt is due there",
+		 PIC_INT},
 		{"<path class=\"stop\" d=\"M0,-3L26,-3\"/>", limit, PIC_STOP},
-		{"<path class=\"wakeat\" d=\"M0,-3L26,-3\"/>", "watermark: the reader is woken behind it", PIC_WAKEUP_AT},
-		{"<rect class=\"padding\" y=\"-10\" width=\"26\" height=\"14\"/>", "padding, skipped", PIC_PADDING},
+		{"<path class=\"wakeat\" d=\"M0,-3L26,-3\"/>",
+		 "watermark: the reader is woken behind it", PIC_WAKEUP_AT},
+		{"<rect class=\"padding\" y=\"-10\" width=\"26\" height=\"14\"/>",
+		 "padding, skipped", PIC_PADDING},
 		{"<g class=\"due\" transform=\"translate(13,-3)\"><path d=\"M0,-6L6,0L0,6L-6,0Z\"/></g>",
 		 "interrupt due: the mark is reached", PIC_DUE},
 		{"<g class=\"line\" transform=\"translate(13,-3)\"><path d=\"M0,-6L6,5L-6,5Z\"/></g>",
@@ -637,7 +664,8 @@ static double legend(struct canvas *k, double y)
 		 "it enables the event again", PIC_ENABLE},
 		{"<g class=\"refused\" transform=\"translate(13,-3)\"><path d=\"M-5,-5L5,5M5,-5L-5,5\"/></g>",
 		 "no room: tracing ends until it is read", PIC_REFUSED},
-		{"<rect class=\"loss\" y=\"-12\" width=\"26\" height=\"18\"/>", "trace is lost; a tick: for a moment", PIC_LOSS},
+		{"<rect class=\"loss\" y=\"-12\" width=\"26\" height=\"18\"/>",
+		 "trace is lost; a tick: for a moment", PIC_LOSS},
 		{"<rect class=\"runs\" y=\"-7\" width=\"12\" height=\"8\"/><rect class=\"runs\" x=\"12\" "
 		 "y=\"-7\" width=\"14\" height=\"8\"/>",
 		 "the program runs; dark tick: switched", PIC_RUNS},
@@ -650,8 +678,10 @@ static double legend(struct canvas *k, double y)
 		 "TRUNCATED: no room, the event is off", PIC_INT},
 		{"<text class=\"small\" x=\"-8\" y=\"1\">COL…</text>",
 		 "COLLISION: it was full, goes on; no error", PIC_INT},
-		{"<path class=\"grid\" d=\"M0,-3L26,-3\"/>", "thin and grey: the scales alone", PIC_INT},
-		{"<path class=\"span\" d=\"M0,-3L26,-3\"/>", "the distance between is and should be", PIC_INT},
+		{"<path class=\"grid\" d=\"M0,-3L26,-3\"/>", "thin and grey: the scales alone",
+		 PIC_INT},
+		{"<path class=\"span\" d=\"M0,-3L26,-3\"/>",
+		 "the distance between is and should be", PIC_INT},
 		{"<g class=\"violation again\" transform=\"translate(13,-3)\"><circle r=\"4\"/></g>",
 		 "what is wrong is noticed", PIC_VIOLATION},
 	};
@@ -689,10 +719,12 @@ static int draw(struct canvas *k, bool alone)
 	k->top = head + 8;
 	lanes_end = lane_y(k, NR_LANES);
 	height = lanes_end + 30 + 6 * 22 + 166;
-	snprintf(attributes, sizeof(attributes),
-		 "id=\"timeline\" data-t0=\"%llu\" data-t1=\"%llu\" data-p0=\"%llu\" data-p1=\"%llu\" "
-		 "data-box=\"%.1f,%.1f,%.1f,%.1f\" data-lanes=\"%.1f\"",
-		 (LL)s->t0, (LL)s->t1, (LL)s->p0, (LL)s->p1, LEFT, k->top, RIGHT, k->top + PLOT, lanes_end);
+	snprintf(
+		attributes, sizeof(attributes),
+		"id=\"timeline\" data-t0=\"%llu\" data-t1=\"%llu\" data-p0=\"%llu\" data-p1=\"%llu\" "
+		"data-box=\"%.1f,%.1f,%.1f,%.1f\" data-lanes=\"%.1f\"",
+		(LL)s->t0, (LL)s->t1, (LL)s->p0, (LL)s->p1, LEFT, k->top, RIGHT, k->top + PLOT,
+		lanes_end);
 	pic_svg_begin(k->out, WIDTH, height, alone, attributes);
 	headline(k);
 	fprintf(k->out,
@@ -701,8 +733,8 @@ static int draw(struct canvas *k, bool alone)
 		"height=\"%.0f\"/></clipPath>"
 		"<clipPath id=\"laneclip\"><rect x=\"%.0f\" y=\"%.1f\" width=\"%.0f\" "
 		"height=\"%.0f\"/></clipPath>\n",
-		LEFT, k->top, RIGHT - LEFT, PLOT, LEFT - 16, k->top - 16, RIGHT - LEFT + 32, PLOT + 32,
-		LEFT, lane_y(k, 0), RIGHT - LEFT, lanes_end - lane_y(k, 0));
+		LEFT, k->top, RIGHT - LEFT, PLOT, LEFT - 16, k->top - 16, RIGHT - LEFT + 32,
+		PLOT + 32, LEFT, lane_y(k, 0), RIGHT - LEFT, lanes_end - lane_y(k, 0));
 	lanes_frame(k);
 	scales(k);
 	fputs("<g clip-path=\"url(#clip)\"><g class=\"scaled\">\n", k->out);
@@ -723,7 +755,8 @@ static int draw(struct canvas *k, bool alone)
 	points(k, true);
 	lane_words(k);
 	fputs("</g>\n", k->out);
-	fprintf(k->out, "<rect class=\"frame\" x=\"%.0f\" y=\"%.1f\" width=\"%.0f\" height=\"%.0f\"/>\n",
+	fprintf(k->out,
+		"<rect class=\"frame\" x=\"%.0f\" y=\"%.1f\" width=\"%.0f\" height=\"%.0f\"/>\n",
 		LEFT, k->top, RIGHT - LEFT, PLOT);
 	end = legend(k, lanes_end + 28);
 	pic_skids(k->run, 1, k->out, end + 10, WIDTH);

@@ -103,7 +103,8 @@ static void put_value(FILE *out, const char *name, uint64_t value)
 		fprintf(out, " why='%s'",
 			auxtap_watermark_loss_name((enum auxtap_watermark_loss)value));
 	else if (!strcmp(name, "invariant"))
-		fprintf(out, " %s:", auxtap_invariant_info((enum auxtap_watermark_invariant)value)->name);
+		fprintf(out, " %s:",
+			auxtap_invariant_info((enum auxtap_watermark_invariant)value)->name);
 	else if (value == UINT64_MAX)
 		fprintf(out, " %s=none", name);
 	else if (!strcmp(name, "value") || !strcmp(name, "written")) /* of a register */
@@ -134,7 +135,8 @@ static json_t *json_value(const char *name, uint64_t value)
 	if (!strcmp(name, "why"))
 		return json_string(auxtap_watermark_loss_name((enum auxtap_watermark_loss)value));
 	if (!strcmp(name, "invariant"))
-		return json_string(auxtap_invariant_info((enum auxtap_watermark_invariant)value)->name);
+		return json_string(
+			auxtap_invariant_info((enum auxtap_watermark_invariant)value)->name);
 	return value == UINT64_MAX ? json_null() : json_integer((json_int_t)value);
 }
 
@@ -161,7 +163,8 @@ static const struct {
 } verdicts[] = {
 	[AUXTAP_WM_PASS] = {"pass", "pass: all invariants hold", "pass"},
 	[AUXTAP_WM_FAIL] = {"FAIL", "FAIL", "fail"},
-	[AUXTAP_WM_NO_PROGRESS] = {"no progress", "no progress: more is lost than the configuration explains",
+	[AUXTAP_WM_NO_PROGRESS] = {"no progress",
+				   "no progress: more is lost than the configuration explains",
 				   "no-progress"},
 	[AUXTAP_WM_NOT_RUN] = {"refused", "refused", "refused"},
 };
@@ -190,7 +193,9 @@ void wm_print_violations(FILE *out, const struct auxtap_watermark_config *c,
 	}
 	if (r->nr_violations > n)
 		fprintf(out, "  … %llu more%s\n", (LL)(r->nr_violations - n),
-			r->nr_violations >= AUXTAP_WM_ENOUGH ? "; that was enough, the run was ended" : "");
+			r->nr_violations >= AUXTAP_WM_ENOUGH ?
+				"; that was enough, the run was ended" :
+				"");
 	if (r->nr_violations && !c->rates) {
 		wm_print_command(c, command, sizeof(command));
 		fprintf(out, "  repeat it: %s --events\n", command);
@@ -215,13 +220,16 @@ void wm_print_run(FILE *out, const struct auxtap_watermark_config *c,
 	char page[24], area[24], mark[24], time[24];
 	bool seen;
 
-	fprintf(out, "%s%s%s, rules of Linux %s: %llu pages of %s (%s), watermark %s%s\n", c->driver,
-		c->unit ? ", unit " : "", c->unit ? c->unit->name : "", c->kernel, (LL)c->nr_pages, wm_size(c->page_size, page),
+	fprintf(out, "%s%s%s, rules of Linux %s: %llu pages of %s (%s), watermark %s%s\n",
+		c->driver, c->unit ? ", unit " : "", c->unit ? c->unit->name : "", c->kernel,
+		(LL)c->nr_pages, wm_size(c->page_size, page),
 		wm_size(c->nr_pages * c->page_size, area),
 		c->snapshot  ? "none" :
 		c->watermark ? wm_size(c->watermark, mark) :
 			       wm_size(c->nr_pages * c->page_size / 2, mark),
-		c->snapshot ? " (overwritten)" : c->watermark ? "" : " (half of the area)");
+		c->snapshot  ? " (overwritten)" :
+		c->watermark ? "" :
+			       " (half of the area)");
 	if (r->refused) {
 		fprintf(out, "  refused: %s\n", r->refusal);
 		return;
@@ -234,9 +242,8 @@ void wm_print_run(FILE *out, const struct auxtap_watermark_config *c,
 	if (r->nr_marks)
 		fprintf(out,
 			"%s%+lld to %+lld bytes from the watermark; %llu of %llu behind the head\n",
-			seen ? "              " : "  marks       ",
-			(long long)r->mark_min, (long long)r->mark_max, (LL)r->nr_marks_behind,
-			(LL)r->nr_marks);
+			seen ? "              " : "  marks       ", (long long)r->mark_min,
+			(long long)r->mark_max, (LL)r->nr_marks_behind, (LL)r->nr_marks);
 	fprintf(out,
 		"  in %s  %llu transactions, %llu interrupts, %llu wakeups, %llu reads, %llu truncated\n",
 		wm_time(r->time_ns, time), (LL)r->nr_transactions, (LL)r->nr_interrupts,
@@ -255,12 +262,12 @@ void wm_print_run(FILE *out, const struct auxtap_watermark_config *c,
 	if (total_lost(r))
 		print_loss(out, r);
 	if (!c->snapshot)
-		fprintf(out, "  lag         up to %llu bytes unread of %llu; skid up to %llu bytes\n",
+		fprintf(out,
+			"  lag         up to %llu bytes unread of %llu; skid up to %llu bytes\n",
 			(LL)r->max_lag, (LL)c->nr_pages * c->page_size, (LL)r->skid_max);
 	if (r->nr_findings)
 		fprintf(out, "  known       %s (%llu times)\n", r->finding, (LL)r->nr_findings);
-	fprintf(out, "  verdict     %s\n",
-		verdicts[auxtap_watermark_verdict(r)].text);
+	fprintf(out, "  verdict     %s\n", verdicts[auxtap_watermark_verdict(r)].text);
 	wm_print_violations(out, c, r);
 }
 
@@ -293,22 +300,21 @@ void wm_print_row(FILE *out, const struct auxtap_watermark_config *c,
 
 static json_t *json_config(const struct auxtap_watermark_config *c)
 {
-	return json_pack("{s:s, s:s, s:s?, s:I, s:I, s:I, s:I, s:b, s:i, s:i, s:I, s:i, s:i, s:i, s:i, "
-			 "s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
-			 "driver", c->driver, "kernel", c->kernel, "fault", c->fault, "page_size",
-			 (json_int_t)c->page_size, "pages", (json_int_t)c->nr_pages, "watermark",
-			 (json_int_t)c->watermark, "data_pages", (json_int_t)c->data_pages,
-			 "snapshot", c->snapshot, "cpu", c->cpu, "order", c->max_order, "skid",
-			 (json_int_t)c->setup.skid_bytes, "align", (int)c->setup.align, "record",
-			 (int)c->setup.record_bytes, "max_record", (int)c->setup.max_record,
-			 "errata", (int)c->setup.errata, "rate", (json_int_t)c->rate, "burst_ns",
-			 (json_int_t)c->burst_ns, "pause_ns", (json_int_t)c->pause_ns,
-			 "irq_latency_ns", (json_int_t)c->irq_latency_ns, "irq_jitter_ns",
-			 (json_int_t)c->irq_jitter_ns, "reader_latency_ns",
-			 (json_int_t)c->reader_latency_ns, "reader_jitter_ns",
-			 (json_int_t)c->reader_jitter_ns, "reader_rate",
-			 (json_int_t)c->reader_rate, "switch_ns", (json_int_t)c->switch_ns, "seed",
-			 (json_int_t)c->seed);
+	return json_pack(
+		"{s:s, s:s, s:s?, s:I, s:I, s:I, s:I, s:b, s:i, s:i, s:I, s:i, s:i, s:i, s:i, "
+		"s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+		"driver", c->driver, "kernel", c->kernel, "fault", c->fault, "page_size",
+		(json_int_t)c->page_size, "pages", (json_int_t)c->nr_pages, "watermark",
+		(json_int_t)c->watermark, "data_pages", (json_int_t)c->data_pages, "snapshot",
+		c->snapshot, "cpu", c->cpu, "order", c->max_order, "skid",
+		(json_int_t)c->setup.skid_bytes, "align", (int)c->setup.align, "record",
+		(int)c->setup.record_bytes, "max_record", (int)c->setup.max_record, "errata",
+		(int)c->setup.errata, "rate", (json_int_t)c->rate, "burst_ns",
+		(json_int_t)c->burst_ns, "pause_ns", (json_int_t)c->pause_ns, "irq_latency_ns",
+		(json_int_t)c->irq_latency_ns, "irq_jitter_ns", (json_int_t)c->irq_jitter_ns,
+		"reader_latency_ns", (json_int_t)c->reader_latency_ns, "reader_jitter_ns",
+		(json_int_t)c->reader_jitter_ns, "reader_rate", (json_int_t)c->reader_rate,
+		"switch_ns", (json_int_t)c->switch_ns, "seed", (json_int_t)c->seed);
 }
 
 static json_t *json_violations(const struct auxtap_watermark_result *r)
@@ -318,10 +324,10 @@ static json_t *json_violations(const struct auxtap_watermark_result *r)
 	for (uint64_t i = 0; list && i < r->nr_kept; i++) {
 		const struct auxtap_watermark_violation *v = &r->violations[i];
 
-		json_array_append_new(list,
-				      json_pack("{s:s, s:I, s:s}", "invariant",
-						auxtap_invariant_info(v->invariant)->name, "time_ns",
-						(json_int_t)v->time_ns, "text", v->text));
+		json_array_append_new(list, json_pack("{s:s, s:I, s:s}", "invariant",
+						      auxtap_invariant_info(v->invariant)->name,
+						      "time_ns", (json_int_t)v->time_ns, "text",
+						      v->text));
 	}
 	return list;
 }
@@ -333,11 +339,12 @@ static json_t *json_skids(const struct auxtap_watermark_result *r)
 
 	for (unsigned int i = 0; list && i < AUXTAP_SKID_BUCKETS; i++)
 		if (r->skids[i])
-			json_array_append_new(
-				list, json_pack("{s:I, s:I, s:I}", "from",
-						(json_int_t)auxtap_skid_bucket_from(i), "to",
-						(json_int_t)auxtap_skid_bucket_from(i + 1), "count",
-						(json_int_t)r->skids[i]));
+			json_array_append_new(list,
+					      json_pack("{s:I, s:I, s:I}", "from",
+							(json_int_t)auxtap_skid_bucket_from(i),
+							"to",
+							(json_int_t)auxtap_skid_bucket_from(i + 1),
+							"count", (json_int_t)r->skids[i]));
 	return list;
 }
 
@@ -347,7 +354,7 @@ json_t *wm_json_run(const struct auxtap_watermark_config *c,
 	json_t *o = json_object();
 	char command[1024];
 	static const char *const lost_keys[AUXTAP_NR_LOSSES] = {"lost_stopped", "lost_no_room",
-								 "lost_fault"};
+								"lost_fault"};
 	const struct {
 		const char *name;
 		uint64_t value;
@@ -389,8 +396,7 @@ json_t *wm_json_run(const struct auxtap_watermark_config *c,
 		json_object_set_new(o, lost_keys[i], json_integer((json_int_t)r->lost[i]));
 	json_object_set_new(o, "mark_min", json_integer(r->mark_min));
 	json_object_set_new(o, "mark_max", json_integer(r->mark_max));
-	json_object_set_new(o, "verdict",
-			    json_string(verdicts[auxtap_watermark_verdict(r)].json));
+	json_object_set_new(o, "verdict", json_string(verdicts[auxtap_watermark_verdict(r)].json));
 	json_object_set_new(o, "skids", json_skids(r));
 	json_object_set_new(o, "first_violations", json_violations(r));
 	return o;

@@ -20,9 +20,9 @@
 /* What the processes leave behind; each has its own. */
 struct share {
 	struct sweep_sum sums[SWEEP_MACHINES];
-	char text[4096]; /* of the first failures */
+	char text[4096];	/* of the first failures */
 	unsigned int nr_untold; /* for which there was no room */
-	int failed;	 /* negative errno */
+	int failed;		/* negative errno */
 };
 
 static void add_failure(struct share *s, const struct auxtap_watermark_config *c,
@@ -45,8 +45,7 @@ static void add_failure(struct share *s, const struct auxtap_watermark_config *c
 	free(text);
 }
 
-static int run_one(struct share *s, unsigned int machine,
-		   const struct auxtap_watermark_config *c)
+static int run_one(struct share *s, unsigned int machine, const struct auxtap_watermark_config *c)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct sweep_sum *sum = &s->sums[machine];
@@ -76,7 +75,8 @@ static void work(struct share *s, const struct sweep_opts *o, unsigned int me)
 	for (unsigned int m = 0; auxtap_sweep_machines[m].driver; m++)
 		for (unsigned int area = 0; area < AUXTAP_SWEEP_AREAS; area++)
 			for (unsigned int mark = 0; mark < AUXTAP_SWEEP_WATERMARKS; mark++)
-				for (unsigned int reader = 0; reader < AUXTAP_SWEEP_READERS; reader++) {
+				for (unsigned int reader = 0; reader < AUXTAP_SWEEP_READERS;
+				     reader++) {
 					const struct auxtap_sweep_machine *machine =
 						&auxtap_sweep_machines[m];
 					struct auxtap_watermark_config c;
@@ -183,7 +183,9 @@ int watermark_sweep(int argc, char **argv)
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};
-	struct sweep_opts o = {.kernel = auxtap_watermark_kernel(0), .every = 1, .jobs = sweep_jobs()};
+	struct sweep_opts o = {.kernel = auxtap_watermark_kernel(0),
+			       .every = 1,
+			       .jobs = sweep_jobs()};
 	bool all = false, known = false;
 	const char *kernel;
 	int opt, worst = CLI_OK;
@@ -205,7 +207,7 @@ int watermark_sweep(int argc, char **argv)
 			o.jobs = (unsigned int)n;
 		else {
 			cli_complain(argv[optind - 1], "see 'auxtap watermark sweep --help'", "%s",
-				     opt == '?'	  ? "no such option" :
+				     opt == '?' ? "no such option" :
 				     opt == ':' ? "this option wants a value" :
 						  "not a number that is possible");
 			return CLI_USAGE;

@@ -11,9 +11,9 @@
 #define MAGIC_ETMV4 0x4040404040404040ull
 #define MAGIC_ETE   0x5050505050505050ull
 
-#define VERSION_MAX   1
-#define ID_UNUSED     (1u << 31) /* in a trace ID register: wait for the HW_ID record */
-#define ID_MASK	      0x7f
+#define VERSION_MAX	  1
+#define ID_UNUSED	  (1u << 31) /* in a trace ID register: wait for the HW_ID record */
+#define ID_MASK		  0x7f
 #define ETMIDR_MAJOR(idr) ((idr) >> 8 & 0xf)
 
 #define CONFIGR_CID	(1u << 6)
@@ -22,9 +22,9 @@
 #define CONFIGR_VMIDOPT (1u << 15)
 #define ETMCR_CID	(3u << 14)
 
-#define HW_ID_SINK(v)	 ((v) >> 8 & 0xffffffffull)
-#define HW_ID_MINOR(v)	 ((v) >> 56 & 0xf)
-#define HW_ID_MAJOR(v)	 ((v) >> 60)
+#define HW_ID_SINK(v)  ((v) >> 8 & 0xffffffffull)
+#define HW_ID_MINOR(v) ((v) >> 56 & 0xf)
+#define HW_ID_MAJOR(v) ((v) >> 60)
 
 const char *cs_protocol_name(enum cs_protocol protocol)
 {

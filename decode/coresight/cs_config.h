@@ -15,7 +15,7 @@
 #include <stdbool.h>
 
 #define CS_ID_NONE 0xff
-#define CS_NR_IDS 128 /* of which 0 and from 0x70 on are reserved */
+#define CS_NR_IDS  128 /* of which 0 and from 0x70 on are reserved */
 
 enum cs_protocol {
 	CS_PROTOCOL_NONE,
@@ -29,10 +29,11 @@ enum cs_protocol {
 
 struct cs_unit {
 	enum cs_protocol protocol;
-	int cpu;	  /* -1: no CPU's, or not known */
-	uint8_t id;	  /* trace ID; CS_ID_NONE: not told yet */
-	uint64_t sink;	  /* IDs are told apart per sink; 0: one for all */
-	uint64_t ts_source; /* of perf's header: TRFCR.TS, 1 is the virtual counter; UINT64_MAX: not told */
+	int cpu;       /* -1: no CPU's, or not known */
+	uint8_t id;    /* trace ID; CS_ID_NONE: not told yet */
+	uint64_t sink; /* IDs are told apart per sink; 0: one for all */
+	/* of perf's header: TRFCR.TS, 1 is the virtual counter; UINT64_MAX: not told */
+	uint64_t ts_source;
 	union {
 		ocsd_etmv3_cfg etmv3;
 		ocsd_ptm_cfg ptm;
@@ -54,7 +55,9 @@ struct cs_config {
 const char *cs_protocol_name(enum cs_protocol protocol);
 /* The number that goes into a unit's ID register too, so that the library agrees. */
 void cs_unit_set_id(struct cs_unit *unit, uint8_t id);
-/* Which of the context's numbers is the thread's: 0 none, 1 CONTEXTIDR (EL1), 2 that of EL2 (VMID). */
+/*
+ * Which of the context's numbers is the thread's: 0 none, 1 CONTEXTIDR (EL1), 2 that of EL2 (VMID).
+ */
 int cs_unit_thread_register(const struct cs_unit *unit);
 /* Are there timestamps of the virtual counter in its trace? perf's clock is made of that one. */
 bool cs_unit_tells_time(const struct cs_unit *unit);
@@ -65,7 +68,10 @@ int cs_config_from_info(struct cs_config *config, const uint64_t *priv, size_t n
 			struct auxtap_error *err);
 /* PERF_RECORD_AUX_OUTPUT_HW_ID of a CPU: false where it means nothing to us. */
 bool cs_config_hw_id(struct cs_config *config, int cpu, uint64_t hw_id);
-/* Units whose trace can be in a buffer of cpu: raw that CPU's own, else all that share its sink. How many. */
+/*
+ * Units whose trace can be in a buffer of cpu: raw that CPU's own, else all that share its sink.
+ * How many.
+ */
 size_t cs_config_units(const struct cs_config *config, int cpu, bool raw,
 		       const struct cs_unit *units[CS_NR_IDS]);
 void cs_config_free(struct cs_config *config);

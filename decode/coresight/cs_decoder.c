@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * CoreSight in the decoder's place of all queues: a stream for each trace unit of each buffer, merged
- * by time. What no unit of ours can decode is a gap with its bytes.
+ * CoreSight in the decoder's place of all queues: a stream for each trace unit of each buffer,
+ * merged by time. What no unit of ours can decode is a gap with its bytes.
  */
 #include "cs_limits.h"
 #include "cs_pieces.h"
@@ -50,7 +50,8 @@ static void sift_down(struct cs_decoder *cs, size_t at)
 		size_t first = at;
 
 		for (size_t child = 2 * at + 1; child <= 2 * at + 2; child++)
-			if (child < cs->nr_heap && comes_first(cs->streams[child], cs->streams[first]))
+			if (child < cs->nr_heap &&
+			    comes_first(cs->streams[child], cs->streams[first]))
 				first = child;
 		if (first == at)
 			return;
@@ -125,8 +126,8 @@ static void free_all(struct auxtap_decoder *dec)
 }
 
 /*
- * Without timestamps an event's time is that of an AUX record, an end. When the trace began is known
- * if each buffer has it from the first byte and each thread's start of tracing is recorded.
+ * Without timestamps an event's time is that of an AUX record, an end. When the trace began is
+ * known if each buffer has it from the first byte and each thread's start of tracing is recorded.
  */
 static uint64_t time_of_begin(const struct auxtap_decoder *dec)
 {
@@ -163,8 +164,11 @@ static void add_sums(const struct auxtap_decoder *dec, struct auxtap_decode_summ
 	}
 }
 
-static const struct decoder_source source = {.peek = peek, .pop = pop, .facts = facts,
-					     .error = error_of, .sums = add_sums,
+static const struct decoder_source source = {.peek = peek,
+					     .pop = pop,
+					     .facts = facts,
+					     .error = error_of,
+					     .sums = add_sums,
 					     .free = free_all};
 
 static int new_decoder(struct auxtap_decoder *dec)
@@ -181,9 +185,12 @@ static int new_decoder(struct auxtap_decoder *dec)
 static int undecoded(struct auxtap_decoder *dec, const struct cs_buffer *buffer, uint64_t nr_bytes,
 		     const char *text)
 {
-	struct auxtap_gap gap = {.cause = AUXTAP_GAP_UNKNOWN, .cpu = buffer->cpu, .pid = -1,
+	struct auxtap_gap gap = {.cause = AUXTAP_GAP_UNKNOWN,
+				 .cpu = buffer->cpu,
+				 .pid = -1,
 				 .tid = buffer->of_one_thread ? buffer->tid : -1,
-				 .nr_bytes = nr_bytes, .exact = true};
+				 .nr_bytes = nr_bytes,
+				 .exact = true};
 
 	return decoder_add_extra(dec, &gap, text);
 }
@@ -196,7 +203,8 @@ static uint64_t unit_bytes(const struct cs_buffer *buffer, const struct cs_unit 
 	for (size_t i = 0; i < buffer->nr; i++) {
 		const struct cs_piece *p = &buffer->pieces[i];
 
-		if (buffer->format == CS_FORMAT_SOURCE || (p->raw && (p->cpu < 0 || p->cpu == unit->cpu)))
+		if (buffer->format == CS_FORMAT_SOURCE ||
+		    (p->raw && (p->cpu < 0 || p->cpu == unit->cpu)))
 			nr += p->size;
 	}
 	return nr;
@@ -291,8 +299,11 @@ static int scan(struct auxtap_decoder *dec, struct cs_buffer *buffer)
 		const struct cs_piece *p = &buffer->pieces[i];
 		struct cs_bytes bytes = {.pread = buffer->fd < 0 ? decoder_read_file : read_fd,
 					 .ctx = buffer->fd < 0 ? (void *)dec : (void *)buffer,
-					 .format = buffer->format, .file_off = p->file_off,
-					 .size = p->size, .piece = SCAN_PIECE, .buf = buf};
+					 .format = buffer->format,
+					 .file_off = p->file_off,
+					 .size = p->size,
+					 .piece = SCAN_PIECE,
+					 .buf = buf};
 		uint64_t off;
 		ssize_t got;
 
@@ -342,11 +353,12 @@ static int add_units(struct auxtap_decoder *dec, struct cs_buffer *buffer)
 		for (size_t i = 0; i < nr && !unit; i++)
 			if (units[i]->id == id)
 				unit = units[i];
-		if (!buffer->nr_bytes[id] || !cs_id_is_trace(id) || (unit && has_raw_of(buffer, unit)))
+		if (!buffer->nr_bytes[id] || !cs_id_is_trace(id) ||
+		    (unit && has_raw_of(buffer, unit)))
 			continue;
 		snprintf(text, sizeof(text), "trace ID 0x%02x is of no known unit", id);
-		ret = unit ? add_stream(dec, buffer, unit)
-			   : undecoded(dec, buffer, buffer->nr_bytes[id], text);
+		ret = unit ? add_stream(dec, buffer, unit) :
+			     undecoded(dec, buffer, buffer->nr_bytes[id], text);
 	}
 	for (size_t i = 0; !ret && i < config->nr; i++)
 		if (has_raw_of(buffer, &config->units[i]))
@@ -358,7 +370,8 @@ static int add_units(struct auxtap_decoder *dec, struct cs_buffer *buffer)
 		for (size_t j = 0; j < config->nr && !known; j++)
 			known = config->units[j].cpu == p->cpu;
 		if (!known)
-			ret = undecoded(dec, buffer, p->size, "trace of a CPU without known registers");
+			ret = undecoded(dec, buffer, p->size,
+					"trace of a CPU without known registers");
 	}
 	return ret;
 }
@@ -372,7 +385,8 @@ void cs_decoder_sideband(struct auxtap_decoder *dec, const uint64_t *info, size_
 
 	dec->sideband.snapshot = nr > 2 && info[2];
 	for (uint32_t i = 0; nr > 1 && (attr = auxtap_perfdata_attr(dec->pd, i)); i++)
-		if (attr->attr.type == info[1] >> 32 && (attr->attr.enable_on_exec || attr->attr.inherit))
+		if (attr->attr.type == info[1] >> 32 &&
+		    (attr->attr.enable_on_exec || attr->attr.inherit))
 			dec->sideband.follows_threads = true;
 	if (auxtap_perfdata_auxtraces(dec->pd, &aux, &nr_aux, NULL) || !nr_aux)
 		return;
@@ -419,16 +433,22 @@ int cs_decoder_open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 					       .tid = (uint32_t)buffer->tid};
 
 		buffer->of_one_thread = decoder_of_one_thread(dec, &head);
-		cs_buffer_bound(buffer, buffer->of_one_thread ? sideband_started(&dec->sideband, buffer->tid) : 0);
+		cs_buffer_bound(buffer, buffer->of_one_thread ?
+						sideband_started(&dec->sideband, buffer->tid) :
+						0);
 		ret = scan(dec, buffer);
 	}
 	for (size_t i = 0; !ret && i < cs->pieces.nr; i++)
 		ret = add_units(dec, &cs->pieces.buffers[i]);
 	for (size_t i = 0; !ret && i < cs->pieces.nr_missing; i++) {
 		const struct cs_missing *m = &cs->pieces.missing[i];
-		struct auxtap_gap gap = {.cause = AUXTAP_GAP_UNKNOWN, .cpu = m->cpu,
-					 .pid = m->pid, .tid = m->tid, .time_begin = m->time,
-					 .time_end = m->time, .nr_bytes = m->nr_bytes,
+		struct auxtap_gap gap = {.cause = AUXTAP_GAP_UNKNOWN,
+					 .cpu = m->cpu,
+					 .pid = m->pid,
+					 .tid = m->tid,
+					 .time_begin = m->time,
+					 .time_end = m->time,
+					 .nr_bytes = m->nr_bytes,
 					 .exact = m->nr_bytes > 0};
 
 		ret = decoder_add_extra(dec, &gap, m->why);
@@ -451,7 +471,8 @@ static int open_buffer(struct cs_buffer *buffer, const struct cs_snapshot_buffer
 	buffer->format = from->format;
 	buffer->fd = open(from->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (buffer->fd < 0)
-		return auxtap_error_set(err, -errno, from->path, "cannot open: %s", strerror(errno));
+		return auxtap_error_set(err, -errno, from->path, "cannot open: %s",
+					strerror(errno));
 	if (fstat(buffer->fd, &st) || !S_ISREG(st.st_mode))
 		return auxtap_error_set(err, -EBADMSG, from->path, "is not a regular file");
 	piece = cs_buffer_add(buffer);
@@ -461,7 +482,10 @@ static int open_buffer(struct cs_buffer *buffer, const struct cs_snapshot_buffer
 	return 0;
 }
 
-/* The units of a snapshot's buffer; bytes that are none's, or one's that cannot be decoded, are gaps. */
+/*
+ * The units of a snapshot's buffer; bytes that are none's, or one's that cannot be decoded, are
+ * gaps.
+ */
 static int add_snapshot_units(struct auxtap_decoder *dec, size_t number)
 {
 	struct cs_snapshot *ss = &dec->cs->ss;
@@ -508,8 +532,8 @@ static int open_buffers(struct auxtap_decoder *dec, const char *dir, struct auxt
 	for (size_t i = 0; !ret && i < cs->ss.nr_buffers; i++) {
 		struct cs_buffer *buffer = cs_pieces_add_buffer(&cs->pieces);
 
-		ret = buffer ? open_buffer(buffer, &cs->ss.buffers[i], err)
-			     : auxtap_error_set(err, -ENOMEM, dir, "out of memory");
+		ret = buffer ? open_buffer(buffer, &cs->ss.buffers[i], err) :
+			       auxtap_error_set(err, -ENOMEM, dir, "out of memory");
 	}
 	for (size_t i = 0; !ret && i < cs->pieces.nr; i++) {
 		ret = scan(dec, &cs->pieces.buffers[i]);
@@ -540,7 +564,8 @@ int cs_decoder_open_raw(struct auxtap_decoder *dec, const char *path,
 	if (ret)
 		return auxtap_error_set(err, ret, path, "out of memory");
 	ss = &dec->cs->ss;
-	ret = cs_snapshot_bare(ss, path, raw->etm_format, raw->etm_configs, raw->nr_etm_configs, err);
+	ret = cs_snapshot_bare(ss, path, raw->etm_format, raw->etm_configs, raw->nr_etm_configs,
+			       err);
 	/* who gives the clock's conversion knows that the timestamps are of that clock */
 	for (size_t i = 0; !ret && dec->sideband.conv.valid && i < ss->nr_units; i++)
 		ss->units[i].unit.ts_source = CS_TS_VIRTUAL;

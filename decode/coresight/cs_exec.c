@@ -131,8 +131,10 @@ int cs_starts_find(struct cs_starts *starts, const struct cs_unit *unit, struct 
 		   uint64_t off)
 {
 	struct scan scan = {.starts = starts, .protocol = unit->protocol};
-	const struct cs_tree_opts opts = {.format = CS_FORMAT_SOURCE, .element = on_element,
-					  .read = no_code, .ctx = &scan};
+	const struct cs_tree_opts opts = {.format = CS_FORMAT_SOURCE,
+					  .element = on_element,
+					  .read = no_code,
+					  .ctx = &scan};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct cs_tree *tree;
 	int ret = cs_tree_new(&tree, &opts, &unit, 1, &err);

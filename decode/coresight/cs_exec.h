@@ -19,9 +19,10 @@ struct cs_starts {
 	struct cs_start *list; /* by offset; the caller frees it */
 	size_t nr, max;
 	/* What else may be a start that is not in the list, or hide one. */
-	bool lost;	    /* some of the trace was not decoded */
-	bool open;	    /* at the end no flow followed a system call */
-	bool elsewhere;	    /* calls that did not return, to other addresses than wanted() ones: */
+	bool lost; /* some of the trace was not decoded */
+	bool open; /* at the end no flow followed a system call */
+	/* calls that did not return, to other addresses than wanted() ones: */
+	bool elsewhere;
 	uint64_t elsewhere_off; /* the last of them */
 };
 

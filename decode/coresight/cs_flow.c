@@ -131,7 +131,8 @@ static void resolve_async(struct cs_flow *flow, uint64_t to, bool has_to)
 
 static void put_trace(struct cs_flow *flow, bool on, uint64_t ip, bool has_ip)
 {
-	struct flow_event *ev = wanted(flow, AUXTAP_EVENT_TRACE) ? put(flow, AUXTAP_EVENT_TRACE) : NULL;
+	struct flow_event *ev =
+		wanted(flow, AUXTAP_EVENT_TRACE) ? put(flow, AUXTAP_EVENT_TRACE) : NULL;
 
 	if (!ev)
 		return;
@@ -147,7 +148,8 @@ static void put_trace(struct cs_flow *flow, bool on, uint64_t ip, bool has_ip)
 
 /* ---- gaps ---- */
 
-static struct flow_gap *open_gap(struct cs_flow *flow, enum auxtap_gap_cause cause, const char *text)
+static struct flow_gap *open_gap(struct cs_flow *flow, enum auxtap_gap_cause cause,
+				 const char *text)
 {
 	struct flow_gap *gap;
 
@@ -185,9 +187,9 @@ static void close_gap(struct cs_flow *flow)
 		if (g->gap.cause == AUXTAP_GAP_DECODE_ERROR)
 			flow->sum.errors++;
 	}
-	ev = pt_wanted(flow->opts, AUXTAP_EVENT_GAP, gap->gap.time_begin, gap->gap.tid, flow->cpu)
-		     ? put(flow, AUXTAP_EVENT_GAP)
-		     : NULL;
+	ev = pt_wanted(flow->opts, AUXTAP_EVENT_GAP, gap->gap.time_begin, gap->gap.tid, flow->cpu) ?
+		     put(flow, AUXTAP_EVENT_GAP) :
+		     NULL;
 	if (!ev) {
 		flow_gap_free(gap);
 		return;
@@ -217,7 +219,9 @@ void cs_flow_lost(struct cs_flow *flow, enum auxtap_gap_cause cause, uint64_t nr
 
 static enum auxtap_isa isa_of(ocsd_isa isa)
 {
-	return isa == ocsd_isa_arm ? AUXTAP_ISA_A32 : isa == ocsd_isa_thumb2 ? AUXTAP_ISA_T32 : AUXTAP_ISA_A64;
+	return isa == ocsd_isa_arm    ? AUXTAP_ISA_A32 :
+	       isa == ocsd_isa_thumb2 ? AUXTAP_ISA_T32 :
+					AUXTAP_ISA_A64;
 }
 
 static enum auxtap_branch_kind kind_of(const ocsd_generic_trace_elem *elem)
@@ -239,8 +243,8 @@ static enum auxtap_branch_kind kind_of(const ocsd_generic_trace_elem *elem)
 	}
 }
 
-static void set_branch(struct cs_flow *flow, enum auxtap_branch_kind kind, uint64_t ip, uint8_t size,
-		       enum auxtap_isa isa)
+static void set_branch(struct cs_flow *flow, enum auxtap_branch_kind kind, uint64_t ip,
+		       uint8_t size, enum auxtap_isa isa)
 {
 	struct flow_event *ev = &flow->branch;
 
@@ -304,8 +308,8 @@ static void range(struct cs_flow *flow, const ocsd_generic_trace_elem *elem)
 	}
 	flow->last_ip = last_ip;
 	flow->last_end = elem->en_addr;
-	if (elem->last_instr_exec && (elem->last_i_type == OCSD_INSTR_BR ||
-				      elem->last_i_type == OCSD_INSTR_BR_INDIRECT))
+	if (elem->last_instr_exec &&
+	    (elem->last_i_type == OCSD_INSTR_BR || elem->last_i_type == OCSD_INSTR_BR_INDIRECT))
 		set_branch(flow, kind_of(elem), last_ip, last_size, isa);
 }
 
@@ -332,8 +336,8 @@ static bool next_insn(struct cs_flow *flow)
 
 		flow->code_at = ev->ip;
 		flow->code_size = cs_memory_read(&flow->mem, ev->ip,
-						 rest < sizeof(flow->code) ? (uint32_t)rest
-									   : sizeof(flow->code),
+						 rest < sizeof(flow->code) ? (uint32_t)rest :
+									     sizeof(flow->code),
 						 flow->code);
 		at = 0;
 	}
@@ -367,7 +371,8 @@ static void in_doubt(struct cs_flow *flow, uint64_t addr)
 	for (const struct flow_gap *gap = flow->gap; gap; gap = gap->next)
 		if (gap->gap.cause == AUXTAP_GAP_MAPS_CHANGED)
 			return;
-	snprintf(text, sizeof(text), "what was mapped at %" PRIx64 " changed, and when it ran is not known exactly",
+	snprintf(text, sizeof(text),
+		 "what was mapped at %" PRIx64 " changed, and when it ran is not known exactly",
 		 addr);
 	open_gap(flow, AUXTAP_GAP_MAPS_CHANGED, text);
 }
@@ -459,7 +464,8 @@ void cs_flow_element(struct cs_flow *flow, const ocsd_generic_trace_elem *elem)
 	case OCSD_GEN_TRC_ELEM_I_RANGE_NOPATH:
 		close_gap(flow);
 		arrive(flow, elem->st_addr);
-		snprintf(text, sizeof(text), "%" PRIu32 " instructions whose way the trace does not tell",
+		snprintf(text, sizeof(text),
+			 "%" PRIu32 " instructions whose way the trace does not tell",
 			 elem->num_instr_range);
 		open_gap(flow, AUXTAP_GAP_UNKNOWN, text);
 		flow->last_ip = flow->last_end = 0;
@@ -479,7 +485,8 @@ void cs_flow_element(struct cs_flow *flow, const ocsd_generic_trace_elem *elem)
 		turn_off(flow);
 		flow->turns_on = true;
 		if (elem->trace_on_reason == TRACE_ON_OVERFLOW)
-			open_gap(flow, AUXTAP_GAP_HW_OVERFLOW, "the trace unit's own buffer was full");
+			open_gap(flow, AUXTAP_GAP_HW_OVERFLOW,
+				 "the trace unit's own buffer was full");
 		break;
 	case OCSD_GEN_TRC_ELEM_NO_SYNC:
 		no_sync(flow, elem);

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define FSYNC 0x7fffffffu
-#define HSYNC 0x7fffu
+#define FSYNC	     0x7fffffffu
+#define HSYNC	     0x7fffu
 #define DSTREAM_DATA (CS_DSTREAM_BLOCK - CS_DSTREAM_FOOTER)
 
 void cs_frames_init(struct cs_frames *frames, enum cs_format format)
@@ -25,7 +25,10 @@ static void add_byte(struct cs_frames *frames, uint64_t off, unsigned int byte)
 		frames->first[frames->id] = off;
 }
 
-/* Even bytes are data or, with bit 0 set, a new ID, which counts from here or from behind the next byte. */
+/*
+ * Even bytes are data or, with bit 0 set, a new ID, which counts from here or from behind the next
+ * byte.
+ */
 static void add_frame(struct cs_frames *frames, uint64_t off)
 {
 	const uint8_t *f = frames->frame;

@@ -22,7 +22,8 @@ int cs_guard(void (*fn)(void *arg), void *arg, char *why, size_t size)
 	const bool before = inside;
 	volatile int ret = 0;
 
-	if (sigsetjmp(here, 0)) { // a crash in fn, see on_signal(): what it had is never touched again
+	if (sigsetjmp(here,
+		      0)) { // a crash in fn, see on_signal(): what it had is never touched again
 		way_out = before_out;
 		inside = before;
 		snprintf(why, size, "OpenCSD crashed");
@@ -65,7 +66,8 @@ static void on_signal(int sig)
 	size_t at = sizeof(digits) - 1;
 	uint64_t off = at_off;
 
-	// A bad access of the library's costs one stream; after an abort the heap is not to be trusted.
+	// A bad access of the library's costs one stream; after an abort the heap is not to be
+	// trusted.
 	if (inside && way_out && sig != SIGABRT)
 		siglongjmp(*way_out, 1);
 	signal(sig, SIG_DFL);

@@ -71,8 +71,8 @@ static int load(struct cs_ini *ini, const char *path, struct auxtap_error *err)
 	if (fd < 0)
 		return auxtap_error_set(err, -errno, path, "cannot open: %s", strerror(errno));
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > INI_MAX) {
-		ret = auxtap_error_set(err, -EBADMSG, path, "is not an .ini file of at most %u bytes",
-				       INI_MAX);
+		ret = auxtap_error_set(err, -EBADMSG, path,
+				       "is not an .ini file of at most %u bytes", INI_MAX);
 		goto out;
 	}
 	ini->text = calloc(1, (size_t)st.st_size + 1);

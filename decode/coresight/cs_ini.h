@@ -12,7 +12,8 @@ struct cs_ini_entry {
 
 struct cs_ini {
 	char *text;
-	struct cs_ini_entry *entries; /* in the order of the file; a section without key: key NULL */
+	/* in the order of the file; a section without key: key NULL */
+	struct cs_ini_entry *entries;
 	size_t nr, max;
 };
 

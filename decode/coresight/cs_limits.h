@@ -17,7 +17,10 @@ struct cs_unit;
 /* Does the library of that version go on after a branch as if it were none? Little-endian code. */
 bool cs_limits_a64(uint32_t version, uint32_t code);
 bool cs_limits_t32(uint32_t version, uint16_t first, uint16_t second);
-/* An exception that the flow before it does not lead to: versions that walk on to the end of memory. */
+/*
+ * An exception that the flow before it does not lead to: versions that walk on to the end of
+ * memory.
+ */
 bool cs_limits_exception(uint32_t version);
 /*
  * Speculation: a unit that may have speculated elements needs a library that counts all commits.

@@ -74,7 +74,8 @@ bool cs_memory_in_doubt(const struct cs_memory *mem, uint64_t addr)
 	return !certain(mem, addr, 1);
 }
 
-bool cs_memory_set(struct cs_memory *mem, int32_t pid, uint64_t since, uint64_t time, bool from_start)
+bool cs_memory_set(struct cs_memory *mem, int32_t pid, uint64_t since, uint64_t time,
+		   bool from_start)
 {
 	struct image_between b;
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Code for the flow: files that processes had mapped, what was given by hand, a snapshot's dumps. */
+/*
+ * Code for the flow: files that processes had mapped, what was given by hand, a snapshot's dumps.
+ */
 #ifndef AUXTAP_CS_MEMORY_H
 #define AUXTAP_CS_MEMORY_H
 
@@ -18,7 +20,9 @@ struct cs_dumps {
 	size_t nr;
 };
 
-/* The dumps become images of the set, for symbols and names. A file that is not there is no error. */
+/*
+ * The dumps become images of the set, for symbols and names. A file that is not there is no error.
+ */
 int cs_dumps_load(struct cs_dumps *dumps, struct auxtap_image_set *set,
 		  const struct cs_snapshot *ss, struct auxtap_error *err);
 void cs_dumps_free(struct cs_dumps *dumps);
@@ -27,8 +31,8 @@ struct cs_memory {
 	struct auxtap_image_set *set;
 	const struct cs_dumps *dumps;
 	int32_t pid;
-	uint64_t time; /* not later; UINT64_MAX: the last that is known */
-	uint64_t since; /* later than that */
+	uint64_t time;	 /* not later; UINT64_MAX: the last that is known */
+	uint64_t since;	 /* later than that */
 	bool from_start; /* see struct image_between */
 	bool changed;	 /* the maps, between the two */
 	uint32_t space;
@@ -40,7 +44,8 @@ struct cs_memory {
 /* The count; 0 where there are none. */
 uint32_t cs_memory_read(const struct cs_memory *mem, uint64_t addr, uint32_t size, void *buf);
 /* Whose code is run, and when. False: nothing is different from what it was. */
-bool cs_memory_set(struct cs_memory *mem, int32_t pid, uint64_t since, uint64_t time, bool from_start);
+bool cs_memory_set(struct cs_memory *mem, int32_t pid, uint64_t since, uint64_t time,
+		   bool from_start);
 /* Is it not known which code was at addr? */
 bool cs_memory_in_doubt(const struct cs_memory *mem, uint64_t addr);
 void cs_memory_count(struct cs_memory *mem, uint64_t addr, uint64_t nr_insns);

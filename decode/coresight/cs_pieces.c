@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AUXTRACE_ALIGN 8 /* perf pads a buffer to this */
+#define AUXTRACE_ALIGN 8     /* perf pads a buffer to this */
 #define FLAG_RAW       0x100 /* PERF_AUX_FLAG_CORESIGHT_FORMAT_RAW */
 #define OVERLAP_KEY    64
 #define OVERLAP_MAX    (64u << 20)
@@ -111,16 +111,21 @@ static int by_offset(const void *a, const void *b)
 	return x->cpu < y->cpu ? -1 : x->cpu > y->cpu;
 }
 
-/* Stock perf may save the newest records a second time (docs/audit.md): sorted, they are side by side. */
+/*
+ * Stock perf may save the newest records a second time (docs/audit.md): sorted, they are side by
+ * side.
+ */
 static void drop_saved_twice(struct auxes *auxes)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < auxes->nr; i++) {
-		const struct aux *old = kept ? &auxes->list[kept - 1] : NULL, *aux = &auxes->list[i];
+		const struct aux *old = kept ? &auxes->list[kept - 1] : NULL,
+				 *aux = &auxes->list[i];
 
-		if (!old || !aux->time || old->time != aux->time || old->off != aux->off || old->size != aux->size ||
-		    old->flags != aux->flags || old->cpu != aux->cpu || old->tid != aux->tid)
+		if (!old || !aux->time || old->time != aux->time || old->off != aux->off ||
+		    old->size != aux->size || old->flags != aux->flags || old->cpu != aux->cpu ||
+		    old->tid != aux->tid)
 			auxes->list[kept++] = *aux;
 	}
 	auxes->nr = kept;
@@ -141,8 +146,12 @@ static int read_auxes(struct auxes *auxes, struct auxtap_perfdata *pd)
 		aux = room((void **)&auxes->list, auxes->nr, &auxes->max, sizeof(*aux));
 		if (!aux)
 			return -ENOMEM;
-		*aux = (struct aux){.off = v[0], .size = v[1], .flags = v[2], .cpu = -1,
-				    .pid = -1, .tid = -1};
+		*aux = (struct aux){.off = v[0],
+				    .size = v[1],
+				    .flags = v[2],
+				    .cpu = -1,
+				    .pid = -1,
+				    .tid = -1};
 		if (rec.have & AUXTAP_REC_CPU)
 			aux->cpu = (int)rec.cpu;
 		if (rec.have & AUXTAP_REC_TIME)
@@ -196,8 +205,12 @@ static int add_missing(struct cs_pieces *pieces, const struct aux *aux, uint64_t
 	if (!missing)
 		return -ENOMEM;
 	pieces->nr_missing++;
-	*missing = (struct cs_missing){.cpu = aux->cpu, .pid = aux->pid, .tid = aux->tid,
-				       .time = aux->time, .nr_bytes = nr_bytes, .why = why};
+	*missing = (struct cs_missing){.cpu = aux->cpu,
+				       .pid = aux->pid,
+				       .tid = aux->tid,
+				       .time = aux->time,
+				       .nr_bytes = nr_bytes,
+				       .why = why};
 	return 0;
 }
 
@@ -206,12 +219,14 @@ struct cover {
 	struct auxtap_perfdata *pd;
 	struct cs_pieces *pieces;
 	struct cs_buffer *buffer;
-	const struct auxtap_perfdata_aux *trace, *traces_end; /* this record; behind the file's last one */
-	int cpu;      /* where nothing tells */
-	uint64_t end; /* of what was added last */
+	/* this record; behind the file's last one */
+	const struct auxtap_perfdata_aux *trace, *traces_end;
+	int cpu;       /* where nothing tells */
+	uint64_t end;  /* of what was added last */
 	uint64_t lead; /* before the first AUX record or byte of the buffer */
 	bool snapshot; /* what lies between two of a ring was overwritten */
-	bool only;     /* the ring has one record: it is of this snapshot, whatever the offsets count from */
+	/* the ring has one record: it is of this snapshot, whatever the offsets count from */
+	bool only;
 };
 
 /* Was the end of the trace written at the record's time, and not before? */
@@ -236,9 +251,14 @@ static int add_piece(struct cover *c, const struct aux *aux, uint64_t off, uint6
 	piece = cs_buffer_add(c->buffer);
 	if (!piece)
 		return -ENOMEM;
-	*piece = (struct cs_piece){.off = off, .size = size, .raw = raw, .joins = joins,
+	*piece = (struct cs_piece){.off = off,
+				   .size = size,
+				   .raw = raw,
+				   .joins = joins,
 				   .file_off = c->trace->trace_off + (off - c->trace->head.offset),
-				   .time = aux->time, .cpu = aux->cpu, .pid = aux->pid,
+				   .time = aux->time,
+				   .cpu = aux->cpu,
+				   .pid = aux->pid,
 				   .tid = aux->tid};
 	if (piece->cpu == -1)
 		piece->cpu = c->buffer->cpu;
@@ -263,8 +283,9 @@ static int add_piece(struct cover *c, const struct aux *aux, uint64_t off, uint6
 }
 
 /*
- * The end of a buffer's last AUXTRACE record without the zeros that it may be padded with: its bytes up to end are
- * told of by nothing, and so many zeros are no packet. In one that another goes on from they may be the begin of one.
+ * The end of a buffer's last AUXTRACE record without the zeros that it may be padded with: its
+ * bytes up to end are told of by nothing, and so many zeros are no packet. In one that another goes
+ * on from they may be the begin of one.
  */
 static uint64_t without_padding(const struct cover *c, uint64_t end)
 {
@@ -274,7 +295,8 @@ static uint64_t without_padding(const struct cover *c, uint64_t end)
 	for (const struct auxtap_perfdata_aux *next = c->trace + 1; next < c->traces_end; next++)
 		if (next->head.cpu == c->trace->head.cpu && next->head.tid == c->trace->head.tid)
 			return end;
-	if (auxtap_perfdata_pread(c->pd, bytes, max, c->trace->trace_off + (end - max - c->trace->head.offset)) !=
+	if (auxtap_perfdata_pread(c->pd, bytes, max,
+				  c->trace->trace_off + (end - max - c->trace->head.offset)) !=
 	    (ssize_t)max)
 		return end;
 	for (; max && !bytes[max - 1]; max--)
@@ -288,8 +310,8 @@ static int add_untold(struct cover *c, const struct cs_config *config, uint64_t 
 	const struct cs_buffer *b = c->buffer;
 	struct aux aux = {.cpu = b->cpu, .pid = -1, .tid = b->tid};
 	bool at_end = end == c->trace->head.offset + c->trace->trace_size;
-	bool raw = b->nr ? b->pieces[b->nr - 1].raw
-			 : config->nr && config->units[0].protocol == CS_PROTOCOL_ETE;
+	bool raw = b->nr ? b->pieces[b->nr - 1].raw :
+			   config->nr && config->units[0].protocol == CS_PROTOCOL_ETE;
 
 	if (end <= c->end || (end - c->end < AUXTRACE_ALIGN && at_end))
 		return 0;
@@ -307,8 +329,9 @@ static bool same_past(const uint8_t *old, size_t old_size, const uint8_t *new, s
 }
 
 /*
- * How many of the newer snapshot's first bytes, at file_off, the older one had, by what is in them: a
- * ring's offsets tell where to look first (not those of perfs before 5.15). 0: none, or not surely.
+ * How many of the newer snapshot's first bytes, at file_off, the older one had, by what is in them:
+ * a ring's offsets tell where to look first (not those of perfs before 5.15). 0: none, or not
+ * surely.
  */
 static uint64_t seen_before(const struct cover *c, const struct cs_piece *old, uint64_t off,
 			    uint64_t file_off, uint64_t nr_bytes)
@@ -321,8 +344,8 @@ static uint64_t seen_before(const struct cover *c, const struct cs_piece *old, u
 	if (!buf)
 		return 0;
 	if (auxtap_perfdata_pread(c->pd, new, size, file_off) != (ssize_t)size ||
-	    auxtap_perfdata_pread(c->pd, buf + size, old_size, old->file_off + old->size - old_size) !=
-		    (ssize_t)old_size)
+	    auxtap_perfdata_pread(c->pd, buf + size, old_size,
+				  old->file_off + old->size - old_size) != (ssize_t)old_size)
 		goto out;
 	if (by_off <= size && same_past(buf + size, old_size, new, (size_t)by_off)) {
 		seen = (size_t)by_off;
@@ -341,10 +364,12 @@ out:
 }
 
 /* A snapshot's bytes, without what the one before has. */
-static int add_snapshot_piece(struct cover *c, const struct aux *aux, uint64_t off, uint64_t size, bool raw)
+static int add_snapshot_piece(struct cover *c, const struct aux *aux, uint64_t off, uint64_t size,
+			      bool raw)
 {
 	const struct cs_piece *last = c->buffer->nr ? &c->buffer->pieces[c->buffer->nr - 1] : NULL;
-	uint64_t seen = last && last->raw == raw ? seen_before(c, last, off, c->trace->trace_off, size) : 0;
+	uint64_t seen =
+		last && last->raw == raw ? seen_before(c, last, off, c->trace->trace_off, size) : 0;
 	struct cs_piece *piece;
 	int ret;
 
@@ -397,7 +422,8 @@ static int add_halves(struct cover *c, const struct aux *aux, uint64_t begin, ui
 
 /*
  * A snapshot of a ring: AUX records tell where the unit stopped (their offset is the end), and more
- * bytes than the ring has kept. The newest one within tells the format, and where the padding begins.
+ * bytes than the ring has kept. The newest one within tells the format, and where the padding
+ * begins.
  */
 static int add_snapshot(struct cover *c, struct auxes *auxes, const struct cs_config *config)
 {
@@ -422,13 +448,15 @@ static int add_snapshot(struct cover *c, struct auxes *auxes, const struct cs_co
 	if (newest->off > begin && newest->off < end && end - newest->off < AUXTRACE_ALIGN)
 		end = newest->off;
 	before = record_before(auxes, newest, &c->trace->head);
-	if (newest->flags & FLAG_RAW && !c->buffer->nr && newest->size && newest->size < end - begin &&
-	    (!before || before->flags & FLAG_LOSS))
+	if (newest->flags & FLAG_RAW && !c->buffer->nr && newest->size &&
+	    newest->size < end - begin && (!before || before->flags & FLAG_LOSS))
 		return add_halves(c, newest, begin, end);
 	return add_snapshot_piece(c, newest, begin, end - begin, newest->flags & FLAG_RAW);
 }
 
-/* A buffer counts its bytes from 0 on: those before the first AUX record of it that the file has. */
+/*
+ * A buffer counts its bytes from 0 on: those before the first AUX record of it that the file has.
+ */
 static uint64_t not_recorded(const struct auxes *auxes, const struct auxtap_auxtrace *head)
 {
 	for (size_t i = 0; i < auxes->nr && auxes->list[i].off < head->offset; i++)
@@ -442,7 +470,11 @@ static int add_trace(struct cs_pieces *pieces, struct auxtap_perfdata *pd, struc
 		     const struct auxtap_perfdata_aux *traces_end)
 {
 	uint64_t begin = trace->head.offset, end = begin + trace->trace_size;
-	struct cover c = {.pd = pd, .pieces = pieces, .trace = trace, .traces_end = traces_end, .end = begin,
+	struct cover c = {.pd = pd,
+			  .pieces = pieces,
+			  .trace = trace,
+			  .traces_end = traces_end,
+			  .end = begin,
 			  .cpu = config->nr ? config->units[0].cpu : -1};
 	size_t lo = 0, hi = auxes->nr;
 	int ret = 0;

@@ -62,8 +62,7 @@ static bool is_plain(char *path, size_t skip)
 		char *end = strchrnul(at, '/'), was = *end;
 
 		*end = '\0';
-		plain = lstat(path, &st) ||
-			(was ? S_ISDIR(st.st_mode) : S_ISREG(st.st_mode));
+		plain = lstat(path, &st) || (was ? S_ISDIR(st.st_mode) : S_ISREG(st.st_mode));
 		*end = was;
 		if (!was)
 			break;
@@ -116,10 +115,10 @@ static int read_ini(struct reading *r, struct cs_ini *ini, const char *name)
 /* Arm's own names; newer ones than those known decode as the newest architecture. */
 static void core_profile(const char *type, ocsd_arch_version_t *arch, ocsd_core_profile_t *profile)
 {
-	static const char *const v7[] = {"A5", "A7", "A8", "A9", "A12", "A15", "A17", "R4", "R5",
-					 "R7", "R8", "M0", "M0+", "M3", "M4", "M7"};
-	static const char *const v8[] = {"A32", "A35", "A53", "A57", "A72", "A73", "R52", "M23",
-					 "M33", "M55", "M85"};
+	static const char *const v7[] = {"A5", "A7", "A8", "A9", "A12", "A15", "A17", "R4",
+					 "R5", "R7", "R8", "M0", "M0+", "M3",  "M4",  "M7"};
+	static const char *const v8[] = {"A32", "A35", "A53", "A57", "A72", "A73",
+					 "R52", "M23", "M33", "M55", "M85"};
 	static const char *const v8r3[] = {"A55", "A65", "A75", "A76", "A77", "A78"};
 	unsigned int major = 0, minor = 0;
 	const char *name = type + 7, *dash = strrchr(type, '-');
@@ -138,15 +137,17 @@ static void core_profile(const char *type, ocsd_arch_version_t *arch, ocsd_core_
 			if (!strcmp(name, v8r3[i]))
 				*arch = ARCH_V8r3;
 	} else if (sscanf(type, "ARMv%1u.%1u", &major, &minor) >= 1) {
-		*arch = major == 7			? ARCH_V7
-			: major == 8 && minor < 3	? ARCH_V8
-			: major == 8 && minor == 3	? ARCH_V8r3
-							: ARCH_AA64;
+		*arch = major == 7		 ? ARCH_V7 :
+			major == 8 && minor < 3	 ? ARCH_V8 :
+			major == 8 && minor == 3 ? ARCH_V8r3 :
+						   ARCH_AA64;
 		letter = dash ? dash[1] : 'A';
 	} else if (!strncasecmp(type, "ARM-AA64-", 9)) {
 		letter = type[9];
 	}
-	*profile = letter == 'R' ? profile_CortexR : letter == 'M' ? profile_CortexM : profile_CortexA;
+	*profile = letter == 'R' ? profile_CortexR :
+		   letter == 'M' ? profile_CortexM :
+				   profile_CortexA;
 }
 
 /* ---- registers ---- */
@@ -339,8 +340,8 @@ static void read_unit(struct cs_snapshot_unit *u, const struct device *dev)
 		if (types[i].read)
 			types[i].read(u, dev);
 		else
-			snprintf(u->why, sizeof(u->why), "this version of OpenCSD does not decode %s",
-				 types[i].type);
+			snprintf(u->why, sizeof(u->why),
+				 "this version of OpenCSD does not decode %s", types[i].type);
 	}
 }
 
@@ -393,7 +394,7 @@ static bool space_of(const char *text, uint32_t *space)
 		const char *name;
 		uint32_t space;
 	} names[] = {
-		{"EL1S", OCSD_MEM_SPACE_EL1S}, {"EL1N", OCSD_MEM_SPACE_EL1N},
+		{"EL1S", OCSD_MEM_SPACE_EL1S},	{"EL1N", OCSD_MEM_SPACE_EL1N},
 		{"EL1NS", OCSD_MEM_SPACE_EL1N}, {"EL2", OCSD_MEM_SPACE_EL2},
 		{"EL2N", OCSD_MEM_SPACE_EL2},	{"EL2S", OCSD_MEM_SPACE_EL2S},
 		{"EL3", OCSD_MEM_SPACE_EL3},	{"S", OCSD_MEM_SPACE_S},
@@ -414,8 +415,10 @@ static int add_dump(struct reading *r, size_t core, const struct cs_ini *ini, co
 {
 	const char *file = cs_ini_get(ini, section, "file"), *text;
 	struct cs_snapshot *ss = r->ss;
-	struct cs_snapshot_dump dump = {.core = core, .len = UINT64_MAX,
-					.space = OCSD_MEM_SPACE_ANY}, *grown;
+	struct cs_snapshot_dump dump = {.core = core,
+					.len = UINT64_MAX,
+					.space = OCSD_MEM_SPACE_ANY},
+				*grown;
 
 	text = cs_ini_get(ini, section, "address");
 	if (!file || !text || !cs_ini_number(text, &dump.addr))
@@ -457,10 +460,11 @@ static int read_dumps(struct reading *r, size_t core)
 
 static bool format_of(const char *text, enum cs_format *format)
 {
-	static const char *const names[] = {
-		[CS_FORMAT_SOURCE] = "source_data", [CS_FORMAT_FRAMES] = "coresight",
-		[CS_FORMAT_DSTREAM] = "dstream_coresight", [CS_FORMAT_FSYNC] = "tpiu",
-		[CS_FORMAT_HSYNC] = "tpiu_hsync"};
+	static const char *const names[] = {[CS_FORMAT_SOURCE] = "source_data",
+					    [CS_FORMAT_FRAMES] = "coresight",
+					    [CS_FORMAT_DSTREAM] = "dstream_coresight",
+					    [CS_FORMAT_FSYNC] = "tpiu",
+					    [CS_FORMAT_HSYNC] = "tpiu_hsync"};
 
 	for (size_t i = 0; i < NR(names); i++)
 		if (!strcasecmp(text, names[i])) {
@@ -472,15 +476,17 @@ static bool format_of(const char *text, enum cs_format *format)
 
 static int add_buffer(struct reading *r, const struct cs_ini *ini, const char *section)
 {
-	const char *name = cs_ini_get(ini, section, "name"), *file = cs_ini_get(ini, section, "file");
+	const char *name = cs_ini_get(ini, section, "name"),
+		   *file = cs_ini_get(ini, section, "file");
 	const char *format = cs_ini_get(ini, section, "format");
 	struct cs_snapshot_buffer *grown, buffer = {.format = CS_FORMAT_FRAMES};
 
 	if (!name || !file)
 		return bad(r, section, "a trace buffer lacks its name or its file");
 	if (format && !format_of(format, &buffer.format))
-		return bad(r, section, "the format of a trace buffer is none of coresight, source_data, "
-				       "dstream_coresight, tpiu, tpiu_hsync");
+		return bad(r, section,
+			   "the format of a trace buffer is none of coresight, source_data, "
+			   "dstream_coresight, tpiu, tpiu_hsync");
 	if (r->ss->nr_buffers == MAX_DEVICES)
 		return bad(r, section, "there are too many trace buffers");
 	grown = realloc(r->ss->buffers, (r->ss->nr_buffers + 1) * sizeof(*grown));

@@ -11,11 +11,12 @@
 #include "cs_config.h"
 
 enum cs_format {
-	CS_FORMAT_SOURCE,  /* one unit's bytes */
-	CS_FORMAT_FRAMES,  /* 16-byte frames in memory */
-	CS_FORMAT_DSTREAM, /* frames with full syncs; blocks of 512 bytes that end with 8 of their own */
-	CS_FORMAT_FSYNC,   /* frames with full syncs, as a trace port has them */
-	CS_FORMAT_HSYNC,   /* and with half syncs */
+	CS_FORMAT_SOURCE, /* one unit's bytes */
+	CS_FORMAT_FRAMES, /* 16-byte frames in memory */
+	/* frames with full syncs; blocks of 512 bytes that end with 8 of their own */
+	CS_FORMAT_DSTREAM,
+	CS_FORMAT_FSYNC, /* frames with full syncs, as a trace port has them */
+	CS_FORMAT_HSYNC, /* and with half syncs */
 };
 
 #define CS_DSTREAM_BLOCK  512
@@ -55,8 +56,9 @@ struct cs_snapshot {
 bool cs_snapshot_is(const char *dir);
 int cs_snapshot_read(struct cs_snapshot *ss, const char *dir, struct auxtap_error *err);
 /*
- * The same of a bare file: configs are files of the units whose trace it has, as a snapshot's device
- * .ini; [device] core= names the core (default: the newest AArch64). format: NULL is source_data.
+ * The same of a bare file: configs are files of the units whose trace it has, as a snapshot's
+ * device .ini; [device] core= names the core (default: the newest AArch64). format: NULL is
+ * source_data.
  */
 int cs_snapshot_bare(struct cs_snapshot *ss, const char *path, const char *format,
 		     const char *const *configs, unsigned int nr, struct auxtap_error *err);

@@ -10,13 +10,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PIECE	   (64u << 10)
-#define FEED	   256	      /* bytes at a time: one may stand for two dozen runs of instructions */
+#define PIECE (64u << 10)
+/* bytes at a time: one may stand for two dozen runs of instructions */
+#define FEED	   256
 #define ITEMS_KEEP (1u << 14) /* room that is kept */
 
 /*
- * How much code the library may read for a byte of trace: two dozen branches, each to another of its
- * 512-byte pages. Where an image is data, without a branch in megabytes, it would read on and on.
+ * How much code the library may read for a byte of trace: two dozen branches, each to another of
+ * its 512-byte pages. Where an image is data, without a branch in megabytes, it would read on and
+ * on.
  */
 #define CODE_PER_BYTE (16u << 10)
 #define CODE_FIRST    (4u << 20)
@@ -44,7 +46,8 @@ static ssize_t read_buffer(void *ctx, void *buf, size_t size, uint64_t off)
 	if (s->buffer->fd < 0)
 		return decoder_read_file(s->dec, buf, size, off);
 	while (got < size) {
-		ssize_t ret = pread(s->buffer->fd, (char *)buf + got, size - got, (off_t)(off + got));
+		ssize_t ret =
+			pread(s->buffer->fd, (char *)buf + got, size - got, (off_t)(off + got));
 
 		if (ret < 0 && errno == EINTR)
 			continue;
@@ -182,8 +185,8 @@ static bool find_unknown(struct cs_stream *s, const ocsd_generic_trace_elem *ele
 			if (*size == 2)
 				continue;
 			second = (uint16_t)(code[i - 2] | code[i - 1] << 8);
-			if (t32 ? cs_limits_t32(s->version, first, second)
-				: cs_limits_a64(s->version, first | (uint32_t)second << 16))
+			if (t32 ? cs_limits_t32(s->version, first, second) :
+				  cs_limits_a64(s->version, first | (uint32_t)second << 16))
 				return true;
 		}
 		if (!i)
@@ -205,8 +208,12 @@ static bool range_is_known(struct cs_stream *s, const ocsd_generic_trace_elem *e
 	return false;
 }
 
-/* A range up to and with an instruction that the library does not know: true, and the rest is a gap. */
-static bool range_has_unknown(struct cs_stream *s, uint64_t off, const ocsd_generic_trace_elem *elem)
+/*
+ * A range up to and with an instruction that the library does not know: true, and the rest is a
+ * gap.
+ */
+static bool range_has_unknown(struct cs_stream *s, uint64_t off,
+			      const ocsd_generic_trace_elem *elem)
 {
 	uint64_t at;
 	uint8_t size;
@@ -235,10 +242,11 @@ static bool range_has_unknown(struct cs_stream *s, uint64_t off, const ocsd_gene
 
 /*
  * Older versions look for an exception's address by walking on from where the flow is. Where that
- * does not lead there (after a Q element, where M-profile exceptions are chained), they walk through
- * whatever follows in memory: such a range comes right before, of the same packet.
+ * does not lead there (after a Q element, where M-profile exceptions are chained), they walk
+ * through whatever follows in memory: such a range comes right before, of the same packet.
  */
-static void drop_range_before(struct cs_stream *s, uint64_t off, const ocsd_generic_trace_elem *elem)
+static void drop_range_before(struct cs_stream *s, uint64_t off,
+			      const ocsd_generic_trace_elem *elem)
 {
 	size_t nr = s->nr_items;
 	uint64_t start;
@@ -376,7 +384,9 @@ static bool joins(const struct cs_stream *s, size_t piece)
 
 static bool open_tree(struct cs_stream *s, enum cs_format format)
 {
-	const struct cs_tree_opts opts = {.format = format, .element = on_element, .read = on_read,
+	const struct cs_tree_opts opts = {.format = format,
+					  .element = on_element,
+					  .read = on_read,
 					  .ctx = s};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	char why[160];
@@ -416,7 +426,10 @@ static bool begin_run(struct cs_stream *s)
 	s->run = nr;
 	s->feeding = SIZE_MAX;
 	s->have = s->done = 0;
-	s->bytes = (struct cs_bytes){.pread = read_buffer, .ctx = s, .piece = PIECE, .buf = s->buf,
+	s->bytes = (struct cs_bytes){.pread = read_buffer,
+				     .ctx = s,
+				     .piece = PIECE,
+				     .buf = s->buf,
 				     .file_off = first->file_off};
 	for (size_t i = 0; i < nr; i++)
 		s->bytes.size += b->pieces[s->at + i].size;
@@ -592,7 +605,10 @@ static void follow(struct cs_stream *s, const struct cs_item *item)
 		s->tid = cs_stream_tid(s, &item->elem.context);
 		flow->mem.space = space_of(&item->elem.context);
 	}
-	/* a record is written when its trace ends: what does not go on from it is later, its gap is before */
+	/*
+	 * a record is written when its trace ends: what does not go on from it is later, its gap is
+	 * before
+	 */
 	if (item->kind == ITEM_BREAK && item->piece && flow->time && p[-1].time >= flow->time &&
 	    s->dec->sideband.conv.valid && cs_unit_tells_time(s->unit))
 		flow->time = p[-1].time + 1;
@@ -606,7 +622,8 @@ static void follow(struct cs_stream *s, const struct cs_item *item)
 		flow->time = time;
 	if (!s->who_known || s->who_tid != s->tid || s->who_piece != item->piece ||
 	    s->who_time != flow->time) {
-		cs_stream_whose(s, s->tid, item->piece, item->off, flow->time, &flow->pid, &flow->tid);
+		cs_stream_whose(s, s->tid, item->piece, item->off, flow->time, &flow->pid,
+				&flow->tid);
 		s->who_known = true;
 		s->who_tid = s->tid;
 		s->who_piece = item->piece;
@@ -624,11 +641,13 @@ static void follow(struct cs_stream *s, const struct cs_item *item)
 		break;
 	case ITEM_BREAK:
 		if (p->nr_lost)
-			cs_flow_lost(flow, p->overwritten ? AUXTAP_GAP_OVERWRITTEN : AUXTAP_GAP_UNKNOWN,
+			cs_flow_lost(flow,
+				     p->overwritten ? AUXTAP_GAP_OVERWRITTEN : AUXTAP_GAP_UNKNOWN,
 				     p->nr_lost, true,
 				     p->overwritten ? "between two snapshots" : "not in the file");
 		else if (p->collided)
-			cs_flow_lost(flow, AUXTAP_GAP_COLLISION, 0, false, "the buffer was full, or the trace began anew");
+			cs_flow_lost(flow, AUXTAP_GAP_COLLISION, 0, false,
+				     "the buffer was full, or the trace began anew");
 		else
 			cs_flow_break(flow);
 		break;

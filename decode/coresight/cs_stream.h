@@ -16,16 +16,16 @@
 struct cs_piece {
 	uint64_t off, size; /* in the buffer's stream */
 	uint64_t file_off;
-	uint64_t time; /* of the AUX record: the end; 0: not known */
+	uint64_t time;	       /* of the AUX record: the end; 0: not known */
 	uint64_t since, until; /* it was traced later than the one, not later than the other */
 	uint64_t nr_lost;
-	uint64_t nr_seen; /* bytes before it that the snapshot before had: taken out */
-	bool collided;	  /* something before it is lost, nobody knows how much */
-	bool overwritten; /* what is lost, in a ring, between two snapshots of it */
-	bool raw;   /* not in frames */
+	uint64_t nr_seen;  /* bytes before it that the snapshot before had: taken out */
+	bool collided;	   /* something before it is lost, nobody knows how much */
+	bool overwritten;  /* what is lost, in a ring, between two snapshots of it */
+	bool raw;	   /* not in frames */
 	bool ends_at_time; /* not before */
 	bool from_zero;	   /* it begins with the first byte that the unit wrote to the buffer */
-	bool joins; /* the piece before goes on here, in the file too */
+	bool joins;	   /* the piece before goes on here, in the file too */
 	int cpu;
 	int32_t pid, tid; /* whose record it is; -1 */
 };
@@ -34,14 +34,15 @@ struct cs_buffer {
 	struct cs_piece *pieces;
 	size_t nr, max;
 	enum cs_format format; /* of what is not raw */
-	bool speculated[CS_NR_IDS]; /* a synchronisation point of the unit starts with speculated elements */
+	/* a synchronisation point of the unit starts with speculated elements */
+	bool speculated[CS_NR_IDS];
 	struct cs_sync_scan raw_scan; /* of what is raw */
 	int cpu;
 	int32_t tid;
 	bool of_one_thread;
-	bool broken; /* while it is filled: what comes does not continue the last piece */
+	bool broken;	  /* while it is filled: what comes does not continue the last piece */
 	bool cpu_unknown; /* of raw trace: units are taken to be alike, as perf does */
-	int fd; /* a snapshot's; -1: the perf.data file */
+	int fd;		  /* a snapshot's; -1: the perf.data file */
 	/* what the frames hold, by trace ID */
 	uint64_t nr_bytes[CS_NR_IDS];
 };
@@ -111,15 +112,19 @@ int32_t cs_stream_tid(const struct cs_stream *s, const ocsd_pe_context *context)
 /* By the number that the CPU traced, if there is such a thread; else by the records. */
 void cs_stream_whose(const struct cs_stream *s, int32_t context, size_t piece, uint64_t off,
 		     uint64_t time, int32_t *pid, int32_t *tid);
-/* The trace at off was made later than since, not later than until: by records, and by execs in the flow. */
+/*
+ * The trace at off was made later than since, not later than until: by records, and by execs in the
+ * flow.
+ */
 void cs_stream_bounds(const struct cs_stream *s, size_t piece, uint64_t off, uint64_t *since,
 		      uint64_t *until);
 /* Whose code is read for the trace at off. False: nothing is different from what it was. */
 bool cs_stream_memory(const struct cs_stream *s, struct cs_memory *mem, int32_t pid, int32_t tid,
 		      size_t piece, uint64_t off);
 /*
- * The times of a piece are coarse: where an exec lies between them, the trace itself shows which part
- * is of which program. Only of a thread's own trace, not in frames, where offsets are not exact.
+ * The times of a piece are coarse: where an exec lies between them, the trace itself shows which
+ * part is of which program. Only of a thread's own trace, not in frames, where offsets are not
+ * exact.
  */
 void cs_stream_find_execs(struct cs_stream *s);
 /* The next event, which lives until the one after it is asked for; NULL at the end. */

@@ -151,10 +151,10 @@ static void do_create(void *arg)
 	struct call *call = arg;
 	struct cs_tree *tree = call->tree;
 	enum cs_format format = tree->opts.format;
-	uint32_t flags = format == CS_FORMAT_FRAMES ? OCSD_DFRMTR_FRAME_MEM_ALIGN
-			 : format == CS_FORMAT_HSYNC
-				 ? OCSD_DFRMTR_HAS_FSYNCS | OCSD_DFRMTR_HAS_HSYNCS
-				 : OCSD_DFRMTR_HAS_FSYNCS;
+	uint32_t flags =
+		format == CS_FORMAT_FRAMES ? OCSD_DFRMTR_FRAME_MEM_ALIGN :
+		format == CS_FORMAT_HSYNC  ? OCSD_DFRMTR_HAS_FSYNCS | OCSD_DFRMTR_HAS_HSYNCS :
+					     OCSD_DFRMTR_HAS_FSYNCS;
 
 	/* a driver puts four syncs where its buffer lost bytes */
 	if (format == CS_FORMAT_FRAMES)
@@ -166,9 +166,10 @@ static void do_create(void *arg)
 		ocsd_def_errlog_set_strprint_cb(listener, NULL, ignore_line);
 		logger = true;
 	}
-	tree->handle = ocsd_create_dcd_tree(format == CS_FORMAT_SOURCE ? OCSD_TRC_SRC_SINGLE
-								       : OCSD_TRC_SRC_FRAME_FORMATTED,
-					    format == CS_FORMAT_SOURCE ? 0 : flags);
+	tree->handle =
+		ocsd_create_dcd_tree(format == CS_FORMAT_SOURCE ? OCSD_TRC_SRC_SINGLE :
+								  OCSD_TRC_SRC_FRAME_FORMATTED,
+				     format == CS_FORMAT_SOURCE ? 0 : flags);
 	if (tree->handle == C_API_INVALID_TREE_HANDLE) {
 		call->ret = OCSD_ERR_MEM;
 		return;
@@ -225,8 +226,8 @@ static void do_unit(void *arg)
 	if (!names[unit->protocol].name)
 		return;
 	call->ret = ocsd_dt_create_decoder(tree->handle, names[unit->protocol].name,
-					   tree->opts.element ? OCSD_CREATE_FLG_FULL_DECODER
-							      : OCSD_CREATE_FLG_PACKET_PROC,
+					   tree->opts.element ? OCSD_CREATE_FLG_FULL_DECODER :
+								OCSD_CREATE_FLG_PACKET_PROC,
 					   &unit->regs, &id);
 	if (call->ret)
 		return;
@@ -270,7 +271,8 @@ static void do_memory_changed(void *arg)
 						 on_read, tree);
 }
 
-static int run(struct cs_tree *tree, void (*fn)(void *arg), struct call *call, char *why, size_t size)
+static int run(struct cs_tree *tree, void (*fn)(void *arg), struct call *call, char *why,
+	       size_t size)
 {
 	int ret;
 
@@ -411,8 +413,8 @@ static int operation(struct cs_tree *tree, ocsd_datapath_op_t op, char *why, siz
 	return ret;
 }
 
-int cs_tree_feed(struct cs_tree *tree, uint64_t off, const uint8_t *data, size_t size,
-		 size_t *used, char *why, size_t why_size)
+int cs_tree_feed(struct cs_tree *tree, uint64_t off, const uint8_t *data, size_t size, size_t *used,
+		 char *why, size_t why_size)
 {
 	size_t grain = cs_tree_grain(tree->opts.format);
 	char ignored[96];
@@ -424,7 +426,8 @@ int cs_tree_feed(struct cs_tree *tree, uint64_t off, const uint8_t *data, size_t
 		return -EIO;
 	}
 	while (!ret && *used < size) {
-		struct call call = {.op = OCSD_OP_DATA, .data = data + *used,
+		struct call call = {.op = OCSD_OP_DATA,
+				    .data = data + *used,
 				    .size = (uint32_t)(size - *used)};
 
 		tree->fed = off + *used;
@@ -438,7 +441,8 @@ int cs_tree_feed(struct cs_tree *tree, uint64_t off, const uint8_t *data, size_t
 			continue;
 		last_error(why, why_size);
 		if (call.used < grain)
-			*used += grain - call.used < size - *used ? grain - call.used : size - *used;
+			*used +=
+				grain - call.used < size - *used ? grain - call.used : size - *used;
 		*used -= *used < size ? *used % grain : 0;
 		tree->fed = off + *used;
 		ret = operation(tree, OCSD_OP_RESET, ignored, sizeof(ignored));

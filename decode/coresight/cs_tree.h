@@ -19,7 +19,8 @@ struct cs_packet {
 };
 
 struct cs_tree_opts {
-	enum cs_format format; /* DSTREAM: without its footers, they are taken off before */
+	/* DSTREAM: without its footers, they are taken off before */
+	enum cs_format format;
 	void (*packet)(void *ctx, const struct cs_packet *pkt); /* NULL: not wanted */
 	/* NULL: packets only, nothing is followed */
 	void (*element)(void *ctx, uint64_t off, uint8_t id, const ocsd_generic_trace_elem *elem);
@@ -40,10 +41,11 @@ void cs_tree_free(struct cs_tree *tree);
 /*
  * Bytes at offset off, which continue those before. How many the library takes at a time:
  * cs_tree_grain(). 0; -EBADMSG: what it could not go on with is in why, it was reset, *used
- * bytes are done with (more than 0); other negative: the tree is broken, only cs_tree_free() is left.
+ * bytes are done with (more than 0); other negative: the tree is broken, only cs_tree_free() is
+ * left.
  */
-int cs_tree_feed(struct cs_tree *tree, uint64_t off, const uint8_t *data, size_t size,
-		 size_t *used, char *why, size_t why_size);
+int cs_tree_feed(struct cs_tree *tree, uint64_t off, const uint8_t *data, size_t size, size_t *used,
+		 char *why, size_t why_size);
 size_t cs_tree_grain(enum cs_format format);
 /* What follows does not continue. */
 int cs_tree_reset(struct cs_tree *tree, char *why, size_t why_size);

@@ -74,7 +74,10 @@ void cs_stream_bounds(const struct cs_stream *s, size_t piece, uint64_t off, uin
 	}
 }
 
-/* Do the records contain all that was mapped from the thread's first trace on? A flight recorder's may not. */
+/*
+ * Do the records contain all that was mapped from the thread's first trace on? A flight recorder's
+ * may not.
+ */
 static bool from_start(const struct cs_stream *s, int32_t tid)
 {
 	const struct sideband *sb = &s->dec->sideband;
@@ -83,7 +86,7 @@ static bool from_start(const struct cs_stream *s, int32_t tid)
 }
 
 bool cs_stream_memory(const struct cs_stream *s, struct cs_memory *mem, int32_t pid, int32_t tid,
-		       size_t piece, uint64_t off)
+		      size_t piece, uint64_t off)
 {
 	uint64_t since, until;
 
@@ -122,7 +125,10 @@ static bool add_exec(struct cs_stream *s, size_t piece, uint64_t off, uint64_t t
 	return true;
 }
 
-/* Was the last program of the records already running at the end of the piece, and every start seen? */
+/*
+ * Was the last program of the records already running at the end of the piece, and every start
+ * seen?
+ */
 static bool all_found(const struct cs_piece *p, bool last, const struct cs_starts *starts)
 {
 	return last && p->ends_at_time && !starts->lost && !starts->open &&
@@ -146,10 +152,10 @@ static size_t starts_in(const struct cs_piece *p, const struct cs_starts *starts
 }
 
 /*
- * The execs of a piece, in its trace: as many starts of programs as records of execs, each where its
- * program begins. Where there are fewer starts, the piece began after the first execs (the records
- * contain only a lower bound for that); where there are more, the recorder did not keep the first
- * records. That holds only if no start can be missing at the end.
+ * The execs of a piece, in its trace: as many starts of programs as records of execs, each where
+ * its program begins. Where there are fewer starts, the piece began after the first execs (the
+ * records contain only a lower bound for that); where there are more, the recorder did not keep the
+ * first records. That holds only if no start can be missing at the end.
  */
 static void match_execs(struct cs_stream *s, size_t piece, const struct image_between *b,
 			const struct cs_starts *starts)

@@ -66,8 +66,7 @@ static void put_totals(FILE *out, const struct totals *totals)
 	for (unsigned int i = 0; i < totals->nr_other; i++)
 		put_total(out, totals->other[i].type, totals->other[i].nr);
 	if (totals->nr_rest)
-		fprintf(out, "  %-20s %10" PRIu64 "\n", "other unknown kinds",
-			totals->nr_rest);
+		fprintf(out, "  %-20s %10" PRIu64 "\n", "other unknown kinds", totals->nr_rest);
 	fprintf(out, "records of unknown kind: %" PRIu64 "\n", totals->nr_unknown);
 }
 
@@ -83,8 +82,7 @@ static void put_header(struct auxtap_perfdata *pd, FILE *out)
 	static const char *const forms[] = {"file", "pipe", "directory"};
 	const struct auxtap_perfdata_info *info = auxtap_perfdata_info(pd);
 
-	fprintf(out, "%s: perf.data, %s form\n", auxtap_perfdata_path(pd),
-		forms[info->form]);
+	fprintf(out, "%s: perf.data, %s form\n", auxtap_perfdata_path(pd), forms[info->form]);
 	fprintf(out, "data: offset 0x%" PRIx64 ", size 0x%" PRIx64 "%s\n", info->data_off,
 		info->data_size,
 		info->unfinished ? " (the recorder did not finish this file)" : "");
@@ -109,8 +107,8 @@ static void put_header(struct auxtap_perfdata *pd, FILE *out)
 
 static int put_note(void *ctx, uint32_t type, const void *data, size_t size)
 {
-	static const char *const names[] = {"?",	"capture", "crash", "thread", "memory",
-					    "maps", "gap",	   "image", "reader"};
+	static const char *const names[] = {"?",    "capture", "crash", "thread", "memory",
+					    "maps", "gap",     "image", "reader"};
 	FILE *out = ctx;
 
 	fprintf(out, "note %u %s: %zu bytes\n", type,
@@ -178,8 +176,8 @@ int dump_raw_sideband(const char *path, uint64_t sample_type, const struct dump_
 	return ret == -EBADMSG && !ferror(opts->out) ? 1 : ret;
 }
 
-static int walk(struct auxtap_perfdata *pd, const struct dump_opts *opts,
-		struct dump_trace *trace, struct totals *totals, struct auxtap_error *err)
+static int walk(struct auxtap_perfdata *pd, const struct dump_opts *opts, struct dump_trace *trace,
+		struct totals *totals, struct auxtap_error *err)
 {
 	struct auxtap_record rec;
 	int ret, failed;
@@ -188,8 +186,7 @@ static int walk(struct auxtap_perfdata *pd, const struct dump_opts *opts,
 	while ((ret = auxtap_perfdata_next(pd, &rec, err)) > 0) {
 		count(totals, rec.header->type);
 		put_record(&rec, opts->out);
-		if (trace && rec.header->type == AUXTAP_RECORD_AUXTRACE &&
-		    !rec.decompressed) {
+		if (trace && rec.header->type == AUXTAP_RECORD_AUXTRACE && !rec.decompressed) {
 			ret = dump_trace_next(trace, opts->out, err);
 			if (ret < 0)
 				return ret;
@@ -212,8 +209,7 @@ int dump_perfdata(struct auxtap_perfdata *pd, const struct dump_opts *opts,
 	int ret, notes;
 
 	if (!totals)
-		return auxtap_error_set(err, -ENOMEM, auxtap_perfdata_path(pd),
-					"no memory");
+		return auxtap_error_set(err, -ENOMEM, auxtap_perfdata_path(pd), "no memory");
 	if (opts->packets) {
 		ret = dump_trace_open(&trace, pd, err);
 		if (ret)
@@ -227,17 +223,13 @@ int dump_perfdata(struct auxtap_perfdata *pd, const struct dump_opts *opts,
 		goto out;
 	put_totals(out, totals);
 	if (totals->undecoded)
-		fprintf(out,
-			"AUXTRACE records with packets that cannot be decoded: %" PRIu64
-			"\n",
+		fprintf(out, "AUXTRACE records with packets that cannot be decoded: %" PRIu64 "\n",
 			totals->undecoded);
 	if (ret) {
-		fprintf(out, "damaged at offset %" PRIu64 ": %s\n", err->offset,
-			err->why);
+		fprintf(out, "damaged at offset %" PRIu64 ": %s\n", err->offset, err->why);
 		ret = 1;
 	} else if (notes) {
-		fprintf(out, "damaged at offset %" PRIu64 ": %s\n", note_err.offset,
-			note_err.why);
+		fprintf(out, "damaged at offset %" PRIu64 ": %s\n", note_err.offset, note_err.why);
 		if (err)
 			*err = note_err;
 		ret = 1;

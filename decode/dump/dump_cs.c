@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PIECE	  (64u << 10)
+#define PIECE	    (64u << 10)
 #define BYTES_WIDTH 37 /* of a packet's bytes as a column */
-#define MAX_BYTES 32 /* of a packet, listed; only what is out of step is longer */
+#define MAX_BYTES   32 /* of a packet, listed; only what is out of step is longer */
 
 static uint64_t shown(const struct dump_cs *dump, uint64_t off)
 {
@@ -81,8 +81,8 @@ int dump_cs_bytes(struct dump_cs *dump, struct cs_tree *tree, struct cs_bytes *b
 		if (frames)
 			cs_frames_add(frames, off, bytes->buf, (size_t)got);
 		while (done < (size_t)got) {
-			ret = cs_tree_feed(tree, off + done, bytes->buf + done,
-					   (size_t)got - done, &used, why, sizeof(why));
+			ret = cs_tree_feed(tree, off + done, bytes->buf + done, (size_t)got - done,
+					   &used, why, sizeof(why));
 			done += used;
 			if (ret)
 				list_error(dump, off + done, why);
@@ -177,8 +177,12 @@ static int list_buffer(struct snapshot_dump *sd, size_t number, struct cs_tree *
 		       struct auxtap_error *err)
 {
 	const struct cs_snapshot_buffer *buffer = &sd->ss->buffers[number];
-	struct cs_bytes bytes = {.pread = read_fd, .ctx = sd, .format = buffer->format,
-				 .size = size, .piece = PIECE, .buf = sd->buf};
+	struct cs_bytes bytes = {.pread = read_fd,
+				 .ctx = sd,
+				 .format = buffer->format,
+				 .size = size,
+				 .piece = PIECE,
+				 .buf = sd->buf};
 	struct cs_frames *frames = NULL;
 	char why[192];
 	int ret;
@@ -201,7 +205,8 @@ static int list_buffer(struct snapshot_dump *sd, size_t number, struct cs_tree *
 static int open_buffer(struct snapshot_dump *sd, size_t number, struct auxtap_error *err)
 {
 	const struct cs_snapshot_buffer *buffer = &sd->ss->buffers[number];
-	struct cs_tree_opts opts = {.format = buffer->format, .packet = dump_cs_packet,
+	struct cs_tree_opts opts = {.format = buffer->format,
+				    .packet = dump_cs_packet,
 				    .ctx = &sd->dump};
 	const struct cs_unit *units[CS_NR_IDS];
 	struct cs_tree *tree;
@@ -246,8 +251,8 @@ static int list_snapshot(struct cs_snapshot *ss, const char *name, const struct 
 	for (size_t i = 0; !ret && opts->packets && i < ss->nr_buffers; i++) {
 		sd.fd = open(ss->buffers[i].path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 		if (sd.fd < 0)
-			ret = auxtap_error_set(err, -errno, ss->buffers[i].path,
-					       "cannot open: %s", strerror(errno));
+			ret = auxtap_error_set(err, -errno, ss->buffers[i].path, "cannot open: %s",
+					       strerror(errno));
 		else
 			ret = open_buffer(&sd, i, err);
 		if (sd.fd >= 0)
@@ -256,7 +261,8 @@ static int list_snapshot(struct cs_snapshot *ss, const char *name, const struct 
 	if (!ret)
 		ret = dump_output_failed(opts->out);
 	if (!ret && sd.dump.nr_errors)
-		ret = auxtap_error_set(err, 1, name, "%" PRIu64 " stretches of the trace cannot be decoded",
+		ret = auxtap_error_set(err, 1, name,
+				       "%" PRIu64 " stretches of the trace cannot be decoded",
 				       sd.dump.nr_errors);
 	free(sd.buf);
 	cs_snapshot_free(ss);
@@ -270,7 +276,8 @@ int dump_snapshot(const char *dir, const struct dump_opts *opts, struct auxtap_e
 
 	if (ret)
 		return ret;
-	fprintf(opts->out, "%s: CoreSight snapshot, packets by OpenCSD %s\n", dir, cs_tree_version());
+	fprintf(opts->out, "%s: CoreSight snapshot, packets by OpenCSD %s\n", dir,
+		cs_tree_version());
 	return list_snapshot(&ss, dir, opts, err);
 }
 
@@ -278,7 +285,8 @@ int dump_raw_etm(const char *path, const struct auxtap_raw_opts *raw, const stru
 		 struct auxtap_error *err)
 {
 	struct cs_snapshot ss;
-	int ret = cs_snapshot_bare(&ss, path, raw->etm_format, raw->etm_configs, raw->nr_etm_configs, err);
+	int ret = cs_snapshot_bare(&ss, path, raw->etm_format, raw->etm_configs,
+				   raw->nr_etm_configs, err);
 
 	if (ret)
 		return ret;

@@ -25,7 +25,10 @@ int dump_cs_bytes(struct dump_cs *dump, struct cs_tree *tree, struct cs_bytes *b
 struct dump_cs_file;
 int dump_cs_open(struct dump_cs_file **file, struct auxtap_perfdata *pd, struct auxtap_error *err);
 void dump_cs_close(struct dump_cs_file *file);
-/* Those of the record whose trace begins there in the file. 0, 1: some could not be decoded; negative. */
+/*
+ * Those of the record whose trace begins there in the file. 0, 1: some could not be decoded;
+ * negative.
+ */
 int dump_cs_record(struct dump_cs_file *file, uint64_t trace_off, uint64_t trace_size, FILE *out,
 		   struct auxtap_error *err);
 

@@ -65,10 +65,11 @@ static int find_places(struct dump_cs_file *file)
 		return -ENOMEM;
 	for (size_t i = 0; i < file->pieces.nr; i++)
 		for (size_t j = 0; j < file->pieces.buffers[i].nr; j++)
-			file->places[file->nr++] = (struct place){
-				.file_off = file->pieces.buffers[i].pieces[j].file_off,
-				.buffer = (uint32_t)i,
-				.piece = j};
+			file->places[file->nr++] =
+				(struct place){.file_off =
+						       file->pieces.buffers[i].pieces[j].file_off,
+					       .buffer = (uint32_t)i,
+					       .piece = j};
 	qsort(file->places, file->nr, sizeof(*file->places), by_place);
 	return 0;
 }
@@ -114,24 +115,31 @@ static int new_tree(struct dump_cs_file *file, struct buffer_state *state,
 		    struct auxtap_error *err)
 {
 	const struct cs_tree_opts opts = {.format = p->raw ? CS_FORMAT_SOURCE : CS_FORMAT_FRAMES,
-					  .packet = dump_cs_packet, .ctx = &file->dump};
+					  .packet = dump_cs_packet,
+					  .ctx = &file->dump};
 
 	cs_tree_free(state->tree);
 	state->tree = NULL;
 	state->raw = p->raw;
 	state->cpu = p->cpu;
-	state->nr = cs_config_units(&file->config, p->raw ? p->cpu : buffer->cpu, p->raw, state->units);
+	state->nr =
+		cs_config_units(&file->config, p->raw ? p->cpu : buffer->cpu, p->raw, state->units);
 	return cs_tree_new(&state->tree, &opts, state->units, state->nr, err);
 }
 
-static int list_piece(struct dump_cs_file *file, const struct place *place, struct auxtap_error *err)
+static int list_piece(struct dump_cs_file *file, const struct place *place,
+		      struct auxtap_error *err)
 {
 	const struct cs_buffer *buffer = &file->pieces.buffers[place->buffer];
 	const struct cs_piece *p = &buffer->pieces[place->piece];
 	struct buffer_state *state = &file->states[place->buffer];
-	struct cs_bytes bytes = {.pread = read_file, .ctx = file, .piece = PIECE, .buf = file->buf,
+	struct cs_bytes bytes = {.pread = read_file,
+				 .ctx = file,
+				 .piece = PIECE,
+				 .buf = file->buf,
 				 .format = p->raw ? CS_FORMAT_SOURCE : CS_FORMAT_FRAMES,
-				 .file_off = p->file_off, .size = p->size};
+				 .file_off = p->file_off,
+				 .size = p->size};
 	struct auxtap_error why_not = AUXTAP_ERROR_INIT;
 	struct cs_frames *frames = NULL;
 	char why[192];
@@ -144,8 +152,8 @@ static int list_piece(struct dump_cs_file *file, const struct place *place, stru
 	if (p->cpu >= 0)
 		fprintf(file->dump.out, ", CPU %d", p->cpu);
 	if (p->nr_seen)
-		fprintf(file->dump.out, ", 0x%" PRIx64 " bytes before it are the ones listed already",
-			p->nr_seen);
+		fprintf(file->dump.out,
+			", 0x%" PRIx64 " bytes before it are the ones listed already", p->nr_seen);
 	fputs(p->joins ? ", goes on\n" : "\n", file->dump.out);
 	if (!state->tree || !p->joins || state->raw != p->raw || (p->raw && state->cpu != p->cpu))
 		ret = new_tree(file, state, buffer, p, &why_not);

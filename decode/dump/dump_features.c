@@ -107,8 +107,8 @@ static void put_numbers(struct section *s, size_t size, unsigned int nr, FILE *o
 	}
 }
 
-static void put_feature(struct auxtap_perfdata *pd, unsigned int number,
-			struct section *s, FILE *out)
+static void put_feature(struct auxtap_perfdata *pd, unsigned int number, struct section *s,
+			FILE *out)
 {
 	switch (number) {
 	case 2:

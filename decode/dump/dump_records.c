@@ -46,7 +46,8 @@ void dump_text(FILE *out, const void *text, size_t size)
 	const unsigned char *p = text;
 
 	for (size_t i = 0, plain; i < size && p[i]; i += plain) {
-		for (plain = 0; i + plain < size && p[i + plain] >= 0x20 && p[i + plain] != 0x7f; plain++)
+		for (plain = 0; i + plain < size && p[i + plain] >= 0x20 && p[i + plain] != 0x7f;
+		     plain++)
 			;
 		if (plain) {
 			fwrite(p + i, 1, plain, out);
@@ -130,7 +131,7 @@ static const struct bit_name aux_bits[] = {
 static const char *pmu_type(uint32_t type)
 {
 	static const char *const names[] = {"hardware", "software", "tracepoint",
-					    "hw_cache", "raw",      "breakpoint"};
+					    "hw_cache", "raw",	    "breakpoint"};
 
 	return type < NR(names) ? names[type] : "pmu";
 }
@@ -143,11 +144,11 @@ void dump_attr(FILE *out, const struct perf_event_attr *attr)
 		fprintf(out, ", config1 0x%" PRIx64, (uint64_t)attr->config1);
 	if (attr->config2)
 		fprintf(out, ", config2 0x%" PRIx64, (uint64_t)attr->config2);
-	fprintf(out, ", %s %" PRIu64 ", sample_type ",
-		attr->freq ? "frequency" : "period", (uint64_t)attr->sample_period);
+	fprintf(out, ", %s %" PRIu64 ", sample_type ", attr->freq ? "frequency" : "period",
+		(uint64_t)attr->sample_period);
 	put_bits(out, attr->sample_type, sample_bits, NR(sample_bits));
-#define FLAG(name)                                                                       \
-	if (attr->name)                                                                  \
+#define FLAG(name)      \
+	if (attr->name) \
 	fputs(", " #name, out)
 	FLAG(disabled);
 	FLAG(inherit);
@@ -175,8 +176,8 @@ static void put_mmap(struct body *b, FILE *out)
 	uint32_t pid = u32(b), tid = u32(b);
 	uint64_t addr = u64(b), len = u64(b), pgoff = u64(b);
 
-	fprintf(out, "%d/%d [0x%" PRIx64 "(0x%" PRIx64 ") @ 0x%" PRIx64 "] ", (int)pid,
-		(int)tid, addr, len, pgoff);
+	fprintf(out, "%d/%d [0x%" PRIx64 "(0x%" PRIx64 ") @ 0x%" PRIx64 "] ", (int)pid, (int)tid,
+		addr, len, pgoff);
 	rest_as_text(b, out);
 }
 
@@ -185,8 +186,8 @@ static void put_mmap2(const struct perf_event_header *header, struct body *b, FI
 	uint32_t pid = u32(b), tid = u32(b), prot;
 	uint64_t addr = u64(b), len = u64(b), pgoff = u64(b);
 
-	fprintf(out, "%d/%d [0x%" PRIx64 "(0x%" PRIx64 ") @ 0x%" PRIx64 " ", (int)pid,
-		(int)tid, addr, len, pgoff);
+	fprintf(out, "%d/%d [0x%" PRIx64 "(0x%" PRIx64 ") @ 0x%" PRIx64 " ", (int)pid, (int)tid,
+		addr, len, pgoff);
 	if (header->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
 		size_t size = get(b, 1);
 
@@ -256,17 +257,16 @@ static void put_aux(struct body *b, FILE *out)
 static void put_switch(const struct auxtap_record *rec, struct body *b, FILE *out)
 {
 	uint16_t misc = rec->header->misc;
-	const char *way = !(misc & PERF_RECORD_MISC_SWITCH_OUT)        ? "in"
-			  : misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? "out preempt"
-								       : "out";
+	const char *way = !(misc & PERF_RECORD_MISC_SWITCH_OUT)	     ? "in" :
+			  misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? "out preempt" :
+								       "out";
 
 	fputs(way, out);
 	if (rec->header->type == PERF_RECORD_SWITCH_CPU_WIDE) {
 		uint32_t pid = u32(b), tid = u32(b);
 
-		fprintf(out, " %s %d/%d",
-			misc & PERF_RECORD_MISC_SWITCH_OUT ? "next" : "prev", (int)pid,
-			(int)tid);
+		fprintf(out, " %s %d/%d", misc & PERF_RECORD_MISC_SWITCH_OUT ? "next" : "prev",
+			(int)pid, (int)tid);
 	}
 }
 
@@ -288,8 +288,7 @@ static void put_ksymbol(struct body *b, FILE *out)
 	uint64_t addr = u64(b);
 	uint32_t len = u32(b), type = (uint32_t)get(b, 2), flags = (uint32_t)get(b, 2);
 
-	fprintf(out, "addr 0x%" PRIx64 " len %u type %u flags 0x%x ", addr, len, type,
-		flags);
+	fprintf(out, "addr 0x%" PRIx64 " len %u type %u flags 0x%x ", addr, len, type, flags);
 	rest_as_text(b, out);
 }
 
@@ -330,8 +329,8 @@ static bool kernel_body(const struct auxtap_record *rec, struct body *b, FILE *o
 	case PERF_RECORD_UNTHROTTLE:
 		first = u64(b);
 		second = u64(b);
-		fprintf(out, "at %" PRIu64 " id %" PRIu64 " stream %" PRIu64, first,
-			second, u64(b));
+		fprintf(out, "at %" PRIu64 " id %" PRIu64 " stream %" PRIu64, first, second,
+			u64(b));
 		break;
 	case PERF_RECORD_READ:
 	case PERF_RECORD_ITRACE_START:
@@ -364,8 +363,8 @@ static bool kernel_body(const struct auxtap_record *rec, struct body *b, FILE *o
 	case PERF_RECORD_TEXT_POKE:
 		first = u64(b);
 		second = get(b, 2);
-		fprintf(out, "addr 0x%" PRIx64 " old %u new %u bytes", first,
-			(unsigned int)second, (unsigned int)get(b, 2));
+		fprintf(out, "addr 0x%" PRIx64 " old %u new %u bytes", first, (unsigned int)second,
+			(unsigned int)get(b, 2));
 		break;
 	case PERF_RECORD_AUX_OUTPUT_HW_ID:
 		fprintf(out, "hw_id 0x%" PRIx64, u64(b));
@@ -380,8 +379,8 @@ static bool kernel_body(const struct auxtap_record *rec, struct body *b, FILE *o
 
 static void put_auxtrace_info(struct body *b, FILE *out)
 {
-	static const char *const families[] = {"?", "intel_pt", "intel_bts", "cs_etm",
-					       "arm_spe"};
+	static const char *const families[] = {"?", "intel_pt", "intel_bts", "cs_etm", "arm_spe"};
+	/* clang-format off */
 	static const char *const pt[AUXTAP_PT_INFO_NR] = {
 		"pmu_type",
 		"time_shift",
@@ -401,6 +400,7 @@ static void put_auxtrace_info(struct body *b, FILE *out)
 		"max_nonturbo_ratio",
 		"filter_str_len",
 	};
+	/* clang-format on */
 	uint32_t type = u32(b);
 
 	u32(b);
@@ -437,8 +437,8 @@ static void put_auxtrace_error(struct body *b, FILE *out)
 	 * size. */
 	if (left(b) > 64)
 		time = u64(b);
-	fprintf(out, "type %u code %u cpu %d %d/%d ip 0x%" PRIx64 " time %" PRIu64 ": ",
-		type, code, (int)cpu, (int)pid, (int)tid, ip, time);
+	fprintf(out, "type %u code %u cpu %d %d/%d ip 0x%" PRIx64 " time %" PRIu64 ": ", type, code,
+		(int)cpu, (int)pid, (int)tid, ip, time);
 	room = left(b) < 64 ? left(b) : 64;
 	dump_text(out, b->p, room);
 	b->p = b->end;
@@ -460,8 +460,7 @@ static void put_time_conv(struct body *b, FILE *out)
 {
 	uint64_t shift = u64(b), mult = u64(b), zero = u64(b);
 
-	fprintf(out, "shift %" PRIu64 " mult %" PRIu64 " zero 0x%" PRIx64, shift, mult,
-		zero);
+	fprintf(out, "shift %" PRIu64 " mult %" PRIu64 " zero 0x%" PRIx64, shift, mult, zero);
 	if (left(b) >= 16) {
 		uint64_t cycles = u64(b), mask = u64(b);
 
@@ -553,10 +552,9 @@ static bool user_body(const struct auxtap_record *rec, struct body *b, FILE *out
 		break;
 	case AUXTAP_RECORD_HEADER_FEATURE:
 		number = u64(b);
-		name = number < 256 ? auxtap_perfdata_feature_name((unsigned int)number)
-				    : NULL;
-		fprintf(out, "%s (%" PRIu64 "), %zu bytes", name ? name : "unknown",
-			number, left(b));
+		name = number < 256 ? auxtap_perfdata_feature_name((unsigned int)number) : NULL;
+		fprintf(out, "%s (%" PRIu64 "), %zu bytes", name ? name : "unknown", number,
+			left(b));
 		break;
 	case AUXTAP_RECORD_COMPRESSED:
 		fprintf(out, "%zu bytes", left(b));

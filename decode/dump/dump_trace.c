@@ -32,7 +32,7 @@ struct queue {
 struct trace_record {
 	uint32_t queue;
 	bool continues, continued; /* the one before, by the one behind */
-	uint64_t size; /* without the padding that the one behind shows to be one */
+	uint64_t size;		   /* without the padding that the one behind shows to be one */
 };
 
 struct dump_trace {
@@ -62,8 +62,7 @@ static int print_pt_packet(FILE *out, const struct auxtap_packet *pkt)
 		operands++;
 	fprintf(out, "%016" PRIx64 "  %-32s  ", pkt->offset, bytes);
 	if (pkt->has_ip)
-		fprintf(out, "%-9s  %-25s ip   %016" PRIx64 "\n", pkt->name, operands,
-			pkt->ip);
+		fprintf(out, "%-9s  %-25s ip   %016" PRIx64 "\n", pkt->name, operands, pkt->ip);
 	else if (has_ip_payload)
 		fprintf(out, "%-9s  %-25s ip   <suppressed>\n", pkt->name, operands);
 	else if (*operands)
@@ -94,13 +93,13 @@ static int print_and_count(void *ctx, const struct auxtap_packet *pkt)
 	struct counted *counted = ctx;
 
 	counted->errors += !strcmp(pkt->name, "error");
-	return counted->family == AUXTAP_AUXTRACE_ARM_SPE ? print_spe_packet(counted->out, pkt)
-							  : print_pt_packet(counted->out, pkt);
+	return counted->family == AUXTAP_AUXTRACE_ARM_SPE ? print_spe_packet(counted->out, pkt) :
+							    print_pt_packet(counted->out, pkt);
 }
 
-static int packets_piece(struct counted *counted, union packet_stream *stream,
-			 const void *trace, size_t size, uint64_t offset, bool last,
-			 size_t *used, struct auxtap_error *err)
+static int packets_piece(struct counted *counted, union packet_stream *stream, const void *trace,
+			 size_t size, uint64_t offset, bool last, size_t *used,
+			 struct auxtap_error *err)
 {
 	if (counted->family == AUXTAP_AUXTRACE_ARM_SPE)
 		return spe_packets_piece(&stream->spe, trace, size, offset, last, used,
@@ -130,8 +129,8 @@ static ssize_t fill(int fd, unsigned char *buf, size_t room)
 	return (ssize_t)got;
 }
 
-static int raw_stream(int fd, const char *path, const struct dump_opts *opts,
-		      unsigned char *buf, struct auxtap_error *err)
+static int raw_stream(int fd, const char *path, const struct dump_opts *opts, unsigned char *buf,
+		      struct auxtap_error *err)
 {
 	struct counted counted = {opts->family, opts->out, 0};
 	union packet_stream stream = {0};
@@ -156,8 +155,7 @@ static int raw_stream(int fd, const char *path, const struct dump_opts *opts,
 		memmove(buf, buf + used, have);
 	} while (!last);
 	if (!offset)
-		return auxtap_error_set_at(err, -EBADMSG, path, 0,
-					   "is empty: no trace (offset 0)");
+		return auxtap_error_set_at(err, -EBADMSG, path, 0, "is empty: no trace (offset 0)");
 	if (counted.errors) {
 		auxtap_error_set(err, -EBADMSG, path,
 				 "%" PRIu64 " stretches of the trace cannot be decoded",
@@ -176,8 +174,7 @@ int dump_raw(const char *path, const struct dump_opts *opts, struct auxtap_error
 	if (!buf)
 		ret = auxtap_error_set(err, -ENOMEM, path, "no memory");
 	else if (fd < 0)
-		ret = auxtap_error_set(err, -errno, path, "cannot open: %s",
-				       strerror(errno));
+		ret = auxtap_error_set(err, -errno, path, "cannot open: %s", strerror(errno));
 	else
 		ret = raw_stream(fd, path, opts, buf, err);
 	if (fd > STDIN_FILENO)
@@ -212,8 +209,8 @@ static int by_buffer(const void *a, const void *b)
 }
 
 /* Does b begin where a ends, but for a padding to 8? */
-static bool continues(const struct auxtap_perfdata_aux *a,
-		      const struct auxtap_perfdata_aux *b, uint64_t *size)
+static bool continues(const struct auxtap_perfdata_aux *a, const struct auxtap_perfdata_aux *b,
+		      uint64_t *size)
 {
 	uint64_t distance = b->head.offset - a->head.offset;
 
@@ -288,8 +285,7 @@ int dump_trace_open(struct dump_trace **tracep, struct auxtap_perfdata *pd,
 	return 0;
 fail:
 	dump_trace_close(trace);
-	return auxtap_error_set(err, ret, auxtap_perfdata_path(pd),
-				"no memory for its traces");
+	return auxtap_error_set(err, ret, auxtap_perfdata_path(pd), "no memory for its traces");
 }
 
 void dump_trace_close(struct dump_trace *trace)
@@ -326,17 +322,16 @@ static int dump_record(struct dump_trace *trace, const struct auxtap_perfdata_au
 		got = auxtap_perfdata_pread(trace->pd, trace->buf + have, want,
 					    aux->trace_off + at);
 		if (got != (ssize_t)want)
-			return auxtap_error_set_at(
-				err, -EBADMSG, auxtap_perfdata_path(trace->pd),
-				aux->trace_off + at,
-				"the trace at offset %" PRIu64 " cannot be read",
-				aux->trace_off + at);
+			return auxtap_error_set_at(err, -EBADMSG, auxtap_perfdata_path(trace->pd),
+						   aux->trace_off + at,
+						   "the trace at offset %" PRIu64 " cannot be read",
+						   aux->trace_off + at);
 		have += want;
 		at += want;
 		last = at == record->size;
 		ret = packets_piece(counted, &q->stream, trace->buf, have,
-				    aux->head.offset + at - have, last && !record->continued,
-				    &used, err);
+				    aux->head.offset + at - have, last && !record->continued, &used,
+				    err);
 		if (ret)
 			return ret;
 		have -= used;
@@ -362,12 +357,10 @@ int dump_trace_next(struct dump_trace *trace, FILE *out, struct auxtap_error *er
 		fprintf(out, "  error  %s: %s\n", trace->cs_error.what, trace->cs_error.why);
 		return 1;
 	}
-	if (trace->family != AUXTAP_AUXTRACE_INTEL_PT &&
-	    trace->family != AUXTAP_AUXTRACE_ARM_SPE) {
+	if (trace->family != AUXTAP_AUXTRACE_INTEL_PT && trace->family != AUXTAP_AUXTRACE_ARM_SPE) {
 		fprintf(out, "  (packets of this trace family are not listed)\n");
 		return 0;
 	}
-	ret = dump_record(trace, &trace->aux[number], &trace->records[number], &counted,
-			  err);
+	ret = dump_record(trace, &trace->aux[number], &trace->records[number], &counted, err);
 	return ret ? ret : counted.errors > 0;
 }

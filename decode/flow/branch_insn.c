@@ -170,8 +170,7 @@ static int one_byte(struct cursor *c, int op, bool bits_32, struct branch_insn *
 	}
 }
 
-int branch_insn_decode(const uint8_t *code, size_t avail, bool bits_32,
-		       struct branch_insn *insn)
+int branch_insn_decode(const uint8_t *code, size_t avail, bool bits_32, struct branch_insn *insn)
 {
 	struct cursor c = {code, avail < 15 ? avail : 15};
 	int op, ret;

@@ -13,7 +13,6 @@ struct branch_insn {
 };
 
 /* 0, or -1: not a branch, or cut off within avail bytes. */
-int branch_insn_decode(const uint8_t *code, size_t avail, bool bits_32,
-		       struct branch_insn *insn);
+int branch_insn_decode(const uint8_t *code, size_t avail, bool bits_32, struct branch_insn *insn);
 
 #endif

@@ -57,7 +57,10 @@ uint32_t callstack_return(struct callstack *cs, uint64_t target)
 	for (back = 0; back < cs->nr && back < SEARCH_DEPTH; back++)
 		if (*frame(cs, back) == target)
 			break;
-	/* A return to where no known call came from (a signal frame, a switched stack) ends no known call. */
+	/*
+	 * A return to where no known call came from (a signal frame, a switched stack) ends no
+	 * known call.
+	 */
 	if (back == cs->nr || back == SEARCH_DEPTH)
 		return depth(cs);
 	cs->top = (cs->top + cs->size - 1 - back) % cs->size;

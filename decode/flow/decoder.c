@@ -39,7 +39,10 @@ int decoder_new(struct auxtap_decoder **dec_out, struct auxtap_image_set *images
 	dec->shared.sideband = &dec->sideband;
 	dec->shared.sections = pt_iscache_alloc(NULL);
 	pt_config_init(&dec->shared.config);
-	/* A PSB+ with FUP right before TIP.PGE never means that tracing was on: ask for the check on every CPU. */
+	/*
+	 * A PSB+ with FUP right before TIP.PGE never means that tracing was on: ask for the check
+	 * on every CPU.
+	 */
 	dec->shared.config.errata.bdm70 = 1;
 	if (!dec->shared.sections) {
 		auxtap_decoder_close(dec);
@@ -72,8 +75,7 @@ struct decoder_queue *decoder_add_queue(struct auxtap_decoder *dec)
 	return queue;
 }
 
-int decoder_add_extra(struct auxtap_decoder *dec, const struct auxtap_gap *gap,
-		      const char *text)
+int decoder_add_extra(struct auxtap_decoder *dec, const struct auxtap_gap *gap, const char *text)
 {
 	const struct auxtap_decode_opts *opts = &dec->shared.opts;
 	struct flow_event *grown, *ev;
@@ -290,7 +292,8 @@ static struct flow_event *next_of_source(struct auxtap_decoder *dec, bool *of_so
 {
 	struct flow_event *ev = dec->source->peek(dec);
 
-	*of_source = ev && !(dec->extra_at < dec->nr_extra && dec->extra[dec->extra_at].time < ev->time);
+	*of_source =
+		ev && !(dec->extra_at < dec->nr_extra && dec->extra[dec->extra_at].time < ev->time);
 	if (*of_source) {
 		dec->source->pop(dec);
 		return ev;
@@ -307,8 +310,8 @@ static struct flow_event *next_event(struct auxtap_decoder *dec)
 		refill(dec, queue);
 		if (!queue->finished) {
 			ev = &queue->front->events[queue->front->at];
-			if (!dec->limited || before(ev->time, ev->tid, dec->limit_time,
-						    dec->limit_tid)) {
+			if (!dec->limited ||
+			    before(ev->time, ev->tid, dec->limit_time, dec->limit_tid)) {
 				queue->front->at++;
 				return ev;
 			}
@@ -455,8 +458,7 @@ int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *out,
 	return 1;
 }
 
-void auxtap_decoder_summary(const struct auxtap_decoder *dec,
-			    struct auxtap_decode_summary *sum)
+void auxtap_decoder_summary(const struct auxtap_decoder *dec, struct auxtap_decode_summary *sum)
 {
 	*sum = dec->sum;
 	for (size_t i = 0; i < dec->nr_queues; i++) {

@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_JOBS 256
+#define MAX_JOBS	 256
 #define MAX_DEFAULT_JOBS 8 /* one thread reads what all of them walk: more of them starve */
-#define BATCHES_AHEAD ((48u << 20) / sizeof(struct pt_batch))
-#define BYTES_AHEAD (32u << 20) /* of trace in segments cut ahead */
+#define BATCHES_AHEAD	 ((48u << 20) / sizeof(struct pt_batch))
+#define BYTES_AHEAD	 (32u << 20) /* of trace in segments cut ahead */
 #define MAX_IDLE_BATCHES 32
-#define MAX_IDLE_WALKS 64
-#define MANY_QUEUES 64 /* at the same time */
+#define MAX_IDLE_WALKS	 64
+#define MANY_QUEUES	 64 /* at the same time */
 
 struct decoder_jobs {
 	const struct pt_shared *shared;
@@ -418,8 +418,7 @@ static void leave(struct decoder_jobs *jobs, struct pt_queue *q, struct pt_job *
 static void shrink(struct decoder_jobs *jobs, struct decoder_queue *queue)
 {
 	struct pt_batch *batch = queue->front, *small;
-	size_t size = offsetof(struct pt_batch, events) +
-		      batch->nr * sizeof(batch->events[0]);
+	size_t size = offsetof(struct pt_batch, events) + batch->nr * sizeof(batch->events[0]);
 
 	if (batch->nr > PT_BATCH / 4)
 		return;

@@ -29,7 +29,9 @@ static int unit_line(struct sideband *sb, const char *line)
 	return 0;
 }
 
-/* Of snapshots the recorder keeps less than the unit wrote; a CPU's units have no thread's number. */
+/*
+ * Of snapshots the recorder keeps less than the unit wrote; a CPU's units have no thread's number.
+ */
 int decoder_note_written(struct auxtap_decoder *dec, const char *text, size_t size)
 {
 	const char *end = text + size;
@@ -55,9 +57,13 @@ int decoder_note_written(struct auxtap_decoder *dec, const char *text, size_t si
 static int add_gap(struct auxtap_decoder *dec, const struct sideband_ring *ring, uint64_t nr_bytes,
 		   bool exact, const char *text)
 {
-	struct auxtap_gap gap = {.cause = AUXTAP_GAP_UNKNOWN, .cpu = ring->cpu, .tid = ring->tid,
+	struct auxtap_gap gap = {.cause = AUXTAP_GAP_UNKNOWN,
+				 .cpu = ring->cpu,
+				 .tid = ring->tid,
 				 .pid = sideband_pid(&dec->sideband, ring->tid),
-				 .nr_bytes = nr_bytes, .exact = exact, .time_begin = ring->time,
+				 .nr_bytes = nr_bytes,
+				 .exact = exact,
+				 .time_begin = ring->time,
 				 .time_end = ring->time};
 
 	return decoder_add_extra(dec, &gap, text);

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #define FEATURE_CPUID 9
-#define OVERLAP_KEY 64	   /* bytes that identify the place where a snapshot goes on */
-#define OVERLAP_MAX (64u << 20)
+#define OVERLAP_KEY   64 /* bytes that identify the place where a snapshot goes on */
+#define OVERLAP_MAX   (64u << 20)
 #define OVERLAP_TRIES 64
 
 /* perf pads AUXTRACE to this. */
@@ -58,11 +58,11 @@ static void configure(struct auxtap_decoder *dec, const struct pt_info *pi)
 	const void *data;
 	size_t size;
 
-	conv->valid = info(pi, AUXTAP_PT_INFO_CAP_USER_TIME_ZERO) &&
-		      info(pi, AUXTAP_PT_INFO_TIME_MULT);
-	conv->shift = (uint16_t)(info(pi, AUXTAP_PT_INFO_TIME_SHIFT) > 63
-					 ? 63
-					 : info(pi, AUXTAP_PT_INFO_TIME_SHIFT));
+	conv->valid =
+		info(pi, AUXTAP_PT_INFO_CAP_USER_TIME_ZERO) && info(pi, AUXTAP_PT_INFO_TIME_MULT);
+	conv->shift = (uint16_t)(info(pi, AUXTAP_PT_INFO_TIME_SHIFT) > 63 ?
+					 63 :
+					 info(pi, AUXTAP_PT_INFO_TIME_SHIFT));
 	conv->mult = info(pi, AUXTAP_PT_INFO_TIME_MULT);
 	conv->zero = info(pi, AUXTAP_PT_INFO_TIME_ZERO);
 	config->cpuid_0x15_eax = (uint32_t)info(pi, AUXTAP_PT_INFO_TSC_CTC_D);
@@ -152,7 +152,10 @@ static bool same_cause(const struct sideband_aux *aux, enum auxtap_gap_cause cau
 	}
 }
 
-/* The capture may know the size of what an AUX record only flags: the next such record of the thread is meant. */
+/*
+ * The capture may know the size of what an AUX record only flags: the next such record of the
+ * thread is meant.
+ */
 static int on_gap_note(void *ctx, uint32_t type, const void *data, size_t size)
 {
 	struct auxtap_decoder *dec = ((struct note_ctx *)ctx)->dec;
@@ -318,7 +321,7 @@ static struct overlap search(const uint8_t *old, size_t old_size, const uint8_t 
 static struct overlap overlap(struct auxtap_decoder *dec, struct pt_extent *old,
 			      const struct auxtap_perfdata_aux *new)
 {
-	size_t size = new->trace_size < OVERLAP_MAX ? (size_t)new->trace_size : OVERLAP_MAX;
+	size_t size = new->trace_size < OVERLAP_MAX ? (size_t) new->trace_size : OVERLAP_MAX;
 	size_t old_size = old->size < size ? (size_t)old->size : size, pad = 0;
 	uint64_t by_off = old->off + old->size - new->head.offset;
 	struct overlap found = {-1, true};
@@ -338,7 +341,8 @@ static struct overlap overlap(struct auxtap_decoder *dec, struct pt_extent *old,
 		pad++;
 	by_off -= pad;
 	key_size = old_size - pad < OVERLAP_KEY ? old_size - pad : OVERLAP_KEY;
-	if (by_off >= key_size && by_off <= size && same_past(buf + size, old_size - pad, buf, (size_t)by_off))
+	if (by_off >= key_size && by_off <= size &&
+	    same_past(buf + size, old_size - pad, buf, (size_t)by_off))
 		found.seen = (int64_t)by_off;
 	else
 		found = search(buf + size, old_size - pad, buf, size);
@@ -355,9 +359,8 @@ static int add_buffer(struct auxtap_decoder *dec, struct pt_queue *q, const stru
 	struct pt_extent extent = {.off = aux->head.offset,
 				   .file_off = aux->trace_off,
 				   .size = aux->trace_size};
-	struct pt_extent *last = q->stream.nr_extents
-					 ? &q->stream.extents[q->stream.nr_extents - 1]
-					 : NULL;
+	struct pt_extent *last =
+		q->stream.nr_extents ? &q->stream.extents[q->stream.nr_extents - 1] : NULL;
 	uint64_t end = last ? last->off + last->size : 0;
 	struct overlap seen = {-1, true};
 
@@ -482,11 +485,11 @@ static struct pt_queue *get_queue(struct auxtap_decoder *dec, struct queue_table
 static int add_sample(struct auxtap_decoder *dec, struct pt_queue *q,
 		      const struct decoder_sample *sample)
 {
-	struct pt_extent extent = {.file_off = sample->file_off, .size = sample->size,
+	struct pt_extent extent = {.file_off = sample->file_off,
+				   .size = sample->size,
 				   .cause = AUXTAP_GAP_OVERWRITTEN};
-	struct pt_extent *last = q->stream.nr_extents
-					 ? &q->stream.extents[q->stream.nr_extents - 1]
-					 : NULL;
+	struct pt_extent *last =
+		q->stream.nr_extents ? &q->stream.extents[q->stream.nr_extents - 1] : NULL;
 
 	if (last) {
 		struct auxtap_perfdata_aux aux = {.trace_off = sample->file_off,
@@ -509,7 +512,8 @@ bool decoder_left_out(const struct auxtap_decoder *dec, const struct auxtap_auxt
 {
 	const struct auxtap_decode_opts *opts = &dec->shared.opts;
 
-	return (opts->tid >= 0 && decoder_of_one_thread(dec, head) && (int32_t)head->tid != opts->tid) ||
+	return (opts->tid >= 0 && decoder_of_one_thread(dec, head) &&
+		(int32_t)head->tid != opts->tid) ||
 	       (opts->cpu >= 0 && (int32_t)head->cpu != opts->cpu);
 }
 
@@ -519,11 +523,13 @@ int decoder_add_flagged(struct auxtap_decoder *dec, const char *text)
 
 	for (size_t i = 0; !ret && i < dec->sideband.nr_aux; i++) {
 		const struct sideband_aux *aux = &dec->sideband.aux[i];
-		struct auxtap_gap gap = {.cause = cause_of(aux->flags), .cpu = aux->cpu,
+		struct auxtap_gap gap = {.cause = cause_of(aux->flags),
+					 .cpu = aux->cpu,
 					 .tid = aux->tid,
 					 .pid = sideband_pid(&dec->sideband, aux->tid),
 					 .nr_bytes = aux->nr_bytes,
-					 .exact = aux->exact, .time_begin = aux->time,
+					 .exact = aux->exact,
+					 .time_begin = aux->time,
 					 .time_end = aux->time};
 
 		ret = decoder_add_extra(dec, &gap, text);
@@ -598,8 +604,7 @@ static int add_queues(struct auxtap_decoder *dec, const struct pt_info *pi,
 	for (size_t i = 0; !ret && i < dec->nr_queues; i++)
 		ret = split_at_marks(dec, &dec->queues[i]->pt);
 	if (ret)
-		return auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd),
-					"out of memory");
+		return auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd), "out of memory");
 	return 0;
 }
 
@@ -626,8 +631,7 @@ static int read_sideband(struct auxtap_decoder *dec, struct auxtap_error *err)
 						"out of memory");
 	}
 	if (ret == -ENOMEM)
-		return auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd),
-					"out of memory");
+		return auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd), "out of memory");
 	if (ret < 0) {
 		dec->damage = damage;
 		dec->damage.code = ret;
@@ -677,9 +681,10 @@ int auxtap_decoder_open(struct auxtap_decoder **dec_out, struct auxtap_perfdata 
 	spe = type == AUXTAP_AUXTRACE_ARM_SPE;
 	cs = type == AUXTAP_AUXTRACE_CS_ETM;
 	if (type != AUXTAP_AUXTRACE_INTEL_PT && !spe && !cs)
-		return auxtap_error_set(err, -ENOTSUP, path,
-					"its trace is of type %u; this version decodes Intel PT, Arm SPE and CoreSight",
-					type);
+		return auxtap_error_set(
+			err, -ENOTSUP, path,
+			"its trace is of type %u; this version decodes Intel PT, Arm SPE and CoreSight",
+			type);
 	if (pi.nr > AUXTAP_PT_INFO_NR)
 		pi.nr = AUXTAP_PT_INFO_NR;
 	memcpy(pi.v, priv, pi.nr * sizeof(*priv));
@@ -698,7 +703,8 @@ int auxtap_decoder_open(struct auxtap_decoder **dec_out, struct auxtap_perfdata 
 	if (cs)
 		cs_decoder_sideband(dec, pi.v, pi.nr);
 	else
-		dec->sideband.per_thread = !(spe ? spe_decoder_per_cpu(pi.v, pi.nr) : info(&pi, AUXTAP_PT_INFO_PER_CPU_MMAPS));
+		dec->sideband.per_thread = !(spe ? spe_decoder_per_cpu(pi.v, pi.nr) :
+						   info(&pi, AUXTAP_PT_INFO_PER_CPU_MMAPS));
 	/* the offsets of AUX records are not those of samples either */
 	dec->sideband.snapshot |= pi.snapshot || (!spe && decoder_has_samples(pd));
 	ret = auxtap_perfdata_notes(pd, on_note, &notes, err);
@@ -713,9 +719,9 @@ int auxtap_decoder_open(struct auxtap_decoder **dec_out, struct auxtap_perfdata 
 	ret = auxtap_perfdata_notes(pd, on_gap_note, &notes, err);
 	if (ret)
 		goto fail;
-	ret = spe  ? spe_decoder_streams(dec, err)
-	      : cs ? cs_decoder_open_file(dec, err)
-		   : add_queues(dec, &pi, err);
+	ret = spe ? spe_decoder_streams(dec, err) :
+	      cs  ? cs_decoder_open_file(dec, err) :
+		    add_queues(dec, &pi, err);
 	if (ret)
 		goto fail;
 	ret = add_losts(dec);

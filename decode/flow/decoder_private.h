@@ -36,7 +36,8 @@ struct decoder_source {
 	/* What else there is to say of the event that was popped last; its CPU. */
 	void (*facts)(const struct auxtap_decoder *dec, struct auxtap_event *ev);
 	int (*error)(const struct auxtap_decoder *dec);
-	void (*sums)(const struct auxtap_decoder *dec, struct auxtap_decode_summary *sum); /* or NULL */
+	/* or NULL */
+	void (*sums)(const struct auxtap_decoder *dec, struct auxtap_decode_summary *sum);
 	void (*free)(struct auxtap_decoder *dec);
 };
 
@@ -73,7 +74,8 @@ struct auxtap_decoder {
 		int32_t tid;
 		const struct sideband_thread *thread;
 	} comms[DECODER_COMMS];
-	struct flow_gap *delivered; /* gap of the event handed out last; those that touch it come next */
+	/* gap of the event handed out last; those that touch it come next */
+	struct flow_gap *delivered;
 	struct auxtap_event touching; /* whose they are */
 };
 
@@ -85,8 +87,7 @@ int raw_opts_take(struct auxtap_raw_opts *known, const struct auxtap_raw_opts *g
 int decoder_new(struct auxtap_decoder **dec, struct auxtap_image_set *images,
 		const struct auxtap_decode_opts *opts, struct auxtap_error *err);
 struct decoder_queue *decoder_add_queue(struct auxtap_decoder *dec);
-int decoder_add_extra(struct auxtap_decoder *dec, const struct auxtap_gap *gap,
-		      const char *text);
+int decoder_add_extra(struct auxtap_decoder *dec, const struct auxtap_gap *gap, const char *text);
 int decoder_start(struct auxtap_decoder *dec);
 
 /* spe_decoder.c; events live until the next call. */
@@ -94,7 +95,10 @@ int spe_decoder_new(struct auxtap_decoder *dec,
 		    ssize_t (*pread)(void *ctx, void *buf, size_t size, uint64_t off));
 /* In the order of the file. 0 or -ENOMEM. */
 int spe_decoder_add(struct auxtap_decoder *dec, const struct spe_extent *extent);
-/* Of a perf.data file: the clock, whether buffers are CPUs' (by its AUXTRACE_INFO), all its streams. */
+/*
+ * Of a perf.data file: the clock, whether buffers are CPUs' (by its AUXTRACE_INFO), all its
+ * streams.
+ */
 void spe_decoder_clock(struct auxtap_decoder *dec);
 bool spe_decoder_per_cpu(const uint64_t *info, size_t nr);
 int spe_decoder_streams(struct auxtap_decoder *dec, struct auxtap_error *err);
@@ -117,14 +121,17 @@ int decoder_add_flagged(struct auxtap_decoder *dec, const char *text);
 /* decoder_missing.c: the recorder's text, before the sideband is read. 0 or -ENOMEM. */
 int decoder_note_written(struct auxtap_decoder *dec, const char *text, size_t size);
 /*
- * After the last stream was added: gaps for what the file lacks at the ends of rings. pads: the unit may
- * skip bytes. end_of: where the ring's bytes in the file end, 0 without any. 0 or -ENOMEM.
+ * After the last stream was added: gaps for what the file lacks at the ends of rings. pads: the
+ * unit may skip bytes. end_of: where the ring's bytes in the file end, 0 without any. 0 or -ENOMEM.
  */
 int decoder_add_missing(struct auxtap_decoder *dec, bool pads,
 			uint64_t (*end_of)(const struct auxtap_decoder *dec,
 					   const struct sideband_ring *ring));
 
-/* decoder_samples.c: trace in samples, by time; the caller frees. What cannot be read is an extra gap. */
+/*
+ * decoder_samples.c: trace in samples, by time; the caller frees. What cannot be read is an extra
+ * gap.
+ */
 struct decoder_sample {
 	uint64_t file_off, time;
 	uint32_t size;
@@ -138,7 +145,9 @@ int decoder_find_samples(struct auxtap_decoder *dec, struct decoder_sample **sam
 unsigned int decoder_nr_jobs(unsigned int wanted); /* 0: one a CPU, within reason */
 int decoder_jobs_start(struct auxtap_decoder *dec, unsigned int nr);
 void decoder_jobs_stop(struct auxtap_decoder *dec);
-/* Makes the queue's next batch the front one (events of type 0 in it are none); false at its end. */
+/*
+ * Makes the queue's next batch the front one (events of type 0 in it are none); false at its end.
+ */
 bool decoder_jobs_take(struct auxtap_decoder *dec, struct decoder_queue *queue);
 
 #endif

@@ -64,9 +64,9 @@ static int look_at(void *ctx, const struct auxtap_record *rec)
 }
 
 /*
- * Is the stream a CPU's, where switches say who runs? A thread's own switches alone leave it a thread's.
- * *unknown: several threads run, and who when is not known, for their times cannot be compared with the
- * trace's, or the switches are of several CPUs.
+ * Is the stream a CPU's, where switches say who runs? A thread's own switches alone leave it a
+ * thread's. *unknown: several threads run, and who when is not known, for their times cannot be
+ * compared with the trace's, or the switches are of several CPUs.
  */
 static int find_cpu(const struct auxtap_raw_opts *raw, int *cpu, bool *unknown,
 		    struct auxtap_error *err)
@@ -168,8 +168,7 @@ int raw_opts_take(struct auxtap_raw_opts *known, const struct auxtap_raw_opts *g
 }
 
 int auxtap_decoder_open_raw(struct auxtap_decoder **dec_out, const char *path,
-			    const struct auxtap_raw_opts *raw_opts,
-			    struct auxtap_image_set *images,
+			    const struct auxtap_raw_opts *raw_opts, struct auxtap_image_set *images,
 			    const struct auxtap_decode_opts *opts, struct auxtap_error *err)
 {
 	struct auxtap_raw_opts known, *raw = &known;
@@ -208,7 +207,8 @@ int auxtap_decoder_open_raw(struct auxtap_decoder **dec_out, const char *path,
 		auxtap_error_set(err, ret, path, "out of memory");
 		goto fail;
 	}
-	ret = is_etm ? cs_decoder_open_raw(dec, path, raw, err) : open_file(dec, path, is_spe, cpu, err);
+	ret = is_etm ? cs_decoder_open_raw(dec, path, raw, err) :
+		       open_file(dec, path, is_spe, cpu, err);
 	if (ret)
 		goto fail;
 	ret = decoder_start(dec);
@@ -243,7 +243,8 @@ int auxtap_decoder_open_snapshot(struct auxtap_decoder **dec_out, const char *di
 	if (!ret) {
 		ret = decoder_start(dec);
 		if (ret)
-			auxtap_error_set(err, ret, dir, "cannot start decoding: %s", strerror(-ret));
+			auxtap_error_set(err, ret, dir, "cannot start decoding: %s",
+					 strerror(-ret));
 	}
 	if (ret)
 		auxtap_decoder_close(dec);

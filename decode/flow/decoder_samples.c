@@ -11,6 +11,7 @@
 #include <string.h>
 
 /* What precedes the trace in a sample, in this order, 8 bytes each if not said otherwise. */
+/* clang-format off */
 static const uint64_t fixed_fields[] = {
 	PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP, PERF_SAMPLE_TID, PERF_SAMPLE_TIME,
 	PERF_SAMPLE_ADDR, PERF_SAMPLE_ID, PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,
@@ -19,9 +20,10 @@ static const uint64_t fixed_fields[] = {
 	PERF_SAMPLE_TRANSACTION, PERF_SAMPLE_PHYS_ADDR, PERF_SAMPLE_CGROUP,
 	PERF_SAMPLE_DATA_PAGE_SIZE, PERF_SAMPLE_CODE_PAGE_SIZE, PERF_SAMPLE_WEIGHT_STRUCT,
 };
+/* clang-format on */
 /* Their lengths hang on more than the record. */
-#define UNKNOWN_FIELDS                                                                    \
-	(PERF_SAMPLE_READ | PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER |            \
+#define UNKNOWN_FIELDS                                                         \
+	(PERF_SAMPLE_READ | PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER | \
 	 PERF_SAMPLE_STACK_USER | PERF_SAMPLE_REGS_INTR)
 
 #define NR(array) (sizeof(array) / sizeof((array)[0]))
@@ -74,7 +76,8 @@ static int read_places(struct auxtap_perfdata *pd, struct places *places)
 		if (!grown)
 			return -ENOMEM;
 		places->v = grown;
-		memcpy(grown + places->nr, (const uint8_t *)(rec.header + 1) + 8, nr * sizeof(*grown));
+		memcpy(grown + places->nr, (const uint8_t *)(rec.header + 1) + 8,
+		       nr * sizeof(*grown));
 		places->nr += nr;
 	}
 	auxtap_perfdata_rewind(pd);
@@ -142,8 +145,12 @@ static bool find_place(const struct auxtap_record *rec, const struct places *pla
 /* Loss is told once, with how many and why the last of them. */
 static int tell(struct auxtap_decoder *dec, size_t nr, const char *why, uint64_t time)
 {
-	struct auxtap_gap gap = {.cause = AUXTAP_GAP_UNKNOWN, .cpu = -1, .pid = -1, .tid = -1,
-				 .time_begin = time, .time_end = time};
+	struct auxtap_gap gap = {.cause = AUXTAP_GAP_UNKNOWN,
+				 .cpu = -1,
+				 .pid = -1,
+				 .tid = -1,
+				 .time_begin = time,
+				 .time_end = time};
 	char text[96];
 
 	snprintf(text, sizeof(text), "the trace in %zu samples is not read: %s", nr, why);

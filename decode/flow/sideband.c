@@ -111,8 +111,7 @@ uint64_t sideband_started(const struct sideband *sb, int32_t tid)
 	return thread ? thread->started : 0;
 }
 
-static int set_comm(struct sideband *sb, int32_t pid, int32_t tid, uint64_t time,
-		    const char *comm)
+static int set_comm(struct sideband *sb, int32_t pid, int32_t tid, uint64_t time, const char *comm)
 {
 	struct sideband_thread *thread = sideband_thread(sb, tid, true);
 	struct sideband_comm *grown;
@@ -197,8 +196,7 @@ static int ran(struct sideband *sb, int cpu, uint64_t time, int32_t pid, int32_t
 	return 0;
 }
 
-bool sideband_running(const struct sideband *sb, int cpu, uint64_t time, int32_t *pid,
-		      int32_t *tid)
+bool sideband_running(const struct sideband *sb, int cpu, uint64_t time, int32_t *pid, int32_t *tid)
 {
 	for (size_t c = 0; c < sb->nr_cpus; c++) {
 		const struct sideband_cpu *line = &sb->cpus[c];
@@ -243,7 +241,10 @@ static int by_switch_time(const void *a, const void *b)
 	return x->time < y->time ? -1 : x->time > y->time;
 }
 
-/* A flight recorder keeps a process's last execs; with the others the start of its trace is dropped. */
+/*
+ * A flight recorder keeps a process's last execs; with the others the start of its trace is
+ * dropped.
+ */
 static void cut_spaces(struct sideband *sb)
 {
 	for (size_t i = 0; i < sb->threads_size; i++) {
@@ -511,7 +512,8 @@ static int on_id_index(struct sideband *sb, struct body b)
 	return 0;
 }
 
-static int note_ring(struct sideband *sb, const struct auxtap_record *rec, uint64_t off, uint64_t size)
+static int note_ring(struct sideband *sb, const struct auxtap_record *rec, uint64_t off,
+		     uint64_t size)
 {
 	uint32_t need = sb->per_thread ? AUXTAP_REC_PID_TID : AUXTAP_REC_CPU;
 	int32_t tid = sb->per_thread ? (int32_t)rec->tid : -1;
@@ -552,14 +554,16 @@ static int on_aux(struct sideband *sb, const struct auxtap_record *rec, struct b
 		return -ENOMEM;
 	if (add_slice(sb, rec, off, size))
 		return -ENOMEM;
-	if (!(flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL |
-		       PERF_AUX_FLAG_COLLISION)))
+	if (!(flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)))
 		return 0;
 	aux = room((void **)&sb->aux, sb->nr_aux, &sb->max_aux, sizeof(*aux));
 	if (!aux)
 		return -ENOMEM;
-	*aux = (struct sideband_aux){
-		.end_off = off + size, .flags = flags, .time = rec->time, .tid = -1, .cpu = -1};
+	*aux = (struct sideband_aux){.end_off = off + size,
+				     .flags = flags,
+				     .time = rec->time,
+				     .tid = -1,
+				     .cpu = -1};
 	if (rec->have & AUXTAP_REC_PID_TID)
 		aux->tid = (int32_t)rec->tid;
 	if (rec->have & AUXTAP_REC_CPU)
@@ -610,14 +614,14 @@ static int on_switch(struct sideband *sb, const struct auxtap_record *rec, struc
 
 /* The tracepoint's fields, as every 64-bit kernel has laid them out. */
 #define SCHED_SWITCH_NEXT_PID 56
-#define SCHED_SWITCH_SIZE 64
+#define SCHED_SWITCH_SIZE     64
 
 static int on_sample(struct sideband *sb, const struct auxtap_record *rec, struct body b)
 {
 	static const uint64_t before_raw[] = {PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP,
-					      PERF_SAMPLE_TID, PERF_SAMPLE_TIME,
-					      PERF_SAMPLE_ADDR, PERF_SAMPLE_ID,
-					      PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,
+					      PERF_SAMPLE_TID,	      PERF_SAMPLE_TIME,
+					      PERF_SAMPLE_ADDR,	      PERF_SAMPLE_ID,
+					      PERF_SAMPLE_STREAM_ID,  PERF_SAMPLE_CPU,
 					      PERF_SAMPLE_PERIOD};
 	uint64_t type;
 	int32_t tid;

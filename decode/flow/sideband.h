@@ -16,7 +16,7 @@ struct sideband_comm {
 
 struct sideband_thread {
 	int32_t tid, pid;
-	uint64_t started; /* its first ITRACE_START; 0: none */
+	uint64_t started;	     /* its first ITRACE_START; 0: none */
 	struct sideband_comm *comms; /* by time */
 	size_t nr_comms;
 };
@@ -34,7 +34,9 @@ struct sideband_cpu {
 	int32_t start_tid;	      /* of its ITRACE_START; -1: none yet */
 };
 
-/* An AUX record of a CPU's buffer: where the tracing follows threads, its bytes are that thread's. */
+/*
+ * An AUX record of a CPU's buffer: where the tracing follows threads, its bytes are that thread's.
+ */
 struct sideband_slice {
 	uint64_t off, end;
 	int32_t pid, tid;
@@ -75,7 +77,8 @@ struct time_conv {
 	bool valid; /* the stream's time stamps and the sideband's can be compared */
 	uint16_t shift;
 	uint64_t mult, zero, offset; /* offset: added to a time stamp first */
-	uint64_t mask, cycles; /* mask: the bits that the counter has, seen from cycles; 0: all */
+	/* mask: the bits that the counter has, seen from cycles; 0: all */
+	uint64_t mask, cycles;
 };
 
 struct sideband {
@@ -93,13 +96,13 @@ struct sideband {
 	struct sideband_lost *lost;
 	size_t nr_lost, max_lost;
 	struct time_conv conv;
-	int32_t first_pid, first_tid; /* of ITRACE_START, else of an exec; -1 */
+	int32_t first_pid, first_tid;  /* of ITRACE_START, else of an exec; -1 */
 	struct sideband_slice *slices; /* by cpu and offset after sideband_done() */
 	size_t nr_slices, max_slices;
-	bool per_thread; /* no PER_CPU_MMAPS: switches do not matter */
-	bool has_switches; /* more than starts of tracing tells who runs */
-	bool overwritten; /* AUX records are of snapshots */
-	bool snapshot;	 /* offsets of AUX records are not those of the buffers */
+	bool per_thread;      /* no PER_CPU_MMAPS: switches do not matter */
+	bool has_switches;    /* more than starts of tracing tells who runs */
+	bool overwritten;     /* AUX records are of snapshots */
+	bool snapshot;	      /* offsets of AUX records are not those of the buffers */
 	bool follows_threads; /* trace is on for certain threads only, not for a whole CPU */
 };
 
@@ -121,9 +124,11 @@ const char *sideband_comm(const struct sideband *sb, int32_t tid, uint64_t time)
 bool sideband_running(const struct sideband *sb, int cpu, uint64_t time, int32_t *pid,
 		      int32_t *tid);
 /* Whose trace lies at offset off of cpu's buffer: false if only the time can tell. */
-bool sideband_owner(const struct sideband *sb, int cpu, uint64_t off, int32_t *pid,
-		    int32_t *tid);
-/* A file of raw records with sample ids (--sideband): calls fn for each, stops at and returns its non-zero. */
+bool sideband_owner(const struct sideband *sb, int cpu, uint64_t off, int32_t *pid, int32_t *tid);
+/*
+ * A file of raw records with sample ids (--sideband): calls fn for each, stops at and returns its
+ * non-zero.
+ */
 int sideband_each_raw(const char *path, uint64_t sample_type,
 		      int (*fn)(void *ctx, const struct auxtap_record *rec), void *ctx,
 		      struct auxtap_error *err);

@@ -8,12 +8,11 @@
 #include <string.h>
 
 /* The sample id at the end of a record: its size, and members into rec. */
-static size_t sample_id(uint64_t type, const uint8_t *end, size_t avail,
-			struct auxtap_record *rec)
+static size_t sample_id(uint64_t type, const uint8_t *end, size_t avail, struct auxtap_record *rec)
 {
-	static const uint64_t order[] = {PERF_SAMPLE_TID, PERF_SAMPLE_TIME, PERF_SAMPLE_ID,
-					 PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,
-					 PERF_SAMPLE_IDENTIFIER};
+	static const uint64_t order[] = {PERF_SAMPLE_TID, PERF_SAMPLE_TIME,
+					 PERF_SAMPLE_ID,  PERF_SAMPLE_STREAM_ID,
+					 PERF_SAMPLE_CPU, PERF_SAMPLE_IDENTIFIER};
 	size_t size = 0;
 
 	for (size_t i = 0; i < 6; i++)
@@ -61,8 +60,9 @@ int sideband_each_raw(const char *path, uint64_t sample_type,
 	}
 	while (fread(buf, sizeof(struct perf_event_header), 1, file) == 1) {
 		struct perf_event_header *header = (struct perf_event_header *)buf;
-		struct auxtap_record rec = {
-			.offset = offset, .size = header->size, .header = header};
+		struct auxtap_record rec = {.offset = offset,
+					    .size = header->size,
+					    .header = header};
 		size_t body;
 
 		if (header->size < sizeof(*header)) {
@@ -81,8 +81,9 @@ int sideband_each_raw(const char *path, uint64_t sample_type,
 		offset += header->size;
 		rec.body_size = (uint32_t)body;
 		if (header->type < AUXTAP_RECORD_HEADER_ATTR)
-			rec.body_size -= (uint32_t)sample_id(
-				sample_type, (uint8_t *)(header + 1) + body, body, &rec);
+			rec.body_size -=
+				(uint32_t)sample_id(sample_type, (uint8_t *)(header + 1) + body,
+						    body, &rec);
 		ret = fn(ctx, &rec);
 		if (ret) {
 			if (ret == -ENOMEM)

@@ -162,11 +162,13 @@ int debug_file_find_or_ask(Dwfl_Module *mod, void **data, const char *name, Dwar
 	int fd = debug_file_find(mod, data, name, base, file, link, crc, found);
 
 	/* without names elfutils opens no file that the image chose, and only asks */
-	return fd >= 0 ? fd
-		       : dwfl_standard_find_debuginfo(mod, data, name, base, NULL, NULL, 0, found);
+	return fd >= 0 ? fd :
+			 dwfl_standard_find_debuginfo(mod, data, name, base, NULL, NULL, 0, found);
 }
 
-/* What libdw opens as FILE, or as FILE in DIR, which may itself be relative to BESIDE's directory. */
+/*
+ * What libdw opens as FILE, or as FILE in DIR, which may itself be relative to BESIDE's directory.
+ */
 static bool may_open(const char *beside, const char *dir, const char *file)
 {
 	const char *slash = strrchr(beside, '/');

@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OPTIONS	     (DMGL_PARAMS | DMGL_ANSI) /* without DMGL_NO_RECURSE_LIMIT: recursion is bounded */
-#define MANGLED_MAX  (64u << 10)
+/* without DMGL_NO_RECURSE_LIMIT: recursion is bounded */
+#define OPTIONS	      (DMGL_PARAMS | DMGL_ANSI)
+#define MANGLED_MAX   (64u << 10)
 #define DEMANGLED_MAX (256u << 10)
 
 struct output {

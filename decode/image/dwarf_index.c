@@ -104,8 +104,7 @@ static const struct span *span_find(const struct span_list *list, Dwarf_Addr add
 
 		if (span->max_high <= addr)
 			break;
-		if (addr < span->high &&
-		    (!best || span->high - span->low < best->high - best->low))
+		if (addr < span->high && (!best || span->high - span->low < best->high - best->low))
 			best = span;
 	}
 	return best;

@@ -46,10 +46,12 @@ static bool known_before(const struct image_space *space, size_t at)
 }
 
 /*
- * Is the next change an exec, with programs before it? A look-up of an address where nothing was mapped
- * goes on to the next maps, of which the record may come a little later: not to another program's.
+ * Is the next change an exec, with programs before it? A look-up of an address where nothing was
+ * mapped goes on to the next maps, of which the record may come a little later: not to another
+ * program's.
  */
-static bool other_program_next(const struct image_space *space, const struct image_between *b, size_t end)
+static bool other_program_next(const struct image_space *space, const struct image_between *b,
+			       size_t end)
 {
 	return end < space->nr_changes && !space->changes[end].image &&
 	       (!b->from_start || known_before(space, end));
@@ -94,7 +96,8 @@ static bool given_by_hand(const struct auxtap_image_set *set, uint64_t addr)
 }
 
 /* The rest of auxtap_image_set_certain(), with the set's lock. */
-static bool is_certain(struct auxtap_image_set *set, const struct image_between *b, struct extent *e)
+static bool is_certain(struct auxtap_image_set *set, const struct image_between *b,
+		       struct extent *e)
 {
 	struct image_space *space = image_space_get(set, b->pid, false);
 	const struct image_map *now;
@@ -151,7 +154,8 @@ bool auxtap_image_set_changed(struct auxtap_image_set *set, const struct image_b
 	space = image_space_get(set, b->pid, false);
 	if (space) {
 		end = image_space_epoch(space, b->until);
-		changed = image_space_epoch(space, b->since) < end || other_program_next(space, b, end);
+		changed = image_space_epoch(space, b->since) < end ||
+			  other_program_next(space, b, end);
 	}
 	pthread_mutex_unlock(&set->lock);
 	return changed;
@@ -165,7 +169,8 @@ size_t auxtap_image_set_execs(struct auxtap_image_set *set, const struct image_b
 
 	pthread_mutex_lock(&set->lock);
 	space = image_space_get(set, b->pid, false);
-	for (size_t i = space ? image_space_epoch(space, b->since) : 0; space && i < space->nr_changes; i++) {
+	for (size_t i = space ? image_space_epoch(space, b->since) : 0;
+	     space && i < space->nr_changes; i++) {
 		if (space->changes[i].time > b->until)
 			break;
 		if (space->changes[i].image)
@@ -188,7 +193,8 @@ static bool is_entry_of(const struct image_map *map, uint64_t addr)
 	       addr - map->start == off - map->pgoff;
 }
 
-bool auxtap_image_set_is_entry(struct auxtap_image_set *set, const struct image_between *b, uint64_t addr)
+bool auxtap_image_set_is_entry(struct auxtap_image_set *set, const struct image_between *b,
+			       uint64_t addr)
 {
 	struct image_space *space;
 	bool found = false, after = false;

@@ -217,7 +217,8 @@ static bool eh_read_cie(const struct auxtap_image *image, uint64_t vaddr, struct
 	cie->has_augmentation = true;
 	eh_leb(&c, false);
 	for (const char *a = augmentation + 1; *a; a++) {
-		uint8_t encoding = *a == 'R' || *a == 'L' || *a == 'P' ? (uint8_t)eh_bytes(&c, 1) : 0;
+		uint8_t encoding =
+			*a == 'R' || *a == 'L' || *a == 'P' ? (uint8_t)eh_bytes(&c, 1) : 0;
 
 		if (*a == 'R')
 			cie->pointers = encoding;
@@ -239,7 +240,8 @@ static bool eh_begins_within(struct eh_cursor *c, const uint8_t *end)
 	if (c->at >= end)
 		return false;
 	op = eh_bytes(c, 1);
-	return !c->failed && op != 0 && op >> 6 != 1 /* nothing, DW_CFA_advance_loc in its forms */ &&
+	return !c->failed && op != 0 &&
+	       op >> 6 != 1 /* nothing, DW_CFA_advance_loc in its forms */ &&
 	       !(op >= 1 && op <= 4) && op != 0x2e /* DW_CFA_GNU_args_size */;
 }
 

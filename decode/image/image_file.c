@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* One image file: mapped read-only, its ELF segments and build-id. image_find.c decides which file. */
+/*
+ * One image file: mapped read-only, its ELF segments and build-id. image_find.c decides which file.
+ */
 #include "image_private.h"
 
 #include <elf.h>
@@ -162,8 +164,8 @@ static int read_elf(struct auxtap_image *image)
 		if (image->nr_loads == MAX_LOADS)
 			break;
 		load->off = seg.off;
-		load->filesz = seg.filesz < image->size - seg.off ? seg.filesz
-								  : image->size - seg.off;
+		load->filesz =
+			seg.filesz < image->size - seg.off ? seg.filesz : image->size - seg.off;
 		load->vaddr = seg.vaddr;
 		load->exec = seg.flags & PF_X;
 		image->nr_loads++;

@@ -67,8 +67,8 @@ static void differs(struct auxtap_image *image, const char *path, const uint8_t 
 }
 
 /*
- * A file without a build-id is another one if its device or inode is, or if it was written after the
- * recording. Elsewhere than at the recorded path nothing is known of it.
+ * A file without a build-id is another one if its device or inode is, or if it was written after
+ * the recording. Elsewhere than at the recorded path nothing is known of it.
  */
 static bool is_another(const struct auxtap_image_set *set, const struct auxtap_image *image, int fd)
 {
@@ -79,9 +79,9 @@ static bool is_another(const struct auxtap_image_set *set, const struct auxtap_i
 	if (!file_identity_is(fd, &image->file))
 		return true;
 	return set->recorded.tv_sec && !fstat(fd, &st) &&
-	       (st.st_mtim.tv_sec != set->recorded.tv_sec
-			? st.st_mtim.tv_sec > set->recorded.tv_sec
-			: st.st_mtim.tv_nsec > set->recorded.tv_nsec);
+	       (st.st_mtim.tv_sec != set->recorded.tv_sec ?
+			st.st_mtim.tv_sec > set->recorded.tv_sec :
+			st.st_mtim.tv_nsec > set->recorded.tv_nsec);
 }
 
 /*
@@ -113,8 +113,8 @@ static int map_recorded(const struct auxtap_image_set *set, struct auxtap_image 
  * Takes the file if it is there and is the one recorded. A core has no build-id of its own. set:
  * the path is the recorded one.
  */
-static bool take_path(const struct auxtap_image_set *set, struct auxtap_image *image, const char *path,
-		      bool must_match)
+static bool take_path(const struct auxtap_image_set *set, struct auxtap_image *image,
+		      const char *path, bool must_match)
 {
 	unsigned int before_size = image->found_build_id_size;
 	uint8_t before[20];
@@ -147,12 +147,15 @@ static bool try_path(struct auxtap_image *image, const char *path, bool must_mat
 	return take_path(NULL, image, path, must_match);
 }
 
-/* The length of what the build-id table and perf's cache call the image: "[kernel.kallsyms]_text" is "[kernel.kallsyms]" there. */
+/*
+ * The length of what the build-id table and perf's cache call the image: "[kernel.kallsyms]_text"
+ * is "[kernel.kallsyms]" there.
+ */
 size_t image_plain_name(const char *name)
 {
-	const char *end = !strncmp(name, "[kernel", 7) || !strncmp(name, "[guest.kernel", 13)
-				  ? strchr(name, ']')
-				  : NULL;
+	const char *end = !strncmp(name, "[kernel", 7) || !strncmp(name, "[guest.kernel", 13) ?
+				  strchr(name, ']') :
+				  NULL;
 
 	return end ? (size_t)(end + 1 - name) : strlen(name);
 }
@@ -184,13 +187,11 @@ static bool try_cache(struct auxtap_image *image, const char *dir, const char *i
 	char path[PATH_LEN];
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s/%s", dir, id, id + 2,
-			 files[i]);
+		snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s/%s", dir, id, id + 2, files[i]);
 		if (try_path(image, path, true))
 			return true;
-		snprintf(path, sizeof(path), "%s/%.*s/%s/%s", dir,
-			 len - (image->name[0] == '/'), image->name + (image->name[0] == '/'),
-			 id, files[i]);
+		snprintf(path, sizeof(path), "%s/%.*s/%s/%s", dir, len - (image->name[0] == '/'),
+			 image->name + (image->name[0] == '/'), id, files[i]);
 		if (try_path(image, path, true))
 			return true;
 	}
@@ -287,11 +288,11 @@ static bool is_file_name(const char *name)
 	       !strstr(name, "/../"); /* would lead out of a sysroot; no kernel records it */
 }
 
-static void look_everywhere(const struct auxtap_image_set *set,
-			    struct auxtap_image *image)
+static void look_everywhere(const struct auxtap_image_set *set, struct auxtap_image *image)
 {
 	char path[PATH_LEN];
-	bool kernel = !strncmp(image->name, "[kernel", 7) || !strncmp(image->name, "[guest.kernel", 13);
+	bool kernel =
+		!strncmp(image->name, "[kernel", 7) || !strncmp(image->name, "[guest.kernel", 13);
 
 	image->state = AUXTAP_IMAGE_MISSING;
 	if (try_given(set, image))

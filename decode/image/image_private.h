@@ -3,7 +3,8 @@
  * What the files of the image store share: image_file.c (one file), image_find.c (where it
  * is), image_space.c (who had it mapped when), image_range.c (how far an answer holds), symbols.c,
  * image_eh.c (ranges of code and landing pads),
- * srcline.c, disasm.c and image_set.c, the public face. pt_memory.c hands the mapped files to libipt.
+ * srcline.c, disasm.c and image_set.c, the public face. pt_memory.c hands the mapped files to
+ * libipt.
  */
 #ifndef AUXTAP_IMAGE_PRIVATE_H
 #define AUXTAP_IMAGE_PRIVATE_H
@@ -40,8 +41,8 @@ struct auxtap_image {
 	uint64_t nr_insns, nr_gaps;
 	const uint8_t *data; /* the whole file */
 	size_t size;
-	bool mapped;  /* data is a file mapping; else malloc'ed (note) */
-	bool saved;   /* came with the trace */
+	bool mapped; /* data is a file mapping; else malloc'ed (note) */
+	bool saved;  /* came with the trace */
 	bool is_elf, is_64, is_rel;
 	bool is_fixed; /* ET_EXEC: runs at its own addresses only */
 	bool is_core;  /* ET_CORE: memory as it was */
@@ -56,16 +57,19 @@ struct auxtap_image {
 	size_t nr_owned_names;
 	struct image_lines *lines;
 	bool lines_tried;
-	bool no_memory; /* its bytes, symbols or lines were not read for that reason, or no descriptors */
-	bool denied;	/* to the owner of the recording */
+	/* its bytes, symbols or lines were not read for that reason, or no descriptors */
+	bool no_memory;
+	bool denied;		   /* to the owner of the recording */
 	struct file_identity file; /* as recorded, where no build-id was */
-	bool changed;	/* DIFFERENT: the file there is another one, or was written later */
+	/* DIFFERENT: the file there is another one, or was written later */
+	bool changed;
 };
 
 struct image_map {
 	uint64_t time, start, end, pgoff;
 	struct auxtap_image *image; /* NULL: an exec, everything before is gone */
-	bool by_vaddr; /* the kernel: addresses are those of the ELF file, moved by its slide */
+	/* the kernel: addresses are those of the ELF file, moved by its slide */
+	bool by_vaddr;
 };
 
 /* What was mapped at one time: disjoint, sorted by start. Immutable; reference counted. */
@@ -82,7 +86,8 @@ struct image_space {
 	pid_t pid;
 	struct image_map *changes; /* by time */
 	size_t nr_changes, max_changes;
-	bool cut; /* what was mapped before the first change is not in the records */
+	/* what was mapped before the first change is not in the records */
+	bool cut;
 	struct image_view *views[IMAGE_SPACE_VIEWS]; /* recently used; NULL */
 	unsigned int next_view;
 };
@@ -96,10 +101,10 @@ struct auxtap_image_set {
 	pthread_mutex_t lock; /* workers of a decoder and its user share the set */
 	char *sysroot, *vmlinux, *kcore;
 	bool debuginfod;
-	bool of_file;	/* the names of images come from a recording */
-	uid_t owner;	/* of that file; (uid_t)-1: it came through a pipe */
+	bool of_file;		  /* the names of images come from a recording */
+	uid_t owner;		  /* of that file; (uid_t)-1: it came through a pipe */
 	struct timespec recorded; /* that file was last written; 0: unknown */
-	bool no_memory; /* as of an image */
+	bool no_memory;		  /* as of an image */
 	struct auxtap_image **images;
 	size_t nr_images, max_images;
 	size_t *image_hash; /* index + 1; open addressing */
@@ -164,9 +169,8 @@ void image_space_free(struct image_space *space);
 /* image_set.c, all with set->lock held */
 const struct image_map *image_lookup(struct auxtap_image_set *set, pid_t pid, uint64_t time,
 				     uint64_t addr);
-struct auxtap_image *image_get(struct auxtap_image_set *set, const char *name,
-			       const uint8_t *id, unsigned int id_size,
-			       const struct file_identity *file);
+struct auxtap_image *image_get(struct auxtap_image_set *set, const char *name, const uint8_t *id,
+			       unsigned int id_size, const struct file_identity *file);
 /* Bytes of the file behind addr; NULL where there are none. *left: how many. */
 const uint8_t *image_map_bytes(const struct image_map *map, uint64_t addr, size_t *left);
 /* ELF address (or file offset without ELF) of addr. */
@@ -174,12 +178,12 @@ uint64_t image_map_vaddr(const struct image_map *map, uint64_t addr);
 
 /* The same for the rest of the library; they take the lock. */
 /* As auxtap_image_set_map(); file: its device and inode. */
-int auxtap_image_set_map_file(struct auxtap_image_set *set, pid_t pid, uint64_t time,
-			      uint64_t addr, uint64_t len, uint64_t pgoff, const char *name,
+int auxtap_image_set_map_file(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
+			      uint64_t len, uint64_t pgoff, const char *name,
 			      const uint8_t *build_id, unsigned int build_id_size,
 			      const struct file_identity *file);
-int auxtap_image_set_known_id(struct auxtap_image_set *set, const char *name,
-			      const uint8_t *id, unsigned int size);
+int auxtap_image_set_known_id(struct auxtap_image_set *set, const char *name, const uint8_t *id,
+			      unsigned int size);
 /* A file's content saved with the trace (vdso); copies. */
 int auxtap_image_set_note(struct auxtap_image_set *set, const char *name, const void *data,
 			  size_t size);
@@ -190,7 +194,9 @@ struct image_between {
 	bool from_start; /* the records contain all that the process had mapped from 'since' on */
 };
 
-/* So many of size bytes at addr are the same code at all of that time, or were not mapped before. */
+/*
+ * So many of size bytes at addr are the same code at all of that time, or were not mapped before.
+ */
 uint32_t auxtap_image_set_certain(struct auxtap_image_set *set, const struct image_between *b,
 				  uint64_t addr, uint32_t size);
 /* May any code be in doubt? */
@@ -198,7 +204,10 @@ bool auxtap_image_set_changed(struct auxtap_image_set *set, const struct image_b
 /* How many execs there are, and the times of the first ones. */
 size_t auxtap_image_set_execs(struct auxtap_image_set *set, const struct image_between *b,
 			      uint64_t *times, size_t max);
-/* Is addr the first instruction of a file that was mapped after an exec at that time, before the next? */
+/*
+ * Is addr the first instruction of a file that was mapped after an exec at that time, before the
+ * next?
+ */
 bool auxtap_image_set_is_entry(struct auxtap_image_set *set, const struct image_between *b,
 			       uint64_t addr);
 /* The recorder did not keep what the process had mapped before the first change. */
@@ -223,8 +232,8 @@ bool auxtap_image_set_by_hand(struct auxtap_image_set *set, uint64_t addr);
 /* vmlinux at the addresses it was linked to, where no record tells of the kernel. */
 int auxtap_image_set_kernel_unmoved(struct auxtap_image_set *set);
 int auxtap_image_set_kernel_map(struct auxtap_image_set *set, uint64_t time, uint64_t addr,
-				uint64_t len, uint64_t pgoff, const char *name,
-				const uint8_t *id, unsigned int id_size);
+				uint64_t len, uint64_t pgoff, const char *name, const uint8_t *id,
+				unsigned int id_size);
 
 /* symbols.c: the symbol that covers an ELF address, or NULL. */
 const struct image_symbol *image_symbol_find(struct auxtap_image *image, uint64_t vaddr);
@@ -240,12 +249,16 @@ char *image_demangle(const char *name);
 struct image_range {
 	uint64_t start, end; /* [start, end) */
 	uint64_t lsda;	     /* ELF address of what its calls do with exceptions; 0: nothing */
-	bool is_part; /* at its first instruction the frame is set up already: no function begins there */
+	/* at its first instruction the frame is set up already: no function begins there */
+	bool is_part;
 };
 
 /* image_eh.c: ELF addresses; false where no entry covers vaddr. */
 bool image_eh_find(const struct auxtap_image *image, uint64_t vaddr, struct image_range *range);
-/* Where an exception lands that leaves the call at that address; 0: it leaves the function, or unknown. */
+/*
+ * Where an exception lands that leaves the call at that address; 0: it leaves the function, or
+ * unknown.
+ */
 uint64_t image_eh_landing_pad(const struct auxtap_image *image, uint64_t call);
 /* The same for run-time addresses. */
 bool auxtap_image_set_eh(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
@@ -256,7 +269,10 @@ uint64_t auxtap_image_set_landing_pad(struct auxtap_image_set *set, pid_t pid, u
 /* srcline.c: fills frames[] (file, line, inlined names); the count, 0 without debug information. */
 unsigned int image_lines_find(struct auxtap_image *image, uint64_t vaddr,
 			      struct auxtap_frame *frames, unsigned int max_frames);
-/* Calls fn for each function of the separate debug file; names live as long as the image. Stops at fn's non-zero. */
+/*
+ * Calls fn for each function of the separate debug file; names live as long as the image. Stops at
+ * fn's non-zero.
+ */
 int image_debug_symbols(struct auxtap_image *image,
 			int (*fn)(void *ctx, const char *name, uint64_t start, uint64_t size),
 			void *ctx);

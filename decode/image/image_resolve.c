@@ -26,9 +26,8 @@ static int resolve(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint6
 		sym = image_symbol_find(map->image, loc->image_off);
 	if (lines && map->image->path && map->image->mapped && map->image->is_elf &&
 	    !map->image->is_rel)
-		loc->nr_frames =
-			image_lines_find(map->image, loc->image_off, loc->frames,
-					 sizeof(loc->frames) / sizeof(loc->frames[0]));
+		loc->nr_frames = image_lines_find(map->image, loc->image_off, loc->frames,
+						  sizeof(loc->frames) / sizeof(loc->frames[0]));
 	if (!loc->nr_frames) {
 		memset(&loc->frames[0], 0, sizeof(loc->frames[0]));
 		loc->nr_frames = 1;
@@ -52,8 +51,8 @@ static int resolve(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint6
 	return 0;
 }
 
-int auxtap_image_set_resolve(struct auxtap_image_set *set, pid_t pid, uint64_t time,
-			     uint64_t addr, struct auxtap_location *loc)
+int auxtap_image_set_resolve(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
+			     struct auxtap_location *loc)
 {
 	int ret;
 
@@ -63,8 +62,8 @@ int auxtap_image_set_resolve(struct auxtap_image_set *set, pid_t pid, uint64_t t
 	return ret;
 }
 
-int auxtap_image_set_symbol(struct auxtap_image_set *set, pid_t pid, uint64_t time,
-			    uint64_t addr, struct auxtap_location *loc)
+int auxtap_image_set_symbol(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
+			    struct auxtap_location *loc)
 {
 	int ret;
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The public face of the image store (include/auxtap/image.h): who maps what, reading, resolving. */
+/*
+ * The public face of the image store (include/auxtap/image.h): who maps what, reading, resolving.
+ */
 #include "util/opts.h"
 #include "image_private.h"
 
@@ -207,8 +209,7 @@ static struct auxtap_image *image_known(struct auxtap_image_set *set, const char
 		if (!id_size && file && file->ino && image->file.ino &&
 		    memcmp(file, &image->file, sizeof(*file)) != 0)
 			continue;
-		if (image->build_id_size == id_size &&
-		    !memcmp(image->build_id, id, id_size))
+		if (image->build_id_size == id_size && !memcmp(image->build_id, id, id_size))
 			return image;
 	}
 	return NULL;
@@ -236,9 +237,8 @@ static bool take_saved(struct auxtap_image_set *set, struct auxtap_image *image)
 	return true;
 }
 
-struct auxtap_image *image_get(struct auxtap_image_set *set, const char *name,
-			       const uint8_t *id, unsigned int id_size,
-			       const struct file_identity *file)
+struct auxtap_image *image_get(struct auxtap_image_set *set, const char *name, const uint8_t *id,
+			       unsigned int id_size, const struct file_identity *file)
 {
 	static const uint8_t none[20];
 	size_t plain = image_plain_name(name);
@@ -247,8 +247,7 @@ struct auxtap_image *image_get(struct auxtap_image_set *set, const char *name,
 	if (id_size > 20)
 		id_size = 20;
 	for (size_t i = 0; !id_size && i < set->nr_ids; i++) {
-		if (strlen(set->ids[i].name) != plain ||
-		    memcmp(set->ids[i].name, name, plain) != 0)
+		if (strlen(set->ids[i].name) != plain || memcmp(set->ids[i].name, name, plain) != 0)
 			continue;
 		id = set->ids[i].id;
 		id_size = set->ids[i].size;
@@ -264,8 +263,8 @@ struct auxtap_image *image_get(struct auxtap_image_set *set, const char *name,
 	return image;
 }
 
-int auxtap_image_set_known_id(struct auxtap_image_set *set, const char *name,
-			      const uint8_t *id, unsigned int size)
+int auxtap_image_set_known_id(struct auxtap_image_set *set, const char *name, const uint8_t *id,
+			      unsigned int size)
 {
 	struct image_known_id *grown;
 	int ret = -ENOMEM;
@@ -335,8 +334,8 @@ static int add_map(struct auxtap_image_set *set, pid_t pid, struct image_map *ma
 	return space && map->image ? image_space_add(space, map) : -ENOMEM;
 }
 
-int auxtap_image_set_map_file(struct auxtap_image_set *set, pid_t pid, uint64_t time,
-			      uint64_t addr, uint64_t len, uint64_t pgoff, const char *name,
+int auxtap_image_set_map_file(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
+			      uint64_t len, uint64_t pgoff, const char *name,
 			      const uint8_t *build_id, unsigned int build_id_size,
 			      const struct file_identity *file)
 {
@@ -350,8 +349,8 @@ int auxtap_image_set_map_file(struct auxtap_image_set *set, pid_t pid, uint64_t 
 }
 
 int auxtap_image_set_map(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
-			 uint64_t len, uint64_t pgoff, const char *name,
-			 const uint8_t *build_id, unsigned int build_id_size)
+			 uint64_t len, uint64_t pgoff, const char *name, const uint8_t *build_id,
+			 unsigned int build_id_size)
 {
 	return auxtap_image_set_map_file(set, pid, time, addr, len, pgoff, name, build_id,
 					 build_id_size, NULL);
@@ -379,8 +378,8 @@ static void set_slide(struct auxtap_image *image, uint64_t ref)
 }
 
 int auxtap_image_set_kernel_map(struct auxtap_image_set *set, uint64_t time, uint64_t addr,
-				uint64_t len, uint64_t pgoff, const char *name,
-				const uint8_t *id, unsigned int id_size)
+				uint64_t len, uint64_t pgoff, const char *name, const uint8_t *id,
+				unsigned int id_size)
 {
 	struct image_map map = {.time = time, .start = addr, .pgoff = pgoff};
 	int ret;
@@ -419,8 +418,7 @@ void auxtap_image_set_cut(struct auxtap_image_set *set, pid_t pid)
 	pthread_mutex_unlock(&set->lock);
 }
 
-int auxtap_image_set_fork(struct auxtap_image_set *set, pid_t parent, pid_t child,
-			  uint64_t time)
+int auxtap_image_set_fork(struct auxtap_image_set *set, pid_t parent, pid_t child, uint64_t time)
 {
 	struct image_space *from, *to;
 	struct image_view *view;
@@ -448,8 +446,8 @@ out:
 	return ret;
 }
 
-static int raw_add(struct image_map **maps, size_t *nr, struct auxtap_image *image,
-		   uint64_t off, uint64_t len, uint64_t addr)
+static int raw_add(struct image_map **maps, size_t *nr, struct auxtap_image *image, uint64_t off,
+		   uint64_t len, uint64_t addr)
 {
 	struct image_map *grown;
 
@@ -457,8 +455,8 @@ static int raw_add(struct image_map **maps, size_t *nr, struct auxtap_image *ima
 	if (!grown)
 		return -ENOMEM;
 	*maps = grown;
-	grown[(*nr)++] = (struct image_map){
-		.start = addr, .end = addr + len, .pgoff = off, .image = image};
+	grown[(*nr)++] =
+		(struct image_map){.start = addr, .end = addr + len, .pgoff = off, .image = image};
 	return 0;
 }
 
@@ -607,8 +605,7 @@ static int add_kcore(struct auxtap_image_set *set, struct auxtap_error *err)
 	return ret;
 }
 
-int auxtap_image_set_kcore(struct auxtap_image_set *set, const char *path,
-			   struct auxtap_error *err)
+int auxtap_image_set_kcore(struct auxtap_image_set *set, const char *path, struct auxtap_error *err)
 {
 	if (set->kcore || access(path, F_OK))
 		return 0;
@@ -636,8 +633,8 @@ int auxtap_image_set_kernel_unmoved(struct auxtap_image_set *set)
 
 /* ---- reading and resolving ---- */
 
-static const struct image_map *space_lookup(struct auxtap_image_set *set, pid_t pid,
-					    uint64_t time, uint64_t addr)
+static const struct image_map *space_lookup(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+					    uint64_t addr)
 {
 	struct image_space *space;
 
@@ -650,7 +647,10 @@ static const struct image_map *space_lookup(struct auxtap_image_set *set, pid_t 
 		image_view_put(view); /* the space still holds it */
 		if (map)
 			return map;
-		/* Trace time may lag behind sideband: a mapping that comes before the next exec will do. */
+		/*
+		 * Trace time may lag behind sideband: a mapping that comes before the next exec
+		 * will do.
+		 */
 		for (size_t i = epoch; i < space->nr_changes; i++) {
 			map = &space->changes[i];
 			if (!map->image && (i > epoch || (space->cut && !i)))
@@ -670,7 +670,9 @@ static const struct image_map *last_of(const struct image_map *maps, size_t nr, 
 	return NULL;
 }
 
-/* What is given by hand for this address holds; then what was recorded, where its file was found. */
+/*
+ * What is given by hand for this address holds; then what was recorded, where its file was found.
+ */
 const struct image_map *image_lookup(struct auxtap_image_set *set, pid_t pid, uint64_t time,
 				     uint64_t addr)
 {
@@ -738,8 +740,8 @@ static void clip(const struct auxtap_image_set *set, uint64_t addr, size_t *left
 			*left = set->raw[i].start - addr;
 }
 
-ssize_t auxtap_image_set_read(struct auxtap_image_set *set, pid_t pid, uint64_t time,
-			      uint64_t addr, void *buf, size_t size)
+ssize_t auxtap_image_set_read(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr,
+			      void *buf, size_t size)
 {
 	const struct image_map *map;
 	size_t done = 0, left;

@@ -181,8 +181,8 @@ static void heap_pop(struct sweep_item *heap, size_t nr)
 }
 
 /* items: sorted by start; heap: room for all of them. How many maps: never more than 2 nr. */
-static size_t sweep(struct image_map *maps, const struct sweep_item *items,
-		    struct sweep_item *heap, size_t nr)
+static size_t sweep(struct image_map *maps, const struct sweep_item *items, struct sweep_item *heap,
+		    size_t nr)
 {
 	const struct image_map *last = NULL;
 	size_t used = 0, next = 0, nr_heap = 0;
@@ -259,8 +259,7 @@ struct image_view *image_space_view(struct image_space *space, size_t nr_changes
 			__atomic_add_fetch(&have->refs, 1, __ATOMIC_RELAXED);
 			return have;
 		}
-		if (have->nr_changes < nr_changes &&
-		    (!base || have->nr_changes > base->nr_changes))
+		if (have->nr_changes < nr_changes && (!base || have->nr_changes > base->nr_changes))
 			base = have;
 	}
 	from = base ? base->nr_changes : 0;

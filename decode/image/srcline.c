@@ -68,14 +68,13 @@ static void lines_open(struct auxtap_image *image)
 	if (!lines)
 		return;
 	if (asprintf(&lines->debug_path, ":.debug:%s%s/usr/lib/debug",
-		     set->sysroot ? set->sysroot : "",
-		     set->sysroot ? "/usr/lib/debug:" : "") < 0) {
+		     set->sysroot ? set->sysroot : "", set->sysroot ? "/usr/lib/debug:" : "") < 0) {
 		free(lines);
 		return;
 	}
 	lines->callbacks.find_elf = debug_file_no_elf;
-	lines->callbacks.find_debuginfo = set->debuginfod ? debug_file_find_or_ask
-							  : debug_file_find;
+	lines->callbacks.find_debuginfo =
+		set->debuginfod ? debug_file_find_or_ask : debug_file_find;
 	lines->callbacks.section_address = dwfl_offline_section_address;
 	lines->callbacks.debuginfo_path = &lines->debug_path;
 	lines->dwfl = dwfl_begin(&lines->callbacks);
@@ -103,7 +102,9 @@ fail:
 	free(lines);
 }
 
-/* What was made of the debug file's string or DIE at 'key', which lives as long as the file; NULL. */
+/*
+ * What was made of the debug file's string or DIE at 'key', which lives as long as the file; NULL.
+ */
 static struct image_name *name_slot(struct image_lines *lines, const void *key, bool *known)
 {
 	struct image_name **slot = &lines->names[((uintptr_t)key >> 2) & 1023], *name;
@@ -281,8 +282,8 @@ static unsigned int inline_frames(struct image_lines *lines, struct dwarf_unit *
 	return nr;
 }
 
-static unsigned int lookup(struct image_lines *lines, uint64_t vaddr,
-			   struct auxtap_frame *frames, unsigned int max)
+static unsigned int lookup(struct image_lines *lines, uint64_t vaddr, struct auxtap_frame *frames,
+			   unsigned int max)
 {
 	Dwarf_Addr addr = vaddr + lines->bias - lines->dwarf_bias;
 	struct dwarf_unit *unit;
@@ -297,8 +298,8 @@ static unsigned int lookup(struct image_lines *lines, uint64_t vaddr,
 	line = dwarf_getsrc_die(dwarf_unit_lines(unit), addr);
 	/* line 0: the compiler made the instruction for no line of the source */
 	if (line && !dwarf_lineno(line, &lineno) && lineno > 0) {
-		frames[0].file = full_path(lines, dwarf_unit_lines(unit),
-					   dwarf_linesrc(line, NULL, NULL));
+		frames[0].file =
+			full_path(lines, dwarf_unit_lines(unit), dwarf_linesrc(line, NULL, NULL));
 		frames[0].line = (unsigned int)lineno;
 	}
 	nr = inline_frames(lines, unit, addr, frames, max);
@@ -317,8 +318,8 @@ int image_debug_symbols(struct auxtap_image *image,
 	for (int i = 1; !ret && i < nr; i++) {
 		GElf_Addr addr;
 		GElf_Sym sym;
-		const char *name = dwfl_module_getsym_info(image->lines->mod, i, &sym, &addr,
-							   NULL, NULL, NULL);
+		const char *name = dwfl_module_getsym_info(image->lines->mod, i, &sym, &addr, NULL,
+							   NULL, NULL);
 
 		if (name && *name && sym.st_size && sym.st_shndx != SHN_UNDEF &&
 		    (GELF_ST_TYPE(sym.st_info) == STT_FUNC ||

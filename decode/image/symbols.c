@@ -169,8 +169,7 @@ out:
 
 static int own_name(struct auxtap_image *image, char *name)
 {
-	char **grown = realloc(image->owned_names,
-			       (image->nr_owned_names + 1) * sizeof(*grown));
+	char **grown = realloc(image->owned_names, (image->nr_owned_names + 1) * sizeof(*grown));
 
 	if (!grown)
 		return -ENOMEM;
@@ -278,9 +277,8 @@ static int read_plt(struct auxtap_image *image, Elf *elf, struct symbol_list *li
 		}
 		entry = !strcmp(name, ".plt.got") && shdr.sh_entsize == 8 ? 8 : 16;
 		for (uint64_t at = 0; !ret && at + entry <= shdr.sh_size; at += entry)
-			ret = x86_entry(image, slots, nr_slots,
-					image->data + shdr.sh_offset + at, entry,
-					shdr.sh_addr + at, entry, list);
+			ret = x86_entry(image, slots, nr_slots, image->data + shdr.sh_offset + at,
+					entry, shdr.sh_addr + at, entry, list);
 	}
 	free(slots);
 	return ret;

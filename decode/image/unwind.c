@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define A64_SIGRETURN	  0xd4000001d2801168ull /* mov x8, #139; svc #0 */
-#define A64_CONTEXT_REGS  (128 + 184) /* of a signal frame: x0 … x30, sp, pc, pstate */
-#define A64_NR_SIGNALS	  8	      /* handlers within handlers */
-#define A64_ADDRESS	  0x0000ffffffffffffull
+#define A64_SIGRETURN	 0xd4000001d2801168ull /* mov x8, #139; svc #0 */
+#define A64_CONTEXT_REGS (128 + 184)	       /* of a signal frame: x0 … x30, sp, pc, pstate */
+#define A64_NR_SIGNALS	 8		       /* handlers within handlers */
+#define A64_ADDRESS	 0x0000ffffffffffffull
 
 struct unwind {
 	const struct report_facts *facts;
@@ -57,7 +57,10 @@ static bool is_code(const struct unwind *u, uint64_t addr)
 	return map && map->perms[2] == 'x';
 }
 
-/* Functions with pointer authentication keep their return addresses signed: with bits above the address. */
+/*
+ * Functions with pointer authentication keep their return addresses signed: with bits above the
+ * address.
+ */
 static uint64_t unsigned_address(const struct unwind *u, uint64_t word)
 {
 	if (u->regs.arch == AUXTAP_ARCH_AARCH64 && word & ~A64_ADDRESS &&
@@ -334,7 +337,9 @@ bool unwind_return_on_top(const struct report_facts *facts, struct auxtap_image_
 	report_modules(&u, dwfl);
 	mod = dwfl_addrmodule(dwfl, addr);
 	cfi = mod ? dwfl_module_eh_cfi(mod, &bias) : NULL;
-	/* the frame's address is the stack pointer before the call: on x86 above the return address */
+	/*
+	 * the frame's address is the stack pointer before the call: on x86 above the return address
+	 */
 	if (cfi && !dwarf_cfi_addrframe(cfi, addr - bias, &frame) &&
 	    !dwarf_frame_cfa(frame, &ops, &nr))
 		on_top = nr == 1 && ops[0].atom == DW_OP_bregx && ops[0].number == (a64 ? 31 : 7) &&
@@ -345,10 +350,12 @@ bool unwind_return_on_top(const struct report_facts *facts, struct auxtap_image_
 }
 
 void unwind_backtrace(const struct report_facts *facts, struct auxtap_image_set *images,
-		      const struct auxtap_regs *regs, uint64_t last_call,
-		      struct unwind_frames *out)
+		      const struct auxtap_regs *regs, uint64_t last_call, struct unwind_frames *out)
 {
-	struct unwind u = {.facts = facts, .images = images, .regs = *regs, .out = out,
+	struct unwind u = {.facts = facts,
+			   .images = images,
+			   .regs = *regs,
+			   .out = out,
 			   .max = UNWIND_MAX_FRAMES};
 	uint64_t ip;
 	Dwfl *dwfl;

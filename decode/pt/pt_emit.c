@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool pt_wanted(const struct auxtap_decode_opts *opts, uint32_t type, uint64_t time,
-	       int32_t tid, int cpu)
+bool pt_wanted(const struct auxtap_decode_opts *opts, uint32_t type, uint64_t time, int32_t tid,
+	       int cpu)
 {
 	if (!(opts->events & type) || (opts->tid >= 0 && opts->tid != tid) ||
 	    (opts->cpu >= 0 && opts->cpu != cpu))
@@ -152,8 +152,7 @@ void pt_emit_branch(struct pt_walk *w, uint64_t target, bool has_target)
 	if (!p->valid)
 		return;
 	p->valid = false;
-	if (p->insn.kind == AUXTAP_BRANCH_COND &&
-	    (!has_target || target == p->ip + p->insn.size))
+	if (p->insn.kind == AUXTAP_BRANCH_COND && (!has_target || target == p->ip + p->insn.size))
 		return;
 	w->job->nr_branches++;
 	branch_event(w, AUXTAP_EVENT_BRANCH, target, has_target);

@@ -88,16 +88,16 @@ int pt_flow_next(struct pt_walk *w, struct pt_step *step)
 
 int pt_flow_event(struct pt_walk *w, struct pt_event *ev)
 {
-	w->flow.status = w->flow.insn ? pt_insn_event(w->flow.insn, ev, sizeof(*ev))
-				      : pt_blk_event(w->flow.blk, ev, sizeof(*ev));
+	w->flow.status = w->flow.insn ? pt_insn_event(w->flow.insn, ev, sizeof(*ev)) :
+					pt_blk_event(w->flow.blk, ev, sizeof(*ev));
 	return w->flow.status;
 }
 
 size_t pt_flow_offset(struct pt_walk *w)
 {
 	uint64_t off = 0;
-	int ret = w->flow.insn ? pt_insn_get_offset(w->flow.insn, &off)
-			       : pt_blk_get_offset(w->flow.blk, &off);
+	int ret = w->flow.insn ? pt_insn_get_offset(w->flow.insn, &off) :
+				 pt_blk_get_offset(w->flow.blk, &off);
 
 	/* out of sync: behind the PSB */
 	if (ret < 0)
@@ -108,8 +108,8 @@ size_t pt_flow_offset(struct pt_walk *w)
 uint64_t pt_flow_tsc(struct pt_walk *w)
 {
 	uint64_t tsc = 0;
-	int ret = w->flow.insn ? pt_insn_time(w->flow.insn, &tsc, NULL, NULL)
-			       : pt_blk_time(w->flow.blk, &tsc, NULL, NULL);
+	int ret = w->flow.insn ? pt_insn_time(w->flow.insn, &tsc, NULL, NULL) :
+				 pt_blk_time(w->flow.blk, &tsc, NULL, NULL);
 
 	return ret < 0 ? 0 : tsc;
 }

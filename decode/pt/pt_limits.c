@@ -17,12 +17,14 @@
 /* eretu, erets; after the prefixes. repeat: the last of f2, f3. */
 static bool returns_from_event(unsigned int version, uint8_t repeat, const uint8_t *code)
 {
-	return code[0] == 0x0f && code[1] == 0x01 && code[2] == 0xca && repeat && version < VERSION_REX2;
+	return code[0] == 0x0f && code[1] == 0x01 && code[2] == 0xca && repeat &&
+	       version < VERSION_REX2;
 }
 
 bool pt_limits_insn(unsigned int version, bool bits_32, const uint8_t *code, size_t size)
 {
-	static const uint8_t prefixes[] = {0x66, 0x67, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65, 0xf0, 0xf2, 0xf3};
+	static const uint8_t prefixes[] = {0x66, 0x67, 0x2e, 0x36, 0x3e, 0x26,
+					   0x64, 0x65, 0xf0, 0xf2, 0xf3};
 	uint8_t repeat = 0;
 	size_t at = 0;
 

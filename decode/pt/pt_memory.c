@@ -39,8 +39,8 @@ static int read_callback(uint8_t *buffer, size_t size, const struct pt_asid *asi
 	return got > 0 ? (int)got : -pte_nomap;
 }
 
-static void add_file(struct pt_memory *mem, struct pt_image *image, const char *path,
-		     uint64_t off, uint64_t size, uint64_t addr)
+static void add_file(struct pt_memory *mem, struct pt_image *image, const char *path, uint64_t off,
+		     uint64_t size, uint64_t addr)
 {
 	while (size) {
 		uint64_t part = size < SECTION_MAX ? size : SECTION_MAX;

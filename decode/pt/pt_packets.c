@@ -47,8 +47,8 @@ static void bare(struct auxtap_packet *out, const char *name)
 }
 
 /* SDM: how many bytes of an IP a packet holds, and where the others come from. */
-static void put_ip(struct pt_packet_stream *stream, struct auxtap_packet *out,
-		   const char *name, const struct pt_packet_ip *ip)
+static void put_ip(struct pt_packet_stream *stream, struct auxtap_packet *out, const char *name,
+		   const struct pt_packet_ip *ip)
 {
 	uint64_t last = stream->last_ip;
 
@@ -83,8 +83,7 @@ static void put_ip(struct pt_packet_stream *stream, struct auxtap_packet *out,
 	out->ip = last;
 }
 
-static void put_tnt(struct auxtap_packet *out, const char *name,
-		    const struct pt_packet_tnt *tnt)
+static void put_tnt(struct auxtap_packet *out, const char *name, const struct pt_packet_tnt *tnt)
 {
 	char bits[65];
 	unsigned int nr = tnt->bit_size < 64 ? tnt->bit_size : 64, i;
@@ -121,21 +120,17 @@ static void put_power(struct auxtap_packet *out, const struct pt_packet *pkt)
 		text(out, "exstop", "%s", pkt->payload.exstop.ip ? "ip" : "");
 		break;
 	case ppt_mwait:
-		text(out, "mwait", "%08x, %08x", pkt->payload.mwait.hints,
-		     pkt->payload.mwait.ext);
+		text(out, "mwait", "%08x, %08x", pkt->payload.mwait.hints, pkt->payload.mwait.ext);
 		break;
 	case ppt_pwre:
 		text(out, "pwre", "c%u.%u%s", (pkt->payload.pwre.state + 1) & 0xfu,
-		     (pkt->payload.pwre.sub_state + 1) & 0xfu,
-		     pkt->payload.pwre.hw ? ", hw" : "");
+		     (pkt->payload.pwre.sub_state + 1) & 0xfu, pkt->payload.pwre.hw ? ", hw" : "");
 		break;
 	default:
-		text(out, "pwrx", "%s%s%sc%u, c%u",
-		     pkt->payload.pwrx.interrupt ? "int: " : "",
+		text(out, "pwrx", "%s%s%sc%u, c%u", pkt->payload.pwrx.interrupt ? "int: " : "",
 		     pkt->payload.pwrx.store ? "st: " : "",
 		     pkt->payload.pwrx.autonomous ? "hw: " : "",
-		     (pkt->payload.pwrx.last + 1) & 0xfu,
-		     (pkt->payload.pwrx.deepest + 1) & 0xfu);
+		     (pkt->payload.pwrx.last + 1) & 0xfu, (pkt->payload.pwrx.deepest + 1) & 0xfu);
 		break;
 	}
 }
@@ -184,13 +179,12 @@ static void put_packet(struct pt_packet_stream *stream, const struct pt_packet *
 		put_mode(out, &pkt->payload.mode);
 		break;
 	case ppt_pip:
-		text(out, "pip", "%" PRIx64 "%-17s cr3  %016" PRIx64,
-		     pkt->payload.pip.cr3, pkt->payload.pip.nr ? ", nr" : "",
-		     pkt->payload.pip.cr3);
+		text(out, "pip", "%" PRIx64 "%-17s cr3  %016" PRIx64, pkt->payload.pip.cr3,
+		     pkt->payload.pip.nr ? ", nr" : "", pkt->payload.pip.cr3);
 		break;
 	case ppt_vmcs:
-		text(out, "vmcs", "%" PRIx64 "%-17s vmcs %016" PRIx64,
-		     pkt->payload.vmcs.base, "", pkt->payload.vmcs.base);
+		text(out, "vmcs", "%" PRIx64 "%-17s vmcs %016" PRIx64, pkt->payload.vmcs.base, "",
+		     pkt->payload.vmcs.base);
 		break;
 	case ppt_cbr:
 		text(out, "cbr", "%x", pkt->payload.cbr.ratio);
@@ -329,8 +323,8 @@ static int pieces(struct walk *w, uint64_t *at)
 		if (!ret && !w->last)
 			return 0; /* the rest comes with the next piece */
 		ret = synchronise(w, at,
-				  ret ? pt_errstr(pt_errcode(ret))
-				      : "the trace ends inside a packet");
+				  ret ? pt_errstr(pt_errcode(ret)) :
+					"the trace ends inside a packet");
 		if (ret != 1)
 			return ret;
 	}
@@ -361,8 +355,7 @@ int pt_packets_piece(struct pt_packet_stream *stream, const void *trace, size_t 
 	config.end = (uint8_t *)trace + size;
 	w.decoder = pt_pkt_alloc_decoder(&config);
 	if (!w.decoder)
-		return auxtap_error_set(err, -ENOMEM, "packets",
-					"no memory for a decoder");
+		return auxtap_error_set(err, -ENOMEM, "packets", "no memory for a decoder");
 	ret = pieces(&w, &at);
 	pt_pkt_free_decoder(w.decoder);
 	*used = (size_t)at;

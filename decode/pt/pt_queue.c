@@ -138,7 +138,10 @@ static void drop_cut(struct flow_gap **list)
 /* Takes the gap. Those that touch are delivered together, each cause with its size. */
 static void gap_opens(struct pt_queue *q, struct flow_gap *gap)
 {
-	struct auxtap_gap where = {.cpu = q->cpu, .pid = q->pid, .tid = q->tid, .time_begin = q->time};
+	struct auxtap_gap where = {.cpu = q->cpu,
+				   .pid = q->pid,
+				   .tid = q->tid,
+				   .time_begin = q->time};
 
 	q->pending.valid = false;
 	if (!gap || gap->gap.cause != AUXTAP_GAP_UNCOUNTED)
@@ -156,11 +159,11 @@ static void gap_opens(struct pt_queue *q, struct flow_gap *gap)
 }
 
 /* One that the stream tells, or the seam. */
-static void seam_gap(struct pt_queue *q, enum auxtap_gap_cause cause, uint64_t nr_bytes,
-		     bool exact, const char *fmt, ...) AUXTAP_PRINTF(5, 6);
+static void seam_gap(struct pt_queue *q, enum auxtap_gap_cause cause, uint64_t nr_bytes, bool exact,
+		     const char *fmt, ...) AUXTAP_PRINTF(5, 6);
 
-static void seam_gap(struct pt_queue *q, enum auxtap_gap_cause cause, uint64_t nr_bytes,
-		     bool exact, const char *fmt, ...)
+static void seam_gap(struct pt_queue *q, enum auxtap_gap_cause cause, uint64_t nr_bytes, bool exact,
+		     const char *fmt, ...)
 {
 	struct flow_gap *gap;
 	va_list args;
@@ -335,7 +338,10 @@ static void set_depth(struct pt_queue *q, struct flow_event *ev)
 		ev->depth = callstack_return(&q->calls, ev->has_addr ? ev->addr : 0);
 }
 
-/* Makes ev the branch that the segment before left pending, and the one behind it its call or return. */
+/*
+ * Makes ev the branch that the segment before left pending, and the one behind it its call or
+ * return.
+ */
 static void seam_branch(struct pt_queue *q, struct flow_event *ev)
 {
 	const uint32_t moves = AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN;

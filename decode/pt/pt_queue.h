@@ -31,7 +31,8 @@ struct flow_gap {
  * Types of flow_event besides AUXTAP_EVENT_…: a walk's messages to its queue. 0 is an event
  * that is not one (any more).
  */
-#define PT_SEAM_BRANCH	  0x10000 /* the branch pending before the segment went to addr; an empty slot follows */
+/* the branch pending before the segment went to addr; an empty slot follows */
+#define PT_SEAM_BRANCH	  0x10000
 #define PT_SEAM_NO_BRANCH 0x20000 /* where it went is not known */
 #define PT_GAP_OPENS	  0x40000
 #define PT_GAP_ENDS	  0x80000 /* if one is open */
@@ -222,8 +223,8 @@ bool pt_flow_comes_back(struct pt_walk *w, uint64_t ip);
 void pt_flow_set_image(struct pt_walk *w, struct pt_image *image);
 
 /* pt_emit.c: events into w->out, as far as they are wanted */
-bool pt_wanted(const struct auxtap_decode_opts *opts, uint32_t type, uint64_t time,
-	       int32_t tid, int cpu);
+bool pt_wanted(const struct auxtap_decode_opts *opts, uint32_t type, uint64_t time, int32_t tid,
+	       int cpu);
 void pt_emit_insn(struct pt_walk *w, const struct pt_step *step);
 void pt_emit_block(struct pt_walk *w, const struct pt_step *step);
 void pt_emit_branch(struct pt_walk *w, uint64_t target, bool has_target);
@@ -244,7 +245,10 @@ void pt_walk_begin(struct pt_walk *w, struct pt_job *job);
 /* Fills out until it has no room for a step; true: the segment is over, job->end is set. */
 bool pt_walk_fill(struct pt_walk *w, struct pt_batch *out);
 
-/* Of gaps that touch each cause is kept, once: adds gap to the list, or its bytes to that of its cause. */
+/*
+ * Of gaps that touch each cause is kept, once: adds gap to the list, or its bytes to that of its
+ * cause.
+ */
 void flow_gap_add(struct flow_gap **list, struct flow_gap *gap);
 void flow_gap_free(struct flow_gap *list);
 

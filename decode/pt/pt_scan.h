@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Packet-level looks at a PT segment: the extent of a PSB+, and where flow can be taken up again after an error. */
+/*
+ * Packet-level looks at a PT segment: the extent of a PSB+, and where flow can be taken up again
+ * after an error.
+ */
 #ifndef AUXTAP_PT_SCAN_H
 #define AUXTAP_PT_SCAN_H
 
@@ -22,10 +25,10 @@ void pt_scan_head(const uint8_t *data, size_t size, struct pt_scan_head *head);
 struct pt_restart {
 	size_t end; /* of the packet that names it */
 	uint64_t ip;
-	bool enable;	/* TIP.PGE: tracing was off before */
-	bool overflow;	/* bytes were lost in the unit just before (OVF) */
-	uint64_t tsc;	/* last one seen on the way; 0: none */
-	bool bits_32;	/* execution mode */
+	bool enable;   /* TIP.PGE: tracing was off before */
+	bool overflow; /* bytes were lost in the unit just before (OVF) */
+	uint64_t tsc;  /* last one seen on the way; 0: none */
+	bool bits_32;  /* execution mode */
 };
 
 /*

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK (64u << 10)
-#define PSB_SIZE 16
+#define CHUNK	     (64u << 10)
+#define PSB_SIZE     16
 #define PSB_PLUS_MAX 256 /* a PSB+ is a handful of packets */
 
 static const uint8_t psb[PSB_SIZE] = {2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82,
@@ -24,7 +24,9 @@ size_t pt_find_psb(const uint8_t *data, size_t size, size_t from)
 	at = memmem(data + from, size - from, psb, PSB_SIZE);
 	if (!at)
 		return size;
-	/* A payload before it may end like a PSB begins: the last possible place is the real one. */
+	/*
+	 * A payload before it may end like a PSB begins: the last possible place is the real one.
+	 */
 	pos = (size_t)(at - data);
 	while (size - pos >= PSB_SIZE + 2 && !memcmp(data + pos + 2, psb, PSB_SIZE))
 		pos += 2;
@@ -128,7 +130,10 @@ static int read_more(struct pt_stream *stream)
 	}
 }
 
-/* Offset from begin of the first PSB at or after 'from', reading on as far as 'limit'; SIZE_MAX: none. */
+/*
+ * Offset from begin of the first PSB at or after 'from', reading on as far as 'limit'; SIZE_MAX:
+ * none.
+ */
 static int seek_psb(struct pt_stream *stream, size_t from, size_t limit, size_t *found)
 {
 	int ret;
@@ -208,8 +213,8 @@ int pt_stream_next(struct pt_stream *stream, struct pt_segment *seg)
 		have = stream->end - stream->begin;
 		if (have > PSB_SIZE + 2 && have >= CHUNK) {
 			/* keep what may be the start of a PSB */
-			seg->nr_skipped += not_padding(stream->mem + stream->begin,
-						       have - PSB_SIZE - 2);
+			seg->nr_skipped +=
+				not_padding(stream->mem + stream->begin, have - PSB_SIZE - 2);
 			consume(stream, have - PSB_SIZE - 2);
 			continue;
 		}

@@ -35,8 +35,8 @@ struct pt_stream {
 	uint64_t extent_pos;
 	uint8_t *mem; /* PT_STREAM_HEADROOM, then the buffer */
 	size_t mem_size;
-	size_t begin, end;   /* of what is buffered, in mem */
-	uint64_t begin_off;  /* stream offset of mem[begin] */
+	size_t begin, end;  /* of what is buffered, in mem */
+	uint64_t begin_off; /* stream offset of mem[begin] */
 	bool in_run, short_read;
 	uint64_t nr_bytes; /* read so far */
 };
@@ -48,12 +48,15 @@ struct pt_segment {
 	uint64_t off; /* in the stream */
 	bool starts_run;
 	const struct pt_extent *run; /* if so: the extent with its gap */
-	uint64_t nr_skipped; /* bytes before the PSB that belong to no segment */
-	bool cut; /* ends because no PSB came for too long */
+	uint64_t nr_skipped;	     /* bytes before the PSB that belong to no segment */
+	bool cut;		     /* ends because no PSB came for too long */
 };
 
 int pt_stream_add(struct pt_stream *stream, const struct pt_extent *extent);
-/* 1: *seg, valid until the next call; 0: end (seg->nr_skipped, starts_run and run are set); negative errno. */
+/*
+ * 1: *seg, valid until the next call; 0: end (seg->nr_skipped, starts_run and run are set);
+ * negative errno.
+ */
 int pt_stream_next(struct pt_stream *stream, struct pt_segment *seg);
 void pt_stream_free(struct pt_stream *stream);
 void pt_stream_release(struct pt_stream *stream); /* the buffer only */

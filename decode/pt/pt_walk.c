@@ -16,7 +16,10 @@
 
 /* A step that neither executes nor consumes anything cannot be repeated for ever. */
 #define MAX_EMPTY_STEPS 64
-/* Events that one step may produce, an error's included: gaps, branches, calls, async, trace, instruction. */
+/*
+ * Events that one step may produce, an error's included: gaps, branches, calls, async, trace,
+ * instruction.
+ */
 #define STEP_EVENTS 12
 
 struct pt_walk *pt_walk_new(const struct pt_shared *shared)
@@ -104,8 +107,8 @@ static void look_around(struct pt_walk *w)
 }
 
 /*
- * The idle task has no user code: the switch to another thread is between two time stamps, and whose
- * code it is, is not known.
+ * The idle task has no user code: the switch to another thread is between two time stamps, and
+ * whose code it is, is not known.
  */
 static void not_idle(struct pt_walk *w, uint64_t ip)
 {
@@ -198,8 +201,8 @@ static void lose(struct pt_walk *w, int code, uint64_t ip)
 			gap = pt_gap_open(w, AUXTAP_GAP_NO_IMAGE, "no image %s for %llx",
 					  w->mem.fault_image, (unsigned long long)ip);
 		else
-			gap = pt_gap_open(w, AUXTAP_GAP_NO_IMAGE,
-					  "no mapping known at %llx", (unsigned long long)ip);
+			gap = pt_gap_open(w, AUXTAP_GAP_NO_IMAGE, "no mapping known at %llx",
+					  (unsigned long long)ip);
 	} else {
 		char at_ip[32] = "";
 
@@ -251,8 +254,9 @@ static void on_overflow(struct pt_walk *w, const struct pt_event *ev)
 }
 
 /*
- * An event at ip, which the walk has come to. Endless loops and recursion by direct branches have no
- * packets: the walk stops the first time that it comes to ip, the program may have passed it often.
+ * An event at ip, which the walk has come to. Endless loops and recursion by direct branches have
+ * no packets: the walk stops the first time that it comes to ip, the program may have passed it
+ * often.
  */
 static void arrive(struct pt_walk *w, uint64_t ip)
 {
@@ -399,7 +403,8 @@ static bool cut_block(struct pt_walk *w, struct pt_step *step)
 
 	if (step->end_ip < step->ip || size > sizeof(code))
 		size = sizeof(code);
-	got = auxtap_image_set_read(w->shared->images, w->mem.pid, w->mem.time, step->ip, code, size);
+	got = auxtap_image_set_read(w->shared->images, w->mem.pid, w->mem.time, step->ip, code,
+				    size);
 	if (got <= 0 || !pt_limits_bytes(w->version, code, (size_t)got))
 		return false;
 	for (unsigned int nr = 1; nr <= step->nr_insns && at < (uint64_t)got; nr++) {
@@ -411,8 +416,10 @@ static bool cut_block(struct pt_walk *w, struct pt_step *step)
 			step->iclass = ptic_other;
 			return true;
 		}
-		len = step->bits_32 ? -1 : auxtap_disassemble(w->shared->images, step->ip + at, code + at,
-							      (size_t)got - at, text, sizeof(text));
+		len = step->bits_32 ?
+			      -1 :
+			      auxtap_disassemble(w->shared->images, step->ip + at, code + at,
+						 (size_t)got - at, text, sizeof(text));
 		if (len <= 0)
 			return false;
 		at += (uint64_t)len;

@@ -100,8 +100,8 @@ static bool in_stack_guard(const struct report_facts *facts, const struct report
 	if (memcmp(guard->perms, "---", 3) != 0 || guard->name[0] == '/')
 		return false;
 	stack = report_facts_map(facts, guard->end);
-	return stack && stack->start == guard->end && stack->perms[1] == 'w' && sp >= guard->start &&
-	       sp < stack->end;
+	return stack && stack->start == guard->end && stack->perms[1] == 'w' &&
+	       sp >= guard->start && sp < stack->end;
 }
 
 /* What is at addr if nothing is mapped there and it is small. */
@@ -114,20 +114,25 @@ static const char *near_zero(const struct fault_access *a, uint64_t addr, char *
 	if (!a->known || !a->base_reg[0])
 		return "nothing is mapped there";
 	if (!a->base)
-		return addr ? "nothing is mapped there: a null pointer and a small offset"
-			    : "a null pointer";
+		return addr ? "nothing is mapped there: a null pointer and a small offset" :
+			      "a null pointer";
 	snprintf(buf, size, "nothing is mapped there; %s is 0x%llx", a->base_reg,
 		 (unsigned long long)a->base);
 	return buf;
 }
 
-/* What is at addr if nothing is mapped there and the pointer of an AArch64 program has bits above it. */
+/*
+ * What is at addr if nothing is mapped there and the pointer of an AArch64 program has bits above
+ * it.
+ */
 static const char *odd_pointer(const struct fault_access *a, uint64_t addr, char *buf, size_t size)
 {
 	snprintf(buf, size, "nothing is mapped there; %s is 0x%llx%s%s", a->base_reg,
 		 (unsigned long long)a->base,
 		 a->base >> 56 ? ", whose top byte the processor ignores" : "",
-		 addr >> 48 & 0xff ? "; only programs that ask for it have addresses of more than 48 bits" : "");
+		 addr >> 48 & 0xff ?
+			 "; only programs that ask for it have addresses of more than 48 bits" :
+			 "");
 	return buf;
 }
 
@@ -147,8 +152,8 @@ static const char *vicinity(const struct report_facts *facts, const struct auxta
 	if (map && in_stack_guard(facts, map, sp))
 		return "it lies in the guard page below the stack: the stack is exhausted";
 	if (map) {
-		snprintf(buf, size, "it is mapped %.4s%s%s", map->perms,
-			 map->name[0] ? ", " : "", map->name);
+		snprintf(buf, size, "it is mapped %.4s%s%s", map->perms, map->name[0] ? ", " : "",
+			 map->name);
 		return buf;
 	}
 	if (regs->arch == AUXTAP_ARCH_X86_64 && addr >> 47 == 0x1ffff)
@@ -162,7 +167,8 @@ static const char *vicinity(const struct report_facts *facts, const struct auxta
 		return "nothing is mapped there: it lies just above the stack";
 	if (addr - (sp - 65536) < 2 * 65536) {
 		for (size_t i = 0; i < facts->nr_maps; i++) {
-			if (facts->maps[i].start >= addr && facts->maps[i].start - addr < (1 << 20) &&
+			if (facts->maps[i].start >= addr &&
+			    facts->maps[i].start - addr < (1 << 20) &&
 			    strstr(facts->maps[i].name, "stack"))
 				return "it lies just below the stack: the stack is exhausted";
 		}
@@ -185,8 +191,8 @@ static bool explain_jump(const struct report_facts *facts, const struct auxtap_r
 			 map->name[0] ? ", " : "", map->name);
 	else if (facts->nr_maps && !map)
 		snprintf(fault->where, sizeof(fault->where), "%s",
-			 fault_canonical(regs, ip) ? "where nothing is mapped"
-						   : "which is no address at all");
+			 fault_canonical(regs, ip) ? "where nothing is mapped" :
+						     "which is no address at all");
 	else if (regs->arch == AUXTAP_ARCH_AARCH64 && ip & 3)
 		snprintf(fault->where, sizeof(fault->where),
 			 "where no instruction begins: their addresses are multiples of 4");
@@ -199,8 +205,8 @@ static bool explain_jump(const struct report_facts *facts, const struct auxtap_r
 }
 
 /*
- * A SIGSEGV of the kernel's own, without an address, at an instruction that cannot have made it; AArch64
- * has no other.
+ * A SIGSEGV of the kernel's own, without an address, at an instruction that cannot have made it;
+ * AArch64 has no other.
  */
 static bool no_frame(const struct report_facts *facts, const struct auxtap_regs *regs,
 		     const uint8_t *bytes, size_t size)
@@ -210,7 +216,9 @@ static bool no_frame(const struct report_facts *facts, const struct auxtap_regs 
 	       (regs->arch == AUXTAP_ARCH_AARCH64 || fault_x86_harmless(regs, bytes, size));
 }
 
-/* The signal came in place of one whose handler could not be started; no access to memory failed. */
+/*
+ * The signal came in place of one whose handler could not be started; no access to memory failed.
+ */
 static bool other_frame(const struct auxtap_crash *c, struct fault *fault)
 {
 	int signo = c->frame_signo;
@@ -219,8 +227,9 @@ static bool other_frame(const struct auxtap_crash *c, struct fault *fault)
 		return false;
 	fault->no_frame = true;
 	fault->has_insn = signo == SIGFPE || signo == SIGILL || signo == SIGTRAP;
-	snprintf(fault->why, sizeof(fault->why),
-		 "the kernel sends it where it cannot write the frame of a signal handler to the stack");
+	snprintf(
+		fault->why, sizeof(fault->why),
+		"the kernel sends it where it cannot write the frame of a signal handler to the stack");
 	return true;
 }
 
@@ -250,19 +259,21 @@ static void explain_memory(const struct report_facts *facts, const struct auxtap
 		fault->no_frame = true;
 		if (!a->known) {
 			fault->has_insn = false;
-			snprintf(fault->why, sizeof(fault->why),
-				 "it is no fault of the instruction there: the kernel sends this signal where it "
-				 "cannot write the frame of a signal handler to the stack");
+			snprintf(
+				fault->why, sizeof(fault->why),
+				"it is no fault of the instruction there: the kernel sends this signal where it "
+				"cannot write the frame of a signal handler to the stack");
 			return;
 		}
 	}
 	if (!a->known && !(facts->crash.flags & AUXTAP_CRASH_ADDR_VALID)) {
-		snprintf(fault->why, sizeof(fault->why),
-			 fault_after_call(facts, regs)
-				 ? "the processor refused the instruction, or the kernel the system call "
-				   "before it; neither reports an address"
-				 : "the processor refused the instruction: a general protection fault, "
-				   "which reports no address");
+		snprintf(
+			fault->why, sizeof(fault->why),
+			fault_after_call(facts, regs) ?
+				"the processor refused the instruction, or the kernel the system call "
+				"before it; neither reports an address" :
+				"the processor refused the instruction: a general protection fault, "
+				"which reports no address");
 		/* not known which of them */
 		fault->has_insn = !fault_after_call(facts, regs);
 		return;
@@ -281,8 +292,8 @@ static void explain_memory(const struct report_facts *facts, const struct auxtap
 	}
 	snprintf(fault->why, sizeof(fault->why), "it %s 0x%llx%s; %s", what,
 		 (unsigned long long)from, nr,
-		 misaligned ? "the address is not aligned as this instruction needs it"
-			    : vicinity(facts, regs, a, addr, where, sizeof(where)));
+		 misaligned ? "the address is not aligned as this instruction needs it" :
+			      vicinity(facts, regs, a, addr, where, sizeof(where)));
 }
 
 /* An undefined instruction, or a breakpoint. */

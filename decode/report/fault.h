@@ -7,7 +7,10 @@
 
 /* Can there be such an address in a program at all? */
 bool fault_canonical(const struct auxtap_regs *regs, uint64_t addr);
-/* Does the access explain the fault? With a fault address by hitting it; without, by being impossible. */
+/*
+ * Does the access explain the fault? With a fault address by hitting it; without, by being
+ * impossible.
+ */
 bool fault_explains(const struct report_facts *facts, const struct auxtap_regs *regs,
 		    const struct fault_access *a);
 /* Of an instruction that reads and writes: it faults on the read, unless reading is allowed. */
@@ -23,8 +26,8 @@ void fault_a64_memory(const struct report_facts *facts, const struct auxtap_regs
 void fault_x86_protection(const struct report_facts *facts, const struct auxtap_regs *regs,
 			  const uint8_t *bytes, size_t size, struct fault *fault);
 /*
- * Is it an instruction that cannot make the processor refuse it without a fault address? (Accesses to
- * memory that is not there report one.)
+ * Is it an instruction that cannot make the processor refuse it without a fault address? (Accesses
+ * to memory that is not there report one.)
  */
 bool fault_x86_harmless(const struct auxtap_regs *regs, const uint8_t *bytes, size_t size);
 /* Which of its two reasons an integer division had to fail. */

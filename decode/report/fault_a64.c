@@ -102,7 +102,8 @@ static bool single(uint32_t code, const struct auxtap_regs *regs, struct access 
 		a->addr += (uint64_t)bits(code, 21, 10) << scale;
 		return true;
 	}
-	if (!(code >> 21 & 1)) { /* unscaled, unprivileged, pre-indexed; post-indexed counts later */
+	/* unscaled, unprivileged, pre-indexed; post-indexed counts later */
+	if (!(code >> 21 & 1)) {
 		if (bits(code, 11, 10) != 1)
 			a->addr += sign_extend(bits(code, 20, 12), 9);
 		return true;
@@ -127,7 +128,8 @@ static bool single(uint32_t code, const struct auxtap_regs *regs, struct access 
 /* Structures of vector elements. */
 static bool structure(uint32_t code, const struct auxtap_regs *regs, struct access *a)
 {
-	static const uint8_t nr_regs[16] = {[0] = 4, [2] = 4, [4] = 3, [6] = 3, [7] = 1, [8] = 2, [10] = 2};
+	static const uint8_t nr_regs[16] =
+		{[0] = 4, [2] = 4, [4] = 3, [6] = 3, [7] = 1, [8] = 2, [10] = 2};
 	uint32_t op = bits(code, 15, 12);
 
 	a->addr = base_reg(regs, code);
@@ -193,14 +195,16 @@ static bool zeroes(uint32_t code, const struct report_facts *facts, const struct
 }
 
 /*
- * Is addr among the bytes that are left of a memory copy or memory set instruction? reg is an address
- * and left the count. Forwards they begin at the address; with option A of the architecture, once
- * begun, the count is negative and the address the end. Backwards with option B it is the end, too.
+ * Is addr among the bytes that are left of a memory copy or memory set instruction? reg is an
+ * address and left the count. Forwards they begin at the address; with option A of the
+ * architecture, once begun, the count is negative and the address the end. Backwards with option B
+ * it is the end, too.
  */
 static bool is_left(const struct auxtap_regs *regs, uint32_t code, uint32_t reg, uint64_t addr)
 {
 	const uint64_t option_b = 1u << 29, backwards = 1u << 31; /* PSTATE.C and .N */
-	uint64_t at = regs->reg[AUXTAP_A64_X0 + reg], left = regs->reg[AUXTAP_A64_X0 + bits(code, 9, 5)];
+	uint64_t at = regs->reg[AUXTAP_A64_X0 + reg],
+		 left = regs->reg[AUXTAP_A64_X0 + bits(code, 9, 5)];
 	bool begun = bits(code, 23, 22) == 3 ? bits(code, 15, 14) != 0 : bits(code, 23, 22) != 0;
 	uint64_t pstate = regs->reg[AUXTAP_A64_PSTATE];
 
@@ -221,8 +225,9 @@ static bool copies(uint32_t code, const struct report_facts *facts, const struct
 	uint64_t addr = facts->crash.fault_addr;
 	bool set = bits(code, 23, 22) == 3, from;
 
-	if ((code & 0xfb200c00) != 0x19000400 || bits(code, 20, 16) == 31 || bits(code, 9, 5) == 31 ||
-	    bits(code, 4, 0) == 31 || !(facts->crash.flags & AUXTAP_CRASH_ADDR_VALID))
+	if ((code & 0xfb200c00) != 0x19000400 || bits(code, 20, 16) == 31 ||
+	    bits(code, 9, 5) == 31 || bits(code, 4, 0) == 31 ||
+	    !(facts->crash.flags & AUXTAP_CRASH_ADDR_VALID))
 		return false;
 	from = !set && is_left(regs, code, bits(code, 20, 16), addr);
 	*write = is_left(regs, code, bits(code, 4, 0), addr);
@@ -241,11 +246,15 @@ void fault_a64_memory(const struct report_facts *facts, const struct auxtap_regs
 	code = bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
 	       (uint32_t)bytes[3] << 24;
 	if (copies(code, facts, regs, &write)) {
-		fault->access = (struct fault_access){.known = true, .write = write, .addr = facts->crash.fault_addr};
+		fault->access = (struct fault_access){.known = true,
+						      .write = write,
+						      .addr = facts->crash.fault_addr};
 		return;
 	}
 	if (zeroes(code, facts, regs)) {
-		fault->access = (struct fault_access){.known = true, .write = true, .addr = facts->crash.fault_addr};
+		fault->access = (struct fault_access){.known = true,
+						      .write = true,
+						      .addr = facts->crash.fault_addr};
 		return;
 	}
 	if (!decode(code, regs, &a))
@@ -281,24 +290,28 @@ void fault_a64_undefined(const uint8_t *bytes, size_t size, char *why, size_t wh
 	code = bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
 	       (uint32_t)bytes[3] << 24;
 	if ((code & 0xff000000) == 0xd5000000)
-		snprintf(why, why_size,
-			 "it accesses a system register, or has an effect, that only the kernel may use");
+		snprintf(
+			why, why_size,
+			"it accesses a system register, or has an effect, that only the kernel may use");
 	else if ((code & 0xff00001f) == 0xd4000002 || (code & 0xff00001f) == 0xd4000003 ||
 		 (code & 0xffe0001f) == 0xd4400000 || code == 0xd69f03e0)
-		snprintf(why, why_size, "%s is not for programs: only the kernel or a debugger may execute it",
-			 code == 0xd69f03e0 ? "eret"
-			 : code >> 20 == 0xd44 || code >> 20 == 0xd45 ? "hlt"
-			 : code & 1 ? "smc" : "hvc");
+		snprintf(why, why_size,
+			 "%s is not for programs: only the kernel or a debugger may execute it",
+			 code == 0xd69f03e0			    ? "eret" :
+			 code >> 20 == 0xd44 || code >> 20 == 0xd45 ? "hlt" :
+			 code & 1				    ? "smc" :
+								      "hvc");
 	else if (!(code & 0xffff0000))
-		snprintf(why, why_size, "it ran into udf #%u, which is never an instruction%s", code,
-			 code ? "" : ": zeroes, perhaps data");
+		snprintf(why, why_size, "it ran into udf #%u, which is never an instruction%s",
+			 code, code ? "" : ": zeroes, perhaps data");
 	else if ((code & 0xffe0001f) == 0xd4200000) {
 		uint32_t imm = bits(code, 20, 5);
 
 		/* gcc's __builtin_trap is brk #1000, clang's brk #1 */
-		snprintf(why, why_size, "it ran into brk #%u%s", imm,
-			 imm == 1000 || imm == 1
-				 ? ", the instruction that compilers put where a program must not go"
-				 : ", a breakpoint, without a debugger");
+		snprintf(
+			why, why_size, "it ran into brk #%u%s", imm,
+			imm == 1000 || imm == 1 ?
+				", the instruction that compilers put where a program must not go" :
+				", a breakpoint, without a debugger");
 	}
 }

@@ -18,13 +18,15 @@ static unsigned int syscall_before(const struct report_facts *facts, const struc
 	uint8_t b[4];
 
 	if (regs->arch == AUXTAP_ARCH_AARCH64)
-		return report_facts_memory(facts, ip - 4, b, 4) && (b[0] & 0x1f) == 1 && !(b[2] & 0xe0) &&
-				       b[3] == 0xd4
-			       ? 4
-			       : 0;
+		return report_facts_memory(facts, ip - 4, b, 4) && (b[0] & 0x1f) == 1 &&
+				       !(b[2] & 0xe0) && b[3] == 0xd4 ?
+			       4 :
+			       0;
 	if (!report_facts_memory(facts, ip - 2, b, 2))
 		return 0;
-	return (b[0] == 0x0f && (b[1] == 0x05 || b[1] == 0x34)) || (b[0] == 0xcd && b[1] == 0x80) ? 2 : 0;
+	return (b[0] == 0x0f && (b[1] == 0x05 || b[1] == 0x34)) || (b[0] == 0xcd && b[1] == 0x80) ?
+		       2 :
+		       0;
 }
 
 bool fault_after_call(const struct report_facts *facts, const struct auxtap_regs *regs)
@@ -63,7 +65,8 @@ void fault_system_call(const struct report_facts *facts, const struct auxtap_reg
 	fault->insn_ip = ip - fault->insn_size;
 	if (!syscall_nr(regs, &nr)) {
 		snprintf(call, sizeof(call), "a system call");
-	} else if (fault->insn_size == 2 && report_facts_memory(facts, fault->insn_ip, b, 2) && b[0] == 0xcd) {
+	} else if (fault->insn_size == 2 && report_facts_memory(facts, fault->insn_ip, b, 2) &&
+		   b[0] == 0xcd) {
 		snprintf(call, sizeof(call), "the 32-bit system call %llu", (unsigned long long)nr);
 	} else {
 		name = fault_syscall_name(regs->arch, nr);
@@ -71,8 +74,8 @@ void fault_system_call(const struct report_facts *facts, const struct auxtap_reg
 			 name ? " (" : "", (unsigned long long)nr, name ? ")" : "");
 	}
 	snprintf(fault->why, sizeof(fault->why), "%s %s",
-		 c->si_code == CODE_SECCOMP ? "a seccomp filter does not allow"
-					    : "syscall user dispatch intercepted",
+		 c->si_code == CODE_SECCOMP ? "a seccomp filter does not allow" :
+					      "syscall user dispatch intercepted",
 		 call);
 }
 
@@ -97,15 +100,15 @@ static const char *of_itself(const struct report_facts *facts, const struct auxt
 	report_regs_ip(regs, &ip);
 	if (!(regs->valid & (1ull << reg)) || (int64_t)regs->reg[reg] != -error ||
 	    !syscall_before(facts, regs, ip))
-		return c->signo == SIGXFSZ
-			       ? "the program sent it to itself, or the kernel did for a write beyond the "
-				 "limit of file size (RLIMIT_FSIZE)"
-			       : "the program sent it to itself, or the kernel did for a write without a "
-				 "reader";
-	return c->signo == SIGXFSZ
-		       ? "the kernel sent it: the last system call would have made a file larger than "
-			 "its limit (RLIMIT_FSIZE)"
-		       : "the kernel sent it: the last system call wrote where no process reads";
+		return c->signo == SIGXFSZ ?
+			       "the program sent it to itself, or the kernel did for a write beyond the "
+			       "limit of file size (RLIMIT_FSIZE)" :
+			       "the program sent it to itself, or the kernel did for a write without a "
+			       "reader";
+	return c->signo == SIGXFSZ ?
+		       "the kernel sent it: the last system call would have made a file larger than "
+		       "its limit (RLIMIT_FSIZE)" :
+		       "the kernel sent it: the last system call wrote where no process reads";
 }
 
 void fault_sender(const struct report_facts *facts, const struct auxtap_regs *regs,

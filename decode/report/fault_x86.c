@@ -17,8 +17,8 @@ static bool disassemble(const uint8_t *bytes, size_t size, struct insn *insn)
 {
 	ZydisDecoder decoder;
 
-	if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64,
-					   ZYDIS_STACK_WIDTH_64)) ||
+	if (!ZYAN_SUCCESS(
+		    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) ||
 	    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, size, &insn->info, insn->op)))
 		return false;
 	insn->name = ZydisMnemonicGetString(insn->info.mnemonic);
@@ -34,12 +34,14 @@ static uint64_t next_ip(const struct auxtap_regs *regs, const struct insn *insn)
 static bool reg_value(const struct auxtap_regs *regs, const struct insn *insn, ZydisRegister reg,
 		      uint64_t *value)
 {
+	/* clang-format off */
 	static const uint8_t index_of[] = {
 		AUXTAP_X86_AX, AUXTAP_X86_CX, AUXTAP_X86_DX, AUXTAP_X86_BX,
 		AUXTAP_X86_SP, AUXTAP_X86_BP, AUXTAP_X86_SI, AUXTAP_X86_DI,
 		AUXTAP_X86_R8, AUXTAP_X86_R9, AUXTAP_X86_R10, AUXTAP_X86_R11,
 		AUXTAP_X86_R12, AUXTAP_X86_R13, AUXTAP_X86_R14, AUXTAP_X86_R15,
 	};
+	/* clang-format on */
 	ZydisRegisterClass class = ZydisRegisterGetClass(reg);
 	ZyanI8 id = ZydisRegisterGetId(reg);
 
@@ -60,7 +62,9 @@ static bool reg_value(const struct auxtap_regs *regs, const struct insn *insn, Z
 	return true;
 }
 
-/* Of an operand in memory; false where a register is not known, or where it has several addresses. */
+/*
+ * Of an operand in memory; false where a register is not known, or where it has several addresses.
+ */
 static bool effective_address(const struct auxtap_regs *regs, const struct insn *insn,
 			      const ZydisDecodedOperand *op, uint64_t *addr)
 {
@@ -73,8 +77,8 @@ static bool effective_address(const struct auxtap_regs *regs, const struct insn 
 	if (insn->info.address_width == 32)
 		*addr = (uint32_t)*addr;
 	/* what push and call store is below the stack pointer that they find */
-	if (op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && op->mem.base == ZYDIS_REGISTER_RSP &&
-	    op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
+	if (op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
+	    op->mem.base == ZYDIS_REGISTER_RSP && op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
 		*addr -= op->size / 8;
 	if (op->mem.segment == ZYDIS_REGISTER_FS && (regs->valid & (1ull << AUXTAP_X86_FS)))
 		*addr += regs->reg[AUXTAP_X86_FS];
@@ -90,8 +94,8 @@ static void set_base(const struct auxtap_regs *regs, const struct insn *insn,
 	uint64_t index = 0;
 
 	a->base_reg[0] = '\0';
-	if (base == ZYDIS_REGISTER_NONE || base == ZYDIS_REGISTER_RIP || base == ZYDIS_REGISTER_EIP ||
-	    op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN ||
+	if (base == ZYDIS_REGISTER_NONE || base == ZYDIS_REGISTER_RIP ||
+	    base == ZYDIS_REGISTER_EIP || op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN ||
 	    op->mem.segment == ZYDIS_REGISTER_FS || op->mem.segment == ZYDIS_REGISTER_GS ||
 	    !reg_value(regs, insn, base, &a->base))
 		return;
@@ -176,11 +180,11 @@ static bool is_one_of(const char *name, const char *const *list, size_t nr)
 static unsigned int alignment(const char *name, unsigned int size)
 {
 	static const char *const unaligned[] = {
-		"movups",    "movupd",	  "movdqu",    "lddqu",	    "pcmpestri",
+		"movups",    "movupd",	  "movdqu",    "lddqu",	 "pcmpestri",
 		"pcmpestrm", "pcmpistri", "pcmpistrm", "bndmov",
 	};
 	static const char *const aligned[] = {
-		"vmovaps",  "vmovapd",	"vmovdqa",   "vmovdqa32",  "vmovdqa64",
+		"vmovaps",  "vmovapd",	"vmovdqa",  "vmovdqa32", "vmovdqa64",
 		"vmovntps", "vmovntpd", "vmovntdq", "vmovntdqa",
 	};
 	static const char *const areas[] = {"fxsave", "fxsave64", "fxrstor", "fxrstor64"};
@@ -191,9 +195,9 @@ static unsigned int alignment(const char *name, unsigned int size)
 		return 0;
 	if (name[0] == 'v')
 		return is_one_of(name, aligned, sizeof(aligned) / sizeof(aligned[0])) ? size : 0;
-	return size == 16 && !is_one_of(name, unaligned, sizeof(unaligned) / sizeof(unaligned[0]))
-		       ? 16
-		       : 0;
+	return size == 16 && !is_one_of(name, unaligned, sizeof(unaligned) / sizeof(unaligned[0])) ?
+		       16 :
+		       0;
 }
 
 static bool misaligned(const struct auxtap_regs *regs, const struct insn *insn, struct fault *fault)
@@ -226,8 +230,8 @@ static bool misaligned(const struct auxtap_regs *regs, const struct insn *insn, 
 
 static bool is_port(const struct insn *insn)
 {
-	static const char *const names[] = {"in",   "insb", "insw",  "insd",  "out",
-					    "outsb", "outsw", "outsd"};
+	static const char *const names[] = {"in",  "insb",  "insw",  "insd",
+					    "out", "outsb", "outsw", "outsd"};
 
 	return is_one_of(insn->name, names, sizeof(names) / sizeof(names[0]));
 }
@@ -245,11 +249,13 @@ static bool has_register(const struct insn *insn, ZydisRegisterClass class)
 /* Instructions of the kernel that a program's use of makes a general protection fault. */
 static bool is_privileged(const struct insn *insn)
 {
+	/* clang-format off */
 	static const char *const names[] = {
 		"hlt",	"cli",	"sti",	 "clts",  "invd",  "wbinvd", "invlpg", "invpcid", "lgdt",
 		"lidt", "lldt", "ltr",	 "lmsw",  "rdmsr", "wrmsr",  "swapgs", "sysret",
 		"sysexit", "xsetbv", "rdpmc",
 	};
+	/* clang-format on */
 
 	return insn->info.attributes & ZYDIS_ATTRIB_IS_PRIVILEGED ||
 	       is_one_of(insn->name, names, sizeof(names) / sizeof(names[0]));
@@ -270,12 +276,14 @@ void fault_x86_protection(const struct report_facts *facts, const struct auxtap_
 		snprintf(fault->why, sizeof(fault->why),
 			 "int 0x%llx: the kernel offers programs no such software interrupt",
 			 (unsigned long long)insn.op[0].imm.value.u & 0xff);
-	else if (has_register(&insn, ZYDIS_REGCLASS_CONTROL) || has_register(&insn, ZYDIS_REGCLASS_DEBUG))
+	else if (has_register(&insn, ZYDIS_REGCLASS_CONTROL) ||
+		 has_register(&insn, ZYDIS_REGCLASS_DEBUG))
 		snprintf(fault->why, sizeof(fault->why),
 			 "%s of a control or debug register is privileged: only the kernel may "
 			 "execute it",
 			 insn.name);
-	else if (has_register(&insn, ZYDIS_REGCLASS_SEGMENT) && insn.op[0].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
+	else if (has_register(&insn, ZYDIS_REGCLASS_SEGMENT) &&
+		 insn.op[0].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
 		snprintf(fault->why, sizeof(fault->why),
 			 "%s loads %s with a selector that programs may not use", insn.name,
 			 ZydisRegisterGetString(insn.op[0].reg.value));
@@ -290,9 +298,10 @@ void fault_x86_protection(const struct report_facts *facts, const struct auxtap_
 bool fault_x86_harmless(const struct auxtap_regs *regs, const uint8_t *bytes, size_t size)
 {
 	static const ZydisInstructionCategory plain[] = {
-		ZYDIS_CATEGORY_BINARY, ZYDIS_CATEGORY_LOGICAL, ZYDIS_CATEGORY_DATAXFER, ZYDIS_CATEGORY_SHIFT,
-		ZYDIS_CATEGORY_ROTATE, ZYDIS_CATEGORY_COND_BR, ZYDIS_CATEGORY_CMOV, ZYDIS_CATEGORY_CONVERT,
-		ZYDIS_CATEGORY_PUSH, ZYDIS_CATEGORY_POP,
+		ZYDIS_CATEGORY_BINARY, ZYDIS_CATEGORY_LOGICAL, ZYDIS_CATEGORY_DATAXFER,
+		ZYDIS_CATEGORY_SHIFT,  ZYDIS_CATEGORY_ROTATE,  ZYDIS_CATEGORY_COND_BR,
+		ZYDIS_CATEGORY_CMOV,   ZYDIS_CATEGORY_CONVERT, ZYDIS_CATEGORY_PUSH,
+		ZYDIS_CATEGORY_POP,
 	};
 	struct insn insn;
 	uint64_t addr;
@@ -337,7 +346,8 @@ static bool divisor(const struct report_facts *facts, const struct auxtap_regs *
 }
 
 /* Is the dividend, in rdx and rax, the most negative number of that many bits? */
-static bool most_negative(const struct auxtap_regs *regs, const struct insn *insn, unsigned int bits)
+static bool most_negative(const struct auxtap_regs *regs, const struct insn *insn,
+			  unsigned int bits)
 {
 	unsigned int shift = 64 - bits;
 	uint64_t low, high;
@@ -348,8 +358,8 @@ static bool most_negative(const struct auxtap_regs *regs, const struct insn *ins
 }
 
 /*
- * Can the quotient be too large at all? Not if the dividend fits into half of its registers: no divisor
- * but 0 (and -1, for the most negative number) makes such a division fail.
+ * Can the quotient be too large at all? Not if the dividend fits into half of its registers: no
+ * divisor but 0 (and -1, for the most negative number) makes such a division fail.
  */
 static bool quotient_fits(const struct auxtap_regs *regs, const struct insn *insn)
 {
@@ -377,7 +387,8 @@ void fault_x86_division(const struct report_facts *facts, const struct auxtap_re
 	int64_t by;
 
 	if (disassemble(bytes, size, &insn) && insn.op[0].size >= 8 &&
-	    (insn.info.mnemonic == ZYDIS_MNEMONIC_DIV || insn.info.mnemonic == ZYDIS_MNEMONIC_IDIV)) {
+	    (insn.info.mnemonic == ZYDIS_MNEMONIC_DIV ||
+	     insn.info.mnemonic == ZYDIS_MNEMONIC_IDIV)) {
 		bool known = divisor(facts, regs, &insn, &by);
 
 		if (known ? !by : quotient_fits(regs, &insn))
@@ -414,10 +425,10 @@ void fault_x86_undefined(const uint8_t *bytes, size_t size, char *why, size_t wh
 
 	if (size < at + 2 || bytes[at] != 0x0f)
 		return;
-	name = bytes[at + 1] == 0x0b   ? "ud2"
-	       : bytes[at + 1] == 0xb9 ? "ud1"
-	       : bytes[at + 1] == 0xff ? "ud0"
-				       : NULL;
+	name = bytes[at + 1] == 0x0b ? "ud2" :
+	       bytes[at + 1] == 0xb9 ? "ud1" :
+	       bytes[at + 1] == 0xff ? "ud0" :
+				       NULL;
 	if (name)
 		snprintf(why, why_size,
 			 "it ran into %s, the instruction that compilers put where a program must "

@@ -36,8 +36,8 @@ struct thread_view {
 	uint64_t nr_insns, first_time, last_time, last_ip;
 	size_t next_map;   /* of report->map_times */
 	uint64_t flow_end; /* where it would go on, if has_end */
-	bool has_flow; /* more than gaps */
-	bool has_ended; /* before the snapshot, which keeps nothing of it */
+	bool has_flow;	   /* more than gaps */
+	bool has_ended;	   /* before the snapshot, which keeps nothing of it */
 	bool has_end;
 	bool in_syscall; /* the flow ends there, as that of a thread that exits */
 };
@@ -113,8 +113,11 @@ static int note_map(struct report *r, uint64_t time)
 	return 0;
 }
 
-/* What the thread's tree of calls knows of the code is of before the mappings that ev comes after. */
-static void follow_maps(const struct report *r, struct thread_view *view, const struct auxtap_event *ev)
+/*
+ * What the thread's tree of calls knows of the code is of before the mappings that ev comes after.
+ */
+static void follow_maps(const struct report *r, struct thread_view *view,
+			const struct auxtap_event *ev)
 {
 	size_t next = view->next_map;
 
@@ -135,7 +138,8 @@ static int find_execs(struct report *r, struct auxtap_error *err)
 
 		if (report_cover_record(&r->cover, &rec))
 			return auxtap_error_set(err, -ENOMEM, r->path, "out of memory");
-		if ((rec.header->type == PERF_RECORD_MMAP || rec.header->type == PERF_RECORD_MMAP2) &&
+		if ((rec.header->type == PERF_RECORD_MMAP ||
+		     rec.header->type == PERF_RECORD_MMAP2) &&
 		    note_map(r, rec.time))
 			return auxtap_error_set(err, -ENOMEM, r->path, "out of memory");
 		if (rec.header->type != PERF_RECORD_COMM ||
@@ -147,8 +151,7 @@ static int find_execs(struct report *r, struct auxtap_error *err)
 			 (const char *)(rec.header + 1) + 8);
 		grown = realloc(r->execs, (r->nr_execs + 1) * sizeof(*grown));
 		if (!grown)
-			return auxtap_error_set(err, -ENOMEM, r->path,
-						"out of memory");
+			return auxtap_error_set(err, -ENOMEM, r->path, "out of memory");
 		r->execs = grown;
 		r->execs[r->nr_execs++] = mark;
 	}
@@ -160,7 +163,8 @@ static int find_execs(struct report *r, struct auxtap_error *err)
 static void note_end(struct thread_view *view, const struct auxtap_event *ev)
 {
 	if (ev->type != AUXTAP_EVENT_TRACE || ev->trace_on)
-		view->in_syscall = ev->type == AUXTAP_EVENT_BRANCH && ev->kind == AUXTAP_BRANCH_SYSCALL;
+		view->in_syscall =
+			ev->type == AUXTAP_EVENT_BRANCH && ev->kind == AUXTAP_BRANCH_SYSCALL;
 	switch (ev->type) {
 	case AUXTAP_EVENT_ASYNC:
 		view->flow_end = ev->ip;
@@ -349,12 +353,14 @@ static void print_headline(const struct report *r, struct fault *fault,
 		fprintf(out, "  This is a limit of the emulator, not the program's fault: run it "
 			     "with --source ptrace or on trace hardware.\n");
 	if (c->limit_bytes)
-		fprintf(out, "  auxtap ended it: the processes of this session used more than %llu MiB, "
-			     "the limit that --max-memory sets.\n",
+		fprintf(out,
+			"  auxtap ended it: the processes of this session used more than %llu MiB, "
+			"the limit that --max-memory sets.\n",
 			(unsigned long long)c->limit_bytes >> 20);
 	if (c->flags & AUXTAP_CRASH_NO_MEMORY)
-		fprintf(out, "  The program's memory could not be read: the kernel refused "
-			     "process_vm_readv and /proc/PID/mem. The snapshot has no code and no stack.\n");
+		fprintf(out,
+			"  The program's memory could not be read: the kernel refused "
+			"process_vm_readv and /proc/PID/mem. The snapshot has no code and no stack.\n");
 	if (c->frame_signo && c->signo == SIGSEGV) {
 		const char *refused = fault_signal_name(c->frame_signo);
 
@@ -363,7 +369,8 @@ static void print_headline(const struct report *r, struct fault *fault,
 			fputs(refused, out);
 		else
 			fprintf(out, "signal %d", c->frame_signo);
-		fputs(" could not be started: the kernel could not write its frame to the stack.\n", out);
+		fputs(" could not be started: the kernel could not write its frame to the stack.\n",
+		      out);
 	}
 	if (c->flags & AUXTAP_CRASH_HANDLED_FAULT) {
 		const char *first = fault_signal_name(c->fault_signo);
@@ -373,7 +380,8 @@ static void print_headline(const struct report *r, struct fault *fault,
 		print_spot(r, c->fault_ip);
 		fputs(" went to the program's own handler.\n", out);
 		if (regs && report_first_fault(&r->ro, &r->facts, regs, &first_fault))
-			fprintf(out, "  With the registers below that instruction faults again: %s\n",
+			fprintf(out,
+				"  With the registers below that instruction faults again: %s\n",
 				report_text(&r->ro, first_fault.why));
 	}
 }
@@ -399,14 +407,14 @@ static void print_insn(const struct report *r, enum auxtap_isa isa, uint64_t ip)
 	size_t n = read_code(r, ip, code, sizeof(code));
 
 	title(r, "Faulting instruction");
-	if (n > 0 && auxtap_disassemble_as(r->ro.images, isa, ip, code, n, text,
-					   sizeof(text)) > 0)
+	if (n > 0 && auxtap_disassemble_as(r->ro.images, isa, ip, code, n, text, sizeof(text)) > 0)
 		fprintf(r->ro.out, "  0x%" PRIx64 "  %s%s%s%s\n", ip, r->ro.style->bad, text,
 			r->ro.style->off,
 			!strncmp(text, ".inst ", 6) ? "  (not known to the disassembler)" : "");
 	else if (n >= 4)
-		fprintf(r->ro.out, "  0x%" PRIx64 "  (not known to the disassembler: %02x %02x %02x %02x)\n", ip,
-			code[0], code[1], code[2], code[3]);
+		fprintf(r->ro.out,
+			"  0x%" PRIx64 "  (not known to the disassembler: %02x %02x %02x %02x)\n",
+			ip, code[0], code[1], code[2], code[3]);
 	else
 		fprintf(r->ro.out, "  0x%" PRIx64 "  (no code is known at this address)\n", ip);
 	if (!auxtap_image_set_resolve(r->ro.images, r->facts.crash.pid, r->facts.crash.time, ip,
@@ -454,7 +462,8 @@ static void prove_coverage(struct report *r)
 
 	report_cover_file(cover, r->pd, r->facts.capture != NULL);
 	/* Of single CPUs: what a thread does on others leaves no trace. */
-	cover->from_start = (cover->enable_on_exec || cover->of_threads) && !cover->of_unknown_offsets;
+	cover->from_start =
+		(cover->enable_on_exec || cover->of_threads) && !cover->of_unknown_offsets;
 	cover->to_end = r->pd != NULL;
 	cover->sum.threads = 0; /* the decoder counts those with nothing but gaps, too */
 	for (const struct thread_view *v = r->threads; v; v = v->next) {
@@ -462,12 +471,14 @@ static void prove_coverage(struct report *r)
 		cover->from_start = cover->from_start && v->tid >= 0 &&
 				    report_cover_born(cover, v->tid, v->first_time);
 		/* those of a crash were stopped by the recorder */
-		cover->to_end = cover->to_end &&
-				(r->facts.have_crash ||
-				 (v->in_syscall && report_cover_ended(cover, v->tid, v->last_time)));
+		cover->to_end =
+			cover->to_end &&
+			(r->facts.have_crash ||
+			 (v->in_syscall && report_cover_ended(cover, v->tid, v->last_time)));
 	}
-	cover->nr_without = report_cover_without_trace(cover, r->facts.have_crash ? r->facts.crash.pid : -1,
-						       has_trace, r->threads);
+	cover->nr_without =
+		report_cover_without_trace(cover, r->facts.have_crash ? r->facts.crash.pid : -1,
+					   has_trace, r->threads);
 }
 
 static void print_coverage(struct report *r)
@@ -610,7 +621,8 @@ static void print_crash(struct report *r)
 				 view ? view->returns.last_call : 0, &bt.frames);
 		bt.culprit = find_culprit(r, &bt, 0);
 		if (c->signo == SIGABRT && (c->si_code == SI_TKILL || c->sender_pid == c->pid))
-			report_abort(&r->ro, bt.frames.pcs, bt.frames.nr, fault.why, sizeof(fault.why));
+			report_abort(&r->ro, bt.frames.pcs, bt.frames.nr, fault.why,
+				     sizeof(fault.why));
 	}
 	print_headline(r, &fault, regs, fault.has_insn ? fault.insn_ip : ip, &bt, view);
 	if (regs && fault.has_insn && !fault.bad_ip)
@@ -756,7 +768,8 @@ int auxtap_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *o
 	if (ret < 0)
 		goto out_facts;
 	auxtap_image_set_of_file(r.ro.images, pd);
-	if (!auxtap_perfdata_auxtrace_info(pd, &family, &priv, &nr) && family == AUXTAP_AUXTRACE_ARM_SPE) {
+	if (!auxtap_perfdata_auxtrace_info(pd, &family, &priv, &nr) &&
+	    family == AUXTAP_AUXTRACE_ARM_SPE) {
 		ret = report_samples(pd, r.path, NULL, r.ro.images, opts, out, err);
 	} else {
 		ret = find_execs(&r, err);
@@ -764,8 +777,9 @@ int auxtap_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *o
 			ret = run(&r, opts, out, err);
 	}
 	if (!ret && auxtap_image_set_no_memory(r.ro.images)) {
-		ret = auxtap_error_set(err, -ENOMEM, r.path,
-				       "out of memory or descriptors: images, functions or lines are missing");
+		ret = auxtap_error_set(
+			err, -ENOMEM, r.path,
+			"out of memory or descriptors: images, functions or lines are missing");
 		auxtap_error_todo(err, "allow more (ulimit -v, ulimit -n)");
 	}
 	auxtap_image_set_free(r.ro.images);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The report's own parts: facts of the death (report_facts.c), why it happened (fault.c),
- * backtrace (unwind.c), calls that led there (report_calls.c, report_code.c), last branches (report_branches.c), printing (report.c,
- * report_print.c), what is missing (report_cover.c); report_samples.c: of samples instead of a flow.
- * Nothing here is public.
+ * backtrace (unwind.c), calls that led there (report_calls.c, report_code.c), last branches
+ * (report_branches.c), printing (report.c, report_print.c), what is missing (report_cover.c);
+ * report_samples.c: of samples instead of a flow. Nothing here is public.
  */
 #ifndef AUXTAP_REPORT_H
 #define AUXTAP_REPORT_H
@@ -48,8 +48,7 @@ int report_facts_read(struct report_facts *facts, struct auxtap_perfdata *pd,
 void report_facts_free(struct report_facts *facts);
 const struct report_map *report_facts_map(const struct report_facts *facts, uint64_t addr);
 /* Copies what is known of the dead process' memory; false unless all size bytes are known. */
-bool report_facts_memory(const struct report_facts *facts, uint64_t addr, void *buf,
-			 size_t size);
+bool report_facts_memory(const struct report_facts *facts, uint64_t addr, void *buf, size_t size);
 /* Value of a line of the capture note into buf; false if there is none. */
 bool report_facts_capture(const struct report_facts *facts, const char *key, char *buf,
 			  size_t size);
@@ -75,21 +74,22 @@ struct fault_access {
 };
 
 struct fault {
-	char why[1024];	    /* one sentence */
-	bool bad_ip;	    /* ip itself cannot be executed */
-	bool has_insn;	    /* an instruction did it: the one at insn_ip */
-	uint64_t insn_ip;   /* the ip, or before it */
+	char why[1024];		/* one sentence */
+	bool bad_ip;		/* ip itself cannot be executed */
+	bool has_insn;		/* an instruction did it: the one at insn_ip */
+	uint64_t insn_ip;	/* the ip, or before it */
 	unsigned int insn_size; /* of one before the ip */
-	char where[192];    /* bad_ip: what is known of the memory there */
-	bool bad_return;    /* the return at ip goes to no address */
-	bool no_frame;	    /* no fault: the kernel could not write a signal handler's frame */
+	char where[192];	/* bad_ip: what is known of the memory there */
+	bool bad_return;	/* the return at ip goes to no address */
+	bool no_frame;		/* no fault: the kernel could not write a signal handler's frame */
 	struct fault_access access;
 };
 
 /* Why the dying thread died: from signal, registers, the instruction's bytes and the maps. */
 void fault_explain(const struct report_facts *facts, const struct auxtap_regs *regs,
 		   const uint8_t *insn, size_t insn_size, struct fault *fault);
-const char *fault_signal_name(int signo); /* "SIGSEGV"; "signal 42" is the caller's business: NULL */
+/* "SIGSEGV"; "signal 42" is the caller's business: NULL */
+const char *fault_signal_name(int signo);
 const char *fault_signal_words(int signo); /* "segmentation fault" */
 
 /* ---- backtrace ---- */
@@ -97,7 +97,8 @@ const char *fault_signal_words(int signo); /* "segmentation fault" */
 #define UNWIND_MAX_FRAMES 48
 
 struct unwind_frames {
-	uint64_t pcs[UNWIND_MAX_FRAMES]; /* ip, then the calls: where to look up functions and lines */
+	/* ip, then the calls: where to look up functions and lines */
+	uint64_t pcs[UNWIND_MAX_FRAMES];
 	int nr;
 	uint64_t calls;	  /* bit n: pcs[n] is in the call, one byte before the return address */
 	uint64_t signals; /* bit n: frame n is what a signal handler returns to */
@@ -162,16 +163,17 @@ struct report_cover {
 	struct report_gap_count gaps[AUXTAP_GAP_NR_CAUSES];
 	struct birth *births; /* records of forks, execs, starts of tracing and exits, by time */
 	size_t nr_births, max_births;
-	uint64_t last_record; /* time of the newest record; 0: none has one */
-	const char *library; /* that decoded; NULL */
-	bool enable_on_exec; /* the recorder's events were enabled by exec, not before */
-	bool of_threads;     /* each buffer is of one thread, on whatever CPU */
+	uint64_t last_record;	 /* time of the newest record; 0: none has one */
+	const char *library;	 /* that decoded; NULL */
+	bool enable_on_exec;	 /* the recorder's events were enabled by exec, not before */
+	bool of_threads;	 /* each buffer is of one thread, on whatever CPU */
 	bool of_unknown_offsets; /* a snapshot whose first bytes may follow overwritten ones */
-	bool from_start;     /* each thread with trace: report_cover_born() */
-	bool to_end;	     /* each thread with trace exits; of a crash: the dead thread's flow has an end */
-	size_t nr_without;   /* threads without trace */
-	bool cut_short;	     /* the dead thread's flow does not end where it died */
-	bool from_handler;   /* it ends with the system call that returns from a signal handler */
+	bool from_start;	 /* each thread with trace: report_cover_born() */
+	/* each thread with trace exits; of a crash: the dead thread's flow has an end */
+	bool to_end;
+	size_t nr_without; /* threads without trace */
+	bool cut_short;	   /* the dead thread's flow does not end where it died */
+	bool from_handler; /* it ends with the system call that returns from a signal handler */
 	uint64_t flow_end, death_ip;
 };
 
@@ -179,7 +181,10 @@ struct report_cover {
 int report_cover_record(struct report_cover *cover, const struct auxtap_record *rec);
 /* What of the file itself (NULL: none) the proof rests on; ours: auxtap recorded it. */
 void report_cover_file(struct report_cover *cover, struct auxtap_perfdata *pd, bool ours);
-/* Is it proved that the trace of tid, whose first event is of first_time (0: not known), starts where tid starts? */
+/*
+ * Is it proved that the trace of tid, whose first event is of first_time (0: not known), starts
+ * where tid starts?
+ */
 bool report_cover_born(const struct report_cover *cover, int32_t tid, uint64_t first_time);
 /* Is it proved that tid, whose newest event is of last_time, exits? */
 bool report_cover_ended(const struct report_cover *cover, int32_t tid, uint64_t last_time);
@@ -195,15 +200,16 @@ void report_cover_free(struct report_cover *cover);
 /* ---- calls ---- */
 
 struct call_node {
-	uint64_t addr;	  /* entry of the called function; 0: not known */
-	uint64_t site;	  /* the calling instruction */
-	uint64_t last_ip; /* last instruction seen running in it */
+	uint64_t addr;	   /* entry of the called function; 0: not known */
+	uint64_t site;	   /* the calling instruction */
+	uint64_t last_ip;  /* last instruction seen running in it */
 	uint64_t nr_insns; /* in the function itself */
 	uint64_t time;
 	struct call_node *parent, *first, *last, *next; /* next: younger sibling */
-	uint32_t nr_children; /* ever, kept or not */
-	uint32_t nr_dropped;  /* children no longer kept */
-	uint32_t repeat;      /* collapsed equal siblings before this one */
+	uint32_t nr_children;				/* ever, kept or not */
+	uint32_t nr_dropped;				/* children no longer kept */
+	/* collapsed equal siblings before this one */
+	uint32_t repeat;
 	bool returned;
 	bool lost;	   /* it was open when a gap began: whether it returned is not known */
 	bool null;	   /* the function called is at address 0 */
@@ -213,9 +219,10 @@ struct call_node {
 	bool async;	   /* entered by a signal or interrupt */
 	bool tail;	   /* entered by a jump: it returns to where its parent would */
 	bool by_return;	   /* entered by a return that goes back to no call: another stack's */
-	bool by_jump;	   /* the same by a jump; or, with tail, not known to be a call of the end */
-	bool on_path;	   /* mark of the pruning */
-	bool shown;	   /* chosen to be printed */
+	/* the same by a jump; or, with tail, not known to be a call of the end */
+	bool by_jump;
+	bool on_path; /* mark of the pruning */
+	bool shown;   /* chosen to be printed */
 	char *text;
 };
 
@@ -224,15 +231,18 @@ struct call_tree; /* of one thread */
 /* What is known of the code at an address. */
 struct call_code {
 	uint64_t start; /* entry of the function around it by a symbol; 0: no symbol */
-	bool stub; /* it only jumps to the function meant (linkage table, resolver) */
-	bool link; /* without a symbol: a jump as linkage tables have them */
+	bool stub;	/* it only jumps to the function meant (linkage table, resolver) */
+	bool link;	/* without a symbol: a jump as linkage tables have them */
 	uint64_t range; /* begin of the code around it by unwind information; 0: not known */
-	bool part; /* that begin, or the symbol's, is within a function's frame: no call enters it */
+	/* that begin, or the symbol's, is within a function's frame: no call enters it */
+	bool part;
 };
 
 struct call_code_ops {
 	void (*look_up)(void *ctx, uint64_t addr, struct call_code *code); /* *code is zero */
-	/* Where an exception lands that leaves the call at that address; 0: nowhere, or not known. */
+	/*
+	 * Where an exception lands that leaves the call at that address; 0: nowhere, or not known.
+	 */
 	uint64_t (*landing_pad)(void *ctx, uint64_t call);
 	/* Is it known that the code in [begin, end) does not switch to another stack? */
 	bool (*keeps_stack)(void *ctx, uint64_t begin, uint64_t end);
@@ -278,18 +288,22 @@ void report_name(const struct report_out *ro, uint64_t addr, char *name, size_t 
  * The same of the function that was called, not of those inlined into it. What an entry address
  * begins with may be inlined, what a call enters is the function.
  */
-void report_function_name(const struct report_out *ro, uint64_t addr, char *name,
-			  size_t name_size, char *place, size_t place_size);
-/* Prints "age_of at null_deref.c:29", or "age_of in PROGRAM" where no line of the source is known. */
+void report_function_name(const struct report_out *ro, uint64_t addr, char *name, size_t name_size,
+			  char *place, size_t place_size);
+/*
+ * Prints "age_of at null_deref.c:29", or "age_of in PROGRAM" where no line of the source is known.
+ */
 void report_spot(const struct report_out *ro, uint64_t addr);
 /*
  * The line of the source at loc (report_source.c), if the owners of the recording and of the image,
  * who chose the name of the source file, may read it. Nothing is printed otherwise.
  */
 void report_source_line(const struct report_out *ro, const struct auxtap_location *loc);
-/* nr_lines lines of calls, or as many as there are; 0: at most 40, without the runtime's start-up. */
-void report_calls_print(const struct report_out *ro, struct call_tree *tree,
-			unsigned int nr_lines, const char *end);
+/*
+ * nr_lines lines of calls, or as many as there are; 0: at most 40, without the runtime's start-up.
+ */
+void report_calls_print(const struct report_out *ro, struct call_tree *tree, unsigned int nr_lines,
+			const char *end);
 
 /* ---- images (report_images.c) ---- */
 
@@ -324,12 +338,15 @@ struct report_branches {
 /* Takes an event of the thread. */
 void report_branches_note(struct report_branches *branches, const struct auxtap_event *ev);
 /* The last that the program itself took, if that is one of the last two; NULL. */
-/* An ETM leaves out the two lowest bits of an address: where the thread died the registers have them. */
+/*
+ * An ETM leaves out the two lowest bits of an address: where the thread died the registers have
+ * them.
+ */
 void report_branches_complete(struct report_branches *branches, uint64_t pc);
 const struct report_branch *report_branches_last(const struct report_branches *branches);
 /*
- * At most nr of them; nothing if there are none. signo: the signal that ended them; 0. unloaded: where
- * they ended nothing is mapped any more.
+ * At most nr of them; nothing if there are none. signo: the signal that ended them; 0. unloaded:
+ * where they ended nothing is mapped any more.
  */
 void report_branches_print(const struct report_out *ro, const struct report_branches *branches,
 			   unsigned int nr, int signo, bool unloaded);
@@ -358,7 +375,8 @@ void report_jump_explain(const struct report_out *ro, const struct report_facts 
 			 const struct report_branch *last, uint64_t ip, struct fault *fault);
 
 /* Is nothing mapped at addr where an image was before? */
-bool report_was_unloaded(const struct report_out *ro, const struct report_facts *facts, uint64_t addr);
+bool report_was_unloaded(const struct report_out *ro, const struct report_facts *facts,
+			 uint64_t addr);
 
 /* Is the instruction before addr the system call that returns from a signal handler? */
 bool report_ends_handler(const struct report_out *ro, const struct auxtap_regs *regs,
@@ -372,8 +390,8 @@ bool report_first_fault(const struct report_out *ro, const struct report_facts *
 
 /* report_samples.c: the report of samples of Arm SPE; raw is NULL or pd is. */
 int report_samples(struct auxtap_perfdata *pd, const char *path, const struct auxtap_raw_opts *raw,
-		   struct auxtap_image_set *images, const struct auxtap_report_opts *opts, FILE *out,
-		   struct auxtap_error *err);
+		   struct auxtap_image_set *images, const struct auxtap_report_opts *opts,
+		   FILE *out, struct auxtap_error *err);
 /* A C or C++ library, or the dynamic linker: rarely where a bug is. */
 bool report_is_runtime(const char *image);
 /* Is it a function that the compiler adds to each program, not the program's own? */

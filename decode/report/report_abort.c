@@ -4,10 +4,11 @@
 
 #include <string.h>
 
-#define NO_EXIT "an exception could not leave a function that is noexcept, or a destructor while the stack was unwound"
+#define NO_EXIT \
+	"an exception could not leave a function that is noexcept, or a destructor while the stack was unwound"
 
 struct check {
-	const char *name;    /* of a function that libraries call abort() in; a prefix with '*' */
+	const char *name; /* of a function that libraries call abort() in; a prefix with '*' */
 	bool is_cxx;
 	const char *meaning; /* what the function is for; NULL: nothing that its name proves */
 };
@@ -35,8 +36,8 @@ static const struct check *check_of(const char *symbol)
 	for (size_t i = 0; symbol && i < sizeof(checks) / sizeof(checks[0]); i++) {
 		size_t len = strlen(checks[i].name);
 
-		if (checks[i].name[len - 1] == '*' ? !strncmp(symbol, checks[i].name, len - 1)
-						   : !strcmp(symbol, checks[i].name))
+		if (checks[i].name[len - 1] == '*' ? !strncmp(symbol, checks[i].name, len - 1) :
+						     !strcmp(symbol, checks[i].name))
 			return &checks[i];
 	}
 	return NULL;
@@ -58,9 +59,9 @@ static const char *function_at(const struct report_out *ro, uint64_t pc, const c
 	if (auxtap_image_set_resolve(ro->images, ro->pid, ro->time, pc, &loc) || !loc.image)
 		return "";
 	*image = loc.image;
-	return loc.nr_frames && loc.frames[loc.nr_frames - 1].symbol
-		       ? loc.frames[loc.nr_frames - 1].symbol
-		       : "";
+	return loc.nr_frames && loc.frames[loc.nr_frames - 1].symbol ?
+		       loc.frames[loc.nr_frames - 1].symbol :
+		       "";
 }
 
 static int find_abort(const struct report_out *ro, const uint64_t *pcs, int nr)
@@ -93,7 +94,8 @@ static void note_thrown(struct thrown *t, const char *symbol)
 {
 	if (!strcmp(symbol, "__gxx_personality_v0"))
 		t->personality = true;
-	if (!strncmp(symbol, "_Unwind_RaiseException", 22) || !strncmp(symbol, "_Unwind_Resume", 14))
+	if (!strncmp(symbol, "_Unwind_RaiseException", 22) ||
+	    !strncmp(symbol, "_Unwind_Resume", 14))
 		t->unwinding = true;
 	if (!strcmp(symbol, "__cxa_rethrow"))
 		t->again = true;
@@ -111,9 +113,10 @@ static const char *meaning_of(const struct thrown *t)
 	if (t->personality && t->unwinding)
 		return "std::terminate() was called: " NO_EXIT;
 	if (t->by_throw && !t->unwinding)
-		return t->again ? "std::terminate() was called: no handler was found for an exception, or there "
-				  "was none to throw again"
-				: "std::terminate() was called: no handler was found for an exception";
+		return t->again ?
+			       "std::terminate() was called: no handler was found for an exception, or there "
+			       "was none to throw again" :
+			       "std::terminate() was called: no handler was found for an exception";
 	return NULL;
 }
 
@@ -148,7 +151,8 @@ bool report_abort(const struct report_out *ro, const uint64_t *pcs, int nr, char
 	if (meaning && !strncmp(meaning, outermost, strlen(outermost)))
 		meaning = NULL; /* the name alone says it */
 	if (i == at + 1)
-		snprintf(why, size, "%s", i < nr ? "the program called abort()" : "abort() was called");
+		snprintf(why, size, "%s",
+			 i < nr ? "the program called abort()" : "abort() was called");
 	else
 		snprintf(why, size, "the %s library called abort()%s%s%s%s", is_cxx ? "C++" : "C",
 			 outermost[0] ? ", from " : "", outermost, meaning ? ": " : "",

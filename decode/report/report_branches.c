@@ -93,14 +93,15 @@ static bool enters_function(const struct report_out *ro, const struct report_bra
 	if (b->kind == AUXTAP_BRANCH_CALL || b->kind == AUXTAP_BRANCH_CALL_INDIRECT)
 		return true;
 	return (b->kind == AUXTAP_BRANCH_JUMP || b->kind == AUXTAP_BRANCH_JUMP_INDIRECT) &&
-	       !auxtap_image_set_symbol(at.images, at.pid, at.time, b->to, &loc) &&
-	       loc.image && loc.nr_frames && loc.frames[0].symbol && !loc.frames[0].symbol_off;
+	       !auxtap_image_set_symbol(at.images, at.pid, at.time, b->to, &loc) && loc.image &&
+	       loc.nr_frames && loc.frames[0].symbol && !loc.frames[0].symbol_off;
 }
 
 /* Is it the code without a symbol that a signal handler returns to? */
 static bool is_sigreturn(const struct report_out *ro, uint64_t addr)
 {
-	static const uint8_t x86[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05}; /* mov $15, %rax; syscall */
+	/* mov $15, %rax; syscall */
+	static const uint8_t x86[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
 	uint8_t code[sizeof(x86)];
 
 	return auxtap_image_set_read(ro->images, ro->pid, ro->time, addr, code, sizeof(code)) ==

@@ -24,7 +24,7 @@ struct call_tree {
 	size_t nr_nodes;
 	size_t nr_forgotten; /* callers of the outermost node, no longer kept */
 	char gap[192];	     /* the newest after which no callers are known; "": none */
-	uint64_t off_ip; /* where tracing went off last */
+	uint64_t off_ip;     /* where tracing went off last */
 	bool off_async;
 	const struct call_code_ops *ops;
 	void *ctx;
@@ -73,8 +73,8 @@ static struct call_node *frame_of(struct call_tree *tree, uint64_t addr)
 	uint64_t start = body_of(tree, addr);
 	int steps = 0;
 
-	for (struct call_node *n = tree->current;
-	     start && n != &tree->root && steps++ < MAX_SEARCH; n = n->parent) {
+	for (struct call_node *n = tree->current; start && n != &tree->root && steps++ < MAX_SEARCH;
+	     n = n->parent) {
 		if (body_of(tree, n->addr ? n->addr : n->last_ip) == start)
 			return n;
 	}
@@ -348,7 +348,10 @@ static int leave(struct call_tree *tree, const struct auxtap_event *ev)
 	if (!node)
 		return -ENOMEM;
 	node->last_ip = ev->ip;
-	/* whose call lies just before? Others on the way were left by a jump (longjmp, a thrown exception) */
+	/*
+	 * whose call lies just before? Others on the way were left by a jump (longjmp, a thrown
+	 * exception)
+	 */
 	for (match = node; match != &tree->root; match = match->parent) {
 		if (called_before(match, ev->addr) || ++steps > MAX_SEARCH)
 			break;
@@ -537,7 +540,9 @@ static int jumped(struct call_tree *tree, const struct auxtap_event *ev)
 	}
 	if (within)
 		return jumped_within(tree, ev, indirect);
-	/* nothing says where functions begin; or the dynamic linker's _start jumps to the program's */
+	/*
+	 * nothing says where functions begin; or the dynamic linker's _start jumps to the program's
+	 */
 	if (!to.start && !from.start && (!to.range || node->parent == &tree->root)) {
 		node->last_ip = ev->addr;
 		return 0;
@@ -572,8 +577,9 @@ void call_tree_code_changed(struct call_tree *tree)
 }
 
 /*
- * A call of the very next instruction is none where that is still in the function (position-independent
- * code asks so where it is); decoders report none. But another function may begin there.
+ * A call of the very next instruction is none where that is still in the function
+ * (position-independent code asks so where it is); decoders report none. But another function may
+ * begin there.
  */
 static bool calls_next(struct call_tree *tree, const struct auxtap_event *ev)
 {

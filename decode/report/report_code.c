@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What the tree of calls wants to know of code: functions, linkage tables, exceptions, stack switches. */
+/*
+ * What the tree of calls wants to know of code: functions, linkage tables, exceptions, stack
+ * switches.
+ */
 #include "decode/image/image_private.h"
 #include "report.h"
 
@@ -52,7 +55,10 @@ static uint64_t landing_pad(void *ctx, uint64_t call)
 	return auxtap_image_set_landing_pad(at->images, at->pid, at->time, call);
 }
 
-/* May these bytes be, or contain, an x86 instruction that sets rsp anew? Too often yes does no harm. */
+/*
+ * May these bytes be, or contain, an x86 instruction that sets rsp anew? Too often yes does no
+ * harm.
+ */
 static bool sets_rsp(const uint8_t *code)
 {
 	bool wide = (code[0] & 0xf8) == 0x48;
@@ -79,7 +85,8 @@ static bool keeps_stack(void *ctx, uint64_t begin, uint64_t end)
 	size_t size = end - begin;
 
 	if (begin > end || size > MAX_SWITCH ||
-	    auxtap_image_set_read(at->images, at->pid, at->time, begin, code, size) != (ssize_t)size)
+	    auxtap_image_set_read(at->images, at->pid, at->time, begin, code, size) !=
+		    (ssize_t)size)
 		return false;
 	for (size_t i = 0; i < size; i++)
 		if (sets_rsp(code + i) || (i % 4 == 0 && sets_sp(code + i)))

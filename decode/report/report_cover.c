@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A record that says when a thread started to exist, to be another program, to be traced, or ended. */
+/*
+ * A record that says when a thread started to exist, to be another program, to be traced, or ended.
+ */
 struct birth {
 	enum birth_kind { BIRTH_FORK, BIRTH_EXEC, BIRTH_TRACED, BIRTH_EXIT } kind;
 	int32_t pid, tid;
@@ -225,8 +227,9 @@ void report_cover_print(const struct report_out *ro, const struct report_facts *
 	char value[128], nr_ended[32] = "";
 	uint64_t nr_gaps, end = sum->time_end;
 
-	fprintf(ro->out, "  %" PRIu64 " instructions, %" PRIu64 " branches in %" PRIu64
-			 " thread%s, from %" PRIu64 " bytes of trace\n",
+	fprintf(ro->out,
+		"  %" PRIu64 " instructions, %" PRIu64 " branches in %" PRIu64
+		" thread%s, from %" PRIu64 " bytes of trace\n",
 		sum->instructions, sum->branches, sum->threads, sum->threads == 1 ? "" : "s",
 		sum->bytes);
 	if (cover->library && sum->bytes)
@@ -245,13 +248,13 @@ void report_cover_print(const struct report_out *ro, const struct report_facts *
 	report_facts_capture(facts, "threads_ended", nr_ended, sizeof(nr_ended));
 	nr_gaps = print_gaps(ro, cover, nr_ended);
 	/*
-	 * A handler returned, and the thread died where the kernel let it go on: at a signal that was
-	 * pending. No instruction ran in between: the first would have started the trace again.
+	 * A handler returned, and the thread died where the kernel let it go on: at a signal that
+	 * was pending. No instruction ran in between: the first would have started the trace again.
 	 */
 	if (cover->cut_short && (nr_gaps || !cover->from_handler))
 		fprintf(ro->out,
-			"  the flow of the dead thread ends at 0x%" PRIx64 ", but the thread died at 0x%"
-			PRIx64 ": what ran between is not known\n",
+			"  the flow of the dead thread ends at 0x%" PRIx64
+			", but the thread died at 0x%" PRIx64 ": what ran between is not known\n",
 			cover->flow_end, cover->death_ip);
 	else if (!nr_gaps && !sum->bytes)
 		fputs("  no trace in this file: what ran is not known\n", ro->out);
@@ -259,9 +262,9 @@ void report_cover_print(const struct report_out *ro, const struct report_facts *
 		fputs("  no instructions in this trace: what ran is not known\n", ro->out);
 	else if (!nr_gaps && !(cover->from_start && cover->to_end))
 		fprintf(ro->out, "  no gaps within the trace; what ran %s is not known\n",
-			cover->from_start ? "after it ends"
-			: cover->to_end	  ? "before it starts"
-					  : "before it starts and after it ends");
+			cover->from_start ? "after it ends" :
+			cover->to_end	  ? "before it starts" :
+					    "before it starts and after it ends");
 	else if (!nr_gaps && !cover->nr_without)
 		fputs("  no gaps: all of it, from the beginning\n", ro->out);
 	if (nr_gaps == cover->gaps[AUXTAP_GAP_UNKNOWN].nr && sum->bytes && cover->nr_without)

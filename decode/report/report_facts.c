@@ -170,7 +170,8 @@ bool report_facts_memory(const struct report_facts *facts, uint64_t addr, void *
 	for (size_t i = 0; i < facts->nr_memory; i++) {
 		const struct report_memory *m = &facts->memory[i];
 
-		if (addr >= m->addr && size <= m->nr_bytes && addr - m->addr <= m->nr_bytes - size) {
+		if (addr >= m->addr && size <= m->nr_bytes &&
+		    addr - m->addr <= m->nr_bytes - size) {
 			memcpy(buf, m->bytes + (addr - m->addr), size);
 			return true;
 		}
@@ -178,8 +179,7 @@ bool report_facts_memory(const struct report_facts *facts, uint64_t addr, void *
 	return false;
 }
 
-bool report_facts_capture(const struct report_facts *facts, const char *key, char *buf,
-			  size_t size)
+bool report_facts_capture(const struct report_facts *facts, const char *key, char *buf, size_t size)
 {
 	size_t key_len = strlen(key);
 

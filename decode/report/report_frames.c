@@ -14,9 +14,7 @@ static void print_frame(const struct report_out *ro, const struct report_facts *
 		fprintf(ro->out, "  #%-2d <signal handler called>\n", nr);
 		return;
 	}
-	if (auxtap_image_set_resolve(ro->images, ro->pid, ro->time, pc,
-				     &loc) ||
-	    !loc.image) {
+	if (auxtap_image_set_resolve(ro->images, ro->pid, ro->time, pc, &loc) || !loc.image) {
 		fprintf(ro->out, "  #%-2d 0x%" PRIx64 "\n", nr, pc + back);
 		return;
 	}
@@ -28,8 +26,8 @@ static void print_frame(const struct report_out *ro, const struct report_facts *
 		else
 			fputs("      ", ro->out);
 		if (f->symbol)
-			fprintf(ro->out, "%s%s%s%s", ro->style->name,
-				report_text(ro, f->symbol), ro->style->off, f->inlined ? " (inlined)" : "");
+			fprintf(ro->out, "%s%s%s%s", ro->style->name, report_text(ro, f->symbol),
+				ro->style->off, f->inlined ? " (inlined)" : "");
 		else
 			fprintf(ro->out, "%s%s+0x%" PRIx64 "%s", ro->style->name,
 				report_text(ro, loc.image), loc.image_off + back, ro->style->off);
@@ -53,16 +51,23 @@ static void print_end(const struct report_out *ro, const struct report_facts *fa
 		fputs("  ... and further frames\n", ro->out);
 	else if (frames->not_called)
 		fputs("  No call returns to where this function begins: a stack made by makecontext() "
-		      "starts there,\n  or the return address was overwritten.\n", ro->out);
+		      "starts there,\n  or the return address was overwritten.\n",
+		      ro->out);
 	else if (frames->no_code)
-		fprintf(ro->out, "  The next return address is 0x%" PRIx64 ", where no code is: further frames "
-				 "are not known.\n", frames->no_code);
+		fprintf(ro->out,
+			"  The next return address is 0x%" PRIx64
+			", where no code is: further frames "
+			"are not known.\n",
+			frames->no_code);
 	else if (frames->unread && map && map->perms[0] == 'r')
-		fprintf(ro->out, "  The snapshot does not contain the stack at 0x%" PRIx64
-				   ": further frames are not known.\n", frames->unread);
+		fprintf(ro->out,
+			"  The snapshot does not contain the stack at 0x%" PRIx64
+			": further frames are not known.\n",
+			frames->unread);
 	else if (!frames->complete || frames->unread)
 		fputs("  The stack makes no sense from here on; the calls below do not depend on "
-		      "it.\n", ro->out);
+		      "it.\n",
+		      ro->out);
 }
 
 void report_frames_print(const struct report_out *ro, const struct report_facts *facts,

@@ -34,8 +34,8 @@ static uint64_t generated_bytes(const struct report_facts *facts)
 		const struct report_map *map = report_facts_map(facts, mem->addr);
 
 		if (map && !map->name[0] && map->perms[2] == 'x')
-			nr += mem->nr_bytes < map->end - mem->addr ? mem->nr_bytes
-								   : map->end - mem->addr;
+			nr += mem->nr_bytes < map->end - mem->addr ? mem->nr_bytes :
+								     map->end - mem->addr;
 	}
 	return nr;
 }
@@ -87,17 +87,17 @@ void report_images_print(const struct report_out *ro, const struct report_facts 
 		for (unsigned int b = 0; b < info.build_id_size; b++)
 			snprintf(id + 9 + 2 * b, 3, "%02x", info.build_id[b]);
 		fprintf(ro->out, "  %s%s%s %s (%s)", ro->style->bad,
-			info.denied				  ? "denied:"
-			: info.state == AUXTAP_IMAGE_MISSING ? "missing:"
-							     : "different:",
+			info.denied			   ? "denied:" :
+			info.state == AUXTAP_IMAGE_MISSING ? "missing:" :
+							     "different:",
 			ro->style->off, report_text(ro, info.name), id);
 		if (info.changed) {
 			fputs(", the file there is another one or was written after the recording",
 			      ro->out);
 		} else if (info.state == AUXTAP_IMAGE_DIFFERENT && info.path) {
 			fprintf(ro->out, ", %s has ",
-				strcmp(info.path, info.name) ? report_text(ro, info.path)
-							    : "the file there");
+				strcmp(info.path, info.name) ? report_text(ro, info.path) :
+							       "the file there");
 			for (unsigned int b = 0; b < info.found_build_id_size; b++)
 				fprintf(ro->out, "%02x", info.found_build_id[b]);
 			if (!info.found_build_id_size)

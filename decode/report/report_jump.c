@@ -121,8 +121,8 @@ static void not_its_call(const struct report_out *ro, bool proved, const struct 
 
 	spot(ro, r->expected - 1, call, sizeof(call));
 	snprintf(text, size, "%s %s",
-		 proved ? ": the return address was overwritten; the call was from"
-			: ", and not to the last call before, which was from",
+		 proved ? ": the return address was overwritten; the call was from" :
+			  ", and not to the last call before, which was from",
 		 call);
 }
 
@@ -177,7 +177,8 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-bool report_was_unloaded(const struct report_out *ro, const struct report_facts *facts, uint64_t addr)
+bool report_was_unloaded(const struct report_out *ro, const struct report_facts *facts,
+			 uint64_t addr)
 {
 	struct auxtap_location loc;
 
@@ -185,7 +186,10 @@ bool report_was_unloaded(const struct report_out *ro, const struct report_facts 
 	       !auxtap_image_set_symbol(ro->images, ro->pid, ro->time, addr, &loc) && loc.image;
 }
 
-/* What function is at ip, for code that is mapped without the right to execute it, or was mapped there. */
+/*
+ * What function is at ip, for code that is mapped without the right to execute it, or was mapped
+ * there.
+ */
 static void name_function(const struct report_out *ro, const struct report_facts *facts,
 			  uint64_t ip, struct fault *fault)
 {
@@ -237,11 +241,13 @@ bool report_ends_handler(const struct report_out *ro, const struct auxtap_regs *
 		{0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05}, /* mov $15, %rax; syscall */
 		{0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05},	       /* mov $15, %eax; syscall */
 	};
-	static const uint8_t a64[8] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4}; /* mov x8, #139; svc #0 */
+	/* mov x8, #139; svc #0 */
+	static const uint8_t a64[8] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4};
 	uint8_t code[9];
 
 	if (regs->arch == AUXTAP_ARCH_AARCH64)
-		return auxtap_image_set_read(ro->images, ro->pid, ro->time, addr - 8, code, 8) == 8 &&
+		return auxtap_image_set_read(ro->images, ro->pid, ro->time, addr - 8, code, 8) ==
+			       8 &&
 		       !memcmp(code, a64, 8);
 	return (auxtap_image_set_read(ro->images, ro->pid, ro->time, addr - 9, code, 9) == 9 &&
 		!memcmp(code, x86[0], 9)) ||

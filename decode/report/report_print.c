@@ -15,7 +15,7 @@ const struct report_style report_coloured = {"\033[1m", "\033[1;31m", "\033[2m",
 
 bool report_is_runtime(const char *image)
 {
-	static const char *const runtime[] = {"libc.so", "libc-",     "libstdc++.", "libgcc_s.",
+	static const char *const runtime[] = {"libc.so",  "libc-",	"libstdc++.", "libgcc_s.",
 					      "ld-linux", "libpthread", "libm.so"};
 	const char *slash;
 
@@ -63,7 +63,8 @@ static void frame_name(const struct report_out *ro, const struct auxtap_location
 	const char *inlined = frame && frame->inlined ? " (inlined)" : "";
 
 	/* the end of a long name would be taken for the name's */
-	if (frame && frame->symbol && strlen(report_text(ro, frame->symbol)) + strlen(inlined) >= name_size)
+	if (frame && frame->symbol &&
+	    strlen(report_text(ro, frame->symbol)) + strlen(inlined) >= name_size)
 		snprintf(name, name_size, "%.*s...%s", (int)(name_size - strlen(inlined) - 4),
 			 report_text(ro, frame->symbol), inlined);
 	else if (frame && frame->symbol)
@@ -106,8 +107,8 @@ void report_name(const struct report_out *ro, uint64_t addr, char *name, size_t 
 			   place_size);
 }
 
-void report_function_name(const struct report_out *ro, uint64_t addr, char *name,
-			  size_t name_size, char *place, size_t place_size)
+void report_function_name(const struct report_out *ro, uint64_t addr, char *name, size_t name_size,
+			  char *place, size_t place_size)
 {
 	struct auxtap_location loc;
 
@@ -310,17 +311,20 @@ static uint64_t total_insns(const struct call_node *node)
 }
 
 /*
- * A linkage table's entry stands for a function without a symbol: of the image that ran last. After the
- * dynamic linker has looked it up, the function is a row of its own.
+ * A linkage table's entry stands for a function without a symbol: of the image that ran last. After
+ * the dynamic linker has looked it up, the function is a row of its own.
  */
 static void place_of_target(const struct report_out *ro, const struct call_node *node, char *place,
 			    size_t place_size)
 {
 	struct auxtap_location loc;
 
-	if (auxtap_image_set_resolve(ro->images, ro->pid, ro->time, node->last_ip, &loc) >= 0 && loc.image)
+	if (auxtap_image_set_resolve(ro->images, ro->pid, ro->time, node->last_ip, &loc) >= 0 &&
+	    loc.image)
 		snprintf(place, place_size, "%s",
-			 strncmp(base_name(loc.image), "ld-linux", 8) ? report_text(ro, base_name(loc.image)) : "");
+			 strncmp(base_name(loc.image), "ld-linux", 8) ?
+				 report_text(ro, base_name(loc.image)) :
+				 "");
 }
 
 static void node_name(const struct report_out *ro, const struct call_node *node, char *name,
@@ -353,9 +357,8 @@ static bool any_shown(const struct call_node *first)
 static bool alike(const struct call_node *a, const struct call_node *b)
 {
 	return b && b->shown && !a->gap && !b->gap && !a->async && !b->async && !a->by_return &&
-	       !b->by_return && !a->by_jump == !b->by_jump && a->returned &&
-	       b->returned && a->addr && a->addr == b->addr && !any_shown(a->first) &&
-	       !any_shown(b->first);
+	       !b->by_return && !a->by_jump == !b->by_jump && a->returned && b->returned &&
+	       a->addr && a->addr == b->addr && !any_shown(a->first) && !any_shown(b->first);
 }
 
 static unsigned int hidden_calls(const struct call_node *node)
@@ -395,10 +398,10 @@ static void print_node(const struct report_out *ro, const struct line *line,
 	}
 	node_name(ro, node, name, sizeof(name), place, sizeof(place));
 	n = snprintf(left, sizeof(left), "%*s%s%s", (int)(depth > 40 ? 40 : depth) * 2, "",
-		     node->async       ? "[signal] "
-		     : node->by_return ? "[by return] "
-		     : node->by_jump   ? "[by jump] "
-				       : "",
+		     node->async     ? "[signal] " :
+		     node->by_return ? "[by return] " :
+		     node->by_jump   ? "[by jump] " :
+				       "",
 		     name);
 	if (n > 0 && (size_t)n < sizeof(left) && repeat > 1)
 		n += snprintf(left + n, sizeof(left) - (size_t)n, "  x %u", repeat);
@@ -501,7 +504,8 @@ static void print_outer(const struct report_out *ro, struct call_tree *tree, siz
 	if (nr_outer)
 		fprintf(ro->out, "  %12s  %s(%s%zu call%s farther out%s)%s\n", "...",
 			ro->style->dim, gap ? "at least " : "", nr_outer, nr_outer == 1 ? "" : "s",
-			gap && call_tree_current(tree) ? ", since the last gap" : "", ro->style->off);
+			gap && call_tree_current(tree) ? ", since the last gap" : "",
+			ro->style->off);
 }
 
 /* Is a function shown of which the trace does not prove that those above it are its callers? */
@@ -521,8 +525,8 @@ static bool shows_lost(const struct shown *shown)
 	return false;
 }
 
-void report_calls_print(const struct report_out *ro, struct call_tree *tree,
-			unsigned int nr_lines, const char *end)
+void report_calls_print(const struct report_out *ro, struct call_tree *tree, unsigned int nr_lines,
+			const char *end)
 {
 	struct shown shown = {.size = (unsigned int)call_tree_size(tree), .all = nr_lines != 0};
 	size_t nr_outer;
@@ -545,10 +549,12 @@ void report_calls_print(const struct report_out *ro, struct call_tree *tree,
 	print_outer(ro, tree, nr_outer);
 	print_lines(ro, tree, true, end);
 	if (shows_lost(&shown))
-		fputs("  ?: it was open when a gap began; whether it returned is not known\n", ro->out);
+		fputs("  ?: it was open when a gap began; whether it returned is not known\n",
+		      ro->out);
 	if (shows_switch(&shown))
 		fputs("  [by jump], [by return]: entered so, not by a call; the functions above it may be on "
-		      "another stack,\n  or no longer open\n", ro->out);
+		      "another stack,\n  or no longer open\n",
+		      ro->out);
 	show_none(&shown);
 	free(shown.nodes);
 }

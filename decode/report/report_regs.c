@@ -9,6 +9,7 @@ struct named_reg {
 	int index;
 };
 
+/* clang-format off */
 static const struct named_reg x86_order[] = {
 	{"rax", AUXTAP_X86_AX}, {"rbx", AUXTAP_X86_BX}, {"rcx", AUXTAP_X86_CX},
 	{"rdx", AUXTAP_X86_DX}, {"rsi", AUXTAP_X86_SI}, {"rdi", AUXTAP_X86_DI},
@@ -17,7 +18,9 @@ static const struct named_reg x86_order[] = {
 	{"r12", AUXTAP_X86_R12}, {"r13", AUXTAP_X86_R13}, {"r14", AUXTAP_X86_R14},
 	{"r15", AUXTAP_X86_R15}, {"rip", AUXTAP_X86_IP}, {"eflags", AUXTAP_X86_FLAGS},
 };
+/* clang-format on */
 
+/* clang-format off */
 static const struct named_reg a64_order[] = {
 	{"x0", 0},   {"x1", 1},	  {"x2", 2},   {"x3", 3},   {"x4", 4},	 {"x5", 5},
 	{"x6", 6},   {"x7", 7},	  {"x8", 8},   {"x9", 9},   {"x10", 10}, {"x11", 11},
@@ -27,12 +30,13 @@ static const struct named_reg a64_order[] = {
 	{"fp", AUXTAP_A64_FP},	  {"lr", AUXTAP_A64_LR},    {"sp", AUXTAP_A64_SP},
 	{"pc", AUXTAP_A64_PC},	  {"pstate", AUXTAP_A64_PSTATE},
 };
+/* clang-format on */
 
 static bool known(const struct auxtap_regs *regs, int x86, int a64, uint64_t *value)
 {
-	int index = regs->arch == AUXTAP_ARCH_X86_64	? x86
-		    : regs->arch == AUXTAP_ARCH_AARCH64 ? a64
-							: -1;
+	int index = regs->arch == AUXTAP_ARCH_X86_64  ? x86 :
+		    regs->arch == AUXTAP_ARCH_AARCH64 ? a64 :
+							-1;
 
 	if (index < 0 || !(regs->valid & (1ull << index)))
 		return false;
@@ -59,8 +63,8 @@ void report_regs_print(FILE *out, const struct auxtap_regs *regs)
 {
 	bool a64 = regs->arch == AUXTAP_ARCH_AARCH64;
 	const struct named_reg *order = a64 ? a64_order : x86_order;
-	size_t nr = a64 ? sizeof(a64_order) / sizeof(a64_order[0])
-			: sizeof(x86_order) / sizeof(x86_order[0]);
+	size_t nr = a64 ? sizeof(a64_order) / sizeof(a64_order[0]) :
+			  sizeof(x86_order) / sizeof(x86_order[0]);
 	unsigned int column = 0;
 
 	for (size_t i = 0; i < nr; i++) {

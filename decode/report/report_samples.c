@@ -38,7 +38,7 @@ struct sampled {
 	struct auxtap_perfdata *pd; /* NULL: a raw trace */
 	const char *path;
 	struct auxtap_decode_summary sum;
-	void *tree;		 /* of groups */
+	void *tree;			     /* of groups */
 	struct group **functions, **sources; /* of tree */
 	size_t nr_functions, nr_sources;
 	uint64_t nr_loads, nr_stores, nr_branches, nr_mispredicted, nr_others;
@@ -178,8 +178,9 @@ static int add_function(struct sampled *s, const struct auxtap_event *ev)
 	struct auxtap_location loc = {0};
 	struct group key = {0}, *group;
 
-	if (ev->has_ip && !auxtap_image_set_symbol(s->ro.images, ev->pid, ev->time ? ev->time : UINT64_MAX,
-						   ev->ip, &loc)) {
+	if (ev->has_ip &&
+	    !auxtap_image_set_symbol(s->ro.images, ev->pid, ev->time ? ev->time : UINT64_MAX,
+				     ev->ip, &loc)) {
 		key.image = loc.image;
 		key.name = loc.image && loc.nr_frames ? loc.frames[loc.nr_frames - 1].symbol : NULL;
 	}
@@ -248,8 +249,9 @@ static void print_latency(const struct sampled *s, const struct latency *l)
 		fprintf(s->ro.out, " %7s %6s %6s %6s %7s %7s", "-", "-", "-", "-", "-", "-");
 		return;
 	}
-	fprintf(s->ro.out, " %7.1f %6u %6u %6u %7.1f %7.1f", mean(l->total, l->nr), percentile(l, 50),
-		percentile(l, 90), l->max, mean(l->issue, l->nr), mean(l->xlat, l->nr));
+	fprintf(s->ro.out, " %7.1f %6u %6u %6u %7.1f %7.1f", mean(l->total, l->nr),
+		percentile(l, 50), percentile(l, 90), l->max, mean(l->issue, l->nr),
+		mean(l->xlat, l->nr));
 }
 
 #define LATENCY_HEADER "    mean median    p90    max   issue    xlat"
@@ -331,8 +333,8 @@ static void print_functions(const struct sampled *s)
 			fputs("  [unknown]\n", s->ro.out);
 		else
 			fprintf(s->ro.out, "  %s%s%s (%s)\n", s->ro.style->name,
-				g->name ? report_text(&s->ro, g->name) : "[no symbol]", s->ro.style->off,
-				report_text(&s->ro, base_name(g->image)));
+				g->name ? report_text(&s->ro, g->name) : "[no symbol]",
+				s->ro.style->off, report_text(&s->ro, base_name(g->image)));
 	}
 	if (s->nr_functions > NR_FUNCTIONS)
 		fprintf(s->ro.out, "  and %zu more\n", s->nr_functions - NR_FUNCTIONS);
@@ -344,17 +346,17 @@ static void print_missing(const struct sampled *s)
 	bool any = false;
 
 	for (size_t i = 0; i < auxtap_image_set_count(s->ro.images); i++) {
-		if (auxtap_image_set_info(s->ro.images, i, &info) || info.state == AUXTAP_IMAGE_FOUND ||
-		    info.name[0] != '/')
+		if (auxtap_image_set_info(s->ro.images, i, &info) ||
+		    info.state == AUXTAP_IMAGE_FOUND || info.name[0] != '/')
 			continue;
 		if (!any)
 			title(s, "Images");
 		any = true;
 		fprintf(s->ro.out, "  %s%s:%s %s\n", s->ro.style->bad,
-			info.denied				  ? "denied"
-			: info.state == AUXTAP_IMAGE_MISSING ? "missing"
-							     : "different", s->ro.style->off,
-			report_text(&s->ro, info.name));
+			info.denied			   ? "denied" :
+			info.state == AUXTAP_IMAGE_MISSING ? "missing" :
+							     "different",
+			s->ro.style->off, report_text(&s->ro, info.name));
 	}
 	if (any)
 		fputs("  Give a folder with them: --sysroot DIR\n", s->ro.out);
@@ -372,8 +374,8 @@ static void print(const struct sampled *s)
 		" branches, %" PRIu64 " others\n",
 		nr, s->nr_loads, s->nr_stores, s->nr_branches, s->nr_others);
 	if (s->nr_branches)
-		fprintf(s->ro.out, "  %" PRIu64 " of the branches mispredicted (%.1f%%)\n", s->nr_mispredicted,
-			share(s->nr_mispredicted, s->nr_branches));
+		fprintf(s->ro.out, "  %" PRIu64 " of the branches mispredicted (%.1f%%)\n",
+			s->nr_mispredicted, share(s->nr_mispredicted, s->nr_branches));
 	fprintf(s->ro.out, "  from %" PRIu64 " bytes of trace, %" PRIu64 " thread%s", s->sum.bytes,
 		s->sum.threads, s->sum.threads == 1 ? "" : "s");
 	if (s->sum.time_end > s->sum.time_begin)
@@ -386,8 +388,9 @@ static void print(const struct sampled *s)
 	if (!s->nr_gaps)
 		fputs("  no gaps\n", s->ro.out);
 	else
-		fprintf(s->ro.out, "  %" PRIu64 " gap%s, %" PRIu64 " bytes known to be lost; "
-				   "'auxtap decode --events gap' lists them\n",
+		fprintf(s->ro.out,
+			"  %" PRIu64 " gap%s, %" PRIu64 " bytes known to be lost; "
+			"'auxtap decode --events gap' lists them\n",
 			s->nr_gaps, s->nr_gaps == 1 ? "" : "s", s->nr_lost);
 	if (nr) {
 		print_sources(s);
@@ -396,14 +399,15 @@ static void print(const struct sampled *s)
 	print_missing(s);
 	if (s->pd) {
 		title(s, "Next");
-		fprintf(s->ro.out, "  auxtap decode -F time,tid,ip,sym,addr,lat_total,source,spe_events %s\n",
+		fprintf(s->ro.out,
+			"  auxtap decode -F time,tid,ip,sym,addr,lat_total,source,spe_events %s\n",
 			s->path);
 	}
 }
 
 int report_samples(struct auxtap_perfdata *pd, const char *path, const struct auxtap_raw_opts *raw,
-		   struct auxtap_image_set *images, const struct auxtap_report_opts *opts, FILE *out,
-		   struct auxtap_error *err)
+		   struct auxtap_image_set *images, const struct auxtap_report_opts *opts,
+		   FILE *out, struct auxtap_error *err)
 {
 	struct auxtap_decode_opts decode_opts = {.size = sizeof(decode_opts),
 						 .events = AUXTAP_EVENT_INSN | AUXTAP_EVENT_GAP,
@@ -423,8 +427,8 @@ int report_samples(struct auxtap_perfdata *pd, const char *path, const struct au
 	s->ro.clean = &clean;
 	s->pd = pd;
 	s->path = path;
-	ret = raw ? auxtap_decoder_open_raw(&dec, path, raw, images, &decode_opts, err)
-		  : auxtap_decoder_open(&dec, pd, images, &decode_opts, err);
+	ret = raw ? auxtap_decoder_open_raw(&dec, path, raw, images, &decode_opts, err) :
+		    auxtap_decoder_open(&dec, pd, images, &decode_opts, err);
 	if (ret)
 		goto out;
 	while ((ret = auxtap_decoder_next(dec, &ev, err)) == 1) {

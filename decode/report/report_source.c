@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_BYTES  (64u << 20) /* how far a line is looked for */
-#define MAX_LINE   120	       /* characters of it that are shown */
-#define NR_OWNERS  2	       /* of the recording, of the image */
+#define MAX_BYTES (64u << 20) /* how far a line is looked for */
+#define MAX_LINE  120	      /* characters of it that are shown */
+#define NR_OWNERS 2	      /* of the recording, of the image */
 
 static int open_source(const char *file, const uid_t *uids, size_t nr_uids)
 {
@@ -71,16 +71,19 @@ static bool stat_image(const struct report_out *ro, const char *name, struct sta
 	return false;
 }
 
-/* Was the source written after the image? Then its lines may be others than those that were compiled. */
+/*
+ * Was the source written after the image? Then its lines may be others than those that were
+ * compiled.
+ */
 static bool is_newer(int fd, const struct stat *image)
 {
 	struct stat st;
 
 	if (fstat(fd, &st))
 		return false;
-	return st.st_mtim.tv_sec != image->st_mtim.tv_sec
-		       ? st.st_mtim.tv_sec > image->st_mtim.tv_sec
-		       : st.st_mtim.tv_nsec > image->st_mtim.tv_nsec;
+	return st.st_mtim.tv_sec != image->st_mtim.tv_sec ?
+		       st.st_mtim.tv_sec > image->st_mtim.tv_sec :
+		       st.st_mtim.tv_nsec > image->st_mtim.tv_nsec;
 }
 
 void report_source_line(const struct report_out *ro, const struct auxtap_location *loc)
@@ -112,9 +115,9 @@ void report_source_line(const struct report_out *ro, const struct auxtap_locatio
 		if (text[i] == '\t')
 			text[i] = ' ';
 	auxtap_text_escape(safe, sizeof(safe), text + at, (size_t)(len - at));
-	fprintf(ro->out, "      %s%u%s | %s\n", ro->style->dim, frame->line, ro->style->off,
-		safe);
+	fprintf(ro->out, "      %s%u%s | %s\n", ro->style->dim, frame->line, ro->style->off, safe);
 	if (newer)
-		fprintf(ro->out, "      %sthe source file is newer than the program: this line may be another one%s\n",
+		fprintf(ro->out,
+			"      %sthe source file is newer than the program: this line may be another one%s\n",
 			ro->style->bad, ro->style->off);
 }

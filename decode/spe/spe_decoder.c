@@ -13,11 +13,11 @@
 #include <string.h>
 
 #define AUXTRACE_ALIGN 8 /* perf pads a buffer to this */
-#define BRANCH_COND  0x01
-#define BRANCH_IND   0x02
-#define BRANCH_CR    0x18 /* call, return or neither, where the CPU tells */
-#define BRANCH_CALL  0x08
-#define BRANCH_RET   0x10
+#define BRANCH_COND    0x01
+#define BRANCH_IND     0x02
+#define BRANCH_CR      0x18 /* call, return or neither, where the CPU tells */
+#define BRANCH_CALL    0x08
+#define BRANCH_RET     0x10
 
 /* A stream and its next event. */
 struct spe_queue {
@@ -77,8 +77,9 @@ int spe_decoder_add(struct auxtap_decoder *dec, const struct spe_extent *extent)
 			/* the file's padding, behind the buffer before */
 			s->extents[s->nr - 1].size -= end - new.off;
 		} else if (new.off < end) {
-			ret = broken(dec, &new, 0, "a buffer begins before the end of the one before: "
-						   "samples may come twice");
+			ret = broken(dec, &new, 0,
+				     "a buffer begins before the end of the one before: "
+				     "samples may come twice");
 		}
 	} else if (new.off && !dec->sideband.overwritten) {
 		/* Linear rings count from 0 on; without AUX records this may be a snapshot. */
@@ -114,7 +115,9 @@ void spe_decoder_clock(struct auxtap_decoder *dec)
 	}
 }
 
-/* AUXTRACE_INFO of arm_spe: PMU type, PER_CPU_MMAPS; newer perfs write a version and a size first. */
+/*
+ * AUXTRACE_INFO of arm_spe: PMU type, PER_CPU_MMAPS; newer perfs write a version and a size first.
+ */
 bool spe_decoder_per_cpu(const uint64_t *info, size_t nr)
 {
 	return nr == 2 ? info[1] : nr > 3 ? info[3] : true;
@@ -225,9 +228,9 @@ static uint32_t types_of(const struct auxtap_spe_record *r)
 {
 	if (!(r->has & AUXTAP_SPE_HAS_OP))
 		return AUXTAP_EVENT_INSN;
-	return AUXTAP_EVENT_INSN | (r->op_class == AUXTAP_SPE_LDST     ? AUXTAP_EVENT_MEM
-				    : r->op_class == AUXTAP_SPE_BRANCH ? AUXTAP_EVENT_BRANCH
-								       : 0);
+	return AUXTAP_EVENT_INSN | (r->op_class == AUXTAP_SPE_LDST   ? AUXTAP_EVENT_MEM :
+				    r->op_class == AUXTAP_SPE_BRANCH ? AUXTAP_EVENT_BRANCH :
+								       0);
 }
 
 static bool wanted(const struct auxtap_decoder *dec, const struct spe_queue *q)
@@ -238,8 +241,8 @@ static bool wanted(const struct auxtap_decoder *dec, const struct spe_queue *q)
 	if ((opts->tid >= 0 && ev->tid != opts->tid) ||
 	    (opts->cpu >= 0 && q->stream->extents[0].cpu != opts->cpu))
 		return false;
-	return !ev->time || (ev->time >= opts->time_start &&
-			     (!opts->time_stop || ev->time < opts->time_stop));
+	return !ev->time ||
+	       (ev->time >= opts->time_start && (!opts->time_stop || ev->time < opts->time_stop));
 }
 
 /* The next one of the record's events. */
@@ -322,8 +325,8 @@ static bool refill(struct auxtap_decoder *dec, struct spe_queue *q)
 		}
 		types = types_of(&q->item->record);
 		if (q->item->record.has & AUXTAP_SPE_HAS_TIMESTAMP) {
-			uint64_t time = time_from_tsc(&dec->sideband.conv,
-						      q->item->record.timestamp);
+			uint64_t time =
+				time_from_tsc(&dec->sideband.conv, q->item->record.timestamp);
 
 			if (time > q->time)
 				q->time = time;
@@ -452,8 +455,12 @@ static void free_all(struct auxtap_decoder *dec)
 	dec->spe = NULL;
 }
 
-static const struct decoder_source source = {.start = start, .peek = peek, .pop = pop,
-					     .facts = facts, .error = error_of, .free = free_all};
+static const struct decoder_source source = {.start = start,
+					     .peek = peek,
+					     .pop = pop,
+					     .facts = facts,
+					     .error = error_of,
+					     .free = free_all};
 
 int spe_decoder_new(struct auxtap_decoder *dec,
 		    ssize_t (*pread)(void *ctx, void *buf, size_t size, uint64_t off))

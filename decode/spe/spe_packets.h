@@ -13,7 +13,7 @@ size_t spe_bytes_to_record(const void *trace, size_t size);
 
 struct spe_packet_stream {
 	uint64_t align_to; /* bytes before this offset are padding */
-	bool lost; /* in the middle of something that is no packet */
+	bool lost;	   /* in the middle of something that is no packet */
 };
 
 /*

@@ -24,12 +24,12 @@ static uint32_t fact_of(const struct auxtap_spe_packet *pkt)
 
 	switch (pkt->type) {
 	case AUXTAP_SPE_ADDRESS:
-		return pkt->index < sizeof(addresses) / sizeof(addresses[0])
-			       ? addresses[pkt->index]
-			       : 0;
+		return pkt->index < sizeof(addresses) / sizeof(addresses[0]) ?
+			       addresses[pkt->index] :
+			       0;
 	case AUXTAP_SPE_COUNTER:
-		return pkt->index < sizeof(counters) / sizeof(counters[0]) ? counters[pkt->index]
-									   : 0;
+		return pkt->index < sizeof(counters) / sizeof(counters[0]) ? counters[pkt->index] :
+									     0;
 	case AUXTAP_SPE_CONTEXT:
 		return AUXTAP_SPE_HAS_CONTEXT;
 	case AUXTAP_SPE_OPERATION:
@@ -106,9 +106,9 @@ static void skip_padding(struct auxtap_spe_reader *reader)
 	uint64_t here = reader->offset + reader->at;
 
 	if (here < reader->align_to)
-		reader->at += reader->align_to - here < reader->size - reader->at
-				      ? (size_t)(reader->align_to - here)
-				      : reader->size - reader->at;
+		reader->at += reader->align_to - here < reader->size - reader->at ?
+				      (size_t)(reader->align_to - here) :
+				      reader->size - reader->at;
 	while (reader->at < reader->size && !reader->trace[reader->at])
 		reader->at++;
 }
@@ -147,17 +147,20 @@ enum header_kind {
 };
 
 struct header {
-	uint64_t payload; /* mask: of eight bytes behind the header */
+	uint64_t payload;   /* mask: of eight bytes behind the header */
 	uint8_t kind, size; /* of the packet */
 	uint16_t fact;
 };
 
-#define HEADER(name, nr) {~0ull >> (64 - 8 * (nr)), HEADER_##name, (nr) + 1, AUXTAP_SPE_HAS_##name}
+#define HEADER(name, nr)                                                                 \
+	{                                                                                \
+		~0ull >> (64 - 8 * (nr)), HEADER_##name, (nr) + 1, AUXTAP_SPE_HAS_##name \
+	}
 #define ADDRESS(n, name) [0xb0 + (n)] = HEADER(name, 8)
 #define COUNTER(n, name) [0x98 + (n)] = HEADER(name, 2)
-#define OF_ANY_SIZE(n, name)                                                         \
-	[0x40 + (n)] = HEADER(name, 1), [0x50 + (n)] = HEADER(name, 2),               \
-	[0x60 + (n)] = HEADER(name, 4), [0x70 + (n)] = HEADER(name, 8)
+#define OF_ANY_SIZE(n, name)                                            \
+	[0x40 + (n)] = HEADER(name, 1), [0x50 + (n)] = HEADER(name, 2), \
+		[0x60 + (n)] = HEADER(name, 4), [0x70 + (n)] = HEADER(name, 8)
 
 static const struct header headers[256] = {
 	[0x00] = {.kind = HEADER_PAD},
@@ -280,7 +283,9 @@ static bool take_plain(struct auxtap_spe_reader *reader, struct auxtap_spe_recor
 	uint32_t has = 0;
 
 	clear(&plain);
-	limit = reader->size - reader->at < FAST_PADS + 8 ? at : reader->trace + reader->size - FAST_PADS - 8;
+	limit = reader->size - reader->at < FAST_PADS + 8 ?
+			at :
+			reader->trace + reader->size - FAST_PADS - 8;
 	while (at < limit) {
 		const struct header *h = &headers[*at];
 
@@ -347,12 +352,14 @@ int auxtap_spe_next(struct auxtap_spe_reader *reader, struct auxtap_spe_record *
 			return damaged(reader, r, begin, "a record without end");
 		reader->at += (size_t)size;
 		if (pkt.type == AUXTAP_SPE_ALIGNMENT)
-			reader->align_to = ((reader->offset + reader->at - 2) | (pkt.payload - 1)) + 1;
+			reader->align_to =
+				((reader->offset + reader->at - 2) | (pkt.payload - 1)) + 1;
 		keep(r, fact, &pkt);
 		if (pkt.type == AUXTAP_SPE_END || pkt.type == AUXTAP_SPE_TIMESTAMP) {
 			/* one that comes alone ends what was lost */
 			if (!(r->has & ~(uint32_t)AUXTAP_SPE_HAS_TIMESTAMP))
-				return damaged(reader, r, begin, "the end of a record without begin");
+				return damaged(reader, r, begin,
+					       "the end of a record without begin");
 			r->size = (uint32_t)(reader->at - begin);
 			return 1;
 		}

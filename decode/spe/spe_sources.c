@@ -24,16 +24,21 @@ struct source {
 	const char *name;
 };
 
+/* clang-format off */
 static const struct source arm[] = {
 	{0x0, "L1 data cache"},	   {0x8, "L2 cache"},	  {0x9, "peer core"},
 	{0xa, "local cluster"},	   {0xb, "system cache"}, {0xc, "peer cluster"},
 	{0xd, "remote socket"},	   {0xe, "DRAM"},	  {0, NULL},
 };
+/* clang-format on */
+/* clang-format off */
 static const struct source ampereone[] = {
 	{0x0, "local chip's cache or device"}, {0x3, "system cache"}, {0x5, "remote chip's cache"},
 	{0x7, "DRAM"},			       {0x8, "L1 data cache"}, {0x9, "L2 cache"},
 	{0, NULL},
 };
+/* clang-format on */
+/* clang-format off */
 static const struct source hip[] = {
 	{0, "peer core"},	{1, "peer core, modified"},	{2, "L3 cache"},
 	{3, "L3 cache, modified"}, {4, "peer cluster"},		{5, "peer cluster, modified"},
@@ -41,7 +46,9 @@ static const struct source hip[] = {
 	{9, "remote memory"},	{13, "device, not cached"},	{16, "L2 cache"},
 	{17, "L2 cache, modified"}, {18, "L1 data cache"},	{0, NULL},
 };
+/* clang-format on */
 
+/* clang-format off */
 static const struct {
 	uint32_t model;
 	const struct source *sources;
@@ -59,6 +66,7 @@ static const struct {
 	{MODEL(0xc0, 0xac4), ampereone}, /* AmpereOne, second generation */
 	{MODEL(0x48, 0xd06), hip}, /* HIP12 */
 };
+/* clang-format on */
 
 const char *auxtap_spe_source_name(uint64_t midr, uint64_t source)
 {

@@ -246,7 +246,8 @@ static void take_batch(struct spe_streams *ss, struct spe_stream *s)
 	ss->nr_bytes += s->front->nr_bytes;
 }
 
-const struct spe_item *spe_streams_next_batch(struct spe_streams *ss, struct spe_stream *s, int *error)
+const struct spe_item *spe_streams_next_batch(struct spe_streams *ss, struct spe_stream *s,
+					      int *error)
 {
 	while (s->front->at == s->front->nr) {
 		if (s->front->last) {

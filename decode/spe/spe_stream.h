@@ -29,9 +29,9 @@ struct spe_item {
 };
 
 struct spe_batch {
-	size_t nr, at; /* filled; what the reader has taken */
+	size_t nr, at;	   /* filled; what the reader has taken */
 	uint64_t nr_bytes; /* of trace, read for it */
-	int error; /* the trace cannot be read further */
+	int error;	   /* the trace cannot be read further */
 	bool last;
 	struct spe_item items[SPE_BATCH];
 };
@@ -71,13 +71,23 @@ struct spe_streams {
 
 void spe_streams_init(struct spe_streams *ss,
 		      ssize_t (*pread)(void *ctx, void *buf, size_t size, uint64_t off), void *ctx);
-/* The stream that the extent belongs to, by spe_stream_add() its first one if it is new. NULL: no memory. */
+/*
+ * The stream that the extent belongs to, by spe_stream_add() its first one if it is new. NULL: no
+ * memory.
+ */
 struct spe_stream *spe_streams_of(struct spe_streams *ss, const struct spe_extent *extent);
 int spe_stream_add(struct spe_stream *s, const struct spe_extent *extent);
-/* nr_jobs threads in all, the caller's among them. 0 or -ENOMEM; fewer threads than asked for are no error. */
+/*
+ * nr_jobs threads in all, the caller's among them. 0 or -ENOMEM; fewer threads than asked for are
+ * no error.
+ */
 int spe_streams_start(struct spe_streams *ss, unsigned int nr_jobs);
-/* The stream's next item, valid until the next call for it; NULL at its end. *error: why it ends early. */
-const struct spe_item *spe_streams_next_batch(struct spe_streams *ss, struct spe_stream *s, int *error);
+/*
+ * The stream's next item, valid until the next call for it; NULL at its end. *error: why it ends
+ * early.
+ */
+const struct spe_item *spe_streams_next_batch(struct spe_streams *ss, struct spe_stream *s,
+					      int *error);
 static inline const struct spe_item *spe_streams_next(struct spe_streams *ss, struct spe_stream *s,
 						      int *error)
 {

@@ -38,9 +38,9 @@ static void put_words(struct text *t, uint64_t bits, const struct word *words, s
 	}
 }
 
-#define FLAG(bit, text)                                                              \
-	{                                                                            \
-		1ull << (bit), 1ull << (bit), text                                   \
+#define FLAG(bit, text)                            \
+	{                                          \
+		1ull << (bit), 1ull << (bit), text \
 	}
 
 static void put_events(struct text *t, uint64_t events)
@@ -105,11 +105,13 @@ static void put_load_store(struct text *t, uint64_t op)
 {
 	static const struct word extended[] = {FLAG(2, "AT"), FLAG(3, "EXCL"), FLAG(4, "AR")};
 	static const struct word sve[] = {FLAG(2, "PRED"), FLAG(7, "SG")};
+	/* clang-format off */
 	static const struct word subclasses[] = {
 		{0xfe, 0x00, "GP-REG"},	 {0xfe, 0x04, "SIMD-FP"}, {0xfe, 0x10, "UNSPEC-REG"},
 		{0xfe, 0x14, "MTE-TAG"}, {0xfe, 0x20, "MEMCPY"},  {0xff, 0x25, "MEMSET"},
 		{0xfe, 0x30, "NV-SYSREG"}, {0xfa, 0x40, "GCS"},	  {0xfe, 0x44, "COMM"},
 	};
+	/* clang-format on */
 
 	put(t, op & 1 ? "ST" : "LD");
 	if ((op & 0xe2) == 0x02)
@@ -124,7 +126,7 @@ static void put_load_store(struct text *t, uint64_t op)
 static void put_branch(struct text *t, uint64_t op)
 {
 	static const struct word words[] = {
-		FLAG(0, "COND"),	FLAG(1, "IND"),	       FLAG(2, "GCS"),
+		FLAG(0, "COND"),       FLAG(1, "IND"),	       FLAG(2, "GCS"),
 		{0x18, 0x08, "CR-BL"}, {0x18, 0x10, "CR-RET"}, {0x18, 0x18, "CR-NON-BL-RET"},
 	};
 

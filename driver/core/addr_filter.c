@@ -46,8 +46,7 @@ void event_addr_filters_free(struct perf_event *event)
 
 void perf_event_addr_filters_sync(struct perf_event *event)
 {
-	if (!event->pmu->nr_addr_filters ||
-	    event->addr_filters_gen == event->hw.addr_filters_gen)
+	if (!event->pmu->nr_addr_filters || event->addr_filters_gen == event->hw.addr_filters_gen)
 		return;
 	event->pmu->addr_filters_sync(event);
 	event->hw.addr_filters_gen = event->addr_filters_gen;

@@ -40,13 +40,16 @@ void rb_free_aux(struct perf_buffer *rb)
 	}
 }
 
-/* C2, C3: how large chunks should be, and where the reader is to be woken. D19: a given watermark is not capped. */
+/*
+ * C2, C3: how large chunks should be, and where the reader is to be woken. D19: a given watermark
+ * is not capped.
+ */
 static int chunk_order(const struct perf_event *event, unsigned long nr_pages, bool overwrite,
 		       u64 *watermark)
 {
-	bool large = !event->kernel->aux_chunk_order_zero || /* L3 */
-		     event->pmu->capabilities &
-			     (PERF_PMU_CAP_AUX_NO_SG | PERF_PMU_CAP_AUX_PREFER_LARGE);
+	bool large =
+		!event->kernel->aux_chunk_order_zero || /* L3 */
+		event->pmu->capabilities & (PERF_PMU_CAP_AUX_NO_SG | PERF_PMU_CAP_AUX_PREFER_LARGE);
 
 	if (overwrite) {
 		if (!event->kernel->bugs || !event->kernel->bugs->overwrite_watermark)

@@ -37,7 +37,10 @@ static void aux_disable(struct perf_event *event)
 		perf_event_mark_disable(event);
 }
 
-/* D5: one byte stays free, so that full and empty differ; a tail ahead of head, or a lap behind, gives no room. */
+/*
+ * D5: one byte stays free, so that full and empty differ; a tail ahead of head, or a lap behind,
+ * gives no room.
+ */
 static unsigned long aux_space(u64 head_abs, u64 tail_abs, u64 aux_size)
 {
 	if (head_abs - tail_abs >= aux_size)
@@ -54,7 +57,8 @@ static bool rb_need_aux_wakeup(struct perf_buffer *rb, const struct core_bugs *b
 	if (rb->aux_overwrite && !bugs->overwrite_watermark)
 		return false;
 	if ((s64)(rb->aux_head - rb->aux_wakeup) >= (s64)rb->aux_watermark) {
-		if (WARN_ON_ONCE(!rb->aux_watermark)) /* a division by zero, where D18 is not kept */
+		/* a division by zero, where D18 is not kept */
+		if (WARN_ON_ONCE(!rb->aux_watermark))
 			return true;
 		if (bugs->wakeup_by_one)
 			rb->aux_wakeup += rb->aux_watermark;
@@ -88,7 +92,9 @@ static bool aux_get(struct perf_buffer *rb, const struct core_bugs *bugs)
 			rb_free_aux(rb);
 		return used;
 	}
-	/* Read before the reference is taken: B18 clears the count first, then drops its reference. */
+	/*
+	 * Read before the reference is taken: B18 clears the count first, then drops its reference.
+	 */
 	used = READ_ONCE(rb->aux_mmap_count);
 	if (core_machine.watch && core_machine.watch->race)
 		core_machine.watch->race(core_machine.ctx);
@@ -121,7 +127,7 @@ void *perf_aux_output_begin(struct perf_output_handle *handle, struct perf_event
 	handle->event = event;
 	handle->head = rb->aux_head;
 	handle->size = 0;
-	handle->aux_flags = 0; /* A: until here those of the transaction before can be read */
+	handle->aux_flags = 0;	  /* A: until here those of the transaction before can be read */
 	if (!rb->aux_overwrite) { /* D7: else the tail is ignored, wakeup not set */
 		u64 tail_abs = ring_load_aux_tail(rb); /* D8 */
 
@@ -162,13 +168,13 @@ void perf_aux_output_flag(struct perf_output_handle *handle, u64 flags)
 static int perf_event_aux_event(struct perf_event *event, u64 offset, u64 size, u64 flags)
 {
 	struct aux_record rec = {
-		.header = { .type = PERF_RECORD_AUX, .size = sizeof(rec) },
+		.header = {.type = PERF_RECORD_AUX, .size = sizeof(rec)},
 		.offset = offset,
 		.size = size,
 		.flags = flags,
 	};
-	struct perf_output_handle handle = { 0 };
-	struct perf_sample_id id = { 0 };
+	struct perf_output_handle handle = {0};
+	struct perf_sample_id id = {0};
 
 	perf_event_header__init_id(&rec.header, &id, event);
 	if (perf_output_begin(&handle, &id, event, rec.header.size))

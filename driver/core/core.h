@@ -23,25 +23,31 @@ struct perf_event_attr;
  * it would be noticed.
  */
 struct core_bugs {
-	bool wakeup_by_one;	    /* D18: aux_wakeup += W, whatever the number of them that was passed */
-	bool overwrite_watermark;   /* C3, D18: an overwritten area has a watermark, too */
-	bool truncation_goes_on;    /* D21: the event is never marked for disable */
-	bool refcount_first;	    /* D2: the other way round */
-	bool partial_is_truncated;  /* D9 */
-	bool head_32_bit;	    /* A */
-	bool skip_without_wakeup;   /* D11 */
+	/* D18: aux_wakeup += W, whatever the number of them that was passed */
+	bool wakeup_by_one;
+	bool overwrite_watermark;  /* C3, D18: an overwritten area has a watermark, too */
+	bool truncation_goes_on;   /* D21: the event is never marked for disable */
+	bool refcount_first;	   /* D2: the other way round */
+	bool partial_is_truncated; /* D9 */
+	bool head_32_bit;	   /* A */
+	bool skip_without_wakeup;  /* D11 */
 };
 
 /* One switch per difference between kernels (section L). A kernel is a named set. */
 struct core_kernel {
 	const char *name;
-	bool disable_by_cpu_number;   /* D21: pending_disable = smp_processor_id(); lost on CPU 0 (before L1) */
-	bool disable_at_sched_out;    /* D21: pending_disable is looked at by sched-out alone (6.11 to L1) */
-	bool aux_gate_masks_format;   /* D14: PMU format bits alone emit no AUX record (before L2) */
-	bool aux_chunk_order_zero;    /* L3: chunks are single pages unless the PMU wants large ones */
-	bool aux_pause_resume;	      /* L4 */
-	bool mmap_other_ring_busy;    /* L6: EBUSY */
-	bool resched_one_pmu;	      /* Q1: only events of the coming event's PMU are scheduled anew */
+	/* D21: pending_disable = smp_processor_id(); lost on CPU 0 (before L1) */
+	bool disable_by_cpu_number;
+	/* D21: pending_disable is looked at by sched-out alone (6.11 to L1) */
+	bool disable_at_sched_out;
+	/* D14: PMU format bits alone emit no AUX record (before L2) */
+	bool aux_gate_masks_format;
+	/* L3: chunks are single pages unless the PMU wants large ones */
+	bool aux_chunk_order_zero;
+	bool aux_pause_resume;	   /* L4 */
+	bool mmap_other_ring_busy; /* L6: EBUSY */
+	/* Q1: only events of the coming event's PMU are scheduled anew */
+	bool resched_one_pmu;
 	const struct core_bugs *bugs; /* NULL: none */
 };
 extern const struct core_kernel *const core_kernels[]; /* NULL-terminated */
@@ -53,15 +59,20 @@ void core_kernel_use(const struct core_kernel *kernel);
 struct core_task {
 	pid_t pid, tid;
 	struct perf_event *events; /* list through core_next, kept by core */
-	int running;		   /* kept by core: 1 + the CPU it runs on; 0: none */
+	/* kept by core: 1 + the CPU it runs on; 0: none */
+	int running;
 	uint64_t context, generation, clone_of, clone_generation; /* kept by core: Q3; 0: none */
 };
 
-/* System calls: results as the real ones, negative errno. cpu -1: any. group, parent may be NULL. */
+/*
+ * System calls: results as the real ones, negative errno. cpu -1: any. group, parent may be NULL.
+ */
 int core_event_open(struct perf_event **event, const struct perf_event_attr *attr,
 		    struct core_task *task, int cpu, struct perf_event *group,
 		    struct perf_event *parent);
-/* As close(): an event with mappings lives until the last one goes. Children go with their parent. */
+/*
+ * As close(): an event with mappings lives until the last one goes. Children go with their parent.
+ */
 void core_event_close(struct perf_event *event);
 /* A mapping: memory shared through memfd at memfd_off. addr is this process' own view. */
 struct core_mapping {
@@ -72,13 +83,16 @@ struct core_mapping {
 	bool aux;
 	bool last; /* kept by core: nobody maps the AUX area any more */
 };
-int core_event_mmap(struct perf_event *event, uint64_t length, int prot, int flags,
-		    uint64_t offset, struct core_mapping **mapping);
+int core_event_mmap(struct perf_event *event, uint64_t length, int prot, int flags, uint64_t offset,
+		    struct core_mapping **mapping);
 void core_event_munmap(struct core_mapping *mapping);
 /* The two halves of the same (B18): the events are stopped; the memory is given back. */
 void core_event_munmap_stop(struct core_mapping *mapping);
 void core_event_munmap_free(struct core_mapping *mapping);
-/* argument: a value; for pointers (ID, SET_FILTER) the host address; for SET_OUTPUT target is used (NULL detaches). */
+/*
+ * argument: a value; for pointers (ID, SET_FILTER) the host address; for SET_OUTPUT target is used
+ * (NULL detaches).
+ */
 long core_event_ioctl(struct perf_event *event, unsigned long request, unsigned long argument,
 		      struct perf_event *target);
 /*
@@ -104,7 +118,10 @@ bool core_event_active(const struct perf_event *event);
 /* PMUs that drivers registered, by name. -ENOENT: no such PMU. */
 int core_pmu_type(const char *name);
 int core_pmu_capabilities(const char *name);
-/* What sysfs would show: "type", "format/cyc", "caps/…". Length without the newline, or -ENOENT, -ENOSPC. */
+/*
+ * What sysfs would show: "type", "format/cyc", "caps/…". Length without the newline, or -ENOENT,
+ * -ENOSPC.
+ */
 ssize_t core_pmu_attr(const char *name, const char *attr, char *buf, size_t size);
 
 /* Bytes of a page, for areas that are mapped from now on: a power of two; default 4096. */
@@ -114,14 +131,23 @@ void core_page_size_use(uint64_t page_size);
 #define CORE_NR_CPUS 1024
 void core_set_cpu(int cpu);
 int core_cpu(void);
-/* Scheduler: the task begins or stops running on the current CPU; its events go in or out. pending_disable is acted on at sched-out. */
+/*
+ * Scheduler: the task begins or stops running on the current CPU; its events go in or out.
+ * pending_disable is acted on at sched-out.
+ */
 void core_task_sched_in(struct core_task *task);
 void core_task_sched_out(struct core_task *task);
-/* One task directly after the other: if their events are clones of each other, nothing goes in or out, they are exchanged, and it is true (Q3). */
+/*
+ * One task directly after the other: if their events are clones of each other, nothing goes in or
+ * out, they are exchanged, and it is true (Q3).
+ */
 bool core_task_switch(struct core_task *from, struct core_task *to);
 /* fork: child has inherited every event of parent. */
 void core_task_cloned(const struct core_task *parent, struct core_task *child);
-/* exec: events with enable_on_exec begin. exit: events go out for ever; inherited ones are freed, the others give POLLHUP and wait for their close. */
+/*
+ * exec: events with enable_on_exec begin. exit: events go out for ever; inherited ones are freed,
+ * the others give POLLHUP and wait for their close.
+ */
 void core_task_exec(struct core_task *task);
 void core_task_exit(struct core_task *task);
 /* irq_work queued on the current CPU: wakeups and disables (D21, E12). Runs until none is left. */
@@ -164,7 +190,10 @@ struct core_watch {
 			  const struct perf_event *event, bool full);
 	void (*aux_skip)(void *ctx, const struct perf_output_handle *handle, uint64_t nr_bytes,
 			 int ret);
-	/* The handle is still open. due: there has to be a record (D14); lost: the ring had no room for it (F3). */
+	/*
+	 * The handle is still open. due: there has to be a record (D14); lost: the ring had no room
+	 * for it (F3).
+	 */
 	void (*aux_end)(void *ctx, const struct perf_output_handle *handle, uint64_t offset,
 			uint64_t nr_bytes, bool due, bool lost);
 	void (*aux_wakeup)(void *ctx, const struct perf_event *event);
@@ -173,17 +202,26 @@ struct core_watch {
 	void (*race)(void *ctx);
 };
 
-/* Set once by the machine: the clock of records (perf time), and who is told of a wakeup (E12: every event of the ring). */
+/*
+ * Set once by the machine: the clock of records (perf time), and who is told of a wakeup (E12:
+ * every event of the ring).
+ */
 struct core_machine {
 	void *ctx;
 	uint64_t (*clock)(void *ctx);
 	void (*wakeup)(void *ctx, struct perf_event *event);
-	/* C5: the order (at most the given one) that a page allocation of rb_alloc_aux succeeds with; negative: none does. NULL: all succeed. */
+	/*
+	 * C5: the order (at most the given one) that a page allocation of rb_alloc_aux succeeds
+	 * with; negative: none does. NULL: all succeed.
+	 */
 	int (*alloc_order)(void *ctx, int order);
 	/* B11: of who maps now, and its counts; NULL: no limit */
 	const struct core_budget *budget;
 	bool unprivileged; /* who opens events now has no CAP_PERFMON */
-	/* What drivers print (level as the kernel's, '3' error … '7' debug), and failed WARN_ONs; may be NULL. */
+	/*
+	 * What drivers print (level as the kernel's, '3' error … '7' debug), and failed WARN_ONs;
+	 * may be NULL.
+	 */
 	void (*log)(void *ctx, char level, const char *text);
 	void (*warn)(void *ctx, const char *file, int line, const char *what);
 	const struct core_watch *watch; /* NULL: nobody */

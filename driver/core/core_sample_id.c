@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Section F's sample id: 8 bytes for each bit set, in the order TID, TIME, ID, STREAM_ID, CPU, IDENTIFIER. */
+/*
+ * Section F's sample id: 8 bytes for each bit set, in the order TID, TIME, ID, STREAM_ID, CPU,
+ * IDENTIFIER.
+ */
 #include "perf_buffer.h"
 
-#define SAMPLE_ID_BITS                                                              \
+#define SAMPLE_ID_BITS                                                                 \
 	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | \
 	 PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
 

@@ -6,7 +6,10 @@
 #include "perf_buffer.h"
 #include <linux/slab.h>
 
-/* Fields of PERF_RECORD_MMAP2 that PERF_RECORD_MMAP lacks lie between these (from the body's start). */
+/*
+ * Fields of PERF_RECORD_MMAP2 that PERF_RECORD_MMAP lacks lie between these (from the body's
+ * start).
+ */
 #define MMAP_FIELDS  32u
 #define MMAP2_FIELDS 64u
 
@@ -15,10 +18,10 @@ int core_event_record(struct perf_event *event, uint32_t type, uint16_t misc, co
 		      size_t size)
 {
 	static const char zeroes[8];
-	struct perf_event_header header = { .type = type, .misc = misc };
+	struct perf_event_header header = {.type = type, .misc = misc};
 	bool sample = type == PERF_RECORD_SAMPLE;
-	struct perf_output_handle handle = { 0 };
-	struct perf_sample_id id = { 0 };
+	struct perf_output_handle handle = {0};
+	struct perf_sample_id id = {0};
 	size_t padding = -size & 7; /* E15 */
 
 	if (sizeof(header) + size + padding + (size_t)event->id_header_size > U16_MAX)
@@ -80,7 +83,8 @@ static void record_mmap(struct perf_event *event, uint16_t misc, const void *bod
 	kfree(shorter);
 }
 
-static struct perf_event *event_before(const struct core_task *context, const struct perf_event *next)
+static struct perf_event *event_before(const struct core_task *context,
+				       const struct perf_event *next)
 {
 	struct perf_event *e = context->events;
 
@@ -118,7 +122,8 @@ void core_task_record(struct core_task *task, uint32_t type, uint16_t misc, cons
 	struct core_task *context = core_cpu_context(core_cpu());
 
 	core_speak_as(task); /* a kernel writes these in the task's own context */
-	if (type == PERF_RECORD_EXIT) { /* F4: by then the task's events are out, and it is told first */
+	/* F4: by then the task's events are out, and it is told first */
+	if (type == PERF_RECORD_EXIT) {
 		event_context_out(task);
 		context_record(task, type, misc, body, size);
 	}

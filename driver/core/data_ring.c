@@ -55,7 +55,7 @@ static void output_put(struct perf_output_handle *handle)
 static int output_begin(struct perf_output_handle *handle, struct perf_sample_id *id,
 			struct perf_event *event, unsigned int size, bool backward)
 {
-	struct lost_record lost = { .header = { .type = PERF_RECORD_LOST, .size = sizeof(lost) } };
+	struct lost_record lost = {.header = {.type = PERF_RECORD_LOST, .size = sizeof(lost)}};
 	struct perf_buffer *rb;
 	bool have_lost;
 	u64 offset, mark;
@@ -82,7 +82,8 @@ static int output_begin(struct perf_output_handle *handle, struct perf_sample_id
 	}
 	output_get(handle);
 	if (!rb->overwrite && /* E14 */
-	    !ring_has_space(rb->head, ring_load_data_tail(rb), perf_data_size(rb), size, backward)) {
+	    !ring_has_space(rb->head, ring_load_data_tail(rb), perf_data_size(rb), size,
+			    backward)) {
 		rb->lost++;
 		event->lost_samples++; /* E9 */
 		output_put(handle);    /* E11: a failed begin publishes too */

@@ -80,8 +80,8 @@ static int check_pmu(const struct perf_event *event)
 	if (caps & PERF_PMU_CAP_NO_INTERRUPT && attr->sample_period)
 		return -EOPNOTSUPP;
 	if (caps & PERF_PMU_CAP_NO_EXCLUDE &&
-	    (attr->exclude_user || attr->exclude_kernel || attr->exclude_hv ||
-	     attr->exclude_idle || attr->exclude_host || attr->exclude_guest))
+	    (attr->exclude_user || attr->exclude_kernel || attr->exclude_hv || attr->exclude_idle ||
+	     attr->exclude_host || attr->exclude_guest))
 		return -EINVAL;
 	if (attr->aux_output && !(caps & PERF_PMU_CAP_AUX_OUTPUT))
 		return -EOPNOTSUPP;
@@ -201,8 +201,7 @@ int core_event_open(struct perf_event **result, const struct perf_event_attr *at
 		context_unclone(task); /* Q3: whatever comes of it */
 	/* Q4: a group is of one context and one clock, and its leader is no sibling. */
 	if (group && (group->group_leader != group || group->task != event->task ||
-		      group->cpu != event->cpu ||
-		      event->attr.pinned || event->attr.exclusive ||
+		      group->cpu != event->cpu || event->attr.pinned || event->attr.exclusive ||
 		      perf_clocks_differ(&group->attr, &event->attr))) {
 		ret = -EINVAL;
 		goto destroy_event;

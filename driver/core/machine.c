@@ -12,7 +12,7 @@ unsigned int core_page_shift = 12;
 
 void core_machine_set(const struct core_machine *machine)
 {
-	core_machine = machine ? *machine : (struct core_machine){ 0 };
+	core_machine = machine ? *machine : (struct core_machine){0};
 }
 
 void core_page_size_use(uint64_t page_size)

@@ -38,9 +38,12 @@ void ring_buffer_put(struct perf_buffer *rb)
 		rb_destroy(rb);
 }
 
-/* E6: the default watermark is half the ring, a given one is capped; A: overwrite is decided here for good. */
-static struct perf_buffer *rb_alloc(struct perf_event *event, unsigned long nr_pages,
-				    bool writable, int *err)
+/*
+ * E6: the default watermark is half the ring, a given one is capped; A: overwrite is decided here
+ * for good.
+ */
+static struct perf_buffer *rb_alloc(struct perf_event *event, unsigned long nr_pages, bool writable,
+				    int *err)
 {
 	struct perf_buffer *rb = kzalloc(sizeof(*rb), GFP_KERNEL);
 	size_t size = (nr_pages + 1) << PAGE_SHIFT;
@@ -92,7 +95,10 @@ static void init_userpage(struct perf_buffer *rb)
 	page->data_size = perf_data_size(rb);
 }
 
-/* B19: data in flight of an AUX event is lost, the event is stopped first. Takes over one reference. */
+/*
+ * B19: data in flight of an AUX event is lost, the event is stopped first. Takes over one
+ * reference.
+ */
 void ring_buffer_attach(struct perf_event *event, struct perf_buffer *rb)
 {
 	struct perf_buffer *old = event->rb;
@@ -243,8 +249,8 @@ static int mmap_aux(struct perf_event *event, u64 nr_pages, u64 offset, bool wri
 	return 0;
 }
 
-int core_event_mmap(struct perf_event *event, uint64_t length, int prot, int flags,
-		    uint64_t offset, struct core_mapping **mapping)
+int core_event_mmap(struct perf_event *event, uint64_t length, int prot, int flags, uint64_t offset,
+		    struct core_mapping **mapping)
 {
 	bool writable = prot & PROT_WRITE;
 	struct core_mapping *map;

@@ -26,7 +26,7 @@ struct small {
 	size_t size;
 	size_t unused; /* keeps what follows aligned */
 };
-static struct small smalls = { &smalls, &smalls, 0, 0 };
+static struct small smalls = {&smalls, &smalls, 0, 0};
 
 struct region_entry {
 	u64 start;
@@ -58,7 +58,7 @@ static void entry_insert(struct region_entry *table, u64 start, struct page_regi
 	size_t i = first_behind(table, start);
 
 	memmove(table + i + 1, table + i, (nr_regions - i) * sizeof(*table));
-	table[i] = (struct region_entry){ start, region };
+	table[i] = (struct region_entry){start, region};
 }
 
 static void entry_remove(struct region_entry *table, u64 start)
@@ -198,8 +198,7 @@ void *core_phys_to_virt(uint64_t phys, uint64_t size)
 	for (unsigned long s = first; s <= last; s++)
 		if (!region->slots[s])
 			return NULL;
-	return region->virt + ((u64)(region->slots[first] - 1) << PAGE_SHIFT) +
-	       (phys & ~PAGE_MASK);
+	return region->virt + ((u64)(region->slots[first] - 1) << PAGE_SHIFT) + (phys & ~PAGE_MASK);
 }
 
 void *phys_to_virt(phys_addr_t phys)
@@ -265,15 +264,15 @@ size_t core_memory_state(struct core_range *ranges, size_t max)
 
 	for (struct small *s = smalls.next; s != &smalls; s = s->next, n++)
 		if (n < max)
-			ranges[n] = (struct core_range){ s + 1, s->size };
+			ranges[n] = (struct core_range){s + 1, s->size};
 	for (size_t i = 0; i < nr_regions; i++) {
 		struct page_region *region = by_virt[i].region;
 
 		if (!region->kernel)
 			continue; /* an AUX area */
 		if (n < max)
-			ranges[n] = (struct core_range){ region->virt,
-							 region->nr_pages << PAGE_SHIFT };
+			ranges[n] =
+				(struct core_range){region->virt, region->nr_pages << PAGE_SHIFT};
 		n++;
 	}
 	return n;

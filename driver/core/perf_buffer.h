@@ -16,8 +16,9 @@ struct page_region;
 
 /* Section A. */
 struct perf_buffer {
-	int refcount;	/* events attached, open AUX transactions, calls in progress */
-	int mmap_count; /* mappings of either area */
+	/* events attached, open AUX transactions, calls in progress */
+	int refcount;
+	int mmap_count;		       /* mappings of either area */
 	struct perf_event *event_list; /* through rb_next */
 
 	struct perf_event_mmap_page *user_page;
@@ -138,7 +139,7 @@ void perf_output_wakeup(struct perf_output_handle *handle);
 void rb_toggle_paused(struct perf_buffer *rb, bool pause);
 
 /* sched.c */
-struct core_task *core_current(void); /* of the current CPU; NULL: idle */
+struct core_task *core_current(void);	    /* of the current CPU; NULL: idle */
 void core_speak_as(struct core_task *task); /* core_current() until NULL is set */
 struct core_task *core_cpu_context(int cpu);
 struct core_task *core_running(int cpu); /* NULL: idle */
@@ -146,7 +147,10 @@ void irq_work_queue(struct perf_event *event);
 void irq_work_cancel(struct perf_event *event);
 void perf_event_mark_disable(struct perf_event *event);
 void perf_event_stop_output(struct perf_event *event);
-/* B18: one interrupt for all events of the ring that the CPU runs: what they raise (a truncated one is to be disabled) comes behind it. */
+/*
+ * B18: one interrupt for all events of the ring that the CPU runs: what they raise (a truncated one
+ * is to be disabled) comes behind it.
+ */
 void perf_event_stop_ring(struct perf_event *event, int cpu);
 void perf_event_restart(struct perf_event *event);
 void event_update_time(struct perf_event *event);

@@ -10,7 +10,7 @@ static struct core_task *current_task[CORE_NR_CPUS];
 static struct core_task cpu_context[CORE_NR_CPUS]; /* of events without a task */
 static struct perf_event *irq_queue[CORE_NR_CPUS]; /* in order of queueing */
 
-static struct core_task *speaking;		   /* the task whose sideband is being written */
+static struct core_task *speaking; /* the task whose sideband is being written */
 
 struct core_task *core_current(void)
 {
@@ -100,7 +100,8 @@ void perf_event_mark_disable(struct perf_event *event)
 {
 	if (event->kernel->disable_by_cpu_number) {
 		event->pending_disable = core_cpu();
-		return; /* the wakeup's irq_work, which always follows, looks at it; or sched-out does */
+		/* the wakeup's irq_work, which always follows, looks at it; or sched-out does */
+		return;
 	}
 	event->pending_disable = 1;
 	event->pending_disable_irq = true;
@@ -111,9 +112,11 @@ static void event_disable_local(struct perf_event *event);
 
 static void event_irq_work(struct perf_event *event)
 {
-	/* D21: 6.11 gave the mark an irq_work of its own, and until L1 nobody queued that for AUX */
-	bool look = event->pending_disable_irq || (event->kernel->disable_by_cpu_number &&
-						   !event->kernel->disable_at_sched_out);
+	/*
+	 * D21: 6.11 gave the mark an irq_work of its own, and until L1 nobody queued that for AUX
+	 */
+	bool look = event->pending_disable_irq ||
+		    (event->kernel->disable_by_cpu_number && !event->kernel->disable_at_sched_out);
 
 	if (event->pending_wakeup) {
 		event->pending_wakeup = false;
@@ -156,7 +159,9 @@ bool core_irq_work_pending(void)
 	return irq_queue[core_cpu()] != NULL;
 }
 
-/* An inter-processor call; irq_work raised by it runs as soon as that CPU takes interrupts again. */
+/*
+ * An inter-processor call; irq_work raised by it runs as soon as that CPU takes interrupts again.
+ */
 static void call_on_cpu(int cpu, void (*fn)(struct perf_event *event), struct perf_event *event)
 {
 	int here = core_cpu();
@@ -176,9 +181,9 @@ static void log_itrace_start(struct perf_event *event)
 	struct {
 		struct perf_event_header header;
 		u32 pid, tid;
-	} rec = { .header = { .type = PERF_RECORD_ITRACE_START, .size = sizeof(rec) } };
-	struct perf_output_handle handle = { 0 };
-	struct perf_sample_id id = { 0 };
+	} rec = {.header = {.type = PERF_RECORD_ITRACE_START, .size = sizeof(rec)}};
+	struct perf_output_handle handle = {0};
+	struct perf_sample_id id = {0};
 
 	if (event->parent)
 		event = event->parent;
@@ -235,7 +240,7 @@ static void event_sched_out(struct perf_event *event)
 		event->pmu->pmu_enable(event->pmu);
 }
 
-#define for_each_sibling(sibling, leader)                                             \
+#define for_each_sibling(sibling, leader)                                                     \
 	for ((sibling) = (leader)->task->events; (sibling); (sibling) = (sibling)->core_next) \
 		if ((sibling)->group_leader == (leader) && (sibling) != (leader))
 
@@ -246,7 +251,7 @@ static void group_sched_out(struct perf_event *leader)
 	if (leader->state != PERF_EVENT_STATE_ACTIVE)
 		return;
 	event_sched_out(leader);
-	for_each_sibling(sibling, leader)
+	for_each_sibling (sibling, leader)
 		event_sched_out(sibling);
 }
 
@@ -257,7 +262,7 @@ static void group_sched_in(struct perf_event *leader)
 
 	if (event_sched_in(leader))
 		return;
-	for_each_sibling(sibling, leader) {
+	for_each_sibling (sibling, leader) {
 		if (!event_sched_in(sibling))
 			continue;
 		group_sched_out(leader);
@@ -270,7 +275,9 @@ static bool cpu_matches(const struct perf_event *event)
 	return event->cpu == -1 || event->cpu == core_cpu();
 }
 
-/* Q5: two kinds of groups; those that their leader pins go in first, and stay in when others come. */
+/*
+ * Q5: two kinds of groups; those that their leader pins go in first, and stay in when others come.
+ */
 #define PINNED	 0x1
 #define FLEXIBLE 0x2
 
@@ -519,8 +526,8 @@ static void stop_ring_of(const struct core_task *context, const struct perf_buff
 	for (struct perf_event *e = context->events; e; e = e->core_next) {
 		const struct perf_event *owner = e->parent ? e->parent : e;
 
-		if (owner->rb == rb && e->state == PERF_EVENT_STATE_ACTIVE && e->oncpu == core_cpu() &&
-		    has_aux(e))
+		if (owner->rb == rb && e->state == PERF_EVENT_STATE_ACTIVE &&
+		    e->oncpu == core_cpu() && has_aux(e))
 			event_stop_local(e);
 	}
 }
@@ -643,12 +650,14 @@ void core_task_exit(struct core_task *task)
 
 size_t core_sched_state(int cpu, struct core_range *ranges, size_t max)
 {
+	/* clang-format off */
 	const struct core_range all[] = {
 		{ &current_task[cpu], sizeof(current_task[cpu]) },
 		{ &cpu_context[cpu], sizeof(cpu_context[cpu]) },
 		{ &irq_queue[cpu], sizeof(irq_queue[cpu]) },
 		{ &speaking, sizeof(speaking) },
 	};
+	/* clang-format on */
 	size_t n = sizeof(all) / sizeof(all[0]);
 
 	for (size_t i = 0; i < n && i < max; i++)

@@ -19,8 +19,8 @@ static size_t percpu_state(int cpu, struct core_range *ranges, size_t max)
 
 	for (const struct core_percpu *p = __start_core_percpu; n < nr; p++, n++)
 		if (n < max)
-			ranges[n] = (struct core_range){ (char *)p->first + (size_t)cpu * p->size,
-							 p->size };
+			ranges[n] = (struct core_range){(char *)p->first + (size_t)cpu * p->size,
+							p->size};
 	return n;
 }
 
@@ -29,8 +29,9 @@ static struct core_range positions(struct perf_event *event)
 {
 	struct perf_event_mmap_page *page = event->rb->user_page;
 
-	return (struct core_range){ &page->data_head, sizeof(*page) -
-				    offsetof(struct perf_event_mmap_page, data_head) };
+	return (struct core_range){&page->data_head,
+				   sizeof(*page) -
+					   offsetof(struct perf_event_mmap_page, data_head)};
 }
 
 size_t core_state(int cpu, struct perf_event *event, struct core_range *ranges, size_t max)

@@ -21,43 +21,78 @@
 
 #define EMU_ABI_VERSION 5
 #define EMU_DOORBELL	SIGURG
-#define EMU_NR_CPUS	1024 /* threads that can be traced at a time; EMU_OPEN of one more: EUSERS */
-#define EMU_NO_FDS	124  /* exit status: no descriptors for the sockets */
+/* threads that can be traced at a time; EMU_OPEN of one more: EUSERS */
+#define EMU_NR_CPUS	1024
+#define EMU_NO_FDS	124 /* exit status: no descriptors for the sockets */
 #define EMU_REQUEST_FD	3
 #define EMU_EVENT_FD	4
 #define EMU_MESSAGE_MAX (128 * 1024)
 #define EMU_DATA_MAX	(EMU_MESSAGE_MAX - 128)
 
-/* How the text of an UNTRACED event begins that is about the list of executed addresses, not about the trace. */
+/*
+ * How the text of an UNTRACED event begins that is about the list of executed addresses, not about
+ * the trace.
+ */
 #define EMU_TRUTH_FAILED "--truth: "
 /* How the text of UNTRACED begins if the trace goes on and only the engine lacks something. */
 #define EMU_ENGINE_LACKS "qemu: "
 
 enum emu_call {
-	EMU_HELLO = 1, /* arg0 version -> result version; one descriptor, or none: memory with the accounts of the trace units, to read */
+	/*
+	 * arg0 version -> result version; one descriptor, or none: memory with the accounts of the
+	 * trace units, to read
+	 */
+	EMU_HELLO = 1,
 	/* perf */
-	EMU_OPEN,     /* data: struct perf_event_attr; arg0 pid, arg1 cpu, arg2 group event or -1, arg3 flags -> result event number > 0, one descriptor: an eventfd, readable on wakeup; of a PT event: value0 where in the accounts a u64 counts the bytes that its unit has written (0: nowhere), value1 the count at the beginning */
-	EMU_MMAP,     /* event; arg0 length, arg1 prot, arg2 flags, arg3 offset -> result mapping number > 0, value0 offset in the memfd, one descriptor: memfd, opened read-only if prot has no PROT_WRITE */
-	EMU_MUNMAP,   /* arg0 mapping number */
-	EMU_IOCTL,    /* event; arg0 request, arg1 argument (a value, or an event number for SET_OUTPUT); data: what a pointer argument points at -> data: what it points at afterwards */
+	/*
+	 * data: struct perf_event_attr; arg0 pid, arg1 cpu, arg2 group event or -1, arg3 flags ->
+	 * result event number > 0, one descriptor: an eventfd, readable on wakeup; of a PT event:
+	 * value0 where in the accounts a u64 counts the bytes that its unit has written (0:
+	 * nowhere), value1 the count at the beginning
+	 */
+	EMU_OPEN,
+	/*
+	 * event; arg0 length, arg1 prot, arg2 flags, arg3 offset -> result mapping number > 0,
+	 * value0 offset in the memfd, one descriptor: memfd, opened read-only if prot has no
+	 * PROT_WRITE
+	 */
+	EMU_MMAP,
+	EMU_MUNMAP, /* arg0 mapping number */
+	/*
+	 * event; arg0 request, arg1 argument (a value, or an event number for SET_OUTPUT); data:
+	 * what a pointer argument points at -> data: what it points at afterwards
+	 */
+	EMU_IOCTL,
 	EMU_READ,     /* event; arg0 size -> data */
 	EMU_CLOSE,    /* event */
 	EMU_POLL,     /* event -> result revents of poll(): POLLIN, POLLHUP (E12) */
 	EMU_PMU_ATTR, /* data: "pmu\0attr\0" -> data: text without newline */
 	EMU_CLOCK,    /* -> value0: now, in the records' clock */
 	/* target */
-	EMU_SPAWN,    /* data: u32 argc, envc; cwd, argv, envp, truth path ("" none), each NUL-terminated; three descriptors: stdin, stdout, stderr -> result pid */
-	EMU_ATTACH,   /* arg0 pid, arg1 one thread only; data: truth path, NUL-terminated, or none. Threads follow as THREAD events with parent 0 */
-	EMU_REGS,     /* arg0 tid -> data: struct auxtap_regs */
-	EMU_SIGINFO,  /* arg0 tid -> data: siginfo_t */
-	EMU_MAPS,     /* arg0 pid, arg1 offset -> data: text from offset on; empty at the end */
-	EMU_MEM,      /* arg0 pid, arg1 address, arg2 size -> data */
-	EMU_THREADS,  /* arg0 pid -> data: int32_t tids, ascending */
-	EMU_RESUME,   /* arg0 tid */
-	EMU_SIGNAL,   /* arg0 pid, arg1 signo */
-	EMU_DETACH,   /* arg0 pid */
-	EMU_STATS,    /* event -> data: struct emu_event_stats */
-	EMU_FORWARD,  /* arg0 signo, arg1 sender's pid, arg2 its user: capture received a signal; the program that was started gets it, unless it receives the same one itself (signal_route.c) */
+	/*
+	 * data: u32 argc, envc; cwd, argv, envp, truth path ("" none), each NUL-terminated; three
+	 * descriptors: stdin, stdout, stderr -> result pid
+	 */
+	EMU_SPAWN,
+	/*
+	 * arg0 pid, arg1 one thread only; data: truth path, NUL-terminated, or none. Threads follow
+	 * as THREAD events with parent 0
+	 */
+	EMU_ATTACH,
+	EMU_REGS,    /* arg0 tid -> data: struct auxtap_regs */
+	EMU_SIGINFO, /* arg0 tid -> data: siginfo_t */
+	EMU_MAPS,    /* arg0 pid, arg1 offset -> data: text from offset on; empty at the end */
+	EMU_MEM,     /* arg0 pid, arg1 address, arg2 size -> data */
+	EMU_THREADS, /* arg0 pid -> data: int32_t tids, ascending */
+	EMU_RESUME,  /* arg0 tid */
+	EMU_SIGNAL,  /* arg0 pid, arg1 signo */
+	EMU_DETACH,  /* arg0 pid */
+	EMU_STATS,   /* event -> data: struct emu_event_stats */
+	/*
+	 * arg0 signo, arg1 sender's pid, arg2 its user: capture received a signal; the program that
+	 * was started gets it, unless it receives the same one itself (signal_route.c)
+	 */
+	EMU_FORWARD,
 };
 
 struct emu_request {
@@ -90,7 +125,8 @@ struct emu_reply {
 struct emu_event_stats {
 	uint64_t nr_produced; /* packet bytes */
 	uint64_t nr_written;  /* reached the AUX area */
-	uint64_t nr_dropped;  /* produced while the output was stopped, or the event disabled by truncation */
+	/* produced while the output was stopped, or the event disabled by truncation */
+	uint64_t nr_dropped;
 	uint64_t nr_insns;    /* executed by the task */
 	uint64_t nr_untraced; /* of these, while capture had the event disabled */
 };

@@ -48,7 +48,9 @@ static int set_option(struct emu *emu, const char *arg)
 }
 
 #ifdef __SANITIZE_ADDRESS__
-/* The leak checker stops its process by ptrace; a process that owns tracees would wait for itself. */
+/*
+ * The leak checker stops its process by ptrace; a process that owns tracees would wait for itself.
+ */
 int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void)
 {
@@ -84,8 +86,9 @@ int main(int argc, char **argv)
 	}
 	if (!emu->source || fcntl(emu->request_fd, F_GETFD) < 0 ||
 	    fcntl(emu->event_fd, F_GETFD) < 0) {
-		fprintf(stderr, "auxtap-emu: started by auxtap only, with a source and "
-				"its sockets as descriptors %d and %d\n",
+		fprintf(stderr,
+			"auxtap-emu: started by auxtap only, with a source and "
+			"its sockets as descriptors %d and %d\n",
 			EMU_REQUEST_FD, EMU_EVENT_FD);
 		return 125;
 	}

@@ -39,34 +39,35 @@ struct emu_task {
 	u32 attention;
 	bool in_user;
 	bool has_truth;
-	int cpu;	      /* virtual CPU, -1: none was free */
-	u32 arch;	      /* enum auxtap_arch of what it executes */
+	int cpu;		/* virtual CPU, -1: none was free */
+	u32 arch;		/* enum auxtap_arch of what it executes */
 	struct emu_unit *units; /* other than PT's; fed with AArch64 code alone */
-	struct pt_unit *feed; /* &unit, or &shadow while the unit is off for lack of room */
+	struct pt_unit *feed;	/* &unit, or &shadow while the unit is off for lack of room */
 	u64 nr_insns;
 
 	struct emu *emu;
-	u64 ip; /* next instruction, as far as it is known */
-	bool unit_irq; /* PT's interrupt line is up */
+	u64 ip;		 /* next instruction, as far as it is known */
+	bool unit_irq;	 /* PT's interrupt line is up */
 	bool has_sample; /* one of the pending block's instructions */
 	struct emu_sample sample;
 	u32 irq_wait; /* blocks until a raised interrupt is taken */
 	bool scheduled;
-	bool gone; /* exited; kept for its events */
+	bool gone;   /* exited; kept for its events */
 	int nr_refs; /* its own life, and each open event */
 	struct emu_truth truth;
 	struct core_task core;
 	struct pt_output_bus bus, shadow_bus;
 	struct pt_unit unit, shadow;
-	u64 shadow_produced; /* of shadows that are over */
-	bool wanted;	     /* tracing began, and capture did not end it */
-	u64 trace_ctl;	     /* RTIT_CTL it last ran with */
-	bool paused;	     /* by capture, after tracing began */
+	u64 shadow_produced;	    /* of shadows that are over */
+	bool wanted;		    /* tracing began, and capture did not end it */
+	u64 trace_ctl;		    /* RTIT_CTL it last ran with */
+	bool paused;		    /* by capture, after tracing began */
 	u64 paused_at, nr_untraced; /* instructions */
 	struct emu_task *hash_next;
 	void *priv;
 	bool over_memory; /* it dies because the session uses too much */
-	int frame_signo;  /* it dies because the frame of its handler for this signal does not fit */
+	/* it dies because the frame of its handler for this signal does not fit */
+	int frame_signo;
 	const char *limit; /* why the emulator, not the program, is to blame; or NULL */
 	char comm[16];
 };
@@ -75,10 +76,10 @@ struct emu_task {
 struct emu_event {
 	struct perf_event *event; /* NULL: free slot */
 	struct emu_task *task;
-	int wake_fd; /* eventfd */
-	bool is_trace; /* of the PT PMU */
+	int wake_fd;			      /* eventfd */
+	bool is_trace;			      /* of the PT PMU */
 	const struct emu_unit_family *family; /* of a trace event */
-	struct emu_unit *unit; /* that makes its trace, if that is not PT's */
+	struct emu_unit *unit;		      /* that makes its trace, if that is not PT's */
 	struct emu_event_stats base;
 };
 
@@ -98,14 +99,15 @@ struct emu_receipt {
 	pid_t sender;
 	uid_t uid;
 	u64 time_ns;
-	bool taken; /* another list's receipt is the same signal */
-	bool done;  /* nothing is left to decide */
-	bool sent;  /* to the program, because of this receipt */
-	bool seen;  /* the program received the same signal */
+	bool taken;	  /* another list's receipt is the same signal */
+	bool done;	  /* nothing is left to decide */
+	bool sent;	  /* to the program, because of this receipt */
+	bool seen;	  /* the program received the same signal */
 	bool was_pending; /* the program had it, not taken yet */
-	bool is_late; /* of our own: capture had it, not taken yet */
-	enum emu_blocked { EMU_BLOCKED_NO, EMU_BLOCKED_YES, EMU_BLOCKED_UNKNOWN } blocked; /* at looked_ns */
-	u64 looked_ns; /* when the program was last found not to have it; 0: not yet */
+	bool is_late;	  /* of our own: capture had it, not taken yet */
+	/* at looked_ns */
+	enum emu_blocked { EMU_BLOCKED_NO, EMU_BLOCKED_YES, EMU_BLOCKED_UNKNOWN } blocked;
+	u64 looked_ns;		  /* when the program was last found not to have it; 0: not yet */
 	struct emu_receipt *peer; /* capture's: ours of the same signal */
 };
 
@@ -116,7 +118,7 @@ struct emu_receipts {
 };
 
 struct emu_route {
-	pid_t pid; /* the program that was started; 0: none */
+	pid_t pid;    /* the program that was started; 0: none */
 	bool waiting; /* for a receipt's time */
 	struct emu_receipts capture, own, program, sent;
 };
@@ -172,7 +174,10 @@ void emu_task_want(struct emu_task *task, bool wanted, bool was_tracing);
 /* Packets of what runs now would reach memory. */
 bool emu_task_tracing(const struct emu_task *task);
 void emu_task_trace_closed(struct emu_task *task);
-/* Runs fn as an interprocessor interrupt would on the task's CPU: user mode is left before and entered after. */
+/*
+ * Runs fn as an interprocessor interrupt would on the task's CPU: user mode is left before and
+ * entered after.
+ */
 void emu_task_interrupted(struct emu_task *task, void (*fn)(void *arg), void *arg);
 void emu_task_stats(const struct emu_task *task, const struct emu_unit *unit,
 		    struct emu_event_stats *stats);
@@ -221,8 +226,8 @@ struct emu_answer {
 };
 int emu_call_perf(struct emu *emu, const struct emu_request *req, const u8 *data,
 		  struct emu_answer *answer);
-int emu_call_target(struct emu *emu, const struct emu_request *req, const u8 *data,
-		    const int *fds, int nr_fds, struct emu_answer *answer);
+int emu_call_target(struct emu *emu, const struct emu_request *req, const u8 *data, const int *fds,
+		    int nr_fds, struct emu_answer *answer);
 /* What capture left open when it went: as its exit would close it. */
 void emu_perf_release(struct emu *emu);
 void emu_release_all(struct emu *emu);

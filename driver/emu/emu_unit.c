@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* clang-format off */
 static const struct emu_unit_family families[] = {
 	{ .pmu = "intel_pt", .arch = AUXTAP_ARCH_X86_64 }, /* execute.c */
 	{ .pmu = "cs_etm", .arch = AUXTAP_ARCH_AARCH64,
@@ -15,6 +16,7 @@ static const struct emu_unit_family families[] = {
 	{ .pmu = "arm_spe_0", .arch = AUXTAP_ARCH_AARCH64,
 	  .start = emu_spe_start, .create = emu_spe_create, .opened = emu_spe_opened },
 };
+/* clang-format on */
 #define NR_FAMILIES (sizeof(families) / sizeof(families[0]))
 
 const struct emu_unit_family *emu_unit_family(u32 type)

@@ -20,7 +20,10 @@ struct emu_unit_ops {
 	 * instruction behind them.
 	 */
 	void (*retire)(struct emu_unit *unit, const struct emu_block *block, u32 nr, u64 next_ip);
-	/* One of those that retire() has told was a sample; next_ip: what ran after it. NULL: it takes none. */
+	/*
+	 * One of those that retire() has told was a sample; next_ip: what ran after it. NULL: it
+	 * takes none.
+	 */
 	void (*sample)(struct emu_unit *unit, const struct emu_sample *sample, u64 next_ip);
 	/*
 	 * User mode is left, to be entered at ip again if nothing changes that. by_call: by the
@@ -44,7 +47,7 @@ struct emu_unit { /* the beginning of a family's own struct */
 
 struct emu_unit_family {
 	const char *pmu;
-	u32 arch; /* enum auxtap_arch: whose instructions it traces */
+	u32 arch;		       /* enum auxtap_arch: whose instructions it traces */
 	int (*start)(struct emu *emu); /* registers the PMU; NULL: registered otherwise */
 	/* For an event that is about to be opened; NULL result: no memory. */
 	struct emu_unit *(*create)(struct emu_task *task);
@@ -57,8 +60,11 @@ struct emu_unit_family {
 /* The family that makes events of this type; NULL: not a trace unit's. */
 const struct emu_unit_family *emu_unit_family(u32 type);
 int emu_unit_start_all(struct emu *emu);
-/* The task's unit of that family, made if there is none yet; NULL: built in, or no memory (*err). */
-struct emu_unit *emu_unit_get(struct emu_task *task, const struct emu_unit_family *family, int *err);
+/*
+ * The task's unit of that family, made if there is none yet; NULL: built in, or no memory (*err).
+ */
+struct emu_unit *emu_unit_get(struct emu_task *task, const struct emu_unit_family *family,
+			      int *err);
 struct emu_unit *emu_unit_find(const struct emu_task *task, const struct emu_unit_family *family);
 /* Tells capture of a process that it has a trace event for, and whose code that does not trace. */
 void emu_unit_check(struct emu_task *task);

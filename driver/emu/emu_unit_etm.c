@@ -20,7 +20,8 @@ struct etm {
 	struct trbe_output trbe;
 	struct etm_sink sink;
 	struct etm_unit etm;
-	u64 page; /* last one that was found to be memory, since the driver wrote a register; ~0: none */
+	/* last one that was found to be memory, since the driver wrote a register; ~0: none */
+	u64 page;
 };
 
 /* Bits of perf's attr.config, and what they are in TRCCONFIGR. */
@@ -28,18 +29,18 @@ static const struct {
 	u8 bit;
 	u32 configr;
 } config_bits[] = {
-	{ 8, TRCCONFIGR_BB }, { 12, TRCCONFIGR_CCI }, { 14, TRCCONFIGR_CID },
-	{ 28, TRCCONFIGR_TS }, { 29, TRCCONFIGR_RS },
+	{8, TRCCONFIGR_BB},  {12, TRCCONFIGR_CCI}, {14, TRCCONFIGR_CID},
+	{28, TRCCONFIGR_TS}, {29, TRCCONFIGR_RS},
 };
-#define CONFIG_ALL (1ull << 8 | 1ull << 12 | 1ull << 14 | 1ull << 28 | 1ull << 29)
-#define PAGE_BYTES 4096
-#define NO_PAGE	   (~0ull)
-#define SYNC_LOG2  12 /* an A-Sync every so many bytes */
+#define CONFIG_ALL	 (1ull << 8 | 1ull << 12 | 1ull << 14 | 1ull << 28 | 1ull << 29)
+#define PAGE_BYTES	 4096
+#define NO_PAGE		 (~0ull)
+#define SYNC_LOG2	 12  /* an A-Sync every so many bytes */
 #define TIMESTAMP_PERIOD 256 /* ticks: a timestamp at the next branch behind each */
-#define NR_TRACE_IDS  48
-#define TRACE_ID(cpu) (0x10 + 2 * ((u32)(cpu) % NR_TRACE_IDS)) /* as kernels before 6.2 chose */
+#define NR_TRACE_IDS	 48
+#define TRACE_ID(cpu)	 (0x10 + 2 * ((u32)(cpu) % NR_TRACE_IDS)) /* as kernels before 6.2 chose */
 
-static struct etm_unit_config config = { .ete = true };
+static struct etm_unit_config config = {.ete = true};
 
 static struct etm *etm_of(int cpu)
 {
@@ -92,6 +93,7 @@ static u32 configr_of(u64 perf_config)
 static int trace_on(int cpu, const struct perf_event_attr *attr)
 {
 	struct etm *e = etm_of(cpu);
+	/* clang-format off */
 	const u32 writes[][2] = {
 		{ TRCCONFIGR, configr_of(attr->config) },
 		{ TRCTRACEIDR, TRACE_ID(cpu) },
@@ -106,6 +108,7 @@ static int trace_on(int cpu, const struct perf_event_attr *attr)
 		{ TRCTSCTLR, 2 },
 		{ TRCPRGCTLR, TRCPRGCTLR_EN },
 	};
+	/* clang-format on */
 
 	if (!e)
 		return -ENODEV;
@@ -124,7 +127,7 @@ static void trace_off(int cpu)
 }
 
 static const struct cs_etm_hw hw = {
-	.trbe = { .read = trbe_read, .write = trbe_write, .drain = trbe_drain },
+	.trbe = {.read = trbe_read, .write = trbe_write, .drain = trbe_drain},
 	.trace_on = trace_on,
 	.trace_off = trace_off,
 	.config = CONFIG_ALL,
@@ -219,10 +222,10 @@ struct emu_unit *emu_etm_create(struct emu_task *task)
 	if (!e)
 		return NULL;
 	e->unit.ops = &ops;
-	e->bus = (struct trbe_output_bus){ .ctx = e, .virt = bus_virt, .irq = bus_irq };
+	e->bus = (struct trbe_output_bus){.ctx = e, .virt = bus_virt, .irq = bus_irq};
 	e->page = NO_PAGE;
 	trbe_output_init(&e->trbe, &e->bus, 1);
-	e->sink = (struct etm_sink){ .ctx = e, .write = sink_write };
+	e->sink = (struct etm_sink){.ctx = e, .write = sink_write};
 	etm_unit_init(&e->etm, &config, &e->sink);
 	/* as a kernel in EL1 with CONFIG_PID_IN_CONTEXTIDR does at each switch */
 	etm_unit_set_context(&e->etm, (u32)task->core.tid, 0);
@@ -248,6 +251,7 @@ int emu_etm_start(struct emu *emu)
 /* What sysfs shows of a CPU's trace unit: "cpuN/trcidr/trcidr0" and so on. */
 int emu_etm_attr(const char *attr, char *text, size_t size)
 {
+	/* clang-format off */
 	static const struct {
 		const char *name;
 		u32 reg;
@@ -256,6 +260,7 @@ int emu_etm_attr(const char *attr, char *text, size_t size)
 		{ "trcidr/trcidr2", TRCIDR0 + 8 }, { "trcidr/trcidr8", TRCIDR8 },
 		{ "mgmt/trcauthstatus", TRCAUTHSTATUS }, { "mgmt/trcdevarch", TRCDEVARCH },
 	};
+	/* clang-format on */
 	static struct etm_unit unit;
 	static const struct etm_sink nowhere;
 	unsigned int cpu;

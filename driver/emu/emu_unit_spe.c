@@ -15,7 +15,7 @@ struct spe {
 	struct spe_unit spe;
 };
 
-static struct spe_unit_config config = { .max_record = 64, .align = 64 };
+static struct spe_unit_config config = {.max_record = 64, .align = 64};
 
 static struct spe *spe_of(int cpu)
 {
@@ -158,7 +158,7 @@ struct emu_unit *emu_spe_create(struct emu_task *task)
 	if (!s)
 		return NULL;
 	s->unit.ops = &ops;
-	s->bus = (struct spe_output_bus){ .ctx = s, .virt = bus_virt, .irq = bus_irq };
+	s->bus = (struct spe_output_bus){.ctx = s, .virt = bus_virt, .irq = bus_irq};
 	spe_unit_init(&s->spe, &config, &s->bus);
 	s->spe.contextid = (u32)task->core.tid;
 	return &s->unit;

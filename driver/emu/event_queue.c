@@ -46,7 +46,9 @@ void emu_tell(struct emu *emu, const struct auxtap_target_event *ev)
 		return;
 	q = malloc(sizeof(*q));
 	if (!q) {
-		/* nothing can be told any more: better to let the program go than to lose an event */
+		/*
+		 * nothing can be told any more: better to let the program go than to lose an event
+		 */
 		emu->hung_up = true;
 		return;
 	}

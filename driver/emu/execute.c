@@ -55,10 +55,9 @@ static void shadow_irq(void *ctx)
 
 void emu_task_start_unit(struct emu_task *task)
 {
-	task->bus = (struct pt_output_bus){ .ctx = task, .phys = unit_phys, .irq = unit_irq };
-	task->shadow_bus = (struct pt_output_bus){
-		.ctx = task, .phys = shadow_phys, .irq = shadow_irq
-	};
+	task->bus = (struct pt_output_bus){.ctx = task, .phys = unit_phys, .irq = unit_irq};
+	task->shadow_bus =
+		(struct pt_output_bus){.ctx = task, .phys = shadow_phys, .irq = shadow_irq};
 	pt_unit_init(&task->unit, &task->emu->unit_config, &task->bus);
 	task->unit.out.irq_skid_bytes = task->emu->irq_skid_bytes;
 	task->feed = &task->unit;
@@ -390,8 +389,8 @@ static __attribute__((noinline)) void resolve_a64(struct emu_task *task, u64 nex
 {
 	const struct emu_block *p = &task->pending;
 	u64 fall = p->last_ip + p->last_len;
-	bool stays = p->last_cls == A64_PLAIN || p->last_cls == A64_ISB ||
-		     p->last_cls == A64_WFX || p->last_cls == A64_TSTART;
+	bool stays = p->last_cls == A64_PLAIN || p->last_cls == A64_ISB || p->last_cls == A64_WFX ||
+		     p->last_cls == A64_TSTART;
 
 	account(task, p->nr_insns);
 	units_retire(task, p->nr_insns, stays ? fall : next_ip);
@@ -429,7 +428,9 @@ static inline void resolve(struct emu_task *task, u64 next_ip)
 		pt_unit_retire(task->feed, nr, fall);
 		task->ip = fall;
 		if (unlikely(next_ip != fall)) {
-			/* an asynchronous change of flow that nobody told: transaction abort, rseq */
+			/*
+			 * an asynchronous change of flow that nobody told: transaction abort, rseq
+			 */
 			leave_async(task, fall);
 			emu_task_kernel_exit(task, next_ip);
 		}
@@ -501,7 +502,9 @@ void emu_task_async(struct emu_task *task, u64 ip, bool cut)
 		take_irq(task, ip);
 }
 
-/* The last instruction of a block whose next one is known: it is behind it, or the kernel's affair. */
+/*
+ * The last instruction of a block whose next one is known: it is behind it, or the kernel's affair.
+ */
 static bool ends_known(const struct emu_task *task, u8 cls)
 {
 	if (is_x86(task))

@@ -40,7 +40,7 @@ static __attribute__((noinline)) u64 send_tnt(struct emu_task *task, u64 bits, u
 }
 
 static __attribute__((noinline)) u64 branch(struct emu_task *task, u64 bits, u64 tsc,
-					      const struct emu_block *p, u64 target)
+					    const struct emu_block *p, u64 target)
 {
 	write_back(task, bits, tsc, p->last_ip);
 	pt_unit_branch(task->feed, p->last_cls, p->last_ip, p->last_len, target);
@@ -86,9 +86,10 @@ static bool possible_a64(const struct emu_task *task)
 }
 
 /* The block that the word names, if it belongs into the run; what follows held, after p. */
-static inline const struct emu_block *
-next_block(const struct emu_block *p, const struct emu_block *held, const struct emu_block *blocks,
-	   u32 nr_blocks, const u32 *id)
+static inline const struct emu_block *next_block(const struct emu_block *p,
+						 const struct emu_block *held,
+						 const struct emu_block *blocks, u32 nr_blocks,
+						 const u32 *id)
 {
 	/* read once: the traced program can write there */
 	u32 word = *(const volatile u32 *)id;

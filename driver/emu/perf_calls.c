@@ -224,7 +224,9 @@ static int call_ioctl(struct emu *emu, struct emu_event *ev, const struct emu_re
 		      const u8 *data, struct emu_answer *answer)
 {
 	struct ioctl_call c = {
-		.ev = ev, .request = req->arg[0], .argument = req->arg[1],
+		.ev = ev,
+		.request = req->arg[0],
+		.argument = req->arg[1],
 	};
 	struct emu_event *target;
 

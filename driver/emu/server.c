@@ -53,7 +53,7 @@ bool emu_hung_up(const struct emu *emu)
 
 bool emu_left_alone(const struct emu *emu)
 {
-	struct pollfd p = { .fd = emu->request_fd, .events = POLLRDHUP };
+	struct pollfd p = {.fd = emu->request_fd, .events = POLLRDHUP};
 
 	return emu->hung_up || poll(&p, 1, 0) > 0;
 }
@@ -70,10 +70,12 @@ static ssize_t receive(struct emu *emu, int *fds, int *nr_fds)
 		struct cmsghdr align;
 		char buf[CMSG_SPACE(MAX_FDS * sizeof(int))];
 	} control;
-	struct iovec iov = { .iov_base = emu->message, .iov_len = EMU_MESSAGE_MAX };
+	struct iovec iov = {.iov_base = emu->message, .iov_len = EMU_MESSAGE_MAX};
 	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = control.buf, .msg_controllen = sizeof(control.buf),
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.buf,
+		.msg_controllen = sizeof(control.buf),
 	};
 	ssize_t n;
 
@@ -98,18 +100,18 @@ static void reply(struct emu *emu, const struct emu_answer *answer)
 {
 	struct emu_reply head = {
 		.result = answer->result,
-		.value = { answer->value[0], answer->value[1] },
+		.value = {answer->value[0], answer->value[1]},
 		.data_size = answer->data_size,
 	};
 	struct iovec iov[2] = {
-		{ .iov_base = &head, .iov_len = sizeof(head) },
-		{ .iov_base = emu->answer, .iov_len = answer->data_size },
+		{.iov_base = &head, .iov_len = sizeof(head)},
+		{.iov_base = emu->answer, .iov_len = answer->data_size},
 	};
 	union {
 		struct cmsghdr align;
 		char buf[CMSG_SPACE(sizeof(int))];
 	} control;
-	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
+	struct msghdr msg = {.msg_iov = iov, .msg_iovlen = 2};
 
 	if (answer->fd >= 0) {
 		memset(&control, 0, sizeof(control));
@@ -124,7 +126,7 @@ static void reply(struct emu *emu, const struct emu_answer *answer)
 	}
 	/* one request is answered before the next: there is room, but be patient with signals */
 	while (sendmsg(emu->request_fd, &msg, MSG_NOSIGNAL) < 0) {
-		struct pollfd p = { .fd = emu->request_fd, .events = POLLOUT };
+		struct pollfd p = {.fd = emu->request_fd, .events = POLLOUT};
 
 		if (errno == EINTR)
 			continue;
@@ -147,7 +149,7 @@ static int hello(const struct emu_request *req, struct emu_answer *answer)
 
 static void serve_one(struct emu *emu, size_t size, const int *fds, int nr_fds)
 {
-	struct emu_answer answer = { .fd = -1 };
+	struct emu_answer answer = {.fd = -1};
 	struct emu_request req;
 	const u8 *data = emu->message + sizeof(req);
 	int ret;
@@ -195,8 +197,8 @@ void emu_serve(struct emu *emu)
 void emu_wait(struct emu *emu, int timeout_ms)
 {
 	struct pollfd p[2] = {
-		{ .fd = emu->request_fd, .events = POLLIN },
-		{ .fd = emu->queue ? emu->event_fd : -1, .events = POLLOUT },
+		{.fd = emu->request_fd, .events = POLLIN},
+		{.fd = emu->queue ? emu->event_fd : -1, .events = POLLOUT},
 	};
 
 	if (emu->doorbell || emu->hung_up)

@@ -38,7 +38,10 @@ struct emu_receipt *emu_receipt_add(struct emu_receipts *list, int signo, pid_t 
 	struct emu_receipt *r = &list->item[list->nr % EMU_NR_RECEIPTS];
 
 	*r = (struct emu_receipt){
-		.signo = signo, .sender = sender, .uid = uid, .time_ns = emu_now_ns(),
+		.signo = signo,
+		.sender = sender,
+		.uid = uid,
+		.time_ns = emu_now_ns(),
 	};
 	list->nr++;
 	return r;
@@ -123,7 +126,8 @@ static enum emu_blocked thread_blocks(pid_t pid, const char *tid, int signo)
 		return EMU_BLOCKED_YES;
 	waits = in_sigwait(pid, tid);
 	/* it may have left sigwait() between the looks */
-	if (waits != EMU_BLOCKED_YES && status_signals(path, "SigBlk:", "SigBlk:") >> (signo - 1) & 1)
+	if (waits != EMU_BLOCKED_YES &&
+	    status_signals(path, "SigBlk:", "SigBlk:") >> (signo - 1) & 1)
 		return EMU_BLOCKED_YES;
 	return waits;
 }
@@ -182,7 +186,8 @@ static bool look_twice(struct emu_route *route, struct emu_receipt *r, bool own,
 		return false;
 	if (!own && !r->peer) /* capture alone has it, so the program gets it */
 		return true;
-	return (r->blocked == before && before != EMU_BLOCKED_UNKNOWN) || now - r->time_ns > PAIR_NS;
+	return (r->blocked == before && before != EMU_BLOCKED_UNKNOWN) ||
+	       now - r->time_ns > PAIR_NS;
 }
 
 /*
@@ -275,7 +280,7 @@ void emu_route_run(struct emu *emu)
 		return;
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &old); /* the handler adds to the list of our own */
-	if (!route->pid) { /* attached: capture's stop is the one that counts */
+	if (!route->pid) {		    /* attached: capture's stop is the one that counts */
 		route->capture.nr_done = route->capture.nr;
 		route->own.nr_done = route->own.nr;
 	}

@@ -13,12 +13,12 @@
 
 static struct emu *rung;
 /* Of these our timer uses one and the doorbell one; the kernel and capture send them. */
-static const int caught[] = { EMU_DOORBELL, SIGALRM, SIGHUP,  SIGINT, SIGQUIT,
-			      SIGUSR1,	    SIGUSR2, SIGTERM, SIGCONT };
+static const int caught[] = {EMU_DOORBELL, SIGALRM, SIGHUP,  SIGINT, SIGQUIT,
+			     SIGUSR1,	   SIGUSR2, SIGTERM, SIGCONT};
 
 void emu_bell_in(u64 ns)
 {
-	const struct itimerval timer = { .it_value = { .tv_usec = (suseconds_t)(ns / 1000) } };
+	const struct itimerval timer = {.it_value = {.tv_usec = (suseconds_t)(ns / 1000)}};
 
 	setitimer(ITIMER_REAL, &timer, NULL);
 }
@@ -54,8 +54,8 @@ static int rings(int fd)
 
 int emu_signals_init(struct emu *emu)
 {
-	static const int ignored[] = { SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE,
-				       SIGXFSZ /* ulimit -f: an errno is enough */ };
+	static const int ignored[] = {SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE,
+				      SIGXFSZ /* ulimit -f: an errno is enough */};
 	struct sigaction act;
 	sigset_t none;
 	int err;
@@ -95,7 +95,7 @@ int emu_signals_init(struct emu *emu)
 /* Before emu is released: capture still asks, the sockets still ring, and nobody is at home. */
 void emu_signals_end(void)
 {
-	const struct itimerval off = { .it_value = { 0 } };
+	const struct itimerval off = {.it_value = {0}};
 
 	for (size_t i = 0; i < sizeof(caught) / sizeof(*caught); i++)
 		signal(caught[i], SIG_IGN);
@@ -132,7 +132,7 @@ void emu_raise_limits(struct emu *emu)
 
 void emu_restore_signals(const struct emu *emu)
 {
-	const struct itimerval off = { .it_value = { 0 } };
+	const struct itimerval off = {.it_value = {0}};
 
 	setitimer(ITIMER_REAL, &off, NULL);
 	for (int i = 0; i < EMU_NR_LIMITS; i++)

@@ -176,8 +176,8 @@ static int call_threads(struct emu *emu, pid_t pid, struct emu_answer *answer)
 	return 0;
 }
 
-int emu_call_target(struct emu *emu, const struct emu_request *req, const u8 *data,
-		    const int *fds, int nr_fds, struct emu_answer *answer)
+int emu_call_target(struct emu *emu, const struct emu_request *req, const u8 *data, const int *fds,
+		    int nr_fds, struct emu_answer *answer)
 {
 	const struct emu_source_ops *source = emu->source;
 	struct emu_task *task;

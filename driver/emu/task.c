@@ -61,8 +61,7 @@ struct emu_task *emu_task_next(struct emu *emu, pid_t pid, const struct emu_task
 
 	for (int i = 0; i < EMU_TASK_HASH; i++)
 		for (struct emu_task *t = emu->hash[i]; t; t = t->hash_next)
-			if (t->core.pid == pid &&
-			    (!after || t->core.tid > after->core.tid) &&
+			if (t->core.pid == pid && (!after || t->core.tid > after->core.tid) &&
 			    (!best || t->core.tid < best->core.tid))
 				best = t;
 	return best;
@@ -103,7 +102,7 @@ static void event_of(const struct emu_task *task, enum auxtap_target_event_type 
 
 static void set_comm(struct emu_task *task, const char *comm, u16 misc)
 {
-	struct comm_record rec = { .pid = (u32)task->core.pid, .tid = (u32)task->core.tid };
+	struct comm_record rec = {.pid = (u32)task->core.pid, .tid = (u32)task->core.tid};
 	size_t size;
 
 	snprintf(task->comm, sizeof(task->comm), "%s", comm);
@@ -130,9 +129,15 @@ void emu_task_mmap(struct emu_task *task, const struct emu_mapping *map)
 		return;
 	}
 	*rec = (struct mmap2_record){
-		.pid = (u32)task->core.pid, .tid = (u32)task->core.tid,
-		.addr = map->addr, .len = map->len, .pgoff = map->pgoff,
-		.maj = map->maj, .min = map->min, .ino = map->ino, .prot = map->prot,
+		.pid = (u32)task->core.pid,
+		.tid = (u32)task->core.tid,
+		.addr = map->addr,
+		.len = map->len,
+		.pgoff = map->pgoff,
+		.maj = map->maj,
+		.min = map->min,
+		.ino = map->ino,
+		.prot = map->prot,
 		.flags = 2, /* MAP_PRIVATE; /proc/PID/maps' p. Decoders do not look */
 	};
 	memcpy(rec->name, map->name, strlen(map->name));
@@ -200,11 +205,13 @@ struct emu_task *emu_task_new(struct emu *emu, struct emu_task *parent, pid_t pi
 	emu->nr_tasks++;
 	emu_truth_open(emu, task);
 	if (parent) {
+		/* clang-format off */
 		struct task_record rec = {
 			.pid = (u32)pid, .tid = (u32)tid,
 			.ppid = (u32)parent->core.pid, .ptid = (u32)parent->core.tid,
 			.time = emu_tick(emu),
 		};
+		/* clang-format on */
 
 		core_task_record(&parent->core, PERF_RECORD_FORK, 0, &rec, sizeof(rec));
 	}
@@ -251,8 +258,10 @@ void emu_task_exit(struct emu_task *task)
 	struct emu_task **link;
 	struct auxtap_target_event ev;
 	struct task_record rec = {
-		.pid = (u32)task->core.pid, .tid = (u32)task->core.tid,
-		.ppid = (u32)task->core.pid, .ptid = (u32)task->core.pid,
+		.pid = (u32)task->core.pid,
+		.tid = (u32)task->core.tid,
+		.ppid = (u32)task->core.pid,
+		.ptid = (u32)task->core.pid,
 	};
 
 	if (task->pending.nr_insns || task->in_user)
@@ -289,7 +298,10 @@ void emu_process_exit(struct emu *emu, pid_t pid, int wait_status)
 {
 	struct auxtap_target_event ev = {
 		.type = AUXTAP_TARGET_PROCESS_EXIT,
-		.pid = pid, .tid = pid, .status = wait_status, .time = emu_tick(emu),
+		.pid = pid,
+		.tid = pid,
+		.status = wait_status,
+		.time = emu_tick(emu),
 	};
 
 	emu_tell(emu, &ev);
@@ -336,7 +348,10 @@ void emu_task_no_frame(struct emu_task *task, int signo)
 void emu_untraced(struct emu *emu, pid_t pid, const char *why)
 {
 	struct auxtap_target_event ev = {
-		.type = AUXTAP_TARGET_UNTRACED, .pid = pid, .tid = pid, .time = emu->tsc,
+		.type = AUXTAP_TARGET_UNTRACED,
+		.pid = pid,
+		.tid = pid,
+		.time = emu->tsc,
 	};
 
 	snprintf(ev.text, sizeof(ev.text), "%s", why);

@@ -20,7 +20,7 @@ struct emu_task_memory {
 	u8 *base;
 	bool used[NR_SLOTS];
 };
-static struct emu_task_memory memory = { .fd = -1 };
+static struct emu_task_memory memory = {.fd = -1};
 
 void emu_task_memory_start(void)
 {

@@ -79,8 +79,7 @@ static bool begun_before(struct emu *emu, pid_t tid)
 	for (int i = 0; i < emu->nr_truth_tids; i++)
 		if (emu->truth_tids[i] == tid)
 			return true;
-	pid_t *more = realloc(emu->truth_tids,
-			      (size_t)(emu->nr_truth_tids + 1) * sizeof(*more));
+	pid_t *more = realloc(emu->truth_tids, (size_t)(emu->nr_truth_tids + 1) * sizeof(*more));
 
 	if (more) {
 		emu->truth_tids = more;
@@ -101,8 +100,7 @@ int emu_truth_open(struct emu *emu, struct emu_task *task)
 		failed(task, strerror(ENOMEM));
 		return -ENOMEM;
 	}
-	t->fd = truth_file(emu->truth_path, task->core.tid,
-			   begun_before(emu, task->core.tid));
+	t->fd = truth_file(emu->truth_path, task->core.tid, begun_before(emu, task->core.tid));
 	if (t->fd < 0) {
 		int err = t->fd;
 

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* clang-format off */
 static const struct {
 	const char *start, *library, *name;
 } sanitizers[] = {
@@ -21,6 +22,7 @@ static const struct {
 	{ "__tsan_init", "libtsan.so", "ThreadSanitizer" },
 	{ "__msan_init", "libmsan.so", "MemorySanitizer" },
 };
+/* clang-format on */
 
 static const char *name_of(const char *table, size_t size, bool is_dynamic)
 {

@@ -85,20 +85,32 @@ static enum a64_class system(u32 code)
 
 struct a64_insn a64_insn_decode(u32 code)
 {
-	struct a64_insn insn = { .cls = A64_PLAIN };
+	struct a64_insn insn = {.cls = A64_PLAIN};
 
 	switch (code >> 24) {
-	case 0x14: case 0x15: case 0x16: case 0x17:
-	case 0x94: case 0x95: case 0x96: case 0x97:
+	case 0x14:
+	case 0x15:
+	case 0x16:
+	case 0x17:
+	case 0x94:
+	case 0x95:
+	case 0x96:
+	case 0x97:
 		insn.cls = code >> 31 ? A64_BL : A64_B;
 		insn.disp = words(code, 0, 26);
 		break;
-	case 0x34: case 0x35: case 0xb4: case 0xb5: /* cbz, cbnz */
+	case 0x34:
+	case 0x35:
+	case 0xb4:
+	case 0xb5: /* cbz, cbnz */
 	case 0x54: /* b.cond; bit 4: bc.cond */
 		insn.cls = A64_COND;
 		insn.disp = words(code, 5, 19);
 		break;
-	case 0x36: case 0x37: case 0xb6: case 0xb7: /* tbz, tbnz */
+	case 0x36:
+	case 0x37:
+	case 0xb6:
+	case 0xb7: /* tbz, tbnz */
 		insn.cls = A64_COND;
 		insn.disp = words(code, 5, 14);
 		break;
@@ -108,7 +120,8 @@ struct a64_insn a64_insn_decode(u32 code)
 	case 0xd5:
 		insn.cls = system(code);
 		break;
-	case 0xd6: case 0xd7:
+	case 0xd6:
+	case 0xd7:
 		insn.cls = branch_register(code);
 		break;
 	case 0x00:

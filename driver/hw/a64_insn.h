@@ -12,18 +12,18 @@
 
 enum a64_class {
 	A64_PLAIN,
-	A64_COND,      /* direct: b.cond, bc.cond, cbz, cbnz, tbz, tbnz */
-	A64_B,	       /* direct */
-	A64_BL,	       /* direct, links */
-	A64_BR,	       /* br, braa … */
-	A64_BLR,       /* blr, blraa …: links */
-	A64_RET,       /* ret, retaa … */
-	A64_ERET,      /* eret, eretaa … */
-	A64_SVC,       /* enters the kernel as itself: the preferred return is behind it */
-	A64_HVC,       /* hvc, smc: the same, to EL2, EL3 */
-	A64_TRAP,      /* brk, hlt, dcps, drps, udf: never retires in a user's eyes */
+	A64_COND, /* direct: b.cond, bc.cond, cbz, cbnz, tbz, tbnz */
+	A64_B,	  /* direct */
+	A64_BL,	  /* direct, links */
+	A64_BR,	  /* br, braa … */
+	A64_BLR,  /* blr, blraa …: links */
+	A64_RET,  /* ret, retaa … */
+	A64_ERET, /* eret, eretaa … */
+	A64_SVC,  /* enters the kernel as itself: the preferred return is behind it */
+	A64_HVC,  /* hvc, smc: the same, to EL2, EL3 */
+	A64_TRAP, /* brk, hlt, dcps, drps, udf: never retires in a user's eyes */
 	A64_ISB,
-	A64_WFX,       /* wfi, wfe, wfit, wfet */
+	A64_WFX, /* wfi, wfe, wfit, wfet */
 	A64_TSTART,
 };
 

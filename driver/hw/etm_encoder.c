@@ -34,9 +34,9 @@
 #define CONTEXT_V   0x40
 #define CONTEXT_C   0x80
 
-#define EXC_E0 0x01 /* a preferred return address follows */
-#define EXC_E1 0x40 /* it is the target of the branch before, too */
-#define EXC_C  0x80 /* one more byte of type */
+#define EXC_E0	       0x01 /* a preferred return address follows */
+#define EXC_E1	       0x40 /* it is the target of the branch before, too */
+#define EXC_C	       0x80 /* one more byte of type */
 #define EXC_NO_ADDRESS 0x70 /* ETE: stands for the address, as of a failed transaction */
 
 /* Headers of the three kinds of address packets; + IS. */
@@ -44,8 +44,8 @@ struct addr_headers {
 	u8 match, s, l32, l64;
 };
 
-static const struct addr_headers target_headers = { HDR_ADDR_MATCH, 0x95, 0x9a, 0x9d };
-static const struct addr_headers source_headers = { HDR_SRC_MATCH, 0xb4, 0xb6, 0xb8 };
+static const struct addr_headers target_headers = {HDR_ADDR_MATCH, 0x95, 0x9a, 0x9d};
+static const struct addr_headers source_headers = {HDR_SRC_MATCH, 0xb4, 0xb6, 0xb8};
 
 static void put_byte(struct etm_burst *burst, u32 byte)
 {
@@ -151,8 +151,8 @@ static int atom_packet(u32 atoms, unsigned int nr)
 /* Could one more atom go into the same packet? Every beginning of a pattern is a packet, too. */
 static bool may_grow(u32 atoms, unsigned int nr)
 {
-	return nr < ETM_MAX_ATOMS && (atom_packet(atoms, nr + 1) >= 0 ||
-				      atom_packet(atoms | 1u << nr, nr + 1) >= 0);
+	return nr < ETM_MAX_ATOMS &&
+	       (atom_packet(atoms, nr + 1) >= 0 || atom_packet(atoms | 1u << nr, nr + 1) >= 0);
 }
 
 static unsigned int atom_limit(const struct etm_encoder *enc)
@@ -182,7 +182,7 @@ static u8 find_state(struct etm_encoder *enc, u32 *atoms, unsigned int *nr_state
 /* As long as it goes: a packet is sent when nothing could be added to it, or this atom cannot. */
 static void make_steps(struct etm_encoder *enc)
 {
-	u32 atoms[ETM_NR_STATES] = { 0 };
+	u32 atoms[ETM_NR_STATES] = {0};
 	unsigned int nr_states = 1;
 
 	for (unsigned int i = 0; i < nr_states; i++) {
@@ -509,8 +509,7 @@ void etm_put_atom_cycles(struct etm_encoder *enc, struct etm_burst *burst, bool 
  * The low bits that changed, seven a byte. From seven bytes on all nine: a decoder of long
  * standing takes what is missing there for zeros.
  */
-void etm_put_timestamp(struct etm_encoder *enc, struct etm_burst *burst, u64 timestamp,
-		       u64 cycles)
+void etm_put_timestamp(struct etm_encoder *enc, struct etm_burst *burst, u64 timestamp, u64 cycles)
 {
 	u64 diff = timestamp ^ enc->timestamp, value = timestamp;
 	bool count = enc->format.cycles && !(cycles >> enc->format.cycle_bits);

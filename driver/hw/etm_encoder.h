@@ -80,18 +80,18 @@ struct etm_encoder {
 
 /* Types of exceptions (table "Exception types", AArch64). */
 enum etm_exception {
-	ETM_PE_RESET	 = 0x00,
-	ETM_DEBUG_HALT	 = 0x01,
-	ETM_CALL	 = 0x02, /* svc, hvc, smc */
-	ETM_TRAP	 = 0x03,
+	ETM_PE_RESET = 0x00,
+	ETM_DEBUG_HALT = 0x01,
+	ETM_CALL = 0x02, /* svc, hvc, smc */
+	ETM_TRAP = 0x03,
 	ETM_SYSTEM_ERROR = 0x04,
-	ETM_INST_DEBUG	 = 0x06,
-	ETM_DATA_DEBUG	 = 0x07,
-	ETM_ALIGNMENT	 = 0x0a,
-	ETM_INST_FAULT	 = 0x0b,
-	ETM_DATA_FAULT	 = 0x0c,
-	ETM_IRQ		 = 0x0e,
-	ETM_FIQ		 = 0x0f,
+	ETM_INST_DEBUG = 0x06,
+	ETM_DATA_DEBUG = 0x07,
+	ETM_ALIGNMENT = 0x0a,
+	ETM_INST_FAULT = 0x0b,
+	ETM_DATA_FAULT = 0x0c,
+	ETM_IRQ = 0x0e,
+	ETM_FIQ = 0x0f,
 };
 
 #define ETM_IS0 0 /* A64 and A32 */
@@ -147,8 +147,7 @@ void etm_put_cycles(struct etm_encoder *enc, struct etm_burst *burst, u64 cycles
 /* An atom, and the cycles up to it, in the order of the commit mode. */
 void etm_put_atom_cycles(struct etm_encoder *enc, struct etm_burst *burst, bool taken, u64 cycles);
 /* cycles: since the last cycle count; told with TRCCONFIGR.CCI alone. */
-void etm_put_timestamp(struct etm_encoder *enc, struct etm_burst *burst, u64 timestamp,
-		       u64 cycles);
+void etm_put_timestamp(struct etm_encoder *enc, struct etm_burst *burst, u64 timestamp, u64 cycles);
 void etm_put_timestamp_marker(struct etm_encoder *enc, struct etm_burst *burst); /* ETEv1.1 */
 void etm_put_event(struct etm_encoder *enc, struct etm_burst *burst, u8 events);
 void etm_put_ignore(struct etm_burst *burst); /* ETMv4.3, ETE */

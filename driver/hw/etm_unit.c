@@ -161,8 +161,8 @@ static void enable(struct etm_unit *unit)
 	unit->sync_due = true;
 	unit->cycles_valid = false;
 	unit->timestamp_due = false;
-	unit->timestamp_at = timestamp_period(unit) ?
-			     *unit->config.clock + timestamp_period(unit) : NO_TIMESTAMP;
+	unit->timestamp_at = timestamp_period(unit) ? *unit->config.clock + timestamp_period(unit) :
+						      NO_TIMESTAMP;
 }
 
 static void drain(struct etm_unit *unit);
@@ -329,8 +329,8 @@ static void put_trace_on(struct etm_unit *unit, struct etm_burst *burst)
 
 static bool excluded(const struct etm_unit *unit)
 {
-	unsigned int shift = unit->context.ns ? TRCVICTLR_EXLEVEL_NS_SHIFT :
-						TRCVICTLR_EXLEVEL_S_SHIFT;
+	unsigned int shift =
+		unit->context.ns ? TRCVICTLR_EXLEVEL_NS_SHIFT : TRCVICTLR_EXLEVEL_S_SHIFT;
 
 	return (unit->victlr & TRCVICTLR_EVENT) != 1 || !(unit->victlr & TRCVICTLR_SSSTATUS) ||
 	       unit->victlr >> (shift + unit->context.el) & 1;
@@ -532,7 +532,7 @@ static void branch(struct etm_unit *unit, enum a64_class cls, u64 ip, u64 target
 }
 
 static __attribute__((__noinline__)) void branch_slowly(struct etm_unit *unit, enum a64_class cls,
-						      u64 ip, u64 target)
+							u64 ip, u64 target)
 {
 	struct etm_burst burst;
 
@@ -551,7 +551,8 @@ static __attribute__((__noinline__)) void branch_slowly(struct etm_unit *unit, e
 }
 
 /* An atom has been added: its packet, and what comes by the way. */
-static __attribute__((__noinline__)) void send_step(struct etm_unit *unit, struct etm_atom_step step)
+static __attribute__((__noinline__)) void send_step(struct etm_unit *unit,
+						    struct etm_atom_step step)
 {
 	struct etm_burst burst;
 
@@ -568,7 +569,8 @@ void etm_unit_branch(struct etm_unit *unit, enum a64_class cls, u64 ip, u64 targ
 	struct etm_atom_step step;
 
 	if (__builtin_expect(!unit->active | unit->address_due | unit->overflow_due |
-			     unit->counts_cycles | (cls == A64_WFX), 0)) {
+				     unit->counts_cycles | (cls == A64_WFX),
+			     0)) {
 		branch_slowly(unit, cls, ip, target);
 		return;
 	}
@@ -620,9 +622,8 @@ void etm_unit_exception(struct etm_unit *unit, enum etm_exception type, u64 pref
 		 * One address for both. Not with a return stack: OpenCSD, which perf decodes
 		 * with, would look there for the target before it sees the exception's address.
 		 */
-		bool is_target = unit->address_due && !unit->context_due &&
-				 !unit->exception_ret && unit->ip == preferred_return &&
-				 !(unit->configr & TRCCONFIGR_RS);
+		bool is_target = unit->address_due && !unit->context_due && !unit->exception_ret &&
+				 unit->ip == preferred_return && !(unit->configr & TRCCONFIGR_RS);
 
 		etm_burst_begin(&burst);
 		etm_put_atoms(&unit->enc, &burst);

@@ -12,41 +12,41 @@
 #include "etm_encoder.h"
 
 /* Registers, by their offset in the memory-mapped interface (IHI 0064, "Register summary"). */
-#define TRCPRGCTLR   0x004
-#define TRCSTATR     0x00c
-#define TRCCONFIGR   0x010
+#define TRCPRGCTLR    0x004
+#define TRCSTATR      0x00c
+#define TRCCONFIGR    0x010
 #define TRCEVENTCTL1R 0x024
-#define TRCTSCTLR    0x030
-#define TRCSYNCPR    0x034
-#define TRCCCCTLR    0x038
-#define TRCBBCTLR    0x03c
-#define TRCTRACEIDR  0x040
-#define TRCVICTLR    0x080
-#define TRCCNTRLDVR0 0x140
-#define TRCCNTCTLR0  0x150
-#define TRCIDR8	     0x180 /* to TRCIDR13: 0x194 */
-#define TRCIDR0	     0x1e0 /* to TRCIDR7: 0x1fc */
-#define TRCRSCTLR2   0x208
-#define TRCRSCTLR3   0x20c
+#define TRCTSCTLR     0x030
+#define TRCSYNCPR     0x034
+#define TRCCCCTLR     0x038
+#define TRCBBCTLR     0x03c
+#define TRCTRACEIDR   0x040
+#define TRCVICTLR     0x080
+#define TRCCNTRLDVR0  0x140
+#define TRCCNTCTLR0   0x150
+#define TRCIDR8	      0x180 /* to TRCIDR13: 0x194 */
+#define TRCIDR0	      0x1e0 /* to TRCIDR7: 0x1fc */
+#define TRCRSCTLR2    0x208
+#define TRCRSCTLR3    0x20c
 #define TRCAUTHSTATUS 0xfb8
-#define TRCDEVARCH   0xfbc
+#define TRCDEVARCH    0xfbc
 
-#define TRCPRGCTLR_EN	   (1u << 0)
-#define TRCSTATR_IDLE	   (1u << 0)
-#define TRCSTATR_PMSTABLE  (1u << 1)
-#define TRCCONFIGR_BB	   (1u << 3)
-#define TRCCONFIGR_CCI	   (1u << 4)
-#define TRCCONFIGR_CID	   (1u << 6)
-#define TRCCONFIGR_VMID	   (1u << 7)
-#define TRCCONFIGR_TS	   (1u << 11)
-#define TRCCONFIGR_RS	   (1u << 12)
-#define TRCBBCTLR_MODE	   (1u << 8)
-#define TRCVICTLR_EVENT	   0xffu /* 1: always */
-#define TRCVICTLR_SSSTATUS (1u << 9)
+#define TRCPRGCTLR_EN		   (1u << 0)
+#define TRCSTATR_IDLE		   (1u << 0)
+#define TRCSTATR_PMSTABLE	   (1u << 1)
+#define TRCCONFIGR_BB		   (1u << 3)
+#define TRCCONFIGR_CCI		   (1u << 4)
+#define TRCCONFIGR_CID		   (1u << 6)
+#define TRCCONFIGR_VMID		   (1u << 7)
+#define TRCCONFIGR_TS		   (1u << 11)
+#define TRCCONFIGR_RS		   (1u << 12)
+#define TRCBBCTLR_MODE		   (1u << 8)
+#define TRCVICTLR_EVENT		   0xffu /* 1: always */
+#define TRCVICTLR_SSSTATUS	   (1u << 9)
 #define TRCVICTLR_EXLEVEL_S_SHIFT  16 /* a bit for each exception level: not traced */
 #define TRCVICTLR_EXLEVEL_NS_SHIFT 20
-#define TRCCNTCTLR_RLDSELF (1u << 16)
-#define TRCRSCTLR_COUNTER0 (2u << 16 | 1u) /* group 'counter', the first */
+#define TRCCNTCTLR_RLDSELF	   (1u << 16)
+#define TRCRSCTLR_COUNTER0	   (2u << 16 | 1u) /* group 'counter', the first */
 
 /*
  * What the ID registers tell; fixed for the life of a unit. *clock is the generic counter,
@@ -56,11 +56,11 @@
 struct etm_unit_config {
 	const u64 *clock;
 	bool ete;
-	u8 ete_minor;	    /* ETEv1.n; from 1 on there are timestamp markers */
-	u8 max_spec;	    /* ETMv4: TRCIDR8.MAXSPEC; 0: every element is committed at once */
-	bool wfx_branch;    /* TRCIDR2.WFXMODE: wfi, wfe are P0 instructions */
-	u8 cycle_bits;	    /* 12 to 20; 0: 12 */
-	bool secure;	    /* Secure state; else Non-secure */
+	u8 ete_minor;	 /* ETEv1.n; from 1 on there are timestamp markers */
+	u8 max_spec;	 /* ETMv4: TRCIDR8.MAXSPEC; 0: every element is committed at once */
+	bool wfx_branch; /* TRCIDR2.WFXMODE: wfi, wfe are P0 instructions */
+	u8 cycle_bits;	 /* 12 to 20; 0: 12 */
+	bool secure;	 /* Secure state; else Non-secure */
 };
 
 /* Where the bytes go: a sink takes what it can, and knows what it could not. */
@@ -83,22 +83,22 @@ struct etm_unit {
 	struct etm_context context;
 	u64 ip; /* the next instruction */
 	/* the trace */
-	bool active;	     /* ViewInst: what runs is traced, Trace On was sent */
-	bool address_due;    /* of the branch before: goes before the next packet */
-	bool exception_ret;  /* behind that address: Exception Return */
-	bool context_due;    /* with that address */
-	bool sync_due;	     /* whatever the period says */
+	bool active;	    /* ViewInst: what runs is traced, Trace On was sent */
+	bool address_due;   /* of the branch before: goes before the next packet */
+	bool exception_ret; /* behind that address: Exception Return */
+	bool context_due;   /* with that address */
+	bool sync_due;	    /* whatever the period says */
 	bool overflow_due;
-	bool counts_cycles;  /* TRCCONFIGR.CCI while enabled */
+	bool counts_cycles; /* TRCCONFIGR.CCI while enabled */
 	bool timestamp_due;
 	u8 ret_top, ret_depth;
 	u64 ret_stack[ETM_NR_RETURNS + 1];
 	bool cycles_valid;
-	u64 cycles_at;	     /* clock at the last cycle count */
-	u64 timestamp_at;    /* clock at which the counter asks for the next timestamp */
-	u64 sync_at;	     /* nr_produced at which the next A-Sync is due */
-	u64 nr_produced;     /* bytes */
-	u64 nr_lost_atoms;   /* by overflows */
+	u64 cycles_at;	   /* clock at the last cycle count */
+	u64 timestamp_at;  /* clock at which the counter asks for the next timestamp */
+	u64 sync_at;	   /* nr_produced at which the next A-Sync is due */
+	u64 nr_produced;   /* bytes */
+	u64 nr_lost_atoms; /* by overflows */
 };
 
 void etm_unit_init(struct etm_unit *unit, const struct etm_unit_config *config,

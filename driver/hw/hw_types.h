@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Integer types of freestanding code: the kernel's own in the module, the same names on the host. */
+/*
+ * Integer types of freestanding code: the kernel's own in the module, the same names on the host.
+ */
 #ifndef AUXTAP_SILICON_TYPES_H
 #define AUXTAP_SILICON_TYPES_H
 

@@ -6,20 +6,20 @@
  */
 #include "pt_encoder.h"
 
-#define OP_FUP	   0x1d
-#define OP_TIP	   0x0d
-#define OP_TIP_PGE 0x11
-#define OP_TIP_PGD 0x01
-#define OP_MODE	   0x99
-#define OP_TSC	   0x19
-#define OP_MTC	   0x59
-#define OP_EXT	   0x02
-#define EXT_LONG_TNT 0xa3
-#define EXT_PSB	     0x82
-#define EXT_PSBEND   0x23
-#define EXT_TMA	     0x73
-#define EXT_CBR	     0x03
-#define EXT_OVF	     0xf3
+#define OP_FUP	      0x1d
+#define OP_TIP	      0x0d
+#define OP_TIP_PGE    0x11
+#define OP_TIP_PGD    0x01
+#define OP_MODE	      0x99
+#define OP_TSC	      0x19
+#define OP_MTC	      0x59
+#define OP_EXT	      0x02
+#define EXT_LONG_TNT  0xa3
+#define EXT_PSB	      0x82
+#define EXT_PSBEND    0x23
+#define EXT_TMA	      0x73
+#define EXT_CBR	      0x03
+#define EXT_OVF	      0xf3
 #define EXT_TRACESTOP 0x83
 
 #define CYC_NEVER (~0ull) /* cyc_sent: counting begins at the next packet */
@@ -210,8 +210,7 @@ void pt_put_mtc(struct pt_unit *unit, struct pt_burst *burst)
 	if (*unit->config.tsc < unit->mtc_tsc)
 		return;
 	ctc = tsc_to_ctc(unit, *unit->config.tsc);
-	if ((ctc >> mtc_shift(unit)) - unit->mtc_sent >= MTC_RANGE &&
-	    unit->ctl & RTIT_CTL_TSCEN) {
+	if ((ctc >> mtc_shift(unit)) - unit->mtc_sent >= MTC_RANGE && unit->ctl & RTIT_CTL_TSCEN) {
 		pt_put_tnt(unit, burst);
 		pt_put_tsc(unit, burst);
 		return;
@@ -330,8 +329,8 @@ void pt_put_psb(struct pt_unit *unit, struct pt_burst *burst)
 
 	pt_put_tnt(unit, burst);
 	put_cyc(unit, burst, *unit->config.tsc, 0);
-	unit->psb_at = unit->nr_produced +
-		       (2048ull << (unit->ctl >> RTIT_CTL_PSB_FREQ_SHIFT & 0xf));
+	unit->psb_at =
+		unit->nr_produced + (2048ull << (unit->ctl >> RTIT_CTL_PSB_FREQ_SHIFT & 0xf));
 	at = burst->at;
 	for (i = 0; i < 8; i++)
 		at = put_ext(at, EXT_PSB);

@@ -18,9 +18,9 @@
 #define PT_MODE_32   0x02 /* CS.D */
 #define PT_MODE_64   0x01 /* CS.L */
 
-#define PT_TNT_MAX     47 /* bits of a long TNT */
-#define PT_TNT_SHORT   6
-#define PT_RET_MASK    63
+#define PT_TNT_MAX   47 /* bits of a long TNT */
+#define PT_TNT_SHORT 6
+#define PT_RET_MASK  63
 
 /*
  * What one execution call produces goes to the output stage in one piece. The longest: OVF

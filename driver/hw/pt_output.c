@@ -5,13 +5,13 @@
  */
 #include "pt_output.h"
 
-#define OFFSET_SHIFT      32      /* OUTPUT_MASK_PTRS: OutputOffset */
-#define LOW_BITS          0x7full /* OUTPUT_MASK_PTRS: always read as ones */
-#define TABLE_INDEX_SHIFT 7 /* bits 27:3 of the offset into the table, so: an index */
+#define OFFSET_SHIFT	  32	  /* OUTPUT_MASK_PTRS: OutputOffset */
+#define LOW_BITS	  0x7full /* OUTPUT_MASK_PTRS: always read as ones */
+#define TABLE_INDEX_SHIFT 7	  /* bits 27:3 of the offset into the table, so: an index */
 #define TABLE_INDEX_MASK  0x1ffffffull
-#define PHYS_BITS         52 /* MAXPHYADDR */
-#define PHYS_RESERVED     (~0ull << PHYS_BITS)
-#define TOPA_RESERVED     (PHYS_RESERVED | 0xc00ull | (1ull << 5) | (1ull << 3) | (1ull << 1))
+#define PHYS_BITS	  52 /* MAXPHYADDR */
+#define PHYS_RESERVED	  (~0ull << PHYS_BITS)
+#define TOPA_RESERVED	  (PHYS_RESERVED | 0xc00ull | (1ull << 5) | (1ull << 3) | (1ull << 1))
 #define TOPA_BASE(entry)  ((entry) & ~((1ull << TOPA_BASE_SHIFT) - 1))
 #define TOPA_SIZE(entry)  (1ull << (12 + ((entry) >> TOPA_SIZE_SHIFT & 0xf)))
 
@@ -87,8 +87,7 @@ static bool enter_topa(struct pt_output *out, u64 index, u64 offset)
 	u64 entry, size;
 
 	for (;;) {
-		out->mask_ptrs =
-			index << TABLE_INDEX_SHIFT | LOW_BITS | offset << OFFSET_SHIFT;
+		out->mask_ptrs = index << TABLE_INDEX_SHIFT | LOW_BITS | offset << OFFSET_SHIFT;
 		if (!read_entry(out, index, &entry) || entry & TOPA_RESERVED)
 			return false;
 		if (!(entry & TOPA_END))
@@ -171,8 +170,7 @@ void pt_output_start(struct pt_output *out, bool topa)
 		return;
 	}
 	if (topa)
-		ok = enter_topa(out,
-				out->mask_ptrs >> TABLE_INDEX_SHIFT & TABLE_INDEX_MASK,
+		ok = enter_topa(out, out->mask_ptrs >> TABLE_INDEX_SHIFT & TABLE_INDEX_MASK,
 				out->mask_ptrs >> OFFSET_SHIFT);
 	else
 		ok = enter_single_range(out);
@@ -227,8 +225,7 @@ size_t pt_output_write(struct pt_output *out, const u8 *bytes, size_t nr_bytes)
 {
 	u64 off = out->region_off;
 
-	if (off + nr_bytes >
-	    out->fast_end) /* fast_end is 0 while nothing can be written */
+	if (off + nr_bytes > out->fast_end) /* fast_end is 0 while nothing can be written */
 		return write_slow(out, bytes, nr_bytes);
 	if (bytes)
 		copy_packet(out->region + off, bytes, nr_bytes);

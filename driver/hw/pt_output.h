@@ -18,19 +18,19 @@
 #define MSR_RTIT_CR3_MATCH	  0x572
 #define MSR_RTIT_ADDR0_A	  0x580 /* ADDRn_A: 0x580 + 2n, ADDRn_B: one more */
 
-#define RTIT_CTL_TRACEEN   (1ull << 0)
-#define RTIT_CTL_CYCEN	   (1ull << 1)
-#define RTIT_CTL_OS	   (1ull << 2)
-#define RTIT_CTL_USR	   (1ull << 3)
-#define RTIT_CTL_TOPA	   (1ull << 8)
-#define RTIT_CTL_MTCEN	   (1ull << 9)
-#define RTIT_CTL_TSCEN	   (1ull << 10)
-#define RTIT_CTL_DISRETC   (1ull << 11)
-#define RTIT_CTL_BRANCHEN  (1ull << 13)
-#define RTIT_CTL_MTC_RANGE_SHIFT 14 /* 4 bits */
+#define RTIT_CTL_TRACEEN	  (1ull << 0)
+#define RTIT_CTL_CYCEN		  (1ull << 1)
+#define RTIT_CTL_OS		  (1ull << 2)
+#define RTIT_CTL_USR		  (1ull << 3)
+#define RTIT_CTL_TOPA		  (1ull << 8)
+#define RTIT_CTL_MTCEN		  (1ull << 9)
+#define RTIT_CTL_TSCEN		  (1ull << 10)
+#define RTIT_CTL_DISRETC	  (1ull << 11)
+#define RTIT_CTL_BRANCHEN	  (1ull << 13)
+#define RTIT_CTL_MTC_RANGE_SHIFT  14 /* 4 bits */
 #define RTIT_CTL_CYC_THRESH_SHIFT 19 /* 4 bits */
-#define RTIT_CTL_PSB_FREQ_SHIFT 24 /* 4 bits: PSB every 2^(n+11) bytes */
-#define RTIT_CTL_ADDR_CFG_SHIFT 32 /* ADDRn_CFG, 4 bits each */
+#define RTIT_CTL_PSB_FREQ_SHIFT	  24 /* 4 bits: PSB every 2^(n+11) bytes */
+#define RTIT_CTL_ADDR_CFG_SHIFT	  32 /* ADDRn_CFG, 4 bits each */
 
 #define RTIT_STATUS_FILTEREN  (1ull << 0)
 #define RTIT_STATUS_CONTEXTEN (1ull << 1)
@@ -68,7 +68,10 @@ struct pt_output {
 	u64 region_size, region_off;
 	u64 fast_end; /* region_off may grow up to here without anything to look after */
 	u64 entry;
-	/* settable behaviour: how many bytes the unit produces past a mark before the interrupt line goes up */
+	/*
+	 * settable behaviour: how many bytes the unit produces past a mark before the interrupt
+	 * line goes up
+	 */
 	u32 irq_skid_bytes;
 	bool irq_pending;
 	u64 irq_at; /* nr_written + nr_dropped at which a pending interrupt is raised */

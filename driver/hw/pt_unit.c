@@ -8,9 +8,9 @@
 
 #define CTL_FIELDS_MTC ((0xfull << RTIT_CTL_MTC_RANGE_SHIFT) | RTIT_CTL_MTCEN)
 #define CTL_FIELDS_CYC ((0xfull << RTIT_CTL_CYC_THRESH_SHIFT) | RTIT_CTL_CYCEN)
-#define CTL_FIELDS                                                                           \
-	(RTIT_CTL_TRACEEN | RTIT_CTL_OS | RTIT_CTL_USR | RTIT_CTL_TOPA | RTIT_CTL_TSCEN |    \
-	 RTIT_CTL_DISRETC | RTIT_CTL_BRANCHEN | (0xfull << RTIT_CTL_PSB_FREQ_SHIFT) |        \
+#define CTL_FIELDS                                                                        \
+	(RTIT_CTL_TRACEEN | RTIT_CTL_OS | RTIT_CTL_USR | RTIT_CTL_TOPA | RTIT_CTL_TSCEN | \
+	 RTIT_CTL_DISRETC | RTIT_CTL_BRANCHEN | (0xfull << RTIT_CTL_PSB_FREQ_SHIFT) |     \
 	 CTL_FIELDS_CYC)
 
 #define ADDR_CFG_BITS	4
@@ -220,8 +220,7 @@ static void send_due_psb(struct pt_unit *unit)
 static inline bool needs_attention(const struct pt_unit *unit)
 {
 	return __builtin_expect(unit->attention, 0) &&
-	       (unit->attention & ~PT_ATTENTION_TIME ||
-		*unit->config.tsc >= unit->mtc_tsc);
+	       (unit->attention & ~PT_ATTENTION_TIME || *unit->config.tsc >= unit->mtc_tsc);
 }
 
 /* An overflow ended, or a moment of the CTC passed. unit->ip: where the program is by now. */
@@ -426,7 +425,7 @@ static inline void branch(struct pt_unit *unit, enum x86_class cls, u64 ip, u8 l
  * over a border goes on as before. No bit for a branch that leaves: TIP.PGD takes its place.
  */
 static __attribute__((__noinline__)) void branch_in_ranges(struct pt_unit *unit, enum x86_class cls,
-						       u64 ip, u8 len, u64 target)
+							   u64 ip, u8 len, u64 target)
 {
 	bool taken = cls != X86_JCC || target != ip + len;
 	bool was = unit->filter_en;
@@ -461,7 +460,7 @@ static __attribute__((__noinline__)) void branch_in_ranges(struct pt_unit *unit,
  * not only when branches are sent.
  */
 static __attribute__((__noinline__)) void branch_attended(struct pt_unit *unit, enum x86_class cls,
-						      u64 ip, u8 len, u64 target)
+							  u64 ip, u8 len, u64 target)
 {
 	attend(unit);
 	unit->attention &= ~PT_ATTENTION_PSB;

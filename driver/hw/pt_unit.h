@@ -21,10 +21,11 @@
  * one tick. n / d must be below 512 ticks (the FastCounter of TMA has nine bits).
  */
 struct pt_unit_config {
-	const u64 *tsc;		 /* the emulated time-stamp counter, advanced by the machine */
+	const u64 *tsc;		  /* the emulated time-stamp counter, advanced by the machine */
 	u32 tsc_ctc_n, tsc_ctc_d; /* TSC = CTC * n / d (CPUID 15H: ebx, eax); 0: no MTC */
-	u8 mtc_freq;		 /* CTC bits below those in an MTC at reset; RTIT_CTL.MTCFreq counts */
-	u8 core_bus_ratio;	 /* CBR payload */
+	/* CTC bits below those in an MTC at reset; RTIT_CTL.MTCFreq counts */
+	u8 mtc_freq;
+	u8 core_bus_ratio; /* CBR payload */
 	u8 max_nonturbo_ratio;
 	u8 nr_ranges; /* address ranges, up to PT_NR_RANGES; 0: no IP filtering */
 };
@@ -34,30 +35,30 @@ struct pt_unit_config {
 struct pt_unit {
 	struct pt_unit_config config;
 	struct pt_output out;
-	u64 ctl;      /* RTIT_CTL */
+	u64 ctl; /* RTIT_CTL */
 	u64 cr3_match;
 	u64 addr[2 * PT_NR_RANGES]; /* RTIT_ADDRn_A, RTIT_ADDRn_B: both inclusive */
-	bool filter_en;	    /* no filter, or the program was last seen to go into one */
-	bool range_stopped; /* a TraceStop range was entered: TriggerEn is 0 */
+	bool filter_en;		    /* no filter, or the program was last seen to go into one */
+	bool range_stopped;	    /* a TraceStop range was entered: TriggerEn is 0 */
 	/* encoder */
 	bool context_en; /* user code runs: packets are generated if TraceEn */
 	bool packet_en;	 /* between TIP.PGE and TIP.PGD */
 	bool ret_compress;
-	u8 attention;	 /* PT_ATTENTION_…: what the next execution call must look at first */
+	u8 attention;	    /* PT_ATTENTION_…: what the next execution call must look at first */
 	u8 mode, mode_sent; /* MODE.Exec payloads: of the code that runs; of the last packet */
-	u8 tnt_limit;	 /* pending bits that make a packet */
+	u8 tnt_limit;	    /* pending bits that make a packet */
 	u8 nr_tnt;
-	u64 tnt;	 /* pending bits, oldest highest */
-	u64 last_ip;	 /* IP compression */
-	u64 ip;		 /* next instruction of the running program */
+	u64 tnt;     /* pending bits, oldest highest */
+	u64 last_ip; /* IP compression */
+	u64 ip;	     /* next instruction of the running program */
 	u8 ret_top, ret_depth;
 	u64 ret_stack[64];
-	u64 psb_at;	 /* nr_produced at which the next PSB+ is due */
-	u64 nr_produced; /* packet bytes: out.nr_written + out.nr_dropped */
+	u64 psb_at;	      /* nr_produced at which the next PSB+ is due */
+	u64 nr_produced;      /* packet bytes: out.nr_written + out.nr_dropped */
 	u64 nr_overflow_lost; /* bytes that overflows took; they are not in nr_produced */
-	u64 cyc_sent;	 /* core clock at the last CYC */
-	u64 mtc_sent;	 /* CTC >> MTCFreq at the last MTC or TMA */
-	u64 mtc_tsc;	 /* TSC at which the next MTC is due */
+	u64 cyc_sent;	      /* core clock at the last CYC */
+	u64 mtc_sent;	      /* CTC >> MTCFreq at the last MTC or TMA */
+	u64 mtc_tsc;	      /* TSC at which the next MTC is due */
 };
 
 void pt_unit_init(struct pt_unit *unit, const struct pt_unit_config *config,

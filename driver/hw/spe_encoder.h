@@ -23,7 +23,8 @@ enum spe_op_class { SPE_OP_OTHER, SPE_OP_LDST, SPE_OP_BRANCH };
 /* The whole 64 bits of an address packet: of code, with its exception level, non-secure. */
 u64 spe_code_address(u64 addr, u8 el);
 void spe_put_address(struct spe_record *r, enum spe_address index, u64 payload);
-void spe_put_counter(struct spe_record *r, enum spe_latency index, u32 cycles); /* saturates at 12 bits */
+/* saturates at 12 bits */
+void spe_put_counter(struct spe_record *r, enum spe_latency index, u32 cycles);
 void spe_put_context(struct spe_record *r, u8 el, u32 contextid);
 void spe_put_operation(struct spe_record *r, enum spe_op_class cls, u8 subclass);
 void spe_put_events(struct spe_record *r, u64 events); /* in as few bytes as hold them */

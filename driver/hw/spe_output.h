@@ -17,15 +17,16 @@
 #define SYS_PMBIDR    0xc4d7
 
 #define PMBLIMITR_E (1ull << 0)
-#define PMBSR_S	    (1ull << 17) /* a management event: stopped, and the interrupt line is up */
-#define PMBSR_COLL  (1ull << 16) /* a sample was due while one was being taken */
-#define PMBSR_EA    (1ull << 18) /* external abort */
-#define PMBSR_DL    (1ull << 19) /* data lost: a record is not whole */
-#define PMBSR_BSC_FULL	  1ull
-#define PMBSR_EC(class)	  ((u64)(class) << 26)
-#define PMBSR_EC_BUFFER	  0x00 /* buffer management events; MSS is one of PMBSR_BSC_… */
-#define PMBSR_EC_STAGE1	  0x24 /* faults of a write; MSS is a fault status code */
-#define PMBSR_EC_STAGE2	  0x25
+/* a management event: stopped, and the interrupt line is up */
+#define PMBSR_S		      (1ull << 17)
+#define PMBSR_COLL	      (1ull << 16) /* a sample was due while one was being taken */
+#define PMBSR_EA	      (1ull << 18) /* external abort */
+#define PMBSR_DL	      (1ull << 19) /* data lost: a record is not whole */
+#define PMBSR_BSC_FULL	      1ull
+#define PMBSR_EC(class)	      ((u64)(class) << 26)
+#define PMBSR_EC_BUFFER	      0x00 /* buffer management events; MSS is one of PMBSR_BSC_… */
+#define PMBSR_EC_STAGE1	      0x24 /* faults of a write; MSS is a fault status code */
+#define PMBSR_EC_STAGE2	      0x25
 #define PMBSR_FSC_TRANSLATION 0x07ull /* level 3 */
 
 /*
@@ -53,8 +54,8 @@ struct spe_output {
 	u64 inject;
 	u32 inject_bytes; /* of that record, which reach memory */
 	/* accounts; records that a fault cut are in both byte counts, and in neither of records */
-	u64 nr_written, nr_dropped;		    /* bytes of records */
-	u64 nr_padding;				    /* between records, for align */
+	u64 nr_written, nr_dropped; /* bytes of records */
+	u64 nr_padding;		    /* between records, for align */
 	u64 nr_records, nr_records_dropped;
 };
 

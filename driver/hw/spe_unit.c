@@ -178,7 +178,8 @@ enum spe_op_class spe_classify(const struct spe_op *op, u8 *subclass)
 	}
 	/* csel and its like, ccmp: what they do depends on flags */
 	*subclass = (op->code & 0x1fe00000) == 0x1a800000 || (op->code & 0x1fe00000) == 0x1a400000 ?
-			    OTHER_COND : 0;
+			    OTHER_COND :
+			    0;
 	return SPE_OP_OTHER;
 }
 
@@ -205,7 +206,8 @@ static bool touch(u64 *way, u32 nr_ways, u64 line)
 	return hit;
 }
 
-static void access_memory(struct spe_unit *unit, const struct spe_op *op, bool store, struct took *took)
+static void access_memory(struct spe_unit *unit, const struct spe_op *op, bool store,
+			  struct took *took)
 {
 	u64 addr = op->addr & 0x00ffffffffffffffull, line = addr >> 6, page = addr >> 12;
 
@@ -255,10 +257,9 @@ static bool passes(const struct spe_unit *unit, enum spe_op_class cls, u8 subcla
 	bool store = subclass & LDST_STORE;
 	bool both = cls == SPE_OP_LDST && (subclass & 6) == (LDST_EXTENDED | LDST_ATOMIC);
 
-	if (f & PMSFCR_FT &&
-	    !((f & PMSFCR_B && cls == SPE_OP_BRANCH) ||
-	      (f & PMSFCR_LD && cls == SPE_OP_LDST && (!store || both)) ||
-	      (f & PMSFCR_ST && cls == SPE_OP_LDST && (store || both))))
+	if (f & PMSFCR_FT && !((f & PMSFCR_B && cls == SPE_OP_BRANCH) ||
+			       (f & PMSFCR_LD && cls == SPE_OP_LDST && (!store || both)) ||
+			       (f & PMSFCR_ST && cls == SPE_OP_LDST && (store || both))))
 		return false;
 	if (f & PMSFCR_FE && (took->events & unit->pmsevfr) != unit->pmsevfr)
 		return false;
@@ -269,8 +270,8 @@ static bool passes(const struct spe_unit *unit, enum spe_op_class cls, u8 subcla
 
 void spe_unit_sample(struct spe_unit *unit, const struct spe_op *op)
 {
-	struct took took = { .events = SPE_EVENT_RETIRED, .issue = 2, .total = 3 };
-	struct spe_record r = { .nr = 0 };
+	struct took took = {.events = SPE_EVENT_RETIRED, .issue = 2, .total = 3};
+	struct spe_record r = {.nr = 0};
 	enum spe_op_class cls;
 	u8 subclass;
 

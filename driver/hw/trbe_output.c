@@ -155,7 +155,8 @@ size_t trbe_output_write(struct trbe_output *out, const u8 *bytes, size_t nr_byt
 			break;
 		}
 		/* not below its limit: nothing says where it would stop */
-		if (out->ptr >= limit_of(out) || !store(out, out->ptr, bytes ? bytes + done : NULL, chunk)) {
+		if (out->ptr >= limit_of(out) ||
+		    !store(out, out->ptr, bytes ? bytes + done : NULL, chunk)) {
 			halt(out, TRBSR_EC(TRBSR_EC_STAGE1) | TRBSR_FSC_TRANSLATION);
 			break;
 		}

@@ -17,23 +17,23 @@
 #define SYS_TRBSR     0xc4db
 #define SYS_TRBIDR    0xc4df
 
-#define TRBLIMITR_E	   (1ull << 0)
-#define TRBLIMITR_FM_SHIFT 1 /* two bits */
-#define TRBLIMITR_FM_FILL  0ull
-#define TRBLIMITR_FM_WRAP  1ull
-#define TRBLIMITR_FM_CIRC  3ull
-#define TRBLIMITR_LOW	   0x3full /* E, FM, TM (triggers), nVM */
-#define TRBSR_S	   (1ull << 17) /* collection has stopped */
-#define TRBSR_EA   (1ull << 18) /* external abort */
-#define TRBSR_WRAP (1ull << 20) /* the pointer went from limit to base */
-#define TRBSR_TRG  (1ull << 21) /* a trigger was seen */
-#define TRBSR_IRQ  (1ull << 22) /* the interrupt line is up */
-#define TRBSR_EC(class)	 ((u64)(class) << 26)
-#define TRBSR_EC_BUFFER	 0x00 /* management events; MSS is one of TRBSR_BSC_… */
-#define TRBSR_EC_STAGE1	 0x24 /* faults of a write; MSS is a fault status code */
-#define TRBSR_EC_STAGE2	 0x25
-#define TRBSR_BSC_FILLED  1ull
-#define TRBSR_BSC_TRIGGER 2ull
+#define TRBLIMITR_E	      (1ull << 0)
+#define TRBLIMITR_FM_SHIFT    1 /* two bits */
+#define TRBLIMITR_FM_FILL     0ull
+#define TRBLIMITR_FM_WRAP     1ull
+#define TRBLIMITR_FM_CIRC     3ull
+#define TRBLIMITR_LOW	      0x3full	   /* E, FM, TM (triggers), nVM */
+#define TRBSR_S		      (1ull << 17) /* collection has stopped */
+#define TRBSR_EA	      (1ull << 18) /* external abort */
+#define TRBSR_WRAP	      (1ull << 20) /* the pointer went from limit to base */
+#define TRBSR_TRG	      (1ull << 21) /* a trigger was seen */
+#define TRBSR_IRQ	      (1ull << 22) /* the interrupt line is up */
+#define TRBSR_EC(class)	      ((u64)(class) << 26)
+#define TRBSR_EC_BUFFER	      0x00 /* management events; MSS is one of TRBSR_BSC_… */
+#define TRBSR_EC_STAGE1	      0x24 /* faults of a write; MSS is a fault status code */
+#define TRBSR_EC_STAGE2	      0x25
+#define TRBSR_BSC_FILLED      1ull
+#define TRBSR_BSC_TRIGGER     2ull
 #define TRBSR_FSC_TRANSLATION 0x07ull /* level 3 */
 
 /*
@@ -56,8 +56,8 @@ struct trbe_output {
 	u32 beyond_bytes;    /* from the limit on; at most a page */
 	/* and how many bytes the unit would have produced between an event and its interrupt */
 	u32 irq_skid_bytes;
-	bool irq_pending; /* stopped, and the line not up yet */
-	u64 irq_at;	  /* nr_written + nr_dropped at which it goes up */
+	bool irq_pending;		 /* stopped, and the line not up yet */
+	u64 irq_at;			 /* nr_written + nr_dropped at which it goes up */
 	u32 beyond_left, overwrite_left; /* of this fill */
 	u64 beyond_at;
 	/* to be injected into the next write; 0: nothing */

@@ -2,18 +2,18 @@
 /* See unit_faults.h. Freestanding. */
 #include "unit_faults.h"
 
-#define ENTRY_END  0x01ull
-#define ENTRY_STOP 0x10ull
-#define PT_STATUS  0x571u
-#define PT_STOPPED 0x20ull
-#define PT_ERRORS  0x30ull
-#define PMBLIMITR  0xc4d0u
-#define PMBSR	   0xc4d3u
-#define TRBLIMITR  0xc4d8u
-#define TRBPTR	   0xc4d9u
-#define TRBSR	   0xc4dbu
+#define ENTRY_END     0x01ull
+#define ENTRY_STOP    0x10ull
+#define PT_STATUS     0x571u
+#define PT_STOPPED    0x20ull
+#define PT_ERRORS     0x30ull
+#define PMBLIMITR     0xc4d0u
+#define PMBSR	      0xc4d3u
+#define TRBLIMITR     0xc4d8u
+#define TRBPTR	      0xc4d9u
+#define TRBSR	      0xc4dbu
 #define TRBSR_WRAPPED 0x100000ull
-#define ENABLE	   1ull
+#define ENABLE	      1ull
 
 static const char *const names[UNIT_NR_FAULTS] = {
 	[UNIT_IRQ_LATE] = "interrupt-late",

@@ -28,14 +28,15 @@ enum imm_kind {
 #define X   0x40 /* undefined */
 #define P   0x80 /* prefix or escape: dealt with before the table is read */
 
-#define B  K_B
-#define Z  K_Z
+#define B		  K_B
+#define Z		  K_Z
 #define ALU(last1, last2) M, M, M, M, B, Z, last1, last2
-#define R4(v)  v, v, v, v
-#define R8(v)  R4(v), R4(v)
-#define R16(v) R8(v), R8(v)
+#define R4(v)		  v, v, v, v
+#define R8(v)		  R4(v), R4(v)
+#define R16(v)		  R8(v), R8(v)
 
-/* clang-format off: a row of the manual is a row here */
+/* a row of the manual is a row here */
+/* clang-format off */
 static const u8 map1[] = {
 	/* 00 */ ALU(I64, I64), ALU(I64, P),
 	/* 10 */ ALU(I64, I64), ALU(I64, I64),
@@ -81,8 +82,17 @@ static const u8 map_0f[] = {
 #undef Z
 _Static_assert(sizeof(map1) == 256 && sizeof(map_0f) == 256, "an entry for each opcode");
 
-enum opcode_map { MAP_1, MAP_0F, MAP_0F38, MAP_0F3A, MAP_EVEX5, MAP_EVEX6, MAP_XOP8, MAP_XOP9,
-		  MAP_XOPA };
+enum opcode_map {
+	MAP_1,
+	MAP_0F,
+	MAP_0F38,
+	MAP_0F3A,
+	MAP_EVEX5,
+	MAP_EVEX6,
+	MAP_XOP8,
+	MAP_XOP9,
+	MAP_XOPA
+};
 
 #define X86_MAX_LEN 15
 
@@ -126,7 +136,12 @@ static int read_prefixes(struct cursor *c)
 		switch (byte) {
 		case -1:
 			return -1;
-		case 0x26: case 0x2e: case 0x36: case 0x3e: case 0x64: case 0x65:
+		case 0x26:
+		case 0x2e:
+		case 0x36:
+		case 0x3e:
+		case 0x64:
+		case 0x65:
 			break;
 		case 0x66:
 			c->opsize = true;
@@ -164,10 +179,17 @@ static bool vector_prefix_allowed(const struct cursor *c)
 static int set_vex_map(struct cursor *c, u8 mmmmm)
 {
 	switch (mmmmm) {
-	case 1: c->map = MAP_0F; return 0;
-	case 2: c->map = MAP_0F38; return 0;
-	case 3: c->map = MAP_0F3A; return 0;
-	default: return -1;
+	case 1:
+		c->map = MAP_0F;
+		return 0;
+	case 2:
+		c->map = MAP_0F38;
+		return 0;
+	case 3:
+		c->map = MAP_0F3A;
+		return 0;
+	default:
+		return -1;
 	}
 }
 
@@ -199,18 +221,30 @@ static int read_vector_prefix(struct cursor *c, int first)
 		return set_vex_map(c, p0 & 0x1f);
 	if (first == 0x8f) {
 		switch (p0 & 0x1f) {
-		case 8: c->map = MAP_XOP8; return 0;
-		case 9: c->map = MAP_XOP9; return 0;
-		case 10: c->map = MAP_XOPA; return 0;
-		default: return -1;
+		case 8:
+			c->map = MAP_XOP8;
+			return 0;
+		case 9:
+			c->map = MAP_XOP9;
+			return 0;
+		case 10:
+			c->map = MAP_XOPA;
+			return 0;
+		default:
+			return -1;
 		}
 	}
 	if ((p0 & 0x08) || !(p1 & 0x04) || skip(c, 1))
 		return -1;
 	switch (p0 & 0x07) {
-	case 5: c->map = MAP_EVEX5; return 0;
-	case 6: c->map = MAP_EVEX6; return 0;
-	default: return set_vex_map(c, p0 & 0x07);
+	case 5:
+		c->map = MAP_EVEX5;
+		return 0;
+	case 6:
+		c->map = MAP_EVEX6;
+		return 0;
+	default:
+		return set_vex_map(c, p0 & 0x07);
 	}
 }
 
@@ -252,7 +286,8 @@ static unsigned int opcode_form(const struct cursor *c)
 		if (c->vex && c->opcode != 0x77) /* vzeroupper */
 			form = M | ((form & K_MASK) == K_B ? K_B : 0);
 		break;
-	case MAP_0F3A: case MAP_XOP8:
+	case MAP_0F3A:
+	case MAP_XOP8:
 		return M | K_B;
 	case MAP_XOPA:
 		return M | K_DWORD;
@@ -305,14 +340,17 @@ static bool group_undefined(const struct cursor *c)
 	switch (c->opcode) {
 	case 0x8f:
 		return reg != 0;
-	case 0xc6: case 0xc7: /* f8: xabort, xbegin */
+	case 0xc6:
+	case 0xc7: /* f8: xabort, xbegin */
 		return reg != 0 && c->modrm != 0xf8;
 	case 0xfe:
 		return reg > 1;
 	case 0xff:
 		return reg == 7 || ((reg == 3 || reg == 5) && mod == 3);
 	case 0x8d: /* lea */
-	case 0x62: case 0xc4: case 0xc5:
+	case 0x62:
+	case 0xc4:
+	case 0xc5:
 		return mod == 3;
 	default:
 		return false;
@@ -386,11 +424,17 @@ static unsigned int sse4a_immediates(const struct cursor *c)
 static bool is_far_0f01(const struct cursor *c)
 {
 	switch (c->modrm) {
-	case 0xc1: case 0xc2: case 0xc3: case 0xd8: case 0xd9:
+	case 0xc1:
+	case 0xc2:
+	case 0xc3:
+	case 0xd8:
+	case 0xd9:
 		return true;
 	case 0xca:
 		return c->rep || c->repne;
-	case 0xcc: case 0xcd: case 0xcf:
+	case 0xcc:
+	case 0xcd:
+	case 0xcf:
 		return c->opsize;
 	case 0xec:
 		return c->rep;
@@ -421,23 +465,35 @@ static enum x86_class classify_0f(const struct cursor *c)
 /* xbegin and xabort are plain here: transactions (MODE.TSX) are not modelled. */
 static enum x86_class classify_1(const struct cursor *c)
 {
-	static const u8 group5[8] = { X86_PLAIN, X86_PLAIN, X86_CALL_INDIRECT, X86_FAR,
-				      X86_JMP_INDIRECT, X86_FAR, X86_PLAIN, X86_PLAIN };
+	static const u8 group5[8] = {X86_PLAIN,	       X86_PLAIN, X86_CALL_INDIRECT, X86_FAR,
+				     X86_JMP_INDIRECT, X86_FAR,	  X86_PLAIN,	     X86_PLAIN};
 
 	if ((c->opcode & 0xf0) == 0x70)
 		return X86_JCC;
 	switch (c->opcode) {
-	case 0xe0: case 0xe1: case 0xe2: case 0xe3: /* loopne, loope, loop, jrcxz */
+	case 0xe0:
+	case 0xe1:
+	case 0xe2:
+	case 0xe3: /* loopne, loope, loop, jrcxz */
 		return X86_JCC;
 	case 0xe8:
 		return X86_CALL;
-	case 0xe9: case 0xeb:
+	case 0xe9:
+	case 0xeb:
 		return X86_JMP;
-	case 0xc2: case 0xc3:
+	case 0xc2:
+	case 0xc3:
 		return X86_RET;
-	case 0x9a: case 0xca: case 0xcb: case 0xcf: case 0xea:
+	case 0x9a:
+	case 0xca:
+	case 0xcb:
+	case 0xcf:
+	case 0xea:
 		return X86_FAR;
-	case 0xcc: case 0xcd: case 0xce: case 0xf1: /* int3, int n, into, int1 */
+	case 0xcc:
+	case 0xcd:
+	case 0xce:
+	case 0xf1: /* int3, int n, into, int1 */
 		return X86_SYSCALL;
 	case 0xff:
 		return group5[(c->modrm >> 3) & 7];

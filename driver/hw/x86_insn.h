@@ -11,14 +11,14 @@
 
 enum x86_class {
 	X86_PLAIN,
-	X86_JCC,	   /* conditional: jcc, loop*, jrcxz */
-	X86_JMP,	   /* direct */
+	X86_JCC, /* conditional: jcc, loop*, jrcxz */
+	X86_JMP, /* direct */
 	X86_JMP_INDIRECT,
-	X86_CALL,	   /* direct */
+	X86_CALL, /* direct */
 	X86_CALL_INDIRECT,
 	X86_RET,
-	X86_SYSCALL,	   /* syscall, sysenter, int n, int3, into: enters the kernel as itself */
-	X86_FAR,	   /* iret, sysret, far jmp, call, ret: change of flow by other means */
+	X86_SYSCALL, /* syscall, sysenter, int n, int3, into: enters the kernel as itself */
+	X86_FAR,     /* iret, sysret, far jmp, call, ret: change of flow by other means */
 };
 
 #define X86_INSN_REP   0x1 /* string instruction with a REP prefix: traps once an iteration */

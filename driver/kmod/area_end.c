@@ -2,8 +2,8 @@
 /*
  * See area_end.h. In a kernel with the bug a begin that comes while the area is unmapped holds a
  * reference, finds out, and drops the last one. Nothing calls a module between those two steps. So
- * the reference is that of the transaction which the unmapping stops: it is kept, and dropped in the
- * next begin, where the kernel, which has unmapped the area meanwhile, refuses.
+ * the reference is that of the transaction which the unmapping stops: it is kept, and dropped in
+ * the next begin, where the kernel, which has unmapped the area meanwhile, refuses.
  */
 #define AUX_CALLS_OF_THE_KERNEL
 #include <linux/irq_work.h>
@@ -20,9 +20,10 @@
 /* ---- refcount-first: one ring at a time ---- */
 
 static struct {
-	struct perf_event *event; /* whose area is being unmapped; NULL: nobody's */
+	/* whose area is being unmapped; NULL: nobody's */
+	struct perf_event *event;
 	void (*destroy)(struct perf_event *event); /* its own */
-	struct perf_output_handle handle; /* event is NULL: nothing is kept */
+	struct perf_output_handle handle;	   /* event is NULL: nothing is kept */
 	unsigned long size;
 	int cpu;
 	bool armed; /* the next transaction that ends is kept */
@@ -37,8 +38,8 @@ static void drop(void)
 }
 
 /*
- * Where a kernel counts no preemption it is counted here: freeing asks whether it should let somebody else
- * run, and must not.
+ * Where a kernel counts no preemption it is counted here: freeing asks whether it should let
+ * somebody else run, and must not.
  */
 static void drop_in_transaction(void)
 {
@@ -47,7 +48,10 @@ static void drop_in_transaction(void)
 	__preempt_count_sub(1);
 }
 
-/* It has no ring any more, and nobody begins: what is still kept is dropped in a place that may free. */
+/*
+ * It has no ring any more, and nobody begins: what is still kept is dropped in a place that may
+ * free.
+ */
 static void event_destroy(struct perf_event *event)
 {
 	if (kept.handle.event) {
@@ -87,7 +91,8 @@ bool area_end_keeps(struct perf_output_handle *handle, unsigned long size)
 void area_end_refused(const struct perf_event *event)
 {
 	/* in an interrupt arm64 cannot free an area at all */
-	if (event == READ_ONCE(kept.event) && kept.handle.event && kept.cpu == smp_processor_id() && !in_interrupt())
+	if (event == READ_ONCE(kept.event) && kept.handle.event && kept.cpu == smp_processor_id() &&
+	    !in_interrupt())
 		drop_in_transaction();
 }
 

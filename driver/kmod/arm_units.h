@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The units of each CPU of an arm64 machine, for arm_main.c: kmod_unit_spe.c (SPE), kmod_unit_etm.c (a trace
- * unit with its TRBE, and what sysfs shows of it), inject.c (events that a test wants to have).
+ * The units of each CPU of an arm64 machine, for arm_main.c: kmod_unit_spe.c (SPE), kmod_unit_etm.c
+ * (a trace unit with its TRBE, and what sysfs shows of it), inject.c (events that a test wants to
+ * have).
  */
 #ifndef AUXTAP_KMOD_ARM_UNITS_H
 #define AUXTAP_KMOD_ARM_UNITS_H

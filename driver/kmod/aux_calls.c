@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * See aux_calls.h. All are called on their CPU with interrupts off, as the kernel wants it. The
- * kernel marks an event and queues its irq_work; until that runs a mark can be seen, and taken back.
+ * kernel marks an event and queues its irq_work; until that runs a mark can be seen, and taken
+ * back.
  */
 #define AUX_CALLS_OF_THE_KERNEL
 #include <linux/irq_work.h>
@@ -26,7 +27,8 @@ static u64 watermark_of(struct perf_event *event)
 {
 	const struct perf_event *owner = event->parent ?: event;
 
-	return owner->attr.aux_watermark ?: unit_log_of(event)->kind->area_bytes(unit_log_of(event)->area) / 2;
+	return owner->attr.aux_watermark ?:
+		       unit_log_of(event)->kind->area_bytes(unit_log_of(event)->area) / 2;
 }
 
 /* ---- what the kernel's call has done ---- */
@@ -67,7 +69,8 @@ static void truncated(struct perf_event *event)
 {
 	enum kernel_fault fault = fault_of_kernel();
 
-	if (fault == KERNEL_TRUNCATION_GOES_ON || (fault == KERNEL_DISABLE_LOST && !smp_processor_id()))
+	if (fault == KERNEL_TRUNCATION_GOES_ON ||
+	    (fault == KERNEL_DISABLE_LOST && !smp_processor_id()))
 		event->pending_disable = 0;
 	unit_log_truncated(unit_log_of(event), event);
 }
@@ -94,7 +97,8 @@ static bool wrong_wake(struct perf_output_handle *handle, u64 head, u64 watermar
 	struct wrong_wakeup *w = this_cpu_ptr(&wrong_wakeups);
 	enum kernel_fault fault = fault_of_kernel();
 
-	if (w->rb != handle->rb || fault != (overwrite ? KERNEL_OVERWRITE_WATERMARK : KERNEL_WAKEUP_BY_ONE) ||
+	if (w->rb != handle->rb ||
+	    fault != (overwrite ? KERNEL_OVERWRITE_WATERMARK : KERNEL_WAKEUP_BY_ONE) ||
 	    (s64)(head - w->aux_wakeup) < (s64)watermark)
 		return false;
 	if (overwrite)

@@ -52,7 +52,7 @@ static inline void compat_leave_contexts(void)
 	do { /* once more: a fork may have copied one that was not seen */
 		found = false;
 		rcu_read_lock();
-		for_each_process_thread(process, task)
+		for_each_process_thread (process, task)
 			found |= compat_leave_context(task);
 		rcu_read_unlock();
 		synchronize_rcu();

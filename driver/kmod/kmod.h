@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The module's own state. x86_main.c loads and unloads; kmod_unit_pt.c is the trace unit of each CPU, unit_log.c the log of it;
- * trap.c executes the traced task in single steps and feeds it, trap_hooks.c tells it
- * what the kernel does to that task, trap_work.c gets it a word in before user mode;
- * steps.c keeps the addresses that were stepped; replay.c feeds the unit with bytes that
+ * The module's own state. x86_main.c loads and unloads; kmod_unit_pt.c is the trace unit of each
+ * CPU, unit_log.c the log of it; trap.c executes the traced task in single steps and feeds it,
+ * trap_hooks.c tells it what the kernel does to that task, trap_work.c gets it a word in before
+ * user mode; steps.c keeps the addresses that were stepped; replay.c feeds the unit with bytes that
  * were handed in instead; kernel_symbols.c looks for what the kernel keeps to itself.
  */
 #ifndef AUXTAP_KMOD_H
@@ -48,7 +48,7 @@ struct kmod_cpu {
 	u32 nr_turns, hole_turn; /* switched on so often; then, at the last hole that was made */
 
 	/* trap.c */
-	bool on;        /* the driver wants user code traced */
+	bool on;	/* the driver wants user code traced */
 	bool all_tasks; /* of every task that runs here */
 	/*
 	 * The task whose user code runs under our TF: the unit is told that it is in user
@@ -60,7 +60,7 @@ struct kmod_cpu {
 	u64 regs_ip; /* what the saved registers say as long as nothing has run since */
 	u8 code[KMOD_INSN_MAX];
 	struct x86_insn insn; /* at ip; len 0: its bytes could not be read yet */
-	bool own_tf;          /* the program, or its debugger, set TF too */
+	bool own_tf;	      /* the program, or its debugger, set TF too */
 };
 
 DECLARE_PER_CPU(struct kmod_cpu, kmod_cpus);
@@ -106,7 +106,9 @@ int steps_init(struct dentry *dir);
 void steps_exit(void);
 void steps_add(u64 ip);
 
-/* kernel_symbols.c: what the kernel does not export. Where it is not to be had, features are not. */
+/*
+ * kernel_symbols.c: what the kernel does not export. Where it is not to be had, features are not.
+ */
 void symbols_init(void);
 
 /* Counts in debugfs, auxtap/counts: what could not be traced, and why. */

@@ -58,7 +58,8 @@ static const char *name_of(unsigned int nr)
 		return NULL;
 	nr -= KERNEL_FAULTS;
 	/* no driver of x86-64 skips, no unit of arm64 makes holes */
-	if (nr == (IS_ENABLED(CONFIG_X86_64) ? KERNEL_SKIP_WITHOUT_WAKEUP : KERNEL_PARTIAL_AS_TRUNCATED))
+	if (nr ==
+	    (IS_ENABLED(CONFIG_X86_64) ? KERNEL_SKIP_WITHOUT_WAKEUP : KERNEL_PARTIAL_AS_TRUNCATED))
 		return NULL;
 	return nr < KERNEL_NR_FAULTS ? kernel_names[nr] : NULL;
 }
@@ -74,15 +75,16 @@ static void tell_allowed(const char *value)
 	for (nr = 0; nr < NR_FAULTS; nr++)
 		if (name_of(nr))
 			len += scnprintf(list + len, sizeof(list) - len, " %s", name_of(nr));
-	pr_err("auxtap: no fault '%.*s'; there are:%s\n", (int)min_t(size_t, strcspn(value, "\n"), 32),
-	       value, list);
+	pr_err("auxtap: no fault '%.*s'; there are:%s\n",
+	       (int)min_t(size_t, strcspn(value, "\n"), 32), value, list);
 }
 
 /* ---- head-32-bit: the offset that an AUX record is about to get ---- */
 
 static unsigned int head_bits = 32;
 module_param_named(fault_head_bits, head_bits, uint, 0644);
-MODULE_PARM_DESC(fault_head_bits, "how many bits head-32-bit leaves of a record's offset (default 32)");
+MODULE_PARM_DESC(fault_head_bits,
+		 "how many bits head-32-bit leaves of a record's offset (default 32)");
 
 static int before_record(struct kprobe *probe, struct pt_regs *regs)
 {
@@ -164,5 +166,6 @@ static int fault_get(char *page, const struct kernel_param *kp)
 
 static const struct kernel_param_ops fault_ops = {.set = fault_set, .get = fault_get};
 module_param_cb(fault, &fault_ops, NULL, 0644);
-MODULE_PARM_DESC(fault, "what the units or the kernel get wrong, of 'auxtap watermark faults --list'; "
-			"none (default): nothing");
+MODULE_PARM_DESC(fault,
+		 "what the units or the kernel get wrong, of 'auxtap watermark faults --list'; "
+		 "none (default): nothing");

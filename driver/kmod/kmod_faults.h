@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The zoo in the module (docs/kernel-module.md): parameter fault. What a unit gets wrong is
- * driver/hw/unit_faults.c, asked by unit*.c; what the kernel gets wrong is in aux_calls.c, area_end.c.
+ * driver/hw/unit_faults.c, asked by unit*.c; what the kernel gets wrong is in aux_calls.c,
+ * area_end.c.
  */
 #ifndef AUXTAP_KMOD_FAULTS_H
 #define AUXTAP_KMOD_FAULTS_H

@@ -31,9 +31,9 @@
 #include "hw/unit_faults.h"
 #include "unit_log.h"
 
-#define ALIGN_LOG2     6u
-#define OVERWRITE_MAX  192u
-#define CONFIG_ALL     (1ull << 8 | 1ull << 12 | 3ull << 14 | 3ull << 28)
+#define ALIGN_LOG2    6u
+#define OVERWRITE_MAX 192u
+#define CONFIG_ALL    (1ull << 8 | 1ull << 12 | 3ull << 14 | 3ull << 28)
 
 static unsigned int overwrite_bytes, beyond_bytes;
 module_param_named(trbe_overwrite, overwrite_bytes, uint, 0444);
@@ -46,7 +46,7 @@ MODULE_PARM_DESC(trbe_beyond, "erratum: ... behind its limit (at most a page)");
 enum { TRCIDR0, TRCIDR1, TRCIDR2, TRCIDR8, TRCAUTHSTATUS, TRCDEVARCH, NR_REGISTERS };
 static unsigned int registers[NR_REGISTERS] = {
 	[TRCIDR0] = 0x28000ea1, [TRCIDR1] = 0x4100fff0, [TRCIDR2] = 0x00001088,
-	[TRCIDR8] = 0, [TRCAUTHSTATUS] = 0xcf, [TRCDEVARCH] = 0x47705a13,
+	[TRCIDR8] = 0,		[TRCAUTHSTATUS] = 0xcf, [TRCDEVARCH] = 0x47705a13,
 };
 module_param_array_named(etm_registers, registers, uint, NULL, 0444);
 MODULE_PARM_DESC(etm_registers, "TRCIDR0,1,2,8, TRCAUTHSTATUS, TRCDEVARCH of the unit whose trace "
@@ -115,8 +115,7 @@ static void unit_write(int cpu, u32 reg, u64 value)
 		arm_unit_log_limit(&c->log, value, c->out.ptr);
 	value = unit_faults_write(&c->faults, reg, value, c->out.status, PAGE_SIZE);
 	if (!trbe_output_write_reg(&c->out, reg, value))
-		pr_err_ratelimited("auxtap: undefined: write of %llx to register %x\n", value,
-				   reg);
+		pr_err_ratelimited("auxtap: undefined: write of %llx to register %x\n", value, reg);
 }
 
 /* Stores are made by this CPU, in order. */
@@ -204,12 +203,11 @@ static const struct inject etm_inject = {.event = inject_event};
 
 /* ---- sysfs: where tools look for the registers that a decoder needs ---- */
 
-#define REGISTER_ATTR(_name, _index)                                                     \
-	static ssize_t _name##_show(struct kobject *kobj, struct kobj_attribute *attr,   \
-				    char *page)                                          \
-	{                                                                                \
-		return sysfs_emit(page, "0x%x\n", registers[_index]);                    \
-	}                                                                                \
+#define REGISTER_ATTR(_name, _index)                                                               \
+	static ssize_t _name##_show(struct kobject *kobj, struct kobj_attribute *attr, char *page) \
+	{                                                                                          \
+		return sysfs_emit(page, "0x%x\n", registers[_index]);                              \
+	}                                                                                          \
 	static struct kobj_attribute _name##_attr = __ATTR_RO(_name)
 
 REGISTER_ATTR(trcidr0, TRCIDR0);
@@ -240,8 +238,7 @@ int etm_registers_show(struct device *pmu)
 	shown = kcalloc(nr_cpu_ids, sizeof(struct kobject *), GFP_KERNEL);
 	if (!shown)
 		return -ENOMEM;
-	for_each_possible_cpu(cpu)
-	{
+	for_each_possible_cpu (cpu) {
 		char name[16];
 
 		snprintf(name, sizeof(name), "cpu%d", cpu);
@@ -261,7 +258,7 @@ void etm_registers_hide(void)
 
 	if (!shown)
 		return;
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu (cpu)
 		kobject_put(shown[cpu]);
 	kfree(shown);
 	shown = NULL;
@@ -273,7 +270,7 @@ static void logs_exit(void)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu (cpu)
 		unit_log_exit(&per_cpu(etm_unit_cpus, cpu).log);
 }
 
@@ -282,8 +279,7 @@ static int logs_init(struct dentry *dir)
 	int cpu, err = 0;
 
 	dir = debugfs_create_dir("log", dir);
-	for_each_possible_cpu(cpu)
-	{
+	for_each_possible_cpu (cpu) {
 		struct unit_log *log = &per_cpu(etm_unit_cpus, cpu).log;
 
 		err = err ?: unit_log_init(log, &log_kind, cpu);
@@ -300,12 +296,10 @@ int etm_units_init(struct dentry *dir)
 		return -EINVAL;
 	etm_unit_hw.trbe.overwrites_in_fill_mode = overwrite_bytes;
 	etm_unit_hw.trbe.writes_out_of_range = beyond_bytes;
-	for_each_possible_cpu(cpu)
-	{
+	for_each_possible_cpu (cpu) {
 		struct etm_cpu *c = &per_cpu(etm_unit_cpus, cpu);
 
-		c->bus = (struct trbe_output_bus){
-			.ctx = c, .virt = arm_unit_virt, .irq = unit_irq};
+		c->bus = (struct trbe_output_bus){.ctx = c, .virt = arm_unit_virt, .irq = unit_irq};
 		trbe_output_init(&c->out, &c->bus, 1u << ALIGN_LOG2);
 		c->out.overwrite_bytes = overwrite_bytes;
 		c->out.beyond_bytes = beyond_bytes;
@@ -328,7 +322,7 @@ void etm_units_exit(void)
 	int cpu;
 
 	replay_exit(&etm_replay);
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu (cpu)
 		irq_line_sync(&per_cpu(etm_unit_cpus, cpu).interrupt);
 	logs_exit();
 }

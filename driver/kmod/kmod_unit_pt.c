@@ -39,8 +39,7 @@ void kmod_unit_clock(struct kmod_cpu *c)
 
 static void *phys(u64 phys_addr, u64 size)
 {
-	u64 pfn = phys_addr >> PAGE_SHIFT,
-	    end = (phys_addr + size + PAGE_SIZE - 1) >> PAGE_SHIFT;
+	u64 pfn = phys_addr >> PAGE_SHIFT, end = (phys_addr + size + PAGE_SIZE - 1) >> PAGE_SHIFT;
 
 	for (; pfn < end; pfn++)
 		if (!pfn_valid(pfn))
@@ -222,7 +221,8 @@ static u64 unit_read(int cpu, u32 msr)
 static void before_switch(struct kmod_cpu *c, u64 value, bool on)
 {
 	kmod_unit_clock(c);
-	c->unit.out.irq_skid_bytes = irq_line_skid_bytes() + unit_faults_skid(&c->faults, PAGE_SIZE);
+	c->unit.out.irq_skid_bytes =
+		irq_line_skid_bytes() + unit_faults_skid(&c->faults, PAGE_SIZE);
 	if (on) {
 		c->nr_turns++;
 		log_on(c, value & RTIT_CTL_TOPA);
@@ -246,8 +246,8 @@ static void unit_write(int cpu, u32 msr, u64 value)
 	value = unit_faults_write(&c->faults, msr, value, pt_unit_rdmsr(&c->unit, MSR_RTIT_STATUS),
 				  PAGE_SIZE);
 	if (pt_unit_wrmsr(&c->unit, msr, value)) {
-		pr_err_ratelimited("auxtap: unchecked access: write of %llx to MSR %x\n",
-				   value, msr);
+		pr_err_ratelimited("auxtap: unchecked access: write of %llx to MSR %x\n", value,
+				   msr);
 		return;
 	}
 	if (!on)
@@ -279,7 +279,7 @@ static void logs_exit(void)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu (cpu)
 		unit_log_exit(&per_cpu(kmod_cpus, cpu).log);
 }
 
@@ -288,8 +288,7 @@ static int logs_init(struct dentry *dir)
 	int cpu, err = 0;
 
 	dir = debugfs_create_dir("log", dir);
-	for_each_possible_cpu(cpu)
-	{
+	for_each_possible_cpu (cpu) {
 		struct unit_log *log = &per_cpu(kmod_cpus, cpu).log;
 
 		err = err ?: unit_log_init(log, &log_kind, cpu);
@@ -311,12 +310,10 @@ int kmod_units_init(struct dentry *dir)
 	kmod_hw.max_nonturbo_ratio = clamp(tsc_khz / 100000, 1u, 255u);
 	config.core_bus_ratio = kmod_hw.max_nonturbo_ratio;
 	config.max_nonturbo_ratio = kmod_hw.max_nonturbo_ratio;
-	for_each_possible_cpu(cpu)
-	{
+	for_each_possible_cpu (cpu) {
 		struct kmod_cpu *c = &per_cpu(kmod_cpus, cpu);
 
-		c->bus = (struct pt_output_bus){
-			.ctx = c, .phys = unit_phys, .irq = unit_irq};
+		c->bus = (struct pt_output_bus){.ctx = c, .phys = unit_phys, .irq = unit_irq};
 		config.tsc = &c->tsc;
 		pt_unit_init(&c->unit, &config, &c->bus);
 		irq_line_init(&c->interrupt, interrupt);
@@ -334,7 +331,7 @@ void kmod_units_exit(void)
 	int cpu;
 
 	replay_exit(&pt_replay);
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu (cpu)
 		irq_line_sync(&per_cpu(kmod_cpus, cpu).interrupt);
 	logs_exit();
 }

@@ -24,9 +24,9 @@
 #define MAX_RECORD_LOG2 6u
 #define ALIGN_LOG2	6u
 /* all filters, no more; 12 bits of counters; an interval of 256 at least */
-#define PMSIDR (SPE_PMSIDR_FE | SPE_PMSIDR_FT | SPE_PMSIDR_FL | SPE_PMSIDR_FNE |         \
-		(u64)MAX_RECORD_LOG2 << SPE_PMSIDR_MAXSIZE_SHIFT |                       \
-		2ull << SPE_PMSIDR_COUNTSIZE_SHIFT)
+#define PMSIDR                                                            \
+	(SPE_PMSIDR_FE | SPE_PMSIDR_FT | SPE_PMSIDR_FL | SPE_PMSIDR_FNE | \
+	 (u64)MAX_RECORD_LOG2 << SPE_PMSIDR_MAXSIZE_SHIFT | 2ull << SPE_PMSIDR_COUNTSIZE_SHIFT)
 
 #define FIRST_REG 0xc4c8u /* PMSCR */
 #define NR_REGS	  7
@@ -104,8 +104,7 @@ static void unit_write(int cpu, u32 reg, u64 value)
 	if (spe_output_write(&c->out, reg, value))
 		return;
 	if (reg < FIRST_REG || reg >= FIRST_REG + NR_REGS) {
-		pr_err_ratelimited("auxtap: undefined: write of %llx to register %x\n", value,
-				   reg);
+		pr_err_ratelimited("auxtap: undefined: write of %llx to register %x\n", value, reg);
 		return;
 	}
 	was_on = c->regs[0];
@@ -219,7 +218,7 @@ static void logs_exit(void)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu (cpu)
 		unit_log_exit(&per_cpu(spe_cpus, cpu).log);
 }
 
@@ -228,8 +227,7 @@ static int logs_init(struct dentry *dir)
 	int cpu, err = 0;
 
 	dir = debugfs_create_dir("log", dir);
-	for_each_possible_cpu(cpu)
-	{
+	for_each_possible_cpu (cpu) {
 		struct unit_log *log = &per_cpu(spe_cpus, cpu).log;
 
 		err = err ?: unit_log_init(log, &log_kind, cpu);
@@ -242,12 +240,10 @@ int spe_units_init(struct dentry *dir)
 {
 	int cpu, err;
 
-	for_each_possible_cpu(cpu)
-	{
+	for_each_possible_cpu (cpu) {
 		struct spe_cpu *c = &per_cpu(spe_cpus, cpu);
 
-		c->bus = (struct spe_output_bus){
-			.ctx = c, .virt = arm_unit_virt, .irq = unit_irq};
+		c->bus = (struct spe_output_bus){.ctx = c, .virt = arm_unit_virt, .irq = unit_irq};
 		spe_output_init(&c->out, &c->bus, 1u << MAX_RECORD_LOG2, 1u << ALIGN_LOG2);
 		irq_line_init(&c->interrupt, interrupt);
 	}
@@ -268,7 +264,7 @@ void spe_units_exit(void)
 	int cpu;
 
 	replay_exit(&spe_replay);
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu (cpu)
 		irq_line_sync(&per_cpu(spe_cpus, cpu).interrupt);
 	logs_exit();
 }

@@ -86,8 +86,8 @@ static void pay(struct replay_cpu *r)
 	r->paid_until = now;
 	r->due_rest += rate * ns; /* RATE_MAX * ARREARS_NS fits */
 	r->owed += div64_u64_rem(r->due_rest, NSEC_PER_SEC, &r->due_rest);
-	r->owed = min(r->owed, div64_u64(rate, NSEC_PER_SEC / ARREARS_NS) +
-				       r->replay->unit->piece_max);
+	r->owed = min(r->owed,
+		      div64_u64(rate, NSEC_PER_SEC / ARREARS_NS) + r->replay->unit->piece_max);
 }
 
 /* When the next piece of what is owed is produced. */
@@ -147,9 +147,8 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
 		r->burst_left -= done;
 	}
 	rcu_read_unlock();
-	hrtimer_set_expires(timer,
-			    ktime_add_ns(ktime_get(),
-					 next_ns(r, replay->unit->interrupt_pending())));
+	hrtimer_set_expires(timer, ktime_add_ns(ktime_get(),
+						next_ns(r, replay->unit->interrupt_pending())));
 	return HRTIMER_RESTART;
 }
 
@@ -209,12 +208,10 @@ static int counts_show(struct seq_file *seq, void *unused)
 	struct replay *replay = seq->private;
 	int cpu;
 
-	for_each_possible_cpu(cpu)
-	{
+	for_each_possible_cpu (cpu) {
 		const struct replay_cpu *r = per_cpu_ptr(replay->cpus, cpu);
 
-		seq_printf(seq,
-			   "cpu %d: produced %llu written %llu dropped %llu off_us %llu\n",
+		seq_printf(seq, "cpu %d: produced %llu written %llu dropped %llu off_us %llu\n",
 			   cpu, READ_ONCE(r->pos), READ_ONCE(r->nr_written),
 			   READ_ONCE(r->nr_dropped),
 			   div64_u64(READ_ONCE(r->off_ns), NSEC_PER_USEC));
@@ -227,8 +224,7 @@ static int counts_open(struct inode *inode, struct file *file)
 	return single_open(file, counts_show, inode->i_private);
 }
 
-static ssize_t counts_write(struct file *file, const char __user *from, size_t count,
-			    loff_t *pos)
+static ssize_t counts_write(struct file *file, const char __user *from, size_t count, loff_t *pos)
 {
 	struct replay *replay = ((struct seq_file *)file->private_data)->private;
 
@@ -294,8 +290,7 @@ int replay_init(struct replay *replay, const struct replay_unit *unit, struct de
 	replay->cpus = alloc_percpu(struct replay_cpu);
 	if (!replay->cpus)
 		return -ENOMEM;
-	for_each_possible_cpu(cpu)
-	{
+	for_each_possible_cpu (cpu) {
 		struct replay_cpu *r = per_cpu_ptr(replay->cpus, cpu);
 
 		r->replay = replay;
@@ -315,7 +310,7 @@ void replay_exit(struct replay *replay)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu (cpu)
 		hrtimer_cancel(&per_cpu_ptr(replay->cpus, cpu)->timer);
 	replay_data_exit(replay);
 	free_percpu(replay->cpus);

@@ -86,8 +86,7 @@ static int put(struct replay *replay, const char __user *from, size_t count, lof
 	return 0;
 }
 
-static ssize_t data_write(struct file *file, const char __user *from, size_t count,
-			  loff_t *pos)
+static ssize_t data_write(struct file *file, const char __user *from, size_t count, loff_t *pos)
 {
 	struct replay *replay = file->private_data;
 	int err;

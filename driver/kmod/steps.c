@@ -12,8 +12,7 @@
 
 static unsigned int max_steps;
 module_param_named(steps, max_steps, uint, 0444);
-MODULE_PARM_DESC(steps,
-		 "instructions that the log of steps has room for (default 0: no log)");
+MODULE_PARM_DESC(steps, "instructions that the log of steps has room for (default 0: no log)");
 
 struct step {
 	u64 ip;
@@ -46,8 +45,7 @@ static ssize_t steps_read(struct file *file, char __user *to, size_t count, loff
 }
 
 /* Not while something is traced. */
-static ssize_t steps_write(struct file *file, const char __user *from, size_t count,
-			   loff_t *pos)
+static ssize_t steps_write(struct file *file, const char __user *from, size_t count, loff_t *pos)
 {
 	atomic64_set(&nr_steps, 0);
 	return count;

@@ -64,8 +64,7 @@ static bool is_syscall_insn(const struct kmod_cpu *c)
 {
 	const u8 *end = c->code + c->insn.len;
 
-	return c->insn.cls == X86_SYSCALL && c->insn.len >= 2 && end[-2] == 0x0f &&
-	       end[-1] == 0x05;
+	return c->insn.cls == X86_SYSCALL && c->insn.len >= 2 && end[-2] == 0x0f && end[-1] == 0x05;
 }
 
 /* mov ss: the trap comes behind the next instruction only. */
@@ -75,8 +74,14 @@ static bool is_mov_ss(const struct kmod_cpu *c)
 
 	for (i = 0; i + 1 < c->insn.len; i++) {
 		switch (c->code[i]) {
-		case 0x26: case 0x2e: case 0x36: case 0x3e: case 0x64 ... 0x67:
-		case 0xf2: case 0xf3: case 0x40 ... 0x4f:
+		case 0x26:
+		case 0x2e:
+		case 0x36:
+		case 0x3e:
+		case 0x64 ... 0x67:
+		case 0xf2:
+		case 0xf3:
+		case 0x40 ... 0x4f:
 			continue;
 		}
 		return c->code[i] == 0x8e && (c->code[i + 1] >> 3 & 7) == 2;
@@ -188,8 +193,7 @@ void trap_leave(struct kmod_cpu *c)
 	}
 	if (!c->insn.len) /* it has run: now its page is in memory */
 		decode(c);
-	if (!c->insn.len || c->insn.cls != X86_SYSCALL ||
-	    regs->ip != c->ip + c->insn.len) {
+	if (!c->insn.len || c->insn.cls != X86_SYSCALL || regs->ip != c->ip + c->insn.len) {
 		atomic64_inc(c->insn.len ? &kmod_counts.lost_track : &kmod_counts.unreadable);
 		intel_pt_hole();
 		leave_async(c);

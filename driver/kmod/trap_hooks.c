@@ -109,8 +109,7 @@ static void on_sys_exit(void *data, struct pt_regs *regs, long ret)
 }
 
 /* Before the frame is built, or a core dumped: there must be no TF of ours in it. */
-static void on_signal(void *data, int sig, struct kernel_siginfo *info,
-		      struct k_sigaction *ka)
+static void on_signal(void *data, int sig, struct kernel_siginfo *info, struct k_sigaction *ka)
 {
 	unsigned long flags;
 	struct kmod_cpu *c;
@@ -129,8 +128,8 @@ static void on_signal(void *data, int sig, struct kernel_siginfo *info,
  * is about to swap the contexts of two tasks whose events are clones of each other. Where it
  * switches it off and on instead, this has been early. Interrupts are off.
  */
-static void on_switch(void *data, bool preempt, struct task_struct *prev,
-		      struct task_struct *next, unsigned int prev_state)
+static void on_switch(void *data, bool preempt, struct task_struct *prev, struct task_struct *next,
+		      unsigned int prev_state)
 {
 	struct kmod_cpu *c = this_cpu_ptr(&kmod_cpus);
 
@@ -170,9 +169,9 @@ int trap_hooks_init(void)
 
 	for_each_kernel_tracepoint(find_point, NULL);
 	for (i = 0; i < ARRAY_SIZE(points); i++) {
-		err = points[i].tp ? tracepoint_probe_register(points[i].tp,
-							       points[i].probe, NULL)
-				   : -ENOENT;
+		err = points[i].tp ?
+			      tracepoint_probe_register(points[i].tp, points[i].probe, NULL) :
+			      -ENOENT;
 		if (err) {
 			pr_err("auxtap: no tracepoint %s\n", points[i].name);
 			goto undo;

@@ -22,24 +22,23 @@
 
 struct work_node {
 	struct callback_head work;
-	struct task_struct
-		*task;          /* a name: its own work is queued with it, so it lives */
-	struct hlist_node hash; /* queued */
-	struct llist_node free; /* not */
+	struct task_struct *task; /* a name: its own work is queued with it, so it lives */
+	struct hlist_node hash;	  /* queued */
+	struct llist_node free;	  /* not */
 };
 
 static struct work_node *nodes;
 static LLIST_HEAD(free_nodes);
 static DEFINE_HASHTABLE(queued, QUEUED_BITS);
 static DEFINE_RAW_SPINLOCK(lock); /* both */
-static unsigned int nr_queued;   /* read without the lock to see that there is nothing to do */
-static atomic64_t nr_lost; /* tasks that went to user mode unseen: no node was left */
+static unsigned int nr_queued;	  /* read without the lock to see that there is nothing to do */
+static atomic64_t nr_lost;	  /* tasks that went to user mode unseen: no node was left */
 
 static struct work_node *find_node(const struct task_struct *task)
 {
 	struct work_node *node;
 
-	hash_for_each_possible(queued, node, hash, (unsigned long)task)
+	hash_for_each_possible (queued, node, hash, (unsigned long)task)
 		if (node->task == task)
 			return node;
 	return NULL;

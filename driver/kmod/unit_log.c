@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* See unit_log.h. Reading a log while its unit runs may show a last event that is about to change. */
+/*
+ * See unit_log.h. Reading a log while its unit runs may show a last event that is about to change.
+ */
 #include <linux/debugfs.h>
 #include <linux/list.h>
 #include <linux/math64.h>
@@ -19,13 +21,29 @@
 
 static unsigned int max_events;
 module_param_named(unit_log, max_events, uint, 0444);
-MODULE_PARM_DESC(unit_log, "events that the log of each unit may hold (at most 4194304; 0: no log)");
+MODULE_PARM_DESC(unit_log,
+		 "events that the log of each unit may hold (at most 4194304; 0: no log)");
 
 enum what {
-	LOG_BEGIN, LOG_END, LOG_WRITE, LOG_JUMP, LOG_MARK, LOG_LIMIT, LOG_TAIL, LOG_IRQ, LOG_LOST,
-	LOG_HOLE, LOG_RING, LOG_HEAD, LOG_WAKEUP, LOG_TRUNCATED, LOG_FREED, NR_WHATS
+	LOG_BEGIN,
+	LOG_END,
+	LOG_WRITE,
+	LOG_JUMP,
+	LOG_MARK,
+	LOG_LIMIT,
+	LOG_TAIL,
+	LOG_IRQ,
+	LOG_LOST,
+	LOG_HOLE,
+	LOG_RING,
+	LOG_HEAD,
+	LOG_WAKEUP,
+	LOG_TRUNCATED,
+	LOG_FREED,
+	NR_WHATS
 };
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	bool has_value;
@@ -37,6 +55,7 @@ static const struct {
 	[LOG_WAKEUP] = {"wakeup"},     [LOG_TRUNCATED] = {"truncated", true},
 	[LOG_FREED] = {"freed", true},
 };
+/* clang-format on */
 
 struct unit_log_entry {
 	u64 time;
@@ -249,7 +268,8 @@ void unit_log_head(struct unit_log *log, u64 head, bool woken)
 
 bool unit_log_passes(const struct unit_log *log, u64 head)
 {
-	return log->watermark && div64_u64(head, log->watermark) != div64_u64(log->head, log->watermark);
+	return log->watermark &&
+	       div64_u64(head, log->watermark) != div64_u64(log->head, log->watermark);
 }
 
 void unit_log_truncated(struct unit_log *log, const struct perf_event *event)
@@ -289,8 +309,9 @@ static void freed(struct unit_log *log, const void *area, bool atomic)
 	} else if (log->cpu == smp_processor_id()) {
 		put_freed(log, true);
 	} else {
-		pr_warn_ratelimited("auxtap: an area that CPU %d used last is freed on CPU %d, where nothing may sleep\n",
-				    log->cpu, smp_processor_id());
+		pr_warn_ratelimited(
+			"auxtap: an area that CPU %d used last is freed on CPU %d, where nothing may sleep\n",
+			log->cpu, smp_processor_id());
 	}
 }
 
@@ -298,7 +319,7 @@ void unit_logs_freed(const void *area, bool atomic)
 {
 	struct unit_log *log;
 
-	list_for_each_entry(log, &logs, of_all)
+	list_for_each_entry (log, &logs, of_all)
 		freed(log, area, atomic);
 }
 
@@ -309,9 +330,11 @@ static int log_show(struct seq_file *seq, void *unused)
 	const struct unit_log *log = seq->private;
 	u32 i, nr = smp_load_acquire(&log->nr);
 
-	seq_printf(seq, "# unit: %s\n# cpu: %d\n# page: %lu\n", log->kind->name, log->cpu, PAGE_SIZE);
+	seq_printf(seq, "# unit: %s\n# cpu: %d\n# page: %lu\n", log->kind->name, log->cpu,
+		   PAGE_SIZE);
 	if (log->area_bytes)
-		seq_printf(seq, "# buffer: %llu\n# watermark: %llu\n", log->area_bytes, log->watermark);
+		seq_printf(seq, "# buffer: %llu\n# watermark: %llu\n", log->area_bytes,
+			   log->watermark);
 	if (log->overwrite)
 		seq_puts(seq, "# mode: overwrite\n");
 	seq_printf(seq, "# max-skid: %u\n", irq_line_skid_bytes() + GRAIN);

@@ -23,7 +23,10 @@ struct unit_log_kind {
 	unsigned int max_record; /* the unit stops where less is left; 0: at the byte */
 	u64 (*area_bytes)(const void *area);
 	bool (*area_overwritten)(const void *area);
-	/* Where in the area an address of the unit is; UNIT_LOG_NEVER: elsewhere. hint: kept for it. */
+	/*
+	 * Where in the area an address of the unit is; UNIT_LOG_NEVER: elsewhere. hint: kept for
+	 * it.
+	 */
 	u64 (*offset)(const void *area, u64 addr, unsigned long *hint);
 };
 
@@ -42,14 +45,15 @@ struct unit_log {
 	struct list_head of_all;
 	/* the open transaction; area is NULL without */
 	const void *area;
-	const void *last_area; /* of the open transaction or the one before; NULL: that one is freed */
+	/* of the open transaction or the one before; NULL: that one is freed */
+	const void *last_area;
 	const struct perf_output_handle *handle;
 	u64 tail, told_tail;
 	unsigned long hint;
 	/* the unit's turn */
 	bool on;
-	u64 off, pos;	 /* of the next byte: in the area; absolute */
-	u64 due_at;	 /* the next of mark and limit */
+	u64 off, pos; /* of the next byte: in the area; absolute */
+	u64 due_at;   /* the next of mark and limit */
 	bool may_merge;
 	u64 lost; /* not in the log yet */
 };
@@ -77,12 +81,14 @@ void unit_log_lost(struct unit_log *log, u64 nr_bytes);
 /* Its interrupt has come to the driver; trace is missing for another reason. */
 void unit_log_irq(struct unit_log *log);
 void unit_log_hole(struct unit_log *log);
-/* The kernel: its head is here now, and the reader was woken for that; a transaction was truncated. */
+/*
+ * The kernel: its head is here now, and the reader was woken for that; a transaction was truncated.
+ */
 void unit_log_head(struct unit_log *log, u64 head, bool woken);
 void unit_log_truncated(struct unit_log *log, const struct perf_event *event);
 /*
- * The driver is to free this area, by a task, or in a place that must not sleep, as all of a transaction is:
- * told in the logs of the units that have used it last.
+ * The driver is to free this area, by a task, or in a place that must not sleep, as all of a
+ * transaction is: told in the logs of the units that have used it last.
  */
 void unit_logs_freed(const void *area, bool atomic);
 /* Does a head that comes here pass a watermark? */

@@ -13,8 +13,7 @@
 
 static char *name = "auxtap_pt";
 module_param(name, charp, 0444);
-MODULE_PARM_DESC(name,
-		 "of the PMU; intel_pt stands in for the hardware (default auxtap_pt)");
+MODULE_PARM_DESC(name, "of the PMU; intel_pt stands in for the hardware (default auxtap_pt)");
 
 struct kmod_counts kmod_counts;
 static struct dentry *debug_dir;
@@ -22,10 +21,8 @@ static struct dentry *debug_dir;
 static int counts_show(struct seq_file *seq, void *unused)
 {
 	seq_printf(seq, "steps: %lld\n", (s64)atomic64_read(&kmod_counts.steps));
-	seq_printf(seq, "unreadable: %lld\n",
-		   (s64)atomic64_read(&kmod_counts.unreadable));
-	seq_printf(seq, "lost_track: %lld\n",
-		   (s64)atomic64_read(&kmod_counts.lost_track));
+	seq_printf(seq, "unreadable: %lld\n", (s64)atomic64_read(&kmod_counts.unreadable));
+	seq_printf(seq, "lost_track: %lld\n", (s64)atomic64_read(&kmod_counts.lost_track));
 	seq_printf(seq, "not_64bit: %lld\n", (s64)atomic64_read(&kmod_counts.not_64bit));
 	seq_printf(seq, "no_work: %llu\n", trap_work_nr_lost());
 	return 0;
@@ -88,5 +85,4 @@ static void __exit auxtap_exit(void)
 module_init(auxtap_init);
 module_exit(auxtap_exit);
 MODULE_LICENSE("Dual BSD/GPL");
-MODULE_DESCRIPTION(
-	"Instruction traces without the hardware: an Intel PT unit fed by single steps");
+MODULE_DESCRIPTION("Instruction traces without the hardware: an Intel PT unit fed by single steps");

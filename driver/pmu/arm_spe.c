@@ -29,9 +29,8 @@
 #define CONFIG_B      (1ull << 32)
 #define CONFIG_LD     (1ull << 33)
 #define CONFIG_ST     (1ull << 34)
-#define CONFIG_ALL                                                                       \
-	(CONFIG_TS | CONFIG_PA | CONFIG_PCT | CONFIG_JITTER | CONFIG_B | CONFIG_LD |     \
-	 CONFIG_ST)
+#define CONFIG_ALL \
+	(CONFIG_TS | CONFIG_PA | CONFIG_PCT | CONFIG_JITTER | CONFIG_B | CONFIG_LD | CONFIG_ST)
 #define CONFIG2_ALL 0xfffull
 
 #define FLAG_CONTEXT 0x1 /* event->hw.flags: samples may have the context in them */
@@ -253,8 +252,7 @@ static enum act take_syndrome(struct perf_output_handle *handle)
 		return ACT_SPURIOUS;
 	/* The last record is not whole. */
 	if (status & SPE_PMBSR_DL)
-		perf_aux_output_flag(handle,
-				     PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL);
+		perf_aux_output_flag(handle, PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL);
 	/* Samples were due while one was being taken: the interval is too short. */
 	if (status & SPE_PMBSR_COLL)
 		perf_aux_output_flag(handle, PERF_AUX_FLAG_COLLISION);
@@ -361,8 +359,7 @@ static void spe_event_read(struct perf_event *event)
 	(void)event; /* nothing is counted */
 }
 
-static void *spe_setup_aux(struct perf_event *event, void **pages, int nr_pages,
-			   bool overwrite)
+static void *spe_setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
 {
 	int cpu = event->cpu == -1 ? raw_smp_processor_id() : event->cpu;
 

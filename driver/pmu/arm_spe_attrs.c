@@ -84,8 +84,7 @@ static ssize_t cpumask_show(struct device *dev, struct device_attribute *attr, c
 
 	(void)dev;
 	(void)attr;
-	for_each_possible_cpu(cpu)
-	{
+	for_each_possible_cpu (cpu) {
 		if (!arm_spe_cpu_present(shown, cpu))
 			continue;
 		if (cpu != last + 1) {

@@ -43,12 +43,12 @@ enum {
 #define SPE_PMSFCR_LD  0x20000ull
 #define SPE_PMSFCR_ST  0x40000ull
 
-#define SPE_PMSIDR_FE	    0x01ull
-#define SPE_PMSIDR_FT	    0x02ull
-#define SPE_PMSIDR_FL	    0x04ull
-#define SPE_PMSIDR_ARCHINST 0x08ull
-#define SPE_PMSIDR_ERND	    0x20ull
-#define SPE_PMSIDR_FNE	    0x40ull
+#define SPE_PMSIDR_FE		   0x01ull
+#define SPE_PMSIDR_FT		   0x02ull
+#define SPE_PMSIDR_FL		   0x04ull
+#define SPE_PMSIDR_ARCHINST	   0x08ull
+#define SPE_PMSIDR_ERND		   0x20ull
+#define SPE_PMSIDR_FNE		   0x40ull
 #define SPE_PMSIDR_INTERVAL_SHIFT  8 /* four bits each */
 #define SPE_PMSIDR_MAXSIZE_SHIFT   12
 #define SPE_PMSIDR_COUNTSIZE_SHIFT 16

@@ -6,15 +6,15 @@
 #include <linux/device.h>
 #include <linux/sysfs.h>
 
-#define PMU_CAP_ATTR(_name, _format, _value)                                             \
-	static ssize_t cap_##_name##_show(struct device *dev,                            \
-					  struct device_attribute *attr, char *page)     \
-	{                                                                                \
-		(void)dev;                                                               \
-		(void)attr;                                                              \
-		return sysfs_emit(page, _format "\n", (unsigned int)(_value));           \
-	}                                                                                \
-	static struct device_attribute cap_attr_##_name =                                \
+#define PMU_CAP_ATTR(_name, _format, _value)                                                 \
+	static ssize_t cap_##_name##_show(struct device *dev, struct device_attribute *attr, \
+					  char *page)                                        \
+	{                                                                                    \
+		(void)dev;                                                                   \
+		(void)attr;                                                                  \
+		return sysfs_emit(page, _format "\n", (unsigned int)(_value));               \
+	}                                                                                    \
+	static struct device_attribute cap_attr_##_name =                                    \
 		__ATTR(_name, 0444, cap_##_name##_show, NULL)
 
 #endif

@@ -32,7 +32,10 @@ static int etm_event_init(struct perf_event *event)
 {
 	if (event->attr.type != (u32)etm_pmu.type)
 		return -ENOENT;
-	/* config1 has no fields; config2 would choose a sink or a configuration, of which there are none */
+	/*
+	 * config1 has no fields; config2 would choose a sink or a configuration, of which there are
+	 * none
+	 */
 	if (event->attr.config & ~etm->config || event->attr.config1 || event->attr.config2)
 		return -EINVAL;
 	return 0;
@@ -87,8 +90,7 @@ static void etm_event_stop(struct perf_event *event, int flags)
 	if (c->traced)
 		etm->trace_off(smp_processor_id());
 	/* J8: the interrupt may have closed the handle, then or before */
-	if (c->handle.event && flags & PERF_EF_UPDATE &&
-	    !WARN_ON_ONCE(c->handle.event != event)) {
+	if (c->handle.event && flags & PERF_EF_UPDATE && !WARN_ON_ONCE(c->handle.event != event)) {
 		if (c->traced)
 			nr_bytes = trbe_update(&c->handle);
 		if (READ_ONCE(c->handle.event))
@@ -121,8 +123,7 @@ static void etm_event_read(struct perf_event *event)
 	(void)event; /* nothing is counted */
 }
 
-static void *etm_setup_aux(struct perf_event *event, void **pages, int nr_pages,
-			   bool overwrite)
+static void *etm_setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
 {
 	int cpu = event->cpu == -1 ? raw_smp_processor_id() : event->cpu;
 
@@ -141,12 +142,14 @@ PMU_FORMAT_ATTR(contextid2, "config:15");
 PMU_FORMAT_ATTR(timestamp, "config:28");
 PMU_FORMAT_ATTR(retstack, "config:29");
 
+/* clang-format off */
 static struct attribute *format_attrs[] = {
 	&format_attr_branch_broadcast.attr, &format_attr_cycacc.attr,
 	&format_attr_contextid1.attr,	    &format_attr_contextid2.attr,
 	&format_attr_timestamp.attr,	    &format_attr_retstack.attr,
 	NULL,
 };
+/* clang-format on */
 
 /* In the order of format_attrs: terms that the trace unit has not are not shown. */
 static umode_t format_visible(struct kobject *kobj, struct attribute *attr, int index)

@@ -26,12 +26,11 @@
  * attr.config has the layout of RTIT_CTL. Of pwr_evt (4), fup_on_ptw (5), ptw (12), event
  * trace (31) and notnt (55) the unit has none, as a CPU whose CPUID lacks them.
  */
-#define CONFIG_PASSTHROUGH                                                               \
-	PT_CTL_TRACEEN /* "pt": branch is taken from config, not implied */
+#define CONFIG_PASSTHROUGH  PT_CTL_TRACEEN /* "pt": branch is taken from config, not implied */
 #define CONFIG_FIELD(shift) (0xfull << (shift))
-#define CONFIG_ALL                                                                       \
-	(CONFIG_PASSTHROUGH | PT_CTL_CYCEN | PT_CTL_MTCEN | PT_CTL_TSCEN |               \
-	 PT_CTL_DISRETC | PT_CTL_BRANCHEN | CONFIG_FIELD(CONFIG_MTC_PERIOD_SHIFT) |      \
+#define CONFIG_ALL                                                                          \
+	(CONFIG_PASSTHROUGH | PT_CTL_CYCEN | PT_CTL_MTCEN | PT_CTL_TSCEN | PT_CTL_DISRETC | \
+	 PT_CTL_BRANCHEN | CONFIG_FIELD(CONFIG_MTC_PERIOD_SHIFT) |                          \
 	 CONFIG_FIELD(CONFIG_CYC_THRESH_SHIFT) | CONFIG_FIELD(CONFIG_PSB_PERIOD_SHIFT))
 
 struct pt_cpu {
@@ -264,16 +263,15 @@ static void pt_event_read(struct perf_event *event)
 	(void)event; /* nothing is counted */
 }
 
-static void *pt_setup_aux(struct perf_event *event, void **pages, int nr_pages,
-			  bool overwrite)
+static void *pt_setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
 {
 	int cpu = event->cpu == -1 ? raw_smp_processor_id() : event->cpu;
 
 	/* C7: sampling needs a unit that runs without interrupts */
 	if (event->attr.aux_sample_size && !overwrite)
 		return NULL;
-	return pt_buffer_new(pages, nr_pages, overwrite, cpu_to_node(cpu),
-			     pt_hw->single_range, !pt_hw->topa_multiple_entries);
+	return pt_buffer_new(pages, nr_pages, overwrite, cpu_to_node(cpu), pt_hw->single_range,
+			     !pt_hw->topa_multiple_entries);
 }
 
 static void pt_free_aux(void *aux)
@@ -292,7 +290,8 @@ static long copy_area(const struct pt_buffer *buf, struct perf_output_handle *ha
 		u64 at = from & ((buf->nr_pages << PAGE_SHIFT) - 1);
 		unsigned long len = min(left, (unsigned long)(PAGE_SIZE - (at & (PAGE_SIZE - 1))));
 
-		if (output_copy(handle, (char *)buf->pages[at >> PAGE_SHIFT] + (at & (PAGE_SIZE - 1)),
+		if (output_copy(handle,
+				(char *)buf->pages[at >> PAGE_SHIFT] + (at & (PAGE_SIZE - 1)),
 				(unsigned int)len))
 			return -EFAULT;
 		from += len;

@@ -110,8 +110,7 @@ static ssize_t max_nonturbo_ratio_show(struct device *dev, struct device_attribu
 }
 static DEVICE_ATTR_RO(max_nonturbo_ratio);
 
-static ssize_t tsc_art_ratio_show(struct device *dev, struct device_attribute *attr,
-				  char *page)
+static ssize_t tsc_art_ratio_show(struct device *dev, struct device_attribute *attr, char *page)
 {
 	(void)dev;
 	(void)attr;

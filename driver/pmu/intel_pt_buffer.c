@@ -21,7 +21,7 @@
 /* H9: the interrupt of a unit with one entry a table comes this much before the end. */
 #define ONE_ENTRY_MARGIN 512
 
-#define OUTPUT_LOW_BITS    0x7full /* of MASK_PTRS, and of the smallest single range */
+#define OUTPUT_LOW_BITS	   0x7full /* of MASK_PTRS, and of the smallest single range */
 #define OUTPUT_INDEX_SHIFT 7
 #define OUTPUT_OFF_SHIFT   32
 
@@ -31,7 +31,7 @@ struct pt_table {
 	u64 phys;
 	unsigned long first_page; /* of the AUX area */
 	unsigned int nr_entries;  /* without the link */
-	struct pt_table *next;    /* a ring */
+	struct pt_table *next;	  /* a ring */
 };
 
 struct pt_place {
@@ -41,8 +41,7 @@ struct pt_place {
 
 static unsigned long entry_pages(const struct pt_table *table, unsigned int index)
 {
-	return 1ul << (table->entries[index] >> PT_ENTRY_ORDER_SHIFT &
-		       PT_ENTRY_ORDER_MAX);
+	return 1ul << (table->entries[index] >> PT_ENTRY_ORDER_SHIFT & PT_ENTRY_ORDER_MAX);
 }
 
 static u64 buffer_bytes(const struct pt_buffer *buf)
@@ -97,8 +96,7 @@ static u64 *entry_before_page(const struct pt_buffer *buf, unsigned long page)
 
 /* ---- tables ---- */
 
-static struct pt_table *table_new(struct pt_buffer *buf, int node,
-				  unsigned long first_page)
+static struct pt_table *table_new(struct pt_buffer *buf, int node, unsigned long first_page)
 {
 	struct page *page = alloc_pages_node(node, GFP_KERNEL | __GFP_ZERO, 0);
 	struct pt_table *table;
@@ -119,8 +117,7 @@ static struct pt_table *table_new(struct pt_buffer *buf, int node,
 }
 
 /* H1, C5: an entry for each chunk of contiguous pages, whatever the sizes. */
-static int add_chunk(struct pt_buffer *buf, int node, unsigned long first_page,
-		     int *order)
+static int add_chunk(struct pt_buffer *buf, int node, unsigned long first_page, int *order)
 {
 	unsigned int limit = buf->one_entry ? 1 : TABLE_ENTRIES;
 	struct page *page = virt_to_page(buf->pages[first_page]);
@@ -135,8 +132,7 @@ static int add_chunk(struct pt_buffer *buf, int node, unsigned long first_page,
 		if (!table)
 			return -ENOMEM;
 	}
-	entry = virt_to_phys(buf->pages[first_page]) | (u64)*order
-							       << PT_ENTRY_ORDER_SHIFT;
+	entry = virt_to_phys(buf->pages[first_page]) | (u64)*order << PT_ENTRY_ORDER_SHIFT;
 	if (buf->one_entry && !buf->snapshot) /* H9: every region is a stop */
 		entry |= PT_ENTRY_INT | PT_ENTRY_STOP;
 	table->entries[table->nr_entries++] = entry;
@@ -169,8 +165,7 @@ static bool single_possible(const struct pt_buffer *buf)
 {
 	struct page *page = virt_to_page(buf->pages[0]);
 
-	return buf->snapshot && buf->nr_pages == 1 &&
-	       !(PagePrivate(page) && page_private(page));
+	return buf->snapshot && buf->nr_pages == 1 && !(PagePrivate(page) && page_private(page));
 }
 
 struct pt_buffer *pt_buffer_new(void **pages, int nr_pages, bool snapshot, int node,
@@ -288,8 +283,7 @@ u64 pt_buffer_output_base(const struct pt_buffer *buf)
 
 u64 pt_buffer_output_mask_ptrs(const struct pt_buffer *buf)
 {
-	u64 low = buf->single ? buffer_bytes(buf) - 1
-			      : (u64)buf->cur_index << OUTPUT_INDEX_SHIFT;
+	u64 low = buf->single ? buffer_bytes(buf) - 1 : (u64)buf->cur_index << OUTPUT_INDEX_SHIFT;
 
 	return low | OUTPUT_LOW_BITS | buf->region_off << OUTPUT_OFF_SHIFT;
 }

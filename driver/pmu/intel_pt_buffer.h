@@ -15,8 +15,8 @@ struct pt_buffer {
 	void **pages;
 	unsigned long nr_pages; /* a power of two */
 	bool snapshot;
-	bool single;                   /* H2: one page, no table */
-	bool one_entry;                /* H9: the unit allows one entry a table */
+	bool single;		       /* H2: one page, no table */
+	bool one_entry;		       /* H9: the unit allows one entry a table */
 	struct pt_table *first, *last; /* NULL if single */
 
 	/* position of the unit while it is off */
@@ -26,7 +26,7 @@ struct pt_buffer {
 	bool lapped; /* a region was filled to its STOP: equal heads mean a whole lap
 			(H10) */
 
-	u64 head;               /* handle's: absolute if linear, else an offset */
+	u64 head;		/* handle's: absolute if linear, else an offset */
 	unsigned long nr_bytes; /* of the transaction; snapshot: offset of its end */
 
 	u64 *stop_entry, *int_entry; /* marked ones, or NULL */

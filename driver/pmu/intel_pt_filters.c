@@ -60,12 +60,11 @@ int pt_filters_validate(struct list_head *filters)
 	struct perf_addr_filter *filter;
 	unsigned int nr = 0;
 
-	list_for_each_entry(filter, filters, entry) {
+	list_for_each_entry (filter, filters, entry) {
 		if (!filter->size || filter->action == PERF_ADDR_FILTER_ACTION_START)
 			return -EOPNOTSUPP;
-		if (!filter->path.dentry &&
-		    (!kernel_address(filter->offset) ||
-		     !kernel_address(filter->offset + filter->size - 1)))
+		if (!filter->path.dentry && (!kernel_address(filter->offset) ||
+					     !kernel_address(filter->offset + filter->size - 1)))
 			return -EINVAL;
 		if (++nr > filter_hw->nr_addr_ranges)
 			return -EOPNOTSUPP;
@@ -92,7 +91,7 @@ void pt_filters_sync(struct perf_event *event)
 
 	if (!filters)
 		return;
-	list_for_each_entry(filter, &perf_event_addr_filters(event)->list, entry) {
+	list_for_each_entry (filter, &perf_event_addr_filters(event)->list, entry) {
 		u64 first = at[n].start, last = first + at[n].size - 1;
 
 		if (last < first) /* over the end of the address space */
@@ -106,9 +105,9 @@ void pt_filters_sync(struct perf_event *event)
 		}
 		filters->range[n].first = first;
 		filters->range[n].last = last;
-		filters->range[n].cfg = filter->action == PERF_ADDR_FILTER_ACTION_FILTER
-						? PT_ADDR_CFG_FILTER
-						: PT_ADDR_CFG_STOP;
+		filters->range[n].cfg = filter->action == PERF_ADDR_FILTER_ACTION_FILTER ?
+						PT_ADDR_CFG_FILTER :
+						PT_ADDR_CFG_STOP;
 		n++;
 	}
 	filters->nr = n;

@@ -17,14 +17,14 @@ enum {
 	PT_MSR_ADDR0_A = 0x580, /* then ADDR0_B, ADDR1_A, … */
 };
 
-#define PT_CTL_TRACEEN  0x00000001ull
-#define PT_CTL_CYCEN    0x00000002ull
-#define PT_CTL_OS       0x00000004ull
-#define PT_CTL_USR      0x00000008ull
-#define PT_CTL_TOPA     0x00000100ull
-#define PT_CTL_MTCEN    0x00000200ull
-#define PT_CTL_TSCEN    0x00000400ull
-#define PT_CTL_DISRETC  0x00000800ull
+#define PT_CTL_TRACEEN	0x00000001ull
+#define PT_CTL_CYCEN	0x00000002ull
+#define PT_CTL_OS	0x00000004ull
+#define PT_CTL_USR	0x00000008ull
+#define PT_CTL_TOPA	0x00000100ull
+#define PT_CTL_MTCEN	0x00000200ull
+#define PT_CTL_TSCEN	0x00000400ull
+#define PT_CTL_DISRETC	0x00000800ull
 #define PT_CTL_BRANCHEN 0x00002000ull
 
 /* ADDRn_CFG: what is traced, or where trace stops for good, is ADDRn_A to ADDRn_B. */
@@ -33,13 +33,13 @@ enum {
 #define PT_ADDR_CFG_FILTER    1ull
 #define PT_ADDR_CFG_STOP      2ull
 
-#define PT_STATUS_ERROR   0x10ull
+#define PT_STATUS_ERROR	  0x10ull
 #define PT_STATUS_STOPPED 0x20ull
 
 /* A ToPA entry: physical address from bit 12 up, log2 of the pages in bits 9:6, marks. */
-#define PT_ENTRY_END         0x01ull /* a link to another table */
-#define PT_ENTRY_INT         0x04ull
-#define PT_ENTRY_STOP        0x10ull
+#define PT_ENTRY_END	     0x01ull /* a link to another table */
+#define PT_ENTRY_INT	     0x04ull
+#define PT_ENTRY_STOP	     0x10ull
 #define PT_ENTRY_ORDER_SHIFT 6
 #define PT_ENTRY_ORDER_MAX   15
 

@@ -162,9 +162,9 @@ static enum act act_of(u64 status)
 	    (status & TRBE_SR_BSC_MASK) != TRBE_SR_BSC_FILLED)
 		return ACT_SPURIOUS;
 	/* J6: with the erratum the pointer may have gone on from base */
-	return trbe->overwrites_in_fill_mode || reg_read(TRBE_PTR) == reg_read(TRBE_BASER)
-		       ? ACT_WRAP
-		       : ACT_SPURIOUS;
+	return trbe->overwrites_in_fill_mode || reg_read(TRBE_PTR) == reg_read(TRBE_BASER) ?
+		       ACT_WRAP :
+		       ACT_SPURIOUS;
 }
 
 unsigned long trbe_update(struct perf_output_handle *handle)
@@ -251,8 +251,8 @@ bool trbe_interrupt(void)
 		go_on(handle, status);
 		break;
 	case ACT_FATAL:
-		pr_err_ratelimited("trbe: CPU %d: status %llx, address %llx\n",
-				   smp_processor_id(), status, reg_read(TRBE_PTR));
+		pr_err_ratelimited("trbe: CPU %d: status %llx, address %llx\n", smp_processor_id(),
+				   status, reg_read(TRBE_PTR));
 		stop_and_truncate(handle);
 		truncated = true;
 		break;

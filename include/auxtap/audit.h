@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The auditor: what a recording (perf.data, any AUX PMU) or the event log of a simulator tells of the
- * AUX protocol, held against the kernel's rules (docs/kernel-rules.md). Of trace only padding is read.
+ * The auditor: what a recording (perf.data, any AUX PMU) or the event log of a simulator tells of
+ * the AUX protocol, held against the kernel's rules (docs/kernel-rules.md). Of trace only padding
+ * is read.
  *
  * Thread safety: an audit belongs to one thread. Input is untrusted: memory is bounded by the
  * number of records, findings of one name by AUXTAP_AUDIT_KEPT.
@@ -15,13 +16,13 @@
 extern "C" {
 #endif
 
-#define AUXTAP_AUDIT_KEPT 1000 /* findings of one name; the others are only counted */
-#define AUXTAP_AUDIT_SKIDS 33  /* [0]: none; [n]: 2^(n-1) bytes to below 2^n; the last: more */
+#define AUXTAP_AUDIT_KEPT  1000 /* findings of one name; the others are only counted */
+#define AUXTAP_AUDIT_SKIDS 33	/* [0]: none; [n]: 2^(n-1) bytes to below 2^n; the last: more */
 
 enum auxtap_severity {
-	AUXTAP_FIGURE, /* worth knowing, nobody's fault */
+	AUXTAP_FIGURE,	   /* worth knowing, nobody's fault */
 	AUXTAP_KNOWN_LOSS, /* loss that the kernel tells, or that it is known not to tell */
-	AUXTAP_VIOLATION, /* what the rules exclude */
+	AUXTAP_VIOLATION,  /* what the rules exclude */
 };
 
 /* What is looked at; one line of the table in docs/audit.md for each. */
@@ -40,27 +41,31 @@ struct auxtap_finding {
 	int32_t cpu, tid;  /* of the ring; -1: none */
 	uint64_t time_ns;  /* 0: not known */
 	uint64_t nr_bytes; /* that it is about; 0: none, or not known */
-	const char *log;   /* path of the event log that file_off is of; NULL: it is of the recording */
+	/* path of the event log that file_off is of; NULL: it is of the recording */
+	const char *log;
 	char text[200];
 };
 
 /* What one ring (or a log) shows. */
 struct auxtap_audit_ring {
 	int32_t cpu, tid; /* -1: none; a ring is of a CPU or of a thread */
-	const char *log;  /* path of the event log that this is of; NULL: a ring of the recording */
-	bool overwrite;	  /* snapshots */
-	uint64_t nr_records, nr_bytes; /* AUX records and the bytes they tell of */
+	/* path of the event log that this is of; NULL: a ring of the recording */
+	const char *log;
+	bool overwrite;			  /* snapshots */
+	uint64_t nr_records, nr_bytes;	  /* AUX records and the bytes they tell of */
 	uint64_t nr_reads, nr_read_bytes; /* AUXTRACE records */
-	uint64_t first_off, last_end;  /* in the AUX stream, both of AUX records */
+	uint64_t first_off, last_end;	  /* in the AUX stream, both of AUX records */
 	uint64_t nr_truncated, nr_partial, nr_collision;
 	uint64_t nr_skipped_bytes; /* published without a record (D11) */
 	uint64_t nr_lost_records;  /* by LOST: records of any kind */
 	uint64_t nr_lost_bytes;	   /* log: lost, as the unit tells */
 	uint64_t nr_starts;	   /* ITRACE_START */
-	uint64_t nr_passed; /* records (log: marks) that passed a watermark, once however many */
+	/* records (log: marks) that passed a watermark, once however many */
+	uint64_t nr_passed;
 	uint64_t largest_unread; /* bytes: most that was read at once; log: largest lag */
 	uint64_t off_ns;	 /* from each truncation to the next record */
-	uint64_t skids[AUXTAP_AUDIT_SKIDS]; /* how far behind its watermark a record ended; log: interrupts */
+	/* how far behind its watermark a record ended; log: interrupts */
+	uint64_t skids[AUXTAP_AUDIT_SKIDS];
 };
 
 struct auxtap_audit_opts {
@@ -82,7 +87,8 @@ struct auxtap_audit; /* opaque */
  * auxtap_audit_log() for a unit's log.
  */
 AUXTAP_API int auxtap_audit_perfdata(struct auxtap_audit **audit, struct auxtap_perfdata *pd,
-				     const struct auxtap_audit_opts *opts, struct auxtap_error *err);
+				     const struct auxtap_audit_opts *opts,
+				     struct auxtap_error *err);
 /* An event log: docs/audit.md. -EINVAL: this is none; -errno of reading. */
 AUXTAP_API int auxtap_audit_log(struct auxtap_audit **audit, const char *path,
 				const struct auxtap_audit_opts *opts, struct auxtap_error *err);
@@ -91,31 +97,38 @@ AUXTAP_API void auxtap_audit_free(struct auxtap_audit *audit);
 /* Violations are there. */
 AUXTAP_API bool auxtap_audit_at_fault(const struct auxtap_audit *audit);
 /* In the order of the file within a ring, rings one after the other. NULL past the end. */
-AUXTAP_API const struct auxtap_finding *auxtap_audit_finding(const struct auxtap_audit *audit, size_t index);
-AUXTAP_API const struct auxtap_audit_ring *auxtap_audit_ring(const struct auxtap_audit *audit, size_t index);
+AUXTAP_API const struct auxtap_finding *auxtap_audit_finding(const struct auxtap_audit *audit,
+							     size_t index);
+AUXTAP_API const struct auxtap_audit_ring *auxtap_audit_ring(const struct auxtap_audit *audit,
+							     size_t index);
 /* All invariants, of logs and of recordings; NULL past the end. */
 AUXTAP_API const struct auxtap_invariant *auxtap_invariant(size_t index);
 /* How many findings of it there were, also those that were not kept. */
-AUXTAP_API uint64_t auxtap_audit_count(const struct auxtap_audit *audit, const struct auxtap_invariant *inv);
+AUXTAP_API uint64_t auxtap_audit_count(const struct auxtap_audit *audit,
+				       const struct auxtap_invariant *inv);
 
 /* Facts of the whole: what was recorded, and how the rings were set up. */
 struct auxtap_audit_facts {
-	const char *unit; /* "intel_pt", "arm_spe", "cs_etm", "intel_bts", "unknown"; a log's name */
+	/* "intel_pt", "arm_spe", "cs_etm", "intel_bts", "unknown"; a log's name */
+	const char *unit;
 	bool of_log;
 	size_t nr_unit_logs;
 	uint64_t aux_size, page_size; /* as judged by; 0: not known */
 	uint64_t watermark;	      /* 0: not known */
 	bool watermark_default;	      /* half of the buffer */
 	uint64_t nr_hw_ids, nr_lost_samples;
-	uint64_t nr_wakeups_noted; /* returns of poll(), by auxtap's recorder */
+	uint64_t nr_wakeups_noted;     /* returns of poll(), by auxtap's recorder */
 	uint64_t time_begin, time_end; /* ns */
 };
 AUXTAP_API const struct auxtap_audit_facts *auxtap_audit_facts(const struct auxtap_audit *audit);
 
 /* The whole audit as text, JSON or JUnit XML; path is what it is called in it. -EIO. */
-AUXTAP_API int auxtap_audit_print_text(const struct auxtap_audit *audit, const char *path, FILE *out);
-AUXTAP_API int auxtap_audit_print_json(const struct auxtap_audit *audit, const char *path, FILE *out);
-AUXTAP_API int auxtap_audit_print_junit(const struct auxtap_audit *audit, const char *path, FILE *out);
+AUXTAP_API int auxtap_audit_print_text(const struct auxtap_audit *audit, const char *path,
+				       FILE *out);
+AUXTAP_API int auxtap_audit_print_json(const struct auxtap_audit *audit, const char *path,
+				       FILE *out);
+AUXTAP_API int auxtap_audit_print_junit(const struct auxtap_audit *audit, const char *path,
+					FILE *out);
 
 #ifdef __cplusplus
 }

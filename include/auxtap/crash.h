@@ -20,11 +20,30 @@ enum auxtap_arch {
 
 /* Indices of x86-64 registers, numbered as <asm/perf_regs.h> does. */
 enum auxtap_reg_x86 {
-	AUXTAP_X86_AX, AUXTAP_X86_BX, AUXTAP_X86_CX, AUXTAP_X86_DX, AUXTAP_X86_SI,
-	AUXTAP_X86_DI, AUXTAP_X86_BP, AUXTAP_X86_SP, AUXTAP_X86_IP, AUXTAP_X86_FLAGS,
-	AUXTAP_X86_CS, AUXTAP_X86_SS, AUXTAP_X86_DS, AUXTAP_X86_ES, AUXTAP_X86_FS,
-	AUXTAP_X86_GS, AUXTAP_X86_R8, AUXTAP_X86_R9, AUXTAP_X86_R10, AUXTAP_X86_R11,
-	AUXTAP_X86_R12, AUXTAP_X86_R13, AUXTAP_X86_R14, AUXTAP_X86_R15,
+	AUXTAP_X86_AX,
+	AUXTAP_X86_BX,
+	AUXTAP_X86_CX,
+	AUXTAP_X86_DX,
+	AUXTAP_X86_SI,
+	AUXTAP_X86_DI,
+	AUXTAP_X86_BP,
+	AUXTAP_X86_SP,
+	AUXTAP_X86_IP,
+	AUXTAP_X86_FLAGS,
+	AUXTAP_X86_CS,
+	AUXTAP_X86_SS,
+	AUXTAP_X86_DS,
+	AUXTAP_X86_ES,
+	AUXTAP_X86_FS,
+	AUXTAP_X86_GS,
+	AUXTAP_X86_R8,
+	AUXTAP_X86_R9,
+	AUXTAP_X86_R10,
+	AUXTAP_X86_R11,
+	AUXTAP_X86_R12,
+	AUXTAP_X86_R13,
+	AUXTAP_X86_R14,
+	AUXTAP_X86_R15,
 	AUXTAP_X86_NR_REGS
 };
 
@@ -49,10 +68,10 @@ struct auxtap_regs {
 	uint64_t reg[AUXTAP_NR_REGS];
 };
 
-#define AUXTAP_CRASH_ADDR_VALID	   0x1 /* fault_addr is meaningful */
-#define AUXTAP_CRASH_CORE	   0x2 /* the signal's action dumps core */
-#define AUXTAP_CRASH_EMULATOR	   0x4 /* an emulator's limit, not the program's fault */
-#define AUXTAP_CRASH_HANDLED_FAULT 0x8 /* a synchronous fault went to a handler before */
+#define AUXTAP_CRASH_ADDR_VALID	   0x1	/* fault_addr is meaningful */
+#define AUXTAP_CRASH_CORE	   0x2	/* the signal's action dumps core */
+#define AUXTAP_CRASH_EMULATOR	   0x4	/* an emulator's limit, not the program's fault */
+#define AUXTAP_CRASH_HANDLED_FAULT 0x8	/* a synchronous fault went to a handler before */
 #define AUXTAP_CRASH_NO_MEMORY	   0x10 /* reading the program's memory was refused */
 
 struct auxtap_crash {
@@ -63,12 +82,15 @@ struct auxtap_crash {
 	int32_t si_code;
 	int32_t sender_pid; /* sender, for a signal sent by a process */
 	int32_t exit_status;
-	uint64_t fault_addr; /* si_addr */
-	uint64_t time; /* perf time, ns */
+	uint64_t fault_addr;	       /* si_addr */
+	uint64_t time;		       /* perf time, ns */
 	uint64_t fault_ip, fault_time; /* AUXTAP_CRASH_HANDLED_FAULT: the first such fault */
 	int32_t fault_signo, fault_tid;
 	char comm[16];
-	/* Not in older notes (size tells): SIGKILL because the session used more memory than this; 0: no. */
+	/*
+	 * Not in older notes (size tells): SIGKILL because the session used more memory than this;
+	 * 0: no.
+	 */
 	uint64_t limit_bytes;
 	/*
 	 * Not in older notes: SIGSEGV because the kernel could not write the frame of the program's

@@ -24,7 +24,8 @@ extern "C" {
 #define AUXTAP_EVENT_TRACE  0x020 /* tracing on or off */
 #define AUXTAP_EVENT_GAP    0x040
 #define AUXTAP_EVENT_MEM    0x080 /* a sampled load or store at ip: addr is what it went to */
-#define AUXTAP_EVENT_BLOCK  0x100 /* library only: a run of instructions without taken branch; may come in pieces */
+/* library only: a run of instructions without taken branch; may come in pieces */
+#define AUXTAP_EVENT_BLOCK 0x100
 
 enum auxtap_branch_kind {
 	AUXTAP_BRANCH_NONE,
@@ -47,29 +48,33 @@ struct auxtap_event {
 	uint64_t ip;   /* instruction, or source of a branch; 0 for a trace begin */
 	uint64_t addr; /* target of a branch, of a trace begin; 0: not known */
 	bool has_ip, has_addr;
-	bool trace_on;	     /* TRACE */
-	uint8_t insn_size;   /* INSN, BRANCH: bytes in insn[] */
+	bool trace_on;	   /* TRACE */
+	uint8_t insn_size; /* INSN, BRANCH: bytes in insn[] */
 	uint8_t insn[15];
 	enum auxtap_isa isa; /* of the instruction at ip */
-	uint32_t nr_insns;   /* BLOCK: instructions in [ip, addr]; else instructions since the last event */
-	uint32_t depth;	     /* CALL, RETURN: call depth; meaningful between gaps */
-	const char *comm;    /* owned by the decoder; NULL */
-	/* Arm SPE, whose events are samples: which of these are known (AUXTAP_SPE_HAS_… of spe.h) */
+	/* BLOCK: instructions in [ip, addr]; else instructions since the last event */
+	uint32_t nr_insns;
+	uint32_t depth;	  /* CALL, RETURN: call depth; meaningful between gaps */
+	const char *comm; /* owned by the decoder; NULL */
+	/*
+	 * Arm SPE, whose events are samples: which of these are known (AUXTAP_SPE_HAS_… of spe.h)
+	 */
 	uint32_t spe_has;
 	uint16_t lat_total, lat_issue, lat_xlat; /* cycles */
 	uint8_t op_class, op;
 	uint64_t phys, spe_events, source;
 	struct auxtap_gap gap; /* GAP */
-	char text[96];	     /* GAP: detail ("no image /lib/x.so", libipt's words) */
+	char text[96];	       /* GAP: detail ("no image /lib/x.so", libipt's words) */
 };
 
 struct auxtap_decode_opts {
 	size_t size;
 	uint32_t events; /* mask of AUXTAP_EVENT_… wanted; others are not computed */
 	uint64_t time_start, time_stop; /* perf time, ns; stop 0: no end */
-	int32_t tid;	     /* -1: all */
-	int cpu;	     /* -1: all */
-	unsigned int jobs; /* threads; 0: one a CPU, at most 8. What is decoded does not depend on it */
+	int32_t tid;			/* -1: all */
+	int cpu;			/* -1: all */
+	/* threads; 0: one a CPU, at most 8. What is decoded does not depend on it */
+	unsigned int jobs;
 };
 
 struct auxtap_decoder; /* opaque */
@@ -77,8 +82,7 @@ struct auxtap_decoder; /* opaque */
 /* pd and images must outlive the decoder; images are filled from the file's sideband. */
 AUXTAP_API int auxtap_decoder_open(struct auxtap_decoder **dec, struct auxtap_perfdata *pd,
 				   struct auxtap_image_set *images,
-				   const struct auxtap_decode_opts *opts,
-				   struct auxtap_error *err);
+				   const struct auxtap_decode_opts *opts, struct auxtap_error *err);
 
 /* A folder with a CoreSight snapshot (snapshot.ini); its dumps of memory become images. */
 AUXTAP_API int auxtap_decoder_open_snapshot(struct auxtap_decoder **dec, const char *dir,
@@ -91,18 +95,21 @@ AUXTAP_API bool auxtap_is_snapshot(const char *dir);
 /* A raw stream without a container; of the CPU's facts Arm SPE and ETM need none. */
 struct auxtap_raw_opts {
 	size_t size;
-	const char *family; /* "pt", "spe", "etm" */
+	const char *family;			 /* "pt", "spe", "etm" */
 	int cpu_family, cpu_model, cpu_stepping; /* 0 0 0: unknown */
-	const char *const *sideband; /* files of raw records; the first is primary */
+	const char *const *sideband;		 /* files of raw records; the first is primary */
 	unsigned int nr_sideband;
 	uint64_t sample_type;
 	uint64_t time_shift, time_mult, time_zero;
 	/* For times between time stamps (CYC, MTC); 0: not known. */
-	uint8_t mtc_freq; /* IA32_RTIT_CTL[17:14] */
-	uint8_t nom_freq; /* MSR_PLATFORM_INFO[15:8] */
+	uint8_t mtc_freq;			 /* IA32_RTIT_CTL[17:14] */
+	uint8_t nom_freq;			 /* MSR_PLATFORM_INFO[15:8] */
 	uint32_t cpuid_0x15_eax, cpuid_0x15_ebx; /* TSC : crystal clock is ebx : eax */
-	uint64_t tsc_offset; /* added to a time stamp before it becomes perf's time */
-	/* ETM: .ini files with the registers of the trace units, as a CoreSight snapshot has them. */
+	/* added to a time stamp before it becomes perf's time */
+	uint64_t tsc_offset;
+	/*
+	 * ETM: .ini files with the registers of the trace units, as a CoreSight snapshot has them.
+	 */
 	const char *const *etm_configs;
 	unsigned int nr_etm_configs;
 	/* "source_data" (one unit's bytes), "coresight" (frames) …; NULL: source_data. */
@@ -113,7 +120,10 @@ AUXTAP_API int auxtap_decoder_open_raw(struct auxtap_decoder **dec, const char *
 				       struct auxtap_image_set *images,
 				       const struct auxtap_decode_opts *opts,
 				       struct auxtap_error *err);
-/* Next event: within a thread in execution order, between threads by time, ties by tid. 1, 0 at the end, negative. */
+/*
+ * Next event: within a thread in execution order, between threads by time, ties by tid. 1, 0 at the
+ * end, negative.
+ */
 AUXTAP_API int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *ev,
 				   struct auxtap_error *err);
 AUXTAP_API void auxtap_decoder_close(struct auxtap_decoder *dec);
@@ -125,7 +135,10 @@ struct auxtap_decode_summary {
 AUXTAP_API void auxtap_decoder_summary(const struct auxtap_decoder *dec,
 				       struct auxtap_decode_summary *sum);
 
-/* Libraries that decode, with their versions: 0 "libipt 2.0.5", 1 "OpenCSD 1.3.3"; then NULL. Static. */
+/*
+ * Libraries that decode, with their versions: 0 "libipt 2.0.5", 1 "OpenCSD 1.3.3"; then NULL.
+ * Static.
+ */
 AUXTAP_API const char *auxtap_decode_library(unsigned int index);
 
 /* ---- packets ---- */
@@ -135,22 +148,25 @@ struct auxtap_packet {
 	uint64_t offset; /* in the stream */
 	uint8_t size;
 	uint8_t bytes[16];
-	char text[384]; /* "tip.pge 3: 0000000000400511" */
+	char text[384];	  /* "tip.pge 3: 0000000000400511" */
 	const char *name; /* "tip.pge" */
 	bool has_ip;
 	uint64_t ip;
 };
-/* Calls fn for each packet; undecodable stretches are reported with name "error" and libipt's words. */
+/*
+ * Calls fn for each packet; undecodable stretches are reported with name "error" and libipt's
+ * words.
+ */
 AUXTAP_API int auxtap_pt_packets(const void *trace, size_t size, uint64_t offset,
-				 int (*fn)(void *ctx, const struct auxtap_packet *pkt),
-				 void *ctx, struct auxtap_error *err);
+				 int (*fn)(void *ctx, const struct auxtap_packet *pkt), void *ctx,
+				 struct auxtap_error *err);
 
 /* ---- report ---- */
 
 struct auxtap_report_opts {
 	size_t size;
 	bool colour;
-	unsigned int width; /* columns; 0: 100 */
+	unsigned int width;	  /* columns; 0: 100 */
 	unsigned int nr_branches; /* last branches shown; 0: 16 */
 	unsigned int nr_calls;	  /* lines of the call tree; 0: at most 40, without the start-up */
 	const char *sysroot;

@@ -17,7 +17,7 @@ extern "C" {
 #define AUXTAP_OFFSET_NONE UINT64_MAX
 
 #if defined(__GNUC__)
-#define AUXTAP_API __attribute__((visibility("default")))
+#define AUXTAP_API		 __attribute__((visibility("default")))
 #define AUXTAP_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #else
 #define AUXTAP_API
@@ -39,18 +39,20 @@ struct auxtap_error {
 	char todo[256];
 };
 
-#define AUXTAP_ERROR_INIT                                                                \
-	{                                                                                \
-		.cpu = -1, .offset = AUXTAP_OFFSET_NONE                                  \
+#define AUXTAP_ERROR_INIT                               \
+	{                                               \
+		.cpu = -1, .offset = AUXTAP_OFFSET_NONE \
 	}
 
-/* Fill *err (may be NULL), clear its offset, cpu and todo; returns code, so that a caller can return it. */
+/*
+ * Fill *err (may be NULL), clear its offset, cpu and todo; returns code, so that a caller can
+ * return it.
+ */
 AUXTAP_API int auxtap_error_set(struct auxtap_error *err, int code, const char *what,
 				const char *why_fmt, ...) AUXTAP_PRINTF(4, 5);
 /* The same with a byte offset; why should name the offset too, it is printed alone. */
 AUXTAP_API int auxtap_error_set_at(struct auxtap_error *err, int code, const char *what,
-				   uint64_t offset, const char *why_fmt, ...)
-	AUXTAP_PRINTF(5, 6);
+				   uint64_t offset, const char *why_fmt, ...) AUXTAP_PRINTF(5, 6);
 /* Add what the user can do. Call after auxtap_error_set(). */
 AUXTAP_API void auxtap_error_todo(struct auxtap_error *err, const char *fmt, ...)
 	AUXTAP_PRINTF(2, 3);

@@ -24,17 +24,19 @@ enum auxtap_gap_cause {
 	AUXTAP_GAP_TRACE_OFF,	 /* execution that was not traced (filters, untraced exec) */
 	AUXTAP_GAP_NO_IMAGE,	 /* executed code whose bytes are not available */
 	AUXTAP_GAP_DECODE_ERROR, /* the trace contradicts itself or its image */
-	AUXTAP_GAP_UNCOUNTED,	 /* known code ran on, how often is not recorded; callers stay known */
-	AUXTAP_GAP_DISCARDED,	 /* snapshot: no trace is kept of threads that had ended */
-	AUXTAP_GAP_MAPS_CHANGED, /* code of one of two programs or libraries; the time is too coarse */
+	/* known code ran on, how often is not recorded; callers stay known */
+	AUXTAP_GAP_UNCOUNTED,
+	AUXTAP_GAP_DISCARDED, /* snapshot: no trace is kept of threads that had ended */
+	/* code of one of two programs or libraries; the time is too coarse */
+	AUXTAP_GAP_MAPS_CHANGED,
 	AUXTAP_GAP_NR_CAUSES
 };
 
 /* Times are perf time (ns); 0..0 where unknown. */
 struct auxtap_gap {
 	enum auxtap_gap_cause cause;
-	int cpu;	   /* -1: not known or not bound to a CPU */
-	int32_t pid, tid;  /* -1: not known */
+	int cpu;	  /* -1: not known or not bound to a CPU */
+	int32_t pid, tid; /* -1: not known */
 	uint64_t time_begin, time_end;
 	uint64_t nr_bytes; /* trace bytes lost; meaningless unless exact or > 0 (then: at least) */
 	int exact;	   /* nr_bytes is the true size */

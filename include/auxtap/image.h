@@ -31,10 +31,11 @@ struct auxtap_image_info {
 	enum auxtap_image_state state;
 	uint8_t build_id[20], build_id_size; /* as recorded, or else as found */
 	uint8_t found_build_id[20], found_build_id_size;
-	uint64_t nr_insns;	/* executed in it, as decoded so far */
-	uint64_t nr_gaps;	/* gaps because it is missing */
-	bool denied;		/* missing: the owner of the recording may not read the file */
-	bool changed;		/* different: no build-id was recorded; another inode, or written later */
+	uint64_t nr_insns; /* executed in it, as decoded so far */
+	uint64_t nr_gaps;  /* gaps because it is missing */
+	bool denied;	   /* missing: the owner of the recording may not read the file */
+	/* different: no build-id was recorded; another inode, or written later */
+	bool changed;
 };
 
 struct auxtap_image_set_opts {
@@ -48,14 +49,18 @@ AUXTAP_API int auxtap_image_set_new(struct auxtap_image_set **set,
 				    const struct auxtap_image_set_opts *opts,
 				    struct auxtap_error *err);
 AUXTAP_API void auxtap_image_set_free(struct auxtap_image_set *set);
-/* For lack of memory an image's bytes, symbols or lines were not read: what was printed lacks them. */
+/*
+ * For lack of memory an image's bytes, symbols or lines were not read: what was printed lacks them.
+ */
 AUXTAP_API bool auxtap_image_set_no_memory(const struct auxtap_image_set *set);
 
-/* A mapping of pid appears at 'time' (0: was always there): [addr, addr+len) shows name from pgoff on. */
+/*
+ * A mapping of pid appears at 'time' (0: was always there): [addr, addr+len) shows name from pgoff
+ * on.
+ */
 AUXTAP_API int auxtap_image_set_map(struct auxtap_image_set *set, pid_t pid, uint64_t time,
-				    uint64_t addr, uint64_t len, uint64_t pgoff,
-				    const char *name, const uint8_t *build_id,
-				    unsigned int build_id_size);
+				    uint64_t addr, uint64_t len, uint64_t pgoff, const char *name,
+				    const uint8_t *build_id, unsigned int build_id_size);
 /* Raw bytes of a file at addr for every process (--image). */
 AUXTAP_API int auxtap_image_set_raw(struct auxtap_image_set *set, const char *path,
 				    uint64_t file_off, uint64_t len, uint64_t addr,
@@ -65,8 +70,8 @@ AUXTAP_API int auxtap_image_set_fork(struct auxtap_image_set *set, pid_t parent,
 AUXTAP_API int auxtap_image_set_exec(struct auxtap_image_set *set, pid_t pid, uint64_t time);
 
 /* Code bytes; the count, 0 where nothing is mapped, -ENOENT where the image is missing. */
-AUXTAP_API ssize_t auxtap_image_set_read(struct auxtap_image_set *set, pid_t pid,
-					 uint64_t time, uint64_t addr, void *buf, size_t size);
+AUXTAP_API ssize_t auxtap_image_set_read(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+					 uint64_t addr, void *buf, size_t size);
 
 /* One inlining level or function of an address. Strings are owned by the set. */
 struct auxtap_frame {
@@ -74,13 +79,13 @@ struct auxtap_frame {
 	uint64_t symbol_off;
 	const char *file; /* source file; NULL */
 	unsigned int line;
-	bool inlined;	  /* this frame was inlined into the next one */
+	bool inlined; /* this frame was inlined into the next one */
 };
 
 struct auxtap_location {
-	const char *image;    /* name; NULL: unknown mapping */
-	uint64_t image_off;   /* ELF address in the image, for "module+offset" */
-	unsigned int nr_frames; /* at least 1 when image is set; innermost first */
+	const char *image;		/* name; NULL: unknown mapping */
+	uint64_t image_off;		/* ELF address in the image, for "module+offset" */
+	unsigned int nr_frames;		/* at least 1 when image is set; innermost first */
 	struct auxtap_frame frames[64]; /* of more only the innermost 63 and the outermost */
 };
 
@@ -97,8 +102,8 @@ AUXTAP_API int auxtap_image_set_symbol(struct auxtap_image_set *set, pid_t pid, 
 struct auxtap_range {
 	uint64_t start, end;
 	uint64_t time_begin, time_last;
-	const char *image;  /* name; NULL: unknown mapping */
-	const char *symbol; /* demangled; NULL: none covers the address */
+	const char *image;    /* name; NULL: unknown mapping */
+	const char *symbol;   /* demangled; NULL: none covers the address */
 	uint64_t image_base;  /* an address less this is its image_off */
 	uint64_t symbol_base; /* and less this its symbol_off */
 };
@@ -121,10 +126,12 @@ AUXTAP_API int auxtap_disassemble_as(struct auxtap_image_set *set, enum auxtap_i
 /* The same of x86. */
 AUXTAP_API int auxtap_disassemble(struct auxtap_image_set *set, uint64_t addr, const void *code,
 				  size_t code_size, char *buf, size_t size);
-/* "mov (%rax),%eax"; AT&T syntax as objdump's default. Returns the length of the instruction or -errno. */
-AUXTAP_API int auxtap_image_set_disassemble(struct auxtap_image_set *set, pid_t pid,
-					    uint64_t time, uint64_t addr, char *buf,
-					    size_t size);
+/*
+ * "mov (%rax),%eax"; AT&T syntax as objdump's default. Returns the length of the instruction or
+ * -errno.
+ */
+AUXTAP_API int auxtap_image_set_disassemble(struct auxtap_image_set *set, pid_t pid, uint64_t time,
+					    uint64_t addr, char *buf, size_t size);
 AUXTAP_API size_t auxtap_image_set_count(const struct auxtap_image_set *set);
 AUXTAP_API int auxtap_image_set_info(const struct auxtap_image_set *set, size_t index,
 				     struct auxtap_image_info *info);

@@ -47,12 +47,12 @@ enum auxtap_user_record {
 /* PERF_RECORD_AUXTRACE: the header is followed by 'size' bytes of trace, padded to 8. */
 struct auxtap_auxtrace {
 	struct perf_event_header header; /* .size covers this struct only */
-	uint64_t size;	    /* bytes of trace that follow, padding included */
-	uint64_t offset;    /* of the first byte in the AUX stream (head_abs) */
-	uint64_t reference; /* unique for the buffer */
-	uint32_t idx;	    /* queue number */
-	uint32_t tid;	    /* (u32)-1: per CPU */
-	uint32_t cpu;	    /* (u32)-1: per thread */
+	uint64_t size;			 /* bytes of trace that follow, padding included */
+	uint64_t offset;		 /* of the first byte in the AUX stream (head_abs) */
+	uint64_t reference;		 /* unique for the buffer */
+	uint32_t idx;			 /* queue number */
+	uint32_t tid;			 /* (u32)-1: per CPU */
+	uint32_t cpu;			 /* (u32)-1: per thread */
 	uint32_t reserved;
 };
 
@@ -144,8 +144,9 @@ struct auxtap_perfdata_info {
 	enum auxtap_perfdata_form form;
 	uint64_t data_off, data_size; /* 0 size and unfinished: up to the end of the file */
 	bool unfinished;	      /* the recorder never wrote the header's final sizes */
-	uint64_t uncommitted; /* unfinished: bytes behind data_size, which no commit covers; not read */
-	bool features_damaged;	      /* the table of features lies beyond the end: none is read */
+	/* unfinished: bytes behind data_size, which no commit covers; not read */
+	uint64_t uncommitted;
+	bool features_damaged; /* the table of features lies beyond the end: none is read */
 	uint32_t nr_attrs;
 	uint64_t features[4]; /* bitmap of feature sections present */
 };
@@ -164,9 +165,12 @@ AUXTAP_API bool auxtap_perfdata_owner(const struct auxtap_perfdata *pd, uid_t *u
 AUXTAP_API const char *auxtap_perfdata_path(const struct auxtap_perfdata *pd);
 AUXTAP_API const struct auxtap_perfdata_info *
 auxtap_perfdata_info(const struct auxtap_perfdata *pd);
-/* NULL past the end. In pipe mode attributes appear as their records are read; open() pre-scans, so all are there. */
-AUXTAP_API const struct auxtap_perfdata_attr *
-auxtap_perfdata_attr(const struct auxtap_perfdata *pd, uint32_t index);
+/*
+ * NULL past the end. In pipe mode attributes appear as their records are read; open() pre-scans, so
+ * all are there.
+ */
+AUXTAP_API const struct auxtap_perfdata_attr *auxtap_perfdata_attr(const struct auxtap_perfdata *pd,
+								   uint32_t index);
 
 /*
  * Next record in file order. 1: *rec is filled; 0: end of data; negative: the data is damaged
@@ -183,8 +187,7 @@ AUXTAP_API void auxtap_perfdata_rewind(struct auxtap_perfdata *pd);
  * record at the first call. Same returns as auxtap_perfdata_next(); damage ends the index,
  * is reported once at the end and by err.
  */
-AUXTAP_API int auxtap_perfdata_next_sorted(struct auxtap_perfdata *pd,
-					   struct auxtap_record *rec,
+AUXTAP_API int auxtap_perfdata_next_sorted(struct auxtap_perfdata *pd, struct auxtap_record *rec,
 					   struct auxtap_error *err);
 AUXTAP_API void auxtap_perfdata_rewind_sorted(struct auxtap_perfdata *pd);
 
@@ -192,7 +195,10 @@ AUXTAP_API void auxtap_perfdata_rewind_sorted(struct auxtap_perfdata *pd);
 AUXTAP_API ssize_t auxtap_perfdata_pread(struct auxtap_perfdata *pd, void *buf, size_t size,
 					 uint64_t offset);
 
-/* All AUXTRACE buffers of the file in file order; scanned from the records at the first call. Owned by the reader. */
+/*
+ * All AUXTRACE buffers of the file in file order; scanned from the records at the first call. Owned
+ * by the reader.
+ */
 struct auxtap_perfdata_aux {
 	struct auxtap_auxtrace head; /* as in the file */
 	uint64_t trace_off;	     /* file offset of the bytes */
@@ -202,11 +208,17 @@ AUXTAP_API int auxtap_perfdata_auxtraces(struct auxtap_perfdata *pd,
 					 const struct auxtap_perfdata_aux **aux, size_t *nr,
 					 struct auxtap_error *err);
 
-/* The AUXTRACE_INFO record: its type and u64 array; -ENOENT where the file has none. Owned by the reader. */
+/*
+ * The AUXTRACE_INFO record: its type and u64 array; -ENOENT where the file has none. Owned by the
+ * reader.
+ */
 AUXTAP_API int auxtap_perfdata_auxtrace_info(struct auxtap_perfdata *pd, uint32_t *type,
 					     const uint64_t **priv, size_t *nr_priv);
 
-/* Feature section or HEADER_FEATURE record number 'feature' (perf's HEADER_…): bytes owned by the reader; -ENOENT. */
+/*
+ * Feature section or HEADER_FEATURE record number 'feature' (perf's HEADER_…): bytes owned by the
+ * reader; -ENOENT.
+ */
 AUXTAP_API int auxtap_perfdata_feature(struct auxtap_perfdata *pd, unsigned int feature,
 				       const void **data, size_t *size);
 AUXTAP_API const char *auxtap_perfdata_feature_name(unsigned int feature);
@@ -214,8 +226,8 @@ AUXTAP_API const char *auxtap_perfdata_feature_name(unsigned int feature);
 /* One line of the build-id table (feature 2, BUILD_ID records, MMAP2 build ids excluded). */
 struct auxtap_build_id {
 	int32_t pid;
-	uint16_t misc;	 /* PERF_RECORD_MISC_KERNEL / USER / … */
-	uint8_t size;	 /* bytes used in id */
+	uint16_t misc; /* PERF_RECORD_MISC_KERNEL / USER / … */
+	uint8_t size;  /* bytes used in id */
 	uint8_t id[20];
 	const char *filename;
 };
@@ -238,26 +250,34 @@ enum auxtap_note_type {
 	AUXTAP_NOTE_READER,	 /* struct auxtap_reader_note, then its waits */
 };
 
-/* How the reader of one ring was woken: one of these for each return of poll() that found something new. */
+/*
+ * How the reader of one ring was woken: one of these for each return of poll() that found something
+ * new.
+ */
 struct auxtap_reader_wait {
-	uint64_t time_ns;	      /* in the clock of the records, as near as the recorder knows it */
+	/* in the clock of the records, as near as the recorder knows it */
+	uint64_t time_ns;
 	uint64_t aux_head, data_head; /* as they stood behind the return */
 	uint64_t aux_tail;	      /* what had been read before */
 	uint64_t flags;		      /* AUXTAP_WAIT_… */
 };
 #define AUXTAP_WAIT_WOKEN 0x1 /* poll() said so of this ring; else it was another, or the time */
-#define AUXTAP_WAIT_STOPPED 0x2 /* since the last one the reader has seen truncations, or the area full */
-#define AUXTAP_WAIT_LAST 0x4 /* no return: the reader's end */
+/* since the last one the reader has seen truncations, or the area full */
+#define AUXTAP_WAIT_STOPPED 0x2
+#define AUXTAP_WAIT_LAST    0x4 /* no return: the reader's end */
 
 struct auxtap_reader_note {
 	int32_t cpu, tid; /* of the ring; -1: none */
 	uint64_t aux_size, data_size;
 	uint64_t aux_watermark, data_watermark; /* AUX: as asked for, 0: half; data: as in effect */
-	uint64_t emulated; /* 1: not by a kernel */
-	uint64_t nr_waits; /* in all; the note has the first of them */
+	uint64_t emulated;			/* 1: not by a kernel */
+	uint64_t nr_waits;			/* in all; the note has the first of them */
 };
 
-/* Calls fn for every note in the file, in order; stops at and returns fn's non-zero result. No notes: 0. */
+/*
+ * Calls fn for every note in the file, in order; stops at and returns fn's non-zero result. No
+ * notes: 0.
+ */
 AUXTAP_API int auxtap_perfdata_notes(struct auxtap_perfdata *pd,
 				     int (*fn)(void *ctx, uint32_t type, const void *data,
 					       size_t size),
@@ -275,8 +295,8 @@ struct auxtap_perfdata_writer; /* opaque */
  * After a failed write every call fails alike; finish then still makes a whole file of what
  * was committed, and returns the failure.
  */
-AUXTAP_API int auxtap_perfdata_writer_create(struct auxtap_perfdata_writer **w,
-					     const char *path, struct auxtap_error *err);
+AUXTAP_API int auxtap_perfdata_writer_create(struct auxtap_perfdata_writer **w, const char *path,
+					     struct auxtap_error *err);
 /* name as shown by perf ("intel_pt//u"). Returns the attribute's index. */
 AUXTAP_API int auxtap_perfdata_writer_add_attr(struct auxtap_perfdata_writer *w,
 					       const struct perf_event_attr *attr,
@@ -287,30 +307,27 @@ AUXTAP_API int auxtap_perfdata_writer_add_id(struct auxtap_perfdata_writer *w, i
 AUXTAP_API int auxtap_perfdata_writer_begin(struct auxtap_perfdata_writer *w,
 					    struct auxtap_error *err);
 /* One whole record (header->size bytes), given in two parts so that a ring's wrap needs no copy. */
-AUXTAP_API int auxtap_perfdata_writer_record(struct auxtap_perfdata_writer *w,
-					     const void *part1, size_t size1,
-					     const void *part2, size_t size2,
+AUXTAP_API int auxtap_perfdata_writer_record(struct auxtap_perfdata_writer *w, const void *part1,
+					     size_t size1, const void *part2, size_t size2,
 					     struct auxtap_error *err);
 /* head->size is computed (size1 + size2 padded to 8), header filled in. */
 AUXTAP_API int auxtap_perfdata_writer_auxtrace(struct auxtap_perfdata_writer *w,
 					       const struct auxtap_auxtrace *head,
-					       const void *part1, size_t size1,
-					       const void *part2, size_t size2,
-					       struct auxtap_error *err);
+					       const void *part1, size_t size1, const void *part2,
+					       size_t size2, struct auxtap_error *err);
 /*
  * The same in pieces, for a reader that gives room back while it writes: nr_bytes in all, then
  * exactly so many in calls of _bytes, nothing else in between. A piece that failed fails the file.
  */
 AUXTAP_API int auxtap_perfdata_writer_auxtrace_begin(struct auxtap_perfdata_writer *w,
 						     const struct auxtap_auxtrace *head,
-						     uint64_t nr_bytes,
-						     struct auxtap_error *err);
+						     uint64_t nr_bytes, struct auxtap_error *err);
 AUXTAP_API int auxtap_perfdata_writer_auxtrace_bytes(struct auxtap_perfdata_writer *w,
 						     const void *bytes, size_t size,
 						     struct auxtap_error *err);
-AUXTAP_API int auxtap_perfdata_writer_auxtrace_info(struct auxtap_perfdata_writer *w,
-						    uint32_t type, const uint64_t *priv,
-						    size_t nr_priv, struct auxtap_error *err);
+AUXTAP_API int auxtap_perfdata_writer_auxtrace_info(struct auxtap_perfdata_writer *w, uint32_t type,
+						    const uint64_t *priv, size_t nr_priv,
+						    struct auxtap_error *err);
 /* PERF_RECORD_FINISHED_ROUND, then commit: the header's data size covers all that was written. */
 AUXTAP_API int auxtap_perfdata_writer_round(struct auxtap_perfdata_writer *w,
 					    struct auxtap_error *err);

@@ -32,7 +32,9 @@ struct auxtap_ring {
 	uint64_t aux_overrun; /* bytes a head claimed beyond what the area can hold */
 };
 
-/* A piece of a buffer: at most two parts because of the wrap. Never copied, points into the ring. */
+/*
+ * A piece of a buffer: at most two parts because of the wrap. Never copied, points into the ring.
+ */
 struct auxtap_span {
 	uint64_t offset_abs; /* of part1[0] */
 	const void *part1;
@@ -41,12 +43,17 @@ struct auxtap_span {
 	size_t size2;
 };
 
-/* page: the mapping of control page + data; aux may be NULL. -EINVAL: sizes not a power of two, or beyond the mapping. */
+/*
+ * page: the mapping of control page + data; aux may be NULL. -EINVAL: sizes not a power of two, or
+ * beyond the mapping.
+ */
 AUXTAP_API int auxtap_ring_init(struct auxtap_ring *ring, void *page, size_t page_mapping_size,
 				const void *aux, size_t aux_size, bool aux_overwrite,
 				struct auxtap_error *err);
 
-/* Where the writer is in the data ring. A reader that stops there is done, however fast the writer. */
+/*
+ * Where the writer is in the data ring. A reader that stops there is done, however fast the writer.
+ */
 AUXTAP_API uint64_t auxtap_ring_data_head(const struct auxtap_ring *ring);
 
 /* Where the kernel says that the writer is in the AUX area. */

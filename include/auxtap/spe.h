@@ -15,22 +15,23 @@ extern "C" {
 #endif
 
 enum auxtap_spe_packet_type {
-	AUXTAP_SPE_PAD, /* one byte */
+	AUXTAP_SPE_PAD,	      /* one byte */
 	AUXTAP_SPE_ALIGNMENT, /* payload: what the next packet's offset is a multiple of */
 	AUXTAP_SPE_END,
 	AUXTAP_SPE_TIMESTAMP, /* payload: ticks of the generic timer */
-	AUXTAP_SPE_ADDRESS, /* index: enum auxtap_spe_address */
-	AUXTAP_SPE_COUNTER, /* index: enum auxtap_spe_counter; payload: cycles */
-	AUXTAP_SPE_CONTEXT, /* index: the exception level, 1 or 2, of CONTEXTIDR */
+	AUXTAP_SPE_ADDRESS,   /* index: enum auxtap_spe_address */
+	AUXTAP_SPE_COUNTER,   /* index: enum auxtap_spe_counter; payload: cycles */
+	AUXTAP_SPE_CONTEXT,   /* index: the exception level, 1 or 2, of CONTEXTIDR */
 	AUXTAP_SPE_OPERATION, /* index: enum auxtap_spe_class; payload: the subclass, 8 bits */
-	AUXTAP_SPE_EVENTS, /* payload: mask, 1 << enum auxtap_spe_event */
-	AUXTAP_SPE_SOURCE, /* payload: where the data came from; means what the CPU's maker says */
+	AUXTAP_SPE_EVENTS,    /* payload: mask, 1 << enum auxtap_spe_event */
+	/* payload: where the data came from; means what the CPU's maker says */
+	AUXTAP_SPE_SOURCE,
 };
 
 enum auxtap_spe_address {
 	AUXTAP_SPE_ADDR_PC,
 	AUXTAP_SPE_ADDR_TARGET, /* of the sampled branch */
-	AUXTAP_SPE_ADDR_VIRT, /* of the data */
+	AUXTAP_SPE_ADDR_VIRT,	/* of the data */
 	AUXTAP_SPE_ADDR_PHYS,
 	AUXTAP_SPE_ADDR_PREV_TARGET, /* of the branch before */
 };
@@ -38,12 +39,12 @@ enum auxtap_spe_address {
 enum auxtap_spe_counter {
 	AUXTAP_SPE_LAT_TOTAL, /* from dispatch to completion */
 	AUXTAP_SPE_LAT_ISSUE, /* from dispatch to issue */
-	AUXTAP_SPE_LAT_XLAT, /* of the translation of the address */
+	AUXTAP_SPE_LAT_XLAT,  /* of the translation of the address */
 };
 
 enum auxtap_spe_class {
 	AUXTAP_SPE_OTHER,
-	AUXTAP_SPE_LDST, /* loads, stores, atomics */
+	AUXTAP_SPE_LDST,   /* loads, stores, atomics */
 	AUXTAP_SPE_BRANCH, /* and exception returns */
 };
 
@@ -74,8 +75,8 @@ enum auxtap_spe_event {
 
 struct auxtap_spe_packet {
 	enum auxtap_spe_packet_type type;
-	uint8_t index; /* see the types */
-	uint8_t size; /* bytes, header included */
+	uint8_t index;	  /* see the types */
+	uint8_t size;	  /* bytes, header included */
 	uint64_t payload; /* as it stands; an address has tag or level in its top byte */
 };
 
@@ -83,7 +84,8 @@ struct auxtap_spe_packet {
 AUXTAP_API int auxtap_spe_packet(const void *trace, size_t size, struct auxtap_spe_packet *pkt);
 
 /* "LD GP-REG": as stock perf words it. Returns the length, less than size. */
-AUXTAP_API size_t auxtap_spe_packet_text(const struct auxtap_spe_packet *pkt, char *text, size_t size);
+AUXTAP_API size_t auxtap_spe_packet_text(const struct auxtap_spe_packet *pkt, char *text,
+					 size_t size);
 
 /*
  * "L2 cache": what a CPU means by a data source, by its MIDR_EL1 (variant and revision do not
@@ -121,18 +123,19 @@ AUXTAP_API int auxtap_spe_packets(const void *trace, size_t size, uint64_t offse
 
 struct auxtap_spe_record {
 	uint64_t offset; /* of its first packet, or of what is none, in the stream */
-	uint32_t size; /* to the end of its last packet */
-	uint32_t has; /* mask of AUXTAP_SPE_HAS_…: other fields are 0 */
+	uint32_t size;	 /* to the end of its last packet */
+	uint32_t has;	 /* mask of AUXTAP_SPE_HAS_…: other fields are 0 */
 	/* addresses as auxtap_spe_address() gives them */
 	uint64_t pc, target, virt, phys, prev_target;
 	uint8_t pc_el, target_el; /* exception levels */
-	bool pc_ns; /* the PC is one of the non-secure state */
-	uint8_t tag; /* of the data's address: its top byte */
-	uint8_t op_class, op; /* enum auxtap_spe_class; the operation packet's byte */
+	bool pc_ns;		  /* the PC is one of the non-secure state */
+	uint8_t tag;		  /* of the data's address: its top byte */
+	uint8_t op_class, op;	  /* enum auxtap_spe_class; the operation packet's byte */
 	uint8_t context_el;
-	uint32_t context; /* CONTEXTIDR: a thread's number if the kernel was built so */
+	/* CONTEXTIDR: a thread's number if the kernel was built so */
+	uint32_t context;
 	uint16_t lat_total, lat_issue, lat_xlat; /* cycles */
-	uint64_t events; /* mask, 1 << enum auxtap_spe_event */
+	uint64_t events;			 /* mask, 1 << enum auxtap_spe_event */
 	uint64_t source, timestamp;
 	const char *error; /* why no record, a static text */
 };

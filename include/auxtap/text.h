@@ -24,8 +24,9 @@ AUXTAP_API unsigned int auxtap_text_printable(const char *text, size_t len);
 AUXTAP_API bool auxtap_text_is_safe(const char *text, size_t len);
 
 /*
- * Copies text[0..len) with each byte that must not be printed as the four characters \xNN. Writes at
- * most size bytes, the NUL among them, and no part of a sequence; returns the length without the NUL.
+ * Copies text[0..len) with each byte that must not be printed as the four characters \xNN. Writes
+ * at most size bytes, the NUL among them, and no part of a sequence; returns the length without the
+ * NUL.
  */
 AUXTAP_API size_t auxtap_text_escape(char *out, size_t size, const char *text, size_t len);
 

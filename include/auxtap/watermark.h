@@ -45,11 +45,12 @@ struct auxtap_unit_bus {
 
 /* What is asked of the unit: from the configuration. */
 struct auxtap_unit_setup {
-	uint64_t skid_bytes;   /* trace that comes between the mark and its interrupt */
-	uint32_t align;	       /* of the write pointer; Arm: as its ID register tells */
-	uint32_t record_bytes; /* trace is made of pieces of this size, many at a call; arm_spe: records */
-	uint32_t max_record;   /* arm_spe: as PMSIDR tells */
-	uint32_t errata;       /* AUXTAP_ERRATUM_… */
+	uint64_t skid_bytes; /* trace that comes between the mark and its interrupt */
+	uint32_t align;	     /* of the write pointer; Arm: as its ID register tells */
+	/* trace is made of pieces of this size, many at a call; arm_spe: records */
+	uint32_t record_bytes;
+	uint32_t max_record; /* arm_spe: as PMSIDR tells */
+	uint32_t errata;     /* AUXTAP_ERRATUM_… */
 };
 #define AUXTAP_ERRATUM_OVERWRITE 0x1 /* trbe: writes over its begin after a fill (J6) */
 #define AUXTAP_ERRATUM_BEYOND	 0x2 /* trbe: writes up to a page behind its limit (J2) */
@@ -92,9 +93,10 @@ struct auxtap_trace_unit {
 	 * than 0 (arm_spe: a whole number of records). bytes may be NULL, see store(). *taken: how
 	 * many of them were dealt with, 1 to nr_bytes. Returns how many of those were stored: the
 	 * first ones, in their order, padding not counted. The others are lost: a unit that loses
-	 * some and then stores again returns in between. What is left is asked again. After each call the laboratory knows how
-	 * late it is: so a unit whose interrupt line goes up calls irq() and returns at that byte,
-	 * with *taken saying which it is. Bytes that a stopped unit loses count as well.
+	 * some and then stores again returns in between. What is left is asked again. After each
+	 * call the laboratory knows how late it is: so a unit whose interrupt line goes up calls
+	 * irq() and returns at that byte, with *taken saying which it is. Bytes that a stopped unit
+	 * loses count as well.
 	 */
 	uint64_t (*produce)(void *unit, const uint8_t *bytes, uint64_t nr_bytes, uint64_t *taken);
 	/*
@@ -113,35 +115,38 @@ AUXTAP_API const struct auxtap_trace_unit *auxtap_trace_unit_find(const char *dr
 /* ---- a configuration ---- */
 
 struct auxtap_watermark_config {
-	size_t size;		/* of this struct */
-	const char *driver;	/* "intel_pt", "arm_spe", "trbe" */
+	size_t size;			      /* of this struct */
+	const char *driver;		      /* "intel_pt", "arm_spe", "trbe" */
 	const struct auxtap_trace_unit *unit; /* NULL: the driver's own */
-	const char *kernel;	/* auxtap_watermark_kernel() */
-	const char *fault;	/* of auxtap_watermark_faults; NULL: none */
-	uint64_t page_size;	/* 4096, 16384, 65536 */
-	uint64_t nr_pages;	/* of the AUX area: a power of two */
-	uint64_t watermark;	/* attr.aux_watermark, bytes; 0: the kernel's choice (C2) */
-	uint64_t data_pages;	/* of the data ring: a power of two, or 0 */
-	int snapshot;		/* the area is overwritten */
-	int cpu;		/* 0 … 7: where the program runs */
-	int max_order;		/* log2 of the largest free run of pages (C5); -1: as large as wanted */
+	const char *kernel;		      /* auxtap_watermark_kernel() */
+	const char *fault;		      /* of auxtap_watermark_faults; NULL: none */
+	uint64_t page_size;		      /* 4096, 16384, 65536 */
+	uint64_t nr_pages;		      /* of the AUX area: a power of two */
+	/* attr.aux_watermark, bytes; 0: the kernel's choice (C2) */
+	uint64_t watermark;
+	uint64_t data_pages; /* of the data ring: a power of two, or 0 */
+	int snapshot;	     /* the area is overwritten */
+	int cpu;	     /* 0 … 7: where the program runs */
+	/* log2 of the largest free run of pages (C5); -1: as large as wanted */
+	int max_order;
 	struct auxtap_unit_setup setup;
-	uint64_t rate;		/* trace, bytes a second */
+	uint64_t rate;		     /* trace, bytes a second */
 	uint64_t burst_ns, pause_ns; /* rate for so long, nothing for so long; 0: always */
 	/* or how much trace there is when: until time_ns comes rate; sorted; NULL: as above */
 	const struct auxtap_watermark_rate {
 		uint64_t time_ns, rate;
-	} *rates;
+	} * rates;
 	size_t nr_rates;
 	uint64_t irq_latency_ns, irq_jitter_ns; /* from the line to the driver; jitter on top */
-	uint64_t reader_latency_ns, reader_jitter_ns; /* from the wakeup to its first read */
-	uint64_t read_bytes;	/* what it takes at a time; 0: all */
-	uint64_t reader_rate;	/* bytes a second; 0: at once */
-	uint64_t switch_ns;	/* the program is switched out for a moment so often; 0: never */
+	/* from the wakeup to its first read */
+	uint64_t reader_latency_ns, reader_jitter_ns;
+	uint64_t read_bytes;  /* what it takes at a time; 0: all */
+	uint64_t reader_rate; /* bytes a second; 0: at once */
+	uint64_t switch_ns;   /* the program is switched out for a moment so often; 0: never */
 	uint64_t seed;
-	uint64_t max_bytes;	/* trace to be made; 0: no limit, then one of the next two */
+	uint64_t max_bytes; /* trace to be made; 0: no limit, then one of the next two */
 	uint64_t max_transactions, max_ns;
-	int contents;		/* bytes are stored and looked at, not only positions */
+	int contents; /* bytes are stored and looked at, not only positions */
 };
 
 /* All fields as the demonstration has them, for a driver (its page size and records). */
@@ -176,37 +181,38 @@ struct auxtap_invariant_info {
 	const char *rules; /* of docs/kernel-rules.md */
 	const char *text;  /* one sentence */
 };
-AUXTAP_API const struct auxtap_invariant_info *auxtap_invariant_info(enum auxtap_watermark_invariant inv);
+AUXTAP_API const struct auxtap_invariant_info *
+auxtap_invariant_info(enum auxtap_watermark_invariant inv);
 
 /* Why trace was lost. */
 enum auxtap_watermark_loss {
-	AUXTAP_LOSS_STOPPED,   /* the unit had stopped at its limit, the interrupt was on its way */
-	AUXTAP_LOSS_NO_ROOM,   /* no transaction was open: the reader had not read */
-	AUXTAP_LOSS_FAULT,     /* the unit stopped by itself */
+	AUXTAP_LOSS_STOPPED, /* the unit had stopped at its limit, the interrupt was on its way */
+	AUXTAP_LOSS_NO_ROOM, /* no transaction was open: the reader had not read */
+	AUXTAP_LOSS_FAULT,   /* the unit stopped by itself */
 	AUXTAP_NR_LOSSES
 };
 AUXTAP_API const char *auxtap_watermark_loss_name(enum auxtap_watermark_loss loss);
 
 /* What happens, in order of time; for time lines and pictures. */
 enum auxtap_watermark_what {
-	AUXTAP_WM_BEGIN,     /* a transaction: a: head, b: room, c: wakeup (aux_wakeup + W) */
-	AUXTAP_WM_REFUSED,   /* no transaction: a: head */
-	AUXTAP_WM_MARKS,     /* a: where the interrupt is due, b: where the unit must stop (both
-				absolute; UINT64_MAX: none) */
-	AUXTAP_WM_SKIP,      /* padding: a: from, b: bytes */
-	AUXTAP_WM_MARK,      /* the write pointer is at the mark: a: position */
-	AUXTAP_WM_IRQ_LINE,  /* a: write pointer */
-	AUXTAP_WM_IRQ,	     /* the driver's turn: a: write pointer */
-	AUXTAP_WM_END,	     /* a: offset, b: bytes, c: flags (PERF_AUX_FLAG_…) */
-	AUXTAP_WM_RECORD,    /* as the reader will see it: a: offset, b: bytes, c: flags */
+	AUXTAP_WM_BEGIN,       /* a transaction: a: head, b: room, c: wakeup (aux_wakeup + W) */
+	AUXTAP_WM_REFUSED,     /* no transaction: a: head */
+	AUXTAP_WM_MARKS,       /* a: where the interrupt is due, b: where the unit must stop (both
+				  absolute; UINT64_MAX: none) */
+	AUXTAP_WM_SKIP,	       /* padding: a: from, b: bytes */
+	AUXTAP_WM_MARK,	       /* the write pointer is at the mark: a: position */
+	AUXTAP_WM_IRQ_LINE,    /* a: write pointer */
+	AUXTAP_WM_IRQ,	       /* the driver's turn: a: write pointer */
+	AUXTAP_WM_END,	       /* a: offset, b: bytes, c: flags (PERF_AUX_FLAG_…) */
+	AUXTAP_WM_RECORD,      /* as the reader will see it: a: offset, b: bytes, c: flags */
 	AUXTAP_WM_RECORD_LOST, /* the same, and the data ring had no room */
-	AUXTAP_WM_WAKEUP,    /* a: head */
-	AUXTAP_WM_READ,	     /* a: new tail, b: bytes */
-	AUXTAP_WM_REENABLE,  /* by the reader */
-	AUXTAP_WM_LOSS,	     /* over: a: bytes, b: enum auxtap_watermark_loss, c: ns it took */
-	AUXTAP_WM_SWITCH,    /* a: 1: the program runs, 0: it does not */
-	AUXTAP_WM_VIOLATION, /* a: enum auxtap_watermark_invariant, b: position where something is, c: where it
-				should be (UINT64_MAX: the text has it); text */
+	AUXTAP_WM_WAKEUP,      /* a: head */
+	AUXTAP_WM_READ,	       /* a: new tail, b: bytes */
+	AUXTAP_WM_REENABLE,    /* by the reader */
+	AUXTAP_WM_LOSS,	       /* over: a: bytes, b: enum auxtap_watermark_loss, c: ns it took */
+	AUXTAP_WM_SWITCH,      /* a: 1: the program runs, 0: it does not */
+	AUXTAP_WM_VIOLATION, /* a: enum auxtap_watermark_invariant, b: position where something is,
+				c: where it should be (UINT64_MAX: the text has it); text */
 	AUXTAP_WM_FINDING,   /* known, and not against the rules of this kernel; text */
 	AUXTAP_WM_STATUS,    /* what is in the unit's registers, as a driver reads them, at an
 				interrupt, where the unit is switched on, and where bits that the
@@ -225,7 +231,7 @@ struct auxtap_watermark_event {
 /* The least skid that is counted in a bucket: 16 single bytes, then 8 buckets for each doubling. */
 AUXTAP_API uint64_t auxtap_skid_bucket_from(unsigned int bucket);
 
-#define AUXTAP_WM_VIOLATIONS 8 /* kept with their text; the others are counted */
+#define AUXTAP_WM_VIOLATIONS 8	  /* kept with their text; the others are counted */
 #define AUXTAP_WM_ENOUGH     1000 /* violations that end a run */
 struct auxtap_watermark_result {
 	int refused; /* the kernel or the driver does not take this configuration */
@@ -236,12 +242,13 @@ struct auxtap_watermark_result {
 	/* bytes. produced = stored + sum of lost; head = recorded + skipped + record_lost */
 	uint64_t produced, stored, recorded, skipped, record_lost, head;
 	uint64_t lost[AUXTAP_NR_LOSSES];
-	uint64_t untold;	 /* of lost: the kernel has no flag for it */
-	uint64_t max_lag;	 /* largest head - tail */
+	uint64_t untold;  /* of lost: the kernel has no flag for it */
+	uint64_t max_lag; /* largest head - tail */
 	/* marks, over all transactions: from the watermark (aux_wakeup + W) to the mark */
 	int64_t mark_min, mark_max;
-	uint64_t nr_marks, nr_marks_behind; /* behind head: the interrupt comes a lap later at best */
-	uint64_t skid_max;	 /* bytes from the mark to the driver's turn */
+	/* behind head: the interrupt comes a lap later at best */
+	uint64_t nr_marks, nr_marks_behind;
+	uint64_t skid_max;		     /* bytes from the mark to the driver's turn */
 	uint64_t skids[AUXTAP_SKID_BUCKETS]; /* how often it was how much */
 	uint64_t nr_violations, by_invariant[AUXTAP_NR_INVARIANTS];
 	struct auxtap_watermark_violation {
@@ -258,8 +265,8 @@ struct auxtap_watermark_result {
 enum auxtap_watermark_verdict {
 	AUXTAP_WM_PASS,
 	AUXTAP_WM_FAIL,	       /* an invariant does not hold */
-	AUXTAP_WM_NO_PROGRESS, /* more is lost than the configuration explains: no other invariant than
-				  AUXTAP_INV_PROGRESS is broken, or nothing is stored */
+	AUXTAP_WM_NO_PROGRESS, /* more is lost than the configuration explains: no other invariant
+				  than AUXTAP_INV_PROGRESS is broken, or nothing is stored */
 	AUXTAP_WM_NOT_RUN,     /* refused */
 };
 AUXTAP_API enum auxtap_watermark_verdict
@@ -269,19 +276,20 @@ auxtap_watermark_verdict(const struct auxtap_watermark_result *result);
  * Runs one configuration to its end. on_event may be NULL. 0: done, see result; -EINVAL: a value
  * is impossible (err says which and what is allowed); -EBUSY; -ENOMEM.
  */
-AUXTAP_API int auxtap_watermark_run(
-	const struct auxtap_watermark_config *config,
-	void (*on_event)(void *ctx, const struct auxtap_watermark_event *event), void *ctx,
-	struct auxtap_watermark_result *result, struct auxtap_error *err);
+AUXTAP_API int
+auxtap_watermark_run(const struct auxtap_watermark_config *config,
+		     void (*on_event)(void *ctx, const struct auxtap_watermark_event *event),
+		     void *ctx, struct auxtap_watermark_result *result, struct auxtap_error *err);
 
 /* ---- the standard sweep ---- */
 
 #define AUXTAP_SWEEP_AREAS	16 /* 2, 4, 8, … 65536 pages */
 #define AUXTAP_SWEEP_WATERMARKS 64 /* fractions of the area; bytes, pages and what is neither */
-#define AUXTAP_SWEEP_READERS	4  /* latency: none, 1/8, 1/2, twice the time in which the area fills */
+/* latency: none, 1/8, 1/2, twice the time in which the area fills */
+#define AUXTAP_SWEEP_READERS 4
 /*
- * One configuration of it, each index from 0; the kernel is the defaults'. Drivers and page sizes of
- * the standard sweep: auxtap_sweep_machines.
+ * One configuration of it, each index from 0; the kernel is the defaults'. Drivers and page sizes
+ * of the standard sweep: auxtap_sweep_machines.
  */
 AUXTAP_API void auxtap_watermark_sweep_config(struct auxtap_watermark_config *config,
 					      const char *driver, uint64_t page_size,
@@ -306,13 +314,15 @@ struct auxtap_explore_result {
 	int refused;
 	char refusal[160];
 	uint64_t nr_states, nr_steps; /* steps: from each state, all that can happen */
-	uint64_t nr_cut; /* steps not followed: padding has moved the positions by more than two bytes */
-	unsigned int depth;	      /* longest of the shortest paths */
-	int complete;		      /* 0: max_states was reached, the rest is not known */
+	/* steps not followed: padding has moved the positions by more than two bytes */
+	uint64_t nr_cut;
+	unsigned int depth; /* longest of the shortest paths */
+	int complete;	    /* 0: max_states was reached, the rest is not known */
 	int violated;
 	enum auxtap_watermark_invariant invariant;
 	char text[200];
-	char path[4096];     /* the shortest way to it, an action a letter; see below. "": too long */
+	/* the shortest way to it, an action a letter; see below. "": too long */
+	char path[4096];
 	uint64_t nr_findings; /* steps with what is known and not against this kernel's rules */
 	char finding[200];
 	uint64_t nr_unmapped; /* states of them in which the area was unmapped as well */
@@ -320,30 +330,29 @@ struct auxtap_explore_result {
 				own watch, a timer, brings it back */
 };
 /* p: a piece of trace; i: the interrupt reaches the driver; s: switched out, or in; r: the reader
- * reads a piece; a: all; e: it enables the event again, if that is needed, and sleeps; w: its watch;
- * u, the last: the area is unmapped, and the program scheduled in between its last two steps (D2). In
- * worlds of more than AUXTAP_EXPLORE_UNMAP states only in the first ones: it takes a world of its own
- * each. */
+ * reads a piece; a: all; e: it enables the event again, if that is needed, and sleeps; w: its
+ * watch; u, the last: the area is unmapped, and the program scheduled in between its last two steps
+ * (D2). In worlds of more than AUXTAP_EXPLORE_UNMAP states only in the first ones: it takes a world
+ * of its own each. */
 #define AUXTAP_EXPLORE_UNMAP	  10000
 #define AUXTAP_EXPLORE_UNMAP_SOME 1000
 AUXTAP_API int auxtap_watermark_explore(const struct auxtap_watermark_config *config,
-					uint64_t max_states,
-					struct auxtap_explore_result *result,
+					uint64_t max_states, struct auxtap_explore_result *result,
 					struct auxtap_error *err);
 /* Plays a path, with its events. Violations are in result. */
-AUXTAP_API int auxtap_watermark_play(
-	const struct auxtap_watermark_config *config, const char *path,
-	void (*on_event)(void *ctx, const struct auxtap_watermark_event *event), void *ctx,
-	struct auxtap_watermark_result *result, struct auxtap_error *err);
+AUXTAP_API int
+auxtap_watermark_play(const struct auxtap_watermark_config *config, const char *path,
+		      void (*on_event)(void *ctx, const struct auxtap_watermark_event *event),
+		      void *ctx, struct auxtap_watermark_result *result, struct auxtap_error *err);
 
 /* ---- the zoo ---- */
 
 struct auxtap_watermark_fault {
 	const char *name;
-	const char *text;	      /* what is wrong, one sentence */
+	const char *text;			/* what is wrong, one sentence */
 	enum auxtap_watermark_invariant caught; /* by this one */
-	const char *drivers;	      /* it applies to: names, separated by blanks */
-	int silicon;		      /* of the unit or the interrupt; 0: of the kernel */
+	const char *drivers;			/* it applies to: names, separated by blanks */
+	int silicon;				/* of the unit or the interrupt; 0: of the kernel */
 };
 /* Ended by a NULL name. */
 AUXTAP_API extern const struct auxtap_watermark_fault auxtap_watermark_faults[];
@@ -368,24 +377,25 @@ struct auxtap_live_record {
 
 struct auxtap_live_opts {
 	size_t size;
-	const char *event; /* as perf spells it: "intel_pt//u"; what the PMU takes, whatever it is called */
-	int cpu;	   /* whose trace unit: the event is of the CPU, not of a program */
+	/* as perf spells it: "intel_pt//u"; what the PMU takes, whatever it is called */
+	const char *event;
+	int cpu; /* whose trace unit: the event is of the CPU, not of a program */
 	enum auxtap_live_reader reader;
-	uint64_t max_bytes;  /* of trace; then the event is switched off */
-	uint64_t max_ns;     /* whatever was traced by then */
-	uint64_t max_skid;   /* bytes that an interrupt may come behind its mark */
-	const char *path;    /* the capture, perf.data */
+	uint64_t max_bytes; /* of trace; then the event is switched off */
+	uint64_t max_ns;    /* whatever was traced by then */
+	uint64_t max_skid;  /* bytes that an interrupt may come behind its mark */
+	const char *path;   /* the capture, perf.data */
 	/* Each AUX record and what was expected of it. May be NULL. */
 	void (*on_record)(void *ctx, const struct auxtap_live_record *record);
 	void *ctx;
 };
 
 struct auxtap_live_result {
-	int refused, refusal; /* by the kernel, with this errno */
+	int refused, refusal;	    /* by the kernel, with this errno */
 	char expected_refusal[160]; /* by the model; empty: none */
 	uint64_t nr_records, nr_bytes, nr_truncated, nr_reads, nr_enabled;
 	uint64_t nr_wakeups, nr_expected_wakeups; /* a reader that is busy sees several as one */
-	uint64_t skid_max; /* bytes from a mark to the end of its record */
+	uint64_t skid_max;			  /* bytes from a mark to the end of its record */
 	int agrees;
 	char text[256]; /* the first thing that the kernel did otherwise than expected */
 };

@@ -32,7 +32,7 @@ static void bus_irq(void *ctx)
 	(void)ctx;
 }
 
-static const struct pt_output_bus bus = { NULL, bus_phys, bus_irq };
+static const struct pt_output_bus bus = {NULL, bus_phys, bus_irq};
 
 /* Per mille: jcc, direct jmp, call and ret in pairs, indirect. */
 struct mix {
@@ -106,7 +106,9 @@ static double run(struct pt_unit *unit, unsigned long nr)
 
 int main(int argc, char **argv)
 {
-	static const u64 base = RTIT_CTL_TRACEEN | RTIT_CTL_USR | RTIT_CTL_BRANCHEN | RTIT_CTL_TSCEN;
+	static const u64 base =
+		RTIT_CTL_TRACEEN | RTIT_CTL_USR | RTIT_CTL_BRANCHEN | RTIT_CTL_TSCEN;
+	/* clang-format off */
 	const struct mix mixes[] = {
 		{ "jcc", 1000, 0, 0, base | RTIT_CTL_DISRETC },
 		{ "mixed", 700, 100, 180, base | RTIT_CTL_DISRETC },
@@ -115,8 +117,12 @@ int main(int argc, char **argv)
 		  7ull << RTIT_CTL_MTC_RANGE_SHIFT },
 		{ "mixed-cyc", 700, 100, 180, base | RTIT_CTL_DISRETC | RTIT_CTL_CYCEN },
 	};
-	const struct pt_unit_config config = { .tsc = &tsc, .tsc_ctc_n = 2, .tsc_ctc_d = 1,
-					       .core_bus_ratio = 20, .max_nonturbo_ratio = 20 };
+	/* clang-format on */
+	const struct pt_unit_config config = {.tsc = &tsc,
+					      .tsc_ctc_n = 2,
+					      .tsc_ctc_d = 1,
+					      .core_bus_ratio = 20,
+					      .max_nonturbo_ratio = 20};
 	unsigned long nr = argc > 1 ? strtoul(argv[1], NULL, 0) : 50000000;
 
 	for (size_t i = 0; i < sizeof(mixes) / sizeof(mixes[0]); i++) {

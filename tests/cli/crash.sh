@@ -2,8 +2,9 @@
 # The crash programs under one source (first argument; a64: those for AArch64, as auxtap runs them
 # by itself): each report names the right function and line, shows the calls before it, and is
 # the golden one once addresses, counts of library code and numbers of processes are masked.
-# UPDATE=1 writes the golden files anew. Under ptrace not those that take the most steps, unless there is
-# no qemu or AUXTAP_LONG is set: emu/test_ptrace and test_error_exitcode run such deaths under ptrace.
+# UPDATE=1 writes the golden files anew. Under ptrace not those that take the most steps, unless
+# there is no qemu or AUXTAP_LONG is set: emu/test_ptrace and test_error_exitcode run such deaths
+# under ptrace.
 . "$(dirname "$0")/lib.sh"
 . "$SRC/tests/cli/mask_report.sh"
 source=$1

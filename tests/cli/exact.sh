@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Exactness under one source (first argument): plain, without return compression, with CYC and
-# MTC, and with AUX areas so small that they wrap and truncate. Unless AUXTAP_LONG is set, some programs
-# only plain, and with ptrace small inputs.
+# MTC, and with AUX areas so small that they wrap and truncate. Unless AUXTAP_LONG is set, some
+# programs only plain, and with ptrace small inputs.
 . "$(dirname "$0")/lib.sh"
 source=$1
 s=(--source "$source")

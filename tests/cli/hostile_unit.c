@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A trace unit that is wrong, made of one that is right: honest.c, which test_trace_unit.sh writes from
- * examples/. HOSTILE says what is wrong; 0: nothing.
+ * A trace unit that is wrong, made of one that is right: honest.c, which test_trace_unit.sh writes
+ * from examples/. HOSTILE says what is wrong; 0: nothing.
  */
 #include "honest.c"
 
@@ -41,7 +41,8 @@ static int hostile_store(void *ctx, uint64_t addr, const uint8_t *bytes, uint64_
 	return inner.store(ctx, addr, bytes ? own : NULL, nr);
 }
 
-static void *hostile_create(const struct auxtap_unit_bus *bus, const struct auxtap_unit_setup *setup)
+static void *hostile_create(const struct auxtap_unit_bus *bus,
+			    const struct auxtap_unit_setup *setup)
 {
 	inner = outer = *bus;
 	outer.store = hostile_store;

@@ -14,8 +14,8 @@ trap 'rm -rf "$WORK"' EXIT
 cd "$WORK" || exit 1
 failures=0
 
-# Whether this is a build with the address sanitizer. (Symbols do not tell: auxtap itself contains the names
-# that it looks for in programs.)
+# Whether this is a build with the address sanitizer. (Symbols do not tell: auxtap itself contains
+# the names that it looks for in programs.)
 sanitized() { grep -q '^CMAKE_C_FLAGS:.*-fsanitize=address' "$BIN/../CMakeCache.txt" 2>/dev/null; }
 # Such a build runs less where other tests or builds cover the rest, unless AUXTAP_LONG is set.
 short_of_sanitizers() { [ -z "${AUXTAP_LONG:-}" ] && sanitized; }

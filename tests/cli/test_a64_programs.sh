@@ -68,7 +68,8 @@ for program in recursion pac_plt; do
 		/^ +[0-9a-f]+:/ { sub(":", "", $1); print substr($1, length($1) - 2), name }' | sort -u >judge
 	comm -23 named judge >wrong
 	[ -s wrong ] && fail "$program: objdump names no such entry: $(head -n 3 wrong)"
-	# (glibc knows no signed pointers of linkage tables: pac_plt dies in its first call, and on a
+	# (glibc knows no signed pointers of linkage tables: pac_plt dies in its first call, and on
+	# a
 	# CPU with FEAT_FPAC, as qemu 10 has, already in the entry's authentication)
 	[ "$(grep -c '__libc_start_main@plt' named)" -ge 3 ] || fail "$program: $(cat named)"
 done

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A long option may be abbreviated as getopt_long allows, and then acts exactly as its full name: the
-# same output and the same exit status, in every command that looks at its options more than once.
+# A long option may be abbreviated as getopt_long allows, and then acts exactly as its full name:
+# the same output and the same exit status, in every command that looks at its options more than
+# once.
 . "$(dirname "$0")/lib.sh"
 
 # run FILE ARGUMENT...: output, errors and status into FILE
@@ -10,8 +11,8 @@ run() {
 	"$AUXTAP" "$@" >"$file" 2>&1 </dev/null
 	echo "exit $?" >>"$file"
 }
-# same DIFFERENT ARGUMENT... / ARGUMENT...: the command line after the '/' does what the one before it
-# does; where DIFFERENT is not '-', that is something else than 'auxtap DIFFERENT' does
+# same DIFFERENT ARGUMENT... / ARGUMENT...: the command line after the '/' does what the one before
+# it does; where DIFFERENT is not '-', that is something else than 'auxtap DIFFERENT' does
 same() {
 	local different=$1 full=()
 	shift

@@ -35,7 +35,8 @@ damaged 'collision truncated' 0 spe.data flags 6 8
 audit 1 'larger-than-buffer past-limit truncated' --aux-size 4096 --page 4096 spe.data
 
 # ---- files made line by line ----
-# I5, I7: a slow reader: the last piece of a page is padding, over two reads, and at the end of the file
+# I5, I7: a slow reader: the last piece of a page is padding, over two reads, and at the end of the
+# file
 cat >made.txt <<'EOF'
 aux 0 100 0 8192
 aux 0 200 8192 4096
@@ -79,7 +80,8 @@ KIND='pt 16384' OPTIONS=
 made truncated 0 ''
 made 'no-progress truncated' 1 's/^aux 0 200.*/&\naux 0 201 16384 0 1/'
 made truncated 0 's/^aux 0 190.*/aux 0 190 16384 100\ntrace 0 16384 100\naux 0 195 16484 0 1/; s/ 200 16384/ 200 16484/; s/ 210 16384/ 210 16484/; $s/16384/16484/'
-# D21: what is truncated is off until the reader has read; what the driver tries at once does not count
+# D21: what is truncated is off until the reader has read; what the driver tries at once does not
+# count
 cat >made.txt <<'EOF'
 aux 0 100 0 16384 1
 aux 0 110 16384 0 1

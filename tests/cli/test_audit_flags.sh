@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The auditor: flags that must not be there, and losses that are known although their flag was cleared.
+# The auditor: flags that must not be there, and losses that are known although their flag was
+# cleared.
 . "$(dirname "$0")/lib.sh"
 . "$SRC/tests/cli/audit.sh"
 
@@ -11,8 +12,9 @@ f = fs[0]
 assert eval(sys.argv[2]), fs' "$@" || fail "$*: $(cat json)"
 }
 
-# H8: PT stops at the end of a page; H6: a begin that finds too little space is truncated anywhere, with no
-# bytes; H11: offset and size in an area that is overwritten are no positions; before 4.12 a hole was TRUNCATED
+# H8: PT stops at the end of a page; H6: a begin that finds too little space is truncated anywhere,
+# with no bytes; H11: offset and size in an area that is overwritten are no positions; before 4.12 a
+# hole was TRUNCATED
 cat >made.txt <<'END'
 aux 0 100 0 8192 1
 trace 0 0 8192
@@ -105,7 +107,8 @@ made 'noted-loss truncated' 0 '$s/$/\ngap 1 0 -1 200 77/; 3s/ 1$//; s/^capture/#
 
 # real recordings: the flags are cleared, and all else is as it was
 flags() { python3 "$SRC/tests/tools/aux_flags.py" "$@" >changed || fail "aux_flags $*: $(cat changed)"; }
-# cleared FILE FLAGS NAME N: all of them, and the first alone; each is a violation of this name, at its record
+# cleared FILE FLAGS NAME N: all of them, and the first alone; each is a violation of this name, at
+# its record
 cleared() {
 	local n
 	for n in '' 0; do

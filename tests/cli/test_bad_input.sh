@@ -66,7 +66,8 @@ for command in decode report dump; do
 	done
 done
 
-# ---- a recorder that was killed: all that was committed is decoded, and that it was killed is told ----
+# ---- a recorder that was killed: all that was committed is decoded, and that it was killed is told
+# ----
 "$AUXTAP" record --source "$source" -m 32,4 -o killed -- sh -c 'echo $$ >program.pid; i=0; while :; do i=$((i + 1)); done' >/dev/null 2>err </dev/null &
 pid=$!
 wait_for eval '[ "$(stat -c %s killed)" -gt 60000 ]'
@@ -136,7 +137,8 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=64k tmpfs small 2>/dev/null; t
 	grep -q MMAP2 out || fail "full disk: nothing was kept"
 	"$AUXTAP" report small/data >out 2>&1 || fail "full disk: report fails: $(tail -n 1 out)"
 	umount small
-	# the list of executed addresses leaves room; the trace is whole, and says the same as far as it goes
+	# the list of executed addresses leaves room; the trace is whole, and says the same as far
+	# as it goes
 	mount -t tmpfs -o size=2m tmpfs small
 	"$AUXTAP" record --backend emulated --source qemu -m 128,8192 -o data --truth small/truth -- \
 		sh -c "i=0; while [ \$i -lt 2000 ]; do i=\$((i + 1)); done; echo ended >$WORK/ended2" 2>err

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # cs_etm files of real hardware: every byte that an AUX record tells of is listed as packets of the
-# CPU's trace ID, and decode tells what it cannot: images, trace that is not in the file, truncation.
+# CPU's trace ID, and decode tells what it cannot: images, trace that is not in the file,
+# truncation.
 source "$(dirname "$0")/lib.sh"
 traces=$AUXTAP_TRACES/coresight-perfdata
 [ -d "$traces" ] || skip "no real traces in '$AUXTAP_TRACES' (set AUXTAP_TRACES)"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# auxtap decode on a bare trace of five instructions: whole output in each format, options, exit statuses.
+# auxtap decode on a bare trace of five instructions: whole output in each format, options, exit
+# statuses.
 . "$(dirname "$0")/lib.sh"
 
 # 1000: nop; nop; jne 1000; call 1010; 1009: jmp *%rax; ... 1010: nop; ret
@@ -91,8 +92,8 @@ same sideband 'prog                   8             1000' decode --raw pt --imag
 	--sideband sideband --sample-type 0x86 --events insn -F comm,tid,ip one
 "$AUXTAP" dump --raw pt:cpu=6/85/4 --sideband sideband --sample-type 0x86 one >out || fail "dump --sideband: status $?"
 grep -q 'COMM 7/8 cpu 2 time 0.000000100: 7/8 exec prog' out || fail "dump --sideband: $(cat out)"
-# Switches of a CPU whose number no record has (TID, TIME): they count. 8 runs, then 9 from time 5000 on;
-# the trace has its time stamps at 0x1000 and 0x2000.
+# Switches of a CPU whose number no record has (TID, TIME): they count. 8 runs, then 9 from time
+# 5000 on; the trace has its time stamps at 0x1000 and 0x2000.
 ids() { printf "\\x$1\\0\\0\\0\\x$1\\0\\0\\0\\x$2\\x$3\\0\\0\\0\\0\\0\\0"; }
 switch() { printf '\x0f\0\0\0\x00\x20\x20\0'"\\x$1\\0\\0\\0\\x$1\\0\\0\\0"; ids "$2" "$3" "$4"; } # out, to $1
 comm() { printf '\x03\0\0\0\0\0\x28\0'"\\x$1\\0\\0\\0\\x$1\\0\\0\\0"'task\0\0\0\0'; ids "$1" 01 00; }
@@ -104,7 +105,8 @@ one_cpu=(decode --raw pt --image "$WORK/code@0x1000" --sideband switches --sampl
 want=$(printf '%s\n' '8 1000' '9 1000')
 got=$("$AUXTAP" "${one_cpu[@]}" 0x6 "${clock[@]}" --events insn -F tid,ip two | sed -E 's/^ +//; s/ +/ /g' | grep ' 1000$')
 [ "$got" = "$want" ] || fail "switches of a CPU without a number: $got"
-# without a common clock it is not known who ran: also where the first thread's exec is in the sideband
+# without a common clock it is not known who ran: also where the first thread's exec is in the
+# sideband
 { comm 08 | sed 's/^\x03\x00\x00\x00\x00\x00/\x03\x00\x00\x00\x00\x20/'; comm 09; switch 08 01 02 00; switch 09 08 88 13; } >switches
 got=$("$AUXTAP" "${one_cpu[@]}" 0x6 --events insn -F tid,ip two | sed -E 's/^ +//; s/ +/ /g' | grep ' 1000$' | sort -u)
 [ "$got" = '-1 1000' ] || [ "$got" = '- 1000' ] || fail "switches without a clock: $got"

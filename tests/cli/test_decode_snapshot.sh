@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# decode of CoreSight snapshots lists exactly the instructions of the ranges that OpenCSD 1.8's lister
-# lists, and where a model logged what it executed, exactly that.
+# decode of CoreSight snapshots lists exactly the instructions of the ranges that OpenCSD 1.8's
+# lister lists, and where a model logged what it executed, exactly that.
 source "$(dirname "$0")/lib.sh"
 [ -d "$AUXTAP_TRACES/coresight-snapshot" ] || skip "no real traces in '$AUXTAP_TRACES' (set AUXTAP_TRACES)"
 command -v python3 >/dev/null || skip "no python3"

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# decode of CoreSight snapshots of boards against another decoder than OpenCSD: what Arm's DS-5 listed of the same
-# trace (ETMv3, PTM, ETMv4; A64, A32, T32). Every instruction that it has an opcode of, in its order. Where the images are
-# incomplete it writes '?', and it leaves out the last instructions before an 'eret' to such a place.
+# decode of CoreSight snapshots of boards against another decoder than OpenCSD: what Arm's DS-5
+# listed of the same trace (ETMv3, PTM, ETMv4; A64, A32, T32). Every instruction that it has an
+# opcode of, in its order. Where the images are incomplete it writes '?', and it leaves out the last
+# instructions before an 'eret' to such a place.
 source "$(dirname "$0")/lib.sh"
 traces=$AUXTAP_TRACES/coresight-snapshot
 [ -d "$traces" ] || skip "no real traces in '$AUXTAP_TRACES' (set AUXTAP_TRACES)"
@@ -19,7 +20,8 @@ addresses()
 	grep -Ei '^[^:]*:0x[0-9a-f]+	(0x)?[0-9a-f]{4,8}	' | sed 's/^[^:]*:0x0*\([0-9A-Fa-f]*\)	.*/\1/' | tr A-F a-f
 }
 
-# same SNAPSHOT LISTING CPU [MOST]: all of the listing's, or its MOST, is all that decode has, or its first
+# same SNAPSHOT LISTING CPU [MOST]: all of the listing's, or its MOST, is all that decode has, or
+# its first
 same()
 {
 	local nr
@@ -33,7 +35,8 @@ same()
 	all=$((all + nr))
 }
 
-# within SNAPSHOT LISTING CPU MORE: nothing of the listing is missing; what is more, MORE instructions, are ends before an eret
+# within SNAPSHOT LISTING CPU MORE: nothing of the listing is missing; what is more, MORE
+# instructions, are ends before an eret
 within()
 {
 	local nr more

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# dump of CoreSight snapshots lists the packets that OpenCSD 1.8's own lister lists: offset, trace ID,
-# bytes and words. What an older library cannot know is left out where it is named here.
+# dump of CoreSight snapshots lists the packets that OpenCSD 1.8's own lister lists: offset, trace
+# ID, bytes and words. What an older library cannot know is left out where it is named here.
 source "$(dirname "$0")/lib.sh"
 [ -d "$AUXTAP_TRACES/coresight-snapshot" ] || skip "no real traces in '$AUXTAP_TRACES' (set AUXTAP_TRACES)"
 command -v python3 >/dev/null || skip "no python3"

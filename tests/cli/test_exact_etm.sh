@@ -33,7 +33,8 @@ fi
 judged_by_perf()
 {
 	local itrace=i1i
-	# perf 6.1 has no thread for trace with timestamps that names none; Z: it does not look at them
+	# perf 6.1 has no thread for trace with timestamps that names none; Z: it does not look at
+	# them
 	case $event in *timestamp*contextid1*) ;; *timestamp*) itrace=Zi1i ;; esac
 	perf script -i "$dir/data" --tid "$1" --itrace=$itrace -F ip 2>"$dir/perf_err" | sed 's/^ *//' >"$dir/got"
 	cmp -s "$dir/expected" "$dir/got" ||

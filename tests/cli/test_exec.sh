@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Processes that execute other programs with other code at the same addresses, and one that maps other code to an address:
-# each instruction that decode lists was executed, in full traces and in a flight recorder's snapshots.
+# Processes that execute other programs with other code at the same addresses, and one that maps
+# other code to an address: each instruction that decode lists was executed, in full traces and in a
+# flight recorder's snapshots.
 . "$(dirname "$0")/lib.sh"
 "$AUXTAP" list 2>&1 | grep -q "qemu" || skip "no qemu"
 

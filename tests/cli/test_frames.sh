@@ -2,7 +2,8 @@
 # Functions and source lines of programs built by gcc and by clang, without and with optimisation
 # and with LTO: the backtrace of the crash report is gdb's of a core file (inlined functions too),
 # and functions and lines of every address of the code are those of llvm-addr2line; line numbers
-# are those of binutils' addr2line. AUXTAP_LONG: every program in every build; else each in three or four.
+# are those of binutils' addr2line. AUXTAP_LONG: every program in every build; else each in three or
+# four.
 . "$(dirname "$0")/lib.sh"
 compare=$SRC/tests/cli/compare_frames.py
 programs=$SRC/tests/cli/frames
@@ -51,7 +52,8 @@ check() {
 	result=$(python3 "$compare" backtrace data.report.txt gdb.bt) || fail "$name: gdb: $result"
 	objdump -d --no-show-raw-insn -j .text "$program" | sed -nE 's/^ +([0-9a-f]+):.*/0x\1/p' >addresses
 	"$TOOLS/print_frames" "$program" <addresses >ours || fail "$name: print_frames"
-	# where an inlined function has no linkage name, LLVM prints its bare name; the source says the namespace
+	# where an inlined function has no linkage name, LLVM prints its bare name; the source says
+	# the namespace
 	[ "$name" != gcc-O2/shapes ] || grep -qx 'shapes::clamp' ours || fail "$name: clamp has no namespace: $(grep -m 1 clamp ours)"
 	llvm-addr2line -a -f -i -C -e "$program" <addresses >llvm
 	addr2line -a -f -i -C -e "$program" <addresses >binutils
@@ -87,8 +89,8 @@ clang lto tail workers
 LIST
 reaches_main altstack
 reaches_main vla
-# Frames of a stripped program: the return addresses that gdb prints (the last three digits: the program
-# lies elsewhere there).
+# Frames of a stripped program: the return addresses that gdb prints (the last three digits: the
+# program lies elsewhere there).
 cat >bare.c <<'C'
 static int __attribute__((noinline)) inner(volatile int *at) { return *at + 1; }
 static int __attribute__((noinline)) outer(volatile int *at) { return inner(at) * 3; }

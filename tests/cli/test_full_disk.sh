@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Full disks of 19 sizes (AUXTAP_LONG: 42): whatever file a crash or a recording leaves, our decoder, report
-# and stock perf read it; what is not whole says so, and nothing else stays.
+# Full disks of 19 sizes (AUXTAP_LONG: 42): whatever file a crash or a recording leaves, our
+# decoder, report and stock perf read it; what is not whole says so, and nothing else stays.
 . "$(dirname "$0")/lib.sh"
 command -v cc >/dev/null || skip "no C compiler"
 trap 'umount "$WORK/small" 2>/dev/null; rm -rf "$WORK"' EXIT

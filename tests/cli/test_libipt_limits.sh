@@ -54,7 +54,8 @@ unknown() {
 	head -n 2 listed | diff - <(printf '%x\n%x\n' $((at)) $((at + 1))) || fail "$name: before the gap: $(cat listed)"
 	sed -n 3p listed | grep -q "gap: decode_error.*ip $(printf %x $((at + 1)))" || fail "$name: no gap: $(cat listed)"
 	sed -n '4,5p' listed | diff - <(printf '%x\n%x\n' $((to)) $((to + 1))) || fail "$name: after the gap: $(cat listed)"
-	# in blocks, whose end may have taken the next address: the same instructions, or a longer gap
+	# in blocks, whose end may have taken the next address: the same instructions, or a longer
+	# gap
 	run decode "$name" --summary --events branch,gap >summary
 	[ "$(sed -n 's/^instructions: //p' summary)" -ge 2 ] && [ "$(sed -n 's/^instructions: //p' summary)" -le "$(grep -vc gap listed)" ] &&
 		grep -q '^gaps: 1$' summary || fail "$name: in blocks: $(cat summary)"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # scripts/lint: which files the static analyzer reads, in a clone of one commit, without and with
-# an origin, after a change of a header or of .clang-tidy; that every file is still read without it; and
-# that a finding of either run fails. Only clang-tidy and cppcheck are replaced, by ones that log.
+# an origin, after a change of a header or of .clang-tidy; that every file is still read without it;
+# and that a finding of either run fails. Only clang-tidy and cppcheck are replaced, by ones that
+# log.
 . "$(dirname "$0")/lib.sh"
 command -v git >/dev/null || skip "git is not installed"
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null LOG=$WORK/log PATH=$WORK/bin:$PATH

@@ -1,8 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What auxtap recorded of AArch64 programs, written as snapshots, in OpenCSD's own lister: no errors, the same packets
-# that dump lists of file and snapshot, the same instructions that were executed and that decode lists of the snapshot.
-# AUXTAP_LONG: all of it by an ETMv4 too; else that unit with no term, with all, and with broadcast branches.
+# What auxtap recorded of AArch64 programs, written as snapshots, in OpenCSD's own lister: no
+# errors, the same packets that dump lists of file and snapshot, the same instructions that were
+# executed and that decode lists of the snapshot.
+# AUXTAP_LONG: all of it by an ETMv4 too; else that unit with no term, with all, and with broadcast
+# branches.
 source "$(dirname "$0")/lib.sh"
 fixtures=$FIXTURES/a64
 command -v qemu-aarch64 >/dev/null && [ -x "$fixtures/qemu_a64" ] ||

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Every command and each command of 'watermark' has a man page, every option that --help tells is in it and the other way
-# round, the pages are well formed, and all are installed.
+# Every command and each command of 'watermark' has a man page, every option that --help tells is in
+# it and the other way round, the pages are well formed, and all are installed.
 . "$(dirname "$0")/lib.sh"
 command -v mandoc >/dev/null || skip "mandoc is not installed"
 

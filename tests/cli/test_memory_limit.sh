@@ -55,7 +55,8 @@ if cc -g -o dies dies.c 2>cc.err; then
 		rm -f died*
 	done
 fi
-# At each of the limits above it may be the library that ends first: where it goes on with less, too.
+# At each of the limits above it may be the library that ends first: where it goes on with less,
+# too.
 cat >less.c <<'C'
 #include <errno.h>
 #include <stddef.h>
@@ -74,8 +75,8 @@ if cc -shared -fPIC -o less.so less.c 2>cc.err; then
 		[ $? -eq 3 ] && grep -q '^auxtap: data: out of memory' err || fail "$command, libdw without memory: $(cat err)"
 	done
 fi
-# The report is made in a process of its own: whatever a library does to that one, auxtap's status is
-# the program's, and the snapshot stays.
+# The report is made in a process of its own: whatever a library does to that one, auxtap's status
+# is the program's, and the snapshot stays.
 cat >ends.c <<'C'
 #include <signal.h>
 #include <stdlib.h>

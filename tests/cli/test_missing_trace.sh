@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# A file that lacks AUXTRACE records, or AUX records too, of Arm SPE or CoreSight: each such part is one
-# gap with its bytes in decode and report, and a violation for audit. (Intel PT: test_report_cover.sh)
+# A file that lacks AUXTRACE records, or AUX records too, of Arm SPE or CoreSight: each such part is
+# one gap with its bytes in decode and report, and a violation for audit. (Intel PT:
+# test_report_cover.sh)
 . "$(dirname "$0")/lib.sh"
 programs=$FIXTURES/a64
 command -v qemu-aarch64 >/dev/null && [ -x "$programs/threads4_static" ] ||
@@ -52,7 +53,8 @@ lacks spe-first-trace "$first - 72" "$first"
 lacks spe-first "$first - 72" "$first"
 lacks spe-last-trace "$last - 72" "$last"
 lacks spe-last "$last - 512" "$last"
-# cut_thread FILE: FILE-thread-trace and FILE-thread lack the newest thread's records; its number and bytes
+# cut_thread FILE: FILE-thread-trace and FILE-thread lack the newest thread's records; its number
+# and bytes
 cut_thread() {
 	thread=$(sed -n 's/.* AUX [0-9]*\/\([0-9]*\) .*/\1/p' "$1.dump" | sort -n | tail -n 1)
 	local trace
@@ -64,8 +66,8 @@ record spe-threads arm_spe_0/period=256/ 16,64 threads4_static
 cut_thread spe-threads
 lacks spe-threads-thread-trace "$whole - 7" "$whole"
 lacks spe-threads-thread "$whole - 7" "$whole"
-# The kernel's record of a dying thread names no thread, and no recorder noted what its unit wrote: its
-# event's identifier remains.
+# The kernel's record of a dying thread names no thread, and no recorder noted what its unit wrote:
+# its event's identifier remains.
 python3 - "$thread" spe-threads-thread-trace spe-threads-dying-trace <<'END' || fail 'no record without a thread was made'
 import struct, sys
 tid, source, out = int(sys.argv[1]), *sys.argv[2:]

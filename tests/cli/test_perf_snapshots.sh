@@ -2,8 +2,8 @@
 # Stock perf reads every kind of snapshot: of the program, a forked child, a grandchild, a thread,
 # with threads and a leader that ended before, after exec, by -S, of several deaths; for AArch64
 # programs too. 'perf script --itrace=b' lists the branches that auxtap's own decoder finds.
-# All kinds under qemu; under ptrace and for AArch64 half of them, unless AUXTAP_LONG is set. With the
-# sanitizers under qemu alone: what perf finds is checked without them.
+# All kinds under qemu; under ptrace and for AArch64 half of them, unless AUXTAP_LONG is set. With
+# the sanitizers under qemu alone: what perf finds is checked without them.
 . "$(dirname "$0")/lib.sh"
 command -v perf >/dev/null || skip "perf is not installed: nothing to compare with"
 command -v cc >/dev/null || skip "no C compiler"

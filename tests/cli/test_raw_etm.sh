@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# --raw etm: bare CoreSight trace with its units' registers is what the snapshot or the perf.data file is
-# that it was taken from; what does not fit is refused in one clear line.
+# --raw etm: bare CoreSight trace with its units' registers is what the snapshot or the perf.data
+# file is that it was taken from; what does not fit is refused in one clear line.
 source "$(dirname "$0")/lib.sh"
 
 # refused STATUS PATTERN COMMAND...: exactly one line

@@ -31,7 +31,8 @@ sample()
 	for truth in "$dir"/raw.*; do
 		tid=${truth##*.}
 		od -An -v -t x8 -w8 "$truth" | sed 's/^ *0*//' >"$dir/truth.$tid"
-		# addresses are those of mem and branch events; times tell which sample they belong to
+		# addresses are those of mem and branch events; times tell which sample they belong
+		# to
 		auxtap decode --events mem,branch -F time,addr --tid "$tid" --format csv \
 			"$dir/data" | sed 's/\<0x//g' >"$dir/addresses"
 		auxtap decode --events insn -F time,ip,op --tid "$tid" --format csv "$dir/data" | sed 's/\<0x//g' |
@@ -57,8 +58,8 @@ spaced()
 			found = 0
 			for (k = from; k <= to && k <= last; k++)
 				if (ran[k] == want[i]) { found = k; break }
-			# where an address runs often its first place in the window may be too early;
-			# exact intervals have one place alone, but for the first
+			# where an address runs often its first place in the window may be too
+			# early; exact intervals have one place alone, but for the first
 			if (i == 1 && min == max) {
 				for (; k <= to && k <= last; k++) {
 					good = 1
@@ -76,8 +77,9 @@ spaced()
 		fail "thread $1"
 }
 
-# judged STATUS PERIOD IMAGES COMMAND...: qemu's own log of registers (of code in these images; empty:
-# of all) is the judge: what is sampled is what ran, with the addresses that its registers give
+# judged STATUS PERIOD IMAGES COMMAND...: qemu's own log of registers (of code in these images;
+# empty: of all) is the judge: what is sampled is what ran, with the addresses that its registers
+# give
 judged()
 {
 	local expected=$1 period=$2 images=$3 status tid slack=0 nr=0 filter='' ranges=() qemu one
@@ -207,7 +209,8 @@ grep -qE ' 0x[0-9a-f]+$|bare number' "$dir/sources" && fail "a source without a 
 "$BIN/../tests/spe_file" "$dir/hardware" 1000 3 midr && auxtap report "$dir/hardware" >"$dir/report"
 [ -s "$dir/report" ] && grep emulated "$dir/report" && fail 'recorded by hardware, and called emulated'
 
-# a program that the unit cannot sample at all: an error, not an empty file and status 0; a shell that starts one that it can
+# a program that the unit cannot sample at all: an error, not an empty file and status 0; a shell
+# that starts one that it can
 auxtap record -e arm_spe_0// --backend emulated -o "$dir/none" -- /bin/true >"$dir/out" 2>"$dir/err"
 [ $? = 125 ] || fail "x86-64 program: not 125: $(cat "$dir/err")"
 grep -q 'x86-64 code, which arm_spe_0 does not trace' "$dir/err" || fail "$(cat "$dir/err")"

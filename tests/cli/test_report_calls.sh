@@ -78,8 +78,9 @@ calls fcontext.data >calls
 open_calls calls | grep -q '\[by jump\] fcontext.bare+0x[0-9a-f]* fcontext.bare+0x[0-9a-f]*$' ||
 	fail "fcontext.bare: open are: $(open_calls calls)"
 
-# Exceptions: the calls that are open at the crash are those that the unwinder finds on the stack, also
-# where no symbol names the function that catches; of a stripped program only their number is compared.
+# Exceptions: the calls that are open at the crash are those that the unwinder finds on the stack,
+# also where no symbol names the function that catches; of a stripped program only their number is
+# compared.
 if command -v g++ >/dev/null; then
 	g++ -g -O2 -fno-optimize-sibling-calls -o caught "$SRC/tests/cli/frames/caught.cpp" &&
 		strip -o caught.bare caught || fail "caught: not built"
@@ -129,7 +130,8 @@ else
 	echo "caught: g++ is not installed"
 fi
 
-# Equal calls on one line: the number of calls inside is that of all of them. A call of address 0 is shown.
+# Equal calls on one line: the number of calls inside is that of all of them. A call of address 0 is
+# shown.
 cat >twice.c <<'C'
 static __attribute__((noinline)) void leaf(void) { __asm__ volatile(""); }
 static __attribute__((noinline)) void twice(void) { leaf(); __asm__ volatile(""); leaf(); __asm__ volatile(""); leaf(); __asm__ volatile(""); }

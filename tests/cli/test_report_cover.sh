@@ -4,7 +4,8 @@
 . "$(dirname "$0")/lib.sh"
 all='no gaps: all of it, from the beginning'
 
-# covers NAME PATTERN ARGUMENTS...: the report's section has a line with PATTERN, and no false claim.
+# covers NAME PATTERN ARGUMENTS...: the report's section has a line with PATTERN, and no false
+# claim.
 covers() {
 	local name=$1 want=$2
 	shift 2
@@ -98,7 +99,8 @@ else
 	echo "attaching to a thread was not tried: $(tail -n 1 err)"
 fi
 
-# Parts of the file are missing: trace at its begin, at its end, of a whole thread; the ends of threads.
+# Parts of the file are missing: trace at its begin, at its end, of a whole thread; the ends of
+# threads.
 "$AUXTAP" record -m 16,4096 --aux-watermark 65536 -o parts -- "$FIXTURES/ticks" 10 </dev/null >stdout 2>err || fail "record: $(tail -n 2 err)"
 covers parts "$all" parts
 python3 "$SRC/tests/tools/cut_perfdata.py" parts first-trace=AUXTRACE:0 first=AUX:0,AUXTRACE:0 last-trace=AUXTRACE:-1 \

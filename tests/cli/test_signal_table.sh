@@ -308,7 +308,8 @@ for engine in $engines; do
 		"$AUXTAP" decode --summary data >summary 2>&1
 		grep -q '^errors: 0$' summary && grep -q '^gaps: [1-9]' summary ||
 			fail "$where: $(tr '\n' ' ' <summary)"
-		# a full trace has what was drained or about to be; a flight recorder all but what was overwritten
+		# a full trace has what was drained or about to be; a flight recorder all but what
+		# was overwritten
 		[ $command = record ] || grep -q '^instructions: [1-9]' summary ||
 			fail "$where: nothing of the rings: $(tr '\n' ' ' <summary)"
 

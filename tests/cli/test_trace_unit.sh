@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# examples/trace_unit.c and trace_unit_pt.c, trace units of a stranger's: built against the installed header alone,
-# run by the laboratory; as they are they pass, with an interrupt a page late that is named; what
-# is no trace unit is refused with the reason.
+# examples/trace_unit.c and trace_unit_pt.c, trace units of a stranger's: built against the
+# installed header alone, run by the laboratory; as they are they pass, with an interrupt a page
+# late that is named; what is no trace unit is refused with the reason.
 . "$(dirname "$0")/lib.sh"
 installed
 flags=$(installed_flags --cflags libauxtap)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # 'watermark advise': its arithmetic made again here; its answer, the next smaller area and stock
-# perf's watermark run again by 'sim'; the command that it prints records; what is impossible is told.
+# perf's watermark run again by 'sim'; the command that it prints records; what is impossible is
+# told.
 . "$(dirname "$0")/lib.sh"
 
 advise() { "$AUXTAP" watermark advise "$@"; }

@@ -189,7 +189,8 @@ for g in root.iter(SVG + 'g'):
         assert not any(x0 < x < x1 and y0 < y < y1 for x, y in inside), ('a box over the curve', ''.join(g.itertext()))
 END
 done
-# COLLISION is how a good TRBE speaks: not in the colour of what is lost; the legend has it, for TRBE
+# COLLISION is how a good TRBE speaks: not in the colour of what is lost; the legend has it, for
+# TRBE
 sim --driver trbe --watermark 32K --pages 32 --bytes 300K --format svg -o collision.svg || fail "collision: exit $?"
 grep -qE 'class="small middle">[^<]* COLLISION<' collision.svg || fail "no COLLISION in black"
 grep -q 'flagged">[^<]*COLLISION' collision.svg && fail "COLLISION in orange"

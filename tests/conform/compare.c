@@ -32,7 +32,8 @@ bool words_differ(uint64_t k, uint64_t m)
 		return false;
 	if (m == MODEL_ANY)
 		return false;
-	if (!m && k >> 32 == (k & 0xffffffff) && now.was_remote) /* its CPU is not idle: a kernel thread's pid and tid */
+	/* its CPU is not idle: a kernel thread's pid and tid */
+	if (!m && k >> 32 == (k & 0xffffffff) && now.was_remote)
 		return k >> 32 >= (uint64_t)getpid();
 	if (m > MODEL_TIME) /* nanoseconds since boot: not 0, not years */
 		return !k || k >> 56;
@@ -92,10 +93,10 @@ static bool map_differs(int map)
 	const struct perf_event_mmap_page *k = page_of(m, 0), *w = page_of(m, 1);
 	uint64_t head = k->data_head, prev = m->prev_head;
 
-#define FIELD(name)                                                                      \
-	if (k->name != w->name)                                                          \
-		return differ("map %d: " #name ": kernel %#llx, model %#llx", map,       \
-			      (unsigned long long)k->name, (unsigned long long)w->name)
+#define FIELD(name)                                                        \
+	if (k->name != w->name)                                            \
+	return differ("map %d: " #name ": kernel %#llx, model %#llx", map, \
+		      (unsigned long long)k->name, (unsigned long long)w->name)
 	FIELD(data_head);
 	FIELD(data_tail);
 	FIELD(data_offset);
@@ -128,11 +129,11 @@ static bool view_differs(int slot)
 {
 	const struct conform_view *k = &now.calls[0].views[slot], *w = &now.calls[1].views[slot];
 
-#define FIELD(name)                                                                  \
-	if (k->name != w->name)                                                      \
-		return differ("event %d: " #name ": kernel %lld (%#llx), model %lld (%#llx)", slot, \
-			      (long long)k->name, (unsigned long long)k->name,       \
-			      (long long)w->name, (unsigned long long)w->name)
+#define FIELD(name)                                                                         \
+	if (k->name != w->name)                                                             \
+	return differ("event %d: " #name ": kernel %lld (%#llx), model %lld (%#llx)", slot, \
+		      (long long)k->name, (unsigned long long)k->name, (long long)w->name,  \
+		      (unsigned long long)w->name)
 	FIELD(found);
 	FIELD(state);
 	FIELD(oncpu);
@@ -173,4 +174,3 @@ bool all_differs(void)
 			return true;
 	return now.budget && pinned_differs(); /* B11 */
 }
-

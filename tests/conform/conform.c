@@ -6,7 +6,8 @@
  *   --set NAME  the model's switches, instead of those of the running kernel
  *   --show      prints the script of --seed and ends
  *   --section-o tries the rules that the model cannot keep, on the kernel alone
- * Exit: 0 no difference, 1 a difference (its script, reduced, is printed), 77 not possible here, 3 other.
+ * Exit: 0 no difference, 1 a difference (its script, reduced, is printed), 77 not possible here, 3
+ * other.
  */
 #include "conform.h"
 #include <getopt.h>
@@ -43,7 +44,7 @@ static void note_disturbance(const struct script *script, int at, enum cause cau
 	for (; d < disturbances + 255 && d->nr; d++)
 		if (d->cause == cause && d->code == code && d->what == what)
 			break;
-	*d = (struct disturbance){ cause, code, what, d->nr + 1 };
+	*d = (struct disturbance){cause, code, what, d->nr + 1};
 }
 
 static void list_disturbances(void)
@@ -125,8 +126,8 @@ static bool judge(struct script *script, const char *name)
 
 static void exchange_cpus(struct script *script)
 {
-	struct script other = { 0 };
-	struct op op = { .code = OP_CPU, .arg = { 1 } };
+	struct script other = {0};
+	struct op op = {.code = OP_CPU, .arg = {1}};
 
 	script_add(&other, &op); /* a script begins on CPU 0 */
 	for (int i = 0; i < script->nr; i++) {
@@ -204,9 +205,8 @@ static int report(void)
 	       (unsigned long long)stats.itrace_records, (unsigned long long)stats.wakeups,
 	       (unsigned long long)stats.no_room, (unsigned long long)stats.chunks,
 	       (unsigned long long)stats.switches, (unsigned long long)stats.between,
-	       (unsigned long long)stats.swaps,
-	       (unsigned long long)stats.errors, (unsigned long long)stats.refused,
-	       (unsigned long long)stats.disturbed);
+	       (unsigned long long)stats.swaps, (unsigned long long)stats.errors,
+	       (unsigned long long)stats.refused, (unsigned long long)stats.disturbed);
 	list_disturbances();
 	if (stats.unrepeated) {
 		printf("%llu differences were seen, not every time, and nobody else at work\n",
@@ -217,10 +217,10 @@ static int report(void)
 		printf("too many scripts were disturbed\n");
 		return 1;
 	}
-	if (stats.ops >= 100000 && (stats.aux_records < stats.ops / 100 ||
-				    stats.lost_records < stats.ops / 5000 ||
-				    stats.wakeups < stats.ops / 1000 || !stats.itrace_records ||
-				    !stats.swaps || !stats.errors || !stats.refused)) {
+	if (stats.ops >= 100000 &&
+	    (stats.aux_records < stats.ops / 100 || stats.lost_records < stats.ops / 5000 ||
+	     stats.wakeups < stats.ops / 1000 || !stats.itrace_records || !stats.swaps ||
+	     !stats.errors || !stats.refused)) {
 		printf("the scripts are worth little: too few records, losses, wakeups, swaps, "
 		       "errors or refusals\n");
 		return 1;
@@ -230,12 +230,14 @@ static int report(void)
 
 int main(int argc, char **argv)
 {
+	/* clang-format off */
 	static const struct option options[] = {
 		{ "seed", required_argument, NULL, 's' }, { "ops", required_argument, NULL, 'o' },
 		{ "set", required_argument, NULL, 'k' },  { "show", no_argument, NULL, 'p' },
 		{ "section-o", no_argument, NULL, 'm' },
 		{ NULL, 0, NULL, 0 },
 	};
+	/* clang-format on */
 	uint64_t seed = (uint64_t)time(NULL) * 1000, nr_ops = 200000;
 	const struct core_kernel *set = kernel_set();
 	struct script script;

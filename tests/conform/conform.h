@@ -16,22 +16,23 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define PAGE	  4096ull
-#define NR_EVENTS (CONFORM_NR_VIEWS / 3)
-#define INHERITED NR_EVENTS	  /* views from here: what the other thread inherited */
+#define PAGE	   4096ull
+#define NR_EVENTS  (CONFORM_NR_VIEWS / 3)
+#define INHERITED  NR_EVENTS	   /* views from here: what the other thread inherited */
 #define TAKEN_OVER (2 * NR_EVENTS) /* what it left to the first one when it ended (Q3) */
-#define NR_MAPS	  12
-#define NR_ARGS	  21
-#define NR_USERS  4 /* of a script that sets limits or users (B11); 0 is always exempt */
-#define PMU_DUMMY CONFORM_NR_FLAVOURS /* the software dummy event, after the module's PMUs */
-#define PMU_FAULTS (PMU_DUMMY + 1) /* the software event of page faults: its samples are made at will */
-#define NR_PMUS	  (PMU_FAULTS + 1)
+#define NR_MAPS	   12
+#define NR_ARGS	   21
+#define NR_USERS   4 /* of a script that sets limits or users (B11); 0 is always exempt */
+#define PMU_DUMMY  CONFORM_NR_FLAVOURS /* the software dummy event, after the module's PMUs */
+/* the software event of page faults: its samples are made at will */
+#define PMU_FAULTS (PMU_DUMMY + 1)
+#define NR_PMUS	   (PMU_FAULTS + 1)
 
 #define MAX_SAMPLES 16
 
 enum opcode {
-	OP_CPU,	     /* the thread moves there */
-	OP_OPEN,     /* event slot, attributes */
+	OP_CPU,	 /* the thread moves there */
+	OP_OPEN, /* event slot, attributes */
 	OP_CLOSE,
 	OP_ENABLE,
 	OP_DISABLE,
@@ -42,17 +43,18 @@ enum opcode {
 	OP_PAUSE,
 	OP_POLL,
 	OP_READ,
-	OP_LIMITS,  /* B11: perf_event_mlock_kb, RLIMIT_MEMLOCK in bytes, perf_event_paranoid */
-	OP_USER,    /* who maps from now on, and with CAP_IPC_LOCK or not */
-	OP_HOLD,    /* 0: the first thread has no event that is not the script's: contexts may swap (Q3) */
-	OP_FORK,    /* another thread begins, on the same CPU; it inherits events */
-	OP_TURN,    /* it (1) or the first (0) does what follows */
-	OP_EXIT,    /* it ends */
-	OP_COMM,    /* the thread takes a name of this length */
-	OP_FILE,    /* maps a file executable */
-	OP_DTAIL,   /* the reader moves data_tail; modes below */
+	OP_LIMITS, /* B11: perf_event_mlock_kb, RLIMIT_MEMLOCK in bytes, perf_event_paranoid */
+	OP_USER,   /* who maps from now on, and with CAP_IPC_LOCK or not */
+	/* 0: the first thread has no event that is not the script's: contexts may swap (Q3) */
+	OP_HOLD,
+	OP_FORK,  /* another thread begins, on the same CPU; it inherits events */
+	OP_TURN,  /* it (1) or the first (0) does what follows */
+	OP_EXIT,  /* it ends */
+	OP_COMM,  /* the thread takes a name of this length */
+	OP_FILE,  /* maps a file executable */
+	OP_DTAIL, /* the reader moves data_tail; modes below */
 	OP_ATAIL,
-	OP_SAMPLE,  /* so many samples of an event of page faults */
+	OP_SAMPLE, /* so many samples of an event of page faults */
 	OP_BEGIN,
 	OP_FLAG,
 	OP_SKIP,
@@ -63,16 +65,37 @@ enum opcode {
 	NR_OPCODES,
 };
 
-/* Where a tail goes: to the head, some way towards it, to a value, to the head and a bit (of either sign). */
+/*
+ * Where a tail goes: to the head, some way towards it, to a value, to the head and a bit (of either
+ * sign).
+ */
 enum tail_mode { TAIL_ALL, TAIL_PART, TAIL_VALUE, TAIL_NEAR };
 /* What a size is: a number, or that many less than handle->size. */
 enum size_mode { SIZE_BYTES, SIZE_FROM_FULL };
 
 /* Arguments of OP_OPEN. */
 enum open_arg {
-	A_EVENT, A_PMU, A_TASK, A_CPU, A_CONFIG, A_DISABLED, A_INHERIT, A_PINNED, A_COMM, A_MMAP,
-	A_MMAP2, A_BACKWARD, A_ID_ALL, A_SAMPLE_TYPE, A_WATERMARK, A_WAKEUP, A_AUX_WATERMARK,
-	A_READ_FORMAT, A_GROUP, A_CLOCK, A_AUX_ACTION,
+	A_EVENT,
+	A_PMU,
+	A_TASK,
+	A_CPU,
+	A_CONFIG,
+	A_DISABLED,
+	A_INHERIT,
+	A_PINNED,
+	A_COMM,
+	A_MMAP,
+	A_MMAP2,
+	A_BACKWARD,
+	A_ID_ALL,
+	A_SAMPLE_TYPE,
+	A_WATERMARK,
+	A_WAKEUP,
+	A_AUX_WATERMARK,
+	A_READ_FORMAT,
+	A_GROUP,
+	A_CLOCK,
+	A_AUX_ACTION,
 };
 
 struct op {
@@ -128,7 +151,7 @@ extern const struct side kernel_side, model_side;
 int kernel_possible(void); /* 0, or 77 and a line on stdout */
 const struct core_kernel *kernel_set(void);
 void kernel_orders(uint64_t id, struct conform_orders *orders);
-const char *conform_file(int which); /* one of three, with names of different lengths */
+const char *conform_file(int which);  /* one of three, with names of different lengths */
 extern void *const conform_file_spot; /* where it is mapped, on both sides */
 /* model.c */
 int model_init(const struct core_kernel *kernel);
@@ -165,7 +188,10 @@ struct stats {
 extern struct stats stats;
 /* Plays it on both sides. A difference is told in text and at_op. */
 enum verdict play(const struct script *script, char *text, size_t size, int *at_op);
-/* Of the play before, if it was not SAME: what was different, as a format; and who may have done it. */
+/*
+ * Of the play before, if it was not SAME: what was different, as a format; and who may have done
+ * it.
+ */
 const char *play_differed_in(void);
 enum cause play_cause(void);
 

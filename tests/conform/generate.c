@@ -7,7 +7,7 @@ struct plan {
 	uint64_t rng;
 	int cpu, nr_events;
 	bool task, threads, swaps, limits;
-	int bound_cpu;	/* of the events: -1 any */
+	int bound_cpu; /* of the events: -1 any */
 	uint64_t aux_watermark;
 	unsigned int diligence; /* of the reader of records, percent */
 	/* as the script believes it to be */
@@ -33,11 +33,11 @@ static bool chance(struct plan *p, unsigned int percent)
 static void add(struct script *s, enum opcode code, int64_t a, int64_t b, int64_t c, int64_t d,
 		int64_t e, int64_t f)
 {
-	struct op op = { .code = code, .arg = { a, b, c, d, e, f } };
+	struct op op = {.code = code, .arg = {a, b, c, d, e, f}};
 
 	script_add(s, &op);
 }
-#define ADD(code, ...) add_args(s, code, (int64_t[NR_ARGS]){ __VA_ARGS__ })
+#define ADD(code, ...) add_args(s, code, (int64_t[NR_ARGS]){__VA_ARGS__})
 static void add_args(struct script *s, enum opcode code, const int64_t *args)
 {
 	add(s, code, args[0], args[1], args[2], args[3], args[4], args[5]);
@@ -78,7 +78,7 @@ static uint64_t pick_watermark(struct plan *p, uint64_t size)
 
 static void open_event(struct plan *p, struct script *s, int slot)
 {
-	struct op op = { .code = OP_OPEN };
+	struct op op = {.code = OP_OPEN};
 
 	op.arg[A_EVENT] = slot;
 	op.arg[A_PMU] = pick_pmu(p, slot);
@@ -104,13 +104,14 @@ static void open_event(struct plan *p, struct script *s, int slot)
 	op.arg[A_MMAP2] = op.arg[A_MMAP] && chance(p, 60);
 	op.arg[A_BACKWARD] = chance(p, 4) ? !p->backward : p->backward;
 	op.arg[A_ID_ALL] = chance(p, 60);
-	op.arg[A_SAMPLE_TYPE] = (int64_t)(dice(p, 1 << 17) &
-					  (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
-					   PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |
-					   PERF_SAMPLE_IDENTIFIER));
+	op.arg[A_SAMPLE_TYPE] =
+		(int64_t)(dice(p, 1 << 17) &
+			  (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
+			   PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER));
 	op.arg[A_WATERMARK] = chance(p, 35);
 	if (op.arg[A_WATERMARK])
-		op.arg[A_WAKEUP] = (int64_t)(chance(p, 20) ? 0 : dice(p, chance(p, 50) ? 500 : 12000));
+		op.arg[A_WAKEUP] =
+			(int64_t)(chance(p, 20) ? 0 : dice(p, chance(p, 50) ? 500 : 12000));
 	else if (chance(p, 20))
 		op.arg[A_WAKEUP] = 1 + (int64_t)dice(p, 3);
 	op.arg[A_AUX_WATERMARK] = (int64_t)p->aux_watermark;
@@ -124,8 +125,8 @@ static void map_data(struct plan *p, struct script *s, int map, int slot)
 {
 	uint64_t pages = chance(p, map ? 75 : 95) ? p->data_pages : dice(p, 10);
 
-	ADD(OP_MAP, map, slot, (int64_t)((pages + 1) * PAGE - (chance(p, 3) ? dice(p, PAGE) : 0)), 0,
-	    !chance(p, map ? 20 : 6), chance(p, 2));
+	ADD(OP_MAP, map, slot, (int64_t)((pages + 1) * PAGE - (chance(p, 3) ? dice(p, PAGE) : 0)),
+	    0, !chance(p, map ? 20 : 6), chance(p, 2));
 }
 
 static void map_aux(struct plan *p, struct script *s, int data, int map, int slot)
@@ -171,7 +172,8 @@ static void transaction(struct plan *p, struct script *s, int slot)
 	if (chance(p, 10))
 		ADD(OP_FLAG, slot, (int64_t)(dice(p, 256) << 8));
 	if (chance(p, 25))
-		ADD(OP_HEAD, slot, (int64_t)(chance(p, 80) ? dice(p, p->aux_size + 1) : dice(p, 1ull << 40)));
+		ADD(OP_HEAD, slot,
+		    (int64_t)(chance(p, 80) ? dice(p, p->aux_size + 1) : dice(p, 1ull << 40)));
 	ADD(OP_END, slot, chance(p, 30), (int64_t)some_size(p));
 }
 
@@ -241,7 +243,8 @@ static void any_step(struct plan *p, struct script *s)
 	else if (d < 375)
 		recover(p, s, slot, map);
 	else if (d < 390)
-		ADD(OP_ATSTOP, slot, (int64_t)some_size(p), (int64_t)(chance(p, 50) ? 0 : 1 << dice(p, 4)));
+		ADD(OP_ATSTOP, slot, (int64_t)some_size(p),
+		    (int64_t)(chance(p, 50) ? 0 : 1 << dice(p, 4)));
 	else if (d < 400)
 		ADD(OP_GET, slot);
 	else if (d < 490 && !chance(p, p->diligence))
@@ -252,7 +255,8 @@ static void any_step(struct plan *p, struct script *s)
 		ADD(OP_DTAIL, map, TAIL_PART, (int64_t)(dice(p, 512) * 8));
 	else if (d < 500)
 		ADD(OP_DTAIL, map, chance(p, 50) ? TAIL_VALUE : TAIL_NEAR,
-		    chance(p, 50) ? (int64_t)dice(p, 1ull << 52) * 999 : (int64_t)dice(p, 8192) - 4096);
+		    chance(p, 50) ? (int64_t)dice(p, 1ull << 52) * 999 :
+				    (int64_t)dice(p, 8192) - 4096);
 	else if (d < 580)
 		ADD(OP_ATAIL, map, TAIL_ALL);
 	else if (d < 620)
@@ -307,7 +311,8 @@ static void any_step(struct plan *p, struct script *s)
 
 void script_generate(struct script *s, uint64_t seed)
 {
-	struct plan plan = { .rng = seed * 0x9e3779b97f4a7c15ull + 0x1234567, .map_aux = 1 }, *p = &plan;
+	struct plan plan = {.rng = seed * 0x9e3779b97f4a7c15ull + 0x1234567, .map_aux = 1},
+		    *p = &plan;
 	int steps;
 
 	memset(s, 0, sizeof(*s));

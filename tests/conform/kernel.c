@@ -118,8 +118,8 @@ static void kernel_cpu(int cpu);
 
 /*
  * 6.12: what has no real-time priority gets a part of each second all the same. Each CPU is told by
- * a task that it runs itself: 6.12.95 warns of its own accounts (deadline.c:292) where the server has
- * nobody to serve at that moment, and has not noticed yet.
+ * a task that it runs itself: 6.12.95 warns of its own accounts (deadline.c:292) where the server
+ * has nobody to serve at that moment, and has not noticed yet.
  */
 static void no_fair_server(void)
 {
@@ -127,7 +127,8 @@ static void no_fair_server(void)
 	FILE *f;
 
 	for (int cpu = 0; cpu < 2; cpu++) {
-		snprintf(path, sizeof(path), "/sys/kernel/debug/sched/fair_server/cpu%d/runtime", cpu);
+		snprintf(path, sizeof(path), "/sys/kernel/debug/sched/fair_server/cpu%d/runtime",
+			 cpu);
 		f = fopen(path, "w");
 		if (!f)
 			continue;
@@ -183,9 +184,9 @@ static void kernel_hold(bool on)
 
 int kernel_possible(void)
 {
-	struct conform_call look = { .op = CONFORM_LOOK };
-	static const char *const tails[] = { "a", "a_name_of_another_length",
-					     "a_long_name_that_makes_a_long_record_of_it" };
+	struct conform_call look = {.op = CONFORM_LOOK};
+	static const char *const tails[] = {"a", "a_name_of_another_length",
+					    "a_long_name_that_makes_a_long_record_of_it"};
 
 	module_fd = open(CONFORM_PATH, O_RDWR | O_CLOEXEC);
 	if (module_fd < 0 || read_types()) {
@@ -267,7 +268,7 @@ static void kernel_cpu(int cpu)
  */
 static void kernel_begin(int cpu, bool budget)
 {
-	struct sched_param usual = { 0 }, first = { .sched_priority = 1 };
+	struct sched_param usual = {0}, first = {.sched_priority = 1};
 
 	/* what waits for this CPU runs between the scripts */
 	if (sched_setscheduler(0, SCHED_OTHER, &usual) || usleep(2000) ||
@@ -296,7 +297,7 @@ static void kernel_begin(int cpu, bool budget)
 
 static void kernel_limits(long mlock_kb, uint64_t memlock, int paranoid)
 {
-	struct rlimit limit = { .rlim_cur = memlock, .rlim_max = usual_memlock.rlim_max };
+	struct rlimit limit = {.rlim_cur = memlock, .rlim_max = usual_memlock.rlim_max};
 
 	limits_changed = true;
 	write_setting("perf_event_mlock_kb", mlock_kb);
@@ -422,7 +423,7 @@ static long kernel_ioctl(int slot, unsigned long request, unsigned long argument
 
 static int kernel_poll(int slot)
 {
-	struct pollfd pfd = { .fd = fds[slot], .events = POLLIN | POLLRDNORM };
+	struct pollfd pfd = {.fd = fds[slot], .events = POLLIN | POLLRDNORM};
 
 	poll(&pfd, 1, 0);
 	return pfd.revents;
@@ -459,7 +460,8 @@ static long kernel_sample(int slot, int nr, const struct perf_event_attr *attr)
 	if (!pages)
 		pages = mmap(NULL, MAX_SAMPLES * PAGE, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	for (int on = 0; on < 2; on++) { /* first without the event: code and stack are there then */
+	/* first without the event: code and stack are there then */
+	for (int on = 0; on < 2; on++) {
 		madvise((void *)pages, MAX_SAMPLES * PAGE, MADV_DONTNEED);
 		ioctl(fds[slot], on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_RESET, 0);
 		for (int i = 0; i < nr; i++)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* See conform.h. The model's side: driver/core, with the module's PMUs on it (driver/kmod/conform/pmu.c). */
+/*
+ * See conform.h. The model's side: driver/core, with the module's PMUs on it
+ * (driver/kmod/conform/pmu.c).
+ */
 #include "conform.h"
 #include "kmod/conform/pmu.h"
 #include <linux/slab.h>
@@ -90,10 +93,10 @@ void model_orders(const struct conform_orders *orders)
 /* As on the kernel's side. */
 static void model_hold(bool on)
 {
-	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
-					.size = sizeof(attr),
-					.config = PERF_COUNT_SW_DUMMY,
-					.disabled = 1 };
+	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+				       .size = sizeof(attr),
+				       .config = PERF_COUNT_SW_DUMMY,
+				       .disabled = 1};
 
 	if (on == (held != NULL))
 		return;
@@ -159,10 +162,10 @@ int model_init(const struct core_kernel *kernel)
 {
 	static const char *const names[] = CONFORM_NAMES;
 
-	machine = (struct core_machine){ .clock = model_clock,
-					 .alloc_order = model_order,
-					 .budget = &budget,
-					 .warn = model_warn };
+	machine = (struct core_machine){.clock = model_clock,
+					.alloc_order = model_order,
+					.budget = &budget,
+					.warn = model_warn};
 	core_machine_set(&machine);
 	core_kernel_use(kernel);
 	if (conform_register())
@@ -242,8 +245,8 @@ static void task_record(uint32_t type, int parent)
 	struct {
 		uint32_t pid, ppid, tid, ptid;
 		uint64_t time;
-	} body = { (uint32_t)tasks[1].pid, (uint32_t)parent, (uint32_t)tasks[1].tid,
-		   (uint32_t)parent, MODEL_ANY };
+	} body = {(uint32_t)tasks[1].pid, (uint32_t)parent, (uint32_t)tasks[1].tid,
+		  (uint32_t)parent, MODEL_ANY};
 
 	core_task_record(task, type, 0, &body, sizeof(body));
 }
@@ -288,7 +291,10 @@ static void inherit_group(struct perf_event *leader)
 			inherit(e, child);
 }
 
-/* As clone() does: events that say so are inherited, in the order of their tree (Q3); then FORK is told. */
+/*
+ * As clone() does: events that say so are inherited, in the order of their tree (Q3); then FORK is
+ * told.
+ */
 void model_fork(int tid)
 {
 	bool all = true;
@@ -376,7 +382,7 @@ static void model_comm(const char *name)
 	struct {
 		uint32_t pid, tid;
 		char comm[16];
-	} body = { .pid = (uint32_t)task->pid, .tid = (uint32_t)task->tid };
+	} body = {.pid = (uint32_t)task->pid, .tid = (uint32_t)task->tid};
 
 	strncpy(body.comm, name, sizeof(body.comm) - 1);
 	core_task_record(task, PERF_RECORD_COMM, 0, &body, 8 + ((strlen(name) + 8) & ~7ul));
@@ -452,7 +458,7 @@ static void model_call(struct conform_call *call)
 		struct conform_view *view = &call->views[i];
 
 		ce = view->id ? find(view->id) : NULL;
-		*view = (struct conform_view){ .id = view->id };
+		*view = (struct conform_view){.id = view->id};
 		if (ce)
 			conform_look(ce, view);
 	}

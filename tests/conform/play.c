@@ -12,22 +12,22 @@
 
 #define NOTHING (-12345) /* the operation found its slot empty: both sides left alone */
 
-static bool switched_early; /* somewhere in a system call; the model had it before its own */
+static bool switched_early;    /* somewhere in a system call; the model had it before its own */
 static uint64_t look_switches; /* of the thread that runs, as far as the model has had them */
 
 /* The script that is played; by whom: 0 the first thread, 1 the other. */
 static const struct script *playing;
 static int next_op, actor;
 static enum verdict verdict;
-static uint64_t switches_at_pass; /* of our CPU */
+static uint64_t switches_at_pass;	 /* of our CPU */
 static int last_pid, nr_tasks, nr_forks; /* when the script began; its own since */
-static int pipes[2][2]; /* who reads from it may run */
+static int pipes[2][2];			 /* who reads from it may run */
 static pthread_t thread;
 static int thread_tid;
 static bool thread_alive, thread_quits;
 static void arrive(int me);
 static void run(void);
-static const struct side *const sides[2] = { &kernel_side, &model_side };
+static const struct side *const sides[2] = {&kernel_side, &model_side};
 
 struct stats stats;
 struct played now;
@@ -99,13 +99,13 @@ static void op_open(const struct op *op, long ret[2])
 				sides[side]->close(slot);
 		return;
 	}
-	*s = (struct slot){ .open = true,
-			    .alive = true,
-			    .task = op->arg[A_TASK] != 0,
-			    .inherit = attr.inherit,
-			    .attr = attr,
-			    .pmu = (int)op->arg[A_PMU],
-			    .cpu = (int)op->arg[A_CPU] };
+	*s = (struct slot){.open = true,
+			   .alive = true,
+			   .task = op->arg[A_TASK] != 0,
+			   .inherit = attr.inherit,
+			   .attr = attr,
+			   .pmu = (int)op->arg[A_PMU],
+			   .cpu = (int)op->arg[A_CPU]};
 	for (int side = 0; side < 2; side++)
 		s->id[side] = now.ids[now.nr_ids % 256][side] = sides[side]->id(slot);
 	if (now.nr_ids < 255)
@@ -114,8 +114,8 @@ static void op_open(const struct op *op, long ret[2])
 
 static void feed_orders(int slot)
 {
-	struct conform_orders orders = { 0 };
-	struct conform_call look = { .op = CONFORM_LOOK };
+	struct conform_orders orders = {0};
+	struct conform_call look = {.op = CONFORM_LOOK};
 
 	if (now.slots[slot].pmu < PMU_DUMMY) {
 		look.views[0].id = now.slots[slot].id[0];
@@ -142,7 +142,7 @@ static bool has_task_events(void)
  */
 static void switch_before_model(void)
 {
-	struct conform_call look = { .op = CONFORM_LOOK };
+	struct conform_call look = {.op = CONFORM_LOOK};
 
 	kernel_side.call(&look);
 	switched_early |= look_switches < look.switches && has_task_events();
@@ -178,12 +178,12 @@ static void op_map(const struct op *op, long ret[2])
 				sides[side]->unmap((int)op->arg[0]);
 		return;
 	}
-	*m = (struct map){ .used = true,
-			   .aux = off != 0,
-			   .writable = op->arg[4] != 0,
-			   .slot = slot,
-			   .length = length,
-			   .addr = { addr[0], addr[1] } };
+	*m = (struct map){.used = true,
+			  .aux = off != 0,
+			  .writable = op->arg[4] != 0,
+			  .slot = slot,
+			  .length = length,
+			  .addr = {addr[0], addr[1]}};
 	now.slots[slot].nr_maps++;
 	if (!m->aux)
 		m->prev_head = page_of(m, 0)->data_head;
@@ -278,7 +278,7 @@ static void op_ioctl(int slot, unsigned long request, unsigned long argument, in
 
 static bool op_read(int slot, long ret[2])
 {
-	uint64_t words[2][32] = { { 0 } };
+	uint64_t words[2][32] = {{0}};
 
 	if (!now.slots[slot].open)
 		return false;
@@ -317,11 +317,13 @@ static int slot_of_actor(int slot)
 /* What a driver does. The kernel's handle->size is the model's: it was compared. */
 static void op_driver(const struct op *op, long ret[2])
 {
+	/* clang-format off */
 	static const enum conform_op calls_of[NR_OPCODES] = {
 		[OP_BEGIN] = CONFORM_BEGIN,   [OP_FLAG] = CONFORM_FLAG, [OP_SKIP] = CONFORM_SKIP,
 		[OP_END] = CONFORM_END,	      [OP_HEAD] = CONFORM_HEAD,
 		[OP_ATSTOP] = CONFORM_AT_STOP, [OP_GET] = CONFORM_GET,
 	};
+	/* clang-format on */
 	int slot = (int)op->arg[0];
 	uint64_t argument = (uint64_t)op->arg[1], full;
 
@@ -344,7 +346,9 @@ static void op_driver(const struct op *op, long ret[2])
 
 /* ---- the other thread ---- */
 
-/* From one of our threads to the other, so many times, between two looks: was anybody else there? */
+/*
+ * From one of our threads to the other, so many times, between two looks: was anybody else there?
+ */
 static bool others_between(uint64_t before, unsigned int times)
 {
 	bool any = now.calls[0].cpu_switches != before + times;
@@ -532,7 +536,8 @@ static bool run_op(const struct op *op, long ret[2])
 		break;
 	case OP_LIMITS:
 		for (int side = 0; side < 2; side++) {
-			sides[side]->limits((long)op->arg[0], (uint64_t)op->arg[1], (int)op->arg[2]);
+			sides[side]->limits((long)op->arg[0], (uint64_t)op->arg[1],
+					    (int)op->arg[2]);
 			ret[side] = 0;
 		}
 		break;
@@ -614,7 +619,7 @@ static bool op_valid(const struct op *op)
 
 static bool switched_since(void)
 {
-	struct conform_call look = { .op = CONFORM_LOOK };
+	struct conform_call look = {.op = CONFORM_LOOK};
 
 	kernel_side.call(&look);
 	return look.switches != look_switches;
@@ -674,7 +679,8 @@ static enum verdict step(const struct op *op)
 		driver_call(CONFORM_LOOK, 0, 0);
 	}
 	switched |= switched_early;
-	if (told_already) /* a switch between what the kernel did and the look counts as before it */
+	/* a switch between what the kernel did and the look counts as before it */
+	if (told_already)
 		return judge_difference(switched && !hands_over);
 	if (ret[0] != ret[1])
 		differ("result: kernel %ld (%s), model %ld (%s)", ret[0],
@@ -736,7 +742,7 @@ static bool has_budget(const struct script *script)
 
 enum verdict play(const struct script *script, char *text, size_t size, int *at_op)
 {
-	static const struct op unmap = { .code = OP_UNMAP }, leave = { .code = OP_EXIT };
+	static const struct op unmap = {.code = OP_UNMAP}, leave = {.code = OP_EXIT};
 	struct op op = unmap;
 
 	memset(&now, 0, sizeof(now));
@@ -756,7 +762,9 @@ enum verdict play(const struct script *script, char *text, size_t size, int *at_
 	look_at_tasks(&last_pid, &nr_tasks);
 	run();
 	*at_op = next_op - 1;
-	/* the end is a part of the script, too: what is mapped goes, and all that follows from it */
+	/*
+	 * the end is a part of the script, too: what is mapped goes, and all that follows from it
+	 */
 	if (verdict == SAME)
 		*at_op = script->nr;
 	if (thread_alive) {

@@ -6,8 +6,8 @@
 #include "conform.h"
 
 struct slot {
-	bool open;   /* has a descriptor */
-	bool alive;  /* open, or held by mappings */
+	bool open;  /* has a descriptor */
+	bool alive; /* open, or held by mappings */
 	bool task, inherit;
 	int pmu, cpu, nr_maps;
 	struct perf_event_attr attr;
@@ -27,10 +27,10 @@ struct played {
 	uint64_t ids[256][2]; /* of all events of the script: records outlive them */
 	int nr_ids;
 	int cpu;
-	bool budget; /* limits or users were set: what is pinned is looked at */
-	bool was_remote; /* there were events of a CPU that we were not on */
+	bool budget;		      /* limits or users were set: what is pinned is looked at */
+	bool was_remote;	      /* there were events of a CPU that we were not on */
 	struct conform_call calls[2]; /* how the sides stand */
-	const char *differed_in; /* as a format */
+	const char *differed_in;      /* as a format */
 	enum cause cause;
 	char *told; /* what differs */
 	size_t told_size;

@@ -20,7 +20,7 @@ static bool fails(const struct script *script)
 /* Without [from, from + nr). */
 static struct script without(const struct script *script, int from, int nr)
 {
-	struct script less = { 0 };
+	struct script less = {0};
 
 	memcpy(less.only, script->only, sizeof(less.only));
 	for (int i = 0; i < script->nr; i++)

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* See conform.h. The text form: one operation a line, its name and name=number pairs; # begins a comment. */
+/*
+ * See conform.h. The text form: one operation a line, its name and name=number pairs; # begins a
+ * comment.
+ */
 #include "conform.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	const char *args[NR_ARGS];
@@ -43,6 +47,7 @@ static const struct {
 	[OP_ATSTOP] = { "at_stop", { "e", "size", "flags" } },
 	[OP_GET] = { "get", { "e" } },
 };
+/* clang-format on */
 
 const char *op_name(enum opcode code)
 {
@@ -145,7 +150,8 @@ int script_read(struct script *script, const char *path)
 			continue;
 		ret = parse_op(&op, text);
 		if (ret)
-			fprintf(stderr, "conform: %s:%d: no such operation or argument\n", path, nr);
+			fprintf(stderr, "conform: %s:%d: no such operation or argument\n", path,
+				nr);
 		else
 			script_add(script, &op);
 	}

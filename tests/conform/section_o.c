@@ -86,9 +86,12 @@ static void check_area(unsigned char *base, uint64_t size, const char *name)
 #define WHAT(text) (snprintf(what, sizeof(what), "%s: %s", name, text), what)
 
 	check(einval(munmap(base, PAGE)), "B14", WHAT("its first page is unmapped alone"));
-	check(einval(munmap(base + size - PAGE, PAGE)), "B14", WHAT("its last page is unmapped alone"));
-	check(einval(mprotect(base + PAGE, PAGE, PROT_READ)), "B14", WHAT("a page is protected alone"));
-	check(mremap(base, size, size + PAGE, MREMAP_MAYMOVE) == MAP_FAILED, "B14", WHAT("it grows"));
+	check(einval(munmap(base + size - PAGE, PAGE)), "B14",
+	      WHAT("its last page is unmapped alone"));
+	check(einval(mprotect(base + PAGE, PAGE, PROT_READ)), "B14",
+	      WHAT("a page is protected alone"));
+	check(mremap(base, size, size + PAGE, MREMAP_MAYMOVE) == MAP_FAILED, "B14",
+	      WHAT("it grows"));
 	check(has_flag(base, " dc"), "B14", WHAT("not DONTCOPY"));
 	check(has_flag(base, " de"), "B14", WHAT("not DONTEXPAND"));
 	check(has_flag(base, " dd"), "B14", WHAT("not DONTDUMP"));
@@ -98,8 +101,8 @@ static void check_area(unsigned char *base, uint64_t size, const char *name)
 
 int section_o(void)
 {
-	struct perf_event_attr attr = { .size = sizeof(attr), .disabled = 1 };
-	struct sigaction action = { .sa_handler = on_bus }, was;
+	struct perf_event_attr attr = {.size = sizeof(attr), .disabled = 1};
+	struct sigaction action = {.sa_handler = on_bus}, was;
 	unsigned char *data, *aux;
 	struct perf_event_mmap_page *page;
 	void *addr[2];
@@ -113,7 +116,8 @@ int section_o(void)
 	page = addr[0];
 	page->aux_offset = DATA_SIZE;
 	page->aux_size = AUX_SIZE;
-	if (kernel_side.map(1, 0, AUX_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, DATA_SIZE, &addr[1])) {
+	if (kernel_side.map(1, 0, AUX_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, DATA_SIZE,
+			    &addr[1])) {
 		printf("section O: no AUX area: %s\n", strerror(errno));
 		return 1;
 	}
@@ -131,7 +135,8 @@ int section_o(void)
 	for (uint64_t at = 0; at < AUX_SIZE; at += PAGE)
 		check(write_faults(aux + at), "B17", "an AUX page can be written");
 	/* also after it was read, when it is mapped */
-	check(data[PAGE] == 0 && write_faults(data + PAGE), "B17", "a data page that was read can be written");
+	check(data[PAGE] == 0 && write_faults(data + PAGE), "B17",
+	      "a data page that was read can be written");
 	check(aux[0] == 0 && write_faults(aux), "B17", "an AUX page that was read can be written");
 	sigaction(SIGBUS, &was, NULL);
 	kernel_side.end();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Fuzz target: any bytes as a recording, as an event log, and as the log of the unit of the recording
- * that AUXTAP_FUZZ_RECORDING names, through the auditor and all it prints.
+ * Fuzz target: any bytes as a recording, as an event log, and as the log of the unit of the
+ * recording that AUXTAP_FUZZ_RECORDING names, through the auditor and all it prints.
  */
 #include "fuzz.h"
 #include "perfdata/reader.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Fuzz target: CoreSight, as a perf.data file or as a snapshot whose files are packed one behind the
- * other ("CSSNAP\n", then for each "NAME SIZE\n" and its bytes), decoded and listed over code that is
- * none (this program's own bytes). For libFuzzer, and called by mutate.c.
+ * Fuzz target: CoreSight, as a perf.data file or as a snapshot whose files are packed one behind
+ * the other ("CSSNAP\n", then for each "NAME SIZE\n" and its bytes), decoded and listed over code
+ * that is none (this program's own bytes). For libFuzzer, and called by mutate.c.
  */
 #include "fuzz.h"
 
@@ -28,8 +28,8 @@ static uint64_t sum;
 static struct auxtap_image_set *code(void)
 {
 	/* where the captures that are mutated have theirs */
-	static const uint64_t bases[] = {0, 0x1000000, 0x629b293000, 0x582b2b1000, 0xfffeb000,
-					 0x80000000, 0xffffff9a5dc00000};
+	static const uint64_t bases[] = {0,	     0x1000000,	 0x629b293000,	    0x582b2b1000,
+					 0xfffeb000, 0x80000000, 0xffffff9a5dc00000};
 	struct auxtap_image_set_opts opts = {.size = sizeof(opts)};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_image_set *images;
@@ -37,7 +37,8 @@ static struct auxtap_image_set *code(void)
 	if (auxtap_image_set_new(&images, &opts, &err))
 		abort();
 	for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]); i++)
-		if (auxtap_image_set_raw(images, "/proc/self/exe", 0x1000, CODE_SIZE, bases[i], &err))
+		if (auxtap_image_set_raw(images, "/proc/self/exe", 0x1000, CODE_SIZE, bases[i],
+					 &err))
 			abort();
 	return images;
 }
@@ -62,8 +63,11 @@ static void drain(struct auxtap_decoder *dec, struct auxtap_image_set *images)
 
 static void decode(const char *path, bool snapshot, uint32_t events)
 {
-	struct auxtap_decode_opts opts = {
-		.size = sizeof(opts), .events = events, .tid = -1, .cpu = -1, .jobs = 1};
+	struct auxtap_decode_opts opts = {.size = sizeof(opts),
+					  .events = events,
+					  .tid = -1,
+					  .cpu = -1,
+					  .jobs = 1};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_image_set *images = code();
 	struct auxtap_perfdata *pd = NULL;
@@ -102,8 +106,9 @@ static void list(const char *path, bool snapshot)
 
 static void all(const char *path, bool snapshot)
 {
-	decode(path, snapshot, AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN |
-				       AUXTAP_EVENT_ASYNC | AUXTAP_EVENT_TRACE | AUXTAP_EVENT_GAP);
+	decode(path, snapshot,
+	       AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN | AUXTAP_EVENT_ASYNC |
+		       AUXTAP_EVENT_TRACE | AUXTAP_EVENT_GAP);
 	decode(path, snapshot, AUXTAP_EVENT_INSN | AUXTAP_EVENT_GAP);
 	list(path, snapshot);
 }

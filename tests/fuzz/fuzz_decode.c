@@ -28,8 +28,7 @@ static void drain(struct auxtap_decoder *dec, struct auxtap_image_set *images)
 	while (auxtap_decoder_next(dec, &ev, &err) == 1) {
 		if (++nr > MAX_EVENTS)
 			abort();
-		if (!(nr % 1024) &&
-		    !auxtap_image_set_symbol(images, ev.pid, ev.time, ev.ip, &loc))
+		if (!(nr % 1024) && !auxtap_image_set_symbol(images, ev.pid, ev.time, ev.ip, &loc))
 			sum += loc.image_off;
 		sum += ev.ip + ev.nr_insns;
 	}
@@ -39,8 +38,11 @@ static void drain(struct auxtap_decoder *dec, struct auxtap_image_set *images)
 static void as_file(const char *path, uint32_t events)
 {
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
-	struct auxtap_decode_opts opts = {
-		.size = sizeof(opts), .events = events, .tid = -1, .cpu = -1, .jobs = 1};
+	struct auxtap_decode_opts opts = {.size = sizeof(opts),
+					  .events = events,
+					  .tid = -1,
+					  .cpu = -1,
+					  .jobs = 1};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_image_set *images;
 	struct auxtap_perfdata *pd;
@@ -59,8 +61,11 @@ static void as_file(const char *path, uint32_t events)
 static void as_stream(const char *path, uint32_t events)
 {
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
-	struct auxtap_decode_opts opts = {
-		.size = sizeof(opts), .events = events, .tid = -1, .cpu = -1, .jobs = 1};
+	struct auxtap_decode_opts opts = {.size = sizeof(opts),
+					  .events = events,
+					  .tid = -1,
+					  .cpu = -1,
+					  .jobs = 1};
 	struct auxtap_raw_opts raw = {.size = sizeof(raw), .family = "pt"};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_image_set *images;
@@ -77,9 +82,8 @@ static void as_stream(const char *path, uint32_t events)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const uint32_t flow = AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_CALL |
-			      AUXTAP_EVENT_RETURN | AUXTAP_EVENT_ASYNC |
-			      AUXTAP_EVENT_TRACE | AUXTAP_EVENT_GAP;
+	const uint32_t flow = AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN |
+			      AUXTAP_EVENT_ASYNC | AUXTAP_EVENT_TRACE | AUXTAP_EVENT_GAP;
 	char path[64];
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 

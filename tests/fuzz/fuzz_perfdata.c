@@ -31,9 +31,9 @@ static void walk(struct auxtap_perfdata *pd)
 	size_t nr;
 
 	while (auxtap_perfdata_next_sorted(pd, &rec, &err) > 0)
-		sum += rec.body_size ? ((const unsigned char *)(rec.header +
-								1))[rec.body_size - 1]
-				     : rec.time;
+		sum += rec.body_size ?
+			       ((const unsigned char *)(rec.header + 1))[rec.body_size - 1] :
+			       rec.time;
 	if (!auxtap_perfdata_build_ids(pd, &ids, &nr))
 		for (size_t i = 0; i < nr; i++)
 			sum += (unsigned char)ids[i].filename[0];

@@ -15,16 +15,15 @@ static int add(void *ctx, const struct auxtap_packet *pkt)
 {
 	struct sum *sum = ctx;
 
-	if (pkt->offset < sum->last_end || !pkt->size ||
-	    !memchr(pkt->text, 0, sizeof(pkt->text)))
+	if (pkt->offset < sum->last_end || !pkt->size || !memchr(pkt->text, 0, sizeof(pkt->text)))
 		abort();
 	sum->last_end = pkt->offset + 1;
 	/* How far an error reaches is told in pieces; where packets are must not change.
 	 */
 	if (strcmp(pkt->name, "error") && strcmp(pkt->name, "skipped"))
 		for (const char *p = pkt->text; *p; p++)
-			sum->hash = (sum->hash ^ (unsigned char)*p ^ pkt->offset) *
-				    0x100000001b3ULL;
+			sum->hash =
+				(sum->hash ^ (unsigned char)*p ^ pkt->offset) * 0x100000001b3ULL;
 	return 0;
 }
 
@@ -39,8 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	pt_packets_piece(&stream, data, cut, 0, false, &used, add, &pieces, &err);
 	if (used > cut || cut - used > PT_PACKET_MAX)
 		abort();
-	pt_packets_piece(&stream, data + used, size - used, used, true, &cut, add,
-			 &pieces, &err);
+	pt_packets_piece(&stream, data + used, size - used, used, true, &cut, add, &pieces, &err);
 	if (whole.hash != pieces.hash || cut != size - used)
 		abort();
 	return 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Fuzz target: any bytes as a bare stream of Arm SPE: its packets and records, its samples with one
- * thread and with two, its report. All of them see the same number of records. For libFuzzer, and called by mutate.c.
+ * thread and with two, its report. All of them see the same number of records. For libFuzzer, and
+ * called by mutate.c.
  */
 #include "fuzz.h"
 

@@ -72,8 +72,9 @@ static void read_all(const char *path)
 	if (auxtap_perfdata_open(&pd, path, &err))
 		return;
 	while (auxtap_perfdata_next_sorted(pd, &rec, &err) > 0)
-		sum += rec.body_size ? ((const unsigned char *)(rec.header + 1))[rec.body_size - 1]
-				     : rec.time;
+		sum += rec.body_size ?
+			       ((const unsigned char *)(rec.header + 1))[rec.body_size - 1] :
+			       rec.time;
 	auxtap_perfdata_rewind(pd);
 	while (auxtap_perfdata_next(pd, &rec, &err) > 0)
 		sum += rec.offset;
@@ -105,8 +106,11 @@ static void dump(const char *path, size_t size)
 static void decode(const char *path, uint32_t events)
 {
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
-	struct auxtap_decode_opts opts = {
-		.size = sizeof(opts), .events = events, .tid = -1, .cpu = -1, .jobs = 1};
+	struct auxtap_decode_opts opts = {.size = sizeof(opts),
+					  .events = events,
+					  .tid = -1,
+					  .cpu = -1,
+					  .jobs = 1};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_decode_summary summary;
 	struct auxtap_image_set *images;

@@ -18,9 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SECONDS_MAX 20.0 /* of CPU time for one input, on a slow machine under sanitizers */
-#define GROWTH_MAX                                                                       \
-	(64L << 10) /* kB of peak memory above the largest so far at half time */
+#define SECONDS_MAX 20.0	/* of CPU time for one input, on a slow machine under sanitizers */
+#define GROWTH_MAX  (64L << 10) /* kB of peak memory above the largest so far at half time */
 
 struct input {
 	const char *name;
@@ -236,7 +235,7 @@ static double cpu_time(void)
 /* An input that blocks uses no CPU time: the watchdog that the tests run under ends that. */
 static void limit_cpu(time_t seconds)
 {
-	const struct itimerval limit = { .it_value.tv_sec = seconds };
+	const struct itimerval limit = {.it_value.tv_sec = seconds};
 
 	setitimer(ITIMER_PROF, &limit, NULL);
 }
@@ -307,8 +306,8 @@ int main(int argc, char **argv)
 		/* Damage in one place only gets farthest. */
 		structured = size >= 8 && !memcmp(data, "PERFILE2", 8) && rnd(4);
 		for (uint64_t changes = 1 + (rnd(2) ? rnd(8) : 0); changes; changes--)
-			size = structured ? mutate_structure(data, size, room)
-					  : change(data, size, room);
+			size = structured ? mutate_structure(data, size, room) :
+					    change(data, size, room);
 		if (path)
 			save(path, data, size);
 		trying.nr = n;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Random mutations of real recordings with trace, and of event logs (alone, and held against the recording
-# of that unit), through the auditor: no crash, no hang, no growth.
+# Random mutations of real recordings with trace, and of event logs (alone, and held against the
+# recording of that unit), through the auditor: no crash, no hang, no growth.
 set -u
 here=$(dirname "$0")
 work=$(mktemp -d)

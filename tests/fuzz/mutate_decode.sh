@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Random mutations of real Intel PT, bare and in perf.data, through the decoder: no crash, no hang, no growth.
+# Random mutations of real Intel PT, bare and in perf.data, through the decoder: no crash, no hang,
+# no growth.
 set -u
 traces=${AUXTAP_TRACES:-${AUXTAP_TRACES_DEFAULT:-}}
 shopt -s nullglob

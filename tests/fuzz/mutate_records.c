@@ -13,7 +13,7 @@
 
 struct place {
 	size_t at, size; /* of the record without trace bytes; of a note with its head */
-	size_t payload;  /* bytes behind an AUXTRACE record */
+	size_t payload;	 /* bytes behind an AUXTRACE record */
 };
 
 static struct place places[MAX_PLACES];
@@ -27,8 +27,7 @@ static uint64_t get(const unsigned char *data, size_t at, size_t width)
 }
 
 /* Offsets and sizes of what the header at byte 'field' leads to. */
-static bool section(const unsigned char *data, size_t size, size_t field, size_t *at,
-		    size_t *len)
+static bool section(const unsigned char *data, size_t size, size_t field, size_t *at, size_t *len)
 {
 	uint64_t offset = get(data, field, 8), nr_bytes = get(data, field + 8, 8);
 
@@ -231,7 +230,8 @@ static void change_features(unsigned char *data, size_t size)
 	if (size - table < 16)
 		return;
 	if (mutate_rnd(3)) {
-		size_t entry = table + mutate_rnd((size - table) / 16 < 24 ? (size - table) / 16 : 24) * 16;
+		size_t entry = table +
+			       mutate_rnd((size - table) / 16 < 24 ? (size - table) / 16 : 24) * 16;
 
 		if (mutate_rnd(2) || !section(data, size, entry, &at, &len) || !len)
 			change_field(data, size, entry, 16);

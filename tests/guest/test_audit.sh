@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What the auditor says of recordings by stock perf and by auxtap at the module, under a real kernel:
-# clean where all is well, the fault by its name where the unit's interrupt comes late.
+# What the auditor says of recordings by stock perf and by auxtap at the module, under a real
+# kernel: clean where all is well, the fault by its name where the unit's interrupt comes late.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

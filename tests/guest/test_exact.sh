@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What the module stepped is what every decoder says: stock perf and auxtap record on the
 # module, each of them decodes both files, and all four give the module's own log. With
-# AUXTAP_LONG ls, gzip and python3 too (20 million instructions), and exceptions with the whole library:
-# python3 and exceptions are recorded in the guest, read here by the same perf, which takes minutes
-# instead of an hour.
+# AUXTAP_LONG ls, gzip and python3 too (20 million instructions), and exceptions with the whole
+# library: python3 and exceptions are recorded in the guest, read here by the same perf, which takes
+# minutes instead of an hour.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

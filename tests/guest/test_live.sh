@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# 'auxtap watermark live' through the real kernel: every AUX record of hundreds of watermarks and areas
-# is where the laboratory says, and where a simulation has it that knows nothing of the real run.
+# 'auxtap watermark live' through the real kernel: every AUX record of hundreds of watermarks and
+# areas is where the laboratory says, and where a simulation has it that knows nothing of the real
+# run.
 # ARCH=arm64: SPE and TRBE.
 set -euo pipefail
 arch=${ARCH:-amd64}

@@ -23,7 +23,7 @@ static bool read_task(pid_t pid, struct task *t)
 	FILE *f;
 	int ppid;
 
-	*t = (struct task){ .pid = pid };
+	*t = (struct task){.pid = pid};
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	f = fopen(path, "re");
 	if (!f)
@@ -32,10 +32,9 @@ static bool read_task(pid_t pid, struct task *t)
 	fclose(f);
 	line[n] = '\0';
 	rest = strrchr(line, ')'); /* the name before it may contain anything */
-	if (!rest || sscanf(rest + 1,
-			    " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu",
-			    &t->state, &ppid, &own[0], &own[1], &waited_for[0],
-			    &waited_for[1]) != 6)
+	if (!rest ||
+	    sscanf(rest + 1, " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu",
+		   &t->state, &ppid, &own[0], &own[1], &waited_for[0], &waited_for[1]) != 6)
 		return false;
 	t->parent = ppid;
 	t->ticks = own[0] + own[1] + waited_for[0] + waited_for[1];
@@ -140,9 +139,12 @@ bool progress_stalled(struct progress *p)
 		return false;
 	p->last_look_ns = now;
 	p->cpu_ms = progress_cpu_ms(p->roots, p->nr_roots);
-	/* Less than before: a process has ended whose time no parent took over. That is progress. */
+	/*
+	 * Less than before: a process has ended whose time no parent took over. That is progress.
+	 */
 	used = p->cpu_ms - p->cpu_ms_at_progress;
-	if (!p->begun || p->cpu_ms < p->cpu_ms_at_progress || used * 200 >= (uint64_t)p->idle_s * 1000) {
+	if (!p->begun || p->cpu_ms < p->cpu_ms_at_progress ||
+	    used * 200 >= (uint64_t)p->idle_s * 1000) {
 		p->begun = true;
 		p->cpu_ms_at_progress = p->cpu_ms;
 		p->nr_looks = 0;

@@ -4,9 +4,9 @@
  * steps (records {u64 ip, u32 tid, u32 pid}). Lines are 'TID EVENT: IP' of 'perf script
  * --itrace=i1i -F tid,event,ip': instructions, and samples where their time is. A thread's
  * instructions must be pieces of its steps, in order; a piece begins behind a sample or an
- * instruction of another thread (a sample holds what its CPU did last, switches included); and where an instruction
- * is followed by a sample, the next step is the one at which the sample was taken. Says how many
- * there were; exit 1: it is not so.
+ * instruction of another thread (a sample holds what its CPU did last, switches included); and
+ * where an instruction is followed by a sample, the next step is the one at which the sample was
+ * taken. Says how many there were; exit 1: it is not so.
  */
 #include <inttypes.h>
 #include <stdint.h>
@@ -88,8 +88,9 @@ static int matched(const struct thread *t, size_t item, size_t to, size_t step, 
 }
 
 /*
- * How many pieces; 0: it cannot be. What stands between two begins is one piece of the steps, behind
- * what was before. (In a loop it may fit in several places: the first one leaves most to come.)
+ * How many pieces; 0: it cannot be. What stands between two begins is one piece of the steps,
+ * behind what was before. (In a loop it may fit in several places: the first one leaves most to
+ * come.)
  */
 static size_t pieces(const struct thread *t)
 {
@@ -107,7 +108,8 @@ static size_t pieces(const struct thread *t)
 		while (at < t->nr_steps && !matched(t, item, to, at, &end))
 			at++;
 		if (at == t->nr_steps) {
-			printf("thread %u: items %zu to %zu, from %" PRIx64 ", do not follow step %zu of %zu\n",
+			printf("thread %u: items %zu to %zu, from %" PRIx64
+			       ", do not follow step %zu of %zu\n",
 			       t->tid, item, to, t->items[item].ip, step, t->nr_steps);
 			return 0;
 		}

@@ -137,13 +137,15 @@ int main(int argc, char **argv)
 				place = i == run.nr ? at : SIZE_MAX;
 				if (place == SIZE_MAX)
 					fprintf(stderr,
-						"instruction %zu: executed %" PRIx64 ", listed %" PRIx64 "\n",
+						"instruction %zu: executed %" PRIx64
+						", listed %" PRIx64 "\n",
 						at + i, at + i < truth.nr ? truth.ips[at + i] : 0,
 						run.ips[i]);
 			}
 			if (place == SIZE_MAX) {
 				fprintf(stderr,
-					"a run of %zu listed instructions (first %" PRIx64 ", last %" PRIx64
+					"a run of %zu listed instructions (first %" PRIx64
+					", last %" PRIx64
 					") was not executed like that at or after instruction %zu of %zu\n",
 					run.nr, run.ips[0], run.ips[run.nr - 1], at, truth.nr);
 				return 1;
@@ -163,7 +165,8 @@ int main(int argc, char **argv)
 	free(line);
 	free(run.ips);
 	free(truth.ips);
-	printf("executed %zu listed %zu gaps %zu left-out %zu\n", truth.nr, listed, nr_gaps, left_out);
+	printf("executed %zu listed %zu gaps %zu left-out %zu\n", truth.nr, listed, nr_gaps,
+	       left_out);
 	if (truth.nr == 0) {
 		fprintf(stderr, "the truth is empty\n");
 		return 1;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Writes a recording anew, with one thing wrong, for tests of the auditor.
- * Usage: damage_aux IN OUT KIND N [VALUE]: the N-th AUX (or AUXTRACE) record, from 0 on, in the file.
+ * Usage: damage_aux IN OUT KIND N [VALUE]: the N-th AUX (or AUXTRACE) record, from 0 on, in the
+ * file.
  */
 #include <auxtap/perfdata.h>
 
@@ -115,12 +116,14 @@ static void put_trace(struct auxtap_perfdata *pd, const struct auxtap_record *re
 	char *bytes = malloc(rec->trace_size + 1);
 
 	memcpy(&head, rec->header, sizeof(head));
-	if (!bytes || auxtap_perfdata_pread(pd, bytes, rec->trace_size, rec->trace_off) != (ssize_t)rec->trace_size)
+	if (!bytes || auxtap_perfdata_pread(pd, bytes, rec->trace_size, rec->trace_off) !=
+			      (ssize_t)rec->trace_size)
 		exit(3);
 	if (here && is("trace-overlap"))
 		head.offset -= value;
 	if (!here || !is("drop-trace"))
-		need(auxtap_perfdata_writer_auxtrace(writer, &head, bytes, rec->trace_size, NULL, 0, &err));
+		need(auxtap_perfdata_writer_auxtrace(writer, &head, bytes, rec->trace_size, NULL, 0,
+						     &err));
 	free(bytes);
 }
 

@@ -58,8 +58,8 @@ static uint64_t real_size(const struct auxtap_auxtrace *head, uint64_t size)
 	uint64_t best = 0;
 
 	for (size_t i = 0; i < nr_ends; i++) {
-		bool same = head->tid == UINT32_MAX ? ends[i].cpu == head->cpu
-						    : ends[i].tid == head->tid;
+		bool same = head->tid == UINT32_MAX ? ends[i].cpu == head->cpu :
+						      ends[i].tid == head->tid;
 
 		if (same && ends[i].off > head->offset && ends[i].off - head->offset <= size &&
 		    ends[i].off - head->offset > best)
@@ -79,8 +79,8 @@ static void put_map(FILE *out, const struct auxtap_record *rec)
 		return;
 	memcpy(&pid, body, 4);
 	memcpy(v, body + 8, sizeof(v));
-	fprintf(out, "%d 0x%" PRIx64 " %" PRIu64 " %" PRIu64 " %s\n", pid, v[0], v[2],
-		v[2] + v[1], (const char *)body + name);
+	fprintf(out, "%d 0x%" PRIx64 " %" PRIu64 " %" PRIu64 " %s\n", pid, v[0], v[2], v[2] + v[1],
+		(const char *)body + name);
 }
 
 static void put_sideband(struct auxtap_perfdata *pd)
@@ -92,8 +92,7 @@ static void put_sideband(struct auxtap_perfdata *pd)
 	while (auxtap_perfdata_next_sorted(pd, &rec, NULL) == 1) {
 		if (fwrite(rec.header, rec.header->size, 1, out) != 1)
 			die("cannot write");
-		if (rec.header->type == PERF_RECORD_MMAP ||
-		    rec.header->type == PERF_RECORD_MMAP2)
+		if (rec.header->type == PERF_RECORD_MMAP || rec.header->type == PERF_RECORD_MMAP2)
 			put_map(images, &rec);
 		if (rec.header->type != PERF_RECORD_AUX || rec.body_size < sizeof(aux))
 			continue;

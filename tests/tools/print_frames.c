@@ -29,8 +29,8 @@ int main(int argc, char **argv)
 		for (unsigned int i = 0; i < loc.nr_frames; i++) {
 			const struct auxtap_frame *f = &loc.frames[i];
 
-			printf("%s\n%s:%u\n", f->symbol ? f->symbol : "??", f->file ? f->file : "??",
-			       f->line);
+			printf("%s\n%s:%u\n", f->symbol ? f->symbol : "??",
+			       f->file ? f->file : "??", f->line);
 		}
 		if (!loc.nr_frames)
 			puts("??\n??:0");

@@ -56,7 +56,8 @@ int main(int argc, char **argv)
 		struct range *range = stops ? &until[nr_until++] : &in[nr_in++];
 
 		if (nr_in > MAX_RANGES - 1 || nr_until > MAX_RANGES - 1 ||
-		    sscanf(argv[i] + (stops ? 6 : 0), "%" SCNx64 "-%" SCNx64, &range->first, &range->last) != 2) {
+		    sscanf(argv[i] + (stops ? 6 : 0), "%" SCNx64 "-%" SCNx64, &range->first,
+			   &range->last) != 2) {
 			fprintf(stderr, "select_steps: not a range: %s\n", argv[i]);
 			return 2;
 		}

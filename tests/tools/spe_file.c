@@ -3,8 +3,9 @@
  * A perf.data file with samples of Arm SPE: loads, stores, branches and others of two threads on
  * two CPUs, with time stamps and contexts, in several buffers; one AUX record is flagged as
  * truncated. Usage: spe_file FILE NUMBER SEED [cut|again|midr|bare|large]; cut: buffers end inside
- * of records; large: they are as large as those of stock perf's default area; again: the last one comes twice; midr: the file says that CPU 0 is a Neoverse N1 and
- * CPU 1 a HIP12; bare: no perf.data but CPU 0's stream alone
+ * of records; large: they are as large as those of stock perf's default area; again: the last one
+ * comes twice; midr: the file says that CPU 0 is a Neoverse N1 and CPU 1 a HIP12; bare: no
+ * perf.data but CPU 0's stream alone
  */
 #include <auxtap/perfdata.h>
 
@@ -18,7 +19,7 @@
 #define TID	 4242 /* + n */
 #define BASE	 0xaaaac0000000ull
 #define NR_CPUS	 2
-#define BUFFER	 5000 /* bytes of trace in an AUXTRACE record, at most */
+#define BUFFER	 5000	    /* bytes of trace in an AUXTRACE record, at most */
 #define LARGE	 (2u << 20) /* half of 4 MiB */
 
 static struct auxtap_perfdata_writer *writer;
@@ -35,13 +36,14 @@ static void need(int ret)
 
 static uint64_t random_bits(void)
 {
-	return (uint64_t)rand_r(&seed) << 40 ^ (uint64_t)rand_r(&seed) << 20 ^ (uint64_t)rand_r(&seed);
+	return (uint64_t)rand_r(&seed) << 40 ^ (uint64_t)rand_r(&seed) << 20 ^
+	       (uint64_t)rand_r(&seed);
 }
 
 /* ---- sideband ---- */
 
-static void put(uint32_t type, const void *body, size_t size, uint32_t tid, uint32_t cpu, uint64_t time,
-		uint64_t id)
+static void put(uint32_t type, const void *body, size_t size, uint32_t tid, uint32_t cpu,
+		uint64_t time, uint64_t id)
 {
 	struct trailer { /* sample_type TID | TIME | CPU | IDENTIFIER */
 		uint32_t pid, tid;
@@ -66,8 +68,9 @@ static void begin(const char *path, bool midr)
 		.size = sizeof(attr),
 		.config = 1, /* ts_enable */
 		.sample_period = 1024,
-		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
-			       PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_ADDR | PERF_SAMPLE_IDENTIFIER,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+			       PERF_SAMPLE_CPU | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_ADDR |
+			       PERF_SAMPLE_IDENTIFIER,
 		.sample_id_all = 1,
 		.exclude_kernel = 1,
 	};
@@ -83,9 +86,11 @@ static void begin(const char *path, bool midr)
 		.task = 1,
 	};
 	const uint64_t info[] = {PMU, 1 /* per CPU */};
-	/* version, words before the CPUs', PMU, CPUs; magic, CPU, words behind, MIDR, PMU, interval */
-	const uint64_t info2[] = {2, 4, PMU, NR_CPUS, 0x1010, 0, 3, 0x410fd0c1, PMU, 1024,
-				  0x1010, 1, 3, 0x480fd060, PMU, 1024};
+	/*
+	 * version, words before the CPUs', PMU, CPUs; magic, CPU, words behind, MIDR, PMU, interval
+	 */
+	const uint64_t info2[] = {2,   4,    PMU,    NR_CPUS, 0x1010, 0,	  3,   0x410fd0c1,
+				  PMU, 1024, 0x1010, 1,	      3,      0x480fd060, PMU, 1024};
 	/* shift, mult, zero, cycles, mask, can: 10 ns a tick */
 	const uint64_t conv[] = {1, 20, 1000000, 0, ~0ull, 1};
 	struct {
@@ -99,7 +104,12 @@ static void begin(const char *path, bool midr)
 		uint64_t ino, generation;
 		uint32_t prot, flags;
 		char name[32];
-	} mmap2 = {.pid = TID, .tid = TID, .addr = BASE, .len = 0x100000, .prot = 5, .flags = 2,
+	} mmap2 = {.pid = TID,
+		   .tid = TID,
+		   .addr = BASE,
+		   .len = 0x100000,
+		   .prot = 5,
+		   .flags = 2,
 		   .name = "/nowhere/sampled"};
 	uint32_t fork[] = {TID, TID, TID + 1, TID, 0, 0};
 
@@ -112,8 +122,9 @@ static void begin(const char *path, bool midr)
 	auxtap_perfdata_writer_add_id(writer, 1, ID_DUMMY);
 	/* in perf's order: it divides by the multiplier when it sees the second one */
 	put(AUXTAP_RECORD_TIME_CONV, conv, sizeof(conv), 0, 0, 0, 0);
-	need(auxtap_perfdata_writer_auxtrace_info(writer, AUXTAP_AUXTRACE_ARM_SPE, midr ? info2 : info,
-						  midr ? sizeof(info2) / 8 : 2, &err));
+	need(auxtap_perfdata_writer_auxtrace_info(writer, AUXTAP_AUXTRACE_ARM_SPE,
+						  midr ? info2 : info, midr ? sizeof(info2) / 8 : 2,
+						  &err));
 	put(PERF_RECORD_COMM, &comm, sizeof(comm), TID, 0, 1000, ID_DUMMY);
 	put(PERF_RECORD_MMAP2, &mmap2, sizeof(mmap2), TID, 0, 1001, ID_DUMMY);
 	put(PERF_RECORD_FORK, fork, sizeof(fork), TID, 0, 1002, ID_DUMMY);
@@ -141,8 +152,9 @@ static void number(struct trace *t, uint64_t value, unsigned int nr_bytes)
 
 static void record(struct trace *t)
 {
-	static const unsigned char ops[][2] = {{0x49, 0x00}, {0x49, 0x01}, {0x49, 0x04}, {0x4a, 0x01},
-					       {0x4a, 0x02}, {0x4a, 0x00}, {0x48, 0x00}};
+	static const unsigned char ops[][2] = {{0x49, 0x00}, {0x49, 0x01}, {0x49, 0x04},
+					       {0x4a, 0x01}, {0x4a, 0x02}, {0x4a, 0x00},
+					       {0x48, 0x00}};
 	const unsigned char *op = ops[random_bits() % 7];
 	bool memory = op[0] == 0x49;
 	uint64_t r = random_bits();
@@ -238,19 +250,23 @@ int main(int argc, char **argv)
 			struct trace *t = &traces[cpu];
 			uint64_t size = buffer_size(t, at[cpu], !strcmp(mode, "cut"), max);
 			uint64_t aux[] = {at[cpu], size, 0};
-			struct auxtap_auxtrace head = {.offset = at[cpu], .idx = cpu, .cpu = cpu,
+			struct auxtap_auxtrace head = {.offset = at[cpu],
+						       .idx = cpu,
+						       .cpu = cpu,
 						       .tid = (uint32_t)-1};
 
 			if (!size)
 				continue;
 			if (cpu == 1 && ++nr_buffers == 2)
 				aux[2] = PERF_AUX_FLAG_TRUNCATED;
-			put(PERF_RECORD_AUX, aux, sizeof(aux), TID, cpu, 20000000 + at[cpu], ID_SPE + cpu);
-			need(auxtap_perfdata_writer_auxtrace(writer, &head, t->bytes + at[cpu], size, NULL,
-							     0, &err));
+			put(PERF_RECORD_AUX, aux, sizeof(aux), TID, cpu, 20000000 + at[cpu],
+			    ID_SPE + cpu);
+			need(auxtap_perfdata_writer_auxtrace(writer, &head, t->bytes + at[cpu],
+							     size, NULL, 0, &err));
 			at[cpu] += size;
 			if (cpu == 1 && at[cpu] == t->size && !strcmp(mode, "again"))
-				need(auxtap_perfdata_writer_auxtrace(writer, &head, t->bytes + at[cpu] - size,
+				need(auxtap_perfdata_writer_auxtrace(writer, &head,
+								     t->bytes + at[cpu] - size,
 								     size, NULL, 0, &err));
 			more = true;
 		}

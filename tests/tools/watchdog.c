@@ -71,7 +71,7 @@ static void kill_tree(pid_t root)
 				kill(pids[i], SIGKILL);
 		if (nr <= 1)
 			break;
-		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 	}
 	kill(root, SIGKILL);
 }
@@ -102,7 +102,7 @@ static bool any_alive(const pid_t *pids, int nr)
 static int watch_pids(int idle_s, long cpu_s, char **argv)
 {
 	static pid_t pids[MAX_PIDS];
-	struct progress p = { .roots = pids, .idle_s = idle_s };
+	struct progress p = {.roots = pids, .idle_s = idle_s};
 	uint64_t before;
 
 	for (; *argv && p.nr_roots < MAX_PIDS; argv++)
@@ -111,14 +111,14 @@ static int watch_pids(int idle_s, long cpu_s, char **argv)
 	while (any_alive(pids, p.nr_roots)) {
 		if (hangs(&p, cpu_s ? cpu_s + (long)(before / 1000) : 0, "watched processes"))
 			return 124;
-		nanosleep(&(struct timespec){ .tv_nsec = 200000000 }, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
 	}
 	return 0;
 }
 
 static int end_like(int status)
 {
-	const struct rlimit no_core = { 0, 0 };
+	const struct rlimit no_core = {0, 0};
 
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
@@ -131,7 +131,7 @@ static int end_like(int status)
 static int run(int idle_s, long cpu_s, char **argv)
 {
 	const pid_t watchdog = getpid();
-	struct progress p = { .nr_roots = 1, .idle_s = idle_s };
+	struct progress p = {.nr_roots = 1, .idle_s = idle_s};
 	sigset_t child;
 	int status;
 	pid_t pid;
@@ -167,7 +167,7 @@ static int run(int idle_s, long cpu_s, char **argv)
 			waitpid(pid, &status, 0);
 			return 124;
 		}
-		sigtimedwait(&child, NULL, &(struct timespec){ .tv_sec = 1 });
+		sigtimedwait(&child, NULL, &(struct timespec){.tv_sec = 1});
 	}
 }
 

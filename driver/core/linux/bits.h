@@ -5,10 +5,10 @@
 
 #include <linux/types.h>
 
-#define BITS_PER_LONG	   64
-#define BIT(nr)		   (1ul << (nr))
-#define BIT_ULL(nr)	   (1ull << (nr))
-#define GENMASK(high, low) ((~0ul << (low)) & (~0ul >> (BITS_PER_LONG - 1 - (high))))
+#define BITS_PER_LONG	       64
+#define BIT(nr)		       (1ul << (nr))
+#define BIT_ULL(nr)	       (1ull << (nr))
+#define GENMASK(high, low)     ((~0ul << (low)) & (~0ul >> (BITS_PER_LONG - 1 - (high))))
 #define GENMASK_ULL(high, low) GENMASK(high, low)
 
 static inline int ilog2(unsigned long x) /* x > 0, rounded down */

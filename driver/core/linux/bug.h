@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Warnings are counted and told to the machine (core.h), never printed; a BUG does not end the process. */
+/*
+ * Warnings are counted and told to the machine (core.h), never printed; a BUG does not end the
+ * process.
+ */
 #ifndef AUXTAP_SHIM_LINUX_BUG_H
 #define AUXTAP_SHIM_LINUX_BUG_H
 
@@ -8,17 +11,17 @@
 
 void core_warn(const char *file, int line, const char *what);
 
-#define WARN_ON(cond)                                              \
-	({                                                         \
-		bool warn_cond_ = (cond);                          \
-		if (unlikely(warn_cond_))                          \
-			core_warn(__FILE__, __LINE__, #cond);      \
-		unlikely(warn_cond_);                              \
+#define WARN_ON(cond)                                         \
+	({                                                    \
+		bool warn_cond_ = (cond);                     \
+		if (unlikely(warn_cond_))                     \
+			core_warn(__FILE__, __LINE__, #cond); \
+		unlikely(warn_cond_);                         \
 	})
-#define WARN_ON_ONCE(cond) WARN_ON(cond)
+#define WARN_ON_ONCE(cond)   WARN_ON(cond)
 #define WARN_ONCE(cond, ...) WARN_ON(cond)
 #define BUG_ON(cond)	     ((void)WARN_ON(cond))
 /* The kernel build refuses it; here PAGE_SIZE is no constant. */
-#define BUILD_BUG_ON(cond)   BUG_ON(cond)
+#define BUILD_BUG_ON(cond) BUG_ON(cond)
 
 #endif

@@ -13,8 +13,8 @@
 #define __iomem
 #define __init
 #define __exit
-#define __maybe_unused __attribute__((unused))
+#define __maybe_unused	__attribute__((unused))
 #define __always_unused __attribute__((unused))
-#define __packed       __attribute__((packed))
+#define __packed	__attribute__((packed))
 
 #endif

@@ -11,13 +11,13 @@ extern unsigned int core_page_shift;
 #define PAGE_SIZE  (1ul << PAGE_SHIFT)
 #define PAGE_MASK  (~(PAGE_SIZE - 1))
 
-#define GFP_ATOMIC     0x01u
-#define GFP_KERNEL     0x02u
-#define GFP_NOWAIT     0x04u
-#define __GFP_ZERO     0x08u
-#define __GFP_NOWARN   0x10u
-#define __GFP_NORETRY  0x20u
-#define __GFP_COMP     0x40u
+#define GFP_ATOMIC    0x01u
+#define GFP_KERNEL    0x02u
+#define GFP_NOWAIT    0x04u
+#define __GFP_ZERO    0x08u
+#define __GFP_NOWARN  0x10u
+#define __GFP_NORETRY 0x20u
+#define __GFP_COMP    0x40u
 
 #define NUMA_NO_NODE (-1)
 

@@ -19,33 +19,32 @@
 #ifndef ARRAY_SIZE
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #endif
-#define container_of(ptr, type, member) \
-	((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+#define container_of(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
-#define min(a, b)                               \
-	({                                      \
-		__typeof__(a) min_a_ = (a);     \
-		__typeof__(b) min_b_ = (b);     \
+#define min(a, b)                                  \
+	({                                         \
+		__typeof__(a) min_a_ = (a);        \
+		__typeof__(b) min_b_ = (b);        \
 		min_a_ < min_b_ ? min_a_ : min_b_; \
 	})
-#define max(a, b)                               \
-	({                                      \
-		__typeof__(a) max_a_ = (a);     \
-		__typeof__(b) max_b_ = (b);     \
+#define max(a, b)                                  \
+	({                                         \
+		__typeof__(a) max_a_ = (a);        \
+		__typeof__(b) max_b_ = (b);        \
 		max_a_ > max_b_ ? max_a_ : max_b_; \
 	})
-#define min_t(type, a, b) min((type)(a), (type)(b))
-#define max_t(type, a, b) max((type)(a), (type)(b))
+#define min_t(type, a, b)	    min((type)(a), (type)(b))
+#define max_t(type, a, b)	    max((type)(a), (type)(b))
 #define clamp_t(type, x, low, high) min_t(type, max_t(type, x, low), high)
 
-#define round_down(x, y) ((x) & ~((__typeof__(x))(y) - 1)) /* y: a power of two */
-#define round_up(x, y)	 ((((x) - 1) | ((__typeof__(x))(y) - 1)) + 1)
+#define round_down(x, y) ((x) & ~((__typeof__(x))(y)-1)) /* y: a power of two */
+#define round_up(x, y)	 ((((x)-1) | ((__typeof__(x))(y)-1)) + 1)
 #define rounddown(x, y)	 ((x) - (x) % (y))
-#define roundup(x, y)	 rounddown((x) + (y) - 1, y)
+#define roundup(x, y)	 rounddown((x) + (y)-1, y)
 #ifndef DIV_ROUND_UP
-#define DIV_ROUND_UP(n, d) (((n) + (d) - 1) / (d))
+#define DIV_ROUND_UP(n, d) (((n) + (d)-1) / (d))
 #endif
 #define ALIGN(x, a)	 round_up(x, a)
-#define IS_ALIGNED(x, a) (((x) & ((__typeof__(x))(a) - 1)) == 0)
+#define IS_ALIGNED(x, a) (((x) & ((__typeof__(x))(a)-1)) == 0)
 
 #endif

@@ -20,9 +20,9 @@ static inline void list_add_tail(struct list_head *entry, struct list_head *list
 }
 
 #define list_entry(ptr, type, member) container_of(ptr, type, member)
-#define list_for_each_entry(pos, head, member)                                        \
-	for ((pos) = list_entry((head)->next, __typeof__(*(pos)), member);            \
-	     &(pos)->member != (head);                                                \
+#define list_for_each_entry(pos, head, member)                             \
+	for ((pos) = list_entry((head)->next, __typeof__(*(pos)), member); \
+	     &(pos)->member != (head);                                     \
 	     (pos) = list_entry((pos)->member.next, __typeof__(*(pos)), member))
 
 #endif

@@ -7,7 +7,7 @@
 #include <linux/init.h>
 
 struct module;
-#define THIS_MODULE ((struct module *)0)
+#define THIS_MODULE		 ((struct module *)0)
 #define MODULE_LICENSE(text)	 _Static_assert(sizeof(text) > 1, "")
 #define MODULE_DESCRIPTION(text) _Static_assert(sizeof(text) > 1, "")
 #define MODULE_AUTHOR(text)	 _Static_assert(sizeof(text) > 1, "")

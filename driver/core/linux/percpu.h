@@ -11,19 +11,19 @@ struct core_percpu {
 	void *first; /* of CPU 0 */
 	size_t size; /* of one CPU's */
 };
-#define DEFINE_PER_CPU(type, name)                                                  \
-	__typeof__(type) (name)[NR_CPUS];                                           \
-	static const struct core_percpu core_percpu_##name                          \
+#define DEFINE_PER_CPU(type, name)                         \
+	__typeof__(type)(name)[NR_CPUS];                   \
+	static const struct core_percpu core_percpu_##name \
 		__attribute__((used, section("core_percpu"))) = {(name), sizeof((name)[0])}
-#define DECLARE_PER_CPU(type, name) extern __typeof__(type) (name)[NR_CPUS]
+#define DECLARE_PER_CPU(type, name) extern __typeof__(type)(name)[NR_CPUS]
 /* ptr is &name, as in the kernel. */
-#define per_cpu_ptr(ptr, cpu)	(&(*(ptr))[cpu])
-#define this_cpu_ptr(ptr)	per_cpu_ptr(ptr, smp_processor_id())
-#define raw_cpu_ptr(ptr)	this_cpu_ptr(ptr)
-#define per_cpu(name, cpu)	(*per_cpu_ptr(&(name), cpu))
-#define this_cpu_read(name)	(*this_cpu_ptr(&(name)))
-#define this_cpu_write(name, v) (*this_cpu_ptr(&(name)) = (v))
-#define __this_cpu_read(name)	this_cpu_read(name)
+#define per_cpu_ptr(ptr, cpu)	  (&(*(ptr))[cpu])
+#define this_cpu_ptr(ptr)	  per_cpu_ptr(ptr, smp_processor_id())
+#define raw_cpu_ptr(ptr)	  this_cpu_ptr(ptr)
+#define per_cpu(name, cpu)	  (*per_cpu_ptr(&(name), cpu))
+#define this_cpu_read(name)	  (*this_cpu_ptr(&(name)))
+#define this_cpu_write(name, v)	  (*this_cpu_ptr(&(name)) = (v))
+#define __this_cpu_read(name)	  this_cpu_read(name)
 #define __this_cpu_write(name, v) this_cpu_write(name, v)
 
 #endif

@@ -153,8 +153,7 @@ struct pmu {
 	void (*start)(struct perf_event *event, int flags);
 	void (*stop)(struct perf_event *event, int flags);
 	void (*read)(struct perf_event *event);
-	void *(*setup_aux)(struct perf_event *event, void **pages, int nr_pages,
-			   bool overwrite);
+	void *(*setup_aux)(struct perf_event *event, void **pages, int nr_pages, bool overwrite);
 	void (*free_aux)(void *aux);
 	long (*snapshot_aux)(struct perf_event *event, struct perf_output_handle *handle,
 			     unsigned long size);
@@ -185,12 +184,12 @@ struct perf_event {
 
 	/* core's own: event.c, sched.c */
 	const struct core_kernel *kernel;
-	struct core_task *task; /* context: a task's, or a CPU's; NULL after the task's exit */
+	struct core_task *task;	  /* context: a task's, or a CPU's; NULL after the task's exit */
 	struct core_task *target; /* the task asked for, as a mere name; NULL: a CPU's event */
 	void *priv;
-	struct perf_event *core_next;		 /* of the context, in order of opening */
+	struct perf_event *core_next;		    /* of the context, in order of opening */
 	struct perf_event *child_list, *child_next; /* inherited, of one parent */
-	int id_header_size;			 /* sample id behind every record */
+	int id_header_size;			    /* sample id behind every record */
 	u64 time_enabled, time_running, time_stamp;
 	u64 lost_samples; /* E9 */
 	int pending_disable;
@@ -233,14 +232,13 @@ static inline void perf_event_update_userpage(struct perf_event *event)
 }
 
 /* Attributes of a PMU, as in the kernel: PMU_FORMAT_ATTR(cyc, "config:1") makes format_attr_cyc. */
-#define PMU_FORMAT_ATTR(_name, _format)                                                   \
-	static ssize_t _name##_show(struct device *dev, struct device_attribute *attr,    \
-				    char *page)                                           \
-	{                                                                                 \
-		(void)dev;                                                                \
-		(void)attr;                                                               \
-		return sysfs_emit(page, _format "\n");                                    \
-	}                                                                                 \
+#define PMU_FORMAT_ATTR(_name, _format)                                                            \
+	static ssize_t _name##_show(struct device *dev, struct device_attribute *attr, char *page) \
+	{                                                                                          \
+		(void)dev;                                                                         \
+		(void)attr;                                                                        \
+		return sysfs_emit(page, _format "\n");                                             \
+	}                                                                                          \
 	static struct device_attribute format_attr_##_name = __ATTR_RO(_name)
 
 #endif

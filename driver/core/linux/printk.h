@@ -10,12 +10,12 @@
 /* No format attribute: %llx is right in a kernel, where u64 is always long long. */
 void core_printk(char level, const char *fmt, ...);
 
-#define pr_err(fmt, ...)	      core_printk('3', pr_fmt(fmt), ##__VA_ARGS__)
-#define pr_warn(fmt, ...)	      core_printk('4', pr_fmt(fmt), ##__VA_ARGS__)
-#define pr_info(fmt, ...)	      core_printk('6', pr_fmt(fmt), ##__VA_ARGS__)
-#define pr_debug(fmt, ...)	      core_printk('7', pr_fmt(fmt), ##__VA_ARGS__)
-#define pr_err_ratelimited	      pr_err
-#define pr_warn_ratelimited	      pr_warn
-#define pr_warn_once		      pr_warn
+#define pr_err(fmt, ...)    core_printk('3', pr_fmt(fmt), ##__VA_ARGS__)
+#define pr_warn(fmt, ...)   core_printk('4', pr_fmt(fmt), ##__VA_ARGS__)
+#define pr_info(fmt, ...)   core_printk('6', pr_fmt(fmt), ##__VA_ARGS__)
+#define pr_debug(fmt, ...)  core_printk('7', pr_fmt(fmt), ##__VA_ARGS__)
+#define pr_err_ratelimited  pr_err
+#define pr_warn_ratelimited pr_warn
+#define pr_warn_once	    pr_warn
 
 #endif

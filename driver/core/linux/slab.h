@@ -33,8 +33,8 @@ static inline void kfree(const void *ptr)
 	core_kfree(ptr);
 }
 
-#define kmalloc_node(size, gfp, node)	   ((void)(node), kmalloc(size, gfp))
-#define kzalloc_node(size, gfp, node)	   ((void)(node), kzalloc(size, gfp))
-#define kcalloc_node(n, size, gfp, node)   ((void)(node), kcalloc(n, size, gfp))
+#define kmalloc_node(size, gfp, node)	 ((void)(node), kmalloc(size, gfp))
+#define kzalloc_node(size, gfp, node)	 ((void)(node), kzalloc(size, gfp))
+#define kcalloc_node(n, size, gfp, node) ((void)(node), kcalloc(n, size, gfp))
 
 #endif

@@ -27,8 +27,10 @@ struct device_attribute {
 			 size_t count);
 };
 
-#define __ATTR(_name, _mode, _show, _store) \
-	{ .attr = { .name = #_name, .mode = (_mode) }, .show = (_show), .store = (_store) }
+#define __ATTR(_name, _mode, _show, _store)                                                   \
+	{                                                                                     \
+		.attr = {.name = #_name, .mode = (_mode)}, .show = (_show), .store = (_store) \
+	}
 #define __ATTR_RO(_name)      __ATTR(_name, 0444, _name##_show, NULL)
 #define DEVICE_ATTR_RO(_name) struct device_attribute dev_attr_##_name = __ATTR_RO(_name)
 

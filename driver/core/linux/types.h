@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Kernel types on the host. u64 is uint64_t, as in hw/hw_types.h, which may be included beside it. */
+/*
+ * Kernel types on the host. u64 is uint64_t, as in hw/hw_types.h, which may be included beside it.
+ */
 #ifndef AUXTAP_SHIM_LINUX_TYPES_H
 #define AUXTAP_SHIM_LINUX_TYPES_H
 

@@ -19,9 +19,9 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 #define UNKNOWN_STATUS (125 << 8) /* as auxtap's own failures are told */
-#define VSYSCALL_PAGE 0xffffffffff600000ull
+#define VSYSCALL_PAGE  0xffffffffff600000ull
 
-struct pt_source pt = { .cpu = -1 };
+struct pt_source pt = {.cpu = -1};
 
 /* ---- tables ---- */
 
@@ -134,8 +134,12 @@ void pt_step(struct pt_thread *t, int sig)
 static inline void tell(struct pt_thread *t, u64 ip)
 {
 	const struct emu_block block = {
-		.ip = ip, .last_ip = ip, .nr_insns = 1,
-		.last_len = t->insn.len, .last_cls = t->insn.cls, .last_flags = t->insn.flags,
+		.ip = ip,
+		.last_ip = ip,
+		.nr_insns = 1,
+		.last_len = t->insn.len,
+		.last_cls = t->insn.cls,
+		.last_flags = t->insn.flags,
 	};
 
 	emu_task_block(t->task, &block);
@@ -147,8 +151,7 @@ static bool vsyscall_return(struct pt_thread *t, u64 *ip)
 {
 	struct user_regs_struct regs;
 
-	if ((*ip & ~(CODE_PAGE - 1)) != VSYSCALL_PAGE ||
-	    ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
+	if ((*ip & ~(CODE_PAGE - 1)) != VSYSCALL_PAGE || ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
 		return false;
 	return pt_mem_read(t->tid, regs.rsp, ip, sizeof(*ip)) == sizeof(*ip);
 }

@@ -15,24 +15,24 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 
-#define TF	   0x100ull
-#define CODE_PAGE  4096ull
-#define CODE_HASH  1024
+#define TF	    0x100ull
+#define CODE_PAGE   4096ull
+#define CODE_HASH   1024
 #define THREAD_HASH 256
 /*
  * EXITKILL: the trap of a step that is under way when we are killed would reach the program,
  * and end it with a SIGTRAP; and a thread that is held would wait for ever.
  */
-#define PT_OPTIONS                                                                            \
+#define PT_OPTIONS                                                                             \
 	(PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | \
 	 PTRACE_O_TRACEEXIT | PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL)
-#define SIGNAL_BIT(signo) (1ull << ((signo) - 1))
+#define SIGNAL_BIT(signo) (1ull << ((signo)-1))
 
 /* One page of code that cannot change behind us, decoded as it is reached. */
 struct pt_page {
 	u64 addr;
 	struct pt_page *next;
-	u32 nr_bytes;		 /* readable */
+	u32 nr_bytes; /* readable */
 	u8 bytes[CODE_PAGE];
 	struct x86_insn insns[CODE_PAGE]; /* len 0: not yet decoded */
 };
@@ -58,19 +58,19 @@ struct pt_process {
 	struct pt_process *next;
 	pid_t pid;
 	struct pt_mm *mm;
-	int nr_threads;	  /* traced */
-	bool child;	  /* ours: its exit status comes even when it is not traced */
-	bool one_thread;  /* attached to one thread only */
-	bool passive;	  /* not traceable: runs on, only followed */
+	int nr_threads;	 /* traced */
+	bool child;	 /* ours: its exit status comes even when it is not traced */
+	bool one_thread; /* attached to one thread only */
+	bool passive;	 /* not traceable: runs on, only followed */
 	bool detaching;
 	bool exiting; /* death in progress: threads end without more ado */
 };
 
 enum pt_state {
-	PT_RUNNING,  /* stepping, or in a system call */
-	PT_NEW,	     /* attached, first stop not seen */
-	PT_ORPHAN,   /* its first stop came before its parent's event: stopped */
-	PT_HELD,     /* stopped until capture resumes it */
+	PT_RUNNING,   /* stepping, or in a system call */
+	PT_NEW,	      /* attached, first stop not seen */
+	PT_ORPHAN,    /* its first stop came before its parent's event: stopped */
+	PT_HELD,      /* stopped until capture resumes it */
 	PT_LISTENING, /* group stop */
 	PT_EXITING
 };
@@ -80,8 +80,9 @@ struct pt_thread {
 	struct emu_task *task;
 	struct pt_mm *mm;
 	u64 ip; /* of the instruction being stepped */
-	bool told; /* it was told to the emulated kernel, which does not know yet what became of it */
-	bool slow; /* the next stop needs more than a look at the ip */
+	/* it was told to the emulated kernel, which does not know yet what became of it */
+	bool told;
+	bool slow;     /* the next stop needs more than a look at the ip */
 	bool foreseen; /* the instruction being stepped goes to target */
 	pid_t tid;
 	enum pt_state state;
@@ -92,21 +93,22 @@ struct pt_thread {
 	struct pt_thread *hash_next;
 	u64 late_ip; /* if the next stop is a step's, this instruction ran, untold */
 	bool in_syscall;
-	bool late;	   /* its first stop did not come in time: let go when it does */
-	bool deferred;	   /* its status came while another's was awaited */
+	bool late;     /* its first stop did not come in time: let go when it does */
+	bool deferred; /* its status came while another's was awaited */
 	int deferred_status;
 	bool own_tf;	   /* the program single-steps itself */
 	bool trap_blocked; /* the program blocks SIGTRAP; the kernel is not to know */
 	bool pinned;
-	u8 opcode;	   /* X86_SYSCALL: its first byte */
-	int resume_sig;	   /* PT_HELD: signal to deliver */
-	int died_code;	   /* si_code for died_of */
-	int died_of;	   /* killed without a signal stop: seccomp, a frame that does not fit */
-	bool resume_tells; /* PT_HELD: user code goes on at its ip */
-	u64 pushed;	   /* PUSHF: where to */
-	int entering;	   /* signal whose handler is entered by the next stop; 0: none */
-	bool entering_fault; /* a fault of the program's own */
-	u64 entering_ip;   /* where the program was interrupted */
+	u8 opcode;	/* X86_SYSCALL: its first byte */
+	int resume_sig; /* PT_HELD: signal to deliver */
+	int died_code;	/* si_code for died_of */
+	/* killed without a signal stop: seccomp, a frame that does not fit */
+	int died_of;
+	bool resume_tells;	     /* PT_HELD: user code goes on at its ip */
+	u64 pushed;		     /* PUSHF: where to */
+	int entering;		     /* signal whose handler is entered by the next stop; 0: none */
+	bool entering_fault;	     /* a fault of the program's own */
+	u64 entering_ip;	     /* where the program was interrupted */
 	struct user_regs_struct sys; /* registers at the system call's entry */
 	bool whole_call;	     /* the call runs from entry to exit without a step */
 	pid_t unpinned;		     /* whose affinity the system call looks at; 0: none */

@@ -13,8 +13,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define MAX_PAGES  1024 /* 36 KiB each */
-#define INSN_MAX   15
+#define MAX_PAGES 1024 /* 36 KiB each */
+#define INSN_MAX  15
 
 /* ---- address spaces ---- */
 
@@ -70,8 +70,8 @@ struct pt_mm *pt_mm_copy(const struct pt_mm *mm)
 
 ssize_t pt_mem_read(pid_t pid, u64 addr, void *buf, size_t size)
 {
-	struct iovec local = { .iov_base = buf, .iov_len = size };
-	struct iovec remote[2] = { { .iov_base = (void *)(uintptr_t)addr, .iov_len = size } };
+	struct iovec local = {.iov_base = buf, .iov_len = size};
+	struct iovec remote[2] = {{.iov_base = (void *)(uintptr_t)addr, .iov_len = size}};
 	u64 first = CODE_PAGE - (addr & (CODE_PAGE - 1));
 	char path[32];
 	ssize_t n;
@@ -151,32 +151,44 @@ static bool parse_map(char *line, struct pt_map *map)
 	int at = 0;
 
 	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &start, &end, perms, &pgoff, &maj,
-		   &min, &ino, &at) < 7 || !at)
+		   &min, &ino, &at) < 7 ||
+	    !at)
 		return false;
 	*map = (struct pt_map){
-		.start = start, .end = end, .pgoff = pgoff, .ino = ino, .maj = maj, .min = min,
+		.start = start,
+		.end = end,
+		.pgoff = pgoff,
+		.ino = ino,
+		.maj = maj,
+		.min = min,
 		.prot = (perms[0] == 'r' ? PROT_READ : 0) | (perms[1] == 'w' ? PROT_WRITE : 0) |
 			(perms[2] == 'x' ? PROT_EXEC : 0),
 		.shared = perms[3] == 's',
 		.name = line + at,
 	};
 	if (!*map->name)
-		map->name = (char *)(uintptr_t)"//anon";
+		map->name = (char *)(uintptr_t) "//anon";
 	return (map->prot & PROT_EXEC) && strcmp(map->name, "[vsyscall]") != 0;
 }
 
 static bool same_map(const struct pt_map *a, const struct pt_map *b)
 {
 	return a->start == b->start && a->end == b->end && a->pgoff == b->pgoff &&
-	       a->ino == b->ino && a->maj == b->maj && a->min == b->min &&
-	       a->prot == b->prot && !strcmp(a->name, b->name);
+	       a->ino == b->ino && a->maj == b->maj && a->min == b->min && a->prot == b->prot &&
+	       !strcmp(a->name, b->name);
 }
 
 static void tell_map(struct emu_task *task, const struct pt_map *m)
 {
 	const struct emu_mapping map = {
-		.addr = m->start, .len = m->end - m->start, .pgoff = m->pgoff, .prot = m->prot,
-		.maj = m->maj, .min = m->min, .ino = m->ino, .name = m->name,
+		.addr = m->start,
+		.len = m->end - m->start,
+		.pgoff = m->pgoff,
+		.prot = m->prot,
+		.maj = m->maj,
+		.min = m->min,
+		.ino = m->ino,
+		.name = m->name,
 	};
 
 	emu_task_mmap(task, &map);
@@ -324,8 +336,7 @@ static struct pt_page *page_load(struct pt_thread *t, u64 addr)
 	return page;
 }
 
-static bool decode_cached(struct pt_thread *t, struct pt_page *page, u64 ip,
-			  struct x86_insn *insn)
+static bool decode_cached(struct pt_thread *t, struct pt_page *page, u64 ip, struct x86_insn *insn)
 {
 	u32 off = (u32)(ip - page->addr);
 	struct x86_insn *known = &page->insns[off];

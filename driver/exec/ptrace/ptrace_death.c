@@ -12,12 +12,12 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#define CORE_SIGNALS                                                                        \
+#define CORE_SIGNALS                                                                            \
 	(SIGNAL_BIT(SIGQUIT) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGABRT) | \
 	 SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGXCPU) |  \
 	 SIGNAL_BIT(SIGXFSZ) | SIGNAL_BIT(SIGSYS))
 
-#define HALT_NS 500000000ull
+#define HALT_NS	     500000000ull
 #define SECCOMP_DEAD 3 /* of a thread that a filter has killed: kernels from 5.17 on */
 #define CODE_SECCOMP 1 /* SYS_SECCOMP of <asm-generic/siginfo.h>, which glibc lacks */
 
@@ -32,7 +32,7 @@ static u64 now_ns(void)
 /* Stops a thread of a dying process, if it can be stopped: one in a vfork() cannot. */
 static void halt(struct pt_thread *t, u64 until_ns)
 {
-	const struct timespec ms = { .tv_nsec = 1000000 };
+	const struct timespec ms = {.tv_nsec = 1000000};
 	struct user_regs_struct regs;
 	int status;
 
@@ -192,7 +192,10 @@ void pt_exit_event(struct pt_thread *t)
 	ptrace(PTRACE_CONT, t->tid, 0, 0);
 }
 
-/* The thread of a process that stands for it in the event of its death: one that is stopped, if any. */
+/*
+ * The thread of a process that stands for it in the event of its death: one that is stopped, if
+ * any.
+ */
 static struct emu_task *task_of_death(pid_t pid)
 {
 	struct emu_task *task = NULL, *running = NULL;
@@ -212,7 +215,7 @@ void pt_over_memory(void)
 {
 	pid_t pid = emu_over_memory(pt.emu);
 	struct pt_process *proc = pid ? pt_process_find(pid) : NULL;
-	siginfo_t info = { .si_signo = SIGKILL, .si_code = SI_KERNEL };
+	siginfo_t info = {.si_signo = SIGKILL, .si_code = SI_KERNEL};
 	struct emu_task *task = NULL;
 	struct pt_thread *t;
 

@@ -40,7 +40,8 @@ static u64 popped(struct pt_thread *t, u64 at, const struct x86_insn *insn)
 		return 0;
 	end = code + insn->len;
 	if (insn->cls == X86_RET)
-		return end[-1] == 0xc3 ? 8 : 8 + (end[-3] == 0xc2 ? end[-2] | (u64)end[-1] << 8 : 0);
+		return end[-1] == 0xc3 ? 8 :
+					 8 + (end[-3] == 0xc2 ? end[-2] | (u64)end[-1] << 8 : 0);
 	word = (code[0] & 0xf8) == 0x48 ? 8 : 4;
 	if (end[-1] == 0xcb)
 		return 2 * word;
@@ -135,8 +136,7 @@ static void hide_tf(struct pt_thread *t, u64 pushed, const struct user_regs_stru
 	u64 value;
 
 	pt_clear_tf(t, pushed, regs);
-	if ((regs->eflags & TF) || t->insn.len > 2 ||
-	    !pt_code_bytes(t, t->ip, code, t->insn.len) ||
+	if ((regs->eflags & TF) || t->insn.len > 2 || !pt_code_bytes(t, t->ip, code, t->insn.len) ||
 	    (code[t->insn.len - 1] & 0xf8) != 0x58 ||
 	    (t->insn.len == 2 && (code[0] & 0xf0) != 0x40))
 		return;
@@ -149,7 +149,7 @@ static void hide_tf(struct pt_thread *t, u64 pushed, const struct user_regs_stru
 
 bool pt_find_lost(struct pt_thread *t, const struct user_regs_struct *regs)
 {
-	struct x86_insn next, between = { 0 };
+	struct x86_insn next, between = {0};
 	bool pushf = t->insn.flags & X86_INSN_PUSHF;
 	u64 ways[2], at = 0;
 	int nr = 0;

@@ -14,10 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WHY_SIZE 384
-#define EXEC_MS  30000
+#define WHY_SIZE      384
+#define EXEC_MS	      30000
 #define EXEC_SLICE_MS 200
-#define REAP_MS  2000
+#define REAP_MS	      2000
 
 /* ---- one CPU ---- */
 
@@ -136,8 +136,7 @@ static int exec_program(char *const *argv)
 		path = "/bin:/usr/bin";
 	for (; *argv[0] && path; path = path[len] ? path + len + 1 : NULL) {
 		len = strcspn(path, ":");
-		snprintf(file, sizeof(file), "%.*s%s%s", (int)len, path, len ? "/" : "",
-			 argv[0]);
+		snprintf(file, sizeof(file), "%.*s%s%s", (int)len, path, len ? "/" : "", argv[0]);
 		execve(file, argv, environ);
 		if (errno == EACCES)
 			err = EACCES;
@@ -148,9 +147,9 @@ static int exec_program(char *const *argv)
 	return err;
 }
 
-static void __attribute__((noreturn)) child(struct emu *emu, struct start_pipes *p,
-					    char *const *argv, char *const *envp,
-					    const char *cwd, const int stdio[3])
+static void __attribute__((noreturn))
+child(struct emu *emu, struct start_pipes *p, char *const *argv, char *const *envp, const char *cwd,
+      const int stdio[3])
 {
 	extern char **environ;
 	int high[3], err;
@@ -342,7 +341,9 @@ out:
 
 /* ---- attach ---- */
 
-/* Whoever has ended, or is about to, may be traced by nobody: EPERM does not mean permission then. */
+/*
+ * Whoever has ended, or is about to, may be traced by nobody: EPERM does not mean permission then.
+ */
 static bool has_ended(pid_t tid)
 {
 	char path[32], line[512], *after;

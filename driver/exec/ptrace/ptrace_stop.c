@@ -17,11 +17,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define USER32_CS      0x23
-#define AWAIT_MS       10000
-#define STOP_SIGNALS   (SIGNAL_BIT(SIGSTOP) | SIGNAL_BIT(SIGTSTP) | SIGNAL_BIT(SIGTTIN) | SIGNAL_BIT(SIGTTOU))
-#define IGNORE_SIGNALS (SIGNAL_BIT(SIGCHLD) | SIGNAL_BIT(SIGCONT) | SIGNAL_BIT(SIGURG) | SIGNAL_BIT(SIGWINCH))
-#define SYNC_SIGNALS                                                                    \
+#define USER32_CS 0x23
+#define AWAIT_MS  10000
+#define STOP_SIGNALS \
+	(SIGNAL_BIT(SIGSTOP) | SIGNAL_BIT(SIGTSTP) | SIGNAL_BIT(SIGTTIN) | SIGNAL_BIT(SIGTTOU))
+#define IGNORE_SIGNALS \
+	(SIGNAL_BIT(SIGCHLD) | SIGNAL_BIT(SIGCONT) | SIGNAL_BIT(SIGURG) | SIGNAL_BIT(SIGWINCH))
+#define SYNC_SIGNALS                                                                          \
 	(SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGFPE) | \
 	 SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGSYS))
 
@@ -259,8 +261,7 @@ static void trap_or_signal(struct pt_thread *t, int sig)
 	siginfo_t info;
 
 	memset(&info, 0, sizeof(info));
-	if (ptrace(PTRACE_GETREGS, t->tid, 0, &regs) ||
-	    ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info))
+	if (ptrace(PTRACE_GETREGS, t->tid, 0, &regs) || ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info))
 		return; /* killed: its exit comes next */
 	note_signal(t, &info);
 	if (sig == SIGTRAP && info.si_code == SIGTRAP) {
@@ -438,8 +439,9 @@ static void tell_unprivileged(const struct pt_thread *t)
 		return;
 	while (fgets(line, sizeof(line), f))
 		if (sscanf(line, "Uid: %*u %u", &euid) == 1 && euid != st.st_uid)
-			emu_untraced(pt.emu, t->proc->pid,
-				     "set-user-ID program: runs without its privileges while traced");
+			emu_untraced(
+				pt.emu, t->proc->pid,
+				"set-user-ID program: runs without its privileges while traced");
 	fclose(f);
 }
 
@@ -703,6 +705,7 @@ int pt_regs(struct emu_task *task, struct auxtap_regs *out)
 
 	if (ptrace(PTRACE_GETREGS, emu_task_tid(task), 0, &in))
 		return -errno;
+	/* clang-format off */
 	const u64 regs[AUXTAP_X86_NR_REGS] = {
 		[AUXTAP_X86_AX] = in.rax, [AUXTAP_X86_BX] = in.rbx, [AUXTAP_X86_CX] = in.rcx,
 		[AUXTAP_X86_DX] = in.rdx, [AUXTAP_X86_SI] = in.rsi, [AUXTAP_X86_DI] = in.rdi,
@@ -715,6 +718,7 @@ int pt_regs(struct emu_task *task, struct auxtap_regs *out)
 		[AUXTAP_X86_R13] = in.r13, [AUXTAP_X86_R14] = in.r14,
 		[AUXTAP_X86_R15] = in.r15,
 	};
+	/* clang-format on */
 
 	memset(out, 0, sizeof(*out));
 	out->arch = AUXTAP_ARCH_X86_64;

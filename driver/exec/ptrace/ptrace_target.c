@@ -17,16 +17,15 @@ enum { CF = 0x1, PF = 0x4, ZF = 0x40, SF = 0x80, OF = 0x800 };
 
 struct branch {
 	u8 code[2 * INSN_MAX + 2]; /* a parse of what changed meanwhile ends within */
-	bool two_bytes;	       /* 0f */
-	bool opsize, addrsize; /* prefixes 66, 67 */
-	u8 segment;	       /* prefix 64, 65; others have no meaning */
+	bool two_bytes;		   /* 0f */
+	bool opsize, addrsize;	   /* prefixes 66, 67 */
+	u8 segment;		   /* prefix 64, 65; others have no meaning */
 	u8 rex, opcode;
 	unsigned int at; /* behind the opcode */
 };
 
 /* Prefixes and opcode of an instruction that is known to be one. */
-static bool read_branch(struct pt_thread *t, u64 ip, const struct x86_insn *insn,
-			struct branch *b)
+static bool read_branch(struct pt_thread *t, u64 ip, const struct x86_insn *insn, struct branch *b)
 {
 	memset(b, 0, sizeof(*b));
 	if (!pt_code_bytes(t, ip, b->code, insn->len))
@@ -39,9 +38,16 @@ static bool read_branch(struct pt_thread *t, u64 ip, const struct x86_insn *insn
 			continue;
 		}
 		switch (byte) {
-		case 0x26: case 0x2e: case 0x36: case 0x3e: case 0xf0: case 0xf2: case 0xf3:
+		case 0x26:
+		case 0x2e:
+		case 0x36:
+		case 0x3e:
+		case 0xf0:
+		case 0xf2:
+		case 0xf3:
 			break;
-		case 0x64: case 0x65:
+		case 0x64:
+		case 0x65:
 			b->segment = byte;
 			break;
 		case 0x66:
@@ -127,15 +133,32 @@ static bool condition(unsigned int code, u64 flags)
 	bool less = !(flags & SF) != !(flags & OF), met = false;
 
 	switch (code >> 1) {
-	case 0: met = flags & OF; break;
-	case 1: met = flags & CF; break;
-	case 2: met = flags & ZF; break;
-	case 3: met = flags & (CF | ZF); break;
-	case 4: met = flags & SF; break;
-	case 5: met = flags & PF; break;
-	case 6: met = less; break;
-	case 7: met = less || (flags & ZF); break;
-	default: break;
+	case 0:
+		met = flags & OF;
+		break;
+	case 1:
+		met = flags & CF;
+		break;
+	case 2:
+		met = flags & ZF;
+		break;
+	case 3:
+		met = flags & (CF | ZF);
+		break;
+	case 4:
+		met = flags & SF;
+		break;
+	case 5:
+		met = flags & PF;
+		break;
+	case 6:
+		met = less;
+		break;
+	case 7:
+		met = less || (flags & ZF);
+		break;
+	default:
+		break;
 	}
 	return met != (code & 1);
 }

@@ -96,7 +96,7 @@ int pt_await(pid_t tid, int *status, int timeout_ms)
 	sigaddset(&chld, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &chld, &old);
 	do {
-		const struct timespec slice = { .tv_nsec = SLICE_MS * 1000000 };
+		const struct timespec slice = {.tv_nsec = SLICE_MS * 1000000};
 		pid_t got = pt_poll(tid, status);
 
 		if (got) {

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-struct qemu_source qemu_source = { .shm_fd = -1 };
+struct qemu_source qemu_source = {.shm_fd = -1};
 
 static void on_child(int signo)
 {
@@ -33,7 +33,7 @@ bool qemu_pump(struct qemu_source *q)
 static int run(struct emu *emu)
 {
 	struct qemu_source *q = &qemu_source;
-	struct sigaction act = { .sa_handler = on_child };
+	struct sigaction act = {.sa_handler = on_child};
 	u32 idle = 0;
 
 	q->emu = emu;

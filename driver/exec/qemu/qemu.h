@@ -23,11 +23,11 @@ struct qemu_process {
 	struct qemu_process *next;
 	pid_t pid;
 	const struct qemu_arch *arch; /* never NULL */
-	bool started;	/* its program is about to run, or runs */
-	bool native;	/* does not run under qemu (any more) */
-	bool announced; /* capture knows it */
+	bool started;		      /* its program is about to run, or runs */
+	bool native;		      /* does not run under qemu (any more) */
+	bool announced;		      /* capture knows it */
 	bool told_maps;
-	bool damaged;	/* what it shipped makes no sense; reported */
+	bool damaged; /* what it shipped makes no sense; reported */
 	u64 guest_base;
 	u32 refused; /* bits of enum qemu_refused that were reported */
 	struct qemu_range *range;
@@ -54,11 +54,12 @@ struct qemu_thread {
 	bool frozen;	       /* executes no more user code: dead, or about to be */
 	bool initial;	       /* its first stop is still to come */
 	bool exited;	       /* let go from its exit stop: it stops no more */
-	bool gone;	       /* ended before its maker's event told whose it is; arg: wait status */
-	u64 orphan_ns;	       /* that event is awaited since; 0: it has come */
+	/* ended before its maker's event told whose it is; arg: wait status */
+	bool gone;
+	u64 orphan_ns; /* that event is awaited since; 0: it has come */
 	bool in_kernel;
-	bool cut_off; /* stopped anywhere in qemu: its registers are not in memory */
-	bool gated; /* waits at the gate of its record */
+	bool cut_off;	/* stopped anywhere in qemu: its registers are not in memory */
+	bool gated;	/* waits at the gate of its record */
 	u32 nr_resumes; /* expected of capture */
 	enum qemu_todo todo;
 	u64 barrier;
@@ -85,15 +86,16 @@ struct qemu_source {
 	struct emu *emu;
 	struct qemu_shm *shm;
 	int shm_fd;
-	u64 head; /* ours; the one in shared memory is for the producers to read */
-	u32 max_slots; /* likewise */
+	u64 head;		  /* ours; the one in shared memory is for the producers to read */
+	u32 max_slots;		  /* likewise */
 	u64 stuck_head, stuck_ns; /* this ticket has been missing since then */
 	struct qemu_process *processes;
 	struct qemu_thread *threads;
 	u32 nr_todo;
-	pid_t too_large; /* uses more memory than the session may: its threads are being stopped */
-	u64 too_large_ns; /* since then */
-	u32 nr_orphans; /* may count too many until the next look */
+	/* uses more memory than the session may: its threads are being stopped */
+	pid_t too_large;
+	u64 too_large_ns;	 /* since then */
+	u32 nr_orphans;		 /* may count too many until the next look */
 	struct emu_block *block; /* private, checked copies of the shared ones */
 	u8 *arena;
 	u32 arena_left;
@@ -106,7 +108,7 @@ extern struct qemu_source qemu_source;
 int qemu_ring_open(struct qemu_source *q);
 bool qemu_ring_consume(struct qemu_source *q, u32 max_chunks); /* true: did something */
 void qemu_ring_sleep(struct qemu_source *q, u32 idle);
-void qemu_ring_ring(void); /* wakes the sleeper; for signal handlers */
+void qemu_ring_ring(void);		     /* wakes the sleeper; for signal handlers */
 void qemu_ring_close(struct qemu_source *q); /* producers let go */
 struct qemu_rec *qemu_ring_rec(struct qemu_source *q, struct qemu_thread *t); /* or NULL */
 void qemu_ring_free_rec(struct qemu_source *q, struct qemu_thread *t);
@@ -133,9 +135,9 @@ void qemu_maps_move(struct qemu_process *p, u64 from, u64 from_len, u64 to, u64 
 ssize_t qemu_maps_text(const struct qemu_process *p, char **text);
 
 /* qemu_ptrace.c */
-#define QEMU_PTRACE_OPTIONS                                                            \
-	(PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |              \
-	 PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT)
+#define QEMU_PTRACE_OPTIONS                                                                    \
+	(PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | \
+	 PTRACE_O_TRACEEXIT)
 bool qemu_ptrace_reap(struct qemu_source *q); /* true: did something */
 bool qemu_ptrace_todo(struct qemu_source *q);
 /* Ends a process if the session uses more memory than it may: for every turn of the loop. */
@@ -171,6 +173,7 @@ ssize_t qemu_state_maps(struct emu *emu, pid_t pid, char **text);
 /* qemu_start.c */
 int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char *cwd,
 	       const int stdio[3], pid_t *pid, char *why);
-bool qemu_pump(struct qemu_source *q); /* qemu.c: one round of the main loop; false: nothing to do */
+/* qemu.c: one round of the main loop; false: nothing to do */
+bool qemu_pump(struct qemu_source *q);
 
 #endif

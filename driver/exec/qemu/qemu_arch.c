@@ -2,7 +2,7 @@
 #include "qemu_arch.h"
 #include <string.h>
 
-static const struct qemu_arch *const all[] = { &qemu_arch_x86, &qemu_arch_a64 };
+static const struct qemu_arch *const all[] = {&qemu_arch_x86, &qemu_arch_a64};
 #define NR_ARCHS (sizeof(all) / sizeof(all[0]))
 
 const struct qemu_arch *qemu_arch_of_machine(u32 elf_machine)

@@ -10,8 +10,8 @@
 #include "hw/hw_types.h"
 #include <auxtap/crash.h>
 
-#define QEMU_INSN_MAX 15 /* bytes of an instruction, of any set */
-#define QEMU_PAGE 4096ull /* qemu's own choice in user mode, for both */
+#define QEMU_INSN_MAX 15      /* bytes of an instruction, of any set */
+#define QEMU_PAGE     4096ull /* qemu's own choice in user mode, for both */
 
 /* Those that matter here. */
 enum qemu_call {
@@ -49,7 +49,7 @@ union qemu_env {
 		} segs[6]; /* ES CS SS DS FS GS */
 	} x86;
 	struct {
-		u32 regs[16]; /* of the 32-bit state */
+		u32 regs[16];  /* of the 32-bit state */
 		u64 xregs[32]; /* x0 … x30, sp */
 		u64 pc;
 		u32 pstate; /* without what follows */
@@ -79,11 +79,12 @@ struct qemu_arch {
 	const char *name;   /* for people: "64-bit x86" */
 	const char *target; /* as qemu's plugin interface names it */
 	const char *binary, *cpu;
-	const char *sysroot;  /* usual place of its libraries on other machines; NULL: it needs none */
+	/* usual place of its libraries on other machines; NULL: it needs none */
+	const char *sysroot;
 	const char *triplet;  /* of the folders of its libraries on this one */
 	const char *variable; /* of the environment: names another binary */
-	u32 env_size; /* of the union's member */
-	u32 max_len;  /* of an instruction */
+	u32 env_size;	      /* of the union's member */
+	u32 max_len;	      /* of an instruction */
 	u8 max_cls;
 	bool samples; /* instructions can be sampled, as SPE does */
 
@@ -91,7 +92,9 @@ struct qemu_arch {
 	/* Class and flags of a block's last instruction. 0, or -1: none within len bytes. */
 	int (*decode)(const u8 *code, size_t len, u8 *cls, u8 *flags);
 	/* Listed by qemu though it does not run in this block: cut off by the page's end. */
-	/* An instruction without an operand in memory that loads a segment register; may be NULL. */
+	/*
+	 * An instruction without an operand in memory that loads a segment register; may be NULL.
+	 */
 	bool (*loads_segment)(const u8 *code, size_t nr);
 	bool (*cut_off)(u64 ip, const u8 *code, size_t len);
 	/* A block of one such instruction may be one that qemu left before and begins again. */
@@ -100,7 +103,10 @@ struct qemu_arch {
 	u64 (*ip)(const union qemu_env *env);
 	u64 (*sp)(const union qemu_env *env);
 	void (*set_ip)(union qemu_env *env, u64 ip);
-	/* At the first instruction of a program: all as the ABI sets it; the stack pointer points to argc. */
+	/*
+	 * At the first instruction of a program: all as the ABI sets it; the stack pointer points
+	 * to argc.
+	 */
 	bool (*plausible)(const union qemu_env *env, u64 ip, u64 argc);
 	/*
 	 * The frame whose handler begins now, with the stack pointer at sp: of env, or, with
@@ -109,8 +115,9 @@ struct qemu_arch {
 	int (*frame)(const union qemu_env *env, u64 sp, u64 above, qemu_read_fn *read,
 		     struct qemu_frame *frame);
 	void (*regs)(const union qemu_env *env, struct auxtap_regs *regs);
-	u64 vsyscall;  /* a page that qemu runs without code in it; 0: there is none */
-	u64 sigreturn; /* what begins the page of qemu's own that returns from handlers; 0: the libc has it */
+	u64 vsyscall; /* a page that qemu runs without code in it; 0: there is none */
+	/* what begins the page of qemu's own that returns from handlers; 0: the libc has it */
+	u64 sigreturn;
 	/* si_code of an undefined instruction and of a breakpoint */
 	int ill_code, trap_code;
 	/*
@@ -128,7 +135,8 @@ extern const struct qemu_arch qemu_arch_a64 __attribute__((visibility("hidden"))
 
 /* NULL: none of ours. */
 const struct qemu_arch *qemu_arch_of_machine(u32 elf_machine) __attribute__((visibility("hidden")));
-const struct qemu_arch *qemu_arch_of_target(const char *target) __attribute__((visibility("hidden")));
+const struct qemu_arch *qemu_arch_of_target(const char *target)
+	__attribute__((visibility("hidden")));
 const struct qemu_arch *qemu_arch_of(u32 arch) __attribute__((visibility("hidden")));
 
 /*
@@ -142,9 +150,9 @@ const struct qemu_arch *qemu_arch_of(u32 arch) __attribute__((visibility("hidden
 #else
 #error "which host register holds qemu's CPU state?"
 #endif
-#define QEMU_CALLBACK_WITH_ENV(name, body)                                                    \
-	__asm__(".text\n.type " #name ", @function\n" #name ":\n\t" QEMU_PASS_ENV #body   \
-		"\n.size " #name ", . - " #name "\n");                                       \
+#define QEMU_CALLBACK_WITH_ENV(name, body)                                              \
+	__asm__(".text\n.type " #name ", @function\n" #name ":\n\t" QEMU_PASS_ENV #body \
+		"\n.size " #name ", . - " #name "\n");                                  \
 	extern void name(unsigned int cpu, void *arg) __attribute__((visibility("hidden")));
 
 #endif

@@ -17,19 +17,29 @@ enum { FP = 29, LR = 30, SP = 31 };
 static enum qemu_call call(s64 nr)
 {
 	switch (nr) {
-	case 134: return QEMU_CALL_SIGACTION;
-	case 167: return QEMU_CALL_PRCTL;
-	case 214: return QEMU_CALL_BRK;
-	case 215: return QEMU_CALL_MUNMAP;
-	case 216: return QEMU_CALL_MREMAP;
+	case 134:
+		return QEMU_CALL_SIGACTION;
+	case 167:
+		return QEMU_CALL_PRCTL;
+	case 214:
+		return QEMU_CALL_BRK;
+	case 215:
+		return QEMU_CALL_MUNMAP;
+	case 216:
+		return QEMU_CALL_MREMAP;
 	case 220: /* clone */
 	case 435: /* clone3 */
 		return QEMU_CALL_CLONE;
-	case 221: return QEMU_CALL_EXECVE;
-	case 222: return QEMU_CALL_MMAP;
-	case 226: return QEMU_CALL_MPROTECT;
-	case 277: return QEMU_CALL_SECCOMP;
-	case 281: return QEMU_CALL_EXECVEAT;
+	case 221:
+		return QEMU_CALL_EXECVE;
+	case 222:
+		return QEMU_CALL_MMAP;
+	case 226:
+		return QEMU_CALL_MPROTECT;
+	case 277:
+		return QEMU_CALL_SECCOMP;
+	case 281:
+		return QEMU_CALL_EXECVEAT;
 	}
 	return QEMU_CALL_OTHER;
 }
@@ -41,7 +51,8 @@ static int decode(const u8 *code, size_t len, u8 *cls, u8 *flags)
 	if (len != A64_INSN_LEN)
 		return -1;
 	*cls = a64_insn_decode(code[0] | (u32)code[1] << 8 | (u32)code[2] << 16 |
-			       (u32)code[3] << 24).cls;
+			       (u32)code[3] << 24)
+		       .cls;
 	return 0;
 }
 
@@ -143,8 +154,9 @@ static u64 indexed(const union qemu_env *env, u32 code, u32 scale)
 /* "Loads and stores" of the A64 encoding index; false: none, or a kind that is not told apart. */
 static bool data_addr(const union qemu_env *env, const u8 *bytes, size_t nr, u64 *addr)
 {
-	u32 code = nr < 4 ? 0 : bytes[0] | (u32)bytes[1] << 8 | (u32)bytes[2] << 16 |
-				       (u32)bytes[3] << 24;
+	u32 code =
+		nr < 4 ? 0 :
+			 bytes[0] | (u32)bytes[1] << 8 | (u32)bytes[2] << 16 | (u32)bytes[3] << 24;
 	bool vector = code >> 26 & 1;
 	u32 scale = code >> 30;
 	u64 base = reg_of(env, code >> 5);
@@ -168,12 +180,14 @@ static bool data_addr(const union qemu_env *env, const u8 *bytes, size_t nr, u64
 		else if (code >> 21 & 1) /* atomics; ldraa too, whose offset is signed in */
 			*addr = base;
 		else /* unscaled, pre-indexed; post-indexed counts afterwards */
-			*addr = base + ((code >> 10 & 3) == 1 ? 0 :
-				(u64)sign_extend(code >> 12 & 0x1ff, 9));
+			*addr = base + ((code >> 10 & 3) == 1 ?
+						0 :
+						(u64)sign_extend(code >> 12 & 0x1ff, 9));
 	} else { /* exclusives, acquire and release, structures */
 		*addr = base;
 	}
-	*addr = (u64)((s64)(*addr << 8) >> 8); /* the top byte is a tag: Linux reports bit 55 in its place */
+	/* the top byte is a tag: Linux reports bit 55 in its place */
+	*addr = (u64)((s64)(*addr << 8) >> 8);
 	return true;
 }
 
@@ -185,7 +199,10 @@ static bool is_canonical(u64 ip)
 
 static bool is_limit(const u8 *code, size_t nr)
 {
-	/* which words a newer processor knows cannot be told: a program's own fault, as far as we know */
+	/*
+	 * which words a newer processor knows cannot be told: a program's own fault, as far as we
+	 * know
+	 */
 	(void)code;
 	(void)nr;
 	return false;
@@ -197,7 +214,9 @@ const struct qemu_arch qemu_arch_a64 = {
 	.name = "AArch64",
 	.target = "aarch64",
 	.binary = "qemu-aarch64",
-	/* pointers are signed by a quick function of qemu's own; the architected one is very slow */
+	/*
+	 * pointers are signed by a quick function of qemu's own; the architected one is very slow
+	 */
 	.cpu = "max,pauth-impdef=on",
 	.sysroot = "/usr/aarch64-linux-gnu",
 	.triplet = "aarch64-linux-gnu",

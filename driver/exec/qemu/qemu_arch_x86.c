@@ -16,33 +16,45 @@ enum { ES, CS, SS, DS, FS, GS };
 static enum qemu_call call(s64 nr)
 {
 	switch (nr) {
-	case 2: return QEMU_CALL_OPEN;
-	case 9: return QEMU_CALL_MMAP;
-	case 10: return QEMU_CALL_MPROTECT;
-	case 11: return QEMU_CALL_MUNMAP;
-	case 12: return QEMU_CALL_BRK;
-	case 13: return QEMU_CALL_SIGACTION;
-	case 25: return QEMU_CALL_MREMAP;
-	case 56: /* clone */
-	case 57: /* fork */
-	case 58: /* vfork */
+	case 2:
+		return QEMU_CALL_OPEN;
+	case 9:
+		return QEMU_CALL_MMAP;
+	case 10:
+		return QEMU_CALL_MPROTECT;
+	case 11:
+		return QEMU_CALL_MUNMAP;
+	case 12:
+		return QEMU_CALL_BRK;
+	case 13:
+		return QEMU_CALL_SIGACTION;
+	case 25:
+		return QEMU_CALL_MREMAP;
+	case 56:  /* clone */
+	case 57:  /* fork */
+	case 58:  /* vfork */
 	case 435: /* clone3 */
 		return QEMU_CALL_CLONE;
-	case 59: return QEMU_CALL_EXECVE;
-	case 60: return QEMU_CALL_EXIT; /* what it is for exists with x86 alone */
-	case 157: return QEMU_CALL_PRCTL;
+	case 59:
+		return QEMU_CALL_EXECVE;
+	case 60:
+		return QEMU_CALL_EXIT; /* what it is for exists with x86 alone */
+	case 157:
+		return QEMU_CALL_PRCTL;
 	case 257: /* openat */
 	case 437: /* openat2 */
 		return QEMU_CALL_OPENAT;
-	case 317: return QEMU_CALL_SECCOMP;
-	case 322: return QEMU_CALL_EXECVEAT;
+	case 317:
+		return QEMU_CALL_SECCOMP;
+	case 322:
+		return QEMU_CALL_EXECVEAT;
 	}
 	return QEMU_CALL_OTHER;
 }
 
 static int decode(const u8 *code, size_t len, u8 *cls, u8 *flags)
 {
-	struct x86_insn x = { 0 };
+	struct x86_insn x = {0};
 	int err = x86_insn_decode(code, (unsigned int)len, 64, &x);
 
 	*cls = x.cls;
@@ -56,7 +68,7 @@ static int decode(const u8 *code, size_t len, u8 *cls, u8 *flags)
  */
 static bool cut_off(u64 ip, const u8 *code, size_t len)
 {
-	struct x86_insn x = { 0 };
+	struct x86_insn x = {0};
 
 	return (ip & (QEMU_PAGE - 1)) + 15 > QEMU_PAGE &&
 	       (x86_insn_decode(code, (unsigned int)len, 64, &x) || x.len != len);
@@ -104,19 +116,25 @@ static int frame_of(const union qemu_env *env, u64 sp, u64 above, qemu_read_fn *
 		return -1;
 	frame->at = sp + FRAME_UC;
 	return read(frame->at + UC_IP, &frame->ip, 8) || read(frame->at + UC_SP, &frame->sp, 8) ?
-		       -1 : 0;
+		       -1 :
+		       0;
 }
 
 static void regs_of(const union qemu_env *env, struct auxtap_regs *regs)
 {
+	/* clang-format off */
 	static const u8 map[16] = {
 		AUXTAP_X86_AX, AUXTAP_X86_CX, AUXTAP_X86_DX, AUXTAP_X86_BX,
 		AUXTAP_X86_SP, AUXTAP_X86_BP, AUXTAP_X86_SI, AUXTAP_X86_DI,
 		AUXTAP_X86_R8, AUXTAP_X86_R9, AUXTAP_X86_R10, AUXTAP_X86_R11,
 		AUXTAP_X86_R12, AUXTAP_X86_R13, AUXTAP_X86_R14, AUXTAP_X86_R15,
 	};
+	/* clang-format on */
 	static const u8 segment[6] = {
-		AUXTAP_X86_ES, AUXTAP_X86_CS, AUXTAP_X86_SS, AUXTAP_X86_DS,
+		AUXTAP_X86_ES,
+		AUXTAP_X86_CS,
+		AUXTAP_X86_SS,
+		AUXTAP_X86_DS,
 	};
 
 	for (int i = 0; i < 16; i++)
@@ -142,7 +160,9 @@ static bool is_prefix(u8 byte)
 	       byte == 0x36 || byte == 0x3e || byte == 0x26 || byte == 0x64 || byte == 0x65;
 }
 
-/* mov from a general register to a segment register: what it reads is a table of the processor's. */
+/*
+ * mov from a general register to a segment register: what it reads is a table of the processor's.
+ */
 static bool loads_segment(const u8 *code, size_t nr)
 {
 	size_t at = 0;
@@ -159,7 +179,9 @@ static bool is_limit(const u8 *code, size_t nr)
 
 	if (nr < 2)
 		return false;
-	/* qemu knows all instructions that LOCK goes with; with another it is undefined everywhere */
+	/*
+	 * qemu knows all instructions that LOCK goes with; with another it is undefined everywhere
+	 */
 	for (at = 0; at < nr && is_prefix(code[at]); at++)
 		;
 	if (at < nr && code[at] == 0xf0)

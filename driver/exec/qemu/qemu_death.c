@@ -29,7 +29,10 @@ static u64 data_addr(struct qemu_source *q, struct qemu_thread *t)
 	return got > 0 && arch->data_addr(&env, code, (size_t)got, &addr) ? addr : 0;
 }
 
-/* The processor refuses a selector by a general protection fault; qemu's own look-up faults instead. */
+/*
+ * The processor refuses a selector by a general protection fault; qemu's own look-up faults
+ * instead.
+ */
 static bool is_refused_selector(struct qemu_source *q, struct qemu_thread *t)
 {
 	const struct qemu_arch *arch = t->process->arch;
@@ -65,12 +68,14 @@ void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo)
 	}
 	if (fresh || (t->host_info.si_signo == signo && sent)) {
 		t->dying = t->host_info;
-		if (signo == SIGSEGV && (t->dying.si_code == SEGV_MAPERR || t->dying.si_code == SEGV_ACCERR)) {
+		if (signo == SIGSEGV &&
+		    (t->dying.si_code == SEGV_MAPERR || t->dying.si_code == SEGV_ACCERR)) {
 			u64 addr = (u64)(uintptr_t)t->dying.si_addr - t->process->guest_base;
 
 			/* what the host has there may be qemu's: guard pages, for one */
 			t->dying.si_addr = (void *)(uintptr_t)addr;
-			t->dying.si_code = qemu_maps_find(t->process, addr) ? SEGV_ACCERR : SEGV_MAPERR;
+			t->dying.si_code =
+				qemu_maps_find(t->process, addr) ? SEGV_ACCERR : SEGV_MAPERR;
 			if (is_refused_selector(q, t)) {
 				t->dying.si_addr = NULL;
 				t->dying.si_code = SI_KERNEL;
@@ -78,7 +83,10 @@ void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo)
 		} else if (signo == SIGBUS && t->dying.si_code > 0) {
 			t->dying.si_addr = (char *)t->dying.si_addr - t->process->guest_base;
 		} else if (signo == SIGSEGV && t->dying.si_code == SI_KERNEL && arch->data_addr) {
-			/* not canonical for the host's processor: an address like others for the program's */
+			/*
+			 * not canonical for the host's processor: an address like others for the
+			 * program's
+			 */
 			t->dying.si_code = SEGV_MAPERR;
 			t->dying.si_addr = (void *)(uintptr_t)data_addr(q, t);
 		}
@@ -161,7 +169,8 @@ void qemu_death_flush(struct qemu_source *q, struct qemu_thread *t, bool exact, 
 void qemu_death_tell(struct qemu_source *q, struct qemu_thread *t)
 {
 	const struct qemu_rec *rec = qemu_ring_rec(q, t);
-	bool sync = is_sync_signal(t->dying.si_signo) && t->dying.si_code > 0 && rec && rec->exception;
+	bool sync =
+		is_sync_signal(t->dying.si_signo) && t->dying.si_code > 0 && rec && rec->exception;
 	const char *limit;
 
 	for (struct qemu_thread *other = q->threads; other; other = other->next)

@@ -146,7 +146,7 @@ int qemu_exec_resolve(const char *path, char *const *argv, struct qemu_exec *exe
 		return -ENOMEM;
 
 	for (int depth = 0;; depth++) {
-		unsigned char head[257] __attribute__((aligned(8))) = { 0 };
+		unsigned char head[257] __attribute__((aligned(8))) = {0};
 		struct stat st;
 		ssize_t size;
 		int fd, err;
@@ -196,8 +196,8 @@ static void append_escaped(char *to, const char *from)
 	*to = 0;
 }
 
-char **qemu_exec_command(const char *qemu, const char *plugin, const char *shm,
-			 const char *sysroot, const struct qemu_exec *exec)
+char **qemu_exec_command(const char *qemu, const char *plugin, const char *shm, const char *sysroot,
+			 const struct qemu_exec *exec)
 {
 	size_t nr = 0, nr_args = vector_len(exec->argv);
 	char **argv = calloc(nr_args + 16, sizeof(*argv));
@@ -205,7 +205,7 @@ char **qemu_exec_command(const char *qemu, const char *plugin, const char *shm,
 	const char *root = qemu_exec_sysroot(exec, sysroot, plugin, found, sizeof(found));
 	char *option = calloc(1, 2 * (strlen(plugin) + strlen(shm) + strlen(sysroot) +
 				      strlen(root) + strlen(exec->program) + sizeof(exec->comm)) +
-			       96);
+					 96);
 	char *program = calloc(1, strlen(exec->program) + 3);
 	int err = 0;
 
@@ -260,7 +260,8 @@ out_of_memory:
 static int is_hidden(const char *entry)
 {
 	return !strncmp(entry, "LD_", 3) || !strncmp(entry, "GLIBC_TUNABLES=", 15) ||
-	       !strncmp(entry, "MALLOC_", 7) || !strncmp(entry, QEMU_EXEC_HIDE, strlen(QEMU_EXEC_HIDE));
+	       !strncmp(entry, "MALLOC_", 7) ||
+	       !strncmp(entry, QEMU_EXEC_HIDE, strlen(QEMU_EXEC_HIDE));
 }
 
 char **qemu_exec_environ(char *const *envp, const char *plugin)

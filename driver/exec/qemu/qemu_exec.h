@@ -22,9 +22,9 @@
  * signals of the libc other numbers, and needs one itself; with this map they are the highest,
  * and all others have the same number for the program and the host.
  */
-#define QEMU_RTSIG_MAP	   "32 61 2,34 34 27"
-#define QEMU_HOST_SIGABRT  64 /* 63: qemu's own; in this order it takes what the map leaves */
-#define QEMU_HOST_SIGRT32  61
+#define QEMU_RTSIG_MAP	  "32 61 2,34 34 27"
+#define QEMU_HOST_SIGABRT 64 /* 63: qemu's own; in this order it takes what the map leaves */
+#define QEMU_HOST_SIGRT32 61
 
 /* The program's number of the host's signal; api: of its qemu. */
 static inline int qemu_exec_signal(int api, int signo)
@@ -49,8 +49,9 @@ struct qemu_arch;
 struct qemu_exec {
 	enum qemu_exec_verdict verdict;
 	const struct qemu_arch *arch; /* QEMU_EXEC_RUN */
-	int error; /* positive errno */
-	int api;   /* of the plugin interface of the qemu that will run it; set by the caller */
+	int error;		      /* positive errno */
+	/* of the plugin interface of the qemu that will run it; set by the caller */
+	int api;
 	const char *sanitizer; /* that the program is built with; NULL: none */
 	char why[112];
 	char comm[16]; /* the task's name: of the file asked for, be it a script */
@@ -61,17 +62,26 @@ struct qemu_exec {
 /* 0 or -ENOMEM. Free with qemu_exec_free() in any case. */
 int qemu_exec_resolve(const char *path, char *const *argv, struct qemu_exec *exec);
 void qemu_exec_free(struct qemu_exec *exec);
-/* qemu before 10 gives a sanitizer's terabytes real memory: such a program becomes QEMU_EXEC_NATIVE. */
+/*
+ * qemu before 10 gives a sanitizer's terabytes real memory: such a program becomes
+ * QEMU_EXEC_NATIVE.
+ */
 void qemu_exec_refuse_sanitizer(struct qemu_exec *exec);
 
-/* Command line and environment of qemu itself (of the binary that exec->arch names); malloc'd vectors with malloc'd strings, or NULL. */
+/*
+ * Command line and environment of qemu itself (of the binary that exec->arch names); malloc'd
+ * vectors with malloc'd strings, or NULL.
+ */
 /*
  * sysroot: where programs of another architecture than the host's find their files, as the user
  * says; "" if he does not: where this program's are (qemu_exec_sysroot).
  */
-char **qemu_exec_command(const char *qemu, const char *plugin, const char *shm,
-			 const char *sysroot, const struct qemu_exec *exec);
-/* said, if it is not empty. Else "", if on this machine itself; else where they usually are. May use root. */
+char **qemu_exec_command(const char *qemu, const char *plugin, const char *shm, const char *sysroot,
+			 const struct qemu_exec *exec);
+/*
+ * said, if it is not empty. Else "", if on this machine itself; else where they usually are. May
+ * use root.
+ */
 const char *qemu_exec_sysroot(const struct qemu_exec *exec, const char *said, const char *plugin,
 			      char *root, size_t size);
 char **qemu_exec_environ(char *const *envp, const char *plugin);

@@ -120,7 +120,8 @@ static void take_version(const char *text, char *version, size_t size)
 	size_t len = 0;
 
 	at = at ? at + 9 : "";
-	while (len + 1 < size && (isalnum((unsigned char)at[len]) || strchr(".-_", at[len])) && at[len])
+	while (len + 1 < size && (isalnum((unsigned char)at[len]) || strchr(".-_", at[len])) &&
+	       at[len])
 		len++;
 	snprintf(version, size, "%.*s", (int)len, at);
 }
@@ -140,9 +141,9 @@ static void take_line(const char *text, char *line, size_t size)
 static bool try_engine(struct search *s, const char *qemu, char *why, size_t size)
 {
 	char option[PATH_MAX + 32], line[90];
-	char *const ask_version[] = { (char *)qemu, "-version", NULL };
-	char *const ask_plugin[] = { (char *)qemu, "-plugin", option, "/", NULL };
-	struct attempt version = { .fd = -1 }, plugin = { .fd = -1 };
+	char *const ask_version[] = {(char *)qemu, "-version", NULL};
+	char *const ask_plugin[] = {(char *)qemu, "-plugin", option, "/", NULL};
+	struct attempt version = {.fd = -1}, plugin = {.fd = -1};
 	const char *answer;
 	int status, err;
 
@@ -167,8 +168,9 @@ static bool try_engine(struct search *s, const char *qemu, char *why, size_t siz
 	if (!status && answer && sscanf(answer, "auxtap-plugin %d", &s->engine->api) == 1)
 		return true;
 	take_line(plugin.text, line, sizeof(line));
-	snprintf(why, size, "%s%s does not load plugins%s%s%s", *s->engine->version ? "qemu " : "it",
-		 s->engine->version, *line ? " (" : "", line, *line ? ")" : "");
+	snprintf(why, size, "%s%s does not load plugins%s%s%s",
+		 *s->engine->version ? "qemu " : "it", s->engine->version, *line ? " (" : "", line,
+		 *line ? ")" : "");
 	return false;
 }
 
@@ -284,7 +286,7 @@ static void say_why(struct search *s)
 int qemu_find(const struct qemu_arch *arch, struct qemu_engine *engine, char *plugin, char *why,
 	      size_t size)
 {
-	struct search s = { .arch = arch, .plugin = plugin, .engine = engine };
+	struct search s = {.arch = arch, .plugin = plugin, .engine = engine};
 	const char *set = getenv("AUXTAP_QEMU_PLUGIN");
 	char path[PATH_MAX];
 	int err;
@@ -324,7 +326,7 @@ int qemu_find(const struct qemu_arch *arch, struct qemu_engine *engine, char *pl
 
 void qemu_find_print(void)
 {
-	static const u32 machines[] = { AUXTAP_ARCH_X86_64, AUXTAP_ARCH_AARCH64 };
+	static const u32 machines[] = {AUXTAP_ARCH_X86_64, AUXTAP_ARCH_AARCH64};
 
 	for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++) {
 		const struct qemu_arch *arch = qemu_arch_of(machines[i]);

@@ -15,12 +15,13 @@ struct qemu_engine {
 	char path[PATH_MAX];
 	char version[32]; /* as qemu prints it: "10.0.2" */
 	int api;	  /* of the plugin interface */
-	char note[256];	  /* why another one, earlier in the order, or a newer one is not used; "": nothing to say */
+	/* why another one, earlier in the order, or a newer one is not used; "": nothing to say */
+	char note[256];
 };
 
 /* 0; or -ENOPKG: there is none, why says why. plugin, of PATH_MAX bytes: the one to load. */
-int qemu_find(const struct qemu_arch *arch, struct qemu_engine *engine, char *plugin,
-	      char *why, size_t size);
+int qemu_find(const struct qemu_arch *arch, struct qemu_engine *engine, char *plugin, char *why,
+	      size_t size);
 
 /* As execvp: the first that can be executed; -EACCES only if nothing better is found. */
 int qemu_find_in_path(const char *name, const char *path, char *found);

@@ -68,13 +68,14 @@ static bool stack_operand(const union qemu_env *env, const u8 *code, size_t nr, 
  */
 static u64 handler_frame(struct qemu_source *q, struct qemu_thread *t, u64 sp)
 {
-	static const u8 restorer[9] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+	static const u8 restorer[9] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
 	pid_t pid = t->process->pid;
 	u64 *word = malloc(STACK_SEEN), found = 0, known = 0;
 	ssize_t got = word ? qemu_state_mem(q->emu, pid, sp & ~7ull, word, STACK_SEEN) : -1;
 
 	for (ssize_t i = 0; i < got / 8 && !found; i++) {
-		const struct qemu_range *r = word[i] == known ? NULL : qemu_maps_find(t->process, word[i]);
+		const struct qemu_range *r =
+			word[i] == known ? NULL : qemu_maps_find(t->process, word[i]);
 		u8 code[sizeof(restorer)];
 
 		if (known && word[i] == known) {

@@ -15,7 +15,8 @@ static struct qemu_range *append(struct qemu_process *p, const struct qemu_range
 	char *name = strdup(from->name ? from->name : "");
 
 	if (!(p->nr_ranges & (p->nr_ranges - 1)) || !p->range) {
-		bigger = reallocarray(p->range, p->nr_ranges ? 2 * p->nr_ranges : 1, sizeof(*bigger));
+		bigger = reallocarray(p->range, p->nr_ranges ? 2 * p->nr_ranges : 1,
+				      sizeof(*bigger));
 		if (!bigger) {
 			free(name);
 			return NULL;
@@ -100,11 +101,13 @@ void qemu_maps_tell(struct qemu_process *p, struct emu_task *task, u64 start, u6
 {
 	for (u32 i = 0; i < p->nr_ranges; i++) {
 		const struct qemu_range *r = &p->range[i];
+		/* clang-format off */
 		struct emu_mapping map = {
 			.addr = r->start, .len = r->end - r->start, .pgoff = r->pgoff,
 			.prot = r->prot, .maj = r->maj, .min = r->min, .ino = r->ino,
 			.name = *r->name ? r->name : "//anon",
 		};
+		/* clang-format on */
 
 		if (r->prot & 4 && r->start < end && r->end > start)
 			emu_task_mmap(task, &map);
@@ -114,7 +117,7 @@ void qemu_maps_tell(struct qemu_process *p, struct emu_task *task, u64 start, u6
 /* The pieces of [start, end) that are mapped, cut out, changed, put back. */
 void qemu_maps_protect(struct qemu_process *p, u64 start, u64 end, u32 prot)
 {
-	struct qemu_process pieces = { 0 };
+	struct qemu_process pieces = {0};
 
 	for (u32 i = 0; i < p->nr_ranges; i++) {
 		struct qemu_range piece = p->range[i];
@@ -137,7 +140,7 @@ void qemu_maps_protect(struct qemu_process *p, u64 start, u64 end, u32 prot)
 
 void qemu_maps_move(struct qemu_process *p, u64 from, u64 from_len, u64 to, u64 to_len)
 {
-	struct qemu_range moved = { 0 };
+	struct qemu_range moved = {0};
 
 	for (u32 i = 0; i < p->nr_ranges; i++) {
 		const struct qemu_range *r = &p->range[i];
@@ -190,8 +193,7 @@ ssize_t qemu_maps_text(const struct qemu_process *p, char **text)
 			(unsigned long long)r->start, (unsigned long long)r->end,
 			r->prot & 1 ? 'r' : '-', r->prot & 2 ? 'w' : '-', r->prot & 4 ? 'x' : '-',
 			r->shared ? 's' : 'p', (unsigned long long)r->pgoff, r->maj, r->min,
-			(unsigned long long)r->ino,
-			*r->name ? " " : "", r->name);
+			(unsigned long long)r->ino, *r->name ? " " : "", r->name);
 	}
 	free(sorted);
 	if (fclose(f))

@@ -17,9 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ORPHAN_NS 1000000000ull /* how long a maker's event may come after the child's stop */
-#define DYING_NS  1000000000ull /* how long a dying process' threads have to stop */
-#define UNKNOWN_STATUS (125 << 8) /* as auxtap's own failures are told */
+#define ORPHAN_NS      1000000000ull /* how long a maker's event may come after the child's stop */
+#define DYING_NS       1000000000ull /* how long a dying process' threads have to stop */
+#define UNKNOWN_STATUS (125 << 8)    /* as auxtap's own failures are told */
 
 u64 qemu_now_ns(void)
 {
@@ -232,7 +232,8 @@ static void do_exit(struct qemu_source *q, struct qemu_thread *t)
 	struct qemu_rec *rec = qemu_ring_rec(q, t);
 
 	if (t->task && !rec && __atomic_exchange_n(&q->shm->nr_unrecorded, 0, __ATOMIC_RELAXED))
-		emu_untraced(q->emu, t->process->pid, "more threads than records: some were not traced");
+		emu_untraced(q->emu, t->process->pid,
+			     "more threads than records: some were not traced");
 	if (t->task)
 		qemu_death_flush(q, t, rec && rec->dying, false);
 	task_gone(q, t);
@@ -295,7 +296,9 @@ bool qemu_ptrace_todo(struct qemu_source *q)
 		if (!todo)
 			continue;
 		if (todo == QEMU_TODO_DYING && !t->barrier_set) {
-			/* asleep in the kernel where nothing wakes it: it executes nothing either */
+			/*
+			 * asleep in the kernel where nothing wakes it: it executes nothing either
+			 */
 			if (!all_stopped(q, t->process) && qemu_now_ns() - t->todo_ns < DYING_NS)
 				continue;
 			t->barrier = q->shm->tail;
@@ -336,8 +339,16 @@ bool qemu_ptrace_todo(struct qemu_source *q)
 static bool dumps_core(int signo)
 {
 	switch (signo) {
-	case SIGQUIT: case SIGILL: case SIGTRAP: case SIGABRT: case SIGBUS: case SIGFPE:
-	case SIGSEGV: case SIGXCPU: case SIGXFSZ: case SIGSYS:
+	case SIGQUIT:
+	case SIGILL:
+	case SIGTRAP:
+	case SIGABRT:
+	case SIGBUS:
+	case SIGFPE:
+	case SIGSEGV:
+	case SIGXCPU:
+	case SIGXFSZ:
+	case SIGSYS:
 		return true;
 	}
 	return false;
@@ -348,8 +359,8 @@ static bool dumps_core(int signo)
  * its own to die of: one that is sent from outside becomes the signal that it takes for it.
  * Returns the host's number.
  */
-static int as_program_signal(struct qemu_thread *t, const struct qemu_process *p, struct qemu_rec *rec,
-			     int signo)
+static int as_program_signal(struct qemu_thread *t, const struct qemu_process *p,
+			     struct qemu_rec *rec, int signo)
 {
 	int api = (int)rec->api, theirs = qemu_exec_signal(api, signo);
 
@@ -382,10 +393,11 @@ static void on_signal(struct qemu_source *q, struct qemu_thread *t, int signo)
 			qemu_death_info(q, t, signo);
 			t->frozen = true;
 			/*
-			 * We have taken the stop's signal: if we are killed now, the kernel lets the
-			 * thread go on without it, in qemu's endless wait for its own death.
+			 * We have taken the stop's signal: if we are killed now, the kernel lets
+			 * the thread go on without it, in qemu's endless wait for its own death.
 			 */
-			ptrace(PTRACE_SETOPTIONS, t->tid, 0, QEMU_PTRACE_OPTIONS | PTRACE_O_EXITKILL);
+			ptrace(PTRACE_SETOPTIONS, t->tid, 0,
+			       QEMU_PTRACE_OPTIONS | PTRACE_O_EXITKILL);
 			set_todo(q, t, QEMU_TODO_DYING, signo);
 			return;
 		}
@@ -562,7 +574,8 @@ bool qemu_ptrace_reap(struct qemu_source *q)
 			if (t->gone || t->todo == QEMU_TODO_GONE)
 				continue;
 			if (t->process && t->process->announced)
-				emu_untraced(q->emu, t->process->pid, "ended out of the tracer's sight");
+				emu_untraced(q->emu, t->process->pid,
+					     "ended out of the tracer's sight");
 			t->stopped = false;
 			t->frozen = true;
 			set_todo(q, t, QEMU_TODO_GONE, UNKNOWN_STATUS);

@@ -173,9 +173,8 @@ static bool give_up(struct qemu_source *q, struct qemu_slot *slot, u64 ticket)
 	if (alive && !late)
 		return false;
 	claim = __atomic_load_n(&slot->claim, __ATOMIC_SEQ_CST);
-	if (claim <= ticket &&
-	    __atomic_compare_exchange_n(&slot->claim, &claim, ticket + 1, false, __ATOMIC_SEQ_CST,
-					__ATOMIC_SEQ_CST)) {
+	if (claim <= ticket && __atomic_compare_exchange_n(&slot->claim, &claim, ticket + 1, false,
+							   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
 		/* what a dead one had is in its open chunk */
 		if (owner)
 			owner->skipped = ticket + 1;
@@ -270,7 +269,8 @@ bool qemu_ring_consume(struct qemu_source *q, u32 max_chunks)
 			worked = true;
 			continue;
 		}
-		qemu_words(q, t, slot->word, slot->nr < QEMU_CHUNK_WORDS ? slot->nr : QEMU_CHUNK_WORDS);
+		qemu_words(q, t, slot->word,
+			   slot->nr < QEMU_CHUNK_WORDS ? slot->nr : QEMU_CHUNK_WORDS);
 		release_slot(q, ++head);
 		worked = true;
 		if (emu_has_requests(q->emu))
@@ -300,12 +300,13 @@ void qemu_ring_sleep(struct qemu_source *q, u32 idle)
 	struct qemu_shm *shm = q->shm;
 	/* while there is something going on let chunks gather; then wait for the first one */
 	bool deep = idle > 8;
-	const struct timespec timeout = { .tv_nsec = deep ? 50000000 : 1000000 };
+	const struct timespec timeout = {.tv_nsec = deep ? 50000000 : 1000000};
 	u32 seen = qemu_load(&shm->wake);
 	u64 head = q->head;
 
 	__atomic_store_n(&shm->wake_at, deep ? 1 : q->max_slots / 8 + 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&shm->tail, __ATOMIC_SEQ_CST) - head < (deep ? 1 : q->max_slots / 8 + 1))
+	if (__atomic_load_n(&shm->tail, __ATOMIC_SEQ_CST) - head <
+	    (deep ? 1 : q->max_slots / 8 + 1))
 		syscall(SYS_futex, &shm->wake, FUTEX_WAIT, seen, &timeout, NULL, 0);
 	__atomic_store_n(&shm->wake_at, 0, __ATOMIC_SEQ_CST);
 }

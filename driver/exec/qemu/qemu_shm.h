@@ -13,23 +13,24 @@
 #define QEMU_SHM_MAGIC	 0x71787561 /* "auxq" */
 #define QEMU_SHM_VERSION 5
 
-#define QEMU_NR_RECS	  2048
-#define QEMU_NR_SLOTS	  4096 /* power of two */
-#define QEMU_CHUNK_WORDS  256
-#define QEMU_CHUNK_LIMIT  (QEMU_CHUNK_WORDS - 40) /* room for one message and a block */
-#define QEMU_MAX_BLOCKS	  (256 * 1024)
-#define QEMU_LENS_SIZE	  (8 * QEMU_MAX_BLOCKS)
-#define QEMU_HASH_SIZE	  (2 * QEMU_MAX_BLOCKS) /* power of two */
-#define QEMU_BLOCK_INSNS  512 /* TCG's own limit for a translation block */
+#define QEMU_NR_RECS	 2048
+#define QEMU_NR_SLOTS	 4096 /* power of two */
+#define QEMU_CHUNK_WORDS 256
+#define QEMU_CHUNK_LIMIT (QEMU_CHUNK_WORDS - 40) /* room for one message and a block */
+#define QEMU_MAX_BLOCKS	 (256 * 1024)
+#define QEMU_LENS_SIZE	 (8 * QEMU_MAX_BLOCKS)
+#define QEMU_HASH_SIZE	 (2 * QEMU_MAX_BLOCKS) /* power of two */
+#define QEMU_BLOCK_INSNS 512		       /* TCG's own limit for a translation block */
 
 /*
  * The chunk stream of a thread: words. Below QEMU_MSG it is the id of a block that began
- * to run; else a message: type in bits 16..23, number of words that follow in 0..15, behind them the word QEMU_MSG.
+ * to run; else a message: type in bits 16..23, number of words that follow in 0..15, behind them
+ * the word QEMU_MSG.
  */
-#define QEMU_MSG      0xf0000000u
+#define QEMU_MSG		0xf0000000u
 #define QEMU_MSG_HEAD(type, nr) (QEMU_MSG | (u32)(type) << 16 | (u32)(nr))
-#define QEMU_MSG_TYPE(word) ((word) >> 16 & 0xff)
-#define QEMU_MSG_LEN(word) ((word) & 0xffff)
+#define QEMU_MSG_TYPE(word)	((word) >> 16 & 0xff)
+#define QEMU_MSG_LEN(word)	((word)&0xffff)
 
 enum qemu_refused {
 	QEMU_REFUSED_SECCOMP,
@@ -44,22 +45,31 @@ enum qemu_msg {
 	QEMU_MSG_START = 1, /* - */
 	QEMU_MSG_SYSCALL,   /* number: everything before has completed; in the kernel now */
 	/* a signal handler begins; ip: where the program was interrupted */
-	QEMU_MSG_SIGNAL,    /* signo, si_code, ip (2) */
-	QEMU_MSG_VSYSCALL,  /* ip (2): the last block went to an address that only faults */
-	QEMU_MSG_WIDE,	    /* ip (2), nr | last_len << 16 | cls << 24, flags | lens, 1 byte each: a block that found no room in the tables */
-	QEMU_MSG_NAME,	    /* bytes, NUL-padded: appended to the name of the next message */
-	QEMU_MSG_MAP,	    /* addr (2), len (2), pgoff (2), ino (2), prot with QEMU_MAP_SHARED, maj, min */
-	QEMU_MSG_PROTECT,   /* addr (2), len (2), prot */
-	QEMU_MSG_UNMAP,	    /* addr (2), len (2) */
-	QEMU_MSG_REMAP,	    /* old (2), old len (2), new (2), new len (2) */
-	QEMU_MSG_COMM,	    /* 4 words of text */
-	QEMU_MSG_UNTRACED,  /* name: why */
-	QEMU_MSG_REFUSED,   /* what of enum qemu_refused: Linux has it, qemu does not */
+	QEMU_MSG_SIGNAL,   /* signo, si_code, ip (2) */
+	QEMU_MSG_VSYSCALL, /* ip (2): the last block went to an address that only faults */
+	/*
+	 * ip (2), nr | last_len << 16 | cls << 24, flags | lens, 1 byte each: a block that found no
+	 * room in the tables
+	 */
+	QEMU_MSG_WIDE,
+	QEMU_MSG_NAME, /* bytes, NUL-padded: appended to the name of the next message */
+	/* addr (2), len (2), pgoff (2), ino (2), prot with QEMU_MAP_SHARED, maj, min */
+	QEMU_MSG_MAP,
+	QEMU_MSG_PROTECT,  /* addr (2), len (2), prot */
+	QEMU_MSG_UNMAP,	   /* addr (2), len (2) */
+	QEMU_MSG_REMAP,	   /* old (2), old len (2), new (2), new len (2) */
+	QEMU_MSG_COMM,	   /* 4 words of text */
+	QEMU_MSG_UNTRACED, /* name: why */
+	QEMU_MSG_REFUSED,  /* what of enum qemu_refused: Linux has it, qemu does not */
 	/* in the block before, which goes on: this instruction is a sample */
-	QEMU_MSG_SAMPLE,    /* ip (2), its word */
-	/* an exception left the last block at ip, where the next block begins; no handler was entered */
-	QEMU_MSG_LEFT,	    /* ip (2) */
-	QEMU_MSG_DATA,	    /* addr (2), bytes | is a store << 16: the first that the sample accessed */
+	QEMU_MSG_SAMPLE, /* ip (2), its word */
+	/*
+	 * an exception left the last block at ip, where the next block begins; no handler was
+	 * entered
+	 */
+	QEMU_MSG_LEFT, /* ip (2) */
+	/* addr (2), bytes | is a store << 16: the first that the sample accessed */
+	QEMU_MSG_DATA,
 };
 
 /* A run of instructions, as translated. */
@@ -75,7 +85,10 @@ struct qemu_block {
 	u8 reserved[2];
 };
 
-/* Of one emulated thread. What it has executed since its last flush can be read by auxtap-emu after its death. */
+/*
+ * Of one emulated thread. What it has executed since its last flush can be read by auxtap-emu after
+ * its death.
+ */
 struct qemu_rec {
 	u32 nr;	   /* words in the open chunk */
 	u32 limit; /* at which the plugin takes the slow path; 0: at the next block */
@@ -89,21 +102,25 @@ struct qemu_rec {
 	/* a ticket is being filled: reserving is set first, ticket is the number + 1 */
 	u32 reserving;
 	u64 ticket;
-	u64 env;	/* CPU state of qemu, host address */
+	u64 env; /* CPU state of qemu, host address */
 	u64 guest_base;
 	u32 regs_valid; /* env looks as expected */
 	u32 in_syscall;
 	s32 syscall_nr;
-	u64 sent; /* bit n - 1: signal n was sent to the thread by somebody; set by its tracer, cleared at delivery */
-	u32 dying;	/* signal that qemu is about to kill itself with */
-	u32 exception;	/* dying: an exception left the last block where the registers say */
+	/*
+	 * bit n - 1: signal n was sent to the thread by somebody; set by its tracer, cleared at
+	 * delivery
+	 */
+	u64 sent;
+	u32 dying;     /* signal that qemu is about to kill itself with */
+	u32 exception; /* dying: an exception left the last block where the registers say */
 	/*
 	 * dying: the signal of that exception, if qemu could not write the frame of its handler;
 	 * 0: not so, or not known
 	 */
 	u32 no_frame;
-	u32 gate;	/* futex: the process may start when it is 1 */
-	u32 native;	/* exec under way to a program that will not be traced; why in text */
+	u32 gate;   /* futex: the process may start when it is 1 */
+	u32 native; /* exec under way to a program that will not be traced; why in text */
 	char text[112];
 };
 
@@ -131,19 +148,23 @@ struct qemu_shm {
 	u32 magic, version;
 	u32 closed; /* nobody consumes any more: let the program run */
 	s32 consumer_pid;
-	u32 plugged; /* a plugin has found us: qemu itself is well */
+	u32 plugged;	/* a plugin has found us: qemu itself is well */
 	u32 max_blocks; /* may be set lower than the room there is, for tests */
-	u32 max_slots; /* likewise; power of two */
-	u32 sampled; /* blocks of AArch64 code are translated so that samples can be taken */
-	u32 pmsirr; /* how many instructions lie between two (spe_interval.h); 0: none is taken */
-	u64 tail __attribute__((aligned(64)));	   /* next ticket */
-	u64 head __attribute__((aligned(64)));	   /* next ticket to be consumed */
-	u32 space;	     /* futex: moves when room was made and somebody waits */
-	u32 nr_unrecorded;   /* threads that found no free record */
-	u32 damaged;	     /* a producer saw nonsense here: somebody wrote over it */
-	u32 nr_waiting;	     /* producers that wait for room */
-	u32 wake __attribute__((aligned(64)));	   /* futex of the consumer */
-	u32 wake_at;	     /* it sleeps, and wants to be woken at so many chunks; 0: awake */
+	u32 max_slots;	/* likewise; power of two */
+	u32 sampled;	/* blocks of AArch64 code are translated so that samples can be taken */
+	/* how many instructions lie between two (spe_interval.h); 0: none is taken */
+	u32 pmsirr;
+	u64 tail __attribute__((aligned(64))); /* next ticket */
+	u64 head __attribute__((aligned(64))); /* next ticket to be consumed */
+	/* futex: moves when room was made and somebody waits */
+	u32 space;
+	u32 nr_unrecorded; /* threads that found no free record */
+	/* a producer saw nonsense here: somebody wrote over it */
+	u32 damaged;
+	u32 nr_waiting;			       /* producers that wait for room */
+	u32 wake __attribute__((aligned(64))); /* futex of the consumer */
+	/* it sleeps, and wants to be woken at so many chunks; 0: awake */
+	u32 wake_at;
 	u32 nr_blocks __attribute__((aligned(64)));
 	u32 lens_used;
 	struct qemu_slot slot[QEMU_NR_SLOTS] __attribute__((aligned(64)));

@@ -110,9 +110,12 @@ static int start_child(struct qemu_source *q, const char *qemu, char **argv, cha
 			snprintf(why, WHY_SIZE, "%.60s ended before the program began", qemu);
 		/* the program's fault only if qemu itself had got as far as the plugin */
 		error = qemu_load(&q->shm->plugged) ? -ENOEXEC : -ENOPKG;
-		if (error == -ENOEXEC && !getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur != RLIM_INFINITY) {
-			snprintf(why, WHY_SIZE, "%.60s ended before the program began, perhaps for want of "
-				 "address space (ulimit -v %llu)", qemu, (unsigned long long)limit.rlim_cur >> 10);
+		if (error == -ENOEXEC && !getrlimit(RLIMIT_AS, &limit) &&
+		    limit.rlim_cur != RLIM_INFINITY) {
+			snprintf(why, WHY_SIZE,
+				 "%.60s ended before the program began, perhaps for want of "
+				 "address space (ulimit -v %llu)",
+				 qemu, (unsigned long long)limit.rlim_cur >> 10);
 			error = -ENOMEM;
 		}
 		goto out;
@@ -146,7 +149,7 @@ int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char
 	char found[PATH_MAX], plugin[PATH_MAX], shm[64];
 	struct qemu_engine engine;
 	char **qemu_argv = NULL, **qemu_envp = NULL;
-	struct qemu_exec exec = { .verdict = QEMU_EXEC_FAIL };
+	struct qemu_exec exec = {.verdict = QEMU_EXEC_FAIL};
 	const char *path = variable(envp, "PATH");
 	int err;
 
@@ -183,8 +186,10 @@ int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char
 	}
 	if (exec.sanitizer && engine.api < QEMU_PLUGIN_API_4) {
 		err = -EOPNOTSUPP;
-		snprintf(why, WHY_SIZE, "built with %s; give it qemu 10 or newer (AUXTAP_QEMU), or "
-			 "--source ptrace", exec.sanitizer);
+		snprintf(why, WHY_SIZE,
+			 "built with %s; give it qemu 10 or newer (AUXTAP_QEMU), or "
+			 "--source ptrace",
+			 exec.sanitizer);
 		goto out;
 	}
 	if (exec.verdict == QEMU_EXEC_NATIVE) {

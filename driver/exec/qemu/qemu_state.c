@@ -31,7 +31,7 @@ ssize_t qemu_state_host_read(pid_t pid, u64 addr, void *buf, size_t size)
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
-		struct iovec local = { buf, size }, remote = { (void *)(uintptr_t)addr, size };
+		struct iovec local = {buf, size}, remote = {(void *)(uintptr_t)addr, size};
 		int denied = errno;
 
 		got = process_vm_readv(pid, &local, 1, &remote, 1, 0);
@@ -66,7 +66,8 @@ int qemu_state_env(struct qemu_source *q, struct qemu_thread *t, union qemu_env 
 	if (!rec || !rec->env || !rec->regs_valid || (t->cut_off && !rec->in_syscall))
 		return -ENODATA;
 	return qemu_state_host_read(t->process->pid, rec->env, env, size) == (ssize_t)size ?
-		       0 : -EFAULT;
+		       0 :
+		       -EFAULT;
 }
 
 int qemu_state_regs(struct emu_task *task, struct auxtap_regs *regs)
@@ -111,7 +112,8 @@ ssize_t qemu_state_mem(struct emu *emu, pid_t pid, u64 addr, void *buf, size_t s
 
 		if (part > r->end - (addr + done))
 			part = r->end - (addr + done);
-		got = qemu_state_host_read(pid, p->guest_base + addr + done, (u8 *)buf + done, part);
+		got = qemu_state_host_read(pid, p->guest_base + addr + done, (u8 *)buf + done,
+					   part);
 		if (got < 0 && got != -EIO)
 			err = (int)got;
 		if (got <= 0)

@@ -32,7 +32,8 @@ static ssize_t read_at(const struct program *p, u64 addr, void *buf, size_t size
 	for (int i = 0; i < p->nr; i++) {
 		const Elf64_Phdr *ph = &p->segment[i];
 
-		if (ph->p_type != PT_LOAD || addr < ph->p_vaddr || addr - ph->p_vaddr >= ph->p_filesz)
+		if (ph->p_type != PT_LOAD || addr < ph->p_vaddr ||
+		    addr - ph->p_vaddr >= ph->p_filesz)
 			continue;
 		if (size > ph->p_filesz - (addr - ph->p_vaddr))
 			size = (size_t)(ph->p_filesz - (addr - ph->p_vaddr));
@@ -49,8 +50,8 @@ static bool open_program(struct program *p, const char *path)
 	p->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (p->fd < 0)
 		return false;
-	if (pread(p->fd, &eh, sizeof(eh), 0) != sizeof(eh) || eh.e_phentsize != sizeof(p->segment[0]) ||
-	    eh.e_phnum > NR_SEGMENTS)
+	if (pread(p->fd, &eh, sizeof(eh), 0) != sizeof(eh) ||
+	    eh.e_phentsize != sizeof(p->segment[0]) || eh.e_phnum > NR_SEGMENTS)
 		goto out;
 	size = (ssize_t)(eh.e_phnum * sizeof(p->segment[0]));
 	if (pread(p->fd, p->segment, (size_t)size, (off_t)eh.e_phoff) != size)
@@ -102,7 +103,8 @@ static bool needs_sysroot(const struct qemu_arch *arch, const struct program *p,
 	bool needed = false;
 
 	for (u32 i = 0; at && i < NR_DYNAMIC && i < at->p_filesz / sizeof(dyn); i++) {
-		if (pread(p->fd, &dyn, sizeof(dyn), (off_t)(at->p_offset + i * sizeof(dyn))) != sizeof(dyn))
+		if (pread(p->fd, &dyn, sizeof(dyn), (off_t)(at->p_offset + i * sizeof(dyn))) !=
+		    sizeof(dyn))
 			break;
 		if (dyn.d_tag == DT_STRTAB)
 			strings = dyn.d_un.d_ptr;
@@ -150,20 +152,22 @@ const char *qemu_exec_sysroot(const struct qemu_exec *exec, const char *said, co
 {
 	const struct qemu_arch *arch = exec->arch;
 	const Elf64_Phdr *interp;
-	struct program p = { .nr = 0 };
+	struct program p = {.nr = 0};
 	char loader[PATH_MAX] = "";
 	const char *sysroot = "";
 
 	if (*said) /* the usual place by its name: the same with all its names */
 		return arch && arch->sysroot && same_folder(said, arch->sysroot) &&
-				       beside(arch, plugin, root, size)
-			       ? root
-			       : said;
-	if (!arch || !arch->sysroot || access(arch->sysroot, X_OK) || !open_program(&p, exec->program))
+				       beside(arch, plugin, root, size) ?
+			       root :
+			       said;
+	if (!arch || !arch->sysroot || access(arch->sysroot, X_OK) ||
+	    !open_program(&p, exec->program))
 		return "";
 	interp = find(&p, PT_INTERP);
 	if (interp && interp->p_filesz < sizeof(loader) &&
-	    pread(p.fd, loader, interp->p_filesz, (off_t)interp->p_offset) == (ssize_t)interp->p_filesz &&
+	    pread(p.fd, loader, interp->p_filesz, (off_t)interp->p_offset) ==
+		    (ssize_t)interp->p_filesz &&
 	    (access(loader, R_OK) || needs_sysroot(arch, &p, loader)))
 		sysroot = beside(arch, plugin, root, size) ? root : arch->sysroot;
 	close(p.fd);

@@ -24,12 +24,13 @@ static bool check_lens(const struct qemu_arch *arch, const struct emu_block *b, 
 		if (i + 1 < b->nr_insns)
 			ip += lens[i];
 	}
-	return ip == b->last_ip && lens[b->nr_insns - 1] == b->last_len && b->last_cls <= arch->max_cls;
+	return ip == b->last_ip && lens[b->nr_insns - 1] == b->last_len &&
+	       b->last_cls <= arch->max_cls;
 }
 
 /* The block's private copy, made at its first use. NULL: nonsense, or no memory. */
-static __attribute__((noinline)) const struct emu_block *load_block(struct qemu_source *q,
-								   const struct qemu_arch *arch, u32 id)
+static __attribute__((noinline)) const struct emu_block *
+load_block(struct qemu_source *q, const struct qemu_arch *arch, u32 id)
 {
 	const struct qemu_block from = q->shm->block[id];
 	struct emu_block *b = &q->block[id];
@@ -98,7 +99,8 @@ static const struct emu_block *wide_block(struct qemu_thread *t, const u32 *word
 static void damaged(struct qemu_source *q, struct qemu_thread *t)
 {
 	if (!t->process->damaged)
-		emu_untraced(q->emu, t->process->pid, "the program wrote over the memory shared with qemu");
+		emu_untraced(q->emu, t->process->pid,
+			     "the program wrote over the memory shared with qemu");
 	t->process->damaged = true;
 }
 
@@ -280,12 +282,14 @@ static const u8 message_min[] = {
 /* Once for each process: a program may try again and again. */
 static void refused(struct qemu_source *q, struct qemu_process *p, u32 what)
 {
+	/* clang-format off */
 	static const char *const text[QEMU_REFUSED_NR] = {
 		[QEMU_REFUSED_SECCOMP] = EMU_ENGINE_LACKS
 					 "qemu has no seccomp: the program's request for it failed",
 		[QEMU_REFUSED_CLONE_VM] = EMU_ENGINE_LACKS
 					  "qemu refused a clone() that shares memory and makes no thread",
 	};
+	/* clang-format on */
 
 	if (what >= QEMU_REFUSED_NR || p->refused & 1u << what)
 		return;
@@ -354,9 +358,11 @@ static void message(struct qemu_source *q, struct qemu_thread *t, u32 type, cons
 		qemu_maps_remove(p, word64(word), word64(word) + word64(word + 2));
 		break;
 	case QEMU_MSG_REMAP:
-		qemu_maps_move(p, word64(word), word64(word + 2), word64(word + 4), word64(word + 6));
+		qemu_maps_move(p, word64(word), word64(word + 2), word64(word + 4),
+			       word64(word + 6));
 		if (p->told_maps && t->task)
-			qemu_maps_tell(p, t->task, word64(word + 4), word64(word + 4) + word64(word + 6));
+			qemu_maps_tell(p, t->task, word64(word + 4),
+				       word64(word + 4) + word64(word + 6));
 		break;
 	case QEMU_MSG_COMM:
 		memcpy(comm, word, 16);
@@ -368,7 +374,7 @@ static void message(struct qemu_source *q, struct qemu_thread *t, u32 type, cons
 		break;
 	case QEMU_MSG_SAMPLE:
 		/* one that never came to its turn, because its block was left before, is none */
-		t->sample = (struct emu_sample){ .pc = word64(word), .code = word[2] };
+		t->sample = (struct emu_sample){.pc = word64(word), .code = word[2]};
 		t->has_sample = t->held;
 		break;
 	case QEMU_MSG_DATA:

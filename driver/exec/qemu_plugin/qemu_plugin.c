@@ -36,12 +36,14 @@ static s32 code_of(struct qemu_rec *rec, u64 signo, u64 info)
  */
 static bool report_signal(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
 {
-	struct qemu_frame newest = { 0 }, frame = { 0 };
+	struct qemu_frame newest = {0}, frame = {0};
 	u64 sp = qp.arch->sp(env);
 	u32 word[4];
 	s32 si_code;
 
-	/* frames may be stacked: a second signal interrupts the first handler's first instruction */
+	/*
+	 * frames may be stacked: a second signal interrupts the first handler's first instruction
+	 */
 	for (int depth = 0; depth < 64; depth++) {
 		bool is_handler = false;
 
@@ -72,7 +74,7 @@ static bool report_signal(struct qemu_rec *rec, const union qemu_env *env, u64 i
  */
 static bool after_delivery(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
 {
-	u32 word[2] = { (u32)ip, (u32)(ip >> 32) };
+	u32 word[2] = {(u32)ip, (u32)(ip >> 32)};
 
 	if (report_signal(rec, env, ip) || !qp_left_by_exception())
 		return false;
@@ -181,7 +183,7 @@ static __attribute__((used)) void wide_body(unsigned int cpu, void *arg, void *e
 static __attribute__((used)) void vsyscall_body(unsigned int cpu, void *arg, void *env)
 {
 	u64 ip = (u64)(uintptr_t)arg;
-	u32 word[2] = { (u32)ip, (u32)(ip >> 32) };
+	u32 word[2] = {(u32)ip, (u32)(ip >> 32)};
 	struct qemu_rec *rec = qp_rec;
 
 	(void)cpu;
@@ -198,6 +200,7 @@ QEMU_CALLBACK_WITH_ENV(on_vsyscall, vsyscall_body)
 
 static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
+	/* clang-format off */
 	static void (*const callback[])(unsigned int, void *) = {
 		[QP_BLOCK_NORMAL] = on_block,
 		[QP_BLOCK_SAMPLED] = on_sampled,
@@ -205,6 +208,7 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		[QP_BLOCK_WIDE] = on_wide,
 		[QP_BLOCK_NONE] = on_vsyscall,
 	};
+	/* clang-format on */
 	enum qp_block_kind kind;
 	void *arg;
 

@@ -55,7 +55,9 @@ bool qp_left_by_exception(void);
 void qp_delivery(void); /* qemu begins or ends the delivery of signals */
 /* The next block begins where an exception left the newest one; no handler was entered. */
 void qp_again(u64 ip);
-/* The only block since qp_again() was left where it began, at ip: its handler had no frame twice. */
+/*
+ * The only block since qp_again() was left where it began, at ip: its handler had no frame twice.
+ */
 bool qp_left_again(u64 ip);
 
 /* qemu_plugin_ring.c */
@@ -68,7 +70,13 @@ void qp_name(struct qemu_rec *rec, const char *name);
 void qp_gate(struct qemu_rec *rec);
 
 /* qemu_plugin_blocks.c */
-enum qp_block_kind { QP_BLOCK_NORMAL, QP_BLOCK_SAMPLED, QP_BLOCK_REP, QP_BLOCK_WIDE, QP_BLOCK_NONE };
+enum qp_block_kind {
+	QP_BLOCK_NORMAL,
+	QP_BLOCK_SAMPLED,
+	QP_BLOCK_REP,
+	QP_BLOCK_WIDE,
+	QP_BLOCK_NONE
+};
 struct qp_wide { /* a block that found no room in the tables; lives as long as qemu's code */
 	struct qp_wide *next;
 	u32 nr_words;
@@ -114,7 +122,10 @@ void qp_threads_forked(void);
 /* qemu_plugin_exec.c: returns only if the program cannot be traced, or not be executed. */
 void qp_exec(struct qemu_rec *rec, enum qemu_call call, const u64 arg[6]);
 
-/* qemu_plugin_guest.c: the guest's memory, safely. Bytes read, all or -EFAULT; a string is malloc'd. */
+/*
+ * qemu_plugin_guest.c: the guest's memory, safely. Bytes read, all or -EFAULT; a string is
+ * malloc'd.
+ */
 int qp_read(u64 addr, void *buf, size_t size);
 char *qp_read_string(u64 addr, size_t max);
 

@@ -46,11 +46,11 @@ void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn,
 unsigned int qemu_plugin_mem_size_shift(qemu_plugin_meminfo_t info);
 bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);
 void qemu_plugin_register_flush_cb(qemu_plugin_id_t id, void (*cb)(qemu_plugin_id_t id));
-void qemu_plugin_register_vcpu_syscall_cb(
-	qemu_plugin_id_t id,
-	void (*cb)(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, uint64_t a1, uint64_t a2,
-		   uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7,
-		   uint64_t a8));
+void qemu_plugin_register_vcpu_syscall_cb(qemu_plugin_id_t id,
+					  void (*cb)(qemu_plugin_id_t id, unsigned int cpu,
+						     int64_t nr, uint64_t a1, uint64_t a2,
+						     uint64_t a3, uint64_t a4, uint64_t a5,
+						     uint64_t a6, uint64_t a7, uint64_t a8));
 void qemu_plugin_register_vcpu_syscall_ret_cb(qemu_plugin_id_t id,
 					      void (*cb)(qemu_plugin_id_t id, unsigned int cpu,
 							 int64_t nr, int64_t result));

@@ -22,9 +22,10 @@ static u32 hash_block(const struct qemu_block *b, const u8 *lens)
 
 static bool same_block(const struct qemu_block *a, const struct qemu_block *b, const u8 *lens)
 {
-	return a->ip == b->ip && a->arch == b->arch && a->last_off == b->last_off && a->nr_insns == b->nr_insns &&
-	       a->last_len == b->last_len && a->last_cls == b->last_cls &&
-	       a->last_flags == b->last_flags && a->lens_off <= QEMU_LENS_SIZE - QEMU_BLOCK_INSNS &&
+	return a->ip == b->ip && a->arch == b->arch && a->last_off == b->last_off &&
+	       a->nr_insns == b->nr_insns && a->last_len == b->last_len &&
+	       a->last_cls == b->last_cls && a->last_flags == b->last_flags &&
+	       a->lens_off <= QEMU_LENS_SIZE - QEMU_BLOCK_INSNS &&
 	       !memcmp(qp.shm->lens + a->lens_off, lens, b->nr_insns);
 }
 
@@ -109,7 +110,7 @@ static bool is_vsyscall(u64 ip)
 enum qp_block_kind qp_block_translate(struct qemu_plugin_tb *tb, void **arg)
 {
 	size_t nr = qemu_plugin_tb_n_insns(tb);
-	struct qemu_block b = { .arch = (u8)qp.arch->arch };
+	struct qemu_block b = {.arch = (u8)qp.arch->arch};
 	u8 lens[QEMU_BLOCK_INSNS];
 	u64 next = 0;
 	u32 id;

@@ -49,12 +49,12 @@ void qp_delivery(void)
 
 static struct position position_of(const struct qemu_rec *rec)
 {
-	return (struct position){ .rec = rec, .nr_flushes = rec->nr_flushes, .nr = rec->nr };
+	return (struct position){.rec = rec, .nr_flushes = rec->nr_flushes, .nr = rec->nr};
 }
 
 void qp_again(u64 ip)
 {
-	again = delivered ? position_of(qp_rec) : (struct position){ .rec = NULL };
+	again = delivered ? position_of(qp_rec) : (struct position){.rec = NULL};
 	again_ip = ip;
 }
 

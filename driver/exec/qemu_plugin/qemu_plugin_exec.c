@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_STRING (128u * 1024) /* MAX_ARG_STRLEN of the kernel */
+#define MAX_STRING  (128u * 1024) /* MAX_ARG_STRLEN of the kernel */
 #define MAX_STRINGS 0x20000u
 
 static char **read_vector(u64 addr)
@@ -96,7 +96,7 @@ void qp_exec(struct qemu_rec *rec, enum qemu_call call, const u64 arg[6])
 	char *path = program_path(call, arg);
 	char **argv = read_vector(arg[first]), **envp = read_vector(arg[first + 1]);
 	char **qemu_argv = NULL, **qemu_envp = NULL;
-	struct qemu_exec exec = { .verdict = QEMU_EXEC_FAIL };
+	struct qemu_exec exec = {.verdict = QEMU_EXEC_FAIL};
 	char qemu[PATH_MAX + 32];
 
 	qemu_store(&rec->native, 0);
@@ -108,8 +108,8 @@ void qp_exec(struct qemu_rec *rec, enum qemu_call call, const u64 arg[6])
 	find_qemu(exec.verdict == QEMU_EXEC_RUN ? exec.arch : qp.arch, qemu);
 	if (exec.verdict == QEMU_EXEC_RUN && access(qp.shm_path, R_OK | W_OK)) {
 		exec.verdict = QEMU_EXEC_NATIVE;
-		snprintf(exec.why, sizeof(exec.why), "%.50s: the process may not reach auxtap's memory",
-			 path);
+		snprintf(exec.why, sizeof(exec.why),
+			 "%.50s: the process may not reach auxtap's memory", path);
 	}
 	if (exec.verdict == QEMU_EXEC_RUN && (access(qemu, X_OK) || access(qp.plugin_path, R_OK))) {
 		exec.verdict = QEMU_EXEC_NATIVE;

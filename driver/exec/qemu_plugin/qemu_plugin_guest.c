@@ -36,8 +36,8 @@ static int copy_by_pipe(const void *from, void *to, size_t size)
 
 int qp_read(u64 addr, void *buf, size_t size)
 {
-	struct iovec local = { buf, size };
-	struct iovec remote = { (void *)(uintptr_t)(qp.guest_base + addr), size };
+	struct iovec local = {buf, size};
+	struct iovec remote = {(void *)(uintptr_t)(qp.guest_base + addr), size};
 
 	if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)size)
 		return 0;

@@ -151,7 +151,7 @@ static bool program_runs;
 
 void qp_take_core_signals(void)
 {
-	static const int left_to_host[] = { SIGXCPU, SIGXFSZ, SIGSYS };
+	static const int left_to_host[] = {SIGXCPU, SIGXFSZ, SIGSYS};
 	struct sigaction now;
 
 	program_runs = true;
@@ -165,13 +165,13 @@ void qp_take_core_signals(void)
 
 /*
  * A kernel that cannot write the frame of a handler sends SIGSEGV. qemu means to, but executes the
- * instruction that faulted once more before it does, and dies of its second fault. Where the program
- * has a handler for SIGSEGV, too, a kernel would start that, if it can: not known here.
+ * instruction that faulted once more before it does, and dies of its second fault. Where the
+ * program has a handler for SIGSEGV, too, a kernel would start that, if it can: not known here.
  */
 static int signal_of_death(struct qemu_rec *rec, int signo)
 {
 	const union qemu_env *env = (const union qemu_env *)(uintptr_t)rec->env;
-	struct sigaction act = { .sa_handler = SIG_DFL };
+	struct sigaction act = {.sa_handler = SIG_DFL};
 	sigset_t segv;
 
 	if (!rec->regs_valid || !env || !(qp.caught & 1ull << (signo - 1)) ||
@@ -234,9 +234,9 @@ int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *limit)
 
 /*
  * The host puts the program's stack right below what it mapped before: qemu's own memory, which the
- * program can write. A program that writes past the end of its stack destroyed qemu, which then hung,
- * instead of dying at the first byte as it does under a kernel. qemu makes the stack before the
- * program runs, by a private anonymous mapping; each of these gets pages above that fault.
+ * program can write. A program that writes past the end of its stack destroyed qemu, which then
+ * hung, instead of dying at the first byte as it does under a kernel. qemu makes the stack before
+ * the program runs, by a private anonymous mapping; each of these gets pages above that fault.
  */
 #define STACK_GUARD (64 * 1024)
 

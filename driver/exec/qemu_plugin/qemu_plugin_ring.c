@@ -17,13 +17,13 @@
 
 struct qp qp;
 struct qemu_rec qp_no_rec;
-struct qemu_rec qp_sink = { .limit = QEMU_CHUNK_LIMIT };
+struct qemu_rec qp_sink = {.limit = QEMU_CHUNK_LIMIT};
 __thread struct qemu_rec *qp_rec = &qp_no_rec;
 
 static void futex_wait(u32 *word, u32 value)
 {
 	/* every wait is bounded: whoever should wake us may be dead */
-	const struct timespec timeout = { .tv_nsec = 100 * 1000 * 1000 };
+	const struct timespec timeout = {.tv_nsec = 100 * 1000 * 1000};
 
 	syscall(SYS_futex, word, FUTEX_WAIT, value, &timeout, NULL, 0);
 }
@@ -107,8 +107,9 @@ struct qemu_rec *qp_rec_claim(void)
 		u32 expected = QEMU_REC_FREE;
 
 		rec = &qp.shm->rec[((u32)tid + i) % QEMU_NR_RECS];
-		if (!__atomic_compare_exchange_n(&rec->state, &expected, QEMU_REC_CLAIMED | (u32)tid,
-						 false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		if (!__atomic_compare_exchange_n(&rec->state, &expected,
+						 QEMU_REC_CLAIMED | (u32)tid, false,
+						 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
 		rec->nr = 0;
 		rec->limit = QEMU_CHUNK_LIMIT;
@@ -174,9 +175,11 @@ static struct qemu_slot *reserve(struct qemu_rec *rec, u64 *number)
 	slot = &shm->slot[ticket & (qp.max_slots - 1)];
 	claim = __atomic_load_n(&slot->claim, __ATOMIC_SEQ_CST);
 	*number = ticket;
-	return claim <= ticket && __atomic_compare_exchange_n(&slot->claim, &claim, ticket + 1, false,
-							      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) ?
-		       slot : NULL;
+	return claim <= ticket &&
+			       __atomic_compare_exchange_n(&slot->claim, &claim, ticket + 1, false,
+							   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) ?
+		       slot :
+		       NULL;
 }
 
 /*
@@ -270,7 +273,7 @@ void qp_name(struct qemu_rec *rec, const char *name)
 	size_t left = strlen(name);
 
 	while (left) {
-		u32 word[32] = { 0 };
+		u32 word[32] = {0};
 		size_t part = left < sizeof(word) ? left : sizeof(word);
 
 		memcpy(word, name, part);

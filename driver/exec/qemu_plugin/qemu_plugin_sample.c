@@ -58,8 +58,8 @@ static void on_access(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t add
 	qp_sampling.wanted = 0;
 	word[0] = (u32)addr;
 	word[1] = (u32)(addr >> 32);
-	word[2] = 1u << qemu_plugin_mem_size_shift(info) |
-		  (u32)qemu_plugin_mem_is_store(info) << 16;
+	word[2] = 1u << qemu_plugin_mem_size_shift(info) | (u32)qemu_plugin_mem_is_store(info)
+								   << 16;
 	qp_message(qp_rec, QEMU_MSG_DATA, word, 3);
 }
 

@@ -21,7 +21,7 @@
 void qp_map_message(struct qemu_rec *rec, u64 addr, u64 len, u64 pgoff, u32 prot,
 		    const struct stat *st, const char *name)
 {
-	u64 words[6] = { addr, len, pgoff, st ? st->st_ino : 0 };
+	u64 words[6] = {addr, len, pgoff, st ? st->st_ino : 0};
 	u32 *word = (u32 *)&words[4];
 
 	word[0] = prot;

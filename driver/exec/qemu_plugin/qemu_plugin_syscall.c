@@ -24,9 +24,9 @@ static __thread u64 call_arg[6];
 
 /*
  * qemu maps a page for each thread (the descriptor table of an x86 processor) where the program's
- * map lists it, and removes it only after the thread that joins was woken: a program that joined its
- * threads, read its map and accessed all of its memory died of SIGSEGV (redis tests its memory so).
- * Whoever opens the map waits until the threads that are leaving have left.
+ * map lists it, and removes it only after the thread that joins was woken: a program that joined
+ * its threads, read its map and accessed all of its memory died of SIGSEGV (redis tests its memory
+ * so). Whoever opens the map waits until the threads that are leaving have left.
  */
 static u32 nr_leaving;
 static __thread bool is_leaving;
@@ -146,20 +146,25 @@ static void after_mmap(struct qemu_rec *rec, u64 addr)
 		       is_file ? &st : NULL, name);
 }
 
-/* A program that ignores the failure runs differently here than natively. A null filter only asks. */
+/*
+ * A program that ignores the failure runs differently here than natively. A null filter only asks.
+ */
 static void report_refused(struct qemu_rec *rec, enum qemu_call call, int64_t result)
 {
 	u32 what = QEMU_REFUSED_SECCOMP;
 
 	if (call == QEMU_CALL_CLONE && result == -EINVAL)
 		what = QEMU_REFUSED_CLONE_VM;
-	else if (call == QEMU_CALL_PRCTL ? call_arg[0] != PR_SET_SECCOMP ||
-						   (call_arg[1] == SECCOMP_MODE_FILTER && !call_arg[2]) :
-		 call == QEMU_CALL_SECCOMP ? call_arg[0] > SECCOMP_SET_MODE_FILTER ||
-						     (call_arg[0] == SECCOMP_SET_MODE_FILTER && !call_arg[2]) :
-					     true)
+	else if (call == QEMU_CALL_PRCTL ?
+			 call_arg[0] != PR_SET_SECCOMP ||
+				 (call_arg[1] == SECCOMP_MODE_FILTER && !call_arg[2]) :
+		 call == QEMU_CALL_SECCOMP ?
+			 call_arg[0] > SECCOMP_SET_MODE_FILTER ||
+				 (call_arg[0] == SECCOMP_SET_MODE_FILTER && !call_arg[2]) :
+			 true)
 		return;
-	if (what == QEMU_REFUSED_CLONE_VM && (call_arg[0] & (CLONE_VM | CLONE_VFORK | CLONE_THREAD)) != CLONE_VM)
+	if (what == QEMU_REFUSED_CLONE_VM &&
+	    (call_arg[0] & (CLONE_VM | CLONE_VFORK | CLONE_THREAD)) != CLONE_VM)
 		return;
 	qp_message(rec, QEMU_MSG_REFUSED, &what, 1);
 }

@@ -20,10 +20,14 @@ enum conform_flavour {
 	CONFORM_NO_AUX, /* conform_noaux: without setup_aux (C1) */
 	CONFORM_NR_FLAVOURS,
 };
-#define CONFORM_NAMES { "conform_plain", "conform_nosg", "conform_itrace", "conform_noaux" }
+#define CONFORM_NAMES                                                              \
+	{                                                                          \
+		"conform_plain", "conform_nosg", "conform_itrace", "conform_noaux" \
+	}
 
 /* attr.config */
-#define CONFORM_AUTO	   0x1 /* start opens a transaction, as drivers do; else only CONFORM_BEGIN does */
+/* start opens a transaction, as drivers do; else only CONFORM_BEGIN does */
+#define CONFORM_AUTO	   0x1
 #define CONFORM_FAIL_SETUP 0x2 /* setup_aux refuses (C7) */
 #define CONFORM_STARTED	   0x4 /* says that tracing started (F1) */
 #define CONFORM_ALL_BITS   0x7
@@ -34,15 +38,17 @@ enum conform_flavour {
  * ENOENT none is open, EOPNOTSUPP the PMU has no AUX, EINVAL a flag that the core warns of.
  */
 enum conform_op {
-	CONFORM_LOOK,	 /* nothing but the views */
-	CONFORM_BEGIN,	 /* 1: the driver's area was given, 0: NULL */
-	CONFORM_FLAG,	 /* arg: flags */
-	CONFORM_SKIP,	 /* arg: bytes */
-	CONFORM_END,	 /* arg: bytes */
-	CONFORM_HEAD,	 /* arg: position, for overwrite mode (D13) */
-	CONFORM_AT_STOP, /* arg: bytes | flags << 32: what the next stop ends the transaction with */
-	CONFORM_GET,	 /* 1: perf_get_aux() gives the driver's area, 0: NULL */
-	CONFORM_CHILD,	 /* arg: tid; the id of the event that this task inherited from the target */
+	CONFORM_LOOK,  /* nothing but the views */
+	CONFORM_BEGIN, /* 1: the driver's area was given, 0: NULL */
+	CONFORM_FLAG,  /* arg: flags */
+	CONFORM_SKIP,  /* arg: bytes */
+	CONFORM_END,   /* arg: bytes */
+	CONFORM_HEAD,  /* arg: position, for overwrite mode (D13) */
+	/* arg: bytes | flags << 32: what the next stop ends the transaction with */
+	CONFORM_AT_STOP,
+	CONFORM_GET, /* 1: perf_get_aux() gives the driver's area, 0: NULL */
+	/* arg: tid; the id of the event that this task inherited from the target */
+	CONFORM_CHILD,
 	CONFORM_NR_OPS,
 };
 
@@ -66,9 +72,9 @@ struct conform_call {
 	__u32 op, target; /* index of a view */
 	__u64 arg;
 	__s64 ret;
-	__u64 switches; /* of the calling task, so far */
+	__u64 switches;	    /* of the calling task, so far */
 	__u64 cpu_switches; /* of the CPU, whoever it ran */
-	__u64 pmus_behind; /* the module's PMUs have higher addresses than the kernel's (Q3) */
+	__u64 pmus_behind;  /* the module's PMUs have higher addresses than the kernel's (Q3) */
 	struct conform_view views[CONFORM_NR_VIEWS];
 };
 

@@ -128,7 +128,10 @@ static void drain_irq_work_of(int cpu)
 		irq_work_sync(&work);
 }
 
-/* Does any of the events belong to that CPU? Then what it does may be seen (B18: it is asked to stop them). */
+/*
+ * Does any of the events belong to that CPU? Then what it does may be seen (B18: it is asked to
+ * stop them).
+ */
 static bool any_event_of(const struct conform_call *call, int cpu)
 {
 	struct conform_event *ce;
@@ -144,7 +147,7 @@ static bool any_event_of(const struct conform_call *call, int cpu)
 
 static long run_call(struct conform_call *call)
 {
-	struct cpumask others = { 0 };
+	struct cpumask others = {0};
 	struct conform_event *ce;
 	unsigned long flags;
 	int i, cpu;
@@ -158,13 +161,12 @@ static long run_call(struct conform_call *call)
 		call->ret = find_child(call->views[call->target].id, (pid_t)call->arg);
 	else
 		call->ret = ce ? conform_do(ce, call->op, call->arg) : -ENODEV;
-	for_each_online_cpu(cpu)
+	for_each_online_cpu (cpu)
 		if (cpu != smp_processor_id() && any_event_of(call, cpu))
 			cpumask_set_cpu(cpu, &others);
 	raw_spin_unlock_irqrestore(&events_lock, flags);
 	drain_irq_work();
-	for_each_cpu(cpu, &others)
-		drain_irq_work_of(cpu);
+	for_each_cpu(cpu, &others) drain_irq_work_of(cpu);
 	migrate_enable();
 
 	raw_spin_lock_irqsave(&events_lock, flags);
@@ -172,7 +174,7 @@ static long run_call(struct conform_call *call)
 		struct conform_view *view = &call->views[i];
 
 		ce = view->id ? find(view->id) : NULL;
-		*view = (struct conform_view){ .id = view->id };
+		*view = (struct conform_view){.id = view->id};
 		if (ce)
 			conform_look(ce, view);
 	}
@@ -206,7 +208,7 @@ static long conform_ioctl(struct file *filp, unsigned int cmd, unsigned long arg
 	union {
 		struct conform_call call;
 		struct conform_orders orders;
-	} *u;
+	} * u;
 	long ret;
 
 	if (!capable(CAP_SYS_ADMIN))

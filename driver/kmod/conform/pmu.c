@@ -9,7 +9,9 @@
 
 #define NR_CLAIMS 64
 
-/* Rings with an open transaction: the core warns of a second one (A: aux_nest), so none is begun. */
+/*
+ * Rings with an open transaction: the core warns of a second one (A: aux_nest), so none is begun.
+ */
 static struct perf_buffer *claims[NR_CLAIMS];
 
 /* What setup_aux hands out. */

@@ -32,7 +32,10 @@ void conform_unregister(void);
 s64 conform_do(struct conform_event *ce, u32 op, u64 arg);
 void conform_look(const struct conform_event *ce, struct conform_view *view);
 
-/* The other part's: events come and go (in a context that may sleep), and its lock for the claims on rings. */
+/*
+ * The other part's: events come and go (in a context that may sleep), and its lock for the claims
+ * on rings.
+ */
 void conform_event_born(struct conform_event *ce);
 void conform_event_gone(struct conform_event *ce);
 unsigned long conform_lock(void);

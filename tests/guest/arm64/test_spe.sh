@@ -109,7 +109,8 @@ for name in stage1 abort; do
 	[ "$(flags $name)" = 0x0 ] || complain "$name: flags $(flags $name)"
 done
 [ "$(grep -c 'arm_spe: CPU 1: status' out/dmesg)" = 2 ] || complain "the kernel's log: $(grep arm_spe out/dmesg)"
-# I4: watermarks of whole pages: the unit stops at them, to the byte (its last bytes there are padding)
+# I4: watermarks of whole pages: the unit stops at them, to the byte (its last bytes there are
+# padding)
 "$auxtap" audit --page 4K --aux-size 256K out/wide.data >audit &&
 	grep -q 'bytes behind the watermark: none [1-9][0-9]*$' audit || complain "wide: audit: $(cat audit)"
 exit $bad

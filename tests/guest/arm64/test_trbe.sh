@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # cs_etm and its TRBE by our driver in a distribution's arm64 kernel, auxtap's recorder and stock
 # perf of arm64 as clients. The bytes that the trace unit replays arrive; where some are missing,
-# an AUX record says so (rules J). Trace of emulated silicon decodes to what was executed, by us and by
-# stock perf with OpenCSD, which reads the emulation's own file, too; of real units (AUXTAP_TRACES) into the same packets.
+# an AUX record says so (rules J). Trace of emulated silicon decodes to what was executed, by us and
+# by stock perf with OpenCSD, which reads the emulation's own file, too; of real units
+# (AUXTAP_TRACES) into the same packets.
 set -euo pipefail
 export ARCH=arm64
 work=$(mktemp -d)
@@ -171,7 +172,8 @@ follows wide noise
 SKIP=256 follows errata noise
 [ "$(dropped errata)" -gt 0 ] || complain 'errata: nothing is dropped'
 
-# the snapshot: an AUXTRACE whose bytes are one piece of what was played, of the area's length but for padding
+# the snapshot: an AUXTRACE whose bytes are one piece of what was played, of the area's length but
+# for padding
 python3 - out/snap.data noise <<'PY' || complain 'snap: see above'
 import struct, sys
 data, played = open(sys.argv[1], 'rb').read(), open(sys.argv[2], 'rb').read()

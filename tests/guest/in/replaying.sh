@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# In the arm64 guest: what spe.sh and trbe.sh share, units of which each replays bytes (unit: spe, trbe).
+# In the arm64 guest: what spe.sh and trbe.sh share, units of which each replays bytes (unit: spe,
+# trbe).
 replay=/sys/kernel/debug/auxtap/$unit/replay
 inject=/sys/kernel/debug/auxtap/$unit/inject
 bad=0

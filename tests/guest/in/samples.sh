@@ -20,11 +20,12 @@ insmod /auxtap.ko name=intel_pt steps=4000000 || exit 1
 dmesg | grep -q 'no perf_output_copy' && [ "$(dmesg | grep -c 'no perf_output_copy')" = 1 ] || complain "$(dmesg | grep auxtap)"
 /aux_samples rules || bad=1
 
-# On one CPU: a thread that moves to the other one and back leaves out what it did there, and nothing
-# in a sample tells.
+# On one CPU: a thread that moves to the other one and back leaves out what it did there, and
+# nothing in a sample tells.
 for size in 4096 16384; do
 	name="perf, $size bytes"
-	# a guest that gets little of the host may spend every tick of the clock in the kernel: no samples, nothing to compare
+	# a guest that gets little of the host may spend every tick of the clock in the kernel: no
+	# samples, nothing to compare
 	tries=0 samples=0
 	while [ "$samples" -lt 3 ] && [ $tries -lt 10 ]; do
 		tries=$((tries + 1))

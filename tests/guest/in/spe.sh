@@ -84,8 +84,8 @@ if [ -x /usr/bin/auxtap ]; then
 	lists
 fi
 
-# Management events (I10) in the middle of it. All records fit into the area: a reader that a busy machine
-# keeps waiting causes no truncation of its own.
+# Management events (I10) in the middle of it. All records fit into the area: a reader that a busy
+# machine keeps waiting causes no truncation of its own.
 event() { # NAME WORDS...
 	setting $1 1000000 $size 0
 	shift

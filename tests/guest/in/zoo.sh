@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# In the guest: see test_zoo.sh. /cases: NAME FAULT RATE LIMIT SKID DATA,AUX WATERMARK[:HOW] a line. Leaves in
-# /out for each: NAME.data, NAME.csv (the unit's log), NAME.counts. /unit: PMU, debugfs folder, and options.
+# In the guest: see test_zoo.sh. /cases: NAME FAULT RATE LIMIT SKID DATA,AUX WATERMARK[:HOW] a line.
+# Leaves in
+# /out for each: NAME.data, NAME.csv (the unit's log), NAME.counts. /unit: PMU, debugfs folder, and
+# options.
 read -r pmu folder options </unit
 auxtap=/sys/kernel/debug/auxtap/$folder
 parameters=/sys/module/auxtap/parameters
@@ -19,7 +21,8 @@ echo interrupt-early 2>/dev/null >$parameters/fault && complain 'takes a fault t
 dmesg | grep -q "no fault 'interrupt-early.*interrupt-late" || complain 'does not tell what there is'
 [ "$(cat $parameters/fault)" = none ] || complain "it is $(cat $parameters/fault) after a refusal"
 
-# The program: runs in user mode until all is replayed, at most so many seconds; sleeps now and then.
+# The program: runs in user mode until all is replayed, at most so many seconds; sleeps now and
+# then.
 cat >/tmp/spin <<S
 end=\$((\$(cut -d. -f1 /proc/uptime) + \$1))
 while [ "\$(cat $auxtap/replay/left)" != 0 ]; do

@@ -18,12 +18,12 @@
 #define DATA_PAGES 64ul
 
 static int bad;
-#define CHECK(what)                                                                       \
-	do {                                                                              \
-		if (!(what)) {                                                            \
+#define CHECK(what)                                                                              \
+	do {                                                                                     \
+		if (!(what)) {                                                                   \
 			printf("aux_samples: line %d: %s (errno %d)\n", __LINE__, #what, errno); \
-			bad = 1;                                                          \
-		}                                                                         \
+			bad = 1;                                                                 \
+		}                                                                                \
 	} while (0)
 
 static int sys_open(struct perf_event_attr *attr, int group)
@@ -33,8 +33,11 @@ static int sys_open(struct perf_event_attr *attr, int group)
 
 static int pt_open(void)
 {
-	struct perf_event_attr attr = { .size = sizeof(attr), .config = 1 | 1 << 13 | 1 << 10,
-					.exclude_kernel = 1, .disabled = 1, .sample_period = 1 };
+	struct perf_event_attr attr = {.size = sizeof(attr),
+				       .config = 1 | 1 << 13 | 1 << 10,
+				       .exclude_kernel = 1,
+				       .disabled = 1,
+				       .sample_period = 1};
 	FILE *f = fopen("/sys/bus/event_source/devices/intel_pt/type", "re");
 	unsigned int type;
 
@@ -47,10 +50,14 @@ static int pt_open(void)
 
 static int clock_open(int group, uint32_t size)
 {
-	struct perf_event_attr attr = { .size = sizeof(attr), .type = PERF_TYPE_SOFTWARE,
-					.config = PERF_COUNT_SW_CPU_CLOCK, .exclude_kernel = 1,
-					.sample_period = 2000000, .aux_sample_size = size,
-					.sample_type = PERF_SAMPLE_IP | (size ? PERF_SAMPLE_AUX : 0) };
+	struct perf_event_attr attr = {.size = sizeof(attr),
+				       .type = PERF_TYPE_SOFTWARE,
+				       .config = PERF_COUNT_SW_CPU_CLOCK,
+				       .exclude_kernel = 1,
+				       .sample_period = 2000000,
+				       .aux_sample_size = size,
+				       .sample_type =
+					       PERF_SAMPLE_IP | (size ? PERF_SAMPLE_AUX : 0)};
 
 	return sys_open(&attr, group);
 }
@@ -108,7 +115,8 @@ static void sample(uint32_t size, unsigned long pages, int prot, uint64_t expect
 		}
 		at += head.size;
 	}
-	printf("size %u, %lu pages: %d samples of %lu bytes, %d blank\n", size, pages, nr, expected, nr_blank);
+	printf("size %u, %lu pages: %d samples of %lu bytes, %d blank\n", size, pages, nr, expected,
+	       nr_blank);
 	CHECK(nr >= 3);
 	CHECK(blank ? nr_blank == nr : nr_blank == 0);
 	munmap(aux, pages * P);

@@ -103,8 +103,8 @@ static size_t cpu_from_end(const unsigned char *file, size_t size)
 	if (size < 104 || memcmp(file, "PERFILE2", 8) || !attr_size || at + nr > size)
 		fail("not a perf.data file");
 	for (uint64_t i = 0; i < nr / attr_size; i++) {
-		uint64_t here = get(file + at + i * attr_size + SAMPLE_TYPE, 8) &
-				(HAS_CPU | HAS_IDENT);
+		uint64_t here =
+			get(file + at + i * attr_size + SAMPLE_TYPE, 8) & (HAS_CPU | HAS_IDENT);
 
 		if (!(here & HAS_CPU) || (i && here != bits))
 			fail("records do not tell the CPU");
@@ -158,8 +158,7 @@ static void read_counts(const char *path)
 		if (sscanf(line, "cpu %llu: produced %llu written %llu dropped %llu", &nr,
 			   &produced, &written, &dropped) != 4)
 			fail("%s: '%s'", path, line);
-		*cpu_of(nr) = (struct cpu){NULL,    NULL, 0, 0, produced,
-					   written, dropped};
+		*cpu_of(nr) = (struct cpu){NULL, NULL, 0, 0, produced, written, dropped};
 		if (produced != written + dropped)
 			fail("cpu %llu: produced %llu is not written %llu + dropped %llu", nr,
 			     produced, written, dropped);
@@ -269,9 +268,9 @@ static void check_full(const struct cpu *cpu, int nr)
 						  cpu->records[i - 1].size));
 		if (r->size) {
 			bytes = stream_bytes(cpu, r->offset, r->size);
-			hole = truncated ? hole_before(bytes, r->size, pos)
-			       : same(bytes, r->size, pos) ? 0
-							   : UINT64_MAX;
+			hole = truncated		 ? hole_before(bytes, r->size, pos) :
+			       same(bytes, r->size, pos) ? 0 :
+							   UINT64_MAX;
 			if (hole == UINT64_MAX)
 				fail("cpu %d: the bytes at %llu are not %s %llu of the sequence",
 				     nr, (unsigned long long)r->offset,

@@ -29,7 +29,7 @@ __asm__(".globl through32, back_in_64\n"
 int main(void)
 {
 	/* add eax, eax; nop; jmp 33:back_in_64 */
-	unsigned char code[] = { 0x01, 0xc0, 0x90, 0xea, 0, 0, 0, 0, 0x33, 0 };
+	unsigned char code[] = {0x01, 0xc0, 0x90, 0xea, 0, 0, 0, 0, 0x33, 0};
 	uint32_t back = (uint32_t)(uintptr_t)back_in_64, value = 1;
 	unsigned char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
 				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);

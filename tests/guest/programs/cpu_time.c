@@ -25,8 +25,8 @@ int main(int argc, char **argv)
 	if (!f)
 		return 2;
 	fprintf(f, "%ld\n",
-		(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000L +
-			used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+		(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000L + used.ru_utime.tv_usec +
+			used.ru_stime.tv_usec);
 	if (fclose(f))
 		return 2;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;

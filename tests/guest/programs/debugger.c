@@ -179,8 +179,8 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*how)(void);
 	} ways[] = {
-		{ "step", stepping }, { "break", breaking }, { "execute", executing },
-		{ "calls", calls },   { "move", moving },
+		{"step", stepping}, {"break", breaking}, {"execute", executing},
+		{"calls", calls},   {"move", moving},
 	};
 
 	if (argc < 4)

@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #define IN(name) __attribute__((noinline, section("in_" #name)))
-#define SHOW(name)                                                                        \
-	do {                                                                              \
-		extern char __start_in_##name[], __stop_in_##name[];                      \
-		printf("%s %lx %lx\n", #name, (unsigned long)__start_in_##name,          \
-		       (unsigned long)__stop_in_##name - 1);                              \
+#define SHOW(name)                                                              \
+	do {                                                                    \
+		extern char __start_in_##name[], __stop_in_##name[];            \
+		printf("%s %lx %lx\n", #name, (unsigned long)__start_in_##name, \
+		       (unsigned long)__stop_in_##name - 1);                    \
 	} while (0)
 
 static volatile long sink;

@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PAGE 4096ul
+#define PAGE	   4096ul
 #define DATA_PAGES 8
 #define AUX_PAGES  16
 #define AUX_BYTES  (AUX_PAGES * PAGE)
@@ -93,8 +93,7 @@ static long map_errno(int fd, size_t size, size_t offset, int flags)
 
 static volatile struct perf_event_mmap_page *map_data(int fd)
 {
-	volatile struct perf_event_mmap_page *page =
-		map(fd, AUX_OFFSET, 0, PROT_READ | PROT_WRITE);
+	volatile struct perf_event_mmap_page *page = map(fd, AUX_OFFSET, 0, PROT_READ | PROT_WRITE);
 
 	if (page) {
 		page->aux_offset = AUX_OFFSET;
@@ -235,6 +234,7 @@ static int store_signal(void *at)
 /* B5, B7, B8, B9, B11, B14, B17: with data mapped. */
 static void wrong_aux_maps(void)
 {
+	/* clang-format off */
 	static const struct {
 		const char *what;
 		size_t offset, size;
@@ -258,6 +258,7 @@ static void wrong_aux_maps(void)
 		{ "B5: other data", 0, AUX_OFFSET - 4 * PAGE, AUX_OFFSET, AUX_BYTES, EINVAL },
 		{ "B5: less data", 0, PAGE, AUX_OFFSET, AUX_BYTES, EINVAL },
 	};
+	/* clang-format on */
 	volatile struct perf_event_mmap_page *page;
 	int fd = open_event(0, -1, 0);
 	char *aux, *data;
@@ -270,8 +271,8 @@ static void wrong_aux_maps(void)
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		page->aux_offset = wrong[i].said_offset;
 		page->aux_size = wrong[i].said_size;
-		refused(map_errno(fd, wrong[i].size, wrong[i].offset, MAP_SHARED),
-			wrong[i].wanted, wrong[i].what);
+		refused(map_errno(fd, wrong[i].size, wrong[i].offset, MAP_SHARED), wrong[i].wanted,
+			wrong[i].what);
 	}
 	page->aux_offset = AUX_OFFSET;
 	page->aux_size = AUX_BYTES;
@@ -293,7 +294,9 @@ static void wrong_aux_maps(void)
 		refused(munmap(aux, PAGE) ? -errno : 0, EINVAL, "B14: unmapping a part of AUX");
 		refused(mprotect(aux + PAGE, PAGE, PROT_READ) ? -errno : 0, EINVAL,
 			"B14: protecting a part of AUX");
-		refused(mremap(aux, AUX_BYTES, 2 * AUX_BYTES, MREMAP_MAYMOVE) == MAP_FAILED ? -errno : 0,
+		refused(mremap(aux, AUX_BYTES, 2 * AUX_BYTES, MREMAP_MAYMOVE) == MAP_FAILED ?
+				-errno :
+				0,
 			EFAULT, "B14: more of AUX");
 		check(killed_by(load, aux) == SIGSEGV, "B14: AUX in a child", 0);
 		check(killed_by(load, data) == SIGSEGV, "B14: data in a child", 0);

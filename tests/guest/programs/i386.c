@@ -11,7 +11,9 @@ static long call(long nr, long a, long b, long c, long d)
 	long ret;
 
 	__asm__ volatile("int $0x80"
-			 : "=a"(ret) : "a"(nr), "b"(a), "c"(b), "d"(c), "S"(d) : "memory");
+			 : "=a"(ret)
+			 : "a"(nr), "b"(a), "c"(b), "d"(c), "S"(d)
+			 : "memory");
 	return ret;
 }
 

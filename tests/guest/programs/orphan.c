@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A recorder of this CPU dies, and its events live on: orphan PID CPU takes the perf events of the process PID,
- * kills it, so that the kernel unmaps its rings while the events are on, and switches them off and on again.
+ * A recorder of this CPU dies, and its events live on: orphan PID CPU takes the perf events of the
+ * process PID, kills it, so that the kernel unmaps its rings while the events are on, and switches
+ * them off and on again.
  */
 #include <dirent.h>
 #include <errno.h>

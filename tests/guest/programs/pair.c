@@ -11,7 +11,7 @@
 
 static void *work(void *unused)
 {
-	const struct timespec pause = { .tv_nsec = 20 * 1000 * 1000 };
+	const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
 	volatile unsigned long sum = 0;
 
 	for (;;) {

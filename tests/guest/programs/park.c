@@ -36,7 +36,7 @@ static unsigned long r11_of_getppid(void)
 
 static void on_usr1(int sig, siginfo_t *info, void *context)
 {
-	const struct timespec pause = { .tv_nsec = 50 * 1000 * 1000 };
+	const struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
 	const ucontext_t *uc = context;
 
 	(void)sig;

@@ -40,8 +40,8 @@ static int end(const char *path, int status)
 	if (!f || getrusage(RUSAGE_SELF, &used))
 		return 2;
 	fprintf(f, "%ld\n",
-		(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000L +
-			used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+		(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000L + used.ru_utime.tv_usec +
+			used.ru_stime.tv_usec);
 	return fclose(f) ? 2 : status;
 }
 
@@ -60,7 +60,9 @@ int main(int argc, char **argv)
 		while (now() < pause) {
 			for (int i = 0; i < 1000; i++)
 				__asm__ volatile("");
-			/* lets another processor have a turn where they take turns (run --icount) */
+			/*
+			 * lets another processor have a turn where they take turns (run --icount)
+			 */
 			__builtin_ia32_pause();
 		}
 	}

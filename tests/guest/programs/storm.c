@@ -67,7 +67,7 @@ static int open_ring(struct ring *ring, struct perf_event_attr *attr, int cpu)
 /* what: fd, AUX, data; one order of the six */
 static void close_ring(struct ring *ring, int order)
 {
-	static const char orders[6][4] = { "fad", "fda", "afd", "adf", "dfa", "daf" };
+	static const char orders[6][4] = {"fad", "fda", "afd", "adf", "dfa", "daf"};
 
 	for (const char *what = orders[order % 6]; *what; what++) {
 		if (*what == 'f')
@@ -97,7 +97,7 @@ static int open_storm(struct perf_event_attr *attr, int rounds)
 /* In a child that shares our memory. Its events stay open through exec, and go with it. */
 static void start(struct perf_event_attr *attr, const struct ring *rings, char *program)
 {
-	char *argv[] = { program, NULL }, *env[] = { NULL };
+	char *argv[] = {program, NULL}, *env[] = {NULL};
 
 	attr->enable_on_exec = 1;
 	for (int cpu = 0; cpu < NR_CPUS; cpu++) {
@@ -149,10 +149,10 @@ static int exec_storm(struct perf_event_attr *attr, int rounds, char *program)
 
 static int hold(struct perf_event_attr *attr, int rounds, pid_t pid)
 {
-	const struct timespec moment = { .tv_nsec = 200000000 };
+	const struct timespec moment = {.tv_nsec = 200000000};
 	char bytes[8192];
 	int fd = (int)syscall(SYS_perf_event_open, attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	struct ring ring = { .fd = fd };
+	struct ring ring = {.fd = fd};
 
 	if (fd < 0 || map_ring(&ring))
 		return 1;
@@ -194,7 +194,8 @@ int main(int argc, char **argv)
 		bad = hold(&attr, rounds, atoi(argv[4]));
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	printf("%s: %d rounds, %ld us each, %lu bytes of trace\n", argv[1], rounds,
-	       ((end.tv_sec - begin.tv_sec) * 1000000 + (end.tv_nsec - begin.tv_nsec) / 1000) / rounds,
+	       ((end.tv_sec - begin.tv_sec) * 1000000 + (end.tv_nsec - begin.tv_nsec) / 1000) /
+		       rounds,
 	       nr_bytes);
 	return bad || !nr_bytes;
 }

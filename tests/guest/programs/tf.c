@@ -118,7 +118,10 @@ static void step_myself(void)
 			 "pushfq\n\t"
 			 "andq $~0x100, (%%rsp)\n\t"
 			 "popfq\n\t"
-			 "nop" : : : "memory", "cc");
+			 "nop"
+			 :
+			 :
+			 : "memory", "cc");
 	check(nr_traps == 5, "stepping itself gives another number of traps");
 	check(!(flags_now() & TF), "TF after stepping itself");
 }

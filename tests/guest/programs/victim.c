@@ -97,6 +97,7 @@ __asm__(".globl rseq_spin, rseq_begin, rseq_jump, rseq_end, rseq_abort\n"
 
 static void where(void)
 {
+	/* clang-format off */
 	static const struct {
 		const char *name, *at;
 	} labels[] = {
@@ -105,6 +106,7 @@ static void where(void)
 		{ "region_pop", region_pop },	    { "read_syscall", read_syscall },
 		{ "rseq_abort", rseq_abort },
 	};
+	/* clang-format on */
 	const ElfW(Ehdr) *elf = (const ElfW(Ehdr) *)0x400000;
 	const ElfW(Phdr) *ph = (const ElfW(Phdr) *)(0x400000 + elf->e_phoff);
 
@@ -208,7 +210,7 @@ static void seccomp(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog prog = { sizeof(filter) / sizeof(filter[0]), filter };
+	struct sock_fprog prog = {sizeof(filter) / sizeof(filter[0]), filter};
 	long ret;
 
 	install(SIGSYS, on_signal);
@@ -275,7 +277,7 @@ static void rseq(void)
 {
 	static struct rseq_cs cs __attribute__((aligned(32)));
 	struct rseq *area = (struct rseq *)((char *)__builtin_thread_pointer() + __rseq_offset);
-	struct itimerval every = { { 0, 3000 }, { 0, 3000 } };
+	struct itimerval every = {{0, 3000}, {0, 3000}};
 	volatile int nr = 0;
 	pthread_t thread;
 
@@ -305,7 +307,7 @@ static int pipe_fds[2];
 
 static void *steal(void *unused)
 {
-	const struct timespec ms = { .tv_nsec = 2000000 }, zero = { 0 };
+	const struct timespec ms = {.tv_nsec = 2000000}, zero = {0};
 	sigset_t set;
 
 	on_cpu(0);
@@ -392,7 +394,9 @@ static void int80(void)
 
 		/* not SYSCALL: r11 is the program's, whatever is in it and in rcx */
 		__asm__ volatile("leaq 1f(%%rip), %%rcx\n\tint $0x80\n1:"
-				 : "=a"(pid), "+r"(r11) : "a"(20) : "rcx", "memory");
+				 : "=a"(pid), "+r"(r11)
+				 : "a"(20)
+				 : "rcx", "memory");
 		kept |= r11;
 		if (pid != getpid())
 			printf("int80: %ld\n", pid);
@@ -403,6 +407,7 @@ static void int80(void)
 
 int main(int argc, char **argv)
 {
+	/* clang-format off */
 	static const struct {
 		const char *name;
 		void (*mode)(void);
@@ -411,6 +416,7 @@ int main(int argc, char **argv)
 		{ "dispatch", dispatch }, { "rseq", rseq },		{ "restart", restart },
 		{ "vsyscall", vsyscall }, { "int80", int80 },
 	};
+	/* clang-format on */
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc == 3 && !strcmp(argv[1], "run")) {

@@ -81,10 +81,10 @@ static int fake_ioctl(void *ctx, int fd, unsigned long request, unsigned long ar
 {
 	struct fake *f = ctx;
 	uint64_t id = 1000 + (uint64_t)fd;
-	enum fake_call call = request == PERF_EVENT_IOC_ID	     ? FAKE_ID
-			      : request == PERF_EVENT_IOC_ENABLE     ? FAKE_ENABLE
-			      : request == PERF_EVENT_IOC_SET_OUTPUT ? FAKE_SET_OUTPUT
-								     : FAKE_DISABLE;
+	enum fake_call call = request == PERF_EVENT_IOC_ID	   ? FAKE_ID :
+			      request == PERF_EVENT_IOC_ENABLE	   ? FAKE_ENABLE :
+			      request == PERF_EVENT_IOC_SET_OUTPUT ? FAKE_SET_OUTPUT :
+								     FAKE_DISABLE;
 
 	if (f->before)
 		f->before(f, call);
@@ -120,7 +120,9 @@ static int fake_close(void *ctx, int fd)
 static ssize_t fake_pmu_attr(void *ctx, const char *pmu, const char *attr, char *buf, size_t size)
 {
 	static const char *const entries[][2] = {
-		{"type", "10"}, {"format/pt", "config:0"}, {"format/tsc", "config:10"},
+		{"type", "10"},
+		{"format/pt", "config:0"},
+		{"format/tsc", "config:10"},
 		{"format/branch", "config:13"},
 	};
 
@@ -282,10 +284,10 @@ static int fake_detach(void *ctx, pid_t pid)
 	return 0;
 }
 
-#define PERF_OPS                                                                         \
-	.size = sizeof(struct auxtap_perf_ops), .open = fake_open, .mmap = fake_mmap,    \
-	.munmap = fake_munmap, .ioctl = fake_ioctl, .poll = fake_poll,                   \
-	.close = fake_close, .pmu_attr = fake_pmu_attr, .clock = fake_clock
+#define PERF_OPS                                                                            \
+	.size = sizeof(struct auxtap_perf_ops), .open = fake_open, .mmap = fake_mmap,       \
+	.munmap = fake_munmap, .ioctl = fake_ioctl, .poll = fake_poll, .close = fake_close, \
+	.pmu_attr = fake_pmu_attr, .clock = fake_clock
 
 static const struct auxtap_perf_ops per_thread_ops = {.name = "emulated", PERF_OPS};
 static const struct auxtap_perf_ops per_cpu_ops = {.name = "kernel", PERF_OPS};

@@ -11,9 +11,22 @@
 #define FAKE_PID 4000000 /* no process has it */
 
 enum fake_call {
-	FAKE_OPEN, FAKE_MMAP, FAKE_ID, FAKE_ENABLE, FAKE_DISABLE, FAKE_SET_OUTPUT, FAKE_POLL,
-	FAKE_SPAWN, FAKE_ATTACH, FAKE_WAIT, FAKE_REGS, FAKE_SIGINFO, FAKE_MAPS, FAKE_MEM,
-	FAKE_THREADS, FAKE_RESUME,
+	FAKE_OPEN,
+	FAKE_MMAP,
+	FAKE_ID,
+	FAKE_ENABLE,
+	FAKE_DISABLE,
+	FAKE_SET_OUTPUT,
+	FAKE_POLL,
+	FAKE_SPAWN,
+	FAKE_ATTACH,
+	FAKE_WAIT,
+	FAKE_REGS,
+	FAKE_SIGINFO,
+	FAKE_MAPS,
+	FAKE_MEM,
+	FAKE_THREADS,
+	FAKE_RESUME,
 	FAKE_NR_CALLS
 };
 
@@ -31,7 +44,8 @@ struct fake {
 	struct perf_event_mmap_page *pages[8]; /* of the rings, as they were mapped */
 	unsigned int nr_pages;
 	void (*before)(struct fake *f, enum fake_call call); /* ioctl and poll; may be NULL */
-	void (*forwarded)(struct fake *f, int signo);	     /* a signal reached the program; may be NULL */
+	/* a signal reached the program; may be NULL */
+	void (*forwarded)(struct fake *f, int signo);
 	const struct auxtap_target_event *events;
 	size_t nr_events, at;
 	bool pause;

@@ -78,7 +78,8 @@ static ssize_t fake_attr(void *ctx, const char *pmu, const char *attr, char *buf
 	return -ENOENT;
 }
 
-static const struct auxtap_perf_ops ops = {.size = sizeof(ops), .name = "fake",
+static const struct auxtap_perf_ops ops = {.size = sizeof(ops),
+					   .name = "fake",
 					   .pmu_attr = fake_attr};
 
 #define TSC	 (1ull << 10)
@@ -112,8 +113,8 @@ static void test_good(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		int ret = capture_event_parse(&ev, cases[i].spec, &ops,
-					      (void *)(uintptr_t)full_pmu, false, &err);
+		int ret = capture_event_parse(&ev, cases[i].spec, &ops, (void *)(uintptr_t)full_pmu,
+					      false, &err);
 
 		if (ret)
 			fail_msg("%s: %s: %s", cases[i].spec, err.what, err.why);
@@ -132,18 +133,19 @@ static void test_good(void **state)
 			 0);
 	assert_string_equal(ev.name, "mine");
 	/* A unit without caps gets nothing it cannot do. */
-	assert_int_equal(capture_event_parse(&ev, "intel_pt//u", &ops,
-					     (void *)(uintptr_t)plain_pmu, false, &err),
+	assert_int_equal(capture_event_parse(&ev, "intel_pt//u", &ops, (void *)(uintptr_t)plain_pmu,
+					     false, &err),
 			 0);
 	assert_int_equal(ev.attr.config, TSC);
 	/* Emulated: user mode only, said or not. */
-	assert_int_equal(capture_event_parse(&ev, "intel_pt//", &ops,
-					     (void *)(uintptr_t)full_pmu, true, &err),
+	assert_int_equal(capture_event_parse(&ev, "intel_pt//", &ops, (void *)(uintptr_t)full_pmu,
+					     true, &err),
 			 0);
 	assert_int_equal(ev.attr.exclude_kernel, 1);
 	assert_int_equal(ev.attr.config, DEFAULTS & ~(MTC | 15ull << 14));
-	assert_int_equal(
-		capture_event_parse(&ev, "dummy:u", &ops, (void *)(uintptr_t)full_pmu, false, &err), 0);
+	assert_int_equal(capture_event_parse(&ev, "dummy:u", &ops, (void *)(uintptr_t)full_pmu,
+					     false, &err),
+			 0);
 	assert_int_equal(ev.attr.type, PERF_TYPE_SOFTWARE);
 	assert_false(ev.aux);
 }
@@ -174,8 +176,8 @@ static void test_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct auxtap_error err = AUXTAP_ERROR_INIT;
-		int ret = capture_event_parse(&ev, cases[i].spec, &ops,
-					      (void *)(uintptr_t)full_pmu, cases[i].emulated, &err);
+		int ret = capture_event_parse(&ev, cases[i].spec, &ops, (void *)(uintptr_t)full_pmu,
+					      cases[i].emulated, &err);
 
 		if (ret != cases[i].code)
 			fail_msg("'%s' gives %d", cases[i].spec, ret);
@@ -196,14 +198,16 @@ static void test_refused(void **state)
 
 static void test_info(void **state)
 {
-	struct perf_event_mmap_page page = {
-		.time_shift = 7, .time_mult = 99, .time_zero = 12345, .cap_user_time_zero = 1};
+	struct perf_event_mmap_page page = {.time_shift = 7,
+					    .time_mult = 99,
+					    .time_zero = 12345,
+					    .cap_user_time_zero = 1};
 	uint64_t priv[AUXTAP_PT_INFO_NR];
 	struct capture_event ev;
 
 	(void)state;
-	assert_int_equal(capture_event_parse(&ev, "intel_pt//u", &ops,
-					     (void *)(uintptr_t)full_pmu, true, NULL),
+	assert_int_equal(capture_event_parse(&ev, "intel_pt//u", &ops, (void *)(uintptr_t)full_pmu,
+					     true, NULL),
 			 0);
 	capture_pt_info(priv, &ev, &ops, (void *)(uintptr_t)full_pmu, &page, true, false, 0);
 	assert_int_equal(priv[AUXTAP_PT_INFO_PMU_TYPE], 10);
@@ -225,9 +229,11 @@ static void test_info(void **state)
 static void test_coresight(void **state)
 {
 	static const uint64_t expected[] = {
-		1, 8ull << 32 | 2, 1,
-		0x5050505050505050, 0, 9, 0x8890, 0x10, 0x28000ea1, 0x4100fff0, 0x1088, 0, 0xcf, 0x47705a13, 1,
-		0x4040404040404040, 2, 8, 0x8890, 0x14, 0x28000ea2, 0x4100f430, 0x488, 4, 0xcc, UINT64_MAX,
+		1,	8ull << 32 | 2, 1,	    0x5050505050505050, 0,	9,
+		0x8890, 0x10,		0x28000ea1, 0x4100fff0,		0x1088, 0,
+		0xcf,	0x47705a13,	1,	    0x4040404040404040, 2,	8,
+		0x8890, 0x14,		0x28000ea2, 0x4100f430,		0x488,	4,
+		0xcc,	UINT64_MAX,
 	};
 	uint64_t *priv = test_calloc(CAPTURE_ETM_INFO_MAX, sizeof(*priv));
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
@@ -235,8 +241,9 @@ static void test_coresight(void **state)
 	void *ctx = (void *)(uintptr_t)etm_pmu;
 
 	(void)state;
-	assert_int_equal(capture_event_parse(&ev, "cs_etm/@tmc_etr0,cycacc,contextid2,timestamp/u", &ops, ctx, false,
-					     &err), 0);
+	assert_int_equal(capture_event_parse(&ev, "cs_etm/@tmc_etr0,cycacc,contextid2,timestamp/u",
+					     &ops, ctx, false, &err),
+			 0);
 	assert_true(ev.etm);
 	assert_int_equal(ev.attr.config2, 0x8a4a5e3c);
 	assert_int_equal(ev.attr.config, 1u << 12 | 1u << 15 | 1u << 28);
@@ -245,7 +252,8 @@ static void test_coresight(void **state)
 	assert_int_equal(priv[6], 1u << 4 | 1u << 7 | 1u << 11 | 1u << 15);
 	assert_memory_equal(priv, expected, sizeof(expected));
 	test_free(priv);
-	assert_int_equal(capture_event_parse(&ev, "cs_etm/@nowhere/u", &ops, ctx, false, &err), -EINVAL);
+	assert_int_equal(capture_event_parse(&ev, "cs_etm/@nowhere/u", &ops, ctx, false, &err),
+			 -EINVAL);
 	assert_string_equal(err.why, "has no sink 'nowhere'");
 	assert_string_equal(err.todo, "it has: tmc_etf0, tmc_etr0");
 	assert_int_equal(capture_event_parse(&ev, "cs_etm/@/u", &ops, ctx, false, &err), -EINVAL);

@@ -110,7 +110,8 @@ static int play(const char *role)
 	} else if (!strcmp(role, "orphan")) { /* it outlives its parent */
 		if (fork())
 			return 4;
-		while (getppid() == (pid_t)strtol(getenv("PARENT") ? getenv("PARENT") : "0", NULL, 10))
+		while (getppid() ==
+		       (pid_t)strtol(getenv("PARENT") ? getenv("PARENT") : "0", NULL, 10))
 			;
 		usleep(100000);
 		fault();
@@ -327,8 +328,8 @@ static void wait_for_state(pid_t pid, const char *states)
 }
 
 /*
- * A child that has not yet executed the program takes signals as the program would, though its parent
- * handles them.
+ * A child that has not yet executed the program takes signals as the program would, though its
+ * parent handles them.
  */
 static void test_signals_before_exec(void **state)
 {

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #define DATA_SIZE 8192u
-#define AUX_SIZE 4096u
+#define AUX_SIZE  4096u
 
 struct rig {
 	void *page;
@@ -75,7 +75,8 @@ static void *writer(void *arg)
 		memcpy(record, &header, 8);
 		for (size_t i = 1; i < size / 8; i++)
 			record[i] = n + i;
-		while (DATA_SIZE - 1 - (head - __atomic_load_n(&page->data_tail, __ATOMIC_ACQUIRE)) <
+		while (DATA_SIZE - 1 -
+			       (head - __atomic_load_n(&page->data_tail, __ATOMIC_ACQUIRE)) <
 		       size)
 			sched_yield();
 		put(data, DATA_SIZE, head, record, size);
@@ -84,11 +85,13 @@ static void *writer(void *arg)
 		if (n % 3)
 			continue;
 		/* AUX: byte k of the stream is (k * 7) & 255 */
-		while (AUX_SIZE - 1 - (aux_head - __atomic_load_n(&page->aux_tail, __ATOMIC_ACQUIRE)) <
+		while (AUX_SIZE - 1 -
+			       (aux_head - __atomic_load_n(&page->aux_tail, __ATOMIC_ACQUIRE)) <
 		       n % 97)
 			sched_yield();
 		for (uint32_t i = 0; i < n % 97; i++)
-			rig->aux[(aux_head + i) & (AUX_SIZE - 1)] = (unsigned char)((aux_head + i) * 7);
+			rig->aux[(aux_head + i) & (AUX_SIZE - 1)] =
+				(unsigned char)((aux_head + i) * 7);
 		aux_head += n % 97;
 		__atomic_store_n(&page->aux_head, aux_head, __ATOMIC_RELEASE);
 	}
@@ -148,8 +151,8 @@ static void test_damaged(void **state)
 		uint64_t head;
 		uint16_t size;
 	} cases[] = {
-		{8, 0},	  {8, 4},     {16, 12}, {16, 24}, {DATA_SIZE + 8, 8},
-		{4, 8},	  {UINT64_MAX, 8}, {16, 65528},
+		{8, 0}, {8, 4},		 {16, 12},    {16, 24}, {DATA_SIZE + 8, 8},
+		{4, 8}, {UINT64_MAX, 8}, {16, 65528},
 	};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_span span;
@@ -169,7 +172,10 @@ static void test_damaged(void **state)
 		assert_int_equal(err.offset, 0);
 		rig_free(&rig);
 	}
-	/* AUX: a head beyond a lap costs the excess, which is counted, and no byte outside is touched. */
+	/*
+	 * AUX: a head beyond a lap costs the excess, which is counted, and no byte outside is
+	 * touched.
+	 */
 	rig_make(&rig, false);
 	((struct perf_event_mmap_page *)rig.page)->aux_head = AUX_SIZE + 100;
 	assert_true(auxtap_ring_aux_next(&rig.ring, &span));
@@ -207,7 +213,9 @@ static void test_bad_sizes(void **state)
 	free(page);
 }
 
-/* A snapshot is exactly the newest bytes, at every alignment of the head, as offset and as count. */
+/*
+ * A snapshot is exactly the newest bytes, at every alignment of the head, as offset and as count.
+ */
 static void test_snapshot_alignments(void **state)
 {
 	struct auxtap_span span;

@@ -24,13 +24,22 @@ static char *const argv[] = {"/bin/fake", NULL};
 
 static const struct auxtap_target_event whole_life[] = {
 	{.type = AUXTAP_TARGET_EXEC, .pid = FAKE_PID, .tid = FAKE_PID},
-	{.type = AUXTAP_TARGET_THREAD, .pid = FAKE_PID, .tid = FAKE_PID + 1,
-	 .parent_pid = FAKE_PID, .parent_tid = FAKE_PID},
+	{.type = AUXTAP_TARGET_THREAD,
+	 .pid = FAKE_PID,
+	 .tid = FAKE_PID + 1,
+	 .parent_pid = FAKE_PID,
+	 .parent_tid = FAKE_PID},
 	{.type = AUXTAP_TARGET_THREAD_EXIT, .pid = FAKE_PID, .tid = FAKE_PID + 1},
-	{.type = AUXTAP_TARGET_FORK, .pid = FAKE_PID + 2, .tid = FAKE_PID + 2,
-	 .parent_pid = FAKE_PID, .parent_tid = FAKE_PID},
+	{.type = AUXTAP_TARGET_FORK,
+	 .pid = FAKE_PID + 2,
+	 .tid = FAKE_PID + 2,
+	 .parent_pid = FAKE_PID,
+	 .parent_tid = FAKE_PID},
 	{.type = AUXTAP_TARGET_DYING, .pid = FAKE_PID + 2, .tid = FAKE_PID + 2, .signo = SIGSEGV},
-	{.type = AUXTAP_TARGET_PROCESS_EXIT, .pid = FAKE_PID + 2, .tid = FAKE_PID + 2, .status = 139},
+	{.type = AUXTAP_TARGET_PROCESS_EXIT,
+	 .pid = FAKE_PID + 2,
+	 .tid = FAKE_PID + 2,
+	 .status = 139},
 	{.type = AUXTAP_TARGET_PROCESS_EXIT, .pid = FAKE_PID, .tid = FAKE_PID, .status = 7 << 8},
 };
 #define NR_STOPS 5 /* the start, exec, thread, fork, death */
@@ -243,6 +252,7 @@ static void test_whole_life(void **state)
 /* Second and later calls, while the program runs: tracing ends, the program does not. */
 static void test_run_fails(void **state)
 {
+	/* clang-format off */
 	static const struct {
 		enum fake_call call;
 		unsigned int at;
@@ -252,6 +262,7 @@ static void test_run_fails(void **state)
 		{FAKE_MMAP, 3, EPERM},	{FAKE_ID, 2, ENOTTY},	{FAKE_ENABLE, 2, ENODEV},
 		{FAKE_WAIT, 3, EIO},	{FAKE_WAIT, 4, EPIPE},	{FAKE_RESUME, 1, ESRCH},
 	};
+	/* clang-format on */
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -416,12 +427,14 @@ static void stop_in_the_midst(struct fake *f, enum fake_call call)
 	}
 }
 
+/* clang-format off */
 static const struct auxtap_target_event two_threads[] = {
 	{.type = AUXTAP_TARGET_THREAD, .pid = FAKE_PID, .tid = FAKE_PID + 1,
 	 .parent_pid = FAKE_PID, .parent_tid = FAKE_PID},
 	{.type = AUXTAP_TARGET_FAULT, .pid = FAKE_PID, .tid = FAKE_PID},
 	{.type = AUXTAP_TARGET_PROCESS_EXIT, .pid = FAKE_PID, .tid = FAKE_PID},
 };
+/* clang-format on */
 
 /* It is on again in the very round that saved its bytes, not in the next one (D21). */
 static void test_stopped_while_saving(void **state)
@@ -453,7 +466,10 @@ static void test_ids_of_cpus(void **state)
 {
 	static const struct auxtap_target_event death[] = {
 		{.type = AUXTAP_TARGET_DYING, .pid = FAKE_PID, .tid = FAKE_PID, .signo = SIGSEGV},
-		{.type = AUXTAP_TARGET_PROCESS_EXIT, .pid = FAKE_PID, .tid = FAKE_PID, .status = 139},
+		{.type = AUXTAP_TARGET_PROCESS_EXIT,
+		 .pid = FAKE_PID,
+		 .tid = FAKE_PID,
+		 .status = 139},
 	};
 	struct auxtap_session_opts o = options();
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
@@ -519,8 +535,8 @@ static void test_signals_meanwhile(void **state)
 /* More of them at once than any list is long. */
 static void test_many_signals(void **state)
 {
-	static const int signals[] = {SIGINT, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGCONT,
-				      SIGWINCH, SIGURG, SIGIO, SIGVTALRM, SIGPROF, SIGCHLD};
+	static const int signals[] = {SIGINT,	SIGQUIT, SIGALRM, SIGUSR1,   SIGUSR2, SIGCONT,
+				      SIGWINCH, SIGURG,	 SIGIO,	  SIGVTALRM, SIGPROF, SIGCHLD};
 	const int nr = sizeof(signals) / sizeof(signals[0]);
 	struct auxtap_session_opts o = options();
 	struct auxtap_error err = AUXTAP_ERROR_INIT;

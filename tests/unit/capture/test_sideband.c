@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Sideband kept per process: what describes the living stays, what does not goes, memory is bounded. */
+/*
+ * Sideband kept per process: what describes the living stays, what does not goes, memory is
+ * bounded.
+ */
 #include "capture/build_id.h"
 #include "capture/sideband_write.h"
 
@@ -17,11 +20,15 @@ static unsigned char record[65536];
 
 static const void *mmap2(uint32_t pid, uint64_t addr, uint64_t len, uint64_t time, const char *name)
 {
-	struct mmap2_body body = {.pid = pid, .tid = pid, .addr = addr, .len = len, .prot = PROT_EXEC};
+	struct mmap2_body body = {.pid = pid,
+				  .tid = pid,
+				  .addr = addr,
+				  .len = len,
+				  .prot = PROT_EXEC};
 	struct trailer trailer = {.pid = pid, .tid = pid, .time = time};
 
-	assert_true(record_make(record, sizeof(record), PERF_RECORD_MMAP2, 0, &body, sizeof(body), name,
-				&trailer));
+	assert_true(record_make(record, sizeof(record), PERF_RECORD_MMAP2, 0, &body, sizeof(body),
+				name, &trailer));
 	return record;
 }
 
@@ -30,8 +37,8 @@ static const void *comm(uint32_t pid, uint32_t tid, uint16_t misc, const char *n
 	struct comm_body body = {.pid = pid, .tid = tid};
 	struct trailer trailer = {.pid = pid, .tid = tid};
 
-	assert_true(record_make(record, sizeof(record), PERF_RECORD_COMM, misc, &body, sizeof(body), name,
-				&trailer));
+	assert_true(record_make(record, sizeof(record), PERF_RECORD_COMM, misc, &body, sizeof(body),
+				name, &trailer));
 	return record;
 }
 
@@ -137,13 +144,15 @@ static void test_maps(void **state)
 	struct map_list list;
 
 	(void)state;
-	assert_int_equal(map_list_parse(&list,
-					"1000-3000 r-xp 00002000 fe:01 77   /a path/with blanks\n"
-					"garbage\n"
-					"3000-3000 r-xp 0 0:0 0\n"
-					"7000-8000 rw-s 00000000 00:00 0 \n"
-					"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]\n"),
-			 0);
+	assert_int_equal(
+		map_list_parse(
+			&list,
+			"1000-3000 r-xp 00002000 fe:01 77   /a path/with blanks\n"
+			"garbage\n"
+			"3000-3000 r-xp 0 0:0 0\n"
+			"7000-8000 rw-s 00000000 00:00 0 \n"
+			"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]\n"),
+		0);
 	assert_int_equal(list.nr, 3);
 	assert_string_equal(list.entries[0].name, "/a path/with blanks");
 	assert_int_equal(list.entries[0].pgoff, 0x2000);
@@ -191,11 +200,13 @@ static void test_build_id(void **state)
 
 int main(void)
 {
+	/* clang-format off */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fork_renumbers),	cmocka_unit_test(test_exec_and_threads),
 		cmocka_unit_test(test_bounded),		cmocka_unit_test(test_damaged_records),
 		cmocka_unit_test(test_maps),		cmocka_unit_test(test_build_id),
 	};
+	/* clang-format on */
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,8 +132,8 @@ int side_open(struct perf_side *side, const struct perf_event_attr *attr, int pi
 	return ret ? ret : side->nr_events++;
 }
 
-void *side_mmap(struct perf_side *side, int fd, size_t length, int prot, int flags,
-		uint64_t offset, int *error)
+void *side_mmap(struct perf_side *side, int fd, size_t length, int prot, int flags, uint64_t offset,
+		int *error)
 {
 	struct core_mapping *mapping = NULL;
 	size_t i = 0;
@@ -187,7 +187,7 @@ long side_ioctl(struct perf_side *side, int fd, unsigned long request, unsigned 
 
 int side_poll(struct perf_side *side, int fd)
 {
-	struct pollfd pfd = { .fd = fd, .events = POLLIN | POLLRDNORM };
+	struct pollfd pfd = {.fd = fd, .events = POLLIN | POLLRDNORM};
 
 	if (!side->model) {
 		poll(&pfd, 1, 0);
@@ -223,7 +223,7 @@ static void model_comm(struct core_task *task, const char *name)
 	struct {
 		uint32_t pid, tid;
 		char comm[16];
-	} body = { .pid = (uint32_t)task->pid, .tid = (uint32_t)task->tid };
+	} body = {.pid = (uint32_t)task->pid, .tid = (uint32_t)task->tid};
 	size_t len = (strlen(name) + 1 + 7) & ~7ul;
 
 	strncpy(body.comm, name, sizeof(body.comm) - 1);
@@ -288,8 +288,8 @@ void side_other_exit(struct perf_side *side)
 	struct {
 		uint32_t pid, ppid, tid, ptid;
 		uint64_t time;
-	} body = { (uint32_t)getpid(), (uint32_t)getpid(), (uint32_t)side->other.tid,
-		   (uint32_t)getpid(), 0 };
+	} body = {(uint32_t)getpid(), (uint32_t)getpid(), (uint32_t)side->other.tid,
+		  (uint32_t)getpid(), 0};
 	char c = 'x';
 
 	if (write(side->to_thread[1], &c, 1) != 1)
@@ -332,7 +332,7 @@ void side_map_file(struct perf_side *side, const char *path, void *addr, bool ex
 		uint64_t ino, ino_generation;
 		uint32_t prot, flags;
 		char name[512];
-	} body = { 0 };
+	} body = {0};
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	int prot = PROT_READ | (executable ? PROT_EXEC : 0);
 	struct stat st;
@@ -355,7 +355,8 @@ void side_map_file(struct perf_side *side, const char *path, void *addr, bool ex
 	body.flags = MAP_PRIVATE;
 	strncpy(body.name, path, sizeof(body.name) - 1);
 	core_task_record(&side->task, PERF_RECORD_MMAP2,
-			 (uint16_t)(PERF_RECORD_MISC_USER | (executable ? 0 : PERF_RECORD_MISC_MMAP_DATA)),
+			 (uint16_t)(PERF_RECORD_MISC_USER |
+				    (executable ? 0 : PERF_RECORD_MISC_MMAP_DATA)),
 			 &body, 64 + ((strlen(path) + 1 + 7) & ~7ul));
 }
 
@@ -364,8 +365,8 @@ int side_open_child(struct perf_side *side, int parent)
 	struct {
 		uint32_t pid, ppid, tid, ptid;
 		uint64_t time;
-	} body = { (uint32_t)getpid(), (uint32_t)getpid(), (uint32_t)side->other.tid,
-		   (uint32_t)getpid(), 0 };
+	} body = {(uint32_t)getpid(), (uint32_t)getpid(), (uint32_t)side->other.tid,
+		  (uint32_t)getpid(), 0};
 	struct perf_event *child; /* goes with its task */
 	int ret = core_event_open(&child, NULL, &side->other, -1, NULL, side->events[parent]);
 

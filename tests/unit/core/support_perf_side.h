@@ -43,8 +43,8 @@ void side_init(struct perf_side *side, bool model);
 void side_fini(struct perf_side *side);
 /* Results of system calls, errors negative. pid: 0 self, -1 none. */
 int side_open(struct perf_side *side, const struct perf_event_attr *attr, int pid, int cpu);
-void *side_mmap(struct perf_side *side, int fd, size_t length, int prot, int flags,
-		uint64_t offset, int *error);
+void *side_mmap(struct perf_side *side, int fd, size_t length, int prot, int flags, uint64_t offset,
+		int *error);
 void side_munmap(struct perf_side *side, void *addr);
 long side_ioctl(struct perf_side *side, int fd, unsigned long request, unsigned long arg);
 int side_poll(struct perf_side *side, int fd); /* revents without waiting */
@@ -55,7 +55,7 @@ void side_comm(struct perf_side *side, const char *name);
 /* The thread maps the named file at addr, for a PERF_RECORD_MMAP2 (or MMAP). */
 void side_map_file(struct perf_side *side, const char *path, void *addr, bool executable);
 /* Another thread that takes a name, once for each side_other_comm(), and exits at the end. */
-int side_other_start(struct perf_side *side);	/* its tid */
+int side_other_start(struct perf_side *side); /* its tid */
 void side_other_comm(struct perf_side *side, const char *name);
 void side_other_exit(struct perf_side *side);
 /* An event on that thread. */

@@ -202,7 +202,8 @@ int rig_map(struct perf_event *event, u64 length, int prot, u64 offset,
 {
 	struct core_mapping *unused;
 
-	return core_event_mmap(event, length, prot, MAP_SHARED, offset, mapping ? mapping : &unused);
+	return core_event_mmap(event, length, prot, MAP_SHARED, offset,
+			       mapping ? mapping : &unused);
 }
 
 int rig_map_aux(struct rig *rig, unsigned long pages, int prot)
@@ -238,7 +239,8 @@ bool rig_next(struct rig *rig, void *record, size_t size)
 	for (unsigned int i = 0; i < header->size && i < size; i++)
 		((unsigned char *)record)[i] = data[(rig->read_abs + i) & mask];
 	rig->read_abs += header->size;
-	__atomic_store_n(&rig->page->data_tail, rig->read_abs, __ATOMIC_RELEASE); /* D, pairs with A */
+	/* D, pairs with A */
+	__atomic_store_n(&rig->page->data_tail, rig->read_abs, __ATOMIC_RELEASE);
 	return true;
 }
 

@@ -28,20 +28,20 @@
 struct fake {
 	struct pmu pmu;
 	struct perf_output_handle handle; /* of the CPU that runs; one is enough */
-	bool manual;		/* add and del leave transactions to the test */
-	bool fail_setup;	/* C7 */
-	bool fail_add;		/* Q5 */
-	bool say_started;	/* F1 */
-	unsigned long pending;	/* bytes that the next stop reports */
-	u64 stop_flags;		/* flags that the next stop raises */
+	bool manual;			  /* add and del leave transactions to the test */
+	bool fail_setup;		  /* C7 */
+	bool fail_add;			  /* Q5 */
+	bool say_started;		  /* F1 */
+	unsigned long pending;		  /* bytes that the next stop reports */
+	u64 stop_flags;			  /* flags that the next stop raises */
 	/* what it saw */
 	int nr_setups, nr_frees, nr_starts, nr_stops, nr_adds, nr_dels;
 	int setup_pages;
 	bool setup_overwrite;
 	unsigned long orders[64]; /* of the chunks given */
 	int nr_chunks;
-	u64 head_at_add;	/* data_head when add was called */
-	int aux_count_at_stop;	/* aux_mmap_count when stop was called */
+	u64 head_at_add;       /* data_head when add was called */
+	int aux_count_at_stop; /* aux_mmap_count when stop was called */
 };
 extern struct fake fake;
 
@@ -54,8 +54,8 @@ struct rig {
 	u64 time;
 	int nr_wakeups;
 	struct perf_event *woken[64];
-	int max_order; /* C5: the allocator's largest chunk; -1 none */
-	int fail_after; /* allocations until it is empty; -1: never */
+	int max_order;	       /* C5: the allocator's largest chunk; -1 none */
+	int fail_after;	       /* allocations until it is empty; -1: never */
 	u64 aux_head_at_clock; /* aux_head when a record was last stamped */
 	unsigned long expected_warnings;
 	u64 read_abs; /* records up to here were read */
@@ -69,7 +69,7 @@ static inline bool rig_disable_is_lost(int cpu)
 	return rig_kernel->disable_by_cpu_number && (!cpu || rig_kernel->disable_at_sched_out);
 }
 
-struct perf_event_attr rig_attr(void);	     /* fake PMU, starts at open */
+struct perf_event_attr rig_attr(void); /* fake PMU, starts at open */
 struct perf_event_attr rig_dummy_attr(void);
 void rig_init(struct rig *rig, int caps);
 void rig_fini(struct rig *rig); /* also checks that nothing warned */
@@ -97,7 +97,10 @@ struct rig_lost {
 /* A body of size - 8 bytes behind a header, so that the record has exactly that size. */
 int rig_record(struct perf_event *event, unsigned int size);
 
-#define RIG_TEST(fn) { #fn, fn }
+#define RIG_TEST(fn)    \
+	{               \
+#fn, fn \
+	}
 struct rig_test {
 	const char *name;
 	void (*fn)(void);

@@ -92,7 +92,7 @@ static void d2_d3_begin_fails(void)
 /* D2: nesting is refused with a warning, and the open transaction is not harmed. */
 static void d2_nesting(void)
 {
-	struct perf_output_handle second = { 0 };
+	struct perf_output_handle second = {0};
 	struct rig rig;
 
 	start(&rig, 0, RW);
@@ -111,6 +111,7 @@ static void d2_nesting(void)
 /* D5, D8: room by the reader's tail, whatever the reader says. */
 static void d5_space(void)
 {
+	/* clang-format off */
 	static const struct {
 		u64 head, tail;
 		unsigned long size;
@@ -127,6 +128,7 @@ static void d5_space(void)
 		{ 5, 1ull << 63, 0 },
 		{ 3 * B + 8, 3 * B, B - 1 - 8 },
 	};
+	/* clang-format on */
 	struct rig rig;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -145,10 +147,13 @@ static void d5_space(void)
 	}
 }
 
-/* D6, D21: no room: no record, no flag; the reader is woken and the event goes OFF, but on CPU 0 of an old kernel. */
+/*
+ * D6, D21: no room: no record, no flag; the reader is woken and the event goes OFF, but on CPU 0 of
+ * an old kernel.
+ */
 static void d6_no_room(void)
 {
-	static const int cpus[] = { 0, 3 };
+	static const int cpus[] = {0, 3};
 
 	for (int i = 0; i < 2; i++) {
 		bool stays = rig_disable_is_lost(cpus[i]);
@@ -168,8 +173,8 @@ static void d6_no_room(void)
 		assert_int_equal(wakeups(&rig), 1);
 		assert_int_equal(core_event_poll(rig.event), POLLIN | POLLRDNORM);
 		assert_false(rig_next(&rig, &rec, sizeof(rec)));
-		assert_int_equal(rig.event->state, stays ? PERF_EVENT_STATE_ACTIVE :
-							   PERF_EVENT_STATE_OFF);
+		assert_int_equal(rig.event->state,
+				 stays ? PERF_EVENT_STATE_ACTIVE : PERF_EVENT_STATE_OFF);
 		/* the reader's way out: drain, DISABLE, ENABLE */
 		set_tail(&rig, B - 1);
 		assert_int_equal(core_event_ioctl(rig.event, PERF_EVENT_IOC_DISABLE, 0, NULL), 0);
@@ -182,7 +187,10 @@ static void d6_no_room(void)
 	}
 }
 
-/* D7, D13, D14: overwrite: the tail is ignored, size is 0, the record tells the end, aux_head is the driver's. */
+/*
+ * D7, D13, D14: overwrite: the tail is ignored, size is 0, the record tells the end, aux_head is
+ * the driver's.
+ */
 static void d7_d13_overwrite(void)
 {
 	struct rig_aux rec;
@@ -235,7 +243,7 @@ static void d9_flags(void)
 
 static void d9_overwrite_is_not_for_drivers(void)
 {
-	struct perf_output_handle handle = { 0 };
+	struct perf_output_handle handle = {0};
 	unsigned long before = core_warnings();
 
 	perf_aux_output_flag(&handle, PERF_AUX_FLAG_OVERWRITE | PERF_AUX_FLAG_TRUNCATED);
@@ -275,6 +283,7 @@ static void d10_d11_skip(void)
 /* D12, D14 [V L2]: when there is a record. */
 static void d14_record_or_not(void)
 {
+	/* clang-format off */
 	static const struct {
 		unsigned long size;
 		u64 flags;
@@ -288,6 +297,7 @@ static void d14_record_or_not(void)
 		{ 0, 0x0100, true, false },
 		{ 0, 0x0100 | PERF_AUX_FLAG_COLLISION, true, true },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		bool expected = rig_kernel->aux_gate_masks_format ? cases[i].record_if_masked :
@@ -363,8 +373,9 @@ static void d16_d21_truncated(void)
 			assert_int_equal(rec.flags, PERF_AUX_FLAG_TRUNCATED);
 			if (by_sched_out) {
 				core_task_sched_out(&rig.task);
-				assert_int_equal(rig.event->state, stays ? PERF_EVENT_STATE_INACTIVE :
-									   PERF_EVENT_STATE_OFF);
+				assert_int_equal(rig.event->state,
+						 stays ? PERF_EVENT_STATE_INACTIVE :
+							 PERF_EVENT_STATE_OFF);
 			}
 			assert_int_equal(wakeups(&rig), 1);
 			if (!by_sched_out) {
@@ -451,6 +462,7 @@ static void d21_other_cpu(void)
 /* D18, D19: >=, rounded down, one wakeup however many multiples; W > B is legal. */
 static void d18_d19_watermark(void)
 {
+	/* clang-format off */
 	static const struct {
 		u32 watermark;
 		unsigned long step[4];
@@ -463,6 +475,7 @@ static void d18_d19_watermark(void)
 		/* section M, SPE with W 6000 */
 		{ 6000, { 8192, 4096, 0, 0 }, { 6000, 12000, 12000, 12000 }, { 1, 1, 0, 0 } },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct rig rig;
@@ -485,7 +498,7 @@ static void d18_d19_watermark(void)
 /* D1, F3: a child writes to the parent's area and ring; the handle's event is the child. */
 static void d1_inherited(void)
 {
-	struct core_task child_task = { .pid = 200, .tid = 201 };
+	struct core_task child_task = {.pid = 200, .tid = 201};
 	struct perf_event_attr attr;
 	struct perf_event *child;
 	struct rig_aux rec;
@@ -529,6 +542,7 @@ static void d1_inherited(void)
 /* Section M, SPE with an idle reader: the core's part of it, as a driver asks for it. */
 static void m_spe_vector(void)
 {
+	/* clang-format off */
 	static const struct {
 		unsigned long skip, size;
 		u64 flags;
@@ -538,7 +552,8 @@ static void m_spe_vector(void)
 		{ 0, 4096, 0, false },
 		{ 4095, 0, PERF_AUX_FLAG_TRUNCATED, true },
 	};
-	u64 sizes = 0, offsets[3] = { 0, 8192, 16383 };
+	/* clang-format on */
+	u64 sizes = 0, offsets[3] = {0, 8192, 16383};
 	struct perf_event_attr attr;
 	struct rig_aux rec;
 	struct rig rig;
@@ -568,6 +583,7 @@ static void m_spe_vector(void)
 
 int main(void)
 {
+	/* clang-format off */
 	static const struct rig_test tests[] = {
 		RIG_TEST(d1_inherited),	       RIG_TEST(d2_d3_begin_fails),
 		RIG_TEST(d2_nesting),	       RIG_TEST(d5_space),
@@ -579,6 +595,7 @@ int main(void)
 		RIG_TEST(d4_flags_stay),       RIG_TEST(d18_signed),
 		RIG_TEST(m_spe_vector),
 	};
+	/* clang-format on */
 
 	return RIG_RUN(tests);
 }

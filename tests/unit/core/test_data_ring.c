@@ -51,7 +51,8 @@ static void e2_e13_no_ring_and_pause(void)
 	rig.event = rig_open(&rig, &attr);
 	assert_int_equal(rig_record(rig.event, 24), -ENOSPC);
 	assert_int_equal(lost_samples(rig.event), 0);
-	assert_int_equal(core_event_ioctl(rig.event, PERF_EVENT_IOC_PAUSE_OUTPUT, 1, NULL), -EINVAL);
+	assert_int_equal(core_event_ioctl(rig.event, PERF_EVENT_IOC_PAUSE_OUTPUT, 1, NULL),
+			 -EINVAL);
 	assert_int_equal(rig_map(rig.event, 2 * P, RW, 0, &rig.ring), 0);
 	rig.page = rig.ring->addr;
 	assert_int_equal(core_event_ioctl(rig.event, PERF_EVENT_IOC_PAUSE_OUTPUT, 1, NULL), 0);
@@ -67,7 +68,10 @@ static void e2_e13_no_ring_and_pause(void)
 	rig_fini(&rig);
 }
 
-/* E13, F3: pausing does not stop AUX hardware; the AUX record is lost and counted, the bytes are there. */
+/*
+ * E13, F3: pausing does not stop AUX hardware; the AUX record is lost and counted, the bytes are
+ * there.
+ */
 static void e13_aux_record_lost_in_pause(void)
 {
 	struct perf_event_attr attr;
@@ -165,7 +169,9 @@ static void e8_e9_lost_of_a_shared_ring(void)
 	rig_fini(&rig);
 }
 
-/* E4: the tail is the reader's word; nothing it says makes the core write outside or stop for ever. */
+/*
+ * E4: the tail is the reader's word; nothing it says makes the core write outside or stop for ever.
+ */
 static void e4_foolish_tails(void)
 {
 	struct perf_event_attr attr;
@@ -216,9 +222,13 @@ static void e5_backward(void)
 	rig_fini(&rig);
 }
 
-/* E6: strictly beyond, default half, given one capped; once per record; also when attr.watermark = 0 */
+/*
+ * E6: strictly beyond, default half, given one capped; once per record; also when attr.watermark =
+ * 0
+ */
 static void e6_watermark(void)
 {
+	/* clang-format off */
 	static const struct {
 		bool given;
 		u32 watermark;
@@ -228,12 +238,14 @@ static void e6_watermark(void)
 		{ false, 0, 1024, 2, -1 },  /* 2048 is not beyond 2048 */
 		{ true, 1000, 1008, 0, 1 },
 		{ true, 1008, 1008, 1, 2 },
-		{ true, 999999, 1024, -1, -1 }, /* capped at D, never passed while one byte is free */
+		/* capped at D, never passed while one byte is free */
+		{ true, 999999, 1024, -1, -1 },
 		{ true, 0, 1024, 2, -1 },    /* 0: the default */
 	};
+	/* clang-format on */
 
 	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
-		int wakes[2] = { -1, -1 }, seen = 0;
+		int wakes[2] = {-1, -1}, seen = 0;
 		struct perf_event_attr attr;
 		struct rig rig;
 
@@ -254,7 +266,9 @@ static void e6_watermark(void)
 	}
 }
 
-/* E6: a watermark beyond the ring is the ring's size; a reader who keeps up is woken at each lap. */
+/*
+ * E6: a watermark beyond the ring is the ring's size; a reader who keeps up is woken at each lap.
+ */
 static void e6_capped(void)
 {
 	struct perf_event_attr attr;
@@ -274,7 +288,9 @@ static void e6_capped(void)
 	rig_fini(&rig);
 }
 
-/* E6: one record over several watermarks moves the mark by one, and the next records go on waking. */
+/*
+ * E6: one record over several watermarks moves the mark by one, and the next records go on waking.
+ */
 static void e6_once_per_record(void)
 {
 	struct perf_event_attr attr;
@@ -322,9 +338,9 @@ static void e7_wakeup_events(void)
 /* E10, E11: the inner writer leaves publishing to the outermost, which also wakes for it. */
 static void e10_e11_nesting(void)
 {
-	struct perf_event_header h = { .type = 77, .size = 1024 };
-	struct perf_output_handle outer = { 0 }, inner = { 0 };
-	struct perf_sample_id id = { 0 };
+	struct perf_event_header h = {.type = 77, .size = 1024};
+	struct perf_output_handle outer = {0}, inner = {0};
+	struct perf_sample_id id = {0};
 	struct perf_event_attr attr;
 	struct rig rig;
 
@@ -420,7 +436,8 @@ static void e14_overwrite(void)
 	for (unsigned int i = 0; i < 1000; i++)
 		assert_int_equal(rig_record(rig.event, 24 + i % 7 * 8), 0);
 	assert_int_equal(lost_samples(rig.event), 0);
-	for (at = rig.page->data_head; seen + 72 <= P; at += size, seen += size) { /* newest first */
+	/* newest first */
+	for (at = rig.page->data_head; seen + 72 <= P; at += size, seen += size) {
 		size = 24 + (999 - nr++) % 7 * 8;
 		h = (void *)((char *)rig.page + P + (at & (P - 1)));
 		assert_int_equal(h->type, 77);
@@ -455,7 +472,7 @@ static void e15_aligned(void)
 /* E1: a child's records go to the parent's ring; F3. */
 static void e1_inherited(void)
 {
-	struct core_task child_task = { .pid = 200, .tid = 201 };
+	struct core_task child_task = {.pid = 200, .tid = 201};
 	struct perf_event_attr attr;
 	struct perf_event *child;
 	struct perf_event_header h;
@@ -476,6 +493,7 @@ static void e1_inherited(void)
 
 int main(void)
 {
+	/* clang-format off */
 	static const struct rig_test tests[] = {
 		RIG_TEST(m_vectors),		 RIG_TEST(e1_inherited),
 		RIG_TEST(e2_e13_no_ring_and_pause), RIG_TEST(e13_aux_record_lost_in_pause),
@@ -486,6 +504,7 @@ int main(void)
 		RIG_TEST(e11_failed_begin_publishes), RIG_TEST(e12_poll),
 		RIG_TEST(e14_overwrite),	 RIG_TEST(e15_aligned),
 	};
+	/* clang-format on */
 
 	return RIG_RUN(tests);
 }

@@ -66,7 +66,8 @@ static void script_data(struct perf_side *side, struct log *log)
 	fd = side_open(side, &attr, 0, -1);
 	addr = side_mmap(side, fd, P, RW, MAP_SHARED, 0, &error);
 	note(log, "B16 no data pages", error);
-	note(log, "E13 pause without data pages", side_ioctl(side, fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0));
+	note(log, "E13 pause without data pages",
+	     side_ioctl(side, fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0));
 	note(log, "poll", side_poll(side, fd));
 	side_munmap(side, addr);
 	note(log, "poll after unmap", side_poll(side, fd));
@@ -130,8 +131,8 @@ static void script_output(struct perf_side *side, struct log *log)
 	int backward, clock, cpu_wide, error;
 	void *page, *page_b;
 
-#define OUT(what, from, to) note(log, what, side_ioctl(side, from, PERF_EVENT_IOC_SET_OUTPUT, \
-						       (unsigned long)(to)))
+#define OUT(what, from, to) \
+	note(log, what, side_ioctl(side, from, PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)(to)))
 	OUT("B19 self", a, a);
 	OUT("B19 target without ring", b, a);
 	page = side_mmap(side, a, 2 * P, RW, MAP_SHARED, 0, &error);
@@ -183,7 +184,8 @@ static void script_userpage(struct perf_side *side, struct log *log)
 	note(log, "data_size", (long)page->data_size);
 	note(log, "data_head", (long)page->data_head);
 	note(log, "data_tail", (long)page->data_tail);
-	note(log, "aux", (long)(page->aux_head | page->aux_tail | page->aux_offset | page->aux_size));
+	note(log, "aux",
+	     (long)(page->aux_head | page->aux_tail | page->aux_offset | page->aux_size));
 }
 
 static void script_open(struct perf_side *side, struct log *log)
@@ -192,12 +194,12 @@ static void script_open(struct perf_side *side, struct log *log)
 	uint64_t id = 0, words[8];
 	int fd;
 
-#define OPEN(what, change)                                     \
-	do {                                                   \
-		attr = side_dummy_attr();                      \
-		change;                                        \
-		fd = side_open(side, &attr, 0, -1);            \
-		note(log, what, fd < 0 ? fd : 0);              \
+#define OPEN(what, change)                          \
+	do {                                        \
+		attr = side_dummy_attr();           \
+		change;                             \
+		fd = side_open(side, &attr, 0, -1); \
+		note(log, what, fd < 0 ? fd : 0);   \
 	} while (0)
 	OPEN("reserved bits", attr.__reserved_1 = 1);
 	OPEN("reserved word", attr.__reserved_2 = 1);
@@ -222,14 +224,16 @@ static void script_open(struct perf_side *side, struct log *log)
 	note(log, "count", (long)words[0]);
 	note(log, "same id", words[1] == id);
 	note(log, "lost", (long)words[2]);
-	OPEN("group", attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID |
-					 PERF_FORMAT_TOTAL_TIME_ENABLED);
+	OPEN("group", attr.read_format =
+			      PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED);
 	note(log, "read a group of one", side_read(side, fd, words, sizeof(words)));
 	note(log, "number", (long)words[0]);
 #undef OPEN
 }
 
-/* Facts of the records from a position on: LOST's own, and the sample id's TID, ID, STREAM_ID, CPU. */
+/*
+ * Facts of the records from a position on: LOST's own, and the sample id's TID, ID, STREAM_ID, CPU.
+ */
 static void note_records(struct perf_side *side, struct log *log,
 			 const struct perf_event_mmap_page *page, uint64_t at, uint64_t id)
 {
@@ -237,7 +241,7 @@ static void note_records(struct perf_side *side, struct log *log,
 
 	while (at != page->data_head) {
 		const struct perf_event_header *h = (void *)(data + (at & (P - 1)));
-		uint64_t words[16] = { 0 };
+		uint64_t words[16] = {0};
 
 		for (int i = 0; i < h->size; i++)
 			((unsigned char *)words)[i] = data[(at + (uint64_t)i) & (P - 1)];
@@ -247,7 +251,8 @@ static void note_records(struct perf_side *side, struct log *log,
 			note(log, "E8 id", words[1] == id);
 			note(log, "E8 lost", (long)words[2]);
 		}
-		note(log, "tid is the thread's", words[h->size / 8 - 4] >> 32 == (uint64_t)side->other.tid);
+		note(log, "tid is the thread's",
+		     words[h->size / 8 - 4] >> 32 == (uint64_t)side->other.tid);
 		note(log, "id", words[h->size / 8 - 3] == id);
 		note(log, "stream id", words[h->size / 8 - 2] == id);
 		note(log, "cpu", (long)words[h->size / 8 - 1]);
@@ -266,7 +271,8 @@ static void script_other_thread(struct perf_side *side, struct log *log)
 	side_other_start(side);
 	attr.task = 1;
 	attr.sample_id_all = 1;
-	attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU;
+	attr.sample_type =
+		PERF_SAMPLE_TID | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU;
 	fd = side_open_other(side, &attr);
 	page = side_mmap(side, fd, 2 * P, RW, MAP_SHARED, 0, &error);
 	note(log, "map", error);
@@ -299,7 +305,8 @@ static void script_inherit(struct perf_side *side, struct log *log)
 
 	attr.inherit = 1;
 	attr.sample_id_all = 1;
-	attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU;
+	attr.sample_type =
+		PERF_SAMPLE_TID | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU;
 	attr.read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST;
 	fd = side_open(side, &attr, 0, side->cpu);
 	page = side_mmap(side, fd, 2 * P, RW, MAP_SHARED, 0, &error);
@@ -358,11 +365,11 @@ static void judge(void (*script)(struct perf_side *side, struct log *log))
 	assert_int_equal(bad, 0);
 }
 
-#define JUDGE(name)                               \
-	static void test_##name(void **state)     \
-	{                                         \
-		(void)state;                      \
-		judge(script_##name);             \
+#define JUDGE(name)                           \
+	static void test_##name(void **state) \
+	{                                     \
+		(void)state;                  \
+		judge(script_##name);         \
 	}
 JUDGE(data)
 JUDGE(aux)
@@ -374,12 +381,14 @@ JUDGE(inherit)
 
 int main(void)
 {
+	/* clang-format off */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_data),	 cmocka_unit_test(test_aux),
 		cmocka_unit_test(test_output),	 cmocka_unit_test(test_userpage),
 		cmocka_unit_test(test_open),	 cmocka_unit_test(test_other_thread),
 		cmocka_unit_test(test_inherit),
 	};
+	/* clang-format on */
 	int skip = side_kernel_privileged();
 
 	if (skip)

@@ -47,7 +47,7 @@ static uint64_t xorshift(uint64_t *s)
 
 static struct config make_config(uint64_t seed)
 {
-	struct config c = { .seed = seed };
+	struct config c = {.seed = seed};
 	uint64_t r = seed * 0x9e3779b97f4a7c15ull + 1;
 
 	for (int i = 0; i < 4; i++)
@@ -57,9 +57,9 @@ static struct config make_config(uint64_t seed)
 	c.protection = xorshift(&r) % 6 == 0 ? 1 : xorshift(&r) % 6 == 0 ? 2 : 0;
 	c.attr.write_backward = xorshift(&r) % 3 == 0;
 	c.attr.sample_id_all = xorshift(&r) % 4 != 0;
-	c.attr.sample_type = xorshift(&r) & (PERF_SAMPLE_TID | PERF_SAMPLE_ID |
-					     PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |
-					     PERF_SAMPLE_IDENTIFIER);
+	c.attr.sample_type =
+		xorshift(&r) & (PERF_SAMPLE_TID | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID |
+				PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER);
 	c.mmap2 = xorshift(&r) % 3 != 0;
 	c.mmap_data = xorshift(&r) % 2;
 	c.attr.read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST;
@@ -87,6 +87,7 @@ static void ring_bytes(const struct perf_event_mmap_page *page, uint64_t at, voi
 /* Is the word at this distance from a record's end an id of its sample id? */
 static bool is_id_word(const struct perf_event_attr *attr, size_t from_end)
 {
+	/* clang-format off */
 	static const struct {
 		uint64_t bit;
 		bool id;
@@ -95,6 +96,7 @@ static bool is_id_word(const struct perf_event_attr *attr, size_t from_end)
 		{ PERF_SAMPLE_STREAM_ID, true },  { PERF_SAMPLE_ID, true },
 		{ PERF_SAMPLE_TID, false },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; attr->sample_id_all && i < 5; i++) {
 		if (!(attr->sample_type & fields[i].bit))
@@ -135,7 +137,7 @@ static void mask_ids(unsigned char *bytes, size_t size, const struct perf_event_
 
 static uint64_t lost_of(struct perf_side *side, int fd)
 {
-	uint64_t words[3] = { 0 };
+	uint64_t words[3] = {0};
 
 	assert_int_equal(side_read(side, fd, words, sizeof(words)), 24);
 	return words[2];
@@ -196,7 +198,8 @@ static void play(const struct config *c, bool model, struct view *views)
 		} else if (dice < 80) {
 			strcpy(v->what, "read all");
 			if (writable)
-				__atomic_store_n(&page->data_tail, page->data_head, __ATOMIC_RELEASE);
+				__atomic_store_n(&page->data_tail, page->data_head,
+						 __ATOMIC_RELEASE);
 		} else if (dice < 85) {
 			uint64_t unread = page->data_head - page->data_tail;
 
@@ -315,16 +318,18 @@ static void test_vectors(void **state)
 {
 	(void)state;
 	for (int model = 0; model < 2; model++) {
-		vector(model, PERF_SAMPLE_TID | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID |
-			      PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER, 64, 63, 32);
+		vector(model,
+		       PERF_SAMPLE_TID | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |
+			       PERF_SAMPLE_IDENTIFIER,
+		       64, 63, 32);
 		vector(model, PERF_SAMPLE_TID | PERF_SAMPLE_CPU, 40, 102, 51);
 	}
 }
 
 static int make_files(void **state)
 {
-	static const char *const tails[] = { "a", "a_name_of_another_length",
-					     "a_long_name_that_makes_a_long_record_of_it" };
+	static const char *const tails[] = {"a", "a_name_of_another_length",
+					    "a_long_name_that_makes_a_long_record_of_it"};
 
 	(void)state;
 	for (int i = 0; i < 3; i++) {

@@ -27,7 +27,8 @@ static void b1_b4_refused(void)
 	struct rig rig;
 
 	open_fake(&rig, 0);
-	assert_int_equal(core_event_mmap(rig.event, 2 * P, RW, MAP_PRIVATE, 0, &map), -EINVAL); /* B2 */
+	/* B2 */
+	assert_int_equal(core_event_mmap(rig.event, 2 * P, RW, MAP_PRIVATE, 0, &map), -EINVAL);
 	assert_int_equal(rig_map(rig.event, 4 * P, RW, 0, NULL), -EINVAL); /* B4: 3 pages */
 	assert_int_equal(rig_map(rig.event, 0, RW, 0, NULL), -EINVAL);
 	assert_int_equal(rig_map(rig.event, 2 * P, RW, 100, NULL), -EINVAL);
@@ -114,7 +115,10 @@ static void b9_aux_again(void)
 	rig_fini(&rig);
 }
 
-/* B10: the ring's last mapping went while AUX was being mapped. No call sequence of one thread gets there. */
+/*
+ * B10: the ring's last mapping went while AUX was being mapped. No call sequence of one thread gets
+ * there.
+ */
 static void b10_raced(void)
 {
 	struct rig rig;
@@ -131,8 +135,7 @@ static void b10_raced(void)
 static void b11_b13_limits(void)
 {
 	u64 user = 0, pinned = 0, other = 0;
-	struct core_budget budget = { .user_pages = &user, .pinned_pages = &pinned,
-				      .free_pages = 9 };
+	struct core_budget budget = {.user_pages = &user, .pinned_pages = &pinned, .free_pages = 9};
 	struct core_machine machine;
 	struct rig rig;
 
@@ -173,8 +176,9 @@ static void b11_b13_limits(void)
 	assert_int_equal(pinned, 8);
 	core_event_munmap(rig.aux);
 	/* another user pays for the AUX area, and he who mapped the ring is given it back */
-	budget = (struct core_budget){ .user_pages = &other, .pinned_pages = &pinned,
-				       .free_pages = 20 };
+	budget = (struct core_budget){.user_pages = &other,
+				      .pinned_pages = &pinned,
+				      .free_pages = 20};
 	assert_int_equal(rig_map_aux(&rig, 4, RW), 0);
 	core_event_munmap(rig.aux);
 	assert_int_equal(other, 4);
@@ -210,14 +214,15 @@ static void b16_no_data_pages(void)
 	assert_int_equal(rig.page->data_head, 0);
 	assert_int_equal(core_event_read(rig.event, words, sizeof(words)), 24);
 	assert_int_equal(words[2], 0);
-	assert_int_equal(core_event_ioctl(rig.event, PERF_EVENT_IOC_PAUSE_OUTPUT, 0, NULL), -EINVAL);
+	assert_int_equal(core_event_ioctl(rig.event, PERF_EVENT_IOC_PAUSE_OUTPUT, 0, NULL),
+			 -EINVAL);
 	rig_fini(&rig);
 }
 
 /* B18, D2, D17: the count goes first, then every event of the ring is stopped, then memory goes. */
 static void b18_unmap_while_running(void)
 {
-	struct core_task child_task = { .pid = 200, .tid = 201 };
+	struct core_task child_task = {.pid = 200, .tid = 201};
 	struct perf_event_attr attr;
 	struct perf_event *child;
 	struct rig rig;
@@ -254,7 +259,10 @@ static void b18_unmap_while_running(void)
 	rig_fini(&rig);
 }
 
-/* B18: the last data mapping detaches the event, the last of the ring the redirected ones; a closed event lives by its mappings. */
+/*
+ * B18: the last data mapping detaches the event, the last of the ring the redirected ones; a closed
+ * event lives by its mappings.
+ */
 static void b18_detach_and_lifetime(void)
 {
 	struct perf_event_attr attr;
@@ -270,7 +278,7 @@ static void b18_detach_and_lifetime(void)
 	core_event_munmap(rig.ring);
 	rig.ring = NULL;
 	assert_non_null(rig.event->rb); /* AUX is still mapped */
-	core_event_close(rig.event); /* and holds the event */
+	core_event_close(rig.event);	/* and holds the event */
 	core_task_sched_in(&rig.task);
 	assert_true(core_event_active(rig.event));
 	core_task_sched_out(&rig.task);
@@ -292,7 +300,7 @@ static void b19_set_output(void)
 	struct perf_event_attr attr, other_attr;
 	struct perf_event *a, *b;
 	struct fake other_pmu;
-	struct core_task other_task = { .pid = 1, .tid = 1 };
+	struct core_task other_task = {.pid = 1, .tid = 1};
 	struct rig rig;
 	u64 bytes;
 
@@ -401,6 +409,7 @@ static void c1_no_setup_aux(void)
 /* C2, C3, C5, L3: watermark and chunks. orders: the first three, and how many chunks. */
 static void c2_c5_chunks(void)
 {
+	/* clang-format off */
 	static const struct {
 		unsigned long pages;
 		u32 watermark;
@@ -421,6 +430,7 @@ static void c2_c5_chunks(void)
 		{ 1, 0, RW, 10, 2048, 0, 1 },
 		{ 4096, 0, RW, 10, 4096 * P / 2, 10, 4 }, /* C5: never above 4 MiB */
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		for (int large = 0; large < 2; large++) {
@@ -437,7 +447,8 @@ static void c2_c5_chunks(void)
 			assert_int_equal(fake.setup_overwrite, cases[i].prot == PROT_READ);
 			assert_int_equal(fake.setup_pages, cases[i].pages);
 			assert_int_equal(fake.orders[0], zero ? 0 : cases[i].order);
-			assert_int_equal(fake.nr_chunks, zero ? cases[i].pages : cases[i].nr_chunks);
+			assert_int_equal(fake.nr_chunks,
+					 zero ? cases[i].pages : cases[i].nr_chunks);
 			rig_fini(&rig);
 		}
 	}
@@ -481,7 +492,9 @@ static void c4_c8_failures(void)
 	rig_fini(&rig);
 }
 
-/* The model's own promise: chunks are aligned to their size, and nothing lies between two of them. */
+/*
+ * The model's own promise: chunks are aligned to their size, and nothing lies between two of them.
+ */
 static void physical_memory(void)
 {
 	struct perf_event_attr attr;
@@ -527,6 +540,7 @@ static void sealed_memory(void)
 
 int main(void)
 {
+	/* clang-format off */
 	static const struct rig_test tests[] = {
 		RIG_TEST(b1_b4_refused),     RIG_TEST(b5_b15_second_mapping),
 		RIG_TEST(b6_b8_aux_refused), RIG_TEST(b9_aux_again),
@@ -537,6 +551,7 @@ int main(void)
 		RIG_TEST(c2_c5_chunks),	     RIG_TEST(c4_c8_failures),
 		RIG_TEST(physical_memory),   RIG_TEST(sealed_memory),
 	};
+	/* clang-format on */
 
 	return RIG_RUN(tests);
 }

@@ -30,7 +30,7 @@ struct account {
 	u64 lost_reported, lost;    /* by LOST records; by the driver's own count */
 	u64 truncations;
 	u64 aux_tail_abs;
-	u64 mark;		    /* D18, worked out here */
+	u64 mark; /* D18, worked out here */
 };
 
 static u64 lost_samples(struct rig *rig)
@@ -139,7 +139,7 @@ static void one_run(void)
 	u64 watermark = dice(2) ? 1 + dice(40000) : 0;
 	unsigned long aux_pages = 1ul << dice(5);
 	struct perf_event_attr attr;
-	struct account a = { 0 };
+	struct account a = {0};
 	struct rig_aux rec;
 	struct rig rig;
 
@@ -197,7 +197,7 @@ static void properties(void)
 
 int main(void)
 {
-	static const struct rig_test tests[] = { RIG_TEST(properties) };
+	static const struct rig_test tests[] = {RIG_TEST(properties)};
 
 	rng = getenv("SEED") ? strtoull(getenv("SEED"), NULL, 0) : (uint64_t)time(NULL);
 	printf("SEED=%llu\n", (unsigned long long)rng);

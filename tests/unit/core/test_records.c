@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Section F: record layouts, sample ids, ITRACE_START, sideband; and the life of events around them. */
+/*
+ * Section F: record layouts, sample ids, ITRACE_START, sideband; and the life of events around
+ * them.
+ */
 #include "support_rig.h"
 
 struct itrace {
@@ -45,9 +48,9 @@ static void f_sample_id(void)
 /* F: bits alone, each at the record's end. */
 static void f_sample_id_single_bits(void)
 {
-	static const u64 bits[] = { PERF_SAMPLE_TID, PERF_SAMPLE_TIME, PERF_SAMPLE_ID,
-				    PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,
-				    PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_ADDR };
+	static const u64 bits[] = {PERF_SAMPLE_TID,	  PERF_SAMPLE_TIME, PERF_SAMPLE_ID,
+				   PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU,  PERF_SAMPLE_IDENTIFIER,
+				   PERF_SAMPLE_ADDR};
 
 	for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++) {
 		struct perf_event_attr attr;
@@ -110,7 +113,7 @@ static void f1_itrace_start(void)
 /* F1: the mark is set on the child but looked for on the parent, whose id the record has. */
 static void f1_itrace_start_of_children(void)
 {
-	struct core_task child_task = { .pid = 200, .tid = 201 };
+	struct core_task child_task = {.pid = 200, .tid = 201};
 	struct perf_event_attr attr;
 	struct perf_event *child;
 	struct itrace rec;
@@ -144,7 +147,10 @@ static void f1_itrace_start_of_children(void)
 	rig_fini(&rig);
 }
 
-/* F2: no driver of the model's kernels writes AUX_OUTPUT_HW_ID by itself; the core passes one on as any record. */
+/*
+ * F2: no driver of the model's kernels writes AUX_OUTPUT_HW_ID by itself; the core passes one on as
+ * any record.
+ */
 static void f2_hw_id(void)
 {
 	struct perf_event_attr attr;
@@ -155,7 +161,8 @@ static void f2_hw_id(void)
 	rig_init(&rig, 0);
 	attr = rig_attr();
 	rig_start(&rig, &attr, 1, 0, 0);
-	assert_int_equal(core_event_record(rig.event, PERF_RECORD_AUX_OUTPUT_HW_ID, 0, &hw_id, 8), 0);
+	assert_int_equal(core_event_record(rig.event, PERF_RECORD_AUX_OUTPUT_HW_ID, 0, &hw_id, 8),
+			 0);
 	assert_true(rig_next(&rig, &rec, sizeof(rec)));
 	assert_int_equal(rec.header.type, 21);
 	assert_int_equal(rec.header.size, 16);
@@ -194,9 +201,13 @@ static void f3_aux_record_lost(void)
 	rig_fini(&rig);
 }
 
-/* Sideband reaches the events that asked, and only them; an event without mmap2 gets the old record. */
+/*
+ * Sideband reaches the events that asked, and only them; an event without mmap2 gets the old
+ * record.
+ */
 static void sideband(void)
 {
+	/* clang-format off */
 	static const struct {
 		u32 type;
 		u16 misc;
@@ -209,6 +220,7 @@ static void sideband(void)
 		{ PERF_RECORD_EXIT, 0, 1 | 2 | 4 | 8 | 16 },
 		{ PERF_RECORD_SWITCH, 0, 32 },
 	};
+	/* clang-format on */
 	struct perf_event_attr attr;
 	unsigned char body[80], rec[128];
 	struct rig rig;
@@ -228,7 +240,8 @@ static void sideband(void)
 			rig_start(&rig, &attr, 1, 0, 0);
 			for (size_t i = 0; i < sizeof(body); i++)
 				body[i] = (unsigned char)i;
-			core_task_record(&rig.task, kinds[k].type, kinds[k].misc, body, sizeof(body));
+			core_task_record(&rig.task, kinds[k].type, kinds[k].misc, body,
+					 sizeof(body));
 			assert_int_equal(rig_next(&rig, rec, sizeof(rec)), wanted);
 			if (wanted && kinds[k].type == PERF_RECORD_MMAP2 && bit != 2) {
 				assert_int_equal(rec[0], PERF_RECORD_MMAP);
@@ -242,14 +255,18 @@ static void sideband(void)
 			}
 			/* a disabled event hears nothing */
 			core_event_ioctl(rig.event, PERF_EVENT_IOC_DISABLE, 0, NULL);
-			core_task_record(&rig.task, kinds[k].type, kinds[k].misc, body, sizeof(body));
+			core_task_record(&rig.task, kinds[k].type, kinds[k].misc, body,
+					 sizeof(body));
 			assert_false(rig_next(&rig, rec, sizeof(rec)));
 			rig_fini(&rig);
 		}
 	}
 }
 
-/* The life of an event: disabled at open, enable_on_exec, groups, exclusive PMUs, times, attributes. */
+/*
+ * The life of an event: disabled at open, enable_on_exec, groups, exclusive PMUs, times,
+ * attributes.
+ */
 static void life(void)
 {
 	struct perf_event_attr attr;
@@ -282,7 +299,9 @@ static void life(void)
 	assert_true(core_event_active(sibling));
 	core_event_ioctl(rig.event, PERF_EVENT_IOC_DISABLE, 0, NULL);
 	assert_false(core_event_active(sibling));
-	assert_int_equal(core_event_ioctl(rig.event, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP, NULL), 0);
+	assert_int_equal(core_event_ioctl(rig.event, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP,
+					  NULL),
+			 0);
 	assert_true(core_event_active(sibling));
 	assert_int_equal(core_event_read(rig.event, words, 16), -ENOSPC);
 	assert_int_equal(core_event_read(rig.event, words, sizeof(words)), 24 + 16 * 2);
@@ -332,15 +351,17 @@ static void f4_order(void)
 	attr.sample_type = PERF_SAMPLE_IDENTIFIER;
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(core_event_open(&events[i], &attr, i & 1 ? NULL : &rig.task, 3,
-						 NULL, NULL), 0);
+						 NULL, NULL),
+				 0);
 	assert_int_equal(rig_map(events[0], 2 * P, RW, 0, &rig.ring), 0);
 	rig.page = rig.ring->addr;
 	for (int i = 1; i < 4; i++)
-		assert_int_equal(core_event_ioctl(events[i], PERF_EVENT_IOC_SET_OUTPUT, 0, events[0]),
+		assert_int_equal(core_event_ioctl(events[i], PERF_EVENT_IOC_SET_OUTPUT, 0,
+						  events[0]),
 				 0);
 	core_task_record(&rig.task, PERF_RECORD_COMM, 0, "PID TID name\0\0\0", 16);
 	for (int i = 0; i < 4; i++) {
-		static const int order[] = { 3, 1, 2, 0 };
+		static const int order[] = {3, 1, 2, 0};
 
 		assert_true(rig_next(&rig, &rec, sizeof(rec)));
 		assert_int_equal(rec.id, core_event_id(events[order[i]]));
@@ -351,7 +372,9 @@ static void f4_order(void)
 	rig_fini(&rig);
 }
 
-/* F4: at exit transactions end first, then the task's own events hear of it, then those of the CPU. */
+/*
+ * F4: at exit transactions end first, then the task's own events hear of it, then those of the CPU.
+ */
 static void f4_exit(void)
 {
 	struct perf_event_attr attr;
@@ -374,7 +397,7 @@ static void f4_exit(void)
 	assert_int_equal(core_event_ioctl(of_cpu, PERF_EVENT_IOC_SET_OUTPUT, 0, rig.event), 0);
 	core_task_sched_in(&rig.task);
 	fake.pending = 40;
-	core_task_record(&rig.task, PERF_RECORD_EXIT, 0, (u64[3]){ 1, 2, 3 }, 24);
+	core_task_record(&rig.task, PERF_RECORD_EXIT, 0, (u64[3]){1, 2, 3}, 24);
 	assert_true(rig_next(&rig, &rec, sizeof(rec)));
 	assert_int_equal(rec.header.type, PERF_RECORD_AUX);
 	assert_int_equal(rec.size, 40);
@@ -477,7 +500,7 @@ static void q5_pinned(void)
 static void q3_swap(void)
 {
 	struct perf_event *child, *grandchild, *more;
-	struct core_task other = { .pid = 1, .tid = 7 };
+	struct core_task other = {.pid = 1, .tid = 7};
 	struct perf_event_attr attr;
 	struct rig rig;
 
@@ -500,13 +523,18 @@ static void q3_swap(void)
 	assert_true(core_task_switch(&other, &rig.task));
 	assert_int_equal(fake.nr_adds, 3);
 	assert_int_equal(fake.nr_dels, 2);
-	/* the other one ends with the event that was opened; the first goes on with the inherited one */
+	/*
+	 * the other one ends with the event that was opened; the first goes on with the inherited
+	 * one
+	 */
 	assert_true(core_task_switch(&rig.task, &other));
 	core_task_exit(&other);
 	core_task_sched_in(&rig.task);
 	assert_int_equal(rig.event->state, PERF_EVENT_STATE_EXIT);
 	assert_true(core_event_active(child));
-	/* a clone of the clone; it is on as the one it comes from, not as the one that was opened */
+	/*
+	 * a clone of the clone; it is on as the one it comes from, not as the one that was opened
+	 */
 	assert_int_equal(core_event_open(&grandchild, NULL, &other, -1, NULL, child), 0);
 	assert_ptr_equal(grandchild->parent, rig.event);
 	assert_int_equal(grandchild->state, PERF_EVENT_STATE_INACTIVE);
@@ -524,6 +552,7 @@ static void q3_swap(void)
 
 int main(void)
 {
+	/* clang-format off */
 	static const struct rig_test tests[] = {
 		RIG_TEST(f_sample_id), RIG_TEST(f_sample_id_single_bits),
 		RIG_TEST(f1_itrace_start), RIG_TEST(f1_itrace_start_of_children),
@@ -532,6 +561,7 @@ int main(void)
 		RIG_TEST(q3_swap),     RIG_TEST(q5_pinned),
 		RIG_TEST(sideband),    RIG_TEST(life),
 	};
+	/* clang-format on */
 
 	return RIG_RUN(tests);
 }

@@ -28,7 +28,7 @@ static unsigned char pattern(u64 at_abs)
 
 static void nap(void)
 {
-	struct timespec ts = { .tv_nsec = 20000 };
+	struct timespec ts = {.tv_nsec = 20000};
 
 	nanosleep(&ts, NULL);
 }
@@ -46,14 +46,15 @@ static void read_everything(struct side *s)
 			nap();
 		while (data_abs != head) {
 			const struct perf_event_header *h = (void *)(s->data + (data_abs & mask));
-			u64 words[3] = { 0 };
+			u64 words[3] = {0};
 
 			if (h->size < 8 || h->size % 8 || h->size > head - data_abs) {
 				s->wrong++;
 				return;
 			}
 			for (int i = 0; i < 3 && i * 8 + 8 < h->size; i++)
-				memcpy(&words[i], s->data + ((data_abs + 8 + (u64)i * 8) & mask), 8);
+				memcpy(&words[i], s->data + ((data_abs + 8 + (u64)i * 8) & mask),
+				       8);
 			if (h->type == PERF_RECORD_LOST)
 				s->lost += words[1];
 			else if (h->type == PERF_RECORD_AUX)
@@ -85,7 +86,7 @@ struct written {
 static struct written write_everything(struct rig *rig)
 {
 	unsigned char *aux = rig->aux->addr;
-	struct written w = { 0 };
+	struct written w = {0};
 	u64 head = 0, r = 12345;
 
 	for (int i = 0; i < NR_TRANSACTIONS;) {
@@ -119,7 +120,7 @@ static struct written write_everything(struct rig *rig)
 static struct written write_records(struct rig *rig)
 {
 	static const unsigned char body[256];
-	struct written w = { 0 };
+	struct written w = {0};
 
 	for (int i = 0; i < NR_TRANSACTIONS; i++)
 		if (core_event_record(rig->event, 77, 0, body, (size_t)(i * 7 % 250)))
@@ -153,7 +154,7 @@ static void compare(const struct side *s, const struct written *w, struct rig *r
 
 static void threads(struct written (*write_side)(struct rig *rig))
 {
-	struct side s = { 0 };
+	struct side s = {0};
 	struct written w;
 	pthread_t thread;
 	struct rig rig;
@@ -186,7 +187,7 @@ static void two_processes(void)
 {
 	struct written w;
 	int pipes[2], status;
-	struct side s = { 0 };
+	struct side s = {0};
 	struct rig rig;
 	pid_t pid;
 
@@ -217,8 +218,8 @@ static void two_processes(void)
 
 int main(void)
 {
-	static const struct rig_test tests[] = { RIG_TEST(two_processes), RIG_TEST(two_threads),
-					 RIG_TEST(two_threads_data_only) };
+	static const struct rig_test tests[] = {RIG_TEST(two_processes), RIG_TEST(two_threads),
+						RIG_TEST(two_threads_data_only)};
 
 	return RIG_RUN(tests);
 }

@@ -101,7 +101,7 @@ void pt_write_program(const char *path)
 
 static void line(const struct auxtap_event *ev, char *out, size_t size)
 {
-	static const char *const kinds[] = {"?",	"jcc",	   "jmp",     "ijmp", "call",
+	static const char *const kinds[] = {"?",     "jcc", "jmp",     "ijmp", "call",
 					    "icall", "ret", "syscall", "far"};
 	unsigned long long ip = ev->ip, addr = ev->addr;
 
@@ -140,8 +140,11 @@ static void line(const struct auxtap_event *ev, char *out, size_t size)
 void pt_decode(const struct pt_bytes *pt, uint32_t events, unsigned int jobs, char *out,
 	       size_t size)
 {
-	struct auxtap_decode_opts opts = {
-		.size = sizeof(opts), .events = events, .tid = -1, .cpu = -1, .jobs = jobs};
+	struct auxtap_decode_opts opts = {.size = sizeof(opts),
+					  .events = events,
+					  .tid = -1,
+					  .cpu = -1,
+					  .jobs = jobs};
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
 	struct auxtap_raw_opts raw = {.size = sizeof(raw), .family = "pt"};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;

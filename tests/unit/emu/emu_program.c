@@ -30,9 +30,9 @@
 
 #define GOOD 42
 #define TF   0x100ul
-#define CHECK(cond)                   \
-	do {                          \
-		if (!(cond))          \
+#define CHECK(cond)                                  \
+	do {                                         \
+		if (!(cond))                         \
 			_exit(128 + __LINE__ % 128); \
 	} while (0)
 
@@ -48,14 +48,14 @@ static void count(int signo)
 
 static void install(int signo, void (*fn)(int), int flags)
 {
-	struct sigaction act = { .sa_handler = fn, .sa_flags = flags };
+	struct sigaction act = {.sa_handler = fn, .sa_flags = flags};
 
 	sigaction(signo, &act, NULL);
 }
 
 static int signals(void)
 {
-	const struct itimerval soon = { .it_value = { .tv_usec = 3000 } };
+	const struct itimerval soon = {.it_value = {.tv_usec = 3000}};
 
 	install(SIGUSR1, count, 0);
 	install(SIGALRM, count, 0);
@@ -157,9 +157,9 @@ static unsigned long pushf(void)
 
 static int tf(void)
 {
-	struct sigaction act = { .sa_sigaction = look, .sa_flags = SA_SIGINFO };
-	const struct itimerval soon = { .it_value = { .tv_usec = 2000 } };
-	const struct timespec t = { .tv_nsec = 20000000 };
+	struct sigaction act = {.sa_sigaction = look, .sa_flags = SA_SIGINFO};
+	const struct itimerval soon = {.it_value = {.tv_usec = 2000}};
+	const struct timespec t = {.tv_nsec = 20000000};
 	unsigned short flags16;
 	unsigned long r11, ret;
 
@@ -206,7 +206,7 @@ static void own_trap(int signo, siginfo_t *info, void *ctx)
 /* A program that single-steps itself. */
 static int own_tf(void)
 {
-	struct sigaction act = { .sa_sigaction = own_trap, .sa_flags = SA_SIGINFO };
+	struct sigaction act = {.sa_sigaction = own_trap, .sa_flags = SA_SIGINFO};
 
 	sigaction(SIGTRAP, &act, NULL);
 	__asm__ volatile("pushf; orq $0x100, (%rsp); popf; nop; nop; nop; nop; nop");
@@ -217,8 +217,8 @@ static int own_tf(void)
 
 static int restart(void)
 {
-	const struct itimerval soon = { .it_value = { .tv_usec = 20000 } };
-	struct timespec t = { .tv_nsec = 60000000 }, rem, a, b;
+	const struct itimerval soon = {.it_value = {.tv_usec = 20000}};
+	struct timespec t = {.tv_nsec = 60000000}, rem, a, b;
 	int fds[2], pid;
 	char c = 0;
 
@@ -372,8 +372,8 @@ static int exit_from_thread(void)
 /* Code made at run time, changed under its old address, and behind a second mapping. */
 static int jit(void)
 {
-	static const unsigned char one[] = { 0xb8, 1, 0, 0, 0, 0xc3 };
-	static const unsigned char two[] = { 0x90, 0xb8, 2, 0, 0, 0, 0xc3 };
+	static const unsigned char one[] = {0xb8, 1, 0, 0, 0, 0xc3};
+	static const unsigned char two[] = {0x90, 0xb8, 2, 0, 0, 0, 0xc3};
 	unsigned char *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
 				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int (*fn)(void) = (int (*)(void))(uintptr_t)p;
@@ -390,8 +390,8 @@ static int jit(void)
 /* The same, but the page's code does change; the trace needs an image of each time. */
 static int rewrite(void)
 {
-	unsigned char *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-				-1, 0);
+	unsigned char *p =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int (*fn)(void) = (int (*)(void))(uintptr_t)p;
 
 	for (unsigned char i = 1; i < 4; i++) {
@@ -458,7 +458,8 @@ static int stopped(void)
 	pid_t pid = fork();
 
 	if (!pid) {
-		setpgid(0, 0); /* an orphaned group, as in the background, is not stopped by SIGTSTP */
+		/* an orphaned group, as in the background, is not stopped by SIGTSTP */
+		setpgid(0, 0);
 		raise(SIGSTOP);
 		raise(SIGTSTP);
 		_exit(5);
@@ -515,7 +516,7 @@ static int segv_in_thread(void)
 /* Threads, a timer, a lock, handlers, system calls: everything at once. */
 static void *storm_worker(void *arg)
 {
-	const struct timespec t = { .tv_nsec = 1000000 };
+	const struct timespec t = {.tv_nsec = 1000000};
 
 	for (int i = 0; i < 30; i++) {
 		worker(arg);
@@ -524,16 +525,17 @@ static void *storm_worker(void *arg)
 		if (i % 5 == 0)
 			pthread_kill(pthread_self(), SIGUSR1);
 		if (i % 7 == 0)
-			munmap(mmap(NULL, 4096, PROT_READ | PROT_EXEC,
-				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096);
+			munmap(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+				    -1, 0),
+			       4096);
 	}
 	return NULL;
 }
 
 static int storm(void)
 {
-	const struct itimerval often = { .it_value = { .tv_usec = 2000 },
-					 .it_interval = { .tv_usec = 2000 } };
+	const struct itimerval often = {.it_value = {.tv_usec = 2000},
+					.it_interval = {.tv_usec = 2000}};
 	pthread_t t[3];
 	int status;
 
@@ -567,7 +569,7 @@ static int filtered(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog prog = { .len = 4, .filter = code };
+	struct sock_fprog prog = {.len = 4, .filter = code};
 
 	CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
 	CHECK(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog));
@@ -582,23 +584,32 @@ static int shadow(void)
 
 	for (int i = 0; i < 3; i++)
 		__asm__ volatile("mov %%ss, %%eax; mov %%eax, %%ss; inc %0; inc %0"
-				 : "+r"(x) : : "eax");
+				 : "+r"(x)
+				 :
+				 : "eax");
 	__asm__ volatile("mov %%ss, %%eax; mov %%eax, %%ss; jmp 1f; inc %0; 1: inc %0"
-			 : "+r"(x) : : "eax");
+			 : "+r"(x)
+			 :
+			 : "eax");
 	CHECK(x == 7);
 	/* and branches that do not say where they go */
-	__asm__ volatile("lea -128(%%rsp), %%rsp; mov %%ss, %%eax;"
-			 "lea 1f(%%rip), %%rcx; push $0; push %%rcx; mov %%eax, %%ss; ret $8; ud2;"
-			 "1: inc %0; lea 2f(%%rip), %%rcx; mov %%eax, %%ss; jmp *%%rcx; ud2;"
-			 "2: inc %0; lea 3f(%%rip), %%rcx; push %%rcx; mov %%eax, %%ss; call *(%%rsp); ud2;"
-			 "3: inc %0; lea 128+16(%%rsp), %%rsp"
-			 : "+r"(x) : : "eax", "rcx", "memory");
+	__asm__ volatile(
+		"lea -128(%%rsp), %%rsp; mov %%ss, %%eax;"
+		"lea 1f(%%rip), %%rcx; push $0; push %%rcx; mov %%eax, %%ss; ret $8; ud2;"
+		"1: inc %0; lea 2f(%%rip), %%rcx; mov %%eax, %%ss; jmp *%%rcx; ud2;"
+		"2: inc %0; lea 3f(%%rip), %%rcx; push %%rcx; mov %%eax, %%ss; call *(%%rsp); ud2;"
+		"3: inc %0; lea 128+16(%%rsp), %%rsp"
+		: "+r"(x)
+		:
+		: "eax", "rcx", "memory");
 	CHECK(x == 10);
 	for (int i = 0; i < 3; i++) {
 		pid_t pid = SYS_getpid;
 
 		__asm__ volatile("mov %%ss, %%ecx; mov %%ecx, %%ss; syscall"
-				 : "+a"(pid) : : "rcx", "r11", "memory");
+				 : "+a"(pid)
+				 :
+				 : "rcx", "r11", "memory");
 		CHECK(pid == getpid());
 	}
 	return GOOD;
@@ -615,8 +626,10 @@ __asm__(".text\nvisit:\n\tincq visits(%rip)\n\tret\n"
 extern char visit[], visit_pop[];
 
 /* Each statement keeps clear of the red zone. */
-#define VISIT(insns, ...)                                                                \
-	__asm__ volatile("lea -256(%%rsp), %%rsp;" insns "lea 256(%%rsp), %%rsp" : : __VA_ARGS__ \
+#define VISIT(insns, ...)                                                        \
+	__asm__ volatile("lea -256(%%rsp), %%rsp;" insns "lea 256(%%rsp), %%rsp" \
+			 :                                                       \
+			 : __VA_ARGS__                                           \
 			 : "rcx", "rdx", "r9", "cc", "memory")
 
 static void indirect_calls(void)
@@ -635,7 +648,8 @@ static void indirect_calls(void)
 	VISIT("call *-0x200(%%rax);", "a"((unsigned long)slots + 0x200));
 	VISIT("call *-8(%%rax, %%rbx, 8);", "a"(slots), "b"(3l));
 	VISIT("push %%r12; push %%r13; mov %%rax, %%r13; mov %%rbx, %%r12;"
-	      "call *(%%r13, %%r12, 4); pop %%r13; pop %%r12;", "a"(slots), "b"(2l));
+	      "call *(%%r13, %%r12, 4); pop %%r13; pop %%r12;",
+	      "a"(slots), "b"(2l));
 	VISIT("push %%r12; mov %%rax, %%r12; call *16(%%r12); pop %%r12;", "a"(slots));
 	VISIT("call *slots(, %%rbx, 8);", "b"(5l));
 	VISIT("call *slots;", "b"(0l));
@@ -657,31 +671,39 @@ static void indirect_jumps(void)
 	VISIT("lea 1f(%%rip), %%rcx; mov %%cs, %%edx; push %%rdx; push %%rcx; lretq; ud2; 1:",
 	      "a"(0l));
 	VISIT("lea 1f(%%rip), %%rcx; mov %%cs, %%edx; push $0; push $0; push %%rdx; push %%rcx;"
-	      "lretq $16; ud2; 1:", "a"(0l));
+	      "lretq $16; ud2; 1:",
+	      "a"(0l));
 	VISIT("lea 1f(%%rip), %%rcx; mov %%cs, %%edx; sub $8, %%rsp; mov %%edx, 4(%%rsp);"
-	      "mov %%ecx, (%%rsp); lret; ud2; 1:", "a"(0l));
+	      "mov %%ecx, (%%rsp); lret; ud2; 1:",
+	      "a"(0l));
 	VISIT("mov %%rsp, %%rdx; mov %%ss, %%ecx; push %%rcx; push %%rdx; pushf; mov %%cs, %%ecx;"
-	      "push %%rcx; lea 1f(%%rip), %%rcx; push %%rcx; iretq; ud2; 1:", "a"(0l));
+	      "push %%rcx; lea 1f(%%rip), %%rcx; push %%rcx; iretq; ud2; 1:",
+	      "a"(0l));
 }
 
 /* Branches over one instruction: where they end does not tell whether it ran. */
 static void short_branches(void)
 {
-	static const long pairs[][2] = { { 0, 0 }, { 1, 2 }, { 2, 1 }, { -1, 1 }, { 1, -1 },
-					 { LONG_MIN, 1 }, { LONG_MAX, -1 }, { 3, 0 } };
+	static const long pairs[][2] = {{0, 0},	 {1, 2},	{2, 1},		{-1, 1},
+					{1, -1}, {LONG_MIN, 1}, {LONG_MAX, -1}, {3, 0}};
 	unsigned long x = 0;
 
 #define OVER(cc) "cmp %1, %2; j" cc " 1f; inc %0; 1:"
 	for (int i = 0; i < 8; i++) {
 		__asm__ volatile(OVER("o") OVER("no") OVER("b") OVER("ae") OVER("e") OVER("ne")
-				 OVER("be") OVER("a") OVER("s") OVER("ns") OVER("p") OVER("np")
-				 OVER("l") OVER("ge") OVER("le") OVER("g")
-				 : "+r"(x) : "r"(pairs[i][0]), "r"(pairs[i][1]) : "cc");
+					 OVER("be") OVER("a") OVER("s") OVER("ns") OVER("p")
+						 OVER("np") OVER("l") OVER("ge") OVER("le")
+							 OVER("g")
+				 : "+r"(x)
+				 : "r"(pairs[i][0]), "r"(pairs[i][1])
+				 : "cc");
 		__asm__ volatile("mov %1, %%rcx; jrcxz 1f; inc %0; 1: jecxz 1f; inc %0; 1:"
 				 "mov $2, %%ecx; cmp %1, %2; loop 1f; inc %0; 1: cmp %1, %2;"
 				 "loop 1f; inc %0; 1: mov $2, %%ecx; cmp %1, %2; loope 1f; inc %0;"
 				 "1: mov $2, %%ecx; cmp %1, %2; loopne 1f; inc %0; 1:"
-				 : "+r"(x) : "r"(pairs[i][0]), "r"(pairs[i][1]) : "cc", "rcx");
+				 : "+r"(x)
+				 : "r"(pairs[i][0]), "r"(pairs[i][1])
+				 : "cc", "rcx");
 	}
 	/* one of each two conditions; what is not 0, in 64 bits and in 32; the second loop;
 	 * loope or loopne */
@@ -701,7 +723,9 @@ static void *popf_loop(void *arg)
 {
 	while (!hits) /* a branch that tells how often */
 		__asm__ volatile("lea -128(%%rsp), %%rsp; pushf; popf; lea 128(%%rsp), %%rsp"
-				 : : : "cc", "memory");
+				 :
+				 :
+				 : "cc", "memory");
 	return arg;
 }
 
@@ -716,7 +740,7 @@ static int popf_threads(void)
 
 static int no_core(void)
 {
-	const struct rlimit none = { 0, 0 };
+	const struct rlimit none = {0, 0};
 
 	return setrlimit(RLIMIT_CORE, &none);
 }
@@ -724,6 +748,7 @@ static int no_core(void)
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
+	/* clang-format off */
 	static const struct {
 		const char *name;
 		int (*fn)(void);
@@ -736,6 +761,7 @@ int main(int argc, char **argv)
 		{ "storm", storm }, { "shadow", shadow }, { "targets", targets },
 		{ "popf_threads", popf_threads },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(*scenarios); i++)
 		if (!strcmp(what, scenarios[i].name))

@@ -116,8 +116,8 @@ long __wrap_ptrace(int request, pid_t pid, void *addr, void *data)
 	while (__real_waitpid(pid, &status, __WALL) < 0)
 		if (errno != EINTR)
 			return 0;
-	if (status != (SIGTRAP << 8 | 0x7f) ||
-	    __real_ptrace(PTRACE_GETSIGINFO, pid, NULL, &info) || info.si_code != TRAP_TRACE) {
+	if (status != (SIGTRAP << 8 | 0x7f) || __real_ptrace(PTRACE_GETSIGINFO, pid, NULL, &info) ||
+	    info.si_code != TRAP_TRACE) {
 		write_step(pid, &step);
 		kept_tid = pid;
 		kept_status = status;

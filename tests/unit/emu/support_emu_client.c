@@ -23,9 +23,9 @@ extern char **environ;
 
 void client_start(struct client *c, char *const *options)
 {
-	const char *argv[16] = { "auxtap-emu", "ptrace" };
+	const char *argv[16] = {"auxtap-emu", "ptrace"};
 	int req[2], ev[2], nr = 2, big = 4 * EMU_MESSAGE_MAX;
-	uint64_t version[5] = { EMU_ABI_VERSION };
+	uint64_t version[5] = {EMU_ABI_VERSION};
 
 	while (options && *options && nr < 15)
 		argv[nr++] = *options++;
@@ -60,8 +60,7 @@ void client_start(struct client *c, char *const *options)
 	snprintf(c->truth, sizeof(c->truth), "/tmp/emu-truth-XXXXXX");
 	assert_non_null(mkdtemp(c->truth));
 	strcat(c->truth, "/t");
-	assert_int_equal(client_call(c, EMU_HELLO, 0, version, NULL, 0, NULL, 0),
-			 EMU_ABI_VERSION);
+	assert_int_equal(client_call(c, EMU_HELLO, 0, version, NULL, 0, NULL, 0), EMU_ABI_VERSION);
 	if (c->answer_fd >= 0) /* the accounts: not for these tests */
 		close(c->answer_fd);
 }
@@ -69,18 +68,16 @@ void client_start(struct client *c, char *const *options)
 int64_t client_call(struct client *c, uint32_t call, int event, const uint64_t arg[5],
 		    const void *data, size_t data_size, const int *fds, int nr_fds)
 {
-	struct emu_request req = { .call = call, .event = event,
-				   .data_size = (uint32_t)data_size };
+	struct emu_request req = {.call = call, .event = event, .data_size = (uint32_t)data_size};
 	struct emu_reply head;
-	struct iovec iov[2] = { { &req, sizeof(req) }, { (void *)(uintptr_t)data, data_size } };
-	struct iovec in[2] = { { &head, sizeof(head) }, { c->answer, sizeof(c->answer) } };
+	struct iovec iov[2] = {{&req, sizeof(req)}, {(void *)(uintptr_t)data, data_size}};
+	struct iovec in[2] = {{&head, sizeof(head)}, {c->answer, sizeof(c->answer)}};
 	union {
 		struct cmsghdr align;
 		char buf[CMSG_SPACE(4 * sizeof(int))];
 	} control;
-	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
-	struct progress progress = { .roots = &c->emu, .nr_roots = 1,
-				     .idle_s = PROGRESS_IDLE_S };
+	struct msghdr msg = {.msg_iov = iov, .msg_iovlen = 2};
+	struct progress progress = {.roots = &c->emu, .nr_roots = 1, .idle_s = PROGRESS_IDLE_S};
 	ssize_t n;
 
 	if (arg)
@@ -98,7 +95,7 @@ int64_t client_call(struct client *c, uint32_t call, int event, const uint64_t a
 	}
 	assert_int_equal(sendmsg(c->req, &msg, MSG_NOSIGNAL), sizeof(req) + data_size);
 	for (int tries = 0;; tries++) {
-		struct pollfd p = { .fd = c->req, .events = POLLIN };
+		struct pollfd p = {.fd = c->req, .events = POLLIN};
 
 		if (call != EMU_HELLO)
 			kill(c->emu, EMU_DOORBELL);
@@ -108,8 +105,10 @@ int64_t client_call(struct client *c, uint32_t call, int event, const uint64_t a
 		if (progress_stalled(&progress))
 			fail_msg("auxtap-emu does not answer call %u", call);
 	}
-	msg = (struct msghdr){ .msg_iov = in, .msg_iovlen = 2, .msg_control = control.buf,
-			       .msg_controllen = sizeof(control.buf) };
+	msg = (struct msghdr){.msg_iov = in,
+			      .msg_iovlen = 2,
+			      .msg_control = control.buf,
+			      .msg_controllen = sizeof(control.buf)};
 	n = recvmsg(c->req, &msg, MSG_CMSG_CLOEXEC);
 	assert_true(n >= (ssize_t)sizeof(head));
 	assert_int_equal(n, sizeof(head) + head.data_size);
@@ -126,7 +125,7 @@ int64_t client_call(struct client *c, uint32_t call, int event, const uint64_t a
 
 int64_t client_simple(struct client *c, uint32_t call, uint64_t arg0, uint64_t arg1)
 {
-	const uint64_t arg[5] = { arg0, arg1 };
+	const uint64_t arg[5] = {arg0, arg1};
 
 	return client_call(c, call, 0, arg, NULL, 0, NULL, 0);
 }
@@ -145,8 +144,8 @@ static void copy_memory(struct client *c, struct client_map *m)
 {
 	m->bytes = calloc(1, m->len);
 	for (uint64_t at = 0; at < m->len; at += 65536) {
-		const uint64_t arg[5] = { (uint64_t)m->pid, m->addr + at,
-					  m->len - at < 65536 ? m->len - at : 65536 };
+		const uint64_t arg[5] = {(uint64_t)m->pid, m->addr + at,
+					 m->len - at < 65536 ? m->len - at : 65536};
 		int64_t n = client_call(c, EMU_MEM, 0, arg, NULL, 0, NULL, 0);
 
 		if (n > 0)
@@ -177,7 +176,8 @@ void client_read_maps(struct client *c, pid_t pid)
 		char perms[5], name[256] = "";
 
 		if (sscanf(line, "%llx-%llx %4s %llx %*s %*s %255s", &start, &end, perms, &off,
-			   name) < 4 || perms[2] != 'x' || !strcmp(name, "[vsyscall]"))
+			   name) < 4 ||
+		    perms[2] != 'x' || !strcmp(name, "[vsyscall]"))
 			continue;
 		struct client_map *m = new_map(c);
 
@@ -280,7 +280,7 @@ static size_t drain_aux(struct client_trace *t)
 
 static void ioctl_event(struct client *c, int event, unsigned long request)
 {
-	const uint64_t arg[5] = { request, 0 };
+	const uint64_t arg[5] = {request, 0};
 
 	assert_int_equal(client_call(c, EMU_IOCTL, event, arg, NULL, 0, NULL, 0), 0);
 }
@@ -311,7 +311,7 @@ void client_drain(struct client *c)
 
 static void *map_ring(struct client *c, int event, size_t length, uint64_t offset, int *number)
 {
-	const uint64_t arg[5] = { length, PROT_READ | PROT_WRITE, MAP_SHARED, offset };
+	const uint64_t arg[5] = {length, PROT_READ | PROT_WRITE, MAP_SHARED, offset};
 	void *p;
 
 	*number = (int)client_call(c, EMU_MMAP, event, arg, NULL, 0, NULL, 0);
@@ -337,13 +337,15 @@ static uint32_t pmu_type(struct client *c)
 
 void client_trace_task(struct client *c, pid_t pid, pid_t tid)
 {
+	/* clang-format off */
 	struct perf_event_attr attr = {
 		.type = pmu_type(c), .size = sizeof(attr), .config = c->config, .disabled = 1,
 		.exclude_kernel = 1, .exclude_hv = 1, .sample_id_all = 1, .sample_period = 1,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME, .mmap = 1, .mmap2 = 1,
 		.comm = 1, .comm_exec = 1, .task = 1,
 	};
-	const uint64_t arg[5] = { (uint64_t)tid, (uint64_t)-1, (uint64_t)-1, 0 };
+	/* clang-format on */
+	const uint64_t arg[5] = {(uint64_t)tid, (uint64_t)-1, (uint64_t)-1, 0};
 	struct client_trace *t;
 	int64_t event;
 
@@ -371,7 +373,7 @@ void client_trace_task(struct client *c, pid_t pid, pid_t tid)
 
 static void close_trace(struct client *c, struct client_trace *t)
 {
-	const uint64_t none[5] = { 0 };
+	const uint64_t none[5] = {0};
 
 	if (t->event < 0)
 		return;
@@ -389,7 +391,7 @@ static void close_trace(struct client *c, struct client_trace *t)
 
 bool client_next_event(struct client *c, struct auxtap_target_event *ev, int timeout_ms)
 {
-	struct pollfd p = { .fd = c->ev, .events = POLLIN };
+	struct pollfd p = {.fd = c->ev, .events = POLLIN};
 	ssize_t n;
 
 	if (poll(&p, 1, timeout_ms) <= 0)
@@ -407,8 +409,7 @@ bool client_next_event(struct client *c, struct auxtap_target_event *ev, int tim
 
 bool client_wait_event(struct client *c, struct auxtap_target_event *ev)
 {
-	struct progress progress = { .roots = &c->emu, .nr_roots = 1,
-				     .idle_s = PROGRESS_IDLE_S };
+	struct progress progress = {.roots = &c->emu, .nr_roots = 1, .idle_s = PROGRESS_IDLE_S};
 
 	while (!client_next_event(c, ev, 20))
 		if (c->dead || progress_stalled(&progress))
@@ -420,7 +421,7 @@ pid_t client_spawn(struct client *c, char *const *argv)
 {
 	static char buf[EMU_DATA_MAX];
 	char cwd[4096];
-	uint32_t nr[2] = { 0, 0 };
+	uint32_t nr[2] = {0, 0};
 	size_t at = sizeof(nr);
 	int64_t pid;
 
@@ -443,8 +444,7 @@ pid_t client_spawn(struct client *c, char *const *argv)
 int client_run(struct client *c, pid_t pid)
 {
 	struct auxtap_target_event ev;
-	struct progress progress = { .roots = &c->emu, .nr_roots = 1,
-				     .idle_s = PROGRESS_IDLE_S };
+	struct progress progress = {.roots = &c->emu, .nr_roots = 1, .idle_s = PROGRESS_IDLE_S};
 	int status = -1;
 	int64_t resumed;
 

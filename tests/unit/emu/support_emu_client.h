@@ -85,7 +85,9 @@ int client_count(const struct client *c, enum auxtap_target_event_type type);
 const struct auxtap_target_event *client_find(const struct client *c,
 					      enum auxtap_target_event_type type, int nth);
 void client_hang_up(struct client *c);
-/* Fails the running test unless every thread's decoded addresses are its truth; returns how many. */
+/*
+ * Fails the running test unless every thread's decoded addresses are its truth; returns how many.
+ */
 uint64_t client_verify(struct client *c);
 /* As above for streams with losses: decoded runs must be found in the truth in order. */
 uint64_t client_verify_lossy(struct client *c);

@@ -30,8 +30,7 @@ struct judge {
 	int nr_errors;
 };
 
-static int read_code(uint8_t *buf, size_t size, const struct pt_asid *asid, uint64_t ip,
-		     void *ctx)
+static int read_code(uint8_t *buf, size_t size, const struct pt_asid *asid, uint64_t ip, void *ctx)
 {
 	const struct judge *j = ctx;
 	const struct client_map *best = NULL;
@@ -195,7 +194,7 @@ uint64_t client_verify(struct client *c)
 	uint64_t total = 0;
 
 	for (int i = 0; i < c->nr_traces; i++) {
-		struct judge j = { .c = c, .t = &c->traces[i] };
+		struct judge j = {.c = c, .t = &c->traces[i]};
 		size_t nr;
 		uint64_t *truth = client_truth(c, j.t->tid, &nr);
 
@@ -217,7 +216,7 @@ uint64_t client_verify_lossy(struct client *c)
 	uint64_t total = 0;
 
 	for (int i = 0; i < c->nr_traces; i++) {
-		struct judge j = { .c = c, .t = &c->traces[i] };
+		struct judge j = {.c = c, .t = &c->traces[i]};
 		size_t nr, at = 0;
 		uint64_t *truth = client_truth(c, j.t->tid, &nr);
 
@@ -231,8 +230,8 @@ uint64_t client_verify_lossy(struct client *c)
 			       memcmp(&truth[at], &j.ips[j.breaks[b]], len * sizeof(*truth)))
 				at++;
 			if (len && at + len > nr)
-				fail_msg("tid %d: a run of %zu at %zu was never executed",
-					 j.t->tid, len, j.breaks[b]);
+				fail_msg("tid %d: a run of %zu at %zu was never executed", j.t->tid,
+					 len, j.breaks[b]);
 			at += len;
 		}
 		total += j.nr;

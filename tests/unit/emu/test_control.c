@@ -26,7 +26,7 @@ static char *word(const char *s)
 
 static void sleep_ms(long ms)
 {
-	const struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+	const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
 
 	nanosleep(&t, NULL);
 }
@@ -35,12 +35,12 @@ static void sleep_ms(long ms)
 static void expect_line(int fd, const char *line)
 {
 	const pid_t self = getpid();
-	struct progress progress = { .roots = &self, .nr_roots = 1, .idle_s = PROGRESS_IDLE_S };
+	struct progress progress = {.roots = &self, .nr_roots = 1, .idle_s = PROGRESS_IDLE_S};
 	char buf[64] = "";
 	size_t n = 0;
 
 	while (n < strlen(line)) {
-		struct pollfd p = { .fd = fd, .events = POLLIN };
+		struct pollfd p = {.fd = fd, .events = POLLIN};
 
 		while (poll(&p, 1, 100) != 1)
 			assert_false(progress_stalled(&progress));
@@ -64,8 +64,8 @@ static void pipes(struct client *c, int to[2], int from[2])
 /* Its own input and output pass; a hang-up in a system call leaves it there, untraced. */
 static void test_hang_up_in_read(void **state)
 {
-	struct client c = { 0 };
-	char *const argv[] = { word(PROGRAM), word("cat"), NULL };
+	struct client c = {0};
+	char *const argv[] = {word(PROGRAM), word("cat"), NULL};
 	int to[2], from[2];
 	pid_t pid;
 
@@ -97,9 +97,9 @@ static void test_hang_up_in_steps(void **state)
 {
 	(void)state;
 	for (int round = 0; round < 5; round++) {
-		struct client c = { 0 };
-		char *const argv[] = { word("/bin/sh"), word("-c"),
-				       word(PROGRAM " loops 3000000; echo $?"), NULL };
+		struct client c = {0};
+		char *const argv[] = {word("/bin/sh"), word("-c"),
+				      word(PROGRAM " loops 3000000; echo $?"), NULL};
 		struct auxtap_target_event ev;
 		int to[2], from[2];
 		pid_t pid;
@@ -113,8 +113,7 @@ static void test_hang_up_in_steps(void **state)
 		for (int i = 0; i < 2; i++) {
 			/* the fork, then the exec of the program */
 			assert_true(client_wait_event(&c, &ev));
-			assert_int_equal(ev.type,
-					 i ? AUXTAP_TARGET_EXEC : AUXTAP_TARGET_FORK);
+			assert_int_equal(ev.type, i ? AUXTAP_TARGET_EXEC : AUXTAP_TARGET_FORK);
 			assert_int_equal(client_simple(&c, EMU_RESUME, (uint64_t)ev.tid, 0), 0);
 		}
 		sleep_ms(37 * round);
@@ -129,8 +128,8 @@ static void test_hang_up_in_steps(void **state)
 /* Held for capture when capture goes: it must not stay stopped. */
 static void test_hang_up_held(void **state)
 {
-	struct client c = { 0 };
-	char *const argv[] = { word("/bin/echo"), word("free"), NULL };
+	struct client c = {0};
+	char *const argv[] = {word("/bin/echo"), word("free"), NULL};
 	int to[2], from[2];
 
 	(void)state;
@@ -173,12 +172,13 @@ static pid_t start_alone(const char *what, int in, int out)
 
 static void attach(struct client *c, pid_t pid, int nr_threads)
 {
-	const uint64_t arg[5] = { (uint64_t)pid, 0 };
+	const uint64_t arg[5] = {(uint64_t)pid, 0};
 	struct auxtap_target_event ev[8];
 
 	client_start(c, NULL);
-	assert_int_equal(client_call(c, EMU_ATTACH, 0, arg, c->truth, strlen(c->truth) + 1,
-				     NULL, 0), 0);
+	assert_int_equal(client_call(c, EMU_ATTACH, 0, arg, c->truth, strlen(c->truth) + 1, NULL,
+				     0),
+			 0);
 	for (int i = 0; i < nr_threads; i++) {
 		assert_true(client_wait_event(c, &ev[i]));
 		assert_int_equal(ev[i].type, AUXTAP_TARGET_THREAD);
@@ -200,7 +200,7 @@ static void detach(struct client *c, pid_t pid)
 	assert_int_equal(ev.type, AUXTAP_TARGET_THREAD_EXIT);
 	client_drain(c);
 	for (int i = 0; i < c->nr_traces; i++) {
-		const uint64_t none[5] = { 0 };
+		const uint64_t none[5] = {0};
 		struct client_trace *t = &c->traces[i];
 
 		assert_int_equal(client_call(c, EMU_STATS, t->event, none, NULL, 0, NULL, 0), 0);
@@ -212,9 +212,8 @@ static void detach(struct client *c, pid_t pid)
 /* Until the first traced task has executed so many instructions: a busy machine takes its time. */
 static void wait_for_insns(struct client *c, uint64_t nr)
 {
-	struct progress progress = { .roots = &c->emu, .nr_roots = 1,
-				     .idle_s = PROGRESS_IDLE_S };
-	const uint64_t none[5] = { 0 };
+	struct progress progress = {.roots = &c->emu, .nr_roots = 1, .idle_s = PROGRESS_IDLE_S};
+	const uint64_t none[5] = {0};
 
 	while (!progress_stalled(&progress)) {
 		struct client_trace *t = &c->traces[0];
@@ -231,7 +230,7 @@ static void wait_for_insns(struct client *c, uint64_t nr)
 
 static void test_attach_spinning(void **state)
 {
-	struct client c = { 0 };
+	struct client c = {0};
 	pid_t pid = start_alone("spin", -1, -1);
 	int status;
 
@@ -251,7 +250,7 @@ static void test_attach_spinning(void **state)
 
 static void test_attach_reading(void **state)
 {
-	struct client c = { 0 };
+	struct client c = {0};
 	int to[2], from[2], status;
 	pid_t pid;
 
@@ -286,10 +285,10 @@ static void refused(struct client *c, int64_t result, int err, const char *text)
 
 static void test_refusals(void **state)
 {
-	struct client c = { 0 };
-	char *const missing[] = { word("/nonexistent/prog"), NULL };
-	char *const dir[] = { word("/etc"), NULL };
-	char *const good[] = { word("true"), NULL };
+	struct client c = {0};
+	char *const missing[] = {word("/nonexistent/prog"), NULL};
+	char *const dir[] = {word("/etc"), NULL};
+	char *const good[] = {word("true"), NULL};
 
 	(void)state;
 	char truth[64];
@@ -309,7 +308,8 @@ static void test_refusals(void **state)
 	assert_int_equal(client_call(&c, EMU_IOCTL, 3, NULL, NULL, 0, NULL, 0), -EBADF);
 	assert_int_equal(client_call(&c, EMU_OPEN, 0, NULL, "", 1, NULL, 0), -E2BIG);
 	assert_int_equal(client_call(&c, EMU_SPAWN, 0, NULL, "\1\0\0\0\377\377\377\377", 8, NULL,
-				     0), -EINVAL);
+				     0),
+			 -EINVAL);
 	assert_int_equal(client_call(&c, EMU_PMU_ATTR, 0, NULL, "intel_pt", 8, NULL, 0), -EINVAL);
 	strcpy(c.truth, "/nonexistent/truth");
 	refused(&c, client_spawn(&c, good), ENOENT, "truth file");
@@ -349,12 +349,12 @@ static void kill_soon(struct client *c, const struct auxtap_target_event *ev)
 /* The source waits for a thread's stop behind each POPF: SIGKILL comes meanwhile. */
 static void test_killed_while_awaited(void **state)
 {
-	char *const argv[] = { word(PROGRAM), word("popf_threads"), NULL };
+	char *const argv[] = {word(PROGRAM), word("popf_threads"), NULL};
 
 	(void)state;
 	for (int round = 0; round < 6; round++) {
-		struct killer killer = { .round = round };
-		struct client c = { .on_event = kill_soon, .ctx = &killer };
+		struct killer killer = {.round = round};
+		struct client c = {.on_event = kill_soon, .ctx = &killer};
 
 		assert_int_equal(client_trace_program(&c, argv), SIGKILL);
 		assert_int_equal(client_count(&c, AUXTAP_TARGET_THREAD_EXIT), 2);
@@ -382,8 +382,8 @@ static void in_time(void)
 /* A new process whose first stop does not come: it is let go when it does, and that is said. */
 static void test_late_child(void **state)
 {
-	struct client c = { 0 };
-	char *const argv[] = { word("/bin/sh"), word("-c"), word("/bin/true; exit 3"), NULL };
+	struct client c = {0};
+	char *const argv[] = {word("/bin/sh"), word("-c"), word("/bin/true; exit 3"), NULL};
 
 	(void)state;
 	late("1", "10500");
@@ -399,7 +399,7 @@ static void test_late_child(void **state)
 /* Capture dies while the program does not begin: nobody stays. */
 static void test_gone_before_exec(void **state)
 {
-	char *const argv[] = { word(PROGRAM), word("spin"), NULL };
+	char *const argv[] = {word(PROGRAM), word("spin"), NULL};
 	int alive[2]; /* whoever lives has the other end */
 	struct pollfd p;
 	pid_t pid;
@@ -412,7 +412,7 @@ static void test_gone_before_exec(void **state)
 	close(alive[1]);
 	pid = fork();
 	if (!pid) {
-		struct client cl = { 0 };
+		struct client cl = {0};
 
 		client_start(&cl, NULL);
 		client_spawn(&cl, argv);
@@ -420,11 +420,14 @@ static void test_gone_before_exec(void **state)
 	}
 	close(30);
 	sleep_ms(700);
-	p = (struct pollfd){ .fd = alive[0], .events = POLLIN };
+	p = (struct pollfd){.fd = alive[0], .events = POLLIN};
 	assert_int_equal(poll(&p, 1, 0), 0);
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	/* less than the 30 s after which auxtap-emu gives up by itself; it needs next to no CPU time */
+	/*
+	 * less than the 30 s after which auxtap-emu gives up by itself; it needs next to no CPU
+	 * time
+	 */
 	assert_int_equal(poll(&p, 1, 25000), 1);
 	assert_int_equal(read(alive[0], &c, 1), 0);
 	close(alive[0]);
@@ -457,8 +460,9 @@ static int start_never_begins(void **state)
 {
 	(void)state;
 	late("0", "60000");
-	never_begins = popen(AUXTAP_BIN
-			     "/auxtap record --source ptrace -o /dev/null -- /bin/true 2>&1", "re");
+	never_begins =
+		popen(AUXTAP_BIN "/auxtap record --source ptrace -o /dev/null -- /bin/true 2>&1",
+		      "re");
 	in_time();
 	return never_begins ? 0 : -1;
 }
@@ -485,7 +489,8 @@ static void test_vanished(void **state)
 	setenv("AUXTAP_EMU", AUXTAP_BIN "/../tests/emu_lossy", 1);
 	setenv("EMU_VANISH", "1", 1);
 	snprintf(line, sizeof(line),
-		 AUXTAP_BIN "/auxtap record --source ptrace -o %s -- " PROGRAM " exit 3 2>&1", path);
+		 AUXTAP_BIN "/auxtap record --source ptrace -o %s -- " PROGRAM " exit 3 2>&1",
+		 path);
 	command(125, "ended out of the tracer's sight", line);
 	unsetenv("AUXTAP_EMU");
 	unsetenv("EMU_VANISH");
@@ -497,8 +502,8 @@ static void test_vanished(void **state)
 
 static void test_signal(void **state)
 {
-	struct client c = { .on_running = poke };
-	char *const argv[] = { word(PROGRAM), word("spin"), NULL };
+	struct client c = {.on_running = poke};
+	char *const argv[] = {word(PROGRAM), word("spin"), NULL};
 
 	(void)state;
 	assert_int_equal(client_trace_program(&c, argv), SIGINT);
@@ -509,8 +514,8 @@ static void test_signal(void **state)
 /* The terminal's signals, sent to the whole group, end the program and not auxtap-emu. */
 static void test_terminal_signals(void **state)
 {
-	struct client c = { 0 };
-	char *const argv[] = { word(PROGRAM), word("exit"), word("0"), NULL };
+	struct client c = {0};
+	char *const argv[] = {word(PROGRAM), word("exit"), word("0"), NULL};
 
 	(void)state;
 	client_start(&c, NULL);
@@ -524,6 +529,7 @@ static void test_terminal_signals(void **state)
 
 int main(void)
 {
+	/* clang-format off */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hang_up_in_read),
 		cmocka_unit_test(test_hang_up_in_steps),
@@ -539,6 +545,7 @@ int main(void)
 		cmocka_unit_test(test_terminal_signals),
 		cmocka_unit_test(test_never_begins),
 	};
+	/* clang-format on */
 
 	signal(SIGPIPE, SIG_IGN);
 	if (getenv("TEST"))

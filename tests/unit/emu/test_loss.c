@@ -17,9 +17,9 @@ static uint64_t whole; /* bytes of the same run without loss */
 
 static void run_whole(uint64_t config)
 {
-	struct client c = { .config = config };
-	char *const argv[] = { (char *)(uintptr_t)(AUXTAP_BIN "/emu_program"),
-			       (char *)(uintptr_t)"loops", (char *)(uintptr_t)"6000", NULL };
+	struct client c = {.config = config};
+	char *const argv[] = {(char *)(uintptr_t)(AUXTAP_BIN "/emu_program"),
+			      (char *)(uintptr_t) "loops", (char *)(uintptr_t) "6000", NULL};
 
 	if (whole)
 		return;
@@ -32,10 +32,12 @@ static void run_whole(uint64_t config)
 
 static void lossy(char *const *options, size_t aux_pages, uint64_t config)
 {
-	struct client c = { .aux_pages = aux_pages, .expect_loss = true, .drain_every_ms = 700,
-			    .config = config };
-	char *const argv[] = { (char *)(uintptr_t)(AUXTAP_BIN "/emu_program"),
-			       (char *)(uintptr_t)"loops", (char *)(uintptr_t)"6000", NULL };
+	struct client c = {.aux_pages = aux_pages,
+			   .expect_loss = true,
+			   .drain_every_ms = 700,
+			   .config = config};
+	char *const argv[] = {(char *)(uintptr_t)(AUXTAP_BIN "/emu_program"),
+			      (char *)(uintptr_t) "loops", (char *)(uintptr_t) "6000", NULL};
 	const struct client_trace *t;
 	uint64_t decoded;
 
@@ -46,15 +48,17 @@ static void lossy(char *const *options, size_t aux_pages, uint64_t config)
 	t = &c.traces[0];
 	printf("%s, %zu pages: %llu of %llu instructions, %llu bytes written, %llu dropped, "
 	       "%llu truncations\n",
-	       options && *options ? *options : "default", aux_pages,
-	       (unsigned long long)decoded, (unsigned long long)t->stats.nr_insns,
-	       (unsigned long long)t->stats.nr_written, (unsigned long long)t->stats.nr_dropped,
-	       (unsigned long long)t->truncated);
+	       options && *options ? *options : "default", aux_pages, (unsigned long long)decoded,
+	       (unsigned long long)t->stats.nr_insns, (unsigned long long)t->stats.nr_written,
+	       (unsigned long long)t->stats.nr_dropped, (unsigned long long)t->truncated);
 	assert_int_equal(t->stats.nr_written, t->stream_size);
 	assert_int_equal(t->stats.nr_written, t->aux_bytes);
 	assert_int_equal(t->stats.nr_produced, t->stats.nr_written + t->stats.nr_dropped);
 	assert_true(t->truncated > 0);
-	/* with what was dropped it is what a trace without loss has, but for the PSB+ of new beginnings */
+	/*
+	 * with what was dropped it is what a trace without loss has, but for the PSB+ of new
+	 * beginnings
+	 */
 	assert_true(t->stats.nr_produced > whole * 19 / 20);
 	assert_true(t->stats.nr_produced < whole * 21 / 20 + 200 * t->truncated);
 	assert_true(decoded > 0 && decoded < t->stats.nr_insns);
@@ -66,7 +70,7 @@ static void lossy(char *const *options, size_t aux_pages, uint64_t config)
 
 static void test_old_kernel(void **state)
 {
-	char *const options[] = { (char *)"kernel=6.1.192", NULL };
+	char *const options[] = {(char *)"kernel=6.1.192", NULL};
 
 	(void)state;
 	lossy(options, 2, DENSE);
@@ -74,7 +78,7 @@ static void test_old_kernel(void **state)
 
 static void test_new_kernel(void **state)
 {
-	char *const options[] = { (char *)"kernel=6.18.44", NULL };
+	char *const options[] = {(char *)"kernel=6.18.44", NULL};
 
 	(void)state;
 	lossy(options, 2, DENSE);
@@ -82,7 +86,7 @@ static void test_new_kernel(void **state)
 
 static void test_late_interrupt(void **state)
 {
-	char *const options[] = { (char *)"irq-delay=100", (char *)"irq-skid=64", NULL };
+	char *const options[] = {(char *)"irq-delay=100", (char *)"irq-skid=64", NULL};
 
 	(void)state;
 	lossy(options, 2, DENSE);

@@ -12,8 +12,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#define PROGRAM AUXTAP_BIN "/emu_program"
-#define LOSSY	AUXTAP_BIN "/../tests/emu_lossy"
+#define PROGRAM	   AUXTAP_BIN "/emu_program"
+#define LOSSY	   AUXTAP_BIN "/../tests/emu_lossy"
 #define NR_CLASSES (X86_FAR + 1)
 
 static unsigned long lost[NR_CLASSES];
@@ -53,7 +53,7 @@ static void compare(struct client *c, pid_t tid, const char *path)
 
 	assert_true(nr_steps > 100);
 	for (size_t i = 0; i < nr_steps; i++) {
-		struct x86_insn insn = { 0 };
+		struct x86_insn insn = {0};
 
 		x86_insn_decode(steps[i].code, sizeof(steps[i].code), 64, &insn);
 		lost[insn.cls] += steps[i].lost;
@@ -73,7 +73,7 @@ static void compare(struct client *c, pid_t tid, const char *path)
 
 static void run(char *const *argv, int wait_status, long every, long first)
 {
-	struct client c = { 0 };
+	struct client c = {0};
 	char path[] = "/tmp/emu-steps-XXXXXX", number[24];
 	int fd = mkstemp(path);
 
@@ -97,7 +97,7 @@ static void run(char *const *argv, int wait_status, long every, long first)
 
 static void run_often(const char *what)
 {
-	char *const argv[] = { (char *)(uintptr_t)PROGRAM, (char *)(uintptr_t)what, NULL };
+	char *const argv[] = {(char *)(uintptr_t)PROGRAM, (char *)(uintptr_t)what, NULL};
 
 	/* each instruction is once the first of two, and once the second */
 	run(argv, 42 << 8, 1, 0);
@@ -120,7 +120,7 @@ static void test_targets(void **state)
 /* A whole program with its dynamic linker; no trap is missed where none is lost. */
 static void test_true(void **state)
 {
-	char *const argv[] = { (char *)"true", NULL };
+	char *const argv[] = {(char *)"true", NULL};
 
 	(void)state;
 	run(argv, 0, 0, 0);
@@ -131,7 +131,7 @@ static void test_true(void **state)
 
 static void test_threads(void **state)
 {
-	char *const argv[] = { (char *)(uintptr_t)PROGRAM, (char *)"threads", NULL };
+	char *const argv[] = {(char *)(uintptr_t)PROGRAM, (char *)"threads", NULL};
 
 	(void)state;
 	run(argv, 42 << 8, 5, 0);

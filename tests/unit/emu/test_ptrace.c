@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* auxtap-emu with the ptrace source, over its sockets: real programs, traced whole, judged by libipt. */
+/*
+ * auxtap-emu with the ptrace source, over its sockets: real programs, traced whole, judged by
+ * libipt.
+ */
 #include "support_emu_client.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,11 +20,13 @@
 #define PROGRAM AUXTAP_BIN "/emu_program"
 #define GOOD	42
 
-/* Runs a scenario of emu_program.c traced; its wait status. Everything decoded must be the truth. */
+/*
+ * Runs a scenario of emu_program.c traced; its wait status. Everything decoded must be the truth.
+ */
 static int scenario(struct client *c, const char *name, const char *arg)
 {
-	char *const argv[] = { (char *)(uintptr_t)PROGRAM, (char *)(uintptr_t)name,
-			       (char *)(uintptr_t)arg, NULL };
+	char *const argv[] = {(char *)(uintptr_t)PROGRAM, (char *)(uintptr_t)name,
+			      (char *)(uintptr_t)arg, NULL};
 	int status = client_trace_program(c, argv);
 
 	client_verify(c);
@@ -30,7 +35,7 @@ static int scenario(struct client *c, const char *name, const char *arg)
 
 static void good(const char *name)
 {
-	struct client c = { 0 };
+	struct client c = {0};
 	int status = scenario(&c, name, NULL);
 
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != GOOD)
@@ -40,8 +45,8 @@ static void good(const char *name)
 
 static void test_true(void **state)
 {
-	struct client c = { 0 };
-	char *const argv[] = { (char *)"true", NULL };
+	struct client c = {0};
+	char *const argv[] = {(char *)"true", NULL};
 
 	(void)state;
 	assert_int_equal(client_trace_program(&c, argv), 0);
@@ -50,11 +55,11 @@ static void test_true(void **state)
 	client_stop(&c);
 }
 
-#define GOOD_TEST(name)                          \
-	static void test_##name(void **state)    \
-	{                                        \
-		(void)state;                     \
-		good(#name);                     \
+#define GOOD_TEST(name)                       \
+	static void test_##name(void **state) \
+	{                                     \
+		(void)state;                  \
+		good(#name);                  \
 	}
 GOOD_TEST(signals)
 GOOD_TEST(tf)
@@ -71,7 +76,7 @@ GOOD_TEST(targets)
 /* Without signals user code goes on where it was left: nothing ran unseen. */
 static void test_shadow(void **state)
 {
-	struct client c = { 0 };
+	struct client c = {0};
 
 	(void)state;
 	assert_int_equal(scenario(&c, "shadow", NULL), GOOD << 8);
@@ -83,7 +88,7 @@ static void test_shadow(void **state)
 /* REP is one instruction, however often it traps, and also if a fault comes in between. */
 static void test_rep(void **state)
 {
-	struct client c = { 0 };
+	struct client c = {0};
 	uint64_t *truth;
 	size_t nr, twice = 0;
 
@@ -108,9 +113,9 @@ static void test_rep(void **state)
  */
 static void test_rewrite(void **state)
 {
-	static const uint64_t offs[] = { 0, 1, 6, 0, 1, 2, 7, 0, 1, 2, 3, 8 };
-	struct client c = { 0 };
-	char *const argv[] = { (char *)(uintptr_t)PROGRAM, (char *)(uintptr_t)"rewrite", NULL };
+	static const uint64_t offs[] = {0, 1, 6, 0, 1, 2, 7, 0, 1, 2, 3, 8};
+	struct client c = {0};
+	char *const argv[] = {(char *)(uintptr_t)PROGRAM, (char *)(uintptr_t) "rewrite", NULL};
 	size_t nr, at = 0;
 	uint64_t *truth;
 
@@ -136,7 +141,7 @@ static void test_rewrite(void **state)
 /* A fault that goes to a handler is told, with the place; the program goes on. */
 static void test_faults(void **state)
 {
-	struct client c = { 0 };
+	struct client c = {0};
 
 	(void)state;
 	assert_int_equal(scenario(&c, "faults", NULL), GOOD << 8);
@@ -161,7 +166,7 @@ static void test_faults(void **state)
 
 static void test_threads(void **state)
 {
-	struct client c = { 0 };
+	struct client c = {0};
 
 	(void)state;
 	assert_int_equal(scenario(&c, "threads", NULL), GOOD << 8);
@@ -173,7 +178,7 @@ static void test_threads(void **state)
 
 static void test_forks(void **state)
 {
-	struct client c = { 0 };
+	struct client c = {0};
 
 	(void)state;
 	assert_int_equal(scenario(&c, "forks", NULL), GOOD << 8);
@@ -186,7 +191,7 @@ static void test_forks(void **state)
 
 static void test_execs(void **state)
 {
-	struct client c = { 0 };
+	struct client c = {0};
 
 	(void)state;
 	assert_int_equal(scenario(&c, "execs", NULL), GOOD << 8);
@@ -197,7 +202,7 @@ static void test_execs(void **state)
 
 static void test_thread_exec(void **state)
 {
-	struct client c = { 0 };
+	struct client c = {0};
 
 	(void)state;
 	assert_int_equal(scenario(&c, "thread_exec", NULL), GOOD << 8);
@@ -208,7 +213,7 @@ static void test_thread_exec(void **state)
 
 static void test_exit_from_thread(void **state)
 {
-	struct client c = { 0 };
+	struct client c = {0};
 
 	(void)state;
 	assert_int_equal(scenario(&c, "exit_from_thread", NULL), GOOD << 8);
@@ -219,9 +224,9 @@ static void test_exit_from_thread(void **state)
 /* A script: the exec is of its interpreter, in one go. */
 static void test_script(void **state)
 {
-	struct client c = { 0 };
-	char *const argv[] = { (char *)"/bin/sh", (char *)"-c",
-			       (char *)"exec " PROGRAM " exit 3", NULL };
+	struct client c = {0};
+	char *const argv[] = {(char *)"/bin/sh", (char *)"-c", (char *)"exec " PROGRAM " exit 3",
+			      NULL};
 
 	(void)state;
 	assert_int_equal(client_trace_program(&c, argv), 3 << 8);
@@ -264,8 +269,8 @@ static void look_at_dying(struct client *c, const struct auxtap_target_event *ev
 
 static void test_dying(void **state)
 {
-	int nr[2] = { 0, 0 };
-	struct client c = { .on_event = look_at_dying, .ctx = nr };
+	int nr[2] = {0, 0};
+	struct client c = {.on_event = look_at_dying, .ctx = nr};
 	int status;
 
 	(void)state;
@@ -279,7 +284,7 @@ static void test_dying(void **state)
 
 static void test_badjump(void **state)
 {
-	struct client c = { 0 };
+	struct client c = {0};
 	int status;
 
 	(void)state;
@@ -292,7 +297,7 @@ static void test_badjump(void **state)
 
 static void test_filtered(void **state)
 {
-	struct client c = { 0 };
+	struct client c = {0};
 	int status;
 
 	(void)state;
@@ -307,6 +312,7 @@ static void test_filtered(void **state)
 static void test_32bit(void **state)
 {
 	/* ELF32 header, one segment, then: mov $7, %bl; mov $1, %al; int $0x80 */
+	/* clang-format off */
 	static const unsigned char elf[] = {
 		0x7f, 'E', 'L', 'F', 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 3, 0, 1, 0, 0, 0,
 		0x54, 0x80, 0x04, 0x08, 52, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 52, 0, 32, 0, 1, 0,
@@ -314,10 +320,11 @@ static void test_32bit(void **state)
 		0x5c, 0, 0, 0, 0x5c, 0, 0, 0, 5, 0, 0, 0, 0, 0x10, 0, 0,
 		0xb3, 7, 0x6a, 1, 0x58, 0xcd, 0x80, 0x90,
 	};
+	/* clang-format on */
 	char path[] = "/tmp/emu-elf32-XXXXXX";
-	char *const argv[] = { (char *)"/bin/sh", (char *)"-c", NULL, NULL };
-	char *args[] = { argv[0], argv[1], path, NULL };
-	struct client c = { 0 };
+	char *const argv[] = {(char *)"/bin/sh", (char *)"-c", NULL, NULL};
+	char *args[] = {argv[0], argv[1], path, NULL};
+	struct client c = {0};
 	int fd = mkstemp(path), status;
 
 	(void)state;
@@ -345,13 +352,13 @@ static void test_killed(void **state)
 		const char *arg;
 		int signo, dying;
 	} list[] = {
-		{ "6", SIGABRT, 1 }, { "9", SIGKILL, 0 }, { "15", SIGTERM, 0 },
-		{ "5", SIGTRAP, 1 }, { "14", SIGALRM, 0 },
+		{"6", SIGABRT, 1}, {"9", SIGKILL, 0},  {"15", SIGTERM, 0},
+		{"5", SIGTRAP, 1}, {"14", SIGALRM, 0},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
-		struct client c = { 0 };
+		struct client c = {0};
 		int status = scenario(&c, "kill", list[i].arg);
 
 		assert_true(WIFSIGNALED(status));
@@ -366,7 +373,7 @@ static char **by_hand;
 /* test_ptrace PROGRAM ARGS: the same for any program. */
 static void test_by_hand(void **state)
 {
-	struct client c = { 0 };
+	struct client c = {0};
 	struct timespec a, b;
 	struct rusage u;
 	int status;
@@ -379,8 +386,8 @@ static void test_by_hand(void **state)
 	getrusage(RUSAGE_CHILDREN, &u); /* of auxtap-emu and the program */
 	printf("wait_status: %#x\n", (unsigned int)status);
 	printf("instructions: %llu\n", (unsigned long long)client_verify(&c));
-	printf("seconds: %.3f\n", (double)(b.tv_sec - a.tv_sec) +
-					  (double)(b.tv_nsec - a.tv_nsec) / 1e9);
+	printf("seconds: %.3f\n",
+	       (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9);
 	printf("cpu_seconds: %.3f\n",
 	       (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
 		       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6);
@@ -389,7 +396,7 @@ static void test_by_hand(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest hand[] = { cmocka_unit_test(test_by_hand) };
+	const struct CMUnitTest hand[] = {cmocka_unit_test(test_by_hand)};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_true),
 		cmocka_unit_test(test_signals),

@@ -24,9 +24,13 @@ static u32 encode_branch(u32 op, s64 disp)
 	u32 words = (u32)(disp / 4);
 
 	switch (op >> 24) {
-	case 0x14: case 0x94:
+	case 0x14:
+	case 0x94:
 		return op | (words & 0x3ffffff);
-	case 0x36: case 0x37: case 0xb6: case 0xb7:
+	case 0x36:
+	case 0x37:
+	case 0xb6:
+	case 0xb7:
 		return op | (words & 0x3fff) << 5;
 	default:
 		return op | (words & 0x7ffff) << 5;
@@ -36,15 +40,18 @@ static u32 encode_branch(u32 op, s64 disp)
 /* The words that end a block; direct branches without their displacement. */
 static u32 random_end(u64 *seed, bool kernel)
 {
+	/* clang-format off */
 	static const u32 ends[] = {
 		0x54000000, 0x54000001, 0x5400000b, 0x34000003, 0xb5000009, 0x36180004, 0xb7480011,
 		0x14000000, 0x14000000, 0x94000000, 0x94000000, 0x94000000,
 		0xd61f0200, 0xd71f0a11, 0xd61f0e3f, /* br, braa, brabz */
 		0xd63f0020, 0xd73f0c41, 0xd63f085f, /* blr, blrab, blraaz */
-		0xd65f03c0, 0xd65f03c0, 0xd65f03c0, 0xd65f0bff, 0xd65f0220, /* ret, retaa, ret x17 */
+		/* ret, retaa, ret x17 */
+		0xd65f03c0, 0xd65f03c0, 0xd65f03c0, 0xd65f0bff, 0xd65f0220,
 		0xd5033fdf, 0xd503207f, 0xd503205f, /* isb, wfi, wfe */
 		0xd4000001, 0xd4000001, /* svc; eret in the kernel */
 	};
+	/* clang-format on */
 	u32 nr = sizeof(ends) / sizeof(ends[0]), end = ends[a64_random(seed) % nr];
 
 	if (kernel && end == 0xd4000001)
@@ -54,7 +61,7 @@ static u32 random_end(u64 *seed, bool kernel)
 
 static void make_region(struct a64_program *program, int region, u64 *seed)
 {
-	static const u32 plain[] = { 0xd503201f, 0x8b020020, 0xf9400021, 0xd5033fbf, 0xd503245f };
+	static const u32 plain[] = {0xd503201f, 0x8b020020, 0xf9400021, 0xd5033fbf, 0xd503245f};
 	u32 *code = program->code[region], *block = program->block[region], nr = 0;
 	u32 at = 0;
 
@@ -84,8 +91,8 @@ static void make_region(struct a64_program *program, int region, u64 *seed)
 
 void a64_program_make(struct a64_program *program, u64 seed)
 {
-	static const u64 bases[A64_NR_REGIONS] = { 0x400000, 0xaaaac0de7000, 0xffff8123e000,
-						   0xffff800008081000 };
+	static const u64 bases[A64_NR_REGIONS] = {0x400000, 0xaaaac0de7000, 0xffff8123e000,
+						  0xffff800008081000};
 
 	memset(program, 0, sizeof(*program));
 	seed = seed * 0x9e3779b97f4a7c15 + 1;
@@ -230,7 +237,8 @@ static void restart(struct a64_machine *m)
 }
 
 /* To EL1 and, if it is not traced, back. */
-static void exception(struct a64_machine *m, enum etm_exception type, u64 preferred_return, u64 back)
+static void exception(struct a64_machine *m, enum etm_exception type, u64 preferred_return,
+		      u64 back)
 {
 	bool was = m->unit.active;
 
@@ -238,9 +246,8 @@ static void exception(struct a64_machine *m, enum etm_exception type, u64 prefer
 	etm_unit_exception(&m->unit, type, preferred_return);
 	if (was) {
 		assert_true(m->nr_exceptions < MAX_RECORDS);
-		m->exceptions[m->nr_exceptions++] = (struct a64_exception){
-			m->nr_truth, preferred_return, type
-		};
+		m->exceptions[m->nr_exceptions++] =
+			(struct a64_exception){m->nr_truth, preferred_return, type};
 		note_p0(m);
 	}
 	if (chance(m, m->run.restart))
@@ -343,8 +350,8 @@ static void run_end(struct a64_machine *m, struct a64_insn insn)
 
 static void run_block(struct a64_machine *m)
 {
-	static const enum etm_exception types[] = { ETM_IRQ, ETM_DATA_FAULT, ETM_FIQ, ETM_TRAP,
-						    ETM_INST_FAULT, ETM_SYSTEM_ERROR };
+	static const enum etm_exception types[] = {ETM_IRQ,  ETM_DATA_FAULT, ETM_FIQ,
+						   ETM_TRAP, ETM_INST_FAULT, ETM_SYSTEM_ERROR};
 	u64 nr_left, ip = m->ip;
 	const u32 *code = word_at(m->program, ip, &nr_left);
 	bool stuck = chance(m, 4); /* random programs end in small loops */
@@ -381,6 +388,7 @@ static void run_block(struct a64_machine *m)
 static void start_unit(struct a64_machine *m)
 {
 	const struct a64_run *run = &m->run;
+	/* clang-format off */
 	const u32 writes[][2] = {
 		{ TRCCONFIGR, run->configr }, { TRCVICTLR, run->victlr },
 		{ TRCCCCTLR, run->ccctlr }, { TRCSYNCPR, run->syncpr },
@@ -390,6 +398,7 @@ static void start_unit(struct a64_machine *m)
 		{ TRCCNTCTLR0, TRCCNTCTLR_RLDSELF | 1 }, { TRCRSCTLR2, TRCRSCTLR_COUNTER0 },
 		{ TRCPRGCTLR, TRCPRGCTLR_EN },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < sizeof(writes) / sizeof(writes[0]); i++)
 		assert_int_equal(etm_unit_write(&m->unit, writes[i][0], writes[i][1]), 0);

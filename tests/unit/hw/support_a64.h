@@ -26,7 +26,8 @@ struct a64_run {
 	u32 timestamp_period;
 	unsigned int nr_insns;
 	unsigned int async, lost_return, overflow, event;
-	unsigned int restart; /* a driver switches the unit off and on: in user mode, and of exceptions */
+	/* a driver switches the unit off and on: in user mode, and of exceptions */
+	unsigned int restart;
 	u8 max_idle; /* ticks that pass beside an instruction, at most */
 };
 
@@ -48,7 +49,7 @@ struct a64_sync {
 	size_t truth;	   /* first instruction behind it */
 	size_t exceptions; /* how many lie before it */
 	size_t losses;
-	bool in_loss;	   /* the unit overflowed again before it had told anything */
+	bool in_loss; /* the unit overflowed again before it had told anything */
 };
 
 struct a64_machine {

@@ -44,7 +44,7 @@ void etm_stream_free(struct etm_stream *stream)
 
 size_t etm_find_sync(const u8 *bytes, size_t nr, size_t from)
 {
-	static const u8 async[12] = { [11] = 0x80 };
+	static const u8 async[12] = {[11] = 0x80};
 	const u8 *at;
 
 	if (from >= nr)
@@ -53,8 +53,8 @@ size_t etm_find_sync(const u8 *bytes, size_t nr, size_t from)
 	return at ? (size_t)(at - bytes) : nr;
 }
 
-static uint32_t on_memory(const void *ctx, const ocsd_vaddr_t addr, const ocsd_mem_space_acc_t space,
-			  const uint32_t nr, uint8_t *bytes)
+static uint32_t on_memory(const void *ctx, const ocsd_vaddr_t addr,
+			  const ocsd_mem_space_acc_t space, const uint32_t nr, uint8_t *bytes)
 {
 	const struct etm_judge *judge = ctx;
 
@@ -136,16 +136,16 @@ static ocsd_err_t create_decoder(dcd_tree_handle_t tree, const struct etm_regist
 	if (r->ete)
 		return ocsd_dt_create_decoder(tree, OCSD_BUILTIN_DCD_ETE,
 					      OCSD_CREATE_FLG_FULL_DECODER, &ete, id);
-	return ocsd_dt_create_decoder(tree, OCSD_BUILTIN_DCD_ETMV4I,
-				      OCSD_CREATE_FLG_FULL_DECODER, &etm, id);
+	return ocsd_dt_create_decoder(tree, OCSD_BUILTIN_DCD_ETMV4I, OCSD_CREATE_FLG_FULL_DECODER,
+				      &etm, id);
 }
 
-void etm_judge_run(const struct etm_judge *judge, const struct etm_registers *regs,
-		   const u8 *bytes, size_t nr)
+void etm_judge_run(const struct etm_judge *judge, const struct etm_registers *regs, const u8 *bytes,
+		   size_t nr)
 {
 	dcd_tree_handle_t tree = ocsd_create_dcd_tree(OCSD_TRC_SRC_SINGLE, 0);
 	static bool has_log;
-	struct listener listener = { .judge = judge };
+	struct listener listener = {.judge = judge};
 	size_t at = 0;
 	u8 id;
 
@@ -158,11 +158,13 @@ void etm_judge_run(const struct etm_judge *judge, const struct etm_registers *re
 	ocsd_def_errlog_set_strprint_cb(tree, &listener, (FnDefLoggerPrintStrCB)on_message);
 	assert_int_equal(create_decoder(tree, regs, &id), OCSD_OK);
 	assert_int_equal(ocsd_dt_add_callback_mem_acc(tree, 0, ~0ull, OCSD_MEM_SPACE_ANY, on_memory,
-						      judge), OCSD_OK);
+						      judge),
+			 OCSD_OK);
 	assert_int_equal(ocsd_dt_set_gen_elem_outfn(tree, on_element, judge), OCSD_OK);
 	if (judge->packet && !regs->ete)
 		assert_int_equal(ocsd_dt_attach_packet_callback(tree, id, OCSD_C_API_CB_PKT_MON,
-								(void *)on_packet, judge), OCSD_OK);
+								(void *)on_packet, judge),
+				 OCSD_OK);
 	if (judge->text)
 		assert_int_equal(ocsd_dt_set_pkt_protocol_printer(tree, id, 1), OCSD_OK);
 	while (at < nr) {
@@ -171,10 +173,10 @@ void etm_judge_run(const struct etm_judge *judge, const struct etm_registers *re
 
 		resp = ocsd_dt_process_data(tree, OCSD_OP_DATA, at, piece, bytes + at, &used);
 		if (resp != OCSD_RESP_CONT || !used)
-			fail_msg("offset %#zx: response %d, %s", at + used, resp,
-				 listener.last);
+			fail_msg("offset %#zx: response %d, %s", at + used, resp, listener.last);
 		at += used;
 	}
-	assert_int_equal(ocsd_dt_process_data(tree, OCSD_OP_EOT, at, 0, NULL, NULL), OCSD_RESP_CONT);
+	assert_int_equal(ocsd_dt_process_data(tree, OCSD_OP_EOT, at, 0, NULL, NULL),
+			 OCSD_RESP_CONT);
 	ocsd_destroy_dcd_tree(tree);
 }

@@ -42,8 +42,8 @@ struct etm_judge {
 };
 
 /* Decodes all of it; a complaint of the decoder fails the test. */
-void etm_judge_run(const struct etm_judge *judge, const struct etm_registers *regs,
-		   const u8 *bytes, size_t nr);
+void etm_judge_run(const struct etm_judge *judge, const struct etm_registers *regs, const u8 *bytes,
+		   size_t nr);
 
 /* Offset of the next A-Sync at or behind 'from'; nr: there is none. */
 size_t etm_find_sync(const u8 *bytes, size_t nr, size_t from);

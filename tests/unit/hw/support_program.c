@@ -22,8 +22,14 @@ static bool chance(u64 *seed, unsigned int per_mille)
 
 /* ---- the program ---- */
 
-static const char *const plain[] = { "\x90", "\x66\x90", "\x0f\x1f\x00", "\x0f\x1f\x40\x08",
-	"\x0f\x1f\x44\x24\x08", "\x66\x0f\x1f\x44\x24\x08", "\x89\xc8", "\x83\xc0\x01" };
+static const char *const plain[] = {"\x90",
+				    "\x66\x90",
+				    "\x0f\x1f\x00",
+				    "\x0f\x1f\x40\x08",
+				    "\x0f\x1f\x44\x24\x08",
+				    "\x66\x0f\x1f\x44\x24\x08",
+				    "\x89\xc8",
+				    "\x83\xc0\x01"};
 
 struct fixup {
 	unsigned int at; /* behind the displacement */
@@ -48,14 +54,20 @@ static void fill_region(struct program *program, int r, u64 *seed)
 			at += strlen(insn) + (insn[0] == 0x0f && !insn[2]);
 		}
 		switch (random_next(seed) % 16) {
-		case 0: case 1: case 2: case 3: case 4: case 5: /* jcc rel32 */
+		case 0:
+		case 1:
+		case 2:
+		case 3:
+		case 4:
+		case 5: /* jcc rel32 */
 			code[at++] = 0x0f;
 			code[at++] = 0x80 | (random_next(seed) & 0xf);
 			at += 4;
 			forward[nr_fixups] = false;
 			fixups[nr_fixups++].at = at;
 			break;
-		case 6: case 7:
+		case 6:
+		case 7:
 		case 8: /* jmp, call rel32 */
 			code[at++] = random_next(seed) & 1 ? 0xe9 : 0xe8;
 			at += 4;
@@ -99,9 +111,10 @@ static void fill_region(struct program *program, int r, u64 *seed)
 
 void program_make(struct program *program, u64 seed, int bits)
 {
-	static const u64 bases[NR_REGIONS] = { 0x400000, 0x1000, 0x7f12345f7000, 0x7f1234560000,
-					       0x00a1234560000000 };
-	static const u64 bases_32[NR_REGIONS] = { 0x8048000, 0x1000, 0xf7fe0000, 0xf7fd0000, 0x70000000 };
+	static const u64 bases[NR_REGIONS] = {0x400000, 0x1000, 0x7f12345f7000, 0x7f1234560000,
+					      0x00a1234560000000};
+	static const u64 bases_32[NR_REGIONS] = {0x8048000, 0x1000, 0xf7fe0000, 0xf7fd0000,
+						 0x70000000};
 
 	memset(program, 0, sizeof(*program));
 	memset(program->code, 0x90, sizeof(program->code));
@@ -211,7 +224,8 @@ static void restart_unit(struct machine *m)
 	assert_int_equal(m->unit.out.status, RTIT_STATUS_STOPPED);
 	assert_int_equal(pt_unit_wrmsr(&m->unit, MSR_RTIT_CTL, 0), 0);
 	assert_int_equal(pt_unit_wrmsr(&m->unit, MSR_RTIT_STATUS, 0), 0);
-	assert_int_equal(pt_unit_wrmsr(&m->unit, MSR_RTIT_CTL, m->config.ctl | RTIT_CTL_TRACEEN), 0);
+	assert_int_equal(pt_unit_wrmsr(&m->unit, MSR_RTIT_CTL, m->config.ctl | RTIT_CTL_TRACEEN),
+			 0);
 	m->stopped = false;
 }
 
@@ -279,8 +293,8 @@ static u64 branch(struct machine *m, u64 ip, const struct x86_insn *insn)
 	note_insn(m, ip);
 	if (insn->cls != X86_JCC || target != next)
 		arrive(m, target, was);
-	compressed = was && m->tracing && insn->cls == X86_RET && unit->ret_compress && unit->ret_depth &&
-		     unit->ret_stack[unit->ret_top] == target &&
+	compressed = was && m->tracing && insn->cls == X86_RET && unit->ret_compress &&
+		     unit->ret_depth && unit->ret_stack[unit->ret_top] == target &&
 		     !(unit->attention & 2 /* an overflow is to be told first */);
 	pt_unit_branch(&m->unit, insn->cls, ip, insn->len, target);
 	if (was && insn->cls == X86_RET) {
@@ -345,8 +359,8 @@ static u64 run_block(struct machine *m, u64 ip)
 	return ip;
 }
 
-void machine_run(struct machine *m, const struct program *program,
-		 const struct run_config *config, u64 seed)
+void machine_run(struct machine *m, const struct program *program, const struct run_config *config,
+		 u64 seed)
 {
 	static struct pt_output_bus bus;
 	struct pt_unit_config unit_config = {
@@ -361,7 +375,7 @@ void machine_run(struct machine *m, const struct program *program,
 	u64 ip;
 
 	memset(m, 0, sizeof(*m));
-	bus = (struct pt_output_bus){ m, bus_phys, bus_irq };
+	bus = (struct pt_output_bus){m, bus_phys, bus_irq};
 	m->program = program;
 	m->config = *config;
 	m->seed = seed;
@@ -375,8 +389,12 @@ void machine_run(struct machine *m, const struct program *program,
 	assert_int_equal(pt_unit_wrmsr(&m->unit, MSR_RTIT_OUTPUT_BASE, 0), 0);
 	assert_int_equal(pt_unit_wrmsr(&m->unit, MSR_RTIT_OUTPUT_MASK_PTRS, TRACE_SIZE - 1), 0);
 	for (u32 n = 0; n < PT_NR_RANGES; n++) {
-		assert_int_equal(pt_unit_wrmsr(&m->unit, MSR_RTIT_ADDR0_A + 2 * n, config->range[n].first), 0);
-		assert_int_equal(pt_unit_wrmsr(&m->unit, MSR_RTIT_ADDR0_A + 2 * n + 1, config->range[n].last), 0);
+		assert_int_equal(pt_unit_wrmsr(&m->unit, MSR_RTIT_ADDR0_A + 2 * n,
+					       config->range[n].first),
+				 0);
+		assert_int_equal(pt_unit_wrmsr(&m->unit, MSR_RTIT_ADDR0_A + 2 * n + 1,
+					       config->range[n].last),
+				 0);
 	}
 	assert_int_equal(pt_unit_wrmsr(&m->unit, MSR_RTIT_CTL, config->ctl | RTIT_CTL_TRACEEN), 0);
 	ip = program->block[0];

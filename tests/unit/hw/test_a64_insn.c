@@ -20,6 +20,7 @@ struct sample {
 	s32 disp;
 };
 
+/* clang-format off */
 static const struct sample samples[] = {
 	{ 0xd503201f, A64_PLAIN, 0 },	   /* nop */
 	{ 0xd503245f, A64_PLAIN, 0 },	   /* bti c */
@@ -84,6 +85,7 @@ static const struct sample samples[] = {
 	{ 0x8b000000, A64_PLAIN, 0 },
 	{ 0x74000000, A64_PLAIN, 0 },
 };
+/* clang-format on */
 
 static void test_samples(void **state)
 {
@@ -115,6 +117,7 @@ static bool is_one_of(const char *word, const char *list)
 
 static int class_of_text(const char *word)
 {
+	/* clang-format off */
 	static const struct {
 		const char *words;
 		int cls;
@@ -133,6 +136,7 @@ static int class_of_text(const char *word)
 		{ "wfi wfe wfit wfet", A64_WFX },
 		{ "tstart", A64_TSTART },
 	};
+	/* clang-format on */
 
 	if (!strncmp(word, "b.", 2) || !strncmp(word, "bc.", 3))
 		return A64_COND;
@@ -171,7 +175,7 @@ static void judge_line(const char *line, struct verdict *verdict)
 
 static struct verdict judge(const char *options, const char *file)
 {
-	struct verdict verdict = { 0 };
+	struct verdict verdict = {0};
 	char command[512], line[1024];
 	FILE *pipe;
 
@@ -181,8 +185,8 @@ static struct verdict judge(const char *options, const char *file)
 	while (fgets(line, sizeof(line), pipe))
 		judge_line(line, &verdict);
 	assert_int_equal(pclose(pipe), 0);
-	print_message("%s: %lu instructions, %lu of the flow, %lu wrong\n", file,
-		      verdict.nr_insns, verdict.nr_branches, verdict.nr_wrong);
+	print_message("%s: %lu instructions, %lu of the flow, %lu wrong\n", file, verdict.nr_insns,
+		      verdict.nr_branches, verdict.nr_wrong);
 	return verdict;
 }
 
@@ -196,10 +200,10 @@ static void need_objdump(void)
 
 static void test_programs(void **state)
 {
-	static const char *const files[] = { "/usr/aarch64-linux-gnu/lib/libc.so.6",
-		"/usr/aarch64-linux-gnu/lib/ld-linux-aarch64.so.1",
-		"/usr/aarch64-linux-gnu/lib/libstdc++.so.6",
-		"/usr/aarch64-linux-gnu/lib/libgomp.so.1" };
+	static const char *const files[] = {"/usr/aarch64-linux-gnu/lib/libc.so.6",
+					    "/usr/aarch64-linux-gnu/lib/ld-linux-aarch64.so.1",
+					    "/usr/aarch64-linux-gnu/lib/libstdc++.so.6",
+					    "/usr/aarch64-linux-gnu/lib/libgomp.so.1"};
 	size_t nr = 0;
 
 	(void)state;
@@ -224,6 +228,7 @@ static void test_programs(void **state)
 /* Random words; three of four begin as the instructions of the flow do. */
 static u32 random_word(u64 *seed)
 {
+	/* clang-format off */
 	static const u32 heads[][2] = { /* value, bits that are random */
 		{ 0x14000000, 0x83ffffff }, { 0x34000000, 0x83ffffff }, { 0x54000000, 0x01ffffff },
 		{ 0xd4000000, 0x01ffffff }, { 0xd4000000, 0x00e0001f }, { 0xd6000000, 0x01ffffff },
@@ -231,6 +236,7 @@ static u32 random_word(u64 *seed)
 		{ 0xd5000000, 0x00ffffff }, { 0xd5030000, 0x0000ffff }, { 0xd50320df, 0x00003fe0 },
 		{ 0xd503101f, 0x000000ff }, { 0x00000000, 0x0001ffff }, { 0xd5233060, 0x0000007f },
 	};
+	/* clang-format on */
 	u32 word;
 
 	*seed ^= *seed << 13;

@@ -26,8 +26,8 @@ struct walk {
 	size_t nr_max; /* more than that is not looked at */
 	bool done, recovered;
 	u32 cid;
-	u64 cycles_at;	/* clock at the last cycle count; 0: not known */
-	bool counting;	/* a cycle count belongs to the range that follows */
+	u64 cycles_at; /* clock at the last cycle count; 0: not known */
+	bool counting; /* a cycle count belongs to the range that follows */
 	u64 cycles;
 	size_t nr_packets[0x500];
 	size_t nr_timestamps, nr_counts, nr_events, nr_erets, nr_targets;
@@ -163,7 +163,8 @@ static void on_element(void *ctx, u64 offset, const ocsd_generic_trace_elem *ele
 	}
 }
 
-static void on_packet(void *ctx, u64 offset, const ocsd_etmv4_i_pkt *packet, const u8 *bytes, u32 nr)
+static void on_packet(void *ctx, u64 offset, const ocsd_etmv4_i_pkt *packet, const u8 *bytes,
+		      u32 nr)
 {
 	struct walk *walk = ctx;
 
@@ -177,7 +178,7 @@ static void on_packet(void *ctx, u64 offset, const ocsd_etmv4_i_pkt *packet, con
 static struct walk walk_all(const struct a64_machine *m)
 {
 	static struct walk walk;
-	struct etm_judge judge = { on_memory, on_element, on_packet, NULL, &walk };
+	struct etm_judge judge = {on_memory, on_element, on_packet, NULL, &walk};
 	struct etm_registers regs = etm_registers_of(&m->unit);
 
 	memset(&walk, 0, sizeof(walk));
@@ -199,8 +200,8 @@ static void walk_cuts(struct a64_machine *m, unsigned int nr_cuts)
 	while (nr_cuts--) {
 		size_t cut = a64_random(&m->seed) % m->stream.nr, i = 0;
 		size_t at = etm_find_sync(m->stream.bytes, m->stream.nr, cut);
-		struct walk walk = { .m = m, .nr_max = 2500 };
-		struct etm_judge judge = { on_memory, on_element, NULL, NULL, &walk };
+		struct walk walk = {.m = m, .nr_max = 2500};
+		struct etm_judge judge = {on_memory, on_element, NULL, NULL, &walk};
 		size_t end = cut + 200000;
 
 		while (i < m->nr_syncs && m->syncs[i].offset < at)
@@ -246,20 +247,24 @@ static struct walk run_and_walk(const struct a64_run *run, u64 seed)
 /* Both architectures; the smallest synchronisation period, so that much of it is met. */
 static struct a64_run plain_run(u64 seed)
 {
-	return (struct a64_run){ .config = { .ete = seed & 1, .wfx_branch = seed & 2 },
-				 .victlr = VICTLR_USER, .syncpr = 8 + seed % 3,
-				 .nr_insns = nr_insns(), .lost_return = 20 };
+	return (struct a64_run){.config = {.ete = seed & 1, .wfx_branch = seed & 2},
+				.victlr = VICTLR_USER,
+				.syncpr = 8 + seed % 3,
+				.nr_insns = nr_insns(),
+				.lost_return = 20};
 }
 
 static void test_plain(void **state)
 {
+	/* clang-format off */
 	static const int forms[] = {
 		ETM4_PKT_I_ATOM_F1, ETM4_PKT_I_ATOM_F2, ETM4_PKT_I_ATOM_F3, ETM4_PKT_I_ATOM_F4,
 		ETM4_PKT_I_ATOM_F5, ETM4_PKT_I_ATOM_F6, ETM4_PKT_I_ADDR_MATCH,
 		ETM4_PKT_I_ADDR_S_IS0, ETM4_PKT_I_ADDR_L_32IS0, ETM4_PKT_I_ADDR_L_64IS0,
 		ETM4_PKT_I_ADDR_CTXT_L_32IS0, ETM4_PKT_I_ADDR_CTXT_L_64IS0, ETM4_PKT_I_EXCEPT,
 	};
-	size_t nr_packets[0x500] = { 0 };
+	/* clang-format on */
+	size_t nr_packets[0x500] = {0};
 
 	(void)state;
 	for (u64 seed = 1; seed <= 8; seed++) {
@@ -447,7 +452,7 @@ static void test_timestamps(void **state)
 
 static void test_cycles(void **state)
 {
-	size_t nr[3] = { 0 };
+	size_t nr[3] = {0};
 
 	(void)state;
 	for (u64 seed = 101; seed <= 116; seed++) {
@@ -492,6 +497,7 @@ static void test_commits(void **state)
 
 int main(void)
 {
+	/* clang-format off */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plain),	   cmocka_unit_test(test_return_stack),
 		cmocka_unit_test(test_exceptions), cmocka_unit_test(test_kernel),
@@ -501,6 +507,7 @@ int main(void)
 		cmocka_unit_test(test_commits),
 		cmocka_unit_test(test_restarts),   cmocka_unit_test(test_sync_period),
 	};
+	/* clang-format on */
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

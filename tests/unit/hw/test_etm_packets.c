@@ -36,7 +36,8 @@ static void on_element(void *ctx, u64 offset, const ocsd_generic_trace_elem *ele
 	(void)elem;
 }
 
-static void on_packet(void *ctx, u64 offset, const ocsd_etmv4_i_pkt *packet, const u8 *bytes, u32 nr)
+static void on_packet(void *ctx, u64 offset, const ocsd_etmv4_i_pkt *packet, const u8 *bytes,
+		      u32 nr)
 {
 	struct lines *lines = ctx;
 
@@ -60,16 +61,20 @@ static void on_text(void *ctx, const char *line)
 static struct etm_registers registers(const struct etm_format *f)
 {
 	static const u64 clock;
-	struct etm_unit_config config = { .clock = &clock, .ete = f->ete, .ete_minor = f->ete,
-					  .max_spec = f->max_spec, .cycle_bits = f->cycle_bits };
-	struct etm_sink sink = { NULL, NULL };
+	struct etm_unit_config config = {.clock = &clock,
+					 .ete = f->ete,
+					 .ete_minor = f->ete,
+					 .max_spec = f->max_spec,
+					 .cycle_bits = f->cycle_bits};
+	struct etm_sink sink = {NULL, NULL};
 	struct etm_registers regs;
 	struct etm_unit unit;
 
 	etm_unit_init(&unit, &config, &sink);
 	etm_unit_write(&unit, TRCTRACEIDR, 0x10);
-	etm_unit_write(&unit, TRCCONFIGR, (f->cycles ? TRCCONFIGR_CCI : 0) |
-		       (f->contextid ? TRCCONFIGR_CID : 0) | (f->vmid ? TRCCONFIGR_VMID : 0));
+	etm_unit_write(&unit, TRCCONFIGR,
+		       (f->cycles ? TRCCONFIGR_CCI : 0) | (f->contextid ? TRCCONFIGR_CID : 0) |
+			       (f->vmid ? TRCCONFIGR_VMID : 0));
 	regs = etm_registers_of(&unit);
 	if (!f->commit_mode_1)
 		regs.idr0 &= ~(1u << 29);
@@ -91,8 +96,8 @@ static void begin(const struct etm_format *format)
 /* Text, or what the library's own structure says (ETMv4): it has one place for both. */
 static void judge_bytes(const u8 *bytes, size_t nr, bool text)
 {
-	struct etm_judge judge = { on_memory, on_element, text ? NULL : on_packet,
-				   text ? on_text : NULL, &lines };
+	struct etm_judge judge = {on_memory, on_element, text ? NULL : on_packet,
+				  text ? on_text : NULL, &lines};
 	struct etm_registers regs = registers(&enc.format);
 
 	lines.nr = lines.nr_all = 0;
@@ -121,14 +126,14 @@ static void expect(const char *const *expected, size_t nr)
 	assert_int_equal(lines.nr, nr);
 }
 
-#define EXPECT(...)                                                                          \
-	do {                                                                                 \
-		static const char *const expected_[] = { __VA_ARGS__ };                      \
-		expect(expected_, sizeof(expected_) / sizeof(expected_[0]));                 \
+#define EXPECT(...)                                                          \
+	do {                                                                 \
+		static const char *const expected_[] = {__VA_ARGS__};        \
+		expect(expected_, sizeof(expected_) / sizeof(expected_[0])); \
 	} while (0)
 
-static const struct etm_format etm = { .cycle_bits = 12, .commit_mode_1 = true };
-static const struct etm_format ete = { .ete = true, .cycle_bits = 12, .commit_mode_1 = true };
+static const struct etm_format etm = {.cycle_bits = 12, .commit_mode_1 = true};
+static const struct etm_format ete = {.ete = true, .cycle_bits = 12, .commit_mode_1 = true};
 
 static u64 seed = 88172645463325252ull;
 
@@ -152,9 +157,17 @@ static void test_atoms(void **state)
 {
 	(void)state;
 	begin(&etm);
-	put_pattern("EEEEEEEEEEEEEEEEEEEEEEEE" "EEEEEEEEEEEEEEEEEEEEEEEN" "EEEEN");
-	put_pattern("NNNNN" "NEEEE" "NENEN" "ENENE");
-	put_pattern("NEEE" "NNEE" "N" "NENE");
+	put_pattern("EEEEEEEEEEEEEEEEEEEEEEEE"
+		    "EEEEEEEEEEEEEEEEEEEEEEEN"
+		    "EEEEN");
+	put_pattern("NNNNN"
+		    "NEEEE"
+		    "NENEN"
+		    "ENENE");
+	put_pattern("NEEE"
+		    "NNEE"
+		    "N"
+		    "NENE");
 	etm_put_atoms(&enc, &burst);
 	put_pattern("EN");
 	etm_put_atoms(&enc, &burst);
@@ -196,7 +209,7 @@ static void test_all_atom_bytes(void **state)
 
 	(void)state;
 	for (unsigned int byte = 0xc0; byte <= 0xff; byte++) {
-		struct atoms atoms = { 0 };
+		struct atoms atoms = {0};
 
 		if (byte >= 0xf5 ? false : (byte & 0x1f) > 0x14 && byte > 0xe0)
 			continue;
@@ -271,7 +284,7 @@ static void test_addresses(void **state)
 {
 	(void)state;
 	begin(&etm);
-	etm_put_context(&enc, &burst, &(struct etm_context){ .sf = true });
+	etm_put_context(&enc, &burst, &(struct etm_context){.sf = true});
 	etm_put_address(&enc, &burst, 0x400580, ETM_IS0);
 	etm_put_address(&enc, &burst, 0x400780, ETM_IS0);
 	etm_put_address(&enc, &burst, 0x400604, ETM_IS0);
@@ -343,7 +356,7 @@ static void test_random_addresses(void **state)
 
 	(void)state;
 	begin(&etm);
-	etm_put_context(&enc, &burst, &(struct etm_context){ .sf = true });
+	etm_put_context(&enc, &burst, &(struct etm_context){.sf = true});
 	nr_bytes = etm_burst_nr_bytes(&burst);
 	memcpy(bytes, burst.bytes, nr_bytes);
 	while (a.nr < 1000) {
@@ -369,7 +382,7 @@ static void test_random_addresses(void **state)
 static void test_context(void **state)
 {
 	struct etm_format format = etm;
-	struct etm_context c = { .sf = true, .ns = true };
+	struct etm_context c = {.sf = true, .ns = true};
 
 	(void)state;
 	begin(&etm);
@@ -385,7 +398,7 @@ static void test_context(void **state)
 	format.contextid = format.vmid = true;
 	format.vmid_bytes = 4;
 	begin(&format);
-	c = (struct etm_context){ .contextid = 0x12345, .vmid = 7 };
+	c = (struct etm_context){.contextid = 0x12345, .vmid = 7};
 	etm_put_address_context(&enc, &burst, 0xffffaaaabbb2, ETM_IS1, &c);
 	c.contextid = 0x777;
 	etm_put_address_context(&enc, &burst, 0xffffaaaabbc2, ETM_IS1, &c);
@@ -430,9 +443,21 @@ static void test_exceptions(void **state)
 
 static void test_timestamps(void **state)
 {
-	static const u64 values[] = { 0x5, 0x7f, 0x80, 0x81, 0x3fff, 0x123456, 0x123456,
-		0x3ffffffffff, 0x40000000000, 0x1ffffffffffff, 0x4000000000000,
-		0xf000000000000001, 0xf000800000000001, 0x8000000000000000, 0 };
+	static const u64 values[] = {0x5,
+				     0x7f,
+				     0x80,
+				     0x81,
+				     0x3fff,
+				     0x123456,
+				     0x123456,
+				     0x3ffffffffff,
+				     0x40000000000,
+				     0x1ffffffffffff,
+				     0x4000000000000,
+				     0xf000000000000001,
+				     0xf000800000000001,
+				     0x8000000000000000,
+				     0};
 	const size_t nr = sizeof(values) / sizeof(values[0]);
 
 	(void)state;
@@ -494,8 +519,10 @@ static void test_cycles(void **state)
 /* Commit mode 0: the count says how many P0 elements are committed with it. */
 static void commits(const char *atoms, u64 cycles, u32 commit, u32 nr_bytes)
 {
-	struct etm_format format = { .cycle_bits = 20, .cycles = true, .threshold = 0x100,
-				     .max_spec = 40 };
+	struct etm_format format = {.cycle_bits = 20,
+				    .cycles = true,
+				    .threshold = 0x100,
+				    .max_spec = 40};
 	size_t before;
 
 	begin(&format);
@@ -555,9 +582,11 @@ static void test_rest(void **state)
 	begin(&format);
 	put_pattern("EEEEEEEEE");
 	etm_put_exception(&enc, &burst, ETM_FIQ, 0x1000, ETM_IS0, false);
-	EXPECT("[0xc4 ] I_ATOM_F6 : Atom format 6.; EEEEEEEE", "[0x2d 0x08 ] I_COMMIT : Commit; Commit(8)",
-	       "[0xf7 ] I_ATOM_F1 : Atom format 1.; E", "[0x2d 0x01 ] I_COMMIT : Commit; Commit(1)",
-	       "[0x06 0x1f ] I_EXCEPT : Exception.;  FIQ; Ret Addr Follows;", "[0x9a 0x00 0x08 0x00 0x00 ] I_ADDR_L_32IS0",
+	EXPECT("[0xc4 ] I_ATOM_F6 : Atom format 6.; EEEEEEEE",
+	       "[0x2d 0x08 ] I_COMMIT : Commit; Commit(8)", "[0xf7 ] I_ATOM_F1 : Atom format 1.; E",
+	       "[0x2d 0x01 ] I_COMMIT : Commit; Commit(1)",
+	       "[0x06 0x1f ] I_EXCEPT : Exception.;  FIQ; Ret Addr Follows;",
+	       "[0x9a 0x00 0x08 0x00 0x00 ] I_ADDR_L_32IS0",
 	       "[0x2d 0x01 ] I_COMMIT : Commit; Commit(1)");
 }
 
@@ -585,9 +614,9 @@ static void test_ete(void **state)
 /* Trace Info: with and without cycle counts, of both architectures. */
 static void test_trace_info(void **state)
 {
-	static const u8 info[][5] = { { 1, 1, 0 }, { 1, 0 }, { 1, 9, 1, 0x16 }, { 1, 9, 1, 0x80, 0x1f } };
-	static const size_t nr[] = { 3, 2, 4, 5 };
-	struct etm_format formats[4] = { etm, ete, ete, etm };
+	static const u8 info[][5] = {{1, 1, 0}, {1, 0}, {1, 9, 1, 0x16}, {1, 9, 1, 0x80, 0x1f}};
+	static const size_t nr[] = {3, 2, 4, 5};
+	struct etm_format formats[4] = {etm, ete, ete, etm};
 
 	(void)state;
 	formats[2].cycles = formats[3].cycles = true;
@@ -608,8 +637,10 @@ static void test_trace_info(void **state)
 static void test_registers(void **state)
 {
 	u64 clock = 0;
-	struct etm_unit_config config = { .clock = &clock, .max_spec = 9, .cycle_bits = 20,
-					  .wfx_branch = true };
+	struct etm_unit_config config = {.clock = &clock,
+					 .max_spec = 9,
+					 .cycle_bits = 20,
+					 .wfx_branch = true};
 	struct etm_stream stream;
 	struct etm_unit unit;
 
@@ -651,12 +682,16 @@ static void test_registers(void **state)
 	for (u32 victlr = 0; victlr < 3; victlr++) {
 		assert_int_equal(etm_unit_write(&unit, TRCPRGCTLR, 0), 0);
 		assert_int_equal(etm_unit_write(&unit, TRCVICTLR,
-						victlr == 1 ? 1 : victlr | TRCVICTLR_SSSTATUS), 0);
+						victlr == 1 ? 1 : victlr | TRCVICTLR_SSSTATUS),
+				 0);
 		assert_int_equal(etm_unit_write(&unit, TRCPRGCTLR, TRCPRGCTLR_EN), 0);
 		assert_int_equal(stream.nr, 2 * (12 + 3 + 1 + 6) + 3);
 	}
 	etm_stream_free(&stream);
-	config = (struct etm_unit_config){ .clock = &clock, .ete = true, .ete_minor = 1, .max_spec = 9 };
+	config = (struct etm_unit_config){.clock = &clock,
+					  .ete = true,
+					  .ete_minor = 1,
+					  .max_spec = 9};
 	etm_unit_init(&unit, &config, &stream.sink);
 	assert_int_equal(etm_unit_read(&unit, TRCIDR0), 0x28800ea1);
 	assert_int_equal(etm_unit_read(&unit, TRCIDR0 + 4), 0x4100fff0);
@@ -666,6 +701,7 @@ static void test_registers(void **state)
 
 int main(void)
 {
+	/* clang-format off */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_atoms),	     cmocka_unit_test(test_all_atom_bytes),
 		cmocka_unit_test(test_random_atoms), cmocka_unit_test(test_addresses),
@@ -676,6 +712,7 @@ int main(void)
 		cmocka_unit_test(test_ete),	     cmocka_unit_test(test_trace_info),
 		cmocka_unit_test(test_registers),
 	};
+	/* clang-format on */
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#define NR_SLOTS (1u << 18)
+#define NR_SLOTS    (1u << 18)
 #define MAX_THREADS 8
 
 struct slot {
@@ -31,8 +31,8 @@ struct thread {
 
 struct program {
 	struct thread threads[MAX_THREADS]; /* of qemu's CPU numbers */
-	struct slot *code; /* by address */
-	u8 *elf;	   /* static: the file; else NULL */
+	struct slot *code;		    /* by address */
+	u8 *elf;			    /* static: the file; else NULL */
 	size_t elf_size;
 	bool has_signals;
 };
@@ -105,8 +105,9 @@ static void program_trace(struct program *p, const char *file, const char *mode)
 
 	p->code = calloc(NR_SLOTS, sizeof(*p->code));
 	assert_non_null(p->code);
-	snprintf(command, sizeof(command), AUXTAP_BIN "/../tests/watchdog qemu-aarch64 %s -singlestep "
-		 "-d exec,nochain,in_asm -D /dev/fd/3 %s/%s %s 3>&1 >/dev/null 2>&1",
+	snprintf(command, sizeof(command),
+		 AUXTAP_BIN "/../tests/watchdog qemu-aarch64 %s -singlestep "
+			    "-d exec,nochain,in_asm -D /dev/fd/3 %s/%s %s 3>&1 >/dev/null 2>&1",
 		 has_libraries() ? "" : "-L /usr/aarch64-linux-gnu", folder, file, mode);
 	pipe = popen(command, "r");
 	assert_non_null(pipe);
@@ -228,11 +229,13 @@ static void run_insn(struct run *run, u64 addr, u64 next)
 static void run_all(struct run *run, u32 configr)
 {
 	const struct thread *p = run->thread;
+	/* clang-format off */
 	const u32 writes[][2] = {
 		{ TRCCONFIGR, configr }, { TRCTRACEIDR, 0x10 }, { TRCSYNCPR, 12 },
 		{ TRCVICTLR, 1u | TRCVICTLR_SSSTATUS | 6u << TRCVICTLR_EXLEVEL_NS_SHIFT },
 		{ TRCCCCTLR, 20 }, { TRCPRGCTLR, TRCPRGCTLR_EN },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < sizeof(writes) / sizeof(writes[0]); i++)
 		assert_int_equal(etm_unit_write(&run->unit, writes[i][0], writes[i][1]), 0);
@@ -304,11 +307,13 @@ static void write_snapshot(const struct run *run, const struct etm_registers *r)
 	fclose(f);
 	f = snapshot_file("snapshot.ini");
 	fputs("[snapshot]\nversion=1.0\n[device_list]\ndevice0=cpu.ini\ndevice1=unit.ini\n"
-	      "[trace]\nmetadata=trace.ini\n", f);
+	      "[trace]\nmetadata=trace.ini\n",
+	      f);
 	fclose(f);
 	f = snapshot_file("trace.ini");
 	fputs("[trace_buffers]\nbuffers=buffer1\n[buffer1]\nname=ETB\nfile=stream\n"
-	      "format=source_data\n[source_buffers]\nunit=ETB\n[core_trace_sources]\ncpu=unit\n", f);
+	      "format=source_data\n[source_buffers]\nunit=ETB\n[core_trace_sources]\ncpu=unit\n",
+	      f);
 	fclose(f);
 	f = snapshot_file("unit.ini");
 	fprintf(f, "[device]\nname=unit\nclass=trace_source\ntype=%s\n[regs]\n",
@@ -322,8 +327,10 @@ static void write_snapshot(const struct run *run, const struct etm_registers *r)
 	fputs("[device]\nname=cpu\nclass=core\ntype=Cortex-A53\n", f);
 	for (int i = 0; i < ehdr->e_phnum; i++, phdr++)
 		if (phdr->p_type == PT_LOAD && phdr->p_flags & PF_X)
-			fprintf(f, "[dump1]\nfile=static\noffset=%#llx\naddress=%#llx\nlength=%#llx\n",
-				(unsigned long long)phdr->p_offset, (unsigned long long)phdr->p_vaddr,
+			fprintf(f,
+				"[dump1]\nfile=static\noffset=%#llx\naddress=%#llx\nlength=%#llx\n",
+				(unsigned long long)phdr->p_offset,
+				(unsigned long long)phdr->p_vaddr,
 				(unsigned long long)phdr->p_filesz);
 	fclose(f);
 }
@@ -335,7 +342,8 @@ static void judge_snapshot(const struct run *run, const struct etm_registers *r)
 	FILE *pipe;
 
 	write_snapshot(run, r);
-	snprintf(command, sizeof(command), AUXTAP_BIN "/auxtap decode %s --events insn -F ip", folder);
+	snprintf(command, sizeof(command), AUXTAP_BIN "/auxtap decode %s --events insn -F ip",
+		 folder);
 	pipe = popen(command, "r");
 	assert_non_null(pipe);
 	for (; fgets(line, sizeof(line), pipe); nr++) {
@@ -351,9 +359,9 @@ static void judge_snapshot(const struct run *run, const struct etm_registers *r)
 static void judge_run(const struct program *p, const struct thread *t, bool ete, u32 configr,
 		      size_t *nr_bytes, size_t *nr_faults)
 {
-	struct run run = { .program = p, .thread = t };
-	struct etm_unit_config config = { .clock = &run.clock, .ete = ete };
-	struct etm_judge judge = { on_memory, on_element, NULL, NULL, &run };
+	struct run run = {.program = p, .thread = t};
+	struct etm_unit_config config = {.clock = &run.clock, .ete = ete};
+	struct etm_judge judge = {on_memory, on_element, NULL, NULL, &run};
 	struct etm_registers regs;
 
 	etm_stream_init(&run.stream);
@@ -366,7 +374,8 @@ static void judge_run(const struct program *p, const struct thread *t, bool ete,
 	assert_int_equal(!!run.nr_timestamps, !!(configr & TRCCONFIGR_TS));
 	assert_int_equal(!!run.nr_counts, !!(configr & TRCCONFIGR_CCI));
 	/* the page that returns from signals is in no file */
-	if (p->elf && !p->has_signals && configr & TRCCONFIGR_RS && !access(AUXTAP_BIN "/auxtap", X_OK))
+	if (p->elf && !p->has_signals && configr & TRCCONFIGR_RS &&
+	    !access(AUXTAP_BIN "/auxtap", X_OK))
 		judge_snapshot(&run, &regs);
 	*nr_bytes = run.stream.nr;
 	*nr_faults = run.nr_faults;
@@ -378,8 +387,12 @@ static void judge_run(const struct program *p, const struct thread *t, bool ete,
 static void judge_thread(const struct program *p, const struct thread *t, size_t min_faults,
 			 size_t max_faults)
 {
-	static const u32 configs[] = { 0, TRCCONFIGR_RS, TRCCONFIGR_TS | TRCCONFIGR_RS,
-		TRCCONFIGR_CCI, TRCCONFIGR_CCI | TRCCONFIGR_TS | TRCCONFIGR_RS, TRCCONFIGR_BB };
+	static const u32 configs[] = {0,
+				      TRCCONFIGR_RS,
+				      TRCCONFIGR_TS | TRCCONFIGR_RS,
+				      TRCCONFIGR_CCI,
+				      TRCCONFIGR_CCI | TRCCONFIGR_TS | TRCCONFIGR_RS,
+				      TRCCONFIGR_BB};
 	size_t nr_bytes[6], nr_faults = 0;
 
 	for (int ete = 0; ete < 2; ete++) {
@@ -396,7 +409,7 @@ static void judge_thread(const struct program *p, const struct thread *t, size_t
 static void judge_program(const char *file, const char *mode, int nr_threads, size_t min_faults,
 			  size_t max_faults)
 {
-	struct program p = { 0 };
+	struct program p = {0};
 
 	p.has_signals = !strcmp(mode, "signals");
 	program_trace(&p, file, mode);
@@ -424,10 +437,12 @@ static int setup(void **state)
 	}
 	if (!mkdtemp(folder))
 		return -1;
-	snprintf(command, sizeof(command), "cd %s && for how in static dynamic; do "
+	snprintf(command, sizeof(command),
+		 "cd %s && for how in static dynamic; do "
 		 "case $how in static) o=-static ;; *) o=-pie ;; esac; "
-		 "aarch64-linux-gnu-gcc -O1 -fno-builtin $o -o $how "
-		 AUXTAP_SOURCE "/tests/unit/hw/programs/flow.c || exit 1; done", folder);
+		 "aarch64-linux-gnu-gcc -O1 -fno-builtin $o -o $how " AUXTAP_SOURCE
+		 "/tests/unit/hw/programs/flow.c || exit 1; done",
+		 folder);
 	return system(command) ? -1 : 0;
 }
 
@@ -480,6 +495,7 @@ static void test_crash(void **state)
 
 int main(void)
 {
+	/* clang-format off */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_recursion),
 		cmocka_unit_test(test_calls),
@@ -487,6 +503,7 @@ int main(void)
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_crash),
 	};
+	/* clang-format on */
 
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

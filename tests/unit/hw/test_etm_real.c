@@ -28,7 +28,7 @@ struct listing {
 	size_t nr_runs, nr_same_runs, nr_longer_runs;
 };
 
-static const struct etm_format format = { .cycle_bits = 12, .commit_mode_1 = true };
+static const struct etm_format format = {.cycle_bits = 12, .commit_mode_1 = true};
 
 /* The atoms that came one behind the other: our packets for them. */
 static void end_run(struct listing *l, struct stream *s)
@@ -71,7 +71,7 @@ static void read_atoms(struct stream *s, const u8 *bytes, const char *text)
 static void read_address(struct listing *l, struct stream *s, const char *type, const u8 *bytes,
 			 size_t nr, const char *text)
 {
-	static const struct etm_context context = { .sf = true };
+	static const struct etm_context context = {.sf = true};
 	const char *value = strstr(text, "Addr=0x");
 	struct etm_burst burst;
 	size_t nr_ours;
@@ -152,17 +152,18 @@ static struct listing *read_listing(const char *name)
 	assert_int_equal(pclose(pipe), 0);
 	for (int i = 0; i < NR_IDS; i++)
 		end_run(l, &l->streams[i]);
-	print_message("%s: %zu of %zu addresses the same, %zu longer; atoms: %zu of %zu runs, %zu\n",
-		      name, l->nr_same_addresses, l->nr_addresses, l->nr_longer_addresses,
-		      l->nr_same_runs, l->nr_runs, l->nr_longer_runs);
+	print_message(
+		"%s: %zu of %zu addresses the same, %zu longer; atoms: %zu of %zu runs, %zu\n",
+		name, l->nr_same_addresses, l->nr_addresses, l->nr_longer_addresses,
+		l->nr_same_runs, l->nr_runs, l->nr_longer_runs);
 	return l;
 }
 
 /* Arm's ETE model: every address as there. */
 static void test_model(void **state)
 {
-	static const char *const names[] = { "001-ack_test", "ete_mem", "src_addr",
-					     "trace_file_cid_vmid" };
+	static const char *const names[] = {"001-ack_test", "ete_mem", "src_addr",
+					    "trace_file_cid_vmid"};
 	char name[100];
 
 	(void)state;
@@ -186,14 +187,15 @@ static void test_model(void **state)
  */
 static void test_juno(void **state)
 {
-	static const char *const names[] = { "juno_r1_1", "juno-uname-002", "juno-uname-001" };
+	static const char *const names[] = {"juno_r1_1", "juno-uname-002", "juno-uname-001"};
 	char name[100];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct listing *l;
 
-		snprintf(name, sizeof(name), "coresight-snapshot/%s/expected/decode.ppl.xz", names[i]);
+		snprintf(name, sizeof(name), "coresight-snapshot/%s/expected/decode.ppl.xz",
+			 names[i]);
 		l = read_listing(name);
 		assert_true(l->nr_addresses > 5000);
 		assert_true(l->nr_same_addresses * 100 > l->nr_addresses * 99);

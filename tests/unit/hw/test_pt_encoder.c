@@ -32,13 +32,16 @@ static void bus_irq(void *ctx)
 	(void)ctx;
 }
 
-static const struct pt_output_bus bus = { NULL, bus_phys, bus_irq };
+static const struct pt_output_bus bus = {NULL, bus_phys, bus_irq};
 
 static void make_unit(void)
 {
-	struct pt_unit_config config = { .tsc = &tsc, .tsc_ctc_n = 10, .tsc_ctc_d = 1,
-					 .mtc_freq = 3, .core_bus_ratio = 20,
-					 .max_nonturbo_ratio = 20 };
+	struct pt_unit_config config = {.tsc = &tsc,
+					.tsc_ctc_n = 10,
+					.tsc_ctc_d = 1,
+					.mtc_freq = 3,
+					.core_bus_ratio = 20,
+					.max_nonturbo_ratio = 20};
 
 	tsc = 0x123456;
 	seen = 0;
@@ -308,7 +311,10 @@ static void test_time(void **state)
 	expect("01 0b 19 5f 34 12 00 00 00 00 31 02 10");
 }
 
-/* Seen some instructions late, the change of the CTC is still where the cycles before and behind it part. */
+/*
+ * Seen some instructions late, the change of the CTC is still where the cycles before and behind it
+ * part.
+ */
 static void test_cycles_up_to_the_mtc(void **state)
 {
 	(void)state;
@@ -324,7 +330,7 @@ static void test_cycles_up_to_the_mtc(void **state)
 	expect("47 02 06 59 e9"); /* 40 cycles, the branch, MTC of 40040 */
 	jmp_to(0x1000);
 	expect("8b 2d 00 10"); /* 17 cycles since */
-	tsc = 40157; /* of the two changes, 40080 and 40120, the last */
+	tsc = 40157;	       /* of the two changes, 40080 and 40120, the last */
 	pt_unit_retire(&unit, 100, 0x1000);
 	expect("ff 02 59 eb");
 	jmp_to(0x1000);
@@ -385,7 +391,7 @@ static void test_filters(void **state)
 /* Output stops, the unit counts on. */
 static void test_stopped(void **state)
 {
-	u64 entries[2] = { TOPA_STOP | 0x1000, TOPA_END };
+	u64 entries[2] = {TOPA_STOP | 0x1000, TOPA_END};
 	u64 produced;
 
 	(void)state;
@@ -402,12 +408,15 @@ static void test_stopped(void **state)
 	assert_int_equal(unit.nr_produced, unit.out.nr_written + unit.out.nr_dropped);
 	assert_int_equal(pt_unit_rdmsr(&unit, MSR_RTIT_STATUS),
 			 RTIT_STATUS_STOPPED | RTIT_STATUS_FILTEREN | RTIT_STATUS_CONTEXTEN);
-	/* the driver takes the unit down, clears the status and starts at a new place: PSB+ first */
+	/*
+	 * the driver takes the unit down, clears the status and starts at a new place: PSB+ first
+	 */
 	pt_unit_leave_async(&unit, 0x1000);
 	produced = unit.nr_produced;
 	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_CTL, 0), 0);
 	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_STATUS, 0), 0);
-	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_OUTPUT_MASK_PTRS, 0x4000ull << 32 | 0xffff), 0);
+	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_OUTPUT_MASK_PTRS, 0x4000ull << 32 | 0xffff),
+			 0);
 	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_CTL, CTL), 0);
 	assert_int_equal(unit.nr_produced, produced);
 	pt_unit_enter_user(&unit, 0x1000);
@@ -460,7 +469,7 @@ static void test_registers(void **state)
 	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_CTL, CTL & ~RTIT_CTL_TRACEEN), 0);
 
 	/* without a crystal ratio there is no MTC */
-	pt_unit_init(&unit, &(struct pt_unit_config){ .tsc = &tsc, .core_bus_ratio = 20 }, &bus);
+	pt_unit_init(&unit, &(struct pt_unit_config){.tsc = &tsc, .core_bus_ratio = 20}, &bus);
 	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_CTL, RTIT_CTL_MTCEN), -1);
 }
 
@@ -501,7 +510,8 @@ static void random_call(u64 *seed)
 		pt_unit_wrmsr(&unit, MSR_RTIT_OUTPUT_MASK_PTRS,
 			      next_random(seed) % 8192 << 32 | 0xfff);
 		break;
-	case 1: case 2:
+	case 1:
+	case 2:
 		pt_unit_wrmsr(&unit, MSR_RTIT_CTL, ctl | RTIT_CTL_TRACEEN);
 		break;
 	case 3:
@@ -516,15 +526,18 @@ static void random_call(u64 *seed)
 	case 6:
 		pt_unit_set_mode(&unit, next_random(seed) & 1 ? 64 : 32);
 		break;
-	case 7: case 8: case 9:
+	case 7:
+	case 8:
+	case 9:
 		pt_unit_enter_user(&unit, ip);
 		break;
-	case 10: case 11:
+	case 10:
+	case 11:
 		pt_unit_retire(&unit, 5, ip);
 		break;
 	default:
-		pt_unit_branch(&unit, next_random(seed) % (X86_FAR + 1), ip,
-			       next_random(seed) % 16, next_random(seed) & 1 ? ip + 2 : ip * 3);
+		pt_unit_branch(&unit, next_random(seed) % (X86_FAR + 1), ip, next_random(seed) % 16,
+			       next_random(seed) & 1 ? ip + 2 : ip * 3);
 		break;
 	}
 }
@@ -628,7 +641,8 @@ static void test_trace_stop(void **state)
 	jcc(0x402000, false);
 	jmp_to(0x401010);
 	expect("04 21 10 10 02 83");
-	assert_int_equal(pt_unit_rdmsr(&unit, MSR_RTIT_STATUS), RTIT_STATUS_STOPPED | RTIT_STATUS_CONTEXTEN);
+	assert_int_equal(pt_unit_rdmsr(&unit, MSR_RTIT_STATUS),
+			 RTIT_STATUS_STOPPED | RTIT_STATUS_CONTEXTEN);
 	jmp_to(0x402000);
 	pt_unit_leave_async(&unit, 0x402002);
 	pt_unit_enter_user(&unit, 0x402002);
@@ -673,6 +687,7 @@ static void test_range_registers(void **state)
 
 int main(void)
 {
+	/* clang-format off */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_start),	       cmocka_unit_test(test_start_32_bit),
 		cmocka_unit_test(test_tnt),	       cmocka_unit_test(test_ip_compression),
@@ -685,6 +700,7 @@ int main(void)
 		cmocka_unit_test(test_filter),	cmocka_unit_test(test_filter_overflow),
 		cmocka_unit_test(test_trace_stop), cmocka_unit_test(test_range_registers),
 	};
+	/* clang-format on */
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,7 +43,8 @@ static struct pt_insn_decoder *decoder_new(const struct machine *m)
 	decoder = pt_insn_alloc_decoder(&config);
 	assert_non_null(decoder);
 	assert_int_equal(pt_image_set_callback(pt_insn_get_image(decoder), read_code,
-					       (void *)m->program), 0);
+					       (void *)m->program),
+			 0);
 	return decoder;
 }
 
@@ -76,8 +77,8 @@ static void walk_event(struct walk *walk, const struct pt_event *event)
 	assert_true(walk->lost < m->nr_lost);
 	lost = &m->lost[walk->lost++];
 	if (walk->at < lost->at_least || walk->at > lost->resume)
-		fail_msg("overflow %zu: decoded up to %zu, lost %zu to %zu", walk->lost - 1, walk->at,
-			 lost->at_least, lost->resume);
+		fail_msg("overflow %zu: decoded up to %zu, lost %zu to %zu", walk->lost - 1,
+			 walk->at, lost->at_least, lost->resume);
 	walk->at = lost->resume;
 	if (event->ip_suppressed) { /* outside of the filter: told when it is entered again */
 		assert_true(m->config.ctl >> RTIT_CTL_ADDR_CFG_SHIFT);
@@ -147,7 +148,7 @@ static void walk_insns(struct walk *walk, int status, size_t nr_max)
 
 static struct walk walk_all(const struct machine *m)
 {
-	struct walk walk = { .m = m, .decoder = decoder_new(m) };
+	struct walk walk = {.m = m, .decoder = decoder_new(m)};
 	int status = pt_insn_sync_forward(walk.decoder);
 
 	walk_insns(&walk, status, (size_t)-1);
@@ -160,7 +161,7 @@ static struct walk walk_all(const struct machine *m)
 /* A segment needs nothing of the one before: start at each PSB, run through the next one. */
 static void walk_segments(const struct machine *m)
 {
-	struct walk walk = { .m = m, .decoder = decoder_new(m), .enter = (size_t)-1 };
+	struct walk walk = {.m = m, .decoder = decoder_new(m), .enter = (size_t)-1};
 	size_t nr = 0;
 	u64 offset;
 
@@ -204,8 +205,8 @@ static unsigned int nr_insns(void)
 
 static void test_plain(void **state)
 {
-	struct run_config config = { .ctl = CTL_BASE | RTIT_CTL_DISRETC | RTIT_CTL_TSCEN,
-				     .nr_insns = nr_insns() };
+	struct run_config config = {.ctl = CTL_BASE | RTIT_CTL_DISRETC | RTIT_CTL_TSCEN,
+				    .nr_insns = nr_insns()};
 
 	(void)state;
 	for (u64 seed = 1; seed <= 5; seed++) {
@@ -216,8 +217,9 @@ static void test_plain(void **state)
 
 static void test_ret_compression(void **state)
 {
-	struct run_config config = { .ctl = CTL_BASE | RTIT_CTL_TSCEN, .nr_insns = nr_insns(),
-				     .lost_return = 30 };
+	struct run_config config = {.ctl = CTL_BASE | RTIT_CTL_TSCEN,
+				    .nr_insns = nr_insns(),
+				    .lost_return = 30};
 
 	(void)state;
 	for (u64 seed = 11; seed <= 16; seed++) {
@@ -231,8 +233,10 @@ static void test_ret_compression(void **state)
 
 static void test_interrupts(void **state)
 {
-	struct run_config config = { .ctl = CTL_BASE | RTIT_CTL_TSCEN, .nr_insns = nr_insns(),
-				     .lost_return = 10, .async = 100 };
+	struct run_config config = {.ctl = CTL_BASE | RTIT_CTL_TSCEN,
+				    .nr_insns = nr_insns(),
+				    .lost_return = 10,
+				    .async = 100};
 
 	(void)state;
 	for (u64 seed = 21; seed <= 24; seed++) {
@@ -243,8 +247,11 @@ static void test_interrupts(void **state)
 
 static void test_overflows(void **state)
 {
-	struct run_config config = { .ctl = CTL_BASE | RTIT_CTL_TSCEN, .nr_insns = nr_insns(),
-				     .lost_return = 10, .async = 30, .overflow = 5 };
+	struct run_config config = {.ctl = CTL_BASE | RTIT_CTL_TSCEN,
+				    .nr_insns = nr_insns(),
+				    .lost_return = 10,
+				    .async = 30,
+				    .overflow = 5};
 
 	(void)state;
 	for (u64 seed = 31; seed <= 36; seed++) {
@@ -259,8 +266,10 @@ static void test_overflows(void **state)
 
 static void test_32_bit(void **state)
 {
-	struct run_config config = { .ctl = CTL_BASE | RTIT_CTL_TSCEN, .nr_insns = nr_insns(),
-				     .lost_return = 10, .async = 30 };
+	struct run_config config = {.ctl = CTL_BASE | RTIT_CTL_TSCEN,
+				    .nr_insns = nr_insns(),
+				    .lost_return = 10,
+				    .async = 30};
 
 	(void)state;
 	run_and_walk(&config, 41, 32);
@@ -270,7 +279,7 @@ static void test_32_bit(void **state)
 /* What runs in the ranges, by the rule that only branches and events are looked at. */
 static void test_filters(void **state)
 {
-	struct run_config config = { .nr_insns = nr_insns() / 2, .async = 20, .lost_return = 10 };
+	struct run_config config = {.nr_insns = nr_insns() / 2, .async = 20, .lost_return = 10};
 
 	(void)state;
 	for (u64 seed = 91; seed <= 102; seed++) {
@@ -282,8 +291,10 @@ static void test_filters(void **state)
 		program_make(&program, seed, 64);
 		for (int n = 0; n < PT_NR_RANGES; n++) {
 			/* borders anywhere, in the middle of an instruction, too */
-			config.range[n].first = program.base[n] + random_next(&random) % (REGION_SIZE / 2);
-			config.range[n].last = config.range[n].first + random_next(&random) % (REGION_SIZE / 2);
+			config.range[n].first =
+				program.base[n] + random_next(&random) % (REGION_SIZE / 2);
+			config.range[n].last =
+				config.range[n].first + random_next(&random) % (REGION_SIZE / 2);
 		}
 		config.ctl |= (random_next(&random) % 2) << (RTIT_CTL_ADDR_CFG_SHIFT + 4);
 		if (seed & 4) { /* a TraceStop range inside of the first one, and one outside */
@@ -306,7 +317,7 @@ static void test_filters(void **state)
 /* PSB period 2^(n+11): every PSB but those at overflows comes within a period and one burst. */
 static void test_psb_period(void **state)
 {
-	struct run_config config = { .ctl = CTL_BASE, .nr_insns = nr_insns() };
+	struct run_config config = {.ctl = CTL_BASE, .nr_insns = nr_insns()};
 
 	(void)state;
 	for (u64 n = 0; n < 4; n++) {
@@ -336,6 +347,7 @@ struct timing {
 
 static void test_all_timing(void **state)
 {
+	/* clang-format off */
 	static const struct timing timings[] = {
 		{ RTIT_CTL_MTCEN | RTIT_CTL_TSCEN, 84, 2, 20, 20, 42 + STRETCH, STRETCH },
 		{ RTIT_CTL_MTCEN | RTIT_CTL_TSCEN, 10, 3, 20, 20, 4 + STRETCH, STRETCH },
@@ -354,13 +366,20 @@ static void test_all_timing(void **state)
 		{ RTIT_CTL_MTCEN, 84, 2, 20, 20, 0, 0 },
 		{ RTIT_CTL_CYCEN, 0, 0, 20, 20, 0, 0 },
 	};
+	/* clang-format on */
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(timings) / sizeof(timings[0]); i++) {
 		const struct timing *t = &timings[i];
-		struct run_config config = { .ctl = CTL_BASE | t->ctl, .nr_insns = nr_insns() / 2,
-			.tsc_ctc_n = t->n, .tsc_ctc_d = t->d, .core_bus_ratio = t->ratio,
-			.max_nonturbo_ratio = t->nominal, .lost_return = 10, .async = 20, .pause = 20 };
+		struct run_config config = {.ctl = CTL_BASE | t->ctl,
+					    .nr_insns = nr_insns() / 2,
+					    .tsc_ctc_n = t->n,
+					    .tsc_ctc_d = t->d,
+					    .core_bus_ratio = t->ratio,
+					    .max_nonturbo_ratio = t->nominal,
+					    .lost_return = 10,
+					    .async = 20,
+					    .pause = 20};
 		struct walk walk;
 
 		walk = run_and_walk(&config, 60 + i, 64);

@@ -9,11 +9,11 @@
 #include <string.h>
 #include <cmocka.h>
 
-#define P        4096ull
-#define PHYS     0x100000000ull
+#define P	 4096ull
+#define PHYS	 0x100000000ull
 #define NR_PAGES 64
-#define INT      TOPA_INT
-#define STOP     TOPA_STOP
+#define INT	 TOPA_INT
+#define STOP	 TOPA_STOP
 
 /* Physical memory of 64 pages, of which pages in `holes` do not exist. Fresh bytes are
  * 0xee. */
@@ -30,8 +30,7 @@ static void *phys(void *ctx, u64 addr, u64 size)
 {
 	struct machine *machine = ctx;
 
-	if (addr < PHYS || size > sizeof(machine->mem) ||
-	    addr - PHYS > sizeof(machine->mem) - size)
+	if (addr < PHYS || size > sizeof(machine->mem) || addr - PHYS > sizeof(machine->mem) - size)
 		return NULL;
 	for (u64 page = (addr - PHYS) / P; page <= (addr - PHYS + size - 1) / P; page++)
 		if (machine->holes >> page & 1)
@@ -188,8 +187,7 @@ static void stop_is_never_passed(void **state)
 			set_entry(0, 1, entry(21, 0, 0));
 			start_at(0, 0, P - room - 1);
 			assert_int_equal(feed(size), room + 1 < size ? room + 1 : size);
-			assert_stream(20, P - room - 1, 0,
-				      room + 1 < size ? room + 1 : size);
+			assert_stream(20, P - room - 1, 0, room + 1 < size ? room + 1 : size);
 			assert_fresh(21, 0, P);
 			assert_int_equal(m.out.nr_written + m.out.nr_dropped, size);
 			assert_int_equal(feed(20), room + 1 < size ? 0 : room + 1 - size);
@@ -421,6 +419,7 @@ static void single_range(void **state)
 		m.out.mask_ptrs = 77ull << 32 | 0xfff;
 	}
 
+	/* clang-format off */
 	static const struct {
 		u64 base, mask_ptrs;
 	} bad[] = {
@@ -431,6 +430,7 @@ static void single_range(void **state)
 		{PHYS - P, 0xfff},                /* no memory */
 		{1ull << 52, 0xfff},
 	};
+	/* clang-format on */
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		reset();
 		m.out.base = bad[i].base;
@@ -463,11 +463,8 @@ static void random_against_reference(void **state)
 		for (unsigned int i = 0; i < nr; i++) {
 			regions[i].order = rand() % 3;
 			regions[i].page = 16 + 4 * i;
-			regions[i].marks =
-				(rand() % 12 ? 0 : STOP) | (rand() % 4 ? 0 : INT);
-			set_entry(0, i,
-				  entry(regions[i].page, regions[i].order,
-					regions[i].marks));
+			regions[i].marks = (rand() % 12 ? 0 : STOP) | (rand() % 4 ? 0 : INT);
+			set_entry(0, i, entry(regions[i].page, regions[i].order, regions[i].marks));
 		}
 		set_entry(0, nr, page_phys(0) | TOPA_END);
 		m.out.irq_skid_bytes = rand() % 3 ? 0 : rand() % 5000;
@@ -479,13 +476,11 @@ static void random_against_reference(void **state)
 			if (!(rand() % 50)) {
 				pt_output_stop(&m.out);
 				assert_true(m.out.mask_ptrs == mask_ptrs(index, off));
-				assert_true(m.out.status ==
-					    (stopped ? RTIT_STATUS_STOPPED : 0));
+				assert_true(m.out.status == (stopped ? RTIT_STATUS_STOPPED : 0));
 				pt_output_start(&m.out, true);
 			}
 			for (size_t i = 0; i < size && !stopped; i++) {
-				want[regions[index].page * P + off++] =
-					stream(produced + i);
+				want[regions[index].page * P + off++] = stream(produced + i);
 				written++;
 				if (off < P << regions[index].order)
 					continue;
@@ -506,6 +501,7 @@ static void random_against_reference(void **state)
 
 int main(void)
 {
+	/* clang-format off */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(regions_in_table_order),
 		cmocka_unit_test(link_to_other_table),
@@ -517,6 +513,7 @@ int main(void)
 		cmocka_unit_test(single_range),
 		cmocka_unit_test(random_against_reference),
 	};
+	/* clang-format on */
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,8 +53,8 @@ static struct machine machine;
 static void put(struct recording *rec, u32 type, u16 misc, const void *body, size_t size, u64 id)
 {
 	u8 record[512];
-	struct perf_event_header header = { type, misc, 0 };
-	struct sample_id sample = { PID, PID, rec->time++, id };
+	struct perf_event_header header = {type, misc, 0};
+	struct sample_id sample = {PID, PID, rec->time++, id};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 
 	header.size = (u16)(sizeof(header) + size + sizeof(sample));
@@ -62,23 +62,27 @@ static void put(struct recording *rec, u32 type, u16 misc, const void *body, siz
 	memcpy(record, &header, sizeof(header));
 	memcpy(record + sizeof(header), body, size);
 	memcpy(record + sizeof(header) + size, &sample, sizeof(sample));
-	assert_int_equal(auxtap_perfdata_writer_record(rec->writer, record, header.size, record,
-						       0, &err),
+	assert_int_equal(auxtap_perfdata_writer_record(rec->writer, record, header.size, record, 0,
+						       &err),
 			 0);
 }
 
 static void put_sideband(struct recording *rec)
 {
-	struct comm comm = { PID, PID, "random" };
-	u32 who[2] = { PID, PID };
+	struct comm comm = {PID, PID, "random"};
+	u32 who[2] = {PID, PID};
 
 	put(rec, PERF_RECORD_COMM, PERF_RECORD_MISC_USER | PERF_RECORD_MISC_COMM_EXEC, &comm,
 	    sizeof(comm), ID_DUMMY);
 	put(rec, PERF_RECORD_ITRACE_START, 0, who, sizeof(who), ID_PT);
 	for (int r = 0; r < NR_REGIONS; r++) {
-		struct mmap2 map = { .pid = PID, .tid = PID, .addr = program.base[r],
-				     .len = REGION_SIZE, .pgoff = (u64)r * REGION_SIZE,
-				     .prot = 5, .flags = 2 };
+		struct mmap2 map = {.pid = PID,
+				    .tid = PID,
+				    .addr = program.base[r],
+				    .len = REGION_SIZE,
+				    .pgoff = (u64)r * REGION_SIZE,
+				    .prot = 5,
+				    .flags = 2};
 
 		memcpy(map.name, rec->code, strlen(rec->code));
 		put(rec, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, &map, sizeof(map), ID_DUMMY);
@@ -144,17 +148,16 @@ static void create(struct recording *rec, u64 ctl)
 	assert_int_equal(auxtap_perfdata_writer_begin(rec->writer, &err), 0);
 	assert_int_equal(auxtap_perfdata_writer_add_id(rec->writer, 0, ID_PT), 0);
 	assert_int_equal(auxtap_perfdata_writer_add_id(rec->writer, 1, ID_DUMMY), 0);
-	assert_int_equal(auxtap_perfdata_writer_auxtrace_info(rec->writer,
-							      AUXTAP_AUXTRACE_INTEL_PT, info,
-							      AUXTAP_PT_INFO_NR, &err),
+	assert_int_equal(auxtap_perfdata_writer_auxtrace_info(rec->writer, AUXTAP_AUXTRACE_INTEL_PT,
+							      info, AUXTAP_PT_INFO_NR, &err),
 			 0);
 }
 
 static void write_recording(struct recording *rec, u64 ctl)
 {
-	u64 nr_bytes = machine.unit.out.nr_written, aux[3] = { 0, nr_bytes, 0 };
+	u64 nr_bytes = machine.unit.out.nr_written, aux[3] = {0, nr_bytes, 0};
 	/* perf takes a reference of 0 for no buffer at all */
-	struct auxtap_auxtrace head = { .reference = 1, .tid = PID, .cpu = (u32)-1 };
+	struct auxtap_auxtrace head = {.reference = 1, .tid = PID, .cpu = (u32)-1};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 
 	create(rec, ctl);
@@ -181,7 +184,7 @@ struct bounds {
 /* Every line is the truth's next instruction, or the next overflow. */
 static struct bounds read_flow(FILE *perf)
 {
-	struct bounds off = { 0, 0 };
+	struct bounds off = {0, 0};
 	size_t at = 0, nr_lost = 0;
 	char line[512];
 
@@ -224,9 +227,10 @@ static struct bounds judge(const struct run_config *config, u64 seed)
 	program_make(&program, seed, 64);
 	machine_run(&machine, &program, config, seed * 7 + 1);
 	write_recording(&rec, config->ctl);
-	snprintf(command, sizeof(command),
-		 "PERF_CONFIG=/dev/null perf script -i %s --itrace=i1ie -F ip,time --ns 2>/dev/null",
-		 rec.data);
+	snprintf(
+		command, sizeof(command),
+		"PERF_CONFIG=/dev/null perf script -i %s --itrace=i1ie -F ip,time --ns 2>/dev/null",
+		rec.data);
 	perf = popen(command, "r");
 	assert_non_null(perf);
 	off = read_flow(perf);
@@ -250,6 +254,7 @@ struct sort {
 
 static void test_perf(void **state)
 {
+	/* clang-format off */
 	static const struct sort sorts[] = {
 		{ RTIT_CTL_DISRETC, 20, 1 << 20, 0 },
 		{ 0, 20, 1 << 20, 0 },
@@ -262,6 +267,7 @@ static void test_perf(void **state)
 		{ RTIT_CTL_CYCEN | RTIT_CTL_MTCEN | 2ull << RTIT_CTL_MTC_RANGE_SHIFT, 25,
 		  4 * CTC_N / CTC_D + STRETCH, STRETCH },
 	};
+	/* clang-format on */
 	const char *thorough = getenv("AUXTAP_LONG");
 
 	(void)state;
@@ -270,6 +276,7 @@ static void test_perf(void **state)
 		skip();
 	}
 	for (size_t i = 0; i < sizeof(sorts) / sizeof(sorts[0]); i++) {
+		/* clang-format off */
 		struct run_config config = {
 			.ctl = RTIT_CTL_USR | RTIT_CTL_BRANCHEN | RTIT_CTL_TSCEN | sorts[i].ctl,
 			.tsc_ctc_n = CTC_N, .tsc_ctc_d = CTC_D,
@@ -277,6 +284,7 @@ static void test_perf(void **state)
 			.nr_insns = thorough && *thorough ? 200000 : 40000,
 			.async = 30, .lost_return = 20,
 		};
+		/* clang-format on */
 		struct bounds off = judge(&config, i + 1);
 
 		print_message("RTIT_CTL %#llx: time off by %lld to %lld ticks\n",
@@ -291,7 +299,7 @@ static void test_perf(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_perf) };
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_perf)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -221,8 +221,7 @@ static void faults(void **state)
 	begin(64, 64, 0, 4096);
 	spe_output_fail(&out, PMBSR_EC(PMBSR_EC_STAGE2) | PMBSR_EA | 0x10, 0);
 	assert_false(record(7, 64));
-	assert_int_equal(reg(SYS_PMBSR),
-			 PMBSR_S | PMBSR_EC(PMBSR_EC_STAGE2) | PMBSR_EA | 0x10);
+	assert_int_equal(reg(SYS_PMBSR), PMBSR_S | PMBSR_EC(PMBSR_EC_STAGE2) | PMBSR_EA | 0x10);
 	assert_int_equal(memory[0], 0xee);
 	accounts(0, 64, 0, 1);
 	/* once */

@@ -43,9 +43,9 @@ static void begin(u64 base, u64 ptr, u64 limit, u64 mode)
 	trbe_output_init(&out, &bus, 64);
 	assert_true(trbe_output_write_reg(&out, SYS_TRBBASER, BASE + base));
 	assert_true(trbe_output_write_reg(&out, SYS_TRBPTR, BASE + ptr));
-	assert_true(trbe_output_write_reg(&out, SYS_TRBLIMITR,
-					  (BASE + limit) | mode << TRBLIMITR_FM_SHIFT |
-						  TRBLIMITR_E));
+	assert_true(
+		trbe_output_write_reg(&out, SYS_TRBLIMITR,
+				      (BASE + limit) | mode << TRBLIMITR_FM_SHIFT | TRBLIMITR_E));
 }
 
 static size_t trace(u8 byte, size_t nr_bytes)
@@ -118,8 +118,8 @@ static void faults(void **state)
 	begin(0, 3 * 4096, 8 * 4096, TRBLIMITR_FM_FILL); /* beyond what is mapped */
 	assert_int_equal(trace(1, 4096), 4096);
 	assert_int_equal(trace(1, 1), 0);
-	assert_int_equal(reg(SYS_TRBSR), TRBSR_S | TRBSR_IRQ | TRBSR_EC(TRBSR_EC_STAGE1) |
-						 TRBSR_FSC_TRANSLATION);
+	assert_int_equal(reg(SYS_TRBSR),
+			 TRBSR_S | TRBSR_IRQ | TRBSR_EC(TRBSR_EC_STAGE1) | TRBSR_FSC_TRANSLATION);
 	assert_int_equal(reg(SYS_TRBPTR), BASE + sizeof(memory));
 	begin(0, 4096, 4096, TRBLIMITR_FM_FILL); /* nothing below the limit */
 	assert_int_equal(trace(1, 1), 0);
@@ -163,8 +163,9 @@ static void errata(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(registers), cmocka_unit_test(fill), cmocka_unit_test(other_modes),
-		cmocka_unit_test(faults),    cmocka_unit_test(errata),
+		cmocka_unit_test(registers),   cmocka_unit_test(fill),
+		cmocka_unit_test(other_modes), cmocka_unit_test(faults),
+		cmocka_unit_test(errata),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,6 +21,7 @@ struct sample {
 	s32 disp;
 };
 
+/* clang-format off */
 static const struct sample samples[] = {
 	{ "90", 64, 1, X86_PLAIN, 0, 0 },
 	{ "740a", 64, 2, X86_JCC, 0, 10 },
@@ -122,6 +123,7 @@ static const struct sample samples[] = {
 	{ "6666666666666666666666666666" "90", 64, 15, X86_PLAIN, 0, 0 },
 	{ "666666666666666666666666666666" "90", 64, -1, 0, 0, 0 },
 };
+/* clang-format on */
 
 static unsigned int from_hex(const char *hex, u8 *bytes)
 {
@@ -153,7 +155,9 @@ static void test_samples(void **state)
 	}
 }
 
-/* Every prefix of an instruction is 'cut off', and nothing behind 'avail' is read (valgrind, asan). */
+/*
+ * Every prefix of an instruction is 'cut off', and nothing behind 'avail' is read (valgrind, asan).
+ */
 static void test_cut_off(void **state)
 {
 	(void)state;
@@ -182,9 +186,10 @@ struct verdict {
 
 static bool is_prefix_word(const char *word)
 {
-	static const char *const words[] = { "bnd", "rep", "repz", "repnz", "lock", "notrack",
-		"data16", "addr32", "addr16", "cs", "ds", "es", "fs", "gs", "ss", "xacquire",
-		"xrelease" };
+	static const char *const words[] = {"bnd",	"rep",	   "repz",   "repnz",  "lock",
+					    "notrack",	"data16",  "addr32", "addr16", "cs",
+					    "ds",	"es",	   "fs",     "gs",     "ss",
+					    "xacquire", "xrelease"};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (!strcmp(word, words[i]))
@@ -212,9 +217,10 @@ static int class_of_text(const char *word, bool star)
 		return X86_RET;
 	if (is_one_of(word, "syscall sysenter int int3 int1 into"))
 		return X86_SYSCALL;
-	if (is_one_of(word, "lret lretw lretl lretq ljmp ljmpw ljmpl lcall lcallw lcalll iret iretw "
-			    "iretl iretq sysret sysretl sysretq sysexit sysexitl sysexitq rsm vmcall "
-			    "vmlaunch vmresume vmrun vmmcall uiret tdcall seamret seamcall"))
+	if (is_one_of(word,
+		      "lret lretw lretl lretq ljmp ljmpw ljmpl lcall lcallw lcalll iret iretw "
+		      "iretl iretq sysret sysretl sysretq sysexit sysexitl sysexitq rsm vmcall "
+		      "vmlaunch vmresume vmrun vmmcall uiret tdcall seamret seamcall"))
 		return X86_FAR;
 	return word[0] == 'j' || !strncmp(word, "loop", 4) ? X86_JCC : X86_PLAIN;
 }
@@ -233,7 +239,8 @@ static bool is_objdump_matter(const char *word, const u8 *code, unsigned int nr,
 	if (!word[0] || is_prefix_word(word) || !strcmp(word, "jmpe") || !strcmp(word, ".byte"))
 		return true;
 	for (; at < nr && (strchr("\x66\x67\x26\x2e\x36\x3e\x64\x65\xf0\xf2\xf3", code[at]) ||
-			   (bits == 64 && (code[at] & 0xf0) == 0x40)); at++) {
+			   (bits == 64 && (code[at] & 0xf0) == 0x40));
+	     at++) {
 		opsize |= code[at] == 0x66;
 		before_vex |= strchr("\x66\xf0\xf2\xf3", code[at]) || (code[at] & 0xf0) == 0x40;
 	}
@@ -283,13 +290,13 @@ static void judge_line(char *line, int bits, struct verdict *verdict)
 	if (!ret && insn.len == nr && insn.cls == cls)
 		return;
 	if (verdict->nr_wrong++ < 10)
-		print_error("%s %s: len %d cls %d, objdump %u %d\n", line, word, ret ? -1 : insn.len,
-			    insn.cls, nr, cls);
+		print_error("%s %s: len %d cls %d, objdump %u %d\n", line, word,
+			    ret ? -1 : insn.len, insn.cls, nr, cls);
 }
 
 static struct verdict judge(const char *options, const char *file, int bits)
 {
-	struct verdict verdict = { 0, 0 };
+	struct verdict verdict = {0, 0};
 	char command[512], line[1024];
 	FILE *pipe;
 
@@ -314,9 +321,10 @@ static void need_objdump(void)
 
 static void test_programs(void **state)
 {
-	static const char *const files[] = { "/lib/x86_64-linux-gnu/libc.so.6",
-		"/usr/lib/x86_64-linux-gnu/libcrypto.so.3", "/usr/bin/python3",
-		"/usr/lib/gcc/x86_64-linux-gnu/12/cc1" };
+	static const char *const files[] = {"/lib/x86_64-linux-gnu/libc.so.6",
+					    "/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
+					    "/usr/bin/python3",
+					    "/usr/lib/gcc/x86_64-linux-gnu/12/cc1"};
 	size_t nr_files = getenv("AUXTAP_LONG") && *getenv("AUXTAP_LONG") ? 4 : 3;
 
 	(void)state;

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <cmocka.h>
 
+/* clang-format off */
 static const unsigned char code[] = {
 	0x90, 0x90, 0x90, /* 0: nop nop nop */
 	0x48, 0x31, 0xc0, /* 3: xor %rax,%rax */
@@ -18,17 +19,17 @@ static const unsigned char code[] = {
 	0x90,             /* a: nop */
 	0x0f, 0x05,       /* b: syscall */
 };
+/* clang-format on */
 const unsigned int ptfile_executed[] = {0x0, 0x1, 0x2, 0x3, 0x6, 0xa, 0xb};
-const unsigned int ptfile_nr_executed =
-	sizeof(ptfile_executed) / sizeof(ptfile_executed[0]);
+const unsigned int ptfile_nr_executed = sizeof(ptfile_executed) / sizeof(ptfile_executed[0]);
 
 struct trailer { /* sample_type TID | TIME | IDENTIFIER */
 	uint32_t pid, tid;
 	uint64_t time, id;
 };
 
-static void put(struct ptfile *pt, uint32_t type, uint16_t misc, const void *body,
-		size_t size, uint64_t id)
+static void put(struct ptfile *pt, uint32_t type, uint16_t misc, const void *body, size_t size,
+		uint64_t id)
 {
 	unsigned char record[512];
 	struct perf_event_header header = {type, misc, 0};
@@ -69,15 +70,15 @@ static void put_sideband(struct ptfile *pt)
 	uint32_t who[2] = {PTFILE_PID, PTFILE_PID};
 
 	snprintf(mmap2.name, sizeof(mmap2.name), "%s", pt->code);
-	put(pt, PERF_RECORD_COMM, PERF_RECORD_MISC_USER | PERF_RECORD_MISC_COMM_EXEC,
-	    &comm, sizeof(comm), PTFILE_ID_DUMMY);
+	put(pt, PERF_RECORD_COMM, PERF_RECORD_MISC_USER | PERF_RECORD_MISC_COMM_EXEC, &comm,
+	    sizeof(comm), PTFILE_ID_DUMMY);
 	put(pt, PERF_RECORD_ITRACE_START, 0, who, sizeof(who), PTFILE_ID_PT);
-	put(pt, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, &mmap2, sizeof(mmap2),
-	    PTFILE_ID_DUMMY);
+	put(pt, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, &mmap2, sizeof(mmap2), PTFILE_ID_DUMMY);
 }
 
 void ptfile_begin(struct ptfile *pt)
 {
+	/* clang-format off */
 	struct perf_event_attr attr = {
 		.type = PTFILE_PMU,
 		.size = sizeof(attr),
@@ -90,6 +91,7 @@ void ptfile_begin(struct ptfile *pt)
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 	};
+	/* clang-format on */
 	struct perf_event_attr dummy = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(dummy),
@@ -103,6 +105,7 @@ void ptfile_begin(struct ptfile *pt)
 		.comm_exec = 1,
 		.task = 1,
 	};
+	/* clang-format off */
 	uint64_t info[AUXTAP_PT_INFO_NR] = {
 		[AUXTAP_PT_INFO_PMU_TYPE] = PTFILE_PMU,
 		[AUXTAP_PT_INFO_TIME_MULT] = 1,
@@ -110,6 +113,7 @@ void ptfile_begin(struct ptfile *pt)
 		[AUXTAP_PT_INFO_TSC_BIT] = 1 << 10,
 		[AUXTAP_PT_INFO_NORETCOMP_BIT] = 1 << 11,
 	};
+	/* clang-format on */
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	FILE *f;
 
@@ -130,10 +134,9 @@ void ptfile_begin(struct ptfile *pt)
 	/* Ids that come after begin, as those of later threads do. */
 	assert_int_equal(auxtap_perfdata_writer_add_id(pt->w, 0, PTFILE_ID_PT), 0);
 	assert_int_equal(auxtap_perfdata_writer_add_id(pt->w, 1, PTFILE_ID_DUMMY), 0);
-	assert_int_equal(
-		auxtap_perfdata_writer_auxtrace_info(pt->w, AUXTAP_AUXTRACE_INTEL_PT,
-						     info, AUXTAP_PT_INFO_NR, &err),
-		0);
+	assert_int_equal(auxtap_perfdata_writer_auxtrace_info(pt->w, AUXTAP_AUXTRACE_INTEL_PT, info,
+							      AUXTAP_PT_INFO_NR, &err),
+			 0);
 	put_sideband(pt);
 }
 
@@ -151,8 +154,7 @@ static size_t make_trace(unsigned char *p, uint64_t tsc)
 	p += 7;
 	memcpy(p, "\x02\x03\x20\x00", 4); /* CBR */
 	p += 4;
-	memcpy(p, "\x99\x01\x02\x23\x99\x01",
-	       6); /* MODE.Exec 64-bit, PSBEND, MODE.Exec */
+	memcpy(p, "\x99\x01\x02\x23\x99\x01", 6); /* MODE.Exec 64-bit, PSBEND, MODE.Exec */
 	p += 6;
 	*p++ = 0x11 | 6 << 5; /* TIP.PGE, full IP */
 	memcpy(p, &ip, 8);
@@ -174,8 +176,8 @@ void ptfile_run(struct ptfile *pt)
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 
 	put(pt, PERF_RECORD_AUX, 0, aux, sizeof(aux), PTFILE_ID_PT);
-	assert_int_equal(auxtap_perfdata_writer_auxtrace(pt->w, &head, trace, 17,
-							 trace + 17, size - 17, &err),
+	assert_int_equal(auxtap_perfdata_writer_auxtrace(pt->w, &head, trace, 17, trace + 17,
+							 size - 17, &err),
 			 0);
 	pt->aux_head += (size + 7) & ~7ULL;
 }

@@ -6,10 +6,10 @@
 
 #include <auxtap/perfdata.h>
 
-#define PTFILE_BASE     0x400000ULL
-#define PTFILE_PID      4242
-#define PTFILE_PMU      10 /* a PMU number */
-#define PTFILE_ID_PT    100
+#define PTFILE_BASE	0x400000ULL
+#define PTFILE_PID	4242
+#define PTFILE_PMU	10 /* a PMU number */
+#define PTFILE_ID_PT	100
 #define PTFILE_ID_DUMMY 200
 
 /* Executed addresses, relative to PTFILE_BASE. */

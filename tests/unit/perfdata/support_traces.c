@@ -28,8 +28,7 @@ const char *traces_root(void)
 
 size_t traces_cases(const char *root, struct trace_case **cases)
 {
-	static const char *const sets[] = {"perfdata", "intel-pt-perfdata",
-					   "coresight-perfdata"};
+	static const char *const sets[] = {"perfdata", "intel-pt-perfdata", "coresight-perfdata"};
 	char pattern[512];
 	size_t nr = 0;
 	glob_t found;
@@ -48,8 +47,7 @@ size_t traces_cases(const char *root, struct trace_case **cases)
 			snprintf(c->data, sizeof(c->data), "%s", found.gl_pathv[i]);
 			snprintf(folder, sizeof(folder), "%s", c->data);
 			*strrchr(folder, '/') = '\0';
-			snprintf(c->name, sizeof(c->name), "%s",
-				 folder + strlen(root) + 1);
+			snprintf(c->name, sizeof(c->name), "%s", folder + strlen(root) + 1);
 			snprintf(c->expected, sizeof(c->expected), "%s%s", folder,
 				 s ? "/expected" : "");
 		}
@@ -110,14 +108,12 @@ static int by_offset(const void *a, const void *b)
 /* "[cpu] time offset [size]: PERF_RECORD_NAME…" */
 static bool parse(const char *line, struct listed *l)
 {
-	const char *bracket = strstr(line, " [0x"),
-		   *name = strstr(line, "]: PERF_RECORD_");
+	const char *bracket = strstr(line, " [0x"), *name = strstr(line, "]: PERF_RECORD_");
 	char numbers[3][32];
 	int nr;
 
 	memset(l, 0, sizeof(*l));
-	if (!bracket || !name ||
-	    strspn(line, "-0123456789abcdefx ") < (size_t)(bracket - line))
+	if (!bracket || !name || strspn(line, "-0123456789abcdefx ") < (size_t)(bracket - line))
 		return false;
 	nr = sscanf(line, "%31s %31s %31s", numbers[0], numbers[1], numbers[2]);
 	if (nr == 3 && numbers[2][0] == '[')
@@ -144,8 +140,7 @@ size_t traces_listing(char *text, struct listed **out)
 
 	*out = malloc(room * sizeof(**out));
 	assert_non_null(*out);
-	for (line = strtok_r(text, "\n", &save); line;
-	     line = strtok_r(NULL, "\n", &save)) {
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		if (nr == room) {
 			room *= 2;
 			*out = realloc(*out, room * sizeof(**out));

@@ -19,7 +19,7 @@ static struct trace_case *cases;
 static size_t nr_cases;
 
 #define INVALID "perfdata/simpleperf-invalid_perf"
-#define ZERO    "perfdata/quipper-piped.corrupted.zero_size_sample-3.2"
+#define ZERO	"perfdata/quipper-piped.corrupted.zero_size_sample-3.2"
 
 /* The value of "key=value" in text, or "". */
 static const char *value(const char *text, const char *key, char *buf, size_t room)
@@ -36,8 +36,7 @@ static const char *value(const char *text, const char *key, char *buf, size_t ro
 	return buf;
 }
 
-static void check_header(const struct trace_case *c, struct auxtap_perfdata *pd,
-			 const char *counts)
+static void check_header(const struct trace_case *c, struct auxtap_perfdata *pd, const char *counts)
 {
 	const struct auxtap_perfdata_info *info = auxtap_perfdata_info(pd);
 	char buf[512], ours[512];
@@ -50,12 +49,9 @@ static void check_header(const struct trace_case *c, struct auxtap_perfdata *pd,
 	}
 	assert_string_equal(buf, "file");
 	assert_int_equal(info->form, AUXTAP_PERFDATA_FILE);
-	assert_int_equal(info->nr_attrs,
-			 atoi(value(counts, "attr_count", buf, sizeof(buf))));
-	assert_int_equal(info->data_off,
-			 atoll(value(counts, "data_offset", buf, sizeof(buf))));
-	assert_int_equal(info->data_size,
-			 atoll(value(counts, "data_size", buf, sizeof(buf))));
+	assert_int_equal(info->nr_attrs, atoi(value(counts, "attr_count", buf, sizeof(buf))));
+	assert_int_equal(info->data_off, atoll(value(counts, "data_offset", buf, sizeof(buf))));
+	assert_int_equal(info->data_size, atoll(value(counts, "data_size", buf, sizeof(buf))));
 	assert_int_equal(auxtap_perfdata_attr(pd, 0)->file_size + 16,
 			 atoi(value(counts, "attr_entry_size", buf, sizeof(buf))));
 	ours[0] = '\0';
@@ -65,33 +61,29 @@ static void check_header(const struct trace_case *c, struct auxtap_perfdata *pd,
 
 		if (!(info->features[i / 64] & 1ULL << (i % 64)))
 			continue;
-		used += (size_t)snprintf(ours + used, sizeof(ours) - used,
-					 used ? ",%u" : "%u", i);
+		used += (size_t)snprintf(ours + used, sizeof(ours) - used, used ? ",%u" : "%u", i);
 		if (auxtap_perfdata_feature(pd, i, &data, &size))
 			fail_msg("%s: feature %u cannot be read", c->name, i);
 	}
 	assert_string_equal(ours, value(counts, "features", buf, sizeof(buf)));
 }
 
-static void check_counts(const struct trace_case *c, const char *counts,
-			 const uint64_t *ours)
+static void check_counts(const struct trace_case *c, const char *counts, const uint64_t *ours)
 {
 	uint64_t number, type, total = 0, expected = 0;
 
-	for (const char *p = counts; p;
-	     p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL) {
+	for (const char *p = counts; p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL) {
 		char name[64];
 
-		if (sscanf(p, "record.%63[A-Z0-9_](%" SCNu64 ")=%" SCNu64, name, &type,
-			   &number) != 3)
+		if (sscanf(p, "record.%63[A-Z0-9_](%" SCNu64 ")=%" SCNu64, name, &type, &number) !=
+		    3)
 			continue;
 		if (!auxtap_record_name((uint32_t)type) ||
 		    strcmp(auxtap_record_name((uint32_t)type), name))
-			fail_msg("%s: type %" PRIu64 " is not called %s", c->name, type,
-				 name);
+			fail_msg("%s: type %" PRIu64 " is not called %s", c->name, type, name);
 		if (ours[type] != number)
-			fail_msg("%s: %" PRIu64 " records of %s, expected %" PRIu64,
-				 c->name, ours[type], name, number);
+			fail_msg("%s: %" PRIu64 " records of %s, expected %" PRIu64, c->name,
+				 ours[type], name, number);
 		expected += number;
 	}
 	for (type = 0; type < 65536; type++)
@@ -129,23 +121,20 @@ static void check_fields(const struct trace_case *c, const struct listed *l,
 
 	if (l->time && l->time != UINT64_MAX &&
 	    (!(rec->have & AUXTAP_REC_TIME) || rec->time != l->time))
-		fail_msg("%s: time of the record at 0x%" PRIx64 " is %" PRIu64
-			 ", listed %" PRIu64,
+		fail_msg("%s: time of the record at 0x%" PRIx64 " is %" PRIu64 ", listed %" PRIu64,
 			 c->name, l->offset, rec->time, l->time);
 	/* -1 as u32: the event has no CPU in its sample_type. */
 	if (l->has_cpu && l->cpu > 0 &&
-	    (l->cpu == UINT32_MAX
-		     ? (rec->have & AUXTAP_REC_CPU) != 0
-		     : !(rec->have & AUXTAP_REC_CPU) || rec->cpu != (uint64_t)l->cpu))
+	    (l->cpu == UINT32_MAX ? (rec->have & AUXTAP_REC_CPU) != 0 :
+				    !(rec->have & AUXTAP_REC_CPU) || rec->cpu != (uint64_t)l->cpu))
 		fail_msg("%s: CPU of the record at 0x%" PRIx64, c->name, l->offset);
-	if (l->has_who &&
-	    (!who_in_body(rec, &pid, &tid) || pid != l->pid || tid != l->tid))
-		fail_msg("%s: pid/tid of the record at 0x%" PRIx64 ": %s", c->name,
-			 l->offset, l->text);
+	if (l->has_who && (!who_in_body(rec, &pid, &tid) || pid != l->pid || tid != l->tid))
+		fail_msg("%s: pid/tid of the record at 0x%" PRIx64 ": %s", c->name, l->offset,
+			 l->text);
 }
 
-static struct listed *find(struct listed *list, size_t nr,
-			   const struct auxtap_record *rec, uint64_t base)
+static struct listed *find(struct listed *list, size_t nr, const struct auxtap_record *rec,
+			   uint64_t base)
 {
 	const char *name = auxtap_record_name(rec->header->type);
 	size_t low = 0, high = nr;
@@ -207,17 +196,15 @@ static int walk(const struct trace_case *c, const char *listing, struct auxtap_e
 		/* perf does not list compressed records, nor those that only simpleperf
 		 * knows. */
 		if (rec.header->type != AUXTAP_RECORD_COMPRESSED &&
-		    rec.header->type != AUXTAP_RECORD_COMPRESSED2 &&
-		    rec.header->type < 32768)
+		    rec.header->type != AUXTAP_RECORD_COMPRESSED2 && rec.header->type < 32768)
 			fail_msg("%s: %s at 0x%" PRIx64 " [0x%x] is not in %s", c->name,
-				 auxtap_record_name(rec.header->type), rec.offset,
-				 rec.size, listing);
+				 auxtap_record_name(rec.header->type), rec.offset, rec.size,
+				 listing);
 	}
 	for (size_t i = 0; i < nr; i++)
 		/* In file mode perf -D makes up an ATTR at 0, where the header is. */
 		if (!list[i].shown && (list[i].offset || base))
-			fail_msg("%s: listed, but not met: 0x%" PRIx64 " [0x%" PRIx64
-				 "] %s",
+			fail_msg("%s: listed, but not met: 0x%" PRIx64 " [0x%" PRIx64 "] %s",
 				 c->name, list[i].offset, list[i].size, list[i].text);
 	text = traces_text(c->expected, "counts.txt");
 	assert_non_null(text);
@@ -226,8 +213,7 @@ static int walk(const struct trace_case *c, const char *listing, struct auxtap_e
 	free(text);
 	free(list);
 	auxtap_perfdata_close(pd);
-	printf("  %s: %zu records compared, %zu not in the listing\n", c->name, nr,
-	       missing);
+	printf("  %s: %zu records compared, %zu not in the listing\n", c->name, nr, missing);
 	return ret;
 }
 
@@ -276,8 +262,7 @@ static void test_invalid(void **state)
 	struct auxtap_perfdata *pd;
 
 	(void)state;
-	assert_int_equal(auxtap_perfdata_open(&pd, the_case(INVALID)->data, &err),
-			 -EINVAL);
+	assert_int_equal(auxtap_perfdata_open(&pd, the_case(INVALID)->data, &err), -EINVAL);
 	assert_null(pd);
 	assert_int_equal(err.offset, 0);
 	assert_non_null(strstr(err.why, "offset 0"));
@@ -375,7 +360,7 @@ static void test_details(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all),       cmocka_unit_test(test_invalid),
+		cmocka_unit_test(test_all),	  cmocka_unit_test(test_invalid),
 		cmocka_unit_test(test_zero_size), cmocka_unit_test(test_sorted),
 		cmocka_unit_test(test_details),
 	};

@@ -92,11 +92,11 @@ static int open_image(struct auxtap_perfdata **pd, struct auxtap_error *err)
 	return pd_open_fd(pd, fd, "image", err);
 }
 
-static const struct perf_event_attr plain = {
-	.type = 1,
-	.config = 9,
-	.sample_id_all = 1,
-	.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_IDENTIFIER};
+static const struct perf_event_attr plain = {.type = 1,
+					     .config = 9,
+					     .sample_id_all = 1,
+					     .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+							    PERF_SAMPLE_IDENTIFIER};
 
 struct trailer {
 	uint32_t pid, tid;
@@ -120,8 +120,7 @@ static void test_attr_sizes(void **state)
 		} body = {{5, 6}, {7, 8, 9000, 102}};
 
 		attr.config2 = 0x1234;
-		begin(PD_HEADER_SIZE, sizes[i], 2,
-		      (struct perf_event_attr[]){plain, attr});
+		begin(PD_HEADER_SIZE, sizes[i], 2, (struct perf_event_attr[]){plain, attr});
 		put_record(PERF_RECORD_LOST, &body, sizeof(body));
 		end_data();
 		assert_int_equal(open_image(&pd, &err), 0);
@@ -134,8 +133,7 @@ static void test_attr_sizes(void **state)
 		assert_int_equal(got->ids[1], 102);
 		assert_int_equal(auxtap_perfdata_next(pd, &rec, &err), 1);
 		assert_ptr_equal(rec.attr, auxtap_perfdata_attr(pd, 1));
-		assert_int_equal(rec.have,
-				 AUXTAP_REC_PID_TID | AUXTAP_REC_TIME | AUXTAP_REC_ID);
+		assert_int_equal(rec.have, AUXTAP_REC_PID_TID | AUXTAP_REC_TIME | AUXTAP_REC_ID);
 		assert_int_equal(rec.tid, 8);
 		assert_int_equal(rec.time, 9000);
 		assert_int_equal(rec.body_size, 16);
@@ -174,8 +172,8 @@ static void test_old_headers(void **state)
 static void test_sample_ids(void **state)
 {
 	static const uint64_t in_sample[] = {PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP,
-					     PERF_SAMPLE_TID,        PERF_SAMPLE_TIME,
-					     PERF_SAMPLE_ADDR,       PERF_SAMPLE_ID,
+					     PERF_SAMPLE_TID,	     PERF_SAMPLE_TIME,
+					     PERF_SAMPLE_ADDR,	     PERF_SAMPLE_ID,
 					     PERF_SAMPLE_STREAM_ID,  PERF_SAMPLE_CPU};
 	static const uint64_t in_trailer[] = {PERF_SAMPLE_TID, PERF_SAMPLE_TIME,
 					      PERF_SAMPLE_ID,  PERF_SAMPLE_STREAM_ID,
@@ -202,16 +200,14 @@ static void test_sample_ids(void **state)
 
 				if (!(type & field))
 					continue;
-				body[nr++] = field == PERF_SAMPLE_TID    ? 0x500000004ULL
-					     : field == PERF_SAMPLE_TIME ? 777
-					     : field == PERF_SAMPLE_CPU  ? 3
-					     : field & (PERF_SAMPLE_ID |
-							PERF_SAMPLE_IDENTIFIER)
-						     ? 101
-						     : 0xbad;
+				body[nr++] = field == PERF_SAMPLE_TID  ? 0x500000004ULL :
+					     field == PERF_SAMPLE_TIME ? 777 :
+					     field == PERF_SAMPLE_CPU  ? 3 :
+					     field & (PERF_SAMPLE_ID | PERF_SAMPLE_IDENTIFIER) ?
+									101 :
+									0xbad;
 			}
-			put_record(sample ? PERF_RECORD_SAMPLE : PERF_RECORD_LOST, body,
-				   nr * 8);
+			put_record(sample ? PERF_RECORD_SAMPLE : PERF_RECORD_LOST, body, nr * 8);
 		}
 		end_data();
 		assert_int_equal(open_image(&pd, &err), 0);
@@ -262,8 +258,7 @@ static void test_compressed(void **state)
 			ZSTD_inBuffer in = {plain_bytes, nr_plain, 0};
 
 			ZSTD_initCStream(z, 1);
-			begin(PD_HEADER_SIZE, 112, 1,
-			      &(struct perf_event_attr){.type = 1});
+			begin(PD_HEADER_SIZE, 112, 1, &(struct perf_event_attr){.type = 1});
 			while (in.pos < nr_plain) {
 				ZSTD_inBuffer part = {plain_bytes, in.pos + step, in.pos};
 				ZSTD_outBuffer out = {packed + 8, sizeof(packed) - 16, 0};
@@ -282,8 +277,7 @@ static void test_compressed(void **state)
 					put_record(AUXTAP_RECORD_COMPRESSED2, packed,
 						   8 + pd_align8(nr_packed));
 				} else {
-					put_record(AUXTAP_RECORD_COMPRESSED, packed + 8,
-						   nr_packed);
+					put_record(AUXTAP_RECORD_COMPRESSED, packed + 8, nr_packed);
 				}
 			}
 			end_data();
@@ -297,17 +291,15 @@ static void test_compressed(void **state)
 				assert_int_equal(number, expected);
 				assert_int_equal(rec.size, 24 + 8 * (number % 30));
 				assert_int_equal(rec.decompressed_off, plain_off);
-				assert_memory_equal(rec.header, plain_bytes + plain_off,
-						    rec.size);
+				assert_memory_equal(rec.header, plain_bytes + plain_off, rec.size);
 				plain_off += rec.size;
 				expected++;
 			}
 			assert_int_equal(err.code, 0);
 			assert_int_equal(expected, 200);
-			for (expected = 0;
-			     auxtap_perfdata_next_sorted(pd, &rec, &err) > 0; expected++)
-				assert_int_equal(*(const uint64_t *)(rec.header + 1),
-						 expected);
+			for (expected = 0; auxtap_perfdata_next_sorted(pd, &rec, &err) > 0;
+			     expected++)
+				assert_int_equal(*(const uint64_t *)(rec.header + 1), expected);
 			assert_int_equal(expected, 200);
 			auxtap_perfdata_close(pd);
 
@@ -368,6 +360,7 @@ static void test_expanding(void **state)
 /* A damaged header: refused, or read without what is damaged. */
 static void test_damage(void **state)
 {
+	/* clang-format off */
 	struct {
 		size_t offset;
 		uint64_t value;
@@ -389,6 +382,7 @@ static void test_damage(void **state)
 		{PD_HEADER_SIZE + 16 + 112, 1 << 20, -EBADMSG}, /* offset of the ids */
 		{PD_HEADER_SIZE + 16 + 120, 1 << 20, -EBADMSG}, /* their size */
 	};
+	/* clang-format on */
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -416,8 +410,7 @@ static void test_damage(void **state)
  * multiply. */
 static void test_overlapping_ids(void **state)
 {
-	struct perf_event_attr attrs[8] = {plain, plain, plain, plain,
-					   plain, plain, plain, plain};
+	struct perf_event_attr attrs[8] = {plain, plain, plain, plain, plain, plain, plain, plain};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_perfdata *pd;
 
@@ -427,8 +420,7 @@ static void test_overlapping_ids(void **state)
 	for (int i = 0; i < 8; i++) {
 		struct pd_section all = {0, im.size};
 
-		memcpy(im.data + PD_HEADER_SIZE + 8 * 16 + i * 128 + 112, &all,
-		       sizeof(all));
+		memcpy(im.data + PD_HEADER_SIZE + 8 * 16 + i * 128 + 112, &all, sizeof(all));
 	}
 	assert_int_equal(open_image(&pd, &err), -EBADMSG);
 }
@@ -501,6 +493,7 @@ static void test_unknown(void **state)
 
 int main(void)
 {
+	/* clang-format off */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_attr_sizes),
 		cmocka_unit_test(test_old_headers),
@@ -512,6 +505,7 @@ int main(void)
 		cmocka_unit_test(test_damaged_records),
 		cmocka_unit_test(test_unknown),
 	};
+	/* clang-format on */
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,8 +142,7 @@ static void test_limit(void **state)
 	limit.rlim_cur = 1 << 20;
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	for (int i = 0; i < 4 && !ret; i++)
-		ret = auxtap_perfdata_writer_auxtrace(pt.w, &head, bytes, 4 << 20, NULL,
-						      0, &err);
+		ret = auxtap_perfdata_writer_auxtrace(pt.w, &head, bytes, 4 << 20, NULL, 0, &err);
 	assert_int_equal(ret, -EFBIG);
 	assert_string_equal(err.what, pt.data);
 	memset(&err, 0, sizeof(err));
@@ -160,8 +159,7 @@ static void test_limit(void **state)
 	if (have_command("perf")) {
 		char *out;
 
-		assert_int_equal(run_command(&out,
-					     "perf report --header-only -I -i %s 2>&1",
+		assert_int_equal(run_command(&out, "perf report --header-only -I -i %s 2>&1",
 					     pt.data),
 				 0);
 		assert_non_null(strstr(out, "# contains AUX area data"));
@@ -187,17 +185,25 @@ static void test_pieces(void **state)
 		bytes[i] = (unsigned char)(i * 7 + i / 251);
 	ptfile_begin(&pt);
 	assert_int_equal(auxtap_perfdata_writer_auxtrace(pt.w, &head, bytes, 1000, bytes + 1000,
-							 sizeof(bytes) - 1000, &err), 0);
-	assert_int_equal(auxtap_perfdata_writer_auxtrace_begin(pt.w, &head, sizeof(bytes), &err), 0);
+							 sizeof(bytes) - 1000, &err),
+			 0);
+	assert_int_equal(auxtap_perfdata_writer_auxtrace_begin(pt.w, &head, sizeof(bytes), &err),
+			 0);
 	for (size_t i = 1; i < sizeof(cuts) / sizeof(*cuts); i++) {
 		assert_int_equal(auxtap_perfdata_writer_round(pt.w, NULL), -EINVAL);
-		assert_int_equal(auxtap_perfdata_writer_auxtrace_begin(pt.w, &head, 8, NULL), -EINVAL);
-		assert_int_equal(auxtap_perfdata_writer_auxtrace(pt.w, &head, bytes, 8, NULL, 0, NULL),
+		assert_int_equal(auxtap_perfdata_writer_auxtrace_begin(pt.w, &head, 8, NULL),
 				 -EINVAL);
-		assert_int_equal(auxtap_perfdata_writer_auxtrace_bytes(
-					 pt.w, bytes, sizeof(bytes) - cuts[i - 1] + 1, NULL), -EINVAL);
-		assert_int_equal(auxtap_perfdata_writer_auxtrace_bytes(
-					 pt.w, bytes + cuts[i - 1], cuts[i] - cuts[i - 1], &err), 0);
+		assert_int_equal(auxtap_perfdata_writer_auxtrace(pt.w, &head, bytes, 8, NULL, 0,
+								 NULL),
+				 -EINVAL);
+		assert_int_equal(auxtap_perfdata_writer_auxtrace_bytes(pt.w, bytes,
+								       sizeof(bytes) - cuts[i - 1] +
+									       1,
+								       NULL),
+				 -EINVAL);
+		assert_int_equal(auxtap_perfdata_writer_auxtrace_bytes(pt.w, bytes + cuts[i - 1],
+								       cuts[i] - cuts[i - 1], &err),
+				 0);
 	}
 	assert_int_equal(auxtap_perfdata_writer_auxtrace_bytes(pt.w, bytes, 1, NULL), -EINVAL);
 	ptfile_round(&pt);
@@ -210,7 +216,8 @@ static void test_pieces(void **state)
 		if (rec.header->type != AUXTAP_RECORD_AUXTRACE)
 			continue;
 		assert_int_equal(rec.trace_size, sizeof(got));
-		assert_int_equal(auxtap_perfdata_pread(pd, got, sizeof(got), rec.trace_off), sizeof(got));
+		assert_int_equal(auxtap_perfdata_pread(pd, got, sizeof(got), rec.trace_off),
+				 sizeof(got));
 		assert_memory_equal(got, bytes, sizeof(bytes));
 		for (size_t i = sizeof(bytes); i < sizeof(got); i++)
 			assert_int_equal(got[i], 0);
@@ -251,10 +258,8 @@ static void test_wrong_use(void **state)
 
 	(void)state;
 	ptfile_begin(&pt);
-	assert_int_equal(auxtap_perfdata_writer_record(pt.w, &header, 8, NULL, 0, &err),
-			 -EINVAL);
-	assert_int_equal(auxtap_perfdata_writer_record(pt.w, &header, 4, NULL, 0, &err),
-			 -EINVAL);
+	assert_int_equal(auxtap_perfdata_writer_record(pt.w, &header, 8, NULL, 0, &err), -EINVAL);
+	assert_int_equal(auxtap_perfdata_writer_record(pt.w, &header, 4, NULL, 0, &err), -EINVAL);
 	assert_int_equal(auxtap_perfdata_writer_add_id(pt.w, 2, 1), -EINVAL);
 	assert_int_equal(auxtap_perfdata_writer_begin(pt.w, &err), -EINVAL);
 	auxtap_perfdata_writer_abort(pt.w);
@@ -291,8 +296,7 @@ static void test_notes(void **state)
 
 	(void)state;
 	ptfile_begin(&pt);
-	assert_int_equal(
-		auxtap_perfdata_writer_note(pt.w, AUXTAP_NOTE_CAPTURE, "a: b\n", 5), 0);
+	assert_int_equal(auxtap_perfdata_writer_note(pt.w, AUXTAP_NOTE_CAPTURE, "a: b\n", 5), 0);
 	assert_int_equal(auxtap_perfdata_writer_note(pt.w, AUXTAP_NOTE_MAPS, NULL, 0), 0);
 	assert_int_equal(auxtap_perfdata_writer_note(pt.w, 77, "12345678", 8), 0);
 	assert_int_equal(auxtap_perfdata_writer_finish(pt.w, &err), 0);
@@ -322,8 +326,7 @@ static void test_notes(void **state)
 		assert_int_equal(pwrite(fd, &byte, 1, at), 1);
 		assert_int_equal(auxtap_perfdata_open(&pd, pt.data, &err), 0);
 		memset(&seen, 0, sizeof(seen));
-		assert_int_equal(auxtap_perfdata_notes(pd, on_note, &seen, &err),
-				 -EBADMSG);
+		assert_int_equal(auxtap_perfdata_notes(pd, on_note, &seen, &err), -EBADMSG);
 		assert_true(err.offset >= (uint64_t)st.st_size - 100);
 		auxtap_perfdata_close(pd);
 		byte ^= 0x40;
@@ -368,8 +371,7 @@ static void test_features(void **state)
 	assert_int_equal(auxtap_perfdata_attr(pd, 1)->nr_ids, 1);
 	assert_int_equal(auxtap_perfdata_attr(pd, 1)->ids[0], PTFILE_ID_DUMMY);
 	assert_null(auxtap_perfdata_attr(pd, 2));
-	assert_int_equal(auxtap_perfdata_feature(pd, PD_FEAT_STAT, &data, &size),
-			 -ENOENT);
+	assert_int_equal(auxtap_perfdata_feature(pd, PD_FEAT_STAT, &data, &size), -ENOENT);
 	auxtap_perfdata_close(pd);
 	ptfile_remove(&pt);
 }
@@ -390,8 +392,7 @@ static void test_unfinished(void **state)
 	ptfile_run(&pt);
 	ptfile_round(&pt);
 	fd = open(pt.data, O_RDWR);
-	assert_int_equal(pwrite(fd, &zero, 8, offsetof(struct pd_file_header, data.size)),
-			 8);
+	assert_int_equal(pwrite(fd, &zero, 8, offsetof(struct pd_file_header, data.size)), 8);
 	assert_int_equal(walk(pt.data, nr, &err), 0);
 	assert_int_equal(nr[AUXTAP_RECORD_FINISHED_ROUND], 1);
 	assert_int_equal(auxtap_perfdata_open(&pd, pt.data, &err), 0);
@@ -434,8 +435,8 @@ static void test_directory(void **state)
 	assert_int_equal(auxtap_perfdata_writer_finish(pt.w, &err), 0);
 	assert_int_equal(walk(pt.data, nr, &err), 0);
 
-	assert_int_equal(run_command(&out, "mkdir %s/d && cp %s %s/d/data", pt.dir,
-				     pt.data, pt.dir),
+	assert_int_equal(run_command(&out, "mkdir %s/d && cp %s %s/d/data", pt.dir, pt.data,
+				     pt.dir),
 			 0);
 	free(out);
 	assert_int_equal(auxtap_perfdata_open(&pd, pt.data, &err), 0);
@@ -450,13 +451,12 @@ static void test_directory(void **state)
 			continue;
 		if (file == 0 && rec.header->type == PERF_RECORD_AUX)
 			end = rec.offset;
-		assert_int_equal(
-			run_command(&out,
-				    "tail -c +%llu %s | head -c %llu >> %s/d/data.%d",
-				    (unsigned long long)rec.offset + 1, pt.data,
-				    (unsigned long long)(rec.size + rec.trace_size),
-				    pt.dir, file + 4),
-			0);
+		assert_int_equal(run_command(&out,
+					     "tail -c +%llu %s | head -c %llu >> %s/d/data.%d",
+					     (unsigned long long)rec.offset + 1, pt.data,
+					     (unsigned long long)(rec.size + rec.trace_size),
+					     pt.dir, file + 4),
+				 0);
 		free(out);
 	}
 	auxtap_perfdata_close(pd);
@@ -482,10 +482,8 @@ static void test_directory(void **state)
 	assert_int_equal(auxtap_perfdata_auxtraces(pd, &aux, &nr_aux, &err), 0);
 	assert_int_equal(nr_aux, 8);
 	for (size_t i = 0; i < nr_aux; i++) {
-		assert_int_equal(aux[i].head.offset,
-				 i * 48); /* in order, "10" behind "9" */
-		assert_int_equal(
-			auxtap_perfdata_pread(pd, trace[0], 16, aux[i].trace_off), 16);
+		assert_int_equal(aux[i].head.offset, i * 48); /* in order, "10" behind "9" */
+		assert_int_equal(auxtap_perfdata_pread(pd, trace[0], 16, aux[i].trace_off), 16);
 		assert_int_equal(trace[0][0], 0x8202820282028202ULL);
 	}
 	auxtap_perfdata_close(pd);
@@ -494,6 +492,7 @@ static void test_directory(void **state)
 
 int main(void)
 {
+	/* clang-format off */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_old),       cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_pieces),    cmocka_unit_test(test_piece_missing),
@@ -502,6 +501,7 @@ int main(void)
 		cmocka_unit_test(test_features),  cmocka_unit_test(test_unfinished),
 		cmocka_unit_test(test_directory),
 	};
+	/* clang-format on */
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

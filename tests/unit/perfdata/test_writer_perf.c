@@ -19,15 +19,12 @@ static void check_flow(const char *data, unsigned int runs)
 
 	for (unsigned int r = 0; r < runs; r++)
 		for (unsigned int i = 0; i < ptfile_nr_executed; i++)
-			used += (size_t)snprintf(expected + used, sizeof(expected) - used,
-						 "%llx\n",
+			used += (size_t)snprintf(expected + used, sizeof(expected) - used, "%llx\n",
 						 PTFILE_BASE + ptfile_executed[i]);
-	assert_int_equal(
-		run_command(&out, "perf script -i %s --itrace=i1i -F ip 2>&1", data), 0);
+	assert_int_equal(run_command(&out, "perf script -i %s --itrace=i1i -F ip 2>&1", data), 0);
 	used = 0;
 	got[0] = '\0';
-	for (line = strtok_r(out, " \n", &save); line;
-	     line = strtok_r(NULL, " \n", &save))
+	for (line = strtok_r(out, " \n", &save); line; line = strtok_r(NULL, " \n", &save))
 		used += (size_t)snprintf(got + used, sizeof(got) - used, "%s\n", line);
 	assert_string_equal(got, expected);
 	free(out);
@@ -73,14 +70,12 @@ static void test_finished(void **state)
 	ptfile_run(&pt);
 	assert_int_equal(auxtap_perfdata_writer_build_id(pt.w, &id), 0);
 	assert_int_equal(auxtap_perfdata_writer_cmdline(pt.w, 4, argv), 0);
-	assert_int_equal(
-		auxtap_perfdata_writer_note(pt.w, AUXTAP_NOTE_CAPTURE, "a: b\n", 5), 0);
+	assert_int_equal(auxtap_perfdata_writer_note(pt.w, AUXTAP_NOTE_CAPTURE, "a: b\n", 5), 0);
 	assert_int_equal(auxtap_perfdata_writer_finish(pt.w, &err), 0);
 	check_flow(pt.data, 2);
 	check_dump(pt.data);
 
-	assert_int_equal(
-		run_command(&out, "perf report --header-only -I -i %s 2>&1", pt.data), 0);
+	assert_int_equal(run_command(&out, "perf report --header-only -I -i %s 2>&1", pt.data), 0);
 	check_has(out, "# cmdline : auxtap record -- tiny");
 	check_has(out, "# event : name = intel_pt//u,");
 	check_has(out, "id = { 100 }");
@@ -96,19 +91,16 @@ static void test_finished(void **state)
 	assert_int_equal(run_command(&out, "perf buildid-list -i %s 2>&1", pt.data), 0);
 	check_has(out, "abcd000000000000000000000000000000000000 /some/where");
 	free(out);
-	assert_int_equal(run_command(&out,
-				     "perf inject -i %s -o %s/injected --itrace=i1i 2>&1",
+	assert_int_equal(run_command(&out, "perf inject -i %s -o %s/injected --itrace=i1i 2>&1",
 				     pt.data, pt.dir),
 			 0);
 	free(out);
-	assert_int_equal(run_command(&out,
-				     "perf script -i %s/injected -F ip 2>&1 | wc -l",
-				     pt.dir),
+	assert_int_equal(run_command(&out, "perf script -i %s/injected -F ip 2>&1 | wc -l", pt.dir),
 			 0);
 	assert_int_equal(atoi(out), 2 * ptfile_nr_executed);
 	free(out);
-	assert_int_equal(run_command(&out, "perf inject -b -i %s -o %s/injected2 2>&1",
-				     pt.data, pt.dir),
+	assert_int_equal(run_command(&out, "perf inject -b -i %s -o %s/injected2 2>&1", pt.data,
+				     pt.dir),
 			 0);
 	free(out);
 	snprintf(pt.data, sizeof(pt.data), "%s/injected2", pt.dir);
@@ -147,15 +139,13 @@ static void test_many_ids(void **state)
 	(void)state;
 	ptfile_begin(&pt);
 	for (uint64_t id = 1000; id < 11000; id++)
-		assert_int_equal(auxtap_perfdata_writer_add_id(pt.w, (int)(id & 1), id),
-				 0);
+		assert_int_equal(auxtap_perfdata_writer_add_id(pt.w, (int)(id & 1), id), 0);
 	ptfile_run(&pt);
 	ptfile_round(&pt);
 	assert_int_equal(auxtap_perfdata_writer_finish(pt.w, &err), 0);
 	check_flow(pt.data, 1);
 	check_dump(pt.data);
-	assert_int_equal(
-		run_command(&out, "perf report --header-only -I -i %s 2>&1", pt.data), 0);
+	assert_int_equal(run_command(&out, "perf report --header-only -I -i %s 2>&1", pt.data), 0);
 	check_has(out, ", 10998 }");
 	check_has(out, ", 10999 }");
 	free(out);

@@ -253,8 +253,7 @@ void spe_end(void)
 
 bool spe_on(void)
 {
-	return arm_unit()->regs[SPE_PMSCR - 0xc4c8] & SPE_PMSCR_E0SPE &&
-	       buffer_runs(arm_unit());
+	return arm_unit()->regs[SPE_PMSCR - 0xc4c8] & SPE_PMSCR_E0SPE && buffer_runs(arm_unit());
 }
 
 int trbe_start(const char *kernel, u32 align, int errata)
@@ -269,6 +268,7 @@ int trbe_start(const char *kernel, u32 align, int errata)
 		out->beyond_bytes = errata & ERRATUM_BEYOND ? (u32)P : 0;
 	}
 	etm_hw = (struct cs_etm_hw){
+		/* clang-format off */
 		.trbe = {
 			.read = trbe_read,
 			.write = trbe_write,
@@ -276,6 +276,7 @@ int trbe_start(const char *kernel, u32 align, int errata)
 			.overwrites_in_fill_mode = errata & ERRATUM_OVERWRITE,
 			.writes_out_of_range = errata & ERRATUM_BEYOND,
 		},
+		/* clang-format on */
 		.trace_on = etm_trace_on,
 		.trace_off = etm_trace_off,
 		.reaches_sink = etm_reaches_sink,
@@ -405,8 +406,7 @@ void arm_note(struct arm_session *s, u64 from_off, u64 to_off, const u8 *bytes, 
 
 		s->stored = realloc(s->stored, max * sizeof(*s->stored));
 		assert_non_null(s->stored);
-		memset(s->stored + s->max_stored, 0,
-		       (max - s->max_stored) * sizeof(*s->stored));
+		memset(s->stored + s->max_stored, 0, (max - s->max_stored) * sizeof(*s->stored));
 		s->max_stored = max;
 	}
 	/* silicon's own padding comes before a record */

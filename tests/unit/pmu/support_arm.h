@@ -31,8 +31,8 @@
 
 struct arm_cpu {
 	struct spe_output spe;
-	u64 regs[16]; /* those of 0xc4c8 and up that the stage has not */
-	bool undrained; /* bytes may be on their way: registers tell nothing */
+	u64 regs[16];	      /* those of 0xc4c8 and up that the stage has not */
+	bool undrained;	      /* bytes may be on their way: registers tell nothing */
 	unsigned int nr_irqs; /* times that the line went up */
 	struct trbe_output trbe;
 	bool etm_on;
@@ -43,7 +43,7 @@ struct arm_cpu {
 struct arm_machine {
 	int cpu; /* the one that tests run on */
 	struct arm_cpu cpus[8];
-	u64 pmsidr;	/* before machine start: what the units are like */
+	u64 pmsidr; /* before machine start: what the units are like */
 	u64 pmbidr_p;
 	int absent_cpu; /* which has none; -1: all have */
 	u64 time;
@@ -152,6 +152,9 @@ void arm_check_unread(const struct arm_session *s);
 /* A test that runs under every kernel's switches. */
 typedef void arm_test(const char *kernel);
 void arm_every_kernel(void **state);
-#define ARM_TEST(fn) { #fn, arm_every_kernel, NULL, NULL, (void *)(fn) }
+#define ARM_TEST(fn)                                            \
+	{                                                       \
+#fn, arm_every_kernel, NULL, NULL, (void *)(fn) \
+	}
 
 #endif

@@ -109,9 +109,9 @@ static int machine_order(void *ctx, int order)
 	if (machine.random_orders)
 		give = rand() % (order + 1);
 	else if (machine.nr_orders)
-		give = machine.orders[machine.next_order < machine.nr_orders
-					      ? machine.next_order++
-					      : machine.nr_orders - 1];
+		give = machine.orders[machine.next_order < machine.nr_orders ?
+					      machine.next_order++ :
+					      machine.nr_orders - 1];
 	return give < order ? give : order;
 }
 
@@ -195,9 +195,8 @@ int session_open(struct session *s, u64 data_pages, u64 aux_pages, bool writable
 	s->aux_size = aux_pages * P;
 	s->page->aux_offset = data_size;
 	s->page->aux_size = s->aux_size;
-	ret = core_event_mmap(s->event, s->aux_size,
-			      PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED,
-			      data_size, &s->aux_map);
+	ret = core_event_mmap(s->event, s->aux_size, PROT_READ | (writable ? PROT_WRITE : 0),
+			      MAP_SHARED, data_size, &s->aux_map);
 	if (!ret)
 		s->aux = s->aux_map->addr;
 	return ret;
@@ -330,8 +329,7 @@ void session_records(struct session *s)
 		u8 bytes[256];
 
 		memcpy(&header, data + tail % size, sizeof(header));
-		assert_true(header.size >= sizeof(header) &&
-			    header.size <= sizeof(bytes));
+		assert_true(header.size >= sizeof(header) && header.size <= sizeof(bytes));
 		for (u16 i = 0; i < header.size; i++)
 			bytes[i] = data[(tail + i) % size];
 		if (header.type == PERF_RECORD_AUX) {
@@ -371,8 +369,7 @@ void session_check_unread(const struct session *s)
 
 /* ---- tables ---- */
 
-size_t topa_list(const struct session *s, struct topa_entry *entries, size_t max,
-		 size_t *nr_tables)
+size_t topa_list(const struct session *s, struct topa_entry *entries, size_t max, size_t *nr_tables)
 {
 	u64 first_phys = unit_read(MSR_RTIT_OUTPUT_BASE), phys = first_phys;
 	size_t nr = 0, at_zero = 0;

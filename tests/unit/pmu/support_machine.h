@@ -75,7 +75,7 @@ struct session {
 	/* what the unit stored, in order: the truth */
 	u8 *stored;
 	size_t nr_stored, max_stored;
-	u64 produced;     /* bytes the program's execution yielded; the next one is
+	u64 produced;	  /* bytes the program's execution yielded; the next one is
 			     produced_byte() */
 	u64 produced_off; /* of them while TraceEn was 0 */
 	/* records, drained by session_records() */

@@ -48,8 +48,8 @@ static void produce(struct world *w, u64 nr_bytes)
 			spe_record(&w->s, (u32)nr);
 		else
 			trbe_trace(&w->s, (u32)nr);
-		if (w->is_spe ? !spe_output_irq(&arm_unit()->spe)
-			      : !trbe_output_irq(&arm_unit()->trbe))
+		if (w->is_spe ? !spe_output_irq(&arm_unit()->spe) :
+				!trbe_output_irq(&arm_unit()->trbe))
 			continue;
 		if (w->irq_wait-- > 0)
 			continue;
@@ -101,8 +101,9 @@ static void one_world(const char *kernel, bool is_spe, unsigned int seed)
 	if (is_spe) {
 		u32 max_record = 1u << (4 + rand() % 8);
 
-		assert_int_equal(spe_start(kernel, max_record < align ? align < 16 ? 16 : align
-								      : max_record,
+		assert_int_equal(spe_start(kernel,
+					   max_record < align ? align < 16 ? 16 : align :
+								max_record,
 					   align),
 				 0);
 		spe_session(&w.s);
@@ -128,8 +129,8 @@ static void one_world(const char *kernel, bool is_spe, unsigned int seed)
 			break;
 		default:
 			if (w.in)
-				produce(&w, rand() % 4 ? random_below(2 * P)
-						       : random_below(aux_pages * P));
+				produce(&w, rand() % 4 ? random_below(2 * P) :
+							 random_below(aux_pages * P));
 		}
 	}
 	sched(&w, false);

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #define TRUNCATED PERF_AUX_FLAG_TRUNCATED
-#define PARTIAL   PERF_AUX_FLAG_PARTIAL
+#define PARTIAL	  PERF_AUX_FLAG_PARTIAL
 
 static int open_result(u64 config)
 {
@@ -27,19 +27,18 @@ static int open_result(u64 config)
 static void config_bits(void **state)
 {
 	static const u64 good[] = {
-		0,       1,       1 | 1 << 13,   1 << 1,    1 << 9,
+		0,	 1,	  1 | 1 << 13,	 1 << 1,    1 << 9,
 		1 << 10, 1 << 11, 1 | 0xf << 14, 0xf << 19, 0xfull << 24,
 	};
-	static const u64 known = 1 | 1 << 1 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 13 |
-				 0xf << 14 | 0xf << 19 | 0xfull << 24;
+	static const u64 known = 1 | 1 << 1 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 13 | 0xf << 14 |
+				 0xf << 19 | 0xfull << 24;
 
 	(void)state;
 	machine_start(NULL);
 	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
 		assert_int_equal(open_result(good[i]), 0);
 	for (int bit = 0; bit < 64; bit++)
-		assert_int_equal(open_result(1 | 1ull << bit),
-				 known >> bit & 1 ? 0 : -EINVAL);
+		assert_int_equal(open_result(1 | 1ull << bit), known >> bit & 1 ? 0 : -EINVAL);
 	/* branch without the pt bit */
 	assert_int_equal(open_result(1 << 13), -EINVAL);
 	machine_end();
@@ -61,6 +60,7 @@ static void config_bits(void **state)
 
 static void control_register(void **state)
 {
+	/* clang-format off */
 	static const struct {
 		u64 config;
 		bool no_kernel, no_user;
@@ -75,6 +75,7 @@ static void control_register(void **state)
 		 RTIT_CTL_BRANCHEN | RTIT_CTL_USR | RTIT_CTL_CYCEN | 5 << 19 |
 			 RTIT_CTL_MTCEN | 3 << 14 | 2ull << 24},
 	};
+	/* clang-format on */
 
 	(void)state;
 	machine_start(NULL);
@@ -87,8 +88,7 @@ static void control_register(void **state)
 		s.attr.exclude_user = cases[i].no_user;
 		assert_int_equal(session_open(&s, 8, 4, true), 0);
 		session_in(&s);
-		assert_true(unit()->ctl ==
-			    (cases[i].ctl | RTIT_CTL_TRACEEN | RTIT_CTL_TOPA));
+		assert_true(unit()->ctl == (cases[i].ctl | RTIT_CTL_TRACEEN | RTIT_CTL_TOPA));
 		session_out(&s);
 		assert_true(!unit_on());
 		session_close(&s);
@@ -140,8 +140,7 @@ static void attributes(void **state)
 		assert_memory_equal(buf, want[i].text, (size_t)len);
 	}
 	machine.hw.max_nonturbo_ratio = 0;
-	assert_true(core_pmu_attr("intel_pt", "max_nonturbo_ratio", buf, sizeof(buf)) <
-		    0);
+	assert_true(core_pmu_attr("intel_pt", "max_nonturbo_ratio", buf, sizeof(buf)) < 0);
 	machine_end();
 }
 
@@ -156,8 +155,7 @@ static void registration(void **state)
 	machine_end();
 	assert_true(core_pmu_type("intel_pt") < 0);
 	machine_start_with(NULL, true, false);
-	assert_int_equal(core_pmu_capabilities("intel_pt"),
-			 itrace_exclusive | 0x4); /* NO_SG */
+	assert_int_equal(core_pmu_capabilities("intel_pt"), itrace_exclusive | 0x4); /* NO_SG */
 	machine_end();
 }
 
@@ -241,8 +239,8 @@ static void full(void **state)
 	(void)state;
 	for (const struct core_kernel *const *k = core_kernels; *k; k++) {
 		for (int cpu = 0; cpu <= 2; cpu += 2) {
-			bool lost_disable = (*k)->disable_by_cpu_number &&
-					    (!cpu || (*k)->disable_at_sched_out);
+			bool lost_disable =
+				(*k)->disable_by_cpu_number && (!cpu || (*k)->disable_at_sched_out);
 			struct session s;
 
 			machine_start((*k)->name);
@@ -254,8 +252,7 @@ static void full(void **state)
 			assert_int_equal(s.nr_stored, 16384);
 			assert_true(!unit_on());
 			assert_int_equal(session_last(&s)->flags, TRUNCATED);
-			assert_int_equal(s.nr_records,
-					 2); /* at W = 8192, and at the end */
+			assert_int_equal(s.nr_records, 2); /* at W = 8192, and at the end */
 			assert_int_equal(session_aux_head(&s), 16384);
 			assert_int_equal(core_event_active(s.event), lost_disable);
 			session_check_unread(&s);
@@ -411,13 +408,11 @@ static void one_entry_tables(void **state)
 		session_in(&s);
 		base = unit_read(MSR_RTIT_OUTPUT_BASE);
 		table = core_phys_to_virt(base, P);
-		assert_true((table[0] & (TOPA_INT | TOPA_STOP)) ==
-			    (TOPA_INT | TOPA_STOP));
+		assert_true((table[0] & (TOPA_INT | TOPA_STOP)) == (TOPA_INT | TOPA_STOP));
 		assert_true(table[1] == (base | TOPA_END)); /* to itself */
 		memset(s.aux, 0xee, s.aux_size);
 		while (s.nr_stored < size)
-			session_packet(&s,
-				       size - s.nr_stored < 16 ? size - s.nr_stored : 16);
+			session_packet(&s, size - s.nr_stored < 16 ? size - s.nr_stored : 16);
 		unit()->irq_line = true;
 		machine_take_irq();
 		session_records(&s);
@@ -576,8 +571,7 @@ static void inherited_child(void **state)
 	machine_start(NULL);
 	session_init(&s);
 	assert_int_equal(session_open(&s, 8, 4, true), 0);
-	assert_int_equal(core_event_open(&child, &s.attr, &child_task, -1, NULL, s.event),
-			 0);
+	assert_int_equal(core_event_open(&child, &s.attr, &child_task, -1, NULL, s.event), 0);
 	session_in(&s);
 	session_run(&s, 100);
 	session_out(&s);
@@ -620,6 +614,7 @@ static void unmap_while_running(void **state)
 
 int main(void)
 {
+	/* clang-format off */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(config_bits),         cmocka_unit_test(control_register),
 		cmocka_unit_test(attributes),          cmocka_unit_test(registration),
@@ -631,6 +626,7 @@ int main(void)
 		cmocka_unit_test(many_cpus),           cmocka_unit_test(inherited_child),
 		cmocka_unit_test(unmap_while_running),
 	};
+	/* clang-format on */
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,8 +136,9 @@ static u64 cfg(int cpu, int n)
 
 static void registers(void **state)
 {
-	const struct core_addr_filter filters[] = {
-		{0x1000, 0x100, FILTER, true}, {0x2000, 0x10, STOP, true}, {0x3000, 1, FILTER, true}};
+	const struct core_addr_filter filters[] = {{0x1000, 0x100, FILTER, true},
+						   {0x2000, 0x10, STOP, true},
+						   {0x3000, 1, FILTER, true}};
 	struct session s;
 
 	(void)state;
@@ -192,12 +193,14 @@ static void inherited(void **state)
 	s.attr.inherit = 1;
 	assert_int_equal(core_event_open(&s.event, &s.attr, &s.task, 0, NULL, NULL), 0);
 	assert_int_equal(core_event_mmap(s.event, 9 * P, PROT_READ | PROT_WRITE, MAP_SHARED, 0,
-					 &s.data_map), 0);
+					 &s.data_map),
+			 0);
 	s.page = s.data_map->addr;
 	s.page->aux_offset = 9 * P;
 	s.page->aux_size = 4 * P;
 	assert_int_equal(core_event_mmap(s.event, 4 * P, PROT_READ | PROT_WRITE, MAP_SHARED, 9 * P,
-					 &s.aux_map), 0);
+					 &s.aux_map),
+			 0);
 	assert_int_equal(set_one(&s, FILTER, 0x1000, 0x100, true), 0);
 	core_event_map_addr_filter(s.event, 0, 0x401000, 0x100);
 	assert_int_equal(core_event_open(&child, &s.attr, &child_task, 0, NULL, s.event), 0);

@@ -9,6 +9,7 @@
 
 static void vectors_at_head_0(void **state)
 {
+	/* clang-format off */
 	static const struct {
 		u64 watermark, chunk_pages, int_off, stop_off;
 	} vectors[] = {
@@ -20,6 +21,7 @@ static void vectors_at_head_0(void **state)
 		{100, 1, 65536, 65536},
 		{131072, 16, 65536, 65536},
 	};
+	/* clang-format on */
 
 	(void)state;
 	for (const struct core_kernel *const *k = core_kernels; *k; k++) {
@@ -248,8 +250,7 @@ static void space_within_region(void **state)
 		session_records(&s);
 		assert_int_equal(s.nr_stored, 65536);
 		assert_int_equal(s.nr_records, before + 2);
-		assert_int_equal(s.records[before].flags,
-				 PERF_AUX_FLAG_TRUNCATED); /* H8 */
+		assert_int_equal(s.records[before].flags, PERF_AUX_FLAG_TRUNCATED); /* H8 */
 		assert_int_equal(s.records[before].size, 65536 - 40000);
 		assert_int_equal(s.records[before + 1].flags, PERF_AUX_FLAG_TRUNCATED);
 		assert_int_equal(s.records[before + 1].size, 0); /* H6, D14 */
@@ -313,6 +314,7 @@ static void two_parts_of_a_page(void **state)
 
 int main(void)
 {
+	/* clang-format off */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(vectors_at_head_0),
 		cmocka_unit_test(wakeup_is_rounded_down),
@@ -323,6 +325,7 @@ int main(void)
 		cmocka_unit_test(space_within_region),
 		cmocka_unit_test(two_parts_of_a_page),
 	};
+	/* clang-format on */
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

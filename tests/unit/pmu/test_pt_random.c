@@ -39,7 +39,7 @@ static u32 random_watermark(u64 aux_size)
 struct world {
 	struct session s;
 	bool in;
-	int irq_wait;       /* packets until a raised line is served */
+	int irq_wait;	    /* packets until a raised line is served */
 	u64 dropped_before; /* of the unit, when the open transaction began */
 	size_t records_before;
 	bool loss_owed; /* a transaction lost bytes and must be flagged */
@@ -177,8 +177,8 @@ static void one_world(const char *kernel, unsigned int seed)
 			break;
 		default:
 			if (w.in)
-				run(&w, rand() % 4 ? random_below(2 * P)
-						   : random_below(2 * aux_pages * P));
+				run(&w, rand() % 4 ? random_below(2 * P) :
+						     random_below(2 * aux_pages * P));
 		}
 	}
 	sched(&w, false);
@@ -189,8 +189,7 @@ static void one_world(const char *kernel, unsigned int seed)
 	assert_int_equal(sum, session_aux_head(&w.s));
 	assert_int_equal(sum, unit()->out.nr_written);
 	assert_int_equal(sum, w.s.nr_stored);
-	assert_int_equal(w.s.produced,
-			 w.s.nr_stored + unit()->out.nr_dropped + w.s.produced_off);
+	assert_int_equal(w.s.produced, w.s.nr_stored + unit()->out.nr_dropped + w.s.produced_off);
 	session_close(&w.s);
 	machine_end();
 }
@@ -204,8 +203,7 @@ static void random_worlds(void **state)
 	print_message("truncated %u, laps %u, late interrupts %u, empty records %u, full "
 		      "without a record %u\n",
 		      nr_truncated, nr_laps, nr_late_irqs, nr_h6, nr_d6);
-	assert_true(nr_truncated > 1000 && nr_laps > 1000 && nr_late_irqs > 100 &&
-		    nr_h6 > 10);
+	assert_true(nr_truncated > 1000 && nr_laps > 1000 && nr_late_irqs > 100 && nr_h6 > 10);
 }
 
 int main(void)

@@ -13,7 +13,8 @@ static u8 sample[1 << 16];
 static size_t nr_sample;
 static unsigned int nr_on; /* copies made while the unit was on */
 
-static unsigned int output_copy(struct perf_output_handle *handle, const void *buf, unsigned int len)
+static unsigned int output_copy(struct perf_output_handle *handle, const void *buf,
+				unsigned int len)
 {
 	(void)handle;
 	assert_true(nr_sample + len <= sizeof(sample));
@@ -50,7 +51,8 @@ static void check_newest(const struct session *s, size_t size)
 	assert_int_equal(nr_sample, size);
 	for (size_t i = 0; i < blank; i++)
 		assert_int_equal(sample[i], 0);
-	assert_memory_equal(sample + blank, s->stored + s->nr_stored - (size - blank), size - blank);
+	assert_memory_equal(sample + blank, s->stored + s->nr_stored - (size - blank),
+			    size - blank);
 }
 
 /* G2: the core looks at this. */

@@ -44,7 +44,7 @@ static void check_record(struct session *s)
 	const struct aux_record *r = session_last(s);
 
 	assert_int_equal(r->flags, PERF_AUX_FLAG_OVERWRITE);
-	assert_int_equal(r->size, s->aux_size);           /* H11: says nothing */
+	assert_int_equal(r->size, s->aux_size);		  /* H11: says nothing */
 	assert_int_equal(r->offset, session_aux_head(s)); /* D13 */
 	assert_int_equal(session_aux_head(s), s->nr_stored % s->aux_size);
 	s->nr_records = 0;
@@ -52,8 +52,7 @@ static void check_record(struct session *s)
 }
 
 /* Every end offset of three laps, one byte on after each snapshot. */
-static void every_alignment(u64 pages, bool single_range, const int *orders,
-			    int nr_orders)
+static void every_alignment(u64 pages, bool single_range, const int *orders, int nr_orders)
 {
 	struct session s;
 
@@ -65,8 +64,7 @@ static void every_alignment(u64 pages, bool single_range, const int *orders,
 	for (u64 n = 1; n <= 3 * pages * P + 1; n++) {
 		session_in(&s);
 		/* H2 */
-		assert_int_equal(!(unit()->ctl & RTIT_CTL_TOPA),
-				 single_range && pages == 1);
+		assert_int_equal(!(unit()->ctl & RTIT_CTL_TOPA), single_range && pages == 1);
 		session_packet(&s, 1);
 		session_out(&s);
 		check_record(&s);
@@ -143,8 +141,7 @@ static void random_lengths(void **state)
 				session_in(&s);
 				if (unit()->ctl & RTIT_CTL_TOPA) {
 					size_t nr_tables;
-					size_t nr =
-						topa_list(&s, entries, 64, &nr_tables);
+					size_t nr = topa_list(&s, entries, 64, &nr_tables);
 
 					for (size_t i = 0; i < nr; i++)
 						assert_int_equal(entries[i].marks, 0);
@@ -185,8 +182,7 @@ static void disable_read_enable(void **state)
 		core_event_ioctl(s.event, PERF_EVENT_IOC_ENABLE, 0, NULL);
 		assert_true(unit_on());
 	}
-	assert_int_equal(machine.nr_wakeups,
-			 0); /* D18; the data ring is far from half full */
+	assert_int_equal(machine.nr_wakeups, 0); /* D18; the data ring is far from half full */
 	session_close(&s);
 	machine_end();
 }

@@ -122,14 +122,12 @@ static void linear(void **state)
 				session_records(&s);
 				if (rand() % 4)
 					session_set_tail(&s, session_aux_head(&s));
-				core_event_ioctl(s.event, PERF_EVENT_IOC_DISABLE, 0,
-						 NULL);
+				core_event_ioctl(s.event, PERF_EVENT_IOC_DISABLE, 0, NULL);
 				core_event_ioctl(s.event, PERF_EVENT_IOC_ENABLE, 0, NULL);
 			}
 			for (size_t i = 0; i < s.nr_records; i++) {
 				sum += s.records[i].size;
-				nr_truncated +=
-					!!(s.records[i].flags & PERF_AUX_FLAG_TRUNCATED);
+				nr_truncated += !!(s.records[i].flags & PERF_AUX_FLAG_TRUNCATED);
 			}
 			assert_int_equal(nr_refused, 0);
 			assert_true(sum > 100000);
@@ -159,8 +157,7 @@ static void snapshot(void **state)
 			execute(&ip, (unsigned int)rand() % 4000);
 			pt_unit_leave_async(&pt, ip);
 			session_out(&s);
-			assert_int_equal(session_aux_head(&s),
-					 pt.out.nr_written % (pages * P));
+			assert_int_equal(session_aux_head(&s), pt.out.nr_written % (pages * P));
 		}
 		assert_int_equal(nr_refused, 0);
 		assert_int_equal(pt.out.nr_dropped, 0);

@@ -189,12 +189,11 @@ static void registers(const char *kernel)
 		s.attr.config2 = 0x123;
 		assert_int_equal(arm_open(&s, 2, true), 0);
 		arm_in(&s);
-		assert_int_equal(reg(SPE_PMSCR),
-				 SPE_PMSCR_TS | SPE_PMSCR_PA | SPE_PMSCR_PCT |
-					 (exclude & 1 ? 0 : SPE_PMSCR_E1SPE) |
-					 (exclude & 2 ? 0 : SPE_PMSCR_E0SPE));
-		assert_int_equal(reg(SPE_PMSFCR), SPE_PMSFCR_LD | SPE_PMSFCR_FT |
-							  SPE_PMSFCR_FE | SPE_PMSFCR_FL);
+		assert_int_equal(reg(SPE_PMSCR), SPE_PMSCR_TS | SPE_PMSCR_PA | SPE_PMSCR_PCT |
+							 (exclude & 1 ? 0 : SPE_PMSCR_E1SPE) |
+							 (exclude & 2 ? 0 : SPE_PMSCR_E0SPE));
+		assert_int_equal(reg(SPE_PMSFCR),
+				 SPE_PMSFCR_LD | SPE_PMSFCR_FT | SPE_PMSFCR_FE | SPE_PMSFCR_FL);
 		assert_int_equal(reg(SPE_PMSEVFR), 0x82);
 		assert_int_equal(reg(SPE_PMSLATFR), 0x123);
 		assert_int_equal(reg(SPE_PMSIRR), 1024 | SPE_PMSIRR_RND);
@@ -298,8 +297,7 @@ static void syndromes_in_interrupts(const char *kernel)
 		/* I11: goes on only after what was in order, and not TRUNCATED */
 		assert_int_equal(spe_on(), !syndromes[i].fatal && !truncated);
 		assert_int_equal(reg(SPE_PMSCR) != 0,
-				 !syndromes[i].fatal &&
-					 (!truncated || !strcmp(kernel, "6.12.95")));
+				 !syndromes[i].fatal && (!truncated || !strcmp(kernel, "6.12.95")));
 		/* I11: the status is cleared, or the line would stay up */
 		assert_int_equal(arm_unit()->spe.status, 0);
 		assert_false(spe_output_irq(&arm_unit()->spe));

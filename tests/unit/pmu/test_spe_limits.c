@@ -17,8 +17,8 @@ static u64 pointer(const struct arm_session *s)
 	return arm_unit()->spe.ptr - (u64)(uintptr_t)s->aux;
 }
 
-static void begin(struct arm_session *s, const char *kernel, u32 max_record, u32 align,
-		  u64 pages, u32 watermark, bool linear)
+static void begin(struct arm_session *s, const char *kernel, u32 max_record, u32 align, u64 pages,
+		  u32 watermark, bool linear)
 {
 	assert_int_equal(spe_start(kernel, max_record, align), 0);
 	spe_session(s);
@@ -116,8 +116,7 @@ static void properties(const char *kernel)
 		spe_end();
 	}
 	for (u32 max = 8; max <= 4096; max *= 2) {
-		assert_int_equal(spe_start(kernel, max, 1),
-				 max < 16 || max > 2048 ? -ENODEV : 0);
+		assert_int_equal(spe_start(kernel, max, 1), max < 16 || max > 2048 ? -ENODEV : 0);
 		spe_end();
 	}
 	arm.pmbidr_p = SPE_PMBIDR_P; /* the buffer is a higher exception level's */
@@ -212,7 +211,7 @@ static void tail_limits(const char *kernel)
 	struct arm_session s;
 
 	begin(&s, kernel, 64, 64, 8, 1 << 30, true); /* D19: no wakeup inside */
-	assert_int_equal(limit(&s), 7 * P); /* tail 0: a byte is free, rounded down */
+	assert_int_equal(limit(&s), 7 * P);	     /* tail 0: a byte is free, rounded down */
 	spe_run(&s, 5 * 64, 64);
 	arm_out(&s);
 	arm_set_tail(&s, 2 * P + 100);

@@ -113,9 +113,9 @@ static void prompt_reader(const char *kernel)
 		}
 		assert_true(s.nr_records > 7);
 		/* J6: each begins with 256 bytes of padding inside of the record */
-		assert_int_equal(sum, s.nr_stored + (errata & ERRATUM_OVERWRITE
-							     ? 256 * s.nr_records
-							     : 0));
+		assert_int_equal(sum,
+				 s.nr_stored +
+					 (errata & ERRATUM_OVERWRITE ? 256 * s.nr_records : 0));
 		assert_int_equal(!!arm_unit()->trbe.nr_strayed, !!errata);
 		assert_int_equal(s.produced, s.nr_stored + arm_unit()->trbe.nr_dropped);
 		assert_true(arm_unit()->trbe.nr_dropped > 0);
@@ -192,7 +192,7 @@ static void properties(const char *kernel)
 				trbe_session(&s);
 				assert_int_equal(arm_open(&s, pages, linear),
 						 fits ? 0 : -ENOMEM); /* C7 */
-				if (fits) { /* and is of use */
+				if (fits) {			      /* and is of use */
 					arm_in(&s);
 					assert_true(trbe_on());
 				}

@@ -8,7 +8,7 @@
 struct engine {
 	char path[4096];
 	char version[32];
-	int major; /* of the version */
+	int major;     /* of the version */
 	char why[512]; /* there is none, and why; or why it is not another one */
 };
 

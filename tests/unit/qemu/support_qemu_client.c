@@ -27,9 +27,9 @@ static uint64_t now_ms(void)
 static void send_message(struct client_run *run, const void *head, size_t head_size,
 			 const void *data, size_t size, const int *fds, int nr_fds)
 {
-	char control[CMSG_SPACE(3 * sizeof(int))] = { 0 };
-	struct iovec iov[2] = { { (void *)head, head_size }, { (void *)data, size } };
-	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
+	char control[CMSG_SPACE(3 * sizeof(int))] = {0};
+	struct iovec iov[2] = {{(void *)head, head_size}, {(void *)data, size}};
+	struct msghdr msg = {.msg_iov = iov, .msg_iovlen = 2};
 
 	if (nr_fds) {
 		msg.msg_control = control;
@@ -50,7 +50,7 @@ static int64_t call_fds(struct client_run *run, uint32_t call, const uint64_t ar
 			const int *fds, int nr_fds)
 {
 	static char buf[EMU_MESSAGE_MAX];
-	struct emu_request req = { .call = call, .event = -1, .data_size = (uint32_t)size };
+	struct emu_request req = {.call = call, .event = -1, .data_size = (uint32_t)size};
 	struct emu_reply reply;
 	ssize_t got;
 
@@ -58,7 +58,7 @@ static int64_t call_fds(struct client_run *run, uint32_t call, const uint64_t ar
 		memcpy(req.arg, arg, sizeof(req.arg));
 	send_message(run, &req, sizeof(req), data, size, fds, nr_fds);
 	for (;;) {
-		struct pollfd p = { .fd = run->request_fd, .events = POLLIN };
+		struct pollfd p = {.fd = run->request_fd, .events = POLLIN};
 
 		kill(run->emu_pid, EMU_DOORBELL);
 		if (poll(&p, 1, 2) > 0)
@@ -94,7 +94,7 @@ static int64_t spawn(struct client_run *run, char *const *argv, const int stdio[
 {
 	static char data[EMU_DATA_MAX];
 	char *const *envp = run->envp ? run->envp : environ;
-	uint32_t nr[2] = { 0, 0 };
+	uint32_t nr[2] = {0, 0};
 	size_t size = sizeof(nr), why = 0;
 	int64_t result;
 
@@ -117,7 +117,7 @@ static int64_t spawn(struct client_run *run, char *const *argv, const int stdio[
 
 static void resume(struct client_run *run, pid_t tid)
 {
-	uint64_t arg[5] = { (uint64_t)tid };
+	uint64_t arg[5] = {(uint64_t)tid};
 	int64_t result = client_call(run, EMU_RESUME, arg, NULL, 0, NULL, 0, NULL);
 
 	if (result)
@@ -127,7 +127,8 @@ static void resume(struct client_run *run, pid_t tid)
 static bool take_event(struct client_run *run, const struct auxtap_target_event *ev)
 {
 	run->nr_events++;
-	if ((ev->type == AUXTAP_TARGET_THREAD || ev->type == AUXTAP_TARGET_FORK) && run->nr_tids < 64)
+	if ((ev->type == AUXTAP_TARGET_THREAD || ev->type == AUXTAP_TARGET_FORK) &&
+	    run->nr_tids < 64)
 		run->tids[run->nr_tids++] = ev->tid;
 	switch (ev->type) {
 	case AUXTAP_TARGET_THREAD:
@@ -181,9 +182,10 @@ int client_run(struct client_run *run, char *const *argv)
 {
 	int request[2], event[2], stdio[3], status;
 	const char *emu = getenv("AUXTAP_EMU") ? getenv("AUXTAP_EMU") : AUXTAP_BIN "/auxtap-emu";
-	uint64_t arg[5] = { EMU_ABI_VERSION }, begin;
-	struct progress progress = { .roots = &run->emu_pid, .nr_roots = 1,
-				     .idle_s = PROGRESS_IDLE_S };
+	uint64_t arg[5] = {EMU_ABI_VERSION}, begin;
+	struct progress progress = {.roots = &run->emu_pid,
+				    .nr_roots = 1,
+				    .idle_s = PROGRESS_IDLE_S};
 	bool done = false, killed = false;
 
 	run->status = -1;
@@ -224,7 +226,7 @@ int client_run(struct client_run *run, char *const *argv)
 	}
 	begin = now_ms();
 	while (!done) {
-		struct pollfd p = { .fd = run->event_fd, .events = POLLIN };
+		struct pollfd p = {.fd = run->event_fd, .events = POLLIN};
 		struct auxtap_target_event ev;
 
 		if (run->kill_after_ms && !killed &&

@@ -14,12 +14,12 @@
 
 struct client_run {
 	/* in */
-	const char *truth;	/* path prefix */
-	const char *cwd;	/* NULL: "." */
-	char *const *envp;	/* NULL: environ */
-	int kill_after_ms;	/* send kill_signo so long after the start; 0: never */
+	const char *truth; /* path prefix */
+	const char *cwd;   /* NULL: "." */
+	char *const *envp; /* NULL: environ */
+	int kill_after_ms; /* send kill_signo so long after the start; 0: never */
 	int kill_signo;
-	bool hang_up;		/* instead of that, go away, and wait for auxtap-emu alone */
+	bool hang_up;		    /* instead of that, go away, and wait for auxtap-emu alone */
 	const char *blocks, *slots; /* tunables, NULL: default */
 	/* called when the program dies, all threads stopped */
 	void (*on_dying)(struct client_run *run, const struct auxtap_target_event *ev);
@@ -29,7 +29,7 @@ struct client_run {
 	int64_t result; /* of SPAWN */
 	char why[512];
 	char engine[512]; /* of a program that was started: version, newline, note */
-	int status;	/* of the first process */
+	int status;	  /* of the first process */
 	int nr_events, nr_dying, nr_faults, nr_untraced, nr_forks, nr_threads, nr_execs;
 	struct auxtap_target_event dying, untraced;
 	uint64_t fault_ip[64];

@@ -16,17 +16,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-const struct judge judge_x86 = { .target = "x86_64", .cpu = "max" };
+const struct judge judge_x86 = {.target = "x86_64", .cpu = "max"};
 const struct judge judge_a64 = {
-	.target = "aarch64", .cpu = "max,pauth-impdef=on", .sysroot = "/usr/aarch64-linux-gnu",
-	.variable = "AUXTAP_QEMU_AARCH64", .reserve = "0x10000000000",
+	.target = "aarch64",
+	.cpu = "max,pauth-impdef=on",
+	.sysroot = "/usr/aarch64-linux-gnu",
+	.variable = "AUXTAP_QEMU_AARCH64",
+	.reserve = "0x10000000000",
 };
 
 char truth_path[64];
 
 /* Small and the same for both runs; qemu 7.2 itself hands variables on in reverse order. */
-char *const env_of_run[] = { "PATH=/usr/bin:/bin", "LANG=C", "HOME=/", NULL };
-static char *const env_of_judge[] = { "HOME=/", "LANG=C", "PATH=/usr/bin:/bin", NULL };
+char *const env_of_run[] = {"PATH=/usr/bin:/bin", "LANG=C", "HOME=/", NULL};
+static char *const env_of_judge[] = {"HOME=/", "LANG=C", "PATH=/usr/bin:/bin", NULL};
 
 void forget_truth(const struct client_run *run)
 {
@@ -42,7 +45,7 @@ void forget_truth(const struct client_run *run)
  * qemu 10 lets the kernel choose where the guest's mappings are, so that two runs differ in
  * the pages. Every page of the log stands for one of the truth's, and no two for the same.
  */
-#define NR_PAGES 4096
+#define NR_PAGES    4096
 #define PAGE_OF(ip) ((ip) >> 12)
 
 struct renaming {
@@ -83,13 +86,14 @@ static bool is_fault(struct renaming *pages, const struct client_run *run, uint6
 
 FILE *judge_start(const struct judge *judge, char *const *argv, pid_t *pid)
 {
-	const char *arg[32] = { "qemu", "-cpu", judge->cpu, "-d", "exec,nochain", "-D",
-				"/proc/self/fd/9", "-0" };
+	const char *arg[32] = {"qemu",	       "-cpu", judge->cpu,	  "-d",
+			       "exec,nochain", "-D",   "/proc/self/fd/9", "-0"};
 	int fds[2], nr = 8;
 	struct engine engine;
 	char program[256];
 
-	snprintf(program, sizeof(program), "%s%s", strchr(argv[0], '/') ? "" : "/usr/bin/", argv[0]);
+	snprintf(program, sizeof(program), "%s%s", strchr(argv[0], '/') ? "" : "/usr/bin/",
+		 argv[0]);
 	assert_true(engine_find(judge->target, &engine));
 	arg[nr++] = argv[0];
 	arg[nr++] = engine.major < 8 ? "-singlestep" : "-one-insn-per-tb";
@@ -158,9 +162,8 @@ static bool wrap_engine(const struct judge *judge, char wrapper[96], char real[1
 }
 
 /* One run of the reference, compared with the truth. What differs is printed. */
-static bool compare_once(const struct judge *judge, char *const *argv,
-			 const struct client_run *run, const uint64_t *truth, size_t nr,
-			 int removed)
+static bool compare_once(const struct judge *judge, char *const *argv, const struct client_run *run,
+			 const uint64_t *truth, size_t nr, int removed)
 {
 	static struct renaming pages;
 	uint64_t ip, before = 0;
@@ -186,16 +189,15 @@ static bool compare_once(const struct judge *judge, char *const *argv,
 		if (!same)
 			fprintf(stderr,
 				"%s: instruction %zu of %zu is %#llx, the reference has %#llx\n",
-				argv[0], at, nr,
-				at < nr ? (unsigned long long)truth[at] : 0,
+				argv[0], at, nr, at < nr ? (unsigned long long)truth[at] : 0,
 				(unsigned long long)ip);
 	}
 	fclose(log);
 	waitpid(pid, &status, 0);
 	if (same && (at != nr || nr_removed != removed)) {
 		same = false;
-		fprintf(stderr, "%s: %zu of %zu instructions, %d removed, not %d\n",
-			argv[0], at, nr, nr_removed, removed);
+		fprintf(stderr, "%s: %zu of %zu instructions, %d removed, not %d\n", argv[0], at,
+			nr, nr_removed, removed);
 	}
 	return same;
 }
@@ -209,8 +211,8 @@ static bool compare_once(const struct judge *judge, char *const *argv,
  */
 #define PAIRS 6
 
-static bool compare_pair(const struct judge *judge, char *const *argv,
-			 struct client_run *run, int removed)
+static bool compare_pair(const struct judge *judge, char *const *argv, struct client_run *run,
+			 int removed)
 {
 	char wrapper[96], real[104];
 	uint64_t *truth;

@@ -16,7 +16,8 @@ struct judge {
 	/*
 	 * Of qemu 10: the guest's address space, so that qemu itself places mappings, alike in
 	 * both runs. AArch64's libraries are aligned to 64 KiB, and the loader branches on where
-	 * they came to lie. programs/reserve.c has the same. NULL: the kernel places them (x86-64: its vsyscall page lies higher).
+	 * they came to lie. programs/reserve.c has the same. NULL: the kernel places them (x86-64:
+	 * its vsyscall page lies higher).
 	 */
 	const char *reserve;
 	const char *sysroot; /* NULL: none */
@@ -37,6 +38,7 @@ bool judge_next(FILE *log, uint64_t *ip, int *cpu);
  * Runs the program and compares its first thread's truth with the log, instruction by
  * instruction. removed: those that began and did not retire, because they faulted.
  */
-void judge_compare(const struct judge *judge, char *const *argv, struct client_run *run, int removed);
+void judge_compare(const struct judge *judge, char *const *argv, struct client_run *run,
+		   int removed);
 
 #endif

@@ -37,14 +37,17 @@ struct seen { /* at the moment of death */
 static void look(struct client_run *run, const struct auxtap_target_event *ev)
 {
 	struct seen *seen = run->ctx;
-	uint64_t tid[5] = { (uint64_t)ev->tid }, mem[5] = { (uint64_t)ev->pid, ev->ip, 8 };
-	uint64_t maps[5] = { (uint64_t)ev->pid };
+	uint64_t tid[5] = {(uint64_t)ev->tid}, mem[5] = {(uint64_t)ev->pid, ev->ip, 8};
+	uint64_t maps[5] = {(uint64_t)ev->pid};
 	size_t size = 0;
 
-	assert_true(client_call(run, EMU_REGS, tid, NULL, 0, &seen->regs, sizeof(seen->regs), NULL) >= 0);
-	assert_true(client_call(run, EMU_SIGINFO, tid, NULL, 0, &seen->info, sizeof(seen->info), NULL) >= 0);
+	assert_true(client_call(run, EMU_REGS, tid, NULL, 0, &seen->regs, sizeof(seen->regs),
+				NULL) >= 0);
+	assert_true(client_call(run, EMU_SIGINFO, tid, NULL, 0, &seen->info, sizeof(seen->info),
+				NULL) >= 0);
 	client_call(run, EMU_MEM, mem, NULL, 0, seen->code, sizeof(seen->code), &seen->nr_code);
-	assert_true(client_call(run, EMU_MAPS, maps, NULL, 0, seen->maps, sizeof(seen->maps) - 1, &size) > 0);
+	assert_true(client_call(run, EMU_MAPS, maps, NULL, 0, seen->maps, sizeof(seen->maps) - 1,
+				&size) > 0);
 	seen->maps[size] = 0;
 }
 
@@ -57,7 +60,7 @@ static uint64_t label(const struct client_run *run, const char *name)
 
 static void die(struct client_run *run, struct seen *seen, char *how)
 {
-	char *argv[] = { PROGRAM("die"), how, NULL };
+	char *argv[] = {PROGRAM("die"), how, NULL};
 
 	run->truth = truth_path;
 	run->on_dying = look;
@@ -149,8 +152,8 @@ static void test_codes(void **state)
 }
 
 /*
- * qemu cannot write the frame of the handler. It executes the instruction once more, and dies of its
- * second fault: nothing of the block after the first fault has run.
+ * qemu cannot write the frame of the handler. It executes the instruction once more, and dies of
+ * its second fault: nothing of the block after the first fault has run.
  */
 static void test_no_frame(void **state)
 {
@@ -235,7 +238,7 @@ static void test_exec(void **state)
 {
 	static struct client_run plain, threads, fails, shell, native;
 	static struct seen seen;
-	char *argv_shell[] = { "sh", "-c", "exec " PROGRAM("die") " null", NULL };
+	char *argv_shell[] = {"sh", "-c", "exec " PROGRAM("die") " null", NULL};
 	struct stat st;
 
 	(void)state;
@@ -260,7 +263,7 @@ static void test_exec(void **state)
 	assert_int_equal(shell.dying.ip, label(&shell, "null"));
 	/* a set-id program, to somebody who is not root yet: out of reach, and said so */
 	if (geteuid() && !stat("/usr/bin/passwd", &st)) {
-		char *argv_native[] = { "sh", "-c", "exec passwd --help", NULL };
+		char *argv_native[] = {"sh", "-c", "exec passwd --help", NULL};
 
 		assert_int_equal(client_run(&native, argv_native), 0);
 		assert_int_equal(native.nr_untraced, 1);
@@ -270,15 +273,17 @@ static void test_exec(void **state)
 static void test_environment(void **state)
 {
 	static struct client_run run, name;
-	char *envp[] = { "A=1,2", "LD_LIBRARY_PATH=/nowhere", "QEMU_STRACE=1", "LD_PRELOAD=",
-			 "PATH=/usr/bin", NULL };
-	char *argv[] = { "env", NULL }, *argv_name[] = { PROGRAM("die"), "name", NULL };
+	char *envp[] = {"A=1,2",	 "LD_LIBRARY_PATH=/nowhere",
+			"QEMU_STRACE=1", "LD_PRELOAD=",
+			"PATH=/usr/bin", NULL};
+	char *argv[] = {"env", NULL}, *argv_name[] = {PROGRAM("die"), "name", NULL};
 
 	(void)state;
 	run.envp = envp;
 	assert_int_equal(client_run(&run, argv), 0);
-	assert_string_equal(run.stdout_text,
-			    "A=1,2\nLD_LIBRARY_PATH=/nowhere\nQEMU_STRACE=1\nLD_PRELOAD=\nPATH=/usr/bin\n");
+	assert_string_equal(
+		run.stdout_text,
+		"A=1,2\nLD_LIBRARY_PATH=/nowhere\nQEMU_STRACE=1\nLD_PRELOAD=\nPATH=/usr/bin\n");
 	assert_string_equal(run.stderr_text, "");
 	assert_int_equal(client_run(&name, argv_name), 0);
 	assert_non_null(strstr(name.stdout_text, "qemu_die "));
@@ -288,8 +293,8 @@ static void test_killed(void **state)
 {
 	static struct client_run nine, term, segv, gone;
 	static struct seen seen;
-	char *argv_async[] = { PROGRAM("die"), "loop", NULL };
-	char *argv_after[] = { "sh", "-c", "sleep 0.4; echo went on", NULL };
+	char *argv_async[] = {PROGRAM("die"), "loop", NULL};
+	char *argv_after[] = {"sh", "-c", "sleep 0.4; echo went on", NULL};
 
 	(void)state;
 	nine.kill_after_ms = term.kill_after_ms = segv.kill_after_ms = gone.kill_after_ms = 150;
@@ -317,8 +322,8 @@ static void test_killed(void **state)
 /* A ring of two slots is nearly always full: most are killed with a ticket in their hands. */
 static void test_killed_with_a_ticket(void **state)
 {
-	static struct client_run run = { .slots = "2" };
-	char *argv[] = { PROGRAM("die"), "children", NULL };
+	static struct client_run run = {.slots = "2"};
+	char *argv[] = {PROGRAM("die"), "children", NULL};
 
 	(void)state;
 	assert_int_equal(client_run(&run, argv), 0);
@@ -330,7 +335,7 @@ static void test_killed_with_a_ticket(void **state)
 static void test_killed_makers(void **state)
 {
 	static struct client_run run;
-	char *argv[] = { PROGRAM("die"), "forkers", NULL };
+	char *argv[] = {PROGRAM("die"), "forkers", NULL};
 
 	(void)state;
 	assert_int_equal(client_run(&run, argv), 0);
@@ -341,7 +346,7 @@ static void test_killed_makers(void **state)
 static void test_scribble(void **state)
 {
 	static struct client_run run;
-	char *argv[] = { PROGRAM("die"), "scribble", NULL };
+	char *argv[] = {PROGRAM("die"), "scribble", NULL};
 
 	(void)state;
 	assert_int_equal(client_run(&run, argv), 0);
@@ -353,9 +358,9 @@ static void test_scribble(void **state)
 static void test_failures(void **state)
 {
 	static struct client_run none, no_plugin, no_qemu, broken;
-	char cut[96], part[200], *argv_cut[] = { cut, NULL };
+	char cut[96], part[200], *argv_cut[] = {cut, NULL};
 	FILE *from, *to;
-	char *argv[] = { "/nonexistent/program", NULL }, *argv_true[] = { "true", NULL };
+	char *argv[] = {"/nonexistent/program", NULL}, *argv_true[] = {"true", NULL};
 
 	(void)state;
 	assert_int_equal(client_run(&none, argv), 0);
@@ -374,7 +379,8 @@ static void test_failures(void **state)
 	/* another one takes its place, and the user reads why */
 	assert_true(no_qemu.result > 0);
 	assert_int_equal(no_qemu.status, 0);
-	assert_non_null(strstr(no_qemu.engine, "\nAUXTAP_QEMU=/bin/false: it does not load plugins"));
+	assert_non_null(
+		strstr(no_qemu.engine, "\nAUXTAP_QEMU=/bin/false: it does not load plugins"));
 	/* the beginning of a program: qemu refuses it, as the kernel would */
 	snprintf(cut, sizeof(cut), "%s.cut", truth_path);
 	from = fopen(PROGRAM("die"), "r");
@@ -392,12 +398,19 @@ static void test_failures(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_null),	cmocka_unit_test(test_codes), cmocka_unit_test(test_no_frame),
+		cmocka_unit_test(test_null),
+		cmocka_unit_test(test_codes),
+		cmocka_unit_test(test_no_frame),
 		cmocka_unit_test(test_no_frame_for_division),
-		cmocka_unit_test(test_emulators_limit), cmocka_unit_test(test_thread_and_fork),
-		cmocka_unit_test(test_exec),	cmocka_unit_test(test_environment),
-		cmocka_unit_test(test_killed),	cmocka_unit_test(test_killed_with_a_ticket),
-		cmocka_unit_test(test_killed_makers), cmocka_unit_test(test_scribble), cmocka_unit_test(test_failures),
+		cmocka_unit_test(test_emulators_limit),
+		cmocka_unit_test(test_thread_and_fork),
+		cmocka_unit_test(test_exec),
+		cmocka_unit_test(test_environment),
+		cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_killed_with_a_ticket),
+		cmocka_unit_test(test_killed_makers),
+		cmocka_unit_test(test_scribble),
+		cmocka_unit_test(test_failures),
 	};
 
 	if (engine_skip("x86_64"))

@@ -31,20 +31,23 @@ struct seen { /* at the moment of death */
 static void look(struct client_run *run, const struct auxtap_target_event *ev)
 {
 	struct seen *seen = run->ctx;
-	uint64_t tid[5] = { (uint64_t)ev->tid }, mem[5] = { (uint64_t)ev->pid, ev->ip, 4 };
-	uint64_t maps[5] = { (uint64_t)ev->pid };
+	uint64_t tid[5] = {(uint64_t)ev->tid}, mem[5] = {(uint64_t)ev->pid, ev->ip, 4};
+	uint64_t maps[5] = {(uint64_t)ev->pid};
 	size_t size = 0;
 
-	assert_true(client_call(run, EMU_REGS, tid, NULL, 0, &seen->regs, sizeof(seen->regs), NULL) >= 0);
-	assert_true(client_call(run, EMU_SIGINFO, tid, NULL, 0, &seen->info, sizeof(seen->info), NULL) >= 0);
+	assert_true(client_call(run, EMU_REGS, tid, NULL, 0, &seen->regs, sizeof(seen->regs),
+				NULL) >= 0);
+	assert_true(client_call(run, EMU_SIGINFO, tid, NULL, 0, &seen->info, sizeof(seen->info),
+				NULL) >= 0);
 	client_call(run, EMU_MEM, mem, NULL, 0, &seen->code, sizeof(seen->code), NULL);
-	assert_true(client_call(run, EMU_MAPS, maps, NULL, 0, seen->maps, sizeof(seen->maps) - 1, &size) > 0);
+	assert_true(client_call(run, EMU_MAPS, maps, NULL, 0, seen->maps, sizeof(seen->maps) - 1,
+				&size) > 0);
 	seen->maps[size] = 0;
 }
 
 static uint64_t die(struct client_run *run, struct seen *seen, char *how, int signo)
 {
-	char *argv[] = { PROGRAM, how, NULL };
+	char *argv[] = {PROGRAM, how, NULL};
 	const char *line;
 	uint64_t at = 0, *truth, last;
 	size_t nr;
@@ -74,7 +77,9 @@ static uint64_t die(struct client_run *run, struct seen *seen, char *how, int si
 		assert_int_equal(seen->regs.reg[AUXTAP_A64_X0 + 20], 0x2000);
 		/* 0x1900 - 0x2000: negative, a borrow, no overflow */
 		assert_int_equal(seen->regs.reg[AUXTAP_A64_PSTATE] & 0xf0000000, 0x80000000);
-		/* exactly the instruction before is the last that retired; a jump to nowhere does */
+		/*
+		 * exactly the instruction before is the last that retired; a jump to nowhere does
+		 */
 		truth = client_truth(truth_path, run->pid, &nr);
 		assert_non_null(truth);
 		last = truth[nr - 1];
@@ -105,6 +110,7 @@ static void test_null(void **state)
 
 static void test_codes(void **state)
 {
+	/* clang-format off */
 	static const struct {
 		char *how;
 		int signo, si_code;
@@ -121,6 +127,7 @@ static void test_codes(void **state)
 		{ "udf", SIGILL, ILL_ILLOPC, 1 },
 		{ "jump", SIGSEGV, SEGV_MAPERR, 0x5550 },
 	};
+	/* clang-format on */
 	static struct client_run run;
 	static struct seen seen;
 
@@ -133,7 +140,8 @@ static void test_codes(void **state)
 		assert_int_equal(seen.regs.reg[AUXTAP_A64_PC], pc);
 		assert_int_equal(run.dying.ip, pc);
 		assert_int_equal(seen.info.si_code, deaths[i].si_code);
-		assert_int_equal((uintptr_t)seen.info.si_addr, deaths[i].addr == 1 ? at : deaths[i].addr);
+		assert_int_equal((uintptr_t)seen.info.si_addr,
+				 deaths[i].addr == 1 ? at : deaths[i].addr);
 		assert_string_equal(run.dying.text, "");
 	}
 }

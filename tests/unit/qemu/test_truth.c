@@ -26,8 +26,8 @@
 
 static void test_true(void **state)
 {
-	struct client_run run = { 0 };
-	char *argv[] = { "true", NULL };
+	struct client_run run = {0};
+	char *argv[] = {"true", NULL};
 
 	(void)state;
 	judge_compare(&judge_x86, argv, &run, 0);
@@ -36,8 +36,8 @@ static void test_true(void **state)
 
 static void test_ls(void **state)
 {
-	struct client_run run = { 0 };
-	char *argv[] = { "ls", "-l", "/usr", NULL };
+	struct client_run run = {0};
+	char *argv[] = {"ls", "-l", "/usr", NULL};
 
 	(void)state;
 	judge_compare(&judge_x86, argv, &run, 0);
@@ -46,9 +46,9 @@ static void test_ls(void **state)
 
 static void test_sort_and_gzip(void **state)
 {
-	struct client_run sort = { 0 }, gzip = { 0 };
-	char *argv_sort[] = { "sort", "-r", AUXTAP_SOURCE "/CMakeLists.txt", NULL };
-	char *argv_gzip[] = { "gzip", "-c", AUXTAP_SOURCE "/CMakeLists.txt", NULL };
+	struct client_run sort = {0}, gzip = {0};
+	char *argv_sort[] = {"sort", "-r", AUXTAP_SOURCE "/CMakeLists.txt", NULL};
+	char *argv_gzip[] = {"gzip", "-c", AUXTAP_SOURCE "/CMakeLists.txt", NULL};
 
 	(void)state;
 	judge_compare(&judge_x86, argv_sort, &sort, 0);
@@ -57,8 +57,8 @@ static void test_sort_and_gzip(void **state)
 
 static void test_faults(void **state)
 {
-	struct client_run run = { 0 };
-	char *argv[] = { PROGRAM("faults"), NULL };
+	struct client_run run = {0};
+	char *argv[] = {PROGRAM("faults"), NULL};
 
 	(void)state;
 	/* the judge does not list the fetch that faults, and int3 retires: 12 faults less 2 */
@@ -69,8 +69,8 @@ static void test_faults(void **state)
 
 static void test_selfmod(void **state)
 {
-	struct client_run run = { 0 }, full = { .blocks = "40" };
-	char *argv[] = { PROGRAM("selfmod"), NULL };
+	struct client_run run = {0}, full = {.blocks = "40"};
+	char *argv[] = {PROGRAM("selfmod"), NULL};
 
 	(void)state;
 	judge_compare(&judge_x86, argv, &run, 0);
@@ -88,7 +88,8 @@ static size_t count_in_truth(const struct client_run *run, const char *name, lon
 		char what[32];
 		unsigned long long value;
 
-		if (sscanf(at, "%31s %llx %ld", what, &value, expected) == 3 && !strcmp(what, name)) {
+		if (sscanf(at, "%31s %llx %ld", what, &value, expected) == 3 &&
+		    !strcmp(what, name)) {
 			ip = value;
 			break;
 		}
@@ -108,8 +109,8 @@ static size_t count_in_truth(const struct client_run *run, const char *name, lon
 
 static void check_counts(struct client_run *run, char *threads)
 {
-	static const char *const names[] = { "counted", "repeated", "wide_cas", "handled" };
-	char *argv[] = { PROGRAM("async"), threads, NULL };
+	static const char *const names[] = {"counted", "repeated", "wide_cas", "handled"};
+	char *argv[] = {PROGRAM("async"), threads, NULL};
 
 	run->truth = truth_path;
 	assert_int_equal(client_run(run, argv), 0);
@@ -119,7 +120,8 @@ static void check_counts(struct client_run *run, char *threads)
 		size_t got = count_in_truth(run, names[i], &expected);
 
 		if ((long)got != expected)
-			fail_msg("%s with %s threads: the truth has %zu, not %ld", names[i], threads, got, expected);
+			fail_msg("%s with %s threads: the truth has %zu, not %ld", names[i],
+				 threads, got, expected);
 		/* timer signals did come */
 		assert_true(i != 3 || expected > 5);
 	}
@@ -128,7 +130,7 @@ static void check_counts(struct client_run *run, char *threads)
 
 static void test_async(void **state)
 {
-	struct client_run one = { 0 }, many = { 0 }, full = { .blocks = "40" }, narrow = { .slots = "2" };
+	struct client_run one = {0}, many = {0}, full = {.blocks = "40"}, narrow = {.slots = "2"};
 
 	(void)state;
 	check_counts(&one, "0");
@@ -140,12 +142,14 @@ static void test_async(void **state)
 
 int main(void)
 {
+	/* clang-format off */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_true),   cmocka_unit_test(test_ls),
 		cmocka_unit_test(test_sort_and_gzip),
 		cmocka_unit_test(test_faults), cmocka_unit_test(test_selfmod),
 		cmocka_unit_test(test_async),
 	};
+	/* clang-format on */
 
 	if (engine_skip("x86_64"))
 		return 77;

@@ -23,8 +23,8 @@
 
 static void same(char *program, int status)
 {
-	struct client_run run = { 0 };
-	char *argv[] = { program, NULL };
+	struct client_run run = {0};
+	char *argv[] = {program, NULL};
 
 	judge_compare(&judge_a64, argv, &run, 0);
 	assert_int_equal(run.status, status);
@@ -56,8 +56,8 @@ static void test_exceptions(void **state)
 
 static void test_crash(void **state)
 {
-	struct client_run run = { 0 };
-	char *argv[] = { PROGRAM("null_deref"), NULL };
+	struct client_run run = {0};
+	char *argv[] = {PROGRAM("null_deref"), NULL};
 
 	(void)state;
 	/* the last one of the judge's is the one that died */
@@ -68,8 +68,8 @@ static void test_crash(void **state)
 
 static void test_faults(void **state)
 {
-	struct client_run run = { 0 };
-	char *argv[] = { PROGRAM("qemu_a64"), "faults", NULL };
+	struct client_run run = {0};
+	char *argv[] = {PROGRAM("qemu_a64"), "faults", NULL};
 
 	(void)state;
 	/* the judge does not list the fetch that faults: 12 less 1 */
@@ -87,7 +87,7 @@ struct range {
 static struct range symbol(const char *program, const char *name)
 {
 	char command[512], line[512], have[256];
-	struct range r = { 0, 0 };
+	struct range r = {0, 0};
 	unsigned long long at, size;
 	FILE *f;
 
@@ -95,8 +95,9 @@ static struct range symbol(const char *program, const char *name)
 	f = popen(command, "r");
 	assert_non_null(f);
 	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "%llx %llx %*c %255s", &at, &size, have) == 3 && !strcmp(have, name))
-			r = (struct range){ at, at + size };
+		if (sscanf(line, "%llx %llx %*c %255s", &at, &size, have) == 3 &&
+		    !strcmp(have, name))
+			r = (struct range){at, at + size};
 	pclose(f);
 	assert_true(r.end > r.begin);
 	return r;
@@ -110,11 +111,11 @@ static int compare_tids(const void *a, const void *b)
 /* What each of four threads does in its own functions, which nothing disturbs. */
 static void test_threads(void **state)
 {
-	char *argv[] = { PROGRAM("threads4_static"), NULL };
+	char *argv[] = {PROGRAM("threads4_static"), NULL};
 	struct range worker = symbol(argv[0], "worker"), collatz = symbol(argv[0], "collatz");
-	struct client_run run = { .truth = truth_path, .envp = env_of_run };
-	uint64_t *truth[5], ip, last[5] = { 0 };
-	size_t nr[5], at[5] = { 0 }, nr_compared = 0;
+	struct client_run run = {.truth = truth_path, .envp = env_of_run};
+	uint64_t *truth[5], ip, last[5] = {0};
+	size_t nr[5], at[5] = {0}, nr_compared = 0;
 	int cpu, status;
 	FILE *log;
 	pid_t pid;
@@ -123,7 +124,8 @@ static void test_threads(void **state)
 	assert_int_equal(client_run(&run, argv), 0);
 	assert_int_equal(run.status, 0);
 	assert_int_equal(run.nr_threads, 4);
-	qsort(run.tids, 5, sizeof(*run.tids), compare_tids); /* in the order of creation, as the log counts */
+	/* in the order of creation, as the log counts */
+	qsort(run.tids, 5, sizeof(*run.tids), compare_tids);
 	for (int i = 0; i < 5; i++) {
 		truth[i] = client_truth(truth_path, run.tids[i], &nr[i]);
 		assert_non_null(truth[i]);
@@ -139,8 +141,8 @@ static void test_threads(void **state)
 			continue;
 		}
 		last[cpu] = ip;
-		while (at[cpu] < nr[cpu] && !(truth[cpu][at[cpu]] >= worker.begin &&
-					      truth[cpu][at[cpu]] < worker.end) &&
+		while (at[cpu] < nr[cpu] &&
+		       !(truth[cpu][at[cpu]] >= worker.begin && truth[cpu][at[cpu]] < worker.end) &&
 		       !(truth[cpu][at[cpu]] >= collatz.begin && truth[cpu][at[cpu]] < collatz.end))
 			at[cpu]++;
 		assert_true(at[cpu] < nr[cpu]);
@@ -152,8 +154,10 @@ static void test_threads(void **state)
 	assert_true(nr_compared > 10000);
 	for (int i = 0; i < 5; i++) {
 		for (; at[i] < nr[i]; at[i]++)
-			assert_false((truth[i][at[i]] >= worker.begin && truth[i][at[i]] < worker.end) ||
-				     (truth[i][at[i]] >= collatz.begin && truth[i][at[i]] < collatz.end));
+			assert_false(
+				(truth[i][at[i]] >= worker.begin && truth[i][at[i]] < worker.end) ||
+				(truth[i][at[i]] >= collatz.begin &&
+				 truth[i][at[i]] < collatz.end));
 		free(truth[i]);
 	}
 	forget_truth(&run);
@@ -161,8 +165,8 @@ static void test_threads(void **state)
 
 static void check_counts(struct client_run *run)
 {
-	static const char *const names[] = { "counted", "atomically", "widely", "handled" };
-	char *argv[] = { PROGRAM("qemu_a64"), "threads", NULL };
+	static const char *const names[] = {"counted", "atomically", "widely", "handled"};
+	char *argv[] = {PROGRAM("qemu_a64"), "threads", NULL};
 
 	run->truth = truth_path;
 	assert_int_equal(client_run(run, argv), 0);
@@ -192,7 +196,7 @@ static void check_counts(struct client_run *run)
 
 static void test_counts(void **state)
 {
-	struct client_run ordinary = { 0 }, full = { .blocks = "40" }, narrow = { .slots = "2" };
+	struct client_run ordinary = {0}, full = {.blocks = "40"}, narrow = {.slots = "2"};
 
 	(void)state;
 	check_counts(&ordinary);
@@ -204,11 +208,11 @@ static void test_counts(void **state)
 
 static void test_exec(void **state)
 {
-	char *own[] = { PROGRAM("qemu_a64"), "exec", PROGRAM("null_deref"), NULL };
-	char *other[] = { "/usr/bin/env", PROGRAM("recursion_static"), NULL };
-	char *back[] = { PROGRAM("qemu_a64"), "exec", "/bin/true", NULL };
-	char *fork[] = { PROGRAM("qemu_a64"), "fork", NULL };
-	struct client_run a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 };
+	char *own[] = {PROGRAM("qemu_a64"), "exec", PROGRAM("null_deref"), NULL};
+	char *other[] = {"/usr/bin/env", PROGRAM("recursion_static"), NULL};
+	char *back[] = {PROGRAM("qemu_a64"), "exec", "/bin/true", NULL};
+	char *fork[] = {PROGRAM("qemu_a64"), "fork", NULL};
+	struct client_run a = {0}, b = {0}, c = {0}, d = {0};
 	struct range main_of;
 	size_t nr, nr_main = 0;
 	uint64_t *truth;
@@ -245,8 +249,8 @@ static void test_exec(void **state)
 
 static void test_no_qemu(void **state)
 {
-	struct client_run run = { 0 };
-	char *argv[] = { PROGRAM("recursion"), NULL };
+	struct client_run run = {0};
+	char *argv[] = {PROGRAM("recursion"), NULL};
 
 	(void)state;
 	setenv("AUXTAP_QEMU_AARCH64", "/nowhere/qemu-aarch64", 1);
@@ -254,7 +258,8 @@ static void test_no_qemu(void **state)
 	unsetenv("AUXTAP_QEMU_AARCH64");
 	/* another one takes its place, and the user reads why */
 	assert_true(run.result > 0);
-	assert_non_null(strstr(run.engine, "\nAUXTAP_QEMU_AARCH64=/nowhere/qemu-aarch64: No such file"));
+	assert_non_null(
+		strstr(run.engine, "\nAUXTAP_QEMU_AARCH64=/nowhere/qemu-aarch64: No such file"));
 }
 
 int main(void)

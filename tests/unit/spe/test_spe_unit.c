@@ -36,7 +36,7 @@ static void irq(void *ctx)
 	nr_irqs++;
 }
 
-static const struct spe_output_bus bus = { NULL, virt, irq };
+static const struct spe_output_bus bus = {NULL, virt, irq};
 
 static void set(u32 reg, u64 value)
 {
@@ -45,7 +45,9 @@ static void set(u32 reg, u64 value)
 
 static void begin(u64 pmscr)
 {
-	const struct spe_unit_config config = { .clock = &clock_ticks, .max_record = 64, .align = 64 };
+	const struct spe_unit_config config = {.clock = &clock_ticks,
+					       .max_record = 64,
+					       .align = 64};
 
 	memset(memory, 0, sizeof(memory));
 	nr_irqs = 0;
@@ -82,6 +84,7 @@ static struct auxtap_spe_record one(const struct spe_op *op, u64 pmscr)
 
 static void test_classes(void **state)
 {
+	/* clang-format off */
 	static const struct {
 		u32 code;
 		const char *text; /* as stock perf words the operation packet */
@@ -122,11 +125,12 @@ static void test_classes(void **state)
 		{ 0x9a821020, "OTHER COND-SELECT" },	       /* csel x0, x1, x2, ne */
 		{ 0x8b020020, "OTHER INSN-OTHER" },	       /* add x0, x1, x2 */
 	};
+	/* clang-format on */
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
-		struct spe_op op = { .pc = 0x400000, .code = ops[i].code, .next = 0x400004 };
-		struct auxtap_spe_packet pkt = { .type = AUXTAP_SPE_OPERATION };
+		struct spe_op op = {.pc = 0x400000, .code = ops[i].code, .next = 0x400004};
+		struct auxtap_spe_packet pkt = {.type = AUXTAP_SPE_OPERATION};
 		struct auxtap_spe_record r = one(&op, 0);
 		char text[64];
 
@@ -143,9 +147,13 @@ static void test_classes(void **state)
 
 static void test_fields(void **state)
 {
-	struct spe_op load = { .pc = 0x7fff12345678, .code = 0xf9400020, .next = 0x7fff1234567c,
-			       .has_addr = true, .size = 8, .addr = 0x55007ffff008 };
-	struct spe_op back = { .pc = 0x401000, .code = 0x54ffff00, .next = 0x400fe0 };
+	struct spe_op load = {.pc = 0x7fff12345678,
+			      .code = 0xf9400020,
+			      .next = 0x7fff1234567c,
+			      .has_addr = true,
+			      .size = 8,
+			      .addr = 0x55007ffff008};
+	struct spe_op back = {.pc = 0x401000, .code = 0x54ffff00, .next = 0x400fe0};
 	struct auxtap_spe_record r;
 
 	(void)state;
@@ -153,9 +161,10 @@ static void test_fields(void **state)
 	unit.contextid = 0;
 	r = one(&load, PMSCR_TS | PMSCR_PA);
 	assert_int_equal(r.has, AUXTAP_SPE_HAS_PC | AUXTAP_SPE_HAS_VIRT | AUXTAP_SPE_HAS_PHYS |
-				AUXTAP_SPE_HAS_LAT_TOTAL | AUXTAP_SPE_HAS_LAT_ISSUE |
-				AUXTAP_SPE_HAS_LAT_XLAT | AUXTAP_SPE_HAS_OP | AUXTAP_SPE_HAS_EVENTS |
-				AUXTAP_SPE_HAS_SOURCE | AUXTAP_SPE_HAS_TIMESTAMP);
+					AUXTAP_SPE_HAS_LAT_TOTAL | AUXTAP_SPE_HAS_LAT_ISSUE |
+					AUXTAP_SPE_HAS_LAT_XLAT | AUXTAP_SPE_HAS_OP |
+					AUXTAP_SPE_HAS_EVENTS | AUXTAP_SPE_HAS_SOURCE |
+					AUXTAP_SPE_HAS_TIMESTAMP);
 	assert_true(r.pc == load.pc && r.virt == load.addr && r.phys == load.addr);
 	assert_true(r.timestamp == clock_ticks);
 	assert_int_equal(r.pc_el, 0);
@@ -181,13 +190,19 @@ static void test_fields(void **state)
 
 static void test_caches(void **state)
 {
-	struct spe_op op = { .pc = 0x400000, .code = 0xf9400020, .next = 0x400004,
-			     .has_addr = true, .size = 8, .addr = 0x10000 };
+	struct spe_op op = {.pc = 0x400000,
+			    .code = 0xf9400020,
+			    .next = 0x400004,
+			    .has_addr = true,
+			    .size = 8,
+			    .addr = 0x10000};
 	struct auxtap_spe_reader reader;
 	struct auxtap_spe_record r;
-	static const u8 source[] = { 14, 0, 14, 14, 14, 14, 8, 0 };
-	/* the same line; four more of its set, which is then full; the first is in the next cache */
-	static const u32 step[] = { 0, 8, 1, 2, 3, 4, 0, 0 };
+	static const u8 source[] = {14, 0, 14, 14, 14, 14, 8, 0};
+	/*
+	 * the same line; four more of its set, which is then full; the first is in the next cache
+	 */
+	static const u32 step[] = {0, 8, 1, 2, 3, 4, 0, 0};
 
 	(void)state;
 	begin(PMSCR_TS);
@@ -216,7 +231,7 @@ static u32 next_random(u32 *state)
 
 static void test_random(void **state)
 {
-	static const u32 codes[] = { 0xf9400020, 0xf9000020, 0x54000040, 0xd61f0020, 0x8b020020 };
+	static const u32 codes[] = {0xf9400020, 0xf9000020, 0x54000040, 0xd61f0020, 0x8b020020};
 	static struct spe_op ops[10000];
 	struct auxtap_spe_reader reader;
 	struct auxtap_spe_record r;
@@ -268,7 +283,7 @@ static void test_random(void **state)
 
 static u64 kept(u64 pmsfcr, u64 events, u64 without, u64 latency)
 {
-	static const u32 codes[] = { 0xf9400020, 0xf9000020, 0x54000040, 0x8b020020, 0xf8220020 };
+	static const u32 codes[] = {0xf9400020, 0xf9000020, 0x54000040, 0x8b020020, 0xf8220020};
 
 	begin(0);
 	set(SYS_PMSFCR, pmsfcr);
@@ -277,9 +292,12 @@ static u64 kept(u64 pmsfcr, u64 events, u64 without, u64 latency)
 	set(SYS_PMSLATFR, latency);
 	for (u32 i = 0; i < 10; i++) {
 		u32 code = codes[i % 5];
-		struct spe_op op = { .pc = 0x400000 + 4 * (i % 5), .code = code,
-				     .next = 0x400004 + 4 * (i % 5), .size = 8, .addr = 0x2000,
-				     .has_addr = code != 0x54000040 && code != 0x8b020020 };
+		struct spe_op op = {.pc = 0x400000 + 4 * (i % 5),
+				    .code = code,
+				    .next = 0x400004 + 4 * (i % 5),
+				    .size = 8,
+				    .addr = 0x2000,
+				    .has_addr = code != 0x54000040 && code != 0x8b020020};
 
 		spe_unit_sample(&unit, &op);
 	}
@@ -308,7 +326,7 @@ static void test_filters(void **state)
 
 static void test_interval(void **state)
 {
-	bool seen[256] = { false };
+	bool seen[256] = {false};
 	u64 at = 0, last = 0;
 	u32 nr = 0, hit;
 

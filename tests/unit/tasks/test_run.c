@@ -55,15 +55,20 @@ static void *machine_phys(void *ctx, u64 addr, u64 size)
 
 static void make_blocks(void)
 {
-	static const u8 classes[] = { X86_JCC, X86_JCC, X86_JCC, X86_JCC, X86_JMP, X86_PLAIN, X86_CALL,
-				      X86_RET, X86_JMP_INDIRECT, X86_CALL_INDIRECT, X86_CALL, X86_RET,
-				      X86_JCC, X86_JCC };
+	static const u8 classes[] = {X86_JCC,		X86_JCC,  X86_JCC,
+				     X86_JCC,		X86_JMP,  X86_PLAIN,
+				     X86_CALL,		X86_RET,  X86_JMP_INDIRECT,
+				     X86_CALL_INDIRECT, X86_CALL, X86_RET,
+				     X86_JCC,		X86_JCC};
 	u64 ip = 0x401000;
 
 	for (u32 i = 0; i < NR_BLOCKS; i++) {
 		struct emu_block *b = &table[i];
 
-		*b = (struct emu_block){ .ip = ip, .last_ip = ip, .nr_insns = 1 + any(6), .lens = lens[i] };
+		*b = (struct emu_block){.ip = ip,
+					.last_ip = ip,
+					.nr_insns = 1 + any(6),
+					.lens = lens[i]};
 		for (u32 k = 0; k < b->nr_insns; k++) {
 			lens[i][k] = (u8)(1 + any(7));
 			if (k + 1 < b->nr_insns)
@@ -82,7 +87,8 @@ static void make_blocks(void)
 		if (any(2))
 			ip += any(4) ? any(64) : 0x100000ull * any(1000);
 		if (!any(50))
-			ip += 0x7f0000000000ull - ip % 0x1000000000ull; /* far away: full addresses */
+			/* far away: full addresses */
+			ip += 0x7f0000000000ull - ip % 0x1000000000ull;
 		ip &= 0x7fffffffffffull;
 	}
 }
@@ -323,21 +329,47 @@ static int setup(void **state)
 /* A block of one instruction that begins inside the block before it: the caller must see it. */
 static void test_alone(void **state)
 {
-	static const u8 one[] = { 4, 4, 4, 4 };
+	static const u8 one[] = {4, 4, 4, 4};
 	const struct emu_block blocks[] = {
-		{ .ip = 0x1000, .last_ip = 0x100c, .nr_insns = 4, .last_len = 4, .last_cls = X86_JCC,
-		  .run = EMU_RUN_YES, .lens = one },
-		{ .ip = 0x1004, .last_ip = 0x1004, .nr_insns = 1, .last_len = 4, .last_cls = X86_CALL,
-		  .run = EMU_RUN_ALONE, .lens = one },
-		{ .ip = 0x100c, .last_ip = 0x100c, .nr_insns = 1, .last_len = 4, .last_cls = X86_CALL,
-		  .run = EMU_RUN_ALONE, .lens = one },
-		{ .ip = 0x1010, .last_ip = 0x1010, .nr_insns = 1, .last_len = 4, .last_cls = X86_CALL,
-		  .run = EMU_RUN_ALONE, .lens = one },
-		{ .ip = 0x1014, .last_ip = 0x1014, .nr_insns = 1, .last_len = 4, .last_cls = X86_CALL,
-		  .run = EMU_RUN_YES, .lens = one }, /* not in the table that emu_task_run() is given */
+		{.ip = 0x1000,
+		 .last_ip = 0x100c,
+		 .nr_insns = 4,
+		 .last_len = 4,
+		 .last_cls = X86_JCC,
+		 .run = EMU_RUN_YES,
+		 .lens = one},
+		{.ip = 0x1004,
+		 .last_ip = 0x1004,
+		 .nr_insns = 1,
+		 .last_len = 4,
+		 .last_cls = X86_CALL,
+		 .run = EMU_RUN_ALONE,
+		 .lens = one},
+		{.ip = 0x100c,
+		 .last_ip = 0x100c,
+		 .nr_insns = 1,
+		 .last_len = 4,
+		 .last_cls = X86_CALL,
+		 .run = EMU_RUN_ALONE,
+		 .lens = one},
+		{.ip = 0x1010,
+		 .last_ip = 0x1010,
+		 .nr_insns = 1,
+		 .last_len = 4,
+		 .last_cls = X86_CALL,
+		 .run = EMU_RUN_ALONE,
+		 .lens = one},
+		{.ip = 0x1014,
+		 .last_ip = 0x1014,
+		 .nr_insns = 1,
+		 .last_len = 4,
+		 .last_cls = X86_CALL,
+		 /* not in the table that emu_task_run() is given */
+		 .run = EMU_RUN_YES,
+		 .lens = one},
 	};
 	struct emu_task *task = make_task(RTIT_CTL_TSCEN);
-	const u32 id[] = { 0, 1, 2, 3, 4 };
+	const u32 id[] = {0, 1, 2, 3, 4};
 	u32 done;
 
 	(void)state;
@@ -363,7 +395,7 @@ static struct recorder {
 
 static void record(u64 what, u64 a, u64 b, u64 c)
 {
-	const u64 values[] = { what, a, b, c, emu->tsc };
+	const u64 values[] = {what, a, b, c, emu->tsc};
 
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
 		recorder.hash = (recorder.hash ^ values[i]) * 0x100000001b3ull;
@@ -411,18 +443,20 @@ static const struct emu_unit_ops recorder_ops = {
 
 static void make_a64_blocks(void)
 {
-	static const u8 classes[] = { A64_COND, A64_COND, A64_COND, A64_B,     A64_BL,
-				      A64_BR,	A64_BLR,  A64_RET,  A64_PLAIN, A64_PLAIN,
-				      A64_COND, A64_COND, A64_B,    A64_B };
-	static const u8 rare[] = { A64_SVC, A64_TRAP, A64_ISB, A64_WFX, A64_ERET };
+	static const u8 classes[] = {A64_COND, A64_COND, A64_COND, A64_B,     A64_BL,
+				     A64_BR,   A64_BLR,	 A64_RET,  A64_PLAIN, A64_PLAIN,
+				     A64_COND, A64_COND, A64_B,	   A64_B};
+	static const u8 rare[] = {A64_SVC, A64_TRAP, A64_ISB, A64_WFX, A64_ERET};
 	u64 ip = 0x401000;
 
 	for (u32 i = 0; i < NR_BLOCKS; i++) {
 		struct emu_block *b = &table[i];
 
 		memset(lens[i], A64_INSN_LEN, sizeof(lens[i]));
-		*b = (struct emu_block){ .ip = ip, .nr_insns = 1 + any(6), .last_len = A64_INSN_LEN,
-					 .lens = lens[i] };
+		*b = (struct emu_block){.ip = ip,
+					.nr_insns = 1 + any(6),
+					.last_len = A64_INSN_LEN,
+					.lens = lens[i]};
 		b->last_ip = ip + (b->nr_insns - 1) * A64_INSN_LEN;
 		b->last_cls = any(12) ? classes[any(sizeof(classes))] : rare[any(sizeof(rare))];
 		b->run = emu_block_run(AUXTAP_ARCH_AARCH64, b, b->nr_insns == 1 && any(2));
@@ -438,7 +472,7 @@ static struct emu_task *make_a64_task(void)
 	task = emu_task_new(emu, NULL, 4711, 4711, "walk");
 	assert_non_null(task);
 	emu_task_set_arch(task, AUXTAP_ARCH_AARCH64);
-	recorder = (struct recorder){ .unit = { .ops = &recorder_ops, .task = task } };
+	recorder = (struct recorder){.unit = {.ops = &recorder_ops, .task = task}};
 	task->units = &recorder.unit;
 	return task;
 }
@@ -460,7 +494,8 @@ static void test_a64(void **state)
 			bool falls = b->last_cls == A64_PLAIN || b->last_cls >= A64_SVC;
 
 			ids[i] = at;
-			at = falls && any(100) ? block_at(b->last_ip + A64_INSN_LEN) : any(NR_BLOCKS);
+			at = falls && any(100) ? block_at(b->last_ip + A64_INSN_LEN) :
+						 any(NR_BLOCKS);
 		}
 		feed_one_by_one(make_a64_task(), out);
 		slow = recorder;
@@ -482,6 +517,7 @@ static void test_a64(void **state)
 
 int main(void)
 {
+	/* clang-format off */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_default),
 		cmocka_unit_test(test_no_return_compression),
@@ -492,6 +528,7 @@ int main(void)
 		cmocka_unit_test(test_alone),
 		cmocka_unit_test(test_a64),
 	};
+	/* clang-format on */
 
 	return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -50,6 +50,7 @@ static void test_numbers(void **state)
 
 static void test_sizes(void **state)
 {
+	/* clang-format off */
 	static const struct {
 		const char *text;
 		bool valid;
@@ -66,6 +67,7 @@ static void test_sizes(void **state)
 		{"-4K", false, 0, false},	   {"4Kx", false, 0, false},
 		{"4BK", false, 0, false},	   {"1.5K", false, 0, false},
 	};
+	/* clang-format on */
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * vectors WHAT: the SPE and TRBE vectors of section M (docs/kernel-rules.md), in an arm64 guest with
- * the module: pages of 4096 bytes, the unit played to the byte.
- *   spe, trbe   all of them, but
+ * vectors WHAT: the SPE and TRBE vectors of section M (docs/kernel-rules.md), in an arm64 guest
+ * with the module: pages of 4096 bytes, the unit played to the byte. spe, trbe   all of them, but
  *   beyond      the one of a TRBE that writes out of range (trbe_beyond=4096)
  * Exit: 0 they hold; 1 they do not: told.
  */
@@ -38,14 +37,14 @@ static struct perf_event_mmap_page *page;
 static uint8_t *data, *aux;
 static uint64_t tail; /* of the records */
 
-#define check(condition, ...)                                                            \
-	do {                                                                             \
-		if (!(condition)) {                                                      \
-			printf("%s: %s: line %d: ", unit, name, __LINE__);               \
-			printf(__VA_ARGS__);                                             \
-			printf("\n");                                                    \
-			bad = 1;                                                         \
-		}                                                                        \
+#define check(condition, ...)                                              \
+	do {                                                               \
+		if (!(condition)) {                                        \
+			printf("%s: %s: line %d: ", unit, name, __LINE__); \
+			printf(__VA_ARGS__);                               \
+			printf("\n");                                      \
+			bad = 1;                                           \
+		}                                                          \
 	} while (0)
 
 static void die(const char *what)
@@ -110,7 +109,8 @@ static void play(uint64_t nr_bytes)
 	replay_number("limit", nr_bytes);
 	while (replay_left())
 		if (now_ms() > end) {
-			check(false, "%llu bytes are not played", (unsigned long long)replay_left());
+			check(false, "%llu bytes are not played",
+			      (unsigned long long)replay_left());
 			break;
 		}
 	/* an interrupt of the last byte */
@@ -213,8 +213,8 @@ static void expect_none(void)
 
 static void expect_head(uint64_t head)
 {
-	check(page->aux_head == head, "aux_head %llu, not %llu",
-	      (unsigned long long)page->aux_head, (unsigned long long)head);
+	check(page->aux_head == head, "aux_head %llu, not %llu", (unsigned long long)page->aux_head,
+	      (unsigned long long)head);
 }
 
 static void expect_padding(uint64_t from, uint64_t to)

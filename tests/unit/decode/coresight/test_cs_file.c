@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A real ETE trace packed into cs_etm files in every way that perf has: whatever the AUX and AUXTRACE
- * records are cut like, raw or in frames, the flow is that of the snapshot it comes from, which is the
- * model's own log; what is missing is a gap with its bytes.
+ * A real ETE trace packed into cs_etm files in every way that perf has: whatever the AUX and
+ * AUXTRACE records are cut like, raw or in frames, the flow is that of the snapshot it comes from,
+ * which is the model's own log; what is missing is a gap with its bytes.
  */
 #include <auxtap/decode.h>
 
@@ -16,9 +16,9 @@
 #include <cmocka.h>
 #include "decode/dump/dump.h"
 
-#define NR_INSNS 5146
-#define CPU	 3
-#define TID	 4242
+#define NR_INSNS  5146
+#define CPU	  3
+#define TID	  4242
 #define ID_UNUSED 0x80000000u
 
 static char snapshot[512];
@@ -60,16 +60,17 @@ static void drain(struct auxtap_decoder *dec)
 
 static const struct auxtap_decode_opts opts = {.size = sizeof(opts),
 					       .events = AUXTAP_EVENT_INSN | AUXTAP_EVENT_GAP,
-					       .tid = -1, .cpu = -1};
+					       .tid = -1,
+					       .cpu = -1};
 
 static void decode_file(void)
 {
 	static const struct {
 		const char *name;
 		uint64_t addr;
-	} dumps[] = {{"OTHERS_exec", 0x10000},	       {"code_9_0_exec", 0x1000000},
+	} dumps[] = {{"OTHERS_exec", 0x10000},		 {"code_9_0_exec", 0x1000000},
 		     {"VAL_NON_DET_CODE_exec", 0x90000}, {"code_a_1_exec", 0x1000090},
-		     {"code_b_0_exec", 0x10000ac},     {"checkpoint_c_0_exec", 0x2f00000}};
+		     {"code_b_0_exec", 0x10000ac},	 {"checkpoint_c_0_exec", 0x2f00000}};
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct auxtap_image_set *images;
@@ -107,7 +108,8 @@ static void begin(struct out *out, uint32_t id_register)
 				 0x47705a13, UINT64_MAX};
 	int index;
 
-	attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER;
+	attr.sample_type =
+		PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER;
 	unlink(data);
 	assert_int_equal(auxtap_perfdata_writer_create(&out->w, data, NULL), 0);
 	index = auxtap_perfdata_writer_add_attr(out->w, &attr, "cs_etm//u");
@@ -130,7 +132,9 @@ static void record(struct out *out, uint32_t type, const uint64_t *v, size_t nr)
 	rec.v[nr + 1] = 1000;
 	rec.v[nr + 2] = CPU;
 	rec.v[nr + 3] = 1;
-	assert_int_equal(auxtap_perfdata_writer_record(out->w, &rec, rec.header.size, NULL, 0, NULL), 0);
+	assert_int_equal(auxtap_perfdata_writer_record(out->w, &rec, rec.header.size, NULL, 0,
+						       NULL),
+			 0);
 }
 
 static void aux(struct out *out, uint64_t off, uint64_t size, uint64_t flags)
@@ -144,7 +148,8 @@ static void auxtrace(struct out *out, uint64_t off, const void *bytes, size_t si
 {
 	struct auxtap_auxtrace head = {.offset = off, .cpu = CPU, .tid = UINT32_MAX};
 
-	assert_int_equal(auxtap_perfdata_writer_auxtrace(out->w, &head, bytes, size, NULL, 0, NULL), 0);
+	assert_int_equal(auxtap_perfdata_writer_auxtrace(out->w, &head, bytes, size, NULL, 0, NULL),
+			 0);
 }
 
 static void finish(struct out *out)
@@ -237,8 +242,9 @@ static void raw_in_one(void **state)
 }
 
 /*
- * The reader came between an end and the next begin, which skips 61 bytes of TRBE's padding: these are in an
- * AUXTRACE record of their own, perf's padding to 64 behind them, and no AUX record tells of either.
+ * The reader came between an end and the next begin, which skips 61 bytes of TRBE's padding: these
+ * are in an AUXTRACE record of their own, perf's padding to 64 behind them, and no AUX record tells
+ * of either.
  */
 static void padding_of_its_own(void **state)
 {
@@ -273,7 +279,10 @@ static void padding_of_its_own(void **state)
 	assert_int_equal(listed("I_TRACE_ON"), nr_on + 1);
 }
 
-/* Zeros at the end of one AUXTRACE record that the next one goes on from are trace, whoever tells of them: here nobody. */
+/*
+ * Zeros at the end of one AUXTRACE record that the next one goes on from are trace, whoever tells
+ * of them: here nobody.
+ */
 static void zeros_in_the_middle(void **state)
 {
 	struct out out;
@@ -417,7 +426,10 @@ static void told_twice(void **state)
 	assert_int_equal(seen.nr_gaps, 0);
 }
 
-/* Behind a flagged record nothing is continued: flow waits for the next sync, and the flag is a gap. */
+/*
+ * Behind a flagged record nothing is continued: flow waits for the next sync, and the flag is a
+ * gap.
+ */
 static void truncated(void **state)
 {
 	struct out out;
@@ -454,7 +466,9 @@ static void truncated_over_records(void **state)
 	assert_int_equal(seen.gaps[0].cause, AUXTAP_GAP_COLLISION);
 }
 
-/* A snapshot whose newest record tells of its end alone: the ring may have been full before that. */
+/*
+ * A snapshot whose newest record tells of its end alone: the ring may have been full before that.
+ */
 static void snapshot_of_a_full_ring(void **state)
 {
 	struct out out;
@@ -554,7 +568,10 @@ static void snapshots_apart(void **state)
 	assert_int_equal(seen.gaps[0].nr_bytes, 80);
 }
 
-/* The offsets say that it is the same, the bytes say that it is not: nothing is taken out, and that is said. */
+/*
+ * The offsets say that it is the same, the bytes say that it is not: nothing is taken out, and that
+ * is said.
+ */
 static void snapshots_differ(void **state)
 {
 	static const size_t parts[][2] = {{0, 400}, {304, 921}};

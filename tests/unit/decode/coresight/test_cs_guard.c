@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What comes out of a C++ library is an error with its name; a crash in it is told before the end. */
+/*
+ * What comes out of a C++ library is an error with its name; a crash in it is told before the end.
+ */
 #include <decode/coresight/cs_guard.h>
 
 #include <errno.h>
@@ -98,8 +100,10 @@ static void deaths(void **state)
 
 	(void)state;
 	assert_int_equal(dies(gives_up, NULL, true, said, sizeof(said)), SIGABRT);
-	assert_string_equal(said, "auxtap: trace.data: the decoder library (OpenCSD) gave up at about offset 4711 "
-				  "of the trace; a newer libopencsd may read it\n");
+	assert_string_equal(
+		said,
+		"auxtap: trace.data: the decoder library (OpenCSD) gave up at about offset 4711 "
+		"of the trace; a newer libopencsd may read it\n");
 	/* of a crash only a stream dies */
 	assert_int_equal(dies(crashes, &arg, true, said, sizeof(said)), -42);
 	assert_string_equal(said, "");

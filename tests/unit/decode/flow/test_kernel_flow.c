@@ -37,8 +37,8 @@ static const uint8_t kernel_id[20] = {0xab, 0xcd, 1, 2, 3, 4, 5, 6, 7, 8,
 				      9,    10,	  1, 2, 3, 4, 5, 6, 7, 8};
 static const char kernel_id_hex[] = "abcd0102030405060708090a0102030405060708";
 
-#define ALL                                                                              \
-	"401000 401001 ffffffffa1200001 ffffffffa1200002 ffffffffc0350000 "              \
+#define ALL                                                                 \
+	"401000 401001 ffffffffa1200001 ffffffffa1200002 ffffffffc0350000 " \
 	"ffffffffc0350001 ffffffffa1200004 ffffffffa1200005 401003 401004 "
 
 static char dir[] = "/tmp/auxtap-kernel-XXXXXX";
@@ -82,14 +82,25 @@ static void write_file(const char *name, const void *data, size_t size)
 static void write_kcore(const char *name)
 {
 	uint8_t file[0x3000] = {0};
-	Elf64_Ehdr eh = {.e_ident = ELFMAG, .e_type = ET_CORE, .e_machine = EM_X86_64,
-			 .e_version = EV_CURRENT, .e_phoff = sizeof(eh), .e_ehsize = sizeof(eh),
-			 .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 2};
-	Elf64_Phdr ph[2] = {{.p_type = PT_LOAD, .p_flags = PF_R | PF_W | PF_X,
-			     .p_offset = 0x1000, .p_vaddr = BOOTED, .p_filesz = 0x1000,
+	Elf64_Ehdr eh = {.e_ident = ELFMAG,
+			 .e_type = ET_CORE,
+			 .e_machine = EM_X86_64,
+			 .e_version = EV_CURRENT,
+			 .e_phoff = sizeof(eh),
+			 .e_ehsize = sizeof(eh),
+			 .e_phentsize = sizeof(Elf64_Phdr),
+			 .e_phnum = 2};
+	Elf64_Phdr ph[2] = {{.p_type = PT_LOAD,
+			     .p_flags = PF_R | PF_W | PF_X,
+			     .p_offset = 0x1000,
+			     .p_vaddr = BOOTED,
+			     .p_filesz = 0x1000,
 			     .p_memsz = 0x1000},
-			    {.p_type = PT_LOAD, .p_flags = PF_R | PF_W | PF_X,
-			     .p_offset = 0x2000, .p_vaddr = MODULE, .p_filesz = 0x1000,
+			    {.p_type = PT_LOAD,
+			     .p_flags = PF_R | PF_W | PF_X,
+			     .p_offset = 0x2000,
+			     .p_vaddr = MODULE,
+			     .p_filesz = 0x1000,
 			     .p_memsz = 0x1000}};
 
 	eh.e_ident[EI_CLASS] = ELFCLASS64;
@@ -144,8 +155,7 @@ static void put(struct auxtap_perfdata_writer *w, uint32_t type, uint16_t misc, 
 	memcpy(rec.bytes, body, size);
 	memcpy(rec.bytes + size, &sid, sizeof(sid));
 	rec.header.size = (uint16_t)(sizeof(rec.header) + size + sizeof(sid));
-	assert_int_equal(auxtap_perfdata_writer_record(w, &rec, rec.header.size, NULL, 0, NULL),
-			 0);
+	assert_int_equal(auxtap_perfdata_writer_record(w, &rec, rec.header.size, NULL, 0, NULL), 0);
 }
 
 static void put_map(struct auxtap_perfdata_writer *w, int32_t pid, uint64_t addr, uint64_t len,
@@ -158,21 +168,24 @@ static void put_map(struct auxtap_perfdata_writer *w, int32_t pid, uint64_t addr
 	} body = {pid, pid == -1 ? 0 : pid, addr, len, pgoff, ""};
 
 	snprintf(body.name, sizeof(body.name), "%s", name);
-	put(w, PERF_RECORD_MMAP,
-	    pid == -1 ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER, &body, sizeof(body),
-	    time);
+	put(w, PERF_RECORD_MMAP, pid == -1 ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER, &body,
+	    sizeof(body), time);
 }
 
 static void write_data(const char *name)
 {
-	struct perf_event_attr attr = {
-		.type = PMU, .size = sizeof(attr), .config = 1 << 1 | 1 << 10 | 1 << 13,
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_IDENTIFIER,
-		.sample_id_all = 1};
+	struct perf_event_attr attr = {.type = PMU,
+				       .size = sizeof(attr),
+				       .config = 1 << 1 | 1 << 10 | 1 << 13,
+				       .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+						      PERF_SAMPLE_IDENTIFIER,
+				       .sample_id_all = 1};
 	uint64_t info[AUXTAP_PT_INFO_NR] = {[AUXTAP_PT_INFO_PMU_TYPE] = PMU,
 					    [AUXTAP_PT_INFO_TIME_MULT] = 1,
 					    [AUXTAP_PT_INFO_CAP_USER_TIME_ZERO] = 1};
-	struct auxtap_build_id id = {.pid = -1, .misc = PERF_RECORD_MISC_KERNEL, .size = 20,
+	struct auxtap_build_id id = {.pid = -1,
+				     .misc = PERF_RECORD_MISC_KERNEL,
+				     .size = 20,
 				     .filename = "[kernel.kallsyms]"};
 	struct auxtap_auxtrace head = {.reference = 1, .tid = PID, .cpu = UINT32_MAX};
 	struct auxtap_perfdata_writer *w;
@@ -184,13 +197,13 @@ static void write_data(const char *name)
 	assert_int_equal(auxtap_perfdata_writer_add_id(w, 0, ID), 0);
 	assert_int_equal(auxtap_perfdata_writer_begin(w, NULL), 0);
 	assert_int_equal(auxtap_perfdata_writer_auxtrace_info(w, AUXTAP_AUXTRACE_INTEL_PT, info,
-							      AUXTAP_PT_INFO_NR, NULL), 0);
+							      AUXTAP_PT_INFO_NR, NULL),
+			 0);
 	put_map(w, -1, BOOTED, 0x1000000, BOOTED, "[kernel.kallsyms]_text", 1);
 	put_map(w, -1, MODULE, 0x4000, 0, "/lib/modules/6.1.0/kernel/fs/mod.ko", 2);
 	put_map(w, PID, USER, 0x1000, 0x1000, in_dir("prog"), 3);
 	make_trace(&pt);
-	assert_int_equal(auxtap_perfdata_writer_auxtrace(w, &head, pt.at, pt.nr, NULL, 0, NULL),
-			 0);
+	assert_int_equal(auxtap_perfdata_writer_auxtrace(w, &head, pt.at, pt.nr, NULL, 0, NULL), 0);
 	assert_int_equal(auxtap_perfdata_writer_build_id(w, &id), 0);
 	assert_int_equal(auxtap_perfdata_writer_round(w, NULL), 0);
 	assert_int_equal(auxtap_perfdata_writer_finish(w, NULL), 0);
@@ -211,7 +224,8 @@ static int setup(void **state)
 	    run("cc -nostdlib -static -no-pie -Wl,--build-id=0x%s,-e,_text,-z,noseparate-code,"
 		"-Ttext=0x%llx -o vmlinux kernel.s && "
 		"cc -nostdlib -static -no-pie -Wl,--build-id=0x0102,-e,_text,-z,noseparate-code,"
-		"-Ttext=0x%llx -o other kernel.s", kernel_id_hex, LINKED, LINKED))
+		"-Ttext=0x%llx -o other kernel.s",
+		kernel_id_hex, LINKED, LINKED))
 		return -1;
 	write_kcore("kcore");
 	write_file("module", module_code, sizeof(module_code));
@@ -232,8 +246,9 @@ static int teardown(void **state)
 
 static struct auxtap_image_set *new_set(const char *vmlinux, const char *kcore)
 {
-	struct auxtap_image_set_opts opts = {
-		.size = sizeof(opts), .vmlinux = vmlinux, .kcore = kcore};
+	struct auxtap_image_set_opts opts = {.size = sizeof(opts),
+					     .vmlinux = vmlinux,
+					     .kcore = kcore};
 	struct auxtap_image_set *images;
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 
@@ -260,12 +275,16 @@ static void expect_flow(struct auxtap_decoder *dec, const char *want)
 	auxtap_decoder_close(dec);
 }
 
-static const struct auxtap_decode_opts decode_opts = {.size = sizeof(decode_opts), .tid = -1,
-						      .cpu = -1, .jobs = 1,
-						      .events = AUXTAP_EVENT_INSN |
-								AUXTAP_EVENT_GAP};
+static const struct auxtap_decode_opts decode_opts = {.size = sizeof(decode_opts),
+						      .tid = -1,
+						      .cpu = -1,
+						      .jobs = 1,
+						      .events =
+							      AUXTAP_EVENT_INSN | AUXTAP_EVENT_GAP};
 
-/* The instruction decoder takes libipt's sections, the callback the rest: both see the same bytes. */
+/*
+ * The instruction decoder takes libipt's sections, the callback the rest: both see the same bytes.
+ */
 static void expect(struct auxtap_image_set *images, const char *data, const char *want)
 {
 	struct auxtap_perfdata *pd;
@@ -283,8 +302,9 @@ static void expect_raw(struct auxtap_image_set *images, const char *want)
 	struct auxtap_decoder *dec;
 
 	assert_int_equal(auxtap_image_set_raw(images, in_dir("prog"), 0, 0, 0, NULL), 0);
-	assert_int_equal(auxtap_decoder_open_raw(&dec, in_dir("trace"), &raw, images,
-						 &decode_opts, NULL), 0);
+	assert_int_equal(auxtap_decoder_open_raw(&dec, in_dir("trace"), &raw, images, &decode_opts,
+						 NULL),
+			 0);
 	expect_flow(dec, want);
 	auxtap_image_set_free(images);
 }
@@ -329,7 +349,8 @@ static void with_the_kcore_of_the_recording(void **state)
 
 	(void)state;
 	assert_int_equal(run("mkdir -p rec/kcore_dir && cp data rec/data && "
-			     "cp kcore rec/kcore_dir/kcore"), 0);
+			     "cp kcore rec/kcore_dir/kcore"),
+			 0);
 	expect(images, in_dir("rec"), ALL);
 	auxtap_image_set_free(images);
 }
@@ -344,7 +365,8 @@ static void with_a_saved_kcore(void **state)
 			     "'home/.debug/[kernel.kcore]/%s/2025010203040506' && "
 			     "cp kcore 'home/.debug/[kernel.kcore]/%s/2026010203040506/kcore' && "
 			     "cp prog 'home/.debug/[kernel.kcore]/%s/2025010203040506/kcore'",
-			     kernel_id_hex, kernel_id_hex, kernel_id_hex, kernel_id_hex), 0);
+			     kernel_id_hex, kernel_id_hex, kernel_id_hex, kernel_id_hex),
+			 0);
 	images = new_set(NULL, NULL);
 	/* only the kernel itself is looked up by its build-id */
 	expect(images, in_dir("data"),
@@ -375,7 +397,10 @@ static void with_vmlinux(void **state)
 	auxtap_image_set_free(images);
 }
 
-/* As 'perf record' leaves it, where a vmlinux was found: a link by build-id, the file under its name. */
+/*
+ * As 'perf record' leaves it, where a vmlinux was found: a link by build-id, the file under its
+ * name.
+ */
 static void with_vmlinux_in_the_cache(void **state)
 {
 	struct auxtap_image_set *images;
@@ -384,7 +409,8 @@ static void with_vmlinux_in_the_cache(void **state)
 	assert_int_equal(run("mkdir -p 'home/.debug/boot/vmlinux/%s' home/.debug/.build-id/ab && "
 			     "cp vmlinux 'home/.debug/boot/vmlinux/%s/elf' && "
 			     "ln -s '../../boot/vmlinux/%s' home/.debug/.build-id/ab/%s",
-			     kernel_id_hex, kernel_id_hex, kernel_id_hex, kernel_id_hex + 2), 0);
+			     kernel_id_hex, kernel_id_hex, kernel_id_hex, kernel_id_hex + 2),
+			 0);
 	images = new_set(NULL, NULL);
 	expect(images, in_dir("data"), without_module);
 	auxtap_image_set_free(images);
@@ -417,7 +443,8 @@ static void a_module_s_file_is_no_image(void **state)
 
 	(void)state;
 	assert_int_equal(run("mkdir -p root/lib/modules/6.1.0/kernel/fs && cp prog root/prog && "
-			     "cc -c -o root/lib/modules/6.1.0/kernel/fs/mod.ko kernel.s"), 0);
+			     "cc -c -o root/lib/modules/6.1.0/kernel/fs/mod.ko kernel.s"),
+			 0);
 	assert_int_equal(auxtap_image_set_new(&images, &opts, NULL), 0);
 	expect(images, in_dir("data"), "401000 401001 no_image 401003 401004 ");
 	assert_true(info_of(images, "/lib/modules/6.1.0/kernel/fs/mod.ko", &info));
@@ -439,16 +466,17 @@ static void raw_traces(void **state)
 	/* a range of an ELF file at a kernel address */
 	images = new_set(NULL, NULL);
 	assert_int_equal(auxtap_image_set_raw(images, in_dir("kcore"), 0x1000, 0x1000, BOOTED,
-					      NULL), 0);
+					      NULL),
+			 0);
 	assert_int_equal(auxtap_image_set_raw(images, in_dir("kcore"), 0x2000, 0x1000, MODULE,
-					      NULL), 0);
+					      NULL),
+			 0);
 	expect_raw(images, ALL);
 	/* of overlapping images the last holds: the kernel with its SYSRET a byte earlier */
 	images = new_set(NULL, in_dir("kcore"));
 	assert_int_equal(auxtap_image_set_raw(images, in_dir("kcore"), 0, 0, 0, NULL), 0);
 	write_file("sysret", kernel_code + 5, 3);
-	assert_int_equal(auxtap_image_set_raw(images, in_dir("sysret"), 0, 0, BOOTED + 4, NULL),
-			 0);
+	assert_int_equal(auxtap_image_set_raw(images, in_dir("sysret"), 0, 0, BOOTED + 4, NULL), 0);
 	expect_raw(images, "401000 401001 ffffffffa1200001 ffffffffa1200002 ffffffffc0350000 "
 			   "ffffffffc0350001 ffffffffa1200004 401003 401004 ");
 	/* no record tells where the kernel was: vmlinux is where it was linked to, not there */

@@ -25,7 +25,7 @@ static FILE *sink;
 
 static int use_decode(const void *opts, struct auxtap_error *err)
 {
-	const struct auxtap_raw_opts raw = { .size = sizeof(raw), .family = "pt" };
+	const struct auxtap_raw_opts raw = {.size = sizeof(raw), .family = "pt"};
 	struct auxtap_decoder *dec;
 
 	return auxtap_decoder_open_raw(&dec, MISSING, &raw, images, opts, err);
@@ -40,7 +40,7 @@ static int use_decode_snapshot(const void *opts, struct auxtap_error *err)
 
 static int use_raw(const void *raw, struct auxtap_error *err)
 {
-	const struct auxtap_decode_opts opts = { .size = sizeof(opts), .tid = -1, .cpu = -1 };
+	const struct auxtap_decode_opts opts = {.size = sizeof(opts), .tid = -1, .cpu = -1};
 	struct auxtap_decoder *dec;
 
 	return auxtap_decoder_open_raw(&dec, MISSING, raw, images, &opts, err);
@@ -48,14 +48,14 @@ static int use_raw(const void *raw, struct auxtap_error *err)
 
 static int use_raw_in_report(const void *raw, struct auxtap_error *err)
 {
-	const struct auxtap_report_opts opts = { .size = sizeof(opts) };
+	const struct auxtap_report_opts opts = {.size = sizeof(opts)};
 
 	return auxtap_report_raw(MISSING, raw, images, &opts, sink, err);
 }
 
 static int use_report(const void *opts, struct auxtap_error *err)
 {
-	const struct auxtap_raw_opts raw = { .size = sizeof(raw), .family = "pt" };
+	const struct auxtap_raw_opts raw = {.size = sizeof(raw), .family = "pt"};
 
 	return auxtap_report_raw(MISSING, &raw, images, opts, sink, err);
 }
@@ -84,7 +84,7 @@ static int use_audit(const void *opts, struct auxtap_error *err)
 static int use_session(const void *opts, struct auxtap_error *err)
 {
 	struct auxtap_session *s;
-	struct auxtap_backend be = { 0 };
+	struct auxtap_backend be = {0};
 
 	return auxtap_session_open(&s, &be, opts, err); /* nothing to trace */
 }
@@ -100,7 +100,10 @@ static int use_emulation(const void *opts, struct auxtap_error *err)
 	return ret;
 }
 
-#define OPTS(type, last, use) { #type, sizeof(struct type), OPTS_SIZE_AT(struct type, last), use }
+#define OPTS(type, last, use)                                                    \
+	{                                                                        \
+#type, sizeof(struct type), OPTS_SIZE_AT(struct type, last), use \
+	}
 static const struct opts_case {
 	const char *name;
 	size_t size, first_size;
@@ -177,11 +180,11 @@ static void test_every_struct(void **state)
 /* Options of the first version work, not only pass: they were dropped as a whole. */
 static void test_shorter_is_not_dropped(void **state)
 {
-	struct auxtap_image_set_opts opts = { .size = sizeof(opts), .vmlinux = MISSING };
+	struct auxtap_image_set_opts opts = {.size = sizeof(opts), .vmlinux = MISSING};
 	struct {
 		struct auxtap_image_set_opts opts;
 		uint64_t newer;
-	} longer = { .opts = { .size = sizeof(longer), .vmlinux = MISSING } };
+	} longer = {.opts = {.size = sizeof(longer), .vmlinux = MISSING}};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 
 	(void)state;
@@ -199,7 +202,7 @@ struct newest {
 
 static void test_what_is_taken(void **state)
 {
-	struct newest given = { .first = 1, .second = 2 }, known;
+	struct newest given = {.first = 1, .second = 2}, known;
 	const size_t first_size = OPTS_SIZE_AT(struct newest, first);
 
 	(void)state;
@@ -221,7 +224,7 @@ static void test_what_is_taken(void **state)
 /* A result: an older caller gets what its struct has members for, and nothing beyond. */
 static void test_probe(void **state)
 {
-	struct auxtap_probe whole = { .size = sizeof(whole) };
+	struct auxtap_probe whole = {.size = sizeof(whole)};
 	const size_t older = offsetof(struct auxtap_probe, qemu_a64);
 	unsigned char *p = malloc(older);
 

@@ -15,10 +15,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#define NR_CPUS 2
+#define NR_CPUS	   2
 #define NR_THREADS 5
-#define SLOT 100000 /* of emulated time, for a slice */
-#define START 10000000
+#define SLOT	   100000 /* of emulated time, for a slice */
+#define START	   10000000
 #define MAX_SLICES 4096
 
 /* What says who ran. */
@@ -66,9 +66,9 @@ static void append(struct slice *s, const void *bytes, size_t nr)
 
 static void new_slice(struct cutter *c, bool with_header)
 {
-	static const uint8_t header[] = {2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82,
-					 2, 0x82, 2, 0x82, 0x19, 0, 0, 0, 0, 0, 0, 0,
-					 0x99, 0x01, 2, 0x23};
+	static const uint8_t header[] = {2, 0x82, 2, 0x82, 2,	 0x82, 2,    0x82, 2, 0x82,
+					 2, 0x82, 2, 0x82, 2,	 0x82, 0x19, 0,	   0, 0,
+					 0, 0,	  0, 0,	   0x99, 0x01, 2,    0x23};
 
 	assert_true(c->thread->nr_slices < MAX_SLICES);
 	c->slice = &c->thread->slices[c->thread->nr_slices++];
@@ -125,13 +125,12 @@ static int record(void **state)
 		return -1;
 	snprintf(text, sizeof(text),
 		 "%s/auxtap record --source qemu -e intel_pt/noretcomp/u -o %s/data --truth "
-		 "%s/truth -- %s/../fixtures/threads4 >%s/out 2>&1", AUXTAP_BIN, dir, dir,
-		 AUXTAP_BIN, dir);
+		 "%s/truth -- %s/../fixtures/threads4 >%s/out 2>&1",
+		 AUXTAP_BIN, dir, dir, AUXTAP_BIN, dir);
 	if (system(text))
 		return -1;
 	snprintf(text, sizeof(text), "%s/data", dir);
-	if (auxtap_perfdata_open(&pd, text, NULL) ||
-	    auxtap_perfdata_auxtraces(pd, &aux, &nr, NULL))
+	if (auxtap_perfdata_open(&pd, text, NULL) || auxtap_perfdata_auxtraces(pd, &aux, &nr, NULL))
 		return -1;
 	for (size_t i = 0; i < nr; i++) {
 		struct thread *thread = thread_of((int32_t)aux[i].head.tid);
@@ -149,7 +148,8 @@ static int record(void **state)
 
 		threads[i].slices = calloc(MAX_SLICES, sizeof(struct slice));
 		assert_int_equal(auxtap_pt_packets(threads[i].bytes, threads[i].nr, 0, cut, &c,
-						   NULL), 0);
+						   NULL),
+				 0);
 	}
 	return nr_threads == NR_THREADS ? 0 : -1;
 }
@@ -199,7 +199,8 @@ static void put(struct out *out, uint32_t type, uint16_t misc, const void *body,
 	memcpy(rec.rest + size, &sid, sizeof(sid));
 	rec.header.size = (uint16_t)(sizeof(rec.header) + size + sizeof(sid));
 	assert_int_equal(auxtap_perfdata_writer_record(out->w, &rec, rec.header.size, NULL, 0,
-						       NULL), 0);
+						       NULL),
+			 0);
 }
 
 static void put_sched_switch(struct out *out, int32_t prev, int32_t next, uint64_t time,
@@ -215,8 +216,13 @@ static void put_sched_switch(struct out *out, int32_t prev, int32_t next, uint64
 		uint32_t raw_size;
 		uint8_t raw[68];
 	} rec = {.header = {PERF_RECORD_SAMPLE, 1, sizeof(rec)},
-		 .id = out->tracepoint_id, .pid = prev ? pid : 0, .tid = prev, .time = time,
-		 .cpu = cpu, .period = 1, .raw_size = 68};
+		 .id = out->tracepoint_id,
+		 .pid = prev ? pid : 0,
+		 .tid = prev,
+		 .time = time,
+		 .cpu = cpu,
+		 .period = 1,
+		 .raw_size = 68};
 
 	memcpy(rec.raw + 24, &prev, 4);
 	memcpy(rec.raw + 56, &next, 4);
@@ -267,15 +273,15 @@ static void put_slice(struct out *out, const struct slice *s, enum teller teller
 	if (teller == BY_SWITCH)
 		put(out, PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT, NULL, 0, s->tid,
 		    time + SLOT - 500, cpu);
-	put(out, PERF_RECORD_AUX, 0, aux, 24, teller == BY_AUX ? s->tid : nobody,
-	    time + SLOT - 400, cpu);
+	put(out, PERF_RECORD_AUX, 0, aux, 24, teller == BY_AUX ? s->tid : nobody, time + SLOT - 400,
+	    cpu);
 	out->ran[cpu] = s->tid;
 }
 
 static void write_file(const char *path, enum teller teller)
 {
-	struct perf_event_attr attr, tracepoint = {.type = PERF_TYPE_TRACEPOINT,
-						   .size = sizeof(tracepoint)};
+	struct perf_event_attr attr,
+		tracepoint = {.type = PERF_TYPE_TRACEPOINT, .size = sizeof(tracepoint)};
 	uint64_t info[AUXTAP_PT_INFO_NR], time = START;
 	struct auxtap_perfdata *pd;
 	struct out out = {.id = 0};
@@ -295,24 +301,25 @@ static void write_file(const char *path, enum teller teller)
 	index = auxtap_perfdata_writer_add_attr(out.w, &attr, "intel_pt//u");
 	assert_int_equal(auxtap_perfdata_writer_add_id(out.w, index, out.id), 0);
 	if (teller == BY_TRACEPOINT) {
-		tracepoint.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
-					 PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
-					 PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW;
+		tracepoint.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+					 PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
+					 PERF_SAMPLE_RAW;
 		tracepoint.sample_id_all = 1;
 		out.tracepoint_id = out.id + 1000;
 		index = auxtap_perfdata_writer_add_attr(out.w, &tracepoint, "sched:sched_switch");
-		assert_int_equal(auxtap_perfdata_writer_add_id(out.w, index, out.tracepoint_id),
-				 0);
+		assert_int_equal(auxtap_perfdata_writer_add_id(out.w, index, out.tracepoint_id), 0);
 	}
 	assert_int_equal(auxtap_perfdata_writer_begin(out.w, NULL), 0);
 	assert_int_equal(auxtap_perfdata_auxtrace_info(pd, &type, &priv, &nr), 0);
 	memset(info, 0, sizeof(info));
 	memcpy(info, priv, (nr < AUXTAP_PT_INFO_NR ? nr : AUXTAP_PT_INFO_NR) * 8);
 	info[AUXTAP_PT_INFO_PER_CPU_MMAPS] = 1;
-	info[AUXTAP_PT_INFO_HAVE_SCHED_SWITCH] =
-		teller == BY_TRACEPOINT ? 1 : teller == BY_WIDE ? 3 : 2;
-	assert_int_equal(auxtap_perfdata_writer_auxtrace_info(out.w, type, info,
-							      AUXTAP_PT_INFO_NR, NULL), 0);
+	info[AUXTAP_PT_INFO_HAVE_SCHED_SWITCH] = teller == BY_TRACEPOINT ? 1 :
+						 teller == BY_WIDE	 ? 3 :
+									   2;
+	assert_int_equal(auxtap_perfdata_writer_auxtrace_info(out.w, type, info, AUXTAP_PT_INFO_NR,
+							      NULL),
+			 0);
 	/* all of the mappings and threads are there from the start */
 	for (uint64_t n = 1; auxtap_perfdata_next_sorted(pd, &rec, NULL) == 1;) {
 		uint32_t t = rec.header->type;
@@ -337,11 +344,14 @@ static void write_file(const char *path, enum teller teller)
 	}
 	assert_true(turn > 20);
 	for (uint32_t cpu = 0; cpu < NR_CPUS; cpu++) {
-		struct auxtap_auxtrace head = {.reference = cpu + 1, .idx = cpu,
-					       .tid = UINT32_MAX, .cpu = cpu};
+		struct auxtap_auxtrace head = {.reference = cpu + 1,
+					       .idx = cpu,
+					       .tid = UINT32_MAX,
+					       .cpu = cpu};
 
 		assert_int_equal(auxtap_perfdata_writer_auxtrace(out.w, &head, out.aux[cpu],
-								 out.nr[cpu], NULL, 0, NULL), 0);
+								 out.nr[cpu], NULL, 0, NULL),
+				 0);
 		free(out.aux[cpu]);
 	}
 	assert_int_equal(auxtap_perfdata_writer_round(out.w, NULL), 0);
@@ -363,7 +373,10 @@ static FILE *open_truth(int32_t tid)
 
 static void expect_truth(const char *path, int32_t tid)
 {
-	struct auxtap_decode_opts opts = {.size = sizeof(opts), .tid = tid, .cpu = -1, .jobs = 1,
+	struct auxtap_decode_opts opts = {.size = sizeof(opts),
+					  .tid = tid,
+					  .cpu = -1,
+					  .jobs = 1,
 					  .events = AUXTAP_EVENT_INSN | AUXTAP_EVENT_GAP};
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
 	struct auxtap_image_set *images;
@@ -393,7 +406,9 @@ static void expect_truth(const char *path, int32_t tid)
 	auxtap_image_set_free(images);
 }
 
-/* Stock perf, where it is installed, lists the same; it needs switches recorded before the trace. */
+/*
+ * Stock perf, where it is installed, lists the same; it needs switches recorded before the trace.
+ */
 static void expect_truth_of_perf(const char *path, int32_t tid)
 {
 	FILE *truth, *perf;
@@ -402,8 +417,8 @@ static void expect_truth_of_perf(const char *path, int32_t tid)
 
 	if (access("/usr/bin/perf", X_OK))
 		return;
-	snprintf(text, sizeof(text), "/usr/bin/perf script -i %s --tid %d --itrace=i1i -F ip 2>/dev/null",
-		 path, tid);
+	snprintf(text, sizeof(text),
+		 "/usr/bin/perf script -i %s --tid %d --itrace=i1i -F ip 2>/dev/null", path, tid);
 	truth = open_truth(tid);
 	perf = popen(text, "r");
 	assert_non_null(perf);
@@ -450,7 +465,8 @@ static void export(struct auxtap_perfdata *pd)
 		fclose(out[i]);
 		assert_non_null(bytes);
 		assert_int_equal(auxtap_perfdata_pread(pd, bytes, aux[i].trace_size,
-						       aux[i].trace_off), aux[i].trace_size);
+						       aux[i].trace_off),
+				 aux[i].trace_size);
 		snprintf(path, sizeof(path), "%s/cpu%u.pt", dir, aux[i].head.cpu);
 		out[i] = fopen(path, "wb");
 		assert_non_null(out[i]);
@@ -472,13 +488,18 @@ static struct auxtap_image_set *no_images(void)
 /* The CPU's stream, with its own records first, lists what the recording lists for that CPU. */
 static void expect_raw(const char *path, unsigned int cpu)
 {
-	struct auxtap_decode_opts opts = {.size = sizeof(opts), .tid = -1, .jobs = 1,
+	struct auxtap_decode_opts opts = {.size = sizeof(opts),
+					  .tid = -1,
+					  .jobs = 1,
 					  .cpu = (int)cpu,
 					  .events = AUXTAP_EVENT_INSN | AUXTAP_EVENT_GAP};
 	char own[256], other[256], trace[256];
 	const char *sideband[] = {own, other};
-	struct auxtap_raw_opts raw = {.size = sizeof(raw), .family = "pt",
-				      .sideband = sideband, .nr_sideband = 2, .time_mult = 1};
+	struct auxtap_raw_opts raw = {.size = sizeof(raw),
+				      .family = "pt",
+				      .sideband = sideband,
+				      .nr_sideband = 2,
+				      .time_mult = 1};
 	struct auxtap_image_set *images = no_images(), *raw_images = no_images();
 	struct auxtap_decoder *dec, *raw_dec;
 	struct auxtap_event ev, raw_ev;
@@ -499,11 +520,9 @@ static void expect_raw(const char *path, unsigned int cpu)
 	for (; auxtap_decoder_next(dec, &ev, NULL) == 1; nr++) {
 		assert_int_equal(auxtap_decoder_next(raw_dec, &raw_ev, NULL), 1);
 		if (ev.tid != raw_ev.tid || ev.pid != raw_ev.pid || ev.ip != raw_ev.ip ||
-		    ev.type != raw_ev.type || ev.time != raw_ev.time ||
-		    raw_ev.cpu != (int)cpu)
+		    ev.type != raw_ev.type || ev.time != raw_ev.time || raw_ev.cpu != (int)cpu)
 			fail_msg("event %zu: tid %d ip %llx, not tid %d ip %llx", nr, raw_ev.tid,
-				 (unsigned long long)raw_ev.ip, ev.tid,
-				 (unsigned long long)ev.ip);
+				 (unsigned long long)raw_ev.ip, ev.tid, (unsigned long long)ev.ip);
 		changes += ev.tid != last;
 		last = ev.tid;
 	}

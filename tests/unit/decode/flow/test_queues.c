@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Thousands of queues in one file: their events come in order of time, and memory does not grow with their number. */
+/*
+ * Thousands of queues in one file: their events come in order of time, and memory does not grow
+ * with their number.
+ */
 #include "support_pt.h"
 
 #include <setjmp.h>
@@ -46,7 +49,10 @@ static void psb_at(struct pt_bytes *pt, uint32_t tsc)
 	pt_raw(pt, "0223");
 }
 
-/* Each begins in its own time, and goes on when the next ones have begun. timed false: no times at all. */
+/*
+ * Each begins in its own time, and goes on when the next ones have begun. timed false: no times at
+ * all.
+ */
 static void write_trace(const char *path, bool per_cpu, bool timed)
 {
 	struct perf_event_attr attr = {.type = 8, .size = sizeof(attr), .sample_id_all = 1};
@@ -63,8 +69,8 @@ static void write_trace(const char *path, bool per_cpu, bool timed)
 	index = auxtap_perfdata_writer_add_attr(w, &attr, "intel_pt//u");
 	assert_int_equal(auxtap_perfdata_writer_add_id(w, index, 1), 0);
 	assert_int_equal(auxtap_perfdata_writer_begin(w, NULL), 0);
-	assert_int_equal(auxtap_perfdata_writer_auxtrace_info(
-				 w, AUXTAP_AUXTRACE_INTEL_PT, info, AUXTAP_PT_INFO_NR, NULL),
+	assert_int_equal(auxtap_perfdata_writer_auxtrace_info(w, AUXTAP_AUXTRACE_INTEL_PT, info,
+							      AUXTAP_PT_INFO_NR, NULL),
 			 0);
 	for (uint32_t i = 0; i < NR_QUEUES; i++) {
 		uint32_t n = (uint32_t)((uint64_t)i * 1000 % NR_QUEUES);
@@ -81,7 +87,8 @@ static void write_trace(const char *path, bool per_cpu, bool timed)
 			pt_tip(&pt, 0x1010);
 		}
 		assert_int_equal(auxtap_perfdata_writer_auxtrace(w, &head, pt.at, pt.nr, NULL, 0,
-								 NULL), 0);
+								 NULL),
+				 0);
 	}
 	assert_int_equal(auxtap_perfdata_writer_round(w, NULL), 0);
 	assert_int_equal(auxtap_perfdata_writer_finish(w, NULL), 0);
@@ -102,8 +109,11 @@ static unsigned long rss_anon(void)
 
 static void in_order(bool per_cpu, bool timed, unsigned int jobs)
 {
-	struct auxtap_decode_opts opts = {.size = sizeof(opts), .tid = -1, .cpu = -1,
-					  .events = AUXTAP_EVENT_RETURN, .jobs = jobs};
+	struct auxtap_decode_opts opts = {.size = sizeof(opts),
+					  .tid = -1,
+					  .cpu = -1,
+					  .events = AUXTAP_EVENT_RETURN,
+					  .jobs = jobs};
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
 	unsigned long nr = 0, before, most = 0;
 	struct auxtap_image_set *images;

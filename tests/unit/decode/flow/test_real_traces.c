@@ -121,11 +121,17 @@ static void asm_hello_with_sideband(void **state)
 {
 	char primary[512], secondary[512], path[512];
 	const char *sideband[] = {primary, secondary};
-	struct auxtap_raw_opts raw_opts = {
-		.size = sizeof(raw_opts), .family = "pt", .cpu_family = 6, .cpu_model = 85,
-		.cpu_stepping = 4, .sideband = sideband, .nr_sideband = 2,
-		.sample_type = 0x10086, .time_shift = 31, .time_mult = 581029125,
-		.time_zero = 18444502336406842448ull};
+	struct auxtap_raw_opts raw_opts = {.size = sizeof(raw_opts),
+					   .family = "pt",
+					   .cpu_family = 6,
+					   .cpu_model = 85,
+					   .cpu_stepping = 4,
+					   .sideband = sideband,
+					   .nr_sideband = 2,
+					   .sample_type = 0x10086,
+					   .time_shift = 31,
+					   .time_mult = 581029125,
+					   .time_zero = 18444502336406842448ull};
 	struct auxtap_image_set *images = new_set();
 	struct auxtap_decoder *dec;
 	struct auxtap_event ev;
@@ -135,8 +141,8 @@ static void asm_hello_with_sideband(void **state)
 	snprintf(path, sizeof(path), "%s/intel-pt/asm-hello-64/pt.bin", root);
 	snprintf(primary, sizeof(primary), "%s/intel-pt/asm-hello-64/primary.sideband.pevent",
 		 root);
-	snprintf(secondary, sizeof(secondary),
-		 "%s/intel-pt/asm-hello-64/secondary.sideband.pevent", root);
+	snprintf(secondary, sizeof(secondary), "%s/intel-pt/asm-hello-64/secondary.sideband.pevent",
+		 root);
 	assert_int_equal(auxtap_decoder_open_raw(&dec, path, &raw_opts, images, &opts, NULL), 0);
 	while (auxtap_decoder_next(dec, &ev, NULL) == 1) {
 		assert_int_equal(ev.tid, 0x36af7);
@@ -177,7 +183,8 @@ static int build_hello(void **state)
 	fclose(f);
 	snprintf(cmd, sizeof(cmd),
 		 "cd %s && cc -nostdlib -static -no-pie -Wl,--build-id=none,-z,separate-code "
-		 "-o hello hello.s && cp hello given && mkdir root && cp hello root/hello", dir);
+		 "-o hello hello.s && cp hello given && mkdir root && cp hello root/hello",
+		 dir);
 	return system(cmd);
 }
 
@@ -196,11 +203,17 @@ static void expect_hello(struct auxtap_image_set *images, bool with_sideband)
 					0x401019, 0x40101b, 0x401020, 0x401025};
 	char primary[512], secondary[512], path[512];
 	const char *sideband[] = {primary, secondary};
-	struct auxtap_raw_opts raw_opts = {
-		.size = sizeof(raw_opts), .family = "pt", .cpu_family = 6, .cpu_model = 85,
-		.cpu_stepping = 4, .sideband = sideband, .nr_sideband = with_sideband ? 2 : 0,
-		.sample_type = 0x10086, .time_shift = 31, .time_mult = 581029125,
-		.time_zero = 18444502336406842448ull};
+	struct auxtap_raw_opts raw_opts = {.size = sizeof(raw_opts),
+					   .family = "pt",
+					   .cpu_family = 6,
+					   .cpu_model = 85,
+					   .cpu_stepping = 4,
+					   .sideband = sideband,
+					   .nr_sideband = with_sideband ? 2 : 0,
+					   .sample_type = 0x10086,
+					   .time_shift = 31,
+					   .time_mult = 581029125,
+					   .time_zero = 18444502336406842448ull};
 	struct auxtap_decoder *dec;
 	struct auxtap_event ev;
 	unsigned int nr = 0;
@@ -208,8 +221,8 @@ static void expect_hello(struct auxtap_image_set *images, bool with_sideband)
 	snprintf(path, sizeof(path), "%s/intel-pt/asm-hello-64/pt.bin", root);
 	snprintf(primary, sizeof(primary), "%s/intel-pt/asm-hello-64/primary.sideband.pevent",
 		 root);
-	snprintf(secondary, sizeof(secondary),
-		 "%s/intel-pt/asm-hello-64/secondary.sideband.pevent", root);
+	snprintf(secondary, sizeof(secondary), "%s/intel-pt/asm-hello-64/secondary.sideband.pevent",
+		 root);
 	assert_int_equal(auxtap_decoder_open_raw(&dec, path, &raw_opts, images, &opts, NULL), 0);
 	while (auxtap_decoder_next(dec, &ev, NULL) == 1) {
 		assert_int_not_equal(ev.type, AUXTAP_EVENT_GAP);
@@ -235,7 +248,10 @@ static void hello_given(const char *name, uint64_t addr, bool with_sideband)
 	expect_hello(images, with_sideband);
 }
 
-/* Loaded by hand: at the first segment's address or the text's; beside a recorded mapping whose file is missing. */
+/*
+ * Loaded by hand: at the first segment's address or the text's; beside a recorded mapping whose
+ * file is missing.
+ */
 static void flow_with_an_image_given(void **state)
 {
 	(void)state;
@@ -260,9 +276,9 @@ static void flow_with_a_sysroot(void **state)
 }
 
 /* asm-hello-32 by its addresses: 32-bit code, INT 0x80 twice. */
-static const uint8_t hello_32[] = {
-	0xb8, 4, 0, 0, 0, 0xbb, 1, 0, 0, 0, 0xb9, 0, 0xa0, 4, 8, 0xba, 14, 0, 0, 0, 0xcd, 0x80,
-	0xb8, 1, 0, 0, 0, 0xbb, 0, 0, 0, 0, 0xcd, 0x80};
+static const uint8_t hello_32[] = {0xb8, 4, 0, 0,    0,	 0xbb, 1, 0, 0,	   0,	 0xb9, 0,
+				   0xa0, 4, 8, 0xba, 14, 0,    0, 0, 0xcd, 0x80, 0xb8, 1,
+				   0,	 0, 0, 0xbb, 0,	 0,    0, 0, 0xcd, 0x80};
 
 /* With MTC and CYC the times are those of the moments, not of the last time stamp before. */
 static void asm_hello_32_times(void **state)
@@ -271,12 +287,21 @@ static void asm_hello_32_times(void **state)
 					0x804900f, 0x8049016, 0x804901b};
 	char primary[512], secondary[512], path[512], code[256];
 	const char *sideband[] = {primary, secondary};
-	struct auxtap_raw_opts raw_opts = {
-		.size = sizeof(raw_opts), .family = "pt", .cpu_family = 6, .cpu_model = 85,
-		.cpu_stepping = 4, .sideband = sideband, .nr_sideband = 2,
-		.sample_type = 0x10086, .time_shift = 31, .time_mult = 581029125,
-		.time_zero = 18444502336406842448ull, .mtc_freq = 3, .nom_freq = 37,
-		.cpuid_0x15_eax = 2, .cpuid_0x15_ebx = 308};
+	struct auxtap_raw_opts raw_opts = {.size = sizeof(raw_opts),
+					   .family = "pt",
+					   .cpu_family = 6,
+					   .cpu_model = 85,
+					   .cpu_stepping = 4,
+					   .sideband = sideband,
+					   .nr_sideband = 2,
+					   .sample_type = 0x10086,
+					   .time_shift = 31,
+					   .time_mult = 581029125,
+					   .time_zero = 18444502336406842448ull,
+					   .mtc_freq = 3,
+					   .nom_freq = 37,
+					   .cpuid_0x15_eax = 2,
+					   .cpuid_0x15_ebx = 308};
 	struct auxtap_image_set *images = new_set();
 	struct auxtap_decoder *dec;
 	struct auxtap_event ev;
@@ -294,8 +319,8 @@ static void asm_hello_32_times(void **state)
 	snprintf(path, sizeof(path), "%s/intel-pt/asm-hello-32/pt.bin", root);
 	snprintf(primary, sizeof(primary), "%s/intel-pt/asm-hello-32/primary.sideband.pevent",
 		 root);
-	snprintf(secondary, sizeof(secondary),
-		 "%s/intel-pt/asm-hello-32/secondary.sideband.pevent", root);
+	snprintf(secondary, sizeof(secondary), "%s/intel-pt/asm-hello-32/secondary.sideband.pevent",
+		 root);
 	assert_int_equal(auxtap_decoder_open_raw(&dec, path, &raw_opts, images, &opts, NULL), 0);
 	while (auxtap_decoder_next(dec, &ev, NULL) == 1) {
 		assert_int_not_equal(ev.type, AUXTAP_EVENT_GAP);
@@ -314,14 +339,17 @@ static void asm_hello_32_times(void **state)
 
 /* lldb-loop by its addresses: main from +4 to a breakpoint behind a loop of four. */
 static const uint8_t loop[] = {0x55, 0x48, 0x89, 0xe5, 0xc7, 0x45, 0xfc, 0,    0,    0,
-			       0,    0xc7, 0x45, 0xf8, 0,    0,    0,    0,    0xeb, 0x08,
+			       0,    0xc7, 0x45, 0xf8, 0,    0,	   0,	 0,    0xeb, 0x08,
 			       0x83, 0x75, 0xfc, 0x01, 0x83, 0x45, 0xf8, 0x01, 0x83, 0x7d,
 			       0xf8, 0x03, 0x7e, 0xf2, 0x8b, 0x45, 0xfc, 0x5d, 0xc3};
 
 static void lldb_loop_with_its_code(void **state)
 {
-	struct auxtap_raw_opts raw_opts = {.size = sizeof(raw_opts), .family = "pt",
-					   .cpu_family = 6, .cpu_model = 79, .cpu_stepping = 1};
+	struct auxtap_raw_opts raw_opts = {.size = sizeof(raw_opts),
+					   .family = "pt",
+					   .cpu_family = 6,
+					   .cpu_model = 79,
+					   .cpu_stepping = 1};
 	struct auxtap_image_set *images = new_set();
 	struct auxtap_decoder *dec;
 	char path[512];

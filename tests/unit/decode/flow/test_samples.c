@@ -15,7 +15,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#define SAMPLED (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_AUX)
+#define SAMPLED                                                                         \
+	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
+	 PERF_SAMPLE_AUX)
 #define PT_TYPE 9
 
 static char dir[] = "/tmp/auxtap-samples-XXXXXX";
@@ -67,7 +69,8 @@ static void begin(uint64_t sample_type)
 	info[AUXTAP_PT_INFO_CAP_USER_TIME_ZERO] = 1;
 	info[AUXTAP_PT_INFO_PER_CPU_MMAPS] = 1;
 	assert_int_equal(auxtap_perfdata_writer_auxtrace_info(w, AUXTAP_AUXTRACE_INTEL_PT, info,
-							      AUXTAP_PT_INFO_NR, NULL), 0);
+							      AUXTAP_PT_INFO_NR, NULL),
+			 0);
 	put_u64(&rec, 2);
 	for (uint64_t cpu = 0; cpu < 2; cpu++) {
 		put_u64(&rec, 21 + cpu);
@@ -97,7 +100,10 @@ static void sample(uint64_t id, uint64_t time, const struct record *extra, const
 
 static void decode(char *out, size_t size)
 {
-	struct auxtap_decode_opts opts = {.size = sizeof(opts), .tid = -1, .cpu = -1, .jobs = 1,
+	struct auxtap_decode_opts opts = {.size = sizeof(opts),
+					  .tid = -1,
+					  .cpu = -1,
+					  .jobs = 1,
 					  .events = AUXTAP_EVENT_INSN | AUXTAP_EVENT_GAP};
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
@@ -117,7 +123,8 @@ static void decode(char *out, size_t size)
 		if (ev.type == AUXTAP_EVENT_INSN)
 			fprintf(f, "%d:%" PRIx64 " ", ev.cpu, ev.ip);
 		else
-			fprintf(f, "%d:%s(%s) ", ev.cpu, auxtap_gap_cause_name(ev.gap.cause), ev.text);
+			fprintf(f, "%d:%s(%s) ", ev.cpu, auxtap_gap_cause_name(ev.gap.cause),
+				ev.text);
 	}
 	assert_int_equal(ret, 0);
 	assert_true(ftell(f) < (long)size - 1);
@@ -302,12 +309,14 @@ static int remove_dir(void **state)
 
 int main(void)
 {
+	/* clang-format off */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_cpus), cmocka_unit_test(overlapping_in_a_loop),
 		cmocka_unit_test(overlapping),
 		cmocka_unit_test(before_the_trace),
 		cmocka_unit_test(not_read),
 	};
+	/* clang-format on */
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }

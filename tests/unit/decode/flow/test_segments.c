@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Segments walked by several threads: what crosses from one to the next, and the same events for every number of threads. */
+/*
+ * Segments walked by several threads: what crosses from one to the next, and the same events for
+ * every number of threads.
+ */
 #include "support_pt.h"
 
 #include <inttypes.h>
@@ -12,13 +15,13 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#define FLOW                                                                             \
-	(AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN |                 \
-	 AUXTAP_EVENT_ASYNC | AUXTAP_EVENT_TRACE | AUXTAP_EVENT_GAP)
+#define FLOW                                                                                  \
+	(AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN | AUXTAP_EVENT_ASYNC | \
+	 AUXTAP_EVENT_TRACE | AUXTAP_EVENT_GAP)
 
 /* Every field that an event has, one event a line, and the sums. */
-static void tell(const char *dir, const struct pt_bytes *pt,
-		 const struct auxtap_decode_opts *opts, char *out, size_t size)
+static void tell(const char *dir, const struct pt_bytes *pt, const struct auxtap_decode_opts *opts,
+		 char *out, size_t size)
 {
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
 	struct auxtap_raw_opts raw = {.size = sizeof(raw), .family = "pt", .time_mult = 1};
@@ -58,8 +61,9 @@ static void tell(const char *dir, const struct pt_bytes *pt,
 	}
 	assert_int_equal(ret, 0);
 	auxtap_decoder_summary(dec, &sum);
-	fprintf(f, "%" PRIu64 " instructions, %" PRIu64 " branches, %" PRIu64 " gaps, %" PRIu64
-		   " errors, %" PRIu64 " bytes\n",
+	fprintf(f,
+		"%" PRIu64 " instructions, %" PRIu64 " branches, %" PRIu64 " gaps, %" PRIu64
+		" errors, %" PRIu64 " bytes\n",
 		sum.instructions, sum.branches, sum.gaps, sum.errors, sum.bytes);
 	assert_true(ftell(f) < (long)size - 1);
 	fclose(f);
@@ -69,8 +73,8 @@ static void tell(const char *dir, const struct pt_bytes *pt,
 	unlink(trace);
 }
 
-static void tell_with(const struct pt_bytes *pt, struct auxtap_decode_opts opts,
-		      unsigned int jobs, char *out, size_t size)
+static void tell_with(const struct pt_bytes *pt, struct auxtap_decode_opts opts, unsigned int jobs,
+		      char *out, size_t size)
 {
 	char dir[] = "/tmp/auxtap-segments-XXXXXX";
 
@@ -213,8 +217,8 @@ static uint32_t random_next(uint32_t *seed)
 /* Packets in any order, segments of any length; most of it makes sense. */
 static void any_trace(struct pt_bytes *pt, uint32_t *seed)
 {
-	static const uint64_t places[] = {0x1000, 0x1004, 0x1009, 0x100d, 0x1010,
-					  0x1012, 0x5000, 0x100b};
+	static const uint64_t places[] = {0x1000, 0x1004, 0x1009, 0x100d,
+					  0x1010, 0x1012, 0x5000, 0x100b};
 	static const char *const bits[] = {"1", "0", "1110", "111111", "10"};
 	unsigned int tsc = 0;
 
@@ -265,8 +269,8 @@ static void any_trace(struct pt_bytes *pt, uint32_t *seed)
 static void any_number_of_threads(void **state)
 {
 	static const uint32_t masks[] = {FLOW, FLOW | AUXTAP_EVENT_INSN,
-					 AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_GAP,
-					 AUXTAP_EVENT_CALL, AUXTAP_EVENT_GAP};
+					 AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_GAP, AUXTAP_EVENT_CALL,
+					 AUXTAP_EVENT_GAP};
 	char *one = malloc(OUT_SIZE), *other = malloc(OUT_SIZE);
 	size_t longest = 0;
 	uint32_t seed = 1;
@@ -275,8 +279,7 @@ static void any_number_of_threads(void **state)
 	assert_non_null(one);
 	assert_non_null(other);
 	for (int i = 0; i < 40; i++) {
-		struct auxtap_decode_opts opts = {
-			.events = masks[i % 5], .tid = -1, .cpu = -1};
+		struct auxtap_decode_opts opts = {.events = masks[i % 5], .tid = -1, .cpu = -1};
 		struct pt_bytes pt;
 
 		if (i % 3 == 1)
@@ -295,8 +298,11 @@ static void any_number_of_threads(void **state)
 /* A reader that goes away in the middle leaves no thread and no memory behind. */
 static void closed_early(void **state)
 {
-	struct auxtap_decode_opts opts = {.size = sizeof(opts), .events = FLOW, .tid = -1,
-					  .cpu = -1, .jobs = 3};
+	struct auxtap_decode_opts opts = {.size = sizeof(opts),
+					  .events = FLOW,
+					  .tid = -1,
+					  .cpu = -1,
+					  .jobs = 3};
 	struct auxtap_raw_opts raw = {.size = sizeof(raw), .family = "pt"};
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
@@ -321,10 +327,9 @@ static void closed_early(void **state)
 		struct auxtap_event ev;
 
 		assert_int_equal(auxtap_image_set_new(&images, &image_opts, &err), 0);
-		assert_int_equal(auxtap_image_set_raw(images, code, 0, 0, PROGRAM_BASE, &err),
+		assert_int_equal(auxtap_image_set_raw(images, code, 0, 0, PROGRAM_BASE, &err), 0);
+		assert_int_equal(auxtap_decoder_open_raw(&dec, trace, &raw, images, &opts, &err),
 				 0);
-		assert_int_equal(
-			auxtap_decoder_open_raw(&dec, trace, &raw, images, &opts, &err), 0);
 		for (int i = 0; i < nr; i++)
 			assert_int_equal(auxtap_decoder_next(dec, &ev, &err), 1);
 		auxtap_decoder_close(dec);
@@ -337,6 +342,7 @@ static void closed_early(void **state)
 
 int main(void)
 {
+	/* clang-format off */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(branch_over_a_seam),
 		cmocka_unit_test(gap_over_a_seam),
@@ -344,6 +350,7 @@ int main(void)
 		cmocka_unit_test(any_number_of_threads),
 		cmocka_unit_test(closed_early),
 	};
+	/* clang-format on */
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

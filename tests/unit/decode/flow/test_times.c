@@ -42,7 +42,10 @@ static int leave(void **state)
 	return system(cmd);
 }
 
-/* The unit's ratios (80 : 2, and 10), should the recording not say them: without, no decoder can use MTC. */
+/*
+ * The unit's ratios (80 : 2, and 10), should the recording not say them: without, no decoder can
+ * use MTC.
+ */
 static void state_ratios(const char *path)
 {
 	static const struct {
@@ -72,7 +75,10 @@ static void state_ratios(const char *path)
 
 static void check(const char *event, uint64_t bound)
 {
-	struct auxtap_decode_opts opts = {.size = sizeof(opts), .tid = -1, .cpu = -1, .jobs = 1,
+	struct auxtap_decode_opts opts = {.size = sizeof(opts),
+					  .tid = -1,
+					  .cpu = -1,
+					  .jobs = 1,
 					  .events = AUXTAP_EVENT_INSN | AUXTAP_EVENT_TRACE |
 						    AUXTAP_EVENT_GAP};
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
@@ -86,7 +92,8 @@ static void check(const char *event, uint64_t bound)
 
 	snprintf(cmd, sizeof(cmd),
 		 "seq 300 >%s/in; %s/auxtap record --source qemu -e %s -o %s/data -- gzip -c %s/in "
-		 ">%s/out 2>&1", dir, AUXTAP_BIN, event, dir, dir, dir);
+		 ">%s/out 2>&1",
+		 dir, AUXTAP_BIN, event, dir, dir, dir);
 	assert_int_equal(system(cmd), 0);
 	snprintf(cmd, sizeof(cmd), "%s/data", dir);
 	state_ratios(cmd);

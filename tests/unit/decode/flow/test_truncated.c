@@ -50,12 +50,21 @@ static void gaps_of(const char *end, bool goes_on, char *out, size_t size)
 	uint64_t info[AUXTAP_PT_INFO_NR] = {[AUXTAP_PT_INFO_PMU_TYPE] = 8,
 					    [AUXTAP_PT_INFO_TIME_MULT] = 1,
 					    [AUXTAP_PT_INFO_CAP_USER_TIME_ZERO] = 1};
-	struct auxtap_decode_opts opts = {.size = sizeof(opts), .tid = -1, .cpu = -1, .jobs = 1,
+	struct auxtap_decode_opts opts = {.size = sizeof(opts),
+					  .tid = -1,
+					  .cpu = -1,
+					  .jobs = 1,
 					  .events = AUXTAP_EVENT_GAP};
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
 	struct auxtap_auxtrace head = {.tid = TID, .cpu = UINT32_MAX};
-	struct auxtap_gap gap = {.cause = AUXTAP_GAP_TRUNCATED, .cpu = -1, .pid = TID, .tid = TID,
-				 .time_begin = 200, .time_end = 300, .nr_bytes = 72, .exact = 1};
+	struct auxtap_gap gap = {.cause = AUXTAP_GAP_TRUNCATED,
+				 .cpu = -1,
+				 .pid = TID,
+				 .tid = TID,
+				 .time_begin = 200,
+				 .time_end = 300,
+				 .nr_bytes = 72,
+				 .exact = 1};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct pt_bytes first = {.nr = 0}, second = {.nr = 0};
 	struct auxtap_perfdata_writer *w;
@@ -75,7 +84,8 @@ static void gaps_of(const char *end, bool goes_on, char *out, size_t size)
 	auxtap_perfdata_writer_add_id(w, 0, 1);
 	assert_int_equal(auxtap_perfdata_writer_begin(w, &err), 0);
 	assert_int_equal(auxtap_perfdata_writer_auxtrace_info(w, AUXTAP_AUXTRACE_INTEL_PT, info,
-							      AUXTAP_PT_INFO_NR, &err), 0);
+							      AUXTAP_PT_INFO_NR, &err),
+			 0);
 	begin(&first, 100);
 	while ((first.nr + strlen(end) / 2) % 8)
 		pt_raw(&first, "00");
@@ -84,12 +94,15 @@ static void gaps_of(const char *end, bool goes_on, char *out, size_t size)
 	pt_tip(&second, 0x1009);
 	for (int i = 0; i < (saved_twice ? 2 : 1); i++)
 		record(w, 0, first.nr, goes_on ? PERF_AUX_FLAG_TRUNCATED : 0);
-	assert_int_equal(auxtap_perfdata_writer_auxtrace(w, &head, first.at, first.nr, NULL, 0, &err), 0);
+	assert_int_equal(auxtap_perfdata_writer_auxtrace(w, &head, first.at, first.nr, NULL, 0,
+							 &err),
+			 0);
 	if (goes_on) {
 		head.offset = first.nr;
 		record(w, first.nr, second.nr, 0);
-		assert_int_equal(auxtap_perfdata_writer_auxtrace(w, &head, second.at, second.nr, NULL,
-								 0, &err), 0);
+		assert_int_equal(auxtap_perfdata_writer_auxtrace(w, &head, second.at, second.nr,
+								 NULL, 0, &err),
+				 0);
 		auxtap_perfdata_writer_note(w, AUXTAP_NOTE_GAP, &gap, sizeof(gap));
 	}
 	assert_int_equal(auxtap_perfdata_writer_finish(w, &err), 0);
@@ -122,8 +135,12 @@ static void expect(const char *end, bool goes_on, const char *gaps)
 static void in_a_packet(void **state)
 {
 	(void)state;
-	expect("3d1110" "61", true, "truncated 72 exact\n");
-	expect("3d1110" "61051000", true, "truncated 72 exact\n");
+	expect("3d1110"
+	       "61",
+	       true, "truncated 72 exact\n");
+	expect("3d1110"
+	       "61051000",
+	       true, "truncated 72 exact\n");
 	/* between packets: as ever */
 	expect("", true, "truncated 72 exact\n");
 }
@@ -139,7 +156,9 @@ static void told_twice(void **state)
 static void at_the_end_of_all(void **state)
 {
 	(void)state;
-	expect("3d1110" "61", false, "decode_error 0 at least\n");
+	expect("3d1110"
+	       "61",
+	       false, "decode_error 0 at least\n");
 }
 
 int main(void)

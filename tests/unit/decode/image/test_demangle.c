@@ -14,7 +14,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#define LIMIT (16u << 20) /* more than any name takes; without it a hostile one takes all memory */
+#define LIMIT                                                                              \
+	(16u << 20) /* more than any name takes; without it a hostile one takes all memory \
+		     */
 
 static long fail_at = -1, nr_calls;
 static bool beyond_limit;
@@ -47,6 +49,7 @@ char *__wrap_strndup(const char *s, size_t n)
 	return fails() ? NULL : __real_strndup(s, n);
 }
 
+/* clang-format off */
 static const struct name {
 	const char *mangled, *demangled;
 } names[] = {
@@ -67,6 +70,7 @@ static const struct name {
 	{ "_ZN", NULL },
 	{ "_RNvC", NULL },
 };
+/* clang-format on */
 #define NR_NAMES (sizeof(names) / sizeof(names[0]))
 
 static void test_names(void **state)

@@ -34,7 +34,8 @@ static void as_readelf(void **state)
 	dl_iterate_phdr(find_libc, path);
 	assert_true(path[0]);
 	assert_int_equal(image_file_map(&image, path), 0);
-	snprintf(command, sizeof(command), "readelf --wide --debug-dump=frames %s 2>/dev/null", path);
+	snprintf(command, sizeof(command), "readelf --wide --debug-dump=frames %s 2>/dev/null",
+		 path);
 	out = popen(command, "r");
 	assert_non_null(out);
 	while (fgets(line, sizeof(line), out)) {

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#define PID 42
+#define PID	 42
 #define NR_ASKED 300
 #define NR_TRIED 200
 
@@ -31,10 +31,13 @@ static uint64_t any_addr(const uint64_t *places, size_t nr)
 {
 	uint64_t near = places[below(nr)];
 
-	return below(8) ? near + below(0x6000) - 0x3000 : below(2) ? below(1ull << 47) : 0 - below(1ull << 40);
+	return below(8) ? near + below(0x6000) - 0x3000 :
+	       below(2) ? below(1ull << 47) :
+			  0 - below(1ull << 40);
 }
 
-static void same(struct auxtap_image_set *set, const struct auxtap_range *range, uint64_t time, uint64_t addr)
+static void same(struct auxtap_image_set *set, const struct auxtap_range *range, uint64_t time,
+		 uint64_t addr)
 {
 	struct auxtap_location loc;
 
@@ -59,12 +62,13 @@ static uint64_t inside(uint64_t first, uint64_t last)
 	case 1:
 		return last;
 	default:
-		return last - first == UINT64_MAX ? below(UINT64_MAX) : first + below(last - first + 1);
+		return last - first == UINT64_MAX ? below(UINT64_MAX) :
+						    first + below(last - first + 1);
 	}
 }
 
-static void check(struct auxtap_image_set *set, const uint64_t *places, size_t nr, unsigned int *nr_wide,
-		  unsigned int *nr_symbols)
+static void check(struct auxtap_image_set *set, const uint64_t *places, size_t nr,
+		  unsigned int *nr_wide, unsigned int *nr_symbols)
 {
 	for (unsigned int i = 0; i < NR_ASKED; i++) {
 		uint64_t addr = any_addr(places, nr), time = below(120);
@@ -78,7 +82,8 @@ static void check(struct auxtap_image_set *set, const uint64_t *places, size_t n
 		for (unsigned int k = 0; k < NR_TRIED; k++) {
 			uint64_t last = range.time_last < 200 ? range.time_last : 200;
 
-			same(set, &range, inside(range.time_begin, last), inside(range.start, range.end - 1));
+			same(set, &range, inside(range.time_begin, last),
+			     inside(range.start, range.end - 1));
 		}
 	}
 }
@@ -113,13 +118,16 @@ static void test_ranges(void **state)
 				addr |= 0xffffull << 48;
 			if (!strcmp(name, "/proc/self/exe"))
 				off += text;
-			assert_int_equal(auxtap_image_set_map(set, below(9) ? PID : PID + 1, time, addr, len,
-							      off, name, NULL, 0), 0);
+			assert_int_equal(auxtap_image_set_map(set, below(9) ? PID : PID + 1, time,
+							      addr, len, off, name, NULL, 0),
+					 0);
 			places[nr++] = addr;
 			places[nr++] = addr + len;
 		}
 		if (turn % 5 == 4)
-			assert_int_equal(auxtap_image_set_raw(set, "/proc/self/exe", 0, 0x1000, 0x410000, NULL), 0);
+			assert_int_equal(auxtap_image_set_raw(set, "/proc/self/exe", 0, 0x1000,
+							      0x410000, NULL),
+					 0);
 		check(set, places, nr, &nr_wide, &nr_symbols);
 		auxtap_image_set_free(set);
 	}

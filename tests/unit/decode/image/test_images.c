@@ -90,8 +90,7 @@ static const char *file(const char *name)
 static void map(struct auxtap_image_set *set, uint64_t time, uint64_t base, const char *name,
 		const uint8_t *id, unsigned int id_size)
 {
-	assert_int_equal(auxtap_image_set_map(set, PID, time, base, 1 << 20, 0, name, id,
-					      id_size),
+	assert_int_equal(auxtap_image_set_map(set, PID, time, base, 1 << 20, 0, name, id, id_size),
 			 0);
 }
 
@@ -103,7 +102,10 @@ static enum auxtap_image_state state_of(struct auxtap_image_set *set, size_t ind
 	return info.state;
 }
 
-/* ELF address of a symbol, by the image's own table: its code is at the same file offset in these small files' text. */
+/*
+ * ELF address of a symbol, by the image's own table: its code is at the same file offset in these
+ * small files' text.
+ */
 static uint64_t address_of(struct auxtap_image *image, const char *name, uint64_t *size)
 {
 	image_symbol_find(image, 0);
@@ -284,7 +286,10 @@ static void expect_found(struct auxtap_image_set *set, const char *name, const u
 	auxtap_image_set_free(set);
 }
 
-/* What 'perf archive' packs, unpacked in ~/.debug or under a sysroot: files under their names, links by build-id. */
+/*
+ * What 'perf archive' packs, unpacked in ~/.debug or under a sysroot: files under their names,
+ * links by build-id.
+ */
 static void perf_archive_trees(void **state)
 {
 	static const char *const trees[] = {"home2/.debug", "root2", "root2/.debug",
@@ -301,7 +306,8 @@ static void perf_archive_trees(void **state)
 				       "cp %s/lib.so %s/opt/gone/lib.so/%s/elf && "
 				       "ln -s ../../opt/gone/lib.so/%s %s/.build-id/%.2s/%s",
 				       tree, hex, tree, hex, dir, tree, hex, hex, tree, hex,
-				       hex + 2), 0);
+				       hex + 2),
+				 0);
 		snprintf(want, sizeof(want), "%s/.build-id/%.2s/%s/elf", trees[i], hex, hex + 2);
 		snprintf(root, sizeof(root), "%s/root2", dir);
 		expect_found(new_set(i ? root : NULL), "/opt/gone/lib.so", id, want);
@@ -334,7 +340,8 @@ static void saved_vdso(void **state)
 	setenv("HOME", file("home3"), 1);
 	assert_int_equal(build("mkdir -p '%s/home3/.debug/[vdso]/%s' && "
 			       "cp %s/lib.so '%s/home3/.debug/[vdso]/%s/vdso'",
-			       dir, hex, dir, dir, hex), 0);
+			       dir, hex, dir, dir, hex),
+			 0);
 	expect_found(new_set(NULL), "[vdso]", id, "/vdso");
 }
 
@@ -402,7 +409,8 @@ static void the_first_other_file_is_named(void **state)
 	assert_memory_not_equal(lib, other, 20);
 	snprintf(root, sizeof(root), "%s/root4", dir);
 	assert_int_equal(build("mkdir -p %s%s && cp %s/other.so %s%s/lib.so", root, dir, dir, root,
-			       dir), 0);
+			       dir),
+			 0);
 	set = new_set(root);
 	map(set, 0, 0x10000, file("lib.so"), ran, 20);
 	auxtap_image_set_info(set, 0, &info);
@@ -423,12 +431,14 @@ static void debuglink(void **state)
 
 	(void)state;
 	snprintf(root, sizeof(root), "%s/root5", dir);
-	assert_int_equal(build("cd %s && mkdir strip && "
-			       "objcopy --only-keep-debug lib.so whole.debug && "
-			       "strip --remove-section=.note.gnu.build-id -o strip/lib.so lib.so && "
-			       "cp whole.debug lib.debug && "
-			       "objcopy --add-gnu-debuglink=lib.debug strip/lib.so",
-			       dir), 0);
+	assert_int_equal(
+		build("cd %s && mkdir strip && "
+		      "objcopy --only-keep-debug lib.so whole.debug && "
+		      "strip --remove-section=.note.gnu.build-id -o strip/lib.so lib.so && "
+		      "cp whole.debug lib.debug && "
+		      "objcopy --add-gnu-debuglink=lib.debug strip/lib.so",
+		      dir),
+		0);
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		struct auxtap_image_set *set = new_set(NULL), *with;
 		uint64_t off, size;
@@ -441,12 +451,13 @@ static void debuglink(void **state)
 		assert_int_equal(build("mkdir -p '%s' && cp %s/lib.debug '%s/'", place, dir, place),
 				 0);
 		if (i == 2)
-			assert_int_equal(build("mkdir -p %s%s/strip && cp %s/strip/lib.so %s%s/strip/",
-					       root, dir, dir, root, dir), 0);
+			assert_int_equal(
+				build("mkdir -p %s%s/strip && cp %s/strip/lib.so %s%s/strip/", root,
+				      dir, dir, root, dir),
+				0);
 		with = new_set(i == 2 ? root : NULL);
 		map(with, 0, 0x10000, file("strip/lib.so"), NULL, 0);
-		assert_int_equal(auxtap_image_set_resolve(with, PID, NOW, 0x10000 + off, &loc),
-				 0);
+		assert_int_equal(auxtap_image_set_resolve(with, PID, NOW, 0x10000 + off, &loc), 0);
 		assert_string_equal(loc.frames[loc.nr_frames - 1].symbol, "outer");
 		if (!loc.frames[0].file)
 			fail_msg("no line with the debug file in %s", place);
@@ -478,7 +489,10 @@ static void given_by_hand_holds(void **state)
 	auxtap_image_set_free(set);
 }
 
-/* A whole ELF file: the page of its first segment at the address, or that segment itself; 0: as linked. */
+/*
+ * A whole ELF file: the page of its first segment at the address, or that segment itself; 0: as
+ * linked.
+ */
 static void whole_files_by_hand(void **state)
 {
 	static const struct {
@@ -501,9 +515,12 @@ static void whole_files_by_hand(void **state)
 		struct auxtap_image_set *set = new_set(NULL);
 		uint8_t code[4];
 
-		assert_int_equal(build("cd %s && printf '.globl _start\n_start: nop\nnop\nret\n"
-				       "int3\n' >raw.s && cc -nostdlib -Wl,--build-id=none %s -o raw "
-				       "raw.s", dir, cases[i].flags), 0);
+		assert_int_equal(
+			build("cd %s && printf '.globl _start\n_start: nop\nnop\nret\n"
+			      "int3\n' >raw.s && cc -nostdlib -Wl,--build-id=none %s -o raw "
+			      "raw.s",
+			      dir, cases[i].flags),
+			0);
 		assert_int_equal(auxtap_image_set_raw(set, file("raw"), 0, 0, cases[i].given, NULL),
 				 0);
 		if (auxtap_image_set_read(set, PID, NOW, cases[i].text, code, 4) != 4 ||
@@ -513,8 +530,7 @@ static void whole_files_by_hand(void **state)
 	}
 }
 
-static const char *image_at(struct auxtap_image_set *set, pid_t pid, uint64_t time,
-			    uint64_t addr)
+static const char *image_at(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_t addr)
 {
 	static struct auxtap_location loc;
 
@@ -574,8 +590,8 @@ static void many_maps_at_once(void **state)
 			int ret = auxtap_image_set_resolve(step, PID, i, at * 0x1000 + 8, &a);
 
 			if (i == 99 || i == NR) {
-				assert_int_equal(auxtap_image_set_resolve(
-							 once, PID, i, at * 0x1000 + 8, &b),
+				assert_int_equal(auxtap_image_set_resolve(once, PID, i,
+									  at * 0x1000 + 8, &b),
 						 ret);
 				assert_string_equal(a.image ? a.image : "", b.image ? b.image : "");
 				assert_int_equal(a.image_off, b.image_off);
@@ -627,12 +643,14 @@ static void moves_the_kernel(void **state)
 			       ".globl inside\\n.type inside,@function\\ninside: nop\\nret\\n"
 			       ".size inside,2\\n' >kernel.s && cc -nostdlib -static -no-pie "
 			       "-Wl,--build-id=none,-e,_text,-N,-Ttext=0x%llx -o vmlinux kernel.s",
-			       dir, (unsigned long long)linked), 0);
+			       dir, (unsigned long long)linked),
+			 0);
 	snprintf(path, sizeof(path), "%s/vmlinux", dir);
 	opts.vmlinux = path;
 	assert_int_equal(auxtap_image_set_new(&set, &opts, NULL), 0);
 	assert_int_equal(auxtap_image_set_kernel_map(set, 0, booted, 0x1000000, booted,
-						     "[kernel.kallsyms]_text", NULL, 0), 0);
+						     "[kernel.kallsyms]_text", NULL, 0),
+			 0);
 	assert_int_equal(auxtap_image_set_read(set, PID, NOW, booted + 2, code, 2), 2);
 	assert_int_equal(code[0], 0x90);
 	assert_int_equal(code[1], 0xc3);

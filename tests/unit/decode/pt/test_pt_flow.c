@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Segments, restarts, gaps and call depth on packets written by hand: packets, reason and expected events side by side. */
+/*
+ * Segments, restarts, gaps and call depth on packets written by hand: packets, reason and expected
+ * events side by side.
+ */
 #include "support_pt.h"
 
 #include <setjmp.h>
@@ -9,9 +12,9 @@
 #include <cmocka.h>
 
 #define INSN (AUXTAP_EVENT_INSN | AUXTAP_EVENT_GAP)
-#define FLOW                                                                             \
-	(AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN |                 \
-	 AUXTAP_EVENT_ASYNC | AUXTAP_EVENT_TRACE | AUXTAP_EVENT_GAP)
+#define FLOW                                                                                  \
+	(AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN | AUXTAP_EVENT_ASYNC | \
+	 AUXTAP_EVENT_TRACE | AUXTAP_EVENT_GAP)
 
 static void expect(const struct pt_bytes *pt, uint32_t events, const char *lines)
 {
@@ -37,7 +40,10 @@ static void stops_behind_the_last_packet(void **state)
 	expect(&pt, FLOW, "b jcc 1002 1000\nb jcc 1002 1000\n");
 }
 
-/* The next PSB+ names 1010: the flow got there, through the direct call; and the second segment needs nothing of the first. */
+/*
+ * The next PSB+ names 1010: the flow got there, through the direct call; and the second segment
+ * needs nothing of the first.
+ */
 static void walks_to_the_next_psb(void **state)
 {
 	struct pt_bytes pt = {.nr = 0};

@@ -22,15 +22,15 @@ struct list {
 static int put(void *ctx, const struct auxtap_packet *pkt)
 {
 	struct list *list = ctx;
-	int n = snprintf(list->text + list->used, sizeof(list->text) - list->used,
-			 "%lx:%u %s", (unsigned long)pkt->offset, pkt->size, pkt->text);
+	int n = snprintf(list->text + list->used, sizeof(list->text) - list->used, "%lx:%u %s",
+			 (unsigned long)pkt->offset, pkt->size, pkt->text);
 
 	list->used += (size_t)n;
 	assert_true(list->used < sizeof(list->text) - 64);
 	assert_memory_equal(pkt->text, pkt->name, strlen(pkt->name));
 	if (pkt->has_ip)
-		list->used += (size_t)sprintf(list->text + list->used, " =%lx",
-					      (unsigned long)pkt->ip);
+		list->used +=
+			(size_t)sprintf(list->text + list->used, " =%lx", (unsigned long)pkt->ip);
 	list->text[list->used++] = '\n';
 	list->text[list->used] = '\0';
 	return ++list->nr == list->stop_at ? 42 : 0;
@@ -46,50 +46,49 @@ static void check(const char *bytes, size_t size, const char *expected)
 }
 
 static const char stream[] =
-	PSB "\x19\x01\x02\x03\x04\x05\x06\x07"     /* tsc */
-	    "\x02\x03\x20\x00"                     /* cbr */
-	    "\x99\x01\x02\x23"                     /* mode.exec, psbend */
-	    "\x71\x00\x10\x40\x00\x00\x00"         /* tip.pge, 48 bits sign-extended */
-	    "\x06\x2d\x34\x12"                     /* tnt, tip 16 bits */
-	    "\x4d\x78\x56\x34\x12"                 /* tip 32 bits */
-	    "\x8d\x00\x00\xb6\xb9\xff\xff"         /* tip 48 bits */
-	    "\x7d\x00\x00\xb6\xb9\xff\xff"         /* fup, sign-extended */
+	PSB "\x19\x01\x02\x03\x04\x05\x06\x07"	   /* tsc */
+	    "\x02\x03\x20\x00"			   /* cbr */
+	    "\x99\x01\x02\x23"			   /* mode.exec, psbend */
+	    "\x71\x00\x10\x40\x00\x00\x00"	   /* tip.pge, 48 bits sign-extended */
+	    "\x06\x2d\x34\x12"			   /* tnt, tip 16 bits */
+	    "\x4d\x78\x56\x34\x12"		   /* tip 32 bits */
+	    "\x8d\x00\x00\xb6\xb9\xff\xff"	   /* tip 48 bits */
+	    "\x7d\x00\x00\xb6\xb9\xff\xff"	   /* fup, sign-extended */
 	    "\xcd\x08\x07\x06\x05\x04\x03\x02\x01" /* tip, 64 bits */
-	    "\x02\xf3"                             /* ovf */
-	    "\x00\x59\x2a\x07\x02"                 /* pad, mtc, cyc */
-	    "\x02\x73\x34\x12\x00\x56\x00"         /* tma */
-	    "\x99\x21"                             /* mode.tsx */
-	    "\x02\x43\x00\x34\xd4\x3f\x00\x00"     /* pip */
-	    "\x02\xa3\x83\xc0\xb9\x52\x03\x00"     /* long tnt */
-	    "\x01" PSB "\x02\x23\x2d\x34\x12"      /* after a PSB the last IP is 0 */
-	    "\x02\x83";                            /* stop */
+	    "\x02\xf3"				   /* ovf */
+	    "\x00\x59\x2a\x07\x02"		   /* pad, mtc, cyc */
+	    "\x02\x73\x34\x12\x00\x56\x00"	   /* tma */
+	    "\x99\x21"				   /* mode.tsx */
+	    "\x02\x43\x00\x34\xd4\x3f\x00\x00"	   /* pip */
+	    "\x02\xa3\x83\xc0\xb9\x52\x03\x00"	   /* long tnt */
+	    "\x01" PSB "\x02\x23\x2d\x34\x12"	   /* after a PSB the last IP is 0 */
+	    "\x02\x83";				   /* stop */
 
-static const char listed[] =
-	"100:16 psb\n"
-	"110:8 tsc 7060504030201\n"
-	"118:4 cbr 20\n"
-	"11c:2 mode.exec cs.l\n"
-	"11e:2 psbend\n"
-	"120:7 tip.pge 3: 0000000000401000 =401000\n"
-	"127:1 tnt.8 !\n"
-	"128:3 tip 1: ????????????1234 =401234\n"
-	"12b:5 tip 2: ????????12345678 =12345678\n"
-	"130:7 tip 4: ????ffffb9b60000 =ffffb9b60000\n"
-	"137:7 fup 3: ffffffffb9b60000 =ffffffffb9b60000\n"
-	"13e:9 tip 6: 0102030405060708 =102030405060708\n"
-	"147:2 ovf\n"
-	"149:1 pad\n"
-	"14a:2 mtc 2a\n"
-	"14c:2 cyc 20\n"
-	"14e:7 tma 1234, 56\n"
-	"155:2 mode.tsx intx\n"
-	"157:8 pip 3fd434000                  cr3  00000003fd434000\n"
-	"15f:8 tnt.64 !.!.!..!.!.!!!..!!!......!.....!!\n"
-	"167:1 tip.pgd 0: ????????????????\n"
-	"168:16 psb\n"
-	"178:2 psbend\n"
-	"17a:3 tip 1: ????????????1234 =1234\n"
-	"17d:2 stop\n";
+static const char listed[] = "100:16 psb\n"
+			     "110:8 tsc 7060504030201\n"
+			     "118:4 cbr 20\n"
+			     "11c:2 mode.exec cs.l\n"
+			     "11e:2 psbend\n"
+			     "120:7 tip.pge 3: 0000000000401000 =401000\n"
+			     "127:1 tnt.8 !\n"
+			     "128:3 tip 1: ????????????1234 =401234\n"
+			     "12b:5 tip 2: ????????12345678 =12345678\n"
+			     "130:7 tip 4: ????ffffb9b60000 =ffffb9b60000\n"
+			     "137:7 fup 3: ffffffffb9b60000 =ffffffffb9b60000\n"
+			     "13e:9 tip 6: 0102030405060708 =102030405060708\n"
+			     "147:2 ovf\n"
+			     "149:1 pad\n"
+			     "14a:2 mtc 2a\n"
+			     "14c:2 cyc 20\n"
+			     "14e:7 tma 1234, 56\n"
+			     "155:2 mode.tsx intx\n"
+			     "157:8 pip 3fd434000                  cr3  00000003fd434000\n"
+			     "15f:8 tnt.64 !.!.!..!.!.!!!..!!!......!.....!!\n"
+			     "167:1 tip.pgd 0: ????????????????\n"
+			     "168:16 psb\n"
+			     "178:2 psbend\n"
+			     "17a:3 tip 1: ????????????1234 =1234\n"
+			     "17d:2 stop\n";
 
 static void test_list(void **state)
 {
@@ -120,8 +119,7 @@ static void test_stop(void **state)
 	struct list list = {.stop_at = 3};
 
 	(void)state;
-	assert_int_equal(
-		auxtap_pt_packets(stream, sizeof(stream) - 1, 0, put, &list, &err), 42);
+	assert_int_equal(auxtap_pt_packets(stream, sizeof(stream) - 1, 0, put, &list, &err), 42);
 	assert_int_equal(list.nr, 3);
 }
 
@@ -145,9 +143,8 @@ static void test_pieces(void **state)
 			memcpy(buf + have, stream + at, want);
 			have += want;
 			at += want;
-			assert_int_equal(pt_packets_piece(&pieces, buf, have,
-							  0x100 + at - have, at == size,
-							  &used, put, &list, &err),
+			assert_int_equal(pt_packets_piece(&pieces, buf, have, 0x100 + at - have,
+							  at == size, &used, put, &list, &err),
 					 0);
 			assert_true(used <= have && have - used <= PT_PACKET_MAX);
 			have -= used;

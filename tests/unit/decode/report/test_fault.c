@@ -18,7 +18,8 @@ static struct report_map maps[] = {
 
 static struct auxtap_regs regs_at(uint64_t ip)
 {
-	struct auxtap_regs regs = {.arch = AUXTAP_ARCH_X86_64, .valid = (1u << AUXTAP_X86_NR_REGS) - 1};
+	struct auxtap_regs regs = {.arch = AUXTAP_ARCH_X86_64,
+				   .valid = (1u << AUXTAP_X86_NR_REGS) - 1};
 
 	regs.reg[AUXTAP_X86_IP] = ip;
 	regs.reg[AUXTAP_X86_SP] = 0x7ffff0008000;
@@ -50,7 +51,8 @@ static void null_read(void **state)
 	assert_true(fault.access.known);
 	assert_false(fault.access.write);
 	assert_int_equal(fault.access.nr_bytes, 4);
-	assert_non_null(strstr(fault.why, "read from 0x8 (4 bytes); nothing is mapped there: a null pointer"));
+	assert_non_null(strstr(fault.why,
+			       "read from 0x8 (4 bytes); nothing is mapped there: a null pointer"));
 }
 
 /* Two memory operands: the one that hits the address did it. */
@@ -96,8 +98,10 @@ static void non_canonical_pointer(void **state)
 	fault_explain(&facts, &regs, insn, sizeof(insn), &fault);
 	assert_true(fault.access.write);
 	/* which of pointer, index and length was wrong is not known */
-	assert_string_equal(fault.why, "it wrote to 0x4141414141414141 (1 byte); no such address exists on this "
-				       "processor");
+	assert_string_equal(
+		fault.why,
+		"it wrote to 0x4141414141414141 (1 byte); no such address exists on this "
+		"processor");
 }
 
 static void overwritten_return_address(void **state)
@@ -171,7 +175,8 @@ static void signals_without_a_fault(void **state)
 	facts.nr_memory = 1;
 	regs.reg[AUXTAP_X86_AX] = (uint64_t)-27; /* EFBIG */
 	fault_explain(&facts, &regs, NULL, 0, &fault);
-	assert_non_null(strstr(fault.why, "the kernel sent it: the last system call would have made"));
+	assert_non_null(
+		strstr(fault.why, "the kernel sent it: the last system call would have made"));
 	assert_false(fault.has_insn);
 	regs.reg[AUXTAP_X86_AX] = 0;
 	fault_explain(&facts, &regs, NULL, 0, &fault);
@@ -233,7 +238,8 @@ static void refused_system_calls(void **state)
 	facts.nr_memory = 1;
 	regs.reg[AUXTAP_X86_AX] = 41;
 	fault_explain(&facts, &regs, NULL, 0, &fault);
-	assert_string_equal(fault.why, "a seccomp filter does not allow the system call socket (41)");
+	assert_string_equal(fault.why,
+			    "a seccomp filter does not allow the system call socket (41)");
 	assert_true(fault.has_insn);
 	assert_int_equal(fault.insn_ip, 0x4000fe);
 	regs.reg[AUXTAP_X86_AX] = 9999;
@@ -251,7 +257,8 @@ static void refused_system_calls(void **state)
 	regs.reg[AUXTAP_A64_X0 + 8] = 198;
 	facts.crash.si_code = 2;
 	fault_explain(&facts, &regs, NULL, 0, &fault);
-	assert_string_equal(fault.why, "syscall user dispatch intercepted the system call socket (198)");
+	assert_string_equal(fault.why,
+			    "syscall user dispatch intercepted the system call socket (198)");
 	assert_int_equal(fault.insn_ip, 0x400104);
 }
 
@@ -318,10 +325,13 @@ static void traps(void **state)
 
 	(void)state;
 	assert_non_null(strstr(WHY(facts, regs, "\x0f\x0b"), "it ran into ud2, the instruction"));
-	assert_non_null(strstr(WHY(facts, regs, "\x0f\xb9\xc0"), "it ran into ud1, the instruction"));
-	assert_non_null(strstr(WHY(facts, regs, "\x0f\xff\xc0"), "it ran into ud0, the instruction"));
+	assert_non_null(
+		strstr(WHY(facts, regs, "\x0f\xb9\xc0"), "it ran into ud1, the instruction"));
+	assert_non_null(
+		strstr(WHY(facts, regs, "\x0f\xff\xc0"), "it ran into ud0, the instruction"));
 	/* as clang writes it */
-	assert_non_null(strstr(WHY(facts, regs, "\x67\x0f\xb9\x40\x16"), "it ran into ud1, the instr"));
+	assert_non_null(
+		strstr(WHY(facts, regs, "\x67\x0f\xb9\x40\x16"), "it ran into ud1, the instr"));
 	assert_non_null(strstr(WHY(facts, regs, "\xc4\xff"), "no instruction of this processor"));
 }
 
@@ -338,15 +348,20 @@ static void general_protection(void **state)
 			    "it wrote to 0x500008 (16 bytes); movaps needs an address that is a "
 			    "multiple of 16");
 	assert_non_null(strstr(WHY(facts, regs, "\x66\x0f\xfe\x03"), "read from 0x500008"));
-	assert_non_null(strstr(WHY(facts, regs, "\x0f\x11\x03"), "reports no address")); /* movups */
-	assert_non_null(strstr(WHY(facts, regs, "\xc5\xfc\x58\x03"), "reports no address")); /* vaddps */
-	assert_non_null(strstr(WHY(facts, regs, "\xc5\xfc\x28\x03"), "vmovaps needs an address that "
-									"is a multiple of 32"));
-	assert_non_null(strstr(WHY(facts, regs, "\x0f\x28\x00"), "reports no address")); /* aligned */
+	/* movups */
+	assert_non_null(strstr(WHY(facts, regs, "\x0f\x11\x03"), "reports no address"));
+	/* vaddps */
+	assert_non_null(strstr(WHY(facts, regs, "\xc5\xfc\x58\x03"), "reports no address"));
+	assert_non_null(strstr(WHY(facts, regs, "\xc5\xfc\x28\x03"),
+			       "vmovaps needs an address that "
+			       "is a multiple of 32"));
+	/* aligned */
+	assert_non_null(strstr(WHY(facts, regs, "\x0f\x28\x00"), "reports no address"));
 	assert_non_null(strstr(WHY(facts, regs, "\xf4"), "hlt is a privileged instruction"));
 	assert_non_null(strstr(WHY(facts, regs, "\xfa"), "cli is a privileged instruction"));
 	assert_non_null(strstr(WHY(facts, regs, "\x0f\x30"), "wrmsr is a privileged instruction"));
-	assert_non_null(strstr(WHY(facts, regs, "\x0f\x20\xc0"), "mov of a control or debug register is privileged"));
+	assert_non_null(strstr(WHY(facts, regs, "\x0f\x20\xc0"),
+			       "mov of a control or debug register is privileged"));
 	assert_non_null(strstr(WHY(facts, regs, "\xec"), "in accesses an I/O port"));
 	assert_non_null(strstr(WHY(facts, regs, "\xcd\x2d"), "int 0x2d: the kernel offers"));
 }
@@ -354,18 +369,19 @@ static void general_protection(void **state)
 /* Where no instruction is at fault the kernel could not start a handler. */
 static void no_signal_frame(void **state)
 {
-	static const char words[] = "it is no fault of the instruction there: the kernel sends this signal "
-				    "where it cannot write the frame of a signal handler to the stack";
+	static const char words[] =
+		"it is no fault of the instruction there: the kernel sends this signal "
+		"where it cannot write the frame of a signal handler to the stack";
 	struct report_facts facts = facts_of(SIGSEGV, SI_KERNEL, 0);
 	struct auxtap_regs regs = regs_at(0x400100);
 
 	(void)state;
 	regs.reg[AUXTAP_X86_AX] = 0x500000;
-	assert_string_equal(WHY(facts, regs, "\x48\x83\xc0\x01"), words);	/* add $1,%rax */
-	assert_string_equal(WHY(facts, regs, "\x8b\x40\x08"), words);	/* mov 8(%rax),%eax */
-	assert_null(strstr(WHY(facts, regs, "\x0f\x28\x00"), words));	/* movaps */
-	assert_null(strstr(WHY(facts, regs, "\xf4"), words));		/* hlt */
-	assert_null(strstr(WHY(facts, regs, "\x8e\xd8"), words));	/* mov %eax,%ds */
+	assert_string_equal(WHY(facts, regs, "\x48\x83\xc0\x01"), words); /* add $1,%rax */
+	assert_string_equal(WHY(facts, regs, "\x8b\x40\x08"), words);	  /* mov 8(%rax),%eax */
+	assert_null(strstr(WHY(facts, regs, "\x0f\x28\x00"), words));	  /* movaps */
+	assert_null(strstr(WHY(facts, regs, "\xf4"), words));		  /* hlt */
+	assert_null(strstr(WHY(facts, regs, "\x8e\xd8"), words));	  /* mov %eax,%ds */
 	regs.reg[AUXTAP_X86_AX] = 0x8000000000000000;
 	assert_null(strstr(WHY(facts, regs, "\x8b\x40\x08"), words));
 	facts.crash.si_code = SEGV_MAPERR;
@@ -380,14 +396,17 @@ static void small_addresses(void **state)
 
 	(void)state;
 	regs.reg[AUXTAP_X86_AX] = 0xbb8;
-	assert_string_equal(WHY(facts, regs, "\x8b\x00"), "it read from 0xbb8 (4 bytes); nothing is "
-							  "mapped there; rax is 0xbb8");
+	assert_string_equal(WHY(facts, regs, "\x8b\x00"),
+			    "it read from 0xbb8 (4 bytes); nothing is "
+			    "mapped there; rax is 0xbb8");
 	regs.reg[AUXTAP_X86_AX] = 0;
-	assert_non_null(strstr(WHY(facts, regs, "\x8b\x80\xb8\x0b\x00\x00"), "a null pointer and a"));
+	assert_non_null(
+		strstr(WHY(facts, regs, "\x8b\x80\xb8\x0b\x00\x00"), "a null pointer and a"));
 	/* base and index: either may be the pointer */
 	regs.reg[AUXTAP_X86_CX] = 0xbb8;
-	assert_string_equal(WHY(facts, regs, "\x8b\x04\x08"),
-			    "it read from 0xbb8 (4 bytes); nothing is mapped there; rax is 0x0, rcx is 0xbb8");
+	assert_string_equal(
+		WHY(facts, regs, "\x8b\x04\x08"),
+		"it read from 0xbb8 (4 bytes); nothing is mapped there; rax is 0x0, rcx is 0xbb8");
 	facts.crash.fault_addr = 0;
 	assert_non_null(strstr(WHY(facts, regs, "\x8b\x00"), "; a null pointer"));
 	regs.reg[AUXTAP_X86_AX] = 8;
@@ -411,7 +430,8 @@ static void guard_pages(void **state)
 	regs.reg[AUXTAP_X86_IP] = 0x7f0000001000;
 	thread[1].perms[2] = 'x';
 	regs.reg[AUXTAP_X86_SP] = 0x7f0000001000;
-	assert_non_null(strstr(WHY(facts, regs, "\x50"), "below the stack: the stack is exhausted"));
+	assert_non_null(
+		strstr(WHY(facts, regs, "\x50"), "below the stack: the stack is exhausted"));
 	/* sp went on first */
 	regs.reg[AUXTAP_X86_SP] = 0x7f0000000ff8;
 	assert_non_null(strstr(WHY(facts, regs, "\x48\x89\x04\x24"), "the stack is exhausted"));

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Why it died, on AArch64: addresses and sizes are those of the Arm ARM; binutils assembled the words. */
+/*
+ * Why it died, on AArch64: addresses and sizes are those of the Arm ARM; binutils assembled the
+ * words.
+ */
 #include "decode/report/report.h"
 
 #include <setjmp.h>
@@ -107,13 +110,13 @@ static void each_form(void **state)
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		/* the literals' own page is mapped: what they read there was taken away */
 		uint64_t addr = table[i].addr, end = addr + table[i].nr_bytes;
-		struct fault fault = explain(SIGSEGV, SEGV_MAPERR, end ? end - 1 : 0x1008,
-					     table[i].word, &regs);
+		struct fault fault =
+			explain(SIGSEGV, SEGV_MAPERR, end ? end - 1 : 0x1008, table[i].word, &regs);
 
 		if (fault.access.known != (table[i].how != 0) ||
-		    (table[i].how && (fault.access.addr != addr ||
-				      fault.access.nr_bytes != table[i].nr_bytes ||
-				      fault.access.write != (table[i].how == 'w'))))
+		    (table[i].how &&
+		     (fault.access.addr != addr || fault.access.nr_bytes != table[i].nr_bytes ||
+		      fault.access.write != (table[i].how == 'w'))))
 			fail_msg("%s: %d 0x%llx %u %d: %s", table[i].text, fault.access.known,
 				 (unsigned long long)fault.access.addr, fault.access.nr_bytes,
 				 fault.access.write, fault.why);
@@ -132,37 +135,49 @@ static void words(void **state)
 
 	(void)state;
 	fault = explain(SIGSEGV, SEGV_MAPERR, 8, 0xb9400820, (regs.reg[1] = 0, &regs));
-	assert_string_equal(fault.why, "it read from 0x8 (4 bytes); nothing is mapped there: a null pointer and a small offset");
+	assert_string_equal(
+		fault.why,
+		"it read from 0x8 (4 bytes); nothing is mapped there: a null pointer and a small offset");
 	/* bits above the address space */
 	regs.reg[1] = 0x4004000000000000;
 	fault = explain(SIGSEGV, SEGV_MAPERR, 0x4000000000008, 0xb9400820, &regs);
-	assert_string_equal(fault.why,
-			    "it read from 0x4000000000008 (4 bytes); nothing is mapped there; x1 is "
-			    "0x4004000000000000, whose top byte the processor ignores; only programs that ask "
-			    "for it have addresses of more than 48 bits");
+	assert_string_equal(
+		fault.why,
+		"it read from 0x4000000000008 (4 bytes); nothing is mapped there; x1 is "
+		"0x4004000000000000, whose top byte the processor ignores; only programs that ask "
+		"for it have addresses of more than 48 bits");
 	regs.reg[1] = 0x4000000000;
 	fault = explain(SIGSEGV, SEGV_MAPERR, 0x4000000008, 0xb9400820, &regs);
-	assert_string_equal(fault.why, "it read from 0x4000000008 (4 bytes); nothing is mapped there");
+	assert_string_equal(fault.why,
+			    "it read from 0x4000000008 (4 bytes); nothing is mapped there");
 	/* a tag in the top byte */
 	regs.reg[1] = 0x5500000000402000;
 	fault = explain(SIGSEGV, SEGV_ACCERR, 0x402010, 0x3d800420, &regs);
-	assert_string_equal(fault.why, "it wrote to 0x402010 (16 bytes); it is mapped r--p, /bin/prog");
+	assert_string_equal(fault.why,
+			    "it wrote to 0x402010 (16 bytes); it is mapped r--p, /bin/prog");
 	/* atomics read first: where that is allowed it was the write */
 	fault = explain(SIGSEGV, SEGV_ACCERR, 0x402000, 0xf8200022, &regs);
 	assert_true(fault.access.write);
 	fault = explain(SIGBUS, BUS_ADRALN, 0x402001, 0xc85f7c20, (regs.reg[1] = 0x402001, &regs));
-	assert_string_equal(fault.why, "it read from 0x402001 (8 bytes); the address is not aligned as this instruction needs it");
+	assert_string_equal(
+		fault.why,
+		"it read from 0x402001 (8 bytes); the address is not aligned as this instruction needs it");
 	fault = explain(SIGBUS, BUS_ADRERR, 0x402ff8, 0xf8408420, (regs.reg[1] = 0x402ff8, &regs));
-	assert_string_equal(fault.why, "it read from 0x402ff8 (8 bytes); it is mapped r--p, but /bin/prog ends before it");
+	assert_string_equal(
+		fault.why,
+		"it read from 0x402ff8 (8 bytes); it is mapped r--p, but /bin/prog ends before it");
 	fault = explain(SIGSEGV, SEGV_MAPERR, 0x41414141414141, 0x39400c20,
 			(regs.reg[1] = 0x414141414141413e, &regs));
 	assert_non_null(strstr(fault.why, "no such address exists"));
 	/* stp x29, x30, [sp] below a stack that has ended */
 	regs.reg[AUXTAP_A64_SP] = 0x7fefffffc0;
 	fault = explain(SIGSEGV, SEGV_MAPERR, 0x7fefffffc0, 0xa9007bfd, &regs);
-	assert_string_equal(fault.why, "it wrote to 0x7fefffffc0 (16 bytes); it lies just below the stack: the stack is exhausted");
+	assert_string_equal(
+		fault.why,
+		"it wrote to 0x7fefffffc0 (16 bytes); it lies just below the stack: the stack is exhausted");
 	/* dc zva, x1: a block of a size that is not known */
-	fault = explain(SIGSEGV, SEGV_MAPERR, 0x600000, 0xd50b7421, (regs.reg[1] = 0x600013, &regs));
+	fault = explain(SIGSEGV, SEGV_MAPERR, 0x600000, 0xd50b7421,
+			(regs.reg[1] = 0x600013, &regs));
 	assert_string_equal(fault.why, "it wrote to 0x600000; nothing is mapped there");
 	/* sve: ld1d {z0.d}, p0/z, [x1] */
 	fault = explain(SIGSEGV, SEGV_MAPERR, 0x600013, 0xa5e0a020, &regs);
@@ -222,11 +237,14 @@ static void jumps(void **state)
 	assert_string_equal(fault.why, "it jumped to 0x2a2a2a2a, where nothing is mapped");
 	regs = regs_at(0x500010);
 	fault = explain(SIGSEGV, SEGV_ACCERR, 0x500010, 0, &regs);
-	assert_string_equal(fault.why, "it jumped to 0x500010, which is mapped rw-p, not executable");
+	assert_string_equal(fault.why,
+			    "it jumped to 0x500010, which is mapped rw-p, not executable");
 	regs = regs_at(0x400102);
 	fault = explain(SIGBUS, BUS_ADRALN, 0x400102, 0, &regs);
 	assert_true(fault.bad_ip);
-	assert_string_equal(fault.why, "it jumped to 0x400102, where no instruction begins: their addresses are multiples of 4");
+	assert_string_equal(
+		fault.why,
+		"it jumped to 0x400102, where no instruction begins: their addresses are multiples of 4");
 	regs = regs_at(0x41414141414140);
 	fault = explain(SIGSEGV, SEGV_MAPERR, 0x41414141414140, 0, &regs);
 	assert_string_equal(fault.why, "it jumped to 0x41414141414140, which is no address at all");
@@ -238,19 +256,25 @@ static void undefined(void **state)
 	struct fault fault = explain(SIGTRAP, TRAP_BRKPT, 0x400100, 0xd4207d00, &regs);
 
 	(void)state;
-	assert_string_equal(fault.why, "it ran into brk #1000, the instruction that compilers put where a program must not go");
+	assert_string_equal(
+		fault.why,
+		"it ran into brk #1000, the instruction that compilers put where a program must not go");
 	fault = explain(SIGTRAP, TRAP_BRKPT, 0x400100, 0xd4200540, &regs);
 	assert_string_equal(fault.why, "it ran into brk #42, a breakpoint, without a debugger");
 	fault = explain(SIGILL, ILL_ILLOPC, 0x400100, 0x00000000, &regs);
-	assert_string_equal(fault.why, "it ran into udf #0, which is never an instruction: zeroes, perhaps data");
+	assert_string_equal(
+		fault.why,
+		"it ran into udf #0, which is never an instruction: zeroes, perhaps data");
 	fault = explain(SIGILL, ILL_ILLOPC, 0x400100, 0x0000002a, &regs);
 	assert_string_equal(fault.why, "it ran into udf #42, which is never an instruction");
 	fault = explain(SIGILL, ILL_ILLOPC, 0x400100, 0xffffffff, &regs);
-	assert_string_equal(fault.why, "the bytes at this address are no instruction of this processor");
+	assert_string_equal(fault.why,
+			    "the bytes at this address are no instruction of this processor");
 }
 
 int main(void)
 {
+	/* clang-format off */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_form),
 		cmocka_unit_test(words),
@@ -258,6 +282,7 @@ int main(void)
 		cmocka_unit_test(jumps),
 		cmocka_unit_test(undefined),
 	};
+	/* clang-format on */
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #ifdef __x86_64__
-#define BAD                                                                              \
-	0x123400ul  /* nothing is mapped there: below what the kernel gives to programs  \
+#define BAD                                                                             \
+	0x123400ul  /* nothing is mapped there: below what the kernel gives to programs \
 		     */
 #define ERR_WRITE 2 /* of the error code of a page fault (Intel SDM, volume 3, 4.7) */
 
@@ -27,9 +27,9 @@ struct snippet {
 	uint64_t bad; /* which registers are */
 };
 
-#define SNIPPET(bad, text)                                                               \
-	".pushsection .text; 10:" text "; ret; .popsection\n"                            \
-	".pushsection .rodata; 11: .asciz \"" text "\"; .popsection\n"                   \
+#define SNIPPET(bad, text)                                             \
+	".pushsection .text; 10:" text "; ret; .popsection\n"          \
+	".pushsection .rodata; 11: .asciz \"" text "\"; .popsection\n" \
 	".pushsection snippets, \"aw\"; .quad 10b, 11b, " #bad "; .popsection\n"
 
 /* clang-format off */
@@ -218,21 +218,21 @@ static void run(const struct snippet *s)
 
 	if (sigsetjmp(back, 1))
 		return;
-	__asm__ volatile(
-		"mov %[frame], %%r8\n\tmov %[stack], %%r9\n\t"
-		"push %%rbp\n\tpush %%rbx\n\tmov %%rax, %%rbx\n\t"
-		"mov %%r8, %%rbp\n\tmov $-1, %%r10\n\tmovq %%r10, %%xmm2\n\t"
-		"movlhps %%xmm2, %%xmm2\n\tmovdqa %%xmm2, %%xmm1\n\t"
-		"test %%r9, %%r9\n\tjz 1f\n\tmov %%r9, %%rsp\n\tjmp *%[code]\n"
-		"1:\tcall *%[code]\n\tpop %%rbx\n\tpop %%rbp"
-		:
-		: "a"(operand), "D"(operand), "S"(source), "c"(1ul),
-		  "d"(0ul), [code] "r"(s->code), [frame] "m"(frame), [stack] "m"(stack)
-		: "memory", "cc", "r8", "r9", "r10", "xmm0", "xmm1", "xmm2");
+	__asm__ volatile("mov %[frame], %%r8\n\tmov %[stack], %%r9\n\t"
+			 "push %%rbp\n\tpush %%rbx\n\tmov %%rax, %%rbx\n\t"
+			 "mov %%r8, %%rbp\n\tmov $-1, %%r10\n\tmovq %%r10, %%xmm2\n\t"
+			 "movlhps %%xmm2, %%xmm2\n\tmovdqa %%xmm2, %%xmm1\n\t"
+			 "test %%r9, %%r9\n\tjz 1f\n\tmov %%r9, %%rsp\n\tjmp *%[code]\n"
+			 "1:\tcall *%[code]\n\tpop %%rbx\n\tpop %%rbp"
+			 :
+			 : "a"(operand), "D"(operand), "S"(source), "c"(1ul),
+			   "d"(0ul), [code] "r"(s->code), [frame] "m"(frame), [stack] "m"(stack)
+			 : "memory", "cc", "r8", "r9", "r10", "xmm0", "xmm1", "xmm2");
 }
 
 static struct auxtap_regs registers(void)
 {
+	/* clang-format off */
 	static const int gregs[] = {
 		[AUXTAP_X86_AX] = REG_RAX, [AUXTAP_X86_BX] = REG_RBX,
 		[AUXTAP_X86_CX] = REG_RCX, [AUXTAP_X86_DX] = REG_RDX,
@@ -240,6 +240,7 @@ static struct auxtap_regs registers(void)
 		[AUXTAP_X86_BP] = REG_RBP, [AUXTAP_X86_SP] = REG_RSP,
 		[AUXTAP_X86_IP] = REG_RIP, [AUXTAP_X86_FLAGS] = REG_EFL,
 	};
+	/* clang-format on */
 	struct auxtap_regs regs = {.arch = AUXTAP_ARCH_X86_64};
 
 	for (size_t i = 0; i < sizeof(gregs) / sizeof(gregs[0]); i++) {
@@ -273,8 +274,7 @@ static void as_the_processor(void **state)
 {
 	static uint8_t stack[65536];
 	const stack_t alternate = {.ss_sp = stack, .ss_size = sizeof(stack)};
-	struct sigaction act = {.sa_sigaction = on_signal,
-				.sa_flags = SA_SIGINFO | SA_ONSTACK};
+	struct sigaction act = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
 	struct sigaction old[3];
 	stack_t old_stack;
 	unsigned int compared = 0;

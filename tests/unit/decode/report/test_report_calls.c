@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The tree of calls that the report shows: built from events, honest about what it did not see, bounded. */
+/*
+ * The tree of calls that the report shows: built from events, honest about what it did not see,
+ * bounded.
+ */
 #include "decode/report/report.h"
 
 #include <setjmp.h>
@@ -111,7 +114,8 @@ static void signal_handlers(void **state)
 static void gaps_cut_the_tree(void **state)
 {
 	struct call_tree *tree = call_tree_new(NULL, NULL);
-	struct auxtap_event gap = {.type = AUXTAP_EVENT_GAP, .gap = {.cause = AUXTAP_GAP_TRUNCATED}};
+	struct auxtap_event gap = {.type = AUXTAP_EVENT_GAP,
+				   .gap = {.cause = AUXTAP_GAP_TRUNCATED}};
 
 	(void)state;
 	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
@@ -164,18 +168,24 @@ static void look_up(void *ctx, uint64_t addr, struct call_code *code)
 
 static const struct call_code_ops ops = {.look_up = look_up};
 
-/* A function that calls and then ends with a jump, through a stub without a symbol, keeps what it did. */
+/*
+ * A function that calls and then ends with a jump, through a stub without a symbol, keeps what it
+ * did.
+ */
 static void tail_calls_keep_the_frame(void **state)
 {
 	struct call_tree *tree = call_tree_new(&ops, NULL);
-	struct auxtap_event jump = {.type = AUXTAP_EVENT_BRANCH, .kind = AUXTAP_BRANCH_JUMP,
-				    .has_ip = true, .has_addr = true, .nr_insns = 2};
+	struct auxtap_event jump = {.type = AUXTAP_EVENT_BRANCH,
+				    .kind = AUXTAP_BRANCH_JUMP,
+				    .has_ip = true,
+				    .has_addr = true,
+				    .nr_insns = 2};
 	struct call_node *sort, *copy;
 
 	(void)state;
 	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
-	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);   /* main calls sort */
-	event(tree, AUXTAP_EVENT_CALL, 0x2010, 0x3000, 30);  /* that calls compare */
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);  /* main calls sort */
+	event(tree, AUXTAP_EVENT_CALL, 0x2010, 0x3000, 30); /* that calls compare */
 	event(tree, AUXTAP_EVENT_RETURN, 0x3020, 0x2015, 7);
 	jump.ip = 0x2040; /* sort jumps to the stub, the stub to copy */
 	jump.addr = 0x8000;
@@ -199,7 +209,10 @@ static void tail_calls_keep_the_frame(void **state)
 	call_tree_free(tree);
 }
 
-/* main switches to the stack of another function and back; what runs there has not main as its caller. */
+/*
+ * main switches to the stack of another function and back; what runs there has not main as its
+ * caller.
+ */
 static void coroutines(void **state)
 {
 	struct call_tree *tree = call_tree_new(&ops, NULL);
@@ -265,8 +278,11 @@ static void handler_returns(void **state)
 /* Of CoreSight's trace the event that it goes off has no address: the system call's has. */
 static void handler_after_a_system_call(void **state)
 {
-	struct auxtap_event call = {.type = AUXTAP_EVENT_BRANCH, .kind = AUXTAP_BRANCH_SYSCALL,
-				    .ip = 0x1020, .has_ip = true, .nr_insns = 5};
+	struct auxtap_event call = {.type = AUXTAP_EVENT_BRANCH,
+				    .kind = AUXTAP_BRANCH_SYSCALL,
+				    .ip = 0x1020,
+				    .has_ip = true,
+				    .nr_insns = 5};
 	struct call_tree *tree = call_tree_new(&ops, NULL);
 
 	(void)state;
@@ -285,8 +301,8 @@ static void handler_after_a_system_call(void **state)
 
 /*
  * As look_up(), and 0x7000 to 0x7fff are the parts of functions elsewhere: at 0x7000 one with its
- * frame set up, from 0x7100 on one that a function may begin with; 0x7800 is where what 0x2010 calls
- * lets exceptions out to, 0x3040 the same of 0x3010.
+ * frame set up, from 0x7100 on one that a function may begin with; 0x7800 is where what 0x2010
+ * calls lets exceptions out to, 0x3040 the same of 0x3010.
  */
 static void look_up_parts(void *ctx, uint64_t addr, struct call_code *code)
 {
@@ -307,8 +323,13 @@ static const struct call_code_ops parts = {.look_up = look_up_parts, .landing_pa
 
 static void jump(struct call_tree *tree, enum auxtap_branch_kind kind, uint64_t ip, uint64_t addr)
 {
-	struct auxtap_event ev = {.type = AUXTAP_EVENT_BRANCH, .kind = kind, .has_ip = true,
-				  .has_addr = true, .ip = ip, .addr = addr, .nr_insns = 2};
+	struct auxtap_event ev = {.type = AUXTAP_EVENT_BRANCH,
+				  .kind = kind,
+				  .has_ip = true,
+				  .has_addr = true,
+				  .ip = ip,
+				  .addr = addr,
+				  .nr_insns = 2};
 
 	assert_int_equal(call_tree_event(tree, &ev), 0);
 }
@@ -316,8 +337,11 @@ static void jump(struct call_tree *tree, enum auxtap_branch_kind kind, uint64_t 
 /* A call of the next instruction enters the function that begins there, or none. */
 static void calls_of_what_follows(void **state)
 {
-	struct auxtap_event call = {.type = AUXTAP_EVENT_BRANCH, .kind = AUXTAP_BRANCH_CALL,
-				    .has_ip = true, .has_addr = true, .insn_size = 5};
+	struct auxtap_event call = {.type = AUXTAP_EVENT_BRANCH,
+				    .kind = AUXTAP_BRANCH_CALL,
+				    .has_ip = true,
+				    .has_addr = true,
+				    .insn_size = 5};
 	struct call_tree *tree = call_tree_new(&ops, NULL);
 	struct call_node *caller;
 
@@ -338,7 +362,9 @@ static void calls_of_what_follows(void **state)
 	call_tree_free(tree);
 }
 
-/* An exception lands where no symbol is, by a jump or a return: in the innermost call that has it. */
+/*
+ * An exception lands where no symbol is, by a jump or a return: in the innermost call that has it.
+ */
 static void exceptions(void **state)
 {
 	struct call_node *a;
@@ -472,6 +498,7 @@ static void coroutines_by_jumps(void **state)
 
 int main(void)
 {
+	/* clang-format off */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nested_calls),	     cmocka_unit_test(unknown_callers_appear),
 		cmocka_unit_test(jumps_out_of_calls), cmocka_unit_test(signal_handlers),
@@ -483,6 +510,7 @@ int main(void)
 		cmocka_unit_test(parts_of_functions), cmocka_unit_test(coroutines_by_jumps),
 		cmocka_unit_test(reloaded_code),
 	};
+	/* clang-format on */
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

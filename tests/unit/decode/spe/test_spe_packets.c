@@ -23,12 +23,13 @@ static int put(void *ctx, const struct auxtap_packet *pkt)
 {
 	struct list *list = ctx;
 
-	list->used += (size_t)snprintf(list->text + list->used, sizeof(list->text) - list->used,
-				       "%lx:%u %s", (unsigned long)pkt->offset, pkt->size, pkt->text);
+	list->used +=
+		(size_t)snprintf(list->text + list->used, sizeof(list->text) - list->used,
+				 "%lx:%u %s", (unsigned long)pkt->offset, pkt->size, pkt->text);
 	assert_true(list->used < sizeof(list->text) - 512);
 	if (pkt->has_ip)
-		list->used += (size_t)sprintf(list->text + list->used, " =%lx",
-					      (unsigned long)pkt->ip);
+		list->used +=
+			(size_t)sprintf(list->text + list->used, " =%lx", (unsigned long)pkt->ip);
 	list->text[list->used++] = '\n';
 	list->text[list->used] = '\0';
 	return ++list->nr == list->stop_at ? 42 : 0;
@@ -130,8 +131,8 @@ static void test_events(void **state)
 
 static void test_no_packet(void **state)
 {
-	static const unsigned char headers[] = {0x02, 0x10, 0x41, 0x44, 0x60, 0x68, 0x70, 0x80,
-						0x90, 0xa0, 0xc0, 0xff};
+	static const unsigned char headers[] = {0x02, 0x10, 0x41, 0x44, 0x60, 0x68,
+						0x70, 0x80, 0x90, 0xa0, 0xc0, 0xff};
 	struct auxtap_spe_packet pkt;
 	unsigned char bytes[16] = {0};
 
@@ -162,12 +163,12 @@ static void test_address(void **state)
 
 /* ---- streams ---- */
 
-#define BRANCH                                                                       \
-	"\xb0\x10\x00\x40\x00\x00\x00\x00\x80\x52\x02\x00\x4a\x01"                   \
+#define BRANCH                                                     \
+	"\xb0\x10\x00\x40\x00\x00\x00\x00\x80\x52\x02\x00\x4a\x01" \
 	"\x71\x01\x02\x00\x00\x00\x00\x00\x00" /* 23 bytes */
-#define BRANCH_AT(pc, ev, op, ts)                                                    \
-	pc ":9 PC 0x400010 el0 ns=1 =400010\n" ev ":3 EV RETIRED\n" op ":2 B COND\n" \
-	ts ":9 TS 513\n"
+#define BRANCH_AT(pc, ev, op, ts)                                                       \
+	pc ":9 PC 0x400010 el0 ns=1 =400010\n" ev ":3 EV RETIRED\n" op ":2 B COND\n" ts \
+	   ":9 TS 513\n"
 
 static void check(const char *bytes, size_t size, uint64_t offset, const char *expected)
 {
@@ -182,10 +183,12 @@ static void check(const char *bytes, size_t size, uint64_t offset, const char *e
 
 		/* what is left of the first piece comes again before the second one */
 		assert_int_equal(spe_packets_piece(&stream, bytes, cut, offset, false, &used, put,
-						   &list), 0);
+						   &list),
+				 0);
 		assert_true(cut - used < SPE_CARRY_MAX);
 		assert_int_equal(spe_packets_piece(&stream, bytes + used, size - used,
-						   offset + used, true, &used, put, &list), 0);
+						   offset + used, true, &used, put, &list),
+				 0);
 		if (!strstr(expected, "error"))
 			assert_string_equal(list.text, expected);
 	}
@@ -200,7 +203,8 @@ static void test_streams(void **state)
 	CHECK(BRANCH BRANCH, 0x100,
 	      BRANCH_AT("100", "109", "10c", "10e") BRANCH_AT("117", "120", "123", "125"));
 	/* runs of pads come in lines of 16 */
-	CHECK("\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01", 0, "0:1 END\n1:16 PAD\n11:2 PAD\n13:1 END\n");
+	CHECK("\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01", 0,
+	      "0:1 END\n1:16 PAD\n11:2 PAD\n13:1 END\n");
 	/* padding up to a multiple of 8 is no packet, whatever it is */
 	CHECK("\x22\x00\xff\xff\xff\xff\xff\xff" BRANCH, 8,
 	      "8:2 ALIGNMENT 8\na:6 PAD\n" BRANCH_AT("10", "19", "1c", "1e"));
@@ -216,11 +220,11 @@ static void test_errors(void **state)
 	CHECK("\xff\x49\x00\x01" BRANCH, 0,
 	      "0:4 error     no packet: 4 bytes\n" BRANCH_AT("4", "d", "10", "12"));
 	CHECK(BRANCH "\xff\xff\xff" BRANCH "\xff", 0,
-	      BRANCH_AT("0", "9", "c", "e") "17:3 error     no packet: 3 bytes\n"
-	      BRANCH_AT("1a", "23", "26", "28") "31:1 error     no packet: 1 bytes\n");
+	      BRANCH_AT("0", "9", "c", "e") "17:3 error     no packet: 3 bytes\n" BRANCH_AT(
+		      "1a", "23", "26", "28") "31:1 error     no packet: 1 bytes\n");
 	CHECK(BRANCH "\x71\x00\x00", 0,
-	      BRANCH_AT("0", "9", "c", "e")
-	      "17:3 error     the trace ends inside a packet: 3 bytes\n");
+	      BRANCH_AT("0", "9", "c",
+			"e") "17:3 error     the trace ends inside a packet: 3 bytes\n");
 	assert_int_equal(auxtap_spe_packets(BRANCH, 23, 0, put, &list), 42);
 	assert_int_equal(list.nr, 2);
 }
@@ -270,12 +274,14 @@ static void test_noise(void **state)
 
 int main(void)
 {
+	/* clang-format off */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_types),	   cmocka_unit_test(test_operations),
 		cmocka_unit_test(test_events),	   cmocka_unit_test(test_no_packet),
 		cmocka_unit_test(test_address),	   cmocka_unit_test(test_streams),
 		cmocka_unit_test(test_errors),	   cmocka_unit_test(test_noise),
 	};
+	/* clang-format on */
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

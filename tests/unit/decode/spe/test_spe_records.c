@@ -13,15 +13,15 @@
 #include <string.h>
 #include <cmocka.h>
 
-#define LOAD                                                                         \
-	"\xb0\x00\xb6\xa9\xe4\xaa\xaa\x00\x80" /* pc, el0 */                         \
-	"\x65\x0e\x01\x00\x00\x49\x14\x52\x1e\x03\x99\x04\x00\x98\x08\x01"           \
-	"\xb2\x43\xda\x5d\xe6\xaa\xaa\x00\xf5" /* virt with a tag */                 \
+#define LOAD                                                               \
+	"\xb0\x00\xb6\xa9\xe4\xaa\xaa\x00\x80" /* pc, el0 */               \
+	"\x65\x0e\x01\x00\x00\x49\x14\x52\x1e\x03\x99\x04\x00\x98\x08\x01" \
+	"\xb2\x43\xda\x5d\xe6\xaa\xaa\x00\xf5" /* virt with a tag */       \
 	"\x9a\x01\x00\xb3\x43\x5a\x95\x2c\x03\x08\x00\x80\x53\x0d\x01"
 #define STAMP "\x71\xaf\xf9\x04\x81\x00\x0c\x00\x00"
-#define BRANCH                                                                       \
-	"\xb0\x00\x82\xf3\x29\xee\xb7\xff\xc0" /* pc, el2 */                         \
-	"\xb1\x24\x82\xf3\x29\xee\xb7\xff\xa0\xb4\x10\x00\x40\x00\x00\x00\x00\x80"   \
+#define BRANCH                                                                     \
+	"\xb0\x00\x82\xf3\x29\xee\xb7\xff\xc0" /* pc, el2 */                       \
+	"\xb1\x24\x82\xf3\x29\xee\xb7\xff\xa0\xb4\x10\x00\x40\x00\x00\x00\x00\x80" \
 	"\x4a\x12\x42\x82"
 
 static void init(struct auxtap_spe_reader *reader, const void *trace, size_t size)
@@ -106,9 +106,10 @@ static void test_cut(void **state)
 	static const char no_begin[] = "\0\0" STAMP BRANCH "\x01";
 	static const char short_one[] = BRANCH "\x01" BRANCH;
 	static const char bad[] = "\xb0\x00\xff\xff" BRANCH "\xff\xfe" BRANCH "\x01";
-	static const char alignment[] = "\x24\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
-					"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
-					"\xff\xff" BRANCH "\x01";
+	static const char alignment[] =
+		"\x24\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
+		"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
+		"\xff\xff" BRANCH "\x01";
 	const uint64_t pc = 0xffffb7ee29f38200;
 	struct auxtap_spe_reader reader;
 	struct auxtap_spe_record r;
@@ -175,7 +176,8 @@ static size_t load(const char *name, unsigned char *buf, size_t size)
 	size_t got;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/arm-spe/%s", traces ? traces : AUXTAP_TRACES_DEFAULT, name);
+	snprintf(path, sizeof(path), "%s/arm-spe/%s", traces ? traces : AUXTAP_TRACES_DEFAULT,
+		 name);
 	f = fopen(path, "rb");
 	if (!f)
 		return 0;
@@ -245,8 +247,9 @@ static void test_real(void **state)
  */
 static void test_plain(void **state)
 {
-	static const uint8_t kinds[] = {0xb0, 0xb1, 0xb2, 0xb3, 0xb4, 0xb5, 0x98, 0x99, 0x9a, 0x9b, 0x64, 0x65,
-					0x66, 0x48, 0x49, 0x4a, 0x4b, 0x42, 0x52, 0x62, 0x72, 0x43, 0x53, 0x63,
+	static const uint8_t kinds[] = {0xb0, 0xb1, 0xb2, 0xb3, 0xb4, 0xb5, 0x98, 0x99,
+					0x9a, 0x9b, 0x64, 0x65, 0x66, 0x48, 0x49, 0x4a,
+					0x4b, 0x42, 0x52, 0x62, 0x72, 0x43, 0x53, 0x63,
 					0x73, 0x20, 0x00, 0xb0, 0x98, 0x52, 0x49};
 	static const uint8_t ends[] = {0x01, 0x71, 0x71, 0x71, 0xff};
 	unsigned int seed = 3, nr_good = 0, nr_bad = 0;
@@ -283,12 +286,16 @@ static void test_plain(void **state)
 		assert_int_equal(r.offset, s.offset);
 		assert_int_equal(r.size, s.size);
 		assert_int_equal(r.has, s.has);
-		assert_true(r.pc == s.pc && r.target == s.target && r.virt == s.virt && r.phys == s.phys);
+		assert_true(r.pc == s.pc && r.target == s.target && r.virt == s.virt &&
+			    r.phys == s.phys);
 		assert_true(r.prev_target == s.prev_target && r.tag == s.tag && r.pc_ns == s.pc_ns);
-		assert_true(r.pc_el == s.pc_el && r.target_el == s.target_el && r.context == s.context);
-		assert_true(r.context_el == s.context_el && r.op_class == s.op_class && r.op == s.op);
+		assert_true(r.pc_el == s.pc_el && r.target_el == s.target_el &&
+			    r.context == s.context);
+		assert_true(r.context_el == s.context_el && r.op_class == s.op_class &&
+			    r.op == s.op);
 		assert_true(r.lat_total == s.lat_total && r.lat_issue == s.lat_issue);
-		assert_true(r.lat_xlat == s.lat_xlat && r.events == s.events && r.source == s.source);
+		assert_true(r.lat_xlat == s.lat_xlat && r.events == s.events &&
+			    r.source == s.source);
 		assert_true(r.timestamp == s.timestamp && r.error == s.error);
 	}
 	assert_true(nr_good > 10000 && nr_bad > 1000);
@@ -296,6 +303,7 @@ static void test_plain(void **state)
 
 int main(void)
 {
+	/* clang-format off */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_facts),
 		cmocka_unit_test(test_cut),
@@ -303,6 +311,7 @@ int main(void)
 		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_real),
 	};
+	/* clang-format on */
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

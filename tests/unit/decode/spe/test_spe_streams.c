@@ -95,7 +95,8 @@ static void test_all_in_order(void **state)
 
 		make(&ss);
 		assert_int_equal(spe_streams_start(&ss, nr_jobs[n]), 0);
-		assert_int_equal(ss.nr_threads, nr_jobs[n] > NR_STREAMS ? NR_STREAMS : nr_jobs[n] - 1);
+		assert_int_equal(ss.nr_threads,
+				 nr_jobs[n] > NR_STREAMS ? NR_STREAMS : nr_jobs[n] - 1);
 		/* in turns of different lengths */
 		for (unsigned int turn = 0; nr_ended < NR_STREAMS; turn++) {
 			unsigned int i = turn * 7 % NR_STREAMS;

@@ -45,14 +45,22 @@ static int compare(const void *a, const void *b)
 static __attribute__((noinline)) unsigned long choose(unsigned int what)
 {
 	switch (what % 8) {
-	case 0: return strlen("abc") + sum;
-	case 1: return sum * 3;
-	case 2: return sum ^ 0x55;
-	case 3: return (unsigned long)labs(-(long)sum);
-	case 4: return sum / 7;
-	case 5: return sum << 3;
-	case 6: return sum - 12345;
-	default: return ~sum;
+	case 0:
+		return strlen("abc") + sum;
+	case 1:
+		return sum * 3;
+	case 2:
+		return sum ^ 0x55;
+	case 3:
+		return (unsigned long)labs(-(long)sum);
+	case 4:
+		return sum / 7;
+	case 5:
+		return sum << 3;
+	case 6:
+		return sum - 12345;
+	default:
+		return ~sum;
 	}
 }
 
@@ -110,7 +118,7 @@ static void handle(int sig, void (*handler)(int), void (*action)(int, siginfo_t 
 
 static void signals(void)
 {
-	struct itimerval timer = { { 0, 10000 }, { 0, 10000 } }, none = { { 0, 0 }, { 0, 0 } };
+	struct itimerval timer = {{0, 10000}, {0, 10000}}, none = {{0, 0}, {0, 0}};
 
 	for (volatile int i = 0; i < 5; i++) {
 		handle(SIGSEGV, on_fault, NULL);

@@ -3,7 +3,8 @@
  * AArch64. "faults": every way a block can be left early that a signal handler survives;
  * deterministic. "threads": four threads that count what they do, some of it where qemu leaves
  * its blocks; "counted ADDRESS NUMBER" and the like are printed for the truth to be held
- * against. "touch": reads and writes where it says. Then "null", "brk", "jump" and so on: die of that, after telling where.
+ * against. "touch": reads and writes where it says. Then "null", "brk", "jump" and so on: die of
+ * that, after telling where.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -69,7 +70,8 @@ static void on_usr1(int signo)
 	raise(SIGUSR2);
 }
 
-static void install(int signo, void (*simple)(int), void (*full)(int, siginfo_t *, void *), int flags)
+static void install(int signo, void (*simple)(int), void (*full)(int, siginfo_t *, void *),
+		    int flags)
 {
 	struct sigaction act;
 
@@ -87,7 +89,7 @@ static void install(int signo, void (*simple)(int), void (*full)(int, siginfo_t 
 static int faults(void)
 {
 	static char stack[65536] __attribute__((aligned(16)));
-	stack_t alt = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	stack_t alt = {.ss_sp = stack, .ss_size = sizeof(stack)};
 	sigset_t both;
 
 	page = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -99,13 +101,17 @@ static int faults(void)
 		if (!sigsetjmp(again, 1))
 			__asm__ volatile("mov w1, #1\n\tadd w1, w1, #2\n\tstr w1, [%0]\n\t"
 					 "add w1, w1, #3\n\tsub w1, w1, #1"
-					 : : "r"(8l + i) : "w1", "memory");
+					 :
+					 : "r"(8l + i)
+					 : "w1", "memory");
 	/* the same on another stack */
 	sigaltstack(&alt, NULL);
 	install(SIGSEGV, on_segv_jump, NULL, SA_NODEFER | SA_ONSTACK);
 	if (!sigsetjmp(again, 1))
 		__asm__ volatile("add w1, w1, #1\n\tldr w1, [%0]\n\tadd w1, w1, #1"
-				 : : "r"(16l) : "w1");
+				 :
+				 : "r"(16l)
+				 : "w1");
 	/* a call to nowhere: the block completes, its target faults; one that is not aligned */
 	if (!sigsetjmp(again, 1))
 		((void (*)(void))0x123454)();
@@ -117,10 +123,14 @@ static int faults(void)
 	install(SIGSEGV, NULL, on_segv_mend, 0);
 	mprotect(page + 4096, 4096, PROT_NONE);
 	__asm__ volatile("add w1, w1, #1\n\tldp x1, x2, [%0]\n\tadd w1, w1, #1"
-			 : : "r"(page + 4096 - 8) : "x1", "x2", "memory");
+			 :
+			 : "r"(page + 4096 - 8)
+			 : "x1", "x2", "memory");
 	mprotect(page + 8192, 4096, PROT_NONE);
 	__asm__ volatile("add w1, w1, #1\n\tstrb w1, [%0]\n\tadd w1, w1, #1"
-			 : : "r"(page + 9000) : "w1", "memory");
+			 :
+			 : "r"(page + 9000)
+			 : "w1", "memory");
 
 	install(SIGILL, NULL, on_ill, 0);
 	__asm__ volatile("add w1, w1, #1\n\tudf #0\n\tadd w1, w1, #1" : : : "w1");
@@ -162,27 +172,26 @@ static __attribute__((noinline)) long count(long n, long *tries, long *wides)
 {
 	long sum = 0;
 
-	__asm__ volatile(
-		"0:\n"
-		".global counted\ncounted:\n\tadd %[sum], %[sum], #1\n"
-		/* exclusives: as often as they are tried */
-		"1:\tadd %[tries], %[tries], #1\n"
-		".global atomically\natomically:\n\tldaxr x9, [%[shared]]\n"
-		"\tadd x9, x9, #1\n"
-		"\tstlxr w10, x9, [%[shared]]\n"
-		"\tcbnz w10, 1b\n"
-		/* 16 bytes at once: qemu may have to do it alone, in a block of its own */
-		"\tldp x2, x3, [%[wide]]\n"
-		"2:\tadd %[wides], %[wides], #1\n"
-		"\tmov x4, x2\n\tmov x5, x3\n"
-		"\tadd x6, x2, #1\n\tmov x7, x3\n"
-		".global widely\nwidely:\n\tcaspal x2, x3, x6, x7, [%[wide]]\n"
-		"\tcmp x2, x4\n\tccmp x3, x5, #0, eq\n\tb.ne 2b\n"
-		"\tsubs %[n], %[n], #1\n"
-		"\tb.ne 0b\n"
-		: [sum] "+r"(sum), [n] "+r"(n), [tries] "+r"(*tries), [wides] "+r"(*wides)
-		: [shared] "r"(&shared), [wide] "r"(&wide)
-		: "x2", "x3", "x4", "x5", "x6", "x7", "x9", "w10", "cc", "memory");
+	__asm__ volatile("0:\n"
+			 ".global counted\ncounted:\n\tadd %[sum], %[sum], #1\n"
+			 /* exclusives: as often as they are tried */
+			 "1:\tadd %[tries], %[tries], #1\n"
+			 ".global atomically\natomically:\n\tldaxr x9, [%[shared]]\n"
+			 "\tadd x9, x9, #1\n"
+			 "\tstlxr w10, x9, [%[shared]]\n"
+			 "\tcbnz w10, 1b\n"
+			 /* 16 bytes at once: qemu may have to do it alone, in a block of its own */
+			 "\tldp x2, x3, [%[wide]]\n"
+			 "2:\tadd %[wides], %[wides], #1\n"
+			 "\tmov x4, x2\n\tmov x5, x3\n"
+			 "\tadd x6, x2, #1\n\tmov x7, x3\n"
+			 ".global widely\nwidely:\n\tcaspal x2, x3, x6, x7, [%[wide]]\n"
+			 "\tcmp x2, x4\n\tccmp x3, x5, #0, eq\n\tb.ne 2b\n"
+			 "\tsubs %[n], %[n], #1\n"
+			 "\tb.ne 0b\n"
+			 : [sum] "+r"(sum), [n] "+r"(n), [tries] "+r"(*tries), [wides] "+r"(*wides)
+			 : [shared] "r"(&shared), [wide] "r"(&wide)
+			 : "x2", "x3", "x4", "x5", "x6", "x7", "x9", "w10", "cc", "memory");
 	return sum;
 }
 
@@ -204,8 +213,8 @@ static void *worker(void *arg)
 
 static int threads(void)
 {
-	struct itimerval often = { { 0, 2000 }, { 0, 2000 } }, never = { 0 };
-	struct counts counts[4] = { 0 }, sum = { 0 };
+	struct itimerval often = {{0, 2000}, {0, 2000}}, never = {0};
+	struct counts counts[4] = {0}, sum = {0};
 	pthread_t thread[4];
 
 	install(SIGALRM, on_alarm, NULL, SA_RESTART);
@@ -242,7 +251,8 @@ static int touch(void)
 	fflush(stdout);
 	for (unsigned long i = 0; i < 50000; i++)
 		__asm__ volatile(".global reading\nreading:\n\tldr x9, [%[table], %[at], lsl #3]\n"
-				 "\tadd %[sum], %[sum], x9\n\tnop\n" /* 9 in a round: every one is sampled in turn */
+				 "\tadd %[sum], %[sum], x9\n\tnop\n" /* 9 in a round: every one is
+									sampled in turn */
 				 ".global writing\nwriting:\n\tstp x9, %[sum], [%[pair]]\n"
 				 : [sum] "+r"(sum)
 				 : [table] "r"(table), [at] "r"(i * 7 % 1024),
@@ -253,14 +263,16 @@ static int touch(void)
 
 /* ---- deaths ---- */
 
-#define DIE(name, code)                                                              \
-	do {                                                                         \
-		extern char name##_at[];                                             \
-		printf(#name " %lx\n", (long)name##_at);                             \
-		fflush(stdout);                                                      \
-		__asm__ volatile("mov x19, #0x1900\n\tmov x20, #0x2000\n\t"           \
-				 "cmp x19, x20\n\t" code                              \
-				 : : : "x0", "x1", "x2", "x19", "x20", "cc", "memory"); \
+#define DIE(name, code)                                                             \
+	do {                                                                        \
+		extern char name##_at[];                                            \
+		printf(#name " %lx\n", (long)name##_at);                            \
+		fflush(stdout);                                                     \
+		__asm__ volatile("mov x19, #0x1900\n\tmov x20, #0x2000\n\t"         \
+				 "cmp x19, x20\n\t" code                            \
+				 :                                                  \
+				 :                                                  \
+				 : "x0", "x1", "x2", "x19", "x20", "cc", "memory"); \
 	} while (0)
 
 static int die(const char *how)
@@ -268,17 +280,22 @@ static int die(const char *how)
 	if (!strcmp(how, "null"))
 		DIE(null, "mov x1, #24\n\tmov w0, #2\n.global null_at\nnull_at: str w0, [x1, #8]");
 	else if (!strcmp(how, "read"))
-		DIE(read, "movz x1, #0x12, lsl #32\n\tmovk x1, #0x3456, lsl #16\n.global read_at\nread_at: ldr x0, [x1, #24]");
+		DIE(read,
+		    "movz x1, #0x12, lsl #32\n\tmovk x1, #0x3456, lsl #16\n.global read_at\nread_at: ldr x0, [x1, #24]");
 	else if (!strcmp(how, "noncanonical"))
 		DIE(noncanonical, "movz x1, #0x42, lsl #48\n\tmovk x1, #0x1000\n"
 				  ".global noncanonical_at\nnoncanonical_at: ldr x0, [x1]");
 	else if (!strcmp(how, "text"))
 		DIE(text, "adr x1, text_at\n.global text_at\ntext_at: str x0, [x1]");
 	else if (!strcmp(how, "frame")) {
-		/* with a handler, where the stack has no memory for its frame; a branch ends the block */
+		/*
+		 * with a handler, where the stack has no memory for its frame; a branch ends the
+		 * block
+		 */
 		signal(SIGSEGV, on_usr2);
-		DIE(frame, "mov x2, #0x10000\n\tmov sp, x2\n\tmov x1, #24\n\tmov w0, #2\n"
-			   ".global frame_at\nframe_at: str w0, [x1, #8]\n\tcbnz w0, 1f\n\tnop\n1:");
+		DIE(frame,
+		    "mov x2, #0x10000\n\tmov sp, x2\n\tmov x1, #24\n\tmov w0, #2\n"
+		    ".global frame_at\nframe_at: str w0, [x1, #8]\n\tcbnz w0, 1f\n\tnop\n1:");
 	} else if (!strcmp(how, "refused")) {
 		signal(SIGILL, on_usr2);
 		DIE(refused, "mov x2, #0x10000\n\tmov sp, x2\n\tmov w0, #2\n"

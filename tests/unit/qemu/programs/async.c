@@ -41,7 +41,10 @@ static __attribute__((noinline)) void repeat(long n)
 		char *to = buf;
 		long size = sizeof(buf);
 
-		__asm__ volatile(".globl repeated\nrepeated: rep stosb" : "+D"(to), "+c"(size) : "a"(0) : "memory");
+		__asm__ volatile(".globl repeated\nrepeated: rep stosb"
+				 : "+D"(to), "+c"(size)
+				 : "a"(0)
+				 : "memory");
 	}
 }
 
@@ -52,8 +55,11 @@ static __attribute__((noinline)) void swap(long n)
 	while (n--) {
 		uint64_t lo = 0, hi = 0;
 
-		__asm__ volatile("incl %%ecx\n.globl wide_cas\nwide_cas: lock cmpxchg16b %2\n\tincl %%ecx"
-				 : "+a"(lo), "+d"(hi), "+m"(shared) : "b"(1l), "c"(1l) : "cc");
+		__asm__ volatile(
+			"incl %%ecx\n.globl wide_cas\nwide_cas: lock cmpxchg16b %2\n\tincl %%ecx"
+			: "+a"(lo), "+d"(hi), "+m"(shared)
+			: "b"(1l), "c"(1l)
+			: "cc");
 	}
 }
 
@@ -66,7 +72,7 @@ static void *thread(void *arg)
 
 int main(int argc, char **argv)
 {
-	struct itimerval every = { { 0, 2000 }, { 0, 2000 } }, off = { { 0, 0 }, { 0, 0 } };
+	struct itimerval every = {{0, 2000}, {0, 2000}}, off = {{0, 0}, {0, 0}};
 	struct sigaction act;
 	pthread_t t[3];
 	int nr = argc > 1 ? atoi(argv[1]) : 0;

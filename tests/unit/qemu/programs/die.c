@@ -14,13 +14,20 @@ extern char at_null[], at_fpe[], at_ill[], at_avx512[], at_after[], at_frame[], 
 
 static __attribute__((noinline)) void null(void)
 {
-	__asm__ volatile("movl $1, %%eax\n\tincl %%eax\n.globl at_null\nat_null: movl %%eax, 24(%0)\n"
-			 ".globl at_after\nat_after: incl %%eax" : : "r"(0l) : "eax", "memory");
+	__asm__ volatile(
+		"movl $1, %%eax\n\tincl %%eax\n.globl at_null\nat_null: movl %%eax, 24(%0)\n"
+		".globl at_after\nat_after: incl %%eax"
+		:
+		: "r"(0l)
+		: "eax", "memory");
 }
 
 static __attribute__((noinline)) void fpe(void)
 {
-	__asm__ volatile("xorl %%ecx, %%ecx\n\txorl %%edx, %%edx\n.globl at_fpe\nat_fpe: divl %%ecx" : : : "eax", "ecx", "edx");
+	__asm__ volatile("xorl %%ecx, %%ecx\n\txorl %%edx, %%edx\n.globl at_fpe\nat_fpe: divl %%ecx"
+			 :
+			 :
+			 : "eax", "ecx", "edx");
 }
 
 static __attribute__((noinline)) void ill(void)
@@ -30,7 +37,10 @@ static __attribute__((noinline)) void ill(void)
 
 static __attribute__((noinline)) void avx512(void)
 {
-	__asm__ volatile("incl %%eax\n.globl at_avx512\nat_avx512: vpaddd %%zmm1, %%zmm2, %%zmm3" : : : "eax");
+	__asm__ volatile("incl %%eax\n.globl at_avx512\nat_avx512: vpaddd %%zmm1, %%zmm2, %%zmm3"
+			 :
+			 :
+			 : "eax");
 }
 
 static void on_signal(int signo)
@@ -44,7 +54,10 @@ static __attribute__((noinline)) void frame(void)
 	signal(SIGSEGV, on_signal);
 	__asm__ volatile("movl $0x10000, %%esp\n\tmovl $1, %%eax\n\tincl %%eax\n"
 			 ".globl at_frame\nat_frame: movl %%eax, 24(%0)\n\t"
-			 "decl %%eax\n\tjnz 1f\n\tnop\n1:" : : "r"(0l) : "eax", "memory");
+			 "decl %%eax\n\tjnz 1f\n\tnop\n1:"
+			 :
+			 : "r"(0l)
+			 : "eax", "memory");
 }
 
 /* The same, of a division. */
@@ -53,7 +66,10 @@ static __attribute__((noinline)) void divide(void)
 	signal(SIGFPE, on_signal);
 	__asm__ volatile("movl $0x10000, %%esp\n\txorl %%ecx, %%ecx\n\txorl %%edx, %%edx\n"
 			 ".globl at_divide\nat_divide: divl %%ecx\n\t"
-			 "decl %%eax\n\tjnz 1f\n\tnop\n1:" : : : "eax", "ecx", "edx");
+			 "decl %%eax\n\tjnz 1f\n\tnop\n1:"
+			 :
+			 :
+			 : "eax", "ecx", "edx");
 }
 
 static void *thread(void *arg)

@@ -65,7 +65,8 @@ static void on_usr1(int signo)
 	raise(SIGUSR2);
 }
 
-static void install(int signo, void (*simple)(int), void (*full)(int, siginfo_t *, void *), int flags)
+static void install(int signo, void (*simple)(int), void (*full)(int, siginfo_t *, void *),
+		    int flags)
 {
 	struct sigaction act;
 
@@ -83,7 +84,7 @@ static void install(int signo, void (*simple)(int), void (*full)(int, siginfo_t 
 int main(void)
 {
 	static char stack[65536] __attribute__((aligned(16)));
-	stack_t alt = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	stack_t alt = {.ss_sp = stack, .ss_size = sizeof(stack)};
 	sigset_t both;
 
 	page = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -94,13 +95,19 @@ int main(void)
 	for (int i = 0; i < 5; i++) {
 		if (!sigsetjmp(again, 1))
 			__asm__ volatile("movl $1, %%eax\n\taddl $2, %%eax\n\tmovl %%eax, (%0)\n\t"
-					 "addl $3, %%eax\n\tsubl $1, %%eax\n" : : "r"(8l + i) : "eax", "memory");
+					 "addl $3, %%eax\n\tsubl $1, %%eax\n"
+					 :
+					 : "r"(8l + i)
+					 : "eax", "memory");
 	}
 	/* the same on another stack */
 	sigaltstack(&alt, NULL);
 	install(SIGSEGV, on_segv_jump, NULL, SA_NODEFER | SA_ONSTACK);
 	if (!sigsetjmp(again, 1))
-		__asm__ volatile("incl %%eax\n\tmovl (%0), %%eax\n\tincl %%eax" : : "r"(16l) : "eax");
+		__asm__ volatile("incl %%eax\n\tmovl (%0), %%eax\n\tincl %%eax"
+				 :
+				 : "r"(16l)
+				 : "eax");
 	/* a call to nowhere: the block completes, its target faults */
 	if (!sigsetjmp(again, 1))
 		((void (*)(void))0x123456)();
@@ -115,11 +122,17 @@ int main(void)
 		__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
 	}
 	mprotect(page + 8192, 4096, PROT_NONE);
-	__asm__ volatile("incl %%eax\n\tmovb $1, (%0)\n\tincl %%eax" : : "r"(page + 9000) : "eax", "memory");
+	__asm__ volatile("incl %%eax\n\tmovb $1, (%0)\n\tincl %%eax"
+			 :
+			 : "r"(page + 9000)
+			 : "eax", "memory");
 
 	install(SIGFPE, NULL, on_fpe, 0);
-	__asm__ volatile("movl $10, %%eax\n\txorl %%edx, %%edx\n\txorl %%ecx, %%ecx\n\tidivl %%ecx\n\tincl %%eax"
-			 : : : "eax", "ecx", "edx");
+	__asm__ volatile(
+		"movl $10, %%eax\n\txorl %%edx, %%edx\n\txorl %%ecx, %%ecx\n\tidivl %%ecx\n\tincl %%eax"
+		:
+		:
+		: "eax", "ecx", "edx");
 	install(SIGILL, NULL, on_ill, 0);
 	__asm__ volatile("incl %%eax\n\tud2\n\tincl %%eax" : : : "eax");
 	install(SIGTRAP, on_usr2, NULL, 0);
@@ -137,6 +150,7 @@ int main(void)
 	raise(SIGUSR2);
 	sigprocmask(SIG_UNBLOCK, &both, NULL);
 
-	printf("segv %d fpe %d ill %d usr %d nested %d\n", nr_segv, nr_fpe, nr_ill, nr_usr, nr_nested);
+	printf("segv %d fpe %d ill %d usr %d nested %d\n", nr_segv, nr_fpe, nr_ill, nr_usr,
+	       nr_nested);
 	return 0;
 }
