@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # scripts/lint: which files the static analyzer reads, in a clone of one commit, without and with
 # an origin, after a change of a header or of .clang-tidy; that every file is still read without it;
-# and that a finding of either run fails. Only clang-tidy and cppcheck are replaced, by ones that
-# log.
+# and that a finding of either run fails. There, clang-tidy and
+# cppcheck are replaced by ones that log. At the end the real ones: scripts/lint --self-test.
 . "$(dirname "$0")/lib.sh"
+real_path=$PATH
 command -v git >/dev/null || skip "git is not installed"
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null LOG=$WORK/log PATH=$WORK/bin:$PATH
 export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a
@@ -43,6 +44,9 @@ commit() { git -C "$tree" add -A && git -C "$tree" commit -qm "$1"; }
 tree=$WORK/tree
 mkdir -p tree/scripts tree/audit tree/cli tree/decode tree/driver/kmod
 cp "$SRC/scripts/lint" tree/scripts
+# its own tests are at the end
+printf '#!/bin/sh\ncase " $FINDING " in *" text "*) exit 1 ;; esac\n' >tree/scripts/lint-text
+chmod +x tree/scripts/lint-text
 git -c init.defaultBranch=main init -q tree
 echo '#include "audit/h.h"' >tree/audit/a.c
 echo 'int b;' >tree/cli/b.c
@@ -99,10 +103,15 @@ analyzes "$all" '.clang-tidy'
 git -C clone checkout -q .
 
 echo 'int b4;' >>clone/cli/b.c
-for finding in analyzer other; do
+for finding in analyzer other text; do
 	(cd clone && FINDING=$finding scripts/lint build) >out 2>err && fail "a finding ($finding): status 0"
 done
 (cd clone && scripts/lint build) >out 2>err || fail "no finding: $(cat out err)"
 printf '#!/bin/sh\nexit 1\n' >bin/cppcheck
 (cd clone && scripts/lint build) >out 2>err && fail 'a finding of cppcheck: status 0'
+for tool in clang-format-14 clang-tidy cppcheck python3; do
+	PATH=$real_path command -v $tool >/dev/null || skip "$tool is not installed"
+done
+[ -e "$SRC/.git" ] || skip "$SRC is not a git checkout"
+PATH=$real_path "$SRC/scripts/lint" --self-test >out 2>&1 || fail "lint --self-test: $(cat out)"
 finish
