@@ -19,9 +19,9 @@ static const struct auxtap_invariant invariants[INV_NR] = {
 	[INV_AUX_HOLE] = {"aux-hole", AUXTAP_VIOLATION, "D12 F3", "a record begins where the one before ended"},
 	[INV_RECORD_LOST] = {"record-lost", AUXTAP_KNOWN_LOSS, "F3 E8", "an AUX record was lost where LOST says so"},
 	[INV_TIME_BACK] = {"time-back", AUXTAP_VIOLATION, "D15", "time does not go back within a ring"},
-	[INV_REPEATED] = {"record-repeated", AUXTAP_FIGURE, "", "stock perf may save a record twice; it is counted once"},
+	[INV_REPEATED] = {"record-repeated", AUXTAP_NOTE, "", "stock perf may save a record twice; it is counted once"},
 	[INV_EMPTY_RECORD] = {"empty-record", AUXTAP_VIOLATION, "D14", "a record has bytes or a flag"},
-	[INV_EMPTY_FORMAT] = {"empty-format", AUXTAP_FIGURE, "L2", "records with nothing but a format (6.12, 6.18)"},
+	[INV_EMPTY_FORMAT] = {"empty-format", AUXTAP_NOTE, "L2", "records with nothing but a format (6.12, 6.18)"},
 	[INV_FLAG_UNKNOWN] = {"flag-unknown", AUXTAP_VIOLATION, "F", "flags are those that the kernel has"},
 	[INV_FLAG_FORMAT] = {"flag-format", AUXTAP_VIOLATION, "F J3", "the format flag is CoreSight's, and does not change"},
 	[INV_FLAG_FOREIGN] = {"flag-foreign", AUXTAP_VIOLATION, "H8 H12", "a flag is one that the unit's driver sets"},
@@ -38,19 +38,19 @@ static const struct auxtap_invariant invariants[INV_NR] = {
 	[INV_TRACE_HOLE] = {"trace-hole", AUXTAP_VIOLATION, "K1", "the reader saves all bytes up to the head"},
 	[INV_TRACE_CUT] = {"trace-cut", AUXTAP_VIOLATION, "", "the trace bytes are in the file"},
 	[INV_BYTES_MISSING] = {"bytes-missing", AUXTAP_VIOLATION, "D15 K1", "what a record tells of is in the file"},
-	[INV_BYTES_UNTOLD] = {"bytes-untold", AUXTAP_VIOLATION, "D14 F3", "what is in the file is told of by a record"},
+	[INV_BYTES_WITHOUT_RECORD] = {"bytes-untold", AUXTAP_VIOLATION, "D14 F3", "what is in the file is told of by a record"},
 	[INV_PAST_LIMIT] = {"past-limit", AUXTAP_VIOLATION, "I4 J2", "no record goes past the page of its watermark"},
 	[INV_MISSED_INTERRUPT] = {"missed-interrupt", AUXTAP_VIOLATION, "H4 H5 D18", "no record passes two watermarks"},
 	[INV_LATE_INTERRUPT] = {"late-interrupt", AUXTAP_VIOLATION, "H4 H7", "the skid behind a watermark is within its limit"},
 	[INV_NOTED_LOSS] = {"noted-loss", AUXTAP_KNOWN_LOSS, "", "what auxtap's recorder noted as lost"},
 	[INV_NOTED_MISSING] = {"noted-bytes-missing", AUXTAP_VIOLATION, "D12 D14", "AUX records cover all bytes that auxtap's recorder noted"},
-	[INV_ODD_WATERMARK] = {"odd-watermark", AUXTAP_FIGURE, "H5", "the unit can interrupt where the watermark is"},
-	[INV_SKIPPED] = {"skipped", AUXTAP_FIGURE, "D11 I2 I5 J2", "padding that no record covers"},
+	[INV_ODD_WATERMARK] = {"odd-watermark", AUXTAP_NOTE, "H5", "the unit can interrupt where the watermark is"},
+	[INV_SKIPPED] = {"skipped", AUXTAP_NOTE, "D11 I2 I5 J2", "padding that no record covers"},
 	[INV_PADDING_MISSING] = {"padding-missing", AUXTAP_VIOLATION, "I2 I12 J2", "what was skipped is padding"},
 	[INV_NO_PROGRESS] = {"no-progress", AUXTAP_VIOLATION, "D16 D21 H13 I11", "where there is room, transactions move bytes"},
 	[INV_WAKEUP_MISSING] = {"wakeup-missing", AUXTAP_VIOLATION, "D11 D16 D18", "a watermark that is passed wakes the reader"},
 	[INV_WAKEUP_CAUSE] = {"wakeup-without-cause", AUXTAP_VIOLATION, "D7 D18", "nothing but watermarks and truncations wakes the reader"},
-	[INV_WAKEUPS_UNNOTED] = {"wakeups-unnoted", AUXTAP_FIGURE, "", "the recorder noted how its reader was woken, up to a number"},
+	[INV_WAKEUPS_UNNOTED] = {"wakeups-unnoted", AUXTAP_NOTE, "", "the recorder noted how its reader was woken, up to a number"},
 	[INV_TRUNCATED_AGAIN] = {"truncated-again", AUXTAP_VIOLATION, "D16 D21 H6", "a truncated event is disabled until the reader has read"},
 	[INV_NOT_DISABLED] = {"not-disabled", AUXTAP_KNOWN_LOSS, "D21 L1", "the same of kernels that are known for it"},
 	[INV_LOG_DAMAGED] = {"log-damaged", AUXTAP_VIOLATION, "", "each line is an event", .of_log = true},
@@ -67,18 +67,18 @@ static const struct auxtap_invariant invariants[INV_NR] = {
 	[INV_LOG_LOST] = {"lost", AUXTAP_KNOWN_LOSS, "D16 J4", "bytes that the unit says it lost", .of_log = true},
 	[INV_LOG_STOPPED] = {"interrupt-stopped", AUXTAP_VIOLATION, "H13 I11", "no interrupt of a unit that is off", .of_log = true},
 	[INV_LOG_GAP] = {"log-gap", AUXTAP_KNOWN_LOSS, "", "events that the log says are missing", .of_log = true},
-	[INV_LOG_MARK_LATE] = {"mark-late", AUXTAP_VIOLATION, "D18 H5 I4 J2", "an interrupt is due for the next watermark", .of_log = true},
+	[INV_LOG_THRESHOLD_LATE] = {"mark-late", AUXTAP_VIOLATION, "D18 H5 I4 J2", "an interrupt is due for the next watermark", .of_log = true},
 	[INV_LOG_NO_WAKEUP] = {"wakeup-not-sent", AUXTAP_VIOLATION, "D11 D16 D18", "a head that passes a watermark wakes the reader", .of_log = true},
 	[INV_LOG_WAKEUP] = {"wakeup-overwrite", AUXTAP_VIOLATION, "D7 D18", "an area that is overwritten never wakes", .of_log = true},
 	[INV_LOG_GOES_ON] = {"truncated-goes-on", AUXTAP_VIOLATION, "D6 D16 D21", "a truncated event is disabled", .of_log = true},
 	[INV_LOG_FREED] = {"freed-in-transaction", AUXTAP_VIOLATION, "B18 D2", "an area is freed when no transaction has it", .of_log = true},
-	[INV_LOG_LOST_ROOM] = {"lost-with-room", AUXTAP_VIOLATION, "H4 H13 I11 J8", "a unit that is on and has room stores", .of_log = true},
+	[INV_LOG_LOST_WITH_SPACE] = {"lost-with-room", AUXTAP_VIOLATION, "H4 H13 I11 J8", "a unit that is on and has room stores", .of_log = true},
 	[INV_NOT_WRITTEN] = {"bytes-not-written", AUXTAP_VIOLATION, "H10 I9 J5", "records tell of what the unit wrote", .of_both = true},
-	[INV_NOT_TOLD] = {"bytes-not-told", AUXTAP_VIOLATION, "D12 H10 J5", "what the unit wrote is told by a record", .of_both = true},
+	[INV_UNIT_BYTES_UNRECORDED] = {"bytes-not-told", AUXTAP_VIOLATION, "D12 H10 J5", "what the unit wrote is told by a record", .of_both = true},
 	[INV_LOSS_UNFLAGGED] = {"loss-unflagged", AUXTAP_VIOLATION, "H8 H12 J4", "a loss of the unit has a flag", .of_both = true},
 	[INV_LOSS_SILENT] = {"loss-silent", AUXTAP_KNOWN_LOSS, "I10", "a loss for which the unit has no flag", .of_both = true},
 	[INV_FLAG_CAUSE] = {"flag-without-cause", AUXTAP_VIOLATION, "D9 H6 H8 J4", "a flag tells of something that happened", .of_both = true},
-	[INV_RING_UNLOGGED] = {"ring-unlogged", AUXTAP_FIGURE, "", "each ring's unit has a log", .of_both = true},
+	[INV_RING_UNLOGGED] = {"ring-unlogged", AUXTAP_NOTE, "", "each ring's unit has a log", .of_both = true},
 };
 /* clang-format on */
 
@@ -96,7 +96,7 @@ struct auxtap_audit *audit_new(const struct auxtap_audit_opts *opts, struct auxt
 		return NULL;
 	}
 	if (opts && opts_take(&audit->opts, sizeof(audit->opts),
-			      OPTS_SIZE_AT(struct auxtap_audit_opts, max_skid), opts,
+			      OPTS_SIZE_AT(struct auxtap_audit_opts, max_overshoot), opts,
 			      "struct auxtap_audit_opts", err)) {
 		free(audit);
 		return NULL;
@@ -162,7 +162,7 @@ void audit_find(struct auxtap_audit *audit, enum invariant inv,
 	va_end(args);
 }
 
-void audit_skid(struct auxtap_audit_ring *ring, uint64_t nr_bytes)
+void audit_overshoot(struct auxtap_audit_ring *ring, uint64_t nr_bytes)
 {
 	unsigned int n = nr_bytes ? 64 - (unsigned int)__builtin_clzll(nr_bytes) : 0;
 

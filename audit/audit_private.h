@@ -2,7 +2,7 @@
 /*
  * Inside of the auditor: audit.c (what all share), records.c (a recording's records by ring),
  * stream.c (one ring's offsets and flags), watermarks.c (its watermarks), cover.c (its bytes),
- * waits.c (wakeups), flags.c (flags that must or must not be there), log.c (event logs),
+ * wakeups.c (wakeups), flags.c (flags that must or must not be there), log.c (event logs),
  * compare_unit.c (a unit's log against the recording), print_*.c.
  */
 #ifndef AUXTAP_AUDIT_PRIVATE_H
@@ -41,7 +41,7 @@ enum invariant {
 	INV_TRACE_HOLE,
 	INV_TRACE_CUT,
 	INV_BYTES_MISSING,
-	INV_BYTES_UNTOLD,
+	INV_BYTES_WITHOUT_RECORD,
 	INV_PAST_LIMIT,
 	INV_MISSED_INTERRUPT,
 	INV_LATE_INTERRUPT,
@@ -71,15 +71,15 @@ enum invariant {
 	INV_LOG_LOST,
 	INV_LOG_STOPPED,
 	INV_LOG_GAP,
-	INV_LOG_LOST_ROOM,
-	INV_LOG_MARK_LATE,
+	INV_LOG_LOST_WITH_SPACE,
+	INV_LOG_THRESHOLD_LATE,
 	INV_LOG_NO_WAKEUP,
 	INV_LOG_WAKEUP,
 	INV_LOG_GOES_ON,
 	INV_LOG_FREED,
 	/* both */
 	INV_NOT_WRITTEN,
-	INV_NOT_TOLD,
+	INV_UNIT_BYTES_UNRECORDED,
 	INV_LOSS_UNFLAGGED,
 	INV_LOSS_SILENT,
 	INV_FLAG_CAUSE,
@@ -203,7 +203,7 @@ struct auxtap_audit_ring *audit_add_ring(struct auxtap_audit *audit, int32_t cpu
 void audit_find(struct auxtap_audit *audit, enum invariant inv,
 		const struct auxtap_audit_ring *ring, const struct entry *at, uint64_t nr_bytes,
 		const char *fmt, ...) AUXTAP_PRINTF(6, 7);
-void audit_skid(struct auxtap_audit_ring *ring, uint64_t nr_bytes);
+void audit_overshoot(struct auxtap_audit_ring *ring, uint64_t nr_bytes);
 /* off + size, at most UINT64_MAX */
 static inline uint64_t audit_end(uint64_t off, uint64_t size)
 {
@@ -236,7 +236,7 @@ void audit_flags_ends(const struct ring_view *ring);
 void audit_noted(struct auxtap_audit *audit, const void *text, size_t size);
 void audit_flags_noted_gap(struct auxtap_audit *audit, const struct auxtap_gap *gap);
 void audit_flags_noted(struct auxtap_audit *audit);
-/* waits.c: a note of auxtap's recorder. */
+/* wakeups.c: a note of auxtap's recorder. */
 void audit_reader(struct auxtap_audit *audit, const void *data, size_t size);
 /* log.c: the log of a unit, into audit->units. */
 int audit_unit_log(struct auxtap_audit *audit, const char *path, struct auxtap_error *err);

@@ -57,20 +57,20 @@ static struct entry place_of(const char *log, uint64_t line, uint64_t time)
 
 /* ---- bytes ---- */
 
-static void not_written(void *ctx, const struct span *told, uint64_t first, uint64_t nr,
+static void not_written(void *ctx, const struct span *reported, uint64_t first, uint64_t nr,
 			bool at_end)
 {
 	const struct ring_view *ring = ctx;
 
 	(void)at_end;
-	audit_find(ring->audit, INV_NOT_WRITTEN, ring->sums, told->of, nr,
+	audit_find(ring->audit, INV_NOT_WRITTEN, ring->sums, reported->of, nr,
 		   "%" PRIu64 " of its %" PRIu64
 		   " bytes the unit did not write, the first at 0x%" PRIx64,
-		   nr, told->end - told->off, first);
+		   nr, reported->end - reported->off, first);
 }
 
-static void not_told(void *ctx, const struct span *written, uint64_t first, uint64_t nr,
-		     bool at_end)
+static void not_reported(void *ctx, const struct span *written, uint64_t first, uint64_t nr,
+			 bool at_end)
 {
 	const struct ring_view *ring = ctx;
 	const struct unit_piece *piece = written->of;
@@ -79,7 +79,7 @@ static void not_told(void *ctx, const struct span *written, uint64_t first, uint
 	/* F3, or the file ends early: that was told */
 	if (piece->unknown || ring->sums->nr_lost_records || (ring->audit->incomplete && at_end))
 		return;
-	audit_find(ring->audit, INV_NOT_TOLD, ring->sums, &at, nr,
+	audit_find(ring->audit, INV_UNIT_BYTES_UNRECORDED, ring->sums, &at, nr,
 		   "of the bytes 0x%" PRIx64 " to 0x%" PRIx64 " %" PRIu64 ", from 0x%" PRIx64
 		   " on, are told by no AUX record",
 		   written->off, written->end, nr, first);
@@ -87,10 +87,10 @@ static void not_told(void *ctx, const struct span *written, uint64_t first, uint
 
 static void bytes(const struct ring_view *ring, const struct unit_piece *pieces, size_t nr_pieces)
 {
-	struct span *told = calloc(ring->nr + nr_pieces, sizeof(*told)), *written;
-	size_t nr_told = 0, nr_written = 0;
+	struct span *reported = calloc(ring->nr + nr_pieces, sizeof(*reported)), *written;
+	size_t nr_reported = 0, nr_written = 0;
 
-	if (!told) {
+	if (!reported) {
 		ring->audit->no_memory = true;
 		return;
 	}
@@ -98,18 +98,19 @@ static void bytes(const struct ring_view *ring, const struct unit_piece *pieces,
 		const struct entry *e = &ring->entries[i];
 
 		if (e->kind == ENTRY_AUX && e->size && e->off + e->size > e->off)
-			told[nr_told++] = (struct span){e->off, e->off + e->size, e};
+			reported[nr_reported++] = (struct span){e->off, e->off + e->size, e};
 	}
-	written = told + ring->nr;
+	written = reported + ring->nr;
 	for (size_t i = 0; i < nr_pieces; i++)
 		if (pieces[i].end > pieces[i].off)
 			written[nr_written++] =
 				(struct span){pieces[i].off, pieces[i].end, &pieces[i]};
-	audit_sort_spans(told, nr_told);
+	audit_sort_spans(reported, nr_reported);
 	if (ring->entries[0].key < KEY_THREAD || !ring->audit->units.threads_doubtful)
-		audit_uncovered(told, nr_told, written, nr_written, not_written, (void *)ring);
-	audit_uncovered(written, nr_written, told, nr_told, not_told, (void *)ring);
-	free(told);
+		audit_uncovered(reported, nr_reported, written, nr_written, not_written,
+				(void *)ring);
+	audit_uncovered(written, nr_written, reported, nr_reported, not_reported, (void *)ring);
+	free(reported);
 }
 
 /* ---- flags ---- */
@@ -250,7 +251,7 @@ void audit_unit_rest(struct auxtap_audit *audit)
 			whose.tid = (int32_t)(uint32_t)piece->key;
 		else
 			whose.cpu = (int32_t)(uint32_t)piece->key;
-		audit_find(audit, INV_NOT_TOLD, &whose, &at, nr,
+		audit_find(audit, INV_UNIT_BYTES_UNRECORDED, &whose, &at, nr,
 			   "%" PRIu64 " bytes of a ring that is not in the recording", nr);
 	}
 }

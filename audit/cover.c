@@ -101,20 +101,21 @@ void audit_uncovered(const struct span *spans, size_t nr_spans, const struct spa
 }
 
 /* A record's bytes that no AUXTRACE record has. */
-static void missing(void *ctx, const struct span *told, uint64_t first, uint64_t nr, bool at_end)
+static void missing(void *ctx, const struct span *reported, uint64_t first, uint64_t nr,
+		    bool at_end)
 {
 	const struct ring_view *ring = ctx;
 
 	/* a file that ends early lacks the bytes of its last records: that was told */
 	if (!(ring->audit->incomplete && at_end))
-		audit_find(ring->audit, INV_BYTES_MISSING, ring->sums, told->of, nr,
+		audit_find(ring->audit, INV_BYTES_MISSING, ring->sums, reported->of, nr,
 			   "%" PRIu64 " of its %" PRIu64
 			   " bytes are in no AUXTRACE record, the first at 0x%" PRIx64,
-			   nr, told->end - told->off, first);
+			   nr, reported->end - reported->off, first);
 }
 
 /* Bytes before the first record and behind the last one; stream.c tells of those between. */
-static void untold(const struct ring_view *ring, const struct span *have, size_t nr_have)
+static void unreported(const struct ring_view *ring, const struct span *have, size_t nr_have)
 {
 	struct auxtap_audit *audit = ring->audit;
 	struct auxtap_audit_ring *sums = ring->sums;
@@ -124,14 +125,15 @@ static void untold(const struct ring_view *ring, const struct span *have, size_t
 	if (!nr_have || audit->incomplete)
 		return;
 	if (!sums->nr_records) {
-		audit_find(audit, INV_BYTES_UNTOLD, sums, have[0].of, sums->nr_read_bytes,
+		audit_find(audit, INV_BYTES_WITHOUT_RECORD, sums, have[0].of, sums->nr_read_bytes,
 			   "no AUX record tells of this ring's %" PRIu64 " bytes",
 			   sums->nr_read_bytes);
 		return;
 	}
 	if (have[0].off < sums->first_off) {
 		nr = sums->first_off - have[0].off;
-		audit_find(audit, sums->nr_lost_records ? INV_RECORD_LOST : INV_BYTES_UNTOLD, sums,
+		audit_find(audit,
+			   sums->nr_lost_records ? INV_RECORD_LOST : INV_BYTES_WITHOUT_RECORD, sums,
 			   have[0].of, nr,
 			   "%" PRIu64 " bytes from 0x%" PRIx64
 			   " on come before the first AUX record",
@@ -155,7 +157,7 @@ static void untold(const struct ring_view *ring, const struct span *have, size_t
 			   "%" PRIu64 " bytes of padding at the end", nr);
 		audit_skipped(audit, last->of, sums->last_end, last->end - (PADDING - 1));
 	} else {
-		audit_find(audit, INV_BYTES_UNTOLD, sums, last->of, nr,
+		audit_find(audit, INV_BYTES_WITHOUT_RECORD, sums, last->of, nr,
 			   "%" PRIu64 " bytes from 0x%" PRIx64
 			   " on come behind the last AUX record",
 			   nr, sums->last_end);
@@ -255,19 +257,19 @@ static void padding(const struct ring_view *ring, const struct span *have, size_
 
 void audit_cover(const struct ring_view *ring)
 {
-	struct span *told = calloc(2 * ring->nr, sizeof(*told)), *have;
-	size_t nr_told, nr_have;
+	struct span *reported = calloc(2 * ring->nr, sizeof(*reported)), *have;
+	size_t nr_reported, nr_have;
 
-	if (!told) {
+	if (!reported) {
 		ring->audit->no_memory = true;
 		return;
 	}
-	have = told + ring->nr;
-	nr_told = spans(ring, ENTRY_AUX, told);
+	have = reported + ring->nr;
+	nr_reported = spans(ring, ENTRY_AUX, reported);
 	nr_have = spans(ring, ENTRY_TRACE, have);
 	reads(ring);
-	audit_uncovered(told, nr_told, have, nr_have, missing, (void *)ring);
-	untold(ring, have, nr_have);
+	audit_uncovered(reported, nr_reported, have, nr_have, missing, (void *)ring);
+	unreported(ring, have, nr_have);
 	padding(ring, have, nr_have);
-	free(told);
+	free(reported);
 }

@@ -12,7 +12,7 @@
 struct log {
 	struct auxtap_audit *audit;
 	struct auxtap_audit_ring *ring;
-	uint64_t max_skid, max_delay, buffer;
+	uint64_t max_overshoot, max_delay, buffer;
 	bool overwrite;
 	uint64_t time, write, tail, limit, mark;
 	bool has_limit, has_mark, has_time;
@@ -76,7 +76,7 @@ static void *one_more(struct log *log, void *array, size_t *nr, size_t *max, siz
 	return array;
 }
 
-static void add_piece(struct log *log, uint64_t from, uint64_t to, bool unknown)
+static void add_extent(struct log *log, uint64_t from, uint64_t to, bool unknown)
 {
 	struct unit_history *u = &log->audit->units;
 	struct unit_piece *last = u->nr_pieces ? &u->pieces[u->nr_pieces - 1] : NULL, *grown;
@@ -108,7 +108,7 @@ static void add_piece(struct log *log, uint64_t from, uint64_t to, bool unknown)
 static void found_again(struct log *log, uint64_t at)
 {
 	if (log->missing)
-		add_piece(log, log->missing_from, at, true);
+		add_extent(log, log->missing_from, at, true);
 	log->missing = false;
 }
 
@@ -201,7 +201,7 @@ static void pointer(struct log *log, uint64_t to)
 	}
 	log->ring->nr_records++;
 	log->ring->nr_bytes += to - log->write;
-	add_piece(log, log->write, to, false);
+	add_extent(log, log->write, to, false);
 	log->write = log->ring->last_end = to;
 	if (log->has_limit && to > log->limit && !log->past_limit) {
 		log->past_limit = true;
@@ -238,15 +238,15 @@ static void pointer(struct log *log, uint64_t to)
 static void leave_mark(struct log *log)
 {
 	uint64_t now = log->has_turns && !log->on ? log->end_time : log->time;
-	uint64_t skid = behind_mark(log), delay = log->passed ? now - log->passed_time : 0;
-	bool late =
-		log->passed && (skid > log->max_skid || (log->max_delay && delay > log->max_delay));
+	uint64_t overshoot = behind_mark(log), delay = log->passed ? now - log->passed_time : 0;
+	bool late = log->passed &&
+		    (overshoot > log->max_overshoot || (log->max_delay && delay > log->max_delay));
 
 	if (log->has_mark && late && !log->nr_interrupts)
-		audit_find(log->audit, INV_LOG_MISSING, log->ring, &log->line, skid,
+		audit_find(log->audit, INV_LOG_MISSING, log->ring, &log->line, overshoot,
 			   "the mark 0x%" PRIx64 " was passed by %" PRIu64 " bytes and %" PRIu64
 			   " ns ago, and no interrupt came",
-			   log->mark, skid, delay);
+			   log->mark, overshoot, delay);
 	log->has_mark = log->passed = false;
 	log->nr_interrupts = 0;
 }
@@ -254,7 +254,7 @@ static void leave_mark(struct log *log)
 static void interrupt(struct log *log)
 {
 	struct auxtap_audit *audit = log->audit;
-	uint64_t skid, delay;
+	uint64_t overshoot, delay;
 
 	log->ring->nr_starts++;
 	log->interrupted = true;
@@ -285,14 +285,15 @@ static void interrupt(struct log *log)
 		return;
 	}
 	log->at_limit = false; /* mark and limit may be one */
-	skid = behind_mark(log);
+	overshoot = behind_mark(log);
 	delay = log->time - log->passed_time;
-	audit_skid(log->ring, skid);
-	if ((log->max_skid && skid > log->max_skid) || (log->max_delay && delay > log->max_delay))
-		audit_find(audit, INV_LOG_LATE, log->ring, &log->line, skid,
+	audit_overshoot(log->ring, overshoot);
+	if ((log->max_overshoot && overshoot > log->max_overshoot) ||
+	    (log->max_delay && delay > log->max_delay))
+		audit_find(audit, INV_LOG_LATE, log->ring, &log->line, overshoot,
 			   "%" PRIu64 " bytes and %" PRIu64 " ns behind the mark 0x%" PRIx64
 			   " (allowed: %" PRIu64 " bytes, %" PRIu64 " ns; 0: any)",
-			   skid, delay, log->mark, log->max_skid, log->max_delay);
+			   overshoot, delay, log->mark, log->max_overshoot, log->max_delay);
 }
 
 static void set_limit(struct log *log, uint64_t to)
@@ -374,7 +375,7 @@ static void lost(struct log *log, uint64_t nr_bytes)
 	if (log->turn)
 		log->turn->nr_lost += nr_bytes;
 	if (nr_bytes && log->on && log->has_limit && !log->at_limit && !reaches(log, log->limit))
-		audit_find(log->audit, INV_LOG_LOST_ROOM, log->ring, &log->line, nr_bytes,
+		audit_find(log->audit, INV_LOG_LOST_WITH_SPACE, log->ring, &log->line, nr_bytes,
 			   "%" PRIu64 " bytes, at 0x%" PRIx64 ", %" PRIu64
 			   " bytes before the limit 0x%" PRIx64,
 			   nr_bytes, log->write, log->limit - log->write, log->limit);
@@ -402,7 +403,7 @@ static void look_at_mark(const struct log *log, uint64_t to)
 		next += page - next % page;
 	}
 	if (due > next && due <= log->limit)
-		audit_find(log->audit, INV_LOG_MARK_LATE, log->ring, &log->line, due - next,
+		audit_find(log->audit, INV_LOG_THRESHOLD_LATE, log->ring, &log->line, due - next,
 			   "at 0x%" PRIx64 " the next interrupt is due at 0x%" PRIx64
 			   ", for a watermark at 0x%" PRIx64,
 			   log->write, due, (log->write / watermark + 1) * watermark);
@@ -608,8 +609,8 @@ static void setting(struct log *log, const char *line)
 		facts->page_size = v;
 	else if (!strcmp(key, "watermark") && !log->of_recording)
 		facts->watermark = v;
-	else if (!strcmp(key, "max-skid") && !log->audit->opts.max_skid)
-		log->max_skid = v;
+	else if (!strcmp(key, "max-skid") && !log->audit->opts.max_overshoot)
+		log->max_overshoot = v;
 	else if (!strcmp(key, "max-delay") && !log->audit->opts.max_delay)
 		log->max_delay = v;
 }
@@ -705,7 +706,7 @@ static int read_log(struct auxtap_audit *audit, const char *path, bool of_record
 		return auxtap_error_set(err, -ENOMEM, path, "out of memory");
 	}
 	log.ring->log = log.line.log = path;
-	log.max_skid = audit->opts.max_skid;
+	log.max_overshoot = audit->opts.max_overshoot;
 	log.max_delay = audit->opts.max_delay;
 	log.buffer = audit->opts.aux_size;
 	ret = read_lines(&log, f, path, err);

@@ -46,7 +46,7 @@ static void put_invariant(const struct auxtap_audit *audit, size_t index, FILE *
 {
 	static const char *const severities[] = {"figure", "known loss", "VIOLATION"};
 	const struct auxtap_invariant *inv = auxtap_invariant(index);
-	uint64_t shown = 0, most = inv->severity == AUXTAP_FIGURE ? SHOWN_FIGURES : SHOWN;
+	uint64_t shown = 0, most = inv->severity == AUXTAP_NOTE ? SHOWN_FIGURES : SHOWN;
 
 	if (!audit->counts[index])
 		return;
@@ -158,7 +158,7 @@ int auxtap_audit_print_text(const struct auxtap_audit *audit, const char *path, 
 	put_facts(audit, out);
 	for (size_t i = 0; i < audit->nr_rings; i++)
 		put_ring(audit, &audit->rings[i], out);
-	for (int severity = AUXTAP_VIOLATION; severity >= AUXTAP_FIGURE; severity--)
+	for (int severity = AUXTAP_VIOLATION; severity >= AUXTAP_NOTE; severity--)
 		for (size_t i = 0; i < INV_NR; i++)
 			if ((int)auxtap_invariant(i)->severity == severity)
 				put_invariant(audit, i, out);

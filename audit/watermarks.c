@@ -40,7 +40,7 @@ void audit_mark_skipped(const struct ring_view *ring, const struct entry *e, uin
 	if (e->off < mark)
 		return;
 	ring->sums->nr_passed++;
-	audit_skid(ring->sums, e->off - mark);
+	audit_overshoot(ring->sums, e->off - mark);
 }
 
 void audit_mark(const struct ring_view *ring, const struct entry *e)
@@ -55,7 +55,7 @@ void audit_mark(const struct ring_view *ring, const struct entry *e)
 	mark = (e->off / w + 1) * w; /* D18: handle->wakeup when it began */
 	if (end >= mark) {
 		ring->sums->nr_passed++;
-		audit_skid(ring->sums, end - mark);
+		audit_overshoot(ring->sums, end - mark);
 	}
 	if (audit->family == AUXTAP_AUXTRACE_ARM_SPE || trbe) {
 		limited(ring, e, mark);
@@ -69,9 +69,9 @@ void audit_mark(const struct ring_view *ring, const struct entry *e)
 			   "goes from 0x%" PRIx64 " to 0x%" PRIx64
 			   ", past the watermarks 0x%" PRIx64 " and 0x%" PRIx64,
 			   e->off, end, mark, mark + w);
-	else if (audit->opts.max_skid && end > mark && end - mark > audit->opts.max_skid)
+	else if (audit->opts.max_overshoot && end > mark && end - mark > audit->opts.max_overshoot)
 		audit_find(audit, INV_LATE_INTERRUPT, ring->sums, e, end - mark,
 			   "ends %" PRIu64 " bytes behind the watermark 0x%" PRIx64
 			   ", at most %" PRIu64 " are allowed",
-			   end - mark, mark, audit->opts.max_skid);
+			   end - mark, mark, audit->opts.max_overshoot);
 }

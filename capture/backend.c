@@ -59,7 +59,7 @@ void backend_refresh(struct auxtap_backend *be)
 
 	if (be->perf != &perf_emulated_ops)
 		return;
-	if (link->source == AUXTAP_SOURCE_QEMU) {
+	if (link->source == AUXTAP_ENGINE_QEMU) {
 		be->target = &target_qemu_ops;
 		snprintf(be->slowdown, sizeof(be->slowdown), "20 to 100 times slower");
 	} else {
@@ -118,13 +118,13 @@ int auxtap_backend_open_emulation(struct auxtap_backend *be,
 		snprintf(link->max_memory, sizeof(link->max_memory), "max-memory=%llu",
 			 (unsigned long long)known.max_memory);
 	/* whether there is a qemu for the program, auxtap-emu finds out when it starts it */
-	if (source == AUXTAP_SOURCE_AUTO) {
-		first = AUXTAP_SOURCE_QEMU;
+	if (source == AUXTAP_ENGINE_AUTO) {
+		first = AUXTAP_ENGINE_QEMU;
 		link->may_fall_back = true;
 	}
 	ret = emu_link_start(link, first, err);
 	if (ret && link->may_fall_back)
-		ret = emu_link_start(link, AUXTAP_SOURCE_PTRACE, err);
+		ret = emu_link_start(link, AUXTAP_ENGINE_PTRACE, err);
 	if (ret)
 		goto free_link;
 	be->perf = &perf_emulated_ops;

@@ -43,10 +43,10 @@ struct emu_link {
 	size_t nr_mappings;
 	/* events that arrived while a reply was awaited */
 	struct auxtap_target_event *queue;
-	size_t queue_head, queue_len, queue_room;
+	size_t queue_head, queue_len, queue_space;
 	/* processes that live, as the events tell */
 	pid_t *pids;
-	size_t nr_pids, room_pids;
+	size_t nr_pids, reserve_pids;
 	pid_t only_tid; /* attached to this thread alone; 0: no */
 };
 
@@ -60,7 +60,7 @@ struct emu_call_args {
 	int nr_fds;
 	/* reply */
 	void *out;
-	size_t out_room;
+	size_t out_space;
 	size_t out_size; /* set: bytes of data in the reply */
 	uint64_t value[2];
 	int out_fd;  /* set: a descriptor that came along, or -1 */

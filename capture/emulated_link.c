@@ -189,20 +189,20 @@ static void note_death(struct emu_link *link)
 
 static int queue_event(struct emu_link *link, const struct auxtap_target_event *ev)
 {
-	if (link->queue_len == link->queue_room) {
-		size_t room = link->queue_room ? 2 * link->queue_room : 64;
+	if (link->queue_len == link->queue_space) {
+		size_t room = link->queue_space ? 2 * link->queue_space : 64;
 		struct auxtap_target_event *queue = calloc(room, sizeof(*queue));
 
 		if (!queue)
 			return -ENOMEM;
 		for (size_t i = 0; i < link->queue_len; i++)
-			queue[i] = link->queue[(link->queue_head + i) % link->queue_room];
+			queue[i] = link->queue[(link->queue_head + i) % link->queue_space];
 		free(link->queue);
 		link->queue = queue;
 		link->queue_head = 0;
-		link->queue_room = room;
+		link->queue_space = room;
 	}
-	link->queue[(link->queue_head + link->queue_len) % link->queue_room] = *ev;
+	link->queue[(link->queue_head + link->queue_len) % link->queue_space] = *ev;
 	link->queue_len++;
 	eventfd_write(link->queued_fd, 1);
 	return 0;
@@ -235,7 +235,7 @@ int emu_link_next_event(struct emu_link *link, struct auxtap_target_event *ev)
 {
 	if (link->queue_len) {
 		*ev = link->queue[link->queue_head];
-		link->queue_head = (link->queue_head + 1) % link->queue_room;
+		link->queue_head = (link->queue_head + 1) % link->queue_space;
 		if (--link->queue_len == 0) {
 			eventfd_t count;
 
@@ -297,7 +297,7 @@ static int receive_reply(struct emu_link *link, struct emu_call_args *args, stru
 	} control;
 	struct iovec iov[2] = {
 		{.iov_base = reply, .iov_len = sizeof(*reply)},
-		{.iov_base = args->out, .iov_len = args->out_room},
+		{.iov_base = args->out, .iov_len = args->out_space},
 	};
 	struct msghdr msg = {
 		.msg_iov = iov,
@@ -419,7 +419,7 @@ static void raise_file_limit(void)
 
 int emu_link_start(struct emu_link *link, enum auxtap_source source, struct auxtap_error *err)
 {
-	const char *name = source == AUXTAP_SOURCE_QEMU ? "qemu" : "ptrace";
+	const char *name = source == AUXTAP_ENGINE_QEMU ? "qemu" : "ptrace";
 	struct emu_call_args hello = {.call = EMU_HELLO, .arg = {EMU_ABI_VERSION}};
 	struct epoll_event interest = {.events = EPOLLIN};
 	int request[2], event[2], size = 4 * EMU_MESSAGE_MAX;

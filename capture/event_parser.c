@@ -27,12 +27,12 @@ struct pmu {
 	void *ctx;
 };
 
-static ssize_t pmu_text(const struct pmu *pmu, const char *folder, const char *name, char *buf,
+static ssize_t pmu_text(const struct pmu *pmu, const char *dir, const char *name, char *buf,
 			size_t size)
 {
 	char attr[96];
 
-	if ((size_t)snprintf(attr, sizeof(attr), "%s%s", folder, name) >= sizeof(attr))
+	if ((size_t)snprintf(attr, sizeof(attr), "%s%s", dir, name) >= sizeof(attr))
 		return -ENAMETOOLONG;
 	return pmu->ops->pmu_attr(pmu->ctx, pmu->name, attr, buf, size);
 }

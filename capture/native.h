@@ -2,7 +2,7 @@
 /*
  * A program that runs natively, for the kernel backend. A full trace does without ptrace:
  * then neither threads nor deaths are seen before they are over. A flight recorder watches
- * (native_watch.c): it has to read a process that is about to die.
+ * (native_trace.c): it has to read a process that is about to die.
  */
 #ifndef AUXTAP_CAPTURE_NATIVE_H
 #define AUXTAP_CAPTURE_NATIVE_H
@@ -22,19 +22,19 @@ struct watched { /* a thread */
 	bool dying; /* with its process */
 };
 
-struct native_watch {
+struct native_trace {
 	bool on;
 	int fd; /* SIGCHLD */
 	sigset_t old_mask;
 	struct watched *threads;
 	size_t nr, room;
 	struct auxtap_target_event *events;
-	size_t nr_events, room_events;
+	size_t nr_events, reserve_events;
 	bool lost_event; /* no memory for it: a process may stand still unheard */
 };
 
 struct native_target {
-	struct native_watch watch;
+	struct native_trace watch;
 	pid_t pid;
 	bool child;    /* ours: its status is known */
 	bool gone;     /* PROCESS_EXIT was told */
@@ -47,17 +47,17 @@ extern const struct auxtap_target_ops target_native_ops;
 extern const struct auxtap_perf_ops perf_kernel_ops;
 
 /* Blocks SIGCHLD for the calling thread until _end. */
-int native_watch_begin(struct native_watch *w, struct auxtap_error *err);
+int native_watch_begin(struct native_trace *w, struct auxtap_error *err);
 /* 1: now; 0: it was watched before. */
-int native_watch_seize(struct native_watch *w, pid_t pid, pid_t tid);
+int native_watch_seize(struct native_trace *w, pid_t pid, pid_t tid);
 /* Deals with what stopped or ended; what capture must know becomes an event. */
-void native_watch_look(struct native_watch *w);
-bool native_watch_next(struct native_watch *w, struct auxtap_target_event *ev);
-int native_watch_resume(struct native_watch *w, pid_t tid);
-void native_watch_end(struct native_watch *w);
-int native_watch_regs(struct native_watch *w, pid_t tid, struct auxtap_regs *regs);
-int native_watch_siginfo(struct native_watch *w, pid_t tid, siginfo_t *info);
-void native_watch_stopped(struct native_watch *w, pid_t tid, int status);
+void native_watch_look(struct native_trace *w);
+bool native_watch_next(struct native_trace *w, struct auxtap_target_event *ev);
+int native_watch_resume(struct native_trace *w, pid_t tid);
+void native_watch_end(struct native_trace *w);
+int native_watch_regs(struct native_trace *w, pid_t tid, struct auxtap_regs *regs);
+int native_watch_siginfo(struct native_trace *w, pid_t tid, siginfo_t *info);
+void native_watch_stopped(struct native_trace *w, pid_t tid, int status);
 
 void native_target_init(struct native_target *target);
 void native_target_free(struct native_target *target);

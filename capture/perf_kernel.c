@@ -72,7 +72,7 @@ static int kernel_close(void *ctx, int fd)
 }
 
 /* An attribute that ends in a slash: the names in that folder, a line each. */
-static ssize_t list_folder(const char *path, char *buf, size_t size)
+static ssize_t list_dir(const char *path, char *buf, size_t size)
 {
 	DIR *dir = opendir(path);
 	struct dirent *entry;
@@ -107,7 +107,7 @@ static ssize_t kernel_pmu_attr(void *ctx, const char *pmu, const char *attr, cha
 	if ((size_t)snprintf(path, sizeof(path), SYSFS_PMUS "/%s/%s", pmu, attr) >= sizeof(path))
 		return -ENAMETOOLONG;
 	if (*attr && attr[strlen(attr) - 1] == '/')
-		return list_folder(path, buf, size);
+		return list_dir(path, buf, size);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;

@@ -471,7 +471,7 @@ static void untraced(struct auxtap_session *s, const struct auxtap_target_event 
 		.time_begin = ev->time ? ev->time : s->last_time,
 	};
 
-	if (!strncmp(ev->text, EMU_TRUTH_FAILED, strlen(EMU_TRUTH_FAILED))) {
+	if (!strncmp(ev->text, EMU_GROUND_TRUTH_FAILED, strlen(EMU_GROUND_TRUTH_FAILED))) {
 		s->stats.truth_failed = true;
 	} else if (strncmp(ev->text, EMU_ENGINE_LACKS, strlen(EMU_ENGINE_LACKS)) != 0) {
 		s->stats.untraced++;
@@ -622,7 +622,7 @@ static int wait_for_something(struct auxtap_session *s, struct auxtap_error *err
 	size_t nr = s->nr_streams + 2;
 	int ret;
 
-	if (vector_reserve(s->poll_fds, nr, s->room_poll_fds))
+	if (vector_reserve(s->poll_fds, nr, s->reserve_poll_fds))
 		return auxtap_error_set(err, -ENOMEM, "session", "no memory");
 	s->poll_fds[0] =
 		(struct pollfd){.fd = s->be->target->fd(s->be->target_ctx), .events = POLLIN};

@@ -46,7 +46,7 @@ struct stream {
 	size_t snap_key_size;
 	uint64_t paused_since;	       /* for a snapshot */
 	struct auxtap_unit_stats seen; /* at the last gap note */
-	struct waits {		       /* session_waits.c */
+	struct waits {		       /* session_wakeups.c */
 		struct auxtap_reader_wait *list;
 		size_t nr, max;
 		uint64_t nr_all;
@@ -92,11 +92,11 @@ struct auxtap_session {
 	char comm[16]; /* of the program that is started */
 
 	struct stream **streams;
-	size_t nr_streams, room_streams;
+	size_t nr_streams, reserve_streams;
 	uint32_t next_idx;
 	size_t ring_bytes;
 	struct pollfd *poll_fds;
-	size_t room_poll_fds;
+	size_t reserve_poll_fds;
 
 	struct trace_file file;		/* full trace and snapshots */
 	struct process_table processes; /* crash mode */

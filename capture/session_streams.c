@@ -185,7 +185,7 @@ static struct stream *add_stream(struct auxtap_session *s, pid_t pid, pid_t tid,
 {
 	struct stream *st;
 
-	if (vector_grow(s->streams, s->nr_streams, s->room_streams))
+	if (vector_grow(s->streams, s->nr_streams, s->reserve_streams))
 		return NULL;
 	st = calloc(1, sizeof(*st));
 	if (!st)

@@ -174,7 +174,7 @@ int cmd_audit(int argc, char **argv)
 				return bad_value("--page", optarg, "a power of two");
 			break;
 		case OPT_MAX_SKID:
-			if (!bytes(optarg, &opts.max_skid))
+			if (!bytes(optarg, &opts.max_overshoot))
 				return bad_value("--max-skid", optarg, "a number of bytes");
 			break;
 		case OPT_MAX_DELAY:

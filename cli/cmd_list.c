@@ -48,20 +48,20 @@ static int read_text(const char *path, char *buf, size_t size)
 	return 0;
 }
 
-static void show_folder(const char *pmu, const char *folder)
+static void show_dir(const char *pmu, const char *dir)
 {
 	char path[600], value[128];
 	struct dirent **names;
 	int nr;
 
-	snprintf(path, sizeof(path), PMUS "/%s/%s", pmu, folder);
+	snprintf(path, sizeof(path), PMUS "/%s/%s", pmu, dir);
 	nr = scandir(path, &names, NULL, alphasort);
 	if (nr < 0)
 		return;
-	say("    %s:", folder);
+	say("    %s:", dir);
 	for (int i = 0; i < nr; i++) {
 		if (names[i]->d_name[0] != '.') {
-			snprintf(path, sizeof(path), PMUS "/%s/%s/%.200s", pmu, folder,
+			snprintf(path, sizeof(path), PMUS "/%s/%s/%.200s", pmu, dir,
 				 names[i]->d_name);
 			if (!read_text(path, value, sizeof(value)))
 				say(" %s=%s", names[i]->d_name, value);
@@ -97,8 +97,8 @@ static int show_pmus(void)
 		snprintf(path, sizeof(path), PMUS "/%.200s/type", pmu);
 		if (has_aux(pmu) && !read_text(path, type, sizeof(type))) {
 			say("  %s (type %s)\n", pmu, type);
-			show_folder(pmu, "caps");
-			show_folder(pmu, "format");
+			show_dir(pmu, "caps");
+			show_dir(pmu, "format");
 			found++;
 		}
 		free(names[i]);

@@ -268,13 +268,13 @@ static int open_backend(struct auxtap_backend *be, const struct capture_options 
 			return 0;
 	} else {
 		/* qemu starts programs; a running process can only be stepped. */
-		if (attach && source == AUXTAP_SOURCE_QEMU) {
+		if (attach && source == AUXTAP_ENGINE_QEMU) {
 			cli_complain("--source", "use --source ptrace",
 				     "qemu cannot attach to a running process");
 			return -1;
 		}
 		if (attach)
-			source = AUXTAP_SOURCE_PTRACE;
+			source = AUXTAP_ENGINE_PTRACE;
 		emulation.source = source;
 		if (!auxtap_backend_open_emulation(be, &emulation, &err))
 			return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Numbers as text, not by printf: most of what 'auxtap decode' prints are numbers. They write at
- * 'at' and return the end of what they wrote; NUMBER_ROOM bytes from 'at' on may be written.
+ * 'at' and return the end of what they wrote; NUMBER_CHARS bytes from 'at' on may be written.
  */
 #ifndef AUXTAP_DECODE_NUMBER_H
 #define AUXTAP_DECODE_NUMBER_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define NUMBER_ROOM 48
+#define NUMBER_CHARS 48
 
 #ifdef __SSE2__
 #include <emmintrin.h>

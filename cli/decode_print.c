@@ -74,7 +74,7 @@ void decode_print_free(struct decode_printer *p)
 	p->nr = p->size = 0;
 }
 
-int decode_print_room(struct decode_printer *p, size_t need)
+int decode_print_reserve(struct decode_printer *p, size_t need)
 {
 	size_t size = p->size ? 2 * p->size : PRINT_BUFFER;
 	char *grown;
@@ -100,7 +100,7 @@ int decode_print_room(struct decode_printer *p, size_t need)
 
 static void put_char(struct decode_printer *p, char c)
 {
-	if (decode_print_room(p, 1))
+	if (decode_print_reserve(p, 1))
 		return;
 	p->buf[p->nr++] = c;
 }
@@ -109,7 +109,7 @@ static void put_text(struct decode_printer *p, const char *text, size_t len)
 {
 	if (len > LINE_MAX_BYTES)
 		len = LINE_MAX_BYTES;
-	if (decode_print_room(p, len))
+	if (decode_print_reserve(p, len))
 		return;
 	memcpy(p->buf + p->nr, text, len);
 	p->nr += len;
@@ -144,7 +144,7 @@ static void put(struct decode_printer *p, const char *fmt, ...)
 	va_list args;
 	int n;
 
-	if (decode_print_room(p, LINE_MAX_BYTES))
+	if (decode_print_reserve(p, LINE_MAX_BYTES))
 		return;
 	va_start(args, fmt);
 	n = vsnprintf(p->buf + p->nr, LINE_MAX_BYTES, fmt, args);

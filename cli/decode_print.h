@@ -6,7 +6,7 @@
 #ifndef AUXTAP_DECODE_PRINT_H
 #define AUXTAP_DECODE_PRINT_H
 
-#include "decode_place.h"
+#include "decode_location.h"
 
 #include <auxtap/decode.h>
 #include <stdio.h>
@@ -85,7 +85,7 @@ void decode_gap_words(const struct auxtap_event *ev, char *buf, size_t size);
 void decode_value(struct decode_printer *p, const struct auxtap_event *ev, enum decode_field field,
 		  const struct place *place, bool *number, char *buf, size_t size);
 /* Room for so many bytes behind buf + nr: 0, or -1 and failed is set. */
-int decode_print_room(struct decode_printer *p, size_t need);
+int decode_print_reserve(struct decode_printer *p, size_t need);
 /* decode_text.c: a line of text. */
 void decode_print_text(struct decode_printer *p, const struct auxtap_event *ev,
 		       const struct place *place);

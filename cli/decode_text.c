@@ -15,8 +15,8 @@
 #define VALUE_MAX     4096 /* with its NUL */
 #define NAME_MAX_ADDR 1024 /* of an address's function, the same */
 /* Every field at its longest: the columns, and an address with two names. */
-#define LINE_ROOM ((NR_FIELDS + 3) * (VALUE_MAX + NUMBER_ROOM))
-#define BLANKS	  24 /* as wide as columns are, or wider */
+#define LINE_SPACE ((NR_FIELDS + 3) * (VALUE_MAX + NUMBER_CHARS))
+#define BLANKS	   24 /* as wide as columns are, or wider */
 
 /* clang-format off */
 static const unsigned char text_width[NR_FIELDS] = {
@@ -321,7 +321,7 @@ static void escape_line(struct decode_printer *p, size_t len)
 {
 	char *copy = malloc(len);
 
-	if (!copy || decode_print_room(p, 4 * len + 2)) {
+	if (!copy || decode_print_reserve(p, 4 * len + 2)) {
 		p->failed = true;
 		free(copy);
 		return;
@@ -337,7 +337,7 @@ void decode_print_text(struct decode_printer *p, const struct auxtap_event *ev,
 {
 	char *at;
 
-	if (decode_print_room(p, LINE_ROOM))
+	if (decode_print_reserve(p, LINE_SPACE))
 		return;
 	at = p->buf + p->nr;
 	at = ev->type == AUXTAP_EVENT_GAP ? put_gap(p, ev, at) : put_event(p, ev, place, at);

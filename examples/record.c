@@ -31,7 +31,7 @@ int main(int argc, char **argv)
 	/* The trace unit of this machine if there is one, else an emulated one. */
 	auxtap_probe(&probe);
 	ret = probe.kernel ? auxtap_backend_open_kernel(&backend, &err) :
-			     auxtap_backend_open_emulated(&backend, AUXTAP_SOURCE_AUTO, &err);
+			     auxtap_backend_open_emulated(&backend, AUXTAP_ENGINE_AUTO, &err);
 	if (ret)
 		return complain(&err);
 	opts.output = argv[1];

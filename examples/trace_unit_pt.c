@@ -39,7 +39,7 @@ struct pt {
 	uint64_t ctl, status, base, index, offset;
 	uint64_t entry; /* the current one, where it is in use */
 	int writing;	/* trace goes to memory */
-	uint64_t skid_bytes;
+	uint64_t overshoot_bytes;
 	uint64_t nr_until_irq; /* the interrupt comes after so much more trace … */
 	int irq_waits;	       /* … if there is one */
 };
@@ -51,7 +51,7 @@ static void *create(const struct auxtap_unit_bus *bus, const struct auxtap_unit_
 	if (!pt)
 		return NULL;
 	pt->bus = bus;
-	pt->skid_bytes = setup->skid_bytes + LATE_BYTES;
+	pt->overshoot_bytes = setup->overshoot_bytes + LATE_BYTES;
 	return pt;
 }
 
@@ -137,7 +137,7 @@ static void region_end(struct pt *pt)
 {
 	if (pt->entry & ENTRY_INT && !pt->irq_waits) {
 		pt->irq_waits = 1;
-		pt->nr_until_irq = pt->skid_bytes;
+		pt->nr_until_irq = pt->overshoot_bytes;
 	}
 	if (pt->entry & ENTRY_STOP) { /* the offset stays: that is how the driver sees it */
 		halt(pt, STATUS_STOPPED);

@@ -42,7 +42,7 @@ int pd_attr_add(struct auxtap_perfdata *pd, const void *data, uint32_t attr_size
 	 */
 	if (nr_ids > pd->src.size / 8 || pd->ids_total + nr_ids > pd->src.size / 8)
 		return -EBADMSG;
-	if (vector_grow(pd->attrs, pd->nr_attrs, pd->attrs_room))
+	if (vector_grow(pd->attrs, pd->nr_attrs, pd->attrs_space))
 		return -ENOMEM;
 	attr = &pd->attrs[pd->nr_attrs];
 	memset(attr, 0, sizeof(*attr));

@@ -2,7 +2,7 @@
 /*
  * Inside of the reader: reader.c opens and knows the attributes, cursor.c walks the
  * records, scan.c collects what must be known before the walk, sorted.c orders by time,
- * features.c and notes.c read what lies behind the data.
+ * features.c and metadata.c read what lies behind the data.
  */
 #ifndef PERFDATA_READER_H
 #define PERFDATA_READER_H
@@ -72,7 +72,7 @@ struct auxtap_perfdata {
 	unsigned int nr_ranges;
 
 	struct pd_attr *attrs;
-	uint32_t nr_attrs, attrs_room;
+	uint32_t nr_attrs, attrs_space;
 	uint64_t ids_total; /* bounded by the file's size */
 	struct pd_id *ids;  /* sorted by id */
 	size_t nr_ids;
@@ -83,14 +83,14 @@ struct auxtap_perfdata {
 	uint64_t features_total; /* bytes loaded, bounded by the file's size */
 
 	struct auxtap_build_id *build_ids;
-	size_t nr_build_ids, build_ids_room;
+	size_t nr_build_ids, build_ids_space;
 	bool build_ids_read;
 
 	bool scanned;
 	int scan_ret; /* damage found by the scan */
 	struct auxtap_error scan_err;
 	struct auxtap_perfdata_aux *auxtraces;
-	size_t nr_auxtraces, auxtraces_room;
+	size_t nr_auxtraces, auxtraces_space;
 	bool have_info;
 	uint32_t info_type;
 	uint64_t *info_priv;
@@ -101,7 +101,7 @@ struct auxtap_perfdata {
 
 	bool indexed;
 	struct pd_sorted *index;
-	size_t nr_index, index_room, index_at;
+	size_t nr_index, index_space, index_at;
 	int index_ret; /* damage, reported at the end of the walk */
 	struct auxtap_error index_err;
 	int spool_fd;

@@ -22,7 +22,7 @@
 
 /* ---- bytes ---- */
 
-static bool blob_room(struct pd_blob *blob, size_t size)
+static bool blob_space(struct pd_blob *blob, size_t size)
 {
 	size_t room = blob->room ? blob->room : 256;
 	unsigned char *data;
@@ -45,7 +45,7 @@ static bool blob_room(struct pd_blob *blob, size_t size)
 
 void pd_blob_append(struct pd_blob *blob, const void *data, size_t size)
 {
-	if (!size || !blob_room(blob, size))
+	if (!size || !blob_space(blob, size))
 		return;
 	memcpy(blob->data + blob->size, data, size);
 	blob->size += size;
@@ -53,7 +53,7 @@ void pd_blob_append(struct pd_blob *blob, const void *data, size_t size)
 
 void pd_blob_zeros(struct pd_blob *blob, size_t size)
 {
-	if (!size || !blob_room(blob, size))
+	if (!size || !blob_space(blob, size))
 		return;
 	memset(blob->data + blob->size, 0, size);
 	blob->size += size;

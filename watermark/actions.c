@@ -79,7 +79,7 @@ static void piece(struct world *w)
 
 		if (!machine_tracing(w)) {
 			w->r->produced += left;
-			mon_produced(w, 0, left, w->now, AUXTAP_LOSS_NO_ROOM);
+			mon_produced(w, 0, left, w->now, AUXTAP_LOSS_NO_SPACE);
 			return;
 		}
 		stored = sim_give(w, NULL, left, &taken);
@@ -267,14 +267,14 @@ static void rebase_snapshot(struct world *w)
 
 void explore_normalise(struct world *w)
 {
-	u64 by = 0, lap = w->aux_size;
+	u64 by = 0, wrap = w->aux_size;
 	struct monitor *m = &w->mon;
 
 	reader_records(w); /* when records are read changes nothing but what was truncated */
 	if (w->watermark)
-		lap = w->aux_size / gcd(w->aux_size, w->watermark) * w->watermark;
-	if (!w->c.snapshot && lap)
-		by = (w->reader.tail < m->wakeup ? w->reader.tail : m->wakeup) / lap * lap;
+		wrap = w->aux_size / gcd(w->aux_size, w->watermark) * w->watermark;
+	if (!w->c.snapshot && wrap)
+		by = (w->reader.tail < m->wakeup ? w->reader.tail : m->wakeup) / wrap * wrap;
 	if (!w->c.snapshot)
 		rebase(w, by);
 	else
@@ -290,7 +290,7 @@ void explore_normalise(struct world *w)
 	/* what it does is the same */
 	w->reader.truncated = w->reader.truncated || w->reader.was_full;
 	w->reader.was_full = false;
-	m->told_from = m->told_to = 0;
+	m->reported_from = m->reported_to = 0;
 	m->handle_wakeup = 0;
 	m->stored = m->open && m->stored;
 	/*

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* What a configuration is when nothing is said, and what is possible. */
-#include "world.h"
+#include "sim.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -109,7 +109,7 @@ static int check_unit(const struct auxtap_watermark_config *c, struct auxtap_err
 		return bad(err, "errata", "these are of the TRBE", "--driver trbe");
 	if (s->errata & ~(AUXTAP_ERRATUM_OVERWRITE | AUXTAP_ERRATUM_BEYOND))
 		return bad(err, "errata", "no such erratum", "overwrite, beyond");
-	if (s->skid_bytes > 1 << 20)
+	if (s->overshoot_bytes > 1 << 20)
 		return bad(err, "skid", "more than a unit could hold back", "at most 1 MiB");
 	return 0;
 }
@@ -160,7 +160,7 @@ int config_check(const struct auxtap_watermark_config *c, struct auxtap_error *e
 	if (c->size != sizeof(*c))
 		return bad(err, "configuration", "of another version of the library",
 			   "begin with auxtap_watermark_defaults()");
-	if (!lab_driver_find(c->driver))
+	if (!sim_driver_find(c->driver))
 		return bad(err, c->driver ? c->driver : "driver", "no such driver",
 			   "intel_pt, arm_spe, trbe");
 	ret = c->unit ? check_model(c, err) : 0;

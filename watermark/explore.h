@@ -4,7 +4,7 @@
 #define AUXTAP_WATERMARK_EXPLORE_H
 
 #include "units.h"
-#include "world.h"
+#include "sim.h"
 
 /* Their letters: include/auxtap/watermark.h, auxtap_explore_result. */
 enum {

@@ -4,7 +4,7 @@
  * Each is made where it would happen, and each must be seen by the invariant it names. What a unit
  * does wrong is driver/hw/unit_faults.c, for the kernel module, too.
  */
-#include "world.h"
+#include "sim.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ const struct auxtap_watermark_fault auxtap_watermark_faults[] = {
 	{"interrupt-lost", "every third interrupt does not come", AUXTAP_INV_IRQ_IN_TIME, ALL, 1},
 	{"interrupt-doubled", "an interrupt comes twice", AUXTAP_INV_IRQ_HAS_CAUSE, ALL, 1},
 	{"interrupt-page-off", "the interrupt line goes up a page behind the mark",
-	 AUXTAP_INV_IRQ_ON_MARK, ALL, 1},
+	 AUXTAP_INV_IRQ_AT_THRESHOLD, ALL, 1},
 	{"past-limit", "the unit writes on beyond its STOP or limit", AUXTAP_INV_LIMIT_KEPT, ALL, 1},
 	{"stale-status", "what the driver clears in the status register stays",
 	 AUXTAP_INV_PROGRESS, ALL, 1},
@@ -201,7 +201,7 @@ void faults_stopping(struct world *w)
 
 void faults_line(struct world *w)
 {
-	u64 delay = w->c.irq_latency_ns + lab_random(w, w->c.irq_jitter_ns + 1), more;
+	u64 delay = w->c.irq_latency_ns + sim_random(w, w->c.irq_jitter_ns + 1), more;
 	unsigned int nr = unit_faults_line(&w->faults.unit, &more);
 
 	if (!nr)

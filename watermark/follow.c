@@ -24,7 +24,7 @@ struct expected {
 };
 
 /* What a state is made of besides the model's memory. */
-struct told {
+struct reported {
 	struct expected expected[MAX_EXPECTED]; /* records of the model that were not seen yet */
 	size_t nr_expected;
 	u64 nr_wakeups;
@@ -34,7 +34,7 @@ struct told {
 struct follow {
 	struct world *w;
 	struct auxtap_watermark_result result;
-	struct told told;
+	struct reported reported;
 	char violation[200];
 	/* the reader's tails; all before known were there when its records were last looked at */
 	u64 reads[MAX_READS];
@@ -44,7 +44,7 @@ struct follow {
 	size_t nr_ranges;
 	struct image {
 		u8 *bytes;
-		struct told told;
+		struct reported reported;
 		u64 least_reads; /* that the transaction after it knew */
 		u64 end;	 /* of that record */
 		u64 head;	 /* what the reader could see */
@@ -61,16 +61,17 @@ static void on_event(void *ctx, const struct auxtap_watermark_event *e)
 
 	switch (e->what) {
 	case AUXTAP_WM_RECORD:
-		if (f->told.nr_expected < MAX_EXPECTED)
-			f->told.expected[f->told.nr_expected] = (struct expected){e->a, e->b, e->c};
-		f->told.nr_expected++;
+		if (f->reported.nr_expected < MAX_EXPECTED)
+			f->reported.expected[f->reported.nr_expected] =
+				(struct expected){e->a, e->b, e->c};
+		f->reported.nr_expected++;
 		break;
 	case AUXTAP_WM_END: /* before the next begin */
-		for (; f->told.nr_reads < f->reads_at_end; f->told.nr_reads++)
-			reader_take(f->w, f->reads[f->told.nr_reads % MAX_READS]);
+		for (; f->reported.nr_reads < f->reads_at_end; f->reported.nr_reads++)
+			reader_take(f->w, f->reads[f->reported.nr_reads % MAX_READS]);
 		break;
 	case AUXTAP_WM_WAKEUP:
-		f->told.nr_wakeups++;
+		f->reported.nr_wakeups++;
 		break;
 	case AUXTAP_WM_VIOLATION:
 		if (!*f->violation)
@@ -93,8 +94,8 @@ static void image_take(struct follow *f, struct image *image)
 		memcpy(at, f->ranges[i].at, f->ranges[i].size);
 		at += f->ranges[i].size;
 	}
-	image->told = f->told;
-	image->least_reads = f->told.nr_reads;
+	image->reported = f->reported;
+	image->least_reads = f->reported.nr_reads;
 	image->head = reader_head(f->w);
 }
 
@@ -106,7 +107,7 @@ static void image_put(struct follow *f)
 		memcpy(f->ranges[i].at, at, f->ranges[i].size);
 		at += f->ranges[i].size;
 	}
-	f->told = f->image.told;
+	f->reported = f->image.reported;
 }
 
 static int image_open(struct follow *f)
@@ -158,9 +159,9 @@ static u64 produce(struct world *w, u64 nr_bytes)
 
 static void know_reads(struct follow *f, u64 nr)
 {
-	for (; f->told.nr_reads < nr; f->told.nr_reads++) {
+	for (; f->reported.nr_reads < nr; f->reported.nr_reads++) {
 		reader_records(f->w);
-		reader_take(f->w, f->reads[f->told.nr_reads % MAX_READS]);
+		reader_take(f->w, f->reads[f->reported.nr_reads % MAX_READS]);
 	}
 }
 
@@ -202,16 +203,16 @@ static bool is_empty(u64 nr_bytes, u64 flags)
 
 static void drop_expected(struct follow *f)
 {
-	memmove(f->told.expected, f->told.expected + 1,
-		sizeof(f->told.expected) - sizeof(f->told.expected[0]));
-	f->told.nr_expected--;
+	memmove(f->reported.expected, f->reported.expected + 1,
+		sizeof(f->reported.expected) - sizeof(f->reported.expected[0]));
+	f->reported.nr_expected--;
 }
 
 /* Of the model's records, those that this kernel need not write. */
 static void drop_empty(struct follow *f, const struct follow_record *seen)
 {
-	while (f->told.nr_expected &&
-	       is_empty(f->told.expected[0].nr_bytes, f->told.expected[0].flags) &&
+	while (f->reported.nr_expected &&
+	       is_empty(f->reported.expected[0].nr_bytes, f->reported.expected[0].flags) &&
 	       !is_empty(seen->nr_bytes, seen->flags))
 		drop_expected(f);
 }
@@ -219,7 +220,7 @@ static void drop_empty(struct follow *f, const struct follow_record *seen)
 /* A record of the model's against the one that was seen. */
 static bool same_record(struct follow *f, struct follow_record *r)
 {
-	const struct expected e = f->told.expected[0];
+	const struct expected e = f->reported.expected[0];
 	char is[64], due[64];
 
 	drop_expected(f);
@@ -262,7 +263,7 @@ static bool reach_end(struct follow *f, struct follow_record *r, bool off)
 	}
 	r->marked = f->w->nr_irqs != 0;
 	if (r->marked && end > due_at(r))
-		r->skid = end - due_at(r);
+		r->overshoot = end - due_at(r);
 	if (!r->marked && !off)
 		return differs(r, "ends at %llu, and no interrupt was due before %llu", (LL)end,
 			       (LL)due_at(r));
@@ -275,7 +276,7 @@ static bool take(struct follow *f, struct follow_record *r, bool off)
 	struct image swap = f->image;
 
 	drop_empty(f, r);
-	if (f->told.nr_expected) { /* it came with the one before */
+	if (f->reported.nr_expected) { /* it came with the one before */
 		bool same = same_record(f, r);
 
 		f->can_repeat &= !same;
@@ -288,9 +289,9 @@ static bool take(struct follow *f, struct follow_record *r, bool off)
 	f->next.end = r->offset + r->nr_bytes;
 	end_transaction(f);
 	drop_empty(f, r);
-	if (!f->told.nr_expected && !is_empty(r->nr_bytes, r->flags))
+	if (!f->reported.nr_expected && !is_empty(r->nr_bytes, r->flags))
 		return differs(r, "no record was expected: nothing was written");
-	f->next.written = f->told.nr_expected;
+	f->next.written = f->reported.nr_expected;
 	if (f->next.written && !same_record(f, r))
 		return false;
 	f->image = f->next;
@@ -307,7 +308,7 @@ static bool repeat_end(struct follow *f, u64 nr_reads)
 {
 	u64 before = nr_reads;
 
-	while (before > f->image.told.nr_reads &&
+	while (before > f->image.reported.nr_reads &&
 	       f->reads[(before - 1) % MAX_READS] > f->image.head)
 		before--;
 	if (before < nr_reads && f->reads[(nr_reads - 1) % MAX_READS] > f->image.end)
@@ -318,7 +319,7 @@ static bool repeat_end(struct follow *f, u64 nr_reads)
 	end_transaction(f);
 	f->reads_at_end = 0;
 	know_reads(f, nr_reads);
-	if (f->told.nr_expected && f->image.written) /* it agreed before */
+	if (f->reported.nr_expected && f->image.written) /* it agreed before */
 		drop_expected(f);
 	return true;
 }
@@ -390,17 +391,17 @@ void follow_enable(struct follow *f)
 
 uint64_t follow_wakeups(const struct follow *f)
 {
-	return f->told.nr_wakeups;
+	return f->reported.nr_wakeups;
 }
 
 bool follow_expects(struct follow *f, struct follow_record *first)
 {
-	const struct expected *e = &f->told.expected[0];
+	const struct expected *e = &f->reported.expected[0];
 	const struct follow_record nothing = {0};
 
 	for (u64 nr = f->image.least_reads;; nr++) {
 		drop_empty(f, &nothing);
-		if (!f->told.nr_expected)
+		if (!f->reported.nr_expected)
 			return false;
 		*first = (struct follow_record){.offset = e->offset,
 						.nr_bytes = e->nr_bytes,

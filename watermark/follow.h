@@ -17,7 +17,7 @@ struct follow_record {
 	uint64_t mark, limit; /* of its transaction; UINT64_MAX: none, or not ahead of it */
 	/* it ended at its mark or behind it, or at its limit: by an interrupt */
 	bool marked;
-	uint64_t skid; /* then: bytes behind the first of them */
+	uint64_t overshoot; /* then: bytes behind the first of them */
 	bool agrees;
 	char text[200]; /* why not */
 };

@@ -5,7 +5,7 @@
  */
 #include "util/opts.h"
 #include "follow.h"
-#include "world.h"
+#include "sim.h"
 
 #include "core/core.h"
 #include <auxtap/capture.h>
@@ -142,7 +142,7 @@ static int open_file(struct live *v, struct auxtap_error *err)
 static void take_aux(struct live *v, const uint64_t *body)
 {
 	struct follow_record f = {.offset = body[0], .nr_bytes = body[1], .flags = body[2]};
-	struct auxtap_live_record told;
+	struct auxtap_live_record reported;
 
 	v->r->nr_records++;
 	v->r->nr_bytes += f.nr_bytes;
@@ -159,18 +159,19 @@ static void take_aux(struct live *v, const uint64_t *body)
 		differs(v, "AUX record %llu, offset %llu, size %llu: %s", (LL)v->r->nr_records,
 			(LL)f.offset, (LL)f.nr_bytes, f.text);
 	} else {
-		v->r->skid_max = f.skid > v->r->skid_max ? f.skid : v->r->skid_max;
-		if (f.skid > v->opts->max_skid)
+		v->r->overshoot_max =
+			f.overshoot > v->r->overshoot_max ? f.overshoot : v->r->overshoot_max;
+		if (f.overshoot > v->opts->max_overshoot)
 			differs(v,
 				"AUX record %llu, offset %llu, ends at %llu, %llu bytes behind where its "
 				"interrupt was due; allowed are %llu",
 				(LL)v->r->nr_records, (LL)f.offset, (LL)f.offset + (LL)f.nr_bytes,
-				(LL)f.skid, (LL)v->opts->max_skid);
+				(LL)f.overshoot, (LL)v->opts->max_overshoot);
 	}
-	told = (struct auxtap_live_record){f.offset, f.nr_bytes, f.flags,
-					   f.mark,   f.limit,	 f.marked};
+	reported = (struct auxtap_live_record){f.offset, f.nr_bytes, f.flags,
+					       f.mark,	 f.limit,    f.marked};
 	if (v->opts->on_record)
-		v->opts->on_record(v->opts->ctx, &told);
+		v->opts->on_record(v->opts->ctx, &reported);
 }
 
 static void take_record(struct live *v, const struct auxtap_span *span)

@@ -4,7 +4,7 @@
  * transactions as the kernel is called, and what the reader finds; it keeps accounts of its own
  * and compares. Rules: docs/kernel-rules.md; names and meaning: invariants.c.
  */
-#include "world.h"
+#include "sim.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -42,7 +42,7 @@ static void violation(struct world *w, enum auxtap_watermark_invariant inv, u64 
 		memcpy(v->text, text, sizeof(text));
 	}
 	r->nr_violations++;
-	lab_violation(w, inv, is, due, text);
+	sim_violation(w, inv, is, due, text);
 }
 
 void mon_violation(struct world *w, enum auxtap_watermark_invariant inv, const char *fmt, ...)
@@ -69,7 +69,7 @@ static void finding(struct world *w, const char *text)
 {
 	if (!w->r->nr_findings++)
 		snprintf(w->r->finding, sizeof(w->r->finding), "%s", text);
-	lab_finding(w, text);
+	sim_finding(w, text);
 }
 
 /* ---- losses ---- */
@@ -94,11 +94,11 @@ static void loss_over(struct world *w)
 	const char *silent = NULL;
 
 	if (m->lossy) {
-		lab_event(w, AUXTAP_WM_LOSS, m->lost, m->why, w->now - m->lost_since);
+		sim_event(w, AUXTAP_WM_LOSS, m->lost, m->why, w->now - m->lost_since);
 		if (!m->flagged) {
 			silent = silent_kind(w);
 			if (silent)
-				w->r->untold += m->lost;
+				w->r->unreported += m->lost;
 			else
 				mon_violation(
 					w, AUXTAP_INV_LOSS_FLAGGED,
@@ -108,12 +108,12 @@ static void loss_over(struct world *w)
 		}
 	}
 	/* Not stored with the unit on and space in front of it: nothing explains that. */
-	if (m->idle && !m->idle_told)
+	if (m->idle && !m->idle_reported)
 		mon_violation(w, AUXTAP_INV_PROGRESS,
 			      "the unit is on, has space, and has not stored %llu bytes",
 			      (LL)m->idle);
 	m->marked = m->marked && w->event->pending_disable;
-	m->lossy = m->flagged = m->refused_full = m->record_lost = m->idle_told = false;
+	m->lossy = m->flagged = m->refused_full = m->record_lost = m->idle_reported = false;
 	m->lost = m->idle = 0;
 }
 
@@ -140,8 +140,8 @@ void mon_produced(struct world *w, u64 stored, u64 lost, u64 since, enum auxtap_
 	progress_lost(w, lost, why);
 	if (why == AUXTAP_LOSS_FAULT) {
 		m->idle += lost;
-		if (m->idle > w->aux_size && !m->idle_told) {
-			m->idle_told = true;
+		if (m->idle > w->aux_size && !m->idle_reported) {
+			m->idle_reported = true;
 			mon_violation(w, AUXTAP_INV_PROGRESS,
 				      "the unit is on, has space, and has not stored %llu bytes",
 				      (LL)m->idle);
@@ -190,7 +190,7 @@ static void watch_begin(void *ctx, const struct perf_output_handle *handle,
 		return;
 	if (!handle->event) {
 		w->r->nr_refused++;
-		lab_event(w, AUXTAP_WM_REFUSED, m->head, 0, 0);
+		sim_event(w, AUXTAP_WM_REFUSED, m->head, 0, 0);
 		progress_truncated(w);
 		if (full) { /* D6; its wakeup and its mark came before */
 			m->wakeups_due++;
@@ -209,7 +209,7 @@ static void watch_begin(void *ctx, const struct perf_output_handle *handle,
 	m->int_at = m->stop_at = m->due_at = NEVER;
 	m->mark_hit = false;
 	m->handle_wakeup = handle->wakeup;
-	lab_event(w, AUXTAP_WM_BEGIN, handle->head, handle->size, handle->wakeup);
+	sim_event(w, AUXTAP_WM_BEGIN, handle->head, handle->size, handle->wakeup);
 	if (w->c.snapshot)
 		return;
 	if (handle->head != m->head)
@@ -237,7 +237,7 @@ static void watch_skip(void *ctx, const struct perf_output_handle *handle, uint6
 		return;
 	}
 	settle_wakeups(w);
-	lab_event(w, AUXTAP_WM_SKIP, m->head, nr_bytes, 0);
+	sim_event(w, AUXTAP_WM_SKIP, m->head, nr_bytes, 0);
 	w->r->skipped += nr_bytes;
 	if (w->faults.unit.fault == UNIT_PADDING_MISSING && w->c.contents)
 		for (u64 at = m->head; at < m->head + nr_bytes; at++)
@@ -254,7 +254,7 @@ static void watch_skip(void *ctx, const struct perf_output_handle *handle, uint6
 }
 
 /* J4: of what the unit stored the record tells nothing. */
-static bool told_size_right(const struct world *w, u64 nr_bytes)
+static bool reported_size_right(const struct world *w, u64 nr_bytes)
 {
 	const struct monitor *m = &w->mon;
 
@@ -308,7 +308,8 @@ static void expect_record(struct world *w, u64 offset, u64 nr_bytes, u64 flags)
 {
 	struct monitor *m = &w->mon;
 
-	m->told[m->told_to++ % m->max_told] = (struct aux_told){offset, nr_bytes, flags};
+	m->reported[m->reported_to++ % m->max_reported] =
+		(struct aux_reported){offset, nr_bytes, flags};
 }
 
 static void watch_end(void *ctx, const struct perf_output_handle *handle, uint64_t offset,
@@ -320,12 +321,12 @@ static void watch_end(void *ctx, const struct perf_output_handle *handle, uint64
 
 	settle_wakeups(w);
 	w->r->nr_transactions++;
-	lab_event(w, AUXTAP_WM_END, offset, nr_bytes, flags);
+	sim_event(w, AUXTAP_WM_END, offset, nr_bytes, flags);
 	if (!w->c.snapshot && offset != m->head)
 		mon_violation(w, AUXTAP_INV_BYTES_ADD_UP,
 			      "the record begins at %llu, and should at %llu", (LL)offset,
 			      (LL)m->head);
-	if (!told_size_right(w, nr_bytes))
+	if (!reported_size_right(w, nr_bytes))
 		mon_violation(w, AUXTAP_INV_RECORDS_TRUE,
 			      "the transaction tells of %llu bytes, and the unit stored %llu",
 			      (LL)nr_bytes, (LL)(m->pos - m->head));
@@ -343,11 +344,11 @@ static void watch_end(void *ctx, const struct perf_output_handle *handle, uint64
 		if (flags & LOSS_FLAGS)
 			m->flagged = true;
 		expect_record(w, offset, nr_bytes, flags);
-		lab_event(w, AUXTAP_WM_RECORD, offset, nr_bytes, flags);
+		sim_event(w, AUXTAP_WM_RECORD, offset, nr_bytes, flags);
 	} else if (due) { /* F3 */
 		w->r->record_lost += nr_bytes;
 		m->record_lost = true;
-		lab_event(w, AUXTAP_WM_RECORD_LOST, offset, nr_bytes, flags);
+		sim_event(w, AUXTAP_WM_RECORD_LOST, offset, nr_bytes, flags);
 	} else if (nr_bytes || flags & LOSS_FLAGS) { /* D14 */
 		mon_violation(w, AUXTAP_INV_RECORDS_TRUE, "no record of %llu bytes, flags %#llx",
 			      (LL)nr_bytes, (LL)flags);
@@ -379,7 +380,7 @@ static void watch_wakeup(void *ctx, const struct perf_event *event)
 	(void)event;
 	w->mon.wakeups_seen++;
 	w->r->nr_wakeups++;
-	lab_event(w, AUXTAP_WM_WAKEUP, w->mon.head, 0, 0);
+	sim_event(w, AUXTAP_WM_WAKEUP, w->mon.head, 0, 0);
 }
 
 static void watch_free(void *ctx)
@@ -479,7 +480,7 @@ void mon_marks(struct world *w, u64 int_at, u64 stop_at, u64 start_off)
 	m->int_at = int_at;
 	m->stop_at = stop_at;
 	m->due_at = int_at != NEVER && int_at > m->pos ? int_at : stop_at;
-	lab_event(w, AUXTAP_WM_MARKS, int_at, stop_at, 0);
+	sim_event(w, AUXTAP_WM_MARKS, int_at, stop_at, 0);
 	if (int_at == NEVER || w->c.snapshot)
 		return;
 	w->r->nr_marks++;
@@ -536,7 +537,7 @@ static void reach_mark(struct world *w)
 		if (w->on_event) { /* a piece may end behind it */
 			u64 over = at > m->pos ? 0 : at - m->due_at;
 
-			lab_event_at(w, sim_time(w, over), AUXTAP_WM_MARK, m->pos - over, 0, 0);
+			sim_event_at(w, sim_time(w, over), AUXTAP_WM_MARK, m->pos - over, 0, 0);
 		}
 	}
 	if (!m->stopped && m->stop_at != NEVER && at >= m->stop_at) {
@@ -621,16 +622,16 @@ void mon_store(struct world *w, u64 off, u64 nr_bytes)
 /* ---- interrupts ---- */
 
 /* What a unit may yield behind a mark: its skid, and what comes in one piece. */
-static u64 allowed_skid(const struct world *w)
+static u64 allowed_overshoot(const struct world *w)
 {
-	return w->c.setup.skid_bytes + 2ull * w->c.setup.record_bytes;
+	return w->c.setup.overshoot_bytes + 2ull * w->c.setup.record_bytes;
 }
 
 void mon_line(struct world *w)
 {
 	struct monitor *m = &w->mon;
 
-	lab_event(w, AUXTAP_WM_IRQ_LINE, m->pos, 0, 0);
+	sim_event(w, AUXTAP_WM_IRQ_LINE, m->pos, 0, 0);
 	if (!m->lines_due) {
 		if (m->line_seen && m->mark_hit && m->pos <= m->stop_at)
 			mon_violation(
@@ -649,32 +650,32 @@ void mon_line(struct world *w)
 	}
 	m->lines_due--;
 	if (!m->line_seen && !m->mark_late_told &&
-	    w->r->produced > m->mark_produced + allowed_skid(w))
-		mon_violation(w, AUXTAP_INV_IRQ_ON_MARK,
+	    w->r->produced > m->mark_produced + allowed_overshoot(w))
+		mon_violation(w, AUXTAP_INV_IRQ_AT_THRESHOLD,
 			      "the interrupt line goes up %llu bytes behind the mark at %llu",
 			      (LL)(w->r->produced - m->mark_produced), (LL)m->due_at);
 	m->line_seen = true;
 	if (m->line_up) /* the last one has not come to the driver yet: they are one */
 		return;
 	m->line_up = true;
-	m->irq_late_told = false;
+	m->irq_late_reported = false;
 	m->line_time = w->now;
 }
 
 void mon_irq(struct world *w)
 {
 	struct monitor *m = &w->mon;
-	u64 skid = w->r->produced - m->mark_produced;
+	u64 overshoot = w->r->produced - m->mark_produced;
 
 	if (m->line_up && w->now - m->line_time > w->c.irq_latency_ns + w->c.irq_jitter_ns &&
-	    !m->irq_late_told)
+	    !m->irq_late_reported)
 		mon_violation(w, AUXTAP_INV_IRQ_IN_TIME, "the interrupt took %llu ns, not %llu",
 			      (LL)(w->now - m->line_time),
 			      (LL)(w->c.irq_latency_ns + w->c.irq_jitter_ns));
 	if (m->mark_hit) {
-		w->r->skids[mon_skid_bucket(skid)]++;
-		if (skid > w->r->skid_max)
-			w->r->skid_max = skid;
+		w->r->skids[mon_overshoot_bucket(overshoot)]++;
+		if (overshoot > w->r->overshoot_max)
+			w->r->overshoot_max = overshoot;
 	}
 	m->line_up = false;
 }
@@ -686,18 +687,18 @@ void mon_time(struct world *w)
 	u64 latest = w->c.irq_latency_ns + w->c.irq_jitter_ns;
 
 	progress_time(w);
-	if (m->line_up && !m->irq_late_told && w->now - m->line_time > latest + 1) {
-		m->irq_late_told = true;
+	if (m->line_up && !m->irq_late_reported && w->now - m->line_time > latest + 1) {
+		m->irq_late_reported = true;
 		mon_violation(
 			w, AUXTAP_INV_IRQ_IN_TIME,
 			"expected within %llu ns; after %llu the interrupt has not come to the driver",
 			(LL)latest, (LL)(w->now - m->line_time));
 	}
 	if (m->mark_hit && !m->line_seen && !m->mark_late_told && m->open &&
-	    w->r->produced - m->mark_produced > allowed_skid(w)) {
+	    w->r->produced - m->mark_produced > allowed_overshoot(w)) {
 		m->mark_late_told = true;
 		mon_violation(
-			w, AUXTAP_INV_IRQ_ON_MARK,
+			w, AUXTAP_INV_IRQ_AT_THRESHOLD,
 			"%llu bytes and more behind the mark at %llu the interrupt line is still down",
 			(LL)(w->r->produced - m->mark_produced), (LL)m->due_at);
 	}
@@ -708,14 +709,14 @@ void mon_time(struct world *w)
 void mon_record(struct world *w, u64 offset, u64 nr_bytes, u64 flags)
 {
 	struct monitor *m = &w->mon;
-	const struct aux_told *t = &m->told[m->told_from % m->max_told];
+	const struct aux_reported *t = &m->reported[m->reported_from % m->max_reported];
 
-	if (m->told_from == m->told_to) {
+	if (m->reported_from == m->reported_to) {
 		mon_violation(w, AUXTAP_INV_RECORDS_TRUE,
 			      "a record of %llu bytes that nobody wrote", (LL)nr_bytes);
 		return;
 	}
-	m->told_from++;
+	m->reported_from++;
 	if (t->offset != offset || t->nr_bytes != nr_bytes || t->flags != flags)
 		mon_violation(
 			w, AUXTAP_INV_RECORDS_TRUE,
@@ -767,11 +768,11 @@ int mon_open(struct world *w)
 	struct monitor *m = &w->mon;
 
 	/* no more of them than the data ring has room for */
-	m->max_told = w->page->data_size / (sizeof(struct perf_event_header) + 24) + 1;
-	m->told = calloc(m->max_told, sizeof(*m->told));
+	m->max_reported = w->page->data_size / (sizeof(struct perf_event_header) + 24) + 1;
+	m->reported = calloc(m->max_reported, sizeof(*m->reported));
 	if (w->c.contents)
 		m->truth = calloc(w->aux_size, sizeof(*m->truth));
-	return m->told && (m->truth || !w->c.contents) ? 0 : -ENOMEM;
+	return m->reported && (m->truth || !w->c.contents) ? 0 : -ENOMEM;
 }
 
 void mon_close(struct world *w)
@@ -792,7 +793,7 @@ void mon_close(struct world *w)
 			(LL)w->mon.head, (LL)r->recorded, (LL)r->skipped, (LL)r->record_lost);
 	if (!w->mon.nr_freed && !r->refused)
 		mon_violation(w, AUXTAP_INV_FREED_ONCE, "the AUX pages are never freed");
-	free(w->mon.told);
+	free(w->mon.reported);
 	free(w->mon.truth);
 	w->mon.truth = NULL;
 }

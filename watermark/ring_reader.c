@@ -3,7 +3,7 @@
  * The reader of the rings, as capture does it: woken, it reads the records, then copies trace
  * and gives the room back, and enables an event again that was truncated (D21).
  */
-#include "world.h"
+#include "sim.h"
 
 #include <string.h>
 
@@ -39,7 +39,7 @@ void reader_wake(struct world *w)
 		r->woken = true;
 		return;
 	}
-	r->at = w->now + w->c.reader_latency_ns + lab_random(w, w->c.reader_jitter_ns + 1);
+	r->at = w->now + w->c.reader_latency_ns + sim_random(w, w->c.reader_jitter_ns + 1);
 }
 
 void reader_records(struct world *w)
@@ -126,7 +126,7 @@ void reader_take(struct world *w, u64 to)
 		r->was_full = true;
 	mon_read(w, r->tail, to);
 	w->r->nr_reads++;
-	lab_event(w, AUXTAP_WM_READ, to, to - r->tail, 0);
+	sim_event(w, AUXTAP_WM_READ, to, to - r->tail, 0);
 	r->tail = to;
 	progress_read(w);
 	__atomic_store_n(&w->page->aux_tail, to, __ATOMIC_RELEASE);

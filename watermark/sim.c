@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Simulated time: how much trace the program yields when, and who has his turn next: interrupt,
- * reader, scheduler. The rest of the machine: world.h.
+ * reader, scheduler. The rest of the machine: sim.h.
  */
-#include "world.h"
+#include "sim.h"
 #include "units.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #define PIECE 65536 /* contents: bytes made at a time */
 typedef unsigned __int128 u128;
 
-void lab_event_at(struct world *w, u64 time, enum auxtap_watermark_what what, u64 a, u64 b, u64 c)
+void sim_event_at(struct world *w, u64 time, enum auxtap_watermark_what what, u64 a, u64 b, u64 c)
 {
 	struct auxtap_watermark_event e = {.time_ns = time, .what = what, .a = a, .b = b, .c = c};
 
@@ -23,10 +23,10 @@ void lab_event_at(struct world *w, u64 time, enum auxtap_watermark_what what, u6
 		w->on_event(w->ctx, &e);
 }
 
-void lab_event(struct world *w, enum auxtap_watermark_what what, u64 a, u64 b, u64 c)
+void sim_event(struct world *w, enum auxtap_watermark_what what, u64 a, u64 b, u64 c)
 {
 	if (w->on_event)
-		lab_event_at(w, sim_time(w, 0), what, a, b, c);
+		sim_event_at(w, sim_time(w, 0), what, a, b, c);
 }
 
 static void event_text(struct world *w, u64 time, enum auxtap_watermark_what what, u64 a, u64 b,
@@ -39,24 +39,24 @@ static void event_text(struct world *w, u64 time, enum auxtap_watermark_what wha
 		w->on_event(w->ctx, &e);
 }
 
-void lab_violation(struct world *w, enum auxtap_watermark_invariant inv, u64 is, u64 due,
+void sim_violation(struct world *w, enum auxtap_watermark_invariant inv, u64 is, u64 due,
 		   const char *text)
 {
 	event_text(w, sim_time(w, 0), AUXTAP_WM_VIOLATION, inv, is, due, text);
 }
 
-void lab_finding(struct world *w, const char *text)
+void sim_finding(struct world *w, const char *text)
 {
 	event_text(w, sim_time(w, 0), AUXTAP_WM_FINDING, 0, 0, 0, text);
 }
 
-void lab_status(struct world *w, u64 status, u64 off, u64 written, const char *text)
+void sim_status(struct world *w, u64 status, u64 off, u64 written, const char *text)
 {
 	event_text(w, w->now, AUXTAP_WM_STATUS, status, off, written, text);
 }
 
 /* splitmix64: any seed is as good as another */
-u64 lab_random(struct world *w, u64 below)
+u64 sim_random(struct world *w, u64 below)
 {
 	u64 z;
 
@@ -217,7 +217,7 @@ static void produce(struct world *w, u64 nr_bytes)
 		u64 since = w->now;
 
 		count_made(w, taken);
-		mon_produced(w, 0, taken, since, AUXTAP_LOSS_NO_ROOM);
+		mon_produced(w, 0, taken, since, AUXTAP_LOSS_NO_SPACE);
 	}
 	if (w->line_raised) {
 		w->line_raised = false;
@@ -421,7 +421,7 @@ struct world *world_new(const struct auxtap_watermark_config *config,
 	w->c = *config;
 	w->r = r;
 	w->random = config->seed;
-	w->driver = lab_driver_find(config->driver);
+	w->driver = sim_driver_find(config->driver);
 	w->unit = config->unit ? config->unit : auxtap_trace_unit_find(config->driver);
 	w->reader.at = w->reader.watch_at = NEVER;
 	w->switch_at = config->switch_ns ? config->switch_ns : NEVER;

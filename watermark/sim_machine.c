@@ -4,7 +4,7 @@
  * registers led to the trace unit, and the bus. Faults of silicon that a driver would meet in a
  * register are made here.
  */
-#include "world.h"
+#include "sim.h"
 
 #include "core/core.h"
 #include "pmu/arm_spe.h"
@@ -162,7 +162,7 @@ static void show_status(struct world *w, u64 written)
 	}
 	put_bits(text, sizeof(text), status, bits);
 	if (written == NEVER || status & ~written)
-		lab_status(w, status, off, written, text);
+		sim_status(w, status, off, written, text);
 }
 
 /* A write, after which the driver may have set the buffer up anew: that is looked at. */
@@ -283,13 +283,13 @@ static bool trbe_irq(void)
 	return cs_etm_interrupt();
 }
 
-static const struct lab_driver drivers[] = {
+static const struct sim_driver drivers[] = {
 	{"intel_pt", "intel_pt", pt_start, intel_pt_unregister, pt_interrupt, 0x2001, 0x00},
 	{"arm_spe", "arm_spe_0", spe_start, arm_spe_unregister, arm_spe_interrupt, 0, 0x00},
 	{"trbe", "cs_etm", trbe_start, cs_etm_unregister, trbe_irq, 0, 0x70},
 };
 
-const struct lab_driver *lab_driver_find(const char *name)
+const struct sim_driver *sim_driver_find(const char *name)
 {
 	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++)
 		if (name && !strcmp(drivers[i].name, name))
@@ -389,7 +389,7 @@ int machine_open(struct world *w, struct auxtap_error *err)
 	};
 	w->bus = (struct auxtap_unit_bus){w, bus_load, bus_store, bus_irq};
 	setup = w->c.setup;
-	setup.skid_bytes += unit_faults_skid(&w->faults.unit, w->c.page_size);
+	setup.overshoot_bytes += unit_faults_overshoot(&w->faults.unit, w->c.page_size);
 	w->u = w->unit->create(&w->bus, &setup);
 	if (!w->u)
 		return auxtap_error_set(err, -ENOMEM, w->unit->name, "no memory");
@@ -469,14 +469,14 @@ void machine_sched(struct world *w, bool in)
 		core_task_sched_out(&w->task);
 	core_irq_work_run();
 	w->running = in;
-	lab_event(w, AUXTAP_WM_SWITCH, in, 0, 0);
+	sim_event(w, AUXTAP_WM_SWITCH, in, 0, 0);
 	mon_settle(w);
 }
 
 void machine_interrupt(struct world *w)
 {
 	core_set_cpu(w->c.cpu);
-	lab_event(w, AUXTAP_WM_IRQ, w->mon.pos, 0, 0);
+	sim_event(w, AUXTAP_WM_IRQ, w->mon.pos, 0, 0);
 	show_status(w, NEVER);
 	w->r->nr_interrupts++;
 	mon_irq(w);
@@ -494,7 +494,7 @@ void machine_reenable(struct world *w)
 	u64 head = w->mon.head;
 
 	w->r->nr_reenabled++;
-	lab_event(w, AUXTAP_WM_REENABLE, 0, 0, 0);
+	sim_event(w, AUXTAP_WM_REENABLE, 0, 0, 0);
 	core_set_cpu(w->c.cpu);
 	core_event_ioctl(w->event, PERF_EVENT_IOC_DISABLE, 0, NULL);
 	core_irq_work_run();

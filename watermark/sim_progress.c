@@ -4,7 +4,7 @@
  * docs/watermark.md, "progress", says what that is; monitor.c calls this file where trace is lost
  * and where tracing ends.
  */
-#include "world.h"
+#include "sim.h"
 
 #define NS 1000000000ull
 #define LL unsigned long long
@@ -51,7 +51,7 @@ static bool reader_keeps_up(const struct world *w)
 		return false;
 	if (batch < w->c.page_size)
 		batch = w->c.page_size;
-	made += w->c.setup.skid_bytes + 2ull * w->c.setup.record_bytes + w->c.page_size;
+	made += w->c.setup.overshoot_bytes + 2ull * w->c.setup.record_bytes + w->c.page_size;
 	return w->aux_size >= BATCHES * batch && made <= w->aux_size / 4;
 }
 
@@ -71,9 +71,9 @@ void progress_lost(struct world *w, u64 lost, enum auxtap_watermark_loss why)
 {
 	struct progress *p = &w->progress;
 
-	if (!p->keeps_up || p->lack_told || why != AUXTAP_LOSS_NO_ROOM)
+	if (!p->keeps_up || p->lack_reported || why != AUXTAP_LOSS_NO_SPACE)
 		return;
-	p->lack_told = true;
+	p->lack_reported = true;
 	mon_violation(
 		w, AUXTAP_INV_PROGRESS,
 		"%llu bytes are lost for want of space, and the reader is fast enough for this area",
@@ -109,11 +109,11 @@ void progress_time(struct world *w)
 		return;
 	if (!w->running || machine_tracing(w)) {
 		p->off_since = NEVER;
-		p->off_told = false;
+		p->off_reported = false;
 	} else if (p->off_since == NEVER) {
 		p->off_since = w->now;
-	} else if (w->now - p->off_since > p->off_max && !p->off_told && !w->c.snapshot) {
-		p->off_told = true;
+	} else if (w->now - p->off_since > p->off_max && !p->off_reported && !w->c.snapshot) {
+		p->off_reported = true;
 		mon_violation(
 			w, AUXTAP_INV_PROGRESS,
 			"the program runs and is not traced for %llu ns; the reader needs %llu at most",

@@ -71,7 +71,7 @@ void auxtap_watermark_sweep_config(struct auxtap_watermark_config *c, const char
 	fill_ns = bytes;
 	c->irq_latency_ns = 1000;
 	c->irq_jitter_ns = 200;
-	c->setup.skid_bytes = strcmp(driver, "intel_pt") != 0 ? 0 : 64;
+	c->setup.overshoot_bytes = strcmp(driver, "intel_pt") != 0 ? 0 : 64;
 	reader %= AUXTAP_SWEEP_READERS;
 	c->reader_latency_ns = fill_ns * latency[reader].times / latency[reader].parts;
 	c->reader_jitter_ns = c->reader_latency_ns / 8;

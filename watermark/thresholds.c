@@ -3,7 +3,7 @@
  * Where the driver has told the unit to interrupt and to stop: read back from what it has
  * programmed, registers or tables in memory, never from its own variables.
  */
-#include "world.h"
+#include "sim.h"
 
 #include <string.h>
 
@@ -21,7 +21,7 @@ static u64 entry_bytes(u64 entry)
 static void look_pt(struct world *w)
 {
 	u64 base = w->pt_base & ~0xfffull, index = w->pt_mask_ptrs >> 7 & 0x1ffffff;
-	u64 off = w->pt_mask_ptrs >> 32, at, lap, int_at = NEVER, stop_at = NEVER, start;
+	u64 off = w->pt_mask_ptrs >> 32, at, wrap, int_at = NEVER, stop_at = NEVER, start;
 	const u64 *table = core_phys_to_virt(base, 4096);
 
 	if (!table)
@@ -31,8 +31,8 @@ static void look_pt(struct world *w)
 		return;
 	start += off;
 	at = (w->c.snapshot ? start : w->mon.head) - off; /* where the entry begins */
-	lap = at + w->aux_size;
-	while (at < lap) {
+	wrap = at + w->aux_size;
+	while (at < wrap) {
 		u64 entry = table[index];
 
 		if (entry & ENTRY_END) {

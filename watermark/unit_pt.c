@@ -54,7 +54,7 @@ static void *pt_create(const struct auxtap_unit_bus *bus, const struct auxtap_un
 	pt->bus = bus;
 	pt->stage_bus = (struct pt_output_bus){pt, stage_phys, stage_irq};
 	pt_output_init(&pt->out, &pt->stage_bus);
-	pt->out.irq_skid_bytes = (u32)setup->skid_bytes;
+	pt->out.irq_overshoot_bytes = (u32)setup->overshoot_bytes;
 	return pt;
 }
 

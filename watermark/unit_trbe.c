@@ -45,7 +45,7 @@ static void *trbe_create(const struct auxtap_unit_bus *bus, const struct auxtap_
 	trbe->bus = bus;
 	trbe->stage_bus = (struct trbe_output_bus){trbe, stage_virt, stage_irq};
 	trbe_output_init(&trbe->out, &trbe->stage_bus, setup->align);
-	trbe->out.irq_skid_bytes = (u32)setup->skid_bytes;
+	trbe->out.irq_overshoot_bytes = (u32)setup->overshoot_bytes;
 	trbe->out.overwrite_bytes = setup->errata & AUXTAP_ERRATUM_OVERWRITE ? OVERWRITE_BYTES : 0;
 	trbe->out.beyond_bytes = setup->errata & AUXTAP_ERRATUM_BEYOND ? BEYOND_BYTES : 0;
 	return trbe;

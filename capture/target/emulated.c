@@ -21,7 +21,7 @@ static int add_pid(struct emu_link *link, pid_t pid)
 		if (link->pids[i] == pid)
 			return 0;
 	}
-	if (vector_grow(link->pids, link->nr_pids, link->room_pids))
+	if (vector_grow(link->pids, link->nr_pids, link->reserve_pids))
 		return -ENOMEM;
 	link->pids[link->nr_pids++] = pid;
 	return 0;
@@ -138,7 +138,7 @@ static int emulated_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pi
 		.fds = stdio,
 		.nr_fds = 3,
 		.out = why,
-		.out_room = sizeof(why) - 1,
+		.out_space = sizeof(why) - 1,
 	};
 	int64_t ret;
 	int code;
@@ -154,12 +154,12 @@ static int emulated_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pi
 		goto out;
 	}
 	ret = emu_link_call(link, &args);
-	if (ret == -ENOPKG && link->may_fall_back && link->source == AUXTAP_SOURCE_QEMU &&
+	if (ret == -ENOPKG && link->may_fall_back && link->source == AUXTAP_ENGINE_QEMU &&
 	    may_step(spawn->argv[0])) {
 		/* Nothing is open yet: begin again with the other source. */
 		snprintf(note, sizeof(note), "no qemu: %.*s", (int)args.out_size, why);
 		emu_link_stop(link);
-		code = emu_link_start(link, AUXTAP_SOURCE_PTRACE, err);
+		code = emu_link_start(link, AUXTAP_ENGINE_PTRACE, err);
 		if (code)
 			goto out;
 		ret = emu_link_call(link, &args);
@@ -200,7 +200,7 @@ static int emulated_attach(void *ctx, pid_t pid, bool one_thread, const char *tr
 		.data = truth_path,
 		.data_size = truth_path ? strlen(truth_path) + 1 : 0,
 		.out = why,
-		.out_room = sizeof(why) - 1,
+		.out_space = sizeof(why) - 1,
 	};
 	pid_t process = process_of(pid);
 	int64_t ret = emu_link_call(link, &args);
@@ -247,7 +247,7 @@ static int fixed_call(void *ctx, uint32_t call, pid_t id, void *out, size_t size
 	struct emu_call_args args = {.call = call,
 				     .arg = {(uint64_t)id},
 				     .out = out,
-				     .out_room = size};
+				     .out_space = size};
 	int64_t ret = emu_link_call(ctx, &args);
 
 	if (ret < 0)
@@ -290,7 +290,7 @@ static int emulated_maps(void *ctx, pid_t pid, char **text)
 			buf = more;
 		}
 		args.out = buf + len;
-		args.out_room = room - len;
+		args.out_space = room - len;
 		ret = emu_link_call(ctx, &args);
 		if (ret < 0) {
 			free(buf);
@@ -315,7 +315,7 @@ static ssize_t emulated_mem(void *ctx, pid_t pid, uint64_t addr, void *buf, size
 			.call = EMU_MEM,
 			.arg = {(uint64_t)pid, addr + done, want},
 			.out = (char *)buf + done,
-			.out_room = want,
+			.out_space = want,
 		};
 		int64_t ret = emu_link_call(ctx, &args);
 
@@ -335,7 +335,7 @@ static int emulated_threads(void *ctx, pid_t pid, pid_t *tids, int max)
 		.call = EMU_THREADS,
 		.arg = {(uint64_t)pid},
 		.out = list,
-		.out_room = EMU_DATA_MAX,
+		.out_space = EMU_DATA_MAX,
 	};
 	int64_t ret = list ? emu_link_call(ctx, &args) : -ENOMEM;
 	int nr = (int)(args.out_size / sizeof(*list));

@@ -42,7 +42,7 @@ void native_target_free(struct native_target *t)
 	close_fd(&t->pidfd);
 }
 
-static int native_watch(void *ctx, struct auxtap_error *err)
+static int native_trace(void *ctx, struct auxtap_error *err)
 {
 	struct native_target *t = ctx;
 
@@ -412,7 +412,7 @@ static int native_detach(void *ctx, pid_t pid)
 const struct auxtap_target_ops target_native_ops = {
 	.size = sizeof(struct auxtap_target_ops),
 	.name = "native",
-	.watch = native_watch,
+	.watch = native_trace,
 	.spawn = native_spawn,
 	.attach = native_attach,
 	.fd = native_fd,

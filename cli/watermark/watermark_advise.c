@@ -93,8 +93,8 @@ static void print_sum(const struct advise *a)
 	char mark[24], area[24], time[24];
 	uint64_t nr_bytes = a->c.nr_pages * a->c.page_size;
 
-	printf("  at a mark  %llu bytes come before the driver does%s\n", (LL)s->skid,
-	       a->arm && s->skid ? ": lost, for the unit has stopped (I10, J1)" : "");
+	printf("  at a mark  %llu bytes come before the driver does%s\n", (LL)s->overshoot,
+	       a->arm && s->overshoot ? ": lost, for the unit has stopped (I10, J1)" : "");
 	printf("  reader     %llu bytes come while it sleeps", (LL)s->asleep);
 	if (s->copy_ns)
 		printf(", %llu more while it copies %llu for %s", (LL)(s->away - s->asleep),
@@ -104,7 +104,7 @@ static void print_sum(const struct advise *a)
 	if (!a->arm)
 		printf("  area       more than %llu = %llu unread + %llu to the next mark + %llu until\n"
 		       "             its driver comes: only then STOP is moved on (H4)\n",
-		       (LL)s->need, (LL)s->unread, (LL)s->watermark, (LL)s->skid);
+		       (LL)s->need, (LL)s->unread, (LL)s->watermark, (LL)s->overshoot);
 	else
 		printf("  area       %llu = %llu unread + %llu to the next limit + a page, of which one\n"
 		       "             byte must stay free (D5, I3)\n",
@@ -255,8 +255,8 @@ static void print_advice(const struct advise_ask *ask, const struct advise *a)
 	}
 	printf("area %s, watermark %s", wm_size(last->nr_bytes, area),
 	       wm_size(a->c.watermark, mark));
-	printf(a->arm && a->sum.skid ? ": always room, but each mark costs trace\n" :
-				       ": nothing is lost\n");
+	printf(a->arm && a->sum.overshoot ? ": always room, but each mark costs trace\n" :
+					    ": nothing is lost\n");
 	print_asked(ask, a);
 	print_sum(a);
 	print_confirmed(a);
@@ -310,7 +310,7 @@ static json_t *json_advice(const struct advise_ask *ask, const struct advise *a)
 	json_object_set_new(o, "watermark", json_integer((json_int_t)a->c.watermark));
 	json_object_set_new(o, "arithmetic",
 			    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "until_driver",
-				      (json_int_t)s->skid, "asleep", (json_int_t)s->asleep,
+				      (json_int_t)s->overshoot, "asleep", (json_int_t)s->asleep,
 				      "copied", (json_int_t)s->copied, "copy_ns",
 				      (json_int_t)s->copy_ns, "until_read", (json_int_t)s->away,
 				      "watermarks_passed", (json_int_t)s->nr_passed, "unread",

@@ -28,7 +28,7 @@ struct advise_ask {
 /* Bytes; what must fit for one watermark. */
 struct advise_sum {
 	uint64_t watermark;
-	uint64_t skid;	    /* come between the mark and the driver's turn */
+	uint64_t overshoot; /* come between the mark and the driver's turn */
 	uint64_t asleep;    /* … while the reader sleeps */
 	uint64_t copy_ns;   /* it copies for so long, … */
 	uint64_t copied;    /* … so many */

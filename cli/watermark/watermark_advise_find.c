@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define MIN_TRANSACTIONS 200 /* of a try */
-#define LAPS		 20
+#define WRAPS		 20
 /* of the area: smaller watermarks would be too many transactions a lap */
 #define MIN_PART      8192
 #define CONTENT_BYTES (128ull << 20) /* of the run in which every byte is compared */
@@ -84,12 +84,12 @@ static bool is_good(const struct advise *a, const struct auxtap_watermark_result
  */
 static void set_length(struct auxtap_watermark_config *c, uint64_t watermark)
 {
-	uint64_t area = c->nr_pages * c->page_size, nr = LAPS * area / watermark;
+	uint64_t area = c->nr_pages * c->page_size, nr = WRAPS * area / watermark;
 	struct advise_sum sum;
 
 	advise_sum(c, watermark, &sum);
 	c->max_transactions = nr > MIN_TRANSACTIONS ? nr : MIN_TRANSACTIONS;
-	c->max_bytes = 4 * LAPS * area + MIN_TRANSACTIONS * (sum.asleep + sum.skid);
+	c->max_bytes = 4 * WRAPS * area + MIN_TRANSACTIONS * (sum.asleep + sum.overshoot);
 	c->max_ns = 1000000000000000000;
 	c->contents = 0;
 }

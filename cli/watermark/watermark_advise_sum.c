@@ -86,10 +86,11 @@ void advise_sum(const struct auxtap_watermark_config *c, uint64_t watermark, str
 	bool arm = strcmp(c->driver, "intel_pt") != 0;
 
 	*s = (struct advise_sum){.watermark = watermark};
-	s->skid = advise_bytes_in(c, c->irq_latency_ns + c->irq_jitter_ns) + c->setup.skid_bytes;
+	s->overshoot =
+		advise_bytes_in(c, c->irq_latency_ns + c->irq_jitter_ns) + c->setup.overshoot_bytes;
 	/* an Arm unit stores nothing of it, but its time passes: that much is made for a
 	 * watermark */
-	session = watermark + (arm ? s->skid : 0);
+	session = watermark + (arm ? s->overshoot : 0);
 	s->asleep = advise_bytes_in(c, sleep_ns);
 	s->copied = watermark * (1 + s->asleep / session);
 	s->copy_ns = c->reader_rate ? (uint64_t)((u128)s->copied * NS / c->reader_rate) : 0;
@@ -101,7 +102,7 @@ void advise_sum(const struct auxtap_watermark_config *c, uint64_t watermark, str
 	 * the next limit is a page at least before the reader's tail, for the byte of D5
 	 * costs a page (I3).
 	 */
-	s->need = s->unread + watermark + (arm ? c->page_size : s->skid);
+	s->need = s->unread + watermark + (arm ? c->page_size : s->overshoot);
 }
 
 /* perf 6.1: a quarter for PT, and none for the others, which is the kernel's half (C2).

@@ -70,7 +70,7 @@ static int run_correct(unsigned int every, bool *failed)
 	return 0;
 }
 
-static int run_zoo(unsigned int every)
+static int run_faults(unsigned int every)
 {
 	bool missed = false;
 
@@ -94,7 +94,7 @@ static int run_zoo(unsigned int every)
 	return missed ? CLI_DAMAGED : CLI_OK;
 }
 
-static void list_zoo(void)
+static void list_faults(void)
 {
 	for (const struct auxtap_watermark_fault *f = auxtap_watermark_faults; f->name; f++)
 		printf("%s (%s; %s)\n    %s\n    caught by %s: %s\n", f->name,
@@ -156,8 +156,8 @@ int watermark_faults(int argc, char **argv)
 		return CLI_USAGE;
 	}
 	if (!list)
-		return run_zoo(quick ? 32 : 1);
-	list_zoo();
+		return run_faults(quick ? 32 : 1);
+	list_faults();
 	return CLI_OK;
 }
 
@@ -210,7 +210,7 @@ int watermark_demo(void)
 		return ret;
 	puts("4. Machines without a fault, in which every invariant must hold; then what silicon and\n"
 	     "   kernels have got wrong, each of which must be noticed:\n");
-	ret = run_zoo(16);
+	ret = run_faults(16);
 	puts("\nNext: auxtap watermark sim --help; a unit of your own: docs/watermark.md");
 	return ret;
 }

@@ -23,12 +23,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LL	 unsigned long long
-#define MAX_SKID 4096
-#define MAX_NS	 2000000000ull
-#define AREAS	 5 /* of the default sweep: 2 to 32 pages */
-#define LAPS	 3
-#define SHOWN	 10 /* disagreements with their text */
+#define LL	      unsigned long long
+#define MAX_OVERSHOOT 4096
+#define MAX_NS	      2000000000ull
+#define AREAS	      5 /* of the default sweep: 2 to 32 pages */
+#define WRAPS	      3
+#define SHOWN	      10 /* disagreements with their text */
 
 static void usage(FILE *out)
 {
@@ -100,7 +100,7 @@ struct live {
 	pid_t loop;
 	/* of the table's row, and of all */
 	unsigned int nr, nr_agree, nr_refused, nr_shown;
-	uint64_t nr_records, nr_truncated, skid_max, nr_wakeups;
+	uint64_t nr_records, nr_truncated, overshoot_max, nr_wakeups;
 	struct {
 		unsigned int nr, nr_differ, nr_refused;
 	} all;
@@ -230,7 +230,8 @@ static void print_command(const struct live *l, const struct auxtap_watermark_co
 	printf("    auxtap watermark live -e %s --cpu %d%s --driver %s --kernel %s --pages %llu "
 	       "--watermark %llu --reader %s --skid %s",
 	       l->opts.event, l->opts.cpu, l->load ? "" : " --no-load", c->driver, c->kernel,
-	       (LL)c->nr_pages, (LL)c->watermark, reader_name(l), wm_size(l->opts.max_skid, size));
+	       (LL)c->nr_pages, (LL)c->watermark, reader_name(l),
+	       wm_size(l->opts.max_overshoot, size));
 	if (c->setup.align != usual.setup.align)
 		printf(" --align %u", c->setup.align);
 	if (c->setup.max_record != usual.setup.max_record)
@@ -249,7 +250,7 @@ static void print_command(const struct live *l, const struct auxtap_watermark_co
 /* Once, when the first run has shown that there is something to tell. */
 static void print_head(struct live *l)
 {
-	char skid[24];
+	char overshoot[24];
 
 	if (l->json || l->headed)
 		return;
@@ -258,7 +259,7 @@ static void print_head(struct live *l)
 	       "(prompt: reads when woken; full: when trace has stopped for want of room)\n\n"
 	       " pages  reader watermarks  differ refused   records  wakeups  truncated skid max\n",
 	       l->opts.event, l->opts.cpu, l->machine.release, l->o.c.driver, l->o.c.kernel,
-	       wm_size(l->opts.max_skid, skid));
+	       wm_size(l->opts.max_overshoot, overshoot));
 	fflush(stdout);
 }
 
@@ -274,7 +275,7 @@ static void tell(struct live *l, const struct auxtap_watermark_config *c,
 			r->expected_refusal, "wakeups", (json_int_t)r->nr_wakeups,
 			"expected_wakeups", (json_int_t)r->nr_expected_wakeups, "truncated",
 			(json_int_t)r->nr_truncated, "enabled", (json_int_t)r->nr_enabled,
-			"skid_max", (json_int_t)r->skid_max, "records", l->records);
+			"skid_max", (json_int_t)r->overshoot_max, "records", l->records);
 
 		if (!access(l->path, R_OK)) /* it stays */
 			json_object_set_new(run, "capture", json_string(l->path));
@@ -299,7 +300,8 @@ static int run_one(struct live *l, struct auxtap_watermark_config *c)
 	snprintf(l->path, sizeof(l->path), "%s/%s-%llu-%llu-%s.data", l->dir, c->driver,
 		 (LL)c->nr_pages, (LL)c->watermark, reader_name(l));
 	l->opts.path = l->path;
-	l->opts.max_bytes = l->o.c.max_bytes ? l->o.c.max_bytes : LAPS * c->nr_pages * c->page_size;
+	l->opts.max_bytes =
+		l->o.c.max_bytes ? l->o.c.max_bytes : WRAPS * c->nr_pages * c->page_size;
 	l->records = l->json ? json_array() : NULL;
 	ret = auxtap_watermark_live(c, &l->backend, &l->opts, &r, &err);
 	if (ret) {
@@ -311,8 +313,8 @@ static int run_one(struct live *l, struct auxtap_watermark_config *c)
 		l->nr_records += r.nr_records;
 		l->nr_truncated += r.nr_truncated;
 		l->nr_wakeups += r.nr_wakeups;
-		if (r.skid_max > l->skid_max)
-			l->skid_max = r.skid_max;
+		if (r.overshoot_max > l->overshoot_max)
+			l->overshoot_max = r.overshoot_max;
 	}
 	if (!ret) {
 		if (!r.agrees)
@@ -340,10 +342,10 @@ static void print_row(struct live *l, uint64_t pages)
 	if (!l->json)
 		printf("%6llu  %-6s %10u %7u %7u %9llu %8llu %10llu %8llu\n", (LL)pages,
 		       reader_name(l), l->nr, differ, l->nr_refused, (LL)l->nr_records,
-		       (LL)l->nr_wakeups, (LL)l->nr_truncated, (LL)l->skid_max);
+		       (LL)l->nr_wakeups, (LL)l->nr_truncated, (LL)l->overshoot_max);
 	fflush(stdout);
 	l->nr = l->nr_agree = l->nr_refused = 0;
-	l->nr_records = l->nr_truncated = l->nr_wakeups = l->skid_max = 0;
+	l->nr_records = l->nr_truncated = l->nr_wakeups = l->overshoot_max = 0;
 }
 
 static int run_area(struct live *l, uint64_t pages, bool given)
@@ -466,7 +468,7 @@ static bool take_own(struct live *l, int opt, const char *arg, char *last)
 		cli_complain(arg, "--cpu 0, --cpu 1, …", "not the number of a CPU");
 		return false;
 	case OPT_SKID:
-		if (wm_parse_size(arg, &l->opts.max_skid))
+		if (wm_parse_size(arg, &l->opts.max_overshoot))
 			return true;
 		cli_complain(arg, "bytes: 0, 256, 4K", "not a size");
 		return false;
@@ -516,7 +518,7 @@ int watermark_live(int argc, char **argv)
 {
 	struct live l = {
 		.opts = {.size = sizeof(l.opts),
-			 .max_skid = MAX_SKID,
+			 .max_overshoot = MAX_OVERSHOOT,
 			 .on_record = on_record,
 			 .ctx = &l},
 		.readers = {true, true},

@@ -296,7 +296,7 @@ static bool take_u32(const char *arg, uint32_t *value)
 	return true;
 }
 
-static bool take(struct wm_options *o, int opt, const char *arg, bool *told)
+static bool take(struct wm_options *o, int opt, const char *arg, bool *reported)
 {
 	struct auxtap_watermark_config *c = &o->c;
 
@@ -308,7 +308,7 @@ static bool take(struct wm_options *o, int opt, const char *arg, bool *told)
 		c->kernel = arg;
 		return true;
 	case WM_OPT_UNIT:
-		*told = true;
+		*reported = true;
 		return load_unit(o, arg);
 	case WM_OPT_PAGES:
 		return take_pages(o, arg);
@@ -326,7 +326,7 @@ static bool take(struct wm_options *o, int opt, const char *arg, bool *told)
 	case WM_OPT_ORDER:
 		return take_int(arg, &c->max_order);
 	case WM_OPT_SKID:
-		return wm_parse_size(arg, &c->setup.skid_bytes);
+		return wm_parse_size(arg, &c->setup.overshoot_bytes);
 	case WM_OPT_ALIGN:
 		o->align_given = true;
 		return take_u32(arg, &c->setup.align);
@@ -340,7 +340,7 @@ static bool take(struct wm_options *o, int opt, const char *arg, bool *told)
 	case WM_OPT_RATE:
 		return wm_parse_size(arg, &c->rate);
 	case WM_OPT_RATES:
-		*told = true;
+		*reported = true;
 		return read_rates(o, arg);
 	case WM_OPT_BURST:
 		return take_burst(o, arg);
@@ -396,7 +396,7 @@ const char *wm_option_name(int opt)
 bool wm_options_take(struct wm_options *o, int opt, const char *arg, bool *bad)
 {
 	const char *name = "option";
-	bool told = false;
+	bool reported = false;
 
 	*bad = false;
 	if (opt < WM_OPT_FIRST || opt >= WM_OPT_END)
@@ -404,10 +404,10 @@ bool wm_options_take(struct wm_options *o, int opt, const char *arg, bool *bad)
 	for (const struct option *n = names; n->name; n++)
 		if (n->val == opt)
 			name = n->name;
-	if (take(o, opt, arg, &told))
+	if (take(o, opt, arg, &reported))
 		return true;
 	*bad = true;
-	if (!told) {
+	if (!reported) {
 		char what[64];
 
 		snprintf(what, sizeof(what), "--%s %s", name, arg ? arg : "");
@@ -501,7 +501,7 @@ void wm_print_command(const struct auxtap_watermark_config *c, char *buf, size_t
 	add(buf, size, "cpu", (uint64_t)c->cpu, (uint64_t)d.cpu);
 	if (c->max_order >= 0)
 		add(buf, size, "order", (uint64_t)c->max_order, UINT64_MAX);
-	add(buf, size, "skid", c->setup.skid_bytes, d.setup.skid_bytes);
+	add(buf, size, "skid", c->setup.overshoot_bytes, d.setup.overshoot_bytes);
 	add(buf, size, "align", c->setup.align, d.setup.align);
 	add(buf, size, "record", c->setup.record_bytes, d.setup.record_bytes);
 	add(buf, size, "max-record", c->setup.max_record, d.setup.max_record);

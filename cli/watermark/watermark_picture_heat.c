@@ -30,18 +30,18 @@ static void tip(FILE *out, const char *text)
 
 double pic_skids(const struct pic_run *runs, size_t nr_runs, FILE *out, double y, double width)
 {
-	uint64_t sums[AUXTAP_SKID_BUCKETS] = {0}, total = 0, most = 0, largest = 0;
-	unsigned int from = AUXTAP_SKID_BUCKETS, to = 0;
+	uint64_t sums[AUXTAP_OVERSHOOT_BUCKETS] = {0}, total = 0, most = 0, largest = 0;
+	unsigned int from = AUXTAP_OVERSHOOT_BUCKETS, to = 0;
 	double left = 96, base = y + 116, each;
 	char text[200], a[24];
 
 	for (size_t r = 0; r < nr_runs; r++) {
-		for (unsigned int i = 0; i < AUXTAP_SKID_BUCKETS; i++)
+		for (unsigned int i = 0; i < AUXTAP_OVERSHOOT_BUCKETS; i++)
 			sums[i] += runs[r].r.skids[i];
-		if (runs[r].r.skid_max > largest)
-			largest = runs[r].r.skid_max;
+		if (runs[r].r.overshoot_max > largest)
+			largest = runs[r].r.overshoot_max;
 	}
-	for (unsigned int i = 0; i < AUXTAP_SKID_BUCKETS; i++) {
+	for (unsigned int i = 0; i < AUXTAP_OVERSHOOT_BUCKETS; i++) {
 		if (!sums[i])
 			continue;
 		total += sums[i];
@@ -70,8 +70,8 @@ double pic_skids(const struct pic_run *runs, size_t nr_runs, FILE *out, double y
 			"<rect class=\"bar\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\">",
 			x + 0.5, base - h, each > 3 ? each - 1.5 : each, h);
 		snprintf(text, sizeof(text), "%llu to %llu bytes: %llu interrupts",
-			 (LL)auxtap_skid_bucket_from(i), (LL)auxtap_skid_bucket_from(i + 1) - 1,
-			 (LL)sums[i]);
+			 (LL)auxtap_overshoot_bucket_from(i),
+			 (LL)auxtap_overshoot_bucket_from(i + 1) - 1, (LL)sums[i]);
 		tip(out, text);
 		fputs("</rect>\n", out);
 		if (sums[i] && each > 34) {
@@ -79,7 +79,8 @@ double pic_skids(const struct pic_run *runs, size_t nr_runs, FILE *out, double y
 			words(out, x + each / 2, base - h - 4, "small middle", text);
 		}
 		if (each > 34 || (i - from) % (unsigned int)(1 + 44 / each) == 0)
-			words(out, x, base + 15, "tick", wm_size(auxtap_skid_bucket_from(i), a));
+			words(out, x, base + 15, "tick",
+			      wm_size(auxtap_overshoot_bucket_from(i), a));
 	}
 	fprintf(out,
 		"</g><line class=\"frame\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n",

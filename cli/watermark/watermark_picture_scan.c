@@ -279,15 +279,15 @@ static void on_line(struct walk *w, size_t i)
 		x->bad = true;
 		note_no_cause(w, i, stopping);
 	} else if (w->due_t != PIC_NEVER && !w->line_seen && w->s->t_bad != PIC_NEVER &&
-		   violated_at(w, i, AUXTAP_INV_IRQ_ON_MARK)) {
+		   violated_at(w, i, AUXTAP_INV_IRQ_AT_THRESHOLD)) {
 		x->bad = true;
 	}
 	/* how far from the mark: written where the monitor has found it too far */
 	if (w->due_t != PIC_NEVER && !w->line_seen && w->due_t < e->time) {
 		double bytes = (double)(e->time - w->due_t) * (double)w->run->c.rate / 1e9;
 
-		if (x->bad || (w->run->r.by_invariant[AUXTAP_INV_IRQ_ON_MARK] &&
-			       bytes > (double)(w->run->c.setup.skid_bytes +
+		if (x->bad || (w->run->r.by_invariant[AUXTAP_INV_IRQ_AT_THRESHOLD] &&
+			       bytes > (double)(w->run->c.setup.overshoot_bytes +
 						2ull * w->run->c.setup.record_bytes))) {
 			struct pic_note *n = note(w, w->due_t, w->due_p);
 
@@ -504,7 +504,7 @@ static void where_it_begins(const struct walk *w, const struct pic_event *e, uin
 	const struct pic_scan *s = w->s;
 
 	switch ((enum auxtap_watermark_invariant)e->a) {
-	case AUXTAP_INV_IRQ_ON_MARK: /* where the interrupt was due */
+	case AUXTAP_INV_IRQ_AT_THRESHOLD: /* where the interrupt was due */
 		if (w->due_t != PIC_NEVER) {
 			*t = w->due_t;
 			*p = w->due_p;

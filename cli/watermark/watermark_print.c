@@ -209,8 +209,8 @@ static void print_loss(FILE *out, const struct auxtap_watermark_result *r)
 		if (r->lost[i])
 			fprintf(out, ", %llu %s", (LL)r->lost[i],
 				auxtap_watermark_loss_name((enum auxtap_watermark_loss)i));
-	if (r->untold)
-		fprintf(out, "; of %llu bytes the kernel does not tell", (LL)r->untold);
+	if (r->unreported)
+		fprintf(out, "; of %llu bytes the kernel does not tell", (LL)r->unreported);
 	fputc('\n', out);
 }
 
@@ -264,7 +264,7 @@ void wm_print_run(FILE *out, const struct auxtap_watermark_config *c,
 	if (!c->snapshot)
 		fprintf(out,
 			"  lag         up to %llu bytes unread of %llu; skid up to %llu bytes\n",
-			(LL)r->max_lag, (LL)c->nr_pages * c->page_size, (LL)r->skid_max);
+			(LL)r->max_lag, (LL)c->nr_pages * c->page_size, (LL)r->overshoot_max);
 	if (r->nr_findings)
 		fprintf(out, "  known       %s (%llu times)\n", r->finding, (LL)r->nr_findings);
 	fprintf(out, "  verdict     %s\n", verdicts[auxtap_watermark_verdict(r)].text);
@@ -307,7 +307,7 @@ static json_t *json_config(const struct auxtap_watermark_config *c)
 		(json_int_t)c->page_size, "pages", (json_int_t)c->nr_pages, "watermark",
 		(json_int_t)c->watermark, "data_pages", (json_int_t)c->data_pages, "snapshot",
 		c->snapshot, "cpu", c->cpu, "order", c->max_order, "skid",
-		(json_int_t)c->setup.skid_bytes, "align", (int)c->setup.align, "record",
+		(json_int_t)c->setup.overshoot_bytes, "align", (int)c->setup.align, "record",
 		(int)c->setup.record_bytes, "max_record", (int)c->setup.max_record, "errata",
 		(int)c->setup.errata, "rate", (json_int_t)c->rate, "burst_ns",
 		(json_int_t)c->burst_ns, "pause_ns", (json_int_t)c->pause_ns, "irq_latency_ns",
@@ -337,13 +337,14 @@ static json_t *json_skids(const struct auxtap_watermark_result *r)
 {
 	json_t *list = json_array();
 
-	for (unsigned int i = 0; list && i < AUXTAP_SKID_BUCKETS; i++)
+	for (unsigned int i = 0; list && i < AUXTAP_OVERSHOOT_BUCKETS; i++)
 		if (r->skids[i])
 			json_array_append_new(list,
 					      json_pack("{s:I, s:I, s:I}", "from",
-							(json_int_t)auxtap_skid_bucket_from(i),
+							(json_int_t)auxtap_overshoot_bucket_from(i),
 							"to",
-							(json_int_t)auxtap_skid_bucket_from(i + 1),
+							(json_int_t)auxtap_overshoot_bucket_from(i +
+												 1),
 							"count", (json_int_t)r->skids[i]));
 	return list;
 }
@@ -375,11 +376,11 @@ json_t *wm_json_run(const struct auxtap_watermark_config *c,
 		{"record_lost", r->record_lost},
 		{"head", r->head},
 		{"lost", total_lost(r)},
-		{"untold", r->untold},
+		{"untold", r->unreported},
 		{"max_lag", r->max_lag},
 		{"marks", r->nr_marks},
 		{"marks_behind", r->nr_marks_behind},
-		{"skid_max", r->skid_max},
+		{"skid_max", r->overshoot_max},
 		{"violations", r->nr_violations},
 		{"known_findings", r->nr_findings},
 	};

@@ -20,9 +20,9 @@
 /* What the processes leave behind; each has its own. */
 struct share {
 	struct sweep_sum sums[SWEEP_MACHINES];
-	char text[4096];	/* of the first failures */
-	unsigned int nr_untold; /* for which there was no room */
-	int failed;		/* negative errno */
+	char text[4096];	    /* of the first failures */
+	unsigned int nr_unreported; /* for which there was no room */
+	int failed;		    /* negative errno */
 };
 
 static void add_failure(struct share *s, const struct auxtap_watermark_config *c,
@@ -41,7 +41,7 @@ static void add_failure(struct share *s, const struct auxtap_watermark_config *c
 	if (text && size < sizeof(s->text) - len)
 		memcpy(s->text + len, text, size + 1);
 	else
-		s->nr_untold++;
+		s->nr_unreported++;
 	free(text);
 }
 
@@ -121,8 +121,9 @@ int sweep_run(const struct sweep_opts *o, struct sweep_sum *sums)
 		if (shares[i].failed)
 			ret = shares[i].failed;
 		fputs(shares[i].text, stderr);
-		if (shares[i].nr_untold)
-			fprintf(stderr, "and %u more machines that fail\n", shares[i].nr_untold);
+		if (shares[i].nr_unreported)
+			fprintf(stderr, "and %u more machines that fail\n",
+				shares[i].nr_unreported);
 		for (unsigned int m = 0; m < SWEEP_MACHINES; m++) {
 			sums[m].runs += shares[i].sums[m].runs;
 			sums[m].refused += shares[i].sums[m].refused;

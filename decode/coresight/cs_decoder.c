@@ -4,7 +4,7 @@
  * merged by time. What no unit of ours can decode is a gap with its bytes.
  */
 #include "cs_limits.h"
-#include "cs_pieces.h"
+#include "cs_extents.h"
 #include "decode/flow/decoder_private.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ struct cs_decoder {
 	struct cs_config config;
 	struct cs_snapshot ss;
 	struct cs_dumps dumps;
-	struct cs_pieces pieces;
+	struct cs_extents pieces;
 	struct cs_stream **streams; /* those that have an event come first: a heap, by next event */
 	size_t nr, max, nr_heap;
 	bool begun;
@@ -117,7 +117,7 @@ static void free_all(struct auxtap_decoder *dec)
 		if (cs->pieces.buffers[i].fd >= 0)
 			close(cs->pieces.buffers[i].fd);
 	free(cs->streams);
-	cs_pieces_free(&cs->pieces);
+	cs_extents_free(&cs->pieces);
 	cs_dumps_free(&cs->dumps);
 	cs_snapshot_free(&cs->ss);
 	cs_config_free(&cs->config);
@@ -192,7 +192,7 @@ static int undecoded(struct auxtap_decoder *dec, const struct cs_buffer *buffer,
 				 .nr_bytes = nr_bytes,
 				 .exact = true};
 
-	return decoder_add_extra(dec, &gap, text);
+	return decoder_add_unattributed(dec, &gap, text);
 }
 
 /* Bytes of the unit in the buffer; in frames without those that make the frames. */
@@ -201,7 +201,7 @@ static uint64_t unit_bytes(const struct cs_buffer *buffer, const struct cs_unit 
 	uint64_t nr = unit->id < CS_NR_IDS ? buffer->nr_bytes[unit->id] : 0;
 
 	for (size_t i = 0; i < buffer->nr; i++) {
-		const struct cs_piece *p = &buffer->pieces[i];
+		const struct cs_extent *p = &buffer->pieces[i];
 
 		if (buffer->format == CS_FORMAT_SOURCE ||
 		    (p->raw && (p->cpu < 0 || p->cpu == unit->cpu)))
@@ -296,7 +296,7 @@ static int scan(struct auxtap_decoder *dec, struct cs_buffer *buffer)
 	int ret = frames && buf ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !ret && i < buffer->nr; i++) {
-		const struct cs_piece *p = &buffer->pieces[i];
+		const struct cs_extent *p = &buffer->pieces[i];
 		struct cs_bytes bytes = {.pread = buffer->fd < 0 ? decoder_read_file : read_fd,
 					 .ctx = buffer->fd < 0 ? (void *)dec : (void *)buffer,
 					 .format = buffer->format,
@@ -364,7 +364,7 @@ static int add_units(struct auxtap_decoder *dec, struct cs_buffer *buffer)
 		if (has_raw_of(buffer, &config->units[i]))
 			ret = add_stream(dec, buffer, &config->units[i]);
 	for (size_t i = 0; !ret && i < buffer->nr; i++) {
-		const struct cs_piece *p = &buffer->pieces[i];
+		const struct cs_extent *p = &buffer->pieces[i];
 		bool known = !p->raw;
 
 		for (size_t j = 0; j < config->nr && !known; j++)
@@ -396,15 +396,15 @@ void cs_decoder_sideband(struct auxtap_decoder *dec, const uint64_t *info, size_
 			dec->sideband.per_thread = false;
 }
 
-/* What AUX records report and the file lacks is known by now: see cs_pieces.c. */
+/* What AUX records report and the file lacks is known by now: see cs_extents.c. */
 static uint64_t end_of_pieces(const struct auxtap_decoder *dec, const struct sideband_ring *ring)
 {
-	const struct cs_pieces *pieces = &dec->cs->pieces;
+	const struct cs_extents *pieces = &dec->cs->pieces;
 	uint64_t end = ring->end;
 
 	for (size_t i = 0; i < pieces->nr; i++) {
 		const struct cs_buffer *b = &pieces->buffers[i];
-		const struct cs_piece *last = b->nr ? &b->pieces[b->nr - 1] : NULL;
+		const struct cs_extent *last = b->nr ? &b->pieces[b->nr - 1] : NULL;
 
 		if (last && (ring->tid >= 0 ? b->tid == ring->tid : b->cpu == ring->cpu) &&
 		    last->off + last->size > end)
@@ -424,7 +424,7 @@ int cs_decoder_open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 	cs = dec->cs;
 	ret = cs_config_from_file(&cs->config, dec->pd, err);
 	if (!ret)
-		ret = cs_pieces_read(&cs->pieces, dec->pd, &cs->config, err);
+		ret = cs_extents_read(&cs->pieces, dec->pd, &cs->config, err);
 	if (ret)
 		return ret;
 	for (size_t i = 0; !ret && i < cs->pieces.nr; i++) {
@@ -451,7 +451,7 @@ int cs_decoder_open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 					 .nr_bytes = m->nr_bytes,
 					 .exact = m->nr_bytes > 0};
 
-		ret = decoder_add_extra(dec, &gap, m->why);
+		ret = decoder_add_unattributed(dec, &gap, m->why);
 	}
 	if (!ret)
 		ret = decoder_add_missing(dec, true, end_of_pieces);
@@ -465,7 +465,7 @@ int cs_decoder_open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 static int open_buffer(struct cs_buffer *buffer, const struct cs_snapshot_buffer *from,
 		       struct auxtap_error *err)
 {
-	struct cs_piece *piece;
+	struct cs_extent *piece;
 	struct stat st;
 
 	buffer->format = from->format;
@@ -478,7 +478,7 @@ static int open_buffer(struct cs_buffer *buffer, const struct cs_snapshot_buffer
 	piece = cs_buffer_add(buffer);
 	if (!piece)
 		return auxtap_error_set(err, -ENOMEM, from->path, "out of memory");
-	*piece = (struct cs_piece){.size = (uint64_t)st.st_size, .cpu = -1, .pid = -1, .tid = -1};
+	*piece = (struct cs_extent){.size = (uint64_t)st.st_size, .cpu = -1, .pid = -1, .tid = -1};
 	return 0;
 }
 
@@ -530,7 +530,7 @@ static int open_buffers(struct auxtap_decoder *dec, const char *dir, struct auxt
 	struct cs_decoder *cs = dec->cs;
 	int ret = cs_dumps_load(&cs->dumps, dec->shared.images, &cs->ss, err);
 	for (size_t i = 0; !ret && i < cs->ss.nr_buffers; i++) {
-		struct cs_buffer *buffer = cs_pieces_add_buffer(&cs->pieces);
+		struct cs_buffer *buffer = cs_extents_add_buffer(&cs->pieces);
 
 		ret = buffer ? open_buffer(buffer, &cs->ss.buffers[i], err) :
 			       auxtap_error_set(err, -ENOMEM, dir, "out of memory");

@@ -365,7 +365,7 @@ static void add_error(struct cs_stream *s, uint64_t off, const char *why)
 /* ---- reading ---- */
 
 /* A raw piece is one CPU's; frames may hold trace of several. */
-static bool concerns(const struct cs_stream *s, const struct cs_piece *p)
+static bool concerns(const struct cs_stream *s, const struct cs_extent *p)
 {
 	if (p->raw)
 		return p->cpu < 0 || s->unit->cpu < 0 || p->cpu == s->unit->cpu;
@@ -377,7 +377,7 @@ static bool concerns(const struct cs_stream *s, const struct cs_piece *p)
 /* Does the trace before it go on in this piece? */
 static bool joins(const struct cs_stream *s, size_t piece)
 {
-	const struct cs_piece *p = &s->buffer->pieces[piece];
+	const struct cs_extent *p = &s->buffer->pieces[piece];
 
 	return p->joins && p[-1].raw == p->raw && concerns(s, p) && concerns(s, p - 1);
 }
@@ -409,7 +409,7 @@ static bool open_tree(struct cs_stream *s, enum cs_format format)
 static bool begin_run(struct cs_stream *s)
 {
 	const struct cs_buffer *b = s->buffer;
-	const struct cs_piece *first;
+	const struct cs_extent *first;
 	bool continues = s->run && s->at + s->run < b->nr && joins(s, s->at + s->run);
 	size_t nr = 1;
 
@@ -594,7 +594,7 @@ static uint64_t time_of(const struct cs_stream *s, const struct cs_item *item)
 
 static void follow(struct cs_stream *s, const struct cs_item *item)
 {
-	const struct cs_piece *p = &s->buffer->pieces[item->piece];
+	const struct cs_extent *p = &s->buffer->pieces[item->piece];
 	uint64_t time = time_of(s, item), since, until;
 	struct cs_flow *flow = &s->flow;
 	int32_t tid = flow->tid;

@@ -13,7 +13,7 @@
 #define CS_RANGES 1024
 
 /* What an AUX record tells of: trace of a CPU or thread without a break in it. */
-struct cs_piece {
+struct cs_extent {
 	uint64_t off, size; /* in the buffer's stream */
 	uint64_t file_off;
 	uint64_t time;	       /* of the AUX record: the end; 0: not known */
@@ -31,7 +31,7 @@ struct cs_piece {
 };
 
 struct cs_buffer {
-	struct cs_piece *pieces;
+	struct cs_extent *pieces;
 	size_t nr, max;
 	enum cs_format format; /* of what is not raw */
 	/* a synchronisation point of the unit starts with speculated elements */

@@ -32,7 +32,7 @@ void cs_stream_whose(const struct cs_stream *s, int32_t context, size_t piece, u
 		     uint64_t time, int32_t *pid, int32_t *tid)
 {
 	const struct sideband *sb = &s->dec->sideband;
-	const struct cs_piece *p = &s->buffer->pieces[piece];
+	const struct cs_extent *p = &s->buffer->pieces[piece];
 
 	*pid = *tid = -1;
 	if (!s->dec->pd) { /* a snapshot knows of no threads but these */
@@ -129,14 +129,14 @@ static bool add_exec(struct cs_stream *s, size_t piece, uint64_t off, uint64_t t
  * Was the last program of the records already running at the end of the piece, and every start
  * seen?
  */
-static bool all_found(const struct cs_piece *p, bool last, const struct cs_starts *starts)
+static bool all_found(const struct cs_extent *p, bool last, const struct cs_starts *starts)
 {
 	return last && p->ends_at_time && !starts->lost && !starts->open &&
 	       !(starts->elsewhere && starts->elsewhere_off >= p->off);
 }
 
 /* The starts that are in the piece: how many; the last CS_EXECS of them in found. */
-static size_t starts_in(const struct cs_piece *p, const struct cs_starts *starts,
+static size_t starts_in(const struct cs_extent *p, const struct cs_starts *starts,
 			const struct cs_start *found[CS_EXECS])
 {
 	size_t nr = 0, begin = 0, kept;
@@ -160,7 +160,7 @@ static size_t starts_in(const struct cs_piece *p, const struct cs_starts *starts
 static void match_execs(struct cs_stream *s, size_t piece, const struct image_between *b,
 			const struct cs_starts *starts)
 {
-	const struct cs_piece *p = &s->buffer->pieces[piece];
+	const struct cs_extent *p = &s->buffer->pieces[piece];
 	struct auxtap_image_set *images = s->dec->shared.images;
 	const struct cs_start *found[CS_EXECS];
 	uint64_t times[CS_EXECS];
@@ -190,7 +190,7 @@ static void match_execs(struct cs_stream *s, size_t piece, const struct image_be
 
 void cs_stream_find_execs(struct cs_stream *s)
 {
-	const struct cs_piece *first = &s->buffer->pieces[s->at];
+	const struct cs_extent *first = &s->buffer->pieces[s->at];
 	struct wanted w = {.images = s->dec->shared.images};
 	struct cs_starts starts = {.wanted = is_entry, .ctx = &w};
 	struct cs_bytes bytes = s->bytes;

@@ -3,7 +3,7 @@
  * Packets of CoreSight in perf.data files: each buffer has a decode tree that goes on from one AUX
  * record to the next where these continue each other.
  */
-#include "decode/coresight/cs_pieces.h"
+#include "decode/coresight/cs_extents.h"
 #include "dump_cs.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ struct buffer_state {
 struct dump_cs_file {
 	struct auxtap_perfdata *pd;
 	struct cs_config config;
-	struct cs_pieces pieces;
+	struct cs_extents pieces;
 	struct place *places; /* all pieces, as they lie in the file */
 	size_t nr;
 	struct buffer_state *states;
@@ -85,7 +85,7 @@ int dump_cs_open(struct dump_cs_file **out, struct auxtap_perfdata *pd, struct a
 	file->pd = pd;
 	ret = cs_config_from_file(&file->config, pd, err);
 	if (!ret)
-		ret = cs_pieces_read(&file->pieces, pd, &file->config, err);
+		ret = cs_extents_read(&file->pieces, pd, &file->config, err);
 	if (!ret && find_places(file))
 		ret = auxtap_error_set(err, -ENOMEM, auxtap_perfdata_path(pd), "out of memory");
 	if (ret)
@@ -104,14 +104,14 @@ void dump_cs_close(struct dump_cs_file *file)
 	free(file->states);
 	free(file->places);
 	free(file->buf);
-	cs_pieces_free(&file->pieces);
+	cs_extents_free(&file->pieces);
 	cs_config_free(&file->config);
 	free(file);
 }
 
 /* A tree for this piece; what the one before had is not continued. */
 static int new_tree(struct dump_cs_file *file, struct buffer_state *state,
-		    const struct cs_buffer *buffer, const struct cs_piece *p,
+		    const struct cs_buffer *buffer, const struct cs_extent *p,
 		    struct auxtap_error *err)
 {
 	const struct cs_tree_opts opts = {.format = p->raw ? CS_FORMAT_SOURCE : CS_FORMAT_FRAMES,
@@ -131,7 +131,7 @@ static int list_piece(struct dump_cs_file *file, const struct place *place,
 		      struct auxtap_error *err)
 {
 	const struct cs_buffer *buffer = &file->pieces.buffers[place->buffer];
-	const struct cs_piece *p = &buffer->pieces[place->piece];
+	const struct cs_extent *p = &buffer->pieces[place->piece];
 	struct buffer_state *state = &file->states[place->buffer];
 	struct cs_bytes bytes = {.pread = read_file,
 				 .ctx = file,

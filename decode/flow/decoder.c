@@ -75,7 +75,8 @@ struct decoder_queue *decoder_add_queue(struct auxtap_decoder *dec)
 	return queue;
 }
 
-int decoder_add_extra(struct auxtap_decoder *dec, const struct auxtap_gap *gap, const char *text)
+int decoder_add_unattributed(struct auxtap_decoder *dec, const struct auxtap_gap *gap,
+			     const char *text)
 {
 	const struct auxtap_decode_opts *opts = &dec->shared.opts;
 	struct flow_event *grown, *ev;

@@ -25,10 +25,10 @@ struct decoder_jobs {
 	const struct pt_shared *shared;
 	pthread_mutex_t lock; /* all below */
 	pthread_cond_t work, done;
-	struct pt_job *line, *line_end; /* waiting */
-	const struct pt_job *wanted;	/* by the reader, which sleeps */
-	struct pt_walk *walks;		/* idle */
-	struct pt_batch *batches;	/* idle */
+	struct pt_job *line, *line_end;	  /* waiting */
+	const struct pt_job *wanted;	  /* by the reader, which sleeps */
+	struct pt_segment_decoder *walks; /* idle */
+	struct pt_batch *batches;	  /* idle */
 	unsigned int nr_walks, nr_batches;
 	size_t nr_begun; /* segments that hold a walk */
 	size_t nr_bytes; /* of trace in segments cut */
@@ -104,24 +104,24 @@ static void put_batch(struct decoder_jobs *jobs, struct pt_batch *batch)
 }
 
 /* The one that walked this queue last knows its images. */
-static struct pt_walk *get_walk(struct decoder_jobs *jobs, const struct pt_queue *queue)
+static struct pt_segment_decoder *get_walk(struct decoder_jobs *jobs, const struct pt_queue *queue)
 {
-	struct pt_walk **at = &jobs->walks, *walk;
+	struct pt_segment_decoder **at = &jobs->walks, *walk;
 
 	while (*at && (*at)->queue != queue && (*at)->next)
 		at = &(*at)->next;
 	walk = *at;
 	if (!walk)
-		return pt_walk_new(jobs->shared);
+		return pt_segment_decoder_new(jobs->shared);
 	*at = walk->next;
 	jobs->nr_walks--;
 	return walk;
 }
 
-static void put_walk(struct decoder_jobs *jobs, struct pt_walk *walk)
+static void put_walk(struct decoder_jobs *jobs, struct pt_segment_decoder *walk)
 {
 	if (jobs->nr_walks >= MAX_IDLE_WALKS) {
-		pt_walk_free(walk);
+		pt_segment_decoder_free(walk);
 		return;
 	}
 	walk->next = jobs->walks;
@@ -196,7 +196,7 @@ static void walk(struct decoder_jobs *jobs, struct pt_job *job, unsigned int max
 		pthread_mutex_unlock(&jobs->lock);
 		if (fresh)
 			pt_walk_begin(job->walk, job);
-		over = pt_walk_fill(job->walk, batch);
+		over = pt_segment_decoder_fill(job->walk, batch);
 		pthread_mutex_lock(&jobs->lock);
 		if (job->first)
 			job->newest->next = batch;
@@ -325,10 +325,10 @@ void decoder_jobs_stop(struct auxtap_decoder *dec)
 		free(batch);
 	}
 	while (jobs->walks) {
-		struct pt_walk *idle = jobs->walks;
+		struct pt_segment_decoder *idle = jobs->walks;
 
 		jobs->walks = idle->next;
-		pt_walk_free(idle);
+		pt_segment_decoder_free(idle);
 	}
 	pthread_cond_destroy(&jobs->work);
 	pthread_cond_destroy(&jobs->done);
@@ -476,7 +476,7 @@ bool decoder_jobs_take(struct auxtap_decoder *dec, struct decoder_queue *queue)
 			pt_queue_join(q, job);
 		}
 		if (batch) {
-			pt_queue_stitch(q, batch);
+			pt_queue_merge(q, batch);
 			if (dec->nr_heap >= MANY_QUEUES)
 				shrink(jobs, queue);
 			return true;

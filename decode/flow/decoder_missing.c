@@ -66,7 +66,7 @@ static int add_gap(struct auxtap_decoder *dec, const struct sideband_ring *ring,
 				 .time_begin = ring->time,
 				 .time_end = ring->time};
 
-	return decoder_add_extra(dec, &gap, text);
+	return decoder_add_unattributed(dec, &gap, text);
 }
 
 int decoder_add_missing(struct auxtap_decoder *dec, bool pads,

@@ -176,7 +176,7 @@ static int on_gap_note(void *ctx, uint32_t type, const void *data, size_t size)
 		aux->exact = gap.exact;
 		return 0;
 	}
-	return decoder_add_extra(dec, &gap, "told by the recorder");
+	return decoder_add_unattributed(dec, &gap, "told by the recorder");
 }
 
 /* ---- streams ---- */
@@ -532,7 +532,7 @@ int decoder_add_flagged(struct auxtap_decoder *dec, const char *text)
 					 .time_begin = aux->time,
 					 .time_end = aux->time};
 
-		ret = decoder_add_extra(dec, &gap, text);
+		ret = decoder_add_unattributed(dec, &gap, text);
 	}
 	dec->sideband.nr_aux = 0;
 	return ret;
@@ -656,7 +656,7 @@ static int add_losts(struct auxtap_decoder *dec)
 
 		snprintf(text, sizeof(text), "%llu sideband records lost",
 			 (unsigned long long)lost->nr);
-		ret = decoder_add_extra(dec, &gap, text);
+		ret = decoder_add_unattributed(dec, &gap, text);
 	}
 	return ret;
 }

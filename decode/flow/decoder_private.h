@@ -87,7 +87,8 @@ int raw_opts_take(struct auxtap_raw_opts *known, const struct auxtap_raw_opts *g
 int decoder_new(struct auxtap_decoder **dec, struct auxtap_image_set *images,
 		const struct auxtap_decode_opts *opts, struct auxtap_error *err);
 struct decoder_queue *decoder_add_queue(struct auxtap_decoder *dec);
-int decoder_add_extra(struct auxtap_decoder *dec, const struct auxtap_gap *gap, const char *text);
+int decoder_add_unattributed(struct auxtap_decoder *dec, const struct auxtap_gap *gap,
+			     const char *text);
 int decoder_start(struct auxtap_decoder *dec);
 
 /* spe_decoder.c; events live until the next call. */

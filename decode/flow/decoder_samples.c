@@ -154,7 +154,7 @@ static int tell(struct auxtap_decoder *dec, size_t nr, const char *why, uint64_t
 	char text[96];
 
 	snprintf(text, sizeof(text), "the trace in %zu samples is not read: %s", nr, why);
-	return decoder_add_extra(dec, &gap, text);
+	return decoder_add_unattributed(dec, &gap, text);
 }
 
 int decoder_find_samples(struct auxtap_decoder *dec, struct decoder_sample **samples, size_t *nr)

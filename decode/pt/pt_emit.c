@@ -21,12 +21,12 @@ bool pt_wanted(const struct auxtap_decode_opts *opts, uint32_t type, uint64_t ti
 	return time >= opts->time_start && (!opts->time_stop || time < opts->time_stop);
 }
 
-static bool wanted(const struct pt_walk *w, uint32_t type)
+static bool wanted(const struct pt_segment_decoder *w, uint32_t type)
 {
 	return pt_wanted(&w->shared->opts, type, w->time, w->tid, w->queue->cpu);
 }
 
-static struct flow_event *put(struct pt_walk *w, uint32_t type)
+static struct flow_event *put(struct pt_segment_decoder *w, uint32_t type)
 {
 	struct flow_event *ev;
 
@@ -44,13 +44,13 @@ static struct flow_event *put(struct pt_walk *w, uint32_t type)
 }
 
 /* The instructions since the last event go with this one. */
-static void take_count(struct pt_walk *w, struct flow_event *ev)
+static void take_count(struct pt_segment_decoder *w, struct flow_event *ev)
 {
 	ev->nr_insns = w->insns_since;
 	w->insns_since = 0;
 }
 
-static void count(struct pt_walk *w, uint64_t ip, unsigned int nr)
+static void count(struct pt_segment_decoder *w, uint64_t ip, unsigned int nr)
 {
 	const struct image_map *map;
 
@@ -68,7 +68,7 @@ static void count(struct pt_walk *w, uint64_t ip, unsigned int nr)
 	w->count_nr += nr;
 }
 
-void pt_count_flush(struct pt_walk *w)
+void pt_count_flush(struct pt_segment_decoder *w)
 {
 	if (w->count_image && w->count_nr)
 		__atomic_add_fetch(&w->count_image->nr_insns, w->count_nr, __ATOMIC_RELAXED);
@@ -76,7 +76,7 @@ void pt_count_flush(struct pt_walk *w)
 	w->count_nr = w->count_lo = w->count_hi = 0;
 }
 
-void pt_emit_insn(struct pt_walk *w, const struct pt_step *step)
+void pt_emit_insn(struct pt_segment_decoder *w, const struct pt_step *step)
 {
 	struct flow_event *ev;
 
@@ -91,7 +91,7 @@ void pt_emit_insn(struct pt_walk *w, const struct pt_step *step)
 	memcpy(ev->insn, step->raw, step->size);
 }
 
-void pt_emit_block(struct pt_walk *w, const struct pt_step *step)
+void pt_emit_block(struct pt_segment_decoder *w, const struct pt_step *step)
 {
 	struct flow_event *ev;
 
@@ -105,20 +105,21 @@ void pt_emit_block(struct pt_walk *w, const struct pt_step *step)
 	ev->nr_insns = step->nr_insns;
 }
 
-static void branch_event(struct pt_walk *w, uint32_t type, uint64_t target, bool has_target)
+static void branch_event(struct pt_segment_decoder *w, uint32_t type, uint64_t target,
+			 bool has_target)
 {
 	const uint32_t moves = AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN;
 	const struct pt_pending *p = &w->pending;
-	bool told = wanted(w, type);
+	bool reported = wanted(w, type);
 	struct flow_event *ev;
 
 	/* depth needs every call and return, those outside the window too */
-	if (!told && !(type & moves && w->shared->opts.events & moves))
+	if (!reported && !(type & moves && w->shared->opts.events & moves))
 		return;
 	ev = put(w, type);
 	if (!ev)
 		return;
-	ev->hidden = !told;
+	ev->hidden = !reported;
 	ev->kind = (uint8_t)p->insn.kind;
 	ev->ip = p->ip;
 	ev->has_ip = true;
@@ -126,17 +127,17 @@ static void branch_event(struct pt_walk *w, uint32_t type, uint64_t target, bool
 	ev->has_addr = has_target;
 	ev->insn_size = p->insn.size;
 	memcpy(ev->insn, p->raw, p->insn.size);
-	if (told)
+	if (reported)
 		take_count(w, ev);
 }
 
 /* The pending branch went to target. */
-void pt_emit_branch(struct pt_walk *w, uint64_t target, bool has_target)
+void pt_emit_branch(struct pt_segment_decoder *w, uint64_t target, bool has_target)
 {
 	struct pt_pending *p = &w->pending;
 
 	if (p->inherited) {
-		struct flow_event *ev = put(w, PT_SEAM_BRANCH);
+		struct flow_event *ev = put(w, PT_BOUNDARY_BRANCH);
 
 		p->inherited = false;
 		if (!ev)
@@ -171,14 +172,14 @@ void pt_emit_branch(struct pt_walk *w, uint64_t target, bool has_target)
 	}
 }
 
-void pt_emit_no_branch(struct pt_walk *w)
+void pt_emit_no_branch(struct pt_segment_decoder *w)
 {
 	if (w->pending.inherited)
-		put(w, PT_SEAM_NO_BRANCH);
+		put(w, PT_BOUNDARY_NO_BRANCH);
 	w->pending.inherited = w->pending.valid = false;
 }
 
-void pt_emit_trace(struct pt_walk *w, bool on, uint64_t ip, bool has_ip)
+void pt_emit_trace(struct pt_segment_decoder *w, bool on, uint64_t ip, bool has_ip)
 {
 	struct flow_event *ev;
 
@@ -196,7 +197,7 @@ void pt_emit_trace(struct pt_walk *w, bool on, uint64_t ip, bool has_ip)
 	take_count(w, ev);
 }
 
-void pt_emit_async(struct pt_walk *w, uint64_t ip, uint64_t to, bool has_to)
+void pt_emit_async(struct pt_segment_decoder *w, uint64_t ip, uint64_t to, bool has_to)
 {
 	struct flow_event *ev;
 
@@ -246,7 +247,8 @@ void flow_gap_free(struct flow_gap *list)
 	}
 }
 
-struct flow_gap *pt_gap_open(struct pt_walk *w, enum auxtap_gap_cause cause, const char *fmt, ...)
+struct flow_gap *pt_gap_open(struct pt_segment_decoder *w, enum auxtap_gap_cause cause,
+			     const char *fmt, ...)
 {
 	struct flow_event *ev = put(w, PT_GAP_OPENS);
 	va_list args;
@@ -265,7 +267,7 @@ struct flow_gap *pt_gap_open(struct pt_walk *w, enum auxtap_gap_cause cause, con
 }
 
 /* Flow goes on: now the gap can be told. */
-void pt_gap_close(struct pt_walk *w)
+void pt_gap_close(struct pt_segment_decoder *w)
 {
 	struct flow_event *ev;
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-int pt_flow_start(struct pt_walk *w)
+int pt_flow_start(struct pt_segment_decoder *w)
 {
 	struct pt_config config = w->shared->config;
 	struct pt_scan_head head;
@@ -35,7 +35,7 @@ int pt_flow_start(struct pt_walk *w)
 	return ret < 0 ? ret : 0;
 }
 
-void pt_flow_stop(struct pt_walk *w)
+void pt_flow_stop(struct pt_segment_decoder *w)
 {
 	if (w->flow.insn)
 		pt_insn_free_decoder(w->flow.insn);
@@ -45,7 +45,7 @@ void pt_flow_stop(struct pt_walk *w)
 	w->flow.blk = NULL;
 }
 
-static int next_insn(struct pt_walk *w, struct pt_step *step)
+static int next_insn(struct pt_segment_decoder *w, struct pt_step *step)
 {
 	struct pt_insn insn;
 	int ret = pt_insn_next(w->flow.insn, &insn, sizeof(insn));
@@ -60,7 +60,7 @@ static int next_insn(struct pt_walk *w, struct pt_step *step)
 	return ret;
 }
 
-static int next_block(struct pt_walk *w, struct pt_step *step)
+static int next_block(struct pt_segment_decoder *w, struct pt_step *step)
 {
 	struct pt_block block;
 	int ret = pt_blk_next(w->flow.blk, &block, sizeof(block));
@@ -79,21 +79,21 @@ static int next_block(struct pt_walk *w, struct pt_step *step)
 	return ret;
 }
 
-int pt_flow_next(struct pt_walk *w, struct pt_step *step)
+int pt_flow_next(struct pt_segment_decoder *w, struct pt_step *step)
 {
 	memset(step, 0, sizeof(*step));
 	w->flow.status = w->flow.insn ? next_insn(w, step) : next_block(w, step);
 	return w->flow.status;
 }
 
-int pt_flow_event(struct pt_walk *w, struct pt_event *ev)
+int pt_flow_event(struct pt_segment_decoder *w, struct pt_event *ev)
 {
 	w->flow.status = w->flow.insn ? pt_insn_event(w->flow.insn, ev, sizeof(*ev)) :
 					pt_blk_event(w->flow.blk, ev, sizeof(*ev));
 	return w->flow.status;
 }
 
-size_t pt_flow_offset(struct pt_walk *w)
+size_t pt_flow_offset(struct pt_segment_decoder *w)
 {
 	uint64_t off = 0;
 	int ret = w->flow.insn ? pt_insn_get_offset(w->flow.insn, &off) :
@@ -105,7 +105,7 @@ size_t pt_flow_offset(struct pt_walk *w)
 	return off < w->total ? (size_t)off : w->total;
 }
 
-uint64_t pt_flow_tsc(struct pt_walk *w)
+uint64_t pt_flow_tsc(struct pt_segment_decoder *w)
 {
 	uint64_t tsc = 0;
 	int ret = w->flow.insn ? pt_insn_time(w->flow.insn, &tsc, NULL, NULL) :
@@ -114,7 +114,7 @@ uint64_t pt_flow_tsc(struct pt_walk *w)
 	return ret < 0 ? 0 : tsc;
 }
 
-void pt_flow_set_image(struct pt_walk *w, struct pt_image *image)
+void pt_flow_set_image(struct pt_segment_decoder *w, struct pt_image *image)
 {
 	if (w->flow.insn)
 		pt_insn_set_image(w->flow.insn, image);
@@ -151,7 +151,7 @@ static bool walk_circle(struct pt_block_decoder *blk, uint64_t ip)
 	return true;
 }
 
-bool pt_flow_comes_back(struct pt_walk *w, uint64_t ip)
+bool pt_flow_comes_back(struct pt_segment_decoder *w, uint64_t ip)
 {
 	struct pt_restart r = {.ip = ip, .bits_32 = w->bits_32};
 	struct pt_config config = w->shared->config;

@@ -159,11 +159,11 @@ static void gap_opens(struct pt_queue *q, struct flow_gap *gap)
 }
 
 /* One that the stream tells, or the seam. */
-static void seam_gap(struct pt_queue *q, enum auxtap_gap_cause cause, uint64_t nr_bytes, bool exact,
-		     const char *fmt, ...) AUXTAP_PRINTF(5, 6);
+static void boundary_gap(struct pt_queue *q, enum auxtap_gap_cause cause, uint64_t nr_bytes,
+			 bool exact, const char *fmt, ...) AUXTAP_PRINTF(5, 6);
 
-static void seam_gap(struct pt_queue *q, enum auxtap_gap_cause cause, uint64_t nr_bytes, bool exact,
-		     const char *fmt, ...)
+static void boundary_gap(struct pt_queue *q, enum auxtap_gap_cause cause, uint64_t nr_bytes,
+			 bool exact, const char *fmt, ...)
 {
 	struct flow_gap *gap;
 	va_list args;
@@ -224,12 +224,12 @@ static void run_starts(struct pt_queue *q, const struct pt_segment *seg)
 	if (run->quiet && !seg->nr_skipped)
 		return;
 	if (seg->nr_skipped)
-		seam_gap(q, run->cause, run->nr_lost + seg->nr_skipped, run->exact,
-			 "%llu bytes before the first synchronisation point at offset 0x%llx",
-			 (unsigned long long)seg->nr_skipped, (unsigned long long)seg->off);
+		boundary_gap(q, run->cause, run->nr_lost + seg->nr_skipped, run->exact,
+			     "%llu bytes before the first synchronisation point at offset 0x%llx",
+			     (unsigned long long)seg->nr_skipped, (unsigned long long)seg->off);
 	else
-		seam_gap(q, run->cause, run->nr_lost, run->exact,
-			 "the trace goes on at offset 0x%llx", (unsigned long long)seg->off);
+		boundary_gap(q, run->cause, run->nr_lost, run->exact,
+			     "the trace goes on at offset 0x%llx", (unsigned long long)seg->off);
 }
 
 static bool finish(struct pt_queue *q, struct pt_batch *out)
@@ -258,9 +258,9 @@ bool pt_queue_enter(struct pt_queue *q, struct pt_job *job, struct pt_batch *out
 		run_starts(q, seg);
 		q->pending.valid = false;
 	} else if (seg->nr_skipped) {
-		seam_gap(q, AUXTAP_GAP_DECODE_ERROR, seg->nr_skipped, true,
-			 "no synchronisation point in %llu bytes up to offset 0x%llx",
-			 (unsigned long long)seg->nr_skipped, (unsigned long long)seg->off);
+		boundary_gap(q, AUXTAP_GAP_DECODE_ERROR, seg->nr_skipped, true,
+			     "no synchronisation point in %llu bytes up to offset 0x%llx",
+			     (unsigned long long)seg->nr_skipped, (unsigned long long)seg->off);
 	}
 	if (job->skip) {
 		q->pending.valid = false;
@@ -288,15 +288,15 @@ void pt_queue_join(struct pt_queue *q, const struct pt_job *job)
 	q->tid = job->start.tid;
 	/* Tracing was on and is off at this PSB, without a packet or record that says so. */
 	if (was_on && !q->enabled && !job->seg.starts_run && !q->gap)
-		seam_gap(q, lost ? AUXTAP_GAP_RECORD_LOST : AUXTAP_GAP_UNKNOWN, 0, false,
-			 "tracing ended unannounced before offset 0x%llx",
-			 (unsigned long long)job->seg.off);
+		boundary_gap(q, lost ? AUXTAP_GAP_RECORD_LOST : AUXTAP_GAP_UNKNOWN, 0, false,
+			     "tracing ended unannounced before offset 0x%llx",
+			     (unsigned long long)job->seg.off);
 	set_time(q, job->start.time);
 }
 
 void pt_queue_leave(struct pt_queue *q, const struct pt_job *job)
 {
-	const struct pt_seam *end = &job->end;
+	const struct pt_boundary *end = &job->end;
 
 	if (job->error && !q->error)
 		q->error = job->error;
@@ -342,7 +342,7 @@ static void set_depth(struct pt_queue *q, struct flow_event *ev)
  * Makes ev the branch that the segment before left pending, and the one behind it its call or
  * return.
  */
-static void seam_branch(struct pt_queue *q, struct flow_event *ev)
+static void boundary_branch(struct pt_queue *q, struct flow_event *ev)
 {
 	const uint32_t moves = AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN;
 	const struct pt_pending *p = &q->pending;
@@ -385,7 +385,7 @@ static void seam_branch(struct pt_queue *q, struct flow_event *ev)
 		call->type = 0;
 }
 
-static void stitch(struct pt_queue *q, struct flow_event *ev)
+static void merge(struct pt_queue *q, struct flow_event *ev)
 {
 	/* q->time and so on are the walk's now: messages are taken with them */
 	bool late = ev->time < q->time;
@@ -397,10 +397,10 @@ static void stitch(struct pt_queue *q, struct flow_event *ev)
 	q->pid = ev->pid;
 	q->tid = ev->tid;
 	switch (ev->type) {
-	case PT_SEAM_BRANCH:
-		seam_branch(q, ev);
+	case PT_BOUNDARY_BRANCH:
+		boundary_branch(q, ev);
 		return;
-	case PT_SEAM_NO_BRANCH:
+	case PT_BOUNDARY_NO_BRANCH:
 		q->pending.valid = false;
 		ev->type = 0;
 		return;
@@ -443,14 +443,14 @@ static void stitch(struct pt_queue *q, struct flow_event *ev)
 		take_count(q, ev);
 }
 
-void pt_queue_stitch(struct pt_queue *q, struct pt_batch *batch)
+void pt_queue_merge(struct pt_queue *q, struct pt_batch *batch)
 {
 	for (unsigned int i = 0; i < batch->nr; i++) {
 		struct flow_event *ev = &batch->events[i];
 
-		if (ev->type == PT_SEAM_BRANCH)
+		if (ev->type == PT_BOUNDARY_BRANCH)
 			i++; /* the slot behind it is part of it */
 		if (ev->type)
-			stitch(q, ev);
+			merge(q, ev);
 	}
 }

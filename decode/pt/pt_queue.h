@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One queue (a thread's or a CPU's trace) as a generator of events, in two stages. A walk
- * (pt_walk.c, pt_flow.c, pt_emit.c) turns one segment into events and needs nothing of the
+ * (pt_segment.c, pt_flow.c, pt_emit.c) turns one segment into events and needs nothing of the
  * segments before it: any number of them are walked at the same time. The queue (pt_queue.c)
  * takes the walks' events in order and adds what crosses segments: the branch pending at a
  * seam, call depth, open gaps, instructions since the last event, a clock that never goes
@@ -32,10 +32,10 @@ struct flow_gap {
  * that is not one (any more).
  */
 /* the branch pending before the segment went to addr; an empty slot follows */
-#define PT_SEAM_BRANCH	  0x10000
-#define PT_SEAM_NO_BRANCH 0x20000 /* where it went is not known */
-#define PT_GAP_OPENS	  0x40000
-#define PT_GAP_ENDS	  0x80000 /* if one is open */
+#define PT_BOUNDARY_BRANCH    0x10000
+#define PT_BOUNDARY_NO_BRANCH 0x20000 /* where it went is not known */
+#define PT_GAP_OPENS	      0x40000
+#define PT_GAP_ENDS	      0x80000 /* if one is open */
 
 /* struct auxtap_event, compact. */
 struct flow_event {
@@ -109,7 +109,7 @@ struct pt_checked {
 };
 
 /* Where the walk of a segment stands at its start or end. */
-struct pt_seam {
+struct pt_boundary {
 	uint64_t time, last_ip; /* 0: none in this segment */
 	int32_t pid, tid;
 	bool enabled;
@@ -141,10 +141,10 @@ struct pt_job {
 	struct pt_job *line_prev, *line_next;
 	struct pt_batch *first, *newest; /* walked, not yet taken */
 	unsigned int nr_batches;
-	struct pt_walk *walk;
+	struct pt_segment_decoder *walk;
 	/* the walk's; the thread's that has it */
 	bool begun;
-	struct pt_seam start, end;
+	struct pt_boundary start, end;
 	uint64_t nr_insns, nr_branches;
 	int error;
 	/* the queue's */
@@ -152,8 +152,8 @@ struct pt_job {
 };
 
 /* What walks segments, one at a time; what it keeps between them are only caches. */
-struct pt_walk {
-	struct pt_walk *next; /* idle */
+struct pt_segment_decoder {
+	struct pt_segment_decoder *next; /* idle */
 	const struct pt_shared *shared;
 	const struct pt_queue *queue;
 	struct pt_job *job;
@@ -209,41 +209,41 @@ struct pt_queue {
 };
 
 /* pt_flow.c: 0, or a negative libipt code */
-int pt_flow_start(struct pt_walk *w);
-void pt_flow_stop(struct pt_walk *w);
-int pt_flow_next(struct pt_walk *w, struct pt_step *step); /* the new status */
-int pt_flow_event(struct pt_walk *w, struct pt_event *ev);
-size_t pt_flow_offset(struct pt_walk *w); /* from base */
-uint64_t pt_flow_tsc(struct pt_walk *w);
+int pt_flow_start(struct pt_segment_decoder *w);
+void pt_flow_stop(struct pt_segment_decoder *w);
+int pt_flow_next(struct pt_segment_decoder *w, struct pt_step *step); /* the new status */
+int pt_flow_event(struct pt_segment_decoder *w, struct pt_event *ev);
+size_t pt_flow_offset(struct pt_segment_decoder *w); /* from base */
+uint64_t pt_flow_tsc(struct pt_segment_decoder *w);
 /*
  * Does the code at ip come back to ip without a packet? Then how often it ran before an event at ip
  * is not in the trace.
  */
-bool pt_flow_comes_back(struct pt_walk *w, uint64_t ip);
-void pt_flow_set_image(struct pt_walk *w, struct pt_image *image);
+bool pt_flow_comes_back(struct pt_segment_decoder *w, uint64_t ip);
+void pt_flow_set_image(struct pt_segment_decoder *w, struct pt_image *image);
 
 /* pt_emit.c: events into w->out, as far as they are wanted */
 bool pt_wanted(const struct auxtap_decode_opts *opts, uint32_t type, uint64_t time, int32_t tid,
 	       int cpu);
-void pt_emit_insn(struct pt_walk *w, const struct pt_step *step);
-void pt_emit_block(struct pt_walk *w, const struct pt_step *step);
-void pt_emit_branch(struct pt_walk *w, uint64_t target, bool has_target);
-void pt_emit_no_branch(struct pt_walk *w);
-void pt_emit_trace(struct pt_walk *w, bool on, uint64_t ip, bool has_ip);
-void pt_emit_async(struct pt_walk *w, uint64_t ip, uint64_t to, bool has_to);
-struct flow_gap *pt_gap_open(struct pt_walk *w, enum auxtap_gap_cause cause, const char *fmt, ...)
-	AUXTAP_PRINTF(3, 4);
-void pt_gap_close(struct pt_walk *w);
-void pt_count_flush(struct pt_walk *w);
+void pt_emit_insn(struct pt_segment_decoder *w, const struct pt_step *step);
+void pt_emit_block(struct pt_segment_decoder *w, const struct pt_step *step);
+void pt_emit_branch(struct pt_segment_decoder *w, uint64_t target, bool has_target);
+void pt_emit_no_branch(struct pt_segment_decoder *w);
+void pt_emit_trace(struct pt_segment_decoder *w, bool on, uint64_t ip, bool has_ip);
+void pt_emit_async(struct pt_segment_decoder *w, uint64_t ip, uint64_t to, bool has_to);
+struct flow_gap *pt_gap_open(struct pt_segment_decoder *w, enum auxtap_gap_cause cause,
+			     const char *fmt, ...) AUXTAP_PRINTF(3, 4);
+void pt_gap_close(struct pt_segment_decoder *w);
+void pt_count_flush(struct pt_segment_decoder *w);
 /* NULL: out of memory. */
 struct flow_gap *pt_gap_new(enum auxtap_gap_cause cause, const char *fmt, va_list args);
 
-/* pt_walk.c */
-struct pt_walk *pt_walk_new(const struct pt_shared *shared);
-void pt_walk_free(struct pt_walk *w);
-void pt_walk_begin(struct pt_walk *w, struct pt_job *job);
+/* pt_segment.c */
+struct pt_segment_decoder *pt_segment_decoder_new(const struct pt_shared *shared);
+void pt_segment_decoder_free(struct pt_segment_decoder *w);
+void pt_walk_begin(struct pt_segment_decoder *w, struct pt_job *job);
 /* Fills out until it has no room for a step; true: the segment is over, job->end is set. */
-bool pt_walk_fill(struct pt_walk *w, struct pt_batch *out);
+bool pt_segment_decoder_fill(struct pt_segment_decoder *w, struct pt_batch *out);
 
 /*
  * Of gaps that touch each cause is kept, once: adds gap to the list, or its bytes to that of its
@@ -264,7 +264,7 @@ bool pt_queue_enter(struct pt_queue *q, struct pt_job *job, struct pt_batch *out
 /* job->start is known. */
 void pt_queue_join(struct pt_queue *q, const struct pt_job *job);
 /* The walk's next events: from messages to events, in place. */
-void pt_queue_stitch(struct pt_queue *q, struct pt_batch *batch);
+void pt_queue_merge(struct pt_queue *q, struct pt_batch *batch);
 /* The job is done, and all its events were taken. */
 void pt_queue_leave(struct pt_queue *q, const struct pt_job *job);
 

@@ -62,7 +62,7 @@ void pt_stream_free(struct pt_stream *stream)
 	memset(stream, 0, sizeof(*stream));
 }
 
-static int make_room(struct pt_stream *stream, size_t need)
+static int make_space(struct pt_stream *stream, size_t need)
 {
 	size_t used = stream->end - stream->begin;
 
@@ -111,7 +111,7 @@ static int read_more(struct pt_stream *stream)
 		}
 		if (want > extent->size - stream->extent_pos)
 			want = extent->size - stream->extent_pos;
-		ret = make_room(stream, want);
+		ret = make_space(stream, want);
 		if (ret)
 			return ret;
 		got = stream->pread(stream->ctx, stream->mem + stream->end, want,

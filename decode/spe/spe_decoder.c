@@ -56,7 +56,7 @@ static int broken(struct auxtap_decoder *dec, const struct spe_extent *extent, u
 		.exact = nr_bytes > 0,
 	};
 
-	return decoder_add_extra(dec, &gap, text);
+	return decoder_add_unattributed(dec, &gap, text);
 }
 
 int spe_decoder_add(struct auxtap_decoder *dec, const struct spe_extent *extent)

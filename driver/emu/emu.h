@@ -177,7 +177,7 @@ u64 emu_now(const struct emu *emu); /* emulated TSC */
 #define EMU_NO_FORMAT "; neither a program nor a script that begins with #!"
 
 /* An execution source. Calls come from emu_serve(). Results 0 or -errno. */
-struct emu_source_ops {
+struct emu_engine_ops {
 	const char *name;
 	/*
 	 * Start argv stopped before its first instruction; emu_task_new() has been called for it on
@@ -203,8 +203,8 @@ struct emu_source_ops {
 	void (*sample)(struct emu *emu, u32 pmsirr);
 };
 
-extern const struct emu_source_ops emu_source_ptrace;
-extern const struct emu_source_ops emu_source_qemu;
+extern const struct emu_engine_ops emu_engine_ptrace;
+extern const struct emu_engine_ops emu_engine_qemu;
 
 /* The descriptor capture's requests arrive on; for a source that sleeps in poll(). */
 int emu_request_fd(const struct emu *emu);

@@ -33,7 +33,7 @@
  * How the text of an UNTRACED event begins that is about the list of executed addresses, not about
  * the trace.
  */
-#define EMU_TRUTH_FAILED "--truth: "
+#define EMU_GROUND_TRUTH_FAILED "--truth: "
 /* How the text of UNTRACED begins if the trace goes on and only the engine lacks something. */
 #define EMU_ENGINE_LACKS "qemu: "
 

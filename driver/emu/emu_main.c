@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct emu_source_ops *const sources[] = {
-	&emu_source_ptrace,
-	&emu_source_qemu,
+static const struct emu_engine_ops *const sources[] = {
+	&emu_engine_ptrace,
+	&emu_engine_qemu,
 };
 
 /* NAME=VALUE: which trace unit; for tests another kernel's switches, a lazy interrupt. */
@@ -41,7 +41,7 @@ static int set_option(struct emu *emu, const char *arg)
 		return *end || end == arg + 10 ? -EINVAL : 0;
 	}
 	if (!strncmp(arg, "irq-skid=", 9)) {
-		emu->irq_skid_bytes = (u32)strtoul(arg + 9, &end, 10);
+		emu->irq_overshoot_bytes = (u32)strtoul(arg + 9, &end, 10);
 		return *end || end == arg + 9 ? -EINVAL : 0;
 	}
 	return -EINVAL;

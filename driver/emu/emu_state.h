@@ -19,12 +19,12 @@
 #define EMU_TASK_HASH  1024
 
 /* Reasons to leave the hot path before the next block. */
-#define ATTENTION_IRQ	0x1 /* the unit's interrupt line is up */
-#define ATTENTION_IPI	0x2 /* leave and enter user mode, for a newer TSC */
-#define ATTENTION_ENTER 0x4 /* not in user mode, or not scheduled in */
+#define PENDING_IRQ   0x1 /* the unit's interrupt line is up */
+#define PENDING_IPI   0x2 /* leave and enter user mode, for a newer TSC */
+#define PENDING_ENTER 0x4 /* not in user mode, or not scheduled in */
 
 /* Executed addresses on their way to PATH.TID. */
-struct emu_truth {
+struct emu_ground_truth {
 	int fd; /* -1: none */
 	size_t nr;
 	u64 *addrs;
@@ -54,7 +54,7 @@ struct emu_task {
 	bool scheduled;
 	bool gone;   /* exited; kept for its events */
 	int nr_refs; /* its own life, and each open event */
-	struct emu_truth truth;
+	struct emu_ground_truth truth;
 	struct core_task core;
 	struct pt_output_bus bus, shadow_bus;
 	struct pt_unit unit, shadow;
@@ -137,7 +137,7 @@ struct emu {
 	struct emu_route route;
 	bool hung_up;
 	bool quiet_new; /* emu_task_new() during spawn: the reply tells capture */
-	const struct emu_source_ops *source;
+	const struct emu_engine_ops *source;
 	int request_fd, event_fd;
 	struct emu_task *hash[EMU_TASK_HASH];
 	int nr_tasks;
@@ -150,7 +150,7 @@ struct emu {
 	char *maps_text; /* of the last EMU_MAPS with offset 0 */
 	size_t maps_size;
 	u32 irq_delay_blocks; /* settable: how late interrupts are taken */
-	u32 irq_skid_bytes;
+	u32 irq_overshoot_bytes;
 	struct sigaction old_actions[EMU_NR_SIGNALS];
 	sigset_t old_mask;
 	struct emu_limit {
@@ -196,14 +196,14 @@ u64 emu_task_account(const struct emu_task *task);
 void emu_task_put(struct emu_task *task);
 u64 emu_tick(struct emu *emu);
 
-/* truth.c */
-int emu_truth_open(struct emu *emu, struct emu_task *task);
-void emu_truth_block(struct emu_task *task, const struct emu_block *block, u32 nr_insns);
-void emu_truth_close(struct emu_task *task);
+/* ground_truth.c */
+int emu_ground_truth_open(struct emu *emu, struct emu_task *task);
+void emu_ground_truth_block(struct emu_task *task, const struct emu_block *block, u32 nr_insns);
+void emu_ground_truth_close(struct emu_task *task);
 
 /* event_queue.c */
-void emu_tell(struct emu *emu, const struct auxtap_target_event *ev);
-void emu_tell_flush(struct emu *emu);
+void emu_report(struct emu *emu, const struct auxtap_target_event *ev);
+void emu_report_flush(struct emu *emu);
 
 /* signals.c */
 int emu_signals_init(struct emu *emu);

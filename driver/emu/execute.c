@@ -33,9 +33,9 @@ static void unit_irq(void *ctx)
 {
 	struct emu_task *task = ctx;
 
-	if (!(task->attention & ATTENTION_IRQ))
+	if (!(task->attention & PENDING_IRQ))
 		task->irq_wait = task->emu->irq_delay_blocks;
-	task->attention |= ATTENTION_IRQ;
+	task->attention |= PENDING_IRQ;
 	task->unit_irq = true;
 }
 
@@ -59,9 +59,9 @@ void emu_task_start_unit(struct emu_task *task)
 	task->shadow_bus =
 		(struct pt_output_bus){.ctx = task, .phys = shadow_phys, .irq = shadow_irq};
 	pt_unit_init(&task->unit, &task->emu->unit_config, &task->bus);
-	task->unit.out.irq_skid_bytes = task->emu->irq_skid_bytes;
+	task->unit.out.irq_overshoot_bytes = task->emu->irq_overshoot_bytes;
 	task->feed = &task->unit;
-	task->attention = ATTENTION_ENTER;
+	task->attention = PENDING_ENTER;
 }
 
 /*
@@ -279,7 +279,7 @@ void emu_task_schedule(struct emu_task *task, bool in)
 		shadow_check(task);
 	} else {
 		task->scheduled = false;
-		task->attention |= ATTENTION_ENTER;
+		task->attention |= PENDING_ENTER;
 		core_task_sched_out(&task->core);
 	}
 	core_irq_work_run();
@@ -287,7 +287,7 @@ void emu_task_schedule(struct emu_task *task, bool in)
 
 void emu_task_kernel_exit(struct emu_task *task, u64 ip)
 {
-	task->attention &= ~ATTENTION_ENTER;
+	task->attention &= ~PENDING_ENTER;
 	task->in_user = true;
 	task->ip = ip;
 	units_enter(task, ip);
@@ -301,7 +301,7 @@ static void leave_async(struct emu_task *task, u64 ip)
 		units_leave(task, ip, false);
 	task->in_user = false;
 	task->ip = ip;
-	task->attention |= ATTENTION_ENTER;
+	task->attention |= PENDING_ENTER;
 	emu_tick(task->emu);
 }
 
@@ -312,7 +312,7 @@ static void take_irq(struct emu_task *task, u64 ip)
 
 	if (in_user)
 		leave_async(task, ip);
-	task->attention &= ~ATTENTION_IRQ;
+	task->attention &= ~PENDING_IRQ;
 	core_set_cpu(task->cpu);
 	emu_tick(task->emu);
 	units_interrupt(task);
@@ -343,14 +343,14 @@ void __attribute__((noinline)) emu_task_attend(struct emu_task *task, u64 ip)
 {
 	if (!task->scheduled)
 		emu_task_schedule(task, true);
-	if (task->attention & ATTENTION_IRQ) {
+	if (task->attention & PENDING_IRQ) {
 		if (task->irq_wait)
 			task->irq_wait--;
 		else
 			take_irq(task, ip);
 	}
-	if (task->attention & ATTENTION_IPI) {
-		task->attention &= ~ATTENTION_IPI;
+	if (task->attention & PENDING_IPI) {
+		task->attention &= ~PENDING_IPI;
 		if (task->in_user)
 			leave_async(task, ip);
 	}
@@ -358,7 +358,7 @@ void __attribute__((noinline)) emu_task_attend(struct emu_task *task, u64 ip)
 		emu_tick(task->emu);
 		emu_task_kernel_exit(task, ip);
 	}
-	task->attention &= ~ATTENTION_ENTER;
+	task->attention &= ~PENDING_ENTER;
 }
 
 /* ---- blocks ---- */
@@ -368,7 +368,7 @@ static inline void account(struct emu_task *task, u32 nr_insns)
 	task->emu->tsc += nr_insns;
 	task->nr_insns += nr_insns;
 	if (unlikely(task->has_truth))
-		emu_truth_block(task, &task->pending, nr_insns);
+		emu_ground_truth_block(task, &task->pending, nr_insns);
 }
 
 /* Only the first nr_insns of the pending block retired; the next instruction is at next_ip. */
@@ -398,7 +398,7 @@ static __attribute__((noinline)) void resolve_a64(struct emu_task *task, u64 nex
 	if (p->last_cls == A64_SVC || p->last_cls == A64_HVC) {
 		units_leave(task, fall, true);
 		task->in_user = false;
-		task->attention |= ATTENTION_ENTER;
+		task->attention |= PENDING_ENTER;
 	} else if (unlikely(stays && next_ip != fall)) {
 		/* an asynchronous change of flow that nobody told: rseq */
 		leave_async(task, fall);
@@ -441,7 +441,7 @@ static inline void resolve(struct emu_task *task, u64 next_ip)
 			pt_unit_retire(task->feed, nr - 1, p->last_ip);
 		pt_unit_leave_syscall(task->feed, p->last_ip);
 		task->in_user = false;
-		task->attention |= ATTENTION_ENTER;
+		task->attention |= PENDING_ENTER;
 		break;
 	default:
 		if (nr > 1)
@@ -498,7 +498,7 @@ void emu_task_async(struct emu_task *task, u64 ip, bool cut)
 	if (task->in_user)
 		leave_async(task, at);
 	task->ip = ip;
-	if (task->attention & ATTENTION_IRQ)
+	if (task->attention & PENDING_IRQ)
 		take_irq(task, ip);
 }
 
@@ -525,7 +525,7 @@ void emu_task_in_kernel(struct emu_task *task)
 	}
 	if (task->in_user)
 		leave_async(task, task->ip);
-	if (task->attention & ATTENTION_IRQ)
+	if (task->attention & PENDING_IRQ)
 		take_irq(task, task->ip);
 }
 

@@ -137,7 +137,7 @@ static const struct emu_block *run_x86(struct emu_task *task, const struct emu_b
 		tsc += p->nr_insns;
 		if (unlikely(truth)) {
 			write_back(task, bits, tsc, p->ip);
-			emu_truth_block(task, p, p->nr_insns);
+			emu_ground_truth_block(task, p, p->nr_insns);
 		}
 		bits = resolve(task, bits, tsc, limit, p, held->ip);
 		p = held;
@@ -166,7 +166,7 @@ static const struct emu_block *run_a64(struct emu_task *task, const struct emu_b
 		task->emu->tsc += p->nr_insns;
 		task->nr_insns += p->nr_insns;
 		if (unlikely(task->has_truth))
-			emu_truth_block(task, p, p->nr_insns);
+			emu_ground_truth_block(task, p, p->nr_insns);
 		unit->ops->retire(unit, p, p->nr_insns, held->ip);
 		p = held;
 		held = b;

@@ -181,7 +181,7 @@ void emu_serve(struct emu *emu)
 	ssize_t n;
 
 	emu->doorbell = 0;
-	emu_tell_flush(emu);
+	emu_report_flush(emu);
 	emu_route_run(emu);
 	while (!emu->hung_up && (n = receive(emu, fds, &nr_fds)) != -EAGAIN) {
 		if (n == 0) {
@@ -217,7 +217,7 @@ void emu_release_all(struct emu *emu)
 			struct emu_task *task = emu->hash[i];
 
 			emu->hash[i] = task->hash_next;
-			emu_truth_close(task);
+			emu_ground_truth_close(task);
 			emu_task_free(task);
 		}
 	}

@@ -179,7 +179,7 @@ static int call_threads(struct emu *emu, pid_t pid, struct emu_answer *answer)
 int emu_call_target(struct emu *emu, const struct emu_request *req, const u8 *data, const int *fds,
 		    int nr_fds, struct emu_answer *answer)
 {
-	const struct emu_source_ops *source = emu->source;
+	const struct emu_engine_ops *source = emu->source;
 	struct emu_task *task;
 	ssize_t n;
 

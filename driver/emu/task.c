@@ -153,7 +153,7 @@ void emu_task_mmap(struct emu_task *task, const struct emu_mapping *map)
 		struct emu_task *other = emu->cpus[cpu];
 
 		if (other && other != task && other->core.pid == task->core.pid)
-			other->attention |= ATTENTION_IPI;
+			other->attention |= PENDING_IPI;
 	}
 }
 
@@ -180,7 +180,7 @@ static void tell_new(struct emu_task *task, const struct emu_task *parent)
 		ev.parent_pid = parent->core.pid;
 		ev.parent_tid = parent->core.tid;
 	}
-	emu_tell(task->emu, &ev);
+	emu_report(task->emu, &ev);
 }
 
 struct emu_task *emu_task_new(struct emu *emu, struct emu_task *parent, pid_t pid, pid_t tid,
@@ -203,7 +203,7 @@ struct emu_task *emu_task_new(struct emu *emu, struct emu_task *parent, pid_t pi
 	task->hash_next = *bucket(emu, tid);
 	*bucket(emu, tid) = task;
 	emu->nr_tasks++;
-	emu_truth_open(emu, task);
+	emu_ground_truth_open(emu, task);
 	if (parent) {
 		/* clang-format off */
 		struct task_record rec = {
@@ -241,7 +241,7 @@ void emu_task_exec(struct emu_task *task, const char *comm)
 	core_irq_work_run();
 	set_comm(task, comm, PERF_RECORD_MISC_COMM_EXEC);
 	event_of(task, AUXTAP_TARGET_EXEC, &ev);
-	emu_tell(task->emu, &ev);
+	emu_report(task->emu, &ev);
 }
 
 void emu_task_put(struct emu_task *task)
@@ -271,7 +271,7 @@ void emu_task_exit(struct emu_task *task)
 	core_task_record(&task->core, PERF_RECORD_EXIT, 0, &rec, sizeof(rec));
 	core_task_exit(&task->core);
 	core_irq_work_run();
-	emu_truth_close(task);
+	emu_ground_truth_close(task);
 	event_of(task, AUXTAP_TARGET_THREAD_EXIT, &ev);
 
 	for (link = bucket(emu, task->core.tid); *link != task; link = &(*link)->hash_next)
@@ -290,7 +290,7 @@ void emu_task_exit(struct emu_task *task)
 		    errno != EAGAIN)
 			emu_untraced(emu, task->core.pid, "wakeup failed");
 	}
-	emu_tell(emu, &ev);
+	emu_report(emu, &ev);
 	emu_task_put(task);
 }
 
@@ -304,7 +304,7 @@ void emu_process_exit(struct emu *emu, pid_t pid, int wait_status)
 		.time = emu_tick(emu),
 	};
 
-	emu_tell(emu, &ev);
+	emu_report(emu, &ev);
 }
 
 void emu_task_fault(struct emu_task *task, u64 ip, int signo)
@@ -314,7 +314,7 @@ void emu_task_fault(struct emu_task *task, u64 ip, int signo)
 	event_of(task, AUXTAP_TARGET_FAULT, &ev);
 	ev.ip = ip;
 	ev.signo = signo;
-	emu_tell(task->emu, &ev);
+	emu_report(task->emu, &ev);
 }
 
 void emu_task_dying(struct emu_task *task, const siginfo_t *info)
@@ -332,7 +332,7 @@ void emu_task_dying(struct emu_task *task, const siginfo_t *info)
 	ev.frame_signo = task->frame_signo;
 	if (task->limit)
 		snprintf(ev.text, sizeof(ev.text), "%s", task->limit);
-	emu_tell(emu, &ev);
+	emu_report(emu, &ev);
 }
 
 void emu_task_limit(struct emu_task *task, const char *why)
@@ -355,5 +355,5 @@ void emu_untraced(struct emu *emu, pid_t pid, const char *why)
 	};
 
 	snprintf(ev.text, sizeof(ev.text), "%s", why);
-	emu_tell(emu, &ev);
+	emu_report(emu, &ev);
 }

@@ -2,8 +2,8 @@
 /*
  * Integer types of freestanding code: the kernel's own in the module, the same names on the host.
  */
-#ifndef AUXTAP_SILICON_TYPES_H
-#define AUXTAP_SILICON_TYPES_H
+#ifndef AUXTAP_HW_TYPES_H
+#define AUXTAP_HW_TYPES_H
 
 #include <linux/types.h>
 #ifndef __KERNEL__

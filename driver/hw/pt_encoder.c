@@ -347,7 +347,7 @@ void pt_put_psb(struct pt_unit *unit, struct pt_burst *burst)
 		put_full_fup(unit, burst, unit->ip);
 	burst->at = put_ext(burst->at, EXT_PSBEND);
 	unit->ret_depth = 0;
-	unit->attention &= ~PT_ATTENTION_PSB;
+	unit->attention &= ~PT_PENDING_PSB;
 }
 
 /* Section "Overflow (OVF) Packet"; a PSB+ soon, because decoders lose the time here. */
@@ -358,7 +358,7 @@ void pt_put_overflow(struct pt_unit *unit, struct pt_burst *burst)
 	unit->last_ip = 0;
 	unit->ret_depth = 0;
 	unit->psb_at = unit->nr_produced;
-	unit->attention |= PT_ATTENTION_PSB;
+	unit->attention |= PT_PENDING_PSB;
 	if (unit->packet_en)
 		put_full_fup(unit, burst, unit->ip);
 }

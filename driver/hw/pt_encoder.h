@@ -9,10 +9,10 @@
 
 #include "pt_unit.h"
 
-#define PT_ATTENTION_TIME     0x1 /* MTCs may be due */
-#define PT_ATTENTION_OVERFLOW 0x2 /* OVF is owed */
-#define PT_ATTENTION_PSB      0x4 /* PSB+ is owed behind the next branch */
-#define PT_ATTENTION_RANGES   0x8 /* address ranges are set */
+#define PT_PENDING_TIME	    0x1 /* MTCs may be due */
+#define PT_PENDING_OVERFLOW 0x2 /* OVF is owed */
+#define PT_PENDING_PSB	    0x4 /* PSB+ is owed behind the next branch */
+#define PT_PENDING_RANGES   0x8 /* address ranges are set */
 
 #define PT_MODE_NONE 0xff /* mode_sent: no MODE.Exec since tracing was switched on */
 #define PT_MODE_32   0x02 /* CS.D */

@@ -72,7 +72,7 @@ struct pt_output {
 	 * settable behaviour: how many bytes the unit produces past a mark before the interrupt
 	 * line goes up
 	 */
-	u32 irq_skid_bytes;
+	u32 irq_overshoot_bytes;
 	bool irq_pending;
 	u64 irq_at; /* nr_written + nr_dropped at which a pending interrupt is raised */
 	/* accounts */

@@ -138,8 +138,8 @@ static void begin_packets(struct pt_unit *unit)
 	if (!(unit->ctl & RTIT_CTL_USR))
 		return;
 	pt_burst_begin(&burst);
-	if (unit->attention & PT_ATTENTION_OVERFLOW) {
-		unit->attention &= ~PT_ATTENTION_OVERFLOW;
+	if (unit->attention & PT_PENDING_OVERFLOW) {
+		unit->attention &= ~PT_PENDING_OVERFLOW;
 		pt_put_overflow(unit, &burst);
 	}
 	if (unit->nr_produced >= unit->psb_at)
@@ -148,7 +148,7 @@ static void begin_packets(struct pt_unit *unit)
 		pt_put_tsc(unit, &burst);
 	if (unit->ctl & RTIT_CTL_MTCEN) {
 		pt_put_mtc(unit, &burst);
-		unit->attention |= PT_ATTENTION_TIME;
+		unit->attention |= PT_PENDING_TIME;
 	}
 	if (unit->ctl & RTIT_CTL_BRANCHEN) {
 		pt_put_tip_pge(unit, &burst, unit->ip);
@@ -160,7 +160,7 @@ static void begin_packets(struct pt_unit *unit)
 static void end_packets(struct pt_unit *unit)
 {
 	unit->packet_en = false;
-	unit->attention &= ~PT_ATTENTION_TIME;
+	unit->attention &= ~PT_PENDING_TIME;
 }
 
 /*
@@ -174,8 +174,8 @@ static void trace_stop(struct pt_unit *unit)
 	if (!(unit->ctl & RTIT_CTL_USR))
 		return;
 	pt_burst_begin(&burst);
-	if (unit->attention & PT_ATTENTION_OVERFLOW) { /* one from outside of the filter */
-		unit->attention &= ~PT_ATTENTION_OVERFLOW;
+	if (unit->attention & PT_PENDING_OVERFLOW) { /* one from outside of the filter */
+		unit->attention &= ~PT_PENDING_OVERFLOW;
 		pt_put_overflow(unit, &burst);
 	}
 	if (unit->packet_en)
@@ -193,7 +193,7 @@ static void begin_context(struct pt_unit *unit)
 {
 	if (unit->range_stopped)
 		return;
-	if (unit->attention & PT_ATTENTION_RANGES) {
+	if (unit->attention & PT_PENDING_RANGES) {
 		if (in_stop_range(unit, unit->ip)) {
 			trace_stop(unit);
 			return;
@@ -217,10 +217,10 @@ static void send_due_psb(struct pt_unit *unit)
 }
 
 /* Outside of the filter the unit says nothing, and owes what it owes. */
-static inline bool needs_attention(const struct pt_unit *unit)
+static inline bool is_pending(const struct pt_unit *unit)
 {
 	return __builtin_expect(unit->attention, 0) &&
-	       (unit->attention & ~PT_ATTENTION_TIME || *unit->config.tsc >= unit->mtc_tsc);
+	       (unit->attention & ~PT_PENDING_TIME || *unit->config.tsc >= unit->mtc_tsc);
 }
 
 /* An overflow ended, or a moment of the CTC passed. unit->ip: where the program is by now. */
@@ -231,11 +231,11 @@ static __attribute__((__noinline__)) void attend(struct pt_unit *unit)
 	if (!unit->filter_en)
 		return;
 	pt_burst_begin(&burst);
-	if (unit->attention & PT_ATTENTION_OVERFLOW) {
-		unit->attention &= ~PT_ATTENTION_OVERFLOW;
+	if (unit->attention & PT_PENDING_OVERFLOW) {
+		unit->attention &= ~PT_PENDING_OVERFLOW;
 		pt_put_overflow(unit, &burst);
 	}
-	if (unit->attention & PT_ATTENTION_TIME)
+	if (unit->attention & PT_PENDING_TIME)
 		pt_put_mtc(unit, &burst);
 	pt_burst_send(unit, &burst);
 	if (!unit->packet_en) /* with BranchEn no sooner than behind a branch */
@@ -287,7 +287,7 @@ static int write_ctl(struct pt_unit *unit, u64 value)
 	if (trace_en(unit)) {
 		pt_encoder_reset(unit);
 		if (value & RTIT_CTL_USR && value >> RTIT_CTL_ADDR_CFG_SHIFT)
-			unit->attention |= PT_ATTENTION_RANGES;
+			unit->attention |= PT_PENDING_RANGES;
 		pt_output_start(&unit->out, value & RTIT_CTL_TOPA);
 		if (unit->context_en)
 			begin_context(unit);
@@ -352,7 +352,7 @@ void pt_unit_enter_user(struct pt_unit *unit, u64 ip)
 void pt_unit_retire(struct pt_unit *unit, u32 nr_insns, u64 next_ip)
 {
 	(void)nr_insns; /* the machine has counted them in *tsc */
-	if (needs_attention(unit))
+	if (is_pending(unit))
 		attend(unit);
 	unit->ip = next_ip;
 }
@@ -463,8 +463,8 @@ static __attribute__((__noinline__)) void branch_attended(struct pt_unit *unit, 
 							  u64 ip, u8 len, u64 target)
 {
 	attend(unit);
-	unit->attention &= ~PT_ATTENTION_PSB;
-	if (unit->attention & PT_ATTENTION_RANGES)
+	unit->attention &= ~PT_PENDING_PSB;
+	if (unit->attention & PT_PENDING_RANGES)
 		branch_in_ranges(unit, cls, ip, len, target);
 	else
 		branch(unit, cls, ip, len, target);
@@ -474,7 +474,7 @@ static __attribute__((__noinline__)) void branch_attended(struct pt_unit *unit, 
 
 void pt_unit_branch(struct pt_unit *unit, enum x86_class cls, u64 ip, u8 len, u64 target)
 {
-	if (needs_attention(unit))
+	if (is_pending(unit))
 		branch_attended(unit, cls, ip, len, target);
 	else
 		branch(unit, cls, ip, len, target);
@@ -484,7 +484,7 @@ void pt_unit_leave_syscall(struct pt_unit *unit, u64 ip)
 {
 	struct pt_burst burst;
 
-	if (needs_attention(unit))
+	if (is_pending(unit))
 		attend(unit);
 	unit->ip = ip;
 	unit->context_en = false;
@@ -498,7 +498,7 @@ void pt_unit_leave_syscall(struct pt_unit *unit, u64 ip)
 
 void pt_unit_leave_async(struct pt_unit *unit, u64 ip)
 {
-	if (needs_attention(unit))
+	if (is_pending(unit))
 		attend(unit);
 	unit->ip = ip;
 	unit->context_en = false;
@@ -512,5 +512,5 @@ void pt_unit_inject_overflow(struct pt_unit *unit)
 	unit->nr_overflow_lost += pt_tnt_bytes(unit);
 	unit->nr_tnt = 0;
 	unit->tnt = 0;
-	unit->attention |= PT_ATTENTION_OVERFLOW;
+	unit->attention |= PT_PENDING_OVERFLOW;
 }

@@ -47,7 +47,7 @@ struct spe_output {
 	u32 max_record;		 /* 1 << PMSIDR.MaxSize */
 	/* settable behaviour: how many bytes the unit would have produced between a management
 	 * event and its interrupt */
-	u32 irq_skid_bytes;
+	u32 irq_overshoot_bytes;
 	bool irq_pending; /* S is set, and the line not up yet */
 	u64 irq_at;	  /* nr_written + nr_dropped at which it goes up */
 	/* to be injected into the next record that could be written; 0: nothing */

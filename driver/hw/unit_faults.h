@@ -45,7 +45,7 @@ u64 unit_faults_read(const struct unit_faults *f, u32 reg, u64 value, u64 status
 /* What a write of the driver leaves in a register; now: what is in it. */
 u64 unit_faults_write(const struct unit_faults *f, u32 reg, u64 value, u64 now, u64 page_size);
 /* Bytes that an interrupt trails its mark by, more than it should. */
-u32 unit_faults_skid(const struct unit_faults *f, u64 page_size);
+u32 unit_faults_overshoot(const struct unit_faults *f, u64 page_size);
 /* The line goes up: how many interrupts are sent, and how much later than they should be. */
 unsigned int unit_faults_line(struct unit_faults *f, u64 *delay_ns);
 /* The driver switches the unit off: does its line go up? */

@@ -4,8 +4,8 @@
 #include "irq_line.h"
 #include "hw/unit_faults.h"
 
-static unsigned int skid_bytes, irq_delay_us;
-module_param_named(skid, skid_bytes, uint, 0644);
+static unsigned int overshoot_bytes, irq_delay_us;
+module_param_named(skid, overshoot_bytes, uint, 0644);
 MODULE_PARM_DESC(skid, "bytes that a unit produces between a mark, or a full buffer, and its "
 		       "interrupt");
 module_param_named(irq_delay, irq_delay_us, uint, 0644);
@@ -60,7 +60,7 @@ void irq_line_sync(struct irq_line *line)
 	hrtimer_cancel(&line->timer);
 }
 
-unsigned int irq_line_skid_bytes(void)
+unsigned int irq_line_overshoot_bytes(void)
 {
-	return READ_ONCE(skid_bytes);
+	return READ_ONCE(overshoot_bytes);
 }

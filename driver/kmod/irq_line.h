@@ -27,6 +27,6 @@ bool irq_line_pending(const struct irq_line *line);
 /* No CPU is in it any more, and none will be: it is not raised any more. */
 void irq_line_sync(struct irq_line *line);
 /* Bytes that units are to produce between an event and its interrupt. */
-unsigned int irq_line_skid_bytes(void);
+unsigned int irq_line_overshoot_bytes(void);
 
 #endif

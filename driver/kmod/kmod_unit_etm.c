@@ -110,7 +110,8 @@ static void unit_write(int cpu, u32 reg, u64 value)
 	struct etm_cpu *c = &per_cpu(etm_unit_cpus, cpu);
 
 	c->faults.fault = fault_of_unit();
-	c->out.irq_skid_bytes = irq_line_skid_bytes() + unit_faults_skid(&c->faults, PAGE_SIZE);
+	c->out.irq_overshoot_bytes =
+		irq_line_overshoot_bytes() + unit_faults_overshoot(&c->faults, PAGE_SIZE);
 	if (reg == SYS_TRBLIMITR)
 		arm_unit_log_limit(&c->log, value, c->out.ptr);
 	value = unit_faults_write(&c->faults, reg, value, c->out.status, PAGE_SIZE);

@@ -118,10 +118,10 @@ struct unit_log *unit_log_of(const struct perf_event *event)
 /* Marks, read from the tables as the unit is told to: one lap from its own entry on. */
 static void log_marks(struct kmod_cpu *c, const u64 *table, u64 index, u64 off)
 {
-	u64 at = c->log.pos - off, lap = at + c->log.area_bytes;
+	u64 at = c->log.pos - off, wrap = at + c->log.area_bytes;
 	u64 mark = UNIT_LOG_NEVER, stop = UNIT_LOG_NEVER;
 
-	while (at < lap) {
+	while (at < wrap) {
 		u64 entry = table[index++];
 
 		if (entry & TOPA_END) {
@@ -221,8 +221,8 @@ static u64 unit_read(int cpu, u32 msr)
 static void before_switch(struct kmod_cpu *c, u64 value, bool on)
 {
 	kmod_unit_clock(c);
-	c->unit.out.irq_skid_bytes =
-		irq_line_skid_bytes() + unit_faults_skid(&c->faults, PAGE_SIZE);
+	c->unit.out.irq_overshoot_bytes =
+		irq_line_overshoot_bytes() + unit_faults_overshoot(&c->faults, PAGE_SIZE);
 	if (on) {
 		c->nr_turns++;
 		log_on(c, value & RTIT_CTL_TOPA);

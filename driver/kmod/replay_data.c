@@ -48,7 +48,7 @@ static int data_open(struct inode *inode, struct file *file)
 	return 0;
 }
 
-static int make_room(struct replay *replay, size_t nr_bytes)
+static int make_space(struct replay *replay, size_t nr_bytes)
 {
 	size_t room = max3(nr_bytes, 2 * replay->writer.room, (size_t)PAGE_SIZE);
 	struct replay_data *data;
@@ -75,7 +75,7 @@ static int put(struct replay *replay, const char __user *from, size_t count, lof
 
 	if (pos < 0 || pos > max || count > max - pos)
 		return -EFBIG;
-	err = make_room(replay, pos + count);
+	err = make_space(replay, pos + count);
 	if (err)
 		return err;
 	/* what a write leaves out before its place is zeros, as in any file */

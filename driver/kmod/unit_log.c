@@ -138,9 +138,9 @@ static u64 offset_of(struct unit_log *log, u64 addr)
 
 static void put_tail(struct unit_log *log)
 {
-	if (!log->overwrite && log->tail != log->told_tail)
+	if (!log->overwrite && log->tail != log->reported_tail)
 		put(log, LOG_TAIL, log->tail);
-	log->told_tail = log->tail;
+	log->reported_tail = log->tail;
 }
 
 void unit_log_on(struct unit_log *log, u64 addr)
@@ -287,7 +287,7 @@ static void put_freed(struct unit_log *log, bool atomic)
 {
 	put_lost(log);
 	put(log, LOG_FREED, atomic);
-	log->told_tail = UNIT_LOG_NEVER; /* of that area */
+	log->reported_tail = UNIT_LOG_NEVER; /* of that area */
 }
 
 static void freed_by_task(void *ctx)
@@ -337,7 +337,7 @@ static int log_show(struct seq_file *seq, void *unused)
 			   log->watermark);
 	if (log->overwrite)
 		seq_puts(seq, "# mode: overwrite\n");
-	seq_printf(seq, "# max-skid: %u\n", irq_line_skid_bytes() + GRAIN);
+	seq_printf(seq, "# max-skid: %u\n", irq_line_overshoot_bytes() + GRAIN);
 	if (log->kind->max_record)
 		seq_printf(seq, "# max-record: %u\n", log->kind->max_record);
 	seq_puts(seq, "time_ns,event,value\n");
@@ -372,7 +372,7 @@ static void begin_anew(void *ctx)
 	log->nr = 0;
 	log->nr_missed = 0;
 	log->tid = 0;
-	log->told_tail = UNIT_LOG_NEVER;
+	log->reported_tail = UNIT_LOG_NEVER;
 	log->may_merge = false;
 	log->lost = 0;
 	log->on = false; /* what is under way is told from its next begin on */
@@ -401,7 +401,7 @@ int unit_log_init(struct unit_log *log, const struct unit_log_kind *kind, int cp
 {
 	log->kind = kind;
 	log->cpu = cpu;
-	log->told_tail = UNIT_LOG_NEVER;
+	log->reported_tail = UNIT_LOG_NEVER;
 	if (max_events > MAX_EVENTS)
 		return -EINVAL;
 	if (!max_events)

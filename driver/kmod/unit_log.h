@@ -48,7 +48,7 @@ struct unit_log {
 	/* of the open transaction or the one before; NULL: that one is freed */
 	const void *last_area;
 	const struct perf_output_handle *handle;
-	u64 tail, told_tail;
+	u64 tail, reported_tail;
 	unsigned long hint;
 	/* the unit's turn */
 	bool on;

@@ -20,7 +20,7 @@ extern "C" {
 #define AUXTAP_AUDIT_SKIDS 33	/* [0]: none; [n]: 2^(n-1) bytes to below 2^n; the last: more */
 
 enum auxtap_severity {
-	AUXTAP_FIGURE,	   /* worth knowing, nobody's fault */
+	AUXTAP_NOTE,	   /* worth knowing, nobody's fault */
 	AUXTAP_KNOWN_LOSS, /* loss that the kernel tells, or that it is known not to tell */
 	AUXTAP_VIOLATION,  /* what the rules exclude */
 };
@@ -70,10 +70,11 @@ struct auxtap_audit_ring {
 
 struct auxtap_audit_opts {
 	size_t size;
-	uint64_t aux_size;  /* of a ring; 0: not known (perf.data does not say) */
-	uint64_t page_size; /* 0: 4 KiB, and 64 KiB where the recording is of an Arm unit */
-	uint64_t max_skid;  /* of an interrupt, in bytes; 0: not judged (log: as its header says) */
-	uint64_t max_delay; /* logs: of an interrupt, in ns; 0: as the header says */
+	uint64_t aux_size;	/* of a ring; 0: not known (perf.data does not say) */
+	uint64_t page_size;	/* 0: 4 KiB, and 64 KiB where the recording is of an Arm unit */
+	uint64_t max_overshoot; /* of an interrupt, in bytes; 0: not judged (log: as its header
+				   says) */
+	uint64_t max_delay;	/* logs: of an interrupt, in ns; 0: as the header says */
 	/* perfdata: event logs of the units that made the recording, held against it */
 	const char *const *unit_logs;
 	size_t nr_unit_logs;

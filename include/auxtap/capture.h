@@ -145,9 +145,9 @@ struct auxtap_target_ops {
 /* ---- backends ---- */
 
 enum auxtap_source {
-	AUXTAP_SOURCE_AUTO,
-	AUXTAP_SOURCE_QEMU,
-	AUXTAP_SOURCE_PTRACE,
+	AUXTAP_ENGINE_AUTO,
+	AUXTAP_ENGINE_QEMU,
+	AUXTAP_ENGINE_PTRACE,
 };
 
 /* A backend: both tables and what they work on. Freed by auxtap_backend_close(). */

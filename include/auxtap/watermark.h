@@ -45,8 +45,8 @@ struct auxtap_unit_bus {
 
 /* What is asked of the unit: from the configuration. */
 struct auxtap_unit_setup {
-	uint64_t skid_bytes; /* trace that comes between the mark and its interrupt */
-	uint32_t align;	     /* of the write pointer; Arm: as its ID register tells */
+	uint64_t overshoot_bytes; /* trace that comes between the mark and its interrupt */
+	uint32_t align;		  /* of the write pointer; Arm: as its ID register tells */
 	/* trace is made of pieces of this size, many at a call; arm_spe: records */
 	uint32_t record_bytes;
 	uint32_t max_record; /* arm_spe: as PMSIDR tells */
@@ -159,7 +159,7 @@ AUXTAP_API void auxtap_watermark_defaults(struct auxtap_watermark_config *config
 enum auxtap_watermark_invariant {
 	AUXTAP_INV_UNREAD_KEPT,
 	AUXTAP_INV_LIMIT_KEPT,
-	AUXTAP_INV_IRQ_ON_MARK,
+	AUXTAP_INV_IRQ_AT_THRESHOLD,
 	AUXTAP_INV_IRQ_IN_TIME,
 	AUXTAP_INV_IRQ_HAS_CAUSE,
 	AUXTAP_INV_WAKEUP_AT_WATERMARK,
@@ -186,9 +186,9 @@ auxtap_invariant_info(enum auxtap_watermark_invariant inv);
 
 /* Why trace was lost. */
 enum auxtap_watermark_loss {
-	AUXTAP_LOSS_STOPPED, /* the unit had stopped at its limit, the interrupt was on its way */
-	AUXTAP_LOSS_NO_ROOM, /* no transaction was open: the reader had not read */
-	AUXTAP_LOSS_FAULT,   /* the unit stopped by itself */
+	AUXTAP_LOSS_STOPPED,  /* the unit had stopped at its limit, the interrupt was on its way */
+	AUXTAP_LOSS_NO_SPACE, /* no transaction was open: the reader had not read */
+	AUXTAP_LOSS_FAULT,    /* the unit stopped by itself */
 	AUXTAP_NR_LOSSES
 };
 AUXTAP_API const char *auxtap_watermark_loss_name(enum auxtap_watermark_loss loss);
@@ -227,9 +227,9 @@ struct auxtap_watermark_event {
 	const char *text; /* or NULL; valid during the call */
 };
 
-#define AUXTAP_SKID_BUCKETS 304
+#define AUXTAP_OVERSHOOT_BUCKETS 304
 /* The least skid that is counted in a bucket: 16 single bytes, then 8 buckets for each doubling. */
-AUXTAP_API uint64_t auxtap_skid_bucket_from(unsigned int bucket);
+AUXTAP_API uint64_t auxtap_overshoot_bucket_from(unsigned int bucket);
 
 #define AUXTAP_WM_VIOLATIONS 8	  /* kept with their text; the others are counted */
 #define AUXTAP_WM_ENOUGH     1000 /* violations that end a run */
@@ -242,14 +242,14 @@ struct auxtap_watermark_result {
 	/* bytes. produced = stored + sum of lost; head = recorded + skipped + record_lost */
 	uint64_t produced, stored, recorded, skipped, record_lost, head;
 	uint64_t lost[AUXTAP_NR_LOSSES];
-	uint64_t untold;  /* of lost: the kernel has no flag for it */
-	uint64_t max_lag; /* largest head - tail */
+	uint64_t unreported; /* of lost: the kernel has no flag for it */
+	uint64_t max_lag;    /* largest head - tail */
 	/* marks, over all transactions: from the watermark (aux_wakeup + W) to the mark */
 	int64_t mark_min, mark_max;
 	/* behind head: the interrupt comes a lap later at best */
 	uint64_t nr_marks, nr_marks_behind;
-	uint64_t skid_max;		     /* bytes from the mark to the driver's turn */
-	uint64_t skids[AUXTAP_SKID_BUCKETS]; /* how often it was how much */
+	uint64_t overshoot_max;			  /* bytes from the mark to the driver's turn */
+	uint64_t skids[AUXTAP_OVERSHOOT_BUCKETS]; /* how often it was how much */
 	uint64_t nr_violations, by_invariant[AUXTAP_NR_INVARIANTS];
 	struct auxtap_watermark_violation {
 		enum auxtap_watermark_invariant invariant;
@@ -381,10 +381,10 @@ struct auxtap_live_opts {
 	const char *event;
 	int cpu; /* whose trace unit: the event is of the CPU, not of a program */
 	enum auxtap_live_reader reader;
-	uint64_t max_bytes; /* of trace; then the event is switched off */
-	uint64_t max_ns;    /* whatever was traced by then */
-	uint64_t max_skid;  /* bytes that an interrupt may come behind its mark */
-	const char *path;   /* the capture, perf.data */
+	uint64_t max_bytes;	/* of trace; then the event is switched off */
+	uint64_t max_ns;	/* whatever was traced by then */
+	uint64_t max_overshoot; /* bytes that an interrupt may come behind its mark */
+	const char *path;	/* the capture, perf.data */
 	/* Each AUX record and what was expected of it. May be NULL. */
 	void (*on_record)(void *ctx, const struct auxtap_live_record *record);
 	void *ctx;
@@ -395,7 +395,7 @@ struct auxtap_live_result {
 	char expected_refusal[160]; /* by the model; empty: none */
 	uint64_t nr_records, nr_bytes, nr_truncated, nr_reads, nr_enabled;
 	uint64_t nr_wakeups, nr_expected_wakeups; /* a reader that is busy sees several as one */
-	uint64_t skid_max;			  /* bytes from a mark to the end of its record */
+	uint64_t overshoot_max;			  /* bytes from a mark to the end of its record */
 	int agrees;
 	char text[256]; /* the first thing that the kernel did otherwise than expected */
 };

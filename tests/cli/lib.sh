@@ -101,7 +101,7 @@ exact() {
 		tid=${truth##*.}
 		NR_THREADS=$((NR_THREADS + 1))
 		if ! "$AUXTAP" decode --tid "$tid" --events insn -F ip "$dir/data" 2>"$dir/err" |
-			"$TOOLS/compare_truth" "$truth" >"$dir/result" 2>&1; then
+			"$TOOLS/compare_ground_truth" "$truth" >"$dir/result" 2>&1; then
 			fail "$name: decode, thread $tid: $(tail -n 2 "$dir/result" "$dir/err" | tr '\n' ' ')"
 			return 1
 		fi
@@ -109,7 +109,7 @@ exact() {
 		if [ -z "${NO_PERF:-}" ] && command -v perf >/dev/null; then
 			if ! perf script -i "$dir/data" --tid "$tid" --itrace=i1i -F ip 2>"$dir/err" |
 				sed '/^ *[0-9a-f][0-9a-f]*$/!d' |
-				"$TOOLS/compare_truth" "$truth" >"$dir/result" 2>&1; then
+				"$TOOLS/compare_ground_truth" "$truth" >"$dir/result" 2>&1; then
 				fail "$name: perf script, thread $tid: $(tail -n 2 "$dir/result" "$dir/err" | tr '\n' ' ')"
 				return 1
 			fi
@@ -135,7 +135,7 @@ gapped() {
 		[ -e "$truth" ] || { fail "$name: no truth was written: $(tail -n 3 "$dir/stderr")"; return 1; }
 		tid=${truth##*.}
 		if ! "$AUXTAP" decode --tid "$tid" --events insn,gap -F event,ip "$dir/data" 2>"$dir/err" |
-			"$TOOLS/compare_truth" "$truth" --gaps >"$dir/result" 2>&1; then
+			"$TOOLS/compare_ground_truth" "$truth" --gaps >"$dir/result" 2>&1; then
 			fail "$name: decode, thread $tid: $(tail -n 3 "$dir/result" "$dir/err" | tr '\n' ' ')"
 			return 1
 		fi

@@ -11,7 +11,7 @@ holds()
 	local truth listed='' result
 	for truth in truth.*; do
 		"$AUXTAP" decode --tid "${truth##*.}" --events insn,gap -F event,ip data >listed
-		"$TOOLS/compare_truth" "$truth" --gaps <listed >result 2>&1 || { fail "$1: $(tail -n 1 result)"; return; }
+		"$TOOLS/compare_ground_truth" "$truth" --gaps <listed >result 2>&1 || { fail "$1: $(tail -n 1 result)"; return; }
 		result=$(tail -n 1 result)
 		echo "$1: $result"
 		echo "$result" | awk '{ executed = $2; listed = $4; gaps = $6 } END { exit !('"$2"') }' ||

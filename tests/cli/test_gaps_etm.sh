@@ -21,7 +21,7 @@ for unit in ete etmv4; do
 			"$a64/stack_overflow" >out 2>err
 		[ $? = 139 ] || fail "crash: $(tail -1 err)"
 		"$AUXTAP" decode --events insn,gap -F event,ip data >listed
-		"$TOOLS/compare_truth" truth.* --gaps <listed >result 2>&1 || fail "$unit/$terms: snapshot: $(tail -1 result)"
+		"$TOOLS/compare_ground_truth" truth.* --gaps <listed >result 2>&1 || fail "$unit/$terms: snapshot: $(tail -1 result)"
 		# behind a full buffer it may have no place to begin at any more: then a gap is the
 		# end
 		[ "$(wc -l <listed)" -gt 10000 ] && tail -1 listed | grep -q '^gap.*collision' ||

@@ -66,7 +66,7 @@ END
 python3 make.py || fail "the trace was not made"
 run() { "$AUXTAP" "$1" --raw etm --etm-config ete.ini --image "$WORK/code@0x1000" "${@:2}" trace; }
 run decode --events insn,gap -F event,ip >listed 2>err || fail "decode: $(head -n 3 err)"
-"$TOOLS/compare_truth" truth --gaps <listed >result 2>&1 || fail "not the truth with gaps: $(cat result): $(head -n 30 listed)"
+"$TOOLS/compare_ground_truth" truth --gaps <listed >result 2>&1 || fail "not the truth with gaps: $(cat result): $(head -n 30 listed)"
 cat result
 # each part up to its unknown branch; what comes after a synchronisation is all there
 for ip in 2000 2004 2200 2204 3600 3604 4000 4004 4300 4304 4400 4404; do

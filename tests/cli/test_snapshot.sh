@@ -108,7 +108,7 @@ several() { # NAME ROUNDS OPTIONS...
 	done >apart
 	[ ! -s apart ] || fail "$name: snapshots do not overlap: $(cat apart)"
 	"$AUXTAP" decode --tid "$tid" --events insn,gap -F event,ip "$name.data" >got 2>err
-	if ! "$TOOLS/compare_truth" "$name.truth.$tid" --gaps <got >result 2>&1; then
+	if ! "$TOOLS/compare_ground_truth" "$name.truth.$tid" --gaps <got >result 2>&1; then
 		fail "$name: $(tail -n 2 result)"
 	fi
 	# overwritten before the first, paused while one was taken; nothing else

@@ -11,7 +11,7 @@ bool differ(const char *format, ...)
 
 	now.differed_in = format;
 	va_start(ap, format);
-	vsnprintf(now.told, now.told_size, format, ap);
+	vsnprintf(now.reported, now.reported_size, format, ap);
 	va_end(ap);
 	return true;
 }

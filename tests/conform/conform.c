@@ -203,7 +203,7 @@ static int report(void)
 	       (unsigned long long)stats.bytes, (unsigned long long)stats.records,
 	       (unsigned long long)stats.aux_records, (unsigned long long)stats.lost_records,
 	       (unsigned long long)stats.itrace_records, (unsigned long long)stats.wakeups,
-	       (unsigned long long)stats.no_room, (unsigned long long)stats.chunks,
+	       (unsigned long long)stats.no_space, (unsigned long long)stats.chunks,
 	       (unsigned long long)stats.switches, (unsigned long long)stats.between,
 	       (unsigned long long)stats.swaps, (unsigned long long)stats.errors,
 	       (unsigned long long)stats.refused, (unsigned long long)stats.disturbed);

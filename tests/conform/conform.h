@@ -159,7 +159,7 @@ const char *model_warning(void); /* the last one */
 /* B11: the limits that a script begins with */
 void model_usual(long mlock_kb, uint64_t memlock, int paranoid);
 /* Q3: the module's PMUs have higher addresses than the kernel's */
-void model_pmus_behind(bool behind);
+void model_pmus_late(bool behind);
 /* C5: what the kernel's allocator did, for the next AUX area; nr 0: nothing is known */
 void model_orders(const struct conform_orders *orders);
 /* The thread was scheduled out and in again. */
@@ -179,10 +179,10 @@ enum verdict { SAME, DIFFERENT, DISTURBED };
  * switches, of our thread or (when one hands over to the other) of our CPU, or of tasks, says that
  * others ran, or came or went (their records).
  */
-enum cause { BY_NOBODY, BY_SWITCH, BY_TASK, UNREPEATED, NR_CAUSES };
+enum cause { BY_NONE, BY_SWITCH, BY_TASK, UNREPEATED, NR_CAUSES };
 struct stats {
 	uint64_t scripts, ops, done[NR_OPCODES], ok[NR_OPCODES];
-	uint64_t bytes, records, lost_records, aux_records, itrace_records, wakeups, no_room,
+	uint64_t bytes, records, lost_records, aux_records, itrace_records, wakeups, no_space,
 		switches, swaps, chunks, errors, refused, between, disturbed, unrepeated;
 };
 extern struct stats stats;

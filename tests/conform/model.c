@@ -253,7 +253,7 @@ static void task_record(uint32_t type, int parent)
 
 static bool pmus_behind;
 
-void model_pmus_behind(bool behind)
+void model_pmus_late(bool behind)
 {
 	pmus_behind = behind;
 }

@@ -341,7 +341,7 @@ static void op_driver(const struct op *op, long ret[2])
 	driver_call(calls_of[op->code], slot, argument);
 	ret[0] = now.calls[0].ret;
 	ret[1] = now.calls[1].ret;
-	stats.no_room += op->code == OP_BEGIN && ret[0] == 0;
+	stats.no_space += op->code == OP_BEGIN && ret[0] == 0;
 }
 
 /* ---- the other thread ---- */
@@ -635,30 +635,30 @@ static void look_at_tasks(int *pid, int *nr)
 }
 
 /* Whose doing is it? Another task's name, birth and end go to the events of its CPU. */
-static enum verdict judge_difference(bool switched)
+static enum verdict reference_difference(bool switched)
 {
 	int pid, nr;
 
 	if (switched)
 		now.cause = BY_SWITCH;
 	look_at_tasks(&pid, &nr);
-	if (now.cause == BY_NOBODY && (pid != last_pid + nr_forks || nr != nr_tasks + thread_alive))
+	if (now.cause == BY_NONE && (pid != last_pid + nr_forks || nr != nr_tasks + thread_alive))
 		now.cause = BY_TASK;
-	return now.cause == BY_NOBODY ? DIFFERENT : DISTURBED;
+	return now.cause == BY_NONE ? DIFFERENT : DISTURBED;
 }
 
 static enum verdict step(const struct op *op)
 {
 	uint64_t warnings = core_warnings(), switches, cpu_switches = now.calls[0].cpu_switches;
 	long ret[2];
-	bool told_already, switched, hands_over;
+	bool reported_already, switched, hands_over;
 
 	if (!op_valid(op)) {
 		differ("no such slot, mapping, PMU or CPU");
 		return DIFFERENT;
 	}
 	switched_early = false;
-	told_already = run_op(op, ret);
+	reported_already = run_op(op, ret);
 	switches = look_switches;
 	if (op->code < OP_BEGIN || ret[0] == NOTHING)
 		driver_call(CONFORM_LOOK, 0, 0);
@@ -680,8 +680,8 @@ static enum verdict step(const struct op *op)
 	}
 	switched |= switched_early;
 	/* a switch between what the kernel did and the look counts as before it */
-	if (told_already)
-		return judge_difference(switched && !hands_over);
+	if (reported_already)
+		return reference_difference(switched && !hands_over);
 	if (ret[0] != ret[1])
 		differ("result: kernel %ld (%s), model %ld (%s)", ret[0],
 		       ret[0] < 0 ? strerror(-(int)ret[0]) : "", ret[1],
@@ -692,7 +692,7 @@ static enum verdict step(const struct op *op)
 		return SAME;
 	/* it may have come after the look, too */
 	switched |= switched_since() && has_task_events();
-	return judge_difference(switched && !hands_over);
+	return reference_difference(switched && !hands_over);
 }
 
 /* Whoever runs again: the other one's events have gone out, its own have come in. */
@@ -706,7 +706,7 @@ static void arrive(int me)
 	switched = others_between(switches_at_pass, 1);
 	look_switches = now.calls[0].switches;
 	if (verdict == SAME && all_differs())
-		verdict = judge_difference(switched);
+		verdict = reference_difference(switched);
 }
 
 static void run(void)
@@ -746,8 +746,8 @@ enum verdict play(const struct script *script, char *text, size_t size, int *at_
 	struct op op = unmap;
 
 	memset(&now, 0, sizeof(now));
-	now.told = text;
-	now.told_size = size;
+	now.reported = text;
+	now.reported_size = size;
 	next_op = actor = 0;
 	verdict = SAME;
 	playing = script;

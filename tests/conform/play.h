@@ -32,8 +32,8 @@ struct played {
 	struct conform_call calls[2]; /* how the sides stand */
 	const char *differed_in;      /* as a format */
 	enum cause cause;
-	char *told; /* what differs */
-	size_t told_size;
+	char *reported; /* what differs */
+	size_t reported_size;
 };
 extern struct played now;
 

@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!nowhere || fd < 0 || write(fd, data, size) != (ssize_t)size)
 		abort();
 	opts.aux_size = size % 3 ? 0 : 65536;
-	opts.max_skid = size % 5;
+	opts.max_overshoot = size % 5;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (!auxtap_audit_log(&audit, path, &opts, &err))
 		print(audit);

@@ -143,7 +143,7 @@ static inline void tell(struct pt_thread *t, u64 ip)
 	};
 
 	emu_task_block(t->task, &block);
-	t->told = true;
+	t->reported = true;
 }
 
 /* The page of old system calls is executed by the kernel: as a call that returns at once. */
@@ -162,7 +162,7 @@ static void __attribute__((noinline)) go_nowhere(struct pt_thread *t, u64 ip)
 
 	/* nothing to execute at ip: what comes before it is known, a fault will follow */
 	emu_task_async(t->task, ip, false);
-	t->told = false;
+	t->reported = false;
 	t->slow = true;
 	t->foreseen = false;
 	t->late_ip = 0;
@@ -248,12 +248,12 @@ void pt_settle(struct pt_thread *t, u64 ip)
 {
 	struct user_regs_struct regs;
 
-	if (!t->told)
+	if (!t->reported)
 		return;
 	if (unlikely(ip != t->ip && !pt_plausible(t, ip)) &&
 	    !ptrace(PTRACE_GETREGS, t->tid, 0, &regs) && !pt_find_lost(t, &regs))
 		return;
-	t->told = false;
+	t->reported = false;
 	if (ip == t->ip)
 		emu_task_async(t->task, ip, true);
 	else if (t->insn.cls == X86_SYSCALL || t->insn.cls == X86_FAR)
@@ -269,10 +269,10 @@ static void on_status(pid_t tid, int status)
 	u64 ip;
 
 	if (unlikely(!t)) {
-		pt_stranger(tid, status);
+		pt_foreign(tid, status);
 		return;
 	}
-	if (likely(status == (SIGTRAP << 8 | 0x7f) && !t->slow && t->told)) {
+	if (likely(status == (SIGTRAP << 8 | 0x7f) && !t->slow && t->reported)) {
 		errno = 0;
 		ip = (u64)ptrace(PTRACE_PEEKUSER, tid, offsetof(struct user, regs.rip), 0);
 		/* a SIGTRAP from somebody else hides ours, if it comes at the same time */
@@ -398,7 +398,7 @@ static ssize_t read_maps(struct emu *emu, pid_t pid, char **text)
 	return pt_maps_text(pid, text);
 }
 
-const struct emu_source_ops emu_source_ptrace = {
+const struct emu_engine_ops emu_engine_ptrace = {
 	.name = "ptrace",
 	.spawn = pt_spawn,
 	.attach = pt_attach,

@@ -6,8 +6,8 @@
  * ptrace_start.c spawn, attach, detach, ptrace_wait.c waits for one thread,
  * ptrace_target.c and ptrace_lost.c steps that go too far.
  */
-#ifndef AUXTAP_SOURCE_PTRACE_H
-#define AUXTAP_SOURCE_PTRACE_H
+#ifndef AUXTAP_EXEC_PTRACE_H
+#define AUXTAP_EXEC_PTRACE_H
 
 #include "emu/emu.h"
 #include <sched.h>
@@ -81,7 +81,7 @@ struct pt_thread {
 	struct pt_mm *mm;
 	u64 ip; /* of the instruction being stepped */
 	/* it was told to the emulated kernel, which does not know yet what became of it */
-	bool told;
+	bool reported;
 	bool slow;     /* the next stop needs more than a look at the ip */
 	bool foreseen; /* the instruction being stepped goes to target */
 	pid_t tid;
@@ -157,7 +157,7 @@ pid_t pt_deferred(int *status); /* 0: none */
 
 /* ptrace_stop.c */
 void pt_stop(struct pt_thread *t, int status);
-void pt_stranger(pid_t tid, int status);
+void pt_foreign(pid_t tid, int status);
 void pt_orphans(void);
 void pt_clear_tf(struct pt_thread *t, u64 addr, const struct user_regs_struct *regs);
 int pt_resume(struct pt_thread *t);

@@ -63,8 +63,8 @@ static void halt(struct pt_thread *t, u64 until_ns)
 		nanosleep(&ms, NULL);
 	} while (now_ns() < until_ns);
 	/* asleep in the kernel for good: the system call that was told did begin */
-	if (t->told) {
-		t->told = false;
+	if (t->reported) {
+		t->reported = false;
 		emu_task_in_kernel(t->task);
 	}
 }
@@ -179,9 +179,9 @@ void pt_exit_event(struct pt_thread *t)
 	struct user_regs_struct regs;
 
 	if (t->task) {
-		if (t->told && !ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
+		if (t->reported && !ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
 			pt_settle(t, regs.rip);
-		t->told = false;
+		t->reported = false;
 		emu_task_offline(t->task);
 	}
 	t->slow = true;

@@ -462,7 +462,7 @@ void pt_detach_thread(struct pt_thread *t, int sig)
 	if (t->task) {
 		struct user_regs_struct regs;
 
-		if (t->told && !ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
+		if (t->reported && !ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
 			pt_settle(t, regs.rip);
 		emu_task_exit(t->task);
 	}

@@ -57,7 +57,7 @@ static void go_on(struct pt_thread *t, const struct user_regs_struct *regs)
 {
 	if (pt_will_restart(regs)) {
 		t->late_ip = regs->rip - 2;
-		t->told = false;
+		t->reported = false;
 		t->slow = true;
 		pt_step(t, 0);
 		return;
@@ -114,7 +114,7 @@ static bool ours(const struct pt_thread *t, const siginfo_t *info)
 	case TRAP_TRACE:
 		return true;
 	case TRAP_BRKPT: /* the end of a system call; or icebp */
-		return !(t->told && t->insn.cls == X86_SYSCALL && t->opcode == 0xf1);
+		return !(t->reported && t->insn.cls == X86_SYSCALL && t->opcode == 0xf1);
 	case SIGTRAP: /* at the entry of a handler */
 		return true;
 	default:
@@ -164,7 +164,7 @@ static void become_passive(struct pt_thread *t, const char *why)
 {
 	emu_untraced(pt.emu, t->proc->pid, why);
 	t->proc->passive = true;
-	t->told = false;
+	t->reported = false;
 	t->late_ip = 0;
 	t->slow = true;
 	t->state = PT_RUNNING;
@@ -177,20 +177,20 @@ static void become_passive(struct pt_thread *t, const char *why)
 
 static void step_stop(struct pt_thread *t, struct user_regs_struct *regs, const siginfo_t *info)
 {
-	bool ran = t->told || t->late_ip;
+	bool ran = t->reported || t->late_ip;
 	bool was_own_tf = t->own_tf; /* POPF that sets TF does not trap yet */
 	bool was_syscall;
-	u8 flags = t->told ? t->insn.flags : 0;
+	u8 flags = t->reported ? t->insn.flags : 0;
 
-	if (t->told && info->si_code == TRAP_BRKPT && t->insn.cls != X86_SYSCALL &&
+	if (t->reported && info->si_code == TRAP_BRKPT && t->insn.cls != X86_SYSCALL &&
 	    regs->rip == t->ip) {
 		/* left over from a system call: the instruction told has not run */
 		pt_step(t, 0);
 		return;
 	}
-	if (t->told && !pt_plausible(t, regs->rip))
+	if (t->reported && !pt_plausible(t, regs->rip))
 		pt_find_lost(t, regs);
-	else if (!t->told && t->late_ip)
+	else if (!t->reported && t->late_ip)
 		pt_tell_late(t);
 	if (ran && (t->insn.flags & X86_INSN_PUSHF))
 		pt_clear_tf(t, regs->rsp, regs);
@@ -232,9 +232,9 @@ static void whole_call_stop(struct pt_thread *t)
 
 	if (ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
 		return;
-	if (t->told) {
+	if (t->reported) {
 		/* entered: it did begin */
-		t->told = false;
+		t->reported = false;
 		emu_task_in_kernel(t->task);
 		pt_step(t, 0);
 		return;
@@ -356,7 +356,7 @@ static void clone_event(struct pt_thread *t)
 	struct pt_process *proc;
 	int status, err;
 
-	if (t->told && !ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
+	if (t->reported && !ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
 		pt_settle(t, regs.rip);
 	if (ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &tid) || !tid)
 		goto go;
@@ -410,9 +410,9 @@ static void take_over(struct pt_thread *t, pid_t old_tid)
 	if (!old)
 		return;
 	if (old->task) {
-		if (old->told)
+		if (old->reported)
 			emu_task_in_kernel(old->task);
-		old->told = false;
+		old->reported = false;
 		emu_task_exit(old->task);
 	}
 	t->affinity = old->affinity;
@@ -463,7 +463,7 @@ static void exec_event(struct pt_thread *t)
 		pt_code_forget_all(t->mm);
 	}
 	is_32bit = !ptrace(PTRACE_GETREGS, t->tid, 0, &regs) && regs.cs == USER32_CS;
-	t->told = false;
+	t->reported = false;
 	t->late_ip = 0;
 	t->in_syscall = false;
 	t->own_tf = false;
@@ -528,7 +528,7 @@ static void event_stop(struct pt_thread *t, int sig)
 		t->resume_sig = 0;
 		return;
 	}
-	if (t->told && regs.rip == t->ip && sig == SIGTRAP && !t->proc->detaching) {
+	if (t->reported && regs.rip == t->ip && sig == SIGTRAP && !t->proc->detaching) {
 		pt_step(t, 0); /* nothing has happened */
 		return;
 	}
@@ -653,7 +653,7 @@ void pt_orphans(void)
 }
 
 /* Somebody we do not know: a new thread ahead of its parent's event, or a detached child's end. */
-void pt_stranger(pid_t tid, int status)
+void pt_foreign(pid_t tid, int status)
 {
 	struct pt_process *proc = pt_process_find(tid);
 

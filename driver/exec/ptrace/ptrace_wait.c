@@ -81,7 +81,7 @@ static void put_others_aside(pid_t tid)
 		if (t)
 			pt_defer(t, status);
 		else
-			pt_stranger(info.si_pid, status);
+			pt_foreign(info.si_pid, status);
 	}
 }
 

@@ -84,8 +84,8 @@ static int resume(struct emu_task *task)
 	}
 	if (t->gated) {
 		t->gated = false;
-		if (!p->told_maps) {
-			p->told_maps = true;
+		if (!p->reported_maps) {
+			p->reported_maps = true;
 			qemu_maps_tell(p, task, 0, ~0ull);
 		}
 		rec = qemu_ring_rec(q, t);
@@ -140,7 +140,7 @@ static void sample(struct emu *emu, u32 pmsirr)
 	qemu_store(&q->shm->sampled, 1); /* for good: some code has been translated so */
 }
 
-const struct emu_source_ops emu_source_qemu = {
+const struct emu_engine_ops emu_engine_qemu = {
 	.name = "qemu",
 	.spawn = qemu_start,
 	.attach = attach,

@@ -26,7 +26,7 @@ struct qemu_process {
 	bool started;		      /* its program is about to run, or runs */
 	bool native;		      /* does not run under qemu (any more) */
 	bool announced;		      /* capture knows it */
-	bool told_maps;
+	bool reported_maps;
 	bool damaged; /* what it shipped makes no sense; reported */
 	u64 guest_base;
 	u32 refused; /* bits of enum qemu_refused that were reported */
@@ -115,12 +115,12 @@ void qemu_ring_free_rec(struct qemu_source *q, struct qemu_thread *t);
 /* The rest of a thread that runs no more: its open chunk. */
 void qemu_ring_drain(struct qemu_source *q, struct qemu_thread *t);
 
-/* qemu_words.c: the chunk stream becomes calls of emu. */
-void qemu_words(struct qemu_source *q, struct qemu_thread *t, const u32 *word, u32 nr);
-void qemu_words_release(struct qemu_thread *t); /* tells the held block */
-void qemu_words_free(struct qemu_thread *t);
+/* qemu_stream.c: the chunk stream becomes calls of emu. */
+void qemu_stream(struct qemu_source *q, struct qemu_thread *t, const u32 *word, u32 nr);
+void qemu_stream_release(struct qemu_thread *t); /* tells the held block */
+void qemu_stream_free(struct qemu_thread *t);
 /* The thread left user mode before ip; sync: by a fault of the instruction there. */
-void qemu_words_async(struct qemu_thread *t, u64 ip, bool sync);
+void qemu_stream_async(struct qemu_thread *t, u64 ip, bool sync);
 
 /* qemu_maps.c */
 void qemu_maps_add(struct qemu_process *p, const struct qemu_range *range);

@@ -152,7 +152,7 @@ void qemu_death_flush(struct qemu_source *q, struct qemu_thread *t, bool exact, 
 	if (!t->task || t->in_kernel || (rec && rec->in_syscall))
 		return;
 	if (exact && !qemu_state_env(q, t, &env)) {
-		qemu_words_async(t, t->process->arch->ip(&env), sync);
+		qemu_stream_async(t, t->process->arch->ip(&env), sync);
 		t->in_kernel = true;
 		return;
 	}

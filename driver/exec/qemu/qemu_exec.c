@@ -98,7 +98,7 @@ out_of_memory:
 	return -ENOMEM;
 }
 
-static void judge_elf(struct qemu_exec *exec, const unsigned char *head, const struct stat *st)
+static void reference_elf(struct qemu_exec *exec, const unsigned char *head, const struct stat *st)
 {
 	const Elf64_Ehdr *eh = (const void *)head;
 
@@ -171,7 +171,7 @@ int qemu_exec_resolve(const char *path, char *const *argv, struct qemu_exec *exe
 		size = read(fd, head, sizeof(head) - 1);
 		close(fd);
 		if (size >= (ssize_t)sizeof(Elf64_Ehdr) && !memcmp(head, ELFMAG, SELFMAG)) {
-			judge_elf(exec, head, &st);
+			reference_elf(exec, head, &st);
 			return 0;
 		}
 		if (size < 2 || head[0] != '#' || head[1] != '!') {

@@ -64,7 +64,7 @@ static void thread_free(struct qemu_source *q, struct qemu_thread *t)
 		q->nr_todo--;
 	if (t->rec >= 0 && q->rec_thread[t->rec] == t)
 		q->rec_thread[t->rec] = NULL;
-	qemu_words_free(t);
+	qemu_stream_free(t);
 	free(t);
 }
 
@@ -148,7 +148,7 @@ static void do_child(struct qemu_source *q, struct qemu_thread *parent, pid_t ti
 		if (!p)
 			return;
 		p->native = !guest;
-		p->started = p->told_maps = p->announced = guest;
+		p->started = p->reported_maps = p->announced = guest;
 		p->guest_base = parent->process->guest_base;
 		p->arch = parent->process->arch;
 		if (guest && qemu_maps_copy(p, parent->process))
@@ -218,7 +218,7 @@ static void do_exec(struct qemu_source *q, struct qemu_thread *t, pid_t former)
 	}
 	qemu_ring_free_rec(q, t);
 	qemu_maps_clear(p);
-	p->started = p->told_maps = false;
+	p->started = p->reported_maps = false;
 	p->native = native;
 	if (native)
 		task_gone(q, t);
@@ -455,7 +455,7 @@ static void on_event(struct qemu_source *q, struct qemu_thread *t, int event, in
 }
 
 /* A child whose maker's stop comes later, or never, if the maker is killed in it. */
-static void on_stranger(struct qemu_source *q, pid_t tid, int status)
+static void on_foreign(struct qemu_source *q, pid_t tid, int status)
 {
 	struct qemu_thread *t = qemu_thread_new(q, NULL, tid);
 
@@ -542,7 +542,7 @@ bool qemu_ptrace_reap(struct qemu_source *q)
 
 		worked = true;
 		if (!t) {
-			on_stranger(q, tid, status);
+			on_foreign(q, tid, status);
 			continue;
 		}
 		if (!WIFSTOPPED(status)) {

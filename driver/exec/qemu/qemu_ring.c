@@ -2,7 +2,7 @@
 /*
  * The consumer's side of the shared memory: chunks strictly in the order of their tickets.
  * Producers may be killed at any instruction, and may be hostile; neither may wedge us.
- * qemu_plugin_ring.c is the producer; qemu_words.c reads what is in the chunks.
+ * qemu_plugin_ring.c is the producer; qemu_stream.c reads what is in the chunks.
  */
 #include "qemu.h"
 #include <errno.h>
@@ -269,8 +269,8 @@ bool qemu_ring_consume(struct qemu_source *q, u32 max_chunks)
 			worked = true;
 			continue;
 		}
-		qemu_words(q, t, slot->word,
-			   slot->nr < QEMU_CHUNK_WORDS ? slot->nr : QEMU_CHUNK_WORDS);
+		qemu_stream(q, t, slot->word,
+			    slot->nr < QEMU_CHUNK_WORDS ? slot->nr : QEMU_CHUNK_WORDS);
 		release_slot(q, ++head);
 		worked = true;
 		if (emu_has_requests(q->emu))
@@ -291,7 +291,7 @@ void qemu_ring_drain(struct qemu_source *q, struct qemu_thread *t)
 	    q->shm->slot[(rec->ticket - 1) & (q->max_slots - 1)].seq >= rec->ticket)
 		return;
 	nr = rec->nr < QEMU_CHUNK_WORDS ? rec->nr : QEMU_CHUNK_WORDS;
-	qemu_words(q, t, rec->word, nr);
+	qemu_stream(q, t, rec->word, nr);
 	rec->nr = 0;
 }
 

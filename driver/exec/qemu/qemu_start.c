@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WHY_SIZE 384 /* as emu_source_ops.spawn() is given */
+#define WHY_SIZE 384 /* as emu_engine_ops.spawn() is given */
 
 static const char *variable(char *const *envp, const char *name)
 {

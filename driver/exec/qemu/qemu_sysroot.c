@@ -71,26 +71,26 @@ static const Elf64_Phdr *find(const struct program *p, u32 type)
 	return NULL;
 }
 
-static bool exists(const char *folder, const char *below, const char *name)
+static bool exists(const char *dir, const char *below, const char *name)
 {
 	char path[PATH_MAX];
 
-	return snprintf(path, sizeof(path), "%s%s/%s", folder, below, name) < (int)sizeof(path) &&
+	return snprintf(path, sizeof(path), "%s%s/%s", dir, below, name) < (int)sizeof(path) &&
 	       !access(path, R_OK);
 }
 
 /* A library that only the sysroot has. */
 static bool only_there(const struct qemu_arch *arch, const char *loader, const char *name)
 {
-	char folder[PATH_MAX], *slash;
+	char dir[PATH_MAX], *slash;
 
-	if (strchr(name, '/') || !exists(arch->sysroot, "/lib", name) || !realpath(loader, folder))
+	if (strchr(name, '/') || !exists(arch->sysroot, "/lib", name) || !realpath(loader, dir))
 		return false;
-	slash = strrchr(folder, '/');
+	slash = strrchr(dir, '/');
 	if (slash)
 		*slash = 0;
 	/* beside the loader, and where Debian keeps the others */
-	return !exists(folder, "", name) && !exists("/usr/lib/", arch->triplet, name) &&
+	return !exists(dir, "", name) && !exists("/usr/lib/", arch->triplet, name) &&
 	       !exists("/usr", "/local/lib", name);
 }
 
@@ -138,7 +138,7 @@ static bool beside(const struct qemu_arch *arch, const char *plugin, char *root,
 }
 
 /* "/usr/aarch64-linux-gnu/" is "/usr/aarch64-linux-gnu". */
-static bool same_folder(const char *a, const char *b)
+static bool same_dir(const char *a, const char *b)
 {
 	size_t len = strlen(a);
 
@@ -157,7 +157,7 @@ const char *qemu_exec_sysroot(const struct qemu_exec *exec, const char *said, co
 	const char *sysroot = "";
 
 	if (*said) /* the usual place by its name: the same with all its names */
-		return arch && arch->sysroot && same_folder(said, arch->sysroot) &&
+		return arch && arch->sysroot && same_dir(said, arch->sysroot) &&
 				       beside(arch, plugin, root, size) ?
 			       root :
 			       said;

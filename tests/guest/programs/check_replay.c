@@ -219,7 +219,7 @@ static uint64_t hole_before(const unsigned char *bytes, uint64_t size, uint64_t 
 	return UINT64_MAX;
 }
 
-static void check_marks(const struct cpu *cpu, uint64_t watermark, uint64_t aux, uint64_t skid)
+static void check_marks(const struct cpu *cpu, uint64_t watermark, uint64_t aux, uint64_t overshoot)
 {
 	uint64_t entry = PAGE, hits = 0, wakes = 0, others = 0, crossed = UINT64_MAX;
 
@@ -230,13 +230,13 @@ static void check_marks(const struct cpu *cpu, uint64_t watermark, uint64_t aux,
 		uint64_t wakeup = r->offset - r->offset % watermark + watermark;
 		uint64_t mark = wakeup - wakeup % entry, end = r->offset + r->size;
 
-		if (mark > r->offset && end > mark + skid)
+		if (mark > r->offset && end > mark + overshoot)
 			fail("a record from %llu to %llu goes beyond the mark at %llu",
 			     (unsigned long long)r->offset, (unsigned long long)end,
 			     (unsigned long long)mark);
-		if (end == mark + skid && r->size)
+		if (end == mark + overshoot && r->size)
 			hits++;
-		else if (end % entry != skid)
+		else if (end % entry != overshoot)
 			others++; /* scheduled out, stopped */
 		if (end / watermark != crossed)
 			wakes++;
@@ -307,7 +307,7 @@ static void check_snapshot(const struct cpu *cpu, int nr)
 {
 	for (size_t i = 0; i < cpu->nr_traces; i++) {
 		const struct piece *t = &cpu->traces[i];
-		uint64_t size = t->size, lap = cpu->produced % data_size, place;
+		uint64_t size = t->size, wrap = cpu->produced % data_size, place;
 		const unsigned char *bytes = t->bytes;
 
 		/* pages begin zeroed, and the record is padded: both are not the trace's */
@@ -325,10 +325,10 @@ static void check_snapshot(const struct cpu *cpu, int nr)
 			     i, (unsigned long long)size);
 		printf("cpu %d: snapshot %zu: %llu bytes from %llu\n", nr, i,
 		       (unsigned long long)size, (unsigned long long)place);
-		if (i + 1 == cpu->nr_traces && (place + size) % data_size != lap)
+		if (i + 1 == cpu->nr_traces && (place + size) % data_size != wrap)
 			fail("cpu %d: the newest byte is %llu, not %llu", nr,
 			     (unsigned long long)((place + size) % data_size),
-			     (unsigned long long)lap);
+			     (unsigned long long)wrap);
 	}
 }
 

@@ -132,7 +132,7 @@ static int play(const char *role)
 
 /* ---- what is told of them ---- */
 
-struct told {
+struct reported {
 	int nr_dying, nr_faults, nr_exits, nr_threads, nr_regs;
 	pid_t dead;
 	int signo, status; /* status: of the main process */
@@ -156,46 +156,46 @@ static void start(struct auxtap_backend *be, const char *role, pid_t *pid)
 }
 
 static void look_at_dead(struct auxtap_backend *be, const struct auxtap_target_event *ev,
-			 struct told *told)
+			 struct reported *reported)
 {
 	struct auxtap_regs regs;
 	pid_t tids[16];
 	uint64_t word;
 
-	told->nr_dying++;
-	told->dead = ev->pid;
-	told->signo = ev->signo;
-	told->has_info = !be->target->siginfo(be->target_ctx, ev->tid, &told->info);
-	told->nr_threads = be->target->threads(be->target_ctx, ev->pid, tids, 16);
-	for (int i = 0; i < told->nr_threads; i++)
-		told->nr_regs += !be->target->regs(be->target_ctx, tids[i], &regs);
+	reported->nr_dying++;
+	reported->dead = ev->pid;
+	reported->signo = ev->signo;
+	reported->has_info = !be->target->siginfo(be->target_ctx, ev->tid, &reported->info);
+	reported->nr_threads = be->target->threads(be->target_ctx, ev->pid, tids, 16);
+	for (int i = 0; i < reported->nr_threads; i++)
+		reported->nr_regs += !be->target->regs(be->target_ctx, tids[i], &regs);
 	assert_int_equal(be->target->regs(be->target_ctx, ev->tid, &regs), 0);
 	assert_int_equal(regs.reg[AUXTAP_X86_IP], ev->ip);
-	told->has_stack = be->target->mem(be->target_ctx, ev->pid, regs.reg[AUXTAP_X86_SP], &word,
-					  sizeof(word)) == sizeof(word);
+	reported->has_stack = be->target->mem(be->target_ctx, ev->pid, regs.reg[AUXTAP_X86_SP],
+					      &word, sizeof(word)) == sizeof(word);
 	assert_int_equal(be->target->resume(be->target_ctx, ev->tid), 0);
 }
 
-static void follow(struct auxtap_backend *be, pid_t pid, struct told *told)
+static void follow(struct auxtap_backend *be, pid_t pid, struct reported *reported)
 {
 	struct progress progress = {.roots = &pid, .nr_roots = 1, .idle_s = PROGRESS_IDLE_S};
 	struct auxtap_target_event ev;
 	int ret = 0;
 
-	memset(told, 0, sizeof(*told));
-	told->status = -1;
+	memset(reported, 0, sizeof(*reported));
+	reported->status = -1;
 	while (!progress_stalled(&progress)) {
 		struct pollfd pfd = {.fd = be->target->fd(be->target_ctx), .events = POLLIN};
 
 		while ((ret = be->target->wait(be->target_ctx, &ev)) == 1) {
 			if (ev.type == AUXTAP_TARGET_DYING)
-				look_at_dead(be, &ev, told);
-			told->nr_faults += ev.type == AUXTAP_TARGET_FAULT;
+				look_at_dead(be, &ev, reported);
+			reported->nr_faults += ev.type == AUXTAP_TARGET_FAULT;
 			if (ev.type != AUXTAP_TARGET_PROCESS_EXIT)
 				continue;
-			told->nr_exits++;
+			reported->nr_exits++;
 			if (ev.pid == pid)
-				told->status = ev.status;
+				reported->status = ev.status;
 		}
 		if (ret < 0)
 			break;
@@ -204,99 +204,99 @@ static void follow(struct auxtap_backend *be, pid_t pid, struct told *told)
 	assert_int_equal(ret, -ECHILD);
 }
 
-static void run(const char *role, struct told *told, pid_t *pid)
+static void run(const char *role, struct reported *reported, pid_t *pid)
 {
 	struct auxtap_backend be;
 
 	start(&be, role, pid);
-	follow(&be, *pid, told);
+	follow(&be, *pid, reported);
 	auxtap_backend_close(&be);
 }
 
 static void test_fault(void **state)
 {
-	struct told told;
+	struct reported reported;
 	pid_t pid;
 
 	(void)state;
-	run("fault", &told, &pid);
-	assert_int_equal(told.nr_dying, 1);
-	assert_int_equal(told.dead, pid);
-	assert_int_equal(told.signo, SIGSEGV);
-	assert_true(told.has_info);
-	assert_ptr_equal(told.info.si_addr, (void *)8);
-	assert_true(told.has_stack);
-	assert_true(WIFSIGNALED(told.status) && WTERMSIG(told.status) == SIGSEGV);
-	assert_int_equal(told.nr_exits, 1);
+	run("fault", &reported, &pid);
+	assert_int_equal(reported.nr_dying, 1);
+	assert_int_equal(reported.dead, pid);
+	assert_int_equal(reported.signo, SIGSEGV);
+	assert_true(reported.has_info);
+	assert_ptr_equal(reported.info.si_addr, (void *)8);
+	assert_true(reported.has_stack);
+	assert_true(WIFSIGNALED(reported.status) && WTERMSIG(reported.status) == SIGSEGV);
+	assert_int_equal(reported.nr_exits, 1);
 }
 
 static void test_threads(void **state)
 {
-	struct told told;
+	struct reported reported;
 	pid_t pid;
 
 	(void)state;
-	run("threads", &told, &pid);
-	assert_int_equal(told.nr_dying, 1);
-	assert_int_equal(told.signo, SIGABRT);
-	assert_true(told.nr_threads >= 4); /* a sanitizer has one of its own */
-	assert_int_equal(told.nr_regs, told.nr_threads);
-	assert_true(WIFSIGNALED(told.status) && WTERMSIG(told.status) == SIGABRT);
+	run("threads", &reported, &pid);
+	assert_int_equal(reported.nr_dying, 1);
+	assert_int_equal(reported.signo, SIGABRT);
+	assert_true(reported.nr_threads >= 4); /* a sanitizer has one of its own */
+	assert_int_equal(reported.nr_regs, reported.nr_threads);
+	assert_true(WIFSIGNALED(reported.status) && WTERMSIG(reported.status) == SIGABRT);
 }
 
 static void test_handled(void **state)
 {
-	struct told told;
+	struct reported reported;
 	pid_t pid;
 
 	(void)state;
-	run("handler", &told, &pid);
-	assert_int_equal(told.nr_dying, 0);
-	assert_int_equal(told.nr_faults, 1);
-	assert_true(WIFEXITED(told.status) && WEXITSTATUS(told.status) == 7);
+	run("handler", &reported, &pid);
+	assert_int_equal(reported.nr_dying, 0);
+	assert_int_equal(reported.nr_faults, 1);
+	assert_true(WIFEXITED(reported.status) && WEXITSTATUS(reported.status) == 7);
 }
 
 static void test_child_dies(void **state)
 {
-	struct told told;
+	struct reported reported;
 	pid_t pid;
 
 	(void)state;
-	run("fork", &told, &pid);
-	assert_int_equal(told.nr_dying, 1);
-	assert_int_not_equal(told.dead, pid);
-	assert_int_equal(told.nr_exits, 2);
-	assert_true(WIFEXITED(told.status) && WEXITSTATUS(told.status) == 3);
-	run("orphan", &told, &pid);
-	assert_int_equal(told.nr_dying, 1);
-	assert_int_not_equal(told.dead, pid);
-	assert_true(WIFEXITED(told.status) && WEXITSTATUS(told.status) == 4);
+	run("fork", &reported, &pid);
+	assert_int_equal(reported.nr_dying, 1);
+	assert_int_not_equal(reported.dead, pid);
+	assert_int_equal(reported.nr_exits, 2);
+	assert_true(WIFEXITED(reported.status) && WEXITSTATUS(reported.status) == 3);
+	run("orphan", &reported, &pid);
+	assert_int_equal(reported.nr_dying, 1);
+	assert_int_not_equal(reported.dead, pid);
+	assert_true(WIFEXITED(reported.status) && WEXITSTATUS(reported.status) == 4);
 }
 
 static void test_exec_by_another_thread(void **state)
 {
-	struct told told;
+	struct reported reported;
 	pid_t pid;
 
 	(void)state;
-	run("exec", &told, &pid);
-	assert_int_equal(told.nr_dying, 1);
-	assert_int_equal(told.dead, pid);
-	assert_int_equal(told.signo, SIGSEGV);
-	assert_int_equal(told.nr_exits, 1);
+	run("exec", &reported, &pid);
+	assert_int_equal(reported.nr_dying, 1);
+	assert_int_equal(reported.dead, pid);
+	assert_int_equal(reported.signo, SIGSEGV);
+	assert_int_equal(reported.nr_exits, 1);
 }
 
 static void test_seccomp(void **state)
 {
-	struct told told;
+	struct reported reported;
 	pid_t pid;
 
 	(void)state;
-	run("seccomp", &told, &pid);
-	assert_int_equal(told.nr_dying, 1);
-	assert_int_equal(told.signo, SIGSYS);
-	assert_false(told.has_info);
-	assert_true(WIFSIGNALED(told.status) && WTERMSIG(told.status) == SIGSYS);
+	run("seccomp", &reported, &pid);
+	assert_int_equal(reported.nr_dying, 1);
+	assert_int_equal(reported.signo, SIGSYS);
+	assert_false(reported.has_info);
+	assert_true(WIFSIGNALED(reported.status) && WTERMSIG(reported.status) == SIGSYS);
 }
 
 static char state_of(pid_t pid)
@@ -337,7 +337,7 @@ static void test_signals_before_exec(void **state)
 	char *argv[] = {own_path, (char[]){"handler"}, NULL};
 	struct auxtap_spawn spawn = {.size = sizeof(spawn), .argv = argv};
 	struct auxtap_backend be;
-	struct told told;
+	struct reported reported;
 	pid_t pid;
 
 	(void)state;
@@ -351,18 +351,18 @@ static void test_signals_before_exec(void **state)
 	kill(pid, SIGCONT);
 	wait_for_state(pid, "SZ");
 	assert_int_equal(be.target->resume(be.target_ctx, pid), 0);
-	follow(&be, pid, &told);
-	assert_true(WIFEXITED(told.status));
-	assert_int_equal(WEXITSTATUS(told.status), 7);
+	follow(&be, pid, &reported);
+	assert_true(WIFEXITED(reported.status));
+	assert_int_equal(WEXITSTATUS(reported.status), 7);
 	auxtap_backend_close(&be);
 
 	assert_int_equal(auxtap_backend_open_kernel(&be, NULL), 0);
 	assert_int_equal(be.target->spawn(be.target_ctx, &spawn, &pid, NULL), 0);
 	wait_for_state(pid, "S");
 	kill(pid, SIGTERM);
-	follow(&be, pid, &told);
-	assert_true(WIFSIGNALED(told.status));
-	assert_int_equal(WTERMSIG(told.status), SIGTERM);
+	follow(&be, pid, &reported);
+	assert_true(WIFSIGNALED(reported.status));
+	assert_int_equal(WTERMSIG(reported.status), SIGTERM);
 	auxtap_backend_close(&be);
 	sigaction(SIGCONT, &old_cont, NULL);
 	sigaction(SIGTERM, &old_term, NULL);
@@ -373,7 +373,7 @@ static void test_stops(void **state)
 {
 	struct auxtap_target_event ev;
 	struct auxtap_backend be;
-	struct told told;
+	struct reported reported;
 	int nr_stopped = 0;
 	pid_t pid;
 	struct progress progress = {.roots = &pid, .nr_roots = 1, .idle_s = PROGRESS_IDLE_S};
@@ -387,8 +387,8 @@ static void test_stops(void **state)
 	}
 	assert_int_equal(nr_stopped, 20);
 	kill(pid, SIGCONT);
-	follow(&be, pid, &told);
-	assert_true(WIFEXITED(told.status) && WEXITSTATUS(told.status) == 5);
+	follow(&be, pid, &reported);
+	assert_true(WIFEXITED(reported.status) && WEXITSTATUS(reported.status) == 5);
 	auxtap_backend_close(&be);
 }
 
@@ -397,7 +397,7 @@ static void test_attach(void **state)
 {
 	struct auxtap_backend be;
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
-	struct told told;
+	struct reported reported;
 	pid_t pid = fork();
 
 	(void)state;
@@ -417,12 +417,12 @@ static void test_attach(void **state)
 		assert_int_equal(kill(pid, 0), 0);
 	}
 	kill(pid, SIGQUIT);
-	follow(&be, pid, &told);
-	assert_int_equal(told.nr_dying, 1);
-	assert_int_equal(told.signo, SIGQUIT);
-	assert_true(told.has_info);
-	assert_int_equal(told.info.si_pid, getpid());
-	assert_true(WIFSIGNALED(told.status));
+	follow(&be, pid, &reported);
+	assert_int_equal(reported.nr_dying, 1);
+	assert_int_equal(reported.signo, SIGQUIT);
+	assert_true(reported.has_info);
+	assert_int_equal(reported.info.si_pid, getpid());
+	assert_true(WIFSIGNALED(reported.status));
 	auxtap_backend_close(&be);
 }
 

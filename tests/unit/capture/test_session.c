@@ -82,7 +82,7 @@ static bool old_file_in_place(void)
 	return same;
 }
 
-static void assert_told(const struct auxtap_error *err, int code)
+static void assert_reported(const struct auxtap_error *err, int code)
 {
 	assert_int_equal(err->code, code);
 	assert_true(*err->what);
@@ -138,7 +138,7 @@ static void test_open_fails(void **state)
 		write_old_file();
 		fake_backend(&f, &be, cases[i].per_cpu);
 		assert_int_equal(auxtap_session_open(&s, &be, &o, &err), -cases[i].code);
-		assert_told(&err, -cases[i].code);
+		assert_reported(&err, -cases[i].code);
 		assert_int_equal(*err.todo != '\0', cases[i].todo);
 		assert_nothing_left(&f, descriptors);
 		assert_true(old_file_in_place());
@@ -161,7 +161,7 @@ static void test_bad_page(void **state)
 	(void)state;
 	fake_backend(&f, &be, false);
 	assert_int_equal(auxtap_session_open(&s, &be, &o, &err), -EINVAL);
-	assert_told(&err, -EINVAL);
+	assert_reported(&err, -EINVAL);
 	assert_nothing_left(&f, descriptors);
 }
 
@@ -185,7 +185,7 @@ static void test_attach_fails(void **state)
 		fake_backend(&f, &be, true);
 		ret = auxtap_session_open(&s, &be, &o, &err);
 		assert_true(ret < 0);
-		assert_told(&err, ret);
+		assert_reported(&err, ret);
 		assert_nothing_left(&f, descriptors);
 		assert_int_equal(f.nr_attached, 0);
 		assert_int_equal(f.last_signal, 0);
@@ -221,7 +221,7 @@ static void run(struct fake *f, bool crash, int want, unsigned int want_snapshot
 	ret = auxtap_session_run(s, NULL, &err);
 	assert_int_equal(ret, want);
 	if (want)
-		assert_told(&err, want);
+		assert_reported(&err, want);
 	/* Whatever broke, the program ran to its end as it would alone. */
 	if (f->fail_call != FAKE_WAIT && f->fail_call != FAKE_RESUME) {
 		assert_int_equal(f->at, f->nr_events);

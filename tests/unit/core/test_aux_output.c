@@ -151,7 +151,7 @@ static void d5_space(void)
  * D6, D21: no room: no record, no flag; the reader is woken and the event goes OFF, but on CPU 0 of
  * an old kernel.
  */
-static void d6_no_room(void)
+static void d6_no_space(void)
 {
 	static const int cpus[] = {0, 3};
 
@@ -587,7 +587,7 @@ int main(void)
 	static const struct rig_test tests[] = {
 		RIG_TEST(d1_inherited),	       RIG_TEST(d2_d3_begin_fails),
 		RIG_TEST(d2_nesting),	       RIG_TEST(d5_space),
-		RIG_TEST(d6_no_room),	       RIG_TEST(d7_d13_overwrite),
+		RIG_TEST(d6_no_space),	       RIG_TEST(d7_d13_overwrite),
 		RIG_TEST(d9_flags),	       RIG_TEST(d9_overwrite_is_not_for_drivers),
 		RIG_TEST(d10_d11_skip),	       RIG_TEST(d14_record_or_not),
 		RIG_TEST(d15_record_before_head), RIG_TEST(d16_d21_truncated),

@@ -92,7 +92,7 @@ static void e13_aux_record_lost_in_pause(void)
 }
 
 /* E3: a record that would fit alone is dropped if the LOST before it does not. */
-static void e3_lost_needs_room_of_its_own(bool sample_id)
+static void e3_lost_needs_space_of_its_own(bool sample_id)
 {
 	unsigned int lost_size = 24 + (sample_id ? 16 : 0);
 	struct perf_event_attr attr;
@@ -130,10 +130,10 @@ static void e3_lost_needs_room_of_its_own(bool sample_id)
 	rig_fini(&rig);
 }
 
-static void e3_lost_needs_room(void)
+static void e3_lost_needs_space(void)
 {
-	e3_lost_needs_room_of_its_own(false);
-	e3_lost_needs_room_of_its_own(true);
+	e3_lost_needs_space_of_its_own(false);
+	e3_lost_needs_space_of_its_own(true);
 }
 
 /* E8, E9: two events on one ring: lost counts all, the id is of the one that managed. */
@@ -497,7 +497,7 @@ int main(void)
 	static const struct rig_test tests[] = {
 		RIG_TEST(m_vectors),		 RIG_TEST(e1_inherited),
 		RIG_TEST(e2_e13_no_ring_and_pause), RIG_TEST(e13_aux_record_lost_in_pause),
-		RIG_TEST(e3_lost_needs_room),	 RIG_TEST(e4_foolish_tails),
+		RIG_TEST(e3_lost_needs_space),	 RIG_TEST(e4_foolish_tails),
 		RIG_TEST(e5_backward),		 RIG_TEST(e6_watermark),
 		RIG_TEST(e6_once_per_record), RIG_TEST(e6_capped),	 RIG_TEST(e7_wakeup_events),
 		RIG_TEST(e8_e9_lost_of_a_shared_ring), RIG_TEST(e10_e11_nesting),

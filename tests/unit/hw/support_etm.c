@@ -56,7 +56,7 @@ size_t etm_find_sync(const u8 *bytes, size_t nr, size_t from)
 static uint32_t on_memory(const void *ctx, const ocsd_vaddr_t addr,
 			  const ocsd_mem_space_acc_t space, const uint32_t nr, uint8_t *bytes)
 {
-	const struct etm_judge *judge = ctx;
+	const struct etm_reference *judge = ctx;
 
 	(void)space;
 	return judge->memory(judge->ctx, addr, nr, bytes);
@@ -65,7 +65,7 @@ static uint32_t on_memory(const void *ctx, const ocsd_vaddr_t addr,
 static ocsd_datapath_resp_t on_element(const void *ctx, const ocsd_trc_index_t index,
 				       const uint8_t id, const ocsd_generic_trace_elem *elem)
 {
-	const struct etm_judge *judge = ctx;
+	const struct etm_reference *judge = ctx;
 
 	(void)id;
 	judge->element(judge->ctx, index, elem);
@@ -75,14 +75,14 @@ static ocsd_datapath_resp_t on_element(const void *ctx, const ocsd_trc_index_t i
 static void on_packet(const void *ctx, const ocsd_datapath_op_t op, const ocsd_trc_index_t index,
 		      const void *packet, const uint32_t size, const uint8_t *data)
 {
-	const struct etm_judge *judge = ctx;
+	const struct etm_reference *judge = ctx;
 
 	if (op == OCSD_OP_DATA)
 		judge->packet(judge->ctx, index, packet, data, size);
 }
 
 struct listener {
-	const struct etm_judge *judge;
+	const struct etm_reference *judge;
 	char last[300];
 };
 
@@ -140,8 +140,8 @@ static ocsd_err_t create_decoder(dcd_tree_handle_t tree, const struct etm_regist
 				      &etm, id);
 }
 
-void etm_judge_run(const struct etm_judge *judge, const struct etm_registers *regs, const u8 *bytes,
-		   size_t nr)
+void etm_reference_run(const struct etm_reference *judge, const struct etm_registers *regs,
+		       const u8 *bytes, size_t nr)
 {
 	dcd_tree_handle_t tree = ocsd_create_dcd_tree(OCSD_TRC_SRC_SINGLE, 0);
 	static bool has_log;

@@ -29,7 +29,7 @@ struct etm_registers {
 
 struct etm_registers etm_registers_of(const struct etm_unit *unit);
 
-struct etm_judge {
+struct etm_reference {
 	/* the code at addr: how many of nr bytes there are */
 	u32 (*memory)(void *ctx, u64 addr, u32 nr, u8 *bytes);
 	void (*element)(void *ctx, u64 offset, const ocsd_generic_trace_elem *elem);
@@ -42,8 +42,8 @@ struct etm_judge {
 };
 
 /* Decodes all of it; a complaint of the decoder fails the test. */
-void etm_judge_run(const struct etm_judge *judge, const struct etm_registers *regs, const u8 *bytes,
-		   size_t nr);
+void etm_reference_run(const struct etm_reference *judge, const struct etm_registers *regs,
+		       const u8 *bytes, size_t nr);
 
 /* Offset of the next A-Sync at or behind 'from'; nr: there is none. */
 size_t etm_find_sync(const u8 *bytes, size_t nr, size_t from);

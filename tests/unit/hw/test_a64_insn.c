@@ -147,7 +147,7 @@ static int class_of_text(const char *word)
 }
 
 /* "  ADDRESS:\tCODE \tWORD\tOPERANDS": a direct branch's last operand is its target. */
-static void judge_line(const char *line, struct verdict *verdict)
+static void reference_line(const char *line, struct verdict *verdict)
 {
 	unsigned long long addr, target = 0;
 	char word[32], operands[200] = "", *last;
@@ -183,7 +183,7 @@ static struct verdict judge(const char *options, const char *file)
 	pipe = popen(command, "r");
 	assert_non_null(pipe);
 	while (fgets(line, sizeof(line), pipe))
-		judge_line(line, &verdict);
+		reference_line(line, &verdict);
 	assert_int_equal(pclose(pipe), 0);
 	print_message("%s: %lu instructions, %lu of the flow, %lu wrong\n", file, verdict.nr_insns,
 		      verdict.nr_branches, verdict.nr_wrong);

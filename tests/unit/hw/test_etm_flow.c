@@ -178,13 +178,13 @@ static void on_packet(void *ctx, u64 offset, const ocsd_etmv4_i_pkt *packet, con
 static struct walk walk_all(const struct a64_machine *m)
 {
 	static struct walk walk;
-	struct etm_judge judge = {on_memory, on_element, on_packet, NULL, &walk};
+	struct etm_reference judge = {on_memory, on_element, on_packet, NULL, &walk};
 	struct etm_registers regs = etm_registers_of(&m->unit);
 
 	memset(&walk, 0, sizeof(walk));
 	walk.m = m;
 	walk.nr_max = (size_t)-2;
-	etm_judge_run(&judge, &regs, m->stream.bytes, m->stream.nr);
+	etm_reference_run(&judge, &regs, m->stream.bytes, m->stream.nr);
 	assert_int_equal(walk.at, m->nr_truth);
 	assert_int_equal(walk.exception, m->nr_exceptions);
 	assert_int_equal(walk.loss, m->nr_losses);
@@ -201,7 +201,7 @@ static void walk_cuts(struct a64_machine *m, unsigned int nr_cuts)
 		size_t cut = a64_random(&m->seed) % m->stream.nr, i = 0;
 		size_t at = etm_find_sync(m->stream.bytes, m->stream.nr, cut);
 		struct walk walk = {.m = m, .nr_max = 2500};
-		struct etm_judge judge = {on_memory, on_element, NULL, NULL, &walk};
+		struct etm_reference judge = {on_memory, on_element, NULL, NULL, &walk};
 		size_t end = cut + 200000;
 
 		while (i < m->nr_syncs && m->syncs[i].offset < at)
@@ -217,7 +217,7 @@ static void walk_cuts(struct a64_machine *m, unsigned int nr_cuts)
 		walk.loss = m->syncs[i].losses;
 		if (end > m->stream.nr)
 			end = m->stream.nr;
-		etm_judge_run(&judge, &regs, m->stream.bytes + cut, end - cut);
+		etm_reference_run(&judge, &regs, m->stream.bytes + cut, end - cut);
 		assert_true(walk.done || (walk.at == m->nr_truth && end == m->stream.nr));
 	}
 }

@@ -94,20 +94,20 @@ static void begin(const struct etm_format *format)
 }
 
 /* Text, or what the library's own structure says (ETMv4): it has one place for both. */
-static void judge_bytes(const u8 *bytes, size_t nr, bool text)
+static void reference_bytes(const u8 *bytes, size_t nr, bool text)
 {
-	struct etm_judge judge = {on_memory, on_element, text ? NULL : on_packet,
-				  text ? on_text : NULL, &lines};
+	struct etm_reference judge = {on_memory, on_element, text ? NULL : on_packet,
+				      text ? on_text : NULL, &lines};
 	struct etm_registers regs = registers(&enc.format);
 
 	lines.nr = lines.nr_all = 0;
-	etm_judge_run(&judge, &regs, bytes, nr);
+	etm_reference_run(&judge, &regs, bytes, nr);
 }
 
 static void end(bool text)
 {
 	assert_true(etm_burst_nr_bytes(&burst) <= sizeof(burst.bytes));
-	judge_bytes(burst.bytes, etm_burst_nr_bytes(&burst), text);
+	reference_bytes(burst.bytes, etm_burst_nr_bytes(&burst), text);
 }
 
 /* Lines of "[bytes ];\tTEXT", of which the first 'nr' must begin as these do. */
@@ -271,7 +271,7 @@ static void test_random_atoms(void **state)
 		nr_bytes += etm_burst_nr_bytes(&burst);
 		lines.packet = all_packets;
 		lines.ctx = &s;
-		judge_bytes(bytes, nr_bytes, false);
+		reference_bytes(bytes, nr_bytes, false);
 		lines.packet = NULL;
 		assert_int_equal(s.at, s.nr);
 		assert_true(nr_bytes < s.nr / 2);
@@ -374,7 +374,7 @@ static void test_random_addresses(void **state)
 	}
 	lines.packet = addr_packet;
 	lines.ctx = &a;
-	judge_bytes(bytes, nr_bytes, false);
+	reference_bytes(bytes, nr_bytes, false);
 	lines.packet = NULL;
 	assert_int_equal(a.at, a.nr);
 }

@@ -96,7 +96,7 @@ static bool has_libraries(void)
 	return !access("/lib/ld-linux-aarch64.so.1", R_OK);
 }
 
-static char folder[] = "/tmp/auxtap_etm_XXXXXX";
+static char dir[] = "/tmp/auxtap_etm_XXXXXX";
 
 static void program_trace(struct program *p, const char *file, const char *mode)
 {
@@ -108,7 +108,7 @@ static void program_trace(struct program *p, const char *file, const char *mode)
 	snprintf(command, sizeof(command),
 		 AUXTAP_BIN "/../tests/watchdog qemu-aarch64 %s -singlestep "
 			    "-d exec,nochain,in_asm -D /dev/fd/3 %s/%s %s 3>&1 >/dev/null 2>&1",
-		 has_libraries() ? "" : "-L /usr/aarch64-linux-gnu", folder, file, mode);
+		 has_libraries() ? "" : "-L /usr/aarch64-linux-gnu", dir, file, mode);
 	pipe = popen(command, "r");
 	assert_non_null(pipe);
 	while (fgets(line, sizeof(line), pipe))
@@ -122,7 +122,7 @@ static void program_load(struct program *p, const char *file)
 	char path[100];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%s", folder, file);
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
 	f = fopen(path, "r");
 	assert_non_null(f);
 	fseek(f, 0, SEEK_END);
@@ -291,7 +291,7 @@ static FILE *snapshot_file(const char *name)
 	char path[100];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	f = fopen(path, "w");
 	assert_non_null(f);
 	return f;
@@ -335,15 +335,14 @@ static void write_snapshot(const struct run *run, const struct etm_registers *r)
 	fclose(f);
 }
 
-static void judge_snapshot(const struct run *run, const struct etm_registers *r)
+static void reference_snapshot(const struct run *run, const struct etm_registers *r)
 {
 	char command[400], line[200];
 	size_t nr = 0;
 	FILE *pipe;
 
 	write_snapshot(run, r);
-	snprintf(command, sizeof(command), AUXTAP_BIN "/auxtap decode %s --events insn -F ip",
-		 folder);
+	snprintf(command, sizeof(command), AUXTAP_BIN "/auxtap decode %s --events insn -F ip", dir);
 	pipe = popen(command, "r");
 	assert_non_null(pipe);
 	for (; fgets(line, sizeof(line), pipe); nr++) {
@@ -356,19 +355,19 @@ static void judge_snapshot(const struct run *run, const struct etm_registers *r)
 	assert_int_equal(nr, run->nr_truth);
 }
 
-static void judge_run(const struct program *p, const struct thread *t, bool ete, u32 configr,
-		      size_t *nr_bytes, size_t *nr_faults)
+static void reference_run(const struct program *p, const struct thread *t, bool ete, u32 configr,
+			  size_t *nr_bytes, size_t *nr_faults)
 {
 	struct run run = {.program = p, .thread = t};
 	struct etm_unit_config config = {.clock = &run.clock, .ete = ete};
-	struct etm_judge judge = {on_memory, on_element, NULL, NULL, &run};
+	struct etm_reference judge = {on_memory, on_element, NULL, NULL, &run};
 	struct etm_registers regs;
 
 	etm_stream_init(&run.stream);
 	etm_unit_init(&run.unit, &config, &run.stream.sink);
 	run_all(&run, configr);
 	regs = etm_registers_of(&run.unit);
-	etm_judge_run(&judge, &regs, run.stream.bytes, run.stream.nr);
+	etm_reference_run(&judge, &regs, run.stream.bytes, run.stream.nr);
 	assert_int_equal(run.at, run.nr_truth);
 	assert_int_equal(run.exception, run.nr_exceptions);
 	assert_int_equal(!!run.nr_timestamps, !!(configr & TRCCONFIGR_TS));
@@ -376,7 +375,7 @@ static void judge_run(const struct program *p, const struct thread *t, bool ete,
 	/* the page that returns from signals is in no file */
 	if (p->elf && !p->has_signals && configr & TRCCONFIGR_RS &&
 	    !access(AUXTAP_BIN "/auxtap", X_OK))
-		judge_snapshot(&run, &regs);
+		reference_snapshot(&run, &regs);
 	*nr_bytes = run.stream.nr;
 	*nr_faults = run.nr_faults;
 	etm_stream_free(&run.stream);
@@ -384,8 +383,8 @@ static void judge_run(const struct program *p, const struct thread *t, bool ete,
 	free(run.returns);
 }
 
-static void judge_thread(const struct program *p, const struct thread *t, size_t min_faults,
-			 size_t max_faults)
+static void reference_thread(const struct program *p, const struct thread *t, size_t min_faults,
+			     size_t max_faults)
 {
 	static const u32 configs[] = {0,
 				      TRCCONFIGR_RS,
@@ -397,7 +396,7 @@ static void judge_thread(const struct program *p, const struct thread *t, size_t
 
 	for (int ete = 0; ete < 2; ete++) {
 		for (size_t i = 0; i < sizeof(configs) / sizeof(configs[0]); i++) {
-			judge_run(p, t, ete, configs[i], &nr_bytes[i], &nr_faults);
+			reference_run(p, t, ete, configs[i], &nr_bytes[i], &nr_faults);
 			assert_in_range(nr_faults, min_faults, max_faults);
 		}
 		assert_true(nr_bytes[1] < nr_bytes[0] && nr_bytes[0] < nr_bytes[5]);
@@ -406,8 +405,8 @@ static void judge_thread(const struct program *p, const struct thread *t, size_t
 		      t->nr_executed, nr_bytes[0], nr_bytes[1], nr_faults);
 }
 
-static void judge_program(const char *file, const char *mode, int nr_threads, size_t min_faults,
-			  size_t max_faults)
+static void reference_program(const char *file, const char *mode, int nr_threads, size_t min_faults,
+			      size_t max_faults)
 {
 	struct program p = {0};
 
@@ -418,7 +417,7 @@ static void judge_program(const char *file, const char *mode, int nr_threads, si
 	for (int i = 0; i < MAX_THREADS; i++) {
 		assert_int_equal(!!p.threads[i].nr_executed, i < nr_threads);
 		if (p.threads[i].nr_executed)
-			judge_thread(&p, &p.threads[i], min_faults, max_faults);
+			reference_thread(&p, &p.threads[i], min_faults, max_faults);
 	}
 	program_free(&p);
 }
@@ -435,14 +434,14 @@ static int setup(void **state)
 		print_message("skipped: no aarch64-linux-gnu-gcc or qemu-aarch64\n");
 		exit(77);
 	}
-	if (!mkdtemp(folder))
+	if (!mkdtemp(dir))
 		return -1;
 	snprintf(command, sizeof(command),
 		 "cd %s && for how in static dynamic; do "
 		 "case $how in static) o=-static ;; *) o=-pie ;; esac; "
 		 "aarch64-linux-gnu-gcc -O1 -fno-builtin $o -o $how " AUXTAP_SOURCE
 		 "/tests/unit/hw/programs/flow.c || exit 1; done",
-		 folder);
+		 dir);
 	return system(command) ? -1 : 0;
 }
 
@@ -451,38 +450,38 @@ static int teardown(void **state)
 	char command[100];
 
 	(void)state;
-	snprintf(command, sizeof(command), "rm -r %s", folder);
+	snprintf(command, sizeof(command), "rm -r %s", dir);
 	return system(command) ? -1 : 0;
 }
 
 static void test_recursion(void **state)
 {
 	(void)state;
-	judge_program("static", "recursion", 1, 0, 0);
+	reference_program("static", "recursion", 1, 0, 0);
 }
 
 static void test_calls(void **state)
 {
 	(void)state;
-	judge_program("static", "calls", 1, 0, 0);
-	judge_program("dynamic", "calls", 1, 0, 0);
+	reference_program("static", "calls", 1, 0, 0);
+	reference_program("dynamic", "calls", 1, 0, 0);
 }
 
 static void test_signals(void **state)
 {
 	(void)state;
 	/* five rounds of four; a timer's signals between two instructions besides */
-	judge_program("static", "signals", 1, 20, 100000);
-	judge_program("dynamic", "signals", 1, 20, 100000);
+	reference_program("static", "signals", 1, 20, 100000);
+	reference_program("dynamic", "signals", 1, 20, 100000);
 }
 
 static void test_threads(void **state)
 {
 	(void)state;
 	/* what waits for another thread, or is done by qemu alone, may be logged twice */
-	judge_program("static", "threads", 4, 0, 1000);
+	reference_program("static", "threads", 4, 0, 1000);
 	if (has_libraries())
-		judge_program("dynamic", "threads", 4, 0, 1000);
+		reference_program("dynamic", "threads", 4, 0, 1000);
 	else
 		print_message("no arm64 libraries: dynamic program left out\n");
 }
@@ -490,7 +489,7 @@ static void test_threads(void **state)
 static void test_crash(void **state)
 {
 	(void)state;
-	judge_program("static", "crash", 1, 1, 1);
+	reference_program("static", "crash", 1, 1, 1);
 }
 
 int main(void)

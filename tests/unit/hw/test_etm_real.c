@@ -132,9 +132,9 @@ static void read_line(struct listing *l, const char *line)
 
 static const char *traces(void)
 {
-	const char *folder = getenv("AUXTAP_TRACES");
+	const char *dir = getenv("AUXTAP_TRACES");
 
-	return folder ? folder : AUXTAP_TRACES_DEFAULT;
+	return dir ? dir : AUXTAP_TRACES_DEFAULT;
 }
 
 static struct listing *read_listing(const char *name)

@@ -209,19 +209,19 @@ static void stop_is_never_passed(void **state)
 	assert_stream(21, 0, produced - 8, 8);
 }
 
-static void interrupt_with_skid(void **state)
+static void interrupt_with_overshoot(void **state)
 {
 	(void)state;
-	for (u32 skid = 0; skid < 70; skid++) {
+	for (u32 overshoot = 0; overshoot < 70; overshoot++) {
 		for (size_t size = 1; size <= 17; size++) {
-			u64 want = P + skid;
+			u64 want = P + overshoot;
 
 			reset();
 			produced = 0;
 			set_entry(0, 0, entry(20, 0, INT));
 			set_entry(0, 1, entry(21, 0, 0));
 			set_entry(0, 2, page_phys(0) | TOPA_END);
-			m.out.irq_skid_bytes = skid;
+			m.out.irq_overshoot_bytes = overshoot;
 			start_at(0, 0, 0);
 			while (m.out.nr_written < want) {
 				assert_int_equal(m.nr_irqs, 0);
@@ -246,7 +246,7 @@ static void interrupt_at_stop(void **state)
 	 * nothing is written. */
 	reset();
 	set_entry(0, 0, entry(20, 0, INT | STOP));
-	m.out.irq_skid_bytes = 50;
+	m.out.irq_overshoot_bytes = 50;
 	start_at(0, 0, P - 8);
 	feed(8);
 	assert_int_equal(m.nr_irqs, 0);
@@ -270,11 +270,11 @@ static void interrupt_at_stop(void **state)
 	set_entry(0, 0, entry(20, 0, INT));
 	set_entry(0, 1, entry(21, 0, INT));
 	set_entry(0, 2, page_phys(0) | TOPA_END);
-	m.out.irq_skid_bytes = P + 10;
+	m.out.irq_overshoot_bytes = P + 10;
 	start_at(0, 0, 0);
 	feed(2 * P + 10);
 	assert_int_equal(m.nr_irqs, 1);
-	m.out.irq_skid_bytes = 50;
+	m.out.irq_overshoot_bytes = 50;
 	start_at(0, 0, P - 10);
 	feed(20);
 	pt_output_stop(&m.out);
@@ -401,7 +401,7 @@ static void single_range(void **state)
 	produced = 0;
 	m.out.base = page_phys(20);
 	m.out.mask_ptrs = 0xfff;
-	m.out.irq_skid_bytes = 1;
+	m.out.irq_overshoot_bytes = 1;
 	pt_output_start(&m.out, false);
 	feed(3 * P + 77);
 	pt_output_stop(&m.out);
@@ -467,7 +467,7 @@ static void random_against_reference(void **state)
 			set_entry(0, i, entry(regions[i].page, regions[i].order, regions[i].marks));
 		}
 		set_entry(0, nr, page_phys(0) | TOPA_END);
-		m.out.irq_skid_bytes = rand() % 3 ? 0 : rand() % 5000;
+		m.out.irq_overshoot_bytes = rand() % 3 ? 0 : rand() % 5000;
 		memcpy(want, m.mem, sizeof(want));
 		start_at(0, 0, 0);
 		for (int step = 0; step < 2000; step++) {
@@ -506,7 +506,7 @@ int main(void)
 		cmocka_unit_test(regions_in_table_order),
 		cmocka_unit_test(link_to_other_table),
 		cmocka_unit_test(stop_is_never_passed),
-		cmocka_unit_test(interrupt_with_skid),
+		cmocka_unit_test(interrupt_with_overshoot),
 		cmocka_unit_test(interrupt_at_stop),
 		cmocka_unit_test(handler_may_restart),
 		cmocka_unit_test(malformed_tables),

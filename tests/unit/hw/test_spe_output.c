@@ -162,11 +162,11 @@ static void off(void **state)
 	assert_int_equal(nr_irqs, 0);
 }
 
-static void skid(void **state)
+static void overshoot(void **state)
 {
 	(void)state;
 	begin(64, 64, 0, 4096);
-	out.irq_skid_bytes = 130;
+	out.irq_overshoot_bytes = 130;
 	for (int i = 0; i < 64; i++)
 		record(7, 64);
 	assert_true(reg(SYS_PMBSR) & PMBSR_S);
@@ -180,7 +180,7 @@ static void skid(void **state)
 	accounts(4096, 192, 64, 3);
 	/* whoever looks at the registers in time is not interrupted */
 	begin(64, 64, 0, 4096);
-	out.irq_skid_bytes = 130;
+	out.irq_overshoot_bytes = 130;
 	for (int i = 0; i < 65; i++)
 		record(7, 64);
 	set(SYS_PMBSR, 0);
@@ -252,7 +252,7 @@ int main(void)
 		cmocka_unit_test(full_is_for_the_largest),
 		cmocka_unit_test(alignment),
 		cmocka_unit_test(off),
-		cmocka_unit_test(skid),
+		cmocka_unit_test(overshoot),
 		cmocka_unit_test(data_lost),
 		cmocka_unit_test(faults),
 		cmocka_unit_test(collision),

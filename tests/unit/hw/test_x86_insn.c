@@ -258,7 +258,7 @@ static bool is_objdump_matter(const char *word, const u8 *code, unsigned int nr,
 		(code[at] == 0x0f && at + 1 < nr && (code[at + 1] & 0xf0) == 0x80));
 }
 
-static void judge_line(char *line, int bits, struct verdict *verdict)
+static void reference_line(char *line, int bits, struct verdict *verdict)
 {
 	char *bytes = strchr(line, '\t'), *text, *word, *save = NULL;
 	struct x86_insn insn;
@@ -304,7 +304,7 @@ static struct verdict judge(const char *options, const char *file, int bits)
 	pipe = popen(command, "r");
 	assert_non_null(pipe);
 	while (fgets(line, sizeof(line), pipe))
-		judge_line(line, bits, &verdict);
+		reference_line(line, bits, &verdict);
 	assert_int_equal(pclose(pipe), 0);
 	print_message("%s, %d bits: %lu instructions, %lu wrong\n", file, bits, verdict.nr_insns,
 		      verdict.nr_wrong);
@@ -340,7 +340,7 @@ static void test_programs(void **state)
 	}
 }
 
-static void judge_random(const char *machine, int bits, unsigned int nr_bytes)
+static void reference_random(const char *machine, int bits, unsigned int nr_bytes)
 {
 	char name[] = "/tmp/auxtap_random_XXXXXX", options[64];
 	int fd = mkstemp(name);
@@ -371,8 +371,8 @@ static void test_random(void **state)
 
 	(void)state;
 	need_objdump();
-	judge_random("i386:x86-64", 64, nr_bytes);
-	judge_random("i386", 32, nr_bytes);
+	reference_random("i386:x86-64", 64, nr_bytes);
+	reference_random("i386", 32, nr_bytes);
 }
 
 int main(void)

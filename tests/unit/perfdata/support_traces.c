@@ -42,13 +42,13 @@ size_t traces_cases(const char *root, struct trace_case **cases)
 		assert_non_null(*cases);
 		for (size_t i = 0; i < found.gl_pathc; i++) {
 			struct trace_case *c = *cases + nr++;
-			char folder[512];
+			char dir[512];
 
 			snprintf(c->data, sizeof(c->data), "%s", found.gl_pathv[i]);
-			snprintf(folder, sizeof(folder), "%s", c->data);
-			*strrchr(folder, '/') = '\0';
-			snprintf(c->name, sizeof(c->name), "%s", folder + strlen(root) + 1);
-			snprintf(c->expected, sizeof(c->expected), "%s%s", folder,
+			snprintf(dir, sizeof(dir), "%s", c->data);
+			*strrchr(dir, '/') = '\0';
+			snprintf(c->name, sizeof(c->name), "%s", dir + strlen(root) + 1);
+			snprintf(c->expected, sizeof(c->expected), "%s%s", dir,
 				 s ? "/expected" : "");
 		}
 		globfree(&found);
@@ -56,11 +56,11 @@ size_t traces_cases(const char *root, struct trace_case **cases)
 	return nr;
 }
 
-char *traces_text(const char *folder, const char *name)
+char *traces_text(const char *dir, const char *name)
 {
 	char path[1024], *text;
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	if (!access(path, R_OK)) {
 		assert_int_equal(run_command(&text, "cat %s", path), 0);
 		return text;

@@ -29,7 +29,7 @@ struct listed {
 };
 
 /* Whole text of a file, decompressed if it ends in .xz; NULL if there is none. */
-char *traces_text(const char *folder, const char *name);
+char *traces_text(const char *dir, const char *name);
 /* The records of a listing, sorted by offset, size, name, time; malloc'd. */
 size_t traces_listing(char *text, struct listed **out);
 

@@ -322,7 +322,7 @@ void trbe_session(struct arm_session *s)
 	s->attr.config = 1u << 28; /* timestamp */
 	s->attr.exclude_kernel = 1;
 	s->pad = 0x70;
-	s->skips_told = etm_hw.trbe.overwrites_in_fill_mode;
+	s->skips_reported = etm_hw.trbe.overwrites_in_fill_mode;
 	arm.traced = s;
 }
 
@@ -585,7 +585,7 @@ void arm_check_unread(const struct arm_session *s)
 	assert_true(head - arm_aux_tail(s) <= s->aux_size);
 	for (u64 at = arm_aux_tail(s); at < head; at++) {
 		u16 stored = at < s->max_stored ? s->stored[at] : 0;
-		bool told;
+		bool reported;
 
 		if (s->aux[at % s->aux_size] != (stored ? (u8)(stored - 1) : s->pad))
 			fail_msg("at %#llx of %#llx: %#x, not %#x", (unsigned long long)at,
@@ -593,10 +593,10 @@ void arm_check_unread(const struct arm_session *s)
 				 stored ? stored - 1 : s->pad);
 		while (n < s->nr_records && s->records[n].offset + s->records[n].size <= at)
 			n++;
-		told = n < s->nr_records && s->records[n].offset <= at;
-		if (stored && !told)
+		reported = n < s->nr_records && s->records[n].offset <= at;
+		if (stored && !reported)
 			fail_msg("at %#llx: stored, and no record tells", (unsigned long long)at);
-		if (!stored && told && !s->skips_told)
+		if (!stored && reported && !s->skips_reported)
 			fail_msg("at %#llx: told by a record, and not stored",
 				 (unsigned long long)at);
 	}

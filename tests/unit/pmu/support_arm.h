@@ -93,7 +93,7 @@ struct arm_session {
 	u8 *aux;
 	u64 aux_size;
 	bool snapshot;
-	bool skips_told; /* J6: records tell of padding, too */
+	bool skips_reported; /* J6: records tell of padding, too */
 	u8 pad;
 	/* linear: what the unit stored at each position, by 1 + byte; 0: nothing */
 	u16 *stored;

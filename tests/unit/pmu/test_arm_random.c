@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static unsigned int nr_truncated, nr_laps, nr_late, nr_collisions, nr_padded;
+static unsigned int nr_truncated, nr_wraps, nr_late, nr_collisions, nr_padded;
 
 static u64 random_below(u64 n)
 {
@@ -82,7 +82,7 @@ static void reader(struct world *w)
 	head = to = arm_aux_head(&w->s);
 	if (rand() % 3)
 		to = tail + random_below(head - tail + 1);
-	nr_laps += to / w->s.aux_size != tail / w->s.aux_size;
+	nr_wraps += to / w->s.aux_size != tail / w->s.aux_size;
 	arm_set_tail(&w->s, to);
 	/* D21: what a reader does that saw a truncation, or no progress */
 	if (!w->in || !(w->is_spe ? spe_on() : trbe_on()) || !(rand() % 30))
@@ -114,7 +114,7 @@ static void one_world(const char *kernel, bool is_spe, unsigned int seed)
 	}
 	arm.cpu = rand() % 2 ? 0 : 5;
 	core_set_cpu(arm.cpu);
-	arm_unit()->spe.irq_skid_bytes = arm_unit()->trbe.irq_skid_bytes =
+	arm_unit()->spe.irq_overshoot_bytes = arm_unit()->trbe.irq_overshoot_bytes =
 		rand() % 2 ? 0 : (u32)random_below(2 * P);
 	w.s.attr.aux_watermark = random_watermark(aux_pages * P);
 	assert_int_equal(arm_open(&w.s, aux_pages, true), 0);
@@ -149,7 +149,7 @@ static void one_world(const char *kernel, bool is_spe, unsigned int seed)
 	assert_int_equal(w.s.nr_stored, stored);
 	if (is_spe)
 		stored += arm_unit()->spe.nr_padding;
-	if (!w.s.skips_told)
+	if (!w.s.skips_reported)
 		assert_int_equal(sum, stored);
 	else
 		assert_true(sum >= stored && (sum - stored) % 256 == 0);
@@ -162,13 +162,13 @@ static void one_world(const char *kernel, bool is_spe, unsigned int seed)
 
 static void random_worlds(bool is_spe)
 {
-	nr_truncated = nr_laps = nr_late = nr_collisions = nr_padded = 0;
+	nr_truncated = nr_wraps = nr_late = nr_collisions = nr_padded = 0;
 	for (const struct core_kernel *const *k = core_kernels; *k; k++)
 		for (unsigned int seed = 1; seed <= 200; seed++)
 			one_world((*k)->name, is_spe, seed);
 	print_message("truncated %u, collisions %u, laps %u, late interrupts %u, padded %u\n",
-		      nr_truncated, nr_collisions, nr_laps, nr_late, nr_padded);
-	assert_true(nr_truncated > 100 && nr_laps > 500 && nr_late > 100 && nr_padded > 100);
+		      nr_truncated, nr_collisions, nr_wraps, nr_late, nr_padded);
+	assert_true(nr_truncated > 100 && nr_wraps > 500 && nr_late > 100 && nr_padded > 100);
 	assert_true(is_spe ? !nr_collisions : nr_collisions > 500);
 }
 

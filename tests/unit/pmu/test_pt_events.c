@@ -198,10 +198,10 @@ static void no_aux_area(void **state)
 
 /* H7, H13: the unit runs on past an INT; what it wrote until the interrupt is in the
  * record. */
-static void interrupt_with_skid(void **state)
+static void interrupt_with_overshoot(void **state)
 {
 	(void)state;
-	for (u32 skid = 0; skid <= 6000; skid += skid < 40 ? 1 : 997) {
+	for (u32 overshoot = 0; overshoot <= 6000; overshoot += overshoot < 40 ? 1 : 997) {
 		struct session s;
 		u64 sum = 0;
 
@@ -209,14 +209,14 @@ static void interrupt_with_skid(void **state)
 		session_init(&s);
 		s.attr.aux_watermark = 16384;
 		assert_int_equal(session_open(&s, 8, 16, true), 0);
-		unit()->out.irq_skid_bytes = skid;
+		unit()->out.irq_overshoot_bytes = overshoot;
 		session_in(&s);
-		session_run(&s, 16384 + skid + 16);
+		session_run(&s, 16384 + overshoot + 16);
 		assert_true(unit_on());
 		session_records(&s);
 		assert_int_equal(s.nr_records, 1);
 		assert_int_equal(s.records[0].offset, 0);
-		assert_in_range(s.records[0].size, 16384 + skid, 16384 + skid + 15);
+		assert_in_range(s.records[0].size, 16384 + overshoot, 16384 + overshoot + 15);
 		assert_int_equal(s.records[0].flags, 0);
 		assert_int_equal(machine.nr_wakeups, 1);
 		session_run(&s, 1000);
@@ -353,7 +353,7 @@ static void status_is_kept(void **state)
 }
 
 /* H10: from any page round to itself is a lap, not nothing; and nothing is not a lap. */
-static void whole_lap(void **state)
+static void whole_wrap(void **state)
 {
 	static const int order_0[] = {0};
 
@@ -619,9 +619,9 @@ int main(void)
 		cmocka_unit_test(config_bits),         cmocka_unit_test(control_register),
 		cmocka_unit_test(attributes),          cmocka_unit_test(registration),
 		cmocka_unit_test(itrace_start_once),   cmocka_unit_test(no_aux_area),
-		cmocka_unit_test(interrupt_with_skid), cmocka_unit_test(full),
+		cmocka_unit_test(interrupt_with_overshoot), cmocka_unit_test(full),
 		cmocka_unit_test(late_interrupt),      cmocka_unit_test(status_is_kept),
-		cmocka_unit_test(whole_lap),           cmocka_unit_test(one_entry_tables),
+		cmocka_unit_test(whole_wrap),           cmocka_unit_test(one_entry_tables),
 		cmocka_unit_test(output_error),        cmocka_unit_test(vmx),
 		cmocka_unit_test(many_cpus),           cmocka_unit_test(inherited_child),
 		cmocka_unit_test(unmap_while_running),

@@ -14,7 +14,7 @@
 
 #define TRUNCATED PERF_AUX_FLAG_TRUNCATED
 
-static unsigned int nr_truncated, nr_laps, nr_late_irqs, nr_h6,
+static unsigned int nr_truncated, nr_wraps, nr_late_irqs, nr_h6,
 	nr_d6; /* so that nothing tested is nothing met */
 
 static u64 random_below(u64 n)
@@ -138,7 +138,7 @@ static void reader(struct world *w)
 	session_check_unread(&w->s);
 	if (rand() % 3)
 		to = tail + random_below(head - tail + 1);
-	nr_laps += to / w->s.aux_size != tail / w->s.aux_size;
+	nr_wraps += to / w->s.aux_size != tail / w->s.aux_size;
 	session_set_tail(&w->s, to);
 	/* D21: what a reader does that saw a truncation */
 	if (!w->in || !unit_on() || !(rand() % 30)) {
@@ -165,7 +165,7 @@ static void one_world(const char *kernel, unsigned int seed)
 	session_init(&w.s);
 	w.s.attr.aux_watermark = random_watermark(aux_pages * P);
 	assert_int_equal(session_open(&w.s, 64, aux_pages, true), 0);
-	unit()->out.irq_skid_bytes = rand() % 2 ? 0 : (u32)random_below(2 * P);
+	unit()->out.irq_overshoot_bytes = rand() % 2 ? 0 : (u32)random_below(2 * P);
 	for (int step = 0; step < 120; step++) {
 		switch (rand() % 6) {
 		case 0:
@@ -202,8 +202,8 @@ static void random_worlds(void **state)
 			one_world((*k)->name, seed);
 	print_message("truncated %u, laps %u, late interrupts %u, empty records %u, full "
 		      "without a record %u\n",
-		      nr_truncated, nr_laps, nr_late_irqs, nr_h6, nr_d6);
-	assert_true(nr_truncated > 1000 && nr_laps > 1000 && nr_late_irqs > 100 && nr_h6 > 10);
+		      nr_truncated, nr_wraps, nr_late_irqs, nr_h6, nr_d6);
+	assert_true(nr_truncated > 1000 && nr_wraps > 1000 && nr_late_irqs > 100 && nr_h6 > 10);
 }
 
 int main(void)

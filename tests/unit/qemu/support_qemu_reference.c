@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-const struct judge judge_x86 = {.target = "x86_64", .cpu = "max"};
-const struct judge judge_a64 = {
+const struct judge reference_x86 = {.target = "x86_64", .cpu = "max"};
+const struct judge reference_a64 = {
 	.target = "aarch64",
 	.cpu = "max,pauth-impdef=on",
 	.sysroot = "/usr/aarch64-linux-gnu",
@@ -29,7 +29,7 @@ char truth_path[64];
 
 /* Small and the same for both runs; qemu 7.2 itself hands variables on in reverse order. */
 char *const env_of_run[] = {"PATH=/usr/bin:/bin", "LANG=C", "HOME=/", NULL};
-static char *const env_of_judge[] = {"HOME=/", "LANG=C", "PATH=/usr/bin:/bin", NULL};
+static char *const env_of_reference[] = {"HOME=/", "LANG=C", "PATH=/usr/bin:/bin", NULL};
 
 void forget_truth(const struct client_run *run)
 {
@@ -84,7 +84,7 @@ static bool is_fault(struct renaming *pages, const struct client_run *run, uint6
 	return run->nr_dying && same_place(pages, run->dying.ip, ip);
 }
 
-FILE *judge_start(const struct judge *judge, char *const *argv, pid_t *pid)
+FILE *reference_start(const struct judge *judge, char *const *argv, pid_t *pid)
 {
 	const char *arg[32] = {"qemu",	       "-cpu", judge->cpu,	  "-d",
 			       "exec,nochain", "-D",   "/proc/self/fd/9", "-0"};
@@ -120,14 +120,14 @@ FILE *judge_start(const struct judge *judge, char *const *argv, pid_t *pid)
 		close(fds[1]);
 		personality(ADDR_NO_RANDOMIZE); /* as auxtap-emu: programs branch on addresses */
 		execve(engine.path, (char **)(uintptr_t)arg,
-		       engine.major < 8 ? env_of_judge : env_of_run);
+		       engine.major < 8 ? env_of_reference : env_of_run);
 		_exit(127);
 	}
 	close(fds[1]);
 	return fdopen(fds[0], "r");
 }
 
-bool judge_next(FILE *log, uint64_t *ip, int *cpu)
+bool reference_next(FILE *log, uint64_t *ip, int *cpu)
 {
 	static char line[4096];
 
@@ -171,11 +171,11 @@ static bool compare_once(const struct judge *judge, char *const *argv, const str
 	bool same = true;
 	size_t at = 0;
 	pid_t pid;
-	FILE *log = judge_start(judge, argv, &pid);
+	FILE *log = reference_start(judge, argv, &pid);
 
 	assert_non_null(log);
 	memset(&pages, 0, sizeof(pages));
-	while (judge_next(log, &ip, NULL)) {
+	while (reference_next(log, &ip, NULL)) {
 		if (ip == before || !same)
 			continue; /* to its end: the reference must not die of a closed
 				     pipe */
@@ -240,8 +240,8 @@ static bool compare_pair(const struct judge *judge, char *const *argv, struct cl
 	return same;
 }
 
-void judge_compare(const struct judge *judge, char *const *argv, struct client_run *run,
-		   int removed)
+void reference_compare(const struct judge *judge, char *const *argv, struct client_run *run,
+		       int removed)
 {
 	const struct client_run fresh = *run;
 	int left = judge->reserve ? 1 : PAIRS;

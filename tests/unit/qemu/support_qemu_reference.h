@@ -3,8 +3,8 @@
  * An independent judge of truth files: qemu's own log of single steps, of the same program
  * in the same environment, without our plugin.
  */
-#ifndef SUPPORT_JUDGE_H
-#define SUPPORT_JUDGE_H
+#ifndef SUPPORT_QEMU_REFERENCE_H
+#define SUPPORT_QEMU_REFERENCE_H
 
 #include "support_qemu_client.h"
 #include <stdio.h>
@@ -22,7 +22,7 @@ struct judge {
 	const char *reserve;
 	const char *sysroot; /* NULL: none */
 };
-extern const struct judge judge_x86, judge_a64;
+extern const struct judge reference_x86, reference_a64;
 
 extern char truth_path[64]; /* prefix of the truth files; the test sets it */
 extern char *const env_of_run[];
@@ -30,15 +30,15 @@ extern char *const env_of_run[];
 void forget_truth(const struct client_run *run);
 
 /* The log of a program, a line each instruction that begins, REP with every iteration. */
-FILE *judge_start(const struct judge *judge, char *const *argv, pid_t *pid);
+FILE *reference_start(const struct judge *judge, char *const *argv, pid_t *pid);
 /* False: its end. *cpu (may be NULL): the thread, counted from 0. */
-bool judge_next(FILE *log, uint64_t *ip, int *cpu);
+bool reference_next(FILE *log, uint64_t *ip, int *cpu);
 
 /*
  * Runs the program and compares its first thread's truth with the log, instruction by
  * instruction. removed: those that began and did not retire, because they faulted.
  */
-void judge_compare(const struct judge *judge, char *const *argv, struct client_run *run,
-		   int removed);
+void reference_compare(const struct judge *judge, char *const *argv, struct client_run *run,
+		       int removed);
 
 #endif

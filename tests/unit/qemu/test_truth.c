@@ -30,7 +30,7 @@ static void test_true(void **state)
 	char *argv[] = {"true", NULL};
 
 	(void)state;
-	judge_compare(&judge_x86, argv, &run, 0);
+	reference_compare(&reference_x86, argv, &run, 0);
 	assert_int_equal(run.status, 0);
 }
 
@@ -40,7 +40,7 @@ static void test_ls(void **state)
 	char *argv[] = {"ls", "-l", "/usr", NULL};
 
 	(void)state;
-	judge_compare(&judge_x86, argv, &run, 0);
+	reference_compare(&reference_x86, argv, &run, 0);
 	assert_non_null(strstr(run.stdout_text, "bin"));
 }
 
@@ -51,8 +51,8 @@ static void test_sort_and_gzip(void **state)
 	char *argv_gzip[] = {"gzip", "-c", AUXTAP_SOURCE "/CMakeLists.txt", NULL};
 
 	(void)state;
-	judge_compare(&judge_x86, argv_sort, &sort, 0);
-	judge_compare(&judge_x86, argv_gzip, &gzip, 0);
+	reference_compare(&reference_x86, argv_sort, &sort, 0);
+	reference_compare(&reference_x86, argv_gzip, &gzip, 0);
 }
 
 static void test_faults(void **state)
@@ -62,7 +62,7 @@ static void test_faults(void **state)
 
 	(void)state;
 	/* the judge does not list the fetch that faults, and int3 retires: 12 faults less 2 */
-	judge_compare(&judge_x86, argv, &run, 10);
+	reference_compare(&reference_x86, argv, &run, 10);
 	assert_int_equal(run.nr_faults, 12);
 	assert_string_equal(run.stdout_text, "segv 9 fpe 1 ill 1 usr 2 nested 4\n");
 }
@@ -73,9 +73,9 @@ static void test_selfmod(void **state)
 	char *argv[] = {PROGRAM("selfmod"), NULL};
 
 	(void)state;
-	judge_compare(&judge_x86, argv, &run, 0);
+	reference_compare(&reference_x86, argv, &run, 0);
 	/* tables full: every later block is sent in full */
-	judge_compare(&judge_x86, argv, &full, 0);
+	reference_compare(&reference_x86, argv, &full, 0);
 }
 
 static size_t count_in_truth(const struct client_run *run, const char *name, long *expected)

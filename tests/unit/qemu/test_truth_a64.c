@@ -26,7 +26,7 @@ static void same(char *program, int status)
 	struct client_run run = {0};
 	char *argv[] = {program, NULL};
 
-	judge_compare(&judge_a64, argv, &run, 0);
+	reference_compare(&reference_a64, argv, &run, 0);
 	assert_int_equal(run.status, status);
 	assert_int_equal(run.nr_untraced, 0);
 	assert_string_equal(run.stderr_text, "");
@@ -61,7 +61,7 @@ static void test_crash(void **state)
 
 	(void)state;
 	/* the last one of the judge's is the one that died */
-	judge_compare(&judge_a64, argv, &run, 1);
+	reference_compare(&reference_a64, argv, &run, 1);
 	assert_true(WIFSIGNALED(run.status) && WTERMSIG(run.status) == SIGSEGV);
 	assert_int_equal(run.nr_dying, 1);
 }
@@ -73,7 +73,7 @@ static void test_faults(void **state)
 
 	(void)state;
 	/* the judge does not list the fetch that faults: 12 less 1 */
-	judge_compare(&judge_a64, argv, &run, 11);
+	reference_compare(&reference_a64, argv, &run, 11);
 	assert_int_equal(run.nr_faults, 12);
 	assert_string_equal(run.stdout_text, "segv 10 ill 1 trap 1 usr 2 nested 3\n");
 }
@@ -130,8 +130,8 @@ static void test_threads(void **state)
 		truth[i] = client_truth(truth_path, run.tids[i], &nr[i]);
 		assert_non_null(truth[i]);
 	}
-	log = judge_start(&judge_a64, argv, &pid);
-	while (judge_next(log, &ip, &cpu)) {
+	log = reference_start(&reference_a64, argv, &pid);
+	while (reference_next(log, &ip, &cpu)) {
 		bool inside = (ip >= worker.begin && ip < worker.end) ||
 			      (ip >= collatz.begin && ip < collatz.end);
 

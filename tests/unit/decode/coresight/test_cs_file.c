@@ -407,7 +407,7 @@ static void id_by_record(void **state)
 }
 
 /* Stock perf may save AUX records twice. */
-static void told_twice(void **state)
+static void reported_twice(void **state)
 {
 	struct out out;
 
@@ -636,7 +636,7 @@ int main(void)
 		cmocka_unit_test(zeros_in_the_middle),
 		cmocka_unit_test(several_aux_in_one_auxtrace),
 		cmocka_unit_test(several_auxtraces),
-		cmocka_unit_test(told_twice),
+		cmocka_unit_test(reported_twice),
 		cmocka_unit_test(half_is_missing),
 		cmocka_unit_test(framed_with_a_foreign_id),
 		cmocka_unit_test(id_by_record),

@@ -116,7 +116,7 @@ static const struct opts_case {
 	OPTS(auxtap_report_opts, sysroot, use_report),
 	OPTS(auxtap_report_opts, sysroot, use_report_snapshot),
 	OPTS(auxtap_image_set_opts, kcore, use_images),
-	OPTS(auxtap_audit_opts, max_skid, use_audit),
+	OPTS(auxtap_audit_opts, max_overshoot, use_audit),
 	OPTS(auxtap_session_opts, on_snapshot, use_session),
 	OPTS(auxtap_emulation, trace_unit, use_emulation),
 };

@@ -551,25 +551,25 @@ static void judge(const char *name, enum teller teller, bool perf_too)
 			expect_raw(path, cpu);
 }
 
-static void told_by_aux_records(void **state)
+static void reported_by_aux_records(void **state)
 {
 	(void)state;
 	judge("aux", BY_AUX, false);
 }
 
-static void told_by_switches(void **state)
+static void reported_by_switches(void **state)
 {
 	(void)state;
 	judge("switch", BY_SWITCH, false);
 }
 
-static void told_by_cpu_wide_switches(void **state)
+static void reported_by_cpu_wide_switches(void **state)
 {
 	(void)state;
 	judge("wide", BY_WIDE, true);
 }
 
-static void told_by_the_tracepoint(void **state)
+static void reported_by_the_tracepoint(void **state)
 {
 	(void)state;
 	judge("tracepoint", BY_TRACEPOINT, false);
@@ -578,10 +578,10 @@ static void told_by_the_tracepoint(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(told_by_aux_records),
-		cmocka_unit_test(told_by_switches),
-		cmocka_unit_test(told_by_cpu_wide_switches),
-		cmocka_unit_test(told_by_the_tracepoint),
+		cmocka_unit_test(reported_by_aux_records),
+		cmocka_unit_test(reported_by_switches),
+		cmocka_unit_test(reported_by_cpu_wide_switches),
+		cmocka_unit_test(reported_by_the_tracepoint),
 	};
 
 	if (access(AUXTAP_BIN "/auxtap-emu", X_OK) && access(AUXTAP_BIN "/auxtap", X_OK)) {

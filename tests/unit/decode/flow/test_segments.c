@@ -144,7 +144,7 @@ static void psb_at(struct pt_bytes *pt, unsigned int tsc, const char *mode_tsx, 
  * MODE.TSX comes first in the PSB+: libipt tells it before the address, and the segment is
  * over without the target of its last branch. The next one's first instruction is the target.
  */
-static void branch_over_a_seam(void **state)
+static void branch_over_a_boundary(void **state)
 {
 	struct pt_bytes pt = {.nr = 0};
 
@@ -166,7 +166,7 @@ static void branch_over_a_seam(void **state)
 }
 
 /* A gap that one segment opens and the next one ends; and the time of both. */
-static void gap_over_a_seam(void **state)
+static void gap_over_a_boundary(void **state)
 {
 	struct pt_bytes pt = {.nr = 0};
 
@@ -344,8 +344,8 @@ int main(void)
 {
 	/* clang-format off */
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(branch_over_a_seam),
-		cmocka_unit_test(gap_over_a_seam),
+		cmocka_unit_test(branch_over_a_boundary),
+		cmocka_unit_test(gap_over_a_boundary),
 		cmocka_unit_test(time_never_goes_back),
 		cmocka_unit_test(any_number_of_threads),
 		cmocka_unit_test(closed_early),

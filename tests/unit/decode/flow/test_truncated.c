@@ -145,7 +145,7 @@ static void in_a_packet(void **state)
 	expect("", true, "truncated 72 exact\n");
 }
 
-static void told_twice(void **state)
+static void reported_twice(void **state)
 {
 	(void)state;
 	saved_twice = true;
@@ -165,7 +165,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(in_a_packet),
-		cmocka_unit_test(told_twice),
+		cmocka_unit_test(reported_twice),
 		cmocka_unit_test(at_the_end_of_all),
 	};
 

@@ -200,7 +200,7 @@ static void another_build_is_not_used(void **state)
 	auxtap_image_set_free(set);
 }
 
-static void missing_is_told(void **state)
+static void missing_is_reported(void **state)
 {
 	struct auxtap_image_set *set = new_set(NULL);
 	uint8_t buf[4];
@@ -665,7 +665,7 @@ int main(void)
 		cmocka_unit_test(names_and_lines),
 		cmocka_unit_test(no_neighbours_name),
 		cmocka_unit_test(another_build_is_not_used),
-		cmocka_unit_test(missing_is_told),
+		cmocka_unit_test(missing_is_reported),
 		cmocka_unit_test(sysroot_first),
 		cmocka_unit_test(perf_cache_by_build_id),
 		cmocka_unit_test(perf_archive_trees),

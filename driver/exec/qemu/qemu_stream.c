@@ -114,7 +114,7 @@ static inline void tell(struct qemu_thread *t, const struct emu_block *b)
 	}
 }
 
-void qemu_words_release(struct qemu_thread *t)
+void qemu_stream_release(struct qemu_thread *t)
 {
 	if (t->held)
 		tell(t, t->held);
@@ -198,7 +198,7 @@ static bool is_fault(int signo, int si_code)
 			       signo == SIGILL || signo == SIGTRAP);
 }
 
-void qemu_words_async(struct qemu_thread *t, u64 ip, bool sync)
+void qemu_stream_async(struct qemu_thread *t, u64 ip, bool sync)
 {
 	const struct emu_block *b = t->held;
 	bool cut = false;
@@ -209,7 +209,7 @@ void qemu_words_async(struct qemu_thread *t, u64 ip, bool sync)
 		/* a REP that was interrupted has not retired */
 		cut = sync ? ip - b->ip <= b->last_ip - b->ip :
 			     b->last_flags & X86_INSN_REP && ip == b->last_ip;
-	qemu_words_release(t);
+	qemu_stream_release(t);
 	emu_task_async(t->task, ip, cut);
 }
 
@@ -241,7 +241,7 @@ static void on_start(struct qemu_source *q, struct qemu_thread *t)
 	if (t->task) {
 		emu_task_set_arch(t->task, p->arch->arch);
 		emu_task_exec(t->task, comm);
-		p->told_maps = true;
+		p->reported_maps = true;
 		qemu_maps_tell(p, t->task, 0, ~0ull);
 	}
 }
@@ -266,7 +266,7 @@ static void on_map(struct qemu_thread *t, const u32 *word)
 	};
 
 	qemu_maps_add(t->process, &range);
-	if (t->process->told_maps && t->task)
+	if (t->process->reported_maps && t->task)
 		qemu_maps_tell(t->process, t->task, range.start, range.end);
 }
 
@@ -322,13 +322,13 @@ static void message(struct qemu_source *q, struct qemu_thread *t, u32 type, cons
 		break;
 	case QEMU_MSG_SYSCALL:
 		if (t->task) {
-			qemu_words_release(t);
+			qemu_stream_release(t);
 			emu_task_in_kernel(t->task);
 			t->in_kernel = true;
 		}
 		break;
 	case QEMU_MSG_SIGNAL:
-		qemu_words_async(t, word64(word + 2), is_fault((int)word[0], (int)word[1]));
+		qemu_stream_async(t, word64(word + 2), is_fault((int)word[0], (int)word[1]));
 		if (t->task && is_fault((int)word[0], (int)word[1]))
 			emu_task_fault(t->task, word64(word + 2), (int)word[0]);
 		break;
@@ -337,7 +337,7 @@ static void message(struct qemu_source *q, struct qemu_thread *t, u32 type, cons
 			cut_held(t, word64(word));
 		break;
 	case QEMU_MSG_VSYSCALL:
-		qemu_words_async(t, word64(word), false);
+		qemu_stream_async(t, word64(word), false);
 		break;
 	case QEMU_MSG_WIDE:
 		b = wide_block(t, word, nr);
@@ -351,7 +351,7 @@ static void message(struct qemu_source *q, struct qemu_thread *t, u32 type, cons
 		break;
 	case QEMU_MSG_PROTECT:
 		qemu_maps_protect(p, word64(word), word64(word) + word64(word + 2), word[4]);
-		if (p->told_maps && t->task && word[4] & 4)
+		if (p->reported_maps && t->task && word[4] & 4)
 			qemu_maps_tell(p, t->task, word64(word), word64(word) + word64(word + 2));
 		break;
 	case QEMU_MSG_UNMAP:
@@ -360,7 +360,7 @@ static void message(struct qemu_source *q, struct qemu_thread *t, u32 type, cons
 	case QEMU_MSG_REMAP:
 		qemu_maps_move(p, word64(word), word64(word + 2), word64(word + 4),
 			       word64(word + 6));
-		if (p->told_maps && t->task)
+		if (p->reported_maps && t->task)
 			qemu_maps_tell(p, t->task, word64(word + 4),
 				       word64(word + 4) + word64(word + 6));
 		break;
@@ -392,7 +392,7 @@ static void message(struct qemu_source *q, struct qemu_thread *t, u32 type, cons
 	t->name[0] = 0;
 }
 
-void qemu_words(struct qemu_source *q, struct qemu_thread *t, const u32 *word, u32 nr)
+void qemu_stream(struct qemu_source *q, struct qemu_thread *t, const u32 *word, u32 nr)
 {
 	for (u32 i = 0; i < nr; i++) {
 		u32 w = word[i];
@@ -431,7 +431,7 @@ void qemu_words(struct qemu_source *q, struct qemu_thread *t, const u32 *word, u
 	}
 }
 
-void qemu_words_free(struct qemu_thread *t)
+void qemu_stream_free(struct qemu_thread *t)
 {
 	for (u32 i = 0; i < 4; i++)
 		free(t->wide_lens[i]);

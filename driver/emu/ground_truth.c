@@ -33,11 +33,11 @@ static void failed(struct emu_task *task, const char *how)
 	char why[128];
 
 	task->truth.failed = true;
-	snprintf(why, sizeof(why), EMU_TRUTH_FAILED "thread %d: %s", task->core.tid, how);
+	snprintf(why, sizeof(why), EMU_GROUND_TRUTH_FAILED "thread %d: %s", task->core.tid, how);
 	emu_untraced(task->emu, task->core.pid, why);
 }
 
-static bool disk_full(const struct emu_truth *t, size_t more)
+static bool disk_full(const struct emu_ground_truth *t, size_t more)
 {
 	struct statvfs fs;
 	u64 unit, reserve;
@@ -52,7 +52,7 @@ static bool disk_full(const struct emu_truth *t, size_t more)
 
 static void flush(struct emu_task *task)
 {
-	struct emu_truth *t = &task->truth;
+	struct emu_ground_truth *t = &task->truth;
 	const char *at = (const char *)t->addrs;
 	size_t left = t->nr * sizeof(*t->addrs);
 
@@ -88,9 +88,9 @@ static bool begun_before(struct emu *emu, pid_t tid)
 	return false;
 }
 
-int emu_truth_open(struct emu *emu, struct emu_task *task)
+int emu_ground_truth_open(struct emu *emu, struct emu_task *task)
 {
-	struct emu_truth *t = &task->truth;
+	struct emu_ground_truth *t = &task->truth;
 
 	t->fd = -1;
 	if (!emu->truth_path || !emu->truth_path[0])
@@ -116,14 +116,14 @@ int emu_truth_open(struct emu *emu, struct emu_task *task)
 
 static inline void add(struct emu_task *task, u64 addr)
 {
-	struct emu_truth *t = &task->truth;
+	struct emu_ground_truth *t = &task->truth;
 
 	if (t->nr == TRUTH_NR)
 		flush(task);
 	t->addrs[t->nr++] = addr;
 }
 
-void emu_truth_block(struct emu_task *task, const struct emu_block *p, u32 nr_insns)
+void emu_ground_truth_block(struct emu_task *task, const struct emu_block *p, u32 nr_insns)
 {
 	u64 ip = p->ip;
 
@@ -138,9 +138,9 @@ void emu_truth_block(struct emu_task *task, const struct emu_block *p, u32 nr_in
 	}
 }
 
-void emu_truth_close(struct emu_task *task)
+void emu_ground_truth_close(struct emu_task *task)
 {
-	struct emu_truth *t = &task->truth;
+	struct emu_ground_truth *t = &task->truth;
 
 	if (!task->has_truth)
 		return;

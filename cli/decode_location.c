@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What was looked up before: see decode_place.h. */
-#include "decode_place.h"
+/* What was looked up before: see decode_location.h. */
+#include "decode_location.h"
 
 #include <auxtap/spe.h>
 

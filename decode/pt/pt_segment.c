@@ -22,9 +22,9 @@
  */
 #define STEP_EVENTS 12
 
-struct pt_walk *pt_walk_new(const struct pt_shared *shared)
+struct pt_segment_decoder *pt_segment_decoder_new(const struct pt_shared *shared)
 {
-	struct pt_walk *w = calloc(1, sizeof(*w));
+	struct pt_segment_decoder *w = calloc(1, sizeof(*w));
 
 	if (!w)
 		return NULL;
@@ -35,7 +35,7 @@ struct pt_walk *pt_walk_new(const struct pt_shared *shared)
 	return w;
 }
 
-void pt_walk_free(struct pt_walk *w)
+void pt_segment_decoder_free(struct pt_segment_decoder *w)
 {
 	if (!w)
 		return;
@@ -44,7 +44,7 @@ void pt_walk_free(struct pt_walk *w)
 	free(w);
 }
 
-static void spin_reset(struct pt_walk *w)
+static void spin_reset(struct pt_segment_decoder *w)
 {
 	w->spin_ip = 0;
 	w->spin_power = 1;
@@ -52,7 +52,7 @@ static void spin_reset(struct pt_walk *w)
 }
 
 /* Brent: true when the walk without packets came to ip before. */
-static bool spin_check(struct pt_walk *w, uint64_t ip)
+static bool spin_check(struct pt_segment_decoder *w, uint64_t ip)
 {
 	if (w->spin_length && ip == w->spin_ip)
 		return true;
@@ -65,7 +65,7 @@ static bool spin_check(struct pt_walk *w, uint64_t ip)
 	return false;
 }
 
-static void set_time(struct pt_walk *w, uint64_t tsc)
+static void set_time(struct pt_segment_decoder *w, uint64_t tsc)
 {
 	if (!tsc)
 		return;
@@ -75,13 +75,13 @@ static void set_time(struct pt_walk *w, uint64_t tsc)
 }
 
 /* Which mappings hold now; without comparable clocks all of the sideband does. */
-static uint64_t map_time(const struct pt_walk *w)
+static uint64_t map_time(const struct pt_segment_decoder *w)
 {
 	return w->shared->sideband->conv.valid && w->time ? w->time : UINT64_MAX;
 }
 
 /* Who runs, and what it has mapped: may have changed whenever tracing was off. */
-static void look_around(struct pt_walk *w)
+static void look_around(struct pt_segment_decoder *w)
 {
 	const struct sideband *sb = w->shared->sideband;
 	struct pt_image *image;
@@ -110,7 +110,7 @@ static void look_around(struct pt_walk *w)
  * The idle task has no user code: the switch to another thread is between two time stamps, and
  * whose code it is, is not known.
  */
-static void not_idle(struct pt_walk *w, uint64_t ip)
+static void not_idle(struct pt_segment_decoder *w, uint64_t ip)
 {
 	if (w->queue->per_cpu && !w->tid && ip && !(ip >> 63))
 		w->pid = w->tid = -1;
@@ -118,23 +118,23 @@ static void not_idle(struct pt_walk *w, uint64_t ip)
 
 static bool usable(void *ctx, uint64_t ip)
 {
-	struct pt_walk *w = ctx;
+	struct pt_segment_decoder *w = ctx;
 
 	return pt_memory_readable(&w->mem, ip, false);
 }
 
-static void end_segment(struct pt_walk *w)
+static void end_segment(struct pt_segment_decoder *w)
 {
 	pt_flow_stop(w);
 	w->over = true;
 }
 
-static uint64_t stream_offset(const struct pt_walk *w, size_t pos)
+static uint64_t stream_offset(const struct pt_segment_decoder *w, size_t pos)
 {
 	return w->job->seg.off + (uint64_t)(w->base - w->job->seg.data) + pos;
 }
 
-static int start(struct pt_walk *w)
+static int start(struct pt_segment_decoder *w)
 {
 	int ret = pt_flow_start(w);
 
@@ -153,7 +153,7 @@ static int start(struct pt_walk *w)
  * starts there. No such place: the next segment begins by itself.
  */
 /* Where in the stream it goes on. */
-static uint64_t resume(struct pt_walk *w, size_t pos)
+static uint64_t resume(struct pt_segment_decoder *w, size_t pos)
 {
 	uint64_t end = stream_offset(w, w->own);
 	struct pt_restart r = {.tsc = w->tsc};
@@ -187,7 +187,7 @@ static uint64_t resume(struct pt_walk *w, size_t pos)
 	}
 }
 
-static void lose(struct pt_walk *w, int code, uint64_t ip)
+static void lose(struct pt_segment_decoder *w, int code, uint64_t ip)
 {
 	size_t pos = pt_flow_offset(w);
 	uint64_t from = stream_offset(w, pos), on;
@@ -232,7 +232,7 @@ static void lose(struct pt_walk *w, int code, uint64_t ip)
  * as something of it is bound to an address: the walk has come to that PSB+'s FUP. Without
  * an address tracing was off there.
  */
-static bool is_next_psb(struct pt_walk *w, const struct pt_event *ev)
+static bool is_next_psb(struct pt_segment_decoder *w, const struct pt_event *ev)
 {
 	if (!ev->status_update)
 		return false;
@@ -244,7 +244,7 @@ static bool is_next_psb(struct pt_walk *w, const struct pt_event *ev)
 	       ev->type == ptev_async_paging || ev->type == ptev_async_vmcs;
 }
 
-static void on_overflow(struct pt_walk *w, const struct pt_event *ev)
+static void on_overflow(struct pt_segment_decoder *w, const struct pt_event *ev)
 {
 	pt_gap_open(w, AUXTAP_GAP_HW_OVERFLOW, "the trace unit's buffer overflowed");
 	w->enabled = !ev->ip_suppressed;
@@ -258,7 +258,7 @@ static void on_overflow(struct pt_walk *w, const struct pt_event *ev)
  * no packets: the walk stops the first time that it comes to ip, the program may have passed it
  * often.
  */
-static void arrive(struct pt_walk *w, uint64_t ip)
+static void arrive(struct pt_segment_decoder *w, uint64_t ip)
 {
 	if (!pt_flow_comes_back(w, ip))
 		return;
@@ -268,7 +268,7 @@ static void arrive(struct pt_walk *w, uint64_t ip)
 	pt_gap_close(w);
 }
 
-static void on_event(struct pt_walk *w, const struct pt_event *ev)
+static void on_event(struct pt_segment_decoder *w, const struct pt_event *ev)
 {
 	switch (ev->type) {
 	case ptev_enabled:
@@ -314,7 +314,7 @@ static void on_event(struct pt_walk *w, const struct pt_event *ev)
 	}
 }
 
-static void take_event(struct pt_walk *w)
+static void take_event(struct pt_segment_decoder *w)
 {
 	struct pt_event ev;
 	int ret = pt_flow_event(w, &ev);
@@ -343,7 +343,7 @@ static void take_event(struct pt_walk *w)
 /* ---- instructions ---- */
 
 /* The branch at the end of a block whose bytes libipt does not hand out. */
-static const struct pt_branch *branch_at(struct pt_walk *w, const struct pt_step *step)
+static const struct pt_branch *branch_at(struct pt_segment_decoder *w, const struct pt_step *step)
 {
 	uint64_t ip = step->end_ip;
 	struct pt_branch *b = &w->branches[(ip ^ ip >> 10) % PT_BRANCHES];
@@ -359,7 +359,7 @@ static const struct pt_branch *branch_at(struct pt_walk *w, const struct pt_step
 	return b;
 }
 
-static void set_pending(struct pt_walk *w, const struct pt_step *step)
+static void set_pending(struct pt_segment_decoder *w, const struct pt_step *step)
 {
 	struct pt_pending *p = &w->pending;
 
@@ -380,7 +380,7 @@ static void set_pending(struct pt_walk *w, const struct pt_step *step)
 }
 
 /* Does the walk consume packets? A step that does not may come round for ever. */
-static bool spins(struct pt_walk *w, const struct pt_step *step)
+static bool spins(struct pt_segment_decoder *w, const struct pt_step *step)
 {
 	const struct pt_pending *p = &w->pending;
 
@@ -394,7 +394,7 @@ static bool spins(struct pt_walk *w, const struct pt_step *step)
 }
 
 /* Makes the block end with its first instruction that libipt does not know; false: it knows all. */
-static bool cut_block(struct pt_walk *w, struct pt_step *step)
+static bool cut_block(struct pt_segment_decoder *w, struct pt_step *step)
 {
 	uint64_t size = step->end_ip - step->ip + 15, at = 0;
 	uint8_t code[4096];
@@ -427,7 +427,7 @@ static bool cut_block(struct pt_walk *w, struct pt_step *step)
 	return false;
 }
 
-static bool has_unknown(struct pt_walk *w, struct pt_step *step)
+static bool has_unknown(struct pt_segment_decoder *w, struct pt_step *step)
 {
 	struct pt_checked *c = &w->checked[(step->ip ^ step->end_ip >> 4) % PT_CHECKED];
 
@@ -443,7 +443,7 @@ static bool has_unknown(struct pt_walk *w, struct pt_step *step)
 	return false;
 }
 
-static void take_step(struct pt_walk *w)
+static void take_step(struct pt_segment_decoder *w)
 {
 	struct pt_step step;
 	int ret = pt_flow_next(w, &step);
@@ -486,7 +486,7 @@ static void take_step(struct pt_walk *w)
 }
 
 /* No packets are left: the target of the last branch is known, and nothing behind it. */
-static void end_of_packets(struct pt_walk *w)
+static void end_of_packets(struct pt_segment_decoder *w)
 {
 	struct pt_step step;
 
@@ -500,7 +500,7 @@ static void end_of_packets(struct pt_walk *w)
 
 /* ---- the segment ---- */
 
-void pt_walk_begin(struct pt_walk *w, struct pt_job *job)
+void pt_walk_begin(struct pt_segment_decoder *w, struct pt_job *job)
 {
 	w->job = job;
 	w->queue = job->queue;
@@ -519,30 +519,30 @@ void pt_walk_begin(struct pt_walk *w, struct pt_job *job)
 	look_around(w);
 }
 
-static struct pt_seam seam(const struct pt_walk *w)
+static struct pt_boundary boundary(const struct pt_segment_decoder *w)
 {
-	return (struct pt_seam){.time = w->time,
-				.last_ip = w->last_ip,
-				.pid = w->pid,
-				.tid = w->tid,
-				.enabled = w->enabled,
-				.pending = w->pending,
-				.nr_insns = w->insns_since};
+	return (struct pt_boundary){.time = w->time,
+				    .last_ip = w->last_ip,
+				    .pid = w->pid,
+				    .tid = w->tid,
+				    .enabled = w->enabled,
+				    .pending = w->pending,
+				    .nr_insns = w->insns_since};
 }
 
-static void first_step(struct pt_walk *w)
+static void first_step(struct pt_segment_decoder *w)
 {
 	int ret = start(w);
 
 	w->job->begun = true;
-	w->job->start = seam(w);
+	w->job->start = boundary(w);
 	if (ret == -pte_eos)
 		end_segment(w); /* nothing but a PSB+ */
 	else if (ret)
 		lose(w, ret, 0);
 }
 
-static void step(struct pt_walk *w)
+static void step(struct pt_segment_decoder *w)
 {
 	if (!w->job->begun)
 		first_step(w);
@@ -554,7 +554,7 @@ static void step(struct pt_walk *w)
 		take_step(w);
 }
 
-bool pt_walk_fill(struct pt_walk *w, struct pt_batch *out)
+bool pt_segment_decoder_fill(struct pt_segment_decoder *w, struct pt_batch *out)
 {
 	out->nr = out->at = 0;
 	w->out = out;
@@ -562,7 +562,7 @@ bool pt_walk_fill(struct pt_walk *w, struct pt_batch *out)
 		step(w);
 	if (w->over) {
 		pt_count_flush(w);
-		w->job->end = seam(w);
+		w->job->end = boundary(w);
 	}
 	return w->over;
 }

@@ -3,8 +3,8 @@
  * What 'auxtap decode' has looked up before: the names of ranges of addresses, the words of SPE
  * packets. Each printer has its own.
  */
-#ifndef AUXTAP_DECODE_PLACE_H
-#define AUXTAP_DECODE_PLACE_H
+#ifndef AUXTAP_DECODE_LOCATION_H
+#define AUXTAP_DECODE_LOCATION_H
 
 #include <auxtap/decode.h>
 

@@ -36,7 +36,7 @@
 
 /* ---- threads and events ---- */
 
-static struct watched *find(struct native_watch *w, pid_t tid)
+static struct watched *find(struct native_trace *w, pid_t tid)
 {
 	for (size_t i = 0; i < w->nr; i++) {
 		if (w->threads[i].tid == tid)
@@ -62,7 +62,7 @@ static pid_t status_number(pid_t tid, const char *key)
 	return value;
 }
 
-static struct watched *add(struct native_watch *w, pid_t tid, pid_t pid)
+static struct watched *add(struct native_trace *w, pid_t tid, pid_t pid)
 {
 	struct watched *t = find(w, tid);
 
@@ -75,18 +75,18 @@ static struct watched *add(struct native_watch *w, pid_t tid, pid_t pid)
 	return t;
 }
 
-static void forget(struct native_watch *w, struct watched *t)
+static void forget(struct native_trace *w, struct watched *t)
 {
 	*t = w->threads[--w->nr];
 }
 
-static struct auxtap_target_event *tell(struct native_watch *w, const struct watched *t,
+static struct auxtap_target_event *tell(struct native_trace *w, const struct watched *t,
 					enum auxtap_target_event_type type)
 {
 	static struct auxtap_target_event nowhere;
 	struct auxtap_target_event *ev;
 
-	if (vector_grow(w->events, w->nr_events, w->room_events)) {
+	if (vector_grow(w->events, w->nr_events, w->reserve_events)) {
 		w->lost_event = true;
 		return &nowhere;
 	}
@@ -129,7 +129,7 @@ static bool followed(unsigned int event)
 }
 
 /* A thread or process that t has made; its own first stop is on the way. */
-static void made(struct native_watch *w, const struct watched *t)
+static void made(struct native_trace *w, const struct watched *t)
 {
 	unsigned long tid = 0;
 	pid_t maker = t->pid, pid;
@@ -147,7 +147,7 @@ static void made(struct native_watch *w, const struct watched *t)
 }
 
 /* Stops what else lives of a dying process: its threads are to be read where they were. */
-static void halt_others(struct native_watch *w, pid_t pid, pid_t dying)
+static void halt_others(struct native_trace *w, pid_t pid, pid_t dying)
 {
 	uint64_t until = perf_kernel_ops.clock(NULL) + HALT_NS;
 	const struct timespec pause = {.tv_nsec = 200000};
@@ -193,7 +193,7 @@ static void halt_others(struct native_watch *w, pid_t pid, pid_t dying)
 	} while (waiting && perf_kernel_ops.clock(NULL) < until);
 }
 
-static void die_of(struct native_watch *w, pid_t tid, int signo, bool pass_on)
+static void die_of(struct native_trace *w, pid_t tid, int signo, bool pass_on)
 {
 	struct watched *t = find(w, tid);
 	struct auxtap_target_event *ev;
@@ -206,7 +206,7 @@ static void die_of(struct native_watch *w, pid_t tid, int signo, bool pass_on)
 	ev->ip = ip_of(tid);
 }
 
-static void signal_stop(struct native_watch *w, struct watched *t, int signo)
+static void signal_stop(struct native_trace *w, struct watched *t, int signo)
 {
 	char path[64], line[256];
 	uint64_t ignored = 0, caught = 0;
@@ -249,7 +249,7 @@ static void signal_stop(struct native_watch *w, struct watched *t, int signo)
 /* ---- the other stops ---- */
 
 /* seccomp kills without a signal that a tracer would see. */
-static void exit_stop(struct native_watch *w, struct watched *t)
+static void exit_stop(struct native_trace *w, struct watched *t)
 {
 	unsigned long status = 0;
 	int signo;
@@ -287,7 +287,7 @@ static bool lost_privilege(const struct watched *t)
 	return lost;
 }
 
-static void exec_stop(struct native_watch *w, pid_t tid)
+static void exec_stop(struct native_trace *w, pid_t tid)
 {
 	unsigned long old_tid = 0;
 	struct watched *t;
@@ -310,7 +310,7 @@ static void exec_stop(struct native_watch *w, pid_t tid)
 }
 
 /* SIGKILL takes a maker out of its fork stop before we have seen it: its child waits for us. */
-static void adopt(struct native_watch *w)
+static void adopt(struct native_trace *w)
 {
 	siginfo_t info = {0};
 
@@ -320,7 +320,7 @@ static void adopt(struct native_watch *w)
 	add(w, info.si_pid, status_number(info.si_pid, "Tgid:"));
 }
 
-static void gone(struct native_watch *w, struct watched *t, int status)
+static void gone(struct native_trace *w, struct watched *t, int status)
 {
 	if (t->tid == t->pid)
 		tell(w, t, AUXTAP_TARGET_PROCESS_EXIT)->status = status;
@@ -329,7 +329,7 @@ static void gone(struct native_watch *w, struct watched *t, int status)
 		adopt(w);
 }
 
-void native_watch_stopped(struct native_watch *w, pid_t tid, int status)
+void native_watch_stopped(struct native_trace *w, pid_t tid, int status)
 {
 	struct watched *t = find(w, tid);
 	int signo = WSTOPSIG(status);
@@ -370,7 +370,7 @@ void native_watch_stopped(struct native_watch *w, pid_t tid, int status)
 
 /* ---- what native.c calls ---- */
 
-int native_watch_begin(struct native_watch *w, struct auxtap_error *err)
+int native_watch_begin(struct native_trace *w, struct auxtap_error *err)
 {
 	sigset_t chld;
 
@@ -384,7 +384,7 @@ int native_watch_begin(struct native_watch *w, struct auxtap_error *err)
 	return 0;
 }
 
-int native_watch_seize(struct native_watch *w, pid_t pid, pid_t tid)
+int native_watch_seize(struct native_trace *w, pid_t pid, pid_t tid)
 {
 	if (find(w, tid))
 		return 0;
@@ -397,7 +397,7 @@ int native_watch_seize(struct native_watch *w, pid_t pid, pid_t tid)
  * There is no such thread any more, and no end of it to see: exec made it the first of its
  * process. That one is ours, though nobody told of it where we watched one thread alone.
  */
-static void vanished(struct native_watch *w, struct watched *t)
+static void vanished(struct native_trace *w, struct watched *t)
 {
 	pid_t pid = t->pid;
 
@@ -406,7 +406,7 @@ static void vanished(struct native_watch *w, struct watched *t)
 		add(w, pid, pid);
 }
 
-void native_watch_look(struct native_watch *w)
+void native_watch_look(struct native_trace *w)
 {
 	struct signalfd_siginfo info;
 	bool again;
@@ -437,7 +437,7 @@ void native_watch_look(struct native_watch *w)
 	} while (again && !w->nr_events);
 }
 
-bool native_watch_next(struct native_watch *w, struct auxtap_target_event *ev)
+bool native_watch_next(struct native_trace *w, struct auxtap_target_event *ev)
 {
 	if (!w->nr_events)
 		return false;
@@ -446,7 +446,7 @@ bool native_watch_next(struct native_watch *w, struct auxtap_target_event *ev)
 	return true;
 }
 
-int native_watch_resume(struct native_watch *w, pid_t tid)
+int native_watch_resume(struct native_trace *w, pid_t tid)
 {
 	struct watched *t = find(w, tid);
 
@@ -462,7 +462,7 @@ int native_watch_resume(struct native_watch *w, pid_t tid)
 }
 
 /* Lets all of them go, stopped as each must be for that. */
-void native_watch_end(struct native_watch *w)
+void native_watch_end(struct native_trace *w)
 {
 	uint64_t until = perf_kernel_ops.clock(NULL) + HALT_NS;
 	const struct timespec pause = {.tv_nsec = 200000};
@@ -504,7 +504,7 @@ void native_watch_end(struct native_watch *w)
 	memset(w, 0, sizeof(*w));
 }
 
-int native_watch_regs(struct native_watch *w, pid_t tid, struct auxtap_regs *out)
+int native_watch_regs(struct native_trace *w, pid_t tid, struct auxtap_regs *out)
 {
 #ifdef __x86_64__
 	const struct watched *t = find(w, tid);
@@ -552,7 +552,7 @@ int native_watch_regs(struct native_watch *w, pid_t tid, struct auxtap_regs *out
 #endif
 }
 
-int native_watch_siginfo(struct native_watch *w, pid_t tid, siginfo_t *info)
+int native_watch_siginfo(struct native_trace *w, pid_t tid, siginfo_t *info)
 {
 	const struct watched *t = find(w, tid);
 

@@ -4,8 +4,8 @@
  * whose; AUXTRACE records hold them, padded. Several AUX records share one AUXTRACE, and either may
  * be missing.
  */
-#ifndef AUXTAP_CS_PIECES_H
-#define AUXTAP_CS_PIECES_H
+#ifndef AUXTAP_CS_EXTENTS_H
+#define AUXTAP_CS_EXTENTS_H
 
 #include "cs_stream.h"
 
@@ -17,7 +17,7 @@ struct cs_missing {
 	const char *why;
 };
 
-struct cs_pieces {
+struct cs_extents {
 	struct cs_buffer *buffers; /* in the order in which the file begins them */
 	size_t nr, max;
 	struct cs_missing *missing;
@@ -25,16 +25,16 @@ struct cs_pieces {
 };
 
 /* of_one_thread is left to the caller. */
-int cs_pieces_read(struct cs_pieces *pieces, struct auxtap_perfdata *pd,
-		   const struct cs_config *config, struct auxtap_error *err);
-void cs_pieces_free(struct cs_pieces *pieces);
+int cs_extents_read(struct cs_extents *pieces, struct auxtap_perfdata *pd,
+		    const struct cs_config *config, struct auxtap_error *err);
+void cs_extents_free(struct cs_extents *pieces);
 /* Registers and trace IDs of the file: AUXTRACE_INFO, then what AUX_OUTPUT_HW_ID records change. */
 int cs_config_from_file(struct cs_config *config, struct auxtap_perfdata *pd,
 			struct auxtap_error *err);
 /* Sets since and until of the pieces; started: when the trace began, 0 if not known. */
 void cs_buffer_bound(struct cs_buffer *buffer, uint64_t started);
 /* At the end of the list; NULL: out of memory. */
-struct cs_piece *cs_buffer_add(struct cs_buffer *buffer);
-struct cs_buffer *cs_pieces_add_buffer(struct cs_pieces *pieces);
+struct cs_extent *cs_buffer_add(struct cs_buffer *buffer);
+struct cs_buffer *cs_extents_add_buffer(struct cs_extents *pieces);
 
 #endif

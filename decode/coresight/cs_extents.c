@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* See cs_pieces.h. */
-#include "cs_pieces.h"
+/* See cs_extents.h. */
+#include "cs_extents.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -38,9 +38,9 @@ static void *room(void **array, size_t nr, size_t *max, size_t elem)
 	return *array ? memset((char *)*array + nr * elem, 0, elem) : NULL;
 }
 
-struct cs_piece *cs_buffer_add(struct cs_buffer *buffer)
+struct cs_extent *cs_buffer_add(struct cs_buffer *buffer)
 {
-	struct cs_piece *piece =
+	struct cs_extent *piece =
 		room((void **)&buffer->pieces, buffer->nr, &buffer->max, sizeof(*piece));
 
 	if (piece)
@@ -48,7 +48,7 @@ struct cs_piece *cs_buffer_add(struct cs_buffer *buffer)
 	return piece;
 }
 
-struct cs_buffer *cs_pieces_add_buffer(struct cs_pieces *pieces)
+struct cs_buffer *cs_extents_add_buffer(struct cs_extents *pieces)
 {
 	struct cs_buffer *buffer =
 		room((void **)&pieces->buffers, pieces->nr, &pieces->max, sizeof(*buffer));
@@ -62,7 +62,7 @@ struct cs_buffer *cs_pieces_add_buffer(struct cs_pieces *pieces)
 	return buffer;
 }
 
-void cs_pieces_free(struct cs_pieces *pieces)
+void cs_extents_free(struct cs_extents *pieces)
 {
 	for (size_t i = 0; i < pieces->nr; i++)
 		free(pieces->buffers[i].pieces);
@@ -172,7 +172,7 @@ static int read_auxes(struct auxes *auxes, struct auxtap_perfdata *pd)
 
 /* ---- pieces ---- */
 
-static struct cs_buffer *get_buffer(struct cs_pieces *pieces, const struct auxtap_auxtrace *head)
+static struct cs_buffer *get_buffer(struct cs_extents *pieces, const struct auxtap_auxtrace *head)
 {
 	struct cs_buffer *buffer;
 
@@ -180,7 +180,7 @@ static struct cs_buffer *get_buffer(struct cs_pieces *pieces, const struct auxta
 		if (pieces->buffers[i].cpu == (int32_t)head->cpu &&
 		    pieces->buffers[i].tid == (int32_t)head->tid)
 			return &pieces->buffers[i];
-	buffer = cs_pieces_add_buffer(pieces);
+	buffer = cs_extents_add_buffer(pieces);
 	if (buffer) {
 		buffer->format = CS_FORMAT_FRAMES;
 		buffer->cpu = (int32_t)head->cpu;
@@ -196,7 +196,7 @@ static bool is_of(const struct aux *aux, const struct auxtap_auxtrace *head)
 	return aux->tid == -1 || (int32_t)head->tid == -1 || aux->tid == (int32_t)head->tid;
 }
 
-static int add_missing(struct cs_pieces *pieces, const struct aux *aux, uint64_t nr_bytes,
+static int add_missing(struct cs_extents *pieces, const struct aux *aux, uint64_t nr_bytes,
 		       const char *why)
 {
 	struct cs_missing *missing = room((void **)&pieces->missing, pieces->nr_missing,
@@ -217,7 +217,7 @@ static int add_missing(struct cs_pieces *pieces, const struct aux *aux, uint64_t
 /* How far [off, end) of the AUXTRACE record was seen. */
 struct cover {
 	struct auxtap_perfdata *pd;
-	struct cs_pieces *pieces;
+	struct cs_extents *pieces;
 	struct cs_buffer *buffer;
 	/* this record; behind the file's last one */
 	const struct auxtap_perfdata_aux *trace, *traces_end;
@@ -240,26 +240,26 @@ static bool ends_at_time(const struct cover *c, const struct aux *aux, uint64_t 
 	return aux->off == end || (c->only && end == c->trace->head.offset + c->trace->trace_size);
 }
 
-static int add_piece(struct cover *c, const struct aux *aux, uint64_t off, uint64_t size, bool raw)
+static int add_extent(struct cover *c, const struct aux *aux, uint64_t off, uint64_t size, bool raw)
 {
-	const struct cs_piece *last = c->buffer->nr ? &c->buffer->pieces[c->buffer->nr - 1] : NULL;
+	const struct cs_extent *last = c->buffer->nr ? &c->buffer->pieces[c->buffer->nr - 1] : NULL;
 	uint64_t last_end = last ? last->off + last->size : off;
-	struct cs_piece *piece;
+	struct cs_extent *piece;
 	bool joins = last && last_end == off && last->raw == raw && !c->buffer->broken &&
 		     (raw || last->size % CS_FRAME == 0);
 
 	piece = cs_buffer_add(c->buffer);
 	if (!piece)
 		return -ENOMEM;
-	*piece = (struct cs_piece){.off = off,
-				   .size = size,
-				   .raw = raw,
-				   .joins = joins,
-				   .file_off = c->trace->trace_off + (off - c->trace->head.offset),
-				   .time = aux->time,
-				   .cpu = aux->cpu,
-				   .pid = aux->pid,
-				   .tid = aux->tid};
+	*piece = (struct cs_extent){.off = off,
+				    .size = size,
+				    .raw = raw,
+				    .joins = joins,
+				    .file_off = c->trace->trace_off + (off - c->trace->head.offset),
+				    .time = aux->time,
+				    .cpu = aux->cpu,
+				    .pid = aux->pid,
+				    .tid = aux->tid};
 	if (piece->cpu == -1)
 		piece->cpu = c->buffer->cpu;
 	if (piece->cpu == -1) {
@@ -305,7 +305,7 @@ static uint64_t without_padding(const struct cover *c, uint64_t end)
 }
 
 /* Trace that no AUX record tells of: what was said before of this buffer holds on. */
-static int add_untold(struct cover *c, const struct cs_config *config, uint64_t end)
+static int add_unreported(struct cover *c, const struct cs_config *config, uint64_t end)
 {
 	const struct cs_buffer *b = c->buffer;
 	struct aux aux = {.cpu = b->cpu, .pid = -1, .tid = b->tid};
@@ -317,7 +317,7 @@ static int add_untold(struct cover *c, const struct cs_config *config, uint64_t 
 		return 0;
 	if (raw && at_end) /* frames are padded by none: they have 16 bytes */
 		end = without_padding(c, end);
-	return end > c->end ? add_piece(c, &aux, c->end, end - c->end, raw) : 0;
+	return end > c->end ? add_extent(c, &aux, c->end, end - c->end, raw) : 0;
 }
 
 /* What the older one has before its end is what the newer one has before 'at'. */
@@ -333,7 +333,7 @@ static bool same_past(const uint8_t *old, size_t old_size, const uint8_t *new, s
  * a ring's offsets tell where to look first (not those of perfs before 5.15). 0: none, or not
  * surely.
  */
-static uint64_t seen_before(const struct cover *c, const struct cs_piece *old, uint64_t off,
+static uint64_t seen_before(const struct cover *c, const struct cs_extent *old, uint64_t off,
 			    uint64_t file_off, uint64_t nr_bytes)
 {
 	size_t size = nr_bytes < OVERLAP_MAX ? (size_t)nr_bytes : OVERLAP_MAX;
@@ -367,10 +367,10 @@ out:
 static int add_snapshot_piece(struct cover *c, const struct aux *aux, uint64_t off, uint64_t size,
 			      bool raw)
 {
-	const struct cs_piece *last = c->buffer->nr ? &c->buffer->pieces[c->buffer->nr - 1] : NULL;
+	const struct cs_extent *last = c->buffer->nr ? &c->buffer->pieces[c->buffer->nr - 1] : NULL;
 	uint64_t seen =
 		last && last->raw == raw ? seen_before(c, last, off, c->trace->trace_off, size) : 0;
-	struct cs_piece *piece;
+	struct cs_extent *piece;
 	int ret;
 
 	if (!raw && seen % CS_FRAME)
@@ -378,12 +378,12 @@ static int add_snapshot_piece(struct cover *c, const struct aux *aux, uint64_t o
 	if (last && off == last->off + last->size)
 		c->buffer->broken = false; /* nothing was overwritten in between */
 	if (!seen)
-		return add_piece(c, aux, off, size, raw);
+		return add_extent(c, aux, off, size, raw);
 	if (seen == size)
 		return 0;
 	c->buffer->broken = false;
 	/* it goes on from there, whatever its offset says */
-	ret = add_piece(c, aux, last->off + last->size, size - seen, raw);
+	ret = add_extent(c, aux, last->off + last->size, size - seen, raw);
 	if (ret)
 		return ret;
 	piece = &c->buffer->pieces[c->buffer->nr - 1];
@@ -409,12 +409,12 @@ static const struct aux *record_before(const struct auxes *auxes, const struct a
 static int add_halves(struct cover *c, const struct aux *aux, uint64_t begin, uint64_t end)
 {
 	uint64_t split = end - aux->size;
-	int ret = add_piece(c, aux, begin, split - begin, true);
+	int ret = add_extent(c, aux, begin, split - begin, true);
 
 	if (ret)
 		return ret;
 	c->buffer->broken = true;
-	ret = add_piece(c, aux, split, end - split, true);
+	ret = add_extent(c, aux, split, end - split, true);
 	if (!ret)
 		c->buffer->pieces[c->buffer->nr - 1].collided = true;
 	return ret;
@@ -444,7 +444,7 @@ static int add_snapshot(struct cover *c, struct auxes *auxes, const struct cs_co
 	c->only = nr == 1;
 	c->buffer->broken = c->snapshot = true;
 	if (!newest)
-		return add_untold(c, config, end);
+		return add_unreported(c, config, end);
 	if (newest->off > begin && newest->off < end && end - newest->off < AUXTRACE_ALIGN)
 		end = newest->off;
 	before = record_before(auxes, newest, &c->trace->head);
@@ -465,7 +465,7 @@ static uint64_t not_recorded(const struct auxes *auxes, const struct auxtap_auxt
 	return head->offset;
 }
 
-static int add_trace(struct cs_pieces *pieces, struct auxtap_perfdata *pd, struct auxes *auxes,
+static int add_trace(struct cs_extents *pieces, struct auxtap_perfdata *pd, struct auxes *auxes,
 		     const struct cs_config *config, const struct auxtap_perfdata_aux *trace,
 		     const struct auxtap_perfdata_aux *traces_end)
 {
@@ -514,11 +514,11 @@ static int add_trace(struct cs_pieces *pieces, struct auxtap_perfdata *pd, struc
 			size = end - aux->off;
 		}
 		if (!ret && aux->off > c.end)
-			ret = add_untold(&c, config, aux->off);
+			ret = add_unreported(&c, config, aux->off);
 		if (!ret)
-			ret = add_piece(&c, aux, aux->off, size, aux->flags & FLAG_RAW);
+			ret = add_extent(&c, aux, aux->off, size, aux->flags & FLAG_RAW);
 	}
-	return ret ? ret : add_untold(&c, config, end);
+	return ret ? ret : add_unreported(&c, config, end);
 }
 
 void cs_buffer_bound(struct cs_buffer *buffer, uint64_t started)
@@ -526,8 +526,8 @@ void cs_buffer_bound(struct cs_buffer *buffer, uint64_t started)
 	uint64_t since = started, until = UINT64_MAX;
 
 	for (size_t i = 0; i < buffer->nr; i++) {
-		struct cs_piece *p = &buffer->pieces[i];
-		const struct cs_piece *last = i ? p - 1 : NULL;
+		struct cs_extent *p = &buffer->pieces[i];
+		const struct cs_extent *last = i ? p - 1 : NULL;
 
 		/* trace that comes twice is older than the end of what is before it */
 		if (last && p->off < last->off + last->size)
@@ -537,7 +537,7 @@ void cs_buffer_bound(struct cs_buffer *buffer, uint64_t started)
 		p->since = since;
 	}
 	for (size_t i = buffer->nr; i--;) {
-		struct cs_piece *p = &buffer->pieces[i];
+		struct cs_extent *p = &buffer->pieces[i];
 
 		if (p->time)
 			until = p->time;
@@ -547,8 +547,8 @@ void cs_buffer_bound(struct cs_buffer *buffer, uint64_t started)
 	}
 }
 
-int cs_pieces_read(struct cs_pieces *pieces, struct auxtap_perfdata *pd,
-		   const struct cs_config *config, struct auxtap_error *err)
+int cs_extents_read(struct cs_extents *pieces, struct auxtap_perfdata *pd,
+		    const struct cs_config *config, struct auxtap_error *err)
 {
 	const struct auxtap_perfdata_aux *traces;
 	struct auxes auxes = {NULL, 0, 0};
@@ -569,6 +569,6 @@ int cs_pieces_read(struct cs_pieces *pieces, struct auxtap_perfdata *pd,
 	free(auxes.list);
 	if (!ret)
 		return 0;
-	cs_pieces_free(pieces);
+	cs_extents_free(pieces);
 	return auxtap_error_set(err, ret, auxtap_perfdata_path(pd), "out of memory");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * compare_truth TRUTH [--gaps]: are the addresses on standard input (hex, one a line) those
+ * compare_ground_truth TRUTH [--gaps]: are the addresses on standard input (hex, one a line) those
  * that were executed (TRUTH: u64, little-endian)? With --gaps the input may have lines that
  * begin with "gap": there, and only there, a run of executed addresses may be missing.
  */
@@ -88,7 +88,7 @@ int main(int argc, char **argv)
 	size_t line_size = 0;
 
 	if (argc != 2 && !gaps) {
-		fprintf(stderr, "usage: compare_truth TRUTH [--gaps] < ADDRESSES\n");
+		fprintf(stderr, "usage: compare_ground_truth TRUTH [--gaps] < ADDRESSES\n");
 		return 2;
 	}
 	if (read_truth(argv[1], &truth))

@@ -4,8 +4,8 @@
  * sim.c: time and what happens when; sim_machine.c: the kernel's side and the bus; monitor.c: what
  * must hold; ring_reader.c: the rings' reader. Drivers have no context, so there is one world.
  */
-#ifndef AUXTAP_WATERMARK_WORLD_H
-#define AUXTAP_WATERMARK_WORLD_H
+#ifndef AUXTAP_WATERMARK_SIM_H
+#define AUXTAP_WATERMARK_SIM_H
 
 #include <auxtap/watermark.h>
 #include "core/core.h"
@@ -17,7 +17,7 @@
 #define WATCH_NS 1000000 /* the reader looks at an event that makes no progress so often */
 
 /* The three drivers, as the machine calls them. */
-struct lab_driver {
+struct sim_driver {
 	const char *name;
 	const char *pmu;
 	int (*start)(void);
@@ -26,7 +26,7 @@ struct lab_driver {
 	u64 attr_config;
 	u8 pad; /* what it fills skipped bytes with */
 };
-const struct lab_driver *lab_driver_find(const char *name);
+const struct sim_driver *sim_driver_find(const char *name);
 
 struct faults {
 	struct core_kernel kernel;
@@ -36,7 +36,7 @@ struct faults {
 	u64 at_transaction; /* of the last one */
 };
 
-struct aux_told {
+struct aux_reported {
 	u64 offset, nr_bytes, flags;
 };
 
@@ -46,8 +46,8 @@ struct monitor {
 	unsigned int wakeups_due, wakeups_seen;
 	bool delivery_due, delivered;
 	bool disable_due;
-	struct aux_told *told; /* records that the reader must find, in order; a ring */
-	u64 max_told, told_from, told_to;
+	struct aux_reported *reported; /* records that the reader must find, in order; a ring */
+	u64 max_reported, reported_from, reported_to;
 	unsigned int nr_freed;
 	bool in_call; /* a transaction is being begun or ended */
 	/* the open transaction */
@@ -67,11 +67,11 @@ struct monitor {
 	u64 mark_produced; /* produced, when it was */
 	bool line_up;
 	u64 line_time;
-	bool irq_late_told;
+	bool irq_late_reported;
 	/* losses since trace was last stored */
 	bool marked; /* for a disable that comes late (D21) */
 	bool lossy, flagged, refused_full, record_lost, mute;
-	bool idle_told;
+	bool idle_reported;
 	u64 lost, idle, lost_since;
 	enum auxtap_watermark_loss why;
 	unsigned int nr_empty; /* transactions in a row that moved nothing */
@@ -94,7 +94,7 @@ struct reader {
 struct progress {
 	bool timed, keeps_up; /* keeps_up: the area is never full */
 	bool read_all;	      /* since the last truncation, up to the head */
-	bool off_told, lack_told;
+	bool off_reported, lack_reported;
 	unsigned int nr_starved;
 	u64 stored; /* of the result, at the last truncation */
 	/* the program runs untraced since then (NEVER: it does not); at most so long */
@@ -105,7 +105,7 @@ struct world {
 	struct auxtap_watermark_config c;
 	const struct auxtap_trace_unit *unit;
 	void *u;
-	const struct lab_driver *driver;
+	const struct sim_driver *driver;
 	const struct core_kernel *nominal; /* what is expected of the kernel */
 	struct faults faults;
 	struct auxtap_unit_bus bus;
@@ -150,13 +150,13 @@ struct world {
 };
 extern struct world *lab; /* the one that runs */
 
-void lab_event(struct world *w, enum auxtap_watermark_what what, u64 a, u64 b, u64 c);
-void lab_event_at(struct world *w, u64 time, enum auxtap_watermark_what what, u64 a, u64 b, u64 c);
-void lab_status(struct world *w, u64 status, u64 off, u64 written, const char *text);
-void lab_violation(struct world *w, enum auxtap_watermark_invariant inv, u64 is, u64 due,
+void sim_event(struct world *w, enum auxtap_watermark_what what, u64 a, u64 b, u64 c);
+void sim_event_at(struct world *w, u64 time, enum auxtap_watermark_what what, u64 a, u64 b, u64 c);
+void sim_status(struct world *w, u64 status, u64 off, u64 written, const char *text);
+void sim_violation(struct world *w, enum auxtap_watermark_invariant inv, u64 is, u64 due,
 		   const char *text);
-void lab_finding(struct world *w, const char *text);
-u64 lab_random(struct world *w, u64 below); /* 0 … below - 1; 0 for 0 */
+void sim_finding(struct world *w, const char *text);
+u64 sim_random(struct world *w, u64 below); /* 0 … below - 1; 0 for 0 */
 
 /* sim_machine.c. open: negative errno, with r->refusal where it is the driver's or the kernel's. */
 int machine_open(struct world *w, struct auxtap_error *err);
@@ -189,9 +189,9 @@ void mon_store(struct world *w, u64 off, u64 nr_bytes);
 /* since: when the first of the lost bytes was due. */
 void mon_produced(struct world *w, u64 stored, u64 lost, u64 since, enum auxtap_watermark_loss why);
 void mon_line(struct world *w);
-void mon_irq(struct world *w);		/* the driver's turn */
-unsigned int mon_skid_bucket(u64 skid); /* of skids[]; skid.c */
-void mon_settle(struct world *w);	/* after anything that the kernel or the driver has done */
+void mon_irq(struct world *w);			  /* the driver's turn */
+unsigned int mon_overshoot_bucket(u64 overshoot); /* of skids[]; overshoot.c */
+void mon_settle(struct world *w); /* after anything that the kernel or the driver has done */
 void mon_record(struct world *w, u64 offset, u64 nr_bytes, u64 flags); /* the reader has found it */
 void mon_read(struct world *w, u64 from, u64 to);
 void mon_time(struct world *w);

@@ -365,19 +365,19 @@ static void judge(void (*script)(struct perf_side *side, struct log *log))
 	assert_int_equal(bad, 0);
 }
 
-#define JUDGE(name)                           \
+#define REFERENCE(name)                       \
 	static void test_##name(void **state) \
 	{                                     \
 		(void)state;                  \
 		judge(script_##name);         \
 	}
-JUDGE(data)
-JUDGE(aux)
-JUDGE(output)
-JUDGE(userpage)
-JUDGE(open)
-JUDGE(other_thread)
-JUDGE(inherit)
+REFERENCE(data)
+REFERENCE(aux)
+REFERENCE(output)
+REFERENCE(userpage)
+REFERENCE(open)
+REFERENCE(other_thread)
+REFERENCE(inherit)
 
 int main(void)
 {
