@@ -438,13 +438,29 @@ static void resolved(struct call_tree *tree, uint64_t to, uint64_t start, bool t
 
 /*
  * Has what runs in node, without a symbol, only jumped on so far: a linkage table's entry? Or was
- * such an entry called, and a resolver without a symbol runs? Or is it where the trace starts: the
- * dynamic linker's _start, which jumps to the program's?
+ * such an entry called, and a resolver without a symbol runs?
  */
 static bool is_entry_code(struct call_tree *tree, const struct call_node *node)
 {
-	return code_at(tree, node->addr).stub || !node->known_caller ||
-	       (node->nr_insns <= MAX_STUB && !node->nr_children);
+	return code_at(tree, node->addr).stub || (node->nr_insns <= MAX_STUB && !node->nr_children);
+}
+
+/*
+ * The outermost code that is known, without a symbol, jumps to a function: the dynamic linker's
+ * _start to the program's, or a resolver. It does not come back, and has no caller that is known.
+ */
+static int next_outermost(struct call_tree *tree, const struct auxtap_event *ev)
+{
+	struct call_node *node;
+
+	tree->current->returned = true;
+	tree->current = &tree->root;
+	node = current_function(tree, ev->addr, ev->time);
+	if (!node)
+		return -ENOMEM;
+	if (body_of(tree, ev->addr) == ev->addr)
+		node->addr = ev->addr;
+	return 0;
 }
 
 /* Code without a symbol may belong to the function that jumped to it: back to the entry of that. */
@@ -524,6 +540,9 @@ static int jumped(struct call_tree *tree, const struct auxtap_event *ev)
 		node->last_ip = ev->addr;
 		return 0;
 	}
+	if (indirect && !from.start && !node->known_caller && node->parent == &tree->root &&
+	    (to.start ? to.start == ev->addr : !to.range || to.range == ev->addr))
+		return next_outermost(tree, ev);
 	frame = indirect ? catcher_of(tree, ev->addr) : NULL;
 	if (frame) {
 		unwind_to(tree, frame);
@@ -540,10 +559,8 @@ static int jumped(struct call_tree *tree, const struct auxtap_event *ev)
 	}
 	if (within)
 		return jumped_within(tree, ev, indirect);
-	/*
-	 * nothing says where functions begin; or the dynamic linker's _start jumps to the program's
-	 */
-	if (!to.start && !from.start && (!to.range || node->parent == &tree->root)) {
+	/* nothing says where functions begin */
+	if (!to.start && !from.start && !to.range) {
 		node->last_ip = ev->addr;
 		return 0;
 	}

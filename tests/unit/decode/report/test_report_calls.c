@@ -362,6 +362,31 @@ static void calls_of_what_follows(void **state)
 	call_tree_free(tree);
 }
 
+/* The dynamic linker's _start, without a symbol, jumps to the program's: that has its own row. */
+static void jumps_to_the_program(void **state)
+{
+	struct call_tree *tree = call_tree_new(&parts, NULL);
+	struct call_node *linker, *program;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x9000, 0);
+	linker = call_tree_current(tree);
+	event(tree, AUXTAP_EVENT_CALL, 0x9010, 0x4000, 4);
+	event(tree, AUXTAP_EVENT_RETURN, 0x4010, 0x9015, 3);
+	jump(tree, AUXTAP_BRANCH_JUMP_INDIRECT, 0x9020, 0x1000);
+	program = call_tree_current(tree);
+	assert_ptr_not_equal(program, linker);
+	assert_ptr_equal(program->parent, linker->parent);
+	assert_ptr_equal(linker->next, program);
+	assert_true(linker->returned);
+	assert_int_equal(program->addr, 0x1000);
+	assert_int_equal(linker->nr_insns, 6);
+	assert_null(program->first);
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 5);
+	assert_int_equal(program->nr_insns, 5);
+	call_tree_free(tree);
+}
+
 /*
  * An exception lands where no symbol is, by a jump or a return: in the innermost call that has it.
  */
@@ -506,6 +531,7 @@ int main(void)
 		cmocka_unit_test(tail_calls_keep_the_frame), cmocka_unit_test(coroutines),
 		cmocka_unit_test(handler_returns), cmocka_unit_test(handler_after_a_system_call),
 		cmocka_unit_test(calls_of_what_follows),
+		cmocka_unit_test(jumps_to_the_program),
 		cmocka_unit_test(exceptions), cmocka_unit_test(exceptions_in_recursion),
 		cmocka_unit_test(parts_of_functions), cmocka_unit_test(coroutines_by_jumps),
 		cmocka_unit_test(reloaded_code),
