@@ -355,8 +355,9 @@ int main(void)
 }
 C
 cc -O1 -fPIE -pie -o grows grows.c || fail "grows.c: not built"
-[ "$version" -gt 0 ] && healthy qemu grows
-if [ "$version" -gt 0 ] && aarch64-linux-gnu-gcc -O1 -fPIE -pie -o grows_a64 grows.c 2>/dev/null; then
+# before version 10 qemu leaves such a heap less space (docs/engine.md)
+[ "$version" -ge 10 ] && healthy qemu grows
+if [ "$version" -ge 10 ] && aarch64-linux-gnu-gcc -O1 -fPIE -pie -o grows_a64 grows.c 2>/dev/null; then
 	"$AUXTAP" crash -o data -- ./grows_a64 >out 2>err </dev/null
 	[ $? -eq 5 ] || fail "grows, AArch64: $(tail -n 1 err)"
 fi

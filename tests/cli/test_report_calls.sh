@@ -92,7 +92,9 @@ if command -v g++ >/dev/null; then
 	"$AUXTAP" crash -o bare.data -- ./caught.bare >stdout 2>stderr </dev/null
 	calls --calls 400 bare.data >calls
 	path=$(open_calls calls)
-	[ "$(wc -w <<<"${path##*__libc_start_call_main }")" = 5 ] || fail "caught.bare: open are: $path"
+	# the second where libc's symbols are not installed
+	path=$(sed -E 's/.*(__libc_start_call_main|libc\.so\.6\+0x[0-9a-f]+) //' <<<"$path")
+	[ "$(wc -w <<<"$path")" = 5 ] || fail "caught.bare: open are: $path"
 	# std::terminate catches what a noexcept function let out, in code that has no symbol
 	"$AUXTAP" crash -o escape.data -- ./caught escape >stdout 2>stderr </dev/null
 	calls --calls 400 escape.data >calls
