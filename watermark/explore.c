@@ -234,7 +234,7 @@ static void image_put(const struct image *im, const struct word *words, u32 nr)
 	for (size_t h = 0; h < im->nr_hot; h++)
 		memcpy(im->now + im->hot[h] * BLOCK_WORDS, im->root + im->hot[h] * BLOCK_WORDS,
 		       BLOCK);
-	for (u32 i = 0; i < nr; i++)
+	for (u32 i = 0; words && i < nr; i++) /* NULL: no state so far differed from the root */
 		im->now[words[i].at] = words[i].value;
 	for (size_t h = 0; h < im->nr_hot; h++) {
 		const struct block *b = &im->blocks[im->hot[h]];

@@ -678,7 +678,9 @@ int pt_resume(struct pt_thread *t)
 {
 	struct user_regs_struct regs;
 
-	if (t->proc && t->proc->passive)
+	if (!t->proc)
+		return t->state == PT_EXITING ? -ESRCH : -EINVAL;
+	if (t->proc->passive)
 		return 0; /* an exec was told, and then it turned out to be of a 32-bit program */
 	if (t->state != PT_HELD)
 		return t->state == PT_EXITING ? -ESRCH : -EINVAL;
