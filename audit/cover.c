@@ -149,7 +149,7 @@ static void unreported(const struct ring_view *ring, const struct span *have, si
 	if (sums->nr_lost_records) {
 		audit_find(audit, INV_RECORD_LOST, sums, last->of, nr,
 			   "%" PRIu64 " bytes from 0x%" PRIx64
-			   " on come behind the last AUX record; LOST tells of %" PRIu64,
+			   " on come after the last AUX record; LOST counts %" PRIu64,
 			   nr, sums->last_end, sums->nr_lost_records);
 	} else if (nr < audit_skip_max(audit) + PADDING) {
 		sums->nr_skipped_bytes += nr;
@@ -158,8 +158,7 @@ static void unreported(const struct ring_view *ring, const struct span *have, si
 		audit_skipped(audit, last->of, sums->last_end, last->end - (PADDING - 1));
 	} else {
 		audit_find(audit, INV_BYTES_WITHOUT_RECORD, sums, last->of, nr,
-			   "%" PRIu64 " bytes from 0x%" PRIx64
-			   " on come behind the last AUX record",
+			   "%" PRIu64 " bytes from 0x%" PRIx64 " on come after the last AUX record",
 			   nr, sums->last_end);
 	}
 }

@@ -291,7 +291,7 @@ static void interrupt(struct log *log)
 	if ((log->max_overshoot && overshoot > log->max_overshoot) ||
 	    (log->max_delay && delay > log->max_delay))
 		audit_find(audit, INV_LOG_LATE, log->ring, &log->line, overshoot,
-			   "%" PRIu64 " bytes and %" PRIu64 " ns behind the mark 0x%" PRIx64
+			   "%" PRIu64 " bytes and %" PRIu64 " ns after the mark 0x%" PRIx64
 			   " (allowed: %" PRIu64 " bytes, %" PRIu64 " ns; 0: any)",
 			   overshoot, delay, log->mark, log->max_overshoot, log->max_delay);
 }
@@ -447,7 +447,8 @@ static void wakeup(struct log *log)
 	log->wakeup_due = false;
 	if (log->overwrite && ++log->nr_wakeups * TURNS_PER_WAKEUP > log->nr_turns)
 		audit_find(log->audit, INV_LOG_WAKEUP, log->ring, &log->line, 0,
-			   "wakeup %" PRIu64 ", and nobody waits for a part of what is overwritten",
+			   "wakeup %" PRIu64
+			   ", but no reader waits for a part of an overwritten area",
 			   log->nr_wakeups);
 }
 

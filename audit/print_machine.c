@@ -4,6 +4,7 @@
  * invariant. Written without a library, as a bare target board builds this too.
  */
 #include "audit_private.h"
+#include "util/json_text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -31,27 +32,6 @@ static size_t utf8(const unsigned char *s)
 	return n;
 }
 
-static void json_string(FILE *out, const char *text)
-{
-	const unsigned char *s = (const unsigned char *)text;
-
-	fputc('"', out);
-	while (*s) {
-		size_t n = utf8(s);
-
-		if (!n) /* a byte of a path that is no text */
-			fprintf(out, "\\\\x%02x", *s);
-		else if (*s == '"' || *s == '\\')
-			fprintf(out, "\\%c", *s);
-		else if (*s < 0x20 || *s == 0x7f)
-			fprintf(out, "\\u%04x", *s);
-		else
-			fwrite(s, 1, n, out);
-		s += n ? n : 1;
-	}
-	fputc('"', out);
-}
-
 static void json_id(FILE *out, const char *name, int32_t v)
 {
 	if (v >= 0)
@@ -64,7 +44,7 @@ static void json_id(FILE *out, const char *name, int32_t v)
 static void json_path(FILE *out, const char *path)
 {
 	if (path)
-		json_string(out, path);
+		json_text_print(path, out);
 	else
 		fputs("null", out);
 	fputs(", ", out);
@@ -116,7 +96,7 @@ static void json_finding(FILE *out, const struct auxtap_finding *f)
 	json_id(out, "tid", f->tid);
 	fprintf(out, "\"time_ns\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"text\": ", f->time_ns,
 		f->nr_bytes);
-	json_string(out, f->text);
+	json_text_print(f->text, out);
 	fputc('}', out);
 }
 
@@ -126,10 +106,10 @@ int auxtap_audit_print_json(const struct auxtap_audit *audit, const char *path, 
 	const char *comma = "";
 
 	fputs("{\n  \"file\": ", out);
-	json_string(out, path);
+	json_text_print(path, out);
 	fprintf(out, ",\n  \"verdict\": \"%s\",\n  \"kind\": \"%s\",\n  \"unit\": ",
 		auxtap_audit_at_fault(audit) ? "fault" : "clean", f->of_log ? "log" : "perf.data");
-	json_string(out, f->unit);
+	json_text_print(f->unit, out);
 	fprintf(out,
 		",\n  \"aux_size\": %" PRIu64 ",\n  \"page_size\": %" PRIu64
 		",\n  \"watermark\": %" PRIu64 ",\n  \"wakeups_noted\": %" PRIu64

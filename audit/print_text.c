@@ -114,7 +114,7 @@ static void put_ring(const struct auxtap_audit *audit, const struct auxtap_audit
 	if (r->nr_lost_bytes)
 		fprintf(out, "; %" PRIu64 " bytes lost", r->nr_lost_bytes);
 	if (r->nr_lost_records)
-		fprintf(out, "; LOST tells of %" PRIu64 " records", r->nr_lost_records);
+		fprintf(out, "; LOST counts %" PRIu64 " records", r->nr_lost_records);
 	fputc('\n', out);
 	put_skids(out, r->skids);
 }

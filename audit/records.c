@@ -206,7 +206,7 @@ static bool same_record(const struct entry *a, const struct entry *b)
 
 /*
  * Stock perf (6.1) looks at a data ring's head twice: it saves up to the second look, and goes on
- * behind the first one the next time. So the file has again, as a whole and in their order, those
+ * after the first one the next time. So the file has again, as a whole and in their order, those
  * that came in between.
  */
 static size_t drop_repeated(struct auxtap_audit *audit, struct entry *entries, size_t nr)

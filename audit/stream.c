@@ -66,7 +66,7 @@ static void place(struct walk *w, const struct entry *e)
 	if (w->nr_lost) {
 		audit_find(audit, INV_RECORD_LOST, sums, e, hole,
 			   "%" PRIu64 " bytes from 0x%" PRIx64
-			   " on are told by no record; LOST tells of %" PRIu64,
+			   " on are covered by no record; LOST counts %" PRIu64,
 			   hole, w->end, w->nr_lost);
 	} else if (hole < audit_skip_max(audit)) {
 		sums->nr_skipped_bytes += hole;
@@ -77,7 +77,7 @@ static void place(struct walk *w, const struct entry *e)
 	} else {
 		audit_find(audit, INV_AUX_HOLE, sums, e, hole,
 			   "%" PRIu64 " bytes from 0x%" PRIx64
-			   " on are told by no record, and no LOST says why",
+			   " on are covered by no record, and no LOST says why",
 			   hole, w->end);
 	}
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The options of record and crash, as perf spells them. */
 #include "capture_options.h"
+#include "util/number.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -20,44 +21,6 @@ enum {
 	OPT_ERROR_EXITCODE,
 };
 
-/* "4096", "0x1000", "64K", "16M", "1G", with B allowed behind. -1: not a size. */
-static int parse_size(const char *text, uint64_t *value, bool *suffixed)
-{
-	unsigned int shift = 0;
-	char *end;
-
-	errno = 0;
-	*value = strtoull(text, &end, 0);
-	if (errno || end == text || *text == '-' || *text == '+')
-		return -1;
-	switch (*end) {
-	case 'k':
-	case 'K':
-		shift = 10;
-		end++;
-		break;
-	case 'm':
-	case 'M':
-		shift = 20;
-		end++;
-		break;
-	case 'g':
-	case 'G':
-		shift = 30;
-		end++;
-		break;
-	default:
-		break;
-	}
-	*suffixed = shift || *end == 'B';
-	if (*end == 'B')
-		end++;
-	if (*end || (shift && *value > UINT64_MAX >> shift))
-		return -1;
-	*value <<= shift;
-	return 0;
-}
-
 static int parse_pages(const char *text, const char *what, uint64_t *pages)
 {
 	uint64_t value, page_size = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -65,7 +28,7 @@ static int parse_pages(const char *text, const char *what, uint64_t *pages)
 
 	if (!*text) /* "-m ,16M": the other one's default */
 		return 0;
-	if (parse_size(text, &value, &suffixed)) {
+	if (!number_parse_size(text, &value, &suffixed)) {
 		cli_complain("-m", "write -m DATA,AUX in pages, or with K, M or G",
 			     "'%s' is not a size", text);
 		return -1;
@@ -121,7 +84,7 @@ static int parse_count(const char *option, const char *text, uint64_t max, uint6
 {
 	bool suffixed;
 
-	if (parse_size(text, value, &suffixed) || *value == 0 || *value > max) {
+	if (!number_parse_size(text, value, &suffixed) || *value == 0 || *value > max) {
 		cli_complain(option, "write a number, or one with K, M or G",
 			     "'%s' is not a number from 1 to %llu", text, (unsigned long long)max);
 		return -1;
@@ -161,7 +124,7 @@ static int parse_one(struct capture_options *o, const struct cli_capture *kind, 
 		s->snapshot = true;
 		if (!optarg)
 			return 0;
-		if (parse_size(optarg, &s->snapshot_size, &suffixed)) {
+		if (!number_parse_size(optarg, &s->snapshot_size, &suffixed)) {
 			cli_complain("-S", "write -SSIZE, as -S64K", "'%s' is not a size", optarg);
 			return -1;
 		}

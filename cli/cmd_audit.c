@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* auxtap audit: the AUX transactions of a recording, or an event log, held against the rules. */
 #include "cli.h"
+#include "util/number.h"
 
 #include <auxtap/audit.h>
 
@@ -89,20 +90,7 @@ static bool bytes(const char *arg, uint64_t *value)
 
 static bool nanoseconds(const char *arg, uint64_t *value)
 {
-	static const struct {
-		const char *name;
-		uint64_t ns;
-	} units[] = {{"", 1}, {"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
-	char *end;
-
-	errno = 0;
-	*value = strtoull(arg, &end, 0);
-	if (*arg < '0' || *arg > '9' || errno || !*value)
-		return false;
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (!strcmp(end, units[i].name))
-			return !__builtin_mul_overflow(*value, units[i].ns, value);
-	return false;
+	return number_parse_time(arg, value) && *value;
 }
 
 static bool power_of_two(uint64_t v)

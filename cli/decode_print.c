@@ -2,6 +2,7 @@
 /* Events as lines: see decode_print.h. */
 #include "decode_print.h"
 #include "decode_number.h"
+#include "util/json_text.h"
 
 #include <auxtap/spe.h>
 #include <auxtap/text.h>
@@ -394,12 +395,12 @@ void decode_gap_words(const struct auxtap_event *ev, char *buf, size_t size)
 /* ---- text as it may stand in the others ---- */
 
 /* A sequence that may be printed as it is; a byte of none as the four characters \xNN. */
-static unsigned int put_utf8(struct decode_printer *p, const char *s, const char *backslash)
+static unsigned int put_utf8(struct decode_printer *p, const char *s)
 {
 	unsigned int n = auxtap_text_printable(s, strnlen(s, 4));
 
 	if (!n) {
-		put(p, "%sx%02x", backslash, (unsigned char)*s);
+		put(p, "\\x%02x", (unsigned char)*s);
 		return 1;
 	}
 	for (unsigned int i = 0; i < n; i++)
@@ -411,23 +412,13 @@ static unsigned int put_utf8(struct decode_printer *p, const char *s, const char
 
 static void json_string(struct decode_printer *p, const char *s)
 {
+	char buf[JSON_CHAR_SIZE];
+
 	put_char(p, '"');
 	while (*s) {
-		unsigned char c = (unsigned char)*s;
-
-		if (c == '"' || c == '\\')
-			put(p, "\\%c", c);
-		else if (c < 0x20 || c == 0x7f)
-			put(p, "\\u%04x", c);
-		else if (c == 0xc2 && (s[1] & 0xe0) == 0x80) { /* C1 */
-			put(p, "\\u%04x", (unsigned char)s[1]);
-			s++;
-		} else {
-			/* the backslash is text here, so JSON wants two */
-			s += put_utf8(p, s, "\\\\");
-			continue;
-		}
-		s++;
+		s += json_text_char(s, buf);
+		for (const char *at = buf; *at; at++)
+			put_char(p, *at);
 	}
 	put_char(p, '"');
 }
@@ -484,7 +475,7 @@ static void csv_string(struct decode_printer *p, const char *s)
 	while (*s) {
 		if (*s == '"')
 			put_char(p, '"');
-		s += put_utf8(p, s, "\\");
+		s += put_utf8(p, s);
 	}
 	if (quoted)
 		put_char(p, '"');

@@ -2,6 +2,7 @@
 /* See raw_options.h. */
 #include "raw_options.h"
 #include "cli.h"
+#include "util/number.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -35,23 +36,9 @@ int cli_bad_value(const char *option, const char *value, const char *expected)
 	return CLI_USAGE;
 }
 
-static bool number(const char *s, const char **end, uint64_t *value)
-{
-	char *stop;
-
-	if (*s < '0' || *s > '9')
-		return false;
-	errno = 0;
-	*value = strtoull(s, &stop, 0);
-	*end = stop;
-	return !errno && stop != s;
-}
-
 bool cli_number(const char *s, uint64_t max, uint64_t *value)
 {
-	const char *end;
-
-	return number(s, &end, value) && !*end && *value <= max;
+	return number_parse(s, max, value);
 }
 
 bool raw_options_is_spe(const struct raw_options *ro)
@@ -91,9 +78,9 @@ static int parse_raw(struct raw_options *ro, const char *arg)
 	}
 	if (!*at)
 		return 0;
-	if (strncmp(at, ":cpu=", 5) || !number(at + 5, &at, &cpu[0]) || *at++ != '/' ||
-	    !number(at, &at, &cpu[1]) || *at++ != '/' || !number(at, &at, &cpu[2]) || *at ||
-	    cpu[0] > UINT16_MAX || cpu[1] > UINT8_MAX || cpu[2] > UINT8_MAX)
+	if (strncmp(at, ":cpu=", 5) || !number_prefix(at + 5, &at, &cpu[0]) || *at++ != '/' ||
+	    !number_prefix(at, &at, &cpu[1]) || *at++ != '/' || !number_prefix(at, &at, &cpu[2]) ||
+	    *at || cpu[0] > UINT16_MAX || cpu[1] > UINT8_MAX || cpu[2] > UINT8_MAX)
 		return cli_bad_value("--raw", arg, form);
 	ro->raw.cpu_family = (int)cpu[0];
 	ro->raw.cpu_model = (int)cpu[1];
@@ -106,9 +93,10 @@ static int parse_time_conv(struct raw_options *ro, const char *arg)
 	struct auxtap_raw_opts *raw = &ro->raw;
 	const char *at = arg;
 
-	if (!number(at, &at, &raw->time_shift) || *at++ != ',' ||
-	    !number(at, &at, &raw->time_mult) || *at++ != ',' ||
-	    !number(at, &at, &raw->time_zero) || *at || !raw->time_mult || raw->time_shift > 63)
+	if (!number_prefix(at, &at, &raw->time_shift) || *at++ != ',' ||
+	    !number_prefix(at, &at, &raw->time_mult) || *at++ != ',' ||
+	    !number_prefix(at, &at, &raw->time_zero) || *at || !raw->time_mult ||
+	    raw->time_shift > 63)
 		return cli_bad_value("--time-conv", arg, "SHIFT,MULT,ZERO");
 	return 0;
 }
@@ -118,8 +106,8 @@ static int parse_cpuid(struct raw_options *ro, const char *arg)
 	uint64_t eax, ebx;
 	const char *at = arg;
 
-	if (!number(at, &at, &eax) || *at++ != ',' || !number(at, &at, &ebx) || *at || !eax ||
-	    !ebx || eax > UINT32_MAX || ebx > UINT32_MAX)
+	if (!number_prefix(at, &at, &eax) || *at++ != ',' || !number_prefix(at, &at, &ebx) || *at ||
+	    !eax || !ebx || eax > UINT32_MAX || ebx > UINT32_MAX)
 		return cli_bad_value("--cpuid-0x15", arg, "EAX,EBX, two numbers above 0");
 	ro->raw.cpuid_0x15_eax = (uint32_t)eax;
 	ro->raw.cpuid_0x15_ebx = (uint32_t)ebx;
@@ -266,13 +254,13 @@ static int add_image(struct auxtap_image_set *images, const char *arg, struct au
 	char path[4096];
 	size_t len;
 
-	if (!at || !number(at + 1, &end, &addr) || *end || at == arg)
+	if (!at || !number_prefix(at + 1, &end, &addr) || *end || at == arg)
 		return auxtap_error_set(err, -EINVAL, "--image", "'%s' is not FILE[:OFF-END]@ADDR",
 					arg);
 	len = (size_t)(at - arg);
 	colon = memrchr(arg, ':', len);
-	if (colon && number(colon + 1, &end, &from) && *end == '-' && number(end + 1, &end, &to) &&
-	    end == at) {
+	if (colon && number_prefix(colon + 1, &end, &from) && *end == '-' &&
+	    number_prefix(end + 1, &end, &to) && end == at) {
 		len = (size_t)(colon - arg);
 		if (to <= from)
 			return auxtap_error_set(err, -EINVAL, "--image", "'%s': the range is empty",

@@ -8,16 +8,15 @@
 
 bool number_prefix(const char *text, const char **end, uint64_t *value)
 {
-	bool hex = text[0] == '0' && (text[1] | 0x20) == 'x';
 	char *after;
 	uint64_t v;
 
-	/* strtoull() takes blanks, signs and octal numbers, too */
+	/* strtoull() takes blanks and signs, too */
 	if (*text < '0' || *text > '9')
 		return false;
 	errno = 0;
-	v = strtoull(text, &after, hex ? 16 : 10);
-	if (errno || (hex && after <= text + 2))
+	v = strtoull(text, &after, 0);
+	if (errno)
 		return false;
 	*value = v;
 	*end = after;

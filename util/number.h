@@ -7,8 +7,9 @@
 #include <stdint.h>
 
 /*
- * An unsigned number at the start of text: decimal, or hexadecimal after 0x; without sign and
- * without blanks before it. Sets *end after its last digit. false: no number, or more than 64 bits.
+ * An unsigned number at the start of text: decimal, hexadecimal after 0x or octal after 0; without
+ * sign and without blanks before it. Sets *end after its last digit. false: no number, or more than
+ * 64 bits.
  */
 bool number_prefix(const char *text, const char **end, uint64_t *value);
 

@@ -23,7 +23,7 @@ static void test_numbers(void **state)
 		{"0x1F", UINT64_MAX, true, 31},
 		{"0X1f", 31, true, 31},
 		{"0x1f", 30, false, 0},
-		{"010", UINT64_MAX, true, 10},
+		{"010", UINT64_MAX, true, 8},
 		{"18446744073709551615", UINT64_MAX, true, UINT64_MAX},
 		{"18446744073709551616", UINT64_MAX, false, 0},
 		{"0xffffffffffffffff", UINT64_MAX, true, UINT64_MAX},
