@@ -79,6 +79,13 @@ analyzes 'audit/a.c ' 'a file that was only moved'
 git -C tree mv cli/moved.c cli/b.c
 commit back
 all="audit/a.c cli/b.c decode/c.c "
+echo 'int b3;' >>tree/cli/b.c
+commit format
+git -C tree rev-parse HEAD >tree/.git-blame-ignore-revs
+analyzes 'audit/a.c ' 'a commit that changes no logic'
+rm tree/.git-blame-ignore-revs
+analyzes 'audit/a.c cli/b.c ' 'a commit that may change logic'
+git -C tree reset -q --hard HEAD~1
 
 git clone -q tree clone 2>/dev/null || fail 'git clone'
 tree=$WORK/clone
