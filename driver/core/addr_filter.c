@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Address filters of an event: what a driver is told of them, and when it is stopped and
- * started to take them. The text that PERF_EVENT_IOC_SET_FILTER takes is not parsed, nor are
- * mappings watched: whoever is above says what both amount to.
+ * Address filters of an event: what a driver receives of them, and when the core stops and restarts
+ * it to apply them. This file does not parse the text that PERF_EVENT_IOC_SET_FILTER takes and does
+ * not follow mappings: the caller passes the resulting filters and address ranges.
  */
 #include "core/perf_buffer.h"
 #include <linux/list.h>
@@ -18,10 +18,10 @@ int event_addr_filters_init(struct perf_event *event)
 	event->addr_filter_ranges = kcalloc(nr, sizeof(*event->addr_filter_ranges), GFP_KERNEL);
 	if (!event->addr_filter_ranges)
 		return -ENOMEM;
-	if (event->parent) /* the filters themselves are the parent's */
+	if (event->parent) /* the parent holds the filters */
 		memcpy(event->addr_filter_ranges, event->parent->addr_filter_ranges,
 		       nr * sizeof(*event->addr_filter_ranges));
-	event->addr_filters_gen = 1; /* a driver has none yet */
+	event->addr_filters_gen = 1; /* the driver has none yet */
 	return 0;
 }
 
@@ -38,7 +38,7 @@ static void free_list(struct list_head *list)
 
 void event_addr_filters_free(struct perf_event *event)
 {
-	if (event->addr_filters.list.next) /* not of an event that found no PMU */
+	if (event->addr_filters.list.next) /* not set if the event found no PMU */
 		free_list(&event->addr_filters.list);
 	kfree(event->addr_filter_ranges);
 	event->addr_filter_ranges = NULL;
@@ -69,7 +69,7 @@ static void move(struct list_head *from, struct list_head *to)
 	to->prev->next = to;
 }
 
-/* A file is mapped later, or never. */
+/* The caller maps the file later, or never. */
 static void apply(struct perf_event *event, const struct core_addr_filter *filters, unsigned int nr)
 {
 	for (unsigned int i = 0; i < nr; i++)
@@ -84,7 +84,7 @@ static void apply(struct perf_event *event, const struct core_addr_filter *filte
 int core_event_set_addr_filters(struct perf_event *event, const struct core_addr_filter *filters,
 				unsigned int nr)
 {
-	static char file; /* some file: drivers ask only whether there is one */
+	static char file; /* stands for any file: drivers only check for NULL */
 	struct list_head list;
 	int err = 0;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The AUX area: pages in chunks, handed to the driver (section C). mapping.c decides whether
- * one may be made; aux_output.c fills it.
+ * The AUX area: pages in chunks, passed to the driver (section C). mapping.c checks whether the
+ * mapping is allowed; aux_output.c fills the area.
  */
 #include "core/perf_buffer.h"
 #include <linux/slab.h>
@@ -41,8 +41,8 @@ void rb_free_aux(struct perf_buffer *rb)
 }
 
 /*
- * C2, C3: how large chunks should be, and where the reader is to be woken. D19: a given watermark
- * is not capped.
+ * C2, C3: the order of chunks, and the watermark. D19: a watermark from the attributes is not
+ * capped.
  */
 static int chunk_order(const struct perf_event *event, unsigned long nr_pages, bool overwrite,
 		       u64 *watermark)
@@ -96,7 +96,7 @@ int rb_alloc_aux(struct perf_buffer *rb, struct perf_event *event, u64 offset,
 		goto fail;
 	for (unsigned long i = 0; i < nr_pages; i++)
 		rb->aux_pages[i] = page_address(page_region_page(rb->aux_region, i));
-	/* C6: such a PMU double-buffers by its interrupt, and has none in overwrite mode */
+	/* C6: such a PMU double-buffers by its interrupt, which overwrite mode does not have */
 	if (!writable && event->pmu->capabilities & PERF_PMU_CAP_AUX_NO_SG &&
 	    page_private(page_region_page(rb->aux_region, 0)) != (unsigned long)max_order)
 		goto fail;

@@ -38,8 +38,8 @@ static void aux_disable(struct perf_event *event)
 }
 
 /*
- * D5: one byte stays free, so that full and empty differ; a tail ahead of head, or a lap behind,
- * gives no room.
+ * D5: one byte stays free, so that full and empty differ. A tail ahead of head, or more than the
+ * area's size below it, leaves no space.
  */
 static unsigned long aux_space(u64 head_abs, u64 tail_abs, u64 aux_size)
 {
@@ -49,15 +49,15 @@ static unsigned long aux_space(u64 head_abs, u64 tail_abs, u64 aux_size)
 }
 
 /*
- * D18: >=, and to the last multiple passed, whatever number of them that is. Signed: an area
- * that was overwritten before it was mapped anew may have left aux_head behind aux_wakeup.
+ * D18: >=, and to the last multiple passed, however many were passed. Signed: if the area was
+ * overwritten before it was mapped again, aux_head may be smaller than aux_wakeup.
  */
 static bool rb_need_aux_wakeup(struct perf_buffer *rb, const struct core_bugs *bugs)
 {
 	if (rb->aux_overwrite && !bugs->overwrite_watermark)
 		return false;
 	if ((s64)(rb->aux_head - rb->aux_wakeup) >= (s64)rb->aux_watermark) {
-		/* a division by zero, where D18 is not kept */
+		/* would divide by zero without D18 */
 		if (WARN_ON_ONCE(!rb->aux_watermark))
 			return true;
 		if (bugs->wakeup_by_one)
@@ -69,14 +69,14 @@ static bool rb_need_aux_wakeup(struct perf_buffer *rb, const struct core_bugs *b
 	return false;
 }
 
-/* A: what it would be if it were 32 bits wide */
+/* A: with the switch, as if aux_head were 32 bits wide */
 static void aux_head_moved(struct perf_buffer *rb, const struct core_bugs *bugs)
 {
 	if (bugs->head_32_bit)
 		rb->aux_head = (u32)rb->aux_head;
 }
 
-/* D2: the count is looked at first, the reference taken then. */
+/* D2: check the count first, then take the reference. */
 static bool aux_get(struct perf_buffer *rb, const struct core_bugs *bugs)
 {
 	bool used;
@@ -127,8 +127,10 @@ void *perf_aux_output_begin(struct perf_output_handle *handle, struct perf_event
 	handle->event = event;
 	handle->head = rb->aux_head;
 	handle->size = 0;
-	handle->aux_flags = 0;	  /* A: until here those of the transaction before can be read */
-	if (!rb->aux_overwrite) { /* D7: else the tail is ignored, wakeup not set */
+	/* A: until here the flags of the previous transaction are readable */
+	handle->aux_flags = 0;
+	/* D7: in overwrite mode the tail is ignored and wakeup is not set */
+	if (!rb->aux_overwrite) {
 		u64 tail_abs = ring_load_aux_tail(rb); /* D8 */
 
 		handle->wakeup = rb->aux_wakeup + rb->aux_watermark;
@@ -164,7 +166,7 @@ void perf_aux_output_flag(struct perf_output_handle *handle, u64 flags)
 	handle->aux_flags |= flags;
 }
 
-/* F3: through the ring as any record, so it can be lost; the handle's event may be a child. */
+/* F3: written to the ring like any record, so it can be lost; the handle's event may be a child. */
 static int perf_event_aux_event(struct perf_event *event, u64 offset, u64 size, u64 flags)
 {
 	struct aux_record rec = {
@@ -205,7 +207,8 @@ void perf_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 
 	if (WARN_ON_ONCE(!event))
 		return;
-	if (rb->aux_overwrite) { /* D13: the driver's position; the record tells the end */
+	/* D13: handle->head is the driver's position; the record gives the end, not a start */
+	if (rb->aux_overwrite) {
 		handle->aux_flags |= PERF_AUX_FLAG_OVERWRITE;
 		rb->aux_head = handle->head;
 		offset = rb->aux_head;

@@ -14,7 +14,7 @@ int perf_event_id_header_size(const struct perf_event_attr *attr)
 	return 8 * __builtin_popcountll(attr->sample_type & SAMPLE_ID_BITS);
 }
 
-/* Sets the facts, and makes room for them in the record's size. */
+/* Fills in the sample id and adds its size to the record's. */
 void perf_event_header__init_id(struct perf_event_header *header, struct perf_sample_id *id,
 				struct perf_event *event)
 {

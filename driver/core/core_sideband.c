@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Records that are no driver's: what a task does, told to those of its events that ask, and
- * to the events of its CPU. Bodies come ready from the caller.
+ * Records that no driver writes: what a task does, written for those of its events that ask for it
+ * and for the events of its CPU. The caller passes complete bodies.
  */
 #include "perf_buffer.h"
 #include <linux/slab.h>
 
-/*
- * Fields of PERF_RECORD_MMAP2 that PERF_RECORD_MMAP lacks lie between these (from the body's
- * start).
- */
+/* PERF_RECORD_MMAP2 has fields between these offsets of the body that PERF_RECORD_MMAP lacks. */
 #define MMAP_FIELDS  32u
 #define MMAP2_FIELDS 64u
 
-/* F2: AUX_OUTPUT_HW_ID, where a unit has one, is such a record too. */
+/* F2: AUX_OUTPUT_HW_ID, where a unit has one, takes this path too. */
 int core_event_record(struct perf_event *event, uint32_t type, uint16_t misc, const void *body,
 		      size_t size)
 {
@@ -93,7 +90,7 @@ static struct perf_event *event_before(const struct core_task *context,
 	return e;
 }
 
-/* F4: the youngest event first. */
+/* F4: the most recently opened event first. */
 static void context_record(struct core_task *context, uint32_t type, uint16_t misc,
 			   const void *body, size_t size)
 {
@@ -122,7 +119,7 @@ void core_task_record(struct core_task *task, uint32_t type, uint16_t misc, cons
 	struct core_task *context = core_cpu_context(core_cpu());
 
 	core_speak_as(task); /* a kernel writes these in the task's own context */
-	/* F4: by then the task's events are out, and it is told first */
+	/* F4: by then the task's events are scheduled out; its own context comes first */
 	if (type == PERF_RECORD_EXIT) {
 		event_context_out(task);
 		context_record(task, type, misc, body, size);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The data ring's writer: space, losses, nesting, wakeups (section E). Readers are in
- * another process; they see data_head and the bytes before it. aux_output.c and core_sideband.c
- * write their records through here.
+ * The data ring's writer: space, losses, nesting, wakeups (section E). Readers are in another
+ * process; they see data_head and the bytes before it. aux_output.c and core_sideband.c write their
+ * records through this file.
  */
 #include "core/perf_buffer.h"
 #include <linux/slab.h>
@@ -14,7 +14,7 @@ struct lost_record {
 	u64 id, lost;
 };
 
-/* E4: one byte stays free. tail is the reader's word; the mask keeps any value harmless. */
+/* E4: one byte stays free. The reader writes tail; the mask makes any value safe. */
 static bool ring_has_space(u64 head, u64 tail, u64 data_size, unsigned int size, bool backward)
 {
 	u64 space = backward ? (head - tail - 1) & (data_size - 1) :
@@ -65,7 +65,7 @@ static int output_begin(struct perf_output_handle *handle, struct perf_sample_id
 	rb = event->rb;
 	if (!rb) /* E2 */
 		return -ENOSPC;
-	if (rb->paused) { /* E2; without data pages nothing is counted (B16) */
+	if (rb->paused) { /* E2; without data pages losses are not counted (B16) */
 		if (rb->nr_pages) {
 			rb->lost++;
 			event->lost_samples++;
@@ -131,7 +131,7 @@ int perf_output_begin(struct perf_output_handle *handle, struct perf_sample_id *
 	return output_begin(handle, id, event, size, event->attr.write_backward);
 }
 
-/* E15: all sizes are multiples of 8, so only a record's body is ever cut by the wrap. */
+/* E15: all sizes are multiples of 8, so the wrap can split a record only inside its body. */
 void perf_output_copy(struct perf_output_handle *handle, const void *buf, unsigned int len)
 {
 	struct perf_buffer *rb = handle->rb;
@@ -151,7 +151,7 @@ void perf_output_copy(struct perf_output_handle *handle, const void *buf, unsign
 	}
 }
 
-/* Leaves what the ring held before. */
+/* Skips bytes; the ring keeps what it contained there. */
 void perf_output_skip(struct perf_output_handle *handle, unsigned int len)
 {
 	if (WARN_ON_ONCE(len > handle->end - handle->pos))
@@ -164,7 +164,7 @@ void perf_output_end(struct perf_output_handle *handle)
 	output_put(handle);
 }
 
-/* E12: the reader's poll() finds the mark; the irq_work wakes every event of the ring. */
+/* E12: sets what the reader's poll() returns; the irq_work wakes every event of the ring. */
 void perf_output_wakeup(struct perf_output_handle *handle)
 {
 	handle->rb->poll = POLLIN | POLLRDNORM;

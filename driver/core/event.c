@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Events as a program sees them: open, close, ioctl, poll, read. mapping.c has mmap; sched.c
+ * Events as a program sees them: open, close, ioctl, poll, read. mapping.c contains mmap; sched.c
  * decides when an event runs.
  */
 #include "core/perf_buffer.h"
@@ -8,7 +8,7 @@
 #include <poll.h>
 #include <time.h>
 
-/* L4: the word that later kernels call aux_action. */
+/* L4: the attribute that later kernels call aux_action. */
 #define AUX_START_PAUSED 0x1u
 #define AUX_PAUSE	 0x2u
 #define AUX_RESUME	 0x4u
@@ -85,7 +85,10 @@ static int check_pmu(const struct perf_event *event)
 		return -EINVAL;
 	if (attr->aux_output && !(caps & PERF_PMU_CAP_AUX_OUTPUT))
 		return -EOPNOTSUPP;
-	/* Section G is a real kernel's: no PMU here takes samples, so no leader fits. */
+	/*
+	 * Section G applies to real kernels: no PMU here takes samples, so no group leader
+	 * qualifies.
+	 */
 	if (attr->aux_sample_size || attr->aux_output)
 		return -EINVAL;
 	/* L4 */
@@ -96,7 +99,7 @@ static int check_pmu(const struct perf_event *event)
 	return 0;
 }
 
-/* L4: only one behind a leader that can be paused may pause it. */
+/* L4: an event may pause or resume only if its group leader can be paused. */
 static bool lacks_aux_leader(const struct perf_event *event)
 {
 	const struct perf_event *leader = event->group_leader;
@@ -106,7 +109,7 @@ static bool lacks_aux_leader(const struct perf_event *event)
 	return leader == event || !(leader->pmu->capabilities & PERF_PMU_CAP_AUX_PAUSE);
 }
 
-/* Never both kinds of events, of tasks and of CPUs, on one exclusive PMU. */
+/* Task events and CPU events never share an exclusive PMU. */
 static bool exclusive_kind_taken(const struct perf_event *event)
 {
 	if (!(event->pmu->capabilities & PERF_PMU_CAP_EXCLUSIVE))
@@ -114,7 +117,7 @@ static bool exclusive_kind_taken(const struct perf_event *event)
 	return event->target ? event->pmu->exclusive_cnt < 0 : event->pmu->exclusive_cnt > 0;
 }
 
-/* And one event at a time per task or CPU. */
+/* At most one active event per task or CPU. */
 static bool exclusive_taken(const struct perf_event *event)
 {
 	if (!(event->pmu->capabilities & PERF_PMU_CAP_EXCLUSIVE))
@@ -158,7 +161,7 @@ int core_event_open(struct perf_event **result, const struct perf_event_attr *at
 		ret = copy_attr(&event->attr, attr);
 		if (!ret)
 			ret = check_attr(&event->attr, event->kernel);
-		/* Q4: before all that the PMU has to say */
+		/* Q4: before any check by the PMU */
 		if (!ret && task && group && group->attr.inherit != event->attr.inherit)
 			ret = -EINVAL;
 		if (ret)
@@ -180,7 +183,7 @@ int core_event_open(struct perf_event **result, const struct perf_event_attr *at
 	event->attach_state = PERF_ATTACH_CONTEXT | (task ? PERF_ATTACH_TASK : 0) |
 			      (parent ? PERF_ATTACH_CHILD : 0) | (group ? PERF_ATTACH_GROUP : 0);
 	event->state = event->attr.disabled ? PERF_EVENT_STATE_OFF : PERF_EVENT_STATE_INACTIVE;
-	if (parent) /* as the one that the forking task has, which may be inherited itself */
+	if (parent) /* like the forking task's event, which may itself be inherited */
 		event->state = on ? PERF_EVENT_STATE_INACTIVE : PERF_EVENT_STATE_OFF;
 	event->hw.sample_period = event->attr.sample_period;
 	event->hw.aux_paused = !!(event->attr.__reserved_3 & AUX_START_PAUSED);
@@ -192,14 +195,14 @@ int core_event_open(struct perf_event **result, const struct perf_event_attr *at
 		ret = event->pmu->event_init(event);
 	if (ret)
 		goto free_event;
-	/* Q4: the kinds come before the group, what else holds the PMU after it */
+	/* Q4: the kinds are checked before the group, other users of the PMU after it */
 	if (exclusive_kind_taken(event)) {
 		ret = -EBUSY;
 		goto destroy_event;
 	}
 	if (task && !parent)
-		context_unclone(task); /* Q3: whatever comes of it */
-	/* Q4: a group is of one context and one clock, and its leader is no sibling. */
+		context_unclone(task); /* Q3: even if opening fails */
+	/* Q4: a group has one context and one clock, and its leader is not a sibling. */
 	if (group && (group->group_leader != group || group->task != event->task ||
 		      group->cpu != event->cpu || event->attr.pinned || event->attr.exclusive ||
 		      perf_clocks_differ(&group->attr, &event->attr))) {
@@ -261,7 +264,7 @@ void event_free(struct perf_event *event)
 
 void core_event_close(struct perf_event *event)
 {
-	if (event->mmap_count) { /* a mapping holds the file */
+	if (event->mmap_count) { /* a mapping keeps the file open */
 		event->closed = true;
 		return;
 	}
@@ -293,7 +296,7 @@ static void for_each(struct perf_event *event, unsigned long flags,
 
 static void event_reset(struct perf_event *event)
 {
-	event->hw.prev_count.v = 0; /* no PMU here counts; the times go on */
+	event->hw.prev_count.v = 0; /* no PMU here counts; the times continue */
 }
 
 long core_event_ioctl(struct perf_event *event, unsigned long request, unsigned long argument,
@@ -310,7 +313,7 @@ long core_event_ioctl(struct perf_event *event, unsigned long request, unsigned 
 		for_each(event, argument, event_reset);
 		return 0;
 	case PERF_EVENT_IOC_REFRESH:
-		/* The limit is counted in overflows, and no event here overflows. */
+		/* The limit counts overflows, and no event here overflows. */
 		if (event->attr.inherit || !event->attr.sample_period)
 			return -EINVAL;
 		perf_event_enable(event);
@@ -327,7 +330,7 @@ long core_event_ioctl(struct perf_event *event, unsigned long request, unsigned 
 			return -EINVAL;
 		rb_toggle_paused(event->rb, argument);
 		return 0;
-	case PERF_EVENT_IOC_SET_FILTER: /* core_event_set_addr_filters() is what there is */
+	case PERF_EVENT_IOC_SET_FILTER: /* only core_event_set_addr_filters() sets filters */
 		return -EINVAL;
 	default:
 		return -ENOTTY;
@@ -340,7 +343,7 @@ unsigned int core_event_poll(struct perf_event *event)
 
 	if (event->state <= PERF_EVENT_STATE_EXIT && !event->child_list)
 		return events;
-	if (event->rb) { /* E12: the first poller takes it for all events of the ring */
+	if (event->rb) { /* E12: the first poller consumes it for all events of the ring */
 		events = event->rb->poll;
 		event->rb->poll = 0;
 	}

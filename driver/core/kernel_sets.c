@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The kernels the model can be: named sets of switches (kernel-rules.md, section L). What a
- * set says about 6.18.44 is by reading until the running kernel has judged it.
+ * The kernels that the model can represent: named sets of switches (kernel-rules.md, section L).
+ * The set for 6.18.44 is from reading its source; a run on that kernel has yet to confirm it.
  */
 #include "core/perf_buffer.h"
 #include <string.h>
@@ -14,7 +14,7 @@ static const struct core_kernel kernel_6_1 = {
 
 static const struct core_kernel kernel_6_12 = {
 	.name = "6.12.95",
-	/* judged by the guest: L2 and L4 are in; L1, L3 and L6 are not */
+	/* confirmed in the guest: L2 and L4 apply; L1, L3 and L6 do not */
 	.disable_by_cpu_number = true,
 	.disable_at_sched_out = true,
 	.aux_pause_resume = true,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What surrounds the core: the machine's callbacks, the kernel log, warnings, the current CPU. */
+/* The core's environment: the machine's callbacks, the kernel log, warnings, the current CPU. */
 #include "core/perf_buffer.h"
 #include <linux/capability.h>
 #include <stdarg.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * mmap and munmap of an event's ring, and redirection of events into another's ring
- * (section B). A ring lives as long as somebody refers to it; it is reachable for new
- * records as long as somebody maps it.
+ * mmap and munmap of an event's ring, and redirection of events into another's ring (section B). A
+ * ring lives as long as it has references; new records reach it as long as it is mapped.
  */
 #include "core/perf_buffer.h"
 #include <linux/slab.h>
@@ -39,8 +38,8 @@ void ring_buffer_put(struct perf_buffer *rb)
 }
 
 /*
- * E6: the default watermark is half the ring, a given one is capped; A: overwrite is decided here
- * for good.
+ * E6: the default watermark is half the ring, an explicit one is capped. A: overwrite mode is fixed
+ * here.
  */
 static struct perf_buffer *rb_alloc(struct perf_event *event, unsigned long nr_pages, bool writable,
 				    int *err)
@@ -55,7 +54,7 @@ static struct perf_buffer *rb_alloc(struct perf_event *event, unsigned long nr_p
 	rb->nr_pages = nr_pages;
 	rb->aux_memfd = -1;
 	rb->memfd = memfd_create("auxtap-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	/* The reader cannot shrink it under us. */
+	/* The reader cannot shrink it while we use it. */
 	if (rb->memfd < 0 || ftruncate(rb->memfd, (off_t)size) ||
 	    fcntl(rb->memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		goto fail;
@@ -95,10 +94,7 @@ static void init_userpage(struct perf_buffer *rb)
 	page->data_size = perf_data_size(rb);
 }
 
-/*
- * B19: data in flight of an AUX event is lost, the event is stopped first. Takes over one
- * reference.
- */
+/* B19: stops the event first; an AUX event loses the data in flight. Takes over one reference. */
 void ring_buffer_attach(struct perf_event *event, struct perf_buffer *rb)
 {
 	struct perf_buffer *old = event->rb;
@@ -121,13 +117,13 @@ void ring_buffer_attach(struct perf_event *event, struct perf_buffer *rb)
 	event->rb = rb;
 	if (old) {
 		ring_buffer_put(old);
-		/* a wakeup may have been missed while attached nowhere */
+		/* the event may have missed a wakeup while it was not attached */
 		if (core_machine.wakeup)
 			core_machine.wakeup(core_machine.ctx, event);
 	}
 }
 
-/* B11: beyond: how many of them the user's budget does not cover. */
+/* B11. beyond: the number of pages that exceed the user's budget. */
 static bool may_lock(u64 nr_pages, u64 *beyond)
 {
 	const struct core_budget *budget = core_machine.budget;
@@ -136,7 +132,7 @@ static bool may_lock(u64 nr_pages, u64 *beyond)
 	*beyond = 0;
 	if (!budget)
 		return true;
-	/* the budget may have been made smaller meanwhile */
+	/* the budget may have shrunk meanwhile */
 	user = min(*budget->user_pages, budget->free_pages) + nr_pages;
 	if (user > budget->free_pages)
 		*beyond = user - budget->free_pages;
@@ -153,7 +149,7 @@ static void charge(u64 nr_pages, u64 beyond)
 	*budget->pinned_pages += beyond;
 }
 
-/* B11: from him who mapped the data area, whoever was charged for the AUX area. */
+/* B11: credits the task that mapped the data area, whichever task was charged for the AUX area. */
 static void uncharge(const struct perf_buffer *rb, u64 nr_pages, u64 beyond)
 {
 	if (!rb->user_pages)
@@ -210,7 +206,7 @@ static int mmap_aux(struct perf_event *event, u64 nr_pages, u64 offset, bool wri
 		return -EINVAL;
 	if (nr_pages > INT_MAX) /* B8 */
 		return -ENOMEM;
-	/* the reader's words, each read once (B15) */
+	/* the reader's fields, each read once (B15) */
 	aux_offset = __atomic_load_n(&rb->user_page->aux_offset, __ATOMIC_RELAXED);
 	aux_size = __atomic_load_n(&rb->user_page->aux_size, __ATOMIC_RELAXED);
 	if (aux_offset < perf_data_size(rb) + PAGE_SIZE || aux_offset != offset) /* B7 */
@@ -286,9 +282,9 @@ int core_event_mmap(struct perf_event *event, uint64_t length, int prot, int fla
 }
 
 /*
- * B18: every event of the ring, inherited ones too, ends its transaction on its CPU. The kernel
- * asks each event's CPU to stop all that it runs of the ring, so that n events there are each
- * stopped n times.
+ * B18: every event of the ring, inherited ones too, ends its transaction on its CPU. For each event
+ * the kernel makes that event's CPU stop all events of the ring it runs, so that n events on one
+ * CPU are each stopped n times.
  */
 static void perf_pmu_output_stop(struct perf_buffer *rb)
 {
@@ -300,7 +296,7 @@ static void perf_pmu_output_stop(struct perf_buffer *rb)
 	}
 }
 
-/* B18, D2: the count first */
+/* B18, D2: drop the count first */
 void core_event_munmap_stop(struct core_mapping *mapping)
 {
 	struct perf_buffer *rb = ring_buffer_get(mapping->event);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Emulated physical memory: who lies at which physical address. Every chunk of pages has
- * addresses of its own, aligned to its size and never next to another chunk's, so that a
- * driver or a unit that runs over a chunk's end meets a hole, not by luck the right byte.
+ * Emulated physical memory: the physical address of each region. Every chunk of pages has its own
+ * address range, aligned to its size and never adjacent to another chunk's, so that a driver or a
+ * unit that overruns a chunk hits a hole instead of happening to find the right byte.
  */
 #include "core/perf_buffer.h"
 #include <linux/slab.h>
@@ -20,11 +20,11 @@ struct page_region {
 	u32 *slots;		/* 1 + page index; 0: a hole */
 };
 
-/* What kmalloc() has given out. */
+/* What kmalloc() has allocated. */
 struct small {
 	struct small *next, *prev;
 	size_t size;
-	size_t unused; /* keeps what follows aligned */
+	size_t unused; /* keeps the memory after it aligned */
 };
 static struct small smalls = {&smalls, &smalls, 0, 0};
 
@@ -33,10 +33,10 @@ struct region_entry {
 	struct page_region *region;
 };
 
-/* Sorted by start: where the regions lie in our own memory, and in the emulated one. */
+/* Sorted by start address: the regions by host address, and by emulated address. */
 static struct region_entry *by_virt, *by_phys;
 static size_t nr_regions, max_regions;
-static u64 next_phys = 0x100000000ull; /* never given out twice: a stale address finds nothing */
+static u64 next_phys = 0x100000000ull; /* never reused: a stale address resolves to nothing */
 
 static size_t first_behind(const struct region_entry *table, u64 at)
 {
@@ -102,7 +102,9 @@ static struct page_region *region_of_virt(const void *addr)
 	return region;
 }
 
-/* C5: a chunk is as large as asked, or the largest that the allocator still has; 0 on failure. */
+/*
+ * C5: a chunk has the requested order, or the largest that the allocator can provide; 0 on failure.
+ */
 static bool chunk_order(int wanted, int (*order_of)(void *ctx, int order), void *ctx, int *order)
 {
 	if (wanted > MAX_PAGE_ORDER)
@@ -121,10 +123,13 @@ struct page_region *page_region_new(void *virt, unsigned long nr_pages, unsigned
 		return NULL;
 	region->virt = virt;
 	region->nr_pages = nr_pages;
-	/* a hole behind, and alignment before, each chunk */
+	/* a hole after each chunk, and alignment before it */
 	max_slots = 3 * nr_pages + (2ul << MAX_PAGE_ORDER);
 	region->pages = kcalloc(nr_pages, sizeof(*region->pages), GFP_KERNEL);
-	/* the map of a region never changes: it is no state of the kernel's (core_memory_state) */
+	/*
+	 * the map of a region never changes: it is not part of the kernel's state
+	 * (core_memory_state)
+	 */
 	region->slots = calloc(max_slots, sizeof(*region->slots));
 	if (!region->pages || !region->slots)
 		goto free_region;
@@ -290,7 +295,7 @@ struct page *alloc_pages_node(int node, gfp_t gfp, unsigned int order)
 	virt = aligned_alloc(PAGE_SIZE, size);
 	if (!virt)
 		return NULL;
-	/* Unzeroed pages hold anything; something recognisable helps more than luck. */
+	/* Unzeroed pages have arbitrary content; a recognisable pattern exposes its use. */
 	memset(virt, gfp & __GFP_ZERO ? 0 : 0xa5, size);
 	region = page_region_new(virt, 1ul << order, order, NULL, NULL);
 	if (!region) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The ring buffer object, its shared page, and who may do what with it. Written by
- * data_ring.c and aux_output.c, made by mapping.c and aux_area.c. All state the rules need
- * is private; what lies in the shared page is only published there, or is the reader's and
- * untrusted (data_tail, aux_tail, aux_offset, aux_size).
+ * The ring buffer object, its shared page, and who accesses what. data_ring.c and aux_output.c
+ * write it, mapping.c and aux_area.c create it. All state that the rules need is private; the
+ * shared page contains either published copies, or what the reader writes, which is untrusted
+ * (data_tail, aux_tail, aux_offset, aux_size).
  */
 #ifndef AUXTAP_CORE_PERF_BUFFER_H
 #define AUXTAP_CORE_PERF_BUFFER_H
@@ -34,8 +34,9 @@ struct perf_buffer {
 	unsigned int events; /* samples since the last wakeup by count (E7) */
 	unsigned int nest;
 	unsigned int poll;
-	u64 *user_pages, *pinned_pages; /* B11: of who mapped the data area; NULL: nobody counts */
-	u64 pinned;			/* of the data area, beyond the user's budget */
+	/* B11: of the user who mapped the data area; NULL: not counted */
+	u64 *user_pages, *pinned_pages;
+	u64 pinned; /* of the data area, beyond the user's budget */
 
 	unsigned char *aux;
 	int aux_memfd;
@@ -76,9 +77,9 @@ static inline bool has_aux(const struct perf_event *event)
 }
 
 /*
- * The four shared positions. Barriers by the letters of section E: our loads of a tail are
- * A (the reader's D, its release store of the tail, is the partner), our stores of a head
- * are B (the reader's C, its acquire load of the head, is the partner).
+ * The four shared positions. Barriers by the letters of section E: our loads of a tail are A, which
+ * pairs with the reader's release store of the tail (D); our stores of a head are B, which pairs
+ * with the reader's acquire load of the head (C).
  */
 static inline u64 ring_load_data_tail(const struct perf_buffer *rb) /* A, pairs with D */
 {
@@ -112,7 +113,7 @@ int rb_alloc_aux(struct perf_buffer *rb, struct perf_event *event, u64 offset,
 		 unsigned long nr_pages, u32 watermark, bool writable);
 void rb_free_aux(struct perf_buffer *rb); /* drops a reference */
 
-/* core_sample_id.c: facts behind every record of an event with sample_id_all */
+/* core_sample_id.c: fields at the end of every record of an event with sample_id_all */
 struct perf_sample_id {
 	u32 pid, tid, cpu;
 	u64 time, id, stream_id;
@@ -148,8 +149,8 @@ void irq_work_cancel(struct perf_event *event);
 void perf_event_mark_disable(struct perf_event *event);
 void perf_event_stop_output(struct perf_event *event);
 /*
- * B18: one interrupt for all events of the ring that the CPU runs: what they raise (a truncated one
- * is to be disabled) comes behind it.
+ * B18: one interrupt for all events of the ring that run on the CPU; what they raise (disabling a
+ * truncated one) runs after it.
  */
 void perf_event_stop_ring(struct perf_event *event, int cpu);
 void perf_event_restart(struct perf_event *event);
@@ -186,7 +187,10 @@ void event_addr_filters_free(struct perf_event *event);
 /* pmu_registry.c */
 struct pmu *core_pmu_by_type(u32 type);
 
-/* The kernel has memory or not (ENOMEM); the host may lack descriptors, or limit a file's size. */
+/*
+ * The kernel only fails for lack of memory (ENOMEM); the host may also lack descriptors, or limit a
+ * file's size.
+ */
 static inline int core_host_error(int err)
 {
 	return err == -EMFILE || err == -ENFILE || err == -EFBIG ? err : -ENOMEM;

@@ -34,7 +34,7 @@ static void dummy_read(struct perf_event *event)
 	(void)event;
 }
 
-/* Events that count nothing and carry sideband: PERF_COUNT_SW_DUMMY. */
+/* Events that count nothing but carry sideband: PERF_COUNT_SW_DUMMY. */
 static struct pmu pmu_software = {
 	.name = "software",
 	.type = PERF_TYPE_SOFTWARE,

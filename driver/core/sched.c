@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * When events run: the scheduler's entry points, enabling and disabling, and the irq_work
- * of each emulated CPU. Everything here happens on some CPU: work for an event that is
- * active elsewhere is done with that CPU as the current one, as an inter-processor call.
+ * When events run: the scheduler's entry points, enabling and disabling, and the irq_work of each
+ * emulated CPU. All of it runs on some CPU: work for an event that is active on another CPU is done
+ * with that CPU as the current one, as an inter-processor call.
  */
 #include "core/perf_buffer.h"
 
@@ -22,7 +22,7 @@ void core_speak_as(struct core_task *task)
 	speaking = task;
 }
 
-/* A CPU always runs its own events. */
+/* A CPU's own events are always scheduled. */
 struct core_task *core_cpu_context(int cpu)
 {
 	cpu_context[cpu].running = cpu + 1;
@@ -81,7 +81,7 @@ void irq_work_cancel(struct perf_event *event)
 	event->irq_cpu = -1;
 }
 
-/* E12: whoever sleeps on any event of the ring. */
+/* E12: wakes the pollers of every event of the ring. */
 void perf_event_wakeup(struct perf_event *event)
 {
 	struct perf_buffer *rb;
@@ -95,12 +95,12 @@ void perf_event_wakeup(struct perf_event *event)
 		core_machine.wakeup(core_machine.ctx, e);
 }
 
-/* D21: whether and how the mark takes effect is the kernel's business. */
+/* D21: the kernel set decides whether and how pending_disable takes effect. */
 void perf_event_mark_disable(struct perf_event *event)
 {
 	if (event->kernel->disable_by_cpu_number) {
 		event->pending_disable = core_cpu();
-		/* the wakeup's irq_work, which always follows, looks at it; or sched-out does */
+		/* the wakeup's irq_work, which always follows, or sched-out reads it */
 		return;
 	}
 	event->pending_disable = 1;
@@ -113,7 +113,8 @@ static void event_disable_local(struct perf_event *event);
 static void event_irq_work(struct perf_event *event)
 {
 	/*
-	 * D21: 6.11 gave the mark an irq_work of its own, and until L1 nobody queued that for AUX
+	 * D21: 6.11 gave pending_disable its own irq_work, and until L1 the AUX code did not queue
+	 * it
 	 */
 	bool look = event->pending_disable_irq ||
 		    (event->kernel->disable_by_cpu_number && !event->kernel->disable_at_sched_out);
@@ -124,11 +125,11 @@ static void event_irq_work(struct perf_event *event)
 	}
 	if (!look)
 		return;
-	if (event->oncpu < 0) { /* sched-out was first, or has still to come */
+	if (event->oncpu < 0) { /* sched-out came first, or is still to come */
 		event->pending_disable_irq = false;
 		return;
 	}
-	if (event->oncpu != core_cpu()) { /* D21: in the event's own CPU context */
+	if (event->oncpu != core_cpu()) { /* D21: disabled in the context of the event's own CPU */
 		int here = core_cpu();
 
 		core_set_cpu(event->oncpu);
@@ -160,7 +161,7 @@ bool core_irq_work_pending(void)
 }
 
 /*
- * An inter-processor call; irq_work raised by it runs as soon as that CPU takes interrupts again.
+ * An inter-processor call; the irq_work that it raises runs as soon as that CPU enables interrupts.
  */
 static void call_on_cpu(int cpu, void (*fn)(struct perf_event *event), struct perf_event *event)
 {
@@ -174,7 +175,7 @@ static void call_on_cpu(int cpu, void (*fn)(struct perf_event *event), struct pe
 
 /* ---- in and out ---- */
 
-/* F1: before the driver starts, until it says that it did so once. */
+/* F1: before the driver starts, until the driver reports once that it has written the record. */
 static void log_itrace_start(struct perf_event *event)
 {
 	const struct core_task *task = core_current();
@@ -231,7 +232,7 @@ static void event_sched_out(struct perf_event *event)
 		event->pmu->pmu_disable(event->pmu);
 	event->pmu->del(event, 0);
 	event->oncpu = -1;
-	if (event->pending_disable) { /* D21: a truncation by del itself counts, too */
+	if (event->pending_disable) { /* D21: a truncation that del causes counts too */
 		event->pending_disable = 0;
 		state = PERF_EVENT_STATE_OFF;
 	}
@@ -255,7 +256,7 @@ static void group_sched_out(struct perf_event *leader)
 		event_sched_out(sibling);
 }
 
-/* All or none. */
+/* Schedules in all events of a group, or none. */
 static void group_sched_in(struct perf_event *leader)
 {
 	struct perf_event *sibling;
@@ -276,7 +277,8 @@ static bool cpu_matches(const struct perf_event *event)
 }
 
 /*
- * Q5: two kinds of groups; those that their leader pins go in first, and stay in when others come.
+ * Q5: two kinds of groups; groups with a pinned leader go in first, and stay in when others are
+ * added.
  */
 #define PINNED	 0x1
 #define FLEXIBLE 0x2
@@ -345,7 +347,7 @@ void core_task_sched_in(struct core_task *task)
 	current_task[core_cpu()] = task;
 	task->running = core_cpu() + 1;
 	cpu = core_cpu_context(core_cpu());
-	if (has_pinned(task)) { /* Q5: it goes before what the CPU runs, whatever state it is in */
+	if (has_pinned(task)) { /* Q5: it goes before the CPU's events, whatever its state */
 		cpu_kinds = FLEXIBLE;
 		context_sched_out(cpu, NULL, FLEXIBLE);
 	}
@@ -358,18 +360,18 @@ void core_task_sched_out(struct core_task *task)
 		return;
 	context_sched_out(task, NULL, PINNED | FLEXIBLE);
 	for (struct perf_event *e = task->events; e; e = e->core_next) {
-		event_sched_out(e); /* siblings whose leader went alone */
+		event_sched_out(e); /* siblings whose leader went out alone */
 		event_update_time(e);
 	}
 	task->running = 0;
 	current_task[core_cpu()] = NULL;
 }
 
-/* ---- Q3: contexts that change hands ---- */
+/* ---- Q3: contexts that are swapped ---- */
 
 static u64 next_context = 1;
 
-/* An event is opened on it: clones of it, or of what it is a clone of, are none any more. */
+/* An event is opened on it: it is no longer a clone, and its clones are no longer clones of it. */
 void context_unclone(struct core_task *task)
 {
 	if (!task->context)
@@ -448,15 +450,15 @@ static void event_disable_local(struct perf_event *event)
 }
 
 /*
- * Q1: an event that comes makes the kernel schedule anew what runs beside it: the current task's
- * events, and for an event of a CPU that CPU's too, go out and come in again, transactions and all.
+ * Q1: when an event is added, the kernel reschedules: the current task's events, and for a CPU
+ * event that CPU's too, go out and come in again, with their transactions.
  */
 static void context_resched(const struct perf_event *cause)
 {
 	const struct pmu *pmu = cause->kernel->resched_one_pmu ? cause->pmu : NULL;
 	struct core_task *task = current_task[core_cpu()];
 	struct core_task *cpu = core_cpu_context(core_cpu());
-	/* Q5: one that is pinned moves all, a task's also what the CPU runs */
+	/* Q5: a pinned one moves all, a task's also the CPU's events */
 	int kinds = kind_of(cause->group_leader) | FLEXIBLE, cpu_kinds = kinds;
 
 	if (cause->target)
@@ -493,7 +495,7 @@ void perf_event_enable(struct perf_event *event)
 {
 	int cpu = context_cpu(event);
 
-	/* D21: ACTIVE with its hardware stopped is not helped by this */
+	/* D21: this does not help an event that is ACTIVE with its hardware stopped */
 	if (event->state >= PERF_EVENT_STATE_INACTIVE || event->state < PERF_EVENT_STATE_ERROR)
 		return;
 	if (cpu >= 0)
@@ -572,9 +574,13 @@ void event_install(struct perf_event *event)
 	if (!event->task->context)
 		event->task->context = next_context++;
 	event->task->generation++;
-	if (state > PERF_EVENT_STATE_OFF) /* not OFF, but in ERROR, it comes as if it was on (Q5) */
+	/* in ERROR instead of OFF it is added as if it were enabled (Q5) */
+	if (state > PERF_EVENT_STATE_OFF)
 		state = event->state;
-	/* Q1: one that is off disturbs nobody until it is enabled; the context's first one does */
+	/*
+	 * Q1: an event that is OFF causes no rescheduling until it is enabled, except for the
+	 * context's first
+	 */
 	if (state == PERF_EVENT_STATE_OFF && event->task->events != event)
 		return;
 	if (context_cpu(event) >= 0)
@@ -602,14 +608,14 @@ void event_remove(struct perf_event *event, enum perf_event_state state)
 	if (*at)
 		*at = event->core_next;
 	for (struct perf_event *e = task->events; e; e = e->core_next)
-		if (e->group_leader == event) /* siblings go on alone */
+		if (e->group_leader == event) /* siblings continue alone */
 			e->group_leader = e;
 	event->group_leader = event;
 	event->core_next = NULL;
 	event->task = NULL;
 }
 
-/* All events of a task go out while it still runs. */
+/* All events of a task are scheduled out while it still runs. */
 void event_context_out(struct core_task *task)
 {
 	for (struct perf_event *e = task->events; e; e = e->core_next)
@@ -646,7 +652,7 @@ void core_task_exit(struct core_task *task)
 	}
 }
 
-/* ---- for who searches states ---- */
+/* ---- for a search over states ---- */
 
 size_t core_sched_state(int cpu, struct core_range *ranges, size_t max)
 {

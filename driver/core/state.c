@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Where the state of kernel and drivers is, for who searches all of them: the laboratory's
- * exhaustive search. Nothing else looks here.
+ * The memory that holds the state of kernel and drivers, for the simulator's exhaustive search. It
+ * has no other user.
  */
 #include "core/perf_buffer.h"
 #include <linux/percpu.h>
 
-/* Made by the linker, of DEFINE_PER_CPU's section; weak: a program without drivers has none. */
+/*
+ * Defined by the linker for DEFINE_PER_CPU's section; weak: a program without drivers has no such
+ * section.
+ */
 extern const struct core_percpu __start_core_percpu[] __attribute__((weak));
 extern const struct core_percpu __stop_core_percpu[] __attribute__((weak));
 
@@ -24,7 +27,7 @@ static size_t percpu_state(int cpu, struct core_range *ranges, size_t max)
 	return n;
 }
 
-/* The positions that writer and reader share lie in one piece, from data_head on. */
+/* The positions that writer and reader share are contiguous, from data_head on. */
 static struct core_range positions(struct perf_event *event)
 {
 	struct perf_event_mmap_page *page = event->rb->user_page;

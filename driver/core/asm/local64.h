@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Counters of one CPU: one thread, so plain. */
+/* Per-CPU counters. All CPUs run in one thread, so plain integers suffice. */
 #ifndef AUXTAP_SHIM_ASM_LOCAL64_H
 #define AUXTAP_SHIM_ASM_LOCAL64_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the caller of a system call may do: the machine says (core.h). */
+/* Capabilities of the caller of a system call: the machine sets them (core.h). */
 #ifndef AUXTAP_SHIM_LINUX_CAPABILITY_H
 #define AUXTAP_SHIM_LINUX_CAPABILITY_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* No CPU comes or goes here. */
+/* There is no CPU hotplug here. */
 #ifndef AUXTAP_SHIM_LINUX_CPU_H
 #define AUXTAP_SHIM_LINUX_CPU_H
 

@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-/* 12; other machines have larger pages: core_page_size_use(). */
+/* Default 12; core_page_size_use() sets larger pages. */
 extern unsigned int core_page_shift;
 #define PAGE_SHIFT core_page_shift
 #define PAGE_SIZE  (1ul << PAGE_SHIFT)

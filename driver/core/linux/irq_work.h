@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Work of the current CPU that waits for interrupts: what is queued is the core's own. */
+/* Work of the current CPU, run at its next interrupt. The core keeps the queue. */
 #ifndef AUXTAP_SHIM_LINUX_IRQ_WORK_H
 #define AUXTAP_SHIM_LINUX_IRQ_WORK_H
 

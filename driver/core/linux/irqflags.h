@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Interrupts are calls here, made only where the machine allows them. */
+/* Interrupts are function calls here, made only where the machine allows them. */
 #ifndef AUXTAP_SHIM_LINUX_IRQFLAGS_H
 #define AUXTAP_SHIM_LINUX_IRQFLAGS_H
 

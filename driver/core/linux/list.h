@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Doubly linked lists, as far as drivers walk them. */
+/* Doubly linked lists: the subset that drivers use. */
 #ifndef AUXTAP_SHIM_LINUX_LIST_H
 #define AUXTAP_SHIM_LINUX_LIST_H
 

@@ -8,7 +8,7 @@
 #include <linux/io.h>
 #include <linux/kernel.h>
 
-struct page *virt_to_page(const void *addr); /* NULL: not a page of ours */
+struct page *virt_to_page(const void *addr); /* NULL: not one of our pages */
 
 static inline void *page_address(const struct page *page)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The kernel's perf API for PMU drivers, host shim: the ABI header, and of the kernel's own
- * one what drivers use, with its names. Layouts are ours. Implemented by the core (event.c,
+ * The kernel's perf API for PMU drivers, host shim: the ABI header, and of the kernel's own header
+ * what drivers use, with its names. Layouts are ours. Implemented by the core (event.c,
  * data_ring.c, aux_output.c, pmu_registry.c); members below "core's own" are not for drivers.
  */
 #ifndef AUXTAP_SHIM_LINUX_PERF_EVENT_H
@@ -25,7 +25,10 @@ struct core_task;
 struct core_kernel;
 struct module;
 
-/* pmu->capabilities. The last two came after 6.1; the core heeds them by kernel set (L3, L4). */
+/*
+ * pmu->capabilities. The last two came after 6.1; the kernel set decides whether the core supports
+ * them (L3, L4).
+ */
 #define PERF_PMU_CAP_NO_INTERRUPT     0x0001
 #define PERF_PMU_CAP_NO_NMI	      0x0002
 #define PERF_PMU_CAP_AUX_NO_SG	      0x0004
@@ -87,11 +90,11 @@ struct hw_perf_event {
 	u64 sample_period;
 	local64_t period_left;
 	unsigned int aux_paused;
-	void *addr_filters; /* what the driver makes of them, as of generation … */
+	void *addr_filters; /* the driver's form of the filters, of generation … */
 	unsigned long addr_filters_gen;
 };
 
-/* Address filters; a file is whatever path.dentry points to, none: a kernel address. */
+/* Address filters; path.dentry points to the file, NULL: a kernel address. */
 enum perf_addr_filter_action_t {
 	PERF_ADDR_FILTER_ACTION_STOP = 0,
 	PERF_ADDR_FILTER_ACTION_START,
@@ -114,7 +117,7 @@ struct perf_addr_filters_head {
 	struct list_head list;
 };
 
-/* Where a filter's range lies now; 0: its file is not mapped. */
+/* Where a filter's range is mapped now; 0: its file is not mapped. */
 struct perf_addr_filter_range {
 	unsigned long start;
 	unsigned long size;
@@ -130,7 +133,7 @@ struct perf_output_handle {
 		void *addr;
 		unsigned long head;
 	};
-	/* core's own: where the next byte of a record goes, and the record's end */
+	/* core's own: position of the record's next byte, and the record's end */
 	u64 pos, end;
 };
 
@@ -174,33 +177,35 @@ struct perf_event {
 	struct perf_event *group_leader;
 	enum perf_event_state state;
 	unsigned int attach_state;
-	int cpu;   /* asked for; -1: any */
-	int oncpu; /* where it is active, or -1 */
+	int cpu;   /* requested CPU; -1: any */
+	int oncpu; /* the CPU it is active on, or -1 */
 	u64 id;
 	void (*destroy)(struct perf_event *event);
-	struct perf_addr_filters_head addr_filters; /* the parent's count for its children */
+	struct perf_addr_filters_head addr_filters; /* parent's count, for its children */
 	struct perf_addr_filter_range *addr_filter_ranges;
 	unsigned long addr_filters_gen;
 
 	/* core's own: event.c, sched.c */
 	const struct core_kernel *kernel;
-	struct core_task *task;	  /* context: a task's, or a CPU's; NULL after the task's exit */
-	struct core_task *target; /* the task asked for, as a mere name; NULL: a CPU's event */
+	struct core_task *task; /* context: a task's, or a CPU's; NULL after the task's exit */
+	/* the requested task, compared but never dereferenced; NULL: a CPU event */
+	struct core_task *target;
 	void *priv;
 	struct perf_event *core_next;		    /* of the context, in order of opening */
-	struct perf_event *child_list, *child_next; /* inherited, of one parent */
-	int id_header_size;			    /* sample id behind every record */
+	struct perf_event *child_list, *child_next; /* inherited events of one parent */
+	/* size of the sample id that ends every record */
+	int id_header_size;
 	u64 time_enabled, time_running, time_stamp;
 	u64 lost_samples; /* E9 */
 	int pending_disable;
-	bool pending_disable_irq; /* L1: the later kernels' irq_work of its own */
+	bool pending_disable_irq; /* L1: the separate irq_work of later kernels */
 	bool pending_wakeup;
 	int irq_cpu; /* -1: no irq_work queued */
 	struct perf_event *irq_next;
-	bool closed; /* lives by its mappings only */
+	bool closed; /* only its mappings keep it alive */
 	/* core's own: the ring */
 	struct perf_buffer *rb;
-	struct perf_event *rb_next; /* events that wake with the ring */
+	struct perf_event *rb_next; /* events of the same ring */
 	int mmap_count;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The emulated CPU that runs the caller: what core_set_cpu() (core.h) said last. */
+/* The emulated CPU that runs the caller: the last one set by core_set_cpu() (core.h). */
 #ifndef AUXTAP_SHIM_LINUX_SMP_H
 #define AUXTAP_SHIM_LINUX_SMP_H
 

@@ -15,7 +15,7 @@ struct attribute {
 };
 
 struct attribute_group {
-	const char *name; /* the folder; NULL: the PMU's own */
+	const char *name; /* the directory; NULL: the PMU's own */
 	umode_t (*is_visible)(struct kobject *kobj, struct attribute *attr, int index);
 	struct attribute **attrs;
 };

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Kernel types on the host. u64 is uint64_t, as in hw/hw_types.h, which may be included beside it.
- */
+/* Kernel types on the host. u64 is uint64_t, as in hw/hw_types.h, which may be included too. */
 #ifndef AUXTAP_SHIM_LINUX_TYPES_H
 #define AUXTAP_SHIM_LINUX_TYPES_H
 
@@ -24,7 +22,7 @@ typedef u64 phys_addr_t;
 typedef u64 dma_addr_t;
 typedef unsigned short umode_t;
 
-/* Kernel-private counters: one thread, so plain. */
+/* Kernel-private counters. All CPUs run in one thread, so plain integers suffice. */
 typedef struct {
 	long v;
 } local_t;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Large allocations are small ones here; AUX pages lie behind one another already. */
+/* Large allocations are ordinary ones here; AUX pages are already contiguous. */
 #ifndef AUXTAP_SHIM_LINUX_VMALLOC_H
 #define AUXTAP_SHIM_LINUX_VMALLOC_H
 
@@ -12,7 +12,7 @@
 #define VM_MAP	    0x4ul
 #define PAGE_KERNEL 0ul
 
-/* Pages as one range; NULL: they are not one in this process. */
+/* Pages as one range; NULL: they are not contiguous in this process. */
 static inline void *vmap(struct page **pages, unsigned int count, unsigned long flags,
 			 unsigned long prot)
 {
