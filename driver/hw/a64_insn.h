@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Flow class of one A64 instruction: what an ETM must know of it. Freestanding; used by the
- * trace unit and by execution sources. Shares nothing with decode/, which judges it.
+ * Flow class of one A64 instruction, as an ETM needs it. Freestanding; used by the trace unit and
+ * by the execution engines. Shares no code with decode/, which serves as its reference.
  */
 #ifndef AUXTAP_A64_INSN_H
 #define AUXTAP_A64_INSN_H
@@ -19,9 +19,10 @@ enum a64_class {
 	A64_BLR,  /* blr, blraa …: links */
 	A64_RET,  /* ret, retaa … */
 	A64_ERET, /* eret, eretaa … */
-	A64_SVC,  /* enters the kernel as itself: the preferred return is behind it */
+	/* enters the kernel by itself: the preferred return address is the next instruction */
+	A64_SVC,
 	A64_HVC,  /* hvc, smc: the same, to EL2, EL3 */
-	A64_TRAP, /* brk, hlt, dcps, drps, udf: never retires in a user's eyes */
+	A64_TRAP, /* brk, hlt, dcps, drps, udf: never retires in user mode */
 	A64_ISB,
 	A64_WFX, /* wfi, wfe, wfit, wfet */
 	A64_TSTART,
@@ -33,12 +34,12 @@ struct a64_insn {
 };
 
 /*
- * Every word has a class: what is no instruction is A64_PLAIN, for it faults and never
- * retires. 'code' is the word as a little-endian load gives it.
+ * Every word has a class: words that are not instructions are A64_PLAIN, because they fault and
+ * never retire. 'code' is the word as a little-endian load gives it.
  */
 struct a64_insn a64_insn_decode(u32 code);
 
-/* Direct branches: where they go to if taken. */
+/* Direct branches: the target if taken. */
 static inline bool a64_is_direct(enum a64_class cls)
 {
 	return cls == A64_COND || cls == A64_B || cls == A64_BL;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * How packets look: Arm IHI 0064 (ETMv4), chapter "Descriptions of instruction trace
- * packets"; ETE in the Arm ARM. Packing as Arm's own units do it, where real traces show it.
- * Neighbour: etm_unit.c decides when.
+ * The layout of packets: Arm IHI 0064 (ETMv4), chapter "Descriptions of instruction trace packets";
+ * ETE in the Arm ARM. Where several encodings are allowed, the one that Arm's own units use in real
+ * traces. Neighbour: etm_unit.c decides when a packet is due.
  */
 #include "etm_encoder.h"
 
@@ -19,7 +19,7 @@
 #define HDR_CYCLES_F3	  0x10
 #define HDR_COMMIT	  0x2d
 #define HDR_IGNORE	  0x70 /* | events: an Event packet */
-#define HDR_CONTEXT	  0x80 /* | 1: it changed */
+#define HDR_CONTEXT	  0x80 /* | 1: the context changed */
 #define HDR_TS_MARKER	  0x88
 #define HDR_ADDR_MATCH	  0x90 /* | entry */
 #define HDR_SRC_MATCH	  0xb0
@@ -35,9 +35,9 @@
 #define CONTEXT_C   0x80
 
 #define EXC_E0	       0x01 /* a preferred return address follows */
-#define EXC_E1	       0x40 /* it is the target of the branch before, too */
+#define EXC_E1	       0x40 /* it is also the target of the previous branch */
 #define EXC_C	       0x80 /* one more byte of type */
-#define EXC_NO_ADDRESS 0x70 /* ETE: stands for the address, as of a failed transaction */
+#define EXC_NO_ADDRESS 0x70 /* ETE: replaces the address, as of a failed transaction */
 
 /* Headers of the three kinds of address packets; + IS. */
 struct addr_headers {
@@ -58,7 +58,7 @@ static void put_le(struct etm_burst *burst, u64 value, unsigned int nr_bytes)
 		put_byte(burst, (u32)value);
 }
 
-/* Seven bits a byte, low ones first; bit 7: more follow. */
+/* Seven bits a byte, low bits first; bit 7: more bytes follow. */
 static void put_field(struct etm_burst *burst, u64 value)
 {
 	for (; value >> 7; value >>= 7)
@@ -83,8 +83,8 @@ static void put_commit(struct etm_encoder *enc, struct etm_burst *burst)
 }
 
 /*
- * P0 elements were sent. With a speculation depth of 0 they are committed by that. This
- * model speculates on nothing: it says so as soon as it may.
+ * P0 elements were sent. With a speculation depth of 0, sending commits them. This model does not
+ * speculate: it commits at the first packet that can.
  */
 static void sent_p0(struct etm_encoder *enc, unsigned int nr)
 {
@@ -109,7 +109,7 @@ static bool all_taken(u32 atoms, unsigned int nr)
 	return atoms == (1u << nr) - 1;
 }
 
-/* The packet for these atoms: its byte, or -1 if no format holds them. */
+/* The packet for these atoms: its byte, or -1 if no format can represent them. */
 static int atom_packet(u32 atoms, unsigned int nr)
 {
 	switch (nr) {
@@ -142,13 +142,15 @@ static int atom_packet(u32 atoms, unsigned int nr)
 	default:
 		break;
 	}
-	/* format 6: Es, and one more atom of either kind */
+	/* format 6: E atoms, then one atom of either kind */
 	if (nr > ETM_MAX_ATOMS || !all_taken(atoms & ~(1u << (nr - 1)), nr - 1))
 		return -1;
 	return (atoms >> (nr - 1) ? 0xc0 : 0xe0) | (nr - 4);
 }
 
-/* Could one more atom go into the same packet? Every beginning of a pattern is a packet, too. */
+/*
+ * Whether one more atom could go into the same packet. Every prefix of a pattern is a packet, too.
+ */
 static bool may_grow(u32 atoms, unsigned int nr)
 {
 	return nr < ETM_MAX_ATOMS &&
@@ -162,7 +164,7 @@ static unsigned int atom_limit(const struct etm_encoder *enc)
 	return max_spec && max_spec < ETM_MAX_ATOMS ? max_spec : ETM_MAX_ATOMS;
 }
 
-/* The state with these atoms; a new one if there is none yet. */
+/* The state for these atoms; adds one if there is none yet. */
 static u8 find_state(struct etm_encoder *enc, u32 *atoms, unsigned int *nr_states, u32 wanted,
 		     unsigned int nr)
 {
@@ -179,7 +181,10 @@ static u8 find_state(struct etm_encoder *enc, u32 *atoms, unsigned int *nr_state
 	return (u8)i;
 }
 
-/* As long as it goes: a packet is sent when nothing could be added to it, or this atom cannot. */
+/*
+ * As many atoms a packet as possible: a packet is sent when no atom could be added to it, or this
+ * atom cannot.
+ */
 static void make_steps(struct etm_encoder *enc)
 {
 	u32 atoms[ETM_NR_STATES] = {0};
@@ -228,7 +233,7 @@ void etm_put_atoms(struct etm_encoder *enc, struct etm_burst *burst)
 	put_commit(enc, burst);
 }
 
-/* How many atoms a packet holds, by its header. */
+/* Number of atoms in a packet, from its header. */
 static unsigned int atoms_in(u8 packet)
 {
 	if (packet >= 0xf8)
@@ -273,7 +278,7 @@ void etm_put_async(struct etm_encoder *enc, struct etm_burst *burst)
 	put_byte(burst, 0x80);
 }
 
-/* ETE leaves out an INFO of 0, ETMv4 units send it. */
+/* ETE omits an INFO of 0, ETMv4 units send it. */
 void etm_put_trace_info(struct etm_encoder *enc, struct etm_burst *burst)
 {
 	etm_put_atoms(enc, burst);
@@ -327,7 +332,10 @@ static void put_long(struct etm_burst *burst, u64 addr, u8 is, unsigned int nr_b
 	put_le(burst, addr >> 16, nr_bytes - 2);
 }
 
-/* What fits: an entry of the history, else as many low bits as differ from its newest one. */
+/*
+ * The shortest form: an entry of the history, else as many low bits as differ from its newest
+ * entry.
+ */
 static void put_addr(struct etm_encoder *enc, struct etm_burst *burst,
 		     const struct addr_headers *headers, u64 addr, u8 is)
 {
@@ -472,7 +480,7 @@ void etm_put_cycles(struct etm_encoder *enc, struct etm_burst *burst, u64 cycles
 		etm_put_atoms(enc, burst);
 	commit = enc->nr_uncommitted;
 	enc->nr_uncommitted = 0;
-	/* the counter sticks at its end, and then it has counted nothing that one could tell */
+	/* the counter saturates, and then the count has no meaning */
 	if (cycles == ETM_CYCLES_UNKNOWN || cycles >> f->cycle_bits) {
 		put_byte(burst, HDR_CYCLES_F1 | 1);
 		if (mode_0(enc))
@@ -483,7 +491,7 @@ void etm_put_cycles(struct etm_encoder *enc, struct etm_burst *burst, u64 cycles
 		put_byte(burst, HDR_CYCLES_F2);
 		put_byte(burst, (commit - 1) << 4 | count);
 	} else if (count < 16 && !f->max_spec) {
-		/* F: as many as the speculation depth, none */
+		/* F: commit as many as the speculation depth, that is none */
 		put_byte(burst, HDR_CYCLES_F2 | 1);
 		put_byte(burst, 0xf0 | count);
 	} else {
@@ -506,8 +514,8 @@ void etm_put_atom_cycles(struct etm_encoder *enc, struct etm_burst *burst, bool 
 }
 
 /*
- * The low bits that changed, seven a byte. From seven bytes on all nine: a decoder of long
- * standing takes what is missing there for zeros.
+ * The low bits that changed, seven a byte. If seven bytes or more are needed, all nine are sent: a
+ * widely used decoder reads missing bytes above that as zeros.
  */
 void etm_put_timestamp(struct etm_encoder *enc, struct etm_burst *burst, u64 timestamp, u64 cycles)
 {
@@ -536,7 +544,7 @@ void etm_put_timestamp_marker(struct etm_encoder *enc, struct etm_burst *burst)
 	put_byte(burst, HDR_TS_MARKER);
 }
 
-/* ---- the rest ---- */
+/* ---- other packets ---- */
 
 void etm_put_event(struct etm_encoder *enc, struct etm_burst *burst, u8 events)
 {

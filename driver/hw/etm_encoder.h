@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The packets of an ETMv4 or ETE instruction trace (Arm IHI 0064, "Instruction trace
- * packets"; Arm ARM, D5 for ETE), and what a decoder remembers of them: address history,
- * context, timestamp, atoms not yet sent. etm_unit.c decides when; this knows how.
+ * The packets of an ETMv4 or ETE instruction trace (Arm IHI 0064, "Instruction trace packets"; Arm
+ * ARM, D5 for ETE), and the state that encoder and decoder share: address history, context,
+ * timestamp, atoms not yet sent. etm_unit.c decides when a packet is due; this file knows its
+ * layout.
  */
 #ifndef AUXTAP_ETM_ENCODER_H
 #define AUXTAP_ETM_ENCODER_H
@@ -10,12 +11,12 @@
 #include "hw_types.h"
 
 #define ETM_NR_HISTORY 3
-#define ETM_MAX_ATOMS  24 /* of one packet */
+#define ETM_MAX_ATOMS  24 /* in one packet */
 
 /*
- * What one call to the unit produces goes out in one piece. The longest: atoms and their
- * commit (4), Overflow (2), A-Sync (12), Trace Info (6), Trace On, an address with context
- * (18), timestamp with marker and cycle count (14), a cycle count (8), an exception (12).
+ * One call to the unit produces one burst, which is sent as a whole. The longest: atoms and their
+ * commit (4), Overflow (2), A-Sync (12), Trace Info (6), Trace On, an address with context (18),
+ * timestamp with marker and cycle count (14), a cycle count (8), an exception (12).
  */
 #define ETM_BURST_SIZE 160
 
@@ -34,7 +35,7 @@ static inline size_t etm_burst_nr_bytes(const struct etm_burst *burst)
 	return burst->at - burst->bytes;
 }
 
-/* What a Context element tells. */
+/* Contents of a Context element. */
 struct etm_context {
 	u8 el;
 	bool sf; /* AArch64 */
@@ -43,7 +44,7 @@ struct etm_context {
 	u32 contextid, vmid;
 };
 
-/* Fixed while tracing: what the unit's registers say. */
+/* Fixed while tracing; from the unit's registers. */
 struct etm_format {
 	bool ete;
 	bool contextid, vmid; /* TRCCONFIGR.CID, VMID */
@@ -55,18 +56,18 @@ struct etm_format {
 	u8 max_spec;	      /* TRCIDR8 */
 };
 
-/* The packing of atoms as a machine: a state is what is pending. */
+/* The packing of atoms as a state machine: the state is the set of pending atoms. */
 #define ETM_NR_STATES 40
 
 struct etm_atom_step {
-	u8 out;	 /* the packet that this atom ends or that had no room for it; 0: none */
-	u8 next; /* state; 0: nothing is pending */
+	u8 out;	 /* the packet that this atom completes or that has no space for it; 0: none */
+	u8 next; /* next state; 0: nothing is pending */
 };
 
 struct etm_encoder {
 	struct etm_format format;
 	struct etm_atom_step steps[ETM_NR_STATES][2]; /* by the next atom: N, E */
-	u8 packets[ETM_NR_STATES];		      /* what would be sent now */
+	u8 packets[ETM_NR_STATES];		      /* the packet that would be sent now */
 	u8 nr_atoms[ETM_NR_STATES];
 	u8 state;
 	bool history_valid; /* an address was sent since the last Trace Info */
@@ -105,11 +106,11 @@ static inline unsigned int etm_nr_pending(const struct etm_encoder *enc)
 }
 
 /*
- * Adds an atom; a packet is appended where it ends one. Everything below that is not an atom
- * or an element bound to one (cycle count) sends the pending atoms first.
+ * Adds an atom; appends a packet where the atom completes one. Every function below that does not
+ * add an atom or an element bound to one (cycle count) sends the pending atoms first.
  */
 void etm_put_atom(struct etm_encoder *enc, struct etm_burst *burst, bool taken);
-/* The same in two parts, for those who are in a hurry: the second one where there is an out. */
+/* The same in two parts, for the fast path; call the second if there is an out packet. */
 static inline struct etm_atom_step etm_add_atom(struct etm_encoder *enc, bool taken)
 {
 	struct etm_atom_step step = enc->steps[enc->state][taken];
@@ -121,17 +122,17 @@ void etm_put_step(struct etm_encoder *enc, struct etm_burst *burst, struct etm_a
 void etm_put_atoms(struct etm_encoder *enc, struct etm_burst *burst);
 
 void etm_put_async(struct etm_encoder *enc, struct etm_burst *burst);
-/* Forgets what a decoder forgets: address history, context, timestamp. */
+/* Resets what a decoder resets: address history, context, timestamp. */
 void etm_put_trace_info(struct etm_encoder *enc, struct etm_burst *burst);
 void etm_put_trace_on(struct etm_encoder *enc, struct etm_burst *burst);
 void etm_put_address(struct etm_encoder *enc, struct etm_burst *burst, u64 addr, u8 is);
-/* ETE: where a P0 instruction is that the atom behind this belongs to. */
+/* ETE: the address of the P0 instruction that the next atom belongs to. */
 void etm_put_source_address(struct etm_encoder *enc, struct etm_burst *burst, u64 addr, u8 is);
 void etm_put_context(struct etm_encoder *enc, struct etm_burst *burst,
 		     const struct etm_context *context);
 void etm_put_address_context(struct etm_encoder *enc, struct etm_burst *burst, u64 addr, u8 is,
 			     const struct etm_context *context);
-/* is_target: the branch before went there, and its address has not been told. */
+/* is_target: the previous branch went to this address, which has not been sent. */
 void etm_put_exception(struct etm_encoder *enc, struct etm_burst *burst, unsigned int type,
 		       u64 preferred_return, u8 is, bool is_target);
 void etm_put_pe_reset(struct etm_encoder *enc, struct etm_burst *burst); /* ETE: no address */
@@ -139,19 +140,19 @@ void etm_put_exception_return(struct etm_encoder *enc, struct etm_burst *burst);
 
 #define ETM_CYCLES_UNKNOWN (~0ull)
 /*
- * Cycles since the last cycle count, at least the threshold (or _UNKNOWN). Commit mode 0:
- * commits what is uncommitted, the pending atoms included; there must be some. Mode 1:
- * stands before the atom that it counts up to.
+ * Cycles since the last cycle count, at least the threshold (or _UNKNOWN). Commit mode 0: commits
+ * all uncommitted elements, the pending atoms included; there must be at least one. Mode 1:
+ * precedes the atom up to which it counts.
  */
 void etm_put_cycles(struct etm_encoder *enc, struct etm_burst *burst, u64 cycles);
 /* An atom, and the cycles up to it, in the order of the commit mode. */
 void etm_put_atom_cycles(struct etm_encoder *enc, struct etm_burst *burst, bool taken, u64 cycles);
-/* cycles: since the last cycle count; told with TRCCONFIGR.CCI alone. */
+/* cycles: since the last cycle count; sent only if TRCCONFIGR.CCI is set. */
 void etm_put_timestamp(struct etm_encoder *enc, struct etm_burst *burst, u64 timestamp, u64 cycles);
 void etm_put_timestamp_marker(struct etm_encoder *enc, struct etm_burst *burst); /* ETEv1.1 */
 void etm_put_event(struct etm_encoder *enc, struct etm_burst *burst, u8 events);
 void etm_put_ignore(struct etm_burst *burst); /* ETMv4.3, ETE */
-/* Pending atoms and what is uncommitted are lost. */
+/* Pending atoms and uncommitted elements are lost. */
 void etm_put_overflow(struct etm_encoder *enc, struct etm_burst *burst);
 void etm_put_discard(struct etm_encoder *enc, struct etm_burst *burst);
 

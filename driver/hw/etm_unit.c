@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A trace unit: its registers, and when which packets are due (Arm IHI 0064, chapters
- * "Instruction trace" and "Register descriptions"; ETE in the Arm ARM).
- * Neighbour: etm_encoder.c for the packets' shape.
+ * A trace unit: its registers, and when which packets are due (Arm IHI 0064, chapters "Instruction
+ * trace" and "Register descriptions"; ETE in the Arm ARM). Neighbour: etm_encoder.c, which knows
+ * the packets' layout.
  */
 #include "etm_unit.h"
 
@@ -10,7 +10,7 @@
 	(TRCCONFIGR_BB | TRCCONFIGR_CCI | TRCCONFIGR_CID | TRCCONFIGR_VMID | TRCCONFIGR_TS | \
 	 TRCCONFIGR_RS)
 #define VICTLR_FIELDS  0x00ff02ffu
-#define SYNC_SHIFT_MIN 8 /* TRCSYNCPR.PERIOD: 2^n bytes; less is 0, never */
+#define SYNC_SHIFT_MIN 8 /* TRCSYNCPR.PERIOD: 2^n bytes; smaller values read as 0: never */
 #define SYNC_SHIFT_MAX 20
 #define CYCLES_MIN     4 /* TRCIDR3.CCITMIN */
 #define NO_TIMESTAMP   (~0ull)
@@ -25,7 +25,7 @@ void etm_unit_init(struct etm_unit *unit, const struct etm_unit_config *config,
 {
 	__builtin_memset(unit, 0, sizeof(*unit));
 	unit->config = *config;
-	if (config->ete) /* the architecture knows no other */
+	if (config->ete) /* the architecture defines no other */
 		unit->config.max_spec = 0;
 	unit->sink = sink;
 	unit->ccctlr = CYCLES_MIN;
@@ -40,10 +40,10 @@ static u32 idr0(const struct etm_unit *unit)
 	return 1u | 1u << 5 /* BB */ | 1u << 7 /* CCI */ | 1u << 9 /* RETSTACK */ |
 	       3u << 10 /* NUMEVENT: four */ | 8u << 24 /* TSSIZE: 64 bits */ |
 	       (unit->config.ete && unit->config.ete_minor ? 1u << 23 : 0) /* TSMARK */ |
-	       1u << 29 /* COMMOPT: the mode of all real traces seen, and the one OpenCSD knows */;
+	       1u << 29; /* COMMOPT: as in all real traces; the only mode that OpenCSD supports */
 }
 
-/* DESIGNER as on Arm's own; ETMv4.3, or 'see TRCDEVARCH'. */
+/* DESIGNER as in Arm's own units; ETMv4.3, or 'see TRCDEVARCH'. */
 static u32 idr1(const struct etm_unit *unit)
 {
 	return unit->config.ete ? 0x4100fff0u : 0x4100f430u;
@@ -55,7 +55,7 @@ static u32 idr2(const struct etm_unit *unit)
 	       (cycle_bits(unit) - 12) << 25 | (unit->config.wfx_branch ? 1u << 31 : 0);
 }
 
-/* EL0 to EL2; TRCSYNCPR can be written. */
+/* EL0 to EL2; TRCSYNCPR is writable. */
 static u32 idr3(const struct etm_unit *unit)
 {
 	return CYCLES_MIN | (unit->config.secure ? 7u << 16 : 7u << 20);
@@ -120,7 +120,7 @@ u32 etm_unit_read(const struct etm_unit *unit, u32 reg)
 	}
 }
 
-/* 0: timestamps on synchronisation alone; else every so many cycles. */
+/* 0: timestamps only with synchronisation; else the interval in cycles. */
 static u64 timestamp_period(const struct etm_unit *unit)
 {
 	u32 event = unit->tsctlr & 0xff;
@@ -254,7 +254,10 @@ static u64 cycles_now(const struct etm_unit *unit)
 	return unit->cycles_valid ? *unit->config.clock - unit->cycles_at : ETM_CYCLES_UNKNOWN;
 }
 
-/* The address of where the program is; with it what must not be told before it. */
+/*
+ * Sends the current address of the program, and with it the context and exception return that are
+ * pending.
+ */
 static void put_place(struct etm_unit *unit, struct etm_burst *burst)
 {
 	if (unit->context_due)
@@ -268,7 +271,7 @@ static void put_place(struct etm_unit *unit, struct etm_burst *burst)
 	unit->exception_ret = false;
 }
 
-/* Before any packet that is about what comes behind the branch before. */
+/* Must precede any packet about what follows the previous branch. */
 static void put_due_place(struct etm_unit *unit, struct etm_burst *burst)
 {
 	if (unit->address_due)
@@ -289,7 +292,7 @@ static void put_timestamp(struct etm_unit *unit, struct etm_burst *burst)
 		unit->timestamp_at = *unit->config.clock + period;
 }
 
-/* A-Sync, Trace Info; decoders start here and know nothing, so the place and context follow. */
+/* A-Sync, Trace Info. A decoder can start here without any state, so address and context follow. */
 static void put_sync(struct etm_unit *unit, struct etm_burst *burst)
 {
 	u64 period = sync_period(unit);
@@ -336,7 +339,7 @@ static bool excluded(const struct etm_unit *unit)
 	       unit->victlr >> (shift + unit->context.el) & 1;
 }
 
-/* What runs next is at unit->ip; nothing before it was traced. */
+/* The next instruction is at unit->ip; nothing before it was traced. */
 static void begin(struct etm_unit *unit)
 {
 	struct etm_burst burst;
@@ -349,7 +352,7 @@ static void begin(struct etm_unit *unit)
 	send(unit, &burst);
 }
 
-/* The trace ends here: all there is goes out. */
+/* The trace ends here: sends everything that is pending. */
 static void drain(struct etm_unit *unit)
 {
 	struct etm_burst burst;
@@ -365,7 +368,7 @@ static void drain(struct etm_unit *unit)
 	unit->active = false;
 }
 
-/* An overflow ended. unit->ip: where the program is by now. */
+/* An overflow ended. unit->ip: the current position of the program. */
 static __attribute__((__noinline__)) void recover(struct etm_unit *unit)
 {
 	struct etm_burst burst;
@@ -380,7 +383,7 @@ static inline bool needs_recovery(const struct etm_unit *unit)
 	return __builtin_expect(unit->overflow_due, 0) && unit->active;
 }
 
-/* Behind a P0 element: synchronisation and time. Atoms that are pending go out before. */
+/* After a P0 element: synchronisation and time. Pending atoms are sent before. */
 static void put_periodic(struct etm_unit *unit, struct etm_burst *burst)
 {
 	if (is_sync_due(unit)) {
@@ -419,7 +422,7 @@ void etm_unit_enter(struct etm_unit *unit, u8 el, u64 ip)
 {
 	bool was_active = unit->active;
 
-	if (unit->running) /* it was somewhere else, and nobody told how it came here */
+	if (unit->running) /* it was at another address, and no call reported how it got here */
 		etm_unit_exception(unit, ETM_IRQ, unit->ip);
 	was_active &= unit->active;
 	unit->running = true;
@@ -445,7 +448,7 @@ void etm_unit_retire(struct etm_unit *unit, u32 nr_insns, u64 next_ip)
 	if (__builtin_expect(unit->address_due, 0)) {
 		struct etm_burst burst;
 
-		/* an exception that comes now is not at the branch's target any more */
+		/* a later exception is no longer at the branch's target */
 		etm_burst_begin(&burst);
 		put_due_place(unit, &burst);
 		send(unit, &burst);
@@ -463,7 +466,7 @@ static void push_return(struct etm_unit *unit, u64 addr)
 		unit->ret_depth++;
 }
 
-/* A decoder takes the newest return for the target of any branch that has no address. */
+/* A decoder takes the newest return address as the target of any branch that has no address. */
 static bool pop_return(struct etm_unit *unit, u64 target)
 {
 	if (!unit->ret_depth || unit->ret_stack[unit->ret_top] != target)
@@ -478,7 +481,7 @@ static bool broadcasts(const struct etm_unit *unit)
 	return unit->configr & TRCCONFIGR_BB && !(unit->bbctlr & TRCBBCTLR_MODE);
 }
 
-/* Is an address needed to know where that branch went? */
+/* Whether a decoder needs an address to know the target of that branch. */
 static inline bool needs_address(struct etm_unit *unit, enum a64_class cls, u64 ip, u64 target)
 {
 	bool wanted = broadcasts(unit);
@@ -501,7 +504,7 @@ static inline bool needs_address(struct etm_unit *unit, enum a64_class cls, u64 
 	}
 }
 
-/* Cycles are counted up to the P0 element. */
+/* Cycle counts end at a P0 element. */
 static void put_p0(struct etm_unit *unit, struct etm_burst *burst, bool taken)
 {
 	u64 cycles = cycles_now(unit);
@@ -550,7 +553,7 @@ static __attribute__((__noinline__)) void branch_slowly(struct etm_unit *unit, e
 	send(unit, &burst);
 }
 
-/* An atom has been added: its packet, and what comes by the way. */
+/* An atom has been added: sends the completed packet, and whatever else is due. */
 static __attribute__((__noinline__)) void send_step(struct etm_unit *unit,
 						    struct etm_atom_step step)
 {
@@ -562,7 +565,7 @@ static __attribute__((__noinline__)) void send_step(struct etm_unit *unit,
 	send(unit, &burst);
 }
 
-/* Most branches are a bit more in a packet that is not full yet. */
+/* Most branches only add a bit to a packet that is not full yet. */
 void etm_unit_branch(struct etm_unit *unit, enum a64_class cls, u64 ip, u64 target)
 {
 	bool taken = cls != A64_COND || target != ip + A64_INSN_LEN;
@@ -614,13 +617,14 @@ void etm_unit_exception(struct etm_unit *unit, enum etm_exception type, u64 pref
 	struct etm_burst burst;
 
 	if (needs_recovery(unit)) {
-		unit->ip = preferred_return; /* what ran before is lost with the rest */
+		unit->ip = preferred_return; /* the overflow drops everything before this address */
 		recover(unit);
 	}
 	if (unit->active) {
 		/*
-		 * One address for both. Not with a return stack: OpenCSD, which perf decodes
-		 * with, would look there for the target before it sees the exception's address.
+		 * One address serves both. Not with a return stack: OpenCSD, which perf decodes
+		 * with, would pop the target from the stack before it reads the exception's
+		 * address.
 		 */
 		bool is_target = unit->address_due && !unit->context_due && !unit->exception_ret &&
 				 unit->ip == preferred_return && !(unit->configr & TRCCONFIGR_RS);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One processor's trace unit, ETMv4 or ETE: registers and instruction trace. An execution
- * source tells it what the processor does (the calls below 'execution'); a driver sees only
- * registers, and the bytes that go to the sink.
+ * One processor's trace unit, ETMv4 or ETE: registers and instruction trace. An execution engine
+ * reports what the processor does (the calls below 'execution'); a driver sees only registers, and
+ * the bytes that go to the sink.
+ *
  * Thread safety: one unit belongs to one thread at a time.
  */
 #ifndef AUXTAP_ETM_UNIT_H
@@ -49,9 +50,9 @@
 #define TRCRSCTLR_COUNTER0	   (2u << 16 | 1u) /* group 'counter', the first */
 
 /*
- * What the ID registers tell; fixed for the life of a unit. *clock is the generic counter,
- * and the core's cycle counter, too: one tick a cycle. It has been advanced for what a call
- * reports before the call is made.
+ * The contents of the ID registers; fixed for the life of a unit. *clock is the generic counter,
+ * and the core's cycle counter, too: one tick a cycle. The engine advances it before it makes the
+ * call that reports what ran.
  */
 struct etm_unit_config {
 	const u64 *clock;
@@ -63,7 +64,7 @@ struct etm_unit_config {
 	bool secure;	 /* Secure state; else Non-secure */
 };
 
-/* Where the bytes go: a sink takes what it can, and knows what it could not. */
+/* Destination of the bytes: a sink takes what it has space for, and counts the rest. */
 struct etm_sink {
 	void *ctx;
 	void (*write)(void *ctx, const u8 *bytes, size_t nr_bytes);
@@ -79,15 +80,15 @@ struct etm_unit {
 	u32 prgctlr, configr, eventctl1r, tsctlr, syncpr, ccctlr, bbctlr, traceidr, victlr;
 	u32 cntrldvr, cntctlr, rsctlr[2];
 	/* the processor */
-	bool running; /* something runs that could be traced */
+	bool running; /* a program runs that could be traced */
 	struct etm_context context;
 	u64 ip; /* the next instruction */
 	/* the trace */
-	bool active;	    /* ViewInst: what runs is traced, Trace On was sent */
-	bool address_due;   /* of the branch before: goes before the next packet */
-	bool exception_ret; /* behind that address: Exception Return */
+	bool active;	    /* ViewInst: execution is traced, Trace On was sent */
+	bool address_due;   /* of the previous branch: precedes the next packet */
+	bool exception_ret; /* Exception Return follows that address */
 	bool context_due;   /* with that address */
-	bool sync_due;	    /* whatever the period says */
+	bool sync_due;	    /* regardless of the period */
 	bool overflow_due;
 	bool counts_cycles; /* TRCCONFIGR.CCI while enabled */
 	bool timestamp_due;
@@ -95,7 +96,7 @@ struct etm_unit {
 	u64 ret_stack[ETM_NR_RETURNS + 1];
 	bool cycles_valid;
 	u64 cycles_at;	   /* clock at the last cycle count */
-	u64 timestamp_at;  /* clock at which the counter asks for the next timestamp */
+	u64 timestamp_at;  /* clock at which the next timestamp is due */
 	u64 sync_at;	   /* nr_produced at which the next A-Sync is due */
 	u64 nr_produced;   /* bytes */
 	u64 nr_lost_atoms; /* by overflows */
@@ -105,9 +106,9 @@ void etm_unit_init(struct etm_unit *unit, const struct etm_unit_config *config,
 		   const struct etm_sink *sink);
 
 /*
- * ---- registers ---- What is not implemented reads as zero. A write is refused (-1, hardware
- * ignores it) where the register is read-only or unknown, and while TRCPRGCTLR.EN is set for
- * all but TRCPRGCTLR; reserved bits are ignored. Clearing EN drains all there is.
+ * ---- registers ---- Unimplemented registers read as zero. A write is refused (-1; hardware
+ * ignores it) where the register is read-only or unknown, and while TRCPRGCTLR.EN is set for all
+ * but TRCPRGCTLR; reserved bits are ignored. Clearing EN sends everything that is pending.
  */
 u32 etm_unit_read(const struct etm_unit *unit, u32 reg);
 int etm_unit_write(struct etm_unit *unit, u32 reg, u32 value);
@@ -117,8 +118,8 @@ int etm_unit_write(struct etm_unit *unit, u32 reg, u32 value);
 /* CONTEXTIDR_EL1 and VMID from now on. */
 void etm_unit_set_context(struct etm_unit *unit, u32 contextid, u32 vmid);
 /*
- * The processor goes on at ip, at exception level el: behind an exception, or for the first
- * time. What ran in between, if anything, was not told.
+ * The processor continues at ip, at exception level el: after an exception, or for the first time.
+ * Anything that ran in between was not reported.
  */
 void etm_unit_enter(struct etm_unit *unit, u8 el, u64 ip);
 /* nr_insns instructions retired, none of which changes the flow. */
@@ -131,17 +132,16 @@ void etm_unit_branch(struct etm_unit *unit, enum a64_class cls, u64 ip, u64 targ
 /* An A64_ERET at ip retired, to target at exception level el. */
 void etm_unit_eret(struct etm_unit *unit, u64 ip, u64 target, u8 el);
 /*
- * An exception to EL1: system call, fault, interrupt, signal, end of trace. preferred_return:
- * behind an svc, else the instruction that has not run; all before it have. Nothing runs
+ * An exception to EL1: system call, fault, interrupt, signal, end of trace. preferred_return: the
+ * instruction after an svc, else the instruction that has not run; all before it have. Nothing runs
  * until etm_unit_enter.
  */
 void etm_unit_exception(struct etm_unit *unit, enum etm_exception type, u64 preferred_return);
-/* External inputs that TRCEVENTCTL1R.INSTEN shows: bits 3:0. */
+/* External inputs, traced as TRCEVENTCTL1R.INSTEN selects: bits 3:0. */
 void etm_unit_event(struct etm_unit *unit, u8 events);
 /*
- * The unit's buffer overflows: what is in it (pending atoms, an address) is lost. The next
- * execution call begins with Overflow and goes on at the place that the program has reached
- * by then.
+ * The unit's buffer overflows: its contents (pending atoms, an address) are lost. The next
+ * execution call starts with Overflow and continues at the program's position at that time.
  */
 void etm_unit_inject_overflow(struct etm_unit *unit);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * How packets look (Intel SDM vol. 3, chapter "Intel Processor Trace", section "Packet
- * Definitions"), and what a decoder remembers of them: last IP, return stack, time.
- * Neighbours: pt_unit.c decides when; pt_output.c takes the bytes.
+ * The layout of packets (Intel SDM vol. 3, chapter "Intel Processor Trace", section "Packet
+ * Definitions"), and the state that a decoder keeps too: last IP, return stack, time. Neighbours:
+ * pt_unit.c decides when a packet is due; pt_output.c takes the bytes.
  */
 #include "pt_encoder.h"
 
@@ -22,7 +22,7 @@
 #define EXT_OVF	      0xf3
 #define EXT_TRACESTOP 0x83
 
-#define CYC_NEVER (~0ull) /* cyc_sent: counting begins at the next packet */
+#define CYC_NEVER (~0ull) /* cyc_sent: counting starts at the next packet */
 #define MTC_RANGE 256	  /* an MTC has 8 bits */
 
 static u8 *put_le(u8 *at, u64 value, unsigned int nr_bytes)
@@ -145,8 +145,8 @@ static u8 *put_tsc_tma(struct pt_unit *unit, u8 *at)
 }
 
 /*
- * Cycles before a TSC are told before it whatever the threshold: decoders add the next
- * CYC to it.
+ * Cycles before a TSC are sent before it regardless of the threshold: decoders add the next CYC to
+ * the TSC.
  */
 void pt_put_tsc(struct pt_unit *unit, struct pt_burst *burst)
 {
@@ -156,7 +156,10 @@ void pt_put_tsc(struct pt_unit *unit, struct pt_burst *burst)
 
 /* ---- branches ---- */
 
-/* A long TNT (8 bytes) beats short ones (6 bits a byte) from 43 bits on, by being one packet. */
+/*
+ * A long TNT (8 bytes) is shorter than short ones (6 bits a byte) from 43 bits on, because it is
+ * one packet.
+ */
 static bool tnt_is_long(const struct pt_unit *unit)
 {
 	return unit->nr_tnt > PT_TNT_SHORT * 7;
@@ -197,11 +200,11 @@ void pt_put_tnt(struct pt_unit *unit, struct pt_burst *burst)
 }
 
 /*
- * Hardware sends an MTC at every change of the CTC bits. Between two calls nothing else
- * happens here, so of several the last alone is sent, unless its 8 bits could not tell how
- * many they were: then the time is told in full if TSCEn. The program may be some
- * instructions past that change: cycles are counted up to the change, as on hardware, or
- * decoders that measure cycles against MTCs would take them for slower or faster ones.
+ * Hardware sends an MTC at every change of the CTC bits. Between two calls nothing else happens
+ * here, so only the last of several is sent, unless its 8 bits cannot represent how many there
+ * were: then the full time is sent if TSCEn. The program may be some instructions past that change:
+ * cycles are counted up to the change, as on hardware; otherwise decoders that calibrate cycles by
+ * MTCs would compute a wrong rate.
  */
 void pt_put_mtc(struct pt_unit *unit, struct pt_burst *burst)
 {
@@ -228,7 +231,7 @@ static bool fits_48_bits(u64 ip)
 	return (u64)((s64)(ip << 16) >> 16) == ip;
 }
 
-/* Section "IP Compression", table of IPBytes: what differs from the last IP, low end first. */
+/* Section "IP Compression", table of IPBytes: the low bytes that differ from the last IP. */
 static void put_ip(struct pt_unit *unit, struct pt_burst *burst, u8 op, u64 ip)
 {
 	u64 diff = ip ^ unit->last_ip;
@@ -253,7 +256,7 @@ static void put_ip(struct pt_unit *unit, struct pt_burst *burst, u8 op, u64 ip)
 	}
 }
 
-/* The whole IP, whatever the last one was: perf keeps a stale last IP over PSB and OVF. */
+/* The full IP, whatever the last one was: perf keeps a stale last IP across PSB and OVF. */
 static void put_full_fup(struct pt_unit *unit, struct pt_burst *burst, u64 ip)
 {
 	bool short_form = fits_48_bits(ip);
@@ -263,7 +266,7 @@ static void put_full_fup(struct pt_unit *unit, struct pt_burst *burst, u64 ip)
 	unit->last_ip = ip;
 }
 
-/* MODE.Exec is bound to the TIP or TIP.PGE behind it. */
+/* MODE.Exec is bound to the TIP or TIP.PGE that follows. */
 void pt_put_mode(struct pt_unit *unit, struct pt_burst *burst)
 {
 	if (unit->mode == unit->mode_sent)
@@ -310,7 +313,7 @@ void pt_put_trace_stop(struct pt_unit *unit, struct pt_burst *burst)
 	burst->at = put_ext(burst->at, EXT_TRACESTOP);
 }
 
-/* With a TIP.PGD behind it, one compound event: the CYC goes before the FUP. */
+/* With a following TIP.PGD it is one compound event: the CYC precedes the FUP. */
 void pt_put_fup(struct pt_unit *unit, struct pt_burst *burst, u64 ip)
 {
 	pt_put_tnt(unit, burst);
@@ -319,8 +322,8 @@ void pt_put_fup(struct pt_unit *unit, struct pt_burst *burst, u64 ip)
 }
 
 /*
- * Section "Packet Stream Boundary (PSB) Packet", PSB+. The status FUP only while packets
- * are enabled, and always in full. Decoders of either kind start here: no RET stack.
+ * Section "Packet Stream Boundary (PSB) Packet", PSB+. The status FUP only while packets are
+ * enabled, and always in full. Decoders start here with an empty RET stack.
  */
 void pt_put_psb(struct pt_unit *unit, struct pt_burst *burst)
 {
@@ -350,7 +353,7 @@ void pt_put_psb(struct pt_unit *unit, struct pt_burst *burst)
 	unit->attention &= ~PT_PENDING_PSB;
 }
 
-/* Section "Overflow (OVF) Packet"; a PSB+ soon, because decoders lose the time here. */
+/* Section "Overflow (OVF) Packet"; a PSB+ follows soon, because decoders lose the time here. */
 void pt_put_overflow(struct pt_unit *unit, struct pt_burst *burst)
 {
 	put_cyc_eligible(unit, burst);
@@ -372,7 +375,7 @@ void pt_encoder_reset(struct pt_unit *unit)
 	unit->attention = 0;
 	unit->filter_en = true;
 	unit->mode_sent = PT_MODE_NONE;
-	/* A CYC is worth little before a packet of 47 branches. */
+	/* A CYC has little precision before a packet of 47 branches. */
 	unit->tnt_limit = cyc ? PT_TNT_SHORT : PT_TNT_MAX;
 	unit->nr_tnt = 0;
 	unit->tnt = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The packet encoder of a PT unit, inside driver/hw: bursts of packets (Intel SDM
- * vol. 3, "Trace Packets and Data Types"), their compression state, their time stamps.
- * pt_unit.c decides when; pt_encoder.c knows how.
+ * The packet encoder of a PT unit, private to driver/hw: bursts of packets (Intel SDM vol. 3,
+ * "Trace Packets and Data Types"), their compression state, their time stamps. pt_unit.c decides
+ * when a packet is due; pt_encoder.c knows its layout.
  */
 #ifndef AUXTAP_PT_ENCODER_H
 #define AUXTAP_PT_ENCODER_H
@@ -10,8 +10,8 @@
 #include "pt_unit.h"
 
 #define PT_PENDING_TIME	    0x1 /* MTCs may be due */
-#define PT_PENDING_OVERFLOW 0x2 /* OVF is owed */
-#define PT_PENDING_PSB	    0x4 /* PSB+ is owed behind the next branch */
+#define PT_PENDING_OVERFLOW 0x2 /* OVF is pending */
+#define PT_PENDING_PSB	    0x4 /* PSB+ is pending until after the next branch */
 #define PT_PENDING_RANGES   0x8 /* address ranges are set */
 
 #define PT_MODE_NONE 0xff /* mode_sent: no MODE.Exec since tracing was switched on */
@@ -23,8 +23,8 @@
 #define PT_RET_MASK  63
 
 /*
- * What one execution call produces goes to the output stage in one piece. The longest: OVF
- * with its FUP (11 bytes), TSC, TMA, PSB+ (50), MODE, TIP.PGE (9), a CYC (10) before each.
+ * One execution call produces one burst, which goes to the output stage as a whole. The longest:
+ * OVF with its FUP (11 bytes), TSC, TMA, PSB+ (50), MODE, TIP.PGE (9), a CYC (10) before each.
  */
 struct pt_burst {
 	u8 *at;
@@ -37,12 +37,12 @@ static inline void pt_burst_begin(struct pt_burst *burst)
 }
 void pt_burst_send(struct pt_unit *unit, struct pt_burst *burst);
 
-/* Everything below appends to the burst and keeps the unit's compression state. */
+/* Every function below appends to the burst and updates the unit's compression state. */
 void pt_put_tnt(struct pt_unit *unit, struct pt_burst *burst);
 void pt_put_tip(struct pt_unit *unit, struct pt_burst *burst, u64 ip);
 void pt_put_tip_pge(struct pt_unit *unit, struct pt_burst *burst, u64 ip);
 void pt_put_tip_pgd(struct pt_unit *unit, struct pt_burst *burst);
-/* The same, with the place outside of the filter that a branch went to. */
+/* The same, with the address outside the filter that a branch went to. */
 void pt_put_tip_pgd_to(struct pt_unit *unit, struct pt_burst *burst, u64 ip);
 void pt_put_trace_stop(struct pt_unit *unit, struct pt_burst *burst);
 void pt_put_fup(struct pt_unit *unit, struct pt_burst *burst, u64 ip);
@@ -50,13 +50,13 @@ void pt_put_mode(struct pt_unit *unit, struct pt_burst *burst);
 void pt_put_tsc(struct pt_unit *unit, struct pt_burst *burst);
 void pt_put_psb(struct pt_unit *unit, struct pt_burst *burst);
 void pt_put_overflow(struct pt_unit *unit, struct pt_burst *burst);
-/* The MTC that is due by now; pending TNT bits go before it, for they are older. */
+/* The MTC that is due; pending TNT bits are older and precede it. */
 void pt_put_mtc(struct pt_unit *unit, struct pt_burst *burst);
 
-/* The pending TNT bits become a packet, with a PSB+ after it if one is due. pt_unit.c */
+/* Sends the pending TNT bits as a packet, with a PSB+ after it if one is due. pt_unit.c */
 void pt_unit_send_tnt(struct pt_unit *unit);
 
-/* Forget all: TraceEn 0 -> 1. A PSB+ is due. */
+/* Resets all state: TraceEn 0 -> 1. A PSB+ is due. */
 void pt_encoder_reset(struct pt_unit *unit);
 /* Bytes that the pending TNT bits would take. */
 u32 pt_tnt_bytes(const struct pt_unit *unit);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The output stage of a PT unit (SDM vol. 3, "Trace Output"): where packet bytes go, when
- * the interrupt line goes up, when output stops. Freestanding. Neighbour: pt_unit.c.
+ * The output stage of a PT unit (SDM vol. 3, "Trace Output"): where packet bytes are stored, when
+ * the interrupt line is raised, when output stops. Freestanding. Neighbour: pt_unit.c.
  */
 #include "pt_output.h"
 
@@ -15,8 +15,7 @@
 #define TOPA_BASE(entry)  ((entry) & ~((1ull << TOPA_BASE_SHIFT) - 1))
 #define TOPA_SIZE(entry)  (1ull << (12 + ((entry) >> TOPA_SIZE_SHIFT & 0xf)))
 
-/* Packets are 1 to 16 bytes: two overlapping moves of a fixed size each are cheaper than
- * a call. */
+/* Packets are 1 to 16 bytes: two overlapping moves of a fixed size each are cheaper than a call. */
 static inline void copy_packet(u8 *to, const u8 *from, size_t nr_bytes)
 {
 	u64 a8, b8;
@@ -41,8 +40,10 @@ static inline void copy_packet(u8 *to, const u8 *from, size_t nr_bytes)
 	}
 }
 
-/* The last byte of a region, and any byte while an interrupt is in its skid, take the
- * slow path. */
+/*
+ * The last byte of a region, and any byte between an interrupt threshold and its interrupt, take
+ * the slow path.
+ */
 static void set_fast_end(struct pt_output *out)
 {
 	out->fast_end = out->region && !out->irq_pending ? out->region_size - 1 : 0;
@@ -53,7 +54,7 @@ static void set_offset(struct pt_output *out)
 	out->mask_ptrs = (u32)out->mask_ptrs | LOW_BITS | out->region_off << OFFSET_SHIFT;
 }
 
-/* Nothing is written from here on. The registers keep the position. */
+/* Nothing is written from now on. The registers keep the position. */
 static void halt(struct pt_output *out, u64 status)
 {
 	out->status |= status;
@@ -64,7 +65,7 @@ static void halt(struct pt_output *out, u64 status)
 	out->fast_end = 0;
 }
 
-/* One entry of the current table. False: no such memory. */
+/* Reads one entry of the current table. False: the address is not memory. */
 static bool read_entry(const struct pt_output *out, u64 index, u64 *entry)
 {
 	u64 addr = TOPA_BASE(out->base) + index * sizeof(*entry);
@@ -133,7 +134,7 @@ static void region_end(struct pt_output *out)
 {
 	u64 index;
 
-	if (!out->topa) { /* a single range wraps, and has no marks */
+	if (!out->topa) { /* a single range wraps, and has no INT or STOP */
 		out->region_off = 0;
 		return;
 	}

@@ -45,10 +45,9 @@
 #define TOPA_BASE_SHIFT 12
 
 /*
- * What the stage needs of the machine around it. ctx is passed back.
- * phys: memory behind a physical address, at least size bytes contiguous, or NULL (an
- * unreadable address makes the unit stop with ERROR, never fault).
- * irq: the performance-monitoring interrupt line goes up.
+ * What the stage needs from its environment. ctx is passed back. phys: host memory at a physical
+ * address, at least size bytes contiguous, or NULL (an unreadable address makes the unit stop with
+ * ERROR, never fault). irq: raises the performance-monitoring interrupt line.
  */
 struct pt_output_bus {
 	void *ctx;
@@ -66,16 +65,16 @@ struct pt_output {
 	/* current region, looked up at start and at region ends; NULL: nothing reaches memory */
 	u8 *region;
 	u64 region_size, region_off;
-	u64 fast_end; /* region_off may grow up to here without anything to look after */
+	u64 fast_end; /* region_off may grow up to here without a check */
 	u64 entry;
 	/*
-	 * settable behaviour: how many bytes the unit produces past a mark before the interrupt
-	 * line goes up
+	 * settable behaviour: bytes that the unit produces after an interrupt threshold before it
+	 * raises the interrupt line
 	 */
 	u32 irq_overshoot_bytes;
 	bool irq_pending;
 	u64 irq_at; /* nr_written + nr_dropped at which a pending interrupt is raised */
-	/* accounts */
+	/* counters */
 	u64 nr_written;
 	u64 nr_dropped; /* produced while stopped */
 };
@@ -83,17 +82,17 @@ struct pt_output {
 void pt_output_init(struct pt_output *out, const struct pt_output_bus *bus);
 /*
  * TraceEn 0 -> 1 with the registers as they are (write base, mask_ptrs and status only while
- * stopped). With ERROR or STOPPED still set nothing is written, as in hardware.
- * TraceEn 1 -> 0: everything is in memory afterwards and the registers tell where it ends;
- * after a STOP the offset is the region's size. An interrupt still in its skid is taken back:
- * whoever stops the unit looks at the registers anyway.
+ * stopped). With ERROR or STOPPED still set nothing is written, as in hardware. TraceEn 1 -> 0:
+ * afterwards all bytes are in memory and the registers contain the end; after a STOP the offset is
+ * the region's size. An interrupt that is still delayed by the overshoot is cancelled: the code
+ * that stops the unit reads the registers anyway.
  */
 void pt_output_start(struct pt_output *out, bool topa);
 void pt_output_stop(struct pt_output *out);
 /*
- * Appends bytes. Returns how many reached memory; the rest is counted in nr_dropped.
- * irq is called last, so its handler may stop and restart the stage. bytes NULL: memory stays
- * as it is, all else happens (for models that ask where, not what).
+ * Appends bytes. Returns how many reached memory; the rest is counted in nr_dropped. irq is called
+ * last, so its handler may stop and restart the stage. bytes NULL: does not store, but does
+ * everything else (for models that need positions, not contents).
  */
 size_t pt_output_write(struct pt_output *out, const u8 *bytes, size_t nr_bytes);
 /* The unit stops by itself: STOPPED. Nothing is written until both are cleared. */

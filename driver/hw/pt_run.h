@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The branches of a run of blocks: the same packets as pt_unit_branch() makes, without a call
- * for each branch. Inside it the pending TNT bits are in registers. pt_unit.c has the rest;
- * the return stack is here because both use it.
+ * The branches of a run of blocks: the same packets as pt_unit_branch() generates, without a call
+ * for each branch, and with the pending TNT bits in registers. The rest is in pt_unit.c; the return
+ * stack is here because both use it.
  */
 #ifndef AUXTAP_PT_RUN_H
 #define AUXTAP_PT_RUN_H
@@ -20,9 +20,9 @@ static inline void pt_push_return(struct pt_unit *unit, u64 ip)
 }
 
 /*
- * Section "RET Compression". Of the 64 returns only those are kept that every decoder
- * would predict: some pop on each RET, some on compressed ones only, so what lies below a
- * RET that went elsewhere is not trusted again (ret_depth 0).
+ * Section "RET Compression". Of the 64 return addresses only those are kept that every decoder
+ * would predict: some decoders pop on each RET, some only on compressed ones, so the entries below
+ * a RET that went elsewhere are not used again (ret_depth 0).
  */
 static inline bool pt_pop_return(struct pt_unit *unit, u64 target)
 {
@@ -38,8 +38,8 @@ static inline bool pt_pop_return(struct pt_unit *unit, u64 target)
 }
 
 /*
- * Branches are all that the unit has to look after: packets are on, no overflow is pending,
- * no MTC is asked for, and no address range is set. Stays so until the unit's registers are
+ * Whether the unit has only branches to handle: packets are enabled, no overflow is pending, no MTC
+ * is requested, and no address range is set. The result holds until the unit's registers are
  * written or the program leaves user mode.
  */
 static inline bool pt_run_possible(const struct pt_unit *unit)
@@ -56,7 +56,7 @@ static inline u64 pt_run_begin(const struct pt_unit *unit)
 	return 1ull << unit->nr_tnt | unit->tnt;
 }
 
-/* pt_unit_send_tnt() is due when the number is as high as this. */
+/* pt_unit_send_tnt() is due when the number reaches this. */
 static inline u64 pt_run_limit(const struct pt_unit *unit)
 {
 	return 1ull << unit->tnt_limit;
@@ -71,8 +71,8 @@ static inline void pt_run_end(struct pt_unit *unit, u64 bits, u64 ip)
 }
 
 /*
- * A conditional branch, or one without a packet (is_jcc 0): without a jump here, for which of
- * the two it is no processor predicts well.
+ * A conditional branch, or one without a packet (is_jcc 0): without a jump in the code, because no
+ * processor predicts well which of the two it is.
  */
 static inline u64 pt_run_direct(u64 bits, bool is_jcc, bool taken)
 {

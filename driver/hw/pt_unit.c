@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A PT unit: its registers, and when which packets are due (Intel SDM vol. 3, chapter
- * "Intel Processor Trace", sections "Packet Generation Scenarios" and "IA32_RTIT_CTL MSR").
- * Neighbours: pt_encoder.c for the packets' shape, pt_output.c for where they go.
+ * A PT unit: its registers, and when which packets are due (Intel SDM vol. 3, chapter "Intel
+ * Processor Trace", sections "Packet Generation Scenarios" and "IA32_RTIT_CTL MSR"). Neighbours:
+ * pt_encoder.c, which knows the packets' layout; pt_output.c, which stores them.
  */
 #include "pt_run.h"
 
@@ -47,7 +47,7 @@ static unsigned int addr_cfg(u64 ctl, unsigned int n)
 	return ctl >> (RTIT_CTL_ADDR_CFG_SHIFT + n * ADDR_CFG_BITS) & 0xf;
 }
 
-/* Is ip in a range of that configuration? *nr: how many there are. */
+/* Whether ip is in a range of that configuration. *nr: the number of such ranges. */
 static bool in_range(const struct pt_unit *unit, unsigned int cfg, u64 ip, unsigned int *nr)
 {
 	bool found = false;
@@ -120,7 +120,7 @@ u64 pt_unit_rdmsr(const struct pt_unit *unit, u32 msr)
 	case MSR_RTIT_OUTPUT_BASE:
 		return unit->out.base;
 	case MSR_RTIT_OUTPUT_MASK_PTRS:
-		if (unit->out.region) /* output runs: its offset is in the stage */
+		if (unit->out.region) /* output is running: the stage has the offset */
 			return (u32)unit->out.mask_ptrs | unit->out.region_off << 32;
 		return unit->out.mask_ptrs;
 	case MSR_RTIT_CR3_MATCH:
@@ -130,7 +130,10 @@ u64 pt_unit_rdmsr(const struct pt_unit *unit, u32 msr)
 	}
 }
 
-/* User code begins (or goes on) under trace: what a decoder needs before the first instruction. */
+/*
+ * User code starts (or continues) under trace: sends what a decoder needs before the first
+ * instruction.
+ */
 static void begin_packets(struct pt_unit *unit)
 {
 	struct pt_burst burst;
@@ -164,8 +167,8 @@ static void end_packets(struct pt_unit *unit)
 }
 
 /*
- * Section "TraceStop": a branch or an event has led into such a range. TIP.PGD if there were
- * packets, TraceStop, silence until TraceEn and STOPPED have been cleared.
+ * Section "TraceStop": a branch or an event has entered such a range. TIP.PGD if packets were
+ * enabled, TraceStop, then no packets until TraceEn and STOPPED have been cleared.
  */
 static void trace_stop(struct pt_unit *unit)
 {
@@ -174,7 +177,7 @@ static void trace_stop(struct pt_unit *unit)
 	if (!(unit->ctl & RTIT_CTL_USR))
 		return;
 	pt_burst_begin(&burst);
-	if (unit->attention & PT_PENDING_OVERFLOW) { /* one from outside of the filter */
+	if (unit->attention & PT_PENDING_OVERFLOW) { /* pending from outside the filter */
 		unit->attention &= ~PT_PENDING_OVERFLOW;
 		pt_put_overflow(unit, &burst);
 	}
@@ -188,7 +191,7 @@ static void trace_stop(struct pt_unit *unit)
 	pt_output_trace_stop(&unit->out);
 }
 
-/* An event has led to unit->ip, in user code: is it to be traced from there? */
+/* An event has led to unit->ip, in user code: starts packets if that address is traced. */
 static void begin_context(struct pt_unit *unit)
 {
 	if (unit->range_stopped)
@@ -216,14 +219,14 @@ static void send_due_psb(struct pt_unit *unit)
 	pt_burst_send(unit, &burst);
 }
 
-/* Outside of the filter the unit says nothing, and owes what it owes. */
+/* While filtered out no packet is generated; pending ones stay pending. */
 static inline bool is_pending(const struct pt_unit *unit)
 {
 	return __builtin_expect(unit->attention, 0) &&
 	       (unit->attention & ~PT_PENDING_TIME || *unit->config.tsc >= unit->mtc_tsc);
 }
 
-/* An overflow ended, or a moment of the CTC passed. unit->ip: where the program is by now. */
+/* An overflow ended, or the CTC changed. unit->ip: the current position of the program. */
 static __attribute__((__noinline__)) void attend(struct pt_unit *unit)
 {
 	struct pt_burst burst;
@@ -238,7 +241,7 @@ static __attribute__((__noinline__)) void attend(struct pt_unit *unit)
 	if (unit->attention & PT_PENDING_TIME)
 		pt_put_mtc(unit, &burst);
 	pt_burst_send(unit, &burst);
-	if (!unit->packet_en) /* with BranchEn no sooner than behind a branch */
+	if (!unit->packet_en) /* with BranchEn a PSB waits for the next branch */
 		send_due_psb(unit);
 }
 
@@ -270,7 +273,7 @@ static bool ctl_has_reserved(const struct pt_unit *unit, u64 value)
 	return value & ~allowed;
 }
 
-/* While TraceEn is set nothing else may change, unless TraceEn goes with it. */
+/* While TraceEn is set no other bit may change, unless the write clears TraceEn. */
 static int write_ctl(struct pt_unit *unit, u64 value)
 {
 	bool was_on = trace_en(unit);
@@ -322,7 +325,7 @@ int pt_unit_wrmsr(struct pt_unit *unit, u32 msr, u64 value)
 	case MSR_RTIT_OUTPUT_MASK_PTRS:
 		unit->out.mask_ptrs = value | OUTPUT_MASK_ONES;
 		return 0;
-	case MSR_RTIT_CR3_MATCH: /* kept; CR3Filter itself is reserved here: user mode only */
+	case MSR_RTIT_CR3_MATCH: /* stored; CR3Filter itself is reserved here: user mode only */
 		if (value & CR3_MATCH_RESERVED)
 			return -1;
 		unit->cr3_match = value;
@@ -384,7 +387,7 @@ static inline void add_tnt(struct pt_unit *unit, bool taken)
 		pt_unit_send_tnt(unit);
 }
 
-/* Ends in one call at most: the common ways through it save no registers. */
+/* Every path ends in at most one call: the common ones save no registers. */
 static inline void branch(struct pt_unit *unit, enum x86_class cls, u64 ip, u8 len, u64 target)
 {
 	unit->ip = target;
@@ -396,7 +399,7 @@ static inline void branch(struct pt_unit *unit, enum x86_class cls, u64 ip, u8 l
 	}
 	switch (cls) {
 	case X86_CALL:
-		/* call +0 reads the IP; decoders do not push it */
+		/* call +0 only reads the IP; decoders do not push its return address */
 		if (target != ip + len)
 			pt_push_return(unit, ip + len);
 		return;
@@ -421,8 +424,9 @@ static inline void branch(struct pt_unit *unit, enum x86_class cls, u64 ip, u8 l
 }
 
 /*
- * Ranges are looked at where a branch is taken, or an event leads into user code; whoever walks
- * over a border goes on as before. No bit for a branch that leaves: TIP.PGD takes its place.
+ * Ranges are checked where a branch is taken, or an event leads into user code; sequential
+ * execution across a border changes nothing. A branch that leaves has no TNT bit: TIP.PGD replaces
+ * it.
  */
 static __attribute__((__noinline__)) void branch_in_ranges(struct pt_unit *unit, enum x86_class cls,
 							   u64 ip, u8 len, u64 target)
@@ -448,7 +452,9 @@ static __attribute__((__noinline__)) void branch_in_ranges(struct pt_unit *unit,
 			pt_burst_send(unit, &burst);
 		}
 		end_packets(unit);
-		/* not all decoders take a call that leaves for one, and none sees the return */
+		/*
+		 * some decoders do not treat a call that leaves as a call, and none sees the return
+		 */
 		unit->ret_depth = 0;
 	} else if (unit->filter_en) {
 		begin_packets(unit);
@@ -456,8 +462,8 @@ static __attribute__((__noinline__)) void branch_in_ranges(struct pt_unit *unit,
 }
 
 /*
- * MTCs fill the trace too, and an overflow asks for a PSB+: the period is looked at here,
- * not only when branches are sent.
+ * MTCs add to the trace too, and an overflow requires a PSB+: the period is checked here, not only
+ * when branches are sent.
  */
 static __attribute__((__noinline__)) void branch_attended(struct pt_unit *unit, enum x86_class cls,
 							  u64 ip, u8 len, u64 target)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One logical processor's Intel PT unit: registers, packet encoder, output stage.
- * An execution source tells it what the processor does (the calls below 'execution'); a
- * driver sees only registers, memory and the interrupt.
+ * One logical processor's Intel PT unit: registers, packet encoder, output stage. An execution
+ * engine reports what the processor does (the calls below 'execution'); a driver sees only
+ * registers, memory and the interrupt.
+ *
  * Thread safety: one unit belongs to one thread at a time.
  */
 #ifndef AUXTAP_PT_UNIT_H
@@ -12,13 +13,13 @@
 #include "x86_insn.h"
 
 /*
- * What CPUID would tell; fixed for the life of a unit.
+ * What CPUID would report; fixed for the life of a unit.
  *
- * Time. *tsc is the machine's one time-stamp counter. It has been advanced for what a call
- * reports before the call is made: packets carry the time at which the reported branch
- * retired. The core never sleeps: its clock is TSC * core_bus_ratio / max_nonturbo_ratio,
- * so CYC counts what runs elsewhere on the machine too, and with equal ratios one cycle is
- * one tick. n / d must be below 512 ticks (the FastCounter of TMA has nine bits).
+ * Time. *tsc is the machine's one time-stamp counter. The engine advances it before it makes the
+ * call that reports what ran: packets carry the time at which the reported branch retired. The core
+ * never sleeps: its clock is TSC * core_bus_ratio / max_nonturbo_ratio, so CYC also counts what
+ * runs on other CPUs of the machine, and with equal ratios one cycle is one tick. n / d must be
+ * below 512 ticks (the FastCounter of TMA has nine bits).
  */
 struct pt_unit_config {
 	const u64 *tsc;		  /* the emulated time-stamp counter, advanced by the machine */
@@ -38,15 +39,16 @@ struct pt_unit {
 	u64 ctl; /* RTIT_CTL */
 	u64 cr3_match;
 	u64 addr[2 * PT_NR_RANGES]; /* RTIT_ADDRn_A, RTIT_ADDRn_B: both inclusive */
-	bool filter_en;		    /* no filter, or the program was last seen to go into one */
-	bool range_stopped;	    /* a TraceStop range was entered: TriggerEn is 0 */
+	/* no filter, or the last branch or event led into a filter range */
+	bool filter_en;
+	bool range_stopped; /* a TraceStop range was entered: TriggerEn is 0 */
 	/* encoder */
 	bool context_en; /* user code runs: packets are generated if TraceEn */
 	bool packet_en;	 /* between TIP.PGE and TIP.PGD */
 	bool ret_compress;
-	u8 attention;	    /* PT_ATTENTION_…: what the next execution call must look at first */
+	u8 attention;	    /* PT_PENDING_…: what the next execution call must handle first */
 	u8 mode, mode_sent; /* MODE.Exec payloads: of the code that runs; of the last packet */
-	u8 tnt_limit;	    /* pending bits that make a packet */
+	u8 tnt_limit;	    /* number of pending bits that complete a packet */
 	u8 nr_tnt;
 	u64 tnt;     /* pending bits, oldest highest */
 	u64 last_ip; /* IP compression */
@@ -55,7 +57,7 @@ struct pt_unit {
 	u64 ret_stack[64];
 	u64 psb_at;	      /* nr_produced at which the next PSB+ is due */
 	u64 nr_produced;      /* packet bytes: out.nr_written + out.nr_dropped */
-	u64 nr_overflow_lost; /* bytes that overflows took; they are not in nr_produced */
+	u64 nr_overflow_lost; /* bytes lost to overflows; not in nr_produced */
 	u64 cyc_sent;	      /* core clock at the last CYC */
 	u64 mtc_sent;	      /* CTC >> MTCFreq at the last MTC or TMA */
 	u64 mtc_tsc;	      /* TSC at which the next MTC is due */
@@ -65,9 +67,9 @@ void pt_unit_init(struct pt_unit *unit, const struct pt_unit_config *config,
 		  const struct pt_output_bus *bus);
 
 /*
- * ---- registers: what rdmsr and wrmsr do. 0, or -1: a #GP (reserved bit, or change while
- * TraceEn) ---- Drivers run in kernel mode: call pt_unit_leave_…() first. The interrupt of
- * the output stage comes from within an execution call; its handler may only take a note.
+ * ---- registers: what rdmsr and wrmsr do. 0, or -1: a #GP (reserved bit, or change while TraceEn)
+ * ---- Drivers run in kernel mode: call pt_unit_leave_…() first. The output stage raises its
+ * interrupt within an execution call; the handler may only record it.
  */
 u64 pt_unit_rdmsr(const struct pt_unit *unit, u32 msr);
 int pt_unit_wrmsr(struct pt_unit *unit, u32 msr, u64 value);
@@ -75,21 +77,20 @@ int pt_unit_wrmsr(struct pt_unit *unit, u32 msr, u64 value);
 /* ---- execution ---- */
 
 /*
- * The code that runs next is 64- or 32-bit (CS.L and CS.D; 64 after init). Shown by
- * MODE.Exec before the next TIP or TIP.PGE.
+ * The code that runs next is 64- or 32-bit (CS.L and CS.D; 64 after init). MODE.Exec reports it
+ * before the next TIP or TIP.PGE.
  */
 void pt_unit_set_mode(struct pt_unit *unit, int bits);
 /* The processor goes to user mode; the next instruction is at ip (TIP.PGE when traced). */
 void pt_unit_enter_user(struct pt_unit *unit, u64 ip);
 /*
- * nr_insns instructions retired in user mode, the last one does not change the flow; time
- * moves (MTC now, CYC at the next packet).
+ * nr_insns instructions retired in user mode, the last one does not change the flow; time passes
+ * (MTC now, CYC at the next packet).
  */
 void pt_unit_retire(struct pt_unit *unit, u32 nr_insns, u64 next_ip);
 /*
- * A branch of class X86_JCC … X86_RET at ip, of len bytes, retired and went to target; or
- * an X86_FAR one that stayed in user mode. (Not counted by pt_unit_retire.) May emit PSB+
- * behind it.
+ * A branch of class X86_JCC … X86_RET at ip, of len bytes, retired and went to target; or an
+ * X86_FAR one that stayed in user mode. (Not counted by pt_unit_retire.) May emit a PSB+ after it.
  */
 void pt_unit_branch(struct pt_unit *unit, enum x86_class cls, u64 ip, u8 len, u64 target);
 /* The X86_SYSCALL or X86_FAR instruction at ip retired and left user mode: TIP.PGD, no FUP. */
@@ -100,10 +101,10 @@ void pt_unit_leave_syscall(struct pt_unit *unit, u64 ip);
  */
 void pt_unit_leave_async(struct pt_unit *unit, u64 ip);
 /*
- * The unit's internal buffer overflows: the packets in it (pending TNT bits) are lost. The
- * next execution call begins with OVF, FUP(full ip) at the place the program has reached
- * by then; a PSB+ follows the next branch. Trace can be decoded up to the last packet
- * before, and from that FUP on.
+ * The unit's internal buffer overflows: the packets in it (pending TNT bits) are lost. The next
+ * execution call starts with OVF, FUP(full ip) at the program's position at that time; a PSB+
+ * follows the next branch. The trace can be decoded up to the last packet before the overflow, and
+ * from that FUP on.
  */
 void pt_unit_inject_overflow(struct pt_unit *unit);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Arm SPE: the packets of one sample record, as hardware writes them (Arm ARM, "Statistical
- * Profiling Extension sample record", packet formats). Freestanding; shares nothing with
- * decode/, which judges it.
+ * Profiling Extension sample record", packet formats). Freestanding; shares no code with decode/,
+ * which serves as its reference.
  */
 #ifndef AUXTAP_SPE_ENCODER_H
 #define AUXTAP_SPE_ENCODER_H
@@ -27,9 +27,9 @@ void spe_put_address(struct spe_record *r, enum spe_address index, u64 payload);
 void spe_put_counter(struct spe_record *r, enum spe_latency index, u32 cycles);
 void spe_put_context(struct spe_record *r, u8 el, u32 contextid);
 void spe_put_operation(struct spe_record *r, enum spe_op_class cls, u8 subclass);
-void spe_put_events(struct spe_record *r, u64 events); /* in as few bytes as hold them */
+void spe_put_events(struct spe_record *r, u64 events); /* in as few bytes as possible */
 void spe_put_source(struct spe_record *r, u16 source);
-/* One of these ends it. */
+/* One of these ends the record. */
 void spe_put_timestamp(struct spe_record *r, u64 ticks);
 void spe_put_end(struct spe_record *r);
 

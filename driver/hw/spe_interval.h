@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How many operations lie between two samples: PMSIRR's interval, with RND eight random bits
- * more. The one piece of the unit that an execution source may run itself, far from it.
+ * The number of operations between two samples: PMSIRR's interval, with RND eight random bits more.
+ * The only part of the unit that an execution engine may run itself, outside the unit's process.
  */
 #ifndef AUXTAP_SPE_INTERVAL_H
 #define AUXTAP_SPE_INTERVAL_H
@@ -11,13 +11,13 @@
 #define PMSIRR_RND	1u
 #define PMSIRR_INTERVAL 0xffffff00u
 
-/* state: any number but 0; moves on. Never 0. */
+/* state: any number but 0; advanced by each call. Never 0. */
 static inline u32 spe_interval_next(u32 pmsirr, u32 *state)
 {
 	u32 interval = pmsirr & PMSIRR_INTERVAL;
 
 	if (pmsirr & PMSIRR_RND) {
-		/* xorshift: every number but 0 in turn */
+		/* xorshift: visits every number but 0 */
 		*state ^= *state << 13;
 		*state ^= *state >> 17;
 		*state ^= *state << 5;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The output stage of an SPE unit (Arm ARM, the profiling buffer): where records go, when it
- * is full, what it tells then. Freestanding.
+ * The output stage of an SPE unit (Arm ARM, the profiling buffer): where records are stored, when
+ * the buffer is full, what the registers report then. Freestanding.
  */
 #include "spe_output.h"
 
@@ -25,7 +25,7 @@ static void halt(struct spe_output *out, u64 status)
 	out->irq_at = out->nr_written + out->nr_dropped + out->irq_overshoot_bytes;
 }
 
-/* Full: no record of the greatest size has room any more. */
+/* Full: no space is left for a record of the largest size. */
 static bool is_full(const struct spe_output *out)
 {
 	return aligned(out, out->ptr) + out->max_record > limit_of(out);
@@ -39,7 +39,7 @@ static void raise_irq(struct spe_output *out)
 	out->bus->irq(out->bus->ctx);
 }
 
-/* nr_bytes at ptr, behind zeros up to the next multiple of align. False: a fault. */
+/* Stores nr_bytes at ptr, after zeros up to the next multiple of align. False: a fault. */
 static bool store(struct spe_output *out, const u8 *bytes, u32 nr_bytes)
 {
 	u64 at = aligned(out, out->ptr);
@@ -89,12 +89,12 @@ bool spe_output_write(struct spe_output *out, u32 reg, u64 value)
 		out->limitr = value & (~PAGE_BITS | PMBLIMITR_E);
 		return true;
 	case SYS_PMBPTR:
-		/* the low bits are RES0: who writes others there meets other bytes */
+		/* the low bits are RES0: a driver that sets them has its pointer rounded down */
 		out->ptr = value & ~(u64)(out->align - 1);
 		return true;
 	case SYS_PMBSR:
 		out->status = value;
-		if (!(value & PMBSR_S)) /* the line goes down, or does not come up */
+		if (!(value & PMBSR_S)) /* the line is lowered, or a pending one is not raised */
 			out->irq_pending = false;
 		return true;
 	default:
@@ -110,7 +110,7 @@ bool spe_output_record(struct spe_output *out, const u8 *bytes, u32 nr_bytes)
 
 	if (!(out->limitr & PMBLIMITR_E) || out->status & PMBSR_S)
 		goto drop;
-	/* An empty buffer of which nothing is left was programmed: that is a full one. */
+	/* The driver programmed an empty buffer without any space: treat it as full. */
 	if (is_full(out)) {
 		halt(out, PMBSR_EC(PMBSR_EC_BUFFER) | PMBSR_BSC_FULL);
 		goto drop;

@@ -21,7 +21,7 @@
 #define PMBSR_S		      (1ull << 17)
 #define PMBSR_COLL	      (1ull << 16) /* a sample was due while one was being taken */
 #define PMBSR_EA	      (1ull << 18) /* external abort */
-#define PMBSR_DL	      (1ull << 19) /* data lost: a record is not whole */
+#define PMBSR_DL	      (1ull << 19) /* data lost: a record is incomplete */
 #define PMBSR_BSC_FULL	      1ull
 #define PMBSR_EC(class)	      ((u64)(class) << 26)
 #define PMBSR_EC_BUFFER	      0x00 /* buffer management events; MSS is one of PMBSR_BSC_… */
@@ -30,9 +30,9 @@
 #define PMBSR_FSC_TRANSLATION 0x07ull /* level 3 */
 
 /*
- * What the stage needs of the machine around it. ctx is passed back.
- * virt: memory behind a virtual address, size bytes that are mapped, or NULL (a fault).
- * irq: the interrupt line goes up. It stays up until S is cleared: see spe_output_irq().
+ * What the stage needs from its environment. ctx is passed back. virt: host memory at a virtual
+ * address, size bytes that are mapped, or NULL (a fault). irq: raises the interrupt line, which
+ * stays up until S is cleared: see spe_output_irq().
  */
 struct spe_output_bus {
 	void *ctx;
@@ -43,37 +43,42 @@ struct spe_output_bus {
 struct spe_output {
 	const struct spe_output_bus *bus;
 	u64 limitr, ptr, status; /* PMBLIMITR, PMBPTR, PMBSR */
-	u32 align;		 /* 1 << PMBIDR.Align: records begin at multiples of it */
+	u32 align;		 /* 1 << PMBIDR.Align: records start at multiples of it */
 	u32 max_record;		 /* 1 << PMSIDR.MaxSize */
-	/* settable behaviour: how many bytes the unit would have produced between a management
-	 * event and its interrupt */
+	/*
+	 * settable behaviour: bytes that the unit would have produced between a management event
+	 * and its interrupt
+	 */
 	u32 irq_overshoot_bytes;
-	bool irq_pending; /* S is set, and the line not up yet */
-	u64 irq_at;	  /* nr_written + nr_dropped at which it goes up */
-	/* to be injected into the next record that could be written; 0: nothing */
+	bool irq_pending; /* S is set, and the line not yet raised */
+	u64 irq_at;	  /* nr_written + nr_dropped at which it is raised */
+	/* to be injected into the next record that can be written; 0: nothing */
 	u64 inject;
-	u32 inject_bytes; /* of that record, which reach memory */
-	/* accounts; records that a fault cut are in both byte counts, and in neither of records */
+	u32 inject_bytes; /* bytes of that record that reach memory */
+	/*
+	 * counters; records that a fault cut are in both byte counts, and in neither count of
+	 * records
+	 */
 	u64 nr_written, nr_dropped; /* bytes of records */
 	u64 nr_padding;		    /* between records, for align */
 	u64 nr_records, nr_records_dropped;
 };
 
-/* max_record, align: powers of two, as a unit of this kind would tell in its ID registers. */
+/* max_record, align: powers of two, as the ID registers of such a unit report them. */
 void spe_output_init(struct spe_output *out, const struct spe_output_bus *bus, u32 max_record,
 		     u32 align);
 /* Registers, of the four above; false: no such register, or it cannot be written. */
 bool spe_output_read(const struct spe_output *out, u32 reg, u64 *value);
 bool spe_output_write(struct spe_output *out, u32 reg, u64 value);
 /*
- * One record of at most max_record bytes. True: it is whole in memory. Otherwise it is counted
- * as dropped (the buffer is off, stopped, or stops within it). irq is called last. bytes NULL:
- * memory stays as it is, but for padding; all else happens.
+ * Writes one record of at most max_record bytes. True: it is completely in memory. Otherwise it is
+ * counted as dropped (the buffer is off, stopped, or stops within it). irq is called last. bytes
+ * NULL: stores only padding, but does everything else.
  */
 bool spe_output_record(struct spe_output *out, const u8 *bytes, u32 nr_bytes);
 /*
- * Of nr_records such records, those that the buffer takes without becoming full or anything
- * else; returns how many. Memory stays as it is.
+ * How many of nr_records such records the buffer takes without becoming full or any other event;
+ * counts them as written without storing.
  */
 u64 spe_output_skim(struct spe_output *out, u32 nr_bytes, u64 nr_records);
 /* The level of the interrupt line. */
@@ -81,12 +86,14 @@ bool spe_output_irq(const struct spe_output *out);
 
 /* ---- events to inject ---- */
 
-/* A sample was due while one was being taken. Alone it stops nothing, and raises nothing. */
+/*
+ * A sample was due while one was being taken. By itself it stops nothing and raises no interrupt.
+ */
 void spe_output_collide(struct spe_output *out);
 /*
- * The next record is cut after nr_bytes (of it in memory) and the buffer stops, with these bits
- * of PMBSR besides S: PMBSR_DL and so on. Where nr_bytes is not 0 and the record is longer, DL
- * is the truth.
+ * The next record is cut after nr_bytes (of it in memory) and the buffer stops, with these bits of
+ * PMBSR besides S: PMBSR_DL and so on. If nr_bytes is not 0 and the record is longer, the caller
+ * must set DL.
  */
 void spe_output_fail(struct spe_output *out, u64 status, u32 nr_bytes);
 

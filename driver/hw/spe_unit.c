@@ -13,7 +13,7 @@
 #define LDST_ATOMIC	0x04 /* with EXTENDED */
 #define LDST_EXCLUSIVE	0x08
 #define LDST_ORDERED	0x10
-#define LDST_UNKNOWN	0x10 /* without: registers that are not told */
+#define LDST_UNKNOWN	0x10 /* without: registers not specified */
 #define LDST_SVE	0x28 /* effective vector length of 128 bits */
 #define BRANCH_COND	0x01
 #define BRANCH_INDIRECT 0x02
@@ -24,7 +24,7 @@
 
 u64 spe_unit_idr(const struct spe_unit_config *config)
 {
-	/* filters of all kinds; instructions are sampled, not what they are made of */
+	/* filters of all kinds; samples instructions, not micro-operations */
 	return 0x4f | INTERVAL_CODE << 8 | (u64)__builtin_ctz(config->max_record) << 12 |
 	       COUNT_SIZE << 16;
 }
@@ -90,7 +90,7 @@ u32 spe_unit_count(struct spe_unit *unit, u32 nr)
 
 	if (!spe_unit_is_on(unit) || !nr)
 		return 0;
-	if (!left) /* as it is loaded when profiling begins */
+	if (!left) /* as when it is loaded at the start of profiling */
 		left = spe_interval_next((u32)unit->pmsirr, &unit->random);
 	if (left > nr) {
 		unit->pmsicr = left - nr;
@@ -110,7 +110,7 @@ static bool classify_extended(u32 code, u8 *subclass)
 
 		*subclass = LDST_EXTENDED | (load ? 0 : LDST_STORE);
 		if (pair && (single || !(code >> 31))) { /* cas; casp */
-			/* what is bit L elsewhere is the acquire of a compare and swap */
+			/* the bit that is L elsewhere is the acquire of a compare and swap */
 			*subclass = LDST_EXTENDED | LDST_ATOMIC |
 				    (load || code >> 15 & 1 ? LDST_ORDERED : 0);
 			return true;
@@ -122,7 +122,7 @@ static bool classify_extended(u32 code, u8 *subclass)
 	if ((code & 0x3f200c00) == 0x38200000) {
 		if ((code & 0x0000f000) == 0x0000c000) /* ldapr */
 			*subclass = LDST_EXTENDED | LDST_ORDERED;
-		else /* without a result, stadd and the like, it is a store */
+		else /* without a result (stadd and similar) it is a store */
 			*subclass = LDST_EXTENDED | LDST_ATOMIC |
 				    (code >> 22 & 3 ? LDST_ORDERED : 0) |
 				    ((code & 0x0080801f) == 0x1f ? LDST_STORE : 0);
@@ -170,20 +170,20 @@ enum spe_op_class spe_classify(const struct spe_op *op, u8 *subclass)
 	}
 	if (classify_ldst(op->code, subclass))
 		return SPE_OP_LDST;
-	if (op->has_addr) { /* dc zva and its like; vectors of any length */
+	if (op->has_addr) { /* dc zva and similar; vectors of any length */
 		bool sve = !(op->code >> 28 & 1) && (op->code >> 25 & 0xf) == 2;
 
 		*subclass = (sve ? LDST_SVE : LDST_UNKNOWN) | (op->is_store ? LDST_STORE : 0);
 		return SPE_OP_LDST;
 	}
-	/* csel and its like, ccmp: what they do depends on flags */
+	/* csel and similar, ccmp: their result depends on flags */
 	*subclass = (op->code & 0x1fe00000) == 0x1a800000 || (op->code & 0x1fe00000) == 0x1a400000 ?
 			    OTHER_COND :
 			    0;
 	return SPE_OP_OTHER;
 }
 
-/* ---- what it took ---- */
+/* ---- latency and data source ---- */
 
 struct took {
 	u64 events;
@@ -191,7 +191,7 @@ struct took {
 	u16 source;
 };
 
-/* Looks for a line among the ways of a set; it is the newest afterwards. */
+/* Looks up a line among the ways of a set; makes it the newest. */
 static bool touch(u64 *way, u32 nr_ways, u64 line)
 {
 	u32 at = 0;
@@ -299,7 +299,7 @@ void spe_unit_sample(struct spe_unit *unit, const struct spe_op *op)
 	if (cls == SPE_OP_LDST && op->has_addr) {
 		spe_put_counter(&r, SPE_LATENCY_XLAT, took.xlat);
 		spe_put_address(&r, SPE_ADDRESS_VIRT, op->addr);
-		/* memory is where its address says, in the non-secure space */
+		/* a physical address equals the virtual one, in the non-secure space */
 		if (unit->pmscr & PMSCR_PA)
 			spe_put_address(&r, SPE_ADDRESS_PHYS,
 					(op->addr & 0x00ffffffffffffffull) | 1ull << 63);

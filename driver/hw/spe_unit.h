@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One processor's Arm SPE unit: registers, the choice of operations, filters, records, and
- * behind them the output stage. An execution source tells it what the processor does; a driver
- * sees only registers, memory and the interrupt. Latencies and events come from small models
- * of caches, TLB and branch predictor, which see the sampled operations alone.
+ * One processor's Arm SPE unit: registers, the choice of operations, filters, records, and the
+ * output stage. An execution engine reports what the processor does; a driver sees only registers,
+ * memory and the interrupt. Latencies and events come from small models of caches, TLB and branch
+ * predictor, which see the sampled operations only.
+ *
  * Thread safety: one unit belongs to one thread at a time.
  */
 #ifndef AUXTAP_SPE_UNIT_H
@@ -52,7 +53,7 @@ struct spe_unit_config {
 	u32 max_record, align;
 };
 
-struct spe_op { /* an operation that was chosen, and retired */
+struct spe_op { /* an operation that was chosen and has retired */
 	u64 pc;
 	u32 code; /* the instruction's word */
 	u64 next; /* the instruction that ran after it */
@@ -76,38 +77,38 @@ struct spe_unit {
 	u64 pmscr, pmsnevfr, pmsicr, pmsirr, pmsfcr, pmsevfr, pmslatfr;
 	u32 contextid;
 	u32 random;
-	u64 nr_samples;	 /* chosen while it was on */
-	u64 nr_filtered; /* of these, left out by the filters */
+	u64 nr_samples;	 /* chosen while the unit was on */
+	u64 nr_filtered; /* of these, dropped by the filters */
 	/* newest way first; 0: empty, else the line's number + 1 */
 	u64 l1[SPE_L1_SETS][SPE_L1_WAYS];
 	u64 llc[SPE_LLC_SETS][SPE_LLC_WAYS];
 	u64 tlb[SPE_TLB_SIZE];
-	u8 taken[SPE_BHT_SIZE]; /* what a branch did last: 1 not, 2 taken */
+	u8 taken[SPE_BHT_SIZE]; /* the last direction of a branch: 1 not taken, 2 taken */
 };
 
 void spe_unit_init(struct spe_unit *unit, const struct spe_unit_config *config,
 		   const struct spe_output_bus *bus);
-/* What its ID register tells; the same for all units of a configuration. */
+/* The value of its ID register; the same for all units of a configuration. */
 u64 spe_unit_idr(const struct spe_unit_config *config);
 /* Registers, the output stage's included; false: no such register, or it cannot be written. */
 bool spe_unit_read(const struct spe_unit *unit, u32 reg, u64 *value);
 bool spe_unit_write(struct spe_unit *unit, u32 reg, u64 value);
 
-/* User code would be sampled. */
+/* Whether user code is sampled. */
 static inline bool spe_unit_is_on(const struct spe_unit *unit)
 {
 	return unit->pmscr & PMSCR_E0SPE && unit->out.limitr & PMBLIMITR_E;
 }
 
 /*
- * For a source that counts by this unit: nr operations are about to run. Which of them is to be
- * sampled, counted from 1; 0: none. Call again with the rest of them behind that one.
+ * For an engine that counts with this unit: nr operations are about to run. Returns which of them
+ * to sample, counted from 1; 0: none. Call again for the rest after that one.
  */
 u32 spe_unit_count(struct spe_unit *unit, u32 nr);
-/* A chosen operation has retired: its record, if it passes the filters. */
+/* A chosen operation has retired: writes its record if it passes the filters. */
 void spe_unit_sample(struct spe_unit *unit, const struct spe_op *op);
 
-/* What an operation packet says of an instruction. */
+/* The contents of the operation packet for an instruction. */
 enum spe_op_class spe_classify(const struct spe_op *op, u8 *subclass);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The trace buffer of a PE (Arm ARM, Trace Buffer Extension): where bytes go, what a fill is,
- * and two known ways to do it wrong. Freestanding.
+ * The trace buffer of a PE (Arm ARM, Trace Buffer Extension): where bytes are stored, what a fill
+ * does, and two known errata. Freestanding.
  */
 #include "trbe_output.h"
 
@@ -49,14 +49,14 @@ static bool store(struct trbe_output *out, u64 at, const u8 *bytes, size_t nr_by
 	return true;
 }
 
-/* The pointer has come to the limit. */
+/* The pointer has reached the limit. */
 static void filled(struct trbe_output *out)
 {
 	out->ptr = out->base;
 	out->status |= TRBSR_WRAP;
 	if (mode_of(out) == TRBLIMITR_FM_CIRC)
 		return;
-	if (mode_of(out) == TRBLIMITR_FM_WRAP) { /* tells, and goes on */
+	if (mode_of(out) == TRBLIMITR_FM_WRAP) { /* reports it and continues */
 		out->status |= TRBSR_IRQ | TRBSR_BSC_FILLED;
 		want_irq(out);
 		return;
@@ -68,8 +68,8 @@ static void filled(struct trbe_output *out)
 }
 
 /*
- * Errata: of what comes after the fill some bytes still go to memory. (Those at base move the
- * pointer, so that it does not stand at base any more.)
+ * Errata: some of the bytes after the fill still go to memory. (Those written at base move the
+ * pointer, so that it is no longer at base.)
  */
 static void stray(struct trbe_output *out, const u8 *bytes, size_t nr_bytes)
 {
@@ -125,7 +125,7 @@ bool trbe_output_write_reg(struct trbe_output *out, u32 reg, u64 value)
 		out->beyond_left = out->overwrite_left = 0; /* that fill is over */
 		return true;
 	case SYS_TRBPTR:
-		/* the low bits are RES0: who writes others there meets other bytes */
+		/* the low bits are RES0: a driver that sets them has its pointer rounded down */
 		out->ptr = value & ~(u64)(out->align - 1);
 		return true;
 	case SYS_TRBBASER:
@@ -133,7 +133,7 @@ bool trbe_output_write_reg(struct trbe_output *out, u32 reg, u64 value)
 		return true;
 	case SYS_TRBSR:
 		out->status = value;
-		if (!(value & TRBSR_IRQ)) /* the line goes down, or does not come up */
+		if (!(value & TRBSR_IRQ)) /* the line is lowered, or a pending one is not raised */
 			out->irq_pending = false;
 		return true;
 	default:
@@ -154,7 +154,7 @@ size_t trbe_output_write(struct trbe_output *out, const u8 *bytes, size_t nr_byt
 			out->inject = 0;
 			break;
 		}
-		/* not below its limit: nothing says where it would stop */
+		/* not below its limit: the limit would never stop it */
 		if (out->ptr >= limit_of(out) ||
 		    !store(out, out->ptr, bytes ? bytes + done : NULL, chunk)) {
 			halt(out, TRBSR_EC(TRBSR_EC_STAGE1) | TRBSR_FSC_TRANSLATION);

@@ -37,9 +37,9 @@
 #define TRBSR_FSC_TRANSLATION 0x07ull /* level 3 */
 
 /*
- * What the stage needs of the machine around it. ctx is passed back.
- * virt: memory behind a virtual address, size bytes that are mapped, or NULL (a fault).
- * irq: the interrupt line goes up. It stays up until IRQ is cleared: see trbe_output_irq().
+ * What the stage needs from its environment. ctx is passed back. virt: host memory at a virtual
+ * address, size bytes that are mapped, or NULL (a fault). irq: raises the interrupt line, which
+ * stays up until IRQ is cleared: see trbe_output_irq().
  */
 struct trbe_output_bus {
 	void *ctx;
@@ -52,17 +52,17 @@ struct trbe_output {
 	u64 limitr, ptr, base, status; /* TRBLIMITR, TRBPTR, TRBBASER, TRBSR */
 	u32 align;		       /* 1 << TRBIDR.Align: the pointer is set to multiples */
 	/* settable behaviour. Errata: bytes that are still written after a fill, */
-	u32 overwrite_bytes; /* from base on, over what is there; up to three cache lines */
+	u32 overwrite_bytes; /* from base on, overwriting trace; up to three cache lines */
 	u32 beyond_bytes;    /* from the limit on; at most a page */
 	/* and how many bytes the unit would have produced between an event and its interrupt */
 	u32 irq_overshoot_bytes;
-	bool irq_pending;		 /* stopped, and the line not up yet */
-	u64 irq_at;			 /* nr_written + nr_dropped at which it goes up */
-	u32 beyond_left, overwrite_left; /* of this fill */
+	bool irq_pending;		 /* stopped, and the line not yet raised */
+	u64 irq_at;			 /* nr_written + nr_dropped at which it is raised */
+	u32 beyond_left, overwrite_left; /* left of this fill */
 	u64 beyond_at;
 	/* to be injected into the next write; 0: nothing */
 	u64 inject;
-	/* accounts. What an erratum writes counts as dropped: no pointer tells of it. */
+	/* counters. What an erratum writes counts as dropped: no pointer covers it. */
 	u64 nr_written, nr_dropped, nr_strayed;
 };
 
@@ -71,16 +71,16 @@ void trbe_output_init(struct trbe_output *out, const struct trbe_output_bus *bus
 bool trbe_output_read(const struct trbe_output *out, u32 reg, u64 *value);
 bool trbe_output_write_reg(struct trbe_output *out, u32 reg, u64 value);
 /*
- * Bytes of the trace unit. Returns how many lie between base and limit now; the others are
- * counted in nr_dropped: a fill stops collection (fill mode). irq is called last. bytes NULL:
- * memory stays as it is, all else happens.
+ * Bytes of the trace unit. Returns how many are between base and limit now; the others are counted
+ * in nr_dropped: a fill stops collection (fill mode). irq is called last. bytes NULL: does not
+ * store, but does everything else.
  */
 size_t trbe_output_write(struct trbe_output *out, const u8 *bytes, size_t nr_bytes);
 /* The level of the interrupt line. */
 bool trbe_output_irq(const struct trbe_output *out);
-/* The next write meets an event: these bits of TRBSR, besides S and IRQ; nothing is written. */
+/* The next write causes an event: these bits of TRBSR, besides S and IRQ; nothing is written. */
 void trbe_output_fail(struct trbe_output *out, u64 status);
-/* An interrupt without any cause: IRQ alone, collection goes on. */
+/* An interrupt without a cause: IRQ alone, collection continues. */
 void trbe_output_spurious(struct trbe_output *out);
 
 #endif

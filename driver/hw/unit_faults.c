@@ -56,7 +56,7 @@ u64 unit_faults_entry(struct unit_faults *f, u64 entry, const u64 *next)
 		entry &= ~ENTRY_STOP;
 	if (f->fault != UNIT_WRONG_WRAP)
 		return entry;
-	/* the first entry behind a link is passed over */
+	/* skips the first entry after a link */
 	if (f->linked && next && !(*next & ENTRY_END))
 		entry = *next;
 	f->linked = entry & ENTRY_END;
@@ -80,7 +80,7 @@ u64 unit_faults_write(const struct unit_faults *f, u32 reg, u64 value, u64 now, 
 		return value + page_size;
 	if (f->fault != UNIT_STALE_STATUS)
 		return value;
-	if (reg == PT_STATUS) /* the other bits are no status of the output */
+	if (reg == PT_STATUS) /* the other bits are not output status */
 		return value | (now & PT_ERRORS);
 	return reg == PMBSR || reg == TRBSR ? value | now : value;
 }

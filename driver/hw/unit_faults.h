@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a trace unit or its interrupt line can get wrong, on purpose: the silicon half of the zoo
- * (docs/watermark.md). Asked at the border of a unit, which itself knows nothing of it: registers,
- * table entries, interrupts. Its users: watermark/fault_catalogue.c, driver/kmod/unit*.c.
+ * Deliberate errors of a trace unit or its interrupt line: the hardware half of the fault catalogue
+ * (docs/watermark.md). Applied at the border of a unit, which itself is unaware of them: registers,
+ * table entries, interrupts. Its users: watermark/fault_catalogue.c, driver/kmod/kmod_unit_*.c.
  */
 #ifndef AUXTAP_UNIT_FAULTS_H
 #define AUXTAP_UNIT_FAULTS_H
@@ -24,31 +24,31 @@ enum unit_fault {
 	UNIT_NR_FAULTS
 };
 
-#define UNIT_IRQ_LATE_NS 1000000 /* so much more */
-#define UNIT_NO_PADDING	 0xee	 /* what is there instead: nobody's padding */
+#define UNIT_IRQ_LATE_NS 1000000 /* added delay */
+#define UNIT_NO_PADDING	 0xee	 /* written instead of padding: a byte that no driver pads with */
 
-/* One unit's. fault may change while the unit is off. */
+/* State of one unit. fault may change while the unit is off. */
 struct unit_faults {
 	enum unit_fault fault;
-	u32 nr_lines, nr_stops; /* of opportunities: some are taken once in a while */
-	bool linked;		/* the unit has read a link, and not what is behind it */
+	u32 nr_lines, nr_stops; /* opportunities so far: some faults happen only every so many */
+	bool linked;		/* the unit has read a link, and not the entry after it */
 };
 
-/* "interrupt-late"; UNIT_FAULT_NONE: no fault of a unit has this name. */
+/* "interrupt-late"; UNIT_FAULT_NONE: not the name of a unit fault. */
 enum unit_fault unit_fault_find(const char *name);
 const char *unit_fault_name(enum unit_fault fault);
 
-/* A table entry as the unit reads it; next: the one behind it in its table. */
+/* A table entry as the unit reads it; next: the entry after it in its table. */
 u64 unit_faults_entry(struct unit_faults *f, u64 entry, const u64 *next);
-/* A register as the driver reads it; status: the status register, as it is. */
+/* A register as the driver reads it; status: the true value of the status register. */
 u64 unit_faults_read(const struct unit_faults *f, u32 reg, u64 value, u64 status, u64 page_size);
-/* What a write of the driver leaves in a register; now: what is in it. */
+/* The value that a write of the driver leaves in a register; now: its current value. */
 u64 unit_faults_write(const struct unit_faults *f, u32 reg, u64 value, u64 now, u64 page_size);
-/* Bytes that an interrupt trails its mark by, more than it should. */
+/* Bytes by which an interrupt comes later after its interrupt threshold than without a fault. */
 u32 unit_faults_overshoot(const struct unit_faults *f, u64 page_size);
-/* The line goes up: how many interrupts are sent, and how much later than they should be. */
+/* The line is raised: how many interrupts are sent, and how much later than without a fault. */
 unsigned int unit_faults_line(struct unit_faults *f, u64 *delay_ns);
-/* The driver switches the unit off: does its line go up? */
+/* The driver switches the unit off: whether this raises its line. */
 bool unit_faults_stopping(struct unit_faults *f);
 
 #endif

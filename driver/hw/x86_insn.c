@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Length and flow class of one x86 instruction, by tables in the order of the opcode maps
- * (Intel SDM vol. 2, appendix A "Opcode Map"; XOP and 3DNow: AMD APM vol. 3, appendix A).
- * Accepts more than a processor does: what faults never retires, so its class is not asked.
+ * Length and flow class of one x86 instruction, by tables in the order of the opcode maps (Intel
+ * SDM vol. 2, appendix A "Opcode Map"; XOP and 3DNow: AMD APM vol. 3, appendix A). Accepts more
+ * than a processor does: an instruction that faults never retires, so its class is never used.
  */
 #include "x86_insn.h"
 
@@ -14,7 +14,7 @@ enum imm_kind {
 	K_W,	   /* 16 bits */
 	K_Z,	   /* 16 or 32 bits by operand size */
 	K_V,	   /* 16, 32 or 64 bits by operand size */
-	K_WB,	   /* enter */
+	K_WB,	   /* enter: 16 and 8 bits */
 	K_MOFFS,   /* an address */
 	K_FAR,	   /* offset by operand size, and a selector */
 	K_JB,	   /* branch displacement, 8 bits */
@@ -26,7 +26,7 @@ enum imm_kind {
 #define M   0x10 /* modrm follows */
 #define I64 0x20 /* undefined in 64-bit mode */
 #define X   0x40 /* undefined */
-#define P   0x80 /* prefix or escape: dealt with before the table is read */
+#define P   0x80 /* prefix or escape: handled before the table is read */
 
 #define B		  K_B
 #define Z		  K_Z
@@ -35,7 +35,7 @@ enum imm_kind {
 #define R8(v)		  R4(v), R4(v)
 #define R16(v)		  R8(v), R8(v)
 
-/* a row of the manual is a row here */
+/* one row of the manual is one row here */
 /* clang-format off */
 static const u8 map1[] = {
 	/* 00 */ ALU(I64, I64), ALU(I64, P),
@@ -108,7 +108,7 @@ struct cursor {
 	u8 opcode, modrm;
 };
 
-/* The next byte, or -1 at the end of what may be read. */
+/* The next byte, or -1 at the end of the readable bytes. */
 static int next(struct cursor *c)
 {
 	return c->at < c->avail ? c->code[c->at++] : -1;
@@ -170,7 +170,7 @@ static int read_prefixes(struct cursor *c)
 	}
 }
 
-/* SDM vol. 2, 2.3 and 2.7: no REX, 66, f2, f3 or lock in front of a vector prefix. */
+/* SDM vol. 2, 2.3 and 2.7: no REX, 66, f2, f3 or lock before a vector prefix. */
 static bool vector_prefix_allowed(const struct cursor *c)
 {
 	return !c->rex && !c->opsize && !c->rep && !c->repne && !c->lock;
@@ -193,7 +193,7 @@ static int set_vex_map(struct cursor *c, u8 mmmmm)
 	}
 }
 
-/* VEX2 (c5), VEX3 (c4), EVEX (62), XOP (8f); c->at is behind that byte. 1: it is none of them. */
+/* VEX2 (c5), VEX3 (c4), EVEX (62), XOP (8f); c->at is after that byte. 1: not a vector prefix. */
 static int read_vector_prefix(struct cursor *c, int first)
 {
 	int p0 = peek(c), p1;
@@ -272,7 +272,7 @@ static int read_opcode(struct cursor *c)
 	return 0;
 }
 
-/* The table's word on what follows the opcode, or X. */
+/* The table's entry for the bytes after the opcode, or X. */
 static unsigned int opcode_form(const struct cursor *c)
 {
 	unsigned int form;
@@ -310,7 +310,7 @@ static int read_modrm(struct cursor *c)
 	c->modrm = (u8)byte;
 	mod = byte >> 6;
 	rm = byte & 7;
-	/* mov to and from control and debug registers takes every mod for 3 */
+	/* mov to and from control and debug registers treats every mod as 3 */
 	if (mod == 3 || (c->map == MAP_0F && !c->vex && c->opcode >= 0x20 && c->opcode <= 0x23))
 		return 0;
 	if (c->bits != 64 && c->addrsize) { /* 16-bit addresses */
@@ -330,7 +330,7 @@ static int read_modrm(struct cursor *c)
 	return skip(c, mod == 0 ? 0 : mod == 1 ? 1 : 4);
 }
 
-/* Undefined members of groups that have others. */
+/* Undefined members of groups that have defined ones. */
 static bool group_undefined(const struct cursor *c)
 {
 	unsigned int reg = (c->modrm >> 3) & 7, mod = c->modrm >> 6;
@@ -409,7 +409,7 @@ static int read_immediate(struct cursor *c, unsigned int kind, s32 *disp)
 	}
 }
 
-/* SSE4a: extrq and insertq carry two bytes behind modrm where vmread has none. */
+/* SSE4a: extrq and insertq have two bytes after modrm where vmread has none. */
 static unsigned int sse4a_immediates(const struct cursor *c)
 {
 	if (c->map == MAP_0F && !c->vex && c->opcode == 0x78 && (c->opsize || c->repne))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Length and flow class of one x86 instruction: what a PT unit must know of it.
- * Freestanding; used by the execution sources, later by the kernel module. Shares nothing
- * with decode/, which judges it.
+ * Length and flow class of one x86 instruction, as a PT unit needs it. Freestanding; used by the
+ * execution engines and by the kernel module. Shares no code with decode/, which serves as its
+ * reference.
  */
 #ifndef AUXTAP_X86_INSN_H
 #define AUXTAP_X86_INSN_H
@@ -17,11 +17,11 @@ enum x86_class {
 	X86_CALL, /* direct */
 	X86_CALL_INDIRECT,
 	X86_RET,
-	X86_SYSCALL, /* syscall, sysenter, int n, int3, into: enters the kernel as itself */
-	X86_FAR,     /* iret, sysret, far jmp, call, ret: change of flow by other means */
+	X86_SYSCALL, /* syscall, sysenter, int n, int3, into: enters the kernel by itself */
+	X86_FAR,     /* iret, sysret, far jmp, call, ret: other far transfers */
 };
 
-#define X86_INSN_REP   0x1 /* string instruction with a REP prefix: traps once an iteration */
+#define X86_INSN_REP   0x1 /* string instruction with a REP prefix: traps at every iteration */
 #define X86_INSN_PUSHF 0x2
 #define X86_INSN_POPF  0x4 /* popf, iret: load TF */
 
@@ -33,8 +33,8 @@ struct x86_insn {
 };
 
 /*
- * Decode the instruction at code, of which 'avail' bytes are readable. bits: 64 or 32.
- * 0, or -1: not an instruction within avail bytes (undefined, too long, or cut off).
+ * Decodes the instruction at code, of which 'avail' bytes are readable. bits: 64 or 32. 0, or -1:
+ * not an instruction within avail bytes (undefined, too long, or cut off).
  */
 int x86_insn_decode(const u8 *code, unsigned int avail, int bits, struct x86_insn *insn);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Limits and padding that SPE and TRBE share: rules I2 to I5, J2 of docs/kernel-rules.md. Both
- * units stop at a page, so wakeups are rounded up (PT rounds down), and what lies before the
- * reader's page is given up as padding.
+ * units stop at a page, so wakeups are rounded up (PT rounds down), and the space before the
+ * reader's page is padded.
  */
 #include <linux/gfp.h>
 #include <linux/kernel.h>
@@ -29,7 +29,7 @@ struct arm_area *arm_area_new(void **pages, int nr_pages, bool snapshot, u8 pad,
 		goto fail;
 	for (i = 0; i < nr_pages; i++)
 		list[i] = virt_to_page(pages[i]);
-	/* The chunks (C5) lie anywhere; the unit goes by virtual addresses. */
+	/* The chunks (C5) need not be contiguous; the unit uses virtual addresses. */
 	area->base = vmap(list, nr_pages, VM_MAP, PAGE_KERNEL);
 	if (!area->base)
 		goto fail;
@@ -81,8 +81,8 @@ u64 arm_area_limit(const struct arm_area *area, struct perf_output_handle *handl
 	u64 head_off, tail_off, wakeup_off, limit = arm_area_bytes(area);
 
 	/*
-	 * I2: a unit may end anywhere behind a record, and a padded-out area ends one byte
-	 * short of the reader (D5); it begins at multiples of align only.
+	 * I2: a unit may stop at any record boundary, and a padded-out area ends one byte short of
+	 * the reader (D5); it starts at multiples of align only.
 	 */
 	if (delta)
 		arm_area_pad(area, handle, min(delta, handle->size));
@@ -91,7 +91,7 @@ u64 arm_area_limit(const struct arm_area *area, struct perf_output_handle *handl
 	head_off = arm_area_off(area, handle->head);
 	tail_off = arm_area_off(area, handle->head + handle->size);
 	wakeup_off = arm_area_off(area, handle->wakeup);
-	/* I3: equal means empty; tail behind head means free up to the end */
+	/* I3: equal means empty; tail below head means free up to the end */
 	if (head_off < tail_off)
 		limit = round_down(tail_off, PAGE_SIZE);
 	/* I4. The difference, not the sum, is compared: neither may overflow (L8). */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The Arm SPE PMU driver: AUX transactions, interrupt, control registers. The unit is reached
+ * The Arm SPE PMU driver: AUX transactions, interrupt, control registers. It accesses the unit
  * through struct arm_spe_hw only. Its neighbours: arm_area.c (the area, padding and the linear
- * limit), arm_spe_attrs.c (what sysfs shows). Rules I1 to I12: docs/kernel-rules.md.
+ * limit), arm_spe_attrs.c (sysfs). Rules I1 to I12: docs/kernel-rules.md.
  */
 #include <linux/capability.h>
 #include <linux/errno.h>
@@ -33,14 +33,14 @@
 	(CONFIG_TS | CONFIG_PA | CONFIG_PCT | CONFIG_JITTER | CONFIG_B | CONFIG_LD | CONFIG_ST)
 #define CONFIG2_ALL 0xfffull
 
-#define FLAG_CONTEXT 0x1 /* event->hw.flags: samples may have the context in them */
+#define FLAG_CONTEXT 0x1 /* event->hw.flags: samples may contain the context */
 
 #define MAX_ALIGN  2048ul /* I1 */
 #define MIN_RECORD 16ul
 #define MAX_RECORD 2048ul
 
 enum act {
-	ACT_SPURIOUS, /* nothing has happened */
+	ACT_SPURIOUS, /* no event */
 	ACT_OK,	      /* the buffer is full */
 	ACT_FATAL,
 };
@@ -130,7 +130,7 @@ static u64 filter_control(const struct perf_event *event)
 	return filters;
 }
 
-/* Multiples of 256, and not less than the unit's least. ioctl(PERIOD) may have set another. */
+/* Multiples of 256, and at least the unit's minimum. ioctl(PERIOD) may have set another value. */
 static u64 interval_control(struct perf_event *event)
 {
 	u64 interval = event->hw.sample_period;
@@ -158,24 +158,24 @@ static int filters_possible(const struct perf_event *event)
 	return needed & ~spe.pmsidr ? -EOPNOTSUPP : 0;
 }
 
-/* No more samples, and those that there were are in memory. */
+/* Stops sampling, and waits until all samples are in memory. */
 static void profiling_off(void)
 {
 	reg_write(SPE_PMSCR, 0);
-	/* Barrier B of the AUX area is the driver's: this is it. Pairs with the reader's C. */
+	/* Barrier B of the AUX area is the driver's: the drain. Pairs with the reader's C. */
 	spe.hw->drain(smp_processor_id());
 	reg_write(SPE_PMBLIMITR, 0);
 }
 
 /* ---- transactions ---- */
 
-/* Where the unit must stop, as an offset; 0: there is no room, and the transaction has ended. */
+/* The stop position as an offset; 0: there is no space, and the transaction has ended. */
 static u64 linear_limit(const struct arm_area *area, struct perf_output_handle *handle)
 {
 	u64 limit = arm_area_limit(area, handle, spe.align), left;
 
 	left = limit - arm_area_off(area, handle->head);
-	if (limit && left < spe.max_record) { /* I6: the unit would call it full at once */
+	if (limit && left < spe.max_record) { /* I6: the unit would report it as full at once */
 		arm_area_pad(area, handle, left);
 		limit = arm_area_limit(area, handle, spe.align);
 	}
@@ -187,15 +187,15 @@ static u64 linear_limit(const struct arm_area *area, struct perf_output_handle *
 }
 
 /*
- * I8: samples cannot be read backwards, so half of the area is kept as it was while the other
- * is filled. Head is moved in place: there is no reader to run into.
+ * I8: samples cannot be decoded backwards, so one half of the area keeps its contents while the
+ * unit fills the other. Head is moved in place: no reader constrains it.
  */
 static u64 snapshot_limit(const struct arm_area *area, struct perf_output_handle *handle)
 {
 	u64 half = arm_area_bytes(area) / 2, head_off, limit;
 	unsigned long delta = -handle->head & (spe.align - 1);
 
-	/* Not the kernel's: a unit that drops low bits of PMBPTR would overwrite a record. */
+	/* Not in the kernel: a unit that drops low bits of PMBPTR would overwrite a record. */
 	arm_area_pad(area, handle, delta);
 	handle->head = arm_area_off(area, handle->head + delta);
 	head_off = handle->head;
@@ -215,7 +215,7 @@ static void begin_transaction(struct perf_output_handle *handle, struct perf_eve
 
 	if (!area) {
 		event->hw.state |= PERF_HES_STOPPED;
-		/* it may be off by virtue of its status alone, which is about to be cleared */
+		/* it may be off only because of its status, which is about to be cleared */
 		reg_write(SPE_PMBLIMITR, 0);
 		return;
 	}
@@ -240,7 +240,7 @@ static void end_transaction(struct perf_output_handle *handle)
 	perf_aux_output_end(handle, nr_bytes);
 }
 
-/* I10: what the unit says has happened. If anything has, the transaction is over. */
+/* I10: evaluates the unit's status. If anything has happened, the transaction is over. */
 static enum act take_syndrome(struct perf_output_handle *handle)
 {
 	enum act act = ACT_FATAL;
@@ -250,7 +250,7 @@ static enum act take_syndrome(struct perf_output_handle *handle)
 	status = reg_read(SPE_PMBSR);
 	if (!(status & SPE_PMBSR_S))
 		return ACT_SPURIOUS;
-	/* The last record is not whole. */
+	/* The last record is incomplete. */
 	if (status & SPE_PMBSR_DL)
 		perf_aux_output_flag(handle, PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL);
 	/* Samples were due while one was being taken: the interval is too short. */
@@ -266,7 +266,7 @@ static enum act take_syndrome(struct perf_output_handle *handle)
 	return act;
 }
 
-/* ---- what the core calls ---- */
+/* ---- callbacks of the core ---- */
 
 static int spe_event_init(struct perf_event *event)
 {
@@ -281,13 +281,13 @@ static int spe_event_init(struct perf_event *event)
 		return -EINVAL;
 	if (attr->exclude_idle)
 		return -EOPNOTSUPP;
-	/* Nothing could be fed back: samples are counted by who reads them, much later. */
+	/* The period cannot be adjusted: samples are counted by their reader, much later. */
 	if (attr->freq)
 		return -EINVAL;
 	err = filters_possible(event);
 	if (err)
 		return err;
-	/* physical addresses and times, and others' ids, are not for everyone */
+	/* physical addresses and times, and other tasks' ids, require privileges */
 	if (!perfmon_capable())
 		return attr->config & (CONFIG_PA | CONFIG_PCT) ? -EACCES : 0;
 	if (spe.hw->context_ids)
@@ -310,7 +310,7 @@ static void spe_event_start(struct perf_event *event, int flags)
 	reg_write(SPE_PMSLATFR, event->attr.config2);
 	if (flags & PERF_EF_RELOAD) {
 		reg_write(SPE_PMSIRR, interval_control(event));
-		/* the count goes on where it stood when the event was switched away */
+		/* the count continues from its value when the event was scheduled out */
 		reg_write(SPE_PMSICR, local64_read(&event->hw.period_left));
 	}
 	reg_write(SPE_PMSCR, sample_control(event));
@@ -324,7 +324,7 @@ static void spe_event_stop(struct perf_event *event, int flags)
 		return;
 	profiling_off();
 	if (flags & PERF_EF_UPDATE) {
-		/* An interrupt that is on its way belongs to this event: it ends here (I10). */
+		/* An interrupt on its way belongs to this event: handle it now (I10). */
 		if (perf_get_aux(handle)) {
 			if (take_syndrome(handle) == ACT_SPURIOUS)
 				end_transaction(handle);
@@ -371,7 +371,7 @@ static void spe_free_aux(void *aux)
 	arm_area_free(aux);
 }
 
-/* ---- what the CPU calls ---- */
+/* ---- entry points of the CPU ---- */
 
 bool arm_spe_interrupt(void)
 {
@@ -384,18 +384,20 @@ bool arm_spe_interrupt(void)
 	act = take_syndrome(handle);
 	if (act == ACT_SPURIOUS)
 		return false;
-	/* I11: a record that says TRUNCATED may be about to disable the event, or an older mark
-	 * is (D21); before that is known nothing can be begun: what an event that is off has
-	 * begun nobody ends. The handle's flags outlive its end (A). */
+	/*
+	 * I11: a TRUNCATED record may be about to disable the event, or an earlier pending disable
+	 * is (D21). Until that has run no transaction may be opened: nothing would end a
+	 * transaction of a disabled event. The handle's flags outlive its end (A).
+	 */
 	irq_work_run();
 	if (act == ACT_FATAL)
 		profiling_off();
 	else if (!(handle->aux_flags & PERF_AUX_FLAG_TRUNCATED) &&
 		 !(event->hw.state & PERF_HES_STOPPED))
 		begin_transaction(handle, event);
-	else /* where D21 has not disabled it, it would go on with nothing open */
+	else /* if D21 has not disabled the event, it would run without an open transaction */
 		reg_write(SPE_PMBLIMITR, 0);
-	/* I11: only now, with the registers of the buffer as they should be, may it go on */
+	/* I11: only now, with the buffer's registers set, may the unit continue */
 	reg_write(SPE_PMBSR, 0);
 	return true;
 }
@@ -414,7 +416,7 @@ static struct pmu spe_pmu = {
 	.free_aux = spe_free_aux,
 };
 
-/* PMSIDR.Interval; what is reserved counts as the longest. */
+/* PMSIDR.Interval; reserved values count as the longest. */
 static unsigned int least_interval(u64 pmsidr)
 {
 	switch (pmsidr >> SPE_PMSIDR_INTERVAL_SHIFT & 0xf) {
@@ -437,7 +439,7 @@ static unsigned int least_interval(u64 pmsidr)
 	}
 }
 
-/* Event bits that filters of this version do not know: 1, 3, 5, 7, and what makers define. */
+/* Event bits that filters of this version lack: 1, 3, 5, 7, and implementation-defined ones. */
 static u64 unknown_events(unsigned int version)
 {
 	u64 known = GENMASK_ULL(63, 48) | GENMASK_ULL(31, 24) | GENMASK_ULL(15, 12) | 0xaa;
@@ -451,7 +453,7 @@ static u64 unknown_events(unsigned int version)
 	return ~known;
 }
 
-/* On a CPU that has the unit. */
+/* Runs on a CPU that has the unit. */
 static int probe(const struct arm_spe_hw *hw)
 {
 	u64 pmbidr = hw->read(smp_processor_id(), SPE_PMBIDR);
@@ -485,7 +487,7 @@ int arm_spe_register(const char *name, const struct arm_spe_hw *hw)
 	if (!err) {
 		spe_pmu.module = THIS_MODULE;
 		spe_pmu.attr_groups = arm_spe_attr_groups(&spe);
-		/* F1: never said to have started, so there is an ITRACE_START at each start */
+		/* F1: never marked as started, so that every start writes an ITRACE_START */
 		spe_pmu.capabilities = PERF_PMU_CAP_ITRACE | PERF_PMU_CAP_EXCLUSIVE;
 		err = perf_pmu_register(&spe_pmu, name, -1);
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What the PMU shows in sysfs: format/ (the terms of an event), caps/ (what the unit can),
- * cpumask. Names and number formats are those that tools look for.
+ * The PMU in sysfs: format/ (the terms of an event), caps/ (the unit's capabilities), cpumask.
+ * Names and number formats are those that tools expect.
  */
 #include <linux/device.h>
 #include <linux/kernel.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The Statistical Profiling Extension as a driver sees it: register numbers (the op0, op1,
- * CRn, CRm, op2 of MRS and MSR, as in the encoding of these instructions) and their bits; Arm
- * Architecture Reference Manual for A-profile, chapter D17 and the registers' pages. Written
- * down apart from the silicon model on purpose: the two test each other.
+ * The Statistical Profiling Extension as a driver sees it: register numbers (the op0, op1, CRn,
+ * CRm, op2 of MRS and MSR, as in the encoding of these instructions) and their bits; Arm
+ * Architecture Reference Manual for A-profile, chapter D17 and the registers' pages. Deliberately
+ * separate from the hardware model's definitions: the two test each other.
  */
 #ifndef AUXTAP_PMU_ARM_SPE_REGS_H
 #define AUXTAP_PMU_ARM_SPE_REGS_H

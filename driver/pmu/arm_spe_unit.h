@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What PMSIDR and PMBIDR tell of the unit: for arm_spe.c and arm_spe_attrs.c. */
+/* The contents of PMSIDR and PMBIDR: for arm_spe.c and arm_spe_attrs.c. */
 #ifndef AUXTAP_PMU_ARM_SPE_UNIT_H
 #define AUXTAP_PMU_ARM_SPE_UNIT_H
 
@@ -11,7 +11,7 @@ struct attribute_group;
 struct arm_spe_unit {
 	const struct arm_spe_hw *hw;
 	u64 pmsidr;
-	u64 events_res0; /* of PMSEVFR: filters that this version has not */
+	u64 events_res0; /* of PMSEVFR: filters that this version lacks */
 	unsigned long align;
 	unsigned long max_record;
 	unsigned int min_interval;
@@ -19,7 +19,10 @@ struct arm_spe_unit {
 };
 
 bool arm_spe_cpu_present(const struct arm_spe_unit *unit, int cpu);
-/* Can events be filtered by what they are not? That takes the unit, and a kernel with config3. */
+/*
+ * Whether events can be filtered by absence. Requires support by the unit, and a kernel with
+ * config3.
+ */
 bool arm_spe_has_inverted(const struct arm_spe_unit *unit);
 
 /* arm_spe_attrs.c */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * CoreSight events: a CPU's trace unit and its TRBE. When they run, and what is left to tell
- * if one of them does not. Its neighbour: trbe.c. Rules J3, J7, J8; sysfs's format/.
+ * CoreSight events: a CPU's trace unit and its TRBE. When they run, and what to report if one of
+ * them does not. Its neighbour: trbe.c. Rules J3, J7, J8; sysfs's format/.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -15,7 +15,7 @@
 
 struct etm_cpu {
 	struct perf_output_handle handle;
-	bool started; /* an event runs here, if only by name (J7) */
+	bool started; /* an event runs here, possibly without trace (J7) */
 	bool traced;  /* and its trace unit and buffer are on */
 };
 
@@ -33,8 +33,8 @@ static int etm_event_init(struct perf_event *event)
 	if (event->attr.type != (u32)etm_pmu.type)
 		return -ENOENT;
 	/*
-	 * config1 has no fields; config2 would choose a sink or a configuration, of which there are
-	 * none
+	 * config1 has no fields; config2 would choose a sink or a configuration, and there is no
+	 * choice
 	 */
 	if (event->attr.config & ~etm->config || event->attr.config1 || event->attr.config2)
 		return -EINVAL;
@@ -64,11 +64,11 @@ static void etm_event_start(struct perf_event *event, int flags)
 		return;
 	if (!perf_aux_output_begin(&c->handle, event))
 		return;
-	/* J7: as if it ran; it may come to a CPU yet whose trace goes somewhere */
+	/* J7: runs without trace; it may yet move to a CPU whose trace unit reaches a sink */
 	c->traced = reaches_sink(smp_processor_id());
 	if (c->traced && trace_on(c, event)) {
 		c->traced = false;
-		if (!c->handle.event) /* J7: the sink has told it */
+		if (!c->handle.event) /* J7: the sink has recorded it */
 			return;
 		perf_aux_output_flag(&c->handle, PERF_AUX_FLAG_TRUNCATED);
 		perf_aux_output_end(&c->handle, 0);
@@ -89,7 +89,7 @@ static void etm_event_stop(struct perf_event *event, int flags)
 	c->started = false;
 	if (c->traced)
 		etm->trace_off(smp_processor_id());
-	/* J8: the interrupt may have closed the handle, then or before */
+	/* J8: the interrupt may have closed the handle, here or earlier */
 	if (c->handle.event && flags & PERF_EF_UPDATE && !WARN_ON_ONCE(c->handle.event != event)) {
 		if (c->traced)
 			nr_bytes = trbe_update(&c->handle);
@@ -151,7 +151,7 @@ static struct attribute *format_attrs[] = {
 };
 /* clang-format on */
 
-/* In the order of format_attrs: terms that the trace unit has not are not shown. */
+/* In the order of format_attrs: hides terms that the trace unit lacks. */
 static umode_t format_visible(struct kobject *kobj, struct attribute *attr, int index)
 {
 	static const u8 bits[] = {8, 12, 14, 15, 28, 29};
@@ -199,7 +199,7 @@ int cs_etm_register(const char *name, const struct cs_etm_hw *hw)
 	etm = hw;
 	etm_pmu.module = THIS_MODULE;
 	etm_pmu.attr_groups = groups;
-	/* F1: never said to have started, so there is an ITRACE_START at each start */
+	/* F1: never marked as started, so that every start writes an ITRACE_START */
 	etm_pmu.capabilities = PERF_PMU_CAP_ITRACE | PERF_PMU_CAP_EXCLUSIVE;
 	err = perf_pmu_register(&etm_pmu, name, -1);
 	if (err)

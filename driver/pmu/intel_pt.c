@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The Intel PT PMU driver: AUX transactions, interrupt, control registers. The unit is
- * reached through struct intel_pt_hw only. Its neighbours: intel_pt_buffer.c (tables,
- * marks and the position in the AUX area), intel_pt_filters.c (address ranges),
- * intel_pt_attrs.c (what sysfs shows). Rules H1 to H13: docs/kernel-rules.md.
+ * The Intel PT PMU driver: AUX transactions, interrupt, control registers. It accesses the unit
+ * through struct intel_pt_hw only. Its neighbours: intel_pt_buffer.c (tables, interrupt threshold,
+ * stop position, and the position in the AUX area), intel_pt_filters.c (address ranges),
+ * intel_pt_attrs.c (sysfs). Rules H1 to H13: docs/kernel-rules.md.
  */
 #include <linux/errno.h>
 #include <linux/irqflags.h>
@@ -23,8 +23,8 @@
 #define CONFIG_MTC_PERIOD_SHIFT 14
 
 /*
- * attr.config has the layout of RTIT_CTL. Of pwr_evt (4), fup_on_ptw (5), ptw (12), event
- * trace (31) and notnt (55) the unit has none, as a CPU whose CPUID lacks them.
+ * attr.config has the layout of RTIT_CTL. The unit lacks pwr_evt (4), fup_on_ptw (5), ptw (12),
+ * event trace (31) and notnt (55), like a CPU whose CPUID does not report them.
  */
 #define CONFIG_PASSTHROUGH  PT_CTL_TRACEEN /* "pt": branch is taken from config, not implied */
 #define CONFIG_FIELD(shift) (0xfull << (shift))
@@ -71,7 +71,7 @@ static bool config_valid(u64 config)
 	    !field_allowed(config, CONFIG_CYC_THRESH_SHIFT, pt_hw->cyc_thresholds) ||
 	    !field_allowed(config, CONFIG_MTC_PERIOD_SHIFT, pt_hw->mtc_periods))
 		return false;
-	/* Tools older than the pt bit never set branch, and get it. */
+	/* Tools older than the pt bit never set branch, and expect it. */
 	return config & CONFIG_PASSTHROUGH || !(config & PT_CTL_BRANCHEN);
 }
 
@@ -97,7 +97,7 @@ static void trace_on(struct pt_cpu *pt, struct perf_event *event)
 {
 	u64 ctl = event->hw.config | PT_CTL_TRACEEN;
 
-	/* H12: the write would fault; what would have been traced is missing */
+	/* H12: the write would fault; that part of the trace is missing */
 	if (READ_ONCE(pt->vmx_on))
 		perf_aux_output_flag(&pt->handle, PERF_AUX_FLAG_PARTIAL);
 	else
@@ -109,21 +109,21 @@ static void trace_off(struct pt_cpu *pt, struct perf_event *event)
 {
 	u64 ctl = READ_ONCE(event->hw.config);
 
-	if (!(ctl & PT_CTL_TRACEEN)) /* an interrupt was faster */
+	if (!(ctl & PT_CTL_TRACEEN)) /* the interrupt handler came first */
 		return;
 	ctl &= ~PT_CTL_TRACEEN;
 	if (!READ_ONCE(pt->vmx_on)) /* H12: VMXON has cleared it */
 		reg_write(PT_MSR_CTL, ctl);
 	WRITE_ONCE(event->hw.config, ctl);
 	/*
-	 * Barrier B of the AUX area is the driver's: the unit has stored its packets, now
-	 * they become visible before the aux_head that perf_aux_output_end() publishes.
-	 * Pairs with the reader's C.
+	 * Barrier B of the AUX area is the driver's: the unit has stored its packets, which now
+	 * become visible before the aux_head that perf_aux_output_end() publishes. Pairs with the
+	 * reader's C.
 	 */
 	wmb();
 }
 
-/* The unit begins where the buffer says. */
+/* The unit starts at the buffer's position. */
 static void load_position(const struct pt_buffer *buf)
 {
 	reg_write(PT_MSR_OUTPUT_BASE, pt_buffer_output_base(buf));
@@ -131,8 +131,8 @@ static void load_position(const struct pt_buffer *buf)
 }
 
 /*
- * The unit is off: take its position and status over into the buffer and the handle.
- * Nothing is assumed of where it stands: an INT does not stop it (H7).
+ * The unit is off: copy its position and status to the buffer and the handle. The position is not
+ * assumed to be at a threshold: an INT does not stop the unit (H7).
  */
 static void take_position(struct pt_cpu *pt, struct pt_buffer *buf)
 {
@@ -141,10 +141,10 @@ static void take_position(struct pt_cpu *pt, struct pt_buffer *buf)
 
 	pt_buffer_read_position(buf, buf->single ? 0 : reg_read(PT_MSR_OUTPUT_BASE),
 				reg_read(PT_MSR_OUTPUT_MASK_PTRS));
-	/* H8: the log is all that tells of an error */
+	/* H8: only the log reports an error */
 	if (status & PT_STATUS_ERROR)
 		pr_err_ratelimited("intel_pt: output error, trace stopped\n");
-	/* H8: a unit that only does single-entry ToPA is losing data at once */
+	/* H8: a unit with single-entry ToPA only is losing data at once */
 	if (stopped && !buf->single && (buf->one_entry || pt_buffer_region_full(buf)))
 		perf_aux_output_flag(&pt->handle, PERF_AUX_FLAG_TRUNCATED);
 	pt_buffer_finish_region(buf, stopped);
@@ -152,8 +152,7 @@ static void take_position(struct pt_cpu *pt, struct pt_buffer *buf)
 	pt_buffer_update_head(buf);
 }
 
-/* Close the transaction. H11: a snapshot's head is an offset, and its size says nothing.
- */
+/* Close the transaction. H11: a snapshot's head is an offset, and its size has no meaning. */
 static void end_transaction(struct pt_cpu *pt, struct pt_buffer *buf)
 {
 	unsigned long nr_bytes = buf->nr_bytes;
@@ -166,7 +165,7 @@ static void end_transaction(struct pt_cpu *pt, struct pt_buffer *buf)
 	perf_aux_output_end(&pt->handle, nr_bytes);
 }
 
-/* A new transaction with the unit pointed at its begin; NULL: none, nothing is open. */
+/* A new transaction with the unit set to its start; NULL: none is open. */
 static struct pt_buffer *begin_transaction(struct pt_cpu *pt, struct perf_event *event)
 {
 	struct pt_buffer *buf = perf_aux_output_begin(&pt->handle, event);
@@ -175,8 +174,7 @@ static struct pt_buffer *begin_transaction(struct pt_cpu *pt, struct perf_event 
 		return NULL;
 	pt_buffer_seek(buf, pt->handle.head);
 	if (pt_buffer_set_marks(buf, pt->handle.size, pt->handle.wakeup)) {
-		/* H6: the space ends inside the region; D14 makes a record of size 0 of
-		 * it */
+		/* H6: the space ends inside the region; D14 emits a record of size 0 */
 		perf_aux_output_flag(&pt->handle, PERF_AUX_FLAG_TRUNCATED);
 		perf_aux_output_end(&pt->handle, 0);
 		return NULL;
@@ -185,7 +183,7 @@ static struct pt_buffer *begin_transaction(struct pt_cpu *pt, struct perf_event 
 	return buf;
 }
 
-/* ---- what the core calls ---- */
+/* ---- callbacks of the core ---- */
 
 static int pt_event_init(struct perf_event *event)
 {
@@ -224,7 +222,7 @@ static void pt_event_stop(struct perf_event *event, int flags)
 	struct pt_cpu *pt = this_cpu_ptr(&pt_cpus);
 	struct pt_buffer *buf;
 
-	/* An interrupt that comes from here on must not turn the unit on again. */
+	/* An interrupt after this must not turn the unit on again. */
 	WRITE_ONCE(pt->handle_irq, false);
 	trace_off(pt, event);
 	if (event->hw.state == PERF_HES_STOPPED)
@@ -300,7 +298,7 @@ static long copy_area(const struct pt_buffer *buf, struct perf_output_handle *ha
 	return (long)size;
 }
 
-/* G5: the room is reserved, and the kernel warns where it is not filled: zero is PAD. */
+/* G5: the space is reserved, and the kernel warns if it is not filled: zero is PAD. */
 static long copy_nothing(struct perf_output_handle *handle, unsigned long size)
 {
 	static const u64 pad[8];
@@ -317,10 +315,10 @@ static long copy_nothing(struct perf_output_handle *handle, unsigned long size)
 }
 
 /*
- * G4, G5: the newest bytes, into a sample of another event. Interrupts are off; the transaction
- * stays open, and the position of the buffer where it was. An area that is read while it is
- * filled (linear) has no newest bytes that a sample could have: to stop the unit may take back
- * the interrupt that it owes.
+ * G4, G5: copies the newest bytes into a sample of another event. Interrupts are off; the
+ * transaction stays open, and the buffer keeps its position. An area that is read while it is
+ * filled (linear) has no newest bytes for a sample, and stopping the unit might cancel a pending
+ * interrupt.
  */
 static long pt_event_snapshot_aux(struct perf_event *event, struct perf_output_handle *handle,
 				  unsigned long size)
@@ -351,7 +349,7 @@ void intel_pt_use_output_copy(intel_pt_output_copy *copy)
 	output_copy = copy;
 }
 
-/* ---- what the CPU calls ---- */
+/* ---- entry points of the CPU ---- */
 
 void intel_pt_interrupt(void)
 {
@@ -359,12 +357,11 @@ void intel_pt_interrupt(void)
 	struct perf_event *event = pt->handle.event;
 	struct pt_buffer *buf;
 
-	/* H13. One that was on its way while the event was stopped finds nothing to do.
-	 */
+	/* H13. An interrupt that was on its way while the event was stopped has nothing to do. */
 	if (!READ_ONCE(pt->handle_irq) || !event)
 		return;
 	buf = perf_get_aux(&pt->handle);
-	if (!buf || buf->snapshot) /* H3: not ours */
+	if (!buf || buf->snapshot) /* H3: no transaction with thresholds */
 		return;
 	trace_off(pt, event);
 	take_position(pt, buf);

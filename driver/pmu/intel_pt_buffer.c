@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * AUX pages as ToPA tables; where marks go; what the unit's position means in bytes. The
- * rules are H1 to H10 of docs/kernel-rules.md. Neighbour: intel_pt.c, which has the
- * events.
+ * AUX pages as ToPA tables; the entries for interrupt threshold and stop position; the unit's
+ * position in bytes. Rules H1 to H10 of docs/kernel-rules.md. Neighbour: intel_pt.c, which handles
+ * the events.
  */
 #include <linux/bits.h>
 #include <linux/errno.h>
@@ -16,16 +16,16 @@
 #include "intel_pt_buffer.h"
 #include "intel_pt_regs.h"
 
-/* H1: data entries of a table; the link comes behind them. */
+/* H1: data entries of a table; the link follows them. */
 #define TABLE_ENTRIES 506
-/* H9: the interrupt of a unit with one entry a table comes this much before the end. */
+/* H9: a unit with one entry a table interrupts this many bytes before the end. */
 #define ONE_ENTRY_MARGIN 512
 
 #define OUTPUT_LOW_BITS	   0x7full /* of MASK_PTRS, and of the smallest single range */
 #define OUTPUT_INDEX_SHIFT 7
 #define OUTPUT_OFF_SHIFT   32
 
-/* One page: what the unit reads is at its begin, ours behind it. */
+/* One page: what the unit reads comes first, the driver's fields after it. */
 struct pt_table {
 	u64 entries[TABLE_ENTRIES + 1];
 	u64 phys;
@@ -65,7 +65,7 @@ static unsigned long entry_page(const struct pt_table *table, unsigned int index
 	return page;
 }
 
-/* The entry that holds a page, page < nr_pages; *first_page is where it begins. */
+/* The entry that contains a page, page < nr_pages; *first_page is its first page. */
 static struct pt_place place_of_page(const struct pt_buffer *buf, unsigned long page,
 				     unsigned long *first_page)
 {
@@ -83,7 +83,7 @@ static struct pt_place place_of_page(const struct pt_buffer *buf, unsigned long 
 	return place;
 }
 
-/* The entry before the one that holds a page: a mark sits on the end of an entry (H4). */
+/* The entry before the one that holds a page: INT and STOP act at the end of an entry (H4). */
 static u64 *entry_before_page(const struct pt_buffer *buf, unsigned long page)
 {
 	unsigned long first_page;
@@ -116,7 +116,7 @@ static struct pt_table *table_new(struct pt_buffer *buf, int node, unsigned long
 	return table;
 }
 
-/* H1, C5: an entry for each chunk of contiguous pages, whatever the sizes. */
+/* H1, C5: an entry for each chunk of contiguous pages, of any size. */
 static int add_chunk(struct pt_buffer *buf, int node, unsigned long first_page, int *order)
 {
 	unsigned int limit = buf->one_entry ? 1 : TABLE_ENTRIES;
@@ -160,7 +160,7 @@ static int tables_new(struct pt_buffer *buf, int node)
 	return 0;
 }
 
-/* H2: larger single ranges go wrong on some CPUs (TGL052, ADL037, RPL017). */
+/* H2: larger single ranges malfunction on some CPUs (TGL052, ADL037, RPL017). */
 static bool single_possible(const struct pt_buffer *buf)
 {
 	struct page *page = virt_to_page(buf->pages[0]);
@@ -207,7 +207,7 @@ void pt_buffer_free(struct pt_buffer *buf)
 	kfree(buf);
 }
 
-/* ---- marks ---- */
+/* ---- interrupt threshold and stop position ---- */
 
 void pt_buffer_forget_marks(struct pt_buffer *buf)
 {
@@ -231,14 +231,14 @@ int pt_buffer_set_marks(struct pt_buffer *buf, unsigned long size, unsigned long
 		return 0;
 	pt_buffer_forget_marks(buf);
 
-	/* H4. The byte that D5 keeps free may be used, if it completes a page. */
+	/* H4. The unit may use the byte that D5 keeps free, if it completes a page. */
 	stop_page = (head >> PAGE_SHIFT) + (size >> PAGE_SHIFT);
 	if (!((head + size + 1) & (PAGE_SIZE - 1)))
 		stop_page++;
 	/*
-	 * Two parts of pages, at head and at the end of the space, may add up to the rest
-	 * of the current region without H4's count seeing it. The entry before would then
-	 * be reached only after a lap over unread bytes; by H6 the current one is safe.
+	 * Two partial pages, at head and at the end of the space, may add up to the rest of the
+	 * current region without H4's count including it. The unit would then reach the entry
+	 * before only after a wrap over unread bytes; by H6 the current one is safe.
 	 */
 	region_end_page = (head - buf->region_off + region_bytes(buf)) >> PAGE_SHIFT;
 	if (stop_page < region_end_page)
@@ -246,7 +246,7 @@ int pt_buffer_set_marks(struct pt_buffer *buf, unsigned long size, unsigned long
 	buf->stop_entry = entry_before_page(buf, stop_page);
 
 	int_page = min(stop_page - 1, wakeup >> PAGE_SHIFT);
-	buf->int_entry = entry_before_page(buf, int_page); /* H5: may lie behind head */
+	buf->int_entry = entry_before_page(buf, int_page); /* H5: may be below head */
 
 	*buf->stop_entry |= PT_ENTRY_STOP | PT_ENTRY_INT;
 	*buf->int_entry |= PT_ENTRY_INT;
@@ -271,8 +271,7 @@ void pt_buffer_seek(struct pt_buffer *buf, unsigned long head)
 	place = place_of_page(buf, head_off >> PAGE_SHIFT, &first_page);
 	buf->cur = place.table;
 	buf->cur_index = place.index;
-	/* Chunks need not lie in the area at multiples of their size (C5), so no masking.
-	 */
+	/* Chunks need not start at multiples of their size in the area (C5), so no masking. */
 	buf->region_off = head_off - ((u64)first_page << PAGE_SHIFT);
 }
 
@@ -295,7 +294,9 @@ void pt_buffer_read_position(struct pt_buffer *buf, u64 output_base, u64 mask_pt
 	buf->region_off = mask_ptrs >> OUTPUT_OFF_SHIFT;
 	if (buf->single)
 		return;
-	/* The unit follows links, so this is one of our tables; begin where it began. */
+	/*
+	 * The unit follows links, so this is one of our tables; start the search where it started.
+	 */
 	table = buf->cur;
 	do {
 		if (table->phys == output_base)
@@ -305,7 +306,7 @@ void pt_buffer_read_position(struct pt_buffer *buf, u64 output_base, u64 mask_pt
 	WARN_ON_ONCE(table->phys != output_base);
 	buf->cur = table;
 	buf->cur_index = (u32)mask_ptrs >> OUTPUT_INDEX_SHIFT;
-	/* It may rest on a link that it has not followed yet. */
+	/* It may be at a link that it has not followed yet. */
 	if (buf->cur_index >= table->nr_entries) {
 		buf->cur = table->next;
 		buf->cur_index = 0;
@@ -351,7 +352,8 @@ void pt_buffer_update_head(struct pt_buffer *buf)
 	at = buf->region_off;
 	if (!buf->single)
 		at += (u64)entry_page(buf->cur, buf->cur_index) << PAGE_SHIFT;
-	if (buf->snapshot) { /* H11: where the newest byte is, nothing about how many */
+	/* H11: the position of the newest byte; says nothing about the number of bytes */
+	if (buf->snapshot) {
 		buf->nr_bytes = at;
 		return;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * An AUX area as the PT unit sees it: ToPA tables over its pages, INT and STOP marks, the
+ * An AUX area as the PT unit sees it: ToPA tables over its pages, the INT and STOP entries, the
  * position. Knows no events and no registers; intel_pt.c is its only user.
  */
 #ifndef AUXTAP_PMU_INTEL_PT_BUFFER_H
@@ -23,36 +23,40 @@ struct pt_buffer {
 	struct pt_table *cur;
 	unsigned int cur_index;
 	u64 region_off;
-	bool lapped; /* a region was filled to its STOP: equal heads mean a whole lap
-			(H10) */
+	bool lapped; /* a region was filled to its STOP: equal heads mean a full wrap (H10) */
 
 	u64 head;		/* handle's: absolute if linear, else an offset */
-	unsigned long nr_bytes; /* of the transaction; snapshot: offset of its end */
+	unsigned long nr_bytes; /* in the transaction; snapshot: offset of its end */
 
-	u64 *stop_entry, *int_entry; /* marked ones, or NULL */
+	u64 *stop_entry, *int_entry; /* entries with STOP and INT, or NULL */
 };
 
-/* NULL: no memory, or pages that the unit cannot be given. */
+/* NULL: no memory, or pages that the unit cannot use. */
 struct pt_buffer *pt_buffer_new(void **pages, int nr_pages, bool snapshot, int node,
 				bool single_range, bool one_entry);
 void pt_buffer_free(struct pt_buffer *buf);
 
 /* Position := head, nothing written yet. */
 void pt_buffer_seek(struct pt_buffer *buf, unsigned long head);
-/* Marks for size free bytes from head, with a wakeup wanted at the absolute wakeup.
- * -EINVAL: the space ends inside the current region (H6). */
+/*
+ * Sets STOP and INT for size free bytes from head, with a wakeup requested at the absolute wakeup.
+ * -EINVAL: the space ends inside the current region (H6).
+ */
 int pt_buffer_set_marks(struct pt_buffer *buf, unsigned long size, unsigned long wakeup);
 
-/* None are set. While the unit is off this is the same: they are set before it is on. */
+/*
+ * Clears STOP and INT. Needs no order while the unit is off: pt_buffer_set_marks() sets them again
+ * before it is on.
+ */
 void pt_buffer_forget_marks(struct pt_buffer *buf);
 
 u64 pt_buffer_output_base(const struct pt_buffer *buf);
 u64 pt_buffer_output_mask_ptrs(const struct pt_buffer *buf);
 void pt_buffer_read_position(struct pt_buffer *buf, u64 output_base, u64 mask_ptrs);
 bool pt_buffer_region_full(const struct pt_buffer *buf);
-/* Leave a region that was filled to its STOP, or (H9) nearly. */
+/* Leaves a region that was filled to its STOP, or (H9) nearly. */
 void pt_buffer_finish_region(struct pt_buffer *buf, bool stopped);
-/* nr_bytes from the old head to the position (H10, H11). */
+/* Sets nr_bytes from the old head to the position (H10, H11). */
 void pt_buffer_update_head(struct pt_buffer *buf);
 
 /* intel_pt_attrs.c */

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Address filters: what of them the unit can do, where they lie now, its registers. The
- * core finds the addresses (files are mapped anywhere) and restarts the event when they
- * change.
+ * Address filters: which of them the unit supports, their current addresses, its registers. The
+ * core resolves addresses (files may be mapped anywhere) and restarts the event when they change.
  */
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -12,7 +11,7 @@
 #include "intel_pt_filters.h"
 #include "intel_pt_regs.h"
 
-#define VIRT_BITS 57 /* canonical with five-level paging; with four all the more */
+#define VIRT_BITS 57 /* canonical with five-level paging, and so with four */
 
 /* An event's ranges as the registers will have them: event->hw.addr_filters. */
 struct pt_filters {
@@ -54,7 +53,7 @@ static bool kernel_address(u64 addr)
 	return (s64)addr >> (VIRT_BITS - 1) == -1;
 }
 
-/* H14. Ranges alone: the unit begins nowhere on a single address, and ends nowhere on one. */
+/* H14. Ranges only: the unit cannot start or stop at a single address. */
 int pt_filters_validate(struct list_head *filters)
 {
 	struct perf_addr_filter *filter;
@@ -94,11 +93,11 @@ void pt_filters_sync(struct perf_event *event)
 	list_for_each_entry (filter, &perf_event_addr_filters(event)->list, entry) {
 		u64 first = at[n].start, last = first + at[n].size - 1;
 
-		if (last < first) /* over the end of the address space */
+		if (last < first) /* wraps around the end of the address space */
 			last = ~0ull;
 		first = canonical(first, true);
 		last = canonical(last, false);
-		/* A file that is not mapped is nowhere, not at address 0. */
+		/* A file that is not mapped has no range, not one at address 0. */
 		if ((filter->path.dentry && !at[n].start) || last < first) {
 			first = ~0ull;
 			last = 0;

@@ -17,7 +17,7 @@ int pt_filters_init(struct perf_event *event);
 /* pmu->addr_filters_validate, pmu->addr_filters_sync */
 int pt_filters_validate(struct list_head *filters);
 void pt_filters_sync(struct perf_event *event);
-/* The unit is off: its address registers; what RTIT_CTL gets of them. */
+/* Call while the unit is off. Sets its address registers; returns their bits of RTIT_CTL. */
 u64 pt_filters_load(struct perf_event *event, void (*write)(u32 msr, u64 value));
 
 #endif

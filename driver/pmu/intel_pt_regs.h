@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Intel PT as a driver sees it: register numbers, their bits, the entries of a ToPA table
- * (SDM vol. 3 'Intel Processor Trace', vol. 4 'MSRs'). Written down apart from the
- * silicon model on purpose: the two test each other.
+ * Intel PT as a driver sees it: register numbers, their bits, the entries of a ToPA table (SDM vol.
+ * 3 'Intel Processor Trace', vol. 4 'MSRs'). Deliberately separate from the hardware model's
+ * definitions: the two test each other.
  */
 #ifndef AUXTAP_PMU_INTEL_PT_REGS_H
 #define AUXTAP_PMU_INTEL_PT_REGS_H
@@ -27,7 +27,7 @@ enum {
 #define PT_CTL_DISRETC	0x00000800ull
 #define PT_CTL_BRANCHEN 0x00002000ull
 
-/* ADDRn_CFG: what is traced, or where trace stops for good, is ADDRn_A to ADDRn_B. */
+/* ADDRn_CFG: the range ADDRn_A to ADDRn_B is traced, or stops the trace for good. */
 #define PT_CTL_ADDR_CFG_SHIFT 32
 #define PT_ADDR_CFG_BITS      4
 #define PT_ADDR_CFG_FILTER    1ull
@@ -36,7 +36,7 @@ enum {
 #define PT_STATUS_ERROR	  0x10ull
 #define PT_STATUS_STOPPED 0x20ull
 
-/* A ToPA entry: physical address from bit 12 up, log2 of the pages in bits 9:6, marks. */
+/* A ToPA entry: physical address from bit 12 up, log2 of the pages in bits 9:6, STOP, INT, END. */
 #define PT_ENTRY_END	     0x01ull /* a link to another table */
 #define PT_ENTRY_INT	     0x04ull
 #define PT_ENTRY_STOP	     0x10ull

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The TRBE as a sink: where it begins and must stop, what its events mean, two errata. It
- * knows registers and transactions, no trace unit. Its neighbours: cs_etm.c (events),
- * arm_area.c (the area, padding, the linear limit). Rules J1 to J6, J8.
+ * The TRBE as a sink: its start and stop positions, the meaning of its events, two errata. Knows
+ * registers and transactions, but no trace unit. Its neighbours: cs_etm.c (events), arm_area.c (the
+ * area, padding, the linear limit). Rules J1 to J6, J8.
  */
 #include <linux/errno.h>
 #include <linux/irq_work.h>
@@ -17,7 +17,7 @@
 #include "trbe.h"
 #include "trbe_regs.h"
 
-#define PAD_BYTE   0x70 /* J2: an ETE packet that says nothing */
+#define PAD_BYTE   0x70 /* J2: an ETE packet without content */
 #define MIN_RUN	   64ul
 #define SKIP_BYTES 256ul /* J6 */
 #define MAX_ALIGN  2048ul
@@ -31,7 +31,7 @@ enum act {
 
 static const struct trbe_hw *trbe;
 static unsigned long trbe_align;
-/* Whose transaction it is; NULL: none that the interrupt could end. */
+/* The open transaction; NULL: none that the interrupt could end. */
 static DEFINE_PER_CPU(struct perf_output_handle *, trbe_handles);
 
 static u64 reg_read(u32 reg)
@@ -44,17 +44,17 @@ static void reg_write(u32 reg, u64 value)
 	trbe->write(smp_processor_id(), reg, value);
 }
 
-/* What was traced is in memory, and no more will be. Base and limit stay readable. */
+/* Stops collection, and waits until all trace is in memory. Base and limit stay readable. */
 static void buffer_off(void)
 {
-	/* Barrier B of the AUX area is the driver's: this is it. Pairs with the reader's C. */
+	/* Barrier B of the AUX area is the driver's: the drain. Pairs with the reader's C. */
 	trbe->drain(smp_processor_id());
 	reg_write(TRBE_LIMITR, reg_read(TRBE_LIMITR) & ~TRBE_LIMITR_E);
 }
 
 /* ---- where it may write ---- */
 
-/* J2: with the erratum a page behind the limit must be free, too. */
+/* J2: with the erratum a page after the limit must be free, too. */
 static unsigned long min_run(void)
 {
 	return MIN_RUN + (trbe->writes_out_of_range ? PAGE_SIZE : 0);
@@ -64,7 +64,7 @@ static u64 linear_limit(const struct arm_area *area, struct perf_output_handle *
 {
 	u64 limit = arm_area_limit(area, handle, trbe_align);
 
-	/* J2: until there is enough, or nothing (SPE tries once) */
+	/* J2: until there is enough or no space (SPE tries once) */
 	while (limit && limit - arm_area_off(area, handle->head) < min_run()) {
 		arm_area_pad(area, handle, limit - arm_area_off(area, handle->head));
 		limit = arm_area_limit(area, handle, trbe_align);
@@ -73,15 +73,15 @@ static u64 linear_limit(const struct arm_area *area, struct perf_output_handle *
 }
 
 /*
- * J5: the whole area, since ETE trace can be entered anywhere. Head counts on, and is moved in
- * place: there is no reader to run into.
+ * J5: the whole area, since decoding of ETE trace can start anywhere. Head keeps counting, and is
+ * moved in place: no reader constrains it.
  */
 static u64 snapshot_limit(const struct arm_area *area, struct perf_output_handle *handle)
 {
 	u64 bytes = arm_area_bytes(area), left;
 	unsigned long delta = -handle->head & (trbe_align - 1);
 
-	/* Not the kernel's: a unit that drops low bits of its pointer would overwrite trace. */
+	/* Not in the kernel: a unit that drops low bits of its pointer would overwrite trace. */
 	arm_area_pad(area, handle, delta);
 	handle->head += delta;
 	left = bytes - arm_area_off(area, handle->head);
@@ -115,7 +115,7 @@ int trbe_enable(struct perf_output_handle *handle)
 	limit += base;
 	start = base + arm_area_off(area, handle->head);
 	if (trbe->overwrites_in_fill_mode) {
-		/* J6: what it overwrites is what was skipped; align is a page here */
+		/* J6: the erratum overwrites the skipped bytes; align is a page here */
 		base = start;
 		start += SKIP_BYTES;
 	}
@@ -173,17 +173,17 @@ unsigned long trbe_update(struct perf_output_handle *handle)
 	bool wrapped = false;
 	u64 status;
 
-	/* A fill while it is stopped belongs to this transaction: no interrupt may have it. */
+	/* A fill while it is being stopped belongs to this transaction: keep its interrupt out. */
 	local_irq_save(flags);
 	perf_aux_output_flag(handle, FORMAT_RAW); /* J3 */
-	/* J8: off means that the interrupt was faster, and what there was has been told. */
+	/* J8: if it is off, the interrupt came first and has recorded the bytes. */
 	if (!(reg_read(TRBE_LIMITR) & TRBE_LIMITR_E))
 		goto out;
 	buffer_off();
 	status = reg_read(TRBE_SR);
 	if (status & TRBE_SR_IRQ) {
 		reg_write(TRBE_SR, status & ~TRBE_SR_IRQ);
-		/* J4: nothing can be said of what is there, and nothing is */
+		/* J4: the number of bytes is unknown, so none is reported */
 		if (act_of(status) != ACT_WRAP)
 			goto out;
 		perf_aux_output_flag(handle, PERF_AUX_FLAG_COLLISION);
@@ -203,23 +203,26 @@ void trbe_disable(void)
 
 /* ---- interrupt ---- */
 
-/* Filled: 0 if it goes on in another transaction. */
+/* Filled: 0 if collection continues in another transaction. */
 static int next_transaction(struct perf_output_handle *handle)
 {
 	struct perf_event *event = handle->event;
 	unsigned long nr_bytes = take_size(handle, true);
 
-	/* J4: some was lost, as the trace unit did not stop; no reason to disable the event */
+	/*
+	 * J4: some trace was lost, because the trace unit did not stop; no reason to disable the
+	 * event
+	 */
 	perf_aux_output_flag(handle, PERF_AUX_FLAG_COLLISION);
 	perf_aux_output_end(handle, nr_bytes);
 	if (perf_aux_output_begin(handle, event))
 		return trbe_enable(handle);
-	/* J4: full, without a flag (D6); cs_etm.c sees it by the handle */
+	/* J4: full, without a flag (D6); cs_etm.c detects it by the handle */
 	*this_cpu_ptr(&trbe_handles) = NULL;
 	return -ENOSPC;
 }
 
-/* Nothing that we know. It goes on as it was; if it had stopped, some was lost. */
+/* An unknown event. Collection continues; if it had stopped, some trace was lost. */
 static void go_on(struct perf_output_handle *handle, u64 status)
 {
 	if (status & TRBE_SR_S) {
@@ -235,7 +238,7 @@ bool trbe_interrupt(void)
 	bool truncated = false;
 	u64 status;
 
-	/* Somebody else's, or one that trbe_update() has dealt with (J8). */
+	/* Raised by another device, or already handled by trbe_update() (J8). */
 	if (!(reg_read(TRBE_SR) & TRBE_SR_IRQ))
 		return false;
 	buffer_off();
@@ -257,7 +260,7 @@ bool trbe_interrupt(void)
 		truncated = true;
 		break;
 	}
-	if (truncated) /* which may disable the event: now, not after some more trace */
+	if (truncated) /* which may disable the event: now, before more trace is written */
 		irq_work_run();
 	return true;
 }
@@ -266,7 +269,7 @@ bool trbe_interrupt(void)
 
 void *trbe_setup(void **pages, int nr_pages, bool overwrite, int node)
 {
-	/* Not the kernel's: with the erratum two pages would only ever be padding (J2). */
+	/* Not in the kernel: with the erratum two pages would only ever be padding (J2). */
 	if (trbe->writes_out_of_range && !overwrite && nr_pages < 4)
 		return NULL;
 	return arm_area_new(pages, nr_pages, overwrite, PAD_BYTE, node);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The Trace Buffer Extension as a driver sees it: register numbers (as MRS and MSR encode
- * them) and bits; Arm Architecture Reference Manual for A-profile, chapter on the trace
- * buffer and the registers' pages. Written down apart from the silicon model on purpose.
+ * The Trace Buffer Extension as a driver sees it: register numbers (as MRS and MSR encode them) and
+ * bits; Arm Architecture Reference Manual for A-profile, chapter on the trace buffer and the
+ * registers' pages. Deliberately separate from the hardware model's definitions.
  */
 #ifndef AUXTAP_PMU_TRBE_REGS_H
 #define AUXTAP_PMU_TRBE_REGS_H
