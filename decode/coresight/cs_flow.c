@@ -32,7 +32,7 @@ void cs_flow_free(struct cs_flow *flow)
 
 static bool wanted(const struct cs_flow *flow, uint32_t type)
 {
-	return pt_wanted(flow->opts, type, flow->time, flow->tid, flow->cpu);
+	return flow_wanted(flow->opts, type, flow->time, flow->tid, flow->cpu);
 }
 
 static void stamp(const struct cs_flow *flow, struct flow_event *ev, uint32_t type)
@@ -187,7 +187,8 @@ static void close_gap(struct cs_flow *flow)
 		if (g->gap.cause == AUXTAP_GAP_DECODE_ERROR)
 			flow->sum.errors++;
 	}
-	ev = pt_wanted(flow->opts, AUXTAP_EVENT_GAP, gap->gap.time_begin, gap->gap.tid, flow->cpu) ?
+	ev = flow_wanted(flow->opts, AUXTAP_EVENT_GAP, gap->gap.time_begin, gap->gap.tid,
+			 flow->cpu) ?
 		     put(flow, AUXTAP_EVENT_GAP) :
 		     NULL;
 	if (!ev) {

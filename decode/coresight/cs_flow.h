@@ -7,7 +7,8 @@
 #define AUXTAP_CS_FLOW_H
 
 #include "cs_memory.h"
-#include "decode/pt/pt_queue.h"
+#include "decode/flow/callstack.h"
+#include "decode/flow/flow_event.h"
 
 #include <opencsd/c_api/opencsd_c_api.h>
 

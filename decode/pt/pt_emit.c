@@ -10,20 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool pt_wanted(const struct auxtap_decode_opts *opts, uint32_t type, uint64_t time, int32_t tid,
-	       int cpu)
-{
-	if (!(opts->events & type) || (opts->tid >= 0 && opts->tid != tid) ||
-	    (opts->cpu >= 0 && opts->cpu != cpu))
-		return false;
-	if (!time)
-		return true;
-	return time >= opts->time_start && (!opts->time_stop || time < opts->time_stop);
-}
-
 static bool wanted(const struct pt_segment_decoder *w, uint32_t type)
 {
-	return pt_wanted(&w->shared->opts, type, w->time, w->tid, w->queue->cpu);
+	return flow_wanted(&w->shared->opts, type, w->time, w->tid, w->queue->cpu);
 }
 
 static struct flow_event *put(struct pt_segment_decoder *w, uint32_t type)
@@ -211,42 +200,6 @@ void pt_emit_async(struct pt_segment_decoder *w, uint64_t ip, uint64_t to, bool 
 	take_count(w, ev);
 }
 
-struct flow_gap *pt_gap_new(enum auxtap_gap_cause cause, const char *fmt, va_list args)
-{
-	struct flow_gap *gap = calloc(1, sizeof(*gap));
-
-	if (!gap)
-		return NULL;
-	gap->gap.cause = cause;
-	vsnprintf(gap->text, sizeof(gap->text), fmt, args);
-	return gap;
-}
-
-void flow_gap_add(struct flow_gap **list, struct flow_gap *gap)
-{
-	for (; *list; list = &(*list)->next) {
-		struct auxtap_gap *known = &(*list)->gap;
-
-		if (known->cause != gap->gap.cause)
-			continue;
-		known->exact = known->exact && gap->gap.exact;
-		known->nr_bytes += gap->gap.nr_bytes;
-		free(gap);
-		return;
-	}
-	*list = gap;
-}
-
-void flow_gap_free(struct flow_gap *list)
-{
-	while (list) {
-		struct flow_gap *next = list->next;
-
-		free(list);
-		list = next;
-	}
-}
-
 struct flow_gap *pt_gap_open(struct pt_segment_decoder *w, enum auxtap_gap_cause cause,
 			     const char *fmt, ...)
 {
@@ -258,7 +211,7 @@ struct flow_gap *pt_gap_open(struct pt_segment_decoder *w, enum auxtap_gap_cause
 	if (!ev)
 		return NULL;
 	va_start(args, fmt);
-	ev->gap = pt_gap_new(cause, fmt, args);
+	ev->gap = flow_gap_new(cause, fmt, args);
 	va_end(args);
 	if (!ev->gap)
 		w->job->error = -ENOMEM; /* a gap must not be silent */

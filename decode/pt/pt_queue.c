@@ -169,7 +169,7 @@ static void boundary_gap(struct pt_queue *q, enum auxtap_gap_cause cause, uint64
 	va_list args;
 
 	va_start(args, fmt);
-	gap = pt_gap_new(cause, fmt, args);
+	gap = flow_gap_new(cause, fmt, args);
 	va_end(args);
 	if (!gap) {
 		q->error = -ENOMEM; /* a gap must not be silent */
@@ -182,7 +182,7 @@ static void boundary_gap(struct pt_queue *q, enum auxtap_gap_cause cause, uint64
 
 static bool wanted(const struct pt_queue *q, uint32_t type, uint64_t time)
 {
-	return pt_wanted(&q->shared->opts, type, time, q->tid, q->cpu);
+	return flow_wanted(&q->shared->opts, type, time, q->tid, q->cpu);
 }
 
 /* Makes ev the event of the open gap, or none. */

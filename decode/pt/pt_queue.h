@@ -12,6 +12,7 @@
 
 #include "decode/flow/branch_insn.h"
 #include "decode/flow/callstack.h"
+#include "decode/flow/flow_event.h"
 #include "pt_memory.h"
 #include "pt_stream.h"
 #include "decode/flow/sideband.h"
@@ -19,13 +20,6 @@
 #include <stdarg.h>
 
 #define PT_BATCH 1024
-
-struct flow_gap {
-	struct flow_gap *next; /* of another cause, touching this one: delivered right after it */
-	struct auxtap_gap gap;
-	char text[96];
-	bool cut; /* the bytes end inside of something: what follows may tell why */
-};
 
 /*
  * Types of flow_event besides AUXTAP_EVENT_…: a walk's messages to its queue. 0 is an event
@@ -36,19 +30,6 @@ struct flow_gap {
 #define PT_BOUNDARY_NO_BRANCH 0x20000 /* where it went is not known */
 #define PT_GAP_OPENS	      0x40000
 #define PT_GAP_ENDS	      0x80000 /* if one is open */
-
-/* struct auxtap_event, compact. */
-struct flow_event {
-	uint64_t time, ip, addr;
-	uint32_t type, nr_insns, depth;
-	int32_t pid, tid;
-	uint8_t kind, insn_size;
-	bool has_ip, has_addr, trace_on;
-	bool hidden; /* CALL, RETURN: moves the stack, and nobody asked for it */
-	uint8_t isa; /* enum auxtap_isa */
-	uint8_t insn[15];
-	struct flow_gap *gap; /* owned */
-};
 
 struct pt_batch {
 	struct pt_batch *next;
@@ -223,8 +204,6 @@ bool pt_flow_comes_back(struct pt_segment_decoder *w, uint64_t ip);
 void pt_flow_set_image(struct pt_segment_decoder *w, struct pt_image *image);
 
 /* pt_emit.c: events into w->out, as far as they are wanted */
-bool pt_wanted(const struct auxtap_decode_opts *opts, uint32_t type, uint64_t time, int32_t tid,
-	       int cpu);
 void pt_emit_insn(struct pt_segment_decoder *w, const struct pt_step *step);
 void pt_emit_block(struct pt_segment_decoder *w, const struct pt_step *step);
 void pt_emit_branch(struct pt_segment_decoder *w, uint64_t target, bool has_target);
@@ -235,8 +214,6 @@ struct flow_gap *pt_gap_open(struct pt_segment_decoder *w, enum auxtap_gap_cause
 			     const char *fmt, ...) AUXTAP_PRINTF(3, 4);
 void pt_gap_close(struct pt_segment_decoder *w);
 void pt_count_flush(struct pt_segment_decoder *w);
-/* NULL: out of memory. */
-struct flow_gap *pt_gap_new(enum auxtap_gap_cause cause, const char *fmt, va_list args);
 
 /* pt_segment.c */
 struct pt_segment_decoder *pt_segment_decoder_new(const struct pt_shared *shared);
@@ -244,13 +221,6 @@ void pt_segment_decoder_free(struct pt_segment_decoder *w);
 void pt_walk_begin(struct pt_segment_decoder *w, struct pt_job *job);
 /* Fills out until it has no room for a step; true: the segment is over, job->end is set. */
 bool pt_segment_decoder_fill(struct pt_segment_decoder *w, struct pt_batch *out);
-
-/*
- * Of gaps that touch each cause is kept, once: adds gap to the list, or its bytes to that of its
- * cause.
- */
-void flow_gap_add(struct flow_gap **list, struct flow_gap *gap);
-void flow_gap_free(struct flow_gap *list);
 
 /* pt_queue.c, all by the thread that reads the events */
 void pt_queue_init(struct pt_queue *q, const struct pt_shared *shared);

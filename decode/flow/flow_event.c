@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* See flow_event.h. */
+#include "flow_event.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+bool flow_wanted(const struct auxtap_decode_opts *opts, uint32_t type, uint64_t time, int32_t tid,
+		 int cpu)
+{
+	if (!(opts->events & type) || (opts->tid >= 0 && opts->tid != tid) ||
+	    (opts->cpu >= 0 && opts->cpu != cpu))
+		return false;
+	if (!time)
+		return true;
+	return time >= opts->time_start && (!opts->time_stop || time < opts->time_stop);
+}
+
+struct flow_gap *flow_gap_new(enum auxtap_gap_cause cause, const char *fmt, va_list args)
+{
+	struct flow_gap *gap = calloc(1, sizeof(*gap));
+
+	if (!gap)
+		return NULL;
+	gap->gap.cause = cause;
+	vsnprintf(gap->text, sizeof(gap->text), fmt, args);
+	return gap;
+}
+
+void flow_gap_add(struct flow_gap **list, struct flow_gap *gap)
+{
+	for (; *list; list = &(*list)->next) {
+		struct auxtap_gap *known = &(*list)->gap;
+
+		if (known->cause != gap->gap.cause)
+			continue;
+		known->exact = known->exact && gap->gap.exact;
+		known->nr_bytes += gap->gap.nr_bytes;
+		free(gap);
+		return;
+	}
+	*list = gap;
+}
+
+void flow_gap_free(struct flow_gap *list)
+{
+	while (list) {
+		struct flow_gap *next = list->next;
+
+		free(list);
+		list = next;
+	}
+}

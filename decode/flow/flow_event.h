@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Events of one stream, before all streams are merged: what every family's decoder produces. */
+#ifndef AUXTAP_FLOW_EVENT_H
+#define AUXTAP_FLOW_EVENT_H
+
+#include <auxtap/decode.h>
+
+#include <stdarg.h>
+
+struct flow_gap {
+	struct flow_gap *next; /* of another cause, touching this one: delivered right after it */
+	struct auxtap_gap gap;
+	char text[96];
+	bool cut; /* the bytes end inside of something: what follows may tell why */
+};
+
+/* struct auxtap_event, compact. */
+struct flow_event {
+	uint64_t time, ip, addr;
+	uint32_t type, nr_insns, depth;
+	int32_t pid, tid;
+	uint8_t kind, insn_size;
+	bool has_ip, has_addr, trace_on;
+	bool hidden; /* CALL, RETURN: moves the stack, and was not asked for */
+	uint8_t isa; /* enum auxtap_isa */
+	uint8_t insn[15];
+	struct flow_gap *gap; /* owned */
+};
+
+/* Do the options ask for an event of this type? An unknown time (0) is in every time window. */
+bool flow_wanted(const struct auxtap_decode_opts *opts, uint32_t type, uint64_t time, int32_t tid,
+		 int cpu);
+
+/* NULL: out of memory. */
+struct flow_gap *flow_gap_new(enum auxtap_gap_cause cause, const char *fmt, va_list args);
+/*
+ * Of gaps that touch each cause is kept, once: adds gap to the list, or its bytes to that of its
+ * cause.
+ */
+void flow_gap_add(struct flow_gap **list, struct flow_gap *gap);
+void flow_gap_free(struct flow_gap *list);
+
+#endif
