@@ -11,25 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FEATURE_CPUID 9
-#define OVERLAP_KEY   64 /* bytes that identify the place where a snapshot goes on */
-#define OVERLAP_MAX   (64u << 20)
-#define OVERLAP_TRIES 64
-
-/* perf pads AUXTRACE to this. */
-#define AUXTRACE_ALIGN 8
-
-struct pt_info {
-	uint64_t v[AUXTAP_PT_INFO_NR];
-	size_t nr;
-	bool snapshot, ours;
-};
-
-static uint64_t info(const struct pt_info *pi, enum auxtap_pt_info index)
-{
-	return (size_t)index < pi->nr ? pi->v[index] : 0;
-}
-
 ssize_t decoder_read_file(void *ctx, void *buf, size_t size, uint64_t off)
 {
 	struct auxtap_decoder *dec = ctx;
@@ -39,61 +20,6 @@ ssize_t decoder_read_file(void *ctx, void *buf, size_t size, uint64_t off)
 	got = auxtap_perfdata_pread(dec->pd, buf, size, off);
 	pthread_mutex_unlock(&dec->read_lock);
 	return got;
-}
-
-/* ---- what the file says about the unit ---- */
-
-static unsigned int low_bit(uint64_t mask)
-{
-	return mask ? (unsigned int)__builtin_ctzll(mask) : 0;
-}
-
-static void configure(struct auxtap_decoder *dec, const struct pt_info *pi)
-{
-	struct pt_config *config = &dec->shared.config;
-	struct time_conv *conv = &dec->sideband.conv;
-	const struct auxtap_perfdata_attr *attr;
-	unsigned int family, model, stepping;
-	char vendor[32], text[128];
-	const void *data;
-	size_t size;
-
-	conv->valid =
-		info(pi, AUXTAP_PT_INFO_CAP_USER_TIME_ZERO) && info(pi, AUXTAP_PT_INFO_TIME_MULT);
-	conv->shift = (uint16_t)(info(pi, AUXTAP_PT_INFO_TIME_SHIFT) > 63 ?
-					 63 :
-					 info(pi, AUXTAP_PT_INFO_TIME_SHIFT));
-	conv->mult = info(pi, AUXTAP_PT_INFO_TIME_MULT);
-	conv->zero = info(pi, AUXTAP_PT_INFO_TIME_ZERO);
-	config->cpuid_0x15_eax = (uint32_t)info(pi, AUXTAP_PT_INFO_TSC_CTC_D);
-	config->cpuid_0x15_ebx = (uint32_t)info(pi, AUXTAP_PT_INFO_TSC_CTC_N);
-	config->nom_freq = (uint8_t)info(pi, AUXTAP_PT_INFO_MAX_NONTURBO_RATIO);
-	for (uint32_t i = 0; (attr = auxtap_perfdata_attr(dec->pd, i)); i++) {
-		uint64_t mask = info(pi, AUXTAP_PT_INFO_MTC_FREQ_BITS);
-
-		if (attr->attr.type == info(pi, AUXTAP_PT_INFO_PMU_TYPE))
-			config->mtc_freq = (uint8_t)((attr->attr.config & mask) >> low_bit(mask));
-		if (attr->attr.type == info(pi, AUXTAP_PT_INFO_PMU_TYPE) &&
-		    attr->attr.enable_on_exec)
-			dec->sideband.follows_threads = true;
-	}
-	/* a perf string: u32 length, then the text */
-	if (auxtap_perfdata_feature(dec->pd, FEATURE_CPUID, &data, &size) || size <= 4)
-		return;
-	size -= 4;
-	if (size >= sizeof(text))
-		size = sizeof(text) - 1;
-	memcpy(text, (const char *)data + 4, size);
-	text[size] = '\0';
-	if (sscanf(text, "%31[^,],%u,%u,%u", vendor, &family, &model, &stepping) != 4 ||
-	    strcmp(vendor, "GenuineIntel"))
-		return;
-	config->cpu.vendor = pcv_intel;
-	config->cpu.family = (uint16_t)family;
-	config->cpu.model = (uint8_t)model;
-	config->cpu.stepping = (uint8_t)stepping;
-	pt_cpu_errata(&config->errata, &config->cpu);
-	config->errata.bdm70 = 1;
 }
 
 /* 'perf record --kcore' leaves a folder: the recording and a copy of the kernel's code. */
@@ -181,221 +107,13 @@ static int on_gap_note(void *ctx, uint32_t type, const void *data, size_t size)
 
 /* ---- streams ---- */
 
-static enum auxtap_gap_cause cause_of(uint64_t flags)
+enum auxtap_gap_cause decoder_aux_cause(uint64_t flags)
 {
 	if (flags & PERF_AUX_FLAG_COLLISION)
 		return AUXTAP_GAP_COLLISION;
 	if (flags & PERF_AUX_FLAG_TRUNCATED)
 		return AUXTAP_GAP_TRUNCATED;
 	return AUXTAP_GAP_PARTIAL;
-}
-
-static bool mark_is_of(const struct sideband_aux *aux, const struct pt_queue *q)
-{
-	return q->per_cpu ? aux->cpu == q->cpu : aux->tid < 0 || aux->tid == q->queue_tid;
-}
-
-static int by_offset(const void *a, const void *b)
-{
-	const struct sideband_aux *x = *(const struct sideband_aux *const *)a;
-	const struct sideband_aux *y = *(const struct sideband_aux *const *)b;
-
-	return x->end_off < y->end_off ? -1 : x->end_off > y->end_off;
-}
-
-/* Splits the queue's extents at the ends of flagged AUX records. */
-static int split_at_marks(struct auxtap_decoder *dec, struct pt_queue *q)
-{
-	struct pt_stream split = {.pread = q->stream.pread, .ctx = q->stream.ctx};
-	const struct sideband_aux **marks;
-	size_t nr = 0, m = 0;
-	int ret = 0;
-
-	if (!dec->sideband.nr_aux)
-		return 0;
-	marks = calloc(dec->sideband.nr_aux, sizeof(*marks));
-	if (!marks)
-		return -ENOMEM;
-	for (size_t i = 0; i < dec->sideband.nr_aux; i++)
-		if (mark_is_of(&dec->sideband.aux[i], q))
-			marks[nr++] = &dec->sideband.aux[i];
-	qsort(marks, nr, sizeof(*marks), by_offset);
-	for (size_t i = 0; !ret && i < q->stream.nr_extents; i++) {
-		struct pt_extent rest = q->stream.extents[i];
-
-		while (!ret && m < nr && marks[m]->end_off <= rest.off + rest.size) {
-			struct pt_extent part = rest;
-			uint64_t end = marks[m]->end_off;
-
-			part.size = end > rest.off ? end - rest.off : 0;
-			if (part.size || !part.joins)
-				ret = pt_stream_add(&split, &part);
-			rest.off += part.size;
-			rest.file_off += part.size;
-			rest.size -= part.size;
-			rest.joins = false;
-			rest.quiet = false;
-			rest.cause = cause_of(marks[m]->flags);
-			rest.nr_lost = marks[m]->nr_bytes;
-			rest.exact = marks[m]->exact;
-			for (m++; m < nr && marks[m]->end_off == end; m++)
-				rest.nr_lost += marks[m]->nr_bytes;
-		}
-		/* What follows the mark may be in the next buffer. */
-		if (!ret && !rest.size && !rest.joins && i + 1 < q->stream.nr_extents &&
-		    q->stream.extents[i + 1].joins) {
-			struct pt_extent *after = &q->stream.extents[i + 1];
-
-			after->joins = false;
-			after->quiet = rest.quiet;
-			after->cause = rest.cause;
-			after->nr_lost = rest.nr_lost;
-			after->exact = rest.exact;
-			continue;
-		}
-		if (!ret)
-			ret = pt_stream_add(&split, &rest);
-	}
-	for (; !ret && m < nr; m++) {
-		struct pt_extent tail = {.cause = cause_of(marks[m]->flags),
-					 .off = marks[m]->end_off,
-					 .nr_lost = marks[m]->nr_bytes,
-					 .exact = marks[m]->exact};
-
-		ret = pt_stream_add(&split, &tail);
-	}
-	free(marks);
-	pt_stream_free(&q->stream);
-	q->stream = split;
-	return ret;
-}
-
-struct overlap {
-	int64_t seen; /* bytes of the newer one that the older one had; -1: no overlap */
-	bool sure;    /* there is no other place where it could go on */
-};
-
-/* What of the newer one's bytes before 'at' the older one can have had is what it ended with. */
-static bool same_past(const uint8_t *old, size_t old_size, const uint8_t *new, size_t at)
-{
-	size_t size = at < old_size ? at : old_size;
-
-	return !memcmp(new + at - size, old + old_size - size, size);
-}
-
-/*
- * Looks for the older one's last bytes. In a loop they come more than once, so all that stands
- * before them must be the older one's, too. Where several places are left, the last one repeats
- * nothing.
- */
-static struct overlap search(const uint8_t *old, size_t old_size, const uint8_t *new, size_t size)
-{
-	size_t key_size = old_size < OVERLAP_KEY ? old_size : OVERLAP_KEY;
-	struct overlap found = {-1, true};
-	const uint8_t *from = new, *at;
-	unsigned int tries = OVERLAP_TRIES;
-
-	while ((at = memmem(from, size - (size_t)(from - new), old + old_size - key_size,
-			    key_size))) {
-		size_t end = (size_t)(at - new) + key_size;
-
-		if (same_past(old, old_size, new, end)) {
-			found.sure = found.seen < 0;
-			found.seen = (int64_t)end;
-		}
-		if (!--tries) {
-			found.sure = false;
-			break;
-		}
-		from = at + 1;
-	}
-	return found;
-}
-
-/*
- * Two snapshots of one buffer: the newer begins with bytes that the older one had. How many,
- * is found by the older one's last bytes; the offsets of stock perf do not tell. The record is
- * padded to 8 bytes: zeros at its end are taken off the older one (in the newer one they are
- * there again if they were trace).
- */
-static struct overlap overlap(struct auxtap_decoder *dec, struct pt_extent *old,
-			      const struct auxtap_perfdata_aux *new)
-{
-	size_t size = new->trace_size < OVERLAP_MAX ? (size_t) new->trace_size : OVERLAP_MAX;
-	size_t old_size = old->size < size ? (size_t)old->size : size, pad = 0;
-	uint64_t by_off = old->off + old->size - new->head.offset;
-	struct overlap found = {-1, true};
-	uint64_t key_size;
-	uint8_t *buf;
-
-	if (!old_size)
-		return found;
-	buf = malloc(size + old_size);
-	if (!buf)
-		return found;
-	if (decoder_read_file(dec, buf + size, old_size, old->file_off + old->size - old_size) !=
-		    (ssize_t)old_size ||
-	    decoder_read_file(dec, buf, size, new->trace_off) != (ssize_t)size)
-		goto out;
-	while (pad < AUXTRACE_ALIGN - 1 && pad + 1 < old_size && !buf[size + old_size - 1 - pad])
-		pad++;
-	by_off -= pad;
-	key_size = old_size - pad < OVERLAP_KEY ? old_size - pad : OVERLAP_KEY;
-	if (by_off >= key_size && by_off <= size &&
-	    same_past(buf + size, old_size - pad, buf, (size_t)by_off))
-		found.seen = (int64_t)by_off;
-	else
-		found = search(buf + size, old_size - pad, buf, size);
-out:
-	if (found.seen >= 0)
-		old->size -= pad;
-	free(buf);
-	return found;
-}
-
-static int add_buffer(struct auxtap_decoder *dec, struct pt_queue *q, const struct pt_info *pi,
-		      const struct auxtap_perfdata_aux *aux)
-{
-	struct pt_extent extent = {.off = aux->head.offset,
-				   .file_off = aux->trace_off,
-				   .size = aux->trace_size};
-	struct pt_extent *last =
-		q->stream.nr_extents ? &q->stream.extents[q->stream.nr_extents - 1] : NULL;
-	uint64_t end = last ? last->off + last->size : 0;
-	struct overlap seen = {-1, true};
-
-	extent.cause = pi->snapshot ? AUXTAP_GAP_OVERWRITTEN : AUXTAP_GAP_UNKNOWN;
-	if (!last) {
-		/* Of snapshots only our own recorder's offsets count from the first byte on. */
-		extent.quiet = !extent.off || (pi->snapshot && !pi->ours);
-		extent.nr_lost = extent.quiet ? 0 : extent.off;
-		extent.exact = !extent.quiet && !pi->snapshot;
-		return pt_stream_add(&q->stream, &extent);
-	}
-	if (pi->snapshot && extent.off != end) {
-		seen = overlap(dec, last, aux);
-		if (seen.seen >= 0) {
-			end = last->off + last->size;
-			/* one stream again: later offsets are counted from here */
-			extent.file_off += (uint64_t)seen.seen;
-			extent.size -= (uint64_t)seen.seen;
-			extent.off = end;
-			/* An empty extent would hide the older one from the next snapshot. */
-			if (!extent.size)
-				return 0;
-		}
-	}
-	if (extent.off < end && end - extent.off < AUXTRACE_ALIGN &&
-	    last->size >= end - extent.off) {
-		last->size -= end - extent.off;
-		end = extent.off;
-	}
-	extent.joins = extent.off == end && seen.sure;
-	if (!extent.joins && extent.off > end) {
-		extent.nr_lost = extent.off - end;
-		extent.exact = !pi->snapshot || pi->ours;
-	}
-	return pt_stream_add(&q->stream, &extent);
 }
 
 /*
@@ -408,104 +126,6 @@ bool decoder_of_one_thread(const struct auxtap_decoder *dec, const struct auxtap
 
 	return head->tid != UINT32_MAX &&
 	       (head->cpu == UINT32_MAX || sb->per_thread || !sb->has_switches);
-}
-
-/* Queues by thread and CPU: open addressing, index + 1. */
-struct queue_table {
-	size_t *slots, size; /* a power of two */
-};
-
-static size_t *queue_slot(const struct auxtap_decoder *dec, const struct queue_table *table,
-			  int32_t tid, int cpu)
-{
-	size_t at = ((uint32_t)tid * 2654435761u) ^ ((uint32_t)cpu * 0x9e3779b1u >> 7);
-
-	for (at &= table->size - 1; table->slots[at]; at = (at + 1) & (table->size - 1)) {
-		const struct pt_queue *q = &dec->queues[table->slots[at] - 1]->pt;
-
-		if (q->queue_tid == tid && q->cpu == cpu)
-			break;
-	}
-	return &table->slots[at];
-}
-
-static int grow_table(const struct auxtap_decoder *dec, struct queue_table *table)
-{
-	struct queue_table grown = {.size = table->size ? table->size * 2 : 64};
-
-	grown.slots = calloc(grown.size, sizeof(*grown.slots));
-	if (!grown.slots)
-		return -ENOMEM;
-	for (size_t i = 0; i < dec->nr_queues; i++) {
-		const struct pt_queue *q = &dec->queues[i]->pt;
-
-		*queue_slot(dec, &grown, q->queue_tid, q->cpu) = i + 1;
-	}
-	free(table->slots);
-	*table = grown;
-	return 0;
-}
-
-static struct pt_queue *get_queue(struct auxtap_decoder *dec, struct queue_table *table,
-				  const struct auxtap_auxtrace *head)
-{
-	int32_t tid = (int32_t)head->tid;
-	int cpu = (int32_t)head->cpu;
-	struct decoder_queue *queue;
-	struct pt_queue *q;
-	size_t *slot;
-
-	if (dec->nr_queues * 2 >= table->size && grow_table(dec, table))
-		return NULL;
-	slot = queue_slot(dec, table, tid, cpu);
-	if (*slot)
-		return &dec->queues[*slot - 1]->pt;
-	queue = decoder_add_queue(dec);
-	if (!queue)
-		return NULL;
-	*slot = dec->nr_queues;
-	q = &queue->pt;
-	q->queue_tid = q->tid = tid;
-	q->cpu = cpu;
-	q->per_cpu = !decoder_of_one_thread(dec, head);
-	if (tid != -1) {
-		q->queue_pid = q->pid = sideband_pid(&dec->sideband, tid);
-		if (q->pid == -1)
-			q->queue_pid = q->pid = tid;
-	}
-	q->stream.pread = decoder_read_file;
-	q->stream.ctx = dec;
-	return q;
-}
-
-/*
- * A sample is a snapshot, too. It may begin with what the one before had; how much was traced in
- * between is not known.
- */
-static int add_sample(struct auxtap_decoder *dec, struct pt_queue *q,
-		      const struct decoder_sample *sample)
-{
-	struct pt_extent extent = {.file_off = sample->file_off,
-				   .size = sample->size,
-				   .cause = AUXTAP_GAP_OVERWRITTEN};
-	struct pt_extent *last =
-		q->stream.nr_extents ? &q->stream.extents[q->stream.nr_extents - 1] : NULL;
-
-	if (last) {
-		struct auxtap_perfdata_aux aux = {.trace_off = sample->file_off,
-						  .trace_size = sample->size};
-		struct overlap seen;
-
-		aux.head.offset = last->off + last->size + 1; /* no hint */
-		seen = overlap(dec, last, &aux);
-		extent.off = last->off + last->size;
-		if (seen.seen >= 0) {
-			extent.file_off += (uint64_t)seen.seen;
-			extent.size -= (uint64_t)seen.seen;
-			extent.joins = seen.sure;
-		}
-	}
-	return extent.size ? pt_stream_add(&q->stream, &extent) : 0;
 }
 
 bool decoder_left_out(const struct auxtap_decoder *dec, const struct auxtap_auxtrace *head)
@@ -523,7 +143,7 @@ int decoder_add_flagged(struct auxtap_decoder *dec, const char *text)
 
 	for (size_t i = 0; !ret && i < dec->sideband.nr_aux; i++) {
 		const struct sideband_aux *aux = &dec->sideband.aux[i];
-		struct auxtap_gap gap = {.cause = cause_of(aux->flags),
+		struct auxtap_gap gap = {.cause = decoder_aux_cause(aux->flags),
 					 .cpu = aux->cpu,
 					 .tid = aux->tid,
 					 .pid = sideband_pid(&dec->sideband, aux->tid),
@@ -536,76 +156,6 @@ int decoder_add_flagged(struct auxtap_decoder *dec, const char *text)
 	}
 	dec->sideband.nr_aux = 0;
 	return ret;
-}
-
-static int add_samples(struct auxtap_decoder *dec, struct queue_table *table)
-{
-	struct decoder_sample *samples;
-	size_t nr;
-	int ret = decoder_find_samples(dec, &samples, &nr);
-
-	if (!ret && nr)
-		ret = decoder_add_flagged(dec, "between or in samples");
-	for (size_t i = 0; !ret && i < nr; i++) {
-		struct auxtap_auxtrace head = {.tid = (uint32_t)samples[i].tid,
-					       .cpu = (uint32_t)samples[i].cpu};
-		struct pt_queue *q;
-
-		if (decoder_left_out(dec, &head))
-			continue;
-		q = get_queue(dec, table, &head);
-		ret = q ? add_sample(dec, q, &samples[i]) : -ENOMEM;
-	}
-	free(samples);
-	return ret;
-}
-
-static uint64_t end_of_queues(const struct auxtap_decoder *dec, const struct sideband_ring *ring)
-{
-	uint64_t end = 0;
-
-	for (size_t k = 0; k < dec->nr_queues; k++) {
-		const struct pt_queue *q = &dec->queues[k]->pt;
-		const struct pt_extent *last;
-
-		if (!q->stream.nr_extents ||
-		    (ring->tid >= 0 ? q->queue_tid != ring->tid : q->cpu != ring->cpu))
-			continue;
-		last = &q->stream.extents[q->stream.nr_extents - 1];
-		end = last->off + last->size > end ? last->off + last->size : end;
-	}
-	return end;
-}
-
-static int add_queues(struct auxtap_decoder *dec, const struct pt_info *pi,
-		      struct auxtap_error *err)
-{
-	const struct auxtap_perfdata_aux *aux;
-	struct queue_table table = {NULL, 0};
-	size_t nr;
-	int ret = auxtap_perfdata_auxtraces(dec->pd, &aux, &nr, err);
-
-	if (ret)
-		return ret;
-	for (size_t i = 0; !ret && i < nr; i++) {
-		const struct auxtap_auxtrace *head = &aux[i].head;
-		struct pt_queue *q;
-
-		if (decoder_left_out(dec, head))
-			continue;
-		q = get_queue(dec, &table, head);
-		ret = q ? add_buffer(dec, q, pi, &aux[i]) : -ENOMEM;
-	}
-	if (!ret)
-		ret = add_samples(dec, &table);
-	if (!ret)
-		ret = decoder_add_missing(dec, false, end_of_queues);
-	free(table.slots);
-	for (size_t i = 0; !ret && i < dec->nr_queues; i++)
-		ret = split_at_marks(dec, &dec->queues[i]->pt);
-	if (ret)
-		return auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd), "out of memory");
-	return 0;
 }
 
 /* ---- sideband ---- */
@@ -688,7 +238,7 @@ int auxtap_decoder_open(struct auxtap_decoder **dec_out, struct auxtap_perfdata 
 	if (pi.nr > AUXTAP_PT_INFO_NR)
 		pi.nr = AUXTAP_PT_INFO_NR;
 	memcpy(pi.v, priv, pi.nr * sizeof(*priv));
-	pi.snapshot = !spe && !cs && info(&pi, AUXTAP_PT_INFO_SNAPSHOT_MODE);
+	pi.snapshot = !spe && !cs && pt_info(&pi, AUXTAP_PT_INFO_SNAPSHOT_MODE);
 	ret = decoder_new(&dec, images, opts, err);
 	if (ret)
 		return ret;
@@ -699,12 +249,12 @@ int auxtap_decoder_open(struct auxtap_decoder **dec_out, struct auxtap_perfdata 
 	if (spe || cs)
 		spe_decoder_clock(dec);
 	else
-		configure(dec, &pi);
+		pt_configure(dec, &pi);
 	if (cs)
 		cs_decoder_sideband(dec, pi.v, pi.nr);
 	else
 		dec->sideband.per_thread = !(spe ? spe_decoder_per_cpu(pi.v, pi.nr) :
-						   info(&pi, AUXTAP_PT_INFO_PER_CPU_MMAPS));
+						   pt_info(&pi, AUXTAP_PT_INFO_PER_CPU_MMAPS));
 	/* the offsets of AUX records are not those of samples either */
 	dec->sideband.snapshot |= pi.snapshot || (!spe && decoder_has_samples(pd));
 	ret = auxtap_perfdata_notes(pd, on_note, &notes, err);
@@ -721,7 +271,7 @@ int auxtap_decoder_open(struct auxtap_decoder **dec_out, struct auxtap_perfdata 
 		goto fail;
 	ret = spe ? spe_decoder_streams(dec, err) :
 	      cs  ? cs_decoder_open_file(dec, err) :
-		    add_queues(dec, &pi, err);
+		    pt_add_queues(dec, &pi, err);
 	if (ret)
 		goto fail;
 	ret = add_losts(dec);

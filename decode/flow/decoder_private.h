@@ -91,6 +91,21 @@ int decoder_add_unattributed(struct auxtap_decoder *dec, const struct auxtap_gap
 			     const char *text);
 int decoder_start(struct auxtap_decoder *dec);
 
+/* pt_open.c */
+struct pt_info {
+	uint64_t v[AUXTAP_PT_INFO_NR];
+	size_t nr;
+	bool snapshot, ours;
+};
+
+uint64_t pt_info(const struct pt_info *pi, enum auxtap_pt_info index);
+void pt_configure(struct auxtap_decoder *dec, const struct pt_info *pi);
+int pt_add_queues(struct auxtap_decoder *dec, const struct pt_info *pi, struct auxtap_error *err);
+
+/* pt_merge.c */
+int pt_merge_start(struct auxtap_decoder *dec);
+struct flow_event *pt_merge_next(struct auxtap_decoder *dec);
+
 /* spe_decoder.c; events live until the next call. */
 int spe_decoder_new(struct auxtap_decoder *dec,
 		    ssize_t (*pread)(void *ctx, void *buf, size_t size, uint64_t off));
@@ -112,6 +127,7 @@ int cs_decoder_open_file(struct auxtap_decoder *dec, struct auxtap_error *err);
 int cs_decoder_open_snapshot(struct auxtap_decoder *dec, const char *dir, struct auxtap_error *err);
 
 /* decoder_open.c */
+enum auxtap_gap_cause decoder_aux_cause(uint64_t flags);
 ssize_t decoder_read_file(void *ctx, void *buf, size_t size, uint64_t off);
 bool decoder_of_one_thread(const struct auxtap_decoder *dec, const struct auxtap_auxtrace *head);
 /* Does the caller want nothing of this buffer? */

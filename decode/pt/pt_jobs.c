@@ -5,7 +5,7 @@
  * depends on nothing but the segment, so what comes out does not depend on the number of
  * workers. How far ahead they go is bounded by memory.
  */
-#include "decoder_private.h"
+#include "decode/flow/decoder_private.h"
 
 #include <errno.h>
 #include <sched.h>
