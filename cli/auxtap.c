@@ -17,7 +17,7 @@ struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);
 	const char *help;
-	int failed; /* its status for a failure of our own */
+	int failed; /* exit status where auxtap itself fails */
 };
 
 /* clang-format off */
@@ -28,13 +28,14 @@ static const struct command commands[] = {
 #endif
 	{"record", cmd_record, "record a full trace, or a snapshot with -S", CLI_RUN_FAILED},
 #ifdef AUXTAP_HAVE_DECODE
-	{"report", cmd_report, "what a person wants first: the crash, else an overview", CLI_FAILED},
-	{"decode", cmd_decode, "the executed flow: instructions, branches, calls, gaps", CLI_FAILED},
-	{"dump", cmd_dump, "every record and every packet, with offsets", CLI_FAILED},
+	{"report", cmd_report, "summarise a recording: crash report, or overview", CLI_FAILED},
+	{"decode", cmd_decode, "print the executed flow: instructions, branches, calls, gaps", CLI_FAILED},
+	{"dump", cmd_dump, "list every record and every packet, with offsets", CLI_FAILED},
 #endif
-	{"watermark", cmd_watermark, "the laboratory: where interrupts and watermarks must be, and are", CLI_FAILED},
-	{"audit", cmd_audit, "a recording's AUX transactions held against the kernel's rules", CLI_FAILED},
-	{"list", cmd_list, "the trace units here, and what you may do with them", CLI_FAILED},
+	{"watermark", cmd_watermark, "simulate and check watermark and interrupt behaviour", CLI_FAILED},
+	{"audit", cmd_audit, "check a recording's AUX transactions against the kernel's rules",
+	 CLI_FAILED},
+	{"list", cmd_list, "list this machine's trace units and what you may do with them", CLI_FAILED},
 };
 /* clang-format on */
 
@@ -69,12 +70,12 @@ void cli_complain(const char *what, const char *todo, const char *why_fmt, ...)
 		at = sizeof(line) - 1;
 	if (todo && *todo)
 		snprintf(line + at, sizeof(line) - at, "; %s", todo);
-	/* files, and names in them, are part of it */
+	/* The line contains file names and names from files. */
 	auxtap_text_escape(safe, sizeof(safe), line, strlen(line));
 	fprintf(stderr, "%s\n", safe);
 }
 
-/* Nothing reads a pipe's other end any more: what 'auxtap … | head' leaves is no failure. */
+/* The reader closed its end of the pipe, as in 'auxtap … | head': not a failure. */
 static bool reader_is_gone(int code)
 {
 	struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
@@ -90,12 +91,12 @@ int cli_output_failed(int code)
 {
 	if (!output_reported)
 		cli_complain("standard output", "the output is incomplete", "cannot write%s%s",
-			     code ? ": " : " all of it", code ? strerror(code) : "");
+			     code ? ": " : " all output", code ? strerror(code) : "");
 	output_reported = true;
 	return CLI_FAILED;
 }
 
-/* What a command printed must have arrived, whichever command it was. */
+/* Checks, for every command, that all of its output was written. */
 static int close_output(int status, int failed)
 {
 	int code = fflush(cli_safe_output()) || fflush(stdout) ? errno : 0;
@@ -118,8 +119,9 @@ static const struct option options[] = {
 };
 
 /*
- * What the first argument is of these; getopt_long()'s answer. "+": later ones are a command's.
- * Each scan begins with optind = 0, which makes getopt_long() forget the "+" of the scan before.
+ * Looks the first argument up in these options; returns what getopt_long() returns. letters begin
+ * with "+", because later arguments belong to a command. Each scan sets optind to 0, which makes
+ * getopt_long() forget the "+" of the previous scan.
  */
 static int first_option(int argc, char **argv, const char *letters, const struct option *of)
 {
@@ -143,11 +145,11 @@ bool cli_unfinished(const struct auxtap_perfdata *pd)
 	if (!info->unfinished)
 		return false;
 	if (info->uncommitted)
-		snprintf(behind, sizeof(behind), ", %llu bytes behind the last commit are not read",
+		snprintf(behind, sizeof(behind), ", %llu bytes after the last commit are not read",
 			 (unsigned long long)info->uncommitted);
 	cli_complain(auxtap_perfdata_path(pd), NULL,
-		     "the recorder did not finish this file (it was killed, or is still at it)%s; "
-		     "the end is missing, and what is written last: build-ids, notes",
+		     "the recorder did not finish this file (it was killed or is still running)%s; "
+		     "the end is missing, including build-ids and the metadata trailer",
 		     behind);
 	return true;
 }
@@ -159,11 +161,11 @@ static void usage(FILE *out)
 		"usage: auxtap COMMAND [OPTION]... [ARGUMENT]...\n\n");
 	for (size_t i = 0; i < NR_COMMANDS; i++)
 		fprintf(out, "  %-9s  %s\n", commands[i].name, commands[i].help);
-	fprintf(out, "\n'auxtap COMMAND --help' tells a command's options.\n"
+	fprintf(out, "\n'auxtap COMMAND --help' lists the options of a command.\n"
 		     "Start with: auxtap crash -- ./program\n");
 }
 
-/* *failed: the command's status for a failure of our own. */
+/* *failed: the command's exit status where auxtap itself fails. */
 static int run(int argc, char **argv, int *failed)
 {
 	int opt;

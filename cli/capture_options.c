@@ -26,10 +26,10 @@ static int parse_pages(const char *text, const char *what, uint64_t *pages)
 	uint64_t value, page_size = (uint64_t)sysconf(_SC_PAGESIZE);
 	bool suffixed;
 
-	if (!*text) /* "-m ,16M": the other one's default */
+	if (!*text) /* "-m ,16M": keep the default of this one */
 		return 0;
 	if (!number_parse_size(text, &value, &suffixed)) {
-		cli_complain("-m", "write -m DATA,AUX in pages, or with K, M or G",
+		cli_complain("-m", "write -m DATA,AUX in pages, or with suffix K, M or G",
 			     "'%s' is not a size", text);
 		return -1;
 	}
@@ -40,7 +40,8 @@ static int parse_pages(const char *text, const char *what, uint64_t *pages)
 	}
 	*pages = suffixed ? value / page_size : value;
 	if (!*pages || (*pages & (*pages - 1)) || *pages > 1u << 30) {
-		cli_complain("-m", "use 1, 2, 4, 8 … pages, or as many K, M or G",
+		cli_complain("-m",
+			     "use 1, 2, 4, 8 … pages, or a power of two with suffix K, M or G",
 			     "%s of %llu pages is not a power of two", what,
 			     (unsigned long long)*pages);
 		return -1;
@@ -48,7 +49,7 @@ static int parse_pages(const char *text, const char *what, uint64_t *pages)
 	return 0;
 }
 
-/* The text stays as it is: the file's CMDLINE repeats it. */
+/* Does not modify the text: the CMDLINE feature of the file records it. */
 static int parse_mmap(const char *text, struct auxtap_session_opts *o)
 {
 	const char *comma = strchr(text, ',');
@@ -56,7 +57,7 @@ static int parse_mmap(const char *text, struct auxtap_session_opts *o)
 
 	if (snprintf(data, sizeof(data), "%.*s", comma ? (int)(comma - text) : (int)sizeof(data),
 		     text) >= (int)sizeof(data)) {
-		cli_complain("-m", "write -m DATA,AUX in pages, or with K, M or G",
+		cli_complain("-m", "write -m DATA,AUX in pages, or with suffix K, M or G",
 			     "'%s' is not a size", text);
 		return -1;
 	}
@@ -73,7 +74,7 @@ static int parse_id(const char *option, const char *text, pid_t *id)
 	errno = 0;
 	n = strtol(text, &end, 10);
 	if (errno || end == text || *end || n <= 0 || n > 1 << 22) {
-		cli_complain(option, "give one number", "'%s' is not a process or thread", text);
+		cli_complain(option, "give one number", "'%s' is not a process or thread ID", text);
 		return -1;
 	}
 	*id = (pid_t)n;
@@ -85,7 +86,7 @@ static int parse_count(const char *option, const char *text, uint64_t max, uint6
 	bool suffixed;
 
 	if (!number_parse_size(text, value, &suffixed) || *value == 0 || *value > max) {
-		cli_complain(option, "write a number, or one with K, M or G",
+		cli_complain(option, "write a number, or one with suffix K, M or G",
 			     "'%s' is not a number from 1 to %llu", text, (unsigned long long)max);
 		return -1;
 	}
@@ -100,7 +101,7 @@ static int parse_choice(const char *option, const char *text, const char *const 
 			return 0;
 		}
 	}
-	cli_complain(option, NULL, "'%s' is none of %s, %s, %s", text, names[0], names[1],
+	cli_complain(option, NULL, "'%s' is not one of %s, %s, %s", text, names[0], names[1],
 		     names[2]);
 	return -1;
 }
@@ -138,16 +139,17 @@ static int parse_one(struct capture_options *o, const struct cli_capture *kind, 
 		return 0;
 	case 'C':
 		if (strspn(optarg, "0123456789,-") != strlen(optarg) || !*optarg) {
-			cli_complain("-C", "write CPUs as 0-3,5", "'%s' is not a list", optarg);
+			cli_complain("-C", "write CPUs as 0-3,5", "'%s' is not a list of CPUs",
+				     optarg);
 			return -1;
 		}
 		s->cpus = optarg;
 		return 0;
 	case 'o':
 		if (!strcmp(optarg, "-")) {
-			cli_complain("-o", "name a file; './-' is one of that name",
-				     "standard output cannot hold a recording, whose beginning is "
-				     "rewritten as it grows");
+			cli_complain("-o", "name a file; './-' is a file of that name",
+				     "cannot record to standard output, because the header is "
+				     "rewritten as the file grows");
 			return -1;
 		}
 		s->output = optarg;
@@ -165,7 +167,7 @@ static int parse_one(struct capture_options *o, const struct cli_capture *kind, 
 		return 0;
 	case OPT_TRACE_UNIT:
 		if (strcmp(optarg, "ete") && strcmp(optarg, "etmv4")) {
-			cli_complain("--trace-unit", NULL, "'%s' is none of ete, etmv4", optarg);
+			cli_complain("--trace-unit", NULL, "'%s' is not one of ete, etmv4", optarg);
 			return -1;
 		}
 		o->trace_unit = optarg;
@@ -214,33 +216,32 @@ static int check_combination(const struct capture_options *o, const struct cli_c
 		return -1;
 	}
 	if (!targets && !s->all_cpus && !s->cpus) {
-		cli_complain(kind->name, "say 'auxtap record -- PROGRAM', or -p PID",
+		cli_complain(kind->name, "use 'auxtap record -- PROGRAM', or -p PID",
 			     "nothing to trace");
 		return -1;
 	}
 	if (o->backend == BACKEND_KERNEL && o->source_given) {
-		cli_complain("--source", NULL, "is for the emulated backend");
+		cli_complain("--source", NULL, "requires the emulated backend");
 		return -1;
 	}
 	if (o->backend == BACKEND_KERNEL && o->trace_unit) {
-		cli_complain(
-			"--trace-unit", "leave it out",
-			"a real CPU has the trace unit that it has; it is for --backend emulated");
+		cli_complain("--trace-unit", "remove it",
+			     "requires --backend emulated; the trace unit of a real CPU is fixed");
 		return -1;
 	}
 	if (o->backend == BACKEND_KERNEL && o->max_memory) {
 		cli_complain(
-			"--max-memory", "leave it out",
-			"bounds what is emulated, and the kernel backend runs programs natively");
+			"--max-memory", "remove it",
+			"limits emulated processes; the kernel backend runs programs natively");
 		return -1;
 	}
 	if (o->trace_unit && (!s->event || strncmp(s->event, "cs_etm", 6))) {
-		cli_complain("--trace-unit", "trace with -e cs_etm//u", "is for cs_etm events");
+		cli_complain("--trace-unit", "trace with -e cs_etm//u", "requires a cs_etm event");
 		return -1;
 	}
 	if (o->backend == BACKEND_KERNEL && s->truth_path) {
 		cli_complain("--truth", "use --backend emulated",
-			     "only an emulated run knows every executed address");
+			     "only emulation can record every executed address");
 		return -1;
 	}
 	return 0;
@@ -290,7 +291,8 @@ int capture_options_parse(struct capture_options *o, const struct cli_capture *k
 			bool short_one = option == '?' && optopt && optopt < 256;
 
 			cli_complain(short_one ? letter : last, todo, "%s",
-				     option == ':' ? "needs a value" : "no such option");
+				     option == ':' ? "option requires an argument" :
+						     "no such option");
 			return -1;
 		}
 		if (parse_one(o, kind, option))

@@ -23,7 +23,7 @@ struct capture_options {
 	int error_exitcode;	/* crash: after any death; 0: not given */
 };
 
-/* 0: go on; 1: help was shown; -1: usage error, told. */
+/* 0: continue; 1: printed help; -1: printed a usage error. */
 int capture_options_parse(struct capture_options *o, const struct cli_capture *kind, int argc,
 			  char **argv);
 

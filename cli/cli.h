@@ -13,7 +13,7 @@
 #define CLI_NOT_FOUND	   127
 /* Others */
 #define CLI_OK	    0
-#define CLI_DAMAGED 1 /* done, and the thing examined is damaged or at fault */
+#define CLI_DAMAGED 1 /* done; the file is damaged or violates a rule */
 #define CLI_USAGE   2
 #define CLI_FAILED  3
 
@@ -25,25 +25,25 @@ void cli_complain(const char *what, const char *todo, const char *why_fmt, ...) 
 /* Prints part of a line to stderr, control characters escaped. */
 void cli_say(const char *fmt, ...) AUXTAP_PRINTF(1, 2);
 
-/* Reports once that standard output could not be written; code: an errno or 0. CLI_FAILED. */
+/* Reports once that standard output cannot be written; code: an errno or 0. Returns CLI_FAILED. */
 int cli_output_failed(int code);
 
 /* The first argument is -h, --help or an abbreviation of it. */
 bool cli_wants_help(int argc, char **argv);
 
 /*
- * Standard output for text with names from files: control characters but newline and tab are
- * escaped. One stream for the process; a command that uses it leaves stdout alone.
+ * Standard output for text with names from files: escapes control characters other than newline
+ * and tab. One stream for the process; a command that uses it does not write to stdout.
  */
 FILE *cli_safe_output(void);
 
 struct auxtap_perfdata;
-/* Tells if the recorder never came to an end with this file; true: it was told. */
+/* Whether the recorder did not finish this file; if so, prints an error. */
 bool cli_unfinished(const struct auxtap_perfdata *pd);
 
 struct auxtap_crash;
 
-/* record and crash are one command but for this. */
+/* Where the commands record and crash differ. */
 struct cli_capture {
 	const char *name;
 	const char *help;

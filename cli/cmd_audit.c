@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* auxtap audit: the AUX transactions of a recording, or an event log, held against the rules. */
+/* auxtap audit: checks a recording's AUX transactions, or an event log, against the rules. */
 #include "cli.h"
 #include "util/number.h"
 
@@ -45,18 +45,23 @@ static const struct {
 static void usage(FILE *out)
 {
 	fputs("usage: auxtap audit [OPTION]... FILE\n\n"
-	      "Holds the AUX transactions of a recording against the kernel's rules: offsets, flags,\n"
-	      "losses, wakeups against watermark and pages. FILE is a perf.data file of any AUX PMU,\n"
-	      "by auxtap or stock perf, or with --log the event log of a simulator or FPGA (lines of\n"
-	      "TIME,EVENT,VALUE). Of trace only padding is read. Exit status 1: rules were violated.\n\n"
+	      "Checks the AUX transactions of a recording against the kernel's rules: offsets, flags,\n"
+	      "losses, and wakeups against watermark and page size. FILE is a perf.data file of any\n"
+	      "AUX PMU, written by auxtap or stock perf, or with --log the event log of a simulator\n"
+	      "or FPGA (lines of TIME,EVENT,VALUE). Of the trace itself only padding is inspected.\n"
+	      "Exit status 1: a rule was violated.\n\n"
 	      "  --format FORMAT    text, json or junit\n"
 	      "  --log              FILE is an event log\n"
-	      "  --unit-log LOG     the event log of the unit that FILE was recorded of: both are audited,\n"
-	      "                     and one against the other; once for each CPU\n"
-	      "  --aux-size BYTES   of each AUX ring; a recording does not say (K, M, G may follow)\n"
-	      "  --page BYTES       page size there (default 4K; 64K for Arm units, the most lenient)\n"
-	      "  --max-skid BYTES   how far behind its mark an interrupt may come (default: not judged)\n"
-	      "  --max-delay NS     logs: how much later than that; ns, or with us, ms, s\n",
+	      "  --unit-log LOG     event log of the trace unit that FILE was recorded from: audit\n"
+	      "                     both and compare them; give one for each CPU\n"
+	      "  --aux-size BYTES   size of each AUX area, which a recording does not contain (suffix\n"
+	      "                     K, M or G)\n"
+	      "  --page BYTES       page size of the recorded machine (default: 4K; Arm units: 64K,\n"
+	      "                     the most lenient)\n"
+	      "  --max-skid BYTES   largest allowed distance from the interrupt threshold to the\n"
+	      "                     interrupt (default: from the log, else not checked)\n"
+	      "  --max-delay NS     logs: largest allowed delay of an interrupt; ns, or with suffix\n"
+	      "                     us, ms or s (default: from the log, else not checked)\n",
 	      out);
 }
 
@@ -131,7 +136,7 @@ int cmd_audit(int argc, char **argv)
 {
 	struct auxtap_audit_opts opts = {.size = sizeof(opts)};
 	size_t format = 0, nr = sizeof(formats) / sizeof(formats[0]);
-	const char *unit_logs[argc]; /* no more than there are arguments */
+	const char *unit_logs[argc]; /* at most one per argument */
 	bool log = false;
 	int opt;
 
@@ -175,7 +180,7 @@ int cmd_audit(int argc, char **argv)
 			break;
 		default:
 			cli_complain(argv[optind - 1], "see 'auxtap audit --help'", "%s",
-				     opt == ':' ? "needs a value" : "no such option");
+				     opt == ':' ? "option requires an argument" : "no such option");
 			return CLI_USAGE;
 		}
 	}
@@ -184,11 +189,11 @@ int cmd_audit(int argc, char **argv)
 		return CLI_USAGE;
 	}
 	if (log && opts.nr_unit_logs) {
-		cli_complain("--log", "leave it away", "--unit-log is for a recording");
+		cli_complain("--log", "remove it", "--unit-log requires a recording");
 		return CLI_USAGE;
 	}
 	if (log && optind == argc) {
-		cli_complain("--log", "name the file", "there is no default for it");
+		cli_complain("--log", "give the event log", "there is no default file");
 		return CLI_USAGE;
 	}
 	return audit_file(optind < argc ? argv[optind] : "auxtap.data", log, &opts, format);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* auxtap crash: record with a flight recorder; each process that dies leaves its report. */
+/* auxtap crash: runs a program with a flight recorder; reports each process that dies. */
 #include "cli.h"
 
 #include <auxtap/crash.h>
@@ -16,42 +16,43 @@ static const char help[] =
 	"usage: auxtap crash [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
 	"       auxtap crash [OPTION]... --backend emulated -p PID\n"
 	"\n"
-	"Runs PROGRAM with a flight recorder. Each of its processes that dies of a signal that\n"
-	"dumps core leaves a snapshot of its last moments and a report: the first in FILE, later\n"
-	"ones in FILE.PID. The report goes to standard error and to the snapshot's name with\n"
-	".report.txt. Without a crash nothing is left. The program's own input and output are\n"
-	"untouched.\n"
+	"Runs PROGRAM with a flight recorder. For each of its processes that dies of a signal that\n"
+	"dumps core, writes a snapshot of its last moments and a report: the first to FILE, later\n"
+	"ones to FILE.PID. The report goes to standard error and to the snapshot's name with\n"
+	".report.txt appended. Without a crash no file is written. auxtap does not touch the\n"
+	"program's input and output.\n"
 	"\n"
-	"  --keep N              how many snapshots to keep; the oldest goes (8)\n"
+	"  --keep N              keep the newest N snapshots (default: 8)\n"
 	"  --error-exitcode N    exit with N (1 to 255) if any traced process died of a signal that\n"
-	"                        dumps core, however the program itself ended\n"
-	"  -e PMU/TERMS/MODS     the event, as intel_pt/cyc,noretcomp/u. If not given: intel_pt//u;\n"
-	"                        cs_etm//u for an AArch64 program, which is emulated\n"
-	"  -m DATA,AUX           sizes of data ring and AUX area, in pages or with K, M, G;\n"
-	"                        powers of two (128,1024)\n"
-	"  -S[SIZE]              keep the newest SIZE bytes of each thread (all the area holds)\n"
-	"  -p PID, -t TID        attach to a process, to one thread\n"
-	"  -a, -C CPUS           whole CPUs, all or those of a list (kernel backend)\n"
-	"  -o FILE               the file to write (auxtap.data); an old one becomes FILE.old\n"
-	"  --backend WHICH       kernel, emulated, or auto: kernel if there is a trace unit that\n"
-	"                        may be used (auto). Attaching under emulation must be asked for\n"
-	"  --source WHICH        what executes the program under emulation: qemu, ptrace, or\n"
-	"                        auto: qemu for a program if it is there, ptrace to attach (auto)\n"
-	"  --trace-unit WHICH    of emulated Arm CPUs, for cs_etm events: ete or etmv4 (ete)\n"
-	"  --max-memory SIZE     emulated: end the largest process when all of them together use\n"
-	"                        more, in bytes or with K, M, G (half of what is available)\n"
-	"  --aux-watermark BYTES no use in a snapshot; accepted as by record\n"
-	"  --truth FILE          emulated: write every executed address, a little-endian u64\n"
-	"                        each, into FILE.TID: a gigabyte for 134 million instructions\n"
-	"  -h, --help            this text\n"
+	"                        dumps core, regardless of the program's own exit status\n"
+	"  -e PMU/TERMS/MODS     trace this event, as in intel_pt/cyc,noretcomp/u (default:\n"
+	"                        intel_pt//u; for an AArch64 program, which is emulated, cs_etm//u)\n"
+	"  -m DATA,AUX           sizes of data ring and AUX area, in pages or with suffix K, M or G;\n"
+	"                        powers of two (default: 128,1024)\n"
+	"  -S[SIZE]              keep the newest SIZE bytes of each thread (default: the whole area)\n"
+	"  -p PID, -t TID        attach to a process, or to one thread\n"
+	"  -a, -C CPUS           trace all CPUs, or those in a list like 0,2-3 (kernel backend)\n"
+	"  -o FILE               write to FILE (default: auxtap.data); an old file becomes FILE.old\n"
+	"  --backend WHICH       kernel, emulated, or auto: kernel if a trace unit may be used\n"
+	"                        (default: auto); attaching under emulation requires 'emulated'\n"
+	"  --source WHICH        execution engine under emulation: qemu, ptrace, or auto: qemu to\n"
+	"                        run a program if it is installed, ptrace to attach (default: auto)\n"
+	"  --trace-unit WHICH    trace unit of emulated Arm CPUs, for cs_etm events: ete or etmv4\n"
+	"                        (default: ete)\n"
+	"  --max-memory SIZE     emulation: kill the largest process when all processes together use\n"
+	"                        more; suffix K, M or G (default: half of the available memory)\n"
+	"  --aux-watermark BYTES accepted as by record; no effect on a snapshot\n"
+	"  --truth FILE          emulation: write every executed address as a little-endian u64 to\n"
+	"                        FILE.TID: a gigabyte for 134 million instructions\n"
+	"  -h, --help            print help\n"
 	"\n"
-	"Exit status: the program's; 128 + signal if it died of one; the N of --error-exitcode; 125\n"
-	"if auxtap failed; 126 if the program cannot be executed; 127 if it is not found.\n";
+	"Exit status: the program's; 128 + signal if a signal killed it; the N of --error-exitcode;\n"
+	"125 if auxtap failed; 126 if the program cannot be executed; 127 if it is not found.\n";
 
 /* The report as text, malloc'd; or NULL and *err. */
 static char *make_report_here(const char *path, bool colour, struct auxtap_error *err)
 {
-	/* where the program's libraries are may be what belongs to them, too */
+	/* AUXTAP_SYSROOT has the program's libraries and may have their debug information, too */
 	const char *sysroot = getenv("AUXTAP_SYSROOT");
 	struct auxtap_report_opts opts = {.size = sizeof(opts),
 					  .colour = colour,
@@ -75,7 +76,7 @@ static char *make_report_here(const char *path, bool colour, struct auxtap_error
 	auxtap_perfdata_close(pd);
 	if (!ret)
 		return text;
-	/* what there was memory for is better than nothing */
+	/* a partial report is better than none */
 	if (ret == -ENOMEM && text && *text) {
 		cli_error(err);
 		return text;
@@ -99,7 +100,7 @@ static bool send_all(int fd, const void *data, size_t size)
 	return true;
 }
 
-/* Reads to the end; NULL if there is no memory. A 0 follows the data. */
+/* Reads to the end and appends a NUL; NULL: out of memory. */
 static char *receive_all(int fd, size_t *size)
 {
 	size_t space = 65536;
@@ -128,8 +129,8 @@ static char *receive_all(int fd, size_t *size)
 }
 
 /*
- * In a process of its own: a library may end it, where memory is short, and auxtap's status is the
- * program's. That process sends the error (code 0 after success) and then the text.
+ * Runs in a process of its own: a library may abort it when memory is short, but auxtap must exit
+ * with the program's status. That process sends the error (code 0 after success), then the text.
  */
 static char *make_report(const char *path, bool colour, struct auxtap_error *err)
 {
@@ -165,14 +166,14 @@ static char *make_report(const char *path, bool colour, struct auxtap_error *err
 		auxtap_error_set(err, -ENOMEM, path, "no memory for the report");
 	} else if (WIFSIGNALED(status)) {
 		auxtap_error_set(err, -ENOMEM, path,
-				 "making the report ended with %s, perhaps because "
+				 "writing the report ended with %s, perhaps because "
 				 "memory is short",
 				 cli_signal_name(WTERMSIG(status)));
-		auxtap_error_todo(err, "'auxtap report' makes it from the snapshot");
+		auxtap_error_todo(err, "use 'auxtap report' on the snapshot");
 	} else if (size < sizeof(*err) || WEXITSTATUS(status)) {
-		auxtap_error_set(err, -EIO, path, "making the report ended with status %d",
+		auxtap_error_set(err, -EIO, path, "writing the report ended with status %d",
 				 WEXITSTATUS(status));
-		auxtap_error_todo(err, "'auxtap report' makes it from the snapshot");
+		auxtap_error_todo(err, "use 'auxtap report' on the snapshot");
 	} else {
 		memcpy(err, data, sizeof(*err));
 		if (!err->code)
@@ -189,11 +190,11 @@ static void save_report(const char *path, const char *text)
 	int fd;
 
 	snprintf(name, sizeof(name), "%s.report.txt", path);
-	/* The report of the file that is FILE.old now stays with it. */
+	/* The older report is renamed together with its snapshot, which is FILE.old now. */
 	snprintf(old, sizeof(old), "%s.old.report.txt", path);
 	if (rename(name, old))
 		unlink(name);
-	/* As private as the snapshot: it shows memory. */
+	/* The report shows memory contents: same mode as the snapshot. */
 	fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!out) {
@@ -202,10 +203,9 @@ static void save_report(const char *path, const char *text)
 			close(fd);
 		return;
 	}
-	/* Part of a report may say the wrong thing: standard error has all of it. */
+	/* Part of a report can mislead, so remove it; standard error has the whole text. */
 	if ((fputs(text, out) == EOF) | (fclose(out) != 0)) {
-		cli_complain(name, "'auxtap report' makes it again from the snapshot", "%s",
-			     strerror(errno));
+		cli_complain(name, "use 'auxtap report' on the snapshot", "%s", strerror(errno));
 		unlink(name);
 	}
 }

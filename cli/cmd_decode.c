@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* auxtap decode: the executed flow of a perf.data file or a raw trace. decode_print.c
- * and decode_jobs.c write the lines. */
+/* auxtap decode: prints the executed flow of a perf.data file or a raw trace. decode_print.c and
+ * decode_jobs.c write the lines. */
 #include "cli.h"
 #include "decode_jobs.h"
 #include "decode_print.h"
@@ -59,25 +59,27 @@ static const struct option options[] = {
 static void usage(FILE *out)
 {
 	fputs("usage: auxtap decode [OPTION]... FILE\n\n"
-	      "The executed flow of a recorded trace. FILE may be the folder of a CoreSight\n"
-	      "snapshot (snapshot.ini), --image then adds to its dumps of memory.\n\n"
+	      "Prints the executed flow of a recorded trace. FILE may be the directory of a CoreSight\n"
+	      "snapshot (snapshot.ini); --image then adds to its memory dumps.\n\n"
 	      "  --events LIST     insn,branch,call,return,async,trace,gap,mem\n"
 	      "                    (default branch,async,trace,gap; Arm SPE: mem,branch,gap)\n"
 	      "  -F LIST           fields: comm,pid,tid,cpu,time,event,ip,sym,symoff,dso,srcline,\n"
 	      "                    addr,insn,insnlen,asm,flags (default comm,tid,time,ip,sym,dso,addr);\n"
-	      "                    of samples of Arm SPE also phys,lat_total,lat_issue,lat_xlat,\n"
+	      "                    Arm SPE also: phys,lat_total,lat_issue,lat_xlat,\n"
 	      "                    spe_events,source,op\n"
 	      "  --format FORMAT   text, jsonl or csv\n"
-	      "  --last N          only the last N events\n"
-	      "  --time START,STOP seconds, as perf counts them; either may be empty\n"
+	      "  --last N          print only the last N events\n"
+	      "  --time START,STOP print only events of this time span, in perf's seconds; either\n"
+	      "                    may be empty\n"
 	      "  --tid TID, --cpu CPU\n"
+	      "                    decode only this thread; only this CPU\n"
 	      "  --sysroot DIR     look for programs and libraries under DIR\n"
 	      "  --vmlinux FILE, --kcore FILE\n"
-	      "                    the kernel's image; vmlinux is moved to where the recorded\n"
-	      "                    address of _text says that the kernel was\n"
-	      "  --debuginfod      ask the servers that DEBUGINFOD_URLS names for what is missing\n"
-	      "  -j N              decode and print with N threads (default: one a CPU, at most 8)\n"
-	      "  --summary         only the sums, as 'name: value' lines\n\n",
+	      "                    the kernel's image; vmlinux is relocated to the recorded\n"
+	      "                    address of _text\n"
+	      "  --debuginfod      ask the servers in DEBUGINFOD_URLS for missing images\n"
+	      "  -j N              decode and print with N threads (default: one per CPU, at most 8)\n"
+	      "  --summary         print only totals, as 'name: value' lines\n\n",
 	      out);
 	fputs(raw_options_help, out);
 }
@@ -280,7 +282,7 @@ static unsigned int nr_threads(const struct decode_cmd *cmd)
 	return sched_getaffinity(0, sizeof(cpus), &cpus) ? 1 : (unsigned int)CPU_COUNT(&cpus);
 }
 
-/* Prints all events, by several threads. Returns what the decoder's last word was. */
+/* Prints all events, by several threads. Returns the last result of auxtap_decoder_next(). */
 static int run_jobs(struct auxtap_decoder *dec, struct decode_printer *printer, unsigned int nr,
 		    struct auxtap_error *err)
 {
@@ -296,7 +298,7 @@ static int run_jobs(struct auxtap_decoder *dec, struct decode_printer *printer, 
 	return ret;
 }
 
-/* Returns what the decoder's last word was. */
+/* Returns the last result of auxtap_decoder_next(). */
 static int run(struct decode_cmd *cmd, struct auxtap_decoder *dec, struct decode_printer *printer,
 	       struct auxtap_error *err)
 {
@@ -343,13 +345,13 @@ static const char *how_to_get(const char *name)
 	size_t len = strlen(name);
 
 	if (!strncmp(name, "[kernel", 7))
-		return "give it: --kcore FILE ('perf record --kcore' saves it) or --vmlinux FILE";
+		return "use --kcore FILE ('perf record --kcore' saves it) or --vmlinux FILE";
 	if ((len > 3 && !strcmp(name + len - 3, ".ko")) || strstr(name, ".ko."))
-		return "a module is read from the kernel's memory: --kcore FILE ('perf record --kcore' saves it)";
-	return "give a folder with the one that ran: --sysroot DIR";
+		return "modules are read from kernel memory: use --kcore FILE ('perf record --kcore' saves it)";
+	return "use --sysroot DIR with a directory that contains the file that ran";
 }
 
-/* Which programs and libraries the trace was decoded without, in so far as it shows. */
+/* Reports the missing or different programs and libraries that caused gaps. */
 static void say_missing(const struct auxtap_image_set *images)
 {
 	struct auxtap_image_info info;
@@ -367,12 +369,12 @@ static void say_missing(const struct auxtap_image_set *images)
 		if (info.changed)
 			cli_complain(
 				info.name, how_to_get(info.name),
-				"is another file than the one that ran, or was written after the recording; %llu gap%s (no_image)",
+				"is not the file that ran, or was written after the recording; %llu gap%s (no_image)",
 				(unsigned long long)info.nr_gaps, plural);
 		else if (info.state == AUXTAP_IMAGE_DIFFERENT)
 			cli_complain(
 				info.name, how_to_get(info.name),
-				"is not the file that ran, its build-id is another (%s ran, %s has %s); %llu gap%s (no_image)",
+				"is not the file that ran: build-id mismatch (%s ran, %s has %s); %llu gap%s (no_image)",
 				want, info.path ? info.path : "?", found,
 				(unsigned long long)info.nr_gaps, plural);
 		else
@@ -386,7 +388,7 @@ static void say_missing(const struct auxtap_image_set *images)
 	}
 }
 
-/* What was asked for and what no file of this family has is told, once. */
+/* Reports, once, requested events and fields that no file of this trace family contains. */
 static void say_not_there(const struct decode_printer *printer, bool is_spe, const char *path,
 			  bool is_cs)
 {
@@ -400,12 +402,12 @@ static void say_not_there(const struct decode_printer *printer, bool is_spe, con
 		if (printer->events & flow)
 			cli_complain(
 				path, NULL,
-				"no calls, returns, async and trace events in this file (it holds "
-				"samples of Arm SPE)");
+				"this file contains Arm SPE samples, so no call, return, async "
+				"and trace events");
 		return;
 	}
 	if (printer->events & AUXTAP_EVENT_MEM || printer->has & spe)
-		cli_complain(path, NULL, "no memory samples in this file (it holds %s)",
+		cli_complain(path, NULL, "this file contains %s trace, so no memory samples",
 			     is_cs ? "CoreSight" : "Intel PT");
 }
 
@@ -458,14 +460,14 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 	printer->images = images;
 	ret = run(cmd, dec, printer, &err);
 	status = CLI_OK;
-	if (!auxtap_image_set_no_memory(images)) /* else what is there may be missing here */
+	if (!auxtap_image_set_no_memory(images)) /* else memory caused it */
 		say_missing(images);
 	if (printer->failed) {
 		status = cli_output_failed(errno);
 	} else if (ret >= 0 && auxtap_image_set_no_memory(images)) {
 		cli_complain(
 			cmd->path, "allow more (ulimit -v, ulimit -n)",
-			"out of memory or descriptors: images, functions or lines are missing");
+			"out of memory or file descriptors: images, functions or lines are missing");
 		status = CLI_FAILED;
 	} else if (ret < 0) {
 		cli_error(&err);
@@ -502,7 +504,7 @@ int cmd_decode(int argc, char **argv)
 		}
 		if (opt == '?' || opt == ':') {
 			cli_complain(argv[optind - 1], "see 'auxtap decode --help'", "%s",
-				     opt == ':' ? "needs a value" : "no such option");
+				     opt == ':' ? "option requires an argument" : "no such option");
 			return CLI_USAGE;
 		}
 		ret = parse_option(&cmd, &printer, opt, optarg);
@@ -514,7 +516,7 @@ int cmd_decode(int argc, char **argv)
 		return CLI_USAGE;
 	}
 	cmd.path = optind < argc ? argv[optind] : "auxtap.data";
-	/* a snapshot may lack an image, too */
+	/* A snapshot, too, may not contain all images: allow --image without --raw. */
 	if (!cmd.raw.is_raw && auxtap_is_snapshot(cmd.path))
 		cmd.raw.given &= ~(1u << (RAW_OPT_IMAGE - RAW_OPT_FIRST));
 	ret = raw_options_check(&cmd.raw, "decode", optind < argc);

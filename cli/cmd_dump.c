@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* auxtap dump: every record and every packet of a file, with offsets. The listing is
- * decode/dump/. */
+/* auxtap dump: lists every record and packet of a file, with offsets (decode/dump/). */
 #include "cli.h"
 #include "raw_options.h"
 #include "decode/coresight/cs_guard.h"
@@ -17,20 +16,21 @@ static void usage(FILE *out)
 	fputs("usage: auxtap dump [OPTION]... FILE\n\n"
 	      "Lists the header, the attributes, the features, every record and every packet of a\n"
 	      "perf.data file, with offsets. FILE may be a directory of 'perf record --threads',\n"
-	      "the folder of a CoreSight snapshot (snapshot.ini), or '-' for standard input.\n"
-	      "Intel PT's PAD packets are left out.\n\n"
-	      "  --no-packets  leave out the packets of AUXTRACE records\n"
-	      "  --raw spe     FILE is a bare stream of Arm SPE\n"
-	      "  --raw etm     FILE is bare CoreSight trace; --etm-config FILE has its unit's\n"
-	      "                registers, --etm-format tells frames, see 'auxtap decode --help'\n"
+	      "the directory of a CoreSight snapshot (snapshot.ini), or '-' for standard input.\n"
+	      "PAD packets of Intel PT are not listed.\n\n"
+	      "  --no-packets  do not list the packets of AUXTRACE records\n"
+	      "  --raw spe     FILE is a raw stream of Arm SPE\n"
+	      "  --raw etm     FILE is raw CoreSight trace; --etm-config FILE contains the registers\n"
+	      "                of its trace unit, --etm-format names the frame format, see\n"
+	      "                'auxtap decode --help'\n"
 	      "  --raw pt[:cpu=FAMILY/MODEL/STEPPING]\n"
-	      "                FILE is a bare stream of Intel PT; with --sideband FILE and\n"
-	      "                --sample-type X bare perf records are listed before it.\n"
-	      "                decode's other options for raw traces are taken, a listing\n"
-	      "                of packets has no use for them and says so\n"
-	      "  --help        this text\n\n"
+	      "                FILE is a raw stream of Intel PT; with --sideband FILE and\n"
+	      "                --sample-type X raw perf records are listed before it.\n"
+	      "                The other options of 'auxtap decode' for raw traces are accepted\n"
+	      "                and have no effect; a message says so\n"
+	      "  --help        print help\n\n"
 	      "Exit status: 0 all listed; 1 listed as far as possible, the file is damaged;\n"
-	      "2 usage; 3 could not be done.\n",
+	      "2 usage error; 3 failure.\n",
 	      out);
 }
 
@@ -46,7 +46,7 @@ static const struct option options[] = {
 	{NULL, 0, NULL, 0},
 };
 
-/* Listed, damaged or not at all; a reader of ours that went away is no failure. */
+/* The exit status. EPIPE is not a failure: the reader of the output closed the pipe. */
 static int finish(int ret, const struct auxtap_error *err)
 {
 	int output = ferror(stdout) && ret < 0 ? -ret : 0;
@@ -63,7 +63,7 @@ static int finish(int ret, const struct auxtap_error *err)
 	return ret > 0 ? CLI_DAMAGED : CLI_FAILED;
 }
 
-/* The same options as for decode are taken; which of them change nothing is told. */
+/* dump accepts the raw options of decode and reports those that have no effect here. */
 static void say_unused(const struct raw_options *ro)
 {
 	static const struct {
@@ -75,8 +75,8 @@ static void say_unused(const struct raw_options *ro)
 
 	for (size_t i = 0; i < sizeof(unused) / sizeof(unused[0]); i++)
 		if (ro->given & 1u << (unused[i].opt - RAW_OPT_FIRST))
-			cli_complain(unused[i].name, "it matters to 'auxtap decode'",
-				     "a listing of packets has no use for it");
+			cli_complain(unused[i].name, "use it with 'auxtap decode'",
+				     "has no effect on a packet listing");
 }
 
 static int dump_bare(const struct raw_options *ro, const char *path, const struct dump_opts *opts,
@@ -123,7 +123,7 @@ int cmd_dump(int argc, char **argv)
 		case '?':
 		case ':':
 			cli_complain(argv[optind - 1], "see 'auxtap dump --help'",
-				     opt == ':' ? "needs a value" : "no such option");
+				     opt == ':' ? "option requires an argument" : "no such option");
 			return CLI_USAGE;
 		default:
 			ret = raw_options_parse(&raw, opt, optarg);
@@ -134,15 +134,14 @@ int cmd_dump(int argc, char **argv)
 	}
 	if (optind != argc - 1) {
 		cli_complain("dump", "see 'auxtap dump --help'",
-			     optind < argc ? "takes one file" : "needs a file");
+			     optind < argc ? "too many files" : "no file given");
 		return CLI_USAGE;
 	}
 	ret = raw_options_check(&raw, "dump", true);
 	if (ret)
 		return ret;
 	if (raw.is_raw && !opts.packets) {
-		cli_complain("--no-packets", "leave it out",
-			     "a raw stream holds nothing but packets");
+		cli_complain("--no-packets", "remove it", "a raw stream contains only packets");
 		return CLI_USAGE;
 	}
 	if (raw.is_raw)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* auxtap list: the trace units here, what the user may do with them, what record would pick. */
+/* auxtap list: this machine's trace units, the user's permissions, what record selects. */
 #include "cli.h"
 #ifdef AUXTAP_HAVE_DECODE
 #include <auxtap/decode.h>
@@ -19,10 +19,11 @@
 static const char help[] =
 	"usage: auxtap list\n"
 	"\n"
-	"The PMUs of this machine that have an AUX area, with their capabilities; what you may do\n"
-	"with them and how to get more; what 'auxtap record' would pick.\n";
+	"Lists the PMUs of this machine that have an AUX area, with their capabilities; what you\n"
+	"may do with them and which settings allow more; the execution engines for emulation;\n"
+	"what 'auxtap record' selects.\n";
 
-/* sysfs and the environment name PMUs and files. */
+/* PMU and file names come from sysfs and the environment. */
 AUXTAP_PRINTF(1, 2) static void say(const char *fmt, ...)
 {
 	va_list args;
@@ -72,7 +73,7 @@ static void show_dir(const char *pmu, const char *dir)
 	say("\n");
 }
 
-/* sysfs does not say which PMUs have an AUX area; these families do. */
+/* sysfs does not show which PMUs have an AUX area; these families have one. */
 static bool has_aux(const char *pmu)
 {
 	static const char *const families[] = {"intel_pt", "intel_bts", "arm_spe",
@@ -119,17 +120,17 @@ static void show_permissions(const struct auxtap_probe *p)
 		say("  kernel.perf_event_paranoid is %d%s\n", p->paranoid,
 		    root	     ? " (you are root: no limit)" :
 		    p->paranoid > 2  ? ": users may not trace; 2 lets them trace the user mode "
-				       "of their programs, 1 the kernel's side too, 0 whole CPUs" :
+				       "of their programs, 1 kernel mode too, 0 whole CPUs" :
 		    p->paranoid == 2 ? ": users may trace the user mode of their programs; 1 "
-				       "lets them trace the kernel's side too, 0 whole CPUs" :
+				       "lets them trace kernel mode too, 0 whole CPUs" :
 		    p->paranoid == 1 ? ": users may trace their programs; 0 lets them trace "
 				       "whole CPUs" :
 		    p->paranoid == 0 ? ": users may trace programs and whole CPUs" :
-				       ": users may trace all; rings as large as they like");
+				       ": users may trace everything; ring size not limited");
 	if (p->mlock_kb)
 		say("  ring memory: %llu KiB a CPU (kernel.perf_event_mlock_kb)%s\n",
 		    (unsigned long long)p->mlock_kb,
-		    root ? " (you are root: no limit)" : ", and beyond it");
+		    root ? " (you are root: no limit)" : "; more counts against ulimit -l");
 	if (p->memlock_kb == UINT64_MAX)
 		say("  locked memory (ulimit -l): unlimited\n");
 	else
@@ -139,7 +140,7 @@ static void show_permissions(const struct auxtap_probe *p)
 
 static void show_emulation(const struct auxtap_probe *p)
 {
-	say("emulated sources:\n");
+	say("execution engines for emulation:\n");
 	if (!p->emulated) {
 		say("  none: %s\n", p->emulated_why);
 		return;
@@ -185,14 +186,14 @@ int cmd_list(int argc, char **argv)
 	show_emulation(&probe);
 	show_libraries();
 	if (probe.kernel)
-		say("record picks: backend kernel, event %s\n", probe.kernel_event);
+		say("record selects: backend kernel, event %s\n", probe.kernel_event);
 	else if (probe.emulated && (probe.qemu || probe.ptrace))
-		say("record picks: backend emulated, source %s, event intel_pt//u (%s)\n",
+		say("record selects: backend emulated, engine %s, event intel_pt//u (%s)\n",
 		    probe.qemu ? "qemu" : "ptrace", probe.kernel_why);
 	else
-		say("record picks: nothing works here (%s%s%s)\n", probe.kernel_why,
+		say("record selects: nothing, no backend is usable (%s%s%s)\n", probe.kernel_why,
 		    *probe.ptrace_why ? "; " : "", probe.ptrace_why);
 	if (probe.emulated && probe.qemu_a64)
-		say("  for AArch64 programs: backend emulated, source qemu, event cs_etm//u\n");
+		say("  for AArch64 programs: backend emulated, engine qemu, event cs_etm//u\n");
 	return CLI_OK;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* auxtap record, and what crash shares with it: choice of backend, signals, exit status. */
+/* auxtap record, and the code that crash shares: choice of backend, signals, exit status. */
 #include "capture_options.h"
 
 #include <elf.h>
@@ -20,29 +20,30 @@ static const char help[] =
 	"\n"
 	"Records a trace of every instruction into FILE. Stock 'perf script' reads it too.\n"
 	"\n"
-	"  -e PMU/TERMS/MODS     the event, as intel_pt/cyc,noretcomp/u. If not given: intel_pt//u;\n"
-	"                        cs_etm//u for an AArch64 program, which is emulated\n"
-	"  -m DATA,AUX           sizes of data ring and AUX area, in pages or with K, M, G;\n"
-	"                        powers of two (128,1024)\n"
-	"  -S[SIZE]              snapshot: keep the newest SIZE bytes (all the area holds), taken\n"
-	"                        at SIGUSR2 and at each exit\n"
-	"  -p PID, -t TID        attach to a process, to one thread\n"
-	"  -a, -C CPUS           whole CPUs, all or those of a list (kernel backend)\n"
-	"  -o FILE               the file to write (auxtap.data); an old one becomes FILE.old\n"
-	"  --backend WHICH       kernel, emulated, or auto: kernel if there is a trace unit that\n"
-	"                        may be used (auto). Attaching under emulation must be asked for\n"
-	"  --source WHICH        what executes the program under emulation: qemu, ptrace, or\n"
-	"                        auto: qemu for a program if it is there, ptrace to attach (auto)\n"
-	"  --trace-unit WHICH    of emulated Arm CPUs, for cs_etm events: ete or etmv4 (ete)\n"
-	"  --max-memory SIZE     emulated: end the largest process when all of them together use\n"
-	"                        more, in bytes or with K, M, G (half of what is available)\n"
-	"  --aux-watermark BYTES wake up after that much trace (a quarter of the area)\n"
-	"  --truth FILE          emulated: write every executed address, a little-endian u64\n"
-	"                        each, into FILE.TID: a gigabyte for 134 million instructions\n"
-	"  -h, --help            this text\n"
+	"  -e PMU/TERMS/MODS     trace this event, as in intel_pt/cyc,noretcomp/u (default:\n"
+	"                        intel_pt//u; for an AArch64 program, which is emulated, cs_etm//u)\n"
+	"  -m DATA,AUX           sizes of data ring and AUX area, in pages or with suffix K, M or G;\n"
+	"                        powers of two (default: 128,1024)\n"
+	"  -S[SIZE]              snapshot: keep only the newest SIZE bytes (default: the whole area),\n"
+	"                        written at SIGUSR2 and at each exit\n"
+	"  -p PID, -t TID        attach to a process, or to one thread\n"
+	"  -a, -C CPUS           trace all CPUs, or those in a list like 0,2-3 (kernel backend)\n"
+	"  -o FILE               write to FILE (default: auxtap.data); an old file becomes FILE.old\n"
+	"  --backend WHICH       kernel, emulated, or auto: kernel if a trace unit may be used\n"
+	"                        (default: auto); attaching under emulation requires 'emulated'\n"
+	"  --source WHICH        execution engine under emulation: qemu, ptrace, or auto: qemu to\n"
+	"                        run a program if it is installed, ptrace to attach (default: auto)\n"
+	"  --trace-unit WHICH    trace unit of emulated Arm CPUs, for cs_etm events: ete or etmv4\n"
+	"                        (default: ete)\n"
+	"  --max-memory SIZE     emulation: kill the largest process when all processes together use\n"
+	"                        more; suffix K, M or G (default: half of the available memory)\n"
+	"  --aux-watermark BYTES wake up after BYTES of trace (default: a quarter of the area)\n"
+	"  --truth FILE          emulation: write every executed address as a little-endian u64 to\n"
+	"                        FILE.TID: a gigabyte for 134 million instructions\n"
+	"  -h, --help            print help\n"
 	"\n"
-	"Exit status: the program's; 128 + signal if it died of one; 125 if auxtap failed; 126 if\n"
-	"the program cannot be executed; 127 if it is not found.\n";
+	"Exit status: the program's; 128 + signal if a signal killed it; 125 if auxtap failed; 126\n"
+	"if the program cannot be executed; 127 if it is not found.\n";
 
 /* ---- signals ---- */
 
@@ -51,7 +52,7 @@ static volatile pid_t untraced_program; /* it outlives the emulator; 0: none */
 static volatile sig_atomic_t stop;
 static bool attached, takes_snapshots;
 
-/* What came before there was a session to pass it on. */
+/* Signals that came before there was a session to forward them. */
 #define EARLY_MAX 8
 static siginfo_t early[EARLY_MAX];
 static volatile sig_atomic_t nr_early;
@@ -67,7 +68,7 @@ static void on_signal(int signo, siginfo_t *info, void *context)
 	} else if (attached) {
 		stop = 1;
 	} else if (info->si_code > 0) {
-		/* From the terminal the program got it too: it is in the same group. */
+		/* The terminal sent it to the program too, which is in the same process group. */
 	} else if (running) {
 		auxtap_session_forward_siginfo(running, info);
 	} else if (untraced_program) {
@@ -79,13 +80,13 @@ static void on_signal(int signo, siginfo_t *info, void *context)
 	errno = saved;
 }
 
-/* Caught, not ignored: the program that is started has the default action again. */
+/* Caught, not ignored, so that exec resets it to the default action in the program. */
 static void on_file_limit(int signo)
 {
 	(void)signo;
 }
 
-/* Beyond ulimit -f a write fails with EFBIG: what was written is kept, and the program goes on. */
+/* With SIGXFSZ caught, a write beyond ulimit -f fails with EFBIG and the program goes on. */
 static void catch_file_limit(void)
 {
 	struct sigaction act = {.sa_handler = on_file_limit, .sa_flags = SA_RESTART}, old;
@@ -95,7 +96,7 @@ static void catch_file_limit(void)
 		sigaction(SIGXFSZ, &act, NULL);
 }
 
-/* Those that end a program or mean something to it, if it does not say otherwise. */
+/* Catches the signals that end a program by default or that programs commonly handle. */
 static void catch_signals(void)
 {
 	static const int caught[] = {SIGINT,  SIGTERM, SIGHUP,	SIGQUIT,
@@ -103,14 +104,14 @@ static void catch_signals(void)
 	struct sigaction act = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO}, old;
 	size_t nr = sizeof(caught) / sizeof(caught[0]);
 
-	/* Of a process that was attached to, these are its own affair. */
+	/* The last three are not forwarded to a process that auxtap attached to. */
 	if (attached)
 		nr -= 3;
 	sigemptyset(&act.sa_mask);
 	for (size_t i = 0; i < nr; i++)
 		sigaddset(&act.sa_mask, caught[i]);
 	for (size_t i = 0; i < nr; i++) {
-		/* nohup and the like stay in force */
+		/* keep signals ignored that nohup or a shell ignores */
 		if (!sigaction(caught[i], NULL, &old) && old.sa_handler == SIG_IGN)
 			continue;
 		sigaction(caught[i], &act, NULL);
@@ -130,7 +131,7 @@ static void start_forwarding(struct auxtap_session *s)
 	sigprocmask(SIG_SETMASK, &old, NULL);
 }
 
-/* The emulator died, and the program went on without it: nothing of ours ends before it does. */
+/* The emulator died and the program went on: auxtap must not exit before the program does. */
 static void wait_for_program(pid_t pid)
 {
 	struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
@@ -154,7 +155,7 @@ const char *cli_signal_name(int signo)
 	return name;
 }
 
-/* ---- what the session tells ---- */
+/* ---- callbacks of the session ---- */
 
 static void on_progress(void *ctx, uint64_t elapsed_ms, const struct auxtap_session_stats *stats,
 			unsigned int nr_rings)
@@ -167,7 +168,7 @@ static void on_progress(void *ctx, uint64_t elapsed_ms, const struct auxtap_sess
 	}
 	fprintf(stderr, "\r\033[Kauxtap: %llu.%llu s, ", (unsigned long long)elapsed_ms / 1000,
 		(unsigned long long)elapsed_ms / 100 % 10);
-	/* A flight recorder writes nothing as long as all goes well. */
+	/* A flight recorder writes nothing before a crash. */
 	if (stats->aux_bytes || !(o->session.snapshot || o->session.crash))
 		fprintf(stderr, "%llu KiB of trace, ", (unsigned long long)stats->aux_bytes / 1024);
 	fprintf(stderr, "%u thread%s", nr_rings, nr_rings == 1 ? "" : "s");
@@ -180,8 +181,8 @@ static void on_untraced(void *ctx, pid_t pid, const char *why)
 
 	(void)ctx;
 	if (!strncmp(why, "--truth: ", 9)) {
-		cli_complain("--truth", "the trace goes on; name a larger disk, or trace less",
-			     "%s", why + 9);
+		cli_complain("--truth", "the trace goes on; use a larger disk, or trace less", "%s",
+			     why + 9);
 		return;
 	}
 	snprintf(what, sizeof(what), "process %d", pid);
@@ -189,7 +190,7 @@ static void on_untraced(void *ctx, pid_t pid, const char *why)
 		cli_complain(what, "use --source ptrace", "%s", why + 6);
 		return;
 	}
-	cli_complain(what, NULL, "not traced from here on: %s", *why ? why : "it left the tracer");
+	cli_complain(what, NULL, "not traced from here on: %s", *why ? why : "the tracer lost it");
 }
 
 static void on_refused(void *ctx, pid_t tid, const struct auxtap_error *why)
@@ -201,7 +202,7 @@ static void on_refused(void *ctx, pid_t tid, const struct auxtap_error *why)
 	cli_complain(what, why->todo, "not traced: %s: %s", why->what, why->why);
 }
 
-/* The first, which comes back from the run too. */
+/* The first such error; auxtap_session_run() returns it, too. */
 static struct auxtap_error no_snapshot = AUXTAP_ERROR_INIT;
 
 static void on_no_snapshot(void *ctx, const char *path, const struct auxtap_crash *crash,
@@ -213,7 +214,7 @@ static void on_no_snapshot(void *ctx, const char *path, const struct auxtap_cras
 		cli_signal_name(crash->signo));
 	if (crash->tid)
 		fprintf(stderr, " in thread %d", crash->tid);
-	fputs("; it leaves no snapshot:\n", stderr);
+	fputs("; no snapshot was written:\n", stderr);
 	cli_error(why);
 	if (!no_snapshot.code)
 		no_snapshot = *why;
@@ -221,7 +222,7 @@ static void on_no_snapshot(void *ctx, const char *path, const struct auxtap_cras
 
 /* ---- the run ---- */
 
-/* An AArch64 program on another machine: no trace unit of this one will see it. */
+/* An AArch64 program on another machine: the machine's own trace unit cannot trace it. */
 static bool is_foreign(const struct capture_options *o)
 {
 #ifdef __aarch64__
@@ -254,13 +255,13 @@ static int open_backend(struct auxtap_backend *be, const struct capture_options 
 		}
 		if (!kernel && attach) {
 			cli_complain(o->session.pid ? "-p" : "-t",
-				     "say --backend emulated if a far slower run will do", "%s",
-				     probe.kernel_why);
+				     "use --backend emulated if a far slower run is acceptable",
+				     "%s", probe.kernel_why);
 			return -1;
 		}
 	} else if (o->backend == BACKEND_AUTO && attach) {
-		cli_complain("attach", "say --backend emulated",
-			     "under emulation the process runs far slower; it must be asked for");
+		cli_complain("attach", "use --backend emulated",
+			     "under emulation the process runs far slower, so auto does not do it");
 		return -1;
 	}
 	if (kernel) {
@@ -308,7 +309,7 @@ static void say_end(const struct capture_options *o, const struct auxtap_session
 		fprintf(stderr, "auxtap: %llu threads were not traced; each is a gap\n",
 			(unsigned long long)st->threads_refused);
 	if (st->exit_status < 0)
-		snprintf(how, sizeof(how), st->ended ? "ended" : "let go");
+		snprintf(how, sizeof(how), st->ended ? "ended" : "detached");
 	else if (WIFSIGNALED(st->exit_status))
 		snprintf(how, sizeof(how), "ended by %s",
 			 cli_signal_name(WTERMSIG(st->exit_status)));
@@ -316,7 +317,7 @@ static void say_end(const struct capture_options *o, const struct auxtap_session
 		snprintf(how, sizeof(how), "ended with status %d", WEXITSTATUS(st->exit_status));
 	if (st->memory_limit)
 		fprintf(stderr,
-			"auxtap: %s: a process was ended: all processes together used more than "
+			"auxtap: %s: killed a process: all processes together used more than "
 			"%llu MiB; raise --max-memory\n",
 			name, (unsigned long long)st->memory_limit >> 20);
 	if (!o->session.crash) {
@@ -350,7 +351,7 @@ static void say_end(const struct capture_options *o, const struct auxtap_session
 	fputc('\n', stderr);
 }
 
-/* Processes ran that the unit cannot trace (each was reported), and no other ones did. */
+/* Only processes ran that the trace unit cannot trace; each was reported. */
 static bool nothing_traced(const struct capture_options *o, const char *event,
 			   const struct auxtap_session_stats *stats)
 {
@@ -364,8 +365,8 @@ static bool nothing_traced(const struct capture_options *o, const char *event,
 }
 
 /*
- * LeakSanitizer stops its process by ptrace, which it cannot where there is a tracer: it would
- * end a healthy program with an error. What the user says about it stays.
+ * LeakSanitizer attaches to its own process with ptrace, which fails if a tracer is attached: it
+ * would end a healthy program with an error. A user's own setting of detect_leaks is kept.
  */
 static void no_leak_check(const struct auxtap_backend *be, const struct capture_options *o)
 {
@@ -382,7 +383,7 @@ static void no_leak_check(const struct auxtap_backend *be, const struct capture_
 		     asan && *asan ? ":" : "") >= (int)sizeof(options))
 		return;
 	setenv("ASAN_OPTIONS", options, 1);
-	cli_say("auxtap: %s: LeakSanitizer runs under no tracer: detect_leaks=0 is added to "
+	cli_say("auxtap: %s: LeakSanitizer cannot run under a tracer: detect_leaks=0 is added to "
 		"ASAN_OPTIONS",
 		o->session.argv[0]);
 	fputc('\n', stderr);
@@ -401,9 +402,7 @@ static int run(struct auxtap_backend *be, struct capture_options *o)
 	catch_signals();
 	if (auxtap_session_open(&s, be, &o->session, &err)) {
 		cli_error(&err);
-		/*
-		 * A script without an interpreter, a file that is no program: found by exec only.
-		 */
+		/* Only exec notices a missing interpreter or a file that is not a program. */
 		if (o->session.argv && !strcmp(err.what, o->session.argv[0])) {
 			if (err.code == -ENOENT)
 				return CLI_NOT_FOUND;
@@ -431,7 +430,7 @@ static int run(struct auxtap_backend *be, struct capture_options *o)
 	if (!failed && !ret)
 		say_end(o, &stats);
 	if (failed == -ENOENT || failed == -EACCES || failed == -ENOEXEC) {
-		/* native: exec's own word comes with the first resume */
+		/* kernel backend: the error of exec arrives with the first resume */
 		if (o->session.argv && !strcmp(err.what, o->session.argv[0]))
 			return failed == -ENOENT ? CLI_NOT_FOUND : CLI_NOT_EXECUTABLE;
 	}
@@ -439,7 +438,7 @@ static int run(struct auxtap_backend *be, struct capture_options *o)
 		return CLI_RUN_FAILED;
 	if (o->error_exitcode && stats.crashes)
 		return o->error_exitcode;
-	/* What we attached to is not ours: its end is no result of this command. */
+	/* The exit status of a process that auxtap attached to is not the command's. */
 	if (attached || stats.exit_status < 0)
 		return CLI_OK;
 	return program_status(stats.exit_status);
@@ -455,9 +454,10 @@ static int no_program(const char *name, int code)
 		return CLI_NOT_FOUND;
 	}
 	if (stat(name, &st) && errno == EACCES)
-		cli_complain(name, "let this user search its directories", "%s", strerror(EACCES));
+		cli_complain(name, "give this user search permission for its directories", "%s",
+			     strerror(EACCES));
 	else if (S_ISDIR(st.st_mode))
-		cli_complain(name, "name a program", "a directory, permission denied");
+		cli_complain(name, "name a program", "is a directory");
 	else if (code == -EACCES)
 		cli_complain(name, "make it executable: chmod +x", "%s", strerror(-code));
 	else
@@ -465,7 +465,7 @@ static int no_program(const char *name, int code)
 	return CLI_NOT_EXECUTABLE;
 }
 
-/* A crash is too late to learn that its snapshot has no place to go. */
+/* Checked at the start: at a crash it is too late to learn that the snapshot cannot be written. */
 static bool can_keep(const char *output)
 {
 	const char *slash = strrchr(output, '/');

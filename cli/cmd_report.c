@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* auxtap report: what a person wants first of a trace file. */
+/* auxtap report: summarises a recording. */
 #include "cli.h"
 #include "raw_options.h"
 #include "decode/coresight/cs_guard.h"
@@ -14,20 +14,20 @@
 static const char help[] =
 	"usage: auxtap report [OPTION]... [FILE]\n"
 	"\n"
-	"Of a snapshot that 'auxtap crash' left: what died, where, why, and the calls and\n"
-	"branches that led there. Of any other trace: an overview. Which images are needed,\n"
-	"found, missing or different. FILE is auxtap.data if not given, or the folder of a\n"
-	"CoreSight snapshot (snapshot.ini).\n"
+	"For a snapshot written by 'auxtap crash': what died, where, why, and the calls and\n"
+	"branches that led there. For any other trace: an overview. Both list which images are\n"
+	"needed, found, missing or different. FILE (default: auxtap.data) may be the directory\n"
+	"of a CoreSight snapshot (snapshot.ini).\n"
 	"\n"
-	"  --branches N     last branches to show (16, at most 64)\n"
-	"  --calls N        print N lines of the tree of calls, if there are as many (default: at\n"
-	"                   most 40, without what the runtime does before main)\n"
+	"  --branches N     print the last N branches (default: 16, at most 64)\n"
+	"  --calls N        print up to N lines of the call tree (default: at most 40, without\n"
+	"                   the runtime's calls before main)\n"
 	"  --sysroot DIR    look for images under DIR first\n"
 	"  --vmlinux FILE, --kcore FILE\n"
 	"                   the kernel's image\n"
-	"  --debuginfod     ask the servers that DEBUGINFOD_URLS names for what is missing\n"
-	"  --color WHEN     always, never, or auto: on a terminal (auto)\n"
-	"  -h, --help       this text\n\n";
+	"  --debuginfod     ask the servers in DEBUGINFOD_URLS for missing images\n"
+	"  --color WHEN     always, never, or auto: on a terminal (default: auto)\n"
+	"  -h, --help       print help\n\n";
 
 struct report_cmd {
 	struct auxtap_report_opts opts;
@@ -35,7 +35,7 @@ struct report_cmd {
 	const char *path;
 };
 
-/* A bare file, or the folder of a CoreSight snapshot. */
+/* A raw stream, or the directory of a CoreSight snapshot. */
 static int report_raw(const struct report_cmd *cmd, struct auxtap_error *err)
 {
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts),
@@ -77,8 +77,8 @@ static int report(const struct report_cmd *cmd)
 		if ((cmd->opts.nr_branches || cmd->opts.nr_calls) &&
 		    cli_holds(pd, AUXTAP_AUXTRACE_ARM_SPE))
 			cli_complain(cmd->path, NULL,
-				     "no last branches and no tree of calls in this file (it holds "
-				     "samples of Arm SPE)");
+				     "this file contains Arm SPE samples, so no last branches and "
+				     "no call tree");
 		ret = auxtap_report(pd, &cmd->opts, stdout, &err);
 		unfinished = cli_unfinished(pd);
 		auxtap_perfdata_close(pd);
@@ -156,7 +156,7 @@ int cmd_report(int argc, char **argv)
 				cmd.opts.colour = false;
 			else if (strcmp(optarg, "auto") != 0) {
 				cli_complain("--color", "give always, never or auto",
-					     "'%s' is not known", optarg);
+					     "unknown value '%s'", optarg);
 				return CLI_USAGE;
 			}
 			break;
@@ -167,7 +167,8 @@ int cmd_report(int argc, char **argv)
 		case '?':
 		case ':':
 			cli_complain(argv[optind - 1], "see 'auxtap report --help'", "%s",
-				     option == ':' ? "needs a value" : "no such option");
+				     option == ':' ? "option requires an argument" :
+						     "no such option");
 			return CLI_USAGE;
 		default:
 			ret = raw_options_parse(&cmd.raw, option, optarg);
@@ -182,7 +183,7 @@ int cmd_report(int argc, char **argv)
 	}
 	if (optind < argc)
 		cmd.path = argv[optind];
-	/* a snapshot may lack an image, too */
+	/* A snapshot, too, may not contain all images: allow --image without --raw. */
 	if (!cmd.raw.is_raw && auxtap_is_snapshot(cmd.path))
 		cmd.raw.given &= ~(1u << (RAW_OPT_IMAGE - RAW_OPT_FIRST));
 	ret = raw_options_check(&cmd.raw, "report", optind < argc);

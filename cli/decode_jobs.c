@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Lines made by several threads: see decode_jobs.h. Chunks are a ring: the caller fills one while
- * others are printed, and writes the oldest when it needs it again; if nobody has begun that one,
- * the caller makes its lines itself.
+ * Several threads format lines: see decode_jobs.h. The chunks are a ring: the caller fills one
+ * while threads format others, and writes the oldest before it reuses it. If no thread has taken
+ * that one yet, the caller formats it itself.
  */
 #include "decode_jobs.h"
 
@@ -42,7 +42,7 @@ struct decode_jobs {
 	bool stop, started;
 	unsigned int nr_threads, max_threads;
 	struct thread threads[MAX_THREADS];
-	size_t nr_chunks, at, taken; /* being filled; looked at first by a thread */
+	size_t nr_chunks, at, taken; /* at: being filled */
 	struct chunk *chunks;
 };
 
@@ -62,7 +62,7 @@ static void print_chunk(struct decode_printer *p, struct chunk *chunk)
 	p->size = 0;
 }
 
-/* The oldest that waits. */
+/* The oldest waiting chunk. */
 static struct chunk *find_work(struct decode_jobs *jobs)
 {
 	for (size_t i = 1; i <= jobs->nr_chunks; i++) {
@@ -98,7 +98,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* A printer of the same lines, into memory. */
+/* A printer with the same format that prints into memory. */
 static struct decode_printer *alike(const struct decode_printer *p)
 {
 	struct decode_printer *new = calloc(1, sizeof(*new));
@@ -151,13 +151,13 @@ static void start(struct decode_jobs *jobs)
 		thread->printer = alike(jobs->printer);
 		if (!thread->printer || pthread_create(&thread->id, NULL, work, thread)) {
 			free(thread->printer);
-			return; /* fewer threads do the same */
+			return; /* go on with fewer threads */
 		}
 		jobs->nr_threads++;
 	}
 }
 
-/* Writes the chunk's lines once they are there. */
+/* Writes the chunk's lines; waits for the thread that formats them, or formats them itself. */
 static void write_chunk(struct decode_jobs *jobs, struct chunk *chunk)
 {
 	bool mine;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lines of events made by several threads, a chunk of events each, and written in order. */
+/* Several threads format events, a chunk each; the lines are written in order. */
 #ifndef AUXTAP_DECODE_JOBS_H
 #define AUXTAP_DECODE_JOBS_H
 
@@ -8,15 +8,15 @@
 struct decode_jobs;
 
 /*
- * nr: threads that make lines, the caller's among them; the others start when there is enough to
- * do. Lines look as printer's do and go where its lines go, behind those; it is the caller's again
- * after decode_jobs_finish(). NULL: no memory.
+ * nr: threads that format lines, including the caller; the others start with the first full chunk.
+ * Lines have the format of printer and go to its output, after the lines it has printed; printer
+ * must not be used until decode_jobs_finish(). NULL: out of memory.
  */
 struct decode_jobs *decode_jobs_new(struct decode_printer *printer, unsigned int nr);
-/* Where the next event is put; then decode_jobs_add() prints it, sooner or later. */
+/* Space for the next event; decode_jobs_add() then queues it for printing. */
 struct auxtap_event *decode_jobs_slot(struct decode_jobs *jobs);
 void decode_jobs_add(struct decode_jobs *jobs);
-/* Prints what was added, ends the threads. */
+/* Prints the queued events, ends the threads. */
 void decode_jobs_finish(struct decode_jobs *jobs);
 
 #endif

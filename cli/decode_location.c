@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What was looked up before: see decode_location.h. */
+/* Caches of names: see decode_location.h. */
 #include "decode_location.h"
 
 #include <auxtap/spe.h>
@@ -80,9 +80,7 @@ const struct place *place_line(struct decode_places *places, struct auxtap_image
 	if (auxtap_image_set_resolve(images, pid, time ? time : UINT64_MAX, addr, &loc) ||
 	    !loc.image)
 		return place;
-	/*
-	 * the function as the linker knows it is the outermost frame, the line the innermost one's
-	 */
+	/* the outermost frame is the linker's symbol; the innermost frame has the source line */
 	outer = loc.nr_frames ? &loc.frames[loc.nr_frames - 1] : NULL;
 	place->range.image = loc.image;
 	place->range.image_base = addr - loc.image_off;
@@ -96,9 +94,9 @@ const struct place *place_line(struct decode_places *places, struct auxtap_image
 	return place;
 }
 
-/* ---- words ---- */
+/* ---- text of SPE packets ---- */
 
-/* Without its first 'skip' characters. */
+/* The packet's text without its first 'skip' characters, from the cache if it is there. */
 static const char *word_of(struct decode_places *places, const struct auxtap_spe_packet *pkt,
 			   enum word_kind kind, uint64_t key, size_t skip, size_t *len)
 {
@@ -111,7 +109,7 @@ static const char *word_of(struct decode_places *places, const struct auxtap_spe
 	}
 	n = auxtap_spe_packet_text(pkt, places->text, sizeof(places->text));
 	n = n > skip ? n - skip : 0;
-	places->text[skip + n] = '\0'; /* also where there is less than to skip */
+	places->text[skip + n] = '\0'; /* also if the text is shorter than skip */
 	*len = n;
 	if (n >= sizeof(word->text))
 		return places->text + skip;

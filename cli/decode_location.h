@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What 'auxtap decode' has looked up before: the names of ranges of addresses, the words of SPE
- * packets. Each printer has its own.
+ * Caches of 'auxtap decode': the names of address ranges, the text of SPE packets. Each printer has
+ * its own.
  */
 #ifndef AUXTAP_DECODE_LOCATION_H
 #define AUXTAP_DECODE_LOCATION_H
@@ -12,14 +12,14 @@
 
 /* A range of addresses with the same names; strings are the image set's. */
 struct place {
-	struct auxtap_range range; /* image NULL: nobody knows what is there */
+	struct auxtap_range range; /* image NULL: no image is known there */
 	int32_t pid;
 	const char *name; /* the symbol, or the last part of the image's name */
-	uint64_t base;	  /* an address less this is its offset in what name says */
+	uint64_t base;	  /* an address minus base is the offset in the symbol or image */
 	size_t name_len, image_len;
 	/*
-	 * name and "(image)" once more, where they are not longer: copied without a look at the
-	 * length
+	 * Copies of name and "(image)" if they fit: the printer copies them in fixed-size steps,
+	 * whatever their length.
 	 */
 	char name_text[PLACE_TEXT], image_text[PLACE_TEXT];
 	/* by place_line() only */
@@ -42,15 +42,15 @@ enum word_kind {
 struct word {
 	uint64_t key;
 	uint8_t kind, len;
-	char text[246]; /* longer ones are not kept */
+	char text[246]; /* longer text is not cached */
 };
 
 struct decode_places {
 	struct place big[PLACE_BIG], slots[PLACE_SLOTS];
-	struct place other; /* that is not kept */
+	struct place other; /* of place_line(), not cached */
 	unsigned int next_big;
 	struct word words[WORD_SLOTS];
-	char text[512]; /* of a word that is not kept */
+	char text[512]; /* of a packet whose text is not cached */
 };
 
 /* Valid until the next call. time: 0 if it is not known. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Numbers as text, not by printf: most of what 'auxtap decode' prints are numbers. They write at
- * 'at' and return the end of what they wrote; NUMBER_CHARS bytes from 'at' on may be written.
+ * Numbers as text without printf, because most output of 'auxtap decode' is numbers. The functions
+ * write at 'at' and return the end; they may write up to NUMBER_CHARS bytes.
  */
 #ifndef AUXTAP_DECODE_NUMBER_H
 #define AUXTAP_DECODE_NUMBER_H

@@ -19,7 +19,7 @@ static const char *const field_names[NR_FIELDS] = {
 };
 /* clang-format on */
 
-/* More than any field can be. */
+/* Longer than any field. */
 #define LINE_MAX_BYTES 8192
 #define PRINT_BUFFER   (256u << 10)
 
@@ -116,7 +116,7 @@ static void put_text(struct decode_printer *p, const char *text, size_t len)
 	p->nr += len;
 }
 
-/* Numbers of a value: with a NUL. */
+/* These end the number with a NUL. */
 static void hex_text(char *out, uint64_t v)
 {
 	*number_hex(out, v) = '\0';
@@ -127,7 +127,7 @@ static void decimal_text(char *out, uint64_t v)
 	*number_decimal(out, v) = '\0';
 }
 
-/* Returns the length; what does not fit is left out, as with snprintf(). */
+/* Returns the copied length; truncates like snprintf(). */
 static size_t copy_text(char *out, size_t size, const char *text)
 {
 	size_t n = strlen(text);
@@ -154,7 +154,7 @@ static void put(struct decode_printer *p, const char *fmt, ...)
 		p->nr += (size_t)n < LINE_MAX_BYTES ? (size_t)n : LINE_MAX_BYTES - 1;
 }
 
-/* ---- what an event says, as strings ---- */
+/* ---- values of an event, as strings ---- */
 
 static const char *event_name(const struct auxtap_event *ev)
 {
@@ -203,7 +203,7 @@ static const char *flags_of(const struct auxtap_event *ev)
 	return kinds[ev->kind];
 }
 
-/* "+0x" and 16 digits: all of it or, at the end of the room, nothing. */
+/* "+0x" and up to 16 digits; nothing if the buffer cannot hold all of it. */
 static void offset_text(char *out, size_t size, uint64_t off)
 {
 	if (size < 20)
@@ -212,7 +212,7 @@ static void offset_text(char *out, size_t size, uint64_t off)
 	hex_text(out + 3, off);
 }
 
-/* Without a symbol the offset in the image is all there is. */
+/* The symbol; without one, the image and the offset in it. */
 static void symbol_text(const struct place *place, uint64_t addr, char *buf, size_t size)
 {
 	size_t n;
@@ -254,14 +254,14 @@ static void asm_text(struct decode_printer *p, const struct auxtap_event *ev, ch
 		return;
 	if (nr)
 		memcpy(code, ev->insn, (size_t)nr);
-	else /* a sample: it has only the address */
+	else /* an SPE sample contains only the address */
 		nr = auxtap_image_set_read(p->images, ev->pid, ev->time ? ev->time : UINT64_MAX,
 					   ev->ip, code, sizeof(code));
 	if (nr > 0)
 		auxtap_disassemble_as(p->images, ev->isa, ev->ip, code, (size_t)nr, buf, size);
 }
 
-/* What only a sample of Arm SPE has. */
+/* Fields that only Arm SPE samples have. */
 static void sample_value(struct decode_printer *p, const struct auxtap_event *ev,
 			 enum decode_field field, bool *number, char *buf, size_t size)
 {
@@ -369,7 +369,7 @@ void decode_value(struct decode_printer *p, const struct auxtap_event *ev, enum 
 	case FIELD_FLAGS:
 		copy_text(buf, size, flags_of(ev));
 		break;
-	default: /* other families have none of these facts */
+	default: /* fields of Arm SPE */
 		if (ev->spe_has)
 			sample_value(p, ev, field, number, buf, size);
 		break;
@@ -392,9 +392,9 @@ void decode_gap_words(const struct auxtap_event *ev, char *buf, size_t size)
 		 ev->text[0] ? ": " : "", ev->text);
 }
 
-/* ---- text as it may stand in the others ---- */
+/* ---- escaped text for CSV ---- */
 
-/* A sequence that may be printed as it is; a byte of none as the four characters \xNN. */
+/* Prints one valid UTF-8 sequence, or one other byte as the four characters \xNN. */
 static unsigned int put_utf8(struct decode_printer *p, const char *s)
 {
 	unsigned int n = auxtap_text_printable(s, strnlen(s, 4));
@@ -460,7 +460,7 @@ static void print_json(struct decode_printer *p, const struct auxtap_event *ev,
 
 /* ---- CSV ---- */
 
-/* A table reader takes "4011e6" for 4011000000: addresses are marked as hexadecimal. */
+/* A spreadsheet reads "4011e6" as 4011000000: addresses get the prefix 0x. */
 static bool csv_is_hex(enum decode_field field)
 {
 	return field == FIELD_IP || field == FIELD_ADDR || field == FIELD_PHYS;
@@ -526,7 +526,7 @@ void decode_print(struct decode_printer *p, const struct auxtap_event *ev)
 				place_line(&p->places, p->images, ev->pid, ev->time, ev->ip) :
 				place_find(&p->places, p->images, ev->pid, ev->time, ev->ip);
 		if (known->name && p->has & 1u << FIELD_ADDR && p->addr_first) {
-			place = *known; /* what addr is is looked up before this one is printed */
+			place = *known; /* looking up addr first may overwrite *known */
 			known = &place;
 		}
 		if (!known->name)

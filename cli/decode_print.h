@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How events of 'auxtap decode' look: text (decode_text.c), JSON lines, CSV. cmd_decode.c reads the
+ * Output formats of 'auxtap decode': text (decode_text.c), JSON lines, CSV. cmd_decode.c parses the
  * options.
  */
 #ifndef AUXTAP_DECODE_PRINT_H
@@ -28,7 +28,7 @@ enum decode_field {
 	FIELD_INSNLEN,
 	FIELD_ASM,
 	FIELD_FLAGS,
-	/* samples of Arm SPE; no value in Intel PT */
+	/* Arm SPE samples; other families have no value */
 	FIELD_PHYS,
 	FIELD_LAT_TOTAL,
 	FIELD_LAT_ISSUE,
@@ -47,7 +47,7 @@ enum decode_format {
 
 #define DECODE_TIDS 16
 
-/* A thread's number as its column has it. */
+/* A thread ID, formatted for its column. */
 struct decode_tid {
 	int32_t tid;
 	size_t len; /* 0: none yet */
@@ -55,18 +55,18 @@ struct decode_tid {
 };
 
 struct decode_printer {
-	FILE *out; /* NULL: what is printed stays in buf, which grows */
+	FILE *out; /* NULL: output stays in buf, which grows */
 	enum decode_format format;
 	enum decode_field fields[NR_FIELDS]; /* in the order asked for */
 	unsigned int nr_fields;
 	uint32_t has;	 /* bit n: field n */
-	bool addr_first; /* before a field that tells of ip */
+	bool addr_first; /* addr is printed before a field that describes ip */
 	uint32_t events;
 	struct auxtap_image_set *images;
-	bool failed;	 /* out did not take everything, or there is no memory */
+	bool failed;	 /* a write failed, or out of memory */
 	size_t nr, size; /* of buf: used; in all */
 	char *buf;
-	/* decode_text.c: what came lately */
+	/* decode_text.c: text of recent times and threads */
 	uint64_t second;
 	size_t second_len; /* 0: none yet */
 	char second_text[64];
@@ -76,15 +76,15 @@ struct decode_printer {
 
 /* "comm,tid,ip": 0, or -1 with the unknown name in bad. */
 int decode_fields_parse(struct decode_printer *p, const char *list, char bad[32]);
-/* Of a gap, in words. */
+/* The text of a gap. */
 void decode_gap_words(const struct auxtap_event *ev, char *buf, size_t size);
 /*
- * The value of a field as text; empty: it has none. place: of ip; NULL: not known. *number: print
- * it without quotes.
+ * The value of a field as text; empty: no value. place: of ip; NULL: unknown. *number: print it
+ * without quotes.
  */
 void decode_value(struct decode_printer *p, const struct auxtap_event *ev, enum decode_field field,
 		  const struct place *place, bool *number, char *buf, size_t size);
-/* Room for so many bytes behind buf + nr: 0, or -1 and failed is set. */
+/* Reserves need bytes at buf + nr: 0, or -1 and failed is set. */
 int decode_print_reserve(struct decode_printer *p, size_t need);
 /* decode_text.c: a line of text. */
 void decode_print_text(struct decode_printer *p, const struct auxtap_event *ev,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A line of text for an event. Most time of 'auxtap decode' is spent here, so what nearly every
- * line has is written straight to its place; the rest goes through decode_value().
+ * A line of text for an event. 'auxtap decode' spends most of its time here, so common columns are
+ * written directly to the output buffer; the others go through decode_value().
  */
 #include "decode_number.h"
 #include "decode_print.h"
@@ -13,10 +13,10 @@
 #include <string.h>
 
 #define VALUE_MAX     4096 /* with its NUL */
-#define NAME_MAX_ADDR 1024 /* of an address's function, the same */
-/* Every field at its longest: the columns, and an address with two names. */
+#define NAME_MAX_ADDR 1024 /* the same for the function of addr */
+/* Every field at its longest: the columns, and addr with two names. */
 #define LINE_SPACE ((NR_FIELDS + 3) * (VALUE_MAX + NUMBER_CHARS))
-#define BLANKS	   24 /* as wide as columns are, or wider */
+#define BLANKS	   24 /* at least the width of the widest column but text */
 
 /* clang-format off */
 static const unsigned char text_width[NR_FIELDS] = {
@@ -36,7 +36,7 @@ static inline char *put_text(char *at, const char *text, size_t len, size_t max)
 	return at + len;
 }
 
-/* As put_text(); copy has the same text and PLACE_TEXT bytes if it is not longer than that. */
+/* As put_text(); if len <= PLACE_TEXT, copy has the same text in a buffer of PLACE_TEXT bytes. */
 static inline char *put_copy(char *at, const char *text, const char *copy, size_t len, size_t max)
 {
 	if (len > PLACE_TEXT)
@@ -46,14 +46,14 @@ static inline char *put_copy(char *at, const char *text, const char *copy, size_
 	return at + len;
 }
 
-/* Blanks before what is len long and stands at the right. */
+/* Blanks before right-aligned text of length len. */
 static inline char *indent(char *at, size_t width, size_t len)
 {
 	memset(at, ' ', BLANKS);
 	return len < width ? at + (width - len) : at;
 }
 
-/* Blanks behind what began at 'begin' and stands at the left. */
+/* Blanks after left-aligned text that started at 'begin'. */
 static inline char *fill(char *at, const char *begin, size_t width)
 {
 	size_t len = (size_t)(at - begin);
@@ -62,7 +62,7 @@ static inline char *fill(char *at, const char *begin, size_t width)
 	return len < width ? at + (width - len) : at;
 }
 
-/* Numbers stand at the right; "-" is none. */
+/* Numbers are right-aligned; "-" stands for no value. */
 static char *put_decimal(char *at, size_t width, uint64_t v)
 {
 	return number_decimal(indent(at, width, number_len_decimal(v)), v);
@@ -87,7 +87,7 @@ static char *put_none(char *at, size_t width)
 	return at + 1;
 }
 
-/* Most events are of the second that the last one was of. */
+/* Most events have the same second as the previous one: its text is cached. */
 static char *put_seconds(struct decode_printer *p, char *at, size_t width, uint64_t ns)
 {
 	uint64_t second = ns / 1000000000;
@@ -104,7 +104,7 @@ static char *put_seconds(struct decode_printer *p, char *at, size_t width, uint6
 	return number_decimals(at + p->second_len, (uint32_t)(ns - second * 1000000000));
 }
 
-/* Few threads make most events. */
+/* A few threads execute most events: the text of their IDs is cached. */
 static char *put_tid(struct decode_printer *p, char *at, size_t width, int32_t tid)
 {
 	struct decode_tid *known = &p->tids[(unsigned int)tid % DECODE_TIDS];
@@ -128,7 +128,7 @@ static char *put_comm(char *at, size_t width, const char *comm)
 	return at + (len < width ? width : len);
 }
 
-/* The function with or without the offset in it; without a function the image, always with it. */
+/* The function, with_off with the offset in it; without a function the image and the offset. */
 static char *put_name(char *at, const struct place *place, uint64_t addr, bool with_off, size_t max)
 {
 	char *end = put_copy(at, place->name, place->name_text, place->name_len, max);
@@ -182,7 +182,7 @@ put_sampled(const struct auxtap_event *ev, char *at, size_t width, unsigned int 
 	return ev->spe_has & has ? put_decimal(at, width, value) : put_none(at, width);
 }
 
-/* Columns keep their place where a value is missing. */
+/* Prints a column at its full width even if the value is missing. */
 static inline __attribute__((always_inline)) char *put_column(struct decode_printer *p,
 							      const struct auxtap_event *ev,
 							      enum decode_field field,
@@ -261,7 +261,7 @@ static char *put_tag(const struct auxtap_event *ev, char *at)
 	return put_text(at, tag, strlen(tag), VALUE_MAX);
 }
 
-/* Of a gap only who and when, and why. */
+/* A gap: only the columns up to the event's name, then the cause. */
 static char *put_gap(struct decode_printer *p, const struct auxtap_event *ev, char *at)
 {
 	bool first = true;
@@ -316,7 +316,7 @@ static bool has_unsafe(const char *at, const char *end)
 	return any;
 }
 
-/* The line of len bytes at the end of the buffer, again with its control characters escaped. */
+/* Escapes the control characters of the line of len bytes at the end of the buffer. */
 static void escape_line(struct decode_printer *p, size_t len)
 {
 	char *copy = malloc(len);

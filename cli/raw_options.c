@@ -10,24 +10,26 @@
 #include <string.h>
 
 const char raw_options_help[] =
-	"Raw traces (FILE is bare Intel PT, Arm SPE or CoreSight):\n"
+	"Raw traces (FILE is a raw stream of Intel PT, Arm SPE or CoreSight):\n"
 	"  --raw pt[:cpu=FAMILY/MODEL/STEPPING]\n"
-	"                    the CPU's known errors are taken into account\n"
+	"                    Intel PT; apply the known errata of this CPU\n"
+	"  --raw spe         Arm SPE\n"
 	"  --image FILE[:OFF-END]@ADDR\n"
-	"                    bytes OFF to END of FILE at ADDR; an ELF file without a range:\n"
-	"                    all its segments, the first one's page at ADDR, with @0 where\n"
-	"                    they were linked to; of several at one address the last holds\n"
-	"  --sideband FILE   bare perf records, the first file those of the traced CPU;\n"
-	"                    with --sample-type X, as in perf_event_attr\n"
+	"                    load bytes OFF to END of FILE at ADDR; an ELF file without a\n"
+	"                    range: all segments, the page of the first at ADDR (@0: at\n"
+	"                    their link addresses); at the same address the last one wins\n"
+	"  --sideband FILE   raw perf records; the first file is of the traced CPU; with\n"
+	"                    --sample-type X, as in perf_event_attr\n"
 	"  --time-conv SHIFT,MULT,ZERO, --tsc-offset TICKS\n"
-	"                    perf's time of a time stamp, TICKS added to it before\n"
+	"                    convert timestamps to perf's time, after adding TICKS\n"
 	"  --mtc-freq N, --nom-freq RATIO, --cpuid-0x15 EAX,EBX\n"
 	"                    IA32_RTIT_CTL[17:14], MSR_PLATFORM_INFO[15:8] and the ratio of\n"
-	"                    TSC and crystal clock: for times between time stamps\n"
-	"  --raw etm         needs --etm-config FILE, the trace unit's registers as a CoreSight\n"
-	"                    snapshot's .ini has them: [device] type=ETE or ETM4 …, [regs]\n"
-	"                    TRCCONFIGR=0x… and so on; several for frames\n"
-	"  --etm-format WHAT source_data: one unit's bytes (if not given); coresight: 16-byte\n"
+	"                    TSC and crystal clock: for times between timestamps\n"
+	"  --raw etm         CoreSight; requires --etm-config FILE, the registers of the trace\n"
+	"                    unit in the form of a CoreSight snapshot's .ini: [device]\n"
+	"                    type=ETE or ETM4 …, [regs] TRCCONFIGR=0x… and so on; one FILE\n"
+	"                    per unit in frames\n"
+	"  --etm-format WHAT source_data: the bytes of one unit (default); coresight: 16-byte\n"
 	"                    frames; dstream_coresight, tpiu, tpiu_hsync\n";
 
 int cli_bad_value(const char *option, const char *value, const char *expected)
@@ -67,7 +69,8 @@ static int parse_raw(struct raw_options *ro, const char *arg)
 	if ((raw_options_is_spe(ro) || raw_options_is_etm(ro)) && !*at)
 		return 0;
 	if (raw_options_is_etm(ro)) {
-		cli_complain("--raw", "the trace unit's registers tell it: --etm-config FILE",
+		cli_complain("--raw",
+			     "its type is in the trace unit's registers: --etm-config FILE",
 			     "'%s': etm takes no CPU", arg);
 		return CLI_USAGE;
 	}
@@ -188,7 +191,7 @@ static uint32_t bit(int opt)
 	return 1u << (opt - RAW_OPT_FIRST);
 }
 
-/* What fits to which family of trace. */
+/* Checks that the options belong to the trace family. */
 static int check_family(const struct raw_options *ro)
 {
 	static const struct {
@@ -205,23 +208,24 @@ static int check_family(const struct raw_options *ro)
 		if (!(ro->given & (bit(RAW_OPT_ETM_CONFIG) | bit(RAW_OPT_ETM_FORMAT))))
 			return 0;
 		cli_complain(ro->given & bit(RAW_OPT_ETM_CONFIG) ? "--etm-config" : "--etm-format",
-			     NULL, "is for --raw etm");
+			     NULL, "requires --raw etm");
 		return CLI_USAGE;
 	}
 	for (size_t i = 0; i < sizeof(pt_only) / sizeof(pt_only[0]); i++) {
 		if (!(ro->given & bit(pt_only[i].opt)))
 			continue;
-		cli_complain(pt_only[i].name, "leave it out", "CoreSight trace has no use for it");
+		cli_complain(pt_only[i].name, "remove it", "has no effect on CoreSight trace");
 		return CLI_USAGE;
 	}
 	if (!ro->raw.nr_etm_configs) {
-		cli_complain("--raw etm", "give a file with them: --etm-config FILE",
-			     "bare trace cannot be read without its trace unit's registers");
+		cli_complain("--raw etm", "use --etm-config FILE",
+			     "raw trace cannot be decoded without the registers of its trace unit");
 		return CLI_USAGE;
 	}
 	if (ro->raw.nr_etm_configs > 1 && !frames) {
-		cli_complain("--etm-config", "frames hold trace of several: --etm-format coresight",
-			     "%u trace units, but it is one unit's bytes", ro->raw.nr_etm_configs);
+		cli_complain("--etm-config", "for frames use --etm-format coresight",
+			     "%u trace units, but source_data contains only one",
+			     ro->raw.nr_etm_configs);
 		return CLI_USAGE;
 	}
 	return 0;
@@ -234,13 +238,13 @@ int raw_options_check(const struct raw_options *ro, const char *command, bool ha
 	if (ret)
 		return ret;
 	if (!ro->is_raw && ro->given) {
-		cli_complain(command, "add --raw pt for a bare trace",
-			     "--image, --sideband and what describes the CPU and its "
-			     "clock go with --raw");
+		cli_complain(command, "add --raw pt for a raw trace",
+			     "--image, --sideband and the options for CPU, clock and trace "
+			     "unit require --raw");
 		return CLI_USAGE;
 	}
 	if (ro->is_raw && !has_file) {
-		cli_complain(command, "name it behind the options", "no trace file given");
+		cli_complain(command, "put it after the options", "no trace file given");
 		return CLI_USAGE;
 	}
 	return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The options for bare traces, --raw and what goes with it: the same for decode, report
- * and dump. */
+/* The options for raw traces, --raw and those that require it: the same for decode, report and
+ * dump. */
 #ifndef AUXTAP_RAW_OPTIONS_H
 #define AUXTAP_RAW_OPTIONS_H
 
@@ -56,22 +56,22 @@ struct raw_options {
 };
 
 void raw_options_init(struct raw_options *ro);
-/* Takes the option if it is one of these: 0 or CLI_USAGE, which has been told. */
+/* Parses the option if it is one of these: 0, or CLI_USAGE after printing the error. */
 int raw_options_parse(struct raw_options *ro, int opt, const char *arg);
 bool raw_options_is_spe(const struct raw_options *ro);
 bool raw_options_is_etm(const struct raw_options *ro);
-/* After the last option: 0 or CLI_USAGE, which has been told. */
+/* To be called after the last option: 0, or CLI_USAGE after printing the error. */
 int raw_options_check(const struct raw_options *ro, const char *command, bool has_file);
-/* Adds what --image named. -EINVAL: the option's value is not of its form. */
+/* Adds the images of --image. -EINVAL: a value is malformed. */
 int raw_options_images(const struct raw_options *ro, struct auxtap_image_set *images,
 		       struct auxtap_error *err);
 
-/* A number, decimal or 0x hexadecimal, up to max; the whole of s. */
+/* Parses all of s as a decimal or 0x hexadecimal number up to max. */
 bool cli_number(const char *s, uint64_t max, uint64_t *value);
-/* "auxtap: OPTION: 'VALUE' is not EXPECTED"; CLI_USAGE. */
+/* Prints "auxtap: OPTION: 'VALUE' is not EXPECTED"; returns CLI_USAGE. */
 int cli_bad_value(const char *option, const char *value, const char *expected);
 
-/* Whether a perf.data file holds such trace: AUXTAP_AUXTRACE_…. */
+/* Whether a perf.data file contains trace of this family: AUXTAP_AUXTRACE_…. */
 bool cli_holds(struct auxtap_perfdata *pd, uint32_t family);
 
 #endif

@@ -8,11 +8,11 @@
 #define PIECE 4096
 
 struct safe_output {
-	char cut[4]; /* the begin of a sequence of UTF-8 that the last buffer ended in */
+	char cut[4]; /* start of a UTF-8 sequence that the end of the last buffer cut */
 	size_t nr_cut;
 };
 
-/* How many bytes at the end of text begin a sequence that goes on after it? */
+/* The number of bytes at the end of text that are an incomplete UTF-8 sequence. */
 static size_t cut_at_end(const char *text, size_t len)
 {
 	for (size_t back = 1; back <= 3 && back <= len; back++) {
@@ -41,7 +41,7 @@ static bool write_piece(const char *text, size_t len)
 	return fwrite(text, 1, len, stdout) == len;
 }
 
-/* Newlines and tabs are the command's own. */
+/* Newlines and tabs come from the command and are not escaped. */
 static bool write_lines(const char *text, size_t len)
 {
 	while (len) {
@@ -69,7 +69,7 @@ static ssize_t write_safe(void *cookie, const char *text, size_t size)
 	char first[8];
 	size_t nr;
 
-	/* a sequence that two buffers share: at most 3 bytes of it are here */
+	/* complete a sequence that two buffers share; the first had at most 3 bytes of it */
 	while (out->nr_cut && at < end) {
 		memcpy(first, out->cut, out->nr_cut);
 		first[out->nr_cut] = *at++;

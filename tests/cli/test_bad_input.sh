@@ -36,8 +36,8 @@ for command in decode report dump; do
 	expect 2 'no such option; see' "$AUXTAP" $command --bogus
 done
 expect 2 'no such option; see' "$AUXTAP" decode -Z text
-expect 2 'needs a value; see' "$AUXTAP" decode --last
-expect 2 'needs a value; see' "$AUXTAP" report --calls
+expect 2 'option requires an argument; see' "$AUXTAP" decode --last
+expect 2 'option requires an argument; see' "$AUXTAP" report --calls
 expect 2 'no such command' "$AUXTAP" bogus
 
 # ---- truncated: what is there is decoded, a gap or a line says where it ends ----
@@ -88,7 +88,7 @@ printf '\0\0\0\0\0\0\0\0' | dd of=size0 bs=1 seek=48 conv=notrunc status=none
 [ $? -eq 1 ] && cmp -s out all || fail "size 0: not what the whole file holds"
 grep -q '^auxtap: size0: the recorder did not finish this file' err || fail "size 0: $(cat err)"
 # asked for, and in no Intel PT file
-expect 0 'no memory samples in this file (it holds Intel PT)' "$AUXTAP" decode --events mem,insn -F ip,phys,lat_total,source,op whole
+expect 0 'this file contains Intel PT trace, so no memory samples' "$AUXTAP" decode --events mem,insn -F ip,phys,lat_total,source,op whole
 
 # ---- a changed binary, a missing one: named, the rest decoded, a gap, exit 0 ----
 cp "$FIXTURES/div_zero" program
@@ -207,7 +207,7 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 		expect 125 'ermission denied; .*-o' "${other[@]}" copy/auxtap record -o closed/data -- true
 		expect 125 'ermission denied; .*-o' "${other[@]}" copy/auxtap crash -o closed/data -- true
 		# what is there and closed to this user is not "not installed"
-		expect 126 "private/auxtap-emu: Permission denied; let this user search" \
+		expect 126 "private/auxtap-emu: Permission denied; give this user search" \
 			"${other[@]}" copy/auxtap record -o open/data -- private/auxtap-emu
 		expect 125 "private/auxtap-emu: Permission denied; let this user" \
 			"${other[@]}" env AUXTAP_EMU=private/auxtap-emu copy/auxtap record --backend emulated -o open/data -- true

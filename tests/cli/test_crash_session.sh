@@ -294,7 +294,7 @@ for what in die end; do
 		grep -q 'ended with status 5; no crash, no snapshot' err || fail "attached, clean end: $(tail -n 1 err)"
 	fi
 done
-# let go while it runs
+# detached while it runs
 rm -f target.out
 ./programs until end >target.out &
 target=$!
@@ -304,11 +304,11 @@ wait_for grep -q backend err
 sleep 0.3
 kill -s INT $recorder
 wait $recorder
-status_is "let go" $? 0 err
-grep -q 'let go; no crash, no snapshot' err || fail "let go: $(tail -n 1 err)"
+status_is "detached" $? 0 err
+grep -q 'detached; no crash, no snapshot' err || fail "detached: $(tail -n 1 err)"
 kill -USR1 $target
 wait $target
-[ $? -eq 5 ] || fail "let go: the program ended with $?"
+[ $? -eq 5 ] || fail "detached: the program ended with $?"
 
 section "one thread"
 rm -f target.out
@@ -376,7 +376,7 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=128k tmpfs small 2>/dev/null; 
 	crash --source "$fast" -o small/crash -- ./programs threads 1 >out 2>err
 	status_is "crash on a full disk" $? 125 err
 	grep -q 'No space left on device' err || fail "crash on a full disk: $(tail -n 2 err)"
-	[ "$(grep -c 'died of SIGSEGV in thread [0-9]*; it leaves no snapshot' err)" -eq 1 ] ||
+	[ "$(grep -c 'died of SIGSEGV in thread [0-9]*; no snapshot was written' err)" -eq 1 ] ||
 		fail "crash on a full disk: the death is not told: $(cat err)"
 	# the recorder goes on: the next one fits
 	[ -e small/crash ] && fail "crash on a full disk: a file of no use was left"

@@ -44,7 +44,7 @@ branch,0x1004,0x1010,call,
 branch,0x1011,0x5000,return,
 gap,,,,"no_image, 1 bytes not decoded: no mapping known at 5000"' \
 	"${raw[@]}" --events branch,gap -F event,ip,addr,flags --format csv trace
-same jsonl 'auxtap: trace: no memory samples in this file (it holds Intel PT)
+same jsonl 'auxtap: trace: this file contains Intel PT trace, so no memory samples
 {"event":"call","ip":"1004","addr":"1010","insn":"e8 07 00 00 00","insnlen":5,"asm":"callq 0x1010","phys":null}
 {"event":"gap","ip":null,"addr":null,"insn":null,"insnlen":null,"asm":null,"phys":null,"cause":"no_image","nr_bytes":1,"exact":true,"detail":"no mapping known at 5000"}' \
 	"${raw[@]}" --events call,gap -F event,ip,addr,insn,insnlen,asm,phys --format jsonl trace
@@ -75,14 +75,14 @@ same touching '---- gap: overwritten, at least 3 bytes lost: 3 bytes before the 
 grep -q '^  1 gap: overwritten' out && grep -q '^  1 gap: no_image, .* bytes not decoded$' out ||
 	fail "report: two causes that touch: $(sed -n '/^What/,/^$/p' out)"
 
-same mem 'auxtap: trace: no memory samples in this file (it holds Intel PT)' "${raw[@]}" --events mem trace
+same mem 'auxtap: trace: this file contains Intel PT trace, so no memory samples' "${raw[@]}" --events mem trace
 # report and dump take the same options
 "$AUXTAP" report "${raw[@]:1}" trace >out || fail "report --raw: status $?"
 grep -q '^  9 instructions, 3 branches in 1 thread' out || fail "report --raw: $(cat out)"
 grep -q '^  1 gap: no_image' out || fail "report --raw: no gap told"
 "$AUXTAP" dump "${raw[@]:1}" trace >out 2>err || fail "dump --raw: status $?"
 [ "$(wc -l <out)" -eq 11 ] || fail "dump --raw: $(cat out)"
-grep -q '^auxtap: --image: .*no use' err || fail "dump does not say that --image changes nothing"
+grep -q '^auxtap: --image: .*no effect' err || fail "dump does not say that --image changes nothing"
 # sideband, from a ring: COMM exec and ITRACE_START with sample id (TID, TIME, CPU)
 {
 	printf '\x03\0\0\0\0\x20\x30\0''\x07\0\0\0\x08\0\0\0prog\0\0\0\0''\x07\0\0\0\x08\0\0\0''\x64\0\0\0\0\0\0\0''\x02\0\0\0\0\0\0\0'

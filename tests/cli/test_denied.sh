@@ -59,7 +59,7 @@ command -v qemu-x86_64 >/dev/null && [ -e "$BIN/auxtap-qemu.so" ] && engines="qe
 ./deny ptrace -- "$AUXTAP" list >out 2>&1
 grep -q 'available' out && fail "list says available where ptrace is denied: $(grep available out)"
 [ "$(grep -c 'no: ptrace is refused (Operation not permitted)' out)" -ge 1 ] || fail "list: $(cat out)"
-grep -q 'record picks: backend emulated' out && fail "list: record picks what cannot work: $(cat out)"
+grep -q 'record selects: backend emulated' out && fail "list: record selects what cannot work: $(cat out)"
 ./deny readv -- "$AUXTAP" list >out 2>&1
 grep -q 'ptrace: available' out || fail "list where process_vm_readv is denied: $(cat out)"
 

@@ -29,19 +29,19 @@ status() { # expected status, pattern in stderr, command...
 # Usage.
 status 0 "" "$auxtap" dump --help
 grep -q "usage: auxtap dump" "$work/out" || fail "--help"
-status 2 "needs a file" "$auxtap" dump
-status 2 "takes one file" "$auxtap" dump a b
+status 2 "no file given" "$auxtap" dump
+status 2 "too many files" "$auxtap" dump a b
 status 2 "no such option" "$auxtap" dump --nonsense a
-status 2 "needs a value" "$auxtap" dump --raw
+status 2 "option requires an argument" "$auxtap" dump --raw
 status 3 "a: cannot open" "$auxtap" dump --raw spe a
 status 2 "no trace family 'spe'" "$auxtap" dump --raw spe:cpu=6/1/2 a
 status 2 "etm takes no CPU" "$auxtap" dump --raw etm:cpu=7/1/2 a
 status 2 "no trace family 'xyz'" "$auxtap" dump --raw xyz a
 # what decode needs for a raw trace is taken, and told to change nothing
 printf '\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x23' >"$work/psb"
-status 0 "--image: .*has no use for it" "$auxtap" dump --raw pt --image a@0 "$work/psb"
+status 0 "--image: .*has no effect on a packet listing" "$auxtap" dump --raw pt --image a@0 "$work/psb"
 [ "$(wc -l <"$work/out")" = 2 ] || fail "--image: $(cat "$work/out")"
-status 2 "nothing but packets" "$auxtap" dump --raw pt --no-packets a
+status 2 "contains only packets" "$auxtap" dump --raw pt --no-packets a
 
 # Files that are none.
 status 3 "No such file" "$auxtap" dump "$work/none"

@@ -57,7 +57,7 @@ grep -q "qemu: available: .*AUXTAP_QEMU=$WORK/plain/qemu-x86_64: it does not loa
 	fail "list, one refused: $(grep qemu out)"
 AUXTAP_QEMU_PLUGIN=/nowhere.so "$AUXTAP" list >out
 grep -qx '  qemu: no: /nowhere.so: the plugin is missing' out || fail "list, no plugin: $(grep qemu out)"
-grep -q 'record picks: backend emulated, source ptrace' out || fail "list, no plugin: $(grep picks out)"
+grep -q 'record selects: backend emulated, engine ptrace' out || fail "list, no plugin: $(grep selects out)"
 
 # ---- a run names it, and falls back ----
 

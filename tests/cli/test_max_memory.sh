@@ -92,7 +92,7 @@ for engine in $engines; do
 	"$AUXTAP" record --source $engine --max-memory 400M -m 8,64 -o full -- ./eater eats >out 2>err </dev/null
 	status=$?
 	[ $status -eq 137 ] || fail "$engine, record: status $status, not 137: $(tail -n 3 err)"
-	grep -q 'a process was ended: all processes together used more than 400 MiB; raise --max-memory' err || fail "$engine, record: $(cat err)"
+	grep -q 'killed a process: all processes together used more than 400 MiB; raise --max-memory' err || fail "$engine, record: $(cat err)"
 	rm -f data*
 	"$AUXTAP" crash --source $engine --max-memory 400M -m 8,64 -o data -- ./eater child >out 2>err </dev/null
 	status=$?

@@ -98,7 +98,7 @@ if cc -g -o aborts aborts.c 2>cc.err && cc -shared -fPIC -o ends.so ends.c 2>cc.
 		env LD_PRELOAD="$WORK/ends.so" $variable "$AUXTAP" crash --source ptrace -m 8,64 -o died -- ./aborts >out 2>err </dev/null
 		status=$?
 		[ $status -eq 134 ] || fail "$variable: status $status, not the program's: $(tail -n 2 err)"
-		grep -q 'died of SIGABRT; its snapshot is died' err && grep -q 'making the report ended with' err ||
+		grep -q 'died of SIGABRT; its snapshot is died' err && grep -q 'writing the report ended with' err ||
 			fail "$variable: $(tail -n 2 err)"
 		"$AUXTAP" report died >out 2>err || fail "$variable: the snapshot: $(tail -n 1 err)"
 	done

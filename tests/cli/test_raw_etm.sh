@@ -23,15 +23,15 @@ sed 's/^type.*/type=LPT1/' ete.ini >foreign.ini
 printf '\0\0\0\0\0\0\0\0\0\0\0\200\1\0' >some.bin
 : >empty.bin
 for command in decode dump report; do
-	refused 2 'without its trace unit.s registers; give a file with them: --etm-config FILE' $command --raw etm some.bin
+	refused 2 'without the registers of its trace unit; use --etm-config FILE' $command --raw etm some.bin
 	refused 2 'etm takes no CPU' $command --raw etm:cpu=6/1/1 --etm-config ete.ini some.bin
 	refused 2 "no trace family 'etmx'" $command --raw etmx some.bin
-	refused 2 'is for --raw etm' $command --raw pt --etm-config ete.ini some.bin
-	refused 2 'is for --raw etm' $command --raw spe --etm-format coresight some.bin
-	refused 2 'go with --raw' $command --etm-config ete.ini some.bin
+	refused 2 'requires --raw etm' $command --raw pt --etm-config ete.ini some.bin
+	refused 2 'requires --raw etm' $command --raw spe --etm-format coresight some.bin
+	refused 2 'require --raw' $command --etm-config ete.ini some.bin
 	refused 2 "'frames' is not source_data" $command --raw etm --etm-config ete.ini --etm-format frames some.bin
-	refused 2 'it is one unit.s bytes' $command --raw etm --etm-config ete.ini --etm-config ete.ini some.bin
-	refused 2 'CoreSight trace has no use' $command --raw etm --etm-config ete.ini --mtc-freq 3 some.bin
+	refused 2 'source_data contains only one' $command --raw etm --etm-config ete.ini --etm-config ete.ini some.bin
+	refused 2 'has no effect on CoreSight trace' $command --raw etm --etm-config ete.ini --mtc-freq 3 some.bin
 	refused 3 'no_such.ini' $command --raw etm --etm-config no_such.ini some.bin
 	refused 3 'no_such.bin' $command --raw etm --etm-config ete.ini no_such.bin
 	for ini in 'lacks.ini:TRCIDR0 is not given' 'no_number.ini:TRCIDR0 is no number' \

@@ -17,26 +17,27 @@ for command in record crash; do
 	expect 125 'nothing to trace' $command
 	expect 125 '\-Z: no such option' $command -Z true
 	expect 125 '\--foo: no such option' $command --foo true
-	expect 125 'needs a value' $command -o
+	expect 125 'option requires an argument' $command -o
 	expect 125 'not a power of two' $command -m 3 true
 	expect 125 'not a power of two' $command -m 1,12K true
 	expect 125 'not a power of two' $command -m 0,1 true
 	expect 125 'not a size' $command -m 4x true
 	expect 125 'not a whole number of pages' $command -m ,5000B true
 	expect 125 'not a size' $command -Sx true
-	expect 125 'none of auto, kernel, emulated' $command --backend foo true
-	expect 125 'none of auto, qemu, ptrace' $command --source foo true
-	expect 125 'none of ete, etmv4' $command --trace-unit etmv3 -e cs_etm//u true
-	expect 125 'for cs_etm events' $command --trace-unit ete true
-	expect 125 'for cs_etm events' $command --trace-unit ete -e intel_pt//u true
-	expect 125 'a real CPU has' $command --trace-unit ete -e cs_etm//u --backend kernel true
+	expect 125 'not one of auto, kernel, emulated' $command --backend foo true
+	expect 125 'not one of auto, qemu, ptrace' $command --source foo true
+	expect 125 'not one of ete, etmv4' $command --trace-unit etmv3 -e cs_etm//u true
+	expect 125 'requires a cs_etm event' $command --trace-unit ete true
+	expect 125 'requires a cs_etm event' $command --trace-unit ete -e intel_pt//u true
+	expect 125 'the trace unit of a real CPU is fixed' \
+		$command --trace-unit ete -e cs_etm//u --backend kernel true
 	expect 125 'more than one' $command -p 1 true
 	expect 125 'not a process' $command -p x
 	expect 125 'not a list' $command -C x
 	expect 127 'no such program' $command -- /nonexistent/program
 	expect 127 'no such program' $command -- no-such-program-anywhere
 	expect 126 'ermission denied' $command -- /etc/passwd
-	expect 126 'ermission denied' $command -- /
+	expect 126 'is a directory' $command -- /
 	"$AUXTAP" $command --help >out 2>err || fail "$command --help"
 	for option in -e -m -S -p -t -a -C -o --backend --source --trace-unit --aux-watermark --truth; do
 		grep -q -e "$option" out || fail "$command --help does not tell $option"
@@ -48,7 +49,7 @@ for code in 0 -1 256 x ''; do
 	expect 125 'not a number from 1 to 255' crash --error-exitcode "$code" true
 done
 for command in record crash; do
-	expect 125 'standard output cannot hold a recording' $command -o - true
+	expect 125 'cannot record to standard output' $command -o - true
 done
 [ -e ./- ] && fail "-o -: a file of that name"
 expect 125 'not a number' crash --keep 0 true
@@ -64,7 +65,7 @@ expect 125 'does not fit' "${emulated[@]}" -m 8,1 -S64K true
 expect 125 'No such file' "${emulated[@]}" -o /nonexistent/dir/file true
 expect 125 'rocess' record --backend emulated -p 4194303
 expect 125 'qemu cannot attach' record --backend emulated --source qemu -p $$
-expect 125 'only an emulated run' record --backend kernel --truth t true
+expect 125 'only emulation can record' record --backend kernel --truth t true
 ls auxtap.data* >/dev/null 2>&1 && fail "a failed run left $(ls auxtap.data*)"
 
 # Attaching under emulation is never silent.
@@ -99,7 +100,7 @@ grep -q 'ended with status 0; no crash, no snapshot' err || fail "no word of 'no
 [ -e none ] && fail "a snapshot without a crash"
 
 "$AUXTAP" list >out || fail "list"
-grep -q '^record picks: ' out || fail "list does not say what record would pick"
+grep -q '^record selects: ' out || fail "list does not say what record would pick"
 
 # An AArch64 program chooses its event, also behind a script; Intel's trace unit is refused for it.
 a64=$FIXTURES/a64/recursion
@@ -117,7 +118,7 @@ if command -v qemu-aarch64 >/dev/null && [ -x "$a64" ]; then
 	grep -q 'AArch64 code, which intel_pt does not trace; -e cs_etm//u does' err || fail "script: $(cat err)"
 	"$AUXTAP" record --backend emulated -e cs_etm//u -o a64.data -- ./script >out 2>err
 	"$AUXTAP" decode --summary a64.data >out && grep -q '^instructions: [1-9]' out || fail "script, cs_etm: no trace"
-	"$AUXTAP" list | grep -q 'for AArch64 programs: backend emulated, source qemu, event cs_etm//u' ||
+	"$AUXTAP" list | grep -q 'for AArch64 programs: backend emulated, engine qemu, event cs_etm//u' ||
 		fail "list does not tell what AArch64 programs get"
 else
 	echo "not tested: AArch64 programs (no qemu-aarch64 or no compiler)"

@@ -39,7 +39,7 @@ type=$(cat /sys/bus/event_source/devices/auxtap_pt/type)
 echo 2 >$sysctl/perf_event_paranoid
 lists "^  auxtap_pt .type $type.$" ' tsc=config:10' ' noretcomp=config:11' ' topa_output=1' \
 	'perf_event_paranoid is 2: users may trace the user mode' \
-	'ring memory: 516 KiB a CPU' 'record picks: backend kernel, event auxtap_pt//u$'
+	'ring memory: 516 KiB a CPU' 'record selects: backend kernel, event auxtap_pt//u$'
 by_user 139 'auxtap crash -m 16,64 -o data -- /null_deref' '^null_deref .* in age_of' \
 	'^  [1-9][0-9]* instructions, ' '^  no gaps'
 by_user 0 "$record -- true"
@@ -61,7 +61,7 @@ for level in 4 3; do
 	echo $level >$sysctl/perf_event_paranoid
 	by_user 125 "$record -- true" "^auxtap: intel_pt//u: .*paranoid is $level, .* your own programs needs 2 or less" 'paranoid=2'
 	lists "perf_event_paranoid is $level: users may not trace; 2 lets them" \
-		"^record picks: .*(nothing works|emulated).*paranoid is $level"
+		"^record selects: .*(nothing|emulated).*paranoid is $level"
 done
 echo 2 >$sysctl/perf_event_paranoid
 by_user 0 "$record -- true"
