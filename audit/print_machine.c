@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const char *const severities[] = {"figure", "known-loss", "violation"};
+static const char *const severities[] = {"note", "known-loss", "violation"};
 
 /* ---- JSON ---- */
 
@@ -70,7 +70,7 @@ static void json_ring(FILE *out, const struct auxtap_audit_ring *r)
 		r->nr_lost_records, r->nr_lost_bytes, r->nr_starts);
 	fprintf(out,
 		"\"past_watermark\": %" PRIu64 ", \"largest_unread\": %" PRIu64
-		", \"off_ns\": %" PRIu64 ", \"skids\": [",
+		", \"off_ns\": %" PRIu64 ", \"overshoots\": [",
 		r->nr_passed, r->largest_unread, r->off_ns);
 	for (unsigned int i = 0, any = 0; i < AUXTAP_AUDIT_SKIDS; i++) {
 		if (!r->skids[i])

@@ -44,7 +44,7 @@ static void put_finding(const struct auxtap_audit *audit, const struct auxtap_fi
 
 static void put_invariant(const struct auxtap_audit *audit, size_t index, FILE *out)
 {
-	static const char *const severities[] = {"figure", "known loss", "VIOLATION"};
+	static const char *const severities[] = {"note", "known loss", "VIOLATION"};
 	const struct auxtap_invariant *inv = auxtap_invariant(index);
 	uint64_t shown = 0, most = inv->severity == AUXTAP_NOTE ? SHOWN_FIGURES : SHOWN;
 

@@ -8,7 +8,7 @@ static const struct auxtap_invariant_info infos[AUXTAP_NR_INVARIANTS] = {
 		"trace that the reader has not read is not written over"},
 	[AUXTAP_INV_LIMIT_KEPT] = {"limit-kept", "H4 I3 J1",
 		"the unit writes inside an open transaction, and not beyond its STOP or limit"},
-	[AUXTAP_INV_IRQ_AT_THRESHOLD] = {"interrupt-on-mark", "H4 H7 I4 J2",
+	[AUXTAP_INV_IRQ_AT_THRESHOLD] = {"interrupt-at-threshold", "H4 H7 I4 J2",
 		"the interrupt line goes up where the mark is, within the skid"},
 	[AUXTAP_INV_IRQ_IN_TIME] = {"interrupt-in-time", "H13 I11 J1",
 		"an interrupt reaches the driver within its latency and jitter"},
@@ -62,7 +62,7 @@ const char *auxtap_watermark_loss_name(enum auxtap_watermark_loss loss)
 {
 	static const char *const names[AUXTAP_NR_LOSSES] = {
 		[AUXTAP_LOSS_STOPPED] = "stopped at the limit",
-		[AUXTAP_LOSS_NO_SPACE] = "no room",
+		[AUXTAP_LOSS_NO_SPACE] = "no space",
 		[AUXTAP_LOSS_FAULT] = "the unit's fault",
 	};
 

@@ -178,7 +178,7 @@ static void on_record(void *ctx, const struct auxtap_live_record *r)
 	json_array_append_new(l->records,
 			      json_pack("{s:I, s:I, s:s, s:o, s:o}", "offset",
 					(json_int_t)r->offset, "size", (json_int_t)r->nr_bytes,
-					"flags", wm_flags(r->flags, flags), "mark",
+					"flags", wm_flags(r->flags, flags), "threshold",
 					r->mark == UINT64_MAX ? json_null() :
 								json_integer((json_int_t)r->mark),
 					"limit",
@@ -255,9 +255,9 @@ static void print_head(struct live *l)
 	if (l->json || l->headed)
 		return;
 	l->headed = true;
-	printf("%s on CPU %d of Linux %s, held against %s with the rules of %s; skid up to %s\n"
+	printf("%s on CPU %d of Linux %s, held against %s with the rules of %s; overshoot up to %s\n"
 	       "(prompt: reads when woken; full: when trace has stopped for want of room)\n\n"
-	       " pages  reader watermarks  differ refused   records  wakeups  truncated skid max\n",
+	       " pages  reader watermarks  differ refused   records  wakeups  truncated  overshoot\n",
 	       l->opts.event, l->opts.cpu, l->machine.release, l->o.c.driver, l->o.c.kernel,
 	       wm_size(l->opts.max_overshoot, overshoot));
 	fflush(stdout);
@@ -275,7 +275,7 @@ static void tell(struct live *l, const struct auxtap_watermark_config *c,
 			r->expected_refusal, "wakeups", (json_int_t)r->nr_wakeups,
 			"expected_wakeups", (json_int_t)r->nr_expected_wakeups, "truncated",
 			(json_int_t)r->nr_truncated, "enabled", (json_int_t)r->nr_enabled,
-			"skid_max", (json_int_t)r->overshoot_max, "records", l->records);
+			"overshoot_max", (json_int_t)r->overshoot_max, "records", l->records);
 
 		if (!access(l->path, R_OK)) /* it stays */
 			json_object_set_new(run, "capture", json_string(l->path));
@@ -340,7 +340,7 @@ static void print_row(struct live *l, uint64_t pages)
 	l->all.nr_differ += differ;
 	l->all.nr_refused += l->nr_refused;
 	if (!l->json)
-		printf("%6llu  %-6s %10u %7u %7u %9llu %8llu %10llu %8llu\n", (LL)pages,
+		printf("%6llu  %-6s %10u %7u %7u %9llu %8llu %10llu %10llu\n", (LL)pages,
 		       reader_name(l), l->nr, differ, l->nr_refused, (LL)l->nr_records,
 		       (LL)l->nr_wakeups, (LL)l->nr_truncated, (LL)l->overshoot_max);
 	fflush(stdout);

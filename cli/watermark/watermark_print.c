@@ -66,11 +66,11 @@ const char *wm_flags(uint64_t flags, char *buf)
 static const struct {
 	const char *name, *a, *b, *c; /* of the values; NULL: has none */
 } whats[] = {
-	[AUXTAP_WM_BEGIN] = {"begin", "head", "room", "wakeup"},
+	[AUXTAP_WM_BEGIN] = {"begin", "head", "space", "wakeup"},
 	[AUXTAP_WM_REFUSED] = {"refused", "head", NULL, NULL},
-	[AUXTAP_WM_MARKS] = {"marks", "int", "stop", NULL},
+	[AUXTAP_WM_MARKS] = {"thresholds", "int", "stop", NULL},
 	[AUXTAP_WM_SKIP] = {"skip", "from", "bytes", NULL},
-	[AUXTAP_WM_MARK] = {"mark", "at", NULL, NULL},
+	[AUXTAP_WM_MARK] = {"threshold", "at", NULL, NULL},
 	[AUXTAP_WM_IRQ_LINE] = {"line", "at", NULL, NULL},
 	[AUXTAP_WM_IRQ] = {"interrupt", "at", NULL, NULL},
 	[AUXTAP_WM_END] = {"end", "offset", "size", "flags"},
@@ -115,7 +115,7 @@ static void put_value(FILE *out, const char *name, uint64_t value)
 
 void wm_print_event(FILE *out, const struct auxtap_watermark_event *e)
 {
-	fprintf(out, "%12" PRIu64 " ns  %-9s", e->time_ns, whats[e->what].name);
+	fprintf(out, "%12" PRIu64 " ns  %-10s", e->time_ns, whats[e->what].name);
 	put_value(out, whats[e->what].a, e->a);
 	if (e->what != AUXTAP_WM_VIOLATION) { /* the text has them */
 		put_value(out, whats[e->what].b, e->b);
@@ -210,7 +210,7 @@ static void print_loss(FILE *out, const struct auxtap_watermark_result *r)
 			fprintf(out, ", %llu %s", (LL)r->lost[i],
 				auxtap_watermark_loss_name((enum auxtap_watermark_loss)i));
 	if (r->unreported)
-		fprintf(out, "; of %llu bytes the kernel does not tell", (LL)r->unreported);
+		fprintf(out, "; the kernel does not report %llu bytes of it", (LL)r->unreported);
 	fputc('\n', out);
 }
 
@@ -236,13 +236,13 @@ void wm_print_run(FILE *out, const struct auxtap_watermark_config *c,
 	}
 	seen = first && first->seen && first->int_at != UINT64_MAX;
 	if (seen)
-		fprintf(out, "  marks       first interrupt at %llu, %s at %llu\n",
+		fprintf(out, "  thresholds  first interrupt at %llu, %s at %llu\n",
 			(LL)first->int_at, !strcmp(c->driver, "intel_pt") ? "STOP" : "limit",
 			(LL)first->stop_at);
 	if (r->nr_marks)
 		fprintf(out,
-			"%s%+lld to %+lld bytes from the watermark; %llu of %llu behind the head\n",
-			seen ? "              " : "  marks       ", (long long)r->mark_min,
+			"%s%+lld to %+lld bytes from the watermark; %llu of %llu passed by the head\n",
+			seen ? "              " : "  thresholds  ", (long long)r->mark_min,
 			(long long)r->mark_max, (LL)r->nr_marks_behind, (LL)r->nr_marks);
 	fprintf(out,
 		"  in %s  %llu transactions, %llu interrupts, %llu wakeups, %llu reads, %llu truncated\n",
@@ -263,7 +263,7 @@ void wm_print_run(FILE *out, const struct auxtap_watermark_config *c,
 		print_loss(out, r);
 	if (!c->snapshot)
 		fprintf(out,
-			"  lag         up to %llu bytes unread of %llu; skid up to %llu bytes\n",
+			"  lag         up to %llu bytes unread of %llu; overshoot up to %llu bytes\n",
 			(LL)r->max_lag, (LL)c->nr_pages * c->page_size, (LL)r->overshoot_max);
 	if (r->nr_findings)
 		fprintf(out, "  known       %s (%llu times)\n", r->finding, (LL)r->nr_findings);
@@ -273,7 +273,7 @@ void wm_print_run(FILE *out, const struct auxtap_watermark_config *c,
 
 void wm_print_row_head(FILE *out)
 {
-	fputs("   watermark  marks(min..max)      transact  interrupt   wakeup  truncated     max lag"
+	fputs("   watermark  threshold(min..max)  transact  interrupt   wakeup  truncated     max lag"
 	      "        lost  verdict\n",
 	      out);
 }
@@ -306,7 +306,7 @@ static json_t *json_config(const struct auxtap_watermark_config *c)
 		"driver", c->driver, "kernel", c->kernel, "fault", c->fault, "page_size",
 		(json_int_t)c->page_size, "pages", (json_int_t)c->nr_pages, "watermark",
 		(json_int_t)c->watermark, "data_pages", (json_int_t)c->data_pages, "snapshot",
-		c->snapshot, "cpu", c->cpu, "order", c->max_order, "skid",
+		c->snapshot, "cpu", c->cpu, "order", c->max_order, "overshoot",
 		(json_int_t)c->setup.overshoot_bytes, "align", (int)c->setup.align, "record",
 		(int)c->setup.record_bytes, "max_record", (int)c->setup.max_record, "errata",
 		(int)c->setup.errata, "rate", (json_int_t)c->rate, "burst_ns",
@@ -354,7 +354,7 @@ json_t *wm_json_run(const struct auxtap_watermark_config *c,
 {
 	json_t *o = json_object();
 	char command[1024];
-	static const char *const lost_keys[AUXTAP_NR_LOSSES] = {"lost_stopped", "lost_no_room",
+	static const char *const lost_keys[AUXTAP_NR_LOSSES] = {"lost_stopped", "lost_no_space",
 								"lost_fault"};
 	const struct {
 		const char *name;
@@ -376,11 +376,11 @@ json_t *wm_json_run(const struct auxtap_watermark_config *c,
 		{"record_lost", r->record_lost},
 		{"head", r->head},
 		{"lost", total_lost(r)},
-		{"untold", r->unreported},
+		{"unreported", r->unreported},
 		{"max_lag", r->max_lag},
-		{"marks", r->nr_marks},
-		{"marks_behind", r->nr_marks_behind},
-		{"skid_max", r->overshoot_max},
+		{"thresholds", r->nr_marks},
+		{"thresholds_passed", r->nr_marks_behind},
+		{"overshoot_max", r->overshoot_max},
 		{"violations", r->nr_violations},
 		{"known_findings", r->nr_findings},
 	};
@@ -395,10 +395,10 @@ json_t *wm_json_run(const struct auxtap_watermark_config *c,
 		json_object_set_new(o, values[i].name, json_integer((json_int_t)values[i].value));
 	for (int i = 0; i < AUXTAP_NR_LOSSES; i++)
 		json_object_set_new(o, lost_keys[i], json_integer((json_int_t)r->lost[i]));
-	json_object_set_new(o, "mark_min", json_integer(r->mark_min));
-	json_object_set_new(o, "mark_max", json_integer(r->mark_max));
+	json_object_set_new(o, "threshold_min", json_integer(r->mark_min));
+	json_object_set_new(o, "threshold_max", json_integer(r->mark_max));
 	json_object_set_new(o, "verdict", json_string(verdicts[auxtap_watermark_verdict(r)].json));
-	json_object_set_new(o, "skids", json_skids(r));
+	json_object_set_new(o, "overshoots", json_skids(r));
 	json_object_set_new(o, "first_violations", json_violations(r));
 	return o;
 }

@@ -147,7 +147,7 @@ aux 0 200 0x100000000 4096
 trace 0 0xfffff000 8192
 EOF
 made '' 0 ''
-made 'aux-order bytes-missing bytes-untold' 1 's/0x100000000/0/'
+made 'aux-order bytes-missing bytes-without-record' 1 's/0x100000000/0/'
 
 # wakeups, as the recorder noted them. Data rings wake at half of theirs, too
 cat >made.txt <<'EOF'
@@ -196,8 +196,10 @@ for size in 70000 200000 $(($(stat -c %s spe.data) - 6000)); do
 	head -c "$size" spe.data >cut.data
 	"$AUXTAP" audit --format json cut.data >json 2>err
 	[ $? = 1 ] || fail "cut at $size: status"
-	[[ " $(names) " == *" file-damaged "* || " $(names) " == *" file-unfinished "* ]] || fail "cut at $size: $(names)"
-	[[ " $(names) " != *missing* && " $(names) " != *hole* && " $(names) " != *untold* ]] || fail "cut at $size: $(names)"
+	[[ " $(names) " == *" file-damaged "* || " $(names) " == *" file-unfinished "* ]] ||
+		fail "cut at $size: $(names)"
+	[[ " $(names) " != *missing* && " $(names) " != *hole* && " $(names) " != *without-record* ]] ||
+		fail "cut at $size: $(names)"
 done
 
 # an emulated recording whose reader keeps up, one that is stopped, a snapshot
@@ -207,7 +209,8 @@ if "$AUXTAP" record -m 64,16 --aux-watermark 8192 -o mark.data -- /bin/ls / >/de
 	python3 -c 'import json
 r = json.load(open("json"))["rings"]
 assert sum(x["past_watermark"] for x in r) >= 2, r
-assert sum(s["count"] for x in r for s in x["skids"] if s["below"] <= 4096) >= 2, r' || fail 'skids of mark.data'
+assert sum(s["count"] for x in r for s in x["overshoots"] if s["below"] <= 4096) >= 2, r' ||
+		fail 'overshoots of mark.data'
 	# H4: the recording did interrupt there; half of the marks it did not
 	"$TOOLS/damage_aux" mark.data damaged.data watermark 0 4096
 	"$AUXTAP" audit damaged.data >text
@@ -218,7 +221,7 @@ assert sum(s["count"] for x in r for s in x["skids"] if s["below"] <= 4096) >= 2
 	# H5: three pages: PT stops at the end of the ring
 	"$AUXTAP" record -m 64,4 --aux-watermark 12288 -o odd.data -- /bin/ls / >/dev/null 2>err
 	"$AUXTAP" audit odd.data >text || fail "odd.data: $(cat text)"
-	grep -q 'figure odd-watermark' text && grep -q 'known loss truncated' text || fail "odd.data: $(cat text)"
+	grep -q 'note odd-watermark' text && grep -q 'known loss truncated' text || fail "odd.data: $(cat text)"
 	grep -q 'known loss noted-loss' text && grep -q 'truncated: [0-9]* bytes' text || fail "odd.data: no bytes: $(cat text)"
 else
 	echo "no emulated recording here: $(tail -n 1 err)"
@@ -252,7 +255,7 @@ if [ -d "$AUXTAP_TRACES/intel-pt-perfdata" ]; then
 	damaged time-back 1 "$pt" time 3 200000
 	damaged bytes-missing 1 "$pt" drop-trace 0
 	damaged missed-interrupt 1 "$pt" watermark 0 4096
-	damaged bytes-untold 1 "$pt" drop-aux 0
+	damaged bytes-without-record 1 "$pt" drop-aux 0
 	"$AUXTAP" audit "$AUXTAP_TRACES/perfdata/zstd-sleep/perf.data" 2>err
 	[ $? = 3 ] && grep -q 'nothing to audit' err || fail "no trace: $(cat err)"
 fi
@@ -264,7 +267,8 @@ python3 -c 'import json
 a = json.load(open("json"))
 r = a["rings"][0]
 assert a["unit"] == "example" and r["bytes"] == 14000 and r["past_watermark"] == 3 and r["starts"] == 3, a
-assert [s["count"] for s in r["skids"]] == [1, 1, 1] and r["largest_unread"] == 4112, r' || fail "log: $(cat json)"
+assert [s["count"] for s in r["overshoots"]] == [1, 1, 1] and r["largest_unread"] == 4112, r' ||
+	fail "log: $(cat json)"
 # edit SED NAMES STATUS
 edited() {
 	sed "$1" "$good" >log.csv
@@ -302,7 +306,7 @@ edited '$s/$/\n1300,freed\n1400,write,100/' '' 0
 edited 's/^0,limit/0,begin,0\n&/; s/^0,mark/0,mark/; /^[3-9]..,/d; /^1...,/d; /^250,irq/d; s/^245,.*/245,write,4200\n246,end\n247,freed/' interrupt-missing 1
 # ... and where drivers put the mark: at the page of the next watermark
 edited 's/^0,limit/0,begin,0\n&/' '' 0
-edited 's/^0,limit/0,begin,0\n&/; s/^0,mark,4096/0,mark,8192/' 'interrupt-early mark-late' 1
+edited 's/^0,limit/0,begin,0\n&/; s/^0,mark,4096/0,mark,8192/' 'interrupt-early threshold-late' 1
 edited 's/^# watermark.*/# watermark: 8000/; s/^0,limit/0,begin,0\n&/; s/^0,mark,4096/0,mark,8192/' interrupt-early 1
 edited 's/^940,tail.*/&\n945,lost,77/' lost 0
 python3 -c 'import json
@@ -329,22 +333,22 @@ python3 -c 'import json
 f = [f for f in json.load(open("json"))["findings"] if f["name"] == "bytes-not-written"][0]
 assert f["bytes"] == 16 and f["log"] is None and f["cpu"] == 1 and f["offset"] > 0x4000 and "0x5770" in f["text"], f' ||
 	fail "where: $(cat json)"
-held 'bytes-not-told lost truncated' 1 's/ 6000$/ 5984/' ''
+held 'lost truncated unit-bytes-unrecorded' 1 's/ 6000$/ 5984/' ''
 python3 -c 'import json
-f = [f for f in json.load(open("json"))["findings"] if f["name"] == "bytes-not-told"][0]
+f = [f for f in json.load(open("json"))["findings"] if f["name"] == "unit-bytes-unrecorded"][0]
 assert f["bytes"] == 16 and f["log"] == "held.csv" and open("held.csv").read()[f["offset"]:].startswith("3020,write"), f' ||
 	fail "where: $(cat json)"
 # the unit goes on a page too far behind the end of the area, and the driver believes it
 held 'bytes-not-written interrupt-late lost truncated' 1 's/ 6000$/ 10096/' \
 	's/^3020,.*/3015,jump,20480\n3020,write,20600/; s/^3035,write.*/3035,write,20700/; s/22384/26480/; s/^3000,limit.*/3000,limit,32768/'
 # a record and its bytes are nowhere
-held 'bytes-not-told truncated' 1 '/ 0 4112/d' 's/^1910,lost.*//; s/^2000,end/2000,end,16384/'
+held 'truncated unit-bytes-unrecorded' 1 '/ 0 4112/d' 's/^1910,lost.*//; s/^2000,end/2000,end,16384/'
 held 'lost record-lost truncated' 0 's/^aux 1 1100.*/lost 1 1500 1/' ''
 held 'loss-unflagged lost' 1 's/12272 1$/12272/' ''
 # a unit that has stopped loses what comes before its interrupt: that is late, too
 held 'interrupt-late lost truncated' 1 '' 's/^1910,lost,60/1910,lost,65/'
-held 'loss-unflagged lost lost-with-room truncated' 1 '' 's/^3040.*/&\n3050,lost,7/'
-held 'loss-unflagged lost lost-with-room truncated' 1 '' 's/^1200,begin.*/1150,begin,4112\n1150,limit,16384\n1160,lost,7\n1170,end\n&/'
+held 'loss-unflagged lost lost-with-space truncated' 1 '' 's/^3040.*/&\n3050,lost,7/'
+held 'loss-unflagged lost lost-with-space truncated' 1 '' 's/^1200,begin.*/1150,begin,4112\n1150,limit,16384\n1160,lost,7\n1170,end\n&/'
 held 'flag-without-cause lost truncated truncated-inside' 1 's/ 6000$/ 6000 1/' ''
 # a hole is PARTIAL, and nothing else
 held 'lost partial truncated' 0 's/^aux.*6000$/& 4/' 's/^3040.*/&\n3050,hole/'
@@ -369,7 +373,7 @@ held 'bytes-not-written log-gap lost truncated' 1 's/ 6000$/ 6016/' 's/^1950,irq
 held 'log-gap truncated' 0 's/ 6000$/ 6016/' 's/^1900,.*/1900,gap/; /^19[15]0,/d; /^[23]...,/d'
 held 'bytes-not-written log-gap truncated' 1 's/ 6000$/ 6016/' 's/^1900,.*/1900,gap/; /^19[15]0,/d; /^2...,/d'
 # the log of another CPU: nothing is known of this one's unit, and that unit's bytes are nowhere
-held 'bytes-not-told lost truncated' 1 '' 's/^# cpu: 1/# cpu: 3/'
+held 'lost truncated unit-bytes-unrecorded' 1 '' 's/^# cpu: 1/# cpu: 3/'
 grep -q '"ring-unlogged": 1' json || fail "another CPU: $(cat json)"
 # rings of threads: one thread, seen by two units
 sed 's/ 1 / t77 /' "$SRC/tests/cli/audit/pt.txt" | aux_file thread.data pt 16384
@@ -396,7 +400,8 @@ held 'lost truncated' 0 '' '/^# cpu/d'
 "$AUXTAP" audit held.data --unit-log held.csv --format junit >junit.xml || fail 'junit: status'
 python3 -c 'import xml.etree.ElementTree as x
 names = [c.get("name") for c in x.parse("junit.xml").getroot()[0].findall("testcase")]
-assert {"bytes-not-told", "interrupt-stopped", "aux-hole"} <= set(names) and len(set(names)) == len(names), names' || fail 'junit of both'
+assert {"unit-bytes-unrecorded", "interrupt-stopped", "aux-hole"} <= set(names) and len(set(names)) == len(names), names' ||
+	fail 'junit of both'
 
 # ---- for a lab's CI ----
 sed '/^520,irq/d; /^600,mark/d; /^930,irq/d' "$good" >'a <log> & "b".csv'

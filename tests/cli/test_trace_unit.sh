@@ -32,9 +32,10 @@ for pages in 2 8 32; do
 			# shellcheck disable=SC2086
 			sim --unit ./late.so $machine
 			[ $? -eq 1 ] || fail "late: $machine: exit is not 1: $(cat err)"
-			grep -q '^  interrupt-on-mark .* the interrupt line ' out ||
+			grep -q '^  interrupt-at-threshold .* the interrupt line ' out ||
 				fail "late: $machine: not named: $(cat out)"
-			grep -qE '^  [a-z-]+ \(' out && grep -E '^  [a-z-]+ \(' out | grep -qv '^  interrupt-on-mark' &&
+			grep -qE '^  [a-z-]+ \(' out && grep -E '^  [a-z-]+ \(' out |
+				grep -qv '^  interrupt-at-threshold' &&
 				fail "late: $machine: blamed for something else: $(cat out)"
 			runs=$((runs + 1))
 		done
@@ -49,7 +50,9 @@ repeat=$(sed -n 's/^ *repeat it: auxtap //p' out)
 cp out first
 # shellcheck disable=SC2086
 "$AUXTAP" $repeat >again
-diff <(grep '^  interrupt-on-mark' first) <(grep '^  interrupt-on-mark' again) >/dev/null ||
+grep '^  interrupt-at-threshold' first >first.late
+grep '^  interrupt-at-threshold' again >again.late
+cmp -s first.late again.late ||
 	fail "the repeated run differs: $repeat"
 # the built-in unit and this one have been written apart: they agree to the byte
 sim --unit ./mine.so --events --watermark 12288 --bytes 1M --reader-latency 1ms
@@ -83,7 +86,8 @@ for pages in 1 8 64; do
 			# shellcheck disable=SC2086
 			sim --unit ./ptlate.so $machine
 			[ $? -eq 1 ] || fail "late PT: $machine: exit is not 1: $(cat out err)"
-			grep -q '^  interrupt-on-mark .* behind the mark ' out || fail "late PT: $machine: $(cat out)"
+			grep -q '^  interrupt-at-threshold .* behind the mark ' out ||
+				fail "late PT: $machine: $(cat out)"
 			runs=$((runs + 1))
 		done
 	done

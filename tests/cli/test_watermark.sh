@@ -19,7 +19,7 @@ still=(--irq-latency 0 --irq-jitter 0 --reader-latency 1s --reader-jitter 0)
 
 # ---- M: Intel PT, first marks in an empty area of 64 KiB ----
 while read -r watermark int; do
-	vector "PT W=$watermark" "marks int=$int stop=65536" --watermark "$watermark" --transactions 1
+	vector "PT W=$watermark" "thresholds int=$int stop=65536" --watermark "$watermark" --transactions 1
 done <<'END'
 32768 32768
 16384 16384
@@ -35,13 +35,13 @@ printf '165840 100000000\n10ms 0\n' >rates
 sim --events --watermark 16384 --skid 200 --record 8 --rates rates --irq-latency 0 --irq-jitter 0 \
 	--reader-latency 0 --reader-jitter 0 --reader-rate 16384000 --read-size 16384 --switch 1170us \
 	--time 1200us >events || fail "PT head 16584: exit $?"
-grep -q 'begin .*head=16584 room=65335 wakeup=32768' events || fail "PT head 16584: not reached"
-grep -A1 'begin .*head=16584 room=65335' events | grep -q 'int=32768 stop=81920' ||
-	fail "PT head 16584: marks"
-# head 49162, tail 0: the mark is behind the head
+grep -q 'begin .*head=16584 space=65335 wakeup=32768' events || fail "PT head 16584: not reached"
+grep -A1 'begin .*head=16584 space=65335' events | grep -q 'int=32768 stop=81920' ||
+	fail "PT head 16584: thresholds"
+# head 49162, tail 0: the head has passed the interrupt threshold
 sim --events --watermark 16384 --skid 10 --record 1 "${still[@]}" --transactions 4 >events ||
 	fail "PT head 49162: exit $?"
-grep -A1 'begin .*head=49162 room=16373 wakeup=65536' events |
+grep -A1 'begin .*head=49162 space=16373 wakeup=65536' events |
 	grep -q 'int=49152 stop=65536' || fail "PT head 49162: $(grep -A1 begin events)"
 
 # ---- M: SPE and TRBE, 16 KiB ----
@@ -84,7 +84,7 @@ awk '$2 < 10 * $1 || $2 > 10 * $1 + 160 {print "a loss of " $1 " bytes in " $2 "
 [ -s long ] && fail "$(cat long)"
 # one that lasts to the end of the run is judged as well: SPE has no flag for it (I10)
 sim --driver arm_spe --watermark 16K --bytes 16500 --irq-latency 1ms >run
-grep -qE '^  lost +([0-9]+) bytes, \1 stopped at the limit; of \1 bytes the kernel does not tell' run ||
+grep -qE '^  lost +([0-9]+) bytes, \1 stopped at the limit; the kernel does not report \1 bytes of it' run ||
 	fail "a loss at the end: $(cat run)"
 
 # ---- machines without a fault, and the zoo ----
@@ -116,9 +116,9 @@ grep -q 'limit-kept (H4 I3 J1)' fault || fail "past-limit: $(cat fault)"
 cp fault first
 # told once in a transaction, so that what comes of it is told as well
 sim --fault past-limit --driver arm_spe --contents --events >fault
-[ "$(grep -c ' VIOLATION limit-kept' fault)" -gt 900 ] || fail "past-limit: $(grep -c VIOLATION fault) events"
+[ "$(grep -cE ' VIOLATION +limit-kept' fault)" -gt 900 ] || fail "past-limit: $(grep -c VIOLATION fault) events"
 [ "$(grep -cE '^  limit-kept .* at 16[0-9]\.' fault)" -eq 1 ] || fail "past-limit: not once: $(tail -n 12 fault)"
-grep -qE '^  interrupt-on-mark ' fault || fail "past-limit: the late interrupt is hidden: $(tail -n 12 fault)"
+grep -qE '^  interrupt-at-threshold ' fault || fail "past-limit: the late interrupt is hidden: $(tail -n 12 fault)"
 grep -q ' more; that was enough, the run was ended' fault || fail "past-limit: $(tail -n 2 fault)"
 # the command that a failure prints repeats it
 repeat=$(sed -n 's/^ *repeat it: auxtap //p' first)
@@ -225,14 +225,14 @@ assert len(runs) == 2 and [r['config']['watermark'] for r in runs] == [4096, 819
 for r in runs:
     assert r['verdict'] == 'pass' and r['produced'] == r['stored'] + r['lost']
     assert r['head'] == r['recorded'] + r['skipped'] + r['record_lost'] > 0
-    assert 0 < sum(s['count'] for s in r['skids']) <= r['interrupts']
-    assert r['skids'][-1]['from'] <= r['skid_max'] < r['skids'][-1]['to']
+    assert 0 < sum(s['count'] for s in r['overshoots']) <= r['interrupts']
+    assert r['overshoots'][-1]['from'] <= r['overshoot_max'] < r['overshoots'][-1]['to']
 END
 
 # ---- times: what a piece of trace meets on its way is told when it is met, and in order ----
 sim --driver trbe --fault past-limit --events --bytes 1M >events
-grep -qE '^ +163840 ns  mark +at=16384' events || fail "mark: $(grep -m1 ' mark ' events)"
-grep -qE '^ +204800 ns  VIOLATION limit-kept' events || fail "time: $(grep -m1 VIOLATION events)"
+grep -qE '^ +163840 ns  threshold +at=16384' events || fail "threshold: $(grep -m1 ' threshold ' events)"
+grep -qE '^ +204800 ns  VIOLATION +limit-kept' events || fail "time: $(grep -m1 VIOLATION events)"
 awk '$2 == "ns" {if ($1 + 0 < last) {print; exit 1} last = $1 + 0}' events || fail "events out of order"
 # the driver meets the status that it has cleared
 sim --driver intel_pt --fault stale-status --events |

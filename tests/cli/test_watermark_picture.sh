@@ -63,7 +63,7 @@ root = ET.parse('run.svg').getroot()
 said, shown = words(root), tips(root)
 # what is wrong, where and how far, in words; the fault's name is not among them
 assert any('interrupt due here, comes 40.960 us (4096 bytes of trace) later' in w for w in said), said
-assert any('interrupt-on-mark' in w for w in said)
+assert any('interrupt-at-threshold' in w for w in said)
 assert not any('page-off' in w for w in said + shown)
 assert any(re.search(r'drawn: events 1 to \d+ of %d, the others are left out' % total, w) for w in said)
 # each drawn record's numbers are an event's
@@ -73,7 +73,8 @@ drawn = {tuple(map(int, m)) for t in shown for m in
 assert drawn == records and len(records) > 5, drawn ^ records
 for event, text in (('line', 'the interrupt line goes up at (\\d+) ns'),
                     ('interrupt', "interrupt: the driver's turn at (\\d+) ns"),
-                    ('mark', 'interrupt due: .* at (\\d+) ns'), ('read', 'read: .* at (\\d+) ns')):
+                    ('threshold', 'interrupt due: .* at (\\d+) ns'),
+                    ('read', 'read: .* at (\\d+) ns')):
     want = {e['time_ns'] for e in events if e['event'] == event}
     got = {int(m) for t in shown for m in re.findall('^' + text, t)}
     assert got == want and want, (event, got ^ want)
@@ -107,7 +108,7 @@ assert got == want, got ^ want
 # the skids add up
 skids = sum(int(m) for t in tips(ET.parse('heat.svg').getroot()) for m in
             re.findall(r' bytes: (\d+) interrupts$', t))
-assert skids == sum(s['count'] for r in runs for s in r['skids']) > 0
+assert skids == sum(s['count'] for r in runs for s in r['overshoots']) > 0
 END
 
 # ---- what each fault of silicon looks like: its words, in its place ----
@@ -163,7 +164,8 @@ first = next(e for e in events if e['event'] == 'VIOLATION')
 if fault in ('stale-status', 'flag-missing', 'wrong-wrap'):
     assert ': status register: ' in listed[0] and not any(': status register: ' in l for l in listed[1:]), listed
     assert rings[1] <= first['time_ns'] and len(listed) > 1, (rings, first)
-before = {'interrupt-late': 'line', 'interrupt-lost': 'line', 'interrupt-page-off': 'mark', 'padding-missing': 'skip'}.get(fault)
+before = {'interrupt-late': 'line', 'interrupt-lost': 'line', 'interrupt-page-off': 'threshold',
+          'padding-missing': 'skip'}.get(fault)
 if before:
     assert min(rings.values()) < first['time_ns'], rings
     assert min(rings.values()) in [e['time_ns'] for e in events if e['event'] == before], rings

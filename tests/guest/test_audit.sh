@@ -26,7 +26,7 @@ for name in perf perf-cpus auxtap; do
 done
 name=odd
 says odd 0 --aux-size 256K
-has 'figure odd-watermark'
+has 'note odd-watermark'
 name=snapshot
 says snapshot 0
 has '(overwrite)'

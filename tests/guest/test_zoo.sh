@@ -22,11 +22,11 @@ doubled interrupt-doubled 4000000 1000000 0 128,16 16384 interrupt-doubled
 page-off interrupt-page-off 4000000 1000000 0 128,16 16384 interrupt-late
 stopping interrupt-while-stopping 4000000 1000000 0 128,16 16384 interrupt-stopped
 past-limit past-limit 40000000 2000000 3000 128,8 16384 write-past-limit
-stale stale-status 40000000 2000000 3000 128,8 16384 loss-unflagged,lost-with-room
+stale stale-status 40000000 2000000 3000 128,8 16384 loss-unflagged,lost-with-space
 flag-missing flag-missing 40000000 2000000 3000 128,8 16384 loss-unflagged
 wrong-wrap wrong-wrap 4000000 1000000 200 128,16 4096 bytes-not-written
-clean-skids none 4000000 1000000 20000 128,32 16384 missed-interrupt,!mark-late
-by-one wakeup-by-one 4000000 1000000 20000 128,32 16384 mark-late
+clean-skids none 4000000 1000000 20000 128,32 16384 missed-interrupt,!threshold-late
+by-one wakeup-by-one 4000000 1000000 20000 128,32 16384 threshold-late
 clean-snap none 4000000 1000000 0 128,16 4096:snapshot -
 overwrite overwrite-watermark 4000000 1000000 0 128,16 4096:snapshot wakeup-overwrite
 clean-stop none 4000000 8000000 0 128,8 16384:stop -

@@ -33,7 +33,7 @@ doubled interrupt-doubled 2000000 500000 0 128,16 16384 interrupt-doubled
 page-off interrupt-page-off 2000000 500000 0 128,16 16384 interrupt-late
 stopping interrupt-while-stopping 2000000 500000 0 128,16 16384 interrupt-stopped
 past-limit past-limit 20000000 1000000 3000 128,8 8192 write-past-limit,past-limit
-stale stale-status 20000000 1000000 3000 128,8 16384 lost-with-room
+stale stale-status 20000000 1000000 3000 128,8 16384 lost-with-space
 padding padding-missing 20000000 1000000 3000 128,8 6000 padding-missing
 clean-snap none 2000000 500000 0 128,16 4096:snapshot -
 overwrite overwrite-watermark 2000000 500000 0 128,16 4096:snapshot wakeup-overwrite
@@ -42,7 +42,7 @@ goes-on truncation-goes-on 2000000 2000000 0 128,8 16384:stop truncated-goes-on
 disable disable-lost-on-cpu-0 2000000 2000000 0 128,8 16384:stop,cpu0 truncated-goes-on
 head head-32-bit 2000000 500000 0 128,16 16384 aux-order
 clean-odd none 2000000 500000 0 128,16 1000 -
-by-one wakeup-by-one 2000000 500000 0 128,16 1000 mark-late
+by-one wakeup-by-one 2000000 500000 0 128,16 1000 threshold-late
 skip skip-without-wakeup 2000000 500000 0 128,16 1000 wakeup-not-sent
 clean-kill none 1000000 40000000 0 128,256 16384:killed file-unfinished,!freed-in-transaction
 refcount refcount-first 1000000 40000000 0 128,256 16384:killed freed-in-transaction
@@ -59,10 +59,10 @@ doubled interrupt-doubled 4000000 1000000 0 128,16 16384 interrupt-doubled
 page-off interrupt-page-off 4000000 1000000 0 128,16 16384 interrupt-late
 stopping interrupt-while-stopping 4000000 1000000 0 128,16 16384 interrupt-stopped
 past-limit past-limit 40000000 2000000 3000 128,8 8192 write-past-limit,past-limit
-stale stale-status 40000000 2000000 3000 128,8 16384 lost-with-room
+stale stale-status 40000000 2000000 3000 128,8 16384 lost-with-space
 padding padding-missing 40000000 2000000 3000 128,8 6000 padding-missing
-flag-missing flag-missing 4000000 1000000 200 128,16 16384 bytes-not-told
-wrong-wrap wrong-wrap 4000000 1000000 200 128,16 16384 bytes-not-told
+flag-missing flag-missing 4000000 1000000 200 128,16 16384 unit-bytes-unrecorded
+wrong-wrap wrong-wrap 4000000 1000000 200 128,16 16384 unit-bytes-unrecorded
 clean-snap none 4000000 1000000 0 128,16 4096:snapshot -
 overwrite overwrite-watermark 4000000 1000000 0 128,16 4096:snapshot wakeup-overwrite
 clean-stop none 4000000 8000000 0 128,8 16384:stop -
@@ -70,7 +70,7 @@ goes-on truncation-goes-on 4000000 8000000 0 128,8 16384:stop truncated-goes-on
 disable disable-lost-on-cpu-0 4000000 8000000 0 128,8 16384:stop,cpu0 truncated-goes-on
 head head-32-bit 4000000 1000000 0 128,16 16384 aux-order
 clean-odd none 4000000 1000000 0 128,16 1000 -
-by-one wakeup-by-one 4000000 1000000 0 128,16 1000 mark-late
+by-one wakeup-by-one 4000000 1000000 0 128,16 1000 threshold-late
 skip skip-without-wakeup 4000000 1000000 0 128,16 1000 wakeup-not-sent
 clean-kill none 1000000 40000000 0 128,256 16384:killed file-unfinished,!freed-in-transaction
 refcount refcount-first 1000000 40000000 0 128,256 16384:killed freed-in-transaction
