@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A trace unit of one's own for the watermark laboratory: the trace buffer of an Arm PE (Trace
+ * A trace unit of one's own for the watermark simulator: the trace buffer of an Arm PE (Trace
  * Buffer Extension), in fill mode, written from the Arm ARM alone. The registers and the
- * interrupt are here; the driver, the kernel and the reader come from the laboratory.
+ * interrupt are here; the driver, the kernel and the reader are the simulator's.
  *
  *	cc -shared -fPIC -o trace_unit.so trace_unit.c
  *	auxtap watermark sim --unit ./trace_unit.so --contents
@@ -34,8 +34,8 @@ struct buffer {
 	const struct auxtap_unit_bus *bus;
 	uint64_t limitr, ptr, base, sr;
 	uint64_t align, overshoot_bytes;
-	uint64_t nr_until_irq; /* the interrupt line goes up after so much more trace … */
-	int irq_waits;	       /* … if it is to go up at all */
+	uint64_t nr_until_irq; /* bytes until the interrupt line rises … */
+	int irq_waits;	       /* … if an interrupt is due */
 };
 
 static void *create(const struct auxtap_unit_bus *bus, const struct auxtap_unit_setup *setup)
@@ -82,11 +82,11 @@ static void reg_write(void *unit, uint32_t reg, uint64_t value)
 		b->base = value & PAGES;
 	else if (reg == TRBSR)
 		b->sr = value;
-	if (!(b->sr & SR_IRQ)) /* the driver has seen to it */
+	if (!(b->sr & SR_IRQ)) /* the driver has cleared the interrupt */
 		b->irq_waits = 0;
 }
 
-/* Nothing is stored any more, and the driver has to come. */
+/* Stop storing and interrupt the driver. */
 static void stop(struct buffer *b, uint64_t why)
 {
 	b->sr |= SR_S | SR_IRQ | why;
@@ -99,21 +99,21 @@ static uint64_t produce(void *unit, const uint8_t *bytes, uint64_t nr_bytes, uin
 	struct buffer *b = unit;
 	uint64_t limit = b->limitr & PAGES, stored = 0;
 
-	if (!(b->sr & SR_S)) { /* collecting: up to the limit at most */
+	if (!(b->sr & SR_S)) { /* collecting: at most up to the limit */
 		if (nr_bytes > limit - b->ptr)
 			nr_bytes = limit - b->ptr;
 		if (b->ptr >= limit || b->bus->store(b->bus->ctx, b->ptr, bytes, nr_bytes)) {
 			stop(b, SR_EC_FAULT);
-			nr_bytes = 1; /* lost; of the others we shall see */
+			nr_bytes = 1; /* lost; the next call decides about the other bytes */
 		} else {
 			stored = nr_bytes;
 			b->ptr += nr_bytes;
 		}
-		if (b->ptr == limit) { /* filled: wrap, stop, tell */
+		if (b->ptr == limit) { /* filled: wrap, stop, interrupt */
 			b->ptr = b->base;
 			stop(b, SR_WRAP | SR_FILLED);
 		}
-	} else if (b->irq_waits) { /* lost, but the interrupt may come after some of it */
+	} else if (b->irq_waits) { /* lost, but the interrupt may rise before the end */
 		if (nr_bytes > b->nr_until_irq)
 			nr_bytes = b->nr_until_irq;
 		b->nr_until_irq -= nr_bytes;

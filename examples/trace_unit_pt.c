@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A trace unit of one's own for the watermark laboratory: the output stage of Intel PT with its
+ * A trace unit of one's own for the watermark simulator: the output stage of Intel PT with its
  * tables (ToPA), written from the Software Developer's Manual, vol. 3, "Trace Output", alone.
- * What differs from examples/trace_unit.c, an Arm one: where the trace goes is in tables in
- * memory, which the driver has written and changes; the interrupt does not stop the unit.
+ * Unlike examples/trace_unit.c, an Arm one, the unit finds its buffer in tables in memory, which
+ * the driver writes and changes; the interrupt does not stop the unit.
  *
  *	cc -shared -fPIC -o trace_unit_pt.so trace_unit_pt.c
  *	auxtap watermark sim --unit ./trace_unit_pt.so --contents
@@ -37,11 +37,11 @@
 struct pt {
 	const struct auxtap_unit_bus *bus;
 	uint64_t ctl, status, base, index, offset;
-	uint64_t entry; /* the current one, where it is in use */
+	uint64_t entry; /* the current one, valid while writing */
 	int writing;	/* trace goes to memory */
 	uint64_t overshoot_bytes;
-	uint64_t nr_until_irq; /* the interrupt comes after so much more trace … */
-	int irq_waits;	       /* … if there is one */
+	uint64_t nr_until_irq; /* bytes until the interrupt … */
+	int irq_waits;	       /* … if one is due */
 };
 
 static void *create(const struct auxtap_unit_bus *bus, const struct auxtap_unit_setup *setup)
@@ -61,7 +61,7 @@ static void halt(struct pt *pt, uint64_t why)
 	pt->writing = 0;
 }
 
-/* The entry at index, behind a link if there is one, becomes the current one. */
+/* Makes the entry at index the current one; follows a link to the next table. */
 static void enter(struct pt *pt)
 {
 	for (int links = 0; links < 2; links++) {
@@ -118,13 +118,13 @@ static void reg_write(void *unit, uint32_t reg, uint64_t value)
 		pt->ctl = value;
 		if (!(value & CTL_TRACEEN)) {
 			pt->writing = 0;
-			pt->irq_waits = 0; /* who stops it looks at the registers anyway */
+			pt->irq_waits = 0; /* a driver that stops it reads the registers anyway */
 		} else if (!(was & CTL_TRACEEN) &&
 			   !(pt->status & (STATUS_ERROR | STATUS_STOPPED))) {
 			if (value & CTL_TOPA)
 				enter(pt);
 			else
-				halt(pt, STATUS_ERROR); /* this one has tables only */
+				halt(pt, STATUS_ERROR); /* this unit supports ToPA output only */
 		}
 		break;
 	default:
@@ -132,14 +132,14 @@ static void reg_write(void *unit, uint32_t reg, uint64_t value)
 	}
 }
 
-/* The region is full: its marks, then the next one. */
+/* The region is full: act on its INT and STOP bits, then go to the next region. */
 static void region_end(struct pt *pt)
 {
 	if (pt->entry & ENTRY_INT && !pt->irq_waits) {
 		pt->irq_waits = 1;
 		pt->nr_until_irq = pt->overshoot_bytes;
 	}
-	if (pt->entry & ENTRY_STOP) { /* the offset stays: that is how the driver sees it */
+	if (pt->entry & ENTRY_STOP) { /* the offset stays at the end: the region is full */
 		halt(pt, STATUS_STOPPED);
 		return;
 	}
@@ -153,7 +153,7 @@ static uint64_t produce(void *unit, const uint8_t *bytes, uint64_t nr_bytes, uin
 	struct pt *pt = unit;
 	uint64_t stored = 0;
 
-	/* return at the byte at which something happens: the interrupt, or the region's end */
+	/* return at the next event: the interrupt, or the region's end */
 	if (pt->irq_waits && nr_bytes > pt->nr_until_irq)
 		nr_bytes = pt->nr_until_irq;
 	if (pt->writing) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * One machine of the watermark laboratory, run by a program of one's own: how much is lost with
- * a reader that sleeps so long, and when? A line for each loss, with why it began; then the sums.
+ * Run one machine of the watermark simulator and list its losses: how much is lost, and when, with
+ * a reader of the given latency. Prints a line for each loss with its cause, then the sums.
  *
  *	cc -o watermark_sim watermark_sim.c $(pkg-config --cflags --libs libauxtap-watermark)
  *	./watermark_sim trbe 16384 2000000
@@ -34,7 +34,7 @@ int main(int argc, char **argv)
 			argv[0]);
 		return 2;
 	}
-	auxtap_watermark_defaults(&config, argv[1]); /* of everything else */
+	auxtap_watermark_defaults(&config, argv[1]); /* of all other options */
 	config.watermark = strtoull(argv[2], NULL, 0);
 	config.reader_latency_ns = strtoull(argv[3], NULL, 0);
 	if (auxtap_watermark_run(&config, on_event, &nr_losses, &r, &err)) {
@@ -47,7 +47,7 @@ int main(int argc, char **argv)
 	}
 	printf("%" PRIu64 " losses, %" PRIu64 " bytes of %" PRIu64 " stored, %" PRIu64 " wakeups\n",
 	       nr_losses, r.stored, r.produced, r.nr_wakeups);
-	for (uint64_t i = 0; i < r.nr_kept; i++) /* what must hold, and does not */
+	for (uint64_t i = 0; i < r.nr_kept; i++) /* invariants that were violated */
 		printf("%s: %s\n", auxtap_invariant_info(r.violations[i].invariant)->name,
 		       r.violations[i].text);
 	return r.nr_violations != 0;

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash disable=SC2034 # apt and apt_why are for the caller
-# To be sourced. A private apt directory: packages of another suite are looked up and fetched
-# without a change to the host's lists. Its sources are the host's main one, with other suites.
+# To be sourced. A private apt directory: finds and fetches packages of another suite and leaves
+# the host's lists unchanged. Its sources are the host's main one, with other suites.
 
 # The archive that this release's packages come from, or nothing.
 apt_private_uri() { # CODENAME
-	apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(CODENAME)' 'Created-By: Packages' 2>/dev/null |
+	apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(CODENAME)' 'Created-By: Packages' \
+		2>/dev/null |
 		awk -v want="$1" '$2 == want || $3 == want {print $1; exit}'
 }
 
 # apt_private DIRECTORY LOG CODENAME SUITE ARCHITECTURES [deb-src]
-# Makes or refreshes it. Then "${apt[@]}" are the options of apt-get and apt-cache that use it,
+# Makes or refreshes it. Then "${apt[@]}" holds the options of apt-get and apt-cache that use it,
 # SUITE the release that they prefer. Fails with the reason in $apt_why.
 apt_private() {
 	local private=$1 log=$2 codename=$3 suite=$4 archs=$5 uri with
