@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What single steps cost without anything else: PTRACE_SINGLESTEP and waitpid(), tracer and
+ * The cost of single steps alone: PTRACE_SINGLESTEP and waitpid(), tracer and
  * program pinned to one CPU. Prints instructions and seconds. bench_ptrace.sh compares.
  */
 #ifndef _GNU_SOURCE

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # CoreSight against OpenCSD's own lister, which is as plain as a program on that library can be, on
-# the same real snapshot, its buffer repeated: megabytes of formatted trace a second, in turns. dump
-# and 'trc_pkt_lister' list the same packets; with -decode_only it lists the library's elements,
-# decode our events, with and without lines. CPU seconds of all threads; instructions by callgrind,
-# without what starting takes.
+# the same real snapshot with its buffer repeated: megabytes of formatted trace a second, in
+# alternation. dump and 'trc_pkt_lister' list the same packets; with -decode_only the lister prints
+# the library's elements, decode prints our events, with and without lines. CPU seconds of all
+# threads; instructions by callgrind, startup subtracted.
 . "$SRC/tests/cli/lib.sh"
 command -v trc_pkt_lister >/dev/null || skip 'no trc_pkt_lister (Debian: libopencsd-bin)'
 real=$AUXTAP_TRACES/coresight-snapshot/juno-uname-002
@@ -43,14 +43,16 @@ ratio dump dump lister
 ratio decode decode lister-decode
 
 command -v valgrind >/dev/null || finish
-insns() { # COMMAND...: executed, by all threads
+insns() { # COMMAND...: instructions executed, by all threads
 	valgrind --tool=callgrind --callgrind-out-file=cg "$@" 2>&1 >/dev/null | awk '/Collected/ {print $4}'
 }
 extra=$((2 * $(stat -c %s "$real/trace.bin")))
-echo "coresight-lister-instructions-per-byte: $((($(insns trc_pkt_lister -ss_dir two -logfilename /dev/null) -
+echo "coresight-lister-instructions-per-byte: $((($(insns trc_pkt_lister -ss_dir two \
+	-logfilename /dev/null) -
 	$(insns trc_pkt_lister -ss_dir one -logfilename /dev/null)) / extra))"
 echo "coresight-dump-instructions-per-byte: $((($(insns "$AUXTAP" dump two) - $(insns "$AUXTAP" dump one)) / extra))"
-echo "coresight-lister-decode-instructions-per-byte: $((($(insns trc_pkt_lister -ss_dir two -decode_only -logfilename /dev/null) -
+echo "coresight-lister-decode-instructions-per-byte: $((($(insns trc_pkt_lister -ss_dir two \
+	-decode_only -logfilename /dev/null) -
 	$(insns trc_pkt_lister -ss_dir one -decode_only -logfilename /dev/null)) / extra))"
 echo "coresight-decode-instructions-per-byte: $((($(insns "$AUXTAP" decode -j1 two) -
 	$(insns "$AUXTAP" decode -j1 one)) / extra))"

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What a flight recorder costs: programs under "auxtap crash" against the same qemu without it,
-# in turn, medians of five ratios. Goal: 2.5 times the wall time, on two cores that have
+# The cost of a flight recorder: programs under "auxtap crash" against the same qemu without it,
+# alternating, medians of five ratios. Goal: 2.5 times the wall time, on two cores that have
 # nothing else to do, and 4 times the CPU time.
-# Usage: bench_crash.sh BIN [TURNS]. Prints "name: value" lines.
+# Usage: bench_crash.sh BIN [ROUNDS]. Prints "name: value" lines.
 set -eu
-BIN=${1:-${BIN:?folder of the built programs}}
+BIN=${1:-${BIN:?directory of the built programs}}
 turns=${2:-5}
 PATH=$BIN:$PATH
 export LC_ALL=C

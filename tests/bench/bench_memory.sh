@@ -2,7 +2,7 @@
 # Peak memory of capture (goal: rings plus 32 MiB, however long the run) and of decode (256 MiB
 # plus images, however large the file): the same program, run once and ten times as long.
 . "$SRC/tests/cli/lib.sh"
-peak() { # COMMAND...: peak resident kB of the largest process of the tree below
+peak() { # COMMAND...: peak resident kB of the largest process of its tree
 	python3 - "$@" <<'PY'
 import os, subprocess, sys, time
 p = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -23,7 +23,8 @@ while p.poll() is None:
             for line in status.split("\n"):
                 if line.startswith("RssAnon") or line.startswith("RssShmem"):
                     peaks.setdefault((pid, name), {}).setdefault(line.split(":")[0], 0)
-                    peaks[(pid, name)][line.split(":")[0]] = max(peaks[(pid, name)][line.split(":")[0]], int(line.split()[1]))
+                    key = line.split(":")[0]
+                    peaks[(pid, name)][key] = max(peaks[(pid, name)][key], int(line.split()[1]))
         except (OSError, IndexError):
             pass
     time.sleep(0.02)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What the PT unit costs an execution source, a branch: a mix like gzip's or a compiler's,
- * replayed from a list. Prints nanoseconds, the loop's own 2 to 3 included, and bits.
+ * Time of the PT unit in an execution engine, per branch: a mix like gzip's or a compiler's,
+ * replayed from a list. Prints nanoseconds, including 2 to 3 of the loop, and bits.
  * "bench_pt_unit N MIX" runs N branches of one mix (for callgrind).
  */
 #include "hw/pt_unit.h"

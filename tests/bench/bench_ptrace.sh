@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# The ptrace source against a bare single-step loop over the same program, both pinned to one
-# CPU. Prints 'name: value' lines. BIN: the build's bin folder; COUNT: loops of the program.
+# The ptrace engine against a bare single-step loop over the same program, both pinned to one
+# CPU. Prints 'name: value' lines. BIN: the build's bin directory; COUNT: loops of the program.
 set -eu
-BIN=${BIN:?the bin folder of the build}
+BIN=${BIN:?the bin directory of the build}
 SRC=$(cd "$(dirname "$0")/../.." && pwd)
 COUNT=${COUNT:-20000}
 ROUNDS=${ROUNDS:-3}
@@ -12,8 +12,8 @@ trap 'rm -rf "$TMP"' EXIT
 
 ${CC:-cc} -O2 -Wall -o "$TMP/bare" "$SRC/tests/bench/bare_step.c"
 
-# CPU time of tracer and program together: they take turns on one CPU, so it is the rate that
-# an idle machine shows, also on a busy one. The best of the rounds.
+# CPU time of tracer and program together: they alternate on one CPU, so it is the rate that
+# an idle machine shows, even on a busy one. The best of the rounds.
 mkdir "$TMP/rate"
 best() {
 	name=$1

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The rate of the qemu source: gzip -c of a large file through rings and file writing.
+# The rate of the qemu engine: gzip -c of a large file through rings and file writing.
 # Usage: bench_qemu.sh BIN [MEGABYTES]. Prints "name: value" lines.
 set -eu
-BIN=${1:-${BIN:?folder of the built programs}}
+BIN=${1:-${BIN:?directory of the built programs}}
 size=${2:-4}
 PATH=$BIN:$PATH
 dir=$(mktemp -d)

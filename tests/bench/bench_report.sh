@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# From the fatal signal to the report, for a 4 MiB snapshot that is full; goal: at most 2 s.
-# The program prints the time just before it crashes; the report is there when auxtap ends.
+# Time from the fatal signal to the report, for a full snapshot of 4 MiB; goal: at most 2 s.
+# The program prints the time just before it crashes; the report is complete when auxtap ends.
 . "$SRC/tests/cli/lib.sh"
 cat >crash_late.c <<'C'
 #include <stdio.h>

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Arm SPE: samples a second of decode and of stock perf script on the same file, in turns. What is
-# counted is lines: perf makes up to four samples of one record (by cache, TLB, memory, branch), we
-# one event, so there are figures by record, too; and of equal work, where both print the same
-# fields of the same samples. Seconds are the CPU's (of all threads), which other load disturbs
-# least; of two threads it is the clock. Instructions, without what starting takes, by callgrind.
-# Goals: 10 times perf's samples a second; 300 MB a second of trace on one core.
+# Arm SPE: samples a second of decode and of stock perf script on the same file, alternating. The
+# unit is output lines: perf makes up to four samples of one record (cache, TLB, memory, branch),
+# auxtap one event. So there are rates by record, too, and rates of equal work, where both print
+# the same fields of the same samples. Seconds are CPU seconds (of all threads), which other load
+# disturbs least; with two threads, wall-clock seconds. Instructions by callgrind, startup
+# subtracted. Goals: 10 times perf's samples a second; 300 MB a second of trace on one core.
 . "$SRC/tests/cli/lib.sh"
 NR=1000000 # records of each of the two CPUs
 FIELDS=comm,tid,cpu,time,event,ip,sym,dso
 "$TOOLS/spe_file" big.data $NR 1 large || exit 1
 "$TOOLS/spe_file" bare.bin $NR 1 bare || exit 1
 
-seconds() { # COMMAND...: of the CPU, and of the clock
+seconds() { # COMMAND...: CPU seconds, then wall-clock seconds
 	{ TIMEFORMAT='%U %S %R'; time "$@" >/dev/null 2>&1; } 2>&1 | awk '{print $1 + $2, $3}'
 }
 median() { awk -v c="$2" '{print $c}' "$1" | sort -n | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'; }
@@ -32,14 +32,15 @@ lines[perf]=$(perf script -i big.data 2>/dev/null | wc -l)
 lines[ours]=$("$AUXTAP" decode --events mem,branch big.data | wc -l)
 lines[perf-mem]=$(perf script -i big.data --itrace=M -F $FIELDS 2>/dev/null | wc -l)
 lines[ours-mem]=$("$AUXTAP" decode --events mem -F $FIELDS big.data | wc -l)
-lines[perf-insn]=$((2 * NR)) lines[ours-insn]=$((2 * NR)) lines[perf-ip]=$((2 * NR)) lines[ours-ip]=$((2 * NR))
+lines[perf-insn]=$((2 * NR)) lines[ours-insn]=$((2 * NR)) lines[perf-ip]=$((2 * NR)) \
+	lines[ours-ip]=$((2 * NR))
 [ "${lines[perf-mem]}" = "${lines[ours-mem]}" ] || fail "not the same samples: ${lines[perf-mem]}, ${lines[ours-mem]}"
 lines[ours-j2]=${lines[ours]}
 for name in perf ours perf-mem ours-mem perf-insn ours-insn perf-ip ours-ip; do
 	awk -v t="$(median $name 1)" -v n="${lines[$name]}" -v name=$name 'BEGIN {
 		printf "spe-%s-samples-per-second: %.0f\n", name, n / t }'
 done
-ratio() { # NAME OURS PERF COLUMN LINES: of samples, or of records where that is 1
+ratio() { # NAME OURS PERF COLUMN LINES: LINES: samples a record; 1 gives records
 	awk -v a="$(median "$2" "$4")" -v b="$(median "$3" "$4")" -v n="$5" -v name="$1" 'BEGIN {
 		printf "spe-%s: %.2f\n", name, b / a * n }'
 }
@@ -56,15 +57,16 @@ awk -v t="$(median bare 1)" -v size="$(stat -c %s bare.bin)" 'BEGIN {
 
 command -v valgrind >/dev/null || finish
 "$TOOLS/spe_file" one.data 25000 1 large && "$TOOLS/spe_file" two.data 50000 1 large || exit 1
-insns() { # COMMAND...: executed, by all threads
+insns() { # COMMAND...: instructions executed, by all threads
 	valgrind --tool=callgrind --callgrind-out-file=cg "$@" 2>&1 >/dev/null | awk '/Collected/ {print $4}'
 }
-per_record() { # COMMAND...: of the second 50,000 records
+per_record() { # COMMAND...: instructions a record, of the second 50,000 records
 	echo $((($(insns "$@" two.data) - $(insns "$@" one.data)) / 50000))
 }
 compare() { # NAME PERF OURS
 	awk -v name="$1" -v a="$2" -v b="$3" 'BEGIN {
-		printf "spe-%s-instructions-per-record: perf %d, ours %d: %.2f\n", name, a, b, a / b }'
+		printf "spe-%s-instructions-per-record: perf %d, ours %d: %.2f\n",
+			name, a, b, a / b }'
 }
 compare default "$(per_record perf script -i)" "$(per_record "$AUXTAP" decode -j1 --events mem,branch)"
 compare equal-mem "$(per_record perf script --itrace=M -F $FIELDS -i)" \

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What it costs to drain AUX areas, and what is lost meanwhile: stock perf record beside auxtap
-# record on the same PMU, rate and buffers, in one guest. Guest time is a count of
-# instructions (run --icount): other work of the host has no part in the figures.
+# The cost of draining AUX areas, and the loss meanwhile: stock perf record beside auxtap record
+# on the same PMU, rate and buffers, in one guest. Guest time is a count of instructions (run
+# --icount), so other work of the host does not affect the results.
 #   cpu   instructions of the tool and of the kernel on its behalf (its CPU time), on one CPU,
 #         where a unit is off while the tool runs, so that all bytes are drained. "whole": the
-#         command from start to end; "draining": that without what it takes for 4096 bytes
+#         command from start to end; "draining": that minus the same for 4096 bytes
 #   loss  tool and program on a CPU each: bytes dropped, time that the program's unit was off,
 #         records with TRUNCATED; medians
 # The kernel's copying counts a byte an instruction (rep movs), and as much again for clearing
@@ -33,7 +33,7 @@ guest() { # KIND SHIFT CPUS
 		--file "$work/kind.conf:/kind.conf" "$SRC/tests/bench/in/drain.sh" || rc=$?
 	cat "$work/out/drain.log" 2>/dev/null || true
 }
-# A slow machine where seconds pass without work, a fast one where the tool has to keep up.
+# SHIFT makes a slow machine for runs that mostly wait, a fast one where the tool must keep up.
 for kind in ${KINDS:-cpu loss}; do
 	case "$kind" in
 	cpu) guest cpu 3 1 ;;

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Steps a second of the module's trap source against the ptrace source's, the same program
+# Steps a second of the module's trap engine against the ptrace engine's, for the same program
 # recorded by auxtap in one guest. Guest time is a count of instructions (run --icount), one
-# CPU for all: other work of the host has no part in the figures.
-# LOOPS, PTRACE_LOOPS: of the program.
+# CPU for all, so other work of the host does not affect the results.
+# LOOPS, PTRACE_LOOPS: loops of the program.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a fuzz target offers. */
+/* Interface of a fuzz target. */
 #ifndef TEST_FUZZ_H
 #define TEST_FUZZ_H
 

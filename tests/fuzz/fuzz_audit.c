@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Fuzz target: any bytes as a recording, as an event log, and as the log of the unit of the
- * recording that AUXTAP_FUZZ_RECORDING names, through the auditor and all it prints.
+ * Fuzz target: any bytes as a recording, as an event log, and as the unit log of the recording
+ * that AUXTAP_FUZZ_RECORDING names, through the auditor and all its output.
  */
 #include "fuzz.h"
 #include "perfdata/reader.h"
@@ -22,7 +22,7 @@ static void print(struct auxtap_audit *audit)
 	auxtap_audit_free(audit);
 }
 
-/* Against a recording that is whole: else little would be compared. */
+/* Against an undamaged recording; otherwise little would be compared. */
 static void unit_log(const char *path, struct auxtap_audit_opts opts)
 {
 	static const char *recording;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Fuzz target: CoreSight, as a perf.data file or as a snapshot whose files are packed one behind
- * the other ("CSSNAP\n", then for each "NAME SIZE\n" and its bytes), decoded and listed over code
- * that is none (this program's own bytes). For libFuzzer, and called by mutate.c.
+ * Fuzz target: CoreSight, as a perf.data file or as a snapshot whose files are concatenated
+ * ("CSSNAP\n", then for each "NAME SIZE\n" and its bytes), decoded and listed over bytes that are
+ * not the traced code (this program's own). For libFuzzer, and called by mutate.c.
  */
 #include "fuzz.h"
 
@@ -19,7 +19,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A decoder that lists more than this from so few bytes does not come to an end. */
+/* A decoder that lists more than this from so few bytes would not end. */
 #define MAX_EVENTS (64u << 20)
 #define CODE_SIZE  (64u << 10)
 
@@ -27,7 +27,7 @@ static uint64_t sum;
 
 static struct auxtap_image_set *code(void)
 {
-	/* where the captures that are mutated have theirs */
+	/* the code addresses of the mutated captures */
 	static const uint64_t bases[] = {0,	     0x1000000,	 0x629b293000,	    0x582b2b1000,
 					 0xfffeb000, 0x80000000, 0xffffff9a5dc00000};
 	struct auxtap_image_set_opts opts = {.size = sizeof(opts)};
@@ -113,7 +113,7 @@ static void all(const char *path, bool snapshot)
 	list(path, snapshot);
 }
 
-/* The packed files into dir; a name that a mutation made strange is left out. */
+/* Writes the packed files into dir; skips a name that a mutation made invalid. */
 static void unpack(const char *dir, const char *data, size_t size)
 {
 	size_t at = 0;

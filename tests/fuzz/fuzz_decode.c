@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A decoder that lists more than this from so few bytes does not come to an end. */
+/* A decoder that lists more than this from so few bytes would not end. */
 #define MAX_EVENTS (64u << 20)
 
 static uint64_t sum;
@@ -73,7 +73,7 @@ static void as_stream(const char *path, uint32_t events)
 
 	if (auxtap_image_set_new(&images, &image_opts, &err))
 		abort();
-	/* any code will do: whatever the trace says is walked through it */
+	/* any code will do: the trace is decoded over it */
 	auxtap_image_set_raw(images, "/proc/self/exe", 0, 0, 0x400000, &err);
 	if (!auxtap_decoder_open_raw(&dec, path, &raw, images, &opts, &err))
 		drain(dec, images);

@@ -20,7 +20,7 @@ static int on_note(void *ctx, uint32_t type, const void *data, size_t size)
 	return 0;
 }
 
-/* The walks that the listing does not make. */
+/* The reader's iterators that the listing does not use. */
 static void walk(struct auxtap_perfdata *pd)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Fuzz target: any bytes as a raw Intel PT stream, whole and in two pieces: the same
+/* Fuzz target: any bytes as a raw Intel PT stream, whole and in two fragments: the same
  * packets. */
 #include "fuzz.h"
 #include "decode/pt/pt_packets.h"
@@ -18,7 +18,7 @@ static int add(void *ctx, const struct auxtap_packet *pkt)
 	if (pkt->offset < sum->last_end || !pkt->size || !memchr(pkt->text, 0, sizeof(pkt->text)))
 		abort();
 	sum->last_end = pkt->offset + 1;
-	/* How far an error reaches is told in pieces; where packets are must not change.
+	/* An error may be reported in parts; the positions of packets must not change.
 	 */
 	if (strcmp(pkt->name, "error") && strcmp(pkt->name, "skipped"))
 		for (const char *p = pkt->text; *p; p++)

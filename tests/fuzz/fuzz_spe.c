@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Fuzz target: any bytes as a bare stream of Arm SPE: its packets and records, its samples with one
+ * Fuzz target: any bytes as a raw stream of Arm SPE: its packets and records, its samples with one
  * thread and with two, its report. All of them see the same number of records. For libFuzzer, and
  * called by mutate.c.
  */
@@ -15,7 +15,7 @@
 
 static uint64_t next_offset;
 
-/* Packets come in order; an error may be longer than the bytes that it shows. */
+/* Packets are in order; an error may cover more bytes than it prints. */
 static int on_packet(void *ctx, const struct auxtap_packet *pkt)
 {
 	size_t *size = ctx;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Fuzz target: any bytes as a perf.data file, through everything that a user may do with one:
- * dump, decode (by blocks and by instructions), report, and the reader's other walks.
+ * dump, decode (by blocks and by instructions), report, and the reader's other iterators.
  * For libFuzzer, and called by mutate.c on recordings of our own (tests/cli/test_fuzz.sh).
  */
 #include "fuzz.h"
@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 /*
- * What may come out of so few bytes. A block of trace bytes stands for at most a few
- * instructions a bit, but a loop that is told in six bits may run long: the flow is bounded
- * by libipt's packets, so this is far above what is seen.
+ * Limits of the output for so few bytes. A block of trace bytes stands for at most a few
+ * instructions a bit, but six bits may encode a long loop: libipt's packets bound the flow, so
+ * this is far above what occurs.
  */
 #define MAX_EVENTS (8u << 20)
 #define MAX_REPORT (1u << 20)
@@ -41,7 +41,7 @@ static ssize_t count(void *ctx, const char *buf, size_t size)
 	return (ssize_t)size;
 }
 
-/* Swallows text, and aborts where there is no end of it. */
+/* Discards text; aborts if it does not end. */
 static FILE *counter(struct counter *c, size_t max)
 {
 	FILE *out = fopencookie(c, "w", (cookie_io_functions_t){.write = count});

@@ -2,8 +2,8 @@
 /*
  * mutate COUNT SEED FILE...: COUNT random mutations of good files through a fuzz target,
  * in one process; the same seed gives the same mutations. Meant for asan and ubsan
- * builds. An input that takes too long, or leaves memory behind, fails; MUTATE_SAVE=PATH
- * keeps the last, MUTATE_FROM=N begins with the Nth.
+ * builds. An input that takes too long, or leaks memory, fails; MUTATE_SAVE=PATH
+ * keeps the last, MUTATE_FROM=N starts with the Nth.
  */
 #include "fuzz.h"
 #include "mutate.h"
@@ -29,7 +29,7 @@ struct input {
 
 static uint64_t state;
 
-/* What is being tried, for the last word of a run that breaks. */
+/* The current input, for the message of a run that crashes. */
 static struct {
 	unsigned long nr;
 	const char *seed, *file;
@@ -74,7 +74,7 @@ static void on_fatal(int signo)
 	raise(signo);
 }
 
-/* The sanitizers' bounds and last word; nothing calls these in a build without them. */
+/* Options and death callback of the sanitizers; unused in a build without them. */
 void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
@@ -135,7 +135,7 @@ uint64_t mutate_rnd(uint64_t below)
 	return rnd(below);
 }
 
-/* Half of the changes hit the header and the first records, where the structure is. */
+/* Half of the changes are in the header and the first records, where the structure is. */
 static size_t place(size_t size)
 {
 	return rnd(2) ? rnd(size) : rnd(size < 2048 ? size : 2048);
@@ -178,7 +178,7 @@ static void put_number(unsigned char *data, size_t size)
 	memcpy(data + at, &number, width);
 }
 
-/* One change; returns the new size, at most room. */
+/* One change; returns the new size, at most the capacity. */
 static size_t change(unsigned char *data, size_t size, size_t room)
 {
 	size_t at, len;
@@ -232,7 +232,7 @@ static double cpu_time(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* An input that blocks uses no CPU time: the watchdog that the tests run under ends that. */
+/* An input that blocks uses no CPU time: the watchdog of the tests ends it. */
 static void limit_cpu(time_t seconds)
 {
 	const struct itimerval limit = {.it_value.tv_sec = seconds};
@@ -248,7 +248,7 @@ static long peak_kb(void)
 	return usage.ru_maxrss;
 }
 
-/* asan keeps what was freed for a while: there the peak says nothing. */
+/* asan keeps freed memory for a while, so the peak means nothing there. */
 static bool grew(unsigned long count, long half_kb)
 {
 #if defined(__SANITIZE_ADDRESS__)
@@ -303,7 +303,7 @@ int main(int argc, char **argv)
 		state += !state;
 		rnd(0);
 		memcpy(data, from->data, size);
-		/* Damage in one place only gets farthest. */
+		/* A single change gets farthest into the decoder. */
 		structured = size >= 8 && !memcmp(data, "PERFILE2", 8) && rnd(4);
 		for (uint64_t changes = 1 + (rnd(2) ? rnd(8) : 0); changes; changes--)
 			size = structured ? mutate_structure(data, size, room) :

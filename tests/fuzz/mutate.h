@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What mutate.c and mutate_records.c tell each other. */
+/* Shared by mutate.c and mutate_records.c. */
 #ifndef TEST_MUTATE_H
 #define TEST_MUTATE_H
 
@@ -8,7 +8,7 @@
 
 /* Below 'below', or any number if that is 0. */
 uint64_t mutate_rnd(uint64_t below);
-/* A number that lengths and offsets stumble over. */
+/* A value that is critical for lengths and offsets. */
 uint64_t mutate_number(size_t file_size);
 /* One change to a perf.data file that keeps most of its structure; the new size, at most room. */
 size_t mutate_structure(unsigned char *data, size_t size, size_t room);

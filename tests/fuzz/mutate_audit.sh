@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Random mutations of real recordings with trace, and of event logs (alone, and held against the
+# Random mutations of real recordings with trace, and of event logs (alone, and compared with the
 # recording of that unit), through the auditor: no crash, no hang, no growth.
 set -u
 here=$(dirname "$0")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export AUXTAP_FUZZ_RECORDING=$work/pt.data
-python3 "$here/../tools/aux_file.py" "$AUXTAP_FUZZ_RECORDING" pt 16384 <"$here/../cli/audit/pt.txt" || exit 1
+python3 "$here/../tools/aux_file.py" "$AUXTAP_FUZZ_RECORDING" pt 16384 \
+	<"$here/../cli/audit/pt.txt" || exit 1
 traces=${AUXTAP_TRACES:-${AUXTAP_TRACES_DEFAULT:-}}
-# with notes of a reader
+# with a reader's wakeup log in the metadata
 python3 "$here/../tools/aux_file.py" "$work/waits.data" pt 4096 <<'EOF' || exit 1
 reader 65536 16384 4096
 wait 4200 0 100 1

@@ -10,11 +10,11 @@ fi
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
-# A snapshot's .ini files and the first bytes of its trace; its memory is what the target has.
+# A snapshot's .ini files and the first bytes of its trace; its memory is the target's own.
 pack() {
 	printf 'CSSNAP\n'
 	for file in "$1"/*.ini; do
-		# of a core's hundreds of registers nobody reads one
+		# the decoder reads none of a core's hundreds of registers
 		sed '/^\[regs\]/,/^\[/{/^[A-Z].*=/{/^TRC\|^ETM\|^STM/!d}}' "$file" >"$work/ini"
 		printf '%s %d\n' "$(basename "$file")" "$(stat -c %s "$work/ini")"
 		cat "$work/ini"
@@ -27,8 +27,10 @@ pack() {
 }
 
 files=()
-for name in coresight-snapshot/{a57_single_step,a55-test-tpiu,Snowball,TC2,armv8_1m_branches,juno_r1_1,stm_only,tc2-ptm-rstk-t32} \
-	ete-snapshot/{002-ack_test_scr,event_test,tme_simple,trace_file_cid_vmid,ete_ip,src_addr}; do
+for name in coresight-snapshot/{a57_single_step,a55-test-tpiu,Snowball,TC2,armv8_1m_branches} \
+	coresight-snapshot/{juno_r1_1,stm_only,tc2-ptm-rstk-t32} \
+	ete-snapshot/{002-ack_test_scr,event_test,tme_simple,trace_file_cid_vmid,ete_ip} \
+	ete-snapshot/src_addr; do
 	pack "$traces/$name" >"$work/${name//\//-}.cs"
 	files+=("$work/${name//\//-}.cs")
 done

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Random mutations of real Intel PT, bare and in perf.data, through the decoder: no crash, no hang,
+# Random mutations of real Intel PT, raw and in perf.data, through the decoder: no crash, no hang,
 # no growth.
 set -u
 traces=${AUXTAP_TRACES:-${AUXTAP_TRACES_DEFAULT:-}}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Mutations that know where things lie in a perf.data file: records, their fields, trace
- * bytes, feature sections, notes. Blind ones (mutate.c) rarely get past the first length.
- * The layout is told anew here, from perf's format, so that the reader is not its own judge.
+ * Mutations that know the layout of a perf.data file: records, their fields, trace bytes, feature
+ * sections, metadata. Blind ones (mutate.c) rarely get past the first length. The layout is
+ * written anew here, from perf's format, so that the reader is not its own reference.
  */
 #include "mutate.h"
 
@@ -12,8 +12,8 @@
 #define MAX_PLACES 4096
 
 struct place {
-	size_t at, size; /* of the record without trace bytes; of a note with its head */
-	size_t payload;	 /* bytes behind an AUXTRACE record */
+	size_t at, size; /* of the record without trace bytes; of an entry with its header */
+	size_t payload;	 /* bytes after an AUXTRACE record */
 };
 
 static struct place places[MAX_PLACES];
@@ -26,7 +26,7 @@ static uint64_t get(const unsigned char *data, size_t at, size_t width)
 	return value;
 }
 
-/* Offsets and sizes of what the header at byte 'field' leads to. */
+/* Offset and size of the section that the header names at byte 'field'. */
 static bool section(const unsigned char *data, size_t size, size_t field, size_t *at, size_t *len)
 {
 	uint64_t offset = get(data, field, 8), nr_bytes = get(data, field + 8, 8);
@@ -135,7 +135,7 @@ static void change_trace(unsigned char *data, size_t at, size_t len)
 	if (nr > len - (from > to ? from : to))
 		nr = len - (from > to ? from : to);
 	switch (mutate_rnd(4)) {
-	case 0: /* splice: packets out of another place */
+	case 0: /* splice: packets from another location */
 		memmove(data + at + to, data + at + from, nr);
 		break;
 	case 1:
@@ -151,7 +151,7 @@ static void change_trace(unsigned char *data, size_t at, size_t len)
 	}
 }
 
-/* The data section's size in the header follows, so that what comes behind is still found. */
+/* The data section's size in the header follows, so that the sections after it are still found. */
 static void resize_data(unsigned char *data, int64_t by)
 {
 	uint64_t len = get(data, 48, 8) + (uint64_t)by;
@@ -179,7 +179,7 @@ static size_t change_records(unsigned char *data, size_t size, size_t room)
 		grown = cut(data, size, p->at, p->size + p->payload);
 		resize_data(data, (int64_t)grown - (int64_t)size);
 		return grown;
-	case 3: /* the same again, elsewhere */
+	case 3: /* a copy at another location */
 		grown = insert(data, size, room, q->at, p->at, p->size + p->payload);
 		resize_data(data, (int64_t)grown - (int64_t)size);
 		return grown;
@@ -209,10 +209,10 @@ static size_t change_notes(unsigned char *data, size_t size)
 	case 0: /* the trailer */
 		change_field(data, size, size - 32, 24);
 		break;
-	case 1: /* type and size of a note */
+	case 1: /* type and size of a metadata entry */
 		change_field(data, size, p->at, 16);
 		break;
-	default: /* mostly the structs, seldom the memory behind them */
+	default: /* mostly the structs, seldom the memory after them */
 		change_field(data, size, p->at + 16,
 			     mutate_rnd(4) && p->size > 16 + 512 ? 512 : p->size - 16);
 		break;
@@ -238,7 +238,7 @@ static void change_features(unsigned char *data, size_t size)
 		else
 			change_field(data, size, at, len < 256 ? len : 256);
 	} else {
-		change_field(data, size, 72, 8); /* which features there are */
+		change_field(data, size, 72, 8); /* the bitmap of features */
 	}
 }
 

@@ -82,7 +82,7 @@ static bool is_counted(const struct task *tasks, size_t nr, pid_t pid)
 	return false;
 }
 
-/* All tasks; those of the tree are marked as counted. */
+/* Reads all tasks and marks those of the tree as counted. */
 static struct task *read_tree(const pid_t *roots, int nr_roots, size_t *nr)
 {
 	struct task *tasks = read_tasks(nr);
@@ -91,7 +91,7 @@ static struct task *read_tree(const pid_t *roots, int nr_roots, size_t *nr)
 	for (size_t i = 0; i < *nr; i++)
 		for (int r = 0; r < nr_roots; r++)
 			tasks[i].counted |= tasks[i].pid == roots[r];
-	/* until no turn finds one more: process numbers need not grow from parent to child */
+	/* until no pass finds one more: process numbers need not grow from parent to child */
 	while (more) {
 		more = false;
 		for (size_t i = 0; i < *nr; i++)
@@ -140,7 +140,7 @@ bool progress_stalled(struct progress *p)
 	p->last_look_ns = now;
 	p->cpu_ms = progress_cpu_ms(p->roots, p->nr_roots);
 	/*
-	 * Less than before: a process has ended whose time no parent took over. That is progress.
+	 * Less than before: a process ended and no parent waited for it. That is progress.
 	 */
 	used = p->cpu_ms - p->cpu_ms_at_progress;
 	if (!p->begun || p->cpu_ms < p->cpu_ms_at_progress ||
@@ -150,6 +150,6 @@ bool progress_stalled(struct progress *p)
 		p->nr_looks = 0;
 		return false;
 	}
-	/* Looks are counted, not seconds: a watcher that got no CPU itself has seen nothing. */
+	/* Counts looks, not seconds: an observer that got no CPU itself saw nothing. */
 	return ++p->nr_looks >= p->idle_s;
 }

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Judges the samples of one thread by qemu's own log of its registers before each instruction
-(qemu-aarch64 -singlestep -d cpu,nochain,tid -D LOG-%d): 
+"""Checks the samples of one thread with qemu's own log of its registers before each instruction
+(qemu-aarch64 -singlestep -d cpu,nochain,tid -D LOG-%d):
 a64_samples.py LOG TRUTH SAMPLES PERIOD SLACK [LOW+SIZE]...
 
-TRUTH: what the recorder says was executed; must be the log's (of the ranges that it was filtered by), but for SLACK
-instructions at its end: of a thread that was killed the log has what began. SAMPLES: lines "ip,addr,op,asm" of
-decode, hexadecimal, every PERIOD-th instruction. A load or store must have the address that the
+TRUTH: the ground truth, the addresses that the recorder says were executed. It must equal the log
+(within the ranges of the filter), except for SLACK instructions at its end: the log of a killed
+thread contains instructions that started. SAMPLES: lines "ip,addr,op,asm" of decode,
+hexadecimal, every PERIOD-th instruction. A load or store must have the address that the
 registers give, a branch the address that ran next."""
 
 import csv
@@ -17,26 +18,28 @@ import sys
 WORD = re.compile(r"(PC|X\d\d| SP)=([0-9a-f]+)")
 MEMORY = re.compile(r"\[(?P<base>[xs]p?\d*)(?:, (?P<off>[^\]]*))?\](?P<pre>!?)")
 INDEX = re.compile(r"(?P<reg>[xw](?:\d+|zr))(?:, (?P<how>lsl|sxtw|uxtw|sxtx)(?: #(?P<shift>\d+))?)?$")
-NO_ACCESS = ("prfm", "prfum")  # an address, but nothing is moved
+NO_ACCESS = ("prfm", "prfum")  # an address, but no access
 
 
 def steps(path, expected, wanted):
-    """How many are logged; the registers of those of expected that are wanted, by their number"""
+    """The number of logged instructions; the registers of the wanted ones, by number"""
     regs, keep, nr, before = {}, None, 0, None
     for line in open(path):
         if line.startswith(" PC="):
             pc, keep = int(line[4:20], 16), None
-            # qemu was asked to stop before it: it begins once more
+            # qemu had to stop before it and logs it again
             if pc == before and (nr >= len(expected) or pc != expected[nr]):
                 continue
             before = pc
             if nr < len(expected) and pc != expected[nr]:
-                sys.exit("instruction %d: %x in the truth, %x in qemu's log" % (nr, expected[nr], pc))
+                sys.exit("instruction %d: %x in the ground truth, %x in qemu's log" %
+                         (nr, expected[nr], pc))
             if nr in wanted:
                 keep = regs.setdefault(nr, {})
             nr += 1
         if keep is not None:
-            keep.update((name.strip().lower(), int(value, 16)) for name, value in WORD.findall(line))
+            keep.update((name.strip().lower(), int(value, 16))
+                        for name, value in WORD.findall(line))
     return nr, regs
 
 
@@ -60,7 +63,7 @@ def offset(regs, text):
 
 
 def access(regs, asm):
-    """The address that this instruction loads from or stores to; None: it does neither."""
+    """The address that this instruction loads from or stores to, or None."""
     name = asm.split(" ")[0]
     if name in NO_ACCESS:
         return None
@@ -75,11 +78,12 @@ def access(regs, asm):
 
 
 def place(pcs, ips, period):
-    """Where the first sample is"""
+    """The index of the first sample"""
     for first in range(0, min(2 * period + 600, len(pcs))):
-        if all(first + i * period < len(pcs) and pcs[first + i * period] == ip for i, ip in enumerate(ips)):
+        if all(first + i * period < len(pcs) and pcs[first + i * period] == ip
+               for i, ip in enumerate(ips)):
             return first
-    sys.exit("no place where each sample is what ran")
+    sys.exit("the samples match the executed instructions at no offset")
 
 
 def main():
@@ -90,14 +94,15 @@ def main():
     rows = [r for r in csv.reader(open(samples))]
     first = place(ran, [int(r[0], 16) for r in rows], period)
     if len(ran) - (first + (len(rows) - 1) * period) > 2 * period:
-        sys.exit("no samples of the end")
+        sys.exit("no samples at the end")
 
-    # the log's number of each instruction that it has
-    logged = [at for at, ip in enumerate(ran) if not ranges or any(lo <= ip < lo + size for lo, size in ranges)]
+    # the log's index of each instruction in it
+    logged = [at for at, ip in enumerate(ran)
+              if not ranges or any(lo <= ip < lo + size for lo, size in ranges)]
     number = {at: n for n, at in enumerate(logged) if (at - first) % period == 0}
     nr_logged, registers = steps(log, [ran[at] for at in logged], set(number.values()))
     if not len(logged) <= nr_logged <= len(logged) + slack:
-        sys.exit("the truth has %d instructions, qemu's log %d" % (len(logged), nr_logged))
+        sys.exit("the ground truth has %d instructions, qemu's log %d" % (len(logged), nr_logged))
 
     nr = {"LD": 0, "ST": 0, "B": 0}
     unknown = 0
@@ -120,8 +125,8 @@ def main():
                 sys.exit("%s %s: address %s, not %x" % (ip, asm, addr, want))
             nr[kind] += 1
     if unknown > len(rows) // 20:
-        sys.exit("%d of %d samples are of instructions without a text" % (unknown, len(rows)))
-    print(len(rows), "samples, judged:", ", ".join("%d %s" % (n, k) for k, n in nr.items()))
+        sys.exit("%d of %d samples are of instructions without text" % (unknown, len(rows)))
+    print(len(rows), "samples, checked:", ", ".join("%d %s" % (n, k) for k, n in nr.items()))
 
 
 main()

@@ -1,23 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# What is in the AUX area's records of a perf.data file, read apart from auxtap's own reader.
+# Prints the AUX area's records of a perf.data file; independent of auxtap's own reader.
 #   aux_bytes.py FILE records     a line for each AUX record: CPU (or thread), offset, size, flags
-#   aux_bytes.py FILE bytes OUT   the bytes that AUX records name, in their order. What lies between
-#                                 them must be padding: PAD=0x70, say; without it nothing is checked
-#   aux_bytes.py FILE registers   of cs_etm's AUXTRACE_INFO: TRCIDR0,1,2,8, TRCAUTHSTATUS, TRCDEVARCH
+#   aux_bytes.py FILE bytes OUT   the bytes that AUX records cover, in order. Bytes between them
+#                                 must be padding: PAD=0x70, say; without PAD nothing is checked
+#   aux_bytes.py FILE registers   of cs_etm's AUXTRACE_INFO: TRCIDR0,1,2,8, TRCAUTHSTATUS,
+#                                 TRCDEVARCH
 import os
 import struct
 import sys
 
 data = open(sys.argv[1], 'rb').read()
 if data[:8] != b'PERFILE2':
-    sys.exit('no perf.data file')
+    sys.exit('not a perf.data file')
 _, _, attrs_at, _, begin, size = struct.unpack_from('<6Q', data, 8)
 sample_type, = struct.unpack_from('<Q', data, attrs_at + 24)
 TID, TIME, ID, CPU, STREAM, IDENTIFIER = 2, 4, 64, 128, 512, 65536
 
 
-def owner(end):  # of a record: what its sample id says, from the last field back
+def owner(end):  # owner of a record: its sample id, from the last field back
     at = end
     if sample_type & IDENTIFIER:
         at -= 8
@@ -48,14 +49,15 @@ def of(piece, who):
     return piece[0] == who[0] if piece[0] != 0xffffffff else piece[1] in (who[1], 0xffffffff)
 
 
-# each is padded to 8 bytes by who wrote the file, the last of an owner for good
+# perf pads each to 8 bytes; only the last one of an owner keeps the padding
 for i, (cpu, tid, off, what) in enumerate(pieces):
     begins = [p[2] for p in pieces if p[:2] == (cpu, tid) and p[2] > off]
-    end_max = min(begins) - off if begins else max([r[1] + r[2] - off for r in records if of((cpu, tid), r[0])] or [0])
+    end_max = min(begins) - off if begins else max(
+        [r[1] + r[2] - off for r in records if of((cpu, tid), r[0])] or [0])
     pieces[i] = (cpu, tid, off, what[:max(end_max, len(what) - 7)])
 
 if sys.argv[2] == 'registers':
-    # behind version, CPUs, snapshot: magic, CPU, count, TRCCONFIGR, TRCTRACEIDR, then these
+    # after version, CPUs, snapshot: magic, CPU, count, TRCCONFIGR, TRCTRACEIDR, then these
     have = list(info[8:8 + info[5] - 2])[:6] + [0]
     print(','.join('%#x' % v for v in have[:6]))
     sys.exit()

@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A perf.data file of AUX records, as told line by line on standard input, for tests of the auditor.
-Usage: aux_file.py FILE pt|spe|etm [WATERMARK [overwrite]]. Lines; SIZE bytes of trace are FILL, but where
-patches (@OFFSET=BYTE, in the stream, up to which byte: @OFFSET-END=BYTE) say otherwise:
+"""Makes a perf.data file of AUX records from the lines on standard input, for tests of the auditor.
+Usage: aux_file.py FILE pt|spe|etm [WATERMARK [overwrite]]. Lines; SIZE bytes of trace are FILL,
+except where patches set others (@OFFSET=BYTE in the stream; up to an end: @OFFSET-END=BYTE):
     aux CPU TIME OFFSET SIZE [FLAGS]
     trace CPU OFFSET SIZE [FILL [PATCH]...]
     lost CPU TIME NUMBER
     start CPU TIME
-    reader AUX-SIZE DATA-SIZE AUX-WATERMARK [WAITS]   (of CPU 0's ring, by auxtap's recorder, so many in all)
-    wait AUX-HEAD AUX-TAIL DATA-HEAD FLAGS         (of it)
+    reader AUX-SIZE DATA-SIZE AUX-WATERMARK [WAITS]   the recorder's wakeup log of CPU 0's ring;
+                                                      WAITS: number of all wakeups
+    wait AUX-HEAD AUX-TAIL DATA-HEAD FLAGS            an entry of it
     osrelease VERSION
-    inherit                                        (the event is)
-    capture TEXT                                   (a line of the text that auxtap's recorder noted)
-    gap CAUSE CPU TID TIME LOST                    (a gap that it noted, of so many bytes; CAUSE: a number, 1: truncated)
-CPU tN is thread N's ring. CPU:N is a CPU's; aux: with task N running; trace: of a command that is task N."""
+    inherit                                           the event is inherited
+    capture TEXT                                      a line of the recorder's capture text
+    gap CAUSE CPU TID TIME LOST                       a gap of LOST bytes that the recorder noted;
+                                                      CAUSE: a number, 1: truncated
+CPU tN is thread N's ring. CPU:N is a CPU's; aux: while task N runs; trace: of a command whose task
+is N."""
 import struct
 import sys
 
@@ -52,7 +55,8 @@ def trace(words):
         end = number(end) - off if end else first + 1
         data[first:end] = bytes([number(byte)]) * (end - first)
     data += bytes(-len(data) % 8)
-    head = struct.pack("<QQQIiiI", len(data), off, 1, 0, tid if cpu < 0 or ":" in words[0] else -1, cpu, 0)
+    head = struct.pack("<QQQIiiI", len(data), off, 1, 0,
+                       tid if cpu < 0 or ":" in words[0] else -1, cpu, 0)
     return struct.pack("<IHH", 71, 0, 8 + len(head)) + head + bytes(data)
 
 
@@ -74,7 +78,8 @@ def main():
         elif kind == "trace":
             data += trace(words)
         elif kind == "lost":
-            data += record(2, struct.pack("<QQ", 1, number(words[2])), ring(words[0]), number(words[1]))
+            data += record(2, struct.pack("<QQ", 1, number(words[2])),
+                           ring(words[0]), number(words[1]))
         elif kind == "start":
             data += record(12, struct.pack("<II", 100, 100), ring(words[0]), number(words[1]))
         elif kind == "reader":
@@ -82,7 +87,8 @@ def main():
             waits = number(words[3]) if len(words) > 3 else 0
             reader = struct.pack("<iiQQQQQQ", 0, -1, aux, size, mark, size // 2, 0, waits)
         elif kind == "wait":
-            reader += struct.pack("<QQQQQ", 1000, number(words[0]), number(words[2]), number(words[1]), number(words[3]))
+            reader += struct.pack("<QQQQQ", 1000, number(words[0]), number(words[2]),
+                                  number(words[1]), number(words[3]))
         elif kind == "osrelease":
             osrelease = words[0]
         elif kind == "inherit":
@@ -91,7 +97,8 @@ def main():
             capture += " ".join(words).encode() + b"\n"
         elif kind == "gap":
             cause, cpu, tid, time, lost = map(number, words)
-            notes.append((NOTE_GAP, struct.pack("<iiiiQQQii", cause, cpu, tid, tid, time, time + 1, lost, 1, 0)))
+            notes.append((NOTE_GAP, struct.pack("<iiiiQQQii", cause, cpu, tid, tid, time,
+                                                time + 1, lost, 1, 0)))
         else:
             sys.exit(f"aux_file: {line}")
     attr = bytearray(128)
@@ -102,7 +109,8 @@ def main():
     ids_at = 104
     attrs_at = ids_at + 8
     data_at = attrs_at + 128 + 16
-    out = struct.pack("<QQQQQQQQQ", 0x32454C4946524550, 104, 144, attrs_at, 144, data_at, len(data), 0, 0)
+    out = struct.pack("<QQQQQQQQQ", 0x32454C4946524550, 104, 144, attrs_at, 144, data_at,
+                      len(data), 0, 0)
     features = 1 << OSRELEASE
     out += struct.pack("<QQQQ", features, 0, 0, 0)
     out += struct.pack("<Q", 1) + bytes(attr) + struct.pack("<QQ", ids_at, 8) + data

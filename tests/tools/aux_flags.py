@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Changes the flags of AUX records in a copy of a perf.data file; all else stays as it is, notes too.
-Usage: aux_flags.py IN OUT clear|set FLAGS [N]: of all of them, or of the N-th one that this changes, from 0 on.
-Prints how many were changed; none: exit status 1."""
+"""Changes the flags of AUX records in a copy of a perf.data file and nothing else.
+Usage: aux_flags.py IN OUT clear|set FLAGS [N]: of all of them, or of the N-th one (from 0) that
+this changes. Prints how many were changed; exit status 1 if none."""
 import struct
 import sys
 

@@ -49,7 +49,7 @@ static int read_truth(const char *path, struct run *truth)
 	return 0;
 }
 
-/* Earliest place of run in truth at or after from: Knuth, Morris and Pratt. */
+/* First position of run in truth at or after from: Knuth, Morris and Pratt. */
 static size_t find(const struct run *truth, size_t from, const struct run *run)
 {
 	uint32_t *fail = calloc(run->nr + 1, sizeof(*fail));
@@ -168,7 +168,7 @@ int main(int argc, char **argv)
 	printf("executed %zu listed %zu gaps %zu left-out %zu\n", truth.nr, listed, nr_gaps,
 	       left_out);
 	if (truth.nr == 0) {
-		fprintf(stderr, "the truth is empty\n");
+		fprintf(stderr, "the ground truth is empty\n");
 		return 1;
 	}
 	return 0;

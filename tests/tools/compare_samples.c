@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * compare_samples STEPS < LINES: what a decoder makes of AUX samples against the module's log of
- * steps (records {u64 ip, u32 tid, u32 pid}). Lines are 'TID EVENT: IP' of 'perf script
- * --itrace=i1i -F tid,event,ip': instructions, and samples where their time is. A thread's
- * instructions must be pieces of its steps, in order; a piece begins behind a sample or an
- * instruction of another thread (a sample holds what its CPU did last, switches included); and
- * where an instruction is followed by a sample, the next step is the one at which the sample was
- * taken. Says how many there were; exit 1: it is not so.
+ * compare_samples STEPS < LINES: compares what a decoder makes of AUX samples with the module's log
+ * of steps (records {u64 ip, u32 tid, u32 pid}). Lines are 'TID EVENT: IP' of 'perf script
+ * --itrace=i1i -F tid,event,ip': instructions, and samples at their time. A thread's instructions
+ * must be runs of its steps, in order; a run starts after a sample or an instruction of another
+ * thread (a sample contains what its CPU did last, switches included); and where a sample follows
+ * an instruction, the next step is the one at which the sample was taken. Prints the numbers; exit
+ * status 1 if they differ.
  */
 #include <inttypes.h>
 #include <stdint.h>
@@ -49,7 +49,7 @@ static struct thread *find(uint32_t tid)
 	return &threads[nr_threads++];
 }
 
-/* Room for one more; arrays double at powers of two. */
+/* Space for one more; arrays double at powers of two. */
 static void *grow(void *array, size_t nr, size_t size)
 {
 	if (nr & (nr - 1))
@@ -78,7 +78,7 @@ static void read_steps(const char *path)
 	fclose(f);
 }
 
-/* Are the items up to 'to' the steps from there on? *end: the step behind them. */
+/* True if the items up to 'to' equal the steps from there on; *end: the step after them. */
 static int matched(const struct thread *t, size_t item, size_t to, size_t step, size_t *end)
 {
 	for (; item < to && step < t->nr_steps && t->items[item].ip == t->steps[step]; item++)
@@ -88,9 +88,9 @@ static int matched(const struct thread *t, size_t item, size_t to, size_t step, 
 }
 
 /*
- * How many pieces; 0: it cannot be. What stands between two begins is one piece of the steps,
- * behind what was before. (In a loop it may fit in several places: the first one leaves most to
- * come.)
+ * Returns how many runs there are; 0 if the items do not fit. The items between two starts are
+ * one run of the steps, after the run before. (In a loop several positions may fit: the first one
+ * leaves most steps for the rest.)
  */
 static size_t pieces(const struct thread *t)
 {
@@ -99,7 +99,7 @@ static size_t pieces(const struct thread *t)
 	while (item < t->nr_items) {
 		size_t to = item + 1, at = step, end = step;
 
-		if (t->items[item].sample) { /* its trace held nothing new */
+		if (t->items[item].sample) { /* its trace contained nothing new */
 			item++;
 			continue;
 		}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * compare_steps STEPS < LINES: the module's log of stepped addresses (records {u64 ip, u32 tid,
- * u32 pid}) against what a decoder says, lines 'TID IP' (hexadecimal). Every thread must have
- * the same addresses in the same order. Says how many there were; exit 1: they differ, where.
+ * compare_steps STEPS < LINES: compares the module's log of stepped addresses (records {u64 ip, u32
+ * tid, u32 pid}) with a decoder's lines 'TID IP' (hexadecimal). Every thread must have the same
+ * addresses in the same order. Prints how many there were; exit status 1 and where if they differ.
  */
 #include <inttypes.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@ struct step {
 
 struct thread {
 	uint32_t tid;
-	size_t next; /* step, of any thread, from where to look on */
+	size_t next; /* step, of any thread, where the search continues */
 	size_t nr;
 	int bad;
 };

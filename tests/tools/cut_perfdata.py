@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """cut_perfdata.py FILE OUT=RECORD:N,...: writes OUT, FILE without the Nth record (from 0; -1: the
-last) of each type named. Features and notes at the file's end are moved along."""
+last) of each type named. Features and metadata at the file's end are moved along."""
 import struct
 import sys
 
@@ -9,7 +9,7 @@ TRAILER = b"AUXTAPN1"
 
 
 def records(data, begin, end):
-    """(type, bytes) of each record; an AUXTRACE record has its trace with it"""
+    """(type, bytes) of each record; those of an AUXTRACE record include its trace"""
     at = begin
     while at < end:
         kind, _, size = struct.unpack_from("<IHH", data, at)

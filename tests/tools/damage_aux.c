@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Writes a recording anew, with one thing wrong, for tests of the auditor.
- * Usage: damage_aux IN OUT KIND N [VALUE]: the N-th AUX (or AUXTRACE) record, from 0 on, in the
- * file.
+ * Copies a recording with one error, for tests of the auditor. Usage: damage_aux IN OUT KIND N
+ * [VALUE]: the N-th AUX (or AUXTRACE) record, from 0 on, in the file.
  */
 #include <auxtap/perfdata.h>
 
@@ -64,7 +63,7 @@ static void damage_aux(const struct auxtap_record *rec, unsigned char *bytes)
 	struct aux aux;
 
 	memcpy(&aux, bytes, sizeof(aux));
-	if (nr_held) { /* order: the one before comes behind this one */
+	if (nr_held) { /* order: the record before follows this one */
 		put(bytes, rec->header->size);
 		put(held, nr_held);
 		nr_held = 0;
@@ -79,7 +78,7 @@ static void damage_aux(const struct auxtap_record *rec, unsigned char *bytes)
 	if (is("order")) {
 		memcpy(held, bytes, rec->header->size);
 		nr_held = rec->header->size;
-		at++; /* the next one, too */
+		at++; /* also the next one */
 		return;
 	}
 	if (is("overlap")) {

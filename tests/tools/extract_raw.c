@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * extract_raw DATA DIR: a recording taken apart, as other tools and decode --raw take it:
+ * extract_raw DATA DIR: splits a recording into the files that other tools and decode --raw read:
  *   DIR/<tid or cpuN>.pt   the trace of each thread or CPU
- *   DIR/sideband           the kernel's records in time order, as they were in the ring
- *   DIR/images             a line "PID ADDR OFF END FILE" for each mapping of a file
+ *   DIR/sideband           the kernel's records, unchanged, in time order
+ *   DIR/images             a line "PID ADDR OFF END FILE" for each file mapping
  *   DIR/options            decode's options for the clock, sample type included
  * The sideband's sample_type is that of the first attribute; all must agree.
  */
@@ -36,7 +36,7 @@ static void die(const char *what)
 	exit(1);
 }
 
-/* AUXTRACE is padded to 8: the AUX records know the real end of each buffer. */
+/* AUXTRACE is padded to 8 bytes: the AUX records give the real end of each buffer. */
 struct end {
 	uint32_t tid, cpu;
 	uint64_t off;

@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Listings of OpenCSD's trc_pkt_lister (.ppl) against those of auxtap.
+"""Compares listings of OpenCSD's trc_pkt_lister (.ppl) with those of auxtap.
 
-ppl.py compare FILE.ppl[.xz] DUMP [--dstream] [--drop REGEX]   packets: their number, or the first that differs
-ppl.py flow FILE.ppl[.xz] CSV ID=CPU...                        instructions: their number, or the first range that differs
-ppl.py gaps FILE.ppl[.xz] CSV                                  instructions with gaps: how many of how many
-ppl.py tarmac FILE[.xz] IPS                                    all of IPS, one after the other, in a model's log of EL0 and EL1
+ppl.py compare FILE.ppl[.xz] DUMP [--dstream] [--drop REGEX]
+    packets; prints their number, or the first that differs
+ppl.py flow FILE.ppl[.xz] CSV ID=CPU...
+    instructions; prints their number, or the first range that differs
+ppl.py gaps FILE.ppl[.xz] CSV
+    instructions with gaps; prints how many of how many
+ppl.py tarmac FILE[.xz] IPS
+    all of IPS, in this order, in a model's log of EL0 and EL1
 
-Where the lister names no ID (a single source's is 0) or no bytes, any will do. White space does not matter,
-nor what REGEX takes out of both texts.
+Where the lister prints no ID (a single source's is 0) or no bytes, any will do. Ignores white space
+and what matches REGEX in both texts.
 """
 import lzma
 import re
@@ -21,7 +25,7 @@ def lines(path):
 
 
 def words(text, drop):
-    text = re.sub(r"; Decoder Sync point.*$", "", text)  # newer libraries only
+    text = re.sub(r"; Decoder Sync point.*$", "", text)  # printed by newer libraries only
     if drop:
         text = re.sub(drop, "", text)
     return " ".join(text.split())
@@ -29,12 +33,12 @@ def words(text, drop):
 
 def packets(path, dstream, drop):
     for line in lines(path):
-        # an error message has no end of line of its own: the packet may stand behind it
+        # an error message has no newline: a packet may follow it on the line
         m = re.search(r"Idx:(\d+); ID:([0-9a-f]+); ?(?:\[([^\]]*)\];)?\t(.*)$", line)
         if not m:
             continue
         off = int(m[1])
-        if dstream:  # counted without the 8 bytes that end every 512
+        if dstream:  # offsets leave out the last 8 bytes of every 512
             off = off // 504 * 512 + off % 504
         data = re.sub(r"0x| ", "", m[3])[:64] if m[3] is not None else "-"
         ident = int(m[2], 16)
@@ -43,18 +47,20 @@ def packets(path, dstream, drop):
 
 def dump(path, drop):
     for line in lines(path):
-        m = re.match(r"([0-9a-f]{8,})  ([0-9a-f]{2})  ((?:[0-9a-f]{2} )+)(?: *and \d+ more)? *(.*)$", line)
+        m = re.match(r"([0-9a-f]{8,})  ([0-9a-f]{2})  ((?:[0-9a-f]{2} )+)(?: *and \d+ more)? *(.*)$",
+                     line)
         if m:
             yield int(m[1], 16), m[2], m[3].replace(" ", ""), words(m[4], drop)
 
 
 def compare(expected, ours):
-    """Prints where they differ; the number of packets if they do not."""
+    """Prints the first difference, or the number of packets."""
     expected, ours = list(expected), list(ours)
     for i in range(max(len(expected), len(ours))):
         e = expected[i] if i < len(expected) else None
         o = ours[i] if i < len(ours) else None
-        same = e and o and e[0] == o[0] and e[1] in ("-", o[1]) and e[2] in ("-", o[2]) and e[3] == o[3]
+        same = (e and o and e[0] == o[0] and e[1] in ("-", o[1]) and e[2] in ("-", o[2]) and
+                e[3] == o[3])
         if not same:
             print("packet %d: expected %s, listed %s" % (i, e, o))
             return 1
@@ -72,7 +78,7 @@ def ranges(path):
 
 
 def flow(path, csv, cpus):
-    """CSV has the columns cpu, ip and insnlen of every instruction, as 'auxtap decode' lists them."""
+    """CSV has the columns cpu, ip and insnlen of every instruction, from 'auxtap decode'."""
     ours, at, nr = {}, {}, 0
     for line in lines(csv)[1:]:
         cpu, ip, size = line.split(",")
@@ -93,7 +99,7 @@ def flow(path, csv, cpus):
         total += count
     for cpu, list_ in ours.items():
         if at.get(cpu, 0) != len(list_):
-            print("range %d, CPU %s: %d instructions behind the last expected" %
+            print("range %d, CPU %s: %d instructions after the last expected" %
                   (nr, cpu, len(list_) - at.get(cpu, 0)))
             return nr
     print("all %d" % total)
@@ -101,7 +107,7 @@ def flow(path, csv, cpus):
 
 
 def gaps(path, csv):
-    """CSV has event, ip and insnlen, gaps among them: each of its runs between gaps is a part of the ranges."""
+    """CSV has event, ip and insnlen, with gaps: each run between gaps is a part of the ranges."""
     expected = list(ranges(path))
     runs = [[]]
     for line in lines(csv)[1:]:
@@ -112,7 +118,7 @@ def gaps(path, csv):
             runs[-1].append((int(ip, 16), int(size)))
     nr = 0
     for run in runs:
-        at = 0  # sessions have any order
+        at = 0  # sessions are in any order
         while at < len(expected) and run and not matches(expected[at:], run):
             at += 1
         if run and at == len(expected):
@@ -124,11 +130,12 @@ def gaps(path, csv):
 
 
 def matches(expected, run):
-    """Is run what the ranges say, the last of them perhaps in part?"""
+    """True if run equals the ranges; the last one may be partial."""
     left = list(run)
     for _, start, end, count, _ in expected:
         part, left = left[:count], left[count:]
-        if part[0][0] != start or sum(part[-1]) > end or (len(part) == count and sum(part[-1]) != end):
+        if part[0][0] != start or sum(part[-1]) > end or (len(part) == count and
+                                                          sum(part[-1]) != end):
             return False
         if any(sum(a) != b[0] for a, b in zip(part, part[1:])):
             return False
@@ -142,7 +149,7 @@ def tarmac(path, ips):
     log = []
     for line in lines(path):
         m = re.match(r"\d+ clk cpu0 I[TS] \(\d+\) ([0-9a-f]+)(?::\S+)? [0-9a-f]+ \S+ (\S+) :", line)
-        if m and re.match("EL[01]._n", m[2]):  # the trace leaves the others out
+        if m and re.match("EL[01]._n", m[2]):  # the trace excludes other levels
             log.append(int(m[1], 16))
     best = 0
     for start in (i for i, ip in enumerate(log) if ours and ip == ours[0]):

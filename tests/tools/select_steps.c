@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * select_steps [until:]FIRST-LAST... < STEPS > SELECTED: of the module's log of stepped
- * addresses (records {u64 ip, u32 tid, u32 pid}) those in one of the ranges (hexadecimal,
- * both ends are in). 'until:' ends a thread's log before its first step in that range; with no
+ * select_steps [until:]FIRST-LAST... < STEPS > SELECTED: selects from the module's log of stepped
+ * addresses (records {u64 ip, u32 tid, u32 pid}) those in one of the ranges (hexadecimal, both
+ * ends included). 'until:' ends a thread's log before its first step in that range; with no
  * range of the other kind all that was before stays.
  */
 #include <inttypes.h>

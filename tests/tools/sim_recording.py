@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What auxtap's recorder would have written of a simulated machine: reads the events of 'auxtap watermark sim
---events' and prints lines for aux_file.py. Usage: sim_recording.py pt|spe|etm AREA-BYTES WATERMARK.
-Records, reads and wakeups are those of the simulation; poll() returns whenever the head has moved."""
+"""What auxtap's recorder would have written of a simulated machine: reads the events of 'auxtap
+watermark sim --events' and prints lines for aux_file.py. Usage: sim_recording.py pt|spe|etm
+AREA-BYTES WATERMARK. Records, reads and wakeups are those of the simulation; poll() returns
+whenever the head has moved."""
 import re
 import sys
 
@@ -18,17 +19,18 @@ class Recorder:
         self.moved = self.woken = self.stopped = False
 
     def poll(self, last=False):
-        """What happened since is over: this is what poll() has to tell of it."""
+        """Records what poll() reports of the events since the last call."""
         flags = (1 if self.woken else 0) | (2 if self.stopped else 0) | (4 if last else 0)
         if self.moved or self.woken or last:
             print("wait", self.head, self.tail, self.data, flags)
-            if self.moved and not self.woken and not last:  # and the next one, when the time is over
+            if self.moved and not self.woken and not last:  # and the next one, at the timeout
                 print("wait", self.head, self.tail, self.data, 0)
             self.stopped = False
         self.moved = self.woken = False
 
     def read(self, to):
-        patches = [f"@{max(a, self.tail)}-{min(b, to)}={self.padding}" for a, b in self.skips if a < to]
+        patches = [f"@{max(a, self.tail)}-{min(b, to)}={self.padding}"
+                   for a, b in self.skips if a < to]
         print("trace 0", self.tail, to - self.tail, "0xa5", *patches)
         self.skips = [(a, b) for a, b in self.skips if b > to]
         self.tail = to

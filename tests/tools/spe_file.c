@@ -3,8 +3,8 @@
  * A perf.data file with samples of Arm SPE: loads, stores, branches and others of two threads on
  * two CPUs, with time stamps and contexts, in several buffers; one AUX record is flagged as
  * truncated. Usage: spe_file FILE NUMBER SEED [cut|again|midr|bare|large]; cut: buffers end inside
- * of records; large: they are as large as those of stock perf's default area; again: the last one
- * comes twice; midr: the file says that CPU 0 is a Neoverse N1 and CPU 1 a HIP12; bare: no
+ * records; large: they are as large as those of stock perf's default area; again: the last one
+ * is repeated; midr: the file says that CPU 0 is a Neoverse N1 and CPU 1 a HIP12; bare: not
  * perf.data but CPU 0's stream alone
  */
 #include <auxtap/perfdata.h>
@@ -87,7 +87,7 @@ static void begin(const char *path, bool midr)
 	};
 	const uint64_t info[] = {PMU, 1 /* per CPU */};
 	/*
-	 * version, words before the CPUs', PMU, CPUs; magic, CPU, words behind, MIDR, PMU, interval
+	 * version, words before the CPUs', PMU, CPUs; magic, CPU, words after, MIDR, PMU, interval
 	 */
 	const uint64_t info2[] = {2,   4,    PMU,    NR_CPUS, 0x1010, 0,	  3,   0x410fd0c1,
 				  PMU, 1024, 0x1010, 1,	      3,      0x480fd060, PMU, 1024};
@@ -120,7 +120,7 @@ static void begin(const char *path, bool midr)
 	for (uint64_t cpu = 0; cpu < NR_CPUS; cpu++)
 		auxtap_perfdata_writer_add_id(writer, 0, ID_SPE + cpu);
 	auxtap_perfdata_writer_add_id(writer, 1, ID_DUMMY);
-	/* in perf's order: it divides by the multiplier when it sees the second one */
+	/* in perf's order: perf divides by the multiplier when it reads the second one */
 	put(AUXTAP_RECORD_TIME_CONV, conv, sizeof(conv), 0, 0, 0, 0);
 	need(auxtap_perfdata_writer_auxtrace_info(writer, AUXTAP_AUXTRACE_ARM_SPE,
 						  midr ? info2 : info, midr ? sizeof(info2) / 8 : 2,
@@ -172,7 +172,7 @@ static void record(struct trace *t)
 	byte(t, 0x98);
 	number(t, (r >> 30 & 0xff) + 3, 2);
 	if (memory) {
-		byte(t, 0xb2); /* virtual, with a tag now and then */
+		byte(t, 0xb2); /* virtual, sometimes with a tag */
 		number(t, (BASE + 0x10000000 + (r >> 8 & 0xffffff)), 8);
 		byte(t, 0x9a);
 		number(t, r >> 40 & 7, 2);
@@ -192,12 +192,12 @@ static void record(struct trace *t)
 	t->ends[t->nr++] = t->size;
 }
 
-/* The size of the buffer at 'at': whole records, as a driver hands them on, or what fits. */
+/* The size of the buffer at 'at': whole records, as a driver reports them, or all that fits. */
 static uint64_t buffer_size(const struct trace *t, uint64_t at, bool cut, uint64_t max)
 {
 	uint64_t left = t->size - at, size = 0;
 
-	/* no multiples of 8: what the file pads them with is no trace */
+	/* no multiple of 8: the file's padding is not trace */
 	if (cut)
 		return left < max ? left : max - 1 - at % 7;
 	if (left <= max)

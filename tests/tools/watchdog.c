@@ -6,8 +6,8 @@
  * Runs the command and ends it if it hangs: no progress for SECONDS (support/progress.h), or more
  * CPU time than SECONDS used by it and its descendants. How busy the machine is does not matter.
  * The exit status is the command's (a signal that ends it ends the watchdog), or 124 if it was
- * ended. With --pid it watches processes until all of them have ended (exit 0) or hang (exit
- * 124), and leaves them alone.
+ * ended. With --pid it observes processes until all of them have ended (exit 0) or hang (exit
+ * 124), and does not end them.
  */
 #include "tests/support/progress.h"
 #include <errno.h>
@@ -57,7 +57,7 @@ static void list_processes(pid_t root)
 	}
 }
 
-/* Again and again, for new processes may appear while the list is made. */
+/* Repeats, because new processes may appear while the list is made. */
 static void kill_tree(pid_t root)
 {
 	pid_t pids[MAX_PIDS];
@@ -65,7 +65,7 @@ static void kill_tree(pid_t root)
 
 	for (int turn = 0; turn < 10; turn++) {
 		nr = progress_list(&root, 1, pids, MAX_PIDS);
-		/* the root last: its children would get another parent */
+		/* the root last: otherwise its children would get another parent */
 		for (int i = 0; i < nr; i++)
 			if (pids[i] != root)
 				kill(pids[i], SIGKILL);
@@ -76,7 +76,7 @@ static void kill_tree(pid_t root)
 	kill(root, SIGKILL);
 }
 
-/* Says which limit is exceeded. */
+/* Prints which limit is exceeded. */
 static bool hangs(struct progress *p, long cpu_s, const char *what)
 {
 	bool stalled = progress_stalled(p);
@@ -107,7 +107,7 @@ static int watch_pids(int idle_s, long cpu_s, char **argv)
 
 	for (; *argv && p.nr_roots < MAX_PIDS; argv++)
 		pids[p.nr_roots++] = (pid_t)atoi(*argv);
-	before = progress_cpu_ms(pids, p.nr_roots); /* the limit is for what comes */
+	before = progress_cpu_ms(pids, p.nr_roots); /* the limit applies from here on */
 	while (any_alive(pids, p.nr_roots)) {
 		if (hangs(&p, cpu_s ? cpu_s + (long)(before / 1000) : 0, "watched processes"))
 			return 124;
@@ -155,7 +155,7 @@ static int run(int idle_s, long cpu_s, char **argv)
 		fprintf(stderr, "watchdog: %s: %s\n", argv[0], strerror(errno));
 		_exit(errno == ENOENT ? 127 : 126);
 	}
-	/* Signals of the terminal reach the command, which decides what they mean. */
+	/* The terminal's signals reach the command, which handles them. */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGQUIT, SIG_IGN);
 	for (;;) {

@@ -2,7 +2,7 @@
 # In the guest: see guest_steps.sh.
 . /bench.conf
 insmod /auxtap.ko name=intel_pt || exit 1
-stepped() { # BACKEND: instructions that it has stepped
+stepped() { # BACKEND: number of instructions it stepped
 	case "$1" in
 	kernel) sed -n 's/^steps: //p' /sys/kernel/debug/auxtap/counts ;;
 	emulated) auxtap decode --summary /tmp/steps.data 2>/dev/null | sed -n 's/^instructions: //p' ;;
@@ -11,14 +11,16 @@ stepped() { # BACKEND: instructions that it has stepped
 hundredths() {
 	tr -d . </proc/uptime | cut -d' ' -f1
 }
-measure() { # BACKEND LOOPS: steps a second; what comes before and behind counts with them
+measure() { # BACKEND LOOPS: steps a second; startup and exit included
 	before=$(stepped $1)
 	[ $1 = kernel ] || before=0
 	from=$(hundredths)
 	case "$1" in
-	kernel) auxtap record --backend kernel -o /tmp/steps.data -e intel_pt//u -- /emu_program loops $2 ;;
-	emulated) auxtap record --backend emulated --source ptrace -o /tmp/steps.data -- /emu_program loops $2 ;;
-	esac >/tmp/record.log 2>&1 # the program's status, which says nothing
+	kernel) auxtap record --backend kernel -o /tmp/steps.data -e intel_pt//u -- /emu_program \
+		loops $2 ;;
+	emulated) auxtap record --backend emulated --source ptrace -o /tmp/steps.data \
+		-- /emu_program loops $2 ;;
+	esac >/tmp/record.log 2>&1 # the exit status is the program's and is ignored
 	to=$(hundredths)
 	steps=$(($(stepped $1) - before))
 	[ $steps -gt $2 ] || { echo "steps: $1: only $steps: $(cat /tmp/record.log)" >&2; exit 1; }
