@@ -640,6 +640,8 @@ static void print_crash(struct report *r)
 		 unloaded ? " (unloaded)" : "");
 	title(r, "The calls that led there");
 	if (view) {
+		if (regs)
+			call_tree_died(view->calls, ip);
 		report_calls_print(&r->ro, view->calls, r->nr_calls, end);
 		if (regs && regs->arch == AUXTAP_ARCH_AARCH64)
 			report_branches_complete(&view->branches, ip);

@@ -217,6 +217,7 @@ struct call_node {
 	bool gap;	   /* not a call: a gap in the trace; text tells */
 	bool exec;	   /* with gap: no gap but an exec */
 	bool async;	   /* entered by a signal or interrupt */
+	bool handled;	   /* with async: only the system call that ends the handler is left */
 	bool tail;	   /* entered by a jump: it returns to where its parent would */
 	bool by_return;	   /* entered by a return that goes back to no call: another stack's */
 	/* the same by a jump; or, with tail, not known to be a call of the end */
@@ -264,6 +265,8 @@ void call_tree_free(struct call_tree *tree);
 /* From here on other code may be at the same addresses. */
 void call_tree_code_changed(struct call_tree *tree);
 int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev);
+/* After the last event: the thread died at ip. */
+void call_tree_died(struct call_tree *tree, uint64_t ip);
 /* The tree; its root is not a call. NULL: nothing was seen. */
 struct call_node *call_tree_root(struct call_tree *tree);
 /* How many nodes it has at present. */

@@ -81,13 +81,17 @@ static struct call_node *frame_of(struct call_tree *tree, uint64_t addr)
 	return NULL;
 }
 
-/* The caller that an exception lands in at addr, by what is known of its open call; NULL. */
+/*
+ * The caller that an exception lands in at addr, by what is known of its open call; NULL. Calls
+ * without a landing pad have 0 for it, which a wild jump may go to.
+ */
 static struct call_node *catcher_of(struct call_tree *tree, uint64_t addr)
 {
 	int steps = 0;
 
 	for (struct call_node *n = tree->current->parent;
-	     tree->ops && tree->ops->landing_pad && n && n != &tree->root && steps++ < MAX_SEARCH;
+	     addr && tree->ops && tree->ops->landing_pad && n && n != &tree->root &&
+	     steps++ < MAX_SEARCH;
 	     n = n->parent) {
 		if (tree->ops->landing_pad(tree->ctx, n->last_ip) == addr)
 			return n;
@@ -290,6 +294,7 @@ static int enter(struct call_tree *tree, const struct auxtap_event *ev, enum ent
 	/* a return may lead into the middle of a function */
 	if (!other_stack || body_of(tree, addr) == addr)
 		node->addr = addr;
+	caller->handled = false;
 	node->site = site;
 	node->last_ip = addr;
 	node->null = ev->has_addr && !addr;
@@ -326,6 +331,7 @@ static int stray_return(struct call_tree *tree, const struct auxtap_event *ev)
 		/* to the code that ends the handler with a system call */
 		unwind_to(tree, n);
 		n->last_ip = ev->addr;
+		n->handled = true;
 		return 0;
 	}
 	/* to no function at all: the return address was overwritten */
@@ -657,6 +663,21 @@ int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev)
 	default:
 		return 0;
 	}
+}
+
+/*
+ * A signal that was pending while a handler ran is delivered by the system call that ends it: no
+ * instruction runs in between, so that the trace does not go on where the program died.
+ */
+void call_tree_died(struct call_tree *tree, uint64_t ip)
+{
+	struct call_node *node = tree->current;
+
+	if (!node->handled || !tree->off_ip || tree->off_async || ip - tree->off_ip <= 15)
+		return;
+	node->returned = true;
+	tree->current = node->parent;
+	tree->current->last_ip = ip;
 }
 
 struct call_node *call_tree_root(struct call_tree *tree)

@@ -416,6 +416,76 @@ static void exceptions(void **state)
 	}
 }
 
+/* A jump or return to address 0 lands in no caller, though none of them has a landing pad. */
+static void jumps_to_null(void **state)
+{
+	struct call_node *a;
+
+	(void)state;
+	for (int by_return = 0; by_return <= 1; by_return++) {
+		struct call_tree *tree = call_tree_new(&parts, NULL);
+
+		event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+		event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4); /* main calls a */
+		a = call_tree_current(tree);
+		if (by_return)
+			event(tree, AUXTAP_EVENT_RETURN, 0x2020, 0, 5);
+		else
+			jump(tree, AUXTAP_BRANCH_JUMP_INDIRECT, 0x2020, 0);
+		assert_false(a->returned);
+		assert_ptr_equal(by_return ? call_tree_current(tree) : a->first,
+				 by_return ? a : call_tree_current(tree));
+		call_tree_free(tree);
+	}
+}
+
+/*
+ * A handler returns to the code that ends it with a system call at 0x9020. A thread that dies
+ * elsewhere then dies where the handler had interrupted it, one that dies there in the handler.
+ */
+static void dies_after_a_handler(void **state)
+{
+	struct auxtap_event end = {.type = AUXTAP_EVENT_BRANCH,
+				   .kind = AUXTAP_BRANCH_SYSCALL,
+				   .has_ip = true,
+				   .ip = 0x9020};
+	struct auxtap_event fault = {.type = AUXTAP_EVENT_ASYNC,
+				     .has_ip = true,
+				     .ip = 0x1010,
+				     .nr_insns = 4};
+	struct auxtap_event off = {.type = AUXTAP_EVENT_TRACE};
+
+	(void)state;
+	for (int there = 0; there <= 1; there++) {
+		struct call_tree *tree = call_tree_new(&parts, NULL);
+		struct call_node *main_node, *handler;
+
+		event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+		main_node = call_tree_current(tree);
+		assert_int_equal(call_tree_event(tree, &fault), 0);
+		assert_int_equal(call_tree_event(tree, &off), 0);
+		event(tree, AUXTAP_EVENT_TRACE, 0, 0x2000, 0);
+		handler = call_tree_current(tree);
+		assert_true(handler->async);
+		event(tree, AUXTAP_EVENT_RETURN, 0x2020, 0x9019, 7);
+		assert_ptr_equal(call_tree_current(tree), handler);
+		assert_int_equal(call_tree_event(tree, &end), 0);
+		assert_int_equal(call_tree_event(tree, &off), 0);
+		call_tree_died(tree, there ? 0x9022 : 0x1010);
+		assert_ptr_equal(call_tree_current(tree), there ? handler : main_node);
+		assert_int_equal(handler->returned, !there);
+		/* no handler: whatever the address, the function is the one that ran last */
+		end.ip = 0x1015;
+		assert_int_equal(call_tree_event(tree, &end), 0);
+		handler = call_tree_current(tree);
+		handler->handled = false;
+		call_tree_died(tree, 0x5000);
+		assert_ptr_equal(call_tree_current(tree), handler);
+		end.ip = 0x9020;
+		call_tree_free(tree);
+	}
+}
+
 /* The landing pad says which call of a recursion catches: not the innermost. */
 static void exceptions_in_recursion(void **state)
 {
@@ -532,7 +602,8 @@ int main(void)
 		cmocka_unit_test(handler_returns), cmocka_unit_test(handler_after_a_system_call),
 		cmocka_unit_test(calls_of_what_follows),
 		cmocka_unit_test(jumps_to_the_program),
-		cmocka_unit_test(exceptions), cmocka_unit_test(exceptions_in_recursion),
+		cmocka_unit_test(exceptions), cmocka_unit_test(jumps_to_null),
+		cmocka_unit_test(dies_after_a_handler), cmocka_unit_test(exceptions_in_recursion),
 		cmocka_unit_test(parts_of_functions), cmocka_unit_test(coroutines_by_jumps),
 		cmocka_unit_test(reloaded_code),
 	};
