@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* auxtap watermark: the laboratory's door, and 'sim', one machine or a few. */
+/* auxtap watermark: picks the subcommand; and 'sim', which simulates one machine or a few. */
 #include "cli/cli.h"
 #include "cmd_watermark.h"
 #include "watermark_options.h"
@@ -15,19 +15,19 @@
 static void usage(FILE *out)
 {
 	fputs("usage: auxtap watermark [COMMAND [OPTION]...]\n\n"
-	      "The laboratory: a trace unit, its driver and the kernel's AUX area in simulated time,\n"
-	      "with an interrupt and a reader that behave as you say, and a monitor that looks on.\n\n"
-	      "  (nothing)  a demonstration of some ten seconds\n"
-	      "  sim        one machine, or one for each of several watermarks\n"
-	      "  sweep      all drivers, page sizes, watermarks, areas and readers\n"
-	      "  faults     the zoo: what can be wrong, and that it is noticed\n"
-	      "  explore    small worlds, every state: all orders in which things can happen\n"
-	      "  live       this machine's own trace unit, against what the laboratory expects\n"
-	      "  advise     the smallest area and its watermark for a rate and latencies\n\n"
-	      "'auxtap watermark COMMAND --help' tells a command's options.\n"
-	      "docs/watermark.md explains the protocol, the verdicts, and how to model a unit of\n"
-	      "your own.\n\n"
-	      "Exit status: 0 all invariants hold; 1 one does not; 2 usage; 3 could not be done.\n",
+	      "Simulates a trace unit, its driver and the kernel's AUX area, with an interrupt\n"
+	      "controller and a reader whose timing you choose, and checks every step.\n\n"
+	      "  (nothing)  run a demonstration, about ten seconds\n"
+	      "  sim        simulate one machine, or one for each of several watermarks\n"
+	      "  sweep      simulate all drivers, page sizes, watermarks, areas and readers\n"
+	      "  faults     run the fault catalogue: check that every fault is detected\n"
+	      "  explore    check every state of small configurations, in all orders of events\n"
+	      "  live       compare this machine's own trace unit with the simulator's model\n"
+	      "  advise     find the smallest area and its watermark for a rate and latencies\n\n"
+	      "'auxtap watermark COMMAND --help' lists the options of a command.\n"
+	      "docs/watermark.md explains the protocol, the verdicts, and how to model your own\n"
+	      "trace unit.\n\n"
+	      "Exit status: 0 all invariants hold; 1 one is violated; 2 usage error; 3 failure.\n",
 	      out);
 }
 
@@ -56,8 +56,7 @@ int cmd_watermark(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);
-	cli_complain(argv[1], "see 'auxtap watermark --help'",
-		     "no such command of 'auxtap watermark'");
+	cli_complain(argv[1], "see 'auxtap watermark --help'", "no such command");
 	return CLI_USAGE;
 }
 
@@ -66,17 +65,17 @@ int cmd_watermark(int argc, char **argv)
 static void sim_usage(FILE *out)
 {
 	fputs("usage: auxtap watermark sim [OPTION]...\n\n"
-	      "Runs a simulated machine and tells where the driver put its marks, where the interrupts\n"
-	      "came, what was lost and why, and whether every invariant held.\n\n",
+	      "Simulates a machine and prints where the driver put its interrupt thresholds, where the\n"
+	      "interrupts came, what was lost and why, and whether every invariant held.\n\n",
 	      out);
 	fputs(WM_HELP, out);
 	fputs("output\n"
-	      "  --events             everything that happens, a line each, before the verdict\n"
+	      "  --events             print one line per event before the verdict\n"
 	      "  --format text|json|html|svg   (text); html and svg are pictures: of one machine its\n"
 	      "                       time line, of several the loss over watermark and area\n"
-	      "  -o, --output FILE    instead of standard output\n"
-	      "  --help               this text\n\n"
-	      "Exit status: 0 all invariants hold; 1 one does not; 2 usage; 3 could not be done.\n",
+	      "  -o, --output FILE    write to FILE (default: standard output)\n"
+	      "  --help               print help\n\n"
+	      "Exit status: 0 all invariants hold; 1 one is violated; 2 usage error; 3 failure.\n",
 	      out);
 }
 
@@ -122,7 +121,7 @@ static void on_event(void *ctx, const struct auxtap_watermark_event *e)
 		wm_print_event(s->out, e);
 }
 
-/* 0, 1 if an invariant does not hold, or negative: told. */
+/* 0; 1: an invariant is violated; negative: printed an error. */
 static int run_one(struct sim *s, uint64_t pages, uint64_t watermark, json_t *runs)
 {
 	struct auxtap_watermark_config c = s->o.c;
@@ -200,7 +199,7 @@ static int run_all(struct sim *s)
 	return worst ? CLI_DAMAGED : CLI_OK;
 }
 
-/* Into the file that was asked for; a file that is not complete does not stay. */
+/* Writes to the requested file; removes it if it is incomplete. */
 static int run_into(struct sim *s)
 {
 	int ret = CLI_FAILED;
@@ -217,7 +216,7 @@ static int run_into(struct sim *s)
 	if (s->picture || !(s->html || s->svg))
 		ret = run_all(s);
 	else
-		cli_complain("picture", NULL, "no memory");
+		cli_complain("picture", NULL, "out of memory");
 	wm_picture_free(s->picture);
 	if (!s->path)
 		return ret;
@@ -262,7 +261,7 @@ int watermark_sim(int argc, char **argv)
 			s.svg = !strcmp(optarg, "svg");
 			if (s.json || s.html || s.svg || !strcmp(optarg, "text"))
 				break;
-			cli_complain(optarg, "text, json, html, svg", "no such format");
+			cli_complain(optarg, "use text, json, html or svg", "no such format");
 			goto usage_error;
 		case 'o':
 		case OPT_OUTPUT:
@@ -270,7 +269,7 @@ int watermark_sim(int argc, char **argv)
 			break;
 		default:
 			cli_complain(argv[optind - 1], "see 'auxtap watermark sim --help'", "%s",
-				     opt == ':' ? "this option wants a value" : "no such option");
+				     opt == ':' ? "option requires an argument" : "no such option");
 			goto usage_error;
 		}
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* auxtap watermark's own subcommands: argv[0] is their name. */
+/* The subcommands of auxtap watermark; argv[0] is their name. */
 #ifndef AUXTAP_CLI_CMD_WATERMARK_H
 #define AUXTAP_CLI_CMD_WATERMARK_H
 

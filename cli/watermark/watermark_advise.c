@@ -18,23 +18,22 @@ static void usage(FILE *out)
 {
 	fputs("usage: auxtap watermark advise [--driver DRIVER] --rate SIZE --irq-latency TIME\n"
 	      "                               --reader-latency TIME [OPTION]...\n\n"
-	      "The smallest AUX area and its watermark with which nothing is lost: the arithmetic, long\n"
-	      "simulations that confirm it, and those of the next smaller area, where each watermark\n"
-	      "loses. Then the commands that record with it. Without --driver for intel_pt, arm_spe\n"
-	      "and trbe.\n\n"
+	      "Finds the smallest AUX area and its watermark with which no trace is lost. Prints the\n"
+	      "arithmetic, long simulations that confirm it, the loss with the next smaller area, and\n"
+	      "the commands that record with it. Default: for each of intel_pt, arm_spe and trbe.\n\n"
 	      "  --rate SIZE, --irq-latency TIME, --reader-latency TIME and the other options are\n"
-	      "                       those of 'auxtap watermark sim': --irq-jitter, --skid, --burst,\n"
-	      "                       --rates, --reader-jitter, --reader-rate, --read-size, --page-size,\n"
-	      "                       --switch, --kernel, …; what is not given is as there\n"
-	      "  --watermark LIST     only these (all powers of two of pages, all 64ths of the area,\n"
-	      "                       and some that no unit can mark)\n"
-	      "  --order N            the largest free run of pages is 2^N (10)\n"
-	      "  --max SIZE           largest area (256M)\n"
-	      "  --transactions N     of each run that confirms (100000)\n"
-	      "  --format text|json   (text)\n"
-	      "  --help               this text\n\n"
-	      "Exit status: 0 there is one (an Arm unit loses at each mark all the same: that is told);\n"
-	      "1 no area up to --max is large enough; 2 usage; 3 could not be done.\n",
+	      "                       those of 'auxtap watermark sim', with its defaults:\n"
+	      "                       --irq-jitter, --skid, --burst, --rates, --reader-jitter,\n"
+	      "                       --reader-rate, --read-size, --page-size, --switch, --kernel, …\n"
+	      "  --watermark LIST     try only these (default: all powers of two of pages, all 64ths of\n"
+	      "                       the area, and some at which no unit can interrupt)\n"
+	      "  --order N            largest contiguous allocation is 2^N pages (default: 10)\n"
+	      "  --max SIZE           largest area to try (default: 256M)\n"
+	      "  --transactions N     length of each confirming run (default: 100000)\n"
+	      "  --format text|json   (default: text)\n"
+	      "  --help               print help\n\n"
+	      "Exit status: 0 found (on Arm some loss at each interrupt is unavoidable and is\n"
+	      "reported); 1 no area up to --max is large enough; 2 usage error; 3 failure.\n",
 	      out);
 }
 
@@ -52,7 +51,7 @@ static const struct option options[] = {
 	{NULL, 0, NULL, 0},
 };
 
-/* ---- in words ---- */
+/* ---- as text ---- */
 
 static const char *share(uint64_t lost, uint64_t produced, char *buf)
 {
@@ -73,18 +72,18 @@ static void print_asked(const struct advise_ask *ask, const struct advise *a)
 
 	printf("  asked      ");
 	if (c->rates)
-		printf("%llu bytes a second on average, as the file says", (LL)a->mean_rate);
+		printf("%llu bytes per second on average, from the file", (LL)a->mean_rate);
 	else
-		printf("%llu bytes of trace a second", (LL)c->rate);
+		printf("%llu bytes of trace per second", (LL)c->rate);
 	if (c->burst_ns && !c->rates)
 		printf(" for %s, none for %s", wm_time(c->burst_ns, on), wm_time(c->pause_ns, off));
 	printf("; driver within %s", wm_time(c->irq_latency_ns + c->irq_jitter_ns, irq));
 	printf(";\n             reader within %s, ",
 	       wm_time(c->reader_latency_ns + c->reader_jitter_ns, reader));
 	if (c->reader_rate)
-		printf("it copies %llu bytes a second\n", (LL)c->reader_rate);
+		printf("copies %llu bytes per second\n", (LL)c->reader_rate);
 	else
-		printf("it copies at once\n");
+		printf("copying takes no time\n");
 }
 
 static void print_sum(const struct advise *a)
@@ -93,29 +92,28 @@ static void print_sum(const struct advise *a)
 	char mark[24], area[24], time[24];
 	uint64_t nr_bytes = a->c.nr_pages * a->c.page_size;
 
-	printf("  at a mark  %llu bytes come before the driver does%s\n", (LL)s->overshoot,
-	       a->arm && s->overshoot ? ": lost, for the unit has stopped (I10, J1)" : "");
+	printf("  interrupt  %llu bytes come before the driver handles it%s\n", (LL)s->overshoot,
+	       a->arm && s->overshoot ? ": lost, because the unit has stopped (I10, J1)" : "");
 	printf("  reader     %llu bytes come while it sleeps", (LL)s->asleep);
 	if (s->copy_ns)
 		printf(", %llu more while it copies %llu for %s", (LL)(s->away - s->asleep),
 		       (LL)s->copied, wm_time(s->copy_ns, time));
-	printf("\n  unread     %llu = (1 + %llu) x %s: the watermark that woke it, and %llu more meanwhile\n",
+	printf("\n  unread     %llu = (1 + %llu) x %s: the watermark that woke it, and %llu more until it has read\n",
 	       (LL)s->unread, (LL)s->nr_passed, wm_size(s->watermark, mark), (LL)s->nr_passed);
 	if (!a->arm)
-		printf("  area       more than %llu = %llu unread + %llu to the next mark + %llu until\n"
-		       "             its driver comes: only then STOP is moved on (H4)\n",
+		printf("  area       more than %llu = %llu unread + %llu to the next threshold + %llu\n"
+		       "             until the driver handles it, which moves STOP (H4)\n",
 		       (LL)s->need, (LL)s->unread, (LL)s->watermark, (LL)s->overshoot);
 	else
 		printf("  area       %llu = %llu unread + %llu to the next limit + a page, of which one\n"
 		       "             byte must stay free (D5, I3)\n",
 		       (LL)s->need, (LL)s->unread, (LL)s->watermark);
 	if (nr_bytes > s->need || (a->arm && nr_bytes == s->need))
-		printf("             %s is the power of two for that (B8)\n",
-		       wm_size(nr_bytes, area));
+		printf("             %s is the next power of two (B8)\n", wm_size(nr_bytes, area));
 	else
-		printf("             %s does with less: %s\n", wm_size(nr_bytes, area),
-		       a->arm ? "where the next mark does not fit a nearer limit is set (I3)" :
-				"the latest times do not come together so");
+		printf("             %s is enough, though smaller: %s\n", wm_size(nr_bytes, area),
+		       a->arm ? "if the next limit does not fit, a nearer one is set (I3)" :
+				"the latest times do not coincide");
 }
 
 static void print_confirmed(const struct advise *a)
@@ -132,19 +130,19 @@ static void print_confirmed(const struct advise *a)
 		if (r->max_lag > lag)
 			lag = r->max_lag;
 	}
-	printf("  simulated  %d runs, all at its latest%s and %d seeds: %llu transactions, %llu bytes;\n",
+	printf("  simulated  %d runs, the latest times%s and %d seeds: %llu transactions, %llu bytes;\n",
 	       1 + ADVISE_SEEDS, a->runs[0].contents ? " (every byte compared)" : "", ADVISE_SEEDS,
 	       (LL)transactions, (LL)produced);
-	printf("             at the most %llu unread of %llu; ", (LL)lag,
+	printf("             at most %llu unread of %llu; ", (LL)lag,
 	       (LL)a->c.nr_pages * a->c.page_size);
 	if (lost)
-		printf("for want of room lost 0, at the limits %llu (%s)\n", (LL)lost,
+		printf("lost for lack of space 0, at the limits %llu (%s)\n", (LL)lost,
 		       share(lost, produced, loss));
 	else
 		printf("lost 0\n");
 	if (!a->larger[0].nr_good)
 		return;
-	printf("             nothing less is possible there, but a larger area stops less often:\n");
+	printf("             a loss at the limits is unavoidable; a larger area stops less often:\n");
 	for (unsigned int i = 0; i < a->nr_larger; i++) {
 		const struct advise_area *l = &a->larger[i];
 		char mark[24];
@@ -167,10 +165,9 @@ static void print_smaller(const struct advise *a)
 	if (s->refusal[0])
 		printf("%s\n", s->refusal);
 	else if (!s->lost)
-		printf("none of %u watermarks is enough: the event is truncated (D16)\n",
-		       s->nr_tried);
+		printf("all %u watermarks fail: the event is truncated (D16)\n", s->nr_tried);
 	else
-		printf("none of %u watermarks is enough; the best, %s, loses %llu of %llu bytes (%s)\n",
+		printf("all %u watermarks lose trace; the best, %s, loses %llu of %llu bytes (%s)\n",
 		       s->nr_tried, wm_size(s->best, mark), (LL)s->lost, (LL)s->produced,
 		       share(s->lost, s->produced, loss));
 }
@@ -206,7 +203,7 @@ static void print_commands(const struct advise *a)
 
 	put_record(a, text, sizeof(text));
 	printf("  record     %s -- PROGRAM\n", text);
-	printf("  perf       has no option for the watermark, it is %s of the area; with %s that\n"
+	printf("  perf       has no option for the watermark and uses %s of the area; with %s that\n"
 	       "             ",
 	       a->arm ? "a half" : "a quarter", wm_size(answer, mark));
 	if (a->perf_area == answer)
@@ -214,7 +211,7 @@ static void print_commands(const struct advise *a)
 	else
 		printf("loses %s of the trace, ", share(a->perf.lost, a->perf.produced, loss));
 	if (a->perf_area != answer && a->perf_area)
-		printf("it needs %s:\n             ", wm_size(a->perf_area, mark));
+		printf("it requires %s:\n             ", wm_size(a->perf_area, mark));
 	if (a->perf_area) {
 		put_perf(a, text, sizeof(text));
 		printf("%s -- PROGRAM\n", text);
@@ -229,8 +226,8 @@ static void print_none(const struct advise_ask *ask, const struct advise *a)
 	char area[24], mark[24], loss[24];
 
 	if (a->hopeless)
-		printf("  the reader copies %llu bytes a second, and %llu come on average: it never catches\n"
-		       "             up, so no area is large enough. A faster reader, or less trace\n",
+		printf("  the reader copies %llu bytes per second, and %llu come on average: it never catches\n"
+		       "             up, so no area is large enough; use a faster reader or trace less\n",
 		       (LL)ask->c.reader_rate, (LL)a->mean_rate);
 	if (best->refusal[0])
 		printf("  simulated  %s: %s\n", wm_size(best->nr_bytes, area), best->refusal);
@@ -255,23 +252,23 @@ static void print_advice(const struct advise_ask *ask, const struct advise *a)
 	}
 	printf("area %s, watermark %s", wm_size(last->nr_bytes, area),
 	       wm_size(a->c.watermark, mark));
-	printf(a->arm && a->sum.overshoot ? ": always room, but each mark costs trace\n" :
+	printf(a->arm && a->sum.overshoot ? ": never full, but each interrupt loses trace\n" :
 					    ": nothing is lost\n");
 	print_asked(ask, a);
 	print_sum(a);
 	print_confirmed(a);
 	if (last->nr_good > 1)
-		printf("             so do, in shorter runs, %u watermarks from %s to %s\n",
+		printf("             in shorter runs %u watermarks from %s to %s are enough\n",
 		       last->nr_good, wm_size(last->good_min, area), wm_size(last->good_max, mark));
 	print_smaller(a);
 	print_commands(a);
 	if (!ask->c.rates) {
 		wm_print_command(&a->runs[1], command, sizeof(command));
-		printf("  again      %s\n", command);
+		printf("  repeat     %s\n", command);
 	}
 }
 
-/* ---- for programs ---- */
+/* ---- as JSON ---- */
 
 static json_t *json_area(const struct advise_area *s)
 {
@@ -339,7 +336,7 @@ static bool bad(const char *what, const char *why, const char *todo)
 	return false;
 }
 
-/* 0, or an exit status: told. */
+/* False: printed an error. */
 static bool take_own(struct command *m, int opt)
 {
 	switch (opt) {
@@ -350,23 +347,23 @@ static bool take_own(struct command *m, int opt)
 	case OPT_FORMAT:
 		m->json = !strcmp(optarg, "json");
 		return m->json || !strcmp(optarg, "text") ||
-		       bad(optarg, "no such format", "text, json");
+		       bad(optarg, "no such format", "use text or json");
 	case OPT_MAX:
 		return (wm_parse_size(optarg, &m->ask.max_bytes) && m->ask.max_bytes >= 8192 &&
 			m->ask.max_bytes <= 4ull << 30) ||
-		       bad("--max", "not an area", "8K to 4G");
+		       bad("--max", "not a size in range", "use 8K to 4G");
 	case WM_OPT_SNAPSHOT:
-		return bad("--snapshot",
-			   "an area that is overwritten has no reader and no watermark",
-			   "leave it out");
+		return bad("--snapshot", "in overwrite mode there is no reader and no watermark",
+			   "remove it");
 	case WM_OPT_FAULT:
-		return bad("--fault", "advice is for what works", "'sim --fault' shows a fault");
+		return bad("--fault", "not supported here", "use 'auxtap watermark sim --fault'");
 	case WM_OPT_PAGES:
-		return bad("--pages", "that is what is looked for", "--max SIZE limits it");
+		return bad("--pages", "the size of the area is the result",
+			   "use --max SIZE to limit it");
 	case WM_OPT_BYTES:
 	case WM_OPT_TIME:
 		return bad(opt == WM_OPT_TIME ? "--time" : "--bytes",
-			   "the runs are as long as their transactions", "--transactions N");
+			   "the number of transactions limits the runs", "use --transactions N");
 	default:
 		return false;
 	}
@@ -392,26 +389,25 @@ static bool take_all(struct command *m, int argc, char **argv)
 			continue;
 		}
 		cli_complain(argv[optind - 1], "see 'auxtap watermark advise --help'", "%s",
-			     opt == ':' ? "this option wants a value" : "no such option");
+			     opt == ':' ? "option requires an argument" : "no such option");
 		return false;
 	}
 	if (optind < argc)
 		return bad(argv[optind], "not an option", "see 'auxtap watermark advise --help'");
 	if (m->o.c.max_transactions) {
 		if (m->o.c.max_transactions < 1000 || m->o.c.max_transactions > 10000000)
-			return bad("--transactions", "too few to show anything, or too many",
-				   "1000 to 10000000");
+			return bad("--transactions", "out of range", "1000 to 10000000");
 		m->ask.nr_transactions = m->o.c.max_transactions;
 	}
 	for (size_t i = 0; i < m->o.nr_watermarks; i++)
 		if (m->o.watermarks[i] > UINT32_MAX || i >= ADVISE_TRIES)
 			return bad("--watermark",
-				   "too many, or more than attr.aux_watermark's 32 bits",
-				   "up to 128 of them, 0 to 4294967295");
+				   "too many, or a value larger than attr.aux_watermark (32 bits)",
+				   "use up to 128 values, 0 to 4294967295");
 	return true;
 }
 
-/* For one driver. The exit status. */
+/* For one driver. Returns the exit status. */
 static int advise_one(struct command *m, int argc, char **argv, json_t *list)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
@@ -424,7 +420,7 @@ static int advise_one(struct command *m, int argc, char **argv, json_t *list)
 	m->ask.nr_transactions = 100000;
 	wm_options_peek(&peek, argc, argv, letters, options);
 	wm_options_init(&m->o, &peek);
-	m->o.c.max_order = 10; /* C5: the allocator's largest on x86-64 */
+	m->o.c.max_order = 10; /* C5: the largest order of the allocator on x86-64 */
 	m->o.c.max_bytes = 0;
 	if (!take_all(m, argc, argv))
 		goto out;
@@ -439,7 +435,7 @@ static int advise_one(struct command *m, int argc, char **argv, json_t *list)
 	m->ask.c = m->o.c;
 	a = calloc(1, sizeof(*a));
 	if (!a) {
-		cli_complain("advise", NULL, "no memory");
+		cli_complain("advise", NULL, "out of memory");
 		ret = CLI_FAILED;
 		goto out;
 	}

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The search: areas from the smallest on, in each all watermarks that are worth a try,
- * each simulated for some laps; the first area in which one loses nothing, confirmed by
- * long runs.
+ * The search: simulates areas from the smallest on, each with all candidate watermarks for some
+ * wraps of the area, up to the first area in which one loses nothing, which long runs confirm.
  */
 #include "watermark_advise.h"
 
@@ -12,10 +11,10 @@
 
 #define MIN_TRANSACTIONS 200 /* of a try */
 #define WRAPS		 20
-/* of the area: smaller watermarks would be too many transactions a lap */
+/* of the area: smaller watermarks would need too many transactions per wrap */
 #define MIN_PART      8192
-#define CONTENT_BYTES (128ull << 20) /* of the run in which every byte is compared */
-#define CONTENT_AREA  (64ull << 20)  /* the laboratory's limit for that */
+#define CONTENT_BYTES (128ull << 20) /* length of the run that compares every byte */
+#define CONTENT_AREA  (64ull << 20)  /* the simulator's limit for that */
 
 struct tries {
 	struct {
@@ -36,7 +35,7 @@ static void add(struct tries *t, uint64_t mark)
 	t->t[t->nr++].watermark = mark;
 }
 
-/* Powers of two of pages, 64ths of the area, and a few of which no unit can make a mark.
+/* Powers of two of pages, 64ths of the area, and a few at which no unit can interrupt.
  */
 static void fill(struct tries *t, const struct advise_ask *ask, uint64_t area)
 {
@@ -62,15 +61,14 @@ static void fill(struct tries *t, const struct advise_ask *ask, uint64_t area)
 
 static uint64_t all_lost(const struct auxtap_watermark_result *r)
 {
-	uint64_t lost = r->record_lost; /* in the area, but nobody is told where */
+	uint64_t lost = r->record_lost; /* stored in the area, but no record has its location */
 
 	for (int i = 0; i < AUXTAP_NR_LOSSES; i++)
 		lost += r->lost[i];
 	return lost;
 }
 
-/* Nothing is lost but what an Arm unit must lose where it stops; PT stops for want of
- * room only. */
+/* No loss, except what an Arm unit loses where it stops; PT stops only for lack of space. */
 static bool is_good(const struct advise *a, const struct auxtap_watermark_result *r)
 {
 	return !r->refused && !r->nr_violations && !r->nr_truncated &&
@@ -78,9 +76,8 @@ static bool is_good(const struct advise *a, const struct auxtap_watermark_result
 }
 
 /*
- * Long enough for some laps, many wakeups; where marks cannot lie where they are wanted,
- * a transaction is a lap, so bytes count, too. Not longer than simulated time, whatever
- * the rate.
+ * Long enough for some wraps and many wakeups. Where the unit cannot interrupt at the watermark, a
+ * transaction is a whole wrap, so bytes are limited, too, and simulated time for low rates.
  */
 static void set_length(struct auxtap_watermark_config *c, uint64_t watermark)
 {
@@ -94,7 +91,7 @@ static void set_length(struct auxtap_watermark_config *c, uint64_t watermark)
 	c->contents = 0;
 }
 
-/* Everything as late as it may be. */
+/* All times at their latest. */
 static void at_latest(struct auxtap_watermark_config *c)
 {
 	c->irq_latency_ns += c->irq_jitter_ns;
@@ -102,7 +99,7 @@ static void at_latest(struct auxtap_watermark_config *c)
 	c->irq_jitter_ns = c->reader_jitter_ns = 0;
 }
 
-/* One watermark in one area: at the latest, and once with jitters. */
+/* One watermark in one area: with the latest times, and once with jitter. */
 static int try_one(const struct advise_ask *ask, struct advise *a, uint64_t area, struct tries *t,
 		   unsigned int i, char *refusal, struct auxtap_error *err)
 {
@@ -174,7 +171,7 @@ static int try_area(const struct advise_ask *ask, struct advise *a, uint64_t are
 		if (sum->refusal[0])
 			return 0;
 		sum->nr_tried++;
-		if (!i || loses_less(t, i, 0)) { /* the best so far comes first */
+		if (!i || loses_less(t, i, 0)) { /* keep the best so far at index 0 */
 			__typeof__(t->t[0]) best = t->t[i];
 
 			t->t[i] = t->t[0];
@@ -191,8 +188,7 @@ static int try_area(const struct advise_ask *ask, struct advise *a, uint64_t are
 	return 0;
 }
 
-/* PT: the fewest interrupts; where W is a power of two, its mark is where it was wanted
- * (H5). */
+/* PT: the fewest interrupts; for a power of two the threshold is at the watermark (H5). */
 static bool is_better(const struct advise *a, const struct tries *t, unsigned int i,
 		      unsigned int than)
 {
@@ -204,7 +200,7 @@ static bool is_better(const struct advise *a, const struct tries *t, unsigned in
 	return w_exact != v_exact ? w_exact : w > v;
 }
 
-/* The runs that are shown. 1: nothing lost, 0: something was, or negative. */
+/* Runs the confirming runs. 1: no loss; 0: loss; or negative. */
 static int confirm(const struct advise_ask *ask, struct advise *a, uint64_t watermark,
 		   struct auxtap_error *err)
 {
@@ -236,7 +232,7 @@ static int confirm(const struct advise_ask *ask, struct advise *a, uint64_t wate
 	return good;
 }
 
-/* The best of an area that outlasts the long runs. 1, 0: none, or negative. */
+/* The best watermark of an area that passes the long runs. 1; 0: none; or negative. */
 static int choose(const struct advise_ask *ask, struct advise *a, uint64_t area, struct tries *t,
 		  struct advise_area *sum, struct auxtap_error *err)
 {
@@ -254,12 +250,12 @@ static int choose(const struct advise_ask *ask, struct advise *a, uint64_t area,
 		ret = confirm(ask, a, t->t[best].watermark, err);
 		if (ret)
 			return ret;
-		t->t[best].good = false; /* in short runs only */
+		t->t[best].good = false; /* it passed only the short runs */
 		count_good(t, sum);
 	}
 }
 
-/* Stock perf has its own watermark: what it loses in this area, and which would do. */
+/* Stock perf has its own watermark: its loss in this area, and the area that it requires. */
 static int look_at_perf(const struct advise_ask *ask, struct advise *a, struct auxtap_error *err)
 {
 	struct advise_ask perf = *ask;
@@ -312,7 +308,7 @@ int advise_find(const struct advise_ask *ask, struct advise *a, struct auxtap_er
 	a->arm = strcmp(ask->c.driver, "intel_pt") != 0;
 	a->mean_rate = advise_mean_rate(&ask->c);
 	a->hopeless = ask->c.reader_rate && a->mean_rate >= ask->c.reader_rate;
-	if (a->hopeless) { /* the largest, with one watermark, is enough to see it */
+	if (a->hopeless) { /* the largest area with one watermark shows it */
 		while (bytes * 2 <= ask->max_bytes)
 			bytes *= 2;
 		one = *ask;

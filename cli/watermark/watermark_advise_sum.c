@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The arithmetic of an AUX area: how much trace comes while nobody takes it away. */
+/* The arithmetic of an AUX area: how much trace comes before the reader has read it. */
 #include "watermark_advise.h"
 
 #include <string.h>
@@ -12,8 +12,7 @@ static uint64_t at_rate(uint64_t rate, uint64_t time_ns)
 	return (uint64_t)(((u128)rate * time_ns + NS - 1) / NS);
 }
 
-/* From one segment's begin on: the most lies in a window that begins or ends with a
- * segment. */
+/* From the start of a segment: the window with the most trace starts or ends with a segment. */
 static uint64_t from_segment(const struct auxtap_watermark_config *c, size_t first,
 			     uint64_t time_ns)
 {
@@ -59,7 +58,7 @@ uint64_t advise_bytes_in(const struct auxtap_watermark_config *c, uint64_t time_
 		}
 		return most;
 	}
-	if (c->burst_ns && c->pause_ns) { /* it begins with a burst */
+	if (c->burst_ns && c->pause_ns) { /* the window starts with a burst */
 		uint64_t cycle = c->burst_ns + c->pause_ns, rest = time_ns % cycle;
 
 		return at_rate(c->rate, time_ns / cycle * c->burst_ns +
@@ -88,8 +87,8 @@ void advise_sum(const struct auxtap_watermark_config *c, uint64_t watermark, str
 	*s = (struct advise_sum){.watermark = watermark};
 	s->overshoot =
 		advise_bytes_in(c, c->irq_latency_ns + c->irq_jitter_ns) + c->setup.overshoot_bytes;
-	/* an Arm unit stores nothing of it, but its time passes: that much is made for a
-	 * watermark */
+	/* an Arm unit stores no trace during the interrupt, but time passes: this much trace is
+	 * generated per watermark */
 	session = watermark + (arm ? s->overshoot : 0);
 	s->asleep = advise_bytes_in(c, sleep_ns);
 	s->copied = watermark * (1 + s->asleep / session);
@@ -98,14 +97,14 @@ void advise_sum(const struct auxtap_watermark_config *c, uint64_t watermark, str
 	s->nr_passed = s->away / session;
 	s->unread = watermark * (1 + s->nr_passed);
 	/*
-	 * PT: the STOP that is set then must lie behind the driver's next turn (H4). Arm:
-	 * the next limit is a page at least before the reader's tail, for the byte of D5
+	 * PT: the STOP that is set then must lie after the driver's next interrupt (H4). Arm: the
+	 * next limit is at least a page before the reader's tail, because the free byte of D5
 	 * costs a page (I3).
 	 */
 	s->need = s->unread + watermark + (arm ? c->page_size : s->overshoot);
 }
 
-/* perf 6.1: a quarter for PT, and none for the others, which is the kernel's half (C2).
+/* perf 6.1: a quarter for PT; none for the others, so the kernel's default of half (C2).
  */
 uint64_t advise_perf_watermark(const char *driver, uint64_t area)
 {

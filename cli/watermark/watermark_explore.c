@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* auxtap watermark explore: one small world, or all of them, every state. */
+/* auxtap watermark explore: every state of one small configuration, or of all of them. */
 #include "cli/cli.h"
 #include "cmd_watermark.h"
 #include "watermark_options.h"
@@ -40,34 +40,35 @@ static const struct option options[] = {
 static void usage(FILE *out)
 {
 	fputs("usage: auxtap watermark explore [OPTION]...\n\n"
-	      "Finds every state that a small world can come into: trace a piece at a time, the\n"
-	      "interrupt, the scheduler and the reader in every order. A violation comes with the\n"
-	      "shortest way to it, a letter an action:\n"
-	      "  p  a piece of trace (--record)       r  the reader reads a piece\n"
-	      "  i  the interrupt comes to the driver a  it reads all\n"
-	      "  s  the program is switched out, in   e  it enables the event if need be, and sleeps\n"
-	      "  u  the area is unmapped, last of all   w  its watch finds that nothing goes on\n\n"
-	      "  --all            all worlds: every driver, kernel, area of 1, 2, 4 and 8 pages; every\n"
-	      "                   watermark that is a multiple of the piece, up to the area and a page;\n"
-	      "                   and an area that is overwritten. Pieces of half a page; of a quarter up\n"
-	      "                   to 4 pages (and watermarks of an eighth up to 2). Up to 4 pages also on\n"
-	      "                   CPU 0 (D21), a TRBE's erratum (J6), areas of single pages for PT\n"
-	      "  --quick          areas of up to 4 pages, pieces of half a page\n"
+	      "Searches every state that a small configuration can reach: trace fragments, interrupt,\n"
+	      "scheduler and reader in every order. A violation is printed with the shortest path to\n"
+	      "it, one letter per action:\n"
+	      "  p  a fragment of trace (--record)    r  the reader reads a fragment\n"
+	      "  i  the driver handles the interrupt  a  it reads everything\n"
+	      "  s  the program is switched out, in   e  it reenables the event if needed, and sleeps\n"
+	      "  u  the area is unmapped, at the end  w  its timer finds that there is no progress\n\n"
+	      "  --all            all configurations: every driver and kernel; areas of 1, 2, 4 and 8\n"
+	      "                   pages; every watermark that is a multiple of the fragment, up to the\n"
+	      "                   area and a page; and overwrite mode. Fragments of half a page; of a\n"
+	      "                   quarter up to 4 pages (and watermarks of an eighth up to 2). Up to 4\n"
+	      "                   pages also on CPU 0 (D21), with an erratum of TRBE (J6), and with\n"
+	      "                   areas of single pages for PT\n"
+	      "  --quick          areas of up to 4 pages, fragments of half a page\n"
 	      "  --driver NAME, --kernel NAME, --pages N   with them: only these; only up to N pages\n"
-	      "  -v               with them: a line for each world\n"
-	      "  -j N             with them: processes (as many as there are CPUs)\n"
-	      "  --play PATH      plays such a path and prints what happens\n"
-	      "  --max-states N   gives up beyond, in one world (20000000)\n"
-	      "  --help           this text\n\n"
-	      "For one world sim's options for the machine and the unit (--pages, --watermark, --driver,\n"
-	      "…), and lists of pages and watermarks for several; what is about time does not matter here.\n"
-	      "Default: intel_pt, 2 pages, pieces of a quarter of a page.\n\n"
-	      "Exit status: 0 all invariants hold in every state; 1 one does not; 2 usage;\n"
-	      "3 could not be done, or given up.\n",
+	      "  -v               with them: print a line for each configuration\n"
+	      "  -j N             with them: use N processes (default: one per CPU)\n"
+	      "  --play PATH      replay such a path and print its events\n"
+	      "  --max-states N   give up after N states of one configuration (default: 20000000)\n"
+	      "  --help           print help\n\n"
+	      "Without --all or --quick: the options of sim for machine and unit (--pages, --watermark,\n"
+	      "--driver, …); lists of pages and watermarks are several configurations; times and rates\n"
+	      "have no effect. Default: intel_pt, 2 pages, fragments of a quarter of a page.\n\n"
+	      "Exit status: 0 all invariants hold in every state; 1 one is violated; 2 usage error;\n"
+	      "3 failure, or given up.\n",
 	      out);
 }
 
-/* ---- one world ---- */
+/* ---- one configuration ---- */
 
 static void print_event(void *ctx, const struct auxtap_watermark_event *e)
 {
@@ -99,12 +100,12 @@ static void print_violation(FILE *out, const struct auxtap_watermark_config *c,
 	wm_print_command(c, command, sizeof(command));
 	fprintf(out, "  %s (%s): %s\n", info->name, info->rules, r->text);
 	if (!*r->path) {
-		fprintf(out, "  the shortest way to it has more than %zu actions\n",
+		fprintf(out, "  the shortest path to it has more than %zu actions\n",
 			sizeof(r->path) - 1);
 		return;
 	}
-	fprintf(out, "  shortest way: %s\n", r->path);
-	fprintf(out, "  play it: auxtap watermark explore%s --play %s\n",
+	fprintf(out, "  shortest path: %s\n", r->path);
+	fprintf(out, "  replay: auxtap watermark explore%s --play %s\n",
 		command + strlen("auxtap watermark sim"), r->path);
 }
 
@@ -123,21 +124,21 @@ static int run_one(const struct auxtap_watermark_config *c, uint64_t max_states)
 		printf("  refused: %s\n", r.refusal);
 		return CLI_OK;
 	}
-	printf("  %llu states, %llu steps, depth %u: %s\n", (LL)r.nr_states, (LL)r.nr_steps,
+	printf("  %llu states, %llu transitions, depth %u: %s\n", (LL)r.nr_states, (LL)r.nr_steps,
 	       r.depth,
 	       r.violated  ? "FAIL" :
-	       !r.complete ? "given up, the rest is not known" :
+	       !r.complete ? "given up, the remaining states were not checked" :
 			     "pass, in every state");
 	if (r.nr_unmapped)
 		printf("  unmapped in %s %llu states (D2)\n",
 		       r.nr_unmapped == r.nr_states ? "all" : "the first", (LL)r.nr_unmapped);
 	if (r.nr_cut)
-		printf("  not followed: %llu steps behind which padding has moved the positions by more than 2 bytes\n",
+		printf("  pruned: %llu transitions where padding shifted positions by more than 2 bytes\n",
 		       (LL)r.nr_cut);
 	if (r.nr_findings)
-		printf("  known: %s (%llu steps)\n", r.finding, (LL)r.nr_findings);
+		printf("  known: %s (%llu transitions)\n", r.finding, (LL)r.nr_findings);
 	if (r.nr_watched)
-		printf("  known: trace is off and nobody wakes the reader (D6, D21), but its own watch: %llu states\n",
+		printf("  known: trace is off and only the reader's own timer wakes it (D6, D21): %llu states\n",
 		       (LL)r.nr_watched);
 	if (r.violated)
 		print_violation(stdout, c, &r);
@@ -157,13 +158,13 @@ static int play(const struct auxtap_watermark_config *c, const char *path)
 	return r.nr_violations ? CLI_DAMAGED : CLI_OK;
 }
 
-/* ---- all of them ---- */
+/* ---- all configurations ---- */
 
-/* Which of them: NULL, 0: all. */
+/* Which of them; NULL, 0: all. */
 struct only {
 	const char *driver, *kernel;
 	uint64_t pages;
-	bool quick, each; /* each: a line for each */
+	bool quick, each; /* each: print a line for each */
 	unsigned int jobs;
 	uint64_t max_states;
 };
@@ -183,7 +184,7 @@ static void add(struct worlds *all, const struct auxtap_watermark_config *c)
 	all->list[all->nr++] = *c;
 }
 
-/* Pieces of half a page; of a quarter where that is not too much. */
+/* Fragments of half a page; of a quarter in areas of up to 4 pages. */
 static void small_world(struct auxtap_watermark_config *c, const char *driver, uint64_t nr_pages,
 			bool quick)
 {
@@ -194,7 +195,7 @@ static void small_world(struct auxtap_watermark_config *c, const char *driver, u
 		c->setup.max_record = c->setup.record_bytes;
 }
 
-/* The watermarks of one area: multiples of step, up to the area and a page; and overwritten. */
+/* The watermarks of one area: multiples of step, up to the area and a page; and overwrite mode. */
 static void add_watermarks(struct worlds *all, const struct auxtap_watermark_config *like,
 			   uint64_t step)
 {
@@ -209,7 +210,7 @@ static void add_watermarks(struct worlds *all, const struct auxtap_watermark_con
 		add(all, &c);
 }
 
-/* What a driver and a kernel can have besides, in areas of up to 4 pages; pieces of half a page. */
+/* Special cases of a driver and kernel, in areas of up to 4 pages; fragments of half a page. */
 static void add_odd(struct worlds *all, const char *driver, const char *kernel, uint64_t pages)
 {
 	struct auxtap_watermark_config c;
@@ -223,7 +224,7 @@ static void add_odd(struct worlds *all, const char *driver, const char *kernel, 
 		add_watermarks(all, &c, piece);
 		c.max_order = -1;
 	}
-	/* the driver's affair, and no kernel's; with the other erratum it may never trace (J2) */
+	/* independent of the kernel; with the other erratum the unit may never trace (J2) */
 	if (!strcmp(driver, "trbe") && !strcmp(kernel, auxtap_watermark_kernel(0))) {
 		c.setup.errata = AUXTAP_ERRATUM_OVERWRITE;
 		add_watermarks(all, &c, piece);
@@ -233,7 +234,7 @@ static void add_odd(struct worlds *all, const char *driver, const char *kernel, 
 	add_watermarks(all, &c, piece);
 }
 
-/* The largest first: so all processes come to their end at the same time. */
+/* The largest first, so that all processes finish at about the same time. */
 static void all_worlds(struct worlds *all, const struct only *only)
 {
 	static const char *const drivers[] = {"trbe", "intel_pt", "arm_spe"};
@@ -264,11 +265,11 @@ static void all_worlds(struct worlds *all, const struct only *only)
 struct share {
 	unsigned long long worlds, refused, states, steps, watched, findings, cut, failed, given_up;
 	unsigned long long unmapped;
-	unsigned long long done; /* whatever came of them */
-	size_t next;		 /* in the first one: the world that is to be taken next */
+	unsigned long long done; /* with any result */
+	size_t next;		 /* in the first share: the next configuration to search */
 };
 
-/* One write for each world: several processes tell. */
+/* Prints a configuration with one write, because several processes print. */
 static void tell_world(const struct auxtap_watermark_config *c,
 		       const struct auxtap_explore_result *r, bool each)
 {
@@ -280,14 +281,14 @@ static void tell_world(const struct auxtap_watermark_config *c,
 		return;
 	out = open_memstream(&text, &size);
 	if (!out) {
-		cli_complain("explore", NULL, "no memory for what was found; try it alone");
+		cli_complain("explore", NULL, "out of memory for the result");
 		return;
 	}
 	print_world(out, c);
 	if (r->refused)
 		fprintf(out, "  refused: %s\n", r->refusal);
 	else
-		fprintf(out, "  %llu states, %llu steps, depth %u%s\n", (LL)r->nr_states,
+		fprintf(out, "  %llu states, %llu transitions, depth %u%s\n", (LL)r->nr_states,
 			(LL)r->nr_steps, r->depth,
 			r->violated  ? ": FAIL" :
 			!r->complete ? ": given up" :
@@ -332,22 +333,22 @@ static void work(struct share *mine, struct share *first, const struct worlds *a
 
 static int tell_sum(const struct share *sum)
 {
-	printf("%llu worlds (%llu more are refused by their driver), %llu states, %llu steps\n",
+	printf("%llu configurations (%llu more are refused by their driver), %llu states, %llu transitions\n",
 	       sum->worlds, sum->refused, sum->states, sum->steps);
-	printf("unmapped in %llu states: all of a world of up to %d, the first %d of others (D2)\n",
+	printf("unmapped in %llu states: in all if there are up to %d, in the first %d of others (D2)\n",
 	       sum->unmapped, AUXTAP_EXPLORE_UNMAP, AUXTAP_EXPLORE_UNMAP_SOME);
-	printf("not followed: %llu steps behind which padding has moved the positions by more than 2 bytes\n",
+	printf("pruned: %llu transitions where padding shifted positions by more than 2 bytes\n",
 	       sum->cut);
-	printf("known: %llu steps in which a truncated event is not disabled (D21), %llu states that only\n"
-	       "       the reader's own watch leaves (D6)\n",
+	printf("known: %llu transitions in which a truncated event is not disabled (D21), %llu states that\n"
+	       "       only the reader's own timer leaves (D6)\n",
 	       sum->findings, sum->watched);
 	if (sum->given_up)
-		printf("given up: %llu worlds\n", sum->given_up);
+		printf("given up: %llu configurations\n", sum->given_up);
 	if (sum->failed)
-		printf("FAIL: %llu worlds\n", sum->failed);
+		printf("FAIL: %llu configurations\n", sum->failed);
 	else
 		puts(!sum->worlds  ? "nothing was searched" :
-		     sum->given_up ? "pass, as far as it went" :
+		     sum->given_up ? "pass, as far as the search went" :
 				     "pass: every invariant holds in every state");
 	return sum->failed ? CLI_DAMAGED : sum->given_up ? CLI_FAILED : CLI_OK;
 }
@@ -363,11 +364,11 @@ static int run_all(const struct only *only)
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (!all.nr && !all.no_memory) {
 		cli_complain("explore", "see 'auxtap watermark explore --help'",
-			     "there is no world of this driver, kernel and number of pages");
+			     "no configuration with this driver, kernel and number of pages");
 		return CLI_USAGE;
 	}
 	if (all.no_memory || shares == MAP_FAILED) {
-		cli_complain("explore", NULL, "no memory");
+		cli_complain("explore", NULL, "out of memory");
 		free(all.list);
 		return CLI_FAILED;
 	}
@@ -387,7 +388,7 @@ static int run_all(const struct only *only)
 	}
 	while (wait(&status) > 0 || errno == EINTR)
 		if (WIFSIGNALED(status)) {
-			cli_complain("explore", NULL, "a process died of signal %d",
+			cli_complain("explore", NULL, "signal %d killed a process",
 				     WTERMSIG(status));
 			ret = CLI_FAILED;
 		}
@@ -404,14 +405,14 @@ static int run_all(const struct only *only)
 		sum.done += shares[i].done;
 		sum.given_up += shares[i].given_up;
 	}
-	sum.given_up += all.nr - sum.done; /* told above */
+	sum.given_up += all.nr - sum.done; /* work() printed the error */
 	munmap(shares, only->jobs * sizeof(*shares));
 	free(all.list);
 	status = tell_sum(&sum);
 	return ret ? ret : status;
 }
 
-/* What was given that --all and --quick, or one world, have no use for. */
+/* Rejects options that --all and --quick, or the search of one configuration, do not take. */
 static bool fits(const struct wm_options *o, const struct only *only, bool all, const char *path,
 		 const char *machine, const char *several)
 {
@@ -425,18 +426,18 @@ static bool fits(const struct wm_options *o, const struct only *only, bool all, 
 		odd = several;
 	if (odd) {
 		cli_complain(odd, "see 'auxtap watermark explore --help'",
-			     all ? "--all and --quick have worlds of their own" :
-				   "that is for --all and --quick");
+			     all ? "cannot be combined with --all or --quick" :
+				   "requires --all or --quick");
 		return false;
 	}
 	if (!all || (o->nr_pages == 1 && only->pages <= 8))
 		return true;
 	cli_complain("--pages", "give one number, up to 8",
-		     "they have areas of 1, 2, 4 and 8 pages");
+		     "--all and --quick have areas of 1, 2, 4 and 8 pages");
 	return false;
 }
 
-/* Areas × watermarks that were asked for. */
+/* Runs the requested areas × watermarks. */
 static int run_list(struct wm_options *o, const char *path, uint64_t max_states)
 {
 	int ret = CLI_OK;
@@ -468,7 +469,7 @@ int watermark_explore(int argc, char **argv)
 	driver = o.c.driver;
 	if (!o.fault) {
 		small_world(&o.c, driver, 2, false);
-	} else { /* what the fault needs to be seen, in less room */
+	} else { /* a small area in which the fault still shows */
 		o.c.nr_pages = 4;
 		o.c.setup.record_bytes = 1024;
 		if (!strcmp(driver, "arm_spe"))
@@ -515,7 +516,7 @@ int watermark_explore(int argc, char **argv)
 			if (!wm_parse_size(optarg, &number) || !number ||
 			    number > (opt == 'j' ? 256 : UINT32_MAX - 1)) {
 				cli_complain(optarg, "see 'auxtap watermark explore --help'",
-					     "not a number that is possible");
+					     "not a number in range");
 				goto out;
 			}
 			if (opt == 'j') {
@@ -528,7 +529,7 @@ int watermark_explore(int argc, char **argv)
 		default:
 			cli_complain(argv[optind - 1], "see 'auxtap watermark explore --help'",
 				     "%s",
-				     opt == ':' ? "this option wants a value" : "no such option");
+				     opt == ':' ? "option requires an argument" : "no such option");
 			goto out;
 		}
 	}

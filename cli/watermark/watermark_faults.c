@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* auxtap watermark faults, and the demonstration: the zoo, one run a fault and driver. */
+/* auxtap watermark faults: the fault catalogue, one run per fault and driver; the demonstration. */
 #include "cli/cli.h"
 #include "cmd_watermark.h"
 #include "watermark_options.h"
@@ -18,7 +18,7 @@ static bool applies(const struct auxtap_watermark_fault *f, const char *driver)
 	return strstr(f->drivers, driver) != NULL;
 }
 
-/* "caught", "MISSED", "-", or NULL: told. */
+/* "caught", "MISSED", "-", or NULL: printed an error. */
 static const char *run_fault(const struct auxtap_watermark_fault *f, const char *driver)
 {
 	struct auxtap_watermark_config c;
@@ -36,7 +36,7 @@ static const char *run_fault(const struct auxtap_watermark_fault *f, const char 
 	return r.by_invariant[f->caught] ? "caught" : "MISSED";
 }
 
-/* Machines without a fault: the standard sweep, or every so-manieth of it. */
+/* Machines without a fault: every N-th of the standard sweep. */
 static int run_correct(unsigned int every, bool *failed)
 {
 	struct sweep_opts o = {.kernel = auxtap_watermark_kernel(0),
@@ -45,7 +45,7 @@ static int run_correct(unsigned int every, bool *failed)
 	struct sweep_sum sums[SWEEP_MACHINES] = {0};
 	int ret;
 
-	printf("%-26s", "(none: machines that pass)");
+	printf("%-26s", "(none; machines that pass)");
 	fflush(stdout);
 	ret = sweep_run(&o, sums);
 	if (ret) {
@@ -66,7 +66,7 @@ static int run_correct(unsigned int every, bool *failed)
 		printf(" %-9s", cell);
 		*failed |= bad != 0;
 	}
-	puts(" all of them");
+	puts(" all invariants");
 	return 0;
 }
 
@@ -75,7 +75,7 @@ static int run_faults(unsigned int every)
 	bool missed = false;
 
 	printf("%-26s %-9s %-9s %-9s %s\n", "fault", drivers[0], drivers[1], drivers[2],
-	       "by the invariant");
+	       "invariant");
 	if (run_correct(every, &missed))
 		return CLI_FAILED;
 	for (const struct auxtap_watermark_fault *f = auxtap_watermark_faults; f->name; f++) {
@@ -106,14 +106,15 @@ static void list_faults(void)
 static void usage(FILE *out)
 {
 	fputs("usage: auxtap watermark faults [--quick | --list]\n\n"
-	      "Runs the standard sweep, in which nothing is wrong and every machine must pass, and then\n"
-	      "every fault of the zoo on every driver that can have it: the invariant that it breaks\n"
-	      "must be seen to break.\n\n"
-	      "  --quick  only every 32nd machine of the sweep\n"
-	      "  --list   what the faults are; nothing is run\n"
-	      "  --help   this text\n\n"
+	      "Runs the standard sweep without a fault, in which every machine must pass, and then\n"
+	      "every fault of the catalogue on every driver that can have it: the monitor must report\n"
+	      "that the fault violates its invariant.\n\n"
+	      "  --quick  run only every 32nd machine of the sweep\n"
+	      "  --list   list the faults; run nothing\n"
+	      "  --help   print help\n\n"
 	      "One fault on its own: 'auxtap watermark sim --fault NAME --driver DRIVER'.\n"
-	      "Exit status: 0 all pass, all are caught; 1 not so; 2 usage; 3 could not be done.\n",
+	      "Exit status: 0 all machines pass, all faults are caught; 1 otherwise; 2 usage error;\n"
+	      "3 failure.\n",
 	      out);
 }
 
@@ -161,7 +162,7 @@ int watermark_faults(int argc, char **argv)
 	return CLI_OK;
 }
 
-/* One machine, and what of it is worth seeing. */
+/* Simulates one machine and prints its result under a title. */
 static int show(const char *driver, const char *title, uint64_t watermark, uint64_t reader_latency)
 {
 	struct auxtap_watermark_config c;
@@ -187,30 +188,30 @@ int watermark_demo(void)
 	int ret;
 
 	puts("A trace unit writes into a ring (the AUX area), a reader empties it. The reader asks to be\n"
-	     "woken every so many bytes (the watermark); the driver turns that into a mark at which the\n"
-	     "unit interrupts. Here all of them are simulated, and watched.\n");
+	     "woken after a number of bytes (the watermark); the driver turns that into a threshold at\n"
+	     "which the unit interrupts. Here all of them are simulated and checked.\n");
 	ret = show(
 		"intel_pt",
-		"1. Intel PT can interrupt at ends of pages, and rounds down: asked for 12 KiB,\n"
-		"   it interrupts where the area ends.",
+		"1. Intel PT can interrupt only at ends of pages, and the driver rounds down: asked for\n"
+		"   12 KiB, it interrupts where the area ends.",
 		12288, 0);
 	if (!ret)
 		ret = show(
 			"arm_spe",
-			"2. Arm SPE rounds up, and stops until the driver has come: samples are lost\n"
-			"   meanwhile, and the kernel has no flag for it.",
+			"2. Arm SPE rounds up, and stops until the driver has handled the interrupt: samples\n"
+			"   are lost meanwhile, and the kernel has no flag for it.",
 			12288, 0);
 	if (!ret)
 		ret = show(
 			"trbe",
-			"3. A reader that takes 2 ms for an area that fills in 0.65 ms: trace is lost,\n"
-			"   and said to be.",
+			"3. A reader that takes 2 ms for an area that fills in 0.65 ms: trace is lost, and\n"
+			"   the kernel reports it.",
 			16384, 2000000);
 	if (ret)
 		return ret;
-	puts("4. Machines without a fault, in which every invariant must hold; then what silicon and\n"
-	     "   kernels have got wrong, each of which must be noticed:\n");
+	puts("4. Machines without a fault, in which every invariant must hold; then faults that trace\n"
+	     "   units and kernels have had, each of which must be detected:\n");
 	ret = run_faults(16);
-	puts("\nNext: auxtap watermark sim --help; a unit of your own: docs/watermark.md");
+	puts("\nNext: auxtap watermark sim --help; your own trace unit: docs/watermark.md");
 	return ret;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * auxtap watermark live: watermarks and areas swept on this machine's own PMU, through the real
- * kernel; what comes back is audited and held against what the laboratory expects.
+ * auxtap watermark live: sweeps watermarks and areas on this machine's own PMU, through the real
+ * kernel; audits each capture and compares it with the simulator's model.
  */
 #include "cli/cli.h"
 #include "cmd_watermark.h"
@@ -28,34 +28,37 @@
 #define MAX_NS	      2000000000ull
 #define AREAS	      5 /* of the default sweep: 2 to 32 pages */
 #define WRAPS	      3
-#define SHOWN	      10 /* disagreements with their text */
+#define SHOWN	      10 /* differences that are printed */
 
 static void usage(FILE *out)
 {
 	fputs("usage: auxtap watermark live -e EVENT [OPTION]...\n\n"
 	      "Runs areas and watermarks on this machine's own trace unit, through the real kernel, and\n"
-	      "holds every AUX record and wakeup against what the laboratory's model of driver and\n"
-	      "kernel expects: where the mark was, how far behind it the record ended, what is skipped,\n"
-	      "which flags, when trace is off. Each capture is audited, too ('auxtap audit').\n\n"
-	      "  -e, --event EVENT    as perf spells it: intel_pt//u, arm_spe_0//, cs_etm//u\n"
-	      "  --cpu N              whose trace unit (the last one); a busy loop keeps it awake\n"
-	      "  --no-load            without that loop: something else runs there\n"
-	      "  --driver intel_pt|arm_spe|trbe   whose rules (by the PMU's name)\n"
-	      "  --kernel NAME        6.1.192, 6.12.95 or 6.18.44: whose rules (this kernel's)\n"
-	      "  --pages LIST         of the AUX area: A,B,C or A..B, doubling (2..32)\n"
-	      "  --watermark LIST     A,B,C or A..B[:STEP] (64 for each area, as in 'sweep')\n"
-	      "  --reader prompt|full|both   reads when it is woken; or nothing until trace has\n"
-	      "                       stopped for want of room (both)\n"
-	      "  --skid SIZE          an interrupt may come so far behind its mark (4K)\n"
-	      "  --align SIZE, --max-record SIZE   of the unit, as its ID registers tell\n"
-	      "  --errata overwrite|beyond[,...]   that the driver knows of a TRBE (J6, J2)\n"
-	      "  --bytes SIZE         of trace for each (three laps of the area)\n"
-	      "  --time TIME          at most, for each (2s)\n"
-	      "  -o, --output DIR     keeps the captures there; otherwise those that differ stay in\n"
-	      "                       the directory that is named with them\n"
-	      "  --format text|json   (text)\n"
-	      "  --help               this text\n\n"
-	      "Exit status: 0 all as expected; 1 something differs; 2 usage; 3 could not be done.\n",
+	      "compares every AUX record and wakeup with the simulator's model of driver and kernel:\n"
+	      "where the interrupt threshold was, how many bytes after it the record ended, what is\n"
+	      "skipped, which flags are set, when trace is off. Each capture is audited, too ('auxtap\n"
+	      "audit').\n\n"
+	      "  -e, --event EVENT    the event as for perf: intel_pt//u, arm_spe_0//, cs_etm//u\n"
+	      "  --cpu N              use the trace unit of CPU N (default: the last CPU); a busy loop\n"
+	      "                       keeps it busy\n"
+	      "  --no-load            do not run that loop: another program runs there\n"
+	      "  --driver intel_pt|arm_spe|trbe   driver whose rules apply (default: by PMU name)\n"
+	      "  --kernel NAME        kernel whose rules apply: 6.1.192, 6.12.95 or 6.18.44\n"
+	      "                       (default: nearest to the running kernel)\n"
+	      "  --pages LIST         sizes of the AUX area: A,B,C or A..B, doubling (default: 2..32)\n"
+	      "  --watermark LIST     A,B,C or A..B[:STEP] (default: 64 for each area, as in 'sweep')\n"
+	      "  --reader prompt|full|both   read when woken; read only after trace stopped because\n"
+	      "                       no space was left; or one run of each (default: both)\n"
+	      "  --skid SIZE          largest allowed overshoot of an interrupt (default: 4K)\n"
+	      "  --align SIZE, --max-record SIZE   of the unit, as in its ID registers\n"
+	      "  --errata overwrite|beyond[,...]   of a TRBE, that the driver knows (J6, J2)\n"
+	      "  --bytes SIZE         trace of each configuration (default: three times its area)\n"
+	      "  --time TIME          time limit of each configuration (default: 2s)\n"
+	      "  -o, --output DIR     keep all captures in DIR (default: keep those that differ, in a\n"
+	      "                       directory that is printed with them)\n"
+	      "  --format text|json   (default: text)\n"
+	      "  --help               print help\n\n"
+	      "Exit status: 0 all as expected; 1 something differs; 2 usage error; 3 failure.\n",
 	      out);
 }
 
@@ -98,7 +101,7 @@ struct live {
 	const char *dir;
 	char own[64], path[4096];
 	pid_t loop;
-	/* of the table's row, and of all */
+	/* of a row of the table, and of all */
 	unsigned int nr, nr_agree, nr_refused, nr_shown;
 	uint64_t nr_records, nr_truncated, overshoot_max, nr_wakeups;
 	struct {
@@ -109,7 +112,7 @@ struct live {
 
 /* ---- the machine ---- */
 
-/* Branches, loads, stores: whatever the unit traces. */
+/* Branches, loads and stores, for every kind of unit. */
 static void busy_loop(int cpu)
 {
 	static volatile unsigned int cells[1024];
@@ -124,7 +127,7 @@ static void busy_loop(int cpu)
 			cells[i >> 22] += i;
 }
 
-/* The reader stays away from the CPU that is traced. */
+/* Keeps the reader off the traced CPU. */
 static void leave_cpu(int cpu)
 {
 	cpu_set_t set;
@@ -187,7 +190,7 @@ static void on_record(void *ctx, const struct auxtap_live_record *r)
 						json_integer((json_int_t)r->limit)));
 }
 
-/* The first violation of the audit's, in words; empty: none. Negative errno: told. */
+/* The text of the audit's first violation; empty: none. Negative errno: printed an error. */
 static int audit(struct live *l, const struct auxtap_watermark_config *c, char *text, size_t size)
 {
 	struct auxtap_audit_opts opts = {
@@ -220,7 +223,7 @@ static const char *reader_name(const struct live *l)
 	return l->opts.reader == AUXTAP_LIVE_FULL ? "full" : "prompt";
 }
 
-/* The command that runs this one alone. */
+/* The command that runs only this configuration. */
 static void print_command(const struct live *l, const struct auxtap_watermark_config *c)
 {
 	struct auxtap_watermark_config usual;
@@ -247,7 +250,7 @@ static void print_command(const struct live *l, const struct auxtap_watermark_co
 	putchar('\n');
 }
 
-/* Once, when the first run has shown that there is something to tell. */
+/* Printed once, after the first run has succeeded. */
 static void print_head(struct live *l)
 {
 	char overshoot[24];
@@ -255,8 +258,8 @@ static void print_head(struct live *l)
 	if (l->json || l->headed)
 		return;
 	l->headed = true;
-	printf("%s on CPU %d of Linux %s, held against %s with the rules of %s; overshoot up to %s\n"
-	       "(prompt: reads when woken; full: when trace has stopped for want of room)\n\n"
+	printf("%s on CPU %d of Linux %s, compared with %s and the rules of %s; overshoot up to %s\n"
+	       "(prompt: reads when woken; full: reads when trace has stopped for lack of space)\n\n"
 	       " pages  reader watermarks  differ refused   records  wakeups  truncated  overshoot\n",
 	       l->opts.event, l->opts.cpu, l->machine.release, l->o.c.driver, l->o.c.kernel,
 	       wm_size(l->opts.max_overshoot, overshoot));
@@ -277,7 +280,7 @@ static void tell(struct live *l, const struct auxtap_watermark_config *c,
 			(json_int_t)r->nr_truncated, "enabled", (json_int_t)r->nr_enabled,
 			"overshoot_max", (json_int_t)r->overshoot_max, "records", l->records);
 
-		if (!access(l->path, R_OK)) /* it stays */
+		if (!access(l->path, R_OK)) /* the capture is kept */
 			json_object_set_new(run, "capture", json_string(l->path));
 		json_array_append_new(l->runs, run);
 		return;
@@ -355,7 +358,7 @@ static int run_area(struct live *l, uint64_t pages, bool given)
 	int ret = 0;
 
 	c.nr_pages = pages;
-	c.max_bytes = 1; /* what a run's end is here is not the model's affair */
+	c.max_bytes = 1; /* the model does not use it; it must not be 0 */
 	while (area < AUXTAP_SWEEP_AREAS - 1 && 2ull << area < pages)
 		area++;
 	for (size_t i = 0; !ret && i < (given ? l->o.nr_watermarks : AUXTAP_SWEEP_WATERMARKS);
@@ -381,7 +384,7 @@ static int run_all(struct live *l, bool watermarks_given)
 			l->opts.reader = (enum auxtap_live_reader)reader;
 			ret = run_area(l, l->o.pages[i], watermarks_given);
 		}
-	if (ret) /* the kernel's refusals are none of these */
+	if (ret) /* not a refusal by the kernel, which is a result */
 		return ret == -EINVAL ? CLI_USAGE : CLI_FAILED;
 	if (l->json) {
 		json_dumpf(l->runs, stdout, JSON_INDENT(1));
@@ -389,14 +392,14 @@ static int run_all(struct live *l, bool watermarks_given)
 	} else {
 		if (l->nr_shown > SHOWN)
 			printf("  (%u more)\n", l->nr_shown - SHOWN);
-		printf("\n%u configurations, %u refused by kernel and model alike: %s\n", l->all.nr,
+		printf("\n%u configurations, %u refused by both kernel and model: %s\n", l->all.nr,
 		       l->all.nr_refused,
 		       l->all.nr_differ ? "SOME DIFFER" : "all as the model expects");
 	}
 	return l->all.nr_differ ? CLI_DAMAGED : CLI_OK;
 }
 
-/* False: told. */
+/* False: printed an error. */
 static bool prepare(struct live *l)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
@@ -417,7 +420,7 @@ static bool prepare(struct live *l)
 		return false;
 	}
 	if (!l->dir) {
-		cli_complain(l->own, "-o DIR", "%s", strerror(errno));
+		cli_complain(l->own, "use -o DIR", "%s", strerror(errno));
 		return false;
 	}
 	leave_cpu(l->opts.cpu);
@@ -440,7 +443,7 @@ static bool take_reader(struct live *l, const char *arg)
 	l->readers[AUXTAP_LIVE_FULL] = both || !strcmp(arg, "full");
 	if (l->readers[0] || l->readers[1])
 		return true;
-	cli_complain(arg, "prompt, full, both", "no such reader");
+	cli_complain(arg, "use prompt, full or both", "no such reader");
 	return false;
 }
 
@@ -465,41 +468,42 @@ static bool take_own(struct live *l, int opt, const char *arg, char *last)
 			l->opts.cpu = (int)number;
 			return true;
 		}
-		cli_complain(arg, "--cpu 0, --cpu 1, …", "not the number of a CPU");
+		cli_complain(arg, "use --cpu 0, --cpu 1, …", "not a CPU number");
 		return false;
 	case OPT_SKID:
 		if (wm_parse_size(arg, &l->opts.max_overshoot))
 			return true;
-		cli_complain(arg, "bytes: 0, 256, 4K", "not a size");
+		cli_complain(arg, "write bytes as 0, 256, 4K", "not a size");
 		return false;
 	case OPT_FORMAT:
 		l->json = !strcmp(arg, "json");
 		if (l->json || !strcmp(arg, "text"))
 			return true;
-		cli_complain(arg, "text, json", "no such format");
+		cli_complain(arg, "use text or json", "no such format");
 		return false;
 	default:
 		cli_complain(last, "see 'auxtap watermark live --help'", "%s",
-			     opt == ':' ? "this option wants a value" : "no such option");
+			     opt == ':' ? "option requires an argument" : "no such option");
 		return false;
 	}
 }
 
-/* False: told. */
+/* False: printed an error. */
 static bool options_done(struct live *l, const char *driver, bool pages_given)
 {
 	if (!l->opts.event) {
-		cli_complain("-e", "'auxtap list' tells what this machine has", "name the event");
+		cli_complain("-e", "'auxtap list' lists the events of this machine",
+			     "no event given");
 		return false;
 	}
 	if (!driver && !driver_of(l->opts.event)) {
-		cli_complain(l->opts.event, "--driver intel_pt, arm_spe, trbe",
-			     "whose rules this PMU keeps is not known");
+		cli_complain(l->opts.event, "use --driver intel_pt, arm_spe or trbe",
+			     "unknown PMU");
 		return false;
 	}
 	if (!l->o.c.kernel) {
-		cli_complain(l->machine.release, "--kernel 6.1.192, 6.12.95, 6.18.44",
-			     "no rules are known for a kernel that old");
+		cli_complain(l->machine.release, "use --kernel 6.1.192, 6.12.95 or 6.18.44",
+			     "no rules for a kernel that old");
 		return false;
 	}
 	for (unsigned int i = 0; !pages_given && i < AREAS; i++) {
@@ -528,7 +532,7 @@ int watermark_live(int argc, char **argv)
 	bool bad = false, pages = false, watermarks = false;
 	int opt, ret = CLI_USAGE;
 
-	/* the driver decides the defaults: it is looked for first */
+	/* look for --driver first: it decides the defaults */
 	opterr = 0;
 	optind = 0;
 	while ((opt = getopt_long(argc, argv, ":he:o:", options, NULL)) != -1) {
@@ -581,7 +585,7 @@ int watermark_live(int argc, char **argv)
 		waitpid(l.loop, NULL, 0);
 	}
 	if (l.own_dir && l.dir)
-		rmdir(l.dir); /* what differs stays */
+		rmdir(l.dir); /* fails if captures that differ are kept there */
 	auxtap_backend_close(&l.backend);
 out:
 	json_decref(l.runs);

@@ -70,7 +70,7 @@ static bool open_unit(struct wm_options *o, const char *path)
 	void *before = o->unit_handle;
 	char name[4096];
 
-	/* a bare name is a file here, not one of the system's libraries */
+	/* a name without a slash is a file in this directory, not a system library */
 	snprintf(name, sizeof(name), "%s%s", strchr(path, '/') ? "" : "./", path);
 	o->unit_handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
 	o->c.unit = o->unit_handle ? dlsym(o->unit_handle, "auxtap_trace_unit") : NULL;
@@ -80,8 +80,8 @@ static bool open_unit(struct wm_options *o, const char *path)
 }
 
 /*
- * Parsed as the command will parse them: an abbreviation, a value that looks like an option and
- * "--" mean the same here.
+ * Parses the options exactly as the command will, so that abbreviations, values that look like
+ * options and "--" have the same meaning.
  */
 void wm_options_peek(struct wm_peek *peek, int argc, char **argv, const char *letters,
 		     const struct option *options)
@@ -107,19 +107,19 @@ void wm_options_init(struct wm_options *o, const struct wm_peek *peek)
 	const char *driver = peek->driver;
 
 	memset(o, 0, sizeof(*o));
-	/* a unit has a driver; what is wrong with the unit is reported when its option is parsed */
+	/* The unit names its driver; parsing --unit reports errors in the unit. */
 	if (!driver && peek->unit && open_unit(o, peek->unit) && o->c.unit->driver)
 		like = auxtap_trace_unit_find(o->c.unit->driver);
 	if (like)
 		driver = like->driver;
 	auxtap_watermark_defaults(&o->c, driver ? driver : "intel_pt");
-	/* a fault brings what it needs to be seen; options given change it again */
+	/* a fault sets the configuration that shows it; options override that */
 	o->fault = peek->fault;
 	if (o->fault)
 		auxtap_watermark_fault_config(&o->c, o->fault, NULL);
 }
 
-/* Values that were asked for: watermarks, pages. */
+/* Requested values: watermarks or pages. */
 struct list {
 	uint64_t **values;
 	size_t *nr;
@@ -225,7 +225,7 @@ static bool take_burst(struct wm_options *o, const char *arg)
 	       o->c.burst_ns && o->c.pause_ns;
 }
 
-/* False: told. */
+/* False: printed an error. */
 static bool read_rates(struct wm_options *o, const char *path)
 {
 	char line[256], time[64], rate[64];
@@ -245,7 +245,7 @@ static bool read_rates(struct wm_options *o, const char *path)
 		if (sscanf(line, "%63s %63s", time, rate) != 2 ||
 		    !wm_parse_time(time, &r.time_ns) || !wm_parse_size(rate, &r.rate)) {
 			cli_complain(path,
-				     "each line is 'until-time bytes-a-second', as '20us 100M'",
+				     "write lines of 'until-time bytes-per-second', as '20us 100M'",
 				     "line %u is not a time and a rate", nr_lines);
 			fclose(f);
 			return false;
@@ -259,20 +259,21 @@ static bool read_rates(struct wm_options *o, const char *path)
 	fclose(f);
 	o->c.rates = o->rates;
 	if (!o->c.nr_rates)
-		cli_complain(path, "each line is 'until-time bytes-a-second'", "no rates in it");
+		cli_complain(path, "write lines of 'until-time bytes-per-second'",
+			     "contains no rates");
 	return o->c.nr_rates > 0;
 }
 
-/* False: told. */
+/* False: printed an error. */
 static bool load_unit(struct wm_options *o, const char *path)
 {
 	if (open_unit(o, path))
 		return true;
 	if (!o->unit_handle)
-		cli_complain(path, "docs/watermark.md tells how a unit is built", "%s", dlerror());
+		cli_complain(path, "see docs/watermark.md on how to build a unit", "%s", dlerror());
 	else
-		cli_complain(path, "it defines 'const struct auxtap_trace_unit auxtap_trace_unit'",
-			     "no trace unit in it");
+		cli_complain(path, "define 'const struct auxtap_trace_unit auxtap_trace_unit'",
+			     "contains no trace unit");
 	return false;
 }
 
@@ -412,9 +413,9 @@ bool wm_options_take(struct wm_options *o, int opt, const char *arg, bool *bad)
 
 		snprintf(what, sizeof(what), "--%s %s", name, arg ? arg : "");
 		cli_complain(what,
-			     "sizes are 4096, 64K, 1.5M; times 200, 20us, 3ms; 'auxtap watermark "
-			     "sim --help' tells what each option takes",
-			     "not a value of this option");
+			     "write sizes as 4096, 64K, 1.5M, times as 200, 20us, 3ms; see 'auxtap "
+			     "watermark sim --help'",
+			     "invalid value");
 	}
 	return true;
 }
@@ -428,15 +429,15 @@ bool wm_options_finish(struct wm_options *o)
 		cli_error(&err);
 		return false;
 	}
-	/* what the unit would not look at */
+	/* options that the unit would ignore */
 	if (o->max_record_given && strcmp(c.driver, "arm_spe") != 0) {
-		cli_complain("--max-record", "leave it out, or give --driver arm_spe",
-			     "only arm_spe has records of a greatest size");
+		cli_complain("--max-record", "remove it, or use --driver arm_spe",
+			     "only arm_spe has a maximum record size");
 		return false;
 	}
 	if (o->align_given && !strcmp(c.driver, "intel_pt")) {
-		cli_complain("--align", "leave it out, or give --driver arm_spe or trbe",
-			     "intel_pt begins at any byte");
+		cli_complain("--align", "remove it, or use --driver arm_spe or trbe",
+			     "intel_pt can start at any byte");
 		return false;
 	}
 	if (!o->nr_watermarks) {
@@ -462,7 +463,7 @@ void wm_options_free(struct wm_options *o)
 		dlclose(o->unit_handle);
 }
 
-/* ---- the way back ---- */
+/* ---- from a configuration to its options ---- */
 
 static void add(char *buf, size_t size, const char *name, uint64_t value, uint64_t plain)
 {
@@ -521,7 +522,7 @@ void wm_print_command(const struct auxtap_watermark_config *c, char *buf, size_t
 	add(buf, size, "reader-rate", c->reader_rate, d.reader_rate);
 	add(buf, size, "read-size", c->read_bytes, d.read_bytes);
 	add(buf, size, "switch", c->switch_ns, d.switch_ns);
-	if (c->max_bytes) /* beside the others its default must be said */
+	if (c->max_bytes) /* with the other two given, even its default must be printed */
 		add(buf, size, "bytes", c->max_bytes,
 		    c->max_transactions || c->max_ns ? 0 : d.max_bytes);
 	if (c->max_transactions)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Options that describe a simulated machine: what sim, sweep, explore and picture share. */
+/* Options that describe a simulated machine, shared by sim, sweep, explore and picture. */
 #ifndef AUXTAP_CLI_WATERMARK_OPTIONS_H
 #define AUXTAP_CLI_WATERMARK_OPTIONS_H
 
@@ -7,7 +7,7 @@
 #include <getopt.h>
 #include <stdbool.h>
 
-/* getopt values of these options; a command's own begin at WM_OPT_END. */
+/* getopt values of these options; those of a command start at WM_OPT_END. */
 enum {
 	WM_OPT_FIRST = 1000,
 	WM_OPT_DRIVER = WM_OPT_FIRST,
@@ -79,52 +79,55 @@ enum {
 		"contents", no_argument, NULL, WM_OPT_CONTENTS                      \
 	}
 
-#define WM_HELP                                                                              \
-	"the machine\n"                                                                      \
-	"  --driver intel_pt|arm_spe|trbe   (intel_pt)\n"                                    \
-	"  --kernel NAME        6.1.192, 6.12.95 or 6.18.44: whose rules (6.1.192)\n"        \
-	"  --pages N            of the AUX area, a power of two (16); a list A,B,C or\n"     \
-	"                       A..B (doubling) runs one simulation each\n"                  \
-	"  --page-size SIZE     4K, 16K, 64K (4K)\n"                                         \
-	"  --watermark SIZE     attr.aux_watermark; a list A,B,C or a sweep A..B[:STEP]\n"   \
-	"                       runs one simulation each (0: half of the area)\n"            \
-	"  --snapshot           the area is overwritten\n"                                   \
-	"  --data-pages N       of the data ring, which takes the records (16)\n"            \
-	"  --order N            largest free run of pages is 2^N (as large as wanted)\n"     \
-	"  --cpu N              where the program runs (1)\n"                                \
-	"the trace unit\n"                                                                   \
-	"  --unit FILE.so       a model of your own (docs/watermark.md)\n"                   \
-	"  --rate SIZE          trace a second (100M); --burst ON,OFF makes pauses;\n"       \
-	"  --rates FILE         lines of 'until-time rate'\n"                                \
-	"  --skid SIZE          trace that comes between mark and interrupt (0)\n"           \
-	"  --record SIZE        trace comes in pieces of (16; arm_spe: 64)\n"                \
-	"  --align SIZE (Arm), --max-record SIZE (arm_spe)   as its ID registers tell\n"     \
-	"  --errata overwrite|beyond[,…]     of a TRBE (J6, J2)\n"                         \
-	"interrupt, reader, scheduler\n"                                                     \
-	"  --irq-latency TIME, --irq-jitter TIME         (2us, 500ns)\n"                     \
-	"  --reader-latency TIME, --reader-jitter TIME   from wakeup to read (50us, 10us)\n" \
-	"  --reader-rate SIZE   copied a second (2G; 0: at once)\n"                          \
-	"  --read-size SIZE     copied at a time (all there is)\n"                           \
-	"  --switch TIME        the program is switched out so often (never)\n"              \
-	"the run\n"                                                                          \
-	"  --bytes SIZE, --transactions N, --time TIME   its length (16M bytes); of\n"       \
-	"                       several the one that is reached first\n"                     \
-	"  --seed N             of the jitters (1)\n"                                        \
-	"  --contents           bytes are stored and compared, not only positions\n"         \
-	"  --fault NAME         something is wrong: 'auxtap watermark faults --list'\n"
+#define WM_HELP                                                                                   \
+	"the machine\n"                                                                           \
+	"  --driver intel_pt|arm_spe|trbe   (default: intel_pt)\n"                                \
+	"  --kernel NAME        kernel whose rules apply: 6.1.192, 6.12.95 or 6.18.44\n"          \
+	"                       (default: 6.1.192)\n"                                             \
+	"  --pages N            size of the AUX area, a power of two (default: 16); a list\n"     \
+	"                       A,B,C or A..B (doubling) runs one simulation each\n"              \
+	"  --page-size SIZE     4K, 16K, 64K (default: 4K)\n"                                     \
+	"  --watermark SIZE     attr.aux_watermark; a list A,B,C or a sweep A..B[:STEP]\n"        \
+	"                       runs one simulation each (default 0: half of the area)\n"         \
+	"  --snapshot           overwrite mode: no reader, no watermark\n"                        \
+	"  --data-pages N       size of the data ring, which holds the records (default: 16)\n"   \
+	"  --order N            largest contiguous allocation is 2^N pages (default: any)\n"      \
+	"  --cpu N              CPU that the program runs on (default: 1)\n"                      \
+	"the trace unit\n"                                                                        \
+	"  --unit FILE.so       your own model (docs/watermark.md)\n"                             \
+	"  --rate SIZE          trace per second (default: 100M); --burst ON,OFF adds pauses;\n"  \
+	"  --rates FILE         lines of 'until-time rate'\n"                                     \
+	"  --skid SIZE          overshoot: trace between interrupt threshold and interrupt\n"     \
+	"                       (default: 0)\n"                                                   \
+	"  --record SIZE        size of a unit of trace (default: 16; arm_spe: 64)\n"             \
+	"  --align SIZE (Arm), --max-record SIZE (arm_spe)   as in its ID registers\n"            \
+	"  --errata overwrite|beyond[,…]     of a TRBE (J6, J2)\n"                              \
+	"interrupt, reader, scheduler\n"                                                          \
+	"  --irq-latency TIME, --irq-jitter TIME         (default: 2us, 500ns)\n"                 \
+	"  --reader-latency TIME, --reader-jitter TIME   from wakeup to read (default: 50us,\n"   \
+	"                       10us)\n"                                                          \
+	"  --reader-rate SIZE   bytes that it copies per second (default: 2G; 0: no time)\n"      \
+	"  --read-size SIZE     bytes that it copies at once (default: all)\n"                    \
+	"  --switch TIME        interval at which the program is switched out (default: never)\n" \
+	"the run\n"                                                                               \
+	"  --bytes SIZE, --transactions N, --time TIME   its length, whichever ends first\n"      \
+	"                       (default: 16M bytes)\n"                                           \
+	"  --seed N             seed of the jitter (default: 1)\n"                                \
+	"  --contents           store and compare bytes, not only positions\n"                    \
+	"  --fault NAME         inject a fault: see 'auxtap watermark faults --list'\n"
 
 #define WM_MAX_WATERMARKS 65536
 
 struct wm_options {
 	struct auxtap_watermark_config c;
-	uint64_t *watermarks; /* those asked for, at least one; owned */
+	uint64_t *watermarks; /* requested, at least one; owned */
 	size_t nr_watermarks;
 	uint64_t *pages; /* likewise */
 	size_t nr_pages;
 	struct auxtap_watermark_rate *rates;
 	void *unit_handle;
 	const char *fault;
-	bool bytes_given; /* --bytes: --transactions and --time come on top of it */
+	bool bytes_given; /* --bytes: limits the run in addition to --transactions and --time */
 	bool align_given, max_record_given;
 };
 
@@ -132,15 +135,15 @@ struct wm_options {
 struct wm_peek {
 	const char *driver, *unit, *fault;
 };
-/* letters and options: the command's own, as it passes them to getopt_long(). */
+/* letters and options: as the command passes them to getopt_long(). */
 void wm_options_peek(struct wm_peek *peek, int argc, char **argv, const char *letters,
 		     const struct option *options);
 void wm_options_init(struct wm_options *o, const struct wm_peek *peek);
-/* One of the above: true. *bad: it was wrong, and told. */
+/* True: opt is one of the above. *bad: its value is invalid; printed an error. */
 bool wm_options_take(struct wm_options *o, int opt, const char *arg, bool *bad);
 /* "--pages"; for messages. */
 const char *wm_option_name(int opt);
-/* After the last option. False: told. */
+/* To be called after the last option. False: printed an error. */
 bool wm_options_finish(struct wm_options *o);
 void wm_options_free(struct wm_options *o);
 
@@ -148,7 +151,7 @@ void wm_options_free(struct wm_options *o);
 bool wm_parse_size(const char *text, uint64_t *value);
 bool wm_parse_time(const char *text, uint64_t *value_ns);
 
-/* The options that say this configuration, where it is not the default. */
+/* The command line for this configuration, without options that have their defaults. */
 void wm_print_command(const struct auxtap_watermark_config *c, char *buf, size_t size);
 
 #endif

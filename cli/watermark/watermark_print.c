@@ -64,7 +64,7 @@ const char *wm_flags(uint64_t flags, char *buf)
 /* ---- events ---- */
 
 static const struct {
-	const char *name, *a, *b, *c; /* of the values; NULL: has none */
+	const char *name, *a, *b, *c; /* names of the values; NULL: unused */
 } whats[] = {
 	[AUXTAP_WM_BEGIN] = {"begin", "head", "space", "wakeup"},
 	[AUXTAP_WM_REFUSED] = {"refused", "head", NULL, NULL},
@@ -117,7 +117,7 @@ void wm_print_event(FILE *out, const struct auxtap_watermark_event *e)
 {
 	fprintf(out, "%12" PRIu64 " ns  %-10s", e->time_ns, whats[e->what].name);
 	put_value(out, whats[e->what].a, e->a);
-	if (e->what != AUXTAP_WM_VIOLATION) { /* the text has them */
+	if (e->what != AUXTAP_WM_VIOLATION) { /* the text contains them */
 		put_value(out, whats[e->what].b, e->b);
 		put_value(out, whats[e->what].c, e->c);
 	}
@@ -193,12 +193,11 @@ void wm_print_violations(FILE *out, const struct auxtap_watermark_config *c,
 	}
 	if (r->nr_violations > n)
 		fprintf(out, "  … %llu more%s\n", (LL)(r->nr_violations - n),
-			r->nr_violations >= AUXTAP_WM_ENOUGH ?
-				"; that was enough, the run was ended" :
-				"");
+			r->nr_violations >= AUXTAP_WM_ENOUGH ? "; too many, the run was stopped" :
+							       "");
 	if (r->nr_violations && !c->rates) {
 		wm_print_command(c, command, sizeof(command));
-		fprintf(out, "  repeat it: %s --events\n", command);
+		fprintf(out, "  repeat: %s --events\n", command);
 	}
 }
 
@@ -332,7 +331,7 @@ static json_t *json_violations(const struct auxtap_watermark_result *r)
 	return list;
 }
 
-/* Buckets that are not empty; "to" is the first byte count that is not in it. */
+/* The non-empty buckets; "to" is the first byte count that is not in the bucket. */
 static json_t *json_skids(const struct auxtap_watermark_result *r)
 {
 	json_t *list = json_array();

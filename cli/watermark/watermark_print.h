@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the laboratory's commands print: a run in words, as a line of a table, as JSON. */
+/* Output of the watermark commands: a run as text, as a line of a table, as JSON. */
 #ifndef AUXTAP_CLI_WATERMARK_PRINT_H
 #define AUXTAP_CLI_WATERMARK_PRINT_H
 
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* What the first transactions looked like, taken from the events of a run. */
+/* The first transactions of a run, taken from its events. */
 struct wm_first {
 	bool seen;
 	uint64_t int_at, stop_at;
@@ -23,17 +23,17 @@ void wm_print_run(FILE *out, const struct auxtap_watermark_config *c,
 void wm_print_row_head(FILE *out);
 void wm_print_row(FILE *out, const struct auxtap_watermark_config *c,
 		  const struct auxtap_watermark_result *r);
-/* Violations with the command that repeats them. */
+/* The violations, with the command that repeats them. */
 void wm_print_violations(FILE *out, const struct auxtap_watermark_config *c,
 			 const struct auxtap_watermark_result *r);
 
-/* The same for programs. Objects of the library jansson; new references. */
+/* The same as JSON objects of the library jansson; new references. */
 struct json_t;
 struct json_t *wm_json_run(const struct auxtap_watermark_config *c,
 			   const struct auxtap_watermark_result *r);
 struct json_t *wm_json_event(const struct auxtap_watermark_event *event);
 
-/* "64K", "12288", "1M": as short as it is exact. Buffers of at least 24 bytes. */
+/* "64K", "12288", "1M": the shortest exact form. Buffers of at least 24 bytes. */
 const char *wm_size(uint64_t size, char *buf);
 const char *wm_time(uint64_t ns, char *buf);
 const char *wm_flags(uint64_t flags, char *buf); /* "TRUNCATED|PARTIAL", "-"; 64 bytes */

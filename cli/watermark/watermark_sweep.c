@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * auxtap watermark sweep: the standard sweep, in as many processes as are asked for (the
- * laboratory runs one machine at a time in each).
+ * auxtap watermark sweep: the standard sweep, in the requested number of processes (the simulator
+ * runs one machine at a time in each).
  */
 #include "cli/cli.h"
 #include "cmd_watermark.h"
@@ -17,11 +17,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What the processes leave behind; each has its own. */
+/* Shared memory for the result of one process. */
 struct share {
 	struct sweep_sum sums[SWEEP_MACHINES];
 	char text[4096];	    /* of the first failures */
-	unsigned int nr_unreported; /* for which there was no room */
+	unsigned int nr_unreported; /* failures that do not fit into text */
 	int failed;		    /* negative errno */
 };
 
@@ -67,7 +67,7 @@ static int run_one(struct share *s, unsigned int machine, const struct auxtap_wa
 	return 0;
 }
 
-/* This process' part: every nr-th configuration. */
+/* The share of this process: every nr-th configuration. */
 static void work(struct share *s, const struct sweep_opts *o, unsigned int me)
 {
 	unsigned int n = 0;
@@ -139,14 +139,15 @@ int sweep_run(const struct sweep_opts *o, struct sweep_sum *sums)
 static void usage(FILE *out)
 {
 	fputs("usage: auxtap watermark sweep [OPTION]...\n\n"
-	      "The standard sweep: intel_pt with pages of 4 KiB, arm_spe and trbe with 4, 16 and\n"
-	      "64 KiB; each with 16 areas, 64 watermarks and 4 readers: 28,672 machines, all without\n"
-	      "a fault, so that every invariant has to hold in each.\n\n"
-	      "  --kernel NAME   whose rules: 6.1.192, 6.12.95, 6.18.44 or all (6.1.192)\n"
-	      "  --every N       only every N-th of them\n"
-	      "  -j N            processes (as many as there are CPUs)\n"
-	      "  --help          this text\n\n"
-	      "Exit status: 0 all pass; 1 one does not; 2 usage; 3 could not be done.\n",
+	      "Runs the standard sweep: intel_pt with pages of 4 KiB, arm_spe and trbe with 4, 16 and\n"
+	      "64 KiB; each with 16 areas, 64 watermarks and 4 readers: 28,672 machines without a\n"
+	      "fault, in which every invariant must hold.\n\n"
+	      "  --kernel NAME   kernel whose rules apply: 6.1.192, 6.12.95, 6.18.44 or all\n"
+	      "                  (default: 6.1.192)\n"
+	      "  --every N       simulate only every N-th machine\n"
+	      "  -j N            use N processes (default: one per CPU)\n"
+	      "  --help          print help\n\n"
+	      "Exit status: 0 all pass; 1 one fails; 2 usage error; 3 failure.\n",
 	      out);
 }
 
@@ -209,8 +210,8 @@ int watermark_sweep(int argc, char **argv)
 		else {
 			cli_complain(argv[optind - 1], "see 'auxtap watermark sweep --help'", "%s",
 				     opt == '?' ? "no such option" :
-				     opt == ':' ? "this option wants a value" :
-						  "not a number that is possible");
+				     opt == ':' ? "option requires an argument" :
+						  "not a number in range");
 			return CLI_USAGE;
 		}
 	}

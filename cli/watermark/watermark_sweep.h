@@ -3,11 +3,11 @@
 #ifndef AUXTAP_CLI_WATERMARK_SWEEP_H
 #define AUXTAP_CLI_WATERMARK_SWEEP_H
 
-#define SWEEP_MACHINES 8 /* not fewer than auxtap_sweep_machines */
+#define SWEEP_MACHINES 8 /* at least as many as auxtap_sweep_machines */
 
 struct sweep_opts {
 	const char *kernel;
-	unsigned int every; /* only each so-manieth configuration */
+	unsigned int every; /* simulate every N-th configuration */
 	unsigned int jobs;
 };
 struct sweep_sum {
@@ -15,6 +15,6 @@ struct sweep_sum {
 };
 /* Adds to sums, one for each of auxtap_sweep_machines. Failures go to stderr. Negative errno. */
 int sweep_run(const struct sweep_opts *opts, struct sweep_sum *sums);
-unsigned int sweep_jobs(void); /* as many as there are CPUs */
+unsigned int sweep_jobs(void); /* the number of CPUs */
 
 #endif

@@ -46,7 +46,7 @@ sim --unit ./mine.so --snapshot --switch 200us --contents --bytes 1M || fail "sn
 
 # what a failure prints repeats it, unit and all
 sim --unit ./late.so --watermark 8192
-repeat=$(sed -n 's/^ *repeat it: auxtap //p' out)
+repeat=$(sed -n 's/^ *repeat: auxtap //p' out)
 cp out first
 # shellcheck disable=SC2086
 "$AUXTAP" $repeat >again
@@ -172,7 +172,7 @@ wrong 3 "it took 0, handed" --unit ./idle.so
 wrong 3 "take 1 byte to all" --unit ./greedy.so
 wrong 3 "handed 0 to store()" --unit ./liar.so
 wrong 2 "only irq_level may be NULL" --unit ./torso.so
-wrong 2 "no trace unit in it" --unit ./nameless.so
+wrong 2 "contains no trace unit" --unit ./nameless.so
 wrong 2 "its struct has another size" --unit ./old.so
 wrong 2 "registers of 'trbe', not of 'arm_spe'" --unit ./mine.so --driver arm_spe
 wrong 2 "cannot open shared object file" --unit ./nothing.so

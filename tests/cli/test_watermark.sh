@@ -119,9 +119,9 @@ sim --fault past-limit --driver arm_spe --contents --events >fault
 [ "$(grep -cE ' VIOLATION +limit-kept' fault)" -gt 900 ] || fail "past-limit: $(grep -c VIOLATION fault) events"
 [ "$(grep -cE '^  limit-kept .* at 16[0-9]\.' fault)" -eq 1 ] || fail "past-limit: not once: $(tail -n 12 fault)"
 grep -qE '^  interrupt-at-threshold ' fault || fail "past-limit: the late interrupt is hidden: $(tail -n 12 fault)"
-grep -q ' more; that was enough, the run was ended' fault || fail "past-limit: $(tail -n 2 fault)"
+grep -q ' more; too many, the run was stopped' fault || fail "past-limit: $(tail -n 2 fault)"
 # the command that a failure prints repeats it
-repeat=$(sed -n 's/^ *repeat it: auxtap //p' first)
+repeat=$(sed -n 's/^ *repeat: auxtap //p' first)
 # shellcheck disable=SC2086
 "$AUXTAP" $repeat >again
 [ $? -eq 1 ] || fail "the repeated run passes: $repeat"
@@ -173,7 +173,7 @@ for fault in wakeup-by-one past-limit interrupt-page-off refcount-first; do
 		[ $? -eq 1 ] || fail "explore $driver $fault: $(cat states)"
 		# the way that it prints leads there, with the same words
 		words=$(sed -n 's/^  [a-z-]* ([A-Z0-9 ]*): //p' states)
-		play=$(sed -n 's/^  play it: auxtap //p' states)
+		play=$(sed -n 's/^  replay: auxtap //p' states)
 		# shellcheck disable=SC2086
 		"$AUXTAP" $play >played
 		[ $? -eq 1 ] || fail "play $driver $fault: $(cat played)"
@@ -190,24 +190,24 @@ done
 # as those of the world alone
 "$AUXTAP" watermark explore --all --driver intel_pt --kernel 6.18.44 --pages 1 -v >worlds || fail "all: $(cat worlds)"
 [ "$(grep -c '^intel_pt  6.18.44 .* 1 pages .* states,' worlds)" -eq 27 ] || fail "all: $(cat worlds)"
-grep -q '^27 worlds (0 more' worlds || fail "all: $(cat worlds)"
+grep -q '^27 configurations (0 more' worlds || fail "all: $(cat worlds)"
 grep -q '^pass: every invariant holds in every state' worlds || fail "all: $(cat worlds)"
-awk '/ states, / && $1 == "intel_pt" {n += $(NF - 5)} /^27 worlds/ {ok = n == $10} END {exit !ok}' worlds ||
+awk '/ states, / && $1 == "intel_pt" {n += $(NF - 5)} /^27 configurations/ {ok = n == $10} END {exit !ok}' worlds ||
 	fail "all: the sum: $(cat worlds)"
 "$AUXTAP" watermark explore --kernel 6.18.44 --pages 1 --watermark 3K >states
-grep -qF "$(sed -nE 's/^.* cpu 1 .* watermark 3K +([0-9]+ states, [0-9]+ steps).*/\1/p' worlds)" states ||
+grep -qF "$(sed -nE 's/^.* cpu 1 .* watermark 3K +([0-9]+ states, [0-9]+ transitions).*/\1/p' worlds)" states ||
 	fail "all: one alone: $(cat states)"
 "$AUXTAP" watermark explore --all --driver trbe --kernel 6.1.192 --pages 1 -j 2 >worlds || fail "all, refused: $(cat worlds)"
-grep -qE '^0 worlds \([0-9]+ more are refused' worlds && grep -q '^nothing was searched' worlds || fail "all, refused: $(cat worlds)"
+grep -qE '^0 configurations \([0-9]+ more are refused' worlds && grep -q '^nothing was searched' worlds || fail "all, refused: $(cat worlds)"
 quick=()
 short_of_sanitizers && quick=(--driver trbe) # the search is the same code for all drivers
 "$AUXTAP" watermark explore --quick "${quick[@]}" >worlds || fail "quick: $(cat worlds)"
 [ "$(sed -nE 's/^unmapped in ([0-9]+) states.*/\1/p' worlds)" -gt 100000 ] || fail "quick: $(cat worlds)"
-[ ${#quick[@]} -gt 0 ] || grep -q '^177 worlds (30 more are refused by their driver)' worlds || fail "quick: $(cat worlds)"
+[ ${#quick[@]} -gt 0 ] || grep -q '^177 configurations (30 more are refused by their driver)' worlds || fail "quick: $(cat worlds)"
 grep -q '^pass: every invariant holds in every state' worlds || fail "quick: $(cat worlds)"
 "$AUXTAP" watermark explore --quick --driver arm_spe --max-states 1000 -j 3 >worlds
 [ $? -eq 3 ] || fail "given up: exit is not 3"
-grep -q '^pass, as far as it went' worlds && grep -q '^given up: [1-9]' worlds || fail "given up: $(cat worlds)"
+grep -q '^pass, as far as the search went' worlds && grep -q '^given up: [1-9]' worlds || fail "given up: $(cat worlds)"
 "$AUXTAP" watermark explore --pages 1,2 --watermark 2K,4K >states
 [ "$(grep -c 'pass, in every state' states)" -eq 4 ] || fail "lists: $(cat states)"
 # a way on which nothing is wrong, the program running, or not, at its end
@@ -268,14 +268,14 @@ wrong 2 "6.1.192, 6.12.95, 6.18.44" sim --kernel 5.10
 wrong 2 "--rate fast" sim --rate fast
 wrong 2 "page size" sim --page-size 16K
 wrong 2 "no such option" sim --nothing
-wrong 2 "wants a value" sim --pages
+wrong 2 "option requires an argument" sim --pages
 wrong 2 "no such command" nothing
-wrong 2 "wants a value" sweep --every
+wrong 2 "option requires an argument" sweep --every
 wrong 2 "no such option" sweep --nothing
-wrong 2 "not a number" sweep --every 0
-wrong 2 "only arm_spe has records" sim --max-record 64
-wrong 2 "only arm_spe has records" sim --max-record 64 --driver trbe
-wrong 2 "begins at any byte" sim --align 64
+wrong 2 "not a number in range" sweep --every 0
+wrong 2 "only arm_spe has a maximum record size" sim --max-record 64
+wrong 2 "only arm_spe has a maximum record size" sim --max-record 64 --driver trbe
+wrong 2 "start at any byte" sim --align 64
 # the length: what is reached first, in whatever order it is said; --bytes is not forgotten
 for order in "--bytes 100K --transactions 1000" "--transactions 1000 --bytes 100K" "--bytes 100K --time 1s" \
 	"--bytes 100K --time 1s --transactions 1000"; do
@@ -286,26 +286,26 @@ done
 [ "$(sim --format json --transactions 10 | grep -c '"transactions": 1[01],')" = 1 ] || fail "--transactions 10"
 wrong 2 "--errata 7" sim --errata 7 --driver trbe
 wrong 2 "cannot happen there" explore --play i
-wrong 2 "not a number" explore --max-states 0
-wrong 2 "name the event" live
-wrong 2 "whose rules this PMU keeps is not known" live -e cpu//
+wrong 2 "not a number in range" explore --max-states 0
+wrong 2 "no event given" live
+wrong 2 "unknown PMU" live -e cpu//
 wrong 2 "no such reader" live -e intel_pt// --reader fast
 wrong 2 "not a size" live -e intel_pt// --skid late
-wrong 2 "not the number of a CPU" live -e intel_pt// --cpu x
-wrong 2 "wants a value" live -e
+wrong 2 "not a CPU number" live -e intel_pt// --cpu x
+wrong 2 "option requires an argument" live -e
 wrong 2 "5.4: no such set of rules" live -e intel_pt// --kernel 5.4
 wrong 2 "these are of the TRBE" live -e intel_pt// --errata beyond
 wrong 2 "powers of two only" live -e intel_pt// --pages 3
 wrong 2 "intel_pt, arm_spe, trbe" live -e intel_pt// --driver nix
 wrong 3 "no PMU 'no_pt' here; 'auxtap list' tells" live -e no_pt//u
-wrong 2 "--watermark: --all and --quick have worlds of their own" explore --all --watermark 4K
-wrong 2 "--play: --all and --quick have worlds of their own" explore --quick --play p
-wrong 2 "that is for --all and --quick" explore -j 2
+wrong 2 "--watermark: cannot be combined with --all or --quick" explore --all --watermark 4K
+wrong 2 "--play: cannot be combined with --all or --quick" explore --quick --play p
+wrong 2 "requires --all or --quick" explore -j 2
 wrong 2 "give one number, up to 8" explore --all --pages 16
-wrong 2 "there is no world of this driver" explore --all --driver pt
+wrong 2 "no configuration with this driver" explore --all --driver pt
 "$AUXTAP" watermark explore --max-states 100 >states
 [ $? -eq 3 ] || fail "given up: exit is not 3"
-grep -q 'given up, the rest is not known' states || fail "given up: $(cat states)"
+grep -q 'given up, the remaining states were not checked' states || fail "given up: $(cat states)"
 sim --driver arm_spe --pages 1 >run || fail "one page: exit $?"
 grep -q 'refused: the driver wants at least 2 pages' run || fail "one page: $(cat run)"
 finish

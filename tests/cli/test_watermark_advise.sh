@@ -107,9 +107,9 @@ done
 advise --driver intel_pt ${machines[0]} >text || fail "text: exit $?"
 read -r area mark < <(sed -nE '1s/.*: area ([0-9KMG]+), watermark ([0-9KMG]+): nothing is lost$/\1 \2/p' text)
 [ "$area $mark" = "256K 32K" ] || fail "text: $(head -n 1 text)"
-grep -q 'more than 197919 = 163840 unread + 32768 to the next mark + 1311 until' text || fail "text: $(cat text)"
-grep -qE '^  smaller +128K: none of [0-9]+ watermarks is enough; the best, ' text || fail "text: $(cat text)"
-again=$(sed -n 's/^  again *auxtap //p' text)
+grep -q 'more than 197919 = 163840 unread + 32768 to the next threshold + 1311$' text || fail "text: $(cat text)"
+grep -qE '^  smaller +128K: all [0-9]+ watermarks lose trace; the best, ' text || fail "text: $(cat text)"
+again=$(sed -n 's/^  repeat *auxtap //p' text)
 # shellcheck disable=SC2086
 "$AUXTAP" $again >again || fail "again: $again: $(cat again)"
 grep -q '^  lost ' again && fail "again: it loses: $(cat again)"
@@ -137,19 +137,19 @@ wrong() {
 }
 wrong "rate: no trace" --rate 0
 wrong "--rate fast" --rate fast
-wrong "wants a value" --rate
+wrong "option requires an argument" --rate
 wrong "--irq-latency long" --irq-latency long
 wrong "no such option" --nothing
 wrong "not an option" 500M
 wrong "no reader and no watermark" --snapshot
-wrong "that is what is looked for" --pages 4
+wrong "the size of the area is the result" --pages 4
 wrong "--max" --max 1
 wrong "--watermark" --watermark 5G
-wrong "only arm_spe has records" --max-record 128
+wrong "only arm_spe has a maximum record size" --max-record 128
 wrong "--watermark" --watermark 1..2M:4K
 wrong "--transactions" --transactions 3
 wrong "no such driver" --driver pt
-wrong "text, json" --format html
+wrong "text or json" --format html
 wrong "page size" --driver intel_pt --page-size 16K
 advise --help | grep -q 'usage: auxtap watermark advise' || fail "--help"
 finish
