@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Both tables of a backend without any kernel behind them: see support_fake.h. */
+/* Both tables of a backend without a kernel: see support_fake.h. */
 #include "support_fake.h"
 
 #include <dirent.h>
@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* True if this call is the one to fail. */
+/* True if this call must fail. */
 static bool fails(struct fake *f, enum fake_call call)
 {
 	return ++f->nr_calls[call] == f->fail_at && f->fail_call == call;
@@ -180,7 +180,7 @@ static int fake_wait(void *ctx, struct auxtap_target_event *ev)
 
 	if (fails(f, FAKE_WAIT))
 		return -f->fail_errno;
-	/* One, then a round of the session, as events come in life. */
+	/* Reports one event, then lets the session poll once, as real events arrive. */
 	f->pause = !f->pause;
 	if (!f->pause)
 		return 0;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A backend whose every call can be told to fail: one call (the fail_at'th of its kind) with
- * one errno. It counts what is open, mapped and attached, so that a test sees what is lost.
+ * A backend whose every call can be made to fail: one call (the fail_at'th of its kind) with
+ * one errno. It counts what is open, mapped and attached, so that a test detects leaks.
  */
 #ifndef SUPPORT_FAKE_H
 #define SUPPORT_FAKE_H
 
 #include <auxtap/capture.h>
 
-#define FAKE_PID 4000000 /* no process has it */
+#define FAKE_PID 4000000 /* no process has this ID */
 
 enum fake_call {
 	FAKE_OPEN,
@@ -43,7 +43,8 @@ struct fake {
 	struct perf_event_mmap_page *last_page;
 	struct perf_event_mmap_page *pages[8]; /* of the rings, as they were mapped */
 	unsigned int nr_pages;
-	void (*before)(struct fake *f, enum fake_call call); /* ioctl and poll; may be NULL */
+	void (*before)(struct fake *f,
+		       enum fake_call call); /* called before ioctl and poll; may be NULL */
 	/* a signal reached the program; may be NULL */
 	void (*forwarded)(struct fake *f, int signo);
 	const struct auxtap_target_event *events;
@@ -52,7 +53,7 @@ struct fake {
 };
 
 void fake_backend(struct fake *f, struct auxtap_backend *be, bool per_cpu);
-/* Of this process; for before and after. */
+/* The fake of this process, for before and after. */
 int fake_open_descriptors(void);
 
 #endif

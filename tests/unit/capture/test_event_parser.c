@@ -44,7 +44,7 @@ static const struct entry plain_pmu[] = {
 	{NULL, NULL},
 };
 
-/* An ETE, an ETMv4 (CPU 2; 1 has none), a kernel that tells what the first one's timestamps are. */
+/* An ETE, an ETMv4 (CPU 2; 1 has none), a kernel that reports the first one's timestamp source. */
 static const struct entry etm_pmu[] = {
 	{"type", "8"},
 	{"format/cycacc", "config:12"},
@@ -132,12 +132,12 @@ static void test_good(void **state)
 					     (void *)(uintptr_t)full_pmu, false, &err),
 			 0);
 	assert_string_equal(ev.name, "mine");
-	/* A unit without caps gets nothing it cannot do. */
+	/* A unit without a capability refuses terms that need it. */
 	assert_int_equal(capture_event_parse(&ev, "intel_pt//u", &ops, (void *)(uintptr_t)plain_pmu,
 					     false, &err),
 			 0);
 	assert_int_equal(ev.attr.config, TSC);
-	/* Emulated: user mode only, said or not. */
+	/* Emulated: user mode only, with or without the u modifier. */
 	assert_int_equal(capture_event_parse(&ev, "intel_pt//", &ops, (void *)(uintptr_t)full_pmu,
 					     true, &err),
 			 0);

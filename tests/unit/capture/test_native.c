@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The kernel backend's hold on a program that runs natively under a flight recorder: deaths
- * are told while the process can be read, everything else goes on as it would alone. The
- * programs are this one in other roles.
+ * How the kernel backend attaches to a program that runs natively under a flight recorder: it
+ * reports deaths while the process can still be read, and changes nothing else. The programs are
+ * this one in other roles.
  */
 #include "tests/support/progress.h"
 #include <auxtap/capture.h>
@@ -23,7 +23,7 @@
 
 #include <cmocka.h>
 
-/* ---- the programs ---- */
+/* ---- traced programs ---- */
 
 static sigjmp_buf back;
 static int ready[2];
@@ -107,7 +107,7 @@ static int play(const char *role)
 			fault();
 		waitpid(child, NULL, 0);
 		return 3;
-	} else if (!strcmp(role, "orphan")) { /* it outlives its parent */
+	} else if (!strcmp(role, "orphan")) { /* this process outlives its parent */
 		if (fork())
 			return 4;
 		while (getppid() ==
@@ -130,7 +130,7 @@ static int play(const char *role)
 	return 98;
 }
 
-/* ---- what is told of them ---- */
+/* ---- what the backend reports ---- */
 
 struct reported {
 	int nr_dying, nr_faults, nr_exits, nr_threads, nr_regs;
@@ -239,7 +239,7 @@ static void test_threads(void **state)
 	run("threads", &reported, &pid);
 	assert_int_equal(reported.nr_dying, 1);
 	assert_int_equal(reported.signo, SIGABRT);
-	assert_true(reported.nr_threads >= 4); /* a sanitizer has one of its own */
+	assert_true(reported.nr_threads >= 4); /* a sanitizer adds a thread */
 	assert_int_equal(reported.nr_regs, reported.nr_threads);
 	assert_true(WIFSIGNALED(reported.status) && WTERMSIG(reported.status) == SIGABRT);
 }
@@ -328,8 +328,8 @@ static void wait_for_state(pid_t pid, const char *states)
 }
 
 /*
- * A child that has not yet executed the program takes signals as the program would, though its
- * parent handles them.
+ * A child that has not yet executed the program handles signals as the program would, even if its
+ * parent has handlers for them.
  */
 static void test_signals_before_exec(void **state)
 {
@@ -345,7 +345,7 @@ static void test_signals_before_exec(void **state)
 	assert_int_equal(sigaction(SIGTERM, &act, &old_term), 0);
 	assert_int_equal(auxtap_backend_open_kernel(&be, NULL), 0);
 	assert_int_equal(be.target->spawn(be.target_ctx, &spawn, &pid, NULL), 0);
-	wait_for_state(pid, "S"); /* for its start */
+	wait_for_state(pid, "S"); /* for the start of the program */
 	kill(pid, SIGSTOP);
 	wait_for_state(pid, "T");
 	kill(pid, SIGCONT);
@@ -368,7 +368,7 @@ static void test_signals_before_exec(void **state)
 	sigaction(SIGTERM, &old_term, NULL);
 }
 
-/* What stops with its group stays stopped until SIGCONT, then goes on. */
+/* A program in a group stop stays stopped until SIGCONT, then continues. */
 static void test_stops(void **state)
 {
 	struct auxtap_target_event ev;
@@ -392,7 +392,7 @@ static void test_stops(void **state)
 	auxtap_backend_close(&be);
 }
 
-/* A running process, not our program: watched, let go, watched again until it dies. */
+/* A running process, not our child: attached, detached, attached again until it dies. */
 static void test_attach(void **state)
 {
 	struct auxtap_backend be;
@@ -446,7 +446,7 @@ int main(int argc, char **argv)
 		setenv("PARENT", parent, 1);
 		return play(argv[1]);
 	}
-	/* the programs' faults are theirs, not a sanitizer's */
+	/* sanitizers must not handle the programs' faults */
 	setenv("ASAN_OPTIONS", "handle_segv=0:handle_abort=0:detect_leaks=0", 1);
 	setenv("TSAN_OPTIONS", "handle_segv=0:handle_abort=0", 1);
 	snprintf(own_path, sizeof(own_path), "%s", argv[0]);

@@ -59,7 +59,7 @@ static void get(void *dst, const struct auxtap_span *span)
 
 #define NR_RECORDS 200000u
 
-/* A writer as the kernel is one: room by tail (D5, E4: one byte free), bytes, then head. */
+/* A writer like the kernel: space by tail (D5, E4: one byte free), bytes, then head. */
 static void *writer(void *arg)
 {
 	struct rig *rig = arg;
@@ -144,7 +144,7 @@ static void test_concurrent(void **state)
 	rig_free(&rig);
 }
 
-/* Every damage a writer could do to the data ring is refused with the place. */
+/* Every damage that a writer could do to the data ring is refused, with its location. */
 static void test_damaged(void **state)
 {
 	static const struct {
@@ -173,8 +173,8 @@ static void test_damaged(void **state)
 		rig_free(&rig);
 	}
 	/*
-	 * AUX: a head beyond a lap costs the excess, which is counted, and no byte outside is
-	 * touched.
+	 * AUX: a head more than one wrap ahead costs the excess, which is counted; no byte outside
+	 * is accessed.
 	 */
 	rig_make(&rig, false);
 	((struct perf_event_mmap_page *)rig.page)->aux_head = AUX_SIZE + 100;
@@ -214,7 +214,8 @@ static void test_bad_sizes(void **state)
 }
 
 /*
- * A snapshot is exactly the newest bytes, at every alignment of the head, as offset and as count.
+ * A snapshot is exactly the newest bytes, for every alignment of the head, whether head is an
+ * offset or a count.
  */
 static void test_snapshot_alignments(void **state)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A session against a backend that fails, call by call: each failure is a clear error or is
- * lived with; nothing stays open or mapped, no program is left stopped, no file is lost.
+ * A session against a backend that fails, call by call: the session reports each failure as a
+ * clear error or tolerates it; it leaks no descriptor or mapping, leaves no program stopped and
+ * loses no file.
  */
 #include "support_fake.h"
 
@@ -96,7 +97,7 @@ static void assert_nothing_left(const struct fake *f, int descriptors)
 	assert_int_equal(fake_open_descriptors(), descriptors);
 }
 
-/* Opening, as a command and with the kernel's way of one event per CPU. */
+/* Opening, for a command, and as the kernel backend does with one event per CPU. */
 static void test_open_fails(void **state)
 {
 	static const struct {
@@ -143,7 +144,7 @@ static void test_open_fails(void **state)
 		assert_nothing_left(&f, descriptors);
 		assert_true(old_file_in_place());
 		assert_int_equal(access(old, F_OK), -1);
-		/* A program that was started only for this does not stay behind, stopped. */
+		/* A program that was started for the recording is not left stopped. */
 		assert_int_equal(f.last_signal, cases[i].call == FAKE_SPAWN ? 0 : SIGKILL);
 	}
 	forget_files();
@@ -165,7 +166,7 @@ static void test_bad_page(void **state)
 	assert_nothing_left(&f, descriptors);
 }
 
-/* What we attached to is let go, not killed. */
+/* A process that we attached to is detached, not killed. */
 static void test_attach_fails(void **state)
 {
 	static const enum fake_call calls[] = {FAKE_ATTACH, FAKE_THREADS, FAKE_OPEN, FAKE_MMAP,
@@ -222,7 +223,7 @@ static void run(struct fake *f, bool crash, int want, unsigned int want_snapshot
 	assert_int_equal(ret, want);
 	if (want)
 		assert_reported(&err, want);
-	/* Whatever broke, the program ran to its end as it would alone. */
+	/* Whatever failed, the program ran to its end as it would alone. */
 	if (f->fail_call != FAKE_WAIT && f->fail_call != FAKE_RESUME) {
 		assert_int_equal(f->at, f->nr_events);
 		assert_int_equal(f->nr_resumed, NR_STOPS);
@@ -285,7 +286,7 @@ static void on_refused(void *ctx, pid_t tid, const struct auxtap_error *why)
 	refused = tid;
 }
 
-/* One thread too many for a limit: it is refused by name and a gap; the others are traced. */
+/* One thread too many for a limit: it is reported by name and as a gap; the others are traced. */
 static void test_thread_refused(void **state)
 {
 	static const struct {
@@ -329,7 +330,7 @@ static void test_thread_refused(void **state)
 	}
 }
 
-/* What a signal or a slow task brings about every day. */
+/* Ordinary failures because of a signal or a slow task. */
 static void test_poll_is_interrupted(void **state)
 {
 	struct fake f = {.fail_call = FAKE_POLL, .fail_at = 2, .fail_errno = EINTR};
@@ -338,7 +339,7 @@ static void test_poll_is_interrupted(void **state)
 	run(&f, false, 0, 0);
 }
 
-/* A death whose facts cannot all be had leaves a snapshot with those that can. */
+/* A death with some facts unavailable leaves a snapshot with the others. */
 static void test_crash_with_less(void **state)
 {
 	static const struct {
@@ -388,7 +389,7 @@ static int remove_dir(void **state)
 
 static unsigned int nr_stopped, disabled_at_poll[8], nr_polls;
 
-/* D6, D14: the kernel ran out of room, and says so in the ring. */
+/* D6, D14: the kernel ran out of space and says so in the ring. */
 static void stop_unit(struct perf_event_mmap_page *page, unsigned int tid)
 {
 	struct {
@@ -410,7 +411,7 @@ static void stop_unit(struct perf_event_mmap_page *page, unsigned int tid)
 
 /*
  * Both threads have trace; the first one's unit has stopped. Restarting it gives the second
- * one's a time to stop that lies behind the look at all data rings.
+ * one's unit time to stop after the session has read all data rings.
  */
 static void stop_in_the_midst(struct fake *f, enum fake_call call)
 {
@@ -436,7 +437,7 @@ static const struct auxtap_target_event two_threads[] = {
 };
 /* clang-format on */
 
-/* It is on again in the very round that saved its bytes, not in the next one (D21). */
+/* It is enabled again in the same round that saved its bytes, not in the next one (D21). */
 static void test_stopped_while_saving(void **state)
 {
 	struct auxtap_session_opts o = options();
@@ -461,7 +462,7 @@ static void test_stopped_while_saving(void **state)
 	forget_files();
 }
 
-/* A snapshot lists the identifiers of all events of its CPUs, those of the sideband too. */
+/* A snapshot lists the identifiers of all events of its CPUs, including those of the sideband. */
 static void test_ids_of_cpus(void **state)
 {
 	static const struct auxtap_target_event death[] = {
@@ -486,7 +487,7 @@ static void test_ids_of_cpus(void **state)
 	assert_int_equal(auxtap_session_close(s, &err), 0);
 	assert_int_equal(auxtap_perfdata_open(&pd, output, &err), 0);
 	assert_int_equal(auxtap_perfdata_info(pd)->nr_attrs, 2);
-	/* of each CPU one that traces, and the dummy */
+	/* for each CPU the tracing event and the dummy */
 	assert_int_equal(f.nr_calls[FAKE_OPEN] % 2, 0);
 	for (uint32_t i = 0; i < 2; i++)
 		assert_int_equal(auxtap_perfdata_attr(pd, i)->nr_ids, f.nr_calls[FAKE_OPEN] / 2);
@@ -494,7 +495,7 @@ static void test_ids_of_cpus(void **state)
 	forget_files();
 }
 
-/* ---- signals that come while others are forwarded ---- */
+/* ---- signals that arrive while others are forwarded ---- */
 
 static struct auxtap_session *running;
 static int nr_forwarded[3]; /* of TERM, HUP, others */
@@ -503,14 +504,14 @@ static void on_forwarded(struct fake *f, int signo)
 {
 	(void)f;
 	nr_forwarded[signo == SIGTERM ? 0 : signo == SIGHUP ? 1 : 2]++;
-	/* Both come once more while the first is on its way. */
+	/* Both arrive once more while the first is being forwarded. */
 	if (nr_forwarded[0] == 1 && !nr_forwarded[1] && !nr_forwarded[2]) {
 		auxtap_session_forward_signal(running, SIGTERM);
 		auxtap_session_forward_signal(running, SIGHUP);
 	}
 }
 
-/* Each arrives as often as it came: none is lost, none comes twice. */
+/* Each is forwarded as often as it arrived: none is lost or duplicated. */
 static void test_signals_meanwhile(void **state)
 {
 	struct auxtap_session_opts o = options();
@@ -532,7 +533,7 @@ static void test_signals_meanwhile(void **state)
 	forget_files();
 }
 
-/* More of them at once than any list is long. */
+/* More of them at once than any list holds. */
 static void test_many_signals(void **state)
 {
 	static const int signals[] = {SIGINT,	SIGQUIT, SIGALRM, SIGUSR1,   SIGUSR2, SIGCONT,

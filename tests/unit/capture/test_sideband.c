@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Sideband kept per process: what describes the living stays, what does not goes, memory is
+ * Sideband kept per process: records that describe living tasks stay, others go; memory is
  * bounded.
  */
 #include "capture/build_id.h"
@@ -86,7 +86,7 @@ static void test_exec_and_threads(void **state)
 	assert_int_equal(p->nr, 17);
 	process_thread_exit(&table, 7, &gone);
 	assert_int_equal(p->nr, 16);
-	/* The newest are remembered one by one, the rest as a sum: no byte is forgotten. */
+	/* The newest are kept one by one, the rest as a sum, so that every byte is counted. */
 	for (int i = 0; i < 3 * ENDED_MAX; i++) {
 		gone.tid = 100 + i;
 		process_thread_exit(&table, 7, &gone);
@@ -106,7 +106,7 @@ static void test_bounded(void **state)
 
 	(void)state;
 	process_record(&table, 7, mmap2(7, 0x100000, 0x1000, 1, "/bin/kept"));
-	/* A JIT that maps the same place again and again: no loss. */
+	/* A JIT that maps the same address again and again: no loss. */
 	for (int i = 0; i < 20000; i++)
 		process_record(&table, 7, mmap2(7, 0x200000, 0x1000, 2, "//anon"));
 	p = process_find(&table, 7);
@@ -115,7 +115,7 @@ static void test_bounded(void **state)
 	for (size_t i = 0; i < p->nr; i++)
 		found = found || !strcmp(record_mmap2(p->records[i]->bytes)->filename, "/bin/kept");
 	assert_true(found);
-	/* Ever new places: the oldest go, and that is counted. */
+	/* Ever new addresses: the oldest are dropped and counted. */
 	for (uint64_t i = 0; i < 9000; i++)
 		process_record(&table, 7, mmap2(7, 0x10000000 + i * 0x1000, 0x1000, 3, "//anon"));
 	assert_true(p->nr <= 4097);
@@ -131,7 +131,7 @@ static void test_damaged_records(void **state)
 	(void)state;
 	assert_int_equal(process_record(&table, 1, &header), 0); /* too short for a trailer */
 	mmap2(1, 1, 1, 1, "name");
-	/* a name without end */
+	/* a name without terminator */
 	memset(record + sizeof(header) + sizeof(struct mmap2_body), 'x', 8);
 	assert_null(record_mmap2(record));
 	assert_int_equal(process_record(&table, 1, record), 0);
@@ -183,7 +183,7 @@ static void test_build_id(void **state)
 	assert_int_equal(build_id_read("/nonexistent", NULL, id), 0);
 	size = fread(image, 1, sizeof(image), self);
 	fclose(self);
-	/* Mutations of its headers: no crash, no reading beyond. */
+	/* Mutations of its headers: no crash, no read out of bounds. */
 	srand(1);
 	for (int i = 0; i < 3000; i++) {
 		size_t at = (size_t)rand() % 1024;

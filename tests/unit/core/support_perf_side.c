@@ -217,7 +217,7 @@ void side_close(struct perf_side *side, int fd)
 	side->events[fd] = NULL;
 }
 
-/* What the kernel writes for a task that took a name. */
+/* The record that the kernel writes for a task that changed its name. */
 static void model_comm(struct core_task *task, const char *name)
 {
 	struct {
@@ -266,7 +266,7 @@ int side_other_start(struct perf_side *side)
 	return tid;
 }
 
-/* The other thread runs on the same CPU, so ours is off it meanwhile. */
+/* The other thread runs on the same CPU, so ours is switched out meanwhile. */
 void side_other_comm(struct perf_side *side, const char *name)
 {
 	char c = 't';
@@ -300,7 +300,7 @@ void side_other_exit(struct perf_side *side)
 	close(side->from_thread[0]);
 	close(side->from_thread[1]);
 	if (!side->model) {
-		/* joined, but the task's last steps in the kernel may still be under way */
+		/* joined, but the kernel may not have finished the task's exit */
 		for (int i = 0; i < 1000 && !syscall(SYS_tgkill, getpid(), side->other.tid, 0); i++)
 			usleep(1000);
 		usleep(20000);
@@ -367,7 +367,7 @@ int side_open_child(struct perf_side *side, int parent)
 		uint64_t time;
 	} body = {(uint32_t)getpid(), (uint32_t)getpid(), (uint32_t)side->other.tid,
 		  (uint32_t)getpid(), 0};
-	struct perf_event *child; /* goes with its task */
+	struct perf_event *child; /* freed with its task */
 	int ret = core_event_open(&child, NULL, &side->other, -1, NULL, side->events[parent]);
 
 	core_task_record(&side->task, PERF_RECORD_FORK, 0, &body, sizeof(body));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One script, two kernels: the running one and the model behind the same few calls, so that
- * test_judge_*.c can do the same thing to both and compare what came of it.
+ * One script, two kernels: the running one and the model have the same few calls here, so that
+ * test_reference_*.c can do the same thing to both and compare the results.
  */
 #ifndef TEST_CORE_PERF_SIDE_H
 #define TEST_CORE_PERF_SIDE_H
@@ -15,7 +15,7 @@
 struct perf_side {
 	bool model;
 	const char *name;
-	/* descriptors: of the kernel, or indexes into these */
+	/* file descriptors of the kernel, or indexes into these */
 	struct perf_event *events[SIDE_MAX];
 	int nr_events;
 	struct {
@@ -31,11 +31,11 @@ struct perf_side {
 	char other_name[16];
 };
 
-/* 0; or 77 with a line on stdout if this machine does not let us open an event. */
+/* Returns 0; or 77, with a line on stdout, if this machine refuses to open an event. */
 int side_kernel_possible(void);
-/* The same, for scripts with events of a CPU and mappings beyond a user's budget (B11). */
+/* The same, for scripts with events of a whole CPU and mappings beyond a user's budget (B11). */
 int side_kernel_privileged(void);
-/* The set of switches that the running kernel is, or is nearest to. */
+/* The set of switches of the running kernel, or the nearest one. */
 const struct core_kernel *side_running_kernel(void);
 
 /* The calling thread, pinned to one CPU; the model plays the same thread on the same CPU. */
@@ -50,17 +50,17 @@ long side_ioctl(struct perf_side *side, int fd, unsigned long request, unsigned 
 int side_poll(struct perf_side *side, int fd); /* revents without waiting */
 long side_read(struct perf_side *side, int fd, void *buf, size_t size);
 void side_close(struct perf_side *side, int fd);
-/* The thread takes a name, for a PERF_RECORD_COMM. */
+/* The thread changes its name, for a PERF_RECORD_COMM. */
 void side_comm(struct perf_side *side, const char *name);
 /* The thread maps the named file at addr, for a PERF_RECORD_MMAP2 (or MMAP). */
 void side_map_file(struct perf_side *side, const char *path, void *addr, bool executable);
-/* Another thread that takes a name, once for each side_other_comm(), and exits at the end. */
+/* Another thread, which changes its name for each side_other_comm() and exits at the end. */
 int side_other_start(struct perf_side *side); /* its tid */
 void side_other_comm(struct perf_side *side, const char *name);
 void side_other_exit(struct perf_side *side);
 /* An event on that thread. */
 int side_open_other(struct perf_side *side, const struct perf_event_attr *attr);
-/* Model only: what a kernel does at clone() for an event with inherit. */
+/* Model only: the kernel's part of clone() for an event with inherit. */
 int side_open_child(struct perf_side *side, int parent);
 
 /* A software dummy event without sample ids. */

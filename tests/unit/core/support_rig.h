@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A small machine for the core's tests: a task, a clock, counted wakeups, and a fake PMU with
- * an AUX area whose "hardware" writes when the test says so. Every test runs under every
+ * an AUX area whose "hardware" writes when the test orders it. Every test runs under every
  * kernel's set of switches (RIG_TESTS).
  */
 #ifndef TEST_CORE_RIG_H
@@ -27,14 +27,14 @@
 /* The fake PMU. It opens a transaction at start and closes it at stop, as PT does. */
 struct fake {
 	struct pmu pmu;
-	struct perf_output_handle handle; /* of the CPU that runs; one is enough */
+	struct perf_output_handle handle; /* of the running CPU; one is enough */
 	bool manual;			  /* add and del leave transactions to the test */
 	bool fail_setup;		  /* C7 */
 	bool fail_add;			  /* Q5 */
 	bool say_started;		  /* F1 */
 	unsigned long pending;		  /* bytes that the next stop reports */
 	u64 stop_flags;			  /* flags that the next stop raises */
-	/* what it saw */
+	/* what the driver saw */
 	int nr_setups, nr_frees, nr_starts, nr_stops, nr_adds, nr_dels;
 	int setup_pages;
 	bool setup_overwrite;
@@ -55,7 +55,7 @@ struct rig {
 	int nr_wakeups;
 	struct perf_event *woken[64];
 	int max_order;	       /* C5: the allocator's largest chunk; -1 none */
-	int fail_after;	       /* allocations until it is empty; -1: never */
+	int fail_after;	       /* allocations until memory is exhausted; -1: never */
 	u64 aux_head_at_clock; /* aux_head when a record was last stamped */
 	unsigned long expected_warnings;
 	u64 read_abs; /* records up to here were read */
@@ -63,7 +63,7 @@ struct rig {
 
 extern const struct core_kernel *rig_kernel;
 
-/* D21: does an event that was marked on this CPU stay ACTIVE until somebody switches it off? */
+/* D21: does an event with pending_disable of this CPU stay ACTIVE until it is disabled? */
 static inline bool rig_disable_is_lost(int cpu)
 {
 	return rig_kernel->disable_by_cpu_number && (!cpu || rig_kernel->disable_at_sched_out);
@@ -80,11 +80,11 @@ void rig_start(struct rig *rig, const struct perf_event_attr *attr, unsigned lon
 int rig_map(struct perf_event *event, u64 length, int prot, u64 offset,
 	    struct core_mapping **mapping);
 int rig_map_aux(struct rig *rig, unsigned long pages, int prot);
-/* Copies the next unread record and gives its room back. false: none. */
+/* Copies the next unread record and frees its space. false: no record. */
 bool rig_next(struct rig *rig, void *record, size_t size);
 void rig_read_all(struct rig *rig);
 
-/* Bodies as the reader sees them. */
+/* Bodies of records as the reader sees them. */
 struct rig_aux {
 	struct perf_event_header header;
 	u64 offset, size, flags, id[6];
@@ -94,7 +94,7 @@ struct rig_lost {
 	u64 id, lost, sample_id[6];
 };
 
-/* A body of size - 8 bytes behind a header, so that the record has exactly that size. */
+/* Writes a header and a body of size - 8 bytes: the record has exactly that size. */
 int rig_record(struct perf_event *event, unsigned int size);
 
 #define RIG_TEST(fn)    \

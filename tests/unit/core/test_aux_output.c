@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Section D: AUX transactions, watermark, truncation and what follows from it. */
+/* Section D: AUX transactions, watermark, truncation and its consequences. */
 #include "support_rig.h"
 
 #define B (16 * P)
@@ -58,7 +58,7 @@ static void d2_d3_begin_fails(void)
 	assert_null(perf_get_aux(&rig.handle)); /* D20 */
 	assert_int_equal(event->rb->refcount, 1);
 	assert_int_equal(rig_map_aux(&rig, 16, RW), 0);
-	/* D2: nobody maps it any more, though a reference is left (B18 in progress) */
+	/* D2: no mapping is left, though a reference is (B18 in progress) */
 	event->rb->aux_mmap_count = 0;
 	rig.handle.event = event;
 	assert_null(begin(&rig));
@@ -89,7 +89,7 @@ static void d2_d3_begin_fails(void)
 	rig_fini(&rig);
 }
 
-/* D2: nesting is refused with a warning, and the open transaction is not harmed. */
+/* D2: nesting is refused with a warning and does not harm the open transaction. */
 static void d2_nesting(void)
 {
 	struct perf_output_handle second = {0};
@@ -108,7 +108,7 @@ static void d2_nesting(void)
 	rig_fini(&rig);
 }
 
-/* D5, D8: room by the reader's tail, whatever the reader says. */
+/* D5, D8: space by the reader's tail, whatever value the reader wrote. */
 static void d5_space(void)
 {
 	/* clang-format off */
@@ -121,10 +121,10 @@ static void d5_space(void)
 		{ 49162, 0, 16373 },	       /* section M */
 		{ 100, 101, 0 },	       /* a tail ahead */
 		{ B - 1, 0, 0 },
-		{ B, 1, 0 },		       /* one short of a lap: no byte is free */
-		{ B, 0, 0 },		       /* a lap behind */
+		{ B, 1, 0 },		       /* one byte short of a wrap: no byte is free */
+		{ B, 0, 0 },		       /* a full wrap */
 		{ 3 * B, B, 0 },
-		{ 5, (u64)-1, B - 1 - 6 },     /* the difference counts, modulo 2^64 */
+		{ 5, (u64)-1, B - 1 - 6 },     /* only the difference matters, modulo 2^64 */
 		{ 5, 1ull << 63, 0 },
 		{ 3 * B + 8, 3 * B, B - 1 - 8 },
 	};
@@ -148,8 +148,8 @@ static void d5_space(void)
 }
 
 /*
- * D6, D21: no room: no record, no flag; the reader is woken and the event goes OFF, but on CPU 0 of
- * an old kernel.
+ * D6, D21: without space there is no record and no flag; the reader is woken and the event goes
+ * OFF, but not on CPU 0 of an old kernel.
  */
 static void d6_no_space(void)
 {
@@ -175,7 +175,7 @@ static void d6_no_space(void)
 		assert_false(rig_next(&rig, &rec, sizeof(rec)));
 		assert_int_equal(rig.event->state,
 				 stays ? PERF_EVENT_STATE_ACTIVE : PERF_EVENT_STATE_OFF);
-		/* the reader's way out: drain, DISABLE, ENABLE */
+		/* how the reader recovers: drain, DISABLE, ENABLE */
 		set_tail(&rig, B - 1);
 		assert_int_equal(core_event_ioctl(rig.event, PERF_EVENT_IOC_DISABLE, 0, NULL), 0);
 		assert_int_equal(rig.event->state, PERF_EVENT_STATE_OFF);
@@ -188,8 +188,8 @@ static void d6_no_space(void)
 }
 
 /*
- * D7, D13, D14: overwrite: the tail is ignored, size is 0, the record tells the end, aux_head is
- * the driver's.
+ * D7, D13, D14: overwrite: the tail is ignored, size is 0, the record contains the end, the
+ * driver sets aux_head.
  */
 static void d7_d13_overwrite(void)
 {
@@ -212,7 +212,7 @@ static void d7_d13_overwrite(void)
 	assert_int_equal(rec.flags, PERF_AUX_FLAG_OVERWRITE);
 	assert_int_equal(rig.page->aux_head, 5000);
 	assert_int_equal(wakeups(&rig), 0); /* D18: never */
-	/* D13: not monotonic; D14: nothing to tell, no record */
+	/* D13: not monotonic; D14: nothing to report, no record */
 	assert_non_null(begin(&rig));
 	assert_int_equal(rig.handle.head, 5000);
 	rig.handle.head = 40;
@@ -307,7 +307,7 @@ static void d14_record_or_not(void)
 
 		start(&rig, 0, RW);
 		assert_non_null(begin(&rig));
-		perf_aux_output_end(&rig.handle, 1000); /* D12: the next begins behind this */
+		perf_aux_output_end(&rig.handle, 1000); /* D12: the next starts after this */
 		rig_read_all(&rig);
 		assert_non_null(begin(&rig));
 		perf_aux_output_flag(&rig.handle, cases[i].flags);
@@ -325,7 +325,7 @@ static void d14_record_or_not(void)
 	}
 }
 
-/* D15: the record is stamped, written and published while aux_head is still the old one. */
+/* D15: the record is stamped, written and published before aux_head changes. */
 static void d15_record_before_head(void)
 {
 	struct perf_event_attr attr;
@@ -350,12 +350,13 @@ static void d15_record_before_head(void)
 	rig_fini(&rig);
 }
 
-/* D16, D21: truncation wakes and disables; by irq_work, or by sched-out if that is first. */
+/* D16, D21: truncation wakes and disables; by irq_work, or by sched-out if that happens first. */
 static void d16_d21_truncated(void)
 {
 	for (int by_sched_out = 0; by_sched_out < 2; by_sched_out++) {
 		for (int cpu = 0; cpu < 2; cpu++) {
-			/* sched-out looks at the mark in every kernel, but CPU 0's is none */
+			/* sched-out reads pending_disable in every kernel, but the value of CPU 0
+			 * means unset */
 			bool stays = by_sched_out ? rig_kernel->disable_by_cpu_number && !cpu :
 						    rig_disable_is_lost(cpu);
 			struct rig_aux rec;
@@ -393,7 +394,7 @@ static void d16_d21_truncated(void)
 	}
 }
 
-/* A, D4: what the last transaction flagged can be read until a begin succeeds. */
+/* A, D4: the flags of the last transaction can be read until a begin succeeds. */
 static void d4_flags_stay(void)
 {
 	struct rig rig;
@@ -413,7 +414,7 @@ static void d4_flags_stay(void)
 	rig_fini(&rig);
 }
 
-/* D18: signed: an aux_head behind aux_wakeup is not a lap of 2^64 ahead of it. */
+/* D18: signed: an aux_head below aux_wakeup is not 2^64 ahead of it. */
 static void d18_signed(void)
 {
 	struct rig rig;
@@ -422,7 +423,7 @@ static void d18_signed(void)
 	assert_non_null(begin(&rig));
 	perf_aux_output_end(&rig.handle, 8192);
 	assert_int_equal(wakeups(&rig), 1);
-	rig.event->rb->aux_head = 0; /* as an overwrite area leaves it that was mapped between */
+	rig.event->rb->aux_head = 0; /* as after an overwrite area was mapped in between */
 	assert_non_null(begin(&rig));
 	assert_int_equal(perf_aux_output_skip(&rig.handle, 100), 0);
 	assert_int_equal(rig.handle.wakeup, 8192 + 4096);
@@ -432,7 +433,7 @@ static void d18_signed(void)
 	rig_fini(&rig);
 }
 
-/* D21: the irq_work finds the event on another CPU and goes there. */
+/* D21: the irq_work finds the event on another CPU and runs there. */
 static void d21_other_cpu(void)
 {
 	struct rig rig;
@@ -443,7 +444,7 @@ static void d21_other_cpu(void)
 	perf_aux_output_end(&rig.handle, 0);
 	core_task_sched_out(&rig.task);
 	assert_int_equal(rig.event->state, PERF_EVENT_STATE_OFF);
-	rig.event->pending_disable = 1; /* a mark that came after */
+	rig.event->pending_disable = 1; /* a later pending_disable */
 	rig.event->pending_disable_irq = true;
 	core_set_cpu(5);
 	core_event_ioctl(rig.event, PERF_EVENT_IOC_ENABLE, 0, NULL);
@@ -451,7 +452,7 @@ static void d21_other_cpu(void)
 	assert_true(core_event_active(rig.event));
 	core_set_cpu(3);
 	core_irq_work_run();
-	assert_true(core_event_active(rig.event)); /* not from here */
+	assert_true(core_event_active(rig.event)); /* not disabled from this CPU */
 	core_set_cpu(5);
 	assert_true(core_irq_work_pending());
 	core_irq_work_run();
@@ -459,7 +460,7 @@ static void d21_other_cpu(void)
 	rig_fini(&rig);
 }
 
-/* D18, D19: >=, rounded down, one wakeup however many multiples; W > B is legal. */
+/* D18, D19: >=, rounded down, one wakeup for any number of multiples; W > B is legal. */
 static void d18_d19_watermark(void)
 {
 	/* clang-format off */
@@ -539,7 +540,7 @@ static void d1_inherited(void)
 	rig_fini(&rig);
 }
 
-/* Section M, SPE with an idle reader: the core's part of it, as a driver asks for it. */
+/* Section M, SPE with an idle reader: the core's part, called as a driver would. */
 static void m_spe_vector(void)
 {
 	/* clang-format off */

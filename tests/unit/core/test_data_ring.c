@@ -69,8 +69,8 @@ static void e2_e13_no_ring_and_pause(void)
 }
 
 /*
- * E13, F3: pausing does not stop AUX hardware; the AUX record is lost and counted, the bytes are
- * there.
+ * E13, F3: pausing does not stop AUX hardware; the AUX record is lost and counted, its trace bytes
+ * exist.
  */
 static void e13_aux_record_lost_in_pause(void)
 {
@@ -91,7 +91,7 @@ static void e13_aux_record_lost_in_pause(void)
 	rig_fini(&rig);
 }
 
-/* E3: a record that would fit alone is dropped if the LOST before it does not. */
+/* E3: a record that would fit alone is dropped if the LOST before it does not fit. */
 static void e3_lost_needs_space_of_its_own(bool sample_id)
 {
 	unsigned int lost_size = 24 + (sample_id ? 16 : 0);
@@ -136,7 +136,7 @@ static void e3_lost_needs_space(void)
 	e3_lost_needs_space_of_its_own(true);
 }
 
-/* E8, E9: two events on one ring: lost counts all, the id is of the one that managed. */
+/* E8, E9: two events on one ring: lost counts all, the id is that of the event whose record fit. */
 static void e8_e9_lost_of_a_shared_ring(void)
 {
 	struct perf_event_attr attr;
@@ -170,7 +170,7 @@ static void e8_e9_lost_of_a_shared_ring(void)
 }
 
 /*
- * E4: the tail is the reader's word; nothing it says makes the core write outside or stop for ever.
+ * E4: the reader writes the tail; no value makes the core write out of bounds or stop for ever.
  */
 static void e4_foolish_tails(void)
 {
@@ -190,12 +190,12 @@ static void e4_foolish_tails(void)
 	rig_start(&rig, &attr, 1, 0, 0);
 	rig.page->data_tail = 64; /* ahead of head: (64 - 0 - 1) bytes free */
 	assert_int_equal(rig_record(rig.event, 64), -ENOSPC);
-	rig.page->data_tail = 65 + 24; /* 24 more for the LOST */
+	rig.page->data_tail = 65 + 24; /* 24 bytes more for the LOST */
 	assert_int_equal(rig_record(rig.event, 64), 0);
 	rig_fini(&rig);
 }
 
-/* E5: backward, head descends from 0 as a u64; space and watermark by the mirror image. */
+/* E5: backward, head descends from 0 as a u64; space and watermark are mirrored. */
 static void e5_backward(void)
 {
 	struct perf_event_attr attr;
@@ -223,8 +223,8 @@ static void e5_backward(void)
 }
 
 /*
- * E6: strictly beyond, default half, given one capped; once per record; also when attr.watermark =
- * 0
+ * E6: strictly beyond; default half the ring; a given one is capped; once per record; also with
+ * attr.watermark = 0
  */
 static void e6_watermark(void)
 {
@@ -267,7 +267,7 @@ static void e6_watermark(void)
 }
 
 /*
- * E6: a watermark beyond the ring is the ring's size; a reader who keeps up is woken at each lap.
+ * E6: a watermark beyond the ring is the ring's size; a reader who keeps up is woken at each wrap.
  */
 static void e6_capped(void)
 {
@@ -289,7 +289,7 @@ static void e6_capped(void)
 }
 
 /*
- * E6: one record over several watermarks moves the mark by one, and the next records go on waking.
+ * E6: one record over several watermarks advances the position by one; the next records wake, too.
  */
 static void e6_once_per_record(void)
 {
@@ -335,7 +335,7 @@ static void e7_wakeup_events(void)
 	rig_fini(&rig);
 }
 
-/* E10, E11: the inner writer leaves publishing to the outermost, which also wakes for it. */
+/* E10, E11: the inner writer leaves publishing to the outermost, which also wakes the reader. */
 static void e10_e11_nesting(void)
 {
 	struct perf_event_header h = {.type = 77, .size = 1024};
@@ -362,7 +362,7 @@ static void e10_e11_nesting(void)
 	assert_true(core_irq_work_pending());
 	core_irq_work_run();
 	assert_int_equal(rig.nr_wakeups, 1);
-	/* a failed inner one neither */
+	/* nor does a failed inner one */
 	assert_int_equal(perf_output_begin(&outer, &id, rig.event, 64), 0);
 	assert_int_equal(perf_output_begin(&inner, &id, rig.event, 4000), -ENOSPC);
 	assert_int_equal(rig.page->data_head, 2056);
@@ -374,7 +374,7 @@ static void e10_e11_nesting(void)
 	rig_fini(&rig);
 }
 
-/* E11: a failed begin publishes, and may be the one that wakes. */
+/* E11: a failed begin publishes, and may wake the reader. */
 static void e11_failed_begin_publishes(void)
 {
 	struct perf_event_attr attr;
@@ -384,13 +384,13 @@ static void e11_failed_begin_publishes(void)
 	attr = rig_dummy_attr();
 	rig_start(&rig, &attr, 1, 0, 0);
 	assert_int_equal(rig_record(rig.event, 64), 0);
-	rig.page->data_head = 12345; /* nobody but the reader would; seen again after a publish */
+	rig.page->data_head = 12345; /* only the reader would write it; overwritten by a publish */
 	assert_int_equal(rig_record(rig.event, 4096), -ENOSPC);
 	assert_int_equal(rig.page->data_head, 64);
 	rig_fini(&rig);
 }
 
-/* E12: poll() takes the mark, for all events of the ring; every one is woken. */
+/* E12: poll() clears the poll bit, for all events of the ring; every one is woken. */
 static void e12_poll(void)
 {
 	struct perf_event_attr attr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Sections B and C: what may be mapped, how AUX memory is made, and how it goes. */
+/* Sections B and C: what may be mapped, how AUX memory is allocated and freed. */
 #include "support_rig.h"
 #include <sys/stat.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ static void b1_b4_refused(void)
 	rig_fini(&rig);
 }
 
-/* B5, B15: a second mapping shares the ring, and what the first one decided stays. */
+/* B5, B15: a second mapping shares the ring, and keeps what the first one decided. */
 static void b5_b15_second_mapping(void)
 {
 	struct core_mapping *first, *second;
@@ -54,7 +54,7 @@ static void b5_b15_second_mapping(void)
 	assert_ptr_equal(first->addr, second->addr);
 	assert_true(rig.event->rb->overwrite);
 	page = second->addr;
-	page->aux_offset = 2 * P; /* B15: and so AUX can be mapped beside an overwrite ring */
+	page->aux_offset = 2 * P; /* B15: so AUX can be mapped beside an overwrite ring */
 	page->aux_size = 4 * P;
 	assert_int_equal(rig_map(rig.event, 4 * P, RW, 2 * P, &rig.aux), 0);
 	core_event_munmap(second);
@@ -63,7 +63,7 @@ static void b5_b15_second_mapping(void)
 	rig_fini(&rig);
 }
 
-/* B6, B7, B8: the announced place and size. */
+/* B6, B7, B8: the announced offset and size. */
 static void b6_b8_aux_refused(void)
 {
 	struct rig rig;
@@ -89,7 +89,7 @@ static void b6_b8_aux_refused(void)
 	rig_fini(&rig);
 }
 
-/* B9: AUX again: same place and size, no second allocation, overwrite stays. */
+/* B9: AUX again: same offset and size, no second allocation, overwrite stays. */
 static void b9_aux_again(void)
 {
 	struct core_mapping *again;
@@ -116,8 +116,8 @@ static void b9_aux_again(void)
 }
 
 /*
- * B10: the ring's last mapping went while AUX was being mapped. No call sequence of one thread gets
- * there.
+ * B10: the ring's last mapping was removed while AUX was being mapped. No call sequence of one
+ * thread reaches this.
  */
 static void b10_raced(void)
 {
@@ -131,7 +131,7 @@ static void b10_raced(void)
 	rig_fini(&rig);
 }
 
-/* B11 (the limit; who it is for is a kernel's business), B12, B13 */
+/* B11 (the limit; whom it applies to is the kernel's choice), B12, B13 */
 static void b11_b13_limits(void)
 {
 	u64 user = 0, pinned = 0, other = 0;
@@ -155,7 +155,7 @@ static void b11_b13_limits(void)
 	assert_int_equal(rig_map_aux(&rig, 4, RW), 0); /* given back */
 	assert_int_equal(user, 9);
 	core_event_munmap(rig.aux);
-	/* what is beyond the user's budget is the address space's */
+	/* pages beyond the user's budget are charged to the address space */
 	budget.limit_pages = 2;
 	assert_int_equal(rig_map_aux(&rig, 8, RW), -EPERM);
 	budget.free_pages = 7;
@@ -164,7 +164,7 @@ static void b11_b13_limits(void)
 	assert_int_equal(pinned, 2);
 	core_event_munmap(rig.aux);
 	assert_int_equal(pinned, 0);
-	/* a budget that has shrunk below what is charged */
+	/* a budget below what is already charged */
 	budget.free_pages = 1;
 	assert_int_equal(rig_map_aux(&rig, 4, RW), -EPERM);
 	budget.limit_pages = 4;
@@ -175,7 +175,7 @@ static void b11_b13_limits(void)
 	assert_int_equal(rig_map_aux(&rig, 8, RW), 0);
 	assert_int_equal(pinned, 8);
 	core_event_munmap(rig.aux);
-	/* another user pays for the AUX area, and he who mapped the ring is given it back */
+	/* another user is charged for the AUX area, and the user who mapped the ring is credited */
 	budget = (struct core_budget){.user_pages = &other,
 				      .pinned_pages = &pinned,
 				      .free_pages = 20};
@@ -194,7 +194,7 @@ static void b11_b13_limits(void)
 	rig_fini(&rig);
 }
 
-/* B16: no data pages: always paused, nothing counted; AUX works all the same. */
+/* B16: no data pages: always paused, nothing counted; AUX still works. */
 static void b16_no_data_pages(void)
 {
 	static const unsigned char body[16];
@@ -219,7 +219,8 @@ static void b16_no_data_pages(void)
 	rig_fini(&rig);
 }
 
-/* B18, D2, D17: the count goes first, then every event of the ring is stopped, then memory goes. */
+/* B18, D2, D17: the count goes first, then every event of the ring is stopped, then memory is
+ * freed. */
 static void b18_unmap_while_running(void)
 {
 	struct core_task child_task = {.pid = 200, .tid = 201};
@@ -250,7 +251,7 @@ static void b18_unmap_while_running(void)
 	assert_true(core_event_active(child));
 	assert_false(rb_has_aux(rig.event->rb));
 	assert_int_equal(core_cpu(), 3);
-	/* and again from the start */
+	/* and once more from the start */
 	assert_int_equal(rig_map_aux(&rig, 8, RW), 0);
 	assert_int_equal(fake.setup_pages, 8);
 	core_set_cpu(4);
@@ -260,8 +261,8 @@ static void b18_unmap_while_running(void)
 }
 
 /*
- * B18: the last data mapping detaches the event, the last of the ring the redirected ones; a closed
- * event lives by its mappings.
+ * B18: the last data mapping detaches the event, the ring's last one the redirected events; a
+ * closed event lives while it is mapped.
  */
 static void b18_detach_and_lifetime(void)
 {
@@ -294,7 +295,7 @@ static void b18_detach_and_lifetime(void)
 	rig_fini(&rig);
 }
 
-/* B19 and the attaching of an AUX event, which ends its transaction. L6 by the set. */
+/* B19: redirecting an AUX event ends its transaction. L6 by the set of switches. */
 static void b19_set_output(void)
 {
 	struct perf_event_attr attr, other_attr;
@@ -347,7 +348,7 @@ static void b19_set_output(void)
 	a = rig.event;
 	fake.pending = 50;
 	bytes = rig.page->aux_head;
-	core_event_munmap(rig.aux); /* the same path: stop, then away */
+	core_event_munmap(rig.aux); /* the same path: stop, then unmap */
 	rig.aux = NULL;
 	assert_int_equal(rig.page->aux_head, bytes + 50);
 	core_task_sched_out(&rig.task);
@@ -367,7 +368,7 @@ static void b19_set_output(void)
 	rig_fini(&rig);
 }
 
-/* B19: attaching stops an AUX event that runs; what was in flight is ended on its old ring. */
+/* B19: redirecting stops a running AUX event; its transaction ends on the old ring. */
 static void b19_attach_stops(void)
 {
 	struct perf_event_attr attr;
@@ -454,7 +455,7 @@ static void c2_c5_chunks(void)
 	}
 }
 
-/* C5, C4, C6, C7, C8, B13: failures leave nothing behind. */
+/* C5, C4, C6, C7, C8, B13: failures leave nothing allocated. */
 static void c4_c8_failures(void)
 {
 	struct rig rig;
@@ -493,7 +494,7 @@ static void c4_c8_failures(void)
 }
 
 /*
- * The model's own promise: chunks are aligned to their size, and nothing lies between two of them.
+ * The model guarantees: chunks are aligned to their size, and no two are contiguous.
  */
 static void physical_memory(void)
 {
@@ -521,7 +522,7 @@ static void physical_memory(void)
 	rig_fini(&rig);
 }
 
-/* The reader holds the descriptor; it cannot pull the memory away under the writer. */
+/* The reader holds the descriptor but cannot shrink the memory under the writer. */
 static void sealed_memory(void)
 {
 	struct perf_event_attr attr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A random driver against a random reader, step by step, and what must hold at every step:
+ * A random driver against a random reader, step by step, with invariants at every step:
  * bytes written = sum of AUX sizes + skipped = final head; unread bytes are never touched;
  * every LOST count exact; everything in the ring parses. SEED=n repeats a run.
  */
@@ -26,11 +26,11 @@ static unsigned char pattern(u64 at_abs)
 struct account {
 	u64 written, skipped;	    /* by the driver */
 	u64 aux_sizes, aux_records; /* of records the reader got */
-	u64 sizes_of_lost;	    /* of AUX records that had no room */
+	u64 sizes_of_lost;	    /* of AUX records that found no space */
 	u64 lost_reported, lost;    /* by LOST records; by the driver's own count */
 	u64 truncations;
 	u64 aux_tail_abs;
-	u64 mark; /* D18, worked out here */
+	u64 mark; /* D18: the next wakeup position, computed here */
 };
 
 static u64 lost_samples(struct rig *rig)
@@ -74,7 +74,7 @@ static void hardware_writes(struct rig *rig, u64 at_abs, u64 n)
 {
 	u64 mask = rig->page->aux_size - 1;
 
-	while (n--) { /* through the pages given to the driver, as a unit would */
+	while (n--) { /* into the pages given to the driver, as a unit would */
 		u64 off = at_abs & mask;
 
 		((unsigned char *)rig->event->rb->aux_pages[off / P])[off % P] = pattern(at_abs);
@@ -157,7 +157,7 @@ static void one_run(void)
 		} else if (!rig.task.running) {
 			core_set_cpu(1 + (int)dice(5));
 			core_task_sched_in(&rig.task);
-		} else if (dice(2)) { /* D21: only the reader brings it back */
+		} else if (dice(2)) { /* D21: only the reader enables it again */
 			assert_int_equal(rig.event->state, PERF_EVENT_STATE_OFF);
 			core_event_ioctl(rig.event, PERF_EVENT_IOC_ENABLE, 0, NULL);
 		}
@@ -171,7 +171,7 @@ static void one_run(void)
 			reader_step(&rig, &a);
 	}
 	core_irq_work_run();
-	/* the last LOST comes with the next record that fits */
+	/* the last LOST is written with the next record that fits */
 	while (rig_next(&rig, &rec, sizeof(rec))) {
 		a.lost_reported += rec.header.type == PERF_RECORD_LOST ? rec.size : 0;
 		a.aux_sizes += rec.header.type == PERF_RECORD_AUX ? rec.size : 0;

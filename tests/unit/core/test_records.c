@@ -11,7 +11,7 @@ struct itrace {
 	u64 id[6];
 };
 
-/* F: the sample id's fields in their order, behind every record. */
+/* F: the sample id's fields in their order, at the end of every record. */
 static void f_sample_id(void)
 {
 	struct perf_event_attr attr;
@@ -45,7 +45,7 @@ static void f_sample_id(void)
 	rig_fini(&rig);
 }
 
-/* F: bits alone, each at the record's end. */
+/* F: each sample_type bit alone, at the record's end. */
 static void f_sample_id_single_bits(void)
 {
 	static const u64 bits[] = {PERF_SAMPLE_TID,	  PERF_SAMPLE_TIME, PERF_SAMPLE_ID,
@@ -68,7 +68,7 @@ static void f_sample_id_single_bits(void)
 		core_task_sched_out(&rig.task);
 		assert_true(rig_next(&rig, &rec, sizeof(rec)));
 		expected[0] = 101ull << 32 | 100;
-		expected[1] = rec.id[0]; /* some time */
+		expected[1] = rec.id[0]; /* any time */
 		expected[2] = expected[3] = expected[5] = core_event_id(rig.event);
 		expected[4] = 3;
 		assert_int_equal(rec.header.size, bits[i] == PERF_SAMPLE_ADDR ? 32 : 40);
@@ -80,7 +80,7 @@ static void f_sample_id_single_bits(void)
 	}
 }
 
-/* F1: before add, at each sched-in until the driver says it started; only with CAP_ITRACE. */
+/* F1: before add, at each sched-in until the driver reports its start; only with CAP_ITRACE. */
 static void f1_itrace_start(void)
 {
 	struct perf_event_attr attr;
@@ -110,7 +110,7 @@ static void f1_itrace_start(void)
 	}
 }
 
-/* F1: the mark is set on the child but looked for on the parent, whose id the record has. */
+/* F1: the flag is set on the child but read from the parent, whose id the record has. */
 static void f1_itrace_start_of_children(void)
 {
 	struct core_task child_task = {.pid = 200, .tid = 201};
@@ -202,8 +202,8 @@ static void f3_aux_record_lost(void)
 }
 
 /*
- * Sideband reaches the events that asked, and only them; an event without mmap2 gets the old
- * record.
+ * Sideband reaches the events that asked for it, and only them; an event without mmap2 gets the
+ * old record.
  */
 static void sideband(void)
 {
@@ -253,7 +253,7 @@ static void sideband(void)
 				assert_int_equal(rec[6], 88);
 				assert_memory_equal(rec + 8, body, 80);
 			}
-			/* a disabled event hears nothing */
+			/* a disabled event gets no record */
 			core_event_ioctl(rig.event, PERF_EVENT_IOC_DISABLE, 0, NULL);
 			core_task_record(&rig.task, kinds[k].type, kinds[k].misc, body,
 					 sizeof(body));
@@ -285,7 +285,7 @@ static void life(void)
 	rig.event = rig_open(&rig, &attr);
 	assert_int_equal(core_event_open(&second, &attr, &rig.task, -1, NULL, NULL), -EBUSY);
 	assert_int_equal(core_event_open(&second, &attr, NULL, 1, NULL, NULL), -EBUSY);
-	/* Q4: the other kind is told before the group, this one after it */
+	/* Q4: the other kind gets the record before the group, this one after it */
 	assert_int_equal(core_event_open(&second, &attr, NULL, 1, rig.event, NULL), -EBUSY);
 	attr.pinned = 1;
 	assert_int_equal(core_event_open(&second, &attr, &rig.task, -1, rig.event, NULL), -EINVAL);
@@ -373,7 +373,7 @@ static void f4_order(void)
 }
 
 /*
- * F4: at exit transactions end first, then the task's own events hear of it, then those of the CPU.
+ * F4: at exit transactions end first, then the task's own events get the record, then the CPU's.
  */
 static void f4_exit(void)
 {
@@ -411,7 +411,7 @@ static void f4_exit(void)
 	rig_fini(&rig);
 }
 
-/* Q1: an event that comes moves those beside it: their drivers see del and add. */
+/* Q1: a new event moves those beside it: their drivers see del and add. */
 static void q1_resched(void)
 {
 	struct perf_event_attr attr;
@@ -432,7 +432,7 @@ static void q1_resched(void)
 	events[2] = rig_open(&rig, &attr); /* of another PMU */
 	assert_int_equal(fake.nr_adds, 3 + 2 * others);
 	attr.disabled = 1;
-	events[3] = rig_open(&rig, &attr); /* off: moves nobody before it is enabled */
+	events[3] = rig_open(&rig, &attr); /* disabled: moves no event before it is enabled */
 	assert_int_equal(fake.nr_adds, 3 + 2 * others);
 	core_event_ioctl(events[3], PERF_EVENT_IOC_ENABLE, 0, NULL);
 	assert_int_equal(fake.nr_adds, 3 + 4 * others);
@@ -448,7 +448,7 @@ static void q1_resched(void)
 	rig_fini(&rig);
 }
 
-/* Q5: what is pinned goes in first and stays when others come; if it cannot, it is in error. */
+/* Q5: a pinned event goes in first and stays when others come; if it cannot, its state is ERROR. */
 static void q5_pinned(void)
 {
 	struct perf_event *events[4];
@@ -470,7 +470,7 @@ static void q5_pinned(void)
 	attr.pinned = 1;
 	events[3] = rig_open(&rig, &attr);
 	assert_int_equal(fake.nr_adds, 8); /* all, the CPU's too */
-	/* each time that the task comes, the CPU's makes room */
+	/* each time the task is switched in, the CPU's event makes way */
 	core_task_sched_out(&rig.task);
 	core_task_sched_in(&rig.task);
 	assert_int_equal(fake.nr_adds, 12);
@@ -487,7 +487,8 @@ static void q5_pinned(void)
 	fake.fail_add = false;
 	core_task_sched_out(&rig.task);
 	core_task_sched_in(&rig.task);
-	assert_int_equal(events[0]->state, PERF_EVENT_STATE_ERROR); /* nobody tries again */
+	assert_int_equal(events[0]->state,
+			 PERF_EVENT_STATE_ERROR); /* the core does not try again */
 	core_event_ioctl(events[0], PERF_EVENT_IOC_ENABLE, 0, NULL);
 	assert_true(core_event_active(events[0]));
 	assert_true(core_event_active(events[1]));
@@ -496,7 +497,7 @@ static void q5_pinned(void)
 	rig_fini(&rig);
 }
 
-/* Q3: clones change hands instead of going out and in, until one of the two is touched. */
+/* Q3: the contexts of clones are swapped, not scheduled out and in, until one of them changes. */
 static void q3_swap(void)
 {
 	struct perf_event *child, *grandchild, *more;
@@ -511,12 +512,12 @@ static void q3_swap(void)
 	attr.inherit = 1;
 	assert_int_equal(core_event_open(&rig.event, &attr, &rig.task, 3, NULL, NULL), 0);
 	assert_int_equal(core_event_open(&child, NULL, &other, -1, NULL, rig.event), 0);
-	assert_false(core_task_switch(&rig.task, &other)); /* not said to be a clone */
+	assert_false(core_task_switch(&rig.task, &other)); /* not marked as a clone */
 	assert_false(core_task_switch(&other, &rig.task));
 	core_task_cloned(&rig.task, &other);
 	assert_int_equal(fake.nr_adds, 3);
 	assert_true(core_task_switch(&rig.task, &other));
-	assert_true(core_event_active(rig.event)); /* with the other task now */
+	assert_true(core_event_active(rig.event)); /* belongs to the other task now */
 	assert_false(core_event_active(child));
 	assert_ptr_equal(other.events, rig.event);
 	assert_int_equal(other.running, 4);
@@ -524,7 +525,7 @@ static void q3_swap(void)
 	assert_int_equal(fake.nr_adds, 3);
 	assert_int_equal(fake.nr_dels, 2);
 	/*
-	 * the other one ends with the event that was opened; the first goes on with the inherited
+	 * the other one ends with the event that was opened; the first continues with the inherited
 	 * one
 	 */
 	assert_true(core_task_switch(&rig.task, &other));
@@ -533,7 +534,7 @@ static void q3_swap(void)
 	assert_int_equal(rig.event->state, PERF_EVENT_STATE_EXIT);
 	assert_true(core_event_active(child));
 	/*
-	 * a clone of the clone; it is on as the one it comes from, not as the one that was opened
+	 * a clone of the clone: enabled as its parent is, not as the event that was opened
 	 */
 	assert_int_equal(core_event_open(&grandchild, NULL, &other, -1, NULL, child), 0);
 	assert_ptr_equal(grandchild->parent, rig.event);
@@ -541,7 +542,7 @@ static void q3_swap(void)
 	core_task_cloned(&rig.task, &other);
 	assert_true(core_task_switch(&rig.task, &other));
 	assert_true(core_task_switch(&other, &rig.task));
-	/* an event is opened, or refused after its task was looked at (Q4) */
+	/* an event is opened, or refused after the lookup of its task (Q4) */
 	attr.pinned = 1;
 	assert_int_equal(core_event_open(&more, &attr, &rig.task, 3, child, NULL), -EINVAL);
 	assert_false(core_task_switch(&rig.task, &other));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The running kernel as judge of sections B and C: the same system calls on a software
- * dummy event and on the model, the same results. Skips where perf_event_open is refused.
+ * The running kernel as reference for sections B and C: the same system calls on a software
+ * dummy event and on the model give the same results. Skips if perf_event_open is refused.
  */
 #include "support_perf_side.h"
 #include <stdarg.h>
@@ -232,7 +232,8 @@ static void script_open(struct perf_side *side, struct log *log)
 }
 
 /*
- * Facts of the records from a position on: LOST's own, and the sample id's TID, ID, STREAM_ID, CPU.
+ * Describes the records from a position on: LOST's own, and the sample id's TID, ID, STREAM_ID,
+ * CPU.
  */
 static void note_records(struct perf_side *side, struct log *log,
 			 const struct perf_event_mmap_page *page, uint64_t at, uint64_t id)
@@ -295,7 +296,7 @@ static void script_other_thread(struct perf_side *side, struct log *log)
 	note(log, "enable the dead", side_ioctl(side, fd, PERF_EVENT_IOC_ENABLE, 0));
 }
 
-/* E1: inherited events: where their records go, and under which ids; also behind a LOST. */
+/* E1: inherited events: where their records go, and under which ids; also after a LOST. */
 static void script_inherit(struct perf_side *side, struct log *log)
 {
 	struct perf_event_attr attr = side_dummy_attr();
@@ -329,7 +330,7 @@ static void script_inherit(struct perf_side *side, struct log *log)
 	side_other_comm(side, "after");
 	side_other_comm(side, "and again");
 	note_records(side, log, page, at, id);
-	side_ioctl(side, fd, PERF_EVENT_IOC_DISABLE, 0); /* reaches the child */
+	side_ioctl(side, fd, PERF_EVENT_IOC_DISABLE, 0); /* affects the child */
 	page->data_tail = at = page->data_head;
 	side_other_comm(side, "quiet");
 	note(log, "disabled", (long)(page->data_head - at));
@@ -393,6 +394,6 @@ int main(void)
 
 	if (skip)
 		return skip;
-	printf("judge: the running kernel; model: %s\n", side_running_kernel()->name);
+	printf("reference: the running kernel; model: %s\n", side_running_kernel()->name);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The running kernel as judge of section E: random scripts of records, reads, pauses and
- * polls, played to two dummy events that share a ring, in the kernel and in the model.
+ * The running kernel as reference for section E: random scripts of records, reads, pauses and
+ * polls, run on two dummy events that share a ring, in the kernel and in the model.
  * After every step heads, poll results, lost counts and the new bytes must be the same.
  */
 #include "support_perf_side.h"
@@ -28,7 +28,7 @@ struct config {
 	uint64_t seed;
 };
 
-/* What can be seen after a step. */
+/* The state that is visible after a step. */
 struct view {
 	char what[48];
 	uint64_t head, lost_a, lost_b;
@@ -64,11 +64,11 @@ static struct config make_config(uint64_t seed)
 	c.mmap_data = xorshift(&r) % 2;
 	c.attr.read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST;
 	switch (xorshift(&r) % 4) {
-	case 0: /* E6: given, also 0 and more than the ring */
+	case 0: /* E6: an explicit watermark, also 0 and more than the ring */
 		c.attr.watermark = 1;
 		c.attr.wakeup_watermark = xorshift(&r) % 5 == 0 ? 0 : xorshift(&r) % 12000;
 		break;
-	case 1: /* E7: no effect on records that are no samples */
+	case 1: /* E7: no effect on records other than samples */
 		c.attr.wakeup_events = 1 + xorshift(&r) % 3;
 		break;
 	}
@@ -84,7 +84,7 @@ static void ring_bytes(const struct perf_event_mmap_page *page, uint64_t at, voi
 		out[i] = data[(at + i) & (page->data_size - 1)];
 }
 
-/* Is the word at this distance from a record's end an id of its sample id? */
+/* True if the word at this distance from a record's end is an id of its sample id. */
 static bool is_id_word(const struct perf_event_attr *attr, size_t from_end)
 {
 	/* clang-format off */
@@ -108,7 +108,7 @@ static bool is_id_word(const struct perf_event_attr *attr, size_t from_end)
 	return false;
 }
 
-/* Ids differ between the kernels, and only they: 1 for the ring's owner, 2 for the other. */
+/* Only ids differ between the kernels: map them to 1 for the ring's owner, 2 for the other. */
 static void mask_ids(unsigned char *bytes, size_t size, const struct perf_event_attr *attr,
 		     const uint64_t ids[2])
 {
@@ -156,7 +156,7 @@ static void play(const struct config *c, bool model, struct view *views)
 	void *spot = mmap(NULL, P, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	static void *kernel_spot;
 
-	/* the same address on both sides: it is in the record */
+	/* the same address on both sides, because the record contains it */
 	if (model) {
 		munmap(spot, P);
 		spot = kernel_spot;
@@ -239,7 +239,7 @@ static void play(const struct config *c, bool model, struct view *views)
 	side_fini(&side);
 	if (model)
 		munmap(spot, P);
-	else /* the model's turn maps it again */
+	else /* the model maps it again in its own run */
 		mmap(spot, P, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
@@ -284,7 +284,7 @@ static void test_random_scripts(void **state)
 	printf("%llu bytes, %llu records lost, %llu LOST records, %llu wakeups: all the same\n",
 	       (unsigned long long)bytes, (unsigned long long)lost,
 	       (unsigned long long)lost_records, (unsigned long long)wakeups);
-	/* the scripts are worth something only if these happen */
+	/* the scripts prove something only if these happen */
 	assert_true(lost > 1000 && lost_records > 100 && wakeups > 100);
 }
 
@@ -363,6 +363,6 @@ int main(void)
 
 	if (skip)
 		return skip;
-	printf("judge: the running kernel; model: %s\n", side_running_kernel()->name);
+	printf("reference: the running kernel; model: %s\n", side_running_kernel()->name);
 	return cmocka_run_group_tests(tests, make_files, remove_files);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Writer and reader at the same time: in two processes over the memfd, and in two threads
- * (built with -fsanitize=thread this is the proof that acquire and release on the page's
- * fields are enough; so the threads share nothing else and wait without synchronising).
+ * (built with -fsanitize=thread this proves that acquire and release on the page's fields are
+ * enough; so the threads share nothing else and wait without synchronising).
  */
 #include "support_rig.h"
 #include <pthread.h>
@@ -12,7 +12,7 @@
 
 #define NR_TRANSACTIONS 20000
 #define AUX_PAGES	4
-#define LAST		78 /* type of the record that ends it all */
+#define LAST		78 /* type of the final record */
 
 struct side {
 	struct perf_event_mmap_page *page;
@@ -80,7 +80,7 @@ static void *read_in_thread(void *arg)
 }
 
 struct written {
-	u64 bytes, failed; /* AUX records that had no room */
+	u64 bytes, failed; /* AUX records that found no space */
 };
 
 static struct written write_everything(struct rig *rig)
@@ -116,7 +116,7 @@ static struct written write_everything(struct rig *rig)
 	return w;
 }
 
-/* The data ring alone: nothing but data_head and data_tail orders the two. */
+/* The data ring alone: only data_head and data_tail order the two. */
 static struct written write_records(struct rig *rig)
 {
 	static const unsigned char body[256];
@@ -160,7 +160,7 @@ static void threads(struct written (*write_side)(struct rig *rig))
 	struct rig rig;
 
 	start(&rig);
-	s.page = rig.ring->addr; /* the same addresses, so that the sanitizer sees both sides */
+	s.page = rig.ring->addr; /* the same addresses, so the sanitizer sees both sides */
 	s.data = (unsigned char *)rig.ring->addr + P;
 	s.aux = write_side == write_everything ? rig.aux->addr : NULL;
 	rig.page = NULL; /* the rig's clock would read what the reader writes */
@@ -182,7 +182,7 @@ static void two_threads_data_only(void)
 	threads(write_records);
 }
 
-/* The reader maps the descriptors by itself, with no address in common by design. */
+/* The reader maps the descriptors itself; the two share no address. */
 static void two_processes(void)
 {
 	struct written w;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Intel PT packets written by hand, a few instructions to run, and decoded events as short lines.
+ * Intel PT packets written by hand, a small program, and decoded events as short lines.
  */
 #ifndef TEST_SUPPORT_PT_H
 #define TEST_SUPPORT_PT_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The programs of test_ptrace*.c, linked statically so that a step is spent on the matter and
- * not on the dynamic linker. argv[1] names the scenario; the exit status tells whether the
- * program saw what it would see alone (42: all as it should be).
+ * The programs of test_ptrace*.c, linked statically so that steps are spent in the program, not in
+ * ld.so. argv[1] names the scenario; the exit status says whether the program saw what it would
+ * see alone (42: it did).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -111,7 +111,7 @@ static int faults(void)
 	return GOOD;
 }
 
-/* A copy that faults half way: REP goes on where it stopped. */
+/* A copy that faults half way: REP continues where it stopped. */
 static char *half;
 static void open_page(int signo)
 {
@@ -166,7 +166,7 @@ static int tf(void)
 	CHECK(!(pushf() & TF));
 	__asm__ volatile("pushfw; pop %0" : "=r"(flags16));
 	CHECK(!(flags16 & TF));
-	/* what popf puts there stays */
+	/* the value that popf loads stays */
 	__asm__ volatile("pushf; orq $0x400, (%%rsp); popf; pushf; pop %0; cld" : "=r"(ret));
 	CHECK((ret & 0x400) && !(ret & TF));
 	ret = SYS_getpid;
@@ -222,7 +222,7 @@ static int restart(void)
 	int fds[2], pid;
 	char c = 0;
 
-	/* with SA_RESTART a read goes on after the handler */
+	/* with SA_RESTART a read continues after the handler */
 	install(SIGALRM, count, SA_RESTART);
 	CHECK(pipe(fds) == 0);
 	pid = fork();
@@ -238,7 +238,7 @@ static int restart(void)
 	install(SIGALRM, count, 0);
 	setitimer(ITIMER_REAL, &soon, NULL);
 	CHECK(read(fds[0], &c, 1) == -1 && errno == EINTR && hits == 2);
-	/* an ignored signal is not noticed at all: SIGCHLD, SIGWINCH */
+	/* an ignored signal has no effect: SIGCHLD, SIGWINCH */
 	pid = fork();
 	if (!pid) {
 		kill(getppid(), SIGWINCH);
@@ -248,7 +248,7 @@ static int restart(void)
 	}
 	CHECK(read(fds[0], &c, 1) == 1 && c == 'y');
 	CHECK(waitpid(pid, NULL, 0) == pid);
-	/* a stop and a continue restart a sleep with the time that is left */
+	/* a stop and a continue restart a sleep with the remaining time */
 	clock_gettime(CLOCK_MONOTONIC, &a);
 	pid = fork();
 	if (!pid) {
@@ -369,7 +369,7 @@ static int exit_from_thread(void)
 		pause();
 }
 
-/* Code made at run time, changed under its old address, and behind a second mapping. */
+/* Code made at run time, changed at its old address, and through a second mapping. */
 static int jit(void)
 {
 	static const unsigned char one[] = {0xb8, 1, 0, 0, 0, 0xc3};
@@ -380,14 +380,14 @@ static int jit(void)
 
 	memcpy(p, one, sizeof(one));
 	CHECK(fn() == 1);
-	usleep(200000); /* whoever watches looks at the page now, when it is whole */
+	usleep(200000); /* the tracer reads the page now, while it is complete */
 	CHECK(mprotect(p, 4096, PROT_READ | PROT_EXEC) == 0);
 	CHECK(fn() == 1);
 	usleep(200000);
 	return GOOD + (two[0] != 0x90);
 }
 
-/* The same, but the page's code does change; the trace needs an image of each time. */
+/* The same, but the page's code does change; the trace needs an image for each version. */
 static int rewrite(void)
 {
 	unsigned char *p =
@@ -560,7 +560,7 @@ static int storm(void)
 	return GOOD;
 }
 
-/* Killed by a filter: no tracer sees the signal. */
+/* Killed by a seccomp filter: no tracer sees the signal. */
 static int filtered(void)
 {
 	struct sock_filter code[] = {
@@ -577,7 +577,7 @@ static int filtered(void)
 	return 1;
 }
 
-/* Loading ss holds the trap of a step back: two instructions in one step. */
+/* Loading ss delays the trap of a step: two instructions in one step. */
 static int shadow(void)
 {
 	unsigned long x = 0;
@@ -592,7 +592,7 @@ static int shadow(void)
 			 :
 			 : "eax");
 	CHECK(x == 7);
-	/* and branches that do not say where they go */
+	/* and branches without a recorded target */
 	__asm__ volatile(
 		"lea -128(%%rsp), %%rsp; mov %%ss, %%eax;"
 		"lea 1f(%%rip), %%rcx; push $0; push %%rcx; mov %%eax, %%ss; ret $8; ud2;"
@@ -615,7 +615,7 @@ static int shadow(void)
 	return GOOD;
 }
 
-/* ---- every way to say where a branch goes ---- */
+/* ---- every kind of branch target ---- */
 
 static __thread void *in_fs;
 static void *volatile slots[8] __attribute__((used));
@@ -681,7 +681,7 @@ static void indirect_jumps(void)
 	      "a"(0l));
 }
 
-/* Branches over one instruction: where they end does not tell whether it ran. */
+/* Branches over one instruction: the end does not show whether it ran. */
 static void short_branches(void)
 {
 	static const long pairs[][2] = {{0, 0},	 {1, 2},	{2, 1},		{-1, 1},
@@ -718,10 +718,10 @@ static int targets(void)
 	return GOOD;
 }
 
-/* Nothing but POPF, in two threads, until somebody ends it. */
+/* Only POPF, in two threads, until the test ends it. */
 static void *popf_loop(void *arg)
 {
-	while (!hits) /* a branch that tells how often */
+	while (!hits) /* a branch that shows how often */
 		__asm__ volatile("lea -128(%%rsp), %%rsp; pushf; popf; lea 128(%%rsp), %%rsp"
 				 :
 				 :

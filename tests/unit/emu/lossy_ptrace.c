@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Linked into an auxtap-emu of its own (emu_lossy): a machine that loses the traps of single
- * steps, of every EMU_LOSE-th that may be lost from the EMU_LOSE_FIRST-th on. Every real step
- * goes to the file EMU_STEPS.TID as a struct lossy_step: what ran, as seen from beside.
- * And what is slow on it: the first status of the EMU_LATE-th thread that is waited for by
- * its number (0: the program itself) comes EMU_LATE_MS after the first look.
- * EMU_VANISH: ends are never told.
+ * steps: of the steps that may be lost every EMU_LOSE-th, from the EMU_LOSE_FIRST-th on. Every real
+ * step goes to the file EMU_STEPS.TID as a struct lossy_step: the instructions that really ran.
+ * It also delays: the first status of the EMU_LATE-th thread that is waited for by its number (0:
+ * the program itself) comes EMU_LATE_MS after the first waitpid().
+ * EMU_VANISH: the ends of tasks are never reported.
  */
 #include "lossy_ptrace.h"
 #include <errno.h>
@@ -34,7 +34,7 @@ static struct {
 	FILE *file;
 } files[MAX_FILES];
 
-/* A stop that came where a step's was awaited. */
+/* Handles a stop that arrived when a step's was awaited. */
 static pid_t kept_tid;
 static int kept_status;
 
@@ -75,8 +75,8 @@ static bool look(pid_t tid, struct lossy_step *step)
 }
 
 /*
- * System calls trap by software, and may take for ever. Behind popf and iret TF is off: what
- * comes then is no step of two instructions.
+ * System calls trap by software, and may take for ever. After popf and iret TF is off: what
+ * follows is not a step of two instructions.
  */
 static bool may_be_lost(const struct lossy_step *step)
 {

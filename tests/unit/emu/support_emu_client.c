@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The test client's talk with auxtap-emu, and its rings. Its judge is support_emu_reference.c. */
+/* The test client's protocol with auxtap-emu, and its rings. Checks: support_emu_reference.c. */
 #include "support_emu_client.h"
 #include "tests/support/progress.h"
 #include <errno.h>
@@ -61,7 +61,7 @@ void client_start(struct client *c, char *const *options)
 	assert_non_null(mkdtemp(c->truth));
 	strcat(c->truth, "/t");
 	assert_int_equal(client_call(c, EMU_HELLO, 0, version, NULL, 0, NULL, 0), EMU_ABI_VERSION);
-	if (c->answer_fd >= 0) /* the accounts: not for these tests */
+	if (c->answer_fd >= 0) /* the counters: not used by these tests */
 		close(c->answer_fd);
 }
 
@@ -99,7 +99,7 @@ int64_t client_call(struct client *c, uint32_t call, int event, const uint64_t a
 
 		if (call != EMU_HELLO)
 			kill(c->emu, EMU_DOORBELL);
-		/* the doorbell costs auxtap-emu CPU time, which must not pass for progress */
+		/* the doorbell costs auxtap-emu CPU time, which must not count as progress */
 		if (poll(&p, 1, tries < 1000 ? 2 : 50) > 0)
 			break;
 		if (progress_stalled(&progress))
@@ -297,7 +297,8 @@ void client_drain(struct client *c)
 		(void)!read(t->wake_fd, &eat, sizeof(eat));
 		drain_data(c, t);
 		moved = drain_aux(t);
-		/* D6, D21: a disable may come without a record; nothing moves is its only sign */
+		/* D6, D21: a disable may come without a record; the only sign is that no ring moves
+		 */
 		if (t->truncated != truncated || (!moved && c->expect_loss)) {
 			ioctl_event(c, t->event, PERF_EVENT_IOC_DISABLE);
 			drain_data(c, t);
@@ -467,7 +468,7 @@ int client_run(struct client *c, pid_t pid)
 		switch (ev.type) {
 		case AUXTAP_TARGET_FORK:
 			alive++;
-			/* the child begins with its parent's memory */
+			/* the child starts with its parent's memory */
 			for (int i = 0, nr = c->nr_maps; i < nr; i++) {
 				if (c->maps[i].pid == ev.parent_pid) {
 					struct client_map *m = new_map(c);
@@ -482,7 +483,8 @@ int client_run(struct client *c, pid_t pid)
 			/* fall through */
 		case AUXTAP_TARGET_EXEC:
 		case AUXTAP_TARGET_DYING:
-			/* who was killed, or was let go (32-bit) and ended meanwhile, is gone */
+			/* a task that was killed, or was detached (32-bit) and ended meanwhile, is
+			 * gone */
 			resumed = client_simple(c, EMU_RESUME, (uint64_t)ev.tid, 0);
 			assert_true(!resumed || resumed == -ESRCH);
 			break;
@@ -497,7 +499,7 @@ int client_run(struct client *c, pid_t pid)
 	}
 	client_drain(c);
 	for (int i = 0; i < c->nr_traces; i++) {
-		/* D12, D14: what the records say is what was written */
+		/* D12, D14: the records cover what was written */
 		assert_int_equal(c->traces[i].aux_bytes, c->traces[i].stream_size);
 		close_trace(c, &c->traces[i]);
 		assert_int_equal(c->traces[i].stats.nr_written, c->traces[i].stream_size);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The judge: libipt's instruction decoder over the drained stream, with the code that the
- * sideband says was mapped at that time; the truth files say what it must be.
+ * The reference: libipt's instruction decoder over the drained stream, with the code that was
+ * mapped at that time according to the sideband; the ground-truth files contain the addresses.
  */
 #include "support_emu_client.h"
 #include <fcntl.h>
@@ -22,10 +22,10 @@ struct judge {
 	struct pt_insn_decoder *dec;
 	uint64_t *ips;
 	size_t nr, room;
-	size_t *breaks; /* indices in ips at which a new run begins */
+	size_t *breaks; /* indices in ips at which a new run starts */
 	size_t nr_breaks;
 	uint64_t left_at; /* of the last asynchronous end */
-	uint64_t astray;  /* times it began again elsewhere */
+	uint64_t astray;  /* times it continued elsewhere */
 	char first_error[128];
 	int nr_errors;
 };
@@ -225,7 +225,7 @@ uint64_t client_verify_lossy(struct client *c)
 			size_t end = b + 1 < j.nr_breaks ? j.breaks[b + 1] : j.nr;
 			size_t len = end - j.breaks[b];
 
-			/* the next place where this run lies in the truth */
+			/* the next position of this run in the ground truth */
 			while (len && at + len <= nr &&
 			       memcmp(&truth[at], &j.ips[j.breaks[b]], len * sizeof(*truth)))
 				at++;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Coming and going: attach, detach, hang-up, refusals. The program must live on unharmed. */
+/* Attach, detach, hang-up, refusals. The program must survive unharmed. */
 #include "support_emu_client.h"
 #include "tests/support/progress.h"
 #include <errno.h>
@@ -61,7 +61,7 @@ static void pipes(struct client *c, int to[2], int from[2])
 	c->stdio[2] = 2;
 }
 
-/* Its own input and output pass; a hang-up in a system call leaves it there, untraced. */
+/* The program's input and output work; a hang-up in a system call leaves it there, untraced. */
 static void test_hang_up_in_read(void **state)
 {
 	struct client c = {0};
@@ -92,7 +92,7 @@ static void test_hang_up_in_read(void **state)
 	client_stop(&c);
 }
 
-/* A hang-up in the middle of steps: no step's trap is left behind to kill it. */
+/* A hang-up in the middle of steps: no step's trap is left over that would kill it. */
 static void test_hang_up_in_steps(void **state)
 {
 	(void)state;
@@ -125,7 +125,7 @@ static void test_hang_up_in_steps(void **state)
 	}
 }
 
-/* Held for capture when capture goes: it must not stay stopped. */
+/* Held for capture when capture ends: it must not stay stopped. */
 static void test_hang_up_held(void **state)
 {
 	struct client c = {0};
@@ -209,7 +209,7 @@ static void detach(struct client *c, pid_t pid)
 	}
 }
 
-/* Until the first traced task has executed so many instructions: a busy machine takes its time. */
+/* Waits until the first traced task has executed so many instructions, at any load. */
 static void wait_for_insns(struct client *c, uint64_t nr)
 {
 	struct progress progress = {.roots = &c->emu, .nr_roots = 1, .idle_s = PROGRESS_IDLE_S};
@@ -225,7 +225,7 @@ static void wait_for_insns(struct client *c, uint64_t nr)
 		sleep_ms(20);
 		client_drain(c);
 	}
-	fail_msg("it does not get on");
+	fail_msg("no progress");
 }
 
 static void test_attach_spinning(void **state)
@@ -240,7 +240,7 @@ static void test_attach_spinning(void **state)
 	detach(&c, pid);
 	assert_true(client_verify(&c) > 100);
 	sleep_ms(50);
-	/* alive, and nobody's trap has killed it */
+	/* alive, not killed by a leftover trap */
 	assert_int_equal(waitpid(pid, &status, WNOHANG), 0);
 	kill(pid, SIGTERM);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -331,7 +331,8 @@ struct killer {
 	pid_t pid;
 };
 
-/* When its second thread is made: each time at another place, by another process. */
+/* Signal at the creation of its second thread: at another point and from another process each time.
+ */
 static void kill_soon(struct client *c, const struct auxtap_target_event *ev)
 {
 	struct killer *killer = c->ctx;
@@ -346,7 +347,7 @@ static void kill_soon(struct client *c, const struct auxtap_target_event *ev)
 	_exit(0);
 }
 
-/* The source waits for a thread's stop behind each POPF: SIGKILL comes meanwhile. */
+/* The engine waits for a thread's stop after each POPF: SIGKILL arrives meanwhile. */
 static void test_killed_while_awaited(void **state)
 {
 	char *const argv[] = {word(PROGRAM), word("popf_threads"), NULL};
@@ -379,7 +380,7 @@ static void in_time(void)
 	unsetenv("EMU_LATE_MS");
 }
 
-/* A new process whose first stop does not come: it is let go when it does, and that is said. */
+/* A new process whose first stop is late: it is detached at that stop, and reported. */
 static void test_late_child(void **state)
 {
 	struct client c = {0};
@@ -396,11 +397,11 @@ static void test_late_child(void **state)
 	in_time();
 }
 
-/* Capture dies while the program does not begin: nobody stays. */
+/* Capture dies before the program starts: no process stays. */
 static void test_gone_before_exec(void **state)
 {
 	char *const argv[] = {word(PROGRAM), word("spin"), NULL};
-	int alive[2]; /* whoever lives has the other end */
+	int alive[2]; /* every living process holds the other end */
 	struct pollfd p;
 	pid_t pid;
 	char c;
@@ -408,7 +409,7 @@ static void test_gone_before_exec(void **state)
 	(void)state;
 	late("0", "600000");
 	assert_int_equal(pipe2(alive, O_CLOEXEC), 0);
-	assert_int_equal(fcntl(alive[1], F_DUPFD, 30), 30); /* out of the way of auxtap-emu's */
+	assert_int_equal(fcntl(alive[1], F_DUPFD, 30), 30); /* away from auxtap-emu's descriptors */
 	close(alive[1]);
 	pid = fork();
 	if (!pid) {
@@ -425,7 +426,7 @@ static void test_gone_before_exec(void **state)
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	/*
-	 * less than the 30 s after which auxtap-emu gives up by itself; it needs next to no CPU
+	 * less than the 30 s after which auxtap-emu gives up by itself; it needs almost no CPU
 	 * time
 	 */
 	assert_int_equal(poll(&p, 1, 25000), 1);
@@ -434,7 +435,7 @@ static void test_gone_before_exec(void **state)
 	in_time();
 }
 
-/* Its exit status, and something that it prints. */
+/* Checks its exit status and a text that it prints. */
 static void command_ends(FILE *f, int status, const char *prints)
 {
 	char all[4096] = "";
@@ -467,7 +468,7 @@ static int start_never_begins(void **state)
 	return never_begins ? 0 : -1;
 }
 
-/* It does not begin, and nothing gives up before the engine does. */
+/* It does not start, and nothing gives up before the engine does. */
 static void test_never_begins(void **state)
 {
 	(void)state;
@@ -475,8 +476,8 @@ static void test_never_begins(void **state)
 }
 
 /*
- * Its end is never told: the source learns that nobody is left. Capture must not wait, must
- * keep what it has, and says what it does not know.
+ * Its end is never reported: the engine learns that no task is left. Capture must not wait, must
+ * keep the trace that it has, and must report what it does not know.
  */
 static void test_vanished(void **state)
 {
@@ -511,7 +512,7 @@ static void test_signal(void **state)
 	client_stop(&c);
 }
 
-/* The terminal's signals, sent to the whole group, end the program and not auxtap-emu. */
+/* The terminal's signals, sent to the whole process group, end the program, not auxtap-emu. */
 static void test_terminal_signals(void **state)
 {
 	struct client c = {0};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * AUX areas too small for the reader's pace: what is recorded is the truth with whole runs left
- * out, and the accounts are exact (written = Σ AUX sizes = final head), on each kernel's set of
- * switches, with interrupts at once, late, and with skid.
+ * AUX areas too small for the reader's pace: the recording is the ground truth with whole runs
+ * missing, and the counters are exact (written = Σ AUX sizes = final head), on each kernel's set
+ * of switches, with interrupts at once, late, and with overshoot.
  */
 #include "support_emu_client.h"
 #include <setjmp.h>
@@ -56,8 +56,8 @@ static void lossy(char *const *options, size_t aux_pages, uint64_t config)
 	assert_int_equal(t->stats.nr_produced, t->stats.nr_written + t->stats.nr_dropped);
 	assert_true(t->truncated > 0);
 	/*
-	 * with what was dropped it is what a trace without loss has, but for the PSB+ of new
-	 * beginnings
+	 * including dropped bytes it equals a trace without loss, except for the PSB+ of new
+	 * starts
 	 */
 	assert_true(t->stats.nr_produced > whole * 19 / 20);
 	assert_true(t->stats.nr_produced < whole * 21 / 20 + 200 * t->truncated);

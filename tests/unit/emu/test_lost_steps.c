@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Steps whose trap is lost: emu_lossy loses them on purpose, and writes down what really ran. */
+/* Steps whose trap is lost: emu_lossy loses them on purpose, and logs what really ran. */
 #include "lossy_ptrace.h"
 #include "support_emu_client.h"
 #include "hw/x86_insn.h"
@@ -42,8 +42,8 @@ static struct lossy_step *read_steps(const char *path, pid_t tid, size_t *nr)
 }
 
 /*
- * REP is one instruction however often it is stepped, and what a stop came before is stepped
- * once more: so of instructions that follow themselves one counts, on both sides.
+ * REP is one instruction however often it is stepped, and an instruction before which a stop came
+ * is stepped again: so repetitions of one instruction count once, on both sides.
  */
 static void compare(struct client *c, pid_t tid, const char *path)
 {
@@ -60,9 +60,10 @@ static void compare(struct client *c, pid_t tid, const char *path)
 		if (i && steps[i].ip == steps[i - 1].ip)
 			continue;
 		if (at == nr_truth || truth[at] != steps[i].ip)
-			fail_msg("thread %d, step %zu of %zu: %#llx ran, the truth is %#llx at %zu",
-				 (int)tid, i, nr_steps, (unsigned long long)steps[i].ip,
-				 at < nr_truth ? (unsigned long long)truth[at] : 0, at);
+			fail_msg(
+				"thread %d, step %zu of %zu: %#llx ran, the ground truth is %#llx at %zu",
+				(int)tid, i, nr_steps, (unsigned long long)steps[i].ip,
+				at < nr_truth ? (unsigned long long)truth[at] : 0, at);
 		while (at < nr_truth && truth[at] == steps[i].ip)
 			at++;
 	}
@@ -99,14 +100,14 @@ static void run_often(const char *what)
 {
 	char *const argv[] = {(char *)(uintptr_t)PROGRAM, (char *)(uintptr_t)what, NULL};
 
-	/* each instruction is once the first of two, and once the second */
+	/* each instruction is the first of two once, and the second once */
 	run(argv, 42 << 8, 1, 0);
 	run(argv, 42 << 8, 2, 0);
 	run(argv, 42 << 8, 2, 1);
 	run(argv, 42 << 8, 3, 1);
 }
 
-/* Every way to say where a branch goes. */
+/* Every kind of branch target. */
 static void test_targets(void **state)
 {
 	(void)state;
@@ -117,7 +118,7 @@ static void test_targets(void **state)
 			fail_msg("class %d was lost only %lu times", cls, lost[cls]);
 }
 
-/* A whole program with its dynamic linker; no trap is missed where none is lost. */
+/* A whole program with its dynamic linker; no trap is missed if none is lost. */
 static void test_true(void **state)
 {
 	char *const argv[] = {(char *)"true", NULL};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * auxtap-emu with the ptrace source, over its sockets: real programs, traced whole, judged by
- * libipt.
+ * auxtap-emu with the ptrace engine, over its sockets: real programs, traced completely, with
+ * libipt as the reference.
  */
 #include "support_emu_client.h"
 #include <setjmp.h>
@@ -21,7 +21,8 @@
 #define GOOD	42
 
 /*
- * Runs a scenario of emu_program.c traced; its wait status. Everything decoded must be the truth.
+ * Runs a scenario of emu_program.c traced; returns its wait status. Everything decoded must be the
+ * ground truth.
  */
 static int scenario(struct client *c, const char *name, const char *arg)
 {
@@ -73,7 +74,7 @@ GOOD_TEST(vsyscall)
 GOOD_TEST(storm)
 GOOD_TEST(targets)
 
-/* Without signals user code goes on where it was left: nothing ran unseen. */
+/* Without signals user code continues where it was left: no instruction ran unseen. */
 static void test_shadow(void **state)
 {
 	struct client c = {0};
@@ -85,7 +86,7 @@ static void test_shadow(void **state)
 	client_stop(&c);
 }
 
-/* REP is one instruction, however often it traps, and also if a fault comes in between. */
+/* REP is one instruction, however often it traps, and even with a fault in between. */
 static void test_rep(void **state)
 {
 	struct client c = {0};
@@ -108,8 +109,8 @@ static void test_rep(void **state)
 }
 
 /*
- * Code that changes between its runs: what libipt would need, an image of each time, is not
- * kept here. The executed addresses show that no stale instruction was told.
+ * Code that changes between its runs: the images of each version, which libipt would need, are not
+ * kept here. The executed addresses show that no stale instruction was traced.
  */
 static void test_rewrite(void **state)
 {
@@ -138,7 +139,7 @@ static void test_rewrite(void **state)
 	client_stop(&c);
 }
 
-/* A fault that goes to a handler is told, with the place; the program goes on. */
+/* A fault that goes to a handler is reported, with its address; the program continues. */
 static void test_faults(void **state)
 {
 	struct client c = {0};
@@ -152,7 +153,7 @@ static void test_faults(void **state)
 	assert_int_equal(client_find(&c, AUXTAP_TARGET_FAULT, 5)->signo, SIGTRAP);
 	assert_int_equal(client_find(&c, AUXTAP_TARGET_FAULT, 6)->ip, 0x10);
 	assert_int_equal(client_count(&c, AUXTAP_TARGET_DYING), 0);
-	/* what faulted did not retire */
+	/* the faulting instruction did not retire */
 	size_t nr;
 	uint64_t *truth = client_truth(&c, c.traces[0].tid, &nr);
 
@@ -221,7 +222,7 @@ static void test_exit_from_thread(void **state)
 	client_stop(&c);
 }
 
-/* A script: the exec is of its interpreter, in one go. */
+/* A script: its interpreter is executed in the same exec. */
 static void test_script(void **state)
 {
 	struct client c = {0};
@@ -262,7 +263,7 @@ static void look_at_dying(struct client *c, const struct auxtap_target_event *ev
 	memcpy(&info, c->answer, sizeof(info));
 	assert_int_equal(info.si_signo, SIGSEGV);
 	assert_ptr_equal(info.si_addr, (void *)8);
-	/* everything is in the rings while it waits: no byte comes later */
+	/* everything is in the rings while it waits: no byte arrives later */
 	client_drain(c);
 	nr[1] = (int)c->traces[0].stream_size;
 }
@@ -308,7 +309,7 @@ static void test_filtered(void **state)
 	client_stop(&c);
 }
 
-/* A 32-bit program behind an exec: it runs, untraced, and that is said. */
+/* A 32-bit program after an exec: it runs untraced, and this is reported. */
 static void test_32bit(void **state)
 {
 	/* ELF32 header, one segment, then: mov $7, %bl; mov $1, %al; int $0x80 */
@@ -345,7 +346,7 @@ static void test_32bit(void **state)
 	client_stop(&c);
 }
 
-/* Signals that end it: those that dump core are announced, the others are not. */
+/* Signals that end it: those that dump core are reported before the death, the others are not. */
 static void test_killed(void **state)
 {
 	static const struct {
@@ -370,7 +371,7 @@ static void test_killed(void **state)
 
 static char **by_hand;
 
-/* test_ptrace PROGRAM ARGS: the same for any program. */
+/* test_ptrace PROGRAM ARGS: traces and checks any program. */
 static void test_by_hand(void **state)
 {
 	struct client c = {0};
@@ -383,7 +384,7 @@ static void test_by_hand(void **state)
 	status = client_trace_program(&c, by_hand);
 	clock_gettime(CLOCK_MONOTONIC, &b);
 	client_hang_up(&c);
-	getrusage(RUSAGE_CHILDREN, &u); /* of auxtap-emu and the program */
+	getrusage(RUSAGE_CHILDREN, &u); /* times of auxtap-emu and the program */
 	printf("wait_status: %#x\n", (unsigned int)status);
 	printf("instructions: %llu\n", (unsigned long long)client_verify(&c));
 	printf("seconds: %.3f\n",

@@ -74,14 +74,14 @@ static void make_region(struct a64_program *program, int region, u64 *seed)
 		code[at++] = random_end(seed, region == A64_KERNEL);
 	}
 	block[nr++] = at;
-	code[at] = 0xd65f03c0; /* nothing runs over the end */
+	code[at] = 0xd65f03c0; /* execution stops at the end */
 	program->nr_blocks[region] = nr;
 	for (at = 0; at < A64_REGION_WORDS; at++) {
 		s64 to;
 
 		if (!a64_is_direct(a64_insn_decode(code[at]).cls))
 			continue;
-		/* near ones mostly, as in real code; and to itself, and to the next */
+		/* mostly near targets, as in real code; also itself and the next one */
 		to = (s64)at + (s64)(a64_random(seed) % 64) - 32;
 		if (!(a64_random(seed) % 4) || to < 0 || to > (s64)block[nr - 1])
 			to = block[a64_random(seed) % nr];
@@ -182,7 +182,7 @@ static void on_write(void *ctx, const u8 *bytes, size_t nr_bytes)
 	m->nr_syncs++;
 	sync->offset = m->stream.nr + at;
 	sync->truth = m->nr_truth;
-	if (m->overflow_pending) { /* the first packets behind an overflow */
+	if (m->overflow_pending) { /* the first packets after an overflow */
 		m->overflow_pending = false;
 		sync->truth = m->call_start;
 		m->losses[m->nr_losses - 1].resume = m->call_start;
@@ -199,7 +199,7 @@ static void inject_overflow(struct a64_machine *m)
 		return;
 	assert_true(m->nr_losses < MAX_RECORDS);
 	if (m->nr_losses && m->nr_p0 - etm_nr_pending(&m->unit.enc) == m->nr_p0_resumed) {
-		m->syncs[m->nr_syncs - 1].in_loss = true; /* one loss for all who see it */
+		m->syncs[m->nr_syncs - 1].in_loss = true; /* one loss for both decoders */
 		m->losses[m->nr_losses - 1].restart = false;
 	} else {
 		m->losses[m->nr_losses++].last =
@@ -217,7 +217,7 @@ static void switch_off_and_on(struct a64_machine *m)
 	m->nr_restarts++;
 }
 
-/* What ran since the last P0 element cannot be told any more. */
+/* Instructions since the last P0 element are lost. */
 static void restart(struct a64_machine *m)
 {
 	struct a64_loss *loss = &m->losses[m->nr_losses];
@@ -229,14 +229,14 @@ static void restart(struct a64_machine *m)
 	loss->restart = true;
 	loss->last = m->p0[(m->nr_p0 - 1) % 64];
 	if (m->nr_losses > 1 && m->nr_p0 == m->nr_p0_resumed)
-		loss->last = loss[-1].resume; /* nothing was told since */
+		loss->last = loss[-1].resume; /* nothing was traced since */
 	loss->resume = m->nr_truth;
 	loss->offset = m->stream.nr;
 	switch_off_and_on(m);
 	m->nr_p0_resumed = m->nr_p0;
 }
 
-/* To EL1 and, if it is not traced, back. */
+/* Enters EL1 and, if EL1 is not traced, returns. */
 static void exception(struct a64_machine *m, enum etm_exception type, u64 preferred_return,
 		      u64 back)
 {
@@ -252,7 +252,7 @@ static void exception(struct a64_machine *m, enum etm_exception type, u64 prefer
 	}
 	if (chance(m, m->run.restart))
 		switch_off_and_on(m);
-	if (m->el) { /* nested: the kernel goes on where it was */
+	if (m->el) { /* nested: the kernel continues where it was */
 		m->clock += 5;
 		m->ip = back;
 		etm_unit_enter(&m->unit, 1, back);
@@ -324,7 +324,7 @@ static void run_end(struct a64_machine *m, struct a64_insn insn)
 			break;
 		}
 		target = m->stack[--m->depth % 256];
-		/* the other exception level's call */
+		/* the call of the other exception level */
 		branch(m, A64_RET, !(target >> 63) == !m->el ? target : random_block(m));
 		break;
 	case A64_BR:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A random A64 program in made-up memory, and a machine that runs it under a trace unit
- * while noting the truth: which instructions ran, when, what interrupted them.
+ * and notes the ground truth: which instructions ran, when, what interrupted them.
  */
 #ifndef AUXTAP_TEST_A64_H
 #define AUXTAP_TEST_A64_H
@@ -15,26 +15,26 @@
 struct a64_program {
 	u64 base[A64_NR_REGIONS];
 	u32 code[A64_NR_REGIONS][A64_REGION_WORDS];
-	u32 block[A64_NR_REGIONS][A64_REGION_WORDS]; /* where blocks begin */
+	u32 block[A64_NR_REGIONS][A64_REGION_WORDS]; /* starts of blocks */
 	u32 nr_blocks[A64_NR_REGIONS];
 };
 
 /* Chances are in 1/1000 of a block. */
 struct a64_run {
-	struct etm_unit_config config; /* but for the clock */
+	struct etm_unit_config config; /* except the clock */
 	u32 configr, victlr, ccctlr, syncpr;
 	u32 timestamp_period;
 	unsigned int nr_insns;
 	unsigned int async, lost_return, overflow, event;
-	/* a driver switches the unit off and on: in user mode, and of exceptions */
+	/* a driver switches the unit off and on: in user mode, and during exceptions */
 	unsigned int restart;
 	u8 max_idle; /* ticks that pass beside an instruction, at most */
 };
 
 struct a64_loss {
-	size_t last;   /* decoders come exactly as far as here */
-	size_t resume; /* and go on here */
-	bool restart;  /* no overflow: the unit was off, and its stream goes on at 'offset' */
+	size_t last;   /* decoders stop exactly here */
+	size_t resume; /* and continue here */
+	bool restart;  /* no overflow: the unit was off; its stream continues at 'offset' */
 	size_t offset;
 };
 
@@ -46,10 +46,10 @@ struct a64_exception {
 
 struct a64_sync {
 	size_t offset;
-	size_t truth;	   /* first instruction behind it */
-	size_t exceptions; /* how many lie before it */
+	size_t truth;	   /* first instruction after it */
+	size_t exceptions; /* number of exceptions before it */
 	size_t losses;
-	bool in_loss; /* the unit overflowed again before it had told anything */
+	bool in_loss; /* the unit overflowed again before it emitted anything */
 };
 
 struct a64_machine {
@@ -68,7 +68,7 @@ struct a64_machine {
 	struct a64_sync *syncs;
 	size_t nr_syncs;
 	size_t nr_events, nr_erets, nr_rets, nr_restarts;
-	/* inside */
+	/* internal */
 	u8 el;
 	u64 ip, elr;
 	u32 cid;
@@ -76,7 +76,7 @@ struct a64_machine {
 	unsigned int depth;
 	bool overflow_pending;
 	size_t call_start, call_p0;
-	size_t p0[64]; /* nr_truth behind the last P0 elements */
+	size_t p0[64]; /* nr_truth after the last P0 elements */
 	size_t nr_p0, nr_p0_resumed;
 };
 

@@ -32,10 +32,10 @@ static const char *const plain[] = {"\x90",
 				    "\x83\xc0\x01"};
 
 struct fixup {
-	unsigned int at; /* behind the displacement */
+	unsigned int at; /* after the displacement */
 };
 
-/* Direct jumps and calls go forward only: a loop always holds a branch that is traced. */
+/* Direct jumps and calls go forward only: every loop contains a traced branch. */
 static void fill_region(struct program *program, int r, u64 *seed)
 {
 	u8 *code = program->code[r];
@@ -196,7 +196,7 @@ static unsigned int range_cfg(const struct machine *m, int n)
 	return m->config.ctl >> (RTIT_CTL_ADDR_CFG_SHIFT + 4 * n) & 0xf;
 }
 
-/* The program has jumped to ip, or an event has led there: is it traced from there on? */
+/* The program jumped to ip, or an event led there; decides whether it is traced from there on. */
 static void arrive(struct machine *m, u64 ip, bool was)
 {
 	bool inside = false, filtered = false;
@@ -239,7 +239,7 @@ static void enter(struct machine *m, u64 ip)
 	note_psb(m);
 }
 
-/* The kernel, and what other threads do meanwhile. */
+/* The kernel, and the run of other threads meanwhile. */
 static void pass_time(struct machine *m)
 {
 	m->tsc += 1 + random_next(&m->seed) % (chance(&m->seed, m->config.pause) ? 10000000 : 300);
@@ -249,7 +249,7 @@ static void overflow(struct machine *m, u64 ip)
 {
 	struct lost_run *lost;
 
-	/* no decoder hears of one before the first PSB; another one has not been told yet */
+	/* one before the first PSB reaches no decoder; or another one is still unreported */
 	if (m->stopped || !m->nr_psbs || m->unit.attention & 2)
 		return;
 	lost = &m->lost[m->nr_lost++];
@@ -261,7 +261,7 @@ static void overflow(struct machine *m, u64 ip)
 	m->perf_depth = 0;
 }
 
-/* The branch at ip goes to the returned address; the unit hears of it, the models follow. */
+/* Executes the branch at ip to the returned address; informs the unit and the models. */
 static u64 branch(struct machine *m, u64 ip, const struct x86_insn *insn)
 {
 	u64 next = ip + insn->len, target = next + insn->disp;
@@ -295,7 +295,7 @@ static u64 branch(struct machine *m, u64 ip, const struct x86_insn *insn)
 		arrive(m, target, was);
 	compressed = was && m->tracing && insn->cls == X86_RET && unit->ret_compress &&
 		     unit->ret_depth && unit->ret_stack[unit->ret_top] == target &&
-		     !(unit->attention & 2 /* an overflow is to be told first */);
+		     !(unit->attention & 2 /* an overflow must be reported first */);
 	pt_unit_branch(&m->unit, insn->cls, ip, insn->len, target);
 	if (was && insn->cls == X86_RET) {
 		m->nr_rets++;
@@ -312,7 +312,7 @@ static u64 branch(struct machine *m, u64 ip, const struct x86_insn *insn)
 	return target;
 }
 
-/* One block from ip on. */
+/* Executes one block from ip on. */
 static u64 run_block(struct machine *m, u64 ip)
 {
 	struct x86_insn insn;
@@ -405,7 +405,7 @@ void machine_run(struct machine *m, const struct program *program, const struct 
 			overflow(m, ip);
 	}
 	pt_unit_leave_async(&m->unit, ip);
-	m->nr_lost -= !!(m->unit.attention & 2); /* outside of the filter to the end: not told */
+	m->nr_lost -= !!(m->unit.attention & 2); /* outside of the filter to the end: unreported */
 	assert_int_equal(pt_unit_wrmsr(&m->unit, MSR_RTIT_CTL, 0), 0);
 	assert_int_equal(m->unit.out.status, m->stopped ? RTIT_STATUS_STOPPED : 0);
 	assert_int_equal(m->unit.nr_produced, m->unit.out.nr_written);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A random program in made-up memory, and a machine that runs it under a PT unit while
- * noting the truth: which instructions ran, when, and where the unit was hurt.
+ * noting the ground truth: which instructions ran, when, and where the unit lost trace.
  */
 #ifndef AUXTAP_TEST_PROGRAM_H
 #define AUXTAP_TEST_PROGRAM_H
@@ -16,12 +16,12 @@ struct program {
 	int bits;
 	u64 base[NR_REGIONS];
 	u8 code[NR_REGIONS][REGION_SIZE];
-	/* block starts: what indirect branches may go to */
+	/* starts of blocks: targets of indirect branches */
 	u64 block[NR_REGIONS * REGION_SIZE];
 	unsigned int nr_blocks;
 };
 
-/* How a run is to go. Chances are in 1/1000 of a block. */
+/* Options of a run. Chances are in 1/1000 of a block. */
 struct run_config {
 	u64 ctl; /* RTIT_CTL without TraceEn */
 	u32 tsc_ctc_n, tsc_ctc_d;
@@ -29,7 +29,7 @@ struct run_config {
 	unsigned int nr_insns;
 	unsigned int async, overflow, lost_return, pause;
 	/* address ranges, inclusive, with their ADDRn_CFG in ctl; restart: chance that the
-	 * kernel starts a unit again that a TraceStop has stopped */
+	 * kernel restarts a unit that a TraceStop has stopped */
 	struct {
 		u64 first, last;
 	} range[PT_NR_RANGES];
@@ -37,9 +37,9 @@ struct run_config {
 };
 
 struct lost_run {
-	size_t at_least; /* decoders come at least as far as here */
-	size_t resume;	 /* and go on here */
-	u64 ip;		 /* what was to run next; perhaps an interrupt came instead */
+	size_t at_least; /* decoders reach at least this instruction */
+	size_t resume;	 /* and continue here */
+	u64 ip;		 /* the next instruction, unless an interrupt came first */
 };
 
 struct machine {
@@ -55,19 +55,19 @@ struct machine {
 	size_t nr_lost;
 	u64 enter_tsc[65536];
 	size_t nr_enters;
-	size_t psb_truth[65536]; /* first instruction behind the k-th PSB+ */
-	size_t psb_lost[65536];	 /* overflows told before it */
+	size_t psb_truth[65536]; /* first instruction after the k-th PSB+ */
+	size_t psb_lost[65536];	 /* overflows reported before it */
 	size_t nr_psbs;
 	size_t nr_compressed_rets, nr_rets;
 	size_t nr_left, nr_stops; /* branches out of the filter, TraceStops */
-	/* inside */
+	/* internal */
 	u64 stack[256];
 	unsigned int depth;
-	size_t traced; /* nr_truth behind the last branch that has a packet or a pending bit */
-	size_t sent;   /* and behind the last one whose packet was sent */
+	size_t traced; /* nr_truth after the last branch with a packet or a pending bit */
+	size_t sent;   /* and after the last one whose packet was sent */
 	u64 seen_psb_at;
 	bool tracing, stopped;
-	u64 perf_stack[4096]; /* a decoder that pops on every RET and forgets at a PSB */
+	u64 perf_stack[4096]; /* a decoder that pops on every RET and is cleared at a PSB */
 	unsigned int perf_depth;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Class and target of A64 instructions: a table by hand, then objdump as the judge over real
- * libraries and over random words of the encodings where branches live.
+ * Class and target of A64 instructions: a table by hand, then objdump as the reference over real
+ * libraries and over random words of the encodings that contain branches.
  */
 #include "hw/a64_insn.h"
 #include <setjmp.h>
@@ -99,7 +99,7 @@ static void test_samples(void **state)
 	}
 }
 
-/* ---- objdump as the judge ---- */
+/* ---- objdump as the reference ---- */
 
 struct verdict {
 	unsigned long nr_insns, nr_branches, nr_wrong;
@@ -225,7 +225,7 @@ static void test_programs(void **state)
 	}
 }
 
-/* Random words; three of four begin as the instructions of the flow do. */
+/* Random words; three of four have the leading bits of a branch instruction. */
 static u32 random_word(u64 *seed)
 {
 	/* clang-format off */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * OpenCSD decodes what the unit made of random programs: to exactly the executed
- * instructions, exceptions, times; from the beginning, from any place of the stream, and in
- * every configuration.
+ * OpenCSD decodes the unit's stream of random programs to exactly the executed instructions,
+ * exceptions and times; from the beginning, from any offset of the stream, and in every
+ * configuration.
  */
 #include "support_a64.h"
 #include <setjmp.h>
@@ -19,14 +19,14 @@
 struct walk {
 	const struct a64_machine *m;
 	size_t first;
-	size_t at;	  /* next instruction of the truth */
-	size_t exception; /* next of them */
+	size_t at;	  /* next instruction of the ground truth */
+	size_t exception; /* next exception */
 	size_t loss;
 	size_t offset; /* of the first byte */
-	size_t nr_max; /* more than that is not looked at */
+	size_t nr_max; /* at most so many are compared */
 	bool done, recovered;
 	u32 cid;
-	u64 cycles_at; /* clock at the last cycle count; 0: not known */
+	u64 cycles_at; /* clock at the last cycle count; 0: unknown */
 	bool counting; /* a cycle count belongs to the range that follows */
 	u64 cycles;
 	size_t nr_packets[0x500];
@@ -56,7 +56,7 @@ static void walk_range(struct walk *walk, const ocsd_generic_trace_elem *elem)
 	walk->recovered = false;
 	for (u64 addr = elem->st_addr; addr < elem->en_addr; addr += 4, walk->at++) {
 		if (walk->at >= m->nr_truth)
-			fail_msg("%llx decoded behind the end", (unsigned long long)addr);
+			fail_msg("%llx decoded after the end", (unsigned long long)addr);
 		if (addr != m->truth_ip[walk->at])
 			fail_msg("instruction %zu: %llx decoded, %llx executed", walk->at,
 				 (unsigned long long)addr,
@@ -75,7 +75,7 @@ static void walk_exception(struct walk *walk, const ocsd_generic_trace_elem *ele
 	assert_true(walk->exception <= walk->m->nr_exceptions);
 	if (walk->at != e->at || elem->en_addr != e->preferred_return ||
 	    elem->exception_number != (u32)e->type)
-		fail_msg("exception %zu: %u to %llx behind %zu; was %d to %llx behind %zu",
+		fail_msg("exception %zu: %u to %llx after %zu; was %d to %llx after %zu",
 			 walk->exception - 1, elem->exception_number,
 			 (unsigned long long)elem->en_addr, walk->at, e->type,
 			 (unsigned long long)e->preferred_return, e->at);
@@ -91,9 +91,9 @@ static void walk_timestamp(struct walk *walk, u64 timestamp)
 		fail_msg("instruction %zu: time %llx is before %llx", walk->at,
 			 (unsigned long long)timestamp,
 			 (unsigned long long)m->truth_clock[walk->at - 1]);
-	/* where an overflow ended the unit learns of what ran when it has run */
+	/* where an overflow ended, the unit sees instructions after they ran */
 	if (walk->loss < m->nr_losses && m->losses[walk->loss].last == walk->at)
-		return; /* from between two overflows, without an instruction */
+		return; /* between two overflows, without an instruction */
 	if (!walk->recovered && walk->at < m->nr_truth && timestamp > m->truth_clock[walk->at])
 		fail_msg("instruction %zu: time %llx is after %llx", walk->at,
 			 (unsigned long long)timestamp,
@@ -159,7 +159,7 @@ static void on_element(void *ctx, u64 offset, const ocsd_generic_trace_elem *ele
 	case OCSD_GEN_TRC_ELEM_SYNC_MARKER:
 		break;
 	default:
-		fail_msg("element %d behind instruction %zu", elem->elem_type, walk->at);
+		fail_msg("element %d after instruction %zu", elem->elem_type, walk->at);
 	}
 }
 
@@ -192,7 +192,7 @@ static struct walk walk_all(const struct a64_machine *m)
 	return walk;
 }
 
-/* A stream that begins anywhere: from its first A-Sync on everything is there. */
+/* A stream that starts anywhere: from its first A-Sync on everything is decoded. */
 static void walk_cuts(struct a64_machine *m, unsigned int nr_cuts)
 {
 	struct etm_registers regs = etm_registers_of(&m->unit);
@@ -244,7 +244,7 @@ static struct walk run_and_walk(const struct a64_run *run, u64 seed)
 	return walk;
 }
 
-/* Both architectures; the smallest synchronisation period, so that much of it is met. */
+/* Both architectures; the smallest synchronisation period, so that the tests meet many A-Syncs. */
 static struct a64_run plain_run(u64 seed)
 {
 	return (struct a64_run){.config = {.ete = seed & 1, .wfx_branch = seed & 2},
@@ -380,7 +380,7 @@ static void test_overflows(void **state)
 	}
 }
 
-/* Each time the stream begins anew; in user mode what had run since the last branch is lost. */
+/* Each time the stream starts anew; in user mode instructions since the last branch are lost. */
 static void test_restarts(void **state)
 {
 	(void)state;
@@ -399,7 +399,7 @@ static void test_restarts(void **state)
 	}
 }
 
-/* TRCSYNCPR: 2^n bytes, and what one branch makes. */
+/* TRCSYNCPR: 2^n bytes plus the packets of one branch. */
 static void test_sync_period(void **state)
 {
 	(void)state;
@@ -478,7 +478,7 @@ static void test_cycles(void **state)
 	assert_true(nr[0] > 300 && nr[1] > 300 && nr[2] > 300);
 }
 
-/* A speculation depth: everything is committed as soon as it may be. */
+/* A speculation depth: everything is committed as early as possible. */
 static void test_commits(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Every packet form by hand: its bytes, and what OpenCSD reads in them; the registers.
+ * Every packet form by hand: its bytes, and OpenCSD's reading of them; the registers.
  */
 #include "support_etm.h"
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-/* What OpenCSD says of packets, a line each, behind A-Sync and Trace Info. */
+/* OpenCSD's text of the packets after A-Sync and Trace Info, a line each. */
 struct lines {
 	char text[64][300];
 	size_t nr;
@@ -93,7 +93,7 @@ static void begin(const struct etm_format *format)
 	etm_put_trace_info(&enc, &burst);
 }
 
-/* Text, or what the library's own structure says (ETMv4): it has one place for both. */
+/* Text, or the library's own structure (ETMv4): the library has one callback for both. */
 static void reference_bytes(const u8 *bytes, size_t nr, bool text)
 {
 	struct etm_reference judge = {on_memory, on_element, text ? NULL : on_packet,
@@ -110,7 +110,7 @@ static void end(bool text)
 	reference_bytes(burst.bytes, etm_burst_nr_bytes(&burst), text);
 }
 
-/* Lines of "[bytes ];\tTEXT", of which the first 'nr' must begin as these do. */
+/* Lines of "[bytes ];\tTEXT"; the first 'nr' must start like these. */
 static void expect(const char *const *expected, size_t nr)
 {
 	end(true);
@@ -202,7 +202,7 @@ static void one_packet(void *ctx, const ocsd_etmv4_i_pkt *packet)
 	atoms->nr = packet->atom.num;
 }
 
-/* Each byte of an atom packet, from the atoms that OpenCSD says are in it. */
+/* Each byte of an atom packet, from the atoms that OpenCSD reads in it. */
 static void test_all_atom_bytes(void **state)
 {
 	unsigned int nr = 0;
@@ -306,7 +306,7 @@ static void test_addresses(void **state)
 	       "[0x90 ] I_ADDR_MATCH : Exact Address Match., [0]; Addr=0x0000000000420000",
 	       "[0x92 ] I_ADDR_MATCH : Exact Address Match., [2]; Addr=0x0000FFFF81234564",
 	       "[0x9a 0x00 0x00 0x00 0x00 ] I_ADDR_L_32IS0 : Address, Long, 32 bit, IS0.; Addr=0x0000FFFF00000000");
-	/* Trace Info forgets them */
+	/* Trace Info clears them */
 	etm_burst_begin(&burst);
 	etm_put_async(&enc, &burst);
 	etm_put_trace_info(&enc, &burst);
@@ -516,7 +516,7 @@ static void test_cycles(void **state)
 	       "[0x02 0x35 ] I_TIMESTAMP : Timestamp.; Updated val = 0x1235");
 }
 
-/* Commit mode 0: the count says how many P0 elements are committed with it. */
+/* Commit mode 0: the count commits that many P0 elements. */
 static void commits(const char *atoms, u64 cycles, u32 commit, u32 nr_bytes)
 {
 	struct etm_format format = {.cycle_bits = 20,
@@ -611,7 +611,7 @@ static void test_ete(void **state)
 	       "[0x06 0x01 0x70 ] I_PE_RESET", "[0x70 ] I_IGNORE");
 }
 
-/* Trace Info: with and without cycle counts, of both architectures. */
+/* Trace Info: with and without cycle counts, for both architectures. */
 static void test_trace_info(void **state)
 {
 	static const u8 info[][5] = {{1, 1, 0}, {1, 0}, {1, 9, 1, 0x16}, {1, 9, 1, 0x80, 0x1f}};
@@ -662,7 +662,7 @@ static void test_registers(void **state)
 	assert_int_equal(etm_unit_read(&unit, TRCCCCTLR), 4); /* CCITMIN */
 	assert_int_equal(etm_unit_write(&unit, TRCTRACEIDR, 0x95), 0);
 	assert_int_equal(etm_unit_read(&unit, TRCTRACEIDR), 0x15);
-	/* nothing while it runs but to stop it */
+	/* while it runs it can only be stopped */
 	assert_int_equal(etm_unit_write(&unit, TRCVICTLR, 1 | TRCVICTLR_SSSTATUS), 0);
 	assert_int_equal(etm_unit_write(&unit, TRCPRGCTLR, TRCPRGCTLR_EN), 0);
 	assert_int_equal(etm_unit_read(&unit, TRCSTATR), 0);
@@ -670,9 +670,9 @@ static void test_registers(void **state)
 	assert_int_equal(etm_unit_read(&unit, TRCVICTLR), 1 | TRCVICTLR_SSSTATUS);
 	etm_unit_enter(&unit, 0, 0x1000);
 	etm_unit_branch(&unit, A64_B, 0x1000, 0x1000);
-	assert_int_equal(stream.nr, 12 + 3 + 1 + 6); /* up to the address; an atom waits */
+	assert_int_equal(stream.nr, 12 + 3 + 1 + 6); /* up to the address; an atom is pending */
 	assert_int_equal(etm_unit_write(&unit, TRCPRGCTLR, 0), 0);
-	assert_int_equal(stream.nr, 12 + 3 + 1 + 6 + 3); /* it and its commit */
+	assert_int_equal(stream.nr, 12 + 3 + 1 + 6 + 3); /* that atom and its commit */
 	etm_unit_branch(&unit, A64_B, 0x1000, 0x1000);
 	assert_int_equal(unit.nr_produced, stream.nr);
 	/* switched on in the middle of the program */

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * AArch64 programs run under qemu, one instruction at a time; the addresses that it logs go
- * through a trace unit, and OpenCSD decodes the stream to the same ones: static programs
- * with the ELF file's code, dynamic ones with the code that qemu saw.
- * Static ones are decoded by auxtap, too.
+ * AArch64 programs run under qemu, one instruction at a time; the logged addresses go through a
+ * trace unit, and OpenCSD decodes the stream to the same addresses: static programs with the ELF
+ * file's code, dynamic ones with the code that qemu logged. auxtap decodes the static ones, too.
  */
 #include "support_etm.h"
 #include <elf.h>
@@ -23,14 +22,14 @@ struct slot {
 	u32 code;
 };
 
-/* As qemu logs it: the instruction before an exception may not have retired. */
+/* In qemu's log the instruction before an exception may not have retired. */
 struct thread {
 	u64 *executed;
 	size_t nr_executed, max_executed;
 };
 
 struct program {
-	struct thread threads[MAX_THREADS]; /* of qemu's CPU numbers */
+	struct thread threads[MAX_THREADS]; /* by qemu's CPU numbers */
 	struct slot *code;		    /* by address */
 	u8 *elf;			    /* static: the file; else NULL */
 	size_t elf_size;
@@ -45,11 +44,11 @@ struct run {
 	u64 clock;
 	u64 *truth, *returns;
 	size_t nr_truth, nr_exceptions, nr_faults;
-	/* decoded */
+	/* decoder state */
 	size_t at, exception, nr_timestamps, nr_counts;
 };
 
-/* ---- what qemu tells ---- */
+/* ---- qemu's log ---- */
 
 static struct slot *slot_of(const struct program *p, u64 addr)
 {
@@ -88,8 +87,8 @@ static void read_line(struct program *p, const char *line)
 }
 
 /*
- * The libraries of the cross compiler do, where arm64's own are not installed; but in Debian's
- * 2.36-8cross1 pthread_create does not come back, under qemu with no trace either.
+ * The cross compiler's libraries serve where arm64's own are not installed; but with Debian's
+ * 2.36-8cross1 pthread_create does not return under qemu, even without tracing.
  */
 static bool has_libraries(void)
 {
@@ -168,7 +167,7 @@ static u32 on_memory(void *ctx, u64 addr, u32 nr, u8 *bytes)
 
 	if (at)
 		return at;
-	/* a static program, too, has the kernel's page that returns from signals */
+	/* even a static program has the kernel's page for the return from signals */
 	for (; at + 4 <= nr; at += 4) {
 		const struct slot *slot = slot_of(run->program, addr + at);
 
@@ -197,7 +196,7 @@ static void leave(struct run *run, enum etm_exception type, u64 preferred_return
 		etm_unit_enter(&run->unit, 0, next);
 }
 
-/* Could an instruction at addr go to next by itself? */
+/* True if the instruction at addr can lead to next without an exception. */
 static bool may_go(struct a64_insn insn, u64 addr, u64 next)
 {
 	if (a64_is_indirect(insn.cls))
@@ -248,7 +247,7 @@ static void run_all(struct run *run, u32 configr)
 	assert_int_equal(etm_unit_write(&run->unit, TRCPRGCTLR, 0), 0);
 }
 
-/* ---- and back ---- */
+/* ---- OpenCSD ---- */
 
 static void on_element(void *ctx, u64 offset, const ocsd_generic_trace_elem *elem)
 {
@@ -284,7 +283,7 @@ static void on_element(void *ctx, u64 offset, const ocsd_generic_trace_elem *ele
 	}
 }
 
-/* ---- and by our own decoder: a snapshot directory, as a debugger would leave it ---- */
+/* ---- auxtap decode: a snapshot directory, as a debugger would write it ---- */
 
 static FILE *snapshot_file(const char *name)
 {
@@ -372,7 +371,7 @@ static void reference_run(const struct program *p, const struct thread *t, bool 
 	assert_int_equal(run.exception, run.nr_exceptions);
 	assert_int_equal(!!run.nr_timestamps, !!(configr & TRCCONFIGR_TS));
 	assert_int_equal(!!run.nr_counts, !!(configr & TRCCONFIGR_CCI));
-	/* the page that returns from signals is in no file */
+	/* the page for the return from signals is in no file */
 	if (p->elf && !p->has_signals && configr & TRCCONFIGR_RS &&
 	    !access(AUXTAP_BIN "/auxtap", X_OK))
 		reference_snapshot(&run, &regs);
@@ -470,7 +469,7 @@ static void test_calls(void **state)
 static void test_signals(void **state)
 {
 	(void)state;
-	/* five rounds of four; a timer's signals between two instructions besides */
+	/* five rounds of four; plus a timer's signals between two instructions */
 	reference_program("static", "signals", 1, 20, 100000);
 	reference_program("dynamic", "signals", 1, 20, 100000);
 }
@@ -478,12 +477,12 @@ static void test_signals(void **state)
 static void test_threads(void **state)
 {
 	(void)state;
-	/* what waits for another thread, or is done by qemu alone, may be logged twice */
+	/* qemu may log an instruction twice if it waits for another thread or runs exclusively */
 	reference_program("static", "threads", 4, 0, 1000);
 	if (has_libraries())
 		reference_program("dynamic", "threads", 4, 0, 1000);
 	else
-		print_message("no arm64 libraries: dynamic program left out\n");
+		print_message("no arm64 libraries: dynamic program skipped\n");
 }
 
 static void test_crash(void **state)

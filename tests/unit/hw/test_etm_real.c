@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Real traces of Arm's units and models, as packet listings: the encoder, given the same
- * addresses and atoms, makes the same packets, or packets that hold more.
+ * Real traces of Arm's units and models, as packet listings: given the same addresses and atoms,
+ * the encoder makes the same packets, or packets that contain more.
  */
 #include "hw/etm_encoder.h"
 #include <setjmp.h>
@@ -30,7 +30,7 @@ struct listing {
 
 static const struct etm_format format = {.cycle_bits = 12, .commit_mode_1 = true};
 
-/* The atoms that came one behind the other: our packets for them. */
+/* Encodes consecutive atoms. */
 static void end_run(struct listing *l, struct stream *s)
 {
 	struct etm_encoder enc;
@@ -67,7 +67,7 @@ static void read_atoms(struct stream *s, const u8 *bytes, const char *text)
 		s->atoms[s->nr_atoms++] = *at++;
 }
 
-/* Header and address; what is said of the context is not looked at. */
+/* Header and address; the context is not compared. */
 static void read_address(struct listing *l, struct stream *s, const char *type, const u8 *bytes,
 			 size_t nr, const char *text)
 {
@@ -159,7 +159,7 @@ static struct listing *read_listing(const char *name)
 	return l;
 }
 
-/* Arm's ETE model: every address as there. */
+/* Arm's ETE model: the same packets for every address. */
 static void test_model(void **state)
 {
 	static const char *const names[] = {"001-ack_test", "ete_mem", "src_addr",
@@ -174,7 +174,7 @@ static void test_model(void **state)
 		l = read_listing(name);
 		assert_true(l->nr_addresses > 300);
 		assert_int_equal(l->nr_same_addresses, l->nr_addresses);
-		/* it ends packets sooner, here and there */
+		/* the model sometimes ends packets earlier */
 		assert_true(l->nr_same_runs * 10 > l->nr_runs * 8);
 		assert_int_equal(l->nr_longer_runs, 0);
 		free(l);
@@ -182,8 +182,8 @@ static void test_model(void **state)
 }
 
 /*
- * Juno's Cortex-A53 and A57: 64 bits for the first addresses behind Trace Info, and where 32
- * would do; four Es that nothing follows go as three and one. Else the same.
+ * Juno's Cortex-A53 and A57: 64 bits for the first addresses after Trace Info, even where 32
+ * would do; four Es that nothing follows are sent as three and one. Else the same.
  */
 static void test_juno(void **state)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Packets byte for byte, and the registers' rules. Expected bytes are written by hand from
+ * Packets byte for byte, and the rules of the registers. Expected bytes are written by hand from
  * the layouts of the Intel SDM, vol. 3, "Packet Definitions".
  */
 #include "hw/pt_unit.h"
@@ -56,7 +56,7 @@ static void start(u64 ctl)
 	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_CTL, ctl), 0);
 }
 
-/* What came since the last look is exactly this. */
+/* The bytes since the last call are exactly these. */
 static void expect(const char *hex)
 {
 	char text[1024] = "", *at = text;
@@ -92,7 +92,7 @@ static void jmp_to(u64 target)
 	pt_unit_branch(&unit, X86_JMP_INDIRECT, 0x1000, 2, target);
 }
 
-/* pt-notes: PSB TSC CBR MODE.Exec PSBEND (no FUP), MODE.Exec, TIP.PGE. */
+/* PSB TSC CBR MODE.Exec PSBEND (no FUP), MODE.Exec, TIP.PGE. */
 static void test_start(void **state)
 {
 	(void)state;
@@ -154,7 +154,7 @@ static void test_tnt(void **state)
 	for (int i = 0; i < 47; i++)
 		jcc(0x1000, i == 0);
 	expect("02 a3 00 00 00 00 00 c0");
-	/* direct jumps and plain instructions make nothing */
+	/* direct jumps and plain instructions generate no packet */
 	pt_unit_branch(&unit, X86_JMP, 0x1000, 5, 0x2000);
 	pt_unit_retire(&unit, 3, 0x2008);
 	pt_unit_leave_async(&unit, 0x2008);
@@ -180,7 +180,7 @@ static void test_ip_compression(void **state)
 	expect("cd 00 00 00 60 45 23 a1 00");
 	jmp_to(0x00a1334560000000);
 	expect("8d 00 00 00 60 45 33");
-	jmp_to(0x0000ffff81000000); /* 48 bits, but not by sign extension */
+	jmp_to(0x0000ffff81000000); /* 48 bits, not sign-extended */
 	expect("cd 00 00 00 81 ff ff 00 00");
 }
 
@@ -203,7 +203,7 @@ static void test_ret_compression(void **state)
 	ret_to(0x1005);
 	jmp_to(0x1000);
 	expect("06 2d 00 10");
-	/* what is below a return that went elsewhere is not trusted */
+	/* entries below a return that went elsewhere are not used */
 	call(0x1000, 0x2000);
 	call(0x2000, 0x3000);
 	ret_to(0x4444);
@@ -227,7 +227,7 @@ static void test_ret_compression(void **state)
 	ret_to(0x1005);
 	assert_int_equal(unit.nr_tnt, 0);
 	seen = (unsigned int)unit.out.nr_written;
-	/* and in recursion, where the place of the 65th would fit too */
+	/* also in recursion, where the slot of the 65th would match, too */
 	for (int i = 0; i < 70; i++)
 		call(0x1000, 0x1100);
 	for (int i = 0; i < 64; i++)
@@ -243,7 +243,7 @@ static void test_ret_compression(void **state)
 	expect("2d 05 10");
 }
 
-/* The FUP of a PSB+ is complete whatever the last IP was, and is the last IP afterwards. */
+/* The FUP of a PSB+ is uncompressed whatever the last IP was, and is the last IP afterwards. */
 static void test_psb_in_stream(void **state)
 {
 	(void)state;
@@ -272,13 +272,13 @@ static void test_time(void **state)
 	tsc = 40039;
 	jcc(0x1000, true);
 	expect("");
-	tsc = 40040; /* the older bit goes first */
+	tsc = 40040; /* the older bit is sent first */
 	jcc(0x1000, false);
 	expect("06 59 e9");
 	tsc = 40040 + 40 * 255;
 	pt_unit_retire(&unit, 1, 0x1001);
 	expect("04 59 e8");
-	tsc += 40 * 256; /* eight bits would not tell */
+	tsc += 40 * 256; /* eight bits would not show it */
 	pt_unit_retire(&unit, 1, 0x1001);
 	expect("19 40 ec 00 00 00 00 00 02 73 a0 17 00 00 00"); /* 60480, CTC 6048 */
 	/* cycles before a TIP; 5 bits, then 7 a byte */
@@ -296,7 +296,7 @@ static void test_time(void **state)
 	expect("47 39 02 06 2d 00 10");
 	jmp_to(0x1000);
 	expect("2d 00 10");
-	/* threshold 4: at least 8 cycles; a TSC is always told from its moment on */
+	/* threshold 4: at least 8 cycles; a TSC gets its CYC below that, too */
 	start(CTL | RTIT_CTL_CYCEN | RTIT_CTL_TSCEN | 4ull << RTIT_CTL_CYC_THRESH_SHIFT);
 	enter_at(0x1000);
 	tsc += 7;
@@ -312,8 +312,8 @@ static void test_time(void **state)
 }
 
 /*
- * Seen some instructions late, the change of the CTC is still where the cycles before and behind it
- * part.
+ * Even if the unit sees the change of the CTC some instructions late, it puts the change between
+ * the cycles before and after it.
  */
 static void test_cycles_up_to_the_mtc(void **state)
 {
@@ -348,7 +348,7 @@ static void test_overflow(void **state)
 	pt_unit_inject_overflow(&unit);
 	expect("");
 	assert_int_equal(unit.nr_overflow_lost, 2);
-	/* unit->ip is 0x400140: there decoders go on; no bit, no return address is left */
+	/* unit->ip is 0x400140: where decoders continue; no bit, no return address is left */
 	pt_unit_branch(&unit, X86_RET, 0x400145, 1, 0x400005);
 	expect("02 f3 7d 40 01 40 00 00 00 2d 05 00 " PSB CBR EXEC "7d 05 00 40 00 00 00 " END);
 	/* while packets are off: no FUP, a PSB+ before the TIP.PGE */
@@ -361,7 +361,7 @@ static void test_overflow(void **state)
 static void test_filters(void **state)
 {
 	(void)state;
-	/* OS only: user code makes nothing */
+	/* OS only: user code generates nothing */
 	start((CTL & ~RTIT_CTL_USR) | RTIT_CTL_OS | RTIT_CTL_TSCEN | RTIT_CTL_MTCEN);
 	pt_unit_enter_user(&unit, 0x1000);
 	tsc += 100000;
@@ -388,7 +388,7 @@ static void test_filters(void **state)
 	expect("");
 }
 
-/* Output stops, the unit counts on. */
+/* Output stops, the unit continues to count. */
 static void test_stopped(void **state)
 {
 	u64 entries[2] = {TOPA_STOP | 0x1000, TOPA_END};
@@ -409,7 +409,7 @@ static void test_stopped(void **state)
 	assert_int_equal(pt_unit_rdmsr(&unit, MSR_RTIT_STATUS),
 			 RTIT_STATUS_STOPPED | RTIT_STATUS_FILTEREN | RTIT_STATUS_CONTEXTEN);
 	/*
-	 * the driver takes the unit down, clears the status and starts at a new place: PSB+ first
+	 * the driver stops the unit, clears the status and starts at a new address: PSB+ first
 	 */
 	pt_unit_leave_async(&unit, 0x1000);
 	produced = unit.nr_produced;
@@ -455,7 +455,7 @@ static void test_registers(void **state)
 	assert_int_equal(pt_unit_rdmsr(&unit, MSR_RTIT_CR3_MATCH), 0x1020);
 	assert_int_equal(pt_unit_wrmsr(&unit, 0x10, 0), -1);
 
-	/* while TraceEn: no changes but its own end */
+	/* while TraceEn: only clearing TraceEn is allowed */
 	start(CTL);
 	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_CTL, CTL), 0);
 	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_CTL, CTL | RTIT_CTL_TSCEN), -1);
@@ -473,7 +473,7 @@ static void test_registers(void **state)
 	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_CTL, RTIT_CTL_MTCEN), -1);
 }
 
-/* Not what a driver does, but what a register write in the midst of user code would do. */
+/* A register write in the middle of user code, which no driver does. */
 static void test_switched_in_user_mode(void **state)
 {
 	(void)state;
@@ -499,7 +499,7 @@ static u64 next_random(u64 *seed)
 static void random_call(u64 *seed)
 {
 	u64 ip = next_random(seed) >> (next_random(seed) % 4) * 16;
-	u64 ctl = next_random(seed) & 0xf7afd0e; /* what is not reserved, without TraceEn */
+	u64 ctl = next_random(seed) & 0xf7afd0e; /* all bits but the reserved ones and TraceEn */
 
 	tsc += next_random(seed) >> (28 + next_random(seed) % 36);
 	switch (next_random(seed) % 32) {
@@ -543,8 +543,8 @@ static void random_call(u64 *seed)
 }
 
 /*
- * Any calls in any order: every byte is accounted for, and the unit's state stays in its
- * bounds (asan and ubsan look on).
+ * Any calls in any order: every byte is accounted for, and the unit's state stays within its
+ * bounds (asan and ubsan check that).
  */
 static void test_any_order(void **state)
 {
@@ -568,7 +568,7 @@ static void test_any_order(void **state)
 
 #define FILTER(n, cfg) ((cfg) << (RTIT_CTL_ADDR_CFG_SHIFT + 4 * (n)))
 
-/* Two ranges: 0x401000 to 0x4010ff as asked for, 0x402000 to 0x40200f as asked for. */
+/* Two ranges, 0x401000 to 0x4010ff and 0x402000 to 0x40200f, configured by the arguments. */
 static void start_ranges(u64 ctl)
 {
 	make_unit();
@@ -594,11 +594,11 @@ static void test_filter(void **state)
 	jmp_to(0x4010ff); /* the last byte is in */
 	expect(PSB CBR EXEC END EXEC "51 ff 10 40 00");
 	assert_int_equal(pt_unit_rdmsr(&unit, MSR_RTIT_STATUS) & RTIT_STATUS_FILTEREN, 1);
-	/* to go on behind the end is not looked at, nor is a branch that is not taken */
+	/* running past the end is not checked, nor is a branch that is not taken */
 	pt_unit_retire(&unit, 1, 0x401100);
 	jcc(0x401100, false);
 	expect("");
-	jcc(0x401102, true); /* TNT N, and the branch that leaves is TIP.PGD alone */
+	jcc(0x401102, true); /* TNT N; the branch that leaves is TIP.PGD alone */
 	expect("04 21 42 11");
 	pt_unit_branch(&unit, X86_CALL, 0x400000, 5, 0x401000);
 	expect("31 00 10");
@@ -606,7 +606,7 @@ static void test_filter(void **state)
 	expect("21 00 30");
 	pt_unit_branch(&unit, X86_RET, 0x403000, 1, 0x401005);
 	expect("31 05 10");
-	/* user mode is left: no address; and entered elsewhere: nothing */
+	/* leaving user mode: no address; entering it elsewhere: nothing */
 	pt_unit_leave_async(&unit, 0x401006);
 	expect("3d 06 10 01");
 	pt_unit_enter_user(&unit, 0x400000);
@@ -616,7 +616,7 @@ static void test_filter(void **state)
 	expect("31 06 10");
 }
 
-/* An overflow outside is told at the next way in. */
+/* An overflow outside is reported at the next entry. */
 static void test_filter_overflow(void **state)
 {
 	(void)state;
@@ -651,7 +651,7 @@ static void test_trace_stop(void **state)
 	pt_unit_leave_syscall(&unit, 0x402004);
 	expect("");
 	assert_int_equal(unit.out.nr_dropped, 0);
-	/* TraceEn alone does not do */
+	/* TraceEn alone is not enough */
 	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_CTL, 0), 0);
 	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_CTL, CTL | FILTER(0, 2ull)), 0);
 	pt_unit_enter_user(&unit, 0x402002);
@@ -662,7 +662,7 @@ static void test_trace_stop(void **state)
 	assert_int_equal(pt_unit_wrmsr(&unit, MSR_RTIT_CTL, CTL | FILTER(0, 2ull)), 0);
 	pt_unit_enter_user(&unit, 0x402002);
 	expect(PSB CBR EXEC END EXEC "51 02 20 40 00");
-	/* without packets before it, TraceStop alone; an event leads in as a branch does */
+	/* without packets before it, TraceStop alone; an event leads in like a branch */
 	pt_unit_leave_syscall(&unit, 0x402002);
 	pt_unit_enter_user(&unit, 0x401000);
 	expect("01 02 83");

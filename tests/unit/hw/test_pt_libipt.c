@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * libipt decodes what the unit made of random programs: to exactly the executed
- * instructions, from the beginning and from every PSB, and in every configuration.
+ * libipt decodes the unit's stream of random programs to exactly the executed instructions, from
+ * the beginning and from every PSB, in every configuration.
  */
 #include "support_program.h"
 #include <intel-pt.h>
@@ -48,7 +48,7 @@ static struct pt_insn_decoder *decoder_new(const struct machine *m)
 	return decoder;
 }
 
-/* How far the decoder's time may be from the truth, and how far it was. */
+/* Allowed and observed difference of the decoder's time from the ground truth. */
 struct time_error {
 	s64 early, late;
 };
@@ -56,7 +56,7 @@ struct time_error {
 struct walk {
 	const struct machine *m;
 	struct pt_insn_decoder *decoder;
-	size_t at;    /* next instruction of the truth */
+	size_t at;    /* next instruction of the ground truth */
 	size_t lost;  /* next overflow */
 	size_t enter; /* next TIP.PGE; -1: not counted */
 	struct time_error error;
@@ -80,7 +80,7 @@ static void walk_event(struct walk *walk, const struct pt_event *event)
 		fail_msg("overflow %zu: decoded up to %zu, lost %zu to %zu", walk->lost - 1,
 			 walk->at, lost->at_least, lost->resume);
 	walk->at = lost->resume;
-	if (event->ip_suppressed) { /* outside of the filter: told when it is entered again */
+	if (event->ip_suppressed) { /* outside of the filter: reported at the next entry */
 		assert_true(m->config.ctl >> RTIT_CTL_ADDR_CFG_SHIFT);
 		return;
 	}
@@ -114,7 +114,7 @@ static void walk_time(struct walk *walk)
 		walk->error.late = error;
 }
 
-/* Decodes nr_max instructions at most; every one must be the truth's next. */
+/* Decodes nr_max instructions at most; each must be the next one of the ground truth. */
 static void walk_insns(struct walk *walk, int status, size_t nr_max)
 {
 	const struct machine *m = walk->m;
@@ -131,7 +131,7 @@ static void walk_insns(struct walk *walk, int status, size_t nr_max)
 		if (!insn.iclass && status < 0)
 			break;
 		if (walk->at >= m->nr_truth)
-			fail_msg("%llx decoded behind the end", (unsigned long long)insn.ip);
+			fail_msg("%llx decoded after the end", (unsigned long long)insn.ip);
 		if (insn.ip != m->truth_ip[walk->at])
 			fail_msg("instruction %zu: %llx decoded, %llx executed", walk->at,
 				 (unsigned long long)insn.ip,
@@ -158,7 +158,7 @@ static struct walk walk_all(const struct machine *m)
 	return walk;
 }
 
-/* A segment needs nothing of the one before: start at each PSB, run through the next one. */
+/* A segment does not depend on the one before: start at each PSB, run past the next one. */
 static void walk_segments(const struct machine *m)
 {
 	struct walk walk = {.m = m, .decoder = decoder_new(m), .enter = (size_t)-1};
@@ -276,7 +276,7 @@ static void test_32_bit(void **state)
 	machine_free(&machine);
 }
 
-/* What runs in the ranges, by the rule that only branches and events are looked at. */
+/* Execution in the ranges, by the rule that only branches and events are checked. */
 static void test_filters(void **state)
 {
 	struct run_config config = {.nr_insns = nr_insns() / 2, .async = 20, .lost_return = 10};
@@ -290,14 +290,14 @@ static void test_filters(void **state)
 		config.overflow = seed & 2 ? 3 : 0;
 		program_make(&program, seed, 64);
 		for (int n = 0; n < PT_NR_RANGES; n++) {
-			/* borders anywhere, in the middle of an instruction, too */
+			/* borders anywhere, even in the middle of an instruction */
 			config.range[n].first =
 				program.base[n] + random_next(&random) % (REGION_SIZE / 2);
 			config.range[n].last =
 				config.range[n].first + random_next(&random) % (REGION_SIZE / 2);
 		}
 		config.ctl |= (random_next(&random) % 2) << (RTIT_CTL_ADDR_CFG_SHIFT + 4);
-		if (seed & 4) { /* a TraceStop range inside of the first one, and one outside */
+		if (seed & 4) { /* a TraceStop range inside the first range, and one outside */
 			config.range[2].first = config.range[0].first + 50;
 			config.range[2].last = config.range[2].first + 100;
 			config.range[3].last = config.range[3].first + 100;
@@ -314,7 +314,7 @@ static void test_filters(void **state)
 	}
 }
 
-/* PSB period 2^(n+11): every PSB but those at overflows comes within a period and one burst. */
+/* PSB period 2^(n+11): every PSB except at overflows comes within a period plus one burst. */
 static void test_psb_period(void **state)
 {
 	struct run_config config = {.ctl = CTL_BASE, .nr_insns = nr_insns()};
@@ -333,8 +333,8 @@ static void test_psb_period(void **state)
 
 /*
  * The time of an instruction is that of the last packet with a time before the packet that
- * tells its branch. With MTC it is stale by an MTC period and a stretch of code without a
- * report at most; with CYC by what one TNT of six bits covers, either way.
+ * contains its branch. With MTC it is late by at most an MTC period and a stretch of code without
+ * a packet; with CYC it is off by what one TNT of six bits covers, either way.
  */
 #define STRETCH 128
 
@@ -390,7 +390,7 @@ static void test_all_timing(void **state)
 			      (unsigned long long)machine.unit.nr_produced);
 		assert_in_range(-walk.error.early, 0, t->early);
 		assert_in_range(walk.error.late, 0, t->late);
-		config.overflow = 2; /* the time is wrong until the next TSC, the flow is not */
+		config.overflow = 2; /* the time is wrong until the next TSC; the flow is right */
 		run_and_walk(&config, 80 + i, 64);
 		machine_free(&machine);
 	}

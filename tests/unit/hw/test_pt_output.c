@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The PT output stage: where bytes go, where they stop, when the interrupt line goes up.
+/* The PT output stage: where bytes go, where they stop, when the interrupt line rises.
  */
 #include "hw/pt_output.h"
 #include <setjmp.h>
@@ -21,7 +21,7 @@ static struct machine {
 	u8 mem[NR_PAGES * 4096];
 	u64 holes;
 	int nr_irqs;
-	u64 irq_written; /* nr_written when the line last went up */
+	u64 irq_written; /* nr_written when the line last rose */
 	struct pt_output out;
 	void (*handler)(struct machine *m);
 } m;
@@ -142,8 +142,8 @@ static void regions_in_table_order(void **state)
 	assert_true(m.out.nr_written == 3 * P + 10 && !m.out.nr_dropped);
 	assert_int_equal(m.nr_irqs, 0);
 
-	/* Resumed from the registers alone, round by the link; at a region's end the next
-	 * one is shown. */
+	/* Resumed from the registers alone, around through the link; at a region's end the
+	 * registers name the next one. */
 	pt_output_start(&m.out, true);
 	assert_int_equal(feed(P - 10), P - 10);
 	pt_output_stop(&m.out);
@@ -167,7 +167,7 @@ static void link_to_other_table(void **state)
 	assert_true(m.out.base == page_phys(1) && m.out.mask_ptrs == mask_ptrs(0, 5));
 	assert_stream(21, 0, P, 5);
 
-	/* registers that rest on the link itself */
+	/* registers that name the link itself */
 	start_at(0, 1, 0);
 	feed(3);
 	pt_output_stop(&m.out);
@@ -177,7 +177,7 @@ static void link_to_other_table(void **state)
 static void stop_is_never_passed(void **state)
 {
 	(void)state;
-	/* every size of a write across the end: the bytes up to it arrive, the others are
+	/* every size of a write across the end: the bytes up to it are stored, the others
 	 * counted */
 	for (size_t size = 1; size <= 40; size++) {
 		for (size_t room = 0; room < size; room++) {
@@ -227,8 +227,8 @@ static void interrupt_with_overshoot(void **state)
 				assert_int_equal(m.nr_irqs, 0);
 				feed(size);
 			}
-			/* H7: with the write that reaches the mark plus the skid; tracing
-			 * goes on */
+			/* H7: with the write that reaches INT plus the overshoot; tracing
+			 * continues */
 			assert_int_equal(m.nr_irqs, 1);
 			assert_true(m.irq_written >= want && m.irq_written < want + size);
 			assert_true(!m.out.status);
@@ -242,7 +242,7 @@ static void interrupt_with_overshoot(void **state)
 static void interrupt_at_stop(void **state)
 {
 	(void)state;
-	/* What the unit would have produced is time, too: the interrupt comes although
+	/* Bytes that the unit would have produced count as time: the interrupt comes although
 	 * nothing is written. */
 	reset();
 	set_entry(0, 0, entry(20, 0, INT | STOP));
@@ -257,15 +257,15 @@ static void interrupt_at_stop(void **state)
 	assert_int_equal(m.irq_written, 8);
 	assert_int_equal(m.out.nr_dropped, 50);
 
-	/* what was dropped before does not shorten a skid */
+	/* bytes dropped before do not shorten the overshoot */
 	start_at(0, 0, P - 8);
 	feed(8 + 49);
 	assert_int_equal(m.nr_irqs, 1);
 	feed(1);
 	assert_int_equal(m.nr_irqs, 2);
 
-	/* Two marks within one skid are one interrupt; one that is still due at the stop
-	 * is taken back. */
+	/* Two INT entries within one overshoot are one interrupt; one that is still due at the
+	 * stop is cancelled. */
 	reset();
 	set_entry(0, 0, entry(20, 0, INT));
 	set_entry(0, 1, entry(21, 0, INT));
@@ -308,7 +308,7 @@ static void handler_may_restart(void **state)
 	assert_fresh(21, 5, 100);
 }
 
-/* ERROR at start: nothing is written anywhere, and the accounts say so. */
+/* ERROR at start: nothing is written, and the counters say so. */
 static void assert_bad_start(u64 index, u64 offset)
 {
 	struct machine *before = malloc(sizeof(m));
@@ -335,7 +335,7 @@ static void malformed_tables(void **state)
 		reset();
 		set_entry(0, 0, entry(20, 0, reserved[i]));
 		assert_bad_start(0, 0);
-		/* met on the way: the region before is whole, ERROR, nothing more */
+		/* reached while tracing: the region before is complete, ERROR, nothing more */
 		reset();
 		produced = 0;
 		set_entry(0, 0, entry(20, 0, 0));
@@ -351,7 +351,7 @@ static void malformed_tables(void **state)
 	reset(); /* END as the first entry, which could also loop for ever */
 	set_entry(0, 0, page_phys(0) | TOPA_END);
 	assert_bad_start(0, 0);
-	reset(); /* the same behind a link */
+	reset(); /* the same after a link */
 	set_entry(0, 0, entry(20, 0, 0));
 	set_entry(0, 1, page_phys(1) | TOPA_END);
 	set_entry(1, 0, page_phys(1) | TOPA_END);
@@ -366,7 +366,7 @@ static void malformed_tables(void **state)
 		assert_int_equal(feed(P + 1), P);
 		assert_true(m.out.status == RTIT_STATUS_ERROR);
 	}
-	reset(); /* offset at and behind the region's end */
+	reset(); /* offset at and beyond the region's end */
 	set_entry(0, 0, entry(20, 0, 0));
 	assert_bad_start(0, P);
 	m.out.nr_dropped = 0;
@@ -381,7 +381,7 @@ static void malformed_tables(void **state)
 	reset(); /* larger than memory */
 	set_entry(0, 0, entry(0, 15, 0));
 	assert_bad_start(0, 0);
-	reset(); /* no table there */
+	reset(); /* no table at that address */
 	m.holes = 1;
 	assert_bad_start(0, 0);
 	reset(); /* a table without END, its page is the last before a hole */
@@ -411,7 +411,7 @@ static void single_range(void **state)
 	assert_true(m.out.mask_ptrs == (77ull << 32 | 0xfff));
 	assert_true(m.out.nr_written == 3 * P + 77 && !m.out.nr_dropped && !m.nr_irqs);
 
-	for (u64 exact = 0; exact <= 1; exact++) { /* an end that is exact is offset 0 */
+	for (u64 exact = 0; exact <= 1; exact++) { /* an exact end is offset 0 */
 		pt_output_start(&m.out, false);
 		feed(P - 77 - 1 + exact);
 		pt_output_stop(&m.out);
@@ -426,7 +426,7 @@ static void single_range(void **state)
 		{PHYS + 20 * P + 64, 0x7f},       /* below the smallest alignment */
 		{PHYS + 21 * P, 0x1fff},          /* base not aligned to the size */
 		{PHYS + 20 * P, 0x2fff},          /* a hole in the mask */
-		{PHYS + 20 * P, P << 32 | 0xfff}, /* offset behind the end */
+		{PHYS + 20 * P, P << 32 | 0xfff}, /* offset beyond the end */
 		{PHYS - P, 0xfff},                /* no memory */
 		{1ull << 52, 0xfff},
 	};
@@ -442,7 +442,8 @@ static void single_range(void **state)
 	}
 }
 
-/* Against a byte-by-byte reference: random tables, marks, writes, stops and restarts. */
+/* Against a byte-by-byte reference: random tables, INT and STOP bits, writes, stops and restarts.
+ */
 static void random_against_reference(void **state)
 {
 	static struct {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Stock perf decodes what the unit made of random programs: the executed instructions,
+ * Stock perf decodes the unit's stream of random programs: the executed instructions,
  * their times within stated bounds, and one error for each overflow.
  */
 #include "support_program.h"
@@ -156,7 +156,7 @@ static void create(struct recording *rec, u64 ctl)
 static void write_recording(struct recording *rec, u64 ctl)
 {
 	u64 nr_bytes = machine.unit.out.nr_written, aux[3] = {0, nr_bytes, 0};
-	/* perf takes a reference of 0 for no buffer at all */
+	/* perf takes a reference of 0 for a missing buffer */
 	struct auxtap_auxtrace head = {.reference = 1, .tid = PID, .cpu = (u32)-1};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 
@@ -181,7 +181,7 @@ struct bounds {
 	s64 early, late;
 };
 
-/* Every line is the truth's next instruction, or the next overflow. */
+/* Every line is the next instruction of the ground truth, or the next overflow. */
 static struct bounds read_flow(FILE *perf)
 {
 	struct bounds off = {0, 0};
@@ -241,8 +241,8 @@ static struct bounds judge(const struct run_config *config, u64 seed)
 }
 
 /*
- * Without MTC and CYC the time stands between TIP.PGEs. With MTC it is stale by a period
- * and a stretch of code without report; with CYC wrong by what one TNT of six bits covers.
+ * Without MTC and CYC the time is constant between TIP.PGEs. With MTC it is late by a period and
+ * a stretch of code without packets; with CYC off by what one TNT of six bits covers.
  */
 #define STRETCH 160
 

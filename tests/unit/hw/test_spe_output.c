@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The SPE output stage alone: where records go, each management event, the interrupt line,
- * accounts. */
+ * counters. */
 #include "hw/spe_output.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -92,12 +92,12 @@ static void full(void **state)
 	for (int i = 0; i < 63; i++)
 		assert_true(record(7, 64));
 	assert_int_equal(reg(SYS_PMBSR), 0);
-	assert_true(record(8, 64)); /* whole, and the last */
+	assert_true(record(8, 64)); /* complete, and the last one */
 	assert_int_equal(reg(SYS_PMBSR), PMBSR_S | PMBSR_BSC_FULL);
 	assert_int_equal(reg(SYS_PMBPTR), BASE + 4096);
 	assert_int_equal(nr_irqs, 1);
 	assert_true(spe_output_irq(&out));
-	/* stopped: what would come is counted */
+	/* stopped: further records are counted */
 	assert_false(record(9, 64));
 	assert_int_equal(memory[4095], 8);
 	assert_int_equal(memory[4096], 0xee);
@@ -111,7 +111,7 @@ static void full(void **state)
 	assert_int_equal(memory[4096], 9);
 }
 
-/* Full is: not room for the largest; a unit that may write 2 KiB stops that much earlier. */
+/* Full: no space for the largest record; a unit that may write 2 KiB stops that much earlier. */
 static void full_is_for_the_largest(void **state)
 {
 	(void)state;
@@ -122,13 +122,13 @@ static void full_is_for_the_largest(void **state)
 	record(7, 64);
 	assert_int_equal(reg(SYS_PMBSR), PMBSR_S | PMBSR_BSC_FULL);
 	assert_int_equal(reg(SYS_PMBPTR), BASE + 33 * 64);
-	/* programmed with less room than that, it is full at the first record */
+	/* programmed with less space than that, it is full at the first record */
 	begin(2048, 64, 3072, 4096);
 	assert_false(record(7, 64));
 	assert_int_equal(reg(SYS_PMBSR), PMBSR_S | PMBSR_BSC_FULL);
 	assert_int_equal(reg(SYS_PMBPTR), BASE + 3072);
 	accounts(0, 64, 0, 1);
-	/* with a limit behind it, too */
+	/* also with a limit after it */
 	begin(64, 64, 4096, 4096);
 	assert_false(record(7, 64));
 	assert_int_equal(memory[4096], 0xee);
@@ -139,7 +139,7 @@ static void alignment(void **state)
 	(void)state;
 	begin(128, 128, 0, 4096);
 	record(7, 100);
-	assert_int_equal(reg(SYS_PMBPTR), BASE + 100); /* the first byte behind it */
+	assert_int_equal(reg(SYS_PMBPTR), BASE + 100); /* the first byte after it */
 	record(8, 10);
 	assert_int_equal(reg(SYS_PMBPTR), BASE + 138);
 	assert_int_equal(memory[99], 7);
@@ -178,7 +178,7 @@ static void overshoot(void **state)
 	assert_int_equal(nr_irqs, 1);
 	assert_true(spe_output_irq(&out));
 	accounts(4096, 192, 64, 3);
-	/* whoever looks at the registers in time is not interrupted */
+	/* a driver that reads the registers in time is not interrupted */
 	begin(64, 64, 0, 4096);
 	out.irq_overshoot_bytes = 130;
 	for (int i = 0; i < 65; i++)
@@ -208,7 +208,7 @@ static void data_lost(void **state)
 static void faults(void **state)
 {
 	(void)state;
-	/* of the machine: what is programmed is not mapped */
+	/* a fault of the machine: the programmed address is not mapped */
 	begin(64, 64, 4 * 4096 - 128, 8 * 4096);
 	assert_true(record(7, 64));
 	assert_true(record(7, 64));
@@ -235,7 +235,7 @@ static void collision(void **state)
 	begin(64, 64, 0, 4096);
 	spe_output_collide(&out);
 	assert_int_equal(reg(SYS_PMBSR), PMBSR_COLL);
-	assert_true(record(7, 64)); /* it goes on */
+	assert_true(record(7, 64)); /* it continues */
 	assert_int_equal(nr_irqs, 0);
 	for (int i = 1; i < 64; i++)
 		record(7, 64);

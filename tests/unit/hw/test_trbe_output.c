@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The trace buffer's output stage alone: modes, events, the interrupt line, errata, accounts. */
+/* The trace buffer's output stage alone: modes, events, the interrupt line, errata, counters. */
 #include "hw/trbe_output.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -84,14 +84,14 @@ static void fill(void **state)
 	assert_int_equal(memory[4095], 2);
 	assert_int_equal(memory[4096], 0xee);
 	assert_int_equal(memory[63], 0xee);
-	assert_int_equal(nr_irqs, 0); /* 68 bytes of skid are behind it */
+	assert_int_equal(nr_irqs, 0); /* 68 bytes of overshoot have passed */
 	assert_false(trbe_output_irq(&out));
 	assert_int_equal(trace(3, 40), 0);
 	assert_int_equal(nr_irqs, 1);
 	assert_true(trbe_output_irq(&out));
 	assert_int_equal(out.nr_written, 4032);
 	assert_int_equal(out.nr_dropped, 108);
-	/* clearing IRQ alone lets the line down, and nothing go on */
+	/* clearing IRQ alone lowers the line and continues nothing */
 	assert_true(trbe_output_write_reg(&out, SYS_TRBSR, reg(SYS_TRBSR) & ~TRBSR_IRQ));
 	assert_false(trbe_output_irq(&out));
 	assert_int_equal(trace(3, 40), 0);
@@ -115,7 +115,7 @@ static void other_modes(void **state)
 static void faults(void **state)
 {
 	(void)state;
-	begin(0, 3 * 4096, 8 * 4096, TRBLIMITR_FM_FILL); /* beyond what is mapped */
+	begin(0, 3 * 4096, 8 * 4096, TRBLIMITR_FM_FILL); /* beyond the mapping */
 	assert_int_equal(trace(1, 4096), 4096);
 	assert_int_equal(trace(1, 1), 0);
 	assert_int_equal(reg(SYS_TRBSR),
@@ -135,7 +135,7 @@ static void faults(void **state)
 	assert_int_equal(reg(SYS_TRBSR), TRBSR_IRQ);
 	assert_int_equal(nr_irqs, 2);
 	assert_int_equal(trace(1, 10), 10);
-	/* off: counted, nothing else */
+	/* off: only counted */
 	assert_true(trbe_output_write_reg(&out, SYS_TRBLIMITR, BASE + 4096));
 	assert_int_equal(trace(1, 10), 0);
 	assert_int_equal(out.nr_dropped, 20);
@@ -152,7 +152,7 @@ static void errata(void **state)
 	assert_int_equal(memory[4096 + 64], 0xee);
 	assert_int_equal(memory[35], 1);
 	assert_int_equal(memory[36], 0xee);
-	assert_int_equal(reg(SYS_TRBPTR), BASE + 36); /* not at base any more */
+	assert_int_equal(reg(SYS_TRBPTR), BASE + 36); /* no longer at base */
 	trace(1, 1000);
 	assert_int_equal(memory[191], 1);
 	assert_int_equal(memory[192], 0xee);

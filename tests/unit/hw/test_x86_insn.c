@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Length and class of instructions: a table by hand, then objdump as the judge over real
+ * Length and class of instructions: a table by hand, then objdump as the reference over real
  * programs and over random bytes.
  */
 #include "hw/x86_insn.h"
@@ -156,7 +156,7 @@ static void test_samples(void **state)
 }
 
 /*
- * Every prefix of an instruction is 'cut off', and nothing behind 'avail' is read (valgrind, asan).
+ * Every prefix of an instruction is 'cut off', and nothing beyond 'avail' is read (valgrind, asan).
  */
 static void test_cut_off(void **state)
 {
@@ -178,7 +178,7 @@ static void test_cut_off(void **state)
 	}
 }
 
-/* ---- objdump as the judge ---- */
+/* ---- objdump as the reference ---- */
 
 struct verdict {
 	unsigned long nr_insns, nr_wrong;
@@ -226,8 +226,8 @@ static int class_of_text(const char *word, bool star)
 }
 
 /*
- * Where objdump 2.40 is not the judge: (bad), .byte; a REX or another prefix printed as a
- * line of its own where the processor goes on to the instruction behind it; fwait glued to
+ * Where objdump 2.40 is not the reference: (bad), .byte; a REX or another prefix printed as a
+ * line of its own where the processor continues with the next instruction; fwait glued to
  * an x87 instruction; 66 on near branches of 64-bit mode, where it follows AMD; the 80486's
  * test registers; jmpe of Itanium; REX, 66, f0, f2 or f3 before VEX, EVEX or XOP (#UD).
  */

@@ -131,7 +131,7 @@ void ptfile_begin(struct ptfile *pt)
 	assert_int_equal(auxtap_perfdata_writer_add_attr(pt->w, &attr, "intel_pt//u"), 0);
 	assert_int_equal(auxtap_perfdata_writer_add_attr(pt->w, &dummy, "dummy:u"), 1);
 	assert_int_equal(auxtap_perfdata_writer_begin(pt->w, &err), 0);
-	/* Ids that come after begin, as those of later threads do. */
+	/* Ids added after begin, like those of later threads. */
 	assert_int_equal(auxtap_perfdata_writer_add_id(pt->w, 0, PTFILE_ID_PT), 0);
 	assert_int_equal(auxtap_perfdata_writer_add_id(pt->w, 1, PTFILE_ID_DUMMY), 0);
 	assert_int_equal(auxtap_perfdata_writer_auxtrace_info(pt->w, AUXTAP_AUXTRACE_INTEL_PT, info,

@@ -25,15 +25,15 @@ struct ptfile {
 	uint64_t aux_head;
 };
 
-/* Makes the folder and the code; creates data with both attributes, begins, writes the
+/* Makes the directory and the code; creates data with both attributes, begins, writes the
  * sideband. */
 void ptfile_begin(struct ptfile *pt);
 /* One execution of the code: AUXTRACE, AUX. */
 void ptfile_run(struct ptfile *pt);
 void ptfile_round(struct ptfile *pt);
-/* Removes the folder and what is in it. */
+/* Removes the directory with its files. */
 void ptfile_remove(struct ptfile *pt);
-/* Runs a shell command; its output (malloc'd) in *out; returns its exit status. */
+/* Runs a shell command; *out is its output (malloc'd); returns its exit status. */
 int run_command(char **out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* True if the command exists in PATH. */
 int have_command(const char *name);

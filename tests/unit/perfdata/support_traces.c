@@ -88,7 +88,7 @@ static void who(struct listed *l)
 		l->has_who = sscanf(l->text, forms[i], &l->pid, &l->tid) == 2;
 	if (l->has_who || strcmp(l->name, "COMM"))
 		return;
-	p = strrchr(l->text, ':'); /* the name may hold colons too */
+	p = strrchr(l->text, ':'); /* the name may contain colons, too */
 	l->has_who = p && sscanf(p, ":%u/%u", &l->pid, &l->tid) == 2;
 }
 

@@ -2,7 +2,7 @@
 /*
  * Files of other recorders (kernels 3.2 to 6.12, simpleperf; file, pipe, zstd, damaged):
  * the header's facts and counts, and every record's offset, size, type, time, CPU, pid
- * and tid agree with the listings that lie beside them.
+ * and tid agree with the listings next to them.
  */
 #include "support_ptfile.h"
 #include "support_traces.h"
@@ -92,7 +92,7 @@ static void check_counts(const struct trace_case *c, const char *counts, const u
 	assert_true(total > 0);
 }
 
-/* pid and tid in a record's body, where it has them. */
+/* pid and tid in a record's body, if it has them. */
 static bool who_in_body(const struct auxtap_record *rec, uint32_t *pid, uint32_t *tid)
 {
 	const uint32_t *word = (const void *)(rec->header + 1);
@@ -157,8 +157,8 @@ static struct listed *find(struct listed *list, size_t nr, const struct auxtap_r
 	return NULL;
 }
 
-/* Walks the file against the counts and, if there is one, the listing. Returns next()'s
- * last word. */
+/* Compares the file with the counts and, if there is one, the listing. Returns next()'s
+ * last result. */
 static int walk(const struct trace_case *c, const char *listing, struct auxtap_error *err)
 {
 	static uint64_t counts[65536];
@@ -204,7 +204,7 @@ static int walk(const struct trace_case *c, const char *listing, struct auxtap_e
 	for (size_t i = 0; i < nr; i++)
 		/* In file mode perf -D makes up an ATTR at 0, where the header is. */
 		if (!list[i].shown && (list[i].offset || base))
-			fail_msg("%s: listed, but not met: 0x%" PRIx64 " [0x%" PRIx64 "] %s",
+			fail_msg("%s: listed, but not found: 0x%" PRIx64 " [0x%" PRIx64 "] %s",
 				 c->name, list[i].offset, list[i].size, list[i].text);
 	text = traces_text(c->expected, "counts.txt");
 	assert_non_null(text);
@@ -280,7 +280,7 @@ static void test_zero_size(void **state)
 	assert_non_null(strstr(err.why, "size 0"));
 }
 
-/* The same records again by time, none lost; then rewound. */
+/* The same records in order of time, none lost; then rewound. */
 static void test_sorted(void **state)
 {
 	(void)state;

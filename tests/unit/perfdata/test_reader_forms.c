@@ -62,7 +62,7 @@ static void begin(uint64_t header_size, uint32_t attr_size, unsigned int nr_attr
 		struct perf_event_attr attr = attrs[i];
 
 		attr.size = attr_size;
-		memset(bytes, 0xee, sizeof(bytes)); /* what is newer than we know */
+		memset(bytes, 0xee, sizeof(bytes)); /* newer fields than we know */
 		memcpy(bytes, &attr, attr_size < sizeof(attr) ? attr_size : sizeof(attr));
 		put(bytes, attr_size);
 		put(&ids, sizeof(ids));
@@ -168,7 +168,7 @@ static void test_old_headers(void **state)
 	}
 }
 
-/* Every combination of the fields that place the others, for samples and for the rest. */
+/* Every combination of the fields that move the others, for samples and for other records. */
 static void test_sample_ids(void **state)
 {
 	static const uint64_t in_sample[] = {PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP,
@@ -357,7 +357,7 @@ static void test_expanding(void **state)
 	auxtap_perfdata_close(pd);
 }
 
-/* A damaged header: refused, or read without what is damaged. */
+/* A damaged header: refused, or read without the damaged part. */
 static void test_damage(void **state)
 {
 	/* clang-format off */
@@ -406,7 +406,7 @@ static void test_damage(void **state)
 	}
 }
 
-/* All attributes lead to the same ids, which are the whole file: memory must not
+/* All attributes name the same ids, which are the whole file: memory must not
  * multiply. */
 static void test_overlapping_ids(void **state)
 {
@@ -425,7 +425,7 @@ static void test_overlapping_ids(void **state)
 	assert_int_equal(open_image(&pd, &err), -EBADMSG);
 }
 
-/* Damage inside the data: all before is delivered, the offset is told, again and again.
+/* Damage inside the data: records before it are delivered; every further call reports its offset.
  */
 static void test_damaged_records(void **state)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The writer and the file system: modes, path.old, abort, what cannot be written, full
- * disks; and the writer's files through our reader: notes, index, unfinished, split into
+ * The writer and the file system: modes, path.old, abort, unwritable paths, full
+ * disks; and the writer's files through our reader: metadata, index, unfinished, split into
  * a directory.
  */
 #include "perfdata/layout.h"
@@ -38,7 +38,7 @@ static void assert_text(const char *path, const char *text)
 	free(out);
 }
 
-/* Numbers of records by type, and what next() said last. */
+/* Numbers of records by type, and next()'s last result. */
 static int walk(const char *path, uint64_t *nr, struct auxtap_error *err)
 {
 	struct auxtap_perfdata *pd;
@@ -102,7 +102,7 @@ static void test_refused(void **state)
 	free(out);
 }
 
-/* A full device: told with the path, at once and ever after. */
+/* A full device: reported with the path, at once and by every later call. */
 static void test_full(void **state)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr)};
@@ -119,8 +119,8 @@ static void test_full(void **state)
 	assert_int_equal(access("/dev/full", F_OK), 0);
 }
 
-/* The file may not grow any more: the error comes, what was committed stays, with its
- * features. */
+/* The file may not grow any more: the writer reports an error; committed records stay, with
+ * the features. */
 static void test_limit(void **state)
 {
 	struct rlimit limit, before;
@@ -168,7 +168,7 @@ static void test_limit(void **state)
 	ptfile_remove(&pt);
 }
 
-/* An AUXTRACE record in pieces is the record that it is in one; nothing comes between. */
+/* An AUXTRACE record written in fragments equals one written whole; nothing may come between. */
 static void test_pieces(void **state)
 {
 	static unsigned char bytes[200001];
@@ -229,7 +229,7 @@ static void test_pieces(void **state)
 	ptfile_remove(&pt);
 }
 
-/* One that never got all of its bytes is not in the file: neither are records after the commit. */
+/* An incomplete one is not in the file, nor are records after the commit. */
 static void test_piece_missing(void **state)
 {
 	struct auxtap_auxtrace head = {.tid = PTFILE_PID, .cpu = (uint32_t)-1};
@@ -314,8 +314,8 @@ static void test_notes(void **state)
 	assert_int_equal(seen.nr, 1);
 	auxtap_perfdata_close(pd);
 
-	/* A trailer that leads elsewhere; a last note (size, 8 bytes of data) that leads
-	 * out of them. */
+	/* A trailer with a wrong offset; a last metadata entry (size, 8 bytes of data) that
+	 * exceeds the metadata. */
 	assert_int_equal(stat(pt.data, &st), 0);
 	fd = open(pt.data, O_RDWR);
 	for (int i = 0; i < 2; i++) {
@@ -336,7 +336,7 @@ static void test_notes(void **state)
 	ptfile_remove(&pt);
 }
 
-/* The AUXTRACE feature leads to the AUXTRACE records; ids and names arrive. */
+/* The AUXTRACE feature names the AUXTRACE records; ids and names are read back. */
 static void test_features(void **state)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
@@ -376,8 +376,8 @@ static void test_features(void **state)
 	ptfile_remove(&pt);
 }
 
-/* A recorder that never wrote a size: read to the end, the incomplete last record is
- * named. */
+/* A recorder that never wrote a size: read to the end; the incomplete last record is
+ * reported. */
 static void test_unfinished(void **state)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
@@ -404,7 +404,7 @@ static void test_unfinished(void **state)
 	assert_int_equal(nr[AUXTAP_RECORD_FINISHED_ROUND], 0);
 	assert_int_equal(nr[AUXTAP_RECORD_AUXTRACE], 1);
 	assert_int_equal(err.offset, st.st_size - 8);
-	/* Into the trace: the AUXTRACE comes with what is there. */
+	/* Cut in the trace: the AUXTRACE record is delivered with the bytes that exist. */
 	assert_int_equal(ftruncate(fd, st.st_size - 8 - 16), 0);
 	assert_int_equal(walk(pt.data, nr, &err), -EBADMSG);
 	assert_int_equal(nr[AUXTAP_RECORD_AUXTRACE], 1);
@@ -482,7 +482,7 @@ static void test_directory(void **state)
 	assert_int_equal(auxtap_perfdata_auxtraces(pd, &aux, &nr_aux, &err), 0);
 	assert_int_equal(nr_aux, 8);
 	for (size_t i = 0; i < nr_aux; i++) {
-		assert_int_equal(aux[i].head.offset, i * 48); /* in order, "10" behind "9" */
+		assert_int_equal(aux[i].head.offset, i * 48); /* in order, "10" after "9" */
 		assert_int_equal(auxtap_perfdata_pread(pd, trace[0], 16, aux[i].trace_off), 16);
 		assert_int_equal(trace[0][0], 0x8202820282028202ULL);
 	}

@@ -108,7 +108,7 @@ static void test_finished(void **state)
 	ptfile_remove(&pt);
 }
 
-/* Nothing is finished: what was committed is there, what came after is not. */
+/* Not finished: the committed records are in the file, later ones are not. */
 static void test_killed(void **state)
 {
 	struct ptfile pt;
@@ -129,7 +129,7 @@ static void test_killed(void **state)
 	ptfile_remove(&pt);
 }
 
-/* More ids than the room in front: the attributes move behind the data. */
+/* More ids than the space before the data: the attributes move after the data. */
 static void test_many_ids(void **state)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;

@@ -10,7 +10,7 @@ struct arm_machine arm = {.absent_cpu = -1};
 
 /* ---- the machine ---- */
 
-/* Mapped memory is the AUX pages; whether they are one range is the driver's business. */
+/* Mapped memory is the AUX pages; the driver decides whether they are one range. */
 static void *bus_virt(void *ctx, u64 addr, u64 size)
 {
 	(void)ctx;
@@ -40,7 +40,7 @@ static u64 spe_read(int cpu, u32 reg)
 	assert_int_equal(cpu, core_cpu());
 	if (reg == SPE_PMSIDR)
 		return arm.pmsidr;
-	/* what is still on its way may change both */
+	/* bytes still on their way may change both */
 	if (reg == SPE_PMBPTR || reg == SPE_PMBSR)
 		assert_false(c->undrained);
 	if (spe_output_read(&c->spe, reg, &value))
@@ -54,7 +54,7 @@ static void spe_write(int cpu, u32 reg, u64 value)
 	struct arm_cpu *c = &arm.cpus[cpu];
 
 	assert_int_equal(cpu, core_cpu());
-	/* The Arm ARM leaves it open what a write does while the buffer is filled. */
+	/* The Arm ARM does not define the effect of a write while the buffer is filled. */
 	if (reg == SPE_PMBPTR || (reg == SPE_PMBLIMITR && value & PMBLIMITR_E))
 		assert_false(buffer_runs(c));
 	if (reg == SPE_PMBLIMITR && c->regs[SPE_PMSCR - 0xc4c8])
@@ -108,14 +108,14 @@ static void trbe_write(int cpu, u32 reg, u64 value)
 	if (reg == SYS_TRBLIMITR && value & TRBLIMITR_E) {
 		/* J1: fill mode, between two pages */
 		assert_int_equal(value >> TRBLIMITR_FM_SHIFT & 3, TRBLIMITR_FM_FILL);
-		/* also where it is switched on again: triggers stop nothing */
+		/* also at a restart: triggers stop nothing */
 		assert_int_equal(value >> 3 & 3, 3);
 		assert_true(c->trbe.base <= c->trbe.ptr && c->trbe.ptr < limit);
 	}
 	assert_true(trbe_output_write_reg(&c->trbe, reg, value));
 }
 
-/* From the trace unit's FIFO, all but keep bytes. */
+/* Drains the trace unit's FIFO, all but keep bytes. */
 static void fifo_out(struct arm_cpu *c, u32 keep)
 {
 	struct arm_session *s = arm.traced;
@@ -143,7 +143,7 @@ static int etm_trace_on(int cpu, const struct perf_event_attr *attr)
 {
 	(void)attr;
 	assert_int_equal(cpu, core_cpu());
-	assert_true(arm.cpus[cpu].trbe.limitr & TRBLIMITR_E); /* the sink is on first */
+	assert_true(arm.cpus[cpu].trbe.limitr & TRBLIMITR_E); /* the sink is enabled first */
 	arm.cpus[cpu].etm_on = !arm.etm_error;
 	return arm.etm_error;
 }
@@ -345,7 +345,7 @@ int arm_open(struct arm_session *s, u64 aux_pages, bool writable)
 			      MAP_SHARED, data_size, &s->aux_map);
 	if (!ret) {
 		s->aux = s->aux_map->addr;
-		/* what a driver does not overwrite is neither padding nor trace */
+		/* bytes that the driver leaves are neither padding nor trace */
 		memset(s->aux, 0xee, s->aux_size);
 	}
 	return ret;
@@ -397,7 +397,7 @@ u8 arm_byte(u64 n)
 
 void arm_note(struct arm_session *s, u64 from_off, u64 to_off, const u8 *bytes, u32 nr_bytes)
 {
-	/* D11: what is skipped is published at once, so the open transaction begins at head */
+	/* D11: skipped bytes are published at once, so the open transaction begins at head */
 	u64 head = arm_aux_head(s);
 	u64 at = head + (from_off - head) % s->aux_size, end = at + (to_off - from_off);
 
@@ -409,7 +409,7 @@ void arm_note(struct arm_session *s, u64 from_off, u64 to_off, const u8 *bytes, 
 		memset(s->stored + s->max_stored, 0, (max - s->max_stored) * sizeof(*s->stored));
 		s->max_stored = max;
 	}
-	/* silicon's own padding comes before a record */
+	/* the hardware's own padding comes before a record */
 	for (u64 i = at; i < end; i++) {
 		u64 left = end - i;
 
@@ -595,10 +595,9 @@ void arm_check_unread(const struct arm_session *s)
 			n++;
 		reported = n < s->nr_records && s->records[n].offset <= at;
 		if (stored && !reported)
-			fail_msg("at %#llx: stored, and no record tells", (unsigned long long)at);
+			fail_msg("at %#llx: stored, but in no record", (unsigned long long)at);
 		if (!stored && reported && !s->skips_reported)
-			fail_msg("at %#llx: told by a record, and not stored",
-				 (unsigned long long)at);
+			fail_msg("at %#llx: in a record, but not stored", (unsigned long long)at);
 	}
 }
 

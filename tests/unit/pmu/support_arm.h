@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A machine for the tests of the Arm drivers: the perf core, a driver and its silicon's output
- * stage, joined by registers, memory and an interrupt line; and a reader of the rings, who
- * knows of each byte in the area whether the unit stored it.
+ * A machine for the tests of the Arm drivers: the perf core, a driver and its hardware's output
+ * stage, joined by registers, memory and an interrupt line; and a reader of the rings, which
+ * knows for each byte in the area whether the unit stored it.
  */
 #ifndef AUXTAP_TEST_PMU_ARM_H
 #define AUXTAP_TEST_PMU_ARM_H
@@ -31,30 +31,30 @@
 
 struct arm_cpu {
 	struct spe_output spe;
-	u64 regs[16];	      /* those of 0xc4c8 and up that the stage has not */
-	bool undrained;	      /* bytes may be on their way: registers tell nothing */
-	unsigned int nr_irqs; /* times that the line went up */
+	u64 regs[16];	      /* those from 0xc4c8 up that the stage does not implement */
+	bool undrained;	      /* bytes may be on their way: registers are not valid */
+	unsigned int nr_irqs; /* times that the line rose */
 	struct trbe_output trbe;
 	bool etm_on;
-	u8 fifo[256]; /* of the trace unit: what only a drain brings into memory for sure */
+	u8 fifo[256]; /* of the trace unit: bytes that only a drain certainly writes to memory */
 	u32 nr_fifo;
 };
 
 struct arm_machine {
-	int cpu; /* the one that tests run on */
+	int cpu; /* the CPU that tests run on */
 	struct arm_cpu cpus[8];
-	u64 pmsidr; /* before machine start: what the units are like */
+	u64 pmsidr; /* before machine start: the units' properties */
 	u64 pmbidr_p;
-	int absent_cpu; /* which has none; -1: all have */
+	int absent_cpu; /* the CPU without a unit; -1: none */
 	u64 time;
 	int nr_wakeups;
 	int nr_errors_logged;
-	struct arm_session *prompt; /* its reader has read all when it is woken; or NULL */
+	struct arm_session *prompt; /* its reader reads everything when woken; or NULL */
 	struct core_machine core;
 	struct arm_session *traced;
-	u32 fifo_size;	  /* what the trace units hold back */
-	int etm_error;	  /* what they say when they are switched on */
-	bool irq_in_stop; /* an interrupt comes in the very call that switches one off */
+	u32 fifo_size;	  /* bytes that the trace units hold back */
+	int etm_error;	  /* their result when they are switched on */
+	bool irq_in_stop; /* an interrupt arrives in the call that switches one off */
 };
 extern struct arm_machine arm;
 
@@ -63,9 +63,10 @@ static inline struct arm_cpu *arm_unit(void)
 	return &arm.cpus[arm.cpu];
 }
 
-/* Fresh; SPE units of these properties, registered as arm_spe_0. 0 or what registering says. */
+/* Fresh; SPE units of these properties, registered as arm_spe_0. Returns the result of the
+ * registration. */
 int spe_start(const char *kernel, u32 max_record, u32 align);
-int spe_restart(const char *kernel); /* units as arm.pmsidr says */
+int spe_restart(const char *kernel); /* units with the properties in arm.pmsidr */
 extern struct arm_spe_hw spe_hw;
 void spe_end(void);
 bool spe_on(void); /* samples would be stored */
@@ -93,13 +94,13 @@ struct arm_session {
 	u8 *aux;
 	u64 aux_size;
 	bool snapshot;
-	bool skips_reported; /* J6: records tell of padding, too */
+	bool skips_reported; /* J6: records cover padding, too */
 	u8 pad;
 	/* linear: what the unit stored at each position, by 1 + byte; 0: nothing */
 	u16 *stored;
 	u64 max_stored;
 	u64 nr_stored;
-	u64 produced, produced_off; /* bytes; of them while nothing was to be sampled */
+	u64 produced, produced_off; /* bytes; those while nothing was to be sampled */
 	struct arm_record *records;
 	size_t nr_records, max_records;
 	unsigned int nr_itrace_start, nr_lost;
@@ -112,16 +113,16 @@ int arm_open(struct arm_session *s, u64 aux_pages, bool writable);
 void arm_close(struct arm_session *s);
 void arm_in(struct arm_session *s);
 void arm_out(struct arm_session *s);
-/* As a reader that saw a truncation does (D21). */
+/* Acts as a reader that saw a truncation (D21). */
 void arm_reenable(struct arm_session *s);
 
-/* Byte number n that the unit yields; never 0, nor 0x70. */
+/* Byte number n that the unit generates; never 0, nor 0x70. */
 u8 arm_byte(u64 n);
 /* One record; no interrupt is taken. True: it is in memory. */
 bool spe_record(struct arm_session *s, u32 nr_bytes);
 /* The driver takes its interrupt, if the line is up. */
 bool spe_take_irq(void);
-/* Records of nr_bytes until n are made; interrupts are taken at once. */
+/* Makes records of nr_bytes until there are n; interrupts are taken at once. */
 void spe_run(struct arm_session *s, unsigned int n, u32 nr_bytes);
 /* attr of cs_etm; likewise. */
 void trbe_session(struct arm_session *s);
@@ -130,12 +131,12 @@ void trbe_trace(struct arm_session *s, u32 nr_bytes);
 bool trbe_take_irq(void);
 /* nr_bytes of trace; interrupts are taken within 16 bytes. */
 void trbe_run(struct arm_session *s, u64 nr_bytes);
-/* Marks in s->stored what lies between two offsets of the area, in the open transaction. */
+/* Marks in s->stored the bytes between two offsets of the area, in the open transaction. */
 void arm_note(struct arm_session *s, u64 from_off, u64 to_off, const u8 *bytes, u32 nr_bytes);
 
 void arm_records(struct arm_session *s);
 const struct arm_record *arm_last(struct arm_session *s); /* asserts that there is one */
-/* The nth record is this. */
+/* Asserts that the nth record is this. */
 void arm_expect(struct arm_session *s, size_t n, u64 offset, u64 size, u64 flags);
 u64 arm_aux_head(const struct arm_session *s);
 void arm_set_tail(struct arm_session *s, u64 tail);
@@ -144,8 +145,8 @@ static inline u64 arm_aux_tail(const struct arm_session *s)
 	return s->page->aux_tail;
 }
 /*
- * Linear: from tail to head, the area has what the unit stored there, padding elsewhere; and
- * all that was stored is told by a record (call arm_records() before).
+ * Linear: from tail to head, the area has the bytes that the unit stored there, padding elsewhere;
+ * and a record covers every stored byte (call arm_records() before).
  */
 void arm_check_unread(const struct arm_session *s);
 

@@ -33,7 +33,7 @@ static u64 hw_read(int cpu, u32 msr)
 	case MSR_RTIT_OUTPUT_BASE:
 		return c->out.base;
 	case MSR_RTIT_OUTPUT_MASK_PTRS:
-		if (c->out.region) /* it runs: its offset is in the stage */
+		if (c->out.region) /* running: its offset is in the stage */
 			return (u32)c->out.mask_ptrs | c->out.region_off << 32;
 		return c->out.mask_ptrs;
 	case MSR_RTIT_CTL:
@@ -401,7 +401,7 @@ size_t topa_list(const struct session *s, struct topa_entry *entries, size_t max
 			phys = table[i + 1] & ~(P - 1);
 		}
 	} while (phys != first_phys);
-	/* the walk began in the unit's table: turn it so that the area begins first */
+	/* the list starts at the unit's table: rotate it to start at the area's start */
 	if (at_zero) {
 		struct topa_entry *turned = malloc(nr * sizeof(*turned));
 
@@ -435,7 +435,7 @@ void topa_marks(const struct session *s, u64 *int_off, u64 *stop_off)
 		}
 	}
 	assert_int_equal(nr_stops, 1);
-	assert_true(nr_ints <= 1); /* none stays from the transaction before */
+	assert_true(nr_ints <= 1); /* none is left from the transaction before */
 	if (!nr_ints)
 		*int_off = *stop_off;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A machine for driver tests: the perf core, the PT driver and the silicon's output
+ * A machine for driver tests: the perf core, the PT driver and the hardware's output
  * stage, joined by registers, memory and an interrupt line; and a reader of the rings.
  */
 #ifndef AUXTAP_TEST_PMU_MACHINE_H
@@ -24,25 +24,25 @@ struct machine_cpu {
 };
 
 struct machine {
-	int cpu; /* the one that tests run on */
+	int cpu; /* the CPU that tests run on */
 	struct machine_cpu cpus[8];
 	struct intel_pt_hw hw;
 	u64 tsc;
 	int nr_wakeups;
-	/* C5: orders that page allocations succeed with, in turn; then the last one for
+	/* C5: orders for which page allocations succeed, in turn; then the last one for
 	 * ever */
 	const int *orders;
 	int nr_orders, next_order;
 	bool random_orders;
 	int nr_errors_logged;
-	bool irq_in_stop; /* an interrupt comes in the very write that clears TraceEn */
+	bool irq_in_stop; /* an interrupt arrives in the write that clears TraceEn */
 };
 extern struct machine machine;
 
-/* Fresh, with a unit that can do everything, CPU 0, the given kernel (NULL: the default).
+/* Fresh, with a unit with every capability, CPU 0, the given kernel (NULL: the default).
  */
 void machine_start(const char *kernel);
-/* As machine_start(), with the unit's abilities. */
+/* As machine_start(), with the given capabilities of the unit. */
 void machine_start_with(const char *kernel, bool single_range, bool multiple_entries);
 void machine_end(void); /* asserts that nothing warned */
 
@@ -72,12 +72,12 @@ struct session {
 	struct perf_event_mmap_page *page;
 	u8 *aux;
 	u64 aux_size;
-	/* what the unit stored, in order: the truth */
+	/* what the unit stored, in order: the ground truth */
 	u8 *stored;
 	size_t nr_stored, max_stored;
-	u64 produced;	  /* bytes the program's execution yielded; the next one is
+	u64 produced;	  /* bytes the program's execution generated; the next one is
 			     produced_byte() */
-	u64 produced_off; /* of them while TraceEn was 0 */
+	u64 produced_off; /* those while TraceEn was 0 */
 	/* records, drained by session_records() */
 	struct aux_record *records;
 	size_t nr_records, max_records;
@@ -93,7 +93,7 @@ void session_close(struct session *s);
 void session_in(struct session *s);
 void session_out(struct session *s);
 
-/* Byte number n that the program yields; never 0, which would be PAD. */
+/* Byte number n that the program generates; never 0, which would be PAD. */
 u8 produced_byte(u64 n);
 /* One packet. No interrupt is taken. Returns bytes stored. */
 size_t session_packet(struct session *s, size_t nr_bytes);
@@ -102,7 +102,7 @@ size_t session_packet(struct session *s, size_t nr_bytes);
 void session_run(struct session *s, u64 nr_bytes);
 bool machine_take_irq(void); /* if the line is up */
 
-/* Drains the data ring into s->records; checks that each begins where the last one ended
+/* Drains the data ring into s->records; checks that each starts where the last one ended
  * (linear). */
 void session_records(struct session *s);
 const struct aux_record *session_last(struct session *s); /* asserts that there is one */
@@ -123,7 +123,7 @@ struct topa_entry {
 /* All entries in the order of the area. Number of them; *nr_tables. */
 size_t topa_list(const struct session *s, struct topa_entry *entries, size_t max,
 		 size_t *nr_tables);
-/* Ends of the marked regions: the only STOP; the only INT that is not the STOP, else the
+/* Ends of the regions with STOP and INT: the only STOP; the only INT that is not the STOP, else the
  * STOP's. */
 void topa_marks(const struct session *s, u64 *int_off, u64 *stop_off);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * A program, an SPE unit or a trace unit with its TRBE, a driver, a core and a slow reader at
- * random, against invariants: each unread byte is what the unit stored there, told by a record,
- * or padding that no record tells of; sum of AUX sizes = stored; produced = stored + dropped +
- * not asked for; what is off can be known to be off.
+ * random, against invariants: each unread byte is one that the unit stored there and a record
+ * covers, or padding that no record covers; sum of AUX sizes = stored; produced = stored + dropped
+ * + not requested; a reader can learn of every event that is off.
  */
 #include "support_arm.h"
 #include <stdio.h>
@@ -84,7 +84,7 @@ static void reader(struct world *w)
 		to = tail + random_below(head - tail + 1);
 	nr_wraps += to / w->s.aux_size != tail / w->s.aux_size;
 	arm_set_tail(&w->s, to);
-	/* D21: what a reader does that saw a truncation, or no progress */
+	/* D21: what a reader does after a truncation, or without progress */
 	if (!w->in || !(w->is_spe ? spe_on() : trbe_on()) || !(rand() % 30))
 		arm_reenable(&w->s);
 }
@@ -166,7 +166,7 @@ static void random_worlds(bool is_spe)
 	for (const struct core_kernel *const *k = core_kernels; *k; k++)
 		for (unsigned int seed = 1; seed <= 200; seed++)
 			one_world((*k)->name, is_spe, seed);
-	print_message("truncated %u, collisions %u, laps %u, late interrupts %u, padded %u\n",
+	print_message("truncated %u, collisions %u, wraps %u, late interrupts %u, padded %u\n",
 		      nr_truncated, nr_collisions, nr_wraps, nr_late, nr_padded);
 	assert_true(nr_truncated > 100 && nr_wraps > 500 && nr_late > 100 && nr_padded > 100);
 	assert_true(is_spe ? !nr_collisions : nr_collisions > 500);

@@ -43,7 +43,7 @@ static void config_bits(void **state)
 	assert_int_equal(open_result(1 << 13), -EINVAL);
 	machine_end();
 
-	/* a CPU with fewer periods: 0 is always there */
+	/* a CPU with fewer periods: 0 is always valid */
 	machine_start(NULL);
 	machine.hw.psb_periods = 1 << 0 | 1 << 3;
 	machine.hw.mtc_periods = 1 << 3;
@@ -181,7 +181,7 @@ static void itrace_start_once(void **state)
 	machine_end();
 }
 
-/* One CPU, one event: the second is refused by the driver as long as the first runs. */
+/* One CPU, one event: the driver refuses the second while the first runs. */
 static void no_aux_area(void **state)
 {
 	struct session s;
@@ -196,7 +196,7 @@ static void no_aux_area(void **state)
 	machine_end();
 }
 
-/* H7, H13: the unit runs on past an INT; what it wrote until the interrupt is in the
+/* H7, H13: the unit continues after an INT; bytes that it writes until the interrupt are in the
  * record. */
 static void interrupt_with_overshoot(void **state)
 {
@@ -252,12 +252,12 @@ static void full(void **state)
 			assert_int_equal(s.nr_stored, 16384);
 			assert_true(!unit_on());
 			assert_int_equal(session_last(&s)->flags, TRUNCATED);
-			assert_int_equal(s.nr_records, 2); /* at W = 8192, and at the end */
+			assert_int_equal(s.nr_records, 2); /* one at W = 8192, one at the end */
 			assert_int_equal(session_aux_head(&s), 16384);
 			assert_int_equal(core_event_active(s.event), lost_disable);
 			session_check_unread(&s);
 
-			/* An interrupt that was on its way finds nothing to do. */
+			/* A pending interrupt has nothing to do. */
 			unit()->irq_line = true;
 			machine_take_irq();
 			assert_true(!unit_on());
@@ -281,8 +281,8 @@ static void full(void **state)
 	}
 }
 
-/* H13: stopped between the line and the handler; also with the other event's transaction
- * gone. */
+/* H13: stopped between the interrupt line and the handler; also after the other event's
+ * transaction ended. */
 static void late_interrupt(void **state)
 {
 	struct session s;
@@ -305,7 +305,7 @@ static void late_interrupt(void **state)
 	session_records(&s);
 	assert_int_equal(s.nr_records, 1);
 
-	/* and after it came back: nothing lost, nothing twice */
+	/* and after it was switched in again: nothing lost, nothing twice */
 	session_in(&s);
 	session_packet(&s, 16);
 	unit()->irq_line = true;
@@ -313,7 +313,7 @@ static void late_interrupt(void **state)
 	assert_true(unit_on());
 	session_out(&s);
 	assert_int_equal(session_aux_head(&s), 4112);
-	/* in the middle of the stop: the unit stays off, the record is one */
+	/* in the middle of the stop: the unit stays off; one record */
 	session_in(&s);
 	session_packet(&s, 16);
 	machine.irq_in_stop = true;
@@ -329,8 +329,8 @@ static void late_interrupt(void **state)
 	machine_end();
 }
 
-/* STATUS also counts the bytes to the next PSB: an event's first start clears it, none
- * else does. */
+/* STATUS also counts the bytes to the next PSB: only an event's first start clears
+ * it. */
 static void status_is_kept(void **state)
 {
 	const u64 count = 7ull << 32; /* PacketByteCnt */
@@ -352,7 +352,7 @@ static void status_is_kept(void **state)
 	machine_end();
 }
 
-/* H10: from any page round to itself is a lap, not nothing; and nothing is not a lap. */
+/* H10: from any page around to itself is a wrap, not zero bytes; and zero bytes are not a wrap. */
 static void whole_wrap(void **state)
 {
 	static const int order_0[] = {0};
@@ -374,7 +374,7 @@ static void whole_wrap(void **state)
 		}
 		session_out(&s);
 		session_records(&s);
-		session_in(&s); /* nothing */
+		session_in(&s); /* no bytes */
 		session_out(&s);
 		assert_int_equal(session_aux_head(&s), begin * P);
 		session_in(&s);
@@ -418,8 +418,8 @@ static void one_entry_tables(void **state)
 		session_records(&s);
 		assert_int_equal(s.nr_records, 1);
 		if (left <= 512) {
-			/* padded with zeros inside the reported size, and the next region
-			 * entered */
+			/* padded with zeros inside the reported size; continues in the next
+			 * region */
 			assert_int_equal(s.records[0].size, 2 * P);
 			for (u64 i = 0; i < left; i++)
 				assert_int_equal(s.aux[size + i], 0);
@@ -431,7 +431,7 @@ static void one_entry_tables(void **state)
 			assert_int_equal(s.aux[size], 0xee);
 			assert_true(unit_read(MSR_RTIT_OUTPUT_BASE) == base);
 		}
-		/* STOPPED is loss here, wherever the offset is */
+		/* STOPPED means loss here, wherever the offset is */
 		assert_int_equal(s.records[0].flags, left ? 0 : TRUNCATED);
 		assert_true(!memcmp(s.aux, s.stored, size));
 		session_close(&s);
@@ -439,7 +439,7 @@ static void one_entry_tables(void **state)
 	}
 }
 
-/* H8: an error is logged and cleared; the next transaction goes on. */
+/* H8: an error is logged and cleared; the next transaction continues. */
 static void output_error(void **state)
 {
 	struct session s;
@@ -494,7 +494,7 @@ static void vmx(void **state)
 	assert_int_equal(session_last(&s)->flags, PARTIAL);
 	assert_int_equal(session_last(&s)->size, 110);
 
-	/* whole transactions inside: nothing is written to RTIT_CTL, and they say so */
+	/* whole transactions inside: RTIT_CTL is not written, and their records say so */
 	intel_pt_vmx(true);
 	writes = unit()->nr_ctl_writes;
 	session_in(&s);
@@ -518,8 +518,8 @@ static void vmx(void **state)
 	machine_end();
 }
 
-/* The position is the buffer's, not a CPU's: one task round all CPUs, beside another one
- * that stays. */
+/* The position is the buffer's, not a CPU's: one task moves around all CPUs, next to
+ * another one that stays. */
 static void many_cpus(void **state)
 {
 	struct session moving, staying;
@@ -590,7 +590,7 @@ static void inherited_child(void **state)
 	machine_end();
 }
 
-/* B18: the area goes away under a running event. */
+/* B18: the area is unmapped under a running event. */
 static void unmap_while_running(void **state)
 {
 	struct session s;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * H14: address filters of the driver on the whole unit: which are taken, what the registers get of
- * them, and which instructions are traced then.
+ * H14: address filters of the driver on the whole unit: which are accepted, their values in the
+ * registers, and which instructions are traced then.
  */
 #include "support_machine.h"
 #include "hw/pt_unit.h"
@@ -98,7 +98,7 @@ static void which_are_taken(void **state)
 	assert_int_equal(set_one(&s, START, 0x1000, 0, true), -EOPNOTSUPP);
 	assert_int_equal(set_one(&s, STOP, 0x1000, 0, true), -EOPNOTSUPP);
 	assert_int_equal(set_one(&s, FILTER, 0x1000, 0, true), -EINVAL);
-	assert_int_equal(set_one(&s, FILTER, KERNEL, 16, false), 0); /* exclude_kernel, too */
+	assert_int_equal(set_one(&s, FILTER, KERNEL, 16, false), 0); /* also with exclude_kernel */
 	for (int i = 0; i < 5; i++)
 		many[i] = (struct core_addr_filter){0x1000, 16, FILTER, true};
 	assert_int_equal(core_event_set_addr_filters(s.event, many, 4), 0);
@@ -110,7 +110,8 @@ static void which_are_taken(void **state)
 	s.attr.exclude_kernel = 0;
 	assert_int_equal(session_open(&s, 8, 4, true), 0);
 	assert_int_equal(set_one(&s, FILTER, KERNEL, 16, false), 0);
-	assert_int_equal(set_one(&s, FILTER, 0x400000, 16, false), -EINVAL); /* not a kernel's */
+	assert_int_equal(set_one(&s, FILTER, 0x400000, 16, false),
+			 -EINVAL); /* not a kernel address */
 	assert_int_equal(set_one(&s, FILTER, -8ull, 16, false), -EINVAL);
 	session_close(&s);
 
@@ -147,7 +148,7 @@ static void registers(void **state)
 	assert_int_equal(session_open(&s, 8, 4, true), 0);
 	assert_int_equal(core_event_set_addr_filters(s.event, filters, 3), 0);
 	session_in(&s);
-	/* nowhere yet: no address, not even 0, is in the range */
+	/* not mapped yet: no address, not even 0, is in the range */
 	for (int n = 0; n < 3; n++)
 		assert_true(units[0].addr[2 * n] > units[0].addr[2 * n + 1]);
 	/* mapped while it runs: the event is stopped, and started with the new ones */
@@ -156,7 +157,7 @@ static void registers(void **state)
 	core_event_map_addr_filter(s.event, 2, (1ull << 56) - 8, 0x20); /* over the hole */
 	assert_true(units[0].ctl & RTIT_CTL_TRACEEN);
 	assert_int_equal(units[0].addr[0], 0x401000);
-	assert_int_equal(units[0].addr[1], 0x4010ff); /* the last one that is in */
+	assert_int_equal(units[0].addr[1], 0x4010ff); /* the last address in the range */
 	assert_int_equal(units[0].addr[2], 0x402000);
 	assert_int_equal(units[0].addr[3], 0x40200f);
 	assert_int_equal(units[0].addr[5], (1ull << 56) - 1);
@@ -170,7 +171,7 @@ static void registers(void **state)
 	session_in(&s);
 	assert_int_equal(units[1].addr[1], 0x4010ff);
 	assert_int_equal(cfg(1, 1), 2);
-	/* none any more */
+	/* no filter left */
 	assert_int_equal(core_event_set_addr_filters(s.event, NULL, 0), 0);
 	assert_true(units[1].ctl & RTIT_CTL_TRACEEN);
 	assert_int_equal(units[1].ctl >> RTIT_CTL_ADDR_CFG_SHIFT, 0);
@@ -223,8 +224,8 @@ static void inherited(void **state)
 }
 
 /*
- * A TraceStop is no loss: no TRUNCATED, the event stays on; the unit begins again when the
- * task is next scheduled in, as it does for the kernel's driver (H8).
+ * A TraceStop is not a loss: no TRUNCATED, the event stays on; the unit starts again when the
+ * task is next scheduled in, as with the kernel's driver (H8).
  */
 static void trace_stop(void **state)
 {

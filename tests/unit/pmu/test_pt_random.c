@@ -2,7 +2,7 @@
 /*
  * A program, a unit, a driver, a core and a slow reader at random, against invariants:
  * stored = sum of AUX sizes = final head; what is read is what was stored, in order;
- * unread bytes are never overwritten; every loss is flagged, or seen by the event being
+ * unread bytes are never overwritten; every loss is flagged, or shown by the event being
  * off.
  */
 #include "support_machine.h"
@@ -15,7 +15,7 @@
 #define TRUNCATED PERF_AUX_FLAG_TRUNCATED
 
 static unsigned int nr_truncated, nr_wraps, nr_late_irqs, nr_h6,
-	nr_d6; /* so that nothing tested is nothing met */
+	nr_d6; /* proof that the run reached the tested cases */
 
 static u64 random_below(u64 n)
 {
@@ -40,7 +40,7 @@ struct world {
 	struct session s;
 	bool in;
 	int irq_wait;	    /* packets until a raised line is served */
-	u64 dropped_before; /* of the unit, when the open transaction began */
+	u64 dropped_before; /* the unit's count when the open transaction began */
 	size_t records_before;
 	bool loss_owed; /* a transaction lost bytes and must be flagged */
 };
@@ -69,7 +69,7 @@ static void after_transaction(struct world *w)
 	w->records_before = w->s.nr_records;
 }
 
-/* The unit is off although the task runs: allowed only if a reader can know. */
+/* The unit is off although the task runs: allowed only if a reader can see it. */
 static void check_off(const struct world *w)
 {
 	const struct session *s = &w->s;
@@ -86,7 +86,7 @@ static void check_off(const struct world *w)
 
 static void check_memory(const struct world *w)
 {
-	/* Nothing unread is overwritten: all that was stored since the tail is still
+	/* Nothing unread is overwritten: all bytes stored since the tail are still
 	 * there. */
 	assert_true(w->s.nr_stored - session_aux_tail(&w->s) <= w->s.aux_size);
 }
@@ -140,7 +140,7 @@ static void reader(struct world *w)
 		to = tail + random_below(head - tail + 1);
 	nr_wraps += to / w->s.aux_size != tail / w->s.aux_size;
 	session_set_tail(&w->s, to);
-	/* D21: what a reader does that saw a truncation */
+	/* D21: what a reader does after a truncation */
 	if (!w->in || !unit_on() || !(rand() % 30)) {
 		core_event_ioctl(w->s.event, PERF_EVENT_IOC_DISABLE, 0, NULL);
 		core_irq_work_run();
@@ -200,7 +200,7 @@ static void random_worlds(void **state)
 	for (const struct core_kernel *const *k = core_kernels; *k; k++)
 		for (unsigned int seed = 1; seed <= 400; seed++)
 			one_world((*k)->name, seed);
-	print_message("truncated %u, laps %u, late interrupts %u, empty records %u, full "
+	print_message("truncated %u, wraps %u, late interrupts %u, empty records %u, full "
 		      "without a record %u\n",
 		      nr_truncated, nr_wraps, nr_late_irqs, nr_h6, nr_d6);
 	assert_true(nr_truncated > 1000 && nr_wraps > 1000 && nr_late_irqs > 100 && nr_h6 > 10);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * AUX samples, the driver's part (G2, G4): the newest bytes of the area go into somebody else's
- * record, and the trace goes on as if nothing had been.
+ * AUX samples, the driver's part (G2, G4): the newest bytes of the area go into another event's
+ * record, and tracing continues unchanged.
  */
 #include "support_machine.h"
 #include <setjmp.h>
@@ -55,7 +55,7 @@ static void check_newest(const struct session *s, size_t size)
 			    size - blank);
 }
 
-/* G2: the core looks at this. */
+/* G2: the core checks this. */
 static void only_with_the_function(void **state)
 {
 	struct session s;
@@ -87,7 +87,7 @@ static void newest_bytes(void **state)
 			nr_on = 0;
 			assert_int_equal(take(&s, size), size);
 			check_newest(&s, size);
-			assert_int_equal(nr_on, 0); /* G4: it is off meanwhile */
+			assert_int_equal(nr_on, 0); /* G4: the unit is off meanwhile */
 			assert_true(unit_on());
 			if (rand() % 8 == 0) {
 				session_out(&s);
@@ -108,7 +108,7 @@ static bool in_the_middle(void)
 	return true;
 }
 
-/* In an NMI an emulated unit is read as it is. */
+/* In an NMI an emulated unit is read without a stop. */
 static void read_only(void **state)
 {
 	struct session s;
@@ -137,7 +137,7 @@ static void check_blank(size_t size)
 		assert_int_equal(sample[i], 0);
 }
 
-/* The room in the record is filled whatever there is: PAD. */
+/* The rest of the record is filled with PAD. */
 static void nothing_to_sample(void **state)
 {
 	struct session s;

@@ -35,7 +35,7 @@ static void check_snapshot(struct session *s)
 		want = s->aux_size;
 	assert_int_equal(nr, want);
 	assert_true(!memcmp(bytes, s->stored + s->nr_stored - want, want));
-	/* and nothing was lost on the way: the stored are the newest produced */
+	/* and nothing was lost: the stored bytes are the newest produced */
 	assert_int_equal(s->nr_stored, s->produced);
 }
 
@@ -44,14 +44,14 @@ static void check_record(struct session *s)
 	const struct aux_record *r = session_last(s);
 
 	assert_int_equal(r->flags, PERF_AUX_FLAG_OVERWRITE);
-	assert_int_equal(r->size, s->aux_size);		  /* H11: says nothing */
+	assert_int_equal(r->size, s->aux_size);		  /* H11: carries no information */
 	assert_int_equal(r->offset, session_aux_head(s)); /* D13 */
 	assert_int_equal(session_aux_head(s), s->nr_stored % s->aux_size);
 	s->nr_records = 0;
 	assert_true(!unit()->irq_line); /* H3 */
 }
 
-/* Every end offset of three laps, one byte on after each snapshot. */
+/* Every end offset of three wraps, one byte further after each snapshot. */
 static void every_alignment(u64 pages, bool single_range, const int *orders, int nr_orders)
 {
 	struct session s;
@@ -120,7 +120,7 @@ static void single_range_conditions(void **state)
 	}
 }
 
-/* Long runs between snapshots, many chunks of odd sizes, every kernel; no mark in any
+/* Long runs between snapshots, many chunks of odd sizes, every kernel; no INT or STOP in any
  * table. */
 static void random_lengths(void **state)
 {
@@ -157,7 +157,7 @@ static void random_lengths(void **state)
 	}
 }
 
-/* K6: what a reader does; and an interrupt that is not ours changes nothing (H3). */
+/* K6: what a reader does; an interrupt of another device changes nothing (H3). */
 static void disable_read_enable(void **state)
 {
 	struct session s;
@@ -187,7 +187,7 @@ static void disable_read_enable(void **state)
 	machine_end();
 }
 
-/* C6, H9: a unit with one entry a table takes the whole buffer as one chunk, or none. */
+/* C6, H9: a unit with one entry a table uses the whole buffer as one chunk, or refuses it. */
 static void one_entry_tables(void **state)
 {
 	static const int split[] = {1, 1};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* ToPA tables and their INT and STOP marks: rules H1, H4, H5, H6, C5 and the PT vectors
+/* ToPA tables and their INT and STOP bits: rules H1, H4, H5, H6, C5 and the PT vectors
  * of section M. */
 #include "support_machine.h"
 #include <setjmp.h>
@@ -48,7 +48,7 @@ static void vectors_at_head_0(void **state)
 	}
 }
 
-/* H5: what the vectors mean to a reader. */
+/* H5: the effect of the vectors on a reader. */
 static void wakeup_is_rounded_down(void **state)
 {
 	(void)state;
@@ -63,7 +63,7 @@ static void wakeup_is_rounded_down(void **state)
 		session_run(&s, 16384);
 		assert_int_equal(machine.nr_wakeups, exact);
 		session_run(&s, 65535 - 16384);
-		/* by D18 each closed transaction that passes a mark wakes, and only it */
+		/* by D18 exactly each closed transaction that passes a wakeup position wakes */
 		assert_int_equal(machine.nr_wakeups, exact ? 3 : 0);
 		session_run(&s, 1);
 		assert_int_equal(machine.nr_wakeups, exact ? 4 : 1);
@@ -82,7 +82,7 @@ static void vector_head_16584(void **state)
 	session_init(&s);
 	s.attr.aux_watermark = 16384;
 	assert_int_equal(session_open(&s, 8, 16, true), 0);
-	unit()->out.irq_overshoot_bytes = 190; /* and the rest of a packet: H7 */
+	unit()->out.irq_overshoot_bytes = 190; /* plus the rest of a packet: H7 */
 	session_in(&s);
 	session_run(&s, 16584);
 	session_out(&s);
@@ -92,8 +92,8 @@ static void vector_head_16584(void **state)
 	session_in(&s);
 	topa_marks(&s, &int_off, &stop_off);
 	assert_int_equal(int_off, 32768);
-	assert_int_equal(stop_off, 16384); /* of the next lap */
-	/* what is left is all used, and not a byte more */
+	assert_int_equal(stop_off, 16384); /* of the next wrap */
+	/* all remaining bytes are used, and not one more */
 	while (session_packet(&s, 13) == 13)
 		;
 	assert_true(unit()->out.status & RTIT_STATUS_STOPPED);
@@ -125,8 +125,8 @@ static void vector_head_49162(void **state)
 	/* wakeup 65536 */
 	topa_marks(&s, &int_off, &stop_off);
 	assert_int_equal(stop_off, 65536);
-	assert_int_equal(int_off, 49152); /* behind head */
-	/* so nobody is woken before the STOP */
+	assert_int_equal(int_off, 49152); /* before head: passed */
+	/* so the reader is not woken before the STOP */
 	machine.nr_wakeups = 0;
 	unit()->out.irq_overshoot_bytes = 0;
 	session_run(&s, 65536 - 49162 - 1);
@@ -163,8 +163,8 @@ static void table_chain(void **state)
 	assert_true(entries[1012].table_phys != entries[1011].table_phys);
 	assert_true(entries[1012].table_phys != entries[0].table_phys);
 
-	/* Across both links and round, a reader behind it: content, position and marks
-	 * survive. */
+	/* Across both links and around, followed by a reader: content, position, INT and STOP
+	 * stay right. */
 	for (int step = 0; step < 2400; step++) {
 		u64 head, int_off, stop_off, page = 1 + (u64)step;
 
@@ -187,7 +187,7 @@ static void table_chain(void **state)
 	machine_end();
 }
 
-/* C5: whatever the sizes of chunks, also where they do not lie at multiples of their
+/* C5: for any sizes of chunks, even if they are not at multiples of their
  * size. */
 static void mixed_chunks(void **state)
 {
@@ -212,7 +212,7 @@ static void mixed_chunks(void **state)
 	topa_marks(&s, &int_off, &stop_off);
 	assert_int_equal(int_off, 32768);
 	assert_int_equal(stop_off, 65536);
-	/* begin within the chunk of two pages that lies at page 5 */
+	/* begin within the chunk of two pages at page 5 */
 	session_run(&s, 6 * P + 100);
 	session_out(&s);
 	session_in(&s);
@@ -224,7 +224,7 @@ static void mixed_chunks(void **state)
 	machine_end();
 }
 
-/* H6: the free space ends inside the region that head is in. */
+/* H6: the free space ends inside the region that contains head. */
 static void space_within_region(void **state)
 {
 	(void)state;
@@ -244,7 +244,7 @@ static void space_within_region(void **state)
 		session_in(&s);
 		session_records(&s);
 		before = s.nr_records;
-		/* to the STOP at the area's end; there 20000 bytes are free, in a region
+		/* to the STOP at the area's end; 20000 bytes are free there, in a region
 		 * of 32768 */
 		session_run(&s, 65536 - 40000 + 500);
 		session_records(&s);
@@ -258,7 +258,7 @@ static void space_within_region(void **state)
 		assert_int_equal(core_event_active(s.event), (*k)->disable_at_sched_out);
 		session_check_unread(&s);
 
-		/* exactly enough, and one too few: tail at the region's end, and a byte
+		/* exactly enough, and one byte too few: tail at the region's end, and a byte
 		 * before */
 		for (u64 tail = 32767; tail <= 32768; tail++) {
 			session_set_tail(&s, tail);
@@ -274,7 +274,7 @@ static void space_within_region(void **state)
 
 /*
  * H4 counts whole pages of the space and misses that its two ends, together, may complete
- * the region that head is in. The unit must stop there, not a lap later.
+ * the region that contains head. The unit must stop there, not a wrap later.
  */
 static void two_parts_of_a_page(void **state)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The driver on the whole unit (registers with their #GPs, encoder, output stage) instead
- * of bare registers: nothing it writes is refused, and the accounts agree over many
+ * of bare registers: the unit refuses no write of the driver, and the counters agree over many
  * interrupts.
  */
 #include "support_machine.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Events of arm_spe_0: what is accepted, which registers are set, how a transaction ends, what
- * each syndrome means: rules I9 to I11, F1. */
+/* Events of arm_spe_0: accepted attributes, register values, how a transaction ends, the meaning
+ * of each syndrome: rules I9 to I11, F1. */
 #include "support_arm.h"
 #include <errno.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static void end(struct arm_session *s)
 	spe_end();
 }
 
-/* ---- what tools see ---- */
+/* ---- sysfs attributes ---- */
 
 static void expect_attr(const char *attr, const char *text)
 {
@@ -61,7 +61,7 @@ static void attributes(const char *kernel)
 #ifdef PERF_ATTR_SIZE_VER8
 	expect_attr("format/inv_event_filter", "config3:0-63");
 #else
-	expect_attr("format/inv_event_filter", NULL); /* there is no config3 */
+	expect_attr("format/inv_event_filter", NULL); /* no config3 */
 #endif
 	expect_attr("caps/arch_inst", "1");
 	expect_attr("caps/ernd", "1");
@@ -89,7 +89,8 @@ static void intervals(const char *kernel)
 		expect_attr("caps/min_interval", text);
 		expect_attr("caps/count_size", "16");
 		expect_attr("caps/arch_inst", "0");
-		/* the event's: not below, not above 32 bits, multiples of 256 */
+		/* the event's interval: not below the minimum, not above 32 bits, multiples of 256
+		 */
 		for (int n = 0; n < 3; n++) {
 			static const u64 asked[3] = {1, 0x123456789abull, 0x12345};
 			const u64 got[3] = {least[i], 0xffffff00, 0x12300};
@@ -135,7 +136,7 @@ static void refusals(const char *kernel)
 		s.attr.config2 = 1ull << bit;
 		assert_int_equal(opens(&s, -1), bit < 12 ? 0 : -EINVAL);
 		s.attr.config2 = 0;
-		/* version 1.2: those of 1.0, alignment, two of vectors, branches not taken */
+		/* version 1.2: the events of 1.0, alignment, two of vectors, branches not taken */
 		known = bit == 1 || bit == 3 || bit == 5 || bit == 6 || bit == 7 || bit == 11 ||
 			(bit >= 12 && bit <= 15) || bit == 17 || bit == 18 ||
 			(bit >= 24 && bit <= 31) || bit >= 48;
@@ -198,7 +199,7 @@ static void registers(const char *kernel)
 		assert_int_equal(reg(SPE_PMSLATFR), 0x123);
 		assert_int_equal(reg(SPE_PMSIRR), 1024 | SPE_PMSIRR_RND);
 		assert_int_equal(reg(SPE_PMSICR), 0);
-		/* the counter goes with the event */
+		/* the counter moves with the event */
 		arm_unit()->regs[SPE_PMSICR - 0xc4c8] = 777;
 		arm_out(&s);
 		assert_int_equal(reg(SPE_PMSCR), 0);
@@ -210,7 +211,7 @@ static void registers(const char *kernel)
 	}
 }
 
-/* Ids of threads, where the unit has them, for who may see all threads. */
+/* Thread ids, if the unit supports them, for users that may see all threads. */
 static void context_ids(const char *kernel)
 {
 	for (int n = 0; n < 4; n++) {
@@ -247,15 +248,15 @@ static void ends(const char *kernel)
 		arm_set_tail(&s, head);
 		arm_in(&s);
 	}
-	/* F1: never said to have started */
+	/* F1: never reported as started */
 	assert_int_equal(s.nr_itrace_start, 10);
 	end(&s);
 }
 
-/* I10: what is loaded with status and cut, and what comes of it; on the interrupt and on stop. */
+/* I10: each status and cut record, and the result; at the interrupt and at a stop. */
 static const struct {
 	u64 status;
-	u32 nr_bytes; /* of the record that is cut */
+	u32 nr_bytes; /* of the cut record */
 	bool collide;
 	u64 flags;
 	bool fatal, logged;
@@ -272,7 +273,7 @@ static const struct {
 	{PMBSR_EC(PMBSR_EC_STAGE1) | 1, 0, true, COLLISION, true, true},
 	{PMBSR_EC(PMBSR_EC_STAGE2) | PMBSR_EA | 0x10, 0, false, 0, true, true},
 	{PMBSR_EC(PMBSR_EC_STAGE2) | PMBSR_DL | 1, 20, false, TRUNCATED | PARTIAL, true, true},
-	/* a class that there is not */
+	/* an undefined class */
 	{PMBSR_EC(0x3f) | PMBSR_BSC_FULL, 0, false, 0, true, true},
 };
 
@@ -294,18 +295,19 @@ static void syndromes_in_interrupts(const char *kernel)
 		arm_expect(&s, 0, 0, size, syndromes[i].flags);
 		assert_int_equal(s.nr_records, 1);
 		assert_int_equal(arm.nr_errors_logged, syndromes[i].logged);
-		/* I11: goes on only after what was in order, and not TRUNCATED */
+		/* I11: continues only after a good status, and not if TRUNCATED */
 		assert_int_equal(spe_on(), !syndromes[i].fatal && !truncated);
 		assert_int_equal(reg(SPE_PMSCR) != 0,
 				 !syndromes[i].fatal && (!truncated || !strcmp(kernel, "6.12.95")));
-		/* I11: the status is cleared, or the line would stay up */
+		/* I11: the status is cleared, or the line would stay high */
 		assert_int_equal(arm_unit()->spe.status, 0);
 		assert_false(spe_output_irq(&arm_unit()->spe));
-		/* fatal: the event does not know; D21 knows a truncation, 6.12 only at sched-out */
+		/* fatal: the event keeps its state; D21 acts on a truncation, in 6.12 only at
+		 * sched-out */
 		assert_int_equal(core_event_active(s.event),
 				 !truncated || !strcmp(kernel, "6.12.95"));
 		arm_check_unread(&s);
-		/* a reader that lets it be switched on anew */
+		/* a reader that switches it on again */
 		arm_set_tail(&s, arm_aux_head(&s));
 		arm_reenable(&s);
 		assert_true(spe_on());
@@ -316,7 +318,7 @@ static void syndromes_in_interrupts(const char *kernel)
 	}
 }
 
-/* The same at a stop, before the interrupt has come: it must not hit the next event. */
+/* The same at a stop, before the interrupt arrives: it must not affect the next event. */
 static void syndromes_at_stop(const char *kernel)
 {
 	for (size_t i = 0; i < sizeof(syndromes) / sizeof(*syndromes); i++) {
@@ -333,7 +335,7 @@ static void syndromes_at_stop(const char *kernel)
 		arm_expect(&s, 0, 0, 640 + syndromes[i].nr_bytes, syndromes[i].flags);
 		assert_int_equal(arm_unit()->spe.status, 0);
 		assert_false(spe_take_irq());
-		/* it was on its way: not ours any more */
+		/* the pending interrupt: no longer ours */
 		core_set_cpu(arm.cpu);
 		assert_false(arm_spe_interrupt());
 		assert_int_equal(s.nr_records, 1);
@@ -341,13 +343,13 @@ static void syndromes_at_stop(const char *kernel)
 	}
 }
 
-/* I10: a line that is shared, or was up a moment ago. */
+/* I10: a line that is shared, or was high a moment ago. */
 static void spurious(const char *kernel)
 {
 	struct arm_session s;
 
 	assert_int_equal(spe_start(kernel, 64, 64), 0);
-	assert_false(arm_spe_interrupt()); /* nobody there */
+	assert_false(arm_spe_interrupt()); /* no event here */
 	spe_end();
 	begin(&s, kernel, true);
 	spe_run(&s, 10, 64);
@@ -356,13 +358,14 @@ static void spurious(const char *kernel)
 	arm_records(&s);
 	assert_int_equal(s.nr_records, 0);
 	assert_true(spe_on());
-	/* by the letter COLL without S tells nothing at a stop, either */
+	/* strictly, COLL without S means nothing at a stop, either */
 	arm_out(&s);
 	arm_expect(&s, 0, 0, 640, 0);
 	end(&s);
 }
 
-/* A: the unit goes on producing until the interrupt is taken: that is lost, and counted. */
+/* A: the unit continues to produce until the interrupt is taken: those bytes are lost and counted.
+ */
 static void late_interrupt(const char *kernel)
 {
 	struct arm_session s;
@@ -384,7 +387,7 @@ static void late_interrupt(const char *kernel)
 	end(&s);
 }
 
-/* I11: TRUNCATED disables from within; what begins then must not be begun by the interrupt. */
+/* I11: TRUNCATED disables from within; the interrupt must not begin another transaction. */
 static void disabled_in_interrupt(const char *kernel)
 {
 	struct arm_session s;
@@ -399,12 +402,12 @@ static void disabled_in_interrupt(const char *kernel)
 	end(&s);
 }
 
-/* I11, D21: an older mark disables it from within; a transaction would stay open for ever. */
+/* I11, D21: an older pending_disable disables it from within; a transaction would stay open. */
 static void disabled_by_an_old_mark(const char *kernel)
 {
 	struct arm_session s;
 
-	if (strcmp(kernel, "6.1.192") != 0) /* later ones look at marks elsewhere */
+	if (strcmp(kernel, "6.1.192") != 0) /* later kernels check pending_disable elsewhere */
 		return;
 	begin(&s, kernel, true);
 	s.event->pending_disable = arm.cpu;
@@ -423,14 +426,14 @@ static void disabled_by_an_old_mark(const char *kernel)
 	end(&s);
 }
 
-/* D6: full without a record; the unit must not be left with an old limit. */
+/* D6: full without a record; the unit must not keep an old limit. */
 static void begin_fails(const char *kernel)
 {
 	struct arm_session s;
 
 	begin(&s, kernel, true);
 	arm_out(&s);
-	/* a tail ahead of head gives no room (D5) */
+	/* a tail ahead of head leaves no space (D5) */
 	arm_set_tail(&s, 1);
 	arm_in(&s);
 	assert_false(spe_on());
@@ -453,7 +456,7 @@ static void begin_fails(const char *kernel)
 	end(&s);
 }
 
-/* The area goes while the unit fills it (B18). */
+/* The area is unmapped while the unit fills it (B18). */
 static void unmapped_while_running(const char *kernel)
 {
 	struct arm_session s;
@@ -462,7 +465,7 @@ static void unmapped_while_running(const char *kernel)
 	spe_run(&s, 10, 64);
 	core_event_munmap(s.aux_map);
 	s.aux_map = NULL;
-	s.snapshot = true; /* there is nothing to note */
+	s.snapshot = true; /* nothing to compare */
 	assert_false(spe_on());
 	spe_run(&s, 10, 64);
 	assert_int_equal(arm_unit()->spe.nr_written, 640);

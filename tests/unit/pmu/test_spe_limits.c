@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Where the SPE unit must stop, and what becomes padding: rules I1 to I8, I12 and the SPE
+/* Where the SPE unit must stop, and where padding is written: rules I1 to I8, I12 and the SPE
  * vectors of section M. */
 #include "support_arm.h"
 #include <errno.h>
@@ -33,7 +33,7 @@ static void end(struct arm_session *s)
 	spe_end();
 }
 
-/* Section M: B 16384, W 8192, nobody reads. I7: the last part of a page is never written. */
+/* Section M: B 16384, W 8192, without a reader. I7: the last part of a page is never written. */
 static void vector_idle_reader(const char *kernel)
 {
 	struct arm_session s;
@@ -47,20 +47,20 @@ static void vector_idle_reader(const char *kernel)
 	assert_int_equal(arm.nr_wakeups, 1);
 	spe_run(&s, 1, 64);
 	assert_false(spe_on());
-	assert_int_equal(arm.nr_wakeups, 2); /* of the truncation */
+	assert_int_equal(arm.nr_wakeups, 2); /* the second is the truncation's */
 	arm_expect(&s, 0, 0, 8192, 0);
 	arm_expect(&s, 1, 8192, 4096, 0);
 	arm_expect(&s, 2, 16383, 0, TRUNCATED);
 	assert_int_equal(s.nr_records, 3);
 	assert_int_equal(arm_aux_head(&s), 16383);
 	arm_check_unread(&s); /* I12: 4095 zeros */
-	/* D21: the event is off, but on CPU 0 before L1 */
+	/* D21: the event is off, except on CPU 0 before L1 */
 	assert_int_equal(core_event_active(s.event), !!strcmp(kernel, "6.18.44"));
-	/* nothing more is stored, whatever comes */
+	/* nothing more is stored, whatever the unit produces */
 	spe_run(&s, 100, 64);
 	assert_int_equal(s.nr_stored, 12288);
 	assert_int_equal(s.produced, s.nr_stored + arm_unit()->spe.nr_dropped + s.produced_off);
-	/* and once it was read, it goes on from the next multiple of align: I2 */
+	/* after a read, it continues at the next multiple of align: I2 */
 	arm_set_tail(&s, 16383);
 	arm_reenable(&s);
 	assert_int_equal(arm_aux_head(&s), 16384);
@@ -81,7 +81,7 @@ static void vector_odd_watermark(const char *kernel)
 	assert_int_equal(limit(&s), 8192);
 	spe_run(&s, 128, 64);
 	assert_int_equal(arm.nr_wakeups, 1);
-	assert_int_equal(limit(&s), 12288); /* aux_wakeup is 6000: the next is 12000 */
+	assert_int_equal(limit(&s), 12288); /* aux_wakeup is 6000: the next position is 12000 */
 	spe_run(&s, 64, 64);
 	arm_expect(&s, 0, 0, 8192, 0);
 	arm_expect(&s, 1, 8192, 4096, 0);
@@ -108,7 +108,7 @@ static void vector_prompt_reader(const char *kernel)
 	end(&s);
 }
 
-/* I1: what a unit may be, and how small an area. */
+/* I1: allowed units, and the smallest area. */
 static void properties(const char *kernel)
 {
 	for (u32 align = 1; align <= 4096; align *= 2) {
@@ -119,7 +119,7 @@ static void properties(const char *kernel)
 		assert_int_equal(spe_start(kernel, max, 1), max < 16 || max > 2048 ? -ENODEV : 0);
 		spe_end();
 	}
-	arm.pmbidr_p = SPE_PMBIDR_P; /* the buffer is a higher exception level's */
+	arm.pmbidr_p = SPE_PMBIDR_P; /* the buffer belongs to a higher exception level */
 	assert_int_equal(spe_start(kernel, 64, 64), -ENODEV);
 	spe_end();
 	for (int linear = 0; linear <= 1; linear++) {
@@ -135,7 +135,7 @@ static void properties(const char *kernel)
 	}
 }
 
-/* I2: a buffer that ended behind a record that is no multiple of align. */
+/* I2: a buffer that ended after a record whose size is not a multiple of align. */
 static void unaligned_head(const char *kernel)
 {
 	struct arm_session s;
@@ -154,7 +154,7 @@ static void unaligned_head(const char *kernel)
 		arm_records(&s);
 		assert_int_equal(s.nr_records, i + 1);
 	}
-	/* between two records of one transaction the unit does that, and it counts as trace */
+	/* between two records of one transaction the unit pads, and the padding counts as trace */
 	spe_record(&s, 100);
 	spe_record(&s, 100);
 	arm_out(&s);
@@ -163,19 +163,19 @@ static void unaligned_head(const char *kernel)
 	end(&s);
 }
 
-/* I2: less room than to the next multiple: all of it goes, and there is no transaction. */
+/* I2: less space than up to the next multiple: all of it is skipped; no transaction. */
 static void unaligned_and_full(const char *kernel)
 {
 	struct arm_session s;
 
 	begin(&s, kernel, 64, 64, 2, 0, true);
-	/* no wakeup can be had inside: W 4096 is half, limit 4096; then nothing is left to a
-	 * reader who stays a lap behind */
+	/* no wakeup position is inside: W 4096 is half, limit 4096; then no space is left for a
+	 * reader that stays a full wrap back */
 	spe_run(&s, 64, 64);
 	assert_false(spe_on());
 	arm_expect(&s, 0, 0, 4096, 0);
 	arm_expect(&s, 1, 8191, 0, TRUNCATED);
-	/* one byte is read: head 8191 (unaligned), room 1 */
+	/* one byte is read: head 8191 (unaligned), space 1 */
 	arm_set_tail(&s, 1);
 	arm_reenable(&s);
 	assert_false(spe_on());
@@ -186,7 +186,7 @@ static void unaligned_and_full(const char *kernel)
 	end(&s);
 }
 
-/* I2: and not a byte more than is free is overwritten. */
+/* I2: no byte beyond the free space is overwritten. */
 static void unaligned_and_nearly_full(const char *kernel)
 {
 	struct arm_session s;
@@ -205,7 +205,7 @@ static void unaligned_and_nearly_full(const char *kernel)
 	end(&s);
 }
 
-/* I3: the reader's page is the limit, rounded down; behind a wrapped tail it is the end. */
+/* I3: the reader's page is the limit, rounded down; if the tail has wrapped, the end is. */
 static void tail_limits(const char *kernel)
 {
 	struct arm_session s;
@@ -216,10 +216,10 @@ static void tail_limits(const char *kernel)
 	arm_out(&s);
 	arm_set_tail(&s, 2 * P + 100);
 	arm_in(&s);
-	assert_int_equal(limit(&s), 8 * P); /* tail has no say before the end */
+	assert_int_equal(limit(&s), 8 * P); /* tail does not matter before the end */
 	spe_run(&s, 3 * 64, 64);
 	assert_int_equal(pointer(&s), 0);
-	assert_int_equal(limit(&s), 2 * P); /* of tail + B - 1 */
+	assert_int_equal(limit(&s), 2 * P); /* from tail + B - 1 */
 	spe_run(&s, 2 * 64, 64);
 	assert_false(spe_on());
 	assert_int_equal(arm_aux_head(&s), 2 * P + 99 + 8 * P);
@@ -228,7 +228,7 @@ static void tail_limits(const char *kernel)
 	end(&s);
 }
 
-/* I4: only a wakeup that lies in the free space, and not before head in the area. */
+/* I4: only a wakeup position in the free space, and not before head in the area. */
 static void wakeup_outside(const char *kernel)
 {
 	struct arm_session s;
@@ -237,12 +237,12 @@ static void wakeup_outside(const char *kernel)
 	assert_int_equal(limit(&s), 3 * P);
 	spe_run(&s, 3 * 64, 64);
 	assert_int_equal(limit(&s), 6 * P);
-	spe_run(&s, 3 * 64, 64); /* wakeup 9 P is behind the reader's 8 P - 1 */
+	spe_run(&s, 3 * 64, 64); /* wakeup 9 P is beyond the reader's 8 P - 1 */
 	assert_int_equal(limit(&s), 7 * P);
 	arm_out(&s);
 	arm_set_tail(&s, 4 * P);
 	arm_in(&s);
-	/* wakeup 9 P is free now, but its offset P lies before head's: the end comes first */
+	/* wakeup 9 P is free now, but its offset P is before head's: the end comes first */
 	assert_int_equal(limit(&s), 8 * P);
 	spe_run(&s, 2 * 64, 64);
 	assert_int_equal(limit(&s), P);
@@ -251,14 +251,14 @@ static void wakeup_outside(const char *kernel)
 	end(&s);
 }
 
-/* I6: a limit too near for the largest record is gone around, once. */
+/* I6: a limit too near for the largest record is skipped, once. */
 static void near_limit(const char *kernel)
 {
 	struct arm_session s;
 
 	begin(&s, kernel, 2048, 64, 8, 2 * P, true);
 	assert_int_equal(limit(&s), 2 * P);
-	/* room for just the largest is enough */
+	/* space for just the largest is enough */
 	spe_run(&s, 96, 64);
 	arm_out(&s);
 	arm_in(&s);
@@ -271,7 +271,7 @@ static void near_limit(const char *kernel)
 	assert_int_equal(arm_aux_head(&s), 2 * P); /* padded and skipped */
 	assert_int_equal(pointer(&s), 2 * P);
 	assert_int_equal(limit(&s), 4 * P);
-	/* the same before the end of the area: on from its begin */
+	/* the same before the end of the area: continues at its start */
 	arm_set_tail(&s, arm_aux_head(&s));
 	spe_run(&s, 3 * 97, 64);
 	assert_int_equal(arm_aux_head(&s), 8 * P);
@@ -281,7 +281,7 @@ static void near_limit(const char *kernel)
 	end(&s);
 }
 
-/* I6, I5: and if there is nothing behind, it ends as full. */
+/* I6, I5: without space after it, it ends as full. */
 static void near_limit_and_full(const char *kernel)
 {
 	struct arm_session s;
@@ -296,7 +296,7 @@ static void near_limit_and_full(const char *kernel)
 	end(&s);
 }
 
-/* I8: half an area is always left as it was. */
+/* I8: half of the area is always left unchanged. */
 static void snapshot_halves(const char *kernel)
 {
 	struct arm_session s;
@@ -310,7 +310,7 @@ static void snapshot_halves(const char *kernel)
 	arm_in(&s);
 	assert_int_equal(pointer(&s), 640);
 	assert_int_equal(limit(&s), 2 * P);
-	/* 256 before the limit it is full; the second half follows, without a word */
+	/* 256 before the limit it is full; the second half follows without a record */
 	spe_run(&s, 128 - 3 - 10, 64);
 	assert_int_equal(pointer(&s), 2 * P);
 	assert_int_equal(limit(&s), 4 * P);
@@ -328,7 +328,7 @@ static void snapshot_halves(const char *kernel)
 	end(&s);
 }
 
-/* I8, I9: head is B where the unit ends exactly there. */
+/* I8, I9: head is B if the unit ends exactly there. */
 static void snapshot_to_the_end(const char *kernel)
 {
 	struct arm_session s;
@@ -347,7 +347,7 @@ static void snapshot_to_the_end(const char *kernel)
 	end(&s);
 }
 
-/* Not in I8: a snapshot, too, begins at a multiple of align, or a record would be cut. */
+/* Not in I8: a snapshot also starts at a multiple of align, or a record would be cut. */
 static void snapshot_unaligned(const char *kernel)
 {
 	struct arm_session s;

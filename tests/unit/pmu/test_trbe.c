@@ -40,7 +40,7 @@ static bool gate_masks_format(const char *kernel) /* L2 */
 	return !strcmp(kernel, "6.1.192");
 }
 
-/* Section M: B 16384, W 8192, nobody reads. */
+/* Section M: B 16384, W 8192, without a reader. */
 static void vector_idle_reader(const char *kernel)
 {
 	struct arm_session s;
@@ -74,20 +74,20 @@ static void vector_out_of_range(const char *kernel)
 	struct arm_session s;
 
 	begin(&s, kernel, 64, ERRATUM_BEYOND, 4, 8192, true);
-	assert_int_equal(limit(&s), 4096); /* the next page is for what strays */
+	assert_int_equal(limit(&s), 4096); /* the next page is for stray writes */
 	trbe_run(&s, 4096);
 	assert_false(trbe_on());
 	arm_expect(&s, 0, 0, 4096, COLLISION | RAW);
 	arm_expect(&s, 1, 16383, 0, TRUNCATED | RAW);
 	assert_int_equal(s.nr_records, 2);
 	assert_int_equal(arm_aux_head(&s), 16383);
-	/* of the padding that passed W, and of the truncation; one irq_work may tell both */
+	/* for padding beyond W, and for the truncation; one irq_work may do both */
 	assert_in_range(arm.nr_wakeups, 1, 2);
 	arm_check_unread(&s);
 	end(&s);
 }
 
-/* A reader who is woken in time: nothing is ever truncated, with whatever strays. */
+/* A reader that is woken in time: nothing is truncated, for any stray writes. */
 static void prompt_reader(const char *kernel)
 {
 	for (int errata = 0; errata < 4; errata++) {
@@ -112,7 +112,7 @@ static void prompt_reader(const char *kernel)
 			sum += s.records[i].size;
 		}
 		assert_true(s.nr_records > 7);
-		/* J6: each begins with 256 bytes of padding inside of the record */
+		/* J6: each starts with 256 bytes of padding inside the record */
 		assert_int_equal(sum,
 				 s.nr_stored +
 					 (errata & ERRATUM_OVERWRITE ? 256 * s.nr_records : 0));
@@ -123,7 +123,7 @@ static void prompt_reader(const char *kernel)
 	}
 }
 
-/* J2: not worth a run; and just enough. */
+/* J2: too little space for a run; and just enough. */
 static void minimum_run(const char *kernel)
 {
 	for (u64 left = 0; left <= 128; left += 16) {
@@ -163,7 +163,7 @@ static void alignment(const char *kernel)
 			assert_int_equal(arm_last(&s)->size, errata ? 356 : 100);
 			arm_in(&s);
 			assert_int_equal((pointer(&s) - (errata ? 256 : 0)) % align, 0);
-			/* J6: what it may overwrite is what was skipped */
+			/* J6: it may overwrite only skipped bytes */
 			assert_int_equal(arm_unit()->trbe.base - (u64)(uintptr_t)s.aux,
 					 errata ? (i + 1) * P : 0);
 		}
@@ -179,7 +179,7 @@ static void properties(const char *kernel)
 		assert_int_equal(trbe_start(kernel, align, 0), align > 2048 ? -ENODEV : 0);
 		trbe_end();
 	}
-	arm.pmbidr_p = 0x10; /* the buffer is a higher exception level's */
+	arm.pmbidr_p = 0x10; /* the buffer belongs to a higher exception level */
 	assert_int_equal(trbe_start(kernel, 64, 0), -ENODEV);
 	trbe_end();
 	for (int errata = 0; errata < 4; errata++) {
@@ -192,7 +192,7 @@ static void properties(const char *kernel)
 				trbe_session(&s);
 				assert_int_equal(arm_open(&s, pages, linear),
 						 fits ? 0 : -ENOMEM); /* C7 */
-				if (fits) {			      /* and is of use */
+				if (fits) {			      /* and works */
 					arm_in(&s);
 					assert_true(trbe_on());
 				}
@@ -219,7 +219,7 @@ static void attributes(const char *kernel)
 	s.attr.config = 1u << 29;
 	assert_int_equal(core_event_open(&s.event, &s.attr, &s.task, -1, NULL, NULL), -EINVAL);
 	s.attr.config = 0;
-	s.attr.config1 = 1; /* what nobody understands is refused, not ignored */
+	s.attr.config1 = 1; /* an unknown config1 is refused, not ignored */
 	assert_int_equal(core_event_open(&s.event, &s.attr, &s.task, -1, NULL, NULL), -EINVAL);
 	s.attr.config1 = 0;
 	s.attr.config2 = 1;
@@ -227,7 +227,7 @@ static void attributes(const char *kernel)
 	trbe_end();
 }
 
-/* J4: the event is left alone. */
+/* J4: the event is not disturbed. */
 static void wrap_is_no_truncation(const char *kernel)
 {
 	struct arm_session s;
@@ -236,7 +236,7 @@ static void wrap_is_no_truncation(const char *kernel)
 	arm.cpu = 0;
 	arm_unit()->trbe.irq_overshoot_bytes = 1000;
 	trbe_run(&s, 9000);
-	assert_false(trbe_on()); /* filled, the interrupt is on its way */
+	assert_false(trbe_on()); /* filled, the interrupt is pending */
 	trbe_run(&s, 1000);
 	assert_true(trbe_on());
 	assert_true(core_event_active(s.event));
@@ -246,7 +246,7 @@ static void wrap_is_no_truncation(const char *kernel)
 	end(&s);
 }
 
-/* J4: statuses that nobody wants, in the interrupt and at a stop. */
+/* J4: error statuses, in the interrupt and at a stop. */
 static const struct {
 	u64 status;
 	bool fatal;
@@ -258,7 +258,7 @@ static const struct {
 	{TRBSR_EC(0x1e), false},
 	{TRBSR_BSC_FILLED, false}, /* filled, and did not wrap */
 	{TRBSR_WRAP | 0x3f, false},
-	/* filled, and the pointer is elsewhere */
+	/* filled, but the pointer is elsewhere */
 	{TRBSR_WRAP | TRBSR_BSC_FILLED, false},
 };
 
@@ -273,7 +273,7 @@ static void faults_in_interrupts(const char *kernel)
 		trbe_trace(&s, 16);
 		core_set_cpu(arm.cpu);
 		assert_true(cs_etm_interrupt());
-		assert_false(core_irq_work_pending()); /* what it queued has run within */
+		assert_false(core_irq_work_pending()); /* its irq_work has run already */
 		assert_false(trbe_output_irq(&arm_unit()->trbe));
 		assert_int_equal(arm.nr_errors_logged, faults[i].fatal);
 		if (faults[i].fatal) {
@@ -281,7 +281,7 @@ static void faults_in_interrupts(const char *kernel)
 			assert_false(trbe_on());
 			arm_out(&s);
 			assert_int_equal(s.nr_records, 1);
-		} else { /* it goes on where it was; what it missed is told */
+		} else { /* it continues at the same position; the loss is recorded */
 			assert_true(trbe_on());
 			trbe_run(&s, 160);
 			arm_out(&s);
@@ -302,12 +302,12 @@ static void faults_at_stop(const char *kernel)
 		trbe_output_fail(&arm_unit()->trbe, faults[i].status);
 		trbe_trace(&s, 16);
 		arm_out(&s);
-		/* J4, D14: size 0, and the format is no flag that makes a record, or it is (L2) */
+		/* J4, D14: size 0; the format flag makes no record, or makes one (L2) */
 		arm_records(&s);
 		assert_int_equal(s.nr_records, !gate_masks_format(kernel));
 		if (s.nr_records)
 			arm_expect(&s, 0, 0, 0, RAW);
-		/* J8: the interrupt that was on its way finds nothing to do */
+		/* J8: the pending interrupt has nothing to do */
 		core_set_cpu(arm.cpu);
 		assert_false(trbe_output_irq(&arm_unit()->trbe));
 		assert_false(cs_etm_interrupt());
@@ -315,14 +315,14 @@ static void faults_at_stop(const char *kernel)
 	}
 }
 
-/* An interrupt of which the status knows nothing. */
+/* An interrupt without a status. */
 static void spurious(const char *kernel)
 {
 	struct arm_session s;
 
 	assert_int_equal(trbe_start(kernel, 64, 0), 0);
 	assert_false(cs_etm_interrupt());
-	trbe_output_spurious(&arm_unit()->trbe); /* and no event */
+	trbe_output_spurious(&arm_unit()->trbe); /* and without an event */
 	assert_false(cs_etm_interrupt());
 	assert_false(trbe_output_irq(&arm_unit()->trbe));
 	trbe_end();
@@ -340,14 +340,14 @@ static void spurious(const char *kernel)
 	end(&s);
 }
 
-/* J4: filled, and no transaction can be begun: COLLISION, no TRUNCATED; D6 disables. */
+/* J4: filled, and no transaction can begin: COLLISION, no TRUNCATED; D6 disables. */
 static void begin_fails_in_interrupt(const char *kernel)
 {
 	struct arm_session s;
 
 	begin(&s, kernel, 64, 0, 8, 8192, true);
 	trbe_trace(&s, 8192);
-	arm_set_tail(&s, 8193); /* ahead of head: no room (D5) */
+	arm_set_tail(&s, 8193); /* ahead of head: no space (D5) */
 	assert_true(trbe_take_irq());
 	assert_false(trbe_on());
 	arm_expect(&s, 0, 0, 8192, COLLISION | RAW);
@@ -368,15 +368,16 @@ static void snapshot(const char *kernel)
 		struct arm_session s;
 
 		begin(&s, kernel, 64, errata, 4, 0, false);
-		for (size_t i = 0; i < 18; i++) { /* not to the end, but where pages are skipped */
+		for (size_t i = 0; i < 18;
+		     i++) { /* not to the end, except where pages are skipped */
 			u64 was = arm_aux_head(&s), begun = pointer(&s) - skip;
 
-			/* the whole area up to its end, but for the page that strays */
+			/* the whole area up to its end, except the page for stray writes */
 			assert_int_equal(limit(&s), 4 * P - (errata & ERRATUM_BEYOND ? P : 0));
 			trbe_run(&s, 640);
 			head = was + (begun - was) % (4 * P) + 640 + skip;
 			arm_out(&s);
-			assert_int_equal(arm_aux_head(&s), head); /* growing */
+			assert_int_equal(arm_aux_head(&s), head); /* monotonic */
 			arm_expect(&s, i, head, 640 + skip, OVERWRITE | RAW);
 			for (u64 at = begun; at < begun + skip; at++)
 				assert_int_equal(s.aux[at], 0x70);
@@ -387,7 +388,7 @@ static void snapshot(const char *kernel)
 		assert_true(head >= 18 * 640);
 		end(&s);
 	}
-	/* over the end: a fill, and on from the begin, within one run */
+	/* over the end: a fill, then from the start, within one run */
 	for (int errata = 0; errata < 4; errata++) {
 		struct arm_session s;
 		u64 sum = 0;
@@ -409,7 +410,7 @@ static void snapshot(const char *kernel)
 	}
 }
 
-/* J6: while the interrupt is on its way bytes go on over base and beyond the limit. */
+/* J6: while the interrupt is pending, bytes are written from base on and beyond the limit. */
 static void errata_in_memory(const char *kernel)
 {
 	for (int errata = 1; errata < 4; errata++) {
@@ -423,7 +424,8 @@ static void errata_in_memory(const char *kernel)
 		assert_int_equal(arm_unit()->trbe.nr_strayed,
 				 (errata & ERRATUM_BEYOND ? P : 0) +
 					 (errata & ERRATUM_OVERWRITE ? 192 : 0));
-		/* the model does overwrite: without its part the driver would report that */
+		/* the model does overwrite: without the workaround the driver would report those
+		 * bytes */
 		if (errata & ERRATUM_OVERWRITE)
 			assert_int_not_equal(s.aux[0], 0x70);
 		assert_true(trbe_take_irq());
@@ -434,7 +436,7 @@ static void errata_in_memory(const char *kernel)
 	}
 }
 
-/* J7: there is nothing to trace into; the event lives, and says nothing. */
+/* J7: no sink to trace into; the event stays open and writes no record. */
 static void no_path(const char *kernel)
 {
 	struct arm_session s;
@@ -459,7 +461,7 @@ static void no_path(const char *kernel)
 	arm_expect(&s, 0, 0, 100, RAW);
 	assert_int_equal(s.nr_itrace_start, 2); /* F1 */
 	end(&s);
-	/* an event on that CPU alone is refused its area (C7) */
+	/* the area of an event on that CPU alone is refused (C7) */
 	arm.absent_cpu = 2;
 	assert_int_equal(trbe_start(kernel, 64, 0), 0);
 	trbe_session(&s);
@@ -495,7 +497,7 @@ static void trace_unit_fails(const char *kernel)
 	arm_in(&s);
 	assert_true(trbe_on());
 	end(&s);
-	/* the sink has no room: it has told that, and it is not told twice */
+	/* the sink has no space: it has recorded that, and only once */
 	begin(&s, kernel, 64, 0, 4, 0, true);
 	trbe_run(&s, 12288);
 	arm_records(&s);
@@ -510,7 +512,7 @@ static void trace_unit_fails(const char *kernel)
 	end(&s);
 }
 
-/* J8: it fills while it is drained; the interrupt is still to come, and has nothing to do. */
+/* J8: it fills while it is drained; the later interrupt has nothing to do. */
 static void fills_at_stop(const char *kernel)
 {
 	struct arm_session s;
@@ -529,7 +531,7 @@ static void fills_at_stop(const char *kernel)
 	end(&s);
 }
 
-/* J8: the interrupt comes in the middle of the stop, and has closed the handle. */
+/* J8: the interrupt arrives in the middle of the stop and closes the handle. */
 static void interrupt_in_stop(const char *kernel)
 {
 	for (int room = 0; room <= 1; room++) {
@@ -542,7 +544,7 @@ static void interrupt_in_stop(const char *kernel)
 		arm.irq_in_stop = true;
 		arm_out(&s);
 		arm_expect(&s, 0, 0, 8192, COLLISION | RAW);
-		/* with room it began another one, which ended empty (L2) */
+		/* with space it began another one, which ended empty (L2) */
 		assert_int_equal(s.nr_records, 1 + (room && !gate_masks_format(kernel)));
 		assert_int_equal(arm_aux_head(&s), 8192);
 		assert_int_equal(arm_unit()->trbe.limitr & TRBLIMITR_E, 0);
@@ -550,7 +552,7 @@ static void interrupt_in_stop(const char *kernel)
 	}
 }
 
-/* J8: off although the handle is open: nothing can be said of what is there. */
+/* J8: off although the handle is open: the content of the buffer is unknown. */
 static void switched_off(const char *kernel)
 {
 	struct arm_session s;

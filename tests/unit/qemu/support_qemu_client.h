@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A capture that opens no events: starts auxtap-emu with the qemu source and a program,
- * resumes whatever is reported stopped, and keeps what was told. For the truth files.
+ * A capture that opens no events: starts auxtap-emu with the qemu engine and a program, resumes
+ * every task that is reported stopped, and keeps the reports. For the ground-truth files.
  */
 #ifndef SUPPORT_CLIENT_H
 #define SUPPORT_CLIENT_H
@@ -17,9 +17,9 @@ struct client_run {
 	const char *truth; /* path prefix */
 	const char *cwd;   /* NULL: "." */
 	char *const *envp; /* NULL: environ */
-	int kill_after_ms; /* send kill_signo so long after the start; 0: never */
+	int kill_after_ms; /* send kill_signo this long after the start; 0: never */
 	int kill_signo;
-	bool hang_up;		    /* instead of that, go away, and wait for auxtap-emu alone */
+	bool hang_up; /* instead of a signal, disconnect, and wait for auxtap-emu only */
 	const char *blocks, *slots; /* tunables, NULL: default */
 	/* called when the program dies, all threads stopped */
 	void (*on_dying)(struct client_run *run, const struct auxtap_target_event *ev);
@@ -33,7 +33,7 @@ struct client_run {
 	int nr_events, nr_dying, nr_faults, nr_untraced, nr_forks, nr_threads, nr_execs;
 	struct auxtap_target_event dying, untraced;
 	uint64_t fault_ip[64];
-	pid_t tids[64]; /* of all threads there were */
+	pid_t tids[64]; /* of all threads that existed */
 	int nr_tids;
 	char stdout_text[65536], stderr_text[65536];
 	int request_fd, event_fd;

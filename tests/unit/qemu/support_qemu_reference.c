@@ -27,7 +27,7 @@ const struct judge reference_a64 = {
 
 char truth_path[64];
 
-/* Small and the same for both runs; qemu 7.2 itself hands variables on in reverse order. */
+/* Small and the same for both runs; qemu 7.2 itself passes variables in reverse order. */
 char *const env_of_run[] = {"PATH=/usr/bin:/bin", "LANG=C", "HOME=/", NULL};
 static char *const env_of_reference[] = {"HOME=/", "LANG=C", "PATH=/usr/bin:/bin", NULL};
 
@@ -42,8 +42,8 @@ void forget_truth(const struct client_run *run)
 }
 
 /*
- * qemu 10 lets the kernel choose where the guest's mappings are, so that two runs differ in
- * the pages. Every page of the log stands for one of the truth's, and no two for the same.
+ * qemu 10 lets the kernel choose the addresses of the guest's mappings, so two runs differ in
+ * their pages. Maps every page of the log to one page of the ground truth, one to one.
  */
 #define NR_PAGES    4096
 #define PAGE_OF(ip) ((ip) >> 12)
@@ -111,7 +111,7 @@ FILE *reference_start(const struct judge *judge, char *const *argv, pid_t *pid)
 	assert_int_equal(pipe(fds), 0);
 	*pid = fork();
 	if (!*pid) {
-		/* what isatty() and fstat() say must be the same as in the run */
+		/* isatty() and fstat() must give the same results as in the run */
 		dup2(open("/dev/null", O_RDONLY), 0);
 		dup2(memfd_create("stdout", 0), 1);
 		dup2(memfd_create("stderr", 0), 2);
@@ -145,7 +145,7 @@ bool reference_next(FILE *log, uint64_t *ip, int *cpu)
 	return false;
 }
 
-/* A qemu that always has the option -R, for the run. Returns whether there is one. */
+/* Makes a qemu that always has the option -R, for the run. Returns false if there is none. */
 static bool wrap_engine(const struct judge *judge, char wrapper[96], char real[104])
 {
 	struct engine engine;
@@ -161,7 +161,7 @@ static bool wrap_engine(const struct judge *judge, char wrapper[96], char real[1
 	return true;
 }
 
-/* One run of the reference, compared with the truth. What differs is printed. */
+/* Compares one run of the reference with the ground truth. Prints differences. */
 static bool compare_once(const struct judge *judge, char *const *argv, const struct client_run *run,
 			 const uint64_t *truth, size_t nr, int removed)
 {
@@ -177,7 +177,7 @@ static bool compare_once(const struct judge *judge, char *const *argv, const str
 	memset(&pages, 0, sizeof(pages));
 	while (reference_next(log, &ip, NULL)) {
 		if (ip == before || !same)
-			continue; /* to its end: the reference must not die of a closed
+			continue; /* read to its end: the reference must not die of a closed
 				     pipe */
 		before = ip;
 		if (at < nr && same_place(&pages, truth[at], ip)) {
@@ -204,10 +204,9 @@ static bool compare_once(const struct judge *judge, char *const *argv, const str
 
 /*
  * Without reserved addresses the kernel places mappings between those of qemu itself, in
- * an order that varies from run to run, and the dynamic linker of glibc sorts what it has
- * loaded by address
- * (_dl_find_object): run and reference may rightly differ. So both are repeated then; a
- * truth that is always wrong equals no reference.
+ * an order that varies from run to run, and the dynamic linker of glibc sorts the loaded
+ * objects by address (_dl_find_object): run and reference may rightly differ. So both are
+ * repeated then; a ground truth that is always wrong equals no reference.
  */
 #define PAIRS 6
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An independent judge of truth files: qemu's own log of single steps, of the same program
- * in the same environment, without our plugin.
+ * An independent reference for ground-truth files: qemu's own log of single steps, of the same
+ * program in the same environment, without our plugin.
  */
 #ifndef SUPPORT_QEMU_REFERENCE_H
 #define SUPPORT_QEMU_REFERENCE_H
@@ -10,33 +10,33 @@
 #include <stdio.h>
 
 struct judge {
-	const char *target; /* its qemu is the one that auxtap-emu finds */
+	const char *target; /* runs under the qemu that auxtap-emu finds */
 	const char *cpu;
 	const char *variable; /* that names its qemu */
 	/*
-	 * Of qemu 10: the guest's address space, so that qemu itself places mappings, alike in
-	 * both runs. AArch64's libraries are aligned to 64 KiB, and the loader branches on where
-	 * they came to lie. programs/reserve.c has the same. NULL: the kernel places them (x86-64:
-	 * its vsyscall page lies higher).
+	 * Of qemu 10: the guest's address space, so that qemu itself places mappings, at the same
+	 * addresses in both runs. AArch64's libraries are aligned to 64 KiB, and the loader
+	 * branches on their addresses. programs/reserve.c has the same. NULL: the kernel places
+	 * them (x86-64: its vsyscall page is higher).
 	 */
 	const char *reserve;
 	const char *sysroot; /* NULL: none */
 };
 extern const struct judge reference_x86, reference_a64;
 
-extern char truth_path[64]; /* prefix of the truth files; the test sets it */
+extern char truth_path[64]; /* prefix of the ground-truth files; the test sets it */
 extern char *const env_of_run[];
 
 void forget_truth(const struct client_run *run);
 
-/* The log of a program, a line each instruction that begins, REP with every iteration. */
+/* The log of a program, a line for each instruction that starts, for REP each iteration. */
 FILE *reference_start(const struct judge *judge, char *const *argv, pid_t *pid);
-/* False: its end. *cpu (may be NULL): the thread, counted from 0. */
+/* False: end of the log. *cpu (may be NULL): the thread, counted from 0. */
 bool reference_next(FILE *log, uint64_t *ip, int *cpu);
 
 /*
- * Runs the program and compares its first thread's truth with the log, instruction by
- * instruction. removed: those that began and did not retire, because they faulted.
+ * Runs the program and compares its first thread's ground truth with the log, instruction by
+ * instruction. removed: instructions that started and did not retire, because they faulted.
  */
 void reference_compare(const struct judge *judge, char *const *argv, struct client_run *run,
 		       int removed);

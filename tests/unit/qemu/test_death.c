@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * How programs end, and what is known of it: signal, siginfo, registers, memory, the last
- * instruction; exec, fork and threads on the way; and auxtap's own end.
+ * How programs end, and what is recorded of it: signal, siginfo, registers, memory, the last
+ * instruction; exec, fork and threads before that; and auxtap's own end.
  */
 // clang-format off
 #include <stdarg.h>
@@ -26,7 +26,7 @@
 
 static char truth_path[64];
 
-struct seen { /* at the moment of death */
+struct seen { /* state at the death */
 	struct auxtap_regs regs;
 	siginfo_t info;
 	uint8_t code[8];
@@ -67,7 +67,7 @@ static void die(struct client_run *run, struct seen *seen, char *how)
 	run->ctx = seen;
 	memset(seen, 0, sizeof(*seen));
 	assert_int_equal(client_run(run, argv), 0);
-	/* the program's own output, not a word of qemu's */
+	/* the program's own output, nothing of qemu's */
 	assert_string_equal(run->stderr_text, "");
 }
 
@@ -115,7 +115,7 @@ static void test_null(void **state)
 	assert_non_null(strstr(seen.maps, "qemu_die"));
 	assert_non_null(strstr(seen.maps, "[stack]"));
 	assert_null(strstr(seen.maps, "qemu-x86_64"));
-	/* exactly the instruction before the fault is the last that ran: incl %eax, 2 bytes */
+	/* the instruction before the fault is the last that ran: incl %eax, 2 bytes */
 	assert_int_equal(last_truth(run.pid), label(&run, "null") - 2);
 	forget_truth(&run);
 }
@@ -152,8 +152,8 @@ static void test_codes(void **state)
 }
 
 /*
- * qemu cannot write the frame of the handler. It executes the instruction once more, and dies of
- * its second fault: nothing of the block after the first fault has run.
+ * qemu cannot write the frame of the handler. It executes the instruction again and dies of its
+ * second fault: no instruction of the block after the first fault has run.
  */
 static void test_no_frame(void **state)
 {
@@ -172,7 +172,7 @@ static void test_no_frame(void **state)
 	forget_truth(&run);
 }
 
-/* The kernel sends SIGSEGV in place of the handler; qemu alone would die of SIGFPE. */
+/* The kernel sends SIGSEGV instead of starting the handler; qemu alone would die of SIGFPE. */
 static void test_no_frame_for_division(void **state)
 {
 	static struct client_run run, both;
@@ -261,7 +261,7 @@ static void test_exec(void **state)
 	assert_int_equal(shell.nr_execs, 1);
 	assert_int_equal(shell.nr_dying, 1);
 	assert_int_equal(shell.dying.ip, label(&shell, "null"));
-	/* a set-id program, to somebody who is not root yet: out of reach, and said so */
+	/* a set-id program, for a user other than root: cannot be traced, and reported */
 	if (geteuid() && !stat("/usr/bin/passwd", &st)) {
 		char *argv_native[] = {"sh", "-c", "exec passwd --help", NULL};
 
@@ -313,13 +313,13 @@ static void test_killed(void **state)
 	assert_int_equal(segv.nr_dying, 1);
 	assert_int_equal(seen.info.si_code, SI_USER);
 	assert_int_equal(seen.info.si_pid, getpid());
-	/* we go; the program does not notice */
+	/* the client disconnects; the program does not notice */
 	gone.hang_up = true;
 	assert_int_equal(client_run(&gone, argv_after), 0);
 	assert_int_equal(gone.status, -1);
 }
 
-/* A ring of two slots is nearly always full: most are killed with a ticket in their hands. */
+/* A ring of two slots is nearly always full: most tasks are killed while they hold a ticket. */
 static void test_killed_with_a_ticket(void **state)
 {
 	static struct client_run run = {.slots = "2"};
@@ -331,7 +331,7 @@ static void test_killed_with_a_ticket(void **state)
 	assert_int_equal(run.nr_forks, 40);
 }
 
-/* Killed in fork: the children that nobody spoke of go on. */
+/* Killed in fork: the children that were not yet reported continue. */
 static void test_killed_makers(void **state)
 {
 	static struct client_run run;
@@ -342,7 +342,7 @@ static void test_killed_makers(void **state)
 	assert_int_equal(WEXITSTATUS(run.status), 12);
 }
 
-/* A wild program writes over the memory we share: a gap, and it runs on. */
+/* A wild program overwrites the shared memory: a gap, and the program continues. */
 static void test_scribble(void **state)
 {
 	static struct client_run run;
@@ -365,23 +365,23 @@ static void test_failures(void **state)
 	(void)state;
 	assert_int_equal(client_run(&none, argv), 0);
 	assert_int_equal(none.result, -2);
-	/* capture says which one: the name is what it asked for */
+	/* capture prints which one: the name that it asked for */
 	assert_string_equal(none.why, "No such file or directory");
 	setenv("AUXTAP_QEMU_PLUGIN", "/nonexistent.so", 1);
 	assert_int_equal(client_run(&no_plugin, argv_true), 0);
 	unsetenv("AUXTAP_QEMU_PLUGIN");
 	assert_true(no_plugin.result < 0);
 	assert_non_null(strstr(no_plugin.why, "plugin"));
-	/* not qemu, or one that does not start: not the program's fault */
+	/* not a qemu, or one that does not start: not reported as the program's error */
 	setenv("AUXTAP_QEMU", "/bin/false", 1);
 	assert_int_equal(client_run(&no_qemu, argv_true), 0);
 	unsetenv("AUXTAP_QEMU");
-	/* another one takes its place, and the user reads why */
+	/* another one is used instead, and the message says why */
 	assert_true(no_qemu.result > 0);
 	assert_int_equal(no_qemu.status, 0);
 	assert_non_null(
 		strstr(no_qemu.engine, "\nAUXTAP_QEMU=/bin/false: it does not load plugins"));
-	/* the beginning of a program: qemu refuses it, as the kernel would */
+	/* a truncated program: qemu refuses it, as the kernel would */
 	snprintf(cut, sizeof(cut), "%s.cut", truth_path);
 	from = fopen(PROGRAM("die"), "r");
 	to = fopen(cut, "w");

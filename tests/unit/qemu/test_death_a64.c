@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* How AArch64 programs end, and what is known of it: signal, siginfo, registers, memory. */
+/* How AArch64 programs end, and what is recorded of it: signal, siginfo, registers, memory. */
 // clang-format off
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 
 static char truth_path[64];
 
-struct seen { /* at the moment of death */
+struct seen { /* state at the death */
 	struct auxtap_regs regs;
 	siginfo_t info;
 	uint32_t code;
@@ -78,7 +78,8 @@ static uint64_t die(struct client_run *run, struct seen *seen, char *how, int si
 		/* 0x1900 - 0x2000: negative, a borrow, no overflow */
 		assert_int_equal(seen->regs.reg[AUXTAP_A64_PSTATE] & 0xf0000000, 0x80000000);
 		/*
-		 * exactly the instruction before is the last that retired; a jump to nowhere does
+		 * the instruction before is the last that retired; a jump to an unmapped address
+		 * does
 		 */
 		truth = client_truth(truth_path, run->pid, &nr);
 		assert_non_null(truth);
@@ -114,14 +115,14 @@ static void test_codes(void **state)
 	static const struct {
 		char *how;
 		int signo, si_code;
-		uint64_t addr; /* 1: the place itself */
+		uint64_t addr; /* 1: the instruction's own address */
 	} deaths[] = {
 		{ "read", SIGSEGV, SEGV_MAPERR, 0x1234560018 },
-		/* what is in the top byte alone would be ignored */
+		/* bits in the top byte alone would be ignored */
 		{ "noncanonical", SIGSEGV, SEGV_MAPERR, 0x42000000001000 },
 		{ "text", SIGSEGV, SEGV_ACCERR, 1 },
 		{ "frame", SIGSEGV, SEGV_MAPERR, 32 },
-		/* of SIGILL, whose handler has no frame */
+		/* for SIGILL, whose handler has no frame */
 		{ "refused", SIGSEGV, SI_KERNEL, 0 },
 		{ "brk", SIGTRAP, TRAP_BRKPT, 1 },
 		{ "udf", SIGILL, ILL_ILLOPC, 1 },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The truth of the qemu source against independent judges: qemu's own log of single steps,
+ * The qemu engine's ground truth against independent references: qemu's own log of single steps,
  * and counts that a program makes itself.
  */
 // clang-format off
@@ -61,7 +61,7 @@ static void test_faults(void **state)
 	char *argv[] = {PROGRAM("faults"), NULL};
 
 	(void)state;
-	/* the judge does not list the fetch that faults, and int3 retires: 12 faults less 2 */
+	/* the reference does not list a faulting fetch, and int3 retires: 12 faults less 2 */
 	reference_compare(&reference_x86, argv, &run, 10);
 	assert_int_equal(run.nr_faults, 12);
 	assert_string_equal(run.stdout_text, "segv 9 fpe 1 ill 1 usr 2 nested 4\n");
@@ -120,9 +120,9 @@ static void check_counts(struct client_run *run, char *threads)
 		size_t got = count_in_truth(run, names[i], &expected);
 
 		if ((long)got != expected)
-			fail_msg("%s with %s threads: the truth has %zu, not %ld", names[i],
+			fail_msg("%s with %s threads: the ground truth has %zu, not %ld", names[i],
 				 threads, got, expected);
-		/* timer signals did come */
+		/* timer signals did arrive */
 		assert_true(i != 3 || expected > 5);
 	}
 	forget_truth(run);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The truth of AArch64 programs on this machine: against qemu's own log of single steps, and
- * against what programs count themselves.
+ * The ground truth of AArch64 programs on this machine: against qemu's own log of single steps,
+ * and against counts that programs make themselves.
  */
 // clang-format off
 #include <stdarg.h>
@@ -60,7 +60,7 @@ static void test_crash(void **state)
 	char *argv[] = {PROGRAM("null_deref"), NULL};
 
 	(void)state;
-	/* the last one of the judge's is the one that died */
+	/* the last one of the reference is the one that died */
 	reference_compare(&reference_a64, argv, &run, 1);
 	assert_true(WIFSIGNALED(run.status) && WTERMSIG(run.status) == SIGSEGV);
 	assert_int_equal(run.nr_dying, 1);
@@ -72,7 +72,7 @@ static void test_faults(void **state)
 	char *argv[] = {PROGRAM("qemu_a64"), "faults", NULL};
 
 	(void)state;
-	/* the judge does not list the fetch that faults: 12 less 1 */
+	/* the reference does not list the fetch that faults: 12 less 1 */
 	reference_compare(&reference_a64, argv, &run, 11);
 	assert_int_equal(run.nr_faults, 12);
 	assert_string_equal(run.stdout_text, "segv 10 ill 1 trap 1 usr 2 nested 3\n");
@@ -108,7 +108,7 @@ static int compare_tids(const void *a, const void *b)
 	return *(const pid_t *)a - *(const pid_t *)b;
 }
 
-/* What each of four threads does in its own functions, which nothing disturbs. */
+/* What each of four threads does in its own functions, undisturbed. */
 static void test_threads(void **state)
 {
 	char *argv[] = {PROGRAM("threads4_static"), NULL};
@@ -124,7 +124,7 @@ static void test_threads(void **state)
 	assert_int_equal(client_run(&run, argv), 0);
 	assert_int_equal(run.status, 0);
 	assert_int_equal(run.nr_threads, 4);
-	/* in the order of creation, as the log counts */
+	/* in the order of creation, as in the log */
 	qsort(run.tids, 5, sizeof(*run.tids), compare_tids);
 	for (int i = 0; i < 5; i++) {
 		truth[i] = client_truth(truth_path, run.tids[i], &nr[i]);
@@ -223,7 +223,7 @@ static void test_exec(void **state)
 	assert_int_equal(a.nr_execs, 1);
 	assert_int_equal(a.nr_dying, 1);
 	assert_true(WIFSIGNALED(a.status));
-	/* x86-64 to AArch64: the truth goes on with the other's addresses */
+	/* x86-64 to AArch64: the ground truth continues with the other's addresses */
 	b.truth = truth_path;
 	assert_int_equal(client_run(&b, other), 0);
 	assert_int_equal(b.status, 0);
@@ -256,7 +256,7 @@ static void test_no_qemu(void **state)
 	setenv("AUXTAP_QEMU_AARCH64", "/nowhere/qemu-aarch64", 1);
 	assert_int_equal(client_run(&run, argv), 0);
 	unsetenv("AUXTAP_QEMU_AARCH64");
-	/* another one takes its place, and the user reads why */
+	/* another one is used instead, and the message says why */
 	assert_true(run.result > 0);
 	assert_non_null(
 		strstr(run.engine, "\nAUXTAP_QEMU_AARCH64=/nowhere/qemu-aarch64: No such file"));
@@ -278,7 +278,8 @@ int main(void)
 	}
 	if (engine_skip("aarch64"))
 		return 77;
-	/* the judge's as it is ("/."): auxtap knows more names for the libraries there */
+	/* the reference uses it unchanged ("/."); auxtap knows more names for the libraries there
+	 */
 	setenv("AUXTAP_SYSROOT", "/usr/aarch64-linux-gnu/.", 1);
 	snprintf(truth_path, sizeof(truth_path), "/tmp/auxtap-qemu-a64-%d", (int)getpid());
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The emulated SPE unit against our decoder of samples: what was sampled is what is read.
+ * The emulated SPE unit against our decoder of samples: the decoder reads what was sampled.
  * Operation words are the assembler's.
  */
 // clang-format off
@@ -65,7 +65,7 @@ static size_t nr_bytes(void)
 	return ptr - (u64)(uintptr_t)memory;
 }
 
-/* The one record that there is after an operation. */
+/* The only record after an operation. */
 static struct auxtap_spe_record one(const struct spe_op *op, u64 pmscr)
 {
 	struct auxtap_spe_reader reader;
@@ -87,7 +87,7 @@ static void test_classes(void **state)
 	/* clang-format off */
 	static const struct {
 		u32 code;
-		const char *text; /* as stock perf words the operation packet */
+		const char *text; /* stock perf's text of the operation packet */
 	} ops[] = {
 		{ 0xf9400020, "LD GP-REG" },	       /* ldr x0, [x1] */
 		{ 0xf9000020, "ST GP-REG" },	       /* str x0, [x1] */
@@ -200,7 +200,8 @@ static void test_caches(void **state)
 	struct auxtap_spe_record r;
 	static const u8 source[] = {14, 0, 14, 14, 14, 14, 8, 0};
 	/*
-	 * the same line; four more of its set, which is then full; the first is in the next cache
+	 * the same line; four more of its set, which is full then; the first moves to the next
+	 * cache
 	 */
 	static const u32 step[] = {0, 8, 1, 2, 3, 4, 0, 0};
 
@@ -268,7 +269,7 @@ static void test_random(void **state)
 	}
 	assert_int_equal(auxtap_spe_next(&reader, &r), 0);
 	assert_int_equal(nr_irqs, 0);
-	/* and on until it is full: the interrupt, and every record there is whole */
+	/* until it is full: the interrupt, and every record is complete */
 	for (int i = 0; i < 10000; i++)
 		spe_unit_sample(&unit, &ops[i]);
 	assert_int_equal(nr_irqs, 1);
@@ -309,7 +310,7 @@ static u64 kept(u64 pmsfcr, u64 events, u64 without, u64 latency)
 static void test_filters(void **state)
 {
 	(void)state;
-	assert_int_equal(kept(0, ~0ull, ~0ull, 4095), 10); /* none of them is in force */
+	assert_int_equal(kept(0, ~0ull, ~0ull, 4095), 10); /* no filter is enabled */
 	assert_int_equal(kept(PMSFCR_FT, 0, 0, 0), 0);
 	assert_int_equal(kept(PMSFCR_FT | PMSFCR_B, 0, 0, 0), 2);
 	/* an atomic is both */

@@ -25,7 +25,7 @@
 #define PAGE	  4096
 #define MEMORY	  0x10000000ull /* physical addresses of the test's machine */
 #define TABLE	  0x20000000ull
-#define MESSAGE	  0xf0000000u /* a word of the stream that is no block */
+#define MESSAGE	  0xf0000000u /* a word of the stream that is not a block */
 
 static struct emu_block table[NR_BLOCKS];
 static u8 lens[NR_BLOCKS][8];
@@ -51,7 +51,7 @@ static void *machine_phys(void *ctx, u64 addr, u64 size)
 	return NULL;
 }
 
-/* ---- a program, and a walk through it ---- */
+/* ---- a program, and a path through it ---- */
 
 static void make_blocks(void)
 {
@@ -183,7 +183,7 @@ static void finish(struct emu_task *task, struct outcome *out)
 	out->nr_insns = task->nr_insns;
 	out->ip = task->ip;
 	out->unit = task->unit;
-	/* beyond its depth the return stack is garbage; pointers differ */
+	/* beyond its depth the return stack is undefined; pointers differ */
 	out->unit.out.bus = NULL;
 	memcpy(out->memory, memory, sizeof(memory));
 	emu_task_exit(task);
@@ -200,8 +200,8 @@ static void feed_one_by_one(struct emu_task *task, struct outcome *out)
 }
 
 /*
- * As the qemu source does it, in chunks, some with words that are no blocks. Returns how many
- * were taken in runs.
+ * Feeds them as the qemu engine does, in chunks, some with words that are not blocks. Returns how
+ * many were run.
  */
 static u32 feed_in_runs(struct emu_task *task, struct outcome *out)
 {
@@ -281,14 +281,14 @@ static void test_no_return_compression(void **state)
 	compare(RTIT_CTL_TSCEN | RTIT_CTL_DISRETC, NR_IDS / 4);
 }
 
-/* Each packet shows the time at which its branch retired. */
+/* Each packet has the time at which its branch retired. */
 static void test_cycles(void **state)
 {
 	(void)state;
 	compare(RTIT_CTL_TSCEN | RTIT_CTL_CYCEN, NR_IDS / 4);
 }
 
-/* Interrupts of the unit come in the middle of runs, at once or some blocks late. */
+/* Interrupts of the unit arrive in the middle of runs, at once or some blocks late. */
 static void test_interrupts(void **state)
 {
 	(void)state;
@@ -326,7 +326,7 @@ static int setup(void **state)
 	return emu_pmu_start(emu);
 }
 
-/* A block of one instruction that begins inside the block before it: the caller must see it. */
+/* A block of one instruction that starts inside the block before it: the caller must see it. */
 static void test_alone(void **state)
 {
 	static const u8 one[] = {4, 4, 4, 4};
@@ -364,7 +364,7 @@ static void test_alone(void **state)
 		 .nr_insns = 1,
 		 .last_len = 4,
 		 .last_cls = X86_CALL,
-		 /* not in the table that emu_task_run() is given */
+		 /* not in the table passed to emu_task_run() */
 		 .run = EMU_RUN_YES,
 		 .lens = one},
 	};
@@ -380,13 +380,13 @@ static void test_alone(void **state)
 	assert_int_equal(done, 0);
 	assert_ptr_equal(emu_task_run(task, &blocks[0], blocks, 4, &id[3], 1, &done), &blocks[3]);
 	assert_int_equal(done, 1);
-	/* and a number of no block */
+	/* and a number that is no block */
 	assert_ptr_equal(emu_task_run(task, &blocks[3], blocks, 4, &id[4], 1, &done), &blocks[3]);
 	assert_int_equal(done, 0);
 	emu_task_exit(task);
 }
 
-/* ---- AArch64: what a unit is called with ---- */
+/* ---- AArch64: calls of a trace unit ---- */
 
 static struct recorder {
 	struct emu_unit unit;

@@ -39,7 +39,7 @@ static void test_vector_reserves_at_once(void **state)
 	free(v);
 }
 
-/* A size that no address space has is refused, and what was there stays. */
+/* A size larger than the address space is refused, and the array stays unchanged. */
 static void test_vector_refuses_overflow(void **state)
 {
 	uint64_t *v = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Numbers as users write them; text in JSON, as jansson reads it. */
+/* Parsing of numbers; text in JSON, with jansson as the reference. */
 #include "util/json_text.h"
 #include "util/number.h"
 
@@ -97,7 +97,7 @@ static void test_times(void **state)
 	assert_int_equal(v, 7000000000);
 }
 
-/* What text is in JSON, jansson reads back as expected. */
+/* jansson reads JSON text back as expected. */
 static void json_is(const char *text, const char *expected)
 {
 	char *buf = NULL;
@@ -110,7 +110,7 @@ static void json_is(const char *text, const char *expected)
 	value = json_loads(buf, JSON_DECODE_ANY, NULL);
 	assert_non_null(value);
 	assert_string_equal(json_string_value(value), expected);
-	/* a terminal that shows the JSON itself sees no control character */
+	/* a terminal that prints the JSON itself gets no control character */
 	for (const char *at = buf; *at; at++)
 		assert_true((unsigned char)*at >= 0x20 && *at != 0x7f &&
 			    !((unsigned char)at[0] == 0xc2 && (unsigned char)at[1] < 0xa0));
@@ -127,7 +127,7 @@ static void test_json(void **state)
 	json_is("tab\tnl\n\x1b[31m\x7f", "tab\tnl\n\x1b[31m\x7f");
 	json_is("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80");
 	json_is("csi \xc2\x9b.", "csi \xc2\x9b.");
-	/* no UTF-8: lone, cut off, overlong, surrogate, too large */
+	/* not UTF-8: lone, cut off, overlong, surrogate, too large */
 	json_is("\xff", "\\xff");
 	json_is("\xe2\x82", "\\xe2\\x82");
 	json_is("\xc2", "\\xc2");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A real ETE trace packed into cs_etm files in every way that perf has: whatever the AUX and
- * AUXTRACE records are cut like, raw or in frames, the flow is that of the snapshot it comes from,
- * which is the model's own log; what is missing is a gap with its bytes.
+ * A real ETE trace packed into cs_etm files in every way that perf uses: however the AUX and
+ * AUXTRACE records are cut, raw or in frames, the flow is that of the original snapshot, which is
+ * the model's own log; missing trace is a gap with its bytes.
  */
 #include <auxtap/decode.h>
 
@@ -91,7 +91,7 @@ static void decode_file(void)
 	auxtap_image_set_free(images);
 }
 
-/* ---- writing ---- */
+/* ---- writing files ---- */
 
 struct out {
 	struct auxtap_perfdata_writer *w;
@@ -160,7 +160,7 @@ static void finish(struct out *out)
 
 #define RAW 0x100
 
-/* One frame: an ID, then up to 14 bytes of its, then zeros of ID 0. */
+/* One frame: an ID, then up to 14 bytes of its trace, then zeros of ID 0. */
 static size_t frame(uint8_t *f, uint8_t id, const uint8_t *bytes, size_t nr)
 {
 	size_t took = 0;
@@ -170,7 +170,7 @@ static size_t frame(uint8_t *f, uint8_t id, const uint8_t *bytes, size_t nr)
 	f[0] = (uint8_t)(id << 1 | 1);
 	for (i = 1; i < 15 && took < nr; i++) {
 		if (i % 2 == 0 && took + 1 == nr && nr < 14) {
-			/* the rest is nobody's: the ID changes behind the next byte */
+			/* the rest has ID 0: the ID changes after the next byte */
 			f[i] = 1;
 			f[15] |= (uint8_t)(1 << (i / 2));
 			f[i + 1] = bytes[took++];
@@ -205,7 +205,7 @@ static void same_flow(size_t nr)
 	assert_int_equal(seen.cpu, CPU);
 }
 
-/* Lines of the listing with these words. */
+/* Number of lines of the listing with this text. */
 static size_t listed(const char *words)
 {
 	const struct dump_opts how = {.out = tmpfile(), .packets = true};
@@ -242,9 +242,9 @@ static void raw_in_one(void **state)
 }
 
 /*
- * The reader came between an end and the next begin, which skips 61 bytes of TRBE's padding: these
- * are in an AUXTRACE record of their own, perf's padding to 64 behind them, and no AUX record tells
- * of either.
+ * The reader ran between an end and the next begin, which skips 61 bytes of TRBE's padding: these
+ * are in an AUXTRACE record of their own, followed by perf's padding to 64, and no AUX record
+ * covers either.
  */
 static void padding_of_its_own(void **state)
 {
@@ -267,7 +267,7 @@ static void padding_of_its_own(void **state)
 	finish(&out);
 	assert_int_equal(listed("I_IGNORE"), sizeof(ignored));
 	assert_int_equal(listed("I_INCOMPLETE_EOT"), 0);
-	/* what may be trace is listed */
+	/* bytes that may be trace are listed */
 	ignored[60] = 0;
 	ignored[59] = 4;
 	begin(&out, 2);
@@ -280,8 +280,8 @@ static void padding_of_its_own(void **state)
 }
 
 /*
- * Zeros at the end of one AUXTRACE record that the next one goes on from are trace, whoever tells
- * of them: here nobody.
+ * Zeros at the end of one AUXTRACE record that the next one continues are trace, whether or not an
+ * AUX record covers them: here none does.
  */
 static void zeros_in_the_middle(void **state)
 {
@@ -290,16 +290,16 @@ static void zeros_in_the_middle(void **state)
 	(void)state;
 	assert_int_equal(trace[7], 0);
 	begin(&out, 2);
-	auxtrace(&out, 0, trace, 8); /* of the 11 that begin an I_ASYNC */
+	auxtrace(&out, 0, trace, 8); /* of the first 11 of an I_ASYNC */
 	auxtrace(&out, 8, trace + 8, nr_trace - 8);
 	finish(&out);
 	decode_file();
-	assert_int_equal(seen.nr, NR_INSNS); /* of no known thread */
+	assert_int_equal(seen.nr, NR_INSNS); /* of unknown thread */
 	assert_memory_equal(seen.ips, truth, sizeof(truth));
 	assert_int_equal(seen.nr_gaps, 0);
 }
 
-/* AUX records that go on from each other in the middle of packets, in one AUXTRACE record. */
+/* Contiguous AUX records, cut in the middle of packets, in one AUXTRACE record. */
 static void several_aux_in_one_auxtrace(void **state)
 {
 	static const uint64_t cuts[] = {0, 1, 100, 333, 334, 500, 921};
@@ -316,7 +316,7 @@ static void several_aux_in_one_auxtrace(void **state)
 	assert_int_equal(seen.nr_gaps, 0);
 }
 
-/* The same over two AUXTRACE records, the first of which is padded in its middle of the stream. */
+/* The same over two AUXTRACE records; the first has padding in the middle of the stream. */
 static void several_auxtraces(void **state)
 {
 	struct out out;
@@ -352,7 +352,7 @@ static void half_is_missing(void **state)
 	assert_true(seen.gaps[0].exact);
 }
 
-/* In frames, with trace of a unit that nobody knows in between. */
+/* In frames, with trace of an unknown unit in between. */
 static void framed_with_a_foreign_id(void **state)
 {
 	uint8_t buf[4096], foreign[140];
@@ -361,7 +361,7 @@ static void framed_with_a_foreign_id(void **state)
 
 	(void)state;
 	memset(foreign, 0x55, sizeof(foreign));
-	size = frames(buf, 2, trace, 490); /* 35 whole frames */
+	size = frames(buf, 2, trace, 490); /* 35 complete frames */
 	assert_int_equal(size, 35 * 16);
 	at = size;
 	at += frames(buf + at, 0x33, foreign, sizeof(foreign));
@@ -377,7 +377,7 @@ static void framed_with_a_foreign_id(void **state)
 	assert_int_equal(seen.gaps[0].nr_bytes, sizeof(foreign));
 }
 
-/* The kernel hands out trace IDs when it records: HW_ID records name them. */
+/* The kernel assigns trace IDs during recording: HW_ID records name them. */
 static void id_by_record(void **state)
 {
 	const uint64_t id = 0x41;
@@ -395,7 +395,7 @@ static void id_by_record(void **state)
 	same_flow(NR_INSNS);
 	assert_int_equal(seen.nr_gaps, 0);
 
-	/* without the record nobody knows whose it is */
+	/* without the record the unit is unknown */
 	begin(&out, ID_UNUSED | 2);
 	auxtrace(&out, 0, buf, size);
 	aux(&out, 0, size, 0);
@@ -406,7 +406,7 @@ static void id_by_record(void **state)
 	assert_int_equal(seen.gaps[0].nr_bytes, nr_trace);
 }
 
-/* Stock perf may save AUX records twice. */
+/* Stock perf may save the same AUX record twice. */
 static void reported_twice(void **state)
 {
 	struct out out;
@@ -427,8 +427,8 @@ static void reported_twice(void **state)
 }
 
 /*
- * Behind a flagged record nothing is continued: flow waits for the next sync, and the flag is a
- * gap.
+ * After a record with a flag nothing is continued: the flow waits for the next sync, and the flag
+ * is a gap.
  */
 static void truncated(void **state)
 {
@@ -447,7 +447,7 @@ static void truncated(void **state)
 	assert_int_equal(seen.gaps[0].cause, AUXTAP_GAP_TRUNCATED);
 }
 
-/* The same where another AUXTRACE record holds what comes behind. */
+/* The same if the following bytes are in another AUXTRACE record. */
 static void truncated_over_records(void **state)
 {
 	struct out out;
@@ -467,7 +467,7 @@ static void truncated_over_records(void **state)
 }
 
 /*
- * A snapshot whose newest record tells of its end alone: the ring may have been full before that.
+ * A snapshot with only the newest record: the ring may have been full before that.
  */
 static void snapshot_of_a_full_ring(void **state)
 {
@@ -487,7 +487,7 @@ static void snapshot_of_a_full_ring(void **state)
 	assert_int_equal(seen.gaps[0].cause, AUXTAP_GAP_COLLISION);
 }
 
-/* perf's AUX records of a snapshot name its end, and count what went round the ring before. */
+/* perf's AUX records of a snapshot name its end, and count all bytes written to the ring before. */
 static void snapshot_of_a_ring(void **state)
 {
 	struct out out;
@@ -505,7 +505,7 @@ static void snapshot_of_a_ring(void **state)
 	assert_int_equal(seen.nr_gaps, 0);
 }
 
-static size_t differs_at; /* of the trace, in the second snapshot; 0: nowhere */
+static size_t differs_at; /* offset in the second snapshot's trace; 0: no difference */
 
 static void snapshots(const size_t (*parts)[2], size_t nr, uint64_t (*offset)(size_t begin))
 {
@@ -533,14 +533,14 @@ static uint64_t in_stream(size_t begin)
 	return 5000 + begin;
 }
 
-/* of a perf that begins each snapshot anew */
+/* as perf versions do that start each snapshot anew */
 static uint64_t zero(size_t begin)
 {
 	(void)begin;
 	return 0;
 }
 
-/* What the next snapshot of the ring has once more is taken out, by its bytes. */
+/* Bytes that the next snapshot of the ring repeats are removed, by comparison. */
 static void snapshots_overlap(void **state)
 {
 	static const size_t parts[][2] = {{0, 400}, {160, 640}, {200, 640}, {504, 921}};
@@ -554,7 +554,7 @@ static void snapshots_overlap(void **state)
 	assert_int_equal(seen.nr_gaps, 0);
 }
 
-/* Between snapshots that do not meet it was overwritten: so many bytes. */
+/* Between snapshots that do not overlap trace was overwritten: so many bytes. */
 static void snapshots_apart(void **state)
 {
 	static const size_t parts[][2] = {{0, 400}, {480, 921}};
@@ -569,8 +569,8 @@ static void snapshots_apart(void **state)
 }
 
 /*
- * The offsets say that it is the same, the bytes say that it is not: nothing is taken out, and that
- * is said.
+ * The offsets say that it is the same, the bytes say that it is not: nothing is removed, and a
+ * gap says so.
  */
 static void snapshots_differ(void **state)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What comes out of a C++ library is an error with its name; a crash in it is told before the end.
+ * An exception of a C++ library becomes an error with its name; a crash in it is reported first.
  */
 #include <decode/coresight/cs_guard.h>
 
@@ -61,7 +61,7 @@ static void exceptions(void **state)
 	assert_string_equal(why, "OpenCSD: vector::reserve");
 }
 
-/* In a child: its signal, and what it said. */
+/* Runs in a child; returns its signal and its output. */
 static int dies(void (*fn)(void *arg), void *arg, bool guarded, char *said, size_t size)
 {
 	int fds[2], status;
@@ -74,7 +74,7 @@ static int dies(void (*fn)(void *arg), void *arg, bool guarded, char *said, size
 		char why[96];
 
 		dup2(fds[1], STDERR_FILENO);
-		/* those of a test runner and of sanitizers are not what is tested */
+		/* the handlers of a test runner and of sanitizers are not tested */
 		signal(SIGABRT, SIG_DFL);
 		signal(SIGSEGV, SIG_DFL);
 		cs_guard_watch("trace.data");
@@ -104,10 +104,10 @@ static void deaths(void **state)
 		said,
 		"auxtap: trace.data: the decoder library (OpenCSD) gave up at about offset 4711 "
 		"of the trace; a newer libopencsd may read it\n");
-	/* of a crash only a stream dies */
+	/* a crash ends only the stream */
 	assert_int_equal(dies(crashes, &arg, true, said, sizeof(said)), -42);
 	assert_string_equal(said, "");
-	/* not the library's fault */
+	/* not a crash of the library */
 	assert_int_equal(dies(gives_up, NULL, false, said, sizeof(said)), SIGABRT);
 	assert_string_equal(said, "");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * A program's system call into the kernel and on into a module, and back, from a small recording:
- * with each way to get at the kernel's bytes the flow is the same; without them it goes on behind
+ * with every source of the kernel's bytes the flow is the same; without them it continues after
  * a gap, and the image set says what is missing.
  */
 #include "support_pt.h"
@@ -127,7 +127,7 @@ static void make_trace(struct pt_bytes *pt)
 {
 	pt->nr = 0;
 	pt_raw(pt, "02820282028202820282028202820282");
-	pt_raw(pt, "1900200000000000"); /* TSC 2000 hexadecimal, behind all of the sideband */
+	pt_raw(pt, "1900200000000000"); /* TSC 2000 hexadecimal, after all of the sideband */
 	pt_raw(pt, "9901");
 	pt_fup(pt, USER);
 	pt_raw(pt, "0223");
@@ -283,7 +283,7 @@ static const struct auxtap_decode_opts decode_opts = {.size = sizeof(decode_opts
 							      AUXTAP_EVENT_INSN | AUXTAP_EVENT_GAP};
 
 /*
- * The instruction decoder takes libipt's sections, the callback the rest: both see the same bytes.
+ * The instruction decoder uses libipt's sections, the callback the rest: both see the same bytes.
  */
 static void expect(struct auxtap_image_set *images, const char *data, const char *want)
 {
@@ -318,7 +318,7 @@ static bool info_of(struct auxtap_image_set *images, const char *name,
 	return false;
 }
 
-/* Kernel and module are gaps; which files are wanted is known, with the kernel's build-id. */
+/* Kernel and module are gaps; the needed files are known, with the kernel's build-id. */
 static void without_the_kernel(void **state)
 {
 	struct auxtap_image_set *images = new_set(NULL, NULL);
@@ -342,7 +342,7 @@ static void with_a_kcore(void **state)
 	auxtap_image_set_free(images);
 }
 
-/* 'perf record --kcore': a folder with the recording and kcore_dir. */
+/* 'perf record --kcore': a directory with the recording and kcore_dir. */
 static void with_the_kcore_of_the_recording(void **state)
 {
 	struct auxtap_image_set *images = new_set(NULL, NULL);
@@ -355,7 +355,7 @@ static void with_the_kcore_of_the_recording(void **state)
 	auxtap_image_set_free(images);
 }
 
-/* 'perf buildid-cache --kcore': the newest of this kernel; that of another kernel is not for us. */
+/* 'perf buildid-cache --kcore': the newest of this kernel; that of another kernel is not used. */
 static void with_a_saved_kcore(void **state)
 {
 	struct auxtap_image_set *images;
@@ -391,14 +391,14 @@ static void with_vmlinux(void **state)
 	assert_int_equal(info.state, AUXTAP_IMAGE_MISSING);
 	assert_int_equal(info.nr_gaps, 1);
 	auxtap_image_set_free(images);
-	/* both: what vmlinux lacks comes out of kcore */
+	/* both: bytes that vmlinux lacks come from kcore */
 	images = new_set(in_dir("vmlinux"), in_dir("kcore"));
 	expect(images, in_dir("data"), ALL);
 	auxtap_image_set_free(images);
 }
 
 /*
- * As 'perf record' leaves it, where a vmlinux was found: a link by build-id, the file under its
+ * As 'perf record' leaves it if it found a vmlinux: a link by build-id, the file under its
  * name.
  */
 static void with_vmlinux_in_the_cache(void **state)
@@ -434,7 +434,7 @@ static void with_another_vmlinux(void **state)
 	auxtap_image_set_free(images);
 }
 
-/* A module's file would have to be relocated: it is not taken for what ran. */
+/* A module's file would need relocation: it is not used as the code that ran. */
 static void a_module_s_file_is_no_image(void **state)
 {
 	struct auxtap_image_set_opts opts = {.size = sizeof(opts), .sysroot = in_dir("root")};
@@ -458,7 +458,7 @@ static void raw_traces(void **state)
 
 	(void)state;
 	expect_raw(new_set(NULL, in_dir("kcore")), ALL);
-	/* whole ELF file where it was booted, bare bytes for the module */
+	/* whole ELF file where it was booted, raw bytes for the module */
 	images = new_set(NULL, NULL);
 	assert_int_equal(auxtap_image_set_raw(images, in_dir("vmlinux"), 0, 0, BOOTED, NULL), 0);
 	assert_int_equal(auxtap_image_set_raw(images, in_dir("module"), 0, 0, MODULE, NULL), 0);
@@ -472,14 +472,14 @@ static void raw_traces(void **state)
 					      NULL),
 			 0);
 	expect_raw(images, ALL);
-	/* of overlapping images the last holds: the kernel with its SYSRET a byte earlier */
+	/* of overlapping images the last one is used: the kernel with its SYSRET a byte earlier */
 	images = new_set(NULL, in_dir("kcore"));
 	assert_int_equal(auxtap_image_set_raw(images, in_dir("kcore"), 0, 0, 0, NULL), 0);
 	write_file("sysret", kernel_code + 5, 3);
 	assert_int_equal(auxtap_image_set_raw(images, in_dir("sysret"), 0, 0, BOOTED + 4, NULL), 0);
 	expect_raw(images, "401000 401001 ffffffffa1200001 ffffffffa1200002 ffffffffc0350000 "
 			   "ffffffffc0350001 ffffffffa1200004 401003 401004 ");
-	/* no record tells where the kernel was: vmlinux is where it was linked to, not there */
+	/* no record says where the kernel was: vmlinux is at its link address, not there */
 	expect_raw(new_set(in_dir("vmlinux"), NULL), "401000 401001 no_image 401003 401004 ");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Every option struct of the public API begins with its size. A size that cannot be right is
- * refused; a shorter struct means the defaults for what it lacks; an unknown option is refused.
+ * Every option struct of the public API starts with its size. An impossible size is refused; a
+ * shorter struct means the defaults for the missing members; an unknown option is refused.
  */
 #include "util/opts.h"
 #include <auxtap/audit.h>
@@ -121,11 +121,11 @@ static const struct opts_case {
 	OPTS(auxtap_emulation, trace_unit, use_emulation),
 };
 
-/* Options of 'size' bytes that say 'claimed', all default but for the last byte. */
+/* Options of 'size' bytes with the size field 'claimed'; all default but the last byte. */
 static int use(const struct opts_case *c, size_t size, size_t claimed, unsigned char last,
 	       struct auxtap_error *err)
 {
-	unsigned char *opts = calloc(1, size); /* exactly: the sanitizer sees what is read beyond */
+	unsigned char *opts = calloc(1, size); /* exact size: the sanitizer sees reads beyond */
 	int ret;
 
 	assert_non_null(opts);
@@ -177,7 +177,7 @@ static void test_every_struct(void **state)
 	}
 }
 
-/* Options of the first version work, not only pass: they were dropped as a whole. */
+/* Options of the first version take effect and are not only accepted. */
 static void test_shorter_is_not_dropped(void **state)
 {
 	struct auxtap_image_set_opts opts = {.size = sizeof(opts), .vmlinux = MISSING};
@@ -221,7 +221,7 @@ static void test_what_is_taken(void **state)
 	assert_true(known.size == first_size && known.first == 1 && known.second == UINT64_MAX);
 }
 
-/* A result: an older caller gets what its struct has members for, and nothing beyond. */
+/* A result: an older caller gets the members that its struct has and no byte beyond. */
 static void test_probe(void **state)
 {
 	struct auxtap_probe whole = {.size = sizeof(whole)};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Several threads in one CPU's queue, as a kernel records a command: an emulated recording
- * of four threads and their parent is cut where tracing is off and dealt out to two CPUs'
- * buffers. Whoever tells the threads apart, each one's instructions are its truth.
+ * of four threads and their parent is cut where tracing is off and distributed to two CPUs'
+ * buffers. With every way to identify threads, each one's instructions are its ground truth.
  */
 #include <auxtap/decode.h>
 
@@ -17,11 +17,11 @@
 
 #define NR_CPUS	   2
 #define NR_THREADS 5
-#define SLOT	   100000 /* of emulated time, for a slice */
+#define SLOT	   100000 /* emulated time of a slice */
 #define START	   10000000
 #define MAX_SLICES 4096
 
-/* What says who ran. */
+/* The records that identify the running thread. */
 enum teller {
 	BY_AUX,	       /* a trace event for each thread: its AUX records */
 	BY_SWITCH,     /* PERF_RECORD_SWITCH */
@@ -48,12 +48,12 @@ static struct thread threads[NR_THREADS];
 static size_t nr_threads;
 static int32_t pid;
 
-/* ---- the recording, cut ---- */
+/* ---- cutting the recording ---- */
 
 struct cutter {
 	struct thread *thread;
 	struct slice *slice;
-	bool off, cut; /* tracing is off; the next address must be whole */
+	bool off, cut; /* tracing is off; the next address must be uncompressed */
 };
 
 static void append(struct slice *s, const void *bytes, size_t nr)
@@ -176,7 +176,7 @@ struct out {
 	uint64_t id, tracepoint_id;
 	uint8_t *aux[NR_CPUS];
 	size_t nr[NR_CPUS];
-	int32_t ran[NR_CPUS]; /* last */
+	int32_t ran[NR_CPUS]; /* last thread */
 	bool started[NR_CPUS][NR_THREADS];
 };
 
@@ -267,7 +267,7 @@ static void put_slice(struct out *out, const struct slice *s, enum teller teller
 	if (teller == BY_AUX && !out->started[cpu][index])
 		put(out, PERF_RECORD_ITRACE_START, 0, ids, 8, s->tid, time + 3, cpu);
 	out->started[cpu][index] = true;
-	/* The kernel records it when tracing is on already. */
+	/* The kernel records it after tracing was enabled. */
 	if (teller == BY_SWITCH)
 		put(out, PERF_RECORD_SWITCH, 0, NULL, 0, s->tid, time + 5, cpu);
 	if (teller == BY_SWITCH)
@@ -320,7 +320,7 @@ static void write_file(const char *path, enum teller teller)
 	assert_int_equal(auxtap_perfdata_writer_auxtrace_info(out.w, type, info, AUXTAP_PT_INFO_NR,
 							      NULL),
 			 0);
-	/* all of the mappings and threads are there from the start */
+	/* all mappings and threads exist from the start */
 	for (uint64_t n = 1; auxtap_perfdata_next_sorted(pd, &rec, NULL) == 1;) {
 		uint32_t t = rec.header->type;
 
@@ -358,7 +358,7 @@ static void write_file(const char *path, enum teller teller)
 	assert_int_equal(auxtap_perfdata_writer_finish(out.w, NULL), 0);
 }
 
-/* ---- the judgement ---- */
+/* ---- comparison ---- */
 
 static FILE *open_truth(int32_t tid)
 {
@@ -439,7 +439,7 @@ static void expect_truth_of_perf(const char *path, int32_t tid)
 	fclose(truth);
 }
 
-/* ---- the same as bare streams, with each CPU's records beside them ---- */
+/* ---- the same as raw streams, with each CPU's records in files ---- */
 
 static void export(struct auxtap_perfdata *pd)
 {

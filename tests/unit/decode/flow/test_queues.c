@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#define NR_QUEUES 3001 /* a prime: every step walks through all of them */
+#define NR_QUEUES 3001 /* a prime: every step visits all of them */
 #define SEGMENTS  2
 #define NR_BYTES  (NR_QUEUES * 2ul * 1024)
 
@@ -50,8 +50,8 @@ static void psb_at(struct pt_bytes *pt, uint32_t tsc)
 }
 
 /*
- * Each begins in its own time, and goes on when the next ones have begun. timed false: no times at
- * all.
+ * Each starts at its own time, and continues after the next ones have started. timed false: no
+ * times.
  */
 static void write_trace(const char *path, bool per_cpu, bool timed)
 {
@@ -173,7 +173,7 @@ static void cpus(void **state)
 	(void)state;
 	in_order(true, true, 1);
 	in_order(true, true, 3);
-	/* nothing tells them apart: all are open at the same time */
+	/* all are equal: all are open at the same time */
 	in_order(true, false, 3);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Real hardware traces. Without their images every stretch of execution is a gap for that
- * reason and no instruction is invented; with a program of the same layout, given by hand
+ * Real hardware traces. Without their images every stretch of execution is a gap with that
+ * cause, and the decoder lists no instruction; with a program of the same layout, given by hand
  * or found under a sysroot by the sideband's mapping, the flow is exact.
  */
 #include <auxtap/decode.h>
@@ -103,7 +103,7 @@ static void lldb_multi_file(void **state)
 	assert_int_equal(c.first_on, 0x40066f);
 }
 
-/* The page fault before the first instruction needs no image; all after it does. */
+/* The page fault before the first instruction needs no image; everything after it does. */
 static void static_hello(void **state)
 {
 	struct counts c;
@@ -116,7 +116,7 @@ static void static_hello(void **state)
 	assert_int_equal(c.first_on, 0x4016a0);
 }
 
-/* Sideband in files: thread, name and mapping are known, the program is not there. */
+/* Sideband in files: thread, name and mapping are known, the program's file is missing. */
 static void asm_hello_with_sideband(void **state)
 {
 	char primary[512], secondary[512], path[512];
@@ -249,8 +249,8 @@ static void hello_given(const char *name, uint64_t addr, bool with_sideband)
 }
 
 /*
- * Loaded by hand: at the first segment's address or the text's; beside a recorded mapping whose
- * file is missing.
+ * Loaded by hand: at the first segment's address or the text's; also next to a recorded mapping
+ * whose file is missing.
  */
 static void flow_with_an_image_given(void **state)
 {
@@ -258,7 +258,7 @@ static void flow_with_an_image_given(void **state)
 	hello_given("given", 0x400000, false);
 	hello_given("given", 0x401000, false);
 	hello_given("given", 0x400000, true);
-	/* the same base name as recorded: mapped as the sideband says, wherever it was put */
+	/* the same base name as recorded: mapped as the sideband says, wherever the file is */
 	hello_given("hello", 0x70000000, true);
 }
 
@@ -280,7 +280,7 @@ static const uint8_t hello_32[] = {0xb8, 4, 0, 0,    0,	 0xbb, 1, 0, 0,	   0,	 0
 				   0xa0, 4, 8, 0xba, 14, 0,    0, 0, 0xcd, 0x80, 0xb8, 1,
 				   0,	 0, 0, 0xbb, 0,	 0,    0, 0, 0xcd, 0x80};
 
-/* With MTC and CYC the times are those of the moments, not of the last time stamp before. */
+/* With MTC and CYC the times are exact, not those of the last timestamp before. */
 static void asm_hello_32_times(void **state)
 {
 	static const uint64_t want[] = {0x8049000, 0x8049005, 0x804900a,
@@ -337,7 +337,7 @@ static void asm_hello_32_times(void **state)
 	auxtap_image_set_free(images);
 }
 
-/* lldb-loop by its addresses: main from +4 to a breakpoint behind a loop of four. */
+/* lldb-loop by its addresses: main from +4 to a breakpoint after a loop of four. */
 static const uint8_t loop[] = {0x55, 0x48, 0x89, 0xe5, 0xc7, 0x45, 0xfc, 0,    0,    0,
 			       0,    0xc7, 0x45, 0xf8, 0,    0,	   0,	 0,    0xeb, 0x08,
 			       0x83, 0x75, 0xfc, 0x01, 0x83, 0x45, 0xf8, 0x01, 0x83, 0x7d,

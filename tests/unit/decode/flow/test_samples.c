@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Trace in samples (PERF_SAMPLE_AUX): packets by hand, in files by hand; what of it is decoded,
- * whose it is, what overlaps, and that what cannot be read is told.
+ * Trace in samples (PERF_SAMPLE_AUX): packets and files by hand; what is decoded, to which thread
+ * and CPU it belongs, how overlaps are handled, and that unreadable samples are reported.
  */
 #include "support_pt.h"
 
@@ -81,7 +81,7 @@ static void begin(uint64_t sample_type)
 	write_record(&rec);
 }
 
-/* As SAMPLED has it; extra: what lies before the trace. */
+/* With the fields of SAMPLED; extra: the bytes before the trace. */
 static void sample(uint64_t id, uint64_t time, const struct record *extra, const void *trace,
 		   uint64_t size, uint64_t said)
 {
@@ -185,7 +185,7 @@ static unsigned int count(const char *text, const char *word)
 	return nr;
 }
 
-/* In a loop the same packets come again and again: where a sample goes on tells what precedes. */
+/* In a loop packets repeat: only the way a sample continues shows what precedes it. */
 static void overlapping_in_a_loop(void **state)
 {
 	struct pt_bytes pt = {.nr = 0};
@@ -206,8 +206,8 @@ static void overlapping_in_a_loop(void **state)
 	assert_int_equal(count(out, "0:1000 "), 25);
 	assert_int_equal(count(out, "overwritten"), 1); /* before the first */
 
-	/* it begins and ends in the loop: nobody knows how often it went round in between */
-	psb = 35; /* of the time */
+	/* it starts and ends in the loop: the number of iterations in between is unknown */
+	psb = 35; /* offset of the time */
 	begin(SAMPLED);
 	sample(21, 150, NULL, pt.at, first, first);
 	sample(21, 250, NULL, pt.at + psb, pt.nr - psb, pt.nr - psb);
@@ -234,7 +234,7 @@ static void two_cpus(void **state)
 	       "1:overwritten(the trace goes on at offset 0x0) 1:100d 1:100e ");
 }
 
-/* The second sample begins with what the first one had, and PAD stands where nothing was yet. */
+/* The second sample starts with the first one's bytes; PAD fills bytes not yet written. */
 static void overlapping(void **state)
 {
 	struct pt_bytes old = {.nr = 0}, both;
@@ -279,7 +279,7 @@ static void not_read(void **state)
 
 	(void)state;
 	one_round(&a, 100);
-	begin(SAMPLED); /* says more than there is */
+	begin(SAMPLED); /* its size is larger than the data */
 	sample(21, 150, NULL, a.at, a.nr, a.nr + 64);
 	sample(21, 160, NULL, a.at, a.nr, ~0ull);
 	sample(21, 170, NULL, a.at, 0, 0); /* G3: nothing lost */

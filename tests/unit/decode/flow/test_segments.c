@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Segments walked by several threads: what crosses from one to the next, and the same events for
- * every number of threads.
+ * Segments decoded by several threads: state that crosses from one to the next, and the same
+ * events for every number of threads.
  */
 #include "support_pt.h"
 
@@ -19,7 +19,7 @@
 	(AUXTAP_EVENT_BRANCH | AUXTAP_EVENT_CALL | AUXTAP_EVENT_RETURN | AUXTAP_EVENT_ASYNC | \
 	 AUXTAP_EVENT_TRACE | AUXTAP_EVENT_GAP)
 
-/* Every field that an event has, one event a line, and the sums. */
+/* Every field of an event, one event a line, and the sums. */
 static void tell(const char *dir, const struct pt_bytes *pt, const struct auxtap_decode_opts *opts,
 		 char *out, size_t size)
 {
@@ -141,8 +141,8 @@ static void psb_at(struct pt_bytes *pt, unsigned int tsc, const char *mode_tsx, 
 }
 
 /*
- * MODE.TSX comes first in the PSB+: libipt tells it before the address, and the segment is
- * over without the target of its last branch. The next one's first instruction is the target.
+ * MODE.TSX comes first in the PSB+: libipt reports it before the address, and the segment ends
+ * without the target of its last branch. The next one's first instruction is the target.
  */
 static void branch_over_a_boundary(void **state)
 {
@@ -159,13 +159,13 @@ static void branch_over_a_boundary(void **state)
 	       "0 2/6 1011 > 1009 n2 d0 s1\n"
 	       "0 8/6 1011 > 1009 n0 d0 s1\n"
 	       "6 instructions, 2 branches, 0 gaps, 0 errors, 64 bytes\n");
-	/* instructions are counted up to the next event that is told */
+	/* instructions are counted up to the next reported event */
 	expect(&pt, AUXTAP_EVENT_RETURN,
 	       "0 8/6 1011 > 1009 n6 d0 s1\n"
 	       "6 instructions, 2 branches, 0 gaps, 0 errors, 64 bytes\n");
 }
 
-/* A gap that one segment opens and the next one ends; and the time of both. */
+/* A gap that starts in one segment and ends in the next; and both times. */
 static void gap_over_a_boundary(void **state)
 {
 	struct pt_bytes pt = {.nr = 0};
@@ -173,7 +173,7 @@ static void gap_over_a_boundary(void **state)
 	(void)state;
 	psb_at(&pt, 100, "", 0x1000);
 	pt_tnt(&pt, "1");
-	pt_ovf(&pt); /* tracing is off behind it */
+	pt_ovf(&pt); /* tracing is off after it */
 	psb_at(&pt, 300, "", 0);
 	pt_pge(&pt, 0x1010);
 	pt_tip(&pt, 0x1009);
@@ -185,7 +185,7 @@ static void gap_over_a_boundary(void **state)
 	       "5 instructions, 1 branches, 1 gaps, 0 errors, 80 bytes\n");
 }
 
-/* The next segment's clock is behind (estimates go too far): time stands still instead. */
+/* The next segment's clock is earlier (estimates overshoot): time stays constant instead. */
 static void time_never_goes_back(void **state)
 {
 	struct pt_bytes pt = {.nr = 0};
@@ -197,7 +197,7 @@ static void time_never_goes_back(void **state)
 	psb_at(&pt, 400, "", 0x1010);
 	pt_tip(&pt, 0x1009);
 	pt_tip(&pt, 0x1010);
-	psb_at(&pt, 0, "", 0x1010); /* none: goes on */
+	psb_at(&pt, 0, "", 0x1010); /* no PSB: continues */
 	pt_tip(&pt, 0x1009);
 	pt_tip(&pt, 0x1010);
 	psb_at(&pt, 600, "", 0x1010);
@@ -214,7 +214,7 @@ static uint32_t random_next(uint32_t *seed)
 	return *seed >> 16;
 }
 
-/* Packets in any order, segments of any length; most of it makes sense. */
+/* Packets in any order, segments of any length; most of it is valid. */
 static void any_trace(struct pt_bytes *pt, uint32_t *seed)
 {
 	static const uint64_t places[] = {0x1000, 0x1004, 0x1009, 0x100d,
@@ -252,7 +252,7 @@ static void any_trace(struct pt_bytes *pt, uint32_t *seed)
 			break;
 		case 6:
 		case 7:
-			/* returns to behind the call, and from there anywhere */
+			/* returns to after the call, and from there anywhere */
 			pt_tip(pt, 0x1009);
 			pt_tip(pt, place);
 			break;
@@ -295,7 +295,7 @@ static void any_number_of_threads(void **state)
 	free(other);
 }
 
-/* A reader that goes away in the middle leaves no thread and no memory behind. */
+/* A reader that stops in the middle leaks no thread and no memory. */
 static void closed_early(void **state)
 {
 	struct auxtap_decode_opts opts = {.size = sizeof(opts),

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Times against the emulated TSC: one tick an instruction, more for what the emulated kernel
- * and the recorder do meanwhile, so time less instructions never falls.
+ * Times against the emulated TSC: one tick an instruction, more for the emulated kernel's and
+ * the recorder's work meanwhile, so time minus instructions never falls.
  *
  * The MTC period is one CTC tick, 40 TSC ticks, and an MTC sends the pending TNT bits: a packet
  * that gives a time is at most 40 ticks and the block B in which the change fell away from the
  * next. An instruction has the time of the last packet that the flow needed: too late by what
  * a TNT covers (40 + B) or too early by the longest run R without a packet-consuming branch.
- * Two times are compared, which may lie anywhere, so 40 + B + R. In gzip and ld.so B is 69
- * and R is 76; 94 to 119 ticks were measured, whatever the environment. (More was seen while
- * CYC counted past the moment of its MTC: libipt's calibration then took a few cycles for a
+ * The test compares two times, each with that error, so 40 + B + R. In gzip and ld.so B is 69
+ * and R is 76; 94 to 119 ticks were measured, in any environment. (More was measured while
+ * CYC counted past the time of its MTC: libipt's calibration then used a few cycles for a
  * whole period.)
  */
 #define BOUND (40 + 69 + 76)
@@ -43,8 +43,8 @@ static int leave(void **state)
 }
 
 /*
- * The unit's ratios (80 : 2, and 10), should the recording not say them: without, no decoder can
- * use MTC.
+ * The unit's ratios (80 : 2, and 10), in case the recording does not contain them: no decoder can
+ * use MTC without them.
  */
 static void state_ratios(const char *path)
 {
@@ -111,7 +111,7 @@ static void check(const char *event, uint64_t bound)
 			continue;
 		}
 		nr++;
-		/* what the kernel's own ticks add never goes away again */
+		/* ticks that the kernel's work adds stay in the difference */
 		if ((int64_t)(ev.time - nr) > kernel)
 			kernel = (int64_t)(ev.time - nr);
 		off = kernel - (int64_t)(ev.time - nr);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A full area ends inside of a packet: what is lost there is a truncation with the size that the
- * recorder noted, not an error of the bytes before. Where nothing follows, it is an error.
+ * A full area ends inside a packet: the loss there is a truncation with the size that the
+ * recorder noted, not an error of the bytes before. If nothing follows, it is an error.
  */
 #include "support_pt.h"
 
@@ -40,7 +40,7 @@ static void begin(struct pt_bytes *pt, unsigned int tsc)
 	pt_pge(pt, 0x1010);
 }
 
-static bool saved_twice; /* the first record: stock perf may do so */
+static bool saved_twice; /* save the first record twice, as stock perf may */
 
 /* The gaps, as lines; flags: of the first buffer's AUX record. */
 static void gaps_of(const char *end, bool goes_on, char *out, size_t size)
@@ -131,7 +131,8 @@ static void expect(const char *end, bool goes_on, const char *gaps)
 	assert_string_equal(out, gaps);
 }
 
-/* FUP of the return at 1011, then a TIP.PGD of seven bytes, of which one or four are there. */
+/* FUP of the return at 1011, then a TIP.PGD of seven bytes, of which one or four are in the file.
+ */
 static void in_a_packet(void **state)
 {
 	(void)state;
@@ -141,7 +142,7 @@ static void in_a_packet(void **state)
 	expect("3d1110"
 	       "61051000",
 	       true, "truncated 72 exact\n");
-	/* between packets: as ever */
+	/* between packets: as always */
 	expect("", true, "truncated 72 exact\n");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Demangled names: C++ and Rust; hostile ones end; and when memory is short the name stays as it
- * is. malloc() and realloc() are wrapped (tests/CMakeLists.txt), so that any of them can fail.
+ * Demangled names: C++ and Rust; hostile ones terminate; and without memory the name stays
+ * mangled. malloc() and realloc() are wrapped (tests/CMakeLists.txt), so that any of them can fail.
  */
 #include "decode/image/image_private.h"
 #include <setjmp.h>
@@ -88,7 +88,7 @@ static void test_names(void **state)
 	}
 }
 
-/* In a child: that the process is not ended is what is tested. */
+/* Runs in a child: the test is that the process does not end. */
 static void test_no_memory(void **state)
 {
 	int status;
@@ -106,7 +106,7 @@ static void test_no_memory(void **state)
 				nr_calls = 0;
 				got = image_demangle(names[i].mangled);
 				fail_at = -1;
-				/* the whole name or none */
+				/* the complete name or nothing */
 				if (got && (!names[i].demangled || strcmp(got, names[i].demangled)))
 					_exit(2);
 				if (at == 0 && got)
@@ -121,7 +121,7 @@ static void test_no_memory(void **state)
 	assert_int_equal(WEXITSTATUS(status), 42);
 }
 
-/* Functions of libiberty that end the process when memory is short: nothing may link them. */
+/* Functions of libiberty that end the process without memory: nothing may link them. */
 extern void xmalloc_failed(size_t size) __attribute__((weak));
 extern void xexit(int status) __attribute__((weak));
 
@@ -132,7 +132,7 @@ static void test_nothing_ends_the_process(void **state)
 	assert_null(xexit);
 }
 
-/* f(A<int, int>, A<that, that>, …): each doubles what it prints. */
+/* f(A<int, int>, A<that, that>, …): each doubles the output. */
 static void test_doubling(void **state)
 {
 	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -157,7 +157,7 @@ static void test_deep(void **state)
 	char *got;
 
 	(void)state;
-	/* pointers to pointers, longer than any real name, and within the limit of length */
+	/* pointers to pointers, longer than any real name, and within the length limit */
 	for (size_t len = 60000; len < sizeof(name); len += 39000) {
 		memset(name, 'P', len);
 		memcpy(name, "_Z1f", 4);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The ranges of code in .eh_frame: of the C library, readelf is the reference; wrong tables are
+ * The ranges of code in .eh_frame: for the C library, readelf is the reference; wrong tables are
  * refused, or give wrong ranges within the file.
  */
 #include "decode/image/image_private.h"
@@ -22,7 +22,7 @@ static int find_libc(struct dl_phdr_info *info, size_t size, void *ctx)
 	return 1;
 }
 
-/* Each entry that readelf lists: its begin, its middle and its last byte are in it. */
+/* Each entry that readelf lists: its start, its middle and its last byte are in its range. */
 static void as_readelf(void **state)
 {
 	struct auxtap_image image = {0};
@@ -63,7 +63,7 @@ static void as_readelf(void **state)
 	assert_true(nr > 100);
 }
 
-/* Each byte of the tables changed in turn: whatever they say then, only the file is read. */
+/* Changes each byte of the tables in turn: no value leads to reads outside the file. */
 static void damaged(void **state)
 {
 	struct auxtap_image image = {0}, copy = {0};
@@ -83,7 +83,7 @@ static void damaged(void **state)
 	for (int round = 0; round < 40; round++) {
 		memcpy(data, image.data, image.size);
 		for (size_t at = 0; at < image.size; at += 1 + (size_t)rand_r(&seed) % 64)
-			if (at > 4096) /* the headers stay */
+			if (at > 4096) /* keep the headers */
 				data[at] = (uint8_t)rand_r(&seed);
 		copy = image;
 		copy.data = data;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * auxtap_image_set_range() against auxtap_image_set_symbol(): what it says of a whole range, at a
- * whole span of times, is what the other says of each address and time in it.
+ * auxtap_image_set_range() against auxtap_image_set_symbol(): the answer for a whole range and a
+ * whole span of times equals the other's for each address and time in it.
  */
 #include <auxtap/image.h>
 
@@ -26,7 +26,7 @@ static uint64_t below(uint64_t n)
 	return (((uint64_t)rand_r(&seed) << 31) ^ (uint64_t)rand_r(&seed)) % n;
 }
 
-/* Of all places near which something changes, one; or any. */
+/* An address near a change, or any address. */
 static uint64_t any_addr(const uint64_t *places, size_t nr)
 {
 	uint64_t near = places[below(nr)];
@@ -92,7 +92,7 @@ extern char __executable_start[]; /* by the linker */
 
 static void test_ranges(void **state)
 {
-	/* where in its file this program has functions, however it was linked */
+	/* file offset of this program's functions, however it was linked */
 	uint64_t text = (uint64_t)((uintptr_t)check - (uintptr_t)__executable_start) & ~0xfffull;
 	static const char *const names[] = {"/nowhere/a", "/nowhere/b", "/proc/self/exe", "[heap]"};
 	unsigned int nr_wide = 0, nr_symbols = 0;

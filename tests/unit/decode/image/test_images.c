@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Images: where files are found, which are refused, what is mapped when, names and lines. */
+/* Images: where files are found, which are refused, mappings by time, names and lines. */
 #include "decode/image/image_private.h"
 
 #include <errno.h>
@@ -148,7 +148,7 @@ static void names_and_lines(void **state)
 		}
 	}
 	assert_true(inlined);
-	/* a symbol without size reaches to the next one */
+	/* a symbol without size ends at the next one */
 	off = address_of(set->images[0], "bare", &size);
 	auxtap_image_set_symbol(set, PID, NOW, 0x10000 + off + 2, &loc);
 	assert_string_equal(loc.frames[0].symbol, "bare");
@@ -193,7 +193,7 @@ static void another_build_is_not_used(void **state)
 	assert_int_equal(auxtap_image_set_read(set, PID, NOW, 0x10000, buf, 4), -ENOENT);
 	auxtap_image_set_free(set);
 
-	/* and the right one is */
+	/* and the right one is found */
 	set = new_set(NULL);
 	map(set, 0, 0x10000, file("lib.so"), info.found_build_id, 20);
 	assert_int_equal(state_of(set, 0), AUXTAP_IMAGE_FOUND);
@@ -213,7 +213,7 @@ static void missing_is_reported(void **state)
 	auxtap_image_set_free(set);
 }
 
-/* Only under the sysroot; this machine's file of the name counts only with its build-id. */
+/* Only under the sysroot; this machine's file of that name is used only if its build-id matches. */
 static void sysroot_first(void **state)
 {
 	char root[256], want[1024];
@@ -287,8 +287,8 @@ static void expect_found(struct auxtap_image_set *set, const char *name, const u
 }
 
 /*
- * What 'perf archive' packs, unpacked in ~/.debug or under a sysroot: files under their names,
- * links by build-id.
+ * What 'perf archive' packs, unpacked in ~/.debug or under a sysroot: files by name, links by
+ * build-id.
  */
 static void perf_archive_trees(void **state)
 {
@@ -315,7 +315,7 @@ static void perf_archive_trees(void **state)
 		assert_int_equal(build("rm -r %s/.build-id", tree), 0);
 		snprintf(want, sizeof(want), "%s/opt/gone/lib.so/%s/elf", trees[i], hex);
 		expect_found(new_set(i ? root : NULL), "/opt/gone/lib.so", id, want);
-		/* a file in the place of this build-id that is not it: never used */
+		/* another file under this build-id: never used */
 		assert_int_equal(build("cp %s/other.so %s/opt/gone/lib.so/%s/elf", dir, tree, hex),
 				 0);
 		if (i == 0) {
@@ -345,7 +345,7 @@ static void saved_vdso(void **state)
 	expect_found(new_set(NULL), "[vdso]", id, "/vdso");
 }
 
-/* The file brings its vdso along; its table of build-ids may name it, or another one. */
+/* The recording contains its vdso; its table of build-ids may name it, or another one. */
 static void vdso_in_the_trace(void **state)
 {
 	struct auxtap_image_set *set;
@@ -377,7 +377,7 @@ static void vdso_in_the_trace(void **state)
 	}
 }
 
-/* All files in one folder, without the tree above them. */
+/* All files in one directory, without their tree. */
 static void flat_sysroot(void **state)
 {
 	struct auxtap_image_set *set;
@@ -395,7 +395,7 @@ static void flat_sysroot(void **state)
 	auxtap_image_set_free(set);
 }
 
-/* Of several files that are not the one that ran the first is named, with its own build-id. */
+/* If several files match by name only, the first one is named, with its own build-id. */
 static void the_first_other_file_is_named(void **state)
 {
 	uint8_t lib[20], other[20], ran[20] = {7, 7, 7};
@@ -466,7 +466,7 @@ static void debuglink(void **state)
 	}
 }
 
-/* What is given by hand for an address holds, whatever this machine has under the recorded name. */
+/* A file given for an address is used, whatever this machine has under the recorded name. */
 static void given_by_hand_holds(void **state)
 {
 	struct auxtap_image_set *set = new_set(NULL);
@@ -482,7 +482,7 @@ static void given_by_hand_holds(void **state)
 	assert_int_equal(auxtap_image_set_read(set, PID, NOW, 0x1000e, buf, 8), 8);
 	assert_memory_equal(buf + 2, "CDEF", 4);
 	assert_memory_not_equal(buf, "AB", 2);
-	/* of two the later one */
+	/* of two, the later one */
 	assert_int_equal(auxtap_image_set_raw(set, file("bytes"), 0, 2, 0x10011, NULL), 0);
 	assert_int_equal(auxtap_image_set_read(set, PID, NOW, 0x10010, buf, 4), 4);
 	assert_memory_equal(buf, "CABF", 4);
@@ -490,8 +490,8 @@ static void given_by_hand_holds(void **state)
 }
 
 /*
- * A whole ELF file: the page of its first segment at the address, or that segment itself; 0: as
- * linked.
+ * A whole ELF file: the page of its first segment at the address, or that segment itself; 0: its
+ * link address.
  */
 static void whole_files_by_hand(void **state)
 {
@@ -550,7 +550,7 @@ static void maps_over_time(void **state)
 	assert_string_equal(image_at(set, PID, 100, 0x20000), "b");
 	assert_string_equal(image_at(set, PID, 100, 0x1ffff), "a");
 	assert_string_equal(image_at(set, PID, 100, 0x21000), "a");
-	/* a child has what its parent had; its exec takes all away from it alone */
+	/* a child inherits its parent's mappings; its exec removes only its own */
 	auxtap_image_set_fork(set, PID, 43, 150);
 	auxtap_image_set_exec(set, 43, 200);
 	auxtap_image_set_map(set, 43, 201, 0x70000, 0x1000, 0, "/x/c", NULL, 0);
@@ -562,7 +562,7 @@ static void maps_over_time(void **state)
 	auxtap_image_set_free(set);
 }
 
-/* Looked at after every change, or only after all of them: the same is mapped. */
+/* Lookups after every change, or only after all of them, find the same mappings. */
 static void many_maps_at_once(void **state)
 {
 	enum { NR = 300, PLACES = 512 };
@@ -628,7 +628,8 @@ static void disassembles(void **state)
 	auxtap_image_set_free(set);
 }
 
-/* vmlinux is linked for one address and was booted at another: the recorded _text tells. */
+/* vmlinux is linked for one address and was booted at another: the recorded _text gives the offset.
+ */
 static void moves_the_kernel(void **state)
 {
 	static const uint64_t linked = 0xffffffff81000000, booted = 0xffffffffa1200000;

@@ -27,7 +27,7 @@ static void expect(const struct pt_bytes *pt, uint32_t events, const char *lines
 	assert_string_equal(out, lines);
 }
 
-/* Behind the last packet nothing is listed: whether the call at 1004 ran, no packet says. */
+/* After the last packet nothing is listed: no packet says whether the call at 1004 ran. */
 static void stops_behind_the_last_packet(void **state)
 {
 	struct pt_bytes pt = {.nr = 0};
@@ -41,8 +41,8 @@ static void stops_behind_the_last_packet(void **state)
 }
 
 /*
- * The next PSB+ names 1010: the flow got there, through the direct call; and the second segment
- * needs nothing of the first.
+ * The next PSB+ names 1010: the flow reached it, through the direct call; and the second segment
+ * does not depend on the first.
  */
 static void walks_to_the_next_psb(void **state)
 {
@@ -71,7 +71,7 @@ static void walks_between_psbs_without_packets(void **state)
 	expect(&pt, INSN, "i 100d\ni 100e\ni 100f\ni 1010\ni 1011\n");
 }
 
-/* Nothing is mapped at 5000: what ran there is a gap, up to the next address in the trace. */
+/* Nothing is mapped at 5000: execution there is a gap, up to the next address in the trace. */
 static void takes_up_behind_a_missing_image(void **state)
 {
 	struct pt_bytes pt = {.nr = 0};
@@ -88,7 +88,7 @@ static void takes_up_behind_a_missing_image(void **state)
 	       "b ijmp 1009 5000\ngap no_image\nb ret 1011 1009\nreturn 1011 1009 depth 0\n");
 }
 
-/* Calls before a gap are not the callers of what comes after it: depth starts anew. */
+/* Calls before a gap are not the callers of code after it: depth starts anew. */
 static void forgets_calls_over_a_gap(void **state)
 {
 	struct pt_bytes pt = {.nr = 0};
@@ -145,7 +145,7 @@ static void lists_the_syscall(void **state)
 	expect(&pt, FLOW, "b syscall 1012 ?\noff 1012\n");
 }
 
-/* jmp to itself never uses up the TNT bit: an error, not an endless walk. */
+/* jmp to itself never uses up the TNT bit: an error, not an endless loop. */
 static void gives_up_a_spin(void **state)
 {
 	struct pt_bytes pt = {.nr = 0};
@@ -162,7 +162,8 @@ static void gives_up_a_spin(void **state)
 	assert_non_null(strstr(out, "gap decode_error\nb ret 1011 1009\n"));
 }
 
-/* Half a packet and an unknown opcode: the rest of the segment is lost, the next one is whole. */
+/* Half a packet and an unknown opcode: the rest of the segment is lost, the next one is complete.
+ */
 static void goes_on_at_the_next_psb(void **state)
 {
 	struct pt_bytes pt = {.nr = 0};
@@ -200,7 +201,7 @@ static void tells_a_trace_without_psb(void **state)
 	expect(&pt, INSN, "gap overwritten\n");
 }
 
-/* The kernel is traced and its image is not there: a gap, and the program's own part is whole. */
+/* The kernel is traced and its image is missing: a gap; the program's own part is complete. */
 static void takes_up_behind_the_kernel(void **state)
 {
 	struct pt_bytes pt = {.nr = 0};
@@ -215,7 +216,7 @@ static void takes_up_behind_the_kernel(void **state)
 	expect(&pt, INSN, "i 1012\ngap no_image\ni 1010\ni 1011\n");
 }
 
-/* Tracing was on; the next PSB+ has no address, so it is off. What came between is not known. */
+/* Tracing was on; the next PSB+ has no address, so it is off. Execution in between is unknown. */
 static void tells_a_silent_stop(void **state)
 {
 	struct pt_bytes pt = {.nr = 0};
@@ -227,7 +228,7 @@ static void tells_a_silent_stop(void **state)
 	pt_pge(&pt, 0x1010);
 	pt_tip(&pt, 0x1009);
 	expect(&pt, INSN, "i 1000\ni 1001\ni 1002\ngap unknown\ni 1010\ni 1011\n");
-	/* with a TIP.PGD before it all is well */
+	/* with a TIP.PGD before it there is no gap */
 	memset(&pt, 0, sizeof(pt));
 	pt_psb(&pt, 0x1012);
 	pt_pgd(&pt);

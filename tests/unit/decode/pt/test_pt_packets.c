@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Packets of a hand-made stream: names, operands, the last IP; errors and what precedes a
- * PSB; and the same list however the stream is cut into pieces.
+ * Packets of a hand-made stream: names, operands, the last IP; errors and the bytes before the
+ * first PSB; and the same list however the stream is cut into fragments.
  */
 #include "decode/pt/pt_packets.h"
 
@@ -104,7 +104,7 @@ static void test_errors(void **state)
 	check("\x01\x02", 2, "100:2 skipped 2 bytes before a PSB\n");
 	check("\0\0\x59" PSB, 19, "100:3 skipped 3 bytes before a PSB\n103:16 psb\n");
 	check("\0\0\0" PSB, 19, "103:16 psb\n");
-	/* An opcode that is none: up to the next PSB nothing can be said. */
+	/* An invalid opcode: up to the next PSB the decoder lists no packet. */
 	check(PSB "\x02\xff\x00\x59\x01" PSB "\x59\x01", 16 + 5 + 16 + 2,
 	      "100:16 psb\n110:5 error unknown opcode, 5 bytes passed over\n115:16 psb\n"
 	      "125:2 mtc 1\n");
@@ -123,7 +123,7 @@ static void test_stop(void **state)
 	assert_int_equal(list.nr, 3);
 }
 
-/* In pieces of every size, what is left over put in front of the next, as readers do it.
+/* In fragments of every size, each rest put in front of the next, as readers do it.
  */
 static void test_pieces(void **state)
 {

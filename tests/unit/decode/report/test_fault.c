@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Why it died: which operand, read or write, and what is mapped there. */
+/* The cause of a death: which operand, read or write, and the mapping at its address. */
 #include "decode/report/report.h"
 
 #include <setjmp.h>
@@ -55,7 +55,7 @@ static void null_read(void **state)
 			       "read from 0x8 (4 bytes); nothing is mapped there: a null pointer"));
 }
 
-/* Two memory operands: the one that hits the address did it. */
+/* Two memory operands: the one with the fault address faulted. */
 static void write_of_a_string_move(void **state)
 {
 	static const uint8_t insn[] = {0x48, 0xa5}; /* movsq */
@@ -97,7 +97,7 @@ static void non_canonical_pointer(void **state)
 	regs.reg[AUXTAP_X86_BX] = 0x4141414141414141;
 	fault_explain(&facts, &regs, insn, sizeof(insn), &fault);
 	assert_true(fault.access.write);
-	/* which of pointer, index and length was wrong is not known */
+	/* whether pointer, index or length was wrong is unknown */
 	assert_string_equal(
 		fault.why,
 		"it wrote to 0x4141414141414141 (1 byte); no such address exists on this "
@@ -152,7 +152,7 @@ static void other_signals(void **state)
 	facts = facts_of(SIGABRT, SI_TKILL, 0);
 	facts.crash.sender_pid = 7;
 	fault_explain(&facts, &regs, NULL, 0, &fault);
-	/* whether it is abort() that did, the backtrace says */
+	/* the backtrace shows whether it was abort() */
 	assert_string_equal(fault.why, "the program sent it to itself");
 	facts = facts_of(SIGSEGV, SI_USER, 0);
 	facts.crash.sender_pid = 99;
@@ -160,7 +160,7 @@ static void other_signals(void **state)
 	assert_string_equal(fault.why, "sent by process 99");
 }
 
-/* The kernel's own signals say SI_USER and the process, or SI_KERNEL. */
+/* The kernel's own signals have SI_USER and the process, or SI_KERNEL. */
 static void signals_without_a_fault(void **state)
 {
 	static unsigned char code[] = {0x90, 0x90, 0x0f, 0x05, 0x90};
@@ -192,7 +192,7 @@ static void signals_without_a_fault(void **state)
 	fault_explain(&facts, &regs, NULL, 0, &fault);
 	assert_string_equal(fault.why, "sent by a process outside of its PID namespace");
 	facts.crash.si_code = SI_TIMER;
-	facts.crash.signo = SIGSEGV; /* whatever the instruction, it did nothing */
+	facts.crash.signo = SIGSEGV; /* the instruction has no part in it */
 	fault_explain(&facts, &regs, NULL, 0, &fault);
 	assert_string_equal(fault.why, "a timer of the program sent it");
 
@@ -249,7 +249,7 @@ static void refused_system_calls(void **state)
 	regs.reg[AUXTAP_X86_AX] = 102;
 	fault_explain(&facts, &regs, NULL, 0, &fault);
 	assert_non_null(strstr(fault.why, "the 32-bit system call 102"));
-	regs = regs_at(0x400103); /* no such instruction before it: none is shown */
+	regs = regs_at(0x400103); /* no such instruction before it: not shown */
 	fault_explain(&facts, &regs, NULL, 0, &fault);
 	assert_false(fault.has_insn);
 	regs = (struct auxtap_regs){.arch = AUXTAP_ARCH_AARCH64, .valid = UINT64_MAX};
@@ -286,7 +286,7 @@ static void divisions(void **state)
 	regs.reg[AUXTAP_X86_DX] = 0xffffffff;
 	assert_string_equal(WHY(facts, regs, "\xf7\xf9"),
 			    "integer overflow: the most negative number divided by -1");
-	/* the same of 8 bytes: a dividend of 16 bytes that is another */
+	/* the same of 8 bytes: another dividend, of 16 bytes */
 	regs.reg[AUXTAP_X86_CX] = UINT64_MAX;
 	assert_string_equal(WHY(facts, regs, "\x48\xf7\xf9"),
 			    "integer overflow: the quotient of a division is too large");
@@ -296,7 +296,7 @@ static void divisions(void **state)
 	/* a divisor in memory that the snapshot does not have */
 	regs.reg[AUXTAP_X86_BX] = 0x500000;
 	assert_non_null(strstr(WHY(facts, regs, "\xf7\x3b"), "the divisor is 0, or"));
-	/* with a dividend that makes no quotient too large, only 0 is left */
+	/* with a dividend whose quotient always fits, the divisor must be 0 */
 	regs.reg[AUXTAP_X86_AX] = 5;
 	regs.reg[AUXTAP_X86_DX] = 0;
 	assert_string_equal(WHY(facts, regs, "\xf7\x3b"), "integer division by zero"); /* idivl */
@@ -307,9 +307,9 @@ static void divisions(void **state)
 	assert_non_null(strstr(WHY(facts, regs, "\xf7\x3b"), "the divisor is 0, or"));
 	regs.reg[AUXTAP_X86_DX] = UINT32_MAX;
 	assert_string_equal(WHY(facts, regs, "\xf7\x3b"), "integer division by zero");
-	regs.reg[AUXTAP_X86_AX] = 0x80000000; /* by -1 */
+	regs.reg[AUXTAP_X86_AX] = 0x80000000; /* divided by -1 */
 	assert_non_null(strstr(WHY(facts, regs, "\xf7\x3b"), "the divisor is 0, or"));
-	regs.reg[AUXTAP_X86_AX] = 0x7f; /* ax by a byte */
+	regs.reg[AUXTAP_X86_AX] = 0x7f; /* ax divided by a byte */
 	assert_string_equal(WHY(facts, regs, "\xf6\x3b"), "integer division by zero");
 	regs.reg[AUXTAP_X86_AX] = 0x80;
 	assert_non_null(strstr(WHY(facts, regs, "\xf6\x3b"), "the divisor is 0, or"));
@@ -335,7 +335,7 @@ static void traps(void **state)
 	assert_non_null(strstr(WHY(facts, regs, "\xc4\xff"), "no instruction of this processor"));
 }
 
-/* Without a fault address: what the instruction needed that it did not get. */
+/* Without a fault address: the requirement that the instruction violated. */
 static void general_protection(void **state)
 {
 	struct report_facts facts = facts_of(SIGSEGV, SI_KERNEL, 0);
@@ -366,7 +366,7 @@ static void general_protection(void **state)
 	assert_non_null(strstr(WHY(facts, regs, "\xcd\x2d"), "int 0x2d: the kernel offers"));
 }
 
-/* Where no instruction is at fault the kernel could not start a handler. */
+/* If no instruction caused the signal, the kernel could not start a handler. */
 static void no_signal_frame(void **state)
 {
 	static const char words[] =
@@ -432,7 +432,7 @@ static void guard_pages(void **state)
 	regs.reg[AUXTAP_X86_SP] = 0x7f0000001000;
 	assert_non_null(
 		strstr(WHY(facts, regs, "\x50"), "below the stack: the stack is exhausted"));
-	/* sp went on first */
+	/* sp was decremented first */
 	regs.reg[AUXTAP_X86_SP] = 0x7f0000000ff8;
 	assert_non_null(strstr(WHY(facts, regs, "\x48\x89\x04\x24"), "the stack is exhausted"));
 	/* a pointer into the guard of another thread's stack, and into one of no stack */

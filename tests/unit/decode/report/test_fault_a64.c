@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Why it died, on AArch64: addresses and sizes are those of the Arm ARM; binutils assembled the
- * words.
+ * The cause of a death on AArch64: addresses and sizes are those of the Arm ARM; the words were
+ * assembled by binutils.
  */
 #include "decode/report/report.h"
 
@@ -108,7 +108,7 @@ static void each_form(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		/* the literals' own page is mapped: what they read there was taken away */
+		/* the literals' own page is mapped: their read access is removed */
 		uint64_t addr = table[i].addr, end = addr + table[i].nr_bytes;
 		struct fault fault =
 			explain(SIGSEGV, SEGV_MAPERR, end ? end - 1 : 0x1008, table[i].word, &regs);
@@ -120,7 +120,7 @@ static void each_form(void **state)
 			fail_msg("%s: %d 0x%llx %u %d: %s", table[i].text, fault.access.known,
 				 (unsigned long long)fault.access.addr, fault.access.nr_bytes,
 				 fault.access.write, fault.why);
-		/* an address that it does not touch */
+		/* an address that it does not access */
 		fault = explain(SIGSEGV, SEGV_MAPERR, end, table[i].word, &regs);
 		assert_false(fault.access.known);
 		fault = explain(SIGSEGV, SEGV_MAPERR, addr - 1, table[i].word, &regs);
@@ -155,7 +155,7 @@ static void words(void **state)
 	fault = explain(SIGSEGV, SEGV_ACCERR, 0x402010, 0x3d800420, &regs);
 	assert_string_equal(fault.why,
 			    "it wrote to 0x402010 (16 bytes); it is mapped r--p, /bin/prog");
-	/* atomics read first: where that is allowed it was the write */
+	/* atomics read first: if reading is allowed, the write faulted */
 	fault = explain(SIGSEGV, SEGV_ACCERR, 0x402000, 0xf8200022, &regs);
 	assert_true(fault.access.write);
 	fault = explain(SIGBUS, BUS_ADRALN, 0x402001, 0xc85f7c20, (regs.reg[1] = 0x402001, &regs));
@@ -175,7 +175,7 @@ static void words(void **state)
 	assert_string_equal(
 		fault.why,
 		"it wrote to 0x7fefffffc0 (16 bytes); it lies just below the stack: the stack is exhausted");
-	/* dc zva, x1: a block of a size that is not known */
+	/* dc zva, x1: a block of unknown size */
 	fault = explain(SIGSEGV, SEGV_MAPERR, 0x600000, 0xd50b7421,
 			(regs.reg[1] = 0x600013, &regs));
 	assert_string_equal(fault.why, "it wrote to 0x600000; nothing is mapped there");
@@ -208,7 +208,7 @@ static void copies(void **state)
 	}
 	assert_true(copied(0x19c10443, &regs, 0x621fff, true));	  /* setp */
 	assert_false(copied(0x19c10443, &regs, 0x611fff, false)); /* x1 is a value */
-	/* begun: option A ends at the registers, option B begins there */
+	/* in progress: option A ends at the registers, option B starts there */
 	regs.reg[2] = (uint64_t)-0x1000;
 	assert_true(copied(0x19410443, &regs, 0x60ffff, false)); /* cpyfm */
 	assert_true(copied(0x19810443, &regs, 0x61f000, true));	 /* cpyfe */
@@ -221,7 +221,7 @@ static void copies(void **state)
 	assert_true(copied(0x1d410443, &regs, 0x60f000, false));
 	assert_false(copied(0x1d410443, &regs, 0x610000, false));
 	assert_true(copied(0x19410443, &regs, 0x610000, false));
-	/* source and destination overlap: it may have been either */
+	/* source and destination overlap: either access may have faulted */
 	regs.reg[3] = 0x610800;
 	regs.reg[AUXTAP_A64_PSTATE] = 0;
 	assert_false(explain(SIGSEGV, SEGV_MAPERR, 0x610900, 0x19010443, &regs).access.known);

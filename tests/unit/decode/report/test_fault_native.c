@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Whether the report calls an access a read or a write, against the processor: each
- * instruction runs here and faults, and the kernel hands on what the processor reported
- * of that page fault.
+ * Whether the report calls an access a read or a write, compared with the processor: each
+ * instruction runs here and faults, and the kernel reports the processor's error code of that
+ * page fault.
  */
 #include "decode/report/report.h"
 
@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #ifdef __x86_64__
-#define BAD                                                                             \
-	0x123400ul  /* nothing is mapped there: below what the kernel gives to programs \
+#define BAD                                                                            \
+	0x123400ul  /* unmapped: below the addresses that the kernel gives to programs \
 		     */
 #define ERR_WRITE 2 /* of the error code of a page fault (Intel SDM, volume 3, 4.7) */
 
@@ -24,7 +24,7 @@ enum { BAD_OPERAND, BAD_SOURCE, BAD_STACK, BAD_FRAME };
 struct snippet {
 	const void *code;
 	const char *text;
-	uint64_t bad; /* which registers are */
+	uint64_t bad; /* bits of the registers that are bad */
 };
 
 #define SNIPPET(bad, text)                                             \
@@ -287,7 +287,7 @@ static void as_the_processor(void **state)
 	for (const struct snippet *s = __start_snippets; s < __stop_snippets; s++) {
 		signal_seen = 0;
 		run(s);
-		if (signal_seen == SIGILL) { /* not of this processor */
+		if (signal_seen == SIGILL) { /* not supported by this processor */
 			print_message("not compared: %s\n", s->text);
 			continue;
 		}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The tree of calls that the report shows: built from events, honest about what it did not see,
- * bounded.
+ * The report's tree of calls: built from events, marks what the trace does not show, bounded in
+ * size.
  */
 #include "decode/report/report.h"
 
@@ -34,7 +34,7 @@ static void nested_calls(void **state)
 
 	main_node = call_tree_root(tree)->first;
 	assert_int_equal(main_node->nr_insns, 4);
-	assert_int_equal(main_node->addr, 0); /* nobody saw its call */
+	assert_int_equal(main_node->addr, 0); /* its call is not in the trace */
 	assert_false(main_node->returned);
 	child = main_node->first;
 	assert_int_equal(child->addr, 0x2000);
@@ -102,7 +102,7 @@ static void signal_handlers(void **state)
 	event(tree, AUXTAP_EVENT_TRACE, 0x5010, 0, 3); /* sigreturn's system call */
 	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1020, 0); /* back */
 	assert_ptr_equal(call_tree_current(tree), base);
-	/* a mere interrupt is no call */
+	/* an interrupt is not a call */
 	event(tree, AUXTAP_EVENT_ASYNC, 0x1030, 0, 2);
 	event(tree, AUXTAP_EVENT_TRACE, 0x1030, 0, 0);
 	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1030, 0);
@@ -129,7 +129,7 @@ static void gaps_cut_the_tree(void **state)
 	assert_true(call_tree_root(tree)->first->lost);
 	assert_true(call_tree_root(tree)->first->first->lost);
 	assert_false(call_tree_current(tree)->lost);
-	assert_int_equal(call_tree_current(tree)->addr, 0); /* who called this is not known */
+	assert_int_equal(call_tree_current(tree)->addr, 0); /* the caller is unknown */
 	assert_int_equal(call_tree_current(tree)->nr_insns, 6);
 	call_tree_free(tree);
 }
@@ -169,8 +169,8 @@ static void look_up(void *ctx, uint64_t addr, struct call_code *code)
 static const struct call_code_ops ops = {.look_up = look_up};
 
 /*
- * A function that calls and then ends with a jump, through a stub without a symbol, keeps what it
- * did.
+ * A function that calls and then ends with a jump, through a stub without a symbol, keeps its
+ * callees.
  */
 static void tail_calls_keep_the_frame(void **state)
 {
@@ -185,7 +185,7 @@ static void tail_calls_keep_the_frame(void **state)
 	(void)state;
 	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
 	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);  /* main calls sort */
-	event(tree, AUXTAP_EVENT_CALL, 0x2010, 0x3000, 30); /* that calls compare */
+	event(tree, AUXTAP_EVENT_CALL, 0x2010, 0x3000, 30); /* sort calls compare */
 	event(tree, AUXTAP_EVENT_RETURN, 0x3020, 0x2015, 7);
 	jump.ip = 0x2040; /* sort jumps to the stub, the stub to copy */
 	jump.addr = 0x8000;
@@ -210,8 +210,8 @@ static void tail_calls_keep_the_frame(void **state)
 }
 
 /*
- * main switches to the stack of another function and back; what runs there has not main as its
- * caller.
+ * main switches to the stack of another function and back; main is not the caller of code that
+ * runs there.
  */
 static void coroutines(void **state)
 {
@@ -220,20 +220,21 @@ static void coroutines(void **state)
 
 	(void)state;
 	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
-	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4);   /* main calls swapcontext */
-	event(tree, AUXTAP_EVENT_RETURN, 0x2040, 0x3000, 5); /* that returns to the entry of gen */
+	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000, 4); /* main calls swapcontext */
+	event(tree, AUXTAP_EVENT_RETURN, 0x2040, 0x3000,
+	      5); /* swapcontext returns to the entry of gen */
 	main_node = call_tree_root(tree)->first;
 	gen = call_tree_current(tree);
 	assert_int_equal(gen->addr, 0x3000);
 	assert_true(gen->by_return);
 	assert_int_equal(gen->parent->addr, 0x2000);
 	event(tree, AUXTAP_EVENT_CALL, 0x3010, 0x4000, 3);   /* gen calls yield */
-	event(tree, AUXTAP_EVENT_CALL, 0x4010, 0x2000, 3);   /* that calls swapcontext */
+	event(tree, AUXTAP_EVENT_CALL, 0x4010, 0x2000, 3);   /* yield calls swapcontext */
 	event(tree, AUXTAP_EVENT_RETURN, 0x2040, 0x1015, 5); /* back to main */
 	assert_ptr_equal(call_tree_current(tree), main_node);
 	event(tree, AUXTAP_EVENT_CALL, 0x1020, 0x2000, 4);   /* once more */
 	event(tree, AUXTAP_EVENT_RETURN, 0x2040, 0x4015, 5); /* into yield */
-	event(tree, AUXTAP_EVENT_RETURN, 0x4020, 0x3015, 6); /* that returns to gen */
+	event(tree, AUXTAP_EVENT_RETURN, 0x4020, 0x3015, 6); /* yield returns to gen */
 	event(tree, AUXTAP_EVENT_CALL, 0x3020, 0x5000, 8);   /* gen calls cut */
 	cut = call_tree_current(tree);
 	assert_int_equal(cut->addr, 0x5000);
@@ -275,7 +276,7 @@ static void handler_returns(void **state)
 	call_tree_free(tree);
 }
 
-/* Of CoreSight's trace the event that it goes off has no address: the system call's has. */
+/* In CoreSight's trace the event "trace off" has no address; the system call's event has. */
 static void handler_after_a_system_call(void **state)
 {
 	struct auxtap_event call = {.type = AUXTAP_EVENT_BRANCH,
@@ -300,9 +301,9 @@ static void handler_after_a_system_call(void **state)
 }
 
 /*
- * As look_up(), and 0x7000 to 0x7fff are the parts of functions elsewhere: at 0x7000 one with its
- * frame set up, from 0x7100 on one that a function may begin with; 0x7800 is where what 0x2010
- * calls lets exceptions out to, 0x3040 the same of 0x3010.
+ * As look_up(); in addition 0x7000 to 0x7fff are parts of functions elsewhere: at 0x7000 one that
+ * sets up its frame, from 0x7100 on one that a function may start with; 0x7800 is the landing pad
+ * of the call at 0x2010, 0x3040 that of the call at 0x3010.
  */
 static void look_up_parts(void *ctx, uint64_t addr, struct call_code *code)
 {
@@ -334,7 +335,7 @@ static void jump(struct call_tree *tree, enum auxtap_branch_kind kind, uint64_t 
 	assert_int_equal(call_tree_event(tree, &ev), 0);
 }
 
-/* A call of the next instruction enters the function that begins there, or none. */
+/* A call of the next instruction enters the function that starts there, or no function. */
 static void calls_of_what_follows(void **state)
 {
 	struct auxtap_event call = {.type = AUXTAP_EVENT_BRANCH,
@@ -362,7 +363,7 @@ static void calls_of_what_follows(void **state)
 	call_tree_free(tree);
 }
 
-/* The dynamic linker's _start, without a symbol, jumps to the program's: that has its own row. */
+/* The dynamic linker's _start, without a symbol, jumps to the program's: which has its own row. */
 static void jumps_to_the_program(void **state)
 {
 	struct call_tree *tree = call_tree_new(&parts, NULL);
@@ -388,7 +389,7 @@ static void jumps_to_the_program(void **state)
 }
 
 /*
- * An exception lands where no symbol is, by a jump or a return: in the innermost call that has it.
+ * An exception lands outside any symbol, by jump or return: in the innermost call that contains it.
  */
 static void exceptions(void **state)
 {
@@ -403,7 +404,7 @@ static void exceptions(void **state)
 		a = call_tree_current(tree);
 		event(tree, AUXTAP_EVENT_CALL, 0x2010, 0x3000, 3); /* a calls b */
 		event(tree, AUXTAP_EVENT_CALL, 0x3020, 0x3000, 3); /* b calls b */
-		event(tree, AUXTAP_EVENT_CALL, 0x3020, 0x4000, 3); /* that the unwinder */
+		event(tree, AUXTAP_EVENT_CALL, 0x3020, 0x4000, 3); /* b calls the unwinder */
 		if (by_return)
 			event(tree, AUXTAP_EVENT_RETURN, 0x4010, 0x7800, 5);
 		else
@@ -497,14 +498,14 @@ static void exceptions_in_recursion(void **state)
 	event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x3000, 4);
 	outer = call_tree_current(tree);
 	event(tree, AUXTAP_EVENT_CALL, 0x3010, 0x3000, 3); /* within its try block */
-	event(tree, AUXTAP_EVENT_CALL, 0x3020, 0x4000, 3); /* outside of it */
+	event(tree, AUXTAP_EVENT_CALL, 0x3020, 0x4000, 3); /* outside the try block */
 	jump(tree, AUXTAP_BRANCH_JUMP_INDIRECT, 0x4010, 0x3040);
 	assert_ptr_equal(call_tree_current(tree), outer);
 	assert_true(outer->first->returned);
 	call_tree_free(tree);
 }
 
-/* Split parts are no calls; what may be one is marked. */
+/* Split parts are not calls; possible calls are marked. */
 static void parts_of_functions(void **state)
 {
 	struct call_tree *tree = call_tree_new(&parts, NULL);
@@ -534,7 +535,7 @@ static void look_up_reloaded(void *ctx, uint64_t addr, struct call_code *code)
 		code->start = 0x2800;
 }
 
-/* Another library takes the place of one: where functions begin there is another thing. */
+/* Another library replaces one: its functions start at other addresses. */
 static void reloaded_code(void **state)
 {
 	static const struct call_code_ops reloaded = {.look_up = look_up_reloaded};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * SPE packets written by hand after the architecture's description: every type and form, what is
- * no packet, where listing goes on behind it, and the same list however the stream is cut.
+ * SPE packets written by hand after the architecture's description: every type and form, invalid
+ * bytes, where the listing continues after them, and the same list however the stream is cut.
  */
 #include "decode/spe/spe_packets.h"
 
@@ -181,7 +181,7 @@ static void check(const char *bytes, size_t size, uint64_t offset, const char *e
 		struct list list = {0};
 		size_t used;
 
-		/* what is left of the first piece comes again before the second one */
+		/* the rest of the first fragment is repeated before the second one */
 		assert_int_equal(spe_packets_piece(&stream, bytes, cut, offset, false, &used, put,
 						   &list),
 				 0);
@@ -202,10 +202,10 @@ static void test_streams(void **state)
 	CHECK("", 0, "");
 	CHECK(BRANCH BRANCH, 0x100,
 	      BRANCH_AT("100", "109", "10c", "10e") BRANCH_AT("117", "120", "123", "125"));
-	/* runs of pads come in lines of 16 */
+	/* runs of pads are listed in lines of 16 */
 	CHECK("\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01", 0,
 	      "0:1 END\n1:16 PAD\n11:2 PAD\n13:1 END\n");
-	/* padding up to a multiple of 8 is no packet, whatever it is */
+	/* padding up to a multiple of 8 is not a packet, whatever its bytes */
 	CHECK("\x22\x00\xff\xff\xff\xff\xff\xff" BRANCH, 8,
 	      "8:2 ALIGNMENT 8\na:6 PAD\n" BRANCH_AT("10", "19", "1c", "1e"));
 	CHECK("\x22\x00" BRANCH, 6, "6:2 ALIGNMENT 8\n" BRANCH_AT("8", "11", "14", "16"));
@@ -216,7 +216,7 @@ static void test_errors(void **state)
 	struct list list = {.stop_at = 2};
 
 	(void)state;
-	/* goes on at the next record, not at the next byte that could be a packet */
+	/* continues at the next record, not at the next byte that could be a packet */
 	CHECK("\xff\x49\x00\x01" BRANCH, 0,
 	      "0:4 error     no packet: 4 bytes\n" BRANCH_AT("4", "d", "10", "12"));
 	CHECK(BRANCH "\xff\xff\xff" BRANCH "\xff", 0,
@@ -229,7 +229,7 @@ static void test_errors(void **state)
 	assert_int_equal(list.nr, 2);
 }
 
-/* Whatever the bytes and the cuts: each byte is told of once. */
+/* Whatever the bytes and the cuts: each byte is reported once. */
 struct sum {
 	uint64_t next;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * SPE records: every fact of a record written by hand; records that were cut; and the real ones,
- * against what other decoders say of them (the shared traces; skipped without).
+ * SPE records: every field of a record written by hand; cut records; and the real ones, compared
+ * with other decoders' results (the shared traces; skipped without).
  */
 #include <auxtap/spe.h>
 
@@ -129,7 +129,7 @@ static void test_cut(void **state)
 	init(&reader, short_one, 33);
 	expect_pc(&reader, pc);
 	expect_bad(&reader, 32, 1, "the trace ends inside a packet");
-	/* the address has eaten the begin of the first branch: no record in it can be trusted */
+	/* the address has consumed the start of the first branch: no record in it is valid */
 	init(&reader, bad, sizeof(bad) - 1);
 	expect_bad(&reader, 0, 4 + 31 + 2, "no packet");
 	expect_pc(&reader, pc);
@@ -139,7 +139,7 @@ static void test_cut(void **state)
 	assert_int_equal(auxtap_spe_next(&reader, &r), 0);
 }
 
-/* Whatever the bytes: it comes to an end, and nothing lies outside of them or is told twice. */
+/* Whatever the bytes: decoding ends, and no byte outside is reported and none twice. */
 static void test_noise(void **state)
 {
 	unsigned int seed = 7;
@@ -204,7 +204,7 @@ static void test_real(void **state)
 	assert_true(load("kunpeng920-branch-16/expected/perf-script.txt", (unsigned char *)script,
 			 sizeof(script) - 1) > 0);
 	auxtap_spe_reader_init(&reader, trace, size, 0);
-	/* perf made samples of mispredicted branches; of two of these the records were left out */
+	/* perf made samples of mispredicted branches; the trace lacks the records of two */
 	for (line = strtok(script, "\n"); line; line = strtok(NULL, "\n")) {
 		unsigned long long sec, usec;
 		char text[64];
@@ -242,8 +242,8 @@ static void test_real(void **state)
 }
 
 /*
- * What is read in one go where bytes follow is read packet by packet where the trace ends: both
- * must say the same.
+ * A record followed by more bytes is read in one go, one at the end of the trace packet by packet:
+ * both must give the same result.
  */
 static void test_plain(void **state)
 {
@@ -272,7 +272,7 @@ static void test_plain(void **state)
 		alone[size++] = ends[(unsigned int)rand_r(&seed) % sizeof(ends)];
 		for (unsigned int i = alone[size - 1] == 0x71 ? 8 : 0; i; i--)
 			alone[size++] = (uint8_t)rand_r(&seed);
-		assert_true(size < 72); /* that few are read packet by packet */
+		assert_true(size < 72); /* so few bytes are read packet by packet */
 		memcpy(followed, alone, size);
 		auxtap_spe_reader_init(&a, alone, size, 64);
 		auxtap_spe_reader_init(&b, followed, sizeof(followed), 64);
@@ -280,7 +280,7 @@ static void test_plain(void **state)
 		assert_int_equal(auxtap_spe_next(&b, &s) > 0, ret > 0);
 		nr_bad += ret < 0;
 		if (ret <= 0)
-			continue; /* where there is more, more is looked at */
+			continue; /* with more bytes, the fast path reads more */
 		nr_good++;
 		assert_int_equal(a.at, b.at);
 		assert_int_equal(r.offset, s.offset);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Arm SPE's streams read ahead by threads: every record of every stream, in its order, however
- * many threads there are; the trace that cannot be read further; an end before the last record.
+ * Arm SPE's streams read ahead by threads: every record of every stream, in order, for any number
+ * of threads; a trace with a read error; an end before the last record.
  */
 #include "decode/spe/spe_stream.h"
 
@@ -51,7 +51,7 @@ static unsigned int records_of(unsigned int stream)
 	return stream == 5 ? 1 : 100 + 53 * stream;
 }
 
-/* Streams one behind the other, each in extents that cut records. */
+/* Consecutive streams, each in extents that cut records. */
 static void make(struct spe_streams *ss)
 {
 	unsigned char *at = trace;
@@ -97,7 +97,7 @@ static void test_all_in_order(void **state)
 		assert_int_equal(spe_streams_start(&ss, nr_jobs[n]), 0);
 		assert_int_equal(ss.nr_threads,
 				 nr_jobs[n] > NR_STREAMS ? NR_STREAMS : nr_jobs[n] - 1);
-		/* in turns of different lengths */
+		/* in batches of different lengths */
 		for (unsigned int turn = 0; nr_ended < NR_STREAMS; turn++) {
 			unsigned int i = turn * 7 % NR_STREAMS;
 
@@ -128,7 +128,7 @@ static void test_all_in_order(void **state)
 	}
 }
 
-/* What was read before comes; then the reason, and nothing is taken for a cut record. */
+/* Records before the read error are delivered, then the reason; no record counts as cut. */
 static void test_cannot_be_read(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What test_etm_programs traces: an AArch64 program; argv[1] says what it does. */
+/* An AArch64 program for test_etm_programs; argv[1] selects what it does. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
@@ -79,7 +79,7 @@ static void calls(void)
 	printf("%lu\n", sum);
 }
 
-/* ---- signals: faults, traps, sent ones, a timer ---- */
+/* ---- signals: faults, traps, kill(), a timer ---- */
 
 static sigjmp_buf back;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * AArch64. "faults": every way a block can be left early that a signal handler survives;
- * deterministic. "threads": four threads that count what they do, some of it where qemu leaves
- * its blocks; "counted ADDRESS NUMBER" and the like are printed for the truth to be held
- * against. "touch": reads and writes where it says. Then "null", "brk", "jump" and so on: die of
- * that, after telling where.
+ * AArch64. "faults": every way to leave a block early that a signal handler survives;
+ * deterministic. "threads": four threads that count their work, some of it where qemu leaves
+ * its blocks; "counted ADDRESS NUMBER" and the like are printed for comparison with the ground
+ * truth. "touch": reads and writes at printed addresses. "null", "brk", "jump" and so on: die of
+ * that, after printing where.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -95,7 +95,7 @@ static int faults(void)
 	page = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	memset(page, 7, 3 * 4096);
 
-	/* the fault is in the middle of a block, which is then abandoned */
+	/* the fault is in the middle of a block, which qemu then abandons */
 	install(SIGSEGV, on_segv_jump, NULL, SA_NODEFER);
 	for (int i = 0; i < 5; i++)
 		if (!sigsetjmp(again, 1))
@@ -112,14 +112,15 @@ static int faults(void)
 				 :
 				 : "r"(16l)
 				 : "w1");
-	/* a call to nowhere: the block completes, its target faults; one that is not aligned */
+	/* a call to an unmapped address: the block completes, its target faults; an unaligned one
+	 */
 	if (!sigsetjmp(again, 1))
 		((void (*)(void))0x123454)();
 	install(SIGBUS, on_segv_jump, NULL, SA_NODEFER);
 	if (!sigsetjmp(again, 1))
 		((void (*)(void))((unsigned long)faults + 2))();
 
-	/* mended and repeated */
+	/* the handler repairs the address and repeats */
 	install(SIGSEGV, NULL, on_segv_mend, 0);
 	mprotect(page + 4096, 4096, PROT_NONE);
 	__asm__ volatile("add w1, w1, #1\n\tldp x1, x2, [%0]\n\tadd w1, w1, #1"
@@ -172,26 +173,27 @@ static __attribute__((noinline)) long count(long n, long *tries, long *wides)
 {
 	long sum = 0;
 
-	__asm__ volatile("0:\n"
-			 ".global counted\ncounted:\n\tadd %[sum], %[sum], #1\n"
-			 /* exclusives: as often as they are tried */
-			 "1:\tadd %[tries], %[tries], #1\n"
-			 ".global atomically\natomically:\n\tldaxr x9, [%[shared]]\n"
-			 "\tadd x9, x9, #1\n"
-			 "\tstlxr w10, x9, [%[shared]]\n"
-			 "\tcbnz w10, 1b\n"
-			 /* 16 bytes at once: qemu may have to do it alone, in a block of its own */
-			 "\tldp x2, x3, [%[wide]]\n"
-			 "2:\tadd %[wides], %[wides], #1\n"
-			 "\tmov x4, x2\n\tmov x5, x3\n"
-			 "\tadd x6, x2, #1\n\tmov x7, x3\n"
-			 ".global widely\nwidely:\n\tcaspal x2, x3, x6, x7, [%[wide]]\n"
-			 "\tcmp x2, x4\n\tccmp x3, x5, #0, eq\n\tb.ne 2b\n"
-			 "\tsubs %[n], %[n], #1\n"
-			 "\tb.ne 0b\n"
-			 : [sum] "+r"(sum), [n] "+r"(n), [tries] "+r"(*tries), [wides] "+r"(*wides)
-			 : [shared] "r"(&shared), [wide] "r"(&wide)
-			 : "x2", "x3", "x4", "x5", "x6", "x7", "x9", "w10", "cc", "memory");
+	__asm__ volatile(
+		"0:\n"
+		".global counted\ncounted:\n\tadd %[sum], %[sum], #1\n"
+		/* exclusives: as often as they are tried */
+		"1:\tadd %[tries], %[tries], #1\n"
+		".global atomically\natomically:\n\tldaxr x9, [%[shared]]\n"
+		"\tadd x9, x9, #1\n"
+		"\tstlxr w10, x9, [%[shared]]\n"
+		"\tcbnz w10, 1b\n"
+		/* 16 bytes at once: qemu may have to run it exclusively, in a block of its own */
+		"\tldp x2, x3, [%[wide]]\n"
+		"2:\tadd %[wides], %[wides], #1\n"
+		"\tmov x4, x2\n\tmov x5, x3\n"
+		"\tadd x6, x2, #1\n\tmov x7, x3\n"
+		".global widely\nwidely:\n\tcaspal x2, x3, x6, x7, [%[wide]]\n"
+		"\tcmp x2, x4\n\tccmp x3, x5, #0, eq\n\tb.ne 2b\n"
+		"\tsubs %[n], %[n], #1\n"
+		"\tb.ne 0b\n"
+		: [sum] "+r"(sum), [n] "+r"(n), [tries] "+r"(*tries), [wides] "+r"(*wides)
+		: [shared] "r"(&shared), [wide] "r"(&wide)
+		: "x2", "x3", "x4", "x5", "x6", "x7", "x9", "w10", "cc", "memory");
 	return sum;
 }
 
@@ -289,7 +291,7 @@ static int die(const char *how)
 		DIE(text, "adr x1, text_at\n.global text_at\ntext_at: str x0, [x1]");
 	else if (!strcmp(how, "frame")) {
 		/*
-		 * with a handler, where the stack has no memory for its frame; a branch ends the
+		 * with a handler, but the stack has no memory for its frame; a branch ends the
 		 * block
 		 */
 		signal(SIGSEGV, on_usr2);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Signals at any moment, in one thread or several. What it counts itself is what the truth
- * must contain: prints "NAME address count" lines.
+ * Signals at any moment, in one thread or several. The ground truth must contain what the program
+ * counts itself: prints "NAME address count" lines.
  */
 #include <pthread.h>
 #include <signal.h>

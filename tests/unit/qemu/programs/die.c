@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Dies as told; the places are labels that a test finds by their printed addresses. */
+/* Dies as argv[1] says; labels mark the instructions, and a test finds them by their printed
+ * addresses. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -48,7 +49,7 @@ static void on_signal(int signo)
 	_exit(90 + signo);
 }
 
-/* A fault in the middle of a block, with a handler, where the stack has no memory for its frame. */
+/* A fault in the middle of a block, with a handler, but no stack memory for its frame. */
 static __attribute__((noinline)) void frame(void)
 {
 	signal(SIGSEGV, on_signal);
@@ -60,7 +61,7 @@ static __attribute__((noinline)) void frame(void)
 			 : "eax", "memory");
 }
 
-/* The same, of a division. */
+/* The same for a division. */
 static __attribute__((noinline)) void divide(void)
 {
 	signal(SIGFPE, on_signal);
@@ -138,7 +139,7 @@ int main(int argc, char **argv)
 		return 10;
 	}
 	if (!strcmp(how, "forkers")) {
-		/* whoever is stopped for ever keeps the pipe open */
+		/* a process that stays stopped keeps the pipe open */
 		int ends[2];
 		char c;
 
@@ -162,7 +163,7 @@ int main(int argc, char **argv)
 		unsigned long start;
 		FILE *f;
 
-		/* the file that qemu does not filter */
+		/* the maps file, by a path that qemu does not filter */
 		snprintf(path, sizeof(path), "/proc/%d/task/%d/maps", getpid(), getpid());
 		f = fopen(path, "r");
 		while (fgets(line, sizeof(line), f))

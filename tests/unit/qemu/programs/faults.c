@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Deterministic: every way a block can be left early that a signal handler survives. Static,
- * so that a judge can run it again and see the same addresses.
+ * Deterministic: every way to leave a block early that a signal handler survives. Static,
+ * so that a reference run has the same addresses.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -90,7 +90,7 @@ int main(void)
 	page = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	memset(page, 7, 3 * 4096);
 
-	/* the fault is in the middle of a block, which is then abandoned */
+	/* the fault is in the middle of a block, which qemu then abandons */
 	install(SIGSEGV, on_segv_jump, NULL, SA_NODEFER);
 	for (int i = 0; i < 5; i++) {
 		if (!sigsetjmp(again, 1))
@@ -108,11 +108,11 @@ int main(void)
 				 :
 				 : "r"(16l)
 				 : "eax");
-	/* a call to nowhere: the block completes, its target faults */
+	/* a call to an unmapped address: the block completes, its target faults */
 	if (!sigsetjmp(again, 1))
 		((void (*)(void))0x123456)();
 
-	/* mended and repeated, REP in the middle of its run too */
+	/* the handler repairs and repeats, also REP in the middle of its run */
 	install(SIGSEGV, NULL, on_segv_mend, 0);
 	mprotect(page + 4096, 4096, PROT_NONE);
 	{

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Stands for a qemu and runs the one that NAME.real is, with -R and the size first: without a
- * shell, which would change the environment that the program sees.
+ * Replaces a qemu and executes NAME.real, the real one, with -R and the size first: without a
+ * shell, which would change the environment of the program.
  */
 #include <stdio.h>
 #include <stdlib.h>
