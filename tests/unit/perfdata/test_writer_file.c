@@ -169,7 +169,7 @@ static void test_limit(void **state)
 }
 
 /* An AUXTRACE record written in fragments equals one written whole; nothing may come between. */
-static void test_pieces(void **state)
+static void test_fragments(void **state)
 {
 	static unsigned char bytes[200001];
 	static const size_t cuts[] = {0, 1, 8, 65543, 131072, 200001};
@@ -230,7 +230,7 @@ static void test_pieces(void **state)
 }
 
 /* An incomplete one is not in the file, nor are records after the commit. */
-static void test_piece_missing(void **state)
+static void test_fragment_missing(void **state)
 {
 	struct auxtap_auxtrace head = {.tid = PTFILE_PID, .cpu = (uint32_t)-1};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
@@ -284,7 +284,7 @@ static int on_note(void *ctx, uint32_t type, const void *data, size_t size)
 	return seen->stop;
 }
 
-static void test_notes(void **state)
+static void test_metadata(void **state)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct seen seen = {0};
@@ -495,9 +495,9 @@ int main(void)
 	/* clang-format off */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_old),       cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_pieces),    cmocka_unit_test(test_piece_missing),
+		cmocka_unit_test(test_fragments),    cmocka_unit_test(test_fragment_missing),
 		cmocka_unit_test(test_full),      cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_wrong_use), cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_wrong_use), cmocka_unit_test(test_metadata),
 		cmocka_unit_test(test_features),  cmocka_unit_test(test_unfinished),
 		cmocka_unit_test(test_directory),
 	};

@@ -160,7 +160,7 @@ static void one_world(const char *kernel, bool is_spe, unsigned int seed)
 		trbe_end();
 }
 
-static void random_worlds(bool is_spe)
+static void random_configurations(bool is_spe)
 {
 	nr_truncated = nr_wraps = nr_late = nr_collisions = nr_padded = 0;
 	for (const struct core_kernel *const *k = core_kernels; *k; k++)
@@ -175,13 +175,13 @@ static void random_worlds(bool is_spe)
 static void spe(void **state)
 {
 	(void)state;
-	random_worlds(true);
+	random_configurations(true);
 }
 
 static void trbe(void **state)
 {
 	(void)state;
-	random_worlds(false);
+	random_configurations(false);
 }
 
 int main(void)

@@ -194,7 +194,7 @@ static void one_world(const char *kernel, unsigned int seed)
 	machine_end();
 }
 
-static void random_worlds(void **state)
+static void random_configurations(void **state)
 {
 	(void)state;
 	for (const struct core_kernel *const *k = core_kernels; *k; k++)
@@ -209,7 +209,7 @@ static void random_worlds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_worlds),
+		cmocka_unit_test(random_configurations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -403,7 +403,7 @@ static void disabled_in_interrupt(const char *kernel)
 }
 
 /* I11, D21: an older pending_disable disables it from within; a transaction would stay open. */
-static void disabled_by_an_old_mark(const char *kernel)
+static void disabled_by_an_old_pending_disable(const char *kernel)
 {
 	struct arm_session s;
 
@@ -506,7 +506,7 @@ int main(void)
 		ARM_TEST(spurious),
 		ARM_TEST(late_interrupt),
 		ARM_TEST(disabled_in_interrupt),
-		ARM_TEST(disabled_by_an_old_mark),
+		ARM_TEST(disabled_by_an_old_pending_disable),
 		ARM_TEST(begin_fails),
 		ARM_TEST(unmapped_while_running),
 		ARM_TEST(elsewhere),

@@ -305,7 +305,7 @@ static void test_mtc(void **state)
 	compare(RTIT_CTL_TSCEN | RTIT_CTL_MTCEN | 3ull << RTIT_CTL_MTC_RANGE_SHIFT, 0);
 }
 
-static void test_truth(void **state)
+static void test_ground_truth(void **state)
 {
 	static char path[64];
 
@@ -524,7 +524,7 @@ int main(void)
 		cmocka_unit_test(test_cycles),
 		cmocka_unit_test(test_interrupts),
 		cmocka_unit_test(test_mtc),
-		cmocka_unit_test(test_truth),
+		cmocka_unit_test(test_ground_truth),
 		cmocka_unit_test(test_alone),
 		cmocka_unit_test(test_a64),
 	};

@@ -251,7 +251,7 @@ static void put_slice(struct out *out, const struct slice *s, enum teller teller
 		      unsigned int index, uint64_t time)
 {
 	uint64_t aux[3] = {out->nr[cpu], s->nr, 0};
-	int32_t ids[2] = {pid, s->tid}, nobody = 0;
+	int32_t ids[2] = {pid, s->tid}, no_tid = 0;
 	struct clock clock;
 
 	out->aux[cpu] = realloc(out->aux[cpu], out->nr[cpu] + s->nr);
@@ -273,7 +273,7 @@ static void put_slice(struct out *out, const struct slice *s, enum teller teller
 	if (teller == BY_SWITCH)
 		put(out, PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT, NULL, 0, s->tid,
 		    time + SLOT - 500, cpu);
-	put(out, PERF_RECORD_AUX, 0, aux, 24, teller == BY_AUX ? s->tid : nobody, time + SLOT - 400,
+	put(out, PERF_RECORD_AUX, 0, aux, 24, teller == BY_AUX ? s->tid : no_tid, time + SLOT - 400,
 	    cpu);
 	out->ran[cpu] = s->tid;
 }

@@ -28,7 +28,7 @@ static void expect(const struct pt_bytes *pt, uint32_t events, const char *lines
 }
 
 /* After the last packet nothing is listed: no packet says whether the call at 1004 ran. */
-static void stops_behind_the_last_packet(void **state)
+static void stops_after_the_last_packet(void **state)
 {
 	struct pt_bytes pt = {.nr = 0};
 
@@ -44,7 +44,7 @@ static void stops_behind_the_last_packet(void **state)
  * The next PSB+ names 1010: the flow reached it, through the direct call; and the second segment
  * does not depend on the first.
  */
-static void walks_to_the_next_psb(void **state)
+static void flows_to_the_next_psb(void **state)
 {
 	struct pt_bytes pt = {.nr = 0};
 
@@ -60,7 +60,7 @@ static void walks_to_the_next_psb(void **state)
 }
 
 /* Two PSBs with straight code between them and no packet at all. */
-static void walks_between_psbs_without_packets(void **state)
+static void flows_between_psbs_without_packets(void **state)
 {
 	struct pt_bytes pt = {.nr = 0};
 
@@ -72,7 +72,7 @@ static void walks_between_psbs_without_packets(void **state)
 }
 
 /* Nothing is mapped at 5000: execution there is a gap, up to the next address in the trace. */
-static void takes_up_behind_a_missing_image(void **state)
+static void resumes_after_a_missing_image(void **state)
 {
 	struct pt_bytes pt = {.nr = 0};
 
@@ -104,7 +104,7 @@ static void forgets_calls_over_a_gap(void **state)
 	       "call 1004 1010 depth 1\nreturn 1011 1009 depth 0\n");
 }
 
-static void tells_an_overflow(void **state)
+static void reports_an_overflow(void **state)
 {
 	struct pt_bytes pt = {.nr = 0};
 
@@ -177,7 +177,7 @@ static void goes_on_at_the_next_psb(void **state)
 	expect(&pt, INSN, "i 1000\ni 1001\ni 1002\ngap decode_error\ni 1010\ni 1011\n");
 }
 
-static void tells_bytes_before_the_first_psb(void **state)
+static void reports_bytes_before_the_first_psb(void **state)
 {
 	struct pt_bytes pt = {.nr = 0};
 
@@ -191,7 +191,7 @@ static void tells_bytes_before_the_first_psb(void **state)
 	expect(&pt, INSN, "i 1010\ni 1011\n");
 }
 
-static void tells_a_trace_without_psb(void **state)
+static void reports_a_trace_without_psb(void **state)
 {
 	struct pt_bytes pt = {.nr = 0};
 
@@ -202,7 +202,7 @@ static void tells_a_trace_without_psb(void **state)
 }
 
 /* The kernel is traced and its image is missing: a gap; the program's own part is complete. */
-static void takes_up_behind_the_kernel(void **state)
+static void resumes_after_the_kernel(void **state)
 {
 	struct pt_bytes pt = {.nr = 0};
 
@@ -217,7 +217,7 @@ static void takes_up_behind_the_kernel(void **state)
 }
 
 /* Tracing was on; the next PSB+ has no address, so it is off. Execution in between is unknown. */
-static void tells_a_silent_stop(void **state)
+static void reports_a_silent_stop(void **state)
 {
 	struct pt_bytes pt = {.nr = 0};
 
@@ -251,20 +251,20 @@ static void counts_blocks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stops_behind_the_last_packet),
-		cmocka_unit_test(walks_to_the_next_psb),
-		cmocka_unit_test(walks_between_psbs_without_packets),
-		cmocka_unit_test(takes_up_behind_a_missing_image),
+		cmocka_unit_test(stops_after_the_last_packet),
+		cmocka_unit_test(flows_to_the_next_psb),
+		cmocka_unit_test(flows_between_psbs_without_packets),
+		cmocka_unit_test(resumes_after_a_missing_image),
 		cmocka_unit_test(forgets_calls_over_a_gap),
-		cmocka_unit_test(tells_an_overflow),
+		cmocka_unit_test(reports_an_overflow),
 		cmocka_unit_test(lists_no_interrupted_instruction),
 		cmocka_unit_test(lists_the_syscall),
 		cmocka_unit_test(gives_up_a_spin),
 		cmocka_unit_test(goes_on_at_the_next_psb),
-		cmocka_unit_test(tells_bytes_before_the_first_psb),
-		cmocka_unit_test(tells_a_trace_without_psb),
-		cmocka_unit_test(takes_up_behind_the_kernel),
-		cmocka_unit_test(tells_a_silent_stop),
+		cmocka_unit_test(reports_bytes_before_the_first_psb),
+		cmocka_unit_test(reports_a_trace_without_psb),
+		cmocka_unit_test(resumes_after_the_kernel),
+		cmocka_unit_test(reports_a_silent_stop),
 		cmocka_unit_test(counts_blocks),
 	};
 

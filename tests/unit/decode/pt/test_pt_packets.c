@@ -125,7 +125,7 @@ static void test_stop(void **state)
 
 /* In fragments of every size, each rest put in front of the next, as readers do it.
  */
-static void test_pieces(void **state)
+static void test_fragments(void **state)
 {
 	const size_t size = sizeof(stream) - 1;
 
@@ -161,7 +161,7 @@ int main(void)
 		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_stop),
-		cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_fragments),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
