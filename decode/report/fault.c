@@ -164,7 +164,10 @@ static const char *vicinity(const struct report_facts *facts, const struct auxta
 		return "no such address exists on this processor";
 	map = report_facts_map(facts, sp);
 	if (map && map->perms[1] == 'w' && addr >= map->end && addr - map->end < 65536)
-		return "nothing is mapped there: it lies just above the stack";
+		return strstr(map->name, "stack") ?
+			       "nothing is mapped there: it lies just above the stack" :
+			       "nothing is mapped there: it lies just above the mapping that the "
+			       "stack pointer is in";
 	if (addr - (sp - 65536) < 2 * 65536) {
 		for (size_t i = 0; i < facts->nr_maps; i++) {
 			if (facts->maps[i].start >= addr &&

@@ -86,6 +86,24 @@ static void push_below_the_stack(void **state)
 	assert_non_null(strstr(fault.why, "the stack is exhausted"));
 }
 
+/* Only a mapping that is named so is known to be the stack. */
+static void above_the_stack_pointer(void **state)
+{
+	static const uint8_t insn[] = {0x88, 0x13}; /* mov %dl,(%rbx) */
+	struct report_facts facts = facts_of(SIGSEGV, SEGV_MAPERR, 0x7ffff0010010);
+	struct auxtap_regs regs = regs_at(0x400100);
+	struct fault fault;
+
+	(void)state;
+	regs.reg[AUXTAP_X86_BX] = facts.crash.fault_addr;
+	fault_explain(&facts, &regs, insn, sizeof(insn), &fault);
+	assert_non_null(strstr(fault.why, "it lies just above the stack"));
+	facts.crash.fault_addr = regs.reg[AUXTAP_X86_BX] = 0x501010;
+	regs.reg[AUXTAP_X86_SP] = 0x500800;
+	fault_explain(&facts, &regs, insn, sizeof(insn), &fault);
+	assert_non_null(strstr(fault.why, "just above the mapping that the stack pointer is in"));
+}
+
 static void non_canonical_pointer(void **state)
 {
 	static const uint8_t insn[] = {0x88, 0x13}; /* mov %dl,(%rbx) */
@@ -449,6 +467,7 @@ int main(void)
 		cmocka_unit_test(null_read),
 		cmocka_unit_test(write_of_a_string_move),
 		cmocka_unit_test(push_below_the_stack),
+		cmocka_unit_test(above_the_stack_pointer),
 		cmocka_unit_test(non_canonical_pointer),
 		cmocka_unit_test(overwritten_return_address),
 		cmocka_unit_test(jump_to_nowhere),
