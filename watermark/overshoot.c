@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Buckets of the skid's histogram: exact below 16, then eight of equal width in each
- * power of two. */
+/*
+ * Buckets of the histogram of overshoots: exact below 16, then eight of equal width in each power
+ * of two.
+ */
 #include "sim.h"
 
 uint64_t auxtap_overshoot_bucket_from(unsigned int bucket)

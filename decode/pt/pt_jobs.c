@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Who walks segments: worker threads ahead of the reader, and the reader itself when it
- * needs one that nobody has begun. A segment is walked by one thread at a time and its walk
+ * needs one that no worker has begun. A segment is walked by one thread at a time and its walk
  * depends on nothing but the segment, so what comes out does not depend on the number of
  * workers. How far ahead they go is bounded by memory.
  */

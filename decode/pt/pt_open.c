@@ -132,7 +132,7 @@ static int split_at_marks(struct auxtap_decoder *dec, struct pt_queue *q)
 			for (m++; m < nr && marks[m]->end_off == end; m++)
 				rest.nr_lost += marks[m]->nr_bytes;
 		}
-		/* What follows the mark may be in the next buffer. */
+		/* What follows the flagged record may be in the next buffer. */
 		if (!ret && !rest.size && !rest.joins && i + 1 < q->stream.nr_extents &&
 		    q->stream.extents[i + 1].joins) {
 			struct pt_extent *after = &q->stream.extents[i + 1];
