@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The system calls of the emulated kernel, as messages: what crosses between capture and
- * auxtap-emu. capture/emulated*.c is the one client, driver/emu/ the server.
+ * The system calls of the emulated kernel, as messages: the protocol between capture and
+ * auxtap-emu. capture/emulated*.c is the only client, driver/emu/ the server.
  *
- * auxtap-emu is started with argv "auxtap-emu SOURCE [trace-unit=ete|etmv4]" (source: qemu or
- * ptrace; CoreSight's trace unit), descriptor 3 a
- * SOCK_SEQPACKET socket for requests and replies, descriptor 4 another one for events. Both
- * sides are programs of one user; still, lengths are checked on both. Native byte order.
+ * auxtap-emu is started with argv "auxtap-emu SOURCE [trace-unit=ete|etmv4]" (the execution engine,
+ * qemu or ptrace; CoreSight's trace unit), descriptor 3 a SOCK_SEQPACKET socket for requests and
+ * replies, descriptor 4 another one for events. Both sides are programs of the same user;
+ * nevertheless both check lengths. Native byte order.
  *
  * One request at a time; each has one reply. After sending a request the client also sends
- * EMU_DOORBELL to auxtap-emu, again every 2 ms until the reply is there: the server may be
- * sleeping in waitpid(). It is a signal that does nothing to a process without a handler.
- * Hang-up of the client ends tracing: the program goes on untraced.
+ * EMU_DOORBELL to auxtap-emu, again every 2 ms until the reply arrives: the server may be sleeping
+ * in waitpid(). The signal has no effect on a process without a handler. When the client hangs up,
+ * tracing ends: the program continues untraced.
  */
 #ifndef AUXTAP_EMU_ABI_H
 #define AUXTAP_EMU_ABI_H
@@ -30,25 +30,25 @@
 #define EMU_DATA_MAX	(EMU_MESSAGE_MAX - 128)
 
 /*
- * How the text of an UNTRACED event begins that is about the list of executed addresses, not about
+ * Prefix of the text of an UNTRACED event that is about the list of executed addresses, not about
  * the trace.
  */
 #define EMU_GROUND_TRUTH_FAILED "--truth: "
-/* How the text of UNTRACED begins if the trace goes on and only the engine lacks something. */
+/* Prefix of the text of UNTRACED if the trace continues and only the engine lacks something. */
 #define EMU_ENGINE_LACKS "qemu: "
 
 enum emu_call {
 	/*
-	 * arg0 version -> result version; one descriptor, or none: memory with the accounts of the
-	 * trace units, to read
+	 * arg0 version -> result version; one descriptor, or none: memory with the counters of the
+	 * trace units, read-only
 	 */
 	EMU_HELLO = 1,
 	/* perf */
 	/*
 	 * data: struct perf_event_attr; arg0 pid, arg1 cpu, arg2 group event or -1, arg3 flags ->
 	 * result event number > 0, one descriptor: an eventfd, readable on wakeup; of a PT event:
-	 * value0 where in the accounts a u64 counts the bytes that its unit has written (0:
-	 * nowhere), value1 the count at the beginning
+	 * value0 offset in the shared counters of a u64 that counts the bytes its unit has written
+	 * (0: none), value1 its initial value
 	 */
 	EMU_OPEN,
 	/*
@@ -60,7 +60,7 @@ enum emu_call {
 	EMU_MUNMAP, /* arg0 mapping number */
 	/*
 	 * event; arg0 request, arg1 argument (a value, or an event number for SET_OUTPUT); data:
-	 * what a pointer argument points at -> data: what it points at afterwards
+	 * the memory that a pointer argument points to -> data: its contents afterwards
 	 */
 	EMU_IOCTL,
 	EMU_READ,     /* event; arg0 size -> data */
@@ -89,8 +89,8 @@ enum emu_call {
 	EMU_DETACH,  /* arg0 pid */
 	EMU_STATS,   /* event -> data: struct emu_event_stats */
 	/*
-	 * arg0 signo, arg1 sender's pid, arg2 its user: capture received a signal; the program that
-	 * was started gets it, unless it receives the same one itself (signal_route.c)
+	 * arg0 signo, arg1 sender's pid, arg2 its user: capture received a signal; the started
+	 * program gets it, unless it receives the same one itself (signal_route.c)
 	 */
 	EMU_FORWARD,
 };
@@ -110,17 +110,17 @@ struct emu_reply {
 	uint32_t reserved;
 };
 
-/* Failure text of SPAWN and ATTACH travels in data. */
+/* The failure text of SPAWN and ATTACH is in data. */
 
 /*
- * Accounts of the trace unit of the event's task since the event was opened; they stay
- * readable after the task is gone, until EMU_CLOSE. Exact for the one PT event of a task:
- * nr_written = Σ AUX sizes + skipped = final head.
- * While the driver has switched the unit off for lack of room, a second unit whose output
- * goes nowhere counts on, also between DISABLE and ENABLE, until the unit runs again; its
- * bytes are in nr_produced and nr_dropped. They begin with a PSB+, as the stream would if it
- * were switched on there. What runs after a DISABLE that no truncation came before is not
- * counted.
+ * Counters of the trace unit of the event's task since the event was opened; readable after the
+ * task has exited, until EMU_CLOSE. Exact for the one PT event of a task: nr_written = Σ AUX sizes
+ * + skipped = final head.
+ *
+ * While the driver has switched the unit off for lack of space, a second unit whose output is
+ * discarded keeps counting, also between DISABLE and ENABLE, until the unit runs again; its bytes
+ * are in nr_produced and nr_dropped. They start with a PSB+, as the stream would if it were
+ * switched on there. What runs after a DISABLE without a preceding truncation is not counted.
  */
 struct emu_event_stats {
 	uint64_t nr_produced; /* packet bytes */

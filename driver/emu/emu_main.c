@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * auxtap-emu: the emulated kernel side as a process of its own. Started by capture
- * (emu_abi.h) with its sockets; hosts the core, the PMU driver, a trace unit for each traced
- * thread, and one execution source, whose run() is the main loop.
+ * auxtap-emu: the emulated kernel side as a separate process. Capture starts it (emu_abi.h) with
+ * its sockets; it hosts the core, the PMU driver, a trace unit for each traced thread, and one
+ * execution engine, whose run() is the main loop.
  */
 #include "emu_unit.h"
 #include "exec/qemu/qemu_find.h"
@@ -17,7 +17,7 @@ static const struct emu_engine_ops *const sources[] = {
 	&emu_engine_qemu,
 };
 
-/* NAME=VALUE: which trace unit; for tests another kernel's switches, a lazy interrupt. */
+/* NAME=VALUE: the trace unit; for tests also another kernel's switches, or a late interrupt. */
 static int set_option(struct emu *emu, const char *arg)
 {
 	const struct core_kernel *kernel;
@@ -48,9 +48,7 @@ static int set_option(struct emu *emu, const char *arg)
 }
 
 #ifdef __SANITIZE_ADDRESS__
-/*
- * The leak checker stops its process by ptrace; a process that owns tracees would wait for itself.
- */
+/* The leak checker stops its process by ptrace; a process that owns tracees would deadlock. */
 int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void)
 {
@@ -87,7 +85,7 @@ int main(int argc, char **argv)
 	if (!emu->source || fcntl(emu->request_fd, F_GETFD) < 0 ||
 	    fcntl(emu->event_fd, F_GETFD) < 0) {
 		fprintf(stderr,
-			"auxtap-emu: started by auxtap only, with a source and "
+			"auxtap-emu: started by auxtap only, with an engine and "
 			"its sockets as descriptors %d and %d\n",
 			EMU_REQUEST_FD, EMU_EVENT_FD);
 		return 125;
@@ -96,7 +94,7 @@ int main(int argc, char **argv)
 		return 125;
 	emu_raise_limits(emu);
 	ret = emu_signals_init(emu);
-	emu_task_memory_start(); /* a file in memory: beyond ulimit -f no signal must come of it */
+	emu_task_memory_start(); /* a file in memory: exceeding ulimit -f must not raise a signal */
 	if (!ret)
 		ret = emu_pmu_start(emu);
 	if (ret) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The emulated kernel's own state, shared by the files of driver/emu/ and nobody else.
- * Sources see emu.h, capture sees emu_abi.h.
+ * The emulated kernel's own state, private to driver/emu/. Engines see emu.h, capture sees
+ * emu_abi.h.
  */
 #ifndef AUXTAP_EMU_STATE_H
 #define AUXTAP_EMU_STATE_H
@@ -19,7 +19,7 @@
 #define EMU_TASK_HASH  1024
 
 /* Reasons to leave the hot path before the next block. */
-#define PENDING_IRQ   0x1 /* the unit's interrupt line is up */
+#define PENDING_IRQ   0x1 /* the unit's interrupt line is raised */
 #define PENDING_IPI   0x2 /* leave and enter user mode, for a newer TSC */
 #define PENDING_ENTER 0x4 /* not in user mode, or not scheduled in */
 
@@ -41,13 +41,13 @@ struct emu_task {
 	bool has_truth;
 	int cpu;		/* virtual CPU, -1: none was free */
 	u32 arch;		/* enum auxtap_arch of what it executes */
-	struct emu_unit *units; /* other than PT's; fed with AArch64 code alone */
-	struct pt_unit *feed;	/* &unit, or &shadow while the unit is off for lack of room */
+	struct emu_unit *units; /* other than PT's; fed with AArch64 code only */
+	struct pt_unit *feed;	/* &unit, or &shadow while the unit is off for lack of space */
 	u64 nr_insns;
 
 	struct emu *emu;
 	u64 ip;		 /* next instruction, as far as it is known */
-	bool unit_irq;	 /* PT's interrupt line is up */
+	bool unit_irq;	 /* PT's interrupt line is raised */
 	bool has_sample; /* one of the pending block's instructions */
 	struct emu_sample sample;
 	u32 irq_wait; /* blocks until a raised interrupt is taken */
@@ -58,28 +58,28 @@ struct emu_task {
 	struct core_task core;
 	struct pt_output_bus bus, shadow_bus;
 	struct pt_unit unit, shadow;
-	u64 shadow_produced;	    /* of shadows that are over */
-	bool wanted;		    /* tracing began, and capture did not end it */
+	u64 shadow_produced;	    /* of earlier shadows */
+	bool wanted;		    /* tracing was enabled, and capture did not disable it */
 	u64 trace_ctl;		    /* RTIT_CTL it last ran with */
 	bool paused;		    /* by capture, after tracing began */
 	u64 paused_at, nr_untraced; /* instructions */
 	struct emu_task *hash_next;
 	void *priv;
-	bool over_memory; /* it dies because the session uses too much */
+	bool over_memory; /* it dies because the session uses too much memory */
 	/* it dies because the frame of its handler for this signal does not fit */
 	int frame_signo;
-	const char *limit; /* why the emulator, not the program, is to blame; or NULL */
+	const char *limit; /* why the death is due to the emulator, not the program; or NULL */
 	char comm[16];
 };
 
-/* One open event: what its descriptor number stands for. */
+/* One open event, identified by its descriptor number. */
 struct emu_event {
 	struct perf_event *event; /* NULL: free slot */
 	struct emu_task *task;
 	int wake_fd;			      /* eventfd */
 	bool is_trace;			      /* of the PT PMU */
 	const struct emu_unit_family *family; /* of a trace event */
-	struct emu_unit *unit;		      /* that makes its trace, if that is not PT's */
+	struct emu_unit *unit;		      /* the unit that generates its trace, if not PT's */
 	struct emu_event_stats base;
 };
 
@@ -93,18 +93,18 @@ struct emu_queued {
 	struct auxtap_target_event ev;
 };
 
-/* That a process received a signal. */
+/* A signal that a process received. */
 struct emu_receipt {
 	int signo;
 	pid_t sender;
 	uid_t uid;
 	u64 time_ns;
-	bool taken;	  /* another list's receipt is the same signal */
-	bool done;	  /* nothing is left to decide */
+	bool taken;	  /* a receipt in another list is the same signal */
+	bool done;	  /* decided */
 	bool sent;	  /* to the program, because of this receipt */
 	bool seen;	  /* the program received the same signal */
-	bool was_pending; /* the program had it, not taken yet */
-	bool is_late;	  /* of our own: capture had it, not taken yet */
+	bool was_pending; /* the signal was pending in the program */
+	bool is_late;	  /* own receipt: capture had not taken its signal yet */
 	/* at looked_ns */
 	enum emu_blocked { EMU_BLOCKED_NO, EMU_BLOCKED_YES, EMU_BLOCKED_UNKNOWN } blocked;
 	u64 looked_ns;		  /* when the program was last found not to have it; 0: not yet */
@@ -119,15 +119,15 @@ struct emu_receipts {
 
 struct emu_route {
 	pid_t pid;    /* the program that was started; 0: none */
-	bool waiting; /* for a receipt's time */
+	bool waiting; /* waiting until a receipt's grace period has passed */
 	struct emu_receipts capture, own, program, sent;
 };
 
-/* Of what the processes of the session use. */
+/* Memory use of the session's processes. */
 struct emu_memory_limit {
 	u64 bytes;   /* 0: not chosen yet */
-	u64 next_ns; /* when to look again */
-	bool off;    /* no limit was given, and the processes ran before auxtap came */
+	u64 next_ns; /* when to check again */
+	bool off;    /* no limit was given, and the processes ran before auxtap attached */
 };
 
 struct emu {
@@ -145,7 +145,7 @@ struct emu {
 	struct emu_slots events, mappings;
 	struct emu_queued *queue, **queue_tail;
 	char *truth_path;
-	pid_t *truth_tids; /* files begun in this run: a number used again appends */
+	pid_t *truth_tids; /* files started in this run: a reused tid appends */
 	int nr_truth_tids;
 	char *maps_text; /* of the last EMU_MAPS with offset 0 */
 	size_t maps_size;
@@ -165,18 +165,18 @@ struct emu {
 
 /* execute.c */
 void emu_task_start_unit(struct emu_task *task);
-void emu_task_kernel_exit(struct emu_task *task, u64 ip); /* back to user mode at ip */
+void emu_task_kernel_exit(struct emu_task *task, u64 ip); /* returns to user mode at ip */
 void emu_task_schedule(struct emu_task *task, bool in);
-/* Takes what is pending in task->attention, before the instruction at ip. */
+/* Handles what is pending in task->attention, before the instruction at ip. */
 void emu_task_attend(struct emu_task *task, u64 ip);
 /* Capture enabled or disabled the task's trace event; user mode is left. */
 void emu_task_want(struct emu_task *task, bool wanted, bool was_tracing);
-/* Packets of what runs now would reach memory. */
+/* Whether packets of code that runs now would reach memory. */
 bool emu_task_tracing(const struct emu_task *task);
 void emu_task_trace_closed(struct emu_task *task);
 /*
- * Runs fn as an interprocessor interrupt would on the task's CPU: user mode is left before and
- * entered after.
+ * Runs fn as an interprocessor interrupt would on the task's CPU: leaves user mode before and
+ * enters it after.
  */
 void emu_task_interrupted(struct emu_task *task, void (*fn)(void *arg), void *arg);
 void emu_task_stats(const struct emu_task *task, const struct emu_unit *unit,
@@ -186,10 +186,10 @@ struct emu *emu_the_machine(void);
 
 /* task_memory.c */
 void emu_task_memory_start(void);
-int emu_task_memory_fd(void); /* to read only, the caller's; -1: there is none */
+int emu_task_memory_fd(void); /* read-only, owned by the caller; -1: none */
 struct emu_task *emu_task_alloc(void);
 void emu_task_free(struct emu_task *task);
-/* Where in that memory the bytes are counted that the PT unit has written; 0: nowhere. */
+/* Offset in that memory of the count of bytes that the PT unit has written; 0: none. */
 u64 emu_task_account(const struct emu_task *task);
 
 /* task.c */
@@ -214,7 +214,7 @@ void emu_bell_in(u64 ns); /* emu_has_requests() is true by then */
 /* signal_route.c */
 u64 emu_now_ns(void);
 struct emu_receipt *emu_receipt_add(struct emu_receipts *list, int signo, pid_t sender, uid_t uid);
-void emu_route_run(struct emu *emu); /* sends the program what it is due */
+void emu_route_run(struct emu *emu); /* sends pending signals to the program */
 
 /* server.c and its calls */
 struct emu_answer {
@@ -228,7 +228,7 @@ int emu_call_perf(struct emu *emu, const struct emu_request *req, const u8 *data
 		  struct emu_answer *answer);
 int emu_call_target(struct emu *emu, const struct emu_request *req, const u8 *data, const int *fds,
 		    int nr_fds, struct emu_answer *answer);
-/* What capture left open when it went: as its exit would close it. */
+/* Closes what capture left open when it hung up, as its exit would. */
 void emu_perf_release(struct emu *emu);
 void emu_release_all(struct emu *emu);
 

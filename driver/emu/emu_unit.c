@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * Which PMU's events are made by which trace unit, and the units of a task. A further family
- * is a further row.
- */
+/* The trace unit for the events of each PMU, and the units of a task. A new family is a new row. */
 #include "emu_unit.h"
 #include <errno.h>
 #include <stdio.h>
@@ -69,7 +66,7 @@ struct emu_unit *emu_unit_get(struct emu_task *task, const struct emu_unit_famil
 	u->task = task;
 	u->next = task->units;
 	task->units = u;
-	/* in the middle of user mode it is switched on as at an entry */
+	/* if in user mode, switch it on as at an entry */
 	if (task->in_user)
 		u->ops->enter(u, task->ip);
 	return u;
@@ -81,7 +78,7 @@ void emu_unit_check(struct emu_task *task)
 	char why[96];
 
 	if (task->core.tid != task->core.pid)
-		return; /* its process has been told of */
+		return; /* already reported for its process */
 	for (int i = 0; i < emu->events.nr; i++) {
 		const struct emu_event *ev = emu->events.items[i];
 		bool a64 = task->arch == AUXTAP_ARCH_AARCH64;

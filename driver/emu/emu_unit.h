@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Trace units other than Intel PT's, which every task has built in: made when capture opens
- * the first event of their PMU on a task, and then told what it executes. emu_unit.c lists the
+ * Trace units other than Intel PT's, which every task has built in: created when capture opens the
+ * first event of their PMU on a task, and then fed with what it executes. emu_unit.c lists the
  * families; execute.c feeds the units.
  */
 #ifndef AUXTAP_EMU_UNIT_H
@@ -12,37 +12,37 @@
 struct perf_event_attr;
 
 struct emu_unit_ops {
-	/* User mode begins at ip. */
+	/* User mode is entered at ip. */
 	void (*enter)(struct emu_unit *unit, u64 ip);
 	/*
-	 * The first nr instructions of the block retired; emulated time has moved. If these are
+	 * The first nr instructions of the block retired; emulated time has advanced. If these are
 	 * all, the last one, of class block->last_cls, went to next_ip; else next_ip is the
-	 * instruction behind them.
+	 * instruction after them.
 	 */
 	void (*retire)(struct emu_unit *unit, const struct emu_block *block, u32 nr, u64 next_ip);
 	/*
-	 * One of those that retire() has told was a sample; next_ip: what ran after it. NULL: it
-	 * takes none.
+	 * One of the instructions that retire() has reported was a sample; next_ip: what ran after
+	 * it. NULL: the unit takes no samples.
 	 */
 	void (*sample)(struct emu_unit *unit, const struct emu_sample *sample, u64 next_ip);
 	/*
-	 * User mode is left, to be entered at ip again if nothing changes that. by_call: by the
+	 * User mode is left, to be entered at ip again unless that changes. by_call: by the
 	 * instruction that retired last (svc).
 	 */
 	void (*leave)(struct emu_unit *unit, u64 ip, bool by_call);
 	/* The driver's interrupt handler, on the task's CPU, in the kernel. */
 	void (*interrupt)(struct emu_unit *unit);
-	/* The unit's part of the accounts: produced, written, dropped. */
+	/* The unit's part of the counters: produced, written, dropped. */
 	void (*stats)(const struct emu_unit *unit, struct emu_event_stats *stats);
 	void (*free)(struct emu_unit *unit);
 };
 
-struct emu_unit { /* the beginning of a family's own struct */
+struct emu_unit { /* the first member of a family's own struct */
 	const struct emu_unit_ops *ops;
 	const struct emu_unit_family *family;
 	struct emu_task *task;
 	struct emu_unit *next;
-	bool irq; /* its interrupt line is up */
+	bool irq; /* its interrupt line is raised */
 };
 
 struct emu_unit_family {
@@ -51,31 +51,34 @@ struct emu_unit_family {
 	int (*start)(struct emu *emu); /* registers the PMU; NULL: registered otherwise */
 	/* For an event that is about to be opened; NULL result: no memory. */
 	struct emu_unit *(*create)(struct emu_task *task);
-	/* Attributes of the PMU beside the driver's own; bytes or -ENOENT. May be NULL. */
+	/* Attributes of the PMU besides the driver's own; bytes or -ENOENT. May be NULL. */
 	int (*attr)(const char *attr, char *text, size_t size);
 	/* Capture opened an event; it is not enabled yet. May be NULL. */
 	void (*opened)(struct emu_unit *unit, const struct perf_event_attr *attr);
 };
 
-/* The family that makes events of this type; NULL: not a trace unit's. */
+/* The family whose events have this type; NULL: not a trace unit's. */
 const struct emu_unit_family *emu_unit_family(u32 type);
 int emu_unit_start_all(struct emu *emu);
 /*
- * The task's unit of that family, made if there is none yet; NULL: built in, or no memory (*err).
+ * The task's unit of that family, created if there is none yet; NULL: built in, or no memory
+ * (*err).
  */
 struct emu_unit *emu_unit_get(struct emu_task *task, const struct emu_unit_family *family,
 			      int *err);
 struct emu_unit *emu_unit_find(const struct emu_task *task, const struct emu_unit_family *family);
-/* Tells capture of a process that it has a trace event for, and whose code that does not trace. */
+/*
+ * Reports to capture a process that has a trace event whose unit does not trace its architecture.
+ */
 void emu_unit_check(struct emu_task *task);
-/* For a unit whose interrupt line goes up: taken where the processor would. */
+/* For a unit that raises its interrupt line: the interrupt is taken where the processor would. */
 void emu_unit_raise(struct emu_unit *unit);
 void emu_unit_free_all(struct emu_task *task);
 
 int emu_unit_attr(const char *pmu, const char *attr, char *text, size_t size);
 
 /* emu_unit_etm.c */
-/* Which unit all CPUs have, "ete" or "etmv4": before any event is open. 0 or -EINVAL. */
+/* Sets the unit of all CPUs, "ete" or "etmv4": before any event is open. 0 or -EINVAL. */
 int emu_etm_choose(const char *name);
 int emu_etm_start(struct emu *emu);
 struct emu_unit *emu_etm_create(struct emu_task *task);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * CoreSight: each task that is traced has a trace unit (ETE or ETMv4) and a trace buffer (TRBE)
- * of its own, which the driver (pmu/cs_etm.c, trbe.c) programs as those of the CPU that the task
- * has. (An ETMv4 of silicon has another sink; here it writes to a TRBE as an ETE does.)
+ * CoreSight: each traced task has its own trace unit (ETE or ETMv4) and trace buffer (TRBE), which
+ * the driver (pmu/cs_etm.c, trbe.c) programs as those of the task's CPU. (In hardware an ETMv4 has
+ * another sink; here it writes to a TRBE as an ETE does.)
  */
 #include "emu_unit.h"
 #include "pmu/cs_etm.h"
@@ -20,11 +20,11 @@ struct etm {
 	struct trbe_output trbe;
 	struct etm_sink sink;
 	struct etm_unit etm;
-	/* last one that was found to be memory, since the driver wrote a register; ~0: none */
+	/* last page that was checked since the driver wrote a register; ~0: none */
 	u64 page;
 };
 
-/* Bits of perf's attr.config, and what they are in TRCCONFIGR. */
+/* Bits of perf's attr.config, and their bits in TRCCONFIGR. */
 static const struct {
 	u8 bit;
 	u32 configr;
@@ -35,8 +35,8 @@ static const struct {
 #define CONFIG_ALL	 (1ull << 8 | 1ull << 12 | 1ull << 14 | 1ull << 28 | 1ull << 29)
 #define PAGE_BYTES	 4096
 #define NO_PAGE		 (~0ull)
-#define SYNC_LOG2	 12  /* an A-Sync every so many bytes */
-#define TIMESTAMP_PERIOD 256 /* ticks: a timestamp at the next branch behind each */
+#define SYNC_LOG2	 12  /* log2 of the bytes between A-Syncs */
+#define TIMESTAMP_PERIOD 256 /* ticks: a timestamp at the next branch after each */
 #define NR_TRACE_IDS	 48
 #define TRACE_ID(cpu)	 (0x10 + 2 * ((u32)(cpu) % NR_TRACE_IDS)) /* as kernels before 6.2 chose */
 
@@ -77,7 +77,7 @@ static void trbe_write(int cpu, u32 reg, u64 value)
 
 static void trbe_drain(int cpu)
 {
-	(void)cpu; /* what left the trace unit is in memory at once */
+	(void)cpu; /* the trace unit's output is in memory at once */
 }
 
 static u32 configr_of(u64 perf_config)
@@ -98,10 +98,10 @@ static int trace_on(int cpu, const struct perf_event_attr *attr)
 		{ TRCCONFIGR, configr_of(attr->config) },
 		{ TRCTRACEIDR, TRACE_ID(cpu) },
 		{ TRCSYNCPR, SYNC_LOG2 },
-		/* of user code alone */
+		/* traces user code only */
 		{ TRCVICTLR, 1u | TRCVICTLR_SSSTATUS | 6u << TRCVICTLR_EXLEVEL_NS_SHIFT },
 		{ TRCCCCTLR, 256 },
-		/* a timestamp each time that counter 0 comes to its end, as kernels set it up */
+		/* a timestamp each time counter 0 reaches zero, as kernels set it up */
 		{ TRCCNTRLDVR0, TIMESTAMP_PERIOD - 1 },
 		{ TRCCNTCTLR0, TRCCNTCTLR_RLDSELF | 1 },
 		{ TRCRSCTLR2, TRCRSCTLR_COUNTER0 },
@@ -133,7 +133,7 @@ static const struct cs_etm_hw hw = {
 	.config = CONFIG_ALL,
 };
 
-/* ---- what runs ---- */
+/* ---- execution ---- */
 
 static void enter(struct emu_unit *unit, u64 ip)
 {
@@ -149,7 +149,7 @@ static void retire(struct emu_unit *unit, const struct emu_block *block, u32 nr,
 		etm_unit_retire(etm, nr, next_ip);
 		return;
 	}
-	/* the instructions before the branch make no packets unless one is pending */
+	/* the instructions before the branch generate no packets unless one is pending */
 	if (nr > 1 && (etm->address_due || etm->overflow_due))
 		etm_unit_retire(etm, nr - 1, block->last_ip);
 	if (block->last_cls == A64_ERET)
@@ -192,7 +192,10 @@ static const struct emu_unit_ops ops = {
 	.free = free_unit,
 };
 
-/* Packets are short: almost all go to the page of the one before, which needs no new look-up. */
+/*
+ * Packets are short: almost all are stored in the same page as the one before, which needs no new
+ * look-up.
+ */
 static void *bus_virt(void *ctx, u64 addr, u64 size)
 {
 	struct etm *e = ctx;
@@ -248,7 +251,7 @@ int emu_etm_start(struct emu *emu)
 	return cs_etm_register("cs_etm", &hw);
 }
 
-/* What sysfs shows of a CPU's trace unit: "cpuN/trcidr/trcidr0" and so on. */
+/* The trace unit of a CPU in sysfs: "cpuN/trcidr/trcidr0" and so on. */
 int emu_etm_attr(const char *attr, char *text, size_t size)
 {
 	/* clang-format off */

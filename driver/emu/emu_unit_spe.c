@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Arm SPE: each task that is sampled has a unit of its own, which the driver (pmu/arm_spe.c)
- * programs as the one of the CPU that the task has. The execution source chooses the samples.
+ * Arm SPE: each sampled task has its own unit, which the driver (pmu/arm_spe.c) programs as that of
+ * the task's CPU. The execution engine chooses the samples.
  */
 #include "emu_unit.h"
 #include "pmu/arm_spe.h"
@@ -28,7 +28,7 @@ static struct spe *spe_of(int cpu)
 	return NULL;
 }
 
-/* A CPU whose task has none is asked what its unit can do, and told to be off. */
+/* For a CPU whose task has no unit, reads return the ID registers and a unit that is off. */
 static u64 hw_read(int cpu, u32 reg)
 {
 	const struct spe *s = spe_of(cpu);
@@ -57,7 +57,7 @@ static void hw_write(int cpu, u32 reg, u64 value)
 
 static void hw_drain(int cpu)
 {
-	(void)cpu; /* records are in memory at once */
+	(void)cpu; /* records reach memory at once */
 }
 
 static void *bus_virt(void *ctx, u64 addr, u64 size)
@@ -165,8 +165,8 @@ struct emu_unit *emu_spe_create(struct emu_task *task)
 }
 
 /*
- * The program runs ahead of the driver, which writes PMSIRR when it comes to the program's first
- * block: its source is told before. A unit that is off drops samples.
+ * The program may run before the driver, which writes PMSIRR at the program's first block: so the
+ * engine gets the interval here. A unit that is off drops samples.
  */
 void emu_spe_opened(struct emu_unit *unit, const struct perf_event_attr *attr)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The hot path: executed blocks become calls of the task's trace unit; the unit's interrupt
- * and interprocessor interrupts are taken where a processor would. Tasks come from task.c,
- * blocks from the execution sources.
+ * The hot path: executed blocks become calls of the task's trace unit; the unit's interrupt and
+ * interprocessor interrupts are taken where a processor would. task.c supplies tasks, the execution
+ * engines supply blocks.
  */
 #include "emu_state.h"
 #include "emu_unit.h"
@@ -21,7 +21,7 @@ struct emu *emu_the_machine(void)
 	return machine;
 }
 
-/* ---- the unit's surroundings ---- */
+/* ---- callbacks of the unit ---- */
 
 static void *unit_phys(void *ctx, u64 phys_addr, u64 size)
 {
@@ -39,7 +39,7 @@ static void unit_irq(void *ctx)
 	task->unit_irq = true;
 }
 
-/* The shadow unit's output goes nowhere: no address is readable. */
+/* The shadow unit's output is discarded: no address is readable. */
 static void *shadow_phys(void *ctx, u64 phys_addr, u64 size)
 {
 	(void)ctx;
@@ -65,8 +65,9 @@ void emu_task_start_unit(struct emu_task *task)
 }
 
 /*
- * Tracing is wanted, and the driver has switched the unit off, or not on, for lack of room: the
- * shadow goes on. Called with user mode left: it sees user mode begin with the next entry.
+ * Tracing is enabled, and the driver has switched the unit off, or not on, for lack of space: the
+ * shadow runs instead. Called with user mode left: the shadow sees user mode from the next entry
+ * on.
  */
 static void shadow_check(struct emu_task *task)
 {
@@ -104,7 +105,7 @@ static void hw_write(int cpu, u32 msr, u64 value)
 	if (!task)
 		return;
 	if (pt_unit_wrmsr(&task->unit, msr, value)) {
-		/* a kernel would log 'unchecked MSR access error' and go on */
+		/* a kernel would log 'unchecked MSR access error' and continue */
 		snprintf(why, sizeof(why), "driver: refused write of %#llx to MSR %#x",
 			 (unsigned long long)value, msr);
 		emu_untraced(machine, task->core.pid, why);
@@ -125,7 +126,7 @@ bool emu_task_tracing(const struct emu_task *task)
 
 void emu_task_want(struct emu_task *task, bool wanted, bool was_tracing)
 {
-	/* where it was off for lack of room, what runs now belongs to that loss */
+	/* if it was off for lack of space, what runs now belongs to that loss */
 	if (!wanted && !task->paused && was_tracing) {
 		task->paused = true;
 		task->paused_at = task->nr_insns;
@@ -134,7 +135,7 @@ void emu_task_want(struct emu_task *task, bool wanted, bool was_tracing)
 		task->nr_untraced += task->nr_insns - task->paused_at;
 	}
 	task->wanted = wanted && task->trace_ctl;
-	/* to disable and enable again is how a truncation is answered (D21): a shadow goes on */
+	/* the response to a truncation is to disable and enable (D21): the shadow continues */
 	if (wanted)
 		shadow_check(task);
 }
@@ -145,7 +146,7 @@ void emu_task_trace_closed(struct emu_task *task)
 	shadow_end(task);
 }
 
-/* What CPUID would tell of the emulated processor: to the unit, and through sysfs to decoders. */
+/* CPUID of the emulated processor, for the unit, and through sysfs for decoders. */
 #define TSC_CTC_N  80
 #define TSC_CTC_D  2
 #define CORE_RATIO 10
@@ -188,7 +189,7 @@ int emu_pmu_start(struct emu *emu)
 	machine = emu;
 	/*
 	 * One instruction is one TSC tick and one core cycle; perf time is the TSC, so a tick
-	 * is shown as a nanosecond: 1 GHz, ten times the bus clock. CTC: 25 MHz.
+	 * appears as a nanosecond: 1 GHz, ten times the bus clock. CTC: 25 MHz.
 	 */
 	emu->unit_config = (struct pt_unit_config){
 		.tsc = &emu->tsc,
@@ -327,7 +328,7 @@ void emu_task_interrupted(struct emu_task *task, void (*fn)(void *arg), void *ar
 	bool in_user = task->in_user;
 	u64 ip = task->ip;
 
-	/* A pending block has not been accounted for yet: the interrupt comes before it. */
+	/* The pending block has not been accounted for yet: the interrupt precedes it. */
 	if (in_user)
 		leave_async(task, ip);
 	if (task->cpu >= 0)
@@ -384,7 +385,7 @@ static void retire_part(struct emu_task *task, u32 nr_insns, u64 next_ip)
 	task->ip = next_ip;
 }
 
-/* The same as resolve(), for AArch64. */
+/* Like resolve(), for AArch64. */
 static __attribute__((noinline)) void resolve_a64(struct emu_task *task, u64 next_ip)
 {
 	const struct emu_block *p = &task->pending;
@@ -400,7 +401,7 @@ static __attribute__((noinline)) void resolve_a64(struct emu_task *task, u64 nex
 		task->in_user = false;
 		task->attention |= PENDING_ENTER;
 	} else if (unlikely(stays && next_ip != fall)) {
-		/* an asynchronous change of flow that nobody told: rseq */
+		/* an asynchronous change of flow that was not reported: rseq */
 		leave_async(task, fall);
 		emu_task_kernel_exit(task, next_ip);
 	}
@@ -418,7 +419,7 @@ static inline void resolve(struct emu_task *task, u64 next_ip)
 		return;
 	}
 	if (unlikely((p->last_flags & X86_INSN_REP) && next_ip == p->last_ip)) {
-		/* REP: one instruction, however often it traps; it is told again */
+		/* REP: one instruction, however often it traps; it is reported again */
 		retire_part(task, nr - 1, next_ip);
 		return;
 	}
@@ -429,7 +430,8 @@ static inline void resolve(struct emu_task *task, u64 next_ip)
 		task->ip = fall;
 		if (unlikely(next_ip != fall)) {
 			/*
-			 * an asynchronous change of flow that nobody told: transaction abort, rseq
+			 * an asynchronous change of flow that was not reported: transaction abort,
+			 * rseq
 			 */
 			leave_async(task, fall);
 			emu_task_kernel_exit(task, next_ip);
@@ -457,7 +459,7 @@ void emu_task_block(struct emu_task *task, const struct emu_block *block)
 	if (task->pending.nr_insns) {
 		resolve(task, block->ip);
 	} else if (task->in_user && unlikely(task->ip != block->ip)) {
-		/* something ran that was not told; the stream must not pretend otherwise */
+		/* unreported code ran; the stream must show the discontinuity */
 		leave_async(task, task->ip);
 	}
 	if (unlikely(task->attention))
@@ -465,7 +467,7 @@ void emu_task_block(struct emu_task *task, const struct emu_block *block)
 	task->pending = *block;
 }
 
-/* How many instructions of the pending block lie before ip, and where the next one is. */
+/* Number of instructions of the pending block before ip, and the address of the next one. */
 static u32 insns_before(const struct emu_block *p, u64 ip, u64 *at)
 {
 	u32 nr = 0;
@@ -503,7 +505,8 @@ void emu_task_async(struct emu_task *task, u64 ip, bool cut)
 }
 
 /*
- * The last instruction of a block whose next one is known: it is behind it, or the kernel's affair.
+ * Whether the next address after the last instruction of a block is known: it is the following
+ * instruction, or the kernel decides it.
  */
 static bool ends_known(const struct emu_task *task, u8 cls)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Many blocks in one go: what emu_task_block() (execute.c) does, for the case that almost all
- * blocks are: code in user mode, ended by a branch, nothing pending for the task. What is
- * different stops the run, and the caller passes that block to emu_task_block().
+ * Many blocks in one call: like emu_task_block() (execute.c), for the case that almost all blocks
+ * are: code in user mode, ended by a branch, nothing pending for the task. Any other block stops
+ * the run, and the caller passes it to emu_task_block().
  */
 #include "emu_state.h"
 #include "emu_unit.h"
@@ -19,10 +19,10 @@ u8 emu_block_run(enum auxtap_arch arch, const struct emu_block *block, bool rest
 }
 
 /*
- * Time and pending TNT bits (pt_run.h) are passed and returned by value: a variable whose
- * address goes to a function lies in memory for the whole loop.
+ * Time and pending TNT bits (pt_run.h) are passed and returned by value: a variable whose address
+ * is passed to a function stays in memory for the whole loop.
  */
-/* Everything that a packet shows is where the unit looks for it. */
+/* Writes everything that a packet depends on back to where the unit reads it. */
 static inline void write_back(struct emu_task *task, u64 bits, u64 tsc, u64 ip)
 {
 	struct emu *emu = task->emu;
@@ -76,7 +76,7 @@ static bool possible_x86(const struct emu_task *task)
 	return task->arch == AUXTAP_ARCH_X86_64 && pt_run_possible(task->feed);
 }
 
-/* One unit, and none that takes samples. */
+/* One unit, which takes no samples. */
 static bool possible_a64(const struct emu_task *task)
 {
 	const struct emu_unit *unit = task->units;
@@ -85,13 +85,15 @@ static bool possible_a64(const struct emu_task *task)
 	       !task->has_sample;
 }
 
-/* The block that the word names, if it belongs into the run; what follows held, after p. */
+/*
+ * The block that the word names, if it can be part of the run; it follows held, and comes after p.
+ */
 static inline const struct emu_block *next_block(const struct emu_block *p,
 						 const struct emu_block *held,
 						 const struct emu_block *blocks, u32 nr_blocks,
 						 const u32 *id)
 {
-	/* read once: the traced program can write there */
+	/* read once: the traced program can write to it */
 	u32 word = *(const volatile u32 *)id;
 	const struct emu_block *b;
 
@@ -102,14 +104,14 @@ static inline const struct emu_block *next_block(const struct emu_block *p,
 	    (!b->run || b->ip - held->ip <= held->last_ip - held->ip))
 		return NULL;
 	/*
-	 * A plain instruction (0 in either set) goes to the next one. Where it does not (a REP
-	 * that goes on, an event that was not reported) execute.c knows why.
+	 * A plain instruction (0 in either set) continues at the next one. If it does not (a REP
+	 * that continues, an event that was not reported) execute.c handles it.
 	 */
 	if (p->last_cls == X86_PLAIN && unlikely(held->ip != p->last_ip + p->last_len))
 		return NULL;
 	return b;
 }
-_Static_assert((int)X86_PLAIN == (int)A64_PLAIN, "next_block() asks for both");
+_Static_assert((int)X86_PLAIN == (int)A64_PLAIN, "next_block() tests for both");
 
 static inline void finish(struct emu_task *task, const struct emu_block *p)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * --truth: the address of every retired user instruction, little-endian u64, PATH.TID.
- * A failed write is told to capture once, as a gap; nothing is dropped without a word. It
- * grows by some hundred megabytes a second, so it leaves others room on the disk.
+ * --truth: the address of every retired user instruction, little-endian u64, PATH.TID. A failed
+ * write is reported to capture once, as a gap; nothing is dropped silently. The file grows by some
+ * hundred megabytes a second, so it leaves space on the disk for others.
  */
 #include "emu_state.h"
 #include <errno.h>
@@ -46,7 +46,7 @@ static bool disk_full(const struct emu_ground_truth *t, size_t more)
 		return false;
 	unit = fs.f_frsize ? fs.f_frsize : fs.f_bsize;
 	reserve = fs.f_blocks * unit / 10 < TRUTH_RESERVE ? fs.f_blocks * unit / 10 : TRUTH_RESERVE;
-	/* what has no size (a pipe, /dev/null's file system) has no end either */
+	/* file systems without a size (a pipe, /dev/null's) cannot be full */
 	return fs.f_blocks && fs.f_bavail * unit < reserve + more;
 }
 
@@ -73,7 +73,7 @@ static void flush(struct emu_task *task)
 	t->nr = 0;
 }
 
-/* A number that this run has used before goes on in the same file. */
+/* A tid that this run has used before continues in the same file. */
 static bool begun_before(struct emu *emu, pid_t tid)
 {
 	for (int i = 0; i < emu->nr_truth_tids; i++)

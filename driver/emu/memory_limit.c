@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The resident memory of the session's processes, together, is bounded: an emulated program that
- * takes all of the machine's would take auxtap and the user's other programs with it. Watched,
- * not set as a limit of the process: sanitizers map terabytes, and use little of them.
+ * Bounds the resident memory of the session's processes, together: an emulated program that takes
+ * all memory of the machine would take down auxtap and the user's other programs. Checked
+ * periodically, not set as a limit of the process: sanitizers map terabytes, and use little of
+ * them.
  */
 #include "emu_state.h"
 #include <stdio.h>
@@ -11,7 +12,7 @@
 #include <unistd.h>
 
 #define WATCH_NS 100000000ull
-#define EXACT_NS 1000000000ull /* between two looks that walk page tables */
+#define EXACT_NS 1000000000ull /* between two checks that walk page tables */
 
 static u64 number_after(const char *path, const char *key)
 {
@@ -27,7 +28,7 @@ static u64 number_after(const char *path, const char *key)
 	return kb * 1024;
 }
 
-/* Its resident pages; those that it shares count in full. */
+/* Its resident pages; shared ones count in full. */
 static u64 resident(pid_t pid)
 {
 	unsigned long long pages = 0;
@@ -43,7 +44,7 @@ static u64 resident(pid_t pid)
 	return pages * (u64)sysconf(_SC_PAGESIZE);
 }
 
-/* What it shares with others counts in part; where that is not to be had, in full. */
+/* Shared pages count in part; in full if the kernel does not report that. */
 static u64 proportional(pid_t pid)
 {
 	char path[64];
@@ -54,7 +55,7 @@ static u64 proportional(pid_t pid)
 	return pss ? pss : resident(pid);
 }
 
-/* Each process counts once: by its leader, or by its first task where the leader has ended. */
+/* Each process counts once: by its leader, or by its first task if the leader has exited. */
 static bool stands_for_process(struct emu *emu, const struct emu_task *t)
 {
 	if (t->core.tid == t->core.pid)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The perf system calls of capture, from messages to the core model. A call that touches a
- * task's events while the task runs comes to its CPU as an interrupt does.
+ * The perf system calls of capture, from messages to the core model. A call that accesses a task's
+ * events while the task runs is executed as an interrupt of its CPU.
  */
 #include "emu_state.h"
 #include "emu_unit.h"
@@ -57,7 +57,7 @@ static int call_open(struct emu *emu, const struct emu_request *req, const u8 *d
 		return -EINVAL;
 	if (!task)
 		return -ESRCH;
-	_Static_assert(EMU_NR_CPUS == CORE_NR_CPUS, "the client names the number");
+	_Static_assert(EMU_NR_CPUS == CORE_NR_CPUS, "the client passes the number");
 	if (task->cpu < 0)
 		return -EUSERS;
 	if ((int64_t)req->arg[2] != -1) {
@@ -114,7 +114,7 @@ free_event:
 	return ret;
 }
 
-/* A descriptor of the ring's memory that allows no more than the mapping does. */
+/* A descriptor of the ring's memory with no more access than the mapping allows. */
 static int memory_fd(int memfd, bool writable)
 {
 	char path[32];

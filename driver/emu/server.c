@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The request socket: messages in, replies out. What a request does is perf_calls.c (the
- * perf system calls) and target_calls.c (control of the program).
+ * The request socket: messages in, replies out. perf_calls.c (the perf system calls) and
+ * target_calls.c (control of the program) execute the requests.
  */
 #include "emu_state.h"
 #include <errno.h>
@@ -124,7 +124,7 @@ static void reply(struct emu *emu, const struct emu_answer *answer)
 		c->cmsg_len = CMSG_LEN(sizeof(int));
 		memcpy(CMSG_DATA(c), &answer->fd, sizeof(int));
 	}
-	/* one request is answered before the next: there is room, but be patient with signals */
+	/* each request is answered before the next, so there is space; retry only for signals */
 	while (sendmsg(emu->request_fd, &msg, MSG_NOSIGNAL) < 0) {
 		struct pollfd p = {.fd = emu->request_fd, .events = POLLOUT};
 
@@ -203,7 +203,7 @@ void emu_wait(struct emu *emu, int timeout_ms)
 
 	if (emu->doorbell || emu->hung_up)
 		return;
-	/* a signal that comes before poll() rings again (signals.c) */
+	/* a signal just before poll() wakes it through the bell (signals.c) */
 	if (poll(p, 2, timeout_ms) > 0)
 		emu->doorbell = 1;
 }
@@ -211,7 +211,7 @@ void emu_wait(struct emu *emu, int timeout_ms)
 void emu_release_all(struct emu *emu)
 {
 	emu_perf_release(emu);
-	/* Tasks that capture left in their tracks: a program that never began. */
+	/* Tasks that capture never resumed: a program that has not started. */
 	for (int i = 0; i < EMU_TASK_HASH; i++) {
 		while (emu->hash[i]) {
 			struct emu_task *task = emu->hash[i];

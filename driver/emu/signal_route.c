@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * One signal to auxtap, to auxtap-emu, or to the process group they share with the program is
- * one signal to the program. Three lists of who received what decide: capture's (EMU_FORWARD),
- * our own (signals.c), and the program's, which the tracer sees stop by stop. What the program
- * received itself is not sent again. A service manager signals process by process, so each
- * receipt waits GRACE_NS for its counterparts; and before a signal is sent, the program is
- * looked at twice, because one that it has just taken may not have reached the tracer yet.
+ * One signal to auxtap, to auxtap-emu, or to the process group they share with the program is one
+ * signal to the program. Three lists of received signals decide: capture's (EMU_FORWARD), our own
+ * (signals.c), and the program's, which the tracer sees stop by stop. A signal that the program
+ * received itself is not sent again. A service manager signals process by process, so each receipt
+ * waits GRACE_NS for its counterparts; and before a signal is sent, the program is checked twice,
+ * because a signal that it has just taken may not have reached the tracer yet.
  */
 #include "emu_state.h"
 #include <dirent.h>
@@ -19,10 +19,10 @@
 
 #define GRACE_NS     50000000ull
 #define OWN_GRACE_NS 150000000ull  /* capture's receipt comes as a message, and takes longer */
-#define SECOND_NS    20000000ull   /* between the two looks at the program */
-#define PAIR_NS	     1000000000ull /* receipts of one signal lie no farther apart */
+#define SECOND_NS    20000000ull   /* between the two checks of the program */
+#define PAIR_NS	     1000000000ull /* receipts of one signal are at most this far apart */
 #define PENDING_NS   5000000000ull /* how long a signal may take to reach the program, or capture */
-#define MERGED_NS    100000000ull  /* two signals may reach one process as one, a little later */
+#define MERGED_NS    100000000ull  /* two signals may reach one process merged, a little later */
 
 u64 emu_now_ns(void)
 {
@@ -48,8 +48,8 @@ struct emu_receipt *emu_receipt_add(struct emu_receipts *list, int signo, pid_t 
 }
 
 /*
- * The receipt in the list that belongs to r: one that belongs to no other, or the one that
- * several signals were merged into. NULL: none.
+ * The receipt in the list that belongs to r: one that belongs to no other, or the one that several
+ * signals were merged into. NULL: none.
  */
 static struct emu_receipt *counterpart(struct emu_receipts *list, const struct emu_receipt *r)
 {
@@ -88,7 +88,7 @@ static u64 status_signals(const char *path, const char *name, const char *other)
 	return signals;
 }
 
-/* Sent to the program and not taken by it yet: sending it again would change nothing. */
+/* Sent to the program and not taken by it yet: sending it again would have no effect. */
 static bool pending_at(pid_t pid, int signo)
 {
 	char path[32];
@@ -97,7 +97,7 @@ static bool pending_at(pid_t pid, int signo)
 	return status_signals(path, "SigPnd:", "ShdPnd:") >> (signo - 1) & 1;
 }
 
-/* In sigwait() the kernel does not count the signals waited for as blocked. */
+/* In sigwait() the kernel does not report the awaited signals as blocked. */
 static enum emu_blocked in_sigwait(pid_t pid, const char *tid)
 {
 	char path[64], text[24] = "";
@@ -109,7 +109,7 @@ static enum emu_blocked in_sigwait(pid_t pid, const char *tid)
 		text[0] = 0;
 	if (f)
 		fclose(f);
-	/* a thread that was woken, and waits for a processor, runs as well */
+	/* a thread that was woken, and waits for a processor, counts as running */
 	if (!strncmp(text, "running", 7))
 		return EMU_BLOCKED_UNKNOWN;
 	return text[0] && strtol(text, NULL, 10) == SYS_rt_sigtimedwait ? EMU_BLOCKED_YES :
@@ -125,7 +125,7 @@ static enum emu_blocked thread_blocks(pid_t pid, const char *tid, int signo)
 	if (status_signals(path, "SigBlk:", "SigBlk:") >> (signo - 1) & 1)
 		return EMU_BLOCKED_YES;
 	waits = in_sigwait(pid, tid);
-	/* it may have left sigwait() between the looks */
+	/* it may have left sigwait() between the checks */
 	if (waits != EMU_BLOCKED_YES &&
 	    status_signals(path, "SigBlk:", "SigBlk:") >> (signo - 1) & 1)
 		return EMU_BLOCKED_YES;
@@ -163,13 +163,13 @@ static void send(struct emu_route *route, struct emu_receipt *r)
 
 	r->sent = true;
 	if (kill(route->pid, r->signo))
-		sent->taken = true; /* it is gone: no stop will show this one */
+		sent->taken = true; /* it has been consumed: no stop will show this one */
 }
 
 /*
- * Capture and we have it, so the group does: where the program blocks it, it has taken its own
- * without a stop. Two looks must agree, for a thread that runs may be on its way out of sigwait().
- * True: decided; *blocked says how.
+ * Capture and auxtap-emu have it, so the whole group does: if the program blocks it, it has taken
+ * its own without a stop. Two checks must agree, because a running thread may be about to leave
+ * sigwait(). True: decided, see *blocked.
  */
 static bool look_twice(struct emu_route *route, struct emu_receipt *r, bool own, bool *blocked)
 {
@@ -184,15 +184,15 @@ static bool look_twice(struct emu_route *route, struct emu_receipt *r, bool own,
 	*blocked = r->blocked == EMU_BLOCKED_YES;
 	if (first)
 		return false;
-	if (!own && !r->peer) /* capture alone has it, so the program gets it */
+	if (!own && !r->peer) /* only capture has it, so the program gets it */
 		return true;
 	return (r->blocked == before && before != EMU_BLOCKED_UNKNOWN) ||
 	       now - r->time_ns > PAIR_NS;
 }
 
 /*
- * Has capture, whose child we are, one of these that it has not taken, as when it is stopped? Its
- * receipt comes later then than any other does.
+ * Whether capture, our parent, has a pending one of these, as when it is stopped: then its receipt
+ * comes later than any other.
  */
 static bool is_late(struct emu_receipt *r)
 {
@@ -223,8 +223,8 @@ static bool decide(struct emu_route *route, struct emu_receipt *r, bool own)
 			return true;
 	}
 	/*
-	 * Its stop is still to come, and belongs to this receipt: to be done now would leave it to
-	 * the next one. One that stays blocked is not waited for.
+	 * Its stop is still to come, and belongs to this receipt: if this one were decided now, the
+	 * stop would count for the next one. A blocked signal is not waited for.
 	 */
 	if (pending_at(route->pid, r->signo)) {
 		r->was_pending = true;
@@ -235,7 +235,7 @@ static bool decide(struct emu_route *route, struct emu_receipt *r, bool own)
 		return false;
 	if (blocked && r->peer)
 		return true;
-	/* no stop would show that the program has it: capture's receipt may be on its way still */
+	/* no stop would show that the program has it: capture's receipt may still be on its way */
 	if (blocked && own && emu_now_ns() - r->time_ns < PAIR_NS)
 		return false;
 	if (!r->was_pending)
@@ -254,7 +254,7 @@ static bool run_list(struct emu_route *route, struct emu_receipts *list, bool ow
 	for (u32 i = list->nr_done; i != list->nr; i++) {
 		struct emu_receipt *r = &list->item[i % EMU_NR_RECEIPTS];
 
-		/* of two that are one, capture's decides */
+		/* if two are one signal, capture's decides */
 		if (!r->done && own && r->taken)
 			r->done = true;
 		if (!r->done && !own && !r->peer) {
@@ -280,7 +280,7 @@ void emu_route_run(struct emu *emu)
 		return;
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &old); /* the handler adds to the list of our own */
-	if (!route->pid) {		    /* attached: capture's stop is the one that counts */
+	if (!route->pid) {		    /* attached: capture's stop decides */
 		route->capture.nr_done = route->capture.nr;
 		route->own.nr_done = route->own.nr;
 	}

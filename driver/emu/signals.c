@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Signals of auxtap-emu itself. It stands in for the kernel: none that can be caught ends it.
- * What reaches it was meant for the program, which gets it unless it did already
+ * Signals of auxtap-emu itself. It acts as the kernel: no signal that can be caught ends it. A
+ * signal that reaches it was meant for the program, which gets it unless it did already
  * (signal_route.c); and the program is started with the dispositions that auxtap-emu found.
  */
 #include "emu_state.h"
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static struct emu *rung;
-/* Of these our timer uses one and the doorbell one; the kernel and capture send them. */
+/* Our timer uses one of these and the doorbell another; the kernel and capture send them. */
 static const int caught[] = {EMU_DOORBELL, SIGALRM, SIGHUP,  SIGINT, SIGQUIT,
 			     SIGUSR1,	   SIGUSR2, SIGTERM, SIGCONT};
 
@@ -28,21 +28,24 @@ static void on_signal(int signo, siginfo_t *info, void *context)
 	int saved = errno;
 
 	(void)context;
-	/* from the terminal the whole group has it */
+	/* from the terminal the whole group receives it */
 	if (info->si_code <= 0 && signo != EMU_DOORBELL)
 		emu_receipt_add(&rung->route.own, signo, info->si_pid, info->si_uid);
 	if (signo != SIGALRM || info->si_code <= 0 || rung->route.waiting)
 		rung->doorbell = 1;
 	/*
-	 * A doorbell that rings between the look at the flag and waitpid() would be slept over:
-	 * ring again every 2 ms until emu_serve() has heard it.
+	 * A doorbell signal between the check of the flag and waitpid() would be missed: ring again
+	 * every 2 ms until emu_serve() has run.
 	 */
 	if (rung->doorbell)
 		emu_bell_in(2000000);
 	errno = saved;
 }
 
-/* The kernel rings as well, on a request, on room for an event, and when the other side is gone. */
+/*
+ * The kernel rings as well: on a request, on space for an event, and when the other side has
+ * closed.
+ */
 static int rings(int fd)
 {
 	if (fcntl(fd, F_SETOWN, getpid()) || fcntl(fd, F_SETSIG, EMU_DOORBELL) ||
@@ -63,7 +66,7 @@ int emu_signals_init(struct emu *emu)
 	rung = emu;
 	for (int i = 1; i < EMU_NR_SIGNALS; i++)
 		if (sigaction(i, NULL, &emu->old_actions[i]))
-			emu->old_actions[i].sa_handler = SIG_ERR; /* the C library's own */
+			emu->old_actions[i].sa_handler = SIG_ERR; /* used by the C library */
 	sigemptyset(&none);
 	if (sigprocmask(SIG_SETMASK, &none, &emu->old_mask))
 		return -errno;
@@ -71,7 +74,7 @@ int emu_signals_init(struct emu *emu)
 	act.sa_handler = SIG_IGN;
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
 		sigaction(ignored[i], &act, NULL);
-	/* children are waited for, whatever the starter did with SIGCHLD */
+	/* children are waited for, whatever disposition of SIGCHLD was inherited */
 	act.sa_handler = SIG_DFL;
 	sigaction(SIGCHLD, &act, NULL);
 	act.sa_sigaction = on_signal;
@@ -82,7 +85,7 @@ int emu_signals_init(struct emu *emu)
 	for (size_t i = 0; i < sizeof(caught) / sizeof(*caught); i++) {
 		bool is_ours = caught[i] == EMU_DOORBELL || caught[i] == SIGALRM;
 
-		/* nohup and the like stay in force */
+		/* dispositions set by nohup and similar are kept */
 		if (!is_ours && emu->old_actions[caught[i]].sa_handler == SIG_IGN)
 			continue;
 		if (sigaction(caught[i], &act, NULL))
@@ -92,7 +95,10 @@ int emu_signals_init(struct emu *emu)
 	return err ? err : rings(emu->event_fd);
 }
 
-/* Before emu is released: capture still asks, the sockets still ring, and nobody is at home. */
+/*
+ * Call before emu is released: capture still sends requests and the sockets still signal, but no
+ * server is left.
+ */
 void emu_signals_end(void)
 {
 	const struct itimerval off = {.it_value = {0}};
@@ -103,8 +109,8 @@ void emu_signals_end(void)
 }
 
 /*
- * Each traced thread takes three descriptors here, and rings are files in memory, which the limit
- * of file sizes is not meant for. The program keeps its own limits.
+ * Each traced thread takes three descriptors here, and rings are files in memory, to which the
+ * limit on file sizes should not apply. The program keeps its own limits.
  */
 void emu_raise_limits(struct emu *emu)
 {
@@ -124,7 +130,7 @@ void emu_raise_limits(struct emu *emu)
 			most.rlim_cur = most.rlim_max;
 		if (!setrlimit(l->resource, &most))
 			continue;
-		/* without privileges: as far as the hard limit */
+		/* without privileges: up to the hard limit */
 		most.rlim_cur = most.rlim_max = l->value.rlim_max;
 		setrlimit(l->resource, &most);
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Control of the traced program, from messages to the execution source's operations. The
- * source answers for what it cannot do; here only the messages are checked.
+ * Control of the traced program, from messages to the execution engine's operations. The engine
+ * reports what it does not support; this file only checks the messages.
  */
 #include "emu_state.h"
 #include <errno.h>
@@ -51,7 +51,7 @@ static int set_truth(struct emu *emu, const char *path, char *why)
 	if (path && *path && !copy)
 		return -ENOMEM;
 	if (copy) {
-		/* better now than when the program runs: can files be made beside it? */
+		/* check now, before the program runs, that files can be created next to it */
 		char *slash = strrchr(copy, '/');
 		int ret = 0;
 
@@ -59,7 +59,7 @@ static int set_truth(struct emu *emu, const char *path, char *why)
 			*slash = '\0';
 		if (access(slash ? (slash == copy ? "/" : copy) : ".", W_OK | X_OK)) {
 			ret = -errno;
-			snprintf(why, WHY_SIZE, "truth file %s: %s", path, strerror(errno));
+			snprintf(why, WHY_SIZE, "ground truth file %s: %s", path, strerror(errno));
 		}
 		if (slash)
 			*slash = '/';
@@ -105,14 +105,14 @@ static int call_spawn(struct emu *emu, const struct emu_request *req, const u8 *
 	ret = set_truth(emu, truth, why);
 	if (ret)
 		goto out;
-	emu->route.own.nr_done = emu->route.own.nr; /* there was no program to get those */
+	emu->route.own.nr_done = emu->route.own.nr; /* there was no program to receive those */
 	emu->quiet_new = true;
 	ret = emu->source->spawn(emu, argv, envp, cwd, fds, &pid, why);
 	emu->quiet_new = false;
 out:
 	free(argv);
 	free(envp);
-	explain(emu, answer, ret, why); /* also of success: which engine it is */
+	explain(emu, answer, ret, why); /* also on success: the engine's version */
 	answer->result = pid;
 	if (!ret)
 		emu->route.pid = pid;
@@ -127,7 +127,7 @@ static int call_attach(struct emu *emu, const struct emu_request *req, const u8 
 	int ret;
 
 	if (!emu->source->attach)
-		return explain(emu, answer, -EOPNOTSUPP, "this source cannot attach");
+		return explain(emu, answer, -EOPNOTSUPP, "this engine cannot attach");
 	ret = set_truth(emu, next_string(data, req->data_size, &at), why);
 	if (!ret) {
 		emu_memory_attached(emu);

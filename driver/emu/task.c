@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Tasks: their virtual CPUs, their lives, and the sideband records that the kernel writes
- * about them. What they execute is execute.c; what capture hears goes through event_queue.c.
+ * Tasks: their virtual CPUs, their lifetimes, and the sideband records that the kernel writes about
+ * them. execute.c handles what they execute; event_queue.c reports to capture.
  */
 #include "emu_state.h"
 #include "emu_unit.h"
@@ -107,7 +107,7 @@ static void set_comm(struct emu_task *task, const char *comm, u16 misc)
 
 	snprintf(task->comm, sizeof(task->comm), "%s", comm);
 	memcpy(rec.comm, task->comm, sizeof(rec.comm));
-	/* as the kernel does: the name and its end, in units of 8 bytes */
+	/* as the kernel does: the name and its terminator, in units of 8 bytes */
 	size = offsetof(struct comm_record, comm) + ((strlen(task->comm) + 1 + 7) & ~7ul);
 	core_task_record(&task->core, PERF_RECORD_COMM, misc, &rec, size);
 }
@@ -138,14 +138,14 @@ void emu_task_mmap(struct emu_task *task, const struct emu_mapping *map)
 		.min = map->min,
 		.ino = map->ino,
 		.prot = map->prot,
-		.flags = 2, /* MAP_PRIVATE; /proc/PID/maps' p. Decoders do not look */
+		.flags = 2, /* MAP_PRIVATE, as /proc/PID/maps' p. Decoders ignore it */
 	};
 	memcpy(rec->name, map->name, strlen(map->name));
 	core_task_record(&task->core, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, rec, size);
 	free(rec);
 	/*
-	 * Other threads may run the new code without a system call of their own: their
-	 * streams need a TSC newer than the record before they do.
+	 * Other threads may run the new code without a system call of their own: their streams need
+	 * a TSC newer than the record before they do.
 	 */
 	if (!(map->prot & 4)) /* PROT_EXEC */
 		return;
@@ -157,7 +157,7 @@ void emu_task_mmap(struct emu_task *task, const struct emu_mapping *map)
 	}
 }
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 static int take_cpu(struct emu *emu, struct emu_task *task)
 {
@@ -224,7 +224,7 @@ void emu_task_set_arch(struct emu_task *task, enum auxtap_arch arch)
 {
 	if (task->arch == arch)
 		return;
-	emu_task_in_kernel(task); /* what is pending is the old code's */
+	emu_task_in_kernel(task); /* the pending block belongs to the old code */
 	task->arch = arch;
 	emu_unit_check(task);
 }
@@ -281,7 +281,9 @@ void emu_task_exit(struct emu_task *task)
 		emu->cpus[task->cpu] = NULL;
 	emu->nr_tasks--;
 	task->gone = true;
-	/* E12: poll() on the events of a task that is gone says HUP: whoever sleeps must look */
+	/*
+	 * E12: poll() on the events of an exited task reports HUP: sleeping pollers must be woken
+	 */
 	for (int i = 0; i < emu->events.nr; i++) {
 		const struct emu_event *e = emu->events.items[i];
 		uint64_t one = 1;

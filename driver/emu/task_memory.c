@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Tasks live in memory shared with capture: how much a task's PT unit has written can still be
- * read there when auxtap-emu was killed, and says where the newest byte of its AUX area is.
+ * Tasks are in memory shared with capture: after auxtap-emu was killed, capture can still read
+ * there how much a task's PT unit has written, and so where the newest byte of its AUX area is.
  */
 #include "emu_state.h"
 #include <errno.h>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * See area_end.h. In a kernel with the bug a begin that comes while the area is unmapped holds a
- * reference, finds out, and drops the last one. Nothing calls a module between those two steps. So
- * the reference is that of the transaction which the unmapping stops: it is kept, and dropped in
- * the next begin, where the kernel, which has unmapped the area meanwhile, refuses.
+ * See area_end.h. In a kernel with the bug, a begin that runs while the area is being unmapped
+ * takes a reference, notices the unmapping, and drops the last reference. Nothing calls a module
+ * between those two steps. So the module keeps the reference of the transaction that the unmapping
+ * stops, and drops it in the next begin, which the kernel refuses because it has unmapped the area
+ * meanwhile.
  */
 #define AUX_CALLS_OF_THE_KERNEL
 #include <linux/irq_work.h>
@@ -20,13 +21,13 @@
 /* ---- refcount-first: one ring at a time ---- */
 
 static struct {
-	/* whose area is being unmapped; NULL: nobody's */
+	/* the event whose area is being unmapped, or NULL */
 	struct perf_event *event;
-	void (*destroy)(struct perf_event *event); /* its own */
-	struct perf_output_handle handle;	   /* event is NULL: nothing is kept */
+	void (*destroy)(struct perf_event *event); /* the event's own */
+	struct perf_output_handle handle;	   /* event is NULL: no reference is kept */
 	unsigned long size;
 	int cpu;
-	bool armed; /* the next transaction that ends is kept */
+	bool armed; /* keep the reference of the next transaction that ends */
 } kept;
 
 static void drop(void)
@@ -38,8 +39,8 @@ static void drop(void)
 }
 
 /*
- * Where a kernel counts no preemption it is counted here: freeing asks whether it should let
- * somebody else run, and must not.
+ * Kernels without preemption do not count it, so it is counted here: freeing asks whether to
+ * reschedule, and must not.
  */
 static void drop_in_transaction(void)
 {
@@ -49,14 +50,14 @@ static void drop_in_transaction(void)
 }
 
 /*
- * It has no ring any more, and nobody begins: what is still kept is dropped in a place that may
- * free.
+ * The event has no ring any more and no begin can run: a reference that is still kept is dropped
+ * here, where freeing is allowed.
  */
 static void event_destroy(struct perf_event *event)
 {
 	if (kept.handle.event) {
 		drop();
-		irq_work_sync(&event->pending_irq); /* which that may have queued */
+		irq_work_sync(&event->pending_irq); /* drop() may have queued it */
 	}
 	event->destroy = kept.destroy;
 	WRITE_ONCE(kept.event, NULL);
@@ -64,7 +65,7 @@ static void event_destroy(struct perf_event *event)
 		event->destroy(event);
 }
 
-/* Before the kernel unmaps the area, or the data pages, behind which the area has gone already. */
+/* Before the kernel unmaps the area, or the data pages, which it unmaps after the area. */
 static void event_unmapped(struct perf_event *event, struct mm_struct *mm)
 {
 	if (fault_of_kernel() != KERNEL_REFCOUNT_FIRST || cmpxchg(&kept.event, NULL, event))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The module on arm64: parameters, loading, unloading, debugfs. An open event holds the module,
- * so that unloading is refused by the kernel itself.
+ * The module on arm64: parameters, loading, unloading, debugfs. An open event holds a reference to
+ * the module, so the kernel refuses to unload it.
  */
 #include <linux/debugfs.h>
 #include <linux/mm.h>
@@ -20,10 +20,10 @@
 
 static char *name = "arm_spe_0";
 module_param(name, charp, 0444);
-MODULE_PARM_DESC(name, "of the SPE's PMU; tools look for arm_spe_0, the default; empty: none");
+MODULE_PARM_DESC(name, "of the SPE's PMU; tools expect arm_spe_0, the default; empty: none");
 static char *etm_name = "cs_etm";
 module_param(etm_name, charp, 0444);
-MODULE_PARM_DESC(etm_name, "of the trace units' PMU; tools look for cs_etm, the default; empty: "
+MODULE_PARM_DESC(etm_name, "of the trace units' PMU; tools expect cs_etm, the default; empty: "
 			   "none");
 
 static struct dentry *debug_dir;
@@ -57,7 +57,10 @@ u64 arm_unit_area_offset(const void *area, u64 addr, unsigned long *hint)
 	return off < arm_area_bytes(area) ? off : UNIT_LOG_NEVER;
 }
 
-/* One limit is mark and stop. It is a page's end: the last byte before it is in the area. */
+/*
+ * One limit is both interrupt threshold and stop position. It is a page boundary: the last byte
+ * before it is in the area.
+ */
 void arm_unit_log_limit(struct unit_log *log, u64 limit, u64 pointer)
 {
 	u64 last, stop;
@@ -100,7 +103,7 @@ static int pmus_init(void)
 	if (!err && *etm_name)
 		err = etm_registers_show(cs_etm_device());
 	if (err)
-		pmus_exit(); /* of those that are */
+		pmus_exit(); /* unregisters those that are registered */
 	return err;
 }
 

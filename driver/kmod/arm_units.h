@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The units of each CPU of an arm64 machine, for arm_main.c: kmod_unit_spe.c (SPE), kmod_unit_etm.c
- * (a trace unit with its TRBE, and what sysfs shows of it), inject.c (events that a test wants to
- * have).
+ * (a trace unit with its TRBE, and its registers in sysfs), inject.c (events that a test requests).
  */
 #ifndef AUXTAP_KMOD_ARM_UNITS_H
 #define AUXTAP_KMOD_ARM_UNITS_H
@@ -17,13 +16,13 @@ struct unit_faults;
 struct unit_log;
 struct unit_log_kind;
 
-/* What an output stage sees at a virtual address; NULL: a page of it is not there. */
+/* Memory at a virtual address for an output stage; NULL: a page of it is not mapped. */
 void *arm_unit_virt(void *ctx, u64 addr, u64 size);
-/* For the logs of the units: what their areas are. */
+/* For the logs of the units: their areas. */
 u64 arm_unit_area_bytes(const void *area);
 bool arm_unit_area_overwritten(const void *area);
 u64 arm_unit_area_offset(const void *area, u64 addr, unsigned long *hint);
-/* The driver has written its limit register: this value, while the unit points there. */
+/* The driver has written its limit register: this value, while the unit's pointer is at pointer. */
 void arm_unit_log_limit(struct unit_log *log, u64 limit, u64 pointer);
 
 extern const struct arm_spe_hw spe_unit_hw;
@@ -40,8 +39,8 @@ int etm_registers_show(struct device *pmu);
 void etm_registers_hide(void);
 
 /*
- * A file inject in dir: what is written, a word and two numbers, befalls the unit of the CPU that
- * writes it. The function is called there, with interrupts off: 0 or a negative errno.
+ * A file inject in dir: a write, a word and two numbers, causes an event in the unit of the CPU
+ * that writes. The function is called there, with interrupts off: 0 or a negative errno.
  */
 struct inject {
 	int (*event)(const char *word, u64 status, u32 nr_bytes);

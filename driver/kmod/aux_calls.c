@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * See aux_calls.h. All are called on their CPU with interrupts off, as the kernel wants it. The
- * kernel marks an event and queues its irq_work; until that runs a mark can be seen, and taken
- * back.
+ * See aux_calls.h. All are called on their CPU with interrupts off, as the kernel requires. The
+ * kernel sets flags in an event and queues its irq_work; until that runs the flags can be seen and
+ * cleared.
  */
 #define AUX_CALLS_OF_THE_KERNEL
 #include <linux/irq_work.h>
@@ -15,10 +15,10 @@
 #include "pmu/arm_area.h"
 #include "unit_log.h"
 
-/* What aux_wakeup would be in a kernel with a bug, of the ring that was used last on this CPU. */
+/* What aux_wakeup would be in a kernel with a bug, of the ring last used on this CPU. */
 struct wrong_wakeup {
 	const struct perf_buffer *rb;
-	unsigned int nr_set; /* of the fault: another ring may come to lie where one was */
+	unsigned int nr_set; /* of the fault: another ring may be allocated at the same address */
 	u64 aux_wakeup;
 };
 static DEFINE_PER_CPU(struct wrong_wakeup, wrong_wakeups);
@@ -31,9 +31,12 @@ static u64 watermark_of(struct perf_event *event)
 		       unit_log_of(event)->kind->area_bytes(unit_log_of(event)->area) / 2;
 }
 
-/* ---- what the kernel's call has done ---- */
+/* ---- effects of the kernel's call ---- */
 
-/* Else calls go through untouched: other CPUs may set an event's marks, too, and lose one here. */
+/*
+ * Otherwise calls pass through unchanged: other CPUs may set an event's flags, too, and one set
+ * here in between is lost.
+ */
 static bool watched(const struct unit_log *log)
 {
 	return log->entries || fault_of_kernel() || fault_of_unit() == UNIT_PADDING_MISSING;
@@ -49,7 +52,7 @@ static void before(struct perf_event *event, struct marks *marks)
 	event->pending_wakeup = 0;
 }
 
-/* Has it woken the reader? */
+/* Whether the call has woken the reader. */
 static bool after(struct perf_event *event, const struct marks *marks)
 {
 	bool woken = event->pending_wakeup;
@@ -64,7 +67,7 @@ static void wake(struct perf_event *event)
 	irq_work_queue(&event->pending_irq);
 }
 
-/* A truncated event is marked to be disabled. */
+/* The kernel has flagged a truncated event for disabling. */
 static void truncated(struct perf_event *event)
 {
 	enum kernel_fault fault = fault_of_kernel();
@@ -91,7 +94,7 @@ static void begin_wrong(struct perf_output_handle *handle, struct perf_event *ev
 		handle->wakeup = w->aux_wakeup + watermark;
 }
 
-/* Would that kernel wake at this head? */
+/* Whether that kernel would wake at this head. */
 static bool wrong_wake(struct perf_output_handle *handle, u64 head, u64 watermark, bool overwrite)
 {
 	struct wrong_wakeup *w = this_cpu_ptr(&wrong_wakeups);
@@ -170,13 +173,13 @@ void aux_calls_end(struct perf_output_handle *handle, unsigned long size)
 		woken = true;
 	}
 	unit_log_close(log);
-	/* for a truncation it is woken in any case */
+	/* a truncation wakes it in any case */
 	unit_log_head(log, head, woken && (!cut || overwrite || unit_log_passes(log, head)));
 	if (cut)
 		truncated(event);
 }
 
-/* What the driver has just filled is something else: of the drivers only Arm's pad. */
+/* Overwrites the bytes that the driver has just skipped: only Arm's drivers pad. */
 static void lose_padding(struct perf_output_handle *handle, unsigned long size)
 {
 	const struct arm_area *area = perf_get_aux(handle);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Between the drivers (driver/pmu, unchanged) and the kernel's AUX API: Kbuild includes this first
- * in what calls it. The units' logs learn of transactions here, and faults of a kernel are made.
- * The end of the areas: area_end.h.
+ * in the files that call it. Here the units' logs record transactions, and faults of a kernel are
+ * injected. The end of the areas: area_end.h.
  */
 #ifndef AUXTAP_KMOD_AUX_CALLS_H
 #define AUXTAP_KMOD_AUX_CALLS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What differs between the kernels that the module is built for, and nothing else. */
+/* The differences between the kernels that the module is built for, and nothing else. */
 #ifndef AUXTAP_KMOD_COMPAT_H
 #define AUXTAP_KMOD_COMPAT_H
 
@@ -8,14 +8,14 @@
 #include <linux/sched/signal.h>
 #include <linux/version.h>
 
-/* Threads with a user's memory that never run user code. */
+/* Threads with user memory that never run user code. */
 #ifdef PF_USER_WORKER /* since 6.4 */
 #define COMPAT_PF_WORKER (PF_IO_WORKER | PF_USER_WORKER)
 #else
 #define COMPAT_PF_WORKER PF_IO_WORKER
 #endif
 
-/* Has the task perf events of its own? */
+/* Whether the task has perf events of its own. */
 static inline bool compat_has_task_events(const struct task_struct *task)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
@@ -32,16 +32,16 @@ static inline bool compat_leave_context(struct task_struct *task)
 
 	if (!ctx || ctx->pmu->module != THIS_MODULE)
 		return false;
-	/* what the kernel puts there when it next looks at it */
+	/* what the kernel stores there the next time it uses the context */
 	WRITE_ONCE(ctx->pmu, raw_cpu_ptr(ctx->pmu->pmu_cpu_context)->ctx.pmu);
 	return true;
 }
 #endif
 
 /*
- * The PMU is unregistered. Until 6.2 a task's software context is named after the PMU that was
- * its first, and stays when the event has gone, or was refused: it would be looked into after
- * the module has gone.
+ * Call after the PMU is unregistered. Until 6.2 a task's software context refers to the PMU that
+ * was its first, even after the event has been closed or refused: the kernel would use it after the
+ * module has been unloaded.
  */
 static inline void compat_leave_contexts(void)
 {
@@ -49,7 +49,7 @@ static inline void compat_leave_contexts(void)
 	struct task_struct *process, *task;
 	bool found;
 
-	do { /* once more: a fork may have copied one that was not seen */
+	do { /* again: a fork may have copied a context before this loop reached it */
 		found = false;
 		rcu_read_lock();
 		for_each_process_thread (process, task)
@@ -60,7 +60,7 @@ static inline void compat_leave_contexts(void)
 #endif
 }
 
-/* Where the task's restartable sequence is told, if it was disturbed: it will be aborted. */
+/* The field that reports an interruption of the task's restartable sequence, which aborts it. */
 static inline struct rseq __user *compat_rseq_event(const struct task_struct *task)
 {
 #ifdef CONFIG_RSEQ

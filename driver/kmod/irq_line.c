@@ -6,10 +6,12 @@
 
 static unsigned int overshoot_bytes, irq_delay_us;
 module_param_named(skid, overshoot_bytes, uint, 0644);
-MODULE_PARM_DESC(skid, "bytes that a unit produces between a mark, or a full buffer, and its "
-		       "interrupt");
+MODULE_PARM_DESC(
+	skid,
+	"bytes that a unit produces between an interrupt threshold, or a full buffer, and its "
+	"interrupt");
 module_param_named(irq_delay, irq_delay_us, uint, 0644);
-MODULE_PARM_DESC(irq_delay, "microseconds that the interrupt comes late");
+MODULE_PARM_DESC(irq_delay, "delay of the interrupt in microseconds");
 
 static void come(struct irq_line *line)
 {

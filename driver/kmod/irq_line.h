@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The interrupt line of a CPU's unit: the handler is never called from within the unit, as on a
- * processor. Parameters skid and irq_delay, of all units.
+ * The interrupt line of a CPU's unit: as on a processor, the unit never calls the handler directly.
+ * Parameters skid (overshoot) and irq_delay, of all units.
  */
 #ifndef AUXTAP_KMOD_IRQ_LINE_H
 #define AUXTAP_KMOD_IRQ_LINE_H
@@ -13,20 +13,21 @@ struct unit_faults;
 
 /* Touched by its CPU only, with interrupts off. */
 struct irq_line {
-	void (*handler)(unsigned int nr); /* so many interrupts have come: one, but for a fault */
+	/* nr: number of interrupts that have come: one unless there is a fault */
+	void (*handler)(unsigned int nr);
 	unsigned int nr;
 	struct irq_work work;
-	struct hrtimer timer; /* the interrupt, when it is to come late */
+	struct hrtimer timer; /* delivers a delayed interrupt */
 };
 
 void irq_line_init(struct irq_line *line, void (*handler)(unsigned int nr));
-/* faults: of this unit; NULL: nothing goes wrong. */
+/* faults: of this unit; NULL: none. */
 void irq_line_raise(struct irq_line *line, struct unit_faults *faults);
-/* It comes in as soon as interrupts are on. */
+/* Whether an interrupt is pending; it is taken as soon as interrupts are on. */
 bool irq_line_pending(const struct irq_line *line);
-/* No CPU is in it any more, and none will be: it is not raised any more. */
+/* Waits until no CPU runs the handler. The line must not be raised any more. */
 void irq_line_sync(struct irq_line *line);
-/* Bytes that units are to produce between an event and its interrupt. */
+/* Bytes that units produce between an event and its interrupt. */
 unsigned int irq_line_overshoot_bytes(void);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Functions of the kernel that are not exported. A probe that is set on one and taken away
- * again tells where it is.
+ * Addresses of kernel functions that are not exported: the module sets a kprobe on the function,
+ * reads its address and removes the probe.
  */
 #include <linux/kprobes.h>
 #include <linux/module.h>
@@ -12,7 +12,7 @@
 
 static bool aux_sample = true;
 module_param(aux_sample, bool, 0444);
-MODULE_PARM_DESC(aux_sample, "0: no AUX sampling, as where the kernel's function is not found");
+MODULE_PARM_DESC(aux_sample, "0: no AUX sampling, as if the kernel's function were not found");
 
 static void *find(const char *name)
 {
@@ -20,7 +20,10 @@ static void *find(const char *name)
 	void *addr;
 
 #ifdef X86_FEATURE_IBT
-	/* Nobody calls it by address, so its landing mark is gone, and to jump there is fatal. */
+	/*
+	 * The kernel never calls it indirectly, so its ENDBR is sealed, and an indirect call is
+	 * fatal.
+	 */
 	if (boot_cpu_has(X86_FEATURE_IBT))
 		return NULL;
 #endif
@@ -36,6 +39,6 @@ void symbols_init(void)
 	intel_pt_output_copy *copy = aux_sample ? find("perf_output_copy") : NULL;
 
 	if (!copy)
-		pr_info("auxtap: no perf_output_copy, so no AUX sampling\n");
+		pr_info("auxtap: perf_output_copy not found; AUX sampling disabled\n");
 	intel_pt_use_output_copy(copy);
 }

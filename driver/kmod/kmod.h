@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The module's own state. x86_main.c loads and unloads; kmod_unit_pt.c is the trace unit of each
- * CPU, unit_log.c the log of it; trap.c executes the traced task in single steps and feeds it,
- * trap_hooks.c tells it what the kernel does to that task, trap_work.c gets it a word in before
- * user mode; steps.c keeps the addresses that were stepped; replay.c feeds the unit with bytes that
- * were handed in instead; kernel_symbols.c looks for what the kernel keeps to itself.
+ * CPU, unit_log.c its log; trap.c executes the traced task in single steps and feeds the unit,
+ * trap_hooks.c passes on what the kernel does to that task, trap_work.c runs before the task
+ * returns to user mode; steps.c logs the addresses that were stepped; replay.c feeds the unit with
+ * supplied bytes instead; kernel_symbols.c looks up functions that the kernel does not export.
  */
 #ifndef AUXTAP_KMOD_H
 #define AUXTAP_KMOD_H
@@ -14,7 +14,7 @@
 #include <linux/types.h>
 #include <asm/msr-index.h>
 
-/* The kernel has these names for the same bits; the silicon was written without it. */
+/* The kernel has these names for the same bits; the hardware model does not use kernel headers. */
 #undef RTIT_CTL_TRACEEN
 #undef RTIT_CTL_OS
 #undef RTIT_CTL_USR
@@ -39,25 +39,23 @@ struct dentry;
 struct kmod_cpu {
 	struct pt_unit unit;
 	struct pt_output_bus bus;
-	u64 tsc; /* the unit's clock: the processor's, read before the unit is told of
-		    anything */
+	u64 tsc; /* the unit's clock: the processor's TSC, read before each call of the unit */
 	struct irq_line interrupt;
 	struct unit_faults faults;
-	u64 entry; /* the table entry that the unit has asked for, with a fault */
+	u64 entry; /* the table entry that the unit has read, with a fault applied */
 	struct unit_log log;
-	u32 nr_turns, hole_turn; /* switched on so often; then, at the last hole that was made */
+	u32 nr_turns, hole_turn; /* times switched on; its value when the last gap was injected */
 
 	/* trap.c */
 	bool on;	/* the driver wants user code traced */
 	bool all_tasks; /* of every task that runs here */
 	/*
-	 * The task whose user code runs under our TF: the unit is told that it is in user
-	 * mode, and ip is what it executes next. NULL: the unit is told it is not. Only
-	 * ever current.
+	 * The task whose user code runs under our TF: the unit is in user mode, and ip is the
+	 * task's next instruction. NULL: the unit is not in user mode. Only ever current.
 	 */
 	struct task_struct *stepped;
 	u64 ip;
-	u64 regs_ip; /* what the saved registers say as long as nothing has run since */
+	u64 regs_ip; /* IP in the saved registers as long as nothing has run since */
 	u8 code[KMOD_INSN_MAX];
 	struct x86_insn insn; /* at ip; len 0: its bytes could not be read yet */
 	bool own_tf;	      /* the program, or its debugger, set TF too */
@@ -69,13 +67,13 @@ DECLARE_PER_CPU(struct kmod_cpu, kmod_cpus);
 extern struct intel_pt_hw kmod_hw;
 int kmod_units_init(struct dentry *dir);
 void kmod_units_exit(void);
-/* Before the unit is told of anything: what time it is. */
+/* Sets the unit's clock; call before any other call of the unit. */
 void kmod_unit_clock(struct kmod_cpu *c);
 
 /* trap.c */
 void trap_on(struct kmod_cpu *c);  /* the unit was switched on */
 void trap_off(struct kmod_cpu *c); /* it is about to be switched off */
-/* current is not in user mode any more, or is about to be elsewhere in it: TF goes. */
+/* current has left user mode, or is about to continue elsewhere in it: clears TF. */
 void trap_leave(struct kmod_cpu *c);
 /* current is about to enter user mode with these registers. */
 void trap_enter(struct kmod_cpu *c, struct pt_regs *regs);
@@ -91,11 +89,11 @@ int trap_hooks_init(void);
 void trap_hooks_exit(void);
 
 /*
- * trap_work.c. Before task (current, or one that is about to run here) is in user mode
- * again, trap_enter() is called for it, if tracing is still on then. Interrupts are off.
+ * trap_work.c. Before task (current, or one that is about to run here) returns to user mode,
+ * trap_enter() is called for it, if tracing is still on then. Interrupts are off.
  */
 void trap_work_queue(struct task_struct *task);
-/* current is about to sleep, or not to be traced: it will be queued anew. */
+/* current is about to sleep, or no longer traced: it will be queued again. */
 void trap_work_cancel(void);
 int trap_work_init(void);
 void trap_work_exit(void);
@@ -107,7 +105,8 @@ void steps_exit(void);
 void steps_add(u64 ip);
 
 /*
- * kernel_symbols.c: what the kernel does not export. Where it is not to be had, features are not.
+ * kernel_symbols.c: functions that the kernel does not export. If one is not found, its feature is
+ * disabled.
  */
 void symbols_init(void);
 
@@ -115,7 +114,7 @@ void symbols_init(void);
 struct kmod_counts {
 	atomic64_t steps;
 	atomic64_t unreadable; /* instructions whose bytes could not be read */
-	atomic64_t lost_track; /* a step went where its instruction does not lead */
+	atomic64_t lost_track; /* a step went to an address that its instruction cannot reach */
 	atomic64_t not_64bit;  /* entries into 32-bit code */
 };
 extern struct kmod_counts kmod_counts;

@@ -10,7 +10,10 @@
 #include <linux/sysfs.h>
 #include "kmod_faults.h"
 
-/* One value, so that nobody sees half of a change: that of a unit, or the kernel's above it. */
+/*
+ * One value, so that readers never see half of a change: a fault of a unit, or of the kernel above
+ * it.
+ */
 #define KERNEL_FAULTS 0x100u
 static unsigned int fault, nr_set;
 
@@ -49,7 +52,7 @@ static const char *name_of(unsigned int nr)
 	if (nr == UNIT_FAULT_NONE)
 		return "none";
 	if (nr < UNIT_NR_FAULTS) {
-		/* of the units that the module has on x86-64 no driver pads */
+		/* no x86-64 driver of the module pads */
 		if (IS_ENABLED(CONFIG_X86_64) && nr == UNIT_PADDING_MISSING)
 			return NULL;
 		return unit_fault_name(nr);
@@ -57,7 +60,7 @@ static const char *name_of(unsigned int nr)
 	if (nr < KERNEL_FAULTS)
 		return NULL;
 	nr -= KERNEL_FAULTS;
-	/* no driver of x86-64 skips, no unit of arm64 makes holes */
+	/* no x86-64 driver skips, no arm64 unit has holes */
 	if (nr ==
 	    (IS_ENABLED(CONFIG_X86_64) ? KERNEL_SKIP_WITHOUT_WAKEUP : KERNEL_PARTIAL_AS_TRUNCATED))
 		return NULL;
@@ -75,16 +78,16 @@ static void tell_allowed(const char *value)
 	for (nr = 0; nr < NR_FAULTS; nr++)
 		if (name_of(nr))
 			len += scnprintf(list + len, sizeof(list) - len, " %s", name_of(nr));
-	pr_err("auxtap: no fault '%.*s'; there are:%s\n",
+	pr_err("auxtap: unknown fault '%.*s'; use one of:%s\n",
 	       (int)min_t(size_t, strcspn(value, "\n"), 32), value, list);
 }
 
-/* ---- head-32-bit: the offset that an AUX record is about to get ---- */
+/* ---- head-32-bit: the offset that an AUX record is about to contain ---- */
 
 static unsigned int head_bits = 32;
 module_param_named(fault_head_bits, head_bits, uint, 0644);
 MODULE_PARM_DESC(fault_head_bits,
-		 "how many bits head-32-bit leaves of a record's offset (default 32)");
+		 "number of bits of a record's offset that head-32-bit keeps (default 32)");
 
 static int before_record(struct kprobe *probe, struct pt_regs *regs)
 {
@@ -117,7 +120,7 @@ static int probe_records(bool wanted)
 	if (err)
 		return err;
 	probed = wanted;
-	if (!wanted) { /* to be used again */
+	if (!wanted) { /* so that it can be registered again */
 		record_probe.addr = NULL;
 		record_probe.flags = 0;
 	}
@@ -146,9 +149,10 @@ static int fault_set(const char *value, const struct kernel_param *kp)
 		tell_allowed(value);
 		return -EINVAL;
 	}
-	/* a module that does not come to be has no one who takes the probe away */
+	/* if loading fails, nothing would remove the probe */
 	if (nr == KERNEL_FAULTS + KERNEL_HEAD_32_BIT && THIS_MODULE->state != MODULE_STATE_LIVE) {
-		pr_err("auxtap: %s: to be set when the module is loaded\n", name_of(nr));
+		pr_err("auxtap: %s: cannot be set at load time; set it after the module is loaded\n",
+		       name_of(nr));
 		return -EAGAIN;
 	}
 	err = probe_records(nr == KERNEL_FAULTS + KERNEL_HEAD_32_BIT);
@@ -166,6 +170,5 @@ static int fault_get(char *page, const struct kernel_param *kp)
 
 static const struct kernel_param_ops fault_ops = {.set = fault_set, .get = fault_get};
 module_param_cb(fault, &fault_ops, NULL, 0644);
-MODULE_PARM_DESC(fault,
-		 "what the units or the kernel get wrong, of 'auxtap watermark faults --list'; "
-		 "none (default): nothing");
+MODULE_PARM_DESC(fault, "fault of the units or the kernel, from 'auxtap watermark faults --list'; "
+			"none (default): no fault");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The zoo in the module (docs/kernel-module.md): parameter fault. What a unit gets wrong is
- * driver/hw/unit_faults.c, asked by unit*.c; what the kernel gets wrong is in aux_calls.c,
+ * Fault injection in the module (docs/kernel-module.md): parameter fault. Faults of a unit are in
+ * driver/hw/unit_faults.c, applied by kmod_unit_*.c; faults of the kernel are in aux_calls.c and
  * area_end.c.
  */
 #ifndef AUXTAP_KMOD_FAULTS_H
@@ -22,12 +22,12 @@ enum kernel_fault {
 	KERNEL_NR_FAULTS
 };
 
-/* As the parameter says now; at most one of them is not NONE. */
+/* The current value of the parameter; at most one of them is not NONE. */
 enum unit_fault fault_of_unit(void);
 enum kernel_fault fault_of_kernel(void);
-/* How often the parameter was set. */
+/* Number of times that the parameter was set. */
 unsigned int fault_nr_set(void);
-/* The module is about to go. */
+/* Call when the module is unloaded. */
 void faults_exit(void);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The trace unit of each CPU and its TRBE: registers of the buffer for the driver, memory and an
- * interrupt line for the output stage, trace from the replay source. The driver reads and writes
- * with interrupts off, on its own CPU. The trace unit is one switch, and some registers that
+ * interrupt line for the output stage, trace from the replay engine. The driver reads and writes
+ * with interrupts off, on its own CPU. The trace unit consists of a switch and some registers that
  * sysfs shows.
  */
 #include <linux/cpumask.h>
@@ -23,7 +23,7 @@
 #include "pmu/cs_etm.h"
 #include "replay.h"
 
-/* The kernel has these names for the same bits; the silicon was written without it. */
+/* The kernel has these names for the same bits; the hardware model does not use kernel headers. */
 #undef TRBSR_WRAP
 #undef TRBSR_TRG
 #undef TRBSR_IRQ
@@ -38,11 +38,14 @@
 static unsigned int overwrite_bytes, beyond_bytes;
 module_param_named(trbe_overwrite, overwrite_bytes, uint, 0444);
 MODULE_PARM_DESC(trbe_overwrite, "erratum: bytes that the buffer writes at its base after a fill "
-				 "(at most 192), of what comes before the interrupt (skid)");
+				 "(at most 192), of those before the interrupt (parameter skid)");
 module_param_named(trbe_beyond, beyond_bytes, uint, 0444);
-MODULE_PARM_DESC(trbe_beyond, "erratum: ... behind its limit (at most a page)");
+MODULE_PARM_DESC(trbe_beyond, "erratum: bytes that it writes after its limit (at most a page)");
 
-/* Those of driver/hw's unit, an ETE. Bytes of another one want its own: decoders go by them. */
+/*
+ * The registers of driver/hw's unit, an ETE. Trace of another unit requires that unit's values:
+ * decoders depend on them.
+ */
 enum { TRCIDR0, TRCIDR1, TRCIDR2, TRCIDR8, TRCAUTHSTATUS, TRCDEVARCH, NR_REGISTERS };
 static unsigned int registers[NR_REGISTERS] = {
 	[TRCIDR0] = 0x28000ea1, [TRCIDR1] = 0x4100fff0, [TRCIDR2] = 0x00001088,
@@ -119,7 +122,7 @@ static void unit_write(int cpu, u32 reg, u64 value)
 		pr_err_ratelimited("auxtap: undefined: write of %llx to register %x\n", value, reg);
 }
 
-/* Stores are made by this CPU, in order. */
+/* Only this CPU stores, in order. */
 static void unit_drain(int cpu)
 {
 }
@@ -147,11 +150,11 @@ struct cs_etm_hw etm_unit_hw = {
 	.config = CONFIG_ALL,
 };
 
-/* ---- trace from the replay source ---- */
+/* ---- trace from the replay engine ---- */
 
 /*
- * The stage looks at its interrupt line at the end of what it is given: so that it comes to the
- * byte, a piece ends where the buffer does, or a skid.
+ * The stage checks its interrupt line at the end of each write: for an exact position, a write ends
+ * where the buffer or an overshoot does.
  */
 static size_t unit_produce(const u8 *bytes, size_t nr_bytes, size_t *nr_written)
 {
@@ -181,11 +184,11 @@ static const struct replay_unit etm_replay_unit = {
 	.piece_max = 1,
 };
 
-/* ---- events on demand ---- */
+/* ---- events on request ---- */
 
 /*
  * "fail STATUS": the next bytes stop the buffer, with these bits of TRBSR besides S and IRQ, and
- * are lost; "spurious": an interrupt without any cause.
+ * are lost; "spurious": an interrupt without a cause.
  */
 static int inject_event(const char *word, u64 status, u32 nr_bytes)
 {

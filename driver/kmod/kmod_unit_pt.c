@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The trace unit of each CPU: registers for the driver, memory and an interrupt line for
- * the unit. The driver reads and writes with interrupts off, on its own CPU, as rdmsr
- * would.
+ * The trace unit of each CPU: registers for the driver, memory and an interrupt line for the unit.
+ * The driver reads and writes with interrupts off, on its own CPU, as rdmsr would.
  */
 #include <linux/debugfs.h>
 #include <linux/io.h>
@@ -22,8 +21,8 @@ DEFINE_PER_CPU(struct kmod_cpu, kmod_cpus);
 static struct replay pt_replay;
 
 /*
- * What CPUID would tell. The bus clock is 100 MHz, the core runs at the TSC's rate, the
- * CTC is a fortieth of it.
+ * What CPUID would report. The bus clock is 100 MHz, the core runs at the TSC's rate, the CTC is a
+ * fortieth of it.
  */
 #define TSC_CTC_N 80
 #define TSC_CTC_D 2
@@ -32,7 +31,7 @@ void kmod_unit_clock(struct kmod_cpu *c)
 {
 	u64 now = rdtsc_ordered();
 
-	/* packets must not go back in time, whatever the processors' counters do */
+	/* time in packets must not go backwards, whatever the processors' counters do */
 	if ((s64)(now - c->tsc) > 0)
 		c->tsc = now;
 }
@@ -75,7 +74,7 @@ static void interrupt(unsigned int nr)
 		intel_pt_interrupt();
 }
 
-/* ---- what the log is to know of the area and its marks ---- */
+/* ---- the area and its thresholds, for the log ---- */
 
 static u64 area_bytes(const void *area)
 {
@@ -87,7 +86,7 @@ static bool area_overwritten(const void *area)
 	return ((const struct pt_buffer *)area)->snapshot;
 }
 
-/* Mostly it is the page of the last time, or the one behind it. */
+/* Usually it is the page of the previous call, or the next one. */
 static u64 area_offset(const void *area, u64 addr, unsigned long *hint)
 {
 	const struct pt_buffer *buf = area;
@@ -115,7 +114,10 @@ struct unit_log *unit_log_of(const struct perf_event *event)
 	return &this_cpu_ptr(&kmod_cpus)->log;
 }
 
-/* Marks, read from the tables as the unit is told to: one lap from its own entry on. */
+/*
+ * Reads interrupt threshold and stop position from the tables, as the unit does: one wrap from its
+ * current entry on.
+ */
 static void log_marks(struct kmod_cpu *c, const u64 *table, u64 index, u64 off)
 {
 	u64 at = c->log.pos - off, wrap = at + c->log.area_bytes;
@@ -139,7 +141,8 @@ static void log_marks(struct kmod_cpu *c, const u64 *table, u64 index, u64 off)
 	}
 	if (mark == UNIT_LOG_NEVER)
 		mark = stop;
-	else if (mark > stop) /* never reached: it is the lap before that it lies in */
+	/* after the stop and so never reached: it belongs to the wrap before */
+	else if (mark > stop)
 		mark = mark > c->log.area_bytes ? mark - c->log.area_bytes : 0;
 	unit_log_marks(&c->log, mark, stop);
 }
@@ -164,9 +167,9 @@ static void log_on(struct kmod_cpu *c, bool topa)
 	log_marks(c, table, index, off);
 }
 
-/* ---- bytes from the replay source ---- */
+/* ---- bytes from the replay engine ---- */
 
-/* H12: what a kernel calls wrong must happen first, as under a virtual machine's monitor. */
+/* H12: an action that the kernel treats as an error must come first, as under a hypervisor. */
 static void make_hole(struct kmod_cpu *c)
 {
 	if (fault_of_kernel() != KERNEL_PARTIAL_AS_TRUNCATED || c->nr_turns - c->hole_turn < 3)
@@ -177,8 +180,8 @@ static void make_hole(struct kmod_cpu *c)
 }
 
 /*
- * The stage looks at its interrupt line at the end of what it is given: so that it comes
- * to the byte, a piece ends where a region does, or a skid.
+ * The stage checks its interrupt line at the end of each write: for an exact position, a write ends
+ * where a region or an overshoot does.
  */
 static size_t unit_produce(const u8 *bytes, size_t nr_bytes, size_t *nr_written)
 {
@@ -217,7 +220,7 @@ static u64 unit_read(int cpu, u32 msr)
 	return unit_faults_read(&c->faults, msr, pt_unit_rdmsr(&c->unit, msr), 0, PAGE_SIZE);
 }
 
-/* The switch itself: what is done before. */
+/* What must happen before the switch itself. */
 static void before_switch(struct kmod_cpu *c, u64 value, bool on)
 {
 	kmod_unit_clock(c);
@@ -258,7 +261,7 @@ static void unit_write(int cpu, u32 msr, u64 value)
 		replay_on(&pt_replay);
 }
 
-/* The unit, and the lists of trap_work.c, may be what the NMI came into. */
+/* The NMI may have interrupted the unit, or code that holds the lists of trap_work.c. */
 static bool unit_read_only(void)
 {
 	return in_nmi();

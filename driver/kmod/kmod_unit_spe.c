@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The SPE unit of each CPU: registers for the driver, memory and an interrupt line for the
- * output stage, records from the replay source. The driver reads and writes with interrupts
- * off, on its own CPU.
+ * The SPE unit of each CPU: registers for the driver, memory and an interrupt line for the output
+ * stage, records from the replay engine. The driver reads and writes with interrupts off, on its
+ * own CPU.
  */
 #include <linux/debugfs.h>
 #include <linux/errno.h>
@@ -23,7 +23,7 @@
 
 #define MAX_RECORD_LOG2 6u
 #define ALIGN_LOG2	6u
-/* all filters, no more; 12 bits of counters; an interval of 256 at least */
+/* all filters; 12 bits of counters; an interval of at least 256 */
 #define PMSIDR                                                            \
 	(SPE_PMSIDR_FE | SPE_PMSIDR_FT | SPE_PMSIDR_FL | SPE_PMSIDR_FNE | \
 	 (u64)MAX_RECORD_LOG2 << SPE_PMSIDR_MAXSIZE_SHIFT | 2ull << SPE_PMSIDR_COUNTSIZE_SHIFT)
@@ -35,7 +35,7 @@
 struct spe_cpu {
 	struct spe_output out;
 	struct spe_output_bus bus;
-	u64 regs[NR_REGS]; /* PMSCR to PMSLATFR: what the sampler would go by */
+	u64 regs[NR_REGS]; /* PMSCR to PMSLATFR: what a sampler would use */
 	struct irq_line interrupt;
 	struct unit_faults faults;
 	struct unit_log log;
@@ -120,7 +120,7 @@ static void unit_write(int cpu, u32 reg, u64 value)
 		replay_on(&spe_replay);
 }
 
-/* Stores are made by this CPU, in order. */
+/* Only this CPU stores, in order. */
 static void unit_drain(int cpu)
 {
 }
@@ -132,11 +132,11 @@ const struct arm_spe_hw spe_unit_hw = {
 	.version = 3,
 };
 
-/* ---- records from the replay source ---- */
+/* ---- records from the replay engine ---- */
 
 #define PIECE_MAX 2048u
 
-/* Bytes of the packet that begins here. */
+/* Size of the packet that starts here. */
 static size_t packet_bytes(const u8 *bytes, size_t nr_bytes)
 {
 	u8 header = bytes[0];
@@ -145,15 +145,16 @@ static size_t packet_bytes(const u8 *bytes, size_t nr_bytes)
 		return 1; /* padding, end */
 	if (header >= 0x40)
 		return 1 + (1u << (header >> 4 & 3));
-	/* an extended header: the second byte has the size; alignment has none */
+	/* an extended header: the second byte contains the size; an alignment packet has none */
 	if (nr_bytes < 2 || !bytes[1])
 		return 2;
 	return 2 + (1u << (bytes[1] >> 4 & 3));
 }
 
 /*
- * A record is what ends with END or a timestamp. Padding behind it was made by the unit that
- * wrote it, as ours makes its own: it is taken, and shares the record's fate in the accounts.
+ * A record ends with END or a timestamp. Padding after it was written by the unit that recorded it,
+ * as our unit writes its own: it is consumed with the record, and counted as written or dropped
+ * with it.
  */
 static size_t unit_produce(const u8 *bytes, size_t nr_bytes, size_t *nr_written)
 {
@@ -190,10 +191,10 @@ static const struct replay_unit spe_replay_unit = {
 	.piece_max = PIECE_MAX,
 };
 
-/* ---- events on demand ---- */
+/* ---- events on request ---- */
 
 /*
- * "fail STATUS BYTES": of the next record so many bytes are written, then the buffer stops with
+ * "fail STATUS BYTES": that many bytes of the next record are written, then the buffer stops with
  * these bits of PMBSR; "collide"; "spurious": an interrupt that no status explains.
  */
 static int inject_event(const char *word, u64 status, u32 nr_bytes)

@@ -28,14 +28,14 @@ module_param_named(replay, selected, bool, 0644);
 MODULE_PARM_DESC(replay, "the units produce the bytes of replay/data in debugfs instead of packets "
 			 "of single steps, from the next time that they are switched on");
 
-/* Between two bursts everything else has its turn, whatever the rate. */
+/* Other work gets to run between two bursts, at any rate. */
 #define TICK_NS	  250000u
 #define BURST_MAX (128u << 10)
 #define RATE_FULL ((u64)BURST_MAX * (NSEC_PER_SEC / TICK_NS))
 #define RATE_MAX  (1ull << 38)
-/* What a slow machine did not get done in this time is not made up for. */
+/* A backlog longer than this, on a slow machine, is dropped. */
 #define ARREARS_NS (20 * NSEC_PER_MSEC)
-/* Longer than an interrupt takes to get in. */
+/* Longer than it takes for an interrupt to be taken. */
 #define INTERRUPT_NS 2000u
 
 /* One CPU. Touched by that CPU only, with interrupts off. */
@@ -43,19 +43,19 @@ struct replay_cpu {
 	struct replay *replay;
 	struct hrtimer timer;
 	bool on;
-	ktime_t paid_until; /* while on: what is due up to then is in owed */
+	ktime_t paid_until; /* while on: bytes due up to then are in owed */
 	u64 owed;	    /* bytes that are due */
-	u64 burst_left;	    /* bytes until everything else has its turn */
+	u64 burst_left;	    /* bytes until other work gets to run */
 	u64 due_rest;	    /* ... and parts of a byte, in bytes * nanoseconds */
 	u64 pos;	    /* in the endless sequence: bytes produced */
 	u64 nr_written, nr_dropped;
-	ktime_t off_since; /* 0: it was not on yet */
+	ktime_t off_since; /* 0: it has not been on yet */
 	u64 off_ns;
 };
 
 /* ---- how much ---- */
 
-/* Up to want bytes of the limit; what is not used is given back. */
+/* Reserves up to want bytes of the limit; unused ones are given back. */
 static u64 reserve(struct replay *replay, u64 want)
 {
 	u64 limit = READ_ONCE(replay->limit), old;
@@ -90,7 +90,7 @@ static void pay(struct replay_cpu *r)
 		      div64_u64(rate, NSEC_PER_SEC / ARREARS_NS) + r->replay->unit->piece_max);
 }
 
-/* When the next piece of what is owed is produced. */
+/* When the next chunk of the owed bytes is produced. */
 static u64 next_ns(struct replay_cpu *r, bool at_once)
 {
 	if (at_once && r->owed && r->burst_left)
@@ -113,7 +113,10 @@ static u64 produce(struct replay_cpu *r, const struct replay_data *data, u64 nr_
 		div64_u64_rem(r->pos, data->nr_bytes, &from);
 		to_end = data->nr_bytes - from;
 		taken = unit->produce(data->bytes + from, min(nr_bytes - done, to_end), &written);
-		/* a piece that is not whole for it ends here has no rest: left out, and counted */
+		/*
+		 * the data ends inside a fragment that the unit needs whole: it is skipped, and
+		 * counted as dropped
+		 */
 		if (!taken && to_end <= nr_bytes - done)
 			taken = to_end;
 		if (!taken)
@@ -133,7 +136,7 @@ static enum hrtimer_restart tick(struct hrtimer *timer)
 	const struct replay_data *data;
 	u64 want, done;
 
-	/* not this CPU's: it went offline, and what it traced with it */
+	/* runs on another CPU: its CPU went offline, and the traced task with it */
 	if (!r->on || r != this_cpu_ptr(replay->cpus))
 		return HRTIMER_NORESTART;
 	pay(r);
@@ -178,7 +181,7 @@ void replay_off(struct replay *replay)
 
 	if (!r->on)
 		return;
-	pay(r); /* what the program owes, it owes when it is traced again */
+	pay(r); /* the owed bytes remain owed until the unit is on again */
 	r->on = false;
 	r->off_since = r->paid_until;
 	hrtimer_try_to_cancel(&r->timer);
@@ -192,7 +195,7 @@ static void begin_anew(void *replay)
 	unsigned long flags;
 
 	local_irq_save(flags);
-	/* a first burst is whole, however soon its tick comes */
+	/* the first burst has full size, however soon its tick comes */
 	r->owed = READ_ONCE(r->replay->rate) ? 0 : BURST_MAX;
 	r->burst_left = BURST_MAX;
 	r->due_rest = 0;

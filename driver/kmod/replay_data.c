@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * auxtap/replay/data. One writer at a time fills a copy of its own; when it closes the file,
- * the copy takes the place of what was produced until then. After a write that failed, and
- * without any write, the old bytes stay.
+ * auxtap/replay/data. One writer at a time fills its own copy; when it closes the file, the copy
+ * replaces the bytes that were produced until then. After a failed write, and without any write,
+ * the old bytes stay.
  */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
@@ -16,7 +16,7 @@
 
 static unsigned int replay_max = 64;
 module_param(replay_max, uint, 0644);
-MODULE_PARM_DESC(replay_max, "MiB that auxtap/replay/data takes (default 64, at most 1024)");
+MODULE_PARM_DESC(replay_max, "capacity of auxtap/replay/data in MiB (default 64, at most 1024)");
 
 const struct replay_data *replay_data_get(struct replay *replay)
 {
@@ -27,13 +27,13 @@ static void replace(struct replay *replay, struct replay_data *data)
 {
 	struct replay_data *old;
 
-	/* only the one writer comes here, or the unloading */
+	/* called only by the single writer, or on unloading */
 	old = rcu_replace_pointer(replay->data, data, true);
 	synchronize_rcu();
 	vfree(old);
 }
 
-/* ---- the one writer ---- */
+/* ---- the single writer ---- */
 
 static int data_open(struct inode *inode, struct file *file)
 {
@@ -78,7 +78,7 @@ static int put(struct replay *replay, const char __user *from, size_t count, lof
 	err = make_space(replay, pos + count);
 	if (err)
 		return err;
-	/* what a write leaves out before its place is zeros, as in any file */
+	/* bytes that a write skips are zeros, as in any file */
 	data = replay->writer.data;
 	if (copy_from_user(data->bytes + pos, from, count))
 		return -EFAULT;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The truth: addresses of the instructions that were stepped, in debugfs auxtap/steps, as
- * records {u64 ip, u32 tid, u32 pid} in the order of stepping. Bounded (parameter steps);
- * what did not fit is counted in auxtap/steps_lost. A write empties the log.
+ * The ground truth: addresses of the instructions that were stepped, in debugfs auxtap/steps, as
+ * records {u64 ip, u32 tid, u32 pid} in the order of stepping. Bounded (parameter steps); steps
+ * beyond that are counted in auxtap/steps_lost. A write empties the log.
  */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
@@ -12,7 +12,7 @@
 
 static unsigned int max_steps;
 module_param_named(steps, max_steps, uint, 0444);
-MODULE_PARM_DESC(steps, "instructions that the log of steps has room for (default 0: no log)");
+MODULE_PARM_DESC(steps, "capacity of the log of steps, in instructions (default 0: no log)");
 
 struct step {
 	u64 ip;
@@ -20,7 +20,7 @@ struct step {
 };
 
 static struct step *steps;
-static atomic64_t nr_steps; /* taken, also beyond the room */
+static atomic64_t nr_steps; /* slots taken, also beyond the capacity */
 
 void steps_add(u64 ip)
 {
@@ -33,7 +33,7 @@ void steps_add(u64 ip)
 		return;
 	steps[at].tid = task_pid_nr(current);
 	steps[at].pid = task_tgid_nr(current);
-	/* a reader takes a record without ip for one that is being written */
+	/* a reader treats a record without ip as one that is being written */
 	smp_store_release(&steps[at].ip, ip);
 }
 
@@ -44,7 +44,7 @@ static ssize_t steps_read(struct file *file, char __user *to, size_t count, loff
 	return simple_read_from_buffer(to, count, pos, steps, nr * sizeof(*steps));
 }
 
-/* Not while something is traced. */
+/* Not while tracing. */
 static ssize_t steps_write(struct file *file, const char __user *from, size_t count, loff_t *pos)
 {
 	atomic64_set(&nr_steps, 0);

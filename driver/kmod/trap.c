@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The trap source: user code runs under TF, each trap tells the unit of one instruction.
- * Here is what a step means; who calls: trap_hooks.c (the traps, and what else the kernel
- * does to the task), trap_work.c (the way back to user mode), kmod_unit_pt.c (the driver's
- * switch).
+ * The trap engine: user code runs under TF, and each trap reports one instruction to the unit. This
+ * file interprets a step; its callers: trap_hooks.c (the traps, and what else the kernel does to
+ * the task), trap_work.c (the return to user mode), kmod_unit_pt.c (the driver's switch).
  */
 #include <linux/percpu.h>
 #include <linux/ptrace.h>
@@ -17,7 +16,7 @@
 
 /* ---- code ---- */
 
-/* Nothing may fault here: a page that is not in memory is as good as none. */
+/* Must not fault: a page that is not in memory counts as unreadable. */
 static unsigned int read_code(u64 ip, u8 *code)
 {
 	const void __user *from = (const void __user *)(unsigned long)ip;
@@ -40,8 +39,7 @@ static bool decode(struct kmod_cpu *c)
 	return false;
 }
 
-/* Does the instruction at c->ip lead to next_ip? Where no address is written down, yes.
- */
+/* Whether the instruction at c->ip can lead to next_ip. Always true for indirect branches. */
 static bool leads_to(const struct kmod_cpu *c, u64 next_ip)
 {
 	u64 fall = c->ip + c->insn.len, target = fall + (s64)c->insn.disp;
@@ -59,7 +57,7 @@ static bool leads_to(const struct kmod_cpu *c, u64 next_ip)
 	}
 }
 
-/* SYSCALL itself, which puts the flags into r11 and the address behind it into rcx. */
+/* SYSCALL itself, which puts the flags into r11 and the address after it into rcx. */
 static bool is_syscall_insn(const struct kmod_cpu *c)
 {
 	const u8 *end = c->code + c->insn.len;
@@ -67,7 +65,7 @@ static bool is_syscall_insn(const struct kmod_cpu *c)
 	return c->insn.cls == X86_SYSCALL && c->insn.len >= 2 && end[-2] == 0x0f && end[-1] == 0x05;
 }
 
-/* mov ss: the trap comes behind the next instruction only. */
+/* mov ss: the trap comes only after the next instruction. */
 static bool is_mov_ss(const struct kmod_cpu *c)
 {
 	unsigned int i;
@@ -89,7 +87,7 @@ static bool is_mov_ss(const struct kmod_cpu *c)
 	return false;
 }
 
-/* ---- user mode as the unit is told of it ---- */
+/* ---- user mode, as reported to the unit ---- */
 
 static void set_tf(struct pt_regs *regs, bool on)
 {
@@ -105,8 +103,9 @@ bool trap_may_step(const struct task_struct *task)
 }
 
 /*
- * Restartable sequences: a task that was interrupted in one is sent to its abort handler
- * on the way to user mode, after our word. Where it begins then; 0: where it was.
+ * Restartable sequences: a task that was interrupted in one continues at its abort handler, which
+ * the kernel sets up on the way to user mode, after our task work. Returns the handler's address;
+ * 0: it continues where it was.
  */
 static u64 rseq_abort_ip(const struct pt_regs *regs)
 {
@@ -153,7 +152,7 @@ static void retired(struct kmod_cpu *c)
 	kmod_unit_clock(c);
 }
 
-/* If the instruction at c->ip kept its trap back and the one behind it has run, too. */
+/* If the instruction at c->ip suppressed its trap and the one after it has run, too. */
 static void pass_mov_ss(struct kmod_cpu *c, u64 next_ip)
 {
 	u64 fall = c->ip + c->insn.len;
@@ -174,9 +173,9 @@ static void leave_async(struct kmod_cpu *c)
 }
 
 /*
- * Whatever took the task out of user mode, unseen by us or not: its saved IP tells whether the
- * instruction at c->ip has run. One that has, and gave no trap, entered the kernel as itself, or
- * the kernel did its work (vsyscall, UMIP, a debugger).
+ * Whatever made the task leave user mode, with or without a hook: its saved IP shows whether the
+ * instruction at c->ip has run. One that has run without a trap entered the kernel by itself, or
+ * the kernel emulated it (vsyscall, UMIP, a debugger).
  */
 void trap_leave(struct kmod_cpu *c)
 {
@@ -191,7 +190,7 @@ void trap_leave(struct kmod_cpu *c)
 		leave_async(c);
 		return;
 	}
-	if (!c->insn.len) /* it has run: now its page is in memory */
+	if (!c->insn.len) /* it has run: so its page is in memory now */
 		decode(c);
 	if (!c->insn.len || c->insn.cls != X86_SYSCALL || regs->ip != c->ip + c->insn.len) {
 		atomic64_inc(c->insn.len ? &kmod_counts.lost_track : &kmod_counts.unreadable);
@@ -206,13 +205,13 @@ void trap_leave(struct kmod_cpu *c)
 	forget(c);
 }
 
-/* SYSCALL and int 0x80 have two bytes: so far back the kernel puts a call that it restarts. */
+/* SYSCALL and int 0x80 have two bytes: the kernel sets IP back that far to restart a call. */
 #define RESTART_BYTES 2
 
 void trap_syscall(struct kmod_cpu *c, const struct pt_regs *regs)
 {
 	if (c->stepped && regs->ip == c->ip) {
-		/* put back after our word: there was no user code where we thought */
+		/* set back after our task work: no user code ran at c->ip */
 		kmod_unit_clock(c);
 		pt_unit_leave_async(&c->unit, c->ip);
 		c->ip -= RESTART_BYTES;
@@ -224,8 +223,8 @@ void trap_syscall(struct kmod_cpu *c, const struct pt_regs *regs)
 }
 
 /*
- * int3 has run. One that a probe or a debugger wrote is not in the program: there its
- * instruction has not run yet.
+ * int3 has run. If a probe or a debugger wrote it, it is not in the program: the instruction there
+ * has not run yet.
  */
 void trap_int3(struct kmod_cpu *c, const struct pt_regs *regs)
 {
@@ -236,7 +235,7 @@ void trap_int3(struct kmod_cpu *c, const struct pt_regs *regs)
 		trap_leave(c);
 }
 
-/* What ran since c->ip is not known. */
+/* It is unknown what ran since c->ip. */
 static void hole(struct kmod_cpu *c, u64 next_ip, atomic64_t *count)
 {
 	atomic64_inc(count);
@@ -255,15 +254,17 @@ static void hide_pushed_tf(const struct pt_regs *regs)
 	if (copy_from_user_nofault(&flags, top, sizeof(flags)))
 		return;
 	flags &= ~(u16)X86_EFLAGS_TF;
-	/* it was written a moment ago; if the page has gone meanwhile, TF stays in the
-	 * image */
+	/*
+	 * the program has just written it; if its page is gone meanwhile, TF stays in the stored
+	 * flags
+	 */
 	if (copy_to_user_nofault(top, &flags, sizeof(flags)))
 		atomic64_inc(&kmod_counts.unreadable);
 }
 
 void trap_retire(struct kmod_cpu *c, struct pt_regs *regs, u64 next_ip)
 {
-	if (!c->insn.len && !decode(c)) { /* it has run: now its page is in memory */
+	if (!c->insn.len && !decode(c)) { /* it has run: so its page is in memory now */
 		hole(c, next_ip, &kmod_counts.unreadable);
 		goto next;
 	}
@@ -271,7 +272,7 @@ void trap_retire(struct kmod_cpu *c, struct pt_regs *regs, u64 next_ip)
 	if (c->insn.flags & X86_INSN_REP && next_ip == c->ip)
 		return;
 	pass_mov_ss(c, next_ip);
-	if (!c->insn.len || !leads_to(c, next_ip)) { /* a debugger, say */
+	if (!c->insn.len || !leads_to(c, next_ip)) { /* for example, a debugger changed IP */
 		hole(c, next_ip, &kmod_counts.lost_track);
 		goto next;
 	}

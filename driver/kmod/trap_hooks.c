@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Where the kernel tells of the stepped task: traps and breakpoints by the die chain,
- * system calls, signals and switches by tracepoints. What they amount to is in trap.c.
+ * Hooks through which the kernel reports on the stepped task: traps and breakpoints by the die
+ * chain, system calls, signals and switches by tracepoints. trap.c interprets them.
  */
 #include <linux/kdebug.h>
 #include <linux/module.h>
@@ -24,20 +24,20 @@ static int on_debug(struct pt_regs *regs, unsigned long *dr6)
 	struct kmod_cpu *c = this_cpu_ptr(&kmod_cpus);
 
 	if (c->stepped != current) {
-		/* the end of a probed instruction; behind it user code goes on */
+		/* the end of a probed instruction; user code continues after it */
 		if (*dr6 & DR_STEP && c->on && current->utask &&
 		    current->utask->state == UTASK_SSTEP)
 			trap_work_queue(current);
 		return NOTIFY_DONE;
 	}
-	/* Without DR_STEP: a breakpoint before the instruction, a watchpoint or int1 behind it */
+	/* Without DR_STEP: a breakpoint before the instruction, a watchpoint or int1 after it */
 	if (!(*dr6 & DR_STEP) && regs->ip == c->regs_ip)
 		return NOTIFY_DONE;
 	if (*dr6 & DR_STEP && !c->own_tf) {
 		/*
-		 * The kernel's own breakpoints have been here before us (registered sooner,
-		 * at the same priority). What they left of the trap's bits beside DR_STEP is
-		 * a breakpoint that will come by itself, or a register not in use.
+		 * The kernel's own breakpoint handler has run before (registered earlier, at the
+		 * same priority). Besides DR_STEP it leaves only bits of a breakpoint that will
+		 * trap by itself, or of an unused register.
 		 */
 		*dr6 &= ~(DR_STEP | DR_TRAP_BITS);
 		current->thread.virtual_dr6 &= ~DR_STEP;
@@ -46,7 +46,7 @@ static int on_debug(struct pt_regs *regs, unsigned long *dr6)
 	return NOTIFY_DONE;
 }
 
-/* int3 has run; uprobes come next and are to find no TF of ours. */
+/* int3 has run; uprobes run next and must not see our TF. */
 static int on_int3(struct pt_regs *regs)
 {
 	struct kmod_cpu *c = this_cpu_ptr(&kmod_cpus);
@@ -62,7 +62,7 @@ static int on_die(struct notifier_block *nb, unsigned long event, void *data)
 {
 	struct die_args *args = data;
 
-	/* kernel traps come in NMI context: nothing is ours there */
+	/* kernel traps come in NMI context: they do not concern us */
 	if (!args->regs || !user_mode(args->regs))
 		return NOTIFY_DONE;
 	switch (event) {
@@ -93,7 +93,7 @@ static void on_sys_enter(void *data, struct pt_regs *regs, long nr)
 	local_irq_restore(flags);
 }
 
-/* Only now it is known where user code goes on: exec, sigreturn. */
+/* Only now the address is known where user code continues: exec, sigreturn. */
 static void on_sys_exit(void *data, struct pt_regs *regs, long ret)
 {
 	unsigned long flags;
@@ -108,7 +108,7 @@ static void on_sys_exit(void *data, struct pt_regs *regs, long ret)
 	local_irq_restore(flags);
 }
 
-/* Before the frame is built, or a core dumped: there must be no TF of ours in it. */
+/* Before the frame is built, or a core dumped: neither may contain our TF. */
 static void on_signal(void *data, int sig, struct kernel_siginfo *info, struct k_sigaction *ka)
 {
 	unsigned long flags;
@@ -124,9 +124,9 @@ static void on_signal(void *data, int sig, struct kernel_siginfo *info, struct k
 }
 
 /*
- * TF stays with its task, the unit may stay on: it serves all that runs here, or the kernel
- * is about to swap the contexts of two tasks whose events are clones of each other. Where it
- * switches it off and on instead, this has been early. Interrupts are off.
+ * TF stays with its task. The unit may stay on: it serves all that runs here, or the kernel is
+ * about to swap the contexts of two tasks whose events are clones of each other. If it switches the
+ * unit off and on instead, this call was early but harmless. Interrupts are off.
  */
 static void on_switch(void *data, bool preempt, struct task_struct *prev, struct task_struct *next,
 		      unsigned int prev_state)
@@ -153,7 +153,7 @@ static struct {
 	{"sched_switch", on_switch},
 };
 
-/* They are not exported by name. */
+/* Not exported by name. */
 static void find_point(struct tracepoint *tp, void *unused)
 {
 	int i;
@@ -191,7 +191,7 @@ void trap_hooks_exit(void)
 {
 	int i;
 
-	unregister_die_notifier(&die_notifier); /* -ENOENT: it was not registered */
+	unregister_die_notifier(&die_notifier); /* -ENOENT if it was not registered */
 	for (i = 0; i < ARRAY_SIZE(points); i++) {
 		if (points[i].on)
 			tracepoint_probe_unregister(points[i].tp, points[i].probe, NULL);

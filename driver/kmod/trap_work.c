@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A word before user mode: task work of the task that is to be stepped. Queued with the
- * runqueue locked and in interrupts, so nothing is allocated then: the nodes are there
- * from the start. A queued one holds the module; so that no sleeping task does, it is taken
- * back when the task is switched away.
+ * Runs before the return to user mode: task work of the task that is to be stepped. It is queued
+ * with the runqueue locked and in interrupts, where allocation is not possible: the nodes are
+ * preallocated. A queued one holds a module reference; so that no sleeping task does, it is
+ * cancelled when the task is switched away.
  */
 #include <linux/hashtable.h>
 #include <linux/llist.h>
@@ -22,17 +22,18 @@
 
 struct work_node {
 	struct callback_head work;
-	struct task_struct *task; /* a name: its own work is queued with it, so it lives */
-	struct hlist_node hash;	  /* queued */
-	struct llist_node free;	  /* not */
+	/* not dereferenced unless queued: its own work is queued with it, so it lives */
+	struct task_struct *task;
+	struct hlist_node hash; /* while queued */
+	struct llist_node free; /* while free */
 };
 
 static struct work_node *nodes;
 static LLIST_HEAD(free_nodes);
 static DEFINE_HASHTABLE(queued, QUEUED_BITS);
-static DEFINE_RAW_SPINLOCK(lock); /* both */
+static DEFINE_RAW_SPINLOCK(lock); /* protects both */
 static unsigned int nr_queued;	  /* read without the lock to see that there is nothing to do */
-static atomic64_t nr_lost;	  /* tasks that went to user mode unseen: no node was left */
+static atomic64_t nr_lost;	  /* tasks that went to user mode untraced: no node was left */
 
 static struct work_node *find_node(const struct task_struct *task)
 {
@@ -76,8 +77,7 @@ static void put_node(struct work_node *node)
 	raw_spin_unlock_irqrestore(&lock, flags);
 }
 
-/* A probed instruction runs elsewhere, stepped by the kernel: the notifier waits for its
- * end. */
+/* A probed instruction runs elsewhere, stepped by the kernel: the notifier waits for its end. */
 static bool in_uprobe(void)
 {
 	return current->utask && current->utask->state == UTASK_SSTEP;
@@ -94,7 +94,7 @@ static void before_user_mode(struct callback_head *work)
 	if (c->on && !c->stepped && trap_may_step(current) && !in_uprobe())
 		trap_enter(c, task_pt_regs(current));
 	local_irq_enable();
-	module_put(THIS_MODULE); /* the way out of here is waited for: trap_work_exit() */
+	module_put(THIS_MODULE); /* trap_work_exit() waits for the rest of this function */
 }
 
 void trap_work_queue(struct task_struct *task)
@@ -109,17 +109,17 @@ void trap_work_queue(struct task_struct *task)
 		return;
 	__module_get(THIS_MODULE);
 	init_task_work(&node->work, before_user_mode);
-	if (task_work_add(task, &node->work, TWA_RESUME)) { /* it exits */
+	if (task_work_add(task, &node->work, TWA_RESUME)) { /* the task is exiting */
 		put_node(node);
 		module_put(THIS_MODULE);
 	}
 }
 
 /*
- * What task_work_cancel() does, which is not exported. current runs its work itself and so does
- * not run it now; others push in front at any time (cmpxchg), and take out with pi_lock held.
- * That lock comes before the runqueue's, which may be held here: if somebody has it, the node
- * stays where it is, and he is most likely waking the task up.
+ * Like task_work_cancel(), which is not exported. current runs its work itself and so does not run
+ * it now; others may add work in front at any time (cmpxchg), and remove work with pi_lock held.
+ * That lock comes before the runqueue's, which may be held here: if it is taken, most likely by a
+ * waker of the task, the node stays queued.
  */
 static bool unlink_work(struct callback_head *work)
 {
@@ -131,7 +131,7 @@ static bool unlink_work(struct callback_head *work)
 		at = &current->task_works;
 		while ((next = READ_ONCE(*at)) && next != work)
 			at = &next->next;
-		/* somebody may have pushed another one in front meanwhile */
+		/* another CPU may have added one in front meanwhile */
 	} while (next && cmpxchg(at, work, work->next) != work);
 	raw_spin_unlock(&current->pi_lock);
 	return next;
@@ -174,7 +174,7 @@ int trap_work_init(void)
 
 void trap_work_exit(void)
 {
-	/* nothing is queued, but the last callback may be on its last instructions */
+	/* nothing is queued, but the last callback may be in its last instructions */
 	synchronize_rcu_tasks();
 	vfree(nodes);
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * See unit_log.h. Reading a log while its unit runs may show a last event that is about to change.
- */
+/* See unit_log.h. If a log is read while its unit runs, the last event may be incomplete. */
 #include <linux/debugfs.h>
 #include <linux/list.h>
 #include <linux/math64.h>
@@ -16,13 +14,12 @@
 #include "unit_log.h"
 
 #define MAX_EVENTS (1u << 22)
-/* What is produced at once: an interrupt is that much behind its mark at most. */
+/* Granularity of production: an interrupt comes at most this many bytes after its threshold. */
 #define GRAIN 64u
 
 static unsigned int max_events;
 module_param_named(unit_log, max_events, uint, 0444);
-MODULE_PARM_DESC(unit_log,
-		 "events that the log of each unit may hold (at most 4194304; 0: no log)");
+MODULE_PARM_DESC(unit_log, "capacity of each unit's log, in events (at most 4194304; 0: no log)");
 
 enum what {
 	LOG_BEGIN,
@@ -72,14 +69,14 @@ static void put(struct unit_log *log, enum what what, u64 value)
 		return;
 	}
 	e = &log->entries[log->nr];
-	e->time = local_clock(); /* that of perf's records */
+	e->time = local_clock(); /* the clock of perf's records */
 	e->what = what;
 	e->value = value;
 	smp_store_release(&log->nr, log->nr + 1);
 	log->may_merge = false;
 }
 
-/* Losses are told in one, before what comes next. */
+/* Writes accumulated losses as one event, before the next event. */
 static void put_lost(struct unit_log *log)
 {
 	u64 lost = log->lost;
@@ -150,11 +147,11 @@ void unit_log_on(struct unit_log *log, u64 addr)
 	if (!log->entries)
 		return;
 	unit_log_off(log);
-	put_lost(log); /* that was in no turn */
+	put_lost(log); /* lost outside of any transaction */
 	if (off == UNIT_LOG_NEVER)
 		return;
 	head_off = log->handle->head & (log->area_bytes - 1);
-	/* of an area that is overwritten head may be an offset (D13): laps are counted here */
+	/* head of an area that is overwritten may be an offset (D13): wraps are counted here */
 	if (log->overwrite)
 		log->pos += (head_off - log->pos) & (log->area_bytes - 1);
 	else
@@ -187,7 +184,7 @@ void unit_log_off(struct unit_log *log)
 	log->on = false;
 }
 
-/* Writes without anything between them are one, but for the one that reaches a mark. */
+/* Consecutive writes are merged, except for the one that reaches a threshold. */
 static void put_write(struct unit_log *log, u64 pos)
 {
 	struct unit_log_entry *last = log->nr ? &log->entries[log->nr - 1] : NULL;
@@ -200,7 +197,7 @@ static void put_write(struct unit_log *log, u64 pos)
 	}
 	put(log, LOG_WRITE, pos);
 	log->may_merge = true;
-	if (reaches) { /* from here on they are one again */
+	if (reaches) { /* later writes are merged again */
 		log->may_merge = false;
 		log->due_at = UNIT_LOG_NEVER;
 	}
@@ -214,7 +211,7 @@ void unit_log_write(struct unit_log *log, u64 addr, u64 nr_bytes)
 		return;
 	off = offset_of(log, addr);
 	if (off == UNIT_LOG_NEVER) {
-		log->nr_missed++; /* no place that a position could be told of */
+		log->nr_missed++; /* an address outside the area: no position to record */
 		return;
 	}
 	put_lost(log);
@@ -252,7 +249,7 @@ void unit_log_hole(struct unit_log *log)
 	put(log, LOG_HOLE, 0);
 }
 
-/* ---- what the kernel does ---- */
+/* ---- actions of the kernel ---- */
 
 void unit_log_head(struct unit_log *log, u64 head, bool woken)
 {
@@ -281,20 +278,20 @@ void unit_log_truncated(struct unit_log *log, const struct perf_event *event)
 	put(log, LOG_TRUNCATED, event->id);
 }
 
-static LIST_HEAD(logs); /* that are kept; changed while there are no PMUs */
+static LIST_HEAD(logs); /* the logs that are kept; changes only while no PMU is registered */
 
 static void put_freed(struct unit_log *log, bool atomic)
 {
 	put_lost(log);
 	put(log, LOG_FREED, atomic);
-	log->reported_tail = UNIT_LOG_NEVER; /* of that area */
+	log->reported_tail = UNIT_LOG_NEVER; /* refers to the freed area */
 }
 
 static void freed_by_task(void *ctx)
 {
 	struct unit_log *log = ctx;
 
-	if (log->last_area) /* the unit has another one meanwhile */
+	if (log->last_area) /* the unit uses another area meanwhile */
 		return;
 	put_freed(log, false);
 }
@@ -310,7 +307,7 @@ static void freed(struct unit_log *log, const void *area, bool atomic)
 		put_freed(log, true);
 	} else {
 		pr_warn_ratelimited(
-			"auxtap: an area that CPU %d used last is freed on CPU %d, where nothing may sleep\n",
+			"auxtap: area last used by CPU %d freed on CPU %d in atomic context; not logged\n",
 			log->cpu, smp_processor_id());
 	}
 }
@@ -350,7 +347,8 @@ static int log_show(struct seq_file *seq, void *unused)
 		seq_putc(seq, '\n');
 	}
 	if (log->nr_missed) {
-		seq_printf(seq, "# %llu events had no room (parameter unit_log)\n", log->nr_missed);
+		seq_printf(seq, "# %llu events exceeded the capacity (parameter unit_log)\n",
+			   log->nr_missed);
 		seq_printf(seq, "%llu,gap\n", nr ? log->entries[nr - 1].time : 0);
 	}
 	return 0;
@@ -375,7 +373,7 @@ static void begin_anew(void *ctx)
 	log->reported_tail = UNIT_LOG_NEVER;
 	log->may_merge = false;
 	log->lost = 0;
-	log->on = false; /* what is under way is told from its next begin on */
+	log->on = false; /* a transaction under way is recorded from its next begin on */
 	local_irq_restore(flags);
 }
 

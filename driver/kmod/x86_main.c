@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The module: parameters, loading, unloading, debugfs. An open event holds the module, so
- * that unloading is refused by the kernel itself.
+ * The module: parameters, loading, unloading, debugfs. An open event holds a reference to the
+ * module, so the kernel refuses to unload it.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -13,7 +13,7 @@
 
 static char *name = "auxtap_pt";
 module_param(name, charp, 0444);
-MODULE_PARM_DESC(name, "of the PMU; intel_pt stands in for the hardware (default auxtap_pt)");
+MODULE_PARM_DESC(name, "of the PMU; intel_pt replaces the hardware's PMU (default auxtap_pt)");
 
 struct kmod_counts kmod_counts;
 static struct dentry *debug_dir;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What tests/conform asks of the module auxtap_conform: one operation on an open event's AUX
- * transaction, by the CPU of the caller with interrupts off, and how all events stand after
- * it. The same structures describe the model's side (pmu.c is built for both).
+ * transaction, by the CPU of the caller with interrupts off, and the state of all events after it.
+ * The same structures describe the model's side (pmu.c is built for both).
  */
 #ifndef AUXTAP_CONFORM_ABI_H
 #define AUXTAP_CONFORM_ABI_H
@@ -16,7 +16,7 @@
 enum conform_flavour {
 	CONFORM_PLAIN,	/* conform_plain: none */
 	CONFORM_NO_SG,	/* conform_nosg: AUX_NO_SG (C6) */
-	CONFORM_ITRACE, /* conform_itrace: ITRACE and EXCLUSIVE, as the tracers have it (F1) */
+	CONFORM_ITRACE, /* conform_itrace: ITRACE and EXCLUSIVE, as trace PMUs have (F1) */
 	CONFORM_NO_AUX, /* conform_noaux: without setup_aux (C1) */
 	CONFORM_NR_FLAVOURS,
 };
@@ -26,25 +26,25 @@ enum conform_flavour {
 	}
 
 /* attr.config */
-/* start opens a transaction, as drivers do; else only CONFORM_BEGIN does */
+/* start opens a transaction, as drivers do; otherwise only CONFORM_BEGIN does */
 #define CONFORM_AUTO	   0x1
 #define CONFORM_FAIL_SETUP 0x2 /* setup_aux refuses (C7) */
-#define CONFORM_STARTED	   0x4 /* says that tracing started (F1) */
+#define CONFORM_STARTED	   0x4 /* reports that tracing started (F1) */
 #define CONFORM_ALL_BITS   0x7
 
 /*
- * Operations. Those on a transaction want the event ACTIVE on the caller's CPU (else EAGAIN),
- * and what a driver must not do is refused: EBUSY another transaction of the ring is open,
- * ENOENT none is open, EOPNOTSUPP the PMU has no AUX, EINVAL a flag that the core warns of.
+ * Operations. Those on a transaction require the event ACTIVE on the caller's CPU (else EAGAIN).
+ * Calls that a driver must not make are refused: EBUSY another transaction of the ring is open,
+ * ENOENT none is open, EOPNOTSUPP the PMU has no AUX, EINVAL a flag that the core warns about.
  */
 enum conform_op {
-	CONFORM_LOOK,  /* nothing but the views */
+	CONFORM_LOOK,  /* only returns the views */
 	CONFORM_BEGIN, /* 1: the driver's area was given, 0: NULL */
 	CONFORM_FLAG,  /* arg: flags */
 	CONFORM_SKIP,  /* arg: bytes */
 	CONFORM_END,   /* arg: bytes */
 	CONFORM_HEAD,  /* arg: position, for overwrite mode (D13) */
-	/* arg: bytes | flags << 32: what the next stop ends the transaction with */
+	/* arg: bytes | flags << 32: arguments with which the next stop ends the transaction */
 	CONFORM_AT_STOP,
 	CONFORM_GET, /* 1: perf_get_aux() gives the driver's area, 0: NULL */
 	/* arg: tid; the id of the event that this task inherited from the target */
@@ -53,10 +53,10 @@ enum conform_op {
 };
 
 struct conform_view {
-	__u64 id; /* in: which event; 0: none */
+	__u64 id; /* in: the event; 0: none */
 	__s32 found;
 	__s32 state, oncpu;
-	__u32 open;   /* a transaction */
+	__u32 open;   /* a transaction is open */
 	__u32 kept;   /* the last begin failed and left handle->event alone (D3) */
 	__u32 itrace; /* PERF_ATTACH_ITRACE */
 	__u64 head, size, wakeup, aux_flags;
@@ -73,14 +73,14 @@ struct conform_call {
 	__u64 arg;
 	__s64 ret;
 	__u64 switches;	    /* of the calling task, so far */
-	__u64 cpu_switches; /* of the CPU, whoever it ran */
+	__u64 cpu_switches; /* of the CPU, of all tasks */
 	__u64 pmus_behind;  /* the module's PMUs have higher addresses than the kernel's (Q3) */
 	struct conform_view views[CONFORM_NR_VIEWS];
 };
 
 struct conform_orders { /* of the chunks of the area that an event set up last */
 	__u64 id;
-	__u32 nr; /* out: how many there are; at most the first CONFORM_NR_ORDERS are given */
+	__u32 nr; /* out: number of chunks; at most the first CONFORM_NR_ORDERS are stored */
 	__u8 orders[CONFORM_NR_ORDERS];
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Module auxtap_conform, for tests only: the PMUs of pmu.c, and a file in debugfs
- * through which root runs their operations. Any argument is harmless to the kernel: events
- * are named by id and looked up, what a driver must not do is refused.
+ * Module auxtap_conform, for tests only: the PMUs of pmu.c, and a file in debugfs through which
+ * root runs their operations. No argument can harm the kernel: events are named by id and looked
+ * up, and calls that a driver must not make are refused.
  */
 #include "pmu.h"
 #include <linux/capability.h>
@@ -21,8 +21,8 @@
 #include <linux/uaccess.h>
 
 static struct conform_event *events;
-static DEFINE_RAW_SPINLOCK(events_lock); /* the list; held, no event of it is freed */
-static DEFINE_RAW_SPINLOCK(claims_lock); /* inside the other */
+static DEFINE_RAW_SPINLOCK(events_lock); /* the list; while held, no event of it is freed */
+static DEFINE_RAW_SPINLOCK(claims_lock); /* nests inside events_lock */
 static struct dentry *file;
 
 unsigned long conform_lock(void)
@@ -83,7 +83,7 @@ static s64 find_child(u64 parent, pid_t tid)
 	return -ENOENT;
 }
 
-/* ---- what the CPU runs besides us ---- */
+/* ---- other activity of the CPU ---- */
 
 static DEFINE_PER_CPU(u64, nr_switches);
 static struct tracepoint *switch_point;
@@ -106,7 +106,7 @@ static void nothing(struct irq_work *work)
 {
 }
 
-/* Every irq_work that this CPU queued before is done when this returns. */
+/* Returns when every irq_work that this CPU queued before has run. */
 static void drain_irq_work(void)
 {
 	struct irq_work work = IRQ_WORK_INIT_HARD(nothing);
@@ -129,8 +129,8 @@ static void drain_irq_work_of(int cpu)
 }
 
 /*
- * Does any of the events belong to that CPU? Then what it does may be seen (B18: it is asked to
- * stop them).
+ * Whether any of the events belongs to that CPU: then its activity may be visible (B18 sends it a
+ * request to stop them).
  */
 static bool any_event_of(const struct conform_call *call, int cpu)
 {
@@ -178,7 +178,7 @@ static long run_call(struct conform_call *call)
 		if (ce)
 			conform_look(ce, view);
 	}
-	/* of the same moment as the views */
+	/* taken at the same time as the views */
 	call->switches = current->nvcsw + current->nivcsw;
 	call->cpu_switches = this_cpu_read(nr_switches);
 	call->pmus_behind = (unsigned long)conform_pmus() > (unsigned long)&init_task;

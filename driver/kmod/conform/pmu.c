@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* See pmu.h. A driver without hardware: it opens and closes transactions when it is told to. */
+/* See pmu.h. A driver without hardware: it opens and closes transactions on request. */
 #include "pmu.h"
 #include <linux/kernel.h>
 #include <linux/mm.h>
@@ -14,7 +14,7 @@
  */
 static struct perf_buffer *claims[NR_CLAIMS];
 
-/* What setup_aux hands out. */
+/* What setup_aux returns. */
 struct conform_area {
 	int nr_pages;
 };
@@ -67,7 +67,7 @@ static s64 do_begin(struct conform_event *ce)
 		return -EBUSY;
 	if (rb && !claim(rb))
 		return -EBUSY;
-	/* D3: any mark will do to see whether it is left alone; nobody looks behind it */
+	/* D3: any value shows whether the core leaves it alone; it is never dereferenced */
 	ce->handle.event = event;
 	area = perf_aux_output_begin(&ce->handle, event);
 	ce->kept = !area && ce->handle.event;
@@ -245,7 +245,7 @@ static int conform_event_init(struct perf_event *event)
 	return 0;
 }
 
-/* C5: the orders of the chunks that the core gave, as a driver reads them. */
+/* C5: the orders of the chunks that the core allocated, as a driver reads them. */
 static void *conform_setup_aux(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
 {
 	struct conform_event *ce = conform_event_of(event);

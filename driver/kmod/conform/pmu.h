@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The PMUs of the conformance test. Built for the kernel (with conform_main.c) and for the
- * host model (with tests/conform), so that both cores are driven by the same lines.
+ * The PMUs of the conformance test. Built for the kernel (with conform_main.c) and for the host
+ * model (with tests/conform), so that the same code drives both cores.
  */
 #ifndef AUXTAP_CONFORM_PMU_H
 #define AUXTAP_CONFORM_PMU_H
@@ -9,7 +9,7 @@
 #include <linux/perf_event.h>
 #include "abi.h"
 
-/* Behind an event. The handle is touched only by the CPU that runs the event, interrupts off. */
+/* State of an event. The handle is touched only by the CPU that runs the event, interrupts off. */
 struct conform_event {
 	struct perf_event *event;
 	struct perf_output_handle handle;
@@ -20,21 +20,21 @@ struct conform_event {
 	u32 nr_chunks;
 	u64 chunk_hash;
 	u8 orders[CONFORM_NR_ORDERS];
-	struct conform_event *next; /* conform_main.c's */
+	struct conform_event *next; /* used by conform_main.c */
 };
 
 int conform_register(void);
-/* Where the PMUs are, in the order of their flavours. */
+/* The array of PMUs, in the order of their flavours. */
 const void *conform_pmus(void);
 void conform_unregister(void);
 
-/* On the CPU that runs the event, interrupts off. The result of an operation. */
+/* Runs an operation on the CPU that runs the event, interrupts off; returns its result. */
 s64 conform_do(struct conform_event *ce, u32 op, u64 arg);
 void conform_look(const struct conform_event *ce, struct conform_view *view);
 
 /*
- * The other part's: events come and go (in a context that may sleep), and its lock for the claims
- * on rings.
+ * Supplied by the other part: events are created and destroyed (in a context that may sleep), and
+ * its lock for the claims on rings.
  */
 void conform_event_born(struct conform_event *ce);
 void conform_event_gone(struct conform_event *ce);

@@ -17,7 +17,7 @@ rmmod auxtap || complain 'the module does not go'
 
 name=rules
 insmod /auxtap.ko name=intel_pt steps=4000000 || exit 1
-dmesg | grep -q 'no perf_output_copy' && [ "$(dmesg | grep -c 'no perf_output_copy')" = 1 ] || complain "$(dmesg | grep auxtap)"
+dmesg | grep -q 'perf_output_copy not found' && [ "$(dmesg | grep -c 'perf_output_copy not found')" = 1 ] || complain "$(dmesg | grep auxtap)"
 /aux_samples rules || bad=1
 
 # On one CPU: a thread that moves to the other one and back leaves out what it did there, and

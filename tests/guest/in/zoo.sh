@@ -18,7 +18,7 @@ cat /noise >$auxtap/replay/data || complain 'does not take the bytes'
 name=parameter
 [ "$(cat $parameters/fault)" = none ] || complain "it is $(cat $parameters/fault)"
 echo interrupt-early 2>/dev/null >$parameters/fault && complain 'takes a fault that there is not'
-dmesg | grep -q "no fault 'interrupt-early.*interrupt-late" || complain 'does not tell what there is'
+dmesg | grep -q "unknown fault 'interrupt-early.*interrupt-late" || complain 'does not tell what there is'
 [ "$(cat $parameters/fault)" = none ] || complain "it is $(cat $parameters/fault) after a refusal"
 
 # The program: runs in user mode until all is replayed, at most so many seconds; sleeps now and
