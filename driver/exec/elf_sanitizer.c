@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A sanitizer shows by the name of its start-up function among the symbols, or by its library
- * among the needed ones. Both are names in string tables, looked for whole: a compiler holds
- * these names as well, but as text.
+ * A program built with a sanitizer has the sanitizer's start-up function among its symbols, or its
+ * library among the needed ones. Both are names in string tables, compared as whole strings: a
+ * compiler contains these names as well, but only as text.
  */
 #include "elf_sanitizer.h"
 #include <elf.h>

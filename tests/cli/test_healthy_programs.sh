@@ -374,7 +374,7 @@ for build in address address,undefined thread memory "address -static-libasan"; 
 		"$AUXTAP" crash --source qemu -o data -- ./sane >out 2>err </dev/null
 		status=$?
 		[ $status -eq 125 ] || fail "$build, qemu $version: status $status"
-		grep -q 'built with [A-Z][a-z]*Sanitizer; give it qemu 10 or newer' err || fail "$build: $(cat err)"
+		grep -q 'built with [A-Z][a-z]*Sanitizer; use qemu 10 or newer' err || fail "$build: $(cat err)"
 		[ -s out ] && fail "$build, qemu $version: it ran"
 		# one that another program executes: natively
 		ASAN_OPTIONS=detect_leaks=0 "$AUXTAP" crash --source qemu -o data -- sh -c './sane; echo $?' >run.out 2>run.err </dev/null

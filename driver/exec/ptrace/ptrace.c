@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The ptrace execution source: the native program, one instruction at a time. Here the loop,
- * the step and the tables; what else a stop can mean is ptrace_stop.c.
+ * The ptrace execution engine: the native program, one instruction at a time. This file contains
+ * the loop, the step and the tables; ptrace_stop.c handles all other stops.
  *
- * A step is told before it is made (emu_task_block), and resolved by what is told next. Where
- * it is not certain that the instruction will run (a system call about to be restarted, a
- * signal that may be ignored), it is told when it has run (late_ip).
+ * A step is reported before it is made (emu_task_block), and resolved by the next report. If it is
+ * not certain that the instruction will run (a system call about to be restarted, a signal that may
+ * be ignored), it is reported after it has run (late_ip).
  */
 #include "ptrace.h"
 #include <errno.h>
@@ -18,7 +18,7 @@
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-#define UNKNOWN_STATUS (125 << 8) /* as auxtap's own failures are told */
+#define UNKNOWN_STATUS (125 << 8) /* as auxtap's own failures are reported */
 #define VSYSCALL_PAGE  0xffffffffff600000ull
 
 struct pt_source pt = {.cpu = -1};
@@ -127,7 +127,7 @@ void pt_next_thread_each(struct pt_process *proc, void (*fn)(struct pt_thread *t
 void pt_step(struct pt_thread *t, int sig)
 {
 	t->state = PT_RUNNING;
-	/* ESRCH: killed meanwhile; its exit is on the way */
+	/* ESRCH: killed meanwhile; its exit follows */
 	ptrace(t->whole_call ? PTRACE_SYSCALL : PTRACE_SINGLESTEP, t->tid, 0, sig);
 }
 
@@ -146,7 +146,7 @@ static inline void tell(struct pt_thread *t, u64 ip)
 	t->reported = true;
 }
 
-/* The page of old system calls is executed by the kernel: as a call that returns at once. */
+/* The kernel executes the page of old system calls: as a call that returns at once. */
 static bool vsyscall_return(struct pt_thread *t, u64 *ip)
 {
 	struct user_regs_struct regs;
@@ -167,7 +167,10 @@ static void __attribute__((noinline)) go_nowhere(struct pt_thread *t, u64 ip)
 	t->foreseen = false;
 	t->late_ip = 0;
 	if (vsyscall_return(t, &back) && pt_code_at(t, back, &t->insn)) {
-		/* the fault that does the call does not trap: the step ends behind the next one */
+		/*
+		 * the fault that performs the call does not trap: the step ends after the next
+		 * instruction
+		 */
 		t->ip = back;
 		tell(t, back);
 	}
@@ -190,8 +193,8 @@ static void __attribute__((noinline)) prepare(struct pt_thread *t)
 }
 
 /*
- * What a step over the instruction must lead to, where that is not written in it; also for a
- * branch over a single instruction, which ends where that one does.
+ * Whether to compute before the step where the instruction leads: if the target is not encoded in
+ * it; also for a branch over a single instruction, which ends where that instruction does.
  */
 static inline bool worth_foreseeing(const struct x86_insn *insn)
 {
@@ -228,7 +231,7 @@ void pt_go(struct pt_thread *t, u64 ip)
 	pt_step(t, 0);
 }
 
-/* late_ip ran, untold. */
+/* late_ip ran and is not reported yet. */
 void pt_tell_late(struct pt_thread *t)
 {
 	u64 ip = t->late_ip;
@@ -243,7 +246,7 @@ void pt_tell_late(struct pt_thread *t)
 		t->in_syscall = true;
 }
 
-/* The thread stopped in the kernel with its ip as given: what became of the instruction told? */
+/* The thread stopped in the kernel with this ip: resolves the reported instruction. */
 void pt_settle(struct pt_thread *t, u64 ip)
 {
 	struct user_regs_struct regs;
@@ -275,7 +278,7 @@ static void on_status(pid_t tid, int status)
 	if (likely(status == (SIGTRAP << 8 | 0x7f) && !t->slow && t->reported)) {
 		errno = 0;
 		ip = (u64)ptrace(PTRACE_PEEKUSER, tid, offsetof(struct user, regs.rip), 0);
-		/* a SIGTRAP from somebody else hides ours, if it comes at the same time */
+		/* a SIGTRAP from another process hides ours, if both arrive at the same time */
 		if (likely(pt_plausible(t, ip) && !(ip == (u64)-1 && errno) &&
 			   !ptrace(PTRACE_GETSIGINFO, tid, 0, &info) &&
 			   info.si_code == TRAP_TRACE)) {
@@ -292,8 +295,8 @@ static void on_status(pid_t tid, int status)
 }
 
 /*
- * Nobody is left to wait for, so whoever has not been told gone never will be: capture must
- * not wait for them either. True: there was somebody.
+ * There is nothing left to wait for, so threads whose exit was not seen never will be: capture must
+ * not wait for them either. True: there were such threads or processes.
  */
 static bool forget_vanished(void)
 {
@@ -303,13 +306,13 @@ static bool forget_vanished(void)
 		while (pt.threads[i]) { /* freed threads leave the table */
 			/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 			if (pt.threads[i]->proc)
-				pt.threads[i]->proc->child = true; /* told below */
+				pt.threads[i]->proc->child = true; /* reported below */
 			if (pt.threads[i]->task)
 				emu_task_exit(pt.threads[i]->task);
 			pt_thread_free(pt.threads[i]);
 		}
 	while (pt.processes) {
-		emu_untraced(pt.emu, pt.processes->pid, "ended out of the tracer's sight");
+		emu_untraced(pt.emu, pt.processes->pid, "ended while it could not be traced");
 		emu_process_exit(pt.emu, pt.processes->pid, UNKNOWN_STATUS);
 		pt_process_free(pt.processes);
 	}
@@ -352,7 +355,7 @@ static int run(struct emu *emu)
 	}
 }
 
-/* ---- what capture asks ---- */
+/* ---- requests of capture ---- */
 
 static int resume(struct emu_task *task)
 {

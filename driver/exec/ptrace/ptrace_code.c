@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What the traced program's memory holds: its executable mappings, as MMAP2 records want
- * them, and its code, decoded once where it cannot change without a system call.
+ * The traced program's memory: its executable mappings, as MMAP2 records need them, and its code,
+ * decoded once if it cannot change without a system call.
  */
 #include "ptrace.h"
 #include <errno.h>
@@ -78,7 +78,7 @@ ssize_t pt_mem_read(pid_t pid, u64 addr, void *buf, size_t size)
 	int fd, nr = 1;
 
 	if (size > first) {
-		/* so that a page that is not there does not hide the one before it */
+		/* so that an unmapped page does not hide the one before it */
 		remote[0].iov_len = first;
 		remote[1].iov_base = (void *)(uintptr_t)(addr + first);
 		remote[1].iov_len = size - first;
@@ -87,7 +87,7 @@ ssize_t pt_mem_read(pid_t pid, u64 addr, void *buf, size_t size)
 	n = process_vm_readv(pid, &local, 1, remote, (unsigned long)nr, 0);
 	if (n > 0 || !size)
 		return n;
-	/* execute-only pages, and what else a debugger may read */
+	/* execute-only pages, and everything else that a debugger may read */
 	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -270,7 +270,7 @@ void pt_code_forget_all(struct pt_mm *mm)
 
 void pt_code_forget(struct pt_mm *mm, u64 addr, u64 len)
 {
-	/* the page before may hold the head of an instruction that crosses into the range */
+	/* the page before may contain the start of an instruction that crosses into the range */
 	u64 start = (addr & ~(CODE_PAGE - 1)) - CODE_PAGE;
 	u64 end = addr + len;
 
@@ -302,7 +302,7 @@ static bool decode_uncached(struct pt_thread *t, u64 ip, struct x86_insn *insn)
 	return n > 0 && !x86_insn_decode(code, (unsigned int)n, 64, insn);
 }
 
-/* A page in private mappings that are not writable stays as it is until a system call. */
+/* A page in private, non-writable mappings does not change until a system call. */
 static struct pt_page *page_load(struct pt_thread *t, u64 addr)
 {
 	struct pt_mm *mm = t->mm;
@@ -311,7 +311,7 @@ static struct pt_page *page_load(struct pt_thread *t, u64 addr)
 	ssize_t n;
 
 	if (!map) {
-		/* mapped by nobody's system call that we saw; told before it runs */
+		/* not mapped by a system call that we saw; report it before it runs */
 		pt_maps_sync(t, true);
 		map = map_at(mm, addr);
 	}

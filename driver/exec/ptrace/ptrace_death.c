@@ -29,7 +29,7 @@ static u64 now_ns(void)
 	return (u64)ts.tv_sec * 1000000000ull + (u64)ts.tv_nsec;
 }
 
-/* Stops a thread of a dying process, if it can be stopped: one in a vfork() cannot. */
+/* Stops a thread of a dying process, if possible: one in a vfork() cannot be stopped. */
 static void halt(struct pt_thread *t, u64 until_ns)
 {
 	const struct timespec ms = {.tv_nsec = 1000000};
@@ -43,7 +43,9 @@ static void halt(struct pt_thread *t, u64 until_ns)
 		return;
 	}
 	ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
-	/* by the clock, not by turns: on a busy machine a turn of 1 ms takes many */
+	/*
+	 * a time limit, not a number of rounds: on a busy machine a round of 1 ms takes much longer
+	 */
 	do {
 		pid_t got = pt_poll(t->tid, &status);
 
@@ -62,17 +64,17 @@ static void halt(struct pt_thread *t, u64 until_ns)
 			return;
 		nanosleep(&ms, NULL);
 	} while (now_ns() < until_ns);
-	/* asleep in the kernel for good: the system call that was told did begin */
+	/* blocked in the kernel for good: the reported system call did begin */
 	if (t->reported) {
 		t->reported = false;
 		emu_task_in_kernel(t->task);
 	}
 }
 
-/* All threads of the process but one; 0: but none. */
+/* All threads of the process except one; 0: all. */
 static void halt_others(pid_t but, const struct pt_process *proc)
 {
-	/* for all of them together: capture's requests wait meanwhile */
+	/* one limit for all of them: capture's requests wait meanwhile */
 	u64 until_ns = now_ns() + HALT_NS;
 
 	for (int i = 0; i < THREAD_HASH; i++) {
@@ -123,9 +125,9 @@ void pt_gone(struct pt_thread *t, int status)
 }
 
 /*
- * The kernel ended it with a core-dumping signal that no tracer sees. seccomp does, and has put the
- * registers back to those of the system call: rax has its number again, where any other death has
- * its result, -ENOSYS at first.
+ * The kernel ended it with a core-dumping signal that no tracer sees. seccomp does so, and has
+ * restored the registers of the system call: rax contains its number again, while in any other
+ * death it contains its result, initially -ENOSYS.
  */
 static int code_of_unseen(const struct pt_thread *t)
 {
@@ -167,7 +169,10 @@ static bool died_unseen(struct pt_thread *t)
 	t->died_code = code_of_unseen(t);
 	info.si_signo = t->died_of;
 	info.si_code = t->died_code;
-	/* no stop since the signal was passed on, which ended it in the kernel */
+	/*
+	 * no stop since the signal was delivered, so the kernel ended the process while building
+	 * the frame
+	 */
 	if (t->entering && t->died_of == SIGSEGV)
 		emu_task_no_frame(t->task, t->entering);
 	emu_task_dying(t->task, &info);
@@ -192,10 +197,7 @@ void pt_exit_event(struct pt_thread *t)
 	ptrace(PTRACE_CONT, t->tid, 0, 0);
 }
 
-/*
- * The thread of a process that stands for it in the event of its death: one that is stopped, if
- * any.
- */
+/* The thread that represents its process in the event of its death: a stopped one, if any. */
 static struct emu_task *task_of_death(pid_t pid)
 {
 	struct emu_task *task = NULL, *running = NULL;
@@ -221,7 +223,7 @@ void pt_over_memory(void)
 
 	if (!proc || proc->exiting || proc->detaching || proc->passive)
 		return;
-	/* a thread that waits for an answer of capture: soon, at the next look */
+	/* a thread waits for an answer of capture: retry soon, at the next check */
 	while ((task = emu_task_next(pt.emu, pid, task))) {
 		t = emu_task_priv(task);
 		if (t && t->state == PT_HELD)
@@ -230,7 +232,7 @@ void pt_over_memory(void)
 	proc->exiting = true;
 	halt_others(0, proc);
 	task = task_of_death(pid);
-	if (!task) /* all of its threads end already */
+	if (!task) /* all of its threads are exiting */
 		return;
 	t = emu_task_priv(task);
 	t->state = PT_HELD;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Steps of two instructions: 'mov ss' and 'pop ss' hold the trap of a step back for one, and
- * a virtual machine now and then loses one. It is seen by where the step ended, and the
- * instruction between is found by what leads from the first one's target to there.
- * Indirect branches are foreseen before the step for that (ptrace_target.c).
+ * Steps of two instructions: 'mov ss' and 'pop ss' delay the trap of a step by one instruction, and
+ * a virtual machine occasionally loses one. The end of the step shows it, and the instruction in
+ * between is the one that leads from the first one's target to there. For that the targets of
+ * indirect branches are computed before the step (ptrace_target.c).
  */
 #include "ptrace.h"
 #include <errno.h>
@@ -29,7 +29,10 @@ void pt_foresee(struct pt_thread *t)
 	t->foreseen = pt_target(t, t->ip, &t->insn, &regs, &t->target);
 }
 
-/* What a return takes from the stack. 0: it changes the stack, too. */
+/*
+ * Number of bytes that a return pops from the stack. 0: it changes the stack pointer otherwise,
+ * too.
+ */
 static u64 popped(struct pt_thread *t, u64 at, const struct x86_insn *insn)
 {
 	const u8 *end;
@@ -48,7 +51,7 @@ static u64 popped(struct pt_thread *t, u64 at, const struct x86_insn *insn)
 	return insn->len > 2 && end[-3] == 0xca ? 2 * word + (end[-2] | (u64)end[-1] << 8) : 0;
 }
 
-/* Was the instruction at 'at' the last one that ran, the registers being what they are now? */
+/* Whether the instruction at 'at' was the last one that ran, given the current registers. */
 static bool was_last(struct pt_thread *t, u64 at, const struct x86_insn *insn,
 		     const struct user_regs_struct *regs)
 {
@@ -68,7 +71,7 @@ static bool was_last(struct pt_thread *t, u64 at, const struct x86_insn *insn,
 	case X86_FAR:
 		target = popped(t, at, insn);
 		if (!target)
-			return true; /* iret: can have led to anywhere */
+			return true; /* iret: can have led anywhere */
 		before.rsp -= target;
 		break;
 	case X86_CALL_INDIRECT:
@@ -106,7 +109,7 @@ static int ways_on(const struct pt_thread *t, u64 ways[2])
 	}
 }
 
-/* A system call that nobody prepared for; what it was called with is still there. */
+/* A system call for which nothing was prepared; its arguments are still in the registers. */
 static void begin_late(struct pt_thread *t, const struct user_regs_struct *regs)
 {
 	t->in_syscall = true;
@@ -120,8 +123,8 @@ static void begin_late(struct pt_thread *t, const struct user_regs_struct *regs)
 }
 
 /*
- * PUSHF wrote our TF into the program's memory, and the instruction behind it may have taken
- * it from there: back into the flags does no harm, into a register does.
+ * PUSHF wrote our TF into the program's memory, and the instruction after it may have read it:
+ * harmless if popped back into the flags, but not in a register.
  */
 static void hide_tf(struct pt_thread *t, u64 pushed, const struct user_regs_struct *regs)
 {
@@ -170,7 +173,7 @@ bool pt_find_lost(struct pt_thread *t, const struct user_regs_struct *regs)
 			begin_late(t, regs);
 		return true;
 	}
-	/* another thread may have changed the operand since it was looked at */
+	/* another thread may have changed the operand since it was read */
 	if (t->foreseen && was_last(t, t->ip, &t->insn, regs))
 		return true;
 	emu_untraced(pt.emu, t->proc->pid, "a single step went further than one instruction");

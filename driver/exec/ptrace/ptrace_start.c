@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * How a program comes under the tracer and leaves it: spawn, attach, detach; and the one CPU
- * that tracer and traced share, without which a step costs twice to five times as much.
+ * Starts and ends tracing: spawn, attach, detach; and pins tracer and tracee to one CPU: without
+ * that a step costs two to five times as much.
  */
 #include "ptrace.h"
 #include <dirent.h>
@@ -42,7 +42,7 @@ static void choose_cpu(void)
 		pt.cpu = -1;
 }
 
-/* t->affinity is the program's own mask, which sched_getaffinity() goes on showing it. */
+/* t->affinity is the program's own mask, which sched_getaffinity() still returns to it. */
 void pt_pin(struct pt_thread *t)
 {
 	cpu_set_t one;
@@ -62,7 +62,7 @@ void pt_unpin(struct pt_thread *t)
 	t->pinned = false;
 }
 
-/* ---- what /proc knows ---- */
+/* ---- information from /proc ---- */
 
 void pt_read_comm(pid_t tid, char comm[16])
 {
@@ -117,8 +117,8 @@ struct start_pipes {
 };
 
 /*
- * As execvp, but for text without '#!': the kernel does not execute that, and neither does a
- * shell for us. Returns errno.
+ * Like execvp, but without its fallback for text without '#!': the kernel does not execute that,
+ * and no shell must do it for us. Returns errno.
  */
 static int exec_program(char *const *argv)
 {
@@ -156,7 +156,7 @@ child(struct emu *emu, struct start_pipes *p, char *const *argv, char *const *en
 	char c;
 
 	close(p->go[1]);
-	/* killed tracer: no byte, no program */
+	/* tracer killed: no byte arrives, do not start the program */
 	if (read(p->go[0], &c, 1) != 1)
 		_exit(125);
 	for (int i = 0; i < 3; i++)
@@ -192,7 +192,7 @@ static int make_pipes(struct start_pipes *p)
 	return 0;
 }
 
-/* Killed, unless it ended by itself, and reaped. */
+/* Kills it, unless it ended by itself, and reaps it. */
 static void reap(pid_t pid, bool kill_it)
 {
 	int status;
@@ -203,7 +203,7 @@ static void reap(pid_t pid, bool kill_it)
 		ptrace(PTRACE_CONT, pid, 0, 0);
 }
 
-/* One thing the child tells before exec. 1: go on waiting. */
+/* Handles one report of the child before exec. 1: keep waiting. */
 static int before_exec(pid_t pid, int status, int failed_fd, char *why)
 {
 	int err;
@@ -227,8 +227,8 @@ static int before_exec(pid_t pid, int status, int failed_fd, char *why)
 }
 
 /*
- * Until the new program's first instruction. 0, or what the child said. A folder or file on a
- * server that does not answer, or a child that somebody stopped, must not hold us for ever.
+ * Waits for the new program's first instruction. Returns 0, or the child's error. A directory or
+ * file on a server that does not respond, or a stopped child, must not block us forever.
  */
 static int wait_exec(struct emu *emu, pid_t pid, int failed_fd, char *why)
 {
@@ -243,12 +243,13 @@ static int wait_exec(struct emu *emu, pid_t pid, int failed_fd, char *why)
 		if (ret != -ETIMEDOUT)
 			return ret;
 		if (emu_left_alone(emu)) {
-			snprintf(why, WHY_SIZE, "capture is gone");
+			snprintf(why, WHY_SIZE, "capture disconnected");
 			reap(pid, true);
 			return -ECANCELED;
 		}
 	}
-	snprintf(why, WHY_SIZE, "it did not begin within %d s: stopped, or its file cannot be read",
+	snprintf(why, WHY_SIZE,
+		 "no start within %d s: the program is stopped, or its file cannot be read",
 		 EXEC_MS / 1000);
 	reap(pid, true);
 	return -ETIME;
@@ -342,7 +343,8 @@ out:
 /* ---- attach ---- */
 
 /*
- * Whoever has ended, or is about to, may be traced by nobody: EPERM does not mean permission then.
+ * A thread that has ended, or is about to, cannot be traced: EPERM does not mean missing permission
+ * then.
  */
 static bool has_ended(pid_t tid)
 {
@@ -385,7 +387,7 @@ static int seize(pid_t tid, struct pt_process *proc)
 	return 0;
 }
 
-/* Threads may start while we look: until a pass finds no new one. */
+/* Threads may start meanwhile: repeats until a pass finds no new one. */
 static int seize_all(struct pt_process *proc)
 {
 	char path[32];
@@ -406,7 +408,7 @@ static int seize_all(struct pt_process *proc)
 				continue;
 			err = seize(tid, proc);
 			if (err == -ESRCH)
-				err = 0; /* it ended meanwhile */
+				err = 0; /* it exited meanwhile */
 			else
 				nr_new++;
 		}
@@ -427,7 +429,7 @@ int pt_attach(struct emu *emu, pid_t pid, bool one_thread, char *why)
 		return -ESRCH;
 	}
 	if (pt_find(pid)) {
-		snprintf(why, WHY_SIZE, "traced already");
+		snprintf(why, WHY_SIZE, "already traced");
 		return -EBUSY;
 	}
 	choose_cpu();
@@ -440,12 +442,12 @@ int pt_attach(struct emu *emu, pid_t pid, bool one_thread, char *why)
 	if (!ret && !proc->nr_threads)
 		ret = -ESRCH;
 	if (ret == -ESRCH)
-		snprintf(why, WHY_SIZE, "it ended while being attached to");
+		snprintf(why, WHY_SIZE, "exited during attach");
 	else if (ret)
 		refused(-ret, why);
 	if (ret) {
 		if (proc->nr_threads)
-			pt_detach(emu, tgid); /* the loop lets go of those we have */
+			pt_detach(emu, tgid); /* the loop detaches those already attached */
 		else
 			pt_process_free(proc);
 	}
@@ -454,7 +456,7 @@ int pt_attach(struct emu *emu, pid_t pid, bool one_thread, char *why)
 
 /* ---- detach ---- */
 
-/* The thread is in a stop that holds no trap of ours; sig is the program's own, or 0. */
+/* The thread is in a stop that is not a trap of ours; sig is the program's own, or 0. */
 void pt_detach_thread(struct pt_thread *t, int sig)
 {
 	pt_put_back_mask(t);
@@ -479,7 +481,7 @@ static void let_go(struct pt_thread *t)
 	case PT_LISTENING:
 	case PT_NEW:
 	case PT_RUNNING:
-		/* a step ends by itself; a blocked system call does not */
+		/* a step ends by itself; a blocked system call must be interrupted */
 		ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
 		break;
 	case PT_ORPHAN:

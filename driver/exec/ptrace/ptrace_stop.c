@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Stops of a traced thread that are more than a step: signals on their way, clone, exec, exit,
- * group stops, death. The program must behave as it would alone. The loop is ptrace.c.
+ * Stops of a traced thread other than steps: signal delivery, clone, exec, exit, group stops,
+ * death. The program must behave as it would untraced. The loop is ptrace.c.
  */
 #include "ptrace.h"
 #include <auxtap/crash.h>
@@ -52,7 +52,7 @@ static void read_signal_sets(pid_t tid, struct signal_sets *sets)
 	fclose(f);
 }
 
-/* User code goes on, if no signal comes before: at once, or by restarting a system call. */
+/* User code continues, unless a signal comes first: at once, or by restarting a system call. */
 static void go_on(struct pt_thread *t, const struct user_regs_struct *regs)
 {
 	if (pt_will_restart(regs)) {
@@ -76,7 +76,7 @@ static void signal_stop(struct pt_thread *t, int sig, struct user_regs_struct *r
 	t->late_ip = 0;
 	t->slow = true;
 	if (t->whole_call) {
-		/* before the call began */
+		/* before the call started */
 		t->whole_call = false;
 		t->in_syscall = false;
 		pt_take_mask(t);
@@ -98,7 +98,7 @@ static void signal_stop(struct pt_thread *t, int sig, struct user_regs_struct *r
 	} else if ((sets.ignored | IGNORE_SIGNALS) & SIGNAL_BIT(sig)) {
 		go_on(t, regs);
 	} else if (STOP_SIGNALS & SIGNAL_BIT(sig)) {
-		/* ignored after all in an orphaned process group */
+		/* ignored after all, in an orphaned process group */
 		t->late_ip = pt_will_restart(regs) ? regs->rip - 2 : regs->rip;
 		pt_step(t, sig);
 	} else {
@@ -106,7 +106,7 @@ static void signal_stop(struct pt_thread *t, int sig, struct user_regs_struct *r
 	}
 }
 
-/* ---- steps that need a closer look ---- */
+/* ---- steps that need further checks ---- */
 
 static bool ours(const struct pt_thread *t, const siginfo_t *info)
 {
@@ -138,9 +138,9 @@ void pt_clear_tf(struct pt_thread *t, u64 addr, const struct user_regs_struct *r
 }
 
 /*
- * Before it steps over POPF or IRET the kernel forgets that TF is ours, and from then on shows
- * it to the program. A CONT that does not get as far as user code makes it begin anew.
- * False: something else happened to the thread, and was dealt with.
+ * Before it steps over POPF or IRET the kernel forgets that TF is ours, and from then on shows it
+ * to the program. A CONT that ends before user code resets that. False: the thread stopped for
+ * another reason, which has been handled.
  */
 static bool begin_anew(struct pt_thread *t)
 {
@@ -149,9 +149,9 @@ static bool begin_anew(struct pt_thread *t)
 	if (ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) || ptrace(PTRACE_CONT, t->tid, 0, 0))
 		return false;
 	if (pt_await(t->tid, &status, AWAIT_MS))
-		return false; /* frozen: when it stops, the loop takes it on from there */
+		return false; /* frozen: when it stops, the loop continues from there */
 	if (!WIFSTOPPED(status)) {
-		pt_defer(t, status); /* behind the ends of its threads, which were put aside */
+		pt_defer(t, status); /* after the ends of its threads, which were deferred */
 		return false;
 	}
 	if (status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP)
@@ -170,7 +170,7 @@ static void become_passive(struct pt_thread *t, const char *why)
 	t->state = PT_RUNNING;
 	if (t->task)
 		emu_task_offline(t->task);
-	/* not stepped any more: it can do without us */
+	/* no longer stepped: if the tracer dies, the thread can continue without it */
 	ptrace(PTRACE_SETOPTIONS, t->tid, 0, PT_OPTIONS & ~PTRACE_O_EXITKILL);
 	ptrace(PTRACE_CONT, t->tid, 0, 0);
 }
@@ -184,7 +184,7 @@ static void step_stop(struct pt_thread *t, struct user_regs_struct *regs, const 
 
 	if (t->reported && info->si_code == TRAP_BRKPT && t->insn.cls != X86_SYSCALL &&
 	    regs->rip == t->ip) {
-		/* left over from a system call: the instruction told has not run */
+		/* left over from a system call: the reported instruction has not run */
 		pt_step(t, 0);
 		return;
 	}
@@ -212,7 +212,7 @@ static void step_stop(struct pt_thread *t, struct user_regs_struct *regs, const 
 		return;
 	}
 	if (was_own_tf && ran && !was_syscall && info->si_code == TRAP_TRACE) {
-		/* the program steps itself: the trap is meant for it */
+		/* the program single-steps itself: the trap is for the program */
 		t->own_tf = regs->eflags & TF;
 		signal_stop(t, SIGTRAP, regs, info);
 		return;
@@ -225,7 +225,7 @@ static void step_stop(struct pt_thread *t, struct user_regs_struct *regs, const 
 	pt_go(t, regs->rip);
 }
 
-/* A system call that runs whole: at its entry, and at its exit. */
+/* A system call that runs from entry to exit without a step: its entry and exit stops. */
 static void whole_call_stop(struct pt_thread *t)
 {
 	struct user_regs_struct regs;
@@ -233,7 +233,7 @@ static void whole_call_stop(struct pt_thread *t)
 	if (ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
 		return;
 	if (t->reported) {
-		/* entered: it did begin */
+		/* entered: it did start */
 		t->reported = false;
 		emu_task_in_kernel(t->task);
 		pt_step(t, 0);
@@ -248,7 +248,7 @@ static void whole_call_stop(struct pt_thread *t)
 		pt_go(t, regs.rip);
 }
 
-/* A signal on its way to the program: one that is forwarded keeps its sender. */
+/* A signal on its way to the program: a forwarded one keeps its sender. */
 static void note_signal(struct pt_thread *t, siginfo_t *info)
 {
 	if (emu_signal_seen(pt.emu, t->proc->pid, info))
@@ -272,7 +272,7 @@ static void trap_or_signal(struct pt_thread *t, int sig)
 			emu_task_fault(t->task, t->entering_ip, t->entering);
 	} else if (t->entering && sig == SIGSEGV && info.si_code == SI_KERNEL &&
 		   regs.rip == t->entering_ip) {
-		/* not one instruction has run since: the kernel sends it in place of the handler */
+		/* no instruction has run since: the kernel sends it in place of the handler */
 		emu_task_no_frame(t->task, t->entering);
 	}
 	t->entering = 0;
@@ -307,7 +307,7 @@ static struct pt_process *process_of_child(struct pt_thread *parent, pid_t tid)
 	return proc;
 }
 
-/* The new thread's own first stop; it is on its way, or has come before the event. */
+/* The new thread's own first stop, which is still to come, or came before the event. */
 static int first_stop(struct pt_thread *child, int *status)
 {
 	*status = SIGTRAP << 8 | 0x7f;
@@ -393,7 +393,7 @@ static void clone_event(struct pt_thread *t)
 	if (WIFSTOPPED(status))
 		start_child(t, child);
 	else
-		pt_gone(child, status); /* killed before it began */
+		pt_gone(child, status); /* killed before it started */
 go:
 	t->slow = true;
 	if (t->proc->passive)
@@ -402,7 +402,7 @@ go:
 		pt_step(t, 0);
 }
 
-/* exec by another thread than the first: that one goes on under the first one's number. */
+/* exec by a thread other than the leader: it continues under the leader's tid. */
 static void take_over(struct pt_thread *t, pid_t old_tid)
 {
 	struct pt_thread *old = old_tid != t->tid ? pt_find(old_tid) : NULL;
@@ -422,7 +422,7 @@ static void take_over(struct pt_thread *t, pid_t old_tid)
 	pt_thread_free(old);
 }
 
-/* A set-user-ID program that the tracer may not let have its privileges. */
+/* A set-user-ID program, which does not gain its privileges under this tracer. */
 static void tell_unprivileged(const struct pt_thread *t)
 {
 	char path[32], line[128];
@@ -529,20 +529,20 @@ static void event_stop(struct pt_thread *t, int sig)
 		return;
 	}
 	if (t->reported && regs.rip == t->ip && sig == SIGTRAP && !t->proc->detaching) {
-		pt_step(t, 0); /* nothing has happened */
+		pt_step(t, 0); /* no event */
 		return;
 	}
 	pt_settle(t, regs.rip);
 	t->slow = true;
 	if (t->whole_call && regs.rip == t->ip) {
-		/* before the call began */
+		/* before the call started */
 		t->whole_call = false;
 		t->in_syscall = false;
 		pt_take_mask(t);
 	}
 	read_signal_sets(t->tid, &sets);
 	if (sets.pending & SIGNAL_BIT(SIGTRAP)) {
-		/* the last step's trap is still to come, at this very place */
+		/* the last step's trap is still to come, at this address */
 		t->late_ip = 0;
 		pt_step(t, 0);
 		return;
@@ -583,7 +583,7 @@ void pt_stop(struct pt_thread *t, int status)
 		return;
 	}
 	if (!t->proc) {
-		/* an orphan stays as it is, unless it is killed */
+		/* an orphan keeps its state, unless it is killed */
 		if (t->late)
 			pt_detach_thread(t, 0);
 		else if (status >> 16 == PTRACE_EVENT_EXIT)
@@ -633,8 +633,8 @@ static bool maker_is_known(pid_t tid)
 }
 
 /*
- * SIGKILL takes a maker out of its fork stop before we have seen it: nobody will ever say
- * whose the child is. It runs on, untraced.
+ * SIGKILL took the parent out of its fork stop before we saw it: no event will say whose child it
+ * is. It continues untraced.
  */
 void pt_orphans(void)
 {
@@ -646,13 +646,17 @@ void pt_orphans(void)
 			next = t->hash_next;
 			if (t->state != PT_ORPHAN || t->proc || maker_is_known(t->tid))
 				continue;
-			emu_untraced(pt.emu, t->tid, "whoever made it was killed meanwhile");
+			emu_untraced(pt.emu, t->tid,
+				     "its parent was killed before it reported the fork");
 			pt_detach_thread(t, 0);
 		}
 	}
 }
 
-/* Somebody we do not know: a new thread ahead of its parent's event, or a detached child's end. */
+/*
+ * An unknown thread: a new one whose stop comes before its parent's event, or the end of a detached
+ * child.
+ */
 void pt_foreign(pid_t tid, int status)
 {
 	struct pt_process *proc = pt_process_find(tid);
@@ -663,7 +667,7 @@ void pt_foreign(pid_t tid, int status)
 		if (t)
 			t->state = PT_ORPHAN;
 		if (t && status >> 16 == PTRACE_EVENT_EXIT)
-			ptrace(PTRACE_CONT, tid, 0, 0); /* killed before it began */
+			ptrace(PTRACE_CONT, tid, 0, 0); /* killed before it started */
 		else if (t && !maker_is_known(tid))
 			pt_orphans();
 		return;
@@ -681,12 +685,12 @@ int pt_resume(struct pt_thread *t)
 	if (!t->proc)
 		return t->state == PT_EXITING ? -ESRCH : -EINVAL;
 	if (t->proc->passive)
-		return 0; /* an exec was told, and then it turned out to be of a 32-bit program */
+		return 0; /* an exec was reported, and then turned out to be of a 32-bit program */
 	if (t->state != PT_HELD)
 		return t->state == PT_EXITING ? -ESRCH : -EINVAL;
 	if (!t->resume_tells) {
-		/* behind exec a trap is on its way; a signal takes its own way */
-		if (t->resume_sig == SIGKILL) /* no stop of a signal: one cannot be put in */
+		/* after exec a trap is pending; a signal is delivered by itself */
+		if (t->resume_sig == SIGKILL) /* not a signal stop: none can be injected */
 			return kill(t->proc->pid, SIGKILL) ? -errno : 0;
 		pt_step(t, t->resume_sig);
 		return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * System calls of the traced program: what single stepping would let it see is put right, and
- * what they do to its code is noticed. Called by ptrace.c before and after the instruction.
+ * System calls of the traced program: corrects what single stepping would make visible to it, and
+ * tracks their effects on its code. ptrace.c calls this before and after the instruction.
  */
 #include "ptrace.h"
 #include <errno.h>
@@ -34,9 +34,9 @@ void pt_clear_r11(struct pt_thread *t, struct user_regs_struct *regs)
 }
 
 /*
- * The kernel forces a step's SIGTRAP through: where it is blocked it unblocks it and takes the
- * program's handler away. So it never is blocked while we step: the program's wish is kept in
- * trap_blocked, and put in place whenever somebody may look.
+ * The kernel forces a step's SIGTRAP through: if it is blocked, the kernel unblocks it and resets
+ * the program's handler. So it is never blocked while we step: trap_blocked keeps the program's own
+ * setting, which is restored whenever the mask can be observed.
  */
 void pt_put_back_mask(struct pt_thread *t)
 {
@@ -81,7 +81,7 @@ void pt_before_syscall(struct pt_thread *t)
 	switch ((long)t->sys.rax) {
 	case SYS_rt_sigprocmask:
 	case SYS_rt_sigreturn:
-		/* whole, from entry to exit: no trap is forced through the new mask */
+		/* from entry to exit without a step: no trap is forced through the new mask */
 		pt_put_back_mask(t);
 		t->whole_call = true;
 		break;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Where a branch goes whose target is not written in it: by registers and memory of the
- * traced thread, as the processor would (Intel SDM vol. 2, 2.1.5 and 2.2.1; JMP, CALL, RET,
- * IRET). ptrace_lost.c compares.
+ * The target of a branch that is not encoded in the instruction: from registers and memory of the
+ * traced thread, as the processor would compute it (Intel SDM vol. 2, 2.1.5 and 2.2.1; JMP, CALL,
+ * RET, IRET). ptrace_lost.c compares.
  */
 #include "ptrace.h"
 #include <errno.h>
@@ -16,15 +16,15 @@
 enum { CF = 0x1, PF = 0x4, ZF = 0x40, SF = 0x80, OF = 0x800 };
 
 struct branch {
-	u8 code[2 * INSN_MAX + 2]; /* a parse of what changed meanwhile ends within */
+	u8 code[2 * INSN_MAX + 2]; /* parsing stays within it even if the code changed meanwhile */
 	bool two_bytes;		   /* 0f */
 	bool opsize, addrsize;	   /* prefixes 66, 67 */
 	u8 segment;		   /* prefix 64, 65; others have no meaning */
 	u8 rex, opcode;
-	unsigned int at; /* behind the opcode */
+	unsigned int at; /* after the opcode */
 };
 
-/* Prefixes and opcode of an instruction that is known to be one. */
+/* Reads prefixes and opcode of what is known to be an instruction. */
 static bool read_branch(struct pt_thread *t, u64 ip, const struct x86_insn *insn, struct branch *b)
 {
 	memset(b, 0, sizeof(*b));
@@ -66,7 +66,7 @@ static bool read_branch(struct pt_thread *t, u64 ip, const struct x86_insn *insn
 			b->at++;
 			return true;
 		}
-		b->rex = 0; /* counts only right before the opcode */
+		b->rex = 0; /* effective only right before the opcode */
 	}
 	return false;
 }
@@ -163,7 +163,7 @@ static bool condition(unsigned int code, u64 flags)
 	return met != (code & 1);
 }
 
-/* Jcc; loop and its kin count first. */
+/* Jcc; loop and similar decrement first. */
 static bool taken(const struct branch *b, const struct user_regs_struct *r)
 {
 	u64 count = b->addrsize ? (u32)r->rcx : r->rcx;
@@ -195,7 +195,7 @@ bool pt_target(struct pt_thread *t, u64 ip, const struct x86_insn *insn,
 		*target = taken(&b, regs) ? fall + (u64)(s64)insn->disp : fall;
 		return true;
 	case X86_RET:
-		/* processors differ in what 66 does to near branches */
+		/* processors differ in the effect of 66 on near branches */
 		return !b.opsize && read_word(t, regs->rsp, 8, target);
 	case X86_JMP_INDIRECT:
 	case X86_CALL_INDIRECT:
@@ -206,7 +206,7 @@ bool pt_target(struct pt_thread *t, u64 ip, const struct x86_insn *insn,
 		*target = reg(regs, (b.code[b.at] & 7) | (b.rex & REX_B ? 8 : 0));
 		return true;
 	case X86_FAR:
-		/* iret, retf; not to 16-bit code, and not where a selector leads */
+		/* iret, retf; not to 16-bit code, and segment bases are ignored */
 		if (b.two_bytes || b.opsize ||
 		    (b.opcode != 0xca && b.opcode != 0xcb && b.opcode != 0xcf))
 			return false;

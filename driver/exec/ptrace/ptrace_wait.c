@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * To wait for one thread and not for ever: what others tell meanwhile is put aside until the
- * loop (ptrace.c) asks for it.
+ * Waits for one thread, with a time limit: statuses of others are deferred until the loop
+ * (ptrace.c) asks for them.
  */
 #include "ptrace.h"
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#define SLICE_MS 100 /* a look without a signal; none is needed, but none can be missed */
+#define SLICE_MS 100 /* polls at this interval even if no signal arrives */
 
 static u64 now_ms(void)
 {
@@ -19,7 +19,7 @@ static u64 now_ms(void)
 	return (u64)ts.tv_sec * 1000 + (u64)ts.tv_nsec / 1000000;
 }
 
-/* A thread stands still until its stop is answered: what comes after it is its death. */
+/* A thread does not run until its stop is answered: a later status is its death. */
 void pt_defer(struct pt_thread *t, int status)
 {
 	pt.nr_deferred += !t->deferred;
@@ -35,7 +35,7 @@ static pid_t take(struct pt_thread *t, int *status)
 	return t->tid;
 }
 
-/* Leaders last: the kernel tells their end behind that of their threads. */
+/* Leaders last: the kernel reports their end after that of their threads. */
 pid_t pt_deferred(int *status)
 {
 	struct pt_thread *leader = NULL;
@@ -91,7 +91,7 @@ int pt_await(pid_t tid, int *status, int timeout_ms)
 	sigset_t chld, old;
 	int ret = -ETIMEDOUT;
 
-	/* blocked it stays pending, so none is missed between a look and the sleep */
+	/* while blocked it stays pending, so none is missed between a check and the sleep */
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &chld, &old);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The qemu execution source: its main loop and its operations. The program runs at qemu's
- * speed in other processes; here blocks are consumed and become trace. qemu.h lists the parts.
+ * The qemu execution engine: its main loop and its operations. The program runs at qemu's speed in
+ * other processes; this process consumes blocks and turns them into trace. qemu.h lists the parts.
  */
 #include "qemu.h"
 #include <errno.h>
@@ -100,7 +100,7 @@ static int resume(struct emu_task *task)
 	return 0;
 }
 
-/* The program goes on, seen by nobody. */
+/* The program continues untraced. */
 static int detach(struct emu *emu, pid_t pid)
 {
 	struct qemu_source *q = &qemu_source;
@@ -137,7 +137,8 @@ static void sample(struct emu *emu, u32 pmsirr)
 	if (!q->shm)
 		return;
 	qemu_store(&q->shm->pmsirr, pmsirr);
-	qemu_store(&q->shm->sampled, 1); /* for good: some code has been translated so */
+	/* for the rest of the session: some code has been translated so */
+	qemu_store(&q->shm->sampled, 1);
 }
 
 const struct emu_engine_ops emu_engine_qemu = {

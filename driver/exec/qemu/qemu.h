@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The qemu source inside auxtap-emu: its files to each other. It starts qemu with the
- * plugin, owns ptrace (processes, threads, signals, death) and consumes what the plugin
- * ships (execution, maps). One thread.
+ * The qemu engine inside auxtap-emu: interfaces between its files. It starts qemu with the plugin,
+ * owns ptrace (processes, threads, signals, death) and consumes what the plugin ships (execution,
+ * maps). One thread.
  */
 #ifndef AUXTAP_QEMU_H
 #define AUXTAP_QEMU_H
@@ -12,7 +12,7 @@
 #include "qemu_shm.h"
 #include <sys/types.h>
 
-struct qemu_range { /* of the guest's address space */
+struct qemu_range { /* a range of the guest's address space */
 	u64 start, end, pgoff, ino;
 	u32 prot, maj, min;
 	bool shared;
@@ -25,19 +25,19 @@ struct qemu_process {
 	const struct qemu_arch *arch; /* never NULL */
 	bool started;		      /* its program is about to run, or runs */
 	bool native;		      /* does not run under qemu (any more) */
-	bool announced;		      /* capture knows it */
+	bool announced;		      /* reported to capture */
 	bool reported_maps;
-	bool damaged; /* what it shipped makes no sense; reported */
+	bool damaged; /* what it shipped is inconsistent; reported */
 	u64 guest_base;
 	u32 refused; /* bits of enum qemu_refused that were reported */
 	struct qemu_range *range;
 	u32 nr_ranges;
 };
 
-/* What waits for the ring to be consumed up to a barrier; the thread is stopped meanwhile. */
+/* Actions that wait until the ring is consumed up to a barrier; the thread is stopped meanwhile. */
 enum qemu_todo {
 	QEMU_TODO_NOTHING,
-	QEMU_TODO_CHILD, /* a child was made: arg */
+	QEMU_TODO_CHILD, /* a child was created: arg */
 	QEMU_TODO_EXEC,	 /* arg: former tid */
 	QEMU_TODO_EXIT,
 	QEMU_TODO_DYING, /* arg: signal */
@@ -48,35 +48,35 @@ struct qemu_thread {
 	struct qemu_thread *next;
 	pid_t tid;
 	struct qemu_process *process;
-	struct emu_task *task; /* NULL: not the guest's, or gone */
+	struct emu_task *task; /* NULL: not the guest's, or exited */
 	int rec;	       /* index of its record, or -1 */
 	bool stopped;	       /* by ptrace */
 	bool frozen;	       /* executes no more user code: dead, or about to be */
 	bool initial;	       /* its first stop is still to come */
-	bool exited;	       /* let go from its exit stop: it stops no more */
-	/* ended before its maker's event told whose it is; arg: wait status */
+	bool exited;	       /* continued from its exit stop: no further stop follows */
+	/* exited before its parent's event said whose child it is; arg: wait status */
 	bool gone;
-	u64 orphan_ns; /* that event is awaited since; 0: it has come */
+	u64 orphan_ns; /* when that wait for the event started; 0: the event has come */
 	bool in_kernel;
-	bool cut_off;	/* stopped anywhere in qemu: its registers are not in memory */
+	bool cut_off;	/* stopped at an arbitrary point in qemu: its registers are not in memory */
 	bool gated;	/* waits at the gate of its record */
-	u32 nr_resumes; /* expected of capture */
+	u32 nr_resumes; /* resumes expected from capture */
 	enum qemu_todo todo;
 	u64 barrier;
 	bool barrier_set;
-	u64 todo_ns; /* QEMU_TODO_DYING: since when */
+	u64 todo_ns; /* QEMU_TODO_DYING: start time */
 	long arg;
-	u64 skipped; /* ticket + 1 that was given up waiting for */
-	/* the block that began last; told when it is known that it was not left in between */
+	u64 skipped; /* ticket + 1 that was given up */
+	/* the block that began last; reported when it is known to have completed */
 	const struct emu_block *held;
 	struct emu_block prefix, wide[4];
 	u8 *wide_lens[4];
 	u32 wide_at;
-	struct emu_sample sample; /* in the held block, or in the next that begins with it */
+	struct emu_sample sample; /* in the held block, or in the next one, which starts with it */
 	bool has_sample;
 	char name[4096]; /* of the next message */
 	u32 name_len;
-	/* the last signal of the host to this thread, and what it had shipped then */
+	/* the last signal of the host to this thread, and how much it had shipped then */
 	siginfo_t host_info;
 	u32 host_flushes, host_nr;
 	siginfo_t dying;
@@ -86,16 +86,17 @@ struct qemu_source {
 	struct emu *emu;
 	struct qemu_shm *shm;
 	int shm_fd;
-	u64 head;		  /* ours; the one in shared memory is for the producers to read */
+	/* private; the copy in shared memory is for the producers to read */
+	u64 head;
 	u32 max_slots;		  /* likewise */
-	u64 stuck_head, stuck_ns; /* this ticket has been missing since then */
+	u64 stuck_head, stuck_ns; /* this ticket has been missing since stuck_ns */
 	struct qemu_process *processes;
 	struct qemu_thread *threads;
 	u32 nr_todo;
-	/* uses more memory than the session may: its threads are being stopped */
+	/* uses more memory than the session allows: its threads are being stopped */
 	pid_t too_large;
-	u64 too_large_ns;	 /* since then */
-	u32 nr_orphans;		 /* may count too many until the next look */
+	u64 too_large_ns;	 /* start time of that */
+	u32 nr_orphans;		 /* may be too high until the next check */
 	struct emu_block *block; /* private, checked copies of the shared ones */
 	u8 *arena;
 	u32 arena_left;
@@ -106,18 +107,18 @@ extern struct qemu_source qemu_source;
 
 /* qemu_ring.c */
 int qemu_ring_open(struct qemu_source *q);
-bool qemu_ring_consume(struct qemu_source *q, u32 max_chunks); /* true: did something */
+bool qemu_ring_consume(struct qemu_source *q, u32 max_chunks); /* true: progress was made */
 void qemu_ring_sleep(struct qemu_source *q, u32 idle);
 void qemu_ring_ring(void);		     /* wakes the sleeper; for signal handlers */
-void qemu_ring_close(struct qemu_source *q); /* producers let go */
+void qemu_ring_close(struct qemu_source *q); /* producers are released */
 struct qemu_rec *qemu_ring_rec(struct qemu_source *q, struct qemu_thread *t); /* or NULL */
 void qemu_ring_free_rec(struct qemu_source *q, struct qemu_thread *t);
-/* The rest of a thread that runs no more: its open chunk. */
+/* Consumes the rest of a thread that no longer runs: its open chunk. */
 void qemu_ring_drain(struct qemu_source *q, struct qemu_thread *t);
 
 /* qemu_stream.c: the chunk stream becomes calls of emu. */
 void qemu_stream(struct qemu_source *q, struct qemu_thread *t, const u32 *word, u32 nr);
-void qemu_stream_release(struct qemu_thread *t); /* tells the held block */
+void qemu_stream_release(struct qemu_thread *t); /* reports the held block */
 void qemu_stream_free(struct qemu_thread *t);
 /* The thread left user mode before ip; sync: by a fault of the instruction there. */
 void qemu_stream_async(struct qemu_thread *t, u64 ip, bool sync);
@@ -138,11 +139,11 @@ ssize_t qemu_maps_text(const struct qemu_process *p, char **text);
 #define QEMU_PTRACE_OPTIONS                                                                    \
 	(PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | \
 	 PTRACE_O_TRACEEXIT)
-bool qemu_ptrace_reap(struct qemu_source *q); /* true: did something */
+bool qemu_ptrace_reap(struct qemu_source *q); /* true: progress was made */
 bool qemu_ptrace_todo(struct qemu_source *q);
-/* Ends a process if the session uses more memory than it may: for every turn of the loop. */
+/* Kills a process if the session uses more memory than allowed: for every iteration of the loop. */
 void qemu_ptrace_over_memory(struct qemu_source *q);
-/* New threads whose maker was killed before it could tell of them. */
+/* Handles new threads whose parent was killed before it could report them. */
 void qemu_ptrace_orphans(struct qemu_source *q);
 u64 qemu_now_ns(void);
 void qemu_ptrace_continue(struct qemu_thread *t, int signo);
@@ -155,10 +156,10 @@ struct qemu_process *qemu_process_new(struct qemu_source *q, pid_t pid);
 /* qemu_death.c */
 void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo);
 void qemu_death_tell(struct qemu_source *q, struct qemu_thread *t);
-/* The last block of a thread that is gone or will be. */
+/* The last block of a thread that has exited or will. */
 void qemu_death_flush(struct qemu_source *q, struct qemu_thread *t, bool exact, bool sync);
 
-/* qemu_limit.c: why the emulator is to blame for a death, "emulator's limit: …"; NULL: it is not */
+/* qemu_limit.c: why a death is due to the emulator, "emulator's limit: …"; NULL: it is not */
 const char *qemu_limit(struct qemu_source *q, struct qemu_thread *t);
 
 /* qemu_state.c */
@@ -173,7 +174,7 @@ ssize_t qemu_state_maps(struct emu *emu, pid_t pid, char **text);
 /* qemu_start.c */
 int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char *cwd,
 	       const int stdio[3], pid_t *pid, char *why);
-/* qemu.c: one round of the main loop; false: nothing to do */
+/* qemu.c: one iteration of the main loop; false: nothing to do */
 bool qemu_pump(struct qemu_source *q);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the qemu source must know of an instruction set: system calls, where qemu 7.2 keeps
- * registers, the shape of a signal frame. One table each; the plugin has one for its life,
+ * What the qemu engine needs to know of an instruction set: system calls, where qemu 7.2 keeps
+ * registers, the layout of a signal frame. One table each; the plugin uses one for its lifetime,
  * auxtap-emu one for each process.
  */
 #ifndef AUXTAP_QEMU_ARCH_H
@@ -13,7 +13,7 @@
 #define QEMU_INSN_MAX 15      /* bytes of an instruction, of any set */
 #define QEMU_PAGE     4096ull /* qemu's own choice in user mode, for both */
 
-/* Those that matter here. */
+/* The system calls that matter here. */
 enum qemu_call {
 	QEMU_CALL_OTHER,
 	QEMU_CALL_MMAP,
@@ -32,7 +32,7 @@ enum qemu_call {
 	QEMU_CALL_SECCOMP,
 };
 
-/* A thread's CPU state as far as it is of interest, from its beginning. */
+/* A thread's CPU state as far as it is used here, from its start. */
 union qemu_env {
 	struct {
 		u64 regs[16]; /* AX CX DX BX SP BP SI DI R8 … R15 */
@@ -64,10 +64,10 @@ union qemu_env {
 	} a64;
 };
 
-/* A signal frame of qemu's making. */
+/* A signal frame built by qemu. */
 struct qemu_frame {
-	u64 signo, info; /* of the newest frame alone */
-	u64 at;		 /* its context's address: the next older one is checked by it */
+	u64 signo, info; /* only of the newest frame */
+	u64 at;		 /* its context's address, by which the next older one is checked */
 	u64 ip, sp;	 /* where the program was interrupted */
 };
 
@@ -76,72 +76,76 @@ typedef int qemu_read_fn(u64 addr, void *buf, size_t size); /* all or an error *
 struct qemu_arch {
 	u32 arch; /* enum auxtap_arch */
 	u16 elf_machine;
-	const char *name;   /* for people: "64-bit x86" */
-	const char *target; /* as qemu's plugin interface names it */
+	const char *name;   /* display name: "64-bit x86" */
+	const char *target; /* its name in qemu's plugin interface */
 	const char *binary, *cpu;
-	/* usual place of its libraries on other machines; NULL: it needs none */
+	/* usual path of its libraries on other machines; NULL: it needs none */
 	const char *sysroot;
-	const char *triplet;  /* of the folders of its libraries on this one */
-	const char *variable; /* of the environment: names another binary */
+	const char *triplet;  /* names the directories of its libraries on this machine */
+	const char *variable; /* environment variable that names another binary */
 	u32 env_size;	      /* of the union's member */
 	u32 max_len;	      /* of an instruction */
 	u8 max_cls;
 	bool samples; /* instructions can be sampled, as SPE does */
 
 	enum qemu_call (*call)(s64 nr);
-	/* Class and flags of a block's last instruction. 0, or -1: none within len bytes. */
+	/*
+	 * Class and flags of a block's last instruction. 0, or -1: no instruction within len bytes.
+	 */
 	int (*decode)(const u8 *code, size_t len, u8 *cls, u8 *flags);
-	/* Listed by qemu though it does not run in this block: cut off by the page's end. */
+	/* qemu lists it though it does not run in this block: cut off by the page's end. */
 	/*
 	 * An instruction without an operand in memory that loads a segment register; may be NULL.
 	 */
 	bool (*loads_segment)(const u8 *code, size_t nr);
 	bool (*cut_off)(u64 ip, const u8 *code, size_t len);
-	/* A block of one such instruction may be one that qemu left before and begins again. */
+	/* A block of one such instruction may be one that qemu left before and now starts again. */
 	bool (*restarts)(u8 cls);
 
 	u64 (*ip)(const union qemu_env *env);
 	u64 (*sp)(const union qemu_env *env);
 	void (*set_ip)(union qemu_env *env, u64 ip);
 	/*
-	 * At the first instruction of a program: all as the ABI sets it; the stack pointer points
-	 * to argc.
+	 * Whether env can be the state at the first instruction of a program: all as the ABI sets
+	 * it; the stack pointer points to argc.
 	 */
 	bool (*plausible)(const union qemu_env *env, u64 ip, u64 argc);
 	/*
-	 * The frame whose handler begins now, with the stack pointer at sp: of env, or, with
-	 * 'above', of the state that the newer frame there has saved. 0, or -1: there is none.
+	 * The frame of the handler that starts now, with the stack pointer at sp: of env, or, with
+	 * 'above', of the state that the newer frame there has saved. 0, or -1: no frame.
 	 */
 	int (*frame)(const union qemu_env *env, u64 sp, u64 above, qemu_read_fn *read,
 		     struct qemu_frame *frame);
 	void (*regs)(const union qemu_env *env, struct auxtap_regs *regs);
-	u64 vsyscall; /* a page that qemu runs without code in it; 0: there is none */
-	/* what begins the page of qemu's own that returns from handlers; 0: the libc has it */
+	u64 vsyscall; /* a page that qemu emulates without code in it; 0: none */
+	/*
+	 * first bytes of qemu's own page with the code that returns from handlers; 0: in the libc
+	 */
 	u64 sigreturn;
 	/* si_code of an undefined instruction and of a breakpoint */
 	int ill_code, trap_code;
 	/*
-	 * The data address of the instruction at ip, where the host told none. NULL: neither
-	 * would a processor tell it.
+	 * The data address of the instruction at ip, if the host reported none. NULL: a processor
+	 * would not report it either.
 	 */
 	bool (*data_addr)(const union qemu_env *env, const u8 *code, size_t nr, u64 *addr);
 	bool (*is_canonical)(u64 ip);
-	/* An instruction that a real processor may know and qemu does not. */
+	/* An instruction that a real processor may support and qemu does not. */
 	bool (*is_limit)(const u8 *code, size_t nr);
 };
 
 extern const struct qemu_arch qemu_arch_x86 __attribute__((visibility("hidden")));
 extern const struct qemu_arch qemu_arch_a64 __attribute__((visibility("hidden")));
 
-/* NULL: none of ours. */
+/* NULL: unsupported. */
 const struct qemu_arch *qemu_arch_of_machine(u32 elf_machine) __attribute__((visibility("hidden")));
 const struct qemu_arch *qemu_arch_of_target(const char *target)
 	__attribute__((visibility("hidden")));
 const struct qemu_arch *qemu_arch_of(u32 arch) __attribute__((visibility("hidden")));
 
 /*
- * A thread's CPU state is in a callee-saved host register whenever generated code calls a
- * helper: pass it on as the third argument. The only piece that depends on the host.
+ * A thread's CPU state is in a callee-saved host register whenever generated code calls a helper:
+ * pass it on as the third argument. The only part that depends on the host.
  */
 #if defined(__x86_64__)
 #define QEMU_PASS_ENV "movq %rbp, %rdx\n\tjmp "

@@ -66,7 +66,7 @@ static bool cut_off(u64 ip, const u8 *code, size_t len)
 
 static bool restarts(u8 cls)
 {
-	return cls == A64_PLAIN; /* what stores does nothing else */
+	return cls == A64_PLAIN; /* an instruction that stores does nothing else */
 }
 
 static u64 ip_of(const union qemu_env *env)
@@ -91,8 +91,8 @@ static bool plausible(const union qemu_env *env, u64 ip, u64 argc)
 }
 
 /*
- * Only a handler with SA_SIGINFO is given the addresses of the frame's parts. But every one is
- * given a frame record, which says what the context says.
+ * Only a handler with SA_SIGINFO gets the addresses of the frame's parts. But every handler gets a
+ * frame record, which has the same contents as the context.
  */
 static int frame_of(const union qemu_env *env, u64 sp, u64 above, qemu_read_fn *read,
 		    struct qemu_frame *frame)
@@ -130,7 +130,7 @@ static void regs_of(const union qemu_env *env, struct auxtap_regs *regs)
 
 static u64 reg_of(const union qemu_env *env, u32 n)
 {
-	return env->a64.xregs[n & 31]; /* as a base 31 is sp, as it is here */
+	return env->a64.xregs[n & 31]; /* as a base register 31 is sp, as in this array */
 }
 
 static s64 sign_extend(u64 value, u32 bits)
@@ -151,7 +151,9 @@ static u64 indexed(const union qemu_env *env, u32 code, u32 scale)
 	return reg_of(env, code >> 5) + (code >> 12 & 1 ? index << scale : index);
 }
 
-/* "Loads and stores" of the A64 encoding index; false: none, or a kind that is not told apart. */
+/*
+ * "Loads and stores" of the A64 encoding index; false: none, or a kind that is not distinguished.
+ */
 static bool data_addr(const union qemu_env *env, const u8 *bytes, size_t nr, u64 *addr)
 {
 	u32 code =
@@ -194,14 +196,13 @@ static bool data_addr(const union qemu_env *env, const u8 *bytes, size_t nr, u64
 static bool is_canonical(u64 ip)
 {
 	(void)ip;
-	return true; /* where nothing can be mapped, nothing is: an address like others */
+	return true; /* addresses that cannot be mapped need no special case */
 }
 
 static bool is_limit(const u8 *code, size_t nr)
 {
 	/*
-	 * which words a newer processor knows cannot be told: a program's own fault, as far as we
-	 * know
+	 * it is unknown which words a newer processor supports: treated as the program's own fault
 	 */
 	(void)code;
 	(void)nr;
@@ -214,9 +215,7 @@ const struct qemu_arch qemu_arch_a64 = {
 	.name = "AArch64",
 	.target = "aarch64",
 	.binary = "qemu-aarch64",
-	/*
-	 * pointers are signed by a quick function of qemu's own; the architected one is very slow
-	 */
+	/* qemu signs pointers by its own fast function; the architected one is very slow */
 	.cpu = "max,pauth-impdef=on",
 	.sysroot = "/usr/aarch64-linux-gnu",
 	.triplet = "aarch64-linux-gnu",

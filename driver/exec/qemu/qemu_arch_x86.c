@@ -38,7 +38,7 @@ static enum qemu_call call(s64 nr)
 	case 59:
 		return QEMU_CALL_EXECVE;
 	case 60:
-		return QEMU_CALL_EXIT; /* what it is for exists with x86 alone */
+		return QEMU_CALL_EXIT; /* its purpose exists on x86 only */
 	case 157:
 		return QEMU_CALL_PRCTL;
 	case 257: /* openat */
@@ -160,9 +160,7 @@ static bool is_prefix(u8 byte)
 	       byte == 0x36 || byte == 0x3e || byte == 0x26 || byte == 0x64 || byte == 0x65;
 }
 
-/*
- * mov from a general register to a segment register: what it reads is a table of the processor's.
- */
+/* mov from a general register to a segment register: it reads a descriptor table. */
 static bool loads_segment(const u8 *code, size_t nr)
 {
 	size_t at = 0;
@@ -180,13 +178,13 @@ static bool is_limit(const u8 *code, size_t nr)
 	if (nr < 2)
 		return false;
 	/*
-	 * qemu knows all instructions that LOCK goes with; with another it is undefined everywhere
+	 * qemu supports all instructions that allow LOCK; with any other it is undefined everywhere
 	 */
 	for (at = 0; at < nr && is_prefix(code[at]); at++)
 		;
 	if (at < nr && code[at] == 0xf0)
 		return false;
-	/* ud0, ud1, ud2 are meant to fail; clang writes its ud1 with an address-size prefix */
+	/* ud0, ud1, ud2 fault by definition; clang writes its ud1 with an address-size prefix */
 	at = code[0] == 0x67 ? 1 : 0;
 	if (at + 1 < nr && code[at] == 0x0f &&
 	    (code[at + 1] == 0x0b || code[at + 1] == 0xb9 || code[at + 1] == 0xff))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The last moments. When qemu kills itself with the guest's signal all its threads are
- * parked between blocks and all registers are in memory: nothing is lost, everything can be
- * told exactly. Killed from outside, only the last block's end is unknown.
+ * Deaths. When qemu kills itself with the guest's signal all its threads are parked between blocks
+ * and all registers are in memory: nothing is lost, and the report is exact. Killed from outside,
+ * only the end of the last block is unknown.
  */
 #include "qemu.h"
 #include <errno.h>
@@ -30,7 +30,7 @@ static u64 data_addr(struct qemu_source *q, struct qemu_thread *t)
 }
 
 /*
- * The processor refuses a selector by a general protection fault; qemu's own look-up faults
+ * The processor refuses a selector with a general protection fault; qemu's own look-up faults
  * instead.
  */
 static bool is_refused_selector(struct qemu_source *q, struct qemu_thread *t)
@@ -46,7 +46,7 @@ static bool is_refused_selector(struct qemu_source *q, struct qemu_thread *t)
 	return got > 0 && arch->loads_segment(code, (size_t)got);
 }
 
-/* Works out what siginfo the program's death has. */
+/* Determines the siginfo of the program's death. */
 void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo)
 {
 	struct qemu_rec *rec = qemu_ring_rec(q, t);
@@ -56,7 +56,7 @@ void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo)
 	bool fresh, sent;
 	u64 ip;
 
-	/* has the thread executed anything since the host's signal? */
+	/* whether the thread has executed nothing since the host's signal */
 	fresh = rec && t->host_info.si_signo == signo && t->host_flushes == rec->nr_flushes &&
 		t->host_nr == rec->nr;
 	sent = !is_sync_signal(signo) || (rec && rec->sent & 1ull << (signo - 1));
@@ -72,7 +72,7 @@ void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo)
 		    (t->dying.si_code == SEGV_MAPERR || t->dying.si_code == SEGV_ACCERR)) {
 			u64 addr = (u64)(uintptr_t)t->dying.si_addr - t->process->guest_base;
 
-			/* what the host has there may be qemu's: guard pages, for one */
+			/* the host may report faults that are qemu's own, such as guard pages */
 			t->dying.si_addr = (void *)(uintptr_t)addr;
 			t->dying.si_code =
 				qemu_maps_find(t->process, addr) ? SEGV_ACCERR : SEGV_MAPERR;
@@ -84,7 +84,7 @@ void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo)
 			t->dying.si_addr = (char *)t->dying.si_addr - t->process->guest_base;
 		} else if (signo == SIGSEGV && t->dying.si_code == SI_KERNEL && arch->data_addr) {
 			/*
-			 * not canonical for the host's processor: an address like others for the
+			 * not canonical for the host's processor: an ordinary address for the
 			 * program's
 			 */
 			t->dying.si_code = SEGV_MAPERR;
@@ -137,7 +137,7 @@ void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo)
 	}
 }
 
-/* Does qemu park its other threads between blocks before it dies of the signal? */
+/* Whether qemu parks its other threads between blocks before it dies of the signal. */
 static bool parks_threads(int signo)
 {
 	return is_sync_signal(signo) || signo == SIGABRT || signo == SIGQUIT;
@@ -156,7 +156,7 @@ void qemu_death_flush(struct qemu_source *q, struct qemu_thread *t, bool exact, 
 		t->in_kernel = true;
 		return;
 	}
-	/* how far the last block came is unknown: it is not told */
+	/* how much of the last block ran is unknown: it is not reported */
 	if (t->held) {
 		u64 ip = t->held->ip;
 

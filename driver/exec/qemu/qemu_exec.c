@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_INTERPRETERS 5 /* as the kernel: a chain of scripts longer than that is ELOOP */
+#define MAX_INTERPRETERS 5 /* as in the kernel: a longer chain of scripts is ELOOP */
 
 static size_t vector_len(char *const *vector)
 {
@@ -105,7 +105,7 @@ static void reference_elf(struct qemu_exec *exec, const unsigned char *head, con
 	exec->arch = qemu_arch_of_machine(eh->e_machine);
 	if ((st->st_mode & S_ISUID && st->st_uid != geteuid()) ||
 	    ((st->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st->st_gid != getegid()))
-		native(exec, "gains rights by its set-id bit");
+		native(exec, "gains privileges by its set-id bit");
 	else if (head[EI_CLASS] != ELFCLASS64 || head[EI_DATA] != ELFDATA2LSB || !exec->arch)
 		native(exec, "not a program for 64-bit x86 or AArch64");
 	else if (eh->e_type != ET_EXEC && eh->e_type != ET_DYN)
@@ -141,7 +141,7 @@ int qemu_exec_resolve(const char *path, char *const *argv, struct qemu_exec *exe
 	for (; argv && argv[nr];)
 		if (append(exec->argv, &nr, argv[nr]))
 			return -ENOMEM;
-	/* as Linux since 5.18: nobody runs with an empty argument vector */
+	/* as Linux since 5.18: no program runs with an empty argument vector */
 	if (!nr && append(exec->argv, &nr, ""))
 		return -ENOMEM;
 
@@ -223,7 +223,10 @@ char **qemu_exec_command(const char *qemu, const char *plugin, const char *shm, 
 	append_escaped(option, root);
 	/* a name that looks like an option */
 	sprintf(program, "%s%s", exec->program[0] == '-' ? "./" : "", exec->program);
-	/* qemu 10.0 does not say what it runs: its qemu_plugin_path_to_binary() is not built */
+	/*
+	 * qemu 10.0 does not report the program's path: its qemu_plugin_path_to_binary() is not
+	 * built
+	 */
 	strcat(option, ",program=");
 	append_escaped(option, program);
 	err |= append(argv, &nr, qemu);
@@ -256,7 +259,7 @@ out_of_memory:
 	return NULL;
 }
 
-/* Variables that the dynamic linker and libc look at before main(). */
+/* Variables that the dynamic linker and libc read before main(). */
 static int is_hidden(const char *entry)
 {
 	return !strncmp(entry, "LD_", 3) || !strncmp(entry, "GLIBC_TUNABLES=", 15) ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What it takes to run a program under qemu with the plugin, as execve would have run it:
- * scripts resolved, arguments, environment. Used by auxtap-emu (spawn) and by the plugin
+ * Command line and environment that run a program under qemu with the plugin as execve would have
+ * run it: scripts resolved, arguments, environment. Used by auxtap-emu (spawn) and by the plugin
  * (the program's own execve).
  */
 #ifndef AUXTAP_QEMU_EXEC_H
@@ -10,10 +10,10 @@
 #include <signal.h>
 #include <stddef.h>
 
-/* Prefix of variables that must not act on qemu's own start. */
+/* Prefix of variables that must not affect qemu's own start. */
 #define QEMU_EXEC_HIDE "AUXTAP_GUEST_"
 
-/* Versions of the plugin interface that the plugin knows. */
+/* Versions of the plugin interface that the plugin supports. */
 #define QEMU_PLUGIN_API_FIRST 1 /* qemu 7.2 */
 #define QEMU_PLUGIN_API_4     4 /* qemu 9.2, 10; from 3 on qemu_plugin_insn_data() copies */
 
@@ -23,14 +23,14 @@
  * and all others have the same number for the program and the host.
  */
 #define QEMU_RTSIG_MAP	  "32 61 2,34 34 27"
-#define QEMU_HOST_SIGABRT 64 /* 63: qemu's own; in this order it takes what the map leaves */
+#define QEMU_HOST_SIGABRT 64 /* 63: qemu's own; it assigns what the map leaves in this order */
 #define QEMU_HOST_SIGRT32 61
 
 /* The program's number of the host's signal; api: of its qemu. */
 static inline int qemu_exec_signal(int api, int signo)
 {
 	if (api == QEMU_PLUGIN_API_FIRST)
-		return signo; /* as good as can be: its real-time signals are shifted by 2 */
+		return signo; /* the best possible: its real-time signals are shifted by 2 */
 	if (signo == QEMU_HOST_SIGABRT)
 		return SIGABRT;
 	if (signo == QEMU_HOST_SIGRT32 || signo == QEMU_HOST_SIGRT32 + 1)
@@ -39,9 +39,9 @@ static inline int qemu_exec_signal(int api, int signo)
 }
 
 enum qemu_exec_verdict {
-	QEMU_EXEC_RUN,	  /* program and argv are what qemu shall run */
-	QEMU_EXEC_NATIVE, /* can run, but not under qemu; why says why */
-	QEMU_EXEC_FAIL,	  /* error: what execve would return */
+	QEMU_EXEC_RUN,	  /* program and argv are what qemu is to run */
+	QEMU_EXEC_NATIVE, /* can run, but not under qemu; see why */
+	QEMU_EXEC_FAIL,	  /* error: the errno of execve */
 };
 
 struct qemu_arch;
@@ -52,9 +52,9 @@ struct qemu_exec {
 	int error;		      /* positive errno */
 	/* of the plugin interface of the qemu that will run it; set by the caller */
 	int api;
-	const char *sanitizer; /* that the program is built with; NULL: none */
+	const char *sanitizer; /* the program's sanitizer; NULL: none */
 	char why[112];
-	char comm[16]; /* the task's name: of the file asked for, be it a script */
+	char comm[16]; /* the task's name: of the requested file, even if a script */
 	char *program; /* malloc'd, as argv and its strings */
 	char **argv;
 };
@@ -63,7 +63,7 @@ struct qemu_exec {
 int qemu_exec_resolve(const char *path, char *const *argv, struct qemu_exec *exec);
 void qemu_exec_free(struct qemu_exec *exec);
 /*
- * qemu before 10 gives a sanitizer's terabytes real memory: such a program becomes
+ * qemu before 10 backs a sanitizer's terabytes with real memory: such a program becomes
  * QEMU_EXEC_NATIVE.
  */
 void qemu_exec_refuse_sanitizer(struct qemu_exec *exec);
@@ -74,13 +74,13 @@ void qemu_exec_refuse_sanitizer(struct qemu_exec *exec);
  */
 /*
  * sysroot: where programs of another architecture than the host's find their files, as the user
- * says; "" if he does not: where this program's are (qemu_exec_sysroot).
+ * specified; "" if the user did not: this program's default (qemu_exec_sysroot).
  */
 char **qemu_exec_command(const char *qemu, const char *plugin, const char *shm, const char *sysroot,
 			 const struct qemu_exec *exec);
 /*
- * said, if it is not empty. Else "", if on this machine itself; else where they usually are. May
- * use root.
+ * Returns said, if it is not empty; else "" if the libraries are on this machine itself, else their
+ * usual path. May use root.
  */
 const char *qemu_exec_sysroot(const struct qemu_exec *exec, const char *said, const char *plugin,
 			      char *root, size_t size);

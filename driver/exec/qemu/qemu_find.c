@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TRY_SECONDS 20 /* a program that is not qemu may run for ever */
+#define TRY_SECONDS 20 /* a program that is not qemu may run forever */
 #define TRY_OUTPUT  1024
 #define BUILD_HINT  "run scripts/install-packages build"
 
@@ -23,7 +23,7 @@ struct search {
 	const char *plugin;
 	struct qemu_engine *engine;
 	bool found;
-	char refused[200]; /* the first one that was found and could not be used, and why */
+	char refused[200]; /* the first one that was found and is unusable, and why */
 };
 
 int qemu_find_in_path(const char *name, const char *path, char *found)
@@ -90,7 +90,7 @@ static int attempt_begin(struct attempt *a, char *const *argv)
 	return 0;
 }
 
-/* The exit status; its output is in text, as much as there is space for. */
+/* The exit status; its output is in text, as far as there is space. */
 static int attempt_end(struct attempt *a)
 {
 	size_t size = 0;
@@ -106,7 +106,7 @@ static int attempt_end(struct attempt *a)
 		size += (size_t)got;
 	}
 	a->text[size] = 0;
-	close(a->fd); /* what prints on, ends of SIGPIPE */
+	close(a->fd); /* if it keeps printing, it ends with SIGPIPE */
 	while (waitpid(a->pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return -1;
@@ -126,7 +126,7 @@ static void take_version(const char *text, char *version, size_t size)
 	snprintf(version, size, "%.*s", (int)len, at);
 }
 
-/* One line, without control characters: it is another program's. */
+/* Copies one line, without control characters: it comes from another program. */
 static void take_line(const char *text, char *line, size_t size)
 {
 	size_t len = strcspn(text, "\n");
@@ -137,7 +137,7 @@ static void take_line(const char *text, char *line, size_t size)
 			*c = ' ';
 }
 
-/* Both questions are asked at the same time: this is done for every run. */
+/* Runs both queries at the same time, because this happens for every run. */
 static bool try_engine(struct search *s, const char *qemu, char *why, size_t size)
 {
 	char option[PATH_MAX + 32], line[90];
@@ -163,7 +163,7 @@ static bool try_engine(struct search *s, const char *qemu, char *why, size_t siz
 	}
 	status = attempt_end(&plugin);
 	take_version(version.text, s->engine->version, sizeof(s->engine->version));
-	/* not preloaded here, all functions that it wants are looked up when it is loaded */
+	/* not preloaded here; all functions that it needs are resolved when it is loaded */
 	answer = strstr(plugin.text, "auxtap-plugin ");
 	if (!status && answer && sscanf(answer, "auxtap-plugin %d", &s->engine->api) == 1)
 		return true;
@@ -181,7 +181,7 @@ static void consider(struct search *s, const char *path, const char *named_by)
 	if (s->found)
 		return;
 	if (eaccess(path, X_OK))
-		/* only what the user has named must be there */
+		/* only what the user has named must exist */
 		snprintf(why, sizeof(why), "%s", strerror(errno));
 	else if (try_engine(s, path, why, sizeof(why))) {
 		snprintf(s->engine->path, sizeof(s->engine->path), "%s", path);
@@ -195,7 +195,7 @@ static void consider(struct search *s, const char *path, const char *named_by)
 			 *named_by ? "=" : "", path, why);
 }
 
-/* ---- the places ---- */
+/* ---- the candidates ---- */
 
 static bool is_directory(const char *path)
 {
@@ -204,7 +204,10 @@ static bool is_directory(const char *path)
 	return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-/* AUXTAP_QEMU: a directory, or a binary, whose neighbour runs the other instruction set. */
+/*
+ * AUXTAP_QEMU: a directory, or a binary, in whose directory the one for the other instruction set
+ * is.
+ */
 static void consider_variables(struct search *s)
 {
 	const char *own = getenv(s->arch->variable), *set = getenv("AUXTAP_QEMU"), *slash;
@@ -212,7 +215,7 @@ static void consider_variables(struct search *s)
 
 	if (own && *own && strcmp(s->arch->variable, "AUXTAP_QEMU")) {
 		consider(s, own, s->arch->variable);
-		return; /* the other variable is of other programs then */
+		return; /* the other variable is for other programs */
 	}
 	if (!set || !*set)
 		return;
@@ -261,7 +264,7 @@ static void consider_cache(struct search *s)
 		free(names);
 }
 
-/* Of a file in the directory of auxtap-emu, which is PREFIX/libexec/auxtap. */
+/* Path of a file in the directory of auxtap-emu, which is PREFIX/libexec/auxtap. */
 static void beside(const char *name, char *path)
 {
 	ssize_t size = readlink("/proc/self/exe", path, PATH_MAX - 32);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which qemu runs programs of an instruction set: looked for in AUXTAP_QEMU, the cache,
- * beside auxtap-emu, in PATH; each one found is tried with the plugin before it is used.
+ * Finds the qemu that runs programs of an instruction set: in AUXTAP_QEMU, the cache, the directory
+ * of auxtap-emu, PATH; each candidate is tried with the plugin before it is used.
  */
 #ifndef AUXTAP_QEMU_FIND_H
 #define AUXTAP_QEMU_FIND_H
@@ -15,18 +15,18 @@ struct qemu_engine {
 	char path[PATH_MAX];
 	char version[32]; /* as qemu prints it: "10.0.2" */
 	int api;	  /* of the plugin interface */
-	/* why another one, earlier in the order, or a newer one is not used; "": nothing to say */
+	/* why another one, earlier in the order, or a newer one is not used; "": no note */
 	char note[256];
 };
 
-/* 0; or -ENOPKG: there is none, why says why. plugin, of PATH_MAX bytes: the one to load. */
+/* 0; or -ENOPKG: none, see why. plugin, of PATH_MAX bytes: the one to load. */
 int qemu_find(const struct qemu_arch *arch, struct qemu_engine *engine, char *plugin, char *why,
 	      size_t size);
 
-/* As execvp: the first that can be executed; -EACCES only if nothing better is found. */
+/* Like execvp: the first that can be executed; -EACCES only if nothing better is found. */
 int qemu_find_in_path(const char *name, const char *path, char *found);
 
-/* Prints an engine a line for 'auxtap list': set, version, path, note, tab-separated. */
+/* Prints a line for each engine for 'auxtap list': set, version, path, note, tab-separated. */
 void qemu_find_print(void);
 
 #endif

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Deaths that are the emulator's doing: a real processor, or a newer qemu, would go on. */
+/*
+ * Deaths that are due to the emulator: on a real processor, or under a newer qemu, the program
+ * would continue.
+ */
 #include "qemu.h"
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define STACK_SEEN (256u << 10) /* how far from the stack pointer a frame is looked for */
+#define STACK_SEEN (256u << 10) /* how far from the stack pointer a frame is searched */
 #define RED_ZONE   128
 
-/* An instruction that a real processor may know and qemu does not. */
+/* An instruction that a real processor may support and qemu does not. */
 static bool is_unknown_insn(struct qemu_source *q, struct qemu_thread *t)
 {
 	const struct qemu_arch *arch = t->process->arch;
@@ -43,7 +46,7 @@ static bool stack_operand(const union qemu_env *env, const u8 *code, size_t nr, 
 		return false;
 	modrm = code[at++];
 	rm = modrm & 7;
-	if (rm == 4 && code[at++] != 0x24) /* a SIB byte that says rsp alone */
+	if (rm == 4 && code[at++] != 0x24) /* a SIB byte with rsp only */
 		return false;
 	if (rm != 4 && (rm != 5 || modrm >> 6 == 0)) /* rbp */
 		return false;
@@ -63,8 +66,8 @@ static bool stack_operand(const union qemu_env *env, const u8 *code, size_t nr, 
 }
 
 /*
- * The handler's frame that the stack is in: its first word leads to the code that returns from
- * handlers (mov $15, %rax; syscall). 0: the stack is in none.
+ * The handler's frame that contains the stack pointer: its first word points to the code that
+ * returns from handlers (mov $15, %rax; syscall). 0: not in a frame.
  */
 static u64 handler_frame(struct qemu_source *q, struct qemu_thread *t, u64 sp)
 {
@@ -94,8 +97,8 @@ static u64 handler_frame(struct qemu_source *q, struct qemu_thread *t, u64 sp)
 }
 
 /*
- * The ABI has rsp + 8 divisible by 16 where a function begins, handlers included: what it
- * aligns in its frame is then aligned. qemu 7.2 enters handlers with rsp divisible by 16.
+ * The ABI requires rsp + 8 to be divisible by 16 at a function's entry, handlers included: objects
+ * that it aligns in its frame are then aligned. qemu 7.2 enters handlers with rsp divisible by 16.
  */
 static bool is_misaligned_handler(struct qemu_source *q, struct qemu_thread *t)
 {
@@ -121,7 +124,7 @@ const char *qemu_limit(struct qemu_source *q, struct qemu_thread *t)
 	if (rec && rec->no_frame && t->dying.si_signo != SIGSEGV)
 		return "emulator's limit: the frame of the handler does not fit; a kernel sends SIGSEGV";
 	if (is_unknown_insn(q, t))
-		return "emulator's limit: qemu does not know the instruction; a real CPU may";
+		return "emulator's limit: qemu does not support the instruction; a real CPU may";
 	if (is_misaligned_handler(q, t))
 		return "emulator's limit: this qemu enters signal handlers with a misaligned stack";
 	return NULL;

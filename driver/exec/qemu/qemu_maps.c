@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The guest's address space as its system calls made it. /proc/PID/maps of the host shows
- * qemu's own mappings beside, and never an executable one of the guest's.
+ * The guest's address space as its system calls created it. /proc/PID/maps of the host also shows
+ * qemu's own mappings, and never an executable one of the guest's.
  */
 #include "qemu.h"
 #include <errno.h>
@@ -31,7 +31,7 @@ static struct qemu_range *append(struct qemu_process *p, const struct qemu_range
 	return to;
 }
 
-/* NOLINTBEGIN(clang-analyzer-unix.Malloc): a range that is freed is replaced by the last one */
+/* NOLINTBEGIN(clang-analyzer-unix.Malloc): a freed range is replaced by the last one */
 void qemu_maps_remove(struct qemu_process *p, u64 start, u64 end)
 {
 	for (u32 i = 0; i < p->nr_ranges; i++) {
@@ -56,7 +56,7 @@ void qemu_maps_remove(struct qemu_process *p, u64 start, u64 end)
 		} else {
 			char *name = r->name;
 
-			*r = p->range[--p->nr_ranges]; /* the last one takes its place */
+			*r = p->range[--p->nr_ranges]; /* the last one replaces it */
 			free(name);
 			i--;
 		}
@@ -114,7 +114,7 @@ void qemu_maps_tell(struct qemu_process *p, struct emu_task *task, u64 start, u6
 	}
 }
 
-/* The pieces of [start, end) that are mapped, cut out, changed, put back. */
+/* Cuts out the parts of [start, end) that are mapped, changes them, and puts them back. */
 void qemu_maps_protect(struct qemu_process *p, u64 start, u64 end, u32 prot)
 {
 	struct qemu_process pieces = {0};

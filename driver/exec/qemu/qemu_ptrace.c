@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The one owner of ptrace: qemu runs freely, and stops only when a process or thread is made
- * or ends, execs, or gets a signal. What has to wait until the ring is consumed that far is
- * kept as a todo of the thread, which stays stopped.
+ * The one owner of ptrace: qemu runs freely, and stops only when a process or thread is created or
+ * ends, execs, or gets a signal. An action that must wait until the ring is consumed that far is a
+ * todo of the thread, which stays stopped.
  */
 #include "qemu.h"
 #include "qemu_exec.h"
@@ -17,9 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ORPHAN_NS      1000000000ull /* how long a maker's event may come after the child's stop */
+#define ORPHAN_NS      1000000000ull /* limit from the child's stop to its parent's event */
 #define DYING_NS       1000000000ull /* how long a dying process' threads have to stop */
-#define UNKNOWN_STATUS (125 << 8)    /* as auxtap's own failures are told */
+#define UNKNOWN_STATUS (125 << 8)    /* as auxtap's own failures are reported */
 
 u64 qemu_now_ns(void)
 {
@@ -83,7 +83,7 @@ struct qemu_process *qemu_process_new(struct qemu_source *q, pid_t pid)
 	if (!p)
 		return NULL;
 	p->pid = pid;
-	p->arch = &qemu_arch_x86; /* until its record tells */
+	p->arch = &qemu_arch_x86; /* until its record says */
 	p->next = q->processes;
 	q->processes = p;
 	return p;
@@ -119,7 +119,7 @@ static void set_todo(struct qemu_source *q, struct qemu_thread *t, enum qemu_tod
 	t->todo_ns = todo == QEMU_TODO_DYING ? qemu_now_ns() : 0;
 }
 
-/* ---- what waited for the ring ---- */
+/* ---- actions that waited for the ring ---- */
 
 static void task_gone(struct qemu_source *q, struct qemu_thread *t)
 {
@@ -188,7 +188,7 @@ static void do_exec(struct qemu_source *q, struct qemu_thread *t, pid_t former)
 	struct qemu_rec *rec = qemu_ring_rec(q, old ? old : t);
 	bool native = !rec || rec->native;
 
-	if (!p->announced) { /* our own start of qemu */
+	if (!p->announced) { /* the initial exec, into qemu */
 		qemu_ptrace_continue(t, 0);
 		return;
 	}
@@ -198,7 +198,7 @@ static void do_exec(struct qemu_source *q, struct qemu_thread *t, pid_t former)
 	if (native && !p->native)
 		emu_untraced(q->emu, p->pid, rec ? rec->text : "exec of a program outside qemu");
 	if (old && old->task) {
-		/* the thread that called exec goes on as the leader */
+		/* the thread that called exec continues as the leader */
 		if (t->task)
 			task_gone(q, t);
 		if (!native) {
@@ -241,7 +241,7 @@ static void do_exit(struct qemu_source *q, struct qemu_thread *t)
 	qemu_ptrace_continue(t, 0);
 }
 
-/* True when all others have stopped; those that run are asked to. */
+/* True when all others have stopped; interrupts those that run. */
 static bool all_stopped(struct qemu_source *q, struct qemu_process *p)
 {
 	bool all = true;
@@ -252,7 +252,7 @@ static bool all_stopped(struct qemu_source *q, struct qemu_process *p)
 		all = false;
 		if (!t->frozen)
 			ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
-		t->frozen = true; /* asked; it will not run guest code again */
+		t->frozen = true; /* interrupted; it will not run guest code again */
 	}
 	return all;
 }
@@ -271,7 +271,7 @@ static void do_gone(struct qemu_source *q, struct qemu_thread *t, int status)
 	thread_free(q, t);
 	if (!leader)
 		return;
-	/* the kernel tells of a leader's end last: whoever is left vanished in an exec */
+	/* the kernel reports a leader's end last: remaining threads vanished in an exec */
 	for (t = q->threads; t; t = next) {
 		next = t->next;
 		if (t->process != p)
@@ -296,9 +296,7 @@ bool qemu_ptrace_todo(struct qemu_source *q)
 		if (!todo)
 			continue;
 		if (todo == QEMU_TODO_DYING && !t->barrier_set) {
-			/*
-			 * asleep in the kernel where nothing wakes it: it executes nothing either
-			 */
+			/* blocked in the kernel indefinitely: it executes nothing either */
 			if (!all_stopped(q, t->process) && qemu_now_ns() - t->todo_ns < DYING_NS)
 				continue;
 			t->barrier = q->shm->tail;
@@ -355,9 +353,9 @@ static bool dumps_core(int signo)
 }
 
 /*
- * host_info gets the number that the program knows. qemu 10 does not catch SIGABRT, which is
- * its own to die of: one that is sent from outside becomes the signal that it takes for it.
- * Returns the host's number.
+ * Stores the program's signal number in host_info. qemu 10 does not catch SIGABRT, which it uses to
+ * die itself: one that is sent from outside becomes the signal that it uses for SIGABRT. Returns
+ * the host's number.
  */
 static int as_program_signal(struct qemu_thread *t, const struct qemu_process *p,
 			     struct qemu_rec *rec, int signo)
@@ -393,8 +391,9 @@ static void on_signal(struct qemu_source *q, struct qemu_thread *t, int signo)
 			qemu_death_info(q, t, signo);
 			t->frozen = true;
 			/*
-			 * We have taken the stop's signal: if we are killed now, the kernel lets
-			 * the thread go on without it, in qemu's endless wait for its own death.
+			 * We have taken the stop's signal: if we are killed now, the kernel
+			 * continues the thread without it, in qemu's endless wait for its own
+			 * death.
 			 */
 			ptrace(PTRACE_SETOPTIONS, t->tid, 0,
 			       QEMU_PTRACE_OPTIONS | PTRACE_O_EXITKILL);
@@ -428,7 +427,7 @@ static void on_event(struct qemu_source *q, struct qemu_thread *t, int event, in
 		break;
 	case PTRACE_EVENT_EXIT:
 		t->frozen = true;
-		/* killed while its child waited to be told */
+		/* killed before its child was reported */
 		if (t->todo == QEMU_TODO_CHILD)
 			do_child(q, t, (pid_t)(t->arg >> 1), t->arg & 1);
 		set_todo(q, t, QEMU_TODO_EXIT, (long)message);
@@ -444,7 +443,7 @@ static void on_event(struct qemu_source *q, struct qemu_thread *t, int event, in
 		if (t->initial) {
 			t->initial = false;
 			if (t->task && t->nr_resumes)
-				break; /* capture says when */
+				break; /* until capture resumes it */
 		}
 		qemu_ptrace_continue(t, 0);
 		break;
@@ -454,7 +453,7 @@ static void on_event(struct qemu_source *q, struct qemu_thread *t, int event, in
 	}
 }
 
-/* A child whose maker's stop comes later, or never, if the maker is killed in it. */
+/* A child whose parent's stop comes later, or never, if the parent is killed in it. */
 static void on_foreign(struct qemu_source *q, pid_t tid, int status)
 {
 	struct qemu_thread *t = qemu_thread_new(q, NULL, tid);
@@ -493,9 +492,9 @@ static pid_t tgid_of(pid_t tid)
 }
 
 /*
- * SIGKILL takes the maker out of its clone or fork stop before we have seen it: nobody will
- * ever say whose the child is. A thread dies with its maker; a process goes on, as one that
- * we follow but do not trace.
+ * SIGKILL took the parent out of its clone or fork stop before we saw it: no event will say whose
+ * child it is. A thread dies with its parent; a process continues, as one that we follow but do not
+ * trace.
  */
 static void adopt(struct qemu_source *q, struct qemu_thread *t)
 {
@@ -508,7 +507,7 @@ static void adopt(struct qemu_source *q, struct qemu_thread *t)
 		if (t->process)
 			t->process->native = true;
 	}
-	emu_untraced(q->emu, t->tid, "whoever made it was killed meanwhile");
+	emu_untraced(q->emu, t->tid, "its parent was killed before it reported the fork");
 	qemu_ptrace_continue(t, 0);
 }
 
@@ -568,14 +567,14 @@ bool qemu_ptrace_reap(struct qemu_source *q)
 		else
 			on_signal(q, t, WSTOPSIG(status));
 	}
-	/* nobody is left to wait for: who has not been told gone will never be */
+	/* nothing is left to wait for: exits that were not seen never will be */
 	if (tid < 0 && errno == ECHILD) {
 		for (struct qemu_thread *t = q->threads; t; t = t->next) {
 			if (t->gone || t->todo == QEMU_TODO_GONE)
 				continue;
 			if (t->process && t->process->announced)
 				emu_untraced(q->emu, t->process->pid,
-					     "ended out of the tracer's sight");
+					     "ended while it could not be traced");
 			t->stopped = false;
 			t->frozen = true;
 			set_todo(q, t, QEMU_TODO_GONE, UNKNOWN_STATUS);
@@ -595,7 +594,7 @@ static bool is_dying(const struct qemu_source *q, const struct qemu_process *p)
 
 /*
  * First all threads stop, wherever they are in qemu; then one of them reports the death. In this
- * order no event of a thread that still runs can take the place of that report.
+ * order no event of a running thread can replace that report.
  */
 void qemu_ptrace_over_memory(struct qemu_source *q)
 {
@@ -620,7 +619,8 @@ void qemu_ptrace_over_memory(struct qemu_source *q)
 		if (t->process == p && t->task && !t->todo && !t->nr_resumes && !t->exited)
 			break;
 	if (!t) {
-		emu_untraced(q->emu, p->pid, "ended for its memory while it had no traced thread");
+		emu_untraced(q->emu, p->pid,
+			     "killed for its memory use while it had no traced thread");
 		kill(p->pid, SIGKILL);
 		return;
 	}
@@ -633,7 +633,7 @@ void qemu_ptrace_over_memory(struct qemu_source *q)
 	set_todo(q, t, QEMU_TODO_DYING, SIGKILL);
 }
 
-/* Capture is gone, or has enough: the program goes on as if nothing had happened. */
+/* Capture disconnected or stops tracing: the program continues untouched. */
 void qemu_ptrace_detach_all(struct qemu_source *q)
 {
 	struct qemu_thread *t, *next;
@@ -646,7 +646,10 @@ void qemu_ptrace_detach_all(struct qemu_source *q)
 		next = t->next;
 		if (!t->stopped && !t->exited && !t->gone) {
 			ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
-			/* who does not stop in time is let go by the kernel when we end */
+			/*
+			 * a thread that does not stop in time is detached by the kernel when we
+			 * exit
+			 */
 			while (!(got = waitpid(t->tid, &status, __WALL | WNOHANG)) &&
 			       qemu_now_ns() < until)
 				usleep(500);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The consumer's side of the shared memory: chunks strictly in the order of their tickets.
- * Producers may be killed at any instruction, and may be hostile; neither may wedge us.
- * qemu_plugin_ring.c is the producer; qemu_stream.c reads what is in the chunks.
+ * Producers may be killed at any instruction, and may be hostile; neither may block us.
+ * qemu_plugin_ring.c is the producer; qemu_stream.c decodes the chunks.
  */
 #include "qemu.h"
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STUCK_NS 500000000ull /* the ring stands still no longer for anybody */
+#define STUCK_NS 500000000ull /* the longest that the ring waits for a missing ticket */
 
 static u32 *wake_word;
 
@@ -48,7 +48,7 @@ int qemu_ring_open(struct qemu_source *q)
 	shm->magic = QEMU_SHM_MAGIC;
 	shm->version = QEMU_SHM_VERSION;
 	shm->consumer_pid = getpid();
-	/* tests make the tables small, to see what happens when they are full */
+	/* tests make the tables small, to exercise full ones */
 	shm->max_blocks = tunable("AUXTAP_QEMU_BLOCKS", QEMU_MAX_BLOCKS, QEMU_MAX_BLOCKS);
 	shm->max_slots = tunable("AUXTAP_QEMU_SLOTS", QEMU_NR_SLOTS, QEMU_NR_SLOTS);
 	while (shm->max_slots & (shm->max_slots - 1))
@@ -108,7 +108,7 @@ void qemu_ring_free_rec(struct qemu_source *q, struct qemu_thread *t)
 {
 	struct qemu_rec *rec = qemu_ring_rec(q, t);
 
-	/* killed while it claimed one? */
+	/* was it killed while it claimed one? */
 	for (u32 i = 0; !rec && i < QEMU_NR_RECS; i++)
 		if (qemu_load(&q->shm->rec[i].state) == (QEMU_REC_CLAIMED | (u32)t->tid))
 			qemu_store(&q->shm->rec[i].state, QEMU_REC_FREE);
@@ -120,8 +120,8 @@ void qemu_ring_free_rec(struct qemu_source *q, struct qemu_thread *t)
 }
 
 /*
- * Who holds a ticket that is not published? True: somebody who runs, and may publish it yet.
- * *owner: who surely holds it, dead or alive, or NULL.
+ * Finds the holder of a ticket that is not published. True: a running thread, which may still
+ * publish it. *owner: the certain holder, dead or alive, or NULL.
  */
 static bool somebody_owns(struct qemu_source *q, u64 ticket, struct qemu_thread **owner)
 {
@@ -129,7 +129,7 @@ static bool somebody_owns(struct qemu_source *q, u64 ticket, struct qemu_thread 
 
 	*owner = NULL;
 	for (struct qemu_thread *t = q->threads; t; t = t->next) {
-		/* also of threads that are no task yet: a program's start is shipped before */
+		/* also of threads without a task yet: a program's start is shipped before */
 		struct qemu_rec *rec = t->exited ? NULL : qemu_ring_rec(q, t);
 		u64 claimed;
 
@@ -153,9 +153,9 @@ static void lost(struct qemu_source *q, const struct qemu_thread *t, const char 
 }
 
 /*
- * The ticket at head is taken and its chunk is not there. Whoever holds it is given time;
- * then it is given up, whatever became of the holder. One that has not begun to copy takes a
- * new ticket when it runs again, and nothing is lost. True: given up.
+ * The ticket at head is taken and its chunk is missing. Its holder gets some time; then the ticket
+ * is given up, whatever the holder's state. A producer that has not started to copy takes a new
+ * ticket when it runs again, and nothing is lost. True: given up.
  */
 static bool give_up(struct qemu_source *q, struct qemu_slot *slot, u64 ticket)
 {
@@ -175,12 +175,12 @@ static bool give_up(struct qemu_source *q, struct qemu_slot *slot, u64 ticket)
 	claim = __atomic_load_n(&slot->claim, __ATOMIC_SEQ_CST);
 	if (claim <= ticket && __atomic_compare_exchange_n(&slot->claim, &claim, ticket + 1, false,
 							   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
-		/* what a dead one had is in its open chunk */
+		/* the contents of a dead one's open chunk */
 		if (owner)
 			owner->skipped = ticket + 1;
 		return true;
 	}
-	/* being copied by somebody whom we do not know yet, or who does not get the CPU */
+	/* being copied by a thread that we do not know yet, or that does not get the CPU */
 	if (claim == ticket + 1 && !(owner && owner->frozen) && !late)
 		return false;
 	if (qemu_load(&slot->seq) == ticket + 1)
@@ -188,7 +188,7 @@ static bool give_up(struct qemu_source *q, struct qemu_slot *slot, u64 ticket)
 	if (owner && owner->frozen)
 		owner->skipped = ticket + 1;
 	else
-		lost(q, owner, "a thread stopped while it handed over what it had executed");
+		lost(q, owner, "a thread stopped while it transferred its executed blocks");
 	return true;
 }
 
@@ -219,7 +219,7 @@ static void release_slot(struct qemu_source *q, u64 head)
 	__atomic_store_n(&shm->head, head, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&shm->nr_waiting, __ATOMIC_SEQ_CST)) {
 		__atomic_fetch_add(&shm->space, 1, __ATOMIC_SEQ_CST);
-		/* not for each single slot: let them find a good piece of the ring */
+		/* wake not for each single slot, but when a good part of the ring is free */
 		if (!(head & (q->max_slots / 4 - (q->max_slots >= 4))) ||
 		    head == qemu_load(&shm->tail))
 			futex_wake(&shm->space);
@@ -240,10 +240,10 @@ bool qemu_ring_consume(struct qemu_source *q, u32 max_chunks)
 		if (head == tail)
 			break;
 		if (qemu_load(&shm->damaged) || tail - head > (u64)q->max_slots + QEMU_NR_RECS) {
-			/* each thread holds one ticket at most: the counter was written over */
+			/* each thread holds at most one ticket: the counter was overwritten */
 			for (struct qemu_process *p = q->processes; p; p = p->next)
 				emu_untraced(q->emu, p->pid,
-					     "the program wrote over the memory shared with qemu");
+					     "the program overwrote the memory shared with qemu");
 			qemu_ring_close(q);
 			break;
 		}
@@ -256,7 +256,7 @@ bool qemu_ring_consume(struct qemu_source *q, u32 max_chunks)
 		}
 		t = thread_of_slot(q, slot);
 		if (!t) {
-			/* ptrace has not shown us this thread yet, or it is no longer there */
+			/* ptrace has not reported this thread yet, or it has exited */
 			if (q->stuck_head != head + 1) {
 				q->stuck_head = head + 1;
 				q->stuck_ns = qemu_now_ns();
@@ -264,7 +264,7 @@ bool qemu_ring_consume(struct qemu_source *q, u32 max_chunks)
 			if ((!syscall(SYS_tgkill, slot->pid, slot->tid, 0) || errno != ESRCH) &&
 			    qemu_now_ns() - q->stuck_ns < STUCK_NS)
 				break;
-			lost(q, NULL, "a thread that was never seen executed something");
+			lost(q, NULL, "an unknown thread executed code");
 			release_slot(q, ++head);
 			worked = true;
 			continue;
@@ -286,7 +286,7 @@ void qemu_ring_drain(struct qemu_source *q, struct qemu_thread *t)
 
 	if (!rec)
 		return;
-	/* killed while it published: was the chunk read from its slot? */
+	/* killed while it published: check whether the chunk was read from its slot */
 	if (rec->reserving && rec->ticket && rec->ticket != t->skipped &&
 	    q->shm->slot[(rec->ticket - 1) & (q->max_slots - 1)].seq >= rec->ticket)
 		return;
@@ -298,7 +298,7 @@ void qemu_ring_drain(struct qemu_source *q, struct qemu_thread *t)
 void qemu_ring_sleep(struct qemu_source *q, u32 idle)
 {
 	struct qemu_shm *shm = q->shm;
-	/* while there is something going on let chunks gather; then wait for the first one */
+	/* during activity let chunks gather; after that wake at the first one */
 	bool deep = idle > 8;
 	const struct timespec timeout = {.tv_nsec = deep ? 50000000 : 1000000};
 	u32 seen = qemu_load(&shm->wake);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the plugin inside qemu and auxtap-emu share: one memfd per session, used by every
- * emulated process. The plugin ships block ids; auxtap-emu looks them up and encodes.
- * The guest may scribble over this memory (qemu maps it beside guest memory), so the
- * consumer checks everything it reads. Plugin side: qemu_plugin*.c; host side: qemu_ring.c.
+ * Memory shared by the plugin inside qemu and auxtap-emu: one memfd per session, used by every
+ * emulated process. The plugin ships block ids; auxtap-emu looks them up and encodes. The guest may
+ * overwrite this memory (qemu maps it next to guest memory), so the consumer checks everything it
+ * reads. Plugin side: qemu_plugin*.c; host side: qemu_ring.c.
  */
 #ifndef AUXTAP_QEMU_SHM_H
 #define AUXTAP_QEMU_SHM_H
@@ -16,16 +16,16 @@
 #define QEMU_NR_RECS	 2048
 #define QEMU_NR_SLOTS	 4096 /* power of two */
 #define QEMU_CHUNK_WORDS 256
-#define QEMU_CHUNK_LIMIT (QEMU_CHUNK_WORDS - 40) /* room for one message and a block */
+#define QEMU_CHUNK_LIMIT (QEMU_CHUNK_WORDS - 40) /* space for one message and a block */
 #define QEMU_MAX_BLOCKS	 (256 * 1024)
 #define QEMU_LENS_SIZE	 (8 * QEMU_MAX_BLOCKS)
 #define QEMU_HASH_SIZE	 (2 * QEMU_MAX_BLOCKS) /* power of two */
 #define QEMU_BLOCK_INSNS 512		       /* TCG's own limit for a translation block */
 
 /*
- * The chunk stream of a thread: words. Below QEMU_MSG it is the id of a block that began
- * to run; else a message: type in bits 16..23, number of words that follow in 0..15, behind them
- * the word QEMU_MSG.
+ * The chunk stream of a thread: words. Below QEMU_MSG it is the id of a block that began to run;
+ * else a message: type in bits 16..23, number of words that follow in 0..15; after those the word
+ * QEMU_MSG.
  */
 #define QEMU_MSG		0xf0000000u
 #define QEMU_MSG_HEAD(type, nr) (QEMU_MSG | (u32)(type) << 16 | (u32)(nr))
@@ -38,18 +38,18 @@ enum qemu_refused {
 	QEMU_REFUSED_NR,
 };
 
-#define QEMU_MAP_SHARED 0x100 /* beside PROT_… in QEMU_MSG_MAP */
+#define QEMU_MAP_SHARED 0x100 /* besides PROT_… in QEMU_MSG_MAP */
 
 enum qemu_msg {
-	/* the process is about to run its first block, and waits at the gate of its record */
+	/* the process is about to run its first block, and waits for the gate of its record */
 	QEMU_MSG_START = 1, /* - */
 	QEMU_MSG_SYSCALL,   /* number: everything before has completed; in the kernel now */
-	/* a signal handler begins; ip: where the program was interrupted */
+	/* a signal handler starts; ip: where the program was interrupted */
 	QEMU_MSG_SIGNAL,   /* signo, si_code, ip (2) */
-	QEMU_MSG_VSYSCALL, /* ip (2): the last block went to an address that only faults */
+	QEMU_MSG_VSYSCALL, /* ip (2): the last block went to an address that always faults */
 	/*
-	 * ip (2), nr | last_len << 16 | cls << 24, flags | lens, 1 byte each: a block that found no
-	 * room in the tables
+	 * ip (2), nr | last_len << 16 | cls << 24, flags | lens, 1 byte each: a block for which the
+	 * tables had no space
 	 */
 	QEMU_MSG_WIDE,
 	QEMU_MSG_NAME, /* bytes, NUL-padded: appended to the name of the next message */
@@ -60,15 +60,15 @@ enum qemu_msg {
 	QEMU_MSG_REMAP,	   /* old (2), old len (2), new (2), new len (2) */
 	QEMU_MSG_COMM,	   /* 4 words of text */
 	QEMU_MSG_UNTRACED, /* name: why */
-	QEMU_MSG_REFUSED,  /* what of enum qemu_refused: Linux has it, qemu does not */
-	/* in the block before, which goes on: this instruction is a sample */
+	QEMU_MSG_REFUSED,  /* enum qemu_refused: supported by Linux, not by qemu */
+	/* in the previous block, which continues: this instruction is a sample */
 	QEMU_MSG_SAMPLE, /* ip (2), its word */
 	/*
 	 * an exception left the last block at ip, where the next block begins; no handler was
 	 * entered
 	 */
 	QEMU_MSG_LEFT, /* ip (2) */
-	/* addr (2), bytes | is a store << 16: the first that the sample accessed */
+	/* addr (2), bytes | is a store << 16: the first access of the sample */
 	QEMU_MSG_DATA,
 };
 
@@ -86,8 +86,8 @@ struct qemu_block {
 };
 
 /*
- * Of one emulated thread. What it has executed since its last flush can be read by auxtap-emu after
- * its death.
+ * Of one emulated thread. After its death auxtap-emu can read what it has executed since its last
+ * flush.
  */
 struct qemu_rec {
 	u32 nr;	   /* words in the open chunk */
@@ -108,19 +108,19 @@ struct qemu_rec {
 	u32 in_syscall;
 	s32 syscall_nr;
 	/*
-	 * bit n - 1: signal n was sent to the thread by somebody; set by its tracer, cleared at
+	 * bit n - 1: another process sent signal n to the thread; set by its tracer, cleared at
 	 * delivery
 	 */
 	u64 sent;
 	u32 dying;     /* signal that qemu is about to kill itself with */
-	u32 exception; /* dying: an exception left the last block where the registers say */
+	u32 exception; /* dying: an exception left the last block at the address in the registers */
 	/*
-	 * dying: the signal of that exception, if qemu could not write the frame of its handler;
-	 * 0: not so, or not known
+	 * dying: the signal of that exception, if qemu could not write the frame of its handler; 0:
+	 * it could, or unknown
 	 */
 	u32 no_frame;
 	u32 gate;   /* futex: the process may start when it is 1 */
-	u32 native; /* exec under way to a program that will not be traced; why in text */
+	u32 native; /* exec under way to a program that will not be traced; reason in text */
 	char text[112];
 };
 
@@ -132,9 +132,9 @@ enum qemu_rec_state {
 
 struct qemu_slot {
 	/*
-	 * The last ticket + 1 that was decided here: its producer begins to fill the slot, or
-	 * the consumer gave it up. Moved by compare-and-swap alone; a producer that comes too
-	 * late takes a new ticket.
+	 * The last ticket + 1 that was decided here: its producer starts to fill the slot, or the
+	 * consumer gave it up. Changed by compare-and-swap only; a producer that comes too late
+	 * takes a new ticket.
 	 */
 	u64 claim;
 	u64 seq; /* ticket + 1 when complete */
@@ -146,24 +146,24 @@ struct qemu_slot {
 
 struct qemu_shm {
 	u32 magic, version;
-	u32 closed; /* nobody consumes any more: let the program run */
+	u32 closed; /* no consumer any more: let the program run */
 	s32 consumer_pid;
-	u32 plugged;	/* a plugin has found us: qemu itself is well */
-	u32 max_blocks; /* may be set lower than the room there is, for tests */
+	u32 plugged;	/* a plugin has attached: qemu itself works */
+	u32 max_blocks; /* may be set lower than the capacity, for tests */
 	u32 max_slots;	/* likewise; power of two */
 	u32 sampled;	/* blocks of AArch64 code are translated so that samples can be taken */
-	/* how many instructions lie between two (spe_interval.h); 0: none is taken */
+	/* interval between samples in instructions (spe_interval.h); 0: no samples */
 	u32 pmsirr;
 	u64 tail __attribute__((aligned(64))); /* next ticket */
 	u64 head __attribute__((aligned(64))); /* next ticket to be consumed */
-	/* futex: moves when room was made and somebody waits */
+	/* futex: changes when space was freed and producers wait */
 	u32 space;
-	u32 nr_unrecorded; /* threads that found no free record */
-	/* a producer saw nonsense here: somebody wrote over it */
+	u32 nr_unrecorded; /* threads for which no record was free */
+	/* a producer found inconsistent contents: the memory was overwritten */
 	u32 damaged;
-	u32 nr_waiting;			       /* producers that wait for room */
+	u32 nr_waiting;			       /* producers that wait for space */
 	u32 wake __attribute__((aligned(64))); /* futex of the consumer */
-	/* it sleeps, and wants to be woken at so many chunks; 0: awake */
+	/* it sleeps, and is to be woken at this many chunks; 0: awake */
 	u32 wake_at;
 	u32 nr_blocks __attribute__((aligned(64)));
 	u32 lens_used;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Starting a program: the command found in PATH, qemu and the plugin found, the child held
- * until it is traced, and run up to its first instruction.
+ * Starting a program: finds the command in PATH, qemu and the plugin, holds the child until it is
+ * traced, and runs it up to its first instruction.
  */
 #include "qemu.h"
 #include "qemu_exec.h"
@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WHY_SIZE 384 /* as emu_engine_ops.spawn() is given */
+#define WHY_SIZE 384 /* as passed to emu_engine_ops.spawn() */
 
 static const char *variable(char *const *envp, const char *name)
 {
@@ -39,7 +39,7 @@ static void become_qemu(struct emu *emu, const char *qemu, char **argv, char **e
 
 	while (read(go, &c, 1) < 0 && errno == EINTR)
 		;
-	/* first out of the way, then into place: they may be any numbers */
+	/* first out of the way, then into place: they may have any numbers */
 	for (int i = 0; i < 3; i++)
 		copy[i] = fcntl(stdio[i], F_DUPFD_CLOEXEC, 10);
 	for (int i = 0; i < 3; i++)
@@ -47,8 +47,8 @@ static void become_qemu(struct emu *emu, const char *qemu, char **argv, char **e
 			dup2(copy[i], i);
 	emu_restore_signals(emu);
 	/*
-	 * qemu 7.2 places mappings itself, always alike; qemu 10 leaves that to the kernel. As
-	 * under gdb two runs have the same addresses. Where this is refused they differ.
+	 * qemu 7.2 places mappings itself, always at the same addresses; qemu 10 leaves that to the
+	 * kernel. As under gdb, two runs have the same addresses. If this is refused they differ.
 	 */
 	personality((unsigned long)personality(0xffffffff) | ADDR_NO_RANDOMIZE);
 	execve(qemu, argv, envp);
@@ -99,7 +99,7 @@ static int start_child(struct qemu_source *q, const char *qemu, char **argv, cha
 	}
 	close(go[1]);
 	go[1] = -1;
-	/* up to the plugin's word that the program is about to begin */
+	/* until the plugin reports that the program is about to start */
 	while ((p = qemu_process_find(q, child)) && !p->announced)
 		if (!qemu_pump(q))
 			qemu_ring_sleep(q, 0);
@@ -107,13 +107,13 @@ static int start_child(struct qemu_source *q, const char *qemu, char **argv, cha
 		if (read(failed[0], &status, sizeof(status)) == sizeof(status))
 			snprintf(why, WHY_SIZE, "%.80s: %s", qemu, strerror(status));
 		else
-			snprintf(why, WHY_SIZE, "%.60s ended before the program began", qemu);
-		/* the program's fault only if qemu itself had got as far as the plugin */
+			snprintf(why, WHY_SIZE, "%.60s ended before the program started", qemu);
+		/* the program's fault only if qemu itself had loaded the plugin */
 		error = qemu_load(&q->shm->plugged) ? -ENOEXEC : -ENOPKG;
 		if (error == -ENOEXEC && !getrlimit(RLIMIT_AS, &limit) &&
 		    limit.rlim_cur != RLIM_INFINITY) {
 			snprintf(why, WHY_SIZE,
-				 "%.60s ended before the program began, perhaps for want of "
+				 "%.60s ended before the program started, perhaps for lack of "
 				 "address space (ulimit -v %llu)",
 				 qemu, (unsigned long long)limit.rlim_cur >> 10);
 			error = -ENOMEM;
@@ -132,7 +132,7 @@ out_go:
 	return error;
 }
 
-/* What the user says; "": nothing. */
+/* The sysroot that the user specified; "": none. */
 static const char *find_sysroot(char *const *envp)
 {
 	const char *set = getenv("AUXTAP_SYSROOT");
@@ -154,7 +154,7 @@ int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char
 	int err;
 
 	q->emu = emu;
-	/* relative names are the caller's, who may be elsewhere */
+	/* relative names are relative to the caller's directory */
 	if (chdir(cwd)) {
 		snprintf(why, WHY_SIZE, "%.80s: %s", cwd, strerror(errno));
 		return -errno;
@@ -176,7 +176,7 @@ int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char
 		goto out;
 	}
 	if (exec.verdict == QEMU_EXEC_FAIL) {
-		/* whoever asked knows the program's name, but not an interpreter's */
+		/* the user knows the program's name, but not its interpreter's */
 		bool asked = !strcmp(exec.program, found);
 
 		err = -exec.error;
@@ -187,14 +187,14 @@ int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char
 	if (exec.sanitizer && engine.api < QEMU_PLUGIN_API_4) {
 		err = -EOPNOTSUPP;
 		snprintf(why, WHY_SIZE,
-			 "built with %s; give it qemu 10 or newer (AUXTAP_QEMU), or "
+			 "built with %s; use qemu 10 or newer (AUXTAP_QEMU), or "
 			 "--source ptrace",
 			 exec.sanitizer);
 		goto out;
 	}
 	if (exec.verdict == QEMU_EXEC_NATIVE) {
 		err = -EOPNOTSUPP;
-		snprintf(why, WHY_SIZE, "%.76s; qemu cannot run it, try --source ptrace", exec.why);
+		snprintf(why, WHY_SIZE, "%.76s; qemu cannot run it, use --source ptrace", exec.why);
 		goto out;
 	}
 	snprintf(shm, sizeof(shm), "/proc/%d/fd/%d", (int)getpid(), q->shm_fd);
@@ -207,7 +207,7 @@ int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char
 		goto out;
 	}
 	err = start_child(q, engine.path, qemu_argv, qemu_envp, stdio, pid, why);
-	if (!err) /* what executes the program, for the user */
+	if (!err) /* the engine, to be shown to the user */
 		snprintf(why, WHY_SIZE, "%s\n%s", engine.version, engine.note);
 out:
 	qemu_exec_free_vector(qemu_argv);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Looking into an emulated program from outside: guest memory and registers are somewhere
- * in qemu's memory, which stays readable until the process is gone.
+ * Reads an emulated program's state from outside: guest memory and registers are in qemu's memory,
+ * which stays readable until the process has exited.
  */
 #include "qemu.h"
 #include <auxtap/crash.h>
@@ -12,7 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* A thread that still has the memory of the process: its first thread may have ended before it. */
+/* A thread that still has the memory of the process: its leader may have exited before. */
 static pid_t living_thread(pid_t pid)
 {
 	for (const struct qemu_thread *t = qemu_source.threads; t; t = t->next)
@@ -105,7 +105,7 @@ ssize_t qemu_state_mem(struct emu *emu, pid_t pid, u64 addr, void *buf, size_t s
 	(void)emu;
 	if (!p)
 		return -ESRCH;
-	/* range by range: qemu's own memory is no part of the program */
+	/* range by range: qemu's own memory is not part of the program */
 	while (done < size && (r = qemu_maps_find(p, addr + done))) {
 		size_t part = size - done;
 		ssize_t got;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Reads the chunk stream of a thread: block ids become emu_task_block(), messages the other
- * calls of emu.h. Everything is checked; the guest can write where these words come from.
+ * Decodes the chunk stream of a thread: block ids become emu_task_block(), messages the other calls
+ * of emu.h. Everything is checked, because the guest can write to the shared memory.
  */
 #include "emu/emu_abi.h"
 #include "qemu.h"
@@ -28,7 +28,7 @@ static bool check_lens(const struct qemu_arch *arch, const struct emu_block *b, 
 	       b->last_cls <= arch->max_cls;
 }
 
-/* The block's private copy, made at its first use. NULL: nonsense, or no memory. */
+/* The block's private copy, made at its first use. NULL: invalid, or no memory. */
 static __attribute__((noinline)) const struct emu_block *
 load_block(struct qemu_source *q, const struct qemu_arch *arch, u32 id)
 {
@@ -47,7 +47,7 @@ load_block(struct qemu_source *q, const struct qemu_arch *arch, u32 id)
 	    from.lens_off > QEMU_LENS_SIZE - QEMU_BLOCK_INSNS || from.arch != arch->arch)
 		return NULL;
 	if (q->arena_left < from.nr_insns) {
-		/* lives as long as the session; what is left of the old one is lost */
+		/* lives as long as the session; the rest of the old one is unused */
 		q->arena = malloc(ARENA);
 		q->arena_left = q->arena ? ARENA : 0;
 		if (!q->arena)
@@ -67,7 +67,10 @@ load_block(struct qemu_source *q, const struct qemu_arch *arch, u32 id)
 
 static const struct emu_block *wide_block(struct qemu_thread *t, const u32 *word, u32 nr)
 {
-	/* one may be pending in emu, one held, one is made: the fourth is for the next change */
+	/*
+	 * one may be pending in emu, one held, one under construction: the fourth is for the next
+	 * change
+	 */
 	u32 at = t->wide_at++ & 3;
 	struct emu_block *b = &t->wide[at];
 	u32 nr_insns;
@@ -100,11 +103,11 @@ static void damaged(struct qemu_source *q, struct qemu_thread *t)
 {
 	if (!t->process->damaged)
 		emu_untraced(q->emu, t->process->pid,
-			     "the program wrote over the memory shared with qemu");
+			     "the program overwrote the memory shared with qemu");
 	t->process->damaged = true;
 }
 
-/* The block is told, and its sample. */
+/* Reports the block, and its sample. */
 static inline void tell(struct qemu_thread *t, const struct emu_block *b)
 {
 	emu_task_block(t->task, b);
@@ -121,7 +124,7 @@ void qemu_stream_release(struct qemu_thread *t)
 	t->held = NULL;
 }
 
-/* The held block was left before ip: what came before that is told as a block of its own. */
+/* The held block was left before ip: reports what came before that as a block of its own. */
 static void cut_held(struct qemu_thread *t, u64 ip)
 {
 	const struct emu_block *b = t->held;
@@ -150,9 +153,9 @@ static void cut_held(struct qemu_thread *t, u64 ip)
 }
 
 /*
- * qemu sometimes leaves a block in the middle, without a fault, and does one instruction in
- * a block of its own: atomics that it must do alone, stores into the page that runs. A normal
- * block of one instruction of these classes never begins inside the block before it.
+ * qemu sometimes leaves a block in the middle, without a fault, and executes one instruction in a
+ * block of its own: atomics that it must execute alone, stores into the page that is running. A
+ * normal block of one instruction of these classes never starts inside the block before it.
  */
 static inline bool is_restart(const struct qemu_thread *t, const struct emu_block *b)
 {
@@ -175,8 +178,8 @@ static inline void hold(struct qemu_thread *t, const struct emu_block *b)
 }
 
 /*
- * As many blocks as can be passed on in one go; emu knows which. Returns how many words they
- * are; 0: the first one is not among them.
+ * Passes on as many blocks as possible in one call; emu decides how many. Returns the number of
+ * words they take; 0: not even the first one.
  */
 static inline u32 hold_run(struct qemu_source *q, struct qemu_thread *t, const u32 *word, u32 nr)
 {
@@ -206,7 +209,7 @@ void qemu_stream_async(struct qemu_thread *t, u64 ip, bool sync)
 	if (t->in_kernel || !t->task)
 		return;
 	if (b)
-		/* a REP that was interrupted has not retired */
+		/* an interrupted REP has not retired */
 		cut = sync ? ip - b->ip <= b->last_ip - b->ip :
 			     b->last_flags & X86_INSN_REP && ip == b->last_ip;
 	qemu_stream_release(t);
@@ -236,7 +239,7 @@ static void on_start(struct qemu_source *q, struct qemu_thread *t)
 			emu_task_set_arch(t->task, p->arch->arch);
 			emu_task_set_priv(t->task, t);
 		}
-		return; /* its maps are told when capture has opened its events */
+		return; /* its maps are reported when capture has opened its events */
 	}
 	if (t->task) {
 		emu_task_set_arch(t->task, p->arch->arch);
@@ -270,7 +273,7 @@ static void on_map(struct qemu_thread *t, const u32 *word)
 		qemu_maps_tell(t->process, t->task, range.start, range.end);
 }
 
-/* How many words each message has at least. */
+/* Minimum number of words of each message. */
 static const u8 message_min[] = {
 	[QEMU_MSG_SYSCALL] = 1, [QEMU_MSG_SIGNAL] = 4, [QEMU_MSG_VSYSCALL] = 2,
 	[QEMU_MSG_WIDE] = 5,	[QEMU_MSG_MAP] = 11,   [QEMU_MSG_PROTECT] = 5,
@@ -279,7 +282,7 @@ static const u8 message_min[] = {
 	[QEMU_MSG_LEFT] = 2,
 };
 
-/* Once for each process: a program may try again and again. */
+/* Reported once for each process: a program may try again and again. */
 static void refused(struct qemu_source *q, struct qemu_process *p, u32 what)
 {
 	/* clang-format off */
@@ -373,7 +376,7 @@ static void message(struct qemu_source *q, struct qemu_thread *t, u32 type, cons
 		refused(q, p, word[0]);
 		break;
 	case QEMU_MSG_SAMPLE:
-		/* one that never came to its turn, because its block was left before, is none */
+		/* drops a sample that was not reached because its block was left before */
 		t->sample = (struct emu_sample){.pc = word64(word), .code = word[2]};
 		t->has_sample = t->held;
 		break;

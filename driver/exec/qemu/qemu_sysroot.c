@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Where a program of another architecture finds its libraries. Never a loader of one place with
- * a C library of another: they belong together, and threads and fork would hang. The loader of
- * a sysroot of a cross compiler looks into /lib/aarch64-linux-gnu, which it does not have; so
- * where this machine has the libraries itself, qemu would take those. The folder beside the
- * plugin (made by CMake) shows the same libraries under all names that the loader looks for.
+ * Where a program of another architecture finds its libraries. Loader and C library must come from
+ * the same place: otherwise threads and fork would hang. The loader of a cross compiler's sysroot
+ * searches /lib/aarch64-linux-gnu, which the sysroot lacks; so if this machine has the libraries
+ * itself, qemu would take those. The directory next to the plugin (created by CMake) has the same
+ * libraries under all names that the loader tries.
  */
 #include "qemu_arch.h"
 #include "qemu_exec.h"
@@ -26,7 +26,7 @@ struct program {
 	int nr;
 };
 
-/* Of the file, by the address it is linked for. */
+/* Reads from the file at the address it is linked for. */
 static ssize_t read_at(const struct program *p, u64 addr, void *buf, size_t size)
 {
 	for (int i = 0; i < p->nr; i++) {
@@ -79,7 +79,7 @@ static bool exists(const char *dir, const char *below, const char *name)
 	       !access(path, R_OK);
 }
 
-/* A library that only the sysroot has. */
+/* A library that exists only in the sysroot. */
 static bool only_there(const struct qemu_arch *arch, const char *loader, const char *name)
 {
 	char dir[PATH_MAX], *slash;
@@ -89,7 +89,7 @@ static bool only_there(const struct qemu_arch *arch, const char *loader, const c
 	slash = strrchr(dir, '/');
 	if (slash)
 		*slash = 0;
-	/* beside the loader, and where Debian keeps the others */
+	/* next to the loader, and where Debian keeps the others */
 	return !exists(dir, "", name) && !exists("/usr/lib/", arch->triplet, name) &&
 	       !exists("/usr", "/local/lib", name);
 }
@@ -127,7 +127,7 @@ static bool needs_sysroot(const struct qemu_arch *arch, const struct program *p,
 	return needed;
 }
 
-/* The folder beside the plugin, if it is there. */
+/* The directory next to the plugin, if it exists. */
 static bool beside(const struct qemu_arch *arch, const char *plugin, char *root, size_t size)
 {
 	const char *slash = strrchr(plugin, '/');
@@ -137,7 +137,7 @@ static bool beside(const struct qemu_arch *arch, const char *plugin, char *root,
 	       exists(root, "/lib/", arch->triplet);
 }
 
-/* "/usr/aarch64-linux-gnu/" is "/usr/aarch64-linux-gnu". */
+/* "/usr/aarch64-linux-gnu/" equals "/usr/aarch64-linux-gnu". */
 static bool same_dir(const char *a, const char *b)
 {
 	size_t len = strlen(a);
@@ -156,7 +156,7 @@ const char *qemu_exec_sysroot(const struct qemu_exec *exec, const char *said, co
 	char loader[PATH_MAX] = "";
 	const char *sysroot = "";
 
-	if (*said) /* the usual place by its name: the same with all its names */
+	if (*said) /* the usual path by name: replaced by the directory that has all names */
 		return arch && arch->sysroot && same_dir(said, arch->sysroot) &&
 				       beside(arch, plugin, root, size) ?
 			       root :

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The plugin that qemu-user loads: reports every block that begins to run.
- * It encodes nothing; ids of blocks go through shared memory to auxtap-emu (qemu.c), which
- * outlives qemu. Here: installation and the callbacks of generated code, the hot path.
+ * The plugin that qemu-user loads: reports every block that starts to run. It encodes nothing; ids
+ * of blocks go through shared memory to auxtap-emu (qemu.c), which outlives qemu. This file
+ * contains installation and the callbacks of generated code, the hot path.
  */
 #include "qemu_plugin.h"
 #include "hw/x86_insn.h"
@@ -17,22 +17,22 @@
 PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc,
 				      char **argv);
 
-/* si_code, or as much of it as can be known: greater than 0 for a fault of the program's own. */
+/* si_code, as far as it can be known: greater than 0 for a fault of the program's own. */
 static s32 code_of(struct qemu_rec *rec, u64 signo, u64 info)
 {
 	u64 bit = 1ull << (signo - 1);
 	bool sent = __atomic_fetch_and(&rec->sent, ~bit, __ATOMIC_ACQ_REL) & bit;
 	s32 si_code = 0;
 
-	/* without SA_SIGINFO the frame has no siginfo; then it is a fault if nobody sent it */
+	/* without SA_SIGINFO the frame has no siginfo; then it is a fault if no process sent it */
 	if (qp.has_info & bit && !qp_read(info + 8, &si_code, sizeof(si_code)))
 		return si_code;
 	return sent ? SI_USER : SI_KERNEL;
 }
 
 /*
- * A handler of the program begins: the frame that qemu made tells where it was interrupted.
- * False: none begins.
+ * Reports a handler of the program that starts: the frame that qemu built shows where the program
+ * was interrupted. False: none starts.
  */
 static bool report_signal(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
 {
@@ -69,8 +69,9 @@ static bool report_signal(struct qemu_rec *rec, const union qemu_env *env, u64 i
 }
 
 /*
- * qemu delivered signals. When it cannot write the frame of a handler it executes the instruction
- * that faulted once more, in a block that begins with it: the block before ends there. True: so.
+ * qemu delivered signals. When it cannot write the frame of a handler it executes the faulting
+ * instruction once more, in a block that starts with it: the block before ends there. True: that
+ * happened.
  */
 static bool after_delivery(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
 {
@@ -82,7 +83,7 @@ static bool after_delivery(struct qemu_rec *rec, const union qemu_env *env, u64 
 	return true;
 }
 
-/* Room for more than a block is made; then everything that is not a matter of every block. */
+/* Makes space for more than a block; then does everything that is not needed for every block. */
 static __attribute__((noinline)) struct qemu_rec *slow_path(struct qemu_rec *rec, void *env, u64 ip)
 {
 	bool again = false;
@@ -95,7 +96,8 @@ static __attribute__((noinline)) struct qemu_rec *slow_path(struct qemu_rec *rec
 		if (!qp.started)
 			qp_start(rec, env, ip);
 		else
-			report_signal(rec, env, ip); /* a forked child or thread may begin so */
+			/* a forked child or thread may start in a handler */
+			report_signal(rec, env, ip);
 		rec = qp_rec;
 	}
 	if (rec == &qp_sink)
@@ -144,7 +146,7 @@ static __attribute__((used)) void sampled_body(unsigned int cpu, void *arg, void
 	qp_sample(block->ip, block->nr_insns);
 }
 
-/* REP re-enters its block with every iteration: one instruction all the same. */
+/* REP re-enters its block with every iteration, but is one instruction. */
 static __attribute__((used)) void rep_body(unsigned int cpu, void *arg, void *env)
 {
 	struct qemu_rec *rec = qp_rec;
@@ -153,7 +155,7 @@ static __attribute__((used)) void rep_body(unsigned int cpu, void *arg, void *en
 	(void)cpu;
 	if (__builtin_expect(rec->nr >= rec->limit, 0))
 		rec = slow_path(rec, env, qp.shm->block[id].ip);
-	/* a message ends with a word that is no block id */
+	/* a message ends with a word that is not a block id */
 	previous = rec->nr ? rec->word[(rec->nr - 1) % QEMU_CHUNK_WORDS] : rec->last_block;
 	if (previous < QEMU_MAX_BLOCKS) {
 		const struct qemu_block *p = &qp.shm->block[previous];
@@ -226,7 +228,7 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 						     arg);
 }
 
-/* A forked child has no record yet, only a view of its parent's. */
+/* A forked child has no record yet, only a copy of its parent's. */
 static void after_fork(void)
 {
 	qp_rec = &qp_no_rec;
@@ -243,12 +245,12 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int a
 	qp.is_old = api < QEMU_PLUGIN_API_4;
 	qp.arch = qemu_arch_of_target(target);
 	if (!qp.arch) {
-		fprintf(stderr, "auxtap: plugin: %s: no such programs are traced here\n", target);
+		fprintf(stderr, "auxtap: plugin: %s: unsupported target\n", target);
 		return -1;
 	}
 	for (int i = 0; i < argc; i++) {
 		if (!strncmp(argv[i], "try=", 4)) {
-			/* qemu_find.c only wants to know whether we are loaded */
+			/* qemu_find.c only checks that we are loaded */
 			dprintf(STDOUT_FILENO, "auxtap-plugin %d\n", qp_api_version());
 			_exit(0);
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The parts of the plugin to each other. Everything runs inside qemu, on the thread that
- * executes the guest, unless said otherwise.
+ * Interfaces between the files of the plugin. Everything runs inside qemu, on the thread that
+ * executes the guest, unless noted otherwise.
  */
 #ifndef AUXTAP_QEMU_PLUGIN_H
 #define AUXTAP_QEMU_PLUGIN_H
@@ -14,28 +14,28 @@
 struct qp {
 	const struct qemu_arch *arch;
 	struct qemu_shm *shm;
-	u32 max_slots; /* as it was at the start: the guest may write over the other one */
+	u32 max_slots; /* its value at the start: the guest may overwrite the shared one */
 	char shm_path[64];
 	char plugin_path[4096];
 	char comm[16];
-	char sysroot[4096]; /* as the user said; "": nothing */
+	char sysroot[4096]; /* as the user specified; "": none */
 	char root[4096];    /* this program's; "": none */
-	char program[4096]; /* the file that is executed, from the directory where it was started */
+	char program[4096]; /* the executed file, relative to the directory where it was started */
 	u64 guest_base;
 	bool have_base;
 	bool started; /* START was sent for this image */
 	bool regs_valid;
 	bool is_old; /* qemu before 10 */
 	u64 brk;
-	u64 handler[64]; /* of each signal: the last that was set, or 0 */
-	u64 has_info;	 /* bit n - 1: its frames hold a siginfo */
+	u64 handler[64]; /* address of each signal's last handler, or 0 */
+	u64 has_info;	 /* bit n - 1: its frames contain a siginfo */
 	u64 caught;	 /* bit n - 1: its handler was set, and no default since */
 };
 extern struct qp qp __attribute__((visibility("hidden")));
 
 /*
- * The calling thread's record. Never NULL: qp_no_rec (limit 0) before the first block,
- * qp_sink when nobody consumes.
+ * The calling thread's record. Never NULL: qp_no_rec (limit 0) before the first block, qp_sink when
+ * there is no consumer.
  */
 extern __thread struct qemu_rec *qp_rec
 	__attribute__((visibility("hidden"), tls_model("initial-exec")));
@@ -47,16 +47,17 @@ static inline bool qp_recording(void)
 	return qp_rec != &qp_no_rec && qp_rec != &qp_sink;
 }
 
-/* qemu_plugin_preload.c: at the program's start, qemu handles all signals that dump core. */
+/* qemu_plugin_preload.c: at the program's start, makes qemu handle all signals that dump core. */
 void qp_take_core_signals(void);
 
-/* qemu_plugin_exception.c: did an exception leave the newest block of the calling thread? */
+/* qemu_plugin_exception.c: whether an exception left the newest block of the calling thread. */
 bool qp_left_by_exception(void);
-void qp_delivery(void); /* qemu begins or ends the delivery of signals */
-/* The next block begins where an exception left the newest one; no handler was entered. */
+void qp_delivery(void); /* qemu starts or ends the delivery of signals */
+/* The next block starts where an exception left the newest one; no handler was entered. */
 void qp_again(u64 ip);
 /*
- * The only block since qp_again() was left where it began, at ip: its handler had no frame twice.
+ * Whether the only block since qp_again() was left where it started, at ip: its handler had no
+ * frame twice.
  */
 bool qp_left_again(u64 ip);
 
@@ -64,7 +65,7 @@ bool qp_left_again(u64 ip);
 int qp_map(const char *path);
 struct qemu_rec *qp_rec_claim(void); /* sets qp_rec */
 void qp_flush(struct qemu_rec *rec);
-/* Appends a message, flushing before if there is no room for it and a block. */
+/* Appends a message; flushes before if there is no space for it and a block. */
 void qp_message(struct qemu_rec *rec, enum qemu_msg type, const void *words, u32 nr);
 void qp_name(struct qemu_rec *rec, const char *name);
 void qp_gate(struct qemu_rec *rec);
@@ -77,12 +78,12 @@ enum qp_block_kind {
 	QP_BLOCK_WIDE,
 	QP_BLOCK_NONE
 };
-struct qp_wide { /* a block that found no room in the tables; lives as long as qemu's code */
+struct qp_wide { /* a block for which the tables had no space; lives as long as qemu's code */
 	struct qp_wide *next;
 	u32 nr_words;
 	u32 word[4 + QEMU_BLOCK_INSNS / 4];
 };
-/* *arg: what the callback is given. */
+/* *arg: the callback's argument. */
 enum qp_block_kind qp_block_translate(struct qemu_plugin_tb *tb, void **arg);
 void qp_block_flush(qemu_plugin_id_t id);
 
@@ -116,14 +117,14 @@ void qp_start(struct qemu_rec *rec, const union qemu_env *env, u64 ip);
 void qp_syscall(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, uint64_t a1, uint64_t a2,
 		uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8);
 void qp_syscall_ret(qemu_plugin_id_t id, unsigned int cpu, int64_t nr, int64_t result);
-void qp_thread_left(void); /* qemu has removed all that it had for the calling thread */
+void qp_thread_left(void); /* qemu has freed everything that it had for the calling thread */
 void qp_threads_forked(void);
 
 /* qemu_plugin_exec.c: returns only if the program cannot be traced, or not be executed. */
 void qp_exec(struct qemu_rec *rec, enum qemu_call call, const u64 arg[6]);
 
 /*
- * qemu_plugin_guest.c: the guest's memory, safely. Bytes read, all or -EFAULT; a string is
+ * qemu_plugin_guest.c: reads the guest's memory safely. Bytes read, all or -EFAULT; a string is
  * malloc'd.
  */
 int qp_read(u64 addr, void *buf, size_t size);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Where the versions of qemu's plugin interface differ. qemu reads the version from the
- * variable below before it calls the plugin; qemu 7.2 accepts at most 1, qemu 10 at least 2.
- * The plugin is preloaded, so it runs before that and sets the variable to what fits.
+ * The differences between versions of qemu's plugin interface. qemu reads the version from the
+ * variable below before it calls the plugin; qemu 7.2 accepts at most 1, qemu 10 at least 2. The
+ * plugin is preloaded, so it runs before that and sets the variable to a supported value.
  */
 #include "qemu_plugin.h"
 #include <string.h>
@@ -12,9 +12,9 @@
 PLUGIN_EXPORT extern int qemu_plugin_version;
 PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_API_FIRST;
 
-/* Added by version 4. The function is not called: its address says which qemu this is. */
+/* Added by version 4. The function is not called: its address shows which qemu this is. */
 __attribute__((weak)) bool qemu_plugin_read_memory_vaddr(uint64_t addr, void *data, size_t len);
-/* (insn) returns the code's address up to version 2; (insn, code, max) copies since. */
+/* (insn) returns the code's address up to version 2; (insn, code, max) copies in later ones. */
 void qemu_plugin_insn_data(void);
 
 typedef const void *insn_data_fn(const struct qemu_plugin_insn *insn);

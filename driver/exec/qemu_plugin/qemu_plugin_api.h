@@ -60,13 +60,13 @@ struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb
 __attribute__((weak)) size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn);
-/* qemu_plugin_api.c: the version that the running qemu offers, of those that we know. */
+/* qemu_plugin_api.c: the version that the running qemu offers, of those that we support. */
 int qp_api_version(void);
-/* No: a script that AUXTAP_QEMU names as qemu preloads us into its shell as well. */
+/* False: a script that AUXTAP_QEMU names as qemu preloads us into its shell as well. */
 bool qp_api_in_qemu(void);
-/* Up to max bytes of the instruction's code; 0: there is no code. */
+/* Up to max bytes of the instruction's code; 0: no code. */
 size_t qp_api_insn_code(const struct qemu_plugin_insn *insn, uint8_t *code, size_t max);
-/* qemu 10.0 declares it, but its build leaves it out. */
+/* qemu 10.0 declares it, but its build omits it. */
 __attribute__((weak)) uint64_t qemu_plugin_entry_code(void);
 
 #endif

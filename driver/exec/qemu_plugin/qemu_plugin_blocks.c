@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Translation: what qemu is about to run becomes an entry of the shared block tables, which
- * all processes of the session fill together. Equal blocks get equal ids, so that neither
- * retranslation nor a thousand short-lived processes fill them.
+ * Translation: what qemu is about to run becomes an entry of the shared block tables, which all
+ * processes of the session fill together. Equal blocks get equal ids, so that neither retranslation
+ * nor a thousand short-lived processes fill them.
  */
 #include "qemu_plugin.h"
 #include "hw/x86_insn.h"
@@ -35,7 +35,7 @@ static u32 add_block(const struct qemu_block *b, const u8 *lens)
 	struct qemu_shm *shm = qp.shm;
 	u32 id, lens_off;
 
-	/* looked at first, so that the counters cannot wrap however often we come back */
+	/* checked first, so that the counters cannot wrap however often this is called */
 	if (qemu_load(&shm->nr_blocks) >= shm->max_blocks ||
 	    qemu_load(&shm->lens_used) > QEMU_LENS_SIZE - QEMU_BLOCK_INSNS)
 		return QEMU_MSG;
@@ -126,10 +126,10 @@ enum qp_block_kind qp_block_translate(struct qemu_plugin_tb *tb, void **arg)
 
 		if (i && ip != next)
 			break;
-		/* no code may be read there: qemu has none, and acts itself */
+		/* no code may be read there: qemu has none, and emulates the call */
 		len = is_vsyscall(ip) ? 0 : qp_api_insn_code(insn, code, qp.arch->max_len);
 		if (!len) {
-			/* of a block that begins so the address is recorded */
+			/* qemu records the address of a block that starts with it */
 			if (i)
 				break;
 			*arg = (void *)(uintptr_t)ip;

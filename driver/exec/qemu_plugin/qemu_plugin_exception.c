@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Where exceptions leave generated code. qemu ends a block in the middle by a jump to the CPU's
- * own jump buffer, with the program counter of the instruction in the registers; a block that
+ * Detects where exceptions leave generated code. qemu ends a block in the middle by a jump to the
+ * CPU's own jump buffer, with the program counter of the instruction in the registers; a block that
  * runs to its end returns. libc's jump is interposed to see the difference.
  */
 #include "qemu_plugin.h"
@@ -9,24 +9,25 @@
 #include <setjmp.h>
 
 #define INTERPOSED __attribute__((visibility("default")))
-#define CPU_SIZE   (64 * 1024) /* at least what qemu keeps of a CPU before its registers */
+#define CPU_SIZE   (64 * 1024) /* at least the size of qemu's CPU state before its registers */
 
 typedef void jump_fn(struct __jmp_buf_tag *env, int value);
 
 INTERPOSED _Noreturn void siglongjmp(sigjmp_buf env, int value);
 INTERPOSED _Noreturn void __longjmp_chk(sigjmp_buf env, int value);
 
-/* Found before anything jumps: a jump may come from a signal handler. */
+/* Resolved before anything jumps: a jump may come from a signal handler. */
 static jump_fn *next_jump, *next_checked_jump;
 
-/* What the thread had shipped, when an exception came last and when a block began once more. */
+/* How much the thread had shipped at the last exception, and when a block last restarted. */
 struct position {
 	const struct qemu_rec *rec;
 	u32 nr_flushes, nr;
 };
 static __thread struct position left, again;
 static __thread u64 again_ip;
-static __thread bool delivered; /* signals, after the exception that left the newest block */
+/* signals were delivered after the exception that left the newest block */
+static __thread bool delivered;
 
 __attribute__((constructor)) static void find_jumps(void)
 {
@@ -76,7 +77,7 @@ bool qp_left_again(u64 ip)
 	return nr_blocks == 1;
 }
 
-/* Other buffers are those of the translator, which jumps before a block has begun. */
+/* Other buffers are the translator's, which jumps before a block has started. */
 static void note_jump(const void *buffer)
 {
 	const struct qemu_rec *rec = qp_rec;

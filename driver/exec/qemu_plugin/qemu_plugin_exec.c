@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The program calls execve: instead of running the new program natively, out of sight,
- * this process becomes a new qemu with the plugin. qemu_exec.c says how.
+ * The program calls execve: instead of running the new program natively and untraced, this process
+ * becomes a new qemu with the plugin. qemu_exec.c builds its command line.
  */
 #include "exec/qemu/qemu_exec.h"
 #include "qemu_plugin.h"
@@ -45,7 +45,7 @@ static char **read_vector(u64 addr)
 	return NULL;
 }
 
-/* The program as a path that will still mean the same after exec has closed descriptors. */
+/* The program as a path that is still valid after exec has closed descriptors. */
 static char *program_path(enum qemu_call call, const u64 arg[6])
 {
 	char fd_path[PATH_MAX + 64], target[PATH_MAX], self[64];
@@ -56,7 +56,7 @@ static char *program_path(enum qemu_call call, const u64 arg[6])
 		return NULL;
 	snprintf(self, sizeof(self), "/proc/%d/exe", (int)getpid());
 	if (!strcmp(path, "/proc/self/exe") || !strcmp(path, self)) {
-		/* qemu shows the program there */
+		/* qemu makes the program appear there */
 		free(path);
 		return strdup(qp.program);
 	}
@@ -78,7 +78,7 @@ static char *program_path(enum qemu_call call, const u64 arg[6])
 	return strdup(target);
 }
 
-/* The one that runs, or its neighbour for the other instruction set. */
+/* The running qemu, or the one for the other instruction set in its directory. */
 static void find_qemu(const struct qemu_arch *arch, char *qemu)
 {
 	ssize_t size = readlink("/proc/self/exe", qemu, PATH_MAX - 1);
@@ -121,7 +121,7 @@ void qp_exec(struct qemu_rec *rec, enum qemu_call call, const u64 arg[6])
 	}
 	if (exec.verdict != QEMU_EXEC_RUN)
 		goto out;
-	exec.api = qp_api_version(); /* the neighbour is of the same version */
+	exec.api = qp_api_version(); /* the other qemu has the same version */
 	qemu_argv = qemu_exec_command(qemu, qp.plugin_path, qp.shm_path, qp.sysroot, &exec);
 	qemu_envp = qemu_exec_environ(envp, qp.plugin_path);
 	if (qemu_argv && qemu_envp)

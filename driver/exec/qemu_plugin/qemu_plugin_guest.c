@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Reading the guest's memory from inside qemu, where any address may be bad: the kernel is
- * asked to copy, so that a fault is an error and no signal.
+ * Reads the guest's memory from inside qemu, where any address may be invalid: the kernel does the
+ * copy, so that a fault is an error instead of a signal.
  */
 #include "qemu_plugin.h"
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #define PIPE_PART 4096 /* an empty pipe takes that at once */
 
-/* write() looks at memory as a system call does, too, and nothing denies it. */
+/* write() checks memory as a system call does, too, and no filter denies it. */
 static int copy_by_pipe(const void *from, void *to, size_t size)
 {
 	size_t done = 0;

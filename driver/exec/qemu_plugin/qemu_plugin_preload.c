@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The plugin is also preloaded into qemu: a few of qemu's own calls of libc tell what the
- * plugin interface does not (a signal is about to be delivered; the program dies of one),
- * and the guest's environment must reach the guest, not qemu or its dynamic linker.
+ * The plugin is also preloaded into qemu: a few of qemu's own calls of libc reveal what the plugin
+ * interface does not (a signal is about to be delivered; the program dies of one), and the guest's
+ * environment must reach the guest, not qemu or its dynamic linker.
  */
 #include "exec/qemu/qemu_exec.h"
 #include "qemu_plugin.h"
@@ -34,7 +34,7 @@ INTERPOSED int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *limit)
 INTERPOSED char *getenv(const char *name);
 INTERPOSED void *mmap64(void *addr, size_t len, int prot, int flags, int fd, off64_t off);
 
-/* Before main(): undo what qemu_exec_environ() did. qemu 7.2 reverses the order once more. */
+/* Before main(): undoes qemu_exec_environ(). qemu 7.2 reverses the order once more. */
 __attribute__((constructor)) static void restore_environment(void)
 {
 	Dl_info info;
@@ -67,7 +67,7 @@ __attribute__((constructor)) static void restore_environment(void)
 	}
 }
 
-/* QEMU_… variables are the guest's, as all others; qemu is told by arguments alone. */
+/* QEMU_… variables are the guest's, like all others; qemu gets its options by arguments only. */
 char *getenv(const char *name)
 {
 	size_t len = strlen(name);
@@ -81,11 +81,11 @@ char *getenv(const char *name)
 }
 
 /*
- * qemu reads the address of a handler twice: to learn that there is one, and to enter it. If
- * another thread sets SIG_DFL or SIG_IGN in between, the thread goes on at 0 or 1 and dies. A
- * kernel reads once: let the thread enter the handler that was set before. Only a delivery
- * leads there between two of these calls without a block executed and outside of a system call
- * (rt_sigreturn may lead anywhere).
+ * qemu reads the address of a handler twice: to check for one, and to enter it. If another thread
+ * sets SIG_DFL or SIG_IGN in between, the thread continues at 0 or 1 and dies. A kernel reads it
+ * once: so let the thread enter the handler that was set before. Only a delivery leads there
+ * between two of these calls without a block executed and outside of a system call (rt_sigreturn
+ * may lead anywhere).
  */
 static void mend_delivery(struct qemu_rec *rec)
 {
@@ -105,22 +105,22 @@ static void mend_delivery(struct qemu_rec *rec)
 }
 
 /*
- * qemu calls this around the delivery of signals and nowhere near a hot path. If a handler's
- * frame was made, the next block is the handler's: look there.
+ * qemu calls this around the delivery of signals and in no hot path. If a handler's frame was
+ * built, the next block is the handler's: check there.
  */
 int sigprocmask(int how, const sigset_t *set, sigset_t *old)
 {
 	mend_delivery(qp_rec);
 	qp_delivery();
-	/* a static record may be shared by threads, but looking once too often is harmless */
+	/* a static record may be shared by threads, but one check too many is harmless */
 	qp_rec->limit = 0;
 	return pthread_sigmask(how, set, old) ? -1 : 0;
 }
 
 /*
- * The signals that dump core but that qemu 10 leaves to the host by default: the host would end
- * qemu wherever it is, with the program's registers in no known place. With qemu's own handler
- * qemu takes them between two blocks, as it does SIGQUIT.
+ * Signals that dump core but that qemu 10 leaves to the host by default: the host would end qemu
+ * anywhere, with the program's registers in no known place. With qemu's own handler qemu takes them
+ * between two blocks, as it does SIGQUIT.
  */
 static struct sigaction qemu_handler;
 
@@ -138,7 +138,7 @@ static int next_sigaction(int signo, const struct sigaction *act, struct sigacti
 	return next(signo, act, old);
 }
 
-/* A program that sets the default anew does so in a system call; qemu, to die, outside of one. */
+/* A program that resets the default does so in a system call; qemu, to die, outside of one. */
 int sigaction(int signo, const struct sigaction *act, struct sigaction *old)
 {
 	if (act && act->sa_handler == SIG_DFL && is_left_to_host(signo) && qp_recording() &&
@@ -164,9 +164,9 @@ void qp_take_core_signals(void)
 }
 
 /*
- * A kernel that cannot write the frame of a handler sends SIGSEGV. qemu means to, but executes the
- * instruction that faulted once more before it does, and dies of its second fault. Where the
- * program has a handler for SIGSEGV, too, a kernel would start that, if it can: not known here.
+ * A kernel that cannot write the frame of a handler sends SIGSEGV. qemu intends to, but executes
+ * the faulting instruction once more before it does, and dies of its second fault. If the program
+ * has a handler for SIGSEGV, too, a kernel would start that, if it can: not known here.
  */
 static int signal_of_death(struct qemu_rec *rec, int signo)
 {
@@ -188,8 +188,8 @@ static int signal_of_death(struct qemu_rec *rec, int signo)
 }
 
 /*
- * Outside a system call it is qemu that kills itself with the guest's signal, all other
- * threads parked and all registers in place. To this thread, so that its stop is seen here.
+ * Outside a system call it is qemu that kills itself with the guest's signal, with all other
+ * threads parked and all registers in memory. Sent to this thread, so that its stop is seen here.
  */
 int kill(pid_t pid, int signo)
 {
@@ -205,8 +205,8 @@ int kill(pid_t pid, int signo)
 }
 
 /*
- * The program's first thread ends before the others. qemu keeps what it knows of the program in the
- * frame of its main(), where its other threads look when one dies. pthread_exit() unwinds that
+ * The program's first thread ends before the others. qemu keeps its description of the program in
+ * the frame of its main(), which its other threads read when one dies. pthread_exit() unwinds that
  * frame and overwrites it: qemu would crash, instead of dying of the program's signal.
  */
 void pthread_exit(void *value)
@@ -222,7 +222,7 @@ void pthread_exit(void *value)
 	__builtin_unreachable();
 }
 
-/* Outside a system call it is qemu that asks whether to write a core of its own kind: no. */
+/* Outside a system call it is qemu that asks whether to write a core file of its own format: no. */
 int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *limit)
 {
 	int err = (int)syscall(SYS_prlimit64, 0, resource, NULL, limit);
@@ -233,10 +233,10 @@ int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *limit)
 }
 
 /*
- * The host puts the program's stack right below what it mapped before: qemu's own memory, which the
- * program can write. A program that writes past the end of its stack destroyed qemu, which then
- * hung, instead of dying at the first byte as it does under a kernel. qemu makes the stack before
- * the program runs, by a private anonymous mapping; each of these gets pages above that fault.
+ * The host places the program's stack right below what it mapped before: qemu's own memory, which
+ * the program can write. A program that writes past the end of its stack destroyed qemu, which then
+ * hung, instead of dying at the first byte as it does under a kernel. qemu creates the stack before
+ * the program runs, by a private anonymous mapping; each of these gets pages above it that fault.
  */
 #define STACK_GUARD (64 * 1024)
 
@@ -260,7 +260,7 @@ static bool is_death_notice(const char *format)
 	return !strncmp(format, "qemu: uncaught target signal", 28);
 }
 
-/* The program's stderr is the program's; auxtap tells of its death. */
+/* The program's stderr belongs to the program; auxtap reports its death. */
 int fprintf(FILE *f, const char *format, ...)
 {
 	va_list args;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The producer's side of the shared memory: thread records, and chunks into the one ring.
- * A ticket decides a chunk's place among all threads. qemu_ring.c is the consumer.
+ * The producer's side of the shared memory: thread records, and chunks into the one ring. A ticket
+ * decides a chunk's position among all threads. qemu_ring.c is the consumer.
  */
 #include "qemu_plugin.h"
 #include <errno.h>
@@ -22,7 +22,7 @@ __thread struct qemu_rec *qp_rec = &qp_no_rec;
 
 static void futex_wait(u32 *word, u32 value)
 {
-	/* every wait is bounded: whoever should wake us may be dead */
+	/* every wait has a limit: the process that should wake us may be dead */
 	const struct timespec timeout = {.tv_nsec = 100 * 1000 * 1000};
 
 	syscall(SYS_futex, word, FUTEX_WAIT, value, &timeout, NULL, 0);
@@ -83,8 +83,8 @@ static pid_t tracer(void)
 }
 
 /*
- * The consumer traces each of us, and we lose it as a tracer when it dies. Its number alone
- * does not tell: it is taken until somebody waits for it, and may be given to another process.
+ * The consumer traces each of us, and we lose it as a tracer when it dies. Its pid alone is not
+ * enough: it stays in use until the zombie is reaped, and may then be reused.
  */
 static void check_consumer(void)
 {
@@ -141,8 +141,8 @@ struct qemu_rec *qp_rec_claim(void)
 }
 
 /*
- * A ticket, and its slot as soon as there is room. NULL: the consumer gave the ticket up, as
- * it may when we did not run for long (stopped by a signal, say), or it is gone.
+ * Takes a ticket, and its slot as soon as there is space. NULL: the consumer gave the ticket up, as
+ * it may when we did not run for long (for example, stopped by a signal), or it has exited.
  */
 static struct qemu_slot *reserve(struct qemu_rec *rec, u64 *number)
 {
@@ -151,8 +151,8 @@ static struct qemu_slot *reserve(struct qemu_rec *rec, u64 *number)
 	u64 ticket, claim;
 
 	/*
-	 * Killed anywhere from here on, the consumer can tell: reserving without a ticket,
-	 * it may own any ticket that nobody else claims; with one, exactly that.
+	 * If we are killed from here on, the consumer can determine the ticket: reserving without a
+	 * ticket, we may own any ticket that no other thread claims; with one, exactly that.
 	 */
 	__atomic_store_n(&rec->ticket, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&rec->reserving, 1, __ATOMIC_SEQ_CST);
@@ -183,7 +183,7 @@ static struct qemu_slot *reserve(struct qemu_rec *rec, u64 *number)
 }
 
 /*
- * The slot of a ticket that comes soon was last in the consumer's cache. Asked for while the
+ * The slot of a ticket that comes soon was last in the consumer's cache. Prefetched while the
  * program runs, its lines are here when the chunk is copied; without that the copy waits.
  */
 static void expect_slot(u64 ticket)
@@ -202,7 +202,7 @@ void qp_flush(struct qemu_rec *rec)
 {
 	struct qemu_shm *shm = qp.shm;
 	struct qemu_slot *slot;
-	/* the guest may have written here */
+	/* the guest may have overwritten it */
 	u32 nr = rec->nr < QEMU_CHUNK_WORDS ? rec->nr : QEMU_CHUNK_WORDS;
 	u32 wake_at, last = nr ? rec->word[nr - 1] : QEMU_MSG;
 	int tries = 64;
@@ -238,7 +238,7 @@ void qp_flush(struct qemu_rec *rec)
 	}
 	return;
 closed:
-	if (tries < 0) /* nobody gives up so many tickets of one thread */
+	if (tries < 0) /* the consumer never gives up so many tickets of one thread */
 		qemu_store(&shm->damaged, 1);
 	rec->nr = 0;
 	qp_sink.nr = 0;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Samples for an SPE unit. Which instruction is one is decided here, a number of instructions
- * behind the last, so that what costs is done for these alone: the others are counted a block
- * at a time, and their data addresses compared with one word.
+ * Samples for an SPE unit. This file chooses which instruction is a sample, a number of
+ * instructions after the last, so that only these cost: the others are counted a block at a time,
+ * and their data addresses compared with one word.
  */
 #include "qemu_plugin.h"
 #include "hw/a64_insn.h"
 #include "hw/spe_interval.h"
 
-#define DEFAULT_PMSIRR 4096 /* until the unit has been told one */
+#define DEFAULT_PMSIRR 4096 /* until the unit has been programmed */
 
 __thread struct qp_sampling qp_sampling;
 
@@ -16,7 +16,7 @@ static u32 next_interval(void)
 {
 	u32 pmsirr = qemu_load(&qp.shm->pmsirr);
 
-	if (!qp_sampling.random) /* the threads' random numbers are not each other's */
+	if (!qp_sampling.random) /* each thread has its own random sequence */
 		qp_sampling.random = (u32)qp_rec->tid * 2654435761u | 1;
 	return spe_interval_next(pmsirr ? pmsirr : DEFAULT_PMSIRR, &qp_sampling.random);
 }
@@ -38,7 +38,7 @@ void qp_sample_take(u64 ip, u32 nr_insns)
 	at = ip + (u64)(left - 1) * A64_INSN_LEN;
 	behind = nr_insns - left;
 	interval = next_interval();
-	/* one in a block at most: this is a shorter interval than a unit is asked for */
+	/* one in a block at most: a shorter interval is never requested */
 	qp_sampling.left = interval > behind ? interval - behind : 1;
 	if (!qemu_load(&qp.shm->pmsirr) || qp_read(at, &word[2], A64_INSN_LEN))
 		return;

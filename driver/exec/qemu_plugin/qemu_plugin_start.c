@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The first block of a program: is qemu's CPU state where we look for it, which files did
- * qemu's loader map, and the gate at which the program waits for capture.
+ * The first block of a program: checks that qemu's CPU state is at the expected address, reports
+ * the files that qemu's loader mapped, and waits at the gate for capture.
  */
 #include "qemu_plugin.h"
 #include <elf.h>
@@ -79,7 +79,7 @@ out:
 	close(fd);
 }
 
-/* The kernel's stack ends with the file's name; qemu may have mapped more right after. */
+/* The kernel's stack ends with the file's name; qemu may have mapped more right after it. */
 static u64 stack_end(u64 execfn)
 {
 	char *name = execfn ? qp_read_string(execfn, PATH_MAX) : NULL;
@@ -90,8 +90,8 @@ static u64 stack_end(u64 execfn)
 }
 
 /*
- * What qemu mapped itself: the stack, and its vdso. qemu 7.2 has none, but for AArch64 a page
- * with the code that returns from signal handlers. qemu keeps code readable, not executable.
+ * What qemu mapped itself: the stack, and its vdso. qemu 7.2 has none, but for AArch64 a page with
+ * the code that returns from signal handlers. qemu keeps code readable, not executable.
  */
 static void report_own(struct qemu_rec *rec, u64 sp, u64 top, u64 vdso)
 {
@@ -133,7 +133,7 @@ void qp_start(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
 	if (!qp_read(sp, &argc, 8))
 		qp.regs_valid = qp.arch->plausible(env, ip, argc);
 	rec->regs_valid = qp.regs_valid;
-	/* as the kernel would have named it; the program, and ps, may look */
+	/* as the kernel would have named it; the program, and ps, may read it */
 	prctl(PR_SET_NAME, qp.comm);
 	if (qp.regs_valid) {
 		bool environment_done = false;
@@ -161,7 +161,7 @@ void qp_start(struct qemu_rec *rec, const union qemu_env *env, u64 ip)
 	if (base && interp[0]) {
 		char there[2 * PATH_MAX];
 
-		/* as qemu: the one in its sysroot, if there is one */
+		/* like qemu: the one in its sysroot, if it exists */
 		snprintf(there, sizeof(there), "%s%s", qp.arch->sysroot ? qp.root : "", interp);
 		report_image(rec, access(there, R_OK) ? interp : there, base, true, NULL);
 	}

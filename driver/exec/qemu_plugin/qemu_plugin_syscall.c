@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * System calls of the guest: every one is a point of order between threads; some change the
- * map of the process, its handlers or its name.
+ * System calls of the guest: each is a point of order between threads; some change the map of the
+ * process, its handlers or its name.
  */
 #include "qemu_plugin.h"
 #include <errno.h>
@@ -18,15 +18,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LEAVE_MS 1000 /* how long a thread has to leave */
+#define LEAVE_MS 1000 /* how long a thread has to exit */
 
 static __thread u64 call_arg[6];
 
 /*
  * qemu maps a page for each thread (the descriptor table of an x86 processor) where the program's
- * map lists it, and removes it only after the thread that joins was woken: a program that joined
- * its threads, read its map and accessed all of its memory died of SIGSEGV (redis tests its memory
- * so). Whoever opens the map waits until the threads that are leaving have left.
+ * map lists it, and removes it only after the joining thread was woken: a program that joined its
+ * threads, read its map and accessed all of its memory died of SIGSEGV (redis tests its memory so).
+ * A thread that opens the map waits until the exiting threads are gone.
  */
 static u32 nr_leaving;
 static __thread bool is_leaving;
@@ -147,7 +147,8 @@ static void after_mmap(struct qemu_rec *rec, u64 addr)
 }
 
 /*
- * A program that ignores the failure runs differently here than natively. A null filter only asks.
+ * A program that ignores the failure runs differently here than natively. A null filter is only a
+ * query.
  */
 static void report_refused(struct qemu_rec *rec, enum qemu_call call, int64_t result)
 {

@@ -472,7 +472,7 @@ static int start_never_begins(void **state)
 static void test_never_begins(void **state)
 {
 	(void)state;
-	command_ends(never_begins, 125, "did not begin within 30 s");
+	command_ends(never_begins, 125, "no start within 30 s");
 }
 
 /*
@@ -492,7 +492,7 @@ static void test_vanished(void **state)
 	snprintf(line, sizeof(line),
 		 AUXTAP_BIN "/auxtap record --source ptrace -o %s -- " PROGRAM " exit 3 2>&1",
 		 path);
-	command(125, "ended out of the tracer's sight", line);
+	command(125, "ended while it could not be traced", line);
 	unsetenv("AUXTAP_EMU");
 	unsetenv("EMU_VANISH");
 	snprintf(line, sizeof(line), AUXTAP_BIN "/auxtap decode --summary %s 2>&1", path);
