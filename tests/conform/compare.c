@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* See play.h: what can be seen of both sides after an operation, and where it differs. */
+/* See play.h: the visible state of both sides after an operation, and its differences. */
 #include "play.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ bool differ(const char *format, ...)
 	return true;
 }
 
-/* Are there events of a CPU that we are not on? */
+/* Whether there are events of a CPU on which we do not run. */
 static bool remote_events(void)
 {
 	for (int i = 0; i < NR_EVENTS; i++)
@@ -25,14 +25,14 @@ static bool remote_events(void)
 	return false;
 }
 
-/* Ids are each side's own, times too; everything else is the same to the bit. */
+/* Ids and times differ between the sides; everything else is equal bit by bit. */
 bool words_differ(uint64_t k, uint64_t m)
 {
 	if (k == m)
 		return false;
 	if (m == MODEL_ANY)
 		return false;
-	/* its CPU is not idle: a kernel thread's pid and tid */
+	/* its CPU is not idle: pid and tid of a kernel thread */
 	if (!m && k >> 32 == (k & 0xffffffff) && now.was_remote)
 		return k >> 32 >= (uint64_t)getpid();
 	if (m > MODEL_TIME) /* nanoseconds since boot: not 0, not years */
@@ -40,7 +40,7 @@ bool words_differ(uint64_t k, uint64_t m)
 	for (int i = 0; i < now.nr_ids; i++) {
 		if (m != now.ids[i][1])
 			continue;
-		if (!now.ids[i][0]) /* an inherited dummy's, seen for the first time */
+		if (!now.ids[i][0]) /* an inherited dummy's, first occurrence */
 			now.ids[i][0] = k;
 		return k != now.ids[i][0];
 	}
@@ -62,7 +62,7 @@ static void count_records(const unsigned char *data, uint64_t from, uint64_t to,
 	}
 }
 
-/* [from, to) of the data ring, at most all of it. */
+/* [from, to) of the data ring, at most one wrap. */
 static bool bytes_differ(int map, uint64_t from, uint64_t to)
 {
 	const struct map *m = &now.maps[map];

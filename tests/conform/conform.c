@@ -5,7 +5,7 @@
  *   --seed N    of the first; the following ones have the following numbers
  *   --set NAME  the model's switches, instead of those of the running kernel
  *   --show      prints the script of --seed and ends
- *   --section-o tries the rules that the model cannot keep, on the kernel alone
+ *   --section-o checks the rules that the model cannot keep, on the kernel only
  * Exit: 0 no difference, 1 a difference (its script, reduced, is printed), 77 not possible here, 3
  * other.
  */
@@ -25,7 +25,7 @@ static void tell(const struct script *script, const char *text, int at)
 		printf("the end\n");
 }
 
-/* What was disturbed: by whom, in what operation, and what differed. */
+/* A disturbance: its cause, the operation, and what differed. */
 static struct disturbance {
 	enum cause cause;
 	enum opcode code; /* NR_OPCODES: at the end */
@@ -52,7 +52,7 @@ static void list_disturbances(void)
 	static const char *const causes[NR_CAUSES] = {
 		[BY_SWITCH] = "another task ran",
 		[BY_TASK] = "another task came or went",
-		[UNREPEATED] = "nobody seen, and not seen again",
+		[UNREPEATED] = "no cause seen, and not repeated",
 	};
 
 	for (const struct disturbance *d = disturbances; d->nr; d++) {
@@ -65,8 +65,8 @@ static void list_disturbances(void)
 }
 
 /*
- * Until nothing disturbs it. A play that differs, and others are seen to be at work, says nothing:
- * it is repeated, and counts not at all. Always disturbed is a difference.
+ * Repeats until a play is undisturbed. If a play differs and other tasks are seen to run, it proves
+ * nothing: it is repeated, and does not count. If every play is disturbed, that is a difference.
  */
 #define MAX_PLAYS 8
 static enum verdict play_undisturbed(const struct script *script, const char *name, char *text,
@@ -92,7 +92,7 @@ static enum verdict play_undisturbed(const struct script *script, const char *na
 	return DIFFERENT;
 }
 
-/* true: it differs, every time. */
+/* true: both sides differ every time. */
 static bool judge(struct script *script, const char *name)
 {
 	struct stats before = stats;
@@ -111,7 +111,7 @@ static bool judge(struct script *script, const char *name)
 		stats = before;
 		if (play_undisturbed(script, name, text, sizeof(text), &at) == DIFFERENT)
 			continue;
-		printf("(not seen again)\n");
+		printf("(not repeated)\n");
 		note_disturbance(script, first_at, UNREPEATED, what);
 		return false;
 	}
@@ -129,7 +129,7 @@ static void exchange_cpus(struct script *script)
 	struct script other = {0};
 	struct op op = {.code = OP_CPU, .arg = {1}};
 
-	script_add(&other, &op); /* a script begins on CPU 0 */
+	script_add(&other, &op); /* a script starts on CPU 0 */
 	for (int i = 0; i < script->nr; i++) {
 		op = script->ops[i];
 		if (op.code == OP_CPU)
@@ -197,8 +197,8 @@ static int report(void)
 		printf(" %s %llu/%llu", op_name((enum opcode)i), (unsigned long long)stats.ok[i],
 		       (unsigned long long)stats.done[i]);
 	printf("\n%llu bytes of records compared (%llu records forward: %llu AUX, %llu LOST, %llu "
-	       "ITRACE_START); %llu wakeups, %llu begins without room or ring, %llu chunks, "
-	       "%llu operations with a switch, %llu turns with others between, %llu contexts that swapped (Q3), %llu events in "
+	       "ITRACE_START); %llu wakeups, %llu begins without space or ring, %llu chunks, "
+	       "%llu operations with a switch, %llu changes of thread with other tasks between, %llu contexts that swapped (Q3), %llu events in "
 	       "error (Q5), %llu mappings refused by limits (B11), %llu plays disturbed\n",
 	       (unsigned long long)stats.bytes, (unsigned long long)stats.records,
 	       (unsigned long long)stats.aux_records, (unsigned long long)stats.lost_records,
@@ -209,7 +209,7 @@ static int report(void)
 	       (unsigned long long)stats.refused, (unsigned long long)stats.disturbed);
 	list_disturbances();
 	if (stats.unrepeated) {
-		printf("%llu differences were seen, not every time, and nobody else at work\n",
+		printf("%llu differences were not repeatable, without another task running\n",
 		       (unsigned long long)stats.unrepeated);
 		return 1;
 	}
@@ -221,7 +221,7 @@ static int report(void)
 	    (stats.aux_records < stats.ops / 100 || stats.lost_records < stats.ops / 5000 ||
 	     stats.wakeups < stats.ops / 1000 || !stats.itrace_records || !stats.swaps ||
 	     !stats.errors || !stats.refused)) {
-		printf("the scripts are worth little: too few records, losses, wakeups, swaps, "
+		printf("the scripts cover too little: too few records, losses, wakeups, swaps, "
 		       "errors or refusals\n");
 		return 1;
 	}
@@ -267,7 +267,7 @@ int main(int argc, char **argv)
 		}
 	}
 	if (!set) {
-		fprintf(stderr, "conform: no such set of switches\n");
+		fprintf(stderr, "conform: unknown set of switches\n");
 		return 3;
 	}
 	if (show) {
@@ -284,7 +284,7 @@ int main(int argc, char **argv)
 	if (model_init(set))
 		return 3;
 	uname(&uts);
-	printf("judge: Linux %s; model: %s\n", uts.release, set->name);
+	printf("reference: Linux %s; model: %s\n", uts.release, set->name);
 	if (optind < argc)
 		return run_files(argv + optind, set->name);
 	printf("seed %llu\n", (unsigned long long)seed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* See conform.h. Random scripts: a beginning that mostly makes sense, then anything. */
+/* See conform.h. Random scripts: a mostly valid start, then anything. */
 #include "conform.h"
 #include <string.h>
 
@@ -9,8 +9,8 @@ struct plan {
 	bool task, threads, swaps, limits;
 	int bound_cpu; /* of the events: -1 any */
 	uint64_t aux_watermark;
-	unsigned int diligence; /* of the reader of records, percent */
-	/* as the script believes it to be */
+	unsigned int diligence; /* how often the reader of records reads, percent */
+	/* as the script assumes it */
 	int map_data, map_aux; /* mappings of event 0; -1: none */
 	uint64_t data_pages, aux_size, aux_off;
 	bool backward;
@@ -117,7 +117,7 @@ static void open_event(struct plan *p, struct script *s, int slot)
 	op.arg[A_AUX_WATERMARK] = (int64_t)p->aux_watermark;
 	op.arg[A_READ_FORMAT] = PERF_FORMAT_LOST | (chance(p, 50) ? PERF_FORMAT_ID : 0);
 	op.arg[A_CLOCK] = chance(p, 5);
-	op.arg[A_GROUP] = slot && chance(p, 12); /* behind event 0 */
+	op.arg[A_GROUP] = slot && chance(p, 12); /* in the group of event 0 */
 	script_add(s, &op);
 }
 
@@ -177,7 +177,7 @@ static void transaction(struct plan *p, struct script *s, int slot)
 	ADD(OP_END, slot, chance(p, 30), (int64_t)some_size(p));
 }
 
-/* D21: a reader that drains, and brings the event back. */
+/* D21: a reader that drains, and enables the event again. */
 static void recover(struct plan *p, struct script *s, int slot, int map)
 {
 	if (chance(p, p->diligence))
@@ -188,7 +188,7 @@ static void recover(struct plan *p, struct script *s, int slot, int map)
 	ADD(OP_ENABLE, slot);
 }
 
-/* The whole area goes and comes again, and perhaps the ring. */
+/* Unmaps the whole area and maps it again, and perhaps the ring. */
 static void map_anew(struct plan *p, struct script *s)
 {
 	ADD(OP_UNMAP, p->map_aux);
@@ -341,7 +341,7 @@ void script_generate(struct script *s, uint64_t seed)
 		some_limits(p, s);
 	for (int i = 0; i < p->nr_events; i++)
 		open_event(p, s, i);
-	if (chance(p, 10)) /* before there is a ring, or an area in what it becomes (B6) */
+	if (chance(p, 10)) /* before there is a ring, or an area in its future ring (B6) */
 		ADD(OP_MAP, 2, 0, (int64_t)p->aux_size, (int64_t)p->aux_off, 1, 0);
 	if (!chance(p, 3))
 		map_data(p, s, 0, 0);

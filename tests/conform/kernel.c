@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* See conform.h. The real side: system calls, and the module's file for what drivers do. */
+/* See conform.h. The kernel's side: system calls, and the module's file for the driver's calls. */
 #include "conform.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -30,14 +30,14 @@ static struct {
 
 static int hold_fd = -1;
 
-/* B11: who maps */
+/* B11: the users that map */
 #define FIRST_UID 10000u
 static long usual_mlock_kb, usual_paranoid;
 static struct rlimit usual_memlock;
 static bool limits_changed, own_users, ipc_lock;
 static unsigned int nr_begun;
 static int user;
-static int user_fds[NR_USERS]; /* each keeps what its user is charged with */
+static int user_fds[NR_USERS]; /* each keeps its user's charges alive */
 
 static void kernel_call(struct conform_call *call);
 
@@ -64,8 +64,8 @@ static int read_types(void)
 }
 
 /*
- * An event whose add failed is tried again by a timer (since 6.2 for every PMU, Q2). A script has
- * no time: the timer is put off.
+ * A timer retries an event whose add failed (since 6.2 for every PMU, Q2). A script has no notion
+ * of time: the timer is postponed.
  */
 static void put_off_rotation(void)
 {
@@ -117,9 +117,9 @@ static long read_setting(const char *name)
 static void kernel_cpu(int cpu);
 
 /*
- * 6.12: what has no real-time priority gets a part of each second all the same. Each CPU is told by
- * a task that it runs itself: 6.12.95 warns of its own accounts (deadline.c:292) where the server
- * has nobody to serve at that moment, and has not noticed yet.
+ * 6.12 reserves a part of each second for tasks without real-time priority. Change that on each CPU
+ * from a task that it runs itself: 6.12.95 warns about its own accounting (deadline.c:292) if the
+ * server is idle at that moment, and has not noticed yet.
  */
 static void no_fair_server(void)
 {
@@ -165,7 +165,7 @@ static void hold_keys(void)
 	pid_t child = fork();
 
 	if (!child) {
-		close(module_fd); /* so that the module can go as soon as we do */
+		close(module_fd); /* so that the module can be unloaded as soon as we exit */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (;;)
 			pause();
@@ -190,7 +190,7 @@ int kernel_possible(void)
 
 	module_fd = open(CONFORM_PATH, O_RDWR | O_CLOEXEC);
 	if (module_fd < 0 || read_types()) {
-		printf("skipped: %s: %s (the module auxtap_conform is wanted, and root)\n",
+		printf("skipped: %s: %s (requires the module auxtap_conform, and root)\n",
 		       CONFORM_PATH, strerror(errno));
 		return 77;
 	}
@@ -208,8 +208,8 @@ int kernel_possible(void)
 	for (int i = 0; i < NR_EVENTS; i++)
 		fds[i] = -1;
 	put_off_rotation();
-	/* a thread with a real-time priority is not held up after 0.95 s */
-	if (read_setting("sched_rt_runtime_us") != -1) /* 6.12 may call it busy the second time */
+	/* a thread with a real-time priority must not be throttled after 0.95 s */
+	if (read_setting("sched_rt_runtime_us") != -1) /* 6.12 may return EBUSY the second time */
 		write_setting("sched_rt_runtime_us", -1);
 	no_fair_server();
 	hold_keys();
@@ -233,7 +233,7 @@ const struct core_kernel *kernel_set(void)
 
 	uname(&uts);
 	sscanf(uts.release, "%d.%d", &major, &minor);
-	/* D14, L2: the mask came to 6.1 with a point release; Debian's 6.1.176 is without */
+	/* D14, L2: the mask came to 6.1 with a point release; Debian's 6.1.176 lacks it */
 	debian = strstr(uts.version, "Debian 6.1.");
 	if (debian && sscanf(debian, "Debian 6.1.%d", &point) == 1 && point <= 176) {
 		early = *core_kernel_find("6.1.192");
@@ -263,14 +263,14 @@ static void kernel_cpu(int cpu)
 }
 
 /*
- * No other task gets between; and scripts with a second thread know when which of them runs: the
- * one that is woken waits until the other one blocks.
+ * Keeps other tasks from running in between; and scripts with a second thread know when which of
+ * them runs: a woken one waits until the other one blocks.
  */
 static void kernel_begin(int cpu, bool budget)
 {
 	struct sched_param usual = {0}, first = {.sched_priority = 1};
 
-	/* what waits for this CPU runs between the scripts */
+	/* tasks that wait for this CPU run between the scripts */
 	if (sched_setscheduler(0, SCHED_OTHER, &usual) || usleep(2000) ||
 	    sched_setscheduler(0, SCHED_FIFO, &first)) {
 		perror("sched_setscheduler");
@@ -317,9 +317,9 @@ static void kernel_user(int n, bool with_ipc_lock)
 }
 
 /*
- * This thread alone: the user is the real one's, capabilities go with the effective one. Every
- * script that sets limits has users of its own, also in root's place: a count may stay wrong (B11),
- * and is forgotten with the last that belongs to its user.
+ * Affects this thread only: the user is the real one, capabilities follow the effective one. Every
+ * script that sets limits has its own users, also for root: a count may stay wrong (B11), and is
+ * dropped with the last object of its user.
  */
 static void become(uid_t uid, bool capable)
 {
@@ -451,7 +451,7 @@ static void kernel_map_file(int which)
 	close(fd);
 }
 
-/* One page fault a sample; nothing else here faults while the event is on. */
+/* One page fault a sample; nothing else faults here while the event is on. */
 static long kernel_sample(int slot, int nr, const struct perf_event_attr *attr)
 {
 	static volatile char *pages;
@@ -460,7 +460,7 @@ static long kernel_sample(int slot, int nr, const struct perf_event_attr *attr)
 	if (!pages)
 		pages = mmap(NULL, MAX_SAMPLES * PAGE, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	/* first without the event: code and stack are there then */
+	/* first without the event, so that code and stack are present */
 	for (int on = 0; on < 2; on++) {
 		madvise((void *)pages, MAX_SAMPLES * PAGE, MADV_DONTNEED);
 		ioctl(fds[slot], on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_RESET, 0);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * See conform.h. The model's side: driver/core, with the module's PMUs on it
- * (driver/kmod/conform/pmu.c).
+ * See conform.h. The model's side: driver/core, with the module's PMUs (driver/kmod/conform/pmu.c).
  */
 #include "conform.h"
 #include "kmod/conform/pmu.h"
@@ -73,7 +72,7 @@ static uint64_t model_clock(void *ctx)
 	return ++now;
 }
 
-/* C5: the allocator did not always find the largest; what it found is an input. */
+/* C5: the allocator did not always find the largest order; the order it found is an input. */
 static int model_order(void *ctx, int order)
 {
 	uint32_t at = nr_taken++;
@@ -180,7 +179,7 @@ int model_init(const struct core_kernel *kernel)
 
 static void model_begin(int cpu, bool with_budget)
 {
-	(void)with_budget; /* who is root is the same to us */
+	(void)with_budget; /* the model does not distinguish users */
 	core_set_cpu(cpu);
 	core_task_sched_in(task);
 	model_hold(true);
@@ -259,8 +258,8 @@ void model_pmus_late(bool behind)
 }
 
 /*
- * Since 6.2 a tree of events is ordered by the address of the PMU after the CPU: the module's are
- * behind the kernel's on x86-64, on arm64 they may be before.
+ * Since 6.2 a tree of events is ordered by CPU, then by the address of the PMU: the module's come
+ * after the kernel's on x86-64, on arm64 they may come before.
  */
 static int pmu_rank(const struct perf_event *event)
 {
@@ -281,7 +280,7 @@ static struct perf_event *inherit(struct perf_event *parent, struct perf_event *
 	return child;
 }
 
-/* A leader, then those behind it: they inherit alike. */
+/* A leader, then its siblings: all are inherited alike. */
 static void inherit_group(struct perf_event *leader)
 {
 	struct perf_event *child = inherit(leader, NULL);
@@ -292,15 +291,15 @@ static void inherit_group(struct perf_event *leader)
 }
 
 /*
- * As clone() does: events that say so are inherited, in the order of their tree (Q3); then FORK is
- * told.
+ * As clone() does: events with the inherit flag are inherited, in the order of their tree (Q3);
+ * then FORK is recorded.
  */
 void model_fork(int tid)
 {
 	bool all = true;
 
 	tasks[1].tid = tid;
-	for (int place = 0; place < 6 * NR_PMUS; place++) /* Q5: those that are pinned first */
+	for (int place = 0; place < 6 * NR_PMUS; place++) /* Q5: pinned ones first */
 		for (struct perf_event *e = tasks[0].events; e; e = e->core_next)
 			if (e->attr.inherit && e->group_leader == e &&
 			    (e->cpu + 1 + 3 * !e->attr.pinned) * NR_PMUS + pmu_rank(e) == place)
@@ -310,7 +309,7 @@ void model_fork(int tid)
 	if (all) /* Q3 */
 		core_task_cloned(&tasks[0], &tasks[1]);
 	task_record(PERF_RECORD_FORK, getpid());
-	model_turn(1); /* it begins, and waits */
+	model_turn(1); /* it starts, and waits */
 	model_turn(0);
 }
 
@@ -340,7 +339,7 @@ static int model_open(int slot, const struct perf_event_attr *attr, int pmu, boo
 
 	a.type = types[pmu];
 	if (pmu == PMU_FAULTS)
-		a.config = PERF_COUNT_SW_DUMMY; /* whose samples are written by hand */
+		a.config = PERF_COUNT_SW_DUMMY; /* whose samples are written explicitly */
 	return core_event_open(&events[slot], &a, on_task ? task : NULL, cpu,
 			       group >= 0 ? events[group] : NULL, NULL);
 }
@@ -376,7 +375,7 @@ static long model_read(int slot, void *buf, size_t size)
 	return core_event_read(events[slot], buf, size);
 }
 
-/* What the kernel writes for a task that took a name. */
+/* The kernel's record for a task that changed its name. */
 static void model_comm(const char *name)
 {
 	struct {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* See conform.h. Plays a script on both sides; compare.c looks at them after each operation. */
+/* See conform.h. Plays a script on both sides; compare.c compares them after each operation. */
 #include "play.h"
 #include <errno.h>
 #include <poll.h>
@@ -10,18 +10,19 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define NOTHING (-12345) /* the operation found its slot empty: both sides left alone */
+#define NOTHING (-12345) /* the operation found its slot empty: nothing done on either side */
 
-static bool switched_early;    /* somewhere in a system call; the model had it before its own */
-static uint64_t look_switches; /* of the thread that runs, as far as the model has had them */
+/* a switch happened within a system call; the model switched before its own call */
+static bool switched_early;
+static uint64_t look_switches; /* of the running thread, as far as the model has followed them */
 
-/* The script that is played; by whom: 0 the first thread, 1 the other. */
+/* The script that is played; the current thread: 0 the first, 1 the other. */
 static const struct script *playing;
 static int next_op, actor;
 static enum verdict verdict;
 static uint64_t switches_at_pass;	 /* of our CPU */
-static int last_pid, nr_tasks, nr_forks; /* when the script began; its own since */
-static int pipes[2][2];			 /* who reads from it may run */
+static int last_pid, nr_tasks, nr_forks; /* at the start of the script; its own since */
+static int pipes[2][2];			 /* the thread that reads from it may run */
 static pthread_t thread;
 static int thread_tid;
 static bool thread_alive, thread_quits;
@@ -93,7 +94,7 @@ static void op_open(const struct op *op, long ret[2])
 					      op->arg[A_TASK] != 0, (int)op->arg[A_CPU], group);
 	}
 	if (ret[0] || ret[1]) {
-		/* one alone: the script ends here with the difference */
+		/* only one failed: the script ends here with the difference */
 		for (int side = 0; side < 2; side++)
 			if (!ret[side])
 				sides[side]->close(slot);
@@ -138,7 +139,7 @@ static bool has_task_events(void)
 
 /*
  * The kernel waits for RCU between taking an event from one ring and giving it another, so our
- * events went out and came in before the model's turn.
+ * events were scheduled out and in before the model executes its part.
  */
 static void switch_before_model(void)
 {
@@ -191,7 +192,7 @@ static void op_map(const struct op *op, long ret[2])
 
 /*
  * B19: an event that loses its ring is stopped, its inherited ones are not; the kernel warns when
- * the area goes under them.
+ * their area is freed.
  */
 static void end_transaction_of_child(int slot)
 {
@@ -305,7 +306,7 @@ static bool runs_here(int slot)
 	       view->oncpu == now.cpu;
 }
 
-/* The other thread has its own, unless contexts have changed hands (Q3). */
+/* The other thread has its own, unless contexts have been swapped (Q3). */
 static int slot_of_actor(int slot)
 {
 	for (int bank = 0; bank < CONFORM_NR_VIEWS; bank += NR_EVENTS)
@@ -314,7 +315,7 @@ static int slot_of_actor(int slot)
 	return actor && now.slots[slot + INHERITED].alive ? slot + INHERITED : slot;
 }
 
-/* What a driver does. The kernel's handle->size is the model's: it was compared. */
+/* A driver's call. The kernel's handle->size equals the model's: it was compared. */
 static void op_driver(const struct op *op, long ret[2])
 {
 	/* clang-format off */
@@ -347,7 +348,7 @@ static void op_driver(const struct op *op, long ret[2])
 /* ---- the other thread ---- */
 
 /*
- * From one of our threads to the other, so many times, between two looks: was anybody else there?
+ * Switches between our threads, the given number, between two checks: whether any other task ran.
  */
 static bool others_between(uint64_t before, unsigned int times)
 {
@@ -435,7 +436,7 @@ static void op_exit(long ret[2])
 	pthread_join(thread, NULL);
 	thread_alive = false;
 	model_exit();
-	/* those that the first thread has taken over live on (Q3) */
+	/* events that the first thread has taken over stay alive (Q3) */
 	driver_call(CONFORM_LOOK, 0, 0);
 	for (int i = INHERITED; i < CONFORM_NR_VIEWS; i++)
 		now.slots[i].alive &= now.calls[0].views[i].found || now.calls[1].views[i].found;
@@ -456,7 +457,7 @@ static void name_of_length(char *name, int length)
 	name[length] = '\0';
 }
 
-/* true: a difference was told already. */
+/* true: a difference has been described already. */
 static bool run_op(const struct op *op, long ret[2])
 {
 	int slot = (int)op->arg[0];
@@ -503,7 +504,9 @@ static bool run_op(const struct op *op, long ret[2])
 	case OP_UNMAP:
 		return op_unmap(op, ret);
 	case OP_OUTPUT:
-		/* B19: it does not stop inherited events; the kernel warns when their area goes */
+		/*
+		 * B19: it does not stop inherited events; the kernel warns when their area is freed
+		 */
 		if (now.calls[0].views[slot + INHERITED].open ||
 		    now.calls[0].views[slot + TAKEN_OVER].open)
 			break;
@@ -634,7 +637,7 @@ static void look_at_tasks(int *pid, int *nr)
 	fclose(f);
 }
 
-/* Whose doing is it? Another task's name, birth and end go to the events of its CPU. */
+/* Finds the cause. Another task's name, start and end are recorded in the events of its CPU. */
 static enum verdict reference_difference(bool switched)
 {
 	int pid, nr;
@@ -679,7 +682,7 @@ static enum verdict step(const struct op *op)
 		driver_call(CONFORM_LOOK, 0, 0);
 	}
 	switched |= switched_early;
-	/* a switch between what the kernel did and the look counts as before it */
+	/* a switch between the kernel's operation and the check counts as before it */
 	if (reported_already)
 		return reference_difference(switched && !hands_over);
 	if (ret[0] != ret[1])
@@ -690,12 +693,14 @@ static enum verdict step(const struct op *op)
 		differ("the model warns: %s", model_warning());
 	else if (!all_differs())
 		return SAME;
-	/* it may have come after the look, too */
+	/* it may have come after the check, too */
 	switched |= switched_since() && has_task_events();
 	return reference_difference(switched && !hands_over);
 }
 
-/* Whoever runs again: the other one's events have gone out, its own have come in. */
+/*
+ * Called by the thread that runs again: the other one's events have been scheduled out, its own in.
+ */
 static void arrive(int me)
 {
 	bool switched;
@@ -762,9 +767,7 @@ enum verdict play(const struct script *script, char *text, size_t size, int *at_
 	look_at_tasks(&last_pid, &nr_tasks);
 	run();
 	*at_op = next_op - 1;
-	/*
-	 * the end is a part of the script, too: what is mapped goes, and all that follows from it
-	 */
+	/* the end is part of the script, too: everything mapped is unmapped, with all effects */
 	if (verdict == SAME)
 		*at_op = script->nr;
 	if (thread_alive) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* See conform.h. Leaves out parts of a script as long as a difference remains (delta debugging). */
+/* See conform.h. Removes parts of a script while a difference remains (delta debugging). */
 #include "conform.h"
 #include <string.h>
 #include <time.h>
@@ -33,7 +33,7 @@ static bool remove_parts(struct script *script, int part)
 {
 	bool any = false;
 
-	/* from the end: what comes last depends on most */
+	/* from the end: later operations depend on earlier ones */
 	for (int from = script->nr - part; from >= 0; from -= part) {
 		struct script less = without(script, from, part);
 
@@ -48,7 +48,7 @@ static bool remove_parts(struct script *script, int part)
 	return any;
 }
 
-/* Arguments that matter not become 0. */
+/* Sets irrelevant arguments to 0. */
 static bool simplify(struct script *script)
 {
 	bool any = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * See conform.h. The text form: one operation a line, its name and name=number pairs; # begins a
+ * See conform.h. The text form: one operation a line, its name and name=number pairs; # starts a
  * comment.
  */
 #include "conform.h"
@@ -71,7 +71,7 @@ void script_free(struct script *script)
 	memset(script, 0, sizeof(*script));
 }
 
-/* What is 0 goes without saying. */
+/* Arguments that are 0 are omitted. */
 void op_print(const struct op *op, FILE *to)
 {
 	fputs(forms[op->code].name, to);
@@ -150,7 +150,7 @@ int script_read(struct script *script, const char *path)
 			continue;
 		ret = parse_op(&op, text);
 		if (ret)
-			fprintf(stderr, "conform: %s:%d: no such operation or argument\n", path,
+			fprintf(stderr, "conform: %s:%d: unknown operation or argument\n", path,
 				nr);
 		else
 			script_add(script, &op);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * See conform.h. Section O of the rules: what the host model cannot keep, because an MMU and the
- * kernel's table of mappings do: B14, B17. Tried on the running kernel alone.
+ * See conform.h. Section O of the rules, B14 and B17: the host model cannot keep them, because the
+ * MMU and the kernel's VMAs enforce them. Checked on the running kernel only.
  */
 #include "conform.h"
 #include <errno.h>
@@ -47,7 +47,7 @@ static bool einval(int ret)
 	return ret == -1 && errno == EINVAL;
 }
 
-/* In a child: is the page there? */
+/* Whether a child has the page. */
 static bool child_has(void *at)
 {
 	pid_t child = fork();
@@ -91,11 +91,11 @@ static void check_area(unsigned char *base, uint64_t size, const char *name)
 	check(einval(mprotect(base + PAGE, PAGE, PROT_READ)), "B14",
 	      WHAT("a page is protected alone"));
 	check(mremap(base, size, size + PAGE, MREMAP_MAYMOVE) == MAP_FAILED, "B14",
-	      WHAT("it grows"));
+	      WHAT("it can grow"));
 	check(has_flag(base, " dc"), "B14", WHAT("not DONTCOPY"));
 	check(has_flag(base, " de"), "B14", WHAT("not DONTEXPAND"));
 	check(has_flag(base, " dd"), "B14", WHAT("not DONTDUMP"));
-	check(!child_has(base), "B14", WHAT("a child has it"));
+	check(!child_has(base), "B14", WHAT("a child inherits it"));
 #undef WHAT
 }
 
@@ -125,7 +125,7 @@ int section_o(void)
 	aux = addr[1];
 	check_area(data, DATA_SIZE, "data area");
 	check_area(aux, AUX_SIZE, "AUX area");
-	check(child_has(on_bus), "B14", "the check itself: a child has our code");
+	check(child_has(on_bus), "B14", "self-check: a child has our code");
 
 	sigaction(SIGBUS, &action, &was);
 	check(!write_faults(data + offsetof(struct perf_event_mmap_page, data_tail)), "B17",
