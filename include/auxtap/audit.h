@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The auditor: what a recording (perf.data, any AUX PMU) or the event log of a simulator tells of
- * the AUX protocol, held against the kernel's rules (docs/kernel-rules.md). Of trace only padding
- * is read.
+ * The auditor checks the AUX transactions in a recording (perf.data, any AUX PMU) or in the event
+ * log of a simulator against the kernel's rules (docs/kernel-rules.md). Of the trace itself it
+ * reads only padding.
  *
  * Thread safety: an audit belongs to one thread. Input is untrusted: memory is bounded by the
  * number of records, findings of one name by AUXTAP_AUDIT_KEPT.
@@ -16,16 +16,16 @@
 extern "C" {
 #endif
 
-#define AUXTAP_AUDIT_KEPT  1000 /* findings of one name; the others are only counted */
+#define AUXTAP_AUDIT_KEPT  1000 /* findings kept for one name; further ones are only counted */
 #define AUXTAP_AUDIT_SKIDS 33	/* [0]: none; [n]: 2^(n-1) bytes to below 2^n; the last: more */
 
 enum auxtap_severity {
-	AUXTAP_NOTE,	   /* worth knowing, nobody's fault */
-	AUXTAP_KNOWN_LOSS, /* loss that the kernel tells, or that it is known not to tell */
-	AUXTAP_VIOLATION,  /* what the rules exclude */
+	AUXTAP_NOTE,	   /* information, not a fault */
+	AUXTAP_KNOWN_LOSS, /* loss that the kernel reports, or is known not to report */
+	AUXTAP_VIOLATION,  /* breaks a rule */
 };
 
-/* What is looked at; one line of the table in docs/audit.md for each. */
+/* A check; docs/audit.md has a table with one line for each. */
 struct auxtap_invariant {
 	const char *name; /* "aux-overlap" */
 	enum auxtap_severity severity;
@@ -40,42 +40,42 @@ struct auxtap_finding {
 	uint64_t file_off; /* of the record or line; AUXTAP_OFFSET_NONE */
 	int32_t cpu, tid;  /* of the ring; -1: none */
 	uint64_t time_ns;  /* 0: not known */
-	uint64_t nr_bytes; /* that it is about; 0: none, or not known */
-	/* path of the event log that file_off is of; NULL: it is of the recording */
+	uint64_t nr_bytes; /* affected; 0: none, or unknown */
+	/* path of the event log that file_off refers to; NULL: the recording */
 	const char *log;
 	char text[200];
 };
 
-/* What one ring (or a log) shows. */
+/* Statistics of one ring (or a log). */
 struct auxtap_audit_ring {
 	int32_t cpu, tid; /* -1: none; a ring is of a CPU or of a thread */
-	/* path of the event log that this is of; NULL: a ring of the recording */
+	/* path of the event log; NULL: a ring of the recording */
 	const char *log;
 	bool overwrite;			  /* snapshots */
-	uint64_t nr_records, nr_bytes;	  /* AUX records and the bytes they tell of */
+	uint64_t nr_records, nr_bytes;	  /* AUX records and the bytes they cover */
 	uint64_t nr_reads, nr_read_bytes; /* AUXTRACE records */
 	uint64_t first_off, last_end;	  /* in the AUX stream, both of AUX records */
 	uint64_t nr_truncated, nr_partial, nr_collision;
 	uint64_t nr_skipped_bytes; /* published without a record (D11) */
 	uint64_t nr_lost_records;  /* by LOST: records of any kind */
-	uint64_t nr_lost_bytes;	   /* log: lost, as the unit tells */
+	uint64_t nr_lost_bytes;	   /* log: lost, as reported by the unit */
 	uint64_t nr_starts;	   /* ITRACE_START */
-	/* records (log: marks) that passed a watermark, once however many */
+	/* records (log: thresholds) that passed one or more watermarks */
 	uint64_t nr_passed;
-	uint64_t largest_unread; /* bytes: most that was read at once; log: largest lag */
+	uint64_t largest_unread; /* bytes: largest single read; log: largest lag */
 	uint64_t off_ns;	 /* from each truncation to the next record */
-	/* how far behind its watermark a record ended; log: interrupts */
+	/* bytes from the watermark to the end of the record; log: to the interrupt */
 	uint64_t skids[AUXTAP_AUDIT_SKIDS];
 };
 
 struct auxtap_audit_opts {
 	size_t size;
-	uint64_t aux_size;	/* of a ring; 0: not known (perf.data does not say) */
-	uint64_t page_size;	/* 0: 4 KiB, and 64 KiB where the recording is of an Arm unit */
-	uint64_t max_overshoot; /* of an interrupt, in bytes; 0: not judged (log: as its header
+	uint64_t aux_size;	/* of a ring; 0: unknown (perf.data does not contain it) */
+	uint64_t page_size;	/* 0: 4 KiB, and 64 KiB for the recording of an Arm unit */
+	uint64_t max_overshoot; /* of an interrupt, in bytes; 0: not checked (log: as its header
 				   says) */
 	uint64_t max_delay;	/* logs: of an interrupt, in ns; 0: as the header says */
-	/* perfdata: event logs of the units that made the recording, held against it */
+	/* perfdata: event logs of the recorded units, which are compared with the recording */
 	const char *const *unit_logs;
 	size_t nr_unit_logs;
 };
@@ -90,12 +90,12 @@ struct auxtap_audit; /* opaque */
 AUXTAP_API int auxtap_audit_perfdata(struct auxtap_audit **audit, struct auxtap_perfdata *pd,
 				     const struct auxtap_audit_opts *opts,
 				     struct auxtap_error *err);
-/* An event log: docs/audit.md. -EINVAL: this is none; -errno of reading. */
+/* An event log: docs/audit.md. -EINVAL: not an event log; -errno of reading. */
 AUXTAP_API int auxtap_audit_log(struct auxtap_audit **audit, const char *path,
 				const struct auxtap_audit_opts *opts, struct auxtap_error *err);
 AUXTAP_API void auxtap_audit_free(struct auxtap_audit *audit);
 
-/* Violations are there. */
+/* Whether there are violations. */
 AUXTAP_API bool auxtap_audit_at_fault(const struct auxtap_audit *audit);
 /* In the order of the file within a ring, rings one after the other. NULL past the end. */
 AUXTAP_API const struct auxtap_finding *auxtap_audit_finding(const struct auxtap_audit *audit,
@@ -104,17 +104,17 @@ AUXTAP_API const struct auxtap_audit_ring *auxtap_audit_ring(const struct auxtap
 							     size_t index);
 /* All invariants, of logs and of recordings; NULL past the end. */
 AUXTAP_API const struct auxtap_invariant *auxtap_invariant(size_t index);
-/* How many findings of it there were, also those that were not kept. */
+/* The number of findings of a check, including those that were not kept. */
 AUXTAP_API uint64_t auxtap_audit_count(const struct auxtap_audit *audit,
 				       const struct auxtap_invariant *inv);
 
-/* Facts of the whole: what was recorded, and how the rings were set up. */
+/* Facts about the whole recording: the trace unit, and how the rings were set up. */
 struct auxtap_audit_facts {
 	/* "intel_pt", "arm_spe", "cs_etm", "intel_bts", "unknown"; a log's name */
 	const char *unit;
 	bool of_log;
 	size_t nr_unit_logs;
-	uint64_t aux_size, page_size; /* as judged by; 0: not known */
+	uint64_t aux_size, page_size; /* as used by the checks; 0: unknown */
 	uint64_t watermark;	      /* 0: not known */
 	bool watermark_default;	      /* half of the buffer */
 	uint64_t nr_hw_ids, nr_lost_samples;
@@ -123,7 +123,7 @@ struct auxtap_audit_facts {
 };
 AUXTAP_API const struct auxtap_audit_facts *auxtap_audit_facts(const struct auxtap_audit *audit);
 
-/* The whole audit as text, JSON or JUnit XML; path is what it is called in it. -EIO. */
+/* Prints the whole audit as text, JSON or JUnit XML; path: the name printed in it. -EIO. */
 AUXTAP_API int auxtap_audit_print_text(const struct auxtap_audit *audit, const char *path,
 				       FILE *out);
 AUXTAP_API int auxtap_audit_print_json(const struct auxtap_audit *audit, const char *path,

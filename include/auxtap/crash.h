@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is known of a process at the moment it died: written by capture as notes of the
- * snapshot file (perfdata.h), read by the report. All numbers little-endian.
+ * Facts about a process at its death: capture writes them as notes to the snapshot file
+ * (perfdata.h), the report reads them. All numbers are little-endian.
  */
 #ifndef AUXTAP_CRASH_H
 #define AUXTAP_CRASH_H
@@ -18,7 +18,7 @@ enum auxtap_arch {
 	AUXTAP_ARCH_AARCH64,
 };
 
-/* Indices of x86-64 registers, numbered as <asm/perf_regs.h> does. */
+/* Indices of x86-64 registers, numbered as in <asm/perf_regs.h>. */
 enum auxtap_reg_x86 {
 	AUXTAP_X86_AX,
 	AUXTAP_X86_BX,
@@ -47,7 +47,7 @@ enum auxtap_reg_x86 {
 	AUXTAP_X86_NR_REGS
 };
 
-/* Indices of AArch64 registers, numbered as <asm/perf_regs.h> does; behind them PSTATE. */
+/* Indices of AArch64 registers, numbered as in <asm/perf_regs.h>; then PSTATE. */
 enum auxtap_reg_a64 {
 	AUXTAP_A64_X0,
 	AUXTAP_A64_FP = 29,
@@ -71,7 +71,7 @@ struct auxtap_regs {
 #define AUXTAP_CRASH_ADDR_VALID	   0x1	/* fault_addr is meaningful */
 #define AUXTAP_CRASH_CORE	   0x2	/* the signal's action dumps core */
 #define AUXTAP_CRASH_EMULATOR	   0x4	/* an emulator's limit, not the program's fault */
-#define AUXTAP_CRASH_HANDLED_FAULT 0x8	/* a synchronous fault went to a handler before */
+#define AUXTAP_CRASH_HANDLED_FAULT 0x8	/* an earlier synchronous fault went to a handler */
 #define AUXTAP_CRASH_NO_MEMORY	   0x10 /* reading the program's memory was refused */
 
 struct auxtap_crash {
@@ -88,13 +88,13 @@ struct auxtap_crash {
 	int32_t fault_signo, fault_tid;
 	char comm[16];
 	/*
-	 * Not in older notes (size tells): SIGKILL because the session used more memory than this;
-	 * 0: no.
+	 * Not in older notes (see size): SIGKILL because the session used more memory than this; 0:
+	 * no.
 	 */
 	uint64_t limit_bytes;
 	/*
 	 * Not in older notes: SIGSEGV because the kernel could not write the frame of the program's
-	 * handler for this signal to the stack; 0: not so, or not known.
+	 * handler for this signal to the stack; 0: no, or unknown.
 	 */
 	int32_t frame_signo;
 	int32_t reserved;

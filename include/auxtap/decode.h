@@ -23,8 +23,8 @@ extern "C" {
 #define AUXTAP_EVENT_ASYNC  0x010 /* interrupt, signal, fault: at ip, not yet executed */
 #define AUXTAP_EVENT_TRACE  0x020 /* tracing on or off */
 #define AUXTAP_EVENT_GAP    0x040
-#define AUXTAP_EVENT_MEM    0x080 /* a sampled load or store at ip: addr is what it went to */
-/* library only: a run of instructions without taken branch; may come in pieces */
+#define AUXTAP_EVENT_MEM    0x080 /* a sampled load or store at ip; addr: its data */
+/* library only: instructions without a taken branch between; may be split into several events */
 #define AUXTAP_EVENT_BLOCK 0x100
 
 enum auxtap_branch_kind {
@@ -45,8 +45,8 @@ struct auxtap_event {
 	int cpu; /* -1 unknown */
 	int32_t pid, tid;
 	uint64_t time; /* perf time, ns; 0: not known */
-	uint64_t ip;   /* instruction, or source of a branch; 0 for a trace begin */
-	uint64_t addr; /* target of a branch, of a trace begin; 0: not known */
+	uint64_t ip;   /* instruction, or source of a branch; 0 for a start of trace */
+	uint64_t addr; /* target of a branch, or of a start of trace; 0: unknown */
 	bool has_ip, has_addr;
 	bool trace_on;	   /* TRACE */
 	uint8_t insn_size; /* INSN, BRANCH: bytes in insn[] */
@@ -57,23 +57,24 @@ struct auxtap_event {
 	uint32_t depth;	  /* CALL, RETURN: call depth; meaningful between gaps */
 	const char *comm; /* owned by the decoder; NULL */
 	/*
-	 * Arm SPE, whose events are samples: which of these are known (AUXTAP_SPE_HAS_… of spe.h)
+	 * Arm SPE, whose events are samples: which of the following are known (AUXTAP_SPE_HAS_… of
+	 * spe.h)
 	 */
 	uint32_t spe_has;
 	uint16_t lat_total, lat_issue, lat_xlat; /* cycles */
 	uint8_t op_class, op;
 	uint64_t phys, spe_events, source;
 	struct auxtap_gap gap; /* GAP */
-	char text[96];	       /* GAP: detail ("no image /lib/x.so", libipt's words) */
+	char text[96];	       /* GAP: detail ("no image /lib/x.so", libipt's error text) */
 };
 
 struct auxtap_decode_opts {
 	size_t size;
-	uint32_t events; /* mask of AUXTAP_EVENT_… wanted; others are not computed */
+	uint32_t events; /* mask of AUXTAP_EVENT_… to return; others are not computed */
 	uint64_t time_start, time_stop; /* perf time, ns; stop 0: no end */
 	int32_t tid;			/* -1: all */
 	int cpu;			/* -1: all */
-	/* threads; 0: one a CPU, at most 8. What is decoded does not depend on it */
+	/* threads; 0: one per CPU, at most 8. The result does not depend on it */
 	unsigned int jobs;
 };
 
@@ -84,15 +85,15 @@ AUXTAP_API int auxtap_decoder_open(struct auxtap_decoder **dec, struct auxtap_pe
 				   struct auxtap_image_set *images,
 				   const struct auxtap_decode_opts *opts, struct auxtap_error *err);
 
-/* A folder with a CoreSight snapshot (snapshot.ini); its dumps of memory become images. */
+/* A directory with a CoreSight snapshot (snapshot.ini); its memory dumps become images. */
 AUXTAP_API int auxtap_decoder_open_snapshot(struct auxtap_decoder **dec, const char *dir,
 					    struct auxtap_image_set *images,
 					    const struct auxtap_decode_opts *opts,
 					    struct auxtap_error *err);
-/* Is dir one? */
+/* Whether dir is a CoreSight snapshot. */
 AUXTAP_API bool auxtap_is_snapshot(const char *dir);
 
-/* A raw stream without a container; of the CPU's facts Arm SPE and ETM need none. */
+/* A raw stream without a container. Arm SPE and ETM ignore the fields about the CPU. */
 struct auxtap_raw_opts {
 	size_t size;
 	const char *family;			 /* "pt", "spe", "etm" */
@@ -101,14 +102,15 @@ struct auxtap_raw_opts {
 	unsigned int nr_sideband;
 	uint64_t sample_type;
 	uint64_t time_shift, time_mult, time_zero;
-	/* For times between time stamps (CYC, MTC); 0: not known. */
+	/* For times between timestamps (CYC, MTC); 0: unknown. */
 	uint8_t mtc_freq;			 /* IA32_RTIT_CTL[17:14] */
 	uint8_t nom_freq;			 /* MSR_PLATFORM_INFO[15:8] */
 	uint32_t cpuid_0x15_eax, cpuid_0x15_ebx; /* TSC : crystal clock is ebx : eax */
-	/* added to a time stamp before it becomes perf's time */
+	/* added to a timestamp before its conversion to perf's time */
 	uint64_t tsc_offset;
 	/*
-	 * ETM: .ini files with the registers of the trace units, as a CoreSight snapshot has them.
+	 * ETM: .ini files with the registers of the trace units, in the form of a CoreSight
+	 * snapshot.
 	 */
 	const char *const *etm_configs;
 	unsigned int nr_etm_configs;
@@ -121,8 +123,8 @@ AUXTAP_API int auxtap_decoder_open_raw(struct auxtap_decoder **dec, const char *
 				       const struct auxtap_decode_opts *opts,
 				       struct auxtap_error *err);
 /*
- * Next event: within a thread in execution order, between threads by time, ties by tid. 1, 0 at the
- * end, negative.
+ * Next event: within a thread in execution order, between threads by time, then by tid. 1; 0 at the
+ * end; negative errno.
  */
 AUXTAP_API int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *ev,
 				   struct auxtap_error *err);
@@ -136,8 +138,8 @@ AUXTAP_API void auxtap_decoder_summary(const struct auxtap_decoder *dec,
 				       struct auxtap_decode_summary *sum);
 
 /*
- * Libraries that decode, with their versions: 0 "libipt 2.0.5", 1 "OpenCSD 1.3.3"; then NULL.
- * Static.
+ * The decoder libraries with their versions: 0 "libipt 2.0.5", 1 "OpenCSD 1.3.3"; then NULL. Static
+ * strings.
  */
 AUXTAP_API const char *auxtap_decode_library(unsigned int index);
 
@@ -154,8 +156,8 @@ struct auxtap_packet {
 	uint64_t ip;
 };
 /*
- * Calls fn for each packet; undecodable stretches are reported with name "error" and libipt's
- * words.
+ * Calls fn for each packet; undecodable bytes are reported with name "error" and libipt's error
+ * text.
  */
 AUXTAP_API int auxtap_pt_packets(const void *trace, size_t size, uint64_t offset,
 				 int (*fn)(void *ctx, const struct auxtap_packet *pkt), void *ctx,
@@ -173,18 +175,18 @@ struct auxtap_report_opts {
 	const char *vmlinux, *kcore;
 	bool debuginfod; /* as in struct auxtap_image_set_opts */
 };
-/* For a crash its report, else an overview; images needed, found, missing. */
+/* Prints the report of a crash, else an overview; and which images are needed, found, missing. */
 AUXTAP_API int auxtap_report(struct auxtap_perfdata *pd, const struct auxtap_report_opts *opts,
 			     FILE *out, struct auxtap_error *err);
 /*
- * The overview of a raw trace. images may hold what auxtap_image_set_raw() added; it is the
- * caller's, and opts' sysroot, vmlinux and kcore are not looked at.
+ * Prints the overview of a raw trace. images, which may contain images from auxtap_image_set_raw(),
+ * belongs to the caller; sysroot, vmlinux and kcore of opts are ignored.
  */
 AUXTAP_API int auxtap_report_raw(const char *path, const struct auxtap_raw_opts *raw,
 				 struct auxtap_image_set *images,
 				 const struct auxtap_report_opts *opts, FILE *out,
 				 struct auxtap_error *err);
-/* The same of the folder of a CoreSight snapshot. */
+/* The same for the directory of a CoreSight snapshot. */
 AUXTAP_API int auxtap_report_snapshot(const char *dir, struct auxtap_image_set *images,
 				      const struct auxtap_report_opts *opts, FILE *out,
 				      struct auxtap_error *err);

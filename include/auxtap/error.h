@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Errors. Every fallible function returns 0 (or a count) or a negative errno, never
- * prints and never exits. Where and why is told in a struct auxtap_error that the caller
- * hands in; NULL is always allowed.
+ * Errors. Every fallible function returns 0 (or a count) or a negative errno, never prints and
+ * never exits. It reports where and why in a struct auxtap_error of the caller; NULL is always
+ * allowed.
  */
 #ifndef AUXTAP_ERROR_H
 #define AUXTAP_ERROR_H
@@ -25,10 +25,9 @@ extern "C" {
 #endif
 
 /*
- * One failure. The strings are complete without each other and always terminated:
- * 'what' is the thing (a file, a program, an option), 'why' what is wrong with it,
- * 'todo' what the user can do, possibly empty. The command line prints
- * "auxtap: what: why; todo". Thread safety: belongs to the caller.
+ * One failure. Each string is complete on its own and always terminated: 'what' is the object (a
+ * file, a program, an option), 'why' is the problem, 'todo' what the user can do; it may be empty.
+ * The command line prints "auxtap: what: why; todo". Thread safety: belongs to the caller.
  */
 struct auxtap_error {
 	int code;	 /* negative errno; 0: no error recorded */
@@ -50,7 +49,7 @@ struct auxtap_error {
  */
 AUXTAP_API int auxtap_error_set(struct auxtap_error *err, int code, const char *what,
 				const char *why_fmt, ...) AUXTAP_PRINTF(4, 5);
-/* The same with a byte offset; why should name the offset too, it is printed alone. */
+/* The same with a byte offset; why should contain the offset too, because only why is printed. */
 AUXTAP_API int auxtap_error_set_at(struct auxtap_error *err, int code, const char *what,
 				   uint64_t offset, const char *why_fmt, ...) AUXTAP_PRINTF(5, 6);
 /* Add what the user can do. Call after auxtap_error_set(). */

@@ -14,7 +14,7 @@ extern "C" {
 
 enum auxtap_gap_cause {
 	AUXTAP_GAP_UNKNOWN,
-	AUXTAP_GAP_TRUNCATED,	 /* PERF_AUX_FLAG_TRUNCATED: no room in the AUX area */
+	AUXTAP_GAP_TRUNCATED,	 /* PERF_AUX_FLAG_TRUNCATED: no space in the AUX area */
 	AUXTAP_GAP_COLLISION,	 /* PERF_AUX_FLAG_COLLISION */
 	AUXTAP_GAP_PARTIAL,	 /* PERF_AUX_FLAG_PARTIAL */
 	AUXTAP_GAP_HW_OVERFLOW,	 /* the unit's internal buffer overflowed (PT: OVF) */
@@ -24,10 +24,10 @@ enum auxtap_gap_cause {
 	AUXTAP_GAP_TRACE_OFF,	 /* execution that was not traced (filters, untraced exec) */
 	AUXTAP_GAP_NO_IMAGE,	 /* executed code whose bytes are not available */
 	AUXTAP_GAP_DECODE_ERROR, /* the trace contradicts itself or its image */
-	/* known code ran on, how often is not recorded; callers stay known */
+	/* known code kept running, how often is not recorded; its callers are known */
 	AUXTAP_GAP_UNCOUNTED,
-	AUXTAP_GAP_DISCARDED, /* snapshot: no trace is kept of threads that had ended */
-	/* code of one of two programs or libraries; the time is too coarse */
+	AUXTAP_GAP_DISCARDED, /* snapshot: the trace of threads that had ended is not kept */
+	/* code of one of two programs or libraries; the times are too coarse to decide */
 	AUXTAP_GAP_MAPS_CHANGED,
 	AUXTAP_GAP_NR_CAUSES
 };
@@ -45,7 +45,7 @@ struct auxtap_gap {
 /* The cause's name as printed: "truncated", "hw_overflow", …; never NULL. */
 AUXTAP_API const char *auxtap_gap_cause_name(enum auxtap_gap_cause cause);
 
-/* Are the gap's bytes in the file, but not decoded? Else they are lost. */
+/* Whether the gap's bytes are in the file, but not decoded; otherwise they are lost. */
 static inline int auxtap_gap_is_undecoded(const struct auxtap_gap *gap)
 {
 	return gap->cause == AUXTAP_GAP_NO_IMAGE || gap->cause == AUXTAP_GAP_DECODE_ERROR ||

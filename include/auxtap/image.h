@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Images: the bytes, symbols and lines of what a traced process had mapped, over time.
+ * Images: the bytes, symbols and lines of the mappings of a traced process, over time.
  *
  * Thread safety: an image set belongs to one thread at a time; struct auxtap_image pointers
  * stay valid until the set is freed.
@@ -22,7 +22,7 @@ struct auxtap_image_set;
 enum auxtap_image_state {
 	AUXTAP_IMAGE_FOUND,
 	AUXTAP_IMAGE_MISSING,
-	AUXTAP_IMAGE_DIFFERENT, /* a file is there and is not the one recorded; unused */
+	AUXTAP_IMAGE_DIFFERENT, /* a file was found that is not the recorded one; not used */
 };
 
 struct auxtap_image_info {
@@ -42,7 +42,7 @@ struct auxtap_image_set_opts {
 	size_t size;
 	const char *sysroot;
 	const char *vmlinux, *kcore;
-	bool debuginfod; /* ask the servers of DEBUGINFOD_URLS for images and debug information */
+	bool debuginfod; /* ask the servers in DEBUGINFOD_URLS for images and debug information */
 };
 
 AUXTAP_API int auxtap_image_set_new(struct auxtap_image_set **set,
@@ -50,18 +50,19 @@ AUXTAP_API int auxtap_image_set_new(struct auxtap_image_set **set,
 				    struct auxtap_error *err);
 AUXTAP_API void auxtap_image_set_free(struct auxtap_image_set *set);
 /*
- * For lack of memory an image's bytes, symbols or lines were not read: what was printed lacks them.
+ * Whether bytes, symbols or lines of an image were not read for lack of memory: the output so far
+ * may lack them.
  */
 AUXTAP_API bool auxtap_image_set_no_memory(const struct auxtap_image_set *set);
 
 /*
- * A mapping of pid appears at 'time' (0: was always there): [addr, addr+len) shows name from pgoff
+ * Adds a mapping of pid from 'time' on (0: from the start): [addr, addr+len) maps name from pgoff
  * on.
  */
 AUXTAP_API int auxtap_image_set_map(struct auxtap_image_set *set, pid_t pid, uint64_t time,
 				    uint64_t addr, uint64_t len, uint64_t pgoff, const char *name,
 				    const uint8_t *build_id, unsigned int build_id_size);
-/* Raw bytes of a file at addr for every process (--image). */
+/* Maps raw bytes of a file at addr in every process (--image). */
 AUXTAP_API int auxtap_image_set_raw(struct auxtap_image_set *set, const char *path,
 				    uint64_t file_off, uint64_t len, uint64_t addr,
 				    struct auxtap_error *err);
@@ -69,13 +70,13 @@ AUXTAP_API int auxtap_image_set_fork(struct auxtap_image_set *set, pid_t parent,
 				     uint64_t time);
 AUXTAP_API int auxtap_image_set_exec(struct auxtap_image_set *set, pid_t pid, uint64_t time);
 
-/* Code bytes; the count, 0 where nothing is mapped, -ENOENT where the image is missing. */
+/* Reads code bytes. Returns their count; 0: nothing is mapped; -ENOENT: the image is missing. */
 AUXTAP_API ssize_t auxtap_image_set_read(struct auxtap_image_set *set, pid_t pid, uint64_t time,
 					 uint64_t addr, void *buf, size_t size);
 
 /* One inlining level or function of an address. Strings are owned by the set. */
 struct auxtap_frame {
-	const char *symbol; /* demangled; NULL: none covers the address */
+	const char *symbol; /* demangled; NULL: no symbol covers the address */
 	uint64_t symbol_off;
 	const char *file; /* source file; NULL */
 	unsigned int line;
@@ -86,7 +87,7 @@ struct auxtap_location {
 	const char *image;		/* name; NULL: unknown mapping */
 	uint64_t image_off;		/* ELF address in the image, for "module+offset" */
 	unsigned int nr_frames;		/* at least 1 when image is set; innermost first */
-	struct auxtap_frame frames[64]; /* of more only the innermost 63 and the outermost */
+	struct auxtap_frame frames[64]; /* if there are more: the innermost 63 and the outermost */
 };
 
 AUXTAP_API int auxtap_image_set_resolve(struct auxtap_image_set *set, pid_t pid, uint64_t time,
@@ -96,16 +97,16 @@ AUXTAP_API int auxtap_image_set_symbol(struct auxtap_image_set *set, pid_t pid, 
 				       uint64_t addr, struct auxtap_location *loc);
 
 /*
- * What auxtap_image_set_symbol() says of an address, and of which others it says the same: those in
- * [start, end), at times from time_begin to time_last. Strings are owned by the set.
+ * The result of auxtap_image_set_symbol() for an address, and the range for which it is the same:
+ * addresses in [start, end), times from time_begin to time_last. Strings are owned by the set.
  */
 struct auxtap_range {
 	uint64_t start, end;
 	uint64_t time_begin, time_last;
 	const char *image;    /* name; NULL: unknown mapping */
-	const char *symbol;   /* demangled; NULL: none covers the address */
-	uint64_t image_base;  /* an address less this is its image_off */
-	uint64_t symbol_base; /* and less this its symbol_off */
+	const char *symbol;   /* demangled; NULL: no symbol covers the address */
+	uint64_t image_base;  /* an address minus this is its image_off */
+	uint64_t symbol_base; /* an address minus this is its symbol_off */
 };
 
 AUXTAP_API int auxtap_image_set_range(struct auxtap_image_set *set, pid_t pid, uint64_t time,
@@ -119,11 +120,11 @@ enum auxtap_isa {
 	AUXTAP_ISA_T32,
 };
 
-/* Disassembles given bytes: x86 as auxtap_image_set_disassemble() does, Arm in its own syntax. */
+/* Disassembles bytes: x86 as auxtap_image_set_disassemble(), Arm in Arm's syntax. */
 AUXTAP_API int auxtap_disassemble_as(struct auxtap_image_set *set, enum auxtap_isa isa,
 				     uint64_t addr, const void *code, size_t code_size, char *buf,
 				     size_t size);
-/* The same of x86. */
+/* The same for x86. */
 AUXTAP_API int auxtap_disassemble(struct auxtap_image_set *set, uint64_t addr, const void *code,
 				  size_t code_size, char *buf, size_t size);
 /*

@@ -5,7 +5,7 @@
  * (<linux/perf_event.h>) and perf's own user records (type >= 64).
  *
  * Thread safety: one reader or writer belongs to one thread at a time.
- * Input is untrusted: every length is checked, nothing is read whole into memory.
+ * Input is untrusted: every length is checked, no file is read completely into memory.
  */
 #ifndef AUXTAP_PERFDATA_H
 #define AUXTAP_PERFDATA_H
@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-/* User records of stock perf that we write or look into. */
+/* User records of stock perf that auxtap writes or reads. */
 enum auxtap_user_record {
 	AUXTAP_RECORD_HEADER_ATTR = 64,
 	AUXTAP_RECORD_EVENT_TYPE = 65,
@@ -74,10 +74,10 @@ enum auxtap_pt_info {
 	AUXTAP_PT_INFO_TSC_BIT,
 	AUXTAP_PT_INFO_NORETCOMP_BIT,
 	/*
-	 * What tells who runs on a CPU: 0 nothing, 1 samples of sched:sched_switch, 2 SWITCH
-	 * records of the traced threads (perf looks at 'in' only), 3 SWITCH_CPU_WIDE records of
-	 * everybody (of 'out' perf takes the next thread, and fails on an 'out' of the other
-	 * kind). Our decoder goes by the records themselves.
+	 * The records that show which thread runs on a CPU: 0 none, 1 samples of
+	 * sched:sched_switch, 2 SWITCH records of the traced threads (perf uses only 'in'), 3
+	 * SWITCH_CPU_WIDE records of all threads (perf takes the next thread from 'out', and fails
+	 * on an 'out' of the other kind). auxtap's decoder ignores this value and uses the records.
 	 */
 	AUXTAP_PT_INFO_HAVE_SCHED_SWITCH,
 	AUXTAP_PT_INFO_SNAPSHOT_MODE,
@@ -123,8 +123,8 @@ struct auxtap_perfdata_attr {
  */
 struct auxtap_record {
 	/*
-	 * Of the record in the file (in a directory: in its data files, one behind the other);
-	 * of the enclosing record that completes it if decompressed.
+	 * Of the record in the file (in a directory: in the concatenation of its data files); if
+	 * decompressed, of the enclosing record that completes it.
 	 */
 	uint64_t offset;
 	uint64_t decompressed_off; /* offset in the stream of decompressed bytes; 0 otherwise */
@@ -137,25 +137,25 @@ struct auxtap_record {
 	uint32_t pid, tid, cpu;
 	uint64_t time, id;
 	uint64_t trace_off;  /* AUXTRACE: file offset of its trace bytes */
-	uint64_t trace_size; /* AUXTRACE: how many are really there */
+	uint64_t trace_size; /* AUXTRACE: the bytes that the file contains */
 };
 
 struct auxtap_perfdata_info {
 	enum auxtap_perfdata_form form;
 	uint64_t data_off, data_size; /* 0 size and unfinished: up to the end of the file */
 	bool unfinished;	      /* the recorder never wrote the header's final sizes */
-	/* unfinished: bytes behind data_size, which no commit covers; not read */
+	/* unfinished: bytes after data_size, which no commit covers; not read */
 	uint64_t uncommitted;
-	bool features_damaged; /* the table of features lies beyond the end: none is read */
+	bool features_damaged; /* the table of features is beyond the end: no feature is read */
 	uint32_t nr_attrs;
 	uint64_t features[4]; /* bitmap of feature sections present */
 };
 
 /*
- * Opens a file, a directory made by 'perf record --threads' or "-" (standard input, which
- * is spooled into an unlinked temporary file). Header, attributes and features are read here.
- * Errors: -ENOENT, -EACCES …; -EINVAL not a perf.data file; -ENOTSUP a form that we do not
- * read (the other byte order); -EBADMSG damaged beyond use: err->offset says where.
+ * Opens a file, a directory written by 'perf record --threads' or "-" (standard input, which is
+ * spooled into an unlinked temporary file). Reads header, attributes and features. Errors: -ENOENT,
+ * -EACCES …; -EINVAL not a perf.data file; -ENOTSUP an unsupported form (the other byte order);
+ * -EBADMSG damaged beyond use: see err->offset.
  */
 AUXTAP_API int auxtap_perfdata_open(struct auxtap_perfdata **pd, const char *path,
 				    struct auxtap_error *err);
@@ -166,16 +166,16 @@ AUXTAP_API const char *auxtap_perfdata_path(const struct auxtap_perfdata *pd);
 AUXTAP_API const struct auxtap_perfdata_info *
 auxtap_perfdata_info(const struct auxtap_perfdata *pd);
 /*
- * NULL past the end. In pipe mode attributes appear as their records are read; open() pre-scans, so
- * all are there.
+ * NULL past the end. In pipe mode attributes are records in the stream; open() scans it, so all are
+ * known.
  */
 AUXTAP_API const struct auxtap_perfdata_attr *auxtap_perfdata_attr(const struct auxtap_perfdata *pd,
 								   uint32_t index);
 
 /*
- * Next record in file order. 1: *rec is filled; 0: end of data; negative: the data is damaged
- * at err->offset and nothing after it can be read (all before was delivered).
- * Compressed records are delivered themselves, then their content.
+ * Next record in file order. 1: *rec is filled; 0: end of data; negative: the data is damaged at
+ * err->offset and cannot be read after it (all records before it were returned). A compressed
+ * record is returned first, then the records in it.
  */
 AUXTAP_API int auxtap_perfdata_next(struct auxtap_perfdata *pd, struct auxtap_record *rec,
 				    struct auxtap_error *err);
@@ -183,33 +183,32 @@ AUXTAP_API void auxtap_perfdata_rewind(struct auxtap_perfdata *pd);
 
 /*
  * Next record in time order: kernel records (type < 64) with a time, sorted by
- * (time, position in file); those without a time come first. Builds an index of 16 bytes a
- * record at the first call. Same returns as auxtap_perfdata_next(); damage ends the index,
- * is reported once at the end and by err.
+ * (time, position in file); those without a time come first. The first call builds an index of 16
+ * bytes per record. Return values as for auxtap_perfdata_next(); damage ends the index and is
+ * reported once, at the end, in err.
  */
 AUXTAP_API int auxtap_perfdata_next_sorted(struct auxtap_perfdata *pd, struct auxtap_record *rec,
 					   struct auxtap_error *err);
 AUXTAP_API void auxtap_perfdata_rewind_sorted(struct auxtap_perfdata *pd);
 
-/* Read raw bytes of the file (trace payloads: rec.trace_off). Short only at the end of file. */
+/* Reads raw bytes of the file (trace: rec.trace_off). Short only at the end of the file. */
 AUXTAP_API ssize_t auxtap_perfdata_pread(struct auxtap_perfdata *pd, void *buf, size_t size,
 					 uint64_t offset);
 
 /*
- * All AUXTRACE buffers of the file in file order; scanned from the records at the first call. Owned
- * by the reader.
+ * All AUXTRACE buffers in file order; the first call scans the records. Owned by the reader.
  */
 struct auxtap_perfdata_aux {
 	struct auxtap_auxtrace head; /* as in the file */
 	uint64_t trace_off;	     /* file offset of the bytes */
-	uint64_t trace_size;	     /* bytes really there */
+	uint64_t trace_size;	     /* bytes that the file contains */
 };
 AUXTAP_API int auxtap_perfdata_auxtraces(struct auxtap_perfdata *pd,
 					 const struct auxtap_perfdata_aux **aux, size_t *nr,
 					 struct auxtap_error *err);
 
 /*
- * The AUXTRACE_INFO record: its type and u64 array; -ENOENT where the file has none. Owned by the
+ * The AUXTRACE_INFO record: its type and u64 array; -ENOENT: the file has none. Owned by the
  * reader.
  */
 AUXTAP_API int auxtap_perfdata_auxtrace_info(struct auxtap_perfdata *pd, uint32_t *type,
@@ -237,7 +236,7 @@ AUXTAP_API int auxtap_perfdata_build_ids(struct auxtap_perfdata *pd,
 /* The record type's name as stock perf prints it ("MMAP2", "AUXTRACE_INFO"); NULL if unknown. */
 AUXTAP_API const char *auxtap_record_name(uint32_t type);
 
-/* ---- notes: facts that perf.data has no place for, behind the last feature section ---- */
+/* ---- notes: auxtap's own metadata, after the last feature section of perf.data ---- */
 
 enum auxtap_note_type {
 	AUXTAP_NOTE_CAPTURE = 1, /* text: "key: value" lines (backend, source, version, …) */
@@ -247,36 +246,36 @@ enum auxtap_note_type {
 	AUXTAP_NOTE_MAPS,	 /* text of /proc/PID/maps at the time of death */
 	AUXTAP_NOTE_GAP,	 /* struct auxtap_gap */
 	AUXTAP_NOTE_IMAGE,	 /* u32 name length, name, then the file's bytes (vdso) */
-	AUXTAP_NOTE_READER,	 /* struct auxtap_reader_note, then its waits */
+	AUXTAP_NOTE_READER,	 /* struct auxtap_reader_note, then its wakeup log */
 };
 
 /*
- * How the reader of one ring was woken: one of these for each return of poll() that found something
- * new.
+ * The wakeup log of the reader of one ring: an entry for each return of poll() that found new
+ * positions.
  */
 struct auxtap_reader_wait {
-	/* in the clock of the records, as near as the recorder knows it */
+	/* in the clock of the records, as exactly as the recorder knows it */
 	uint64_t time_ns;
-	uint64_t aux_head, data_head; /* as they stood behind the return */
-	uint64_t aux_tail;	      /* what had been read before */
+	uint64_t aux_head, data_head; /* after the return */
+	uint64_t aux_tail;	      /* what had been read by then */
 	uint64_t flags;		      /* AUXTAP_WAIT_… */
 };
-#define AUXTAP_WAIT_WOKEN 0x1 /* poll() said so of this ring; else it was another, or the time */
-/* since the last one the reader has seen truncations, or the area full */
+#define AUXTAP_WAIT_WOKEN 0x1 /* poll() reported this ring; else another ring, or a timeout */
+/* since the last entry the reader has seen truncations, or the area full */
 #define AUXTAP_WAIT_STOPPED 0x2
-#define AUXTAP_WAIT_LAST    0x4 /* no return: the reader's end */
+#define AUXTAP_WAIT_LAST    0x4 /* not a return of poll(): the end of the reader */
 
 struct auxtap_reader_note {
 	int32_t cpu, tid; /* of the ring; -1: none */
 	uint64_t aux_size, data_size;
-	uint64_t aux_watermark, data_watermark; /* AUX: as asked for, 0: half; data: as in effect */
-	uint64_t emulated;			/* 1: not by a kernel */
-	uint64_t nr_waits;			/* in all; the note has the first of them */
+	uint64_t aux_watermark, data_watermark; /* AUX: as requested, 0: half; data: as in effect */
+	uint64_t emulated;			/* 1: by the emulated kernel */
+	uint64_t nr_waits;			/* in total; the note contains the first ones */
 };
 
 /*
- * Calls fn for every note in the file, in order; stops at and returns fn's non-zero result. No
- * notes: 0.
+ * Calls fn for every note in the file, in order; a non-zero result of fn ends it and is returned.
+ * 0: done, or no notes.
  */
 AUXTAP_API int auxtap_perfdata_notes(struct auxtap_perfdata *pd,
 				     int (*fn)(void *ctx, uint32_t type, const void *data,
@@ -288,25 +287,25 @@ AUXTAP_API int auxtap_perfdata_notes(struct auxtap_perfdata *pd,
 struct auxtap_perfdata_writer; /* opaque */
 
 /*
- * Creates path with mode 0600; an existing file is kept as path.old. Writes to a file that
- * stock perf can read up to the last commit even if this process is killed.
- * Call order: create, add_attr…, begin, (record | auxtrace | round)…, note…, finish.
- * In memory: a buffer of 1 MiB; until finish 16 bytes for each AUXTRACE record, and the notes.
- * After a failed write every call fails alike; finish then still makes a whole file of what
- * was committed, and returns the failure.
+ * Creates path with mode 0600; an existing file is kept as path.old. Stock perf can read the file
+ * up to the last commit even if this process is killed. Call order: create, add_attr…, begin,
+ * (record | auxtrace | round)…, note…, finish. Memory: a buffer of 1 MiB; until finish 16 bytes for
+ * each AUXTRACE record, and the notes. After a failed write every call returns the same error;
+ * finish then still completes the file with what was committed, and returns the error.
  */
 AUXTAP_API int auxtap_perfdata_writer_create(struct auxtap_perfdata_writer **w, const char *path,
 					     struct auxtap_error *err);
-/* name as shown by perf ("intel_pt//u"). Returns the attribute's index. */
+/* name: as printed by perf ("intel_pt//u"). Returns the attribute's index. */
 AUXTAP_API int auxtap_perfdata_writer_add_attr(struct auxtap_perfdata_writer *w,
 					       const struct perf_event_attr *attr,
 					       const char *name);
-/* May be called at any time before finish: the final attribute section lies behind the data. */
+/* May be called at any time before finish: the final attribute section comes after the data. */
 AUXTAP_API int auxtap_perfdata_writer_add_id(struct auxtap_perfdata_writer *w, int attr_index,
 					     uint64_t id);
 AUXTAP_API int auxtap_perfdata_writer_begin(struct auxtap_perfdata_writer *w,
 					    struct auxtap_error *err);
-/* One whole record (header->size bytes), given in two parts so that a ring's wrap needs no copy. */
+/* One complete record (header->size bytes) in two parts, so that the wrap of a ring needs no copy.
+ */
 AUXTAP_API int auxtap_perfdata_writer_record(struct auxtap_perfdata_writer *w, const void *part1,
 					     size_t size1, const void *part2, size_t size2,
 					     struct auxtap_error *err);
@@ -316,8 +315,8 @@ AUXTAP_API int auxtap_perfdata_writer_auxtrace(struct auxtap_perfdata_writer *w,
 					       const void *part1, size_t size1, const void *part2,
 					       size_t size2, struct auxtap_error *err);
 /*
- * The same in pieces, for a reader that gives room back while it writes: nr_bytes in all, then
- * exactly so many in calls of _bytes, nothing else in between. A piece that failed fails the file.
+ * The same in parts, for a reader that releases space while it writes: nr_bytes is the total, which
+ * the calls of _bytes must add up to, without other calls in between. A failed part fails the file.
  */
 AUXTAP_API int auxtap_perfdata_writer_auxtrace_begin(struct auxtap_perfdata_writer *w,
 						     const struct auxtap_auxtrace *head,
@@ -328,7 +327,7 @@ AUXTAP_API int auxtap_perfdata_writer_auxtrace_bytes(struct auxtap_perfdata_writ
 AUXTAP_API int auxtap_perfdata_writer_auxtrace_info(struct auxtap_perfdata_writer *w, uint32_t type,
 						    const uint64_t *priv, size_t nr_priv,
 						    struct auxtap_error *err);
-/* PERF_RECORD_FINISHED_ROUND, then commit: the header's data size covers all that was written. */
+/* PERF_RECORD_FINISHED_ROUND, then commit: the header's data size covers everything written. */
 AUXTAP_API int auxtap_perfdata_writer_round(struct auxtap_perfdata_writer *w,
 					    struct auxtap_error *err);
 AUXTAP_API int auxtap_perfdata_writer_build_id(struct auxtap_perfdata_writer *w,
@@ -339,14 +338,14 @@ AUXTAP_API int auxtap_perfdata_writer_note(struct auxtap_perfdata_writer *w, uin
 					   const void *data, size_t size);
 AUXTAP_API uint64_t auxtap_perfdata_writer_size(const struct auxtap_perfdata_writer *w);
 /*
- * After a failed write: gives up what was not committed, so that notes can be added and the rest
+ * After a failed write: drops what was not committed, so that notes can be added and the file
  * finished. False: nothing was committed.
  */
 AUXTAP_API bool auxtap_perfdata_writer_cut(struct auxtap_perfdata_writer *w);
 /*
  * Commits, writes features (host, command line, events, build ids, auxtrace index, times) and
- * notes; frees w in any case. On failure the file keeps what was committed; without any commit
- * it is removed, as by abort.
+ * notes; always frees w. On failure the file keeps what was committed; without a commit it is
+ * removed, as by abort.
  */
 AUXTAP_API int auxtap_perfdata_writer_finish(struct auxtap_perfdata_writer *w,
 					     struct auxtap_error *err);

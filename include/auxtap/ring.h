@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-/* Filled by auxtap_ring_init(); the mappings stay the caller's. */
+/* Filled by auxtap_ring_init(); the mappings belong to the caller. */
 struct auxtap_ring {
 	struct perf_event_mmap_page *page;
 	const unsigned char *data;
@@ -26,14 +26,14 @@ struct auxtap_ring {
 	const unsigned char *aux;
 	uint64_t aux_size;	/* power of two, 0: no AUX area */
 	bool aux_overwrite;	/* AUX mapped without PROT_WRITE: snapshot */
-	uint64_t data_prev_abs; /* what was read up to */
-	uint64_t data_next_abs; /* end of the record that data_next() gave last */
+	uint64_t data_prev_abs; /* the reader has read up to here */
+	uint64_t data_next_abs; /* end of the last record from data_next() */
 	uint64_t aux_prev_abs;
-	uint64_t aux_overrun; /* bytes a head claimed beyond what the area can hold */
+	uint64_t aux_overrun; /* bytes by which a head exceeded the size of the area */
 };
 
 /*
- * A piece of a buffer: at most two parts because of the wrap. Never copied, points into the ring.
+ * A part of a buffer: two pieces if it wraps. Not copied, points into the ring.
  */
 struct auxtap_span {
 	uint64_t offset_abs; /* of part1[0] */
@@ -52,33 +52,34 @@ AUXTAP_API int auxtap_ring_init(struct auxtap_ring *ring, void *page, size_t pag
 				struct auxtap_error *err);
 
 /*
- * Where the writer is in the data ring. A reader that stops there is done, however fast the writer.
+ * The writer's position in the data ring. A reader that stops there ends, even if the writer is
+ * faster.
  */
 AUXTAP_API uint64_t auxtap_ring_data_head(const struct auxtap_ring *ring);
 
-/* Where the kernel says that the writer is in the AUX area. */
+/* The writer's position in the AUX area, as the kernel has published it. */
 AUXTAP_API uint64_t auxtap_ring_aux_head(const struct auxtap_ring *ring);
 
 /*
  * Next record of a forward data ring. 1: *span covers exactly one record (its 8-byte header
- * never wraps, E15); 0: none; -EBADMSG: the ring's content is damaged at err->offset.
- * Room is given back by auxtap_ring_data_consume().
+ * never wraps, E15); 0: no record; -EBADMSG: the ring's content is damaged at err->offset.
+ * auxtap_ring_data_consume() releases the space.
  */
 AUXTAP_API int auxtap_ring_data_next(struct auxtap_ring *ring, struct auxtap_span *span,
 				     struct auxtap_error *err);
 AUXTAP_API void auxtap_ring_data_consume(struct auxtap_ring *ring);
 
-/* Linear mode: all unread AUX bytes (K1). consume() moves aux_tail behind them. */
+/* Linear mode: all unread AUX bytes (K1). consume() moves aux_tail to their end. */
 AUXTAP_API bool auxtap_ring_aux_next(struct auxtap_ring *ring, struct auxtap_span *span);
 AUXTAP_API void auxtap_ring_aux_consume(struct auxtap_ring *ring, const struct auxtap_span *span);
 
 /*
- * Overwrite mode, writer stopped: the newest bytes of the area, oldest first, at most max
- * (0: all). Leading zero bytes are left out where the area never filled.
+ * Overwrite mode, writer stopped: the newest bytes of the area, oldest first, at most max (0: all).
+ * If the area was never filled, leading zero bytes are omitted.
  */
 AUXTAP_API void auxtap_ring_aux_snapshot(const struct auxtap_ring *ring, uint64_t max,
 					 struct auxtap_span *span);
-/* The same where it is known that nr bytes are there: exactly the newest nr (at most the area). */
+/* The same if nr bytes are known to be there: exactly the newest nr (at most the area). */
 AUXTAP_API void auxtap_ring_aux_newest(const struct auxtap_ring *ring, uint64_t nr,
 				       struct auxtap_span *span);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Arm SPE: packets and records of the Statistical Profiling Extension (Arm Architecture Reference
- * Manual, "Statistical Profiling Extension sample record"). A record is what one sampled operation
- * left: packets up to a time stamp or an END. All functions are pure and thread-safe; what they
- * are given is untrusted and stays the caller's.
+ * Manual, "Statistical Profiling Extension sample record"). A record contains the packets of one
+ * sampled operation, up to a timestamp or an END. All functions are pure and thread-safe; their
+ * input is untrusted and belongs to the caller.
  */
 #ifndef AUXTAP_SPE_H
 #define AUXTAP_SPE_H
@@ -16,7 +16,7 @@ extern "C" {
 
 enum auxtap_spe_packet_type {
 	AUXTAP_SPE_PAD,	      /* one byte */
-	AUXTAP_SPE_ALIGNMENT, /* payload: what the next packet's offset is a multiple of */
+	AUXTAP_SPE_ALIGNMENT, /* payload: the next packet's offset is a multiple of it */
 	AUXTAP_SPE_END,
 	AUXTAP_SPE_TIMESTAMP, /* payload: ticks of the generic timer */
 	AUXTAP_SPE_ADDRESS,   /* index: enum auxtap_spe_address */
@@ -24,7 +24,7 @@ enum auxtap_spe_packet_type {
 	AUXTAP_SPE_CONTEXT,   /* index: the exception level, 1 or 2, of CONTEXTIDR */
 	AUXTAP_SPE_OPERATION, /* index: enum auxtap_spe_class; payload: the subclass, 8 bits */
 	AUXTAP_SPE_EVENTS,    /* payload: mask, 1 << enum auxtap_spe_event */
-	/* payload: where the data came from; means what the CPU's maker says */
+	/* payload: where the data came from; the vendor of the CPU defines the values */
 	AUXTAP_SPE_SOURCE,
 };
 
@@ -77,30 +77,31 @@ struct auxtap_spe_packet {
 	enum auxtap_spe_packet_type type;
 	uint8_t index;	  /* see the types */
 	uint8_t size;	  /* bytes, header included */
-	uint64_t payload; /* as it stands; an address has tag or level in its top byte */
+	uint64_t payload; /* unmodified; an address has tag or level in its top byte */
 };
 
-/* The packet at the begin of trace. Its size; 0: more bytes are needed; -EBADMSG: this is none. */
+/* The packet at the start of trace. Returns its size; 0: too few bytes; -EBADMSG: no packet. */
 AUXTAP_API int auxtap_spe_packet(const void *trace, size_t size, struct auxtap_spe_packet *pkt);
 
-/* "LD GP-REG": as stock perf words it. Returns the length, less than size. */
+/* "LD GP-REG": the same text as in stock perf. Returns the length, less than size. */
 AUXTAP_API size_t auxtap_spe_packet_text(const struct auxtap_spe_packet *pkt, char *text,
 					 size_t size);
 
 /*
- * "L2 cache": what a CPU means by a data source, by its MIDR_EL1 (variant and revision do not
- * matter), a static text. NULL: nothing is published of this CPU, or of this number.
+ * "L2 cache": the meaning of a data source on a CPU, by its MIDR_EL1 (variant and revision are
+ * ignored); a static string. NULL: this CPU or this value is not documented.
  */
 AUXTAP_API const char *auxtap_spe_source_name(uint64_t midr, uint64_t source);
 
-/* An address packet's address: without tag, exception level and security state, sign extended. */
+/* The address of an address packet, without tag, exception level and security state, sign extended.
+ */
 AUXTAP_API uint64_t auxtap_spe_address(const struct auxtap_spe_packet *pkt);
 
 /*
- * Calls fn for each packet of a buffer that begins at a packet, offset in its stream (alignment
- * packets count from the stream's begin); pads come up to 16 together. What is no packet is
- * reported, up to the begin of the next plausible record, with name "error". fn's non-zero result
- * ends it and is returned.
+ * Calls fn for each packet of a buffer that starts with a packet. offset: its position in the
+ * stream, because alignment packets count from the start of the stream. Up to 16 pads are reported
+ * together. Bytes that are not a packet are reported with name "error", up to the start of the next
+ * plausible record. A non-zero result of fn ends the loop and is returned.
  */
 AUXTAP_API int auxtap_spe_packets(const void *trace, size_t size, uint64_t offset,
 				  int (*fn)(void *ctx, const struct auxtap_packet *pkt), void *ctx);
@@ -122,25 +123,25 @@ AUXTAP_API int auxtap_spe_packets(const void *trace, size_t size, uint64_t offse
 #define AUXTAP_SPE_HAS_TIMESTAMP   0x1000
 
 struct auxtap_spe_record {
-	uint64_t offset; /* of its first packet, or of what is none, in the stream */
+	uint64_t offset; /* in the stream, of its first packet or of the error */
 	uint32_t size;	 /* to the end of its last packet */
-	uint32_t has;	 /* mask of AUXTAP_SPE_HAS_…: other fields are 0 */
-	/* addresses as auxtap_spe_address() gives them */
+	uint32_t has;	 /* mask of AUXTAP_SPE_HAS_…; other fields are 0 */
+	/* addresses as from auxtap_spe_address() */
 	uint64_t pc, target, virt, phys, prev_target;
 	uint8_t pc_el, target_el; /* exception levels */
-	bool pc_ns;		  /* the PC is one of the non-secure state */
+	bool pc_ns;		  /* the PC is in the non-secure state */
 	uint8_t tag;		  /* of the data's address: its top byte */
 	uint8_t op_class, op;	  /* enum auxtap_spe_class; the operation packet's byte */
 	uint8_t context_el;
-	/* CONTEXTIDR: a thread's number if the kernel was built so */
+	/* CONTEXTIDR: the thread ID if the kernel is configured for that */
 	uint32_t context;
 	uint16_t lat_total, lat_issue, lat_xlat; /* cycles */
 	uint64_t events;			 /* mask, 1 << enum auxtap_spe_event */
 	uint64_t source, timestamp;
-	const char *error; /* why no record, a static text */
+	const char *error; /* why it is not a record; a static string */
 };
 
-/* Where a reader of records stands. The trace is the caller's and outlives it. */
+/* The position of a reader of records. The trace belongs to the caller and must outlive it. */
 struct auxtap_spe_reader {
 	const uint8_t *trace;
 	size_t size, at;
@@ -148,7 +149,7 @@ struct auxtap_spe_reader {
 	uint64_t align_to;
 };
 
-/* trace begins at a packet. */
+/* trace must start with a packet. */
 static inline void auxtap_spe_reader_init(struct auxtap_spe_reader *reader, const void *trace,
 					  size_t size, uint64_t offset)
 {
@@ -160,9 +161,9 @@ static inline void auxtap_spe_reader_init(struct auxtap_spe_reader *reader, cons
 }
 
 /*
- * The next record: 1; 0: there is none. -EBADMSG: something that is none, by record->offset, size
- * and error; what follows can be read. A packet of a kind that the record has already is taken for
- * the begin of the next one, whose own end was lost.
+ * The next record: 1; 0: no more. -EBADMSG: bytes that are not a record, described by
+ * record->offset, size and error; reading can continue. A packet of a kind that the record already
+ * has counts as the start of the next record: the end of this one was lost.
  */
 AUXTAP_API int auxtap_spe_next(struct auxtap_spe_reader *reader, struct auxtap_spe_record *record);
 

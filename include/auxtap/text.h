@@ -15,18 +15,17 @@ extern "C" {
 #endif
 
 /*
- * Length of the UTF-8 sequence at text[0..len) that may be printed as it is; 0: the first byte is
- * a control character (C0, DEL, C1 also as UTF-8) or begins no valid sequence.
+ * Length of the printable UTF-8 sequence at text[0..len); 0: the first byte is a control character
+ * (C0, DEL, C1 also as UTF-8) or does not start a valid sequence.
  */
 AUXTAP_API unsigned int auxtap_text_printable(const char *text, size_t len);
 
-/* May all of it be printed as it is? */
+/* Whether all of it is printable. */
 AUXTAP_API bool auxtap_text_is_safe(const char *text, size_t len);
 
 /*
- * Copies text[0..len) with each byte that must not be printed as the four characters \xNN. Writes
- * at most size bytes, the NUL among them, and no part of a sequence; returns the length without the
- * NUL.
+ * Copies text[0..len) and writes each unprintable byte as the four characters \xNN. Writes at most
+ * size bytes, including the NUL, and no partial sequence; returns the length without the NUL.
  */
 AUXTAP_API size_t auxtap_text_escape(char *out, size_t size, const char *text, size_t len);
 
