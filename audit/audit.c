@@ -166,7 +166,7 @@ void audit_overshoot(struct auxtap_audit_ring *ring, uint64_t nr_bytes)
 {
 	unsigned int n = nr_bytes ? 64 - (unsigned int)__builtin_clzll(nr_bytes) : 0;
 
-	ring->skids[n < AUXTAP_AUDIT_SKIDS ? n : AUXTAP_AUDIT_SKIDS - 1]++;
+	ring->overshoots[n < AUXTAP_AUDIT_OVERSHOOTS ? n : AUXTAP_AUDIT_OVERSHOOTS - 1]++;
 }
 
 bool auxtap_audit_at_fault(const struct auxtap_audit *audit)

@@ -111,14 +111,14 @@ struct entry {
 
 struct span {
 	uint64_t off, end;
-	const void *of; /* struct entry or struct unit_piece */
+	const void *of; /* struct entry or struct unit_extent */
 };
 
 #define KEY_CPU	   (1ull << 62)
 #define KEY_THREAD (2ull << 62)
 
 /* What a unit wrote in one go. */
-struct unit_piece {
+struct unit_extent {
 	uint64_t key; /* of the ring; 0: the log does not say */
 	uint64_t off, end;
 	uint64_t time, line;
@@ -128,7 +128,7 @@ struct unit_piece {
 };
 
 /* From the driver's switching it on to its switching it off. */
-struct unit_turn {
+struct unit_transaction {
 	uint64_t key, seq;
 	uint64_t begin, end; /* positions */
 	uint64_t time, line, end_line;
@@ -139,10 +139,10 @@ struct unit_turn {
 };
 
 struct unit_history {
-	struct unit_piece *pieces;
-	size_t nr_pieces, max_pieces;
-	struct unit_turn *turns;
-	size_t nr_turns, max_turns;
+	struct unit_extent *extents;
+	size_t nr_extents, max_extents;
+	struct unit_transaction *transactions;
+	size_t nr_transactions, max_transactions;
 	char **paths;
 	size_t nr_paths;
 	bool threads_doubtful; /* events are missing, of threads' rings */
@@ -247,7 +247,7 @@ void audit_unit(const struct ring_view *ring);
 void audit_unit_rest(struct auxtap_audit *audit);
 void audit_unit_free(struct unit_history *units);
 /* watermarks.c */
-void audit_mark(const struct ring_view *ring, const struct entry *e);
-void audit_mark_skipped(const struct ring_view *ring, const struct entry *e, uint64_t from);
+void audit_watermark(const struct ring_view *ring, const struct entry *e);
+void audit_watermark_skipped(const struct ring_view *ring, const struct entry *e, uint64_t from);
 
 #endif

@@ -8,9 +8,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static int pieces_by_ring(const void *a, const void *b)
+static int extents_by_ring(const void *a, const void *b)
 {
-	const struct unit_piece *x = a, *y = b;
+	const struct unit_extent *x = a, *y = b;
 
 	if (x->key != y->key)
 		return x->key < y->key ? -1 : 1;
@@ -20,9 +20,9 @@ static int pieces_by_ring(const void *a, const void *b)
 }
 
 /* In the order in which the kernel wrote their records. */
-static int turns_by_ring(const void *a, const void *b)
+static int transactions_by_ring(const void *a, const void *b)
 {
-	const struct unit_turn *x = a, *y = b;
+	const struct unit_transaction *x = a, *y = b;
 
 	if (x->key != y->key)
 		return x->key < y->key ? -1 : 1;
@@ -35,22 +35,23 @@ void audit_unit_sort(struct auxtap_audit *audit)
 {
 	struct unit_history *u = &audit->units;
 
-	if (u->nr_pieces)
-		qsort(u->pieces, u->nr_pieces, sizeof(*u->pieces), pieces_by_ring);
-	if (u->nr_turns)
-		qsort(u->turns, u->nr_turns, sizeof(*u->turns), turns_by_ring);
+	if (u->nr_extents)
+		qsort(u->extents, u->nr_extents, sizeof(*u->extents), extents_by_ring);
+	if (u->nr_transactions)
+		qsort(u->transactions, u->nr_transactions, sizeof(*u->transactions),
+		      transactions_by_ring);
 }
 
 void audit_unit_free(struct unit_history *u)
 {
-	free(u->pieces);
-	free(u->turns);
+	free(u->extents);
+	free(u->transactions);
 	for (size_t i = 0; i < u->nr_paths; i++)
 		free(u->paths[i]);
 	free(u->paths);
 }
 
-static struct entry place_of(const char *log, uint64_t line, uint64_t time)
+static struct entry log_entry(const char *log, uint64_t line, uint64_t time)
 {
 	return (struct entry){.file_off = line, .time = time, .log = log};
 }
@@ -73,11 +74,11 @@ static void not_reported(void *ctx, const struct span *written, uint64_t first, 
 			 bool at_end)
 {
 	const struct ring_view *ring = ctx;
-	const struct unit_piece *piece = written->of;
-	struct entry at = place_of(piece->log, piece->line, piece->time);
+	const struct unit_extent *extent = written->of;
+	struct entry at = log_entry(extent->log, extent->line, extent->time);
 
 	/* F3, or the file ends early: that was told */
-	if (piece->unknown || ring->sums->nr_lost_records || (ring->audit->incomplete && at_end))
+	if (extent->unknown || ring->sums->nr_lost_records || (ring->audit->incomplete && at_end))
 		return;
 	audit_find(ring->audit, INV_UNIT_BYTES_UNRECORDED, ring->sums, &at, nr,
 		   "of the bytes 0x%" PRIx64 " to 0x%" PRIx64 " %" PRIu64 ", from 0x%" PRIx64
@@ -85,9 +86,10 @@ static void not_reported(void *ctx, const struct span *written, uint64_t first, 
 		   written->off, written->end, nr, first);
 }
 
-static void bytes(const struct ring_view *ring, const struct unit_piece *pieces, size_t nr_pieces)
+static void bytes(const struct ring_view *ring, const struct unit_extent *extents,
+		  size_t nr_extents)
 {
-	struct span *reported = calloc(ring->nr + nr_pieces, sizeof(*reported)), *written;
+	struct span *reported = calloc(ring->nr + nr_extents, sizeof(*reported)), *written;
 	size_t nr_reported = 0, nr_written = 0;
 
 	if (!reported) {
@@ -101,10 +103,10 @@ static void bytes(const struct ring_view *ring, const struct unit_piece *pieces,
 			reported[nr_reported++] = (struct span){e->off, e->off + e->size, e};
 	}
 	written = reported + ring->nr;
-	for (size_t i = 0; i < nr_pieces; i++)
-		if (pieces[i].end > pieces[i].off)
+	for (size_t i = 0; i < nr_extents; i++)
+		if (extents[i].end > extents[i].off)
 			written[nr_written++] =
-				(struct span){pieces[i].off, pieces[i].end, &pieces[i]};
+				(struct span){extents[i].off, extents[i].end, &extents[i]};
 	audit_sort_spans(reported, nr_reported);
 	if (ring->entries[0].key < KEY_THREAD || !ring->audit->units.threads_doubtful)
 		audit_uncovered(reported, nr_reported, written, nr_written, not_written,
@@ -118,63 +120,64 @@ static void bytes(const struct ring_view *ring, const struct unit_piece *pieces,
 #define LOSS_FLAGS (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)
 
 /* A loss without a flag, or without a record that could have one. */
-static void unflagged(const struct ring_view *ring, const struct unit_turn *turn,
+static void unflagged(const struct ring_view *ring, const struct unit_transaction *transaction,
 		      const struct entry *e)
 {
 	struct auxtap_audit *audit = ring->audit;
-	struct entry line = place_of(turn->log, turn->end_line, turn->time);
-	bool silent = audit->family == AUXTAP_AUXTRACE_ARM_SPE && !turn->hole; /* I10 */
+	struct entry line = log_entry(transaction->log, transaction->end_line, transaction->time);
+	bool silent = audit->family == AUXTAP_AUXTRACE_ARM_SPE && !transaction->hole; /* I10 */
 
 	if (!e && ring->sums->nr_lost_records)
 		return;
 	audit_find(audit, silent ? INV_LOSS_SILENT : INV_LOSS_UNFLAGGED, ring->sums, e ? e : &line,
-		   turn->nr_lost, "%s, %" PRIu64 " bytes lost at 0x%" PRIx64 ": %s",
-		   turn->hole ? "a hole" : "the unit stopped", turn->nr_lost, turn->end,
-		   e ? "the record has no flag" : "there is no record");
+		   transaction->nr_lost, "%s, %" PRIu64 " bytes lost at 0x%" PRIx64 ": %s",
+		   transaction->hole ? "a hole" : "the unit stopped", transaction->nr_lost,
+		   transaction->end, e ? "the record has no flag" : "there is no record");
 }
 
-static void judge(const struct ring_view *ring, const struct unit_turn *turn, const struct entry *e)
+static void check_flags(const struct ring_view *ring, const struct unit_transaction *transaction,
+			const struct entry *e)
 {
 	struct auxtap_audit *audit = ring->audit;
 	uint64_t mask = PERF_AUX_FLAG_TRUNCATED, flags = e->flags & LOSS_FLAGS;
 
 	if (!flags) {
-		if (turn->nr_lost || turn->hole)
-			unflagged(ring, turn, e);
+		if (transaction->nr_lost || transaction->hole)
+			unflagged(ring, transaction, e);
 		return;
 	}
 	/* J4; a collision of SPE's is not in the log */
 	if (audit->family == AUXTAP_AUXTRACE_CS_ETM)
 		mask |= PERF_AUX_FLAG_COLLISION;
 	/* H6, I5: a record of nothing may be that of a begin that found too little room */
-	if (!(flags & mask) || turn->nr_lost || turn->at_limit || !turn->has_limit ||
-	    (!e->size && turn->end > turn->begin))
+	if (!(flags & mask) || transaction->nr_lost || transaction->at_limit ||
+	    !transaction->has_limit || (!e->size && transaction->end > transaction->begin))
 		return;
 	audit_find(audit, INV_FLAG_CAUSE, ring->sums, e, 0,
 		   "%s: the unit lost nothing and stood at 0x%" PRIx64 ", not at its limit%s",
-		   flags & PERF_AUX_FLAG_TRUNCATED ? "TRUNCATED" : "COLLISION", turn->end,
-		   turn->hole ? "; it had a hole, which is PARTIAL" : "");
+		   flags & PERF_AUX_FLAG_TRUNCATED ? "TRUNCATED" : "COLLISION", transaction->end,
+		   transaction->hole ? "; it had a hole, which is PARTIAL" : "");
 }
 
 /* D12: the record of a turn begins where the unit did. NULL: there is none. */
-static const struct entry *record_of(const struct ring_view *ring, const struct unit_turn *turn,
-				     size_t *at)
+static const struct entry *record_of(const struct ring_view *ring,
+				     const struct unit_transaction *transaction, size_t *at)
 {
-	bool empty = turn->end == turn->begin;
+	bool empty = transaction->end == transaction->begin;
 
 	for (; *at < ring->nr; ++*at) {
 		const struct entry *e = &ring->entries[*at];
 
-		if (e->kind != ENTRY_AUX || e->off < turn->begin)
+		if (e->kind != ENTRY_AUX || e->off < transaction->begin)
 			continue;
-		if (e->off > turn->begin || (empty && e->size))
+		if (e->off > transaction->begin || (empty && e->size))
 			return NULL;
 		if (!e->size && !empty) { /* H6, I5: a begin that failed, before this turn */
 			const struct entry *next = e + 1, *end = ring->entries + ring->nr;
 
 			while (next < end && next->kind != ENTRY_AUX)
 				next++;
-			if (next < end && next->off == turn->begin)
+			if (next < end && next->off == transaction->begin)
 				continue;
 		}
 		++*at;
@@ -183,25 +186,26 @@ static const struct entry *record_of(const struct ring_view *ring, const struct 
 	return NULL;
 }
 
-static void flags(const struct ring_view *ring, const struct unit_turn *turns, size_t nr)
+static void flags(const struct ring_view *ring, const struct unit_transaction *transactions,
+		  size_t nr)
 {
 	size_t at = 0;
 
 	for (size_t i = 0; i < nr; i++) {
-		const struct unit_turn *turn = &turns[i];
-		bool happened = turn->nr_lost || turn->hole || turn->at_limit;
+		const struct unit_transaction *transaction = &transactions[i];
+		bool happened = transaction->nr_lost || transaction->hole || transaction->at_limit;
 		const struct entry *e;
 
 		/* D14: a turn in which nothing happened leaves no record */
-		if (turn->end == turn->begin && !happened)
+		if (transaction->end == transaction->begin && !happened)
 			continue;
-		e = record_of(ring, turn, &at);
-		if (turn->doubtful)
+		e = record_of(ring, transaction, &at);
+		if (transaction->doubtful)
 			continue;
 		if (e)
-			judge(ring, turn, e);
-		else if (turn->nr_lost || turn->hole)
-			unflagged(ring, turn, NULL);
+			check_flags(ring, transaction, e);
+		else if (transaction->nr_lost || transaction->hole)
+			unflagged(ring, transaction, NULL);
 	}
 }
 
@@ -209,48 +213,50 @@ void audit_unit(const struct ring_view *ring)
 {
 	struct unit_history *u = &ring->audit->units;
 	uint64_t key = ring->entries[0].key;
-	size_t piece = 0, turn = 0, nr_pieces = 0, nr_turns = 0;
+	size_t extent = 0, transaction = 0, nr_extents = 0, nr_transactions = 0;
 
 	if (!u->nr_paths)
 		return;
-	while (piece < u->nr_pieces && u->pieces[piece].key != key)
-		piece++;
-	while (piece + nr_pieces < u->nr_pieces && u->pieces[piece + nr_pieces].key == key)
-		u->pieces[piece + nr_pieces++].held = true;
-	while (turn < u->nr_turns && u->turns[turn].key != key)
-		turn++;
-	while (turn + nr_turns < u->nr_turns && u->turns[turn + nr_turns].key == key)
-		nr_turns++;
-	if (!nr_pieces && !nr_turns) {
+	while (extent < u->nr_extents && u->extents[extent].key != key)
+		extent++;
+	while (extent + nr_extents < u->nr_extents && u->extents[extent + nr_extents].key == key)
+		u->extents[extent + nr_extents++].held = true;
+	while (transaction < u->nr_transactions && u->transactions[transaction].key != key)
+		transaction++;
+	while (transaction + nr_transactions < u->nr_transactions &&
+	       u->transactions[transaction + nr_transactions].key == key)
+		nr_transactions++;
+	if (!nr_extents && !nr_transactions) {
 		audit_find(ring->audit, INV_RING_UNLOGGED, ring->sums, NULL, 0,
 			   "no log tells of this ring's unit");
 		return;
 	}
 	if (ring->sums->overwrite) /* H11: offset and size of a snapshot's records are no range */
 		return;
-	bytes(ring, &u->pieces[piece], nr_pieces);
-	flags(ring, &u->turns[turn], nr_turns);
+	bytes(ring, &u->extents[extent], nr_extents);
+	flags(ring, &u->transactions[transaction], nr_transactions);
 }
 
 void audit_unit_rest(struct auxtap_audit *audit)
 {
 	const struct unit_history *u = &audit->units;
 
-	for (size_t i = 0, next; i < u->nr_pieces; i = next) {
-		const struct unit_piece *piece = &u->pieces[i];
-		struct entry at = place_of(piece->log, piece->line, piece->time);
+	for (size_t i = 0, next; i < u->nr_extents; i = next) {
+		const struct unit_extent *extent = &u->extents[i];
+		struct entry at = log_entry(extent->log, extent->line, extent->time);
 		struct auxtap_audit_ring whose = {.cpu = -1, .tid = -1};
 		uint64_t nr = 0;
 
-		for (next = i; next < u->nr_pieces && u->pieces[next].key == piece->key; next++)
-			nr += u->pieces[next].unknown ? 0 :
-							u->pieces[next].end - u->pieces[next].off;
-		if (piece->held || !nr || audit->incomplete)
+		for (next = i; next < u->nr_extents && u->extents[next].key == extent->key; next++)
+			nr += u->extents[next].unknown ?
+				      0 :
+				      u->extents[next].end - u->extents[next].off;
+		if (extent->held || !nr || audit->incomplete)
 			continue;
-		if (piece->key >= KEY_THREAD)
-			whose.tid = (int32_t)(uint32_t)piece->key;
+		if (extent->key >= KEY_THREAD)
+			whose.tid = (int32_t)(uint32_t)extent->key;
 		else
-			whose.cpu = (int32_t)(uint32_t)piece->key;
+			whose.cpu = (int32_t)(uint32_t)extent->key;
 		audit_find(audit, INV_UNIT_BYTES_UNRECORDED, &whose, &at, nr,
 			   "%" PRIu64 " bytes of a ring that is not in the recording", nr);
 	}

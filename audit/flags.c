@@ -135,7 +135,7 @@ static void unit_note(struct auxtap_audit *audit, const char *line)
 	audit->noted.units[audit->noted.nr_units++] = (struct unit_note){tid, written};
 }
 
-static void unit_notes(struct auxtap_audit *audit, const char *text, size_t size)
+static void unit_lines(struct auxtap_audit *audit, const char *text, size_t size)
 {
 	const char *end = text + size;
 
@@ -162,7 +162,7 @@ void audit_noted(struct auxtap_audit *audit, const void *text, size_t size)
 	audit->noted.collisions = value_of(text, size, "collisions: ");
 	audit->noted.aux_size = value_of(text, size, "aux_bytes_per_ring: ");
 	audit->noted.lost_records = value_of(text, size, "lost_records: ");
-	unit_notes(audit, text, size);
+	unit_lines(audit, text, size);
 }
 
 static int by_tid(const void *a, const void *b)

@@ -14,8 +14,8 @@ struct log {
 	struct auxtap_audit_ring *ring;
 	uint64_t max_overshoot, max_delay, buffer;
 	bool overwrite;
-	uint64_t time, write, tail, limit, mark;
-	bool has_limit, has_mark, has_time;
+	uint64_t time, write, tail, limit, threshold;
+	bool has_limit, has_threshold, has_time;
 	bool past_limit, overwritten; /* told already, of this limit, of this tail */
 	bool passed;		      /* the mark, at: */
 	uint64_t passed_time;
@@ -27,21 +27,21 @@ struct log {
 	/* logs that say when the driver switches the unit on and off */
 	uint64_t key, max_record;
 	uint64_t end_time; /* when it was switched off */
-	bool has_turns, on;
+	bool has_transactions, on;
 	bool at_limit; /* in this turn, and no interrupt came */
 	bool tail_unknown;
 	bool of_recording;
 	/* what the kernel does, if the log tells */
 	uint64_t head;
 	bool has_head, wakeup_due;
-	uint64_t nr_wakeups, nr_turns; /* of an area that is overwritten */
-	bool interrupted;	       /* since the unit was switched on */
+	uint64_t nr_wakeups, nr_transactions; /* of an area that is overwritten */
+	bool interrupted;		      /* since the unit was switched on */
 	/* by an interrupt: this event, and the tail is where it was */
 	bool truncated;
 	uint64_t truncated_id, nr_truncated;
 	bool missing; /* events, from here on: */
 	uint64_t missing_from;
-	struct unit_turn *turn; /* NULL: none is open */
+	struct unit_transaction *transaction; /* NULL: none is open */
 };
 
 /* The unit stops here: what would come next does not fit. */
@@ -51,9 +51,9 @@ static bool reaches(const struct log *log, uint64_t at)
 }
 
 /* Of a unit that has stopped there the pointer stands still: what it lost counts. */
-static uint64_t behind_mark(const struct log *log)
+static uint64_t bytes_past_threshold(const struct log *log)
 {
-	return (log->write > log->mark ? log->write - log->mark : 0) +
+	return (log->write > log->threshold ? log->write - log->threshold : 0) +
 	       (log->passed ? log->passed_lost : 0);
 }
 
@@ -79,21 +79,21 @@ static void *one_more(struct log *log, void *array, size_t *nr, size_t *max, siz
 static void add_extent(struct log *log, uint64_t from, uint64_t to, bool unknown)
 {
 	struct unit_history *u = &log->audit->units;
-	struct unit_piece *last = u->nr_pieces ? &u->pieces[u->nr_pieces - 1] : NULL, *grown;
+	struct unit_extent *last = u->nr_extents ? &u->extents[u->nr_extents - 1] : NULL, *grown;
 
 	if (!log->of_recording || to <= from)
 		return;
 	if (last && last->unknown == unknown && last->log == log->line.log &&
 	    last->key == log->key && last->end == from &&
-	    (!log->turn || last->line >= log->turn->line)) {
+	    (!log->transaction || last->line >= log->transaction->line)) {
 		last->end = to;
 		return;
 	}
-	grown = one_more(log, u->pieces, &u->nr_pieces, &u->max_pieces, sizeof(*grown));
+	grown = one_more(log, u->extents, &u->nr_extents, &u->max_extents, sizeof(*grown));
 	if (!grown)
 		return;
-	u->pieces = grown;
-	u->pieces[u->nr_pieces - 1] = (struct unit_piece){
+	u->extents = grown;
+	u->extents[u->nr_extents - 1] = (struct unit_extent){
 		.key = log->key,
 		.off = from,
 		.end = to,
@@ -112,41 +112,42 @@ static void found_again(struct log *log, uint64_t at)
 	log->missing = false;
 }
 
-static void leave_mark(struct log *log);
+static void leave_threshold(struct log *log);
 
-static void turn_ends(struct log *log)
+static void transaction_ends(struct log *log)
 {
-	if (log->turn)
-		log->turn->end_line = log->line.file_off;
-	log->turn = NULL;
+	if (log->transaction)
+		log->transaction->end_line = log->line.file_off;
+	log->transaction = NULL;
 	if (log->on)
 		log->end_time = log->time;
 	log->on = false;
 }
 
-static void turn_begins(struct log *log, uint64_t at)
+static void transaction_begins(struct log *log, uint64_t at)
 {
 	struct unit_history *u = &log->audit->units;
-	struct unit_turn *grown;
+	struct unit_transaction *grown;
 
 	found_again(log, at);
-	turn_ends(log);
-	leave_mark(log);
-	log->has_turns = log->on = true;
+	transaction_ends(log);
+	leave_threshold(log);
+	log->has_transactions = log->on = true;
 	log->interrupted = false;
-	log->nr_turns++;
+	log->nr_transactions++;
 	log->write = at;
 	log->has_limit = log->past_limit = log->at_limit = false;
 	if (!log->of_recording)
 		return;
-	grown = one_more(log, u->turns, &u->nr_turns, &u->max_turns, sizeof(*grown));
+	grown = one_more(log, u->transactions, &u->nr_transactions, &u->max_transactions,
+			 sizeof(*grown));
 	if (!grown)
 		return;
-	u->turns = grown;
-	log->turn = &u->turns[u->nr_turns - 1];
-	*log->turn = (struct unit_turn){
+	u->transactions = grown;
+	log->transaction = &u->transactions[u->nr_transactions - 1];
+	*log->transaction = (struct unit_transaction){
 		.key = log->key,
-		.seq = u->nr_turns,
+		.seq = u->nr_transactions,
 		.begin = at,
 		.end = at,
 		.time = log->time,
@@ -159,8 +160,8 @@ static void turn_begins(struct log *log, uint64_t at)
 /* Nothing is known of where the ring stands now. */
 static void forget(struct log *log)
 {
-	turn_ends(log);
-	log->has_mark = log->passed = log->has_limit = log->at_limit = false;
+	transaction_ends(log);
+	log->has_threshold = log->passed = log->has_limit = log->at_limit = false;
 	log->nr_interrupts = 0;
 	log->tail_unknown = true;
 	log->has_head = log->wakeup_due = log->truncated = log->interrupted = false;
@@ -172,8 +173,8 @@ static void events_missing(struct log *log)
 
 	audit_find(log->audit, INV_LOG_GAP, log->ring, &log->line, 0,
 		   "from here on, up to the next begin");
-	if (u->nr_turns && u->turns[u->nr_turns - 1].log == log->line.log)
-		u->turns[u->nr_turns - 1].doubtful = true;
+	if (u->nr_transactions && u->transactions[u->nr_transactions - 1].log == log->line.log)
+		u->transactions[u->nr_transactions - 1].doubtful = true;
 	u->threads_doubtful |= log->key >= KEY_THREAD;
 	if (!log->missing)
 		log->missing_from = log->write;
@@ -186,8 +187,8 @@ static void at_limit(struct log *log)
 	if (!log->has_limit || !reaches(log, log->limit))
 		return;
 	log->at_limit = true;
-	if (log->turn)
-		log->turn->at_limit = true;
+	if (log->transaction)
+		log->transaction->at_limit = true;
 }
 
 static void pointer(struct log *log, uint64_t to)
@@ -209,8 +210,8 @@ static void pointer(struct log *log, uint64_t to)
 			   "at 0x%" PRIx64 ", %" PRIu64 " bytes past the limit 0x%" PRIx64, to,
 			   to - log->limit, log->limit);
 	}
-	if (log->turn)
-		log->turn->end = to;
+	if (log->transaction)
+		log->transaction->end = to;
 	at_limit(log);
 	if (!log->overwrite && !log->tail_unknown && to > log->tail) {
 		uint64_t lag = to - log->tail;
@@ -226,7 +227,7 @@ static void pointer(struct log *log, uint64_t to)
 				   lag, log->buffer, log->tail, to - log->buffer);
 		}
 	}
-	if (log->has_mark && !log->passed && reaches(log, log->mark)) {
+	if (log->has_threshold && !log->passed && reaches(log, log->threshold)) {
 		log->passed = true;
 		log->passed_time = log->time;
 		log->passed_lost = 0;
@@ -235,19 +236,20 @@ static void pointer(struct log *log, uint64_t to)
 }
 
 /* The mark goes, or the log ends. */
-static void leave_mark(struct log *log)
+static void leave_threshold(struct log *log)
 {
-	uint64_t now = log->has_turns && !log->on ? log->end_time : log->time;
-	uint64_t overshoot = behind_mark(log), delay = log->passed ? now - log->passed_time : 0;
+	uint64_t now = log->has_transactions && !log->on ? log->end_time : log->time;
+	uint64_t overshoot = bytes_past_threshold(log),
+		 delay = log->passed ? now - log->passed_time : 0;
 	bool late = log->passed &&
 		    (overshoot > log->max_overshoot || (log->max_delay && delay > log->max_delay));
 
-	if (log->has_mark && late && !log->nr_interrupts)
+	if (log->has_threshold && late && !log->nr_interrupts)
 		audit_find(log->audit, INV_LOG_MISSING, log->ring, &log->line, overshoot,
 			   "the mark 0x%" PRIx64 " was passed by %" PRIu64 " bytes and %" PRIu64
 			   " ns ago, and no interrupt came",
-			   log->mark, overshoot, delay);
-	log->has_mark = log->passed = false;
+			   log->threshold, overshoot, delay);
+	log->has_threshold = log->passed = false;
 	log->nr_interrupts = 0;
 }
 
@@ -258,34 +260,36 @@ static void interrupt(struct log *log)
 
 	log->ring->nr_starts++;
 	log->interrupted = true;
-	if (log->has_mark && log->passed && log->nr_interrupts++ && (log->on || !log->has_turns)) {
+	if (log->has_threshold && log->passed && log->nr_interrupts++ &&
+	    (log->on || !log->has_transactions)) {
 		audit_find(audit, INV_LOG_DOUBLED, log->ring, &log->line, 0,
 			   "interrupt %" PRIu64 " for the mark 0x%" PRIx64, log->nr_interrupts,
-			   log->mark);
+			   log->threshold);
 		return;
 	}
-	if (!log->has_mark || !log->passed || log->nr_interrupts > 1) {
-		if (log->has_turns ? log->at_limit : log->has_limit && log->write >= log->limit) {
+	if (!log->has_threshold || !log->passed || log->nr_interrupts > 1) {
+		if (log->has_transactions ? log->at_limit :
+					    log->has_limit && log->write >= log->limit) {
 			log->at_limit = false;
 			return; /* it stopped there, and says so */
 		}
-		if (log->has_turns && !log->on)
+		if (log->has_transactions && !log->on)
 			audit_find(audit, INV_LOG_STOPPED, log->ring, &log->line, 0,
 				   "at 0x%" PRIx64 ", %" PRIu64
 				   " ns after the unit was switched off",
 				   log->write, log->time - log->end_time);
-		else if (log->has_mark)
+		else if (log->has_threshold)
 			audit_find(audit, INV_LOG_EARLY, log->ring, &log->line,
-				   log->mark - log->write,
+				   log->threshold - log->write,
 				   "at 0x%" PRIx64 ", %" PRIu64 " bytes before the mark 0x%" PRIx64,
-				   log->write, log->mark - log->write, log->mark);
+				   log->write, log->threshold - log->write, log->threshold);
 		else
 			audit_find(audit, INV_LOG_EARLY, log->ring, &log->line, 0,
 				   "at 0x%" PRIx64 ", no mark is set", log->write);
 		return;
 	}
 	log->at_limit = false; /* mark and limit may be one */
-	overshoot = behind_mark(log);
+	overshoot = bytes_past_threshold(log);
 	delay = log->time - log->passed_time;
 	audit_overshoot(log->ring, overshoot);
 	if ((log->max_overshoot && overshoot > log->max_overshoot) ||
@@ -293,7 +297,7 @@ static void interrupt(struct log *log)
 		audit_find(audit, INV_LOG_LATE, log->ring, &log->line, overshoot,
 			   "%" PRIu64 " bytes and %" PRIu64 " ns after the mark 0x%" PRIx64
 			   " (allowed: %" PRIu64 " bytes, %" PRIu64 " ns; 0: any)",
-			   overshoot, delay, log->mark, log->max_overshoot, log->max_delay);
+			   overshoot, delay, log->threshold, log->max_overshoot, log->max_delay);
 }
 
 static void set_limit(struct log *log, uint64_t to)
@@ -301,8 +305,8 @@ static void set_limit(struct log *log, uint64_t to)
 	log->limit = to;
 	log->has_limit = true;
 	log->past_limit = false;
-	if (log->turn)
-		log->turn->has_limit = true;
+	if (log->transaction)
+		log->transaction->has_limit = true;
 	if (!log->overwrite && !log->tail_unknown && log->buffer &&
 	    to > audit_end(log->tail, log->buffer))
 		audit_find(log->audit, INV_LOG_LIMIT_AHEAD, log->ring, &log->line,
@@ -372,8 +376,8 @@ static void lost(struct log *log, uint64_t nr_bytes)
 {
 	log->ring->nr_lost_bytes += nr_bytes;
 	log->passed_lost += nr_bytes;
-	if (log->turn)
-		log->turn->nr_lost += nr_bytes;
+	if (log->transaction)
+		log->transaction->nr_lost += nr_bytes;
 	if (nr_bytes && log->on && log->has_limit && !log->at_limit && !reaches(log, log->limit))
 		audit_find(log->audit, INV_LOG_LOST_WITH_SPACE, log->ring, &log->line, nr_bytes,
 			   "%" PRIu64 " bytes, at 0x%" PRIx64 ", %" PRIu64
@@ -387,13 +391,13 @@ static void lost(struct log *log, uint64_t nr_bytes)
  * D18, and how drivers round: PT to watermarks that are powers of two of pages, exactly (H5); the
  * others up to a page (I4, J2). Where there is no mark the unit interrupts at its limit.
  */
-static void look_at_mark(const struct log *log, uint64_t to)
+static void check_threshold(const struct log *log, uint64_t to)
 {
 	const struct auxtap_audit_facts *facts = &log->audit->facts;
 	uint64_t watermark = facts->watermark, page = facts->page_size, next,
 		 due = to > log->write ? to : log->limit;
 
-	if (!watermark || !page || !log->has_turns || !log->has_limit || log->overwrite)
+	if (!watermark || !page || !log->has_transactions || !log->has_limit || log->overwrite)
 		return;
 	next = (log->write / watermark + 1) * watermark;
 	if (!strcmp(log->audit->unit, "intel_pt")) {
@@ -409,19 +413,19 @@ static void look_at_mark(const struct log *log, uint64_t to)
 			   log->write, due, (log->write / watermark + 1) * watermark);
 }
 
-static void set_mark(struct log *log, uint64_t to)
+static void set_threshold(struct log *log, uint64_t to)
 {
-	leave_mark(log);
-	log->mark = to;
+	leave_threshold(log);
+	log->threshold = to;
 	/* behind the pointer: it never comes, and that is no fault (H5) */
-	log->has_mark = log->write < to;
-	look_at_mark(log, to);
+	log->has_threshold = log->write < to;
+	check_threshold(log, to);
 }
 
 /* ---- what the kernel does ---- */
 
-#define TURNS_PER_WAKEUP 1000 /* a data ring wakes, too, at half of its size (E6) */
-#define TRUNCATED_MIN	 2
+#define TRANSACTIONS_PER_WAKEUP 1000 /* a data ring wakes, too, at half of its size (E6) */
+#define TRUNCATED_MIN		2
 
 static void head_moves(struct log *log, uint64_t to)
 {
@@ -445,7 +449,7 @@ static void no_wakeup(struct log *log)
 static void wakeup(struct log *log)
 {
 	log->wakeup_due = false;
-	if (log->overwrite && ++log->nr_wakeups * TURNS_PER_WAKEUP > log->nr_turns)
+	if (log->overwrite && ++log->nr_wakeups * TRANSACTIONS_PER_WAKEUP > log->nr_transactions)
 		audit_find(log->audit, INV_LOG_WAKEUP, log->ring, &log->line, 0,
 			   "wakeup %" PRIu64
 			   ", but no reader waits for a part of an overwritten area",
@@ -483,7 +487,7 @@ static void freed(struct log *log, bool atomic)
 			log->audit, INV_LOG_FREED, log->ring, &log->line, 0,
 			"where nothing may sleep, as by a begin or end; the unit stood at 0x%" PRIx64,
 			log->write);
-	leave_mark(log);
+	leave_threshold(log);
 	forget(log);
 	log->write = 0; /* what comes next is of another area */
 }
@@ -503,7 +507,7 @@ static void happens(struct log *log, enum event_kind kind, bool has_value, uint6
 		set_limit(log, value);
 		break;
 	case EVENT_MARK:
-		set_mark(log, value);
+		set_threshold(log, value);
 		break;
 	case EVENT_IRQ:
 		if (has_value && value > log->write)
@@ -514,19 +518,19 @@ static void happens(struct log *log, enum event_kind kind, bool has_value, uint6
 		lost(log, value);
 		break;
 	case EVENT_BEGIN:
-		turn_begins(log, value);
+		transaction_begins(log, value);
 		break;
 	case EVENT_END:
 		if (has_value && value > log->write)
 			pointer(log, value);
-		turn_ends(log);
+		transaction_ends(log);
 		break;
 	case EVENT_JUMP:
 		log->write = value;
 		break;
 	case EVENT_HOLE:
-		if (log->turn)
-			log->turn->hole = true;
+		if (log->transaction)
+			log->transaction->hole = true;
 		break;
 	case EVENT_RING:
 		forget(log);
@@ -713,8 +717,8 @@ static int read_log(struct auxtap_audit *audit, const char *path, bool of_record
 	ret = read_lines(&log, f, path, err);
 	if (!ret) {
 		found_again(&log, UINT64_MAX);
-		turn_ends(&log);
-		leave_mark(&log);
+		transaction_ends(&log);
+		leave_threshold(&log);
 	}
 	fclose(f);
 	if (audit->no_memory)

@@ -72,11 +72,11 @@ static void json_ring(FILE *out, const struct auxtap_audit_ring *r)
 		"\"past_watermark\": %" PRIu64 ", \"largest_unread\": %" PRIu64
 		", \"off_ns\": %" PRIu64 ", \"overshoots\": [",
 		r->nr_passed, r->largest_unread, r->off_ns);
-	for (unsigned int i = 0, any = 0; i < AUXTAP_AUDIT_SKIDS; i++) {
-		if (!r->skids[i])
+	for (unsigned int i = 0, any = 0; i < AUXTAP_AUDIT_OVERSHOOTS; i++) {
+		if (!r->overshoots[i])
 			continue;
 		fprintf(out, "%s{\"below\": %" PRIu64 ", \"count\": %" PRIu64 "}", any ? ", " : "",
-			(uint64_t)1 << i, r->skids[i]);
+			(uint64_t)1 << i, r->overshoots[i]);
 		any = 1;
 	}
 	fputs("]}", out);
@@ -207,7 +207,7 @@ static void junit_case(const struct auxtap_audit *audit, size_t index, FILE *out
 }
 
 /* What was looked at in this audit. */
-static bool judged(const struct auxtap_audit *audit, const struct auxtap_invariant *inv)
+static bool checked(const struct auxtap_audit *audit, const struct auxtap_invariant *inv)
 {
 	if (inv->of_log)
 		return audit->facts.of_log || audit->facts.nr_unit_logs;
@@ -219,7 +219,7 @@ int auxtap_audit_print_junit(const struct auxtap_audit *audit, const char *path,
 	size_t nr = 0, nr_failed = 0;
 
 	for (size_t i = 0; i < INV_NR; i++) {
-		if (!judged(audit, auxtap_invariant(i)))
+		if (!checked(audit, auxtap_invariant(i)))
 			continue;
 		nr++;
 		nr_failed += audit->counts[i] && auxtap_invariant(i)->severity == AUXTAP_VIOLATION;
@@ -230,7 +230,7 @@ int auxtap_audit_print_junit(const struct auxtap_audit *audit, const char *path,
 	fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"0\">\n", nr,
 		nr_failed);
 	for (size_t i = 0; i < INV_NR; i++)
-		if (judged(audit, auxtap_invariant(i)))
+		if (checked(audit, auxtap_invariant(i)))
 			junit_case(audit, i, out);
 	fputs("  </testsuite>\n</testsuites>\n", out);
 	return ferror(out) ? -EIO : 0;

@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define SHOWN	      10 /* findings of one invariant; JSON has all */
-#define SHOWN_FIGURES 3
+#define SHOWN	    10 /* findings of one invariant; JSON has all */
+#define SHOWN_NOTES 3
 
 static void put_seconds(FILE *out, uint64_t ns)
 {
@@ -46,7 +46,7 @@ static void put_invariant(const struct auxtap_audit *audit, size_t index, FILE *
 {
 	static const char *const severities[] = {"note", "known loss", "VIOLATION"};
 	const struct auxtap_invariant *inv = auxtap_invariant(index);
-	uint64_t shown = 0, most = inv->severity == AUXTAP_NOTE ? SHOWN_FIGURES : SHOWN;
+	uint64_t shown = 0, most = inv->severity == AUXTAP_NOTE ? SHOWN_NOTES : SHOWN;
 
 	if (!audit->counts[index])
 		return;
@@ -62,18 +62,19 @@ static void put_invariant(const struct auxtap_audit *audit, size_t index, FILE *
 		fprintf(out, "    and %" PRIu64 " more\n", audit->counts[index] - shown);
 }
 
-static void put_skids(FILE *out, const uint64_t *skids)
+static void put_overshoots(FILE *out, const uint64_t *overshoots)
 {
 	bool any = false;
 
-	for (unsigned int i = 0; i < AUXTAP_AUDIT_SKIDS; i++) {
-		if (!skids[i])
+	for (unsigned int i = 0; i < AUXTAP_AUDIT_OVERSHOOTS; i++) {
+		if (!overshoots[i])
 			continue;
 		fprintf(out, "%s", any ? ", " : "    bytes behind the watermark: ");
 		if (!i)
-			fprintf(out, "none %" PRIu64, skids[i]);
+			fprintf(out, "none %" PRIu64, overshoots[i]);
 		else
-			fprintf(out, "below %" PRIu64 ": %" PRIu64, (uint64_t)1 << i, skids[i]);
+			fprintf(out, "below %" PRIu64 ": %" PRIu64, (uint64_t)1 << i,
+				overshoots[i]);
 		any = true;
 	}
 	if (any)
@@ -116,7 +117,7 @@ static void put_ring(const struct auxtap_audit *audit, const struct auxtap_audit
 	if (r->nr_lost_records)
 		fprintf(out, "; LOST counts %" PRIu64 " records", r->nr_lost_records);
 	fputc('\n', out);
-	put_skids(out, r->skids);
+	put_overshoots(out, r->overshoots);
 }
 
 static void put_facts(const struct auxtap_audit *audit, FILE *out)

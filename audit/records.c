@@ -271,11 +271,11 @@ static int set_unit_keys(struct auxtap_audit *audit, struct auxtap_error *err)
 		several |= key && audit->entries[i].key != key;
 		key = audit->entries[i].key;
 	}
-	for (size_t i = 0; i < u->nr_pieces + u->nr_turns; i++) {
-		uint64_t *k =
-			i < u->nr_pieces ? &u->pieces[i].key : &u->turns[i - u->nr_pieces].key;
-		const char *log =
-			i < u->nr_pieces ? u->pieces[i].log : u->turns[i - u->nr_pieces].log;
+	for (size_t i = 0; i < u->nr_extents + u->nr_transactions; i++) {
+		uint64_t *k = i < u->nr_extents ? &u->extents[i].key :
+						  &u->transactions[i - u->nr_extents].key;
+		const char *log = i < u->nr_extents ? u->extents[i].log :
+						      u->transactions[i - u->nr_extents].log;
 
 		if (*k)
 			continue;

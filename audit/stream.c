@@ -11,7 +11,7 @@
 #define AGAIN_MIN 3	     /* one is the driver's, before the event can be disabled */
 #define RESUME_NS 1000000000 /* a reader that takes longer is not at it any more */
 
-struct walk {
+struct check {
 	const struct ring_view *ring;
 	const struct entry *last;      /* AUX record; NULL: none yet */
 	const struct entry *truncated; /* not resumed yet */
@@ -39,7 +39,7 @@ uint64_t audit_skip_max(const struct auxtap_audit *audit)
 }
 
 /* D11, D12, F3: where a record begins. */
-static void place(struct walk *w, const struct entry *e)
+static void check_start(struct check *w, const struct entry *e)
 {
 	struct auxtap_audit *audit = w->ring->audit;
 	struct auxtap_audit_ring *sums = w->ring->sums;
@@ -70,7 +70,7 @@ static void place(struct walk *w, const struct entry *e)
 			   hole, w->end, w->nr_lost);
 	} else if (hole < audit_skip_max(audit)) {
 		sums->nr_skipped_bytes += hole;
-		audit_mark_skipped(w->ring, e, w->end);
+		audit_watermark_skipped(w->ring, e, w->end);
 		audit_skipped(audit, e, w->end, e->off);
 		audit_find(audit, INV_SKIPPED, sums, e, hole,
 			   "%" PRIu64 " bytes of padding before 0x%" PRIx64, hole, e->off);
@@ -83,7 +83,7 @@ static void place(struct walk *w, const struct entry *e)
 }
 
 /* D14, L2, J3 */
-static void flags(struct walk *w, const struct entry *e)
+static void flags(struct check *w, const struct entry *e)
 {
 	struct auxtap_audit *audit = w->ring->audit;
 	struct auxtap_audit_ring *sums = w->ring->sums;
@@ -115,14 +115,14 @@ static void flags(struct walk *w, const struct entry *e)
 			   format);
 }
 
-static void resumed(struct walk *w, const struct entry *e)
+static void resumed(struct check *w, const struct entry *e)
 {
 	if (w->truncated && e->time > w->truncated->time)
 		w->ring->sums->off_ns += e->time - w->truncated->time;
 	w->truncated = NULL;
 }
 
-static void losses(struct walk *w, const struct entry *e)
+static void losses(struct check *w, const struct entry *e)
 {
 	struct auxtap_audit *audit = w->ring->audit;
 	struct auxtap_audit_ring *sums = w->ring->sums;
@@ -146,7 +146,7 @@ static void losses(struct walk *w, const struct entry *e)
 	}
 }
 
-static void idle_ends(struct walk *w)
+static void idle_ends(struct check *w)
 {
 	if (w->nr_idle >= IDLE_MIN)
 		audit_find(w->ring->audit, INV_NO_PROGRESS, w->ring->sums, w->idle, 0,
@@ -160,7 +160,7 @@ static void idle_ends(struct walk *w)
  * A ring that was read to its head has room (D5), so the next transaction stores something. Some
  * records may be older than that read: they came while the reader was at it.
  */
-static void progress(struct walk *w, const struct entry *e)
+static void progress(struct check *w, const struct entry *e)
 {
 	bool idle = !e->size && e->flags & PERF_AUX_FLAG_TRUNCATED && w->saved >= e->off;
 
@@ -175,7 +175,7 @@ static void progress(struct walk *w, const struct entry *e)
  * before the reader has read and enabled it; but for what the driver tried at once (H6, H13). One
  * that is truncated while it begins disables nothing: a row of those alone is no fault.
  */
-static void again(struct walk *w, const struct entry *e)
+static void again(struct check *w, const struct entry *e)
 {
 	struct auxtap_audit *audit = w->ring->audit;
 	bool known = audit->late_disable || (audit->cpu0_disable && e->cpu == 0);
@@ -199,7 +199,7 @@ static void again(struct walk *w, const struct entry *e)
 	}
 }
 
-static void one(struct walk *w, const struct entry *e)
+static void one(struct check *w, const struct entry *e)
 {
 	struct auxtap_audit *audit = w->ring->audit;
 	struct auxtap_audit_ring *sums = w->ring->sums;
@@ -219,7 +219,7 @@ static void one(struct walk *w, const struct entry *e)
 			   "%" PRIu64 " ns before the record before", w->last->time - e->time);
 	flags(w, e);
 	if (!sums->overwrite) {
-		place(w, e);
+		check_start(w, e);
 		/*
 		 * H4: PT's STOP lies at the end of the last page, so the byte that D5 keeps is
 		 * written, too
@@ -228,7 +228,7 @@ static void one(struct walk *w, const struct entry *e)
 			     (e->size == size && audit->family != AUXTAP_AUXTRACE_INTEL_PT)))
 			audit_find(audit, INV_LARGER_THAN_BUFFER, sums, e, e->size,
 				   "%" PRIu64 " bytes in a ring of %" PRIu64, e->size, size);
-		audit_mark(w->ring, e);
+		audit_watermark(w->ring, e);
 		progress(w, e);
 		again(w, e);
 	}
@@ -242,7 +242,7 @@ static void one(struct walk *w, const struct entry *e)
 }
 
 /* D21, K1: the last record of the ring says that it was stopped. Did the recording go on? */
-static void stopped(const struct walk *w)
+static void stopped(const struct check *w)
 {
 	struct auxtap_audit *audit = w->ring->audit;
 	uint64_t left;
@@ -292,7 +292,7 @@ static bool has_one_event(const struct ring_view *ring)
 void audit_stream(const struct ring_view *ring)
 {
 	struct auxtap_audit_ring *sums = ring->sums;
-	struct walk w = {.ring = ring, .one_event = has_one_event(ring)};
+	struct check w = {.ring = ring, .one_event = has_one_event(ring)};
 	uint64_t nr_overwrite = 0, nr = 0;
 
 	for (size_t i = 0; i < ring->nr; i++) {

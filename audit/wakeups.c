@@ -13,9 +13,9 @@ struct reader {
 	struct auxtap_audit *audit;
 	struct auxtap_audit_ring whose;
 	struct auxtap_reader_note head;
-	const unsigned char *waits;
+	const unsigned char *wakeups;
 	size_t nr;
-	uint64_t mark;
+	uint64_t watermark;
 };
 
 /* Zeros before the first one. */
@@ -24,21 +24,21 @@ static struct auxtap_reader_wait wait_at(const struct reader *r, size_t i, size_
 	struct auxtap_reader_wait wait = {0};
 
 	if (i >= back)
-		memcpy(&wait, r->waits + (i - back) * sizeof(wait), sizeof(wait));
+		memcpy(&wait, r->wakeups + (i - back) * sizeof(wait), sizeof(wait));
 	return wait;
 }
 
 static bool passed(const struct reader *r, uint64_t from, uint64_t to)
 {
-	return r->mark && to / r->mark > from / r->mark;
+	return r->watermark && to / r->watermark > from / r->watermark;
 }
 
 /* E6: strictly more than a watermark behind the one before. */
 static bool data_woke(const struct reader *r, uint64_t from, uint64_t to)
 {
-	uint64_t mark = r->head.data_watermark;
+	uint64_t watermark = r->head.data_watermark;
 
-	return mark && to && (to - 1) / mark > (from ? from - 1 : 0) / mark;
+	return watermark && to && (to - 1) / watermark > (from ? from - 1 : 0) / watermark;
 }
 
 /*
@@ -59,7 +59,7 @@ static void missing(const struct reader *r, size_t i)
 	audit_find(r->audit, INV_WAKEUP_MISSING, &r->whose, &where, at.aux_head - before.aux_head,
 		   "the head went from 0x%" PRIx64 " to 0x%" PRIx64 ", past a watermark of %" PRIu64
 		   ", and the reader was not woken",
-		   before.aux_head, at.aux_head, r->mark);
+		   before.aux_head, at.aux_head, r->watermark);
 }
 
 static void without_cause(const struct reader *r, size_t i, size_t woken)
@@ -90,7 +90,8 @@ static void without_cause(const struct reader *r, size_t i, size_t woken)
 			   "the head went from 0x%" PRIx64 " to 0x%" PRIx64
 			   ", past no watermark of %" PRIu64 "; the data ring held only %" PRIu64
 			   " bytes more",
-			   since.aux_head, at.aux_head, r->mark, at.data_head - since.data_head);
+			   since.aux_head, at.aux_head, r->watermark,
+			   at.data_head - since.data_head);
 }
 
 void audit_reader(struct auxtap_audit *audit, const void *data, size_t size)
@@ -101,11 +102,11 @@ void audit_reader(struct auxtap_audit *audit, const void *data, size_t size)
 	if (size < sizeof(r.head))
 		return;
 	memcpy(&r.head, data, sizeof(r.head));
-	r.waits = (const unsigned char *)data + sizeof(r.head);
+	r.wakeups = (const unsigned char *)data + sizeof(r.head);
 	r.nr = (size - sizeof(r.head)) / sizeof(struct auxtap_reader_wait);
 	r.whose.cpu = r.head.cpu;
 	r.whose.tid = r.head.tid;
-	r.mark = r.head.aux_watermark ? r.head.aux_watermark : r.head.aux_size / 2; /* C2 */
+	r.watermark = r.head.aux_watermark ? r.head.aux_watermark : r.head.aux_size / 2; /* C2 */
 	if (!audit->opts.aux_size) {
 		facts->aux_size = r.head.aux_size;
 		if (facts->watermark_default)

@@ -673,7 +673,7 @@ void mon_irq(struct world *w)
 			      (LL)(w->now - m->line_time),
 			      (LL)(w->c.irq_latency_ns + w->c.irq_jitter_ns));
 	if (m->mark_hit) {
-		w->r->skids[mon_overshoot_bucket(overshoot)]++;
+		w->r->overshoots[mon_overshoot_bucket(overshoot)]++;
 		if (overshoot > w->r->overshoot_max)
 			w->r->overshoot_max = overshoot;
 	}

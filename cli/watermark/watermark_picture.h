@@ -99,7 +99,8 @@ void pic_scan_free(struct pic_scan *s);
 /* One <svg>, of so many pixels; the styles are the caller's. */
 int pic_timeline(const struct pic_run *run, FILE *out, bool alone);
 void pic_heat(const struct pic_run *runs, size_t nr_runs, FILE *out, bool alone);
-double pic_skids(const struct pic_run *runs, size_t nr_runs, FILE *out, double y, double width);
+double pic_overshoots(const struct pic_run *runs, size_t nr_runs, FILE *out, double y,
+		      double width);
 
 void pic_svg_begin(FILE *out, double width, double height, bool alone, const char *attributes);
 void pic_escape(FILE *out, const char *text);

@@ -28,7 +28,7 @@ static void tip(FILE *out, const char *text)
 
 /* ---- skid ---- */
 
-double pic_skids(const struct pic_run *runs, size_t nr_runs, FILE *out, double y, double width)
+double pic_overshoots(const struct pic_run *runs, size_t nr_runs, FILE *out, double y, double width)
 {
 	uint64_t sums[AUXTAP_OVERSHOOT_BUCKETS] = {0}, total = 0, most = 0, largest = 0;
 	unsigned int from = AUXTAP_OVERSHOOT_BUCKETS, to = 0;
@@ -37,7 +37,7 @@ double pic_skids(const struct pic_run *runs, size_t nr_runs, FILE *out, double y
 
 	for (size_t r = 0; r < nr_runs; r++) {
 		for (unsigned int i = 0; i < AUXTAP_OVERSHOOT_BUCKETS; i++)
-			sums[i] += runs[r].r.skids[i];
+			sums[i] += runs[r].r.overshoots[i];
 		if (runs[r].r.overshoot_max > largest)
 			largest = runs[r].r.overshoot_max;
 	}
@@ -238,7 +238,7 @@ void pic_heat(const struct pic_run *runs, size_t nr_runs, FILE *out, bool alone)
 	}
 	words(out, left, bottom + 40, "tick", "watermark, bytes");
 	words(out, left - 8, top - 8, "tick end", "AUX area");
-	pic_skids(runs, nr_runs, out, bottom + 70, WIDTH);
+	pic_overshoots(runs, nr_runs, out, bottom + 70, WIDTH);
 	fputs("</svg>\n", out);
 	free(xs);
 	free(ys);

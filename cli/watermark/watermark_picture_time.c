@@ -759,7 +759,7 @@ static int draw(struct canvas *k, bool alone)
 		"<rect class=\"frame\" x=\"%.0f\" y=\"%.1f\" width=\"%.0f\" height=\"%.0f\"/>\n",
 		LEFT, k->top, RIGHT - LEFT, PLOT);
 	end = legend(k, lanes_end + 28);
-	pic_skids(k->run, 1, k->out, end + 10, WIDTH);
+	pic_overshoots(k->run, 1, k->out, end + 10, WIDTH);
 	fputs("</svg>\n", k->out);
 	return 0;
 }

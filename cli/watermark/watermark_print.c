@@ -332,19 +332,19 @@ static json_t *json_violations(const struct auxtap_watermark_result *r)
 }
 
 /* The non-empty buckets; "to" is the first byte count that is not in the bucket. */
-static json_t *json_skids(const struct auxtap_watermark_result *r)
+static json_t *json_overshoots(const struct auxtap_watermark_result *r)
 {
 	json_t *list = json_array();
 
 	for (unsigned int i = 0; list && i < AUXTAP_OVERSHOOT_BUCKETS; i++)
-		if (r->skids[i])
+		if (r->overshoots[i])
 			json_array_append_new(list,
 					      json_pack("{s:I, s:I, s:I}", "from",
 							(json_int_t)auxtap_overshoot_bucket_from(i),
 							"to",
 							(json_int_t)auxtap_overshoot_bucket_from(i +
 												 1),
-							"count", (json_int_t)r->skids[i]));
+							"count", (json_int_t)r->overshoots[i]));
 	return list;
 }
 
@@ -397,7 +397,7 @@ json_t *wm_json_run(const struct auxtap_watermark_config *c,
 	json_object_set_new(o, "threshold_min", json_integer(r->mark_min));
 	json_object_set_new(o, "threshold_max", json_integer(r->mark_max));
 	json_object_set_new(o, "verdict", json_string(verdicts[auxtap_watermark_verdict(r)].json));
-	json_object_set_new(o, "overshoots", json_skids(r));
+	json_object_set_new(o, "overshoots", json_overshoots(r));
 	json_object_set_new(o, "first_violations", json_violations(r));
 	return o;
 }

@@ -16,8 +16,10 @@
 extern "C" {
 #endif
 
-#define AUXTAP_AUDIT_KEPT  1000 /* findings kept for one name; further ones are only counted */
-#define AUXTAP_AUDIT_SKIDS 33	/* [0]: none; [n]: 2^(n-1) bytes to below 2^n; the last: more */
+#define AUXTAP_AUDIT_KEPT 1000 /* findings kept for one name; further ones are only counted */
+#define AUXTAP_AUDIT_OVERSHOOTS                                          \
+	33 /* [0]: none; [n]: 2^(n-1) bytes to below 2^n; the last: more \
+	    */
 
 enum auxtap_severity {
 	AUXTAP_NOTE,	   /* information, not a fault */
@@ -65,7 +67,7 @@ struct auxtap_audit_ring {
 	uint64_t largest_unread; /* bytes: largest single read; log: largest lag */
 	uint64_t off_ns;	 /* from each truncation to the next record */
 	/* bytes from the watermark to the end of the record; log: to the interrupt */
-	uint64_t skids[AUXTAP_AUDIT_SKIDS];
+	uint64_t overshoots[AUXTAP_AUDIT_OVERSHOOTS];
 };
 
 struct auxtap_audit_opts {

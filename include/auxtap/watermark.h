@@ -250,7 +250,7 @@ struct auxtap_watermark_result {
 	/* the head had already passed them: the interrupt comes a wrap later at the earliest */
 	uint64_t nr_marks, nr_marks_behind;
 	uint64_t overshoot_max; /* bytes from the threshold to the driver's handler */
-	uint64_t skids[AUXTAP_OVERSHOOT_BUCKETS]; /* histogram of the overshoot */
+	uint64_t overshoots[AUXTAP_OVERSHOOT_BUCKETS]; /* histogram of the overshoot */
 	uint64_t nr_violations, by_invariant[AUXTAP_NR_INVARIANTS];
 	struct auxtap_watermark_violation {
 		enum auxtap_watermark_invariant invariant;
