@@ -334,21 +334,21 @@ static int read_all(struct collect *c, struct auxtap_perfdata *pd)
 }
 
 /* Recorders of auxtap know more of a gap than the kernel's records tell. */
-static int on_note(void *ctx, uint32_t type, const void *data, size_t size)
+static int on_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 {
 	struct auxtap_audit *audit = ctx;
 	struct auxtap_audit_ring whose = {0};
 	struct entry at = {.file_off = AUXTAP_OFFSET_NONE};
 	struct auxtap_gap gap;
 
-	if (type == AUXTAP_NOTE_READER)
+	if (type == AUXTAP_METADATA_WAKEUPS)
 		audit_reader(audit, data, size);
-	if (type == AUXTAP_NOTE_CAPTURE) {
+	if (type == AUXTAP_METADATA_CAPTURE) {
 		audit->by_auxtap = true;
 		audit_noted(audit, data, size);
 		audit->cpu0_disable |= memmem(data, size, "backend: emulated", 17) != NULL;
 	}
-	if (type != AUXTAP_NOTE_GAP || size < sizeof(gap))
+	if (type != AUXTAP_METADATA_GAP || size < sizeof(gap))
 		return 0;
 	memcpy(&gap, data, sizeof(gap));
 	if ((unsigned int)gap.cause >= AUXTAP_GAP_NR_CAUSES)
@@ -371,7 +371,7 @@ static int on_gap(void *ctx, uint32_t type, const void *data, size_t size)
 {
 	struct auxtap_gap gap;
 
-	if (type != AUXTAP_NOTE_GAP || size < sizeof(gap))
+	if (type != AUXTAP_METADATA_GAP || size < sizeof(gap))
 		return 0;
 	memcpy(&gap, data, sizeof(gap));
 	audit_flags_noted_gap(ctx, &gap);
@@ -475,7 +475,7 @@ static int audit_all(struct collect *c, struct auxtap_perfdata *pd, struct auxta
 			   c->has_trace ? ", but trace" : "");
 	odd_watermark(audit);
 	which_kernel(audit, pd);
-	auxtap_perfdata_notes(pd, on_note, audit, NULL);
+	auxtap_perfdata_metadata(pd, on_metadata, audit, NULL);
 	page_size(audit);
 	set_keys(c);
 	ret = read_unit_logs(audit, err);
@@ -490,7 +490,7 @@ static int audit_all(struct collect *c, struct auxtap_perfdata *pd, struct auxta
 		look(audit, &audit->entries[begin],
 		     drop_repeated(audit, &audit->entries[begin], end - begin));
 	}
-	auxtap_perfdata_notes(pd, on_gap, audit, NULL);
+	auxtap_perfdata_metadata(pd, on_gap, audit, NULL);
 	audit_flags_noted(audit);
 	audit_unit_rest(audit);
 	if (audit->no_memory)

@@ -12,20 +12,20 @@
 struct reader {
 	struct auxtap_audit *audit;
 	struct auxtap_audit_ring whose;
-	struct auxtap_reader_note head;
+	struct auxtap_wakeup_log head;
 	const unsigned char *wakeups;
 	size_t nr;
 	uint64_t watermark;
 };
 
 /* Zeros before the first one. */
-static struct auxtap_reader_wait wait_at(const struct reader *r, size_t i, size_t back)
+static struct auxtap_wakeup wakeup_at(const struct reader *r, size_t i, size_t back)
 {
-	struct auxtap_reader_wait wait = {0};
+	struct auxtap_wakeup wakeup = {0};
 
 	if (i >= back)
-		memcpy(&wait, r->wakeups + (i - back) * sizeof(wait), sizeof(wait));
-	return wait;
+		memcpy(&wakeup, r->wakeups + (i - back) * sizeof(wakeup), sizeof(wakeup));
+	return wakeup;
 }
 
 static bool passed(const struct reader *r, uint64_t from, uint64_t to)
@@ -47,14 +47,14 @@ static bool data_woke(const struct reader *r, uint64_t from, uint64_t to)
  */
 static void missing(const struct reader *r, size_t i)
 {
-	struct auxtap_reader_wait at = wait_at(r, i, 0), before = wait_at(r, i, 1), next;
+	struct auxtap_wakeup at = wakeup_at(r, i, 0), before = wakeup_at(r, i, 1), next;
 	struct entry where = {.file_off = AUXTAP_OFFSET_NONE, .time = at.time_ns};
 
-	if (r->audit->overwrite_noted || at.flags & (AUXTAP_WAIT_WOKEN | AUXTAP_WAIT_LAST) ||
+	if (r->audit->overwrite_noted || at.flags & (AUXTAP_WAKEUP_READABLE | AUXTAP_WAKEUP_LAST) ||
 	    i + 1 == r->nr || !passed(r, before.aux_head, at.aux_head))
 		return;
-	next = wait_at(r, i + 1, 0);
-	if (next.flags & (AUXTAP_WAIT_WOKEN | AUXTAP_WAIT_LAST))
+	next = wakeup_at(r, i + 1, 0);
+	if (next.flags & (AUXTAP_WAKEUP_READABLE | AUXTAP_WAKEUP_LAST))
 		return;
 	audit_find(r->audit, INV_WAKEUP_MISSING, &r->whose, &where, at.aux_head - before.aux_head,
 		   "the head went from 0x%" PRIx64 " to 0x%" PRIx64 ", past a watermark of %" PRIu64
@@ -68,13 +68,14 @@ static void without_cause(const struct reader *r, size_t i, size_t woken)
 	 * What has woken may have come behind the return before: between it and the look at the
 	 * heads. So all counts since the return before the last one that was a wakeup.
 	 */
-	struct auxtap_reader_wait at = wait_at(r, i, 0), since = wait_at(r, woken, 1), next = at;
+	struct auxtap_wakeup at = wakeup_at(r, i, 0), since = wakeup_at(r, woken, 1), next = at;
 	struct entry where = {.file_off = AUXTAP_OFFSET_NONE, .time = at.time_ns};
 	bool overwrite = r->audit->overwrite_noted;
 
 	if (i + 1 < r->nr)
-		next = wait_at(r, i + 1, 0);
-	if (!(at.flags & AUXTAP_WAIT_WOKEN) || (at.flags | next.flags) & AUXTAP_WAIT_STOPPED ||
+		next = wakeup_at(r, i + 1, 0);
+	if (!(at.flags & AUXTAP_WAKEUP_READABLE) ||
+	    (at.flags | next.flags) & AUXTAP_WAKEUP_STOPPED ||
 	    data_woke(r, since.data_head, at.data_head))
 		return;
 	if (!overwrite && (passed(r, since.aux_head, at.aux_head) ||
@@ -103,7 +104,7 @@ void audit_reader(struct auxtap_audit *audit, const void *data, size_t size)
 		return;
 	memcpy(&r.head, data, sizeof(r.head));
 	r.wakeups = (const unsigned char *)data + sizeof(r.head);
-	r.nr = (size - sizeof(r.head)) / sizeof(struct auxtap_reader_wait);
+	r.nr = (size - sizeof(r.head)) / sizeof(struct auxtap_wakeup);
 	r.whose.cpu = r.head.cpu;
 	r.whose.tid = r.head.tid;
 	r.watermark = r.head.aux_watermark ? r.head.aux_watermark : r.head.aux_size / 2; /* C2 */
@@ -116,15 +117,15 @@ void audit_reader(struct auxtap_audit *audit, const void *data, size_t size)
 	/* the emulation's wakeups go through a pipe of its own, which may be read late */
 	if (r.head.emulated || !r.head.aux_size)
 		return;
-	if (r.head.nr_waits > r.nr)
+	if (r.head.nr_wakeups > r.nr)
 		audit_find(audit, INV_WAKEUPS_UNNOTED, &r.whose, NULL, 0,
 			   "%zu of %" PRIu64
 			   " times are in the file; those behind them are not judged",
-			   r.nr, r.head.nr_waits);
+			   r.nr, r.head.nr_wakeups);
 	for (size_t i = 0, woken = 0; i < r.nr; i++) {
 		missing(&r, i);
 		without_cause(&r, i, woken);
-		if (wait_at(&r, i, 0).flags & AUXTAP_WAIT_WOKEN)
+		if (wakeup_at(&r, i, 0).flags & AUXTAP_WAKEUP_READABLE)
 			woken = i;
 	}
 }

@@ -59,7 +59,7 @@ void backend_refresh(struct auxtap_backend *be)
 
 	if (be->perf != &perf_emulated_ops)
 		return;
-	if (link->source == AUXTAP_ENGINE_QEMU) {
+	if (link->engine == AUXTAP_ENGINE_QEMU) {
 		be->target = &target_qemu_ops;
 		snprintf(be->slowdown, sizeof(be->slowdown), "20 to 100 times slower");
 	} else {
@@ -68,7 +68,7 @@ void backend_refresh(struct auxtap_backend *be)
 			 "about 50,000 times slower (45,000 instructions a second)");
 	}
 	snprintf(be->description, sizeof(be->description), "emulated, source %s%s%s%s%s%s",
-		 be->target->name, *link->engine ? " " : "", link->engine,
+		 be->target->name, *link->engine_version ? " " : "", link->engine_version,
 		 *link->engine_note ? " (" : "", link->engine_note, *link->engine_note ? ")" : "");
 }
 
@@ -79,10 +79,10 @@ const char *backend_death(const struct auxtap_backend *be)
 	return be->perf == &perf_emulated_ops && link->dead ? link->death : NULL;
 }
 
-int auxtap_backend_open_emulated(struct auxtap_backend *be, enum auxtap_source source,
+int auxtap_backend_open_emulated(struct auxtap_backend *be, enum auxtap_engine engine,
 				 struct auxtap_error *err)
 {
-	const struct auxtap_emulation emulation = {.size = sizeof(emulation), .source = source};
+	const struct auxtap_emulation emulation = {.size = sizeof(emulation), .engine = engine};
 
 	return auxtap_backend_open_emulation(be, &emulation, err);
 }
@@ -92,7 +92,7 @@ int auxtap_backend_open_emulation(struct auxtap_backend *be,
 				  struct auxtap_error *err)
 {
 	struct auxtap_emulation known;
-	enum auxtap_source source, first;
+	enum auxtap_engine engine, first;
 	struct emu_link *link;
 	const char *unit;
 	int ret =
@@ -102,7 +102,7 @@ int auxtap_backend_open_emulation(struct auxtap_backend *be,
 	memset(be, 0, sizeof(*be));
 	if (ret)
 		return ret;
-	source = first = known.source;
+	engine = first = known.engine;
 	unit = known.trace_unit;
 	link = calloc(1, sizeof(*link));
 	if (!link)
@@ -118,7 +118,7 @@ int auxtap_backend_open_emulation(struct auxtap_backend *be,
 		snprintf(link->max_memory, sizeof(link->max_memory), "max-memory=%llu",
 			 (unsigned long long)known.max_memory);
 	/* whether there is a qemu for the program, auxtap-emu finds out when it starts it */
-	if (source == AUXTAP_ENGINE_AUTO) {
+	if (engine == AUXTAP_ENGINE_AUTO) {
 		first = AUXTAP_ENGINE_QEMU;
 		link->may_fall_back = true;
 	}

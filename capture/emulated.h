@@ -19,11 +19,11 @@ struct emu_link_mapping {
 };
 
 struct emu_link {
-	enum auxtap_source source; /* QEMU or PTRACE: what runs */
+	enum auxtap_engine engine; /* QEMU or PTRACE: what runs */
 	bool may_fall_back;	   /* source was AUTO: ptrace if qemu cannot */
 	char trace_unit[24];	   /* as an argument of the server; empty: its choice */
 	char max_memory[40];	   /* as an argument of the server; empty: its default */
-	char engine[32];	   /* its version, as auxtap-emu says after spawn */
+	char engine_version[32];   /* its version, as auxtap-emu says after spawn */
 	char engine_note[256];	   /* why it is not another one; empty: nothing to say */
 	pid_t pid;
 	int request_fd, event_fd;
@@ -43,7 +43,7 @@ struct emu_link {
 	size_t nr_mappings;
 	/* events that arrived while a reply was awaited */
 	struct auxtap_target_event *queue;
-	size_t queue_head, queue_len, queue_space;
+	size_t queue_head, queue_len, max_queue;
 	/* processes that live, as the events tell */
 	pid_t *pids;
 	size_t nr_pids, reserve_pids;
@@ -60,7 +60,7 @@ struct emu_call_args {
 	int nr_fds;
 	/* reply */
 	void *out;
-	size_t out_space;
+	size_t out_max;
 	size_t out_size; /* set: bytes of data in the reply */
 	uint64_t value[2];
 	int out_fd;  /* set: a descriptor that came along, or -1 */
@@ -82,7 +82,7 @@ struct emu_engine {
 };
 /* 0: there is one. */
 int emu_link_engine(const char *target, struct emu_engine *engine);
-int emu_link_start(struct emu_link *link, enum auxtap_source source, struct auxtap_error *err);
+int emu_link_start(struct emu_link *link, enum auxtap_engine engine, struct auxtap_error *err);
 void emu_link_stop(struct emu_link *link);
 /* Result of the call, or a negative errno; -EPIPE: the server is gone. */
 int64_t emu_link_call(struct emu_link *link, struct emu_call_args *args);

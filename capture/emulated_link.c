@@ -135,10 +135,10 @@ int emu_link_find_beside(const char *name, char *path, size_t size)
 }
 
 /* The forked child: the two sockets become descriptors 3 and 4, then exec. Never returns. */
-static void become_server(const struct emu_link *link, const char *path, const char *source,
+static void become_server(const struct emu_link *link, const char *path, const char *engine,
 			  int request_fd, int event_fd)
 {
-	char *argv[5] = {(char *)(uintptr_t)EMU_NAME, (char *)(uintptr_t)source};
+	char *argv[5] = {(char *)(uintptr_t)EMU_NAME, (char *)(uintptr_t)engine};
 	int nr = 2;
 	/* Out of the way first: either may sit on the other's number. */
 	int request_high = fcntl(request_fd, F_DUPFD, 10);
@@ -189,20 +189,20 @@ static void note_death(struct emu_link *link)
 
 static int queue_event(struct emu_link *link, const struct auxtap_target_event *ev)
 {
-	if (link->queue_len == link->queue_space) {
-		size_t room = link->queue_space ? 2 * link->queue_space : 64;
-		struct auxtap_target_event *queue = calloc(room, sizeof(*queue));
+	if (link->queue_len == link->max_queue) {
+		size_t max = link->max_queue ? 2 * link->max_queue : 64;
+		struct auxtap_target_event *queue = calloc(max, sizeof(*queue));
 
 		if (!queue)
 			return -ENOMEM;
 		for (size_t i = 0; i < link->queue_len; i++)
-			queue[i] = link->queue[(link->queue_head + i) % link->queue_space];
+			queue[i] = link->queue[(link->queue_head + i) % link->max_queue];
 		free(link->queue);
 		link->queue = queue;
 		link->queue_head = 0;
-		link->queue_space = room;
+		link->max_queue = max;
 	}
-	link->queue[(link->queue_head + link->queue_len) % link->queue_space] = *ev;
+	link->queue[(link->queue_head + link->queue_len) % link->max_queue] = *ev;
 	link->queue_len++;
 	eventfd_write(link->queued_fd, 1);
 	return 0;
@@ -235,7 +235,7 @@ int emu_link_next_event(struct emu_link *link, struct auxtap_target_event *ev)
 {
 	if (link->queue_len) {
 		*ev = link->queue[link->queue_head];
-		link->queue_head = (link->queue_head + 1) % link->queue_space;
+		link->queue_head = (link->queue_head + 1) % link->max_queue;
 		if (--link->queue_len == 0) {
 			eventfd_t count;
 
@@ -297,7 +297,7 @@ static int receive_reply(struct emu_link *link, struct emu_call_args *args, stru
 	} control;
 	struct iovec iov[2] = {
 		{.iov_base = reply, .iov_len = sizeof(*reply)},
-		{.iov_base = args->out, .iov_len = args->out_space},
+		{.iov_base = args->out, .iov_len = args->out_max},
 	};
 	struct msghdr msg = {
 		.msg_iov = iov,
@@ -417,9 +417,9 @@ static void raise_file_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-int emu_link_start(struct emu_link *link, enum auxtap_source source, struct auxtap_error *err)
+int emu_link_start(struct emu_link *link, enum auxtap_engine engine, struct auxtap_error *err)
 {
-	const char *name = source == AUXTAP_ENGINE_QEMU ? "qemu" : "ptrace";
+	const char *name = engine == AUXTAP_ENGINE_QEMU ? "qemu" : "ptrace";
 	struct emu_call_args hello = {.call = EMU_HELLO, .arg = {EMU_ABI_VERSION}};
 	struct epoll_event interest = {.events = EPOLLIN};
 	int request[2], event[2], size = 4 * EMU_MESSAGE_MAX;
@@ -429,7 +429,7 @@ int emu_link_start(struct emu_link *link, enum auxtap_source source, struct auxt
 	int ret;
 
 	memset(link, 0, sizeof(*link));
-	link->source = source;
+	link->engine = engine;
 	link->may_fall_back = asked.may_fall_back;
 	memcpy(link->trace_unit, asked.trace_unit, sizeof(link->trace_unit));
 	memcpy(link->max_memory, asked.max_memory, sizeof(link->max_memory));

@@ -9,15 +9,15 @@
 
 #include <auxtap/capture.h>
 
-enum watched_state {
-	WATCHED_RUNS,
-	WATCHED_HELD,	 /* stopped, until we say so */
-	WATCHED_LISTENS, /* stopped with its group; SIGCONT is noticed */
+enum traced_state {
+	TRACED_RUNS,
+	TRACED_HELD,	/* stopped, until we say so */
+	TRACED_LISTENS, /* stopped with its group; SIGCONT is noticed */
 };
 
-struct watched { /* a thread */
+struct traced_thread { /* a thread */
 	pid_t tid, pid;
-	enum watched_state state;
+	enum traced_state state;
 	int signo;  /* held: what it gets when it goes on */
 	bool dying; /* with its process */
 };
@@ -26,15 +26,15 @@ struct native_trace {
 	bool on;
 	int fd; /* SIGCHLD */
 	sigset_t old_mask;
-	struct watched *threads;
-	size_t nr, room;
+	struct traced_thread *threads;
+	size_t nr, max;
 	struct auxtap_target_event *events;
 	size_t nr_events, reserve_events;
 	bool lost_event; /* no memory for it: a process may stand still unheard */
 };
 
 struct native_target {
-	struct native_trace watch;
+	struct native_trace trace;
 	pid_t pid;
 	bool child;    /* ours: its status is known */
 	bool gone;     /* PROCESS_EXIT was told */
@@ -47,17 +47,17 @@ extern const struct auxtap_target_ops target_native_ops;
 extern const struct auxtap_perf_ops perf_kernel_ops;
 
 /* Blocks SIGCHLD for the calling thread until _end. */
-int native_watch_begin(struct native_trace *w, struct auxtap_error *err);
+int native_trace_begin(struct native_trace *w, struct auxtap_error *err);
 /* 1: now; 0: it was watched before. */
-int native_watch_seize(struct native_trace *w, pid_t pid, pid_t tid);
+int native_trace_seize(struct native_trace *w, pid_t pid, pid_t tid);
 /* Deals with what stopped or ended; what capture must know becomes an event. */
-void native_watch_look(struct native_trace *w);
-bool native_watch_next(struct native_trace *w, struct auxtap_target_event *ev);
-int native_watch_resume(struct native_trace *w, pid_t tid);
-void native_watch_end(struct native_trace *w);
-int native_watch_regs(struct native_trace *w, pid_t tid, struct auxtap_regs *regs);
-int native_watch_siginfo(struct native_trace *w, pid_t tid, siginfo_t *info);
-void native_watch_stopped(struct native_trace *w, pid_t tid, int status);
+void native_trace_look(struct native_trace *w);
+bool native_trace_next(struct native_trace *w, struct auxtap_target_event *ev);
+int native_trace_resume(struct native_trace *w, pid_t tid);
+void native_trace_end(struct native_trace *w);
+int native_trace_regs(struct native_trace *w, pid_t tid, struct auxtap_regs *regs);
+int native_trace_siginfo(struct native_trace *w, pid_t tid, siginfo_t *info);
+void native_trace_stopped(struct native_trace *w, pid_t tid, int status);
 
 void native_target_init(struct native_target *target);
 void native_target_free(struct native_target *target);

@@ -171,7 +171,7 @@ static int emulated_ioctl(void *ctx, int fd, unsigned long request, unsigned lon
 		int64_t ret;
 
 		args.out = &id;
-		args.out_space = sizeof(id);
+		args.out_max = sizeof(id);
 		ret = emu_link_call(link, &args);
 		if (ret < 0)
 			return (int)ret;
@@ -219,7 +219,7 @@ static ssize_t emulated_read(void *ctx, int fd, void *buf, size_t size)
 		.event = event_of(link, fd),
 		.arg = {size},
 		.out = buf,
-		.out_space = size,
+		.out_max = size,
 	};
 	int64_t ret;
 
@@ -254,7 +254,7 @@ static ssize_t emulated_pmu_attr(void *ctx, const char *pmu, const char *attr, c
 		.data = names,
 		.data_size = (size_t)n + 1,
 		.out = buf,
-		.out_space = size ? size - 1 : 0,
+		.out_max = size ? size - 1 : 0,
 	};
 	int64_t ret;
 
@@ -282,7 +282,7 @@ static int emulated_unit_stats(void *ctx, int fd, struct auxtap_unit_stats *stat
 		.call = EMU_STATS,
 		.event = event_of(link, fd),
 		.out = &raw,
-		.out_space = sizeof(raw),
+		.out_max = sizeof(raw),
 	};
 	int64_t ret;
 

@@ -117,7 +117,7 @@ static int keep(struct process_table *table, struct process *p, const void *reco
 		return 0;
 	while (p->nr_mmaps && (p->nr_mmaps >= MMAPS_MAX || table->bytes > BYTES_MAX))
 		give_up_one(table, p, record_mmap2(record));
-	if (vector_grow(p->records, p->nr, p->room))
+	if (vector_grow(p->records, p->nr, p->max))
 		return -ENOMEM;
 	r = malloc(sizeof(*r) + h->size);
 	if (!r)

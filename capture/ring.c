@@ -85,13 +85,13 @@ static void make_span(struct auxtap_span *span, const unsigned char *buf, uint64
 		      uint64_t from_abs, uint64_t size)
 {
 	uint64_t from_off = from_abs & (buf_size - 1);
-	uint64_t room = buf_size - from_off;
+	uint64_t to_end = buf_size - from_off;
 
 	span->offset_abs = from_abs;
 	span->part1 = buf + from_off;
-	span->size1 = size < room ? size : room;
-	span->part2 = size > room ? buf : NULL;
-	span->size2 = size > room ? size - room : 0;
+	span->size1 = size < to_end ? size : to_end;
+	span->part2 = size > to_end ? buf : NULL;
+	span->size2 = size > to_end ? size - to_end : 0;
 }
 
 uint64_t auxtap_ring_data_head(const struct auxtap_ring *ring)

@@ -286,8 +286,8 @@ int auxtap_session_open(struct auxtap_session **out, struct auxtap_backend *be,
 		goto fail;
 	}
 	ret = configure(s, err);
-	if (!ret && s->opts.crash && be->target->watch)
-		ret = be->target->watch(be->target_ctx, err);
+	if (!ret && s->opts.crash && be->target->report_deaths)
+		ret = be->target->report_deaths(be->target_ctx, err);
 	if (ret)
 		goto fail;
 	if (s->opts.argv) {
@@ -355,7 +355,7 @@ static void refuse_thread(struct auxtap_session *s, const struct auxtap_target_e
 
 	if (p)
 		p->nr_refused++;
-	session_gap_note(&s->file, &gap);
+	session_put_gap(&s->file, &gap);
 	if (!s->stats.threads_refused++ && s->opts.on_refused)
 		s->opts.on_refused(s->opts.ctx, ev->tid, err);
 }
@@ -475,7 +475,7 @@ static void untraced(struct auxtap_session *s, const struct auxtap_target_event 
 		s->stats.truth_failed = true;
 	} else if (strncmp(ev->text, EMU_ENGINE_LACKS, strlen(EMU_ENGINE_LACKS)) != 0) {
 		s->stats.untraced++;
-		session_gap_note(&s->file, &gap);
+		session_put_gap(&s->file, &gap);
 	}
 	if (s->opts.on_untraced)
 		s->opts.on_untraced(s->opts.ctx, ev->pid, ev->text);
@@ -682,7 +682,7 @@ static int emulator_died(struct auxtap_session *s, struct auxtap_error *err)
 			.time_begin = s->last_time,
 		};
 
-		session_gap_note(&s->file, &gap);
+		session_put_gap(&s->file, &gap);
 	}
 	session_close_streams(s);
 	if (ret) {

@@ -15,8 +15,8 @@
 #include <auxtap/perfdata.h>
 #include <auxtap/ring.h>
 
-#define SNAP_KEY      64
-#define GAP_NOTES_MAX 65536 /* of a file; then one for the rest */
+#define SNAP_KEY 64
+#define MAX_GAPS 65536 /* of a file; then one for the rest */
 
 /* One event with its rings. Emulated: of a thread. Kernel: of a CPU, inherited. */
 struct stream {
@@ -46,17 +46,17 @@ struct stream {
 	size_t snap_key_size;
 	uint64_t paused_since;	       /* for a snapshot */
 	struct auxtap_unit_stats seen; /* at the last gap note */
-	struct waits {		       /* session_wakeups.c */
-		struct auxtap_reader_wait *list;
+	struct wakeup_log {	       /* session_wakeups.c */
+		struct auxtap_wakeup *list;
 		size_t nr, max;
 		uint64_t nr_all;
 		uint64_t aux_head; /* at the last one */
 		bool unsettled;	   /* a watermark was passed, and no wakeup was seen yet */
 		bool stopped;	   /* a truncation was seen since */
-	} waits;
+	} wakeups;
 	/* 'no progress and event OFF' (D6, D21) */
-	uint64_t watch_aux_abs;
-	unsigned int watch_rounds, watch_limit;
+	uint64_t stall_aux_abs;
+	unsigned int stall_rounds, stall_limit;
 };
 
 /* The file being written. */
@@ -67,7 +67,7 @@ struct trace_file {
 	bool vdso_written;
 	bool begun;
 	uint64_t nr_threads_ended; /* crash: before, their trace not in the file */
-	uint64_t nr_gap_notes;
+	uint64_t nr_gaps;
 	struct auxtap_gap more_gaps; /* of those beyond the limit, together */
 	bool open_round;	     /* something since the last FINISHED_ROUND */
 	struct string_set build_ids_seen;
@@ -160,13 +160,13 @@ int session_snapshot(struct auxtap_session *s, struct auxtap_error *err);
 int session_write_auxtrace(struct auxtap_session *s, struct trace_file *file,
 			   const struct stream *st, const struct auxtap_span *span, uint64_t offset,
 			   struct auxtap_error *err);
-void session_gap_note(struct trace_file *file, const struct auxtap_gap *gap);
+void session_put_gap(struct trace_file *file, const struct auxtap_gap *gap);
 /* The newest bytes of an area whose event is disabled; *offset: where they lie in the stream. */
 void session_newest(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
 		    uint64_t *offset);
 /* poll() has returned, with this for the stream; the stream is closed. */
 void session_waited(struct auxtap_session *s, struct stream *st, short revents);
-void session_waits_end(struct auxtap_session *s, struct stream *st);
+void session_wakeups_end(struct auxtap_session *s, struct stream *st);
 /* A stream ends: what its unit did, for the capture note. */
 void session_account(struct auxtap_session *s, struct stream *st);
 /* What the unit dropped since it was last asked, as a gap. */
@@ -189,11 +189,11 @@ void session_save_vdso(struct auxtap_session *s, const struct map_list *maps, pi
 /* session_crash.c */
 bool session_dumps_core(int signo);
 /* Memory of a dead process into its snapshot (session_stack.c). */
-void session_memory_note(struct auxtap_session *s, struct trace_file *file, pid_t pid,
-			 uint64_t addr, size_t size);
+void session_put_memory(struct auxtap_session *s, struct trace_file *file, pid_t pid, uint64_t addr,
+			size_t size);
 /* The stack of a thread with registers r: max bytes from sp up, and less of where it goes on. */
-void session_stack_notes(struct auxtap_session *s, struct trace_file *file, pid_t pid,
-			 const struct map_list *maps, const struct auxtap_regs *r, size_t max);
+void session_put_stack(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+		       const struct map_list *maps, const struct auxtap_regs *r, size_t max);
 /*
  * Emulated: a death that the engine saw only when all was over. No thread was stopped, and the
  * rings are gone: a crash without a snapshot, of an unknown thread.

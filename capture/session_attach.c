@@ -178,7 +178,7 @@ static int synthesise_process(struct auxtap_session *s, struct stream *st, pid_t
 	struct task_status t;
 	struct map_list maps;
 	pid_t *tids;
-	int nr, room, ret;
+	int nr, max, ret;
 
 	if (!read_status(pid, &t))
 		return 0;
@@ -198,12 +198,12 @@ static int synthesise_process(struct auxtap_session *s, struct stream *st, pid_t
 	if (ret)
 		return ret;
 	nr = s->be->target->threads(s->be->target_ctx, pid, NULL, 0);
-	room = (nr > 0 ? nr : 0) + 64; /* as with processes */
-	tids = malloc((size_t)room * sizeof(*tids));
+	max = (nr > 0 ? nr : 0) + 64; /* as with processes */
+	tids = malloc((size_t)max * sizeof(*tids));
 	if (!tids)
 		return auxtap_error_set(err, -ENOMEM, "/proc", "no memory");
-	nr = s->be->target->threads(s->be->target_ctx, pid, tids, room);
-	for (int i = 0; i < nr && i < room && !ret; i++) {
+	nr = s->be->target->threads(s->be->target_ctx, pid, tids, max);
+	for (int i = 0; i < nr && i < max && !ret; i++) {
 		if (tids[i] != pid)
 			ret = session_synthesise_thread(s, st, tids[i], false, err);
 	}
@@ -214,18 +214,18 @@ static int synthesise_process(struct auxtap_session *s, struct stream *st, pid_t
 int session_synthesise_all(struct auxtap_session *s, struct stream *st, struct auxtap_error *err)
 {
 	const struct auxtap_target_ops *target = s->be->target;
-	int nr = target->processes ? target->processes(s->be->target_ctx, NULL, 0) : 0, room,
+	int nr = target->processes ? target->processes(s->be->target_ctx, NULL, 0) : 0, max,
 	    ret = 0;
 	pid_t *pids;
 
 	if (nr <= 0)
 		return nr ? auxtap_error_set(err, nr, "/proc", "%s", strerror(-nr)) : 0;
-	room = nr + 64; /* those that start meanwhile are in the rings */
-	pids = malloc((size_t)room * sizeof(*pids));
+	max = nr + 64; /* those that start meanwhile are in the rings */
+	pids = malloc((size_t)max * sizeof(*pids));
 	if (!pids)
 		return auxtap_error_set(err, -ENOMEM, "/proc", "no memory");
-	nr = target->processes(s->be->target_ctx, pids, room);
-	for (int i = 0; i < nr && i < room && !ret; i++)
+	nr = target->processes(s->be->target_ctx, pids, max);
+	for (int i = 0; i < nr && i < max && !ret; i++)
 		ret = synthesise_process(s, st, pids[i], err);
 	free(pids);
 	return ret;

@@ -184,7 +184,7 @@ static int write_trace(struct auxtap_session *s, struct trace_file *file, struct
 				.exact = 1,
 			};
 
-			session_gap_note(file, &gap);
+			session_put_gap(file, &gap);
 		}
 	}
 	st->unsaved = false;
@@ -210,11 +210,11 @@ static void refused_note(struct auxtap_session *s, struct trace_file *file, pid_
 	struct auxtap_gap gap = {.cause = AUXTAP_GAP_TRACE_OFF, .cpu = -1, .pid = pid, .tid = -1};
 
 	if (p && p->nr_refused)
-		session_gap_note(file, &gap);
+		session_put_gap(file, &gap);
 }
 
 /* What there was no space for. */
-static void unsaved_notes(struct auxtap_session *s, struct trace_file *file)
+static void put_unsaved(struct auxtap_session *s, struct trace_file *file)
 {
 	for (size_t i = 0; i < s->nr_streams; i++) {
 		const struct stream *st = s->streams[i];
@@ -226,12 +226,12 @@ static void unsaved_notes(struct auxtap_session *s, struct trace_file *file)
 		};
 
 		if (st->unsaved)
-			session_gap_note(file, &gap);
+			session_put_gap(file, &gap);
 	}
 }
 
 /* Threads that ended before: nothing of them is here. The oldest of very many in one. */
-static void ended_notes(struct auxtap_session *s, struct trace_file *file, pid_t pid)
+static void put_ended(struct auxtap_session *s, struct trace_file *file, pid_t pid)
 {
 	const struct process *p = process_find(&s->processes, pid);
 	struct auxtap_gap gap = {.cause = AUXTAP_GAP_DISCARDED, .cpu = -1, .pid = pid};
@@ -244,7 +244,7 @@ static void ended_notes(struct auxtap_session *s, struct trace_file *file, pid_t
 	if (first) {
 		gap.tid = -1;
 		gap.nr_bytes = p->more_ended_bytes;
-		session_gap_note(file, &gap);
+		session_put_gap(file, &gap);
 	}
 	for (uint64_t i = first; i < p->nr_ended; i++) {
 		const struct ended_thread *gone = &p->ended[i % ENDED_MAX];
@@ -254,7 +254,7 @@ static void ended_notes(struct auxtap_session *s, struct trace_file *file, pid_t
 		gap.time_end = gone->time_end;
 		gap.nr_bytes = gone->nr_bytes;
 		gap.exact = gone->exact;
-		session_gap_note(file, &gap);
+		session_put_gap(file, &gap);
 	}
 }
 
@@ -268,7 +268,7 @@ static void code_note(struct auxtap_session *s, struct trace_file *file, pid_t p
 		return;
 	from = ip - e->start < CODE_BYTES / 2 ? e->start : ip - CODE_BYTES / 2;
 	to = e->end - ip < CODE_BYTES / 2 ? e->end : ip + CODE_BYTES / 2;
-	session_memory_note(s, file, pid, from, (size_t)(to - from));
+	session_put_memory(s, file, pid, from, (size_t)(to - from));
 }
 
 /* Not that a page is missing: that no page may be read. */
@@ -309,8 +309,8 @@ static void thread_comm(struct auxtap_session *s, pid_t pid, pid_t tid, char com
 	}
 }
 
-static void thread_notes(struct auxtap_session *s, struct trace_file *file,
-			 const struct auxtap_target_event *ev, const struct map_list *maps)
+static void put_thread(struct auxtap_session *s, struct trace_file *file,
+		       const struct auxtap_target_event *ev, const struct map_list *maps)
 {
 	pid_t *tids = malloc(THREADS_MAX * sizeof(*tids));
 	int nr = tids ? s->be->target->threads(s->be->target_ctx, ev->pid, tids, THREADS_MAX) : 0;
@@ -338,15 +338,15 @@ static void thread_notes(struct auxtap_session *s, struct trace_file *file,
 		if (s->be->target->regs(s->be->target_ctx, tids[i], &thread.regs))
 			continue;
 		thread_comm(s, ev->pid, tids[i], thread.comm);
-		auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_THREAD, &thread,
-					    sizeof(thread));
+		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_THREAD, &thread,
+						sizeof(thread));
 		if (r->arch != AUXTAP_ARCH_X86_64 && r->arch != AUXTAP_ARCH_AARCH64)
 			continue;
 		ip = r->arch == AUXTAP_ARCH_X86_64 ? (int)AUXTAP_X86_IP : (int)AUXTAP_A64_PC;
 		if (r->valid & (1ull << ip))
 			code_note(s, file, ev->pid, maps, r->reg[ip]);
-		session_stack_notes(s, file, ev->pid, maps, r,
-				    tids[i] == ev->tid ? STACK_BYTES : others);
+		session_put_stack(s, file, ev->pid, maps, r,
+				  tids[i] == ev->tid ? STACK_BYTES : others);
 	}
 	free(tids);
 }
@@ -464,7 +464,7 @@ static void remember(struct auxtap_session *s, const char *path)
 }
 
 /* The others on these CPUs ran untraced while their events were off for an earlier snapshot. */
-static void pause_notes(struct auxtap_session *s, struct trace_file *file)
+static void put_pauses(struct auxtap_session *s, struct trace_file *file)
 {
 	for (unsigned int i = 0; i < s->nr_pauses; i++) {
 		struct auxtap_gap gap = {
@@ -476,7 +476,7 @@ static void pause_notes(struct auxtap_session *s, struct trace_file *file)
 			.time_end = s->pauses[i].to,
 		};
 
-		session_gap_note(file, &gap);
+		session_put_gap(file, &gap);
 	}
 }
 
@@ -515,17 +515,18 @@ static int write_file(struct auxtap_session *s, struct trace_file *file,
 	if (ret)
 		return ret;
 	ret = write_traces(s, file, ev->tid, err);
-	unsaved_notes(s, file);
+	put_unsaved(s, file);
 	refused_note(s, file, ev->pid);
-	pause_notes(s, file);
-	ended_notes(s, file, ev->pid);
+	put_pauses(s, file);
+	put_ended(s, file, ev->pid);
 	if (crash)
-		auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_CRASH, crash, sizeof(*crash));
+		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_CRASH, crash,
+						sizeof(*crash));
 	if (ev->type == AUXTAP_TARGET_DYING)
-		thread_notes(s, file, ev, maps);
+		put_thread(s, file, ev, maps);
 	if (maps_text)
-		auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_MAPS, maps_text,
-					    strlen(maps_text));
+		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_MAPS, maps_text,
+						strlen(maps_text));
 	return ret;
 }
 
@@ -585,7 +586,7 @@ static int save_process(struct auxtap_session *s, pid_t pid, const char *path,
 	if (ret)
 		return ret;
 	ret = write_file(s, &file, &ev, NULL, &no_maps, NULL, err);
-	session_gap_note(&file, &gap);
+	session_put_gap(&file, &gap);
 	if (finish_file(s, &file, &ret, err))
 		remember(s, path);
 	return ret;

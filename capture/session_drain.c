@@ -19,12 +19,13 @@
 #define PIECE	     (512u << 10) /* of an AUX area; a system call each */
 #define TORN_BYTES   64		  /* more than a packet has */
 
-void session_gap_note(struct trace_file *file, const struct auxtap_gap *gap)
+void session_put_gap(struct trace_file *file, const struct auxtap_gap *gap)
 {
 	if (!file->writer)
 		return;
-	if (file->nr_gap_notes++ < GAP_NOTES_MAX) {
-		auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_GAP, gap, sizeof(*gap));
+	if (file->nr_gaps++ < MAX_GAPS) {
+		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_GAP, gap,
+						sizeof(*gap));
 		return;
 	}
 	if (!file->more_gaps.time_begin || gap->time_begin < file->more_gaps.time_begin)
@@ -85,7 +86,7 @@ void session_dropped(struct auxtap_session *s, struct stream *st)
 	gap.exact = 1;
 	gap.time_end = s->be->perf->clock(s->be->perf_ctx);
 	st->seen.nr_dropped = now.nr_dropped;
-	session_gap_note(&s->file, &gap);
+	session_put_gap(&s->file, &gap);
 }
 
 /* What a record means for capture itself. */
@@ -103,7 +104,7 @@ static void look_at(struct auxtap_session *s, struct stream *st, const void *rec
 		s->last_time = trailer->time;
 	if (header->type == PERF_RECORD_AUX && size >= sizeof(aux)) {
 		memcpy(&aux, header + 1, sizeof(aux));
-		st->waits.stopped |= aux.flags & PERF_AUX_FLAG_TRUNCATED;
+		st->wakeups.stopped |= aux.flags & PERF_AUX_FLAG_TRUNCATED;
 		if ((aux.flags & PERF_AUX_FLAG_TRUNCATED) && !s->aux_overwrite) {
 			if (!st->truncated)
 				st->truncated_time = trailer->time;
@@ -115,7 +116,7 @@ static void look_at(struct auxtap_session *s, struct stream *st, const void *rec
 	} else if (header->type == PERF_RECORD_LOST && size >= sizeof(lost)) {
 		memcpy(&lost, header + 1, sizeof(lost));
 		s->stats.lost_records += lost.lost;
-		st->waits.stopped = true;
+		st->wakeups.stopped = true;
 		/* F3: the lost record may be an AUX record with TRUNCATED. */
 		if (!s->aux_overwrite && !st->truncated) {
 			st->truncated = true;
@@ -190,7 +191,7 @@ int session_drain_data(struct auxtap_session *s, struct stream *st, struct auxta
 	/* No room for a LOST record either (E3): nothing would ever tell us. */
 	if (st->ring.data_size && nr_bytes + 256 > st->ring.data_size && !s->aux_overwrite &&
 	    !st->truncated) {
-		st->truncated = st->waits.stopped = true;
+		st->truncated = st->wakeups.stopped = true;
 		st->truncated_time = s->last_time;
 	}
 	return ret < 0 ? ret : 0;
@@ -240,7 +241,7 @@ static void paused(struct auxtap_session *s, struct stream *st)
 		return;
 	st->seen.nr_untraced = now.nr_untraced;
 	gap.time_end = s->be->perf->clock(s->be->perf_ctx);
-	session_gap_note(&s->file, &gap);
+	session_put_gap(&s->file, &gap);
 }
 
 /*
@@ -329,7 +330,7 @@ int session_drain_aux(struct auxtap_session *s, struct stream *st, struct auxtap
 		if (!ret)
 			ret = session_drain_data(s, st, err);
 		/* D6: a writer that found no room at all told nobody. */
-		st->waits.stopped |= full;
+		st->wakeups.stopped |= full;
 		if (full && !st->truncated) {
 			st->truncated = true;
 			st->truncated_time = s->last_time;
@@ -345,23 +346,23 @@ int session_drain_aux(struct auxtap_session *s, struct stream *st, struct auxtap
  * 'No progress and event OFF': an event that made no AUX progress for a while is enabled
  * once more, at growing intervals. Where it is on, this does nothing.
  */
-static void watch(struct auxtap_session *s, struct stream *st)
+static void stall_check(struct auxtap_session *s, struct stream *st)
 {
 	uint64_t at_abs = st->ring.aux_prev_abs;
 
 	if (!st->ring.aux_size || s->aux_overwrite || st->disabled || st->hung_up)
 		return;
-	if (at_abs != st->watch_aux_abs || !at_abs) {
-		st->watch_aux_abs = at_abs;
-		st->watch_rounds = 0;
-		st->watch_limit = 4;
+	if (at_abs != st->stall_aux_abs || !at_abs) {
+		st->stall_aux_abs = at_abs;
+		st->stall_rounds = 0;
+		st->stall_limit = 4;
 		return;
 	}
-	if (++st->watch_rounds < st->watch_limit)
+	if (++st->stall_rounds < st->stall_limit)
 		return;
-	st->watch_rounds = 0;
-	if (st->watch_limit < 64)
-		st->watch_limit *= 2;
+	st->stall_rounds = 0;
+	if (st->stall_limit < 64)
+		st->stall_limit *= 2;
 	session_enable(s, st, true);
 }
 
@@ -380,7 +381,7 @@ int session_round(struct auxtap_session *s, struct auxtap_error *err)
 		ret = session_drain_aux(s, s->streams[i], err);
 		if (ret)
 			return ret;
-		watch(s, s->streams[i]);
+		stall_check(s, s->streams[i]);
 	}
 finish:
 	if (s->failed || !s->file.writer || !s->file.open_round)

@@ -176,8 +176,8 @@ static bool write_vdso(struct auxtap_session *s, struct trace_file *file)
 	memcpy(note, &name_size, sizeof(name_size));
 	memcpy(note + sizeof(name_size), file->vdso_path, name_size);
 	memcpy(note + sizeof(name_size) + name_size, s->vdso, s->vdso_size);
-	auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_IMAGE, note,
-				    sizeof(name_size) + name_size + s->vdso_size);
+	auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_IMAGE, note,
+					sizeof(name_size) + name_size + s->vdso_size);
 	free(note);
 	file->vdso_written = true;
 	return true;
@@ -227,16 +227,16 @@ static size_t identify(struct auxtap_session *s, struct trace_file *file, const 
 static size_t take_cpu_out(void *out, const void *record, size_t size)
 {
 	const struct trailer *trailer;
-	size_t body_size, cpu, behind;
+	size_t body_size, cpu, rest;
 
 	if (!record_parts(record, &body_size, &trailer))
 		return 0;
 	cpu = (size_t)((const char *)&trailer->cpu - (const char *)record);
-	behind = cpu + offsetof(struct trailer, id) - offsetof(struct trailer, cpu);
+	rest = cpu + offsetof(struct trailer, id) - offsetof(struct trailer, cpu);
 	if (out != record)
 		memcpy(out, record, cpu);
-	memmove((char *)out + cpu, (const char *)record + behind, size - behind);
-	size -= behind - cpu;
+	memmove((char *)out + cpu, (const char *)record + rest, size - rest);
+	size -= rest - cpu;
 	((struct perf_event_header *)out)->size = (uint16_t)size;
 	return size;
 }
@@ -325,7 +325,7 @@ static void capture_note(struct auxtap_session *s, struct trace_file *file)
 			(unsigned long long)s->more_accounts.nr_written,
 			(unsigned long long)s->more_accounts.nr_dropped);
 	if (!fclose(f) && text)
-		auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_CAPTURE, text, size);
+		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_CAPTURE, text, size);
 	free(text);
 }
 
@@ -336,13 +336,14 @@ int trace_file_finish(struct auxtap_session *s, struct trace_file *file, struct 
 	if (!file->writer)
 		return 0;
 	capture_note(s, file);
-	if (file->nr_gap_notes > GAP_NOTES_MAX) {
+	if (file->nr_gaps > MAX_GAPS) {
 		struct auxtap_gap rest = file->more_gaps;
 
 		rest.cause = AUXTAP_GAP_UNKNOWN; /* of several */
 		rest.cpu = -1;
 		rest.pid = rest.tid = -1;
-		auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_GAP, &rest, sizeof(rest));
+		auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_GAP, &rest,
+						sizeof(rest));
 	}
 	ret = auxtap_perfdata_writer_finish(file->writer, err);
 	if (ret && file->vdso_written && access(file->path, F_OK))

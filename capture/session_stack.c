@@ -96,7 +96,7 @@ static bool is_frame(uint32_t arch, const struct map_list *maps, uint64_t fp,
 #define STACK_PARTS 4
 
 /* What of a thread's stack is noted. */
-struct stack_notes {
+struct stack_ranges {
 	const struct map_list *maps;
 	uint32_t arch; /* enum auxtap_arch */
 	pid_t pid;
@@ -126,21 +126,21 @@ static unsigned char *memory_note(struct auxtap_session *s, struct trace_file *f
 	}
 	head.nr_bytes = (uint64_t)n;
 	memcpy(note, &head, sizeof(head));
-	auxtap_perfdata_writer_note(file->writer, AUXTAP_NOTE_MEMORY, note,
-				    sizeof(head) + (size_t)n);
+	auxtap_perfdata_writer_metadata(file->writer, AUXTAP_METADATA_MEMORY, note,
+					sizeof(head) + (size_t)n);
 	*size = (size_t)n;
 	return note;
 }
 
-void session_memory_note(struct auxtap_session *s, struct trace_file *file, pid_t pid,
-			 uint64_t addr, size_t size)
+void session_put_memory(struct auxtap_session *s, struct trace_file *file, pid_t pid, uint64_t addr,
+			size_t size)
 {
 	free(memory_note(s, file, pid, addr, &size));
 }
 
 /* From 'from' up, within its mapping, but for what is noted already. */
 static void stack_part_note(struct auxtap_session *s, struct trace_file *file,
-			    struct stack_notes *stack, uint64_t from, uint64_t end)
+			    struct stack_ranges *stack, uint64_t from, uint64_t end)
 {
 	unsigned char *note;
 	size_t size;
@@ -172,8 +172,8 @@ static void stack_part_note(struct auxtap_session *s, struct trace_file *file,
  * From sp up, within its mapping; and the 128 bytes below sp that functions which call no
  * others use on x86-64 (the red zone of its ABI).
  */
-static void stack_note(struct auxtap_session *s, struct trace_file *file, struct stack_notes *stack,
-		       uint64_t sp)
+static void stack_note(struct auxtap_session *s, struct trace_file *file,
+		       struct stack_ranges *stack, uint64_t sp)
 {
 	const struct map_list *maps = stack->maps;
 	const struct map_entry *e = map_list_find(maps, sp);
@@ -199,8 +199,8 @@ static void stack_note(struct auxtap_session *s, struct trace_file *file, struct
  * A frame whose variable-length array was too large: sp is far below the frame pointer.
  * What the function saved, the unwinder finds below the frame pointer.
  */
-static void frame_note(struct auxtap_session *s, struct trace_file *file, struct stack_notes *stack,
-		       uint64_t sp, uint64_t fp)
+static void frame_note(struct auxtap_session *s, struct trace_file *file,
+		       struct stack_ranges *stack, uint64_t sp, uint64_t fp)
 {
 	const struct map_entry *e = map_list_find(stack->maps, fp);
 	unsigned char record[16];
@@ -219,10 +219,10 @@ static void frame_note(struct auxtap_session *s, struct trace_file *file, struct
 	stack_part_note(s, file, stack, from, e->end);
 }
 
-void session_stack_notes(struct auxtap_session *s, struct trace_file *file, pid_t pid,
-			 const struct map_list *maps, const struct auxtap_regs *r, size_t max)
+void session_put_stack(struct auxtap_session *s, struct trace_file *file, pid_t pid,
+		       const struct map_list *maps, const struct auxtap_regs *r, size_t max)
 {
-	struct stack_notes stack = {.maps = maps, .arch = r->arch, .pid = pid, .max = max};
+	struct stack_ranges stack = {.maps = maps, .arch = r->arch, .pid = pid, .max = max};
 	bool x86 = r->arch == AUXTAP_ARCH_X86_64;
 	int sp = x86 ? (int)AUXTAP_X86_SP : (int)AUXTAP_A64_SP;
 	int fp = x86 ? (int)AUXTAP_X86_BP : (int)AUXTAP_A64_FP;

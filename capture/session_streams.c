@@ -195,7 +195,7 @@ static struct stream *add_stream(struct auxtap_session *s, pid_t pid, pid_t tid,
 	st->cpu = cpu;
 	st->fd = -1;
 	st->idx = s->next_idx++;
-	st->watch_limit = 1;
+	st->stall_limit = 1;
 	st->since = s->last_time;
 	s->streams[s->nr_streams++] = st;
 	return st;
@@ -206,7 +206,7 @@ static void release(struct auxtap_session *s, struct stream *st)
 	const struct auxtap_perf_ops *perf = s->be->perf;
 
 	session_account(s, st);
-	session_waits_end(s, st);
+	session_wakeups_end(s, st);
 	if (st->aux) {
 		perf->munmap(s->be->perf_ctx, st->aux, st->aux_size);
 		s->ring_bytes -= st->aux_size;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAITS_MAX 4096 /* of a ring: the first of them */
+#define WAKEUPS_MAX 4096 /* of a ring: the first of them */
 
 static uint64_t watermark_of(const struct auxtap_session *s, const struct stream *st)
 {
@@ -19,13 +19,13 @@ static uint64_t watermark_of(const struct auxtap_session *s, const struct stream
 	return asked ? asked : st->ring.aux_size / 2; /* C2 */
 }
 
-static void append(struct stream *st, const struct auxtap_reader_wait *wait)
+static void append(struct stream *st, const struct auxtap_wakeup *wakeup)
 {
-	struct waits *w = &st->waits;
+	struct wakeup_log *w = &st->wakeups;
 
-	if (w->nr == w->max && w->max < WAITS_MAX) {
+	if (w->nr == w->max && w->max < WAKEUPS_MAX) {
 		size_t max = w->max ? 2 * w->max : 32;
-		struct auxtap_reader_wait *grown = realloc(w->list, max * sizeof(*grown));
+		struct auxtap_wakeup *grown = realloc(w->list, max * sizeof(*grown));
 
 		if (grown) {
 			w->list = grown;
@@ -34,12 +34,12 @@ static void append(struct stream *st, const struct auxtap_reader_wait *wait)
 	}
 	w->nr_all++;
 	if (w->nr < w->max && w->nr + 1 == w->nr_all)
-		w->list[w->nr++] = *wait;
+		w->list[w->nr++] = *wakeup;
 }
 
-static struct auxtap_reader_wait now(struct auxtap_session *s, struct stream *st, uint64_t flags)
+static struct auxtap_wakeup now(struct auxtap_session *s, struct stream *st, uint64_t flags)
 {
-	struct auxtap_reader_wait wait = {
+	struct auxtap_wakeup wakeup = {
 		.time_ns = s->be->perf->clock(s->be->perf_ctx),
 		.aux_head = auxtap_ring_aux_head(&st->ring),
 		.data_head = auxtap_ring_data_head(&st->ring),
@@ -47,35 +47,35 @@ static struct auxtap_reader_wait now(struct auxtap_session *s, struct stream *st
 		.flags = flags,
 	};
 
-	if (st->waits.stopped)
-		wait.flags |= AUXTAP_WAIT_STOPPED;
-	st->waits.stopped = false;
-	return wait;
+	if (st->wakeups.stopped)
+		wakeup.flags |= AUXTAP_WAKEUP_STOPPED;
+	st->wakeups.stopped = false;
+	return wakeup;
 }
 
 void session_waited(struct auxtap_session *s, struct stream *st, short revents)
 {
-	uint64_t mark = watermark_of(s, st), head;
-	struct waits *w = &st->waits;
+	uint64_t watermark = watermark_of(s, st), head;
+	struct wakeup_log *w = &st->wakeups;
 	bool woken = revents & POLLIN, passed;
-	struct auxtap_reader_wait wait;
+	struct auxtap_wakeup wakeup;
 
 	if (!s->file.writer || s->opts.crash || !st->ring.aux_size || st->hung_up)
 		return;
 	head = auxtap_ring_aux_head(&st->ring);
-	passed = !s->aux_overwrite && mark && head / mark > w->aux_head / mark;
+	passed = !s->aux_overwrite && watermark && head / watermark > w->aux_head / watermark;
 	if (!woken && !passed && !w->unsettled)
 		return;
-	wait = now(s, st, woken ? AUXTAP_WAIT_WOKEN : 0);
-	append(st, &wait);
+	wakeup = now(s, st, woken ? AUXTAP_WAKEUP_READABLE : 0);
+	append(st, &wakeup);
 	/* the head is published before the wakeup (D15, D16): the next look decides */
 	w->unsettled = passed && !woken;
 	w->aux_head = head;
 }
 
-void session_waits_end(struct auxtap_session *s, struct stream *st)
+void session_wakeups_end(struct auxtap_session *s, struct stream *st)
 {
-	struct auxtap_reader_note head = {
+	struct auxtap_wakeup_log head = {
 		.cpu = st->cpu,
 		.tid = st->tid,
 		.aux_size = st->ring.aux_size,
@@ -84,24 +84,25 @@ void session_waits_end(struct auxtap_session *s, struct stream *st)
 		.data_watermark = st->ring.data_size / 2, /* E6 */
 		.emulated = !strcmp(s->be->perf->name, "emulated"),
 	};
-	struct auxtap_reader_wait wait;
-	struct waits *w = &st->waits;
+	struct auxtap_wakeup wakeup;
+	struct wakeup_log *w = &st->wakeups;
 	unsigned char *note;
 	size_t size;
 
 	if (s->file.writer && !s->opts.crash && st->ring.aux_size) {
 		if (st->tid >= 0)
 			head.cpu = -1;
-		wait = now(s, st, AUXTAP_WAIT_LAST);
-		append(st, &wait);
-		head.nr_waits = w->nr_all;
+		wakeup = now(s, st, AUXTAP_WAKEUP_LAST);
+		append(st, &wakeup);
+		head.nr_wakeups = w->nr_all;
 		size = sizeof(head) + w->nr * sizeof(*w->list);
 		note = malloc(size);
 		if (note) {
 			memcpy(note, &head, sizeof(head));
 			if (w->nr)
 				memcpy(note + sizeof(head), w->list, w->nr * sizeof(*w->list));
-			auxtap_perfdata_writer_note(s->file.writer, AUXTAP_NOTE_READER, note, size);
+			auxtap_perfdata_writer_metadata(s->file.writer, AUXTAP_METADATA_WAKEUPS,
+							note, size);
 			free(note);
 		}
 	}

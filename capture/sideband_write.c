@@ -33,7 +33,7 @@ const struct mmap2_body *record_mmap2(const void *record)
 	return memchr(body->filename, '\0', size - sizeof(*body)) ? body : NULL;
 }
 
-size_t record_make(void *out, size_t room, uint32_t type, uint16_t misc, const void *body,
+size_t record_make(void *out, size_t max, uint32_t type, uint16_t misc, const void *body,
 		   size_t body_size, const char *name, const struct trailer *trailer)
 {
 	size_t name_size = name ? (strlen(name) + 8) & ~(size_t)7 : 0;
@@ -41,7 +41,7 @@ size_t record_make(void *out, size_t room, uint32_t type, uint16_t misc, const v
 	struct perf_event_header header = {.type = type, .misc = misc};
 	unsigned char *p = out;
 
-	if (size > room || size > UINT16_MAX)
+	if (size > max || size > UINT16_MAX)
 		return 0;
 	header.size = (uint16_t)size;
 	memcpy(p, &header, sizeof(header));
@@ -57,7 +57,7 @@ size_t record_make(void *out, size_t room, uint32_t type, uint16_t misc, const v
 	return size;
 }
 
-size_t record_make_map(void *out, size_t room, pid_t pid, const struct map_entry *e,
+size_t record_make_map(void *out, size_t max, pid_t pid, const struct map_entry *e,
 		       const struct trailer *trailer)
 {
 	struct mmap2_body body = {
@@ -73,7 +73,7 @@ size_t record_make_map(void *out, size_t room, pid_t pid, const struct map_entry
 		.flags = e->shared ? MAP_SHARED : MAP_PRIVATE,
 	};
 
-	return record_make(out, room, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, &body, sizeof(body),
+	return record_make(out, max, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, &body, sizeof(body),
 			   *e->name ? e->name : "//anon", trailer);
 }
 
@@ -105,7 +105,7 @@ static bool parse_line(char *line, struct map_entry *e)
 
 int map_list_parse(struct map_list *list, const char *text)
 {
-	size_t room = 0;
+	size_t max = 0;
 	char *save, *line;
 
 	memset(list, 0, sizeof(*list));
@@ -113,7 +113,7 @@ int map_list_parse(struct map_list *list, const char *text)
 	if (!list->text)
 		return -ENOMEM;
 	for (line = strtok_r(list->text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		if (vector_grow(list->entries, list->nr, room)) {
+		if (vector_grow(list->entries, list->nr, max)) {
 			map_list_free(list);
 			return -ENOMEM;
 		}
@@ -157,12 +157,12 @@ static size_t hash_string(const char *s)
 	return h;
 }
 
-static size_t string_slot(char *const *slots, size_t room, const char *s)
+static size_t string_slot(char *const *slots, size_t max, const char *s)
 {
-	size_t i = hash_string(s) & (room - 1);
+	size_t i = hash_string(s) & (max - 1);
 
 	while (slots[i] && strcmp(slots[i], s))
-		i = (i + 1) & (room - 1);
+		i = (i + 1) & (max - 1);
 	return i;
 }
 
@@ -170,28 +170,28 @@ bool string_set_add(struct string_set *set, const char *s)
 {
 	size_t i;
 
-	if (set->room) {
-		i = string_slot(set->slots, set->room, s);
+	if (set->max) {
+		i = string_slot(set->slots, set->max, s);
 		if (set->slots[i])
 			return false;
 	}
 	if (set->nr >= STRINGS_MAX)
 		return true;
-	if (set->nr * 2 >= set->room) {
-		size_t room = set->room ? 2 * set->room : 64;
-		char **slots = calloc(room, sizeof(*slots));
+	if (set->nr * 2 >= set->max) {
+		size_t max = set->max ? 2 * set->max : 64;
+		char **slots = calloc(max, sizeof(*slots));
 
 		if (!slots)
 			return true;
-		for (size_t k = 0; k < set->room; k++) {
+		for (size_t k = 0; k < set->max; k++) {
 			if (set->slots[k])
-				slots[string_slot(slots, room, set->slots[k])] = set->slots[k];
+				slots[string_slot(slots, max, set->slots[k])] = set->slots[k];
 		}
 		free(set->slots);
 		set->slots = slots;
-		set->room = room;
+		set->max = max;
 	}
-	i = string_slot(set->slots, set->room, s);
+	i = string_slot(set->slots, set->max, s);
 	set->slots[i] = strdup(s);
 	if (set->slots[i])
 		set->nr++;
@@ -200,7 +200,7 @@ bool string_set_add(struct string_set *set, const char *s)
 
 void string_set_free(struct string_set *set)
 {
-	for (size_t i = 0; i < set->room; i++)
+	for (size_t i = 0; i < set->max; i++)
 		free(set->slots[i]);
 	free(set->slots);
 	memset(set, 0, sizeof(*set));

@@ -57,7 +57,7 @@ bool record_parts(const void *record, size_t *body_size, const struct trailer **
 /* The MMAP2 body if record is one with a terminated name, else NULL. */
 const struct mmap2_body *record_mmap2(const void *record);
 /* Header, body, name padded to 8, trailer. Bytes written to out; 0: does not fit. */
-size_t record_make(void *out, size_t room, uint32_t type, uint16_t misc, const void *body,
+size_t record_make(void *out, size_t max, uint32_t type, uint16_t misc, const void *body,
 		   size_t body_size, const char *name, const struct trailer *trailer);
 
 /* ---- maps ---- */
@@ -76,7 +76,7 @@ struct map_list {
 };
 
 /* The MMAP2 record of a mapping that was there before the event; as record_make(). */
-size_t record_make_map(void *out, size_t room, pid_t pid, const struct map_entry *e,
+size_t record_make_map(void *out, size_t max, pid_t pid, const struct map_entry *e,
 		       const struct trailer *trailer);
 int map_list_parse(struct map_list *list, const char *text);
 void map_list_free(struct map_list *list);
@@ -88,7 +88,7 @@ const struct map_entry *map_list_find(const struct map_list *list, uint64_t addr
 
 struct string_set {
 	char **slots;
-	size_t nr, room;
+	size_t nr, max;
 };
 
 /* True if s was not there and is now (or could not be remembered). */
@@ -115,7 +115,7 @@ struct ended_thread {
 struct process {
 	pid_t pid;
 	struct kept_record **records;
-	size_t nr, room, nr_mmaps;
+	size_t nr, max, nr_mmaps;
 	int fault_signo; /* first fault that went to a handler; 0: none */
 	pid_t fault_tid;
 	uint64_t fault_ip, fault_time;

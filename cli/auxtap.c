@@ -140,17 +140,18 @@ bool cli_wants_help(int argc, char **argv)
 bool cli_unfinished(const struct auxtap_perfdata *pd)
 {
 	const struct auxtap_perfdata_info *info = auxtap_perfdata_info(pd);
-	char behind[96] = "";
+	char uncommitted[96] = "";
 
 	if (!info->unfinished)
 		return false;
 	if (info->uncommitted)
-		snprintf(behind, sizeof(behind), ", %llu bytes after the last commit are not read",
+		snprintf(uncommitted, sizeof(uncommitted),
+			 ", %llu bytes after the last commit are not read",
 			 (unsigned long long)info->uncommitted);
 	cli_complain(auxtap_perfdata_path(pd), NULL,
 		     "the recorder did not finish this file (it was killed or is still running)%s; "
 		     "the end is missing, including build-ids and the metadata trailer",
-		     behind);
+		     uncommitted);
 	return true;
 }
 

@@ -109,7 +109,7 @@ static int parse_choice(const char *option, const char *text, const char *const 
 static int parse_one(struct capture_options *o, const struct cli_capture *kind, int option)
 {
 	static const char *const backends[] = {"auto", "kernel", "emulated"};
-	static const char *const sources[] = {"auto", "qemu", "ptrace"};
+	static const char *const engines[] = {"auto", "qemu", "ptrace"};
 	struct auxtap_session_opts *s = &o->session;
 	uint64_t n;
 	int choice;
@@ -160,10 +160,10 @@ static int parse_one(struct capture_options *o, const struct cli_capture *kind, 
 		o->backend = (enum backend_choice)choice;
 		return 0;
 	case OPT_SOURCE:
-		if (parse_choice("--source", optarg, sources, &choice))
+		if (parse_choice("--source", optarg, engines, &choice))
 			return -1;
-		o->source = (enum auxtap_source)choice;
-		o->source_given = choice != 0;
+		o->engine = (enum auxtap_engine)choice;
+		o->engine_given = choice != 0;
 		return 0;
 	case OPT_TRACE_UNIT:
 		if (strcmp(optarg, "ete") && strcmp(optarg, "etmv4")) {
@@ -220,7 +220,7 @@ static int check_combination(const struct capture_options *o, const struct cli_c
 			     "nothing to trace");
 		return -1;
 	}
-	if (o->backend == BACKEND_KERNEL && o->source_given) {
+	if (o->backend == BACKEND_KERNEL && o->engine_given) {
 		cli_complain("--source", NULL, "requires the emulated backend");
 		return -1;
 	}

@@ -16,8 +16,8 @@ enum backend_choice {
 struct capture_options {
 	struct auxtap_session_opts session;
 	enum backend_choice backend;
-	enum auxtap_source source;
-	bool source_given;
+	enum auxtap_engine engine;
+	bool engine_given;
 	const char *trace_unit; /* NULL: not given */
 	uint64_t max_memory;	/* bytes; 0: not given */
 	int error_exitcode;	/* crash: after any death; 0: not given */

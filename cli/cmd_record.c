@@ -238,12 +238,12 @@ static int open_backend(struct auxtap_backend *be, const struct capture_options 
 	struct auxtap_probe probe = {.size = sizeof(probe)};
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	bool attach = !o->session.argv, kernel = o->backend == BACKEND_KERNEL;
-	enum auxtap_source source = o->source;
+	enum auxtap_engine engine = o->engine;
 	struct auxtap_emulation emulation = {.size = sizeof(emulation),
 					     .trace_unit = o->trace_unit,
 					     .max_memory = o->max_memory};
 
-	if (o->backend == BACKEND_AUTO && !o->source_given && !o->trace_unit && !o->max_memory &&
+	if (o->backend == BACKEND_AUTO && !o->engine_given && !o->trace_unit && !o->max_memory &&
 	    !o->session.truth_path) {
 		auxtap_probe(&probe);
 		kernel = probe.kernel && !is_foreign(o);
@@ -269,14 +269,14 @@ static int open_backend(struct auxtap_backend *be, const struct capture_options 
 			return 0;
 	} else {
 		/* qemu starts programs; a running process can only be stepped. */
-		if (attach && source == AUXTAP_ENGINE_QEMU) {
+		if (attach && engine == AUXTAP_ENGINE_QEMU) {
 			cli_complain("--source", "use --source ptrace",
 				     "qemu cannot attach to a running process");
 			return -1;
 		}
 		if (attach)
-			source = AUXTAP_ENGINE_PTRACE;
-		emulation.source = source;
+			engine = AUXTAP_ENGINE_PTRACE;
+		emulation.engine = engine;
 		if (!auxtap_backend_open_emulation(be, &emulation, &err))
 			return 0;
 	}

@@ -19,7 +19,7 @@ int main(int argc, char **argv)
 	}
 	ret = auxtap_perfdata_open(&pd, argv[1], &err);
 	if (ret)
-		goto complain;
+		goto fail;
 	while ((ret = auxtap_perfdata_next(pd, &rec, &err)) > 0) {
 		if (rec.header->type < NR_KINDS)
 			counts[rec.header->type]++;
@@ -36,7 +36,7 @@ int main(int argc, char **argv)
 	auxtap_perfdata_close(pd);
 	if (!ret)
 		return 0;
-complain:
+fail:
 	fprintf(stderr, "count_records: %s: %s\n", err.what, err.why);
 	return 1;
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
-static int complain(const struct auxtap_error *err)
+static int fail(const struct auxtap_error *err)
 {
 	fprintf(stderr, "record: %s: %s%s%s\n", err->what, err->why, *err->todo ? "; " : "",
 		err->todo);
@@ -33,7 +33,7 @@ int main(int argc, char **argv)
 	ret = probe.kernel ? auxtap_backend_open_kernel(&backend, &err) :
 			     auxtap_backend_open_emulated(&backend, AUXTAP_ENGINE_AUTO, &err);
 	if (ret)
-		return complain(&err);
+		return fail(&err);
 	opts.output = argv[1];
 	opts.argv = argv + 2;
 	ret = auxtap_session_open(&session, &backend, &opts, &err);
@@ -52,6 +52,6 @@ int main(int argc, char **argv)
 close_backend:
 	auxtap_backend_close(&backend);
 	if (ret)
-		return complain(&err);
+		return fail(&err);
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

@@ -35,7 +35,7 @@ struct buffer {
 	uint64_t limitr, ptr, base, sr;
 	uint64_t align, overshoot_bytes;
 	uint64_t nr_until_irq; /* bytes until the interrupt line rises … */
-	int irq_waits;	       /* … if an interrupt is due */
+	int irq_pending;       /* … if an interrupt is due */
 };
 
 static void *create(const struct auxtap_unit_bus *bus, const struct auxtap_unit_setup *setup)
@@ -83,14 +83,14 @@ static void reg_write(void *unit, uint32_t reg, uint64_t value)
 	else if (reg == TRBSR)
 		b->sr = value;
 	if (!(b->sr & SR_IRQ)) /* the driver has cleared the interrupt */
-		b->irq_waits = 0;
+		b->irq_pending = 0;
 }
 
 /* Stop storing and interrupt the driver. */
 static void stop(struct buffer *b, uint64_t why)
 {
 	b->sr |= SR_S | SR_IRQ | why;
-	b->irq_waits = 1;
+	b->irq_pending = 1;
 	b->nr_until_irq = b->overshoot_bytes;
 }
 
@@ -113,13 +113,13 @@ static uint64_t produce(void *unit, const uint8_t *bytes, uint64_t nr_bytes, uin
 			b->ptr = b->base;
 			stop(b, SR_WRAP | SR_FILLED);
 		}
-	} else if (b->irq_waits) { /* lost, but the interrupt may rise before the end */
+	} else if (b->irq_pending) { /* lost, but the interrupt may rise before the end */
 		if (nr_bytes > b->nr_until_irq)
 			nr_bytes = b->nr_until_irq;
 		b->nr_until_irq -= nr_bytes;
 	}
-	if (b->irq_waits && !b->nr_until_irq) {
-		b->irq_waits = 0;
+	if (b->irq_pending && !b->nr_until_irq) {
+		b->irq_pending = 0;
 		b->bus->irq(b->bus->ctx);
 	}
 	*taken = nr_bytes;
@@ -130,7 +130,7 @@ static int irq_level(void *unit)
 {
 	const struct buffer *b = unit;
 
-	return b->sr & SR_IRQ && !b->irq_waits;
+	return b->sr & SR_IRQ && !b->irq_pending;
 }
 
 const struct auxtap_trace_unit auxtap_trace_unit = {

@@ -41,7 +41,7 @@ struct pt {
 	int writing;	/* trace goes to memory */
 	uint64_t overshoot_bytes;
 	uint64_t nr_until_irq; /* bytes until the interrupt … */
-	int irq_waits;	       /* … if one is due */
+	int irq_pending;       /* … if one is due */
 };
 
 static void *create(const struct auxtap_unit_bus *bus, const struct auxtap_unit_setup *setup)
@@ -118,7 +118,7 @@ static void reg_write(void *unit, uint32_t reg, uint64_t value)
 		pt->ctl = value;
 		if (!(value & CTL_TRACEEN)) {
 			pt->writing = 0;
-			pt->irq_waits = 0; /* a driver that stops it reads the registers anyway */
+			pt->irq_pending = 0; /* a driver that stops it reads the registers anyway */
 		} else if (!(was & CTL_TRACEEN) &&
 			   !(pt->status & (STATUS_ERROR | STATUS_STOPPED))) {
 			if (value & CTL_TOPA)
@@ -135,8 +135,8 @@ static void reg_write(void *unit, uint32_t reg, uint64_t value)
 /* The region is full: act on its INT and STOP bits, then go to the next region. */
 static void region_end(struct pt *pt)
 {
-	if (pt->entry & ENTRY_INT && !pt->irq_waits) {
-		pt->irq_waits = 1;
+	if (pt->entry & ENTRY_INT && !pt->irq_pending) {
+		pt->irq_pending = 1;
 		pt->nr_until_irq = pt->overshoot_bytes;
 	}
 	if (pt->entry & ENTRY_STOP) { /* the offset stays at the end: the region is full */
@@ -154,14 +154,14 @@ static uint64_t produce(void *unit, const uint8_t *bytes, uint64_t nr_bytes, uin
 	uint64_t stored = 0;
 
 	/* return at the next event: the interrupt, or the region's end */
-	if (pt->irq_waits && nr_bytes > pt->nr_until_irq)
+	if (pt->irq_pending && nr_bytes > pt->nr_until_irq)
 		nr_bytes = pt->nr_until_irq;
 	if (pt->writing) {
-		uint64_t room = ENTRY_SIZE(pt->entry) - pt->offset;
+		uint64_t space = ENTRY_SIZE(pt->entry) - pt->offset;
 		uint64_t at = ENTRY_ADDRESS(pt->entry) + pt->offset;
 
-		if (nr_bytes > room)
-			nr_bytes = room;
+		if (nr_bytes > space)
+			nr_bytes = space;
 		if (pt->bus->store(pt->bus->ctx, at, bytes, nr_bytes)) {
 			halt(pt, STATUS_ERROR);
 		} else {
@@ -169,12 +169,12 @@ static uint64_t produce(void *unit, const uint8_t *bytes, uint64_t nr_bytes, uin
 			pt->offset += nr_bytes;
 		}
 	}
-	if (pt->irq_waits)
+	if (pt->irq_pending)
 		pt->nr_until_irq -= nr_bytes;
 	if (pt->writing && pt->offset == ENTRY_SIZE(pt->entry))
 		region_end(pt);
-	if (pt->irq_waits && !pt->nr_until_irq) {
-		pt->irq_waits = 0;
+	if (pt->irq_pending && !pt->nr_until_irq) {
+		pt->irq_pending = 0;
 		pt->bus->irq(pt->bus->ctx);
 	}
 	*taken = nr_bytes;

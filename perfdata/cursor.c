@@ -80,11 +80,11 @@ static int damage(struct pd_cursor *cur, uint64_t offset, struct auxtap_error *e
 
 /* Bytes of a record that lie behind header.size, and where its trace is. */
 static int payload(struct pd_cursor *cur, struct auxtap_record *rec, uint32_t *size32,
-		   uint64_t *behind, uint64_t end)
+		   uint64_t *trailing, uint64_t end)
 {
 	uint32_t type = rec->header->type;
 
-	*behind = 0;
+	*trailing = 0;
 	if (type == AUXTAP_RECORD_AUXTRACE) {
 		struct auxtap_auxtrace head;
 
@@ -95,12 +95,12 @@ static int payload(struct pd_cursor *cur, struct auxtap_record *rec, uint32_t *s
 		rec->trace_size = head.size;
 		if (rec->trace_size > end - rec->trace_off)
 			rec->trace_size = end - rec->trace_off;
-		*behind = head.size;
+		*trailing = head.size;
 	} else if (type == AUXTAP_RECORD_TRACING_DATA && *size32 == 12) {
 		uint32_t bytes;
 
 		memcpy(&bytes, rec->header + 1, sizeof(bytes));
-		*behind = pd_align8(bytes);
+		*trailing = pd_align8(bytes);
 	}
 	return 0;
 }
@@ -110,7 +110,7 @@ static int take(struct pd_cursor *cur, const struct pd_range *range, struct auxt
 		struct auxtap_error *err)
 {
 	struct perf_event_header header;
-	uint64_t left = range->end - cur->pos, behind;
+	uint64_t left = range->end - cur->pos, trailing;
 	const unsigned char *p = look(cur, cur->pos, sizeof(header));
 	uint32_t size32, size;
 
@@ -141,20 +141,20 @@ static int take(struct pd_cursor *cur, const struct pd_range *range, struct auxt
 	rec->offset = cur->pos;
 	rec->header = (const void *)cur->record;
 	rec->size = size32;
-	if (payload(cur, rec, &size32, &behind, range->end))
+	if (payload(cur, rec, &size32, &trailing, range->end))
 		return damage(cur, cur->pos, err,
 			      "an AUXTRACE record of %u bytes at offset %" PRIu64 " is too short",
 			      size32, cur->pos);
 	pd_identify(cur->pd, rec, size);
-	if (behind > left - size32) {
+	if (trailing > left - size32) {
 		/* Delivered with what is there; the next call tells. */
 		damage(cur, cur->pos, NULL,
 		       "the last record (%s) at offset %" PRIu64 " is incomplete: %" PRIu64
 		       " bytes of data, %" PRIu64 " there",
-		       auxtap_record_name(header.type), cur->pos, behind, left - size32);
+		       auxtap_record_name(header.type), cur->pos, trailing, left - size32);
 		return 1;
 	}
-	cur->pos += size32 + behind;
+	cur->pos += size32 + trailing;
 	return 1;
 }
 

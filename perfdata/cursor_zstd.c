@@ -12,7 +12,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#define OUT_SPACE (4 * PD_RECORD_MAX)
+#define OUT_SIZE (4 * PD_RECORD_MAX)
 
 struct pd_zstd {
 	ZSTD_DStream *stream;
@@ -31,7 +31,7 @@ static int zstd_new(struct pd_cursor *cur)
 	if (!z)
 		return -ENOMEM;
 	z->stream = ZSTD_createDStream();
-	z->out = malloc(OUT_SPACE);
+	z->out = malloc(OUT_SIZE);
 	if (!z->stream || !z->out) {
 		ZSTD_freeDStream(z->stream);
 		free(z->out);
@@ -123,7 +123,7 @@ static int produce(struct pd_cursor *cur, struct auxtap_error *err)
 	}
 	while (z->in_at < z->in_size || z->more) {
 		out.dst = z->out;
-		out.size = OUT_SPACE;
+		out.size = OUT_SIZE;
 		out.pos = z->out_size;
 		in.pos = z->in_at;
 		ret = ZSTD_decompressStream(z->stream, &out, &in);

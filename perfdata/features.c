@@ -111,7 +111,7 @@ int pd_build_id_add(struct auxtap_perfdata *pd, const void *record, size_t size)
 
 	if (size < 36)
 		return -EBADMSG;
-	if (vector_grow(pd->build_ids, pd->nr_build_ids, pd->build_ids_space))
+	if (vector_grow(pd->build_ids, pd->nr_build_ids, pd->max_build_ids))
 		return -ENOMEM;
 	name = malloc(size - 36 + 1);
 	if (!name)

@@ -85,18 +85,18 @@ struct pd_auxtrace_entry {
 #define PD_MISC_BUILD_ID_SIZE (1 << 15)
 
 /*
- * Notes: behind everything that the header leads to lie pd_note records, each padded to
- * 8 bytes, and at the very end of the file one pd_note_trailer that leads back to them.
+ * Notes: behind everything that the header leads to lie pd_metadata records, each padded to
+ * 8 bytes, and at the very end of the file one pd_metadata_trailer that leads back to them.
  */
-#define PD_NOTE_MAGIC 0x314e504154585541ULL /* "AUXTAPN1" in a little-endian file */
+#define PD_METADATA_MAGIC 0x314e504154585541ULL /* "AUXTAPN1" in a little-endian file */
 
-struct pd_note {
+struct pd_metadata {
 	uint32_t type;
 	uint32_t reserved;
 	uint64_t size; /* of the data that follows, without padding */
 };
 
-struct pd_note_trailer {
+struct pd_metadata_trailer {
 	uint64_t offset; /* of the first note in the file */
 	uint64_t size;	 /* from there to the trailer */
 	uint64_t nr;

@@ -7,19 +7,19 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-int auxtap_perfdata_notes(struct auxtap_perfdata *pd,
-			  int (*fn)(void *ctx, uint32_t type, const void *data, size_t size),
-			  void *ctx, struct auxtap_error *err)
+int auxtap_perfdata_metadata(struct auxtap_perfdata *pd,
+			     int (*fn)(void *ctx, uint32_t type, const void *data, size_t size),
+			     void *ctx, struct auxtap_error *err)
 {
 	uint64_t size = pd->src.nr_files ? pd->src.files[0].size : 0, at, end, nr = 0;
-	struct pd_note_trailer trailer;
+	struct pd_metadata_trailer trailer;
 	int ret = 0;
 
 	if (pd->info.form == AUXTAP_PERFDATA_PIPE || size < PD_HEADER_SIZE + sizeof(trailer))
 		return 0;
 	end = size - sizeof(trailer);
 	if (pd_source_read(&pd->src, &trailer, sizeof(trailer), end) ||
-	    trailer.magic != PD_NOTE_MAGIC)
+	    trailer.magic != PD_METADATA_MAGIC)
 		return 0;
 	if (trailer.offset < PD_HEADER_SIZE || trailer.offset > end ||
 	    trailer.size != end - trailer.offset)
@@ -28,7 +28,7 @@ int auxtap_perfdata_notes(struct auxtap_perfdata *pd,
 					   " does not lead to them",
 					   end);
 	for (at = trailer.offset; at < end && !ret; nr++) {
-		struct pd_note note;
+		struct pd_metadata note;
 		void *data;
 
 		if (end - at < sizeof(note) || pd_source_read(&pd->src, &note, sizeof(note), at) ||

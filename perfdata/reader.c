@@ -42,7 +42,7 @@ int pd_attr_add(struct auxtap_perfdata *pd, const void *data, uint32_t attr_size
 	 */
 	if (nr_ids > pd->src.size / 8 || pd->ids_total + nr_ids > pd->src.size / 8)
 		return -EBADMSG;
-	if (vector_grow(pd->attrs, pd->nr_attrs, pd->attrs_space))
+	if (vector_grow(pd->attrs, pd->nr_attrs, pd->max_attrs))
 		return -ENOMEM;
 	attr = &pd->attrs[pd->nr_attrs];
 	memset(attr, 0, sizeof(*attr));
@@ -164,21 +164,21 @@ static void identify_by_body(struct auxtap_record *rec, const unsigned char *bod
 void pd_identify(const struct auxtap_perfdata *pd, struct auxtap_record *rec, uint32_t size)
 {
 	const unsigned char *body = (const unsigned char *)(rec->header + 1);
-	uint32_t type = rec->header->type, trailer, room = size - sizeof(*rec->header);
+	uint32_t type = rec->header->type, trailer, rest = size - sizeof(*rec->header);
 	const struct pd_attr *attr = NULL;
 	struct pd_sample_id sid;
 	uint64_t id;
 	int pos;
 
-	rec->body_size = room;
+	rec->body_size = rest;
 	if (type >= AUXTAP_RECORD_HEADER_ATTR || !pd->nr_attrs)
 		return;
 	pos = type == PERF_RECORD_SAMPLE ? pd->sample_pos : pd->trailer_pos;
 	if (pd->nr_attrs == 1) {
 		attr = &pd->attrs[0];
 	} else if (pos >= 0 &&
-		   room >= (type == PERF_RECORD_SAMPLE ? (uint32_t)pos + 8 : (uint32_t)pos)) {
-		memcpy(&id, type == PERF_RECORD_SAMPLE ? body + pos : body + room - pos, 8);
+		   rest >= (type == PERF_RECORD_SAMPLE ? (uint32_t)pos + 8 : (uint32_t)pos)) {
+		memcpy(&id, type == PERF_RECORD_SAMPLE ? body + pos : body + rest - pos, 8);
 		attr = pd_attr_by_id((struct auxtap_perfdata *)pd, id);
 		/* Events that the recorder made up itself bear id 0; they go with the
 		 * first. */
@@ -191,7 +191,7 @@ void pd_identify(const struct auxtap_perfdata *pd, struct auxtap_record *rec, ui
 	if (!attr && pd->same_layout)
 		attr = &pd->attrs[0]; /* whoever it is, this is where its fields are */
 	if (attr) {
-		pd_sample_id_parse(&attr->pub.attr, type, body, room, &sid);
+		pd_sample_id_parse(&attr->pub.attr, type, body, rest, &sid);
 		rec->have = sid.have;
 		rec->pid = sid.pid;
 		rec->tid = sid.tid;
@@ -199,8 +199,8 @@ void pd_identify(const struct auxtap_perfdata *pd, struct auxtap_record *rec, ui
 		rec->time = sid.time;
 		rec->id = sid.id;
 		trailer = type == PERF_RECORD_SAMPLE ? 0 : pd_trailer_size(&attr->pub.attr);
-		if (trailer <= room)
-			rec->body_size = room - trailer;
+		if (trailer <= rest)
+			rec->body_size = rest - trailer;
 	}
 	if (!(rec->have & AUXTAP_REC_PID_TID))
 		identify_by_body(rec, body);

@@ -72,7 +72,7 @@ struct auxtap_perfdata {
 	unsigned int nr_ranges;
 
 	struct pd_attr *attrs;
-	uint32_t nr_attrs, attrs_space;
+	uint32_t nr_attrs, max_attrs;
 	uint64_t ids_total; /* bounded by the file's size */
 	struct pd_id *ids;  /* sorted by id */
 	size_t nr_ids;
@@ -83,14 +83,14 @@ struct auxtap_perfdata {
 	uint64_t features_total; /* bytes loaded, bounded by the file's size */
 
 	struct auxtap_build_id *build_ids;
-	size_t nr_build_ids, build_ids_space;
+	size_t nr_build_ids, max_build_ids;
 	bool build_ids_read;
 
 	bool scanned;
 	int scan_ret; /* damage found by the scan */
 	struct auxtap_error scan_err;
 	struct auxtap_perfdata_aux *auxtraces;
-	size_t nr_auxtraces, auxtraces_space;
+	size_t nr_auxtraces, max_auxtraces;
 	bool have_info;
 	uint32_t info_type;
 	uint64_t *info_priv;
@@ -101,7 +101,7 @@ struct auxtap_perfdata {
 
 	bool indexed;
 	struct pd_sorted *index;
-	size_t nr_index, index_space, index_at;
+	size_t nr_index, max_index, index_at;
 	int index_ret; /* damage, reported at the end of the walk */
 	struct auxtap_error index_err;
 	int spool_fd;

@@ -69,7 +69,7 @@ static int take_auxtrace(struct auxtap_perfdata *pd, const struct auxtap_record 
 {
 	struct auxtap_perfdata_aux *aux;
 
-	if (vector_grow(pd->auxtraces, pd->nr_auxtraces, pd->auxtraces_space))
+	if (vector_grow(pd->auxtraces, pd->nr_auxtraces, pd->max_auxtraces))
 		return -ENOMEM;
 	aux = &pd->auxtraces[pd->nr_auxtraces++];
 	memcpy(&aux->head, rec->header, sizeof(aux->head));

@@ -48,7 +48,7 @@ static int add(struct auxtap_perfdata *pd, const struct auxtap_record *rec)
 	uint64_t pos = rec->offset;
 	int ret;
 
-	if (vector_grow(pd->index, pd->nr_index, pd->index_space))
+	if (vector_grow(pd->index, pd->nr_index, pd->max_index))
 		return -ENOMEM;
 	if (rec->decompressed) {
 		ret = spool(pd, rec, &pos);

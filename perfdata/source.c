@@ -65,8 +65,8 @@ static bool begins_recording(int fd)
 /* What comes out of fd, into an unlinked file; returns its descriptor. */
 static int spool(int fd, const char *name, struct auxtap_error *err)
 {
-	const size_t room = 1 << 16;
-	char *buf = malloc(room);
+	const size_t chunk = 1 << 16;
+	char *buf = malloc(chunk);
 	int out = pd_spool_file();
 	int ret = 0;
 
@@ -78,7 +78,7 @@ static int spool(int fd, const char *name, struct auxtap_error *err)
 		goto out;
 	}
 	for (;;) {
-		ssize_t got = read(fd, buf, room), put = 0;
+		ssize_t got = read(fd, buf, chunk), put = 0;
 
 		if (got < 0 && errno == EINTR)
 			continue;

@@ -22,30 +22,30 @@
 
 /* ---- bytes ---- */
 
-static bool blob_space(struct pd_blob *blob, size_t size)
+static bool blob_reserve(struct pd_blob *blob, size_t size)
 {
-	size_t room = blob->room ? blob->room : 256;
+	size_t capacity = blob->capacity ? blob->capacity : 256;
 	unsigned char *data;
 
 	if (blob->failed)
 		return false;
-	if (size <= blob->room - blob->size)
+	if (size <= blob->capacity - blob->size)
 		return true;
-	while (room - blob->size < size)
-		room *= 2;
-	data = realloc(blob->data, room);
+	while (capacity - blob->size < size)
+		capacity *= 2;
+	data = realloc(blob->data, capacity);
 	if (!data) {
 		blob->failed = true;
 		return false;
 	}
 	blob->data = data;
-	blob->room = room;
+	blob->capacity = capacity;
 	return true;
 }
 
 void pd_blob_append(struct pd_blob *blob, const void *data, size_t size)
 {
-	if (!size || !blob_space(blob, size))
+	if (!size || !blob_reserve(blob, size))
 		return;
 	memcpy(blob->data + blob->size, data, size);
 	blob->size += size;
@@ -53,7 +53,7 @@ void pd_blob_append(struct pd_blob *blob, const void *data, size_t size)
 
 void pd_blob_zeros(struct pd_blob *blob, size_t size)
 {
-	if (!size || !blob_space(blob, size))
+	if (!size || !blob_reserve(blob, size))
 		return;
 	memset(blob->data + blob->size, 0, size);
 	blob->size += size;
@@ -469,8 +469,8 @@ static void note_time(struct auxtap_perfdata_writer *w, uint32_t type, const voi
 		w->time_last = sid.time;
 }
 
-static int out_of_turn(const struct auxtap_perfdata_writer *w, const char *what,
-		       struct auxtap_error *err)
+static int out_of_order(const struct auxtap_perfdata_writer *w, const char *what,
+			struct auxtap_error *err)
 {
 	if (w->failed)
 		return failed_before(w, err);
@@ -488,8 +488,8 @@ int auxtap_perfdata_writer_record(struct auxtap_perfdata_writer *w, const void *
 
 	if (w->failed)
 		return failed_before(w, err);
-	if (!w->begun || w->piece_left)
-		return out_of_turn(w, "a record", err);
+	if (!w->begun || w->auxtrace_left)
+		return out_of_order(w, "a record", err);
 	if (size1 + size2 < sizeof(header))
 		return auxtap_error_set(err, -EINVAL, w->path, "a record is too short");
 	if (first)
@@ -513,12 +513,12 @@ static void complete_auxtrace(struct auxtap_perfdata_writer *w, const struct aux
 	full->header.size = sizeof(*full);
 	full->size = pd_align8(nr_bytes);
 	full->reserved = 0;
-	w->piece_at = w->end;
+	w->auxtrace_at = w->end;
 }
 
 static void index_auxtrace(struct auxtap_perfdata_writer *w)
 {
-	struct pd_auxtrace_entry entry = {w->piece_at, sizeof(struct auxtap_auxtrace)};
+	struct pd_auxtrace_entry entry = {w->auxtrace_at, sizeof(struct auxtap_auxtrace)};
 
 	pd_blob_append(&w->auxtraces, &entry, sizeof(entry));
 }
@@ -534,8 +534,8 @@ int auxtap_perfdata_writer_auxtrace(struct auxtap_perfdata_writer *w,
 				 {(void *)part2, size2}};
 	int ret;
 
-	if (!w->begun || w->piece_left)
-		return out_of_turn(w, "auxtrace", err);
+	if (!w->begun || w->auxtrace_left)
+		return out_of_order(w, "auxtrace", err);
 	complete_auxtrace(w, head, size1 + size2, &full);
 	ret = append(w, parts, 3, true, err);
 	if (!ret)
@@ -551,14 +551,14 @@ int auxtap_perfdata_writer_auxtrace_begin(struct auxtap_perfdata_writer *w,
 	struct iovec part = {&full, sizeof(full)};
 	int ret;
 
-	if (!w->begun || w->piece_left)
-		return out_of_turn(w, "auxtrace", err);
+	if (!w->begun || w->auxtrace_left)
+		return out_of_order(w, "auxtrace", err);
 	complete_auxtrace(w, head, nr_bytes, &full);
 	ret = append(w, &part, 1, false, err);
 	if (ret)
 		return ret;
-	w->piece_left = nr_bytes;
-	w->piece_pad = (unsigned int)(pd_align8(nr_bytes) - nr_bytes);
+	w->auxtrace_left = nr_bytes;
+	w->auxtrace_pad = (unsigned int)(pd_align8(nr_bytes) - nr_bytes);
 	if (!nr_bytes)
 		index_auxtrace(w);
 	return 0;
@@ -570,17 +570,17 @@ int auxtap_perfdata_writer_auxtrace_bytes(struct auxtap_perfdata_writer *w, cons
 	struct iovec parts[2] = {{(void *)bytes, size}, {(void *)padding, 0}};
 	int ret;
 
-	if (size > w->piece_left)
-		return out_of_turn(w, "bytes of an auxtrace", err);
+	if (size > w->auxtrace_left)
+		return out_of_order(w, "bytes of an auxtrace", err);
 	if (!size)
 		return 0;
-	if (size == w->piece_left)
-		parts[1].iov_len = w->piece_pad;
+	if (size == w->auxtrace_left)
+		parts[1].iov_len = w->auxtrace_pad;
 	ret = append(w, parts, 2, false, err);
 	if (ret)
 		return ret;
-	w->piece_left -= size;
-	if (!w->piece_left)
+	w->auxtrace_left -= size;
+	if (!w->auxtrace_left)
 		index_auxtrace(w);
 	return 0;
 }
@@ -596,8 +596,8 @@ int auxtap_perfdata_writer_auxtrace_info(struct auxtap_perfdata_writer *w, uint3
 	} info = {.header.type = AUXTAP_RECORD_AUXTRACE_INFO, .type = type};
 	struct iovec parts[2] = {{&info, sizeof(info)}, {(void *)priv, nr_priv * 8}};
 
-	if (!w->begun || w->piece_left)
-		return out_of_turn(w, "auxtrace info", err);
+	if (!w->begun || w->auxtrace_left)
+		return out_of_order(w, "auxtrace info", err);
 	if (nr_priv > (UINT16_MAX - sizeof(info)) / 8)
 		return auxtap_error_set(err, -EINVAL, w->path, "auxtrace info of %zu words",
 					nr_priv);
@@ -636,23 +636,23 @@ int auxtap_perfdata_writer_round(struct auxtap_perfdata_writer *w, struct auxtap
 	struct iovec part = {&round, sizeof(round)};
 	int ret;
 
-	if (!w->begun || w->piece_left)
-		return out_of_turn(w, "round", err);
+	if (!w->begun || w->auxtrace_left)
+		return out_of_order(w, "round", err);
 	ret = append(w, &part, 1, false, err);
 	return ret ? ret : commit(w, err);
 }
 
-int auxtap_perfdata_writer_note(struct auxtap_perfdata_writer *w, uint32_t type, const void *data,
-				size_t size)
+int auxtap_perfdata_writer_metadata(struct auxtap_perfdata_writer *w, uint32_t type,
+				    const void *data, size_t size)
 {
-	struct pd_note note = {.type = type, .size = size};
+	struct pd_metadata note = {.type = type, .size = size};
 
-	pd_blob_append(&w->notes, &note, sizeof(note));
-	pd_blob_append(&w->notes, data, size);
-	pd_blob_zeros(&w->notes, pd_align8(size) - size);
-	if (w->notes.failed)
+	pd_blob_append(&w->metadata, &note, sizeof(note));
+	pd_blob_append(&w->metadata, data, size);
+	pd_blob_zeros(&w->metadata, pd_align8(size) - size);
+	if (w->metadata.failed)
 		return -ENOMEM;
-	w->nr_notes++;
+	w->nr_metadata++;
 	return 0;
 }
 
@@ -674,7 +674,7 @@ static void writer_free(struct auxtap_perfdata_writer *w)
 	pd_blob_free(&w->auxtraces);
 	pd_blob_free(&w->build_ids);
 	pd_blob_free(&w->cmdline);
-	pd_blob_free(&w->notes);
+	pd_blob_free(&w->metadata);
 	free(w->attrs);
 	free(w->buf);
 	free(w->path);
@@ -691,7 +691,7 @@ static void give_up_uncommitted(struct auxtap_perfdata_writer *w)
 
 	w->failed = 0;
 	w->buf_used = 0;
-	w->piece_left = 0;
+	w->auxtrace_left = 0;
 	w->end = w->flushed = w->committed;
 	while (keep < w->auxtraces.size / sizeof(*entries) && entries[keep].offset < w->end)
 		keep++;
@@ -717,8 +717,8 @@ int auxtap_perfdata_writer_finish(struct auxtap_perfdata_writer *w, struct auxta
 		ret = auxtap_error_set(err, -EINVAL, w->path, "finish before begin");
 		goto out;
 	}
-	if (w->failed || w->piece_left)
-		first = out_of_turn(w, "the end", err);
+	if (w->failed || w->auxtrace_left)
+		first = out_of_order(w, "the end", err);
 	else
 		first = commit(w, err);
 	if (first)

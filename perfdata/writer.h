@@ -10,7 +10,7 @@
 /* Bytes that grow; after the first -ENOMEM 'failed' stays set and appends do nothing. */
 struct pd_blob {
 	unsigned char *data;
-	size_t size, room;
+	size_t size, capacity;
 	bool failed;
 };
 
@@ -47,16 +47,16 @@ struct auxtap_perfdata_writer {
 	uint64_t committed; /* file offset that the header's data size leads to */
 	unsigned char *buf;
 	size_t buf_used;
-	uint64_t piece_at;   /* file offset of the AUXTRACE record that comes in pieces */
-	uint64_t piece_left; /* its bytes still to come */
-	unsigned int piece_pad;
+	uint64_t auxtrace_at;	/* file offset of the AUXTRACE record that comes in pieces */
+	uint64_t auxtrace_left; /* its bytes still to come */
+	unsigned int auxtrace_pad;
 
 	uint64_t time_first, time_last; /* of the records handed in; first > last: none */
 	struct pd_blob auxtraces;	/* struct pd_auxtrace_entry each: 16 bytes per AUXTRACE */
 	struct pd_blob build_ids;	/* the section's bytes */
 	struct pd_blob cmdline;		/* the section's bytes */
-	struct pd_blob notes;		/* as in the file */
-	uint64_t nr_notes;
+	struct pd_blob metadata;	/* as in the file */
+	uint64_t nr_metadata;
 };
 
 /* Room for this many ids of each attribute in front of the data. */

@@ -35,7 +35,7 @@ static void append_string(struct pd_blob *out, const char *s)
 
 /* Value of the first "key<blanks>: value" line of a file under /proc; false if there is
  * none. */
-static bool proc_value(const char *file, const char *key, char *value, size_t room)
+static bool proc_value(const char *file, const char *key, char *value, size_t max)
 {
 	size_t key_size = strlen(key);
 	FILE *f = fopen(file, "re");
@@ -54,21 +54,21 @@ static bool proc_value(const char *file, const char *key, char *value, size_t ro
 			continue;
 		p += strspn(p, " \t");
 		p[strcspn(p, "\n")] = '\0';
-		snprintf(value, room, "%s", p);
+		snprintf(value, max, "%s", p);
 		found = true;
 	}
 	fclose(f);
 	return found;
 }
 
-static bool read_line(const char *file, char *line, size_t room)
+static bool read_line(const char *file, char *line, size_t max)
 {
 	FILE *f = fopen(file, "re");
 	bool ok;
 
 	if (!f)
 		return false;
-	ok = fgets(line, (int)room, f) != NULL;
+	ok = fgets(line, (int)max, f) != NULL;
 	fclose(f);
 	if (ok)
 		line[strcspn(line, "\n")] = '\0';
@@ -76,7 +76,7 @@ static bool read_line(const char *file, char *line, size_t room)
 }
 
 /* As stock perf names a CPU: vendor,family,model,stepping on x86, MIDR_EL1 on arm64. */
-static bool host_cpuid(char *id, size_t room)
+static bool host_cpuid(char *id, size_t max)
 {
 	char vendor[64], family[16], model[16], stepping[16];
 
@@ -84,11 +84,11 @@ static bool host_cpuid(char *id, size_t room)
 	    proc_value("/proc/cpuinfo", "cpu family", family, sizeof(family)) &&
 	    proc_value("/proc/cpuinfo", "model", model, sizeof(model)) &&
 	    proc_value("/proc/cpuinfo", "stepping", stepping, sizeof(stepping))) {
-		snprintf(id, room, "%s,%d,%d,%X", vendor, atoi(family), atoi(model),
+		snprintf(id, max, "%s,%d,%d,%X", vendor, atoi(family), atoi(model),
 			 (unsigned int)atoi(stepping));
 		return true;
 	}
-	return read_line("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", id, room);
+	return read_line("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", id, max);
 }
 
 /* ---- one feature each: fills out, or leaves it empty and the feature is not written
@@ -247,17 +247,17 @@ int auxtap_perfdata_writer_cmdline(struct auxtap_perfdata_writer *w, int argc, c
 	return w->cmdline.failed ? -ENOMEM : 0;
 }
 
-static void append_notes(struct auxtap_perfdata_writer *w, struct pd_blob *out, uint64_t at)
+static void append_metadata(struct auxtap_perfdata_writer *w, struct pd_blob *out, uint64_t at)
 {
-	struct pd_note_trailer trailer = {.size = w->notes.size,
-					  .nr = w->nr_notes,
-					  .magic = PD_NOTE_MAGIC};
+	struct pd_metadata_trailer trailer = {.size = w->metadata.size,
+					      .nr = w->nr_metadata,
+					      .magic = PD_METADATA_MAGIC};
 
-	if (!w->nr_notes)
+	if (!w->nr_metadata)
 		return;
 	pd_blob_zeros(out, pd_align8(at + out->size) - (at + out->size));
 	trailer.offset = at + out->size;
-	pd_blob_append(out, w->notes.data, w->notes.size);
+	pd_blob_append(out, w->metadata.data, w->metadata.size);
 	pd_blob_append(out, &trailer, sizeof(trailer));
 }
 
@@ -298,8 +298,8 @@ int pd_writer_tail(struct auxtap_perfdata_writer *w, struct pd_file_header *head
 		if (ret)
 			goto out;
 	}
-	append_notes(w, &out, at);
-	if (out.failed || w->auxtraces.failed || w->notes.failed) {
+	append_metadata(w, &out, at);
+	if (out.failed || w->auxtraces.failed || w->metadata.failed) {
 		ret = auxtap_error_set(err, -ENOMEM, w->path, "no memory for the file's features");
 		goto out;
 	}

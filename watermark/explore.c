@@ -266,7 +266,7 @@ static size_t image_differences(const struct image *im, struct word *words)
 
 /* ---- the queue ---- */
 
-static int queue_space(struct queue *q, size_t nr_words)
+static int max_queue(struct queue *q, size_t nr_words)
 {
 	if (vector_reserve(q->words, q->nr_words + nr_words, q->max_words))
 		return -ENOMEM;
@@ -353,7 +353,7 @@ static int visit(struct search *s, const struct item *from, u8 action)
 	place = find(s, &hash);
 	if ((place->bits[0] | place->bits[1]) != 0)
 		return 0;
-	ret = queue_space(q, im->nr_hot * BLOCK_WORDS);
+	ret = max_queue(q, im->nr_hot * BLOCK_WORDS);
 	if (ret)
 		return ret;
 	if (vector_grow(s->seen, s->nr_seen, s->max_seen))

@@ -53,11 +53,11 @@ static pid_t process_of(pid_t tid)
 	return pid;
 }
 
-static bool put_string(char *buf, size_t room, size_t *at, const char *s)
+static bool put_string(char *buf, size_t max, size_t *at, const char *s)
 {
 	size_t n = strlen(s) + 1;
 
-	if (room - *at < n)
+	if (max - *at < n)
 		return false;
 	memcpy(buf + *at, s, n);
 	*at += n;
@@ -65,7 +65,7 @@ static bool put_string(char *buf, size_t room, size_t *at, const char *s)
 }
 
 /* The SPAWN message: u32 argc, envc; cwd, argv, envp, truth path. Bytes used; 0: too long. */
-static size_t spawn_message(char *buf, size_t room, const struct auxtap_spawn *spawn,
+static size_t spawn_message(char *buf, size_t max, const struct auxtap_spawn *spawn,
 			    const char *cwd)
 {
 	uint32_t counts[2] = {0, 0};
@@ -76,17 +76,17 @@ static size_t spawn_message(char *buf, size_t room, const struct auxtap_spawn *s
 	while (environ && environ[counts[1]])
 		counts[1]++;
 	memcpy(buf, counts, sizeof(counts));
-	if (!put_string(buf, room, &at, cwd))
+	if (!put_string(buf, max, &at, cwd))
 		return 0;
 	for (uint32_t i = 0; i < counts[0]; i++) {
-		if (!put_string(buf, room, &at, spawn->argv[i]))
+		if (!put_string(buf, max, &at, spawn->argv[i]))
 			return 0;
 	}
 	for (uint32_t i = 0; i < counts[1]; i++) {
-		if (!put_string(buf, room, &at, environ[i]))
+		if (!put_string(buf, max, &at, environ[i]))
 			return 0;
 	}
-	if (!put_string(buf, room, &at, spawn->truth_path ? spawn->truth_path : ""))
+	if (!put_string(buf, max, &at, spawn->truth_path ? spawn->truth_path : ""))
 		return 0;
 	return at;
 }
@@ -108,7 +108,7 @@ static void take_engine(struct emu_link *link, const char *text, size_t size)
 	const char *end = memchr(text, '\n', size);
 	size_t len = end ? (size_t)(end - text) : size;
 
-	snprintf(link->engine, sizeof(link->engine), "%.*s", (int)len, text);
+	snprintf(link->engine_version, sizeof(link->engine_version), "%.*s", (int)len, text);
 	snprintf(link->engine_note, sizeof(link->engine_note), "%.*s",
 		 end ? (int)(size - len - 1) : 0, text + len + 1);
 }
@@ -138,7 +138,7 @@ static int emulated_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pi
 		.fds = stdio,
 		.nr_fds = 3,
 		.out = why,
-		.out_space = sizeof(why) - 1,
+		.out_max = sizeof(why) - 1,
 	};
 	int64_t ret;
 	int code;
@@ -154,7 +154,7 @@ static int emulated_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pi
 		goto out;
 	}
 	ret = emu_link_call(link, &args);
-	if (ret == -ENOPKG && link->may_fall_back && link->source == AUXTAP_ENGINE_QEMU &&
+	if (ret == -ENOPKG && link->may_fall_back && link->engine == AUXTAP_ENGINE_QEMU &&
 	    may_step(spawn->argv[0])) {
 		/* Nothing is open yet: begin again with the other source. */
 		snprintf(note, sizeof(note), "no qemu: %.*s", (int)args.out_size, why);
@@ -200,7 +200,7 @@ static int emulated_attach(void *ctx, pid_t pid, bool one_thread, const char *tr
 		.data = truth_path,
 		.data_size = truth_path ? strlen(truth_path) + 1 : 0,
 		.out = why,
-		.out_space = sizeof(why) - 1,
+		.out_max = sizeof(why) - 1,
 	};
 	pid_t process = process_of(pid);
 	int64_t ret = emu_link_call(link, &args);
@@ -247,7 +247,7 @@ static int fixed_call(void *ctx, uint32_t call, pid_t id, void *out, size_t size
 	struct emu_call_args args = {.call = call,
 				     .arg = {(uint64_t)id},
 				     .out = out,
-				     .out_space = size};
+				     .out_max = size};
 	int64_t ret = emu_link_call(ctx, &args);
 
 	if (ret < 0)
@@ -269,8 +269,8 @@ static int emulated_siginfo(void *ctx, pid_t tid, siginfo_t *info)
 
 static int emulated_maps(void *ctx, pid_t pid, char **text)
 {
-	size_t room = 64 * 1024, len = 0;
-	char *buf = malloc(room + 1);
+	size_t max = 64 * 1024, len = 0;
+	char *buf = malloc(max + 1);
 
 	if (!buf)
 		return -ENOMEM;
@@ -278,11 +278,11 @@ static int emulated_maps(void *ctx, pid_t pid, char **text)
 		struct emu_call_args args = {.call = EMU_MAPS, .arg = {(uint64_t)pid, len}};
 		int64_t ret;
 
-		if (room - len < EMU_DATA_MAX) {
+		if (max - len < EMU_DATA_MAX) {
 			char *more;
 
-			room += EMU_DATA_MAX + room / 2;
-			more = room < MAPS_MAX ? realloc(buf, room + 1) : NULL;
+			max += EMU_DATA_MAX + max / 2;
+			more = max < MAPS_MAX ? realloc(buf, max + 1) : NULL;
 			if (!more) {
 				free(buf);
 				return -ENOMEM;
@@ -290,7 +290,7 @@ static int emulated_maps(void *ctx, pid_t pid, char **text)
 			buf = more;
 		}
 		args.out = buf + len;
-		args.out_space = room - len;
+		args.out_max = max - len;
 		ret = emu_link_call(ctx, &args);
 		if (ret < 0) {
 			free(buf);
@@ -315,7 +315,7 @@ static ssize_t emulated_mem(void *ctx, pid_t pid, uint64_t addr, void *buf, size
 			.call = EMU_MEM,
 			.arg = {(uint64_t)pid, addr + done, want},
 			.out = (char *)buf + done,
-			.out_space = want,
+			.out_max = want,
 		};
 		int64_t ret = emu_link_call(ctx, &args);
 
@@ -335,7 +335,7 @@ static int emulated_threads(void *ctx, pid_t pid, pid_t *tids, int max)
 		.call = EMU_THREADS,
 		.arg = {(uint64_t)pid},
 		.out = list,
-		.out_space = EMU_DATA_MAX,
+		.out_max = EMU_DATA_MAX,
 	};
 	int64_t ret = list ? emu_link_call(ctx, &args) : -ENOMEM;
 	int nr = (int)(args.out_size / sizeof(*list));

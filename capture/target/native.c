@@ -31,7 +31,7 @@ static void close_fd(int *fd)
 
 void native_target_free(struct native_target *t)
 {
-	native_watch_end(&t->watch);
+	native_trace_end(&t->trace);
 	/* Never released: it must not run with nobody watching. */
 	if (t->child && t->hold_fd >= 0) {
 		kill(t->pid, SIGKILL);
@@ -42,18 +42,18 @@ void native_target_free(struct native_target *t)
 	close_fd(&t->pidfd);
 }
 
-static int native_trace(void *ctx, struct auxtap_error *err)
+static int native_report_deaths(void *ctx, struct auxtap_error *err)
 {
 	struct native_target *t = ctx;
 
-	return t->watch.on ? 0 : native_watch_begin(&t->watch, err);
+	return t->trace.on ? 0 : native_trace_begin(&t->trace, err);
 }
 
 /* May be refused (seccomp, yama): then its death is seen when it is over. */
-static void watch_child(struct native_target *t)
+static void trace_child(struct native_target *t)
 {
-	if (t->watch.on && native_watch_seize(&t->watch, t->pid, t->pid) < 0)
-		native_watch_end(&t->watch);
+	if (t->trace.on && native_trace_seize(&t->trace, t->pid, t->pid) < 0)
+		native_trace_end(&t->trace);
 }
 
 /*
@@ -104,7 +104,7 @@ static int native_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pid,
 		int code;
 
 		close(hold[1]);
-		take_no_signals(t->watch.on ? &t->watch.old_mask : &mask);
+		take_no_signals(t->trace.on ? &t->trace.old_mask : &mask);
 		if (read(hold[0], &go, 1) != 1)
 			_exit(125); /* the recorder died */
 		execvp(spawn->argv[0], spawn->argv);
@@ -124,7 +124,7 @@ static int native_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pid,
 		auxtap_error_todo(err, "a kernel of 5.3 or later is needed");
 		return ret;
 	}
-	watch_child(t);
+	trace_child(t);
 	*pid = t->pid;
 	return 0;
 close_result:
@@ -184,7 +184,7 @@ static int native_processes(void *ctx, pid_t *pids, int max)
 }
 
 /* All of its threads: those that come meanwhile too. */
-static int watch_process(struct native_target *t, pid_t pid, pid_t tid, const char *what,
+static int trace_process(struct native_target *t, pid_t pid, pid_t tid, const char *what,
 			 struct auxtap_error *err)
 {
 	static const int max = 4096;
@@ -200,7 +200,7 @@ static int watch_process(struct native_target *t, pid_t pid, pid_t tid, const ch
 		if (nr <= 0)
 			ret = -ESRCH;
 		for (int i = 0; i < nr && i < max && !ret; i++) {
-			ret = native_watch_seize(&t->watch, pid, tids[i]);
+			ret = native_trace_seize(&t->trace, pid, tids[i]);
 			fresh += ret == 1;
 			if (ret == 1 || (ret == -ESRCH && nr > 1)) /* or it has ended meanwhile */
 				ret = 0;
@@ -242,14 +242,14 @@ static int native_attach(void *ctx, pid_t pid, bool one_thread, const char *trut
 	if (t->pidfd < 0)
 		return auxtap_error_set(err, -errno, what, "pidfd_open: %m");
 	t->pid = leader;
-	return t->watch.on ? watch_process(t, leader, one_thread ? pid : 0, what, err) : 0;
+	return t->trace.on ? trace_process(t, leader, one_thread ? pid : 0, what, err) : 0;
 }
 
 static int native_fd(void *ctx)
 {
 	const struct native_target *t = ctx;
 
-	return t->watch.on ? t->watch.fd : t->pidfd;
+	return t->trace.on ? t->trace.fd : t->pidfd;
 }
 
 static int native_wait(void *ctx, struct auxtap_target_event *ev)
@@ -258,15 +258,15 @@ static int native_wait(void *ctx, struct auxtap_target_event *ev)
 	struct pollfd pfd = {.fd = t->pidfd, .events = POLLIN};
 	int status = 0;
 
-	if (t->watch.on) {
-		if (native_watch_next(&t->watch, ev))
+	if (t->trace.on) {
+		if (native_trace_next(&t->trace, ev))
 			return 1;
-		native_watch_look(&t->watch);
-		if (native_watch_next(&t->watch, ev))
+		native_trace_look(&t->trace);
+		if (native_trace_next(&t->trace, ev))
 			return 1;
-		if (t->watch.lost_event)
+		if (t->trace.lost_event)
 			return -ENOMEM;
-		return t->watch.nr ? 0 : -ECHILD;
+		return t->trace.nr ? 0 : -ECHILD;
 	}
 	if (t->gone || t->pid < 0)
 		return -ECHILD;
@@ -292,20 +292,20 @@ static int native_regs(void *ctx, pid_t tid, struct auxtap_regs *regs)
 {
 	struct native_target *t = ctx;
 
-	return t->watch.on ? native_watch_regs(&t->watch, tid, regs) : -ENOTSUP;
+	return t->trace.on ? native_trace_regs(&t->trace, tid, regs) : -ENOTSUP;
 }
 
 static int native_siginfo(void *ctx, pid_t tid, siginfo_t *info)
 {
 	struct native_target *t = ctx;
 
-	return t->watch.on ? native_watch_siginfo(&t->watch, tid, info) : -ENOTSUP;
+	return t->trace.on ? native_trace_siginfo(&t->trace, tid, info) : -ENOTSUP;
 }
 
 static int native_maps(void *ctx, pid_t pid, char **text)
 {
-	size_t room = 65536, len = 0;
-	char path[64], *buf = malloc(room);
+	size_t capacity = 65536, len = 0;
+	char path[64], *buf = malloc(capacity);
 	int fd, ret = -ENOMEM;
 
 	(void)ctx;
@@ -318,7 +318,7 @@ static int native_maps(void *ctx, pid_t pid, char **text)
 		goto free_buf;
 	}
 	for (;;) {
-		ssize_t n = read(fd, buf + len, room - len - 1);
+		ssize_t n = read(fd, buf + len, capacity - len - 1);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -329,8 +329,8 @@ static int native_maps(void *ctx, pid_t pid, char **text)
 		if (n == 0)
 			break;
 		len += (size_t)n;
-		if (room - len < 4096) {
-			char *more = realloc(buf, room *= 2);
+		if (capacity - len < 4096) {
+			char *more = realloc(buf, capacity *= 2);
 
 			if (!more)
 				goto close_file;
@@ -373,18 +373,18 @@ static int native_resume(void *ctx, pid_t tid)
 	ssize_t n;
 
 	if (t->hold_fd < 0)
-		return t->watch.on ? native_watch_resume(&t->watch, tid) : 0;
+		return t->trace.on ? native_trace_resume(&t->trace, tid) : 0;
 	n = write(t->hold_fd, "g", 1);
 	close_fd(&t->hold_fd);
 	if (n != 1)
 		return -ESRCH;
 	/* End of file: exec closed its side. A signal may come first, and waits for us then. */
-	while (t->watch.on) {
+	while (t->trace.on) {
 		struct pollfd pfd = {.fd = t->result_fd, .events = POLLIN};
 
 		if (poll(&pfd, 1, 10) == 1)
 			break;
-		native_watch_look(&t->watch);
+		native_trace_look(&t->trace);
 	}
 	do {
 		n = read(t->result_fd, &code, sizeof(code));
@@ -404,7 +404,7 @@ static int native_detach(void *ctx, pid_t pid)
 	struct native_target *t = ctx;
 
 	(void)pid;
-	native_watch_end(&t->watch);
+	native_trace_end(&t->trace);
 	t->gone = true;
 	return 0;
 }
@@ -412,7 +412,7 @@ static int native_detach(void *ctx, pid_t pid)
 const struct auxtap_target_ops target_native_ops = {
 	.size = sizeof(struct auxtap_target_ops),
 	.name = "native",
-	.watch = native_trace,
+	.report_deaths = native_report_deaths,
 	.spawn = native_spawn,
 	.attach = native_attach,
 	.fd = native_fd,

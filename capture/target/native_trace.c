@@ -36,7 +36,7 @@
 
 /* ---- threads and events ---- */
 
-static struct watched *find(struct native_trace *w, pid_t tid)
+static struct traced_thread *find(struct native_trace *w, pid_t tid)
 {
 	for (size_t i = 0; i < w->nr; i++) {
 		if (w->threads[i].tid == tid)
@@ -62,26 +62,27 @@ static pid_t status_number(pid_t tid, const char *key)
 	return value;
 }
 
-static struct watched *add(struct native_trace *w, pid_t tid, pid_t pid)
+static struct traced_thread *add(struct native_trace *w, pid_t tid, pid_t pid)
 {
-	struct watched *t = find(w, tid);
+	struct traced_thread *t = find(w, tid);
 
 	if (t)
 		return t;
-	if (vector_grow(w->threads, w->nr, w->room))
+	if (vector_grow(w->threads, w->nr, w->max))
 		return NULL;
 	t = &w->threads[w->nr++];
-	*t = (struct watched){.tid = tid, .pid = pid};
+	*t = (struct traced_thread){.tid = tid, .pid = pid};
 	return t;
 }
 
-static void forget(struct native_trace *w, struct watched *t)
+static void forget(struct native_trace *w, struct traced_thread *t)
 {
 	*t = w->threads[--w->nr];
 }
 
-static struct auxtap_target_event *tell(struct native_trace *w, const struct watched *t,
-					enum auxtap_target_event_type type)
+static struct auxtap_target_event *queue_event(struct native_trace *w,
+					       const struct traced_thread *t,
+					       enum auxtap_target_event_type type)
 {
 	static struct auxtap_target_event nowhere;
 	struct auxtap_target_event *ev;
@@ -95,16 +96,16 @@ static struct auxtap_target_event *tell(struct native_trace *w, const struct wat
 	return ev;
 }
 
-static void go_on(struct watched *t, int signo)
+static void go_on(struct traced_thread *t, int signo)
 {
-	t->state = WATCHED_RUNS;
+	t->state = TRACED_RUNS;
 	t->signo = 0;
 	ptrace(PTRACE_CONT, t->tid, 0, signo); /* fails only if it was killed */
 }
 
-static void hold(struct watched *t, int signo)
+static void hold(struct traced_thread *t, int signo)
 {
-	t->state = WATCHED_HELD;
+	t->state = TRACED_HELD;
 	t->signo = signo;
 }
 
@@ -129,7 +130,7 @@ static bool followed(unsigned int event)
 }
 
 /* A thread or process that t has made; its own first stop is on the way. */
-static void made(struct native_trace *w, const struct watched *t)
+static void made(struct native_trace *w, const struct traced_thread *t)
 {
 	unsigned long tid = 0;
 	pid_t maker = t->pid, pid;
@@ -140,8 +141,8 @@ static void made(struct native_trace *w, const struct watched *t)
 	pid = status_number((pid_t)tid, "Tgid:");
 	/* if it is gone already, whatever it was, only its end is left to see */
 	if (!add(w, (pid_t)tid, pid > 0 ? pid : (pid_t)tid)) {
-		ev = tell(w, &(struct watched){.pid = maker, .tid = (pid_t)tid},
-			  AUXTAP_TARGET_UNTRACED);
+		ev = queue_event(w, &(struct traced_thread){.pid = maker, .tid = (pid_t)tid},
+				 AUXTAP_TARGET_UNTRACED);
 		snprintf(ev->text, sizeof(ev->text), "no memory to watch it");
 	}
 }
@@ -154,15 +155,15 @@ static void halt_others(struct native_trace *w, pid_t pid, pid_t dying)
 	size_t waiting;
 
 	for (size_t i = 0; i < w->nr; i++) {
-		struct watched *t = &w->threads[i];
+		struct traced_thread *t = &w->threads[i];
 
 		if (t->pid != pid)
 			continue;
 		t->dying = true;
-		if (t->tid != dying && t->state == WATCHED_RUNS)
+		if (t->tid != dying && t->state == TRACED_RUNS)
 			ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
 		else if (t->tid != dying)
-			t->state = WATCHED_HELD;
+			t->state = TRACED_HELD;
 	}
 	do {
 		waiting = 0;
@@ -170,7 +171,7 @@ static void halt_others(struct native_trace *w, pid_t pid, pid_t dying)
 			pid_t tid = w->threads[i].tid, got;
 			int status = 0;
 
-			if (w->threads[i].pid != pid || w->threads[i].state != WATCHED_RUNS)
+			if (w->threads[i].pid != pid || w->threads[i].state != TRACED_RUNS)
 				continue;
 			got = waitpid(tid, &status, WNOHANG | __WALL);
 			if (got != tid) {
@@ -178,7 +179,7 @@ static void halt_others(struct native_trace *w, pid_t pid, pid_t dying)
 				continue;
 			}
 			if (!WIFSTOPPED(status)) {
-				native_watch_stopped(w, tid, status);
+				native_trace_stopped(w, tid, status);
 				i--;
 				continue;
 			}
@@ -195,18 +196,18 @@ static void halt_others(struct native_trace *w, pid_t pid, pid_t dying)
 
 static void die_of(struct native_trace *w, pid_t tid, int signo, bool pass_on)
 {
-	struct watched *t = find(w, tid);
+	struct traced_thread *t = find(w, tid);
 	struct auxtap_target_event *ev;
 
 	hold(t, pass_on ? signo : 0);
 	halt_others(w, t->pid, tid);
 	t = find(w, tid); /* threads may have come and gone meanwhile */
-	ev = tell(w, t, AUXTAP_TARGET_DYING);
+	ev = queue_event(w, t, AUXTAP_TARGET_DYING);
 	ev->signo = signo;
 	ev->ip = ip_of(tid);
 }
 
-static void signal_stop(struct native_trace *w, struct watched *t, int signo)
+static void signal_stop(struct native_trace *w, struct traced_thread *t, int signo)
 {
 	char path[64], line[256];
 	uint64_t ignored = 0, caught = 0;
@@ -234,7 +235,7 @@ static void signal_stop(struct native_trace *w, struct watched *t, int signo)
 	} else if (caught & BIT(signo)) {
 		if ((SYNC_SIGNALS & BIT(signo)) && !ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info) &&
 		    info.si_code > 0) {
-			struct auxtap_target_event *ev = tell(w, t, AUXTAP_TARGET_FAULT);
+			struct auxtap_target_event *ev = queue_event(w, t, AUXTAP_TARGET_FAULT);
 
 			ev->signo = signo;
 			ev->ip = ip_of(t->tid);
@@ -249,7 +250,7 @@ static void signal_stop(struct native_trace *w, struct watched *t, int signo)
 /* ---- the other stops ---- */
 
 /* seccomp kills without a signal that a tracer would see. */
-static void exit_stop(struct native_trace *w, struct watched *t)
+static void exit_stop(struct native_trace *w, struct traced_thread *t)
 {
 	unsigned long status = 0;
 	int signo;
@@ -265,7 +266,7 @@ static void exit_stop(struct native_trace *w, struct watched *t)
 }
 
 /* Under a tracer without privilege a set-user-ID program has none either. */
-static bool lost_privilege(const struct watched *t)
+static bool lost_privilege(const struct traced_thread *t)
 {
 	char path[64], line[256];
 	unsigned int euid = 0;
@@ -290,7 +291,7 @@ static bool lost_privilege(const struct watched *t)
 static void exec_stop(struct native_trace *w, pid_t tid)
 {
 	unsigned long old_tid = 0;
-	struct watched *t;
+	struct traced_thread *t;
 
 	/* exec by another thread than the first: it goes on under the first one's number */
 	if (!ptrace(PTRACE_GETEVENTMSG, tid, 0, &old_tid) && (pid_t)old_tid != tid) {
@@ -301,7 +302,7 @@ static void exec_stop(struct native_trace *w, pid_t tid)
 	t = find(w, tid);
 	t->dying = false;
 	if (lost_privilege(t)) {
-		struct auxtap_target_event *ev = tell(w, t, AUXTAP_TARGET_UNTRACED);
+		struct auxtap_target_event *ev = queue_event(w, t, AUXTAP_TARGET_UNTRACED);
 
 		snprintf(ev->text, sizeof(ev->text),
 			 "set-user-ID program: runs without its privileges while watched");
@@ -320,18 +321,18 @@ static void adopt(struct native_trace *w)
 	add(w, info.si_pid, status_number(info.si_pid, "Tgid:"));
 }
 
-static void gone(struct native_trace *w, struct watched *t, int status)
+static void gone(struct native_trace *w, struct traced_thread *t, int status)
 {
 	if (t->tid == t->pid)
-		tell(w, t, AUXTAP_TARGET_PROCESS_EXIT)->status = status;
+		queue_event(w, t, AUXTAP_TARGET_PROCESS_EXIT)->status = status;
 	forget(w, t);
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
 		adopt(w);
 }
 
-void native_watch_stopped(struct native_trace *w, pid_t tid, int status)
+void native_trace_stopped(struct native_trace *w, pid_t tid, int status)
 {
-	struct watched *t = find(w, tid);
+	struct traced_thread *t = find(w, tid);
 	int signo = WSTOPSIG(status);
 
 	if (!WIFSTOPPED(status)) {
@@ -359,7 +360,7 @@ void native_watch_stopped(struct native_trace *w, pid_t tid, int status)
 			go_on(t, 0);
 			break;
 		}
-		t->state = WATCHED_LISTENS; /* stopped with its group until SIGCONT */
+		t->state = TRACED_LISTENS; /* stopped with its group until SIGCONT */
 		ptrace(PTRACE_LISTEN, tid, 0, 0);
 		break;
 	default:
@@ -370,7 +371,7 @@ void native_watch_stopped(struct native_trace *w, pid_t tid, int status)
 
 /* ---- what native.c calls ---- */
 
-int native_watch_begin(struct native_trace *w, struct auxtap_error *err)
+int native_trace_begin(struct native_trace *w, struct auxtap_error *err)
 {
 	sigset_t chld;
 
@@ -384,7 +385,7 @@ int native_watch_begin(struct native_trace *w, struct auxtap_error *err)
 	return 0;
 }
 
-int native_watch_seize(struct native_trace *w, pid_t pid, pid_t tid)
+int native_trace_seize(struct native_trace *w, pid_t pid, pid_t tid)
 {
 	if (find(w, tid))
 		return 0;
@@ -397,7 +398,7 @@ int native_watch_seize(struct native_trace *w, pid_t pid, pid_t tid)
  * There is no such thread any more, and no end of it to see: exec made it the first of its
  * process. That one is ours, though nobody told of it where we watched one thread alone.
  */
-static void vanished(struct native_trace *w, struct watched *t)
+static void vanished(struct native_trace *w, struct traced_thread *t)
 {
 	pid_t pid = t->pid;
 
@@ -406,7 +407,7 @@ static void vanished(struct native_trace *w, struct watched *t)
 		add(w, pid, pid);
 }
 
-void native_watch_look(struct native_trace *w)
+void native_trace_look(struct native_trace *w)
 {
 	struct signalfd_siginfo info;
 	bool again;
@@ -419,7 +420,7 @@ void native_watch_look(struct native_trace *w)
 			pid_t tid = w->threads[i].tid, got;
 			int status;
 
-			if (w->threads[i].state == WATCHED_HELD)
+			if (w->threads[i].state == TRACED_HELD)
 				continue;
 			got = waitpid(tid, &status, WNOHANG | __WALL);
 			if (got < 0 && errno == ECHILD) {
@@ -429,15 +430,15 @@ void native_watch_look(struct native_trace *w)
 			}
 			if (got != tid)
 				continue;
-			if (w->threads[i].state == WATCHED_LISTENS)
-				w->threads[i].state = WATCHED_RUNS;
-			native_watch_stopped(w, tid, status);
+			if (w->threads[i].state == TRACED_LISTENS)
+				w->threads[i].state = TRACED_RUNS;
+			native_trace_stopped(w, tid, status);
 			again = true; /* they may have moved in the list */
 		}
 	} while (again && !w->nr_events);
 }
 
-bool native_watch_next(struct native_trace *w, struct auxtap_target_event *ev)
+bool native_trace_next(struct native_trace *w, struct auxtap_target_event *ev)
 {
 	if (!w->nr_events)
 		return false;
@@ -446,23 +447,23 @@ bool native_watch_next(struct native_trace *w, struct auxtap_target_event *ev)
 	return true;
 }
 
-int native_watch_resume(struct native_trace *w, pid_t tid)
+int native_trace_resume(struct native_trace *w, pid_t tid)
 {
-	struct watched *t = find(w, tid);
+	struct traced_thread *t = find(w, tid);
 
-	if (!t || t->state != WATCHED_HELD)
+	if (!t || t->state != TRACED_HELD)
 		return -ESRCH;
 	go_on(t, t->signo);
 	/* The others stand until the kernel kills them; from here on their ends may be seen. */
 	for (size_t i = 0; i < w->nr; i++) {
 		if (w->threads[i].pid == t->pid)
-			w->threads[i].state = WATCHED_RUNS;
+			w->threads[i].state = TRACED_RUNS;
 	}
 	return 0;
 }
 
 /* Lets all of them go, stopped as each must be for that. */
-void native_watch_end(struct native_trace *w)
+void native_trace_end(struct native_trace *w)
 {
 	uint64_t until = perf_kernel_ops.clock(NULL) + HALT_NS;
 	const struct timespec pause = {.tv_nsec = 200000};
@@ -473,15 +474,15 @@ void native_watch_end(struct native_trace *w)
 		ptrace(PTRACE_INTERRUPT, w->threads[i].tid, 0, 0);
 	while (w->nr && perf_kernel_ops.clock(NULL) < until) {
 		for (size_t i = w->nr; i-- > 0;) {
-			struct watched *t = &w->threads[i];
+			struct traced_thread *t = &w->threads[i];
 			int status = 0, signo = 0;
-			pid_t got = t->state == WATCHED_HELD ?
+			pid_t got = t->state == TRACED_HELD ?
 					    t->tid :
 					    waitpid(t->tid, &status, WNOHANG | __WALL);
 
 			if (got == 0)
 				continue;
-			if (t->state == WATCHED_HELD)
+			if (t->state == TRACED_HELD)
 				signo = t->signo;
 			else if (got == t->tid && WIFSTOPPED(status) && !(status >> 16))
 				signo = WSTOPSIG(status);
@@ -504,13 +505,13 @@ void native_watch_end(struct native_trace *w)
 	memset(w, 0, sizeof(*w));
 }
 
-int native_watch_regs(struct native_trace *w, pid_t tid, struct auxtap_regs *out)
+int native_trace_regs(struct native_trace *w, pid_t tid, struct auxtap_regs *out)
 {
 #ifdef __x86_64__
-	const struct watched *t = find(w, tid);
+	const struct traced_thread *t = find(w, tid);
 	struct user_regs_struct in;
 
-	if (!t || t->state != WATCHED_HELD)
+	if (!t || t->state != TRACED_HELD)
 		return -ESRCH;
 	if (ptrace(PTRACE_GETREGS, tid, 0, &in))
 		return -errno;
@@ -552,12 +553,12 @@ int native_watch_regs(struct native_trace *w, pid_t tid, struct auxtap_regs *out
 #endif
 }
 
-int native_watch_siginfo(struct native_trace *w, pid_t tid, siginfo_t *info)
+int native_trace_siginfo(struct native_trace *w, pid_t tid, siginfo_t *info)
 {
-	const struct watched *t = find(w, tid);
+	const struct traced_thread *t = find(w, tid);
 
 	/* without a signal to pass on it stands in its exit, whose siginfo is not the death's */
-	if (!t || t->state != WATCHED_HELD || !t->signo)
+	if (!t || t->state != TRACED_HELD || !t->signo)
 		return -ESRCH;
 	return ptrace(PTRACE_GETSIGINFO, tid, 0, info) ? -errno : 0;
 }

@@ -113,7 +113,7 @@ static int put_note(void *ctx, uint32_t type, const void *data, size_t size)
 
 	fprintf(out, "note %u %s: %zu bytes\n", type,
 		type < sizeof(names) / sizeof(names[0]) ? names[type] : "unknown", size);
-	if (type == AUXTAP_NOTE_CAPTURE || type == AUXTAP_NOTE_MAPS) {
+	if (type == AUXTAP_METADATA_CAPTURE || type == AUXTAP_METADATA_MAPS) {
 		const char *p = data, *end = p + size;
 
 		while (p < end) {
@@ -206,7 +206,7 @@ int dump_perfdata(struct auxtap_perfdata *pd, const struct dump_opts *opts,
 	struct auxtap_error note_err = AUXTAP_ERROR_INIT;
 	struct dump_trace *trace = NULL;
 	FILE *out = opts->out;
-	int ret, notes;
+	int ret, metadata;
 
 	if (!totals)
 		return auxtap_error_set(err, -ENOMEM, auxtap_perfdata_path(pd), "no memory");
@@ -216,7 +216,7 @@ int dump_perfdata(struct auxtap_perfdata *pd, const struct dump_opts *opts,
 			goto out;
 	}
 	put_header(pd, out);
-	notes = auxtap_perfdata_notes(pd, put_note, out, &note_err);
+	metadata = auxtap_perfdata_metadata(pd, put_note, out, &note_err);
 	fputc('\n', out);
 	ret = walk(pd, opts, trace, totals, err);
 	if (ferror(out) || ret == -ENOMEM)
@@ -228,7 +228,7 @@ int dump_perfdata(struct auxtap_perfdata *pd, const struct dump_opts *opts,
 	if (ret) {
 		fprintf(out, "damaged at offset %" PRIu64 ": %s\n", err->offset, err->why);
 		ret = 1;
-	} else if (notes) {
+	} else if (metadata) {
 		fprintf(out, "damaged at offset %" PRIu64 ": %s\n", note_err.offset, note_err.why);
 		if (err)
 			*err = note_err;

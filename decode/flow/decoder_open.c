@@ -35,22 +35,22 @@ static int find_kcore(struct auxtap_decoder *dec, struct auxtap_error *err)
 
 /* ---- notes: saved images, exact sizes of gaps ---- */
 
-struct note_ctx {
+struct metadata_ctx {
 	struct auxtap_decoder *dec;
 	struct pt_info *pi;
 };
 
-static int on_note(void *ctx, uint32_t type, const void *data, size_t size)
+static int on_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 {
-	struct note_ctx *nc = ctx;
+	struct metadata_ctx *nc = ctx;
 	uint32_t len;
 	char *name;
 
-	if (type == AUXTAP_NOTE_CAPTURE) {
+	if (type == AUXTAP_METADATA_CAPTURE) {
 		nc->pi->ours = true;
 		return decoder_note_written(nc->dec, data, size);
 	}
-	if (type != AUXTAP_NOTE_IMAGE || size < 4)
+	if (type != AUXTAP_METADATA_IMAGE || size < 4)
 		return 0;
 	memcpy(&len, data, 4);
 	if (len > size - 4 || len > 4096)
@@ -82,12 +82,12 @@ static bool same_cause(const struct sideband_aux *aux, enum auxtap_gap_cause cau
  * The capture may know the size of what an AUX record only flags: the next such record of the
  * thread is meant.
  */
-static int on_gap_note(void *ctx, uint32_t type, const void *data, size_t size)
+static int on_gap(void *ctx, uint32_t type, const void *data, size_t size)
 {
-	struct auxtap_decoder *dec = ((struct note_ctx *)ctx)->dec;
+	struct auxtap_decoder *dec = ((struct metadata_ctx *)ctx)->dec;
 	struct auxtap_gap gap;
 
-	if (type != AUXTAP_NOTE_GAP || size < sizeof(gap))
+	if (type != AUXTAP_METADATA_GAP || size < sizeof(gap))
 		return 0;
 	memcpy(&gap, data, sizeof(gap));
 	for (size_t i = 0; i < dec->sideband.nr_aux; i++) {
@@ -216,7 +216,7 @@ int auxtap_decoder_open(struct auxtap_decoder **dec_out, struct auxtap_perfdata 
 			struct auxtap_error *err)
 {
 	struct pt_info pi = {0};
-	struct note_ctx notes = {.pi = &pi};
+	struct metadata_ctx metadata = {.pi = &pi};
 	struct auxtap_decoder *dec;
 	const char *path = auxtap_perfdata_path(pd);
 	const uint64_t *priv;
@@ -245,7 +245,7 @@ int auxtap_decoder_open(struct auxtap_decoder **dec_out, struct auxtap_perfdata 
 	dec->pd = pd;
 	if (images)
 		auxtap_image_set_of_file(images, pd);
-	notes.dec = dec;
+	metadata.dec = dec;
 	if (spe || cs)
 		spe_decoder_clock(dec);
 	else
@@ -257,7 +257,7 @@ int auxtap_decoder_open(struct auxtap_decoder **dec_out, struct auxtap_perfdata 
 						   pt_info(&pi, AUXTAP_PT_INFO_PER_CPU_MMAPS));
 	/* the offsets of AUX records are not those of samples either */
 	dec->sideband.snapshot |= pi.snapshot || (!spe && decoder_has_samples(pd));
-	ret = auxtap_perfdata_notes(pd, on_note, &notes, err);
+	ret = auxtap_perfdata_metadata(pd, on_metadata, &metadata, err);
 	if (ret)
 		goto fail;
 	ret = find_kcore(dec, err);
@@ -266,7 +266,7 @@ int auxtap_decoder_open(struct auxtap_decoder **dec_out, struct auxtap_perfdata 
 	ret = read_sideband(dec, err);
 	if (ret)
 		goto fail;
-	ret = auxtap_perfdata_notes(pd, on_gap_note, &notes, err);
+	ret = auxtap_perfdata_metadata(pd, on_gap, &metadata, err);
 	if (ret)
 		goto fail;
 	ret = spe ? spe_decoder_streams(dec, err) :

@@ -108,7 +108,7 @@ static int add_note(void *ctx, uint32_t type, const void *data, size_t size)
 	struct report_facts *facts = ctx;
 
 	switch (type) {
-	case AUXTAP_NOTE_CRASH:
+	case AUXTAP_METADATA_CRASH:
 		if (size < offsetof(struct auxtap_crash, limit_bytes))
 			return 0;
 		memcpy(&facts->crash, data,
@@ -116,13 +116,13 @@ static int add_note(void *ctx, uint32_t type, const void *data, size_t size)
 		facts->crash.comm[sizeof(facts->crash.comm) - 1] = '\0';
 		facts->have_crash = facts->crash.signo != 0;
 		return 0;
-	case AUXTAP_NOTE_THREAD:
+	case AUXTAP_METADATA_THREAD:
 		return add_thread(facts, data, size);
-	case AUXTAP_NOTE_MEMORY:
+	case AUXTAP_METADATA_MEMORY:
 		return add_memory(facts, data, size);
-	case AUXTAP_NOTE_MAPS:
+	case AUXTAP_METADATA_MAPS:
 		return add_maps(facts, data, size);
-	case AUXTAP_NOTE_CAPTURE:
+	case AUXTAP_METADATA_CAPTURE:
 		free(facts->capture);
 		facts->capture = strndup(data, size);
 		return facts->capture ? 0 : -ENOMEM;
@@ -137,7 +137,7 @@ int report_facts_read(struct report_facts *facts, struct auxtap_perfdata *pd,
 	int ret;
 
 	memset(facts, 0, sizeof(*facts));
-	ret = auxtap_perfdata_notes(pd, add_note, facts, err);
+	ret = auxtap_perfdata_metadata(pd, add_note, facts, err);
 	if (ret == -ENOMEM)
 		auxtap_error_set(err, ret, auxtap_perfdata_path(pd), "out of memory");
 	return ret;

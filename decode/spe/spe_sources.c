@@ -105,12 +105,12 @@ static bool midr_of_info(const uint64_t *info, size_t nr, int cpu, uint64_t *mid
 	return false;
 }
 
-static int on_note(void *ctx, uint32_t type, const void *data, size_t size)
+static int on_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 {
 	static const char emulated[] = "backend: emulated\n";
 	const char *at;
 
-	if (type != AUXTAP_NOTE_CAPTURE)
+	if (type != AUXTAP_METADATA_CAPTURE)
 		return 0;
 	at = memmem(data, size, emulated, sizeof(emulated) - 1);
 	*(bool *)ctx = at && (at == data || at[-1] == '\n');
@@ -121,7 +121,7 @@ bool spe_is_emulated(struct auxtap_perfdata *pd)
 {
 	bool emulated = false;
 
-	return auxtap_perfdata_notes(pd, on_note, &emulated, NULL) >= 0 && emulated;
+	return auxtap_perfdata_metadata(pd, on_metadata, &emulated, NULL) >= 0 && emulated;
 }
 
 uint64_t spe_midr(struct auxtap_perfdata *pd, int cpu)

@@ -105,7 +105,7 @@ struct auxtap_target_ops {
 	 * Called before spawn or attach if deaths are to be reported as DYING. NULL: they always
 	 * are. The death of a process that it is not permitted to trace is only a PROCESS_EXIT.
 	 */
-	int (*watch)(void *ctx, struct auxtap_error *err);
+	int (*report_deaths)(void *ctx, struct auxtap_error *err);
 	/* Starts argv stopped before its first instruction. -ENOENT and -EACCES as execvp(). */
 	int (*spawn)(void *ctx, const struct auxtap_spawn *spawn, pid_t *pid,
 		     struct auxtap_error *err);
@@ -144,7 +144,7 @@ struct auxtap_target_ops {
 
 /* ---- backends ---- */
 
-enum auxtap_source {
+enum auxtap_engine {
 	AUXTAP_ENGINE_AUTO,
 	AUXTAP_ENGINE_QEMU,
 	AUXTAP_ENGINE_PTRACE,
@@ -165,7 +165,7 @@ AUXTAP_API int auxtap_backend_open_kernel(struct auxtap_backend *be, struct auxt
 /* Options of the emulated backend. */
 struct auxtap_emulation {
 	size_t size;
-	enum auxtap_source source;
+	enum auxtap_engine engine;
 	const char *trace_unit; /* of the Arm CPUs, for cs_etm: "ete", "etmv4"; NULL: ete */
 	/*
 	 * Limit of the resident bytes of all processes of the session; beyond it the largest is
@@ -181,7 +181,7 @@ AUXTAP_API int auxtap_backend_open_emulation(struct auxtap_backend *be,
 					     const struct auxtap_emulation *emulation,
 					     struct auxtap_error *err);
 /* The same with defaults for all but the engine. */
-AUXTAP_API int auxtap_backend_open_emulated(struct auxtap_backend *be, enum auxtap_source source,
+AUXTAP_API int auxtap_backend_open_emulated(struct auxtap_backend *be, enum auxtap_engine engine,
 					    struct auxtap_error *err);
 AUXTAP_API void auxtap_backend_close(struct auxtap_backend *be);
 

@@ -238,49 +238,51 @@ AUXTAP_API const char *auxtap_record_name(uint32_t type);
 
 /* ---- notes: auxtap's own metadata, after the last feature section of perf.data ---- */
 
-enum auxtap_note_type {
-	AUXTAP_NOTE_CAPTURE = 1, /* text: "key: value" lines (backend, source, version, …) */
-	AUXTAP_NOTE_CRASH,	 /* struct auxtap_crash, see crash.h */
-	AUXTAP_NOTE_THREAD,	 /* struct auxtap_crash_thread */
-	AUXTAP_NOTE_MEMORY,	 /* struct auxtap_crash_memory, then the bytes */
-	AUXTAP_NOTE_MAPS,	 /* text of /proc/PID/maps at the time of death */
-	AUXTAP_NOTE_GAP,	 /* struct auxtap_gap */
-	AUXTAP_NOTE_IMAGE,	 /* u32 name length, name, then the file's bytes (vdso) */
-	AUXTAP_NOTE_READER,	 /* struct auxtap_reader_note, then its wakeup log */
+enum auxtap_metadata_type {
+	AUXTAP_METADATA_CAPTURE = 1, /* text: "key: value" lines (backend, source, version, …) */
+	AUXTAP_METADATA_CRASH,	     /* struct auxtap_crash, see crash.h */
+	AUXTAP_METADATA_THREAD,	     /* struct auxtap_crash_thread */
+	AUXTAP_METADATA_MEMORY,	     /* struct auxtap_crash_memory, then the bytes */
+	AUXTAP_METADATA_MAPS,	     /* text of /proc/PID/maps at the time of death */
+	AUXTAP_METADATA_GAP,	     /* struct auxtap_gap */
+	AUXTAP_METADATA_IMAGE,	     /* u32 name length, name, then the file's bytes (vdso) */
+	AUXTAP_METADATA_WAKEUPS,     /* struct auxtap_wakeup_log, then its wakeup log */
 };
 
 /*
  * The wakeup log of the reader of one ring: an entry for each return of poll() that found new
  * positions.
  */
-struct auxtap_reader_wait {
+struct auxtap_wakeup {
 	/* in the clock of the records, as exactly as the recorder knows it */
 	uint64_t time_ns;
 	uint64_t aux_head, data_head; /* after the return */
 	uint64_t aux_tail;	      /* what had been read by then */
 	uint64_t flags;		      /* AUXTAP_WAIT_… */
 };
-#define AUXTAP_WAIT_WOKEN 0x1 /* poll() reported this ring; else another ring, or a timeout */
+#define AUXTAP_WAKEUP_READABLE                                            \
+	0x1 /* poll() reported this ring; else another ring, or a timeout \
+	     */
 /* since the last entry the reader has seen truncations, or the area full */
-#define AUXTAP_WAIT_STOPPED 0x2
-#define AUXTAP_WAIT_LAST    0x4 /* not a return of poll(): the end of the reader */
+#define AUXTAP_WAKEUP_STOPPED 0x2
+#define AUXTAP_WAKEUP_LAST    0x4 /* not a return of poll(): the end of the reader */
 
-struct auxtap_reader_note {
+struct auxtap_wakeup_log {
 	int32_t cpu, tid; /* of the ring; -1: none */
 	uint64_t aux_size, data_size;
 	uint64_t aux_watermark, data_watermark; /* AUX: as requested, 0: half; data: as in effect */
 	uint64_t emulated;			/* 1: by the emulated kernel */
-	uint64_t nr_waits;			/* in total; the note contains the first ones */
+	uint64_t nr_wakeups;			/* in total; the note contains the first ones */
 };
 
 /*
  * Calls fn for every note in the file, in order; a non-zero result of fn ends it and is returned.
  * 0: done, or no notes.
  */
-AUXTAP_API int auxtap_perfdata_notes(struct auxtap_perfdata *pd,
-				     int (*fn)(void *ctx, uint32_t type, const void *data,
-					       size_t size),
-				     void *ctx, struct auxtap_error *err);
+AUXTAP_API int auxtap_perfdata_metadata(struct auxtap_perfdata *pd,
+					int (*fn)(void *ctx, uint32_t type, const void *data,
+						  size_t size),
+					void *ctx, struct auxtap_error *err);
 
 /* ---- writer ---- */
 
@@ -334,8 +336,8 @@ AUXTAP_API int auxtap_perfdata_writer_build_id(struct auxtap_perfdata_writer *w,
 					       const struct auxtap_build_id *id);
 AUXTAP_API int auxtap_perfdata_writer_cmdline(struct auxtap_perfdata_writer *w, int argc,
 					      char *const *argv);
-AUXTAP_API int auxtap_perfdata_writer_note(struct auxtap_perfdata_writer *w, uint32_t type,
-					   const void *data, size_t size);
+AUXTAP_API int auxtap_perfdata_writer_metadata(struct auxtap_perfdata_writer *w, uint32_t type,
+					       const void *data, size_t size);
 AUXTAP_API uint64_t auxtap_perfdata_writer_size(const struct auxtap_perfdata_writer *w);
 /*
  * After a failed write: drops what was not committed, so that notes can be added and the file

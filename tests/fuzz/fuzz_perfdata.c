@@ -13,7 +13,7 @@
 
 static FILE *nowhere;
 
-static int on_note(void *ctx, uint32_t type, const void *data, size_t size)
+static int on_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 {
 	(void)type;
 	*(uint64_t *)ctx += size ? ((const unsigned char *)data)[size - 1] : 0;
@@ -21,7 +21,7 @@ static int on_note(void *ctx, uint32_t type, const void *data, size_t size)
 }
 
 /* The reader's iterators that the listing does not use. */
-static void walk(struct auxtap_perfdata *pd)
+static void read_records(struct auxtap_perfdata *pd)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	const struct auxtap_perfdata_aux *aux;
@@ -40,7 +40,7 @@ static void walk(struct auxtap_perfdata *pd)
 	if (!auxtap_perfdata_auxtraces(pd, &aux, &nr, &err))
 		for (size_t i = 0; i < nr; i++)
 			sum += aux[i].trace_size;
-	auxtap_perfdata_notes(pd, on_note, &sum, &err);
+	auxtap_perfdata_metadata(pd, on_metadata, &sum, &err);
 	fprintf(nowhere, "%lu\n", (unsigned long)sum);
 }
 
@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	opts.out = nowhere;
 	dump_perfdata(pd, &opts, &err);
-	walk(pd);
+	read_records(pd);
 	auxtap_perfdata_close(pd);
 	return 0;
 }

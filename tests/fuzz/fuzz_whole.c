@@ -53,7 +53,7 @@ static FILE *counter(struct counter *c, size_t max)
 	return out;
 }
 
-static int on_note(void *ctx, uint32_t type, const void *data, size_t size)
+static int on_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 {
 	(void)ctx;
 	sum += type + (size ? ((const unsigned char *)data)[size - 1] : 0);
@@ -84,7 +84,7 @@ static void read_all(const char *path)
 	if (!auxtap_perfdata_build_ids(pd, &ids, &nr))
 		for (size_t i = 0; i < nr; i++)
 			sum += (unsigned char)ids[i].filename[0];
-	auxtap_perfdata_notes(pd, on_note, NULL, &err);
+	auxtap_perfdata_metadata(pd, on_metadata, NULL, &err);
 	auxtap_perfdata_close(pd);
 }
 

@@ -63,7 +63,7 @@ static size_t find_records(const unsigned char *data, size_t size)
 	return nr;
 }
 
-static size_t find_notes(const unsigned char *data, size_t size)
+static size_t find_metadata(const unsigned char *data, size_t size)
 {
 	uint64_t at, end;
 	size_t nr = 0;
@@ -197,9 +197,9 @@ static size_t change_records(unsigned char *data, size_t size, size_t room)
 	}
 }
 
-static size_t change_notes(unsigned char *data, size_t size)
+static size_t change_metadata(unsigned char *data, size_t size)
 {
-	size_t nr = find_notes(data, size);
+	size_t nr = find_metadata(data, size);
 	const struct place *p;
 
 	if (!nr)
@@ -251,7 +251,7 @@ size_t mutate_structure(unsigned char *data, size_t size, size_t room)
 		change_features(data, size);
 		return size;
 	case 1:
-		return change_notes(data, size);
+		return change_metadata(data, size);
 	case 2: /* attributes and their ids */
 		if (size >= 104 && section(data, size, 24, &at, &len))
 			change_field(data, size, at, len);

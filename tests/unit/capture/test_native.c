@@ -150,7 +150,7 @@ static void start(struct auxtap_backend *be, const char *role, pid_t *pid)
 
 	snprintf(name, sizeof(name), "%s", role);
 	assert_int_equal(auxtap_backend_open_kernel(be, NULL), 0);
-	assert_int_equal(be->target->watch(be->target_ctx, NULL), 0);
+	assert_int_equal(be->target->report_deaths(be->target_ctx, NULL), 0);
 	assert_int_equal(be->target->spawn(be->target_ctx, &spawn, pid, NULL), 0);
 	assert_int_equal(be->target->resume(be->target_ctx, *pid), 0);
 }
@@ -407,7 +407,7 @@ static void test_attach(void **state)
 	}
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(auxtap_backend_open_kernel(&be, NULL), 0);
-		assert_int_equal(be.target->watch(be.target_ctx, NULL), 0);
+		assert_int_equal(be.target->report_deaths(be.target_ctx, NULL), 0);
 		if (be.target->attach(be.target_ctx, pid, false, NULL, &err))
 			fail_msg("%s: %s", err.what, err.why);
 		if (i == 1)

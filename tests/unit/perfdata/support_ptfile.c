@@ -200,7 +200,7 @@ void ptfile_remove(struct ptfile *pt)
 int run_command(char **out, const char *fmt, ...)
 {
 	char command[1024], *text;
-	size_t size = 0, room = 1 << 16, got;
+	size_t size = 0, capacity = 1 << 16, got;
 	va_list args;
 	FILE *f;
 	int status;
@@ -208,15 +208,15 @@ int run_command(char **out, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(command, sizeof(command), fmt, args);
 	va_end(args);
-	text = malloc(room);
+	text = malloc(capacity);
 	assert_non_null(text);
 	f = popen(command, "r");
 	assert_non_null(f);
-	while ((got = fread(text + size, 1, room - size - 1, f)) > 0) {
+	while ((got = fread(text + size, 1, capacity - size - 1, f)) > 0) {
 		size += got;
-		if (room - size < 4096) {
-			room *= 2;
-			text = realloc(text, room);
+		if (capacity - size < 4096) {
+			capacity *= 2;
+			text = realloc(text, capacity);
 			assert_non_null(text);
 		}
 	}

@@ -135,15 +135,15 @@ static bool parse(const char *line, struct listed *l)
 
 size_t traces_listing(char *text, struct listed **out)
 {
-	size_t nr = 0, room = 1024;
+	size_t nr = 0, capacity = 1024;
 	char *line, *save = NULL;
 
-	*out = malloc(room * sizeof(**out));
+	*out = malloc(capacity * sizeof(**out));
 	assert_non_null(*out);
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		if (nr == room) {
-			room *= 2;
-			*out = realloc(*out, room * sizeof(**out));
+		if (nr == capacity) {
+			capacity *= 2;
+			*out = realloc(*out, capacity * sizeof(**out));
 			assert_non_null(*out);
 		}
 		nr += parse(line, *out + nr);

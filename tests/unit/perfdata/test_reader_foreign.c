@@ -22,7 +22,7 @@ static size_t nr_cases;
 #define ZERO	"perfdata/quipper-piped.corrupted.zero_size_sample-3.2"
 
 /* The value of "key=value" in text, or "". */
-static const char *value(const char *text, const char *key, char *buf, size_t room)
+static const char *value(const char *text, const char *key, char *buf, size_t size)
 {
 	size_t len = strlen(key);
 
@@ -30,7 +30,7 @@ static const char *value(const char *text, const char *key, char *buf, size_t ro
 	for (const char *p = text; p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL) {
 		if (strncmp(p, key, len) || p[len] != '=')
 			continue;
-		snprintf(buf, room, "%.*s", (int)strcspn(p + len + 1, "\n"), p + len + 1);
+		snprintf(buf, size, "%.*s", (int)strcspn(p + len + 1, "\n"), p + len + 1);
 		break;
 	}
 	return buf;
@@ -159,7 +159,7 @@ static struct listed *find(struct listed *list, size_t nr, const struct auxtap_r
 
 /* Compares the file with the counts and, if there is one, the listing. Returns next()'s
  * last result. */
-static int walk(const struct trace_case *c, const char *listing, struct auxtap_error *err)
+static int check_records(const struct trace_case *c, const char *listing, struct auxtap_error *err)
 {
 	static uint64_t counts[65536];
 	struct auxtap_perfdata *pd;
@@ -241,7 +241,7 @@ static void test_all(void **state)
 	for (size_t i = 0; i < nr_cases; i++) {
 		if (!strcmp(cases[i].name, INVALID) || !strcmp(cases[i].name, ZERO))
 			continue;
-		ret = walk(&cases[i], listing_of(&cases[i]), &err);
+		ret = check_records(&cases[i], listing_of(&cases[i]), &err);
 		if (ret)
 			fail_msg("%s: %s", cases[i].name, err.why);
 	}
@@ -274,7 +274,7 @@ static void test_zero_size(void **state)
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 
 	(void)state;
-	assert_int_equal(walk(the_case(ZERO), "records.txt", &err), -EBADMSG);
+	assert_int_equal(check_records(the_case(ZERO), "records.txt", &err), -EBADMSG);
 	assert_int_equal(err.offset, 49104);
 	assert_non_null(strstr(err.why, "offset 49104"));
 	assert_non_null(strstr(err.why, "size 0"));

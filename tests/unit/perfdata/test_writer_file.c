@@ -39,7 +39,7 @@ static void assert_text(const char *path, const char *text)
 }
 
 /* Numbers of records by type, and next()'s last result. */
-static int walk(const char *path, uint64_t *nr, struct auxtap_error *err)
+static int read_records(const char *path, uint64_t *nr, struct auxtap_error *err)
 {
 	struct auxtap_perfdata *pd;
 	struct auxtap_record rec;
@@ -153,7 +153,7 @@ static void test_limit(void **state)
 	signal(SIGXFSZ, SIG_DFL);
 	free(bytes);
 
-	assert_int_equal(walk(pt.data, nr, &err), 0);
+	assert_int_equal(read_records(pt.data, nr, &err), 0);
 	assert_int_equal(nr[AUXTAP_RECORD_AUXTRACE], 1);
 	assert_int_equal(nr[AUXTAP_RECORD_FINISHED_ROUND], 1);
 	if (have_command("perf")) {
@@ -244,7 +244,7 @@ static void test_fragment_missing(void **state)
 	assert_int_equal(auxtap_perfdata_writer_auxtrace_begin(pt.w, &head, 64, &err), 0);
 	assert_int_equal(auxtap_perfdata_writer_auxtrace_bytes(pt.w, "12345678", 8, &err), 0);
 	assert_int_equal(auxtap_perfdata_writer_finish(pt.w, &err), -EINVAL);
-	assert_int_equal(walk(pt.data, nr, &err), 0);
+	assert_int_equal(read_records(pt.data, nr, &err), 0);
 	assert_int_equal(nr[AUXTAP_RECORD_AUXTRACE], 1);
 	assert_int_equal(nr[AUXTAP_RECORD_FINISHED_ROUND], 1);
 	ptfile_remove(&pt);
@@ -273,7 +273,7 @@ struct seen {
 	int stop;
 };
 
-static int on_note(void *ctx, uint32_t type, const void *data, size_t size)
+static int on_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 {
 	struct seen *seen = ctx;
 
@@ -296,21 +296,23 @@ static void test_metadata(void **state)
 
 	(void)state;
 	ptfile_begin(&pt);
-	assert_int_equal(auxtap_perfdata_writer_note(pt.w, AUXTAP_NOTE_CAPTURE, "a: b\n", 5), 0);
-	assert_int_equal(auxtap_perfdata_writer_note(pt.w, AUXTAP_NOTE_MAPS, NULL, 0), 0);
-	assert_int_equal(auxtap_perfdata_writer_note(pt.w, 77, "12345678", 8), 0);
+	assert_int_equal(auxtap_perfdata_writer_metadata(pt.w, AUXTAP_METADATA_CAPTURE, "a: b\n",
+							 5),
+			 0);
+	assert_int_equal(auxtap_perfdata_writer_metadata(pt.w, AUXTAP_METADATA_MAPS, NULL, 0), 0);
+	assert_int_equal(auxtap_perfdata_writer_metadata(pt.w, 77, "12345678", 8), 0);
 	assert_int_equal(auxtap_perfdata_writer_finish(pt.w, &err), 0);
 	assert_int_equal(auxtap_perfdata_open(&pd, pt.data, &err), 0);
-	assert_int_equal(auxtap_perfdata_notes(pd, on_note, &seen, &err), 0);
+	assert_int_equal(auxtap_perfdata_metadata(pd, on_metadata, &seen, &err), 0);
 	assert_int_equal(seen.nr, 3);
-	assert_int_equal(seen.types[1], AUXTAP_NOTE_MAPS);
+	assert_int_equal(seen.types[1], AUXTAP_METADATA_MAPS);
 	assert_int_equal(seen.types[2], 77);
 	assert_string_equal(seen.texts[0], "a: b\n");
 	assert_string_equal(seen.texts[1], "");
 	assert_string_equal(seen.texts[2], "12345678");
 	memset(&seen, 0, sizeof(seen));
 	seen.stop = 42;
-	assert_int_equal(auxtap_perfdata_notes(pd, on_note, &seen, &err), 42);
+	assert_int_equal(auxtap_perfdata_metadata(pd, on_metadata, &seen, &err), 42);
 	assert_int_equal(seen.nr, 1);
 	auxtap_perfdata_close(pd);
 
@@ -326,7 +328,7 @@ static void test_metadata(void **state)
 		assert_int_equal(pwrite(fd, &byte, 1, at), 1);
 		assert_int_equal(auxtap_perfdata_open(&pd, pt.data, &err), 0);
 		memset(&seen, 0, sizeof(seen));
-		assert_int_equal(auxtap_perfdata_notes(pd, on_note, &seen, &err), -EBADMSG);
+		assert_int_equal(auxtap_perfdata_metadata(pd, on_metadata, &seen, &err), -EBADMSG);
 		assert_true(err.offset >= (uint64_t)st.st_size - 100);
 		auxtap_perfdata_close(pd);
 		byte ^= 0x40;
@@ -393,20 +395,20 @@ static void test_unfinished(void **state)
 	ptfile_round(&pt);
 	fd = open(pt.data, O_RDWR);
 	assert_int_equal(pwrite(fd, &zero, 8, offsetof(struct pd_file_header, data.size)), 8);
-	assert_int_equal(walk(pt.data, nr, &err), 0);
+	assert_int_equal(read_records(pt.data, nr, &err), 0);
 	assert_int_equal(nr[AUXTAP_RECORD_FINISHED_ROUND], 1);
 	assert_int_equal(auxtap_perfdata_open(&pd, pt.data, &err), 0);
 	assert_true(auxtap_perfdata_info(pd)->unfinished);
 	auxtap_perfdata_close(pd);
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_int_equal(ftruncate(fd, st.st_size - 3), 0);
-	assert_int_equal(walk(pt.data, nr, &err), -EBADMSG);
+	assert_int_equal(read_records(pt.data, nr, &err), -EBADMSG);
 	assert_int_equal(nr[AUXTAP_RECORD_FINISHED_ROUND], 0);
 	assert_int_equal(nr[AUXTAP_RECORD_AUXTRACE], 1);
 	assert_int_equal(err.offset, st.st_size - 8);
 	/* Cut in the trace: the AUXTRACE record is delivered with the bytes that exist. */
 	assert_int_equal(ftruncate(fd, st.st_size - 8 - 16), 0);
-	assert_int_equal(walk(pt.data, nr, &err), -EBADMSG);
+	assert_int_equal(read_records(pt.data, nr, &err), -EBADMSG);
 	assert_int_equal(nr[AUXTAP_RECORD_AUXTRACE], 1);
 	assert_non_null(strstr(err.why, "AUXTRACE"));
 	close(fd);
@@ -433,7 +435,7 @@ static void test_directory(void **state)
 		ptfile_run(&pt);
 	ptfile_round(&pt);
 	assert_int_equal(auxtap_perfdata_writer_finish(pt.w, &err), 0);
-	assert_int_equal(walk(pt.data, nr, &err), 0);
+	assert_int_equal(read_records(pt.data, nr, &err), 0);
 
 	assert_int_equal(run_command(&out, "mkdir %s/d && cp %s %s/d/data", pt.dir, pt.data,
 				     pt.dir),
@@ -474,7 +476,7 @@ static void test_directory(void **state)
 		assert_int_equal(ftruncate(fd, (off_t)end), 0);
 		close(fd);
 		snprintf(path, sizeof(path), "%s/d", pt.dir);
-		assert_int_equal(walk(path, split, &err), 0);
+		assert_int_equal(read_records(path, split, &err), 0);
 		assert_memory_equal(nr, split, sizeof(nr));
 		assert_int_equal(auxtap_perfdata_open(&pd, path, &err), 0);
 	}

@@ -70,7 +70,9 @@ static void test_finished(void **state)
 	ptfile_run(&pt);
 	assert_int_equal(auxtap_perfdata_writer_build_id(pt.w, &id), 0);
 	assert_int_equal(auxtap_perfdata_writer_cmdline(pt.w, 4, argv), 0);
-	assert_int_equal(auxtap_perfdata_writer_note(pt.w, AUXTAP_NOTE_CAPTURE, "a: b\n", 5), 0);
+	assert_int_equal(auxtap_perfdata_writer_metadata(pt.w, AUXTAP_METADATA_CAPTURE, "a: b\n",
+							 5),
+			 0);
 	assert_int_equal(auxtap_perfdata_writer_finish(pt.w, &err), 0);
 	check_flow(pt.data, 2);
 	check_dump(pt.data);

@@ -103,7 +103,7 @@ static void gaps_of(const char *end, bool goes_on, char *out, size_t size)
 		assert_int_equal(auxtap_perfdata_writer_auxtrace(w, &head, second.at, second.nr,
 								 NULL, 0, &err),
 				 0);
-		auxtap_perfdata_writer_note(w, AUXTAP_NOTE_GAP, &gap, sizeof(gap));
+		auxtap_perfdata_writer_metadata(w, AUXTAP_METADATA_GAP, &gap, sizeof(gap));
 	}
 	assert_int_equal(auxtap_perfdata_writer_finish(w, &err), 0);
 
