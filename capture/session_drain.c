@@ -16,7 +16,7 @@
 /* Written at the end of the file, so they stay in memory: this many, then a sum of the rest. */
 #define ACCOUNTS_MAX 4096
 #define ACCOUNT_TEXT 112
-#define PIECE	     (512u << 10) /* of an AUX area; a system call each */
+#define CHUNK	     (512u << 10) /* of an AUX area; a system call each */
 #define TORN_BYTES   64		  /* more than a packet has */
 
 void session_put_gap(struct trace_file *file, const struct auxtap_gap *gap)
@@ -299,7 +299,7 @@ static int save_aux(struct auxtap_session *s, struct stream *st, struct auxtap_s
 	s->stats.aux_bytes += total;
 	ret = auxtap_perfdata_writer_auxtrace_begin(s->file.writer, &head, total, err);
 	while (!ret && done < total) {
-		struct auxtap_span piece = take(span, PIECE);
+		struct auxtap_span piece = take(span, CHUNK);
 
 		ret = auxtap_perfdata_writer_auxtrace_bytes(s->file.writer, piece.part1,
 							    piece.size1, err);

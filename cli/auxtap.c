@@ -53,7 +53,7 @@ void cli_say(const char *fmt, ...)
 	fputs(safe, stderr);
 }
 
-void cli_complain(const char *what, const char *todo, const char *why_fmt, ...)
+void cli_errorf(const char *what, const char *todo, const char *why_fmt, ...)
 {
 	char line[2048], safe[4 * sizeof(line)];
 	va_list args;
@@ -90,8 +90,8 @@ static bool output_reported;
 int cli_output_failed(int code)
 {
 	if (!output_reported)
-		cli_complain("standard output", "the output is incomplete", "cannot write%s%s",
-			     code ? ": " : " all output", code ? strerror(code) : "");
+		cli_errorf("standard output", "the output is incomplete", "cannot write%s%s",
+			   code ? ": " : " all output", code ? strerror(code) : "");
 	output_reported = true;
 	return CLI_FAILED;
 }
@@ -109,7 +109,7 @@ static int close_output(int status, int failed)
 
 void cli_error(const struct auxtap_error *err)
 {
-	cli_complain(err->what, err->todo, "%s", err->why);
+	cli_errorf(err->what, err->todo, "%s", err->why);
 }
 
 static const struct option options[] = {
@@ -148,10 +148,10 @@ bool cli_unfinished(const struct auxtap_perfdata *pd)
 		snprintf(uncommitted, sizeof(uncommitted),
 			 ", %llu bytes after the last commit are not read",
 			 (unsigned long long)info->uncommitted);
-	cli_complain(auxtap_perfdata_path(pd), NULL,
-		     "the recorder did not finish this file (it was killed or is still running)%s; "
-		     "the end is missing, including build-ids and the metadata trailer",
-		     uncommitted);
+	cli_errorf(auxtap_perfdata_path(pd), NULL,
+		   "the recorder did not finish this file (it was killed or is still running)%s; "
+		   "the end is missing, including build-ids and the metadata trailer",
+		   uncommitted);
 	return true;
 }
 
@@ -191,7 +191,7 @@ static int run(int argc, char **argv, int *failed)
 		*failed = commands[i].failed;
 		return commands[i].run(argc - 1, argv + 1);
 	}
-	cli_complain(argv[1], "see 'auxtap --help'", "no such command");
+	cli_errorf(argv[1], "see 'auxtap --help'", "no such command");
 	return CLI_USAGE;
 }
 

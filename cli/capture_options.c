@@ -29,21 +29,20 @@ static int parse_pages(const char *text, const char *what, uint64_t *pages)
 	if (!*text) /* "-m ,16M": keep the default of this one */
 		return 0;
 	if (!number_parse_size(text, &value, &suffixed)) {
-		cli_complain("-m", "write -m DATA,AUX in pages, or with suffix K, M or G",
-			     "'%s' is not a size", text);
+		cli_errorf("-m", "write -m DATA,AUX in pages, or with suffix K, M or G",
+			   "'%s' is not a size", text);
 		return -1;
 	}
 	if (suffixed && value % page_size) {
-		cli_complain("-m", NULL, "%s of %llu bytes is not a whole number of pages", what,
-			     (unsigned long long)value);
+		cli_errorf("-m", NULL, "%s of %llu bytes is not a whole number of pages", what,
+			   (unsigned long long)value);
 		return -1;
 	}
 	*pages = suffixed ? value / page_size : value;
 	if (!*pages || (*pages & (*pages - 1)) || *pages > 1u << 30) {
-		cli_complain("-m",
-			     "use 1, 2, 4, 8 … pages, or a power of two with suffix K, M or G",
-			     "%s of %llu pages is not a power of two", what,
-			     (unsigned long long)*pages);
+		cli_errorf("-m", "use 1, 2, 4, 8 … pages, or a power of two with suffix K, M or G",
+			   "%s of %llu pages is not a power of two", what,
+			   (unsigned long long)*pages);
 		return -1;
 	}
 	return 0;
@@ -57,8 +56,8 @@ static int parse_mmap(const char *text, struct auxtap_session_opts *o)
 
 	if (snprintf(data, sizeof(data), "%.*s", comma ? (int)(comma - text) : (int)sizeof(data),
 		     text) >= (int)sizeof(data)) {
-		cli_complain("-m", "write -m DATA,AUX in pages, or with suffix K, M or G",
-			     "'%s' is not a size", text);
+		cli_errorf("-m", "write -m DATA,AUX in pages, or with suffix K, M or G",
+			   "'%s' is not a size", text);
 		return -1;
 	}
 	if (parse_pages(data, "data ring", &o->data_pages))
@@ -74,7 +73,7 @@ static int parse_id(const char *option, const char *text, pid_t *id)
 	errno = 0;
 	n = strtol(text, &end, 10);
 	if (errno || end == text || *end || n <= 0 || n > 1 << 22) {
-		cli_complain(option, "give one number", "'%s' is not a process or thread ID", text);
+		cli_errorf(option, "give one number", "'%s' is not a process or thread ID", text);
 		return -1;
 	}
 	*id = (pid_t)n;
@@ -86,8 +85,8 @@ static int parse_count(const char *option, const char *text, uint64_t max, uint6
 	bool suffixed;
 
 	if (!number_parse_size(text, value, &suffixed) || *value == 0 || *value > max) {
-		cli_complain(option, "write a number, or one with suffix K, M or G",
-			     "'%s' is not a number from 1 to %llu", text, (unsigned long long)max);
+		cli_errorf(option, "write a number, or one with suffix K, M or G",
+			   "'%s' is not a number from 1 to %llu", text, (unsigned long long)max);
 		return -1;
 	}
 	return 0;
@@ -101,8 +100,8 @@ static int parse_choice(const char *option, const char *text, const char *const 
 			return 0;
 		}
 	}
-	cli_complain(option, NULL, "'%s' is not one of %s, %s, %s", text, names[0], names[1],
-		     names[2]);
+	cli_errorf(option, NULL, "'%s' is not one of %s, %s, %s", text, names[0], names[1],
+		   names[2]);
 	return -1;
 }
 
@@ -126,7 +125,7 @@ static int parse_one(struct capture_options *o, const struct cli_capture *kind, 
 		if (!optarg)
 			return 0;
 		if (!number_parse_size(optarg, &s->snapshot_size, &suffixed)) {
-			cli_complain("-S", "write -SSIZE, as -S64K", "'%s' is not a size", optarg);
+			cli_errorf("-S", "write -SSIZE, as -S64K", "'%s' is not a size", optarg);
 			return -1;
 		}
 		return 0;
@@ -139,17 +138,17 @@ static int parse_one(struct capture_options *o, const struct cli_capture *kind, 
 		return 0;
 	case 'C':
 		if (strspn(optarg, "0123456789,-") != strlen(optarg) || !*optarg) {
-			cli_complain("-C", "write CPUs as 0-3,5", "'%s' is not a list of CPUs",
-				     optarg);
+			cli_errorf("-C", "write CPUs as 0-3,5", "'%s' is not a list of CPUs",
+				   optarg);
 			return -1;
 		}
 		s->cpus = optarg;
 		return 0;
 	case 'o':
 		if (!strcmp(optarg, "-")) {
-			cli_complain("-o", "name a file; './-' is a file of that name",
-				     "cannot record to standard output, because the header is "
-				     "rewritten as the file grows");
+			cli_errorf("-o", "name a file; './-' is a file of that name",
+				   "cannot record to standard output, because the header is "
+				   "rewritten as the file grows");
 			return -1;
 		}
 		s->output = optarg;
@@ -167,7 +166,7 @@ static int parse_one(struct capture_options *o, const struct cli_capture *kind, 
 		return 0;
 	case OPT_TRACE_UNIT:
 		if (strcmp(optarg, "ete") && strcmp(optarg, "etmv4")) {
-			cli_complain("--trace-unit", NULL, "'%s' is not one of ete, etmv4", optarg);
+			cli_errorf("--trace-unit", NULL, "'%s' is not one of ete, etmv4", optarg);
 			return -1;
 		}
 		o->trace_unit = optarg;
@@ -184,7 +183,7 @@ static int parse_one(struct capture_options *o, const struct cli_capture *kind, 
 		return 0;
 	case OPT_KEEP:
 		if (!kind->crash) {
-			cli_complain("--keep", NULL, "is an option of 'auxtap crash'");
+			cli_errorf("--keep", NULL, "is an option of 'auxtap crash'");
 			return -1;
 		}
 		if (parse_count("--keep", optarg, 1000000, &n))
@@ -193,7 +192,7 @@ static int parse_one(struct capture_options *o, const struct cli_capture *kind, 
 		return 0;
 	case OPT_ERROR_EXITCODE:
 		if (!kind->crash) {
-			cli_complain("--error-exitcode", NULL, "is an option of 'auxtap crash'");
+			cli_errorf("--error-exitcode", NULL, "is an option of 'auxtap crash'");
 			return -1;
 		}
 		if (parse_count("--error-exitcode", optarg, 255, &n))
@@ -211,37 +210,35 @@ static int check_combination(const struct capture_options *o, const struct cli_c
 	int targets = (s->argv != NULL) + (s->pid != 0) + (s->tid != 0);
 
 	if (targets > 1) {
-		cli_complain(kind->name, "give a program, -p or -t",
-			     "more than one thing to trace");
+		cli_errorf(kind->name, "give a program, -p or -t", "more than one thing to trace");
 		return -1;
 	}
 	if (!targets && !s->all_cpus && !s->cpus) {
-		cli_complain(kind->name, "use 'auxtap record -- PROGRAM', or -p PID",
-			     "nothing to trace");
+		cli_errorf(kind->name, "use 'auxtap record -- PROGRAM', or -p PID",
+			   "nothing to trace");
 		return -1;
 	}
 	if (o->backend == BACKEND_KERNEL && o->engine_given) {
-		cli_complain("--source", NULL, "requires the emulated backend");
+		cli_errorf("--source", NULL, "requires the emulated backend");
 		return -1;
 	}
 	if (o->backend == BACKEND_KERNEL && o->trace_unit) {
-		cli_complain("--trace-unit", "remove it",
-			     "requires --backend emulated; the trace unit of a real CPU is fixed");
+		cli_errorf("--trace-unit", "remove it",
+			   "requires --backend emulated; the trace unit of a real CPU is fixed");
 		return -1;
 	}
 	if (o->backend == BACKEND_KERNEL && o->max_memory) {
-		cli_complain(
-			"--max-memory", "remove it",
-			"limits emulated processes; the kernel backend runs programs natively");
+		cli_errorf("--max-memory", "remove it",
+			   "limits emulated processes; the kernel backend runs programs natively");
 		return -1;
 	}
 	if (o->trace_unit && (!s->event || strncmp(s->event, "cs_etm", 6))) {
-		cli_complain("--trace-unit", "trace with -e cs_etm//u", "requires a cs_etm event");
+		cli_errorf("--trace-unit", "trace with -e cs_etm//u", "requires a cs_etm event");
 		return -1;
 	}
 	if (o->backend == BACKEND_KERNEL && s->truth_path) {
-		cli_complain("--truth", "use --backend emulated",
-			     "only emulation can record every executed address");
+		cli_errorf("--truth", "use --backend emulated",
+			   "only emulation can record every executed address");
 		return -1;
 	}
 	return 0;
@@ -290,9 +287,9 @@ int capture_options_parse(struct capture_options *o, const struct cli_capture *k
 			char letter[3] = {'-', (char)optopt, '\0'};
 			bool short_one = option == '?' && optopt && optopt < 256;
 
-			cli_complain(short_one ? letter : last, todo, "%s",
-				     option == ':' ? "option requires an argument" :
-						     "no such option");
+			cli_errorf(short_one ? letter : last, todo, "%s",
+				   option == ':' ? "option requires an argument" :
+						   "no such option");
 			return -1;
 		}
 		if (parse_one(o, kind, option))

@@ -67,7 +67,7 @@ static void usage(FILE *out)
 
 static int bad_value(const char *what, const char *value, const char *allowed)
 {
-	cli_complain(what, NULL, "'%s' is not %s", value, allowed);
+	cli_errorf(what, NULL, "'%s' is not %s", value, allowed);
 	return CLI_USAGE;
 }
 
@@ -179,21 +179,21 @@ int cmd_audit(int argc, char **argv)
 			unit_logs[opts.nr_unit_logs++] = optarg;
 			break;
 		default:
-			cli_complain(argv[optind - 1], "see 'auxtap audit --help'", "%s",
-				     opt == ':' ? "option requires an argument" : "no such option");
+			cli_errorf(argv[optind - 1], "see 'auxtap audit --help'", "%s",
+				   opt == ':' ? "option requires an argument" : "no such option");
 			return CLI_USAGE;
 		}
 	}
 	if (argc - optind > 1) {
-		cli_complain(argv[optind + 1], NULL, "one file at a time");
+		cli_errorf(argv[optind + 1], NULL, "one file at a time");
 		return CLI_USAGE;
 	}
 	if (log && opts.nr_unit_logs) {
-		cli_complain("--log", "remove it", "--unit-log requires a recording");
+		cli_errorf("--log", "remove it", "--unit-log requires a recording");
 		return CLI_USAGE;
 	}
 	if (log && optind == argc) {
-		cli_complain("--log", "give the event log", "there is no default file");
+		cli_errorf("--log", "give the event log", "there is no default file");
 		return CLI_USAGE;
 	}
 	return audit_file(optind < argc ? argv[optind] : "auxtap.data", log, &opts, format);

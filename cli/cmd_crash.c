@@ -198,14 +198,14 @@ static void save_report(const char *path, const char *text)
 	fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!out) {
-		cli_complain(name, NULL, "%s", strerror(errno));
+		cli_errorf(name, NULL, "%s", strerror(errno));
 		if (fd >= 0)
 			close(fd);
 		return;
 	}
 	/* Part of a report can mislead, so remove it; standard error has the whole text. */
 	if ((fputs(text, out) == EOF) | (fclose(out) != 0)) {
-		cli_complain(name, "use 'auxtap report' on the snapshot", "%s", strerror(errno));
+		cli_errorf(name, "use 'auxtap report' on the snapshot", "%s", strerror(errno));
 		unlink(name);
 	}
 }

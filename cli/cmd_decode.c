@@ -367,24 +367,24 @@ static void say_missing(const struct auxtap_image_set *images)
 		id_text(want, info.build_id, info.build_id_size);
 		id_text(found, info.found_build_id, info.found_build_id_size);
 		if (info.changed)
-			cli_complain(
+			cli_errorf(
 				info.name, how_to_get(info.name),
 				"is not the file that ran, or was written after the recording; %llu gap%s (no_image)",
 				(unsigned long long)info.nr_gaps, plural);
 		else if (info.state == AUXTAP_IMAGE_DIFFERENT)
-			cli_complain(
+			cli_errorf(
 				info.name, how_to_get(info.name),
 				"is not the file that ran: build-id mismatch (%s ran, %s has %s); %llu gap%s (no_image)",
 				want, info.path ? info.path : "?", found,
 				(unsigned long long)info.nr_gaps, plural);
 		else
-			cli_complain(info.name, how_to_get(info.name),
-				     "%s%s%s; %llu gap%s (no_image)",
-				     info.denied ? "the recording's owner may not read it" :
-						   "not found",
-				     info.build_id_size ? ", build-id " : "",
-				     info.build_id_size ? want : "",
-				     (unsigned long long)info.nr_gaps, plural);
+			cli_errorf(info.name, how_to_get(info.name),
+				   "%s%s%s; %llu gap%s (no_image)",
+				   info.denied ? "the recording's owner may not read it" :
+						 "not found",
+				   info.build_id_size ? ", build-id " : "",
+				   info.build_id_size ? want : "", (unsigned long long)info.nr_gaps,
+				   plural);
 	}
 }
 
@@ -400,15 +400,14 @@ static void say_not_there(const struct decode_printer *printer, bool is_spe, con
 		spe |= 1u << f;
 	if (is_spe) {
 		if (printer->events & flow)
-			cli_complain(
-				path, NULL,
-				"this file contains Arm SPE samples, so no call, return, async "
-				"and trace events");
+			cli_errorf(path, NULL,
+				   "this file contains Arm SPE samples, so no call, return, async "
+				   "and trace events");
 		return;
 	}
 	if (printer->events & AUXTAP_EVENT_MEM || printer->has & spe)
-		cli_complain(path, NULL, "this file contains %s trace, so no memory samples",
-			     is_cs ? "CoreSight" : "Intel PT");
+		cli_errorf(path, NULL, "this file contains %s trace, so no memory samples",
+			   is_cs ? "CoreSight" : "Intel PT");
 }
 
 static uint32_t default_events(bool is_spe, bool summary)
@@ -431,7 +430,7 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 	bool is_cs = is_snapshot;
 	int ret, status = CLI_FAILED;
 
-	cs_guard_watch(cmd->path);
+	cs_guard_install(cmd->path);
 	ret = auxtap_image_set_new(&images, &cmd->image_opts, &err);
 	if (!ret)
 		ret = raw_options_images(&cmd->raw, images, &err);
@@ -465,7 +464,7 @@ static int decode(struct decode_cmd *cmd, struct decode_printer *printer)
 	if (printer->failed) {
 		status = cli_output_failed(errno);
 	} else if (ret >= 0 && auxtap_image_set_no_memory(images)) {
-		cli_complain(
+		cli_errorf(
 			cmd->path, "allow more (ulimit -v, ulimit -n)",
 			"out of memory or file descriptors: images, functions or lines are missing");
 		status = CLI_FAILED;
@@ -503,8 +502,8 @@ int cmd_decode(int argc, char **argv)
 			return CLI_OK;
 		}
 		if (opt == '?' || opt == ':') {
-			cli_complain(argv[optind - 1], "see 'auxtap decode --help'", "%s",
-				     opt == ':' ? "option requires an argument" : "no such option");
+			cli_errorf(argv[optind - 1], "see 'auxtap decode --help'", "%s",
+				   opt == ':' ? "option requires an argument" : "no such option");
 			return CLI_USAGE;
 		}
 		ret = parse_option(&cmd, &printer, opt, optarg);
@@ -512,7 +511,7 @@ int cmd_decode(int argc, char **argv)
 			return ret;
 	}
 	if (argc - optind > 1) {
-		cli_complain(argv[optind + 1], NULL, "one file at a time");
+		cli_errorf(argv[optind + 1], NULL, "one file at a time");
 		return CLI_USAGE;
 	}
 	cmd.path = optind < argc ? argv[optind] : "auxtap.data";

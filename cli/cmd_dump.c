@@ -75,8 +75,8 @@ static void say_unused(const struct raw_options *ro)
 
 	for (size_t i = 0; i < sizeof(unused) / sizeof(unused[0]); i++)
 		if (ro->given & 1u << (unused[i].opt - RAW_OPT_FIRST))
-			cli_complain(unused[i].name, "use it with 'auxtap decode'",
-				     "has no effect on a packet listing");
+			cli_errorf(unused[i].name, "use it with 'auxtap decode'",
+				   "has no effect on a packet listing");
 }
 
 static int dump_bare(const struct raw_options *ro, const char *path, const struct dump_opts *opts,
@@ -122,8 +122,8 @@ int cmd_dump(int argc, char **argv)
 			break;
 		case '?':
 		case ':':
-			cli_complain(argv[optind - 1], "see 'auxtap dump --help'",
-				     opt == ':' ? "option requires an argument" : "no such option");
+			cli_errorf(argv[optind - 1], "see 'auxtap dump --help'",
+				   opt == ':' ? "option requires an argument" : "no such option");
 			return CLI_USAGE;
 		default:
 			ret = raw_options_parse(&raw, opt, optarg);
@@ -133,21 +133,21 @@ int cmd_dump(int argc, char **argv)
 		}
 	}
 	if (optind != argc - 1) {
-		cli_complain("dump", "see 'auxtap dump --help'",
-			     optind < argc ? "too many files" : "no file given");
+		cli_errorf("dump", "see 'auxtap dump --help'",
+			   optind < argc ? "too many files" : "no file given");
 		return CLI_USAGE;
 	}
 	ret = raw_options_check(&raw, "dump", true);
 	if (ret)
 		return ret;
 	if (raw.is_raw && !opts.packets) {
-		cli_complain("--no-packets", "remove it", "a raw stream contains only packets");
+		cli_errorf("--no-packets", "remove it", "a raw stream contains only packets");
 		return CLI_USAGE;
 	}
 	if (raw.is_raw)
 		say_unused(&raw);
 	if (raw_options_is_etm(&raw)) {
-		cs_guard_watch(argv[optind]);
+		cs_guard_install(argv[optind]);
 		return finish(dump_raw_etm(argv[optind], &raw.raw, &opts, &err), &err);
 	}
 	if (raw.is_raw) {
@@ -155,7 +155,7 @@ int cmd_dump(int argc, char **argv)
 							 AUXTAP_AUXTRACE_INTEL_PT;
 		return finish(dump_bare(&raw, argv[optind], &opts, &err), &err);
 	}
-	cs_guard_watch(argv[optind]);
+	cs_guard_install(argv[optind]);
 	if (cs_snapshot_is(argv[optind]))
 		return finish(dump_snapshot(argv[optind], &opts, &err), &err);
 	ret = auxtap_perfdata_open(&pd, argv[optind], &err);

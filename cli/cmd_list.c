@@ -175,7 +175,7 @@ int cmd_list(int argc, char **argv)
 		return CLI_OK;
 	}
 	if (argc > 1) {
-		cli_complain(argv[1], "see 'auxtap list --help'", "list takes no argument");
+		cli_errorf(argv[1], "see 'auxtap list --help'", "list takes no argument");
 		return CLI_USAGE;
 	}
 	auxtap_probe(&probe);

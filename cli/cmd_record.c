@@ -181,16 +181,16 @@ static void on_untraced(void *ctx, pid_t pid, const char *why)
 
 	(void)ctx;
 	if (!strncmp(why, "--truth: ", 9)) {
-		cli_complain("--truth", "the trace goes on; use a larger disk, or trace less", "%s",
-			     why + 9);
+		cli_errorf("--truth", "the trace goes on; use a larger disk, or trace less", "%s",
+			   why + 9);
 		return;
 	}
 	snprintf(what, sizeof(what), "process %d", pid);
 	if (!strncmp(why, "qemu: ", 6)) {
-		cli_complain(what, "use --source ptrace", "%s", why + 6);
+		cli_errorf(what, "use --source ptrace", "%s", why + 6);
 		return;
 	}
-	cli_complain(what, NULL, "not traced from here on: %s", *why ? why : "the tracer lost it");
+	cli_errorf(what, NULL, "not traced from here on: %s", *why ? why : "the tracer lost it");
 }
 
 static void on_refused(void *ctx, pid_t tid, const struct auxtap_error *why)
@@ -199,7 +199,7 @@ static void on_refused(void *ctx, pid_t tid, const struct auxtap_error *why)
 
 	(void)ctx;
 	snprintf(what, sizeof(what), "thread %d", tid);
-	cli_complain(what, why->todo, "not traced: %s: %s", why->what, why->why);
+	cli_errorf(what, why->todo, "not traced: %s: %s", why->what, why->why);
 }
 
 /* The first such error; auxtap_session_run() returns it, too. */
@@ -248,20 +248,20 @@ static int open_backend(struct auxtap_backend *be, const struct capture_options 
 		auxtap_probe(&probe);
 		kernel = probe.kernel && !is_foreign(o);
 		if (!kernel && (o->session.all_cpus || o->session.cpus)) {
-			cli_complain(o->session.cpus ? "-C" : "-a",
-				     "trace a program instead: auxtap record -- PROGRAM", "%s",
-				     probe.kernel_why);
+			cli_errorf(o->session.cpus ? "-C" : "-a",
+				   "trace a program instead: auxtap record -- PROGRAM", "%s",
+				   probe.kernel_why);
 			return -1;
 		}
 		if (!kernel && attach) {
-			cli_complain(o->session.pid ? "-p" : "-t",
-				     "use --backend emulated if a far slower run is acceptable",
-				     "%s", probe.kernel_why);
+			cli_errorf(o->session.pid ? "-p" : "-t",
+				   "use --backend emulated if a far slower run is acceptable", "%s",
+				   probe.kernel_why);
 			return -1;
 		}
 	} else if (o->backend == BACKEND_AUTO && attach) {
-		cli_complain("attach", "use --backend emulated",
-			     "under emulation the process runs far slower, so auto does not do it");
+		cli_errorf("attach", "use --backend emulated",
+			   "under emulation the process runs far slower, so auto does not do it");
 		return -1;
 	}
 	if (kernel) {
@@ -270,8 +270,8 @@ static int open_backend(struct auxtap_backend *be, const struct capture_options 
 	} else {
 		/* qemu starts programs; a running process can only be stepped. */
 		if (attach && engine == AUXTAP_ENGINE_QEMU) {
-			cli_complain("--source", "use --source ptrace",
-				     "qemu cannot attach to a running process");
+			cli_errorf("--source", "use --source ptrace",
+				   "qemu cannot attach to a running process");
 			return -1;
 		}
 		if (attach)
@@ -357,7 +357,7 @@ static bool nothing_traced(const struct capture_options *o, const char *event,
 {
 	if (o->session.crash || stats->aux_bytes || !stats->untraced)
 		return false;
-	cli_complain(
+	cli_errorf(
 		o->session.output,
 		"x86-64 programs: -e intel_pt//u; AArch64 programs: -e cs_etm//u or arm_spe_0//u",
 		"no trace: no code ran that %s can trace", event);
@@ -449,19 +449,19 @@ static int no_program(const char *name, int code)
 	struct stat st = {0};
 
 	if (code == -ENOENT) {
-		cli_complain(name, strchr(name, '/') ? NULL : "give its path if it is not in PATH",
-			     "no such program");
+		cli_errorf(name, strchr(name, '/') ? NULL : "give its path if it is not in PATH",
+			   "no such program");
 		return CLI_NOT_FOUND;
 	}
 	if (stat(name, &st) && errno == EACCES)
-		cli_complain(name, "give this user search permission for its directories", "%s",
-			     strerror(EACCES));
+		cli_errorf(name, "give this user search permission for its directories", "%s",
+			   strerror(EACCES));
 	else if (S_ISDIR(st.st_mode))
-		cli_complain(name, "name a program", "is a directory");
+		cli_errorf(name, "name a program", "is a directory");
 	else if (code == -EACCES)
-		cli_complain(name, "make it executable: chmod +x", "%s", strerror(-code));
+		cli_errorf(name, "make it executable: chmod +x", "%s", strerror(-code));
 	else
-		cli_complain(name, NULL, "%s", strerror(-code));
+		cli_errorf(name, NULL, "%s", strerror(-code));
 	return CLI_NOT_EXECUTABLE;
 }
 
@@ -473,14 +473,14 @@ static bool can_keep(const char *output)
 	struct stat st;
 
 	if (!stat(output, &st) && S_ISDIR(st.st_mode)) {
-		cli_complain(output, "name a file with -o", "is a directory, not a file");
+		cli_errorf(output, "name a file with -o", "is a directory, not a file");
 		return false;
 	}
 	snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - output) + 1 : 1,
 		 slash ? output : ".");
 	if (!access(dir, W_OK | X_OK))
 		return true;
-	cli_complain(output, "name another file with -o", "cannot create: %s", strerror(errno));
+	cli_errorf(output, "name another file with -o", "cannot create: %s", strerror(errno));
 	return false;
 }
 

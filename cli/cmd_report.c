@@ -65,7 +65,7 @@ static int report(const struct report_cmd *cmd)
 	bool unfinished = false;
 	int ret;
 
-	cs_guard_watch(cmd->path);
+	cs_guard_install(cmd->path);
 	if (cmd->raw.is_raw || auxtap_is_snapshot(cmd->path)) {
 		ret = report_raw(cmd, &err);
 	} else {
@@ -76,9 +76,9 @@ static int report(const struct report_cmd *cmd)
 		}
 		if ((cmd->opts.nr_branches || cmd->opts.nr_calls) &&
 		    cli_holds(pd, AUXTAP_AUXTRACE_ARM_SPE))
-			cli_complain(cmd->path, NULL,
-				     "this file contains Arm SPE samples, so no last branches and "
-				     "no call tree");
+			cli_errorf(cmd->path, NULL,
+				   "this file contains Arm SPE samples, so no last branches and "
+				   "no call tree");
 		ret = auxtap_report(pd, &cmd->opts, stdout, &err);
 		unfinished = cli_unfinished(pd);
 		auxtap_perfdata_close(pd);
@@ -97,7 +97,7 @@ static int row_count(const char *option, const char *text, unsigned int max, uns
 	uint64_t n = 0;
 
 	if (!cli_number(text, max, &n) || !n) {
-		cli_complain(option, NULL, "'%s' is not a number from 1 to %u", text, max);
+		cli_errorf(option, NULL, "'%s' is not a number from 1 to %u", text, max);
 		return -1;
 	}
 	*value = (unsigned int)n;
@@ -155,8 +155,8 @@ int cmd_report(int argc, char **argv)
 			else if (!strcmp(optarg, "never"))
 				cmd.opts.colour = false;
 			else if (strcmp(optarg, "auto") != 0) {
-				cli_complain("--color", "give always, never or auto",
-					     "unknown value '%s'", optarg);
+				cli_errorf("--color", "give always, never or auto",
+					   "unknown value '%s'", optarg);
 				return CLI_USAGE;
 			}
 			break;
@@ -166,9 +166,9 @@ int cmd_report(int argc, char **argv)
 			return CLI_OK;
 		case '?':
 		case ':':
-			cli_complain(argv[optind - 1], "see 'auxtap report --help'", "%s",
-				     option == ':' ? "option requires an argument" :
-						     "no such option");
+			cli_errorf(argv[optind - 1], "see 'auxtap report --help'", "%s",
+				   option == ':' ? "option requires an argument" :
+						   "no such option");
 			return CLI_USAGE;
 		default:
 			ret = raw_options_parse(&cmd.raw, option, optarg);
@@ -178,7 +178,7 @@ int cmd_report(int argc, char **argv)
 		}
 	}
 	if (argc - optind > 1) {
-		cli_complain(argv[optind + 1], "give one file", "too many arguments");
+		cli_errorf(argv[optind + 1], "give one file", "too many arguments");
 		return CLI_USAGE;
 	}
 	if (optind < argc)

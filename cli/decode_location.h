@@ -8,10 +8,10 @@
 
 #include <auxtap/decode.h>
 
-#define PLACE_TEXT 64
+#define LOCATION_TEXT 64
 
 /* A range of addresses with the same names; strings are the image set's. */
-struct place {
+struct location {
 	struct auxtap_range range; /* image NULL: no image is known there */
 	int32_t pid;
 	const char *name; /* the symbol, or the last part of the image's name */
@@ -21,15 +21,15 @@ struct place {
 	 * Copies of name and "(image)" if they fit: the printer copies them in fixed-size steps,
 	 * whatever their length.
 	 */
-	char name_text[PLACE_TEXT], image_text[PLACE_TEXT];
-	/* by place_line() only */
+	char name_text[LOCATION_TEXT], image_text[LOCATION_TEXT];
+	/* by location_line() only */
 	const char *file;
 	unsigned int line;
 };
 
-#define PLACE_BIG    4 /* ranges of more than PLACE_IS_BIG bytes */
-#define PLACE_SLOTS  512
-#define PLACE_IS_BIG (64u << 10)
+#define LOCATION_NR_BIG	  4 /* ranges of more than LOCATION_BIG_SIZE bytes */
+#define LOCATION_SLOTS	  512
+#define LOCATION_BIG_SIZE (64u << 10)
 
 #define WORD_SLOTS 256
 
@@ -45,23 +45,26 @@ struct word {
 	char text[246]; /* longer text is not cached */
 };
 
-struct decode_places {
-	struct place big[PLACE_BIG], slots[PLACE_SLOTS];
-	struct place other; /* of place_line(), not cached */
+struct decode_locations {
+	struct location big[LOCATION_NR_BIG], slots[LOCATION_SLOTS];
+	struct location other; /* of location_line(), not cached */
 	unsigned int next_big;
 	struct word words[WORD_SLOTS];
 	char text[512]; /* of a packet whose text is not cached */
 };
 
 /* Valid until the next call. time: 0 if it is not known. */
-const struct place *place_find(struct decode_places *places, struct auxtap_image_set *images,
-			       int32_t pid, uint64_t time, uint64_t addr);
+const struct location *location_find(struct decode_locations *locations,
+				     struct auxtap_image_set *images, int32_t pid, uint64_t time,
+				     uint64_t addr);
 /* The same with the source line. */
-const struct place *place_line(struct decode_places *places, struct auxtap_image_set *images,
-			       int32_t pid, uint64_t time, uint64_t addr);
+const struct location *location_line(struct decode_locations *locations,
+				     struct auxtap_image_set *images, int32_t pid, uint64_t time,
+				     uint64_t addr);
 
 /* "LD GP-REG"; "RETIRED L1D-ACCESS", without "EV". Valid until the next call. */
-const char *place_op(struct decode_places *places, uint8_t op_class, uint8_t op, size_t *len);
-const char *place_events(struct decode_places *places, uint64_t events, size_t *len);
+const char *location_op(struct decode_locations *locations, uint8_t op_class, uint8_t op,
+			size_t *len);
+const char *location_events(struct decode_locations *locations, uint64_t events, size_t *len);
 
 #endif

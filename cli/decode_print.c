@@ -213,25 +213,25 @@ static void offset_text(char *out, size_t size, uint64_t off)
 }
 
 /* The symbol; without one, the image and the offset in it. */
-static void symbol_text(const struct place *place, uint64_t addr, char *buf, size_t size)
+static void symbol_text(const struct location *location, uint64_t addr, char *buf, size_t size)
 {
 	size_t n;
 
-	if (!place)
+	if (!location)
 		return;
-	n = copy_text(buf, size, place->name);
-	if (!place->range.symbol)
-		offset_text(buf + n, size - n, addr - place->base);
+	n = copy_text(buf, size, location->name);
+	if (!location->range.symbol)
+		offset_text(buf + n, size - n, addr - location->base);
 }
 
-static void srcline_text(const struct place *place, char *buf, size_t size)
+static void srcline_text(const struct location *location, char *buf, size_t size)
 {
 	const char *base;
 
-	if (!place || !place->file)
+	if (!location || !location->file)
 		return;
-	base = strrchr(place->file, '/');
-	snprintf(buf, size, "%s:%u", base ? base + 1 : place->file, place->line);
+	base = strrchr(location->file, '/');
+	snprintf(buf, size, "%s:%u", base ? base + 1 : location->file, location->line);
 }
 
 static void insn_text(const struct auxtap_event *ev, char *buf, size_t size)
@@ -289,7 +289,7 @@ static void sample_value(struct decode_printer *p, const struct auxtap_event *ev
 		break;
 	case FIELD_SPE_EVENTS:
 		if (ev->spe_has & AUXTAP_SPE_HAS_EVENTS)
-			copy_text(buf, size, place_events(&p->places, ev->spe_events, &len));
+			copy_text(buf, size, location_events(&p->locations, ev->spe_events, &len));
 		break;
 	case FIELD_SOURCE:
 		*number = true;
@@ -298,7 +298,8 @@ static void sample_value(struct decode_printer *p, const struct auxtap_event *ev
 		break;
 	case FIELD_OP:
 		if (ev->spe_has & AUXTAP_SPE_HAS_OP)
-			copy_text(buf, size, place_op(&p->places, ev->op_class, ev->op, &len));
+			copy_text(buf, size,
+				  location_op(&p->locations, ev->op_class, ev->op, &len));
 		break;
 	default:
 		break;
@@ -306,7 +307,7 @@ static void sample_value(struct decode_printer *p, const struct auxtap_event *ev
 }
 
 void decode_value(struct decode_printer *p, const struct auxtap_event *ev, enum decode_field field,
-		  const struct place *place, bool *number, char *buf, size_t size)
+		  const struct location *location, bool *number, char *buf, size_t size)
 {
 	*number = false;
 	buf[0] = '\0';
@@ -342,18 +343,18 @@ void decode_value(struct decode_printer *p, const struct auxtap_event *ev, enum 
 			hex_text(buf, ev->addr);
 		break;
 	case FIELD_SYM:
-		symbol_text(place, ev->ip, buf, size);
+		symbol_text(location, ev->ip, buf, size);
 		break;
 	case FIELD_SYMOFF:
 		*number = true;
-		if (place && place->range.symbol)
-			decimal_text(buf, ev->ip - place->base);
+		if (location && location->range.symbol)
+			decimal_text(buf, ev->ip - location->base);
 		break;
 	case FIELD_DSO:
-		copy_text(buf, size, place ? place->range.image : "");
+		copy_text(buf, size, location ? location->range.image : "");
 		break;
 	case FIELD_SRCLINE:
-		srcline_text(place, buf, size);
+		srcline_text(location, buf, size);
 		break;
 	case FIELD_INSN:
 		insn_text(ev, buf, size);
@@ -376,7 +377,7 @@ void decode_value(struct decode_printer *p, const struct auxtap_event *ev, enum 
 	}
 }
 
-void decode_gap_words(const struct auxtap_event *ev, char *buf, size_t size)
+void decode_gap_text(const struct auxtap_event *ev, char *buf, size_t size)
 {
 	const struct auxtap_gap *gap = &ev->gap;
 	char bytes[64] = "", span[64] = "";
@@ -424,14 +425,14 @@ static void json_string(struct decode_printer *p, const char *s)
 }
 
 static void print_json(struct decode_printer *p, const struct auxtap_event *ev,
-		       const struct place *place)
+		       const struct location *location)
 {
 	bool number, gap = ev->type == AUXTAP_EVENT_GAP;
 	char buf[4096];
 
 	put_char(p, '{');
 	for (unsigned int i = 0; i < p->nr_fields; i++) {
-		decode_value(p, ev, p->fields[i], place, &number, buf, sizeof(buf));
+		decode_value(p, ev, p->fields[i], location, &number, buf, sizeof(buf));
 		if (i)
 			put_char(p, ',');
 		put_char(p, '"');
@@ -482,7 +483,7 @@ static void csv_string(struct decode_printer *p, const char *s)
 }
 
 static void print_csv(struct decode_printer *p, const struct auxtap_event *ev,
-		      const struct place *place)
+		      const struct location *location)
 {
 	char buf[4096];
 	bool number;
@@ -490,7 +491,7 @@ static void print_csv(struct decode_printer *p, const struct auxtap_event *ev,
 	for (unsigned int i = 0; i < p->nr_fields; i++) {
 		if (i)
 			put_char(p, ',');
-		decode_value(p, ev, p->fields[i], place, &number, buf, sizeof(buf));
+		decode_value(p, ev, p->fields[i], location, &number, buf, sizeof(buf));
 		if (buf[0] && csv_is_hex(p->fields[i]))
 			put_text(p, "0x", 2);
 		csv_string(p, buf);
@@ -498,7 +499,7 @@ static void print_csv(struct decode_printer *p, const struct auxtap_event *ev,
 	if (p->events & AUXTAP_EVENT_GAP) {
 		put_char(p, ',');
 		if (ev->type == AUXTAP_EVENT_GAP) {
-			decode_gap_words(ev, buf, sizeof(buf));
+			decode_gap_text(ev, buf, sizeof(buf));
 			csv_string(p, buf);
 		}
 	}
@@ -518,16 +519,16 @@ void decode_print(struct decode_printer *p, const struct auxtap_event *ev)
 {
 	const uint32_t symbolic =
 		1u << FIELD_SYM | 1u << FIELD_SYMOFF | 1u << FIELD_DSO | 1u << FIELD_SRCLINE;
-	const struct place *known = NULL;
-	struct place place;
+	const struct location *known = NULL;
+	struct location location;
 
 	if (p->has & symbolic && ev->has_ip) {
 		known = p->has & 1u << FIELD_SRCLINE ?
-				place_line(&p->places, p->images, ev->pid, ev->time, ev->ip) :
-				place_find(&p->places, p->images, ev->pid, ev->time, ev->ip);
+				location_line(&p->locations, p->images, ev->pid, ev->time, ev->ip) :
+				location_find(&p->locations, p->images, ev->pid, ev->time, ev->ip);
 		if (known->name && p->has & 1u << FIELD_ADDR && p->addr_first) {
-			place = *known; /* looking up addr first may overwrite *known */
-			known = &place;
+			location = *known; /* looking up addr first may overwrite *known */
+			known = &location;
 		}
 		if (!known->name)
 			known = NULL;

@@ -71,24 +71,24 @@ struct decode_printer {
 	size_t second_len; /* 0: none yet */
 	char second_text[64];
 	struct decode_tid tids[DECODE_TIDS];
-	struct decode_places places;
+	struct decode_locations locations;
 };
 
 /* "comm,tid,ip": 0, or -1 with the unknown name in bad. */
 int decode_fields_parse(struct decode_printer *p, const char *list, char bad[32]);
 /* The text of a gap. */
-void decode_gap_words(const struct auxtap_event *ev, char *buf, size_t size);
+void decode_gap_text(const struct auxtap_event *ev, char *buf, size_t size);
 /*
  * The value of a field as text; empty: no value. place: of ip; NULL: unknown. *number: print it
  * without quotes.
  */
 void decode_value(struct decode_printer *p, const struct auxtap_event *ev, enum decode_field field,
-		  const struct place *place, bool *number, char *buf, size_t size);
+		  const struct location *location, bool *number, char *buf, size_t size);
 /* Reserves need bytes at buf + nr: 0, or -1 and failed is set. */
 int decode_print_reserve(struct decode_printer *p, size_t need);
 /* decode_text.c: a line of text. */
 void decode_print_text(struct decode_printer *p, const struct auxtap_event *ev,
-		       const struct place *place);
+		       const struct location *location);
 void decode_print_begin(struct decode_printer *p);
 void decode_print(struct decode_printer *p, const struct auxtap_event *ev);
 /* Writes out what is buffered. */

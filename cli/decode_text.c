@@ -15,8 +15,8 @@
 #define VALUE_MAX     4096 /* with its NUL */
 #define NAME_MAX_ADDR 1024 /* the same for the function of addr */
 /* Every field at its longest: the columns, and addr with two names. */
-#define LINE_SPACE ((NR_FIELDS + 3) * (VALUE_MAX + NUMBER_CHARS))
-#define BLANKS	   24 /* at least the width of the widest column but text */
+#define LINE_SIZE ((NR_FIELDS + 3) * (VALUE_MAX + NUMBER_CHARS))
+#define BLANKS	  24 /* at least the width of the widest column but text */
 
 /* clang-format off */
 static const unsigned char text_width[NR_FIELDS] = {
@@ -36,10 +36,11 @@ static inline char *put_text(char *at, const char *text, size_t len, size_t max)
 	return at + len;
 }
 
-/* As put_text(); if len <= PLACE_TEXT, copy has the same text in a buffer of PLACE_TEXT bytes. */
+/* As put_text(); if len <= LOCATION_TEXT, copy has the same text in a buffer of LOCATION_TEXT
+ * bytes. */
 static inline char *put_copy(char *at, const char *text, const char *copy, size_t len, size_t max)
 {
-	if (len > PLACE_TEXT)
+	if (len > LOCATION_TEXT)
 		return put_text(at, text, len, max);
 	for (size_t i = 0; i < len; i += 16)
 		memcpy(at + i, copy + i, 16);
@@ -129,31 +130,32 @@ static char *put_comm(char *at, size_t width, const char *comm)
 }
 
 /* The function, with_off with the offset in it; without a function the image and the offset. */
-static char *put_name(char *at, const struct place *place, uint64_t addr, bool with_off, size_t max)
+static char *put_name(char *at, const struct location *location, uint64_t addr, bool with_off,
+		      size_t max)
 {
-	char *end = put_copy(at, place->name, place->name_text, place->name_len, max);
+	char *end = put_copy(at, location->name, location->name_text, location->name_len, max);
 
-	if ((with_off || !place->range.symbol) && max - (size_t)(end - at) >= 20) {
+	if ((with_off || !location->range.symbol) && max - (size_t)(end - at) >= 20) {
 		end = put_text(end, "+0x", 3, VALUE_MAX);
-		end = number_hex(end, addr - place->base);
+		end = number_hex(end, addr - location->base);
 	}
 	return end;
 }
 
-static char *put_image(char *at, const struct place *place)
+static char *put_image(char *at, const struct location *location)
 {
-	if (place->image_len + 2 <= PLACE_TEXT)
-		return put_copy(at, place->range.image, place->image_text, place->image_len + 2,
-				VALUE_MAX);
+	if (location->image_len + 2 <= LOCATION_TEXT)
+		return put_copy(at, location->range.image, location->image_text,
+				location->image_len + 2, VALUE_MAX);
 	*at++ = '(';
-	at = put_text(at, place->range.image, place->image_len, VALUE_MAX);
+	at = put_text(at, location->range.image, location->image_len, VALUE_MAX);
 	*at++ = ')';
 	return at;
 }
 
 static char *put_addr(struct decode_printer *p, const struct auxtap_event *ev, char *at)
 {
-	const struct place *place;
+	const struct location *location;
 
 	if (!ev->has_addr)
 		return at;
@@ -161,16 +163,16 @@ static char *put_addr(struct decode_printer *p, const struct auxtap_event *ev, c
 	at = number_hex(at, ev->addr);
 	if (!(p->has & (1u << FIELD_SYM | 1u << FIELD_DSO)))
 		return at;
-	place = place_find(&p->places, p->images, ev->pid, ev->time, ev->addr);
-	if (!place->name)
+	location = location_find(&p->locations, p->images, ev->pid, ev->time, ev->addr);
+	if (!location->name)
 		return at;
 	if (p->has & 1u << FIELD_SYM) {
 		*at++ = ' ';
-		at = put_name(at, place, ev->addr, true, NAME_MAX_ADDR);
+		at = put_name(at, location, ev->addr, true, NAME_MAX_ADDR);
 	}
 	if (p->has & 1u << FIELD_DSO) {
 		*at++ = ' ';
-		at = put_image(at, place);
+		at = put_image(at, location);
 	}
 	return at;
 }
@@ -183,10 +185,9 @@ put_sampled(const struct auxtap_event *ev, char *at, size_t width, unsigned int 
 }
 
 /* Prints a column at its full width even if the value is missing. */
-static inline __attribute__((always_inline)) char *put_column(struct decode_printer *p,
-							      const struct auxtap_event *ev,
-							      enum decode_field field,
-							      const struct place *place, char *at)
+static inline __attribute__((always_inline)) char *
+put_column(struct decode_printer *p, const struct auxtap_event *ev, enum decode_field field,
+	   const struct location *location, char *at)
 {
 	size_t width = p->nr_fields == 1 ? 0 : text_width[field], len;
 	const char *begin = at, *word;
@@ -224,20 +225,20 @@ static inline __attribute__((always_inline)) char *put_column(struct decode_prin
 		len = 0;
 		word = "";
 		if (field == FIELD_OP && ev->spe_has & AUXTAP_SPE_HAS_OP)
-			word = place_op(&p->places, ev->op_class, ev->op, &len);
+			word = location_op(&p->locations, ev->op_class, ev->op, &len);
 		else if (field == FIELD_SPE_EVENTS && ev->spe_has & AUXTAP_SPE_HAS_EVENTS)
-			word = place_events(&p->places, ev->spe_events, &len);
+			word = location_events(&p->locations, ev->spe_events, &len);
 		return fill(put_text(at, word, len, VALUE_MAX), begin, width);
 	case FIELD_SYM:
-		if (place)
-			at = put_name(at, place, ev->ip, p->has & 1u << FIELD_SYMOFF, VALUE_MAX);
+		if (location)
+			at = put_name(at, location, ev->ip, p->has & 1u << FIELD_SYMOFF, VALUE_MAX);
 		return at == begin ? put_text(at, "[unknown]", 9, VALUE_MAX) : at;
 	case FIELD_DSO:
-		if (place && place->image_len)
-			return put_image(at, place);
+		if (location && location->image_len)
+			return put_image(at, location);
 		return put_text(at, "([unknown])", 11, VALUE_MAX);
 	default:
-		decode_value(p, ev, field, place, &number, at, VALUE_MAX);
+		decode_value(p, ev, field, location, &number, at, VALUE_MAX);
 		return fill(at + strlen(at), begin, width);
 	}
 }
@@ -247,7 +248,7 @@ static char *put_cause(const struct auxtap_event *ev, char *at, bool first)
 	if (!first)
 		*at++ = ' ';
 	at = put_text(at, "---- gap: ", 10, VALUE_MAX);
-	decode_gap_words(ev, at, VALUE_MAX);
+	decode_gap_text(ev, at, VALUE_MAX);
 	at += strlen(at);
 	return put_text(at, " ----", 5, VALUE_MAX);
 }
@@ -278,7 +279,7 @@ static char *put_gap(struct decode_printer *p, const struct auxtap_event *ev, ch
 }
 
 static char *put_event(struct decode_printer *p, const struct auxtap_event *ev,
-		       const struct place *place, char *at)
+		       const struct location *location, char *at)
 {
 	bool first = true;
 
@@ -295,7 +296,7 @@ static char *put_event(struct decode_printer *p, const struct auxtap_event *ev,
 			continue;
 		if (!first)
 			*at++ = ' ';
-		at = put_column(p, ev, field, place, at);
+		at = put_column(p, ev, field, location, at);
 		first = false;
 	}
 	if ((ev->type & (AUXTAP_EVENT_ASYNC | AUXTAP_EVENT_TRACE)) && !(p->has & 1u << FIELD_EVENT))
@@ -333,14 +334,14 @@ static void escape_line(struct decode_printer *p, size_t len)
 }
 
 void decode_print_text(struct decode_printer *p, const struct auxtap_event *ev,
-		       const struct place *place)
+		       const struct location *location)
 {
 	char *at;
 
-	if (decode_print_reserve(p, LINE_SPACE))
+	if (decode_print_reserve(p, LINE_SIZE))
 		return;
 	at = p->buf + p->nr;
-	at = ev->type == AUXTAP_EVENT_GAP ? put_gap(p, ev, at) : put_event(p, ev, place, at);
+	at = ev->type == AUXTAP_EVENT_GAP ? put_gap(p, ev, at) : put_event(p, ev, location, at);
 	if (has_unsafe(p->buf + p->nr, at)) {
 		escape_line(p, (size_t)(at - (p->buf + p->nr)));
 		return;

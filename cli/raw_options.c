@@ -34,7 +34,7 @@ const char raw_options_help[] =
 
 int cli_bad_value(const char *option, const char *value, const char *expected)
 {
-	cli_complain(option, NULL, "'%s' is not %s", value, expected);
+	cli_errorf(option, NULL, "'%s' is not %s", value, expected);
 	return CLI_USAGE;
 }
 
@@ -69,14 +69,13 @@ static int parse_raw(struct raw_options *ro, const char *arg)
 	if ((raw_options_is_spe(ro) || raw_options_is_etm(ro)) && !*at)
 		return 0;
 	if (raw_options_is_etm(ro)) {
-		cli_complain("--raw",
-			     "its type is in the trace unit's registers: --etm-config FILE",
-			     "'%s': etm takes no CPU", arg);
+		cli_errorf("--raw", "its type is in the trace unit's registers: --etm-config FILE",
+			   "'%s': etm takes no CPU", arg);
 		return CLI_USAGE;
 	}
 	if (strcmp(ro->family, "pt")) {
-		cli_complain("--raw", "use --raw pt, --raw spe or --raw etm",
-			     "no trace family '%s'", ro->family);
+		cli_errorf("--raw", "use --raw pt, --raw spe or --raw etm", "no trace family '%s'",
+			   ro->family);
 		return CLI_USAGE;
 	}
 	if (!*at)
@@ -207,25 +206,25 @@ static int check_family(const struct raw_options *ro)
 	if (!raw_options_is_etm(ro)) {
 		if (!(ro->given & (bit(RAW_OPT_ETM_CONFIG) | bit(RAW_OPT_ETM_FORMAT))))
 			return 0;
-		cli_complain(ro->given & bit(RAW_OPT_ETM_CONFIG) ? "--etm-config" : "--etm-format",
-			     NULL, "requires --raw etm");
+		cli_errorf(ro->given & bit(RAW_OPT_ETM_CONFIG) ? "--etm-config" : "--etm-format",
+			   NULL, "requires --raw etm");
 		return CLI_USAGE;
 	}
 	for (size_t i = 0; i < sizeof(pt_only) / sizeof(pt_only[0]); i++) {
 		if (!(ro->given & bit(pt_only[i].opt)))
 			continue;
-		cli_complain(pt_only[i].name, "remove it", "has no effect on CoreSight trace");
+		cli_errorf(pt_only[i].name, "remove it", "has no effect on CoreSight trace");
 		return CLI_USAGE;
 	}
 	if (!ro->raw.nr_etm_configs) {
-		cli_complain("--raw etm", "use --etm-config FILE",
-			     "raw trace cannot be decoded without the registers of its trace unit");
+		cli_errorf("--raw etm", "use --etm-config FILE",
+			   "raw trace cannot be decoded without the registers of its trace unit");
 		return CLI_USAGE;
 	}
 	if (ro->raw.nr_etm_configs > 1 && !frames) {
-		cli_complain("--etm-config", "for frames use --etm-format coresight",
-			     "%u trace units, but source_data contains only one",
-			     ro->raw.nr_etm_configs);
+		cli_errorf("--etm-config", "for frames use --etm-format coresight",
+			   "%u trace units, but source_data contains only one",
+			   ro->raw.nr_etm_configs);
 		return CLI_USAGE;
 	}
 	return 0;
@@ -238,13 +237,13 @@ int raw_options_check(const struct raw_options *ro, const char *command, bool ha
 	if (ret)
 		return ret;
 	if (!ro->is_raw && ro->given) {
-		cli_complain(command, "add --raw pt for a raw trace",
-			     "--image, --sideband and the options for CPU, clock and trace "
-			     "unit require --raw");
+		cli_errorf(command, "add --raw pt for a raw trace",
+			   "--image, --sideband and the options for CPU, clock and trace "
+			   "unit require --raw");
 		return CLI_USAGE;
 	}
 	if (ro->is_raw && !has_file) {
-		cli_complain(command, "put it after the options", "no trace file given");
+		cli_errorf(command, "put it after the options", "no trace file given");
 		return CLI_USAGE;
 	}
 	return 0;

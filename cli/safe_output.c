@@ -5,7 +5,7 @@
 #include <auxtap/text.h>
 #include <string.h>
 
-#define PIECE 4096
+#define CHUNK 4096
 
 struct safe_output {
 	char cut[4]; /* start of a UTF-8 sequence that the end of the last buffer cut */
@@ -30,9 +30,9 @@ static size_t cut_at_end(const char *text, size_t len)
 	return 0;
 }
 
-static bool write_piece(const char *text, size_t len)
+static bool write_chunk(const char *text, size_t len)
 {
-	char safe[4 * PIECE + 1];
+	char safe[4 * CHUNK + 1];
 
 	if (!auxtap_text_is_safe(text, len)) {
 		len = auxtap_text_escape(safe, sizeof(safe), text, len);
@@ -47,11 +47,11 @@ static bool write_lines(const char *text, size_t len)
 	while (len) {
 		size_t n = 0;
 
-		while (n < len && n < PIECE && text[n] != '\n' && text[n] != '\t')
+		while (n < len && n < CHUNK && text[n] != '\n' && text[n] != '\t')
 			n++;
-		if (n == PIECE)
+		if (n == CHUNK)
 			n -= cut_at_end(text, n);
-		if (n && !write_piece(text, n))
+		if (n && !write_chunk(text, n))
 			return false;
 		if (n < len && (text[n] == '\n' || text[n] == '\t') &&
 		    fputc(text[n++], stdout) == EOF)

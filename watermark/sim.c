@@ -12,7 +12,7 @@
 
 #define NS 1000000000ull
 
-#define PIECE 65536 /* contents: bytes made at a time */
+#define CHUNK 65536 /* contents: bytes made at a time */
 typedef unsigned __int128 u128;
 
 void sim_event_at(struct world *w, u64 time, enum auxtap_watermark_what what, u64 a, u64 b, u64 c)
@@ -147,15 +147,15 @@ static const u8 *contents(struct world *w, u64 *nr_bytes)
 	if (!w->bytes)
 		return NULL;
 	/* a unit may take a record a call of all that it is offered: what it left is still there */
-	if (!w->bytes_to || at < w->bytes_to - PIECE || at + grain > w->bytes_to) {
-		for (u64 i = 0; i < PIECE; i++)
+	if (!w->bytes_to || at < w->bytes_to - CHUNK || at + grain > w->bytes_to) {
+		for (u64 i = 0; i < CHUNK; i++)
 			w->bytes[i] = content_at(at + i);
-		w->bytes_to = at + PIECE;
+		w->bytes_to = at + CHUNK;
 	}
 	left = w->bytes_to - at;
 	if (*nr_bytes > left)
 		*nr_bytes = left - left % grain; /* whole records */
-	return w->bytes + (PIECE - left);
+	return w->bytes + (CHUNK - left);
 }
 
 /* A part of a record that a skid ends in is made before the record is: time never goes back. */
@@ -427,7 +427,7 @@ struct world *world_new(const struct auxtap_watermark_config *config,
 	w->switch_at = config->switch_ns ? config->switch_ns : NEVER;
 	if (faults_set(w, err))
 		goto fail;
-	if (config->contents && !(w->bytes = malloc(PIECE)))
+	if (config->contents && !(w->bytes = malloc(CHUNK)))
 		goto no_memory;
 	ret = machine_open(w, err);
 	if (!ret)

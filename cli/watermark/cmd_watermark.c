@@ -56,7 +56,7 @@ int cmd_watermark(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);
-	cli_complain(argv[1], "see 'auxtap watermark --help'", "no such command");
+	cli_errorf(argv[1], "see 'auxtap watermark --help'", "no such command");
 	return CLI_USAGE;
 }
 
@@ -142,7 +142,7 @@ static int run_one(struct sim *s, uint64_t pages, uint64_t watermark, json_t *ru
 	if (s->picture) {
 		ret = wm_picture_run(s->picture, &c, &r);
 		if (ret) {
-			cli_complain("picture", NULL, "%s", strerror(-ret));
+			cli_errorf("picture", NULL, "%s", strerror(-ret));
 			return ret;
 		}
 	} else if (s->json) {
@@ -208,7 +208,7 @@ static int run_into(struct sim *s)
 		s->path = NULL;
 	s->out = s->path ? fopen(s->path, "we") : stdout;
 	if (!s->out) {
-		cli_complain(s->path, NULL, "%s", strerror(errno));
+		cli_errorf(s->path, NULL, "%s", strerror(errno));
 		return CLI_FAILED;
 	}
 	if (s->html || s->svg)
@@ -216,12 +216,12 @@ static int run_into(struct sim *s)
 	if (s->picture || !(s->html || s->svg))
 		ret = run_all(s);
 	else
-		cli_complain("picture", NULL, "out of memory");
+		cli_errorf("picture", NULL, "out of memory");
 	wm_picture_free(s->picture);
 	if (!s->path)
 		return ret;
 	if (ferror(s->out) | fclose(s->out)) {
-		cli_complain(s->path, NULL, "%s", strerror(errno));
+		cli_errorf(s->path, NULL, "%s", strerror(errno));
 		ret = CLI_FAILED;
 	}
 	if (ret > CLI_DAMAGED)
@@ -261,20 +261,20 @@ int watermark_sim(int argc, char **argv)
 			s.svg = !strcmp(optarg, "svg");
 			if (s.json || s.html || s.svg || !strcmp(optarg, "text"))
 				break;
-			cli_complain(optarg, "use text, json, html or svg", "no such format");
+			cli_errorf(optarg, "use text, json, html or svg", "no such format");
 			goto usage_error;
 		case 'o':
 		case OPT_OUTPUT:
 			s.path = optarg;
 			break;
 		default:
-			cli_complain(argv[optind - 1], "see 'auxtap watermark sim --help'", "%s",
-				     opt == ':' ? "option requires an argument" : "no such option");
+			cli_errorf(argv[optind - 1], "see 'auxtap watermark sim --help'", "%s",
+				   opt == ':' ? "option requires an argument" : "no such option");
 			goto usage_error;
 		}
 	}
 	if (optind < argc) {
-		cli_complain(argv[optind], "see 'auxtap watermark sim --help'", "not an option");
+		cli_errorf(argv[optind], "see 'auxtap watermark sim --help'", "not an option");
 		goto usage_error;
 	}
 	if (!wm_options_finish(&s.o))

@@ -332,7 +332,7 @@ struct command {
 
 static bool bad(const char *what, const char *why, const char *todo)
 {
-	cli_complain(what, todo, "%s", why);
+	cli_errorf(what, todo, "%s", why);
 	return false;
 }
 
@@ -388,8 +388,8 @@ static bool take_all(struct command *m, int argc, char **argv)
 				return false;
 			continue;
 		}
-		cli_complain(argv[optind - 1], "see 'auxtap watermark advise --help'", "%s",
-			     opt == ':' ? "option requires an argument" : "no such option");
+		cli_errorf(argv[optind - 1], "see 'auxtap watermark advise --help'", "%s",
+			   opt == ':' ? "option requires an argument" : "no such option");
 		return false;
 	}
 	if (optind < argc)
@@ -435,7 +435,7 @@ static int advise_one(struct command *m, int argc, char **argv, json_t *list)
 	m->ask.c = m->o.c;
 	a = calloc(1, sizeof(*a));
 	if (!a) {
-		cli_complain("advise", NULL, "out of memory");
+		cli_errorf("advise", NULL, "out of memory");
 		ret = CLI_FAILED;
 		goto out;
 	}

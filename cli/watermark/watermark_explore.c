@@ -281,7 +281,7 @@ static void tell_world(const struct auxtap_watermark_config *c,
 		return;
 	out = open_memstream(&text, &size);
 	if (!out) {
-		cli_complain("explore", NULL, "out of memory for the result");
+		cli_errorf("explore", NULL, "out of memory for the result");
 		return;
 	}
 	print_world(out, c);
@@ -363,12 +363,12 @@ static int run_all(const struct only *only)
 	shares = mmap(NULL, only->jobs * sizeof(*shares), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (!all.nr && !all.no_memory) {
-		cli_complain("explore", "see 'auxtap watermark explore --help'",
-			     "no configuration with this driver, kernel and number of pages");
+		cli_errorf("explore", "see 'auxtap watermark explore --help'",
+			   "no configuration with this driver, kernel and number of pages");
 		return CLI_USAGE;
 	}
 	if (all.no_memory || shares == MAP_FAILED) {
-		cli_complain("explore", NULL, "out of memory");
+		cli_errorf("explore", NULL, "out of memory");
 		free(all.list);
 		return CLI_FAILED;
 	}
@@ -381,15 +381,14 @@ static int run_all(const struct only *only)
 			_exit(0);
 		}
 		if (pid < 0) {
-			cli_complain("explore", NULL, "%s", strerror(errno));
+			cli_errorf("explore", NULL, "%s", strerror(errno));
 			ret = CLI_FAILED;
 			break;
 		}
 	}
 	while (wait(&status) > 0 || errno == EINTR)
 		if (WIFSIGNALED(status)) {
-			cli_complain("explore", NULL, "signal %d killed a process",
-				     WTERMSIG(status));
+			cli_errorf("explore", NULL, "signal %d killed a process", WTERMSIG(status));
 			ret = CLI_FAILED;
 		}
 	for (unsigned int i = 0; i < only->jobs; i++) {
@@ -425,15 +424,15 @@ static bool fits(const struct wm_options *o, const struct only *only, bool all, 
 	else
 		odd = several;
 	if (odd) {
-		cli_complain(odd, "see 'auxtap watermark explore --help'",
-			     all ? "cannot be combined with --all or --quick" :
-				   "requires --all or --quick");
+		cli_errorf(odd, "see 'auxtap watermark explore --help'",
+			   all ? "cannot be combined with --all or --quick" :
+				 "requires --all or --quick");
 		return false;
 	}
 	if (!all || (o->nr_pages == 1 && only->pages <= 8))
 		return true;
-	cli_complain("--pages", "give one number, up to 8",
-		     "--all and --quick have areas of 1, 2, 4 and 8 pages");
+	cli_errorf("--pages", "give one number, up to 8",
+		   "--all and --quick have areas of 1, 2, 4 and 8 pages");
 	return false;
 }
 
@@ -515,8 +514,8 @@ int watermark_explore(int argc, char **argv)
 		case 'j':
 			if (!wm_parse_size(optarg, &number) || !number ||
 			    number > (opt == 'j' ? 256 : UINT32_MAX - 1)) {
-				cli_complain(optarg, "see 'auxtap watermark explore --help'",
-					     "not a number in range");
+				cli_errorf(optarg, "see 'auxtap watermark explore --help'",
+					   "not a number in range");
 				goto out;
 			}
 			if (opt == 'j') {
@@ -527,15 +526,13 @@ int watermark_explore(int argc, char **argv)
 			}
 			break;
 		default:
-			cli_complain(argv[optind - 1], "see 'auxtap watermark explore --help'",
-				     "%s",
-				     opt == ':' ? "option requires an argument" : "no such option");
+			cli_errorf(argv[optind - 1], "see 'auxtap watermark explore --help'", "%s",
+				   opt == ':' ? "option requires an argument" : "no such option");
 			goto out;
 		}
 	}
 	if (optind < argc) {
-		cli_complain(argv[optind], "see 'auxtap watermark explore --help'",
-			     "not an option");
+		cli_errorf(argv[optind], "see 'auxtap watermark explore --help'", "not an option");
 		goto out;
 	}
 	if (!wm_options_finish(&o) || !fits(&o, &only, all || quick, path, machine, several))

@@ -50,7 +50,7 @@ static int run_correct(unsigned int every, bool *failed)
 	ret = sweep_run(&o, sums);
 	if (ret) {
 		putchar('\n');
-		cli_complain("sweep", NULL, "%s", strerror(-ret));
+		cli_errorf("sweep", NULL, "%s", strerror(-ret));
 		return ret;
 	}
 	for (size_t i = 0; i < NR_DRIVERS; i++) {
@@ -143,17 +143,17 @@ int watermark_faults(int argc, char **argv)
 			list = true;
 			break;
 		default:
-			cli_complain(argv[optind - 1], "see 'auxtap watermark faults --help'",
-				     "no such option");
+			cli_errorf(argv[optind - 1], "see 'auxtap watermark faults --help'",
+				   "no such option");
 			return CLI_USAGE;
 		}
 	}
 	if (optind < argc) {
-		cli_complain(argv[optind], "see 'auxtap watermark faults --help'", "not an option");
+		cli_errorf(argv[optind], "see 'auxtap watermark faults --help'", "not an option");
 		return CLI_USAGE;
 	}
 	if (quick && list) {
-		cli_complain("--quick", "give one of them", "--list runs nothing");
+		cli_errorf("--quick", "give one of them", "--list runs nothing");
 		return CLI_USAGE;
 	}
 	if (!list)

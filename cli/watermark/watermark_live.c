@@ -416,11 +416,11 @@ static bool prepare(struct live *l)
 		l->dir = mkdtemp(l->own);
 		l->own_dir = true;
 	} else if (mkdir(l->dir, 0777) && errno != EEXIST) {
-		cli_complain(l->dir, NULL, "%s", strerror(errno));
+		cli_errorf(l->dir, NULL, "%s", strerror(errno));
 		return false;
 	}
 	if (!l->dir) {
-		cli_complain(l->own, "use -o DIR", "%s", strerror(errno));
+		cli_errorf(l->own, "use -o DIR", "%s", strerror(errno));
 		return false;
 	}
 	leave_cpu(l->opts.cpu);
@@ -431,7 +431,7 @@ static bool prepare(struct live *l)
 	if (!l->loop)
 		busy_loop(l->opts.cpu);
 	if (l->loop < 0)
-		cli_complain("load", "--no-load", "%s", strerror(errno));
+		cli_errorf("load", "--no-load", "%s", strerror(errno));
 	return l->loop > 0;
 }
 
@@ -443,7 +443,7 @@ static bool take_reader(struct live *l, const char *arg)
 	l->readers[AUXTAP_LIVE_FULL] = both || !strcmp(arg, "full");
 	if (l->readers[0] || l->readers[1])
 		return true;
-	cli_complain(arg, "use prompt, full or both", "no such reader");
+	cli_errorf(arg, "use prompt, full or both", "no such reader");
 	return false;
 }
 
@@ -468,22 +468,22 @@ static bool take_own(struct live *l, int opt, const char *arg, char *last)
 			l->opts.cpu = (int)number;
 			return true;
 		}
-		cli_complain(arg, "use --cpu 0, --cpu 1, …", "not a CPU number");
+		cli_errorf(arg, "use --cpu 0, --cpu 1, …", "not a CPU number");
 		return false;
 	case OPT_SKID:
 		if (wm_parse_size(arg, &l->opts.max_overshoot))
 			return true;
-		cli_complain(arg, "write bytes as 0, 256, 4K", "not a size");
+		cli_errorf(arg, "write bytes as 0, 256, 4K", "not a size");
 		return false;
 	case OPT_FORMAT:
 		l->json = !strcmp(arg, "json");
 		if (l->json || !strcmp(arg, "text"))
 			return true;
-		cli_complain(arg, "use text or json", "no such format");
+		cli_errorf(arg, "use text or json", "no such format");
 		return false;
 	default:
-		cli_complain(last, "see 'auxtap watermark live --help'", "%s",
-			     opt == ':' ? "option requires an argument" : "no such option");
+		cli_errorf(last, "see 'auxtap watermark live --help'", "%s",
+			   opt == ':' ? "option requires an argument" : "no such option");
 		return false;
 	}
 }
@@ -492,18 +492,17 @@ static bool take_own(struct live *l, int opt, const char *arg, char *last)
 static bool options_done(struct live *l, const char *driver, bool pages_given)
 {
 	if (!l->opts.event) {
-		cli_complain("-e", "'auxtap list' lists the events of this machine",
-			     "no event given");
+		cli_errorf("-e", "'auxtap list' lists the events of this machine",
+			   "no event given");
 		return false;
 	}
 	if (!driver && !driver_of(l->opts.event)) {
-		cli_complain(l->opts.event, "use --driver intel_pt, arm_spe or trbe",
-			     "unknown PMU");
+		cli_errorf(l->opts.event, "use --driver intel_pt, arm_spe or trbe", "unknown PMU");
 		return false;
 	}
 	if (!l->o.c.kernel) {
-		cli_complain(l->machine.release, "use --kernel 6.1.192, 6.12.95 or 6.18.44",
-			     "no rules for a kernel that old");
+		cli_errorf(l->machine.release, "use --kernel 6.1.192, 6.12.95 or 6.18.44",
+			   "no rules for a kernel that old");
 		return false;
 	}
 	for (unsigned int i = 0; !pages_given && i < AREAS; i++) {
@@ -569,7 +568,7 @@ int watermark_live(int argc, char **argv)
 			goto out;
 	}
 	if (optind < argc) {
-		cli_complain(argv[optind], "see 'auxtap watermark live --help'", "not an option");
+		cli_errorf(argv[optind], "see 'auxtap watermark live --help'", "not an option");
 		goto out;
 	}
 	if (!options_done(&l, driver, pages))

@@ -233,7 +233,7 @@ static bool read_rates(struct wm_options *o, const char *path)
 	FILE *f = fopen(path, "re");
 
 	if (!f) {
-		cli_complain(path, NULL, "%s", strerror(errno));
+		cli_errorf(path, NULL, "%s", strerror(errno));
 		return false;
 	}
 	while (fgets(line, sizeof(line), f)) {
@@ -244,9 +244,9 @@ static bool read_rates(struct wm_options *o, const char *path)
 			continue;
 		if (sscanf(line, "%63s %63s", time, rate) != 2 ||
 		    !wm_parse_time(time, &r.time_ns) || !wm_parse_size(rate, &r.rate)) {
-			cli_complain(path,
-				     "write lines of 'until-time bytes-per-second', as '20us 100M'",
-				     "line %u is not a time and a rate", nr_lines);
+			cli_errorf(path,
+				   "write lines of 'until-time bytes-per-second', as '20us 100M'",
+				   "line %u is not a time and a rate", nr_lines);
 			fclose(f);
 			return false;
 		}
@@ -259,8 +259,8 @@ static bool read_rates(struct wm_options *o, const char *path)
 	fclose(f);
 	o->c.rates = o->rates;
 	if (!o->c.nr_rates)
-		cli_complain(path, "write lines of 'until-time bytes-per-second'",
-			     "contains no rates");
+		cli_errorf(path, "write lines of 'until-time bytes-per-second'",
+			   "contains no rates");
 	return o->c.nr_rates > 0;
 }
 
@@ -270,10 +270,10 @@ static bool load_unit(struct wm_options *o, const char *path)
 	if (open_unit(o, path))
 		return true;
 	if (!o->unit_handle)
-		cli_complain(path, "see docs/watermark.md on how to build a unit", "%s", dlerror());
+		cli_errorf(path, "see docs/watermark.md on how to build a unit", "%s", dlerror());
 	else
-		cli_complain(path, "define 'const struct auxtap_trace_unit auxtap_trace_unit'",
-			     "contains no trace unit");
+		cli_errorf(path, "define 'const struct auxtap_trace_unit auxtap_trace_unit'",
+			   "contains no trace unit");
 	return false;
 }
 
@@ -412,10 +412,10 @@ bool wm_options_take(struct wm_options *o, int opt, const char *arg, bool *bad)
 		char what[64];
 
 		snprintf(what, sizeof(what), "--%s %s", name, arg ? arg : "");
-		cli_complain(what,
-			     "write sizes as 4096, 64K, 1.5M, times as 200, 20us, 3ms; see 'auxtap "
-			     "watermark sim --help'",
-			     "invalid value");
+		cli_errorf(what,
+			   "write sizes as 4096, 64K, 1.5M, times as 200, 20us, 3ms; see 'auxtap "
+			   "watermark sim --help'",
+			   "invalid value");
 	}
 	return true;
 }
@@ -431,13 +431,13 @@ bool wm_options_finish(struct wm_options *o)
 	}
 	/* options that the unit would ignore */
 	if (o->max_record_given && strcmp(c.driver, "arm_spe") != 0) {
-		cli_complain("--max-record", "remove it, or use --driver arm_spe",
-			     "only arm_spe has a maximum record size");
+		cli_errorf("--max-record", "remove it, or use --driver arm_spe",
+			   "only arm_spe has a maximum record size");
 		return false;
 	}
 	if (o->align_given && !strcmp(c.driver, "intel_pt")) {
-		cli_complain("--align", "remove it, or use --driver arm_spe or trbe",
-			     "intel_pt can start at any byte");
+		cli_errorf("--align", "remove it, or use --driver arm_spe or trbe",
+			   "intel_pt can start at any byte");
 		return false;
 	}
 	if (!o->nr_watermarks) {

@@ -159,7 +159,7 @@ static int run_kernel(struct sweep_opts *o)
 	int ret = sweep_run(o, sums);
 
 	if (ret) {
-		cli_complain("sweep", NULL, "%s", strerror(-ret));
+		cli_errorf("sweep", NULL, "%s", strerror(-ret));
 		return CLI_FAILED;
 	}
 	for (unsigned int m = 0; auxtap_sweep_machines[m].driver; m++) {
@@ -208,10 +208,10 @@ int watermark_sweep(int argc, char **argv)
 		else if (opt == 'j' && n && n <= 256)
 			o.jobs = (unsigned int)n;
 		else {
-			cli_complain(argv[optind - 1], "see 'auxtap watermark sweep --help'", "%s",
-				     opt == '?' ? "no such option" :
-				     opt == ':' ? "option requires an argument" :
-						  "not a number in range");
+			cli_errorf(argv[optind - 1], "see 'auxtap watermark sweep --help'", "%s",
+				   opt == '?' ? "no such option" :
+				   opt == ':' ? "option requires an argument" :
+						"not a number in range");
 			return CLI_USAGE;
 		}
 	}
@@ -219,9 +219,9 @@ int watermark_sweep(int argc, char **argv)
 	for (unsigned int i = 0; (kernel = auxtap_watermark_kernel(i)); i++)
 		known |= !strcmp(o.kernel, kernel);
 	if (optind < argc || (!all && !known)) {
-		cli_complain(optind < argc ? argv[optind] : o.kernel,
-			     "see 'auxtap watermark sweep --help'", "%s",
-			     optind < argc ? "not an option" : "no such set of rules");
+		cli_errorf(optind < argc ? argv[optind] : o.kernel,
+			   "see 'auxtap watermark sweep --help'", "%s",
+			   optind < argc ? "not an option" : "no such set of rules");
 		return CLI_USAGE;
 	}
 	printf("%-8s  %-9s %5s  %9s %8s %8s %13s %8s\n", "kernel", "driver", "page", "machines",

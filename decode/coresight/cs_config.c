@@ -79,7 +79,7 @@ int cs_unit_thread_register(const struct cs_unit *unit)
 	return configr & CONFIGR_CID ? 1 : 0;
 }
 
-bool cs_unit_tells_time(const struct cs_unit *unit)
+bool cs_unit_has_timestamps(const struct cs_unit *unit)
 {
 	if (unit->ts_source != CS_TS_VIRTUAL)
 		return false;

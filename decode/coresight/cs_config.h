@@ -60,7 +60,7 @@ void cs_unit_set_id(struct cs_unit *unit, uint8_t id);
  */
 int cs_unit_thread_register(const struct cs_unit *unit);
 /* Are there timestamps of the virtual counter in its trace? perf's clock is made of that one. */
-bool cs_unit_tells_time(const struct cs_unit *unit);
+bool cs_unit_has_timestamps(const struct cs_unit *unit);
 #define CS_TS_VIRTUAL 1 /* of ts_source */
 
 /* AUXTRACE_INFO's array behind the type. */

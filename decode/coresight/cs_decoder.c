@@ -15,13 +15,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SCAN_PIECE (256u << 10)
+#define SCAN_CHUNK (256u << 10)
 
 struct cs_decoder {
 	struct cs_config config;
 	struct cs_snapshot ss;
 	struct cs_dumps dumps;
-	struct cs_extents pieces;
+	struct cs_extents extents;
 	struct cs_stream **streams; /* those that have an event come first: a heap, by next event */
 	size_t nr, max, nr_heap;
 	bool begun;
@@ -113,11 +113,11 @@ static void free_all(struct auxtap_decoder *dec)
 		cs_stream_free(cs->streams[i]);
 		free(cs->streams[i]);
 	}
-	for (size_t i = 0; i < cs->pieces.nr; i++)
-		if (cs->pieces.buffers[i].fd >= 0)
-			close(cs->pieces.buffers[i].fd);
+	for (size_t i = 0; i < cs->extents.nr; i++)
+		if (cs->extents.buffers[i].fd >= 0)
+			close(cs->extents.buffers[i].fd);
 	free(cs->streams);
-	cs_extents_free(&cs->pieces);
+	cs_extents_free(&cs->extents);
 	cs_dumps_free(&cs->dumps);
 	cs_snapshot_free(&cs->ss);
 	cs_config_free(&cs->config);
@@ -137,10 +137,10 @@ static uint64_t time_of_begin(const struct auxtap_decoder *dec)
 	for (size_t i = 0; i < cs->nr; i++) {
 		const struct cs_buffer *buffer = cs->streams[i]->buffer;
 
-		if (!buffer->nr || !buffer->pieces[0].from_zero || !buffer->pieces[0].since)
+		if (!buffer->nr || !buffer->extents[0].from_zero || !buffer->extents[0].since)
 			return 0;
-		if (buffer->pieces[0].since < begin)
-			begin = buffer->pieces[0].since;
+		if (buffer->extents[0].since < begin)
+			begin = buffer->extents[0].since;
 	}
 	return begin == UINT64_MAX ? 0 : begin;
 }
@@ -151,7 +151,7 @@ static void add_sums(const struct auxtap_decoder *dec, struct auxtap_decode_summ
 	bool timed = dec->sideband.conv.valid;
 
 	for (size_t i = 0; i < cs->nr && timed; i++)
-		timed = cs_unit_tells_time(cs->streams[i]->unit);
+		timed = cs_unit_has_timestamps(cs->streams[i]->unit);
 	if (!timed)
 		sum->time_begin = time_of_begin(dec);
 	for (size_t i = 0; i < cs->nr; i++) {
@@ -201,7 +201,7 @@ static uint64_t unit_bytes(const struct cs_buffer *buffer, const struct cs_unit 
 	uint64_t nr = unit->id < CS_NR_IDS ? buffer->nr_bytes[unit->id] : 0;
 
 	for (size_t i = 0; i < buffer->nr; i++) {
-		const struct cs_extent *p = &buffer->pieces[i];
+		const struct cs_extent *p = &buffer->extents[i];
 
 		if (buffer->format == CS_FORMAT_SOURCE ||
 		    (p->raw && (p->cpu < 0 || p->cpu == unit->cpu)))
@@ -291,18 +291,18 @@ static bool may_speculate(const struct auxtap_decoder *dec)
 static int scan(struct auxtap_decoder *dec, struct cs_buffer *buffer)
 {
 	struct cs_frames *frames = malloc(sizeof(*frames));
-	uint8_t *buf = malloc(SCAN_PIECE);
+	uint8_t *buf = malloc(SCAN_CHUNK);
 	bool look_for_syncs = may_speculate(dec);
 	int ret = frames && buf ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !ret && i < buffer->nr; i++) {
-		const struct cs_extent *p = &buffer->pieces[i];
+		const struct cs_extent *p = &buffer->extents[i];
 		struct cs_bytes bytes = {.pread = buffer->fd < 0 ? decoder_read_file : read_fd,
 					 .ctx = buffer->fd < 0 ? (void *)dec : (void *)buffer,
 					 .format = buffer->format,
 					 .file_off = p->file_off,
 					 .size = p->size,
-					 .piece = SCAN_PIECE,
+					 .chunk = SCAN_CHUNK,
 					 .buf = buf};
 		uint64_t off;
 		ssize_t got;
@@ -334,7 +334,7 @@ static int scan(struct auxtap_decoder *dec, struct cs_buffer *buffer)
 static bool has_raw_of(const struct cs_buffer *buffer, const struct cs_unit *unit)
 {
 	for (size_t i = 0; i < buffer->nr; i++)
-		if (buffer->pieces[i].raw && buffer->pieces[i].cpu == unit->cpu)
+		if (buffer->extents[i].raw && buffer->extents[i].cpu == unit->cpu)
 			return true;
 	return false;
 }
@@ -364,7 +364,7 @@ static int add_units(struct auxtap_decoder *dec, struct cs_buffer *buffer)
 		if (has_raw_of(buffer, &config->units[i]))
 			ret = add_stream(dec, buffer, &config->units[i]);
 	for (size_t i = 0; !ret && i < buffer->nr; i++) {
-		const struct cs_extent *p = &buffer->pieces[i];
+		const struct cs_extent *p = &buffer->extents[i];
 		bool known = !p->raw;
 
 		for (size_t j = 0; j < config->nr && !known; j++)
@@ -397,14 +397,14 @@ void cs_decoder_sideband(struct auxtap_decoder *dec, const uint64_t *info, size_
 }
 
 /* What AUX records report and the file lacks is known by now: see cs_extents.c. */
-static uint64_t end_of_pieces(const struct auxtap_decoder *dec, const struct sideband_ring *ring)
+static uint64_t end_of_extents(const struct auxtap_decoder *dec, const struct sideband_ring *ring)
 {
-	const struct cs_extents *pieces = &dec->cs->pieces;
+	const struct cs_extents *extents = &dec->cs->extents;
 	uint64_t end = ring->end;
 
-	for (size_t i = 0; i < pieces->nr; i++) {
-		const struct cs_buffer *b = &pieces->buffers[i];
-		const struct cs_extent *last = b->nr ? &b->pieces[b->nr - 1] : NULL;
+	for (size_t i = 0; i < extents->nr; i++) {
+		const struct cs_buffer *b = &extents->buffers[i];
+		const struct cs_extent *last = b->nr ? &b->extents[b->nr - 1] : NULL;
 
 		if (last && (ring->tid >= 0 ? b->tid == ring->tid : b->cpu == ring->cpu) &&
 		    last->off + last->size > end)
@@ -424,11 +424,11 @@ int cs_decoder_open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 	cs = dec->cs;
 	ret = cs_config_from_file(&cs->config, dec->pd, err);
 	if (!ret)
-		ret = cs_extents_read(&cs->pieces, dec->pd, &cs->config, err);
+		ret = cs_extents_read(&cs->extents, dec->pd, &cs->config, err);
 	if (ret)
 		return ret;
-	for (size_t i = 0; !ret && i < cs->pieces.nr; i++) {
-		struct cs_buffer *buffer = &cs->pieces.buffers[i];
+	for (size_t i = 0; !ret && i < cs->extents.nr; i++) {
+		struct cs_buffer *buffer = &cs->extents.buffers[i];
 		struct auxtap_auxtrace head = {.cpu = (uint32_t)buffer->cpu,
 					       .tid = (uint32_t)buffer->tid};
 
@@ -438,10 +438,10 @@ int cs_decoder_open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 						0);
 		ret = scan(dec, buffer);
 	}
-	for (size_t i = 0; !ret && i < cs->pieces.nr; i++)
-		ret = add_units(dec, &cs->pieces.buffers[i]);
-	for (size_t i = 0; !ret && i < cs->pieces.nr_missing; i++) {
-		const struct cs_missing *m = &cs->pieces.missing[i];
+	for (size_t i = 0; !ret && i < cs->extents.nr; i++)
+		ret = add_units(dec, &cs->extents.buffers[i]);
+	for (size_t i = 0; !ret && i < cs->extents.nr_missing; i++) {
+		const struct cs_missing *m = &cs->extents.missing[i];
 		struct auxtap_gap gap = {.cause = AUXTAP_GAP_UNKNOWN,
 					 .cpu = m->cpu,
 					 .pid = m->pid,
@@ -454,7 +454,7 @@ int cs_decoder_open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 		ret = decoder_add_unattributed(dec, &gap, m->why);
 	}
 	if (!ret)
-		ret = decoder_add_missing(dec, true, end_of_pieces);
+		ret = decoder_add_missing(dec, true, end_of_extents);
 	if (!ret)
 		ret = decoder_add_flagged(dec, "told by the kernel");
 	return ret ? auxtap_error_set(err, ret, path, "out of memory") : 0;
@@ -465,7 +465,7 @@ int cs_decoder_open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 static int open_buffer(struct cs_buffer *buffer, const struct cs_snapshot_buffer *from,
 		       struct auxtap_error *err)
 {
-	struct cs_extent *piece;
+	struct cs_extent *extent;
 	struct stat st;
 
 	buffer->format = from->format;
@@ -475,10 +475,10 @@ static int open_buffer(struct cs_buffer *buffer, const struct cs_snapshot_buffer
 					strerror(errno));
 	if (fstat(buffer->fd, &st) || !S_ISREG(st.st_mode))
 		return auxtap_error_set(err, -EBADMSG, from->path, "is not a regular file");
-	piece = cs_buffer_add(buffer);
-	if (!piece)
+	extent = cs_buffer_add(buffer);
+	if (!extent)
 		return auxtap_error_set(err, -ENOMEM, from->path, "out of memory");
-	*piece = (struct cs_extent){.size = (uint64_t)st.st_size, .cpu = -1, .pid = -1, .tid = -1};
+	*extent = (struct cs_extent){.size = (uint64_t)st.st_size, .cpu = -1, .pid = -1, .tid = -1};
 	return 0;
 }
 
@@ -489,7 +489,7 @@ static int open_buffer(struct cs_buffer *buffer, const struct cs_snapshot_buffer
 static int add_snapshot_units(struct auxtap_decoder *dec, size_t number)
 {
 	struct cs_snapshot *ss = &dec->cs->ss;
-	struct cs_buffer *buffer = &dec->cs->pieces.buffers[number];
+	struct cs_buffer *buffer = &dec->cs->extents.buffers[number];
 	uint64_t left[CS_NR_IDS];
 	char text[192];
 	bool any = false;
@@ -504,7 +504,7 @@ static int add_snapshot_units(struct auxtap_decoder *dec, size_t number)
 		if (u->why[0]) {
 			snprintf(text, sizeof(text), "%.32s: %s", u->name, u->why);
 			if (buffer->format == CS_FORMAT_SOURCE)
-				ret = undecoded(dec, buffer, buffer->pieces[0].size, text);
+				ret = undecoded(dec, buffer, buffer->extents[0].size, text);
 			any = any || buffer->format == CS_FORMAT_SOURCE;
 			continue;
 		}
@@ -519,8 +519,8 @@ static int add_snapshot_units(struct auxtap_decoder *dec, size_t number)
 		snprintf(text, sizeof(text), "trace ID 0x%02x is of no known unit", id);
 		ret = undecoded(dec, buffer, left[id], text);
 	}
-	if (!ret && !any && buffer->format == CS_FORMAT_SOURCE && buffer->pieces[0].size)
-		ret = undecoded(dec, buffer, buffer->pieces[0].size, "it is told of no unit");
+	if (!ret && !any && buffer->format == CS_FORMAT_SOURCE && buffer->extents[0].size)
+		ret = undecoded(dec, buffer, buffer->extents[0].size, "it is told of no unit");
 	return ret;
 }
 
@@ -530,13 +530,13 @@ static int open_buffers(struct auxtap_decoder *dec, const char *dir, struct auxt
 	struct cs_decoder *cs = dec->cs;
 	int ret = cs_dumps_load(&cs->dumps, dec->shared.images, &cs->ss, err);
 	for (size_t i = 0; !ret && i < cs->ss.nr_buffers; i++) {
-		struct cs_buffer *buffer = cs_extents_add_buffer(&cs->pieces);
+		struct cs_buffer *buffer = cs_extents_add_buffer(&cs->extents);
 
 		ret = buffer ? open_buffer(buffer, &cs->ss.buffers[i], err) :
 			       auxtap_error_set(err, -ENOMEM, dir, "out of memory");
 	}
-	for (size_t i = 0; !ret && i < cs->pieces.nr; i++) {
-		ret = scan(dec, &cs->pieces.buffers[i]);
+	for (size_t i = 0; !ret && i < cs->extents.nr; i++) {
+		ret = scan(dec, &cs->extents.buffers[i]);
 		if (!ret)
 			ret = add_snapshot_units(dec, i);
 		if (ret)

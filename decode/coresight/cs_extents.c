@@ -24,7 +24,7 @@ struct auxes {
 	size_t nr, max;
 };
 
-static void *room(void **array, size_t nr, size_t *max, size_t elem)
+static void *reserve(void **array, size_t nr, size_t *max, size_t elem)
 {
 	if (nr == *max) {
 		size_t grown_max = *max ? *max * 2 : 16;
@@ -40,35 +40,35 @@ static void *room(void **array, size_t nr, size_t *max, size_t elem)
 
 struct cs_extent *cs_buffer_add(struct cs_buffer *buffer)
 {
-	struct cs_extent *piece =
-		room((void **)&buffer->pieces, buffer->nr, &buffer->max, sizeof(*piece));
+	struct cs_extent *extent =
+		reserve((void **)&buffer->extents, buffer->nr, &buffer->max, sizeof(*extent));
 
-	if (piece)
+	if (extent)
 		buffer->nr++;
-	return piece;
+	return extent;
 }
 
-struct cs_buffer *cs_extents_add_buffer(struct cs_extents *pieces)
+struct cs_buffer *cs_extents_add_buffer(struct cs_extents *extents)
 {
 	struct cs_buffer *buffer =
-		room((void **)&pieces->buffers, pieces->nr, &pieces->max, sizeof(*buffer));
+		reserve((void **)&extents->buffers, extents->nr, &extents->max, sizeof(*buffer));
 
 	if (!buffer)
 		return NULL;
-	pieces->nr++;
+	extents->nr++;
 	buffer->cpu = -1;
 	buffer->tid = -1;
 	buffer->fd = -1;
 	return buffer;
 }
 
-void cs_extents_free(struct cs_extents *pieces)
+void cs_extents_free(struct cs_extents *extents)
 {
-	for (size_t i = 0; i < pieces->nr; i++)
-		free(pieces->buffers[i].pieces);
-	free(pieces->buffers);
-	free(pieces->missing);
-	memset(pieces, 0, sizeof(*pieces));
+	for (size_t i = 0; i < extents->nr; i++)
+		free(extents->buffers[i].extents);
+	free(extents->buffers);
+	free(extents->missing);
+	memset(extents, 0, sizeof(*extents));
 }
 
 /* ---- records ---- */
@@ -143,7 +143,7 @@ static int read_auxes(struct auxes *auxes, struct auxtap_perfdata *pd)
 		if (rec.header->type != PERF_RECORD_AUX || rec.body_size < sizeof(v))
 			continue;
 		memcpy(v, rec.header + 1, sizeof(v));
-		aux = room((void **)&auxes->list, auxes->nr, &auxes->max, sizeof(*aux));
+		aux = reserve((void **)&auxes->list, auxes->nr, &auxes->max, sizeof(*aux));
 		if (!aux)
 			return -ENOMEM;
 		*aux = (struct aux){.off = v[0],
@@ -172,15 +172,15 @@ static int read_auxes(struct auxes *auxes, struct auxtap_perfdata *pd)
 
 /* ---- pieces ---- */
 
-static struct cs_buffer *get_buffer(struct cs_extents *pieces, const struct auxtap_auxtrace *head)
+static struct cs_buffer *get_buffer(struct cs_extents *extents, const struct auxtap_auxtrace *head)
 {
 	struct cs_buffer *buffer;
 
-	for (size_t i = pieces->nr; i--;)
-		if (pieces->buffers[i].cpu == (int32_t)head->cpu &&
-		    pieces->buffers[i].tid == (int32_t)head->tid)
-			return &pieces->buffers[i];
-	buffer = cs_extents_add_buffer(pieces);
+	for (size_t i = extents->nr; i--;)
+		if (extents->buffers[i].cpu == (int32_t)head->cpu &&
+		    extents->buffers[i].tid == (int32_t)head->tid)
+			return &extents->buffers[i];
+	buffer = cs_extents_add_buffer(extents);
 	if (buffer) {
 		buffer->format = CS_FORMAT_FRAMES;
 		buffer->cpu = (int32_t)head->cpu;
@@ -196,15 +196,15 @@ static bool is_of(const struct aux *aux, const struct auxtap_auxtrace *head)
 	return aux->tid == -1 || (int32_t)head->tid == -1 || aux->tid == (int32_t)head->tid;
 }
 
-static int add_missing(struct cs_extents *pieces, const struct aux *aux, uint64_t nr_bytes,
+static int add_missing(struct cs_extents *extents, const struct aux *aux, uint64_t nr_bytes,
 		       const char *why)
 {
-	struct cs_missing *missing = room((void **)&pieces->missing, pieces->nr_missing,
-					  &pieces->max_missing, sizeof(*missing));
+	struct cs_missing *missing = reserve((void **)&extents->missing, extents->nr_missing,
+					     &extents->max_missing, sizeof(*missing));
 
 	if (!missing)
 		return -ENOMEM;
-	pieces->nr_missing++;
+	extents->nr_missing++;
 	*missing = (struct cs_missing){.cpu = aux->cpu,
 				       .pid = aux->pid,
 				       .tid = aux->tid,
@@ -217,7 +217,7 @@ static int add_missing(struct cs_extents *pieces, const struct aux *aux, uint64_
 /* How far [off, end) of the AUXTRACE record was seen. */
 struct cover {
 	struct auxtap_perfdata *pd;
-	struct cs_extents *pieces;
+	struct cs_extents *extents;
 	struct cs_buffer *buffer;
 	/* this record; behind the file's last one */
 	const struct auxtap_perfdata_aux *trace, *traces_end;
@@ -242,41 +242,43 @@ static bool ends_at_time(const struct cover *c, const struct aux *aux, uint64_t 
 
 static int add_extent(struct cover *c, const struct aux *aux, uint64_t off, uint64_t size, bool raw)
 {
-	const struct cs_extent *last = c->buffer->nr ? &c->buffer->pieces[c->buffer->nr - 1] : NULL;
+	const struct cs_extent *last =
+		c->buffer->nr ? &c->buffer->extents[c->buffer->nr - 1] : NULL;
 	uint64_t last_end = last ? last->off + last->size : off;
-	struct cs_extent *piece;
+	struct cs_extent *extent;
 	bool joins = last && last_end == off && last->raw == raw && !c->buffer->broken &&
 		     (raw || last->size % CS_FRAME == 0);
 
-	piece = cs_buffer_add(c->buffer);
-	if (!piece)
+	extent = cs_buffer_add(c->buffer);
+	if (!extent)
 		return -ENOMEM;
-	*piece = (struct cs_extent){.off = off,
-				    .size = size,
-				    .raw = raw,
-				    .joins = joins,
-				    .file_off = c->trace->trace_off + (off - c->trace->head.offset),
-				    .time = aux->time,
-				    .cpu = aux->cpu,
-				    .pid = aux->pid,
-				    .tid = aux->tid};
-	if (piece->cpu == -1)
-		piece->cpu = c->buffer->cpu;
-	if (piece->cpu == -1) {
-		piece->cpu = c->cpu;
+	*extent =
+		(struct cs_extent){.off = off,
+				   .size = size,
+				   .raw = raw,
+				   .joins = joins,
+				   .file_off = c->trace->trace_off + (off - c->trace->head.offset),
+				   .time = aux->time,
+				   .cpu = aux->cpu,
+				   .pid = aux->pid,
+				   .tid = aux->tid};
+	if (extent->cpu == -1)
+		extent->cpu = c->buffer->cpu;
+	if (extent->cpu == -1) {
+		extent->cpu = c->cpu;
 		c->buffer->cpu_unknown = true;
 	}
-	piece->overwritten = c->snapshot;
-	piece->ends_at_time = ends_at_time(c, aux, off + size);
-	piece->from_zero = !off && (!(aux->flags & PERF_AUX_FLAG_OVERWRITE) || aux->off == size);
+	extent->overwritten = c->snapshot;
+	extent->ends_at_time = ends_at_time(c, aux, off + size);
+	extent->from_zero = !off && (!(aux->flags & PERF_AUX_FLAG_OVERWRITE) || aux->off == size);
 	if (off > last_end && (!c->buffer->broken || c->snapshot))
-		piece->nr_lost = off - last_end;
+		extent->nr_lost = off - last_end;
 	c->buffer->broken = aux->flags & FLAG_LOSS;
 	c->end = off + size;
-	if (!last && c->lead && add_missing(c->pieces, aux, c->lead, "not in the file"))
+	if (!last && c->lead && add_missing(c->extents, aux, c->lead, "not in the file"))
 		return -ENOMEM;
 	if (off < last_end)
-		return add_missing(c->pieces, aux, 0,
+		return add_missing(c->extents, aux, 0,
 				   "a buffer begins before the end of the one before: "
 				   "flow may come twice");
 	return 0;
@@ -310,7 +312,7 @@ static int add_unreported(struct cover *c, const struct cs_config *config, uint6
 	const struct cs_buffer *b = c->buffer;
 	struct aux aux = {.cpu = b->cpu, .pid = -1, .tid = b->tid};
 	bool at_end = end == c->trace->head.offset + c->trace->trace_size;
-	bool raw = b->nr ? b->pieces[b->nr - 1].raw :
+	bool raw = b->nr ? b->extents[b->nr - 1].raw :
 			   config->nr && config->units[0].protocol == CS_PROTOCOL_ETE;
 
 	if (end <= c->end || (end - c->end < AUXTRACE_ALIGN && at_end))
@@ -364,13 +366,14 @@ out:
 }
 
 /* A snapshot's bytes, without what the one before has. */
-static int add_snapshot_piece(struct cover *c, const struct aux *aux, uint64_t off, uint64_t size,
-			      bool raw)
+static int add_snapshot_extent(struct cover *c, const struct aux *aux, uint64_t off, uint64_t size,
+			       bool raw)
 {
-	const struct cs_extent *last = c->buffer->nr ? &c->buffer->pieces[c->buffer->nr - 1] : NULL;
+	const struct cs_extent *last =
+		c->buffer->nr ? &c->buffer->extents[c->buffer->nr - 1] : NULL;
 	uint64_t seen =
 		last && last->raw == raw ? seen_before(c, last, off, c->trace->trace_off, size) : 0;
-	struct cs_extent *piece;
+	struct cs_extent *extent;
 	int ret;
 
 	if (!raw && seen % CS_FRAME)
@@ -386,9 +389,9 @@ static int add_snapshot_piece(struct cover *c, const struct aux *aux, uint64_t o
 	ret = add_extent(c, aux, last->off + last->size, size - seen, raw);
 	if (ret)
 		return ret;
-	piece = &c->buffer->pieces[c->buffer->nr - 1];
-	piece->file_off = c->trace->trace_off + seen;
-	piece->nr_seen = seen;
+	extent = &c->buffer->extents[c->buffer->nr - 1];
+	extent->file_off = c->trace->trace_off + seen;
+	extent->nr_seen = seen;
 	return 0;
 }
 
@@ -416,7 +419,7 @@ static int add_halves(struct cover *c, const struct aux *aux, uint64_t begin, ui
 	c->buffer->broken = true;
 	ret = add_extent(c, aux, split, end - split, true);
 	if (!ret)
-		c->buffer->pieces[c->buffer->nr - 1].collided = true;
+		c->buffer->extents[c->buffer->nr - 1].collided = true;
 	return ret;
 }
 
@@ -451,7 +454,7 @@ static int add_snapshot(struct cover *c, struct auxes *auxes, const struct cs_co
 	if (newest->flags & FLAG_RAW && !c->buffer->nr && newest->size &&
 	    newest->size < end - begin && (!before || before->flags & FLAG_LOSS))
 		return add_halves(c, newest, begin, end);
-	return add_snapshot_piece(c, newest, begin, end - begin, newest->flags & FLAG_RAW);
+	return add_snapshot_extent(c, newest, begin, end - begin, newest->flags & FLAG_RAW);
 }
 
 /*
@@ -465,13 +468,13 @@ static uint64_t not_recorded(const struct auxes *auxes, const struct auxtap_auxt
 	return head->offset;
 }
 
-static int add_trace(struct cs_extents *pieces, struct auxtap_perfdata *pd, struct auxes *auxes,
+static int add_trace(struct cs_extents *extents, struct auxtap_perfdata *pd, struct auxes *auxes,
 		     const struct cs_config *config, const struct auxtap_perfdata_aux *trace,
 		     const struct auxtap_perfdata_aux *traces_end)
 {
 	uint64_t begin = trace->head.offset, end = begin + trace->trace_size;
 	struct cover c = {.pd = pd,
-			  .pieces = pieces,
+			  .extents = extents,
 			  .trace = trace,
 			  .traces_end = traces_end,
 			  .end = begin,
@@ -481,7 +484,7 @@ static int add_trace(struct cs_extents *pieces, struct auxtap_perfdata *pd, stru
 
 	if (!trace->trace_size || end < begin)
 		return 0;
-	c.buffer = get_buffer(pieces, &trace->head);
+	c.buffer = get_buffer(extents, &trace->head);
 	if (!c.buffer)
 		return -ENOMEM;
 	if (config->snapshot)
@@ -510,7 +513,7 @@ static int add_trace(struct cs_extents *pieces, struct auxtap_perfdata *pd, stru
 			continue;
 		}
 		if (size > end - aux->off) {
-			ret = add_missing(pieces, aux, size - (end - aux->off), "not in the file");
+			ret = add_missing(extents, aux, size - (end - aux->off), "not in the file");
 			size = end - aux->off;
 		}
 		if (!ret && aux->off > c.end)
@@ -526,7 +529,7 @@ void cs_buffer_bound(struct cs_buffer *buffer, uint64_t started)
 	uint64_t since = started, until = UINT64_MAX;
 
 	for (size_t i = 0; i < buffer->nr; i++) {
-		struct cs_extent *p = &buffer->pieces[i];
+		struct cs_extent *p = &buffer->extents[i];
 		const struct cs_extent *last = i ? p - 1 : NULL;
 
 		/* trace that comes twice is older than the end of what is before it */
@@ -537,7 +540,7 @@ void cs_buffer_bound(struct cs_buffer *buffer, uint64_t started)
 		p->since = since;
 	}
 	for (size_t i = buffer->nr; i--;) {
-		struct cs_extent *p = &buffer->pieces[i];
+		struct cs_extent *p = &buffer->extents[i];
 
 		if (p->time)
 			until = p->time;
@@ -547,7 +550,7 @@ void cs_buffer_bound(struct cs_buffer *buffer, uint64_t started)
 	}
 }
 
-int cs_extents_read(struct cs_extents *pieces, struct auxtap_perfdata *pd,
+int cs_extents_read(struct cs_extents *extents, struct auxtap_perfdata *pd,
 		    const struct cs_config *config, struct auxtap_error *err)
 {
 	const struct auxtap_perfdata_aux *traces;
@@ -555,20 +558,20 @@ int cs_extents_read(struct cs_extents *pieces, struct auxtap_perfdata *pd,
 	size_t nr;
 	int ret;
 
-	memset(pieces, 0, sizeof(*pieces));
+	memset(extents, 0, sizeof(*extents));
 	ret = auxtap_perfdata_auxtraces(pd, &traces, &nr, err);
 	if (ret)
 		return ret;
 	ret = read_auxes(&auxes, pd);
 	for (size_t i = 0; !ret && i < nr; i++)
-		ret = add_trace(pieces, pd, &auxes, config, &traces[i], traces + nr);
+		ret = add_trace(extents, pd, &auxes, config, &traces[i], traces + nr);
 	for (size_t i = 0; !ret && i < auxes.nr; i++)
 		if (!auxes.list[i].used && auxes.list[i].size)
-			ret = add_missing(pieces, &auxes.list[i], auxes.list[i].size,
+			ret = add_missing(extents, &auxes.list[i], auxes.list[i].size,
 					  "not in the file");
 	free(auxes.list);
 	if (!ret)
 		return 0;
-	cs_extents_free(pieces);
+	cs_extents_free(extents);
 	return auxtap_error_set(err, ret, auxtap_perfdata_path(pd), "out of memory");
 }

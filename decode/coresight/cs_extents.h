@@ -25,9 +25,9 @@ struct cs_extents {
 };
 
 /* of_one_thread is left to the caller. */
-int cs_extents_read(struct cs_extents *pieces, struct auxtap_perfdata *pd,
+int cs_extents_read(struct cs_extents *extents, struct auxtap_perfdata *pd,
 		    const struct cs_config *config, struct auxtap_error *err);
-void cs_extents_free(struct cs_extents *pieces);
+void cs_extents_free(struct cs_extents *extents);
 /* Registers and trace IDs of the file: AUXTRACE_INFO, then what AUX_OUTPUT_HW_ID records change. */
 int cs_config_from_file(struct cs_config *config, struct auxtap_perfdata *pd,
 			struct auxtap_error *err);
@@ -35,6 +35,6 @@ int cs_config_from_file(struct cs_config *config, struct auxtap_perfdata *pd,
 void cs_buffer_bound(struct cs_buffer *buffer, uint64_t started);
 /* At the end of the list; NULL: out of memory. */
 struct cs_extent *cs_buffer_add(struct cs_buffer *buffer);
-struct cs_buffer *cs_extents_add_buffer(struct cs_extents *pieces);
+struct cs_buffer *cs_extents_add_buffer(struct cs_extents *extents);
 
 #endif

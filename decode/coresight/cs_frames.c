@@ -98,7 +98,7 @@ void cs_frames_add(struct cs_frames *frames, uint64_t off, const uint8_t *data, 
 	}
 }
 
-uint64_t cs_bytes_place(enum cs_format format, uint64_t off)
+uint64_t cs_bytes_offset(enum cs_format format, uint64_t off)
 {
 	if (format != CS_FORMAT_DSTREAM)
 		return off;
@@ -109,7 +109,7 @@ ssize_t cs_bytes_next(struct cs_bytes *bytes, uint64_t *off)
 {
 	bool dstream = bytes->format == CS_FORMAT_DSTREAM;
 	size_t grain = dstream ? CS_DSTREAM_BLOCK : cs_tree_grain(bytes->format);
-	size_t want = bytes->piece - bytes->piece % grain, kept = 0;
+	size_t want = bytes->chunk - bytes->chunk % grain, kept = 0;
 	ssize_t got;
 
 	if (bytes->size - bytes->at < want)

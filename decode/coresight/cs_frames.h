@@ -37,7 +37,7 @@ struct cs_bytes {
 	enum cs_format format;
 	uint64_t file_off, size; /* in the file */
 	uint64_t at;		 /* of size, done with */
-	size_t piece;		 /* at most so many at a time; at least CS_DSTREAM_BLOCK */
+	size_t chunk;		 /* at most so many at a time; at least CS_DSTREAM_BLOCK */
 	uint8_t *buf;		 /* of piece bytes; the caller's */
 };
 
@@ -47,6 +47,6 @@ struct cs_bytes {
  */
 ssize_t cs_bytes_next(struct cs_bytes *bytes, uint64_t *off);
 /* From there to where in the stretch it is with them. */
-uint64_t cs_bytes_place(enum cs_format format, uint64_t off);
+uint64_t cs_bytes_offset(enum cs_format format, uint64_t off);
 
 #endif

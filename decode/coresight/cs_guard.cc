@@ -88,7 +88,7 @@ static void on_signal(int sig)
 	raise(sig);
 }
 
-void cs_guard_watch(const char *path)
+void cs_guard_install(const char *path)
 {
 	static const int signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 

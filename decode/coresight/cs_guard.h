@@ -19,7 +19,7 @@ int cs_guard(void (*fn)(void *arg), void *arg, char *why, size_t size);
  * For a command: a crash within fn comes back as -EFAULT, whatever fn used is lost; should the
  * library abort, say so, and where, before the end.
  */
-void cs_guard_watch(const char *path);
+void cs_guard_install(const char *path);
 void cs_guard_at(uint64_t off);
 
 #ifdef __cplusplus

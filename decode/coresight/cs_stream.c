@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PIECE (64u << 10)
+#define CHUNK (64u << 10)
 /* bytes at a time: one may stand for two dozen runs of instructions */
 #define FEED	   256
 #define ITEMS_KEEP (1u << 14) /* room that is kept */
@@ -32,7 +32,7 @@ enum item_kind {
 
 struct cs_item {
 	enum item_kind kind;
-	size_t piece;
+	size_t extent;
 	uint64_t off;
 	ocsd_generic_trace_elem elem;
 	char why[96];
@@ -77,7 +77,7 @@ int cs_stream_init(struct cs_stream *s, struct auxtap_decoder *dec, const struct
 	s->generation = 1;
 	cs_flow_init(&s->flow, &dec->shared.opts, unit);
 	s->flow.mem = s->reads;
-	s->buf = malloc(PIECE);
+	s->buf = malloc(CHUNK);
 	return s->buf ? 0 : -ENOMEM;
 }
 
@@ -90,14 +90,14 @@ void cs_stream_free(struct cs_stream *s)
 	free(s->buf);
 }
 
-static size_t piece_at(const struct cs_stream *s, uint64_t off)
+static size_t extent_at(const struct cs_stream *s, uint64_t off)
 {
 	size_t lo = s->at, hi = s->at + s->run;
 
 	while (hi - lo > 1) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (s->buffer->pieces[mid].off <= off)
+		if (s->buffer->extents[mid].off <= off)
 			lo = mid;
 		else
 			hi = mid;
@@ -125,7 +125,7 @@ static struct cs_item *add_item(struct cs_stream *s, enum item_kind kind, uint64
 	item = &s->items[s->nr_items++];
 	item->kind = kind;
 	item->off = off;
-	item->piece = s->run ? piece_at(s, off) : s->at;
+	item->extent = s->run ? extent_at(s, off) : s->at;
 	item->why[0] = '\0';
 	return item;
 }
@@ -136,12 +136,12 @@ static void memory_changed(struct cs_stream *s)
 	cs_tree_memory_changed(s->tree);
 }
 
-static void set_reader(struct cs_stream *s, size_t piece, uint64_t off)
+static void set_reader(struct cs_stream *s, size_t extent, uint64_t off)
 {
 	int32_t pid, tid;
 
-	cs_stream_whose(s, s->read_tid, piece, off, s->buffer->pieces[piece].time, &pid, &tid);
-	if (cs_stream_memory(s, &s->reads, pid, tid, piece, off))
+	cs_stream_whose(s, s->read_tid, extent, off, s->buffer->extents[extent].time, &pid, &tid);
+	if (cs_stream_memory(s, &s->reads, pid, tid, extent, off))
 		memory_changed(s);
 }
 
@@ -313,7 +313,7 @@ static void on_element(void *ctx, uint64_t off, uint8_t id, const ocsd_generic_t
 		return;
 	case OCSD_GEN_TRC_ELEM_PE_CONTEXT:
 		s->read_tid = cs_stream_tid(s, &elem->context);
-		set_reader(s, piece_at(s, off), off);
+		set_reader(s, extent_at(s, off), off);
 		if (s->el != (uint32_t)elem->context.exception_level ||
 		    s->security != (uint32_t)elem->context.security_level)
 			memory_changed(s);
@@ -329,7 +329,7 @@ static void on_element(void *ctx, uint64_t off, uint8_t id, const ocsd_generic_t
 		if (item)
 			snprintf(item->why, sizeof(item->why),
 				 "offset 0x%llx: no branch in all of the code at %llx",
-				 (unsigned long long)cs_bytes_place(s->format, off),
+				 (unsigned long long)cs_bytes_offset(s->format, off),
 				 (unsigned long long)elem->st_addr);
 		return;
 	}
@@ -359,7 +359,7 @@ static void add_error(struct cs_stream *s, uint64_t off, const char *why)
 
 	if (item)
 		snprintf(item->why, sizeof(item->why), "offset 0x%llx: %.64s",
-			 (unsigned long long)cs_bytes_place(s->format, off), why);
+			 (unsigned long long)cs_bytes_offset(s->format, off), why);
 }
 
 /* ---- reading ---- */
@@ -375,9 +375,9 @@ static bool concerns(const struct cs_stream *s, const struct cs_extent *p)
 }
 
 /* Does the trace before it go on in this piece? */
-static bool joins(const struct cs_stream *s, size_t piece)
+static bool joins(const struct cs_stream *s, size_t extent)
 {
-	const struct cs_extent *p = &s->buffer->pieces[piece];
+	const struct cs_extent *p = &s->buffer->extents[extent];
 
 	return p->joins && p[-1].raw == p->raw && concerns(s, p) && concerns(s, p - 1);
 }
@@ -394,14 +394,14 @@ static bool open_tree(struct cs_stream *s, enum cs_format format)
 	if (s->tree && s->format == format) {
 		if (cs_tree_reset(s->tree, why, sizeof(why)) >= 0)
 			return true;
-		add_error(s, s->buffer->pieces[s->at].off, why);
+		add_error(s, s->buffer->extents[s->at].off, why);
 	}
 	cs_tree_free(s->tree);
 	s->tree = NULL;
 	s->format = format;
 	if (!cs_tree_new(&s->tree, &opts, &s->unit, 1, &err))
 		return true;
-	add_error(s, s->buffer->pieces[s->at].off, err.why);
+	add_error(s, s->buffer->extents[s->at].off, err.why);
 	return false;
 }
 
@@ -415,11 +415,11 @@ static bool begin_run(struct cs_stream *s)
 
 	s->at += s->run;
 	s->run = 0;
-	while (s->at < b->nr && !concerns(s, &b->pieces[s->at]))
+	while (s->at < b->nr && !concerns(s, &b->extents[s->at]))
 		s->at++;
 	if (s->at >= b->nr)
 		return false;
-	first = &b->pieces[s->at];
+	first = &b->extents[s->at];
 	while (s->at + nr < b->nr && joins(s, s->at + nr) &&
 	       first[nr - 1].file_off + first[nr - 1].size == first[nr].file_off)
 		nr++;
@@ -428,11 +428,11 @@ static bool begin_run(struct cs_stream *s)
 	s->have = s->done = 0;
 	s->bytes = (struct cs_bytes){.pread = read_buffer,
 				     .ctx = s,
-				     .piece = PIECE,
+				     .chunk = CHUNK,
 				     .buf = s->buf,
 				     .file_off = first->file_off};
 	for (size_t i = 0; i < nr; i++)
-		s->bytes.size += b->pieces[s->at + i].size;
+		s->bytes.size += b->extents[s->at + i].size;
 	s->bytes.format = s->format;
 	if (continues && s->tree) {
 		cs_stream_find_execs(s);
@@ -448,7 +448,7 @@ static bool begin_run(struct cs_stream *s)
 
 static void end_run(struct cs_stream *s)
 {
-	uint64_t off = s->buffer->pieces[s->at].off;
+	uint64_t off = s->buffer->extents[s->at].off;
 	char why[160];
 
 	if (s->bytes.at < s->bytes.size) {
@@ -475,21 +475,21 @@ static bool begins_exec(const struct cs_stream *s, uint64_t off)
 static void feed(struct cs_stream *s)
 {
 	uint64_t off = s->buf_off + s->done;
-	size_t piece = piece_at(s, off), size = s->have - s->done, used;
+	size_t extent = extent_at(s, off), size = s->have - s->done, used;
 	char why[192] = "";
 	int ret;
 
 	if (size > FEED)
 		size = FEED;
-	if (piece != s->feeding || begins_exec(s, off)) {
-		s->feeding = piece;
-		set_reader(s, piece, off);
+	if (extent != s->feeding || begins_exec(s, off)) {
+		s->feeding = extent;
+		set_reader(s, extent, off);
 	}
 	for (size_t i = 0; i < s->nr_execs; i++)
 		if (s->execs[i].off > off && s->execs[i].off - off < size)
 			size = (size_t)(s->execs[i].off - off);
-	if (piece + 1 < s->at + s->run && s->format != CS_FORMAT_DSTREAM) {
-		uint64_t rest = s->buffer->pieces[piece + 1].off - off;
+	if (extent + 1 < s->at + s->run && s->format != CS_FORMAT_DSTREAM) {
+		uint64_t rest = s->buffer->extents[extent + 1].off - off;
 
 		rest -= rest % cs_tree_grain(s->format);
 		if (rest && rest < size)
@@ -536,11 +536,11 @@ static bool read_more(struct cs_stream *s)
 		got = cs_bytes_next(&s->bytes, &s->buf_off);
 		s->done = 0;
 		s->have = got > 0 ? (size_t)got : 0;
-		s->buf_off += s->buffer->pieces[s->at].off;
+		s->buf_off += s->buffer->extents[s->at].off;
 		if (!got) {
 			end_run(s);
 		} else if (got < 0) {
-			add_error(s, s->buffer->pieces[s->at].off + s->bytes.at,
+			add_error(s, s->buffer->extents[s->at].off + s->bytes.at,
 				  "the file cannot be read here");
 			s->reading = false;
 		}
@@ -581,8 +581,8 @@ static uint64_t time_of(const struct cs_stream *s, const struct cs_item *item)
 	const struct time_conv *conv = &s->dec->sideband.conv;
 	const struct cs_item *end = s->items + s->nr_items;
 
-	if (!conv->valid || !cs_unit_tells_time(s->unit))
-		return s->buffer->pieces[item->piece].time; /* nothing tells better */
+	if (!conv->valid || !cs_unit_has_timestamps(s->unit))
+		return s->buffer->extents[item->extent].time; /* nothing tells better */
 	for (const struct cs_item *i = item; i < end; i++) {
 		if (i->kind == ITEM_ELEMENT && i->elem.elem_type == OCSD_GEN_TRC_ELEM_TIMESTAMP)
 			return time_from_tsc(conv, i->elem.timestamp);
@@ -594,7 +594,7 @@ static uint64_t time_of(const struct cs_stream *s, const struct cs_item *item)
 
 static void follow(struct cs_stream *s, const struct cs_item *item)
 {
-	const struct cs_extent *p = &s->buffer->pieces[item->piece];
+	const struct cs_extent *p = &s->buffer->extents[item->extent];
 	uint64_t time = time_of(s, item), since, until;
 	struct cs_flow *flow = &s->flow;
 	int32_t tid = flow->tid;
@@ -609,27 +609,27 @@ static void follow(struct cs_stream *s, const struct cs_item *item)
 	 * a record is written when its trace ends: what does not go on from it is later, its gap is
 	 * before
 	 */
-	if (item->kind == ITEM_BREAK && item->piece && flow->time && p[-1].time >= flow->time &&
-	    s->dec->sideband.conv.valid && cs_unit_tells_time(s->unit))
+	if (item->kind == ITEM_BREAK && item->extent && flow->time && p[-1].time >= flow->time &&
+	    s->dec->sideband.conv.valid && cs_unit_has_timestamps(s->unit))
 		flow->time = p[-1].time + 1;
 	/* names are looked up by it: it must lie on the same side of an exec as the code */
-	cs_stream_bounds(s, item->piece, item->off, &since, &until);
+	cs_stream_bounds(s, item->extent, item->off, &since, &until);
 	if (s->nr_execs && time > until)
 		time = until;
 	if (s->nr_execs && time <= since && since > flow->time)
 		time = since + 1;
 	if (time > flow->time)
 		flow->time = time;
-	if (!s->who_known || s->who_tid != s->tid || s->who_piece != item->piece ||
+	if (!s->who_known || s->who_tid != s->tid || s->who_extent != item->extent ||
 	    s->who_time != flow->time) {
-		cs_stream_whose(s, s->tid, item->piece, item->off, flow->time, &flow->pid,
+		cs_stream_whose(s, s->tid, item->extent, item->off, flow->time, &flow->pid,
 				&flow->tid);
 		s->who_known = true;
 		s->who_tid = s->tid;
-		s->who_piece = item->piece;
+		s->who_extent = item->extent;
 		s->who_time = flow->time;
 	}
-	cs_stream_memory(s, &flow->mem, flow->pid, flow->tid, item->piece, item->off);
+	cs_stream_memory(s, &flow->mem, flow->pid, flow->tid, item->extent, item->off);
 	if (flow->tid != tid)
 		cs_flow_break(flow);
 	switch (item->kind) {

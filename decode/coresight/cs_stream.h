@@ -31,7 +31,7 @@ struct cs_extent {
 };
 
 struct cs_buffer {
-	struct cs_extent *pieces;
+	struct cs_extent *extents;
 	size_t nr, max;
 	enum cs_format format; /* of what is not raw */
 	/* a synchronisation point of the unit starts with speculated elements */
@@ -49,7 +49,7 @@ struct cs_buffer {
 
 /* Another program begins in a run: its records have this time. */
 struct cs_exec {
-	size_t piece;
+	size_t extent;
 	uint64_t off, time;
 };
 
@@ -92,7 +92,7 @@ struct cs_stream {
 	size_t nr_items, max_items, at_item;
 	int32_t tid; /* by the context that was followed last; -1 */
 	/* what the last answer to 'who' was for */
-	size_t who_piece;
+	size_t who_extent;
 	uint64_t who_time;
 	int32_t who_tid;
 	bool who_known;
@@ -110,17 +110,17 @@ void cs_stream_free(struct cs_stream *s);
 /* Thread by the context in the trace; -1: it has none. */
 int32_t cs_stream_tid(const struct cs_stream *s, const ocsd_pe_context *context);
 /* By the number that the CPU traced, if there is such a thread; else by the records. */
-void cs_stream_whose(const struct cs_stream *s, int32_t context, size_t piece, uint64_t off,
+void cs_stream_whose(const struct cs_stream *s, int32_t context, size_t extent, uint64_t off,
 		     uint64_t time, int32_t *pid, int32_t *tid);
 /*
  * The trace at off was made later than since, not later than until: by records, and by execs in the
  * flow.
  */
-void cs_stream_bounds(const struct cs_stream *s, size_t piece, uint64_t off, uint64_t *since,
+void cs_stream_bounds(const struct cs_stream *s, size_t extent, uint64_t off, uint64_t *since,
 		      uint64_t *until);
 /* Whose code is read for the trace at off. False: nothing is different from what it was. */
 bool cs_stream_memory(const struct cs_stream *s, struct cs_memory *mem, int32_t pid, int32_t tid,
-		      size_t piece, uint64_t off);
+		      size_t extent, uint64_t off);
 /*
  * The times of a piece are coarse: where an exec lies between them, the trace itself shows which
  * part is of which program. Only of a thread's own trace, not in frames, where offsets are not

@@ -28,11 +28,11 @@ int32_t cs_stream_tid(const struct cs_stream *s, const ocsd_pe_context *context)
 	return id <= INT32_MAX ? (int32_t)id : -1;
 }
 
-void cs_stream_whose(const struct cs_stream *s, int32_t context, size_t piece, uint64_t off,
+void cs_stream_whose(const struct cs_stream *s, int32_t context, size_t extent, uint64_t off,
 		     uint64_t time, int32_t *pid, int32_t *tid)
 {
 	const struct sideband *sb = &s->dec->sideband;
-	const struct cs_extent *p = &s->buffer->pieces[piece];
+	const struct cs_extent *p = &s->buffer->extents[extent];
 
 	*pid = *tid = -1;
 	if (!s->dec->pd) { /* a snapshot knows of no threads but these */
@@ -56,15 +56,15 @@ void cs_stream_whose(const struct cs_stream *s, int32_t context, size_t piece, u
 		*pid = *tid;
 }
 
-void cs_stream_bounds(const struct cs_stream *s, size_t piece, uint64_t off, uint64_t *since,
+void cs_stream_bounds(const struct cs_stream *s, size_t extent, uint64_t off, uint64_t *since,
 		      uint64_t *until)
 {
-	*since = s->buffer->pieces[piece].since;
-	*until = s->buffer->pieces[piece].until;
+	*since = s->buffer->extents[extent].since;
+	*until = s->buffer->extents[extent].until;
 	for (size_t i = 0; i < s->nr_execs; i++) {
 		const struct cs_exec *exec = &s->execs[i];
 
-		if (exec->piece != piece)
+		if (exec->extent != extent)
 			continue;
 		if (exec->off > off) {
 			*until = exec->time - 1;
@@ -86,11 +86,11 @@ static bool from_start(const struct cs_stream *s, int32_t tid)
 }
 
 bool cs_stream_memory(const struct cs_stream *s, struct cs_memory *mem, int32_t pid, int32_t tid,
-		      size_t piece, uint64_t off)
+		      size_t extent, uint64_t off)
 {
 	uint64_t since, until;
 
-	cs_stream_bounds(s, piece, off, &since, &until);
+	cs_stream_bounds(s, extent, off, &since, &until);
 	return cs_memory_set(mem, pid, since, until, from_start(s, tid));
 }
 
@@ -108,7 +108,7 @@ static bool is_entry(void *ctx, uint64_t addr)
 	return auxtap_image_set_is_entry(w->images, &w->all, addr);
 }
 
-static bool add_exec(struct cs_stream *s, size_t piece, uint64_t off, uint64_t time)
+static bool add_exec(struct cs_stream *s, size_t extent, uint64_t off, uint64_t time)
 {
 	if (s->nr_execs == s->max_execs) {
 		size_t max = s->max_execs ? 2 * s->max_execs : CS_EXECS;
@@ -121,7 +121,7 @@ static bool add_exec(struct cs_stream *s, size_t piece, uint64_t off, uint64_t t
 		s->execs = grown;
 		s->max_execs = max;
 	}
-	s->execs[s->nr_execs++] = (struct cs_exec){piece, off, time};
+	s->execs[s->nr_execs++] = (struct cs_exec){extent, off, time};
 	return true;
 }
 
@@ -157,10 +157,10 @@ static size_t starts_in(const struct cs_extent *p, const struct cs_starts *start
  * records contain only a lower bound for that); where there are more, the recorder did not keep the
  * first records. That holds only if no start can be missing at the end.
  */
-static void match_execs(struct cs_stream *s, size_t piece, const struct image_between *b,
+static void match_execs(struct cs_stream *s, size_t extent, const struct image_between *b,
 			const struct cs_starts *starts)
 {
-	const struct cs_extent *p = &s->buffer->pieces[piece];
+	const struct cs_extent *p = &s->buffer->extents[extent];
 	struct auxtap_image_set *images = s->dec->shared.images;
 	const struct cs_start *found[CS_EXECS];
 	uint64_t times[CS_EXECS];
@@ -169,7 +169,7 @@ static void match_execs(struct cs_stream *s, size_t piece, const struct image_be
 	if (!nr || nr > CS_EXECS)
 		return;
 	nr_found = starts_in(p, starts, found);
-	if (nr_found != nr && !all_found(p, piece + 1 == s->at + s->run, starts))
+	if (nr_found != nr && !all_found(p, extent + 1 == s->at + s->run, starts))
 		return;
 	nr_found = nr_found < CS_EXECS ? nr_found : CS_EXECS;
 	both = nr < nr_found ? nr : nr_found;
@@ -181,16 +181,16 @@ static void match_execs(struct cs_stream *s, size_t piece, const struct image_be
 		if (!auxtap_image_set_is_entry(images, &one, found[nr_found - i]->addr))
 			return;
 	}
-	if (nr > both && !add_exec(s, piece, p->off, times[nr - both - 1]))
+	if (nr > both && !add_exec(s, extent, p->off, times[nr - both - 1]))
 		return;
 	for (size_t i = 0; i < both; i++)
-		if (!add_exec(s, piece, found[nr_found - both + i]->off, times[nr - both + i]))
+		if (!add_exec(s, extent, found[nr_found - both + i]->off, times[nr - both + i]))
 			return;
 }
 
 void cs_stream_find_execs(struct cs_stream *s)
 {
-	const struct cs_extent *first = &s->buffer->pieces[s->at];
+	const struct cs_extent *first = &s->buffer->extents[s->at];
 	struct wanted w = {.images = s->dec->shared.images};
 	struct cs_starts starts = {.wanted = is_entry, .ctx = &w};
 	struct cs_bytes bytes = s->bytes;

@@ -176,8 +176,8 @@ int dump_raw_sideband(const char *path, uint64_t sample_type, const struct dump_
 	return ret == -EBADMSG && !ferror(opts->out) ? 1 : ret;
 }
 
-static int walk(struct auxtap_perfdata *pd, const struct dump_opts *opts, struct dump_trace *trace,
-		struct totals *totals, struct auxtap_error *err)
+static int dump_records(struct auxtap_perfdata *pd, const struct dump_opts *opts,
+			struct dump_trace *trace, struct totals *totals, struct auxtap_error *err)
 {
 	struct auxtap_record rec;
 	int ret, failed;
@@ -218,7 +218,7 @@ int dump_perfdata(struct auxtap_perfdata *pd, const struct dump_opts *opts,
 	put_header(pd, out);
 	metadata = auxtap_perfdata_metadata(pd, put_note, out, &note_err);
 	fputc('\n', out);
-	ret = walk(pd, opts, trace, totals, err);
+	ret = dump_records(pd, opts, trace, totals, err);
 	if (ferror(out) || ret == -ENOMEM)
 		goto out;
 	put_totals(out, totals);

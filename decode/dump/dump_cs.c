@@ -11,13 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PIECE	    (64u << 10)
+#define CHUNK	    (64u << 10)
 #define BYTES_WIDTH 37 /* of a packet's bytes as a column */
 #define MAX_BYTES   32 /* of a packet, listed; only what is out of step is longer */
 
 static uint64_t shown(const struct dump_cs *dump, uint64_t off)
 {
-	return cs_bytes_place(dump->format, off);
+	return cs_bytes_offset(dump->format, off);
 }
 
 /* At least two digits. */
@@ -181,7 +181,7 @@ static int list_buffer(struct snapshot_dump *sd, size_t number, struct cs_tree *
 				 .ctx = sd,
 				 .format = buffer->format,
 				 .size = size,
-				 .piece = PIECE,
+				 .chunk = CHUNK,
 				 .buf = sd->buf};
 	struct cs_frames *frames = NULL;
 	char why[192];
@@ -245,7 +245,7 @@ static int list_snapshot(struct cs_snapshot *ss, const char *name, const struct 
 
 	for (size_t i = 0; i < ss->nr_units; i++)
 		put_unit(&ss->units[i], ss, opts->out);
-	sd.buf = malloc(PIECE);
+	sd.buf = malloc(CHUNK);
 	if (!sd.buf)
 		ret = auxtap_error_set(err, -ENOMEM, name, "out of memory");
 	for (size_t i = 0; !ret && opts->packets && i < ss->nr_buffers; i++) {

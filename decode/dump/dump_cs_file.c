@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PIECE (64u << 10)
+#define CHUNK (64u << 10)
 
-struct place {
+struct extent_ref {
 	uint64_t file_off;
 	uint32_t buffer;
-	size_t piece;
+	size_t extent;
 };
 
 struct buffer_state {
@@ -30,8 +30,8 @@ struct buffer_state {
 struct dump_cs_file {
 	struct auxtap_perfdata *pd;
 	struct cs_config config;
-	struct cs_extents pieces;
-	struct place *places; /* all pieces, as they lie in the file */
+	struct cs_extents extents;
+	struct extent_ref *refs; /* all pieces, as they lie in the file */
 	size_t nr;
 	struct buffer_state *states;
 	uint8_t *buf;
@@ -45,32 +45,31 @@ static ssize_t read_file(void *ctx, void *buf, size_t size, uint64_t off)
 	return auxtap_perfdata_pread(file->pd, buf, size, off);
 }
 
-static int by_place(const void *a, const void *b)
+static int by_file_off(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct extent_ref *x = a, *y = b;
 
 	return x->file_off < y->file_off ? -1 : x->file_off > y->file_off;
 }
 
-static int find_places(struct dump_cs_file *file)
+static int find_extents(struct dump_cs_file *file)
 {
 	size_t nr = 0;
 
-	for (size_t i = 0; i < file->pieces.nr; i++)
-		nr += file->pieces.buffers[i].nr;
-	file->places = calloc(nr ? nr : 1, sizeof(*file->places));
-	file->states = calloc(file->pieces.nr ? file->pieces.nr : 1, sizeof(*file->states));
-	file->buf = malloc(PIECE);
-	if (!file->places || !file->states || !file->buf)
+	for (size_t i = 0; i < file->extents.nr; i++)
+		nr += file->extents.buffers[i].nr;
+	file->refs = calloc(nr ? nr : 1, sizeof(*file->refs));
+	file->states = calloc(file->extents.nr ? file->extents.nr : 1, sizeof(*file->states));
+	file->buf = malloc(CHUNK);
+	if (!file->refs || !file->states || !file->buf)
 		return -ENOMEM;
-	for (size_t i = 0; i < file->pieces.nr; i++)
-		for (size_t j = 0; j < file->pieces.buffers[i].nr; j++)
-			file->places[file->nr++] =
-				(struct place){.file_off =
-						       file->pieces.buffers[i].pieces[j].file_off,
-					       .buffer = (uint32_t)i,
-					       .piece = j};
-	qsort(file->places, file->nr, sizeof(*file->places), by_place);
+	for (size_t i = 0; i < file->extents.nr; i++)
+		for (size_t j = 0; j < file->extents.buffers[i].nr; j++)
+			file->refs[file->nr++] = (struct extent_ref){
+				.file_off = file->extents.buffers[i].extents[j].file_off,
+				.buffer = (uint32_t)i,
+				.extent = j};
+	qsort(file->refs, file->nr, sizeof(*file->refs), by_file_off);
 	return 0;
 }
 
@@ -85,8 +84,8 @@ int dump_cs_open(struct dump_cs_file **out, struct auxtap_perfdata *pd, struct a
 	file->pd = pd;
 	ret = cs_config_from_file(&file->config, pd, err);
 	if (!ret)
-		ret = cs_extents_read(&file->pieces, pd, &file->config, err);
-	if (!ret && find_places(file))
+		ret = cs_extents_read(&file->extents, pd, &file->config, err);
+	if (!ret && find_extents(file))
 		ret = auxtap_error_set(err, -ENOMEM, auxtap_perfdata_path(pd), "out of memory");
 	if (ret)
 		dump_cs_close(file);
@@ -99,12 +98,12 @@ void dump_cs_close(struct dump_cs_file *file)
 {
 	if (!file)
 		return;
-	for (size_t i = 0; file->states && i < file->pieces.nr; i++)
+	for (size_t i = 0; file->states && i < file->extents.nr; i++)
 		cs_tree_free(file->states[i].tree);
 	free(file->states);
-	free(file->places);
+	free(file->refs);
 	free(file->buf);
-	cs_extents_free(&file->pieces);
+	cs_extents_free(&file->extents);
 	cs_config_free(&file->config);
 	free(file);
 }
@@ -127,15 +126,15 @@ static int new_tree(struct dump_cs_file *file, struct buffer_state *state,
 	return cs_tree_new(&state->tree, &opts, state->units, state->nr, err);
 }
 
-static int list_piece(struct dump_cs_file *file, const struct place *place,
-		      struct auxtap_error *err)
+static int list_extent(struct dump_cs_file *file, const struct extent_ref *extent_ref,
+		       struct auxtap_error *err)
 {
-	const struct cs_buffer *buffer = &file->pieces.buffers[place->buffer];
-	const struct cs_extent *p = &buffer->pieces[place->piece];
-	struct buffer_state *state = &file->states[place->buffer];
+	const struct cs_buffer *buffer = &file->extents.buffers[extent_ref->buffer];
+	const struct cs_extent *p = &buffer->extents[extent_ref->extent];
+	struct buffer_state *state = &file->states[extent_ref->buffer];
 	struct cs_bytes bytes = {.pread = read_file,
 				 .ctx = file,
-				 .piece = PIECE,
+				 .chunk = CHUNK,
 				 .buf = file->buf,
 				 .format = p->raw ? CS_FORMAT_SOURCE : CS_FORMAT_FRAMES,
 				 .file_off = p->file_off,
@@ -172,7 +171,7 @@ static int list_piece(struct dump_cs_file *file, const struct place *place,
 		cs_frames_init(frames, bytes.format);
 	}
 	ret = dump_cs_bytes(&file->dump, state->tree, &bytes, frames, err);
-	if (!ret && (place->piece + 1 == buffer->nr || !p[1].joins) &&
+	if (!ret && (extent_ref->extent + 1 == buffer->nr || !p[1].joins) &&
 	    cs_tree_end(state->tree, why, sizeof(why))) {
 		file->dump.nr_errors++;
 		fprintf(file->dump.out, "%08" PRIx64 "  error  %s\n", p->off + p->size, why);
@@ -194,12 +193,12 @@ int dump_cs_record(struct dump_cs_file *file, uint64_t trace_off, uint64_t trace
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (file->places[mid].file_off < trace_off)
+		if (file->refs[mid].file_off < trace_off)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	for (; !ret && lo < file->nr && file->places[lo].file_off - trace_off < trace_size; lo++)
-		ret = list_piece(file, &file->places[lo], err);
+	for (; !ret && lo < file->nr && file->refs[lo].file_off - trace_off < trace_size; lo++)
+		ret = list_extent(file, &file->refs[lo], err);
 	return ret ? ret : file->dump.nr_errors > 0;
 }

@@ -429,7 +429,7 @@ static void put_auxtrace_error(struct body *b, FILE *out)
 {
 	uint32_t type = u32(b), code = u32(b), cpu = u32(b), pid = u32(b), tid = u32(b);
 	uint64_t ip, time = 0;
-	size_t room;
+	size_t len;
 
 	u32(b); /* format */
 	ip = u64(b);
@@ -439,8 +439,8 @@ static void put_auxtrace_error(struct body *b, FILE *out)
 		time = u64(b);
 	fprintf(out, "type %u code %u cpu %d %d/%d ip 0x%" PRIx64 " time %" PRIu64 ": ", type, code,
 		(int)cpu, (int)pid, (int)tid, ip, time);
-	room = left(b) < 64 ? left(b) : 64;
-	dump_text(out, b->p, room);
+	len = left(b) < 64 ? left(b) : 64;
+	dump_text(out, b->p, len);
 	b->p = b->end;
 }
 

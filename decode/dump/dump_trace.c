@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PIECE (1u << 20)
+#define CHUNK (1u << 20)
 
 union packet_stream {
 	struct pt_packet_stream pt;
@@ -97,26 +97,26 @@ static int print_and_count(void *ctx, const struct auxtap_packet *pkt)
 							    print_pt_packet(counted->out, pkt);
 }
 
-static int packets_piece(struct counted *counted, union packet_stream *stream, const void *trace,
+static int packets_chunk(struct counted *counted, union packet_stream *stream, const void *trace,
 			 size_t size, uint64_t offset, bool last, size_t *used,
 			 struct auxtap_error *err)
 {
 	if (counted->family == AUXTAP_AUXTRACE_ARM_SPE)
-		return spe_packets_piece(&stream->spe, trace, size, offset, last, used,
+		return spe_packets_chunk(&stream->spe, trace, size, offset, last, used,
 					 print_and_count, counted);
-	return pt_packets_piece(&stream->pt, trace, size, offset, last, used, print_and_count,
+	return pt_packets_chunk(&stream->pt, trace, size, offset, last, used, print_and_count,
 				counted, err);
 }
 
 /* ---- raw ---- */
 
 /* Fills what is free in buf; 0 at the end, -errno. */
-static ssize_t fill(int fd, unsigned char *buf, size_t room)
+static ssize_t fill(int fd, unsigned char *buf, size_t size)
 {
 	size_t got = 0;
 
-	while (got < room) {
-		ssize_t ret = read(fd, buf + got, room - got);
+	while (got < size) {
+		ssize_t ret = read(fd, buf + got, size - got);
 
 		if (ret < 0 && errno == EINTR)
 			continue;
@@ -140,14 +140,14 @@ static int raw_stream(int fd, const char *path, const struct dump_opts *opts, un
 	int ret;
 
 	do {
-		ssize_t got = fill(fd, buf + have, PIECE - have);
+		ssize_t got = fill(fd, buf + have, CHUNK - have);
 
 		if (got < 0)
 			return auxtap_error_set(err, (int)got, path, "cannot read: %s",
 						strerror((int)-got));
-		last = (size_t)got < PIECE - have;
+		last = (size_t)got < CHUNK - have;
 		have += (size_t)got;
-		ret = packets_piece(&counted, &stream, buf, have, offset, last, &used, err);
+		ret = packets_chunk(&counted, &stream, buf, have, offset, last, &used, err);
 		if (ret)
 			return ret;
 		have -= used;
@@ -167,7 +167,7 @@ static int raw_stream(int fd, const char *path, const struct dump_opts *opts, un
 
 int dump_raw(const char *path, const struct dump_opts *opts, struct auxtap_error *err)
 {
-	unsigned char *buf = malloc(PIECE);
+	unsigned char *buf = malloc(CHUNK);
 	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
 	int ret;
 
@@ -262,7 +262,7 @@ int dump_trace_open(struct dump_trace **tracep, struct auxtap_perfdata *pd,
 	if (!trace)
 		goto fail;
 	trace->pd = pd;
-	trace->buf = malloc(PIECE);
+	trace->buf = malloc(CHUNK);
 	if (!trace->buf)
 		goto fail;
 	ret = auxtap_perfdata_auxtraces(pd, &trace->aux, &trace->nr, err);
@@ -314,7 +314,7 @@ static int dump_record(struct dump_trace *trace, const struct auxtap_perfdata_au
 	have = q->nr_carry;
 	memcpy(trace->buf, q->carry, have);
 	do {
-		size_t want = PIECE - have;
+		size_t want = CHUNK - have;
 		ssize_t got;
 
 		if (want > record->size - at)
@@ -329,7 +329,7 @@ static int dump_record(struct dump_trace *trace, const struct auxtap_perfdata_au
 		have += want;
 		at += want;
 		last = at == record->size;
-		ret = packets_piece(counted, &q->stream, trace->buf, have,
+		ret = packets_chunk(counted, &q->stream, trace->buf, have,
 				    aux->head.offset + at - have, last && !record->continued, &used,
 				    err);
 		if (ret)

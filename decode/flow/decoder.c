@@ -66,24 +66,24 @@ int decoder_add_unattributed(struct auxtap_decoder *dec, const struct auxtap_gap
 	if (gap->time_begin && (gap->time_begin < opts->time_start ||
 				(opts->time_stop && gap->time_begin >= opts->time_stop)))
 		return 0;
-	if (dec->nr_extra == dec->max_extra) {
-		size_t max = dec->max_extra ? dec->max_extra * 2 : 16;
+	if (dec->nr_unattributed == dec->max_unattributed) {
+		size_t max = dec->max_unattributed ? dec->max_unattributed * 2 : 16;
 
-		grown = realloc(dec->extra, max * sizeof(*grown));
+		grown = realloc(dec->unattributed, max * sizeof(*grown));
 		if (!grown)
 			return -ENOMEM;
-		dec->extra = grown;
-		dec->max_extra = max;
+		dec->unattributed = grown;
+		dec->max_unattributed = max;
 	}
-	ev = &dec->extra[dec->nr_extra];
+	ev = &dec->unattributed[dec->nr_unattributed];
 	memset(ev, 0, sizeof(*ev));
 	ev->gap = calloc(1, sizeof(*ev->gap));
-	dec->nr_extra++;
+	dec->nr_unattributed++;
 	if (!ev->gap)
 		return -ENOMEM;
 	ev->type = AUXTAP_EVENT_GAP;
 	ev->time = gap->time_begin;
-	ev->depth = (uint32_t)dec->nr_extra; /* ties: as they were added */
+	ev->depth = (uint32_t)dec->nr_unattributed; /* ties: as they were added */
 	ev->pid = gap->pid;
 	ev->tid = gap->tid;
 	ev->gap->gap = *gap;
@@ -111,10 +111,10 @@ int decoder_start(struct auxtap_decoder *dec)
 	unsigned int nr_jobs;
 	int ret;
 
-	if (dec->nr_extra)
-		qsort(dec->extra, dec->nr_extra, sizeof(*dec->extra), by_time);
-	for (size_t i = 0; i < dec->nr_extra; i++)
-		dec->extra[i].depth = 0;
+	if (dec->nr_unattributed)
+		qsort(dec->unattributed, dec->nr_unattributed, sizeof(*dec->unattributed), by_time);
+	for (size_t i = 0; i < dec->nr_unattributed; i++)
+		dec->unattributed[i].depth = 0;
 	ret = pt_merge_start(dec);
 	if (ret)
 		return ret;
@@ -129,13 +129,15 @@ static struct flow_event *next_of_source(struct auxtap_decoder *dec, bool *of_so
 {
 	struct flow_event *ev = dec->source->peek(dec);
 
-	*of_source =
-		ev && !(dec->extra_at < dec->nr_extra && dec->extra[dec->extra_at].time < ev->time);
+	*of_source = ev && !(dec->unattributed_at < dec->nr_unattributed &&
+			     dec->unattributed[dec->unattributed_at].time < ev->time);
 	if (*of_source) {
 		dec->source->pop(dec);
 		return ev;
 	}
-	return dec->extra_at < dec->nr_extra ? &dec->extra[dec->extra_at++] : NULL;
+	return dec->unattributed_at < dec->nr_unattributed ?
+		       &dec->unattributed[dec->unattributed_at++] :
+		       NULL;
 }
 
 static void note_thread(struct auxtap_decoder *dec, int32_t tid)
@@ -299,10 +301,10 @@ void auxtap_decoder_close(struct auxtap_decoder *dec)
 		pt_queue_free(&queue->pt);
 		free(queue);
 	}
-	for (size_t i = dec->extra_at; i < dec->nr_extra; i++)
-		free(dec->extra[i].gap);
+	for (size_t i = dec->unattributed_at; i < dec->nr_unattributed; i++)
+		free(dec->unattributed[i].gap);
 	flow_gap_free(dec->delivered);
-	free(dec->extra);
+	free(dec->unattributed);
 	free(dec->queues);
 	free(dec->closed);
 	free(dec->heap);

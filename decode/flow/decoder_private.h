@@ -57,8 +57,8 @@ struct auxtap_decoder {
 	/* merge: queues not yet begun, by first event; and a heap of the others, by next event */
 	struct decoder_queue **closed, **heap;
 	size_t nr_closed, closed_at, nr_heap;
-	struct flow_event *extra; /* by time: gaps that belong to no place in a stream */
-	size_t nr_extra, max_extra, extra_at;
+	struct flow_event *unattributed; /* by time: gaps that belong to no place in a stream */
+	size_t nr_unattributed, max_unattributed, unattributed_at;
 	struct decoder_jobs *jobs;
 	/* merge: the queue being delivered stays in front up to the limit */
 	struct decoder_queue *current;

@@ -29,12 +29,12 @@ static const uint64_t fixed_fields[] = {
 #define NR(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Which CPU or thread an id's event belongs to: PERF_RECORD_ID_INDEX. */
-struct id_place {
+struct id_entry {
 	uint64_t id, idx, cpu, tid;
 };
 
-struct places {
-	struct id_place *v;
+struct ids {
+	struct id_entry *v;
 	size_t nr;
 };
 
@@ -50,12 +50,12 @@ bool decoder_has_samples(struct auxtap_perfdata *pd)
 
 static int by_id(const void *a, const void *b)
 {
-	const struct id_place *x = a, *y = b;
+	const struct id_entry *x = a, *y = b;
 
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static int read_places(struct auxtap_perfdata *pd, struct places *places)
+static int read_ids(struct auxtap_perfdata *pd, struct ids *ids)
 {
 	struct auxtap_error ignored = AUXTAP_ERROR_INIT; /* told by who reads the sideband */
 	struct auxtap_record rec;
@@ -63,7 +63,7 @@ static int read_places(struct auxtap_perfdata *pd, struct places *places)
 	auxtap_perfdata_rewind(pd);
 	while (auxtap_perfdata_next(pd, &rec, &ignored) == 1) {
 		uint64_t nr;
-		struct id_place *grown;
+		struct id_entry *grown;
 
 		if (rec.header->type != AUXTAP_RECORD_ID_INDEX || rec.body_size < 8)
 			continue;
@@ -72,17 +72,16 @@ static int read_places(struct auxtap_perfdata *pd, struct places *places)
 			nr = (rec.body_size - 8) / sizeof(*grown);
 		if (!nr)
 			continue;
-		grown = realloc(places->v, (places->nr + nr) * sizeof(*grown));
+		grown = realloc(ids->v, (ids->nr + nr) * sizeof(*grown));
 		if (!grown)
 			return -ENOMEM;
-		places->v = grown;
-		memcpy(grown + places->nr, (const uint8_t *)(rec.header + 1) + 8,
-		       nr * sizeof(*grown));
-		places->nr += nr;
+		ids->v = grown;
+		memcpy(grown + ids->nr, (const uint8_t *)(rec.header + 1) + 8, nr * sizeof(*grown));
+		ids->nr += nr;
 	}
 	auxtap_perfdata_rewind(pd);
-	if (places->nr)
-		qsort(places->v, places->nr, sizeof(*places->v), by_id);
+	if (ids->nr)
+		qsort(ids->v, ids->nr, sizeof(*ids->v), by_id);
 	return 0;
 }
 
@@ -121,20 +120,20 @@ static uint32_t find_trace(const struct auxtap_record *rec, uint32_t *size)
 	return (uint32_t)at;
 }
 
-static bool find_place(const struct auxtap_record *rec, const struct places *places,
-		       struct decoder_sample *sample)
+static bool find_id(const struct auxtap_record *rec, const struct ids *ids,
+		    struct decoder_sample *sample)
 {
-	struct id_place key = {.id = rec->id};
-	const struct id_place *place = NULL;
+	struct id_entry key = {.id = rec->id};
+	const struct id_entry *entry = NULL;
 
 	sample->cpu = -1;
 	sample->tid = -1;
-	if (rec->have & AUXTAP_REC_ID && places->nr)
-		place = bsearch(&key, places->v, places->nr, sizeof(key), by_id);
-	if (place && (int64_t)place->cpu >= 0 && place->cpu <= INT32_MAX)
-		sample->cpu = (int)place->cpu;
-	else if (place && (int64_t)place->tid > 0 && place->tid <= INT32_MAX)
-		sample->tid = (int32_t)place->tid;
+	if (rec->have & AUXTAP_REC_ID && ids->nr)
+		entry = bsearch(&key, ids->v, ids->nr, sizeof(key), by_id);
+	if (entry && (int64_t)entry->cpu >= 0 && entry->cpu <= INT32_MAX)
+		sample->cpu = (int)entry->cpu;
+	else if (entry && (int64_t)entry->tid > 0 && entry->tid <= INT32_MAX)
+		sample->tid = (int32_t)entry->tid;
 	else if (rec->have & AUXTAP_REC_CPU)
 		sample->cpu = (int)rec->cpu;
 	else
@@ -143,7 +142,7 @@ static bool find_place(const struct auxtap_record *rec, const struct places *pla
 }
 
 /* Loss is told once, with how many and why the last of them. */
-static int tell(struct auxtap_decoder *dec, size_t nr, const char *why, uint64_t time)
+static int report_unread(struct auxtap_decoder *dec, size_t nr, const char *why, uint64_t time)
 {
 	struct auxtap_gap gap = {.cause = AUXTAP_GAP_UNKNOWN,
 				 .cpu = -1,
@@ -160,7 +159,7 @@ static int tell(struct auxtap_decoder *dec, size_t nr, const char *why, uint64_t
 int decoder_find_samples(struct auxtap_decoder *dec, struct decoder_sample **samples, size_t *nr)
 {
 	struct auxtap_error ignored = AUXTAP_ERROR_INIT;
-	struct places places = {NULL, 0};
+	struct ids ids = {NULL, 0};
 	struct auxtap_record rec;
 	const char *why = NULL;
 	size_t nr_unread = 0;
@@ -171,7 +170,7 @@ int decoder_find_samples(struct auxtap_decoder *dec, struct decoder_sample **sam
 	*nr = 0;
 	if (!decoder_has_samples(dec->pd))
 		return 0;
-	ret = read_places(dec->pd, &places);
+	ret = read_ids(dec->pd, &ids);
 	auxtap_perfdata_rewind_sorted(dec->pd);
 	while (!ret && auxtap_perfdata_next_sorted(dec->pd, &rec, &ignored) == 1) {
 		struct decoder_sample sample = {.time = rec.time}, *grown;
@@ -186,7 +185,7 @@ int decoder_find_samples(struct auxtap_decoder *dec, struct decoder_sample **sam
 			cannot = "where it lies in the record is not known";
 		else if (rec.decompressed)
 			cannot = "the record is compressed";
-		else if (sample.size && !find_place(&rec, &places, &sample))
+		else if (sample.size && !find_id(&rec, &ids, &sample))
 			cannot = "nothing tells whose it is";
 		if (cannot) {
 			why = cannot;
@@ -206,9 +205,9 @@ int decoder_find_samples(struct auxtap_decoder *dec, struct decoder_sample **sam
 		}
 		(*samples)[(*nr)++] = sample;
 	}
-	free(places.v);
+	free(ids.v);
 	if (!ret && nr_unread)
-		ret = tell(dec, nr_unread, why, first_unread);
+		ret = report_unread(dec, nr_unread, why, first_unread);
 	if (ret) {
 		free(*samples);
 		*samples = NULL;

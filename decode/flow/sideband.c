@@ -34,7 +34,7 @@ void sideband_free(struct sideband *sb)
 }
 
 /* Room for one more of a growing array. */
-static void *room(void **array, size_t nr, size_t *max, size_t elem)
+static void *reserve(void **array, size_t nr, size_t *max, size_t elem)
 {
 	if (nr == *max) {
 		size_t grown_max = *max ? *max * 2 : 16;
@@ -182,7 +182,7 @@ static int ran(struct sideband *sb, int cpu, uint64_t time, int32_t pid, int32_t
 
 	if (!line)
 		return -ENOMEM;
-	sw = room((void **)&line->switches, line->nr, &line->max, sizeof(*sw));
+	sw = reserve((void **)&line->switches, line->nr, &line->max, sizeof(*sw));
 	if (!sw)
 		return -ENOMEM;
 	*sw = (struct sideband_switch){time, pid, tid};
@@ -422,7 +422,7 @@ static int add_slice(struct sideband *sb, const struct auxtap_record *rec, uint6
 	if (sb->per_thread || sb->snapshot || !size || (rec->have & need) != need ||
 	    (int32_t)rec->tid <= 0)
 		return 0;
-	slice = room((void **)&sb->slices, sb->nr_slices, &sb->max_slices, sizeof(*slice));
+	slice = reserve((void **)&sb->slices, sb->nr_slices, &sb->max_slices, sizeof(*slice));
 	if (!slice)
 		return -ENOMEM;
 	*slice = (struct sideband_slice){.off = off,
@@ -441,7 +441,7 @@ struct sideband_ring *sideband_ring(struct sideband *sb, int32_t tid, int cpu)
 	for (size_t i = sb->nr_rings; i--;)
 		if (sb->rings[i].tid == tid && sb->rings[i].cpu == cpu)
 			return &sb->rings[i];
-	ring = room((void **)&sb->rings, sb->nr_rings, &sb->max_rings, sizeof(*ring));
+	ring = reserve((void **)&sb->rings, sb->nr_rings, &sb->max_rings, sizeof(*ring));
 	if (!ring)
 		return NULL;
 	*ring = (struct sideband_ring){.tid = tid, .cpu = cpu, .begin = UINT64_MAX};
@@ -556,7 +556,7 @@ static int on_aux(struct sideband *sb, const struct auxtap_record *rec, struct b
 		return -ENOMEM;
 	if (!(flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)))
 		return 0;
-	aux = room((void **)&sb->aux, sb->nr_aux, &sb->max_aux, sizeof(*aux));
+	aux = reserve((void **)&sb->aux, sb->nr_aux, &sb->max_aux, sizeof(*aux));
 	if (!aux)
 		return -ENOMEM;
 	*aux = (struct sideband_aux){.end_off = off + size,
@@ -581,7 +581,7 @@ static int on_lost(struct sideband *sb, const struct auxtap_record *rec, struct 
 	if (b.left < 8)
 		return 0;
 	nr = get_u64(&b);
-	lost = room((void **)&sb->lost, sb->nr_lost, &sb->max_lost, sizeof(*lost));
+	lost = reserve((void **)&sb->lost, sb->nr_lost, &sb->max_lost, sizeof(*lost));
 	if (!lost)
 		return -ENOMEM;
 	*lost = (struct sideband_lost){.time = rec->time, .nr = nr, .tid = -1, .cpu = -1};

@@ -113,7 +113,7 @@ static size_t first_map(const struct image_map *maps, size_t nr, uint64_t addr, 
 /* maps[] has room for two more than nr. What add covers goes; it may split one in two. */
 static size_t overlay(struct image_map *maps, size_t nr, const struct image_map *add)
 {
-	struct image_map pieces[3];
+	struct image_map parts[3];
 	size_t first, end, used = 0;
 
 	if (!add->image)
@@ -123,17 +123,17 @@ static size_t overlay(struct image_map *maps, size_t nr, const struct image_map 
 	first = first_map(maps, nr, add->start, false);
 	end = first_map(maps, nr, add->end, true);
 	if (first < end && maps[first].start < add->start) {
-		pieces[used] = maps[first];
-		pieces[used++].end = add->start;
+		parts[used] = maps[first];
+		parts[used++].end = add->start;
 	}
-	pieces[used++] = *add;
+	parts[used++] = *add;
 	if (first < end && maps[end - 1].end > add->end) {
-		pieces[used] = maps[end - 1];
-		pieces[used].pgoff += add->end - pieces[used].start;
-		pieces[used++].start = add->end;
+		parts[used] = maps[end - 1];
+		parts[used].pgoff += add->end - parts[used].start;
+		parts[used++].start = add->end;
 	}
 	memmove(&maps[first + used], &maps[end], (nr - end) * sizeof(*maps));
-	memcpy(&maps[first], pieces, used * sizeof(*maps));
+	memcpy(&maps[first], parts, used * sizeof(*maps));
 	return nr - (end - first) + used;
 }
 

@@ -125,7 +125,7 @@ void pt_flow_set_image(struct pt_segment_decoder *w, struct pt_image *image)
 /* Blocks of a circle without packets; a longer one counts as one. */
 #define MAX_CIRCLE (1u << 16)
 
-static bool walk_circle(struct pt_block_decoder *blk, uint64_t ip)
+static bool is_circle(struct pt_block_decoder *blk, uint64_t ip)
 {
 	uint64_t saved = 0;
 	unsigned int power = 1;
@@ -174,7 +174,7 @@ bool pt_flow_comes_back(struct pt_segment_decoder *w, uint64_t ip)
 
 		while (status >= 0 && status & pts_event_pending)
 			status = pt_blk_event(blk, &ev, sizeof(ev));
-		comes_back = status >= 0 && walk_circle(blk, ip);
+		comes_back = status >= 0 && is_circle(blk, ip);
 	}
 	pt_blk_free_decoder(blk);
 	return comes_back;

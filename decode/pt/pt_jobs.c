@@ -13,23 +13,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_JOBS	 256
-#define MAX_DEFAULT_JOBS 8 /* one thread reads what all of them walk: more of them starve */
-#define BATCHES_AHEAD	 ((48u << 20) / sizeof(struct pt_batch))
-#define BYTES_AHEAD	 (32u << 20) /* of trace in segments cut ahead */
-#define MAX_IDLE_BATCHES 32
-#define MAX_IDLE_WALKS	 64
-#define MANY_QUEUES	 64 /* at the same time */
+#define MAX_JOBS	  256
+#define MAX_DEFAULT_JOBS  8 /* one thread reads what all of them walk: more of them starve */
+#define BATCHES_AHEAD	  ((48u << 20) / sizeof(struct pt_batch))
+#define BYTES_AHEAD	  (32u << 20) /* of trace in segments cut ahead */
+#define MAX_IDLE_BATCHES  32
+#define MAX_IDLE_DECODERS 64
+#define MANY_QUEUES	  64 /* at the same time */
 
 struct decoder_jobs {
 	const struct pt_shared *shared;
 	pthread_mutex_t lock; /* all below */
 	pthread_cond_t work, done;
-	struct pt_job *line, *line_end;	  /* waiting */
-	const struct pt_job *wanted;	  /* by the reader, which sleeps */
-	struct pt_segment_decoder *walks; /* idle */
-	struct pt_batch *batches;	  /* idle */
-	unsigned int nr_walks, nr_batches;
+	struct pt_job *line, *line_end;	     /* waiting */
+	const struct pt_job *wanted;	     /* by the reader, which sleeps */
+	struct pt_segment_decoder *decoders; /* idle */
+	struct pt_batch *batches;	     /* idle */
+	unsigned int nr_decoders, nr_batches;
 	size_t nr_begun; /* segments that hold a walk */
 	size_t nr_bytes; /* of trace in segments cut */
 	bool stop;
@@ -104,44 +104,45 @@ static void put_batch(struct decoder_jobs *jobs, struct pt_batch *batch)
 }
 
 /* The one that walked this queue last knows its images. */
-static struct pt_segment_decoder *get_walk(struct decoder_jobs *jobs, const struct pt_queue *queue)
+static struct pt_segment_decoder *get_decoder(struct decoder_jobs *jobs,
+					      const struct pt_queue *queue)
 {
-	struct pt_segment_decoder **at = &jobs->walks, *walk;
+	struct pt_segment_decoder **at = &jobs->decoders, *decoder;
 
 	while (*at && (*at)->queue != queue && (*at)->next)
 		at = &(*at)->next;
-	walk = *at;
-	if (!walk)
+	decoder = *at;
+	if (!decoder)
 		return pt_segment_decoder_new(jobs->shared);
-	*at = walk->next;
-	jobs->nr_walks--;
-	return walk;
+	*at = decoder->next;
+	jobs->nr_decoders--;
+	return decoder;
 }
 
-static void put_walk(struct decoder_jobs *jobs, struct pt_segment_decoder *walk)
+static void put_decoder(struct decoder_jobs *jobs, struct pt_segment_decoder *decoder)
 {
-	if (jobs->nr_walks >= MAX_IDLE_WALKS) {
-		pt_segment_decoder_free(walk);
+	if (jobs->nr_decoders >= MAX_IDLE_DECODERS) {
+		pt_segment_decoder_free(decoder);
 		return;
 	}
-	walk->next = jobs->walks;
-	jobs->walks = walk;
-	jobs->nr_walks++;
+	decoder->next = jobs->decoders;
+	jobs->decoders = decoder;
+	jobs->nr_decoders++;
 }
 
-static void release_walk(struct decoder_jobs *jobs, struct pt_job *job)
+static void release_decoder(struct decoder_jobs *jobs, struct pt_job *job)
 {
-	if (!job->walk)
+	if (!job->decoder)
 		return;
-	pt_flow_stop(job->walk);
-	put_walk(jobs, job->walk);
-	job->walk = NULL;
+	pt_flow_stop(job->decoder);
+	put_decoder(jobs, job->decoder);
+	job->decoder = NULL;
 	jobs->nr_begun--;
 }
 
 static void free_job(struct decoder_jobs *jobs, struct pt_job *job)
 {
-	release_walk(jobs, job);
+	release_decoder(jobs, job);
 	while (job->first) {
 		struct pt_batch *batch = job->first;
 
@@ -168,10 +169,10 @@ static int prepare(struct decoder_jobs *jobs, struct pt_job *job, struct pt_batc
 	*batch = get_batch(jobs);
 	if (!*batch)
 		return -ENOMEM;
-	if (job->walk)
+	if (job->decoder)
 		return 0;
-	job->walk = get_walk(jobs, job->queue);
-	if (!job->walk) {
+	job->decoder = get_decoder(jobs, job->queue);
+	if (!job->decoder) {
 		put_batch(jobs, *batch);
 		return -ENOMEM;
 	}
@@ -180,11 +181,11 @@ static int prepare(struct decoder_jobs *jobs, struct pt_job *job, struct pt_batc
 }
 
 /* Walks on for at most 'max' batches; the lock is held, and given up in between. */
-static void walk(struct decoder_jobs *jobs, struct pt_job *job, unsigned int max)
+static void decode_job(struct decoder_jobs *jobs, struct pt_job *job, unsigned int max)
 {
 	job->state = PT_JOB_WALKING;
 	while (job->state == PT_JOB_WALKING) {
-		bool fresh = !job->walk, over;
+		bool fresh = !job->decoder, over;
 		struct pt_batch *batch;
 		int ret = prepare(jobs, job, &batch);
 
@@ -195,8 +196,8 @@ static void walk(struct decoder_jobs *jobs, struct pt_job *job, unsigned int max
 		}
 		pthread_mutex_unlock(&jobs->lock);
 		if (fresh)
-			pt_walk_begin(job->walk, job);
-		over = pt_segment_decoder_fill(job->walk, batch);
+			pt_segment_decoder_start(job->decoder, job);
+		over = pt_segment_decoder_fill(job->decoder, batch);
 		pthread_mutex_lock(&jobs->lock);
 		if (job->first)
 			job->newest->next = batch;
@@ -214,7 +215,7 @@ static void walk(struct decoder_jobs *jobs, struct pt_job *job, unsigned int max
 			pthread_cond_signal(&jobs->done);
 	}
 	if (job->state == PT_JOB_DONE)
-		release_walk(jobs, job);
+		release_decoder(jobs, job);
 	if (jobs->wanted == job)
 		pthread_cond_signal(&jobs->done);
 }
@@ -233,7 +234,7 @@ static void *worker(void *arg)
 			break;
 		job = jobs->line;
 		leave_line(jobs, job);
-		walk(jobs, job, UINT32_MAX);
+		decode_job(jobs, job, UINT32_MAX);
 		if (job->cancelled)
 			free_job(jobs, job);
 	}
@@ -324,10 +325,10 @@ void decoder_jobs_stop(struct auxtap_decoder *dec)
 		jobs->batches = batch->next;
 		free(batch);
 	}
-	while (jobs->walks) {
-		struct pt_segment_decoder *idle = jobs->walks;
+	while (jobs->decoders) {
+		struct pt_segment_decoder *idle = jobs->decoders;
 
-		jobs->walks = idle->next;
+		jobs->decoders = idle->next;
 		pt_segment_decoder_free(idle);
 	}
 	pthread_cond_destroy(&jobs->work);
@@ -376,7 +377,7 @@ static struct pt_batch *next_batch(struct decoder_jobs *jobs, struct pt_job *job
 	while (!job->first && job->state != PT_JOB_DONE) {
 		if (job->state == PT_JOB_WAITING) {
 			leave_line(jobs, job);
-			walk(jobs, job, 1);
+			decode_job(jobs, job, 1);
 			continue;
 		}
 		jobs->wanted = job;

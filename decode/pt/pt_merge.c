@@ -158,16 +158,16 @@ static void set_limit(struct auxtap_decoder *dec, uint64_t time, int32_t tid)
 /* The queue whose head is first; its limit is what may come second. */
 static void choose(struct auxtap_decoder *dec)
 {
-	const struct flow_event *extra = NULL;
+	const struct flow_event *unattributed = NULL;
 
 	if (dec->current)
 		sift_down(dec);
 	open_queues(dec);
 	dec->current = dec->nr_heap ? dec->heap[0] : NULL;
 	dec->limited = false;
-	if (dec->extra_at < dec->nr_extra)
-		extra = &dec->extra[dec->extra_at];
-	if (extra && (!dec->current || extra->time < head_of(dec->current)->time)) {
+	if (dec->unattributed_at < dec->nr_unattributed)
+		unattributed = &dec->unattributed[dec->unattributed_at];
+	if (unattributed && (!dec->current || unattributed->time < head_of(dec->current)->time)) {
 		dec->current = NULL;
 		return;
 	}
@@ -176,8 +176,8 @@ static void choose(struct auxtap_decoder *dec)
 	if (dec->closed_at < dec->nr_closed)
 		set_limit(dec, dec->closed[dec->closed_at]->first_time,
 			  dec->closed[dec->closed_at]->first_tid);
-	if (extra)
-		set_limit(dec, extra->time, INT32_MIN);
+	if (unattributed)
+		set_limit(dec, unattributed->time, INT32_MIN);
 }
 
 struct flow_event *pt_merge_next(struct auxtap_decoder *dec)
@@ -199,8 +199,8 @@ struct flow_event *pt_merge_next(struct auxtap_decoder *dec)
 	choose(dec);
 	queue = dec->current;
 	if (!queue) {
-		if (dec->extra_at < dec->nr_extra)
-			return &dec->extra[dec->extra_at++];
+		if (dec->unattributed_at < dec->nr_unattributed)
+			return &dec->unattributed[dec->unattributed_at++];
 		return NULL;
 	}
 	return &queue->front->events[queue->front->at++];

@@ -81,7 +81,7 @@ void pt_configure(struct auxtap_decoder *dec, const struct pt_info *pi)
 
 /* ---- streams ---- */
 
-static bool mark_is_of(const struct sideband_aux *aux, const struct pt_queue *q)
+static bool aux_is_of(const struct sideband_aux *aux, const struct pt_queue *q)
 {
 	return q->per_cpu ? aux->cpu == q->cpu : aux->tid < 0 || aux->tid == q->queue_tid;
 }
@@ -95,28 +95,28 @@ static int by_offset(const void *a, const void *b)
 }
 
 /* Splits the queue's extents at the ends of flagged AUX records. */
-static int split_at_marks(struct auxtap_decoder *dec, struct pt_queue *q)
+static int split_at_flags(struct auxtap_decoder *dec, struct pt_queue *q)
 {
 	struct pt_stream split = {.pread = q->stream.pread, .ctx = q->stream.ctx};
-	const struct sideband_aux **marks;
+	const struct sideband_aux **flagged;
 	size_t nr = 0, m = 0;
 	int ret = 0;
 
 	if (!dec->sideband.nr_aux)
 		return 0;
-	marks = calloc(dec->sideband.nr_aux, sizeof(*marks));
-	if (!marks)
+	flagged = calloc(dec->sideband.nr_aux, sizeof(*flagged));
+	if (!flagged)
 		return -ENOMEM;
 	for (size_t i = 0; i < dec->sideband.nr_aux; i++)
-		if (mark_is_of(&dec->sideband.aux[i], q))
-			marks[nr++] = &dec->sideband.aux[i];
-	qsort(marks, nr, sizeof(*marks), by_offset);
+		if (aux_is_of(&dec->sideband.aux[i], q))
+			flagged[nr++] = &dec->sideband.aux[i];
+	qsort(flagged, nr, sizeof(*flagged), by_offset);
 	for (size_t i = 0; !ret && i < q->stream.nr_extents; i++) {
 		struct pt_extent rest = q->stream.extents[i];
 
-		while (!ret && m < nr && marks[m]->end_off <= rest.off + rest.size) {
+		while (!ret && m < nr && flagged[m]->end_off <= rest.off + rest.size) {
 			struct pt_extent part = rest;
-			uint64_t end = marks[m]->end_off;
+			uint64_t end = flagged[m]->end_off;
 
 			part.size = end > rest.off ? end - rest.off : 0;
 			if (part.size || !part.joins)
@@ -126,11 +126,11 @@ static int split_at_marks(struct auxtap_decoder *dec, struct pt_queue *q)
 			rest.size -= part.size;
 			rest.joins = false;
 			rest.quiet = false;
-			rest.cause = decoder_aux_cause(marks[m]->flags);
-			rest.nr_lost = marks[m]->nr_bytes;
-			rest.exact = marks[m]->exact;
-			for (m++; m < nr && marks[m]->end_off == end; m++)
-				rest.nr_lost += marks[m]->nr_bytes;
+			rest.cause = decoder_aux_cause(flagged[m]->flags);
+			rest.nr_lost = flagged[m]->nr_bytes;
+			rest.exact = flagged[m]->exact;
+			for (m++; m < nr && flagged[m]->end_off == end; m++)
+				rest.nr_lost += flagged[m]->nr_bytes;
 		}
 		/* What follows the flagged record may be in the next buffer. */
 		if (!ret && !rest.size && !rest.joins && i + 1 < q->stream.nr_extents &&
@@ -148,14 +148,14 @@ static int split_at_marks(struct auxtap_decoder *dec, struct pt_queue *q)
 			ret = pt_stream_add(&split, &rest);
 	}
 	for (; !ret && m < nr; m++) {
-		struct pt_extent tail = {.cause = decoder_aux_cause(marks[m]->flags),
-					 .off = marks[m]->end_off,
-					 .nr_lost = marks[m]->nr_bytes,
-					 .exact = marks[m]->exact};
+		struct pt_extent tail = {.cause = decoder_aux_cause(flagged[m]->flags),
+					 .off = flagged[m]->end_off,
+					 .nr_lost = flagged[m]->nr_bytes,
+					 .exact = flagged[m]->exact};
 
 		ret = pt_stream_add(&split, &tail);
 	}
-	free(marks);
+	free(flagged);
 	pt_stream_free(&q->stream);
 	q->stream = split;
 	return ret;
@@ -450,7 +450,7 @@ int pt_add_queues(struct auxtap_decoder *dec, const struct pt_info *pi, struct a
 		ret = decoder_add_missing(dec, false, end_of_queues);
 	free(table.slots);
 	for (size_t i = 0; !ret && i < dec->nr_queues; i++)
-		ret = split_at_marks(dec, &dec->queues[i]->pt);
+		ret = split_at_flags(dec, &dec->queues[i]->pt);
 	if (ret)
 		return auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd), "out of memory");
 	return 0;

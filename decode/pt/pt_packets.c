@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct walk {
+struct packet_iter {
 	struct pt_packet_stream *stream;
 	struct pt_packet_decoder *decoder;
 	const unsigned char *trace;
@@ -220,7 +220,7 @@ static void put_packet(struct pt_packet_stream *stream, const struct pt_packet *
 	}
 }
 
-static int report(struct walk *w, struct auxtap_packet *out, uint64_t at, uint64_t size)
+static int report(struct packet_iter *w, struct auxtap_packet *out, uint64_t at, uint64_t size)
 {
 	size_t bytes = size < sizeof(out->bytes) ? (size_t)size : sizeof(out->bytes);
 
@@ -230,7 +230,7 @@ static int report(struct walk *w, struct auxtap_packet *out, uint64_t at, uint64
 	return w->fn(w->ctx, out);
 }
 
-static int report_error(struct walk *w, uint64_t at, uint64_t size, const char *why)
+static int report_error(struct packet_iter *w, uint64_t at, uint64_t size, const char *why)
 {
 	struct auxtap_packet out = {0};
 
@@ -239,7 +239,7 @@ static int report_error(struct walk *w, uint64_t at, uint64_t size, const char *
 }
 
 /* Bytes that are no PAD, between two places. */
-static bool anything(const struct walk *w, uint64_t from, uint64_t to)
+static bool anything(const struct packet_iter *w, uint64_t from, uint64_t to)
 {
 	while (from < to && !w->trace[from])
 		from++;
@@ -247,7 +247,7 @@ static bool anything(const struct walk *w, uint64_t from, uint64_t to)
 }
 
 /* To the next PSB. 1 found, 0 none; else fn's word. */
-static int synchronise(struct walk *w, uint64_t *at, const char *why)
+static int synchronise(struct packet_iter *w, uint64_t *at, const char *why)
 {
 	static const unsigned char psb[16] = {2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82,
 					      2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82};
@@ -283,7 +283,7 @@ static int synchronise(struct walk *w, uint64_t *at, const char *why)
 
 /* The packet at 'at'. 1: taken; 0: incomplete at the end; negative libipt error or fn's
  * word in *word. */
-static int one(struct walk *w, uint64_t *at, int *word)
+static int one(struct packet_iter *w, uint64_t *at, int *word)
 {
 	struct auxtap_packet out = {0};
 	struct pt_packet pkt;
@@ -302,7 +302,7 @@ static int one(struct walk *w, uint64_t *at, int *word)
 	return 1;
 }
 
-static int pieces(struct walk *w, uint64_t *at)
+static int report_chunk(struct packet_iter *w, uint64_t *at)
 {
 	int word = 0, ret;
 
@@ -331,18 +331,18 @@ static int pieces(struct walk *w, uint64_t *at)
 	return 0;
 }
 
-int pt_packets_piece(struct pt_packet_stream *stream, const void *trace, size_t size,
+int pt_packets_chunk(struct pt_packet_stream *stream, const void *trace, size_t size,
 		     uint64_t offset, bool last, size_t *used,
 		     int (*fn)(void *ctx, const struct auxtap_packet *pkt), void *ctx,
 		     struct auxtap_error *err)
 {
-	struct walk w = {.stream = stream,
-			 .trace = trace,
-			 .size = size,
-			 .offset = offset,
-			 .last = last,
-			 .fn = fn,
-			 .ctx = ctx};
+	struct packet_iter w = {.stream = stream,
+				.trace = trace,
+				.size = size,
+				.offset = offset,
+				.last = last,
+				.fn = fn,
+				.ctx = ctx};
 	struct pt_config config;
 	uint64_t at = 0;
 	int ret;
@@ -356,7 +356,7 @@ int pt_packets_piece(struct pt_packet_stream *stream, const void *trace, size_t 
 	w.decoder = pt_pkt_alloc_decoder(&config);
 	if (!w.decoder)
 		return auxtap_error_set(err, -ENOMEM, "packets", "no memory for a decoder");
-	ret = pieces(&w, &at);
+	ret = report_chunk(&w, &at);
 	pt_pkt_free_decoder(w.decoder);
 	*used = (size_t)at;
 	return ret;
@@ -369,5 +369,5 @@ int auxtap_pt_packets(const void *trace, size_t size, uint64_t offset,
 	struct pt_packet_stream stream = {0};
 	size_t used;
 
-	return pt_packets_piece(&stream, trace, size, offset, true, &used, fn, ctx, err);
+	return pt_packets_chunk(&stream, trace, size, offset, true, &used, fn, ctx, err);
 }

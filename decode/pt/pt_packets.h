@@ -22,7 +22,7 @@ struct pt_packet_stream {
  * the next piece; *used says how much was taken. fn's non-zero result ends it and is
  * returned.
  */
-int pt_packets_piece(struct pt_packet_stream *stream, const void *trace, size_t size,
+int pt_packets_chunk(struct pt_packet_stream *stream, const void *trace, size_t size,
 		     uint64_t offset, bool last, size_t *used,
 		     int (*fn)(void *ctx, const struct auxtap_packet *pkt), void *ctx,
 		     struct auxtap_error *err);

@@ -122,7 +122,7 @@ struct pt_job {
 	struct pt_job *line_prev, *line_next;
 	struct pt_batch *first, *newest; /* walked, not yet taken */
 	unsigned int nr_batches;
-	struct pt_segment_decoder *walk;
+	struct pt_segment_decoder *decoder;
 	/* the walk's; the thread's that has it */
 	bool begun;
 	struct pt_boundary start, end;
@@ -218,7 +218,7 @@ void pt_count_flush(struct pt_segment_decoder *w);
 /* pt_segment.c */
 struct pt_segment_decoder *pt_segment_decoder_new(const struct pt_shared *shared);
 void pt_segment_decoder_free(struct pt_segment_decoder *w);
-void pt_walk_begin(struct pt_segment_decoder *w, struct pt_job *job);
+void pt_segment_decoder_start(struct pt_segment_decoder *w, struct pt_job *job);
 /* Fills out until it has no room for a step; true: the segment is over, job->end is set. */
 bool pt_segment_decoder_fill(struct pt_segment_decoder *w, struct pt_batch *out);
 

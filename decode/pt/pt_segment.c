@@ -500,7 +500,7 @@ static void end_of_packets(struct pt_segment_decoder *w)
 
 /* ---- the segment ---- */
 
-void pt_walk_begin(struct pt_segment_decoder *w, struct pt_job *job)
+void pt_segment_decoder_start(struct pt_segment_decoder *w, struct pt_job *job)
 {
 	w->job = job;
 	w->queue = job->queue;

@@ -30,7 +30,7 @@ const char *fault_signal_name(int signo)
 	return NULL;
 }
 
-const char *fault_signal_words(int signo)
+const char *fault_signal_text(int signo)
 {
 	switch (signo) {
 	case SIGSEGV:

@@ -16,7 +16,7 @@
 #include <string.h>
 
 /* A process became another program. */
-struct exec_mark {
+struct exec_event {
 	int32_t tid;
 	bool done;
 	uint64_t time;
@@ -51,7 +51,7 @@ struct report {
 	struct report_cover cover;
 	struct thread_view *threads;
 	unsigned int nr_branches, nr_calls;
-	struct exec_mark *execs;
+	struct exec_event *execs;
 	size_t nr_execs;
 	uint64_t *map_times; /* of records of mappings, ascending */
 	size_t nr_maps;
@@ -85,15 +85,15 @@ static struct thread_view *view_of(struct report *r, const struct auxtap_event *
 static int note_exec(struct report *r, struct thread_view *view, const struct auxtap_event *ev)
 {
 	for (size_t i = 0; i < r->nr_execs; i++) {
-		struct exec_mark *mark = &r->execs[i];
+		struct exec_event *exec = &r->execs[i];
 		char text[40];
 
-		if (mark->done || mark->tid != ev->tid || mark->time > ev->time)
+		if (exec->done || exec->tid != ev->tid || exec->time > ev->time)
 			continue;
-		mark->done = true;
+		exec->done = true;
 		if (!view->has_flow)
 			continue; /* before the trace, or in a gap that it begins with */
-		snprintf(text, sizeof(text), "exec: becomes %s", mark->comm);
+		snprintf(text, sizeof(text), "exec: becomes %s", exec->comm);
 		return call_tree_exec(view->calls, text);
 	}
 	return 0;
@@ -131,10 +131,10 @@ static void follow_maps(const struct report *r, struct thread_view *view,
 static int find_execs(struct report *r, struct auxtap_error *err)
 {
 	struct auxtap_record rec;
-	struct exec_mark *grown;
+	struct exec_event *grown;
 
 	while (auxtap_perfdata_next_sorted(r->pd, &rec, NULL) == 1) {
-		struct exec_mark mark = {0};
+		struct exec_event exec = {0};
 
 		if (report_cover_record(&r->cover, &rec))
 			return auxtap_error_set(err, -ENOMEM, r->path, "out of memory");
@@ -145,15 +145,15 @@ static int find_execs(struct report *r, struct auxtap_error *err)
 		if (rec.header->type != PERF_RECORD_COMM ||
 		    !(rec.header->misc & PERF_RECORD_MISC_COMM_EXEC) || rec.body_size < 9)
 			continue;
-		memcpy(&mark.tid, (const char *)(rec.header + 1) + 4, sizeof(mark.tid));
-		mark.time = rec.time;
-		snprintf(mark.comm, sizeof(mark.comm), "%.*s", (int)rec.body_size - 8,
+		memcpy(&exec.tid, (const char *)(rec.header + 1) + 4, sizeof(exec.tid));
+		exec.time = rec.time;
+		snprintf(exec.comm, sizeof(exec.comm), "%.*s", (int)rec.body_size - 8,
 			 (const char *)(rec.header + 1) + 8);
 		grown = realloc(r->execs, (r->nr_execs + 1) * sizeof(*grown));
 		if (!grown)
 			return auxtap_error_set(err, -ENOMEM, r->path, "out of memory");
 		r->execs = grown;
-		r->execs[r->nr_execs++] = mark;
+		r->execs[r->nr_execs++] = exec;
 	}
 	auxtap_perfdata_rewind_sorted(r->pd);
 	return 0; /* damage is the decoder's to tell */
@@ -276,9 +276,9 @@ static const struct auxtap_regs *dying_regs(const struct report *r)
 	return NULL;
 }
 
-static void print_spot(const struct report *r, uint64_t addr)
+static void print_location(const struct report *r, uint64_t addr)
 {
-	report_spot(&r->ro, addr);
+	report_print_location(&r->ro, addr);
 }
 
 /* Frames of the dead thread, and which of them to blame first. */
@@ -318,7 +318,7 @@ static void print_headline(const struct report *r, struct fault *fault,
 	fprintf(out, "%s%s (pid %d", r->ro.style->bad, report_text(&r->ro, c->comm), c->pid);
 	if (c->tid != c->pid)
 		fprintf(out, ", thread %d", c->tid);
-	fprintf(out, ") died of %s: %s%s", name ? name : number, fault_signal_words(c->signo),
+	fprintf(out, ") died of %s: %s%s", name ? name : number, fault_signal_text(c->signo),
 		r->ro.style->off);
 	if (b && b->to != (ip & ~left_out))
 		b = NULL;
@@ -329,21 +329,21 @@ static void print_headline(const struct report *r, struct fault *fault,
 		/* where it came from: the trace knows, whatever became of the stack */
 		if (b) {
 			fputs(", from ", out);
-			print_spot(r, b->from);
+			print_location(r, b->from);
 		} else if (view && view->has_end) {
 			fputs(", last traced in ", out);
-			print_spot(r, view->flow_end);
+			print_location(r, view->flow_end);
 		} else if (bt->culprit > 0) {
 			fputs(", from ", out);
-			print_spot(r, bt->frames.pcs[bt->culprit]);
+			print_location(r, bt->frames.pcs[bt->culprit]);
 		}
 	} else if (regs) {
 		fputs(" in ", out);
-		print_spot(r, ip);
+		print_location(r, ip);
 		if (bt->culprit > 0) {
 			/* library code between them, and calls that left no frame */
 			fputs(bt->culprit > 1 ? ",\n  reached from " : ",\n  called from ", out);
-			print_spot(r, bt->frames.pcs[bt->culprit]);
+			print_location(r, bt->frames.pcs[bt->culprit]);
 		}
 	}
 	fputc('\n', out);
@@ -377,7 +377,7 @@ static void print_headline(const struct report *r, struct fault *fault,
 		struct fault first_fault;
 
 		fprintf(out, "  Before, a %s at ", first ? first : "fault");
-		print_spot(r, c->fault_ip);
+		print_location(r, c->fault_ip);
 		fputs(" went to the program's own handler.\n", out);
 		if (regs && report_first_fault(&r->ro, &r->facts, regs, &first_fault))
 			fprintf(out,
@@ -519,7 +519,7 @@ static void print_thread(const struct report *r, const struct thread_view *v,
 		known = true;
 	}
 	if (known)
-		print_spot(r, ip);
+		print_location(r, ip);
 	else if (v->has_ended)
 		fputs("; it had ended", r->ro.out);
 	fputc('\n', r->ro.out);

@@ -90,7 +90,7 @@ void fault_explain(const struct report_facts *facts, const struct auxtap_regs *r
 		   const uint8_t *insn, size_t insn_size, struct fault *fault);
 /* "SIGSEGV"; "signal 42" is the caller's business: NULL */
 const char *fault_signal_name(int signo);
-const char *fault_signal_words(int signo); /* "segmentation fault" */
+const char *fault_signal_text(int signo); /* "segmentation fault" */
 
 /* ---- backtrace ---- */
 
@@ -286,17 +286,17 @@ struct report_out report_at(const struct report_out *ro, uint64_t time, uint64_t
 const char *report_text(const struct report_out *ro, const char *text);
 /* "age_of (null_deref.c:29)"; place is NULL or receives "null_deref.c:29". */
 void report_name(const struct report_out *ro, uint64_t addr, char *name, size_t name_size,
-		 char *place, size_t place_size);
+		 char *location, size_t location_size);
 /*
  * The same of the function that was called, not of those inlined into it. What an entry address
  * begins with may be inlined, what a call enters is the function.
  */
 void report_function_name(const struct report_out *ro, uint64_t addr, char *name, size_t name_size,
-			  char *place, size_t place_size);
+			  char *location, size_t location_size);
 /*
  * Prints "age_of at null_deref.c:29", or "age_of in PROGRAM" where no line of the source is known.
  */
-void report_spot(const struct report_out *ro, uint64_t addr);
+void report_print_location(const struct report_out *ro, uint64_t addr);
 /*
  * The line of the source at loc (report_source.c), if the owners of the recording and of the image,
  * who chose the name of the source file, may read it. Nothing is printed otherwise.

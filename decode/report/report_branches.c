@@ -110,19 +110,20 @@ static bool is_sigreturn(const struct report_out *ro, uint64_t addr)
 }
 
 /* entered: name the function that begins at addr, not what is inlined there. */
-static void spot_text(const struct report_out *ro, const struct report_branch *b, uint64_t addr,
-		      bool entered, char *text, size_t size)
+static void location_text(const struct report_out *ro, const struct report_branch *b, uint64_t addr,
+			  bool entered, char *text, size_t size)
 {
 	struct report_out at = report_at(ro, b->time, addr);
-	char name[200] = "", place[120] = "";
+	char name[200] = "", location[120] = "";
 
 	if (entered)
-		report_function_name(&at, addr, name, sizeof(name), place, sizeof(place));
+		report_function_name(&at, addr, name, sizeof(name), location, sizeof(location));
 	else
-		report_name(&at, addr, name, sizeof(name), place, sizeof(place));
-	if (!place[0] && is_sigreturn(&at, addr))
-		snprintf(place, sizeof(place), "return from a signal handler");
-	snprintf(text, size, "%s%s%s%s", name, place[0] ? " (" : "", place, place[0] ? ")" : "");
+		report_name(&at, addr, name, sizeof(name), location, sizeof(location));
+	if (!location[0] && is_sigreturn(&at, addr))
+		snprintf(location, sizeof(location), "return from a signal handler");
+	snprintf(text, size, "%s%s%s%s", name, location[0] ? " (" : "", location,
+		 location[0] ? ")" : "");
 }
 
 static void print_gap(const struct report_out *ro, int cause)
@@ -149,7 +150,7 @@ void report_branches_print(const struct report_out *ro, const struct report_bran
 
 		if (b->gap >= 0)
 			print_gap(ro, b->gap);
-		spot_text(ro, b, b->from, false, from, sizeof(from));
+		location_text(ro, b, b->from, false, from, sizeof(from));
 		if (b->has_from && !b->from)
 			snprintf(from, sizeof(from), "0x0");
 		if (b->async && i + 1 == branches->nr && signo) {
@@ -161,7 +162,7 @@ void report_branches_print(const struct report_out *ro, const struct report_bran
 		if (b->async || b->kind == AUXTAP_BRANCH_SYSCALL)
 			snprintf(to, sizeof(to), "the kernel");
 		else if (b->to)
-			spot_text(ro, b, b->to, enters_function(ro, b), to, sizeof(to));
+			location_text(ro, b, b->to, enters_function(ro, b), to, sizeof(to));
 		else
 			snprintf(to, sizeof(to), b->has_to ? "0x0" : "(unknown)");
 		fprintf(ro->out, "  %-9s  %-44s -> %s", kind_name(b), from, to);

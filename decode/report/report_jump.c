@@ -105,12 +105,13 @@ static bool overwritten(const struct report_facts *facts, struct auxtap_image_se
 }
 
 /* "main (smash.c:12)" */
-static void spot(const struct report_out *ro, uint64_t addr, char *text, size_t size)
+static void location_text(const struct report_out *ro, uint64_t addr, char *text, size_t size)
 {
-	char name[160], place[120];
+	char name[160], location[120];
 
-	report_name(ro, addr, name, sizeof(name), place, sizeof(place));
-	snprintf(text, size, "%s%s%s%s", name, place[0] ? " (" : "", place, place[0] ? ")" : "");
+	report_name(ro, addr, name, sizeof(name), location, sizeof(location));
+	snprintf(text, size, "%s%s%s%s", name, location[0] ? " (" : "", location,
+		 location[0] ? ")" : "");
 }
 
 /* Of a return that goes to none of the calls: why, and where the last call was. */
@@ -119,7 +120,7 @@ static void not_its_call(const struct report_out *ro, bool proved, const struct 
 {
 	char call[300];
 
-	spot(ro, r->expected - 1, call, sizeof(call));
+	location_text(ro, r->expected - 1, call, sizeof(call));
 	snprintf(text, size, "%s %s",
 		 proved ? ": the return address was overwritten; the call was from" :
 			  ", and not to the last call before, which was from",
@@ -137,7 +138,7 @@ static void explain_return(const struct report_out *ro, const struct report_fact
 	int len;
 
 	if (r->to == r->expected) {
-		spot(ro, r->expected - 1, call, sizeof(call));
+		location_text(ro, r->expected - 1, call, sizeof(call));
 		if (map)
 			snprintf(perms, sizeof(perms), "mapped %.4s, no longer executable",
 				 map->perms);
@@ -202,7 +203,7 @@ static void name_function(const struct report_out *ro, const struct report_facts
 	    auxtap_image_set_resolve(ro->images, ro->pid, ro->time, ip, &loc) || !loc.image ||
 	    !loc.nr_frames || !loc.frames[0].symbol)
 		return;
-	spot(ro, ip, text, sizeof(text));
+	location_text(ro, ip, text, sizeof(text));
 	if (map)
 		snprintf(fault->why + len, sizeof(fault->why) - len, "; it is in %s", text);
 	else

@@ -57,8 +57,8 @@ static const char *base_name(const char *path)
 
 /* The frame's function, and where in the source its instruction is. */
 static void frame_name(const struct report_out *ro, const struct auxtap_location *loc,
-		       const struct auxtap_frame *frame, char *name, size_t name_size, char *place,
-		       size_t place_size)
+		       const struct auxtap_frame *frame, char *name, size_t name_size,
+		       char *location, size_t location_size)
 {
 	const char *inlined = frame && frame->inlined ? " (inlined)" : "";
 
@@ -72,21 +72,21 @@ static void frame_name(const struct report_out *ro, const struct auxtap_location
 	else
 		snprintf(name, name_size, "%s+0x%" PRIx64, report_text(ro, base_name(loc->image)),
 			 loc->image_off);
-	if (!place)
+	if (!location)
 		return;
 	if (frame && frame->file)
-		snprintf(place, place_size, "%s:%u", report_text(ro, base_name(frame->file)),
+		snprintf(location, location_size, "%s:%u", report_text(ro, base_name(frame->file)),
 			 frame->line);
 	else if (frame && frame->symbol)
-		snprintf(place, place_size, "%s", report_text(ro, base_name(loc->image)));
+		snprintf(location, location_size, "%s", report_text(ro, base_name(loc->image)));
 }
 
 /* False where no image is known at addr: 'name' is the address then. */
-static bool find_place(const struct report_out *ro, uint64_t addr, struct auxtap_location *loc,
-		       char *name, size_t name_size, char *place)
+static bool find_location(const struct report_out *ro, uint64_t addr, struct auxtap_location *loc,
+			  char *name, size_t name_size, char *location)
 {
-	if (place)
-		place[0] = '\0';
+	if (location)
+		location[0] = '\0';
 	if (addr && auxtap_image_set_resolve(ro->images, ro->pid, ro->time, addr, loc) >= 0 &&
 	    loc->image)
 		return true;
@@ -98,41 +98,41 @@ static bool find_place(const struct report_out *ro, uint64_t addr, struct auxtap
 }
 
 void report_name(const struct report_out *ro, uint64_t addr, char *name, size_t name_size,
-		 char *place, size_t place_size)
+		 char *location, size_t location_size)
 {
 	struct auxtap_location loc;
 
-	if (find_place(ro, addr, &loc, name, name_size, place))
-		frame_name(ro, &loc, loc.nr_frames ? &loc.frames[0] : NULL, name, name_size, place,
-			   place_size);
+	if (find_location(ro, addr, &loc, name, name_size, location))
+		frame_name(ro, &loc, loc.nr_frames ? &loc.frames[0] : NULL, name, name_size,
+			   location, location_size);
 }
 
 void report_function_name(const struct report_out *ro, uint64_t addr, char *name, size_t name_size,
-			  char *place, size_t place_size)
+			  char *location, size_t location_size)
 {
 	struct auxtap_location loc;
 
-	if (find_place(ro, addr, &loc, name, name_size, place))
+	if (find_location(ro, addr, &loc, name, name_size, location))
 		frame_name(ro, &loc, loc.nr_frames ? &loc.frames[loc.nr_frames - 1] : NULL, name,
-			   name_size, place, place_size);
+			   name_size, location, location_size);
 }
 
-void report_spot(const struct report_out *ro, uint64_t addr)
+void report_print_location(const struct report_out *ro, uint64_t addr)
 {
 	struct auxtap_location loc;
 	const struct auxtap_frame *frame;
-	char name[256], place[160] = "";
+	char name[256], location[160] = "";
 	const char *word = "in";
 
-	if (find_place(ro, addr, &loc, name, sizeof(name), place)) {
+	if (find_location(ro, addr, &loc, name, sizeof(name), location)) {
 		frame = loc.nr_frames ? &loc.frames[0] : NULL;
-		frame_name(ro, &loc, frame, name, sizeof(name), place, sizeof(place));
+		frame_name(ro, &loc, frame, name, sizeof(name), location, sizeof(location));
 		if (frame && frame->file)
 			word = "at";
 	}
 	fprintf(ro->out, "%s%s%s", ro->style->name, name, ro->style->off);
-	if (place[0])
-		fprintf(ro->out, " %s %s", word, place);
+	if (location[0])
+		fprintf(ro->out, " %s %s", word, location);
 }
 
 /* ---- the tree of calls ---- */
@@ -250,7 +250,7 @@ static void choose(const struct report_out *ro, struct shown *shown, struct call
 {
 	struct call_node *root = call_tree_root(tree), *current = call_tree_current(tree);
 	struct call_node *outer = NULL;
-	unsigned int path_len = 0, begin, end, inner, room;
+	unsigned int path_len = 0, begin, end, inner, space;
 
 	if (!root)
 		return;
@@ -275,13 +275,13 @@ static void choose(const struct report_out *ro, struct shown *shown, struct call
 			break;
 		}
 	}
-	room = (shown->max - shown->nr) / 2 + 1;
+	space = (shown->max - shown->nr) / 2 + 1;
 	for (begin = 0; begin < inner && shown->nr < shown->max; begin++) {
-		show_children(shown, shown->nodes[begin], room);
-		room = room / 2 + 1;
+		show_children(shown, shown->nodes[begin], space);
+		space = space / 2 + 1;
 	}
 	if (inner == end && !shown->nr_outer)
-		show_children(shown, root, room);
+		show_children(shown, root, space);
 	/* and theirs; how the linker finds a function comes last */
 	for (begin = end; begin < shown->nr && shown->nr < shown->max; begin++) {
 		if (shown->nodes[begin]->first && !in_linker(ro, shown->nodes[begin]->first))
@@ -314,35 +314,35 @@ static uint64_t total_insns(const struct call_node *node)
  * A linkage table's entry stands for a function without a symbol: of the image that ran last. After
  * the dynamic linker has looked it up, the function is a row of its own.
  */
-static void place_of_target(const struct report_out *ro, const struct call_node *node, char *place,
-			    size_t place_size)
+static void location_of_target(const struct report_out *ro, const struct call_node *node,
+			       char *location, size_t location_size)
 {
 	struct auxtap_location loc;
 
 	if (auxtap_image_set_resolve(ro->images, ro->pid, ro->time, node->last_ip, &loc) >= 0 &&
 	    loc.image)
-		snprintf(place, place_size, "%s",
+		snprintf(location, location_size, "%s",
 			 strncmp(base_name(loc.image), "ld-linux", 8) ?
 				 report_text(ro, base_name(loc.image)) :
 				 "");
 }
 
 static void node_name(const struct report_out *ro, const struct call_node *node, char *name,
-		      size_t size, char *place, size_t place_size)
+		      size_t size, char *location, size_t location_size)
 {
 	uint64_t addr = node->addr ? node->addr : node->last_ip;
 	struct report_out at = report_at(ro, node->time, addr);
 	size_t len;
 
-	report_function_name(&at, addr, name, size, place, place_size);
+	report_function_name(&at, addr, name, size, location, location_size);
 	if (node->null)
 		snprintf(name, size, "0x0");
 	len = strlen(name);
 	if (len <= 4 || strcmp(name + len - 4, "@plt"))
 		return;
 	name[len - 4] = '\0'; /* called through the stub: the function is meant */
-	if (place && place[0])
-		place_of_target(ro, node, place, place_size);
+	if (location && location[0])
+		location_of_target(ro, node, location, location_size);
 }
 
 static bool any_shown(const struct call_node *first)
@@ -383,7 +383,7 @@ static void print_node(const struct report_out *ro, const struct line *line,
 	const struct report_style *s = ro->style;
 	const struct call_node *node = line->node;
 	unsigned int depth = line->depth, repeat = line->repeat, hidden = line->hidden;
-	char name[256], place[160], left[640];
+	char name[256], location[160], left[640];
 	int n;
 
 	if (node->exec) {
@@ -396,7 +396,7 @@ static void print_node(const struct report_out *ro, const struct line *line,
 			node->text ? report_text(ro, node->text) : "unknown", s->off);
 		return;
 	}
-	node_name(ro, node, name, sizeof(name), place, sizeof(place));
+	node_name(ro, node, name, sizeof(name), location, sizeof(location));
 	n = snprintf(left, sizeof(left), "%*s%s%s", (int)(depth > 40 ? 40 : depth) * 2, "",
 		     node->async     ? "[signal] " :
 		     node->by_return ? "[by return] " :
@@ -409,7 +409,7 @@ static void print_node(const struct report_out *ro, const struct line *line,
 		snprintf(left + n, sizeof(left) - (size_t)n, "  (%u call%s inside)", hidden,
 			 hidden == 1 ? "" : "s");
 	fprintf(ro->out, "  %12" PRIu64 "  %s%-60s%s %s%s%s", line->insns,
-		node == current ? s->bad : s->name, left, s->off, s->dim, place, s->off);
+		node == current ? s->bad : s->name, left, s->off, s->dim, location, s->off);
 	if (node == current)
 		fprintf(ro->out, "  %s<- %s%s", s->bad, end, s->off);
 	else if (!node->returned)

@@ -166,7 +166,7 @@ size_t spe_bytes_to_record(const void *trace, size_t size)
 
 /* ---- a stream ---- */
 
-struct walk {
+struct packet_iter {
 	struct spe_packet_stream *stream;
 	const unsigned char *trace;
 	size_t size, at;
@@ -176,7 +176,7 @@ struct walk {
 	void *ctx;
 };
 
-static int report(struct walk *w, struct auxtap_packet *out, size_t nr_bytes)
+static int report(struct packet_iter *w, struct auxtap_packet *out, size_t nr_bytes)
 {
 	out->offset = w->offset + w->at;
 	out->size = (uint8_t)(nr_bytes < sizeof(out->bytes) ? nr_bytes : sizeof(out->bytes));
@@ -185,14 +185,14 @@ static int report(struct walk *w, struct auxtap_packet *out, size_t nr_bytes)
 	return w->fn(w->ctx, out);
 }
 
-static int report_pads(struct walk *w, size_t nr_bytes)
+static int report_pads(struct packet_iter *w, size_t nr_bytes)
 {
 	struct auxtap_packet out = {.name = "PAD", .text = "PAD"};
 
 	return report(w, &out, nr_bytes);
 }
 
-static int report_error(struct walk *w, size_t nr_bytes, const char *why)
+static int report_error(struct packet_iter *w, size_t nr_bytes, const char *why)
 {
 	struct auxtap_packet out = {.name = "error"};
 
@@ -200,7 +200,7 @@ static int report_error(struct walk *w, size_t nr_bytes, const char *why)
 	return report(w, &out, nr_bytes);
 }
 
-static int report_packet(struct walk *w, const struct auxtap_spe_packet *pkt)
+static int report_packet(struct packet_iter *w, const struct auxtap_spe_packet *pkt)
 {
 	static const char *const names[] = {
 		[AUXTAP_SPE_PAD] = "PAD",	  [AUXTAP_SPE_ALIGNMENT] = "ALIGNMENT",
@@ -225,7 +225,7 @@ static int report_packet(struct walk *w, const struct auxtap_spe_packet *pkt)
 }
 
 /* How many bytes are padding here, at most a line of them. */
-static size_t pads(const struct walk *w)
+static size_t pads(const struct packet_iter *w)
 {
 	size_t nr = 0;
 
@@ -236,7 +236,7 @@ static size_t pads(const struct walk *w)
 }
 
 /* 1: goes on; 0: wants the next piece, or the end; otherwise fn's word in *word. */
-static int skip_error(struct walk *w, int *word)
+static int skip_error(struct packet_iter *w, int *word)
 {
 	size_t nr = spe_bytes_to_record(w->trace + w->at, w->size - w->at);
 
@@ -246,7 +246,7 @@ static int skip_error(struct walk *w, int *word)
 	return 1;
 }
 
-static int one(struct walk *w, int *word)
+static int one(struct packet_iter *w, int *word)
 {
 	size_t left = w->size - w->at, nr_pads = pads(w);
 	struct auxtap_spe_packet pkt;
@@ -274,17 +274,17 @@ static int one(struct walk *w, int *word)
 	return 1;
 }
 
-int spe_packets_piece(struct spe_packet_stream *stream, const void *trace, size_t size,
+int spe_packets_chunk(struct spe_packet_stream *stream, const void *trace, size_t size,
 		      uint64_t offset, bool last, size_t *used,
 		      int (*fn)(void *ctx, const struct auxtap_packet *pkt), void *ctx)
 {
-	struct walk w = {.stream = stream,
-			 .trace = trace,
-			 .size = size,
-			 .offset = offset,
-			 .last = last,
-			 .fn = fn,
-			 .ctx = ctx};
+	struct packet_iter w = {.stream = stream,
+				.trace = trace,
+				.size = size,
+				.offset = offset,
+				.last = last,
+				.fn = fn,
+				.ctx = ctx};
 	int word = 0;
 
 	while (w.at < size && !word && one(&w, &word))
@@ -299,5 +299,5 @@ int auxtap_spe_packets(const void *trace, size_t size, uint64_t offset,
 	struct spe_packet_stream stream = {0};
 	size_t used;
 
-	return spe_packets_piece(&stream, trace, size, offset, true, &used, fn, ctx);
+	return spe_packets_chunk(&stream, trace, size, offset, true, &used, fn, ctx);
 }

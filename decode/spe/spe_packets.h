@@ -20,7 +20,7 @@ struct spe_packet_stream {
  * The packets of one piece, which begins at offset. With last unset, what only the next piece
  * can tell is left for it: less than SPE_CARRY_MAX bytes; *used says how much was taken.
  */
-int spe_packets_piece(struct spe_packet_stream *stream, const void *trace, size_t size,
+int spe_packets_chunk(struct spe_packet_stream *stream, const void *trace, size_t size,
 		      uint64_t offset, bool last, size_t *used,
 		      int (*fn)(void *ctx, const struct auxtap_packet *pkt), void *ctx);
 

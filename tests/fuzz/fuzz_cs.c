@@ -163,7 +163,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int fd;
 
 	signal(SIGSEGV, SIG_DFL); /* as in the command: OpenCSD 1.3.3 does crash */
-	cs_guard_watch("fuzz");
+	cs_guard_install("fuzz");
 	if (size > sizeof(head) && !memcmp(data, head, sizeof(head) - 1)) {
 		if (!mkdtemp(path))
 			abort();

@@ -31,15 +31,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
 	struct pt_packet_stream stream = {0};
-	struct sum whole = {0}, pieces = {0};
+	struct sum whole = {0}, chunks = {0};
 	size_t cut = size ? data[size / 2] * size / 256 : 0, used;
 
 	auxtap_pt_packets(data, size, 0, add, &whole, &err);
-	pt_packets_piece(&stream, data, cut, 0, false, &used, add, &pieces, &err);
+	pt_packets_chunk(&stream, data, cut, 0, false, &used, add, &chunks, &err);
 	if (used > cut || cut - used > PT_PACKET_MAX)
 		abort();
-	pt_packets_piece(&stream, data + used, size - used, used, true, &cut, add, &pieces, &err);
-	if (whole.hash != pieces.hash || cut != size - used)
+	pt_packets_chunk(&stream, data + used, size - used, used, true, &cut, add, &chunks, &err);
+	if (whole.hash != chunks.hash || cut != size - used)
 		abort();
 	return 0;
 }

@@ -22,7 +22,7 @@
 #define MAX_SLICES 4096
 
 /* The records that identify the running thread. */
-enum teller {
+enum reporter {
 	BY_AUX,	       /* a trace event for each thread: its AUX records */
 	BY_SWITCH,     /* PERF_RECORD_SWITCH */
 	BY_WIDE,       /* PERF_RECORD_SWITCH_CPU_WIDE */
@@ -247,8 +247,8 @@ static int set_tsc(void *ctx, const struct auxtap_packet *pkt)
 	return 0;
 }
 
-static void put_slice(struct out *out, const struct slice *s, enum teller teller, unsigned int cpu,
-		      unsigned int index, uint64_t time)
+static void put_slice(struct out *out, const struct slice *s, enum reporter reporter,
+		      unsigned int cpu, unsigned int index, uint64_t time)
 {
 	uint64_t aux[3] = {out->nr[cpu], s->nr, 0};
 	int32_t ids[2] = {pid, s->tid}, no_tid = 0;
@@ -259,26 +259,26 @@ static void put_slice(struct out *out, const struct slice *s, enum teller teller
 	memcpy(clock.bytes, s->bytes, s->nr);
 	assert_int_equal(auxtap_pt_packets(clock.bytes, s->nr, 0, set_tsc, &clock, NULL), 0);
 	out->nr[cpu] += s->nr;
-	if (teller == BY_WIDE)
+	if (reporter == BY_WIDE)
 		put(out, PERF_RECORD_SWITCH_CPU_WIDE, PERF_RECORD_MISC_SWITCH_OUT, ids, 8,
 		    out->ran[cpu], time - 10, cpu);
-	if (teller == BY_TRACEPOINT)
+	if (reporter == BY_TRACEPOINT)
 		put_sched_switch(out, out->ran[cpu], s->tid, time - 10, cpu);
-	if (teller == BY_AUX && !out->started[cpu][index])
+	if (reporter == BY_AUX && !out->started[cpu][index])
 		put(out, PERF_RECORD_ITRACE_START, 0, ids, 8, s->tid, time + 3, cpu);
 	out->started[cpu][index] = true;
 	/* The kernel records it after tracing was enabled. */
-	if (teller == BY_SWITCH)
+	if (reporter == BY_SWITCH)
 		put(out, PERF_RECORD_SWITCH, 0, NULL, 0, s->tid, time + 5, cpu);
-	if (teller == BY_SWITCH)
+	if (reporter == BY_SWITCH)
 		put(out, PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT, NULL, 0, s->tid,
 		    time + SLOT - 500, cpu);
-	put(out, PERF_RECORD_AUX, 0, aux, 24, teller == BY_AUX ? s->tid : no_tid, time + SLOT - 400,
-	    cpu);
+	put(out, PERF_RECORD_AUX, 0, aux, 24, reporter == BY_AUX ? s->tid : no_tid,
+	    time + SLOT - 400, cpu);
 	out->ran[cpu] = s->tid;
 }
 
-static void write_file(const char *path, enum teller teller)
+static void write_file(const char *path, enum reporter reporter)
 {
 	struct perf_event_attr attr,
 		tracepoint = {.type = PERF_TYPE_TRACEPOINT, .size = sizeof(tracepoint)};
@@ -296,11 +296,11 @@ static void write_file(const char *path, enum teller teller)
 	assert_int_equal(auxtap_perfdata_open(&pd, from, NULL), 0);
 	attr = auxtap_perfdata_attr(pd, 0)->attr;
 	out.id = auxtap_perfdata_attr(pd, 0)->ids[0];
-	attr.context_switch = teller == BY_SWITCH || teller == BY_WIDE;
+	attr.context_switch = reporter == BY_SWITCH || reporter == BY_WIDE;
 	assert_int_equal(auxtap_perfdata_writer_create(&out.w, path, NULL), 0);
 	index = auxtap_perfdata_writer_add_attr(out.w, &attr, "intel_pt//u");
 	assert_int_equal(auxtap_perfdata_writer_add_id(out.w, index, out.id), 0);
-	if (teller == BY_TRACEPOINT) {
+	if (reporter == BY_TRACEPOINT) {
 		tracepoint.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
 					 PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
 					 PERF_SAMPLE_RAW;
@@ -314,9 +314,9 @@ static void write_file(const char *path, enum teller teller)
 	memset(info, 0, sizeof(info));
 	memcpy(info, priv, (nr < AUXTAP_PT_INFO_NR ? nr : AUXTAP_PT_INFO_NR) * 8);
 	info[AUXTAP_PT_INFO_PER_CPU_MMAPS] = 1;
-	info[AUXTAP_PT_INFO_HAVE_SCHED_SWITCH] = teller == BY_TRACEPOINT ? 1 :
-						 teller == BY_WIDE	 ? 3 :
-									   2;
+	info[AUXTAP_PT_INFO_HAVE_SCHED_SWITCH] = reporter == BY_TRACEPOINT ? 1 :
+						 reporter == BY_WIDE	   ? 3 :
+									     2;
 	assert_int_equal(auxtap_perfdata_writer_auxtrace_info(out.w, type, info, AUXTAP_PT_INFO_NR,
 							      NULL),
 			 0);
@@ -336,7 +336,7 @@ static void write_file(const char *path, enum teller teller)
 
 			if (round >= threads[i].nr_slices)
 				continue;
-			put_slice(&out, &threads[i].slices[round], teller, cpu, i, time);
+			put_slice(&out, &threads[i].slices[round], reporter, cpu, i, time);
 			time += SLOT;
 			turn++;
 			left++;
@@ -535,44 +535,44 @@ static void expect_raw(const char *path, unsigned int cpu)
 	auxtap_image_set_free(raw_images);
 }
 
-static void judge(const char *name, enum teller teller, bool perf_too)
+static void check(const char *name, enum reporter reporter, bool perf_too)
 {
 	char path[256];
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	write_file(path, teller);
+	write_file(path, reporter);
 	for (size_t i = 0; i < nr_threads; i++) {
 		expect_truth(path, threads[i].tid);
 		if (perf_too)
 			expect_truth_of_perf(path, threads[i].tid);
 	}
 	for (unsigned int cpu = 0; cpu < NR_CPUS; cpu++)
-		if (teller == BY_SWITCH || teller == BY_WIDE)
+		if (reporter == BY_SWITCH || reporter == BY_WIDE)
 			expect_raw(path, cpu);
 }
 
 static void reported_by_aux_records(void **state)
 {
 	(void)state;
-	judge("aux", BY_AUX, false);
+	check("aux", BY_AUX, false);
 }
 
 static void reported_by_switches(void **state)
 {
 	(void)state;
-	judge("switch", BY_SWITCH, false);
+	check("switch", BY_SWITCH, false);
 }
 
 static void reported_by_cpu_wide_switches(void **state)
 {
 	(void)state;
-	judge("wide", BY_WIDE, true);
+	check("wide", BY_WIDE, true);
 }
 
 static void reported_by_the_tracepoint(void **state)
 {
 	(void)state;
-	judge("tracepoint", BY_TRACEPOINT, false);
+	check("tracepoint", BY_TRACEPOINT, false);
 }
 
 int main(void)

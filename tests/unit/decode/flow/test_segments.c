@@ -20,8 +20,8 @@
 	 AUXTAP_EVENT_TRACE | AUXTAP_EVENT_GAP)
 
 /* Every field of an event, one event a line, and the sums. */
-static void tell(const char *dir, const struct pt_bytes *pt, const struct auxtap_decode_opts *opts,
-		 char *out, size_t size)
+static void decode_text(const char *dir, const struct pt_bytes *pt,
+			const struct auxtap_decode_opts *opts, char *out, size_t size)
 {
 	struct auxtap_image_set_opts image_opts = {.size = sizeof(image_opts)};
 	struct auxtap_raw_opts raw = {.size = sizeof(raw), .family = "pt", .time_mult = 1};
@@ -73,15 +73,15 @@ static void tell(const char *dir, const struct pt_bytes *pt, const struct auxtap
 	unlink(trace);
 }
 
-static void tell_with(const struct pt_bytes *pt, struct auxtap_decode_opts opts, unsigned int jobs,
-		      char *out, size_t size)
+static void decode_with(const struct pt_bytes *pt, struct auxtap_decode_opts opts,
+			unsigned int jobs, char *out, size_t size)
 {
 	char dir[] = "/tmp/auxtap-segments-XXXXXX";
 
 	assert_non_null(mkdtemp(dir));
 	opts.size = sizeof(opts);
 	opts.jobs = jobs;
-	tell(dir, pt, &opts, out, size);
+	decode_text(dir, pt, &opts, out, size);
 	rmdir(dir);
 }
 
@@ -103,9 +103,9 @@ static void expect_same(const struct pt_bytes *pt, struct auxtap_decode_opts opt
 {
 	static const unsigned int jobs[] = {2, 5, 0};
 
-	tell_with(pt, opts, 1, one, OUT_SIZE);
+	decode_with(pt, opts, 1, one, OUT_SIZE);
 	for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
-		tell_with(pt, opts, jobs[i], other, OUT_SIZE);
+		decode_with(pt, opts, jobs[i], other, OUT_SIZE);
 		same_lines(one, other);
 	}
 }
@@ -217,30 +217,29 @@ static uint32_t random_next(uint32_t *seed)
 /* Packets in any order, segments of any length; most of it is valid. */
 static void any_trace(struct pt_bytes *pt, uint32_t *seed)
 {
-	static const uint64_t places[] = {0x1000, 0x1004, 0x1009, 0x100d,
-					  0x1010, 0x1012, 0x5000, 0x100b};
+	static const uint64_t ips[] = {0x1000, 0x1004, 0x1009, 0x100d,
+				       0x1010, 0x1012, 0x5000, 0x100b};
 	static const char *const bits[] = {"1", "0", "1110", "111111", "10"};
 	unsigned int tsc = 0;
 
 	pt->nr = 0;
 	while (pt->nr < sizeof(pt->at) - 128) {
-		uint64_t place = places[random_next(seed) % 8];
+		uint64_t ip = ips[random_next(seed) % 8];
 
 		switch (random_next(seed) % 12) {
 		case 0:
 			tsc += random_next(seed) % 64;
 			psb_at(pt, random_next(seed) % 4 ? 1000 + tsc - random_next(seed) % 32 : 0,
-			       random_next(seed) % 4 ? "" : "9920",
-			       random_next(seed) % 3 ? place : 0);
+			       random_next(seed) % 4 ? "" : "9920", random_next(seed) % 3 ? ip : 0);
 			break;
 		case 1:
 			pt_pgd(pt);
 			break;
 		case 2:
-			pt_pge(pt, place);
+			pt_pge(pt, ip);
 			break;
 		case 3:
-			pt_fup(pt, place);
+			pt_fup(pt, ip);
 			break;
 		case 4:
 			if (!(random_next(seed) % 4))
@@ -254,10 +253,10 @@ static void any_trace(struct pt_bytes *pt, uint32_t *seed)
 		case 7:
 			/* returns to after the call, and from there anywhere */
 			pt_tip(pt, 0x1009);
-			pt_tip(pt, place);
+			pt_tip(pt, ip);
 			break;
 		case 8:
-			pt_tip(pt, place);
+			pt_tip(pt, ip);
 			break;
 		default:
 			pt_tnt(pt, bits[random_next(seed) % 5]);

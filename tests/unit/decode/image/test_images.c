@@ -427,7 +427,7 @@ static void debuglink(void **state)
 	static const char *const places[] = {"strip", "strip/.debug",
 					     "root5/usr/lib/debug/%s/strip"};
 	struct auxtap_location loc;
-	char place[512], root[256], text[256];
+	char debug_dir[512], root[256], text[256];
 
 	(void)state;
 	snprintf(root, sizeof(root), "%s/root5", dir);
@@ -447,8 +447,9 @@ static void debuglink(void **state)
 		off = address_of(set->images[0], "outer", &size);
 		auxtap_image_set_free(set);
 		snprintf(text, sizeof(text), places[i], dir);
-		snprintf(place, sizeof(place), "%s/%s", dir, text);
-		assert_int_equal(build("mkdir -p '%s' && cp %s/lib.debug '%s/'", place, dir, place),
+		snprintf(debug_dir, sizeof(debug_dir), "%s/%s", dir, text);
+		assert_int_equal(build("mkdir -p '%s' && cp %s/lib.debug '%s/'", debug_dir, dir,
+				       debug_dir),
 				 0);
 		if (i == 2)
 			assert_int_equal(
@@ -460,9 +461,9 @@ static void debuglink(void **state)
 		assert_int_equal(auxtap_image_set_resolve(with, PID, NOW, 0x10000 + off, &loc), 0);
 		assert_string_equal(loc.frames[loc.nr_frames - 1].symbol, "outer");
 		if (!loc.frames[0].file)
-			fail_msg("no line with the debug file in %s", place);
+			fail_msg("no line with the debug file in %s", debug_dir);
 		auxtap_image_set_free(with);
-		assert_int_equal(build("rm '%s/lib.debug'", place), 0);
+		assert_int_equal(build("rm '%s/lib.debug'", debug_dir), 0);
 	}
 }
 

@@ -132,7 +132,7 @@ static void test_fragments(void **state)
 	(void)state;
 	for (size_t step = 1; step <= size; step++) {
 		struct auxtap_error err = AUXTAP_ERROR_INIT;
-		struct pt_packet_stream pieces = {0};
+		struct pt_packet_stream chunks = {0};
 		struct list list = {0};
 		char buf[512];
 		size_t have = 0, at = 0, used;
@@ -143,7 +143,7 @@ static void test_fragments(void **state)
 			memcpy(buf + have, stream + at, want);
 			have += want;
 			at += want;
-			assert_int_equal(pt_packets_piece(&pieces, buf, have, 0x100 + at - have,
+			assert_int_equal(pt_packets_chunk(&chunks, buf, have, 0x100 + at - have,
 							  at == size, &used, put, &list, &err),
 					 0);
 			assert_true(used <= have && have - used <= PT_PACKET_MAX);

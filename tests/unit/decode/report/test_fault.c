@@ -387,7 +387,7 @@ static void general_protection(void **state)
 /* If no instruction caused the signal, the kernel could not start a handler. */
 static void no_signal_frame(void **state)
 {
-	static const char words[] =
+	static const char expected[] =
 		"it is no fault of the instruction there: the kernel sends this signal "
 		"where it cannot write the frame of a signal handler to the stack";
 	struct report_facts facts = facts_of(SIGSEGV, SI_KERNEL, 0);
@@ -395,15 +395,15 @@ static void no_signal_frame(void **state)
 
 	(void)state;
 	regs.reg[AUXTAP_X86_AX] = 0x500000;
-	assert_string_equal(WHY(facts, regs, "\x48\x83\xc0\x01"), words); /* add $1,%rax */
-	assert_string_equal(WHY(facts, regs, "\x8b\x40\x08"), words);	  /* mov 8(%rax),%eax */
-	assert_null(strstr(WHY(facts, regs, "\x0f\x28\x00"), words));	  /* movaps */
-	assert_null(strstr(WHY(facts, regs, "\xf4"), words));		  /* hlt */
-	assert_null(strstr(WHY(facts, regs, "\x8e\xd8"), words));	  /* mov %eax,%ds */
+	assert_string_equal(WHY(facts, regs, "\x48\x83\xc0\x01"), expected); /* add $1,%rax */
+	assert_string_equal(WHY(facts, regs, "\x8b\x40\x08"), expected);     /* mov 8(%rax),%eax */
+	assert_null(strstr(WHY(facts, regs, "\x0f\x28\x00"), expected));     /* movaps */
+	assert_null(strstr(WHY(facts, regs, "\xf4"), expected));	     /* hlt */
+	assert_null(strstr(WHY(facts, regs, "\x8e\xd8"), expected));	     /* mov %eax,%ds */
 	regs.reg[AUXTAP_X86_AX] = 0x8000000000000000;
-	assert_null(strstr(WHY(facts, regs, "\x8b\x40\x08"), words));
+	assert_null(strstr(WHY(facts, regs, "\x8b\x40\x08"), expected));
 	facts.crash.si_code = SEGV_MAPERR;
-	assert_null(strstr(WHY(facts, regs, "\x48\x83\xc0\x01"), words));
+	assert_null(strstr(WHY(facts, regs, "\x48\x83\xc0\x01"), expected));
 }
 
 /* A small address comes from a null pointer only if the register was 0. */

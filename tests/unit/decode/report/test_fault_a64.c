@@ -128,7 +128,7 @@ static void each_form(void **state)
 	}
 }
 
-static void words(void **state)
+static void text_of_causes(void **state)
 {
 	struct auxtap_regs regs = regs_at(0x400100);
 	struct fault fault;
@@ -277,7 +277,7 @@ int main(void)
 	/* clang-format off */
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_form),
-		cmocka_unit_test(words),
+		cmocka_unit_test(text_of_causes),
 		cmocka_unit_test(copies),
 		cmocka_unit_test(jumps),
 		cmocka_unit_test(undefined),

@@ -182,11 +182,11 @@ static void check(const char *bytes, size_t size, uint64_t offset, const char *e
 		size_t used;
 
 		/* the rest of the first fragment is repeated before the second one */
-		assert_int_equal(spe_packets_piece(&stream, bytes, cut, offset, false, &used, put,
+		assert_int_equal(spe_packets_chunk(&stream, bytes, cut, offset, false, &used, put,
 						   &list),
 				 0);
 		assert_true(cut - used < SPE_CARRY_MAX);
-		assert_int_equal(spe_packets_piece(&stream, bytes + used, size - used,
+		assert_int_equal(spe_packets_chunk(&stream, bytes + used, size - used,
 						   offset + used, true, &used, put, &list),
 				 0);
 		if (!strstr(expected, "error"))
@@ -264,9 +264,9 @@ static void test_noise(void **state)
 		for (size_t i = 0; i + 23 < sizeof(bytes); i += 23 + (size_t)rand_r(&seed) % 40)
 			memcpy(bytes + i, BRANCH, 23);
 		cut = (size_t)rand_r(&seed) % sizeof(bytes);
-		spe_packets_piece(&stream, bytes, cut, 0, false, &used, follow, &sum);
+		spe_packets_chunk(&stream, bytes, cut, 0, false, &used, follow, &sum);
 		at = used;
-		spe_packets_piece(&stream, bytes + at, sizeof(bytes) - at, at, true, &used, follow,
+		spe_packets_chunk(&stream, bytes + at, sizeof(bytes) - at, at, true, &used, follow,
 				  &sum);
 		assert_int_equal(sum.next, sizeof(bytes));
 	}
