@@ -199,7 +199,7 @@ static void forget_area(struct world *w)
 	w->ptr_written = false;
 	if (!buf || strcmp(w->driver->name, "intel_pt") != 0)
 		return;
-	pt_buffer_forget_marks(buf);
+	pt_buffer_clear_thresholds(buf);
 	pt_buffer_seek(buf, 0);
 }
 

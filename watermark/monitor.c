@@ -406,7 +406,7 @@ static void watch_race(void *ctx)
 	w->mon.in_call = true; /* until machine_sched() settles */
 }
 
-const struct core_watch monitor_watch = {
+const struct core_observer monitor_watch = {
 	.aux_begin = watch_begin,
 	.aux_skip = watch_skip,
 	.aux_end = watch_end,

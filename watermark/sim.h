@@ -174,7 +174,7 @@ u64 machine_offset(const struct world *w, u64 addr);
 void marks_look(struct world *w);
 
 /* monitor.c */
-extern const struct core_watch monitor_watch;
+extern const struct core_observer monitor_watch;
 AUXTAP_PRINTF(3, 4)
 void mon_violation(struct world *w, enum auxtap_watermark_invariant inv, const char *fmt, ...);
 /* The same, and where: the position where something is, and the one where it should be. */

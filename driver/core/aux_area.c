@@ -34,8 +34,8 @@ void rb_free_aux(struct perf_buffer *rb)
 	if (WARN_ON_ONCE(!rb->aux_refcount))
 		return;
 	if (!--rb->aux_refcount) {
-		if (core_machine.watch && core_machine.watch->aux_free)
-			core_machine.watch->aux_free(core_machine.ctx);
+		if (core_machine.observer && core_machine.observer->aux_free)
+			core_machine.observer->aux_free(core_machine.ctx);
 		aux_destroy(rb);
 	}
 }

@@ -19,10 +19,10 @@ static const struct core_bugs *bugs_of(const struct perf_event *event)
 	return event->kernel->bugs ? event->kernel->bugs : &none;
 }
 
-#define watched(call, ...)                                                       \
-	do {                                                                     \
-		if (core_machine.watch && core_machine.watch->call)              \
-			core_machine.watch->call(core_machine.ctx, __VA_ARGS__); \
+#define watched(call, ...)                                                          \
+	do {                                                                        \
+		if (core_machine.observer && core_machine.observer->call)           \
+			core_machine.observer->call(core_machine.ctx, __VA_ARGS__); \
 	} while (0)
 
 static void aux_wakeup(struct perf_output_handle *handle)
@@ -85,8 +85,8 @@ static bool aux_get(struct perf_buffer *rb, const struct core_bugs *bugs)
 		if (!rb->aux_refcount)
 			return false;
 		rb->aux_refcount++;
-		if (core_machine.watch && core_machine.watch->race)
-			core_machine.watch->race(core_machine.ctx);
+		if (core_machine.observer && core_machine.observer->race)
+			core_machine.observer->race(core_machine.ctx);
 		used = READ_ONCE(rb->aux_mmap_count);
 		if (!used)
 			rb_free_aux(rb);
@@ -96,8 +96,8 @@ static bool aux_get(struct perf_buffer *rb, const struct core_bugs *bugs)
 	 * Read before the reference is taken: B18 clears the count first, then drops its reference.
 	 */
 	used = READ_ONCE(rb->aux_mmap_count);
-	if (core_machine.watch && core_machine.watch->race)
-		core_machine.watch->race(core_machine.ctx);
+	if (core_machine.observer && core_machine.observer->race)
+		core_machine.observer->race(core_machine.ctx);
 	if (!used || !rb->aux_refcount)
 		return false;
 	rb->aux_refcount++;

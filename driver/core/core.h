@@ -189,7 +189,7 @@ struct perf_output_handle;
  * Observer callbacks around the AUX API that drivers use (driver/core/aux_output.c). Each may be
  * NULL. They must not change state; only race() may, as another CPU would.
  */
-struct core_watch {
+struct core_observer {
 	/* handle->event is NULL: refused; full: for lack of space (D6) */
 	void (*aux_begin)(void *ctx, const struct perf_output_handle *handle,
 			  const struct perf_event *event, bool full);
@@ -229,7 +229,7 @@ struct core_machine {
 	 */
 	void (*log)(void *ctx, char level, const char *text);
 	void (*warn)(void *ctx, const char *file, int line, const char *what);
-	const struct core_watch *watch; /* NULL: no observer */
+	const struct core_observer *observer; /* NULL: no observer */
 };
 /* Copied. NULL: the defaults. */
 void core_machine_set(const struct core_machine *machine);

@@ -58,7 +58,7 @@ static int output_begin(struct perf_output_handle *handle, struct perf_sample_id
 	struct lost_record lost = {.header = {.type = PERF_RECORD_LOST, .size = sizeof(lost)}};
 	struct perf_buffer *rb;
 	bool have_lost;
-	u64 offset, mark;
+	u64 offset, head_abs;
 
 	if (event->parent) /* E1 */
 		event = event->parent;
@@ -92,13 +92,13 @@ static int output_begin(struct perf_output_handle *handle, struct perf_sample_id
 	if (backward) { /* E5 */
 		rb->head -= size;
 		offset = rb->head;
-		mark = -rb->head;
+		head_abs = -rb->head;
 	} else {
 		offset = rb->head;
 		rb->head += size;
-		mark = rb->head;
+		head_abs = rb->head;
 	}
-	if (mark - rb->wakeup > rb->watermark) /* E6: strictly beyond, one step per record */
+	if (head_abs - rb->wakeup > rb->watermark) /* E6: strictly beyond, one step per record */
 		rb->wakeup += rb->watermark;
 	handle->pos = offset;
 	handle->end = offset + size;

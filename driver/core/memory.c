@@ -38,7 +38,7 @@ static struct region_entry *by_virt, *by_phys;
 static size_t nr_regions, max_regions;
 static u64 next_phys = 0x100000000ull; /* never reused: a stale address resolves to nothing */
 
-static size_t first_behind(const struct region_entry *table, u64 at)
+static size_t first_after(const struct region_entry *table, u64 at)
 {
 	size_t low = 0, high = nr_regions;
 
@@ -55,7 +55,7 @@ static size_t first_behind(const struct region_entry *table, u64 at)
 
 static void entry_insert(struct region_entry *table, u64 start, struct page_region *region)
 {
-	size_t i = first_behind(table, start);
+	size_t i = first_after(table, start);
 
 	memmove(table + i + 1, table + i, (nr_regions - i) * sizeof(*table));
 	table[i] = (struct region_entry){start, region};
@@ -63,7 +63,7 @@ static void entry_insert(struct region_entry *table, u64 start, struct page_regi
 
 static void entry_remove(struct region_entry *table, u64 start)
 {
-	size_t i = first_behind(table, start) - 1;
+	size_t i = first_after(table, start) - 1;
 
 	memmove(table + i, table + i + 1, (nr_regions - i - 1) * sizeof(*table));
 }
@@ -91,7 +91,7 @@ static bool region_insert(struct page_region *region)
 
 static struct page_region *region_of_virt(const void *addr)
 {
-	size_t i = first_behind(by_virt, (u64)(uintptr_t)addr);
+	size_t i = first_after(by_virt, (u64)(uintptr_t)addr);
 	struct page_region *region;
 
 	if (!i)
@@ -189,7 +189,7 @@ struct page *page_region_page(struct page_region *region, unsigned long index)
 
 void *core_phys_to_virt(uint64_t phys, uint64_t size)
 {
-	size_t i = first_behind(by_phys, phys);
+	size_t i = first_after(by_phys, phys);
 	struct page_region *region;
 	unsigned long first, last;
 

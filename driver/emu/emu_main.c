@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct emu_engine_ops *const sources[] = {
+static const struct emu_engine_ops *const engines[] = {
 	&emu_engine_ptrace,
 	&emu_engine_qemu,
 };
@@ -73,16 +73,16 @@ int main(int argc, char **argv)
 	emu->event_fd = EMU_EVENT_FD;
 	emu->message = malloc(EMU_MESSAGE_MAX);
 	emu->answer = malloc(EMU_MESSAGE_MAX);
-	for (size_t i = 0; argc > 1 && i < sizeof(sources) / sizeof(*sources); i++)
-		if (!strcmp(sources[i]->name, argv[1]))
-			emu->source = sources[i];
+	for (size_t i = 0; argc > 1 && i < sizeof(engines) / sizeof(*engines); i++)
+		if (!strcmp(engines[i]->name, argv[1]))
+			emu->engine = engines[i];
 	for (int i = 2; i < argc; i++) {
 		if (set_option(emu, argv[i])) {
 			fprintf(stderr, "auxtap-emu: %s: unknown option\n", argv[i]);
 			return 125;
 		}
 	}
-	if (!emu->source || fcntl(emu->request_fd, F_GETFD) < 0 ||
+	if (!emu->engine || fcntl(emu->request_fd, F_GETFD) < 0 ||
 	    fcntl(emu->event_fd, F_GETFD) < 0) {
 		fprintf(stderr,
 			"auxtap-emu: started by auxtap only, with an engine and "
@@ -101,7 +101,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "auxtap-emu: start: %s\n", strerror(-ret));
 		return 125;
 	}
-	ret = emu->source->run(emu);
+	ret = emu->engine->run(emu);
 	emu_signals_end();
 	emu_release_all(emu);
 	return ret ? 125 : 0;

@@ -36,7 +36,7 @@ struct emu_unit; /* emu_unit.h */
 struct emu_task {
 	/* hot: one cache line */
 	struct emu_block pending; /* nr_insns 0: none */
-	u32 attention;
+	u32 pending_work;
 	bool in_user;
 	bool has_truth;
 	int cpu;		/* virtual CPU, -1: none was free */
@@ -137,7 +137,7 @@ struct emu {
 	struct emu_route route;
 	bool hung_up;
 	bool quiet_new; /* emu_task_new() during spawn: the reply tells capture */
-	const struct emu_engine_ops *source;
+	const struct emu_engine_ops *engine;
 	int request_fd, event_fd;
 	struct emu_task *hash[EMU_TASK_HASH];
 	int nr_tasks;
@@ -202,8 +202,8 @@ void emu_ground_truth_block(struct emu_task *task, const struct emu_block *block
 void emu_ground_truth_close(struct emu_task *task);
 
 /* event_queue.c */
-void emu_report(struct emu *emu, const struct auxtap_target_event *ev);
-void emu_report_flush(struct emu *emu);
+void emu_send_event(struct emu *emu, const struct auxtap_target_event *ev);
+void emu_flush_events(struct emu *emu);
 
 /* signals.c */
 int emu_signals_init(struct emu *emu);

@@ -51,8 +51,8 @@ static void hw_write(int cpu, u32 reg, u64 value)
 	if (!s)
 		return;
 	spe_unit_write(&s->spe, reg, value);
-	if (reg == SYS_PMSIRR && emu->source->sample)
-		emu->source->sample(emu, (u32)value);
+	if (reg == SYS_PMSIRR && emu->engine->sample)
+		emu->engine->sample(emu, (u32)value);
 }
 
 static void hw_drain(int cpu)
@@ -177,7 +177,7 @@ void emu_spe_opened(struct emu_unit *unit, const struct perf_event_attr *attr)
 		interval = PMSIRR_INTERVAL;
 	if (interval < 256)
 		interval = 256;
-	if (emu->source->sample)
-		emu->source->sample(emu, ((u32)interval & PMSIRR_INTERVAL) |
+	if (emu->engine->sample)
+		emu->engine->sample(emu, ((u32)interval & PMSIRR_INTERVAL) |
 						 (attr->config >> 16 & 1 ? PMSIRR_RND : 0));
 }

@@ -23,7 +23,7 @@ static int send_one(struct emu *emu, const struct auxtap_target_event *ev)
 	}
 }
 
-void emu_report_flush(struct emu *emu)
+void emu_flush_events(struct emu *emu)
 {
 	while (emu->queue && !send_one(emu, &emu->queue->ev)) {
 		struct emu_queued *done = emu->queue;
@@ -35,13 +35,13 @@ void emu_report_flush(struct emu *emu)
 	}
 }
 
-void emu_report(struct emu *emu, const struct auxtap_target_event *ev)
+void emu_send_event(struct emu *emu, const struct auxtap_target_event *ev)
 {
 	struct emu_queued *q;
 
 	if (emu->hung_up)
 		return;
-	emu_report_flush(emu);
+	emu_flush_events(emu);
 	if (!emu->queue && !send_one(emu, ev))
 		return;
 	q = malloc(sizeof(*q));

@@ -33,9 +33,9 @@ static void unit_irq(void *ctx)
 {
 	struct emu_task *task = ctx;
 
-	if (!(task->attention & PENDING_IRQ))
+	if (!(task->pending_work & PENDING_IRQ))
 		task->irq_wait = task->emu->irq_delay_blocks;
-	task->attention |= PENDING_IRQ;
+	task->pending_work |= PENDING_IRQ;
 	task->unit_irq = true;
 }
 
@@ -61,7 +61,7 @@ void emu_task_start_unit(struct emu_task *task)
 	pt_unit_init(&task->unit, &task->emu->unit_config, &task->bus);
 	task->unit.out.irq_overshoot_bytes = task->emu->irq_overshoot_bytes;
 	task->feed = &task->unit;
-	task->attention = PENDING_ENTER;
+	task->pending_work = PENDING_ENTER;
 }
 
 /*
@@ -280,7 +280,7 @@ void emu_task_schedule(struct emu_task *task, bool in)
 		shadow_check(task);
 	} else {
 		task->scheduled = false;
-		task->attention |= PENDING_ENTER;
+		task->pending_work |= PENDING_ENTER;
 		core_task_sched_out(&task->core);
 	}
 	core_irq_work_run();
@@ -288,7 +288,7 @@ void emu_task_schedule(struct emu_task *task, bool in)
 
 void emu_task_kernel_exit(struct emu_task *task, u64 ip)
 {
-	task->attention &= ~PENDING_ENTER;
+	task->pending_work &= ~PENDING_ENTER;
 	task->in_user = true;
 	task->ip = ip;
 	units_enter(task, ip);
@@ -302,7 +302,7 @@ static void leave_async(struct emu_task *task, u64 ip)
 		units_leave(task, ip, false);
 	task->in_user = false;
 	task->ip = ip;
-	task->attention |= PENDING_ENTER;
+	task->pending_work |= PENDING_ENTER;
 	emu_tick(task->emu);
 }
 
@@ -313,7 +313,7 @@ static void take_irq(struct emu_task *task, u64 ip)
 
 	if (in_user)
 		leave_async(task, ip);
-	task->attention &= ~PENDING_IRQ;
+	task->pending_work &= ~PENDING_IRQ;
 	core_set_cpu(task->cpu);
 	emu_tick(task->emu);
 	units_interrupt(task);
@@ -344,14 +344,14 @@ void __attribute__((noinline)) emu_task_attend(struct emu_task *task, u64 ip)
 {
 	if (!task->scheduled)
 		emu_task_schedule(task, true);
-	if (task->attention & PENDING_IRQ) {
+	if (task->pending_work & PENDING_IRQ) {
 		if (task->irq_wait)
 			task->irq_wait--;
 		else
 			take_irq(task, ip);
 	}
-	if (task->attention & PENDING_IPI) {
-		task->attention &= ~PENDING_IPI;
+	if (task->pending_work & PENDING_IPI) {
+		task->pending_work &= ~PENDING_IPI;
 		if (task->in_user)
 			leave_async(task, ip);
 	}
@@ -359,7 +359,7 @@ void __attribute__((noinline)) emu_task_attend(struct emu_task *task, u64 ip)
 		emu_tick(task->emu);
 		emu_task_kernel_exit(task, ip);
 	}
-	task->attention &= ~PENDING_ENTER;
+	task->pending_work &= ~PENDING_ENTER;
 }
 
 /* ---- blocks ---- */
@@ -399,7 +399,7 @@ static __attribute__((noinline)) void resolve_a64(struct emu_task *task, u64 nex
 	if (p->last_cls == A64_SVC || p->last_cls == A64_HVC) {
 		units_leave(task, fall, true);
 		task->in_user = false;
-		task->attention |= PENDING_ENTER;
+		task->pending_work |= PENDING_ENTER;
 	} else if (unlikely(stays && next_ip != fall)) {
 		/* an asynchronous change of flow that was not reported: rseq */
 		leave_async(task, fall);
@@ -443,7 +443,7 @@ static inline void resolve(struct emu_task *task, u64 next_ip)
 			pt_unit_retire(task->feed, nr - 1, p->last_ip);
 		pt_unit_leave_syscall(task->feed, p->last_ip);
 		task->in_user = false;
-		task->attention |= PENDING_ENTER;
+		task->pending_work |= PENDING_ENTER;
 		break;
 	default:
 		if (nr > 1)
@@ -462,7 +462,7 @@ void emu_task_block(struct emu_task *task, const struct emu_block *block)
 		/* unreported code ran; the stream must show the discontinuity */
 		leave_async(task, task->ip);
 	}
-	if (unlikely(task->attention))
+	if (unlikely(task->pending_work))
 		emu_task_attend(task, block->ip);
 	task->pending = *block;
 }
@@ -500,7 +500,7 @@ void emu_task_async(struct emu_task *task, u64 ip, bool cut)
 	if (task->in_user)
 		leave_async(task, at);
 	task->ip = ip;
-	if (task->attention & PENDING_IRQ)
+	if (task->pending_work & PENDING_IRQ)
 		take_irq(task, ip);
 }
 
@@ -528,7 +528,7 @@ void emu_task_in_kernel(struct emu_task *task)
 	}
 	if (task->in_user)
 		leave_async(task, task->ip);
-	if (task->attention & PENDING_IRQ)
+	if (task->pending_work & PENDING_IRQ)
 		take_irq(task, task->ip);
 }
 

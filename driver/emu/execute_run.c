@@ -116,7 +116,7 @@ _Static_assert((int)X86_PLAIN == (int)A64_PLAIN, "next_block() tests for both");
 static inline void finish(struct emu_task *task, const struct emu_block *p)
 {
 	task->ip = p->ip;
-	if (unlikely(task->attention))
+	if (unlikely(task->pending_work))
 		emu_task_attend(task, p->ip);
 	task->pending = *p;
 }
@@ -132,7 +132,7 @@ static const struct emu_block *run_x86(struct emu_task *task, const struct emu_b
 	u64 tsc = task->emu->tsc;
 	u32 i;
 
-	for (i = 0; i < nr && !task->attention; i++) {
+	for (i = 0; i < nr && !task->pending_work; i++) {
 		b = next_block(p, held, blocks, nr_blocks, &id[i]);
 		if (!b)
 			break;
@@ -161,7 +161,7 @@ static const struct emu_block *run_a64(struct emu_task *task, const struct emu_b
 	struct emu_unit *unit = task->units;
 	u32 i;
 
-	for (i = 0; i < nr && !task->attention; i++) {
+	for (i = 0; i < nr && !task->pending_work; i++) {
 		b = next_block(p, held, blocks, nr_blocks, &id[i]);
 		if (!b)
 			break;
@@ -184,7 +184,7 @@ const struct emu_block *emu_task_run(struct emu_task *task, const struct emu_blo
 				     u32 nr, u32 *nr_done)
 {
 	*nr_done = 0;
-	if (!task->pending.run || !held->run || task->attention || !task->in_user)
+	if (!task->pending.run || !held->run || task->pending_work || !task->in_user)
 		return held;
 	if (possible_x86(task))
 		return run_x86(task, held, blocks, nr_blocks, id, nr, nr_done);

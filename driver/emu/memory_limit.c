@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WATCH_NS 100000000ull
+#define CHECK_NS 100000000ull
 #define EXACT_NS 1000000000ull /* between two checks that walk page tables */
 
 static u64 number_after(const char *path, const char *key)
@@ -96,7 +96,7 @@ pid_t emu_over_memory(struct emu *emu)
 		limit->bytes = number_after("/proc/meminfo", "MemAvailable:") / 2;
 	if (!limit->bytes)
 		return 0;
-	limit->next_ns = now + WATCH_NS;
+	limit->next_ns = now + CHECK_NS;
 	if (sum(emu, resident, &largest) <= limit->bytes)
 		return 0;
 	limit->next_ns = now + EXACT_NS;

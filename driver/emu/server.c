@@ -181,7 +181,7 @@ void emu_serve(struct emu *emu)
 	ssize_t n;
 
 	emu->doorbell = 0;
-	emu_report_flush(emu);
+	emu_flush_events(emu);
 	emu_route_run(emu);
 	while (!emu->hung_up && (n = receive(emu, fds, &nr_fds)) != -EAGAIN) {
 		if (n == 0) {

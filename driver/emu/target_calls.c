@@ -107,7 +107,7 @@ static int call_spawn(struct emu *emu, const struct emu_request *req, const u8 *
 		goto out;
 	emu->route.own.nr_done = emu->route.own.nr; /* there was no program to receive those */
 	emu->quiet_new = true;
-	ret = emu->source->spawn(emu, argv, envp, cwd, fds, &pid, why);
+	ret = emu->engine->spawn(emu, argv, envp, cwd, fds, &pid, why);
 	emu->quiet_new = false;
 out:
 	free(argv);
@@ -126,12 +126,12 @@ static int call_attach(struct emu *emu, const struct emu_request *req, const u8 
 	size_t at = 0;
 	int ret;
 
-	if (!emu->source->attach)
+	if (!emu->engine->attach)
 		return explain(emu, answer, -EOPNOTSUPP, "this engine cannot attach");
 	ret = set_truth(emu, next_string(data, req->data_size, &at), why);
 	if (!ret) {
 		emu_memory_attached(emu);
-		ret = emu->source->attach(emu, (pid_t)req->arg[0], req->arg[1], why);
+		ret = emu->engine->attach(emu, (pid_t)req->arg[0], req->arg[1], why);
 	}
 	return ret ? explain(emu, answer, ret, why) : 0;
 }
@@ -144,7 +144,7 @@ static int call_maps(struct emu *emu, const struct emu_request *req, struct emu_
 	if (!offset || !emu->maps_text) {
 		free(emu->maps_text);
 		emu->maps_text = NULL;
-		n = emu->source->maps(emu, (pid_t)req->arg[0], &emu->maps_text);
+		n = emu->engine->maps(emu, (pid_t)req->arg[0], &emu->maps_text);
 		if (n < 0)
 			return (int)n;
 		emu->maps_size = (size_t)n;
@@ -179,7 +179,7 @@ static int call_threads(struct emu *emu, pid_t pid, struct emu_answer *answer)
 int emu_call_target(struct emu *emu, const struct emu_request *req, const u8 *data, const int *fds,
 		    int nr_fds, struct emu_answer *answer)
 {
-	const struct emu_engine_ops *source = emu->source;
+	const struct emu_engine_ops *engine = emu->engine;
 	struct emu_task *task;
 	ssize_t n;
 
@@ -191,7 +191,7 @@ int emu_call_target(struct emu *emu, const struct emu_request *req, const u8 *da
 	case EMU_MAPS:
 		return call_maps(emu, req, answer);
 	case EMU_MEM:
-		n = source->mem(emu, (pid_t)req->arg[0], req->arg[1], emu->answer,
+		n = engine->mem(emu, (pid_t)req->arg[0], req->arg[1], emu->answer,
 				req->arg[2] < EMU_DATA_MAX ? req->arg[2] : EMU_DATA_MAX);
 		if (n < 0)
 			return (int)n;
@@ -201,9 +201,9 @@ int emu_call_target(struct emu *emu, const struct emu_request *req, const u8 *da
 	case EMU_THREADS:
 		return call_threads(emu, (pid_t)req->arg[0], answer);
 	case EMU_SIGNAL:
-		return source->signal(emu, (pid_t)req->arg[0], (int)req->arg[1]);
+		return engine->signal(emu, (pid_t)req->arg[0], (int)req->arg[1]);
 	case EMU_DETACH:
-		return source->detach(emu, (pid_t)req->arg[0]);
+		return engine->detach(emu, (pid_t)req->arg[0]);
 	case EMU_FORWARD:
 		if (!emu->route.pid || req->arg[0] < 1 || req->arg[0] >= EMU_NR_SIGNALS)
 			return -EINVAL;
@@ -222,13 +222,13 @@ int emu_call_target(struct emu *emu, const struct emu_request *req, const u8 *da
 	if (!task)
 		return -ESRCH;
 	if (req->call == EMU_RESUME)
-		return source->resume(task);
+		return engine->resume(task);
 	if (req->call == EMU_REGS) {
 		struct auxtap_regs regs;
 		int ret;
 
 		memset(&regs, 0, sizeof(regs));
-		ret = source->regs(task, &regs);
+		ret = engine->regs(task, &regs);
 		if (ret)
 			return ret;
 		memcpy(emu->answer, &regs, sizeof(regs));
@@ -238,7 +238,7 @@ int emu_call_target(struct emu *emu, const struct emu_request *req, const u8 *da
 		int ret;
 
 		memset(&info, 0, sizeof(info));
-		ret = source->siginfo(task, &info);
+		ret = engine->siginfo(task, &info);
 		if (ret)
 			return ret;
 		memcpy(emu->answer, &info, sizeof(info));

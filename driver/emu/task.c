@@ -153,7 +153,7 @@ void emu_task_mmap(struct emu_task *task, const struct emu_mapping *map)
 		struct emu_task *other = emu->cpus[cpu];
 
 		if (other && other != task && other->core.pid == task->core.pid)
-			other->attention |= PENDING_IPI;
+			other->pending_work |= PENDING_IPI;
 	}
 }
 
@@ -170,7 +170,7 @@ static int take_cpu(struct emu *emu, struct emu_task *task)
 	return -1;
 }
 
-static void tell_new(struct emu_task *task, const struct emu_task *parent)
+static void report_new(struct emu_task *task, const struct emu_task *parent)
 {
 	struct auxtap_target_event ev;
 	bool process = parent && parent->core.pid != task->core.pid;
@@ -180,7 +180,7 @@ static void tell_new(struct emu_task *task, const struct emu_task *parent)
 		ev.parent_pid = parent->core.pid;
 		ev.parent_tid = parent->core.tid;
 	}
-	emu_report(task->emu, &ev);
+	emu_send_event(task->emu, &ev);
 }
 
 struct emu_task *emu_task_new(struct emu *emu, struct emu_task *parent, pid_t pid, pid_t tid,
@@ -216,7 +216,7 @@ struct emu_task *emu_task_new(struct emu *emu, struct emu_task *parent, pid_t pi
 		core_task_record(&parent->core, PERF_RECORD_FORK, 0, &rec, sizeof(rec));
 	}
 	if (!emu->quiet_new)
-		tell_new(task, parent);
+		report_new(task, parent);
 	return task;
 }
 
@@ -241,7 +241,7 @@ void emu_task_exec(struct emu_task *task, const char *comm)
 	core_irq_work_run();
 	set_comm(task, comm, PERF_RECORD_MISC_COMM_EXEC);
 	event_of(task, AUXTAP_TARGET_EXEC, &ev);
-	emu_report(task->emu, &ev);
+	emu_send_event(task->emu, &ev);
 }
 
 void emu_task_put(struct emu_task *task)
@@ -292,7 +292,7 @@ void emu_task_exit(struct emu_task *task)
 		    errno != EAGAIN)
 			emu_untraced(emu, task->core.pid, "wakeup failed");
 	}
-	emu_report(emu, &ev);
+	emu_send_event(emu, &ev);
 	emu_task_put(task);
 }
 
@@ -306,7 +306,7 @@ void emu_process_exit(struct emu *emu, pid_t pid, int wait_status)
 		.time = emu_tick(emu),
 	};
 
-	emu_report(emu, &ev);
+	emu_send_event(emu, &ev);
 }
 
 void emu_task_fault(struct emu_task *task, u64 ip, int signo)
@@ -316,7 +316,7 @@ void emu_task_fault(struct emu_task *task, u64 ip, int signo)
 	event_of(task, AUXTAP_TARGET_FAULT, &ev);
 	ev.ip = ip;
 	ev.signo = signo;
-	emu_report(task->emu, &ev);
+	emu_send_event(task->emu, &ev);
 }
 
 void emu_task_dying(struct emu_task *task, const siginfo_t *info)
@@ -334,7 +334,7 @@ void emu_task_dying(struct emu_task *task, const siginfo_t *info)
 	ev.frame_signo = task->frame_signo;
 	if (task->limit)
 		snprintf(ev.text, sizeof(ev.text), "%s", task->limit);
-	emu_report(emu, &ev);
+	emu_send_event(emu, &ev);
 }
 
 void emu_task_limit(struct emu_task *task, const char *why)
@@ -357,5 +357,5 @@ void emu_untraced(struct emu *emu, pid_t pid, const char *why)
 	};
 
 	snprintf(ev.text, sizeof(ev.text), "%s", why);
-	emu_report(emu, &ev);
+	emu_send_event(emu, &ev);
 }

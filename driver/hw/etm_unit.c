@@ -258,7 +258,7 @@ static u64 cycles_now(const struct etm_unit *unit)
  * Sends the current address of the program, and with it the context and exception return that are
  * pending.
  */
-static void put_place(struct etm_unit *unit, struct etm_burst *burst)
+static void put_current_address(struct etm_unit *unit, struct etm_burst *burst)
 {
 	if (unit->context_due)
 		etm_put_address_context(&unit->enc, burst, unit->ip, ETM_IS0, &unit->context);
@@ -272,10 +272,10 @@ static void put_place(struct etm_unit *unit, struct etm_burst *burst)
 }
 
 /* Must precede any packet about what follows the previous branch. */
-static void put_due_place(struct etm_unit *unit, struct etm_burst *burst)
+static void put_due_address(struct etm_unit *unit, struct etm_burst *burst)
 {
 	if (unit->address_due)
-		put_place(unit, burst);
+		put_current_address(unit, burst);
 }
 
 static void put_timestamp(struct etm_unit *unit, struct etm_burst *burst)
@@ -326,7 +326,7 @@ static void put_trace_on(struct etm_unit *unit, struct etm_burst *burst)
 	unit->exception_ret = false;
 	unit->ret_depth = 0;
 	unit->cycles_valid = false;
-	put_place(unit, burst);
+	put_current_address(unit, burst);
 	put_timestamp(unit, burst);
 }
 
@@ -362,7 +362,7 @@ static void drain(struct etm_unit *unit)
 		etm_put_overflow(&unit->enc, &burst);
 	} else if (unit->active) {
 		etm_put_atoms(&unit->enc, &burst);
-		put_due_place(unit, &burst);
+		put_due_address(unit, &burst);
 	}
 	send(unit, &burst);
 	unit->active = false;
@@ -388,13 +388,13 @@ static void put_periodic(struct etm_unit *unit, struct etm_burst *burst)
 {
 	if (is_sync_due(unit)) {
 		put_sync(unit, burst);
-		put_place(unit, burst);
+		put_current_address(unit, burst);
 	}
 	if (*unit->config.clock >= unit->timestamp_at)
 		unit->timestamp_due = true;
 	if (unit->timestamp_due) {
 		etm_put_atoms(&unit->enc, burst);
-		put_due_place(unit, burst);
+		put_due_address(unit, burst);
 		put_timestamp(unit, burst);
 	}
 }
@@ -413,7 +413,7 @@ void etm_unit_set_context(struct etm_unit *unit, u32 contextid, u32 vmid)
 		return;
 	etm_burst_begin(&burst);
 	etm_put_atoms(&unit->enc, &burst);
-	put_due_place(unit, &burst);
+	put_due_address(unit, &burst);
 	etm_put_context(&unit->enc, &burst, &unit->context);
 	send(unit, &burst);
 }
@@ -450,7 +450,7 @@ void etm_unit_retire(struct etm_unit *unit, u32 nr_insns, u64 next_ip)
 
 		/* a later exception is no longer at the branch's target */
 		etm_burst_begin(&burst);
-		put_due_place(unit, &burst);
+		put_due_address(unit, &burst);
 		send(unit, &burst);
 	}
 	unit->ip = next_ip;
@@ -509,7 +509,7 @@ static void put_p0(struct etm_unit *unit, struct etm_burst *burst, bool taken)
 {
 	u64 cycles = cycles_now(unit);
 
-	put_due_place(unit, burst);
+	put_due_address(unit, burst);
 	if (!unit->counts_cycles || cycles < unit->ccctlr) {
 		etm_put_atom(&unit->enc, burst, taken);
 		return;
@@ -633,7 +633,7 @@ void etm_unit_exception(struct etm_unit *unit, enum etm_exception type, u64 pref
 		etm_put_atoms(&unit->enc, &burst);
 		if (is_target)
 			unit->address_due = false;
-		put_due_place(unit, &burst);
+		put_due_address(unit, &burst);
 		etm_put_exception(&unit->enc, &burst, type, preferred_return, ETM_IS0, is_target);
 		send(unit, &burst);
 	}
@@ -653,7 +653,7 @@ void etm_unit_event(struct etm_unit *unit, u8 events)
 		return;
 	etm_burst_begin(&burst);
 	etm_put_atoms(&unit->enc, &burst);
-	put_due_place(unit, &burst);
+	put_due_address(unit, &burst);
 	etm_put_event(&unit->enc, &burst, events);
 	send(unit, &burst);
 }

@@ -350,7 +350,7 @@ void pt_put_psb(struct pt_unit *unit, struct pt_burst *burst)
 		put_full_fup(unit, burst, unit->ip);
 	burst->at = put_ext(burst->at, EXT_PSBEND);
 	unit->ret_depth = 0;
-	unit->attention &= ~PT_PENDING_PSB;
+	unit->pending_work &= ~PT_PENDING_PSB;
 }
 
 /* Section "Overflow (OVF) Packet"; a PSB+ follows soon, because decoders lose the time here. */
@@ -361,7 +361,7 @@ void pt_put_overflow(struct pt_unit *unit, struct pt_burst *burst)
 	unit->last_ip = 0;
 	unit->ret_depth = 0;
 	unit->psb_at = unit->nr_produced;
-	unit->attention |= PT_PENDING_PSB;
+	unit->pending_work |= PT_PENDING_PSB;
 	if (unit->packet_en)
 		put_full_fup(unit, burst, unit->ip);
 }
@@ -372,7 +372,7 @@ void pt_encoder_reset(struct pt_unit *unit)
 
 	unit->packet_en = false;
 	unit->ret_compress = !(unit->ctl & RTIT_CTL_DISRETC);
-	unit->attention = 0;
+	unit->pending_work = 0;
 	unit->filter_en = true;
 	unit->mode_sent = PT_MODE_NONE;
 	/* A CYC has little precision before a packet of 47 branches. */

@@ -202,15 +202,15 @@ static size_t write_slow(struct pt_output *out, const u8 *bytes, size_t nr_bytes
 	size_t done = 0;
 
 	while (done < nr_bytes && out->region) {
-		u64 room = out->region_size - out->region_off;
-		u64 chunk = nr_bytes - done < room ? nr_bytes - done : room;
+		u64 space = out->region_size - out->region_off;
+		u64 chunk = nr_bytes - done < space ? nr_bytes - done : space;
 
 		if (bytes)
 			copy_packet(out->region + out->region_off, bytes + done, chunk);
 		done += chunk;
 		out->region_off += chunk;
 		out->nr_written += chunk;
-		if (chunk == room)
+		if (chunk == space)
 			region_end(out);
 	}
 	out->nr_dropped += nr_bytes - done;

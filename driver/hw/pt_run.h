@@ -44,7 +44,7 @@ static inline bool pt_pop_return(struct pt_unit *unit, u64 target)
  */
 static inline bool pt_run_possible(const struct pt_unit *unit)
 {
-	return unit->packet_en && !unit->attention;
+	return unit->packet_en && !unit->pending_work;
 }
 
 /*

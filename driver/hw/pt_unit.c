@@ -141,8 +141,8 @@ static void begin_packets(struct pt_unit *unit)
 	if (!(unit->ctl & RTIT_CTL_USR))
 		return;
 	pt_burst_begin(&burst);
-	if (unit->attention & PT_PENDING_OVERFLOW) {
-		unit->attention &= ~PT_PENDING_OVERFLOW;
+	if (unit->pending_work & PT_PENDING_OVERFLOW) {
+		unit->pending_work &= ~PT_PENDING_OVERFLOW;
 		pt_put_overflow(unit, &burst);
 	}
 	if (unit->nr_produced >= unit->psb_at)
@@ -151,7 +151,7 @@ static void begin_packets(struct pt_unit *unit)
 		pt_put_tsc(unit, &burst);
 	if (unit->ctl & RTIT_CTL_MTCEN) {
 		pt_put_mtc(unit, &burst);
-		unit->attention |= PT_PENDING_TIME;
+		unit->pending_work |= PT_PENDING_TIME;
 	}
 	if (unit->ctl & RTIT_CTL_BRANCHEN) {
 		pt_put_tip_pge(unit, &burst, unit->ip);
@@ -163,7 +163,7 @@ static void begin_packets(struct pt_unit *unit)
 static void end_packets(struct pt_unit *unit)
 {
 	unit->packet_en = false;
-	unit->attention &= ~PT_PENDING_TIME;
+	unit->pending_work &= ~PT_PENDING_TIME;
 }
 
 /*
@@ -177,8 +177,8 @@ static void trace_stop(struct pt_unit *unit)
 	if (!(unit->ctl & RTIT_CTL_USR))
 		return;
 	pt_burst_begin(&burst);
-	if (unit->attention & PT_PENDING_OVERFLOW) { /* pending from outside the filter */
-		unit->attention &= ~PT_PENDING_OVERFLOW;
+	if (unit->pending_work & PT_PENDING_OVERFLOW) { /* pending from outside the filter */
+		unit->pending_work &= ~PT_PENDING_OVERFLOW;
 		pt_put_overflow(unit, &burst);
 	}
 	if (unit->packet_en)
@@ -196,7 +196,7 @@ static void begin_context(struct pt_unit *unit)
 {
 	if (unit->range_stopped)
 		return;
-	if (unit->attention & PT_PENDING_RANGES) {
+	if (unit->pending_work & PT_PENDING_RANGES) {
 		if (in_stop_range(unit, unit->ip)) {
 			trace_stop(unit);
 			return;
@@ -222,8 +222,8 @@ static void send_due_psb(struct pt_unit *unit)
 /* While filtered out no packet is generated; pending ones stay pending. */
 static inline bool is_pending(const struct pt_unit *unit)
 {
-	return __builtin_expect(unit->attention, 0) &&
-	       (unit->attention & ~PT_PENDING_TIME || *unit->config.tsc >= unit->mtc_tsc);
+	return __builtin_expect(unit->pending_work, 0) &&
+	       (unit->pending_work & ~PT_PENDING_TIME || *unit->config.tsc >= unit->mtc_tsc);
 }
 
 /* An overflow ended, or the CTC changed. unit->ip: the current position of the program. */
@@ -234,11 +234,11 @@ static __attribute__((__noinline__)) void attend(struct pt_unit *unit)
 	if (!unit->filter_en)
 		return;
 	pt_burst_begin(&burst);
-	if (unit->attention & PT_PENDING_OVERFLOW) {
-		unit->attention &= ~PT_PENDING_OVERFLOW;
+	if (unit->pending_work & PT_PENDING_OVERFLOW) {
+		unit->pending_work &= ~PT_PENDING_OVERFLOW;
 		pt_put_overflow(unit, &burst);
 	}
-	if (unit->attention & PT_PENDING_TIME)
+	if (unit->pending_work & PT_PENDING_TIME)
 		pt_put_mtc(unit, &burst);
 	pt_burst_send(unit, &burst);
 	if (!unit->packet_en) /* with BranchEn a PSB waits for the next branch */
@@ -290,7 +290,7 @@ static int write_ctl(struct pt_unit *unit, u64 value)
 	if (trace_en(unit)) {
 		pt_encoder_reset(unit);
 		if (value & RTIT_CTL_USR && value >> RTIT_CTL_ADDR_CFG_SHIFT)
-			unit->attention |= PT_PENDING_RANGES;
+			unit->pending_work |= PT_PENDING_RANGES;
 		pt_output_start(&unit->out, value & RTIT_CTL_TOPA);
 		if (unit->context_en)
 			begin_context(unit);
@@ -469,8 +469,8 @@ static __attribute__((__noinline__)) void branch_attended(struct pt_unit *unit, 
 							  u64 ip, u8 len, u64 target)
 {
 	attend(unit);
-	unit->attention &= ~PT_PENDING_PSB;
-	if (unit->attention & PT_PENDING_RANGES)
+	unit->pending_work &= ~PT_PENDING_PSB;
+	if (unit->pending_work & PT_PENDING_RANGES)
 		branch_in_ranges(unit, cls, ip, len, target);
 	else
 		branch(unit, cls, ip, len, target);
@@ -518,5 +518,5 @@ void pt_unit_inject_overflow(struct pt_unit *unit)
 	unit->nr_overflow_lost += pt_tnt_bytes(unit);
 	unit->nr_tnt = 0;
 	unit->tnt = 0;
-	unit->attention |= PT_PENDING_OVERFLOW;
+	unit->pending_work |= PT_PENDING_OVERFLOW;
 }

@@ -46,7 +46,7 @@ struct pt_unit {
 	bool context_en; /* user code runs: packets are generated if TraceEn */
 	bool packet_en;	 /* between TIP.PGE and TIP.PGD */
 	bool ret_compress;
-	u8 attention;	    /* PT_PENDING_…: what the next execution call must handle first */
+	u8 pending_work;    /* PT_PENDING_…: what the next execution call must handle first */
 	u8 mode, mode_sent; /* MODE.Exec payloads: of the code that runs; of the last packet */
 	u8 tnt_limit;	    /* number of pending bits that complete a packet */
 	u8 nr_tnt;

@@ -144,14 +144,14 @@ drop:
 
 u64 spe_output_skim(struct spe_output *out, u32 nr_bytes, u64 nr_records)
 {
-	u64 room, fit;
+	u64 space, fit;
 
 	if (!(out->limitr & PMBLIMITR_E) || out->status & PMBSR_S || out->inject ||
 	    out->irq_pending || !nr_bytes || nr_bytes & (out->align - 1) ||
 	    out->ptr + out->max_record > limit_of(out))
 		return 0;
-	room = limit_of(out) - out->max_record - out->ptr;
-	fit = room / nr_bytes;
+	space = limit_of(out) - out->max_record - out->ptr;
+	fit = space / nr_bytes;
 	if (fit > nr_records)
 		fit = nr_records;
 	if (!fit || !out->bus->virt(out->bus->ctx, out->ptr, fit * nr_bytes))

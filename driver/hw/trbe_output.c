@@ -146,8 +146,8 @@ size_t trbe_output_write(struct trbe_output *out, const u8 *bytes, size_t nr_byt
 	size_t done = 0;
 
 	while (done < nr_bytes && out->limitr & TRBLIMITR_E && !(out->status & TRBSR_S)) {
-		u64 room = limit_of(out) - out->ptr;
-		size_t chunk = nr_bytes - done < room ? nr_bytes - done : room;
+		u64 space = limit_of(out) - out->ptr;
+		size_t chunk = nr_bytes - done < space ? nr_bytes - done : space;
 
 		if (out->inject) {
 			halt(out, out->inject);
@@ -163,7 +163,7 @@ size_t trbe_output_write(struct trbe_output *out, const u8 *bytes, size_t nr_byt
 		done += chunk;
 		out->ptr += chunk;
 		out->nr_written += chunk;
-		if (chunk == room)
+		if (chunk == space)
 			filled(out);
 	}
 	if (done < nr_bytes && out->status & TRBSR_S)

@@ -76,7 +76,7 @@ void arm_unit_log_limit(struct unit_log *log, u64 limit, u64 pointer)
 	if (last == UNIT_LOG_NEVER)
 		return;
 	stop = log->pos - log->off + last + 1;
-	unit_log_marks(log, stop, stop);
+	unit_log_thresholds(log, stop, stop);
 }
 
 struct unit_log *unit_log_of(const struct perf_event *event)

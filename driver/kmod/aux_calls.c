@@ -42,22 +42,22 @@ static bool watched(const struct unit_log *log)
 	return log->entries || fault_of_kernel() || fault_of_unit() == UNIT_PADDING_MISSING;
 }
 
-struct marks {
+struct saved {
 	unsigned int wakeup;
 };
 
-static void before(struct perf_event *event, struct marks *marks)
+static void before(struct perf_event *event, struct saved *saved)
 {
-	marks->wakeup = event->pending_wakeup;
+	saved->wakeup = event->pending_wakeup;
 	event->pending_wakeup = 0;
 }
 
 /* Whether the call has woken the reader. */
-static bool after(struct perf_event *event, const struct marks *marks)
+static bool after(struct perf_event *event, const struct saved *saved)
 {
 	bool woken = event->pending_wakeup;
 
-	event->pending_wakeup |= marks->wakeup;
+	event->pending_wakeup |= saved->wakeup;
 	return woken;
 }
 
@@ -116,7 +116,7 @@ static bool wrong_wake(struct perf_output_handle *handle, u64 head, u64 watermar
 void *aux_calls_begin(struct perf_output_handle *handle, struct perf_event *event)
 {
 	struct unit_log *log = unit_log_of(event);
-	struct marks marks;
+	struct saved saved;
 	void *area;
 	bool woken;
 
@@ -128,9 +128,9 @@ void *aux_calls_begin(struct perf_output_handle *handle, struct perf_event *even
 			area_end_refused(event);
 		return area;
 	}
-	before(event, &marks);
+	before(event, &saved);
 	area = perf_aux_output_begin(handle, event);
-	woken = after(event, &marks);
+	woken = after(event, &saved);
 	if (area) {
 		unit_log_open(log, handle, event, area);
 		begin_wrong(handle, event, log->kind->area_overwritten(area));
@@ -147,7 +147,7 @@ void aux_calls_end(struct perf_output_handle *handle, unsigned long size)
 {
 	struct perf_event *event = handle->event;
 	struct unit_log *log = event ? unit_log_of(event) : NULL;
-	struct marks marks;
+	struct saved saved;
 	bool woken, overwrite, cut;
 	u64 watermark, head;
 
@@ -164,9 +164,9 @@ void aux_calls_end(struct perf_output_handle *handle, unsigned long size)
 	overwrite = log->area && log->kind->area_overwritten(log->area);
 	watermark = log->area ? watermark_of(event) : 1;
 	head = handle->head + (overwrite ? 0 : size);
-	before(event, &marks);
+	before(event, &saved);
 	perf_aux_output_end(handle, size);
-	woken = after(event, &marks);
+	woken = after(event, &saved);
 	cut = handle->aux_flags & PERF_AUX_FLAG_TRUNCATED;
 	if (log->area && wrong_wake(handle, head, watermark, overwrite) && !woken) {
 		wake(event);
@@ -194,7 +194,7 @@ int aux_calls_skip(struct perf_output_handle *handle, unsigned long size)
 {
 	struct perf_event *event = handle->event;
 	struct unit_log *log = event ? unit_log_of(event) : NULL;
-	struct marks marks;
+	struct saved saved;
 	bool woken;
 	int err;
 
@@ -202,11 +202,11 @@ int aux_calls_skip(struct perf_output_handle *handle, unsigned long size)
 		return perf_aux_output_skip(handle, size);
 	if (fault_of_unit() == UNIT_PADDING_MISSING)
 		lose_padding(handle, size);
-	before(event, &marks);
+	before(event, &saved);
 	err = perf_aux_output_skip(handle, size);
 	if (fault_of_kernel() == KERNEL_SKIP_WITHOUT_WAKEUP)
 		event->pending_wakeup = 0;
-	woken = after(event, &marks);
+	woken = after(event, &saved);
 	if (fault_of_kernel() == KERNEL_WAKEUP_BY_ONE) {
 		if (wrong_wake(handle, handle->head, watermark_of(event), false) && !woken) {
 			wake(event);

@@ -44,7 +44,7 @@ struct kmod_cpu {
 	struct unit_faults faults;
 	u64 entry; /* the table entry that the unit has read, with a fault applied */
 	struct unit_log log;
-	u32 nr_turns, hole_turn; /* times switched on; its value when the last gap was injected */
+	u32 nr_starts, hole_start; /* times switched on; its value when the last gap was injected */
 
 	/* trap.c */
 	bool on;	/* the driver wants user code traced */

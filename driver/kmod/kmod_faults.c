@@ -69,7 +69,7 @@ static const char *name_of(unsigned int nr)
 
 #define NR_FAULTS (KERNEL_FAULTS + KERNEL_NR_FAULTS)
 
-static void tell_allowed(const char *value)
+static void print_allowed(const char *value)
 {
 	char list[512];
 	size_t len = 0;
@@ -146,7 +146,7 @@ static int fault_set(const char *value, const struct kernel_param *kp)
 		if (name_of(nr) && sysfs_streq(name_of(nr), value))
 			break;
 	if (nr == NR_FAULTS) {
-		tell_allowed(value);
+		print_allowed(value);
 		return -EINVAL;
 	}
 	/* if loading fails, nothing would remove the probe */

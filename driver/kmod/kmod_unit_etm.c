@@ -181,7 +181,7 @@ static bool unit_interrupt_pending(void)
 static const struct replay_unit etm_replay_unit = {
 	.produce = unit_produce,
 	.interrupt_pending = unit_interrupt_pending,
-	.piece_max = 1,
+	.chunk_max = 1,
 };
 
 /* ---- events on request ---- */

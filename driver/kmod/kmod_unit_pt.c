@@ -118,10 +118,10 @@ struct unit_log *unit_log_of(const struct perf_event *event)
  * Reads interrupt threshold and stop position from the tables, as the unit does: one wrap from its
  * current entry on.
  */
-static void log_marks(struct kmod_cpu *c, const u64 *table, u64 index, u64 off)
+static void log_thresholds(struct kmod_cpu *c, const u64 *table, u64 index, u64 off)
 {
 	u64 at = c->log.pos - off, wrap = at + c->log.area_bytes;
-	u64 mark = UNIT_LOG_NEVER, stop = UNIT_LOG_NEVER;
+	u64 threshold = UNIT_LOG_NEVER, stop = UNIT_LOG_NEVER;
 
 	while (at < wrap) {
 		u64 entry = table[index++];
@@ -136,15 +136,15 @@ static void log_marks(struct kmod_cpu *c, const u64 *table, u64 index, u64 off)
 		at += 4096ull << (entry >> TOPA_SIZE_SHIFT & 0xf);
 		if (entry & TOPA_STOP && stop == UNIT_LOG_NEVER)
 			stop = at;
-		else if (entry & TOPA_INT && mark == UNIT_LOG_NEVER)
-			mark = at;
+		else if (entry & TOPA_INT && threshold == UNIT_LOG_NEVER)
+			threshold = at;
 	}
-	if (mark == UNIT_LOG_NEVER)
-		mark = stop;
+	if (threshold == UNIT_LOG_NEVER)
+		threshold = stop;
 	/* after the stop and so never reached: it belongs to the wrap before */
-	else if (mark > stop)
-		mark = mark > c->log.area_bytes ? mark - c->log.area_bytes : 0;
-	unit_log_marks(&c->log, mark, stop);
+	else if (threshold > stop)
+		threshold = threshold > c->log.area_bytes ? threshold - c->log.area_bytes : 0;
+	unit_log_thresholds(&c->log, threshold, stop);
 }
 
 /* The driver is about to switch the unit on. */
@@ -164,7 +164,7 @@ static void log_on(struct kmod_cpu *c, bool topa)
 	if (!table || index >= PAGE_SIZE / sizeof(*table))
 		return;
 	unit_log_on(&c->log, (u64)phys(table[index] & ~0xfffull, 1) + off);
-	log_marks(c, table, index, off);
+	log_thresholds(c, table, index, off);
 }
 
 /* ---- bytes from the replay engine ---- */
@@ -172,9 +172,9 @@ static void log_on(struct kmod_cpu *c, bool topa)
 /* H12: an action that the kernel treats as an error must come first, as under a hypervisor. */
 static void make_hole(struct kmod_cpu *c)
 {
-	if (fault_of_kernel() != KERNEL_PARTIAL_AS_TRUNCATED || c->nr_turns - c->hole_turn < 3)
+	if (fault_of_kernel() != KERNEL_PARTIAL_AS_TRUNCATED || c->nr_starts - c->hole_start < 3)
 		return;
-	c->hole_turn = c->nr_turns;
+	c->hole_start = c->nr_starts;
 	unit_log_hole(&c->log);
 	intel_pt_hole();
 }
@@ -208,7 +208,7 @@ static bool unit_interrupt_pending(void)
 static const struct replay_unit pt_replay_unit = {
 	.produce = unit_produce,
 	.interrupt_pending = unit_interrupt_pending,
-	.piece_max = 1,
+	.chunk_max = 1,
 };
 
 /* ---- registers ---- */
@@ -227,7 +227,7 @@ static void before_switch(struct kmod_cpu *c, u64 value, bool on)
 	c->unit.out.irq_overshoot_bytes =
 		irq_line_overshoot_bytes() + unit_faults_overshoot(&c->faults, PAGE_SIZE);
 	if (on) {
-		c->nr_turns++;
+		c->nr_starts++;
 		log_on(c, value & RTIT_CTL_TOPA);
 		return;
 	}

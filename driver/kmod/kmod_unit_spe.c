@@ -134,7 +134,7 @@ const struct arm_spe_hw spe_unit_hw = {
 
 /* ---- records from the replay engine ---- */
 
-#define PIECE_MAX 2048u
+#define CHUNK_MAX 2048u
 
 /* Size of the packet that starts here. */
 static size_t packet_bytes(const u8 *bytes, size_t nr_bytes)
@@ -168,7 +168,7 @@ static size_t unit_produce(const u8 *bytes, size_t nr_bytes, size_t *nr_written)
 			return 0;
 		header = bytes[nr];
 		nr += packet_bytes(bytes + nr, nr_bytes - nr);
-	} while (header != 0x01 && header != 0x71 && nr < PIECE_MAX / 2);
+	} while (header != 0x01 && header != 0x71 && nr < CHUNK_MAX / 2);
 	if (nr > nr_bytes)
 		return 0;
 	record = min_t(size_t, nr, c->out.max_record);
@@ -188,7 +188,7 @@ static bool unit_interrupt_pending(void)
 static const struct replay_unit spe_replay_unit = {
 	.produce = unit_produce,
 	.interrupt_pending = unit_interrupt_pending,
-	.piece_max = PIECE_MAX,
+	.chunk_max = CHUNK_MAX,
 };
 
 /* ---- events on request ---- */

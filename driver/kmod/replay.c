@@ -87,7 +87,7 @@ static void pay(struct replay_cpu *r)
 	r->due_rest += rate * ns; /* RATE_MAX * ARREARS_NS fits */
 	r->owed += div64_u64_rem(r->due_rest, NSEC_PER_SEC, &r->due_rest);
 	r->owed = min(r->owed,
-		      div64_u64(rate, NSEC_PER_SEC / ARREARS_NS) + r->replay->unit->piece_max);
+		      div64_u64(rate, NSEC_PER_SEC / ARREARS_NS) + r->replay->unit->chunk_max);
 }
 
 /* When the next chunk of the owed bytes is produced. */

@@ -24,7 +24,7 @@ struct replay_unit {
 	/* An interrupt is pending, and is taken when we return. */
 	bool (*interrupt_pending)(void);
 	/* The most bytes that one call of produce() needs. */
-	unsigned int piece_max;
+	unsigned int chunk_max;
 };
 
 struct replay {
@@ -37,7 +37,7 @@ struct replay {
 		atomic_t taken;
 		struct mutex lock; /* its threads' writes */
 		struct replay_data *data;
-		size_t room;
+		size_t capacity;
 		bool failed;
 	} writer;
 };

@@ -42,7 +42,7 @@ static int data_open(struct inode *inode, struct file *file)
 	if (atomic_cmpxchg(&replay->writer.taken, 0, 1))
 		return -EBUSY;
 	replay->writer.data = NULL;
-	replay->writer.room = 0;
+	replay->writer.capacity = 0;
 	replay->writer.failed = false;
 	file->private_data = replay;
 	return 0;
@@ -50,12 +50,12 @@ static int data_open(struct inode *inode, struct file *file)
 
 static int make_space(struct replay *replay, size_t nr_bytes)
 {
-	size_t room = max3(nr_bytes, 2 * replay->writer.room, (size_t)PAGE_SIZE);
+	size_t capacity = max3(nr_bytes, 2 * replay->writer.capacity, (size_t)PAGE_SIZE);
 	struct replay_data *data;
 
-	if (nr_bytes <= replay->writer.room)
+	if (nr_bytes <= replay->writer.capacity)
 		return 0;
-	data = vzalloc(struct_size(data, bytes, room));
+	data = vzalloc(struct_size(data, bytes, capacity));
 	if (!data)
 		return -ENOMEM;
 	if (replay->writer.data)
@@ -63,7 +63,7 @@ static int make_space(struct replay *replay, size_t nr_bytes)
 		       struct_size(data, bytes, replay->writer.data->nr_bytes));
 	vfree(replay->writer.data);
 	replay->writer.data = data;
-	replay->writer.room = room;
+	replay->writer.capacity = capacity;
 	return 0;
 }
 

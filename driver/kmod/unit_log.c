@@ -164,15 +164,16 @@ void unit_log_on(struct unit_log *log, u64 addr)
 	put_tail(log);
 }
 
-void unit_log_marks(struct unit_log *log, u64 mark, u64 limit)
+void unit_log_thresholds(struct unit_log *log, u64 threshold, u64 limit)
 {
 	if (!log->on)
 		return;
 	if (limit != UNIT_LOG_NEVER)
 		put(log, LOG_LIMIT, limit);
-	if (mark != UNIT_LOG_NEVER)
-		put(log, LOG_MARK, mark);
-	log->due_at = mark != UNIT_LOG_NEVER && mark > log->pos ? min(mark, limit) : limit;
+	if (threshold != UNIT_LOG_NEVER)
+		put(log, LOG_MARK, threshold);
+	log->due_at =
+		threshold != UNIT_LOG_NEVER && threshold > log->pos ? min(threshold, limit) : limit;
 }
 
 void unit_log_off(struct unit_log *log)

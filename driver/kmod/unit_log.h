@@ -76,7 +76,7 @@ void unit_log_refused(struct unit_log *log, const struct perf_output_handle *han
  * The driver switches the unit on, which starts at addr, with these thresholds; it switches it off.
  */
 void unit_log_on(struct unit_log *log, u64 addr);
-void unit_log_marks(struct unit_log *log, u64 mark, u64 limit);
+void unit_log_thresholds(struct unit_log *log, u64 threshold, u64 limit);
 void unit_log_off(struct unit_log *log);
 /* The unit has written, or has lost bytes. */
 void unit_log_write(struct unit_log *log, u64 addr, u64 nr_bytes);

@@ -173,7 +173,7 @@ static struct pt_buffer *begin_transaction(struct pt_cpu *pt, struct perf_event 
 	if (!buf)
 		return NULL;
 	pt_buffer_seek(buf, pt->handle.head);
-	if (pt_buffer_set_marks(buf, pt->handle.size, pt->handle.wakeup)) {
+	if (pt_buffer_set_thresholds(buf, pt->handle.size, pt->handle.wakeup)) {
 		/* H6: the space ends inside the region; D14 emits a record of size 0 */
 		perf_aux_output_flag(&pt->handle, PERF_AUX_FLAG_TRUNCATED);
 		perf_aux_output_end(&pt->handle, 0);

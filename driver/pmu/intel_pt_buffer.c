@@ -34,7 +34,7 @@ struct pt_table {
 	struct pt_table *next;	  /* a ring */
 };
 
-struct pt_place {
+struct pt_entry_ref {
 	struct pt_table *table;
 	unsigned int index;
 };
@@ -66,32 +66,32 @@ static unsigned long entry_page(const struct pt_table *table, unsigned int index
 }
 
 /* The entry that contains a page, page < nr_pages; *first_page is its first page. */
-static struct pt_place place_of_page(const struct pt_buffer *buf, unsigned long page,
-				     unsigned long *first_page)
+static struct pt_entry_ref entry_of_page(const struct pt_buffer *buf, unsigned long page,
+					 unsigned long *first_page)
 {
-	struct pt_place place = {.table = buf->first};
+	struct pt_entry_ref ref = {.table = buf->first};
 	unsigned long at;
 
-	while (place.table != buf->last && place.table->next->first_page <= page)
-		place.table = place.table->next;
-	at = place.table->first_page;
-	while (at + entry_pages(place.table, place.index) <= page) {
-		at += entry_pages(place.table, place.index);
-		place.index++;
+	while (ref.table != buf->last && ref.table->next->first_page <= page)
+		ref.table = ref.table->next;
+	at = ref.table->first_page;
+	while (at + entry_pages(ref.table, ref.index) <= page) {
+		at += entry_pages(ref.table, ref.index);
+		ref.index++;
 	}
 	*first_page = at;
-	return place;
+	return ref;
 }
 
 /* The entry before the one that holds a page: INT and STOP act at the end of an entry (H4). */
 static u64 *entry_before_page(const struct pt_buffer *buf, unsigned long page)
 {
 	unsigned long first_page;
-	struct pt_place place;
+	struct pt_entry_ref ref;
 
-	place_of_page(buf, page & (buf->nr_pages - 1), &first_page);
-	place = place_of_page(buf, (first_page - 1) & (buf->nr_pages - 1), &first_page);
-	return &place.table->entries[place.index];
+	entry_of_page(buf, page & (buf->nr_pages - 1), &first_page);
+	ref = entry_of_page(buf, (first_page - 1) & (buf->nr_pages - 1), &first_page);
+	return &ref.table->entries[ref.index];
 }
 
 /* ---- tables ---- */
@@ -209,7 +209,7 @@ void pt_buffer_free(struct pt_buffer *buf)
 
 /* ---- interrupt threshold and stop position ---- */
 
-void pt_buffer_forget_marks(struct pt_buffer *buf)
+void pt_buffer_clear_thresholds(struct pt_buffer *buf)
 {
 	if (buf->stop_entry)
 		*buf->stop_entry &= ~(PT_ENTRY_STOP | PT_ENTRY_INT);
@@ -218,7 +218,7 @@ void pt_buffer_forget_marks(struct pt_buffer *buf)
 	buf->stop_entry = buf->int_entry = NULL;
 }
 
-int pt_buffer_set_marks(struct pt_buffer *buf, unsigned long size, unsigned long wakeup)
+int pt_buffer_set_thresholds(struct pt_buffer *buf, unsigned long size, unsigned long wakeup)
 {
 	unsigned long head = buf->head, stop_page, int_page, region_end_page;
 
@@ -229,7 +229,7 @@ int pt_buffer_set_marks(struct pt_buffer *buf, unsigned long size, unsigned long
 		return -EINVAL;
 	if (buf->one_entry)
 		return 0;
-	pt_buffer_forget_marks(buf);
+	pt_buffer_clear_thresholds(buf);
 
 	/* H4. The unit may use the byte that D5 keeps free, if it completes a page. */
 	stop_page = (head >> PAGE_SHIFT) + (size >> PAGE_SHIFT);
@@ -258,7 +258,7 @@ int pt_buffer_set_marks(struct pt_buffer *buf, unsigned long size, unsigned long
 void pt_buffer_seek(struct pt_buffer *buf, unsigned long head)
 {
 	unsigned long first_page;
-	struct pt_place place;
+	struct pt_entry_ref ref;
 	u64 head_off = head & (buffer_bytes(buf) - 1);
 
 	buf->head = buf->snapshot ? head_off : head;
@@ -268,9 +268,9 @@ void pt_buffer_seek(struct pt_buffer *buf, unsigned long head)
 		buf->region_off = head_off;
 		return;
 	}
-	place = place_of_page(buf, head_off >> PAGE_SHIFT, &first_page);
-	buf->cur = place.table;
-	buf->cur_index = place.index;
+	ref = entry_of_page(buf, head_off >> PAGE_SHIFT, &first_page);
+	buf->cur = ref.table;
+	buf->cur_index = ref.index;
 	/* Chunks need not start at multiples of their size in the area (C5), so no masking. */
 	buf->region_off = head_off - ((u64)first_page << PAGE_SHIFT);
 }

@@ -42,13 +42,13 @@ void pt_buffer_seek(struct pt_buffer *buf, unsigned long head);
  * Sets STOP and INT for size free bytes from head, with a wakeup requested at the absolute wakeup.
  * -EINVAL: the space ends inside the current region (H6).
  */
-int pt_buffer_set_marks(struct pt_buffer *buf, unsigned long size, unsigned long wakeup);
+int pt_buffer_set_thresholds(struct pt_buffer *buf, unsigned long size, unsigned long wakeup);
 
 /*
- * Clears STOP and INT. Needs no order while the unit is off: pt_buffer_set_marks() sets them again
- * before it is on.
+ * Clears STOP and INT. Needs no order while the unit is off: pt_buffer_set_thresholds() sets them
+ * again before it is on.
  */
-void pt_buffer_forget_marks(struct pt_buffer *buf);
+void pt_buffer_clear_thresholds(struct pt_buffer *buf);
 
 u64 pt_buffer_output_base(const struct pt_buffer *buf);
 u64 pt_buffer_output_mask_ptrs(const struct pt_buffer *buf);

@@ -214,7 +214,7 @@ int kernel_possible(void)
 	no_fair_server();
 	hold_keys();
 	kernel_call(&look);
-	model_pmus_late(look.pmus_behind);
+	model_pmus_after(look.pmus_after);
 	usual_mlock_kb = read_setting("perf_event_mlock_kb");
 	usual_paranoid = read_setting("perf_event_paranoid");
 	getrlimit(RLIMIT_MEMLOCK, &usual_memlock);

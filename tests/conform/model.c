@@ -250,11 +250,11 @@ static void task_record(uint32_t type, int parent)
 	core_task_record(task, type, 0, &body, sizeof(body));
 }
 
-static bool pmus_behind;
+static bool pmus_after;
 
-void model_pmus_late(bool behind)
+void model_pmus_after(bool behind)
 {
-	pmus_behind = behind;
+	pmus_after = behind;
 }
 
 /*
@@ -267,8 +267,8 @@ static int pmu_rank(const struct perf_event *event)
 		return 0;
 	for (int i = 0; i < CONFORM_NR_FLAVOURS; i++)
 		if (types[i] == event->attr.type)
-			return pmus_behind + i;
-	return pmus_behind ? 0 : CONFORM_NR_FLAVOURS;
+			return pmus_after + i;
+	return pmus_after ? 0 : CONFORM_NR_FLAVOURS;
 }
 
 static struct perf_event *inherit(struct perf_event *parent, struct perf_event *group)

@@ -21,7 +21,7 @@
 #define UNKNOWN_STATUS (125 << 8) /* as auxtap's own failures are reported */
 #define VSYSCALL_PAGE  0xffffffffff600000ull
 
-struct pt_source pt = {.cpu = -1};
+struct ptrace_engine pt = {.cpu = -1};
 
 /* ---- tables ---- */
 
@@ -131,7 +131,7 @@ void pt_step(struct pt_thread *t, int sig)
 	ptrace(t->whole_call ? PTRACE_SYSCALL : PTRACE_SINGLESTEP, t->tid, 0, sig);
 }
 
-static inline void tell(struct pt_thread *t, u64 ip)
+static inline void report_insn(struct pt_thread *t, u64 ip)
 {
 	const struct emu_block block = {
 		.ip = ip,
@@ -172,7 +172,7 @@ static void __attribute__((noinline)) go_nowhere(struct pt_thread *t, u64 ip)
 		 * instruction
 		 */
 		t->ip = back;
-		tell(t, back);
+		report_insn(t, back);
 	}
 	pt_step(t, 0);
 }
@@ -220,7 +220,7 @@ void pt_go(struct pt_thread *t, u64 ip)
 		go_nowhere(t, ip);
 		return;
 	}
-	tell(t, ip);
+	report_insn(t, ip);
 	t->slow = t->own_tf;
 	t->foreseen = false;
 	if (unlikely(worth_foreseeing(&t->insn)))
@@ -232,7 +232,7 @@ void pt_go(struct pt_thread *t, u64 ip)
 }
 
 /* late_ip ran and is not reported yet. */
-void pt_tell_late(struct pt_thread *t)
+void pt_report_late(struct pt_thread *t)
 {
 	u64 ip = t->late_ip;
 
@@ -241,7 +241,7 @@ void pt_tell_late(struct pt_thread *t)
 	if (!pt_code_at(t, ip, &t->insn))
 		return;
 	t->ip = ip;
-	tell(t, ip);
+	report_insn(t, ip);
 	if (t->insn.cls == X86_SYSCALL)
 		t->in_syscall = true;
 }
@@ -321,7 +321,7 @@ static bool forget_vanished(void)
 
 static int run(struct emu *emu)
 {
-	unsigned int turns = 0;
+	unsigned int rounds = 0;
 	int status;
 	pid_t tid;
 
@@ -341,7 +341,7 @@ static int run(struct emu *emu)
 				continue;
 			}
 		}
-		if (unlikely(!(++turns & 15) || pt.nr_deferred))
+		if (unlikely(!(++rounds & 15) || pt.nr_deferred))
 			pt_over_memory();
 		tid = 0;
 		if (unlikely(pt.nr_deferred))

@@ -105,7 +105,7 @@ struct pt_thread {
 	int died_code;	/* si_code for died_of */
 	/* killed without a signal stop: seccomp, a frame that does not fit */
 	int died_of;
-	bool resume_tells;	     /* PT_HELD: user code continues at its ip */
+	bool resume_in_user;	     /* PT_HELD: user code continues at its ip */
 	u64 pushed;		     /* PUSHF: address it stored to */
 	int entering;		     /* signal whose handler is entered by the next stop; 0: none */
 	bool entering_fault;	     /* caused by a fault of the program's own */
@@ -116,7 +116,7 @@ struct pt_thread {
 	cpu_set_t affinity;	     /* the program's own */
 };
 
-struct pt_source {
+struct ptrace_engine {
 	struct emu *emu;
 	struct pt_thread *threads[THREAD_HASH];
 	struct pt_process *processes;
@@ -129,7 +129,7 @@ struct pt_source {
 	bool orphans_due; /* a parent of new threads has exited: pt_orphans() */
 };
 
-extern struct pt_source pt;
+extern struct ptrace_engine pt;
 
 /* ptrace.c */
 struct pt_thread *pt_find(pid_t tid);
@@ -143,7 +143,7 @@ void pt_go(struct pt_thread *t, u64 ip); /* user code continues at ip: report, a
 void pt_settle(struct pt_thread *t, u64 ip);
 void pt_next_thread_each(struct pt_process *proc, void (*fn)(struct pt_thread *t));
 
-void pt_tell_late(struct pt_thread *t);
+void pt_report_late(struct pt_thread *t);
 
 /* ptrace_wait.c */
 /*
@@ -190,7 +190,7 @@ bool pt_code_bytes(struct pt_thread *t, u64 ip, u8 *code, u32 size);
 void pt_code_forget(struct pt_mm *mm, u64 addr, u64 len);
 void pt_code_forget_all(struct pt_mm *mm);
 /* Reads /proc/PID/maps; reports new ones to task if it is not NULL. */
-void pt_maps_sync(struct pt_thread *t, bool tell);
+void pt_maps_sync(struct pt_thread *t, bool report);
 ssize_t pt_mem_read(pid_t pid, u64 addr, void *buf, size_t size);
 ssize_t pt_maps_text(pid_t pid, char **text);
 

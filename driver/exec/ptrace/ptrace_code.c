@@ -101,7 +101,7 @@ ssize_t pt_mem_read(pid_t pid, u64 addr, void *buf, size_t size)
 
 ssize_t pt_maps_text(pid_t pid, char **text)
 {
-	size_t size = 0, room = 0;
+	size_t size = 0, capacity = 0;
 	char path[32];
 	ssize_t n = 0;
 	int fd;
@@ -112,17 +112,17 @@ ssize_t pt_maps_text(pid_t pid, char **text)
 	if (fd < 0)
 		return -errno;
 	for (;;) {
-		if (size + 4096 >= room) {
-			char *more = realloc(*text, room ? 2 * room : 16384);
+		if (size + 4096 >= capacity) {
+			char *more = realloc(*text, capacity ? 2 * capacity : 16384);
 
 			if (!more) {
 				n = -ENOMEM;
 				break;
 			}
 			*text = more;
-			room = room ? 2 * room : 16384;
+			capacity = capacity ? 2 * capacity : 16384;
 		}
-		n = read(fd, *text + size, room - size - 1);
+		n = read(fd, *text + size, capacity - size - 1);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -178,7 +178,7 @@ static bool same_map(const struct pt_map *a, const struct pt_map *b)
 	       !strcmp(a->name, b->name);
 }
 
-static void tell_map(struct emu_task *task, const struct pt_map *m)
+static void report_map(struct emu_task *task, const struct pt_map *m)
 {
 	const struct emu_mapping map = {
 		.addr = m->start,
@@ -194,11 +194,11 @@ static void tell_map(struct emu_task *task, const struct pt_map *m)
 	emu_task_mmap(task, &map);
 }
 
-void pt_maps_sync(struct pt_thread *t, bool tell)
+void pt_maps_sync(struct pt_thread *t, bool report)
 {
 	struct pt_mm *mm = t->mm;
 	struct pt_map *maps = NULL, map;
-	int nr = 0, room = 0;
+	int nr = 0, capacity = 0;
 	char *text, *line, *save = NULL;
 
 	if (pt_maps_text(t->tid, &text) < 0)
@@ -210,13 +210,13 @@ void pt_maps_sync(struct pt_thread *t, bool tell)
 			continue;
 		for (int i = 0; i < mm->nr_maps && !known; i++)
 			known = same_map(&mm->maps[i], &map);
-		if (!known && tell)
-			tell_map(t->task, &map);
-		if (nr == room) {
+		if (!known && report)
+			report_map(t->task, &map);
+		if (nr == capacity) {
 			struct pt_map *more;
 
-			room = room ? 2 * room : 64;
-			more = realloc(maps, (size_t)room * sizeof(*maps));
+			capacity = capacity ? 2 * capacity : 64;
+			more = realloc(maps, (size_t)capacity * sizeof(*maps));
 			if (!more)
 				break;
 			maps = more;

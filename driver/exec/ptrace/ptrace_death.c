@@ -102,7 +102,7 @@ void pt_die_of(struct pt_thread *t, int sig, const siginfo_t *info)
 	halt_others(t->tid, t->proc);
 	t->state = PT_HELD;
 	t->resume_sig = sig;
-	t->resume_tells = false;
+	t->resume_in_user = false;
 	emu_task_dying(t->task, info);
 }
 
@@ -164,7 +164,7 @@ static bool died_unseen(struct pt_thread *t)
 	halt_others(t->tid, t->proc);
 	t->state = PT_HELD;
 	t->resume_sig = 0;
-	t->resume_tells = false;
+	t->resume_in_user = false;
 	memset(&info, 0, sizeof(info));
 	t->died_code = code_of_unseen(t);
 	info.si_signo = t->died_of;
@@ -238,7 +238,7 @@ void pt_over_memory(void)
 	t->state = PT_HELD;
 	t->resume_sig = t->died_of = SIGKILL;
 	t->died_code = SI_KERNEL;
-	t->resume_tells = false;
+	t->resume_in_user = false;
 	emu_task_over_memory(task);
 	emu_task_dying(task, &info);
 }

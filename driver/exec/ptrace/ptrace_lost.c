@@ -166,7 +166,7 @@ bool pt_find_lost(struct pt_thread *t, const struct user_regs_struct *regs)
 	}
 	if (nr == 1) {
 		t->late_ip = at;
-		pt_tell_late(t);
+		pt_report_late(t);
 		if (pushf)
 			hide_tf(t, t->pushed, regs);
 		if (between.cls == X86_SYSCALL)

@@ -169,10 +169,10 @@ child(struct emu *emu, struct start_pipes *p, char *const *argv, char *const *en
 	emu_restore_signals(emu);
 	environ = (char **)(uintptr_t)envp;
 	err = exec_program(argv);
-	goto tell;
+	goto send_errno;
 failed:
 	err = errno;
-tell:
+send_errno:
 	if (write(p->failed[1], &err, sizeof(err)) < 0)
 		_exit(126);
 	_exit(127);
@@ -310,7 +310,7 @@ int pt_spawn(struct emu *emu, char *const *argv, char *const *envp, const char *
 		goto kill;
 	}
 	t->proc->child = true;
-	t->resume_tells = false;
+	t->resume_in_user = false;
 	if (pt.cpu >= 0) {
 		t->affinity = pt.affinity;
 		t->pinned = true;

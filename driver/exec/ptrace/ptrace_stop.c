@@ -191,7 +191,7 @@ static void step_stop(struct pt_thread *t, struct user_regs_struct *regs, const 
 	if (t->reported && !pt_plausible(t, regs->rip))
 		pt_find_lost(t, regs);
 	else if (!t->reported && t->late_ip)
-		pt_tell_late(t);
+		pt_report_late(t);
 	if (ran && (t->insn.flags & X86_INSN_PUSHF))
 		pt_clear_tf(t, regs->rsp, regs);
 	if (ran && ((flags | t->insn.flags) & X86_INSN_POPF)) {
@@ -341,7 +341,7 @@ static void start_child(struct pt_thread *parent, struct pt_thread *child)
 	emu_task_set_priv(child->task, child);
 	child->state = PT_HELD;
 	child->resume_sig = 0;
-	child->resume_tells = true;
+	child->resume_in_user = true;
 	if (parent->proc->detaching) {
 		child->proc->detaching = true;
 		pt_detach_thread(child, 0);
@@ -423,7 +423,7 @@ static void take_over(struct pt_thread *t, pid_t old_tid)
 }
 
 /* A set-user-ID program, which does not gain its privileges under this tracer. */
-static void tell_unprivileged(const struct pt_thread *t)
+static void report_unprivileged(const struct pt_thread *t)
 {
 	char path[32], line[128];
 	unsigned int euid = 0;
@@ -474,7 +474,7 @@ static void exec_event(struct pt_thread *t)
 	pt_read_comm(t->tid, comm);
 	t->state = PT_HELD;
 	t->resume_sig = 0;
-	t->resume_tells = false;
+	t->resume_in_user = false;
 	if (t->task) {
 		emu_task_exec(t->task, comm);
 	} else if (!is_32bit) {
@@ -490,7 +490,7 @@ static void exec_event(struct pt_thread *t)
 		return;
 	}
 	pt_maps_sync(t, true);
-	tell_unprivileged(t);
+	report_unprivileged(t);
 	if (t->proc->detaching)
 		pt_step(t, 0);
 }
@@ -524,7 +524,7 @@ static void event_stop(struct pt_thread *t, int sig)
 		if (!t->mm->nr_maps)
 			pt_maps_sync(t, false);
 		t->state = PT_HELD;
-		t->resume_tells = true;
+		t->resume_in_user = true;
 		t->resume_sig = 0;
 		return;
 	}
@@ -688,7 +688,7 @@ int pt_resume(struct pt_thread *t)
 		return 0; /* an exec was reported, and then turned out to be of a 32-bit program */
 	if (t->state != PT_HELD)
 		return t->state == PT_EXITING ? -ESRCH : -EINVAL;
-	if (!t->resume_tells) {
+	if (!t->resume_in_user) {
 		/* after exec a trap is pending; a signal is delivered by itself */
 		if (t->resume_sig == SIGKILL) /* not a signal stop: none can be injected */
 			return kill(t->proc->pid, SIGKILL) ? -errno : 0;
@@ -697,7 +697,7 @@ int pt_resume(struct pt_thread *t)
 	}
 	if (ptrace(PTRACE_GETREGS, t->tid, 0, &regs))
 		return -errno;
-	t->resume_tells = false;
+	t->resume_in_user = false;
 	if (t->proc && t->proc->detaching)
 		pt_detach_thread(t, 0);
 	else

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-struct qemu_source qemu_source = {.shm_fd = -1};
+struct qemu_engine qemu_engine = {.shm_fd = -1};
 
 static void on_child(int signo)
 {
@@ -19,7 +19,7 @@ static void on_child(int signo)
 	qemu_ring_ring();
 }
 
-bool qemu_pump(struct qemu_source *q)
+bool qemu_pump(struct qemu_engine *q)
 {
 	bool worked = qemu_ptrace_reap(q);
 
@@ -32,7 +32,7 @@ bool qemu_pump(struct qemu_source *q)
 
 static int run(struct emu *emu)
 {
-	struct qemu_source *q = &qemu_source;
+	struct qemu_engine *q = &qemu_engine;
 	struct sigaction act = {.sa_handler = on_child};
 	u32 idle = 0;
 
@@ -64,7 +64,7 @@ static int run(struct emu *emu)
 
 static int resume(struct emu_task *task)
 {
-	struct qemu_source *q = &qemu_source;
+	struct qemu_engine *q = &qemu_engine;
 	struct qemu_thread *t = emu_task_priv(task);
 	struct qemu_process *p;
 	struct qemu_rec *rec;
@@ -86,7 +86,7 @@ static int resume(struct emu_task *task)
 		t->gated = false;
 		if (!p->reported_maps) {
 			p->reported_maps = true;
-			qemu_maps_tell(p, task, 0, ~0ull);
+			qemu_maps_report(p, task, 0, ~0ull);
 		}
 		rec = qemu_ring_rec(q, t);
 		if (rec) {
@@ -103,7 +103,7 @@ static int resume(struct emu_task *task)
 /* The program continues untraced. */
 static int detach(struct emu *emu, pid_t pid)
 {
-	struct qemu_source *q = &qemu_source;
+	struct qemu_engine *q = &qemu_engine;
 
 	(void)emu;
 	if (!qemu_process_find(q, pid))
@@ -115,7 +115,7 @@ static int detach(struct emu *emu, pid_t pid)
 static int send_signal(struct emu *emu, pid_t pid, int signo)
 {
 	(void)emu;
-	if (!qemu_process_find(&qemu_source, pid))
+	if (!qemu_process_find(&qemu_engine, pid))
 		return -ESRCH;
 	return kill(pid, signo) ? -errno : 0;
 }
@@ -131,7 +131,7 @@ static int attach(struct emu *emu, pid_t pid, bool one_thread, char *why)
 
 static void sample(struct emu *emu, u32 pmsirr)
 {
-	struct qemu_source *q = &qemu_source;
+	struct qemu_engine *q = &qemu_engine;
 
 	(void)emu;
 	if (!q->shm)

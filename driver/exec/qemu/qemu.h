@@ -82,7 +82,7 @@ struct qemu_thread {
 	siginfo_t dying;
 };
 
-struct qemu_source {
+struct qemu_engine {
 	struct emu *emu;
 	struct qemu_shm *shm;
 	int shm_fd;
@@ -103,21 +103,21 @@ struct qemu_source {
 	struct qemu_thread *rec_thread[QEMU_NR_RECS];
 	bool closed;
 };
-extern struct qemu_source qemu_source;
+extern struct qemu_engine qemu_engine;
 
 /* qemu_ring.c */
-int qemu_ring_open(struct qemu_source *q);
-bool qemu_ring_consume(struct qemu_source *q, u32 max_chunks); /* true: progress was made */
-void qemu_ring_sleep(struct qemu_source *q, u32 idle);
+int qemu_ring_open(struct qemu_engine *q);
+bool qemu_ring_consume(struct qemu_engine *q, u32 max_chunks); /* true: progress was made */
+void qemu_ring_sleep(struct qemu_engine *q, u32 idle);
 void qemu_ring_ring(void);		     /* wakes the sleeper; for signal handlers */
-void qemu_ring_close(struct qemu_source *q); /* producers are released */
-struct qemu_rec *qemu_ring_rec(struct qemu_source *q, struct qemu_thread *t); /* or NULL */
-void qemu_ring_free_rec(struct qemu_source *q, struct qemu_thread *t);
+void qemu_ring_close(struct qemu_engine *q); /* producers are released */
+struct qemu_rec *qemu_ring_rec(struct qemu_engine *q, struct qemu_thread *t); /* or NULL */
+void qemu_ring_free_rec(struct qemu_engine *q, struct qemu_thread *t);
 /* Consumes the rest of a thread that no longer runs: its open chunk. */
-void qemu_ring_drain(struct qemu_source *q, struct qemu_thread *t);
+void qemu_ring_drain(struct qemu_engine *q, struct qemu_thread *t);
 
 /* qemu_stream.c: the chunk stream becomes calls of emu. */
-void qemu_stream(struct qemu_source *q, struct qemu_thread *t, const u32 *word, u32 nr);
+void qemu_stream(struct qemu_engine *q, struct qemu_thread *t, const u32 *word, u32 nr);
 void qemu_stream_release(struct qemu_thread *t); /* reports the held block */
 void qemu_stream_free(struct qemu_thread *t);
 /* The thread left user mode before ip; sync: by a fault of the instruction there. */
@@ -130,7 +130,7 @@ const struct qemu_range *qemu_maps_find(const struct qemu_process *p, u64 addr);
 void qemu_maps_clear(struct qemu_process *p);
 int qemu_maps_copy(struct qemu_process *to, const struct qemu_process *from);
 /* MMAP2 of the executable ranges within [start, end). */
-void qemu_maps_tell(struct qemu_process *p, struct emu_task *task, u64 start, u64 end);
+void qemu_maps_report(struct qemu_process *p, struct emu_task *task, u64 start, u64 end);
 void qemu_maps_protect(struct qemu_process *p, u64 start, u64 end, u32 prot);
 void qemu_maps_move(struct qemu_process *p, u64 from, u64 from_len, u64 to, u64 to_len);
 ssize_t qemu_maps_text(const struct qemu_process *p, char **text);
@@ -139,32 +139,32 @@ ssize_t qemu_maps_text(const struct qemu_process *p, char **text);
 #define QEMU_PTRACE_OPTIONS                                                                    \
 	(PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | \
 	 PTRACE_O_TRACEEXIT)
-bool qemu_ptrace_reap(struct qemu_source *q); /* true: progress was made */
-bool qemu_ptrace_todo(struct qemu_source *q);
+bool qemu_ptrace_reap(struct qemu_engine *q); /* true: progress was made */
+bool qemu_ptrace_todo(struct qemu_engine *q);
 /* Kills a process if the session uses more memory than allowed: for every iteration of the loop. */
-void qemu_ptrace_over_memory(struct qemu_source *q);
+void qemu_ptrace_over_memory(struct qemu_engine *q);
 /* Handles new threads whose parent was killed before it could report them. */
-void qemu_ptrace_orphans(struct qemu_source *q);
+void qemu_ptrace_orphans(struct qemu_engine *q);
 u64 qemu_now_ns(void);
 void qemu_ptrace_continue(struct qemu_thread *t, int signo);
-void qemu_ptrace_detach_all(struct qemu_source *q);
-struct qemu_thread *qemu_thread_find(struct qemu_source *q, pid_t tid);
-struct qemu_thread *qemu_thread_new(struct qemu_source *q, struct qemu_process *p, pid_t tid);
-struct qemu_process *qemu_process_find(struct qemu_source *q, pid_t pid);
-struct qemu_process *qemu_process_new(struct qemu_source *q, pid_t pid);
+void qemu_ptrace_detach_all(struct qemu_engine *q);
+struct qemu_thread *qemu_thread_find(struct qemu_engine *q, pid_t tid);
+struct qemu_thread *qemu_thread_new(struct qemu_engine *q, struct qemu_process *p, pid_t tid);
+struct qemu_process *qemu_process_find(struct qemu_engine *q, pid_t pid);
+struct qemu_process *qemu_process_new(struct qemu_engine *q, pid_t pid);
 
 /* qemu_death.c */
-void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo);
-void qemu_death_tell(struct qemu_source *q, struct qemu_thread *t);
+void qemu_death_info(struct qemu_engine *q, struct qemu_thread *t, int signo);
+void qemu_death_report(struct qemu_engine *q, struct qemu_thread *t);
 /* The last block of a thread that has exited or will. */
-void qemu_death_flush(struct qemu_source *q, struct qemu_thread *t, bool exact, bool sync);
+void qemu_death_flush(struct qemu_engine *q, struct qemu_thread *t, bool exact, bool sync);
 
 /* qemu_limit.c: why a death is due to the emulator, "emulator's limit: …"; NULL: it is not */
-const char *qemu_limit(struct qemu_source *q, struct qemu_thread *t);
+const char *qemu_limit(struct qemu_engine *q, struct qemu_thread *t);
 
 /* qemu_state.c */
 void qemu_state_comm(pid_t tid, char comm[16]);
-int qemu_state_env(struct qemu_source *q, struct qemu_thread *t, union qemu_env *env);
+int qemu_state_env(struct qemu_engine *q, struct qemu_thread *t, union qemu_env *env);
 ssize_t qemu_state_host_read(pid_t pid, u64 addr, void *buf, size_t size);
 int qemu_state_regs(struct emu_task *task, struct auxtap_regs *regs);
 int qemu_state_siginfo(struct emu_task *task, siginfo_t *info);
@@ -175,6 +175,6 @@ ssize_t qemu_state_maps(struct emu *emu, pid_t pid, char **text);
 int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char *cwd,
 	       const int stdio[3], pid_t *pid, char *why);
 /* qemu.c: one iteration of the main loop; false: nothing to do */
-bool qemu_pump(struct qemu_source *q);
+bool qemu_pump(struct qemu_engine *q);
 
 #endif

@@ -15,7 +15,7 @@ static bool is_sync_signal(int signo)
 	       signo == SIGTRAP;
 }
 
-static u64 data_addr(struct qemu_source *q, struct qemu_thread *t)
+static u64 data_addr(struct qemu_engine *q, struct qemu_thread *t)
 {
 	const struct qemu_arch *arch = t->process->arch;
 	union qemu_env env;
@@ -33,7 +33,7 @@ static u64 data_addr(struct qemu_source *q, struct qemu_thread *t)
  * The processor refuses a selector with a general protection fault; qemu's own look-up faults
  * instead.
  */
-static bool is_refused_selector(struct qemu_source *q, struct qemu_thread *t)
+static bool is_refused_selector(struct qemu_engine *q, struct qemu_thread *t)
 {
 	const struct qemu_arch *arch = t->process->arch;
 	union qemu_env env;
@@ -47,7 +47,7 @@ static bool is_refused_selector(struct qemu_source *q, struct qemu_thread *t)
 }
 
 /* Determines the siginfo of the program's death. */
-void qemu_death_info(struct qemu_source *q, struct qemu_thread *t, int signo)
+void qemu_death_info(struct qemu_engine *q, struct qemu_thread *t, int signo)
 {
 	struct qemu_rec *rec = qemu_ring_rec(q, t);
 	const struct qemu_arch *arch = t->process->arch;
@@ -143,7 +143,7 @@ static bool parks_threads(int signo)
 	return is_sync_signal(signo) || signo == SIGABRT || signo == SIGQUIT;
 }
 
-void qemu_death_flush(struct qemu_source *q, struct qemu_thread *t, bool exact, bool sync)
+void qemu_death_flush(struct qemu_engine *q, struct qemu_thread *t, bool exact, bool sync)
 {
 	struct qemu_rec *rec = qemu_ring_rec(q, t);
 	union qemu_env env;
@@ -166,7 +166,7 @@ void qemu_death_flush(struct qemu_source *q, struct qemu_thread *t, bool exact, 
 	t->in_kernel = true;
 }
 
-void qemu_death_tell(struct qemu_source *q, struct qemu_thread *t)
+void qemu_death_report(struct qemu_engine *q, struct qemu_thread *t)
 {
 	const struct qemu_rec *rec = qemu_ring_rec(q, t);
 	bool sync =

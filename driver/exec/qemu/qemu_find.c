@@ -21,7 +21,7 @@
 struct search {
 	const struct qemu_arch *arch;
 	const char *plugin;
-	struct qemu_engine *engine;
+	struct qemu_binary *engine;
 	bool found;
 	char refused[200]; /* the first one that was found and is unusable, and why */
 };
@@ -277,7 +277,7 @@ static void beside(const char *name, char *path)
 
 static void say_why(struct search *s)
 {
-	struct qemu_engine *e = s->engine;
+	struct qemu_binary *e = s->engine;
 
 	e->note[0] = 0;
 	if (*s->refused)
@@ -286,7 +286,7 @@ static void say_why(struct search *s)
 		snprintf(e->note, sizeof(e->note), "no qemu 10 is built; " BUILD_HINT);
 }
 
-int qemu_find(const struct qemu_arch *arch, struct qemu_engine *engine, char *plugin, char *why,
+int qemu_find(const struct qemu_arch *arch, struct qemu_binary *engine, char *plugin, char *why,
 	      size_t size)
 {
 	struct search s = {.arch = arch, .plugin = plugin, .engine = engine};
@@ -334,7 +334,7 @@ void qemu_find_print(void)
 	for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++) {
 		const struct qemu_arch *arch = qemu_arch_of(machines[i]);
 		char plugin[PATH_MAX], why[256] = "";
-		struct qemu_engine engine;
+		struct qemu_binary engine;
 
 		if (qemu_find(arch, &engine, plugin, why, sizeof(why)))
 			printf("%s\t\t\t%s\n", arch->target, why);

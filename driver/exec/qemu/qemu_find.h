@@ -11,7 +11,7 @@
 
 struct qemu_arch;
 
-struct qemu_engine {
+struct qemu_binary {
 	char path[PATH_MAX];
 	char version[32]; /* as qemu prints it: "10.0.2" */
 	int api;	  /* of the plugin interface */
@@ -20,7 +20,7 @@ struct qemu_engine {
 };
 
 /* 0; or -ENOPKG: none, see why. plugin, of PATH_MAX bytes: the one to load. */
-int qemu_find(const struct qemu_arch *arch, struct qemu_engine *engine, char *plugin, char *why,
+int qemu_find(const struct qemu_arch *arch, struct qemu_binary *engine, char *plugin, char *why,
 	      size_t size);
 
 /* Like execvp: the first that can be executed; -EACCES only if nothing better is found. */

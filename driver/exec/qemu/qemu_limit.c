@@ -12,7 +12,7 @@
 #define RED_ZONE   128
 
 /* An instruction that a real processor may support and qemu does not. */
-static bool is_unknown_insn(struct qemu_source *q, struct qemu_thread *t)
+static bool is_unknown_insn(struct qemu_engine *q, struct qemu_thread *t)
 {
 	const struct qemu_arch *arch = t->process->arch;
 	union qemu_env env;
@@ -69,7 +69,7 @@ static bool stack_operand(const union qemu_env *env, const u8 *code, size_t nr, 
  * The handler's frame that contains the stack pointer: its first word points to the code that
  * returns from handlers (mov $15, %rax; syscall). 0: not in a frame.
  */
-static u64 handler_frame(struct qemu_source *q, struct qemu_thread *t, u64 sp)
+static u64 handler_frame(struct qemu_engine *q, struct qemu_thread *t, u64 sp)
 {
 	static const u8 restorer[9] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
 	pid_t pid = t->process->pid;
@@ -100,7 +100,7 @@ static u64 handler_frame(struct qemu_source *q, struct qemu_thread *t, u64 sp)
  * The ABI requires rsp + 8 to be divisible by 16 at a function's entry, handlers included: objects
  * that it aligns in its frame are then aligned. qemu 7.2 enters handlers with rsp divisible by 16.
  */
-static bool is_misaligned_handler(struct qemu_source *q, struct qemu_thread *t)
+static bool is_misaligned_handler(struct qemu_engine *q, struct qemu_thread *t)
 {
 	union qemu_env env;
 	u64 addr, frame;
@@ -117,7 +117,7 @@ static bool is_misaligned_handler(struct qemu_source *q, struct qemu_thread *t)
 	return frame && frame % 16 == 0 && addr >= env.x86.regs[4] - RED_ZONE && addr < frame;
 }
 
-const char *qemu_limit(struct qemu_source *q, struct qemu_thread *t)
+const char *qemu_limit(struct qemu_engine *q, struct qemu_thread *t)
 {
 	const struct qemu_rec *rec = qemu_ring_rec(q, t);
 

@@ -97,7 +97,7 @@ int qemu_maps_copy(struct qemu_process *to, const struct qemu_process *from)
 	return 0;
 }
 
-void qemu_maps_tell(struct qemu_process *p, struct emu_task *task, u64 start, u64 end)
+void qemu_maps_report(struct qemu_process *p, struct emu_task *task, u64 start, u64 end)
 {
 	for (u32 i = 0; i < p->nr_ranges; i++) {
 		const struct qemu_range *r = &p->range[i];
@@ -117,25 +117,25 @@ void qemu_maps_tell(struct qemu_process *p, struct emu_task *task, u64 start, u6
 /* Cuts out the parts of [start, end) that are mapped, changes them, and puts them back. */
 void qemu_maps_protect(struct qemu_process *p, u64 start, u64 end, u32 prot)
 {
-	struct qemu_process pieces = {0};
+	struct qemu_process parts = {0};
 
 	for (u32 i = 0; i < p->nr_ranges; i++) {
-		struct qemu_range piece = p->range[i];
+		struct qemu_range part = p->range[i];
 
-		if (piece.end <= start || piece.start >= end || piece.prot == prot)
+		if (part.end <= start || part.start >= end || part.prot == prot)
 			continue;
-		if (piece.start < start) {
-			piece.pgoff += *piece.name ? start - piece.start : 0;
-			piece.start = start;
+		if (part.start < start) {
+			part.pgoff += *part.name ? start - part.start : 0;
+			part.start = start;
 		}
-		if (piece.end > end)
-			piece.end = end;
-		piece.prot = prot;
-		append(&pieces, &piece);
+		if (part.end > end)
+			part.end = end;
+		part.prot = prot;
+		append(&parts, &part);
 	}
-	for (u32 i = 0; i < pieces.nr_ranges; i++)
-		qemu_maps_add(p, &pieces.range[i]);
-	qemu_maps_clear(&pieces);
+	for (u32 i = 0; i < parts.nr_ranges; i++)
+		qemu_maps_add(p, &parts.range[i]);
+	qemu_maps_clear(&parts);
 }
 
 void qemu_maps_move(struct qemu_process *p, u64 from, u64 from_len, u64 to, u64 to_len)

@@ -31,7 +31,7 @@ u64 qemu_now_ns(void)
 
 /* ---- threads and processes ---- */
 
-struct qemu_thread *qemu_thread_find(struct qemu_source *q, pid_t tid)
+struct qemu_thread *qemu_thread_find(struct qemu_engine *q, pid_t tid)
 {
 	for (struct qemu_thread *t = q->threads; t; t = t->next)
 		if (t->tid == tid)
@@ -39,7 +39,7 @@ struct qemu_thread *qemu_thread_find(struct qemu_source *q, pid_t tid)
 	return NULL;
 }
 
-struct qemu_thread *qemu_thread_new(struct qemu_source *q, struct qemu_process *p, pid_t tid)
+struct qemu_thread *qemu_thread_new(struct qemu_engine *q, struct qemu_process *p, pid_t tid)
 {
 	struct qemu_thread *t = calloc(1, sizeof(*t));
 
@@ -53,7 +53,7 @@ struct qemu_thread *qemu_thread_new(struct qemu_source *q, struct qemu_process *
 	return t;
 }
 
-static void thread_free(struct qemu_source *q, struct qemu_thread *t)
+static void thread_free(struct qemu_engine *q, struct qemu_thread *t)
 {
 	struct qemu_thread **link = &q->threads;
 
@@ -68,7 +68,7 @@ static void thread_free(struct qemu_source *q, struct qemu_thread *t)
 	free(t);
 }
 
-struct qemu_process *qemu_process_find(struct qemu_source *q, pid_t pid)
+struct qemu_process *qemu_process_find(struct qemu_engine *q, pid_t pid)
 {
 	for (struct qemu_process *p = q->processes; p; p = p->next)
 		if (p->pid == pid)
@@ -76,7 +76,7 @@ struct qemu_process *qemu_process_find(struct qemu_source *q, pid_t pid)
 	return NULL;
 }
 
-struct qemu_process *qemu_process_new(struct qemu_source *q, pid_t pid)
+struct qemu_process *qemu_process_new(struct qemu_engine *q, pid_t pid)
 {
 	struct qemu_process *p = calloc(1, sizeof(*p));
 
@@ -89,7 +89,7 @@ struct qemu_process *qemu_process_new(struct qemu_source *q, pid_t pid)
 	return p;
 }
 
-static void process_free(struct qemu_source *q, struct qemu_process *p)
+static void process_free(struct qemu_engine *q, struct qemu_process *p)
 {
 	struct qemu_process **link = &q->processes;
 
@@ -108,7 +108,7 @@ void qemu_ptrace_continue(struct qemu_thread *t, int signo)
 	ptrace(PTRACE_CONT, t->tid, 0, (long)signo);
 }
 
-static void set_todo(struct qemu_source *q, struct qemu_thread *t, enum qemu_todo todo, long arg)
+static void set_todo(struct qemu_engine *q, struct qemu_thread *t, enum qemu_todo todo, long arg)
 {
 	if (!t->todo)
 		q->nr_todo++;
@@ -121,7 +121,7 @@ static void set_todo(struct qemu_source *q, struct qemu_thread *t, enum qemu_tod
 
 /* ---- actions that waited for the ring ---- */
 
-static void task_gone(struct qemu_source *q, struct qemu_thread *t)
+static void task_gone(struct qemu_engine *q, struct qemu_thread *t)
 {
 	if (t->task) {
 		t->held = NULL;
@@ -132,7 +132,7 @@ static void task_gone(struct qemu_source *q, struct qemu_thread *t)
 	qemu_ring_free_rec(q, t);
 }
 
-static void do_child(struct qemu_source *q, struct qemu_thread *parent, pid_t tid, bool process)
+static void do_child(struct qemu_engine *q, struct qemu_thread *parent, pid_t tid, bool process)
 {
 	struct qemu_thread *child = qemu_thread_find(q, tid);
 	struct qemu_rec *rec = qemu_ring_rec(q, parent);
@@ -180,7 +180,7 @@ static void do_child(struct qemu_source *q, struct qemu_thread *parent, pid_t ti
 	}
 }
 
-static void do_exec(struct qemu_source *q, struct qemu_thread *t, pid_t former)
+static void do_exec(struct qemu_engine *q, struct qemu_thread *t, pid_t former)
 {
 	struct qemu_process *p = t->process;
 	struct qemu_thread *old = former != t->tid ? qemu_thread_find(q, former) : NULL;
@@ -227,7 +227,7 @@ static void do_exec(struct qemu_source *q, struct qemu_thread *t, pid_t former)
 	qemu_ptrace_continue(t, 0);
 }
 
-static void do_exit(struct qemu_source *q, struct qemu_thread *t)
+static void do_exit(struct qemu_engine *q, struct qemu_thread *t)
 {
 	struct qemu_rec *rec = qemu_ring_rec(q, t);
 
@@ -242,7 +242,7 @@ static void do_exit(struct qemu_source *q, struct qemu_thread *t)
 }
 
 /* True when all others have stopped; interrupts those that run. */
-static bool all_stopped(struct qemu_source *q, struct qemu_process *p)
+static bool all_stopped(struct qemu_engine *q, struct qemu_process *p)
 {
 	bool all = true;
 
@@ -257,7 +257,7 @@ static bool all_stopped(struct qemu_source *q, struct qemu_process *p)
 	return all;
 }
 
-static void do_gone(struct qemu_source *q, struct qemu_thread *t, int status)
+static void do_gone(struct qemu_engine *q, struct qemu_thread *t, int status)
 {
 	struct qemu_process *p = t->process;
 	bool leader = p && t->tid == p->pid;
@@ -284,7 +284,7 @@ static void do_gone(struct qemu_source *q, struct qemu_thread *t, int status)
 	process_free(q, p);
 }
 
-bool qemu_ptrace_todo(struct qemu_source *q)
+bool qemu_ptrace_todo(struct qemu_engine *q)
 {
 	struct qemu_thread *t, *next;
 	bool worked = false;
@@ -319,7 +319,7 @@ bool qemu_ptrace_todo(struct qemu_source *q)
 			do_exit(q, t);
 			break;
 		case QEMU_TODO_DYING:
-			qemu_death_tell(q, t);
+			qemu_death_report(q, t);
 			break;
 		case QEMU_TODO_GONE:
 			do_gone(q, t, (int)t->arg);
@@ -376,7 +376,7 @@ static int as_program_signal(struct qemu_thread *t, const struct qemu_process *p
 	return signo;
 }
 
-static void on_signal(struct qemu_source *q, struct qemu_thread *t, int signo)
+static void on_signal(struct qemu_engine *q, struct qemu_thread *t, int signo)
 {
 	const struct qemu_process *p = t->process;
 	struct qemu_rec *rec = t->task && p ? qemu_ring_rec(q, t) : NULL;
@@ -410,7 +410,7 @@ static void on_signal(struct qemu_source *q, struct qemu_thread *t, int signo)
 	qemu_ptrace_continue(t, signo);
 }
 
-static void on_event(struct qemu_source *q, struct qemu_thread *t, int event, int signo)
+static void on_event(struct qemu_engine *q, struct qemu_thread *t, int event, int signo)
 {
 	unsigned long message = 0;
 
@@ -454,7 +454,7 @@ static void on_event(struct qemu_source *q, struct qemu_thread *t, int event, in
 }
 
 /* A child whose parent's stop comes later, or never, if the parent is killed in it. */
-static void on_foreign(struct qemu_source *q, pid_t tid, int status)
+static void on_foreign(struct qemu_engine *q, pid_t tid, int status)
 {
 	struct qemu_thread *t = qemu_thread_new(q, NULL, tid);
 
@@ -496,7 +496,7 @@ static pid_t tgid_of(pid_t tid)
  * child it is. A thread dies with its parent; a process continues, as one that we follow but do not
  * trace.
  */
-static void adopt(struct qemu_source *q, struct qemu_thread *t)
+static void adopt(struct qemu_engine *q, struct qemu_thread *t)
 {
 	pid_t tgid = tgid_of(t->tid);
 
@@ -511,7 +511,7 @@ static void adopt(struct qemu_source *q, struct qemu_thread *t)
 	qemu_ptrace_continue(t, 0);
 }
 
-void qemu_ptrace_orphans(struct qemu_source *q)
+void qemu_ptrace_orphans(struct qemu_engine *q)
 {
 	struct qemu_thread *t, *next;
 	u64 now = qemu_now_ns();
@@ -530,7 +530,7 @@ void qemu_ptrace_orphans(struct qemu_source *q)
 	}
 }
 
-bool qemu_ptrace_reap(struct qemu_source *q)
+bool qemu_ptrace_reap(struct qemu_engine *q)
 {
 	bool worked = false;
 	int status;
@@ -584,7 +584,7 @@ bool qemu_ptrace_reap(struct qemu_source *q)
 	return worked;
 }
 
-static bool is_dying(const struct qemu_source *q, const struct qemu_process *p)
+static bool is_dying(const struct qemu_engine *q, const struct qemu_process *p)
 {
 	for (const struct qemu_thread *t = q->threads; t; t = t->next)
 		if (t->process == p && (t->dying.si_signo || t->todo == QEMU_TODO_DYING))
@@ -596,7 +596,7 @@ static bool is_dying(const struct qemu_source *q, const struct qemu_process *p)
  * First all threads stop, wherever they are in qemu; then one of them reports the death. In this
  * order no event of a running thread can replace that report.
  */
-void qemu_ptrace_over_memory(struct qemu_source *q)
+void qemu_ptrace_over_memory(struct qemu_engine *q)
 {
 	struct qemu_process *p;
 	struct qemu_thread *t;
@@ -634,7 +634,7 @@ void qemu_ptrace_over_memory(struct qemu_source *q)
 }
 
 /* Capture disconnected or stops tracing: the program continues untouched. */
-void qemu_ptrace_detach_all(struct qemu_source *q)
+void qemu_ptrace_detach_all(struct qemu_engine *q)
 {
 	struct qemu_thread *t, *next;
 	u64 until = qemu_now_ns() + DYING_NS;

@@ -26,7 +26,7 @@ static u32 tunable(const char *name, u32 value, u32 max)
 	return set && set <= max ? (u32)set : value;
 }
 
-int qemu_ring_open(struct qemu_source *q)
+int qemu_ring_open(struct qemu_engine *q)
 {
 	struct qemu_shm *shm;
 	int fd, err;
@@ -75,7 +75,7 @@ void qemu_ring_ring(void)
 		__atomic_fetch_add(wake_word, 1, __ATOMIC_SEQ_CST);
 }
 
-void qemu_ring_close(struct qemu_source *q)
+void qemu_ring_close(struct qemu_engine *q)
 {
 	q->closed = true;
 	if (!q->shm)
@@ -91,7 +91,7 @@ void qemu_ring_close(struct qemu_source *q)
 	}
 }
 
-struct qemu_rec *qemu_ring_rec(struct qemu_source *q, struct qemu_thread *t)
+struct qemu_rec *qemu_ring_rec(struct qemu_engine *q, struct qemu_thread *t)
 {
 	for (u32 i = 0; t->rec < 0 && t->process && i < QEMU_NR_RECS; i++) {
 		u32 at = ((u32)t->tid + i) % QEMU_NR_RECS;
@@ -104,7 +104,7 @@ struct qemu_rec *qemu_ring_rec(struct qemu_source *q, struct qemu_thread *t)
 	return t->rec < 0 ? NULL : &q->shm->rec[t->rec];
 }
 
-void qemu_ring_free_rec(struct qemu_source *q, struct qemu_thread *t)
+void qemu_ring_free_rec(struct qemu_engine *q, struct qemu_thread *t)
 {
 	struct qemu_rec *rec = qemu_ring_rec(q, t);
 
@@ -123,7 +123,7 @@ void qemu_ring_free_rec(struct qemu_source *q, struct qemu_thread *t)
  * Finds the holder of a ticket that is not published. True: a running thread, which may still
  * publish it. *owner: the certain holder, dead or alive, or NULL.
  */
-static bool somebody_owns(struct qemu_source *q, u64 ticket, struct qemu_thread **owner)
+static bool owner_runs(struct qemu_engine *q, u64 ticket, struct qemu_thread **owner)
 {
 	bool alive = false;
 
@@ -144,7 +144,7 @@ static bool somebody_owns(struct qemu_source *q, u64 ticket, struct qemu_thread 
 	return alive;
 }
 
-static void lost(struct qemu_source *q, const struct qemu_thread *t, const char *why)
+static void lost(struct qemu_engine *q, const struct qemu_thread *t, const char *why)
 {
 	const struct qemu_process *p = t && t->process ? t->process : q->processes;
 
@@ -157,11 +157,11 @@ static void lost(struct qemu_source *q, const struct qemu_thread *t, const char 
  * is given up, whatever the holder's state. A producer that has not started to copy takes a new
  * ticket when it runs again, and nothing is lost. True: given up.
  */
-static bool give_up(struct qemu_source *q, struct qemu_slot *slot, u64 ticket)
+static bool give_up(struct qemu_engine *q, struct qemu_slot *slot, u64 ticket)
 {
 	u64 now = qemu_now_ns(), claim;
 	struct qemu_thread *owner;
-	bool alive = somebody_owns(q, ticket, &owner), late;
+	bool alive = owner_runs(q, ticket, &owner), late;
 
 	if (qemu_load(&slot->seq) == ticket + 1)
 		return false;
@@ -192,7 +192,7 @@ static bool give_up(struct qemu_source *q, struct qemu_slot *slot, u64 ticket)
 	return true;
 }
 
-static struct qemu_thread *thread_of_slot(struct qemu_source *q, const struct qemu_slot *slot)
+static struct qemu_thread *thread_of_slot(struct qemu_engine *q, const struct qemu_slot *slot)
 {
 	struct qemu_thread *t;
 	u32 rec = slot->rec;
@@ -211,7 +211,7 @@ static struct qemu_thread *thread_of_slot(struct qemu_source *q, const struct qe
 	return NULL;
 }
 
-static void release_slot(struct qemu_source *q, u64 head)
+static void release_slot(struct qemu_engine *q, u64 head)
 {
 	struct qemu_shm *shm = q->shm;
 
@@ -226,7 +226,7 @@ static void release_slot(struct qemu_source *q, u64 head)
 	}
 }
 
-bool qemu_ring_consume(struct qemu_source *q, u32 max_chunks)
+bool qemu_ring_consume(struct qemu_engine *q, u32 max_chunks)
 {
 	struct qemu_shm *shm = q->shm;
 	u64 head = q->head;
@@ -279,7 +279,7 @@ bool qemu_ring_consume(struct qemu_source *q, u32 max_chunks)
 	return worked;
 }
 
-void qemu_ring_drain(struct qemu_source *q, struct qemu_thread *t)
+void qemu_ring_drain(struct qemu_engine *q, struct qemu_thread *t)
 {
 	struct qemu_rec *rec = qemu_ring_rec(q, t);
 	u32 nr;
@@ -295,7 +295,7 @@ void qemu_ring_drain(struct qemu_source *q, struct qemu_thread *t)
 	rec->nr = 0;
 }
 
-void qemu_ring_sleep(struct qemu_source *q, u32 idle)
+void qemu_ring_sleep(struct qemu_engine *q, u32 idle)
 {
 	struct qemu_shm *shm = q->shm;
 	/* during activity let chunks gather; after that wake at the first one */

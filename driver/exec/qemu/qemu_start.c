@@ -58,7 +58,7 @@ static void become_qemu(struct emu *emu, const char *qemu, char **argv, char **e
 	_exit(127);
 }
 
-static int start_child(struct qemu_source *q, const char *qemu, char **argv, char **envp,
+static int start_child(struct qemu_engine *q, const char *qemu, char **argv, char **envp,
 		       const int stdio[3], pid_t *pid, char *why)
 {
 	struct qemu_process *p;
@@ -145,9 +145,9 @@ static const char *find_sysroot(char *const *envp)
 int qemu_start(struct emu *emu, char *const *argv, char *const *envp, const char *cwd,
 	       const int stdio[3], pid_t *pid, char *why)
 {
-	struct qemu_source *q = &qemu_source;
+	struct qemu_engine *q = &qemu_engine;
 	char found[PATH_MAX], plugin[PATH_MAX], shm[64];
-	struct qemu_engine engine;
+	struct qemu_binary engine;
 	char **qemu_argv = NULL, **qemu_envp = NULL;
 	struct qemu_exec exec = {.verdict = QEMU_EXEC_FAIL};
 	const char *path = variable(envp, "PATH");

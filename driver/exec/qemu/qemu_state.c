@@ -15,7 +15,7 @@
 /* A thread that still has the memory of the process: its leader may have exited before. */
 static pid_t living_thread(pid_t pid)
 {
-	for (const struct qemu_thread *t = qemu_source.threads; t; t = t->next)
+	for (const struct qemu_thread *t = qemu_engine.threads; t; t = t->next)
 		if (t->process && t->process->pid == pid && !t->exited && !t->gone)
 			return t->tid;
 	return pid;
@@ -58,7 +58,7 @@ void qemu_state_comm(pid_t tid, char comm[16])
 		close(fd);
 }
 
-int qemu_state_env(struct qemu_source *q, struct qemu_thread *t, union qemu_env *env)
+int qemu_state_env(struct qemu_engine *q, struct qemu_thread *t, union qemu_env *env)
 {
 	struct qemu_rec *rec = qemu_ring_rec(q, t);
 	size_t size = t->process->arch->env_size;
@@ -79,7 +79,7 @@ int qemu_state_regs(struct emu_task *task, struct auxtap_regs *regs)
 	if (!t)
 		return 0;
 	regs->arch = t->process->arch->arch;
-	if (qemu_state_env(&qemu_source, t, &env))
+	if (qemu_state_env(&qemu_engine, t, &env))
 		return 0; /* none is known: a thread that has not run yet */
 	t->process->arch->regs(&env, regs);
 	return 0;
@@ -97,7 +97,7 @@ int qemu_state_siginfo(struct emu_task *task, siginfo_t *info)
 
 ssize_t qemu_state_mem(struct emu *emu, pid_t pid, u64 addr, void *buf, size_t size)
 {
-	struct qemu_process *p = qemu_process_find(&qemu_source, pid);
+	struct qemu_process *p = qemu_process_find(&qemu_engine, pid);
 	const struct qemu_range *r;
 	size_t done = 0;
 	int err = -EFAULT;
@@ -127,7 +127,7 @@ ssize_t qemu_state_mem(struct emu *emu, pid_t pid, u64 addr, void *buf, size_t s
 
 ssize_t qemu_state_maps(struct emu *emu, pid_t pid, char **text)
 {
-	struct qemu_process *p = qemu_process_find(&qemu_source, pid);
+	struct qemu_process *p = qemu_process_find(&qemu_engine, pid);
 
 	(void)emu;
 	return p ? qemu_maps_text(p, text) : -ESRCH;

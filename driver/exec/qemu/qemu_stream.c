@@ -30,7 +30,7 @@ static bool check_lens(const struct qemu_arch *arch, const struct emu_block *b, 
 
 /* The block's private copy, made at its first use. NULL: invalid, or no memory. */
 static __attribute__((noinline)) const struct emu_block *
-load_block(struct qemu_source *q, const struct qemu_arch *arch, u32 id)
+load_block(struct qemu_engine *q, const struct qemu_arch *arch, u32 id)
 {
 	const struct qemu_block from = q->shm->block[id];
 	struct emu_block *b = &q->block[id];
@@ -99,7 +99,7 @@ static const struct emu_block *wide_block(struct qemu_thread *t, const u32 *word
 	return check_lens(t->process->arch, b, b->lens) ? b : NULL;
 }
 
-static void damaged(struct qemu_source *q, struct qemu_thread *t)
+static void damaged(struct qemu_engine *q, struct qemu_thread *t)
 {
 	if (!t->process->damaged)
 		emu_untraced(q->emu, t->process->pid,
@@ -108,7 +108,7 @@ static void damaged(struct qemu_source *q, struct qemu_thread *t)
 }
 
 /* Reports the block, and its sample. */
-static inline void tell(struct qemu_thread *t, const struct emu_block *b)
+static inline void report_block(struct qemu_thread *t, const struct emu_block *b)
 {
 	emu_task_block(t->task, b);
 	if (__builtin_expect(t->has_sample, 0) && t->sample.pc - b->ip <= b->last_ip - b->ip) {
@@ -120,7 +120,7 @@ static inline void tell(struct qemu_thread *t, const struct emu_block *b)
 void qemu_stream_release(struct qemu_thread *t)
 {
 	if (t->held)
-		tell(t, t->held);
+		report_block(t, t->held);
 	t->held = NULL;
 }
 
@@ -138,7 +138,7 @@ static void cut_held(struct qemu_thread *t, u64 ip)
 	t->held = NULL;
 	if (at != ip || !nr) {
 		if (nr)
-			tell(t, b);
+			report_block(t, b);
 		return;
 	}
 	t->prefix = (struct emu_block){
@@ -149,7 +149,7 @@ static void cut_held(struct qemu_thread *t, u64 ip)
 		.last_cls = X86_PLAIN,
 		.lens = b->lens,
 	};
-	tell(t, &t->prefix);
+	report_block(t, &t->prefix);
 }
 
 /*
@@ -171,7 +171,7 @@ static inline void hold(struct qemu_thread *t, const struct emu_block *b)
 		if (__builtin_expect(is_restart(t, b), 0))
 			cut_held(t, b->ip);
 		else
-			tell(t, t->held);
+			report_block(t, t->held);
 	}
 	t->held = b;
 	t->in_kernel = false;
@@ -181,7 +181,7 @@ static inline void hold(struct qemu_thread *t, const struct emu_block *b)
  * Passes on as many blocks as possible in one call; emu decides how many. Returns the number of
  * words they take; 0: not even the first one.
  */
-static inline u32 hold_run(struct qemu_source *q, struct qemu_thread *t, const u32 *word, u32 nr)
+static inline u32 hold_run(struct qemu_engine *q, struct qemu_thread *t, const u32 *word, u32 nr)
 {
 	u32 nr_done = 0;
 
@@ -216,7 +216,7 @@ void qemu_stream_async(struct qemu_thread *t, u64 ip, bool sync)
 	emu_task_async(t->task, ip, cut);
 }
 
-static void on_start(struct qemu_source *q, struct qemu_thread *t)
+static void on_start(struct qemu_engine *q, struct qemu_thread *t)
 {
 	struct qemu_process *p = t->process;
 	struct qemu_rec *rec = qemu_ring_rec(q, t);
@@ -245,7 +245,7 @@ static void on_start(struct qemu_source *q, struct qemu_thread *t)
 		emu_task_set_arch(t->task, p->arch->arch);
 		emu_task_exec(t->task, comm);
 		p->reported_maps = true;
-		qemu_maps_tell(p, t->task, 0, ~0ull);
+		qemu_maps_report(p, t->task, 0, ~0ull);
 	}
 }
 
@@ -270,7 +270,7 @@ static void on_map(struct qemu_thread *t, const u32 *word)
 
 	qemu_maps_add(t->process, &range);
 	if (t->process->reported_maps && t->task)
-		qemu_maps_tell(t->process, t->task, range.start, range.end);
+		qemu_maps_report(t->process, t->task, range.start, range.end);
 }
 
 /* Minimum number of words of each message. */
@@ -283,7 +283,7 @@ static const u8 message_min[] = {
 };
 
 /* Reported once for each process: a program may try again and again. */
-static void refused(struct qemu_source *q, struct qemu_process *p, u32 what)
+static void refused(struct qemu_engine *q, struct qemu_process *p, u32 what)
 {
 	/* clang-format off */
 	static const char *const text[QEMU_REFUSED_NR] = {
@@ -300,7 +300,7 @@ static void refused(struct qemu_source *q, struct qemu_process *p, u32 what)
 	emu_untraced(q->emu, p->pid, text[what]);
 }
 
-static void message(struct qemu_source *q, struct qemu_thread *t, u32 type, const u32 *word, u32 nr)
+static void message(struct qemu_engine *q, struct qemu_thread *t, u32 type, const u32 *word, u32 nr)
 {
 	struct qemu_process *p = t->process;
 	const struct emu_block *b;
@@ -355,7 +355,7 @@ static void message(struct qemu_source *q, struct qemu_thread *t, u32 type, cons
 	case QEMU_MSG_PROTECT:
 		qemu_maps_protect(p, word64(word), word64(word) + word64(word + 2), word[4]);
 		if (p->reported_maps && t->task && word[4] & 4)
-			qemu_maps_tell(p, t->task, word64(word), word64(word) + word64(word + 2));
+			qemu_maps_report(p, t->task, word64(word), word64(word) + word64(word + 2));
 		break;
 	case QEMU_MSG_UNMAP:
 		qemu_maps_remove(p, word64(word), word64(word) + word64(word + 2));
@@ -364,8 +364,8 @@ static void message(struct qemu_source *q, struct qemu_thread *t, u32 type, cons
 		qemu_maps_move(p, word64(word), word64(word + 2), word64(word + 4),
 			       word64(word + 6));
 		if (p->reported_maps && t->task)
-			qemu_maps_tell(p, t->task, word64(word + 4),
-				       word64(word + 4) + word64(word + 6));
+			qemu_maps_report(p, t->task, word64(word + 4),
+					 word64(word + 4) + word64(word + 6));
 		break;
 	case QEMU_MSG_COMM:
 		memcpy(comm, word, 16);
@@ -395,7 +395,7 @@ static void message(struct qemu_source *q, struct qemu_thread *t, u32 type, cons
 	t->name[0] = 0;
 }
 
-void qemu_stream(struct qemu_source *q, struct qemu_thread *t, const u32 *word, u32 nr)
+void qemu_stream(struct qemu_engine *q, struct qemu_thread *t, const u32 *word, u32 nr)
 {
 	for (u32 i = 0; i < nr; i++) {
 		u32 w = word[i];

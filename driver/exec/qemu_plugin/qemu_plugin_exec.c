@@ -17,15 +17,15 @@
 
 static char **read_vector(u64 addr)
 {
-	size_t nr = 0, room = 64;
-	char **vector = calloc(room, sizeof(*vector));
+	size_t nr = 0, capacity = 64;
+	char **vector = calloc(capacity, sizeof(*vector));
 	u64 at;
 
 	if (!vector || !addr)
 		return vector;
 	for (;;) {
-		if (nr + 1 == room) {
-			char **bigger = reallocarray(vector, room *= 2, sizeof(*vector));
+		if (nr + 1 == capacity) {
+			char **bigger = reallocarray(vector, capacity *= 2, sizeof(*vector));
 
 			if (!bigger)
 				break;

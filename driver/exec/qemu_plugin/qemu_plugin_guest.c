@@ -47,7 +47,7 @@ int qp_read(u64 addr, void *buf, size_t size)
 
 char *qp_read_string(u64 addr, size_t max)
 {
-	size_t size = 0, room = 0;
+	size_t size = 0, capacity = 0;
 	char *text = NULL;
 
 	while (size < max) {
@@ -57,8 +57,8 @@ char *qp_read_string(u64 addr, size_t max)
 
 		if (part > 256)
 			part = 256;
-		if (size + part > room) {
-			char *bigger = realloc(text, room = 2 * room + part);
+		if (size + part > capacity) {
+			char *bigger = realloc(text, capacity = 2 * capacity + part);
 
 			if (!bigger)
 				break;

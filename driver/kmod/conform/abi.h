@@ -74,7 +74,7 @@ struct conform_call {
 	__s64 ret;
 	__u64 switches;	    /* of the calling task, so far */
 	__u64 cpu_switches; /* of the CPU, of all tasks */
-	__u64 pmus_behind;  /* the module's PMUs have higher addresses than the kernel's (Q3) */
+	__u64 pmus_after;   /* the module's PMUs have higher addresses than the kernel's (Q3) */
 	struct conform_view views[CONFORM_NR_VIEWS];
 };
 

@@ -181,7 +181,7 @@ static long run_call(struct conform_call *call)
 	/* taken at the same time as the views */
 	call->switches = current->nvcsw + current->nivcsw;
 	call->cpu_switches = this_cpu_read(nr_switches);
-	call->pmus_behind = (unsigned long)conform_pmus() > (unsigned long)&init_task;
+	call->pmus_after = (unsigned long)conform_pmus() > (unsigned long)&init_task;
 	raw_spin_unlock_irqrestore(&events_lock, flags);
 	return 0;
 }

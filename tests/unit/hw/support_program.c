@@ -250,7 +250,7 @@ static void overflow(struct machine *m, u64 ip)
 	struct lost_run *lost;
 
 	/* one before the first PSB reaches no decoder; or another one is still unreported */
-	if (m->stopped || !m->nr_psbs || m->unit.attention & 2)
+	if (m->stopped || !m->nr_psbs || m->unit.pending_work & 2)
 		return;
 	lost = &m->lost[m->nr_lost++];
 	assert_true(m->nr_lost <= 4096);
@@ -295,7 +295,7 @@ static u64 branch(struct machine *m, u64 ip, const struct x86_insn *insn)
 		arrive(m, target, was);
 	compressed = was && m->tracing && insn->cls == X86_RET && unit->ret_compress &&
 		     unit->ret_depth && unit->ret_stack[unit->ret_top] == target &&
-		     !(unit->attention & 2 /* an overflow must be reported first */);
+		     !(unit->pending_work & 2 /* an overflow must be reported first */);
 	pt_unit_branch(&m->unit, insn->cls, ip, insn->len, target);
 	if (was && insn->cls == X86_RET) {
 		m->nr_rets++;
@@ -405,7 +405,8 @@ void machine_run(struct machine *m, const struct program *program, const struct 
 			overflow(m, ip);
 	}
 	pt_unit_leave_async(&m->unit, ip);
-	m->nr_lost -= !!(m->unit.attention & 2); /* outside of the filter to the end: unreported */
+	m->nr_lost -=
+		!!(m->unit.pending_work & 2); /* outside of the filter to the end: unreported */
 	assert_int_equal(pt_unit_wrmsr(&m->unit, MSR_RTIT_CTL, 0), 0);
 	assert_int_equal(m->unit.out.status, m->stopped ? RTIT_STATUS_STOPPED : 0);
 	assert_int_equal(m->unit.nr_produced, m->unit.out.nr_written);
