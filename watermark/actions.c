@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct world *explore_world(const struct auxtap_watermark_config *config,
-			    struct auxtap_watermark_result *r, struct auxtap_error *err)
+struct sim *explore_sim(const struct auxtap_watermark_config *config,
+			struct auxtap_watermark_result *r, struct auxtap_error *err)
 {
 	struct auxtap_watermark_config c = *config;
-	struct world *w;
+	struct sim *w;
 
 	/* no time passes: what is to come in time is to come in order */
 	c.irq_latency_ns = UINT64_MAX / 4;
@@ -22,7 +22,7 @@ struct world *explore_world(const struct auxtap_watermark_config *config,
 	c.burst_ns = c.pause_ns = c.switch_ns = 0;
 	c.rates = NULL;
 	c.max_bytes = 1;
-	w = world_new(&c, r, err);
+	w = sim_new(&c, r, err);
 	if (!w || r->refused)
 		return w;
 	w->exploring = true;
@@ -30,24 +30,24 @@ struct world *explore_world(const struct auxtap_watermark_config *config,
 	return w;
 }
 
-static bool asleep(const struct world *w)
+static bool asleep(const struct sim *w)
 {
 	return !w->reader.copying; /* it is awake until it has read all and found nothing more */
 }
 
 /* Nobody will ever wake the reader: trace is off, and no interrupt is on its way. */
-static bool stuck(const struct world *w)
+static bool stuck(const struct sim *w)
 {
 	return w->running && !w->c.snapshot && !w->mon.open && !w->nr_irqs && asleep(w) &&
 	       !w->reader.woken;
 }
 
-unsigned int explore_actions(const struct world *w, u8 *actions)
+unsigned int explore_actions(const struct sim *w, u8 *actions)
 {
 	unsigned int n = 0;
 
 	if (w->running)
-		actions[n++] = ACT_PIECE;
+		actions[n++] = ACT_PRODUCE;
 	if (w->nr_irqs)
 		actions[n++] = ACT_IRQ;
 	actions[n++] = ACT_SWITCH;
@@ -66,11 +66,11 @@ unsigned int explore_actions(const struct world *w, u8 *actions)
 			actions[n++] = ACT_SLEEP;
 	}
 	if (stuck(w))
-		actions[n++] = ACT_WATCH;
+		actions[n++] = ACT_STALL_CHECK;
 	return n;
 }
 
-static void piece(struct world *w)
+static void produce_chunk(struct sim *w)
 {
 	u64 left = w->c.setup.record_bytes, taken, stored;
 
@@ -98,7 +98,7 @@ static void piece(struct world *w)
 	}
 }
 
-static void interrupt(struct world *w)
+static void interrupt(struct sim *w)
 {
 	w->nr_irqs--;
 	machine_interrupt(w);
@@ -108,10 +108,10 @@ static void interrupt(struct world *w)
 	}
 }
 
-static void read_some(struct world *w, bool all)
+static void read_some(struct sim *w, bool all)
 {
-	u64 piece = w->c.setup.record_bytes;
-	u64 to = all ? reader_head(w) : w->reader.tail / piece * piece + piece;
+	u64 chunk = w->c.setup.record_bytes;
+	u64 to = all ? reader_head(w) : w->reader.tail / chunk * chunk + chunk;
 
 	if (asleep(w)) {
 		w->reader.copying = true;
@@ -121,7 +121,7 @@ static void read_some(struct world *w, bool all)
 	reader_take(w, to);
 }
 
-static void enable_again(struct world *w)
+static void enable_again(struct sim *w)
 {
 	w->reader.truncated = w->reader.was_full = false;
 	if (!w->running)
@@ -129,7 +129,7 @@ static void enable_again(struct world *w)
 	machine_reenable(w);
 }
 
-static void sleep_again(struct world *w)
+static void sleep_again(struct sim *w)
 {
 	reader_records(w);
 	w->reader.woken = false;
@@ -138,11 +138,11 @@ static void sleep_again(struct world *w)
 		enable_again(w);
 }
 
-void explore_act(struct world *w, u8 action)
+void explore_act(struct sim *w, u8 action)
 {
 	switch (action) {
-	case ACT_PIECE:
-		piece(w);
+	case ACT_PRODUCE:
+		produce_chunk(w);
 		break;
 	case ACT_IRQ:
 		interrupt(w);
@@ -157,7 +157,7 @@ void explore_act(struct world *w, u8 action)
 	case ACT_SLEEP:
 		sleep_again(w);
 		break;
-	case ACT_WATCH:
+	case ACT_STALL_CHECK:
 		/* it finds no progress; what is unread is read first */
 		reader_records(w);
 		if (reader_head(w) != w->reader.tail)
@@ -192,7 +192,7 @@ static void lower(u64 *position, u64 by)
 }
 
 /* The unit is off: position and marks are set anew before it is switched on (H4, D4). */
-static void forget_area(struct world *w)
+static void forget_area(struct sim *w)
 {
 	struct pt_buffer *buf = w->mon.area;
 
@@ -203,7 +203,7 @@ static void forget_area(struct world *w)
 	pt_buffer_seek(buf, 0);
 }
 
-static void rebase(struct world *w, u64 by)
+static void rebase(struct sim *w, u64 by)
 {
 	struct perf_output_handle *handle = (struct perf_output_handle *)w->mon.handle;
 	struct monitor *m = &w->mon;
@@ -240,7 +240,7 @@ static void rebase(struct world *w, u64 by)
 }
 
 /* Nobody reads: what a position is modulo the area is all (J5: the TRBE's head counts on). */
-static void rebase_snapshot(struct world *w)
+static void rebase_snapshot(struct sim *w)
 {
 	struct perf_output_handle *handle = (struct perf_output_handle *)w->mon.handle;
 	u64 by = w->page->aux_head / w->aux_size * w->aux_size;
@@ -265,7 +265,7 @@ static void rebase_snapshot(struct world *w)
 	forget_area(w);
 }
 
-void explore_normalise(struct world *w)
+void explore_normalise(struct sim *w)
 {
 	u64 by = 0, wrap = w->aux_size;
 	struct monitor *m = &w->mon;
@@ -279,7 +279,8 @@ void explore_normalise(struct world *w)
 		rebase(w, by);
 	else
 		rebase_snapshot(w);
-	m->mark_produced = m->mark_hit && !m->line_seen ? m->mark_produced - w->r->produced : 0;
+	m->threshold_produced =
+		m->threshold_hit && !m->line_seen ? m->threshold_produced - w->r->produced : 0;
 	if (m->flagged) { /* until trace is stored again, whatever is lost is told */
 		m->refused_full = m->record_lost = false;
 		m->marked = m->marked && w->event->pending_disable;
@@ -307,12 +308,12 @@ void explore_normalise(struct world *w)
 	m->idle = m->idle > w->aux_size ? w->aux_size + 1 : m->idle;
 	w->faults.unit.nr_lines = w->c.fault ? w->faults.unit.nr_lines % 3 : 0;
 	w->faults.unit.nr_stops = w->c.fault ? w->faults.unit.nr_stops % 3 : 0;
-	w->now = w->piece_stored = w->bus_bytes = w->nr_given = w->nr_kept = 0;
+	w->now = w->chunk_stored = w->bus_bytes = w->nr_given = w->nr_kept = 0;
 	w->progress = (struct progress){0};
 	for (unsigned int i = 0; i < MAX_IRQS; i++)
 		w->irqs[i] = 0;
-	w->reader.at = w->reader.watch_at = NEVER;
-	w->reader.to = w->reader.watch_head = w->reader.enabled_at = 0;
+	w->reader.at = w->reader.stall_check_at = NEVER;
+	w->reader.to = w->reader.stall_check_head = w->reader.enabled_at = 0;
 	unit_state(w->unit)->forget(w->u, !m->open);
 }
 
@@ -320,19 +321,19 @@ void explore_normalise(struct world *w)
  * An area that is padded out ends a byte before the reader (D5), and the reader's next position
  * is there: each time one byte less. The same happens again at each of them; a few are followed.
  */
-bool explore_beyond(const struct world *w)
+bool explore_beyond(const struct sim *w)
 {
-	u64 piece = w->c.setup.record_bytes;
-	u64 slip = (piece - w->reader.tail % piece) % piece,
-	    head_slip = (piece - w->mon.head % piece) % piece;
+	u64 chunk = w->c.setup.record_bytes;
+	u64 slip = (chunk - w->reader.tail % chunk) % chunk,
+	    head_slip = (chunk - w->mon.head % chunk) % chunk;
 
 	if (w->c.snapshot)
 		return false;
-	return (slip > MAX_SLIPS && slip < piece / 2) ||
-	       (head_slip > MAX_SLIPS && head_slip < piece / 2);
+	return (slip > MAX_SLIPS && slip < chunk / 2) ||
+	       (head_slip > MAX_SLIPS && head_slip < chunk / 2);
 }
 
-size_t explore_ranges(struct world *w, struct core_range *ranges, size_t max)
+size_t explore_ranges(struct sim *w, struct core_range *ranges, size_t max)
 {
 	size_t n = core_state(w->c.cpu, w->event, ranges, max);
 

@@ -76,14 +76,14 @@ struct queue {
 };
 
 struct search {
-	struct world *w;
+	struct sim *w;
 	struct image image;
 	struct seen *seen;
 	u64 nr_seen, max_seen;
 	struct hash *table;
 	u64 table_size;
 	struct queue queues[2]; /* of the states of one depth, and of the next one */
-	unsigned int turn;	/* which of them is the first */
+	unsigned int current;	/* which of them is the first */
 	struct auxtap_explore_result *r;
 	u64 max_states;
 };
@@ -101,7 +101,7 @@ static void image_free(struct image *im)
 	free(im->changed);
 }
 
-static int image_open(struct image *im, struct world *w)
+static int image_open(struct image *im, struct sim *w)
 {
 	struct core_range ranges[MAX_RANGES];
 	size_t n = explore_ranges(w, ranges, MAX_RANGES), nr = 0;
@@ -339,8 +339,8 @@ static int grow_table(struct search *s)
 static int visit(struct search *s, const struct item *from, u8 action)
 {
 	struct image *im = &s->image;
-	struct queue *q = &s->queues[!s->turn];
-	struct hash hash = from->hash, *place;
+	struct queue *q = &s->queues[!s->current];
+	struct hash hash = from->hash, *slot;
 	size_t nr;
 	int ret;
 
@@ -350,15 +350,15 @@ static int visit(struct search *s, const struct item *from, u8 action)
 		hash_word(&hash, im, word->at, im->now[word->at], -1ull);
 		hash_word(&hash, im, word->at, word->value, 1);
 	}
-	place = find(s, &hash);
-	if ((place->bits[0] | place->bits[1]) != 0)
+	slot = find(s, &hash);
+	if ((slot->bits[0] | slot->bits[1]) != 0)
 		return 0;
 	ret = max_queue(q, im->nr_hot * BLOCK_WORDS);
 	if (ret)
 		return ret;
 	if (vector_grow(s->seen, s->nr_seen, s->max_seen))
 		return -ENOMEM;
-	*place = hash;
+	*slot = hash;
 	nr = image_differences(im, q->words + q->nr_words);
 	q->nr_words += nr;
 	q->items[q->nr_items++] = (struct item){hash, (u32)s->nr_seen, (u32)nr};
@@ -368,7 +368,7 @@ static int visit(struct search *s, const struct item *from, u8 action)
 
 /* ---- the search ---- */
 
-static void tell_path(struct search *s, u32 state, u8 last)
+static void set_path(struct search *s, u32 state, u8 last)
 {
 	char reversed[sizeof(s->r->path)];
 	size_t n = 0;
@@ -393,14 +393,14 @@ static int try_action(struct search *s, const struct item *from, u8 action)
 	memset(wr, 0, sizeof(*wr));
 	explore_act(s->w, action);
 	s->r->nr_steps++;
-	s->r->nr_watched += action == ACT_WATCH;
+	s->r->nr_stall_checks += action == ACT_STALL_CHECK;
 	if (wr->nr_findings && !s->r->nr_findings++)
 		memcpy(s->r->finding, wr->finding, sizeof(s->r->finding));
 	if (wr->nr_violations) {
 		s->r->violated = 1;
 		s->r->invariant = wr->violations[0].invariant;
 		memcpy(s->r->text, wr->violations[0].text, sizeof(s->r->text));
-		tell_path(s, from->state, action);
+		set_path(s, from->state, action);
 		return 1;
 	}
 	explore_normalise(s->w);
@@ -440,12 +440,12 @@ static int search(struct search *s)
 	image_root(&s->image);
 	if (!ret)
 		ret = visit(s, &first, 0);
-	while (!ret && s->queues[!s->turn].nr_items) {
-		const struct queue *now = &s->queues[!s->turn];
-		struct queue *next = &s->queues[s->turn];
+	while (!ret && s->queues[!s->current].nr_items) {
+		const struct queue *now = &s->queues[!s->current];
+		struct queue *next = &s->queues[s->current];
 		size_t at = 0;
 
-		s->turn = !s->turn;
+		s->current = !s->current;
 		/* what they hold stays the search's: search_free() */
 		next->nr_items = next->nr_words = 0; /* NOLINT(clang-analyzer-unix.Malloc) */
 		for (size_t i = 0; i < now->nr_items && !ret; i++) {
@@ -462,19 +462,19 @@ static int search(struct search *s)
 }
 
 /* A world in any state can be taken down when its program does not run. */
-static void close_world(struct world *w)
+static void close_sim(struct sim *w)
 {
 	w->mon.mute = true;
 	if (w->running)
 		machine_sched(w, false);
-	world_free(w);
+	sim_free(w);
 }
 
 static void search_close(struct search *s)
 {
 	if (s->image.nr_hot) /* as it was at first */
 		image_put_root(&s->image);
-	close_world(s->w);
+	close_sim(s->w);
 	image_free(&s->image);
 }
 
@@ -489,14 +489,14 @@ static int unmap_all(struct search *s, const struct auxtap_watermark_config *con
 	struct auxtap_watermark_result wr;
 
 	for (u64 state = 0; state < nr; state++) {
-		struct world *w = explore_world(config, &wr, err);
+		struct sim *w = explore_sim(config, &wr, err);
 
 		if (!w)
 			return err->code;
-		tell_path(s, (u32)state, ACT_UNMAP);
+		set_path(s, (u32)state, ACT_UNMAP);
 		for (const char *at = s->r->path; *at; at++)
 			explore_act(w, (u8)*at);
-		world_free(w);
+		sim_free(w);
 		s->r->nr_unmapped++;
 		if (wr.nr_violations) {
 			s->r->violated = 1;
@@ -547,13 +547,13 @@ int auxtap_watermark_explore(const struct auxtap_watermark_config *config, uint6
 	memset(result, 0, sizeof(*result));
 	if (ret)
 		return ret;
-	s.w = explore_world(config, &wr, err ? err : &own);
+	s.w = explore_sim(config, &wr, err ? err : &own);
 	if (!s.w)
 		return err ? err->code : own.code;
 	if (wr.refused) {
 		result->refused = 1;
 		memcpy(result->refusal, wr.refusal, sizeof(result->refusal));
-		world_free(s.w);
+		sim_free(s.w);
 		return 0;
 	}
 	ret = image_open(&s.image, s.w);
@@ -577,7 +577,7 @@ int auxtap_watermark_play(const struct auxtap_watermark_config *config, const ch
 			  struct auxtap_error *err)
 {
 	struct auxtap_error own = AUXTAP_ERROR_INIT;
-	struct world *w = explore_world(config, result, err ? err : &own);
+	struct sim *w = explore_sim(config, result, err ? err : &own);
 	int ret = 0;
 
 	if (!w)
@@ -604,6 +604,6 @@ int auxtap_watermark_play(const struct auxtap_watermark_config *config, const ch
 		explore_act(w, (u8)*at);
 	}
 	w->on_event = NULL;
-	close_world(w);
+	close_sim(w);
 	return ret;
 }

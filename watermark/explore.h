@@ -8,28 +8,28 @@
 
 /* Their letters: include/auxtap/watermark.h, auxtap_explore_result. */
 enum {
-	ACT_PIECE = 'p',
+	ACT_PRODUCE = 'p',
 	ACT_IRQ = 'i',
 	ACT_SWITCH = 's',
 	ACT_READ = 'r',
 	ACT_READ_ALL = 'a',
 	ACT_SLEEP = 'e',
-	ACT_WATCH = 'w',
+	ACT_STALL_CHECK = 'w',
 	ACT_UNMAP = 'u', /* the last one: nothing is left to go on */
 };
 #define MAX_ACTIONS 8
 
-struct world *explore_world(const struct auxtap_watermark_config *config,
-			    struct auxtap_watermark_result *r, struct auxtap_error *err);
+struct sim *explore_sim(const struct auxtap_watermark_config *config,
+			struct auxtap_watermark_result *r, struct auxtap_error *err);
 /* Those that can happen; how many. */
-unsigned int explore_actions(const struct world *w, u8 *actions);
-void explore_act(struct world *w, u8 action);
+unsigned int explore_actions(const struct sim *w, u8 *actions);
+void explore_act(struct sim *w, u8 action);
 /* The same state in the smallest numbers: what only counts up is taken back. */
-void explore_normalise(struct world *w);
+void explore_normalise(struct sim *w);
 /* Not to be followed any further: positions have moved by more than MAX_SLIPS bytes. */
 #define MAX_SLIPS 2
-bool explore_beyond(const struct world *w);
+bool explore_beyond(const struct sim *w);
 /* All memory that a state is made of. */
-size_t explore_ranges(struct world *w, struct core_range *ranges, size_t max);
+size_t explore_ranges(struct sim *w, struct core_range *ranges, size_t max);
 
 #endif

@@ -125,7 +125,7 @@ int auxtap_watermark_fault_config(struct auxtap_watermark_config *c, const char 
 	return 0;
 }
 
-int faults_set(struct world *w, struct auxtap_error *err)
+int faults_set(struct sim *w, struct auxtap_error *err)
 {
 	static const struct {
 		const char *name;
@@ -160,7 +160,7 @@ int faults_set(struct world *w, struct auxtap_error *err)
 }
 
 /* A table entry as the unit reads it. */
-void faults_table_entry(struct world *w, u64 addr, u64 *entry)
+void faults_table_entry(struct sim *w, u64 addr, u64 *entry)
 {
 	if (w->faults.unit.fault)
 		*entry =
@@ -173,7 +173,7 @@ static bool is_status(u32 reg)
 	return reg == MSR_STATUS || reg == PMBSR || reg == TRBSR;
 }
 
-u64 faults_reg_read(struct world *w, u32 reg, u64 value)
+u64 faults_reg_read(struct sim *w, u32 reg, u64 value)
 {
 	u64 status = 0;
 
@@ -182,7 +182,7 @@ u64 faults_reg_read(struct world *w, u32 reg, u64 value)
 	return unit_faults_read(&w->faults.unit, reg, value, status, w->c.page_size);
 }
 
-u64 faults_reg_write(struct world *w, u32 reg, u64 value)
+u64 faults_reg_write(struct sim *w, u32 reg, u64 value)
 {
 	u64 now = 0;
 
@@ -191,7 +191,7 @@ u64 faults_reg_write(struct world *w, u32 reg, u64 value)
 	return unit_faults_write(&w->faults.unit, reg, value, now, w->c.page_size);
 }
 
-void faults_stopping(struct world *w)
+void faults_stopping(struct sim *w)
 {
 	if (!unit_faults_stopping(&w->faults.unit))
 		return;
@@ -199,7 +199,7 @@ void faults_stopping(struct world *w)
 	w->driver->interrupt();
 }
 
-void faults_line(struct world *w)
+void faults_line(struct sim *w)
 {
 	u64 delay = w->c.irq_latency_ns + sim_random(w, w->c.irq_jitter_ns + 1), more;
 	unsigned int nr = unit_faults_line(&w->faults.unit, &more);
@@ -216,7 +216,7 @@ void faults_line(struct world *w)
 }
 
 /* A hole in the trace, as a virtual machine's monitor makes one (H12). */
-void faults_step(struct world *w)
+void faults_step(struct sim *w)
 {
 	if (!w->faults.partial || !w->mon.open ||
 	    w->r->nr_transactions < w->faults.at_transaction + 3)

@@ -32,7 +32,7 @@ struct reported {
 };
 
 struct follow {
-	struct world *w;
+	struct sim *w;
 	struct auxtap_watermark_result result;
 	struct reported reported;
 	char violation[200];
@@ -127,20 +127,20 @@ static int image_open(struct follow *f)
 /* ---- steps of the model ---- */
 
 /* Up to nr_bytes; how many of them the unit has stored. */
-static u64 produce(struct world *w, u64 nr_bytes)
+static u64 produce(struct sim *w, u64 nr_bytes)
 {
 	bool records = !strcmp(w->driver->name, "arm_spe");
 	u64 stored = 0, align = w->c.setup.align;
 
 	while (nr_bytes && machine_tracing(w)) {
-		u64 taken, kept, piece = nr_bytes;
+		u64 taken, kept, chunk = nr_bytes;
 		bool stopped = w->mon.stopped;
 
-		if (records && piece > align) /* the last one is what is left */
-			piece = piece / align * align;
-		kept = sim_give(w, NULL, piece, &taken);
-		if (!taken || taken > piece)
-			taken = piece;
+		if (records && chunk > align) /* the last one is what is left */
+			chunk = chunk / align * align;
+		kept = sim_give(w, NULL, chunk, &taken);
+		if (!taken || taken > chunk)
+			taken = chunk;
 		w->r->produced += taken;
 		mon_produced(w, kept, taken - kept, w->now,
 			     stopped || w->mon.stopped ? AUXTAP_LOSS_STOPPED : AUXTAP_LOSS_FAULT);
@@ -237,7 +237,7 @@ static bool same_record(struct follow *f, struct follow_record *r)
 /* Where its interrupt is due. */
 static u64 due_at(const struct follow_record *r)
 {
-	return r->mark < r->limit ? r->mark : r->limit;
+	return r->threshold < r->limit ? r->threshold : r->limit;
 }
 
 /* The transaction that is open ends where the record ends, as far as the model goes along. */
@@ -249,7 +249,7 @@ static bool reach_end(struct follow *f, struct follow_record *r, bool off)
 	if (!m->open)
 		return differs(r, "trace should be off: no room, or the event should be disabled");
 	if (m->int_at != NEVER && m->int_at > m->pos) /* H4: one behind the head is not reached */
-		r->mark = m->int_at;
+		r->threshold = m->int_at;
 	r->limit = m->stop_at;
 	if (r->offset != m->head)
 		return differs(r, "begins at %llu, expected at %llu", (LL)r->offset, (LL)m->head);
@@ -261,10 +261,10 @@ static bool reach_end(struct follow *f, struct follow_record *r, bool off)
 			return differs(r, "ends at %llu, %llu bytes behind its limit %llu", (LL)end,
 				       (LL)(due - stored), (LL)r->limit);
 	}
-	r->marked = f->w->nr_irqs != 0;
-	if (r->marked && end > due_at(r))
+	r->by_interrupt = f->w->nr_irqs != 0;
+	if (r->by_interrupt && end > due_at(r))
 		r->overshoot = end - due_at(r);
-	if (!r->marked && !off)
+	if (!r->by_interrupt && !off)
 		return differs(r, "ends at %llu, and no interrupt was due before %llu", (LL)end,
 			       (LL)due_at(r));
 	return true;
@@ -330,7 +330,7 @@ void follow_record(struct follow *f, struct follow_record *r, bool off)
 		.offset = r->offset,
 		.nr_bytes = r->nr_bytes,
 		.flags = r->flags,
-		.mark = NEVER,
+		.threshold = NEVER,
 		.limit = NEVER,
 	};
 	bool repeat = f->can_repeat;
@@ -428,7 +428,7 @@ struct follow *follow_open(const struct auxtap_watermark_config *config, char *r
 		auxtap_error_set(err, -ENOMEM, "prediction", "no memory");
 		return NULL;
 	}
-	f->w = explore_world(config, &f->result, err ? err : &own);
+	f->w = explore_sim(config, &f->result, err ? err : &own);
 	if (!f->w) {
 		free(f);
 		return NULL;
@@ -454,7 +454,7 @@ void follow_close(struct follow *f)
 	f->w->mon.mute = true;
 	if (f->w->running && !f->result.refused)
 		machine_sched(f->w, false);
-	world_free(f->w);
+	sim_free(f->w);
 	free(f->image.bytes);
 	free(f->next.bytes);
 	free(f);

@@ -14,9 +14,9 @@ struct follow;
 /* An AUX record, and what was expected of it. Positions are absolute. */
 struct follow_record {
 	uint64_t offset, nr_bytes, flags;
-	uint64_t mark, limit; /* of its transaction; UINT64_MAX: none, or not ahead of it */
+	uint64_t threshold, limit; /* of its transaction; UINT64_MAX: none, or not ahead of it */
 	/* it ended at its mark or behind it, or at its limit: by an interrupt */
-	bool marked;
+	bool by_interrupt;
 	uint64_t overshoot; /* then: bytes behind the first of them */
 	bool agrees;
 	char text[200]; /* why not */

@@ -168,8 +168,8 @@ static void take_aux(struct live *v, const uint64_t *body)
 				(LL)v->r->nr_records, (LL)f.offset, (LL)f.offset + (LL)f.nr_bytes,
 				(LL)f.overshoot, (LL)v->opts->max_overshoot);
 	}
-	reported = (struct auxtap_live_record){f.offset, f.nr_bytes, f.flags,
-					       f.mark,	 f.limit,    f.marked};
+	reported = (struct auxtap_live_record){f.offset,    f.nr_bytes, f.flags,
+					       f.threshold, f.limit,	f.by_interrupt};
 	if (v->opts->on_record)
 		v->opts->on_record(v->opts->ctx, &reported);
 }
@@ -314,7 +314,7 @@ static int expect_wakeup(struct live *v, bool *woken)
 	return ret;
 }
 
-static int turn(struct live *v, struct auxtap_error *err)
+static int poll_round(struct live *v, struct auxtap_error *err)
 {
 	uint64_t before = follow_wakeups(v->follow);
 	bool woken, off;
@@ -369,7 +369,7 @@ static int run(struct live *v, struct auxtap_error *err)
 	v->news_ns = begin;
 	while (!ret && v->r->agrees && v->r->nr_bytes < v->opts->max_bytes &&
 	       now_ns() - begin < v->opts->max_ns)
-		ret = turn(v, err);
+		ret = poll_round(v, err);
 	if (!ret)
 		ret = finish(v, err);
 	return ret;

@@ -19,12 +19,12 @@
 #define MAX_EMPTY  16 /* interrupts in a row that end empty transactions: nothing goes on */
 #define LL	   unsigned long long
 
-static bool is_driver(const struct world *w, const char *name)
+static bool is_driver(const struct sim *w, const char *name)
 {
 	return !strcmp(w->driver->name, name);
 }
 
-static void violation(struct world *w, enum auxtap_watermark_invariant inv, u64 is, u64 due,
+static void violation(struct sim *w, enum auxtap_watermark_invariant inv, u64 is, u64 due,
 		      const char *fmt, va_list args)
 {
 	struct auxtap_watermark_result *r = w->r;
@@ -45,7 +45,7 @@ static void violation(struct world *w, enum auxtap_watermark_invariant inv, u64 
 	sim_violation(w, inv, is, due, text);
 }
 
-void mon_violation(struct world *w, enum auxtap_watermark_invariant inv, const char *fmt, ...)
+void mon_violation(struct sim *w, enum auxtap_watermark_invariant inv, const char *fmt, ...)
 {
 	va_list args;
 
@@ -54,7 +54,7 @@ void mon_violation(struct world *w, enum auxtap_watermark_invariant inv, const c
 	va_end(args);
 }
 
-void mon_violation_at(struct world *w, enum auxtap_watermark_invariant inv, u64 is, u64 due,
+void mon_violation_at(struct sim *w, enum auxtap_watermark_invariant inv, u64 is, u64 due,
 		      const char *fmt, ...)
 {
 	va_list args;
@@ -65,7 +65,7 @@ void mon_violation_at(struct world *w, enum auxtap_watermark_invariant inv, u64 
 }
 
 /* Known, and as this kernel's rules have it. */
-static void finding(struct world *w, const char *text)
+static void finding(struct sim *w, const char *text)
 {
 	if (!w->r->nr_findings++)
 		snprintf(w->r->finding, sizeof(w->r->finding), "%s", text);
@@ -75,7 +75,7 @@ static void finding(struct world *w, const char *text)
 /* ---- losses ---- */
 
 /* A kind that no kernel has a flag for; NULL: it should have been flagged. */
-static const char *silent_kind(const struct world *w)
+static const char *silent_kind(const struct sim *w)
 {
 	if (w->mon.record_lost)
 		return "F3";
@@ -88,7 +88,7 @@ static const char *silent_kind(const struct world *w)
 	return NULL;
 }
 
-static void loss_over(struct world *w)
+static void loss_over(struct sim *w)
 {
 	struct monitor *m = &w->mon;
 	const char *silent = NULL;
@@ -117,15 +117,15 @@ static void loss_over(struct world *w)
 	m->lost = m->idle = 0;
 }
 
-void mon_produced(struct world *w, u64 stored, u64 lost, u64 since, enum auxtap_watermark_loss why)
+void mon_produced(struct sim *w, u64 stored, u64 lost, u64 since, enum auxtap_watermark_loss why)
 {
 	struct monitor *m = &w->mon;
 
-	if (m->mark_in_call) { /* where it was reached, in terms of what was produced */
+	if (m->threshold_in_call) { /* where it was reached, in terms of what was produced */
 		u64 over = !is_driver(w, "arm_spe") && m->pos > m->due_at ? m->pos - m->due_at : 0;
 
-		m->mark_produced = w->r->produced - lost - over;
-		m->mark_in_call = false;
+		m->threshold_produced = w->r->produced - lost - over;
+		m->threshold_in_call = false;
 	}
 	w->r->stored += stored;
 	if (!lost)
@@ -152,7 +152,7 @@ void mon_produced(struct world *w, u64 stored, u64 lost, u64 since, enum auxtap_
 /* ---- the kernel's accounts ---- */
 
 /* D18: the head has moved. True: that is a wakeup. */
-static bool head_moved(struct world *w, u64 nr_bytes)
+static bool head_moved(struct sim *w, u64 nr_bytes)
 {
 	struct monitor *m = &w->mon;
 
@@ -166,7 +166,7 @@ static bool head_moved(struct world *w, u64 nr_bytes)
 }
 
 /* What the last step should have done, and what it did. */
-static void settle_wakeups(struct world *w)
+static void settle_wakeups(struct sim *w)
 {
 	struct monitor *m = &w->mon;
 
@@ -179,10 +179,10 @@ static void settle_wakeups(struct world *w)
 	m->wakeups_seen = m->wakeups_due = 0;
 }
 
-static void watch_begin(void *ctx, const struct perf_output_handle *handle,
-			const struct perf_event *event, bool full)
+static void on_begin(void *ctx, const struct perf_output_handle *handle,
+		     const struct perf_event *event, bool full)
 {
-	struct world *w = ctx;
+	struct sim *w = ctx;
 	struct monitor *m = &w->mon;
 
 	(void)event;
@@ -207,7 +207,7 @@ static void watch_begin(void *ctx, const struct perf_output_handle *handle,
 	m->stored = 0;
 	m->pos = handle->head;
 	m->int_at = m->stop_at = m->due_at = NEVER;
-	m->mark_hit = false;
+	m->threshold_hit = false;
 	m->handle_wakeup = handle->wakeup;
 	sim_event(w, AUXTAP_WM_BEGIN, handle->head, handle->size, handle->wakeup);
 	if (w->c.snapshot)
@@ -223,10 +223,9 @@ static void watch_begin(void *ctx, const struct perf_output_handle *handle,
 			      (LL)handle->wakeup, (LL)handle->head);
 }
 
-static void watch_skip(void *ctx, const struct perf_output_handle *handle, uint64_t nr_bytes,
-		       int ret)
+static void on_skip(void *ctx, const struct perf_output_handle *handle, uint64_t nr_bytes, int ret)
 {
-	struct world *w = ctx;
+	struct sim *w = ctx;
 	struct monitor *m = &w->mon;
 
 	(void)handle;
@@ -242,9 +241,9 @@ static void watch_skip(void *ctx, const struct perf_output_handle *handle, uint6
 	if (w->faults.unit.fault == UNIT_PADDING_MISSING && w->c.contents)
 		for (u64 at = m->head; at < m->head + nr_bytes; at++)
 			w->aux[at & (w->aux_size - 1)] = UNIT_NO_PADDING;
-	if (m->truth)
+	if (m->expected)
 		for (u64 at = m->head; at < m->head + nr_bytes; at++)
-			m->truth[at & (w->aux_size - 1)] = 0;
+			m->expected[at & (w->aux_size - 1)] = 0;
 	m->pos += nr_bytes;
 	if (head_moved(w, nr_bytes)) {
 		m->wakeups_due++;
@@ -254,7 +253,7 @@ static void watch_skip(void *ctx, const struct perf_output_handle *handle, uint6
 }
 
 /* J4: of what the unit stored the record tells nothing. */
-static bool reported_size_right(const struct world *w, u64 nr_bytes)
+static bool record_size_matches(const struct sim *w, u64 nr_bytes)
 {
 	const struct monitor *m = &w->mon;
 
@@ -263,7 +262,7 @@ static bool reported_size_right(const struct world *w, u64 nr_bytes)
 	return nr_bytes == m->pos - m->head || (!nr_bytes && !m->traced);
 }
 
-static void check_flags(struct world *w, u64 flags, u64 nr_bytes)
+static void check_flags(struct sim *w, u64 flags, u64 nr_bytes)
 {
 	const struct monitor *m = &w->mon;
 	/* H6, H8; I5, J2: for want of room the unit was not switched on */
@@ -290,21 +289,22 @@ static void check_flags(struct world *w, u64 flags, u64 nr_bytes)
 
 /* No reader reads while an area is overwritten: what a transaction has stored is compared when
  * it ends. */
-static void check_overwritten(struct world *w)
+static void check_overwritten(struct sim *w)
 {
 	const struct monitor *m = &w->mon;
 	u64 mask = w->aux_size - 1, nr = m->stored < w->aux_size ? m->stored : w->aux_size;
 
-	for (u64 at = m->pos - nr; m->truth && at < m->pos; at++)
-		if (m->truth[at & mask] && w->aux[at & mask] != m->truth[at & mask] - 1) {
+	for (u64 at = m->pos - nr; m->expected && at < m->pos; at++)
+		if (m->expected[at & mask] && w->aux[at & mask] != m->expected[at & mask] - 1) {
 			mon_violation(w, AUXTAP_INV_CONTENTS_TRUE,
 				      "at offset %llu there is %#x; produced was %#x",
-				      (LL)(at & mask), w->aux[at & mask], m->truth[at & mask] - 1u);
+				      (LL)(at & mask), w->aux[at & mask],
+				      m->expected[at & mask] - 1u);
 			return;
 		}
 }
 
-static void expect_record(struct world *w, u64 offset, u64 nr_bytes, u64 flags)
+static void expect_record(struct sim *w, u64 offset, u64 nr_bytes, u64 flags)
 {
 	struct monitor *m = &w->mon;
 
@@ -312,11 +312,11 @@ static void expect_record(struct world *w, u64 offset, u64 nr_bytes, u64 flags)
 		(struct aux_reported){offset, nr_bytes, flags};
 }
 
-static void watch_end(void *ctx, const struct perf_output_handle *handle, uint64_t offset,
-		      uint64_t nr_bytes, bool due, bool lost)
+static void on_end(void *ctx, const struct perf_output_handle *handle, uint64_t offset,
+		   uint64_t nr_bytes, bool due, bool lost)
 {
 	u64 flags = handle->aux_flags;
-	struct world *w = ctx;
+	struct sim *w = ctx;
 	struct monitor *m = &w->mon;
 
 	settle_wakeups(w);
@@ -326,7 +326,7 @@ static void watch_end(void *ctx, const struct perf_output_handle *handle, uint64
 		mon_violation(w, AUXTAP_INV_BYTES_ADD_UP,
 			      "the record begins at %llu, and should at %llu", (LL)offset,
 			      (LL)m->head);
-	if (!reported_size_right(w, nr_bytes))
+	if (!record_size_matches(w, nr_bytes))
 		mon_violation(w, AUXTAP_INV_RECORDS_TRUE,
 			      "the transaction tells of %llu bytes, and the unit stored %llu",
 			      (LL)nr_bytes, (LL)(m->pos - m->head));
@@ -369,13 +369,13 @@ static void watch_end(void *ctx, const struct perf_output_handle *handle, uint64
 		mon_violation(w, AUXTAP_INV_PROGRESS,
 			      "%d interrupts in a row have ended transactions without a byte",
 			      MAX_EMPTY);
-	m->open = m->mark_hit = m->line_seen = m->traced = false;
+	m->open = m->threshold_hit = m->line_seen = m->traced = false;
 	m->lines_due = 0;
 }
 
-static void watch_wakeup(void *ctx, const struct perf_event *event)
+static void on_wakeup(void *ctx, const struct perf_event *event)
 {
-	struct world *w = ctx;
+	struct sim *w = ctx;
 
 	(void)event;
 	w->mon.wakeups_seen++;
@@ -383,9 +383,9 @@ static void watch_wakeup(void *ctx, const struct perf_event *event)
 	sim_event(w, AUXTAP_WM_WAKEUP, w->mon.head, 0, 0);
 }
 
-static void watch_free(void *ctx)
+static void on_free(void *ctx)
 {
-	struct world *w = ctx;
+	struct sim *w = ctx;
 
 	if (++w->mon.nr_freed > 1)
 		mon_violation(w, AUXTAP_INV_FREED_ONCE, "the AUX pages are freed twice");
@@ -395,9 +395,9 @@ static void watch_free(void *ctx)
 }
 
 /* D2: while the area is being unmapped, the other CPU gets as far as its last step. */
-static void watch_race(void *ctx)
+static void on_race(void *ctx)
 {
-	struct world *w = ctx;
+	struct sim *w = ctx;
 
 	if (!w->mon.mute || !w->aux_map)
 		return;
@@ -406,17 +406,17 @@ static void watch_race(void *ctx)
 	w->mon.in_call = true; /* until machine_sched() settles */
 }
 
-const struct core_observer monitor_watch = {
-	.aux_begin = watch_begin,
-	.aux_skip = watch_skip,
-	.aux_end = watch_end,
-	.aux_wakeup = watch_wakeup,
-	.aux_free = watch_free,
-	.race = watch_race,
+const struct core_observer monitor_observer = {
+	.aux_begin = on_begin,
+	.aux_skip = on_skip,
+	.aux_end = on_end,
+	.aux_wakeup = on_wakeup,
+	.aux_free = on_free,
+	.race = on_race,
 };
 
 /* D21: when a truncated event has to be off. */
-static void check_disabled(struct world *w)
+static void check_disabled(struct sim *w)
 {
 	if (!core_event_active(w->event))
 		return;
@@ -429,7 +429,7 @@ static void check_disabled(struct world *w)
 			      "the event was truncated, and is still active");
 }
 
-void mon_settle(struct world *w)
+void mon_settle(struct sim *w)
 {
 	struct monitor *m = &w->mon;
 
@@ -457,7 +457,7 @@ void mon_settle(struct world *w)
 
 /* ---- the unit ---- */
 
-void mon_marks(struct world *w, u64 int_at, u64 stop_at, u64 start_off)
+void mon_thresholds(struct sim *w, u64 int_at, u64 stop_at, u64 start_off)
 {
 	struct monitor *m = &w->mon;
 	u64 mask = w->aux_size - 1;
@@ -480,17 +480,17 @@ void mon_marks(struct world *w, u64 int_at, u64 stop_at, u64 start_off)
 	m->int_at = int_at;
 	m->stop_at = stop_at;
 	m->due_at = int_at != NEVER && int_at > m->pos ? int_at : stop_at;
-	sim_event(w, AUXTAP_WM_MARKS, int_at, stop_at, 0);
+	sim_event(w, AUXTAP_WM_THRESHOLDS, int_at, stop_at, 0);
 	if (int_at == NEVER || w->c.snapshot)
 		return;
-	w->r->nr_marks++;
+	w->r->nr_thresholds++;
 	if (int_at <= m->pos)
-		w->r->nr_marks_behind++;
+		w->r->nr_thresholds_passed++;
 	distance = (s64)(int_at - m->handle_wakeup);
-	if (w->r->nr_marks == 1 || distance < w->r->mark_min)
-		w->r->mark_min = distance;
-	if (w->r->nr_marks == 1 || distance > w->r->mark_max)
-		w->r->mark_max = distance;
+	if (w->r->nr_thresholds == 1 || distance < w->r->threshold_min)
+		w->r->threshold_min = distance;
+	if (w->r->nr_thresholds == 1 || distance > w->r->threshold_max)
+		w->r->threshold_max = distance;
 	if (!w->c.snapshot && stop_at != NEVER && stop_at > w->reader.tail + w->aux_size)
 		mon_violation(w, AUXTAP_INV_UNREAD_KEPT,
 			      "the unit may go on to %llu, the reader has read up to %llu of %llu",
@@ -498,7 +498,7 @@ void mon_marks(struct world *w, u64 int_at, u64 stop_at, u64 start_off)
 }
 
 /* Errata write where nothing of this transaction is: the driver has left room for it. */
-static bool stray(struct world *w, u64 off, u64 nr_bytes)
+static bool stray(struct sim *w, u64 off, u64 nr_bytes)
 {
 	const struct monitor *m = &w->mon;
 	u64 mask = w->aux_size - 1, base = machine_offset(w, w->regs_base), at;
@@ -516,7 +516,7 @@ static bool stray(struct world *w, u64 off, u64 nr_bytes)
 }
 
 /* Position that counts: SPE is full where its greatest record would not fit any more. */
-static u64 reached(const struct world *w)
+static u64 reached(const struct sim *w)
 {
 	u64 align = w->c.setup.align;
 
@@ -525,19 +525,20 @@ static u64 reached(const struct world *w)
 	return ((w->mon.pos + align - 1) & ~(align - 1)) + w->c.setup.max_record - 1;
 }
 
-static void reach_mark(struct world *w)
+static void reach_threshold(struct sim *w)
 {
 	struct monitor *m = &w->mon;
 	u64 at = reached(w);
 
-	if (!m->mark_hit && m->due_at != NEVER && at >= m->due_at) {
-		m->mark_hit = m->mark_in_call = true;
-		m->mark_late_told = false;
+	if (!m->threshold_hit && m->due_at != NEVER && at >= m->due_at) {
+		m->threshold_hit = m->threshold_in_call = true;
+		m->threshold_late_reported = false;
 		m->lines_due++;
 		if (w->on_event) { /* a piece may end behind it */
 			u64 over = at > m->pos ? 0 : at - m->due_at;
 
-			sim_event_at(w, sim_time(w, over), AUXTAP_WM_MARK, m->pos - over, 0, 0);
+			sim_event_at(w, sim_time(w, over), AUXTAP_WM_THRESHOLD_HIT, m->pos - over,
+				     0, 0);
 		}
 	}
 	if (!m->stopped && m->stop_at != NEVER && at >= m->stop_at) {
@@ -549,7 +550,7 @@ static void reach_mark(struct world *w)
 }
 
 /* I9: SPE's records begin at multiples of the alignment; what lies before one that begins next. */
-static u64 own_padding(const struct world *w, u64 pos)
+static u64 own_padding(const struct sim *w, u64 pos)
 {
 	if (!is_driver(w, "arm_spe") || w->nr_kept % w->c.setup.record_bytes)
 		return 0;
@@ -560,22 +561,22 @@ static u64 own_padding(const struct world *w, u64 pos)
  * What belongs into memory is what was produced, whatever the unit hands to store(): the bytes of
  * this piece in their order. If some are lost, they are its last ones.
  */
-static void expect_contents(struct world *w, u64 pos, u64 off, u64 nr_bytes)
+static void expect_contents(struct sim *w, u64 pos, u64 off, u64 nr_bytes)
 {
 	u64 mask = w->aux_size - 1, record = w->c.setup.record_bytes, pad, nr;
-	u16 *truth = w->given ? w->mon.truth : NULL;
+	u16 *expected = w->given ? w->mon.expected : NULL;
 
 	while (nr_bytes) {
 		pad = own_padding(w, pos);
 		pad = pad < nr_bytes ? pad : nr_bytes;
-		for (u64 i = 0; truth && i < pad; i++)
-			truth[(off + i) & mask] = 0;
+		for (u64 i = 0; expected && i < pad; i++)
+			expected[(off + i) & mask] = 0;
 		nr = nr_bytes - pad;
 		if (is_driver(w, "arm_spe") && record & (w->c.setup.align - 1) &&
 		    nr > record - w->nr_kept % record)
 			nr = record - w->nr_kept % record; /* padding may follow */
-		for (u64 i = 0; truth && i < nr && w->nr_kept + i < w->nr_given; i++)
-			truth[(off + pad + i) & mask] = (u16)(1 + w->given[w->nr_kept + i]);
+		for (u64 i = 0; expected && i < nr && w->nr_kept + i < w->nr_given; i++)
+			expected[(off + pad + i) & mask] = (u16)(1 + w->given[w->nr_kept + i]);
 		w->nr_kept += nr;
 		pos += pad + nr;
 		off += pad + nr;
@@ -583,7 +584,7 @@ static void expect_contents(struct world *w, u64 pos, u64 off, u64 nr_bytes)
 	}
 }
 
-void mon_store(struct world *w, u64 off, u64 nr_bytes)
+void mon_store(struct sim *w, u64 off, u64 nr_bytes)
 {
 	struct monitor *m = &w->mon;
 	u64 mask = w->aux_size - 1, ahead = (off - m->pos) & mask;
@@ -598,7 +599,7 @@ void mon_store(struct world *w, u64 off, u64 nr_bytes)
 	if (m->stopped && stray(w, off, nr_bytes))
 		return;
 	loss_over(w);
-	w->piece_stored += nr_bytes;
+	w->chunk_stored += nr_bytes;
 	if (ahead && ahead != own_padding(w, m->pos)) {
 		mon_violation_at(w, AUXTAP_INV_RECORDS_TRUE, m->pos - (m->pos & mask) + off, m->pos,
 				 "%llu bytes are stored at offset %#llx, and were due at %#llx",
@@ -608,7 +609,7 @@ void mon_store(struct world *w, u64 off, u64 nr_bytes)
 	expect_contents(w, m->pos + ahead, off, nr_bytes);
 	m->pos += ahead + nr_bytes;
 	m->stored += nr_bytes;
-	reach_mark(w);
+	reach_threshold(w);
 	if (!w->c.snapshot && m->pos > w->reader.tail + w->aux_size)
 		mon_violation_at(w, AUXTAP_INV_UNREAD_KEPT, m->pos, w->reader.tail + w->aux_size,
 				 "stored up to %llu, the reader has read up to %llu of %llu",
@@ -622,18 +623,18 @@ void mon_store(struct world *w, u64 off, u64 nr_bytes)
 /* ---- interrupts ---- */
 
 /* What a unit may yield behind a mark: its skid, and what comes in one piece. */
-static u64 allowed_overshoot(const struct world *w)
+static u64 allowed_overshoot(const struct sim *w)
 {
 	return w->c.setup.overshoot_bytes + 2ull * w->c.setup.record_bytes;
 }
 
-void mon_line(struct world *w)
+void mon_line(struct sim *w)
 {
 	struct monitor *m = &w->mon;
 
 	sim_event(w, AUXTAP_WM_IRQ_LINE, m->pos, 0, 0);
 	if (!m->lines_due) {
-		if (m->line_seen && m->mark_hit && m->pos <= m->stop_at)
+		if (m->line_seen && m->threshold_hit && m->pos <= m->stop_at)
 			mon_violation(
 				w, AUXTAP_INV_IRQ_HAS_CAUSE,
 				"one interrupt is expected for a mark; a second one comes, at %llu",
@@ -649,11 +650,11 @@ void mon_line(struct world *w)
 		return;
 	}
 	m->lines_due--;
-	if (!m->line_seen && !m->mark_late_told &&
-	    w->r->produced > m->mark_produced + allowed_overshoot(w))
+	if (!m->line_seen && !m->threshold_late_reported &&
+	    w->r->produced > m->threshold_produced + allowed_overshoot(w))
 		mon_violation(w, AUXTAP_INV_IRQ_AT_THRESHOLD,
 			      "the interrupt line goes up %llu bytes behind the mark at %llu",
-			      (LL)(w->r->produced - m->mark_produced), (LL)m->due_at);
+			      (LL)(w->r->produced - m->threshold_produced), (LL)m->due_at);
 	m->line_seen = true;
 	if (m->line_up) /* the last one has not come to the driver yet: they are one */
 		return;
@@ -662,17 +663,17 @@ void mon_line(struct world *w)
 	m->line_time = w->now;
 }
 
-void mon_irq(struct world *w)
+void mon_irq(struct sim *w)
 {
 	struct monitor *m = &w->mon;
-	u64 overshoot = w->r->produced - m->mark_produced;
+	u64 overshoot = w->r->produced - m->threshold_produced;
 
 	if (m->line_up && w->now - m->line_time > w->c.irq_latency_ns + w->c.irq_jitter_ns &&
 	    !m->irq_late_reported)
 		mon_violation(w, AUXTAP_INV_IRQ_IN_TIME, "the interrupt took %llu ns, not %llu",
 			      (LL)(w->now - m->line_time),
 			      (LL)(w->c.irq_latency_ns + w->c.irq_jitter_ns));
-	if (m->mark_hit) {
+	if (m->threshold_hit) {
 		w->r->overshoots[mon_overshoot_bucket(overshoot)]++;
 		if (overshoot > w->r->overshoot_max)
 			w->r->overshoot_max = overshoot;
@@ -681,7 +682,7 @@ void mon_irq(struct world *w)
 }
 
 /* Time has passed, trace was produced: is an interrupt missing? */
-void mon_time(struct world *w)
+void mon_time(struct sim *w)
 {
 	struct monitor *m = &w->mon;
 	u64 latest = w->c.irq_latency_ns + w->c.irq_jitter_ns;
@@ -694,19 +695,19 @@ void mon_time(struct world *w)
 			"expected within %llu ns; after %llu the interrupt has not come to the driver",
 			(LL)latest, (LL)(w->now - m->line_time));
 	}
-	if (m->mark_hit && !m->line_seen && !m->mark_late_told && m->open &&
-	    w->r->produced - m->mark_produced > allowed_overshoot(w)) {
-		m->mark_late_told = true;
+	if (m->threshold_hit && !m->line_seen && !m->threshold_late_reported && m->open &&
+	    w->r->produced - m->threshold_produced > allowed_overshoot(w)) {
+		m->threshold_late_reported = true;
 		mon_violation(
 			w, AUXTAP_INV_IRQ_AT_THRESHOLD,
 			"%llu bytes and more behind the mark at %llu the interrupt line is still down",
-			(LL)(w->r->produced - m->mark_produced), (LL)m->due_at);
+			(LL)(w->r->produced - m->threshold_produced), (LL)m->due_at);
 	}
 }
 
 /* ---- the reader ---- */
 
-void mon_record(struct world *w, u64 offset, u64 nr_bytes, u64 flags)
+void mon_record(struct sim *w, u64 offset, u64 nr_bytes, u64 flags)
 {
 	struct monitor *m = &w->mon;
 	const struct aux_reported *t = &m->reported[m->reported_from % m->max_reported];
@@ -725,27 +726,27 @@ void mon_record(struct world *w, u64 offset, u64 nr_bytes, u64 flags)
 			(LL)t->flags);
 }
 
-void mon_read(struct world *w, u64 from, u64 to)
+void mon_read(struct sim *w, u64 from, u64 to)
 {
 	struct monitor *m = &w->mon;
 	u64 mask = w->aux_size - 1;
 
-	for (u64 at = from; m->truth && at < to; at++) {
-		u16 *truth = &m->truth[at & mask];
-		u8 due = *truth ? (u8)(*truth - 1) : w->driver->pad;
+	for (u64 at = from; m->expected && at < to; at++) {
+		u16 *expected = &m->expected[at & mask];
+		u8 due = *expected ? (u8)(*expected - 1) : w->driver->pad;
 
 		if (w->aux[at & mask] != due) {
 			mon_violation_at(w, AUXTAP_INV_CONTENTS_TRUE, at, at,
 					 "at %llu the reader finds %#x; %s %#x", (LL)at,
 					 w->aux[at & mask],
-					 *truth ? "produced was" : "padding should be", due);
+					 *expected ? "produced was" : "padding should be", due);
 			return;
 		}
-		*truth = 0;
+		*expected = 0;
 	}
 }
 
-void mon_drained(struct world *w, bool marked, bool more)
+void mon_drained(struct sim *w, bool marked, bool more)
 {
 	if (!w->running || w->mon.open || w->mon.mute || more)
 		return;
@@ -758,12 +759,12 @@ void mon_drained(struct world *w, bool marked, bool more)
 }
 
 /* No more trace comes: the last loss is over, too. */
-void mon_finish(struct world *w)
+void mon_finish(struct sim *w)
 {
 	loss_over(w);
 }
 
-int mon_open(struct world *w)
+int mon_open(struct sim *w)
 {
 	struct monitor *m = &w->mon;
 
@@ -771,11 +772,11 @@ int mon_open(struct world *w)
 	m->max_reported = w->page->data_size / (sizeof(struct perf_event_header) + 24) + 1;
 	m->reported = calloc(m->max_reported, sizeof(*m->reported));
 	if (w->c.contents)
-		m->truth = calloc(w->aux_size, sizeof(*m->truth));
-	return m->reported && (m->truth || !w->c.contents) ? 0 : -ENOMEM;
+		m->expected = calloc(w->aux_size, sizeof(*m->expected));
+	return m->reported && (m->expected || !w->c.contents) ? 0 : -ENOMEM;
 }
 
-void mon_close(struct world *w)
+void mon_close(struct sim *w)
 {
 	const struct auxtap_watermark_result *r = w->r;
 	u64 lost = 0;
@@ -794,6 +795,6 @@ void mon_close(struct world *w)
 	if (!w->mon.nr_freed && !r->refused)
 		mon_violation(w, AUXTAP_INV_FREED_ONCE, "the AUX pages are never freed");
 	free(w->mon.reported);
-	free(w->mon.truth);
-	w->mon.truth = NULL;
+	free(w->mon.expected);
+	w->mon.expected = NULL;
 }

@@ -10,19 +10,19 @@
 #define NS	 1000000000ull
 #define AGAIN_NS 1000
 
-u64 reader_head(const struct world *w)
+u64 reader_head(const struct sim *w)
 {
 	return __atomic_load_n(&w->page->aux_head, __ATOMIC_ACQUIRE);
 }
 
 /* On another CPU, and faster than anything: all is read before the wakeup returns. */
-static bool is_prompt(const struct world *w)
+static bool is_prompt(const struct sim *w)
 {
 	return !w->c.reader_latency_ns && !w->c.reader_jitter_ns && !w->c.reader_rate &&
 	       !w->c.read_bytes;
 }
 
-void reader_wake(struct world *w)
+void reader_wake(struct sim *w)
 {
 	struct reader *r = &w->reader;
 
@@ -42,7 +42,7 @@ void reader_wake(struct world *w)
 	r->at = w->now + w->c.reader_latency_ns + sim_random(w, w->c.reader_jitter_ns + 1);
 }
 
-void reader_records(struct world *w)
+void reader_records(struct sim *w)
 {
 	u64 head = __atomic_load_n(&w->page->data_head, __ATOMIC_ACQUIRE);
 	const u8 *data = (const u8 *)w->page + w->page->data_offset;
@@ -69,7 +69,7 @@ void reader_records(struct world *w)
 }
 
 /* Everything is read. */
-static void rest(struct world *w)
+static void rest(struct sim *w)
 {
 	struct reader *r = &w->reader;
 
@@ -91,12 +91,12 @@ static void rest(struct world *w)
 			r->at += AGAIN_NS;
 	}
 	if (r->at == NEVER) {
-		r->watch_at = w->now + WATCH_NS;
-		r->watch_head = reader_head(w);
+		r->stall_check_at = w->now + STALL_CHECK_NS;
+		r->stall_check_head = reader_head(w);
 	}
 }
 
-static void begin_copy(struct world *w)
+static void begin_copy(struct sim *w)
 {
 	struct reader *r = &w->reader;
 	u64 head, nr;
@@ -118,7 +118,7 @@ static void begin_copy(struct world *w)
 	r->at = w->now + (w->c.reader_rate ? nr * NS / w->c.reader_rate : 0);
 }
 
-void reader_take(struct world *w, u64 to)
+void reader_take(struct sim *w, u64 to)
 {
 	struct reader *r = &w->reader;
 
@@ -132,7 +132,7 @@ void reader_take(struct world *w, u64 to)
 	__atomic_store_n(&w->page->aux_tail, to, __ATOMIC_RELEASE);
 }
 
-static void end_copy(struct world *w)
+static void end_copy(struct sim *w)
 {
 	struct reader *r = &w->reader;
 
@@ -145,7 +145,7 @@ static void end_copy(struct world *w)
 		rest(w);
 }
 
-void reader_turn(struct world *w)
+void reader_step(struct sim *w)
 {
 	if (w->reader.copying)
 		end_copy(w);
@@ -154,11 +154,11 @@ void reader_turn(struct world *w)
 }
 
 /* At the end: all that there is. */
-void reader_finish(struct world *w)
+void reader_finish(struct sim *w)
 {
 	w->reader.woken = false;
 	do {
-		reader_turn(w);
+		reader_step(w);
 	} while (w->reader.copying || (!w->c.snapshot && reader_head(w) != w->reader.tail));
 	w->reader.at = NEVER;
 }

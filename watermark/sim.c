@@ -15,7 +15,7 @@
 #define CHUNK 65536 /* contents: bytes made at a time */
 typedef unsigned __int128 u128;
 
-void sim_event_at(struct world *w, u64 time, enum auxtap_watermark_what what, u64 a, u64 b, u64 c)
+void sim_event_at(struct sim *w, u64 time, enum auxtap_watermark_what what, u64 a, u64 b, u64 c)
 {
 	struct auxtap_watermark_event e = {.time_ns = time, .what = what, .a = a, .b = b, .c = c};
 
@@ -23,13 +23,13 @@ void sim_event_at(struct world *w, u64 time, enum auxtap_watermark_what what, u6
 		w->on_event(w->ctx, &e);
 }
 
-void sim_event(struct world *w, enum auxtap_watermark_what what, u64 a, u64 b, u64 c)
+void sim_event(struct sim *w, enum auxtap_watermark_what what, u64 a, u64 b, u64 c)
 {
 	if (w->on_event)
 		sim_event_at(w, sim_time(w, 0), what, a, b, c);
 }
 
-static void event_text(struct world *w, u64 time, enum auxtap_watermark_what what, u64 a, u64 b,
+static void event_text(struct sim *w, u64 time, enum auxtap_watermark_what what, u64 a, u64 b,
 		       u64 c, const char *text)
 {
 	struct auxtap_watermark_event e =
@@ -39,24 +39,24 @@ static void event_text(struct world *w, u64 time, enum auxtap_watermark_what wha
 		w->on_event(w->ctx, &e);
 }
 
-void sim_violation(struct world *w, enum auxtap_watermark_invariant inv, u64 is, u64 due,
+void sim_violation(struct sim *w, enum auxtap_watermark_invariant inv, u64 is, u64 due,
 		   const char *text)
 {
 	event_text(w, sim_time(w, 0), AUXTAP_WM_VIOLATION, inv, is, due, text);
 }
 
-void sim_finding(struct world *w, const char *text)
+void sim_finding(struct sim *w, const char *text)
 {
 	event_text(w, sim_time(w, 0), AUXTAP_WM_FINDING, 0, 0, 0, text);
 }
 
-void sim_status(struct world *w, u64 status, u64 off, u64 written, const char *text)
+void sim_status(struct sim *w, u64 status, u64 off, u64 written, const char *text)
 {
 	event_text(w, w->now, AUXTAP_WM_STATUS, status, off, written, text);
 }
 
 /* splitmix64: any seed is as good as another */
-u64 sim_random(struct world *w, u64 below)
+u64 sim_random(struct sim *w, u64 below)
 {
 	u64 z;
 
@@ -71,7 +71,7 @@ u64 sim_random(struct world *w, u64 below)
 /* ---- production ---- */
 
 /* The rate from now on, and how long it holds. */
-static void next_segment(struct world *w)
+static void next_segment(struct sim *w)
 {
 	const struct auxtap_watermark_config *c = &w->c;
 
@@ -96,7 +96,7 @@ static void next_segment(struct world *w)
 }
 
 /* Bytes made until a time of this segment; whole pieces. */
-static u64 made_by(const struct world *w, u64 time)
+static u64 made_by(const struct sim *w, u64 time)
 {
 	u64 grain = w->c.setup.record_bytes;
 	u128 nr = (u128)(time - w->anchor_time) * w->rate / NS;
@@ -105,7 +105,7 @@ static u64 made_by(const struct world *w, u64 time)
 }
 
 /* When that many bytes are made. */
-static u64 time_of(const struct world *w, u64 produced)
+static u64 time_of(const struct sim *w, u64 produced)
 {
 	u128 ns = (u128)(produced - w->anchor_bytes) * NS;
 
@@ -116,13 +116,13 @@ static u64 time_of(const struct world *w, u64 produced)
 	return w->anchor_time + (u64)((ns + w->rate - 1) / w->rate);
 }
 
-u64 sim_time(const struct world *w, u64 less)
+u64 sim_time(const struct sim *w, u64 less)
 {
 	u64 made, time;
 
 	if (w->exploring)
 		return w->now;
-	made = w->r->produced + w->piece_stored - (less < w->piece_stored ? less : w->piece_stored);
+	made = w->r->produced + w->chunk_stored - (less < w->chunk_stored ? less : w->chunk_stored);
 	time = w->producing && made > w->anchor_bytes ? time_of(w, made) : w->now;
 
 	return time > w->now ? time : w->now;
@@ -140,7 +140,7 @@ static u8 content_at(u64 at)
 	return (u8)(1 + (z >> 32) % 0x6f);
 }
 
-static const u8 *contents(struct world *w, u64 *nr_bytes)
+static const u8 *contents(struct sim *w, u64 *nr_bytes)
 {
 	u64 grain = w->c.setup.record_bytes, at = w->r->produced, left;
 
@@ -159,7 +159,7 @@ static const u8 *contents(struct world *w, u64 *nr_bytes)
 }
 
 /* A part of a record that a skid ends in is made before the record is: time never goes back. */
-static void count_made(struct world *w, u64 nr_bytes)
+static void count_made(struct sim *w, u64 nr_bytes)
 {
 	u64 time;
 
@@ -169,13 +169,13 @@ static void count_made(struct world *w, u64 nr_bytes)
 		w->now = time;
 }
 
-u64 sim_give(struct world *w, const u8 *bytes, u64 nr_bytes, u64 *taken)
+u64 sim_give(struct sim *w, const u8 *bytes, u64 nr_bytes, u64 *taken)
 {
 	u64 violations = w->r->nr_violations, kept;
 
 	w->given = bytes;
 	w->nr_given = nr_bytes;
-	w->nr_kept = w->piece_stored = w->bus_bytes = 0;
+	w->nr_kept = w->chunk_stored = w->bus_bytes = 0;
 	w->producing = true;
 	*taken = 0;
 	kept = w->unit->produce(w->u, bytes, nr_bytes, taken);
@@ -192,7 +192,7 @@ u64 sim_give(struct world *w, const u8 *bytes, u64 nr_bytes, u64 *taken)
 }
 
 /* A piece of trace, at most to the next thing that happens. The time is when it was made. */
-static void produce(struct world *w, u64 nr_bytes)
+static void produce(struct sim *w, u64 nr_bytes)
 {
 	u64 stored = 0, taken = nr_bytes;
 	const u8 *bytes;
@@ -232,7 +232,7 @@ static void produce(struct world *w, u64 nr_bytes)
 /*
  * The line goes up in the middle of a call of the unit: when it returns, it is known when that was.
  */
-void sim_line(struct world *w)
+void sim_line(struct sim *w)
 {
 	w->line_raised = true;
 	if (!w->producing) { /* by a register: now */
@@ -246,13 +246,13 @@ void sim_line(struct world *w)
  * More than one at a time is on its way only where a fault doubles them. Those beyond MAX_IRQS are
  * dropped: the driver will have been called MAX_IRQS times since.
  */
-void sim_send_irq(struct world *w, u64 delay)
+void sim_send_irq(struct sim *w, u64 delay)
 {
 	if (w->nr_irqs < MAX_IRQS)
 		w->irqs[w->nr_irqs++] = w->now + delay;
 }
 
-static u64 next_irq(const struct world *w, unsigned int *which)
+static u64 next_irq(const struct sim *w, unsigned int *which)
 {
 	u64 at = NEVER;
 
@@ -264,7 +264,7 @@ static u64 next_irq(const struct world *w, unsigned int *which)
 	return at;
 }
 
-static void take_irq(struct world *w, unsigned int which)
+static void take_irq(struct sim *w, unsigned int which)
 {
 	w->irqs[which] = w->irqs[--w->nr_irqs];
 	machine_interrupt(w);
@@ -277,7 +277,7 @@ static void take_irq(struct world *w, unsigned int which)
 
 /* ---- the run ---- */
 
-static bool finished(const struct world *w)
+static bool finished(const struct sim *w)
 {
 	const struct auxtap_watermark_config *c = &w->c;
 
@@ -292,29 +292,29 @@ static u64 min_u64(u64 a, u64 b)
 }
 
 /* The reader's last resort: an event that makes no progress is enabled again (D21). */
-static void watch(struct world *w)
+static void stall_check(struct sim *w)
 {
 	struct reader *r = &w->reader;
 
-	r->watch_at = NEVER;
+	r->stall_check_at = NEVER;
 	/*
 	 * awake, it reads and enables by itself; a copy that is under way would set the tail back
 	 */
 	if (w->c.snapshot || !w->running || machine_tracing(w) || r->at != NEVER)
 		return;
-	if (w->page->aux_head == r->watch_head) {
+	if (w->page->aux_head == r->stall_check_head) {
 		reader_records(w);
 		if (reader_head(w) != r->tail)
 			reader_take(w, reader_head(w));
 		machine_reenable(w);
 	}
 	if (!machine_tracing(w)) {
-		r->watch_head = w->page->aux_head;
-		r->watch_at = w->now + WATCH_NS;
+		r->stall_check_head = w->page->aux_head;
+		r->stall_check_at = w->now + STALL_CHECK_NS;
 	}
 }
 
-static void step(struct world *w)
+static void step(struct sim *w)
 {
 	unsigned int which = 0;
 	u64 irq = next_irq(w, &which), next, made;
@@ -322,7 +322,7 @@ static void step(struct world *w)
 	next = min_u64(irq, w->reader.at);
 	next = min_u64(next, w->switch_at);
 	next = min_u64(next, w->segment_end);
-	next = min_u64(next, w->reader.watch_at);
+	next = min_u64(next, w->reader.stall_check_at);
 	if (w->c.max_ns)
 		next = min_u64(next, w->c.max_ns);
 	if (next > w->now && w->running && w->rate) {
@@ -353,18 +353,18 @@ static void step(struct world *w)
 	if (irq == next)
 		take_irq(w, which);
 	else if (w->reader.at == next)
-		reader_turn(w);
+		reader_step(w);
 	else if (w->switch_at == next) {
 		machine_sched(w, false);
 		machine_sched(w, true);
 		w->switch_at = w->now + w->c.switch_ns;
 	} else if (w->segment_end == next)
 		next_segment(w);
-	else if (w->reader.watch_at == next)
-		watch(w);
+	else if (w->reader.stall_check_at == next)
+		stall_check(w);
 }
 
-static void run(struct world *w)
+static void run(struct sim *w)
 {
 	progress_begin(w);
 	machine_sched(w, true);
@@ -389,7 +389,7 @@ static void run(struct world *w)
 }
 
 /* A model that is no trace unit: what it says cannot be, or time would stand still. */
-static int unit_broken(const struct world *w, struct auxtap_error *err)
+static int unit_broken(const struct sim *w, struct auxtap_error *err)
 {
 	auxtap_error_set(
 		err, -EPROTO, w->unit->name,
@@ -402,16 +402,16 @@ static int unit_broken(const struct world *w, struct auxtap_error *err)
 	return -EPROTO;
 }
 
-struct world *world_new(const struct auxtap_watermark_config *config,
-			struct auxtap_watermark_result *r, struct auxtap_error *err)
+struct sim *sim_new(const struct auxtap_watermark_config *config, struct auxtap_watermark_result *r,
+		    struct auxtap_error *err)
 {
-	struct world *w;
+	struct sim *w;
 	int ret;
 
 	memset(r, 0, sizeof(*r));
 	if (config_check(config, err))
 		return NULL;
-	if (lab) {
+	if (current_sim) {
 		auxtap_error_set(err, -EBUSY, "simulation", "one is running already");
 		return NULL;
 	}
@@ -423,7 +423,7 @@ struct world *world_new(const struct auxtap_watermark_config *config,
 	w->random = config->seed;
 	w->driver = sim_driver_find(config->driver);
 	w->unit = config->unit ? config->unit : auxtap_trace_unit_find(config->driver);
-	w->reader.at = w->reader.watch_at = NEVER;
+	w->reader.at = w->reader.stall_check_at = NEVER;
 	w->switch_at = config->switch_ns ? config->switch_ns : NEVER;
 	if (faults_set(w, err))
 		goto fail;
@@ -449,7 +449,7 @@ fail:
 	return NULL;
 }
 
-void world_free(struct world *w)
+void sim_free(struct sim *w)
 {
 	machine_close(w);
 	mon_close(w);
@@ -463,7 +463,7 @@ int auxtap_watermark_run(const struct auxtap_watermark_config *config,
 			 struct auxtap_error *err)
 {
 	struct auxtap_error own = AUXTAP_ERROR_INIT;
-	struct world *w = world_new(config, result, err ? err : &own);
+	struct sim *w = sim_new(config, result, err ? err : &own);
 	int ret = 0;
 
 	if (!w)
@@ -476,6 +476,6 @@ int auxtap_watermark_run(const struct auxtap_watermark_config *config,
 		ret = unit_broken(w, err);
 	result->head = w->page ? w->page->aux_head : 0;
 	result->time_ns = w->now;
-	world_free(w);
+	sim_free(w);
 	return ret;
 }

@@ -12,9 +12,9 @@
 #include "hw/unit_faults.h"
 #include <linux/perf_event.h>
 
-#define NEVER	 UINT64_MAX
-#define MAX_IRQS 4
-#define WATCH_NS 1000000 /* the reader looks at an event that makes no progress so often */
+#define NEVER	       UINT64_MAX
+#define MAX_IRQS       4
+#define STALL_CHECK_NS 1000000 /* the reader looks at an event that makes no progress so often */
 
 /* The three drivers, as the machine calls them. */
 struct sim_driver {
@@ -62,9 +62,9 @@ struct monitor {
 	bool hole;	     /* there must be PARTIAL */
 	u64 stored;	     /* bytes of it */
 	/* the interrupt of a mark that was reached */
-	bool mark_hit, mark_in_call, line_seen, mark_late_told;
+	bool threshold_hit, threshold_in_call, line_seen, threshold_late_reported;
 	unsigned int lines_due;
-	u64 mark_produced; /* produced, when it was */
+	u64 threshold_produced; /* produced, when it was */
 	bool line_up;
 	u64 line_time;
 	bool irq_late_reported;
@@ -77,7 +77,7 @@ struct monitor {
 	unsigned int nr_empty; /* transactions in a row that moved nothing */
 	/* the last violation that was kept: 1 + transactions then */
 	u64 kept_at[AUXTAP_NR_INVARIANTS];
-	u16 *truth; /* contents: 1 + the produced byte that belongs at an offset; 0: padding */
+	u16 *expected; /* contents: 1 + the produced byte that belongs at an offset; 0: padding */
 };
 
 struct reader {
@@ -87,7 +87,7 @@ struct reader {
 	bool woken;   /* again, meanwhile */
 	bool truncated, was_full;
 	u64 tail; /* as it stored it last */
-	u64 watch_at, watch_head, enabled_at;
+	u64 stall_check_at, stall_check_head, enabled_at;
 };
 
 /* sim_progress.c */
@@ -101,7 +101,7 @@ struct progress {
 	u64 off_since, off_max;
 };
 
-struct world {
+struct sim {
 	struct auxtap_watermark_config c;
 	const struct auxtap_trace_unit *unit;
 	void *u;
@@ -124,7 +124,7 @@ struct world {
 	u64 pt_base, pt_mask_ptrs;
 	bool producing, line_raised, in_interrupt;
 	bool exploring;	  /* explore.c: no time passes */
-	u64 piece_stored; /* of the piece that is being produced */
+	u64 chunk_stored; /* of the piece that is being produced */
 	/* of one call of produce(): what the unit was given, how much of it it has stored so far */
 	const u8 *given;
 	u64 nr_given, nr_kept;
@@ -148,97 +148,97 @@ struct world {
 	u8 *bytes;    /* contents: what is produced, a piece at a time, … */
 	u64 bytes_to; /* … up to this byte of all; 0: nothing yet */
 };
-extern struct world *lab; /* the one that runs */
+extern struct sim *current_sim; /* the one that runs */
 
-void sim_event(struct world *w, enum auxtap_watermark_what what, u64 a, u64 b, u64 c);
-void sim_event_at(struct world *w, u64 time, enum auxtap_watermark_what what, u64 a, u64 b, u64 c);
-void sim_status(struct world *w, u64 status, u64 off, u64 written, const char *text);
-void sim_violation(struct world *w, enum auxtap_watermark_invariant inv, u64 is, u64 due,
+void sim_event(struct sim *w, enum auxtap_watermark_what what, u64 a, u64 b, u64 c);
+void sim_event_at(struct sim *w, u64 time, enum auxtap_watermark_what what, u64 a, u64 b, u64 c);
+void sim_status(struct sim *w, u64 status, u64 off, u64 written, const char *text);
+void sim_violation(struct sim *w, enum auxtap_watermark_invariant inv, u64 is, u64 due,
 		   const char *text);
-void sim_finding(struct world *w, const char *text);
-u64 sim_random(struct world *w, u64 below); /* 0 … below - 1; 0 for 0 */
+void sim_finding(struct sim *w, const char *text);
+u64 sim_random(struct sim *w, u64 below); /* 0 … below - 1; 0 for 0 */
 
 /* sim_machine.c. open: negative errno, with r->refusal where it is the driver's or the kernel's. */
-int machine_open(struct world *w, struct auxtap_error *err);
-void machine_close(struct world *w);
-bool machine_tracing(const struct world *w);
-void machine_sched(struct world *w, bool in);
-void machine_interrupt(struct world *w);
-void machine_reenable(struct world *w);
-void machine_inject_hole(struct world *w);
-void machine_unmap(struct world *w); /* whatever goes on in it */
+int machine_open(struct sim *w, struct auxtap_error *err);
+void machine_close(struct sim *w);
+bool machine_tracing(const struct sim *w);
+void machine_sched(struct sim *w, bool in);
+void machine_interrupt(struct sim *w);
+void machine_reenable(struct sim *w);
+void machine_inject_hole(struct sim *w);
+void machine_unmap(struct sim *w); /* whatever goes on in it */
 /* Offset in the AUX area of an address on the bus, or NEVER. */
-u64 machine_offset(const struct world *w, u64 addr);
+u64 machine_offset(const struct sim *w, u64 addr);
 
 /* thresholds.c: where the driver has put them */
-void marks_look(struct world *w);
+void thresholds_read(struct sim *w);
 
 /* monitor.c */
-extern const struct core_observer monitor_watch;
+extern const struct core_observer monitor_observer;
 AUXTAP_PRINTF(3, 4)
-void mon_violation(struct world *w, enum auxtap_watermark_invariant inv, const char *fmt, ...);
+void mon_violation(struct sim *w, enum auxtap_watermark_invariant inv, const char *fmt, ...);
 /* The same, and where: the position where something is, and the one where it should be. */
 AUXTAP_PRINTF(5, 6)
-void mon_violation_at(struct world *w, enum auxtap_watermark_invariant inv, u64 is, u64 due,
+void mon_violation_at(struct sim *w, enum auxtap_watermark_invariant inv, u64 is, u64 due,
 		      const char *fmt, ...);
-int mon_open(struct world *w);
-void mon_finish(struct world *w); /* program and reader are through */
-void mon_close(struct world *w);
-void mon_marks(struct world *w, u64 int_at, u64 stop_at, u64 start);
-void mon_store(struct world *w, u64 off, u64 nr_bytes);
+int mon_open(struct sim *w);
+void mon_finish(struct sim *w); /* program and reader are through */
+void mon_close(struct sim *w);
+void mon_thresholds(struct sim *w, u64 int_at, u64 stop_at, u64 start);
+void mon_store(struct sim *w, u64 off, u64 nr_bytes);
 /* since: when the first of the lost bytes was due. */
-void mon_produced(struct world *w, u64 stored, u64 lost, u64 since, enum auxtap_watermark_loss why);
-void mon_line(struct world *w);
-void mon_irq(struct world *w);			  /* the driver's turn */
+void mon_produced(struct sim *w, u64 stored, u64 lost, u64 since, enum auxtap_watermark_loss why);
+void mon_line(struct sim *w);
+void mon_irq(struct sim *w);			  /* the driver's turn */
 unsigned int mon_overshoot_bucket(u64 overshoot); /* of skids[]; overshoot.c */
-void mon_settle(struct world *w); /* after anything that the kernel or the driver has done */
-void mon_record(struct world *w, u64 offset, u64 nr_bytes, u64 flags); /* the reader has found it */
-void mon_read(struct world *w, u64 from, u64 to);
-void mon_time(struct world *w);
+void mon_settle(struct sim *w); /* after anything that the kernel or the driver has done */
+void mon_record(struct sim *w, u64 offset, u64 nr_bytes, u64 flags); /* the reader has found it */
+void mon_read(struct sim *w, u64 from, u64 to);
+void mon_time(struct sim *w);
 /*
  * The reader has read all, and enabled it again. marked: it was marked for disable before; more:
  * it was still tracing, so that there is something to be read again.
  */
-void mon_drained(struct world *w, bool marked, bool more);
+void mon_drained(struct sim *w, bool marked, bool more);
 
 /* sim_progress.c */
-void progress_begin(struct world *w);
-void progress_lost(struct world *w, u64 lost, enum auxtap_watermark_loss why);
-void progress_truncated(struct world *w);
-void progress_read(struct world *w);
-void progress_time(struct world *w);
-void progress_end(struct world *w);
+void progress_begin(struct sim *w);
+void progress_lost(struct sim *w, u64 lost, enum auxtap_watermark_loss why);
+void progress_truncated(struct sim *w);
+void progress_read(struct sim *w);
+void progress_time(struct sim *w);
+void progress_end(struct sim *w);
 
 /* ring_reader.c */
-void reader_wake(struct world *w);
-void reader_turn(struct world *w);
-void reader_finish(struct world *w);
-u64 reader_head(const struct world *w);
-void reader_records(struct world *w);
-void reader_take(struct world *w, u64 to);
+void reader_wake(struct sim *w);
+void reader_step(struct sim *w);
+void reader_finish(struct sim *w);
+u64 reader_head(const struct sim *w);
+void reader_records(struct sim *w);
+void reader_take(struct sim *w, u64 to);
 
 /* fault_catalogue.c */
-int faults_set(struct world *w, struct auxtap_error *err);
-void faults_step(struct world *w);
-void faults_line(struct world *w); /* the line is up: the controller sends it on */
-void faults_table_entry(struct world *w, u64 addr, u64 *entry);
-u64 faults_reg_read(struct world *w, u32 reg, u64 value);
-u64 faults_reg_write(struct world *w, u32 reg, u64 value);
-void faults_stopping(struct world *w);
+int faults_set(struct sim *w, struct auxtap_error *err);
+void faults_step(struct sim *w);
+void faults_line(struct sim *w); /* the line is up: the controller sends it on */
+void faults_table_entry(struct sim *w, u64 addr, u64 *entry);
+u64 faults_reg_read(struct sim *w, u32 reg, u64 value);
+u64 faults_reg_write(struct sim *w, u32 reg, u64 value);
+void faults_stopping(struct sim *w);
 
 /* config.c */
 int config_check(const struct auxtap_watermark_config *c, struct auxtap_error *err);
 
 /* sim.c */
 /* The unit is given a piece of trace; bytes may be NULL. Returns and *taken: as its produce(). */
-u64 sim_give(struct world *w, const u8 *bytes, u64 nr_bytes, u64 *taken);
-void sim_line(struct world *w); /* the unit's interrupt line has gone up */
-void sim_send_irq(struct world *w, u64 delay);
+u64 sim_give(struct sim *w, const u8 *bytes, u64 nr_bytes, u64 *taken);
+void sim_line(struct sim *w); /* the unit's interrupt line has gone up */
+void sim_send_irq(struct sim *w, u64 delay);
 /* Now; in the middle of a piece when its last byte so far was made, less some of them. */
-u64 sim_time(const struct world *w, u64 less);
+u64 sim_time(const struct sim *w, u64 less);
 /* A world as the configuration says, nothing running in it. NULL: see err, or r->refused. */
-struct world *world_new(const struct auxtap_watermark_config *config,
-			struct auxtap_watermark_result *r, struct auxtap_error *err);
-void world_free(struct world *w);
+struct sim *sim_new(const struct auxtap_watermark_config *config, struct auxtap_watermark_result *r,
+		    struct auxtap_error *err);
+void sim_free(struct sim *w);
 
 #endif

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-struct world *lab;
+struct sim *current_sim;
 
 #define MSR_OUTPUT_BASE 0x560
 #define MSR_MASK_PTRS	0x561
@@ -28,12 +28,12 @@ struct world *lab;
 #define TRBBASER	0xc4da
 #define ENABLE		0x1
 
-bool machine_tracing(const struct world *w)
+bool machine_tracing(const struct sim *w)
 {
 	return w->unit_on && w->buffer_on;
 }
 
-u64 machine_offset(const struct world *w, u64 addr)
+u64 machine_offset(const struct sim *w, u64 addr)
 {
 	const u8 *at = (const u8 *)(uintptr_t)addr;
 
@@ -48,7 +48,7 @@ u64 machine_offset(const struct world *w, u64 addr)
 
 static int bus_load(void *ctx, uint64_t addr, void *to, uint64_t nr_bytes)
 {
-	struct world *w = ctx;
+	struct sim *w = ctx;
 	const void *from = core_phys_to_virt(addr, nr_bytes);
 
 	if (!from)
@@ -61,7 +61,7 @@ static int bus_load(void *ctx, uint64_t addr, void *to, uint64_t nr_bytes)
 
 static int bus_store(void *ctx, uint64_t addr, const uint8_t *bytes, uint64_t nr_bytes)
 {
-	struct world *w = ctx;
+	struct sim *w = ctx;
 	u64 off = machine_offset(w, addr);
 
 	if (!nr_bytes)
@@ -99,7 +99,7 @@ struct status_bit {
 static u64 reg_read(int cpu, u32 reg)
 {
 	(void)cpu;
-	return faults_reg_read(lab, reg, lab->unit->reg_read(lab->u, reg));
+	return faults_reg_read(current_sim, reg, current_sim->unit->reg_read(current_sim->u, reg));
 }
 
 #define MSR_STATUS 0x571
@@ -118,7 +118,7 @@ static void put_bits(char *text, size_t size, u64 value, const struct status_bit
 }
 
 /* For those who look on: what the driver is going to find. */
-static void show_status(struct world *w, u64 written)
+static void show_status(struct sim *w, u64 written)
 {
 	static const struct status_bit pt[] = {{0x20, "Stopped"}, {0x10, "Error"}, {0}};
 	static const struct status_bit spe[] = {{0x80000, "DL"},
@@ -168,7 +168,7 @@ static void show_status(struct world *w, u64 written)
 /* A write, after which the driver may have set the buffer up anew: that is looked at. */
 static void reg_write(int cpu, u32 reg, u64 value)
 {
-	struct world *w = lab;
+	struct sim *w = current_sim;
 	bool was_on = machine_tracing(w);
 
 	(void)cpu;
@@ -204,7 +204,7 @@ static void reg_write(int cpu, u32 reg, u64 value)
 	/* before the unit runs: it may meet its marks at once */
 	if (value & ENABLE &&
 	    ((reg == MSR_CTL && !was_on) || reg == PMBLIMITR || reg == TRBLIMITR)) {
-		marks_look(w);
+		thresholds_read(w);
 		show_status(w, NEVER);
 	}
 	w->unit->reg_write(w->u, reg, faults_reg_write(w, reg, value));
@@ -223,15 +223,15 @@ static int etm_on(int cpu, const struct perf_event_attr *attr)
 {
 	(void)cpu;
 	(void)attr;
-	lab->unit_on = true;
+	current_sim->unit_on = true;
 	return 0;
 }
 
 static void etm_off(int cpu)
 {
 	(void)cpu;
-	lab->unit_on = false;
-	faults_stopping(lab);
+	current_sim->unit_on = false;
+	faults_stopping(current_sim);
 }
 
 /* ---- drivers ---- */
@@ -273,8 +273,9 @@ static struct cs_etm_hw etm_hw = {
 
 static int trbe_start(void)
 {
-	etm_hw.trbe.overwrites_in_fill_mode = lab->c.setup.errata & AUXTAP_ERRATUM_OVERWRITE;
-	etm_hw.trbe.writes_out_of_range = lab->c.setup.errata & AUXTAP_ERRATUM_BEYOND;
+	etm_hw.trbe.overwrites_in_fill_mode =
+		current_sim->c.setup.errata & AUXTAP_ERRATUM_OVERWRITE;
+	etm_hw.trbe.writes_out_of_range = current_sim->c.setup.errata & AUXTAP_ERRATUM_BEYOND;
 	return cs_etm_register("cs_etm", &etm_hw);
 }
 
@@ -301,12 +302,12 @@ const struct sim_driver *sim_driver_find(const char *name)
 
 static uint64_t core_now(void *ctx)
 {
-	return ((struct world *)ctx)->now;
+	return ((struct sim *)ctx)->now;
 }
 
 static void core_woken(void *ctx, struct perf_event *event)
 {
-	struct world *w = ctx;
+	struct sim *w = ctx;
 
 	(void)event;
 	w->mon.delivered = true;
@@ -315,7 +316,7 @@ static void core_woken(void *ctx, struct perf_event *event)
 
 static int order_of(void *ctx, int order)
 {
-	const struct world *w = ctx;
+	const struct sim *w = ctx;
 
 	return w->c.max_order < 0 || order < w->c.max_order ? order : w->c.max_order;
 }
@@ -328,14 +329,14 @@ static void core_warned(void *ctx, const char *file, int line, const char *what)
 		      base ? base + 1 : file, line, what);
 }
 
-static int refuse(struct world *w, int err, const char *why)
+static int refuse(struct sim *w, int err, const char *why)
 {
 	w->r->refused = 1;
 	snprintf(w->r->refusal, sizeof(w->r->refusal), "%s", why);
 	return err;
 }
 
-static const char *why_no_area(const struct world *w)
+static const char *why_no_area(const struct sim *w)
 {
 	if (w->c.nr_pages < 2 && strcmp(w->c.driver, "intel_pt") != 0)
 		return "the driver wants at least 2 pages (I1, J2)";
@@ -344,7 +345,7 @@ static const char *why_no_area(const struct world *w)
 	return "no memory, or the driver has refused the area (C7)";
 }
 
-static int map_areas(struct world *w)
+static int map_areas(struct sim *w)
 {
 	u64 data_size = (w->c.data_pages + 1) * w->c.page_size;
 	int prot = PROT_READ | PROT_WRITE, ret;
@@ -366,7 +367,7 @@ static int map_areas(struct world *w)
 	return 0;
 }
 
-int machine_open(struct world *w, struct auxtap_error *err)
+int machine_open(struct sim *w, struct auxtap_error *err)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
@@ -378,14 +379,14 @@ int machine_open(struct world *w, struct auxtap_error *err)
 	struct auxtap_unit_setup setup;
 	int ret;
 
-	lab = w;
+	current_sim = w;
 	w->core = (struct core_machine){
 		.ctx = w,
 		.clock = core_now,
 		.wakeup = core_woken,
 		.alloc_order = order_of,
 		.warn = core_warned,
-		.watch = &monitor_watch,
+		.observer = &monitor_observer,
 	};
 	w->bus = (struct auxtap_unit_bus){w, bus_load, bus_store, bus_irq};
 	setup = w->c.setup;
@@ -423,7 +424,7 @@ int machine_open(struct world *w, struct auxtap_error *err)
  * B18, D2: the area is unmapped, and while that is under way the program begins to run once
  * more: monitor.c's race() lets the second half of the unmapping fall between two looks.
  */
-void machine_unmap(struct world *w)
+void machine_unmap(struct sim *w)
 {
 	core_set_cpu(w->c.cpu);
 	core_event_munmap_stop(w->aux_map);
@@ -442,7 +443,7 @@ void machine_unmap(struct world *w)
 	machine_sched(w, false);
 }
 
-void machine_close(struct world *w)
+void machine_close(struct sim *w)
 {
 	if (w->aux_map)
 		machine_unmap(w);
@@ -455,12 +456,12 @@ void machine_close(struct world *w)
 	core_kernel_use(NULL);
 	core_page_size_use(4096);
 	w->unit->destroy(w->u);
-	lab = NULL;
+	current_sim = NULL;
 }
 
 /* ---- what happens to it ---- */
 
-void machine_sched(struct world *w, bool in)
+void machine_sched(struct sim *w, bool in)
 {
 	core_set_cpu(w->c.cpu);
 	if (in)
@@ -473,7 +474,7 @@ void machine_sched(struct world *w, bool in)
 	mon_settle(w);
 }
 
-void machine_interrupt(struct world *w)
+void machine_interrupt(struct sim *w)
 {
 	core_set_cpu(w->c.cpu);
 	sim_event(w, AUXTAP_WM_IRQ, w->mon.pos, 0, 0);
@@ -488,7 +489,7 @@ void machine_interrupt(struct world *w)
 }
 
 /* D21: DISABLE and ENABLE; ENABLE alone does nothing where the event still counts as active. */
-void machine_reenable(struct world *w)
+void machine_reenable(struct sim *w)
 {
 	bool marked = w->event->pending_disable, more;
 	u64 head = w->mon.head;
@@ -506,7 +507,7 @@ void machine_reenable(struct world *w)
 	mon_drained(w, marked, more);
 }
 
-void machine_inject_hole(struct world *w)
+void machine_inject_hole(struct sim *w)
 {
 	if (!w->mon.open)
 		return;

@@ -15,17 +15,17 @@
 #define MAX_STARVED 8
 #define BATCHES	    4 /* an area of so many watermarks is never full with a reader that keeps up */
 
-static u64 copy_ns(const struct world *w)
+static u64 copy_ns(const struct sim *w)
 {
 	return w->c.reader_rate ? w->aux_size * NS / w->c.reader_rate : 0;
 }
 
-static u64 reader_ns(const struct world *w)
+static u64 reader_ns(const struct sim *w)
 {
 	return w->c.reader_latency_ns + w->c.reader_jitter_ns + copy_ns(w);
 }
 
-static u64 max_rate(const struct world *w)
+static u64 max_rate(const struct sim *w)
 {
 	u64 rate = w->c.rates ? 0 : w->c.rate;
 
@@ -39,7 +39,7 @@ static u64 max_rate(const struct world *w)
  * The area is never full: while the reader reads and the driver comes, less than a quarter of it is
  * produced, and it holds several watermarks. PT: only of watermarks at which it can interrupt (H5).
  */
-static bool reader_keeps_up(const struct world *w)
+static bool reader_keeps_up(const struct sim *w)
 {
 	u64 ns = reader_ns(w) + w->c.irq_latency_ns + w->c.irq_jitter_ns, batch = w->watermark;
 	unsigned __int128 made = (unsigned __int128)max_rate(w) * ns / NS;
@@ -56,7 +56,7 @@ static bool reader_keeps_up(const struct world *w)
 }
 
 /* In simulated time, with ring_reader.c's reader; a search and a replay have no such reader. */
-void progress_begin(struct world *w)
+void progress_begin(struct sim *w)
 {
 	struct progress *p = &w->progress;
 
@@ -64,10 +64,11 @@ void progress_begin(struct world *w)
 	p->keeps_up = reader_keeps_up(w);
 	p->off_since = NEVER;
 	/* woken, or asleep until its watch, and twice where an event is disabled late (D21) */
-	p->off_max = 3 * reader_ns(w) + 4 * WATCH_NS + w->c.irq_latency_ns + w->c.irq_jitter_ns;
+	p->off_max =
+		3 * reader_ns(w) + 4 * STALL_CHECK_NS + w->c.irq_latency_ns + w->c.irq_jitter_ns;
 }
 
-void progress_lost(struct world *w, u64 lost, enum auxtap_watermark_loss why)
+void progress_lost(struct sim *w, u64 lost, enum auxtap_watermark_loss why)
 {
 	struct progress *p = &w->progress;
 
@@ -81,7 +82,7 @@ void progress_lost(struct world *w, u64 lost, enum auxtap_watermark_loss why)
 }
 
 /* A transaction has ended truncated, or could not begin. */
-void progress_truncated(struct world *w)
+void progress_truncated(struct sim *w)
 {
 	struct progress *p = &w->progress;
 	bool starved = w->r->stored == p->stored && p->read_all;
@@ -96,12 +97,12 @@ void progress_truncated(struct world *w)
 			MAX_STARVED);
 }
 
-void progress_read(struct world *w)
+void progress_read(struct sim *w)
 {
 	w->progress.read_all = w->reader.tail == reader_head(w);
 }
 
-void progress_time(struct world *w)
+void progress_time(struct sim *w)
 {
 	struct progress *p = &w->progress;
 
@@ -121,7 +122,7 @@ void progress_time(struct world *w)
 	}
 }
 
-void progress_end(struct world *w)
+void progress_end(struct sim *w)
 {
 	if (w->progress.timed && w->r->produced && !w->r->stored)
 		mon_violation(w, AUXTAP_INV_PROGRESS, "of %llu bytes nothing is stored",

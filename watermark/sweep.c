@@ -9,29 +9,29 @@ const struct auxtap_sweep_machine auxtap_sweep_machines[] = {
 	{"trbe", 4096},	    {"trbe", 16384},   {"trbe", 65536},	   {0},
 };
 
-struct marks {
+struct watermarks {
 	uint64_t at[AUXTAP_SWEEP_WATERMARKS];
 	unsigned int nr;
 };
 
-static void add(struct marks *m, uint64_t mark)
+static void add(struct watermarks *m, uint64_t watermark)
 {
-	if (m->nr == AUXTAP_SWEEP_WATERMARKS || mark > UINT32_MAX)
+	if (m->nr == AUXTAP_SWEEP_WATERMARKS || watermark > UINT32_MAX)
 		return;
 	for (unsigned int i = 0; i < m->nr; i++)
-		if (m->at[i] == mark)
+		if (m->at[i] == watermark)
 			return;
-	m->at[m->nr++] = mark;
+	m->at[m->nr++] = watermark;
 }
 
 /* k/n of the area, k from 1 to n: pages, parts of pages and, for odd n, neither */
-static void add_parts(struct marks *m, uint64_t area, uint64_t n)
+static void add_parts(struct watermarks *m, uint64_t area, uint64_t n)
 {
 	for (uint64_t k = 1; k <= n; k++)
 		add(m, area / n * k + (n & 1 ? k : 0));
 }
 
-static void fill(struct marks *m, uint64_t page, uint64_t area)
+static void fill(struct watermarks *m, uint64_t page, uint64_t area)
 {
 	add(m, 0);
 	add(m, 1);
@@ -58,15 +58,15 @@ void auxtap_watermark_sweep_config(struct auxtap_watermark_config *c, const char
 	static const struct {
 		uint64_t times, parts;
 	} latency[AUXTAP_SWEEP_READERS] = {{0, 1}, {1, 8}, {1, 2}, {2, 1}};
-	struct marks marks = {0};
+	struct watermarks watermarks = {0};
 	uint64_t fill_ns, bytes;
 
 	auxtap_watermark_defaults(c, driver);
 	c->page_size = page_size;
 	c->nr_pages = 2ull << (area % AUXTAP_SWEEP_AREAS);
 	bytes = c->nr_pages * page_size;
-	fill(&marks, page_size, bytes);
-	c->watermark = marks.at[watermark % AUXTAP_SWEEP_WATERMARKS];
+	fill(&watermarks, page_size, bytes);
+	c->watermark = watermarks.at[watermark % AUXTAP_SWEEP_WATERMARKS];
 	c->rate = 1000000000;
 	fill_ns = bytes;
 	c->irq_latency_ns = 1000;

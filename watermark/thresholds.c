@@ -18,7 +18,7 @@ static u64 entry_bytes(u64 entry)
 }
 
 /* One lap over the entries, from the unit's own on. */
-static void look_pt(struct world *w)
+static void look_pt(struct sim *w)
 {
 	u64 base = w->pt_base & ~0xfffull, index = w->pt_mask_ptrs >> 7 & 0x1ffffff;
 	u64 off = w->pt_mask_ptrs >> 32, at, wrap, int_at = NEVER, stop_at = NEVER, start;
@@ -53,10 +53,10 @@ static void look_pt(struct world *w)
 		int_at = stop_at;
 	else if (int_at > stop_at) /* never reached: it is the lap before that it lies in */
 		int_at -= w->aux_size;
-	mon_marks(w, int_at, stop_at, start);
+	mon_thresholds(w, int_at, stop_at, start);
 }
 
-static void look_arm(struct world *w)
+static void look_arm(struct sim *w)
 {
 	u64 start = w->ptr_written ? machine_offset(w, w->regs_ptr) : NEVER;
 	u64 last = machine_offset(w, w->regs_limit - 1), head_off, stop_at;
@@ -68,10 +68,10 @@ static void look_arm(struct world *w)
 	}
 	head_off = w->mon.head & (w->aux_size - 1);
 	stop_at = w->c.snapshot ? last + 1 : w->mon.head - head_off + last + 1;
-	mon_marks(w, stop_at, stop_at, start);
+	mon_thresholds(w, stop_at, stop_at, start);
 }
 
-void marks_look(struct world *w)
+void thresholds_read(struct sim *w)
 {
 	if (!w->mon.open)
 		return;

@@ -113,10 +113,10 @@ static uint64_t pt_produce(void *unit, const uint8_t *bytes, uint64_t nr_bytes, 
 	if (pt->out.irq_pending && pt->out.irq_at > now && nr_bytes > pt->out.irq_at - now)
 		nr_bytes = pt->out.irq_at - now;
 	if (pt->out.region) {
-		u64 room = pt->out.region_size - pt->out.region_off;
+		u64 space = pt->out.region_size - pt->out.region_off;
 
-		if (nr_bytes > room)
-			nr_bytes = room;
+		if (nr_bytes > space)
+			nr_bytes = space;
 		addr = pt->region_phys + pt->out.region_off;
 		/* before the stage: at the end of a region it may raise its line */
 		if (pt->bus->store(pt->bus->ctx, addr, bytes, nr_bytes))

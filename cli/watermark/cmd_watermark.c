@@ -109,7 +109,7 @@ static void on_event(void *ctx, const struct auxtap_watermark_event *e)
 {
 	struct sim *s = ctx;
 
-	if (e->what == AUXTAP_WM_MARKS && !s->first.seen)
+	if (e->what == AUXTAP_WM_THRESHOLDS && !s->first.seen)
 		s->first = (struct wm_first){true, e->a, e->b};
 	if (s->picture && s->o.nr_watermarks * s->o.nr_pages == 1)
 		wm_picture_event(s->picture, e);

@@ -89,7 +89,7 @@ static void print_asked(const struct advise_ask *ask, const struct advise *a)
 static void print_sum(const struct advise *a)
 {
 	const struct advise_sum *s = &a->sum;
-	char mark[24], area[24], time[24];
+	char watermark[24], area[24], time[24];
 	uint64_t nr_bytes = a->c.nr_pages * a->c.page_size;
 
 	printf("  interrupt  %llu bytes come before the driver handles it%s\n", (LL)s->overshoot,
@@ -99,7 +99,7 @@ static void print_sum(const struct advise *a)
 		printf(", %llu more while it copies %llu for %s", (LL)(s->away - s->asleep),
 		       (LL)s->copied, wm_time(s->copy_ns, time));
 	printf("\n  unread     %llu = (1 + %llu) x %s: the watermark that woke it, and %llu more until it has read\n",
-	       (LL)s->unread, (LL)s->nr_passed, wm_size(s->watermark, mark), (LL)s->nr_passed);
+	       (LL)s->unread, (LL)s->nr_passed, wm_size(s->watermark, watermark), (LL)s->nr_passed);
 	if (!a->arm)
 		printf("  area       more than %llu = %llu unread + %llu to the next threshold + %llu\n"
 		       "             until the driver handles it, which moves STOP (H4)\n",
@@ -145,18 +145,18 @@ static void print_confirmed(const struct advise *a)
 	printf("             a loss at the limits is unavoidable; a larger area stops less often:\n");
 	for (unsigned int i = 0; i < a->nr_larger; i++) {
 		const struct advise_area *l = &a->larger[i];
-		char mark[24];
+		char watermark[24];
 
 		if (l->nr_good)
 			printf("             %s, watermark %s: %s\n", wm_size(l->nr_bytes, area),
-			       wm_size(l->best, mark), share(l->lost, l->produced, loss));
+			       wm_size(l->best, watermark), share(l->lost, l->produced, loss));
 	}
 }
 
 static void print_smaller(const struct advise *a)
 {
 	const struct advise_area *s;
-	char area[24], mark[24], loss[24];
+	char area[24], watermark[24], loss[24];
 
 	if (a->nr_areas < 2)
 		return;
@@ -168,7 +168,7 @@ static void print_smaller(const struct advise *a)
 		printf("all %u watermarks fail: the event is truncated (D16)\n", s->nr_tried);
 	else
 		printf("all %u watermarks lose trace; the best, %s, loses %llu of %llu bytes (%s)\n",
-		       s->nr_tried, wm_size(s->best, mark), (LL)s->lost, (LL)s->produced,
+		       s->nr_tried, wm_size(s->best, watermark), (LL)s->lost, (LL)s->produced,
 		       share(s->lost, s->produced, loss));
 }
 
@@ -199,19 +199,19 @@ static void put_perf(const struct advise *a, char *buf, size_t size)
 static void print_commands(const struct advise *a)
 {
 	uint64_t answer = a->c.nr_pages * a->c.page_size;
-	char text[256], mark[24], loss[24];
+	char text[256], watermark[24], loss[24];
 
 	put_record(a, text, sizeof(text));
 	printf("  record     %s -- PROGRAM\n", text);
 	printf("  perf       has no option for the watermark and uses %s of the area; with %s that\n"
 	       "             ",
-	       a->arm ? "a half" : "a quarter", wm_size(answer, mark));
+	       a->arm ? "a half" : "a quarter", wm_size(answer, watermark));
 	if (a->perf_area == answer)
 		printf("is enough: ");
 	else
 		printf("loses %s of the trace, ", share(a->perf.lost, a->perf.produced, loss));
 	if (a->perf_area != answer && a->perf_area)
-		printf("it requires %s:\n             ", wm_size(a->perf_area, mark));
+		printf("it requires %s:\n             ", wm_size(a->perf_area, watermark));
 	if (a->perf_area) {
 		put_perf(a, text, sizeof(text));
 		printf("%s -- PROGRAM\n", text);
@@ -223,7 +223,7 @@ static void print_commands(const struct advise *a)
 static void print_none(const struct advise_ask *ask, const struct advise *a)
 {
 	const struct advise_area *best = &a->areas[a->nr_areas - 1];
-	char area[24], mark[24], loss[24];
+	char area[24], watermark[24], loss[24];
 
 	if (a->hopeless)
 		printf("  the reader copies %llu bytes per second, and %llu come on average: it never catches\n"
@@ -233,13 +233,14 @@ static void print_none(const struct advise_ask *ask, const struct advise *a)
 		printf("  simulated  %s: %s\n", wm_size(best->nr_bytes, area), best->refusal);
 	else
 		printf("  simulated  %s with %u watermarks: the best, %s, loses %llu of %llu bytes (%s)\n",
-		       wm_size(best->nr_bytes, area), best->nr_tried, wm_size(best->best, mark),
-		       (LL)best->lost, (LL)best->produced, share(best->lost, best->produced, loss));
+		       wm_size(best->nr_bytes, area), best->nr_tried,
+		       wm_size(best->best, watermark), (LL)best->lost, (LL)best->produced,
+		       share(best->lost, best->produced, loss));
 }
 
 static void print_advice(const struct advise_ask *ask, const struct advise *a)
 {
-	char page[24], area[24], mark[24], command[1024];
+	char page[24], area[24], watermark[24], command[1024];
 	const struct advise_area *last = &a->areas[a->nr_areas - 1];
 
 	printf("%s, rules of Linux %s, pages of %s: ", ask->c.driver, ask->c.kernel,
@@ -251,7 +252,7 @@ static void print_advice(const struct advise_ask *ask, const struct advise *a)
 		return;
 	}
 	printf("area %s, watermark %s", wm_size(last->nr_bytes, area),
-	       wm_size(a->c.watermark, mark));
+	       wm_size(a->c.watermark, watermark));
 	printf(a->arm && a->sum.overshoot ? ": never full, but each interrupt loses trace\n" :
 					    ": nothing is lost\n");
 	print_asked(ask, a);
@@ -259,7 +260,8 @@ static void print_advice(const struct advise_ask *ask, const struct advise *a)
 	print_confirmed(a);
 	if (last->nr_good > 1)
 		printf("             in shorter runs %u watermarks from %s to %s are enough\n",
-		       last->nr_good, wm_size(last->good_min, area), wm_size(last->good_max, mark));
+		       last->nr_good, wm_size(last->good_min, area),
+		       wm_size(last->good_max, watermark));
 	print_smaller(a);
 	print_commands(a);
 	if (!ask->c.rates) {

@@ -24,15 +24,15 @@ struct tries {
 	unsigned int nr;
 };
 
-static void add(struct tries *t, uint64_t mark)
+static void add(struct tries *t, uint64_t watermark)
 {
-	if (t->nr == ADVISE_TRIES || !mark || mark > UINT32_MAX)
+	if (t->nr == ADVISE_TRIES || !watermark || watermark > UINT32_MAX)
 		return;
 	for (unsigned int i = 0; i < t->nr; i++)
-		if (t->t[i].watermark == mark)
+		if (t->t[i].watermark == watermark)
 			return;
 	memset(&t->t[t->nr], 0, sizeof(t->t[0]));
-	t->t[t->nr++].watermark = mark;
+	t->t[t->nr++].watermark = watermark;
 }
 
 /* Powers of two of pages, 64ths of the area, and a few at which no unit can interrupt.
@@ -47,9 +47,9 @@ static void fill(struct tries *t, const struct advise_ask *ask, uint64_t area)
 			add(t, ask->watermarks[i] ? ask->watermarks[i] : area / 2);
 		return;
 	}
-	for (uint64_t mark = page; mark <= area; mark *= 2)
-		if (mark >= area / MIN_PART)
-			add(t, mark);
+	for (uint64_t watermark = page; watermark <= area; watermark *= 2)
+		if (watermark >= area / MIN_PART)
+			add(t, watermark);
 	for (uint64_t k = 1; k <= 64; k++)
 		add(t, (area / 64 * k + page - 1) / page * page);
 	if (page / 2 >= area / MIN_PART)
@@ -146,14 +146,14 @@ static void count_good(const struct tries *t, struct advise_area *sum)
 {
 	sum->nr_good = 0;
 	for (unsigned int i = 0; i < t->nr; i++) {
-		uint64_t mark = t->t[i].watermark;
+		uint64_t watermark = t->t[i].watermark;
 
 		if (!t->t[i].good)
 			continue;
-		if (!sum->nr_good || mark < sum->good_min)
-			sum->good_min = mark;
-		if (!sum->nr_good || mark > sum->good_max)
-			sum->good_max = mark;
+		if (!sum->nr_good || watermark < sum->good_min)
+			sum->good_min = watermark;
+		if (!sum->nr_good || watermark > sum->good_max)
+			sum->good_max = watermark;
 		sum->nr_good++;
 	}
 }
@@ -259,16 +259,16 @@ static int choose(const struct advise_ask *ask, struct advise *a, uint64_t area,
 static int look_at_perf(const struct advise_ask *ask, struct advise *a, struct auxtap_error *err)
 {
 	struct advise_ask perf = *ask;
-	uint64_t mark, answer = a->c.nr_pages * a->c.page_size;
+	uint64_t watermark, answer = a->c.nr_pages * a->c.page_size;
 	struct advise_area area;
 	struct tries t;
 
-	perf.watermarks = &mark;
+	perf.watermarks = &watermark;
 	perf.nr_watermarks = 1;
 	for (uint64_t bytes = answer; bytes <= ask->max_bytes; bytes *= 2) {
 		int ret;
 
-		mark = advise_perf_watermark(ask->c.driver, bytes);
+		watermark = advise_perf_watermark(ask->c.driver, bytes);
 		ret = try_area(&perf, a, bytes, &t, &area, err);
 		if (ret)
 			return ret;
@@ -301,7 +301,7 @@ int advise_find(const struct advise_ask *ask, struct advise *a, struct auxtap_er
 	uint64_t bytes = ask->c.page_size;
 	struct advise_ask one;
 	struct tries t;
-	uint64_t mark;
+	uint64_t watermark;
 	int ret = 0;
 
 	memset(a, 0, sizeof(*a));
@@ -312,8 +312,8 @@ int advise_find(const struct advise_ask *ask, struct advise *a, struct auxtap_er
 		while (bytes * 2 <= ask->max_bytes)
 			bytes *= 2;
 		one = *ask;
-		mark = bytes / 4;
-		one.watermarks = &mark;
+		watermark = bytes / 4;
+		one.watermarks = &watermark;
 		one.nr_watermarks = 1;
 		ask = &one;
 	}

@@ -108,7 +108,7 @@ void advise_sum(const struct auxtap_watermark_config *c, uint64_t watermark, str
  */
 uint64_t advise_perf_watermark(const char *driver, uint64_t area)
 {
-	uint64_t mark = area / (strcmp(driver, "intel_pt") != 0 ? 2 : 4);
+	uint64_t watermark = area / (strcmp(driver, "intel_pt") != 0 ? 2 : 4);
 
-	return mark > UINT32_MAX ? UINT32_MAX : mark;
+	return watermark > UINT32_MAX ? UINT32_MAX : watermark;
 }

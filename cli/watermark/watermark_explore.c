@@ -76,14 +76,14 @@ static void print_event(void *ctx, const struct auxtap_watermark_event *e)
 	wm_print_event(stdout, e);
 }
 
-static void print_world(FILE *out, const struct auxtap_watermark_config *c)
+static void print_config(FILE *out, const struct auxtap_watermark_config *c)
 {
-	char mark[24];
+	char watermark[24];
 
 	fprintf(out, "%-9s %-8s cpu %d  %llu pages  watermark %-6s%s%s%s%s", c->driver, c->kernel,
 		c->cpu, (LL)c->nr_pages,
 		c->snapshot  ? "none" :
-		c->watermark ? wm_size(c->watermark, mark) :
+		c->watermark ? wm_size(c->watermark, watermark) :
 			       "0",
 		c->setup.errata ? " errata" : "",
 		c->setup.errata & AUXTAP_ERRATUM_OVERWRITE ? " overwrite" : "",
@@ -119,7 +119,7 @@ static int run_one(const struct auxtap_watermark_config *c, uint64_t max_states)
 		cli_error(&err);
 		return ret == -EINVAL ? CLI_USAGE : CLI_FAILED;
 	}
-	print_world(stdout, c);
+	print_config(stdout, c);
 	if (r.refused) {
 		printf("  refused: %s\n", r.refusal);
 		return CLI_OK;
@@ -137,9 +137,9 @@ static int run_one(const struct auxtap_watermark_config *c, uint64_t max_states)
 		       (LL)r.nr_cut);
 	if (r.nr_findings)
 		printf("  known: %s (%llu transitions)\n", r.finding, (LL)r.nr_findings);
-	if (r.nr_watched)
+	if (r.nr_stall_checks)
 		printf("  known: trace is off and only the reader's own timer wakes it (D6, D21): %llu states\n",
-		       (LL)r.nr_watched);
+		       (LL)r.nr_stall_checks);
 	if (r.violated)
 		print_violation(stdout, c, &r);
 	return r.violated ? CLI_DAMAGED : r.complete ? CLI_OK : CLI_FAILED;
@@ -169,13 +169,13 @@ struct only {
 	uint64_t max_states;
 };
 
-struct worlds {
+struct configs {
 	struct auxtap_watermark_config *list;
 	size_t nr, max;
 	bool no_memory;
 };
 
-static void add(struct worlds *all, const struct auxtap_watermark_config *c)
+static void add(struct configs *all, const struct auxtap_watermark_config *c)
 {
 	if (vector_grow(all->list, all->nr, all->max)) {
 		all->no_memory = true;
@@ -185,8 +185,8 @@ static void add(struct worlds *all, const struct auxtap_watermark_config *c)
 }
 
 /* Fragments of half a page; of a quarter in areas of up to 4 pages. */
-static void small_world(struct auxtap_watermark_config *c, const char *driver, uint64_t nr_pages,
-			bool quick)
+static void small_config(struct auxtap_watermark_config *c, const char *driver, uint64_t nr_pages,
+			 bool quick)
 {
 	auxtap_watermark_defaults(c, driver);
 	c->nr_pages = nr_pages;
@@ -196,7 +196,7 @@ static void small_world(struct auxtap_watermark_config *c, const char *driver, u
 }
 
 /* The watermarks of one area: multiples of step, up to the area and a page; and overwrite mode. */
-static void add_watermarks(struct worlds *all, const struct auxtap_watermark_config *like,
+static void add_watermarks(struct configs *all, const struct auxtap_watermark_config *like,
 			   uint64_t step)
 {
 	struct auxtap_watermark_config c = *like;
@@ -211,31 +211,31 @@ static void add_watermarks(struct worlds *all, const struct auxtap_watermark_con
 }
 
 /* Special cases of a driver and kernel, in areas of up to 4 pages; fragments of half a page. */
-static void add_odd(struct worlds *all, const char *driver, const char *kernel, uint64_t pages)
+static void add_odd(struct configs *all, const char *driver, const char *kernel, uint64_t pages)
 {
 	struct auxtap_watermark_config c;
-	uint64_t piece;
+	uint64_t step;
 
-	small_world(&c, driver, pages, true);
+	small_config(&c, driver, pages, true);
 	c.kernel = kernel;
-	piece = c.setup.record_bytes;
+	step = c.setup.record_bytes;
 	if (!strcmp(driver, "intel_pt")) {
 		c.max_order = 0;
-		add_watermarks(all, &c, piece);
+		add_watermarks(all, &c, step);
 		c.max_order = -1;
 	}
 	/* independent of the kernel; with the other erratum the unit may never trace (J2) */
 	if (!strcmp(driver, "trbe") && !strcmp(kernel, auxtap_watermark_kernel(0))) {
 		c.setup.errata = AUXTAP_ERRATUM_OVERWRITE;
-		add_watermarks(all, &c, piece);
+		add_watermarks(all, &c, step);
 		c.setup.errata = 0;
 	}
 	c.cpu = 0; /* D21 */
-	add_watermarks(all, &c, piece);
+	add_watermarks(all, &c, step);
 }
 
 /* The largest first, so that all processes finish at about the same time. */
-static void all_worlds(struct worlds *all, const struct only *only)
+static void all_configs(struct configs *all, const struct only *only)
 {
 	static const char *const drivers[] = {"trbe", "intel_pt", "arm_spe"};
 	uint64_t most = only->quick ? 4 : 8;
@@ -252,7 +252,7 @@ static void all_worlds(struct worlds *all, const struct only *only)
 				    (only->driver && strcmp(only->driver, drivers[d]) != 0) ||
 				    (only->kernel && strcmp(only->kernel, kernel) != 0))
 					continue;
-				small_world(&c, drivers[d], pages, only->quick);
+				small_config(&c, drivers[d], pages, only->quick);
 				c.kernel = kernel;
 				add_watermarks(all, &c,
 					       c.setup.record_bytes /
@@ -263,15 +263,16 @@ static void all_worlds(struct worlds *all, const struct only *only)
 }
 
 struct share {
-	unsigned long long worlds, refused, states, steps, watched, findings, cut, failed, given_up;
+	unsigned long long configs, refused, states, steps, watched, findings, cut, failed,
+		given_up;
 	unsigned long long unmapped;
 	unsigned long long done; /* with any result */
 	size_t next;		 /* in the first share: the next configuration to search */
 };
 
 /* Prints a configuration with one write, because several processes print. */
-static void tell_world(const struct auxtap_watermark_config *c,
-		       const struct auxtap_explore_result *r, bool each)
+static void report_config(const struct auxtap_watermark_config *c,
+			  const struct auxtap_explore_result *r, bool each)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -284,7 +285,7 @@ static void tell_world(const struct auxtap_watermark_config *c,
 		cli_errorf("explore", NULL, "out of memory for the result");
 		return;
 	}
-	print_world(out, c);
+	print_config(out, c);
 	if (r->refused)
 		fprintf(out, "  refused: %s\n", r->refusal);
 	else
@@ -302,7 +303,7 @@ static void tell_world(const struct auxtap_watermark_config *c,
 	free(text);
 }
 
-static void work(struct share *mine, struct share *first, const struct worlds *all,
+static void work(struct share *mine, struct share *first, const struct configs *all,
 		 const struct only *only)
 {
 	for (;;) {
@@ -317,24 +318,24 @@ static void work(struct share *mine, struct share *first, const struct worlds *a
 			continue;
 		}
 		mine->done++;
-		mine->worlds += !r.refused;
+		mine->configs += !r.refused;
 		mine->refused += r.refused != 0;
 		mine->states += r.nr_states;
 		mine->steps += r.nr_steps;
-		mine->watched += r.nr_watched;
+		mine->watched += r.nr_stall_checks;
 		mine->findings += r.nr_findings;
 		mine->cut += r.nr_cut;
 		mine->unmapped += r.nr_unmapped;
 		mine->failed += r.violated != 0;
 		mine->given_up += !r.refused && !r.complete && !r.violated;
-		tell_world(&all->list[i], &r, only->each);
+		report_config(&all->list[i], &r, only->each);
 	}
 }
 
-static int tell_sum(const struct share *sum)
+static int print_sum(const struct share *sum)
 {
 	printf("%llu configurations (%llu more are refused by their driver), %llu states, %llu transitions\n",
-	       sum->worlds, sum->refused, sum->states, sum->steps);
+	       sum->configs, sum->refused, sum->states, sum->steps);
 	printf("unmapped in %llu states: in all if there are up to %d, in the first %d of others (D2)\n",
 	       sum->unmapped, AUXTAP_EXPLORE_UNMAP, AUXTAP_EXPLORE_UNMAP_SOME);
 	printf("pruned: %llu transitions where padding shifted positions by more than 2 bytes\n",
@@ -347,7 +348,7 @@ static int tell_sum(const struct share *sum)
 	if (sum->failed)
 		printf("FAIL: %llu configurations\n", sum->failed);
 	else
-		puts(!sum->worlds  ? "nothing was searched" :
+		puts(!sum->configs ? "nothing was searched" :
 		     sum->given_up ? "pass, as far as the search went" :
 				     "pass: every invariant holds in every state");
 	return sum->failed ? CLI_DAMAGED : sum->given_up ? CLI_FAILED : CLI_OK;
@@ -355,11 +356,11 @@ static int tell_sum(const struct share *sum)
 
 static int run_all(const struct only *only)
 {
-	struct worlds all = {0};
+	struct configs all = {0};
 	struct share *shares, sum = {0};
 	int status, ret = CLI_OK;
 
-	all_worlds(&all, only);
+	all_configs(&all, only);
 	shares = mmap(NULL, only->jobs * sizeof(*shares), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (!all.nr && !all.no_memory) {
@@ -392,7 +393,7 @@ static int run_all(const struct only *only)
 			ret = CLI_FAILED;
 		}
 	for (unsigned int i = 0; i < only->jobs; i++) {
-		sum.worlds += shares[i].worlds;
+		sum.configs += shares[i].configs;
 		sum.refused += shares[i].refused;
 		sum.states += shares[i].states;
 		sum.steps += shares[i].steps;
@@ -407,7 +408,7 @@ static int run_all(const struct only *only)
 	sum.given_up += all.nr - sum.done; /* work() printed the error */
 	munmap(shares, only->jobs * sizeof(*shares));
 	free(all.list);
-	status = tell_sum(&sum);
+	status = print_sum(&sum);
 	return ret ? ret : status;
 }
 
@@ -467,7 +468,7 @@ int watermark_explore(int argc, char **argv)
 	wm_options_init(&o, &peek);
 	driver = o.c.driver;
 	if (!o.fault) {
-		small_world(&o.c, driver, 2, false);
+		small_config(&o.c, driver, 2, false);
 	} else { /* a small area in which the fault still shows */
 		o.c.nr_pages = 4;
 		o.c.setup.record_bytes = 1024;

@@ -98,7 +98,7 @@ static void list_faults(void)
 {
 	for (const struct auxtap_watermark_fault *f = auxtap_watermark_faults; f->name; f++)
 		printf("%s (%s; %s)\n    %s\n    caught by %s: %s\n", f->name,
-		       f->silicon ? "hardware" : "kernel", f->drivers, f->text,
+		       f->hardware ? "hardware" : "kernel", f->drivers, f->text,
 		       auxtap_invariant_info(f->caught)->name,
 		       auxtap_invariant_info(f->caught)->text);
 }

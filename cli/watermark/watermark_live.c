@@ -182,8 +182,9 @@ static void on_record(void *ctx, const struct auxtap_live_record *r)
 			      json_pack("{s:I, s:I, s:s, s:o, s:o}", "offset",
 					(json_int_t)r->offset, "size", (json_int_t)r->nr_bytes,
 					"flags", wm_flags(r->flags, flags), "threshold",
-					r->mark == UINT64_MAX ? json_null() :
-								json_integer((json_int_t)r->mark),
+					r->threshold == UINT64_MAX ?
+						json_null() :
+						json_integer((json_int_t)r->threshold),
 					"limit",
 					r->limit == UINT64_MAX ?
 						json_null() :
@@ -266,8 +267,8 @@ static void print_head(struct live *l)
 	fflush(stdout);
 }
 
-static void tell(struct live *l, const struct auxtap_watermark_config *c,
-		 const struct auxtap_live_result *r, const char *text)
+static void print_run(struct live *l, const struct auxtap_watermark_config *c,
+		      const struct auxtap_live_result *r, const char *text)
 {
 	if (l->json) {
 		json_t *run = json_pack(
@@ -327,7 +328,7 @@ static int run_one(struct live *l, struct auxtap_watermark_config *c)
 		if (!*text && l->own_dir)
 			unlink(l->path);
 		print_head(l);
-		tell(l, c, &r, text);
+		print_run(l, c, &r, text);
 	}
 	json_decref(l->records);
 	return ret;

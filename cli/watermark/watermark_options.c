@@ -142,7 +142,7 @@ static bool add_value(struct list *l, uint64_t value)
 }
 
 /* A..B:STEP */
-static bool take_sweep(struct list *l, char *piece, char *dots)
+static bool take_sweep(struct list *l, char *item, char *dots)
 {
 	uint64_t from, to, step = l->step;
 	char *colon;
@@ -151,7 +151,7 @@ static bool take_sweep(struct list *l, char *piece, char *dots)
 	colon = strchr(dots + 2, ':');
 	if (colon)
 		*colon++ = '\0';
-	if (!wm_parse_size(piece, &from) || !wm_parse_size(dots + 2, &to) ||
+	if (!wm_parse_size(item, &from) || !wm_parse_size(dots + 2, &to) ||
 	    (colon && !wm_parse_size(colon, &step)) || !step || to < from ||
 	    (l->doubling && (colon || !from)))
 		return false;
@@ -167,13 +167,13 @@ static bool take_list(struct list *l, const char *arg)
 	uint64_t value;
 	bool ok = copy && *copy;
 
-	for (char *piece = copy ? strtok_r(copy, ",", &save) : NULL; piece && ok;
-	     piece = strtok_r(NULL, ",", &save)) {
-		dots = strstr(piece, "..");
+	for (char *item = copy ? strtok_r(copy, ",", &save) : NULL; item && ok;
+	     item = strtok_r(NULL, ",", &save)) {
+		dots = strstr(item, "..");
 		if (dots)
-			ok = take_sweep(l, piece, dots);
+			ok = take_sweep(l, item, dots);
 		else
-			ok = wm_parse_size(piece, &value) && add_value(l, value);
+			ok = wm_parse_size(item, &value) && add_value(l, value);
 	}
 	free(copy);
 	return ok;

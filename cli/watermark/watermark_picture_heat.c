@@ -12,7 +12,7 @@
 #define LL    unsigned long long
 #define WIDTH 1280.0
 
-static void words(FILE *out, double x, double y, const char *class, const char *text)
+static void draw_text(FILE *out, double x, double y, const char *class, const char *text)
 {
 	fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">", x, y, class);
 	pic_escape(out, text);
@@ -53,9 +53,9 @@ double pic_overshoots(const struct pic_run *runs, size_t nr_runs, FILE *out, dou
 		text, sizeof(text),
 		"skid: bytes of trace from the mark to the driver's turn; %llu interrupts, at most %llu bytes",
 		(LL)total, (LL)largest);
-	words(out, left, y + 14, "listed", text);
+	draw_text(out, left, y + 14, "listed", text);
 	if (!total) {
-		words(out, left, y + 36, "muted", "no mark was reached and answered");
+		draw_text(out, left, y + 36, "muted", "no mark was reached and answered");
 		return y + 50;
 	}
 	each = (width - left - 24) / (to - from + 1);
@@ -76,11 +76,11 @@ double pic_overshoots(const struct pic_run *runs, size_t nr_runs, FILE *out, dou
 		fputs("</rect>\n", out);
 		if (sums[i] && each > 34) {
 			snprintf(text, sizeof(text), "%llu", (LL)sums[i]);
-			words(out, x + each / 2, base - h - 4, "small middle", text);
+			draw_text(out, x + each / 2, base - h - 4, "small middle", text);
 		}
 		if (each > 34 || (i - from) % (unsigned int)(1 + 44 / each) == 0)
-			words(out, x, base + 15, "tick",
-			      wm_size(auxtap_overshoot_bucket_from(i), a));
+			draw_text(out, x, base + 15, "tick",
+				  wm_size(auxtap_overshoot_bucket_from(i), a));
 	}
 	fprintf(out,
 		"</g><line class=\"frame\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n",
@@ -183,7 +183,7 @@ static uint64_t *values(const struct pic_run *runs, size_t nr, bool pages, size_
 	return list;
 }
 
-static size_t place(const uint64_t *list, size_t n, uint64_t value)
+static size_t index_of(const uint64_t *list, size_t n, uint64_t value)
 {
 	size_t i = 0;
 
@@ -213,31 +213,32 @@ void pic_heat(const struct pic_run *runs, size_t nr_runs, FILE *out, bool alone)
 	pic_title(&runs[0].c, nr_y == 1, text, sizeof(text));
 	if (nr_y == 1 && strstr(text, ", watermark "))
 		*strstr(text, ", watermark ") = '\0';
-	words(out, 24, 34, "title", text);
+	draw_text(out, 24, 34, "title", text);
 	for (size_t i = 0; i < nr_runs; i++) {
 		nr_bad += runs[i].r.nr_violations != 0;
 		nr_lossless += !runs[i].r.refused && !lost(&runs[i].r);
 	}
 	snprintf(text, sizeof(text), "%zu machines: %zu lose nothing; %zu break an invariant%s",
 		 nr_runs, nr_lossless, nr_bad, nr_bad ? " (✗, framed in red)" : "");
-	words(out, 24, 60, nr_bad ? "verdict bad" : "verdict good", text);
-	words(out, 24, 84, "muted",
-	      "trace lost, as a share of what the program produced; green: nothing; the redder, the more; "
-	      "hatched: refused by driver or kernel");
+	draw_text(out, 24, 60, nr_bad ? "verdict bad" : "verdict good", text);
+	draw_text(
+		out, 24, 84, "muted",
+		"trace lost, as a share of what the program produced; green: nothing; the redder, the more; "
+		"hatched: refused by driver or kernel");
 	for (size_t i = 0; i < nr_runs; i++)
-		cell(&runs[i], out, left + w * (double)place(xs, nr_x, runs[i].c.watermark),
-		     bottom - h * (double)(1 + place(ys, nr_y, runs[i].c.nr_pages)), w, h);
+		cell(&runs[i], out, left + w * (double)index_of(xs, nr_x, runs[i].c.watermark),
+		     bottom - h * (double)(1 + index_of(ys, nr_y, runs[i].c.nr_pages)), w, h);
 	every = 1 + (size_t)(44 / w);
 	for (size_t i = 0; i < nr_x; i += every)
-		words(out, left + w * ((double)i + 0.5), bottom + 18, "tick middle",
-		      xs[i] ? wm_size(xs[i], size) : "half");
+		draw_text(out, left + w * ((double)i + 0.5), bottom + 18, "tick middle",
+			  xs[i] ? wm_size(xs[i], size) : "half");
 	for (size_t i = 0; i < nr_y; i++) {
 		snprintf(text, sizeof(text), "%llu pages (%s)", (LL)ys[i],
 			 wm_size(ys[i] * runs[0].c.page_size, size));
-		words(out, left - 8, bottom - h * ((double)i + 0.5) + 4, "tick end", text);
+		draw_text(out, left - 8, bottom - h * ((double)i + 0.5) + 4, "tick end", text);
 	}
-	words(out, left, bottom + 40, "tick", "watermark, bytes");
-	words(out, left - 8, top - 8, "tick end", "AUX area");
+	draw_text(out, left, bottom + 40, "tick", "watermark, bytes");
+	draw_text(out, left - 8, top - 8, "tick end", "AUX area");
 	pic_overshoots(runs, nr_runs, out, bottom + 70, WIDTH);
 	fputs("</svg>\n", out);
 	free(xs);

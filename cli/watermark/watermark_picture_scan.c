@@ -19,7 +19,7 @@ struct line {
 	bool paired, at_once;
 };
 
-struct walk {
+struct scanner {
 	struct pic_scan *s;
 	const struct pic_run *run;
 	bool open;
@@ -33,7 +33,7 @@ struct walk {
 	uint64_t tail;
 };
 
-static struct pic_thing *thing(struct walk *w, enum pic_kind kind, uint64_t t, uint64_t p)
+static struct pic_thing *thing(struct scanner *w, enum pic_kind kind, uint64_t t, uint64_t p)
 {
 	struct pic_thing *x = &w->s->things[w->s->nr_things++];
 
@@ -43,7 +43,7 @@ static struct pic_thing *thing(struct walk *w, enum pic_kind kind, uint64_t t, u
 	return x;
 }
 
-static size_t bar(struct walk *w, enum pic_kind kind, uint64_t t, uint64_t p, const char *tip)
+static size_t bar(struct scanner *w, enum pic_kind kind, uint64_t t, uint64_t p, const char *tip)
 {
 	struct pic_thing *x = thing(w, kind, t, p);
 
@@ -52,20 +52,20 @@ static size_t bar(struct walk *w, enum pic_kind kind, uint64_t t, uint64_t p, co
 	return w->s->nr_things - 1;
 }
 
-static void end_bar(struct walk *w, size_t *which, uint64_t t)
+static void end_bar(struct scanner *w, size_t *which, uint64_t t)
 {
 	if (*which)
 		w->s->things[*which].t1 = t;
 	*which = 0;
 }
 
-static void pointer(struct walk *w, uint64_t t, uint64_t p, bool gap)
+static void pointer(struct scanner *w, uint64_t t, uint64_t p, bool gap)
 {
 	w->s->pointer[w->s->nr_pointer++] = (struct pic_point){t, p, gap};
 	w->pos = p;
 }
 
-static struct pic_note *note(struct walk *w, uint64_t t, uint64_t p)
+static struct pic_note *note(struct scanner *w, uint64_t t, uint64_t p)
 {
 	struct pic_note *n = &w->s->notes[w->s->nr_notes++];
 
@@ -73,19 +73,19 @@ static struct pic_note *note(struct walk *w, uint64_t t, uint64_t p)
 	return n;
 }
 
-static bool is(const struct walk *w, const char *driver)
+static bool is(const struct scanner *w, const char *driver)
 {
 	return !strcmp(w->run->c.driver, driver);
 }
 
-static uint64_t allowed_ns(const struct walk *w)
+static uint64_t allowed_ns(const struct scanner *w)
 {
 	return w->run->c.irq_latency_ns + w->run->c.irq_jitter_ns + 1;
 }
 
 /* ---- transactions ---- */
 
-static void on_begin(struct walk *w, const struct pic_event *e)
+static void on_begin(struct scanner *w, const struct pic_event *e)
 {
 	uint64_t area = w->run->c.nr_pages * w->run->c.page_size;
 	char tip[128];
@@ -110,18 +110,18 @@ static void on_begin(struct walk *w, const struct pic_event *e)
 	w->wakeup = bar(w, PIC_WAKEUP_AT, e->time, e->c, tip);
 }
 
-static void end_marks(struct walk *w, uint64_t t)
+static void end_thresholds(struct scanner *w, uint64_t t)
 {
 	end_bar(w, &w->ints, t);
 	end_bar(w, &w->stop, t);
 }
 
-static void on_marks(struct walk *w, const struct pic_event *e)
+static void on_thresholds(struct scanner *w, const struct pic_event *e)
 {
 	const char *limit = is(w, "intel_pt") ? "STOP" : "limit";
 	char tip[160];
 
-	end_marks(w, e->time);
+	end_thresholds(w, e->time);
 	w->int_at = e->a;
 	w->stop_at = e->b;
 	w->due_t = PIC_NEVER;
@@ -138,7 +138,7 @@ static void on_marks(struct walk *w, const struct pic_event *e)
 	}
 }
 
-static void on_skip(struct walk *w, const struct pic_event *e)
+static void on_skip(struct scanner *w, const struct pic_event *e)
 {
 	struct pic_thing *x = thing(w, PIC_PADDING, e->time, e->a);
 
@@ -151,18 +151,18 @@ static void on_skip(struct walk *w, const struct pic_event *e)
 	pointer(w, e->time, x->p1, false);
 }
 
-static void on_end(struct walk *w, const struct pic_event *e)
+static void on_end(struct scanner *w, const struct pic_event *e)
 {
 	if (w->open && !w->run->c.snapshot)
 		pointer(w, e->time, e->a + e->b, false);
 	else if (w->open)
 		pointer(w, e->time, w->pos, false);
-	end_marks(w, e->time);
+	end_thresholds(w, e->time);
 	end_bar(w, &w->wakeup, e->time);
 	w->open = false;
 }
 
-static void on_record(struct walk *w, const struct pic_event *e)
+static void on_record(struct scanner *w, const struct pic_event *e)
 {
 	bool lost = e->what == AUXTAP_WM_RECORD_LOST;
 	struct pic_thing *x = thing(w, lost ? PIC_RECORD_LOST : PIC_RECORD, w->begin, e->a);
@@ -183,7 +183,7 @@ static void on_record(struct walk *w, const struct pic_event *e)
 
 /* ---- interrupts ---- */
 
-static void on_mark(struct walk *w, const struct pic_event *e)
+static void on_threshold_hit(struct scanner *w, const struct pic_event *e)
 {
 	struct pic_thing *x = thing(w, PIC_DUE, e->time, e->a);
 
@@ -195,7 +195,7 @@ static void on_mark(struct walk *w, const struct pic_event *e)
 		 (LL)e->time);
 }
 
-static bool violated_at(const struct walk *w, size_t i, enum auxtap_watermark_invariant inv)
+static bool violated_at(const struct scanner *w, size_t i, enum auxtap_watermark_invariant inv)
 {
 	const struct pic_run *r = w->run;
 
@@ -210,7 +210,7 @@ static bool violated_at(const struct walk *w, size_t i, enum auxtap_watermark_in
 }
 
 /* The program goes, the driver stops the unit: an end, and no turn of the driver before it. */
-static bool while_stopping(const struct walk *w, size_t i)
+static bool while_stopping(const struct scanner *w, size_t i)
 {
 	const struct pic_run *r = w->run;
 
@@ -223,12 +223,12 @@ static bool while_stopping(const struct walk *w, size_t i)
 	return false;
 }
 
-static bool just_switched_on(const struct walk *w, size_t i)
+static bool just_switched_on(const struct scanner *w, size_t i)
 {
 	const struct pic_run *r = w->run;
 
 	for (size_t k = i; k-- && r->events[k].time == r->events[i].time;) {
-		if (r->events[k].what == AUXTAP_WM_MARKS)
+		if (r->events[k].what == AUXTAP_WM_THRESHOLDS)
 			return true;
 		if (r->events[k].what == AUXTAP_WM_IRQ || r->events[k].what == AUXTAP_WM_IRQ_LINE)
 			return false;
@@ -236,7 +236,7 @@ static bool just_switched_on(const struct walk *w, size_t i)
 	return false;
 }
 
-static void note_no_cause(struct walk *w, size_t i, bool stopping)
+static void note_no_cause(struct scanner *w, size_t i, bool stopping)
 {
 	const struct pic_event *e = &w->run->events[i];
 	struct pic_note *n = note(w, e->time, e->a);
@@ -264,7 +264,7 @@ static void note_no_cause(struct walk *w, size_t i, bool stopping)
 		 (LL)(due - e->a));
 }
 
-static void on_line(struct walk *w, size_t i)
+static void on_line(struct scanner *w, size_t i)
 {
 	const struct pic_event *e = &w->run->events[i];
 	struct pic_thing *x = thing(w, PIC_LINE, e->time, e->a);
@@ -304,7 +304,7 @@ static void on_line(struct walk *w, size_t i)
 		w->lines[w->nr_lines++] = (struct line){e->time, e->a, PIC_NEVER, false, stopping};
 }
 
-static void on_irq(struct walk *w, const struct pic_event *e)
+static void on_irq(struct scanner *w, const struct pic_event *e)
 {
 	struct pic_thing *x = thing(w, PIC_IRQ, e->time, e->a), *d;
 	struct line *l = NULL;
@@ -337,7 +337,7 @@ static void on_irq(struct walk *w, const struct pic_event *e)
 		 (LL)(e->time - l->t), (LL)(allowed_ns(w) - 1));
 }
 
-static void note_delays(struct walk *w)
+static void note_delays(struct scanner *w)
 {
 	char took[24], most[24];
 
@@ -402,7 +402,7 @@ static int list(struct pic_scan *s, uint64_t t, uint64_t noticed, const char *na
 }
 
 /* What comes before a violation, and is what it comes of. */
-static void cause(struct walk *w, uint64_t t, const char *text)
+static void cause(struct scanner *w, uint64_t t, const char *text)
 {
 	int number = list(w->s, t, t, "status register", text);
 	struct pic_thing *x;
@@ -420,7 +420,7 @@ static void cause(struct walk *w, uint64_t t, const char *text)
 
 /* ---- registers ---- */
 
-static void on_status(struct walk *w, size_t i)
+static void on_status(struct scanner *w, size_t i)
 {
 	const struct pic_event *e = &w->run->events[i];
 	const char *bits = e->text ? e->text : "";
@@ -463,7 +463,7 @@ static void on_status(struct walk *w, size_t i)
 
 /* ---- the reader, losses, violations ---- */
 
-static void on_read(struct walk *w, const struct pic_event *e)
+static void on_read(struct scanner *w, const struct pic_event *e)
 {
 	struct pic_thing *x = thing(w, PIC_READ, e->time, e->a - e->b);
 	struct pic_scan *s = w->s;
@@ -482,7 +482,7 @@ static void on_read(struct walk *w, const struct pic_event *e)
 			s->things[i].t1 = e->time;
 }
 
-static void on_loss(struct walk *w, const struct pic_event *e)
+static void on_loss(struct scanner *w, const struct pic_event *e)
 {
 	struct pic_thing *x = thing(w, PIC_LOSS, e->time > e->c ? e->time - e->c : 0, w->pos);
 	const char *why = auxtap_watermark_loss_name((enum auxtap_watermark_loss)e->b);
@@ -498,7 +498,7 @@ static void on_loss(struct walk *w, const struct pic_event *e)
  * A violation is noticed when nothing else is possible any more: later than what is wrong. Where
  * that began is known where the monitor's events before it tell.
  */
-static void where_it_begins(const struct walk *w, const struct pic_event *e, uint64_t *t,
+static void where_it_begins(const struct scanner *w, const struct pic_event *e, uint64_t *t,
 			    uint64_t *p)
 {
 	const struct pic_scan *s = w->s;
@@ -546,7 +546,7 @@ static void where_it_begins(const struct walk *w, const struct pic_event *e, uin
 	}
 }
 
-static void on_violation(struct walk *w, const struct pic_event *e)
+static void on_violation(struct scanner *w, const struct pic_event *e)
 {
 	const struct auxtap_invariant_info *info =
 		auxtap_invariant_info((enum auxtap_watermark_invariant)e->a);
@@ -615,14 +615,15 @@ static void on_violation(struct walk *w, const struct pic_event *e)
 			 e->text ? e->text : info->text);
 }
 
-static void simple(struct walk *w, enum pic_kind kind, const struct pic_event *e, const char *what)
+static void simple(struct scanner *w, enum pic_kind kind, const struct pic_event *e,
+		   const char *what)
 {
 	struct pic_thing *x = thing(w, kind, e->time, w->pos);
 
 	snprintf(x->tip, sizeof(x->tip), "%s at %llu ns", what, (LL)e->time);
 }
 
-static void on_event(struct walk *w, size_t i)
+static void on_event(struct scanner *w, size_t i)
 {
 	const struct pic_event *e = &w->run->events[i];
 
@@ -630,14 +631,14 @@ static void on_event(struct walk *w, size_t i)
 	case AUXTAP_WM_BEGIN:
 		on_begin(w, e);
 		break;
-	case AUXTAP_WM_MARKS:
-		on_marks(w, e);
+	case AUXTAP_WM_THRESHOLDS:
+		on_thresholds(w, e);
 		break;
 	case AUXTAP_WM_SKIP:
 		on_skip(w, e);
 		break;
-	case AUXTAP_WM_MARK:
-		on_mark(w, e);
+	case AUXTAP_WM_THRESHOLD_HIT:
+		on_threshold_hit(w, e);
 		break;
 	case AUXTAP_WM_IRQ_LINE:
 		on_line(w, i);
@@ -686,7 +687,7 @@ static void on_event(struct walk *w, size_t i)
 int pic_scan(struct pic_scan *s, const struct pic_run *run)
 {
 	size_t n = run->nr_events * 4 + 8; /* of each kind, no event makes more */
-	struct walk *w;
+	struct scanner *w;
 	uint64_t tail = 0;
 
 	memset(s, 0, sizeof(*s));

@@ -74,7 +74,7 @@ void pic_svg_begin(FILE *out, double width, double height, bool alone, const cha
 	fprintf(out, "<rect class=\"paper\" width=\"%.0f\" height=\"%.0f\"/>\n", width, height);
 }
 
-static void words(FILE *out, double x, double y, const char *class, const char *text)
+static void draw_text(FILE *out, double x, double y, const char *class, const char *text)
 {
 	fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">", x, y, class);
 	pic_escape(out, text);
@@ -83,7 +83,7 @@ static void words(FILE *out, double x, double y, const char *class, const char *
 
 void pic_title(const struct auxtap_watermark_config *c, bool of_one, char *buf, size_t size)
 {
-	char page[24], area[24], mark[24];
+	char page[24], area[24], watermark[24];
 	size_t len;
 
 	snprintf(buf, size, "%s, Linux %s", c->driver, c->kernel);
@@ -96,7 +96,7 @@ void pic_title(const struct auxtap_watermark_config *c, bool of_one, char *buf, 
 			 wm_size(c->nr_pages * c->page_size, area),
 			 c->snapshot ? "overwritten" : "watermark ",
 			 c->snapshot  ? "" :
-			 c->watermark ? wm_size(c->watermark, mark) :
+			 c->watermark ? wm_size(c->watermark, watermark) :
 					"half of it");
 }
 
@@ -139,7 +139,7 @@ static void scales(struct canvas *k)
 			"<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>", x,
 			x, k->top, end);
 		snprintf(text, sizeof(text), "%.10g", (double)t / 1000);
-		words(k->out, x, bottom + 16, "tick middle", text);
+		draw_text(k->out, x, bottom + 16, "tick middle", text);
 	}
 	fputs("</g>\n<g id=\"yticks\">\n", k->out);
 	step = nice_size(s->p1 - s->p0);
@@ -149,10 +149,10 @@ static void scales(struct canvas *k)
 		fprintf(k->out,
 			"<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>",
 			LEFT, RIGHT, y, y);
-		words(k->out, LEFT - 8, y + 4, "tick end", wm_size(p, text));
+		draw_text(k->out, LEFT - 8, y + 4, "tick end", wm_size(p, text));
 	}
 	fputs("</g>\n", k->out);
-	words(k->out, RIGHT, bottom + 30, "tick end", "time, us");
+	draw_text(k->out, RIGHT, bottom + 30, "tick end", "time, us");
 	fprintf(k->out,
 		"<text class=\"tick middle\" transform=\"translate(24,%.1f) rotate(-90)\">%s</text>\n",
 		k->top + PLOT / 2,
@@ -338,7 +338,7 @@ static void lane_bars(struct canvas *k)
 	}
 }
 
-static void lane_words(struct canvas *k)
+static void lane_text(struct canvas *k)
 {
 	const struct pic_scan *s = k->s;
 	double last[NR_LANES] = {LEFT, LEFT, LEFT, LEFT};
@@ -365,14 +365,14 @@ static void lane_words(struct canvas *k)
 			"transform=\"translate(%.2f,%.2f)\">",
 			(LL)x->t0, (LL)x->t1, width, lane_y(k, lane) + LANE / 2, middle,
 			lane_y(k, lane) + LANE / 2);
-		words(k->out, 0, 4,
-		      x->kind == PIC_LOSS ?
-			      "small middle lossword" :
-			      /* COLLISION is how a good TRBE says that it was full (J4) */
-			      strpbrk(x->text, "TP") && !strstr(x->text, " COLLISION") ?
-			      "small middle flagged" :
-			      "small middle",
-		      x->text);
+		draw_text(k->out, 0, 4,
+			  x->kind == PIC_LOSS ?
+				  "small middle lossword" :
+				  /* COLLISION is how a good TRBE says that it was full (J4) */
+				  strpbrk(x->text, "TP") && !strstr(x->text, " COLLISION") ?
+				  "small middle flagged" :
+				  "small middle",
+			  x->text);
 		fputs("</g>\n", k->out);
 	}
 }
@@ -422,7 +422,7 @@ static bool is_free(const struct canvas *k, struct box b)
 	return b.x0 >= LEFT && b.x1 <= RIGHT && b.y0 >= k->top && b.y1 <= k->top + PLOT;
 }
 
-static void place(struct canvas *k, struct box b)
+static void reserve_box(struct canvas *k, struct box b)
 {
 	if (k->nr_placed < MAX_PLACED)
 		k->placed[k->nr_placed++] = b;
@@ -454,7 +454,7 @@ static void label(struct canvas *k, uint64_t t, uint64_t p, double px, double py
 		if (b.y0 < k->top)
 			b = (struct box){x, k->top + 4, x + width, k->top + 26};
 	}
-	place(k, b);
+	reserve_box(k, b);
 	fprintf(k->out,
 		"<g class=\"pin note\" data-t=\"%llu\" data-p=\"%llu\" data-dx=\"%.1f\" data-dy=\"%.1f\" "
 		"transform=\"translate(%.2f,%.2f)\"><line class=\"leader\" x1=\"0\" y1=\"0\" x2=\"%.1f\" "
@@ -466,7 +466,7 @@ static void label(struct canvas *k, uint64_t t, uint64_t p, double px, double py
 				 px) -
 			px,
 		(b.y0 > py ? b.y0 : b.y1) - py, b.x0 - px, b.y0 - py, width);
-	words(k->out, b.x0 - px + 7, b.y0 - py + 15, "notetext", text);
+	draw_text(k->out, b.x0 - px + 7, b.y0 - py + 15, "notetext", text);
 	fputs("</g>\n", k->out);
 }
 
@@ -527,8 +527,8 @@ static void notes(struct canvas *k)
 				"<circle class=\"ring\" r=\"15\"/><g transform=\"translate(%.0f,%.0f)\">"
 				"<circle r=\"10\"/><text class=\"number\" y=\"4.5\">%d</text></g>",
 				20.0 + 24 * same, up, x->number);
-			place(k, (struct box){px - 15, py + (up < 0 ? -34 : -15),
-					      px + 32 + 24 * same, py + (up < 0 ? 15 : 34)});
+			reserve_box(k, (struct box){px - 15, py + (up < 0 ? -34 : -15),
+						    px + 32 + 24 * same, py + (up < 0 ? 15 : 34)});
 		} else {
 			fputs("<circle r=\"4\"/>", k->out);
 		}
@@ -563,10 +563,10 @@ static double headline(struct canvas *k)
 	double y = 58;
 
 	pic_title(&run->c, true, text, sizeof(text));
-	words(k->out, 24, 34, "title", text);
+	draw_text(k->out, 24, 34, "title", text);
 	if (run->r.refused) {
 		snprintf(text, sizeof(text), "refused: %s", run->r.refusal);
-		words(k->out, 24, y, "verdict bad", text);
+		draw_text(k->out, 24, y, "verdict bad", text);
 		return y + 12;
 	}
 	if (run->r.nr_violations)
@@ -578,7 +578,7 @@ static double headline(struct canvas *k)
 			 (LL)run->r.nr_violations, run->r.nr_violations == 1 ? "" : "s");
 	else
 		snprintf(text, sizeof(text), "pass: all invariants hold");
-	words(k->out, 24, y, run->r.nr_violations ? "verdict bad" : "verdict good", text);
+	draw_text(k->out, 24, y, run->r.nr_violations ? "verdict bad" : "verdict good", text);
 	for (unsigned int i = 0; i < s->nr_listed; i++) {
 		y += 22;
 		fprintf(k->out,
@@ -587,7 +587,7 @@ static double headline(struct canvas *k)
 			y - 4, y + 0.5, i + 1);
 		snprintf(text, sizeof(text), "%s%s", s->listed[i],
 			 s->listed_at[i] > s->t1 ? " (later than what is seen here)" : "");
-		words(k->out, 52, y, "listed", text);
+		draw_text(k->out, 52, y, "listed", text);
 	}
 	y += 24;
 	snprintf(text, sizeof(text), "seen here: %s to %s of %s, %s", wm_time(s->t0, a),
@@ -597,7 +597,7 @@ static double headline(struct canvas *k)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text),
 			 "; drawn: events %zu to %zu of %zu, the others are left out",
 			 run->nr_before + 1, run->nr_before + run->nr_events, run->nr_total);
-	words(k->out, 24, y, "muted", text);
+	draw_text(k->out, 24, y, "muted", text);
 	return y + 12;
 }
 
@@ -612,7 +612,7 @@ static void lanes_frame(struct canvas *k)
 		fprintf(k->out,
 			"<rect class=\"lane\" x=\"%.0f\" y=\"%.1f\" width=\"%.0f\" height=\"%.0f\"/>",
 			LEFT, lane_y(k, i) + 1, RIGHT - LEFT, LANE - 2);
-		words(k->out, LEFT - 8, lane_y(k, i) + LANE / 2 + 4, "tick end", names[i]);
+		draw_text(k->out, LEFT - 8, lane_y(k, i) + LANE / 2 + 4, "tick end", names[i]);
 	}
 }
 
@@ -702,7 +702,7 @@ static double legend(struct canvas *k, double y)
 		row = shown++ / 4;
 		at = y + (double)row * 22;
 		fprintf(k->out, "<g transform=\"translate(%.0f,%.1f)\">%s", x, at, items[i].sample);
-		words(k->out, 36, 1, "small", items[i].text);
+		draw_text(k->out, 36, 1, "small", items[i].text);
 		fputs("</g>\n", k->out);
 	}
 	row = (shown + 3) / 4;
@@ -753,7 +753,7 @@ static int draw(struct canvas *k, bool alone)
 	lane_bars(k);
 	fputs("</g>\n", k->out);
 	points(k, true);
-	lane_words(k);
+	lane_text(k);
 	fputs("</g>\n", k->out);
 	fprintf(k->out,
 		"<rect class=\"frame\" x=\"%.0f\" y=\"%.1f\" width=\"%.0f\" height=\"%.0f\"/>\n",
@@ -775,9 +775,9 @@ int pic_timeline(const struct pic_run *run, FILE *out, bool alone)
 
 		pic_svg_begin(out, WIDTH, 90, alone, "id=\"timeline\"");
 		pic_title(&run->c, true, text, sizeof(text));
-		words(out, 24, 34, "title", text);
+		draw_text(out, 24, 34, "title", text);
 		snprintf(text, sizeof(text), "refused: %s", run->r.refusal);
-		words(out, 24, 64, "verdict bad", text);
+		draw_text(out, 24, 64, "verdict bad", text);
 		fputs("</svg>\n", out);
 		return 0;
 	}

@@ -68,9 +68,9 @@ static const struct {
 } whats[] = {
 	[AUXTAP_WM_BEGIN] = {"begin", "head", "space", "wakeup"},
 	[AUXTAP_WM_REFUSED] = {"refused", "head", NULL, NULL},
-	[AUXTAP_WM_MARKS] = {"thresholds", "int", "stop", NULL},
+	[AUXTAP_WM_THRESHOLDS] = {"thresholds", "int", "stop", NULL},
 	[AUXTAP_WM_SKIP] = {"skip", "from", "bytes", NULL},
-	[AUXTAP_WM_MARK] = {"threshold", "at", NULL, NULL},
+	[AUXTAP_WM_THRESHOLD_HIT] = {"threshold", "at", NULL, NULL},
 	[AUXTAP_WM_IRQ_LINE] = {"line", "at", NULL, NULL},
 	[AUXTAP_WM_IRQ] = {"interrupt", "at", NULL, NULL},
 	[AUXTAP_WM_END] = {"end", "offset", "size", "flags"},
@@ -216,7 +216,7 @@ static void print_loss(FILE *out, const struct auxtap_watermark_result *r)
 void wm_print_run(FILE *out, const struct auxtap_watermark_config *c,
 		  const struct auxtap_watermark_result *r, const struct wm_first *first)
 {
-	char page[24], area[24], mark[24], time[24];
+	char page[24], area[24], watermark[24], time[24];
 	bool seen;
 
 	fprintf(out, "%s%s%s, rules of Linux %s: %llu pages of %s (%s), watermark %s%s\n",
@@ -224,8 +224,8 @@ void wm_print_run(FILE *out, const struct auxtap_watermark_config *c,
 		(LL)c->nr_pages, wm_size(c->page_size, page),
 		wm_size(c->nr_pages * c->page_size, area),
 		c->snapshot  ? "none" :
-		c->watermark ? wm_size(c->watermark, mark) :
-			       wm_size(c->nr_pages * c->page_size / 2, mark),
+		c->watermark ? wm_size(c->watermark, watermark) :
+			       wm_size(c->nr_pages * c->page_size / 2, watermark),
 		c->snapshot  ? " (overwritten)" :
 		c->watermark ? "" :
 			       " (half of the area)");
@@ -238,11 +238,12 @@ void wm_print_run(FILE *out, const struct auxtap_watermark_config *c,
 		fprintf(out, "  thresholds  first interrupt at %llu, %s at %llu\n",
 			(LL)first->int_at, !strcmp(c->driver, "intel_pt") ? "STOP" : "limit",
 			(LL)first->stop_at);
-	if (r->nr_marks)
+	if (r->nr_thresholds)
 		fprintf(out,
 			"%s%+lld to %+lld bytes from the watermark; %llu of %llu passed by the head\n",
-			seen ? "              " : "  thresholds  ", (long long)r->mark_min,
-			(long long)r->mark_max, (LL)r->nr_marks_behind, (LL)r->nr_marks);
+			seen ? "              " : "  thresholds  ", (long long)r->threshold_min,
+			(long long)r->threshold_max, (LL)r->nr_thresholds_passed,
+			(LL)r->nr_thresholds);
 	fprintf(out,
 		"  in %s  %llu transactions, %llu interrupts, %llu wakeups, %llu reads, %llu truncated\n",
 		wm_time(r->time_ns, time), (LL)r->nr_transactions, (LL)r->nr_interrupts,
@@ -280,18 +281,19 @@ void wm_print_row_head(FILE *out)
 void wm_print_row(FILE *out, const struct auxtap_watermark_config *c,
 		  const struct auxtap_watermark_result *r)
 {
-	char mark[24], range[48];
+	char watermark[24], range[48];
 
 	if (r->refused) {
-		fprintf(out, "%12s  refused: %s\n", wm_size(c->watermark, mark), r->refusal);
+		fprintf(out, "%12s  refused: %s\n", wm_size(c->watermark, watermark), r->refusal);
 		return;
 	}
-	snprintf(range, sizeof(range), "%+lld..%+lld", (long long)r->mark_min,
-		 (long long)r->mark_max);
+	snprintf(range, sizeof(range), "%+lld..%+lld", (long long)r->threshold_min,
+		 (long long)r->threshold_max);
 	fprintf(out, "%12s  %-19s %9llu  %9llu %8llu  %9llu  %10llu  %10llu  %s\n",
-		wm_size(c->watermark, mark), r->nr_marks ? range : "-", (LL)r->nr_transactions,
-		(LL)r->nr_interrupts, (LL)r->nr_wakeups, (LL)r->nr_truncated, (LL)r->max_lag,
-		(LL)total_lost(r), verdicts[auxtap_watermark_verdict(r)].word);
+		wm_size(c->watermark, watermark), r->nr_thresholds ? range : "-",
+		(LL)r->nr_transactions, (LL)r->nr_interrupts, (LL)r->nr_wakeups,
+		(LL)r->nr_truncated, (LL)r->max_lag, (LL)total_lost(r),
+		verdicts[auxtap_watermark_verdict(r)].word);
 	wm_print_violations(out, c, r);
 }
 
@@ -377,8 +379,8 @@ json_t *wm_json_run(const struct auxtap_watermark_config *c,
 		{"lost", total_lost(r)},
 		{"unreported", r->unreported},
 		{"max_lag", r->max_lag},
-		{"thresholds", r->nr_marks},
-		{"thresholds_passed", r->nr_marks_behind},
+		{"thresholds", r->nr_thresholds},
+		{"thresholds_passed", r->nr_thresholds_passed},
 		{"overshoot_max", r->overshoot_max},
 		{"violations", r->nr_violations},
 		{"known_findings", r->nr_findings},
@@ -394,8 +396,8 @@ json_t *wm_json_run(const struct auxtap_watermark_config *c,
 		json_object_set_new(o, values[i].name, json_integer((json_int_t)values[i].value));
 	for (int i = 0; i < AUXTAP_NR_LOSSES; i++)
 		json_object_set_new(o, lost_keys[i], json_integer((json_int_t)r->lost[i]));
-	json_object_set_new(o, "threshold_min", json_integer(r->mark_min));
-	json_object_set_new(o, "threshold_max", json_integer(r->mark_max));
+	json_object_set_new(o, "threshold_min", json_integer(r->threshold_min));
+	json_object_set_new(o, "threshold_max", json_integer(r->threshold_max));
 	json_object_set_new(o, "verdict", json_string(verdicts[auxtap_watermark_verdict(r)].json));
 	json_object_set_new(o, "overshoots", json_overshoots(r));
 	json_object_set_new(o, "first_violations", json_violations(r));

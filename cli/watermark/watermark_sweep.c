@@ -74,7 +74,8 @@ static void work(struct share *s, const struct sweep_opts *o, unsigned int me)
 
 	for (unsigned int m = 0; auxtap_sweep_machines[m].driver; m++)
 		for (unsigned int area = 0; area < AUXTAP_SWEEP_AREAS; area++)
-			for (unsigned int mark = 0; mark < AUXTAP_SWEEP_WATERMARKS; mark++)
+			for (unsigned int watermark = 0; watermark < AUXTAP_SWEEP_WATERMARKS;
+			     watermark++)
 				for (unsigned int reader = 0; reader < AUXTAP_SWEEP_READERS;
 				     reader++) {
 					const struct auxtap_sweep_machine *machine =
@@ -85,7 +86,7 @@ static void work(struct share *s, const struct sweep_opts *o, unsigned int me)
 						continue;
 					auxtap_watermark_sweep_config(&c, machine->driver,
 								      machine->page_size, area,
-								      mark, reader);
+								      watermark, reader);
 					c.kernel = o->kernel;
 					s->failed = run_one(s, m, &c);
 					if (s->failed)

@@ -195,20 +195,20 @@ AUXTAP_API const char *auxtap_watermark_loss_name(enum auxtap_watermark_loss los
 
 /* Events, in order of time; for time lines and pictures. */
 enum auxtap_watermark_what {
-	AUXTAP_WM_BEGIN,       /* a transaction: a: head, b: space, c: wakeup (aux_wakeup + W) */
-	AUXTAP_WM_REFUSED,     /* no transaction: a: head */
-	AUXTAP_WM_MARKS,       /* a: interrupt threshold, b: stop position (both absolute;
-				  UINT64_MAX: none) */
-	AUXTAP_WM_SKIP,	       /* padding: a: from, b: bytes */
-	AUXTAP_WM_MARK,	       /* the write pointer reaches the threshold: a: position */
-	AUXTAP_WM_IRQ_LINE,    /* a: write pointer */
-	AUXTAP_WM_IRQ,	       /* the driver handles the interrupt: a: write pointer */
-	AUXTAP_WM_END,	       /* a: offset, b: bytes, c: flags (PERF_AUX_FLAG_…) */
-	AUXTAP_WM_RECORD,      /* the AUX record: a: offset, b: bytes, c: flags */
-	AUXTAP_WM_RECORD_LOST, /* the same, but the data ring had no space */
-	AUXTAP_WM_WAKEUP,      /* a: head */
-	AUXTAP_WM_READ,	       /* a: new tail, b: bytes */
-	AUXTAP_WM_REENABLE,    /* by the reader */
+	AUXTAP_WM_BEGIN,	 /* a transaction: a: head, b: space, c: wakeup (aux_wakeup + W) */
+	AUXTAP_WM_REFUSED,	 /* no transaction: a: head */
+	AUXTAP_WM_THRESHOLDS,	 /* a: interrupt threshold, b: stop position (both absolute;
+			       UINT64_MAX: none) */
+	AUXTAP_WM_SKIP,		 /* padding: a: from, b: bytes */
+	AUXTAP_WM_THRESHOLD_HIT, /* the write pointer reaches the threshold: a: position */
+	AUXTAP_WM_IRQ_LINE,	 /* a: write pointer */
+	AUXTAP_WM_IRQ,		 /* the driver handles the interrupt: a: write pointer */
+	AUXTAP_WM_END,		 /* a: offset, b: bytes, c: flags (PERF_AUX_FLAG_…) */
+	AUXTAP_WM_RECORD,	 /* the AUX record: a: offset, b: bytes, c: flags */
+	AUXTAP_WM_RECORD_LOST,	 /* the same, but the data ring had no space */
+	AUXTAP_WM_WAKEUP,	 /* a: head */
+	AUXTAP_WM_READ,		 /* a: new tail, b: bytes */
+	AUXTAP_WM_REENABLE,	 /* by the reader */
 	AUXTAP_WM_LOSS, /* end of a loss: a: bytes, b: enum auxtap_watermark_loss, c: duration in ns
 			 */
 	AUXTAP_WM_SWITCH,    /* a: 1: the program runs, 0: it does not */
@@ -246,9 +246,9 @@ struct auxtap_watermark_result {
 	uint64_t unreported; /* of lost: the kernel has no flag for it */
 	uint64_t max_lag;    /* largest head - tail */
 	/* over all transactions: distance from the watermark (aux_wakeup + W) to the threshold */
-	int64_t mark_min, mark_max;
+	int64_t threshold_min, threshold_max;
 	/* the head had already passed them: the interrupt comes a wrap later at the earliest */
-	uint64_t nr_marks, nr_marks_behind;
+	uint64_t nr_thresholds, nr_thresholds_passed;
 	uint64_t overshoot_max; /* bytes from the threshold to the driver's handler */
 	uint64_t overshoots[AUXTAP_OVERSHOOT_BUCKETS]; /* histogram of the overshoot */
 	uint64_t nr_violations, by_invariant[AUXTAP_NR_INVARIANTS];
@@ -327,9 +327,9 @@ struct auxtap_explore_result {
 	char path[4096];
 	uint64_t nr_findings; /* transitions with known behaviour that this kernel's rules allow */
 	char finding[200];
-	uint64_t nr_unmapped; /* states in which unmapping the area was checked, too */
-	uint64_t nr_watched;  /* states in which the reader sleeps and trace is off (D6): only the
-				 reader's own timer wakes it */
+	uint64_t nr_unmapped;	  /* states in which unmapping the area was checked, too */
+	uint64_t nr_stall_checks; /* states in which the reader sleeps and trace is off (D6): only
+				the reader's own timer wakes it */
 };
 /* p: a fragment of trace; i: the driver handles the interrupt; s: switched out, or in; r: the
  * reader reads a fragment; a: it reads all; e: it reenables the event if needed, and sleeps; w: its
@@ -354,7 +354,7 @@ struct auxtap_watermark_fault {
 	const char *text;			/* the fault in one sentence */
 	enum auxtap_watermark_invariant caught; /* the invariant that catches it */
 	const char *drivers;			/* drivers that can have it, separated by blanks */
-	int silicon; /* 1: of the unit or the interrupt; 0: of the kernel */
+	int hardware; /* 1: of the unit or the interrupt; 0: of the kernel */
 };
 /* Terminated by a NULL name. */
 AUXTAP_API extern const struct auxtap_watermark_fault auxtap_watermark_faults[];
@@ -372,9 +372,9 @@ enum auxtap_live_reader {
 /* An AUX record of the real kernel. Positions count bytes from the start. */
 struct auxtap_live_record {
 	uint64_t offset, nr_bytes, flags;
-	uint64_t mark, limit; /* threshold and limit that the driver should have set for it;
+	uint64_t threshold, limit; /* threshold and limit that the driver should have set for it;
 				 UINT64_MAX: none, or passed before the record starts (H4) */
-	bool marked;	      /* an interrupt ended it */
+	bool by_interrupt;	   /* an interrupt ended it */
 };
 
 struct auxtap_live_opts {
