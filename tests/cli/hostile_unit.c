@@ -8,7 +8,7 @@
 #define ZEROS	   1
 #define NEIGHBOURS 2 /* each two bytes swapped */
 #define DOUBLED	   3 /* each byte twice, so that half of them are stored */
-#define PIECES	   4 /* each two pieces of 111 bytes swapped */
+#define FRAGMENTS  4 /* each two pieces of 111 bytes swapped */
 #define WORDS	   5 /* every other word stored twice */
 #define PADDING	   6
 #define MISCOUNTS  7 /* stores all, returns a byte less */
@@ -25,7 +25,7 @@ static uint64_t from(uint64_t i, uint64_t nr)
 		at = i ^ 1;
 	if (HOSTILE == DOUBLED)
 		at = i / 2;
-	if (HOSTILE == PIECES)
+	if (HOSTILE == FRAGMENTS)
 		at = i / 222 * 222 + (i % 222 + 111) % 222;
 	if (HOSTILE == WORDS)
 		at = i & ~8ull;

@@ -16,7 +16,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-static void tell(const struct script *script, const char *text, int at)
+static void print_difference(const struct script *script, const char *text, int at)
 {
 	printf("difference: %s\n  at operation %d: ", text, at + 1);
 	if (at >= 0 && at < script->nr)
@@ -85,7 +85,7 @@ static enum verdict play_undisturbed(const struct script *script, const char *na
 		before = stats;
 		if (getenv("CONFORM_VERBOSE")) {
 			printf("%s: disturbed: ", name);
-			tell(script, text, *at);
+			print_difference(script, text, *at);
 		}
 	}
 	printf("%s: disturbed each of %d times\n", name, MAX_PLAYS);
@@ -93,7 +93,7 @@ static enum verdict play_undisturbed(const struct script *script, const char *na
 }
 
 /* true: both sides differ every time. */
-static bool judge(struct script *script, const char *name)
+static bool check_script(struct script *script, const char *name)
 {
 	struct stats before = stats;
 	const char *what;
@@ -103,7 +103,7 @@ static bool judge(struct script *script, const char *name)
 	if (play_undisturbed(script, name, text, sizeof(text), &at) == SAME)
 		return false;
 	printf("%s: ", name);
-	tell(script, text, at);
+	print_difference(script, text, at);
 	what = play_differed_in();
 	first_at = at;
 	for (int i = 0; i < 3; i++) {
@@ -117,7 +117,7 @@ static bool judge(struct script *script, const char *name)
 	}
 	script_reduce(script);
 	play(script, text, sizeof(text), &at);
-	tell(script, text, at);
+	print_difference(script, text, at);
 	printf("---- script ----\n");
 	script_print(script, stdout);
 	printf("---- end ----\n");
@@ -156,7 +156,7 @@ static int run_files(char **files, const char *set)
 			if (strncmp(set, script.only, strlen(script.only)) != 0)
 				continue;
 			nr++;
-			if (judge(&script, *files)) {
+			if (check_script(&script, *files)) {
 				printf("%s: differs\n", *files);
 				bad = 1;
 				break;
@@ -179,7 +179,7 @@ static int run_random(uint64_t seed, uint64_t nr_ops)
 	while (stats.ops < nr_ops) {
 		script_generate(&script, seed);
 		snprintf(name, sizeof(name), "seed %llu", (unsigned long long)seed);
-		if (judge(&script, name)) {
+		if (check_script(&script, name)) {
 			printf("%s differs\n", name);
 			return 1;
 		}

@@ -105,7 +105,7 @@ struct op {
 
 struct script {
 	struct op *ops;
-	int nr, room;
+	int nr, max;
 	char only[32]; /* prefix of a kernel's name; "" any */
 };
 
@@ -153,7 +153,7 @@ int kernel_possible(void); /* 0, or 77 and a line on stdout */
 const struct core_kernel *kernel_set(void);
 void kernel_orders(uint64_t id, struct conform_orders *orders);
 const char *conform_file(int which);  /* one of three, with names of different lengths */
-extern void *const conform_file_spot; /* address where it is mapped, on both sides */
+extern void *const conform_file_addr; /* address where it is mapped, on both sides */
 /* model.c */
 int model_init(const struct core_kernel *kernel);
 const char *model_warning(void); /* the last one */

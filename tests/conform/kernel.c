@@ -16,7 +16,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-void *const conform_file_spot = (void *)0x10000000000;
+void *const conform_file_addr = (void *)0x10000000000;
 
 static int module_fd = -1;
 static uint32_t types[NR_PMUS];
@@ -372,7 +372,7 @@ static void kernel_end(void)
 	for (int i = 0; i < NR_EVENTS; i++)
 		if (fds[i] >= 0)
 			kernel_close(i);
-	munmap(conform_file_spot, PAGE);
+	munmap(conform_file_addr, PAGE);
 }
 
 static int kernel_open(int slot, const struct perf_event_attr *attr, int pmu, bool task, int cpu,
@@ -445,8 +445,8 @@ static void kernel_map_file(int which)
 {
 	int fd = open(files[which], O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0 || mmap(conform_file_spot, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
-			   fd, 0) != conform_file_spot)
+	if (fd < 0 || mmap(conform_file_addr, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
+			   fd, 0) != conform_file_addr)
 		abort();
 	close(fd);
 }

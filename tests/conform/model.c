@@ -299,10 +299,10 @@ void model_fork(int tid)
 	bool all = true;
 
 	tasks[1].tid = tid;
-	for (int place = 0; place < 6 * NR_PMUS; place++) /* Q5: pinned ones first */
+	for (int rank = 0; rank < 6 * NR_PMUS; rank++) /* Q5: pinned ones first */
 		for (struct perf_event *e = tasks[0].events; e; e = e->core_next)
 			if (e->attr.inherit && e->group_leader == e &&
-			    (e->cpu + 1 + 3 * !e->attr.pinned) * NR_PMUS + pmu_rank(e) == place)
+			    (e->cpu + 1 + 3 * !e->attr.pinned) * NR_PMUS + pmu_rank(e) == rank)
 				inherit_group(e);
 	for (struct perf_event *e = tasks[0].events; e; e = e->core_next)
 		all &= e->attr.inherit;
@@ -399,7 +399,7 @@ static void model_map_file(int which)
 	} body = {
 		.pid = (uint32_t)task->pid,
 		.tid = (uint32_t)task->tid,
-		.addr = (uintptr_t)conform_file_spot,
+		.addr = (uintptr_t)conform_file_addr,
 		.len = PAGE,
 		.ino_generation = MODEL_ANY,
 		.prot = PROT_READ | PROT_EXEC,

@@ -56,9 +56,9 @@ const char *op_name(enum opcode code)
 
 void script_add(struct script *script, const struct op *op)
 {
-	if (script->nr == script->room) {
-		script->room = script->room ? 2 * script->room : 64;
-		script->ops = realloc(script->ops, (size_t)script->room * sizeof(*op));
+	if (script->nr == script->max) {
+		script->max = script->max ? 2 * script->max : 64;
+		script->ops = realloc(script->ops, (size_t)script->max * sizeof(*op));
 		if (!script->ops)
 			abort();
 	}

@@ -88,7 +88,7 @@ const char *__ubsan_default_options(void)
 	return "abort_on_error=1:print_stacktrace=1";
 }
 
-static void watch(void)
+static void install_handlers(void)
 {
 	signal(SIGPROF, on_limit);
 	signal(SIGABRT, on_fatal);
@@ -136,7 +136,7 @@ uint64_t mutate_rnd(uint64_t below)
 }
 
 /* Half of the changes are in the header and the first records, where the structure is. */
-static size_t place(size_t size)
+static size_t random_offset(size_t size)
 {
 	return rnd(2) ? rnd(size) : rnd(size < 2048 ? size : 2048);
 }
@@ -172,20 +172,20 @@ static void put_number(unsigned char *data, size_t size)
 
 	if (size < width)
 		return;
-	at = place(size - width + 1);
+	at = random_offset(size - width + 1);
 	if (rnd(4))
 		at &= ~(width - 1);
 	memcpy(data + at, &number, width);
 }
 
 /* One change; returns the new size, at most the capacity. */
-static size_t change(unsigned char *data, size_t size, size_t room)
+static size_t change(unsigned char *data, size_t size, size_t max)
 {
 	size_t at, len;
 
 	if (!size)
 		return 0;
-	at = place(size);
+	at = random_offset(size);
 	len = 1 + rnd(rnd(8) ? 64 : 4096);
 	if (len > size - at)
 		len = size - at;
@@ -203,7 +203,7 @@ static size_t change(unsigned char *data, size_t size, size_t room)
 		memmove(data + at, data + at + len, size - at - len);
 		return size - len;
 	case 6: /* double */
-		if (size + len > room)
+		if (size + len > max)
 			return size;
 		memmove(data + at + len, data + at, size - at);
 		return size + len;
@@ -266,7 +266,7 @@ int main(int argc, char **argv)
 	unsigned long count;
 	struct input *in;
 	unsigned char *data;
-	size_t largest = 0, room;
+	size_t largest = 0, max;
 	double slowest = 0;
 	int nr = argc - 3;
 	long half_kb = 0;
@@ -285,11 +285,11 @@ int main(int argc, char **argv)
 			return 3;
 		largest = in[i].size > largest ? in[i].size : largest;
 	}
-	room = largest + (1 << 16);
-	data = malloc(room);
+	max = largest + (1 << 16);
+	data = malloc(max);
 	if (!data)
 		return 3;
-	watch();
+	install_handlers();
 	trying.seed = argv[2];
 	for (unsigned long n = first ? strtoul(first, NULL, 0) : 0; n < count; n++) {
 		const struct input *from = &in[n % (unsigned long)nr];
@@ -306,8 +306,8 @@ int main(int argc, char **argv)
 		/* A single change gets farthest into the decoder. */
 		structured = size >= 8 && !memcmp(data, "PERFILE2", 8) && rnd(4);
 		for (uint64_t changes = 1 + (rnd(2) ? rnd(8) : 0); changes; changes--)
-			size = structured ? mutate_structure(data, size, room) :
-					    change(data, size, room);
+			size = structured ? mutate_structure(data, size, max) :
+					    change(data, size, max);
 		if (path)
 			save(path, data, size);
 		trying.nr = n;

@@ -11,6 +11,6 @@ uint64_t mutate_rnd(uint64_t below);
 /* A value that is critical for lengths and offsets. */
 uint64_t mutate_number(size_t file_size);
 /* One change to a perf.data file that keeps most of its structure; the new size, at most room. */
-size_t mutate_structure(unsigned char *data, size_t size, size_t room);
+size_t mutate_structure(unsigned char *data, size_t size, size_t max);
 
 #endif

@@ -9,14 +9,14 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define MAX_PLACES 4096
+#define MAX_ITEMS 4096
 
-struct place {
+struct item {
 	size_t at, size; /* of the record without trace bytes; of an entry with its header */
 	size_t payload;	 /* bytes after an AUXTRACE record */
 };
 
-static struct place places[MAX_PLACES];
+static struct item items[MAX_ITEMS];
 
 static uint64_t get(const unsigned char *data, size_t at, size_t width)
 {
@@ -44,8 +44,8 @@ static size_t find_records(const unsigned char *data, size_t size)
 
 	if (size < 104 || !section(data, size, 40, &at, &len))
 		return 0;
-	for (end = at + len; nr < MAX_PLACES && end - at >= 8;) {
-		struct place *p = &places[nr];
+	for (end = at + len; nr < MAX_ITEMS && end - at >= 8;) {
+		struct item *p = &items[nr];
 		uint64_t payload = 0;
 
 		p->at = at;
@@ -71,12 +71,12 @@ static size_t find_metadata(const unsigned char *data, size_t size)
 	if (size < 32 || get(data, size - 8, 8) != 0x314e504154585541ULL)
 		return 0;
 	end = size - 32;
-	for (at = get(data, size - 32, 8); nr < MAX_PLACES && at < end && end - at >= 16; nr++) {
+	for (at = get(data, size - 32, 8); nr < MAX_ITEMS && at < end && end - at >= 16; nr++) {
 		uint64_t len = get(data, (size_t)at + 8, 8);
 
 		if (len > end - at - 16)
 			break;
-		places[nr] = (struct place){(size_t)at, (size_t)len + 16, 0};
+		items[nr] = (struct item){(size_t)at, (size_t)len + 16, 0};
 		at += 16 + ((len + 7) & ~7ULL);
 	}
 	return nr;
@@ -115,12 +115,12 @@ static size_t cut(unsigned char *data, size_t size, size_t at, size_t len)
 }
 
 /* Another copy of [from, from + len) at 'to'. */
-static size_t insert(unsigned char *data, size_t size, size_t room, size_t to, size_t from,
+static size_t insert(unsigned char *data, size_t size, size_t max, size_t to, size_t from,
 		     size_t len)
 {
 	unsigned char copy[4096];
 
-	if (len > sizeof(copy) || len > room - size)
+	if (len > sizeof(copy) || len > max - size)
 		return size;
 	memcpy(copy, data + from, len);
 	memmove(data + to + len, data + to, size - to);
@@ -159,15 +159,15 @@ static void resize_data(unsigned char *data, int64_t by)
 	memcpy(data + 48, &len, 8);
 }
 
-static size_t change_records(unsigned char *data, size_t size, size_t room)
+static size_t change_records(unsigned char *data, size_t size, size_t max)
 {
 	size_t nr = find_records(data, size), grown;
-	const struct place *p, *q;
+	const struct item *p, *q;
 
 	if (!nr)
 		return size;
-	p = &places[mutate_rnd(nr)];
-	q = &places[mutate_rnd(nr)];
+	p = &items[mutate_rnd(nr)];
+	q = &items[mutate_rnd(nr)];
 	switch (mutate_rnd(8)) {
 	case 0: /* type, misc, size */
 		change_field(data, size, p->at, 8);
@@ -180,11 +180,11 @@ static size_t change_records(unsigned char *data, size_t size, size_t room)
 		resize_data(data, (int64_t)grown - (int64_t)size);
 		return grown;
 	case 3: /* a copy at another location */
-		grown = insert(data, size, room, q->at, p->at, p->size + p->payload);
+		grown = insert(data, size, max, q->at, p->at, p->size + p->payload);
 		resize_data(data, (int64_t)grown - (int64_t)size);
 		return grown;
 	case 4:
-		while (!p->payload && p < places + nr - 1)
+		while (!p->payload && p < items + nr - 1)
 			p++;
 		if (p->payload) {
 			change_trace(data, p->at + p->size, p->payload);
@@ -200,11 +200,11 @@ static size_t change_records(unsigned char *data, size_t size, size_t room)
 static size_t change_metadata(unsigned char *data, size_t size)
 {
 	size_t nr = find_metadata(data, size);
-	const struct place *p;
+	const struct item *p;
 
 	if (!nr)
 		return size;
-	p = &places[mutate_rnd(nr)];
+	p = &items[mutate_rnd(nr)];
 	switch (mutate_rnd(4)) {
 	case 0: /* the trailer */
 		change_field(data, size, size - 32, 24);
@@ -242,7 +242,7 @@ static void change_features(unsigned char *data, size_t size)
 	}
 }
 
-size_t mutate_structure(unsigned char *data, size_t size, size_t room)
+size_t mutate_structure(unsigned char *data, size_t size, size_t max)
 {
 	size_t at, len;
 
@@ -257,6 +257,6 @@ size_t mutate_structure(unsigned char *data, size_t size, size_t room)
 			change_field(data, size, at, len);
 		return size;
 	default:
-		return change_records(data, size, room);
+		return change_records(data, size, max);
 	}
 }

@@ -12,19 +12,19 @@
 
 struct run {
 	uint64_t *ips;
-	size_t nr, room;
+	size_t nr, max;
 };
 
 static int add(struct run *run, uint64_t ip)
 {
-	if (run->nr == run->room) {
-		size_t room = run->room ? 2 * run->room : 1 << 16;
-		uint64_t *grown = realloc(run->ips, room * sizeof(*grown));
+	if (run->nr == run->max) {
+		size_t max = run->max ? 2 * run->max : 1 << 16;
+		uint64_t *grown = realloc(run->ips, max * sizeof(*grown));
 
 		if (!grown)
 			return -1;
 		run->ips = grown;
-		run->room = room;
+		run->max = max;
 	}
 	run->ips[run->nr++] = ip;
 	return 0;
@@ -95,7 +95,7 @@ int main(int argc, char **argv)
 		return 2;
 	while (!end) {
 		bool is_gap = false;
-		size_t place;
+		size_t found;
 
 		run.nr = 0;
 		for (;;) {
@@ -128,21 +128,21 @@ int main(int argc, char **argv)
 		listed += run.nr;
 		if (run.nr) {
 			if (after_gap) {
-				place = find(&truth, at, &run);
+				found = find(&truth, at, &run);
 			} else {
 				size_t n = truth.nr - at < run.nr ? truth.nr - at : run.nr, i = 0;
 
 				while (i < n && truth.ips[at + i] == run.ips[i])
 					i++;
-				place = i == run.nr ? at : SIZE_MAX;
-				if (place == SIZE_MAX)
+				found = i == run.nr ? at : SIZE_MAX;
+				if (found == SIZE_MAX)
 					fprintf(stderr,
 						"instruction %zu: executed %" PRIx64
 						", listed %" PRIx64 "\n",
 						at + i, at + i < truth.nr ? truth.ips[at + i] : 0,
 						run.ips[i]);
 			}
-			if (place == SIZE_MAX) {
+			if (found == SIZE_MAX) {
 				fprintf(stderr,
 					"a run of %zu listed instructions (first %" PRIx64
 					", last %" PRIx64
@@ -150,8 +150,8 @@ int main(int argc, char **argv)
 					run.nr, run.ips[0], run.ips[run.nr - 1], at, truth.nr);
 				return 1;
 			}
-			left_out += place - at;
-			at = place + run.nr;
+			left_out += found - at;
+			at = found + run.nr;
 			after_gap = false;
 		}
 		after_gap |= is_gap;

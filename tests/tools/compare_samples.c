@@ -92,7 +92,7 @@ static int matched(const struct thread *t, size_t item, size_t to, size_t step, 
  * one run of the steps, after the run before. (In a loop several positions may fit: the first one
  * leaves most steps for the rest.)
  */
-static size_t pieces(const struct thread *t)
+static size_t fragments(const struct thread *t)
 {
 	size_t nr = 0, item = 0, step = 0;
 
@@ -122,7 +122,7 @@ static size_t pieces(const struct thread *t)
 
 int main(int argc, char **argv)
 {
-	size_t nr_samples = 0, nr_insns = 0, nr_pieces = 0;
+	size_t nr_samples = 0, nr_insns = 0, nr_fragments = 0;
 	char line[512], event[64];
 	unsigned int last_tid = 0; /* 0: the last line was a sample */
 	int bad = 0;
@@ -147,13 +147,13 @@ int main(int argc, char **argv)
 		nr_insns += !item.sample;
 	}
 	for (int i = 0; i < nr_threads; i++) {
-		size_t nr = pieces(&threads[i]);
+		size_t nr = fragments(&threads[i]);
 
 		bad |= !nr && threads[i].nr_items > 1;
-		nr_pieces += nr;
+		nr_fragments += nr;
 	}
 	bad |= !nr_insns;
-	printf("%zu samples, %zu instructions in %zu pieces%s\n", nr_samples, nr_insns, nr_pieces,
-	       bad ? ": differ" : "");
+	printf("%zu samples, %zu instructions in %zu pieces%s\n", nr_samples, nr_insns,
+	       nr_fragments, bad ? ": differ" : "");
 	return bad;
 }

@@ -31,7 +31,7 @@ static size_t nr_threads;
 
 static void read_steps(const char *path)
 {
-	size_t room = 0;
+	size_t max = 0;
 	FILE *f = fopen(path, "re");
 
 	if (!f) {
@@ -39,9 +39,9 @@ static void read_steps(const char *path)
 		exit(2);
 	}
 	for (;;) {
-		if (nr_steps == room) {
-			room = room ? 2 * room : 65536;
-			steps = realloc(steps, room * sizeof(*steps));
+		if (nr_steps == max) {
+			max = max ? 2 * max : 65536;
+			steps = realloc(steps, max * sizeof(*steps));
 			if (!steps)
 				exit(2);
 		}

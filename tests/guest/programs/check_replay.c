@@ -26,13 +26,13 @@
 #define SAMPLE_TYPE 24 /* in an attribute */
 #define PAGE	    4096u
 
-struct piece { /* an AUX record, or an AUXTRACE one's bytes */
+struct extent { /* an AUX record, or an AUXTRACE one's bytes */
 	uint64_t offset, size, flags;
 	const unsigned char *bytes;
 };
 
 static struct cpu {
-	struct piece *records, *traces;
+	struct extent *records, *traces;
 	size_t nr_records, nr_traces;
 	uint64_t produced, written, dropped;
 } cpus[CPUS];
@@ -84,12 +84,12 @@ static struct cpu *cpu_of(uint64_t nr)
 	return &cpus[nr];
 }
 
-static void add(struct piece **list, size_t *nr, struct piece piece)
+static void add(struct extent **list, size_t *nr, struct extent extent)
 {
-	*list = realloc(*list, (*nr + 1) * sizeof(piece));
+	*list = realloc(*list, (*nr + 1) * sizeof(extent));
 	if (!*list)
 		fail("no memory");
-	(*list)[(*nr)++] = piece;
+	(*list)[(*nr)++] = extent;
 }
 
 /* ---- the file ---- */
@@ -123,7 +123,7 @@ static void read_file(const unsigned char *file, size_t size)
 	while (at < end) {
 		const unsigned char *record = file + at;
 		uint64_t type = get(record, 4), nr_bytes = get(record + 6, 2);
-		struct piece piece = {0};
+		struct extent extent = {0};
 		struct cpu *cpu;
 
 		if (nr_bytes < 8 || nr_bytes > end - at)
@@ -131,17 +131,17 @@ static void read_file(const unsigned char *file, size_t size)
 		at += nr_bytes;
 		if (type == TYPE_AUX) {
 			cpu = cpu_of(get(record + nr_bytes - from_end, 4));
-			piece = (struct piece){get(record + 8, 8), get(record + 16, 8),
-					       get(record + 24, 8), NULL};
-			add(&cpu->records, &cpu->nr_records, piece);
+			extent = (struct extent){get(record + 8, 8), get(record + 16, 8),
+						 get(record + 24, 8), NULL};
+			add(&cpu->records, &cpu->nr_records, extent);
 		} else if (type == TYPE_TRACE) {
-			piece = (struct piece){get(record + 16, 8), get(record + 8, 8), 0,
-					       record + nr_bytes};
-			if (piece.size > end - at)
+			extent = (struct extent){get(record + 16, 8), get(record + 8, 8), 0,
+						 record + nr_bytes};
+			if (extent.size > end - at)
 				fail("AUXTRACE goes beyond the end");
-			at += piece.size;
+			at += extent.size;
 			cpu = cpu_of(get(record + 40, 4));
-			add(&cpu->traces, &cpu->nr_traces, piece);
+			add(&cpu->traces, &cpu->nr_traces, extent);
 		}
 	}
 }
@@ -176,7 +176,7 @@ static unsigned char *stream_bytes(const struct cpu *cpu, uint64_t offset, uint6
 	if (!bytes)
 		fail("no memory");
 	for (size_t i = 0; i < cpu->nr_traces && done < size; i++) {
-		const struct piece *t = &cpu->traces[i];
+		const struct extent *t = &cpu->traces[i];
 		uint64_t skip = offset + done - t->offset, n, have = t->size;
 
 		/* it may be padded up to the next one */
@@ -219,22 +219,23 @@ static uint64_t hole_before(const unsigned char *bytes, uint64_t size, uint64_t 
 	return UINT64_MAX;
 }
 
-static void check_marks(const struct cpu *cpu, uint64_t watermark, uint64_t aux, uint64_t overshoot)
+static void check_thresholds(const struct cpu *cpu, uint64_t watermark, uint64_t aux,
+			     uint64_t overshoot)
 {
 	uint64_t entry = PAGE, hits = 0, wakes = 0, others = 0, crossed = UINT64_MAX;
 
 	while (entry < watermark && entry < aux)
 		entry *= 2; /* C3 */
 	for (size_t i = 0; i < cpu->nr_records; i++) {
-		const struct piece *r = &cpu->records[i];
+		const struct extent *r = &cpu->records[i];
 		uint64_t wakeup = r->offset - r->offset % watermark + watermark;
-		uint64_t mark = wakeup - wakeup % entry, end = r->offset + r->size;
+		uint64_t threshold = wakeup - wakeup % entry, end = r->offset + r->size;
 
-		if (mark > r->offset && end > mark + overshoot)
+		if (threshold > r->offset && end > threshold + overshoot)
 			fail("a record from %llu to %llu goes beyond the mark at %llu",
 			     (unsigned long long)r->offset, (unsigned long long)end,
-			     (unsigned long long)mark);
-		if (end == mark + overshoot && r->size)
+			     (unsigned long long)threshold);
+		if (end == threshold + overshoot && r->size)
 			hits++;
 		else if (end % entry != overshoot)
 			others++; /* scheduled out, stopped */
@@ -257,7 +258,7 @@ static void check_full(const struct cpu *cpu, int nr)
 	size_t nr_truncated = 0, nr_holes = 0, after = 0;
 
 	for (size_t i = 0; i < cpu->nr_records; i++) {
-		const struct piece *r = &cpu->records[i];
+		const struct extent *r = &cpu->records[i];
 		unsigned char *bytes;
 		uint64_t hole;
 
@@ -306,8 +307,8 @@ static void check_full(const struct cpu *cpu, int nr)
 static void check_snapshot(const struct cpu *cpu, int nr)
 {
 	for (size_t i = 0; i < cpu->nr_traces; i++) {
-		const struct piece *t = &cpu->traces[i];
-		uint64_t size = t->size, wrap = cpu->produced % data_size, place;
+		const struct extent *t = &cpu->traces[i];
+		uint64_t size = t->size, wrap = cpu->produced % data_size, hole;
 		const unsigned char *bytes = t->bytes;
 
 		/* pages begin zeroed, and the record is padded: both are not the trace's */
@@ -319,15 +320,15 @@ static void check_snapshot(const struct cpu *cpu, int nr)
 			size--;
 		if (size < 64)
 			fail("cpu %d: an empty snapshot", nr);
-		place = hole_before(bytes, size, 0);
-		if (place == UINT64_MAX)
+		hole = hole_before(bytes, size, 0);
+		if (hole == UINT64_MAX)
 			fail("cpu %d: snapshot %zu of %llu bytes is no piece of the sequence", nr,
 			     i, (unsigned long long)size);
 		printf("cpu %d: snapshot %zu: %llu bytes from %llu\n", nr, i,
-		       (unsigned long long)size, (unsigned long long)place);
-		if (i + 1 == cpu->nr_traces && (place + size) % data_size != wrap)
+		       (unsigned long long)size, (unsigned long long)hole);
+		if (i + 1 == cpu->nr_traces && (hole + size) % data_size != wrap)
 			fail("cpu %d: the newest byte is %llu, not %llu", nr,
-			     (unsigned long long)((place + size) % data_size),
+			     (unsigned long long)((hole + size) % data_size),
 			     (unsigned long long)wrap);
 	}
 }
@@ -369,8 +370,8 @@ int main(int argc, char **argv)
 		else
 			check_full(&cpus[i], i);
 		if (argc == 8)
-			check_marks(&cpus[i], strtoull(argv[5], NULL, 0),
-				    strtoull(argv[6], NULL, 0), strtoull(argv[7], NULL, 0));
+			check_thresholds(&cpus[i], strtoull(argv[5], NULL, 0),
+					 strtoull(argv[6], NULL, 0), strtoull(argv[7], NULL, 0));
 	}
 	if (!any)
 		fail("nothing was produced");

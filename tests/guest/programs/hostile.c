@@ -466,7 +466,7 @@ static void *traced_thread(void *arg)
 static void under_interrupts(int rounds)
 {
 	struct perf_event_attr attr = attr_of(0x2401);
-	int nr_marks = 0;
+	int nr_thresholds = 0;
 	pthread_t thread;
 
 	stop = 0;
@@ -489,7 +489,7 @@ static void under_interrupts(int rounds)
 		/* until an interrupt has come, if the machine is not too busy */
 		for (int spins = 0; spins < 300 && page->aux_head < PAGE; spins++)
 			usleep(1000);
-		nr_marks += page->aux_head >= PAGE;
+		nr_thresholds += page->aux_head >= PAGE;
 		usleep((useconds_t)(i * 1300 % 9000));
 		if (i & 1)
 			close(fd);
@@ -509,8 +509,8 @@ static void under_interrupts(int rounds)
 	}
 	stop = 1;
 	pthread_join(thread, NULL);
-	printf("under interrupts: %d of %d saw one\n", nr_marks, rounds);
-	check(nr_marks > 0, "under interrupts: none came", 0);
+	printf("under interrupts: %d of %d saw one\n", nr_thresholds, rounds);
+	check(nr_thresholds > 0, "under interrupts: none came", 0);
 	check(nr_thread_rounds > 0, "under interrupts: the thread did nothing", 0);
 }
 

@@ -30,7 +30,7 @@ struct account {
 	u64 lost_reported, lost;    /* by LOST records; by the driver's own count */
 	u64 truncations;
 	u64 aux_tail_abs;
-	u64 mark; /* D18: the next wakeup position, computed here */
+	u64 wakeup; /* D18: the next wakeup position, computed here */
 };
 
 static u64 lost_samples(struct rig *rig)
@@ -86,8 +86,8 @@ static void note_head(struct account *a, u64 watermark)
 {
 	u64 head = a->written + a->skipped;
 
-	if (head >= a->mark + watermark)
-		a->mark = head / watermark * watermark;
+	if (head >= a->wakeup + watermark)
+		a->wakeup = head / watermark * watermark;
 }
 
 static void driver_step(struct rig *rig, struct account *a, u64 watermark)
@@ -103,7 +103,7 @@ static void driver_step(struct rig *rig, struct account *a, u64 watermark)
 	}
 	assert_int_equal(rig->handle.head, head);
 	assert_int_equal(rig->handle.size, size - 1 - (head - a->aux_tail_abs));
-	assert_int_equal(rig->handle.wakeup, a->mark + watermark);
+	assert_int_equal(rig->handle.wakeup, a->wakeup + watermark);
 	while (!dice(4)) {
 		n = dice(dice(2) ? 64 : 9000);
 		if (n > rig->handle.size) {
@@ -183,7 +183,7 @@ static void one_run(void)
 	assert_int_equal(lost_samples(&rig), a.lost);
 	assert_int_equal(rig.page->aux_head, a.written + a.skipped);
 	assert_int_equal(a.aux_sizes + a.sizes_of_lost, a.written);
-	assert_int_equal(rig.event->rb->aux_wakeup, a.mark);
+	assert_int_equal(rig.event->rb->aux_wakeup, a.wakeup);
 	assert_int_equal(rig.event->rb->aux_refcount, 1);
 	assert_int_equal(rig.event->rb->refcount, 1);
 	rig_fini(&rig);

@@ -341,7 +341,7 @@ static void script_inherit(struct perf_side *side, struct log *log)
 	note(log, "poll when the child is gone", side_poll(side, fd));
 }
 
-static void judge(void (*script)(struct perf_side *side, struct log *log))
+static void compare(void (*script)(struct perf_side *side, struct log *log))
 {
 	static struct log logs[2];
 	struct perf_side side;
@@ -370,7 +370,7 @@ static void judge(void (*script)(struct perf_side *side, struct log *log))
 	static void test_##name(void **state) \
 	{                                     \
 		(void)state;                  \
-		judge(script_##name);         \
+		compare(script_##name);       \
 	}
 REFERENCE(data)
 REFERENCE(aux)

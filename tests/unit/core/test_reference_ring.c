@@ -120,14 +120,14 @@ static void mask_ids(unsigned char *bytes, size_t size, const struct perf_event_
 		assert_true(h->size >= 8 && h->size % 8 == 0 && at + h->size <= size);
 		for (size_t i = 8; i < h->size; i += 8) {
 			uint64_t *word = (void *)(bytes + at + i);
-			bool id_place = (h->type == PERF_RECORD_LOST && i == 8) ||
-					is_id_word(attr, h->size - i);
+			bool is_id = (h->type == PERF_RECORD_LOST && i == 8) ||
+				     is_id_word(attr, h->size - i);
 
 			if (h->type == PERF_RECORD_MMAP2 && i == 56)
 				*word = 0; /* the file's generation number */
-			if (id_place && *word == ids[0])
+			if (is_id && *word == ids[0])
 				*word = 0x1d1d1d1d1d1d1d01;
-			else if (id_place && *word == ids[1])
+			else if (is_id && *word == ids[1])
 				*word = 0x1d1d1d1d1d1d1d02;
 		}
 		at += h->size;
@@ -153,15 +153,15 @@ static void play(const struct config *c, bool model, struct view *views)
 	struct perf_side side;
 	int a, b, error;
 	bool writable = c->protection != 1;
-	void *spot = mmap(NULL, P, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	static void *kernel_spot;
+	void *addr = mmap(NULL, P, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	static void *kernel_addr;
 
 	/* the same address on both sides, because the record contains it */
 	if (model) {
-		munmap(spot, P);
-		spot = kernel_spot;
+		munmap(addr, P);
+		addr = kernel_addr;
 	}
-	kernel_spot = spot;
+	kernel_addr = addr;
 	side_init(&side, model);
 	a = side_open(&side, &attr, 0, -1);
 	attr_b.comm = 0;
@@ -194,7 +194,7 @@ static void play(const struct config *c, bool model, struct view *views)
 			side_comm(&side, name);
 		} else if (dice < 70) {
 			snprintf(v->what, sizeof(v->what), "map %d", (int)(arg % 3));
-			side_map_file(&side, file_names[arg % 3], spot, arg % 8);
+			side_map_file(&side, file_names[arg % 3], addr, arg % 8);
 		} else if (dice < 80) {
 			strcpy(v->what, "read all");
 			if (writable)
@@ -238,9 +238,9 @@ static void play(const struct config *c, bool model, struct view *views)
 	}
 	side_fini(&side);
 	if (model)
-		munmap(spot, P);
+		munmap(addr, P);
 	else /* the model maps it again in its own run */
-		mmap(spot, P, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		mmap(addr, P, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
 static void test_random_scripts(void **state)

@@ -266,9 +266,9 @@ static size_t drain_aux(struct client_trace *t)
 	if (!n)
 		return 0;
 	assert_true(n <= t->aux_size);
-	if (t->stream_size + n > t->stream_space) {
-		t->stream_space = 2 * (t->stream_size + n);
-		t->stream = realloc(t->stream, t->stream_space);
+	if (t->stream_size + n > t->max_stream) {
+		t->max_stream = 2 * (t->stream_size + n);
+		t->stream = realloc(t->stream, t->max_stream);
 		assert_non_null(t->stream);
 	}
 	for (size_t i = 0; i < n; i++)

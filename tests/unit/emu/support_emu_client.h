@@ -21,7 +21,7 @@ struct client_trace {
 	uint8_t *data, *aux;
 	size_t data_size, aux_size;
 	uint8_t *stream; /* drained AUX bytes */
-	size_t stream_size, stream_space;
+	size_t stream_size, max_stream;
 	uint64_t aux_records, aux_bytes, truncated, lost, itrace_starts;
 	int map_aux, map_data;
 	struct emu_event_stats stats;

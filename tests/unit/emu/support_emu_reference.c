@@ -16,12 +16,12 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-struct judge {
+struct reference {
 	const struct client *c;
 	const struct client_trace *t;
 	struct pt_insn_decoder *dec;
 	uint64_t *ips;
-	size_t nr, room;
+	size_t nr, max;
 	size_t *breaks; /* indices in ips at which a new run starts */
 	size_t nr_breaks;
 	uint64_t left_at; /* of the last asynchronous end */
@@ -32,7 +32,7 @@ struct judge {
 
 static int read_code(uint8_t *buf, size_t size, const struct pt_asid *asid, uint64_t ip, void *ctx)
 {
-	const struct judge *j = ctx;
+	const struct reference *j = ctx;
 	const struct client_map *best = NULL;
 	uint64_t now = 0;
 	ssize_t n;
@@ -66,23 +66,23 @@ static int read_code(uint8_t *buf, size_t size, const struct pt_asid *asid, uint
 	return n > 0 ? (int)n : -pte_nomap;
 }
 
-static void add_ip(struct judge *j, uint64_t ip)
+static void add_ip(struct reference *j, uint64_t ip)
 {
-	if (j->nr == j->room) {
-		j->room = j->room ? 2 * j->room : 65536;
-		j->ips = realloc(j->ips, j->room * sizeof(*j->ips));
+	if (j->nr == j->max) {
+		j->max = j->max ? 2 * j->max : 65536;
+		j->ips = realloc(j->ips, j->max * sizeof(*j->ips));
 		assert_non_null(j->ips);
 	}
 	j->ips[j->nr++] = ip;
 }
 
-static void add_break(struct judge *j)
+static void add_break(struct reference *j)
 {
 	j->breaks = realloc(j->breaks, (j->nr_breaks + 1) * sizeof(*j->breaks));
 	j->breaks[j->nr_breaks++] = j->nr;
 }
 
-static void note(struct judge *j, const char *what, int err)
+static void note(struct reference *j, const char *what, int err)
 {
 	uint64_t off = 0;
 
@@ -92,7 +92,7 @@ static void note(struct judge *j, const char *what, int err)
 			 what, (unsigned long long)off, j->nr, pt_errstr(pt_errcode(err)));
 }
 
-static void decode(struct judge *j)
+static void decode(struct reference *j)
 {
 	struct pt_config config;
 	int status;
@@ -166,7 +166,7 @@ uint64_t *client_truth(struct client *c, pid_t tid, size_t *nr)
 	return ips;
 }
 
-static void compare(struct judge *j, const uint64_t *truth, size_t nr)
+static void compare(struct reference *j, const uint64_t *truth, size_t nr)
 {
 	size_t at = 0;
 
@@ -194,7 +194,7 @@ uint64_t client_verify(struct client *c)
 	uint64_t total = 0;
 
 	for (int i = 0; i < c->nr_traces; i++) {
-		struct judge j = {.c = c, .t = &c->traces[i]};
+		struct reference j = {.c = c, .t = &c->traces[i]};
 		size_t nr;
 		uint64_t *truth = client_truth(c, j.t->tid, &nr);
 
@@ -216,7 +216,7 @@ uint64_t client_verify_lossy(struct client *c)
 	uint64_t total = 0;
 
 	for (int i = 0; i < c->nr_traces; i++) {
-		struct judge j = {.c = c, .t = &c->traces[i]};
+		struct reference j = {.c = c, .t = &c->traces[i]};
 		size_t nr, at = 0;
 		uint64_t *truth = client_truth(c, j.t->tid, &nr);
 

@@ -22,7 +22,7 @@ static struct lossy_step *read_steps(const char *path, pid_t tid, size_t *nr)
 {
 	char name[128];
 	struct lossy_step *steps = NULL;
-	size_t room = 0;
+	size_t max = 0;
 	FILE *f;
 
 	snprintf(name, sizeof(name), "%s.%d", path, (int)tid);
@@ -30,9 +30,9 @@ static struct lossy_step *read_steps(const char *path, pid_t tid, size_t *nr)
 	assert_non_null(f);
 	*nr = 0;
 	do {
-		if (*nr == room) {
-			room = room ? 2 * room : 4096;
-			steps = realloc(steps, room * sizeof(*steps));
+		if (*nr == max) {
+			max = max ? 2 * max : 4096;
+			steps = realloc(steps, max * sizeof(*steps));
 			assert_non_null(steps);
 		}
 	} while (fread(&steps[*nr], sizeof(*steps), 1, f) == 1 && ++*nr);

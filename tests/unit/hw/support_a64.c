@@ -150,7 +150,7 @@ static bool traced(const struct a64_machine *m)
 
 static void begin_call(struct a64_machine *m)
 {
-	m->call_start = m->nr_truth;
+	m->call_start = m->nr_executed;
 	m->call_p0 = m->nr_p0;
 }
 
@@ -159,15 +159,15 @@ static void retired(struct a64_machine *m, u64 addr)
 	m->clock += 1 + (m->run.max_idle ? a64_random(&m->seed) % (m->run.max_idle + 1u) : 0);
 	if (!traced(m))
 		return;
-	m->truth_ip[m->nr_truth] = addr;
-	m->truth_clock[m->nr_truth] = m->clock;
-	m->truth_cid[m->nr_truth] = m->cid;
-	m->nr_truth++;
+	m->executed_ip[m->nr_executed] = addr;
+	m->executed_clock[m->nr_executed] = m->clock;
+	m->executed_cid[m->nr_executed] = m->cid;
+	m->nr_executed++;
 }
 
 static void note_p0(struct a64_machine *m)
 {
-	m->p0[m->nr_p0++ % 64] = m->nr_truth;
+	m->p0[m->nr_p0++ % 64] = m->nr_executed;
 }
 
 static void on_write(void *ctx, const u8 *bytes, size_t nr_bytes)
@@ -181,10 +181,10 @@ static void on_write(void *ctx, const u8 *bytes, size_t nr_bytes)
 	assert_true(m->nr_syncs < MAX_RECORDS);
 	m->nr_syncs++;
 	sync->offset = m->stream.nr + at;
-	sync->truth = m->nr_truth;
+	sync->first_insn = m->nr_executed;
 	if (m->overflow_pending) { /* the first packets after an overflow */
 		m->overflow_pending = false;
-		sync->truth = m->call_start;
+		sync->first_insn = m->call_start;
 		m->losses[m->nr_losses - 1].resume = m->call_start;
 		m->nr_p0_resumed = m->call_p0;
 	}
@@ -230,7 +230,7 @@ static void restart(struct a64_machine *m)
 	loss->last = m->p0[(m->nr_p0 - 1) % 64];
 	if (m->nr_losses > 1 && m->nr_p0 == m->nr_p0_resumed)
 		loss->last = loss[-1].resume; /* nothing was traced since */
-	loss->resume = m->nr_truth;
+	loss->resume = m->nr_executed;
 	loss->offset = m->stream.nr;
 	switch_off_and_on(m);
 	m->nr_p0_resumed = m->nr_p0;
@@ -247,7 +247,7 @@ static void exception(struct a64_machine *m, enum etm_exception type, u64 prefer
 	if (was) {
 		assert_true(m->nr_exceptions < MAX_RECORDS);
 		m->exceptions[m->nr_exceptions++] =
-			(struct a64_exception){m->nr_truth, preferred_return, type};
+			(struct a64_exception){m->nr_executed, preferred_return, type};
 		note_p0(m);
 	}
 	if (chance(m, m->run.restart))
@@ -414,14 +414,14 @@ void a64_machine_run(struct a64_machine *m, const struct a64_program *program,
 	m->run = *run;
 	m->seed = seed * 0xda942042e4dd58b5 + 1;
 	m->clock = 0x123456789abull << (seed % 3 * 10); /* timestamps of all lengths */
-	m->truth_ip = calloc(run->nr_insns + 100, sizeof(*m->truth_ip));
-	m->truth_clock = calloc(run->nr_insns + 100, sizeof(*m->truth_clock));
-	m->truth_cid = calloc(run->nr_insns + 100, sizeof(*m->truth_cid));
+	m->executed_ip = calloc(run->nr_insns + 100, sizeof(*m->executed_ip));
+	m->executed_clock = calloc(run->nr_insns + 100, sizeof(*m->executed_clock));
+	m->executed_cid = calloc(run->nr_insns + 100, sizeof(*m->executed_cid));
 	m->losses = calloc(MAX_RECORDS, sizeof(*m->losses));
 	m->exceptions = calloc(MAX_RECORDS, sizeof(*m->exceptions));
 	m->syncs = calloc(MAX_RECORDS, sizeof(*m->syncs));
-	assert_true(m->truth_ip && m->truth_clock && m->truth_cid && m->losses && m->exceptions &&
-		    m->syncs);
+	assert_true(m->executed_ip && m->executed_clock && m->executed_cid && m->losses &&
+		    m->exceptions && m->syncs);
 	etm_stream_init(&m->stream);
 	m->stream.on_write = on_write;
 	m->stream.ctx = m;
@@ -430,7 +430,7 @@ void a64_machine_run(struct a64_machine *m, const struct a64_program *program,
 	start_unit(m);
 	m->ip = random_block(m);
 	etm_unit_enter(&m->unit, 0, m->ip);
-	while (m->nr_truth < run->nr_insns)
+	while (m->nr_executed < run->nr_insns)
 		run_block(m);
 	exception(m, ETM_IRQ, m->ip, m->ip);
 	assert_int_equal(etm_unit_write(&m->unit, TRCPRGCTLR, 0), 0);
@@ -439,9 +439,9 @@ void a64_machine_run(struct a64_machine *m, const struct a64_program *program,
 void a64_machine_free(struct a64_machine *m)
 {
 	etm_stream_free(&m->stream);
-	free(m->truth_ip);
-	free(m->truth_clock);
-	free(m->truth_cid);
+	free(m->executed_ip);
+	free(m->executed_clock);
+	free(m->executed_cid);
 	free(m->losses);
 	free(m->exceptions);
 	free(m->syncs);

@@ -46,7 +46,7 @@ struct a64_exception {
 
 struct a64_sync {
 	size_t offset;
-	size_t truth;	   /* first instruction after it */
+	size_t first_insn; /* first instruction after it */
 	size_t exceptions; /* number of exceptions before it */
 	size_t losses;
 	bool in_loss; /* the unit overflowed again before it emitted anything */
@@ -58,9 +58,9 @@ struct a64_machine {
 	struct etm_unit unit;
 	struct etm_stream stream;
 	u64 clock, seed;
-	u64 *truth_ip, *truth_clock;
-	u32 *truth_cid;
-	size_t nr_truth;
+	u64 *executed_ip, *executed_clock;
+	u32 *executed_cid;
+	size_t nr_executed;
 	struct a64_loss *losses;
 	size_t nr_losses;
 	struct a64_exception *exceptions;
@@ -76,7 +76,7 @@ struct a64_machine {
 	unsigned int depth;
 	bool overflow_pending;
 	size_t call_start, call_p0;
-	size_t p0[64]; /* nr_truth after the last P0 elements */
+	size_t p0[64]; /* nr_executed after the last P0 elements */
 	size_t nr_p0, nr_p0_resumed;
 };
 

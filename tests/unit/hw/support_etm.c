@@ -56,33 +56,33 @@ size_t etm_find_sync(const u8 *bytes, size_t nr, size_t from)
 static uint32_t on_memory(const void *ctx, const ocsd_vaddr_t addr,
 			  const ocsd_mem_space_acc_t space, const uint32_t nr, uint8_t *bytes)
 {
-	const struct etm_reference *judge = ctx;
+	const struct etm_reference *ref = ctx;
 
 	(void)space;
-	return judge->memory(judge->ctx, addr, nr, bytes);
+	return ref->memory(ref->ctx, addr, nr, bytes);
 }
 
 static ocsd_datapath_resp_t on_element(const void *ctx, const ocsd_trc_index_t index,
 				       const uint8_t id, const ocsd_generic_trace_elem *elem)
 {
-	const struct etm_reference *judge = ctx;
+	const struct etm_reference *ref = ctx;
 
 	(void)id;
-	judge->element(judge->ctx, index, elem);
+	ref->element(ref->ctx, index, elem);
 	return OCSD_RESP_CONT;
 }
 
 static void on_packet(const void *ctx, const ocsd_datapath_op_t op, const ocsd_trc_index_t index,
 		      const void *packet, const uint32_t size, const uint8_t *data)
 {
-	const struct etm_reference *judge = ctx;
+	const struct etm_reference *ref = ctx;
 
 	if (op == OCSD_OP_DATA)
-		judge->packet(judge->ctx, index, packet, data, size);
+		ref->packet(ref->ctx, index, packet, data, size);
 }
 
 struct listener {
-	const struct etm_reference *judge;
+	const struct etm_reference *ref;
 	char last[300];
 };
 
@@ -91,8 +91,8 @@ static void on_message(const void *ctx, const char *text, const int len)
 	struct listener *listener = (struct listener *)ctx;
 
 	snprintf(listener->last, sizeof(listener->last), "%.*s", len, text);
-	if (listener->judge->text && !strncmp(listener->last, "Idx:", 4))
-		listener->judge->text(listener->judge->ctx, listener->last);
+	if (listener->ref->text && !strncmp(listener->last, "Idx:", 4))
+		listener->ref->text(listener->ref->ctx, listener->last);
 }
 
 struct etm_registers etm_registers_of(const struct etm_unit *unit)
@@ -140,12 +140,12 @@ static ocsd_err_t create_decoder(dcd_tree_handle_t tree, const struct etm_regist
 				      &etm, id);
 }
 
-void etm_reference_run(const struct etm_reference *judge, const struct etm_registers *regs,
+void etm_reference_run(const struct etm_reference *ref, const struct etm_registers *regs,
 		       const u8 *bytes, size_t nr)
 {
 	dcd_tree_handle_t tree = ocsd_create_dcd_tree(OCSD_TRC_SRC_SINGLE, 0);
 	static bool has_log;
-	struct listener listener = {.judge = judge};
+	struct listener listener = {.ref = ref};
 	size_t at = 0;
 	u8 id;
 
@@ -158,14 +158,14 @@ void etm_reference_run(const struct etm_reference *judge, const struct etm_regis
 	ocsd_def_errlog_set_strprint_cb(tree, &listener, (FnDefLoggerPrintStrCB)on_message);
 	assert_int_equal(create_decoder(tree, regs, &id), OCSD_OK);
 	assert_int_equal(ocsd_dt_add_callback_mem_acc(tree, 0, ~0ull, OCSD_MEM_SPACE_ANY, on_memory,
-						      judge),
+						      ref),
 			 OCSD_OK);
-	assert_int_equal(ocsd_dt_set_gen_elem_outfn(tree, on_element, judge), OCSD_OK);
-	if (judge->packet && !regs->ete)
+	assert_int_equal(ocsd_dt_set_gen_elem_outfn(tree, on_element, ref), OCSD_OK);
+	if (ref->packet && !regs->ete)
 		assert_int_equal(ocsd_dt_attach_packet_callback(tree, id, OCSD_C_API_CB_PKT_MON,
-								(void *)on_packet, judge),
+								(void *)on_packet, ref),
 				 OCSD_OK);
-	if (judge->text)
+	if (ref->text)
 		assert_int_equal(ocsd_dt_set_pkt_protocol_printer(tree, id, 1), OCSD_OK);
 	while (at < nr) {
 		u32 piece = nr - at > 65536 ? 65536 : (u32)(nr - at), used = 0;

@@ -42,7 +42,7 @@ struct etm_reference {
 };
 
 /* Decodes the whole stream; an error of the decoder fails the test. */
-void etm_reference_run(const struct etm_reference *judge, const struct etm_registers *regs,
+void etm_reference_run(const struct etm_reference *ref, const struct etm_registers *regs,
 		       const u8 *bytes, size_t nr);
 
 /* Offset of the next A-Sync at or after 'from'; nr if not found. */

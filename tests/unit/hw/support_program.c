@@ -179,7 +179,7 @@ static void note_psb(struct machine *m)
 	m->perf_depth = 0;
 	assert_true(m->nr_psbs < 65536);
 	m->psb_lost[m->nr_psbs] = m->nr_lost;
-	m->psb_truth[m->nr_psbs++] = m->nr_truth;
+	m->psb_executed[m->nr_psbs++] = m->nr_executed;
 }
 
 static void note_insn(struct machine *m, u64 ip)
@@ -187,8 +187,8 @@ static void note_insn(struct machine *m, u64 ip)
 	m->tsc++;
 	if (!m->tracing)
 		return;
-	m->truth_ip[m->nr_truth] = ip;
-	m->truth_tsc[m->nr_truth++] = m->tsc;
+	m->executed_ip[m->nr_executed] = ip;
+	m->executed_tsc[m->nr_executed++] = m->tsc;
 }
 
 static unsigned int range_cfg(const struct machine *m, int n)
@@ -235,7 +235,7 @@ static void enter(struct machine *m, u64 ip)
 		restart_unit(m);
 	arrive(m, ip, false);
 	pt_unit_enter_user(&m->unit, ip);
-	m->traced = m->sent = m->nr_truth;
+	m->traced = m->sent = m->nr_executed;
 	note_psb(m);
 }
 
@@ -255,7 +255,7 @@ static void overflow(struct machine *m, u64 ip)
 	lost = &m->lost[m->nr_lost++];
 	assert_true(m->nr_lost <= 4096);
 	lost->at_least = m->sent;
-	lost->resume = m->nr_truth;
+	lost->resume = m->nr_executed;
 	lost->ip = ip;
 	pt_unit_inject_overflow(&m->unit);
 	m->perf_depth = 0;
@@ -306,8 +306,10 @@ static u64 branch(struct machine *m, u64 ip, const struct x86_insn *insn)
 			m->perf_depth--;
 	}
 	if (insn->cls != X86_JMP && insn->cls != X86_CALL) {
-		m->sent = unit->nr_tnt == 0 ? m->nr_truth : unit->nr_tnt == 1 ? m->traced : m->sent;
-		m->traced = m->nr_truth;
+		m->sent = unit->nr_tnt == 0 ? m->nr_executed :
+			  unit->nr_tnt == 1 ? m->traced :
+					      m->sent;
+		m->traced = m->nr_executed;
 	}
 	return target;
 }
@@ -381,9 +383,9 @@ void machine_run(struct machine *m, const struct program *program, const struct 
 	m->seed = seed;
 	m->tsc = 123456789012345;
 	m->trace = calloc(1, TRACE_SIZE);
-	m->truth_ip = malloc((config->nr_insns + 64) * sizeof(u64));
-	m->truth_tsc = malloc((config->nr_insns + 64) * sizeof(u64));
-	assert_true(m->trace && m->truth_ip && m->truth_tsc);
+	m->executed_ip = malloc((config->nr_insns + 64) * sizeof(u64));
+	m->executed_tsc = malloc((config->nr_insns + 64) * sizeof(u64));
+	assert_true(m->trace && m->executed_ip && m->executed_tsc);
 	pt_unit_init(&m->unit, &unit_config, &bus);
 	pt_unit_set_mode(&m->unit, program->bits);
 	assert_int_equal(pt_unit_wrmsr(&m->unit, MSR_RTIT_OUTPUT_BASE, 0), 0);
@@ -399,7 +401,7 @@ void machine_run(struct machine *m, const struct program *program, const struct 
 	assert_int_equal(pt_unit_wrmsr(&m->unit, MSR_RTIT_CTL, config->ctl | RTIT_CTL_TRACEEN), 0);
 	ip = program->block[0];
 	enter(m, ip);
-	while (m->nr_truth < config->nr_insns && nr_blocks++ < 10ul * config->nr_insns) {
+	while (m->nr_executed < config->nr_insns && nr_blocks++ < 10ul * config->nr_insns) {
 		ip = run_block(m, ip);
 		if (chance(&m->seed, config->overflow))
 			overflow(m, ip);
@@ -416,6 +418,6 @@ void machine_run(struct machine *m, const struct program *program, const struct 
 void machine_free(struct machine *m)
 {
 	free(m->trace);
-	free(m->truth_ip);
-	free(m->truth_tsc);
+	free(m->executed_ip);
+	free(m->executed_tsc);
 }

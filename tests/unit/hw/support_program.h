@@ -49,21 +49,21 @@ struct machine {
 	u64 tsc;
 	u64 seed;
 	u8 *trace;
-	u64 *truth_ip, *truth_tsc;
-	size_t nr_truth;
+	u64 *executed_ip, *executed_tsc;
+	size_t nr_executed;
 	struct lost_run lost[4096];
 	size_t nr_lost;
 	u64 enter_tsc[65536];
 	size_t nr_enters;
-	size_t psb_truth[65536]; /* first instruction after the k-th PSB+ */
-	size_t psb_lost[65536];	 /* overflows reported before it */
+	size_t psb_executed[65536]; /* first instruction after the k-th PSB+ */
+	size_t psb_lost[65536];	    /* overflows reported before it */
 	size_t nr_psbs;
 	size_t nr_compressed_rets, nr_rets;
 	size_t nr_left, nr_stops; /* branches out of the filter, TraceStops */
 	/* internal */
 	u64 stack[256];
 	unsigned int depth;
-	size_t traced; /* nr_truth after the last branch with a packet or a pending bit */
+	size_t traced; /* nr_executed after the last branch with a packet or a pending bit */
 	size_t sent;   /* and after the last one whose packet was sent */
 	u64 seen_psb_at;
 	bool tracing, stopped;

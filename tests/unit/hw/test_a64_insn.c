@@ -173,7 +173,7 @@ static void reference_line(const char *line, struct verdict *verdict)
 		print_error("%s: class %d displacement %d\n", line, insn.cls, insn.disp);
 }
 
-static struct verdict judge(const char *options, const char *file)
+static struct verdict compare(const char *options, const char *file)
 {
 	struct verdict verdict = {0};
 	char command[512], line[1024];
@@ -213,7 +213,7 @@ static void test_programs(void **state)
 
 		if (access(files[i], R_OK))
 			continue;
-		verdict = judge("-d", files[i]);
+		verdict = compare("-d", files[i]);
 		assert_true(verdict.nr_insns > 10000);
 		assert_true(verdict.nr_branches > verdict.nr_insns / 20);
 		assert_int_equal(verdict.nr_wrong, 0);
@@ -273,7 +273,7 @@ static void test_random(void **state)
 			fputc((int)(word >> (8 * i)) & 0xff, file);
 	}
 	fclose(file);
-	verdict = judge("-D -b binary -m aarch64 -EL", name);
+	verdict = compare("-D -b binary -m aarch64 -EL", name);
 	unlink(name);
 	assert_true(verdict.nr_insns > 100000);
 	assert_true(verdict.nr_branches > 50000);

@@ -16,7 +16,7 @@
 #define VICTLR_KERNEL (1u | TRCVICTLR_SSSTATUS | 5u << TRCVICTLR_EXLEVEL_NS_SHIFT)
 #define VICTLR_BOTH   (1u | TRCVICTLR_SSSTATUS)
 
-struct walk {
+struct flow {
 	const struct a64_machine *m;
 	size_t first;
 	size_t at;	  /* next instruction of the ground truth */
@@ -35,173 +35,174 @@ struct walk {
 
 static u32 on_memory(void *ctx, u64 addr, u32 nr, u8 *bytes)
 {
-	struct walk *walk = ctx;
+	struct flow *flow = ctx;
 
-	return a64_program_read(walk->m->program, addr, nr, bytes);
+	return a64_program_read(flow->m->program, addr, nr, bytes);
 }
 
-static void check_cycles(struct walk *walk, u64 now)
+static void check_cycles(struct flow *flow, u64 now)
 {
-	if (walk->cycles && walk->cycles_at)
-		assert_int_equal(walk->cycles, now - walk->cycles_at);
-	walk->cycles_at = now;
-	walk->nr_counts++;
-	walk->counting = false;
+	if (flow->cycles && flow->cycles_at)
+		assert_int_equal(flow->cycles, now - flow->cycles_at);
+	flow->cycles_at = now;
+	flow->nr_counts++;
+	flow->counting = false;
 }
 
-static void walk_range(struct walk *walk, const ocsd_generic_trace_elem *elem)
+static void check_range(struct flow *flow, const ocsd_generic_trace_elem *elem)
 {
-	const struct a64_machine *m = walk->m;
+	const struct a64_machine *m = flow->m;
 
-	walk->recovered = false;
-	for (u64 addr = elem->st_addr; addr < elem->en_addr; addr += 4, walk->at++) {
-		if (walk->at >= m->nr_truth)
+	flow->recovered = false;
+	for (u64 addr = elem->st_addr; addr < elem->en_addr; addr += 4, flow->at++) {
+		if (flow->at >= m->nr_executed)
 			fail_msg("%llx decoded after the end", (unsigned long long)addr);
-		if (addr != m->truth_ip[walk->at])
-			fail_msg("instruction %zu: %llx decoded, %llx executed", walk->at,
+		if (addr != m->executed_ip[flow->at])
+			fail_msg("instruction %zu: %llx decoded, %llx executed", flow->at,
 				 (unsigned long long)addr,
-				 (unsigned long long)m->truth_ip[walk->at]);
+				 (unsigned long long)m->executed_ip[flow->at]);
 		if (m->run.configr & TRCCONFIGR_CID)
-			assert_int_equal(walk->cid, m->truth_cid[walk->at]);
+			assert_int_equal(flow->cid, m->executed_cid[flow->at]);
 	}
-	if (walk->counting)
-		check_cycles(walk, m->truth_clock[walk->at - 1]);
+	if (flow->counting)
+		check_cycles(flow, m->executed_clock[flow->at - 1]);
 }
 
-static void walk_exception(struct walk *walk, const ocsd_generic_trace_elem *elem)
+static void check_exception(struct flow *flow, const ocsd_generic_trace_elem *elem)
 {
-	const struct a64_exception *e = &walk->m->exceptions[walk->exception++];
+	const struct a64_exception *e = &flow->m->exceptions[flow->exception++];
 
-	assert_true(walk->exception <= walk->m->nr_exceptions);
-	if (walk->at != e->at || elem->en_addr != e->preferred_return ||
+	assert_true(flow->exception <= flow->m->nr_exceptions);
+	if (flow->at != e->at || elem->en_addr != e->preferred_return ||
 	    elem->exception_number != (u32)e->type)
 		fail_msg("exception %zu: %u to %llx after %zu; was %d to %llx after %zu",
-			 walk->exception - 1, elem->exception_number,
-			 (unsigned long long)elem->en_addr, walk->at, e->type,
+			 flow->exception - 1, elem->exception_number,
+			 (unsigned long long)elem->en_addr, flow->at, e->type,
 			 (unsigned long long)e->preferred_return, e->at);
-	walk->nr_targets += elem->excep_ret_addr_br_tgt;
+	flow->nr_targets += elem->excep_ret_addr_br_tgt;
 }
 
-static void walk_timestamp(struct walk *walk, u64 timestamp)
+static void check_timestamp(struct flow *flow, u64 timestamp)
 {
-	const struct a64_machine *m = walk->m;
+	const struct a64_machine *m = flow->m;
 
-	walk->nr_timestamps++;
-	if (walk->at > walk->first && timestamp < m->truth_clock[walk->at - 1])
-		fail_msg("instruction %zu: time %llx is before %llx", walk->at,
+	flow->nr_timestamps++;
+	if (flow->at > flow->first && timestamp < m->executed_clock[flow->at - 1])
+		fail_msg("instruction %zu: time %llx is before %llx", flow->at,
 			 (unsigned long long)timestamp,
-			 (unsigned long long)m->truth_clock[walk->at - 1]);
+			 (unsigned long long)m->executed_clock[flow->at - 1]);
 	/* where an overflow ended, the unit sees instructions after they ran */
-	if (walk->loss < m->nr_losses && m->losses[walk->loss].last == walk->at)
+	if (flow->loss < m->nr_losses && m->losses[flow->loss].last == flow->at)
 		return; /* between two overflows, without an instruction */
-	if (!walk->recovered && walk->at < m->nr_truth && timestamp > m->truth_clock[walk->at])
-		fail_msg("instruction %zu: time %llx is after %llx", walk->at,
+	if (!flow->recovered && flow->at < m->nr_executed &&
+	    timestamp > m->executed_clock[flow->at])
+		fail_msg("instruction %zu: time %llx is after %llx", flow->at,
 			 (unsigned long long)timestamp,
-			 (unsigned long long)m->truth_clock[walk->at]);
+			 (unsigned long long)m->executed_clock[flow->at]);
 }
 
-static void walk_trace_on(struct walk *walk, u64 offset, const ocsd_generic_trace_elem *elem)
+static void check_trace_on(struct flow *flow, u64 offset, const ocsd_generic_trace_elem *elem)
 {
-	const struct a64_loss *loss = &walk->m->losses[walk->loss];
+	const struct a64_loss *loss = &flow->m->losses[flow->loss];
 
-	walk->cycles_at = 0;
-	walk->recovered = elem->trace_on_reason == TRACE_ON_OVERFLOW || walk->at == walk->first;
-	walk->recovered |= walk->loss < walk->m->nr_losses && loss->restart;
+	flow->cycles_at = 0;
+	flow->recovered = elem->trace_on_reason == TRACE_ON_OVERFLOW || flow->at == flow->first;
+	flow->recovered |= flow->loss < flow->m->nr_losses && loss->restart;
 	if (elem->trace_on_reason != TRACE_ON_OVERFLOW &&
-	    (walk->loss == walk->m->nr_losses || !loss->restart || offset < loss->offset))
+	    (flow->loss == flow->m->nr_losses || !loss->restart || offset < loss->offset))
 		return;
 	assert_int_equal(elem->trace_on_reason == TRACE_ON_OVERFLOW, !loss->restart);
-	assert_true(walk->loss++ < walk->m->nr_losses);
-	if (walk->at != loss->last)
-		fail_msg("loss %zu: decoded up to %zu, lost from %zu to %zu", walk->loss - 1,
-			 walk->at, loss->last, loss->resume);
-	walk->at = loss->resume;
+	assert_true(flow->loss++ < flow->m->nr_losses);
+	if (flow->at != loss->last)
+		fail_msg("loss %zu: decoded up to %zu, lost from %zu to %zu", flow->loss - 1,
+			 flow->at, loss->last, loss->resume);
+	flow->at = loss->resume;
 }
 
 static void on_element(void *ctx, u64 offset, const ocsd_generic_trace_elem *elem)
 {
-	struct walk *walk = ctx;
+	struct flow *flow = ctx;
 
-	walk->done |= walk->at - walk->first > walk->nr_max;
-	if (walk->done)
+	flow->done |= flow->at - flow->first > flow->nr_max;
+	if (flow->done)
 		return;
 	switch (elem->elem_type) {
 	case OCSD_GEN_TRC_ELEM_INSTR_RANGE:
-		walk_range(walk, elem);
+		check_range(flow, elem);
 		break;
 	case OCSD_GEN_TRC_ELEM_EXCEPTION:
-		walk_exception(walk, elem);
+		check_exception(flow, elem);
 		break;
 	case OCSD_GEN_TRC_ELEM_EXCEPTION_RET:
-		walk->nr_erets++;
+		flow->nr_erets++;
 		break;
 	case OCSD_GEN_TRC_ELEM_TRACE_ON:
-		walk_trace_on(walk, walk->offset + offset, elem);
+		check_trace_on(flow, flow->offset + offset, elem);
 		break;
 	case OCSD_GEN_TRC_ELEM_PE_CONTEXT:
 		assert_true(elem->context.bits64);
 		assert_int_equal(elem->context.security_level, ocsd_sec_nonsecure);
 		if (elem->context.ctxt_id_valid)
-			walk->cid = elem->context.context_id;
+			flow->cid = elem->context.context_id;
 		break;
 	case OCSD_GEN_TRC_ELEM_TIMESTAMP:
-		walk_timestamp(walk, elem->timestamp);
+		check_timestamp(flow, elem->timestamp);
 		break;
 	case OCSD_GEN_TRC_ELEM_CYCLE_COUNT:
-		walk->cycles = elem->cycle_count;
-		walk->counting = true;
+		flow->cycles = elem->cycle_count;
+		flow->counting = true;
 		break;
 	case OCSD_GEN_TRC_ELEM_EVENT:
-		walk->nr_events++;
+		flow->nr_events++;
 		break;
 	case OCSD_GEN_TRC_ELEM_NO_SYNC:
 	case OCSD_GEN_TRC_ELEM_EO_TRACE:
 	case OCSD_GEN_TRC_ELEM_SYNC_MARKER:
 		break;
 	default:
-		fail_msg("element %d after instruction %zu", elem->elem_type, walk->at);
+		fail_msg("element %d after instruction %zu", elem->elem_type, flow->at);
 	}
 }
 
 static void on_packet(void *ctx, u64 offset, const ocsd_etmv4_i_pkt *packet, const u8 *bytes,
 		      u32 nr)
 {
-	struct walk *walk = ctx;
+	struct flow *flow = ctx;
 
 	(void)offset;
 	(void)bytes;
 	(void)nr;
 	assert_true(packet->type < 0x500);
-	walk->nr_packets[packet->type]++;
+	flow->nr_packets[packet->type]++;
 }
 
-static struct walk walk_all(const struct a64_machine *m)
+static struct flow decode_all(const struct a64_machine *m)
 {
-	static struct walk walk;
-	struct etm_reference judge = {on_memory, on_element, on_packet, NULL, &walk};
+	static struct flow flow;
+	struct etm_reference ref = {on_memory, on_element, on_packet, NULL, &flow};
 	struct etm_registers regs = etm_registers_of(&m->unit);
 
-	memset(&walk, 0, sizeof(walk));
-	walk.m = m;
-	walk.nr_max = (size_t)-2;
-	etm_reference_run(&judge, &regs, m->stream.bytes, m->stream.nr);
-	assert_int_equal(walk.at, m->nr_truth);
-	assert_int_equal(walk.exception, m->nr_exceptions);
-	assert_int_equal(walk.loss, m->nr_losses);
-	assert_int_equal(walk.nr_events, m->nr_events);
-	return walk;
+	memset(&flow, 0, sizeof(flow));
+	flow.m = m;
+	flow.nr_max = (size_t)-2;
+	etm_reference_run(&ref, &regs, m->stream.bytes, m->stream.nr);
+	assert_int_equal(flow.at, m->nr_executed);
+	assert_int_equal(flow.exception, m->nr_exceptions);
+	assert_int_equal(flow.loss, m->nr_losses);
+	assert_int_equal(flow.nr_events, m->nr_events);
+	return flow;
 }
 
 /* A stream that starts anywhere: from its first A-Sync on everything is decoded. */
-static void walk_cuts(struct a64_machine *m, unsigned int nr_cuts)
+static void decode_cuts(struct a64_machine *m, unsigned int nr_cuts)
 {
 	struct etm_registers regs = etm_registers_of(&m->unit);
 
 	while (nr_cuts--) {
 		size_t cut = a64_random(&m->seed) % m->stream.nr, i = 0;
 		size_t at = etm_find_sync(m->stream.bytes, m->stream.nr, cut);
-		struct walk walk = {.m = m, .nr_max = 2500};
-		struct etm_reference judge = {on_memory, on_element, NULL, NULL, &walk};
+		struct flow flow = {.m = m, .nr_max = 2500};
+		struct etm_reference ref = {on_memory, on_element, NULL, NULL, &flow};
 		size_t end = cut + 200000;
 
 		while (i < m->nr_syncs && m->syncs[i].offset < at)
@@ -211,14 +212,14 @@ static void walk_cuts(struct a64_machine *m, unsigned int nr_cuts)
 		assert_int_equal(m->syncs[i].offset, at);
 		if (m->syncs[i].in_loss)
 			continue;
-		walk.offset = cut;
-		walk.first = walk.at = m->syncs[i].truth;
-		walk.exception = m->syncs[i].exceptions;
-		walk.loss = m->syncs[i].losses;
+		flow.offset = cut;
+		flow.first = flow.at = m->syncs[i].first_insn;
+		flow.exception = m->syncs[i].exceptions;
+		flow.loss = m->syncs[i].losses;
 		if (end > m->stream.nr)
 			end = m->stream.nr;
-		etm_reference_run(&judge, &regs, m->stream.bytes + cut, end - cut);
-		assert_true(walk.done || (walk.at == m->nr_truth && end == m->stream.nr));
+		etm_reference_run(&ref, &regs, m->stream.bytes + cut, end - cut);
+		assert_true(flow.done || (flow.at == m->nr_executed && end == m->stream.nr));
 	}
 }
 
@@ -232,16 +233,16 @@ static unsigned int nr_insns(void)
 	return text && *text ? 1000000 : 150000;
 }
 
-static struct walk run_and_walk(const struct a64_run *run, u64 seed)
+static struct flow run_and_decode(const struct a64_run *run, u64 seed)
 {
-	struct walk walk;
+	struct flow flow;
 
 	a64_program_make(&program, seed);
 	a64_machine_run(&machine, &program, run, seed);
-	walk = walk_all(&machine);
+	flow = decode_all(&machine);
 	assert_true(machine.nr_syncs > 5);
-	walk_cuts(&machine, 8);
-	return walk;
+	decode_cuts(&machine, 8);
+	return flow;
 }
 
 /* Both architectures; the smallest synchronisation period, so that the tests meet many A-Syncs. */
@@ -269,10 +270,10 @@ static void test_plain(void **state)
 	(void)state;
 	for (u64 seed = 1; seed <= 8; seed++) {
 		struct a64_run run = plain_run(seed);
-		struct walk walk = run_and_walk(&run, seed);
+		struct flow flow = run_and_decode(&run, seed);
 
 		for (int i = 0; i < 0x500; i++)
-			nr_packets[i] += walk.nr_packets[i];
+			nr_packets[i] += flow.nr_packets[i];
 		a64_machine_free(&machine);
 	}
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
@@ -288,11 +289,11 @@ static void test_return_stack(void **state)
 
 		run.lost_return = seed & 4 ? 0 : 30;
 		run.async = seed & 2 ? 0 : 10;
-		run_and_walk(&run, seed);
+		run_and_decode(&run, seed);
 		nr_without = machine.stream.nr;
 		a64_machine_free(&machine);
 		run.configr = TRCCONFIGR_RS;
-		run_and_walk(&run, seed);
+		run_and_decode(&run, seed);
 		assert_true(machine.stream.nr < nr_without);
 		a64_machine_free(&machine);
 	}
@@ -308,7 +309,7 @@ static void test_exceptions(void **state)
 
 		run.async = 150;
 		run.configr = seed & 1 ? TRCCONFIGR_RS : 0;
-		nr_targets += run_and_walk(&run, seed).nr_targets;
+		nr_targets += run_and_decode(&run, seed).nr_targets;
 		assert_true(machine.nr_exceptions > 1000);
 		a64_machine_free(&machine);
 	}
@@ -320,15 +321,15 @@ static void test_kernel(void **state)
 	(void)state;
 	for (u64 seed = 31; seed <= 38; seed++) {
 		struct a64_run run = plain_run(seed);
-		struct walk walk;
+		struct flow flow;
 
 		run.async = 50;
 		run.configr = seed & 1 ? TRCCONFIGR_RS : 0;
 		run.victlr = seed & 4 ? VICTLR_KERNEL : VICTLR_BOTH;
-		walk = run_and_walk(&run, seed);
+		flow = run_and_decode(&run, seed);
 		assert_true(machine.nr_erets > 100);
 		if (run.victlr == VICTLR_BOTH)
-			assert_int_equal(walk.nr_erets, machine.nr_erets);
+			assert_int_equal(flow.nr_erets, machine.nr_erets);
 		a64_machine_free(&machine);
 	}
 }
@@ -341,7 +342,7 @@ static void test_broadcast(void **state)
 
 		run.configr = TRCCONFIGR_BB | (seed & 2 ? TRCCONFIGR_RS : 0);
 		run.async = 50;
-		run_and_walk(&run, seed);
+		run_and_decode(&run, seed);
 		a64_machine_free(&machine);
 	}
 }
@@ -351,14 +352,14 @@ static void test_context(void **state)
 	(void)state;
 	for (u64 seed = 51; seed <= 58; seed++) {
 		struct a64_run run = plain_run(seed);
-		struct walk walk;
+		struct flow flow;
 
 		run.configr = TRCCONFIGR_CID | (seed & 2 ? TRCCONFIGR_VMID : 0);
 		run.victlr = seed & 4 ? VICTLR_BOTH : VICTLR_USER;
 		run.async = 50;
-		walk = run_and_walk(&run, seed);
+		flow = run_and_decode(&run, seed);
 		if (!run.config.ete)
-			assert_int_equal(!!walk.nr_packets[ETM4_PKT_I_CTXT], !!(seed & 4));
+			assert_int_equal(!!flow.nr_packets[ETM4_PKT_I_CTXT], !!(seed & 4));
 		a64_machine_free(&machine);
 	}
 }
@@ -373,7 +374,7 @@ static void test_overflows(void **state)
 		run.overflow = 5;
 		run.configr = seed & 1 ? TRCCONFIGR_RS : 0;
 		run.victlr = seed & 4 ? VICTLR_BOTH : VICTLR_USER;
-		run_and_walk(&run, seed);
+		run_and_decode(&run, seed);
 		assert_true(machine.nr_losses > 50);
 		assert_true(machine.unit.nr_lost_atoms > 0);
 		a64_machine_free(&machine);
@@ -392,7 +393,7 @@ static void test_restarts(void **state)
 		run.overflow = seed & 8 ? 5 : 0;
 		run.configr = (seed & 1 ? TRCCONFIGR_RS : 0) | (seed & 2 ? TRCCONFIGR_TS : 0);
 		run.victlr = seed & 4 ? VICTLR_BOTH : VICTLR_USER;
-		run_and_walk(&run, seed);
+		run_and_decode(&run, seed);
 		assert_true(machine.nr_restarts > 100);
 		assert_true(machine.nr_losses > 100);
 		a64_machine_free(&machine);
@@ -408,7 +409,7 @@ static void test_sync_period(void **state)
 		size_t expected;
 
 		run.syncpr = n;
-		run_and_walk(&run, n);
+		run_and_decode(&run, n);
 		expected = machine.stream.nr >> n;
 		assert_in_range(machine.nr_syncs, expected - expected / 4, expected + 1);
 		a64_machine_free(&machine);
@@ -423,7 +424,7 @@ static void test_events(void **state)
 
 		run.event = 100;
 		run.async = 20;
-		run_and_walk(&run, seed);
+		run_and_decode(&run, seed);
 		assert_true(machine.nr_events > 100);
 		a64_machine_free(&machine);
 	}
@@ -434,7 +435,7 @@ static void test_timestamps(void **state)
 	(void)state;
 	for (u64 seed = 81; seed <= 90; seed++) {
 		struct a64_run run = plain_run(seed);
-		struct walk walk;
+		struct flow flow;
 
 		run.configr = TRCCONFIGR_TS | (seed & 4 ? TRCCONFIGR_RS : 0);
 		run.timestamp_period = seed & 2 ? 0 : 300;
@@ -442,10 +443,10 @@ static void test_timestamps(void **state)
 		run.max_idle = 3;
 		run.async = 20;
 		run.overflow = seed & 8 ? 3 : 0;
-		walk = run_and_walk(&run, seed);
-		assert_true(walk.nr_timestamps > machine.nr_syncs / 2);
+		flow = run_and_decode(&run, seed);
+		assert_true(flow.nr_timestamps > machine.nr_syncs / 2);
 		if (run.timestamp_period)
-			assert_true(walk.nr_timestamps > machine.nr_truth / 300);
+			assert_true(flow.nr_timestamps > machine.nr_executed / 300);
 		a64_machine_free(&machine);
 	}
 }
@@ -457,7 +458,7 @@ static void test_cycles(void **state)
 	(void)state;
 	for (u64 seed = 101; seed <= 116; seed++) {
 		struct a64_run run = plain_run(seed);
-		struct walk walk;
+		struct flow flow;
 
 		run.configr = TRCCONFIGR_CCI | (seed & 4 ? TRCCONFIGR_TS : 0) |
 			      (seed & 1 ? TRCCONFIGR_RS : 0);
@@ -467,11 +468,11 @@ static void test_cycles(void **state)
 		run.overflow = seed & 8 ? 3 : 0;
 		run.config.cycle_bits = seed & 2 ? 12 : 20;
 		run.config.max_spec = seed % 3 * 4;
-		walk = run_and_walk(&run, seed);
-		assert_true(walk.nr_counts > 500);
-		nr[0] += walk.nr_packets[ETM4_PKT_I_CCNT_F1];
-		nr[1] += walk.nr_packets[ETM4_PKT_I_CCNT_F2];
-		nr[2] += walk.nr_packets[ETM4_PKT_I_CCNT_F3];
+		flow = run_and_decode(&run, seed);
+		assert_true(flow.nr_counts > 500);
+		nr[0] += flow.nr_packets[ETM4_PKT_I_CCNT_F1];
+		nr[1] += flow.nr_packets[ETM4_PKT_I_CCNT_F2];
+		nr[2] += flow.nr_packets[ETM4_PKT_I_CCNT_F3];
 		a64_machine_free(&machine);
 	}
 	print_message("cycle counts of formats 1 to 3: %zu, %zu, %zu\n", nr[0], nr[1], nr[2]);
@@ -484,13 +485,13 @@ static void test_commits(void **state)
 	(void)state;
 	for (u64 seed = 121; seed <= 126; seed++) {
 		struct a64_run run = plain_run(2 * seed);
-		struct walk walk;
+		struct flow flow;
 
 		run.config.max_spec = (u8)(1u << (seed - 120));
 		run.async = 20;
 		run.configr = seed & 1 ? TRCCONFIGR_RS : 0;
-		walk = run_and_walk(&run, seed);
-		assert_true(walk.nr_packets[ETM4_PKT_I_COMMIT] > 1000);
+		flow = run_and_decode(&run, seed);
+		assert_true(flow.nr_packets[ETM4_PKT_I_COMMIT] > 1000);
 		a64_machine_free(&machine);
 	}
 }

@@ -96,12 +96,12 @@ static void begin(const struct etm_format *format)
 /* Text, or the library's own structure (ETMv4): the library has one callback for both. */
 static void reference_bytes(const u8 *bytes, size_t nr, bool text)
 {
-	struct etm_reference judge = {on_memory, on_element, text ? NULL : on_packet,
-				      text ? on_text : NULL, &lines};
+	struct etm_reference ref = {on_memory, on_element, text ? NULL : on_packet,
+				    text ? on_text : NULL, &lines};
 	struct etm_registers regs = registers(&enc.format);
 
 	lines.nr = lines.nr_all = 0;
-	etm_reference_run(&judge, &regs, bytes, nr);
+	etm_reference_run(&ref, &regs, bytes, nr);
 }
 
 static void end(bool text)

@@ -359,14 +359,14 @@ static void reference_run(const struct program *p, const struct thread *t, bool 
 {
 	struct run run = {.program = p, .thread = t};
 	struct etm_unit_config config = {.clock = &run.clock, .ete = ete};
-	struct etm_reference judge = {on_memory, on_element, NULL, NULL, &run};
+	struct etm_reference ref = {on_memory, on_element, NULL, NULL, &run};
 	struct etm_registers regs;
 
 	etm_stream_init(&run.stream);
 	etm_unit_init(&run.unit, &config, &run.stream.sink);
 	run_all(&run, configr);
 	regs = etm_registers_of(&run.unit);
-	etm_reference_run(&judge, &regs, run.stream.bytes, run.stream.nr);
+	etm_reference_run(&ref, &regs, run.stream.bytes, run.stream.nr);
 	assert_int_equal(run.at, run.nr_truth);
 	assert_int_equal(run.exception, run.nr_exceptions);
 	assert_int_equal(!!run.nr_timestamps, !!(configr & TRCCONFIGR_TS));

@@ -53,7 +53,7 @@ struct time_error {
 	s64 early, late;
 };
 
-struct walk {
+struct flow {
 	const struct machine *m;
 	struct pt_insn_decoder *decoder;
 	size_t at;    /* next instruction of the ground truth */
@@ -62,24 +62,24 @@ struct walk {
 	struct time_error error;
 };
 
-static void walk_event(struct walk *walk, const struct pt_event *event)
+static void check_event(struct flow *flow, const struct pt_event *event)
 {
-	const struct machine *m = walk->m;
+	const struct machine *m = flow->m;
 	const struct lost_run *lost;
 
-	if (event->type == ptev_enabled && walk->enter != (size_t)-1 && event->has_tsc) {
+	if (event->type == ptev_enabled && flow->enter != (size_t)-1 && event->has_tsc) {
 		if (m->config.ctl & RTIT_CTL_TSCEN)
-			assert_int_equal(event->tsc, m->enter_tsc[walk->enter]);
-		walk->enter++;
+			assert_int_equal(event->tsc, m->enter_tsc[flow->enter]);
+		flow->enter++;
 	}
 	if (event->type != ptev_overflow)
 		return;
-	assert_true(walk->lost < m->nr_lost);
-	lost = &m->lost[walk->lost++];
-	if (walk->at < lost->at_least || walk->at > lost->resume)
-		fail_msg("overflow %zu: decoded up to %zu, lost %zu to %zu", walk->lost - 1,
-			 walk->at, lost->at_least, lost->resume);
-	walk->at = lost->resume;
+	assert_true(flow->lost < m->nr_lost);
+	lost = &m->lost[flow->lost++];
+	if (flow->at < lost->at_least || flow->at > lost->resume)
+		fail_msg("overflow %zu: decoded up to %zu, lost %zu to %zu", flow->lost - 1,
+			 flow->at, lost->at_least, lost->resume);
+	flow->at = lost->resume;
 	if (event->ip_suppressed) { /* outside of the filter: reported at the next entry */
 		assert_true(m->config.ctl >> RTIT_CTL_ADDR_CFG_SHIFT);
 		return;
@@ -87,113 +87,113 @@ static void walk_event(struct walk *walk, const struct pt_event *event)
 	assert_int_equal(event->variant.overflow.ip, lost->ip);
 }
 
-static int walk_events(struct walk *walk, int status)
+static int check_events(struct flow *flow, int status)
 {
 	while (status & pts_event_pending) {
 		struct pt_event event;
 
-		status = pt_insn_event(walk->decoder, &event, sizeof(event));
+		status = pt_insn_event(flow->decoder, &event, sizeof(event));
 		if (status < 0)
 			return status;
-		walk_event(walk, &event);
+		check_event(flow, &event);
 	}
 	return status;
 }
 
-static void walk_time(struct walk *walk)
+static void check_time(struct flow *flow)
 {
 	u64 tsc;
 	s64 error;
 
-	if (pt_insn_time(walk->decoder, &tsc, NULL, NULL))
+	if (pt_insn_time(flow->decoder, &tsc, NULL, NULL))
 		return;
-	error = (s64)(tsc - walk->m->truth_tsc[walk->at]);
-	if (error < walk->error.early)
-		walk->error.early = error;
-	if (error > walk->error.late)
-		walk->error.late = error;
+	error = (s64)(tsc - flow->m->executed_tsc[flow->at]);
+	if (error < flow->error.early)
+		flow->error.early = error;
+	if (error > flow->error.late)
+		flow->error.late = error;
 }
 
 /* Decodes nr_max instructions at most; each must be the next one of the ground truth. */
-static void walk_insns(struct walk *walk, int status, size_t nr_max)
+static void check_insns(struct flow *flow, int status, size_t nr_max)
 {
-	const struct machine *m = walk->m;
+	const struct machine *m = flow->m;
 	u64 offset = 0;
 
 	while (nr_max--) {
 		struct pt_insn insn;
 
 		if (status >= 0)
-			status = walk_events(walk, status);
+			status = check_events(flow, status);
 		if (status < 0 || status & pts_eos)
 			break;
-		status = pt_insn_next(walk->decoder, &insn, sizeof(insn));
+		status = pt_insn_next(flow->decoder, &insn, sizeof(insn));
 		if (!insn.iclass && status < 0)
 			break;
-		if (walk->at >= m->nr_truth)
+		if (flow->at >= m->nr_executed)
 			fail_msg("%llx decoded after the end", (unsigned long long)insn.ip);
-		if (insn.ip != m->truth_ip[walk->at])
-			fail_msg("instruction %zu: %llx decoded, %llx executed", walk->at,
+		if (insn.ip != m->executed_ip[flow->at])
+			fail_msg("instruction %zu: %llx decoded, %llx executed", flow->at,
 				 (unsigned long long)insn.ip,
-				 (unsigned long long)m->truth_ip[walk->at]);
-		walk_time(walk);
-		walk->at++;
+				 (unsigned long long)m->executed_ip[flow->at]);
+		check_time(flow);
+		flow->at++;
 	}
 	if (status < 0 && status != -pte_eos) {
-		pt_insn_get_offset(walk->decoder, &offset);
-		fail_msg("instruction %zu of %zu, offset %#llx: %s", walk->at, m->nr_truth,
+		pt_insn_get_offset(flow->decoder, &offset);
+		fail_msg("instruction %zu of %zu, offset %#llx: %s", flow->at, m->nr_executed,
 			 (unsigned long long)offset, pt_errstr(pt_errcode(status)));
 	}
 }
 
-static struct walk walk_all(const struct machine *m)
+static struct flow decode_all(const struct machine *m)
 {
-	struct walk walk = {.m = m, .decoder = decoder_new(m)};
-	int status = pt_insn_sync_forward(walk.decoder);
+	struct flow flow = {.m = m, .decoder = decoder_new(m)};
+	int status = pt_insn_sync_forward(flow.decoder);
 
-	walk_insns(&walk, status, (size_t)-1);
-	assert_int_equal(walk.at, m->nr_truth);
-	assert_int_equal(walk.lost, m->nr_lost);
-	pt_insn_free_decoder(walk.decoder);
-	return walk;
+	check_insns(&flow, status, (size_t)-1);
+	assert_int_equal(flow.at, m->nr_executed);
+	assert_int_equal(flow.lost, m->nr_lost);
+	pt_insn_free_decoder(flow.decoder);
+	return flow;
 }
 
 /* A segment does not depend on the one before: start at each PSB, run past the next one. */
-static void walk_segments(const struct machine *m)
+static void decode_segments(const struct machine *m)
 {
-	struct walk walk = {.m = m, .decoder = decoder_new(m), .enter = (size_t)-1};
+	struct flow flow = {.m = m, .decoder = decoder_new(m), .enter = (size_t)-1};
 	size_t nr = 0;
 	u64 offset;
 
 	for (;; nr++) {
-		int status = pt_insn_sync_forward(walk.decoder);
+		int status = pt_insn_sync_forward(flow.decoder);
 
 		if (status == -pte_eos)
 			break;
 		assert_true(status >= 0);
 		assert_true(nr < m->nr_psbs);
-		assert_int_equal(pt_insn_get_sync_offset(walk.decoder, &offset), 0);
-		walk.at = m->psb_truth[nr];
-		walk.lost = m->psb_lost[nr];
-		walk_insns(&walk, status, 3000);
-		assert_int_equal(pt_insn_sync_set(walk.decoder, offset) < 0, 0);
+		assert_int_equal(pt_insn_get_sync_offset(flow.decoder, &offset), 0);
+		flow.at = m->psb_executed[nr];
+		flow.lost = m->psb_lost[nr];
+		check_insns(&flow, status, 3000);
+		assert_int_equal(pt_insn_sync_set(flow.decoder, offset) < 0, 0);
 	}
 	assert_int_equal(nr, m->nr_psbs);
-	pt_insn_free_decoder(walk.decoder);
+	pt_insn_free_decoder(flow.decoder);
 }
 
 static struct program program;
 static struct machine machine;
 
-static struct walk run_and_walk(const struct run_config *config, u64 seed, int bits)
+static struct flow run_and_decode(const struct run_config *config, u64 seed, int bits)
 {
-	struct walk walk;
+	struct flow flow;
 
 	program_make(&program, seed, bits);
 	machine_run(&machine, &program, config, seed * 77 + 1);
-	walk = walk_all(&machine);
-	walk_segments(&machine);
-	return walk;
+	flow = decode_all(&machine);
+	decode_segments(&machine);
+	return flow;
 }
 
 static unsigned int nr_insns(void)
@@ -210,7 +210,7 @@ static void test_plain(void **state)
 
 	(void)state;
 	for (u64 seed = 1; seed <= 5; seed++) {
-		run_and_walk(&config, seed, 64);
+		run_and_decode(&config, seed, 64);
 		machine_free(&machine);
 	}
 }
@@ -223,7 +223,7 @@ static void test_ret_compression(void **state)
 
 	(void)state;
 	for (u64 seed = 11; seed <= 16; seed++) {
-		run_and_walk(&config, seed, 64);
+		run_and_decode(&config, seed, 64);
 		assert_true(machine.nr_compressed_rets > machine.nr_rets / 4);
 		assert_true(machine.nr_compressed_rets < machine.nr_rets);
 		machine_free(&machine);
@@ -240,7 +240,7 @@ static void test_interrupts(void **state)
 
 	(void)state;
 	for (u64 seed = 21; seed <= 24; seed++) {
-		run_and_walk(&config, seed, 64);
+		run_and_decode(&config, seed, 64);
 		machine_free(&machine);
 	}
 }
@@ -257,7 +257,7 @@ static void test_overflows(void **state)
 	for (u64 seed = 31; seed <= 36; seed++) {
 		if (seed & 1)
 			config.ctl ^= RTIT_CTL_DISRETC;
-		run_and_walk(&config, seed, 64);
+		run_and_decode(&config, seed, 64);
 		assert_true(machine.nr_lost > 10);
 		assert_true(machine.unit.nr_overflow_lost > 0);
 		machine_free(&machine);
@@ -272,7 +272,7 @@ static void test_32_bit(void **state)
 				    .async = 30};
 
 	(void)state;
-	run_and_walk(&config, 41, 32);
+	run_and_decode(&config, 41, 32);
 	machine_free(&machine);
 }
 
@@ -306,9 +306,9 @@ static void test_filters(void **state)
 		} else {
 			config.restart = 0;
 		}
-		run_and_walk(&config, seed, 64);
+		run_and_decode(&config, seed, 64);
 		assert_true(machine.nr_left > 500);
-		assert_true(machine.nr_truth > 5000);
+		assert_true(machine.nr_executed > 5000);
 		assert_int_equal(machine.nr_stops > 20, !!(seed & 4));
 		machine_free(&machine);
 	}
@@ -324,7 +324,7 @@ static void test_psb_period(void **state)
 		size_t expected;
 
 		config.ctl = CTL_BASE | n << RTIT_CTL_PSB_FREQ_SHIFT;
-		run_and_walk(&config, 51, 64);
+		run_and_decode(&config, 51, 64);
 		expected = machine.unit.nr_produced / (2048ull << n) + 1;
 		assert_in_range(machine.nr_psbs, expected - expected / 20, expected);
 		machine_free(&machine);
@@ -380,18 +380,18 @@ static void test_all_timing(void **state)
 					    .lost_return = 10,
 					    .async = 20,
 					    .pause = 20};
-		struct walk walk;
+		struct flow flow;
 
-		walk = run_and_walk(&config, 60 + i, 64);
+		flow = run_and_decode(&config, 60 + i, 64);
 		machine_free(&machine);
 		print_message("RTIT_CTL %#llx: time off by %lld to %lld ticks, %llu bytes\n",
-			      (unsigned long long)config.ctl, (long long)walk.error.early,
-			      (long long)walk.error.late,
+			      (unsigned long long)config.ctl, (long long)flow.error.early,
+			      (long long)flow.error.late,
 			      (unsigned long long)machine.unit.nr_produced);
-		assert_in_range(-walk.error.early, 0, t->early);
-		assert_in_range(walk.error.late, 0, t->late);
+		assert_in_range(-flow.error.early, 0, t->early);
+		assert_in_range(flow.error.late, 0, t->late);
 		config.overflow = 2; /* the time is wrong until the next TSC; the flow is right */
-		run_and_walk(&config, 80 + i, 64);
+		run_and_decode(&config, 80 + i, 64);
 		machine_free(&machine);
 	}
 }

@@ -62,9 +62,9 @@ static u64 page_phys(unsigned int page)
 	return PHYS + page * P;
 }
 
-static u64 entry(unsigned int page, unsigned int order, u64 marks)
+static u64 entry(unsigned int page, unsigned int order, u64 flags)
 {
-	return page_phys(page) | order << TOPA_SIZE_SHIFT | marks;
+	return page_phys(page) | order << TOPA_SIZE_SHIFT | flags;
 }
 
 static void set_entry(unsigned int table_page, unsigned int index, u64 value)
@@ -180,20 +180,20 @@ static void stop_is_never_passed(void **state)
 	/* every size of a write across the end: the bytes up to it are stored, the others
 	 * counted */
 	for (size_t size = 1; size <= 40; size++) {
-		for (size_t room = 0; room < size; room++) {
+		for (size_t space = 0; space < size; space++) {
 			reset();
 			produced = 0;
 			set_entry(0, 0, entry(20, 0, STOP));
 			set_entry(0, 1, entry(21, 0, 0));
-			start_at(0, 0, P - room - 1);
-			assert_int_equal(feed(size), room + 1 < size ? room + 1 : size);
-			assert_stream(20, P - room - 1, 0, room + 1 < size ? room + 1 : size);
+			start_at(0, 0, P - space - 1);
+			assert_int_equal(feed(size), space + 1 < size ? space + 1 : size);
+			assert_stream(20, P - space - 1, 0, space + 1 < size ? space + 1 : size);
 			assert_fresh(21, 0, P);
 			assert_int_equal(m.out.nr_written + m.out.nr_dropped, size);
-			assert_int_equal(feed(20), room + 1 < size ? 0 : room + 1 - size);
+			assert_int_equal(feed(20), space + 1 < size ? 0 : space + 1 - size);
 			assert_true(m.out.status == RTIT_STATUS_STOPPED);
 			assert_true(m.out.mask_ptrs == mask_ptrs(0, P));
-			assert_int_equal(m.out.nr_dropped, size + 20 - room - 1);
+			assert_int_equal(m.out.nr_dropped, size + 20 - space - 1);
 			pt_output_stop(&m.out);
 			assert_true(m.out.mask_ptrs == mask_ptrs(0, P));
 			assert_int_equal(m.nr_irqs, 0);
@@ -358,10 +358,10 @@ static void malformed_tables(void **state)
 	start_at(0, 0, 0);
 	assert_int_equal(feed(P + 1), P);
 	assert_true(m.out.status == RTIT_STATUS_ERROR);
-	for (int mark = 0; mark < 2; mark++) {
+	for (int is_int = 0; is_int < 2; is_int++) {
 		reset();
 		set_entry(0, 0, entry(20, 0, 0));
-		set_entry(0, 1, page_phys(0) | TOPA_END | (mark ? INT : STOP));
+		set_entry(0, 1, page_phys(0) | TOPA_END | (is_int ? INT : STOP));
 		start_at(0, 0, 0);
 		assert_int_equal(feed(P + 1), P);
 		assert_true(m.out.status == RTIT_STATUS_ERROR);
@@ -448,7 +448,7 @@ static void random_against_reference(void **state)
 {
 	static struct {
 		unsigned int page, order;
-		u64 marks;
+		u64 flags;
 	} regions[12];
 	static u8 want[sizeof(m.mem)];
 
@@ -464,8 +464,8 @@ static void random_against_reference(void **state)
 		for (unsigned int i = 0; i < nr; i++) {
 			regions[i].order = rand() % 3;
 			regions[i].page = 16 + 4 * i;
-			regions[i].marks = (rand() % 12 ? 0 : STOP) | (rand() % 4 ? 0 : INT);
-			set_entry(0, i, entry(regions[i].page, regions[i].order, regions[i].marks));
+			regions[i].flags = (rand() % 12 ? 0 : STOP) | (rand() % 4 ? 0 : INT);
+			set_entry(0, i, entry(regions[i].page, regions[i].order, regions[i].flags));
 		}
 		set_entry(0, nr, page_phys(0) | TOPA_END);
 		m.out.irq_overshoot_bytes = rand() % 3 ? 0 : rand() % 5000;
@@ -485,7 +485,7 @@ static void random_against_reference(void **state)
 				written++;
 				if (off < P << regions[index].order)
 					continue;
-				stopped = regions[index].marks & STOP;
+				stopped = regions[index].flags & STOP;
 				if (!stopped) {
 					off = 0;
 					index = (index + 1) % nr;

@@ -202,22 +202,22 @@ static struct bounds read_flow(FILE *perf)
 		}
 		if (sscanf(line, " %llu.%9llu: %llx", &sec, &nsec, &ip) != 3)
 			fail_msg("instruction %zu: %s", at, line);
-		assert_true(at < machine.nr_truth);
-		if (ip != machine.truth_ip[at])
+		assert_true(at < machine.nr_executed);
+		if (ip != machine.executed_ip[at])
 			fail_msg("instruction %zu: %llx decoded, %llx executed", at, ip,
-				 (unsigned long long)machine.truth_ip[at]);
-		error = (s64)(sec * 1000000000 + nsec - machine.truth_tsc[at++]);
+				 (unsigned long long)machine.executed_ip[at]);
+		error = (s64)(sec * 1000000000 + nsec - machine.executed_tsc[at++]);
 		if (error < off.early)
 			off.early = error;
 		if (error > off.late)
 			off.late = error;
 	}
-	assert_int_equal(at, machine.nr_truth);
+	assert_int_equal(at, machine.nr_executed);
 	assert_int_equal(nr_lost, machine.nr_lost);
 	return off;
 }
 
-static struct bounds judge(const struct run_config *config, u64 seed)
+static struct bounds compare_run(const struct run_config *config, u64 seed)
 {
 	struct recording rec;
 	struct bounds off;
@@ -285,7 +285,7 @@ static void test_perf(void **state)
 			.async = 30, .lost_return = 20,
 		};
 		/* clang-format on */
-		struct bounds off = judge(&config, i + 1);
+		struct bounds off = compare_run(&config, i + 1);
 
 		print_message("RTIT_CTL %#llx: time off by %lld to %lld ticks\n",
 			      (unsigned long long)config.ctl, (long long)off.early,
@@ -293,7 +293,7 @@ static void test_perf(void **state)
 		assert_in_range(-off.early, 0, sorts[i].early);
 		assert_in_range(off.late, 0, sorts[i].late);
 		config.overflow = 5;
-		judge(&config, i + 101);
+		compare_run(&config, i + 101);
 	}
 }
 

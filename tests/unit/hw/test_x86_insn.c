@@ -294,7 +294,7 @@ static void reference_line(char *line, int bits, struct verdict *verdict)
 			    ret ? -1 : insn.len, insn.cls, nr, cls);
 }
 
-static struct verdict judge(const char *options, const char *file, int bits)
+static struct verdict compare(const char *options, const char *file, int bits)
 {
 	struct verdict verdict = {0, 0};
 	char command[512], line[1024];
@@ -334,7 +334,7 @@ static void test_programs(void **state)
 
 		if (access(files[i], R_OK))
 			continue;
-		verdict = judge("-d", files[i], 64);
+		verdict = compare("-d", files[i], 64);
 		assert_true(verdict.nr_insns > 1000);
 		assert_int_equal(verdict.nr_wrong, 0);
 	}
@@ -359,7 +359,7 @@ static void reference_random(const char *machine, int bits, unsigned int nr_byte
 	}
 	fclose(file);
 	snprintf(options, sizeof(options), "-D -b binary -m %s", machine);
-	verdict = judge(options, name, bits);
+	verdict = compare(options, name, bits);
 	unlink(name);
 	assert_true(verdict.nr_insns > 100000);
 	assert_int_equal(verdict.nr_wrong, 0);

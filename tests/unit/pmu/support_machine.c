@@ -394,7 +394,7 @@ size_t topa_list(const struct session *s, struct topa_entry *entries, size_t max
 			entries[nr++] = (struct topa_entry){
 				.begin_off = (u64)(mem - s->aux),
 				.end_off = (u64)(mem - s->aux) + size,
-				.marks = table[i] & (TOPA_INT | TOPA_STOP),
+				.flags = table[i] & (TOPA_INT | TOPA_STOP),
 				.table_phys = phys,
 				.index = i,
 			};
@@ -417,7 +417,7 @@ size_t topa_list(const struct session *s, struct topa_entry *entries, size_t max
 	return nr;
 }
 
-void topa_marks(const struct session *s, u64 *int_off, u64 *stop_off)
+void topa_thresholds(const struct session *s, u64 *int_off, u64 *stop_off)
 {
 	static struct topa_entry entries[4096];
 	size_t nr_tables, nr = topa_list(s, entries, 4096, &nr_tables);
@@ -425,11 +425,11 @@ void topa_marks(const struct session *s, u64 *int_off, u64 *stop_off)
 
 	*int_off = *stop_off = 0;
 	for (size_t i = 0; i < nr; i++) {
-		if (entries[i].marks & TOPA_STOP) {
-			assert_true(entries[i].marks & TOPA_INT); /* H4 */
+		if (entries[i].flags & TOPA_STOP) {
+			assert_true(entries[i].flags & TOPA_INT); /* H4 */
 			*stop_off = entries[i].end_off;
 			nr_stops++;
-		} else if (entries[i].marks & TOPA_INT) {
+		} else if (entries[i].flags & TOPA_INT) {
 			*int_off = entries[i].end_off;
 			nr_ints++;
 		}

@@ -116,7 +116,7 @@ void session_check_unread(const struct session *s);
 
 struct topa_entry {
 	u64 begin_off, end_off; /* in the AUX area */
-	u64 marks;
+	u64 flags;
 	u64 table_phys;
 	unsigned int index;
 };
@@ -125,6 +125,6 @@ size_t topa_list(const struct session *s, struct topa_entry *entries, size_t max
 		 size_t *nr_tables);
 /* Ends of the regions with STOP and INT: the only STOP; the only INT that is not the STOP, else the
  * STOP's. */
-void topa_marks(const struct session *s, u64 *int_off, u64 *stop_off);
+void topa_thresholds(const struct session *s, u64 *int_off, u64 *stop_off);
 
 #endif

@@ -30,13 +30,13 @@ static u32 random_watermark(u64 aux_size)
 	}
 }
 
-struct world {
+struct random_run {
 	struct arm_session s;
 	bool is_spe, in;
 	int irq_wait; /* steps until a raised line is served */
 };
 
-static void produce(struct world *w, u64 nr_bytes)
+static void produce(struct random_run *w, u64 nr_bytes)
 {
 	while (nr_bytes) {
 		u64 nr = 1 + random_below(w->is_spe ? arm_unit()->spe.max_record : 64);
@@ -62,7 +62,7 @@ static void produce(struct world *w, u64 nr_bytes)
 	}
 }
 
-static void sched(struct world *w, bool in)
+static void sched(struct random_run *w, bool in)
 {
 	if (w->in == in)
 		return;
@@ -73,7 +73,7 @@ static void sched(struct world *w, bool in)
 		arm_out(&w->s);
 }
 
-static void reader(struct world *w)
+static void reader(struct random_run *w)
 {
 	u64 tail = arm_aux_tail(&w->s), head, to;
 
@@ -89,9 +89,9 @@ static void reader(struct world *w)
 		arm_reenable(&w->s);
 }
 
-static void one_world(const char *kernel, bool is_spe, unsigned int seed)
+static void one_run(const char *kernel, bool is_spe, unsigned int seed)
 {
-	struct world w = {.is_spe = is_spe};
+	struct random_run w = {.is_spe = is_spe};
 	u64 aux_pages, sum = 0, stored, dropped;
 	u32 align;
 
@@ -165,7 +165,7 @@ static void random_configurations(bool is_spe)
 	nr_truncated = nr_wraps = nr_late = nr_collisions = nr_padded = 0;
 	for (const struct core_kernel *const *k = core_kernels; *k; k++)
 		for (unsigned int seed = 1; seed <= 200; seed++)
-			one_world((*k)->name, is_spe, seed);
+			one_run((*k)->name, is_spe, seed);
 	print_message("truncated %u, collisions %u, wraps %u, late interrupts %u, padded %u\n",
 		      nr_truncated, nr_collisions, nr_wraps, nr_late, nr_padded);
 	assert_true(nr_truncated > 100 && nr_wraps > 500 && nr_late > 100 && nr_padded > 100);

@@ -36,7 +36,7 @@ static u32 random_watermark(u64 aux_size)
 	}
 }
 
-struct world {
+struct random_run {
 	struct session s;
 	bool in;
 	int irq_wait;	    /* packets until a raised line is served */
@@ -47,7 +47,7 @@ struct world {
 
 /* The transaction that just ended: if the unit dropped bytes in it, its record says
  * TRUNCATED. */
-static void after_transaction(struct world *w)
+static void after_transaction(struct random_run *w)
 {
 	u64 dropped = unit()->out.nr_dropped;
 
@@ -70,7 +70,7 @@ static void after_transaction(struct world *w)
 }
 
 /* The unit is off although the task runs: allowed only if a reader can see it. */
-static void check_off(const struct world *w)
+static void check_off(const struct random_run *w)
 {
 	const struct session *s = &w->s;
 	u64 unread = session_aux_head(s) - session_aux_tail(s);
@@ -84,14 +84,14 @@ static void check_off(const struct world *w)
 	assert_true(unread >= s->aux_size - 1);
 }
 
-static void check_memory(const struct world *w)
+static void check_memory(const struct random_run *w)
 {
 	/* Nothing unread is overwritten: all bytes stored since the tail are still
 	 * there. */
 	assert_true(w->s.nr_stored - session_aux_tail(&w->s) <= w->s.aux_size);
 }
 
-static void serve_irq(struct world *w)
+static void serve_irq(struct random_run *w)
 {
 	if (unit()->irq_line && w->irq_wait-- <= 0) {
 		machine_take_irq();
@@ -101,7 +101,7 @@ static void serve_irq(struct world *w)
 	}
 }
 
-static void run(struct world *w, u64 nr_bytes)
+static void run(struct random_run *w, u64 nr_bytes)
 {
 	while (nr_bytes) {
 		u64 size = 1 + random_below(16);
@@ -117,7 +117,7 @@ static void run(struct world *w, u64 nr_bytes)
 	}
 }
 
-static void sched(struct world *w, bool in)
+static void sched(struct random_run *w, bool in)
 {
 	if (w->in == in)
 		return;
@@ -131,7 +131,7 @@ static void sched(struct world *w, bool in)
 	after_transaction(w);
 }
 
-static void reader(struct world *w)
+static void reader(struct random_run *w)
 {
 	u64 tail = session_aux_tail(&w->s), head = session_aux_head(&w->s), to = head;
 
@@ -151,9 +151,9 @@ static void reader(struct world *w)
 	}
 }
 
-static void one_world(const char *kernel, unsigned int seed)
+static void one_run(const char *kernel, unsigned int seed)
 {
-	struct world w = {0};
+	struct random_run w = {0};
 	u64 aux_pages, sum = 0;
 
 	srand(seed);
@@ -199,7 +199,7 @@ static void random_configurations(void **state)
 	(void)state;
 	for (const struct core_kernel *const *k = core_kernels; *k; k++)
 		for (unsigned int seed = 1; seed <= 400; seed++)
-			one_world((*k)->name, seed);
+			one_run((*k)->name, seed);
 	print_message("truncated %u, wraps %u, late interrupts %u, empty records %u, full "
 		      "without a record %u\n",
 		      nr_truncated, nr_wraps, nr_late_irqs, nr_h6, nr_d6);

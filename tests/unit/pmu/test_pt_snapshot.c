@@ -144,7 +144,7 @@ static void random_lengths(void **state)
 					size_t nr = topa_list(&s, entries, 64, &nr_tables);
 
 					for (size_t i = 0; i < nr; i++)
-						assert_int_equal(entries[i].marks, 0);
+						assert_int_equal(entries[i].flags, 0);
 				}
 				session_run(&s, (u64)rand() % (3 * pages * P));
 				session_out(&s);

@@ -36,7 +36,7 @@ static void vectors_at_head_0(void **state)
 			s.attr.aux_watermark = (u32)vectors[i].watermark;
 			assert_int_equal(session_open(&s, 8, 16, true), 0);
 			session_in(&s);
-			topa_marks(&s, &int_off, &stop_off);
+			topa_thresholds(&s, &int_off, &stop_off);
 			assert_int_equal(int_off, vectors[i].int_off);
 			assert_int_equal(stop_off, vectors[i].stop_off);
 			/* C3, C5: W rounded up to a power of two of pages */
@@ -90,7 +90,7 @@ static void vector_head_16584(void **state)
 	assert_int_equal(session_aux_head(&s), 16584);
 	session_set_tail(&s, 16384);
 	session_in(&s);
-	topa_marks(&s, &int_off, &stop_off);
+	topa_thresholds(&s, &int_off, &stop_off);
 	assert_int_equal(int_off, 32768);
 	assert_int_equal(stop_off, 16384); /* of the next wrap */
 	/* all remaining bytes are used, and not one more */
@@ -123,7 +123,7 @@ static void vector_head_49162(void **state)
 	assert_int_equal(session_aux_head(&s), 49162);
 	session_in(&s);
 	/* wakeup 65536 */
-	topa_marks(&s, &int_off, &stop_off);
+	topa_thresholds(&s, &int_off, &stop_off);
 	assert_int_equal(stop_off, 65536);
 	assert_int_equal(int_off, 49152); /* before head: passed */
 	/* so the reader is not woken before the STOP */
@@ -177,7 +177,7 @@ static void table_chain(void **state)
 		if (step % 100 == 5 || (page + 1) % 506 < 3) {
 			session_out(&s);
 			session_in(&s);
-			topa_marks(&s, &int_off, &stop_off);
+			topa_thresholds(&s, &int_off, &stop_off);
 			assert_int_equal(int_off, (page + 1 - 1) % 1024 * P + P);
 			assert_int_equal(stop_off, (page + 1023) % 1024 * P + P);
 		}
@@ -209,7 +209,7 @@ static void mixed_chunks(void **state)
 	assert_int_equal(topa_list(&s, entries, 64, &nr_tables), 5);
 	for (size_t i = 0; i < 5; i++)
 		assert_int_equal(entries[i].begin_off, begins[i] * P);
-	topa_marks(&s, &int_off, &stop_off);
+	topa_thresholds(&s, &int_off, &stop_off);
 	assert_int_equal(int_off, 32768);
 	assert_int_equal(stop_off, 65536);
 	/* begin within the chunk of two pages at page 5 */
@@ -301,7 +301,7 @@ static void two_parts_of_a_page(void **state)
 	session_set_tail(&s, 4201);
 	session_in(&s);
 	assert_true(unit_on());
-	topa_marks(&s, &int_off, &stop_off);
+	topa_thresholds(&s, &int_off, &stop_off);
 	assert_int_equal(stop_off, 4096);
 	while (session_packet(&s, 16) == 16)
 		;

@@ -534,18 +534,18 @@ static void fills_at_stop(const char *kernel)
 /* J8: the interrupt arrives in the middle of the stop and closes the handle. */
 static void interrupt_in_stop(const char *kernel)
 {
-	for (int room = 0; room <= 1; room++) {
+	for (int space = 0; space <= 1; space++) {
 		struct arm_session s;
 
 		begin(&s, kernel, 64, 0, 8, 8192, true);
 		trbe_trace(&s, 8192);
-		if (!room)
+		if (!space)
 			arm_set_tail(&s, 8193);
 		arm.irq_in_stop = true;
 		arm_out(&s);
 		arm_expect(&s, 0, 0, 8192, COLLISION | RAW);
 		/* with space it began another one, which ended empty (L2) */
-		assert_int_equal(s.nr_records, 1 + (room && !gate_masks_format(kernel)));
+		assert_int_equal(s.nr_records, 1 + (space && !gate_masks_format(kernel)));
 		assert_int_equal(arm_aux_head(&s), 8192);
 		assert_int_equal(arm_unit()->trbe.limitr & TRBLIMITR_E, 0);
 		end(&s);

@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-const struct judge reference_x86 = {.target = "x86_64", .cpu = "max"};
-const struct judge reference_a64 = {
+const struct qemu_reference reference_x86 = {.target = "x86_64", .cpu = "max"};
+const struct qemu_reference reference_a64 = {
 	.target = "aarch64",
 	.cpu = "max,pauth-impdef=on",
 	.sysroot = "/usr/aarch64-linux-gnu",
@@ -54,7 +54,7 @@ struct renaming {
 	size_t last;
 };
 
-static bool same_place(struct renaming *r, uint64_t truth, uint64_t judged)
+static bool same_location(struct renaming *r, uint64_t truth, uint64_t judged)
 {
 	size_t i = r->last;
 
@@ -79,31 +79,31 @@ static bool same_place(struct renaming *r, uint64_t truth, uint64_t judged)
 static bool is_fault(struct renaming *pages, const struct client_run *run, uint64_t ip)
 {
 	for (int i = 0; i < run->nr_faults; i++)
-		if (same_place(pages, run->fault_ip[i], ip))
+		if (same_location(pages, run->fault_ip[i], ip))
 			return true;
-	return run->nr_dying && same_place(pages, run->dying.ip, ip);
+	return run->nr_dying && same_location(pages, run->dying.ip, ip);
 }
 
-FILE *reference_start(const struct judge *judge, char *const *argv, pid_t *pid)
+FILE *reference_start(const struct qemu_reference *qemu_reference, char *const *argv, pid_t *pid)
 {
-	const char *arg[32] = {"qemu",	       "-cpu", judge->cpu,	  "-d",
-			       "exec,nochain", "-D",   "/proc/self/fd/9", "-0"};
+	const char *arg[32] = {"qemu",	       "-cpu", qemu_reference->cpu, "-d",
+			       "exec,nochain", "-D",   "/proc/self/fd/9",   "-0"};
 	int fds[2], nr = 8;
 	struct engine engine;
 	char program[256];
 
 	snprintf(program, sizeof(program), "%s%s", strchr(argv[0], '/') ? "" : "/usr/bin/",
 		 argv[0]);
-	assert_true(engine_find(judge->target, &engine));
+	assert_true(engine_find(qemu_reference->target, &engine));
 	arg[nr++] = argv[0];
 	arg[nr++] = engine.major < 8 ? "-singlestep" : "-one-insn-per-tb";
-	if (judge->reserve && engine.major >= 8) {
+	if (qemu_reference->reserve && engine.major >= 8) {
 		arg[nr++] = "-R";
-		arg[nr++] = judge->reserve;
+		arg[nr++] = qemu_reference->reserve;
 	}
-	if (judge->sysroot) {
+	if (qemu_reference->sysroot) {
 		arg[nr++] = "-L";
-		arg[nr++] = judge->sysroot;
+		arg[nr++] = qemu_reference->sysroot;
 	}
 	arg[nr++] = program;
 	for (int i = 1; argv[i]; i++)
@@ -146,24 +146,26 @@ bool reference_next(FILE *log, uint64_t *ip, int *cpu)
 }
 
 /* Makes a qemu that always has the option -R, for the run. Returns false if there is none. */
-static bool wrap_engine(const struct judge *judge, char wrapper[96], char real[104])
+static bool wrap_engine(const struct qemu_reference *qemu_reference, char wrapper[96],
+			char real[104])
 {
 	struct engine engine;
 
-	assert_true(engine_find(judge->target, &engine));
-	if (!judge->reserve || engine.major < 8)
+	assert_true(engine_find(qemu_reference->target, &engine));
+	if (!qemu_reference->reserve || engine.major < 8)
 		return false;
 	snprintf(wrapper, 96, "%s.qemu", truth_path);
 	snprintf(real, 104, "%s.real", wrapper);
 	assert_int_equal(symlink(AUXTAP_BIN "/../tests/qemu_reserve", wrapper), 0);
 	assert_int_equal(symlink(engine.path, real), 0);
-	setenv(judge->variable, wrapper, 1);
+	setenv(qemu_reference->variable, wrapper, 1);
 	return true;
 }
 
 /* Compares one run of the reference with the ground truth. Prints differences. */
-static bool compare_once(const struct judge *judge, char *const *argv, const struct client_run *run,
-			 const uint64_t *truth, size_t nr, int removed)
+static bool compare_once(const struct qemu_reference *qemu_reference, char *const *argv,
+			 const struct client_run *run, const uint64_t *truth, size_t nr,
+			 int removed)
 {
 	static struct renaming pages;
 	uint64_t ip, before = 0;
@@ -171,7 +173,7 @@ static bool compare_once(const struct judge *judge, char *const *argv, const str
 	bool same = true;
 	size_t at = 0;
 	pid_t pid;
-	FILE *log = reference_start(judge, argv, &pid);
+	FILE *log = reference_start(qemu_reference, argv, &pid);
 
 	assert_non_null(log);
 	memset(&pages, 0, sizeof(pages));
@@ -180,7 +182,7 @@ static bool compare_once(const struct judge *judge, char *const *argv, const str
 			continue; /* read to its end: the reference must not die of a closed
 				     pipe */
 		before = ip;
-		if (at < nr && same_place(&pages, truth[at], ip)) {
+		if (at < nr && same_location(&pages, truth[at], ip)) {
 			at++;
 			continue;
 		}
@@ -210,8 +212,8 @@ static bool compare_once(const struct judge *judge, char *const *argv, const str
  */
 #define PAIRS 6
 
-static bool compare_pair(const struct judge *judge, char *const *argv, struct client_run *run,
-			 int removed)
+static bool compare_pair(const struct qemu_reference *qemu_reference, char *const *argv,
+			 struct client_run *run, int removed)
 {
 	char wrapper[96], real[104];
 	uint64_t *truth;
@@ -221,10 +223,10 @@ static bool compare_pair(const struct judge *judge, char *const *argv, struct cl
 
 	run->truth = truth_path;
 	run->envp = env_of_run;
-	wrapped = wrap_engine(judge, wrapper, real);
+	wrapped = wrap_engine(qemu_reference, wrapper, real);
 	err = client_run(run, argv);
 	if (wrapped) {
-		unsetenv(judge->variable);
+		unsetenv(qemu_reference->variable);
 		unlink(wrapper);
 		unlink(real);
 	}
@@ -233,22 +235,22 @@ static bool compare_pair(const struct judge *judge, char *const *argv, struct cl
 	truth = client_truth(truth_path, run->pid, &nr);
 	assert_non_null(truth);
 	assert_true(nr > 100);
-	same = compare_once(judge, argv, run, truth, nr, removed);
+	same = compare_once(qemu_reference, argv, run, truth, nr, removed);
 	free(truth);
 	forget_truth(run);
 	return same;
 }
 
-void reference_compare(const struct judge *judge, char *const *argv, struct client_run *run,
-		       int removed)
+void reference_compare(const struct qemu_reference *qemu_reference, char *const *argv,
+		       struct client_run *run, int removed)
 {
 	const struct client_run fresh = *run;
-	int left = judge->reserve ? 1 : PAIRS;
+	int left = qemu_reference->reserve ? 1 : PAIRS;
 	bool same = false;
 
 	while (left-- && !same) {
 		*run = fresh;
-		same = compare_pair(judge, argv, run, removed);
+		same = compare_pair(qemu_reference, argv, run, removed);
 	}
 	assert_true(same);
 }

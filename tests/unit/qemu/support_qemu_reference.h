@@ -9,7 +9,7 @@
 #include "support_qemu_client.h"
 #include <stdio.h>
 
-struct judge {
+struct qemu_reference {
 	const char *target; /* runs under the qemu that auxtap-emu finds */
 	const char *cpu;
 	const char *variable; /* that names its qemu */
@@ -22,7 +22,7 @@ struct judge {
 	const char *reserve;
 	const char *sysroot; /* NULL: none */
 };
-extern const struct judge reference_x86, reference_a64;
+extern const struct qemu_reference reference_x86, reference_a64;
 
 extern char truth_path[64]; /* prefix of the ground-truth files; the test sets it */
 extern char *const env_of_run[];
@@ -30,7 +30,7 @@ extern char *const env_of_run[];
 void forget_truth(const struct client_run *run);
 
 /* The log of a program, a line for each instruction that starts, for REP each iteration. */
-FILE *reference_start(const struct judge *judge, char *const *argv, pid_t *pid);
+FILE *reference_start(const struct qemu_reference *qemu_reference, char *const *argv, pid_t *pid);
 /* False: end of the log. *cpu (may be NULL): the thread, counted from 0. */
 bool reference_next(FILE *log, uint64_t *ip, int *cpu);
 
@@ -38,7 +38,7 @@ bool reference_next(FILE *log, uint64_t *ip, int *cpu);
  * Runs the program and compares its first thread's ground truth with the log, instruction by
  * instruction. removed: instructions that started and did not retire, because they faulted.
  */
-void reference_compare(const struct judge *judge, char *const *argv, struct client_run *run,
-		       int removed);
+void reference_compare(const struct qemu_reference *qemu_reference, char *const *argv,
+		       struct client_run *run, int removed);
 
 #endif

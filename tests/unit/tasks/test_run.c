@@ -102,7 +102,7 @@ static u32 block_at(u64 ip)
 }
 
 /* Most branches go where they went before: calls return, plain blocks fall through. */
-static void make_walk(void)
+static void make_path(void)
 {
 	u64 stack[200];
 	u32 depth = 0, at = 0;
@@ -247,7 +247,7 @@ static void compare(u64 ctl, u32 least)
 
 		seed = round * 7919 + ctl;
 		make_blocks();
-		make_walk();
+		make_path();
 		feed_one_by_one(make_task(ctl), slow);
 		taken = feed_in_runs(make_task(ctl), fast);
 		assert_true(taken >= least);
