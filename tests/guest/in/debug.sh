@@ -59,7 +59,7 @@ nop=$(label region_nop)
 # ---- by itself ----
 
 same plain /victim run 20
-for at in region_loop region_behind_ss region_pop region_store region_nop; do
+for at in region_loop region_after_ss region_pop region_store region_nop; do
 	exactly $at 60
 done
 [ $lost = 0 ] || complain "lost track $lost times"

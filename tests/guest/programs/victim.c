@@ -35,7 +35,7 @@
 #define PR_SET_SYSCALL_USER_DISPATCH 59
 #endif
 
-extern const char region_loop[], region_behind_ss[], region_store[], region_nop[], region_pop[];
+extern const char region_loop[], region_after_ss[], region_store[], region_nop[], region_pop[];
 extern const char read_syscall[], rseq_begin[], rseq_jump[], rseq_end[], rseq_abort[];
 void region(void);
 long read_byte(int fd, char *byte);
@@ -46,14 +46,14 @@ unsigned long seen_flags;
 
 /* 3 rounds; pushf where mov ss held the trap back, a store, a system call, an indirect jump */
 __asm__(".text\n"
-	".globl region, region_loop, region_behind_ss, region_store, region_nop, region_pop\n"
+	".globl region, region_loop, region_after_ss, region_store, region_nop, region_pop\n"
 	"region:\n\t"
 	"pushq %rbx\n\t"
 	"movl $3, %ebx\n"
 	"region_loop:\n\t"
 	"movl %ss, %eax\n\t"
 	"movl %eax, %ss\n"
-	"region_behind_ss:\n\t"
+	"region_after_ss:\n\t"
 	"pushfq\n"
 	"region_pop:\n\t"
 	"popq %rax\n\t"
@@ -101,7 +101,7 @@ static void where(void)
 	static const struct {
 		const char *name, *at;
 	} labels[] = {
-		{ "region_loop", region_loop },	    { "region_behind_ss", region_behind_ss },
+		{ "region_loop", region_loop },	    { "region_after_ss", region_after_ss },
 		{ "region_store", region_store },   { "region_nop", region_nop },
 		{ "region_pop", region_pop },	    { "read_syscall", read_syscall },
 		{ "rseq_abort", rseq_abort },

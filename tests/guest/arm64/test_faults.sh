@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# As tests/guest/test_zoo.sh, for the units of an arm64 machine: SPE, and a TRBE.
+# As tests/guest/test_faults.sh, for the units of an arm64 machine: SPE, and a TRBE.
 set -euo pipefail
 export ARCH=arm64
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# shellcheck source=tests/guest/zoo
-. "$SRC/tests/guest/zoo"
-zoo_auxtap=$SRC/build/aarch64/bin/auxtap
-[ -x "$zoo_auxtap" ] || {
-	echo "no recorder for arm64: $zoo_auxtap (cmake --preset aarch64)"
+# shellcheck source=tests/guest/faults
+. "$SRC/tests/guest/faults"
+faults_auxtap=$SRC/build/aarch64/bin/auxtap
+[ -x "$faults_auxtap" ] || {
+	echo "no recorder for arm64: $faults_auxtap (cmake --preset aarch64)"
 	exit 77
 }
-zoo_orphan=$work/orphan
-aarch64-linux-gnu-gcc -D_GNU_SOURCE -static -O1 -Wall -Wextra -Werror -o "$zoo_orphan" "$SRC/tests/guest/programs/orphan.c"
-zoo_options=(--may-warn "$zoo_freed")
+faults_orphan=$work/orphan
+aarch64-linux-gnu-gcc -D_GNU_SOURCE -static -O1 -Wall -Wextra -Werror -o "$faults_orphan" "$SRC/tests/guest/programs/orphan.c"
+faults_options=(--may-warn "$faults_freed")
 # records of 40 bytes: PC, a load, its address, time
 python3 -c '
 import struct, sys
@@ -23,7 +23,7 @@ for i in range(25000):
 		b"\xb2" + struct.pack("<Q", 0xffff80000000 + 64 * i) + b"\x00" * 11 +
 		b"\x71" + struct.pack("<Q", 1000000 + 100 * i))' >"$work/records"
 head -c 1000003 /dev/urandom >"$work/noise"
-zoo_run arm_spe arm_spe_0/ts_enable=1/u spe "$work/records" fault_head_bits=18 <<'CASES'
+faults_run arm_spe arm_spe_0/ts_enable=1/u spe "$work/records" fault_head_bits=18 <<'CASES'
 clean none 2000000 500000 0 128,16 16384 -
 clean-skid none 2000000 500000 200 128,16 16384 -
 clean-full none 20000000 1000000 3000 128,8 16384 -
@@ -48,8 +48,8 @@ clean-kill none 1000000 40000000 0 128,256 16384:killed file-unfinished,!freed-i
 refcount refcount-first 1000000 40000000 0 128,256 16384:killed freed-in-transaction
 CASES
 # the driver finds an end before its begin, and warns
-zoo_options=(--may-warn "take_size|$zoo_freed")
-zoo_run trbe cs_etm//u trbe "$work/noise" fault_head_bits=18 <<'CASES'
+faults_options=(--may-warn "take_size|$faults_freed")
+faults_run trbe cs_etm//u trbe "$work/noise" fault_head_bits=18 <<'CASES'
 clean none 4000000 1000000 0 128,16 16384 -
 clean-skid none 4000000 1000000 200 128,16 16384 -
 clean-full none 40000000 2000000 3000 128,8 16384 -
@@ -75,4 +75,4 @@ skip skip-without-wakeup 4000000 1000000 0 128,16 1000 wakeup-not-sent
 clean-kill none 1000000 40000000 0 128,256 16384:killed file-unfinished,!freed-in-transaction
 refcount refcount-first 1000000 40000000 0 128,256 16384:killed freed-in-transaction
 CASES
-exit $zoo_bad
+exit $faults_bad

@@ -6,13 +6,13 @@
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# shellcheck source=tests/guest/zoo
-. "$SRC/tests/guest/zoo"
-zoo_auxtap=$BIN/auxtap
-zoo_orphan=$TESTS/guest_orphan
-zoo_options=(--may-warn "$zoo_freed")
+# shellcheck source=tests/guest/faults
+. "$SRC/tests/guest/faults"
+faults_auxtap=$BIN/auxtap
+faults_orphan=$TESTS/guest_orphan
+faults_options=(--may-warn "$faults_freed")
 head -c 1000003 /dev/urandom >"$work/noise"
-zoo_run intel_pt intel_pt//u . "$work/noise" 'name=intel_pt fault_head_bits=18' <<'CASES'
+faults_run intel_pt intel_pt//u . "$work/noise" 'name=intel_pt fault_head_bits=18' <<'CASES'
 clean none 4000000 1000000 0 128,16 16384 -
 clean-skid none 4000000 1000000 200 128,16 16384 -
 clean-full none 40000000 2000000 3000 128,8 16384 -
@@ -37,4 +37,4 @@ head head-32-bit 4000000 1000000 0 128,16 16384 aux-order
 clean-kill none 1000000 40000000 0 128,256 16384:killed file-unfinished,!freed-in-transaction
 refcount refcount-first 1000000 40000000 0 128,256 16384:killed freed-in-transaction
 CASES
-exit $zoo_bad
+exit $faults_bad

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# In the guest: see test_zoo.sh. /cases: NAME FAULT RATE LIMIT SKID DATA,AUX WATERMARK[:HOW] a line.
+# In the guest: see test_faults.sh. /cases, a line each:
+# NAME FAULT RATE LIMIT SKID DATA,AUX WATERMARK[:HOW].
 # Leaves in
 # /out for each: NAME.data, NAME.csv (the unit's log), NAME.counts. /unit: PMU, debugfs folder, and
 # options.
@@ -8,7 +9,7 @@ auxtap=/sys/kernel/debug/auxtap/$folder
 parameters=/sys/module/auxtap/parameters
 bad=0
 complain() {
-	echo "zoo: $name: $*"
+	echo "faults: $name: $*"
 	bad=1
 }
 name=loading
