@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Shared by the tests of the auditor: what it finds in a file, and files made line by line.
+# Shared by the tests of the auditor: its findings in a file, and files made line by line.
 
-# audit EXPECTED_STATUS NAMES OPTION... FILE: which invariants have findings, notes left out
+# audit EXPECTED_STATUS NAMES OPTION... FILE: the invariants with findings, notes excluded
 names() {
 	python3 -c 'import json, sys
 known = {}
@@ -19,7 +19,7 @@ audit() {
 }
 # ---- files made line by line ----
 aux_file() { python3 "$SRC/tests/tools/aux_file.py" "$@" || fail "aux_file $*"; }
-# made NAMES STATUS SED: of $MADE; OPTIONS
+# made NAMES STATUS SED: audits $MADE, edited by SED, with OPTIONS
 made() {
 	sed "$3" made.txt >broken.txt
 	[ -z "$3" ] || ! cmp -s broken.txt made.txt || fail "sed '$3' changes nothing"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Drives a headless Chromium by the DevTools protocol, over a pipe: nothing listens anywhere."""
+"""Drives a headless Chromium by the DevTools protocol, over a pipe: no port is opened."""
 import base64
 import json
 import os
@@ -43,7 +43,7 @@ class Browser:
             self.call(domain + '.enable')
 
     def receive(self):
-        """Waits as long as it takes: the watchdog that the tests run under ends a browser that hangs."""
+        """Waits without a timeout: the watchdog of the tests ends a browser that hangs."""
         while b'\0' not in self.buffer:
             piece = os.read(self.fro, 1 << 16)
             if not piece:
@@ -91,7 +91,7 @@ class Browser:
             out.write(base64.b64decode(self.call('Page.captureScreenshot')['data']))
 
     def errors(self):
-        """Exceptions, error messages, and whatever was loaded that is not the page itself."""
+        """Exceptions, error messages, and every request other than the page itself."""
         found = []
         for e in self.events:
             p = e.get('params', {})

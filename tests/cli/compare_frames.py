@@ -12,7 +12,7 @@ import re
 import sys
 
 
-# An inherited constructor: binutils' demangler names the class it comes from, LLVM's the heir.
+# An inherited constructor: binutils' demangler names the base class, LLVM's the derived class.
 INHERITED = {"__uniq_ptr_data": "__uniq_ptr_impl"}
 
 
@@ -25,7 +25,7 @@ CLONE = re.compile(r"\.(part|constprop|cold|isra|llvm|lto_priv)(\.\d+)*")
 
 
 def plain(name):
-    """The last component of a function's name: tools differ in parameters, templates, suffixes."""
+    """The last component of a function's name; tools differ in parameters, templates, suffixes."""
     name = re.sub(r"( \[clone [^\]]*\])+$", "", name)
     name = name.replace("(anonymous namespace)", "{anonymous}").replace("operator()", "operator{}")
     depth, out = 0, ""
@@ -102,7 +102,7 @@ def compare_addresses(ours, other, numbers_only):
     compared = bad = 0
     for addr, frames in other.items():
         mine = ours.get(addr, [])
-        # padding after a function, and what the compiler gives no line of the source
+        # padding after a function, and code without a source line
         if not mine or mine[-1][0] == "??" or frames[0][2] in ("0", "?") or len(mine) >= 16:
             continue
         compared += 1

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The crash programs under one source (first argument; a64: those for AArch64, as auxtap runs them
-# by itself): each report names the right function and line, shows the calls before it, and is
-# the golden one once addresses, counts of library code and numbers of processes are masked.
-# UPDATE=1 writes the golden files anew. Under ptrace not those that take the most steps, unless
-# there is no qemu or AUXTAP_LONG is set: emu/test_ptrace and test_error_exitcode run such deaths
+# The crash programs under one engine (first argument; a64: those for AArch64, with the default
+# engine): each report names the right function and line, shows the calls before it, and equals
+# the golden one once addresses, counts of library code and process numbers are masked.
+# UPDATE=1 writes the golden files anew. ptrace skips the programs that take the most steps, unless
+# qemu is missing or AUXTAP_LONG is set: emu/test_ptrace and test_error_exitcode run such deaths
 # under ptrace.
 . "$(dirname "$0")/lib.sh"
 . "$SRC/tests/cli/mask_report.sh"
@@ -55,7 +55,7 @@ crash bad_pointer 139 apply bad_pointer.c "$programs/bad_pointer"
 [ -z "$all" ] || crash cxx_uncaught 134 bank::account::withdraw cxx_uncaught.cpp "$programs/cxx_uncaught"
 crash thread_crash 139 work_on thread_crash.c "$programs/thread_crash"
 if [ "$source" = a64 ]; then
-	# a tick for each instruction and each record, also where the trace has no times
+	# a tick for each instruction and each record, even if the trace has no times
 	awk '$2 == "instructions," { nr = $1 } / s of emulated time / { ns = $1 * 1e9 }
 		END { exit !(nr > 10000 && ns > nr - 1000 && ns < nr * 1.1) }' c/data.report.txt ||
 		fail "thread_crash: emulated time: $(grep -A 2 ' instructions, ' c/data.report.txt)"
@@ -63,16 +63,16 @@ fi
 crash fork_child 0 child_task fork_child.c "$programs/fork_child"
 crash handler_crash 139 count_tick handler_crash.c "$programs/handler_crash"
 crash dlopen_crash 139 scale_one dlopen_plugin.c "$programs/dlopen_crash"
-# it executes itself anew, with another stack
+# the program executes itself again, with another stack
 crash stack_overflow 139 descend stack_overflow.c "$programs/stack_overflow"
 crash second_fault 139 store second_fault.c "$programs/second_fault"
 if [ "$source" = a64 ]; then
-	# libc's memset has no symbol: the linkage table's has, but the program is not where it is
+	# libc's memset has no symbol; the PLT entry has one, but the program is not executing there
 	for now in '' 1; do
 		LD_BIND_NOW=$now "$AUXTAP" crash "${options[@]}" -o data -- "$programs/second_fault" >stdout 2>stderr
 		"$AUXTAP" report --calls 400 data | grep -E '^ +[0-9]+ +memset ' >rows
 		[ -s rows ] || fail "second_fault: no memset"
-		grep -q 'second_fault$' rows && fail "second_fault: whose memset is it: $(cat rows)"
+		grep -q 'second_fault$' rows && fail "second_fault: memset attributed to the program: $(cat rows)"
 		[ -z "$now" ] || grep -q 'libc\.so\.6$' rows || fail "second_fault: memset is libc's: $(cat rows)"
 	done
 fi
@@ -82,9 +82,9 @@ if [ "$source" != a64 ]; then
 	[ -z "$all" ] || crash null_deref 139 age_of null_deref.c "$programs/wrapper.sh"
 	crash illegal_insn 132 checked_index illegal_insn.c "$programs/illegal_insn"
 else
-	# the frame that is overwritten is the caller's
+	# the overwritten frame is the caller's
 	crash stack_smash_a64 139 handle stack_smash.c "$programs/stack_smash"
-	# an ETM leaves out the lowest bits; the registers have them
+	# an ETM omits the lowest bits; the registers have them
 	pc=$(sed -n 's/.* pc 0*\([0-9a-f]*\).*/\1/p' c/data.report.txt)
 	grep -q "^  SIGSEGV  *0x$pc\$" c/data.report.txt && grep -q "^  return .*-> 0x$pc\$" c/data.report.txt ||
 		fail "stack_smash_a64: the branches do not end at $pc: $(grep -A 30 '^Last' c/data.report.txt | tail -n 4)"
@@ -96,16 +96,16 @@ else
 	crash a64_into_data 139 into_data a64_faults.c "$programs/a64_faults" into_data
 	crash a64_off_by_two 135 off_by_two a64_faults.c "$programs/a64_faults" off_by_two
 	crash a64_vector 139 vector a64_faults.c "$programs/a64_faults" vector
-	# the shell is none of an ETM's
+	# the shell is not an AArch64 program
 	options+=(-e cs_etm//u)
 	crash null_deref 139 age_of null_deref.c "$programs/wrapper.sh"
 fi
 
-# no crash: one line saying so, no file. An AArch64 processor divides by zero.
+# no crash: one line reports it, no file. On AArch64 a division by zero does not fault.
 rm -rf "$WORK/c" && mkdir "$WORK/c" && cd "$WORK/c" || exit 1
 [ "$source" = a64 ] && true=$programs/div_zero || true=true
 "$AUXTAP" crash "${options[@]}" -o data -- "$true" >stdout 2>stderr </dev/null || fail "$true: status $?"
 [ -e data ] && fail "$true: a snapshot was left"
-grep -qi 'no crash\|did not crash' stderr || fail "$true: nothing was said: $(cat stderr)"
+grep -qi 'no crash\|did not crash' stderr || fail "$true: no message: $(cat stderr)"
 [ "$source" != a64 ] || grep -qx 5 stdout || fail "$true: $(cat stdout)"
 finish

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Exactness under one source (first argument): plain, without return compression, with CYC and
+# Exactness under one engine (first argument): plain, without return compression, with CYC and
 # MTC, and with AUX areas so small that they wrap and truncate. Unless AUXTAP_LONG is set, some
-# programs only plain, and with ptrace small inputs.
+# programs run only plain, and ptrace gets small inputs.
 . "$(dirname "$0")/lib.sh"
 source=$1
 s=(--source "$source")
@@ -15,7 +15,7 @@ matrix() { # NAME COMMAND...
 	exact "$name-cyc-mtc" "${s[@]}" -e intel_pt/cyc,mtc/u -- "$@"
 }
 
-# some NAME COMMAND...: with AUXTAP_LONG all of the matrix
+# some NAME COMMAND...: only plain; with AUXTAP_LONG the whole matrix
 some() {
 	if [ -n "${AUXTAP_LONG:-}" ]; then
 		matrix "$@"
@@ -47,7 +47,7 @@ else
 	[ "${NR_THREADS:-0}" -eq 5 ] || fail "threads4: ${NR_THREADS:-0} threads"
 fi
 
-# so small that it wraps and truncates
+# an area so small that it wraps and truncates
 gapped small-sort "${s[@]}" -m 8,1 -- sort -n numbers
 [ "${NR_GAPS:-0}" -gt 0 ] || fail "small-sort: nothing was truncated"
 gapped small-threads "${s[@]}" -m 8,2 -- "$FIXTURES/threads4"

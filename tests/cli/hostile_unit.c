@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A trace unit that is wrong, made of one that is right: honest.c, which test_trace_unit.sh writes
- * from examples/. HOSTILE says what is wrong; 0: nothing.
+ * A faulty trace unit, made of a correct one: honest.c, which test_trace_unit.sh writes from
+ * examples/. HOSTILE selects the fault; 0: none.
  */
 #include "honest.c"
 
 #define ZEROS	   1
-#define NEIGHBOURS 2 /* each two bytes swapped */
+#define NEIGHBOURS 2 /* every two bytes swapped */
 #define DOUBLED	   3 /* each byte twice, so that half of them are stored */
-#define FRAGMENTS  4 /* each two pieces of 111 bytes swapped */
+#define FRAGMENTS  4 /* every two blocks of 111 bytes swapped */
 #define WORDS	   5 /* every other word stored twice */
 #define PADDING	   6
-#define MISCOUNTS  7 /* stores all, returns a byte less */
-#define DEAF	   8 /* takes all, stores nothing */
-#define FIRST	   9 /* stores the first 16 bytes of what it is offered, loses the others */
+#define MISCOUNTS  7 /* stores everything, returns one byte less */
+#define DEAF	   8 /* accepts everything, stores nothing */
+#define FIRST	   9 /* stores the first 16 bytes offered, loses the rest */
 
 static struct auxtap_unit_bus inner, outer;
 

@@ -2,7 +2,7 @@
 # Shared by the tests of whole programs. BIN and SRC come from CTest; run by hand:
 #   BIN=build/release/bin SRC=. bash tests/cli/test_….sh
 set -u
-: "${BIN:?the folder of the auxtap binary}" "${SRC:?the checkout}"
+: "${BIN:?the directory of the auxtap binary}" "${SRC:?the checkout}"
 BIN=$(cd "$BIN" && pwd)
 SRC=$(cd "$SRC" && pwd)
 FIXTURES=$(dirname "$BIN")/fixtures
@@ -14,10 +14,10 @@ trap 'rm -rf "$WORK"' EXIT
 cd "$WORK" || exit 1
 failures=0
 
-# Whether this is a build with the address sanitizer. (Symbols do not tell: auxtap itself contains
-# the names that it looks for in programs.)
+# True for a build with the address sanitizer. (Symbols do not show it: auxtap itself contains the
+# names that it looks for in programs.)
 sanitized() { grep -q '^CMAKE_C_FLAGS:.*-fsanitize=address' "$BIN/../CMakeCache.txt" 2>/dev/null; }
-# Such a build runs less where other tests or builds cover the rest, unless AUXTAP_LONG is set.
+# Such a build runs less if other tests or builds cover the rest, unless AUXTAP_LONG is set.
 short_of_sanitizers() { [ -z "${AUXTAP_LONG:-}" ] && sanitized; }
 
 skip() { echo "SKIP: $*"; exit 77; }
@@ -28,12 +28,12 @@ finish() {
 	exit 1
 }
 
-# guard COMMAND...: ends the command, with status 124, where it makes no progress or uses more than
-# ten minutes of CPU time. (Not 'timeout': on a busy machine everything takes long.)
+# guard COMMAND...: ends the command, with status 124, if it makes no progress or uses more than
+# ten minutes of CPU time. (Not 'timeout': on a busy machine everything is slow.)
 guard() { "$TOOLS/watchdog" --cpu 600 "$@"; }
 
-# wait_for COMMAND...: until it succeeds. Fails when the background jobs have ended or make no
-# progress; in a subshell without jobs, when the test as a whole does.
+# wait_for COMMAND...: repeats it until it succeeds. Fails when the background jobs have ended or
+# make no progress; in a subshell without jobs, when the whole test does.
 wait_for() {
 	local watcher pids
 	pids=$(jobs -pr)
@@ -43,20 +43,20 @@ wait_for() {
 	until "$@" >/dev/null 2>&1; do
 		if ! kill -0 "$watcher" 2>/dev/null; then
 			"$@" >/dev/null 2>&1 && break
-			fail "waited in vain for: $*: $(cat watchdog.err)"
+			fail "still false: $*: $(cat watchdog.err)"
 			return 1
 		fi
 		sleep 0.05
 	done
-	# not TERM: a shell that has not yet become the watchdog would run this one's EXIT trap
+	# not TERM: a subshell that has not yet executed the watchdog would run this one's EXIT trap
 	kill -KILL "$watcher" 2>/dev/null
 	wait "$watcher" 2>/dev/null
 	true
 }
 
-# The build as it is installed, for those who build against it: PREFIX, LIBDIR and SANITIZER (this
-# build's flag for it, or none) are set; what pkg-config says of LIBRARY is 'installed_flags
-# --cflags --libs LIBRARY'.
+# The build as it is installed, for programs built against it. Sets PREFIX, LIBDIR and SANITIZER
+# (the build's sanitizer flag, or empty); 'installed_flags --cflags --libs LIBRARY' prints
+# pkg-config's flags for LIBRARY.
 installed() {
 	local build pc
 	command -v pkg-config >/dev/null || skip "pkg-config is not installed"
@@ -76,11 +76,11 @@ installed() {
 	grep -q 'CMAKE_C_FLAGS:STRING=.*-fsanitize=thread' "$build/CMakeCache.txt" && SANITIZER=-fsanitize=thread
 	true
 }
-# The .pc names the configured prefix; pkg-config is told where the files are now.
+# The .pc names the configured prefix; this passes the actual one to pkg-config.
 installed_flags() { pkg-config --define-variable=prefix="$PREFIX" "$@" || fail "pkg-config $*"; }
 
-# exact NAME OPTIONS -- COMMAND...: record with the truth, then what decode and stock perf list
-# is what was executed, thread by thread. NR_INSNS and NR_THREADS tell how much that was.
+# exact NAME OPTIONS -- COMMAND...: records with the ground truth; then decode and stock perf must
+# list what was executed, thread by thread. Sets NR_INSNS and NR_THREADS.
 exact() {
 	local name=$1 options=() dir tid status
 	shift
@@ -97,7 +97,7 @@ exact() {
 	fi
 	NR_THREADS=0 NR_INSNS=0
 	for truth in "$dir"/truth.*; do
-		[ -e "$truth" ] || { fail "$name: no truth was written"; return 1; }
+		[ -e "$truth" ] || { fail "$name: no ground truth was written"; return 1; }
 		tid=${truth##*.}
 		NR_THREADS=$((NR_THREADS + 1))
 		if ! "$AUXTAP" decode --tid "$tid" --events insn -F ip "$dir/data" 2>"$dir/err" |
@@ -119,8 +119,8 @@ exact() {
 	[ -n "${KEEP:-}" ] || rm -rf "$dir"
 }
 
-# gapped NAME OPTIONS -- COMMAND...: small areas that truncate: what decode lists is the truth
-# with runs left out, each where a gap is listed. NR_GAPS tells how many.
+# gapped NAME OPTIONS -- COMMAND...: small areas that truncate: decode must list the ground truth
+# with runs left out, each replaced by a gap. Sets NR_GAPS.
 gapped() {
 	local name=$1 options=() dir tid
 	shift
@@ -132,7 +132,7 @@ gapped() {
 		>"$dir/stdout" 2>"$dir/stderr" </dev/null
 	NR_GAPS=0 NR_INSNS=0
 	for truth in "$dir"/truth.*; do
-		[ -e "$truth" ] || { fail "$name: no truth was written: $(tail -n 3 "$dir/stderr")"; return 1; }
+		[ -e "$truth" ] || { fail "$name: no ground truth was written: $(tail -n 3 "$dir/stderr")"; return 1; }
 		tid=${truth##*.}
 		if ! "$AUXTAP" decode --tid "$tid" --events insn,gap -F event,ip "$dir/data" 2>"$dir/err" |
 			"$TOOLS/compare_ground_truth" "$truth" --gaps >"$dir/result" 2>&1; then

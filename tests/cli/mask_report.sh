@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What of a crash's report is the same on every machine. FIXTURES, SRC and WORK: where programs,
-# sources and files are.
-# Keeps what is the program's own; the C library differs from machine to machine.
+# Masks the parts of a crash report that differ between machines. FIXTURES, SRC and WORK: the
+# directories of programs, sources and files. Keeps the program's own lines; the C library differs
+# from machine to machine.
 mask() { # FILE OF THE PROGRAM'S SOURCE
 	sed -E -e "s#$FIXTURES#FIXTURES#g; s#$SRC#SRC#g; s#$WORK#WORK#g" \
 		-e 's/0x[0-9a-f]+/0xX/g' \
@@ -14,9 +14,9 @@ mask() { # FILE OF THE PROGRAM'S SOURCE
 		section ~ /^The calls/ && !/^The calls/ { sub(/^ *[0-9]+  /, "  | "); sub(/ *\([0-9]+ calls? inside\)/, "   "); sub(/\([0-9]+ calls farther/, "(N calls farther") }
 		section ~ /^Last branches/ && !/^Last/ && NF {
 			n = gsub(own, own); if (n < 2) next
-			sub(/  x [0-9][0-9][0-9][0-9][0-9]+$/, "  x N") # how long a loop ran until a signal
+			sub(/  x [0-9][0-9][0-9][0-9][0-9]+$/, "  x N") # iterations of a loop until a signal
 		}
-		section ~ /^What the trace/ && /^  decoded by / { next } # the library of this machine
+		section ~ /^What the trace/ && /^  decoded by / { next } # depends on the installed library
 		section ~ /^What the trace/ { if (!/^What/) gsub(/[0-9.]+/, "N") }
 		section ~ /^The other threads/ && !/^The other/ { gsub(/[0-9]+/, "N"); gsub(/ +/, " ") ; sub(/last in .*/, "last in ...") }
 		section ~ /^Images/ && !/^Images/ { gsub(/[0-9]+/, "N") }

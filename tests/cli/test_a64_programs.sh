@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Programs for AArch64 as they come: dynamic ones with threads and forks, with the libraries of
-# one place; returns from signal handlers; names of what the linkage table jumps to.
+# Ordinary AArch64 programs: dynamic ones with threads and forks, with all libraries from one
+# directory; returns from signal handlers; names of the linkage table's entries.
 . "$(dirname "$0")/lib.sh"
 programs=$FIXTURES/a64
 command -v qemu-aarch64 >/dev/null && [ -x "$programs/threads4" ] ||
 	skip "qemu-aarch64 or a compiler for AArch64 is not installed"
-# libipt's and OpenCSD's readers in perf are judges elsewhere
+# other tests use perf's readers (libipt, OpenCSD) as reference
 NO_PERF=1 KEEP=1
 
-# These hang where loader and C library are not of one place.
+# These hang if loader and C library are from different directories.
 exact threads --backend emulated -m 128,8192 -- "$programs/threads4"
 [ "$NR_THREADS" = 5 ] || fail "threads4: $NR_THREADS threads"
 if [ -e /usr/aarch64-linux-gnu/lib/libc.so.6 ]; then
@@ -20,29 +20,29 @@ fi
 if [ -x "$programs/cxx_threads" ]; then
 	exact cxx --backend emulated -m 128,8192 -- "$programs/cxx_threads"
 	[ "$NR_THREADS" = 5 ] || fail "cxx_threads: $NR_THREADS threads"
-	# each library of the same place as the loader
+	# all libraries from the loader's directory
 	"$AUXTAP" dump --no-packets "$WORK/cxx/data" | sed -n 's/.*MMAP2.* r-xp \(\/.*\)\/\(lib\|ld-\).*/\1/p' | sort -u >places
-	[ "$(wc -l <places)" = 1 ] || fail "cxx_threads: libraries of several places: $(tr '\n' ' ' <places)"
+	[ "$(wc -l <places)" = 1 ] || fail "cxx_threads: libraries from several directories: $(tr '\n' ' ' <places)"
 fi
 guard "$AUXTAP" record --backend emulated -o fork -- "$programs/fork_child" >out 2>err || fail "fork_child: status $?"
 grep -qx 'child died of signal 11' out || fail "fork_child: $(cat out)"
 
-# What returns from a handler is code like other code, and has a kernel's name.
+# The code that returns from a handler is decoded, and has the kernel's name.
 exact signals --backend emulated -- "$programs/handler_return"
 "$AUXTAP" decode --events gap "$WORK/signals/data" | grep . && fail "a gap at a return from a handler"
 [ "$("$AUXTAP" decode --events insn -F sym "$WORK/signals/data" | grep -c __kernel_rt_sigreturn)" = 6 ] ||
 	fail "three returns from a handler are not six instructions with a name"
 rm "$WORK/signals/data.vdso"
-"$AUXTAP" decode --events gap "$WORK/signals/data" | grep . && fail "the file does not stand alone"
+"$AUXTAP" decode --events gap "$WORK/signals/data" | grep . && fail "the file lacks images that it needs"
 
-# A buffer that fills stops the unit: told, and each hole is a gap where it is.
+# A full buffer stops the unit: reported, with a gap at each hole.
 gapped small --backend emulated -m 128,8 -- "$programs/threads4"
 nr=$("$AUXTAP" dump --no-packets "$WORK/small/data" | grep -c ' AUX .*flags.*COLLISION')
-[ "$nr" -gt 0 ] || echo "no collision in a small area: nothing to tell"
+[ "$nr" -gt 0 ] || echo "no collision in a small area: not tested"
 [ "$nr" -eq 0 ] || grep -q ", $nr collisions\{0,1\} (small losses" "$WORK/small/stderr" ||
 	fail "$nr collisions: $(cat "$WORK/small/stderr")"
 
-# The folder of the libraries may have the debug information, too.
+# The libraries' directory may also contain the debug information.
 id=$(aarch64-linux-gnu-readelf -n "$programs/null_deref_static" 2>/dev/null | sed -n 's/.*Build ID: //p')
 if [ -n "$id" ]; then
 	mkdir -p "root/usr/lib/debug/.build-id/${id:0:2}"
@@ -58,7 +58,7 @@ else
 fi
 
 # Entries of the linkage table, by objdump; two shapes of them.
-command -v aarch64-linux-gnu-objdump >/dev/null || { echo "no objdump for AArch64: nobody judges names"; finish; }
+command -v aarch64-linux-gnu-objdump >/dev/null || { echo "no objdump for AArch64: names are not compared"; finish; }
 for program in recursion pac_plt; do
 	"$AUXTAP" record --backend emulated -o data -- "$programs/$program" >out 2>err
 	"$AUXTAP" decode --events insn -F ip,sym,dso data |

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A long option may be abbreviated as getopt_long allows, and then acts exactly as its full name:
-# the same output and the same exit status, in every command that looks at its options more than
+# the same output and the same exit status, in every command that parses its options more than
 # once.
 . "$(dirname "$0")/lib.sh"
 
@@ -11,8 +11,8 @@ run() {
 	"$AUXTAP" "$@" >"$file" 2>&1 </dev/null
 	echo "exit $?" >>"$file"
 }
-# same DIFFERENT ARGUMENT... / ARGUMENT...: the command line after the '/' does what the one before
-# it does; where DIFFERENT is not '-', that is something else than 'auxtap DIFFERENT' does
+# same DIFFERENT ARGUMENT... / ARGUMENT...: the command line after the '/' does the same as the one
+# before it; unless DIFFERENT is '-', 'auxtap DIFFERENT' does something else
 same() {
 	local different=$1 full=()
 	shift
@@ -35,7 +35,7 @@ grep -q '^trbe, ' short || fail "sim --driv trbe: $(cat short)"
 same "$w sim --bytes 1M" $w sim --fault=past-limit --driver=arm_spe --bytes=1M / $w sim --fa=past-limit --dr=arm_spe --by=1M
 same - $w sim --driver arm_spe --driver trbe --bytes 1M / $w sim --driv arm_spe --drive trbe --bytes 1M
 
-# every option of a machine, by the shortest prefix that no other one has
+# every option of a machine, by its shortest unique prefix
 printf '1ms 50M\n2ms 200M\n' >rates
 declare -A values=([kernel]=6.12.95 [fault]=interrupt-page-off [pages]=32 [page-size]=16K [watermark]=8K
 	[data-pages]=2 [snapshot]='' [cpu]=0 [order]=0 [skid]=2000 [align]=128 [record]=48 [max-record]=64
@@ -61,7 +61,7 @@ for option in $all; do
 done
 [ "$nr" -ge 30 ] || fail "only $nr options of sim"
 
-# what looks like an option and is a value, or comes after "--", is no option
+# a value that looks like an option, or an argument after "--", is not an option
 "$AUXTAP" $w sim --bytes 1M -o --driver || fail "-o --driver: exit $?"
 grep -q '^intel_pt, ' ./--driver || fail "-o --driver: $(cat ./--driver)"
 run out $w sim --bytes 1M -- --driver trbe
@@ -93,7 +93,7 @@ same - audit --log log --format json / audit --lo log --form json
 same - record -o --keep -- /nonexistent/program --version / record --out --keep -- /nonexistent/program --version
 same - record --backend emulated --source ptrace --keep 3 true / record --back emulated --sour ptrace --kee 3 true
 
-# an abbreviation of two options, and no option at all
+# an ambiguous abbreviation, and an unknown option
 for wrong in "$w sim --re 4" "$w explore --dat" "$w faults --nothing" "--nothing" "list --nothing"; do
 	# shellcheck disable=SC2086
 	run out $wrong

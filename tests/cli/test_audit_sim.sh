@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The auditor and the laboratory agree: what auxtap's recorder would have written of simulated
-# machines is clean where nothing is wrong, and shows those faults of the zoo that a recording alone
-# can show.
+# The auditor and the simulator agree: the recording that auxtap's recorder would have made of a
+# simulated machine is clean without a fault, and shows those faults of the catalogue that a
+# recording alone can show.
 . "$(dirname "$0")/lib.sh"
 
 area=65536
-# simulated NAMES DRIVER WATERMARK OPTION...: the violations that the audit finds in a recording of
-# this machine
+# simulated NAMES DRIVER WATERMARK OPTION...: NAMES are the violations that the audit finds in a
+# recording of this machine
 simulated() {
 	local expected=$1 driver=$2 mark=$3 family names status=0
 	shift 3

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Bad input of every kind: the right exit status, one clear line, and what can be kept is kept.
-# (test_record_options.sh has the options of record and crash.)
+# Bad input of every kind: the right exit status, one clear line, and everything usable is kept.
+# (test_record_options.sh covers the options of record and crash.)
 . "$(dirname "$0")/lib.sh"
 source=ptrace
 command -v qemu-x86_64 >/dev/null && source=qemu
@@ -18,12 +18,12 @@ expect() {
 	grep -q "^auxtap: .*: .*" lines && grep -q "^auxtap: .*$pattern" lines || fail "$*: '$(cat lines)' lacks '$pattern'"
 }
 
-# ---- files that are none ----
+# ---- files of the wrong kind ----
 : >empty
 echo hi >short
 seq 1 1000 >text
 head -c 4096 /dev/zero >zeros
-mkdir folder
+mkdir directory
 for command in decode report dump; do
 	expect 3 'is empty' "$AUXTAP" $command empty
 	expect 3 'is empty' "$AUXTAP" $command /dev/null
@@ -31,7 +31,7 @@ for command in decode report dump; do
 	expect 3 'not a perf.data file' "$AUXTAP" $command text
 	expect 3 'not a perf.data file' "$AUXTAP" $command zeros
 	expect 3 'not a perf.data file' "$AUXTAP" $command "$AUXTAP"
-	expect 3 "directory without a file 'data'" "$AUXTAP" $command folder
+	expect 3 "directory without a file 'data'" "$AUXTAP" $command directory
 	expect 3 'No such file' "$AUXTAP" $command missing
 	expect 2 'no such option; see' "$AUXTAP" $command --bogus
 done
@@ -40,7 +40,7 @@ expect 2 'option requires an argument; see' "$AUXTAP" decode --last
 expect 2 'option requires an argument; see' "$AUXTAP" report --calls
 expect 2 'no such command' "$AUXTAP" bogus
 
-# ---- truncated: what is there is decoded, a gap or a line says where it ends ----
+# ---- truncated: decoded up to the cut, which a gap or a line reports ----
 cp "$FIXTURES/null_deref" program
 record -o whole -- ./program >/dev/null 2>err
 [ $? -eq 139 ] || fail "record: $(tail -n 2 err)"
@@ -54,7 +54,7 @@ head -c $((at - 20)) whole >cut_records
 expect 1 "at offset [0-9]* is incomplete: [0-9]* bytes.*, [0-9]* there" "$AUXTAP" decode --events insn -F ip cut_trace
 [ -s out ] || fail "nothing of the truncated trace was decoded"
 head -n "$(wc -l <out)" all | cmp -s - out || fail "the truncated trace is not the beginning of the whole one"
-[ "$(wc -l <out)" -lt "$(wc -l <all)" ] || fail "truncation lost nothing?"
+[ "$(wc -l <out)" -lt "$(wc -l <all)" ] || fail "truncation lost nothing"
 expect 1 "at offset [0-9]* is incomplete: [0-9]* bytes.*, [0-9]* there" "$AUXTAP" dump cut_trace
 for command in decode dump; do
 	expect 1 "at offset [0-9]* is incomplete: [0-9]* bytes.*, [0-9]* there" "$AUXTAP" $command cut_records
@@ -66,14 +66,13 @@ for command in decode report dump; do
 	done
 done
 
-# ---- a recorder that was killed: all that was committed is decoded, and that it was killed is told
-# ----
+# ---- a recorder that was killed: all committed data is decoded, and the kill is reported ----
 "$AUXTAP" record --source "$source" -m 32,4 -o killed -- sh -c 'echo $$ >program.pid; i=0; while :; do i=$((i + 1)); done' >/dev/null 2>err </dev/null &
 pid=$!
 wait_for eval '[ "$(stat -c %s killed)" -gt 60000 ]'
 kill -KILL "$pid"
 wait "$pid" 2>/dev/null
-kill -KILL "$(cat program.pid)" # it goes on untraced
+kill -KILL "$(cat program.pid)" # it continues untraced
 expect 1 'killed: the recorder did not finish this file' "$AUXTAP" decode --events insn -F ip killed
 [ "$(wc -l <out)" -gt 10000 ] || fail "killed: $(wc -l <out) instructions decoded"
 expect 1 'killed: the recorder did not finish this file' "$AUXTAP" report killed
@@ -81,16 +80,16 @@ grep -q 'What the trace covers' out || fail "killed: no report"
 expect 1 'killed: the recorder did not finish this file' "$AUXTAP" dump killed
 grep -q 'records of unknown kind: 0' out || fail "killed: not all records are listed"
 expect 1 'killed: the recorder did not finish this file' "$AUXTAP" decode --summary killed
-# stock perf leaves a size of 0: read to the end of the file
+# stock perf leaves the size 0: read to the end of the file
 cp whole size0
 printf '\0\0\0\0\0\0\0\0' | dd of=size0 bs=1 seek=48 conv=notrunc status=none
 "$AUXTAP" decode --events insn -F ip size0 >out 2>err
 [ $? -eq 1 ] && cmp -s out all || fail "size 0: not what the whole file holds"
 grep -q '^auxtap: size0: the recorder did not finish this file' err || fail "size 0: $(cat err)"
-# asked for, and in no Intel PT file
+# requested, but not in an Intel PT file
 expect 0 'this file contains Intel PT trace, so no memory samples' "$AUXTAP" decode --events mem,insn -F ip,phys,lat_total,source,op whole
 
-# ---- a changed binary, a missing one: named, the rest decoded, a gap, exit 0 ----
+# ---- a changed or missing binary: named, the rest decoded, a gap, exit 0 ----
 cp "$FIXTURES/div_zero" program
 expect 0 "program: is not the file that ran.*no_image" "$AUXTAP" decode --events insn -F ip whole
 [ "$(wc -l <out)" -gt 10000 ] || fail "changed binary: the rest was not decoded"
@@ -107,7 +106,7 @@ mkdir -p "root$PWD" && cp "$FIXTURES/null_deref" "root$PWD/program"
 "$AUXTAP" decode --sysroot root --events insn -F ip whole 2>err | cmp -s - all ||
 	fail "--sysroot did not bring the binary back: $(cat err)"
 
-# ---- programs that cannot run: the older options test has the plain cases ----
+# ---- programs that cannot run: test_record_options.sh covers the plain cases ----
 printf 'not a program\n' >plain
 mkdir -p adir
 printf '#!/no/such/interpreter\n' >script
@@ -119,14 +118,14 @@ for command in record crash; do
 	expect 126 'a directory' "$AUXTAP" $command -- ./adir
 	expect 127 'No such file' "$AUXTAP" $command --source ptrace -- ./script
 	[ "$source" = ptrace ] || expect 127 '/no/such/interpreter' "$AUXTAP" $command --source qemu -- ./script
-	# the place for the file is looked at before the program runs
-	expect 125 'cannot create: No such file.*-o' "$AUXTAP" $command -o no/such/folder/x -- touch ran
+	# the output path is checked before the program runs
+	expect 125 'cannot create: No such file.*-o' "$AUXTAP" $command -o no/such/directory/x -- touch ran
 	expect 125 'is a directory.*-o' "$AUXTAP" $command -o adir -- touch ran
-	[ -e ran ] && fail "$command: the program ran with no place for its trace"
+	[ -e ran ] && fail "$command: the program ran without an output file"
 	[ -e auxtap.data ] && fail "$command left a file of a program that never ran"
 done
 
-# ---- a full disk: the program runs to its end, what fitted is there, and the status is ours ----
+# ---- a full disk: the program runs to its end, the data that fits is kept, and the status is auxtap's ----
 expect 125 'No space left' "$AUXTAP" record -o /dev/full -- true
 mkdir small
 if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=64k tmpfs small 2>/dev/null; then
@@ -137,8 +136,8 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=64k tmpfs small 2>/dev/null; t
 	grep -q MMAP2 out || fail "full disk: nothing was kept"
 	"$AUXTAP" report small/data >out 2>&1 || fail "full disk: report fails: $(tail -n 1 out)"
 	umount small
-	# the list of executed addresses leaves room; the trace is whole, and says the same as far
-	# as it goes
+	# the list of executed addresses keeps a reserve; the trace is complete, and agrees with it up
+	# to its end
 	mount -t tmpfs -o size=2m tmpfs small
 	"$AUXTAP" record --backend emulated --source qemu -m 128,8192 -o data --truth small/truth -- \
 		sh -c "i=0; while [ \$i -lt 2000 ]; do i=\$((i + 1)); done; echo ended >$WORK/ended2" 2>err
@@ -163,9 +162,9 @@ fi
 attach() { "$AUXTAP" "$1" --backend emulated --source ptrace -o attached -p "$2"; }
 for command in record crash; do
 	expect 125 'no such process' "$AUXTAP" $command --backend emulated -p 4194303
-	[ -e attached ] && fail "$command: a file of a process that is not"
+	[ -e attached ] && fail "$command: a file for a process that does not exist"
 done
-# A thread of the kernel, where one is to be seen
+# A kernel thread, if one is visible
 if [ "$(id -u)" -eq 0 ] && [ "$(ps -o comm= -p 2 2>/dev/null)" = kthreadd ]; then
 	expect 125 'not permitted.*CAP_SYS_PTRACE' "$AUXTAP" record --backend emulated -p 2
 fi
@@ -183,8 +182,8 @@ for delay in 0 0.005 0.01 0.02 0.03 0.05; do
 	*) fail "attach, ends in $delay s: status $status: $(tail -n 2 err)" ;;
 	esac
 done
-# Another user may not trace what is root's: the message says what to set, and the process goes on.
-# The checkout may lie below a directory that only root may enter, so that user runs a copy.
+# Another user may not trace root's processes: the message says what to set; the process continues.
+# The checkout may be below a directory that only root may enter, so that user runs a copy.
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	other=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 	chmod 755 "$WORK"
@@ -206,7 +205,7 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 		kill $pid
 		expect 125 'ermission denied; .*-o' "${other[@]}" copy/auxtap record -o closed/data -- true
 		expect 125 'ermission denied; .*-o' "${other[@]}" copy/auxtap crash -o closed/data -- true
-		# what is there and closed to this user is not "not installed"
+		# a file that this user may not read is not "not installed"
 		expect 126 "private/auxtap-emu: Permission denied; give this user search" \
 			"${other[@]}" copy/auxtap record -o open/data -- private/auxtap-emu
 		expect 125 "private/auxtap-emu: Permission denied; let this user" \

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# cs_etm files of real hardware: every byte that an AUX record tells of is listed as packets of the
-# CPU's trace ID, and decode tells what it cannot: images, trace that is not in the file,
+# cs_etm files of real hardware: every byte that an AUX record covers is listed as packets of the
+# CPU's trace ID, and decode reports what it lacks: images, trace that is not in the file,
 # truncation.
 source "$(dirname "$0")/lib.sh"
 traces=$AUXTAP_TRACES/coresight-perfdata
 [ -d "$traces" ] || skip "no real traces in '$AUXTAP_TRACES' (set AUXTAP_TRACES)"
 
-# packets CASE NUMBER: of which none is an error, nor out of step where the trace begins with a sync
+# packets CASE NUMBER: none of them an error, or not synchronised if the trace starts with a sync
 packets() {
 	"$AUXTAP" dump "$traces/$1/perf.data" >"$WORK/$1.dump" 2>"$WORK/err" || fail "$1: dump: $(cat "$WORK/err")"
 	local nr
@@ -25,7 +25,7 @@ packets etm-kernel-v0 7629
 packets etm-loop-v0-4cpu 351907
 packets etm-missing-aux 0
 
-# four AUX records share one AUXTRACE; raw trace is cut to its 76 bytes, the padding is none
+# four AUX records share one AUXTRACE; raw trace is cut to its 76 bytes, without the padding
 [ "$(grep -c '^  AUX 0x.*, frames, CPU 7' "$WORK/etm-loop-v1.dump")" = 4 ] || fail "etm-loop-v1: AUX records"
 has ete-loop-raw-v1.dump '  AUX 0x0 +0x4c, raw, CPU 0'
 has ete-loop-raw-v1.dump 'Addr=0x000000629B293000; Ctxt: AArch64,EL0, NS; VMID=0x013f'
@@ -46,9 +46,9 @@ decode etm-loop-v1
 has etm-loop-v1 '17235,7,1118.693749982,trace_on,,0x582b2b1000'
 has sum 'bytes: 384'
 decode etm-kernel-v1
-grep -q 'truncated' "$WORK/etm-kernel-v1" || fail "etm-kernel-v1: the truncated AUX record is no gap"
+grep -q 'truncated' "$WORK/etm-kernel-v1" || fail "etm-kernel-v1: no gap for the truncated AUX record"
 decode etm-loop-v0-4cpu
-# CPU 3's 80 bytes hold no more than a sync
+# CPU 3's 80 bytes contain only a sync
 cpus=$(cut -d, -f2 "$WORK/etm-loop-v0-4cpu" | sed 1d | sort -u | tr '\n' ' ')
 [ "$cpus" = "0 2 4 " ] || fail "etm-loop-v0-4cpu: flow of CPUs $cpus"
 

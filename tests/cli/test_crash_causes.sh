@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Why a process died, in the report's words, with both execution engines: the second line of the
-# report. (tests/unit/decode/report/test_fault.c has more of them.)
+# The cause of a death in the report's text, with both execution engines: the second line of the
+# report. (tests/unit/decode/report/test_fault.c tests more of them.)
 . "$(dirname "$0")/lib.sh"
 command -v gcc >/dev/null || skip "gcc is not installed"
 gcc -g -O0 -fno-stack-protector -pthread -w -o causes "$SRC/tests/cli/frames/causes.c" ||
@@ -19,14 +19,14 @@ cause() {
 	grep -q 'limit of the emulator' data.report.txt && fail "$1 $2: not a limit of the emulator"
 }
 
-# insn TEXT: the instruction shown as the faulting one; none where it is empty
+# insn TEXT: the instruction shown as the faulting one; empty: none
 insn() {
 	local shown
 	shown=$(sed -n '/^Faulting instruction/{n;s/^  0x[0-9a-f]* *//p}' data.report.txt)
 	[ "$shown" = "$1" ] || fail "$engine: faulting instruction '$shown', not '$1'"
 }
 
-# no_frame ENGINE SIGNAL: the report says that its handler could not be started, and not that it was
+# no_frame ENGINE SIGNAL: the report says that its handler could not be started, not that it ran
 no_frame() {
 	grep -q "^  The program's own handler for $2 could not be started: the kernel could not write its frame" \
 		data.report.txt || fail "$1 $2: $(head -n 4 data.report.txt)"
@@ -81,7 +81,7 @@ for engine in "${engines[@]}"; do
 	status=$?
 	[ "$status" -eq 77 ] || fail "qemu filter_trap: status $status, not 77"
 	grep -q "qemu has no seccomp: the program's request for it failed; use --source ptrace" stderr ||
-		fail "seccomp refused without a word: $(cat stderr)"
+		fail "seccomp refused without a message: $(cat stderr)"
 	cause "$engine" leave_main 139 'it wrote to 0x0 (4 bytes); a null pointer'
 	cause "$engine" file_raise 153 'the program sent it to itself'
 	cause "$engine" file_kill 153 'the program sent it to itself, or the kernel did'
@@ -104,13 +104,13 @@ for engine in "${engines[@]}"; do
 	cause "$engine" null 139 'nothing is mapped there: a null pointer and a small offset'
 done
 
-# Where code is gone, or never was. That a return address was overwritten is not proved there
+# Jumps to missing code. That does not prove that a return address was overwritten
 # (tests/cli/crash.sh: stack_smash has one that was).
 gcc -g -O1 -fno-stack-protector -w -o jumps "$SRC/tests/cli/frames/jumps.c" -ldl &&
 	gcc -g -O1 -w -DPLUGIN -shared -fPIC -o plugin.so "$SRC/tests/cli/frames/jumps.c" ||
 	{ fail "jumps: not built"; finish; }
 
-# jump ENGINE WHICH TEXT...: each TEXT is in the head of the report
+# jump ENGINE WHICH TEXT...: each TEXT must be in the head of the report
 jump() {
 	local engine=$1 which=$2 text
 	shift 2
@@ -153,7 +153,7 @@ for engine in "${engines[@]}"; do
 	jump "$engine" unmap ', last traced in unmap at' 'it went on at 0x[0-9a-f]*, where nothing is mapped$'
 done
 
-# without lines of the source the function is "in" its program, which is no source location
+# without line numbers the function is "in" its program, which is not a source location
 gcc -O0 -fno-stack-protector -pthread -w -o bare "$SRC/tests/cli/frames/causes.c" || fail "bare: not built"
 "$AUXTAP" crash -o bare.data -- ./bare null >stdout 2>stderr </dev/null
 head -n 1 bare.data.report.txt | grep -q ' in [a-z_]* in bare$' ||

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The crash programs and their golden reports, source ptrace.
+# The crash programs and their golden reports, engine ptrace.
 . "$(dirname "$0")/crash.sh" ptrace

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A crash session from beginning to end: many deaths and --keep, attaching to what then dies or
-# ends, handled faults, signals, the terminal, threads that ended before, old files, a recorder
-# that is killed, a disk that is full.
+# A crash session from beginning to end: many deaths and --keep, attaching to a process that then
+# dies or ends, handled faults, signals, the terminal, threads that ended before, old files, a
+# killed recorder, a full disk.
 . "$(dirname "$0")/lib.sh"
 command -v cc >/dev/null || skip "no C compiler"
 cat >programs.c <<'C'
@@ -55,7 +55,7 @@ static int handled(void)
 	return 6;
 }
 
-/* Until SIGUSR1 (or the terminal's SIGINT); then die, or end. */
+/* Runs until SIGUSR1 (or the terminal's SIGINT); then dies, or ends. */
 static int until(const char *what)
 {
 	signal(SIGUSR1, on_signal);
@@ -164,8 +164,8 @@ fast=${sources##* }
 
 crash() { "$AUXTAP" crash -m 8,16 "$@" </dev/null; }
 started() { # in the background; its number in $recorder
-	rm -f out # of the run before: it says "ready" already
-	# a shell without job control has background commands ignore these two
+	rm -f out # of the run before: it already contains "ready"
+	# a shell without job control makes background commands ignore these two
 	env --default-signal=INT,QUIT "$AUXTAP" crash -m 8,16 "$@" >out 2>err </dev/null &
 	recorder=$!
 }
@@ -208,7 +208,7 @@ for source in $sources; do
 		fail "names, $source: the first is not in FILE: $(head -n 1 data.report.txt)"
 	cd ..
 
-	section "a fault that the program handles is no crash, but it is told"
+	section "a fault that the program handles is not a crash, but is reported"
 	crash --source "$source" -o handled -- ./programs handled >out 2>err
 	status_is "handled, $source" $? 6 err
 	[ "$(cat out)" = survived ] || fail "handled, $source: $(cat out)"
@@ -222,7 +222,7 @@ for source in $sources; do
 			fail "handled, $source: $ip is not in fatal_store"
 	fi
 
-	section "signals: forwarded; what the program then does is its own affair"
+	section "signals are forwarded; the program decides what happens"
 	for signal in TERM INT HUP; do
 		started --source "$source" -o sig -- ./programs plain
 		wait_for grep -q ready out
@@ -232,7 +232,7 @@ for source in $sources; do
 		grep -q "ended by SIG$signal; no crash, no snapshot" err || fail "$signal, $source: $(tail -n 1 err)"
 		[ -e sig ] && fail "$signal, $source: a clean stop left a snapshot"
 	done
-	# SIGQUIT dumps core: a death worth a report, but of no fault
+	# SIGQUIT dumps core: a death with a report, but without a fault
 	started --source "$source" -o quit -- ./programs plain
 	wait_for grep -q ready out
 	kill -s QUIT $recorder
@@ -267,8 +267,8 @@ for file in again again.old again.report.txt again.old.report.txt; do
 	[ "$(mode_of $file)" = 600 ] || fail "mode of $file: $(mode_of $file)"
 done
 "$AUXTAP" report again.old >out
-head -n 1 again.old.report.txt | cmp -s - <(head -n 1 out) || fail "again.old.report.txt is not of again.old"
-"$AUXTAP" report again.old | head -n 1 | grep -q 'died of SIGSEGV' || fail "again.old is no report's source"
+head -n 1 again.old.report.txt | cmp -s - <(head -n 1 out) || fail "again.old.report.txt does not belong to again.old"
+"$AUXTAP" report again.old | head -n 1 | grep -q 'died of SIGSEGV' || fail "again.old gives no report"
 
 section "attached to a program that dies, that ends"
 for what in die end; do
@@ -327,7 +327,7 @@ wait $target 2>/dev/null
 [ $? -eq 139 ] || fail "-t: the program did not die as it would alone"
 grep -q 'fatal_store' one.report.txt || fail "-t: $(tail -n 3 err)"
 
-section "a recorder that is killed: what was written is read, by us and by perf"
+section "a recorder that is killed: auxtap and perf read the written part"
 rm -f out
 "$AUXTAP" record --source "$fast" -m 8,64 -o killed -- ./programs churn >out 2>err </dev/null &
 recorder=$!
@@ -336,7 +336,7 @@ wait_for eval '[ "$(stat -c %s killed)" -gt 200000 ]'
 kill -KILL $recorder
 wait $recorder 2>/dev/null
 sleep 0.5
-kill -0 "$(sed -n 's/^ready //p' out)" || fail "killed: the program did not go on"
+kill -0 "$(sed -n 's/^ready //p' out)" || fail "killed: the program did not continue"
 kill -KILL "$(sed -n 's/^ready //p' out)"
 "$AUXTAP" decode --last 5 killed >out 2>err
 status=$?
@@ -355,7 +355,7 @@ if command -v perf >/dev/null; then
 	[ "$(cat nr)" -eq 1000 ] || fail "killed: perf lists $(cat nr): $(tail -n 1 perf.err)"
 fi
 
-section "a full disk: the report is still told, what fits is kept"
+section "a full disk: the report is still printed, the data that fits is kept"
 mkdir small
 trap 'umount small 2>/dev/null; rm -rf "$WORK"' EXIT
 if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=128k tmpfs small 2>/dev/null; then
@@ -377,9 +377,9 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=128k tmpfs small 2>/dev/null; 
 	status_is "crash on a full disk" $? 125 err
 	grep -q 'No space left on device' err || fail "crash on a full disk: $(tail -n 2 err)"
 	[ "$(grep -c 'died of SIGSEGV in thread [0-9]*; no snapshot was written' err)" -eq 1 ] ||
-		fail "crash on a full disk: the death is not told: $(cat err)"
-	# the recorder goes on: the next one fits
-	[ -e small/crash ] && fail "crash on a full disk: a file of no use was left"
+		fail "crash on a full disk: the death is not reported: $(cat err)"
+	# the recorder continues: the next one fits
+	[ -e small/crash ] && fail "crash on a full disk: a useless file was left"
 	cat >room.sh <<-'S'
 		./programs
 		rm small/ballast
@@ -387,13 +387,13 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=128k tmpfs small 2>/dev/null; 
 	S
 	"$AUXTAP" crash --source "$fast" -m 8,1 -o small/crash -- sh room.sh >out 2>err </dev/null
 	status_is "crash, room again" $? 125 err
-	ls small/crash.*.report.txt >/dev/null 2>&1 || fail "crash, room again: no second snapshot: $(grep ^auxtap err)"
+	ls small/crash.*.report.txt >/dev/null 2>&1 || fail "crash, space again: no second snapshot: $(grep ^auxtap err)"
 	umount small
 else
 	echo "skipped: the full disk (cannot mount a tmpfs here)"
 fi
 
-section "a terminal: progress, stop and go; a pipe: none"
+section "a terminal: progress, stop and continue; a pipe: no progress"
 rm -f out
 env --default-signal=INT "$AUXTAP" record --source "$fast" -m 8,16 -o pipe.data -- ./programs until end >out 2>err </dev/null &
 recorder=$!
@@ -404,7 +404,7 @@ wait $recorder
 status_is "pipe" $? 5 err
 grep -q '[0-9] s, ' err && fail "progress in a pipe"
 if ! script -qc true /dev/null </dev/null >/dev/null 2>&1; then
-	echo "skipped: the terminal (no script command, or no pseudo-terminal to be had)"
+	echo "skipped: the terminal (no script command, or no pseudo-terminal)"
 elif mkfifo keys; then
 	cat >job.sh <<-'J'
 		set -m
@@ -431,13 +431,13 @@ elif mkfifo keys; then
 		cat driver.out
 		grep -q FAIL driver.out && failures=$((failures + 1))
 		grep -q 'ended: 5' tty.out || fail "terminal, $source: $(tail -n 4 tty.out)"
-		grep -q 'continued 1' tty.out || fail "terminal, $source: SIGCONT did not come once: $(tail -n 4 tty.out)"
+		grep -q 'continued 1' tty.out || fail "terminal, $source: not exactly one SIGCONT: $(tail -n 4 tty.out)"
 		grep -q '^T' states || fail "terminal, $source: auxtap was not stopped: $(cat states)"
 		[ -e tty.data ] && fail "terminal, $source: a snapshot"
 	done
 fi
 
-section "options and programs that are none: one line and the right status"
+section "invalid options and programs: one line and the right status"
 for arguments in '125 -m 8,3' '125 -m 12,4' '125 -S1X' '125 -S128K'; do
 	set -- $arguments
 	crash --source "$fast" "${@:2}" -o bad -- ./programs >out 2>err

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# auxtap decode on a bare trace of five instructions: whole output in each format, options, exit
+# auxtap decode on a raw trace of five instructions: whole output in each format, options, exit
 # statuses.
 . "$(dirname "$0")/lib.sh"
 
@@ -55,31 +55,31 @@ errors: 0
 bytes: 63
 threads: 1
 span: 0.000000000' "${raw[@]}" --summary --events insn trace
-# names: UTF-8 as it is, a byte that is none as \xNN
+# names: UTF-8 unchanged, an invalid byte as \xNN
 name=$(printf 'c\303\266de\377')
 cp code "$name"
 same utf8-jsonl "{\"ip\":\"1000\",\"dso\":\"$(printf 'c\303\266de')\\\\xff\"}" decode --raw pt --image "$name@0x1000" \
 	--events insn -F ip,dso --format jsonl one
 same utf8-csv "ip,dso
 0x1000,$(printf 'c\303\266de')\\xff" decode --raw pt --image "$name@0x1000" --events insn -F ip,dso --format csv one
-# a range of the file: only the first two bytes are there
+# a range of the file: only the first two bytes
 same range '1000
 1001
 ---- gap: no_image, 9 bytes not decoded: no mapping known at 1002 ----' decode --raw pt --image "$WORK/code:0-2@0x1000" --events insn,gap -F ip trace
 
-# two causes that touch: both are kept, each with its size
+# two adjacent causes: both are kept, each with its size
 { printf '\x19\x19\x19'; cat trace; } >both
 same touching '---- gap: overwritten, at least 3 bytes lost: 3 bytes before the first synchronisation point at offset 0x3 ----
 ---- gap: no_image, 9 bytes not decoded: no mapping known at 1000 ----' decode --raw pt --events insn,gap -F ip both
 "$AUXTAP" report --raw pt both >out
 grep -q '^  1 gap: overwritten' out && grep -q '^  1 gap: no_image, .* bytes not decoded$' out ||
-	fail "report: two causes that touch: $(sed -n '/^What/,/^$/p' out)"
+	fail "report: two adjacent causes: $(sed -n '/^What/,/^$/p' out)"
 
 same mem 'auxtap: trace: this file contains Intel PT trace, so no memory samples' "${raw[@]}" --events mem trace
 # report and dump take the same options
 "$AUXTAP" report "${raw[@]:1}" trace >out || fail "report --raw: status $?"
 grep -q '^  9 instructions, 3 branches in 1 thread' out || fail "report --raw: $(cat out)"
-grep -q '^  1 gap: no_image' out || fail "report --raw: no gap told"
+grep -q '^  1 gap: no_image' out || fail "report --raw: no gap reported"
 "$AUXTAP" dump "${raw[@]:1}" trace >out 2>err || fail "dump --raw: status $?"
 [ "$(wc -l <out)" -eq 11 ] || fail "dump --raw: $(cat out)"
 grep -q '^auxtap: --image: .*no effect' err || fail "dump does not say that --image changes nothing"
@@ -92,8 +92,8 @@ same sideband 'prog                   8             1000' decode --raw pt --imag
 	--sideband sideband --sample-type 0x86 --events insn -F comm,tid,ip one
 "$AUXTAP" dump --raw pt:cpu=6/85/4 --sideband sideband --sample-type 0x86 one >out || fail "dump --sideband: status $?"
 grep -q 'COMM 7/8 cpu 2 time 0.000000100: 7/8 exec prog' out || fail "dump --sideband: $(cat out)"
-# Switches of a CPU whose number no record has (TID, TIME): they count. 8 runs, then 9 from time
-# 5000 on; the trace has its time stamps at 0x1000 and 0x2000.
+# Switches of a CPU whose number is in no record (TID, TIME): they count. Thread 8 runs, then 9 from
+# time 5000 on; the trace has its timestamps at 0x1000 and 0x2000.
 ids() { printf "\\x$1\\0\\0\\0\\x$1\\0\\0\\0\\x$2\\x$3\\0\\0\\0\\0\\0\\0"; }
 switch() { printf '\x0f\0\0\0\x00\x20\x20\0'"\\x$1\\0\\0\\0\\x$1\\0\\0\\0"; ids "$2" "$3" "$4"; } # out, to $1
 comm() { printf '\x03\0\0\0\0\0\x28\0'"\\x$1\\0\\0\\0\\x$1\\0\\0\\0"'task\0\0\0\0'; ids "$1" 01 00; }
@@ -105,7 +105,7 @@ one_cpu=(decode --raw pt --image "$WORK/code@0x1000" --sideband switches --sampl
 want=$(printf '%s\n' '8 1000' '9 1000')
 got=$("$AUXTAP" "${one_cpu[@]}" 0x6 "${clock[@]}" --events insn -F tid,ip two | sed -E 's/^ +//; s/ +/ /g' | grep ' 1000$')
 [ "$got" = "$want" ] || fail "switches of a CPU without a number: $got"
-# without a common clock it is not known who ran: also where the first thread's exec is in the
+# without a common clock the running thread is unknown, even with the first thread's exec in the
 # sideband
 { comm 08 | sed 's/^\x03\x00\x00\x00\x00\x00/\x03\x00\x00\x00\x00\x20/'; comm 09; switch 08 01 02 00; switch 09 08 88 13; } >switches
 got=$("$AUXTAP" "${one_cpu[@]}" 0x6 --events insn -F tid,ip two | sed -E 's/^ +//; s/ +/ /g' | grep ' 1000$' | sort -u)
@@ -116,7 +116,7 @@ got=$("$AUXTAP" "${one_cpu[@]}" 0x6 "${clock[@]}" --events insn -F tid,ip two | 
 [ "$got" = $'8 1000\n-1 1000' ] || [ "$got" = $'8 1000\n- 1000' ] || fail "user code of the idle task: $got"
 head -c 60 sideband >cut
 status 1 dump --raw pt --sideband cut --sample-type 0x86 one
-grep -q '^[0-9a-f]\{16\} .* psbend' out || fail "behind damaged sideband no packets are listed"
+grep -q '^[0-9a-f]\{16\} .* psbend' out || fail "after damaged sideband no packets are listed"
 
 for command in decode report dump; do
 	status 2 $command --raw pt:cpu=6/85 trace
@@ -154,6 +154,6 @@ status 3 decode empty
 status 0 decode --help
 if [ -w /dev/full ]; then
 	"$AUXTAP" "${raw[@]}" --events insn -F ip trace >/dev/full 2>err
-	[ $? -eq 3 ] || fail "a full disk is not told"
+	[ $? -eq 3 ] || fail "a full disk is not reported"
 fi
 finish

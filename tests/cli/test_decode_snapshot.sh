@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # decode of CoreSight snapshots lists exactly the instructions of the ranges that OpenCSD 1.8's
-# lister lists, and where a model logged what it executed, exactly that.
+# lister lists, and exactly those that a model logged as executed, if there is such a log.
 source "$(dirname "$0")/lib.sh"
 [ -d "$AUXTAP_TRACES/coresight-snapshot" ] || skip "no real traces in '$AUXTAP_TRACES' (set AUXTAP_TRACES)"
 command -v python3 >/dev/null || skip "no python3"
@@ -20,7 +20,7 @@ for dir in "$AUXTAP_TRACES"/coresight-snapshot/*/ "$AUXTAP_TRACES"/ete-snapshot/
 		done
 	done
 	[ -n "$expected" ] || continue
-	if [ "$name" = ete-ite-instr ]; then # the lister takes the buffers in the order of their sections
+	if [ "$name" = ete-ite-instr ]; then # the lister reads the buffers in the order of their sections
 		cp -r "$dir" "$WORK/$name"
 		chmod -R u+w "$WORK/$name"
 		dir=$WORK/$name
@@ -36,7 +36,7 @@ for dir in "$AUXTAP_TRACES"/coresight-snapshot/*/ "$AUXTAP_TRACES"/ete-snapshot/
 		same=${result#range } same=${same%%,*}
 		[ "$same" -ge 5 ] || fail "$name: $result"
 		"$AUXTAP" decode --events insn,gap --format csv -F event,ip,insnlen "$dir" >"$WORK/csv"
-		grep -q '^gap' "$WORK/csv" || fail "$name: the library does not know all of it, and there is no gap"
+		grep -q '^gap' "$WORK/csv" || fail "$name: the library does not know all instructions, but there is no gap"
 		result=$(python3 "$ppl" gaps "$expected" "$WORK/csv") || fail "$name: $result"
 		echo "$name: $result, the first $same ranges without a gap; OpenCSD $version does not know all instructions" ;;
 	*"=all "*)
@@ -60,7 +60,7 @@ done
 echo "$instructions instructions of $nr snapshots are the same, OpenCSD $version"
 [ $nr -ge 27 ] && [ $instructions -ge 589000 ] || fail "only $instructions instructions of $nr snapshots"
 
-# what the model executed
+# the instructions that the model executed
 dir=$AUXTAP_TRACES/ete-snapshot/002-ack_test_scr
 "$AUXTAP" decode --events insn -F ip "$dir" >"$WORK/ips"
 result=$(python3 "$ppl" tarmac "$dir/test_TARMAC.xz" "$WORK/ips") || fail "the model's log: $result"
@@ -74,7 +74,7 @@ diff - "$WORK/out" <<'END' || fail "disassembly of A64"
  381d8 e0 03 9f d6 eret
 END
 
-# report takes the folder, too; what decode counts
+# report accepts the directory, too, with decode's counts
 "$AUXTAP" report "$dir" >"$WORK/out" 2>"$WORK/err" || fail "report: status $?: $(head -1 "$WORK/err")"
 grep -q '^  5146 instructions, 680 branches in 1 thread, from 921 bytes of trace$' "$WORK/out" || fail "report: $(head -5 "$WORK/out")"
 grep -q '^  6 found, none missing$' "$WORK/out" || fail "report: images: $(grep -A3 Images "$WORK/out")"
@@ -82,7 +82,7 @@ grep -q 'perf script' "$WORK/out" && fail "report: perf reads no snapshots"
 "$AUXTAP" report --mtc-freq 1 "$dir" 2>"$WORK/err" >"$WORK/out"
 [ $? = 2 ] && [ ! -s "$WORK/out" ] || fail "report --mtc-freq of a snapshot: $(cat "$WORK/err")"
 
-# without its dumps: a gap that says so; with the same files by hand: the same flow
+# without its dumps: a gap with that cause; with the same files as options: the same flow
 cp -r "$dir" "$WORK/bare"
 chmod -R u+w "$WORK/bare"
 sed -i '/^\[dump/,$d' "$WORK/bare/cpu_0.ini"
@@ -94,14 +94,14 @@ b=$dir/bindir
 "$AUXTAP" decode --events insn -F ip "$WORK/bare" --image "$b/OTHERS_exec@0x10000" --image "$b/code_9_0_exec@0x1000000" \
 	--image "$b/VAL_NON_DET_CODE_exec@0x90000" --image "$b/code_a_1_exec@0x1000090" \
 	--image "$b/code_b_0_exec@0x10000ac" --image "$b/checkpoint_c_0_exec@0x2f00000" >"$WORK/by_hand"
-cmp "$WORK/ips" "$WORK/by_hand" || fail "images by hand: another flow"
+cmp "$WORK/ips" "$WORK/by_hand" || fail "images as options: another flow"
 rm "$WORK/bare/bindir/OTHERS_exec"
 cp "$dir/cpu_0.ini" "$WORK/bare/"
 "$AUXTAP" decode --events insn,gap "$WORK/bare" >"$WORK/out" 2>&1
 grep -q 'gap: no_image: no image ' "$WORK/out" ||
 	fail "a dump's file is missing: $(grep gap "$WORK/out" | head -2)"
 
-# what no unit of ours has is a gap with its bytes
+# trace of an unknown unit is a gap with its bytes
 cp -r "$AUXTAP_TRACES/coresight-snapshot/a57_single_step" "$WORK/id"
 chmod -R u+w "$WORK/id"
 sed -i 's/^TRCTRACEIDR.*/TRCTRACEIDR=0x11/' "$WORK"/id/device*.ini

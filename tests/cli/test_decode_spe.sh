@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Samples of Arm SPE: decode lists what stock perf lists of the same file, the same however the
-# buffers cut the records, gaps included; real raw streams; options.
+# Samples of Arm SPE: decode lists what stock perf lists of the same file, also for buffers that
+# cut records, gaps included; real raw streams; options.
 . "$(dirname "$0")/lib.sh"
 "$TOOLS/spe_file" spe.data 3000 1 || fail 'no file'
 "$TOOLS/spe_file" cut.data 3000 1 cut || fail 'no file with cut records'
 
-# perf's fields, in our words: 'tid [cpu] time: event: addr ip'
+# perf's fields in decode's form: 'tid [cpu] time: event: addr ip'
 perf_lists() { # ITRACE EVENTS FIELDS
 	perf script --ns -i spe.data --itrace="$1" -F "$3" 2>perf.err | awk -v events="$2" '
 		{ event = $4; sub(/:$/, "", event) }
 		index(" " events " ", " " event " ") { gsub(/[][]/, ""); sub(/:$/, "", $3); print $1, $2 + 0, $3, $5, $6, $7 }'
 }
-# two CPUs' samples of one time: by thread with us, by CPU in perf's list
+# simultaneous samples of two CPUs: decode sorts them by thread, perf by CPU
 sorted() { sort "$1" >"$1.sorted"; }
 same() { sorted "$1" && sorted "$2" && cmp "$1.sorted" "$2.sorted" || fail "$1: $(diff "$1.sorted" "$2.sorted" | head -5)"; }
 if command -v perf >/dev/null; then
@@ -32,7 +32,7 @@ for format in text jsonl csv; do
 	"$AUXTAP" decode --format $format --events insn,mem,branch -F $all cut.data >cut.$format || fail "$format: cut"
 	[ -s whole.$format ] && cmp whole.$format cut.$format || fail "$format: buffers that cut records list other samples"
 done
-# the same lines however many threads print them; whoever prints notices that nobody takes them
+# the same lines for any number of threads; every thread handles a failed write
 for format in text jsonl csv; do
 	for threads in 1 2 5; do
 		"$AUXTAP" decode -j $threads --format $format --events insn,mem,branch,gap -F $all spe.data >threads.$threads ||
@@ -52,7 +52,7 @@ grep -q '"event":"mem".*"addr":"[0-9a-f]*","phys":"[0-9a-f]*","lat_total":[0-9]*
 grep -qx 'instructions: 6000' summary && grep -qx 'gaps: 1' summary && grep -qx 'threads: 2' summary &&
 	grep -qx 'errors: 0' summary || fail "summary: $(cat summary)"
 
-# a buffer that comes again is listed again, and told
+# a repeated buffer is listed again, and reported
 "$TOOLS/spe_file" again.data 3000 1 again || fail 'no file with a buffer twice'
 "$AUXTAP" decode --events insn,gap -F ip again.data >again || fail again
 [ "$(grep -vc gap again)" -gt 6000 ] && [ "$(grep -c 'begins before the end' again)" = 1 ] ||
@@ -61,7 +61,7 @@ grep -qx 'instructions: 6000' summary && grep -qx 'gaps: 1' summary && grep -qx 
 # thread, CPU and time
 for tid in 4242 4243; do
 	"$AUXTAP" decode --tid $tid --events insn -F tid,ip spe.data >tid || fail "--tid $tid"
-	[ "$(awk '{print $1}' tid | sort -u)" = $tid ] || fail "--tid $tid lists others"
+	[ "$(awk '{print $1}' tid | sort -u)" = $tid ] || fail "--tid $tid lists other threads"
 	wc -l <tid >>tids
 done
 [ $(($(paste -sd+ tids))) = 6000 ] || fail "--tid: $(cat tids)"
@@ -70,21 +70,21 @@ done
 	"$("$AUXTAP" decode --events insn -F time spe.data | awk '$1 + 0 >= 0.010 && $1 + 0 < 0.012' | wc -l)" ] || fail '--time'
 "$AUXTAP" decode --events call spe.data 2>err && grep -q 'samples of Arm SPE' err || fail "--events call: $(cat err)"
 
-# damage: a byte in the middle costs its record, and says so
+# damage: a byte in the middle loses its record, and this is reported
 cp spe.data bad.data
 printf '\xff' | dd of=bad.data bs=1 seek=$((0x11400)) conv=notrunc 2>/dev/null
 "$AUXTAP" decode --events insn,gap -F ip bad.data >bad || fail "damaged: status $?"
 [ "$(grep -c decode_error bad)" -ge 1 ] || fail 'damaged: no gap'
 [ "$(grep -vc gap bad)" -ge 5990 ] || fail "damaged: only $(grep -vc gap bad) samples"
 
-# a bare stream: perf made these samples of its mispredicted branches (and of two records that are
+# a raw stream: perf made these samples of its mispredicted branches (and of two records that are
 # not in it)
 if [ -d "$AUXTAP_TRACES/arm-spe" ]; then
 	"$AUXTAP" decode --raw spe --time-conv 0,1,0 -F time,ip,spe_events "$AUXTAP_TRACES/arm-spe/kunpeng920-branch-16/spe.bin" |
 		awk '/MISPRED/ {print substr($1, 1, index($1, ".") + 6) ":", $2}' >ours
 	awk '!/7969.191782:|7969.191791:/ {print $4, $7}' "$AUXTAP_TRACES/arm-spe/kunpeng920-branch-16/expected/perf-script.txt" >expected
 	[ -z "$("$AUXTAP" decode --raw spe --cpu 0 "$AUXTAP_TRACES/arm-spe/kunpeng920-branch-16/spe.bin")" ] ||
-		fail 'raw: --cpu 0 lists what no CPU is known of'
+		fail 'raw: --cpu 0 lists samples of an unknown CPU'
 	[ "$(wc -l <ours)" = 14 ] && cmp ours expected || fail "kunpeng920: $(diff ours expected | head -3)"
 fi
 finish

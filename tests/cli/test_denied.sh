@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Where ptrace or reading another process' memory is denied, as in containers: list does not say
-# "available", and a crash report has code and location, or says what it lacks and why.
+# With ptrace or the reading of another process' memory denied, as in containers: list does not say
+# "available", and a crash report has code and location, or says what is missing and why.
 . "$(dirname "$0")/lib.sh"
 # a sanitizer build's own leak check needs ptrace, which is denied here
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
@@ -59,7 +59,7 @@ command -v qemu-x86_64 >/dev/null && [ -e "$BIN/auxtap-qemu.so" ] && engines="qe
 ./deny ptrace -- "$AUXTAP" list >out 2>&1
 grep -q 'available' out && fail "list says available where ptrace is denied: $(grep available out)"
 [ "$(grep -c 'no: ptrace is refused (Operation not permitted)' out)" -ge 1 ] || fail "list: $(cat out)"
-grep -q 'record selects: backend emulated' out && fail "list: record selects what cannot work: $(cat out)"
+grep -q 'record selects: backend emulated' out && fail "list: record selects a backend that cannot work: $(cat out)"
 ./deny readv -- "$AUXTAP" list >out 2>&1
 grep -q 'ptrace: available' out || fail "list where process_vm_readv is denied: $(cat out)"
 
@@ -78,7 +78,7 @@ for engine in $engines; do
 	grep -q 'decode_error' data.report.txt && fail "$engine, readv denied: $(grep -m 1 decode_error data.report.txt)"
 done
 
-# A process that is not dumpable hides its memory from its own user.
+# A process that is not dumpable denies its own user access to its memory.
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	mkdir other && chmod 755 "$WORK" && chmod 777 other && cp crasher other
 	if setpriv --reuid 65534 --clear-groups test -x "$AUXTAP"; then

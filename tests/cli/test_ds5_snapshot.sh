@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# decode of CoreSight snapshots of boards against another decoder than OpenCSD: what Arm's DS-5
-# listed of the same trace (ETMv3, PTM, ETMv4; A64, A32, T32). Every instruction that it has an
-# opcode of, in its order. Where the images are incomplete it writes '?', and it leaves out the last
-# instructions before an 'eret' to such a place.
+# decode of CoreSight snapshots of boards compared with another decoder than OpenCSD: Arm's DS-5
+# listings of the same trace (ETMv3, PTM, ETMv4; A64, A32, T32). Every instruction with an opcode in
+# the listing, in order. With incomplete images DS-5 writes '?', and it omits the last instructions
+# before an 'eret' to such an address.
 source "$(dirname "$0")/lib.sh"
 traces=$AUXTAP_TRACES/coresight-snapshot
 [ -d "$traces" ] || skip "no real traces in '$AUXTAP_TRACES' (set AUXTAP_TRACES)"
@@ -20,8 +20,8 @@ addresses()
 	grep -Ei '^[^:]*:0x[0-9a-f]+	(0x)?[0-9a-f]{4,8}	' | sed 's/^[^:]*:0x0*\([0-9A-Fa-f]*\)	.*/\1/' | tr A-F a-f
 }
 
-# same SNAPSHOT LISTING CPU [MOST]: all of the listing's, or its MOST, is all that decode has, or
-# its first
+# same SNAPSHOT LISTING CPU [MOST]: decode lists exactly the listing's instructions, or with MOST
+# the first MOST
 same()
 {
 	local nr
@@ -35,8 +35,8 @@ same()
 	all=$((all + nr))
 }
 
-# within SNAPSHOT LISTING CPU MORE: nothing of the listing is missing; what is more, MORE
-# instructions, are ends before an eret
+# within SNAPSHOT LISTING CPU MORE: decode lists all of the listing; its additional instructions,
+# at most MORE, are before an eret
 within()
 {
 	local nr more
@@ -49,10 +49,10 @@ within()
 	diff --unchanged-line-format= --old-line-format= --new-line-format='%dn
 ' listed ours >more
 	awk 'NR == FNR { line[FNR] = $0; next } last && $1 != last + 1 { print line[last] } { last = $1 } END { print line[last] }' \
-		asm more | grep -v ' eret$' >other && fail "$1/$2: $(head -1 other) is more, and no eret"
+		asm more | grep -v ' eret$' >other && fail "$1/$2: $(head -1 other) is additional, and no eret"
 	more=$(wc -l <more)
-	[ "$more" -le "$4" ] || fail "$1/$2: $more instructions more"
-	echo "$1 CPU $3: $nr instructions, $more more"
+	[ "$more" -le "$4" ] || fail "$1/$2: $more additional instructions"
+	echo "$1 CPU $3: $nr instructions, $more additional"
 	all=$((all + nr))
 }
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# dump of foreign files: counts, exit status and the place of damage; standard input and
+# dump of foreign files: counts, exit status and the location of damage; standard input and
 # closed pipes; usage errors; small broken files.
 set -u
 auxtap=$BIN/auxtap
@@ -37,13 +37,13 @@ status 3 "a: cannot open" "$auxtap" dump --raw spe a
 status 2 "no trace family 'spe'" "$auxtap" dump --raw spe:cpu=6/1/2 a
 status 2 "etm takes no CPU" "$auxtap" dump --raw etm:cpu=7/1/2 a
 status 2 "no trace family 'xyz'" "$auxtap" dump --raw xyz a
-# what decode needs for a raw trace is taken, and told to change nothing
+# decode's options for a raw trace are accepted, with a note that they change nothing
 printf '\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x23' >"$work/psb"
 status 0 "--image: .*has no effect on a packet listing" "$auxtap" dump --raw pt --image a@0 "$work/psb"
 [ "$(wc -l <"$work/out")" = 2 ] || fail "--image: $(cat "$work/out")"
 status 2 "contains only packets" "$auxtap" dump --raw pt --no-packets a
 
-# Files that are none.
+# Files of the wrong kind.
 status 3 "No such file" "$auxtap" dump "$work/none"
 : >"$work/empty"
 status 3 "empty.*offset 0" "$auxtap" dump "$work/empty"
@@ -67,10 +67,10 @@ fi
 # The table at the end against counts.txt, which counts no decompressed record.
 files=0
 for data in "$traces"/{perfdata,intel-pt-perfdata,coresight-perfdata}/*/perf.data; do
-	folder=${data%/perf.data}
-	name=${folder##*/}
-	counts=$folder/counts.txt
-	[ -f "$counts" ] || counts=$folder/expected/counts.txt
+	directory=${data%/perf.data}
+	name=${directory##*/}
+	counts=$directory/counts.txt
+	[ -f "$counts" ] || counts=$directory/expected/counts.txt
 	files=$((files + 1))
 	case $name in
 	simpleperf-invalid_perf)
@@ -79,7 +79,7 @@ for data in "$traces"/{perfdata,intel-pt-perfdata,coresight-perfdata}/*/perf.dat
 		;;
 	quipper-piped.corrupted.zero_size_sample-3.2)
 		status 1 "size 0 .*offset 49104" "$auxtap" dump "$data"
-		grep -q "^damaged at offset 49104:" "$work/out" || fail "$name: place of damage"
+		grep -q "^damaged at offset 49104:" "$work/out" || fail "$name: location of damage"
 		;;
 	*)
 		status 0 "" "$auxtap" dump --no-packets "$data"
@@ -103,7 +103,7 @@ data=$traces/perfdata/quipper-piped.header_features-4.16/perf.data
 cat "$data" | "$auxtap" dump - | sed 1d >"$work/c"
 cmp "$work/a" "$work/b" && cmp "$work/a" "$work/c" || fail "standard input"
 
-# Who reads us may go away; a full disk is told.
+# The reader of our output may exit; a full disk is reported.
 pt=$traces/intel-pt-perfdata/intel_pt-4.14/perf.data
 "$auxtap" dump "$pt" 2>"$work/err" | head -1 >/dev/null
 [ ! -s "$work/err" ] || fail "closed pipe: $(cat "$work/err")"
@@ -116,7 +116,7 @@ pt=$traces/intel-pt-perfdata/intel_pt-4.14/perf.data
 [ $? = 3 ] || fail "/dev/full: exit status"
 grep -q "standard output: cannot write: No space left" "$work/err" || fail "/dev/full: $(cat "$work/err")"
 
-# Cut anywhere: what is whole is listed, the place named.
+# Cut anywhere: complete records are listed, the offset is reported.
 for size in 104 300 744 5000 10700 20000 60000; do
 	head -c $size "$pt" >"$work/cut"
 	"$auxtap" dump --no-packets "$work/cut" >"$work/out" 2>"$work/err"

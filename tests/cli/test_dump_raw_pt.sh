@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # dump --raw pt of real streams, and dump's packets of AUXTRACE records, list the packets that
-# libipt's ptdump lists; white space aside nothing may differ.
+# libipt's ptdump lists; only white space may differ.
 set -u
 traces=${AUXTAP_TRACES:-${AUXTAP_TRACES_DEFAULT:-}}
 if [ ! -d "$traces/intel-pt" ]; then
@@ -20,7 +20,7 @@ same() { # name, ours, expected
 	normal <"$3" >"$work/expected"
 	normal <"$2" >"$work/ours"
 	if [ ! -s "$work/expected" ]; then
-		echo "$1: the expectation is empty"
+		echo "$1: the expected listing is empty"
 		failed=1
 	elif ! diff "$work/expected" "$work/ours" >"$work/diff"; then
 		echo "$1: differs:"
@@ -47,7 +47,7 @@ for case in "$traces"/intel-pt-perfdata/*/; do
 	"$BIN/auxtap" dump "$case/perf.data" >"$work/all" || failed=1
 	number=0
 	for listing in "$case"/expected/aux*.packets.txt.xz; do
-		# The lines between the number-th AUXTRACE record and the record behind it.
+		# The lines between the number-th AUXTRACE record and the record after it.
 		awk -v want=$number '/^0x/ { if (/\] AUXTRACE[ :]/) { on = seen++ == want; next } on = 0 } on' \
 			"$work/all" >"$work/dump"
 		xz -dc "$listing" >"$work/listing"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# dump --raw spe of real records lists the packets that perf lists; white space aside nothing may
-# differ but the words where perf's old ones (early-dump: without the register's kind) were kept.
+# dump --raw spe of real records lists the packets that perf lists; only white space may differ, and
+# the text for which perf's old form (early-dump: without the register's kind) was kept.
 set -u
 traces=${AUXTAP_TRACES:-${AUXTAP_TRACES_DEFAULT:-}}
 if [ ! -d "$traces/arm-spe" ]; then
@@ -27,7 +27,7 @@ for case in "$traces"/arm-spe/*/; do
 		awk -v size="$size" '
 			function hex(s, n, i) { n = 0; for (i = 1; i <= length(s); i++) n = n * 16 + index("0123456789abcdef", substr(s, i, 1)) - 1; return n }
 			hex($1) < size' >"$work/expected"
-	[ "$(wc -l <"$work/expected")" -ge 8 ] || { echo "$name: the expectation is all but empty"; failed=1; }
+	[ "$(wc -l <"$work/expected")" -ge 8 ] || { echo "$name: the expected listing is nearly empty"; failed=1; }
 	if ! diff "$work/expected" "$work/ours" >"$work/diff"; then
 		echo "$name: differs:"
 		head -10 "$work/diff"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # dump of CoreSight snapshots lists the packets that OpenCSD 1.8's own lister lists: offset, trace
-# ID, bytes and words. What an older library cannot know is left out where it is named here.
+# ID, bytes and text. Packets unknown to an older library are excluded where named here.
 source "$(dirname "$0")/lib.sh"
 [ -d "$AUXTAP_TRACES/coresight-snapshot" ] || skip "no real traces in '$AUXTAP_TRACES' (set AUXTAP_TRACES)"
 command -v python3 >/dev/null || skip "no python3"
@@ -47,7 +47,7 @@ done
 echo "$packets packets of $nr snapshots compared, OpenCSD $version"
 [ $nr -ge 28 ] && [ $packets -ge 230000 ] || fail "only $packets packets of $nr snapshots"
 
-# what is wrong with a snapshot is said, with the file's name
+# an error in a snapshot is reported with the file's name
 mkdir "$WORK/bad"
 refused() {
 	"$AUXTAP" dump "$WORK/bad" >"$WORK/out" 2>"$WORK/err"
@@ -63,17 +63,17 @@ refused "line 3 is neither"
 printf '[trace]\nmetadata=t.ini\n' >"$WORK/bad/snapshot.ini"
 refused "t.ini: cannot open"
 
-# a frame cut in half, a unit without its registers, an ID that nobody has
+# a frame cut in half, a unit without its registers, an ID without a unit
 cp -r "$AUXTAP_TRACES/coresight-snapshot/a57_single_step" "$WORK/cut"
 chmod -R u+w "$WORK/cut"
 truncate -s 120 "$WORK/cut/CSTMC_TRACE_FIFO.bin"
 "$AUXTAP" dump "$WORK/cut" >"$WORK/out" 2>"$WORK/err"
 [ $? = 1 ] || fail "half a frame: exit status"
-grep -q '^00000070  error  the last 8 bytes are no whole frame' "$WORK/out" || fail "half a frame is not told"
+grep -q '^00000070  error  the last 8 bytes are no whole frame' "$WORK/out" || fail "half a frame is not reported"
 sed -i 's/^TRCTRACEIDR.*/TRCTRACEIDR=0x11/' "$WORK"/cut/device*.ini
 "$AUXTAP" dump "$WORK/cut" >"$WORK/out" 2>"$WORK/err"
-grep -q 'trace ID 0x10 is of no known unit: [0-9]* bytes' "$WORK/out" || fail "an unknown ID is not told: $(tail -3 "$WORK/out")"
+grep -q 'trace ID 0x10 is of no known unit: [0-9]* bytes' "$WORK/out" || fail "an unknown ID is not reported: $(tail -3 "$WORK/out")"
 sed -i '/^TRCTRACEIDR/d' "$WORK"/cut/device*.ini
 "$AUXTAP" dump "$WORK/cut" >"$WORK/out" 2>"$WORK/err"
-grep -q 'its register TRCTRACEIDR is not given' "$WORK/out" || fail "a missing register is not told"
+grep -q 'its register TRCTRACEIDR is not given' "$WORK/out" || fail "a missing register is not reported"
 finish

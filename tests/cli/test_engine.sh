@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Which qemu executes programs: the order in which it is looked for, what is refused and why, what
-# 'list' says. And what only a newer one than 7.2 does right: the stack of signal handlers,
-# sanitizers, signals that come from outside.
+# Which qemu executes programs: the search order, which ones are refused and why, what 'list'
+# prints. And what only a newer one than 7.2 does right: the stack of signal handlers,
+# sanitizers, signals from outside.
 . "$(dirname "$0")/lib.sh"
 command -v cc >/dev/null || skip "no C compiler"
 engine() { "$BIN/auxtap-emu" engines | awk -F '\t' -v target="${1:-x86_64}" -v field="$2" '$1 == target { print $field }'; }
@@ -10,7 +10,7 @@ qemu=$(engine x86_64 3)
 version=$(engine x86_64 2)
 [ -n "$version" ] || fail "$qemu has no version"
 
-# ---- where it is looked for ----
+# ---- search order ----
 
 mkdir -p named/bin cache/auxtap/qemu-9.9/bin cache/auxtap/qemu-10.9/bin cache/auxtap/qemu-10.1/bin plain
 cat >refuses.c <<'C'
@@ -36,7 +36,7 @@ mkdir home && ln -s "$WORK/cache" home/.cache
 found "the cache in the home directory" "$WORK/home/.cache/auxtap/qemu-10.9/bin/qemu-x86_64" '*' \
 	-u AUXTAP_QEMU -u XDG_CACHE_HOME HOME="$WORK/home"
 found "the variable before the cache" "$WORK/named/bin/qemu-x86_64" '*' AUXTAP_QEMU="$WORK/named" XDG_CACHE_HOME="$WORK/cache"
-# a static qemu-user without plugins, as Debian 13's: what comes next is used, and it is said
+# a static qemu-user without plugins, as Debian 13's: the next one is used, and a message says so
 cp refuses plain/qemu-x86_64
 found "one without plugins" "$WORK/cache/auxtap/qemu-10.9/bin/qemu-x86_64" \
 	"AUXTAP_QEMU=$WORK/plain/qemu-x86_64: it does not load plugins (unknown option 'plugin')" \
@@ -46,7 +46,7 @@ found "one that is not there" "$WORK/cache/auxtap/qemu-10.9/bin/qemu-x86_64" \
 rm cache/auxtap/qemu-10.9/bin/qemu-x86_64 && cp refuses cache/auxtap/qemu-10.9/bin/qemu-x86_64
 found "in the cache one without" "$WORK/cache/auxtap/qemu-10.1/bin/qemu-x86_64" \
 	"$WORK/cache/auxtap/qemu-10.9/bin/qemu-x86_64: it does not load plugins*" -u AUXTAP_QEMU XDG_CACHE_HOME="$WORK/cache"
-# the qemu of a directory runs both instruction sets, or only the one that it is for
+# the qemu of a directory runs both instruction sets, or only its own
 found "one for AArch64 alone" "$WORK/cache/auxtap/qemu-10.1/bin/qemu-x86_64" '*' \
 	-u AUXTAP_QEMU AUXTAP_QEMU_AARCH64=/bin/false XDG_CACHE_HOME="$WORK/cache"
 
@@ -59,7 +59,7 @@ AUXTAP_QEMU_PLUGIN=/nowhere.so "$AUXTAP" list >out
 grep -qx '  qemu: no: /nowhere.so: the plugin is missing' out || fail "list, no plugin: $(grep qemu out)"
 grep -q 'record selects: backend emulated, engine ptrace' out || fail "list, no plugin: $(grep selects out)"
 
-# ---- a run names it, and falls back ----
+# ---- a run names its engine, and falls back ----
 
 "$AUXTAP" record -o data -- true 2>err || fail "true: $(cat err)"
 grep -q "^auxtap: backend emulated, source qemu $version[, ]" err || fail "announced: $(head -n 1 err)"
@@ -74,7 +74,7 @@ AUXTAP_QEMU_PLUGIN=/nowhere.so "$AUXTAP" record --source qemu -o data -- ./tiny 
 [ $? -eq 125 ] || fail "--source qemu without a plugin: $(cat err)"
 grep -qx 'auxtap: source qemu: /nowhere.so: the plugin is missing' err || fail "--source qemu without a plugin: $(cat err)"
 
-# ---- what takes a newer one than 7.2 ----
+# ---- what requires a newer one than 7.2 ----
 
 [ "${version%%.*}" -ge 10 ] || {
 	echo "SKIP: handlers and sanitizers: found is qemu $version, not 10 (scripts/install-packages build)"
@@ -148,7 +148,7 @@ if cc -g -fsanitize=address -pthread -o healthy healthy.c 2>/dev/null; then
 	[ $status -eq 4 ] && [ "$(cat out)" = 6 ] || fail "AddressSanitizer: status $status: $(cat out) $(tail -n 3 err)"
 fi
 
-# its vdso is code of the program
+# the program executes code of its vdso
 cat >clock.c <<'C'
 #include <time.h>
 int main(void)

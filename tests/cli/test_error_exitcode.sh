@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# crash --error-exitcode N: any death by a signal that dumps core is seen in the exit status,
-# whoever died and however the program itself ended. Without a death the status is the program's.
-# Under ptrace some of the cases, unless it is the only engine here or AUXTAP_LONG is set.
+# crash --error-exitcode N: the exit status reports any death by a signal that dumps core, of any
+# process and however the program itself ended. Without a death the status is the program's.
+# ptrace runs some of the cases, unless it is the only engine here or AUXTAP_LONG is set.
 . "$(dirname "$0")/lib.sh"
 sources=ptrace some=
 command -v qemu-x86_64 >/dev/null && [ -e "$BIN/auxtap-qemu.so" ] && sources="ptrace qemu"
@@ -20,7 +20,7 @@ expect() {
 for source in $sources; do
 	expect 99 1 'its own status' --error-exitcode 99 -- sh -c "$FIXTURES/null_deref; exit 3"
 	expect 7 0 'no death' --error-exitcode 99 -- sh -c 'exit 7'
-	# a signal that dumps no core is none of these
+	# a signal that dumps no core does not count
 	expect 4 0 'killed' --error-exitcode 99 -- sh -c 'sh -c "kill -TERM \$\$"; exit 4'
 	[ "$source" != "$some" ] || continue
 	expect 0 1 'hidden by the shell' -- sh -c "$FIXTURES/null_deref; true"

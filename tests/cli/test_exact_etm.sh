@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# CoreSight on any machine: what OpenCSD finds in the emulated trace of AArch64 programs, by an
-# ETE and by an ETMv4, is exactly what each of their threads executed, at the emulated time.
+# CoreSight on any machine: OpenCSD decodes the emulated trace of AArch64 programs, by an ETE and by
+# an ETMv4, to exactly the instructions that each thread executed, at the emulated time.
 # AUXTAP_LONG: every program with every term of the event, instead of with none and with all.
 set -u
 fixtures=$BIN/../fixtures/a64
@@ -26,22 +26,22 @@ perf=
 if command -v perf >/dev/null && ldd "$(readlink -f "$(command -v perf)")" 2>/dev/null | grep -q libopencsd; then
 	perf=yes
 else
-	echo "stock perf is not here, or has no OpenCSD: it judges nothing"
+	echo "stock perf is missing, or has no OpenCSD: not compared with it"
 fi
 
-# judged_by_perf TID: what stock perf finds in the file is what that thread executed
-judged_by_perf()
+# same_in_perf TID: stock perf decodes the file to what that thread executed
+same_in_perf()
 {
 	local itrace=i1i
-	# perf 6.1 has no thread for trace with timestamps that names none; Z: it does not look at
-	# them
+	# perf 6.1 assigns no thread to trace with timestamps if the trace names none; Z: it ignores
+	# the timestamps
 	case $event in *timestamp*contextid1*) ;; *timestamp*) itrace=Zi1i ;; esac
 	perf script -i "$dir/data" --tid "$1" --itrace=$itrace -F ip 2>"$dir/perf_err" | sed 's/^ *//' >"$dir/got"
 	cmp -s "$dir/expected" "$dir/got" ||
 		fail "$unit $event: perf, thread $1: $(wc -l <"$dir/expected") executed, $(wc -l <"$dir/got") decoded: $(head -1 "$dir/perf_err")"
 }
 
-# exact STATUS UNIT EVENT COMMAND...: $dir/data stays
+# exact STATUS UNIT EVENT COMMAND...: keeps $dir/data
 exact()
 {
 	local expected=$1 unit=$2 event=$3 status truth nr=0 all=0
@@ -51,14 +51,14 @@ exact()
 		--truth "$dir/raw" -o "$dir/data" -- "$@" >"$dir/out" 2>"$dir/err"
 	status=$?
 	[ $status = "$expected" ] || fail "$*: status $status, not $expected: $(tail -1 "$dir/err")"
-	grep -q truncated "$dir/err" && fail "$*: truncated: a larger -m"
+	grep -q truncated "$dir/err" && fail "$*: truncated: use a larger -m"
 	for truth in "$dir"/raw.*; do
 		tid=${truth##*.}
 		od -An -v -t x8 -w8 "$truth" | sed 's/^ *0*//' >"$dir/expected"
 		auxtap decode --events insn -F ip --tid "$tid" "$dir/data" >"$dir/got" 2>"$dir/decode_err"
 		cmp -s "$dir/expected" "$dir/got" ||
 			fail "$unit $event $*: thread $tid: $(wc -l <"$dir/expected") executed, $(wc -l <"$dir/got") decoded: $(cmp "$dir/expected" "$dir/got" 2>&1)"
-		[ -n "$perf" ] && [ "$(wc -l <"$dir/expected")" -lt 500000 ] && judged_by_perf "$tid"
+		[ -n "$perf" ] && [ "$(wc -l <"$dir/expected")" -lt 500000 ] && same_in_perf "$tid"
 		[ -s "$dir/expected" ] || fail "$*: nothing was executed by thread $tid"
 		nr=$((nr + 1))
 		all=$((all + $(wc -l <"$dir/expected")))
@@ -78,7 +78,7 @@ packets()
 	done
 }
 
-# metadata UNIT CONFIGR: what AUXTRACE_INFO tells of each CPU, as perf writes it
+# metadata UNIT CONFIGR: the contents of AUXTRACE_INFO for each CPU, as perf writes it
 metadata()
 {
 	local words=8 magic=4040404040404040 devarch='' i word
@@ -121,8 +121,8 @@ read_by_perf()
 	diff "$dir/perf_packets" "$dir/packets" >"$dir/diff" || fail "perf's packets: $(head -3 "$dir/diff")"
 }
 
-# timed: times that decode gives are those at which emulated time, a tick an instruction, was
-# there: from stamp to stamp as many instructions as ticks, but for those of the kernel's events
+# timed: the times that decode prints are those of emulated time, a tick an instruction: from
+# timestamp to timestamp as many instructions as ticks, except for the kernel's events
 timed()
 {
 	auxtap decode --events insn -F time "$dir/data" | awk -v most="$1" '
@@ -137,7 +137,7 @@ timed()
 		}' || fail "times"
 }
 
-# ordered: threads come by time, each between its fork and its exit; --time takes what is of it
+# ordered: threads in order of time, each between its fork and its exit; --time selects by time
 ordered()
 {
 	local from to
@@ -149,7 +149,7 @@ ordered()
 			("FORK", $2) in at && $1 < at["FORK", $2] { print $0 " is before " at["FORK", $2]; exit 1 }
 			("EXIT", $2) in at && $1 > at["EXIT", $2] { print $0 " is after " at["EXIT", $2]; exit 1 }
 			END { if (nr["FORK"] < 4 || nr["EXIT"] < 4) { print nr["FORK"] " forks"; exit 1 } }' - "$dir/order" ||
-		fail "threads run when they are not there"
+		fail "a thread runs before its fork or after its exit"
 	read -r from _ < <(sed -n "$(($(wc -l <"$dir/order") / 3))p" "$dir/order")
 	read -r to _ < <(sed -n "$(($(wc -l <"$dir/order") / 2))p" "$dir/order")
 	auxtap decode --events insn -F time,tid,ip --time "$from,$to" "$dir/data" | tr -d : >"$dir/part"
@@ -200,7 +200,7 @@ for unit in ete etmv4; do
 		exact 139 $unit "$event" "$fixtures/thread_crash_static"
 	done
 done
-# a snapshot that may have no place to begin at is refused; the smallest that is taken has one
+# a snapshot size that may contain no sync is refused; the smallest accepted one contains one
 auxtap crash -e cs_etm//u --backend emulated -S4K -m 8,4 -o "$dir/data" -- "$fixtures/stack_overflow_static" >"$dir/out" 2>"$dir/err"
 [ $? = 125 ] && grep -q -- '-S: decoding can begin at every 4096th byte' "$dir/err" || fail "-S4K: $(head -1 "$dir/err")"
 for unit in ete etmv4; do
@@ -211,6 +211,6 @@ for unit in ete etmv4; do
 	[ "$nr" -gt 10000 ] || fail "-S8K, $unit: only $nr instructions"
 done
 exact 0 ete cs_etm// "$fixtures/recursion"
-auxtap decode --events call -F sym "$dir/data" | grep -q '\$[xd]' && fail "mapping symbols are no names"
+auxtap decode --events call -F sym "$dir/data" | grep -q '\$[xd]' && fail "mapping symbols used as names"
 
 [ $failures = 0 ] || exit 1

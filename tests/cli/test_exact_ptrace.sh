@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What decode and stock perf list is what was executed, source ptrace.
+# decode and stock perf list what was executed, engine ptrace.
 . "$(dirname "$0")/exact.sh" ptrace

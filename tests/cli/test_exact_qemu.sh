@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What decode and stock perf list is what was executed, source qemu.
+# decode and stock perf list what was executed, engine qemu.
 . "$(dirname "$0")/exact.sh" qemu

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The examples, built as a stranger would: against the installed library, through pkg-config.
+# The examples, built like an external program: against the installed library, with pkg-config.
 . "$(dirname "$0")/lib.sh"
 installed
 flags=$(installed_flags --cflags --libs libauxtap)
@@ -8,7 +8,7 @@ for example in record count_records; do
 	${CC:-cc} -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror $SANITIZER -o "$example" \
 		"$SRC/examples/$example.c" $flags || fail "$example does not build"
 done
-# the laboratory's library, and the same without shared ones
+# the simulator's library, shared and static
 lab=$(installed_flags --cflags --libs libauxtap-watermark)
 # shellcheck disable=SC2086
 ${CC:-cc} -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror $SANITIZER -o watermark_sim \
@@ -18,8 +18,8 @@ ${CC:-cc} -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror $SANITIZER -o watermark_s
 	"$SRC/examples/watermark_sim.c" $(installed_flags --cflags libauxtap-watermark) \
 	"$LIBDIR/libauxtap-watermark.a" "$LIBDIR/libauxtap.a" -lzstd || fail "watermark_sim does not build statically"
 for library in "$LIBDIR"/libauxtap*.so; do
-	strange=$(nm -D --defined-only "$library" | awk '$2 != "A" && $3 !~ /^auxtap_|^__|^_fini$|^_init$/ {print $3}')
-	[ -z "$strange" ] || fail "${library##*/} exports $strange"
+	foreign=$(nm -D --defined-only "$library" | awk '$2 != "A" && $3 !~ /^auxtap_|^__|^_fini$|^_init$/ {print $3}')
+	[ -z "$foreign" ] || fail "${library##*/} exports $foreign"
 done
 # all headers at once, for C and C++
 for header in "$PREFIX"/include/auxtap/*.h; do
@@ -41,7 +41,7 @@ for kind in COMM MMAP2 AUX AUXTRACE_INFO AUXTRACE EXIT; do
 	grep -q "^$kind: [1-9]" counts || { cat counts; fail "no $kind record"; }
 done
 grep -q '^bytes of trace: [1-9][0-9][0-9]' counts || fail "no trace"
-# one machine by the library and by the command: the same to the byte
+# the same machine by the library and by the command: equal to the byte
 for machine in "intel_pt 16384 50000" "arm_spe 8192 400000" "trbe 16384 2000000"; do
 	# shellcheck disable=SC2086
 	set -- $machine
@@ -58,5 +58,5 @@ done
 grep -qE ' ns: [0-9]{5,} bytes, stopped at the limit$' got || fail "trbe: no long loss: $(head -n 3 got)"
 [ "$(./watermark_sim nothing 1 1 2>&1)" = "nothing: no such driver" ] || fail "watermark_sim: no such driver"
 printf 'not a trace' >bad
-./count_records bad 2>/dev/null && fail "count_records takes anything"
+./count_records bad 2>/dev/null && fail "count_records accepts a bad file"
 finish

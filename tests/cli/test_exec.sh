@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 "$AUXTAP" list 2>&1 | grep -q "qemu" || skip "no qemu"
 
-# holds NAME TERMS: what was listed was executed. TERMS are awk's, of executed, listed, gaps.
+# holds NAME TERMS: all listed instructions were executed. TERMS: awk's, of executed, listed, gaps.
 holds()
 {
 	local truth listed='' result
@@ -36,7 +36,7 @@ pt=(-e intel_pt//u)
 	first=$FIXTURES/exec_first second=$FIXTURES/exec_second
 	traced 'PT, record' "$all" 0 record "${pt[@]}" -- "$first" "$second" "$first"
 	traced 'PT, crash' "$all" 139 crash "${pt[@]}" -- "$first" "$second" "$FIXTURES/null_deref"
-	# more execs than the recorder keeps: what ran before is a gap
+	# more execs than the recorder keeps: execution before them is a gap
 	many=("$first" "$second" "$first" "$second" "$first")
 	traced 'PT, many' 'listed > 100000 && gaps > 0' 139 crash "${pt[@]}" -- "${many[@]}" "${many[@]}" \
 		"$FIXTURES/null_deref"
@@ -55,7 +55,7 @@ if command -v qemu-aarch64 >/dev/null && [ -x "$a64/exec_first" ]; then
 	traced 'ete, timestamps' "$all" 0 record -e cs_etm/timestamp,retstack/u -m 128,8192 -- "$first" "$second"
 	traced 'ete, dynamic' "$all" 0 record "${cs[@]}" -m 128,8192 -- "$a64/exec_first" "$a64/exec_second" "$second"
 	traced 'ete, crash' "$all" 139 crash "${cs[@]}" -- "$first" "$second" "$a64/null_deref_static"
-	# what was overwritten, and perhaps code that may be of the program before
+	# gaps: overwritten trace, and perhaps code that may belong to the program before
 	traced 'ete, end of a ring' 'listed > 20000 && gaps >= 1 && gaps <= 2' 139 \
 		crash "${cs[@]}" -S8K -m 8,4 -- "$first" "$second" "$first" \
 		"$a64/null_deref_static"
@@ -63,7 +63,7 @@ if command -v qemu-aarch64 >/dev/null && [ -x "$a64/exec_first" ]; then
 	traced 'ete, many' 'listed > 100000 && gaps > 0' 139 \
 		crash "${cs[@]}" -- "${many[@]}" "${many[@]}" "$a64/null_deref_static"
 	"$AUXTAP" decode --events gap data | grep -q 'gap: maps_changed' || fail "many: no gap maps_changed"
-	# nothing in the trace says when the other code was mapped
+	# the trace does not contain the time of the other mapping
 	traced 'ete, remap' 'listed > executed - executed / 10 && gaps == 10' 0 \
 		record "${cs[@]}" -m 128,8192 -- "$a64/remap_static"
 	"$AUXTAP" decode --events gap data | grep -q 'gap: maps_changed: what was mapped at 60000000' ||

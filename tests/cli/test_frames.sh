@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Functions and source lines of programs built by gcc and by clang, without and with optimisation
-# and with LTO: the backtrace of the crash report is gdb's of a core file (inlined functions too),
-# and functions and lines of every address of the code are those of llvm-addr2line; line numbers
-# are those of binutils' addr2line. AUXTAP_LONG: every program in every build; else each in three or
+# and with LTO: the backtrace of the crash report equals gdb's of a core file (with inlined
+# functions), functions and lines of every code address equal llvm-addr2line's, line numbers
+# equal binutils' addr2line's. AUXTAP_LONG: every program in every build; else each in three or
 # four.
 . "$(dirname "$0")/lib.sh"
 compare=$SRC/tests/cli/compare_frames.py
@@ -26,14 +26,14 @@ build() {
 		{ fail "$out: not built"; return 1; }
 }
 
-# Where the stack goes on elsewhere than above the stack pointer: the backtrace reaches main.
+# If the stack continues elsewhere than above the stack pointer, the backtrace reaches main.
 reaches_main() { # PROGRAM
 	build gcc O0 "$1" "$1.c" && check "$WORK/gcc-O0/$1"
 	sed -n '/^Backtrace/,/^$/p' "$WORK/c/data.report.txt" | grep -q ' main at .*/'"$1.c" ||
 		fail "$1: no main: $(sed -n '/^Backtrace/,/^$/p' "$WORK/c/data.report.txt")"
 }
 
-# The same process in gdb, saved as a core: a live gdb leaves out inlined functions at their begin.
+# The same process in gdb, saved as a core: a live gdb omits inlined functions at their start.
 gdb_backtrace() {
 	gdb -nx -batch -ex 'set debuginfod enabled off' -ex 'set style enabled off' -ex 'set width 0' -ex run \
 		-ex 'generate-core-file core' "$1" >gdb.run 2>&1 </dev/null
@@ -52,8 +52,8 @@ check() {
 	result=$(python3 "$compare" backtrace data.report.txt gdb.bt) || fail "$name: gdb: $result"
 	objdump -d --no-show-raw-insn -j .text "$program" | sed -nE 's/^ +([0-9a-f]+):.*/0x\1/p' >addresses
 	"$TOOLS/print_frames" "$program" <addresses >ours || fail "$name: print_frames"
-	# where an inlined function has no linkage name, LLVM prints its bare name; the source says
-	# the namespace
+	# if an inlined function has no linkage name, LLVM prints its bare name; the source has the
+	# namespace
 	[ "$name" != gcc-O2/shapes ] || grep -qx 'shapes::clamp' ours || fail "$name: clamp has no namespace: $(grep -m 1 clamp ours)"
 	llvm-addr2line -a -f -i -C -e "$program" <addresses >llvm
 	addr2line -a -f -i -C -e "$program" <addresses >binutils
@@ -68,7 +68,7 @@ program() { # COMPILER VARIANT NAME SOURCE...
 	build "$@" && check "$WORK/$1-$2/$3"
 }
 while read -r cc variant names; do
-	# what every compiler makes of them is compared without the sanitizers
+	# all compilers are compared in the build without sanitizers
 	case "$cc $variant" in "gcc O2" | "clang lto") ;; *) short_of_sanitizers && continue ;; esac
 	[ -z "${AUXTAP_LONG:-}" ] || names="shapes tail workers divide"
 	for name in $names; do
@@ -90,7 +90,7 @@ LIST
 reaches_main altstack
 reaches_main vla
 # Frames of a stripped program: the return addresses that gdb prints (the last three digits: the
-# program lies elsewhere there).
+# program is at another address there).
 cat >bare.c <<'C'
 static int __attribute__((noinline)) inner(volatile int *at) { return *at + 1; }
 static int __attribute__((noinline)) outer(volatile int *at) { return inner(at) * 3; }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Full disks of 19 sizes (AUXTAP_LONG: 42): whatever file a crash or a recording leaves, our
-# decoder, report and stock perf read it; what is not whole says so, and nothing else stays.
+# Full disks of 19 sizes (AUXTAP_LONG: 42): our decoder, report and stock perf read every file that
+# a crash or a recording leaves; an incomplete file is reported as such; no other file is left.
 . "$(dirname "$0")/lib.sh"
 command -v cc >/dev/null || skip "no C compiler"
 trap 'umount "$WORK/small" 2>/dev/null; rm -rf "$WORK"' EXIT
@@ -50,7 +50,7 @@ readable() { # WHAT FILE
 	perf script -i "$2" --itrace=b >perf.out 2>perf.err || fail "$1: perf: $(head -n 1 perf.err)"
 }
 
-# disk SIZE COMMAND...: runs it there; its status in $status
+# disk SIZE COMMAND...: runs it on that disk; its status in $status
 disk() {
 	local size=$1
 	shift
@@ -59,7 +59,7 @@ disk() {
 	status=$?
 }
 
-# By default those at which what is left on the disk changes: no snapshot, one without a report, ...
+# By default those at which the files left on the disk change: no snapshot, one without a report, ...
 crash_sizes="4k 32k 36k 40k 64k 104k 112k 128k 144k 208k 224k 240k 256k 288k 320k 352k 416k 448k 2m"
 record_sizes="4k 36k 44k 96k 256k 320k 2m"
 if [ -n "${AUXTAP_LONG:-}" ]; then
@@ -82,22 +82,22 @@ for size in $crash_sizes; do
 	if [ $status -eq 139 ]; then
 		whole=$((whole + 1))
 		[ -s small/data.report.txt ] || grep -q '^auxtap: small/data.report.txt: ' err ||
-			fail "crash, $size: no report, and not a word: $(ls -l small)"
+			fail "crash, $size: no report, and no message: $(ls -l small)"
 	else
 		[ $status -eq 125 ] || fail "crash, $size: status $status"
 		grep -q '^auxtap: small/data.*No space left on device' err || fail "crash, $size: $(tail -n 2 err)"
 		if [ -e small/data ]; then
 			part=$((part + 1))
 			grep -q 'trace up to offset 0x[0-9a-f]* is kept; free some space' err || fail "crash, $size: $(grep ^auxtap: err)"
-			"$AUXTAP" decode --events gap small/data 2>&1 | grep -q truncated || fail "crash, $size: no gap for what is missing"
+			"$AUXTAP" decode --events gap small/data 2>&1 | grep -q truncated || fail "crash, $size: no gap for the missing trace"
 		fi
 	fi
 	[ ! -e small/data.report.txt ] || [ -s small/data.report.txt ] || fail "crash, $size: an empty report"
 	[ -z "$(find small -name 'data.??????')" ] || fail "crash, $size: $(ls small)"
 	umount small
 done
-echo "crash: $nr sizes: $whole whole, $part with a part of the trace, $absent without a snapshot"
-[ $whole -gt 0 ] && [ $part -gt 0 ] && [ $absent -gt 0 ] || fail "not all kinds of full disks were met"
+echo "crash: $nr sizes: $whole complete, $part with a part of the trace, $absent without a snapshot"
+[ $whole -gt 0 ] && [ $part -gt 0 ] && [ $absent -gt 0 ] || fail "not all kinds of full disks occurred"
 
 whole=0 part=0 absent=0
 for size in $record_sizes; do
@@ -121,6 +121,6 @@ for size in $record_sizes; do
 	fi
 	umount small
 done
-echo "record: $whole whole, $part with a part, $absent without a file"
-[ $whole -gt 0 ] && [ $part -gt 0 ] && [ $absent -gt 0 ] || fail "record: not all kinds of full disks were met"
+echo "record: $whole complete, $part with a part, $absent without a file"
+[ $whole -gt 0 ] && [ $part -gt 0 ] && [ $absent -gt 0 ] || fail "record: not all kinds of full disks occurred"
 finish

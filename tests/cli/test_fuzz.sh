@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Random mutations of recordings made here and now, through dump, decode and report in one
+# Random mutations of new recordings, through dump, decode and report in one
 # process: no crash, no hang, bounded memory. 1,000 under the address sanitizer, a few hundred
 # elsewhere; AUXTAP_LONG=1: 10,000 and 200,000. AUXTAP_MUTATIONS and AUXTAP_SEED set them.
 . "$(dirname "$0")/lib.sh"

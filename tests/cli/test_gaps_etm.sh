@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# CoreSight in areas that are too small: what decode lists is what was executed with runs left out,
-# each where a gap is listed; a flight recorder's snapshot is the end of what was executed.
+# CoreSight in areas that are too small: decode lists the executed instructions with runs left out,
+# each replaced by a gap; a flight recorder's snapshot is the end of what was executed.
 . "$(dirname "$0")/lib.sh"
 a64=$FIXTURES/a64
 command -v qemu-aarch64 >/dev/null && [ -x "$a64/qemu_a64" ] ||
@@ -22,7 +22,7 @@ for unit in ete etmv4; do
 		[ $? = 139 ] || fail "crash: $(tail -1 err)"
 		"$AUXTAP" decode --events insn,gap -F event,ip data >listed
 		"$TOOLS/compare_ground_truth" truth.* --gaps <listed >result 2>&1 || fail "$unit/$terms: snapshot: $(tail -1 result)"
-		# behind a full buffer it may have no place to begin at any more: then a gap is the
+		# after a full buffer there may be no sync to start at any more: then a gap is the
 		# end
 		[ "$(wc -l <listed)" -gt 10000 ] && tail -1 listed | grep -q '^gap.*collision' ||
 			[ "$(awk 'END { print $2 }' listed)" = "$(od -An -v -t x8 -w8 truth.* | tail -1 | sed 's/^ *0*//')" ] ||

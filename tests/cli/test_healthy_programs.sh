@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Programs that nothing is wrong with: busy signal handlers, sanitizer builds. Under crash they
-# print and return what they do natively, and leave no snapshot. Where qemu cannot do that, the
-# report blames qemu (handlers that need an aligned stack), or the program is refused.
+# Healthy programs: busy signal handlers, sanitizer builds. Under crash they print and return the
+# same as natively, and leave no snapshot. If qemu cannot do that, the report names qemu's limit
+# (handlers that need an aligned stack), or the program is refused.
 . "$(dirname "$0")/lib.sh"
 command -v cc >/dev/null || skip "no C compiler"
 cat >timers.c <<'C'
@@ -164,7 +164,7 @@ int main(void)
 }
 C
 # One thread gets signals while another replaces their handler: qemu alone enters SIG_DFL or SIG_IGN
-# as if it were a handler, and sooner where it must wait for the pages of the frame.
+# as if it were a handler, and more often if it must wait for the pages of the frame.
 cat >replaced.c <<'C'
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -201,7 +201,7 @@ int main(void)
 	return 9;
 }
 C
-# Each page that the map lists is the program's: qemu alone lists one of a thread that has been
+# Each page in the map belongs to the program: qemu alone lists a page of a thread that has been
 # joined, and removes it then.
 cat >joined.c <<'C'
 #include <pthread.h>
@@ -237,7 +237,7 @@ int main(void)
 	return 10;
 }
 C
-# the program's own misaligned access, in no handler and in one: not qemu's doing
+# the program's own misaligned access, outside and inside a handler: not caused by qemu
 cat >own.c <<'C'
 #include <signal.h>
 #include <string.h>
@@ -266,7 +266,7 @@ if [ "${version:=0}" -gt 0 ]; then
 	engines="ptrace qemu"
 	[ -n "${AUXTAP_TEST_PACKAGED:-}" ] && engines=qemu
 fi
-# healthy ENGINE PROGRAM: as natively
+# healthy ENGINE PROGRAM: the same result as natively
 healthy() {
 	local native status
 	./"$2" >want 2>/dev/null
@@ -340,7 +340,7 @@ int main(void)
 	return 0;
 }
 C
-# A heap that grows by sbrk(), of a position-independent program.
+# A heap that grows by sbrk(), in a position-independent program.
 cat >grows.c <<'C'
 #include <stdio.h>
 #include <unistd.h>
@@ -376,7 +376,7 @@ for build in address address,undefined thread memory "address -static-libasan"; 
 		[ $status -eq 125 ] || fail "$build, qemu $version: status $status"
 		grep -q 'built with [A-Z][a-z]*Sanitizer; use qemu 10 or newer' err || fail "$build: $(cat err)"
 		[ -s out ] && fail "$build, qemu $version: it ran"
-		# one that another program executes: natively
+		# executed by another program: runs natively
 		ASAN_OPTIONS=detect_leaks=0 "$AUXTAP" crash --source qemu -o data -- sh -c './sane; echo $?' >run.out 2>run.err </dev/null
 		{ ./sane 2>/dev/null; echo 0; } | cmp -s - run.out || fail "$build, qemu $version, executed: prints $(head -n 2 run.out): $(tail -n 2 run.err)"
 		grep -q 'not traced from here on: .*: [A-Z][a-z]*Sanitizer needs qemu 10 or newer' run.err ||
@@ -387,7 +387,7 @@ for build in address address,undefined thread memory "address -static-libasan"; 
 		if [ "$version" -gt 0 ]; then
 			[ "$(grep -c 'detect_leaks=0 is added' err)" -eq 1 ] || fail "$build: $(cat err)"
 			ASAN_OPTIONS=detect_leaks=0 "$AUXTAP" crash --source qemu -o data -- ./sane >out 2>err </dev/null
-			grep -q 'is added' err && fail "$build: detect_leaks is the user's"
+			grep -q 'is added' err && fail "$build: detect_leaks of the user is overridden"
 		fi
 		;;
 	esac
@@ -397,7 +397,7 @@ done
 if [ -n "${AUXTAP_LONG:-}" ] && cc -g -fsanitize=address -pthread -o sane sane.c 2>/dev/null; then
 	healthy ptrace sane
 fi
-# a compiler holds their names as text
+# a compiler contains their names as text
 if [ "$version" -gt 0 ] && compiler=$(cc -print-prog-name=cc1) && [ -x "$compiler" ]; then
 	"$AUXTAP" crash --source qemu -o data -- "$compiler" --version >out 2>err </dev/null
 	grep -q 'built with' err && fail "cc1 is taken for a sanitizer build: $(cat err)"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Instructions and packets that the libipt in use does not know are gaps, never another flow.
+# Instructions and packets that this libipt does not know are gaps, never another flow.
 . "$(dirname "$0")/lib.sh"
 command -v python3 >/dev/null || skip "no python3"
 version=$("$AUXTAP" list | sed -n 's/.*libipt \([0-9.]*\).*/\1/p')
@@ -26,13 +26,13 @@ code = bytearray(b"\x90" * 0x2000)
 truth = b""
 
 def part(name, at, insn, to, packets=b""):
-    """nop, insn, and after it what is not to be listed; at 'to' nop and ret, which goes to 0x1f00"""
+    """nop, insn, then code that must not be listed; at 'to' nop and ret, which returns to 0x1f00"""
     trace = start(at) + packets + tip(to) + tip(0x1f00) + start(0x1f00)
     code[at - 0x1000 + 1:at - 0x1000 + 1 + len(insn)] = insn
     code[to - 0x1000:to - 0x1000 + 2] = b"\x90\xc3"
     open(name, "wb").write(trace)
 
-# right after them: nop; jmp *%rax, which would take the next address for its own
+# right after them: nop; jmp *%rax, which would consume the next address
 tail = b"\x90\xff\xe0"
 part("jmpabs", 0x1000, b"\xd5\x00\xa1" + struct.pack("<Q", 0x1100) + tail, 0x1100)
 part("eretu", 0x1200, b"\xf3\x0f\x01\xca" + tail, 0x1300)
@@ -47,18 +47,18 @@ END
 python3 make.py || fail "the traces were not made"
 run() { "$AUXTAP" "$1" --raw pt --image "$WORK/code@0x1000" "${@:3}" "$2"; }
 
-# NAME: the instruction itself is the last before the gap; what its target names is listed again
+# NAME: the instruction itself is the last before the gap; listing continues at its target
 unknown() {
 	local name=$1 at=$2 to=$3
 	run decode "$name" --events insn,gap -F ip >listed 2>err || fail "$name: $(head -n 2 err)"
 	head -n 2 listed | diff - <(printf '%x\n%x\n' $((at)) $((at + 1))) || fail "$name: before the gap: $(cat listed)"
 	sed -n 3p listed | grep -q "gap: decode_error.*ip $(printf %x $((at + 1)))" || fail "$name: no gap: $(cat listed)"
 	sed -n '4,5p' listed | diff - <(printf '%x\n%x\n' $((to)) $((to + 1))) || fail "$name: after the gap: $(cat listed)"
-	# in blocks, whose end may have taken the next address: the same instructions, or a longer
+	# by blocks, whose end may have consumed the next address: the same instructions, or a longer
 	# gap
 	run decode "$name" --summary --events branch,gap >summary
 	[ "$(sed -n 's/^instructions: //p' summary)" -ge 2 ] && [ "$(sed -n 's/^instructions: //p' summary)" -le "$(grep -vc gap listed)" ] &&
-		grep -q '^gaps: 1$' summary || fail "$name: in blocks: $(cat summary)"
+		grep -q '^gaps: 1$' summary || fail "$name: by blocks: $(cat summary)"
 	run report "$name" >out
 	grep -q '1 gap: decode_error' out || fail "$name: the report has no gap"
 	grep -q "decoded by libipt $version" out || fail "$name: the report does not name libipt"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Limits of the user: ulimit -f, ulimit -n, more threads than the emulator has CPUs. The program
-# ends as it does natively; what is not traced is refused by name and is a gap.
+# The user's limits: ulimit -f, ulimit -n, more threads than the emulator has CPUs. The program
+# ends as it does natively; an untraced thread is reported by name and is a gap.
 . "$(dirname "$0")/lib.sh"
 command -v cc >/dev/null || skip "no C compiler"
 cat >prog.c <<'C'
@@ -71,7 +71,7 @@ for source in $sources; do
 	(trap '' XFSZ; "$AUXTAP" record --source "$source" -m 8,16 -o data -- ./prog) >out 2>err </dev/null
 	cmp -s want out || fail "$source: SIGXFSZ: $(cat out), not $(cat want)"
 
-	# file sizes: of rings, of the recording; in blocks of 1024 bytes
+	# file sizes: rings and recording; in blocks of 1024 bytes
 	for blocks in 1 16 64 200 1024 4096 10240 32768; do
 		for command in record crash; do
 			rm -f data*
@@ -122,7 +122,7 @@ for source in $sources; do
 		fail "$source: not $nr gaps: $("$AUXTAP" decode --events gap -F event,tid data 2>&1 | head -n 3)"
 done
 
-# to read takes descriptors too: all there is, or an error
+# reading needs descriptors, too: complete output, or an error
 "$AUXTAP" crash --source $source -m 8,16 -o dead -- ./prog die >out 2>err </dev/null
 for command in "report dead" "decode --last 40 -F ip,sym,srcline dead"; do
 	# shellcheck disable=SC2086
@@ -133,11 +133,11 @@ for command in "report dead" "decode --last 40 -F ip,sym,srcline dead"; do
 		status=$?
 		[ $status -ne 0 ] || cmp -s want out ||
 			fail "$command, ulimit -n $files: exit 0, and $(diff want out | grep -c '^[<>]') lines differ"
-		grep 'not found' out err && fail "$command, ulimit -n $files: what is there is not found"
+		grep 'not found' out err && fail "$command, ulimit -n $files: existing files are not found"
 	done
 done
 
-# more threads than CPUs: only where each is fast enough to be waited for
+# more threads than CPUs: only where the machine starts them fast enough
 if [ "${sources##* }" = qemu ]; then
 	./prog threads 1500 >native.out
 	if [ "$(cat native.out)" = "1500 threads" ]; then

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # scripts/lint: which files the static analyzer reads, in a clone of one commit, without and with
-# an origin, after a change of a header or of .clang-tidy; that every file is still read without it;
-# and that a finding of either run fails. There, clang-tidy and
-# cppcheck are replaced by ones that log. At the end the real ones: scripts/lint --self-test.
+# an origin, after a change of a header or of .clang-tidy; every file is still read without it;
+# a finding of either run fails. clang-tidy and cppcheck are replaced by scripts that log. At the
+# end the real ones: scripts/lint --self-test.
 . "$(dirname "$0")/lib.sh"
 real_path=$PATH
 command -v git >/dev/null || skip "git is not installed"
@@ -24,10 +24,10 @@ S
 printf '#!/bin/sh\n' >bin/cppcheck
 chmod +x bin/*
 
-# files WHICH: those that clang-tidy has read, with (analyzer) or without (other) the analyzer
+# files WHICH: those that clang-tidy read, with (analyzer) or without (other) the analyzer
 files() { sed -n "s/^$1 //p" log | sort | tr '\n' ' '; }
 all="audit/a.c cli/b.c decode/c.c "
-# analyzes FILES WHAT: and every file is read once at least
+# analyzes FILES WHAT: and every file is read at least once
 analyzes() {
 	: >log
 	(cd "$tree" && scripts/lint build) >out 2>err || fail "$2: status $?: $(cat out err)"
@@ -44,7 +44,7 @@ commit() { git -C "$tree" add -A && git -C "$tree" commit -qm "$1"; }
 tree=$WORK/tree
 mkdir -p tree/scripts tree/audit tree/cli tree/decode tree/driver/kmod
 cp "$SRC/scripts/lint" tree/scripts
-# its own tests are at the end
+# the real self-test is at the end
 printf '#!/bin/sh\ncase " $FINDING " in *" text "*) exit 1 ;; esac\n' >tree/scripts/lint-text
 chmod +x tree/scripts/lint-text
 git -c init.defaultBranch=main init -q tree
@@ -63,7 +63,7 @@ AUXTAP_LINT_BASE=HEAD~1 analyzes 'cli/b.c ' 'a base that is named'
 (cd tree && AUXTAP_LINT_BASE=nothing scripts/lint build) >out 2>err && fail 'a base that does not exist: status 0'
 grep -q "no commit 'nothing'" err || fail "a base that does not exist: $(cat err)"
 
-# the files of the last 20 commits
+# analyzes the files of the last 20 commits
 for n in $(seq 20); do git -C tree commit -q --allow-empty -m "$n"; done
 analyzes '' '20 commits later'
 echo 'int k2;' >>tree/driver/kmod/k.c

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What auxtap recorded of AArch64 programs, written as snapshots, in OpenCSD's own lister: no
-# errors, the same packets that dump lists of file and snapshot, the same instructions that were
-# executed and that decode lists of the snapshot.
-# AUXTAP_LONG: all of it by an ETMv4 too; else that unit with no term, with all, and with broadcast
-# branches.
+# auxtap's recordings of AArch64 programs, written as snapshots, in OpenCSD's own lister: no
+# errors, the same packets that dump lists for file and snapshot, the executed instructions, the
+# same that decode lists for the snapshot.
+# AUXTAP_LONG: everything also by an ETMv4; else that unit with no term, with all, and with
+# broadcast branches.
 source "$(dirname "$0")/lib.sh"
 fixtures=$FIXTURES/a64
 command -v qemu-aarch64 >/dev/null && [ -x "$fixtures/qemu_a64" ] ||
@@ -17,7 +17,7 @@ nr=0 all=0
 # listed UNIT TERMS STATUS COMMAND...
 listed()
 {
-	local unit=$1 terms=$2 expected=$3 status tid folder packets result
+	local unit=$1 terms=$2 expected=$3 status tid directory packets result
 	shift 3
 	rm -rf data data.* truth.* ss
 	"$AUXTAP" record -e "cs_etm/$terms/u" --backend emulated --source qemu --trace-unit "$unit" -m 128,8192 --truth truth \
@@ -25,15 +25,15 @@ listed()
 	status=$?
 	[ $status = "$expected" ] || fail "$*: status $status, not $expected: $(tail -1 err)"
 	python3 "$SRC/tests/tools/etm_snapshot.py" data ss || fail "$unit/$terms $*: no snapshots"
-	for folder in ss/*; do
-		tid=${folder##*/}
-		trc_pkt_lister -ss_dir "$folder" -decode -logstdout >lister.ppl 2>lister_err ||
+	for directory in ss/*; do
+		tid=${directory##*/}
+		trc_pkt_lister -ss_dir "$directory" -decode -logstdout >lister.ppl 2>lister_err ||
 			fail "$unit/$terms $*: the lister: status $?"
 		grep -hE "$bad" lister.ppl lister_err >bad && fail "$unit/$terms $*: $(head -1 bad)"
-		"$AUXTAP" dump "$folder" >dump 2>err || fail "dump $folder: $(head -1 err)"
+		"$AUXTAP" dump "$directory" >dump 2>err || fail "dump $directory: $(head -1 err)"
 		packets=$(python3 "$SRC/tests/tools/ppl.py" compare lister.ppl dump) || fail "$unit/$terms $*: $packets"
-		"$AUXTAP" decode --events insn --format csv -F cpu,ip,insnlen "$folder" >csv 2>err ||
-			fail "decode $folder: $(head -1 err)"
+		"$AUXTAP" decode --events insn --format csv -F cpu,ip,insnlen "$directory" >csv 2>err ||
+			fail "decode $directory: $(head -1 err)"
 		result=$(python3 "$SRC/tests/tools/ppl.py" flow lister.ppl csv "$(sed -n '2s/,.*//p' csv | sed 's/^/-1=/')")
 		case $result in all*) ;; *) fail "$unit/$terms $*: $result" ;; esac
 		od -An -v -t x8 -w8 "truth.$tid" | sed 's/^ *0*//' >ran

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A program that takes more memory than --max-memory is ended like a crash: a snapshot, a report
-# that names the limit, status 137. What processes share counts once, and address space not at all.
+# A program that uses more memory than --max-memory is ended like a crash: a snapshot, a report
+# that names the limit, status 137. Shared memory counts once, address space does not count.
 . "$(dirname "$0")/lib.sh"
 command -v cc >/dev/null || skip "no C compiler"
 cat >eater.c <<'C'
@@ -117,7 +117,7 @@ qemu*)
 		grep -q 'used more than 400 MiB' a64.report.txt || fail "AArch64: $(head -n 4 a64.report.txt)"
 	fi ;;
 esac
-# The default: half of what the kernel says is available.
+# The default: half of the memory that the kernel reports as available.
 awk '$1 == "MemAvailable:" { $2 = 1024 * 600 } { print }' /proc/meminfo >meminfo
 if unshare -m true 2>/dev/null; then
 	# shellcheck disable=SC2016

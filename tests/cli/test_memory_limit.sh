@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Under limits of memory (ulimit -v) report and decode print all there is, or end with an error:
+# Under memory limits (ulimit -v) report and decode print complete output, or end with an error:
 # no line is missing with exit 0.
 . "$(dirname "$0")/lib.sh"
 grep -q 'CMAKE_C_FLAGS:STRING=.*-fsanitize' "$BIN/../CMakeCache.txt" && skip "a sanitizer's shadow memory exceeds every limit"
@@ -30,7 +30,7 @@ for limit in $(seq 20000 2000 150000); do
 	limited "$limit" report report data
 	limited "$limit" calls decode -j 1 --events call -F ip,sym,srcline data
 done
-# What is short of memory is auxtap, not the program: its status must not look like the program's.
+# auxtap is short of memory, not the program: its status must not look like the program's.
 cat >dies.c <<'C'
 int main(void)
 {
@@ -55,8 +55,8 @@ if cc -g -o dies dies.c 2>cc.err; then
 		rm -f died*
 	done
 fi
-# At each of the limits above it may be the library that ends first: where it goes on with less,
-# too.
+# At each of the limits above the library may fail first; this makes it fail where auxtap could
+# continue.
 cat >less.c <<'C'
 #include <errno.h>
 #include <stddef.h>
@@ -75,7 +75,7 @@ if cc -shared -fPIC -o less.so less.c 2>cc.err; then
 		[ $? -eq 3 ] && grep -q '^auxtap: data: out of memory' err || fail "$command, libdw without memory: $(cat err)"
 	done
 fi
-# The report is made in a process of its own: whatever a library does to that one, auxtap's status
+# The report is made in a separate process: whatever a library does to that one, auxtap's status
 # is the program's, and the snapshot stays.
 cat >ends.c <<'C'
 #include <signal.h>
@@ -103,6 +103,6 @@ if cc -g -o aborts aborts.c 2>cc.err && cc -shared -fPIC -o ends.so ends.c 2>cc.
 		"$AUXTAP" report died >out 2>err || fail "$variable: the snapshot: $(tail -n 1 err)"
 	done
 fi
-echo "$whole whole, $short ended with an error, $by_libdw ended by libdw"
-[ $whole -gt 0 ] && [ $short -gt 0 ] || fail "the limits are not those that matter"
+echo "$whole complete, $short ended with an error, $by_libdw ended by libdw"
+[ $whole -gt 0 ] && [ $short -gt 0 ] || fail "the limits do not reach both cases"
 finish

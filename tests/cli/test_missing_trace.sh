@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# A file that lacks AUXTRACE records, or AUX records too, of Arm SPE or CoreSight: each such part is
-# one gap with its bytes in decode and report, and a violation for audit. (Intel PT:
+# A file without some AUXTRACE records, or AUX records too, of Arm SPE or CoreSight: each such part
+# is one gap with its bytes in decode and report, and a violation in audit. (Intel PT:
 # test_report_cover.sh)
 . "$(dirname "$0")/lib.sh"
 programs=$FIXTURES/a64
@@ -18,12 +18,12 @@ record() {
 	"$AUXTAP" dump "$1" | grep -a '\] AUX' >"$1.dump"
 }
 gaps() { "$AUXTAP" decode --summary "$1" | sed -n 's/^gaps: //p'; }
-# A TRBE that has stopped at its limit is a gap of another cause, one for each record.
+# A TRBE that has stopped at its limit is a gap with another cause, one for each record.
 stops() { "$AUXTAP" decode --events gap "$1" | grep -cvE 'gap: unknown'; }
 cut_records() { python3 "$SRC/tests/tools/cut_perfdata.py" "$@" || fail "the records were not removed: $*"; }
-# bytes FILE N: of the Nth AUXTRACE record (from 1; $: the last), with up to 7 of padding
+# bytes FILE N: size of the Nth AUXTRACE record (from 1; $: the last), with up to 7 of padding
 bytes() { sed -n 's/.* AUXTRACE: size \(0x[0-9a-f]*\) .*/\1/p' "$1.dump" | sed -n "$2p"; }
-# number FILE TYPE PATTERN: of the only record of that type with it, from 0
+# number FILE TYPE PATTERN: index (from 0) of the only record of that type with the pattern
 number() { grep "\] $2[ :]" "$1.dump" | awk -v want="$3" 'index($0, want) { print NR - 1; exit }'; }
 
 # lacks NAME LEAST MOST: one gap, of so many bytes, in decode and in report
@@ -66,8 +66,8 @@ record spe-threads arm_spe_0/period=256/ 16,64 threads4_static
 cut_thread spe-threads
 lacks spe-threads-thread-trace "$whole - 7" "$whole"
 lacks spe-threads-thread "$whole - 7" "$whole"
-# The kernel's record of a dying thread names no thread, and no recorder noted what its unit wrote:
-# its event's identifier remains.
+# The kernel's record of a dying thread names no thread, and no recorder noted what its unit wrote;
+# only its event's identifier remains.
 python3 - "$thread" spe-threads-thread-trace spe-threads-dying-trace <<'END' || fail 'no record without a thread was made'
 import struct, sys
 tid, source, out = int(sys.argv[1]), *sys.argv[2:]
@@ -88,11 +88,11 @@ END
 text=$("$AUXTAP" decode --events gap spe-threads-dying-trace)
 grep -qE "^[^ ]* +$thread .*gap: unknown, [0-9]+ bytes lost: the file lacks trace that AUX records report" <<<"$text" ||
 	fail "a dying thread's trace is missing, and no gap: $text"
-# a thread that the caller leaves out is no gap of the others
+# a thread that the caller excludes is not a gap of the others
 other=$(sed -n 's/.* AUX [0-9]*\/\([0-9]*\) .*/\1/p' spe-threads.dump | grep -v "^$thread\$" | head -n 1)
 [ -z "$("$AUXTAP" decode --tid "$other" --events gap spe-threads-thread)" ] || fail 'a gap of another thread'
 
-# CoreSight: the TRBE may skip the rest of a page, and the file lacks at least what is said.
+# CoreSight: the TRBE may skip the rest of a page, and the file lacks at least the reported bytes.
 record cs cs_etm// 16,16 recursion_static
 cut_records cs cs-first-trace=AUXTRACE:0 cs-first=AUX:0,AUXTRACE:0 cs-last-trace=AUXTRACE:-1 cs-last=AUX:-1,AUXTRACE:-1
 first=$(bytes cs 1)
@@ -107,8 +107,8 @@ lacks cs-threads-thread-trace "$whole - 7" "$whole"
 lacks cs-threads-thread "$whole - 7" "$whole"
 "$AUXTAP" report cs-threads-thread | grep -q 'no trace of 1 other thread' || fail 'report does not count the thread'
 
-# Snapshots keep the newest trace: their offsets are no gap.
+# Snapshots keep the newest trace: bytes before their offsets are not a gap.
 "$AUXTAP" crash --backend emulated --source qemu -e arm_spe_0/period=256/ -m 16,2 -o snapshot -- "$programs/null_deref_static" >stdout 2>err
 [ -s snapshot ] || fail "no snapshot: $(tail -n 2 err)"
-"$AUXTAP" decode --events gap snapshot | grep 'unknown.*lost' && fail 'a snapshot lacks what it overwrote'
+"$AUXTAP" decode --events gap snapshot | grep 'unknown.*lost' && fail 'overwritten trace of a snapshot counts as missing'
 finish

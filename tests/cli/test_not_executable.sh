@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What exec refuses: status 126 or 127 and one line that says why, the same under both sources.
+# Files that exec refuses: status 126 or 127 and one line with the reason, the same with both engines.
 . "$(dirname "$0")/lib.sh"
 
 refused() { # STATUS LINE ARGUMENTS...

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What the OpenCSD in use cannot follow is a gap up to the next synchronisation, never another flow.
+# What this OpenCSD cannot follow is a gap up to the next synchronisation, never another flow.
 . "$(dirname "$0")/lib.sh"
 command -v python3 >/dev/null || skip "no python3"
 
@@ -10,7 +10,7 @@ version=$("$AUXTAP" list | sed -n 's/.*OpenCSD \([0-9.]*\).*/\1/p')
 [ -n "$version" ] || fail "list does not name OpenCSD's version: $("$AUXTAP" list | tail -n 3)"
 older() { [ "$version" != "$1" ] && [ "$(printf '%s\n' "$version" "$1" | sort -V | head -n 1)" = "$version" ]; }
 
-# ETE by hand: code, trace, the truth; each part starts with a synchronisation.
+# ETE by hand: code, trace, ground truth; each part starts with a synchronisation.
 cat >make.py <<'END'
 import struct
 NOP, RET = 0xd503201f, 0xd65f03c0
@@ -66,9 +66,9 @@ END
 python3 make.py || fail "the trace was not made"
 run() { "$AUXTAP" "$1" --raw etm --etm-config ete.ini --image "$WORK/code@0x1000" "${@:2}" trace; }
 run decode --events insn,gap -F event,ip >listed 2>err || fail "decode: $(head -n 3 err)"
-"$TOOLS/compare_ground_truth" truth --gaps <listed >result 2>&1 || fail "not the truth with gaps: $(cat result): $(head -n 30 listed)"
+"$TOOLS/compare_ground_truth" truth --gaps <listed >result 2>&1 || fail "not the ground truth with gaps: $(cat result): $(head -n 30 listed)"
 cat result
-# each part up to its unknown branch; what comes after a synchronisation is all there
+# each part is listed up to its unknown branch, and completely after a synchronisation
 for ip in 2000 2004 2200 2204 3600 3604 4000 4004 4300 4304 4400 4404; do
 	grep -q " $ip\$" listed || fail "$ip is missing"
 done
@@ -87,7 +87,7 @@ run report >report
 grep -q "^  decoded by OpenCSD $version$" report || fail "the report does not name the library: $(sed -n '/^What/,/^$/p' report)"
 [ "$unknown" = 0 ] || ! grep -q 'no gaps' report || fail "the report claims to have no gaps"
 
-# speculation and cycle counts; elements that a synchronisation point leaves open
+# speculation and cycle counts; elements that are open at a synchronisation point
 sed 's/TRCIDR8=.*/TRCIDR8=0xff/; s/TRCCONFIGR=.*/TRCCONFIGR=0x10/' ete.ini >cycles.ini
 sed 's/TRCIDR8=.*/TRCIDR8=0xff/' ete.ini >open.ini
 python3 - <<'END'
@@ -104,5 +104,5 @@ if older 1.6.1; then
 		fail "speculated elements at a synchronisation point: $(head -n 3 out)"
 fi
 "$AUXTAP" decode --raw etm --etm-config open.ini --image "$WORK/code@0x1000" --events gap trace >out
-grep -q 'cannot follow speculation' out && fail "a unit that may speculate, and does not: $(head -n 2 out)"
+grep -q 'cannot follow speculation' out && fail "a unit that may speculate, but does not: $(head -n 2 out)"
 finish

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The build with another OpenCSD, installed under AUXTAP_OPENCSD_ROOT (1.8 is in no distribution):
-# what decodes is that version, and the traces of what it knows decode without a gap.
+# The build with another OpenCSD, installed under AUXTAP_OPENCSD_ROOT (no distribution has 1.8):
+# that version decodes, and the traces that it supports decode without a gap.
 . "$(dirname "$0")/lib.sh"
 root=${AUXTAP_OPENCSD_ROOT:-}
 [ -n "$root" ] || skip "no other OpenCSD (set AUXTAP_OPENCSD_ROOT to its prefix)"

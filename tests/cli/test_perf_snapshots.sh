@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Stock perf reads every kind of snapshot: of the program, a forked child, a grandchild, a thread,
-# with threads and a leader that ended before, after exec, by -S, of several deaths; for AArch64
-# programs too. 'perf script --itrace=b' lists the branches that auxtap's own decoder finds.
+# with threads and a leader that ended before, after exec, by -S, of several deaths; also for
+# AArch64 programs. 'perf script --itrace=b' lists the branches that auxtap's own decoder finds.
 # All kinds under qemu; under ptrace and for AArch64 half of them, unless AUXTAP_LONG is set. With
-# the sanitizers under qemu alone: what perf finds is checked without them.
+# the sanitizers only under qemu: the build without them compares with perf.
 . "$(dirname "$0")/lib.sh"
 command -v perf >/dev/null || skip "perf is not installed: nothing to compare with"
 command -v cc >/dev/null || skip "no C compiler"
@@ -111,9 +111,9 @@ int main(int argc, char **argv)
 }
 C
 
-# compared WHAT FILE: perf's branches of each thread are ours. Those with one end alone (where
-# tracing starts or stops) are left out: perf names the other end 0. Of CoreSight trace perf 6.1
-# reports a range with the next one, so that it may lack the last branch.
+# compared WHAT FILE: perf's branches of each thread equal ours. Those with only one end (where
+# tracing starts or stops) are excluded: perf prints 0 for the other end. For CoreSight trace perf
+# 6.1 reports a range with the next one, so it may lack the last branch.
 compared() {
 	local tid nr=0 tids
 	tids=$("$AUXTAP" dump "$2" | sed -n 's/.* AUXTRACE.* tid \([0-9]*\).*/\1/p' | sort -u)
@@ -177,7 +177,7 @@ if [ -n "$qemu" ]; then
 	"$AUXTAP" record --source qemu -S -m 8,16 -o snapshot -- ./kinds child >out 2>err </dev/null
 	compared "record -S" snapshot
 else
-	echo "skipped: the qemu source (qemu-x86_64 is not installed)"
+	echo "skipped: the qemu engine (qemu-x86_64 is not installed)"
 fi
 if ! ldd "$(readlink -f "$(command -v perf)")" 2>/dev/null | grep -q libopencsd; then
 	echo "skipped: AArch64 (this perf has no OpenCSD)"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What is particular to the qemu source, through the whole pipe: faults inside blocks, exec,
-# death; decode and stock perf list exactly what was executed. Status and streams pass through.
-# (exact.sh has the ordinary programs.)
+# Features of the qemu engine, through the whole pipeline: faults inside blocks, exec, death;
+# decode and stock perf list exactly what was executed. Status and streams pass through.
+# (exact.sh runs the ordinary programs.)
 set -u
 if ! command -v qemu-x86_64 >/dev/null; then
 	echo "skipped: qemu-x86_64 is not installed"

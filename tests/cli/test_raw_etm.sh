@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# --raw etm: bare CoreSight trace with its units' registers is what the snapshot or the perf.data
-# file is that it was taken from; what does not fit is refused in one clear line.
+# --raw etm: raw CoreSight trace with its units' registers decodes like the snapshot or perf.data
+# file that it was extracted from; unsuitable input is refused in one clear line.
 source "$(dirname "$0")/lib.sh"
 
 # refused STATUS PATTERN COMMAND...: exactly one line
@@ -72,7 +72,7 @@ if [ -d "$traces/ete-snapshot" ]; then
 	[ "$(wc -l <bare)" -gt 1000 ] && cmp -s bare snapshot ||
 		fail "juno: $(wc -l <bare) instructions, $(wc -l <snapshot) of the snapshot"
 
-	# a trace port's, of an STM32: whose bytes they are is told, nothing is followed
+	# a trace port's, of an STM32: the owner of the bytes is reported, nothing is decoded
 	printf '[device]\nname=ETM_0\ntype=ETM3.5\ncore=Cortex-M3\n[regs]\nETMIDR=0x4114f250\nETMCR=0x0\nETMCCER=0x18541800\nETMTRACEIDR=0x2\n' >etm3.ini
 	file=$traces/coresight-raw/stm32-etm_itm_tpiu/trace.bin
 	"$AUXTAP" decode --raw etm --etm-format tpiu --etm-config etm3.ini "$file" >out 2>err || fail "stm32: $(head -1 err)"
@@ -81,13 +81,13 @@ if [ -d "$traces/ete-snapshot" ]; then
 		"$AUXTAP" dump --raw etm --etm-format $format --etm-config etm3.ini "$file" >out 2>err
 		status=$?
 		[ $status -le 3 ] && ! [ -s core ] || fail "stm32: $format: status $status"
-		[ $status = 0 ] || [ -s err ] || fail "stm32: $format: status $status without a word"
+		[ $status = 0 ] || [ -s err ] || fail "stm32: $format: status $status without a message"
 	done
 else
 	echo "no real traces in '$traces'"
 fi
 
-# emulated trace, taken out of a file: with the clock's conversion at the same times
+# emulated trace, extracted from a file: with the clock conversion the same times
 fixtures=$FIXTURES/a64
 if command -v qemu-aarch64 >/dev/null && [ -x "$fixtures/recursion_static" ] && command -v python3 >/dev/null; then
 	"$AUXTAP" record -e cs_etm/timestamp/u --backend emulated --source qemu -o data -- "$fixtures/recursion_static" >out 2>err ||
@@ -98,6 +98,6 @@ if command -v qemu-aarch64 >/dev/null && [ -x "$fixtures/recursion_static" ] && 
 		--events insn -F time,ip ss/*/trace.bin >bare
 	[ "$(wc -l <bare)" -gt 20000 ] && cmp -s bare file || fail "recorded: $(cmp bare file 2>&1)"
 else
-	echo "not with emulated trace"
+	echo "not tested: emulated trace"
 fi
 finish

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The kernel backend as far as a machine without a trace unit goes: a software dummy event per
+# The kernel backend as far as possible without a trace unit: a software dummy event per
 # CPU, inherited, enabled at exec; its sideband in a file that stock perf reads.
 . "$(dirname "$0")/lib.sh"
 "$AUXTAP" record --backend kernel -e dummy:u -o data -- /bin/sh -c '/bin/true; exit 3' 2>err

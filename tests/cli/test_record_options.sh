@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# record and crash: exit statuses, usage errors in one clear line, nothing left behind.
+# record and crash: exit statuses, usage errors in one clear line, no file left over.
 . "$(dirname "$0")/lib.sh"
 
 # expect STATUS PATTERN COMMAND...: status, and exactly one line on stderr that matches
@@ -40,7 +40,7 @@ for command in record crash; do
 	expect 126 'is a directory' $command -- /
 	"$AUXTAP" $command --help >out 2>err || fail "$command --help"
 	for option in -e -m -S -p -t -a -C -o --backend --source --trace-unit --aux-watermark --truth; do
-		grep -q -e "$option" out || fail "$command --help does not tell $option"
+		grep -q -e "$option" out || fail "$command --help does not list $option"
 	done
 done
 expect 125 "option of 'auxtap crash'" record --keep 3 true
@@ -80,7 +80,7 @@ status=$?
 [ "$status" -eq 42 ] || fail "status $status, not 42"
 [ "$(cat out)" = in ] || fail "stdin and stdout: '$(cat out)'"
 grep -qx err err || fail "stderr: $(cat err)"
-[ "$(grep -c '^auxtap: backend emulated, source ptrace, event intel_pt//u: expect' err)" -eq 1 ] || fail "no word of emulation: $(cat err)"
+[ "$(grep -c '^auxtap: backend emulated, source ptrace, event intel_pt//u: expect' err)" -eq 1 ] || fail "no message about emulation: $(cat err)"
 for sizes in 16,16 8,64K ,32; do
 	"$AUXTAP" record --source ptrace -m "$sizes" -o sizes -- true 2>err || fail "-m $sizes: $(tail -n 1 err)"
 	"$AUXTAP" dump --no-packets sizes | grep -q "CMDLINE.* -m $sizes -o" ||
@@ -96,13 +96,13 @@ status=$?
 "$AUXTAP" crash --source ptrace -o none -- /bin/true 2>err
 status=$?
 [ "$status" -eq 0 ] || fail "crash on true: status $status"
-grep -q 'ended with status 0; no crash, no snapshot' err || fail "no word of 'no crash': $(cat err)"
+grep -q 'ended with status 0; no crash, no snapshot' err || fail "no message 'no crash': $(cat err)"
 [ -e none ] && fail "a snapshot without a crash"
 
 "$AUXTAP" list >out || fail "list"
 grep -q '^record selects: ' out || fail "list does not say what record would pick"
 
-# An AArch64 program chooses its event, also behind a script; Intel's trace unit is refused for it.
+# An AArch64 program selects its event, also through a script; Intel's trace unit is refused for it.
 a64=$FIXTURES/a64/recursion
 if command -v qemu-aarch64 >/dev/null && [ -x "$a64" ]; then
 	printf '#!%s\n' "$a64" >script && chmod +x script
@@ -119,7 +119,7 @@ if command -v qemu-aarch64 >/dev/null && [ -x "$a64" ]; then
 	"$AUXTAP" record --backend emulated -e cs_etm//u -o a64.data -- ./script >out 2>err
 	"$AUXTAP" decode --summary a64.data >out && grep -q '^instructions: [1-9]' out || fail "script, cs_etm: no trace"
 	"$AUXTAP" list | grep -q 'for AArch64 programs: backend emulated, engine qemu, event cs_etm//u' ||
-		fail "list does not tell what AArch64 programs get"
+		fail "list does not say what is selected for AArch64 programs"
 else
 	echo "not tested: AArch64 programs (no qemu-aarch64 or no compiler)"
 fi

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Signals: forwarded to the program; SIGUSR2 takes a snapshot; attaching and letting go; death of
+# Signals: forwarded to the program; SIGUSR2 takes a snapshot; attaching and detaching; death of
 # the emulated kernel is an error.
 . "$(dirname "$0")/lib.sh"
 command -v cc >/dev/null || skip "no C compiler"
@@ -35,7 +35,7 @@ for command in record crash; do
 	status=$?
 	[ $status -eq 9 ] || fail "$command: SIGTERM was not forwarded: status $status: $(cat $command.err)"
 done
-grep -q 'no crash, no snapshot' crash.err || fail "a clean stop is no crash: $(cat crash.err)"
+grep -q 'no crash, no snapshot' crash.err || fail "a clean stop counts as a crash: $(cat crash.err)"
 [ -e crash.data ] && fail "a clean stop left a snapshot"
 
 "$AUXTAP" record --source ptrace -S -m 8,16 -o snap.data -- ./loop >snap.out 2>snap.err </dev/null &
@@ -63,7 +63,7 @@ kill -TERM $pid
 wait $pid
 status=$?
 [ $status -eq 0 ] || fail "attach: status $status: $(cat attach.err)"
-kill -0 $target || fail "the process did not survive being let go"
+kill -0 $target || fail "the process did not survive the detach"
 kill -TERM $target
 wait $target
 [ $? -eq 9 ] || fail "the process did not end as it would alone"

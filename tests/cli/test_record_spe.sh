@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Arm SPE on any machine: what is sampled of AArch64 programs is exactly what ran at that
-# place, with the data addresses that the program says and the targets that ran next.
+# Arm SPE on any machine: the samples of AArch64 programs are exactly the instructions that ran
+# there, with the program's data addresses and the targets that ran next.
 set -u
 fixtures=$BIN/../fixtures/a64
 if ! command -v qemu-aarch64 >/dev/null || [ ! -x "$fixtures/qemu_a64" ]; then
@@ -31,8 +31,8 @@ sample()
 	for truth in "$dir"/raw.*; do
 		tid=${truth##*.}
 		od -An -v -t x8 -w8 "$truth" | sed 's/^ *0*//' >"$dir/truth.$tid"
-		# addresses are those of mem and branch events; times tell which sample they belong
-		# to
+		# addresses are in mem and branch events; times identify their
+		# sample
 		auxtap decode --events mem,branch -F time,addr --tid "$tid" --format csv \
 			"$dir/data" | sed 's/\<0x//g' >"$dir/addresses"
 		auxtap decode --events insn -F time,ip,op --tid "$tid" --format csv "$dir/data" | sed 's/\<0x//g' |
@@ -44,7 +44,7 @@ sample()
 	[ -s "$dir/gaps" ] && fail "$event $*: gaps: $(head -1 "$dir/gaps")"
 }
 
-# spaced TID MIN MAX: samples lie so many instructions apart, the first at most 600 later
+# spaced TID MIN MAX: samples are MIN to MAX instructions apart, the first at most 600 later
 spaced()
 {
 	awk -v min="$2" -v max="$3" '
@@ -58,8 +58,8 @@ spaced()
 			found = 0
 			for (k = from; k <= to && k <= last; k++)
 				if (ran[k] == want[i]) { found = k; break }
-			# where an address runs often its first place in the window may be too
-			# early; exact intervals have one place alone, but for the first
+			# an address that runs often may have its first match in the window too
+			# early; exact intervals have only one match, except for the first
 			if (i == 1 && min == max) {
 				for (; k <= to && k <= last; k++) {
 					good = 1
@@ -77,10 +77,10 @@ spaced()
 		fail "thread $1"
 }
 
-# judged STATUS PERIOD IMAGES COMMAND...: qemu's own log of registers (of code in these images;
-# empty: of all) is the judge: what is sampled is what ran, with the addresses that its registers
-# give
-judged()
+# checked STATUS PERIOD IMAGES COMMAND...: qemu's own log of registers (of code in these images;
+# empty: of all) is the reference: samples are instructions that ran, with the addresses that the
+# registers give
+checked()
 {
 	local expected=$1 period=$2 images=$3 status tid slack=0 nr=0 filter='' ranges=() qemu one
 	shift 3
@@ -91,14 +91,14 @@ judged()
 	printf '#!/bin/sh\nexec %s "$@"\n' "$qemu" >"$dir/qemu"
 	chmod +x "$dir/qemu"
 	export AUXTAP_QEMU_AARCH64=$dir/qemu
-	if [ -n "$images" ]; then # they lie at the same place each time
+	if [ -n "$images" ]; then # they are at the same address each time
 		auxtap record -e arm_spe_0// --backend emulated --source qemu -o "$dir/data" -- "$@" >"$dir/out" 2>"$dir/err"
 		mapfile -t ranges < <(auxtap dump "$dir/data" | grep MMAP2 | grep -E "$images" |
 			sed 's/.*\[\(0x[0-9a-f]*\)(\(0x[0-9a-f]*\)).*/\1+\2/' | sort -u)
 		[ ${#ranges[@]} -gt 0 ] || fail "no image is $images"
 		filter="-dfilter $(IFS=,; echo "${ranges[*]}")"
 	fi
-	# (of the tries before the run it leaves no log: they end before anything is executed)
+	# (the probes before the run leave no log: they end before anything is executed)
 	printf '#!/bin/sh\nexec %s %s -d cpu,nochain,tid %s -D %s/log-%%d "$@"\n' \
 		"$qemu" "$one" "$filter" "$dir" >"$dir/qemu"
 	guard auxtap record -e "arm_spe_0/period=$period/" --backend emulated \
@@ -126,14 +126,14 @@ judged()
 }
 
 if command -v python3 >/dev/null; then
-	judged 0 256 '' "$fixtures/qemu_a64" touch
-	judged 0 512 '' "$fixtures/recursion_static"
-	judged 0 512 '' "$fixtures/recursion"
-	[ -x "$fixtures/exceptions" ] && judged 0 512 'exceptions$|libgcc' "$fixtures/exceptions"
-	judged 0 256 '' "$fixtures/threads4_static"
-	judged 139 256 '' "$fixtures/null_deref"
+	checked 0 256 '' "$fixtures/qemu_a64" touch
+	checked 0 512 '' "$fixtures/recursion_static"
+	checked 0 512 '' "$fixtures/recursion"
+	[ -x "$fixtures/exceptions" ] && checked 0 512 'exceptions$|libgcc' "$fixtures/exceptions"
+	checked 0 256 '' "$fixtures/threads4_static"
+	checked 139 256 '' "$fixtures/null_deref"
 else
-	echo "not judged by registers: there is no python3"
+	echo "not compared with registers: no python3"
 fi
 
 # exactly every 1024th instruction
@@ -162,7 +162,7 @@ for truth in "$dir"/truth.*; do
 	spaced "${truth##*.}" 512 512
 done
 
-# data addresses: round i of the program reads and writes where it has told
+# data addresses: round i of the program reads and writes at the printed addresses
 sample arm_spe_0/period=256/ "$fixtures/qemu_a64" touch
 tid=$(ls "$dir" | sed -n 's/^truth.//p')
 spaced "$tid" 256 256
@@ -192,12 +192,12 @@ for truth in "$dir"/truth.*; do
 	[ "$nr" -ge $((all / 420)) ] && [ "$nr" -le $((all / 340)) ] || fail "jitter: $nr samples of $all"
 done
 
-# filters: loads alone
+# filters: only loads
 sample arm_spe_0/period=256,load_filter/ "$fixtures/recursion_static"
 cut -d' ' -f3 "$dir"/samples.* | sort -u >"$dir/kinds"
 [ "$(cat "$dir/kinds")" = LD ] || fail "load_filter: $(cat "$dir/kinds")"
 
-# ---- what the recording says of itself ----
+# ---- metadata of the recording ----
 # the report: a model's latencies are not measured ones, and its data sources have names
 auxtap record -e arm_spe_0/period=1024/ --backend emulated -o "$dir/said" -- "$fixtures/threads4_static" >"$dir/out" 2>"$dir/err" || fail "record: $(cat "$dir/err")"
 auxtap report "$dir/said" >"$dir/report" 2>"$dir/err" || fail "report: $(cat "$dir/err")"
@@ -205,9 +205,9 @@ grep -q 'the unit is emulated: latencies, .* are a model' "$dir/report" || fail 
 sed -n '/^Where the data/,/^Functions/p' "$dir/report" >"$dir/sources"
 grep -qE ' (L1 data cache|DRAM)$' "$dir/sources" || fail "sources have no names: $(cat "$dir/sources")"
 grep -qE ' 0x[0-9a-f]+$|bare number' "$dir/sources" && fail "a source without a name: $(cat "$dir/sources")"
-# and of hardware it does not say so
+# it does not say so for hardware
 "$BIN/../tests/spe_file" "$dir/hardware" 1000 3 midr && auxtap report "$dir/hardware" >"$dir/report"
-[ -s "$dir/report" ] && grep emulated "$dir/report" && fail 'recorded by hardware, and called emulated'
+[ -s "$dir/report" ] && grep emulated "$dir/report" && fail 'recorded by hardware, but called emulated'
 
 # a program that the unit cannot sample at all: an error, not an empty file and status 0; a shell
 # that starts one that it can
@@ -218,9 +218,9 @@ grep -q '^auxtap: .*/none: no trace: no code ran that arm_spe_0// can trace; .*i
 auxtap record -e arm_spe_0/period=1024/ --backend emulated -o "$dir/some" -- sh -c "$fixtures/threads4_static; exit 4" >"$dir/out" 2>"$dir/err"
 status=$?
 [ $status = 4 ] || fail "a shell with an AArch64 child: status $status: $(cat "$dir/err")"
-grep 'no code ran' "$dir/err" && fail 'traced, and said not to be'
+grep 'no code ran' "$dir/err" && fail 'traced, but reported as not traced'
 
-# periods that the unit does not have
+# periods that the unit does not support
 refused() { # PERIOD TEXT
 	rm -f "$dir/refused"
 	auxtap record -e "arm_spe_0/period=$1/" --backend emulated -o "$dir/refused" -- "$fixtures/threads4_static" >"$dir/out" 2>"$dir/err"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A file that is no longer the one that ran is refused, whether it has a build-id or not: replaced
-# while it is mapped, replaced or rewritten before the report, removed. A source file that is newer
-# than the program is shown with a warning.
+# A file that is not the one that ran is refused, with or without a build-id: replaced while it
+# is mapped, replaced or rewritten before the report, removed. A source file that is newer than the
+# program is shown with a warning.
 . "$(dirname "$0")/lib.sh"
 command -v gcc >/dev/null || skip "gcc is not installed"
 source=$SRC/tests/cli/frames/replaced.c
@@ -19,7 +19,7 @@ run() {
 	[ $? -eq 139 ] && [ -s data.report.txt ] || fail "$1: no crash of the library: $(tail -n 3 stderr)"
 }
 
-# no_name WHAT REPORT: it names no function of the library, and says that the file is another
+# no_name WHAT REPORT: names no function of the library, and says that the file is different
 no_name() {
 	grep -q "  different: .*/lib.so (build-id " "$2" || fail "$1: $(sed -n '/^Images/,/^$/p' "$2")"
 	sed -n '/^Backtrace/,/^$/p' "$2" | grep '#0' | grep -q 'lib.so+0x' ||
@@ -50,7 +50,7 @@ for id in sha1 none; do
 	"$AUXTAP" report data >out 2>&1
 	grep -q 'missing: .*/lib.so' out || fail "$id: removed: $(sed -n '/^Images/,/^$/p' out)"
 
-	# two files of one name, each mapped while it was there
+	# two files of one name, each mapped while it existed
 	cp "first.$id" lib.so
 	rm -f two*
 	"$AUXTAP" crash -o two -- sh -c "./program ./lib.so first :
@@ -60,7 +60,7 @@ for id in sha1 none; do
 	[ "$named" -eq 2 ] || fail "$id: two of one name: $(cat two*.report.txt | grep -A1 '^Backtrace')"
 done
 
-# the same in one recording: the newer file is the one that is there
+# the same in one recording: the newer file is the existing one
 cp first.sha1 lib.so
 "$AUXTAP" record -o both -- sh -c "./program ./lib.so first :
 	rm lib.so; cp second.sha1 lib.so

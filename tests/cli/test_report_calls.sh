@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The tree of calls: --calls N prints N lines, and says how many calls are farther out; calls are
-# named by the function that was called, not by what is inlined at its beginning.
+# The tree of calls: --calls N prints N lines, and the number of calls farther out; a call is named
+# by the called function, not by code inlined at its start.
 . "$(dirname "$0")/lib.sh"
 command -v gcc >/dev/null || skip "gcc is not installed"
 
 calls() { "$AUXTAP" report "$@" | sed -n '/^The calls/,/^Last/p'; }
-# The open calls of a tree, from the outermost in: "main f g".
+# The open calls of a tree, from the outermost inward: "main f g".
 open_calls() {
 	sed -nE 's/^ +[0-9]+ +(.*)/\1/p' "$1" | sed -nE 's/ +[^ ]*  (\.\.\.|<- SIG.*)$//p; s/ +\.\.\.$//p' |
 		sed -E 's/  \([0-9]+ calls? inside\)//; s/ +$//' | tr '\n' ' ' | sed 's/ $//'
@@ -30,13 +30,13 @@ grep -q 'farther out' calls && fail "--calls 2000: not all are shown"
 depths=$(grep -cE '^ +[0-9]+ +depth ' calls)
 [ "$depths" -eq 501 ] || fail "--calls 2000 shows $depths calls of depth, not 501"
 
-# deeper than what is kept
+# deeper than the kept depth
 "$AUXTAP" crash -o deeper.data -- ./deep 30000 >stdout 2>stderr </dev/null
 calls deeper.data >calls
 outer=$(sed -nE 's/.*\(([0-9]+) calls farther out\).*/\1/p' calls)
 [ "${outer:-0}" -ge $((30000 - 40)) ] && [ "$outer" -le 30010 ] || fail "30000 calls deep: $outer farther out"
 
-# what was called before a gap is unknown: the count says since when it counts
+# calls before a gap are unknown: the count says where it starts
 "$AUXTAP" crash -m 32,1 -o gap.data -- ./deep 30000 >stdout 2>stderr </dev/null
 calls gap.data >calls
 sed -n '/ instructions /,/farther out/p' calls | grep -q -- '-- gap: overwritten.* --' ||
@@ -44,14 +44,14 @@ sed -n '/ instructions /,/farther out/p' calls | grep -q -- '-- gap: overwritten
 grep -qE '\.\.\.  \(at least [0-9]+ calls farther out, since the last gap\)$' calls ||
 	fail "gap: $(grep farther calls)"
 
-# an exec before what is kept of the trace, and a system call after it
+# an exec before the kept trace, and a system call after it
 gcc -g -O0 -DSYSTEM_CALL -o deep_call "$SRC/tests/cli/frames/deep.c" || fail "deep_call: not built"
 "$AUXTAP" crash -m 32,1 -o gap.data -- ./deep_call 30000 >stdout 2>stderr </dev/null
 calls gap.data >calls
 grep -qE '\.\.\.  \(at least [0-9]+ calls farther out, since the last gap\)$' calls ||
 	fail "gap, system call: $(grep farther calls)"
 
-# a function on a stack of its own: not called by who switched to that stack
+# a function on a stack of its own: not called by the function that switched to that stack
 gcc -g -O0 -o coroutine "$SRC/tests/cli/frames/coroutine.c" || fail "coroutine: not built"
 "$AUXTAP" crash -o coroutine.data -- ./coroutine >stdout 2>stderr </dev/null
 calls coroutine.data >calls
@@ -61,7 +61,7 @@ sed -n '/^Backtrace/,/^$/p' coroutine.data.report.txt >backtrace
 grep -A2 ' die at ' backtrace | tail -n 2 | grep -A1 ' produce at ' | grep -q '#2  __start_context\|#2  .*/libc\.so\.6+0x' && # without libc's symbols
 	grep -q 'No call returns to where this function begins' backtrace ||
 	fail "coroutine: the backtrace does not end at __start_context: $(cat backtrace)"
-# every line between produce and die lies deeper than produce
+# every line between produce and die is deeper than produce
 awk '/\[by return\] produce .*\.\.\.$/ { at = index($0, "[") } / die .*SIGSEGV/ { n = index($0, "die"); exit }
 	END { exit !(at && n > at) }' calls || fail "coroutine: die is not deeper than produce: $(cat calls)"
 
@@ -72,14 +72,14 @@ gcc -s -O1 -w -o fcontext.bare "$SRC/tests/cli/frames/fcontext.c" || fail "fcont
 calls fcontext.data >calls
 path=$(open_calls calls)
 [ "${path##* main }" = 'resume jump_stack [by jump] produce die' ] || fail "fcontext: open are: $path"
-grep -q "^  \[by jump\], \[by return\]: " calls || fail "fcontext: no word about the marks: $(cat calls)"
+grep -q "^  \[by jump\], \[by return\]: " calls || fail "fcontext: [by jump] is not explained: $(cat calls)"
 "$AUXTAP" crash -o fcontext.data -- ./fcontext.bare >stdout 2>stderr </dev/null
 calls fcontext.data >calls
 open_calls calls | grep -q '\[by jump\] fcontext.bare+0x[0-9a-f]* fcontext.bare+0x[0-9a-f]*$' ||
 	fail "fcontext.bare: open are: $(open_calls calls)"
 
 # Exceptions: the calls that are open at the crash are those that the unwinder finds on the stack,
-# also where no symbol names the function that catches; of a stripped program only their number is
+# even if no symbol names the function that catches; for a stripped program only their number is
 # compared.
 if command -v g++ >/dev/null; then
 	g++ -g -O2 -fno-optimize-sibling-calls -o caught "$SRC/tests/cli/frames/caught.cpp" &&
@@ -92,10 +92,10 @@ if command -v g++ >/dev/null; then
 	"$AUXTAP" crash -o bare.data -- ./caught.bare >stdout 2>stderr </dev/null
 	calls --calls 400 bare.data >calls
 	path=$(open_calls calls)
-	# the second where libc's symbols are not installed
+	# the second if libc's symbols are not installed
 	path=$(sed -E 's/.*(__libc_start_call_main|libc\.so\.6\+0x[0-9a-f]+) //' <<<"$path")
 	[ "$(wc -w <<<"$path")" = 5 ] || fail "caught.bare: open are: $path"
-	# std::terminate catches what a noexcept function let out, in code that has no symbol
+	# std::terminate handles an exception from a noexcept function, in code without a symbol
 	"$AUXTAP" crash -o escape.data -- ./caught escape >stdout 2>stderr </dev/null
 	calls --calls 400 escape.data >calls
 	path=$(open_calls calls)
@@ -104,13 +104,13 @@ if command -v g++ >/dev/null; then
 	escape='an exception could not leave a function that is noexcept, or a destructor while the stack was unwound$'
 	sed -n 3p escape.data.report.txt | grep -q "from __cxa_throw: std::terminate() was called: $escape" ||
 		fail "escape: $(head -n 3 escape.data.report.txt)"
-	# 'throw;' where nothing was caught
+	# 'throw;' without a caught exception
 	printf 'int main() { throw; }\n' >again.cpp
 	g++ -g -o again again.cpp || fail "again: not built"
 	"$AUXTAP" crash -o again.data -- ./again >stdout 2>stderr </dev/null
 	sed -n 1,4p again.data.report.txt | grep -q 'no handler was found for an exception, or there was none to throw again$' ||
 		fail "again: $(head -n 4 again.data.report.txt)"
-	# a cancelled thread that catches everything: libc's abort() is not its start's doing
+	# a cancelled thread that catches everything: libc's abort() is not attributed to its start function
 	cat >cancelled.cpp <<-'C'
 	#include <pthread.h>
 	#include <thread>
@@ -132,7 +132,7 @@ else
 	echo "caught: g++ is not installed"
 fi
 
-# Equal calls on one line: the number of calls inside is that of all of them. A call of address 0 is
+# Equal calls on one line: the number of calls inside is the sum of all. A call of address 0 is
 # shown.
 cat >twice.c <<'C'
 static __attribute__((noinline)) void leaf(void) { __asm__ volatile(""); }
@@ -150,8 +150,8 @@ calls twice.data | grep -qE '^ +0 +0x0 +<- SIGSEGV here$' || fail "twice: $(call
 sed -n '/^Last branches/,/^$/p' twice.data.report.txt | tail -n 3 >branches
 grep -qE '^  call .* -> 0x0$' branches && grep -q '^  SIGSEGV    0x0$' branches || fail "twice: $(cat branches)"
 
-# A library that takes the place of another one: what ran has the names of its own time. One that is
-# unloaded: what was there is named as such.
+# A library that replaces another one: code has the names of its own time. An unloaded one: its code
+# is named as such.
 cat >plugin.c <<'C'
 int __attribute__((noinline)) NAME(int *v) { int s = 0; for (int i = 0; i < 8; i++) s += v[i]; return s; }
 int apply(int *v) { return NAME(v) + 1; }
@@ -189,7 +189,7 @@ grep -q '^  #0  apply at .*plugin.c:2 (unloaded)$' unload.data.report.txt &&
 	[ "$(grep -c unloaded unload.data.report.txt)" = 4 ] ||
 	fail "unload: $(grep -E 'unloaded|SIGSEGV' unload.data.report.txt)"
 
-# Where a signal handler returns to.
+# The return address of a signal handler.
 cat >handled.c <<'C'
 #include <signal.h>
 static void on_hup(int signo) { (void)signo; }
@@ -213,7 +213,7 @@ gcc -g -O1 -DNAME="$long" -o long long.c || fail "long: not built"
 sed -n '/^Last branches/,/^$/p' long.data.report.txt | grep -q '^  SIGSEGV    \(name\)*n*a*m*e*\.\.\. (long.c:2)$' ||
 	fail "long: $(tail -n 40 long.data.report.txt | grep '^  SIGSEGV')"
 
-# clang's debug information lets the inlined function begin where the function does
+# in clang's debug information the inlined function starts where the function does
 command -v clang >/dev/null || skip "clang is not installed"
 clang -g -O2 -o entry "$SRC/tests/cli/frames/entry.c" || fail "entry: not built"
 "$AUXTAP" crash -o entry.data -- ./entry >stdout 2>stderr </dev/null

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# "no gaps: all of it, from the beginning" is said only where it is proved.
+# "no gaps: all of it, from the beginning" is printed only if it is proved.
 . "$(dirname "$0")/lib.sh"
 all='no gaps: all of it, from the beginning'
 
@@ -19,23 +19,23 @@ covers() {
 "$AUXTAP" record -o whole -- "$FIXTURES/threads4" >stdout 2>err || fail "record: $(tail -n 2 err)"
 covers threads "$all" whole
 
-# Recursion without packets: what decode lists is a beginning of the truth, and less than all.
+# Recursion without packets: decode lists a beginning of the ground truth, not all of it.
 "$AUXTAP" crash --truth truth -o deep -- "$FIXTURES/deep_calls" >stdout 2>err
 [ -s deep ] || fail "no snapshot: $(tail -n 2 err)"
 shown=$("$AUXTAP" decode --summary deep | sed -n 's/^instructions: //p')
 executed=$(($(stat -c %s truth.* | head -n 1) / 8))
-[ "$executed" -gt $((2 * shown)) ] || fail "deep_calls: $shown of $executed instructions are shown: not the case to test"
+[ "$executed" -gt $((2 * shown)) ] || fail "deep_calls: $shown of $executed instructions are shown: the case does not occur"
 covers deep_calls '1 gap: uncounted' deep
-# that time is an instruction a ns, and goes on where no packet says so; system calls take some, too
+# that time is an instruction a ns, and continues without packets; system calls take time, too
 sed -n 's/^  \([0-9.]*\) s of emulated time .*/\1/p' section | awk -v executed="$executed" '
 	{ n++; ns = $1 * 1e9 }
 	END { exit n != 1 || ns < executed - 1000 || ns > executed * 1.01 + 1000 }' ||
 	fail "deep_calls: $executed instructions, but $(grep 'emulated time' section)"
 "$AUXTAP" decode --events async,gap deep >out
 tail -n 2 out | head -n 1 | grep -q 'gap: uncounted' || fail "deep_calls: no gap before the fault: $(cat out)"
-sed -n '/^The calls/,/^$/p' deep.report.txt | grep -q ' down .*SIGSEGV here' || fail "deep_calls: the callers are lost"
+sed -n '/^The calls/,/^$/p' deep.report.txt | grep -q ' down .*SIGSEGV here' || fail "deep_calls: the callers are missing"
 
-# The flow ends elsewhere than the thread died: the registers' instruction pointer is another one.
+# The flow ends elsewhere than the thread died: the registers have another instruction pointer.
 "$AUXTAP" crash -o died -- "$FIXTURES/null_deref" >stdout 2>err
 covers null_deref "$all" died
 before=$("$AUXTAP" decode --events insn -F ip --last 1 died | tr -d ' ')
@@ -46,7 +46,7 @@ before, last = (struct.pack("<Q", int(ip)) for ip in sys.argv[1:])
 data = open("died", "rb").read()
 open("moved", "wb").write(data.replace(last, before))
 END
-cmp -s died moved && fail "the snapshot holds no instruction pointer $last"
+cmp -s died moved && fail "the snapshot contains no instruction pointer $last"
 covers moved "the flow of the dead thread ends at 0x$last, but the thread died at 0x$before: what ran between" moved
 
 # attached: it ran before
@@ -65,10 +65,10 @@ fi
 if [ -s attached ]; then
 	covers attached 'what ran before it starts.* is not known' attached
 else
-	echo "attaching was not tried: $(tail -n 1 err)"
+	echo "attaching was not tested: $(tail -n 1 err)"
 fi
 
-# one thread that existed before: the recorder makes up its FORK
+# one thread that existed before: the recorder synthesises its FORK
 cat >loops.py <<'END'
 import threading, time
 def loop():
@@ -96,10 +96,10 @@ wait $recorder
 if [ -s thread ]; then
 	covers 'attached thread' 'what ran before it starts.* is not known' thread
 else
-	echo "attaching to a thread was not tried: $(tail -n 1 err)"
+	echo "attaching to a thread was not tested: $(tail -n 1 err)"
 fi
 
-# Parts of the file are missing: trace at its begin, at its end, of a whole thread; the ends of
+# Missing parts of the file: trace at its start, at its end, of a whole thread; the ends of
 # threads.
 "$AUXTAP" record -m 16,4096 --aux-watermark 65536 -o parts -- "$FIXTURES/ticks" 10 </dev/null >stdout 2>err || fail "record: $(tail -n 2 err)"
 covers parts "$all" parts
@@ -120,7 +120,7 @@ done
 covers ends 'what ran after it ends is not known' ends
 covers thread 'no trace of 1 other thread: what it ran is not known' thread
 
-# a recorder that is killed leaves what was written; the program goes on
+# a killed recorder leaves the written part; the program continues
 mkfifo ticks
 "$AUXTAP" record -m 16,4096 --aux-watermark 65536 -o killed -- "$FIXTURES/ticks" 30 <ticks >stdout 2>err &
 recorder=$!
@@ -144,6 +144,6 @@ if [ -d "$AUXTAP_TRACES/coresight-snapshot/stm_only" ]; then
 	covers stm_only 'no instructions in this trace: what ran is not known' "$AUXTAP_TRACES/coresight-snapshot/stm_only"
 	covers a57 'what ran before it starts and after it ends is not known' "$AUXTAP_TRACES/coresight-snapshot/a57_single_step"
 else
-	echo "no real traces in '$AUXTAP_TRACES': STM is not tried"
+	echo "no real traces in '$AUXTAP_TRACES': STM is not tested"
 fi
 finish

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Signals to auxtap, to its process group and to auxtap-emu: the program gets what it would get
-# natively, once, from the process that sent it; status and snapshot are the program's; nothing of
-# auxtap ends before it, and nothing stays behind when auxtap or auxtap-emu is killed.
+# natively, once, from the process that sent it; status and snapshot are the program's; no process
+# of auxtap ends before it, and none is left when auxtap or auxtap-emu is killed.
 . "$(dirname "$0")/lib.sh"
 command -v cc >/dev/null || skip "no C compiler"
 command -v setsid >/dev/null || skip "no setsid command"
@@ -107,16 +107,16 @@ cc -O1 -static -pthread -o program program.c 2>cc.err || skip "cc -static does n
 engines=ptrace
 command -v qemu-x86_64 >/dev/null && [ -e "$BIN/auxtap-qemu.so" ] && engines="qemu ptrace"
 
-# until COMMAND...: a watchdog, and no measure of speed
+# until COMMAND...: a watchdog, not a measure of speed
 until_true() {
 	local _
 	for _ in $(seq 1200); do
 		"$@" >/dev/null 2>&1 && return 0
 		sleep 0.05
 	done
-	fail "$where: waited in vain for: $*"
+	fail "$where: still false: $*"
 	kill -s KILL -- -$auxtap 2>/dev/null
-	finish # each of the many waits that follow would be in vain as well
+	finish # each of the many waits that follow would fail, too
 }
 state() { sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null; }
 gone() { case $(state "$1") in "" | Z | X) ;; *) return 1 ;; esac; }
@@ -130,7 +130,7 @@ more_than() { [ "$(count_of "$1")" -gt "$2" ]; }
 start() {
 	rm -rf data* out err end
 	: >out
-	# a shell without job control has background commands ignore these two
+	# a shell without job control makes background commands ignore these two
 	env --default-signal=INT,QUIT setsid "$AUXTAP" $command --source $engine -m 8,16 -o data -- \
 		./program "$@" >out 2>err </dev/null &
 	auxtap=$!
@@ -145,8 +145,8 @@ target() {
 	emulator) echo "$emu" ;;
 	esac
 }
-# once_while_stopped SECONDS: a signal to the group that auxtap takes later than all others; SECONDS
-# is when a second copy would have come
+# once_while_stopped SECONDS: a signal to the group that auxtap receives later than the others; a
+# second copy would arrive after SECONDS
 once_while_stopped() {
 	local n
 	n=$(count_of TERM)
@@ -154,12 +154,12 @@ once_while_stopped() {
 	until_true stopped $auxtap
 	kill -s TERM -- -$auxtap
 	until_true got TERM $((n + 1))
-	sleep 1.5 # auxtap-emu waits for a second where auxtap does not have it yet
+	sleep 1.5 # auxtap-emu waits a second if auxtap does not have it yet
 	kill -s CONT $auxtap
 	sleep "$1"
 	[ "$(count_of TERM)" -eq $((n + 1)) ] || fail "$where: one TERM while auxtap was stopped: $(tail -n 1 out)"
 }
-# ends WANTED: what auxtap ends with, and what must be gone then
+# ends WANTED: auxtap's status at its end, and the processes that must be gone then
 ends() {
 	wait $auxtap
 	local status=$?
@@ -171,7 +171,7 @@ ends() {
 for engine in $engines; do
 	for command in record crash; do
 		echo "$SECONDS s: $engine, $command"
-		# handlers: each signal once at each place, and twice in a row
+		# handlers: each signal once to each process, and twice in a row
 		where="$engine, $command, handlers"
 		start counts
 		n=0
@@ -181,9 +181,9 @@ for engine in $engines; do
 				kill -s $signal -- "$(target $place)"
 				until_true got $signal $n || fail "$where: $signal to $place"
 			done
-			sleep 0.3 # of one sender, two of a kind within 0.1 s may count as one
+			sleep 0.3 # two equal signals of one sender within 0.1 s may count as one
 		done
-		# a second copy would be on its way still
+		# a second copy would still be on its way
 		sleep 0.5
 		tail -n 1 out | grep -q 'got HUP=3 INT=3 QUIT=3 USR1=3 TERM=3 CONT=3$' ||
 			fail "$where: not each once: $(tail -n 1 out)"
@@ -197,7 +197,7 @@ for engine in $engines; do
 			sleep 0.3
 		done
 		sleep 0.5
-		# natively two that come at once are one or two as well
+		# also natively two simultaneous signals are one or two
 		for signal in TERM INT HUP QUIT USR1; do
 			n=$(count_of $signal)
 			[ "$n" -ge 6 ] && [ "$n" -le 9 ] || fail "$where: 6 to 9 $signal were due, $n came"
@@ -209,14 +209,14 @@ for engine in $engines; do
 		[ "$(sed -n 's/^senders//p' out | tr ' ' '\n' | sort -u | tr -d '\n')" = $$ ] ||
 			fail "$where: not all from $$: $(grep senders out)"
 
-		# taken without a stop that the tracer sees
+		# received without a stop that the tracer sees
 		where="$engine, $command, sigwait"
 		start waits
 		for place in group auxtap emulator; do
 			n=$(($(count_of USR1) + 1))
 			for signal in TERM INT HUP QUIT USR1; do
 				kill -s $signal -- "$(target $place)"
-				[ $place = emulator ] && continue # each waits a second for auxtap's
+				[ $place = emulator ] && continue # each waits a second for auxtap's copy
 				until_true got $signal $n || fail "$where: $signal to $place"
 			done
 			for signal in TERM INT HUP QUIT USR1; do
@@ -230,8 +230,8 @@ for engine in $engines; do
 		: >end
 		ends 9
 
-		# no handlers: the program dies of it, whoever got it
-		# (single steps take their time: all of them with AUXTAP_LONG)
+		# no handlers: the program dies of it, whichever process got it
+		# (single steps are slow: all of them with AUXTAP_LONG)
 		signals="TERM QUIT"
 		[ $engine = qemu ] && [ $command = crash ] || [ -n "${AUXTAP_LONG:-}" ] && signals="TERM INT HUP QUIT USR1"
 		for signal in $signals; do
@@ -278,7 +278,7 @@ for engine in $engines; do
 		wait $auxtap 2>/dev/null
 		until_true gone "$emu"
 		kill -s USR1 "$program"
-		until_true got USR1 1 # it goes on
+		until_true got USR1 1 # it continues
 		: >end
 		until_true gone "$program"
 		tail -n 1 out | grep -q '^end' || fail "$where: the program did not end as it would alone"
@@ -295,7 +295,7 @@ for engine in $engines; do
 		kill -s USR1 "$program"
 		until_true got USR1 1
 		kill -s KILL "$emu"
-		if [ $engine = qemu ]; then # what is stepped cannot go on by itself
+		if [ $engine = qemu ]; then # a stepped program cannot continue by itself
 			until_true grep -q 'the emulator was killed' err
 			kill -s TERM $auxtap
 			until_true got TERM 1
@@ -304,20 +304,20 @@ for engine in $engines; do
 		fi
 		ends 125
 		grep -q 'auxtap: auxtap-emu: the emulator was killed; ' err || fail "$where: $(tail -n 1 err)"
-		[ $engine = ptrace ] || tail -n 1 out | grep -q '^end' || fail "$where: the program did not go on"
+		[ $engine = ptrace ] || tail -n 1 out | grep -q '^end' || fail "$where: the program did not continue"
 		"$AUXTAP" decode --summary data >summary 2>&1
 		grep -q '^errors: 0$' summary && grep -q '^gaps: [1-9]' summary ||
 			fail "$where: $(tr '\n' ' ' <summary)"
-		# a full trace has what was drained or about to be; a flight recorder all but what
-		# was overwritten
+		# a full trace has all bytes drained or about to be; a flight recorder all but the overwritten
+		# ones
 		[ $command = record ] || grep -q '^instructions: [1-9]' summary ||
-			fail "$where: nothing of the rings: $(tr '\n' ' ' <summary)"
+			fail "$where: no trace of the rings: $(tr '\n' ' ' <summary)"
 
 		for place in auxtap emulator; do
 			for children in 0 8; do
 				where="$engine, $command, KILL to $place while the program and $children children die"
 				start dies $children
-				kill -s STOP $auxtap # so that each death waits for it
+				kill -s STOP $auxtap # so each death waits for auxtap
 				until_true stopped $auxtap
 				: >end
 				until_true eval "[ \$(grep -c child out) -eq $children ]"

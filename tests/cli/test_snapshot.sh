@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Snapshots: the newest bytes, all that the area holds or -S SIZE of them; several in one file
-# overlap, and then neither decode nor stock perf lists an instruction twice.
+# Snapshots: the newest bytes, the whole area or -S SIZE of them; several in one file overlap, and
+# neither decode nor stock perf lists an instruction twice.
 . "$(dirname "$0")/lib.sh"
 command -v qemu-x86_64 >/dev/null || skip "qemu-x86_64 is not installed"
 
@@ -17,7 +17,7 @@ areas() {
 }
 written() { "$AUXTAP" dump "$2" | sed -n "s/^ *unit $1: .* written \([0-9]*\) .*/\1/p"; }
 
-# one snapshot, at the exit: exactly the end of the truth, in every thread
+# one snapshot, at the exit: exactly the end of the ground truth, for every thread
 tail_of() { # NAME SIZE-OF-SNAPSHOT OPTIONS -- COMMAND...
 	local name=$1 size=$2 options=() truth tid nr area end
 	shift 2
@@ -31,7 +31,7 @@ tail_of() { # NAME SIZE-OF-SNAPSHOT OPTIONS -- COMMAND...
 		listed "$tid" "$name.data" >got
 		nr=$(wc -l <got)
 		[ "$nr" -gt 100 ] || fail "$name, thread $tid: only $nr instructions"
-		tail -n "$nr" truth | cmp -s - got || fail "$name, thread $tid: not the end of the truth"
+		tail -n "$nr" truth | cmp -s - got || fail "$name, thread $tid: not the end of the ground truth"
 		if command -v perf >/dev/null; then
 			perf_listed "$tid" "$name.data" >perf
 			cmp -s got perf || fail "$name, thread $tid: perf lists $(wc -l <perf) instructions, not $nr"
@@ -42,9 +42,9 @@ tail_of() { # NAME SIZE-OF-SNAPSHOT OPTIONS -- COMMAND...
 			wrapped=$((wrapped + 1))
 			[ $((${area#* })) -eq "$size" ] || fail "$name, thread $tid: $area is not the newest $size bytes of $end"
 			[ $((${area% *} + size)) -eq "$end" ] || fail "$name, thread $tid: $area does not end at $end"
-			[ "$nr" -lt "$(wc -l <truth)" ] || fail "$name, thread $tid: all of it in $size bytes?"
+			[ "$nr" -lt "$(wc -l <truth)" ] || fail "$name, thread $tid: complete in $size bytes"
 		else
-			[ "$nr" -eq "$(wc -l <truth)" ] || fail "$name, thread $tid: nothing was overwritten, yet $nr of $(wc -l <truth)"
+			[ "$nr" -eq "$(wc -l <truth)" ] || fail "$name, thread $tid: nothing was overwritten, but $nr of $(wc -l <truth)"
 		fi
 	done
 	echo "$name: the last $nr of $(wc -l <truth) instructions (last thread)"
@@ -59,11 +59,11 @@ tail_of threads4 4096 -S -m 8,1 -- "$FIXTURES/threads4"
 tail_of fits $((256 * 4096)) -S -m 8,256 -- "$FIXTURES/threads4"
 [ "$wrapped" -ge 4 ] || fail "only $wrapped areas wrapped"
 
-# several in one file, with next to nothing between them: they overlap
+# several in one file, with almost no time between them: they overlap
 mkfifo keys
 snapshots() { "$AUXTAP" dump --no-packets "$1" 2>/dev/null | grep -c '] AUXTRACE: '; }
-# quiet PID: neither the process nor a descendant runs. The emulated kernel works through what qemu
-# has executed; once it sleeps, it has caught up.
+# quiet PID: neither the process nor a descendant runs. The emulated kernel processes what qemu has
+# executed; once it sleeps, it is up to date.
 quiet() {
 	local _
 	for _ in 1 2 3; do
@@ -103,7 +103,7 @@ several() { # NAME ROUNDS OPTIONS...
 	nr=$(areas "$tid" "$name.data" | wc -l)
 	[ "$nr" -eq 5 ] || fail "$name: $nr AUXTRACE records"
 	areas "$tid" "$name.data" | while read -r offset size; do
-		[ -z "${end:-}" ] || [ $((offset)) -lt "$end" ] || echo "at $offset, behind $end"
+		[ -z "${end:-}" ] || [ $((offset)) -lt "$end" ] || echo "at $offset, after $end"
 		end=$((offset + size))
 	done >apart
 	[ ! -s apart ] || fail "$name: snapshots do not overlap: $(cat apart)"
@@ -111,7 +111,7 @@ several() { # NAME ROUNDS OPTIONS...
 	if ! "$TOOLS/compare_ground_truth" "$name.truth.$tid" --gaps <got >result 2>&1; then
 		fail "$name: $(tail -n 2 result)"
 	fi
-	# overwritten before the first, paused while one was taken; nothing else
+	# overwritten before the first, paused during a snapshot; no other gaps
 	grep '^gap' got | grep -v ' overwritten\| paused' >other
 	[ ! -s other ] || fail "$name: $(head -n 2 other)"
 	listed "$tid" "$name.data" >got
@@ -125,7 +125,7 @@ several() { # NAME ROUNDS OPTIONS...
 several overlap 4 -S -m 8,16
 several overlap-whole 1 -S -m 8,1024
 several overlap-clipped 10 -S20000 -m 8,16
-# with nothing between them
+# with no time between them
 ticks=
 several still 4 -S -m 8,16
 several still-clipped 10 -S20000 -m 8,16

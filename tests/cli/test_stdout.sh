@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Standard output that cannot take what a command prints: each of them says so, once, and its
-# status is that of a failure. A reader that is gone is none.
+# Standard output that cannot be written: each command reports it, once, and its status is a
+# failure. A reader that has exited is not a failure.
 . "$(dirname "$0")/lib.sh"
 [ -w /dev/full ] || skip "no /dev/full"
 "$AUXTAP" record --backend emulated --source ptrace -m 8,64 -o data -- true 2>err </dev/null ||
@@ -48,12 +48,12 @@ fi
 grep -q '<svg' picture || fail "sim -o -: no picture"
 [ -e ./- ] && fail "sim -o -: a file of that name"
 
-# closed from the start; and a program's own output is none of auxtap's
+# closed from the start; a program's own output is not auxtap's
 "$AUXTAP" list >&- 2>err
 [ $? -eq 3 ] || fail "closed: status $?"
 "$AUXTAP" record --backend emulated --source ptrace -m 8,64 -o more -- true >&- 2>err || fail "record, closed: $(cat err)"
 
-# a reader that is gone: SIGPIPE ignored, as under Python
+# a reader that has exited: SIGPIPE ignored, as under Python
 for command in list "watermark sim --events" "dump data" "watermark faults --list"; do
 	[[ $command == dump* && $commands != *dump* ]] && continue
 	# shellcheck disable=SC2086

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # scripts/test: a tier that fails, in its build or in its tests, does not keep the others from
 # running; it is named at the end, and the exit status is not 0. The commands that the script
-# calls are replaced by ones that only log: what is tested is which of them it calls.
+# calls are replaced by ones that only log: the test checks which ones it calls.
 . "$(dirname "$0")/lib.sh"
 mkdir -p tree/scripts tree/.ci bin
 cp "$SRC/scripts/test" tree/scripts
@@ -44,7 +44,7 @@ while IFS=: read -r pattern tier unreached; do
 	failing "$pattern" "tiers failed: $tier"
 	[ $status -ne 0 ] || fail "'$pattern' fails: status 0"
 	for command in "${all[@]}"; do
-		# within a tier, nothing runs after the failure
+		# within a tier, no command runs after the failure
 		[ "$command" = "$unreached" ] || ran "$command"
 	done
 done <<'LIST'

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# examples/trace_unit.c and trace_unit_pt.c, trace units of a stranger's: built against the
-# installed header alone, run by the laboratory; as they are they pass, with an interrupt a page
-# late that is named; what is no trace unit is refused with the reason.
+# examples/trace_unit.c and trace_unit_pt.c, external trace units: built against the installed
+# header alone, run by the simulator; unchanged they pass; an interrupt a page late is named; a file
+# that is not a trace unit is refused with the reason.
 . "$(dirname "$0")/lib.sh"
 installed
 flags=$(installed_flags --cflags libauxtap)
@@ -36,7 +36,7 @@ for pages in 2 8 32; do
 				fail "late: $machine: not named: $(cat out)"
 			grep -qE '^  [a-z-]+ \(' out && grep -E '^  [a-z-]+ \(' out |
 				grep -qv '^  interrupt-at-threshold' &&
-				fail "late: $machine: blamed for something else: $(cat out)"
+				fail "late: $machine: another finding: $(cat out)"
 			runs=$((runs + 1))
 		done
 	done
@@ -44,7 +44,7 @@ done
 [ "$runs" -eq 72 ] || fail "only $runs machines"
 sim --unit ./mine.so --snapshot --switch 200us --contents --bytes 1M || fail "snapshot: $(cat out err)"
 
-# what a failure prints repeats it, unit and all
+# the command that a failure prints repeats it, with the unit
 sim --unit ./late.so --watermark 8192
 repeat=$(sed -n 's/^ *repeat: auxtap //p' out)
 cp out first
@@ -54,7 +54,7 @@ grep '^  interrupt-at-threshold' first >first.late
 grep '^  interrupt-at-threshold' again >again.late
 cmp -s first.late again.late ||
 	fail "the repeated run differs: $repeat"
-# the built-in unit and this one have been written apart: they agree to the byte
+# the built-in unit and this one were written independently: they agree to the byte
 sim --unit ./mine.so --events --watermark 12288 --bytes 1M --reader-latency 1ms
 tail -n +2 out >mine.events
 sim --driver trbe --events --watermark 12288 --bytes 1M --reader-latency 1ms
@@ -66,7 +66,7 @@ tail -n +2 out | grep -v 'rules of Linux' >b
 example=trace_unit_pt.c
 unit pt
 unit ptlate "" -DLATE_BYTES=4096
-unit ptstop 's/if \(pt->entry & ENTRY_STOP\)/if (0)/' # runs over its STOP
+unit ptstop 's/if \(pt->entry & ENTRY_STOP\)/if (0)/' # ignores its STOP
 unit ptlink 's/pt->base = ENTRY_ADDRESS\(pt->entry\);/;/' # stays in its first table
 example=trace_unit.c
 runs=0
@@ -101,8 +101,8 @@ sim --unit ./ptstop.so --reader-latency 3ms
 [ $? -eq 1 ] || fail "a PT without STOP: exit is not 1: $(cat out err)"
 grep -qE '^  (limit-kept|unread-kept) ' out || fail "a PT without STOP: not named: $(cat out)"
 
-# ---- units that store something else than was produced, or do not store ----
-# hostile NAME N: NAME.so, the example as hostile_unit.c makes it wrong
+# ---- units that store other bytes than produced, or none ----
+# hostile NAME N: NAME.so, the example with a fault of hostile_unit.c
 hostile() {
 	local driver='"trbe"' level=irq_level
 	[ "$example" = trace_unit_pt.c ] && driver='"intel_pt"' level=NULL
@@ -112,7 +112,7 @@ hostile() {
 	${CC:-cc} -std=c11 -Wall -Wextra -Werror $SANITIZER $flags -I. "-DHOSTILE=$2" "-DHOSTILE_DRIVER=$driver" \
 		"-DHOSTILE_LEVEL=$level" -shared -fPIC -o "$1.so" "$SRC/tests/cli/hostile_unit.c" || fail "$1 does not build"
 }
-# finding FILE: the invariants that a run names
+# finding FILE: named FILE: the invariants in a run's output
 named() { grep -oE '^  [a-z-]+ \(' out | sort -u | tr -d ' (' | paste -sd' '; }
 for example in trace_unit.c trace_unit_pt.c; do
 	for n in 0 1 2 3 4 5 6; do
@@ -153,13 +153,13 @@ sim --unit ./bad.so --bytes 32K
 grep -q '^  verdict     no progress: ' out || fail "deaf: $(cat out)"
 example=trace_unit.c
 
-# ---- what is no trace unit ----
+# ---- files that are not a trace unit ----
 wrong() {
 	local status=$1 text=$2
 	shift 2
 	sim "$@"
 	[ $? -eq "$status" ] || fail "$*: exit is not $status: $(cat err out)"
-	grep -qF -- "$text" err || fail "$*: '$text' is not told: $(cat err)"
+	grep -qF -- "$text" err || fail "$*: '$text' is missing: $(cat err)"
 	[ "$(wc -l <err)" -eq 1 ] || fail "$*: $(cat err)"
 }
 unit idle 's/\*taken = nr_bytes;/*taken = 0;/'

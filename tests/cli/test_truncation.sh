@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # AUX areas so small that they wrap and truncate hundreds of times: bytes written = Σ AUX sizes
-# = final head = what the file holds; what decode lists is the truth with runs left out, each
-# where decode lists a gap; the gaps' sizes are what the unit dropped.
+# = final head = bytes in the file; decode lists the ground truth with runs left out, each replaced
+# by a gap; the gaps' sizes are the bytes that the unit dropped.
 . "$(dirname "$0")/lib.sh"
 KEEP=1
 
-# accounts NAME: of the kept files of gapped NAME; NR_TRUNCATED tells how often
+# accounts NAME: compares the counters in the kept files of gapped NAME; sets NR_TRUNCATED
 accounts() {
 	local dir=$WORK/$1 tid
 	"$AUXTAP" dump --no-packets "$dir/data" >"$dir/dump" 2>&1
@@ -18,7 +18,7 @@ accounts() {
 			sum=0 head=0 flagged=0
 			while read -r offset size flags; do
 				sum=$((sum + size)) head=$((offset + size))
-				# two at one place are one gap
+				# two at one offset are one gap
 				[[ $flags != *TRUNCATED* ]] || [ "${last:-}" = "$head" ] || flagged=$((flagged + 1)) last=$head
 			done
 			echo $sum $head $flagged
@@ -37,8 +37,8 @@ accounts() {
 		} >"$dir/apart"
 		[ ! -s "$dir/apart" ] || fail "$1, thread $tid: $(head -n 1 "$dir/apart")"
 		"$AUXTAP" decode --tid "$tid" --events gap -F event "$dir/data" >"$dir/gaps" 2>&1
-		# a gap for each truncation; one more where D6 found no room and no record told
-		# (gaps that touch are one: a pause of capture's own may hold a truncation)
+		# a gap for each truncation; one more if D6 found no space and wrote no record
+		# (adjacent gaps are one: a pause of capture itself may include a truncation)
 		gaps=$(grep -vc ' paused' "$dir/gaps")
 		all=$(grep -c gap "$dir/gaps")
 		[ "$gaps" -le $((flagged + 1)) ] && [ "$all" -ge "$flagged" ] || fail "$1, thread $tid: $gaps gaps, $flagged truncations"
@@ -47,7 +47,7 @@ accounts() {
 		echo "$1, thread $tid: written $written, dropped $dropped, $flagged truncations, $gaps gaps"
 		NR_TRUNCATED=$((NR_TRUNCATED + flagged))
 	done < <(sed -n 's/^ *unit \([0-9]*\): produced \([0-9]*\) written \([0-9]*\) dropped \([0-9]*\)$/\1 \2 \3 \4/p' "$dir/dump")
-	[ -n "${tid:-}" ] || [ "$NR_TRUNCATED" -gt 0 ] || fail "$1: no accounts"
+	[ -n "${tid:-}" ] || [ "$NR_TRUNCATED" -gt 0 ] || fail "$1: no counters"
 }
 
 head -c 150000 /bin/bash >input

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Names from files are input: the source file that debug information names is shown only if it is a
-# regular one that whoever made the recording may read; control characters in names of threads,
-# images, functions and files do not reach the output; endless streams, FIFOs and links in the
-# place of files are refused; debuginfod is not asked unless the user says so.
+# Names from files are input: a source file that debug information names is shown only if it is a
+# regular file that the recording's owner may read; control characters in names of threads,
+# images, functions and files do not reach the output; endless streams, FIFOs and links in place
+# of files are refused; debuginfod is not used without the user's option.
 . "$(dirname "$0")/lib.sh"
-# the address sanitizer maps terabytes: no limit of address space then
+# the address sanitizer maps terabytes: no limit of address space there
 limited=yes
 sanitized && limited=
 command -v gcc >/dev/null || skip "gcc is not installed"
@@ -16,20 +16,20 @@ build() {
 		{ fail "$1: not built"; return; }
 	LC_ALL=C sed -i 's/fnAB31mname/fn\x1b[31mname/g' "$1"
 }
-# The report of a crash of it, with a limit of memory for what reads without an end.
+# The report of a crash of it, with a memory limit against endless reads.
 report() {
 	"${limit[@]}" "$AUXTAP" crash -o "$1.data" -- "./$1" >stdout 2>stderr </dev/null
 	[ -s "$1.data" ] || { fail "$1: no snapshot: $(tail -n 2 stderr)"; return; }
 	([ -z "$limited" ] || ulimit -v 4000000; "${limit[@]}" "$AUXTAP" report "${@:2}" "$1.data") >"$1.report" 2>stderr </dev/null ||
 		fail "$1: report ended with $?: $(tail -n 2 stderr)"
 }
-# shown NAME TEXT, hidden NAME TEXT: is the text in the report?
+# shown NAME TEXT, hidden NAME TEXT: the text is, or is not, in the report
 shown() { grep -qF -- "$2" "$1.report" || fail "$1: '$2' is not shown"; }
 hidden() { ! grep -qF -- "$2" "$1.report" || fail "$1: '$2' is shown"; }
-# No control character but newlines; ours were ESC.
+# No control character but newlines; the test's are ESC.
 clean() {
-	! LC_ALL=C grep -nP '[\x00-\x08\x0b-\x1f\x7f]' "$1" >/dev/null || fail "$1: $2 holds control characters"
-	! LC_ALL=C grep -nP '\xc2[\x80-\x9f]' "$1" >/dev/null || fail "$1: $2 holds C1 characters"
+	! LC_ALL=C grep -nP '[\x00-\x08\x0b-\x1f\x7f]' "$1" >/dev/null || fail "$1: $2 contains control characters"
+	! LC_ALL=C grep -nP '\xc2[\x80-\x9f]' "$1" >/dev/null || fail "$1: $2 contains C1 characters"
 }
 
 # ---- source files ----
@@ -47,7 +47,7 @@ build long "$WORK/long.c" 1 && report long
 [ "$(wc -L <long.report)" -lt 1000 ] || fail "long: a line of $(wc -L <long.report) columns"
 
 if [ "$(id -u)" -eq 0 ]; then
-	# root reads a recording of another user's: only what that user may read, too
+	# root reads another user's recording: only files that this user may read
 	chmod 755 "$WORK" && mkdir closed && echo secret >closed/open.c && echo secret >closed.c
 	chmod 700 closed && chmod 600 closed.c && chmod 644 plain.c closed/open.c
 	for source in closed.c closed/open.c plain.c; do
@@ -57,17 +57,17 @@ if [ "$(id -u)" -eq 0 ]; then
 		[ "$source" = plain.c ] || shown "$name" '1 | secret'
 		chown 65534 "$name.data" && "$AUXTAP" report "$name.data" >"$name.report" 2>&1
 		[ "$source" = plain.c ] || hidden "$name" secret
-		# and of a program that belongs to another
+		# and of a program of another user
 		chown 0 "$name.data" && chown 65534 "$name" &&
 			"$AUXTAP" report "$name.data" >"$name.report" 2>&1
 		[ "$source" = plain.c ] || hidden "$name" secret
-		# what comes through a pipe may belong to anybody
+		# a recording from a pipe has no known owner
 		chown 0 "$name" && cat "$name.data" | "$AUXTAP" report - >"$name.report" 2>&1
 		[ "$source" = plain.c ] || hidden "$name" secret
 	done
 	shown of_plain_c '1 | first'
 
-	# the code of a mapped file as well: it shows what is in the file
+	# the code of a mapped file as well: it shows the file's content
 	cat >jumps.c <<'C'
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -91,7 +91,7 @@ C
 		fail "decode of a pipe shows code that is not the owner's"
 	grep -q 'may not read it\|only what all may read' stderr || fail "decode of a pipe: $(cat stderr)"
 	chown 0 jumps.data && "$AUXTAP" report jumps.data >jumps.report && shown jumps hlt
-	# a program whose directory is closed is one all the same
+	# a program in a closed directory is still the recorded program
 	cp jumps closed && chmod 644 code && "$AUXTAP" crash -o program.data -- closed/jumps ./code >stdout 2>stderr </dev/null
 	cat program.data | "$AUXTAP" report - >program.report 2>&1
 	hidden program 'denied:'
@@ -177,12 +177,12 @@ for file in snapshot.ini cpu.ini trace.ini trace.bin; do
 	grep -q 'regular files only' stderr || fail "$file is a FIFO: $(tail -n 1 stderr)"
 done
 
-# ---- files that debug information names, in the place of which there is a FIFO ----
+# ---- files that debug information names, replaced by a FIFO ----
 cat >stores.c <<'C'
 static __attribute__((noinline)) void function_that_stores(volatile int *p) { *p = 1; }
 int main(void) { function_that_stores((int *)8); return 0; }
 C
-# waits_for FIFO PROGRAM OPTION...: with it 'report OPTION...' ends
+# waits_for FIFO PROGRAM OPTION...: 'report OPTION...' must end with it
 waits_for() {
 	"$AUXTAP" crash -o "$2.data" -- "./$2" >stdout 2>stderr </dev/null
 	rm -f "$1" && mkfifo "$1"
@@ -196,13 +196,13 @@ for option in '' --debuginfod; do
 	# shellcheck disable=SC2086
 	waits_for linked.debug linked $option
 done
-# a name from the file of another's debug information (DW_FORM_GNU_strp_alt, as dwz makes them)
+# a name from another file's debug information (DW_FORM_GNU_strp_alt, as dwz makes them)
 gcc -g -S -dA -o stores.s stores.c && sed -i '/(DW_AT_name)/{n;s/uleb128 0xe\b/uleb128 0x1f21/}' stores.s
 { printf '%s\0' "$WORK/other"; printf '%020d' 0; } >section
 if grep -q 0x1f21 stores.s; then
 	gcc -o alternate stores.s && objcopy --add-section .gnu_debugaltlink=section alternate && waits_for other alternate
 else
-	echo "skipped: .gnu_debugaltlink (this compiler's assembly has no such form to change)"
+	echo "skipped: .gnu_debugaltlink (this compiler's assembly has no such form)"
 fi
 
 # ---- debuginfod ----

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The watchdog that all tests run under: a hang is ended however it looks; slowness is not a hang.
+# The watchdog that runs all tests: it ends every kind of hang; slowness is not a hang.
 . "$(dirname "$0")/lib.sh"
 watchdog=$TOOLS/watchdog
-expect() { # STATUS PATTERN ARGUMENTS...: status, and what is said
+expect() { # STATUS PATTERN ARGUMENTS...: status, and a pattern of the output
 	local status=$1 pattern=$2 got
 	shift 2
 	"$watchdog" "$@" >out 2>err
@@ -10,14 +10,14 @@ expect() { # STATUS PATTERN ARGUMENTS...: status, and what is said
 	[ "$got" -eq "$status" ] || fail "$*: status $got, not $status: $(cat err)"
 	[ -z "$pattern" ] || grep -q "$pattern" err || fail "$*: '$(cat err)' lacks '$pattern'"
 }
-# the command's own end
+# the end of the command
 expect 0 '' true
 expect 3 '' sh -c 'exit 3'
 expect 139 '' sh -c 'kill -SEGV $$'
 expect 127 'No such file' ./missing
 expect 125 usage --idle 0 true
 
-# hangs: asleep, a child asleep, stopped, polling in vain, spinning; nothing of it is left
+# hangs: asleep, a child asleep, stopped, polling without success, spinning; no process is left
 expect 124 'no progress for 2 s' --idle 2 sleep 1000
 grep -q '^watchdog: .* sleep 1000' err || fail "the process is not listed: $(cat err)"
 expect 124 'no progress for 2 s' --idle 2 sh -c 'sleep 1001 & wait'
@@ -27,7 +27,7 @@ while True: time.sleep(0.1)'
 expect 124 'more than 1 s of CPU time' --cpu 1 sh -c 'while :; do :; done'
 ps -e -o args= | grep -q '^sleep 100[01]$' && fail "a hanging child was left"
 
-# slowness, as on a busy machine: it runs a moment, then does not for longer than a moment
+# slowness, as on a busy machine: it runs for a moment, then pauses for longer
 cat >slow.sh <<'S'
 for _ in 1 2 3; do
 	sleep 1.2
@@ -36,7 +36,7 @@ done
 S
 expect 0 '' --idle 2 sh slow.sh
 
-# others' processes: until they end
+# other processes: until they end
 sh slow.sh &
 expect 0 '' --idle 2 --pid $!
 sleep 1000 &

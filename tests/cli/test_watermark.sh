@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The laboratory: the worked vectors of docs/kernel-rules.md, section M, byte for byte; machines
-# without a fault pass; every fault is caught; what is impossible is told.
+# The simulator: the worked vectors of docs/kernel-rules.md, section M, byte for byte; machines
+# without a fault pass; every fault is caught; invalid options are refused.
 . "$(dirname "$0")/lib.sh"
 
 sim() { "$AUXTAP" watermark sim "$@"; }
@@ -17,7 +17,7 @@ vector() {
 }
 still=(--irq-latency 0 --irq-jitter 0 --reader-latency 1s --reader-jitter 0)
 
-# ---- M: Intel PT, first marks in an empty area of 64 KiB ----
+# ---- M: Intel PT, first INT and STOP in an empty area of 64 KiB ----
 while read -r watermark int; do
 	vector "PT W=$watermark" "thresholds int=$int stop=65536" --watermark "$watermark" --transactions 1
 done <<'END'
@@ -29,8 +29,8 @@ done <<'END'
 100 65536
 131072 65536
 END
-# head 16584, tail 16384: the unit went on for 200 bytes, the reader has read one watermark,
-# and then the program is scheduled out and in
+# head 16584, tail 16384: the unit continued for 200 bytes, the reader has read one watermark, and
+# then the program is scheduled out and in
 printf '165840 100000000\n10ms 0\n' >rates
 sim --events --watermark 16384 --skid 200 --record 8 --rates rates --irq-latency 0 --irq-jitter 0 \
 	--reader-latency 0 --reader-jitter 0 --reader-rate 16384000 --read-size 16384 --switch 1170us \
@@ -77,17 +77,17 @@ skip from=12288 bytes=4095
 AUX offset=16383 size=0 flags=TRUNCATED|RAW" --driver trbe "${arm[@]}" --watermark 8192 --errata beyond
 grep -q 'head 16383 ' events || fail "TRBE erratum: head"
 
-# a loss lasts as long as its bytes take: 10 ns each, to the record
+# a loss lasts as long as its bytes: 10 ns each, up to the record
 sim --driver trbe --watermark 16K --bytes 2M --events | sed -nE 's/.* lost +bytes=([0-9]+) .* ns=([0-9]+)$/\1 \2/p' >losses
 [ "$(wc -l <losses)" -gt 50 ] || fail "losses: $(wc -l <losses)"
 awk '$2 < 10 * $1 || $2 > 10 * $1 + 160 {print "a loss of " $1 " bytes in " $2 " ns"; exit}' losses >long
 [ -s long ] && fail "$(cat long)"
-# one that lasts to the end of the run is judged as well: SPE has no flag for it (I10)
+# one that lasts to the end of the run counts, too: SPE has no flag for it (I10)
 sim --driver arm_spe --watermark 16K --bytes 16500 --irq-latency 1ms >run
 grep -qE '^  lost +([0-9]+) bytes, \1 stopped at the limit; the kernel does not report \1 bytes of it' run ||
 	fail "a loss at the end: $(cat run)"
 
-# ---- machines without a fault, and the zoo ----
+# ---- machines without a fault, and the fault catalogue ----
 "$AUXTAP" watermark sweep --kernel all --every 61 >sweep 2>&1 || fail "sweep: $(cat sweep)"
 [ "$(grep -c ' pass: every invariant' sweep)" -eq 3 ] || fail "sweep: $(tail -n 3 sweep)"
 awk '$2 ~ /^(intel_pt|arm_spe|trbe)$/ && ($4 < 60 || $7 < 2000) {print "too little: " $0}' sweep >little
@@ -108,13 +108,13 @@ for errata in overwrite beyond overwrite,beyond; do
 	sim --driver trbe --contents --bytes 2M --errata $errata --skid 10 --irq-latency 30us >run ||
 		fail "errata $errata, skid: $(tail -n 4 run)"
 done
-"$AUXTAP" watermark faults --quick >zoo 2>&1 || fail "faults: $(grep -E 'MISSED|FAIL' zoo)"
-[ "$(grep -c ' caught ' zoo)" -ge 19 ] || fail "faults: $(cat zoo)"
+"$AUXTAP" watermark faults --quick >faults 2>&1 || fail "faults: $(grep -E 'MISSED|FAIL' faults)"
+[ "$(grep -c ' caught ' faults)" -ge 19 ] || fail "faults: $(cat faults)"
 sim --fault past-limit --driver trbe >fault
-[ $? -eq 1 ] || fail "a fault is no exit 1"
+[ $? -eq 1 ] || fail "a fault: exit is not 1"
 grep -q 'limit-kept (H4 I3 J1)' fault || fail "past-limit: $(cat fault)"
 cp fault first
-# told once in a transaction, so that what comes of it is told as well
+# reported once in a transaction, so that its consequences are reported, too
 sim --fault past-limit --driver arm_spe --contents --events >fault
 [ "$(grep -cE ' VIOLATION +limit-kept' fault)" -gt 900 ] || fail "past-limit: $(grep -c VIOLATION fault) events"
 [ "$(grep -cE '^  limit-kept .* at 16[0-9]\.' fault)" -eq 1 ] || fail "past-limit: not once: $(tail -n 12 fault)"
@@ -127,7 +127,7 @@ repeat=$(sed -n 's/^ *repeat: auxtap //p' first)
 [ $? -eq 1 ] || fail "the repeated run passes: $repeat"
 diff <(grep 'limit-kept' first) <(grep '^  limit-kept' again) >/dev/null || fail "the repeated run differs"
 
-# ---- progress: what is lost must be explained. J2: this area is padded out, again and again ----
+# ---- progress: every loss must have a cause. J2: this area is padded out, again and again ----
 for options in "--data-pages 1 --read-size 1" "--irq-latency 1ms --reader-rate 100M" "--switch 30us" "--reader-latency 1s"; do
 	# shellcheck disable=SC2086
 	sim --driver trbe --bytes 2M --pages 8 --watermark 1000 --errata beyond $options >run
@@ -155,7 +155,7 @@ sim --events --pages 2 --watermark 1000 --order 0 --skid 300 --reader-jitter 0 -
 	--switch 1ms --kernel 6.12.95 --bytes 2M >events || fail "slow copy: $(tail -n 4 events)"
 sed -nE 's/.* read +tail=([0-9]+) .*/\1/p' events | sort -nc || fail "slow copy: the tail goes back"
 
-# ---- every state of small worlds ----
+# ---- every state of small configurations ----
 for driver in intel_pt arm_spe trbe; do
 	largest=
 	[ $driver = arm_spe ] && largest="--max-record 2048"
@@ -171,7 +171,7 @@ for fault in wakeup-by-one past-limit interrupt-page-off refcount-first; do
 	for driver in intel_pt arm_spe trbe; do
 		"$AUXTAP" watermark explore --driver $driver --fault $fault --pages 2 >states
 		[ $? -eq 1 ] || fail "explore $driver $fault: $(cat states)"
-		# the way that it prints leads there, with the same words
+		# the printed path leads there, with the same text
 		words=$(sed -n 's/^  [a-z-]* ([A-Z0-9 ]*): //p' states)
 		play=$(sed -n 's/^  replay: auxtap //p' states)
 		# shellcheck disable=SC2086
@@ -180,14 +180,14 @@ for fault in wakeup-by-one past-limit interrupt-page-off refcount-first; do
 		grep -F VIOLATION played | grep -qF "$words" || fail "play $driver $fault: '$words' is not in $(tail -n 3 played)"
 	done
 done
-# D21: kernels that disable a truncated event late, and on CPU 0 never
+# D21: kernels that disable a truncated event late, or never on CPU 0
 for options in "--kernel 6.12.95 --watermark 2K,4K" "--cpu 0 --watermark 4K" "--kernel 6.12.95 --cpu 0 --watermark 4K"; do
 	# shellcheck disable=SC2086
 	"$AUXTAP" watermark explore --record 2048 $options >states || fail "explore $options: $(cat states)"
 	grep -q 'known: a truncated event is n.* (D21) (' states || fail "explore $options: no D21: $(cat states)"
 done
-# several worlds, in several processes: those that were asked for; each world's states are the same
-# as those of the world alone
+# several configurations, in several processes: those that were requested; each one's states are
+# the same as when it runs alone
 "$AUXTAP" watermark explore --all --driver intel_pt --kernel 6.18.44 --pages 1 -v >worlds || fail "all: $(cat worlds)"
 [ "$(grep -c '^intel_pt  6.18.44 .* 1 pages .* states,' worlds)" -eq 27 ] || fail "all: $(cat worlds)"
 grep -q '^27 configurations (0 more' worlds || fail "all: $(cat worlds)"
@@ -210,7 +210,7 @@ grep -q '^pass: every invariant holds in every state' worlds || fail "quick: $(c
 grep -q '^pass, as far as the search went' worlds && grep -q '^given up: [1-9]' worlds || fail "given up: $(cat worlds)"
 "$AUXTAP" watermark explore --pages 1,2 --watermark 2K,4K >states
 [ "$(grep -c 'pass, in every state' states)" -eq 4 ] || fail "lists: $(cat states)"
-# a way on which nothing is wrong, the program running, or not, at its end
+# a path without a violation, with the program running, or not, at its end
 for play in pppp ppppiaes ppppu; do
 	"$AUXTAP" watermark explore --play $play >played || fail "play $play: exit $?: $(cat played)"
 	grep -q 'line .*at=4096' played || fail "play $play: $(cat played)"
@@ -229,12 +229,12 @@ for r in runs:
     assert r['overshoots'][-1]['from'] <= r['overshoot_max'] < r['overshoots'][-1]['to']
 END
 
-# ---- times: what a piece of trace meets on its way is told when it is met, and in order ----
+# ---- times: events inside one piece of trace are reported at their time, and in order ----
 sim --driver trbe --fault past-limit --events --bytes 1M >events
 grep -qE '^ +163840 ns  threshold +at=16384' events || fail "threshold: $(grep -m1 ' threshold ' events)"
 grep -qE '^ +204800 ns  VIOLATION +limit-kept' events || fail "time: $(grep -m1 VIOLATION events)"
 awk '$2 == "ns" {if ($1 + 0 < last) {print; exit 1} last = $1 + 0}' events || fail "events out of order"
-# the driver meets the status that it has cleared
+# the driver reads the status that it cleared
 sim --driver intel_pt --fault stale-status --events |
 	grep -qE ' status +value=0x20 pointer=[0-9]+ written=0 Stopped' || fail "status"
 
@@ -250,13 +250,13 @@ for fault in $("$AUXTAP" watermark faults --list | sed -nE 's/^([a-z0-9-]+) \(.*
 	grep -q "^| $fault | " "$doc" || fail "docs/watermark.md has no fault $fault"
 done
 
-# ---- what cannot be ----
+# ---- invalid options ----
 wrong() {
 	local status=$1 text=$2
 	shift 2
 	"$AUXTAP" watermark "$@" >out 2>err
 	[ $? -eq "$status" ] || fail "$*: exit is not $status: $(cat err out)"
-	grep -qF -- "$text" err || fail "$*: '$text' is not told: $(cat err)"
+	grep -qF -- "$text" err || fail "$*: '$text' is missing: $(cat err)"
 	[ "$(wc -l <err)" -eq 1 ] || fail "$*: $(cat err)"
 }
 wrong 2 "rate: no trace" sim --rate 0
@@ -276,7 +276,7 @@ wrong 2 "not a number in range" sweep --every 0
 wrong 2 "only arm_spe has a maximum record size" sim --max-record 64
 wrong 2 "only arm_spe has a maximum record size" sim --max-record 64 --driver trbe
 wrong 2 "start at any byte" sim --align 64
-# the length: what is reached first, in whatever order it is said; --bytes is not forgotten
+# the length: the first limit reached ends the run, in any order of the options
 for order in "--bytes 100K --transactions 1000" "--transactions 1000 --bytes 100K" "--bytes 100K --time 1s" \
 	"--bytes 100K --time 1s --transactions 1000"; do
 	# shellcheck disable=SC2086

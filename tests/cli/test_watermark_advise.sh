@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# 'watermark advise': its arithmetic made again here; its answer, the next smaller area and stock
-# perf's watermark run again by 'sim'; the command that it prints records; what is impossible is
-# told.
+# 'watermark advise': its arithmetic repeated here; its answer, the next smaller area and stock
+# perf's watermark run again by 'sim'; the command that it prints records; invalid options are
+# refused.
 . "$(dirname "$0")/lib.sh"
 
 advise() { "$AUXTAP" watermark advise "$@"; }
@@ -61,12 +61,12 @@ for a in advice:
             'until_read': comes(reader + copy_ns), 'watermarks_passed': passed, 'unread': unread,
             'need': unread + mark + (4096 if arm else skid)}
     assert sums == want, (driver, sums, want)
-    # what the runs have seen is not more than it says; for PT it is exact
+    # the runs need no more than the arithmetic says; for PT it is exact
     lag = max(r['max_lag'] for r in a['runs'])
     assert driver != 'intel_pt' or sums['need'] < area
     assert lag <= unread + (skid + 64 if not arm else mark + 4096), (driver, lag, unread, skid)
     assert arm or burst or lag > unread - mark, (driver, lag, unread)
-    # the runs: of the answer, long, with several seeds and one with contents
+    # the runs of the answer: long, with several seeds and one with contents
     assert len(a['runs']) >= 5 and len({r['config']['seed'] for r in a['runs']}) >= 4
     for r in a['runs']:
         assert (r['config']['pages'], r['config']['watermark']) == (a['pages'], mark)
@@ -74,12 +74,12 @@ for a in advice:
         assert r['verdict'] == 'pass'
         assert r['lost'] == (r['lost_stopped'] if arm else 0) and not r['truncated'] and not r['record_lost']
     assert '--contents' in a['runs'][0]['command']
-    # again, by seeds of our own
+    # again, with other seeds
     for seed in (11, 12):
         r = sim(driver, a['pages'], mark, '--transactions', '3000', '--seed', str(seed))
         assert r['for_room'] == 0 and r['truncated'] == 0, (driver, r)
         assert not arm or r['lost_stopped'] > 0
-    # half of it: whatever the watermark
+    # half of it: with any watermark
     smaller = a['areas'][-2]
     assert smaller['area'] == area // 2 and smaller['enough'] == 0 and smaller['watermarks'] >= 5
     marks = {4096 << n for n in range(20) if 4096 << n <= area // 2} | {smaller['best_watermark'], 6000, area // 8}
@@ -102,7 +102,7 @@ json.dump(advice, open('checked.json', 'w'))
 END
 done
 
-# the same in words, and the command that it prints records with that watermark
+# the same as text, and the printed command records with that watermark
 # shellcheck disable=SC2086
 advise --driver intel_pt ${machines[0]} >text || fail "text: exit $?"
 read -r area mark < <(sed -nE '1s/.*: area ([0-9KMG]+), watermark ([0-9KMG]+): nothing is lost$/\1 \2/p' text)
@@ -119,7 +119,7 @@ record=$(sed -nE 's/^  record +auxtap (.*) -- PROGRAM$/\1/p' text)
 "$AUXTAP" audit advised.data >audit || fail "audit: $(cat audit)"
 grep -q 'watermark 32768' audit || fail "the watermark is not the advised one: $(cat audit)"
 
-# ---- what cannot be ----
+# ---- impossible requests ----
 advise --driver intel_pt --rate 3G >none
 [ $? -eq 1 ] || fail "a reader that is too slow: exit is not 1: $(cat none)"
 grep -q 'it never catches' none || fail "too slow: $(cat none)"
@@ -132,7 +132,7 @@ wrong() {
 	shift
 	advise "$@" >out 2>err
 	[ $? -eq 2 ] || fail "$*: exit is not 2: $(cat err out)"
-	grep -qF -- "$text" err || fail "$*: '$text' is not told: $(cat err)"
+	grep -qF -- "$text" err || fail "$*: '$text' is missing: $(cat err)"
 	[ "$(wc -l <err)" -eq 1 ] || fail "$*: $(cat err)"
 }
 wrong "rate: no trace" --rate 0

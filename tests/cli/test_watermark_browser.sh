@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The laboratory's pictures in a headless Chromium: they are drawn without an error, in light and
-# dark, zoomed, moved and pointed at, and what is told is what the JSON has.
-# KEEP_SHOTS=FOLDER keeps what they look like.
+# The simulator's pictures in a headless Chromium: drawn without an error, in light and dark,
+# zoomed, moved and pointed at, and the displayed numbers are those of the JSON.
+# KEEP_SHOTS=DIRECTORY keeps screenshots.
 . "$(dirname "$0")/lib.sh"
 command -v python3 >/dev/null || skip "python3 is not installed"
 HERE=$SRC/tests/cli
@@ -31,7 +31,7 @@ try:
     b.open(here + '/run.html')
     run = json.load(open('run.json'))[0]
     page = json.loads(b.js("document.getElementById('data').textContent"))[0]
-    # the numbers shown are the JSON's
+    # the displayed numbers are the JSON's
     figures = b.js("Object.fromEntries([...document.querySelectorAll('[data-key]')]"
                    ".map(e => [e.dataset.key, +e.textContent]))")
     assert len(figures) > 20 and all(run[k] == v for k, v in figures.items()), figures
@@ -54,14 +54,14 @@ try:
     assert light(colours['light'][0]) > 200 and light(colours['dark'][0]) < 60, colours
     assert open('light.png', 'rb').read() != open('dark.png', 'rb').read()
 
-    # pointing: at a record, and its numbers are told
+    # pointing at a record shows its numbers
     box = b.js("(() => { const r = document.querySelector('rect.record').getBoundingClientRect();"
                " return [r.x + r.width / 2, r.y + 3]; })()")
     b.mouse('mouseMoved', *box)
     tip = b.js("[document.getElementById('tip').style.display, document.getElementById('tip').textContent]")
     assert tip == ['block', records[0]], tip
 
-    # the wheel zooms around the pointer; what is there stays there
+    # the wheel zooms around the pointer, which keeps its position
     view = "document.getElementById('timeline').dataset.view.split(',').map(Number)"
     place = ("(() => { const p = [...document.querySelectorAll('.pin.irq[data-p]')][0]"
              ".getBoundingClientRect(); return [p.x + p.width / 2, p.y + p.height / 2]; })()")
@@ -83,7 +83,7 @@ try:
     assert both[3] - both[2] < 0.9 * (after[3] - after[2]), (after, both)
     together()
     shot('zoomed.png')
-    # a tick's number is its place: bytes and time, from the view
+    # a tick's number is its position: bytes and time, from the view
     ticks = b.js("[...document.querySelectorAll('#xticks text')].map(t => [+t.getAttribute('x'), +t.textContent])")
     left, _, right, _ = map(float, b.js("document.getElementById('timeline').dataset.box").split(','))
     assert len(ticks) >= 3
@@ -100,7 +100,7 @@ try:
         b.mouse('mousePressed', *at, button='left', buttons=1, clickCount=n)
         b.mouse('mouseReleased', *at, button='left', clickCount=n)
     assert b.js(view) == before, (b.js(view), before)
-    # a link to a place
+    # a link to a location
     b.open('about:blank')
     b.open(here + '/run.html#zoom=100000,250000')
     assert b.js(view)[:2] == [100000, 250000]
@@ -117,7 +117,7 @@ try:
     shot('heat.png')
     b.open(here + '/run.svg')
     assert b.js("document.querySelectorAll('rect.record').length") == len(drawn)
-    # no words are outside of the picture
+    # no text is outside the picture
     out = b.js("(() => { const w = document.documentElement.getBoundingClientRect();"
                " return [...document.querySelectorAll('text.title,text.verdict,text.listed,text.muted,.small')]"
                ".filter(t => !t.closest('.pin')).map(t => [t.getBoundingClientRect(), t.textContent])"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Pictures of the laboratory: well-formed, alone in their file, and with the numbers of the JSON.
-# What a browser makes of them: test_watermark_browser.sh.
+# Pictures of the simulator: well-formed, self-contained, and with the numbers of the JSON. How a
+# browser shows them: test_watermark_browser.sh.
 . "$(dirname "$0")/lib.sh"
 
 sim() { "$AUXTAP" watermark sim "$@"; }
@@ -42,7 +42,7 @@ def tips(root):
 run = json.load(open('run.json'))[0]
 picture, page = data('run.html')
 picture = picture[0]
-# the same objects: the sums all of them, the events those that are drawn, in one piece
+# the same objects: the sums all of them, the events those that are drawn, contiguous
 events = picture.pop('events')
 before, total = picture.pop('events_before'), picture.pop('events_total')
 assert total == len(run['events']) and 0 < len(events) < total
@@ -50,10 +50,10 @@ assert events == run['events'][before:before + len(events)]
 assert any(e['event'] == 'VIOLATION' for e in events)
 del run['events']
 assert picture == run
-# the figures of the table
+# the numbers of the table
 table = dict(re.findall(r'data-key="(\w+)">(-?\d+)<', page))
 assert len(table) > 20 and all(run[k] == int(v) for k, v in table.items()), table
-# nothing is loaded from anywhere
+# nothing is loaded from elsewhere
 for path in ('run.html', 'heat.html', 'snapshot.html', 'run.svg', 'heat.svg'):
     text = open(path).read().replace('http://www.w3.org/2000/svg', '')
     assert not re.search(r'https?:|//[a-z]|\bsrc=|@import|href=', text.replace('//# ', '')), path
@@ -61,7 +61,7 @@ for path in ('run.html', 'heat.html', 'snapshot.html', 'run.svg', 'heat.svg'):
 
 root = ET.parse('run.svg').getroot()
 said, shown = words(root), tips(root)
-# what is wrong, where and how far, in words; the fault's name is not among them
+# what is wrong, where and how far, as text, without the fault's name
 assert any('interrupt due here, comes 40.960 us (4096 bytes of trace) later' in w for w in said), said
 assert any('interrupt-at-threshold' in w for w in said)
 assert not any('page-off' in w for w in said + shown)
@@ -79,7 +79,7 @@ for event, text in (('line', 'the interrupt line goes up at (\\d+) ns'),
     got = {int(m) for t in shown for m in re.findall('^' + text, t)}
     assert got == want and want, (event, got ^ want)
 
-# an area that is overwritten: the pointer goes on, too
+# an area that is overwritten: the pointer advances, too
 d = ET.parse('snapshot.svg').getroot().findall('.//%spath[@class="pointer"]' % SVG)[0].get('d')
 assert any(float(a.split(',')[1]) > float(b.split(',')[1]) + 5
            for a, b in re.findall(r'M([\d.,-]+)L([\d.,-]+)', d)), d[:200]
@@ -88,7 +88,7 @@ clean = words(ET.parse('clean.svg').getroot())
 assert 'pass: all invariants hold' in clean and not any('FAIL' in w for w in clean)
 assert any('refused: the driver wants at least 2 pages' in w for w in words(ET.parse('refused.svg').getroot()))
 
-# a violation far from the beginning: what is around it is drawn, and no more
+# a violation far from the beginning: only its surroundings are drawn
 run, (picture, page) = json.load(open('far.json'))[0], data('far.html')
 events, before = picture[0]['events'], picture[0]['events_before']
 first = next(i for i, e in enumerate(run['events']) if e['event'] == 'VIOLATION')
@@ -105,13 +105,13 @@ cells = ET.parse('heat.svg').getroot().iter(SVG + 'rect')
 got = {tuple(int(c.get('data-' + k)) for k in ('pages', 'watermark', 'lost', 'produced'))
        for c in cells if c.get('data-pages')}
 assert got == want, got ^ want
-# the skids add up
+# the overshoots add up
 skids = sum(int(m) for t in tips(ET.parse('heat.svg').getroot()) for m in
             re.findall(r' bytes: (\d+) interrupts$', t))
 assert skids == sum(s['count'] for r in runs for s in r['overshoots']) > 0
 END
 
-# ---- what each fault of silicon looks like: its words, in its place ----
+# ---- each hardware fault's picture: its text, at its position ----
 says() {
 	local fault=$1 driver=$2
 	shift 2
@@ -139,8 +139,8 @@ says wrong-wrap trbe 'wrapped: the write pointer should be at offset 0, and is a
 says padding-missing arm_spe 'these 4095 bytes of padding, which the driver writes, were not filled'
 says padding-missing trbe 'these 4095 bytes of padding, which the driver writes, were not filled'
 
-# the cause has the first number, what comes of it the next; the ring is where it begins, and
-# words hide nothing of the curve; two lines at one time stand one above the other
+# the cause has the first number, its consequences the next; the ring is at its start, and text
+# hides nothing of the curve; two lines at one time are one above the other
 for fault in "stale-status intel_pt" "flag-missing intel_pt" "flag-missing trbe" "wrong-wrap trbe" "interrupt-late trbe" \
 	"interrupt-lost intel_pt" "interrupt-page-off trbe" "padding-missing arm_spe" "interrupt-doubled intel_pt"; do
 	# shellcheck disable=SC2086
@@ -170,13 +170,13 @@ if before:
     assert min(rings.values()) < first['time_ns'], rings
     assert min(rings.values()) in [e['time_ns'] for e in events if e['event'] == before], rings
     dots = [g for g in root.iter(SVG + 'g') if g.get('class') == 'pin violation again']
-    assert any(int(g.get('data-t')) == first['time_ns'] for g in dots), 'where it was noticed is not drawn'
+    assert any(int(g.get('data-t')) == first['time_ns'] for g in dots), 'the time of the finding is not drawn'
 if fault == 'interrupt-doubled':
     moves = [g.get('transform') for p in root.iter(SVG + 'g') if (p.get('class') or '').startswith('pin line')
              for g in p.findall(SVG + 'g')]
     assert moves and all(re.match(r'translate\(0,-', m) for m in moves), moves
     assert any('one interrupt is expected for a mark; a second one comes' in l for l in listed), listed
-# boxes and the curve: both where they are drawn
+# boxes and the curve: both at their drawn positions
 d = next(p for p in root.iter(SVG + 'path') if p.get('class') == 'pointer' and p.get('d').count('L') > 2).get('d')
 curve = [(c, float(x), float(y)) for c, x, y in re.findall(r'([ML])(-?[\d.]+),(-?[\d.]+)', d)]
 for g in root.iter(SVG + 'g'):
@@ -191,7 +191,7 @@ for g in root.iter(SVG + 'g'):
         assert not any(x0 < x < x1 and y0 < y < y1 for x, y in inside), ('a box over the curve', ''.join(g.itertext()))
 END
 done
-# COLLISION is how a good TRBE speaks: not in the colour of what is lost; the legend has it, for
+# COLLISION is normal for a TRBE: not in the colour of loss; the legend explains it, for
 # TRBE
 sim --driver trbe --watermark 32K --pages 32 --bytes 300K --format svg -o collision.svg || fail "collision: exit $?"
 grep -qE 'class="small middle">[^<]* COLLISION<' collision.svg || fail "no COLLISION in black"
@@ -202,7 +202,7 @@ for text in 'TRUNCATED: no room' 'from the interrupt line to the driver' 'the ar
 	grep -q ">$text" collision.svg || grep -qE ">[^<]*$text" collision.svg || fail "the legend has no '$text'"
 done
 
-# a machine without a fault has no words in red
+# a machine without a fault has no text in red
 for driver in intel_pt arm_spe trbe; do
 	for options in "" "--reader-latency 3ms" "--switch 70us" "--watermark 5000 --pages 4"; do
 		# shellcheck disable=SC2086
@@ -214,11 +214,11 @@ done
 
 # ---- files and lists ----
 sim --format svg -o /nowhere/picture.svg >out 2>err
-[ $? -eq 3 ] || fail "no folder: not exit 3"
-grep -q '^auxtap: /nowhere/picture.svg: No such file' err || fail "no folder: $(cat err)"
+[ $? -eq 3 ] || fail "no directory: not exit 3"
+grep -q '^auxtap: /nowhere/picture.svg: No such file' err || fail "no directory: $(cat err)"
 sim --format svg --pages 3 -o picture.svg >out 2>err
 [ $? -eq 2 ] || fail "three pages: not exit 2"
-[ -e picture.svg ] && fail "a picture of nothing stays"
+[ -e picture.svg ] && fail "an empty picture is left"
 for bad in 4..2 2..64:2 0..8 4,x; do
 	sim --pages "$bad" >out 2>err
 	[ $? -eq 2 ] || fail "--pages $bad: not exit 2"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Exceptions that are caught some calls farther out, in a recursion too, and then a crash; or one
-// that a noexcept function lets out ("escape").
+// Exceptions that are caught some calls farther out, also in a recursion, and then a crash; or one
+// that leaves a noexcept function ("escape").
 #include <cstring>
 #include <stdexcept>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* causes WHICH: dies of what WHICH names. */
+/* causes WHICH: dies of the cause named WHICH. */
 #include <assert.h>
 #include <limits.h>
 #include <linux/filter.h>
@@ -29,7 +29,7 @@ static int descend(int depth)
 	return descend(depth + 1) + frame[0];
 }
 
-/* Writes up to the end of the stack and on. */
+/* Writes past the end of the stack. */
 static void above_stack(void)
 {
 	char here, *to = &here;
@@ -61,7 +61,7 @@ static void on_signal(int signo)
 	_exit(signo);
 }
 
-/* With handlers for which the stack has no memory: the kernel cannot start them. */
+/* With handlers but no stack memory: the kernel cannot start them. */
 static void no_frame(const char *signal_name)
 {
 	signal(SIGSEGV, !strcmp(signal_name, "segv") ? on_signal : SIG_DFL);
@@ -102,7 +102,7 @@ static void *crash_later(void *arg)
 	return arg;
 }
 
-/* The first thread is gone when another crashes. */
+/* The first thread has ended when another crashes. */
 static void leave_main(void)
 {
 	pthread_t thread;
@@ -111,7 +111,7 @@ static void leave_main(void)
 	pthread_exit(NULL);
 }
 
-/* The hard limit is far above: where the signal is not taken, the program still ends. */
+/* The hard limit is far above: if the signal is not delivered, the program still ends. */
 static void file_limit(void)
 {
 	struct rlimit limit = {4096, 1 << 20};
@@ -183,7 +183,7 @@ static void sent(const char *which)
 		free((char *)malloc(100) + 8);
 }
 
-/* A read that begins in the last bytes of a mapping. */
+/* A read that starts in the last bytes of a mapping. */
 static int across(void)
 {
 	char *at = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* A function that runs on a stack of its own (makecontext) is resumed, and then dies in a call. */
+/* A function that runs on a stack of its own (makecontext) is resumed, and dies in a call. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <ucontext.h>

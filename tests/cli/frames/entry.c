@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* A function that begins with another one, inlined; called by a call, and at the end of another. */
+/* A function that starts with an inlined one; reached by a call, and by a tail call. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-/* pushes what a function must preserve, stores its stack pointer at *from and goes on at 'to' */
+/* pushes what a function must preserve, stores its stack pointer at *from and continues at 'to' */
 void jump_stack(void **from, void *to);
 __asm__(".text\n"
 	".globl jump_stack\n"

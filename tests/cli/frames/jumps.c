@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * jumps WHICH [PLUGIN]: dies as WHICH names, where code is gone, or was never; built with
- * -DPLUGIN -shared it is PLUGIN, which is unloaded while it runs.
+ * jumps WHICH [PLUGIN]: dies as WHICH names, at an address whose code is gone or never existed;
+ * built with -DPLUGIN -shared it is PLUGIN, which is unloaded while it runs.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -57,7 +57,7 @@ static void bad_context(void)
 	setcontext(&context);
 }
 
-/* The compiler, and so the unwind information, knows of no push. */
+/* The compiler, and so the unwind information, does not know of the push. */
 __attribute__((noinline)) static void push_and_return(void)
 {
 	__asm__ volatile("pushq $0x5550\n\tret");
@@ -81,7 +81,7 @@ __attribute__((noinline)) static void store(volatile char *at)
 	*at = 7;
 }
 
-/* store() with a return address where no code is. */
+/* store() with a return address without code. */
 __attribute__((noinline)) static void into_the_middle(void)
 {
 	__asm__ volatile("xorl %%edi, %%edi\n\tpushq $0x5550\n\tjmp *%0" : : "r"(store) : "rdi");

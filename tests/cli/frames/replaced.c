@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * test_replaced_files.sh: a library (-DFUNCTION=name, with other code for each PAD) that crashes when
- * called with NULL, and a program that loads it, has a command run, and calls it.
+ * test_replaced_files.sh: a library (-DFUNCTION=name, with other code for each PAD) that crashes
+ * when called with NULL, and a program that loads it, runs a command, and calls it.
  */
 #ifdef FUNCTION
 int other_code(volatile int *p)

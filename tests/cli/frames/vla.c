@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* A variable-length array moves the stack pointer far below the stack. */
+/* A variable-length array moves the stack pointer far beyond the stack's end. */
 #include <stdio.h>
 
 static int digest(unsigned int size)
