@@ -47,7 +47,8 @@ crash() {
 }
 
 all=yes
-[ "$source" = ptrace ] && [ -z "${AUXTAP_LONG:-}${UPDATE:-}" ] && command -v qemu-x86_64 >/dev/null &&
+[ "$source" = ptrace ] && [ -z "${AUXTAP_LONG:-}${UPDATE:-}" ] &&
+	command -v qemu-x86_64 >/dev/null &&
 	[ -e "$BIN/auxtap-qemu.so" ] && all=
 crash null_deref 139 age_of null_deref.c "$programs/null_deref"
 [ -z "$all" ] || crash use_after_free 139 length_of_name use_after_free.c "$programs/use_after_free"
@@ -69,7 +70,8 @@ crash second_fault 139 store second_fault.c "$programs/second_fault"
 if [ "$source" = a64 ]; then
 	# libc's memset has no symbol; the PLT entry has one, but the program is not executing there
 	for now in '' 1; do
-		LD_BIND_NOW=$now "$AUXTAP" crash "${options[@]}" -o data -- "$programs/second_fault" >stdout 2>stderr
+		LD_BIND_NOW=$now "$AUXTAP" crash "${options[@]}" -o data \
+			-- "$programs/second_fault" >stdout 2>stderr
 		"$AUXTAP" report --calls 400 data | grep -E '^ +[0-9]+ +memset ' >rows
 		[ -s rows ] || fail "second_fault: no memset"
 		grep -q 'second_fault$' rows && fail "second_fault: memset attributed to the program: $(cat rows)"
@@ -86,7 +88,8 @@ else
 	crash stack_smash_a64 139 handle stack_smash.c "$programs/stack_smash"
 	# an ETM omits the lowest bits; the registers have them
 	pc=$(sed -n 's/.* pc 0*\([0-9a-f]*\).*/\1/p' c/data.report.txt)
-	grep -q "^  SIGSEGV  *0x$pc\$" c/data.report.txt && grep -q "^  return .*-> 0x$pc\$" c/data.report.txt ||
+	grep -q "^  SIGSEGV  *0x$pc\$" c/data.report.txt &&
+		grep -q "^  return .*-> 0x$pc\$" c/data.report.txt ||
 		fail "stack_smash_a64: the branches do not end at $pc: $(grep -A 30 '^Last' c/data.report.txt | tail -n 4)"
 	crash illegal_insn 133 checked_index illegal_insn.c "$programs/illegal_insn"
 	crash a64_undefined 132 undefined a64_faults.c "$programs/a64_faults" undefined

@@ -72,8 +72,10 @@ installed() {
 	LIBDIR=${pc%/pkgconfig/libauxtap.pc}
 	export PKG_CONFIG_PATH=${pc%/*}
 	SANITIZER=
-	grep -q 'CMAKE_C_FLAGS:STRING=.*-fsanitize=address' "$build/CMakeCache.txt" && SANITIZER=-fsanitize=address,undefined
-	grep -q 'CMAKE_C_FLAGS:STRING=.*-fsanitize=thread' "$build/CMakeCache.txt" && SANITIZER=-fsanitize=thread
+	grep -q 'CMAKE_C_FLAGS:STRING=.*-fsanitize=address' "$build/CMakeCache.txt" &&
+		SANITIZER=-fsanitize=address,undefined
+	grep -q 'CMAKE_C_FLAGS:STRING=.*-fsanitize=thread' "$build/CMakeCache.txt" &&
+		SANITIZER=-fsanitize=thread
 	true
 }
 # The .pc names the configured prefix; this passes the actual one to pkg-config.
@@ -107,10 +109,12 @@ exact() {
 		fi
 		NR_INSNS=$((NR_INSNS + $(awk '{print $2}' "$dir/result")))
 		if [ -z "${NO_PERF:-}" ] && command -v perf >/dev/null; then
-			if ! perf script -i "$dir/data" --tid "$tid" --itrace=i1i -F ip 2>"$dir/err" |
+			if ! perf script -i "$dir/data" --tid "$tid" --itrace=i1i -F ip \
+				2>"$dir/err" |
 				sed '/^ *[0-9a-f][0-9a-f]*$/!d' |
 				"$TOOLS/compare_ground_truth" "$truth" >"$dir/result" 2>&1; then
-				fail "$name: perf script, thread $tid: $(tail -n 2 "$dir/result" "$dir/err" | tr '\n' ' ')"
+				fail "$name: perf script, thread $tid: $(tail -n 2 "$dir/result" \
+					"$dir/err" | tr '\n' ' ')"
 				return 1
 			fi
 		fi
@@ -132,9 +136,12 @@ gapped() {
 		>"$dir/stdout" 2>"$dir/stderr" </dev/null
 	NR_GAPS=0 NR_INSNS=0
 	for truth in "$dir"/truth.*; do
-		[ -e "$truth" ] || { fail "$name: no ground truth was written: $(tail -n 3 "$dir/stderr")"; return 1; }
+		[ -e "$truth" ] || {
+			fail "$name: no ground truth was written: $(tail -n 3 "$dir/stderr")"; \
+				return 1; }
 		tid=${truth##*.}
-		if ! "$AUXTAP" decode --tid "$tid" --events insn,gap -F event,ip "$dir/data" 2>"$dir/err" |
+		if ! "$AUXTAP" decode --tid "$tid" --events insn,gap -F event,ip "$dir/data" \
+			2>"$dir/err" |
 			"$TOOLS/compare_ground_truth" "$truth" --gaps >"$dir/result" 2>&1; then
 			fail "$name: decode, thread $tid: $(tail -n 3 "$dir/result" "$dir/err" | tr '\n' ' ')"
 			return 1

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The auditor: recordings of hardware and of the emulated kernel are clean; each kind of damage is
-# found by its name, at its record, and nothing else is; event logs; machine-readable output; options.
+# found by its name, at its record, and nothing else is; event logs; machine-readable output;
+# options.
 . "$(dirname "$0")/lib.sh"
 . "$SRC/tests/cli/audit.sh"
 
@@ -21,7 +22,8 @@ r = a["rings"]
 assert a["verdict"] == "clean" and a["unit"] == "arm_spe" and len(r) == 2, a
 assert r[0]["bytes"] == r[0]["read_bytes"] == r[0]["last_end"] > 100000 and r[1]["truncated"] == 1, r
 f = a["findings"][0]
-assert f["name"] == "truncated" and f["cpu"] == 1 and f["offset"] == 0x14d28, f' || fail 'json of spe.data'
+assert f["name"] == "truncated" and f["cpu"] == 1 and f["offset"] == 0x14d28, f' ||
+	fail 'json of spe.data'
 # I4: 5000 bytes at a time do not stop at the page after a watermark of 8192
 OPTIONS='--page 4096' damaged 'past-limit truncated' 1 spe.data watermark 0 8192
 OPTIONS='--page 4096' damaged 'past-limit truncated' 1 spe.data watermark 0 6000
@@ -136,7 +138,8 @@ a = json.load(open("json"))
 f = [f for f in a["findings"] if f["name"] == "record-repeated"]
 assert len(f) == a["counts"]["record-repeated"] == 3 and f[2]["cpu"] == 0 and f[2]["bytes"] == 4096, f
 r = a["rings"][0]
-assert r["records"] == 3 and r["bytes"] == 20580 and r["truncated"] == 1, r' || fail 'records that perf saved twice'
+assert r["records"] == 3 and r["bytes"] == 20580 and r["truncated"] == 1, r' ||
+	fail 'records that perf saved twice'
 made 'aux-overlap record-lost truncated' 1 '7s/ 120 / 121 /'
 made 'aux-order aux-overlap record-lost time-back truncated' 1 '1s/^/capture backend: kernel\n/'
 
@@ -198,7 +201,8 @@ for size in 70000 200000 $(($(stat -c %s spe.data) - 6000)); do
 	[ $? = 1 ] || fail "cut at $size: status"
 	[[ " $(names) " == *" file-damaged "* || " $(names) " == *" file-unfinished "* ]] ||
 		fail "cut at $size: $(names)"
-	[[ " $(names) " != *missing* && " $(names) " != *hole* && " $(names) " != *without-record* ]] ||
+	[[ " $(names) " != *missing* && " $(names) " != *hole* &&
+		" $(names) " != *without-record* ]] ||
 		fail "cut at $size: $(names)"
 done
 
@@ -279,8 +283,10 @@ edited '/^520,irq/d; /^600,mark/d; /^930,irq/d' interrupt-missing 1
 edited 's/^520,irq.*/&\n540,irq/' interrupt-doubled 1
 edited 's/^500,write.*/490,write,8000\n491,irq\n&/; /^520,irq/d' interrupt-early 1
 edited 's/^515,write,8200/515,write,8300/; s/^650,tail.*/650,tail,8300/' interrupt-late 1
-edited 's/^520,irq/1100,irq/; s/^600,mark/1101,mark/; /^6[56]0,/d; /^9[0-9]*,/d; /^1200/d' interrupt-late 1
-edited 's/^1200,write,14000/1200,write,30000/' 'interrupt-missing unread-overwritten write-past-limit' 1
+edited 's/^520,irq/1100,irq/; s/^600,mark/1101,mark/; /^6[56]0,/d; /^9[0-9]*,/d; /^1200/d' \
+	interrupt-late 1
+edited 's/^1200,write,14000/1200,write,30000/' 'interrupt-missing unread-overwritten write-past-limit' \
+	1
 edited 's/^900,write.*/&\n910,write,12000/' pointer-back 1
 edited 's/^320,limit,20480/320,limit,20500/' limit-ahead 1
 edited 's/^940,tail,12288/940,tail,12289/' tail-ahead 1
@@ -298,20 +304,24 @@ edited "s/^300,mark/${again/280,/280,tail,4000\\n280,}\n&/" '' 0
 edited 's/^200,write/110,truncated,7\n120,truncated,7\n130,truncated,7\n&/' '' 0
 # B18, D2: a new area after its end
 edited '$s/$/\n1300,freed/' '' 0
-edited '$s/$/\n1300,freed,0\n1400,begin,0\n1401,tail,0\n1402,limit,16384\n1403,write,100\n1404,end/' '' 0
+edited '$s/$/\n1300,freed,0\n1400,begin,0\n1401,tail,0\n1402,limit,16384\n1403,write,100\n1404,end/' \
+	'' 0
 edited '$s/$/\n1300,freed,1/' freed-in-transaction 1
 edited 's/^0,limit/0,begin,0\n&/; $s/$/\n1300,end\n1310,freed/' '' 0
 edited 's/^0,limit/0,begin,0\n&/; $s/$/\n1300,freed\n1310,end/' freed-in-transaction 1
 edited '$s/$/\n1300,freed\n1400,write,100/' '' 0
-edited 's/^0,limit/0,begin,0\n&/; s/^0,mark/0,mark/; /^[3-9]..,/d; /^1...,/d; /^250,irq/d; s/^245,.*/245,write,4200\n246,end\n247,freed/' interrupt-missing 1
+edited 's/^0,limit/0,begin,0\n&/; s/^0,mark/0,mark/; /^[3-9]..,/d; /^1...,/d; /^250,irq/d; s/^245,.*/245,write,4200\n246,end\n247,freed/' \
+	interrupt-missing 1
 # ... and at the drivers' interrupt threshold: the page of the next watermark
 edited 's/^0,limit/0,begin,0\n&/' '' 0
 edited 's/^0,limit/0,begin,0\n&/; s/^0,mark,4096/0,mark,8192/' 'interrupt-early threshold-late' 1
-edited 's/^# watermark.*/# watermark: 8000/; s/^0,limit/0,begin,0\n&/; s/^0,mark,4096/0,mark,8192/' interrupt-early 1
+edited 's/^# watermark.*/# watermark: 8000/; s/^0,limit/0,begin,0\n&/; s/^0,mark,4096/0,mark,8192/' \
+	interrupt-early 1
 edited 's/^940,tail.*/&\n945,lost,77/' lost 0
 python3 -c 'import json
 f = json.load(open("json"))["findings"][0]
-assert f["bytes"] == 77 and open("log.csv").read()[f["offset"]:].startswith("945,lost"), f' || fail 'offset of a line'
+assert f["bytes"] == 77 and open("log.csv").read()[f["offset"]:].startswith("945,lost"), f' ||
+	fail 'offset of a line'
 "$AUXTAP" audit --log "$SRC/README.md" 2>err
 [ $? = 3 ] && grep -q 'TIME,EVENT,VALUE' err || fail "no log: $(cat err)"
 
@@ -390,7 +400,8 @@ sed 's/ 1 / t77 /' "$SRC/tests/cli/audit/pt.txt" | aux_file thread.data pt 16384
 audit 0 'lost truncated' thread.data --unit-log unit0.csv --unit-log unit1.csv
 audit 1 'bytes-not-written truncated' thread.data --unit-log unit1.csv
 # a log without its CPU; a file that is not a log; a file that is not a recording
-{ cat "$SRC/tests/cli/audit/pt.txt"; echo 'aux 0 100 0 8'; echo 'trace 0 0 8'; } | aux_file two.data pt 16384
+{ cat "$SRC/tests/cli/audit/pt.txt"; echo 'aux 0 100 0 8'; echo 'trace 0 0 8'; } |
+	aux_file two.data pt 16384
 sed '/^# cpu/d' "$SRC/tests/cli/audit/pt.csv" >no_cpu.csv
 "$AUXTAP" audit two.data --unit-log no_cpu.csv 2>err
 [ $? = 3 ] && grep -q '# cpu: N' err || fail "log without a CPU: $(cat err)"
@@ -418,7 +429,8 @@ assert "0x2000" in suite.find(".//failure").text
 PY
 
 # ---- usage ----
-for options in '--format xml' '--aux-size 1X' '--page 3000' '--max-skid 0' '--max-delay 1h' '--log --unit-log a b' '--nonsense' 'a b' '--log'; do
+for options in '--format xml' '--aux-size 1X' '--page 3000' '--max-skid 0' '--max-delay 1h' \
+	'--log --unit-log a b' '--nonsense' 'a b' '--log'; do
 	"$AUXTAP" audit $options >out 2>err
 	[ $? = 2 ] && [ -s err ] && [ ! -s out ] || fail "$options: $(cat err)"
 done
@@ -429,5 +441,6 @@ done
 
 # a finding for each of very many records costs no more than the first thousand
 "$AUXTAP" audit --aux-size 4096 spe.data >text
-grep -q 'VIOLATION larger-than-buffer.* 7[0-9] times' text && grep -q '    and 6[0-9] more' text || fail "many: $(cat text)"
+grep -q 'VIOLATION larger-than-buffer.* 7[0-9] times' text && grep -q '    and 6[0-9] more' text ||
+	fail "many: $(cat text)"
 finish

@@ -49,9 +49,11 @@ made 'collision collision-unflagged' 1 's/ 8092 0x108/ 8092 0x100/'
 finding collision-unflagged 'f["time_ns"] == 300 and "0x4000" in f["text"] and f["rules"] == "J4"'
 made 'collision truncated' 0 's/ 8092 0x108/ 8092 0x101/' # before 5.15
 made collision-unflagged 1 's/0x108/0x100/'
-made collision 0 's/^aux 0 200 8192 100 /aux 0 200 8192 4096 /; s/8292 8092/12288 4096/' # before its limit: a context switch
+# before its limit: a context switch
+made collision 0 's/^aux 0 200 8192 100 /aux 0 200 8192 4096 /; s/8292 8092/12288 4096/'
 made '' 0 's/ 0x10[08]//' # another sink than TRBE
-OPTIONS= made collision 0 's/ 8092 0x108/ 8092 0x100/' # pages may be 64 KiB: its limit may be further
+# pages may be 64 KiB: its limit may be further
+OPTIONS= made collision 0 's/ 8092 0x108/ 8092 0x100/'
 # ... or pages are smaller: the recorder noted a ring too small for two larger ones
 noted() { printf '$s/$/\\ncapture mode: full\\ncapture aux_bytes_per_ring: %s/; 4s/0x108/0x100/' "$1"; }
 OPTIONS= made 'collision collision-unflagged' 1 "$(noted 16384)"
@@ -94,7 +96,8 @@ made truncated 0 '1s/ 1$//; s/truncations: 2/truncations: 1/'
 made truncated 0 '1s/ 1$//; s/mode: full/mode: crash/'
 made truncated 0 '1s/ 1$//; s/lost_records: 0/lost_records: 3/' # F3: it may have been the lost one
 made truncated 0 '1s/ 1$//; 1s/$/\nlost 0 150 1/'
-made truncated 0 '1s/ 1$//; s/bytes_per_ring: 16384/bytes_per_ring: 8193/' # D6: a full area was counted as well
+# D6: a full area was counted as well
+made truncated 0 '1s/ 1$//; s/bytes_per_ring: 16384/bytes_per_ring: 8193/'
 made 'collision-unflagged truncated' 1 's/collisions: 0/collisions: 1/'
 # a gap that it noted, in this ring, at the time of this record
 made 'noted-loss truncated' 0 '$s/$/\ngap 1 0 -1 200 77/'
@@ -128,7 +131,8 @@ if "$AUXTAP" record -m 64,4 --aux-watermark 12288 -o pt.data -- /bin/ls / >/dev/
 else
 	echo "no emulated recording here: $(tail -n 1 err)"
 fi
-"$AUXTAP" record -e cs_etm//u -m 64,4 -o trbe.data -- "$FIXTURES/a64/recursion_static" >/dev/null 2>err
+"$AUXTAP" record -e cs_etm//u -m 64,4 -o trbe.data -- "$FIXTURES/a64/recursion_static" >/dev/null \
+	2>err
 if [ -s trbe.data ]; then
 	"$AUXTAP" audit trbe.data >text || fail "trbe.data: $(cat text)"
 	grep -q '^known loss collision ' text || fail "trbe.data: no collision: $(cat text)"
@@ -136,7 +140,8 @@ if [ -s trbe.data ]; then
 	# found by the recorder's count alone
 	flags trbe.data cleared.data clear 8
 	"$AUXTAP" audit --page 65536 cleared.data >text
-	[ $? = 1 ] && grep -q 'the recorder has read 1 records with COLLISION, and 0 are' text || fail "count: $(cat text)"
+	[ $? = 1 ] && grep -q 'the recorder has read 1 records with COLLISION, and 0 are' text ||
+		fail "count: $(cat text)"
 else
 	echo "no emulated AArch64 recording here: $(tail -n 1 err)"
 fi

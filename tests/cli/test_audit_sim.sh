@@ -11,7 +11,8 @@ simulated() {
 	local expected=$1 driver=$2 mark=$3 family names status=0
 	shift 3
 	case $driver in intel_pt) family=pt ;; arm_spe) family=spe ;; *) family=etm ;; esac
-	"$AUXTAP" watermark sim --driver "$driver" --watermark "$mark" --bytes 2M --events "$@" >events 2>err
+	"$AUXTAP" watermark sim --driver "$driver" --watermark "$mark" --bytes 2M --events "$@" \
+		>events 2>err
 	[ -s events ] || fail "$driver $*: $(cat err)"
 	python3 "$SRC/tests/tools/sim_recording.py" $family $area "$mark" <events >lines &&
 		python3 "$SRC/tests/tools/aux_file.py" sim.data $family "$mark" <lines || fail "$driver $*: no recording"

@@ -51,13 +51,15 @@ at=$(awk '/AUXTRACE/ && !/AUXTRACE_(INFO|ERROR)/ && /^ *0x/ { print $1; exit }' 
 [ -n "$at" ] || fail "no AUXTRACE in the listing"
 head -c $((at + 2048)) whole >cut_trace
 head -c $((at - 20)) whole >cut_records
-expect 1 "at offset [0-9]* is incomplete: [0-9]* bytes.*, [0-9]* there" "$AUXTAP" decode --events insn -F ip cut_trace
+expect 1 "at offset [0-9]* is incomplete: [0-9]* bytes.*, [0-9]* there" "$AUXTAP" decode \
+	--events insn -F ip cut_trace
 [ -s out ] || fail "nothing of the truncated trace was decoded"
 head -n "$(wc -l <out)" all | cmp -s - out || fail "the truncated trace is not the beginning of the whole one"
 [ "$(wc -l <out)" -lt "$(wc -l <all)" ] || fail "truncation lost nothing"
 expect 1 "at offset [0-9]* is incomplete: [0-9]* bytes.*, [0-9]* there" "$AUXTAP" dump cut_trace
 for command in decode dump; do
-	expect 1 "at offset [0-9]* is incomplete: [0-9]* bytes.*, [0-9]* there" "$AUXTAP" $command cut_records
+	expect 1 "at offset [0-9]* is incomplete: [0-9]* bytes.*, [0-9]* there" "$AUXTAP" $command \
+		cut_records
 done
 for command in decode report dump; do
 	for size in 4 8 16 50 103 200; do
@@ -67,7 +69,8 @@ for command in decode report dump; do
 done
 
 # ---- a recorder that was killed: all committed data is decoded, and the kill is reported ----
-"$AUXTAP" record --source "$source" -m 32,4 -o killed -- sh -c 'echo $$ >program.pid; i=0; while :; do i=$((i + 1)); done' >/dev/null 2>err </dev/null &
+"$AUXTAP" record --source "$source" -m 32,4 -o killed -- sh -c 'echo $$ >program.pid; i=0; while :; do i=$((i + 1)); done' \
+	>/dev/null 2>err </dev/null &
 pid=$!
 wait_for eval '[ "$(stat -c %s killed)" -gt 60000 ]'
 kill -KILL "$pid"
@@ -87,7 +90,8 @@ printf '\0\0\0\0\0\0\0\0' | dd of=size0 bs=1 seek=48 conv=notrunc status=none
 [ $? -eq 1 ] && cmp -s out all || fail "size 0: not what the whole file holds"
 grep -q '^auxtap: size0: the recorder did not finish this file' err || fail "size 0: $(cat err)"
 # requested, but not in an Intel PT file
-expect 0 'this file contains Intel PT trace, so no memory samples' "$AUXTAP" decode --events mem,insn -F ip,phys,lat_total,source,op whole
+expect 0 'this file contains Intel PT trace, so no memory samples' "$AUXTAP" decode \
+	--events mem,insn -F ip,phys,lat_total,source,op whole
 
 # ---- a changed or missing binary: named, the rest decoded, a gap, exit 0 ----
 cp "$FIXTURES/div_zero" program
@@ -117,15 +121,18 @@ for command in record crash; do
 	expect 126 'ermission denied; make it executable: chmod +x' "$AUXTAP" $command -- ./plain
 	expect 126 'a directory' "$AUXTAP" $command -- ./adir
 	expect 127 'No such file' "$AUXTAP" $command --source ptrace -- ./script
-	[ "$source" = ptrace ] || expect 127 '/no/such/interpreter' "$AUXTAP" $command --source qemu -- ./script
+	[ "$source" = ptrace ] || expect 127 '/no/such/interpreter' "$AUXTAP" $command \
+		--source qemu -- ./script
 	# the output path is checked before the program runs
-	expect 125 'cannot create: No such file.*-o' "$AUXTAP" $command -o no/such/directory/x -- touch ran
+	expect 125 'cannot create: No such file.*-o' "$AUXTAP" $command -o no/such/directory/x \
+		-- touch ran
 	expect 125 'is a directory.*-o' "$AUXTAP" $command -o adir -- touch ran
 	[ -e ran ] && fail "$command: the program ran without an output file"
 	[ -e auxtap.data ] && fail "$command left a file of a program that never ran"
 done
 
-# ---- a full disk: the program runs to its end, the data that fits is kept, and the status is auxtap's ----
+# ---- a full disk: the program runs to its end, the data that fits is kept, and the status is
+# auxtap's ----
 expect 125 'No space left' "$AUXTAP" record -o /dev/full -- true
 mkdir small
 if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=64k tmpfs small 2>/dev/null; then
@@ -136,14 +143,17 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=64k tmpfs small 2>/dev/null; t
 	grep -q MMAP2 out || fail "full disk: nothing was kept"
 	"$AUXTAP" report small/data >out 2>&1 || fail "full disk: report fails: $(tail -n 1 out)"
 	umount small
-	# the list of executed addresses keeps a reserve; the trace is complete, and agrees with it up
-	# to its end
+	# the list of executed addresses keeps a reserve; the trace is complete, and agrees with it
+	# up to its end
 	mount -t tmpfs -o size=2m tmpfs small
-	"$AUXTAP" record --backend emulated --source qemu -m 128,8192 -o data --truth small/truth -- \
-		sh -c "i=0; while [ \$i -lt 2000 ]; do i=\$((i + 1)); done; echo ended >$WORK/ended2" 2>err
+	"$AUXTAP" record --backend emulated --source qemu -m 128,8192 -o data --truth small/truth \
+		-- \
+		sh -c "i=0; while [ \$i -lt 2000 ]; do i=\$((i + 1)); done; echo ended >$WORK/ended2" \
+		2>err
 	[ $? -eq 125 ] || fail "truth, full disk: status is not 125: $(cat err)"
 	[ "$(cat ended2 2>/dev/null)" = ended ] || fail "truth, full disk: the program did not run to its end"
-	[ "$(grep -c '^auxtap: --truth: thread [0-9]*: ends here, the disk is nearly full; .*larger disk' err)" -eq 1 ] ||
+	[ "$(grep -c '^auxtap: --truth: thread [0-9]*: ends here, the disk is nearly full; .*larger disk' \
+		err)" -eq 1 ] ||
 		fail "truth, full disk: $(cat err)"
 	left=$(df --output=avail -k small | tail -n 1)
 	[ "$left" -ge 204 ] && [ "$left" -lt 400 ] || fail "truth, full disk: $left KiB are left, not a tenth of it"
@@ -199,17 +209,21 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 		pid=$!
 		for command in record crash; do
 			expect 125 'ptrace: .*; .*CAP_SYS_PTRACE.*kernel.yama.ptrace_scope' \
-				"${other[@]}" copy/auxtap $command --backend emulated -o open/data -p $pid
+				"${other[@]}" copy/auxtap $command --backend emulated -o open/data \
+				-p $pid
 		done
 		kill -0 $pid || fail "the process did not survive the refusal"
 		kill $pid
-		expect 125 'ermission denied; .*-o' "${other[@]}" copy/auxtap record -o closed/data -- true
-		expect 125 'ermission denied; .*-o' "${other[@]}" copy/auxtap crash -o closed/data -- true
+		expect 125 'ermission denied; .*-o' "${other[@]}" copy/auxtap record \
+			-o closed/data -- true
+		expect 125 'ermission denied; .*-o' "${other[@]}" copy/auxtap crash -o closed/data \
+			-- true
 		# a file that this user may not read is not "not installed"
 		expect 126 "private/auxtap-emu: Permission denied; give this user search" \
 			"${other[@]}" copy/auxtap record -o open/data -- private/auxtap-emu
 		expect 125 "private/auxtap-emu: Permission denied; let this user" \
-			"${other[@]}" env AUXTAP_EMU=private/auxtap-emu copy/auxtap record --backend emulated -o open/data -- true
+			"${other[@]}" env AUXTAP_EMU=private/auxtap-emu copy/auxtap record \
+			--backend emulated -o open/data -- true
 		chmod 700 copy/auxtap-emu
 		expect 125 "$WORK/copy/auxtap-emu: Permission denied; let this user" \
 			"${other[@]}" copy/auxtap record --backend emulated -o open/data -- true
@@ -217,9 +231,11 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 		grep -q 'copy/auxtap-emu: Permission denied' listed || fail "list does not say that access is denied: $(cat listed)"
 		grep 'not installed' listed && fail "list: it is installed, and access is denied"
 		rm copy/auxtap-emu
-		expect 125 'not installed .*install it' "${other[@]}" copy/auxtap record --backend emulated -o open/data -- true
+		expect 125 'not installed .*install it' "${other[@]}" copy/auxtap record \
+			--backend emulated -o open/data -- true
 	else
-		echo "skipped: no permission (another user cannot execute a copy in $WORK: $("${other[@]}" copy/auxtap list 2>&1 | head -n 1))"
+		echo \
+			"skipped: no permission (another user cannot execute a copy in $WORK: $("${other[@]}" copy/auxtap list 2>&1 | head -n 1))"
 	fi
 else
 	echo "skipped: no permission (needs root and setpriv)"

@@ -9,7 +9,8 @@ traces=$AUXTAP_TRACES/coresight-perfdata
 
 # packets CASE NUMBER: none of them an error, or not synchronised if the trace starts with a sync
 packets() {
-	"$AUXTAP" dump "$traces/$1/perf.data" >"$WORK/$1.dump" 2>"$WORK/err" || fail "$1: dump: $(cat "$WORK/err")"
+	"$AUXTAP" dump "$traces/$1/perf.data" >"$WORK/$1.dump" 2>"$WORK/err" ||
+		fail "$1: dump: $(cat "$WORK/err")"
 	local nr
 	nr=$(grep -c '^[0-9a-f]\{8,\}  [0-9a-f][0-9a-f]  [0-9a-f]' "$WORK/$1.dump")
 	[ "$nr" = "$2" ] || fail "$1: $nr packets, expected $2"
@@ -32,7 +33,8 @@ has ete-loop-raw-v1.dump 'Addr=0x000000629B293000; Ctxt: AArch64,EL0, NS; VMID=0
 grep -q '^0000004[cdef]' "$WORK/ete-loop-raw-v1.dump" && fail "ete-loop-raw-v1: padding is listed as trace"
 
 decode() {
-	"$AUXTAP" decode --format csv -F tid,cpu,time,event,ip,addr "$traces/$1/perf.data" >"$WORK/$1" 2>"$WORK/err" ||
+	"$AUXTAP" decode --format csv -F tid,cpu,time,event,ip,addr "$traces/$1/perf.data" \
+		>"$WORK/$1" 2>"$WORK/err" ||
 		fail "$1: decode: $(cat "$WORK/err")"
 	"$AUXTAP" decode --summary "$traces/$1/perf.data" >"$WORK/sum" 2>/dev/null
 }
@@ -55,7 +57,8 @@ cpus=$(cut -d, -f2 "$WORK/etm-loop-v0-4cpu" | sed 1d | sort -u | tr '\n' ' ')
 # AUX records without their trace: a gap each, with its exact bytes
 decode etm-missing-aux
 for size in 683968 358512 478768 14000; do
-	"$AUXTAP" decode "$traces/etm-missing-aux/perf.data" | grep -q "gap: unknown, $size bytes lost: not in the file" ||
+	"$AUXTAP" decode "$traces/etm-missing-aux/perf.data" |
+		grep -q "gap: unknown, $size bytes lost: not in the file" ||
 		fail "etm-missing-aux: no gap of $size bytes"
 done
 has sum 'gaps: 6'

@@ -14,7 +14,8 @@ cause() {
 	status=$?
 	[ "$status" -eq "$3" ] || fail "$1 $2: status $status, not $3: $(tail -n 2 stderr)"
 	[ -s data.report.txt ] || { fail "$1 $2: no report: $(tail -n 3 stderr)"; return; }
-	why=$(sed -n 2,4p data.report.txt | sed -n '/^  called from/d; /^  reached from/d; /^  [a-z]/p' | head -n 1)
+	why=$(sed -n 2,4p data.report.txt |
+		sed -n '/^  called from/d; /^  reached from/d; /^  [a-z]/p' | head -n 1)
 	[[ $why == *"$4"* ]] || fail "$1 $2: '$4' is not in: $(head -n 4 data.report.txt)"
 	grep -q 'limit of the emulator' data.report.txt && fail "$1 $2: not a limit of the emulator"
 }
@@ -80,7 +81,8 @@ for engine in "${engines[@]}"; do
 	"$AUXTAP" crash --source qemu -o data -- ./causes filter_trap >stdout 2>stderr </dev/null
 	status=$?
 	[ "$status" -eq 77 ] || fail "qemu filter_trap: status $status, not 77"
-	grep -q "qemu has no seccomp: the program's request for it failed; use --source ptrace" stderr ||
+	grep -q "qemu has no seccomp: the program's request for it failed; use --source ptrace" \
+		stderr ||
 		fail "seccomp refused without a message: $(cat stderr)"
 	cause "$engine" leave_main 139 'it wrote to 0x0 (4 bytes); a null pointer'
 	cause "$engine" file_raise 153 'the program sent it to itself'
@@ -115,7 +117,8 @@ jump() {
 	local engine=$1 which=$2 text
 	shift 2
 	rm -f data*
-	"$AUXTAP" crash --source "$engine" -o data -- ./jumps "$which" ./plugin.so >stdout 2>stderr </dev/null
+	"$AUXTAP" crash --source "$engine" -o data -- ./jumps "$which" ./plugin.so \
+		>stdout 2>stderr </dev/null
 	sed -n '1,/^$/p' data.report.txt >head
 	for text; do
 		grep -q -- "$text" head || fail "$engine $which: '$text' is not in: $(cat head)"
@@ -125,7 +128,8 @@ jump() {
 
 for engine in "${engines[@]}"; do
 	jump "$engine" noexec 'it returned to 0x[0-9a-f]*, to its caller no_longer (jumps.c:[0-9]*), whose code is mapped r--p, no longer executable$'
-	grep -q '^  #0  no_longer at ' data.report.txt && grep -q '^  #1  main at ' data.report.txt ||
+	grep -q '^  #0  no_longer at ' data.report.txt &&
+		grep -q '^  #1  main at ' data.report.txt ||
 		fail "$engine noexec: $(sed -n '/^Backtrace/,/^$/p' data.report.txt)"
 	[ "$engine" = ptrace ] && continue # the rest does not depend on the engine
 	jump "$engine" unload ', from unload at' 'to its caller plugin_event (jumps.c:[0-9]*), whose code is no longer mapped$'
@@ -134,20 +138,25 @@ for engine in "${engines[@]}"; do
 	jump "$engine" middle 'it wrote to 0x0 (1 byte); a null pointer'
 	sed -n '/^Backtrace/,/^$/p' data.report.txt >frames
 	[ "$(grep -c '^  #' frames)" = 1 ] &&
-		grep -qx '  The next return address is 0x5550, where no code is: further frames are not known.' frames ||
+		grep -qx '  The next return address is 0x5550, where no code is: further frames are not known.' \
+		frames ||
 		fail "$engine middle: $(cat frames)"
 	jump "$engine" data 'it jumped to .* mapped rw-p, .*/jumps, not executable; it is in price (jumps.c:[0-9]*)$'
 	jump "$engine" raise 'that instruction faults again: it wrote to 0x60 (1 byte); nothing is mapped there'
 	grep -q '^  no gaps: all of it, from the beginning$' data.report.txt ||
 		fail "$engine raise: $(sed -n '/^What the trace/,/^$/p' data.report.txt)"
 	jump "$engine" generated ' in anon+0x2$' 'it wrote to 0x0 (4 bytes); a null pointer'
-	sed -n '/^Last branches/,/^$/p' data.report.txt | tail -n 2 | grep -q '^  -- gap: no_image --$' ||
+	sed -n '/^Last branches/,/^$/p' data.report.txt | tail -n 2 |
+		grep -q '^  -- gap: no_image --$' ||
 		fail "$engine generated: $(sed -n '/^Last branches/,/^$/p' data.report.txt)"
-	grep -qE '^ +[0-9]+ +run .* \?$' data.report.txt && grep -q '^  ?: it was open when a gap began' data.report.txt ||
+	grep -qE '^ +[0-9]+ +run .* \?$' data.report.txt &&
+		grep -q '^  ?: it was open when a gap began' data.report.txt ||
 		fail "$engine generated: $(sed -n '/^The calls/,/^Last/p' data.report.txt)"
-	grep -q '^  #1  run at .*jumps.c:' data.report.txt && grep -q '^  #2  main at ' data.report.txt ||
+	grep -q '^  #1  run at .*jumps.c:' data.report.txt &&
+		grep -q '^  #2  main at ' data.report.txt ||
 		fail "$engine generated: $(sed -n '/^Backtrace/,/^$/p' data.report.txt)"
-	grep -q '^  anonymous memory: code written at run time, 1 gap without it; the snapshot holds [1-9][0-9]* bytes of it$' data.report.txt ||
+	grep -q '^  anonymous memory: code written at run time, 1 gap without it; the snapshot holds [1-9][0-9]* bytes of it$' \
+		data.report.txt ||
 		fail "$engine generated: $(sed -n '/^Images/,/^$/p' data.report.txt)"
 	grep -- '--sysroot' data.report.txt && fail "$engine generated: no directory has anonymous memory"
 	jump "$engine" unmap ', last traced in unmap at' 'it went on at 0x[0-9a-f]*, where nothing is mapped$'

@@ -202,7 +202,8 @@ for source in $sources; do
 	mkdir "first.$source" && cd "first.$source" || exit 1
 	crash --source "$source" -o data -- ../programs children 2 >out 2>err
 	pid=$(sed -n 's/^pid //p' err | tail -n 1)
-	[ "$(ls | grep -v '\.vdso$' | tr '\n' ' ')" = "data data.$pid data.$pid.report.txt data.report.txt err out " ] ||
+	[ "$(ls | grep -v '\.vdso$' | tr '\n' ' ')" = "data data.$pid data.$pid.report.txt data.report.txt err out " ] \
+		||
 		fail "names, $source: $(ls | tr '\n' ' ')"
 	head -n 1 data.report.txt | grep -q "pid $(sed -n 's/^pid //p' err | head -n 1)" ||
 		fail "names, $source: the first is not in FILE: $(head -n 1 data.report.txt)"
@@ -215,7 +216,8 @@ for source in $sources; do
 	[ -e handled ] && fail "handled, $source: a snapshot"
 	grep -v '^auxtap: backend' err >lines
 	[ "$(wc -l <lines)" -eq 1 ] || fail "handled, $source: not one line: $(cat lines)"
-	ip=$(sed -n 's/.*no crash, no snapshot.*first fault, SIGSEGV at ip 0x\([0-9a-f]*\) .*/\1/p' lines)
+	ip=$(sed -n 's/.*no crash, no snapshot.*first fault, SIGSEGV at ip 0x\([0-9a-f]*\) .*/\1/p' \
+		lines)
 	[ -n "$ip" ] || fail "handled, $source: $(cat lines)"
 	if command -v addr2line >/dev/null; then
 		addr2line -f -e programs "$ip" | grep -q '^fatal_store' ||
@@ -359,16 +361,20 @@ section "a full disk: the report is still printed, the data that fits is kept"
 mkdir small
 trap 'umount small 2>/dev/null; rm -rf "$WORK"' EXIT
 if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=128k tmpfs small 2>/dev/null; then
-	"$AUXTAP" record --source "$fast" -m 8,16 -o small/data -- ./programs children 3 >out 2>err </dev/null
+	"$AUXTAP" record --source "$fast" -m 8,16 -o small/data -- ./programs children 3 \
+		>out 2>err </dev/null
 	grep -q 'child 2 300' out || fail "full disk: the program's own output: $(cat out)"
-	"$AUXTAP" record --source "$fast" -m 8,4 -o small/data -- timeout 2 ./programs churn >out 2>err </dev/null
+	"$AUXTAP" record --source "$fast" -m 8,4 -o small/data -- timeout 2 ./programs churn \
+		>out 2>err </dev/null
 	status_is "full disk" $? 125 err
-	[ "$(grep -c 'No space left on device; trace up to offset 0x[0-9a-f]* is kept; ' err)" -eq 1 ] || fail "full disk: $(cat err)"
+	[ "$(grep -c 'No space left on device; trace up to offset 0x[0-9a-f]* is kept; ' err)" -eq \
+		1 ] || fail "full disk: $(cat err)"
 	"$AUXTAP" decode --summary small/data >out 2>err
 	[ $? -le 1 ] || fail "full disk: decode: $(tail -n 1 err)"
 	[ "$(sed -n 's/^instructions: //p' out)" -gt 1000 ] || fail "full disk: $(tr '\n' ' ' <out)"
 	if command -v perf >/dev/null; then
-		perf script -i small/data --itrace=i1i -F ip 2>perf.err | head -n 1000 | grep -c '[0-9a-f]' >nr
+		perf script -i small/data --itrace=i1i -F ip 2>perf.err | head -n 1000 |
+			grep -c '[0-9a-f]' >nr
 		[ "$(cat nr)" -eq 1000 ] || fail "full disk: perf lists $(cat nr): $(tail -n 1 perf.err)"
 	fi
 	rm small/*
@@ -395,7 +401,8 @@ fi
 
 section "a terminal: progress, stop and continue; a pipe: no progress"
 rm -f out
-env --default-signal=INT "$AUXTAP" record --source "$fast" -m 8,16 -o pipe.data -- ./programs until end >out 2>err </dev/null &
+env --default-signal=INT "$AUXTAP" record --source "$fast" -m 8,16 -o pipe.data \
+	-- ./programs until end >out 2>err </dev/null &
 recorder=$!
 wait_for grep -q ready out
 sleep 2.6
@@ -426,7 +433,8 @@ elif mkfifo keys; then
 			printf '\003' >&3
 			wait_for grep -q 'ended:' tty.out
 		) >driver.out &
-		AUXTAP=$AUXTAP guard script -qfec "bash job.sh $source" /dev/null <keys >tty.out 2>&1
+		AUXTAP=$AUXTAP guard script -qfec "bash job.sh $source" /dev/null \
+			<keys >tty.out 2>&1
 		wait $!
 		cat driver.out
 		grep -q FAIL driver.out && failures=$((failures + 1))

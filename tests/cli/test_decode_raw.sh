@@ -14,7 +14,8 @@ psb='\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82'
 	printf '\x06'
 } >trace
 # one instruction is known to have run: the PSB+ of 1001 confirms it
-printf "$psb"'\x99\x01\x7d\x00\x10\x00\x00\x00\x00\x02\x23'"$psb"'\x99\x01\x7d\x01\x10\x00\x00\x00\x00\x02\x23' >one
+printf "$psb"'\x99\x01\x7d\x00\x10\x00\x00\x00\x00\x02\x23'"$psb"'\x99\x01\x7d\x01\x10\x00\x00\x00\x00\x02\x23' \
+	>one
 raw=(decode --raw pt --image "$WORK/code@0x1000")
 
 same() { # name, expected text, arguments...
@@ -35,9 +36,11 @@ status() { # expected, arguments...
 	[ "$want" -eq 0 ] || grep -q '^auxtap: .*: .*' err || grep -q '^usage' err || fail "$*: no message"
 }
 
-same ip $'1000\n1001\n1002\n1000\n1001\n1002\n1004\n1010\n1011' "${raw[@]}" --events insn -F ip trace
+same ip $'1000\n1001\n1002\n1000\n1001\n1002\n1004\n1010\n1011' "${raw[@]}" --events insn -F ip \
+	trace
 same last $'1010\n1011' "${raw[@]}" --events insn -F ip --last 2 trace
-same jobs $'1000\n1001\n1002\n1000\n1001\n1002\n1004\n1010\n1011' "${raw[@]}" --events insn -F ip -j 2 trace
+same jobs $'1000\n1001\n1002\n1000\n1001\n1002\n1004\n1010\n1011' "${raw[@]}" --events insn -F ip \
+	-j 2 trace
 same csv 'event,ip,addr,flags,gap
 branch,0x1002,0x1000,jcc,
 branch,0x1004,0x1010,call,
@@ -58,24 +61,30 @@ span: 0.000000000' "${raw[@]}" --summary --events insn trace
 # names: UTF-8 unchanged, an invalid byte as \xNN
 name=$(printf 'c\303\266de\377')
 cp code "$name"
-same utf8-jsonl "{\"ip\":\"1000\",\"dso\":\"$(printf 'c\303\266de')\\\\xff\"}" decode --raw pt --image "$name@0x1000" \
+same utf8-jsonl "{\"ip\":\"1000\",\"dso\":\"$(printf 'c\303\266de')\\\\xff\"}" decode --raw pt \
+	--image "$name@0x1000" \
 	--events insn -F ip,dso --format jsonl one
 same utf8-csv "ip,dso
-0x1000,$(printf 'c\303\266de')\\xff" decode --raw pt --image "$name@0x1000" --events insn -F ip,dso --format csv one
+0x1000,$(printf 'c\303\266de')\\xff" decode --raw pt --image "$name@0x1000" --events insn \
+	-F ip,dso --format csv one
 # a range of the file: only the first two bytes
 same range '1000
 1001
----- gap: no_image, 9 bytes not decoded: no mapping known at 1002 ----' decode --raw pt --image "$WORK/code:0-2@0x1000" --events insn,gap -F ip trace
+---- gap: no_image, 9 bytes not decoded: no mapping known at 1002 ----' decode --raw pt \
+	--image "$WORK/code:0-2@0x1000" --events insn,gap -F ip trace
 
 # two adjacent causes: both are kept, each with its size
 { printf '\x19\x19\x19'; cat trace; } >both
-same touching '---- gap: overwritten, at least 3 bytes lost: 3 bytes before the first synchronisation point at offset 0x3 ----
----- gap: no_image, 9 bytes not decoded: no mapping known at 1000 ----' decode --raw pt --events insn,gap -F ip both
+same touching \
+	'---- gap: overwritten, at least 3 bytes lost: 3 bytes before the first synchronisation point at offset 0x3 ----
+---- gap: no_image, 9 bytes not decoded: no mapping known at 1000 ----' decode --raw pt \
+	--events insn,gap -F ip both
 "$AUXTAP" report --raw pt both >out
 grep -q '^  1 gap: overwritten' out && grep -q '^  1 gap: no_image, .* bytes not decoded$' out ||
 	fail "report: two adjacent causes: $(sed -n '/^What/,/^$/p' out)"
 
-same mem 'auxtap: trace: this file contains Intel PT trace, so no memory samples' "${raw[@]}" --events mem trace
+same mem 'auxtap: trace: this file contains Intel PT trace, so no memory samples' "${raw[@]}" \
+	--events mem trace
 # report and dump take the same options
 "$AUXTAP" report "${raw[@]:1}" trace >out || fail "report --raw: status $?"
 grep -q '^  9 instructions, 3 branches in 1 thread' out || fail "report --raw: $(cat out)"
@@ -85,8 +94,10 @@ grep -q '^  1 gap: no_image' out || fail "report --raw: no gap reported"
 grep -q '^auxtap: --image: .*no effect' err || fail "dump does not say that --image changes nothing"
 # sideband, from a ring: COMM exec and ITRACE_START with sample id (TID, TIME, CPU)
 {
-	printf '\x03\0\0\0\0\x20\x30\0''\x07\0\0\0\x08\0\0\0prog\0\0\0\0''\x07\0\0\0\x08\0\0\0''\x64\0\0\0\0\0\0\0''\x02\0\0\0\0\0\0\0'
-	printf '\x0c\0\0\0\0\0\x28\0''\x07\0\0\0\x08\0\0\0''\x07\0\0\0\x08\0\0\0''\x65\0\0\0\0\0\0\0''\x02\0\0\0\0\0\0\0'
+	printf \
+		'\x03\0\0\0\0\x20\x30\0''\x07\0\0\0\x08\0\0\0prog\0\0\0\0''\x07\0\0\0\x08\0\0\0''\x64\0\0\0\0\0\0\0''\x02\0\0\0\0\0\0\0'
+	printf \
+		'\x0c\0\0\0\0\0\x28\0''\x07\0\0\0\x08\0\0\0''\x07\0\0\0\x08\0\0\0''\x65\0\0\0\0\0\0\0''\x02\0\0\0\0\0\0\0'
 } >sideband
 same sideband 'prog                   8             1000' decode --raw pt --image "$WORK/code@0x1000" \
 	--sideband sideband --sample-type 0x86 --events insn -F comm,tid,ip one
@@ -95,24 +106,31 @@ grep -q 'COMM 7/8 cpu 2 time 0.000000100: 7/8 exec prog' out || fail "dump --sid
 # Switches of a CPU whose number is in no record (TID, TIME): they count. Thread 8 runs, then 9 from
 # time 5000 on; the trace has its timestamps at 0x1000 and 0x2000.
 ids() { printf "\\x$1\\0\\0\\0\\x$1\\0\\0\\0\\x$2\\x$3\\0\\0\\0\\0\\0\\0"; }
-switch() { printf '\x0f\0\0\0\x00\x20\x20\0'"\\x$1\\0\\0\\0\\x$1\\0\\0\\0"; ids "$2" "$3" "$4"; } # out, to $1
-comm() { printf '\x03\0\0\0\0\0\x28\0'"\\x$1\\0\\0\\0\\x$1\\0\\0\\0"'task\0\0\0\0'; ids "$1" 01 00; }
-stamped() { printf "$psb"'\x19\x00'"\\x$1"'\0\0\0\0\0\x99\x01\x7d\x00\x10\x00\x00\x00\x00\x02\x23\x04'; } # TSC; not taken, call
+# out, to $1
+switch() { printf '\x0f\0\0\0\x00\x20\x20\0'"\\x$1\\0\\0\\0\\x$1\\0\\0\\0"; ids "$2" "$3" "$4"; }
+comm() { printf '\x03\0\0\0\0\0\x28\0'"\\x$1\\0\\0\\0\\x$1\\0\\0\\0"'task\0\0\0\0'; ids "$1" \
+	01 00; }
+# TSC; not taken, call
+stamped() { printf "$psb"'\x19\x00'"\\x$1"'\0\0\0\0\0\x99\x01\x7d\x00\x10\x00\x00\x00\x00\x02\x23\x04'; }
 { stamped 10; printf '\x01'; stamped 20; printf '\x01'; } >two
 { comm 08; comm 09; switch 08 01 02 00; switch 09 08 88 13; } >switches
 clock=(--time-conv 0,1,0)
 one_cpu=(decode --raw pt --image "$WORK/code@0x1000" --sideband switches --sample-type)
 want=$(printf '%s\n' '8 1000' '9 1000')
-got=$("$AUXTAP" "${one_cpu[@]}" 0x6 "${clock[@]}" --events insn -F tid,ip two | sed -E 's/^ +//; s/ +/ /g' | grep ' 1000$')
+got=$("$AUXTAP" "${one_cpu[@]}" 0x6 "${clock[@]}" --events insn -F tid,ip two |
+	sed -E 's/^ +//; s/ +/ /g' | grep ' 1000$')
 [ "$got" = "$want" ] || fail "switches of a CPU without a number: $got"
 # without a common clock the running thread is unknown, even with the first thread's exec in the
 # sideband
-{ comm 08 | sed 's/^\x03\x00\x00\x00\x00\x00/\x03\x00\x00\x00\x00\x20/'; comm 09; switch 08 01 02 00; switch 09 08 88 13; } >switches
-got=$("$AUXTAP" "${one_cpu[@]}" 0x6 --events insn -F tid,ip two | sed -E 's/^ +//; s/ +/ /g' | grep ' 1000$' | sort -u)
+{ comm 08 | sed 's/^\x03\x00\x00\x00\x00\x00/\x03\x00\x00\x00\x00\x20/'; comm 09; switch 08 01 \
+	02 00; switch 09 08 88 13; } >switches
+got=$("$AUXTAP" "${one_cpu[@]}" 0x6 --events insn -F tid,ip two | sed -E 's/^ +//; s/ +/ /g' |
+	grep ' 1000$' | sort -u)
 [ "$got" = '-1 1000' ] || [ "$got" = '- 1000' ] || fail "switches without a clock: $got"
 # to the idle task, which has no user code
 { comm 08; switch 08 01 02 00; switch 00 08 88 13; } >switches
-got=$("$AUXTAP" "${one_cpu[@]}" 0x6 "${clock[@]}" --events insn -F tid,ip two | sed -E 's/^ +//; s/ +/ /g' | grep ' 1000$')
+got=$("$AUXTAP" "${one_cpu[@]}" 0x6 "${clock[@]}" --events insn -F tid,ip two |
+	sed -E 's/^ +//; s/ +/ /g' | grep ' 1000$')
 [ "$got" = $'8 1000\n-1 1000' ] || [ "$got" = $'8 1000\n- 1000' ] || fail "user code of the idle task: $got"
 head -c 60 sideband >cut
 status 1 dump --raw pt --sideband cut --sample-type 0x86 one

@@ -20,15 +20,18 @@ for dir in "$AUXTAP_TRACES"/coresight-snapshot/*/ "$AUXTAP_TRACES"/ete-snapshot/
 		done
 	done
 	[ -n "$expected" ] || continue
-	if [ "$name" = ete-ite-instr ]; then # the lister reads the buffers in the order of their sections
+	# the lister reads the buffers in the order of their sections
+	if [ "$name" = ete-ite-instr ]; then
 		cp -r "$dir" "$WORK/$name"
 		chmod -R u+w "$WORK/$name"
 		dir=$WORK/$name
 		sed -i 's/^buffers=buffer1,buffer2/buffers=buffer2,buffer1/' "$dir/trace.ini"
 	fi
 	mapfile -t cpus < <("$AUXTAP" dump --no-packets "$dir" |
-		sed -n 's/^unit .*, trace ID 0x\([0-9a-f]*\), CPU \([0-9]*\), in .*/\1=\2/p' | sort -u)
-	"$AUXTAP" decode --events insn --format csv -F cpu,ip,insnlen "$dir" >"$WORK/csv" 2>"$WORK/err" ||
+		sed -n 's/^unit .*, trace ID 0x\([0-9a-f]*\), CPU \([0-9]*\), in .*/\1=\2/p' |
+		sort -u)
+	"$AUXTAP" decode --events insn --format csv -F cpu,ip,insnlen "$dir" \
+		>"$WORK/csv" 2>"$WORK/err" ||
 		fail "$name: exit status $?: $(head -3 "$WORK/err")"
 	result=$(python3 "$ppl" flow "$expected" "$WORK/csv" "${cpus[@]}")
 	case $old$name=$result in
@@ -48,11 +51,13 @@ done
 for expected in "$AUXTAP_TRACES"/ete-snapshot/*/expected/decode-src_addr_n.ppl*; do
 	dir=${expected%/expected/*}
 	mapfile -t cpus < <("$AUXTAP" dump --no-packets "$dir" |
-		sed -n 's/^unit .*, trace ID 0x\([0-9a-f]*\), CPU \([0-9]*\), in .*/\1=\2/p' | sort -u)
+		sed -n 's/^unit .*, trace ID 0x\([0-9a-f]*\), CPU \([0-9]*\), in .*/\1=\2/p' |
+		sort -u)
 	"$AUXTAP" decode --events insn --format csv -F cpu,ip,insnlen "$dir" >"$WORK/csv" 2>"$WORK/err"
 	result=$(python3 "$ppl" flow "$expected" "$WORK/csv" "${cpus[@]}")
 	case $(basename "$dir")=$result in
-	002-ack_test_scr="all 5146" | ete_ip="all 15742" | src_addr="all 12625") nr_split=$((nr_split + 1)) ;;
+	002-ack_test_scr="all 5146" | ete_ip="all 15742" | src_addr="all 12625") \
+		nr_split=$((nr_split + 1)) ;;
 	*) fail "$expected: $result" ;;
 	esac
 done
@@ -76,8 +81,10 @@ END
 
 # report accepts the directory, too, with decode's counts
 "$AUXTAP" report "$dir" >"$WORK/out" 2>"$WORK/err" || fail "report: status $?: $(head -1 "$WORK/err")"
-grep -q '^  5146 instructions, 680 branches in 1 thread, from 921 bytes of trace$' "$WORK/out" || fail "report: $(head -5 "$WORK/out")"
-grep -q '^  6 found, none missing$' "$WORK/out" || fail "report: images: $(grep -A3 Images "$WORK/out")"
+grep -q '^  5146 instructions, 680 branches in 1 thread, from 921 bytes of trace$' "$WORK/out" ||
+	fail "report: $(head -5 "$WORK/out")"
+grep -q '^  6 found, none missing$' "$WORK/out" ||
+	fail "report: images: $(grep -A3 Images "$WORK/out")"
 grep -q 'perf script' "$WORK/out" && fail "report: perf reads no snapshots"
 "$AUXTAP" report --mtc-freq 1 "$dir" 2>"$WORK/err" >"$WORK/out"
 [ $? = 2 ] && [ ! -s "$WORK/out" ] || fail "report --mtc-freq of a snapshot: $(cat "$WORK/err")"
@@ -87,9 +94,11 @@ cp -r "$dir" "$WORK/bare"
 chmod -R u+w "$WORK/bare"
 sed -i '/^\[dump/,$d' "$WORK/bare/cpu_0.ini"
 "$AUXTAP" decode --events insn,gap "$WORK/bare" >"$WORK/out" 2>&1
-grep -q 'gap: no_image: no mapping known at a10c8' "$WORK/out" || fail "no dump: $(head -2 "$WORK/out")"
+grep -q 'gap: no_image: no mapping known at a10c8' "$WORK/out" ||
+	fail "no dump: $(head -2 "$WORK/out")"
 "$AUXTAP" report --image "$dir/bindir/OTHERS_exec@0x10000" "$WORK/bare" >"$WORK/out" 2>&1
-grep -q 'gaps*: no_image' "$WORK/out" && grep -q '^  1 found' "$WORK/out" || fail "report --image: $(head -9 "$WORK/out")"
+grep -q 'gaps*: no_image' "$WORK/out" && grep -q '^  1 found' "$WORK/out" ||
+	fail "report --image: $(head -9 "$WORK/out")"
 b=$dir/bindir
 "$AUXTAP" decode --events insn -F ip "$WORK/bare" --image "$b/OTHERS_exec@0x10000" --image "$b/code_9_0_exec@0x1000000" \
 	--image "$b/VAL_NON_DET_CODE_exec@0x90000" --image "$b/code_a_1_exec@0x1000090" \

@@ -83,12 +83,14 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	mkdir other && chmod 755 "$WORK" && chmod 777 other && cp crasher other
 	if setpriv --reuid 65534 --clear-groups test -x "$AUXTAP"; then
 		for engine in $engines; do
-			(cd other && setpriv --reuid 65534 --clear-groups "$AUXTAP" crash --source $engine \
+			(cd other && setpriv --reuid 65534 --clear-groups "$AUXTAP" crash \
+				--source $engine \
 				-o hidden.$engine -- ./crasher hidden) >out 2>err </dev/null
 			status=$?
 			[ $status -eq 139 ] || fail "$engine, hidden: status $status: $(tail -n 2 err)"
 			grep -q '^Faulting instruction' other/hidden.$engine.report.txt ||
-				grep -q 'memory could not be read: the kernel refused' other/hidden.$engine.report.txt ||
+				grep -q 'memory could not be read: the kernel refused' \
+				other/hidden.$engine.report.txt ||
 				fail "$engine, hidden: neither code nor a reason: $(head -n 4 other/hidden.$engine.report.txt)"
 		done
 	else

@@ -17,7 +17,8 @@ text()
 # addresses of one line for each instruction, in lower case without leading zeros
 addresses()
 {
-	grep -Ei '^[^:]*:0x[0-9a-f]+	(0x)?[0-9a-f]{4,8}	' | sed 's/^[^:]*:0x0*\([0-9A-Fa-f]*\)	.*/\1/' | tr A-F a-f
+	grep -Ei '^[^:]*:0x[0-9a-f]+	(0x)?[0-9a-f]{4,8}	' |
+		sed 's/^[^:]*:0x0*\([0-9A-Fa-f]*\)	.*/\1/' | tr A-F a-f
 }
 
 # same SNAPSHOT LISTING CPU [MOST]: decode lists exactly the listing's instructions, or with MOST
@@ -25,10 +26,12 @@ addresses()
 same()
 {
 	local nr
-	text "$traces/$1/$2" | sed -n 's/^Instruction	[0-9]*	//;/^[A-Z0-9]*:/p' | addresses >listed
+	text "$traces/$1/$2" | sed -n 's/^Instruction	[0-9]*	//;/^[A-Z0-9]*:/p' |
+		addresses >listed
 	"$AUXTAP" decode --events insn -F ip --cpu "$3" "$traces/$1" 2>err | sed 's/^ *//' >ours
 	nr=$(wc -l <listed)
-	[ -z "${4:-}" ] || { [ "$nr" = "$4" ] || fail "$1/$2: $nr listed"; head -n "$4" ours >first; mv first ours; }
+	[ -z "${4:-}" ] || { [ "$nr" = "$4" ] || fail "$1/$2: $nr listed"; head -n "$4" ours \
+		>first; mv first ours; }
 	[ "$nr" -gt 1000 ] || fail "$1/$2: only $nr listed"
 	cmp -s listed ours || fail "$1/$2: $nr instructions listed, $(wc -l <ours) decoded: $(cmp listed ours 2>&1)"
 	echo "$1 CPU $3: $nr instructions"

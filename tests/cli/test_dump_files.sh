@@ -88,10 +88,13 @@ for data in "$traces"/{perfdata,intel-pt-perfdata,coresight-perfdata}/*/perf.dat
 	sed -n 's/^record\.\([A-Z0-9_]*\)([0-9]*)=\([0-9]*\)$/\1 \2/p' "$counts" | sort >"$work/expected"
 	grep -E '^0x[0-9a-f]+ \[' "$work/out" | sed -E 's/^[^]]*\] ([A-Z0-9_]+).*/\1/' | sort |
 		uniq -c | awk '{ print $2, $1 }' | sort >"$work/lines"
-	cmp -s "$work/expected" "$work/lines" || fail "$name: records: $(diff "$work/expected" "$work/lines" | head -3)"
+	cmp -s "$work/expected" "$work/lines" ||
+		fail "$name: records: $(diff "$work/expected" "$work/lines" | head -3)"
 	if ! grep -q COMPRESSED "$work/expected"; then
-		sed '1,/^records:$/d' "$work/out" | awk 'NF == 2 && /^  / { print $1, $2 }' | sort >"$work/table"
-		cmp -s "$work/expected" "$work/table" || fail "$name: table: $(diff "$work/expected" "$work/table" | head -3)"
+		sed '1,/^records:$/d' "$work/out" | awk 'NF == 2 && /^  / { print $1, $2 }' |
+			sort >"$work/table"
+		cmp -s "$work/expected" "$work/table" ||
+			fail "$name: table: $(diff "$work/expected" "$work/table" | head -3)"
 	fi
 done
 [ $files -ge 40 ] || fail "only $files files"
@@ -114,7 +117,8 @@ pt=$traces/intel-pt-perfdata/intel_pt-4.14/perf.data
 [ ! -s "$work/err" ] || fail "closed pipe, SIGPIPE ignored: $(cat "$work/err")"
 "$auxtap" dump "$pt" >/dev/full 2>"$work/err"
 [ $? = 3 ] || fail "/dev/full: exit status"
-grep -q "standard output: cannot write: No space left" "$work/err" || fail "/dev/full: $(cat "$work/err")"
+grep -q "standard output: cannot write: No space left" "$work/err" ||
+	fail "/dev/full: $(cat "$work/err")"
 
 # Cut anywhere: complete records are listed, the offset is reported.
 for size in 104 300 744 5000 10700 20000 60000; do

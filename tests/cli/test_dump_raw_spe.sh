@@ -18,7 +18,8 @@ normal() {
 
 for case in "$traces"/arm-spe/*/; do
 	name=$(basename "$case")
-	"$BIN/auxtap" dump --raw spe "$case/spe.bin" >"$work/dump" || { echo "$name: exit status $?"; failed=1; }
+	"$BIN/auxtap" dump --raw spe "$case/spe.bin" >"$work/dump" || {
+		echo "$name: exit status $?"; failed=1; }
 	"$BIN/auxtap" dump --raw spe - <"$case/spe.bin" | cmp - "$work/dump" || failed=1
 	normal <"$work/dump" >"$work/ours"
 	# perf's: its container pads to 8 bytes
@@ -27,7 +28,8 @@ for case in "$traces"/arm-spe/*/; do
 		awk -v size="$size" '
 			function hex(s, n, i) { n = 0; for (i = 1; i <= length(s); i++) n = n * 16 + index("0123456789abcdef", substr(s, i, 1)) - 1; return n }
 			hex($1) < size' >"$work/expected"
-	[ "$(wc -l <"$work/expected")" -ge 8 ] || { echo "$name: the expected listing is nearly empty"; failed=1; }
+	[ "$(wc -l <"$work/expected")" -ge 8 ] || {
+		echo "$name: the expected listing is nearly empty"; failed=1; }
 	if ! diff "$work/expected" "$work/ours" >"$work/diff"; then
 		echo "$name: differs:"
 		head -10 "$work/diff"

@@ -22,7 +22,8 @@ for dir in "$AUXTAP_TRACES"/coresight-snapshot/*/ "$AUXTAP_TRACES"/ete-snapshot/
 	done
 	case $name in
 	a55-test-tpiu) options=(--dstream) ;;
-	juno_r1_1 | infrastructure | stm_only-juno) status=1 ;; # a buffer of unframed STM named as frames
+	# a buffer of unframed STM named as frames
+	juno_r1_1 | infrastructure | stm_only-juno) status=1 ;;
 	esac
 	if [ -n "$old" ]; then
 		case $name in
@@ -38,7 +39,8 @@ for dir in "$AUXTAP_TRACES"/coresight-snapshot/*/ "$AUXTAP_TRACES"/ete-snapshot/
 	if [ $status = 1 ] && [ "$name" != stm_only-juno ]; then
 		sed -i '/^buffer ETB_1/,$d' "$WORK/dump" # the lister shows the first buffer
 	fi
-	if python3 "$SRC/tests/tools/ppl.py" compare "$expected" "$WORK/dump" "${options[@]}" >"$WORK/result"; then
+	if python3 "$SRC/tests/tools/ppl.py" compare "$expected" "$WORK/dump" "${options[@]}" \
+		>"$WORK/result"; then
 		nr=$((nr + 1)) packets=$((packets + $(cat "$WORK/result")))
 	else
 		fail "$name: $(cat "$WORK/result")"
@@ -72,7 +74,8 @@ truncate -s 120 "$WORK/cut/CSTMC_TRACE_FIFO.bin"
 grep -q '^00000070  error  the last 8 bytes are no whole frame' "$WORK/out" || fail "half a frame is not reported"
 sed -i 's/^TRCTRACEIDR.*/TRCTRACEIDR=0x11/' "$WORK"/cut/device*.ini
 "$AUXTAP" dump "$WORK/cut" >"$WORK/out" 2>"$WORK/err"
-grep -q 'trace ID 0x10 is of no known unit: [0-9]* bytes' "$WORK/out" || fail "an unknown ID is not reported: $(tail -3 "$WORK/out")"
+grep -q 'trace ID 0x10 is of no known unit: [0-9]* bytes' "$WORK/out" ||
+	fail "an unknown ID is not reported: $(tail -3 "$WORK/out")"
 sed -i '/^TRCTRACEIDR/d' "$WORK"/cut/device*.ini
 "$AUXTAP" dump "$WORK/cut" >"$WORK/out" 2>"$WORK/err"
 grep -q 'its register TRCTRACEIDR is not given' "$WORK/out" || fail "a missing register is not reported"

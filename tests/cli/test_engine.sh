@@ -12,7 +12,8 @@ version=$(engine x86_64 2)
 
 # ---- search order ----
 
-mkdir -p named/bin cache/auxtap/qemu-9.9/bin cache/auxtap/qemu-10.9/bin cache/auxtap/qemu-10.1/bin plain
+mkdir -p named/bin cache/auxtap/qemu-9.9/bin cache/auxtap/qemu-10.9/bin cache/auxtap/qemu-10.1/bin \
+	plain
 cat >refuses.c <<'C'
 #include <stdio.h>
 int main(void) { fputs("unknown option 'plugin'\n", stderr); return 1; }
@@ -31,21 +32,25 @@ found() { # WHAT WANTED-PATH NOTE-PATTERN ENVIRONMENT...
 found "a directory" "$WORK/named/bin/qemu-x86_64" '*' AUXTAP_QEMU="$WORK/named"
 found "its bin" "$WORK/named/bin/qemu-x86_64" '*' AUXTAP_QEMU="$WORK/named/bin"
 found "a binary" "$WORK/named/bin/qemu-x86_64" '*' AUXTAP_QEMU="$WORK/named/bin/qemu-x86_64"
-found "the cache: the newest" "$WORK/cache/auxtap/qemu-10.9/bin/qemu-x86_64" '*' -u AUXTAP_QEMU XDG_CACHE_HOME="$WORK/cache"
+found "the cache: the newest" "$WORK/cache/auxtap/qemu-10.9/bin/qemu-x86_64" '*' -u AUXTAP_QEMU \
+	XDG_CACHE_HOME="$WORK/cache"
 mkdir home && ln -s "$WORK/cache" home/.cache
 found "the cache in the home directory" "$WORK/home/.cache/auxtap/qemu-10.9/bin/qemu-x86_64" '*' \
 	-u AUXTAP_QEMU -u XDG_CACHE_HOME HOME="$WORK/home"
-found "the variable before the cache" "$WORK/named/bin/qemu-x86_64" '*' AUXTAP_QEMU="$WORK/named" XDG_CACHE_HOME="$WORK/cache"
+found "the variable before the cache" "$WORK/named/bin/qemu-x86_64" '*' AUXTAP_QEMU="$WORK/named" \
+	XDG_CACHE_HOME="$WORK/cache"
 # a static qemu-user without plugins, as Debian 13's: the next one is used, and a message says so
 cp refuses plain/qemu-x86_64
 found "one without plugins" "$WORK/cache/auxtap/qemu-10.9/bin/qemu-x86_64" \
 	"AUXTAP_QEMU=$WORK/plain/qemu-x86_64: it does not load plugins (unknown option 'plugin')" \
 	AUXTAP_QEMU="$WORK/plain" XDG_CACHE_HOME="$WORK/cache"
 found "one that is not there" "$WORK/cache/auxtap/qemu-10.9/bin/qemu-x86_64" \
-	"AUXTAP_QEMU=/nowhere/qemu: No such file or directory" AUXTAP_QEMU=/nowhere/qemu XDG_CACHE_HOME="$WORK/cache"
+	"AUXTAP_QEMU=/nowhere/qemu: No such file or directory" AUXTAP_QEMU=/nowhere/qemu \
+	XDG_CACHE_HOME="$WORK/cache"
 rm cache/auxtap/qemu-10.9/bin/qemu-x86_64 && cp refuses cache/auxtap/qemu-10.9/bin/qemu-x86_64
 found "in the cache one without" "$WORK/cache/auxtap/qemu-10.1/bin/qemu-x86_64" \
-	"$WORK/cache/auxtap/qemu-10.9/bin/qemu-x86_64: it does not load plugins*" -u AUXTAP_QEMU XDG_CACHE_HOME="$WORK/cache"
+	"$WORK/cache/auxtap/qemu-10.9/bin/qemu-x86_64: it does not load plugins*" -u AUXTAP_QEMU \
+	XDG_CACHE_HOME="$WORK/cache"
 # the qemu of a directory runs both instruction sets, or only its own
 found "one for AArch64 alone" "$WORK/cache/auxtap/qemu-10.1/bin/qemu-x86_64" '*' \
 	-u AUXTAP_QEMU AUXTAP_QEMU_AARCH64=/bin/false XDG_CACHE_HOME="$WORK/cache"
@@ -64,7 +69,8 @@ grep -q 'record selects: backend emulated, engine ptrace' out || fail "list, no 
 "$AUXTAP" record -o data -- true 2>err || fail "true: $(cat err)"
 grep -q "^auxtap: backend emulated, source qemu $version[, ]" err || fail "announced: $(head -n 1 err)"
 AUXTAP_QEMU=$WORK/plain "$AUXTAP" record -o data -- true 2>err || fail "refused: $(cat err)"
-grep -q "source qemu .* (AUXTAP_QEMU=$WORK/plain/qemu-x86_64: it does not load plugins" err || fail "refused: $(cat err)"
+grep -q "source qemu .* (AUXTAP_QEMU=$WORK/plain/qemu-x86_64: it does not load plugins" err ||
+	fail "refused: $(cat err)"
 echo 'int main(void) { return 6; }' >tiny.c
 cc -static -o tiny tiny.c
 AUXTAP_QEMU_PLUGIN=/nowhere.so "$AUXTAP" record -o data -- ./tiny 2>err

@@ -23,7 +23,8 @@ fail()
 
 # Debian's perf is built with OpenCSD; others may have none
 perf=
-if command -v perf >/dev/null && ldd "$(readlink -f "$(command -v perf)")" 2>/dev/null | grep -q libopencsd; then
+if command -v perf >/dev/null && ldd "$(readlink -f "$(command -v perf)")" 2>/dev/null |
+	grep -q libopencsd; then
 	perf=yes
 else
 	echo "stock perf is missing, or has no OpenCSD: not compared with it"
@@ -36,9 +37,11 @@ same_in_perf()
 	# perf 6.1 assigns no thread to trace with timestamps if the trace names none; Z: it ignores
 	# the timestamps
 	case $event in *timestamp*contextid1*) ;; *timestamp*) itrace=Zi1i ;; esac
-	perf script -i "$dir/data" --tid "$1" --itrace=$itrace -F ip 2>"$dir/perf_err" | sed 's/^ *//' >"$dir/got"
+	perf script -i "$dir/data" --tid "$1" --itrace=$itrace -F ip 2>"$dir/perf_err" |
+		sed 's/^ *//' >"$dir/got"
 	cmp -s "$dir/expected" "$dir/got" ||
-		fail "$unit $event: perf, thread $1: $(wc -l <"$dir/expected") executed, $(wc -l <"$dir/got") decoded: $(head -1 "$dir/perf_err")"
+		fail "$unit $event: perf, thread $1: $(wc -l <"$dir/expected") executed, $(wc -l \
+		<"$dir/got") decoded: $(head -1 "$dir/perf_err")"
 }
 
 # exact STATUS UNIT EVENT COMMAND...: keeps $dir/data
@@ -47,7 +50,8 @@ exact()
 	local expected=$1 unit=$2 event=$3 status truth nr=0 all=0
 	shift 3
 	rm -f "$dir"/*
-	guard auxtap record -e "$event" --backend emulated --source qemu --trace-unit "$unit" -m 128,8192 \
+	guard auxtap record -e "$event" --backend emulated --source qemu --trace-unit "$unit" \
+		-m 128,8192 \
 		--truth "$dir/raw" -o "$dir/data" -- "$@" >"$dir/out" 2>"$dir/err"
 	status=$?
 	[ $status = "$expected" ] || fail "$*: status $status, not $expected: $(tail -1 "$dir/err")"
@@ -57,7 +61,9 @@ exact()
 		od -An -v -t x8 -w8 "$truth" | sed 's/^ *0*//' >"$dir/expected"
 		auxtap decode --events insn -F ip --tid "$tid" "$dir/data" >"$dir/got" 2>"$dir/decode_err"
 		cmp -s "$dir/expected" "$dir/got" ||
-			fail "$unit $event $*: thread $tid: $(wc -l <"$dir/expected") executed, $(wc -l <"$dir/got") decoded: $(cmp "$dir/expected" "$dir/got" 2>&1)"
+			fail "$unit $event $*: thread $tid: $(wc -l \
+			<"$dir/expected") executed, $(wc -l <"$dir/got") decoded: $(cmp "$dir/expected" \
+			"$dir/got" 2>&1)"
 		[ -n "$perf" ] && [ "$(wc -l <"$dir/expected")" -lt 500000 ] && same_in_perf "$tid"
 		[ -s "$dir/expected" ] || fail "$*: nothing was executed by thread $tid"
 		nr=$((nr + 1))
@@ -83,7 +89,8 @@ metadata()
 {
 	local words=8 magic=4040404040404040 devarch='' i word
 	[ "$1" = ete ] && words=9 magic=5050505050505050 devarch=0x47705a13
-	auxtap dump "$dir/data" | sed -n 's/.*AUXTRACE_INFO: type 3 (cs_etm), //p' | tr -d ' ' | tr , '\n' >"$dir/info"
+	auxtap dump "$dir/data" | sed -n 's/.*AUXTRACE_INFO: type 3 (cs_etm), //p' | tr -d ' ' |
+		tr , '\n' >"$dir/info"
 	mapfile -t info <"$dir/info"
 	[ "${info[0]}" = 0x1 ] || fail "metadata: version ${info[0]}"
 	[ $((info[1] & 0xffffffff)) -gt 1 ] || fail "metadata: ${info[1]}"
@@ -95,7 +102,8 @@ metadata()
 		"0x$magic "*" $2 "*" ${devarch:-0xcf} 0x1") ;;
 		*) fail "metadata of CPU $cpu: $word"; return ;;
 		esac
-		[ $((info[i + 1])) = $cpu ] && [ $((info[i + 2])) = $words ] || { fail "metadata of CPU $cpu: $word"; return; }
+		[ $((info[i + 1])) = $cpu ] && [ $((info[i + 2])) = $words ] || {
+			fail "metadata of CPU $cpu: $word"; return; }
 		i=$((i + 3 + words))
 	done
 }
@@ -105,20 +113,25 @@ read_by_perf()
 {
 	[ -n "$perf" ] || return 0
 	perf script --header-only -i "$dir/data" >"$dir/perf" 2>"$dir/perf_err"
-	grep -q '^# event : name = cs_etm/' "$dir/perf" && grep -q '^# pmu mappings: .*cs_etm' "$dir/perf" ||
+	grep -q '^# event : name = cs_etm/' "$dir/perf" &&
+		grep -q '^# pmu mappings: .*cs_etm' "$dir/perf" ||
 		fail "perf's header: $(head -1 "$dir/perf_err")"
-	perf script -D -i "$dir/data" >"$dir/perf" 2>"$dir/perf_err" || fail "perf script -D: $(head -1 "$dir/perf_err")"
+	perf script -D -i "$dir/data" >"$dir/perf" 2>"$dir/perf_err" ||
+		fail "perf script -D: $(head -1 "$dir/perf_err")"
 	[ -s "$dir/perf_err" ] && fail "perf script -D: $(head -1 "$dir/perf_err")"
-	for text in "Magic number.*$1" 'NR_TRC_PARAMS.*[89]$' "TRCCONFIGR.*1850" 'TRCTRACEIDR.*10$' 'TRCIDR1.*4100f' \
+	for text in "Magic number.*$1" 'NR_TRC_PARAMS.*[89]$' "TRCCONFIGR.*1850" 'TRCTRACEIDR.*10$' \
+		'TRCIDR1.*4100f' \
 		'RECORD_TIME_CONV' 'RECORD_ITRACE_START pid' 'RECORD_AUX offset: 0 size: 0x.* flags: 0x100' \
 		'RECORD_AUXTRACE size: 0x.* tid: '; do
 		grep -q "$text" "$dir/perf" || fail "perf script -D lacks '$text'"
 	done
 	sed -n 's/^\tIdx:\([0-9]*\); ID:[0-9a-f]*;\t\(I_[^ ]*\).*/\1 \2/p' "$dir/perf" >"$dir/perf_packets"
-	auxtap dump "$dir/data" | sed -n 's/^\(0[0-9a-f]*\)  [0-9a-f][0-9a-f]  .* \(I_[A-Z0-9_]*\) : .*/\1 \2/p' |
+	auxtap dump "$dir/data" | sed -n 's/^\(0[0-9a-f]*\)  [0-9a-f][0-9a-f]  .* \(I_[A-Z0-9_]*\) : .*/\1 \2/p' \
+		|
 		while read -r off text; do echo "$((16#$off)) $text"; done >"$dir/packets"
 	[ "$(wc -l <"$dir/packets")" -gt 1000 ] || fail "only $(wc -l <"$dir/packets") packets"
-	diff "$dir/perf_packets" "$dir/packets" >"$dir/diff" || fail "perf's packets: $(head -3 "$dir/diff")"
+	diff "$dir/perf_packets" "$dir/packets" >"$dir/diff" ||
+		fail "perf's packets: $(head -3 "$dir/diff")"
 }
 
 # timed: the times that decode prints are those of emulated time, a tick an instruction: from
@@ -142,9 +155,12 @@ ordered()
 {
 	local from to
 	auxtap decode --events insn -F time,tid,ip "$dir/data" | tr -d : >"$dir/order"
-	awk '$1 < before { print "line " NR ": " $1 " after " before; exit 1 } { before = $1 }' "$dir/order" ||
+	awk '$1 < before { print "line " NR ": " $1 " after " before; exit 1 } { before = $1 }' \
+		"$dir/order" ||
 		fail "not in the order of time"
-	auxtap dump "$dir/data" | sed -n 's/.*\(FORK\|EXIT\) .* time \([0-9.]*\) id [0-9]*: [0-9]*\/\([0-9]*\) .*/\1 \3 \2/p' |
+	auxtap dump "$dir/data" |
+		sed -n 's/.*\(FORK\|EXIT\) .* time \([0-9.]*\) id [0-9]*: [0-9]*\/\([0-9]*\) .*/\1 \3 \2/p' \
+		|
 		awk 'NR == FNR { at[$1, $2] = $3; nr[$1]++; next }
 			("FORK", $2) in at && $1 < at["FORK", $2] { print $0 " is before " at["FORK", $2]; exit 1 }
 			("EXIT", $2) in at && $1 > at["EXIT", $2] { print $0 " is after " at["EXIT", $2]; exit 1 }
@@ -153,7 +169,8 @@ ordered()
 	read -r from _ < <(sed -n "$(($(wc -l <"$dir/order") / 3))p" "$dir/order")
 	read -r to _ < <(sed -n "$(($(wc -l <"$dir/order") / 2))p" "$dir/order")
 	auxtap decode --events insn -F time,tid,ip --time "$from,$to" "$dir/data" | tr -d : >"$dir/part"
-	awk -v from="$from" -v to="$to" '$1 >= from && $1 < to' "$dir/order" | cmp -s - "$dir/part" ||
+	awk -v from="$from" -v to="$to" '$1 >= from && $1 < to' "$dir/order" |
+		cmp -s - "$dir/part" ||
 		fail "--time $from,$to: $(wc -l <"$dir/part") of $(wc -l <"$dir/order") instructions"
 	[ -s "$dir/part" ] || fail "--time $from,$to: nothing"
 }
@@ -176,7 +193,8 @@ for unit in ete etmv4; do
 			;;
 		$all)
 			metadata $unit 0x1850
-			[ $unit = ete ] && read_by_perf 5050505050505050 || read_by_perf 4040404040404040
+			[ $unit = ete ] && read_by_perf 5050505050505050 ||
+				read_by_perf 4040404040404040
 			;;
 		esac
 		[ "$terms" = branch_broadcast ] && continue
@@ -192,7 +210,8 @@ for unit in ete etmv4; do
 		'' | $all)
 			exact 0 $unit "$event" "$fixtures/threads4"
 			[ "$(ls "$dir"/raw.* | wc -l)" = 5 ] || fail "threads4, dynamic: not five threads"
-			exact 139 $unit "$event" "$fixtures/second_fault" # the first one goes to a handler
+			# the first one goes to a handler
+			exact 139 $unit "$event" "$fixtures/second_fault"
 			;;
 		esac
 		[ -n "$whole" ] || continue
@@ -201,10 +220,13 @@ for unit in ete etmv4; do
 	done
 done
 # a snapshot size that may contain no sync is refused; the smallest accepted one contains one
-auxtap crash -e cs_etm//u --backend emulated -S4K -m 8,4 -o "$dir/data" -- "$fixtures/stack_overflow_static" >"$dir/out" 2>"$dir/err"
-[ $? = 125 ] && grep -q -- '-S: decoding can begin at every 4096th byte' "$dir/err" || fail "-S4K: $(head -1 "$dir/err")"
+auxtap crash -e cs_etm//u --backend emulated -S4K -m 8,4 -o "$dir/data" \
+	-- "$fixtures/stack_overflow_static" >"$dir/out" 2>"$dir/err"
+[ $? = 125 ] && grep -q -- '-S: decoding can begin at every 4096th byte' "$dir/err" ||
+	fail "-S4K: $(head -1 "$dir/err")"
 for unit in ete etmv4; do
-	auxtap crash -e cs_etm//u --backend emulated --trace-unit $unit -S8K -m 8,4 -o "$dir/data" -- \
+	auxtap crash -e cs_etm//u --backend emulated --trace-unit $unit -S8K -m 8,4 -o "$dir/data" \
+		-- \
 		"$fixtures/stack_overflow_static" >"$dir/out" 2>"$dir/err"
 	[ $? = 139 ] || fail "-S8K: $(tail -1 "$dir/err")"
 	nr=$(auxtap decode --events insn -F ip "$dir/data" 2>/dev/null | wc -l)

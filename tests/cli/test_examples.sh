@@ -45,11 +45,13 @@ grep -q '^bytes of trace: [1-9][0-9][0-9]' counts || fail "no trace"
 for machine in "intel_pt 16384 50000" "arm_spe 8192 400000" "trbe 16384 2000000"; do
 	# shellcheck disable=SC2086
 	set -- $machine
-	"$AUXTAP" watermark sim --driver "$1" --watermark "$2" --reader-latency "$3" --events >wanted || fail "$machine: sim"
+	"$AUXTAP" watermark sim --driver "$1" --watermark "$2" --reader-latency "$3" \
+		--events >wanted || fail "$machine: sim"
 	for program in watermark_sim watermark_sim_static; do
 		./$program "$@" >got || fail "$program $machine: exit $?"
 		[ "$(grep -c ' ns: ' got)" -eq "$(grep -c '^ *[0-9]* ns  lost ' wanted)" ] || fail "$program $machine: losses"
-		sums=$(sed -nE 's/^[0-9]+ losses, ([0-9]+) bytes of ([0-9]+) stored, ([0-9]+) wakeups$/\1 \2 \3/p' got)
+		sums=$(sed -nE 's/^[0-9]+ losses, ([0-9]+) bytes of ([0-9]+) stored, ([0-9]+) wakeups$/\1 \2 \3/p' \
+			got)
 		want=$(sed -nE 's/^  in .* ([0-9]+) wakeups.*/\1/p' wanted)
 		want="$(sed -nE 's/^  bytes +([0-9]+) produced = ([0-9]+) stored.*/\2 \1/p' wanted) $want"
 		[ -n "$sums" ] && [ "$sums" = "$want" ] || fail "$program $machine: '$sums', not '$want'"

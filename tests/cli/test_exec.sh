@@ -11,10 +11,12 @@ holds()
 	local truth listed='' result
 	for truth in truth.*; do
 		"$AUXTAP" decode --tid "${truth##*.}" --events insn,gap -F event,ip data >listed
-		"$TOOLS/compare_ground_truth" "$truth" --gaps <listed >result 2>&1 || { fail "$1: $(tail -n 1 result)"; return; }
+		"$TOOLS/compare_ground_truth" "$truth" --gaps <listed >result 2>&1 || {
+			fail "$1: $(tail -n 1 result)"; return; }
 		result=$(tail -n 1 result)
 		echo "$1: $result"
-		echo "$result" | awk '{ executed = $2; listed = $4; gaps = $6 } END { exit !('"$2"') }' ||
+		echo "$result" | awk '{ executed = $2; listed = $4; gaps = $6 } END { exit !('"$2"') }' \
+			||
 			fail "$1: not $2: $result"
 	done
 }
@@ -46,14 +48,17 @@ if command -v qemu-aarch64 >/dev/null && [ -x "$a64/exec_first" ]; then
 	cs=(-e cs_etm//u)
 	first=$a64/exec_first_static second=$a64/exec_second_static
 	for unit in ete etmv4; do
-		traced "$unit, record" "$all" 0 record "${cs[@]}" --trace-unit $unit -m 128,8192 -- "$first" "$second" "$first"
+		traced "$unit, record" "$all" 0 record "${cs[@]}" --trace-unit $unit -m 128,8192 \
+			-- "$first" "$second" "$first"
 	done
 	"$AUXTAP" decode --events branch -F sym data >branches
 	for name in half work; do
 		grep -qw "$name" branches || fail "record: no branch in $name"
 	done
-	traced 'ete, timestamps' "$all" 0 record -e cs_etm/timestamp,retstack/u -m 128,8192 -- "$first" "$second"
-	traced 'ete, dynamic' "$all" 0 record "${cs[@]}" -m 128,8192 -- "$a64/exec_first" "$a64/exec_second" "$second"
+	traced 'ete, timestamps' "$all" 0 record -e cs_etm/timestamp,retstack/u -m 128,8192 \
+		-- "$first" "$second"
+	traced 'ete, dynamic' "$all" 0 record "${cs[@]}" -m 128,8192 -- "$a64/exec_first" "$a64/exec_second" \
+		"$second"
 	traced 'ete, crash' "$all" 139 crash "${cs[@]}" -- "$first" "$second" "$a64/null_deref_static"
 	# gaps: overwritten trace, and perhaps code that may belong to the program before
 	traced 'ete, end of a ring' 'listed > 20000 && gaps >= 1 && gaps <= 2' 139 \
@@ -66,7 +71,8 @@ if command -v qemu-aarch64 >/dev/null && [ -x "$a64/exec_first" ]; then
 	# the trace does not contain the time of the other mapping
 	traced 'ete, remap' 'listed > executed - executed / 10 && gaps == 10' 0 \
 		record "${cs[@]}" -m 128,8192 -- "$a64/remap_static"
-	"$AUXTAP" decode --events gap data | grep -q 'gap: maps_changed: what was mapped at 60000000' ||
+	"$AUXTAP" decode --events gap data |
+		grep -q 'gap: maps_changed: what was mapped at 60000000' ||
 		fail "remap: $("$AUXTAP" decode --events gap data | head -n 1)"
 fi
 finish

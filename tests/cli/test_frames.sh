@@ -35,11 +35,13 @@ reaches_main() { # PROGRAM
 
 # The same process in gdb, saved as a core: a live gdb omits inlined functions at their start.
 gdb_backtrace() {
-	gdb -nx -batch -ex 'set debuginfod enabled off' -ex 'set style enabled off' -ex 'set width 0' -ex run \
+	gdb -nx -batch -ex 'set debuginfod enabled off' -ex 'set style enabled off' -ex 'set width 0' \
+		-ex run \
 		-ex 'generate-core-file core' "$1" >gdb.run 2>&1 </dev/null
 	[ -e core ] || skip "gdb cannot run programs here: $(tail -n 2 gdb.run)"
 	gdb -nx -batch -ex 'set debuginfod enabled off' -ex 'set style enabled off' -ex 'set width 0' \
-		-ex 'set print frame-arguments none' -ex 'set print entry-values no' -ex 'bt 48' "$1" core \
+		-ex 'set print frame-arguments none' -ex 'set print entry-values no' -ex 'bt 48' \
+		"$1" core \
 		>gdb.bt 2>gdb.err </dev/null
 }
 
@@ -50,7 +52,8 @@ check() {
 	[ -s data.report.txt ] || { fail "$name: no report: $(tail -n 3 stderr)"; return; }
 	gdb_backtrace "$program"
 	result=$(python3 "$compare" backtrace data.report.txt gdb.bt) || fail "$name: gdb: $result"
-	objdump -d --no-show-raw-insn -j .text "$program" | sed -nE 's/^ +([0-9a-f]+):.*/0x\1/p' >addresses
+	objdump -d --no-show-raw-insn -j .text "$program" |
+		sed -nE 's/^ +([0-9a-f]+):.*/0x\1/p' >addresses
 	"$TOOLS/print_frames" "$program" <addresses >ours || fail "$name: print_frames"
 	# if an inlined function has no linkage name, LLVM prints its bare name; the source has the
 	# namespace

@@ -59,7 +59,8 @@ disk() {
 	status=$?
 }
 
-# By default those at which the files left on the disk change: no snapshot, one without a report, ...
+# By default those at which the files left on the disk change: no snapshot, one without a report,
+# ...
 crash_sizes="4k 32k 36k 40k 64k 104k 112k 128k 144k 208k 224k 240k 256k 288k 320k 352k 416k 448k 2m"
 record_sizes="4k 36k 44k 96k 256k 320k 2m"
 if [ -n "${AUXTAP_LONG:-}" ]; then
@@ -88,7 +89,8 @@ for size in $crash_sizes; do
 		grep -q '^auxtap: small/data.*No space left on device' err || fail "crash, $size: $(tail -n 2 err)"
 		if [ -e small/data ]; then
 			part=$((part + 1))
-			grep -q 'trace up to offset 0x[0-9a-f]* is kept; free some space' err || fail "crash, $size: $(grep ^auxtap: err)"
+			grep -q 'trace up to offset 0x[0-9a-f]* is kept; free some space' err ||
+				fail "crash, $size: $(grep ^auxtap: err)"
 			"$AUXTAP" decode --events gap small/data 2>&1 | grep -q truncated || fail "crash, $size: no gap for the missing trace"
 		fi
 	fi
@@ -113,7 +115,8 @@ for size in $record_sizes; do
 		[ $status -eq 125 ] || fail "record, $size: status $status"
 		if [ -e small/data ]; then
 			part=$((part + 1))
-			grep -q '^auxtap: small/data: .*No space left on device; trace up to offset 0x[0-9a-f]* is kept; free some space' err ||
+			grep -q '^auxtap: small/data: .*No space left on device; trace up to offset 0x[0-9a-f]* is kept; free some space' \
+				err ||
 				fail "record, $size: $(tail -n 1 err)"
 		else
 			grep -q '^auxtap: small/data: .*No space left on device' err || fail "record, $size: $(tail -n 1 err)"

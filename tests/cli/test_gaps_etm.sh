@@ -11,13 +11,16 @@ gaps=0
 for unit in ete etmv4; do
 	for terms in '' cycacc timestamp,retstack,contextid1,cycacc; do
 		for pages in 2 4; do
-			gapped "$unit-$pages-$terms" "${emulated[@]}" --trace-unit $unit -e "cs_etm/$terms/u" -m 8,$pages -- "$a64/recursion"
+			gapped "$unit-$pages-$terms" "${emulated[@]}" --trace-unit $unit \
+				-e "cs_etm/$terms/u" -m 8,$pages -- "$a64/recursion"
 			gaps=$((gaps + ${NR_GAPS:-0}))
-			gapped "threads-$unit-$pages-$terms" "${emulated[@]}" --trace-unit $unit -e "cs_etm/$terms/u" -m 8,$pages -- \
+			gapped "threads-$unit-$pages-$terms" "${emulated[@]}" --trace-unit $unit \
+				-e "cs_etm/$terms/u" -m 8,$pages -- \
 				"$a64/threads4_static"
 		done
 		# the newest trace of a crash
-		"$AUXTAP" crash "${emulated[@]}" --trace-unit $unit -e "cs_etm/$terms/u" -S8K -m 8,4 --truth truth -o data -- \
+		"$AUXTAP" crash "${emulated[@]}" --trace-unit $unit -e "cs_etm/$terms/u" -S8K \
+			-m 8,4 --truth truth -o data -- \
 			"$a64/stack_overflow" >out 2>err
 		[ $? = 139 ] || fail "crash: $(tail -1 err)"
 		"$AUXTAP" decode --events insn,gap -F event,ip data >listed
@@ -25,7 +28,8 @@ for unit in ete etmv4; do
 		# after a full buffer there may be no sync to start at any more: then a gap is the
 		# end
 		[ "$(wc -l <listed)" -gt 10000 ] && tail -1 listed | grep -q '^gap.*collision' ||
-			[ "$(awk 'END { print $2 }' listed)" = "$(od -An -v -t x8 -w8 truth.* | tail -1 | sed 's/^ *0*//')" ] ||
+			[ "$(awk 'END { print $2 }' listed)" = "$(od -An -v -t x8 -w8 truth.* |
+			tail -1 | sed 's/^ *0*//')" ] ||
 			fail "$unit/$terms: the snapshot is not the end: $(wc -l <listed) instructions"
 		"$AUXTAP" decode --events gap data | grep -q 'gap: overwritten' || fail "$unit/$terms: nothing was overwritten"
 		rm -f data* truth.*

@@ -357,7 +357,8 @@ C
 cc -O1 -fPIE -pie -o grows grows.c || fail "grows.c: not built"
 # before version 10 qemu leaves such a heap less space (docs/engine.md)
 [ "$version" -ge 10 ] && healthy qemu grows
-if [ "$version" -ge 10 ] && aarch64-linux-gnu-gcc -O1 -fPIE -pie -o grows_a64 grows.c 2>/dev/null; then
+if [ "$version" -ge 10 ] && aarch64-linux-gnu-gcc -O1 -fPIE -pie -o grows_a64 grows.c \
+	2>/dev/null; then
 	"$AUXTAP" crash -o data -- ./grows_a64 >out 2>err </dev/null
 	[ $? -eq 5 ] || fail "grows, AArch64: $(tail -n 1 err)"
 fi
@@ -366,7 +367,8 @@ for build in address address,undefined thread memory "address -static-libasan"; 
 	compiler=cc
 	[ "$build" = memory ] && compiler=clang
 	rm -f sane
-	$compiler -g -O1 -fsanitize=$build -pthread -o sane sane.c 2>/dev/null && ./sane >/dev/null 2>&1 || continue
+	$compiler -g -O1 -fsanitize=$build -pthread -o sane sane.c 2>/dev/null &&
+		./sane >/dev/null 2>&1 || continue
 	nr=$((nr + 1))
 	if [ "$version" -ge 10 ]; then
 		healthy qemu sane
@@ -377,16 +379,19 @@ for build in address address,undefined thread memory "address -static-libasan"; 
 		grep -q 'built with [A-Z][a-z]*Sanitizer; use qemu 10 or newer' err || fail "$build: $(cat err)"
 		[ -s out ] && fail "$build, qemu $version: it ran"
 		# executed by another program: runs natively
-		ASAN_OPTIONS=detect_leaks=0 "$AUXTAP" crash --source qemu -o data -- sh -c './sane; echo $?' >run.out 2>run.err </dev/null
+		ASAN_OPTIONS=detect_leaks=0 "$AUXTAP" crash --source qemu -o data -- sh -c './sane; echo $?' \
+			>run.out 2>run.err </dev/null
 		{ ./sane 2>/dev/null; echo 0; } | cmp -s - run.out || fail "$build, qemu $version, executed: prints $(head -n 2 run.out): $(tail -n 2 run.err)"
-		grep -q 'not traced from here on: .*: [A-Z][a-z]*Sanitizer needs qemu 10 or newer' run.err ||
+		grep -q 'not traced from here on: .*: [A-Z][a-z]*Sanitizer needs qemu 10 or newer' \
+			run.err ||
 			fail "$build, qemu $version, executed: $(cat run.err)"
 	fi
 	case $build in
 	address*)
 		if [ "$version" -gt 0 ]; then
 			[ "$(grep -c 'detect_leaks=0 is added' err)" -eq 1 ] || fail "$build: $(cat err)"
-			ASAN_OPTIONS=detect_leaks=0 "$AUXTAP" crash --source qemu -o data -- ./sane >out 2>err </dev/null
+			ASAN_OPTIONS=detect_leaks=0 "$AUXTAP" crash --source qemu -o data \
+				-- ./sane >out 2>err </dev/null
 			grep -q 'is added' err && fail "$build: detect_leaks of the user is overridden"
 		fi
 		;;

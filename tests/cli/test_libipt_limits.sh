@@ -54,10 +54,11 @@ unknown() {
 	head -n 2 listed | diff - <(printf '%x\n%x\n' $((at)) $((at + 1))) || fail "$name: before the gap: $(cat listed)"
 	sed -n 3p listed | grep -q "gap: decode_error.*ip $(printf %x $((at + 1)))" || fail "$name: no gap: $(cat listed)"
 	sed -n '4,5p' listed | diff - <(printf '%x\n%x\n' $((to)) $((to + 1))) || fail "$name: after the gap: $(cat listed)"
-	# by blocks, whose end may have consumed the next address: the same instructions, or a longer
-	# gap
+	# by blocks, whose end may have consumed the next address: the same instructions, or a
+	# longer gap
 	run decode "$name" --summary --events branch,gap >summary
-	[ "$(sed -n 's/^instructions: //p' summary)" -ge 2 ] && [ "$(sed -n 's/^instructions: //p' summary)" -le "$(grep -vc gap listed)" ] &&
+	[ "$(sed -n 's/^instructions: //p' summary)" -ge 2 ] &&
+		[ "$(sed -n 's/^instructions: //p' summary)" -le "$(grep -vc gap listed)" ] &&
 		grep -q '^gaps: 1$' summary || fail "$name: by blocks: $(cat summary)"
 	run report "$name" >out
 	grep -q '1 gap: decode_error' out || fail "$name: the report has no gap"

@@ -64,18 +64,21 @@ command -v qemu-x86_64 >/dev/null && [ -e "$BIN/auxtap-qemu.so" ] && sources="pt
 for source in $sources; do
 	# the program keeps its own limits and dispositions
 	(ulimit -Sn 200; ./prog) >want
-	(ulimit -Sn 200; "$AUXTAP" record --source "$source" -m 8,16 -o data -- ./prog) >out 2>err </dev/null
+	(ulimit -Sn 200; "$AUXTAP" record --source "$source" -m 8,16 -o data -- ./prog) >out \
+		2>err </dev/null
 	[ $? -eq 3 ] || fail "$source: $(tail -n 1 err)"
 	cmp -s want out || fail "$source: the program's limits: $(cat out), not $(cat want)"
 	(trap '' XFSZ; ./prog) >want
-	(trap '' XFSZ; "$AUXTAP" record --source "$source" -m 8,16 -o data -- ./prog) >out 2>err </dev/null
+	(trap '' XFSZ; "$AUXTAP" record --source "$source" -m 8,16 -o data -- ./prog) >out 2>err \
+		</dev/null
 	cmp -s want out || fail "$source: SIGXFSZ: $(cat out), not $(cat want)"
 
 	# file sizes: rings and recording; in blocks of 1024 bytes
 	for blocks in 1 16 64 200 1024 4096 10240 32768; do
 		for command in record crash; do
 			rm -f data*
-			(ulimit -f $blocks; "$AUXTAP" $command --source "$source" -m 8,1024 -o data -- ./prog die) >out 2>err </dev/null
+			(ulimit -f $blocks; "$AUXTAP" $command --source "$source" -m 8,1024 \
+				-o data -- ./prog die) >out 2>err </dev/null
 			status=$?
 			grep -q 'emulat.* died of' err && fail "$command, $source, ulimit -f $blocks: $(grep 'emulat.* died of' err)"
 			case $status in
@@ -83,17 +86,20 @@ for source in $sources; do
 			125) grep -q '^auxtap: .*File too large.*; .*ulimit -f' err || fail "$command, $source, ulimit -f $blocks: $(tail -n 1 err)" ;;
 			*) fail "$command, $source, ulimit -f $blocks: status $status: $(tail -n 1 err)" ;;
 			esac
-			[ ! -e data ] || "$AUXTAP" decode --summary data >out 2>err || [ $? -eq 1 ] ||
+			[ ! -e data ] || "$AUXTAP" decode --summary data >out 2>err ||
+				[ $? -eq 1 ] ||
 				fail "$command, $source, ulimit -f $blocks: an unreadable file"
 		done
 	done
 	[ $status -eq 139 ] || fail "$source: 32 MB are enough: $(tail -n 1 err)"
 
 	# without privileges the limit holds for the rings as well
-	if [ "$(id -u)" -eq 0 ] && setpriv --reuid 65534 --clear-groups test -x "$AUXTAP" 2>/dev/null &&
+	if [ "$(id -u)" -eq 0 ] && setpriv --reuid 65534 --clear-groups test -x "$AUXTAP" \
+		2>/dev/null &&
 		chmod 755 . && mkdir -p other && chmod 777 other; then
 		(cd other && ulimit -f 64 &&
-			setpriv --reuid 65534 --clear-groups "$AUXTAP" record --source "$source" -o data -- ../prog) >out 2>err </dev/null
+			setpriv --reuid 65534 --clear-groups "$AUXTAP" record --source "$source" \
+			-o data -- ../prog) >out 2>err </dev/null
 		[ $? -eq 125 ] || fail "$source, ulimit -f 64, not root: $(tail -n 1 err)"
 		grep -q '^auxtap: .*File too large; .*ulimit -f' err || fail "$source, ulimit -f 64, not root: $(tail -n 1 err)"
 	else
@@ -103,7 +109,8 @@ for source in $sources; do
 	# descriptors
 	for files in 6 8 10 12 14 16 18 20 24 32 40; do
 		rm -f data*
-		(ulimit -n $files; "$AUXTAP" record --source "$source" -m 8,16 -o data -- ./prog threads 12) >out 2>err </dev/null
+		(ulimit -n $files; "$AUXTAP" record --source "$source" -m 8,16 -o data \
+			-- ./prog threads 12) >out 2>err </dev/null
 		status=$?
 		grep -q 'Cannot allocate memory\|status 126' err && fail "$source, ulimit -n $files: $(tail -n 1 err)"
 		case $status in
@@ -113,12 +120,15 @@ for source in $sources; do
 		esac
 	done
 	[ $status -eq 7 ] || fail "$source: 40 descriptors: $(tail -n 1 err)"
-	(ulimit -n 40; "$AUXTAP" record --source "$source" -m 8,16 -o data -- ./prog threads 30) >out 2>err </dev/null
+	(ulimit -n 40; "$AUXTAP" record --source "$source" -m 8,16 -o data -- ./prog threads 30) \
+		>out 2>err </dev/null
 	[ $? -eq 7 ] && [ "$(cat out)" = "30 threads" ] || fail "$source: ulimit -n 40, 30 threads: $(cat out): $(tail -n 1 err)"
-	grep -q '^auxtap: thread [0-9]*: not traced: .*Too many open files; .*ulimit -n' err || fail "$source: $(cat err)"
+	grep -q '^auxtap: thread [0-9]*: not traced: .*Too many open files; .*ulimit -n' err ||
+		fail "$source: $(cat err)"
 	grep -q '^auxtap: [0-9]* threads were not traced; each is a gap' err || fail "$source: $(tail -n 2 err)"
 	nr=$(sed -n 's/^auxtap: \([0-9]*\) threads were not.*/\1/p' err)
-	[ "$("$AUXTAP" decode --events gap -F event,tid data 2>/dev/null | grep -c trace_off)" -eq "$nr" ] ||
+	[ "$("$AUXTAP" decode --events gap -F event,tid data 2>/dev/null | grep -c trace_off)" -eq "$nr" ] \
+		||
 		fail "$source: not $nr gaps: $("$AUXTAP" decode --events gap -F event,tid data 2>&1 | head -n 3)"
 done
 
@@ -141,14 +151,17 @@ done
 if [ "${sources##* }" = qemu ]; then
 	./prog threads 1500 >native.out
 	if [ "$(cat native.out)" = "1500 threads" ]; then
-		"$AUXTAP" record --source qemu -m 1,1 -o data -- ./prog threads 1500 >out 2>err </dev/null
+		"$AUXTAP" record --source qemu -m 1,1 -o data -- ./prog threads 1500 \
+			>out 2>err </dev/null
 		[ $? -eq 7 ] || fail "1500 threads: $(tail -n 2 err)"
 		[ "$(cat out)" = "1500 threads" ] || fail "1500 threads: $(cat out)"
-		grep -q '^auxtap: thread [0-9]*: not traced: .*all 1024 emulated CPUs are taken by threads that are alive; run fewer' err ||
+		grep -q '^auxtap: thread [0-9]*: not traced: .*all 1024 emulated CPUs are taken by threads that are alive; run fewer' \
+			err ||
 			fail "1500 threads: $(head -n 3 err)"
 		grep -q '^auxtap: 477 threads were not traced; each is a gap' err || fail "1500 threads: $(tail -n 2 err)"
 		[ "$(grep -c '^auxtap: ' err)" -le 4 ] || fail "1500 threads: $(wc -l <err) lines"
-		"$AUXTAP" crash --source qemu -m 1,1 -o dead -- ./prog threads_die 1500 >out 2>err </dev/null
+		"$AUXTAP" crash --source qemu -m 1,1 -o dead -- ./prog threads_die 1500 \
+			>out 2>err </dev/null
 		[ $? -eq 139 ] || fail "1500 threads, then death: $(tail -n 2 err)"
 		grep -q 'no gaps' dead.report.txt && fail "1500 threads, then death: 'no gaps'"
 	else

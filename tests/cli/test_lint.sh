@@ -34,9 +34,11 @@ analyzes() {
 	[ "$(files analyzer)" = "$1" ] || fail "$2: analyzed $(files analyzer), not $1"
 	[ "$(cut -d ' ' -f 2 log | sort -u | tr '\n' ' ')" = "$all" ] || fail "$2: not every file: $(cat log)"
 	if [ "$1" = "$all" ]; then
-		grep -q 'static analyzer: .*all 3 files\|static analyzer: 3 of 3 files' out || fail "$2: $(cat out)"
+		grep -q 'static analyzer: .*all 3 files\|static analyzer: 3 of 3 files' out ||
+			fail "$2: $(cat out)"
 	else
-		grep -q "^lint: static analyzer: .* of 3 files, changed since .*): ${1:-none}" <(sed 's/$/ /' out) || fail "$2: $(cat out)"
+		grep -q "^lint: static analyzer: .* of 3 files, changed since .*): ${1:-none}" \
+			<(sed 's/$/ /' out) || fail "$2: $(cat out)"
 	fi
 }
 commit() { git -C "$tree" add -A && git -C "$tree" commit -qm "$1"; }

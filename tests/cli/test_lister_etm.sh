@@ -20,7 +20,8 @@ listed()
 	local unit=$1 terms=$2 expected=$3 status tid directory packets result
 	shift 3
 	rm -rf data data.* truth.* ss
-	"$AUXTAP" record -e "cs_etm/$terms/u" --backend emulated --source qemu --trace-unit "$unit" -m 128,8192 --truth truth \
+	"$AUXTAP" record -e "cs_etm/$terms/u" --backend emulated --source qemu --trace-unit "$unit" \
+		-m 128,8192 --truth truth \
 		-o data -- "$@" >out 2>err
 	status=$?
 	[ $status = "$expected" ] || fail "$*: status $status, not $expected: $(tail -1 err)"
@@ -32,7 +33,8 @@ listed()
 		grep -hE "$bad" lister.ppl lister_err >bad && fail "$unit/$terms $*: $(head -1 bad)"
 		"$AUXTAP" dump "$directory" >dump 2>err || fail "dump $directory: $(head -1 err)"
 		packets=$(python3 "$SRC/tests/tools/ppl.py" compare lister.ppl dump) || fail "$unit/$terms $*: $packets"
-		"$AUXTAP" decode --events insn --format csv -F cpu,ip,insnlen "$directory" >csv 2>err ||
+		"$AUXTAP" decode --events insn --format csv -F cpu,ip,insnlen "$directory" \
+			>csv 2>err ||
 			fail "decode $directory: $(head -1 err)"
 		result=$(python3 "$SRC/tests/tools/ppl.py" flow lister.ppl csv "$(sed -n '2s/,.*//p' csv | sed 's/^/-1=/')")
 		case $result in all*) ;; *) fail "$unit/$terms $*: $result" ;; esac
@@ -42,7 +44,8 @@ listed()
 	done
 	# the listing of the file itself
 	"$AUXTAP" dump data >dump 2>err || fail "dump: $(head -1 err)"
-	[ "$(ls ss | wc -l)" -gt 1 ] || python3 "$SRC/tests/tools/ppl.py" compare lister.ppl dump >result ||
+	[ "$(ls ss | wc -l)" -gt 1 ] || python3 "$SRC/tests/tools/ppl.py" compare lister.ppl dump \
+		>result ||
 		fail "$unit/$terms $*: the file: $(cat result)"
 	echo "$unit $terms ${1##*/}: $(ls ss | wc -l) threads, $packets packets, $result instructions of the last"
 }

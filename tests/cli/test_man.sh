@@ -5,7 +5,8 @@
 command -v mandoc >/dev/null || skip "mandoc is not installed"
 
 # The options a text names: --word and -x, each once.
-options() { grep -oE -- '(^|[^[:alnum:]-])--?[[:alnum:]][[:alnum:]-]*' | grep -oE -- '-.*' | sort -u; }
+options() { grep -oE -- '(^|[^[:alnum:]-])--?[[:alnum:]][[:alnum:]-]*' | grep -oE -- '-.*' |
+	sort -u; }
 
 pages=0
 for page in "$SRC"/docs/man/*.1; do
@@ -18,7 +19,8 @@ for page in "$SRC"/docs/man/*.1; do
 	# shellcheck disable=SC2086 # auxtap-watermark-sim: auxtap watermark sim
 	"$AUXTAP" ${command//-/ } --help >help || fail "$name: no --help"
 	# options of the page: its tagged lines; of the help: the starts of its lines
-	grep -E '^ {2,}-' help | sed -E 's/ {2,}([^-].*)?$//; s/^ +//; s/ {2,}.*//' | options >in_help
+	grep -E '^ {2,}-' help | sed -E 's/ {2,}([^-].*)?$//; s/^ +//; s/ {2,}.*//' |
+		options >in_help
 	grep -E '^ {5,6}-' text | options >in_page
 	options <text >mentioned
 	comm -23 in_help mentioned >missing

@@ -81,20 +81,25 @@ engines=ptrace
 "$BIN/auxtap-emu" engines | grep -q '^x86_64' && engines="qemu ptrace"
 for engine in $engines; do
 	rm -f data*
-	"$AUXTAP" crash --source $engine --max-memory 400M -m 8,64 -o data -- ./eater eats >out 2>err </dev/null
+	"$AUXTAP" crash --source $engine --max-memory 400M -m 8,64 -o data -- ./eater eats \
+		>out 2>err </dev/null
 	status=$?
 	[ $status -eq 137 ] || fail "$engine: status $status, not 137: $(tail -n 3 err)"
-	grep -q 'auxtap ended it: the processes of this session used more than 400 MiB, the limit that --max-memory sets' data.report.txt ||
+	grep -q 'auxtap ended it: the processes of this session used more than 400 MiB, the limit that --max-memory sets' \
+		data.report.txt ||
 		fail "$engine: the report does not name the limit: $(head -n 4 data.report.txt)"
 	"$AUXTAP" decode --summary data >summary 2>&1
 	grep -q '^errors: 0$' summary && grep -q '^instructions: [1-9]' summary ||
 		fail "$engine: the snapshot: $(tr '\n' ' ' <summary)"
-	"$AUXTAP" record --source $engine --max-memory 400M -m 8,64 -o full -- ./eater eats >out 2>err </dev/null
+	"$AUXTAP" record --source $engine --max-memory 400M -m 8,64 -o full -- ./eater eats \
+		>out 2>err </dev/null
 	status=$?
 	[ $status -eq 137 ] || fail "$engine, record: status $status, not 137: $(tail -n 3 err)"
-	grep -q 'killed a process: all processes together used more than 400 MiB; raise --max-memory' err || fail "$engine, record: $(cat err)"
+	grep -q 'killed a process: all processes together used more than 400 MiB; raise --max-memory' \
+		err || fail "$engine, record: $(cat err)"
 	rm -f data*
-	"$AUXTAP" crash --source $engine --max-memory 400M -m 8,64 -o data -- ./eater child >out 2>err </dev/null
+	"$AUXTAP" crash --source $engine --max-memory 400M -m 8,64 -o data -- ./eater child \
+		>out 2>err </dev/null
 	status=$?
 	[ $status -eq 5 ] && [ "$(cat out)" = "child: signal 9" ] ||
 		fail "$engine, a child: status $status, $(cat out): $(tail -n 3 err)"
@@ -102,7 +107,8 @@ for engine in $engines; do
 	for what in maps shares; do
 		./eater $what
 		native=$?
-		"$AUXTAP" crash --source $engine --max-memory 700M -m 8,64 -o healthy -- ./eater $what >out 2>err </dev/null
+		"$AUXTAP" crash --source $engine --max-memory 700M -m 8,64 -o healthy \
+			-- ./eater $what >out 2>err </dev/null
 		status=$?
 		[ $status -eq $native ] || fail "$engine, $what: status $status, natively $native: $(tail -n 3 err)"
 		[ -e healthy ] && fail "$engine, $what: a snapshot of a healthy program"
@@ -111,7 +117,8 @@ done
 case "$engines" in
 qemu*)
 	if aarch64-linux-gnu-gcc -O1 -g -static -o eater.a64 eater.c 2>cc.err; then
-		"$AUXTAP" crash -e cs_etm//u --max-memory 400M -o a64 -- ./eater.a64 eats >out 2>err </dev/null
+		"$AUXTAP" crash -e cs_etm//u --max-memory 400M -o a64 -- ./eater.a64 eats \
+			>out 2>err </dev/null
 		status=$?
 		[ $status -eq 137 ] || fail "AArch64: status $status, not 137: $(tail -n 3 err)"
 		grep -q 'used more than 400 MiB' a64.report.txt || fail "AArch64: $(head -n 4 a64.report.txt)"

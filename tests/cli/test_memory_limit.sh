@@ -18,8 +18,10 @@ limited() { # LIMIT WHOLE COMMAND...
 	status=$?
 	if [ $status -eq 0 ]; then
 		whole=$((whole + 1))
-		cmp -s out "$whole_output" || fail "$1, ulimit -v $limit: exit 0, and $(diff "$whole_output" out | grep -c '^[<>]') lines differ"
-	elif [ $status -eq 139 ] || [ $status -eq 134 ] || grep -q 'libdw: Cannot allocate' err; then
+		cmp -s out "$whole_output" ||
+			fail "$1, ulimit -v $limit: exit 0, and $(diff "$whole_output" out | grep -c '^[<>]') lines differ"
+	elif [ $status -eq 139 ] || [ $status -eq 134 ] ||
+		grep -q 'libdw: Cannot allocate' err; then
 		by_libdw=$((by_libdw + 1)) # libdw 0.188 ends the process, or follows a null pointer
 	elif [ $status -ne 127 ]; then # the loader itself
 		short=$((short + 1))
@@ -41,7 +43,8 @@ int main(void)
 C
 if cc -g -o dies dies.c 2>cc.err; then
 	for limit in $(seq 20000 20000 200000); do
-		{ (ulimit -c 0; ulimit -v "$limit"; exec "$AUXTAP" crash --source ptrace -m 8,64 -o died -- ./dies) >out 2>err </dev/null; } 2>/dev/null
+		{ (ulimit -c 0; ulimit -v "$limit"; exec "$AUXTAP" crash --source ptrace -m 8,64 \
+			-o died -- ./dies) >out 2>err </dev/null; } 2>/dev/null
 		status=$?
 		[ $status -eq 125 ] || [ $status -eq 127 ] || [ -e died ] ||
 			fail "crash, ulimit -v $limit: status $status and no snapshot: $(tail -n 2 err)"
@@ -49,7 +52,8 @@ if cc -g -o dies dies.c 2>cc.err; then
 			fail "crash, ulimit -v $limit: status 139, and not of the program: $(tail -n 2 err)"
 		rm -f died*
 		[ $source = qemu ] || continue
-		{ (ulimit -c 0; ulimit -v "$limit"; exec "$AUXTAP" crash --source qemu -m 8,64 -o died -- ./dies) >out 2>err </dev/null; } 2>/dev/null
+		{ (ulimit -c 0; ulimit -v "$limit"; exec "$AUXTAP" crash --source qemu -m 8,64 \
+			-o died -- ./dies) >out 2>err </dev/null; } 2>/dev/null
 		status=$?
 		[ $status -ne 126 ] || fail "crash, ulimit -v $limit: the program can be executed: $(tail -n 1 err)"
 		rm -f died*
@@ -95,10 +99,12 @@ printf '#include <stdlib.h>\nint main(void) { abort(); }\n' >aborts.c
 if cc -g -o aborts aborts.c 2>cc.err && cc -shared -fPIC -o ends.so ends.c 2>cc.err; then
 	for variable in LIBDW_EXITS=1 LIBDW_DIES=1; do
 		rm -f died*
-		env LD_PRELOAD="$WORK/ends.so" $variable "$AUXTAP" crash --source ptrace -m 8,64 -o died -- ./aborts >out 2>err </dev/null
+		env LD_PRELOAD="$WORK/ends.so" $variable "$AUXTAP" crash --source ptrace -m 8,64 \
+			-o died -- ./aborts >out 2>err </dev/null
 		status=$?
 		[ $status -eq 134 ] || fail "$variable: status $status, not the program's: $(tail -n 2 err)"
-		grep -q 'died of SIGABRT; its snapshot is died' err && grep -q 'writing the report ended with' err ||
+		grep -q 'died of SIGABRT; its snapshot is died' err &&
+			grep -q 'writing the report ended with' err ||
 			fail "$variable: $(tail -n 2 err)"
 		"$AUXTAP" report died >out 2>err || fail "$variable: the snapshot: $(tail -n 1 err)"
 	done

@@ -11,7 +11,8 @@ command -v python3 >/dev/null || skip "python3 is not installed"
 
 # record FILE EVENT AREA PROGRAM [WATERMARK]: AREA: the pages of the data and AUX areas
 record() {
-	"$AUXTAP" record --backend emulated --source qemu -e "$2" -m "$3" --aux-watermark "${5:-4096}" -o "$1" -- "$programs/$4" >stdout 2>err ||
+	"$AUXTAP" record --backend emulated --source qemu -e "$2" -m "$3" --aux-watermark "${5:-4096}" \
+		-o "$1" -- "$programs/$4" >stdout 2>err ||
 		fail "record: $(tail -n 2 err)"
 	[ "$(gaps "$1")" = "$(stops "$1")" ] || fail "$1: gaps before anything was removed"
 	"$AUXTAP" audit "$1" >out || fail "$1: audit: $(cat out)"
@@ -46,7 +47,8 @@ lacks() {
 
 # Arm SPE skips less than a record (64 bytes) at the end of a page.
 record spe arm_spe_0/period=256/ 16,8 recursion_static
-cut_records spe spe-first-trace=AUXTRACE:0 spe-first=AUX:0,AUXTRACE:0 spe-last-trace=AUXTRACE:-1 spe-last=AUX:-1,AUXTRACE:-1
+cut_records spe spe-first-trace=AUXTRACE:0 spe-first=AUX:0,AUXTRACE:0 spe-last-trace=AUXTRACE:-1 \
+	spe-last=AUX:-1,AUXTRACE:-1
 first=$(bytes spe 1)
 last=$(bytes spe '$')
 lacks spe-first-trace "$first - 72" "$first"
@@ -59,7 +61,8 @@ cut_thread() {
 	thread=$(sed -n 's/.* AUX [0-9]*\/\([0-9]*\) .*/\1/p' "$1.dump" | sort -n | tail -n 1)
 	local trace
 	trace=AUXTRACE:$(number "$1" AUXTRACE "tid $thread ")
-	cut_records "$1" "$1-thread-trace=$trace" "$1-thread=$trace,AUX:$(number "$1" AUX "/$thread ")"
+	cut_records "$1" "$1-thread-trace=$trace" \
+		"$1-thread=$trace,AUX:$(number "$1" AUX "/$thread ")"
 	whole=$(sed -n "s/.* AUXTRACE: size \(0x[0-9a-f]*\) .*tid $thread .*/\1/p" "$1.dump")
 }
 record spe-threads arm_spe_0/period=256/ 16,64 threads4_static
@@ -86,15 +89,18 @@ assert patched
 open(out, "wb").write(data.replace(b"\nunit ", b"\nnote "))
 END
 text=$("$AUXTAP" decode --events gap spe-threads-dying-trace)
-grep -qE "^[^ ]* +$thread .*gap: unknown, [0-9]+ bytes lost: the file lacks trace that AUX records report" <<<"$text" ||
+grep -qE "^[^ ]* +$thread .*gap: unknown, [0-9]+ bytes lost: the file lacks trace that AUX records report" \
+	<<<"$text" ||
 	fail "a dying thread's trace is missing, and no gap: $text"
 # a thread that the caller excludes is not a gap of the others
-other=$(sed -n 's/.* AUX [0-9]*\/\([0-9]*\) .*/\1/p' spe-threads.dump | grep -v "^$thread\$" | head -n 1)
+other=$(sed -n 's/.* AUX [0-9]*\/\([0-9]*\) .*/\1/p' spe-threads.dump | grep -v "^$thread\$" |
+	head -n 1)
 [ -z "$("$AUXTAP" decode --tid "$other" --events gap spe-threads-thread)" ] || fail 'a gap of another thread'
 
 # CoreSight: the TRBE may skip the rest of a page, and the file lacks at least the reported bytes.
 record cs cs_etm// 16,16 recursion_static
-cut_records cs cs-first-trace=AUXTRACE:0 cs-first=AUX:0,AUXTRACE:0 cs-last-trace=AUXTRACE:-1 cs-last=AUX:-1,AUXTRACE:-1
+cut_records cs cs-first-trace=AUXTRACE:0 cs-first=AUX:0,AUXTRACE:0 cs-last-trace=AUXTRACE:-1 \
+	cs-last=AUX:-1,AUXTRACE:-1
 first=$(bytes cs 1)
 last=$(bytes cs '$')
 lacks cs-first-trace "$first - 4096" "$first"
@@ -108,7 +114,8 @@ lacks cs-threads-thread "$whole - 7" "$whole"
 "$AUXTAP" report cs-threads-thread | grep -q 'no trace of 1 other thread' || fail 'report does not count the thread'
 
 # Snapshots keep the newest trace: bytes before their offsets are not a gap.
-"$AUXTAP" crash --backend emulated --source qemu -e arm_spe_0/period=256/ -m 16,2 -o snapshot -- "$programs/null_deref_static" >stdout 2>err
+"$AUXTAP" crash --backend emulated --source qemu -e arm_spe_0/period=256/ -m 16,2 -o snapshot \
+	-- "$programs/null_deref_static" >stdout 2>err
 [ -s snapshot ] || fail "no snapshot: $(tail -n 2 err)"
 "$AUXTAP" decode --events gap snapshot | grep 'unknown.*lost' && fail 'overwritten trace of a snapshot counts as missing'
 finish

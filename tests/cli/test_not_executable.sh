@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Files that exec refuses: status 126 or 127 and one line with the reason, the same with both engines.
+# Files that exec refuses: status 126 or 127 and one line with the reason, the same with both
+# engines.
 . "$(dirname "$0")/lib.sh"
 
 refused() { # STATUS LINE ARGUMENTS...

@@ -4,7 +4,8 @@
 . "$(dirname "$0")/lib.sh"
 command -v python3 >/dev/null || skip "no python3"
 
-printf '[device]\nname=ETE_0\ntype=ETE\n[regs]\nTRCCONFIGR=0x0\nTRCTRACEIDR=0x1\nTRCIDR0=0x2801cea1\n' >ete.ini
+printf '[device]\nname=ETE_0\ntype=ETE\n[regs]\nTRCCONFIGR=0x0\nTRCTRACEIDR=0x1\nTRCIDR0=0x2801cea1\n' \
+	>ete.ini
 printf 'TRCIDR1=0x4100fff0\nTRCIDR2=0xd0001088\nTRCIDR8=0x0\n' >>ete.ini
 version=$("$AUXTAP" list | sed -n 's/.*OpenCSD \([0-9.]*\).*/\1/p')
 [ -n "$version" ] || fail "list does not name OpenCSD's version: $("$AUXTAP" list | tail -n 3)"
@@ -96,11 +97,15 @@ open("speculated", "wb").write(trace.replace(b"\x80\x01\x01\x00", b"\x80\x01\x05
 END
 size=$(stat -c %s trace)
 if older 1.6.1; then
-	"$AUXTAP" decode --raw etm --etm-config cycles.ini --image "$WORK/code@0x1000" --events insn,gap trace >out
-	[ "$(wc -l <out)" = 1 ] && grep -q "gap: .*$size bytes.*OpenCSD $version cannot follow speculation with cycle counts" out ||
+	"$AUXTAP" decode --raw etm --etm-config cycles.ini --image "$WORK/code@0x1000" \
+		--events insn,gap trace >out
+	[ "$(wc -l <out)" = 1 ] && grep -q "gap: .*$size bytes.*OpenCSD $version cannot follow speculation with cycle counts" \
+		out ||
 		fail "speculation with cycle counts: $(head -n 3 out)"
-	"$AUXTAP" decode --raw etm --etm-config open.ini --image "$WORK/code@0x1000" --events insn,gap speculated >out
-	[ "$(wc -l <out)" = 1 ] && grep -q "gap: .*cannot follow speculation with elements from before" out ||
+	"$AUXTAP" decode --raw etm --etm-config open.ini --image "$WORK/code@0x1000" \
+		--events insn,gap speculated >out
+	[ "$(wc -l <out)" = 1 ] && grep -q "gap: .*cannot follow speculation with elements from before" \
+		out ||
 		fail "speculated elements at a synchronisation point: $(head -n 3 out)"
 fi
 "$AUXTAP" decode --raw etm --etm-config open.ini --image "$WORK/code@0x1000" --events gap trace >out

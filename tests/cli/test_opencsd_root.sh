@@ -8,14 +8,17 @@ root=${AUXTAP_OPENCSD_ROOT:-}
 [ -e "$root/include/opencsd/c_api/opencsd_c_api.h" ] || fail "no OpenCSD in '$root'"
 ours=$(sed -n 's/.*OCSD_VER_STRING "\([0-9.]*\)".*/\1/p' "$root/include/opencsd/ocsd_if_version.h")
 
-cmake -S "$SRC" -B "$WORK/build" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF -DOPENCSD_ROOT="$root" >log 2>&1 &&
-	cmake --build "$WORK/build" --target auxtap -j 2 >log 2>&1 || { tail -n 20 log; fail "it does not build with OpenCSD $ours"; finish; }
+cmake -S "$SRC" -B "$WORK/build" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF \
+	-DOPENCSD_ROOT="$root" >log 2>&1 &&
+	cmake --build "$WORK/build" --target auxtap -j 2 >log 2>&1 || {
+	tail -n 20 log; fail "it does not build with OpenCSD $ours"; finish; }
 built=$WORK/build/bin/auxtap
 [ "$("$built" list | sed -n 's/.*OpenCSD \([0-9.]*\).*/\1/p')" = "$ours" ] ||
 	fail "it decodes with another library: $("$built" list | grep decoders)"
 ln -sfn "$TOOLS" "$WORK/build/tests"
 for script in test_opencsd_limits test_decode_snapshot test_raw_etm; do
-	BIN=$WORK/build/bin SRC=$SRC AUXTAP_TRACES=$AUXTAP_TRACES bash "$SRC/tests/cli/$script.sh" >out 2>&1
+	BIN=$WORK/build/bin SRC=$SRC AUXTAP_TRACES=$AUXTAP_TRACES bash "$SRC/tests/cli/$script.sh" \
+		>out 2>&1
 	status=$?
 	[ $status = 0 ] || [ $status = 77 ] || fail "$script: $(tail -n 5 out)"
 	echo "$script: $(tail -n 1 out)"

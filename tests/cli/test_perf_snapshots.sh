@@ -119,14 +119,18 @@ compared() {
 	tids=$("$AUXTAP" dump "$2" | sed -n 's/.* AUXTRACE.* tid \([0-9]*\).*/\1/p' | sort -u)
 	[ -n "$tids" ] || { fail "$1: no trace"; return; }
 	for tid in $tids; do
-		if ! perf script -i "$2" --tid "$tid" --itrace=b -F ip,addr >perf.out 2>perf.err; then
+		if ! perf script -i "$2" --tid "$tid" --itrace=b -F ip,addr \
+			>perf.out 2>perf.err; then
 			fail "$1: perf script, thread $tid: $(head -n 1 perf.err)"
 			continue
 		fi
-		sed -n 's/^ *\([1-9a-f][0-9a-f]*\) => *\([1-9a-f][0-9a-f]*\)$/\1 \2/p' perf.out >perf.list
+		sed -n 's/^ *\([1-9a-f][0-9a-f]*\) => *\([1-9a-f][0-9a-f]*\)$/\1 \2/p' perf.out \
+			>perf.list
 		"$AUXTAP" decode --tid "$tid" --events branch,async -F ip,addr "$2" 2>own.err |
-			sed -n 's/^ *\([1-9a-f][0-9a-f]*\) => *\([1-9a-f][0-9a-f]*\)$/\1 \2/p' >own.list
-		case $1 in a64*) [ $(($(wc -l <own.list) - 1)) -eq "$(wc -l <perf.list)" ] && sed -i '$d' own.list ;; esac
+			sed -n 's/^ *\([1-9a-f][0-9a-f]*\) => *\([1-9a-f][0-9a-f]*\)$/\1 \2/p' \
+			>own.list
+		case $1 in a64*) [ $(($(wc -l <own.list) - 1)) -eq "$(wc -l <perf.list)" ] &&
+			sed -i '$d' own.list ;; esac
 		cmp -s perf.list own.list ||
 			fail "$1: thread $tid: perf lists $(wc -l <perf.list) branches, decode $(wc -l <own.list): $(diff perf.list own.list | head -n 4 | tr '\n' ' ')"
 		nr=$((nr + $(wc -l <perf.list)))

@@ -43,7 +43,8 @@ exact()
 		hex "$truth" >"$dir/expected"
 		auxtap decode --events insn -F ip --tid "$tid" "$dir/data" >"$dir/got" 2>"$dir/decode_err"
 		cmp -s "$dir/expected" "$dir/got" ||
-			fail "$*: decode of thread $tid: $(wc -l <"$dir/expected") executed, $(wc -l <"$dir/got") decoded"
+			fail "$*: decode of thread $tid: $(wc -l <"$dir/expected") executed, $(wc \
+			-l <"$dir/got") decoded"
 		[ -s "$dir/expected" ] || fail "$*: nothing was executed by thread $tid"
 		nr=$((nr + 1))
 		if command -v perf >/dev/null && [ "$(wc -l <"$dir/expected")" -lt 400000 ]; then
@@ -64,7 +65,8 @@ exact 139 sh -c "exec $fixtures/null_deref"
 exact 0 "$BIN/../tests/qemu_faults"
 
 # input, output and a pipeline pass through
-got=$(echo hello | auxtap record --backend emulated --source qemu -o "$dir/data" -- tr a-z A-Z 2>/dev/null)
+got=$(echo hello | auxtap record --backend emulated --source qemu -o "$dir/data" -- tr a-z A-Z \
+	2>/dev/null)
 [ "$got" = HELLO ] || fail "stdin and stdout: '$got'"
 
 [ $failures = 0 ] || exit 1

@@ -11,7 +11,8 @@ apart() { # name, event, command...: records and splits; sets DIR and TID of the
 	local event=$2
 	shift 2
 	mkdir "$DIR"
-	"$AUXTAP" record --source "$source" -e "$event" -o "$DIR/data" -- "$@" >/dev/null 2>"$DIR/err" </dev/null
+	"$AUXTAP" record --source "$source" -e "$event" -o "$DIR/data" \
+		-- "$@" >/dev/null 2>"$DIR/err" </dev/null
 	"$TOOLS/extract_raw" "$DIR/data" "$DIR/raw" || { fail "$DIR: not split"; return 1; }
 	TID=$(basename "$(ls "$DIR"/raw/*.pt | head -n 1)" .pt)
 }
@@ -41,7 +42,8 @@ for event in intel_pt//u intel_pt/cyc,mtc/u intel_pt/cyc,mtc,noretcomp/u; do
 		size=$(stat -c %s "$file")
 		[ "$end" -le "$size" ] || end=$size
 		ranges+=(--image "$file:$off-$end@$addr")
-		# the text of a position-independent file is at the same offset from its start as in the file
+		# the text of a position-independent file is at the same offset from its start as in
+		# the file
 		files+=(--image "$file@$((addr - off))")
 	done < <(sort -u "$DIR/raw/images")
 	same "$name, ranges" want "${ranges[@]}" --events insn,gap -F event,ip "$pt"
@@ -50,7 +52,8 @@ for event in intel_pt//u intel_pt/cyc,mtc/u intel_pt/cyc,mtc,noretcomp/u; do
 	for skip in 1 7 1001 20011; do
 		[ "$skip" -lt "$(stat -c %s "$pt")" ] || continue
 		tail -c +$((skip + 1)) "$pt" >late
-		"$AUXTAP" decode --raw pt "${ranges[@]}" --events insn,gap -F event,ip late >got 2>err
+		"$AUXTAP" decode --raw pt "${ranges[@]}" --events insn,gap -F event,ip late \
+			>got 2>err
 		[ $? -eq 0 ] || fail "$name from $skip: $(tail -n 2 err)"
 		head -n 1 got | grep -q gap || fail "$name from $skip: no gap first"
 		tail -n +2 got >rest

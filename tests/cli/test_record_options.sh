@@ -39,7 +39,8 @@ for command in record crash; do
 	expect 126 'ermission denied' $command -- /etc/passwd
 	expect 126 'is a directory' $command -- /
 	"$AUXTAP" $command --help >out 2>err || fail "$command --help"
-	for option in -e -m -S -p -t -a -C -o --backend --source --trace-unit --aux-watermark --truth; do
+	for option in -e -m -S -p -t -a -C -o --backend --source --trace-unit --aux-watermark \
+		--truth; do
 		grep -q -e "$option" out || fail "$command --help does not list $option"
 	done
 done
@@ -75,12 +76,14 @@ fi
 
 # The program's own status, and its own streams.
 printf 'in' >input
-"$AUXTAP" record --source ptrace -o data -- /bin/sh -c 'cat; echo err >&2; exit 42' <input >out 2>err
+"$AUXTAP" record --source ptrace -o data -- /bin/sh -c 'cat; echo err >&2; exit 42' \
+	<input >out 2>err
 status=$?
 [ "$status" -eq 42 ] || fail "status $status, not 42"
 [ "$(cat out)" = in ] || fail "stdin and stdout: '$(cat out)'"
 grep -qx err err || fail "stderr: $(cat err)"
-[ "$(grep -c '^auxtap: backend emulated, source ptrace, event intel_pt//u: expect' err)" -eq 1 ] || fail "no message about emulation: $(cat err)"
+[ "$(grep -c '^auxtap: backend emulated, source ptrace, event intel_pt//u: expect' err)" -eq 1 ] ||
+	fail "no message about emulation: $(cat err)"
 for sizes in 16,16 8,64K ,32; do
 	"$AUXTAP" record --source ptrace -m "$sizes" -o sizes -- true 2>err || fail "-m $sizes: $(tail -n 1 err)"
 	"$AUXTAP" dump --no-packets sizes | grep -q "CMDLINE.* -m $sizes -o" ||
@@ -109,16 +112,19 @@ if command -v qemu-aarch64 >/dev/null && [ -x "$a64" ]; then
 	for program in "$a64" ./script; do
 		"$AUXTAP" record --backend emulated -o a64.data -- "$program" >out 2>err || fail "$program: status $?: $(cat err)"
 		grep -q 'source qemu .*, event cs_etm//u: expect' err || fail "$program: not announced: $(cat err)"
-		"$AUXTAP" decode --summary a64.data >out && grep -q '^instructions: [1-9]' out || fail "$program: no trace"
+		"$AUXTAP" decode --summary a64.data >out && grep -q '^instructions: [1-9]' out ||
+			fail "$program: no trace"
 	done
-	expect 125 'an AArch64 program, and intel_pt traces x86-64; use -e cs_etm//u' record --backend emulated -e intel_pt//u -- "$a64"
+	expect 125 'an AArch64 program, and intel_pt traces x86-64; use -e cs_etm//u' record \
+		--backend emulated -e intel_pt//u -- "$a64"
 	expect 125 'an AArch64 program.*use --source qemu' record --source ptrace -- "$a64"
 	printf '#!/bin/sh\nexec %s\n' "$a64" >script
 	"$AUXTAP" record --backend emulated --source qemu -o a64.data -- ./script >out 2>err
 	grep -q 'AArch64 code, which intel_pt does not trace; -e cs_etm//u does' err || fail "script: $(cat err)"
 	"$AUXTAP" record --backend emulated -e cs_etm//u -o a64.data -- ./script >out 2>err
 	"$AUXTAP" decode --summary a64.data >out && grep -q '^instructions: [1-9]' out || fail "script, cs_etm: no trace"
-	"$AUXTAP" list | grep -q 'for AArch64 programs: backend emulated, engine qemu, event cs_etm//u' ||
+	"$AUXTAP" list | grep -q 'for AArch64 programs: backend emulated, engine qemu, event cs_etm//u' \
+		||
 		fail "list does not say what is selected for AArch64 programs"
 else
 	echo "not tested: AArch64 programs (no qemu-aarch64 or no compiler)"

@@ -27,7 +27,8 @@ snapshots() { "$AUXTAP" dump --no-packets "$1" 2>/dev/null | grep -c '] AUXTRACE
 switches() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$1/status"; }
 
 for command in record crash; do
-	"$AUXTAP" $command --source ptrace -m 8,16 -o $command.data -- ./loop >$command.out 2>$command.err </dev/null &
+	"$AUXTAP" $command --source ptrace -m 8,16 -o $command.data \
+		-- ./loop >$command.out 2>$command.err </dev/null &
 	pid=$!
 	ready $command.out
 	kill -TERM $pid

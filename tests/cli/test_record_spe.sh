@@ -35,7 +35,8 @@ sample()
 		# sample
 		auxtap decode --events mem,branch -F time,addr --tid "$tid" --format csv \
 			"$dir/data" | sed 's/\<0x//g' >"$dir/addresses"
-		auxtap decode --events insn -F time,ip,op --tid "$tid" --format csv "$dir/data" | sed 's/\<0x//g' |
+		auxtap decode --events insn -F time,ip,op --tid "$tid" --format csv "$dir/data" |
+			sed 's/\<0x//g' |
 			awk -F, 'NR == FNR { addr[$1] = $2; next }
 				FNR > 1 { print $2, $1 in addr ? addr[$1] : "-", $3 }' \
 				"$dir/addresses" - >"$dir/samples.$tid"
@@ -92,7 +93,8 @@ checked()
 	chmod +x "$dir/qemu"
 	export AUXTAP_QEMU_AARCH64=$dir/qemu
 	if [ -n "$images" ]; then # they are at the same address each time
-		auxtap record -e arm_spe_0// --backend emulated --source qemu -o "$dir/data" -- "$@" >"$dir/out" 2>"$dir/err"
+		auxtap record -e arm_spe_0// --backend emulated --source qemu -o "$dir/data" \
+			-- "$@" >"$dir/out" 2>"$dir/err"
 		mapfile -t ranges < <(auxtap dump "$dir/data" | grep MMAP2 | grep -E "$images" |
 			sed 's/.*\[\(0x[0-9a-f]*\)(\(0x[0-9a-f]*\)).*/\1+\2/' | sort -u)
 		[ ${#ranges[@]} -gt 0 ] || fail "no image is $images"
@@ -111,14 +113,18 @@ checked()
 	[ -s "$dir/gaps" ] && fail "$*: gaps: $(head -1 "$dir/gaps")"
 	for truth in "$dir"/raw.*; do
 		tid=${truth##*.}
-		auxtap decode --events mem,branch -F time,addr --tid "$tid" --format csv "$dir/data" | sed 's/\<0x//g' >"$dir/addresses"
-		auxtap decode --events insn -F time,ip,op,asm --tid "$tid" --format csv "$dir/data" | sed 's/^\([0-9.]*\),0x/\1,/' |
+		auxtap decode --events mem,branch -F time,addr --tid "$tid" --format csv \
+			"$dir/data" | sed 's/\<0x//g' >"$dir/addresses"
+		auxtap decode --events insn -F time,ip,op,asm --tid "$tid" --format csv \
+			"$dir/data" | sed 's/^\([0-9.]*\),0x/\1,/' |
 			awk 'NR == FNR { split($0, f, ","); addr[f[1]] = f[2]; next }
 				FNR > 1 { split($0, f, ","); sub(/^[^,]*,[^,]*,/, "")
 					print f[2] "," (f[1] in addr ? addr[f[1]] : "-") "," $0 }' \
 				"$dir/addresses" - >"$dir/samples.$tid"
-		python3 "$SRC/tests/tools/a64_samples.py" "$dir/log-$tid" "$truth" "$dir/samples.$tid" "$period" \
-			$slack "${ranges[@]}" >"$dir/verdict" 2>&1 || fail "${1##*/}: thread $tid: $(tail -1 "$dir/verdict")"
+		python3 "$SRC/tests/tools/a64_samples.py" "$dir/log-$tid" "$truth" "$dir/samples.$tid" \
+			"$period" \
+			$slack "${ranges[@]}" >"$dir/verdict" 2>&1 ||
+			fail "${1##*/}: thread $tid: $(tail -1 "$dir/verdict")"
 		echo "${1##*/}: $(cat "$dir/verdict")"
 		nr=$((nr + 1))
 	done
@@ -199,12 +205,16 @@ cut -d' ' -f3 "$dir"/samples.* | sort -u >"$dir/kinds"
 
 # ---- metadata of the recording ----
 # the report: a model's latencies are not measured ones, and its data sources have names
-auxtap record -e arm_spe_0/period=1024/ --backend emulated -o "$dir/said" -- "$fixtures/threads4_static" >"$dir/out" 2>"$dir/err" || fail "record: $(cat "$dir/err")"
+auxtap record -e arm_spe_0/period=1024/ --backend emulated -o "$dir/said" \
+	-- "$fixtures/threads4_static" >"$dir/out" 2>"$dir/err" || fail "record: $(cat "$dir/err")"
 auxtap report "$dir/said" >"$dir/report" 2>"$dir/err" || fail "report: $(cat "$dir/err")"
-grep -q 'the unit is emulated: latencies, .* are a model' "$dir/report" || fail "report does not say that the unit is a model: $(head -n 9 "$dir/report")"
+grep -q 'the unit is emulated: latencies, .* are a model' "$dir/report" ||
+	fail "report does not say that the unit is a model: $(head -n 9 "$dir/report")"
 sed -n '/^Where the data/,/^Functions/p' "$dir/report" >"$dir/sources"
-grep -qE ' (L1 data cache|DRAM)$' "$dir/sources" || fail "sources have no names: $(cat "$dir/sources")"
-grep -qE ' 0x[0-9a-f]+$|bare number' "$dir/sources" && fail "a source without a name: $(cat "$dir/sources")"
+grep -qE ' (L1 data cache|DRAM)$' "$dir/sources" ||
+	fail "sources have no names: $(cat "$dir/sources")"
+grep -qE ' 0x[0-9a-f]+$|bare number' "$dir/sources" &&
+	fail "a source without a name: $(cat "$dir/sources")"
 # it does not say so for hardware
 "$BIN/../tests/spe_file" "$dir/hardware" 1000 3 midr && auxtap report "$dir/hardware" >"$dir/report"
 [ -s "$dir/report" ] && grep emulated "$dir/report" && fail 'recorded by hardware, but called emulated'
@@ -214,8 +224,10 @@ grep -qE ' 0x[0-9a-f]+$|bare number' "$dir/sources" && fail "a source without a 
 auxtap record -e arm_spe_0// --backend emulated -o "$dir/none" -- /bin/true >"$dir/out" 2>"$dir/err"
 [ $? = 125 ] || fail "x86-64 program: not 125: $(cat "$dir/err")"
 grep -q 'x86-64 code, which arm_spe_0 does not trace' "$dir/err" || fail "$(cat "$dir/err")"
-grep -q '^auxtap: .*/none: no trace: no code ran that arm_spe_0// can trace; .*intel_pt' "$dir/err" || fail "x86-64 program: $(cat "$dir/err")"
-auxtap record -e arm_spe_0/period=1024/ --backend emulated -o "$dir/some" -- sh -c "$fixtures/threads4_static; exit 4" >"$dir/out" 2>"$dir/err"
+grep -q '^auxtap: .*/none: no trace: no code ran that arm_spe_0// can trace; .*intel_pt' \
+	"$dir/err" || fail "x86-64 program: $(cat "$dir/err")"
+auxtap record -e arm_spe_0/period=1024/ --backend emulated -o "$dir/some" -- sh -c "$fixtures/threads4_static; exit 4" \
+	>"$dir/out" 2>"$dir/err"
 status=$?
 [ $status = 4 ] || fail "a shell with an AArch64 child: status $status: $(cat "$dir/err")"
 grep 'no code ran' "$dir/err" && fail 'traced, but reported as not traced'
@@ -223,12 +235,15 @@ grep 'no code ran' "$dir/err" && fail 'traced, but reported as not traced'
 # periods that the unit does not support
 refused() { # PERIOD TEXT
 	rm -f "$dir/refused"
-	auxtap record -e "arm_spe_0/period=$1/" --backend emulated -o "$dir/refused" -- "$fixtures/threads4_static" >"$dir/out" 2>"$dir/err"
+	auxtap record -e "arm_spe_0/period=$1/" --backend emulated -o "$dir/refused" \
+		-- "$fixtures/threads4_static" >"$dir/out" 2>"$dir/err"
 	[ $? = 125 ] || fail "period $1: not refused"
-	grep -q "^auxtap: period: arm_spe_0 cannot sample every $1 operations; $2" "$dir/err" || fail "period $1: $(cat "$dir/err")"
+	grep -q "^auxtap: period: arm_spe_0 cannot sample every $1 operations; $2" "$dir/err" ||
+		fail "period $1: $(cat "$dir/err")"
 	[ ! -e "$dir/refused" ] || fail "period $1: a file"
 }
-least=$(sed -n 's/.*least period is \([0-9]*\)$/\1/p' <(auxtap record -e arm_spe_0/period=1/ --backend emulated -o "$dir/x" -- true 2>&1))
+least=$(sed -n 's/.*least period is \([0-9]*\)$/\1/p' \
+	<(auxtap record -e arm_spe_0/period=1/ --backend emulated -o "$dir/x" -- true 2>&1))
 [ "${least:-0}" -ge 256 ] || fail "the least period is '$least'"
 refused 0 "its least period is $least"
 refused 10 "its least period is $least"

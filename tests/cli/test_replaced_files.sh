@@ -7,8 +7,10 @@ command -v gcc >/dev/null || skip "gcc is not installed"
 source=$SRC/tests/cli/frames/replaced.c
 gcc -g -O1 -w -o program "$source" -ldl || { fail "program: not built"; finish; }
 for id in sha1 none; do
-	gcc -g -O1 -w -shared -fPIC -Wl,--build-id=$id -DPAD=1 -DFUNCTION=first -o "first.$id" "$source" &&
-		gcc -g -O1 -w -shared -fPIC -Wl,--build-id=$id -DPAD=99 -DFUNCTION=second -o "second.$id" "$source" ||
+	gcc -g -O1 -w -shared -fPIC -Wl,--build-id=$id -DPAD=1 -DFUNCTION=first -o "first.$id" \
+		"$source" &&
+		gcc -g -O1 -w -shared -fPIC -Wl,--build-id=$id -DPAD=99 -DFUNCTION=second -o "second.$id" \
+		"$source" ||
 		fail "$id: not built"
 done
 
@@ -21,7 +23,8 @@ run() {
 
 # no_name WHAT REPORT: names no function of the library, and says that the file is different
 no_name() {
-	grep -q "  different: .*/lib.so (build-id " "$2" || fail "$1: $(sed -n '/^Images/,/^$/p' "$2")"
+	grep -q "  different: .*/lib.so (build-id " "$2" ||
+		fail "$1: $(sed -n '/^Images/,/^$/p' "$2")"
 	sed -n '/^Backtrace/,/^$/p' "$2" | grep '#0' | grep -q 'lib.so+0x' ||
 		fail "$1: $(sed -n '/^Backtrace/,/^$/p' "$2")"
 	grep -E '\b(first|second|other_code)\b' "$2" && fail "$1: a function of a file that did not run"

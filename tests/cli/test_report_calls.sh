@@ -7,7 +7,8 @@ command -v gcc >/dev/null || skip "gcc is not installed"
 calls() { "$AUXTAP" report "$@" | sed -n '/^The calls/,/^Last/p'; }
 # The open calls of a tree, from the outermost inward: "main f g".
 open_calls() {
-	sed -nE 's/^ +[0-9]+ +(.*)/\1/p' "$1" | sed -nE 's/ +[^ ]*  (\.\.\.|<- SIG.*)$//p; s/ +\.\.\.$//p' |
+	sed -nE 's/^ +[0-9]+ +(.*)/\1/p' "$1" |
+		sed -nE 's/ +[^ ]*  (\.\.\.|<- SIG.*)$//p; s/ +\.\.\.$//p' |
 		sed -E 's/  \([0-9]+ calls? inside\)//; s/ +$//' | tr '\n' ' ' | sed 's/ $//'
 }
 
@@ -58,11 +59,14 @@ calls coroutine.data >calls
 grep -A1 -E '^ +[0-9]+ +\[by return\] produce .*\.\.\.$' calls | grep -qE ' pause_here ' &&
 	grep -qE '^ +[0-9]+ +die .*<- SIGSEGV' calls || fail "coroutine: die is not within produce: $(cat calls)"
 sed -n '/^Backtrace/,/^$/p' coroutine.data.report.txt >backtrace
-grep -A2 ' die at ' backtrace | tail -n 2 | grep -A1 ' produce at ' | grep -q '#2  __start_context\|#2  .*/libc\.so\.6+0x' && # without libc's symbols
+# without libc's symbols
+grep -A2 ' die at ' backtrace | tail -n 2 | grep -A1 ' produce at ' |
+	grep -q '#2  __start_context\|#2  .*/libc\.so\.6+0x' &&
 	grep -q 'No call returns to where this function begins' backtrace ||
 	fail "coroutine: the backtrace does not end at __start_context: $(cat backtrace)"
 # every line between produce and die is deeper than produce
-awk '/\[by return\] produce .*\.\.\.$/ { at = index($0, "[") } / die .*SIGSEGV/ { n = index($0, "die"); exit }
+awk \
+	'/\[by return\] produce .*\.\.\.$/ { at = index($0, "[") } / die .*SIGSEGV/ { n = index($0, "die"); exit }
 	END { exit !(at && n > at) }' calls || fail "coroutine: die is not deeper than produce: $(cat calls)"
 
 # the same with a switch that ends in an indirect jump
@@ -102,15 +106,19 @@ if command -v g++ >/dev/null; then
 	[[ ${path#* __cxa_begin_catch} == *' __gnu_cxx::__verbose_terminate_handler() abort '* ]] ||
 		fail "escape: open are: $path"
 	escape='an exception could not leave a function that is noexcept, or a destructor while the stack was unwound$'
-	sed -n 3p escape.data.report.txt | grep -q "from __cxa_throw: std::terminate() was called: $escape" ||
+	sed -n 3p escape.data.report.txt |
+		grep -q "from __cxa_throw: std::terminate() was called: $escape" ||
 		fail "escape: $(head -n 3 escape.data.report.txt)"
 	# 'throw;' without a caught exception
 	printf 'int main() { throw; }\n' >again.cpp
 	g++ -g -o again again.cpp || fail "again: not built"
 	"$AUXTAP" crash -o again.data -- ./again >stdout 2>stderr </dev/null
-	sed -n 1,4p again.data.report.txt | grep -q 'no handler was found for an exception, or there was none to throw again$' ||
+	sed -n 1,4p again.data.report.txt |
+		grep -q 'no handler was found for an exception, or there was none to throw again$' \
+		||
 		fail "again: $(head -n 4 again.data.report.txt)"
-	# a cancelled thread that catches everything: libc's abort() is not attributed to its start function
+	# a cancelled thread that catches everything: libc's abort() is not attributed to its start
+	# function
 	cat >cancelled.cpp <<-'C'
 	#include <pthread.h>
 	#include <thread>
@@ -119,13 +127,16 @@ if command -v g++ >/dev/null; then
 	C
 	g++ -g -O2 -pthread -o cancelled cancelled.cpp || fail "cancelled: not built"
 	"$AUXTAP" crash -o cancelled.data -- ./cancelled >stdout 2>stderr </dev/null
-	sed -n 1,4p cancelled.data.report.txt | grep -qE 'the C library called abort\(\)(, from (unwind_cleanup|__libc_fatal))?$' ||
+	sed -n 1,4p cancelled.data.report.txt |
+		grep -qE 'the C library called abort\(\)(, from (unwind_cleanup|__libc_fatal))?$' ||
 		fail "cancelled: $(head -n 4 cancelled.data.report.txt)"
 	if command -v clang++ >/dev/null; then
 		clang++ -g -O2 -o caught.clang "$SRC/tests/cli/frames/caught.cpp" || fail "caught.clang: not built"
 		"$AUXTAP" crash -o escape.data -- ./caught.clang escape >stdout 2>stderr </dev/null
-		sed -n 2p escape.data.report.txt | grep -q '^  reached from commit(int) .*caught.cpp:' &&
-			sed -n 3p escape.data.report.txt | grep -q "from __clang_call_terminate: $escape" ||
+		sed -n 2p escape.data.report.txt |
+			grep -q '^  reached from commit(int) .*caught.cpp:' &&
+			sed -n 3p escape.data.report.txt |
+			grep -q "from __clang_call_terminate: $escape" ||
 			fail "escape, clang: $(head -n 3 escape.data.report.txt)"
 	fi
 else
@@ -177,11 +188,13 @@ gcc -g -O1 -o reload reload.c -ldl && gcc -g -O1 -DNAME=alpha -shared -fPIC -o a
 	gcc -g -O1 -DNAME=beta -shared -fPIC -o b.so plugin.c || fail "reload: not built"
 "$AUXTAP" crash -o reload.data -- ./reload again ./a.so ./b.so >stdout 2>stderr </dev/null
 calls --calls 4000 reload.data >calls
-[ "$(grep -oE '  (alpha|beta) .*' calls | awk '{ print $1 }' | tr '\n' ' ')" = 'alpha beta beta ' ] ||
+[ "$(grep -oE '  (alpha|beta) .*' calls | awk '{ print $1 }' | tr '\n' ' ')" = 'alpha beta beta ' ] \
+	||
 	fail "reload: $(grep -E ' (alpha|beta) ' calls)"
 "$AUXTAP" crash -o unload.data -- ./reload unload ./a.so >stdout 2>stderr </dev/null
 sed -n 2p unload.data.report.txt |
-	grep -qE '^  it jumped to 0x[0-9a-f]+, where nothing is mapped; a\.so, which is unloaded, had apply \(plugin\.c:2\) there$' ||
+	grep -qE '^  it jumped to 0x[0-9a-f]+, where nothing is mapped; a\.so, which is unloaded, had apply \(plugin\.c:2\) there$' \
+	||
 	fail "unload: $(head -n 3 unload.data.report.txt)"
 grep -q '^  #0  apply at .*plugin.c:2 (unloaded)$' unload.data.report.txt &&
 	grep -qE '^ +0 +apply .*<- SIGSEGV here \(unloaded\)$' unload.data.report.txt &&
@@ -210,7 +223,8 @@ C
 long=$(printf 'name%.0s' $(seq 100))
 gcc -g -O1 -DNAME="$long" -o long long.c || fail "long: not built"
 "$AUXTAP" crash -o long.data -- ./long >stdout 2>stderr </dev/null
-sed -n '/^Last branches/,/^$/p' long.data.report.txt | grep -q '^  SIGSEGV    \(name\)*n*a*m*e*\.\.\. (long.c:2)$' ||
+sed -n '/^Last branches/,/^$/p' long.data.report.txt |
+	grep -q '^  SIGSEGV    \(name\)*n*a*m*e*\.\.\. (long.c:2)$' ||
 	fail "long: $(tail -n 40 long.data.report.txt | grep '^  SIGSEGV')"
 
 # in clang's debug information the inlined function starts where the function does

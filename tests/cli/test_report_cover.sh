@@ -47,7 +47,8 @@ data = open("died", "rb").read()
 open("moved", "wb").write(data.replace(last, before))
 END
 cmp -s died moved && fail "the snapshot contains no instruction pointer $last"
-covers moved "the flow of the dead thread ends at 0x$last, but the thread died at 0x$before: what ran between" moved
+covers moved "the flow of the dead thread ends at 0x$last, but the thread died at 0x$before: what ran between" \
+	moved
 
 # attached: it ran before
 sleep 30 &
@@ -101,11 +102,14 @@ fi
 
 # Missing parts of the file: trace at its start, at its end, of a whole thread; the ends of
 # threads.
-"$AUXTAP" record -m 16,4096 --aux-watermark 65536 -o parts -- "$FIXTURES/ticks" 10 </dev/null >stdout 2>err || fail "record: $(tail -n 2 err)"
+"$AUXTAP" record -m 16,4096 --aux-watermark 65536 -o parts -- "$FIXTURES/ticks" 10 \
+	</dev/null >stdout 2>err || fail "record: $(tail -n 2 err)"
 covers parts "$all" parts
-python3 "$SRC/tests/tools/cut_perfdata.py" parts first-trace=AUXTRACE:0 first=AUX:0,AUXTRACE:0 last-trace=AUXTRACE:-1 \
+python3 "$SRC/tests/tools/cut_perfdata.py" parts first-trace=AUXTRACE:0 first=AUX:0,AUXTRACE:0 \
+	last-trace=AUXTRACE:-1 \
 	last=AUX:-1,AUXTRACE:-1 ends=EXIT:0 || fail "the parts were not cut"
-python3 "$SRC/tests/tools/cut_perfdata.py" whole thread=AUX:-1,AUXTRACE:-1 thread-trace=AUXTRACE:-1 || fail "the threads were not cut"
+python3 "$SRC/tests/tools/cut_perfdata.py" whole thread=AUX:-1,AUXTRACE:-1 \
+	thread-trace=AUXTRACE:-1 || fail "the threads were not cut"
 for name in first-trace first last-trace last thread thread-trace; do
 	covers $name '1 gap: unknown, [1-9][0-9]* bytes lost' $name
 	[ "$("$AUXTAP" decode --summary $name | sed -n 's/^gaps: //p')" = 1 ] || fail "$name: decode has no gap"
@@ -122,7 +126,8 @@ covers thread 'no trace of 1 other thread: what it ran is not known' thread
 
 # a killed recorder leaves the written part; the program continues
 mkfifo ticks
-"$AUXTAP" record -m 16,4096 --aux-watermark 65536 -o killed -- "$FIXTURES/ticks" 30 <ticks >stdout 2>err &
+"$AUXTAP" record -m 16,4096 --aux-watermark 65536 -o killed -- "$FIXTURES/ticks" 30 \
+	<ticks >stdout 2>err &
 recorder=$!
 exec 9>ticks
 wait_for grep -q ready stdout

@@ -6,7 +6,8 @@
 "$TOOLS/spe_file" spe.data 4000 7 midr || fail 'no file'
 "$AUXTAP" report spe.data >report 2>err || fail "report: $(cat err)"
 [ ! -s err ] || fail "report says: $(cat err)"
-"$AUXTAP" decode --events insn -F cpu,op,lat_total,lat_issue,lat_xlat,source,spe_events --format csv spe.data |
+"$AUXTAP" decode --events insn -F cpu,op,lat_total,lat_issue,lat_xlat,source,spe_events \
+	--format csv spe.data |
 	tail -n +2 >samples
 
 "$AUXTAP" report --branches 5 spe.data 2>err | cmp -s - report || fail '--branches: another report'
@@ -31,7 +32,8 @@ awk -F, "$names"' $6 != "" {
 		printf "%d %.1f %d %.1f %.1f %s\n", nr[n], sum[n] / nr[n], max[n], issue[n] / nr[n], xlat[n] / nr[n], bare } }' samples |
 	sort >want
 sed -n '/^Where the data/,/^Functions/p' report |
-	awk '$1 + 0 { src = $9; for (i = 10; i <= NF; i++) src = src " " $i; print $1, $3, $6, $7, $8, src }' | sort >got
+	awk '$1 + 0 { src = $9; for (i = 10; i <= NF; i++) src = src " " $i; print $1, $3, $6, $7, $8, src }' \
+	| sort >got
 [ "$(wc -l <want)" -gt 15 ] && cmp -s want got || fail "sources: $(diff want got | head -n 10)"
 grep -q 'bare number' report || fail 'no note about numbers without a name'
 
@@ -50,7 +52,8 @@ done
 
 # a raw stream, whose CPU is unknown; a file without a table
 if [ -d "$AUXTAP_TRACES/arm-spe" ]; then
-	"$AUXTAP" report --raw spe "$AUXTAP_TRACES/arm-spe/two-records-context/spe.bin" >raw || fail 'raw'
+	"$AUXTAP" report --raw spe "$AUXTAP_TRACES/arm-spe/two-records-context/spe.bin" >raw ||
+		fail 'raw'
 	grep -q '^  2 operations: 1 loads, 0 stores, 1 branches, 0 others$' raw || fail "raw: $(cat raw)"
 fi
 "$TOOLS/spe_file" plain.data 1000 3 || fail 'no file'

@@ -131,7 +131,8 @@ start() {
 	rm -rf data* out err end
 	: >out
 	# a shell without job control makes background commands ignore these two
-	env --default-signal=INT,QUIT setsid "$AUXTAP" $command --source $engine -m 8,16 -o data -- \
+	env --default-signal=INT,QUIT setsid "$AUXTAP" $command --source $engine -m 8,16 -o data \
+		-- \
 		./program "$@" >out 2>err </dev/null &
 	auxtap=$!
 	until_true grep -q ready out
@@ -216,14 +217,16 @@ for engine in $engines; do
 			n=$(($(count_of USR1) + 1))
 			for signal in TERM INT HUP QUIT USR1; do
 				kill -s $signal -- "$(target $place)"
-				[ $place = emulator ] && continue # each waits a second for auxtap's copy
+				# each waits a second for auxtap's copy
+				[ $place = emulator ] && continue
 				until_true got $signal $n || fail "$where: $signal to $place"
 			done
 			for signal in TERM INT HUP QUIT USR1; do
 				until_true got $signal $n || fail "$where: $signal to $place"
 			done
 			sleep 1.5
-			tail -n 1 out | grep -q "got HUP=$n INT=$n QUIT=$n USR1=$n TERM=$n CONT=0\$" ||
+			tail -n 1 out | grep -q "got HUP=$n INT=$n QUIT=$n USR1=$n TERM=$n CONT=0\$" \
+				||
 				fail "$where, $place: not each $n times: $(tail -n 1 out)"
 		done
 		once_while_stopped 1.5
@@ -242,13 +245,15 @@ for engine in $engines; do
 				ends $((128 + $(kill -l $signal)))
 				if [ $command = record ]; then
 					"$AUXTAP" decode --summary data >summary 2>&1
-					grep -q '^errors: 0$' summary && grep -q '^instructions: [1-9]' summary ||
+					grep -q '^errors: 0$' summary &&
+						grep -q '^instructions: [1-9]' summary ||
 						fail "$where: $(tr '\n' ' ' <summary)"
 				elif [ $signal = QUIT ]; then
 					head -n 1 data.report.txt | grep -q 'died of SIGQUIT' ||
 						fail "$where: no report: $(tail -n 2 err)"
 				else
-					grep -q "ended by SIG$signal; no crash, no snapshot" err || fail "$where: $(tail -n 1 err)"
+					grep -q "ended by SIG$signal; no crash, no snapshot" err ||
+						fail "$where: $(tail -n 1 err)"
 					[ -e data ] && fail "$where: a snapshot"
 				fi
 			done
@@ -308,8 +313,8 @@ for engine in $engines; do
 		"$AUXTAP" decode --summary data >summary 2>&1
 		grep -q '^errors: 0$' summary && grep -q '^gaps: [1-9]' summary ||
 			fail "$where: $(tr '\n' ' ' <summary)"
-		# a full trace has all bytes drained or about to be; a flight recorder all but the overwritten
-		# ones
+		# a full trace has all bytes drained or about to be; a flight recorder all but the
+		# overwritten ones
 		[ $command = record ] || grep -q '^instructions: [1-9]' summary ||
 			fail "$where: no trace of the rings: $(tr '\n' ' ' <summary)"
 

@@ -12,14 +12,16 @@ full() { # STATUS COMMAND...
 	"$AUXTAP" "$@" >/dev/full 2>err </dev/null
 	got=$?
 	[ $got -eq "$want" ] || fail "$*: status $got, not $want"
-	[ "$(grep -c '^auxtap: standard output: cannot write.*; the output is incomplete$' err)" -eq 1 ] ||
+	[ "$(grep -c '^auxtap: standard output: cannot write.*; the output is incomplete$' \
+		err)" -eq 1 ] ||
 		fail "$*: $(grep -v '^Check' err | head -n 3)"
 }
 full 3 --help
 full 3 --version
 commands=$("$AUXTAP" --help | sed -nE 's/^  ([a-z]+) .*/\1/p')
 for command in $commands; do
-	case $command in record | crash) full 125 $command --help ;; *) full 3 $command --help ;; esac
+	case $command in record | crash) full 125 $command --help ;; *) full 3 $command --help ;;
+		esac
 done
 for command in $("$AUXTAP" watermark --help | sed -nE 's/^  ([a-z]+) .*/\1/p'); do
 	full 3 watermark "$command" --help
@@ -33,7 +35,8 @@ full 3 watermark sim --format html
 full 3 watermark sim -o - --format svg
 full 3 watermark sim --events
 full 3 watermark faults --list
-full 3 watermark advise --driver intel_pt --rate 1M --irq-latency 1us --reader-latency 1us --transactions 1000
+full 3 watermark advise --driver intel_pt --rate 1M --irq-latency 1us --reader-latency 1us \
+	--transactions 1000
 full 3 watermark sweep --every 20000 -j 1
 if [[ $commands == *decode* ]]; then
 	full 3 decode data

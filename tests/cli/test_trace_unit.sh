@@ -12,7 +12,8 @@ unit() {
 	sed -E "${2:-}" "$SRC/examples/$example" >"$1.c"
 	[ -z "${2:-}" ] || ! cmp -s "$1.c" "$SRC/examples/$example" || fail "$1: the script changes nothing"
 	# shellcheck disable=SC2086
-	${CC:-cc} -std=c11 -Wall -Wextra -Werror $SANITIZER ${3:-} $flags -shared -fPIC -o "$1.so" "$1.c" ||
+	${CC:-cc} -std=c11 -Wall -Wextra -Werror $SANITIZER ${3:-} $flags -shared -fPIC -o "$1.so" \
+		"$1.c" ||
 		fail "$1 does not build"
 }
 sim() { "$AUXTAP" watermark sim "$@" >out 2>err; }
@@ -106,18 +107,21 @@ grep -qE '^  (limit-kept|unread-kept) ' out || fail "a PT without STOP: not name
 hostile() {
 	local driver='"trbe"' level=irq_level
 	[ "$example" = trace_unit_pt.c ] && driver='"intel_pt"' level=NULL
-	sed -E 's/^const struct auxtap_trace_unit auxtap_trace_unit = /static const struct auxtap_trace_unit honest = /
+	sed -E \
+		's/^const struct auxtap_trace_unit auxtap_trace_unit = /static const struct auxtap_trace_unit honest = /
 		s/sizeof\(auxtap_trace_unit\)/sizeof(honest)/' "$SRC/examples/$example" >honest.c
 	# shellcheck disable=SC2086
 	${CC:-cc} -std=c11 -Wall -Wextra -Werror $SANITIZER $flags -I. "-DHOSTILE=$2" "-DHOSTILE_DRIVER=$driver" \
-		"-DHOSTILE_LEVEL=$level" -shared -fPIC -o "$1.so" "$SRC/tests/cli/hostile_unit.c" || fail "$1 does not build"
+		"-DHOSTILE_LEVEL=$level" -shared -fPIC -o "$1.so" "$SRC/tests/cli/hostile_unit.c" ||
+		fail "$1 does not build"
 }
 # finding FILE: named FILE: the invariants in a run's output
 named() { grep -oE '^  [a-z-]+ \(' out | sort -u | tr -d ' (' | paste -sd' '; }
 for example in trace_unit.c trace_unit_pt.c; do
 	for n in 0 1 2 3 4 5 6; do
 		hostile bad $n
-		for options in "" "--snapshot --switch 200us" "--reader-latency 3ms" "--watermark 1000 --switch 30us --record 48"; do
+		for options in "" "--snapshot --switch 200us" "--reader-latency 3ms" \
+			"--watermark 1000 --switch 30us --record 48"; do
 			# shellcheck disable=SC2086
 			sim --unit ./bad.so --bytes 1M --contents $options
 			status=$?
@@ -134,9 +138,11 @@ for example in trace_unit.c trace_unit_pt.c; do
 	hostile bad 7
 	sim --unit ./bad.so --bytes 1M
 	[ $? -eq 1 ] || fail "$example, miscounts: exit is not 1: $(cat out err)"
-	grep -q '^  bytes-add-up .* the unit stores .*, and returns that it has stored' out || fail "$example, miscounts: $(cat out)"
+	grep -q '^  bytes-add-up .* the unit stores .*, and returns that it has stored' out ||
+		fail "$example, miscounts: $(cat out)"
 	for n in 8 9; do
-		for options in "" "--snapshot --switch 200us" "--bytes 32K" "--reader-latency 1s"; do
+		for options in "" "--snapshot --switch 200us" "--bytes 32K" \
+			"--reader-latency 1s"; do
 			hostile bad $n
 			# shellcheck disable=SC2086
 			sim --unit ./bad.so --bytes 1M $options

@@ -14,12 +14,14 @@ accounts() {
 		[ $((written + dropped)) -eq "$produced" ] || fail "$1, thread $tid: produced $produced, written $written, dropped $dropped"
 		# AUX records: Σ sizes, the last one's end, how many are flagged
 		read -r sum head flagged < <(
-			sed -nE "s#.*\] AUX [0-9]+/$tid .*offset ([0-9a-fx]+) size ([0-9a-fx]+) flags ([0-9A-Zx,|]+).*#\1 \2 \3#p" "$dir/dump" | {
+			sed -nE "s#.*\] AUX [0-9]+/$tid .*offset ([0-9a-fx]+) size ([0-9a-fx]+) flags ([0-9A-Zx,|]+).*#\1 \2 \3#p" \
+				"$dir/dump" | {
 			sum=0 head=0 flagged=0
 			while read -r offset size flags; do
 				sum=$((sum + size)) head=$((offset + size))
 				# two at one offset are one gap
-				[[ $flags != *TRUNCATED* ]] || [ "${last:-}" = "$head" ] || flagged=$((flagged + 1)) last=$head
+				[[ $flags != *TRUNCATED* ]] || [ "${last:-}" = "$head" ] ||
+					flagged=$((flagged + 1)) last=$head
 			done
 			echo $sum $head $flagged
 		})
@@ -46,7 +48,8 @@ accounts() {
 		[ "${lost:-0}" -eq "$dropped" ] || fail "$1, thread $tid: the gaps' sizes are ${lost:-0}, dropped $dropped"
 		echo "$1, thread $tid: written $written, dropped $dropped, $flagged truncations, $gaps gaps"
 		NR_TRUNCATED=$((NR_TRUNCATED + flagged))
-	done < <(sed -n 's/^ *unit \([0-9]*\): produced \([0-9]*\) written \([0-9]*\) dropped \([0-9]*\)$/\1 \2 \3 \4/p' "$dir/dump")
+	done < <(sed -n 's/^ *unit \([0-9]*\): produced \([0-9]*\) written \([0-9]*\) dropped \([0-9]*\)$/\1 \2 \3 \4/p' \
+		"$dir/dump")
 	[ -n "${tid:-}" ] || [ "$NR_TRUNCATED" -gt 0 ] || fail "$1: no counters"
 }
 

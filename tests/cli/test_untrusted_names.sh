@@ -20,7 +20,8 @@ build() {
 report() {
 	"${limit[@]}" "$AUXTAP" crash -o "$1.data" -- "./$1" >stdout 2>stderr </dev/null
 	[ -s "$1.data" ] || { fail "$1: no snapshot: $(tail -n 2 stderr)"; return; }
-	([ -z "$limited" ] || ulimit -v 4000000; "${limit[@]}" "$AUXTAP" report "${@:2}" "$1.data") >"$1.report" 2>stderr </dev/null ||
+	([ -z "$limited" ] || ulimit -v 4000000; "${limit[@]}" "$AUXTAP" report "${@:2}" "$1.data") \
+		>"$1.report" 2>stderr </dev/null ||
 		fail "$1: report ended with $?: $(tail -n 2 stderr)"
 }
 # shown NAME TEXT, hidden NAME TEXT: the text is, or is not, in the report
@@ -80,7 +81,8 @@ int main(int argc, char **argv)
 }
 C
 	printf '\220\364secret' >code # nop, hlt
-	chmod 644 code && gcc -o jumps jumps.c && "$AUXTAP" crash -o jumps.data -- ./jumps ./code >stdout 2>stderr </dev/null
+	chmod 644 code && gcc -o jumps jumps.c && "$AUXTAP" crash -o jumps.data -- ./jumps ./code \
+		>stdout 2>stderr </dev/null
 	chown 65534 jumps.data && "$AUXTAP" report jumps.data >jumps.report && shown jumps hlt
 	chmod 600 code && "$AUXTAP" report jumps.data >jumps.report 2>&1
 	# (the instruction that faulted is in the snapshot itself)
@@ -92,7 +94,8 @@ C
 	grep -q 'may not read it\|only what all may read' stderr || fail "decode of a pipe: $(cat stderr)"
 	chown 0 jumps.data && "$AUXTAP" report jumps.data >jumps.report && shown jumps hlt
 	# a program in a closed directory is still the recorded program
-	cp jumps closed && chmod 644 code && "$AUXTAP" crash -o program.data -- closed/jumps ./code >stdout 2>stderr </dev/null
+	cp jumps closed && chmod 644 code && "$AUXTAP" crash -o program.data \
+		-- closed/jumps ./code >stdout 2>stderr </dev/null
 	cat program.data | "$AUXTAP" report - >program.report 2>&1
 	hidden program 'denied:'
 	chown 65534 program.data && "$AUXTAP" report program.data >program.report 2>&1
@@ -108,7 +111,8 @@ mkdir 'im'$'\033''[35mage' && cp plain 'im'$'\033''[35mage/pro'$'\302\233''gram'
 clean crash.err "the crash's report"
 clean names.data.report.txt "the crash's report"
 for format in text csv jsonl; do
-	"$AUXTAP" decode --format $format -F comm,tid,ip,sym,dso,srcline,addr --last 200 names.data >"decode.$format" ||
+	"$AUXTAP" decode --format $format -F comm,tid,ip,sym,dso,srcline,addr --last 200 \
+		names.data >"decode.$format" ||
 		fail "decode --format $format"
 	clean "decode.$format" "decode --format $format"
 	grep -q 'fn.*\[31mname' "decode.$format" || fail "decode --format $format: the function is missing"
@@ -135,9 +139,11 @@ for pmu in pmus/*; do echo 6 >"$pmu/type"; done
 echo 1 >$'pmus/intel_pt/caps/psb\033[2Jcyc'
 if unshare -m mount --bind pmus /sys/bus/event_source/devices 2>stderr; then
 	AUXTAP_QEMU=$'/no\033[31mthing' unshare -m sh -c \
-		'mount --bind pmus /sys/bus/event_source/devices && exec "$0" list' "$AUXTAP" >list.txt || fail "list: $?"
+		'mount --bind pmus /sys/bus/event_source/devices && exec "$0" list' "$AUXTAP" \
+		>list.txt || fail "list: $?"
 	clean list.txt list
-	grep -qF 'intel_pt\x1bx' list.txt && grep -qF 'psb\x1b[2Jcyc=1' list.txt && grep -qF '/no\x1b[31mthing' list.txt ||
+	grep -qF 'intel_pt\x1bx' list.txt && grep -qF 'psb\x1b[2Jcyc=1' list.txt &&
+		grep -qF '/no\x1b[31mthing' list.txt ||
 		fail "list: $(cat list.txt)"
 else
 	echo "skipped: list (PMUs of our own cannot be mounted: $(cat stderr))"
@@ -161,9 +167,11 @@ rm records/data && ln -s ../names.data records/data && "$AUXTAP" decode records 
 
 snapshot() {
 	rm -rf snapshot && mkdir snapshot
-	printf '[snapshot]\nversion=1.0\n\n[device_list]\ndevice0=cpu.ini\n\n[trace]\nmetadata=trace.ini\n' >snapshot/snapshot.ini
+	printf '[snapshot]\nversion=1.0\n\n[device_list]\ndevice0=cpu.ini\n\n[trace]\nmetadata=trace.ini\n' \
+		>snapshot/snapshot.ini
 	printf '[device]\nname=cpu_0\nclass=core\ntype=Cortex-A53\n' >snapshot/cpu.ini
-	printf '[trace_buffers]\nbuffers=buffer0\n\n[buffer0]\nname=ETB\nfile=trace.bin\nformat=coresight\n' >snapshot/trace.ini
+	printf '[trace_buffers]\nbuffers=buffer0\n\n[buffer0]\nname=ETB\nfile=trace.bin\nformat=coresight\n' \
+		>snapshot/trace.ini
 	head -c 64 /dev/zero >snapshot/trace.bin
 }
 for file in snapshot.ini cpu.ini trace.ini trace.bin; do
@@ -197,10 +205,12 @@ for option in '' --debuginfod; do
 	waits_for linked.debug linked $option
 done
 # a name from another file's debug information (DW_FORM_GNU_strp_alt, as dwz makes them)
-gcc -g -S -dA -o stores.s stores.c && sed -i '/(DW_AT_name)/{n;s/uleb128 0xe\b/uleb128 0x1f21/}' stores.s
+gcc -g -S -dA -o stores.s stores.c && sed -i '/(DW_AT_name)/{n;s/uleb128 0xe\b/uleb128 0x1f21/}' \
+	stores.s
 { printf '%s\0' "$WORK/other"; printf '%020d' 0; } >section
 if grep -q 0x1f21 stores.s; then
-	gcc -o alternate stores.s && objcopy --add-section .gnu_debugaltlink=section alternate && waits_for other alternate
+	gcc -o alternate stores.s && objcopy --add-section .gnu_debugaltlink=section alternate &&
+		waits_for other alternate
 else
 	echo "skipped: .gnu_debugaltlink (this compiler's assembly has no such form)"
 fi
@@ -222,7 +232,8 @@ if command -v python3 >/dev/null; then
 	server=$!
 	while ! [ -s port.err ] && kill -0 $server; do sleep 0.1; done
 	export DEBUGINFOD_URLS=http://127.0.0.1:$(cat port.err) DEBUGINFOD_CACHE_PATH=$WORK/cache
-	strip -o stripped plain && "$AUXTAP" crash -o stripped.data -- ./stripped >stdout 2>stderr </dev/null
+	strip -o stripped plain && "$AUXTAP" crash -o stripped.data \
+		-- ./stripped >stdout 2>stderr </dev/null
 	"$AUXTAP" report stripped.data >stdout 2>stderr
 	"$AUXTAP" decode -F ip,sym,srcline --last 50 stripped.data >stdout 2>stderr
 	[ -s asked ] && fail "debuginfod was asked: $(head -n 1 asked)"
@@ -231,7 +242,8 @@ if command -v python3 >/dev/null; then
 	[ -s asked ] && fail "debuginfod was asked for a program: $(head -n 1 asked)"
 	mv moved stripped
 	if ldconfig -p | grep -q libdebuginfod; then
-		"$AUXTAP" decode --debuginfod -F ip,sym,srcline --last 50 stripped.data >stdout 2>stderr
+		"$AUXTAP" decode --debuginfod -F ip,sym,srcline --last 50 stripped.data \
+			>stdout 2>stderr
 		[ -s asked ] || fail "decode --debuginfod asked nothing"
 	else
 		echo "libdebuginfod is not installed"

@@ -19,7 +19,8 @@ still=(--irq-latency 0 --irq-jitter 0 --reader-latency 1s --reader-jitter 0)
 
 # ---- M: Intel PT, first INT and STOP in an empty area of 64 KiB ----
 while read -r watermark int; do
-	vector "PT W=$watermark" "thresholds int=$int stop=65536" --watermark "$watermark" --transactions 1
+	vector "PT W=$watermark" "thresholds int=$int stop=65536" --watermark "$watermark" \
+		--transactions 1
 done <<'END'
 32768 32768
 16384 16384
@@ -33,7 +34,8 @@ END
 # then the program is scheduled out and in
 printf '165840 100000000\n10ms 0\n' >rates
 sim --events --watermark 16384 --skid 200 --record 8 --rates rates --irq-latency 0 --irq-jitter 0 \
-	--reader-latency 0 --reader-jitter 0 --reader-rate 16384000 --read-size 16384 --switch 1170us \
+	--reader-latency 0 --reader-jitter 0 --reader-rate 16384000 --read-size 16384 \
+	--switch 1170us \
 	--time 1200us >events || fail "PT head 16584: exit $?"
 grep -q 'begin .*head=16584 space=65335 wakeup=32768' events || fail "PT head 16584: not reached"
 grep -A1 'begin .*head=16584 space=65335' events | grep -q 'int=32768 stop=81920' ||
@@ -74,29 +76,35 @@ skip from=4096 bytes=4096
 wakeup head=8192
 skip from=8192 bytes=4096
 skip from=12288 bytes=4095
-AUX offset=16383 size=0 flags=TRUNCATED|RAW" --driver trbe "${arm[@]}" --watermark 8192 --errata beyond
+AUX offset=16383 size=0 flags=TRUNCATED|RAW" --driver trbe "${arm[@]}" --watermark 8192 \
+	--errata beyond
 grep -q 'head 16383 ' events || fail "TRBE erratum: head"
 
 # a loss lasts as long as its bytes: 10 ns each, up to the record
-sim --driver trbe --watermark 16K --bytes 2M --events | sed -nE 's/.* lost +bytes=([0-9]+) .* ns=([0-9]+)$/\1 \2/p' >losses
+sim --driver trbe --watermark 16K --bytes 2M --events |
+	sed -nE 's/.* lost +bytes=([0-9]+) .* ns=([0-9]+)$/\1 \2/p' >losses
 [ "$(wc -l <losses)" -gt 50 ] || fail "losses: $(wc -l <losses)"
-awk '$2 < 10 * $1 || $2 > 10 * $1 + 160 {print "a loss of " $1 " bytes in " $2 " ns"; exit}' losses >long
+awk '$2 < 10 * $1 || $2 > 10 * $1 + 160 {print "a loss of " $1 " bytes in " $2 " ns"; exit}' \
+	losses >long
 [ -s long ] && fail "$(cat long)"
 # one that lasts to the end of the run counts, too: SPE has no flag for it (I10)
 sim --driver arm_spe --watermark 16K --bytes 16500 --irq-latency 1ms >run
-grep -qE '^  lost +([0-9]+) bytes, \1 stopped at the limit; the kernel does not report \1 bytes of it' run ||
+grep -qE '^  lost +([0-9]+) bytes, \1 stopped at the limit; the kernel does not report \1 bytes of it' \
+	run ||
 	fail "a loss at the end: $(cat run)"
 
 # ---- machines without a fault, and the fault catalogue ----
 "$AUXTAP" watermark sweep --kernel all --every 61 >sweep 2>&1 || fail "sweep: $(cat sweep)"
 [ "$(grep -c ' pass: every invariant' sweep)" -eq 3 ] || fail "sweep: $(tail -n 3 sweep)"
-awk '$2 ~ /^(intel_pt|arm_spe|trbe)$/ && ($4 < 60 || $7 < 2000) {print "too little: " $0}' sweep >little
+awk '$2 ~ /^(intel_pt|arm_spe|trbe)$/ && ($4 < 60 || $7 < 2000) {print "too little: " $0}' sweep \
+	>little
 [ -s little ] && fail "$(cat little)"
 for driver in intel_pt arm_spe trbe; do
 	for options in "" "--snapshot --switch 200us" "--reader-latency 3ms --read-size 5000" \
 		"--burst 100us,300us --switch 70us" "--data-pages 1 --watermark 64 --reader-latency 20ms" \
 		"--skid 10 --irq-latency 0 --irq-jitter 5us --watermark 4096 --switch 30us --seed 332" \
-		"--data-pages 0" "--pages 2 --cpu 0" "--kernel 6.12.95 --reader-latency 2ms" "--order 1"; do
+		"--data-pages 0" "--pages 2 --cpu 0" "--kernel 6.12.95 --reader-latency 2ms" \
+		"--order 1"; do
 		# shellcheck disable=SC2086
 		sim --driver $driver --contents --bytes 2M $options >run ||
 			fail "$driver $options: $(tail -n 4 run)"
@@ -105,7 +113,8 @@ done
 for errata in overwrite beyond overwrite,beyond; do
 	sim --driver trbe --contents --bytes 2M --errata $errata --reader-latency 700us >run ||
 		fail "errata $errata: $(tail -n 4 run)"
-	sim --driver trbe --contents --bytes 2M --errata $errata --skid 10 --irq-latency 30us >run ||
+	sim --driver trbe --contents --bytes 2M --errata $errata --skid 10 --irq-latency 30us \
+		>run ||
 		fail "errata $errata, skid: $(tail -n 4 run)"
 done
 "$AUXTAP" watermark faults --quick >faults 2>&1 || fail "faults: $(grep -E 'MISSED|FAIL' faults)"
@@ -128,7 +137,8 @@ repeat=$(sed -n 's/^ *repeat: auxtap //p' first)
 diff <(grep 'limit-kept' first) <(grep '^  limit-kept' again) >/dev/null || fail "the repeated run differs"
 
 # ---- progress: every loss must have a cause. J2: this area is padded out, again and again ----
-for options in "--data-pages 1 --read-size 1" "--irq-latency 1ms --reader-rate 100M" "--switch 30us" "--reader-latency 1s"; do
+for options in "--data-pages 1 --read-size 1" "--irq-latency 1ms --reader-rate 100M" "--switch 30us" \
+	"--reader-latency 1s"; do
 	# shellcheck disable=SC2086
 	sim --driver trbe --bytes 2M --pages 8 --watermark 1000 --errata beyond $options >run
 	[ $? -eq 1 ] || fail "padded out, $options: exit is not 1: $(cat run)"
@@ -139,10 +149,13 @@ sim --driver trbe --bytes 2M --pages 8 --watermark 1000,16K --errata beyond >run
 [ $? -eq 1 ] || fail "padded out: a list: exit is not 1"
 grep -qE '^ +1000 .* no progress$' run && grep -qE '^ +16K .* pass$' run || fail "padded out: a list: $(cat run)"
 sim --driver trbe --bytes 2M --pages 16 --watermark 1000 --errata beyond >run
-[ $? -eq 1 ] && grep -q '^  progress .* for want of space, and the reader is fast enough' run || fail "fast enough: $(cat run)"
+[ $? -eq 1 ] && grep -q '^  progress .* for want of space, and the reader is fast enough' run ||
+	fail "fast enough: $(cat run)"
 sim --driver trbe --bytes 4M --pages 4 --watermark 64 --errata beyond >run
-grep -qE '^  progress .* 8 times in a row the event is truncated before a byte is stored|^  progress .* nothing is traced' run || fail "in a row: $(cat run)"
-sim --driver trbe --bytes 2M --pages 4 --watermark 1000 --data-pages 2 --switch 30us --errata beyond >run
+grep -qE '^  progress .* 8 times in a row the event is truncated before a byte is stored|^  progress .* nothing is traced' \
+	run || fail "in a row: $(cat run)"
+sim --driver trbe --bytes 2M --pages 4 --watermark 1000 --data-pages 2 --switch 30us \
+	--errata beyond >run
 grep -qE '^  progress .*: the program runs and is not traced for' run || fail "off for too long: $(cat run)"
 # a slow reader must lose
 for driver in intel_pt arm_spe trbe; do
@@ -151,7 +164,8 @@ for driver in intel_pt arm_spe trbe; do
 done
 
 # a reader's own timer does nothing while it is copying: the tail never goes back
-sim --events --pages 2 --watermark 1000 --order 0 --skid 300 --reader-jitter 0 --reader-rate 1M --read-size 1 \
+sim --events --pages 2 --watermark 1000 --order 0 --skid 300 --reader-jitter 0 --reader-rate 1M \
+	--read-size 1 \
 	--switch 1ms --kernel 6.12.95 --bytes 2M >events || fail "slow copy: $(tail -n 4 events)"
 sed -nE 's/.* read +tail=([0-9]+) .*/\1/p' events | sort -nc || fail "slow copy: the tail goes back"
 
@@ -181,7 +195,8 @@ for fault in wakeup-by-one past-limit interrupt-page-off refcount-first; do
 	done
 done
 # D21: kernels that disable a truncated event late, or never on CPU 0
-for options in "--kernel 6.12.95 --watermark 2K,4K" "--cpu 0 --watermark 4K" "--kernel 6.12.95 --cpu 0 --watermark 4K"; do
+for options in "--kernel 6.12.95 --watermark 2K,4K" "--cpu 0 --watermark 4K" \
+	"--kernel 6.12.95 --cpu 0 --watermark 4K"; do
 	# shellcheck disable=SC2086
 	"$AUXTAP" watermark explore --record 2048 $options >states || fail "explore $options: $(cat states)"
 	grep -q 'known: a truncated event is n.* (D21) (' states || fail "explore $options: no D21: $(cat states)"
@@ -192,18 +207,22 @@ done
 [ "$(grep -c '^intel_pt  6.18.44 .* 1 pages .* states,' worlds)" -eq 27 ] || fail "all: $(cat worlds)"
 grep -q '^27 configurations (0 more' worlds || fail "all: $(cat worlds)"
 grep -q '^pass: every invariant holds in every state' worlds || fail "all: $(cat worlds)"
-awk '/ states, / && $1 == "intel_pt" {n += $(NF - 5)} /^27 configurations/ {ok = n == $10} END {exit !ok}' worlds ||
+awk '/ states, / && $1 == "intel_pt" {n += $(NF - 5)} /^27 configurations/ {ok = n == $10} END {exit !ok}' \
+	worlds ||
 	fail "all: the sum: $(cat worlds)"
 "$AUXTAP" watermark explore --kernel 6.18.44 --pages 1 --watermark 3K >states
-grep -qF "$(sed -nE 's/^.* cpu 1 .* watermark 3K +([0-9]+ states, [0-9]+ transitions).*/\1/p' worlds)" states ||
+grep -qF "$(sed -nE 's/^.* cpu 1 .* watermark 3K +([0-9]+ states, [0-9]+ transitions).*/\1/p' worlds)" \
+	states ||
 	fail "all: one alone: $(cat states)"
 "$AUXTAP" watermark explore --all --driver trbe --kernel 6.1.192 --pages 1 -j 2 >worlds || fail "all, refused: $(cat worlds)"
-grep -qE '^0 configurations \([0-9]+ more are refused' worlds && grep -q '^nothing was searched' worlds || fail "all, refused: $(cat worlds)"
+grep -qE '^0 configurations \([0-9]+ more are refused' worlds &&
+	grep -q '^nothing was searched' worlds || fail "all, refused: $(cat worlds)"
 quick=()
 short_of_sanitizers && quick=(--driver trbe) # the search is the same code for all drivers
 "$AUXTAP" watermark explore --quick "${quick[@]}" >worlds || fail "quick: $(cat worlds)"
 [ "$(sed -nE 's/^unmapped in ([0-9]+) states.*/\1/p' worlds)" -gt 100000 ] || fail "quick: $(cat worlds)"
-[ ${#quick[@]} -gt 0 ] || grep -q '^177 configurations (30 more are refused by their driver)' worlds || fail "quick: $(cat worlds)"
+[ ${#quick[@]} -gt 0 ] || grep -q '^177 configurations (30 more are refused by their driver)' \
+	worlds || fail "quick: $(cat worlds)"
 grep -q '^pass: every invariant holds in every state' worlds || fail "quick: $(cat worlds)"
 "$AUXTAP" watermark explore --quick --driver arm_spe --max-states 1000 -j 3 >worlds
 [ $? -eq 3 ] || fail "given up: exit is not 3"

@@ -105,7 +105,8 @@ done
 # the same as text, and the printed command records with that watermark
 # shellcheck disable=SC2086
 advise --driver intel_pt ${machines[0]} >text || fail "text: exit $?"
-read -r area mark < <(sed -nE '1s/.*: area ([0-9KMG]+), watermark ([0-9KMG]+): nothing is lost$/\1 \2/p' text)
+read -r area mark < <(sed -nE '1s/.*: area ([0-9KMG]+), watermark ([0-9KMG]+): nothing is lost$/\1 \2/p' \
+	text)
 [ "$area $mark" = "256K 32K" ] || fail "text: $(head -n 1 text)"
 grep -q 'more than 197919 = 163840 unread + 32768 to the next threshold + 1311$' text || fail "text: $(cat text)"
 grep -qE '^  smaller +128K: all [0-9]+ watermarks lose trace; the best, ' text || fail "text: $(cat text)"

@@ -142,7 +142,8 @@ says padding-missing trbe 'these 4095 bytes of padding, which the driver writes,
 # the cause has the first number, its consequences the next; the ring is at its start, and text
 # hides nothing of the curve; two lines at one time are one above the other
 for fault in "stale-status intel_pt" "flag-missing intel_pt" "flag-missing trbe" "wrong-wrap trbe" "interrupt-late trbe" \
-	"interrupt-lost intel_pt" "interrupt-page-off trbe" "padding-missing arm_spe" "interrupt-doubled intel_pt"; do
+	"interrupt-lost intel_pt" "interrupt-page-off trbe" "padding-missing arm_spe" \
+	"interrupt-doubled intel_pt"; do
 	# shellcheck disable=SC2086
 	set -- $fault
 	sim --fault "$1" --driver "$2" --bytes 2M --format svg -o ring.svg
@@ -198,7 +199,8 @@ grep -qE 'class="small middle">[^<]* COLLISION<' collision.svg || fail "no COLLI
 grep -q 'flagged">[^<]*COLLISION' collision.svg && fail "COLLISION in orange"
 grep -q 'COLLISION: it was full' collision.svg || fail "the legend has no COLLISION"
 grep -q 'COLLISION' clean.svg && fail "an SPE's legend has COLLISION"
-for text in 'TRUNCATED: no room' 'from the interrupt line to the driver' 'the area begins again' 'a tick: for a moment'; do
+for text in 'TRUNCATED: no room' 'from the interrupt line to the driver' 'the area begins again' \
+	'a tick: for a moment'; do
 	grep -q ">$text" collision.svg || grep -qE ">[^<]*$text" collision.svg || fail "the legend has no '$text'"
 done
 
@@ -207,8 +209,10 @@ for driver in intel_pt arm_spe trbe; do
 	for options in "" "--reader-latency 3ms" "--switch 70us" "--watermark 5000 --pages 4"; do
 		# shellcheck disable=SC2086
 		sim --driver $driver --bytes 2M --format svg -o clean.svg $options || fail "$driver $options"
-		grep -qE '<line class="span|class="(pin note|pin violation|padding bad|delay bad)' clean.svg &&
-			fail "$driver $options: red without a violation: $(grep -oE 'notetext">[^<]*' clean.svg)"
+		grep -qE '<line class="span|class="(pin note|pin violation|padding bad|delay bad)' \
+			clean.svg &&
+			fail "$driver $options: red without a violation: $(grep -oE \
+			'notetext">[^<]*' clean.svg)"
 	done
 done
 
