@@ -3,7 +3,7 @@
 """Functions and source lines, compared with other tools.
 
 compare_frames.py backtrace REPORT GDB  the backtrace of a crash report with gdb's of a core file
-compare_frames.py addresses OURS OTHER  print_frames with 'addr2line -a -f -i' or llvm's, frame by frame
+compare_frames.py addresses OURS OTHER  print_frames with 'addr2line -a -f -i' or llvm's, by frame
 compare_frames.py lines OURS OTHER      the same, only the innermost line's number
 Prints the differences; exit status 1 if there are any, or if there was nothing to compare.
 """
@@ -112,7 +112,8 @@ def compare_addresses(ours, other, numbers_only):
             a = [(plain(n), f, l) for n, f, l in mine]
             b = [(plain(CLONE.sub("", n)), f, l) for n, f, l in frames]
             # a name that the other tool cannot demangle
-            a = [(n if o[0] and not o[0].startswith("_Z") else o[0], f, l) for (n, f, l), o in zip(a, b)] \
+            a = [(n if o[0] and not o[0].startswith("_Z") else o[0], f, l)
+                 for (n, f, l), o in zip(a, b)] \
                 if len(a) == len(b) else a
         if a != b:
             bad += 1

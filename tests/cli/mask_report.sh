@@ -9,18 +9,34 @@ mask() { # FILE OF THE PROGRAM'S SOURCE
 		awk -v own="$1" '
 		/^[A-Z].*$/ && !/died of/ { section = $0 }
 		section ~ /^Registers/ { next }
-		/died of/ { sub(/ in [^ ]* at pthread_kill.c:[0-9]+,$/, " in LIBC,"); sub(/ in raise[^,]*,$/, " in LIBC,"); sub(/ in [a-z_.0-9+X]*,$/, " in LIBC,") }
-		section ~ /^The calls/ && !/^The calls/ && index($0, own) == 0 && !/gap:|exec:|farther/ && NF { next }
-		section ~ /^The calls/ && !/^The calls/ { sub(/^ *[0-9]+  /, "  | "); sub(/ *\([0-9]+ calls? inside\)/, "   "); sub(/\([0-9]+ calls farther/, "(N calls farther") }
+		/died of/ {
+			sub(/ in [^ ]* at pthread_kill.c:[0-9]+,$/, " in LIBC,")
+			sub(/ in raise[^,]*,$/, " in LIBC,")
+			sub(/ in [a-z_.0-9+X]*,$/, " in LIBC,")
+		}
+		section ~ /^The calls/ && !/^The calls/ && index($0, own) == 0 &&
+			!/gap:|exec:|farther/ && NF { next }
+		section ~ /^The calls/ && !/^The calls/ {
+			sub(/^ *[0-9]+  /, "  | ")
+			sub(/ *\([0-9]+ calls? inside\)/, "   ")
+			sub(/\([0-9]+ calls farther/, "(N calls farther")
+		}
 		section ~ /^Last branches/ && !/^Last/ && NF {
 			n = gsub(own, own); if (n < 2) next
-			sub(/  x [0-9][0-9][0-9][0-9][0-9]+$/, "  x N") # iterations of a loop until a signal
+			# iterations of a loop until a signal
+			sub(/  x [0-9][0-9][0-9][0-9][0-9]+$/, "  x N")
 		}
-		section ~ /^What the trace/ && /^  decoded by / { next } # depends on the installed library
+		# depends on the installed library
+		section ~ /^What the trace/ && /^  decoded by / { next }
 		section ~ /^What the trace/ { if (!/^What/) gsub(/[0-9.]+/, "N") }
-		section ~ /^The other threads/ && !/^The other/ { gsub(/[0-9]+/, "N"); gsub(/ +/, " ") ; sub(/last in .*/, "last in ...") }
+		section ~ /^The other threads/ && !/^The other/ {
+			gsub(/[0-9]+/, "N")
+			gsub(/ +/, " ")
+			sub(/last in .*/, "last in ...")
+		}
 		section ~ /^Images/ && !/^Images/ { gsub(/[0-9]+/, "N") }
-		section ~ /^Backtrace/ && (/ in (\/|FIXTURES)|libc|libstdc|ld-linux/ || (/ at / && index($0, own) == 0)) { next }
+		section ~ /^Backtrace/ && (/ in (\/|FIXTURES)|libc|libstdc|ld-linux/ ||
+			(/ at / && index($0, own) == 0)) { next }
 		{ gsub(/ +$/, ""); print }' |
 		sed -E 's/([^ |])   +/\1   /g'
 }

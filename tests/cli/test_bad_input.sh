@@ -234,8 +234,8 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 		expect 125 'not installed .*install it' "${other[@]}" copy/auxtap record \
 			--backend emulated -o open/data -- true
 	else
-		echo \
-			"skipped: no permission (another user cannot execute a copy in $WORK: $("${other[@]}" copy/auxtap list 2>&1 | head -n 1))"
+		echo "skipped: no permission (another user cannot execute a copy in $WORK:" \
+			"$("${other[@]}" copy/auxtap list 2>&1 | head -n 1))"
 	fi
 else
 	echo "skipped: no permission (needs root and setpriv)"

@@ -203,8 +203,7 @@ for source in $sources; do
 	crash --source "$source" -o data -- ../programs children 2 >out 2>err
 	pid=$(sed -n 's/^pid //p' err | tail -n 1)
 	[ "$(ls | grep -v '\.vdso$' | tr '\n' ' ')" = "data data.$pid data.$pid.report.txt data.report.txt err out " ] \
-		||
-		fail "names, $source: $(ls | tr '\n' ' ')"
+		|| fail "names, $source: $(ls | tr '\n' ' ')"
 	head -n 1 data.report.txt | grep -q "pid $(sed -n 's/^pid //p' err | head -n 1)" ||
 		fail "names, $source: the first is not in FILE: $(head -n 1 data.report.txt)"
 	cd ..

@@ -95,9 +95,11 @@ grep -q '^auxtap: --image: .*no effect' err || fail "dump does not say that --im
 # sideband, from a ring: COMM exec and ITRACE_START with sample id (TID, TIME, CPU)
 {
 	printf \
-		'\x03\0\0\0\0\x20\x30\0''\x07\0\0\0\x08\0\0\0prog\0\0\0\0''\x07\0\0\0\x08\0\0\0''\x64\0\0\0\0\0\0\0''\x02\0\0\0\0\0\0\0'
+		'\x03\0\0\0\0\x20\x30\0''\x07\0\0\0\x08\0\0\0prog\0\0\0\0'\
+'\x07\0\0\0\x08\0\0\0''\x64\0\0\0\0\0\0\0''\x02\0\0\0\0\0\0\0'
 	printf \
-		'\x0c\0\0\0\0\0\x28\0''\x07\0\0\0\x08\0\0\0''\x07\0\0\0\x08\0\0\0''\x65\0\0\0\0\0\0\0''\x02\0\0\0\0\0\0\0'
+		'\x0c\0\0\0\0\0\x28\0''\x07\0\0\0\x08\0\0\0'\
+'\x07\0\0\0\x08\0\0\0''\x65\0\0\0\0\0\0\0''\x02\0\0\0\0\0\0\0'
 } >sideband
 same sideband 'prog                   8             1000' decode --raw pt --image "$WORK/code@0x1000" \
 	--sideband sideband --sample-type 0x86 --events insn -F comm,tid,ip one

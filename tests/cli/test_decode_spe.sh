@@ -9,7 +9,8 @@
 perf_lists() { # ITRACE EVENTS FIELDS
 	perf script --ns -i spe.data --itrace="$1" -F "$3" 2>perf.err | awk -v events="$2" '
 		{ event = $4; sub(/:$/, "", event) }
-		index(" " events " ", " " event " ") { gsub(/[][]/, ""); sub(/:$/, "", $3); print $1, $2 + 0, $3, $5, $6, $7 }'
+		index(" " events " ", " " event " ") {
+			gsub(/[][]/, ""); sub(/:$/, "", $3); print $1, $2 + 0, $3, $5, $6, $7 }'
 }
 # simultaneous samples of two CPUs: decode sorts them by thread, perf by CPU
 sorted() { sort "$1" >"$1.sorted"; }

@@ -26,7 +26,12 @@ for case in "$traces"/arm-spe/*/; do
 	size=$(stat -c %s "$case/spe.bin")
 	sed -E 's/^\. +//; s/^([0-9a-f]+):/\1/' "$case/expected/packets.perf-7.2.txt" | normal |
 		awk -v size="$size" '
-			function hex(s, n, i) { n = 0; for (i = 1; i <= length(s); i++) n = n * 16 + index("0123456789abcdef", substr(s, i, 1)) - 1; return n }
+			function hex(s, n, i) {
+				n = 0
+				for (i = 1; i <= length(s); i++)
+					n = n * 16 + index("0123456789abcdef", substr(s, i, 1)) - 1
+				return n
+			}
 			hex($1) < size' >"$work/expected"
 	[ "$(wc -l <"$work/expected")" -ge 8 ] || {
 		echo "$name: the expected listing is nearly empty"; failed=1; }

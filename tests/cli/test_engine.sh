@@ -97,7 +97,8 @@ static volatile sig_atomic_t nr;
 static char line[64];
 static void on_alarm(int signo)
 {
-	snprintf(line, sizeof(line), "%.2f %d", signo * 1.5, (int)(((unsigned long)__builtin_frame_address(0) + 8) & 15));
+	snprintf(line, sizeof(line), "%.2f %d", signo * 1.5,
+		 (int)(((unsigned long)__builtin_frame_address(0) + 8) & 15));
 	nr++;
 }
 int main(void)

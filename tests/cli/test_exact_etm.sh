@@ -127,8 +127,7 @@ read_by_perf()
 	done
 	sed -n 's/^\tIdx:\([0-9]*\); ID:[0-9a-f]*;\t\(I_[^ ]*\).*/\1 \2/p' "$dir/perf" >"$dir/perf_packets"
 	auxtap dump "$dir/data" | sed -n 's/^\(0[0-9a-f]*\)  [0-9a-f][0-9a-f]  .* \(I_[A-Z0-9_]*\) : .*/\1 \2/p' \
-		|
-		while read -r off text; do echo "$((16#$off)) $text"; done >"$dir/packets"
+		| while read -r off text; do echo "$((16#$off)) $text"; done >"$dir/packets"
 	[ "$(wc -l <"$dir/packets")" -gt 1000 ] || fail "only $(wc -l <"$dir/packets") packets"
 	diff "$dir/perf_packets" "$dir/packets" >"$dir/diff" ||
 		fail "perf's packets: $(head -3 "$dir/diff")"
@@ -141,7 +140,14 @@ timed()
 	auxtap decode --events insn -F time "$dir/data" | awk -v most="$1" '
 		function off() { return $1 * 1e9 - NR }
 		NR == 1 { first = last = off() }
-		$1 != before { nr++; if (off() < last - 0.5) { print "line " NR ": time goes " last - off() " too slowly"; exit bad = 1 } last = off() }
+		$1 != before {
+			nr++
+			if (off() < last - 0.5) {
+				print "line " NR ": time goes " last - off() " too slowly"
+				exit bad = 1
+			}
+			last = off()
+		}
 		{ before = $1 }
 		END {
 			if (bad) exit 1
@@ -160,11 +166,13 @@ ordered()
 		fail "not in the order of time"
 	auxtap dump "$dir/data" |
 		sed -n 's/.*\(FORK\|EXIT\) .* time \([0-9.]*\) id [0-9]*: [0-9]*\/\([0-9]*\) .*/\1 \3 \2/p' \
-		|
-		awk 'NR == FNR { at[$1, $2] = $3; nr[$1]++; next }
-			("FORK", $2) in at && $1 < at["FORK", $2] { print $0 " is before " at["FORK", $2]; exit 1 }
-			("EXIT", $2) in at && $1 > at["EXIT", $2] { print $0 " is after " at["EXIT", $2]; exit 1 }
-			END { if (nr["FORK"] < 4 || nr["EXIT"] < 4) { print nr["FORK"] " forks"; exit 1 } }' - "$dir/order" ||
+		| awk 'NR == FNR { at[$1, $2] = $3; nr[$1]++; next }
+			("FORK", $2) in at && $1 < at["FORK", $2] {
+				print $0 " is before " at["FORK", $2]; exit 1 }
+			("EXIT", $2) in at && $1 > at["EXIT", $2] {
+				print $0 " is after " at["EXIT", $2]; exit 1 }
+			END { if (nr["FORK"] < 4 || nr["EXIT"] < 4) {
+				print nr["FORK"] " forks"; exit 1 } }' - "$dir/order" ||
 		fail "a thread runs before its fork or after its exit"
 	read -r from _ < <(sed -n "$(($(wc -l <"$dir/order") / 3))p" "$dir/order")
 	read -r to _ < <(sed -n "$(($(wc -l <"$dir/order") / 2))p" "$dir/order")
@@ -226,8 +234,7 @@ auxtap crash -e cs_etm//u --backend emulated -S4K -m 8,4 -o "$dir/data" \
 	fail "-S4K: $(head -1 "$dir/err")"
 for unit in ete etmv4; do
 	auxtap crash -e cs_etm//u --backend emulated --trace-unit $unit -S8K -m 8,4 -o "$dir/data" \
-		-- \
-		"$fixtures/stack_overflow_static" >"$dir/out" 2>"$dir/err"
+		-- "$fixtures/stack_overflow_static" >"$dir/out" 2>"$dir/err"
 	[ $? = 139 ] || fail "-S8K: $(tail -1 "$dir/err")"
 	nr=$(auxtap decode --events insn -F ip "$dir/data" 2>/dev/null | wc -l)
 	[ "$nr" -gt 10000 ] || fail "-S8K, $unit: only $nr instructions"

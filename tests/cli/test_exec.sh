@@ -16,8 +16,7 @@ holds()
 		result=$(tail -n 1 result)
 		echo "$1: $result"
 		echo "$result" | awk '{ executed = $2; listed = $4; gaps = $6 } END { exit !('"$2"') }' \
-			||
-			fail "$1: not $2: $result"
+			|| fail "$1: not $2: $result"
 	done
 }
 

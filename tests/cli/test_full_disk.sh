@@ -64,8 +64,9 @@ disk() {
 crash_sizes="4k 32k 36k 40k 64k 104k 112k 128k 144k 208k 224k 240k 256k 288k 320k 352k 416k 448k 2m"
 record_sizes="4k 36k 44k 96k 256k 320k 2m"
 if [ -n "${AUXTAP_LONG:-}" ]; then
-	crash_sizes="4k 8k 16k 24k 32k 36k 40k 44k 48k 52k 56k 60k 64k 72k 80k 88k 96k 104k 112k 120k
-		128k 144k 160k 176k 192k 208k 224k 240k 256k 288k 320k 352k 384k 416k 448k 480k 512k 576k 640k 768k 896k 2m"
+	crash_sizes="4k 8k 16k 24k 32k 36k 40k 44k 48k 52k 56k 60k 64k 72k 80k 88k 96k
+		104k 112k 120k 128k 144k 160k 176k 192k 208k 224k 240k 256k 288k 320k 352k 384k
+		416k 448k 480k 512k 576k 640k 768k 896k 2m"
 	record_sizes="4k 36k 40k 44k 48k 64k 96k 128k 160k 192k 256k 320k 2m"
 fi
 nr=0 whole=0 part=0 absent=0

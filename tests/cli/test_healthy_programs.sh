@@ -177,7 +177,8 @@ static void on_signal(int signo) { (void)signo; nr = 1; }
 static void *sender(void *arg)
 {
 	stack_t stack = {.ss_size = 65536};
-	stack.ss_sp = mmap(NULL, stack.ss_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	stack.ss_sp = mmap(NULL, stack.ss_size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	sigaltstack(&stack, NULL);
 	while (!stop) {
 		madvise(stack.ss_sp, stack.ss_size, MADV_DONTNEED);
@@ -215,11 +216,13 @@ static int look(void)
 	FILE *f = fopen("/proc/self/maps", "r");
 	int nr = 0, sum = 0;
 	while (nr < 512 && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%lx-%lx %4s", &start[nr], &end[nr], perms) == 3 && !strcmp(perms, "rw-p"))
+		if (sscanf(line, "%lx-%lx %4s", &start[nr], &end[nr], perms) == 3 &&
+		    !strcmp(perms, "rw-p"))
 			nr++;
 	fclose(f);
 	for (int i = 0; i < nr; i++)
-		for (unsigned long at = end[i] - 4096, n = 0; at >= start[i] && n < 8; at -= 4096, n++)
+		for (unsigned long at = end[i] - 4096, n = 0; at >= start[i] && n < 8;
+		     at -= 4096, n++)
 			sum += *(volatile char *)at;
 	return sum;
 }

@@ -40,7 +40,8 @@ part("erets", 0x1400, b"\xf2\x0f\x01\xca" + tail, 0x1500)
 part("uiret", 0x1a00, b"\xf3\x0f\x01\xec" + tail, 0x1b00)
 # not these: the same bytes as a constant
 part("constant", 0x1600, b"\xb8\xd5\x00\xa1\x00\xb8\xf3\x0f\x01\xca" + tail, 0x1700)
-for name, packet in (("cfe", b"\x02\x13\x01\x20"), ("evd", b"\x02\x53\x00" + bytes(8)), ("trig", b"\xd9\x00\x00")):
+for name, packet in (("cfe", b"\x02\x13\x01\x20"), ("evd", b"\x02\x53\x00" + bytes(8)),
+                     ("trig", b"\xd9\x00\x00")):
     part(name, 0x1800, tail, 0x1900, packet)
 open("code", "wb").write(code)
 END

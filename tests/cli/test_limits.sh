@@ -53,7 +53,8 @@ int main(int argc, char **argv)
 	getrlimit(RLIMIT_NOFILE, &files);
 	getrlimit(RLIMIT_FSIZE, &size);
 	sigaction(SIGXFSZ, NULL, &act);
-	printf("%ld %ld %d\n", (long)files.rlim_cur, (long)size.rlim_cur, act.sa_handler == SIG_DFL);
+	printf("%ld %ld %d\n", (long)files.rlim_cur, (long)size.rlim_cur,
+	       act.sa_handler == SIG_DFL);
 	return 3;
 }
 C

@@ -14,7 +14,8 @@ cat >eater.c <<'C'
 #define MIB (1ul << 20)
 static void *mapped(size_t size)
 {
-	return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return mmap(NULL, size, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 /* One system call: single steps would take an hour to touch so much. */
 static void fill(void *at, size_t size)

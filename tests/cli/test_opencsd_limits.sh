@@ -49,9 +49,11 @@ def plain_part(at):
     truth.extend([at, at + 4])
 
 for i, (word, to) in enumerate([
-        (0x74020061, 0x2010), (0xf4020061, 0x2210), (0x74028061, 0x2410), (0x7402c061, 0x2610),  # cb, cb, cbb, cbh
+        (0x74020061, 0x2010), (0xf4020061, 0x2210),  # cb
+        (0x74028061, 0x2410), (0x7402c061, 0x2610),  # cbb, cbh
         (0x75020061, 0x2810), (0xf5020061, 0x2a10),  # cb with an immediate
-        (0x5500001f, 0x2c40), (0x5520001f, 0x2e40), (0xd65f0be3, 0x3040), (0xd65f0fe3, 0x3240),  # retaasppc, retabsppc
+        (0x5500001f, 0x2c40), (0x5520001f, 0x2e40),  # retaasppc, retabsppc
+        (0xd65f0be3, 0x3040), (0xd65f0fe3, 0x3240),  # retaasppc, retabsppc
         (0xd6ff03e0, 0x3440), (0xd6ff07e0, 0x3640)]):  # texit
     branch_part(0x2000 + 0x200 * i, word, to)
 plain_part(0x4000)
@@ -60,7 +62,8 @@ place(0x4300, NOP, RET)
 trace += sync(0x4200) + b"\x06\x15" + target(0x1000) + target(0x4300) + E
 truth.extend([0x4300, 0x4304])
 plain_part(0x4400)
-open("code", "wb").write(b"".join(struct.pack("<I", code.get(a, NOP)) for a in range(0x1000, 0x6000, 4)))
+open("code", "wb").write(b"".join(struct.pack("<I", code.get(a, NOP))
+                                  for a in range(0x1000, 0x6000, 4)))
 open("trace", "wb").write(trace)
 open("truth", "wb").write(b"".join(struct.pack("<Q", a) for a in truth))
 END

@@ -124,8 +124,7 @@ if command -v qemu-aarch64 >/dev/null && [ -x "$a64" ]; then
 	"$AUXTAP" record --backend emulated -e cs_etm//u -o a64.data -- ./script >out 2>err
 	"$AUXTAP" decode --summary a64.data >out && grep -q '^instructions: [1-9]' out || fail "script, cs_etm: no trace"
 	"$AUXTAP" list | grep -q 'for AArch64 programs: backend emulated, engine qemu, event cs_etm//u' \
-		||
-		fail "list does not say what is selected for AArch64 programs"
+		|| fail "list does not say what is selected for AArch64 programs"
 else
 	echo "not tested: AArch64 programs (no qemu-aarch64 or no compiler)"
 fi

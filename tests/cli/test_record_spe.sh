@@ -69,11 +69,16 @@ spaced()
 					if (good) { found = k; break }
 				}
 			}
-			if (!found) { print "sample " i " of " n " (" want[i] ") did not run between " from " and " to; exit 1 }
+			if (!found) {
+				print "sample " i " of " n " (" want[i] ") did not run between " \
+					from " and " to
+				exit 1
+			}
 			at = found
 			if (min == max) print found >places
 		}
-		if (min == max && last - at >= max) { print "the last is " last - at " before the end"; exit 1 }
+		if (min == max && last - at >= max) {
+			print "the last is " last - at " before the end"; exit 1 }
 	}' places="$dir/places.$1" "$dir/samples.$1" "$dir/truth.$1" ||
 		fail "thread $1"
 }
@@ -155,7 +160,14 @@ for program in recursion_static recursion exceptions; do
 		awk '
 		NR == FNR { ran[FNR] = $1; next }
 		FILENAME ~ /places/ { place[++n] = $1; next }
-		{ i++; if ($3 == "B") { nr++; if ($2 != ran[place[i] + 1]) { print "branch at " $1 " went to " ran[place[i] + 1] ", not " $2; exit 1 } } }
+		{ i++ }
+		$3 == "B" {
+			nr++
+			if ($2 != ran[place[i] + 1]) {
+				print "branch at " $1 " went to " ran[place[i] + 1] ", not " $2
+				exit 1
+			}
+		}
 		END { if (!nr) { print "no branches"; exit 1 } }
 		' "$dir/truth.$tid" "$dir/places.$tid" "$dir/samples.$tid" || fail "$program: branches"
 	done
@@ -183,7 +195,8 @@ awk -v reading="$reading" -v writing="$writing" -v table=$((0x$table)) -v pairs=
 		if ($1 == reading) { nr_read++; want = table + r * 7 % 1024 * 8; op = "LD" }
 		else if ($1 == writing) { nr_write++; want = pairs + r * 5 % 512 * 16; op = "ST" }
 		else next
-		if ($2 != sprintf("%x", want) || $3 != op) { print "round " r ": " $0 ", not " sprintf("%x", want); exit 1 }
+		if ($2 != sprintf("%x", want) || $3 != op) {
+			print "round " r ": " $0 ", not " sprintf("%x", want); exit 1 }
 	}
 	END { print nr_read " reads, " nr_write " writes"; exit !(nr_read > 20 && nr_write > 20) }
 ' "$dir/truth.$tid" "$dir/places.$tid" "$dir/samples.$tid" || fail "data addresses"

@@ -66,7 +66,8 @@ grep -A2 ' die at ' backtrace | tail -n 2 | grep -A1 ' produce at ' |
 	fail "coroutine: the backtrace does not end at __start_context: $(cat backtrace)"
 # every line between produce and die is deeper than produce
 awk \
-	'/\[by return\] produce .*\.\.\.$/ { at = index($0, "[") } / die .*SIGSEGV/ { n = index($0, "die"); exit }
+	'/\[by return\] produce .*\.\.\.$/ { at = index($0, "[") }
+	/ die .*SIGSEGV/ { n = index($0, "die"); exit }
 	END { exit !(at && n > at) }' calls || fail "coroutine: die is not deeper than produce: $(cat calls)"
 
 # the same with a switch that ends in an indirect jump
@@ -115,14 +116,16 @@ if command -v g++ >/dev/null; then
 	"$AUXTAP" crash -o again.data -- ./again >stdout 2>stderr </dev/null
 	sed -n 1,4p again.data.report.txt |
 		grep -q 'no handler was found for an exception, or there was none to throw again$' \
-		||
-		fail "again: $(head -n 4 again.data.report.txt)"
+		|| fail "again: $(head -n 4 again.data.report.txt)"
 	# a cancelled thread that catches everything: libc's abort() is not attributed to its start
 	# function
 	cat >cancelled.cpp <<-'C'
 	#include <pthread.h>
 	#include <thread>
-	static void run() { try { pthread_cancel(pthread_self()); pthread_testcancel(); } catch (...) {} }
+	static void run()
+	{
+		try { pthread_cancel(pthread_self()); pthread_testcancel(); } catch (...) {}
+	}
 	int main() { std::thread(run).join(); return 0; }
 	C
 	g++ -g -O2 -pthread -o cancelled cancelled.cpp || fail "cancelled: not built"
@@ -189,13 +192,11 @@ gcc -g -O1 -o reload reload.c -ldl && gcc -g -O1 -DNAME=alpha -shared -fPIC -o a
 "$AUXTAP" crash -o reload.data -- ./reload again ./a.so ./b.so >stdout 2>stderr </dev/null
 calls --calls 4000 reload.data >calls
 [ "$(grep -oE '  (alpha|beta) .*' calls | awk '{ print $1 }' | tr '\n' ' ')" = 'alpha beta beta ' ] \
-	||
-	fail "reload: $(grep -E ' (alpha|beta) ' calls)"
+	|| fail "reload: $(grep -E ' (alpha|beta) ' calls)"
 "$AUXTAP" crash -o unload.data -- ./reload unload ./a.so >stdout 2>stderr </dev/null
 sed -n 2p unload.data.report.txt |
 	grep -qE '^  it jumped to 0x[0-9a-f]+, where nothing is mapped; a\.so, which is unloaded, had apply \(plugin\.c:2\) there$' \
-	||
-	fail "unload: $(head -n 3 unload.data.report.txt)"
+	|| fail "unload: $(head -n 3 unload.data.report.txt)"
 grep -q '^  #0  apply at .*plugin.c:2 (unloaded)$' unload.data.report.txt &&
 	grep -qE '^ +0 +apply .*<- SIGSEGV here \(unloaded\)$' unload.data.report.txt &&
 	grep -qE '^  SIGSEGV +apply \(plugin.c:2\) \(unloaded\)$' unload.data.report.txt &&

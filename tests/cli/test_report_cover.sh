@@ -141,7 +141,8 @@ cat >none.py <<'END'
 import struct, sys
 attr = struct.pack("<IIQQQQ", 1, 128, 1, 1, 0x7, 0).ljust(128, b"\0") + struct.pack("<QQ", 0, 0)
 record = struct.pack("<IHHII8s", 3, 0, 24, 7, 7, b"prog")
-sys.stdout.buffer.write(b"PERFILE2" + struct.pack("<QQQQQQQQQ", 104, len(attr), 104, len(attr), 104 + len(attr), len(record), 0, 0, 0)
+sys.stdout.buffer.write(b"PERFILE2" +
+    struct.pack("<QQQQQQQQQ", 104, len(attr), 104, len(attr), 104 + len(attr), len(record), 0, 0, 0)
     + bytes(24) + attr + record)
 END
 python3 none.py >none && covers none 'no trace in this file: what ran is not known' none

@@ -16,20 +16,29 @@ grep -q 'no last branches' err || fail "--branches: no message: $(cat err)"
 # the sampled operations
 want=$(awk -F, '{ if ($2 ~ /^LD/) l++; else if ($2 ~ /^ST/) s++; else if ($2 ~ /^B/) b++; else o++ }
 	$2 ~ /^B/ && $7 ~ /MISPRED/ { m++ }
-	END { printf "  %d operations: %d loads, %d stores, %d branches, %d others\n  %d of the branches mispredicted", NR, l, s, b, o, m }' samples)
+	END {
+		printf "  %d operations: %d loads, %d stores, %d branches, %d others\n",
+			NR, l, s, b, o
+		printf "  %d of the branches mispredicted", m
+	}' samples)
 [[ "$(cat report)" == *"$want ("* ]] || fail "expected $want: $(sed -n 1,8p report)"
 grep -q '^  1 gap, ' report || fail "gaps: $(sed -n 5,8p report)"
 
 # by data source: the number, and the mean latency
-names='BEGIN { split("0:L1 data cache;8:L2 cache;9:peer core;10:local cluster;11:system cache;12:peer cluster;13:remote socket;14:DRAM", t, ";")
+names='BEGIN {
+	split("0:L1 data cache;8:L2 cache;9:peer core;10:local cluster;11:system cache;" \
+		"12:peer cluster;13:remote socket;14:DRAM", t, ";")
 	for (i in t) { split(t[i], u, ":"); name["0", u[1]] = u[2] }
-	split("0:peer core;1:peer core, modified;2:L3 cache;3:L3 cache, modified;4:peer cluster;5:peer cluster, modified;6:remote socket;7:remote socket, modified;8:local memory;9:remote memory;13:device, not cached", t, ";")
+	split("0:peer core;1:peer core, modified;2:L3 cache;3:L3 cache, modified;4:peer cluster;" \
+		"5:peer cluster, modified;6:remote socket;7:remote socket, modified;" \
+		"8:local memory;9:remote memory;13:device, not cached", t, ";")
 	for (i in t) { split(t[i], u, ":"); name["1", u[1]] = u[2] } }'
 awk -F, "$names"' $6 != "" {
 		n = ($1, $6) in name ? name[$1, $6] " " $6 : sprintf("0x%x", $6)
 		nr[n]++; sum[n] += $3; issue[n] += $4; xlat[n] += $5; if ($3 > max[n]) max[n] = $3 }
 	END { for (n in nr) { bare = n; if (n !~ /^0x/) sub(/ [0-9]+$/, "", bare)
-		printf "%d %.1f %d %.1f %.1f %s\n", nr[n], sum[n] / nr[n], max[n], issue[n] / nr[n], xlat[n] / nr[n], bare } }' samples |
+		printf "%d %.1f %d %.1f %.1f %s\n", nr[n], sum[n] / nr[n], max[n],
+			issue[n] / nr[n], xlat[n] / nr[n], bare } }' samples |
 	sort >want
 sed -n '/^Where the data/,/^Functions/p' report |
 	awk '$1 + 0 { src = $9; for (i = 10; i <= NF; i++) src = src " " $i; print $1, $3, $6, $7, $8, src }' \

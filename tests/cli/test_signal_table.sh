@@ -132,8 +132,7 @@ start() {
 	: >out
 	# a shell without job control makes background commands ignore these two
 	env --default-signal=INT,QUIT setsid "$AUXTAP" $command --source $engine -m 8,16 -o data \
-		-- \
-		./program "$@" >out 2>err </dev/null &
+		-- ./program "$@" >out 2>err </dev/null &
 	auxtap=$!
 	until_true grep -q ready out
 	program=$(sed -n 's/^ready //p' out)
@@ -226,8 +225,7 @@ for engine in $engines; do
 			done
 			sleep 1.5
 			tail -n 1 out | grep -q "got HUP=$n INT=$n QUIT=$n USR1=$n TERM=$n CONT=0\$" \
-				||
-				fail "$where, $place: not each $n times: $(tail -n 1 out)"
+				|| fail "$where, $place: not each $n times: $(tail -n 1 out)"
 		done
 		once_while_stopped 1.5
 		: >end

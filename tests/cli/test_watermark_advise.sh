@@ -82,9 +82,11 @@ for a in advice:
     # half of it: with any watermark
     smaller = a['areas'][-2]
     assert smaller['area'] == area // 2 and smaller['enough'] == 0 and smaller['watermarks'] >= 5
-    marks = {4096 << n for n in range(20) if 4096 << n <= area // 2} | {smaller['best_watermark'], 6000, area // 8}
+    marks = {4096 << n for n in range(20) if 4096 << n <= area // 2}
+    marks |= {smaller['best_watermark'], 6000, area // 8}
     for w in sorted(marks):
-        late = ['--irq-latency', str(irq), '--irq-jitter', '0', '--reader-latency', str(reader), '--reader-jitter', '0']
+        late = ['--irq-latency', str(irq), '--irq-jitter', '0',
+                '--reader-latency', str(reader), '--reader-jitter', '0']
         r = sim(driver, a['pages'] // 2, w, '--transactions', '2000', *late)
         assert r['for_room'] > 0, (driver, 'half of the area loses nothing', w)
     # an Arm unit: a larger area loses less
@@ -96,7 +98,8 @@ for a in advice:
     assert a['perf_area'] >= area
     assert sim(driver, pages, a['perf_area'] // part, '--transactions', '3000')['for_room'] == 0
     if a['perf_area'] > area:
-        assert sim(driver, pages // 2, a['perf_area'] // 2 // part, '--transactions', '3000')['for_room'] > 0
+        smaller_run = sim(driver, pages // 2, a['perf_area'] // 2 // part, '--transactions', '3000')
+        assert smaller_run['for_room'] > 0
     assert '--aux-watermark %d' % mark in a['record']
 json.dump(advice, open('checked.json', 'w'))
 END

@@ -62,10 +62,12 @@ for path in ('run.html', 'heat.html', 'snapshot.html', 'run.svg', 'heat.svg'):
 root = ET.parse('run.svg').getroot()
 said, shown = words(root), tips(root)
 # what is wrong, where and how far, as text, without the fault's name
-assert any('interrupt due here, comes 40.960 us (4096 bytes of trace) later' in w for w in said), said
+assert any('interrupt due here, comes 40.960 us (4096 bytes of trace) later' in w
+           for w in said), said
 assert any('interrupt-at-threshold' in w for w in said)
 assert not any('page-off' in w for w in said + shown)
-assert any(re.search(r'drawn: events 1 to \d+ of %d, the others are left out' % total, w) for w in said)
+assert any(re.search(r'drawn: events 1 to \d+ of %d, the others are left out' % total, w)
+           for w in said)
 # each drawn record's numbers are an event's
 records = {(e['offset'], e['size'], e['time_ns']) for e in events if e['event'] == 'AUX'}
 drawn = {tuple(map(int, m)) for t in shown for m in
@@ -86,7 +88,8 @@ assert any(float(a.split(',')[1]) > float(b.split(',')[1]) + 5
 
 clean = words(ET.parse('clean.svg').getroot())
 assert 'pass: all invariants hold' in clean and not any('FAIL' in w for w in clean)
-assert any('refused: the driver wants at least 2 pages' in w for w in words(ET.parse('refused.svg').getroot()))
+assert any('refused: the driver wants at least 2 pages' in w
+           for w in words(ET.parse('refused.svg').getroot()))
 
 # a violation far from the beginning: only its surroundings are drawn
 run, (picture, page) = json.load(open('far.json'))[0], data('far.html')
@@ -163,7 +166,8 @@ for g in root.iter(SVG + 'g'):
 assert sorted(rings) == list(range(1, len(listed) + 1)), (rings, listed)
 first = next(e for e in events if e['event'] == 'VIOLATION')
 if fault in ('stale-status', 'flag-missing', 'wrong-wrap'):
-    assert ': status register: ' in listed[0] and not any(': status register: ' in l for l in listed[1:]), listed
+    assert ': status register: ' in listed[0], listed
+    assert not any(': status register: ' in l for l in listed[1:]), listed
     assert rings[1] <= first['time_ns'] and len(listed) > 1, (rings, first)
 before = {'interrupt-late': 'line', 'interrupt-lost': 'line', 'interrupt-page-off': 'threshold',
           'padding-missing': 'skip'}.get(fault)
@@ -176,9 +180,11 @@ if fault == 'interrupt-doubled':
     moves = [g.get('transform') for p in root.iter(SVG + 'g') if (p.get('class') or '').startswith('pin line')
              for g in p.findall(SVG + 'g')]
     assert moves and all(re.match(r'translate\(0,-', m) for m in moves), moves
-    assert any('one interrupt is expected for a mark; a second one comes' in l for l in listed), listed
+    assert any('one interrupt is expected for a mark; a second one comes' in l
+               for l in listed), listed
 # boxes and the curve: both at their drawn positions
-d = next(p for p in root.iter(SVG + 'path') if p.get('class') == 'pointer' and p.get('d').count('L') > 2).get('d')
+d = next(p for p in root.iter(SVG + 'path')
+         if p.get('class') == 'pointer' and p.get('d').count('L') > 2).get('d')
 curve = [(c, float(x), float(y)) for c, x, y in re.findall(r'([ML])(-?[\d.]+),(-?[\d.]+)', d)]
 for g in root.iter(SVG + 'g'):
     if g.get('class') != 'pin note':
@@ -188,8 +194,11 @@ for g in root.iter(SVG + 'g'):
     x0, y0 = gx + float(r.get('x')) + 1, gy + float(r.get('y')) + 1
     x1, y1 = x0 + float(r.get('width')) - 2, y0 + 20
     for (_, ax, ay), (c, bx, by) in zip(curve, curve[1:]):
-        inside = [(ax + (bx - ax) * i / 400, ay + (by - ay) * i / 400) for i in range(401)] if c == 'L' else []
-        assert not any(x0 < x < x1 and y0 < y < y1 for x, y in inside), ('a box over the curve', ''.join(g.itertext()))
+        inside = []
+        if c == 'L':
+            inside = [(ax + (bx - ax) * i / 400, ay + (by - ay) * i / 400) for i in range(401)]
+        assert not any(x0 < x < x1 and y0 < y < y1 for x, y in inside), (
+            'a box over the curve', ''.join(g.itertext()))
 END
 done
 # COLLISION is normal for a TRBE: not in the colour of loss; the legend explains it, for

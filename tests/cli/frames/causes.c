@@ -73,7 +73,8 @@ static void no_frame(const char *signal_name)
 		__asm__ volatile("movl $0x10000, %%esp\n\txorl %%ecx, %%ecx\n\tcltd\n\tidivl %%ecx\n\t"
 				 "testl %%eax, %%eax\n\tjz 1f\n\tnop\n1:" : : : "eax", "ecx", "edx");
 	ualarm(20000, 0);
-	__asm__ volatile("movl $0x10000, %%esp\n1: addl $2, %%eax\n\tjnz 1b\n\tjmp 1b" : : : "eax", "memory");
+	__asm__ volatile("movl $0x10000, %%esp\n1: addl $2, %%eax\n\tjnz 1b\n\tjmp 1b"
+			 : : : "eax", "memory");
 }
 
 static void shared(void)
@@ -141,7 +142,8 @@ static void filter(unsigned int action)
 	};
 	struct sock_fprog program = {4, code};
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
 		_exit(77);
 	socket(AF_INET, SOCK_DGRAM, 0);
 }

@@ -65,7 +65,8 @@ __attribute__((noinline)) static void push_and_return(void)
 
 static void run(const unsigned char *code, size_t size, void (*callback)(void))
 {
-	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	memcpy(page, code, size);
 	((void (*)(void (*)(void)))page)(callback);
 }
@@ -90,7 +91,8 @@ __attribute__((noinline)) static void into_the_middle(void)
 int main(int argc, char **argv)
 {
 	/* sub $8, %rsp; call *%rdi; add $8, %rsp; ret */
-	static const unsigned char calls_back[] = {0x48, 0x83, 0xec, 8, 0xff, 0xd7, 0x48, 0x83, 0xc4, 8, 0xc3};
+	static const unsigned char calls_back[] = {0x48, 0x83, 0xec, 8,	   0xff, 0xd7,
+						   0x48, 0x83, 0xc4, 8,	   0xc3};
 	/* xor %eax, %eax; movl $1, (%rax); ret */
 	static const unsigned char stores[] = {0x31, 0xc0, 0xc7, 0, 1, 0, 0, 0, 0xc3};
 	const char *which = argc > 1 ? argv[1] : "";

@@ -39,7 +39,8 @@ static long run(std::vector<job> &jobs, int which)
 	};
 	long sum = 0;
 
-	std::sort(jobs.begin(), jobs.end(), [](const job &a, const job &b) { return a.name < b.name; });
+	std::sort(jobs.begin(), jobs.end(),
+		  [](const job &a, const job &b) { return a.name < b.name; });
 	for (job &j : jobs)
 		sum += visit(j);
 	return sum;
@@ -50,7 +51,8 @@ int main()
 	std::vector<job> jobs;
 
 	for (int i = 0; i < 6; i++)
-		jobs.push_back({i == 3 ? "" : std::to_string(7 * (5 - i)), i == 1 ? nullptr : std::make_unique<int>(i)});
+		jobs.push_back({i == 3 ? "" : std::to_string(7 * (5 - i)),
+				i == 1 ? nullptr : std::make_unique<int>(i)});
 	std::thread worker([&jobs] { std::printf("%ld\n", run(jobs, 5)); });
 	worker.join();
 	return 0;

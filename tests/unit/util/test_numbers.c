@@ -60,7 +60,7 @@ static void test_sizes(void **state)
 		{"4096", true, 4096, false},	   {"4K", true, 4096, true},
 		{"4k", true, 4096, true},	   {"4KB", true, 4096, true},
 		{"4B", true, 4, true},		   {"0x10M", true, 16 << 20, true},
-		{"3G", true, 3ull << 30, true},	   {"17179869183G", true, 17179869183ull << 30, true},
+		{"3G", true, 3ull << 30, true},	   {"17179869183G", true, ~0ull << 30, true},
 		{"17179869184G", false, 0, false}, {"4T", false, 0, false},
 		{"4KK", false, 0, false},	   {"4 K", false, 0, false},
 		{"4 ", false, 0, false},	   {"K", false, 0, false},
