@@ -72,8 +72,8 @@ for program in recursion pac_plt; do
 	aarch64-linux-gnu-objdump -d -j .plt "$programs/$program" | awk '
 		/>:$/ { name = substr($2, 2, length($2) - 3) }
 		/^ +[0-9a-f]+:/ { sub(":", "", $1); print substr($1, length($1) - 2), name }' |
-			sort -u >judge
-	comm -23 named judge >wrong
+			sort -u >reference
+	comm -23 named reference >wrong
 	[ -s wrong ] && fail "$program: objdump names no such entry: $(head -n 3 wrong)"
 	# (glibc knows no signed pointers of linkage tables: pac_plt dies in its first call, and on
 	# a

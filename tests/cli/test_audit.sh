@@ -340,7 +340,7 @@ held() {
 }
 UNIT=pt
 held 'lost truncated' 0 '' ''
-# the record and the file say 16 bytes more, less, than the unit wrote
+# the record and the file contain 16 bytes more, or less, than the unit wrote
 held 'bytes-not-written lost truncated' 1 's/ 6000$/ 6016/' ''
 python3 -c 'import json
 f = [f for f in json.load(open("json"))["findings"] if f["name"] == "bytes-not-written"][0]

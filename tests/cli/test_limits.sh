@@ -129,8 +129,7 @@ for source in $sources; do
 	grep -q '^auxtap: [0-9]* threads were not traced; each is a gap' err || fail "$source: $(tail -n 2 err)"
 	nr=$(sed -n 's/^auxtap: \([0-9]*\) threads were not.*/\1/p' err)
 	[ "$("$AUXTAP" decode --events gap -F event,tid data 2>/dev/null | grep -c trace_off)" -eq "$nr" ] \
-		||
-		fail "$source: not $nr gaps: $("$AUXTAP" decode --events gap -F event,tid data 2>&1 | head -n 3)"
+		|| fail "$source: not $nr gaps: $("$AUXTAP" decode --events gap -F event,tid data 2>&1 | head -n 3)"
 done
 
 # reading needs descriptors, too: complete output, or an error
@@ -148,7 +147,7 @@ for command in "report dead" "decode --last 40 -F ip,sym,srcline dead"; do
 	done
 done
 
-# more threads than CPUs: only where the machine starts them fast enough
+# more threads than CPUs: only under qemu, which is fast enough
 if [ "${sources##* }" = qemu ]; then
 	./prog threads 1500 >native.out
 	if [ "$(cat native.out)" = "1500 threads" ]; then

@@ -59,8 +59,8 @@ if cc -g -o dies dies.c 2>cc.err; then
 		rm -f died*
 	done
 fi
-# At each of the limits above the library may fail first; this makes it fail where auxtap could
-# continue.
+# At each of the limits above the library may end the process first; here only dwfl_begin() fails,
+# and auxtap could continue without it.
 cat >less.c <<'C'
 #include <errno.h>
 #include <stddef.h>

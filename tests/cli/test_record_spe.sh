@@ -156,7 +156,7 @@ for program in recursion_static recursion exceptions; do
 		spaced "$tid" 1024 1024
 		echo "$program: $(wc -l <"$dir/samples.$tid") samples"
 		[ -s "$dir/samples.$tid" ] || fail "$program: no samples"
-		# a branch's target is what ran next
+		# a branch's target is the next executed instruction
 		awk '
 		NR == FNR { ran[FNR] = $1; next }
 		FILENAME ~ /places/ { place[++n] = $1; next }

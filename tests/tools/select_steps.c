@@ -2,8 +2,8 @@
 /*
  * select_steps [until:]FIRST-LAST... < STEPS > SELECTED: selects from the module's log of stepped
  * addresses (records {u64 ip, u32 tid, u32 pid}) those in one of the ranges (hexadecimal, both
- * ends included). 'until:' ends a thread's log before its first step in that range; with no
- * range of the other kind all that was before stays.
+ * ends included). 'until:' ends a thread's log before its first step in that range; without
+ * a range of the other kind all steps before that are selected.
  */
 #include <inttypes.h>
 #include <stdint.h>

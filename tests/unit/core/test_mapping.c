@@ -187,7 +187,7 @@ static void b11_b13_limits(void)
 	core_machine_set(&machine);
 	rig.aux = NULL;
 	rig_fini(&rig);
-	assert_int_equal(user, -(u64)4); /* a kernel's goes below 0, too */
+	assert_int_equal(user, -(u64)4); /* a kernel's counter goes below 0, too */
 
 	open_fake(&rig, 0);
 	assert_int_equal(rig_map(rig.event, (1ull << 46) + P, RW, 0, NULL), -ENOMEM); /* B12 */

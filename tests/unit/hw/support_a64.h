@@ -28,7 +28,7 @@ struct a64_run {
 	unsigned int async, lost_return, overflow, event;
 	/* a driver switches the unit off and on: in user mode, and during exceptions */
 	unsigned int restart;
-	u8 max_idle; /* ticks that pass beside an instruction, at most */
+	u8 max_idle; /* ticks that pass in addition to an instruction, at most */
 };
 
 struct a64_loss {
