@@ -190,7 +190,7 @@ void mon_store(struct sim *w, u64 off, u64 nr_bytes);
 void mon_produced(struct sim *w, u64 stored, u64 lost, u64 since, enum auxtap_watermark_loss why);
 void mon_line(struct sim *w);
 void mon_irq(struct sim *w);			  /* the driver's turn */
-unsigned int mon_overshoot_bucket(u64 overshoot); /* of skids[]; overshoot.c */
+unsigned int mon_overshoot_bucket(u64 overshoot); /* of overshoots[]; overshoot.c */
 void mon_settle(struct sim *w); /* after anything that the kernel or the driver has done */
 void mon_record(struct sim *w, u64 offset, u64 nr_bytes, u64 flags); /* the reader has found it */
 void mon_read(struct sim *w, u64 from, u64 to);

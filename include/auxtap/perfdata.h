@@ -258,7 +258,7 @@ struct auxtap_wakeup {
 	uint64_t time_ns;
 	uint64_t aux_head, data_head; /* after the return */
 	uint64_t aux_tail;	      /* what had been read by then */
-	uint64_t flags;		      /* AUXTAP_WAIT_… */
+	uint64_t flags;		      /* AUXTAP_WAKEUP_… */
 };
 #define AUXTAP_WAKEUP_READABLE                                            \
 	0x1 /* poll() reported this ring; else another ring, or a timeout \
