@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The replay source (parameter replay=1): while the driver has the unit of a CPU on, bytes
- * that root handed in are produced through the unit's output stage, over and over, at a
- * rate. Driver, ring and reader see the marks, stops, skid and delay of the real thing, and
- * every byte is accounted for. Which bytes: replay_data.c. The driver's switch: unit*.c.
- *   replay/data    written: what is produced from the closing of the file on
+ * The replay engine (parameter replay=1): while the driver has the unit of a CPU on, bytes that
+ * root supplied are produced through the unit's output stage, over and over, at a rate. Driver,
+ * ring and reader see interrupt thresholds, stop positions, overshoot and delay as of a real
+ * unit, and every byte is accounted for. replay_data.c keeps the bytes; kmod_unit_*.c contain the
+ * driver's switch.
+ *   replay/data    a write sets the bytes that are produced after the file is closed
  *   replay/rate    bytes a second, of each CPU; 0: as fast as bursts allow
- *   replay/limit   bytes in all, over all CPUs; 0: no end
- *   replay/left    what of the limit is left
- *   replay/counts  of each CPU: produced = written + dropped; for how long the unit
- *                  was off, in all, before it was switched on again. A write begins
- *                  anew: counts 0, every CPU at the first byte, the whole limit left; at
- *                  rate 0 a burst is due at once
+ *   replay/limit   bytes in total, over all CPUs; 0: unlimited
+ *   replay/left    rest of the limit
+ *   replay/counts  of each CPU: produced = written + dropped; how long the unit was off, in
+ *                  total, before it was switched on again. A write starts over: counts 0, every
+ *                  CPU at the first byte, the whole limit left; at rate 0 a burst is due at once
  */
 #include <linux/debugfs.h>
 #include <linux/hrtimer.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What the auditor says of recordings by stock perf and by auxtap at the module, under a real
-# kernel: clean where all is well, the fault by its name where the unit's interrupt comes late.
+# The audit of recordings by stock perf and by auxtap with the module, under a real kernel: clean
+# without a fault, and the fault by its name if the unit's interrupt comes late.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

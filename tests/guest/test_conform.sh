@@ -3,16 +3,16 @@
 # Conformance: the guest's kernel and driver/core do the same: every script of
 # tests/conform/scripts, and random ones (their seed is printed; a difference is reduced to
 # a script, which `conform FILE` plays again); and the rules that only a kernel keeps (section O).
-# AUXTAP_LONG: 10,000,000 operations, in pieces with seeds of their own, whose sum is told.
+# AUXTAP_LONG: 10,000,000 operations, in parts with different seeds; prints their sum.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-ops=200000 piece=200000 timeout=480
+ops=200000 part=200000 timeout=480
 player=$TESTS/conform/conform
 [ -z "${ARCH:-}" ] || player=$("$SRC/tests/conform/player") || exit $?
-[ -z "${AUXTAP_LONG:-}" ] || ops=10000000 piece=500000 timeout=7200
+[ -z "${AUXTAP_LONG:-}" ] || ops=10000000 part=500000 timeout=7200
 seed=${SEED:-$(date +%s)000}
-# The switches of another kernel must not fit: then nothing would be compared.
+# The switches of another kernel must not fit: otherwise nothing would be compared.
 other=6.1.192
 [ "$KERNEL" != 6.1 ] || other=6.18.44
 module=$("$SRC/tests/conform/module" "$KERNEL") || exit $?
@@ -27,10 +27,10 @@ if /conform --seed 1 --ops 20000 --set $other >/tmp/other.log; then
 	exit 1
 fi
 grep -q '^---- script ----' /tmp/other.log || { cat /tmp/other.log; exit 1; }
-# a piece that differs does not keep the others from being played
+# a part that differs does not stop the others
 bad=0 seed=$seed
-for piece in \$(seq $((ops / piece))); do
-	/conform --seed \$seed --ops $piece || bad=1
+for part in \$(seq $((ops / part))); do
+	/conform --seed \$seed --ops $part || bad=1
 	seed=\$((seed + 100000)) # a script each, hundreds of operations
 done
 rmmod auxtap_conform || exit 1
@@ -42,10 +42,11 @@ rc=0
 	--file "$module:/auxtap_conform.ko" --file "$SRC/tests/conform/scripts:/scripts" \
 	--append 'rcupdate.rcu_expedited=1' "$work/conform.sh" || rc=$?
 log=$work/out/conform.log
-# hung or panicked: what came over the line
+# hung or panicked: use what came over the serial line
 [ -s "$log" ] || log=$work/out/live.log
 cat "$log" 2>/dev/null || true
-sum=$(awk '/ scripts, [0-9]+ operations; as planned/ {sum += $3} END {print sum + 0}' "$log" 2>/dev/null || echo 0)
+sum=$(awk '/ scripts, [0-9]+ operations; as planned/ {sum += $3} END {print sum + 0}' \
+	"$log" 2>/dev/null || echo 0)
 echo "conformance on $KERNEL${ARCH:+ $ARCH}, seeds from $seed: $sum operations"
 [ "$rc" = 0 ] || exit "$rc"
 grep -q 'scripts played' "$log"

@@ -33,7 +33,7 @@ fail() {
 	failures=$((failures + 1))
 }
 
-# What the two backends rightly tell differently:
+# Legitimate differences between the two backends:
 # - the kernel's time is real, the emulated one counts instructions;
 # - the kernel's rings belong to CPUs: parent (fork_child) and helpers (wrapper's dirname) are
 #   in the file as well, where an emulated ring holds one thread;
@@ -84,7 +84,9 @@ as_far_back() { # RAW MASKED
 	rows=$(branches "$2" | grep -c .) || true
 	oldest=$(branches "$2" | head -n 1)
 	awk -v full=$((raw >= ROWS)) -v rows="$rows" -v oldest="$oldest" '
-		function times(row) { return match(row, /  x [0-9]+$/) ? substr(row, RSTART + 4) + 0 : 1 }
+		function times(row) {
+			return match(row, /  x [0-9]+$/) ? substr(row, RSTART + 4) + 0 : 1
+		}
 		function branch(row) { sub(/  x [0-9]+$/, "", row); return row }
 		{ text[NR] = $0 }
 		/^Last branches/ { inside = 1 }
@@ -95,7 +97,8 @@ as_far_back() { # RAW MASKED
 			for (i = 1; i <= NR; i++) {
 				if (is_row[i] && skip-- > 0)
 					continue
-				if (is_row[i] && full && !first++ && branch(text[i]) == branch(oldest) &&
+				if (is_row[i] && full && !first++ &&
+				    branch(text[i]) == branch(oldest) &&
 				    times(oldest) < times(text[i]))
 					text[i] = oldest
 				print text[i]

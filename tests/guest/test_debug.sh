@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What a program and its debugger see of it being stepped: nothing. Debuggers by ptrace (gdb
-# where there is one), debug registers, perf's breakpoints, uprobes, its own single step, calls
+# Stepping is invisible to a program and its debugger. Debuggers by ptrace (gdb
+# if installed), debug registers, perf's breakpoints, uprobes, its own single step, calls
 # that seccomp refuses, aborted sequences, restarted calls, 32 bits, the vsyscall page: each runs
-# traced as untraced, and what was stepped is what the trace says.
+# traced as untraced, and the trace contains exactly what was stepped.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

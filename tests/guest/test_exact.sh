@@ -30,11 +30,11 @@ exact short "${short[@]}" --timeout 500 --file "$TESTS/guest_tf:/tf" \
 	--file "$TESTS/guest_exceptions:/exceptions" --file "$fixtures/threads4:/threads4" || rc=$?
 [ $rc = 0 ] && [ -n "${AUXTAP_LONG:-}" ] || exit $rc
 
-# ---- long: everything has the same place in the guest and here ----
+# ---- long: all paths are the same in the guest and here ----
 
 python=$(readlink -f /usr/bin/python3)
 library=/usr/lib/${python##*/}
-mkdir -p "$work/library/lib-dynload" # of its library what it loads at the start
+mkdir -p "$work/library/lib-dynload" # the part of its library that it loads at start
 cp -r "$library"/{os.py,encodings} "$work/library/"
 echo "$work/out" >"$work/place"
 echo "$fixtures/exceptions" >"$work/exceptions-path"
@@ -45,7 +45,7 @@ kernel=$("$SRC/tests/guest/kernel" "$KERNEL")
 perf=$kernel/root/usr/bin/perf
 [ -e "$perf" ] || perf=$(type -P perf)
 export HOME=$work/out/home # with the vdso that perf recorded
-reads() { # NAME COMMAND...: says every address of the log
+reads() { # NAME COMMAND...: prints every address of the log
 	local start=$SECONDS name=$1
 	shift
 	"$@" 2>"$work/errors" | "$TESTS/compare_steps" "$steps" >"$work/verdict" || {
@@ -60,7 +60,8 @@ for what in exceptions python3; do
 		steps=$work/out/$what.$tool.steps
 		LD_LIBRARY_PATH=$kernel/root/usr/lib/x86_64-linux-gnu reads "$what by $tool, read by perf" \
 			"$perf" script -i "$data" --itrace=i1i -F tid,ip
-		reads "$what by $tool, read by auxtap" "$BIN/auxtap" decode --events insn -F tid,ip "$data"
+		reads "$what by $tool, read by auxtap" \
+			"$BIN/auxtap" decode --events insn -F tid,ip "$data"
 	done
 done
 exit $rc

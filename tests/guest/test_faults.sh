@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The zoo of docs/watermark.md in the kernel module: what the PT unit, its interrupt or the kernel
-# gets wrong, the auditor finds in a recording and the unit's own log; and nothing where nothing is
-# wrong.
+# The faults of docs/watermark.md in the kernel module: the audit finds each fault of the PT unit,
+# its interrupt or the kernel in a recording and the unit's own log, and nothing without a fault.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

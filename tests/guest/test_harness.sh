@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The harness itself: files come home whole, and a failing script, a panic and a hang are
-# each told from success.
+# The harness itself: files are copied back unchanged, and a failing script, a panic and a hang
+# are each distinguished from success.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -17,7 +17,7 @@ head -c 3000001 /dev/urandom >"$work/random"
 cat >"$work/good.sh" <<'END'
 uname -r
 cp /random /out/random.back
-mkdir /out/folder && echo deep >/out/folder/file
+mkdir /out/dir && echo deep >/out/dir/file
 exit 77
 END
 echo 'echo this one fails; exit 5' >"$work/bad.sh"
@@ -32,7 +32,7 @@ grep -q 'bad: exit 5' "$work/err" || fail 'the failing script is not named'
 grep -q 'this one fails' "$work/err" || fail 'its output is not shown'
 ! grep -q 'good: exit' "$work/err" || fail 'exit 77 counts as failure'
 cmp "$work/random" "$work/out/random.back" || fail 'a file came back changed'
-[ "$(cat "$work/out/folder/file")" = deep ] || fail 'a folder did not come back'
+[ "$(cat "$work/out/dir/file")" = deep ] || fail 'a directory was not copied back'
 [[ "$(cat "$work/out/good.log")" == "$KERNEL".* ]] || fail 'another kernel ran'
 
 echo 'echo c >/proc/sysrq-trigger' >"$work/panic.sh"
@@ -46,5 +46,5 @@ echo 'echo is stuck >/dev/kmsg; sleep 1000' >"$work/hang.sh"
 rc=0
 "${boot[@]}" --timeout 25 "$work/hang.sh" 2>"$work/err" || rc=$?
 [ "$rc" = 1 ] || fail "a hang: exit $rc"
-grep -q 'hung: ' "$work/err" || fail 'the hang is not told'
+grep -q 'hung: ' "$work/err" || fail 'the hang is not reported'
 grep -q 'is stuck' "$work/err" || fail 'the log of the hang is not shown'

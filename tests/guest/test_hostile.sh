@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Users who mean no good: refusals have the right errno; garbage in the control page, areas
-# unmapped and events closed while trace is written, storms of opens and execs under it leave
-# neither a word in the kernel's log nor memory behind; no sleeping task holds the module.
+# Hostile users: refusals have the right errno; garbage in the control page, areas unmapped and
+# events closed while trace is written, storms of opens and execs meanwhile cause neither a line in
+# the kernel's log nor a leak; no sleeping task holds a reference to the module.
 # AUXTAP_LONG: 10,000 rounds of each storm.
 set -euo pipefail
 work=$(mktemp -d)

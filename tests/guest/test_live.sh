@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # 'auxtap watermark live' through the real kernel: every AUX record of hundreds of watermarks and
-# areas is where the laboratory says, and where a simulation has it that knows nothing of the real
-# run.
+# areas is at the position that the model predicts, and that a simulation without knowledge of the
+# real run has.
 # ARCH=arm64: SPE and TRBE.
 set -euo pipefail
 arch=${ARCH:-amd64}
@@ -20,9 +20,11 @@ python3 - >trace.spe <<'PY'
 import struct, sys
 for i in range(5000):
 	sys.stdout.buffer.write(
-		b'\xb0' + struct.pack('<Q', 0x400000 + 4 * i) + b'\x99' + struct.pack('<H', 10 + i % 1000) +
+		b'\xb0' + struct.pack('<Q', 0x400000 + 4 * i) +
+		b'\x99' + struct.pack('<H', 10 + i % 1000) +
 		b'\x52\x02\x00\x49\x00\xb2' + struct.pack('<Q', 0xffff80000000 + 64 * i) +
-		b'\x9a' + struct.pack('<H', i % 100) + b'\x43\x01\x71' + struct.pack('<Q', 1000000 + 100 * i))
+		b'\x9a' + struct.pack('<H', i % 100) +
+		b'\x43\x01\x71' + struct.pack('<Q', 1000000 + 100 * i))
 PY
 files=()
 for unit in pt spe trbe; do files+=(--file "$work/trace.$unit:/trace.$unit"); done
@@ -42,7 +44,8 @@ count() { # how many a run says it did
 }
 against_sim() { # UNIT DRIVER RECORD
 	grep -q '^ .*prompt  *64  *0' "out/$1-prompt.out" || complain "$(cat "out/$1-prompt.out")"
-	python3 "$SRC/tests/tools/live_against_sim.py" "$BIN/auxtap" "$2" "$rules" "$3" "out/$1-full.out" >sim ||
+	python3 "$SRC/tests/tools/live_against_sim.py" "$BIN/auxtap" "$2" "$rules" "$3" \
+		"out/$1-full.out" >sim ||
 		complain "$1: $(head -n 20 sim)"
 	echo "$1: prompt reader $(count "$1-prompt"), full area: sim agrees with $(tail -n 1 sim)"
 	nr=$((nr + $(count "$1-prompt") + $(sed -n '$s/ of .*//p' sim)))

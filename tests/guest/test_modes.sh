@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The module under other demands than one whole program: whole CPUs, a running process, areas
-# so small that they truncate, snapshots, late interrupts, probes in the traced code, 32-bit code, a
-# task parked in a signal handler while the module goes.
+# The module with other uses than one whole program: whole CPUs, a running process, areas so small
+# that they truncate, snapshots, late interrupts, probes in the traced code, 32-bit code, a task
+# parked in a signal handler while the module is unloaded.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# auxtap.ko builds without warnings, loads under either name, shows what tools look for, is not
-# unloaded while an event is open, and comes and goes many times without a word in the log.
-# --one-thread: each coming and going changes the kernel's code, see stale_int3 in run.
+# auxtap.ko builds without warnings, loads under either name, has the attributes that tools expect,
+# cannot be unloaded while an event is open, and loads and unloads many times without a log message.
+# --one-thread: each load and unload changes the kernel's code, see stale_int3 in run.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

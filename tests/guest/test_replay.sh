@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Bytes replayed through the module arrive in the files of stock perf and of auxtap: every
-# one, or the file says where it is missing. Bytes that real hardware wrote, too, if there
+# one, or the file records where bytes are missing. Bytes that real hardware wrote, too, if there
 # are any (AUXTAP_TRACES).
 set -euo pipefail
 work=$(mktemp -d)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# AUX samples (section G): the newest trace in the records of another event, by stock perf and by
-# hand. What perf script finds in a sample is a row of the module's own log of steps, up to the
-# instruction at which the sample was taken.
+# AUX samples (section G): the newest trace in the records of another event, by stock perf and
+# by a test program. What perf script decodes from a sample is a run of the module's own log of
+# steps, up to the instruction at which the sample was taken.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What an unprivileged user is told: by `auxtap list`, and by each refusal, whose number is
-# then set and does. With it the module under its own name.
+# What `auxtap list` and each refusal print for an unprivileged user: the number in the message is
+# then set, and suffices. Also the module under its own name.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -47,7 +47,7 @@ skip skip-without-wakeup 2000000 500000 0 128,16 1000 wakeup-not-sent
 clean-kill none 1000000 40000000 0 128,256 16384:killed file-unfinished,!freed-in-transaction
 refcount refcount-first 1000000 40000000 0 128,256 16384:killed freed-in-transaction
 CASES
-# the driver finds an end before its begin, and warns
+# the driver finds an end before its start, and warns
 faults_options=(--may-warn "take_size|$faults_freed")
 faults_run trbe cs_etm//u trbe "$work/noise" fault_head_bits=18 <<'CASES'
 clean none 4000000 1000000 0 128,16 16384 -

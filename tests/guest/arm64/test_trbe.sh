@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # cs_etm and its TRBE by our driver in a distribution's arm64 kernel, auxtap's recorder and stock
 # perf of arm64 as clients. The bytes that the trace unit replays arrive; where some are missing,
-# an AUX record says so (rules J). Trace of emulated silicon decodes to what was executed, by us and
-# by stock perf with OpenCSD, which reads the emulation's own file, too; of real units
-# (AUXTAP_TRACES) into the same packets.
+# an AUX record says so (rules J). Trace of the emulated unit decodes to what was executed, by
+# auxtap and by stock perf with OpenCSD, which reads the emulation's own file, too; of real units
+# (AUXTAP_TRACES) to the same packets.
 set -euo pipefail
 export ARCH=arm64
 work=$(mktemp -d)
@@ -28,10 +28,11 @@ import random, sys
 random.seed(4)
 sys.stdout.buffer.write(random.randbytes(600007))' >noise
 
-# what the emulated unit makes of a program, and what that executed
+# trace of a program by the emulated unit, and what the program executed
 program=$(realpath "$BIN/../fixtures/a64/recursion_static")
 if command -v qemu-aarch64 >/dev/null && [ -x "$program" ]; then
-	"$auxtap" record -e cs_etm//u --backend emulated --source qemu -m 128,8192 --truth truth -o host.data -- \
+	"$auxtap" record -e cs_etm//u --backend emulated --source qemu -m 128,8192 \
+		--truth truth -o host.data -- \
 		"$program" >/dev/null 2>record.log
 	$aux_bytes host.data bytes emulated
 	od -An -v -t x8 -w8 truth.* | sed 's/^ *0*//' >executed
@@ -41,9 +42,9 @@ else
 	echo "without emulated trace: no qemu-aarch64, or no compiler for AArch64"
 fi
 
-# real units, and what their packets are
+# trace of real units, and its packets
 traces=${AUXTAP_TRACES:-${AUXTAP_TRACES_DEFAULT:-}}
-packets() { # of a dump: offset, bytes and meaning, but for padding; the trace ID is another's
+packets() { # of a dump: offset, bytes and meaning, without padding; the trace ID differs
 	sed -n '/I_IGNORE/d; s/^\([0-9a-f]\{8\}\)  [0-9a-f][0-9a-f]  /\1 /p'
 }
 mkdir units
@@ -64,7 +65,7 @@ if [ -d "$traces/ete-snapshot" ]; then
 	$aux_bytes "$from" bytes units/phone/bytes
 	$aux_bytes "$from" registers >units/phone/registers
 	"$auxtap" dump "$from" | packets >phone.packets
-	# another kind of unit, and much of it: bytes alone
+	# another kind of unit, and long: compares only bytes
 	mkdir units/etm
 	$aux_bytes "$traces/coresight-perfdata/etm-loop-v0-4cpu/perf.data" bytes units/etm/bytes
 	echo 0x28000ea1,0x4100f421,0x20001088,0,0xcc,0 >units/etm/registers
@@ -80,13 +81,14 @@ rc=0
 [ $rc = 0 ] || exit $rc
 cat out/trbe.log
 
-# NAME BYTES: each AUX record's bytes follow the ones before it; where they do not, its
-# predecessor said that something is lost, or it says so itself. Σ sizes is what the unit wrote.
+# NAME BYTES: each AUX record's bytes follow those of its predecessor, unless one of the two has a
+# flag that reports a loss. Σ sizes is what the unit wrote.
 follows() {
 	local written skip=${SKIP:-0}
 	written=$(awk '{s += $6} END {print s}' "out/$1.counts")
 	PAD=0x70 $aux_bytes "out/$1.data" bytes got || complain "$1: its AUX area"
-	python3 - "$2" "$skip" "$written" "${WHOLE:-1}" got <(PAD=0x70 $aux_bytes "out/$1.data" records) <<'PY' || complain "$1: see above"
+	python3 - "$2" "$skip" "$written" "${WHOLE:-1}" got \
+		<(PAD=0x70 $aux_bytes "out/$1.data" records) <<'PY' || complain "$1: see above"
 import sys
 played, got = open(sys.argv[1], 'rb').read(), open(sys.argv[5], 'rb').read()
 skip, written, whole = int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
@@ -117,7 +119,7 @@ for line in open(sys.argv[6]):
         if found != expected:
             holes += 1
             if not lossy.get(cpu) and not flag & 8:
-                print('nobody says that %d bytes before %s are missing' % (found - expected, off)); bad = 1
+                print('no flag for %d missing bytes before %s' % (found - expected, off)); bad = 1
         pos[cpu] = found + len(part)
         lossy[cpu] = False
     if flag & 0xd: # TRUNCATED, PARTIAL, COLLISION
@@ -126,7 +128,8 @@ for line in open(sys.argv[6]):
         print('flags %#x' % flag); bad = 1
 if whole and total != written:
     print('%d bytes in records, %d were written' % (total, written)); bad = 1
-print('%d bytes, %d holes, flags %s' % (total, holes, ' '.join('%#x:%d' % f for f in sorted(flags.items()))))
+shown = ' '.join('%#x:%d' % f for f in sorted(flags.items()))
+print('%d bytes, %d holes, flags %s' % (total, holes, shown))
 sys.exit(bad)
 PY
 }
@@ -136,7 +139,7 @@ flags() { # NAME PATTERN: of all records
 dropped() {
 	awk '{s += $8} END {print s}' "out/$1.counts"
 }
-expect() { # what is wanted, what there is
+expect() { # expected value, actual value
 	[ "$2" = "$3" ] || complain "$1: '$3', not '$2'"
 }
 
@@ -162,18 +165,22 @@ done
 for name in skid delay; do
 	follows $name noise
 	[ "$(dropped $name)" -gt 0 ] || complain "$name: nothing is dropped"
-	case " $(flags $name) " in *' 0x108 '*) ;; *) complain "$name: no COLLISION: $(flags $name)" ;; esac
+	case " $(flags $name) " in
+	*' 0x108 '*) ;;
+	*) complain "$name: no COLLISION: $(flags $name)" ;;
+	esac
 done
 follows fast noise
 case " $(flags fast) " in *' 0x101 '*) ;; *) complain "fast: no TRUNCATED: $(flags fast)" ;; esac
-expect 'fast: a truncation has no bytes (J4)' 0x0 "$($aux_bytes out/fast.data records | awk '$4 == "0x101" {print $3}' | sort -u)"
+expect 'fast: a truncation has no bytes (J4)' 0x0 \
+	"$($aux_bytes out/fast.data records | awk '$4 == "0x101" {print $3}' | sort -u)"
 [ "$("$auxtap" decode --events gap out/fast.data | grep -c truncated)" -gt 0 ] || complain 'fast: no gap'
 follows wide noise
 SKIP=256 follows errata noise
 [ "$(dropped errata)" -gt 0 ] || complain 'errata: nothing is dropped'
 
-# the snapshot: an AUXTRACE whose bytes are one piece of what was played, of the area's length but
-# for padding
+# the snapshot: an AUXTRACE whose bytes are contiguous in what was played, of the area's length
+# except padding
 python3 - out/snap.data noise <<'PY' || complain 'snap: see above'
 import struct, sys
 data, played = open(sys.argv[1], 'rb').read(), open(sys.argv[2], 'rb').read()
@@ -187,21 +194,23 @@ while at < end:
         at += nr
     at += length
 best = max(got, key=len, default=b'')
-# two pieces at most: a run of padding where the unit was switched on anew
+# two extents at most: a run of padding where the unit was switched on again
 pieces = [p for p in best.replace(b'\0' * 8, b'').split(b'\x70' * 8) if len(p) > 64]
 where = [played.find(p.strip(b'\x70')[:32]) for p in pieces]
 print('snap: %d bytes of %d, pieces from %s' % (sum(map(len, pieces)), len(best), where))
-sys.exit(len(best) < 60000 or sum(map(len, pieces)) < 50000 or -1 in where or where != sorted(where))
+sys.exit(len(best) < 60000 or sum(map(len, pieces)) < 50000 or -1 in where or
+         where != sorted(where))
 PY
 
 follows spurious noise
 cmp noise got || complain 'spurious: other bytes'
 follows unknown noise
 expect unknown '0x100 0x108' "$(flags unknown)"
-for name in stage1 stage2 abort trigger; do # J4: nothing can be said of what was there
+for name in stage1 stage2 abort trigger; do # J4: the number of bytes is unknown
 	WHOLE=0 follows $name noise
-	expect "$name: a truncation of no bytes" "0x0 1" "$($aux_bytes out/$name.data records | awk '$4 == "0x101" {n++; print $3, n}' | tail -n 1)"
-	[ "$(grep -c "trbe: CPU 1: status" out/dmesg)" -ge 4 ] || complain "$name: the kernel's log does not tell of it"
+	expect "$name: a truncation of no bytes" "0x0 1" \
+		"$($aux_bytes out/$name.data records | awk '$4 == "0x101" {n++; print $3, n}' | tail -n 1)"
+	[ "$(grep -c "trbe: CPU 1: status" out/dmesg)" -ge 4 ] || complain "$name: the kernel's log does not report it"
 done
 for unit in units/*/; do
 	[ -e "$unit/bytes" ] || continue
@@ -213,12 +222,13 @@ for unit in units/*/; do
 	cmp "$name.packets" packets || complain "$name: other packets: $(diff "$name.packets" packets | head -n 3)"
 	echo "$name: $(wc -l <packets) packets"
 done
-# offsets, flags, limits (J2, to the page) and padding are as the rules want them
+# offsets, flags, limits (J2, to the page) and padding follow the rules
 for data in out/*.data; do
 	[ -d "$data" ] || "$auxtap" audit --page 4K "$data" >audit ||
 		complain "$data: audit: $(sed -n '/^VIOLATION/,+2p' audit)"
 done
-# J4: a late interrupt is a collision, and the unit stopped at the page all the same
-"$auxtap" audit --page 4K --aux-size 64K out/skid.data >audit && grep -q 'known loss collision' audit &&
+# J4: a late interrupt is a collision, and the unit stopped at the page anyway
+"$auxtap" audit --page 4K --aux-size 64K out/skid.data >audit &&
+	grep -q 'known loss collision' audit &&
 	grep -q 'bytes behind the watermark: none [1-9][0-9]*$' audit || complain "skid: audit: $(cat audit)"
 exit $bad

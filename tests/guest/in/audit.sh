@@ -12,19 +12,20 @@ perf record -q -m 64,64 -o /out/perf.data -e intel_pt//u -- sh -c "$work" 2>err
 made perf $?
 perf record -q -a -m 64,64 -o /out/perf-cpus.data -e intel_pt//u -- sh -c "$work" 2>err
 made perf-cpus $?
-auxtap record --backend kernel -m 64,64 --aux-watermark 16384 -o /out/auxtap.data -e intel_pt//u -- \
+auxtap record --backend kernel -m 64,64 --aux-watermark 16384 \
+	-o /out/auxtap.data -e intel_pt//u -- \
 	sh -c "$work" 2>err
 made auxtap $?
-# H5: three pages: no interrupt where the watermark is
+# H5: three pages: no interrupt at the watermark
 auxtap record --backend kernel -m 64,64 --aux-watermark 12288 -o /out/odd.data -e intel_pt//u -- \
 	sh -c "$work" 2>err
 made odd $?
 perf record -q -Se -o /out/snapshot.data -e intel_pt//u -- sh -c "$work" 2>err
 made snapshot $?
-# no room for what comes between two looks of the reader
+# no space for what comes between two reads of the reader
 perf record -q -m 64,2 -o /out/full.data -e intel_pt//u -- sh -c "$work" 2>err
 made full $?
-# a unit whose interrupt comes late, and much too late: the area of 64 pages has marks at each 16
+# a unit whose interrupt is late, and much too late: the area of 64 pages has a threshold at each 16
 echo 3000 >/sys/module/auxtap/parameters/skid
 perf record -q -m 64,64 -o /out/late.data -e intel_pt//u -- sh -c "$work" 2>err
 made late $?

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# In the guest: see test_crash.sh. Runs the crash programs; what they leave goes home.
-# FIXTURES and SRC are set by a line in front of this.
+# In the guest: see test_crash.sh. Runs the crash programs and keeps what they leave.
+# The caller prepends a line that sets FIXTURES and SRC.
 bad=0
 complain() {
 	echo "crash: $*"
 	bad=1
 }
 
-# where programs and sources were built, which may be below a folder mounted here
+# where programs and sources were built, which may be below a directory mounted here
 mkdir -p $FIXTURES $SRC/fixtures /tmp/c
 cp -a /fixtures/. $FIXTURES/
 cp -a /sources $SRC/fixtures/crash

@@ -15,7 +15,7 @@ label() { # NAME: its address
 offset() { # NAME: in the file
 	sed -n "s/^$1 [0-9a-f]* //p" labels
 }
-# NAME COMMAND...: prints and ends as without us; then 'want' is what it printed, 'steps' the log,
+# NAME COMMAND...: prints and ends as untraced; then 'want' is what it printed, 'steps' the log,
 # and $lost how often the module did not know what ran
 record='auxtap record --backend kernel -e intel_pt//u -m 64,4096 -o data --'
 traced() {
@@ -92,7 +92,8 @@ with_gdb() {
 	"$@" sh -c 'echo $$ >pid; kill -STOP $$; exec /victim run 4' >victim.out 2>victim.err &
 	started=$!
 	until grep -qs '^State:.*T' /proc/$(cat pid 2>/dev/null)/status; do sleep 0.1; done
-	gdb -nx -q -batch -p $(cat pid) -x gdb.in 2>gdb.err | sed -n -e 's/process [0-9]*/process N/' -e '/^Catch/,$p'
+	gdb -nx -q -batch -p $(cat pid) -x gdb.in 2>gdb.err |
+		sed -n -e 's/process [0-9]*/process N/' -e '/^Catch/,$p'
 	wait $started
 	rc=$?
 	cat victim.out
@@ -100,8 +101,10 @@ with_gdb() {
 }
 if [ -e /usr/bin/gdb ]; then
 	# displaced: a copy of the instruction, written over _start, which no image has
-	printf '%s\n' 'set pagination off' 'set displaced-stepping off' 'catch exec' 'signal SIGCONT' 'delete 1' "break *0x$(label region_nop)" c \
-		'stepi 5' 'info registers rip eflags' "hbreak *0x$(label region_store)" c c delete c >gdb.in
+	printf '%s\n' 'set pagination off' 'set displaced-stepping off' 'catch exec' \
+		'signal SIGCONT' 'delete 1' "break *0x$(label region_nop)" c \
+		'stepi 5' 'info registers rip eflags' "hbreak *0x$(label region_store)" \
+		c c delete c >gdb.in
 	same gdb with_gdb
 	grep -q '^Hardware assisted breakpoint 3' want && grep -q 'exited normally' want ||
 		complain "$(cat want gdb.err)"
@@ -151,10 +154,10 @@ same int80 /victim int80
 grep -q 'flags 0' want || complain "$(cat want)"
 exactly region_store 15
 same code32 /code32
-[ "$(count not_64bit)" -gt "$before" ] || complain '32-bit code was not noticed'
+[ "$(count not_64bit)" -gt "$before" ] || complain '32-bit code was not counted'
 before=$(count unreadable)
 same vsyscall /victim vsyscall
-[ "$(count unreadable)" -ge $((before + 10)) ] || complain 'the vsyscall page was not noticed'
+[ "$(count unreadable)" -ge $((before + 10)) ] || complain 'the vsyscall page was not counted'
 cat $debug/counts
-rmmod auxtap || complain "does not go"
+rmmod auxtap || complain "does not unload"
 exit $bad

@@ -14,7 +14,7 @@ now() {
 	echo "$up"
 }
 
-# name: what is judged; $file was recorded, the log is of the same run. One reader a processor.
+# name: the case; $file was recorded, the log is of the same run. One reader a processor.
 reader() { # NAME COMMAND...: what it says against the log
 	as=$1
 	shift
@@ -34,7 +34,7 @@ judge() {
 	echo "$name: $(tail -n 1 auxtap.verdict), recorded in $took," \
 		"read by perf in $(cat perf.time), by auxtap in $(cat auxtap.time)"
 }
-# What takes too long to be read here goes home, with the log and perf's copy of the vdso.
+# Files that take too long to read here are copied back, with the log and perf's copy of the vdso.
 take_home() {
 	cat $debug/steps >/out/$what.$tool.steps
 	mv $file* /out/
@@ -52,7 +52,8 @@ exact() { # NAME EVENT COMMAND...: by every recorder, into an area that holds al
 		echo >$debug/steps
 		from=$(now)
 		if [ $tool = perf ]; then
-			perf record -q -m ,$pages -o $file -e $event -- "$@" >/tmp/program.out 2>/tmp/record.err
+			perf record -q -m ,$pages -o $file -e $event -- "$@" \
+				>/tmp/program.out 2>/tmp/record.err
 		else
 			auxtap record --backend kernel -m ,$pages -e $event -o $file -- "$@" \
 				>/tmp/program.out 2>/tmp/record.err

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # In the guest: see test_faults.sh. /cases, a line each:
 # NAME FAULT RATE LIMIT SKID DATA,AUX WATERMARK[:HOW].
-# Leaves in
-# /out for each: NAME.data, NAME.csv (the unit's log), NAME.counts. /unit: PMU, debugfs folder, and
-# options.
-read -r pmu folder options </unit
-auxtap=/sys/kernel/debug/auxtap/$folder
+# Leaves in /out for each: NAME.data, NAME.csv (the unit's log), NAME.counts. /unit: PMU, debugfs
+# directory, and options.
+read -r pmu unit_dir options </unit
+auxtap=/sys/kernel/debug/auxtap/$unit_dir
 parameters=/sys/module/auxtap/parameters
 bad=0
 complain() {
@@ -18,8 +17,8 @@ insmod /auxtap.ko replay=1 unit_log=200000 $options || exit 1
 cat /noise >$auxtap/replay/data || complain 'does not take the bytes'
 name=parameter
 [ "$(cat $parameters/fault)" = none ] || complain "it is $(cat $parameters/fault)"
-echo interrupt-early 2>/dev/null >$parameters/fault && complain 'takes a fault that there is not'
-dmesg | grep -q "unknown fault 'interrupt-early.*interrupt-late" || complain 'does not tell what there is'
+echo interrupt-early 2>/dev/null >$parameters/fault && complain 'takes an unknown fault'
+dmesg | grep -q "unknown fault 'interrupt-early.*interrupt-late" || complain 'does not list the faults'
 [ "$(cat $parameters/fault)" = none ] || complain "it is $(cat $parameters/fault) after a refusal"
 
 # The program: runs in user mode until all is replayed, at most so many seconds; sleeps now and
@@ -32,14 +31,14 @@ while [ "\$(cat $auxtap/replay/left)" != 0 ]; do
 	while [ \$i -lt 300 ]; do i=\$((i + 1)); done
 done
 S
-# The reader sleeps for a while, and what it had to read is there at once.
+# The reader sleeps for a while, and then reads everything at once.
 stopped() {
 	sleep 0.7
 	kill -STOP $(pidof auxtap)
 	sleep 1
 	kill -CONT $(pidof auxtap)
 }
-# Alone, so that there is one event, on a processor that it has to share.
+# A single process, so that there is one event, on a shared processor.
 cat >/tmp/alone <<S
 read -r end _ </proc/uptime
 end=\$((\${end%.*} + \$1)) left=1 now=0
@@ -50,10 +49,11 @@ while [ \$left != 0 ] && [ \$now -lt \$end ]; do
 	while [ \$i -lt 300 ]; do i=\$((i + 1)); done
 done
 S
-# A whole CPU's recorder, in the middle of it; its events live on, without rings, until orphan ends.
+# Kills the recorder of a whole CPU; its events survive, without rings, until orphan ends.
 killed() {
 	# shellcheck disable=SC2086
-	auxtap record --backend kernel -C $cpu -o /out/$name.data -e $pmu -m $pages $reader >/tmp/log 2>&1 &
+	auxtap record --backend kernel -C $cpu -o /out/$name.data -e $pmu -m $pages $reader \
+		>/tmp/log 2>&1 &
 	recorder=$!
 	taskset $((1 << cpu)) sh /tmp/spin 20 &
 	program=$!
@@ -66,7 +66,7 @@ killed() {
 	/usr/bin/orphan $recorder $cpu || complain "orphan: $?; $(cat /tmp/log)"
 	kill $program
 	grep -q ',freed,' $auxtap/log/cpu$cpu || complain 'the log does not say when the area is freed'
-	# B18: the area has a user left when it is unmapped
+	# B18: the area is still in use when it is unmapped
 	warned=$(dmesg | grep -c 'WARNING: .*perf_mmap_close')
 	case "$fault $warned" in
 	'none 0' | 'refcount-first 1') ;;
@@ -98,7 +98,8 @@ while read -r name fault rate limit skid pages watermark; do
 		killed
 	else
 		# shellcheck disable=SC2086
-		taskset $((1 << cpu)) auxtap record --backend kernel -o /out/$name.data -e $pmu -m $pages $reader -- \
+		taskset $((1 << cpu)) auxtap record --backend kernel -o /out/$name.data -e $pmu \
+			-m $pages $reader -- \
 			sh /tmp/$program 8 >/tmp/log 2>&1 || complain "record: $?: $(cat /tmp/log)"
 	fi
 	[ -z "$other" ] || kill $other

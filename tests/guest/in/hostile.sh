@@ -29,7 +29,7 @@ echo 3 >/proc/sys/kernel/perf_event_paranoid
 echo 2 >/proc/sys/kernel/perf_event_paranoid
 took $begin refusals
 
-# ---- what must do no harm ----
+# ---- what must cause no damage ----
 
 races() { # ROUNDS
 	/hostile races $type $1 || complain 'races'
@@ -47,10 +47,10 @@ storms() { # ROUNDS
 	[ $(($(count steps) - before)) -ge $((3 * $1)) ] || complain "$1 execs, $(($(count steps) - before)) steps"
 }
 
-# ---- what is left of it ----
+# ---- leaks ----
 
-# Objects in use by cache, once nobody's caches of caches count; and pages in kB that nobody
-# says that he has (but for those that CPUs keep for the next one who asks).
+# Objects in use by cache, after per-CPU caches were dropped; and pages in kB that no counter
+# accounts for (except those on the CPUs' free lists).
 left() { # TO
 	sync
 	echo 3 >/proc/sys/vm/drop_caches
@@ -68,13 +68,17 @@ left() { # TO
 		print v["Percpu:"]; print v["VmallocUsed:"]; print v["KernelStack:"]
 		}' /proc/meminfo /proc/zoneinfo >$1.pages
 }
-# One object (up to a slab is not counted), or one page, left behind by every other round shows.
-# vmap_area: of what is vmalloc's, but given back lazily; what is in use is in VmallocUsed.
+# One object (up to a slab is not counted), or one page, leaked by every other round is detected.
+# vmap_area: freed lazily by vmalloc; VmallocUsed counts what is in use.
 leaks() { # ROUNDS
 	awk -v most=$(($1 / 2)) 'NR == FNR { before[$1] = $2; next }
-		$1 != "vmap_area" && $2 - before[$1] > most + $3 { print $1 ": " before[$1] " -> " $2 " objects"; bad = 1 }
+		$1 != "vmap_area" && $2 - before[$1] > most + $3 {
+			print $1 ": " before[$1] " -> " $2 " objects"
+			bad = 1
+		}
 		END { exit bad }' before.slab after.slab || complain "slab after $1 rounds"
-	echo 'pages that nobody has, percpu, vmalloc, stacks, in kB:' $(cat before.pages) '->' $(cat after.pages)
+	echo 'unaccounted pages, percpu, vmalloc, stacks, in kB:' \
+		$(cat before.pages) '->' $(cat after.pages)
 	awk -v most=$(($1 * 2)) 'NR == FNR { before[FNR] = $1; next }
 		$1 - before[FNR] > most { bad = 1 }
 		END { exit bad }' before.pages after.pages || complain "pages after $1 rounds"
@@ -113,5 +117,5 @@ until rmmod auxtap 2>/dev/null; do
 done
 [ -e /proc/$writer ] || complain 'the writer is gone'
 cat <&3 >/dev/null
-wait $writer || complain 'the writer did not end well'
+wait $writer || complain 'the writer failed'
 exit $bad

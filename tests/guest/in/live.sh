@@ -22,13 +22,13 @@ live() { # NAME EXIT OPTIONS...
 	bad=1
 }
 debug=/sys/kernel/debug/auxtap
-both() { # UNIT, its folder, EVENT, OPTIONS...
+both() { # UNIT, its directory, EVENT, OPTIONS...
 	unit=$1
 	replay=$2/replay
 	event=$3
 	shift 3
 	cat /trace.$unit >$replay/data || bad=1
-	# a rate at which the reader keeps up, and all that the machine can do
+	# a rate at which the reader keeps up, and the highest that the machine reaches
 	echo 5000000 >$replay/rate
 	live $unit-prompt 0 -e $event --skid 0 --reader prompt "$@"
 	echo 0 >$replay/rate
@@ -38,7 +38,7 @@ case $(uname -m) in
 x86_64)
 	insmod /auxtap.ko name=intel_pt replay=1 || exit 1
 	both pt $debug intel_pt//u
-	# an interrupt that comes late is seen, and how late (SPE and TRBE stop at their limit)
+	# a late interrupt is detected, and how late it is (SPE and TRBE stop at their limit)
 	echo 300 >/sys/module/auxtap/parameters/skid
 	live pt-skid 0 -e intel_pt//u --skid 300 --reader full --pages 8 --watermark 8192
 	live pt-late 1 -e intel_pt//u --skid 299 --reader full --pages 8 --watermark 8192

@@ -13,7 +13,7 @@ fresh() { # NAME
 	name=$1
 	echo >$debug/steps
 }
-took() { # FILE: what was recorded is what was stepped, to both decoders
+took() { # FILE: both decoders list exactly what was stepped
 	cat $debug/steps >steps
 	perf script -i $1 --itrace=i1i -F tid,ip >ips 2>errors
 	compare_steps steps <ips >verdict || complain "perf script: $(cat verdict; head -n 3 errors)"
@@ -25,7 +25,7 @@ unload() {
 	tries=0
 	until rmmod auxtap 2>/dev/null; do
 		tries=$((tries + 1))
-		[ $tries -lt 100 ] || { complain 'the module does not go'; return; }
+		[ $tries -lt 100 ] || { complain 'the module does not unload'; return; }
 		sleep 0.1
 	done
 }
@@ -37,12 +37,12 @@ taskset 1 /pair >other &
 pair=$!
 until [ -s other ]; do sleep 0.1; done
 other=$(cat other)
-ran() { # TID: it is among what was stepped
+ran() { # TID: it is among the stepped threads
 	awk -v tid="$1" '$1 == tid {found = 1} END {exit !found}' ips
 }
 
-# who ran before: of each thread a fork and a name, of each process what it has mapped
-told() { # FILE: of processes and threads that stay
+# tasks that ran before: of each thread a fork and a name, of each process its mappings
+recorded() { # FILE: records of processes and threads that stay
 	perf script -i $1 --itrace= --show-task-events --show-mmap-events 2>/dev/null |
 		sed -n 's/.* 0\.000000: \(PERF_RECORD_.*\)/\1/p' | grep -v vdso | sort |
 		grep -E "_FORK\((1|2|$pair):(1|2|$pair|$other)\)|_COMM: .*:(1/1|2/2|$pair/$pair|$pair/$other)|_MMAP2 (1/1|$pair/$pair):"
@@ -50,16 +50,17 @@ told() { # FILE: of processes and threads that stay
 fresh 'whole CPUs by perf'
 perf record -q -a -o data -e intel_pt//u -- sh -c 'busybox true; true' 2>err || complain "$(cat err)"
 took data
-told data >told.perf
+recorded data >recorded.perf
 fresh 'whole CPUs by auxtap'
-auxtap record --backend kernel -a -o data -e intel_pt//u -- sh -c 'busybox true; true' 2>err || complain "$(cat err)"
+auxtap record --backend kernel -a -o data -e intel_pt//u -- sh -c 'busybox true; true' 2>err ||
+	complain "$(cat err)"
 took data
 ran $other || complain 'not what ran before'
-told data >told.auxtap
-[ "$(grep -c . told.perf)" -ge 10 ] && cmp -s told.perf told.auxtap ||
-	complain "other processes than perf tells: $(diff told.perf told.auxtap)"
+recorded data >recorded.auxtap
+[ "$(grep -c . recorded.perf)" -ge 10 ] && cmp -s recorded.perf recorded.auxtap ||
+	complain "not the processes that perf records: $(diff recorded.perf recorded.auxtap)"
 
-# one CPU; perf runs there itself: its file has no mappings from where its program began
+# one CPU; perf runs there itself: its file lacks the mappings from before its program's exec
 one_cpu() { # TOOL COMMAND..., which ran on CPU 1 in the end
 	fresh "CPU 1 by $1"
 	shift
@@ -94,7 +95,7 @@ attach() { # COMMAND...: as long as it takes to step a little
 	"$@" -o data -e intel_pt//u 2>err &
 	recorder=$!
 	stepped
-	kill -TERM $recorder # a shell without job control ignores INT for what is behind &
+	kill -TERM $recorder # a shell without job control makes a job in the background ignore INT
 	wait $recorder
 	took data
 }
@@ -110,7 +111,7 @@ for tool in 'perf record -q' 'auxtap record --backend kernel'; do
 done
 kill $loop $pair
 
-# What the small area lost is a gap with a size in bytes, and instructions only go missing there.
+# What the small area lost is a gap with a size in bytes, and instructions are missing only there.
 fresh 'small area by auxtap'
 auxtap record --backend kernel -m 64,1 -o data -e intel_pt//u -- /usr/bin/true 2>err || complain "$(cat err)"
 auxtap decode --summary data >summary 2>err
@@ -131,31 +132,33 @@ fresh snapshot
 perf record -q -Se -o data -e intel_pt//u -- /usr/bin/true 2>err || complain "$(cat err)"
 took data
 
-# 32-bit code in between: the trace goes on behind it, and says that something is missing.
+# 32-bit code in between: the trace continues after it, and reports that something is missing.
 fresh '32-bit code'
 before=$(count not_64bit)
 perf record -q -o data -e intel_pt//u -- /code32 2>err || complain "$(cat err)"
-[ "$(count not_64bit)" -gt "$before" ] || complain 'was not noticed'
+[ "$(count not_64bit)" -gt "$before" ] || complain 'was not counted'
 perf report -D -i data 2>/dev/null | grep -q 'PERF_RECORD_AUX.*flags: 0x4' || complain 'no PARTIAL'
 
-# A probe in code that runs, hit while it is stepped, does what it does without us.
+# A probe in code that runs, hit while it is stepped, has the same effect as untraced.
 name=probe
-if perf probe -q -x /usr/bin/true 'entry=main' 2>/dev/null || perf probe -q -x /lib/x86_64-linux-gnu/libc.so.6 'entry=exit' 2>err; then
-	perf stat -x, -o stat -e 'probe_*:entry' perf record -q -o data -e intel_pt//u -- /usr/bin/true 2>err || complain "$(cat err)"
+if perf probe -q -x /usr/bin/true 'entry=main' 2>/dev/null ||
+	perf probe -q -x /lib/x86_64-linux-gnu/libc.so.6 'entry=exit' 2>err; then
+	perf stat -x, -o stat -e 'probe_*:entry' \
+		perf record -q -o data -e intel_pt//u -- /usr/bin/true 2>err || complain "$(cat err)"
 	grep -q '^[1-9]' stat || complain "not hit: $(cat stat)"
 	perf probe -q -d entry
 else
 	complain "no probe: $(cat err)"
 fi
 
-# The module goes while the task that it stepped sits in a signal handler.
+# The module is unloaded while the task that it stepped is in a signal handler.
 name=park
 /park /tmp/go >parked &
 park=$!
 sleep 0.5
 kill -9 $park
 wait $park
-rm parked # what the untraced one said is not to be taken for the traced one's
+rm parked # the untraced one's output must not count as the traced one's
 perf record -q -o data -e intel_pt//u -- /park /tmp/go >parked 2>err &
 perf=$!
 tries=0
@@ -165,7 +168,7 @@ until grep -qs parked parked; do
 	sleep 0.1
 done
 park=$(pidof park)
-kill -9 $perf # the events are closed, the program is not told
+kill -9 $perf # the events are closed, the program gets no signal
 wait $perf
 cat $debug/counts
 unload
@@ -174,7 +177,7 @@ touch /tmp/go
 tries=0
 while [ -e /proc/$park ] && ! grep -q '^park:' parked; do
 	tries=$((tries + 1))
-	[ $tries -lt 100 ] || { complain 'does not go on'; break; }
+	[ $tries -lt 100 ] || { complain 'does not continue'; break; }
 	sleep 0.1
 done
 grep -q '^park: 0' parked || complain "$(cat parked)"

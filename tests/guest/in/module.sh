@@ -12,13 +12,13 @@ rmmod auxtap || fail 'does not unload'
 [ ! -e $devices/auxtap_pt ] || fail 'the PMU is still there'
 
 insmod /auxtap.ko name=intel_pt || fail 'does not load as intel_pt'
-for file in caps/topa_output caps/psb_cyc caps/psb_periods caps/mtc_periods format/pt format/branch \
-	format/psb_period tsc_art_ratio type; do
+for file in caps/topa_output caps/psb_cyc caps/psb_periods caps/mtc_periods format/pt \
+	format/branch format/psb_period tsc_art_ratio type; do
 	[ -s $devices/intel_pt/$file ] || fail "no $file"
 done
 perf list 2>/dev/null | grep -q intel_pt || fail 'perf does not list it'
 
-# An open event holds the module: EWOULDBLOCK.
+# An open event holds a reference to the module: EWOULDBLOCK.
 perf record -q -o /tmp/open.data -e intel_pt//u -- sleep 1000 >/tmp/open.log 2>&1 &
 perf=$!
 tries=0

@@ -53,7 +53,7 @@ for tool in perf auxtap; do
 done
 
 
-# What real hardware wrote, lap after lap.
+# What real hardware wrote, over and over.
 if [ -s /real ]; then
 	hand_in /real
 	for tool in perf auxtap; do
@@ -71,7 +71,7 @@ for marks in 'perf 0 64 65536' 'auxtap 40 64 65536' 'perf 40 16 16384' 'auxtap 0
 	'auxtap 0 64 12288' 'auxtap 0 64 6000'; do
 	set -- $marks
 	echo $2 >$skid
-	# by the area: a reader that gets no CPU for 16 ms has not lost anything
+	# depending on the area: a reader that gets no CPU for 16 ms must not lose anything
 	setting "$1 skid $2 area $3 pages watermark $4" $((62500 * $3)) 1000000
 	case "$1" in
 	perf) record perf -m 128,$3 -- taskset 2 replay_spin left 20 ;;
@@ -81,7 +81,7 @@ for marks in 'perf 0 64 65536' 'auxtap 40 64 65536' 'perf 40 16 16384' 'auxtap 0
 done
 echo 0 >$skid
 
-# A reader that stands still: the trace has holes, all of them are known, and it goes on. On
+# A reader that stops: the trace has holes, all of them are recorded, and it continues. On
 # 6.1 the kernel does not disable the event on CPU 0 (D21).
 echo 100 >$skid
 until_left_below() {
@@ -108,7 +108,9 @@ for cpu in 0 1; do
 	wait $recorder || complain "$(cat /tmp/record.log)"
 	cat $replay/counts >/tmp/counts
 	check full
-	grep -qE ' [1-9][0-9]* truncated, [1-9][0-9]* holes.* [1-9][0-9]* recoveries' /tmp/verdict || complain 'no truncation, or no way out of it'
+	grep -qE ' [1-9][0-9]* truncated, [1-9][0-9]* holes.* [1-9][0-9]* recoveries' \
+		/tmp/verdict ||
+		complain 'no truncation, or no recovery from it'
 	[ "$(cat $replay/left)" = 0 ] || complain 'did not get to the end'
 done
 
@@ -118,8 +120,14 @@ echo 0 >$skid
 for tool in perf auxtap; do
 	setting "$tool snapshot" 20000000 3000005
 	case $tool in
-	perf) perf record -q -S -m 128,64 -o /tmp/replay.data -e intel_pt//u -- replay_spin for 30 >/tmp/record.log 2>&1 & ;;
-	auxtap) auxtap record --backend kernel -S -m 128,64 -o /tmp/replay.data -e intel_pt//u -- replay_spin for 30 >/tmp/record.log 2>&1 & ;;
+	perf)
+		perf record -q -S -m 128,64 -o /tmp/replay.data -e intel_pt//u -- \
+			replay_spin for 30 >/tmp/record.log 2>&1 &
+		;;
+	auxtap)
+		auxtap record --backend kernel -S -m 128,64 -o /tmp/replay.data -e intel_pt//u -- \
+			replay_spin for 30 >/tmp/record.log 2>&1 &
+		;;
 	esac
 	recorder=$!
 	until_left_below 1
@@ -131,17 +139,17 @@ for tool in perf auxtap; do
 	check snapshot
 done
 
-# Whoever may hand in bytes cannot do more than that.
+# Write access to the files allows nothing else.
 name=hostile
 (exec 9>$replay/data; : 2>/dev/null >$replay/data) && complain 'two writers at a time'
 (exec 9>$replay/data; sleep 1; rmmod auxtap 2>/dev/null) && complain 'unloaded under a writer'
 dd if=/dev/zero of=$replay/data bs=1M count=65 2>/dev/null && complain 'takes 65 MiB'
-dd if=/dev/zero of=$replay/data bs=1 count=1 seek=9223372036854775807 2>/dev/null && complain 'takes a byte at the end of the world'
+dd if=/dev/zero of=$replay/data bs=1 count=1 seek=9223372036854775807 2>/dev/null && complain 'takes a byte at the largest offset'
 echo 99999999999999 2>/dev/null >$replay/rate && complain 'takes any rate'
 name='after the refusals'
 setting "$name" 8000000 1000000
 record auxtap -- replay_spin left 20
-check full # it is still the pattern: what was refused has changed nothing
+check full # still the pattern: refused writes have changed nothing
 setting 'bytes exchanged while they are produced' 0 0
 record auxtap -- replay_spin for 3 &
 recorder=$!

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# In the arm64 guest: what spe.sh and trbe.sh share, units of which each replays bytes (unit: spe,
+# In the arm64 guest: shared by spe.sh and trbe.sh: units that replay bytes (unit: spe,
 # trbe).
 replay=/sys/kernel/debug/auxtap/$unit/replay
 inject=/sys/kernel/debug/auxtap/$unit/inject
@@ -21,7 +21,7 @@ S
 all_played() {
 	[ "$(cat $replay/left)" = 0 ] || complain "$(cat $replay/left) bytes are left"
 }
-played_below() { # BYTES: waits until so few are left, half a minute at most
+played_below() { # BYTES: waits until at most that many are left, half a minute at most
 	tries=0
 	until [ "$(cat $replay/left)" -lt $1 ] || [ $tries = 300 ]; do
 		tries=$((tries + 1))

@@ -11,7 +11,7 @@ chmod 777 /tmp/u
 cd /tmp/u || exit 1
 
 user() { su -s /bin/sh nobody -c "cd /tmp/u; $*"; }
-# WANTED EXIT STATUS, COMMAND LINE, PATTERNS THAT THE ERROR MATCHES...
+# EXPECTED EXIT STATUS, COMMAND LINE, PATTERNS THAT THE ERROR MATCHES...
 by_user() {
 	want=$1
 	line=$2
@@ -24,7 +24,7 @@ by_user() {
 		grep -qE -e "$pattern" stderr || complain "$line: not '$pattern': $(cat stderr)"
 	done
 }
-lists() { # PATTERN...: what list says to a user
+lists() { # PATTERN...: what list prints for a user
 	user auxtap list >stdout 2>&1 || complain "list: $(cat stdout)"
 	for pattern in "$@"; do
 		grep -qE -e "$pattern" stdout || complain "list does not say '$pattern': $(cat stdout)"
@@ -54,12 +54,14 @@ until rmmod auxtap 2>/dev/null; do
 	sleep 0.1
 done
 
-# ---- the level: the number that is told is the one that does ----
+# ---- the level: the number in the message is the one that suffices ----
 
 insmod /auxtap.ko name=intel_pt || exit 1
 for level in 4 3; do
 	echo $level >$sysctl/perf_event_paranoid
-	by_user 125 "$record -- true" "^auxtap: intel_pt//u: .*paranoid is $level, .* your own programs needs 2 or less" 'paranoid=2'
+	by_user 125 "$record -- true" \
+		"^auxtap: intel_pt//u: .*paranoid is $level, .* your own programs needs 2 or less" \
+		'paranoid=2'
 	lists "perf_event_paranoid is $level: users may not trace; 2 lets them" \
 		"^record selects: .*(nothing|emulated).*paranoid is $level"
 done
@@ -76,7 +78,7 @@ echo 0 >$sysctl/perf_event_paranoid
 by_user 0 "$record -a -- true"
 lists 'perf_event_paranoid is 0: users may trace programs and whole CPUs'
 
-# ---- locked memory: each of the three numbers does, and one less does not ----
+# ---- locked memory: each of the three numbers suffices, and one less does not ----
 
 echo 2 >$sysctl/perf_event_paranoid
 big='auxtap record --backend kernel -m 64,512 -o data'

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * aux_samples WORD: asks the kernel for AUX samples by hand. 'refused': the PMU has none, EINVAL
- * (G2). 'rules': who may sample what (G2), how long a sample is (G1), what it holds.
+ * aux_samples WORD: requests AUX samples from the kernel directly. 'refused': the PMU does not
+ * support them, EINVAL (G2). 'rules': which events may sample which (G2), how long a sample is
+ * (G1), its contents.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -70,7 +71,7 @@ static void spin(void)
 		sink += i;
 }
 
-/* Samples of size bytes from an area of so many pages; *nr_blank: how many held no trace. */
+/* Samples of size bytes from an area of so many pages; *nr_blank: how many contained no trace. */
 static void sample(uint32_t size, unsigned long pages, int prot, uint64_t expected, int blank)
 {
 	int pt = pt_open(), clock = clock_open(pt, size), nr = 0, nr_blank = 0;
@@ -148,7 +149,7 @@ int main(int argc, char **argv)
 	sample(4096, 16, PROT_READ, 4096, 0);
 	sample(100, 16, PROT_READ, 96, 0);
 	sample(16384, 1, PROT_READ, 4096, 0); /* no more than the area */
-	/* a linear area has nothing to give; the room in the record is PAD */
+	/* a linear area has no bytes for a sample; its space in the record is PAD */
 	sample(4096, 16, PROT_READ | PROT_WRITE, 4096, 1);
 	return bad;
 }

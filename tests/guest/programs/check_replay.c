@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Judges a perf.data file against what the module replayed into it.
- *   check_replay pattern BYTES            writes bytes that tell their place
+ * Compares a perf.data file with what the module replayed into it.
+ *   check_replay pattern BYTES            writes bytes that encode their position
  *   check_replay full FILE DATA COUNTS [WATERMARK AUX_BYTES SKID]
  *   check_replay snapshot FILE DATA COUNTS
- * full: in every CPU's stream the bytes are those of the sequence, with holes behind
- * TRUNCATED records only; records + holes = produced, holes = dropped, as COUNTS (a copy of
- * auxtap/replay/counts) says; with a watermark also that no record goes on beyond the
- * interrupt of H4 and H5. snapshot: each one is a piece of the sequence; the newest ends with
- * the last byte produced. Reads the file by itself, with no code of the project.
+ * full: in every CPU's stream the bytes are those of the sequence, with holes only after
+ * TRUNCATED records; records + holes = produced, holes = dropped, by COUNTS (a copy of
+ * auxtap/replay/counts); with a watermark also that no record extends beyond the interrupt of H4
+ * and H5. snapshot: each one is contiguous in the sequence; the newest ends with the last byte
+ * produced. Reads the file without code of the project.
  */
 #include <stdarg.h>
 #include <stdbool.h>
@@ -37,7 +37,7 @@ static struct cpu {
 	uint64_t produced, written, dropped;
 } cpus[CPUS];
 
-static unsigned char *data; /* twice, so that any place has a lap behind it */
+static unsigned char *data; /* twice, so that a full wrap follows any position */
 static size_t data_size;
 
 static void __attribute__((__format__(printf, 1, 2))) __attribute__((__noreturn__))
@@ -94,7 +94,7 @@ static void add(struct extent **list, size_t *nr, struct extent extent)
 
 /* ---- the file ---- */
 
-/* Where the CPU is, from a record's end: the same in all attributes, or we cannot tell. */
+/* Offset of the CPU from a record's end: must be the same in all attributes. */
 static size_t cpu_from_end(const unsigned char *file, size_t size)
 {
 	uint64_t attr_size = get(file + 16, 8), at = get(file + 24, 8), nr = get(file + 32, 8);
@@ -107,7 +107,7 @@ static size_t cpu_from_end(const unsigned char *file, size_t size)
 			get(file + at + i * attr_size + SAMPLE_TYPE, 8) & (HAS_CPU | HAS_IDENT);
 
 		if (!(here & HAS_CPU) || (i && here != bits))
-			fail("records do not tell the CPU");
+			fail("records do not contain the CPU");
 		bits = here;
 	}
 	return bits & HAS_IDENT ? 16 : 8;
@@ -179,7 +179,7 @@ static unsigned char *stream_bytes(const struct cpu *cpu, uint64_t offset, uint6
 		const struct extent *t = &cpu->traces[i];
 		uint64_t skip = offset + done - t->offset, n, have = t->size;
 
-		/* it may be padded up to the next one */
+		/* may be padded up to the next one */
 		if (i + 1 < cpu->nr_traces && have > cpu->traces[i + 1].offset - t->offset)
 			have = cpu->traces[i + 1].offset - t->offset;
 		if (offset + done < t->offset || skip >= have)
@@ -209,7 +209,7 @@ static bool same(const unsigned char *bytes, uint64_t size, uint64_t pos)
 	return true;
 }
 
-/* How far behind pos the bytes are found; UINT64_MAX: nowhere. */
+/* The hole before the bytes: their distance from pos in the sequence; UINT64_MAX: not found. */
 static uint64_t hole_before(const unsigned char *bytes, uint64_t size, uint64_t pos)
 {
 	for (uint64_t hole = 0; hole < data_size; hole++) {
@@ -232,7 +232,7 @@ static void check_thresholds(const struct cpu *cpu, uint64_t watermark, uint64_t
 		uint64_t threshold = wakeup - wakeup % entry, end = r->offset + r->size;
 
 		if (threshold > r->offset && end > threshold + overshoot)
-			fail("a record from %llu to %llu goes beyond the mark at %llu",
+			fail("a record from %llu to %llu exceeds the threshold at %llu",
 			     (unsigned long long)r->offset, (unsigned long long)end,
 			     (unsigned long long)threshold);
 		if (end == threshold + overshoot && r->size)
@@ -243,12 +243,12 @@ static void check_thresholds(const struct cpu *cpu, uint64_t watermark, uint64_t
 			wakes++;
 		crossed = end / watermark;
 	}
-	printf("%zu records, %llu end at their mark, %llu wakeups, %llu ended otherwise\n",
+	printf("%zu records, %llu end at their threshold, %llu wakeups, %llu ended otherwise\n",
 	       cpu->nr_records, (unsigned long long)hits, (unsigned long long)wakes,
 	       (unsigned long long)others);
 	if (!(watermark & (watermark - 1)) && cpu->written > 4 * watermark &&
 	    hits < cpu->written / watermark / 2)
-		fail("only %llu records end at their mark", (unsigned long long)hits);
+		fail("only %llu records end at their threshold", (unsigned long long)hits);
 }
 
 static void check_full(const struct cpu *cpu, int nr)
@@ -263,7 +263,7 @@ static void check_full(const struct cpu *cpu, int nr)
 		uint64_t hole;
 
 		if (i && r->offset != cpu->records[i - 1].offset + cpu->records[i - 1].size)
-			fail("cpu %d: a record at %llu behind one to %llu", nr,
+			fail("cpu %d: a record at %llu after one up to %llu", nr,
 			     (unsigned long long)r->offset,
 			     (unsigned long long)(cpu->records[i - 1].offset +
 						  cpu->records[i - 1].size));
@@ -275,7 +275,7 @@ static void check_full(const struct cpu *cpu, int nr)
 			if (hole == UINT64_MAX)
 				fail("cpu %d: the bytes at %llu are not %s %llu of the sequence",
 				     nr, (unsigned long long)r->offset,
-				     truncated ? "anywhere behind" : "those at",
+				     truncated ? "at or after" : "those at",
 				     (unsigned long long)pos);
 			free(bytes);
 			nr_holes += hole != 0;
@@ -290,7 +290,7 @@ static void check_full(const struct cpu *cpu, int nr)
 			nr_truncated++;
 		}
 	}
-	if (truncated) { /* what was dropped at the end is behind no byte */
+	if (truncated) { /* no byte follows what was dropped at the end */
 		holes += cpu->produced - pos;
 		pos = cpu->produced;
 	}
@@ -311,7 +311,7 @@ static void check_snapshot(const struct cpu *cpu, int nr)
 		uint64_t size = t->size, wrap = cpu->produced % data_size, hole;
 		const unsigned char *bytes = t->bytes;
 
-		/* pages begin zeroed, and the record is padded: both are not the trace's */
+		/* pages start zeroed, and the record is padded: neither is trace */
 		while (size && !*bytes) {
 			bytes++;
 			size--;
@@ -322,8 +322,8 @@ static void check_snapshot(const struct cpu *cpu, int nr)
 			fail("cpu %d: an empty snapshot", nr);
 		hole = hole_before(bytes, size, 0);
 		if (hole == UINT64_MAX)
-			fail("cpu %d: snapshot %zu of %llu bytes is no piece of the sequence", nr,
-			     i, (unsigned long long)size);
+			fail("cpu %d: snapshot %zu of %llu bytes is not contiguous in the sequence",
+			     nr, i, (unsigned long long)size);
 		printf("cpu %d: snapshot %zu: %llu bytes from %llu\n", nr, i,
 		       (unsigned long long)size, (unsigned long long)hole);
 		if (i + 1 == cpu->nr_traces && (hole + size) % data_size != wrap)

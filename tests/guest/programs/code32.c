@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Goes through 32-bit code by far jumps, as emulators do, and comes back. No far calls: QEMU
- * 7.2 takes what they push for an access of the kernel. Exits with 0.
+ * Goes through 32-bit code by far jumps, as emulators do, and comes back. No far calls: QEMU 7.2
+ * treats their push as an access by the kernel. Exits with 0.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ struct {
 	uint16_t selector;
 } __attribute__((packed)) far_pointer;
 
-uint64_t stack; /* 32-bit code keeps half of rsp */
+uint64_t stack; /* 32-bit code keeps only the lower half of rsp */
 uint32_t through32(uint32_t value);
 extern const char back_in_64[];
 

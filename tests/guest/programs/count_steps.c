@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* count_steps STEPS ADDRESS: how often the module's log of steps has it (hexadecimal). */
+/*
+ * count_steps STEPS ADDRESS: number of times that ADDRESS (hexadecimal) is in the module's log of
+ * steps.
+ */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * debugger HOW BREAK COMMAND...: what a debugger does, by ptrace. Prints all that it sees
- * of the program: a traced one must look like any other.
+ * debugger HOW BREAK COMMAND...: a debugger's operations, by ptrace. Prints everything that it
+ * sees of the program, which must be the same if the program is traced.
  *   step    from the first breakpoint on, 60 single steps
- *   break   int3 at BREAK, each time put back by a single step
+ *   break   int3 at BREAK, each time inserted again after a single step
  *   execute the same by a debug register
  *   calls   stops at both ends of every system call
- *   move    where int3 stands for the one byte at BREAK, the IP is set to what is behind it
+ *   move    int3 replaces the one-byte instruction at BREAK; sets the IP to the next one
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -107,7 +107,7 @@ static void step_over(void)
 	insert();
 }
 
-/* The program has run into our int3: back to where it was. */
+/* The program has hit our int3: sets IP back. */
 static void back_up(void)
 {
 	struct user_regs_struct regs = get_regs();
@@ -125,7 +125,7 @@ static void stepping(void)
 	for (int i = 0; i < 60; i++)
 		show("step", go_on(PTRACE_SINGLESTEP, 0));
 	for (;;)
-		show("behind", go_on(PTRACE_CONT, 0));
+		show("after", go_on(PTRACE_CONT, 0));
 }
 
 static void breaking(void)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A program to be traced in parts: main, work, leaf and rare each fill a section of their own,
- * whose addresses it prints first, lines 'NAME FIRST LAST'. With 'threads' three more threads
- * work, and a child process.
+ * A program to be traced in parts: main, work, leaf and rare each fill a separate section, whose
+ * addresses it prints first, lines 'NAME FIRST LAST'. With 'threads' three more threads work, and a
+ * child process.
  */
 #include <pthread.h>
 #include <stdio.h>

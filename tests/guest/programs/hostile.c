@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * hostile WHAT TYPE ROUNDS: does to the PMU of that type what a user must not get away with
- * (refusals, refusals-at-3), or get the kernel into trouble by (races, interrupts). Prints what was
- * answered wrongly; exit 1 then. What the kernel says to all this is in its log.
+ * hostile WHAT TYPE ROUNDS: calls on the PMU of that type that must be refused to a user (refusals,
+ * refusals-at-3), or that might harm the kernel (races, interrupts). Prints wrong results; exit 1
+ * then. The kernel's reaction is in its log.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,12 +38,12 @@ static void check(int ok, const char *what, long got)
 	nr_bad++;
 }
 
-/* got: a negative errno, or what was not refused */
+/* got: a negative errno, or the result of a call that was not refused */
 static void refused(long got, int wanted, const char *what)
 {
 	check(got == -wanted, what, got);
 	if (got != -wanted)
-		printf("hostile: ... and not %s\n", wanted ? strerror(wanted) : "done");
+		printf("hostile: ... instead of %s\n", wanted ? strerror(wanted) : "done");
 }
 
 static struct perf_event_attr attr_of(uint64_t config)
@@ -113,7 +113,7 @@ static int try_open(struct perf_event_attr *attr, pid_t pid, int cpu)
 	return fd < 0 ? fd : 0;
 }
 
-/* As a user whom perf_event_paranoid leaves his own user code. */
+/* As a user whom perf_event_paranoid allows only the user's own user code. */
 static void refusals(void)
 {
 	struct perf_event_attr attr = attr_of(0);
@@ -122,10 +122,10 @@ static void refusals(void)
 	refused(try_open(&attr, 0, -1), 0, "tracing itself");
 	refused(try_open(&attr, 1, -1), EACCES, "tracing another user's task");
 	refused(try_open(&attr, 2, -1), EACCES, "tracing a thread of the kernel");
-	refused(try_open(&attr, 4000000, -1), ESRCH, "tracing nobody");
+	refused(try_open(&attr, 4000000, -1), ESRCH, "tracing a nonexistent task");
 	refused(try_open(&attr, -1, 0), EACCES, "tracing a whole CPU");
-	refused(try_open(&attr, -1, -1), EINVAL, "tracing nobody on no CPU");
-	refused(try_open(&attr, 0, 1 << 20), EINVAL, "on a CPU that there is not");
+	refused(try_open(&attr, -1, -1), EINVAL, "tracing no task on no CPU");
+	refused(try_open(&attr, 0, 1 << 20), EINVAL, "on a nonexistent CPU");
 	attr.exclude_kernel = 0;
 	refused(try_open(&attr, 0, -1), EACCES, "tracing the kernel");
 	attr = attr_of(0);
@@ -133,7 +133,7 @@ static void refusals(void)
 	attr.pinned = 1;
 	attr.exclude_kernel = 0;
 	refused(try_open(&attr, 0, 0), EACCES, "tracing the kernel, pinned, inherited");
-	for (int bit = 0; bit < 64; bit++) { /* those that no unit of this kind has */
+	for (int bit = 0; bit < 64; bit++) { /* bits that no unit of this kind has */
 		static const uint64_t known = 1 | 1 << 1 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 13 |
 					      0xfull << 14 | 0xfull << 19 | 0xfull << 24;
 
@@ -158,12 +158,12 @@ static void refusals(void)
 	refused(ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, fd) ? -errno : 0, EINVAL, "itself as output");
 	refused(ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, 0) ? -errno : 0, EBADF, "a file as output");
 	refused(ioctl(fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1) ? -errno : 0, EINVAL, "pause of no ring");
-	refused(ioctl(fd, 0x2470, 0) ? -errno : 0, ENOTTY, "an ioctl that there is not");
+	refused(ioctl(fd, 0x2470, 0) ? -errno : 0, ENOTTY, "an unknown ioctl");
 	refused(read(fd, &attr, 4) < 0 ? -errno : 0, ENOSPC, "half a count");
 	close(fd);
 }
 
-/* Nothing at all is left to users: Debian's level 3. */
+/* Users are allowed nothing: Debian's level 3. */
 static void refusals_at_3(void)
 {
 	struct perf_event_attr attr = attr_of(0);
@@ -242,19 +242,27 @@ static void wrong_aux_maps(void)
 		int wanted;
 	} wrong[] = {
 		{ "B8: 3 pages", AUX_OFFSET, 3 * PAGE, AUX_OFFSET, 3 * PAGE, EINVAL },
-		{ "B8: half of what is said", AUX_OFFSET, AUX_BYTES, AUX_OFFSET, 2 * AUX_BYTES, EINVAL },
-		{ "B8: twice what is said", AUX_OFFSET, AUX_BYTES, AUX_OFFSET, AUX_BYTES / 2, EINVAL },
-		{ "B8: nothing said", AUX_OFFSET, AUX_BYTES, AUX_OFFSET, 0, EINVAL },
-		{ "B8: no whole pages said", AUX_OFFSET, AUX_BYTES, AUX_OFFSET, AUX_BYTES - 1, EINVAL },
-		{ "B8: more than INT_MAX pages", AUX_OFFSET, 1ul << 44, AUX_OFFSET, 1ul << 44, ENOMEM },
+		{ "B8: half of what is announced",
+		  AUX_OFFSET, AUX_BYTES, AUX_OFFSET, 2 * AUX_BYTES, EINVAL },
+		{ "B8: twice what is announced",
+		  AUX_OFFSET, AUX_BYTES, AUX_OFFSET, AUX_BYTES / 2, EINVAL },
+		{ "B8: nothing announced", AUX_OFFSET, AUX_BYTES, AUX_OFFSET, 0, EINVAL },
+		{ "B8: no whole pages announced",
+		  AUX_OFFSET, AUX_BYTES, AUX_OFFSET, AUX_BYTES - 1, EINVAL },
+		{ "B8: more than INT_MAX pages",
+		  AUX_OFFSET, 1ul << 44, AUX_OFFSET, 1ul << 44, ENOMEM },
 		{ "B11: 64 MiB", AUX_OFFSET, 64ul << 20, AUX_OFFSET, 64ul << 20, EPERM },
 		{ "B7: into the data", PAGE, AUX_BYTES, PAGE, AUX_BYTES, EINVAL },
-		{ "B7: on the last page of data", AUX_OFFSET - PAGE, AUX_BYTES, AUX_OFFSET - PAGE, AUX_BYTES, EINVAL },
-		{ "B7: data said, AUX mapped", AUX_OFFSET, AUX_BYTES, PAGE, AUX_BYTES, EINVAL },
-		{ "B7: elsewhere said", AUX_OFFSET, AUX_BYTES, AUX_OFFSET + PAGE, AUX_BYTES, EINVAL },
-		{ "B7: no whole page said", AUX_OFFSET, AUX_BYTES, AUX_OFFSET + 1, AUX_BYTES, EINVAL },
-		{ "B7: zero said", AUX_OFFSET, AUX_BYTES, 0, AUX_BYTES, EINVAL },
-		{ "B7: all ones said", AUX_OFFSET, AUX_BYTES, ~0ull, ~0ull, EINVAL },
+		{ "B7: on the last page of data",
+		  AUX_OFFSET - PAGE, AUX_BYTES, AUX_OFFSET - PAGE, AUX_BYTES, EINVAL },
+		{ "B7: data announced, AUX mapped",
+		  AUX_OFFSET, AUX_BYTES, PAGE, AUX_BYTES, EINVAL },
+		{ "B7: another offset announced",
+		  AUX_OFFSET, AUX_BYTES, AUX_OFFSET + PAGE, AUX_BYTES, EINVAL },
+		{ "B7: no whole page announced",
+		  AUX_OFFSET, AUX_BYTES, AUX_OFFSET + 1, AUX_BYTES, EINVAL },
+		{ "B7: zero announced", AUX_OFFSET, AUX_BYTES, 0, AUX_BYTES, EINVAL },
+		{ "B7: all ones announced", AUX_OFFSET, AUX_BYTES, ~0ull, ~0ull, EINVAL },
 		{ "B5: other data", 0, AUX_OFFSET - 4 * PAGE, AUX_OFFSET, AUX_BYTES, EINVAL },
 		{ "B5: less data", 0, PAGE, AUX_OFFSET, AUX_BYTES, EINVAL },
 	};
@@ -306,7 +314,7 @@ static void wrong_aux_maps(void)
 	close(fd);
 }
 
-/* C1: a PMU that has no AUX area. */
+/* C1: a PMU without an AUX area. */
 static void no_aux(void)
 {
 	volatile struct perf_event_mmap_page *page;
@@ -325,11 +333,11 @@ static void no_aux(void)
 	close(fd);
 }
 
-/* ---- what must do no harm ---- */
+/* ---- what must cause no damage ---- */
 
 static volatile int stop;
 
-/* The control page is the user's to write; the driver must believe nothing of it. */
+/* The user may write the control page; the driver must not trust any of it. */
 static void *scribble(void *arg)
 {
 	volatile struct perf_event_mmap_page *page = arg;
@@ -377,7 +385,7 @@ static void storm(int round)
 	for (int i = 0; i < 3; i++) {
 		ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 		work();
-		if (i == 1 && round & 4 && aux) { /* under the running event */
+		if (i == 1 && round & 4 && aux) { /* while the event is running */
 			munmap(aux, AUX_BYTES);
 			aux = NULL;
 		}
@@ -385,7 +393,7 @@ static void storm(int round)
 	stop = 1;
 	pthread_join(thread, NULL);
 	if (round & 8)
-		close(fd); /* the mappings go last */
+		close(fd); /* the mappings are removed last */
 	if (aux)
 		munmap(aux, AUX_BYTES);
 	munmap((void *)(uintptr_t)page, AUX_OFFSET);
@@ -452,7 +460,7 @@ static void *traced_thread(void *arg)
 	(void)arg;
 	on_cpu(1);
 	thread_tid = (int)syscall(SYS_gettid);
-	while (!stop) { /* the packets of a system call are many */
+	while (!stop) { /* a system call generates many packets */
 		syscall(SYS_getppid);
 		nr_thread_rounds++;
 	}
@@ -460,8 +468,9 @@ static void *traced_thread(void *arg)
 }
 
 /*
- * The interrupt comes milliseconds after its mark (the module's irq_delay): the area, or the
- * event, goes in between, from another CPU. Then all is there again, and trace is written.
+ * The interrupt comes milliseconds after its threshold (the module's irq_delay): another CPU
+ * removes the area, or the event, in between. Then everything is created again, and trace is
+ * written.
  */
 static void under_interrupts(int rounds)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A recorder of this CPU dies, and its events live on: orphan PID CPU takes the perf events of the
+ * The recorder of a CPU dies, and its events survive: orphan PID CPU takes the perf events of the
  * process PID, kills it, so that the kernel unmaps its rings while the events are on, and switches
  * them off and on again.
  */
@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 		fputs("usage: orphan PID CPU\n", stderr);
 		return 2;
 	}
-	/* there it calls the driver itself, and not in an interrupt */
+	/* runs on that CPU, so that it calls the driver directly, and not in an interrupt */
 	CPU_ZERO(&cpus);
 	CPU_SET((unsigned int)atoi(argv[2]), &cpus);
 	if (sched_setaffinity(0, sizeof(cpus), &cpus))

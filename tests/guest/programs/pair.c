@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * pair: two threads that do a little every 20 ms until they are killed; the second one's name is
- * 'other'. Prints its number.
+ * pair: two threads that run briefly every 20 ms until they are killed; the second one's name is
+ * 'other'. Prints its tid.
  */
 #include <pthread.h>
 #include <stdio.h>

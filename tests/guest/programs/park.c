@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * park FILE: sits in a signal handler until FILE appears, then checks that no TF is in the
- * frame it returns through, in its own flags or r11, or comes back with it. Prints 'parked'
- * when it sits there.
+ * park FILE: stays in a signal handler until FILE appears, then checks that no TF is in the frame
+ * it returns through, in its own flags or r11, or is restored from it. Prints 'parked' once it is
+ * in the handler.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A program to trace that only uses up time. replay_spin left SECONDS: until the module has
- * nothing left to replay, at most so long (then exit 1); replay_spin for SECONDS. With a
- * FILE behind it, the CPU time that it took goes there, in microseconds.
+ * A program to trace that only uses CPU time. replay_spin left SECONDS: until the module has
+ * nothing left to replay, at most that long (then exit 1); replay_spin for SECONDS. With a FILE as
+ * last argument, writes the CPU time that it used there, in microseconds.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,9 +60,7 @@ int main(int argc, char **argv)
 		while (now() < pause) {
 			for (int i = 0; i < 1000; i++)
 				__asm__ volatile("");
-			/*
-			 * lets another processor have a turn where they take turns (run --icount)
-			 */
+			/* gives way to the other processor if they take turns (run --icount) */
 			__builtin_ia32_pause();
 		}
 	}

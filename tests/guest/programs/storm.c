@@ -94,7 +94,10 @@ static int open_storm(struct perf_event_attr *attr, int rounds)
 	return 0;
 }
 
-/* In a child that shares our memory. Its events stay open through exec, and go with it. */
+/*
+ * In a child that shares our memory. Its events stay open across exec, and are closed when it
+ * exits.
+ */
 static void start(struct perf_event_attr *attr, const struct ring *rings, char *program)
 {
 	char *argv[] = {program, NULL}, *env[] = {NULL};
@@ -137,7 +140,7 @@ static int exec_storm(struct perf_event_attr *attr, int rounds, char *program)
 			printf("storm: round %d: status %x\n", i, status);
 			bad = 1;
 		}
-		for (int cpu = 0; cpu < NR_CPUS; cpu++) /* read, and thrown away */
+		for (int cpu = 0; cpu < NR_CPUS; cpu++) /* read, and discarded */
 			rings[cpu].page->aux_tail = rings[cpu].page->aux_head;
 	}
 	for (int cpu = 0; cpu < NR_CPUS; cpu++) {
@@ -162,7 +165,7 @@ static int hold(struct perf_event_attr *attr, int rounds, pid_t pid)
 			perror("storm: read");
 		nanosleep(&moment, NULL);
 	}
-	nr_bytes = 1; /* it never gets back to user mode */
+	nr_bytes = 1; /* it never returns to user mode */
 	close_ring(&ring, 0);
 	return 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Does single-stepping show? Looks for TF wherever a program can find its own flags: pushf,
- * r11 behind a system call, signal frames, a forked child; and steps itself, and breaks itself,
- * which must work as ever. Traced or not, it prints nothing and exits with 0.
+ * Whether single-stepping is visible. Looks for TF wherever a program can find its own flags:
+ * pushf, r11 after a system call, signal frames, a forked child; and single-steps itself and uses
+ * int3, which must work as usual. Traced or not, it prints nothing and exits with 0.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -106,7 +106,7 @@ static void fault(void)
 	munmap(page, 4096);
 }
 
-/* Three instructions under a TF of our own: a trap behind each, and one for popf that ends it. */
+/* Three instructions under a TF of our own: a trap after each, and one for popf that ends it. */
 static void step_myself(void)
 {
 	nr_traps = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * victim where | MODE: what is done to it, and what it does to itself, it must not notice to be
- * stepped by. Prints the same and ends the same traced or not; 'where' prints its labels, as
- * 'NAME ADDRESS FILE-OFFSET'. What varies from run to run goes to stderr.
+ * victim where | MODE: stepping must be invisible to it, whatever is done to it and whatever it
+ * does to itself. Prints the same and ends the same traced or not; 'where' prints its labels, as
+ * 'NAME ADDRESS FILE-OFFSET'. Output that varies from run to run goes to stderr.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +44,7 @@ void rseq_spin(volatile uint64_t *rseq_cs, const struct rseq_cs *cs, volatile in
 int watched;
 unsigned long seen_flags;
 
-/* 3 rounds; pushf where mov ss held the trap back, a store, a system call, an indirect jump */
+/* 3 rounds; pushf where mov ss suppressed the trap, a store, a system call, an indirect jump */
 __asm__(".text\n"
 	".globl region, region_loop, region_after_ss, region_store, region_nop, region_pop\n"
 	"region:\n\t"
@@ -190,7 +190,7 @@ static void breakpoints(void)
 	       seen_efl & TF);
 }
 
-/* ---- system calls that never get as far as the tracepoint ---- */
+/* ---- system calls that do not reach the tracepoint ---- */
 
 static unsigned long r11_of(long nr, long *ret)
 {
@@ -231,7 +231,7 @@ static volatile char blocked;
 
 static void on_dispatch(int sig, siginfo_t *info, void *context)
 {
-	blocked = 0; /* or sigreturn comes here, too */
+	blocked = 0; /* otherwise sigreturn would be dispatched here, too */
 	on_signal(sig, info, context);
 }
 
@@ -290,7 +290,7 @@ static void rseq(void)
 	cs.abort_ip = (uintptr_t)rseq_abort;
 	on_cpu(1);
 	pthread_create(&thread, NULL, compete, NULL);
-	for (int i = 0; i < 20; i++) /* by preemption alone */
+	for (int i = 0; i < 20; i++) /* by preemption only */
 		rseq_spin((volatile uint64_t *)&area->rseq_cs, &cs, &nr);
 	install(SIGALRM, on_signal);
 	setitimer(ITIMER_REAL, &every, NULL);
@@ -316,7 +316,7 @@ static void *steal(void *unused)
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	for (int i = 0; i < 30; i++) {
 		nanosleep(&ms, NULL);
-		kill(getpid(), SIGUSR1); /* wakes the main thread, that finds nothing */
+		kill(getpid(), SIGUSR1); /* wakes the main thread, which finds nothing */
 		sigtimedwait(&set, NULL, &zero);
 	}
 	if (write(pipe_fds[1], "x", 1) != 1)
@@ -392,7 +392,7 @@ static void int80(void)
 	for (int i = 0; i < 5; i++) {
 		register unsigned long r11 __asm__("r11") = 0x5100;
 
-		/* not SYSCALL: r11 is the program's, whatever is in it and in rcx */
+		/* not SYSCALL: r11 belongs to the program, whatever r11 and rcx contain */
 		__asm__ volatile("leaq 1f(%%rip), %%rcx\n\tint $0x80\n1:"
 				 : "=a"(pid), "+r"(r11)
 				 : "a"(20)

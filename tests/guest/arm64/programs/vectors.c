@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * vectors WHAT: the SPE and TRBE vectors of section M (docs/kernel-rules.md), in an arm64 guest
- * with the module: pages of 4096 bytes, the unit played to the byte. spe, trbe   all of them, but
+ * with the module: pages of 4096 bytes, the unit played to the byte.
+ *   spe, trbe   all of them, except
  *   beyond      the one of a TRBE that writes out of range (trbe_beyond=4096)
- * Exit: 0 they hold; 1 they do not: told.
+ * Exit: 0 they hold; 1 one does not: prints which.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,14 +29,14 @@
 #define COLLISION 0x8
 #define RAW	  0x100
 
-static const char *unit, *name; /* of the case */
+static const char *unit, *name; /* of the current case */
 static uint64_t raw, wrap;	/* flags of every record; of one that ended in a full buffer */
 static uint8_t pad;
 static uint64_t aux_size;
 static int fd, bad, all_bad; /* bad: the vector that is played; all_bad: one that was played */
 static struct perf_event_mmap_page *page;
 static uint8_t *data, *aux;
-static uint64_t tail; /* of the records */
+static uint64_t tail; /* tail of the data ring */
 
 #define check(condition, ...)                                              \
 	do {                                                               \
@@ -101,7 +102,7 @@ static uint64_t now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* Up to this many bytes in all since begin(). */
+/* Up to this many bytes in total since begin(). */
 static void play(uint64_t nr_bytes)
 {
 	uint64_t end = now_ms() + 5000;
@@ -109,11 +110,11 @@ static void play(uint64_t nr_bytes)
 	replay_number("limit", nr_bytes);
 	while (replay_left())
 		if (now_ms() > end) {
-			check(false, "%llu bytes are not played",
+			check(false, "%llu bytes were not played",
 			      (unsigned long long)replay_left());
 			break;
 		}
-	/* an interrupt of the last byte */
+	/* wait for an interrupt caused by the last byte */
 	end = now_ms() + 3;
 	while (now_ms() < end)
 		;
@@ -172,7 +173,7 @@ static bool woken(void)
 	return poll(&p, 1, 0) == 1 && p.revents & POLLIN;
 }
 
-/* The next AUX record; false: there is none. */
+/* The next AUX record; false: none. */
 static bool next(uint64_t v[3])
 {
 	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
@@ -207,7 +208,7 @@ static void expect_none(void)
 {
 	uint64_t v[3];
 
-	check(!next(v), "another record: (%llu,%llu,%#llx)", (unsigned long long)v[0],
+	check(!next(v), "unexpected record: (%llu,%llu,%#llx)", (unsigned long long)v[0],
 	      (unsigned long long)v[1], (unsigned long long)v[2]);
 }
 
@@ -221,7 +222,7 @@ static void expect_padding(uint64_t from, uint64_t to)
 {
 	for (uint64_t i = from; i < to; i++)
 		if (aux[i] != pad) {
-			check(false, "byte %llu is no padding", (unsigned long long)i);
+			check(false, "byte %llu is not padding", (unsigned long long)i);
 			return;
 		}
 }
@@ -262,8 +263,8 @@ static void odd_watermark(void)
 }
 
 /*
- * Another task reads never so promptly that the tail has moved when the interrupt begins the next
- * transaction: so a larger area than the vector's, where that does not count.
+ * Another task never reads so promptly that the tail has moved when the interrupt handler opens the
+ * next transaction: so this uses a larger area than the vector's, where that does not matter.
  */
 static void prompt_reader(void)
 {
@@ -303,7 +304,7 @@ static long nr_switches(void)
 	return use.ru_nvcsw + use.ru_nivcsw;
 }
 
-/* Where another task ran meanwhile transactions ended that the vector knows nothing of. */
+/* If another task ran meanwhile, transactions ended that the vector does not account for. */
 static void play_alone(void (*vector)(void))
 {
 	for (int tries = 0;; tries++) {
@@ -315,7 +316,7 @@ static void play_alone(void (*vector)(void))
 			all_bad |= bad;
 			return;
 		}
-		printf("%s: another task ran meanwhile: once more\n", name);
+		printf("%s: another task ran meanwhile: repeated\n", name);
 	}
 }
 
@@ -333,13 +334,13 @@ int main(int argc, char **argv)
 		wrap = COLLISION; /* J4 */
 		pad = 0x70;
 	}
-	/* seven addresses and an end: a record for the one, anything for the other */
+	/* seven addresses and an end: a valid record for SPE, arbitrary bytes for TRBE */
 	for (int i = 0; i < 63; i++)
 		record[i] = i % 9 ? (uint8_t)(0x80 + i) : 0xb2;
 	record[63] = 0x01;
 	replay_write("data", record, sizeof(record));
 	replay_number("rate", 0);
-	/* D21: on CPU 0, 6.1 does not disable the event; nobody else runs meanwhile */
+	/* D21: on CPU 0, 6.1 does not disable the event; no other task runs meanwhile */
 	CPU_ZERO(&cpus);
 	CPU_SET(1, &cpus);
 	if (sched_setaffinity(0, sizeof(cpus), &cpus) || sched_setscheduler(0, SCHED_FIFO, &first))
