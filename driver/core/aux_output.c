@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * AUX transactions (section D): what a PMU driver opens before its hardware may store, and
- * closes with the number of bytes stored. Their records go through data_ring.c; the area
- * itself comes from aux_area.c.
+ * AUX transactions (section D): what a PMU driver opens before its hardware may store, and closes
+ * with the number of bytes stored. data_ring.c writes their records; aux_area.c makes the area.
  */
 #include "core/perf_buffer.h"
 

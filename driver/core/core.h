@@ -129,7 +129,7 @@ ssize_t core_pmu_attr(const char *name, const char *attr, char *buf, size_t size
 /* Page size in bytes for areas mapped from now on: a power of two; default 4096. */
 void core_page_size_use(uint64_t page_size);
 
-/* The machine. Virtual CPUs 0 … CORE_NR_CPUS-1; the current one is what smp_processor_id() says. */
+/* The machine. Virtual CPUs 0 … CORE_NR_CPUS-1; smp_processor_id() is the current one. */
 #define CORE_NR_CPUS 1024
 void core_set_cpu(int cpu);
 int core_cpu(void);
@@ -224,8 +224,8 @@ struct core_machine {
 	const struct core_budget *budget;
 	bool unprivileged; /* the task that opens events now has no CAP_PERFMON */
 	/*
-	 * What drivers print (level as the kernel's, '3' error … '7' debug), and failed WARN_ONs;
-	 * may be NULL.
+	 * Receives what drivers print (level as the kernel's, '3' error … '7' debug), and failed
+	 * WARN_ONs; may be NULL.
 	 */
 	void (*log)(void *ctx, char level, const char *text);
 	void (*warn)(void *ctx, const char *file, int line, const char *what);

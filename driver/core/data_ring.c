@@ -23,7 +23,7 @@ static bool ring_has_space(u64 head, u64 tail, u64 data_size, unsigned int size,
 	return space >= size;
 }
 
-/* E10: the outermost writer publishes; handle->wakeup remembers what E11 compares with. */
+/* E10: the outermost writer publishes; handle->wakeup keeps the value that E11 compares with. */
 static void output_get(struct perf_output_handle *handle)
 {
 	handle->rb->nest++;
@@ -98,7 +98,7 @@ static int output_begin(struct perf_output_handle *handle, struct perf_sample_id
 		rb->head += size;
 		head_abs = rb->head;
 	}
-	if (head_abs - rb->wakeup > rb->watermark) /* E6: strictly beyond, one step per record */
+	if (head_abs - rb->wakeup > rb->watermark) /* E6: strictly greater, one step per record */
 		rb->wakeup += rb->watermark;
 	handle->pos = offset;
 	handle->end = offset + size;
@@ -172,7 +172,7 @@ void perf_output_wakeup(struct perf_output_handle *handle)
 	irq_work_queue(handle->event);
 }
 
-/* E7: wakeup_events counts samples only, and costs one byte of skew in E6. */
+/* E7: wakeup_events counts samples only, and shifts E6 by one byte. */
 void perf_output_count_sample(struct perf_event *event, struct perf_buffer *rb)
 {
 	if (event->attr.watermark || !event->attr.wakeup_events)

@@ -78,7 +78,7 @@ fail:
 	return NULL;
 }
 
-/* What a kernel with a stable TSC sets; the emulated TSC is the records' clock itself. */
+/* Set as by a kernel with a stable TSC; the emulated TSC is the clock of the records. */
 static void init_userpage(struct perf_buffer *rb)
 {
 	struct perf_event_mmap_page *page = rb->user_page;
@@ -227,7 +227,7 @@ static int mmap_aux(struct perf_event *event, u64 nr_pages, u64 offset, bool wri
 			rb->aux_mmap_count++;
 			return 0;
 		}
-		/* unmapped, but a transaction still holds the pages */
+		/* unmapped, but a transaction still holds a reference to the pages */
 		ret = -EINVAL;
 	} else if (!may_lock(nr_pages, &beyond)) {
 		ret = -EPERM;

@@ -36,7 +36,7 @@ struct perf_buffer {
 	unsigned int poll;
 	/* B11: of the user who mapped the data area; NULL: not counted */
 	u64 *user_pages, *pinned_pages;
-	u64 pinned; /* of the data area, beyond the user's budget */
+	u64 pinned; /* pages of the data area charged beyond the user's budget */
 
 	unsigned char *aux;
 	int aux_memfd;
@@ -124,7 +124,7 @@ void perf_event_header__init_id(struct perf_event_header *header, struct perf_sa
 void perf_event__output_id_sample(struct perf_event *event, struct perf_output_handle *handle,
 				  const struct perf_sample_id *id);
 
-/* data_ring.c. begin: 0, or -ENOSPC: dropped, and counted as the rules say. */
+/* data_ring.c. begin: 0, or -ENOSPC: dropped, and counted by the rules. */
 int perf_output_begin_forward(struct perf_output_handle *handle, struct perf_sample_id *id,
 			      struct perf_event *event, unsigned int size);
 int perf_output_begin_backward(struct perf_output_handle *handle, struct perf_sample_id *id,

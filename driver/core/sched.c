@@ -10,7 +10,7 @@ static struct core_task *current_task[CORE_NR_CPUS];
 static struct core_task cpu_context[CORE_NR_CPUS]; /* of events without a task */
 static struct perf_event *irq_queue[CORE_NR_CPUS]; /* in order of queueing */
 
-static struct core_task *speaking; /* the task whose sideband is being written */
+static struct core_task *speaking; /* the task whose sideband records are being written */
 
 struct core_task *core_current(void)
 {

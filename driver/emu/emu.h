@@ -24,7 +24,7 @@ enum emu_run {
 	EMU_RUN_ALONE, /* unless it starts inside the previous block, which was left there */
 };
 
-/* A run of instructions without a change of flow before its last one. */
+/* A run of instructions; only the last one may change the flow. */
 struct emu_block {
 	u64 ip;
 	u64 last_ip; /* of the last instruction */

@@ -20,7 +20,7 @@
 
 /* Reasons to leave the hot path before the next block. */
 #define PENDING_IRQ   0x1 /* the unit's interrupt line is raised */
-#define PENDING_IPI   0x2 /* leave and enter user mode, for a newer TSC */
+#define PENDING_IPI   0x2 /* leave and re-enter user mode, for a newer TSC */
 #define PENDING_ENTER 0x4 /* not in user mode, or not scheduled in */
 
 /* Executed addresses on their way to PATH.TID. */
@@ -39,7 +39,7 @@ struct emu_task {
 	u32 pending_work;
 	bool in_user;
 	bool has_truth;
-	int cpu;		/* virtual CPU, -1: none was free */
+	int cpu;		/* virtual CPU; -1: all were taken */
 	u32 arch;		/* enum auxtap_arch of what it executes */
 	struct emu_unit *units; /* other than PT's; fed with AArch64 code only */
 	struct pt_unit *feed;	/* &unit, or &shadow while the unit is off for lack of space */
@@ -53,7 +53,7 @@ struct emu_task {
 	u32 irq_wait; /* blocks until a raised interrupt is taken */
 	bool scheduled;
 	bool gone;   /* exited; kept for its events */
-	int nr_refs; /* its own life, and each open event */
+	int nr_refs; /* one for the task's lifetime, and one for each open event */
 	struct emu_ground_truth truth;
 	struct core_task core;
 	struct pt_output_bus bus, shadow_bus;
@@ -66,7 +66,7 @@ struct emu_task {
 	struct emu_task *hash_next;
 	void *priv;
 	bool over_memory; /* it dies because the session uses too much memory */
-	/* it dies because the frame of its handler for this signal does not fit */
+	/* it dies because the frame of its handler for this signal cannot be written */
 	int frame_signo;
 	const char *limit; /* why the death is due to the emulator, not the program; or NULL */
 	char comm[16];
@@ -147,9 +147,9 @@ struct emu {
 	char *truth_path;
 	pid_t *truth_tids; /* files started in this run: a reused tid appends */
 	int nr_truth_tids;
-	char *maps_text; /* of the last EMU_MAPS with offset 0 */
+	char *maps_text; /* result of the last EMU_MAPS with offset 0 */
 	size_t maps_size;
-	u32 irq_delay_blocks; /* settable: how late interrupts are taken */
+	u32 irq_delay_blocks; /* settable: delay of interrupts, in blocks */
 	u32 irq_overshoot_bytes;
 	struct sigaction old_actions[EMU_NR_SIGNALS];
 	sigset_t old_mask;

@@ -14,7 +14,7 @@
 
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-static struct emu *machine; /* the driver's register accessors carry no context */
+static struct emu *machine; /* the driver's register accessors have no context argument */
 
 struct emu *emu_the_machine(void)
 {

@@ -73,7 +73,7 @@ static struct emu_receipt *counterpart(struct emu_receipts *list, const struct e
 	return merged;
 }
 
-/* The signals that a thread's status file lists under one name or the other. */
+/* The signals in a thread's status file under one name or the other. */
 static u64 status_signals(const char *path, const char *name, const char *other)
 {
 	u64 signals = 0;

@@ -33,7 +33,7 @@ void emu_task_memory_start(void)
 		       MAP_FAILED :
 		       mmap(NULL, NR_SLOTS * SLOT_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED) {
-		close(fd); /* it works without; only a kill loses more */
+		close(fd); /* not fatal: only more is lost if auxtap-emu is killed */
 		return;
 	}
 	memory.fd = fd;

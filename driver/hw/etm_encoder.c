@@ -319,7 +319,7 @@ static void remember(struct etm_encoder *enc, u64 addr, u8 is)
 	enc->history_valid = true;
 }
 
-/* Two bytes of seven bits (IS1: the second has eight), then whole ones. */
+/* Two bytes of seven bits (IS1: the second has eight), then full ones. */
 static void put_long(struct etm_burst *burst, u64 addr, u8 is, unsigned int nr_bytes)
 {
 	if (is == ETM_IS1) {

@@ -7,7 +7,7 @@
 
 #define OFFSET_SHIFT	  32	  /* OUTPUT_MASK_PTRS: OutputOffset */
 #define LOW_BITS	  0x7full /* OUTPUT_MASK_PTRS: always read as ones */
-#define TABLE_INDEX_SHIFT 7	  /* bits 27:3 of the offset into the table, so: an index */
+#define TABLE_INDEX_SHIFT 7	  /* bits 27:3 of the offset into the table, so this is an index */
 #define TABLE_INDEX_MASK  0x1ffffffull
 #define PHYS_BITS	  52 /* MAXPHYADDR */
 #define PHYS_RESERVED	  (~0ull << PHYS_BITS)
@@ -79,9 +79,8 @@ static bool read_entry(const struct pt_output *out, u64 index, u64 *entry)
 }
 
 /*
- * Make the entry at index the current region, following an END link to its table. Entry 0
- * of a table must not be END, so at most two entries are read, however the tables are
- * linked.
+ * Makes the entry at index the current region, following an END link to its table. Entry 0 of a
+ * table must not be END, so at most two entries are read, however the tables are linked.
  */
 static bool enter_topa(struct pt_output *out, u64 index, u64 offset)
 {
@@ -111,7 +110,7 @@ static bool enter_topa(struct pt_output *out, u64 index, u64 offset)
 	return true;
 }
 
-/* Base aligned to the size, which is a power of two of at least 128 bytes: mask + 1. */
+/* The base is aligned to the size, mask + 1, which is a power of two of at least 128 bytes. */
 static bool enter_single_range(struct pt_output *out)
 {
 	u64 mask = (u32)out->mask_ptrs | LOW_BITS;

@@ -62,7 +62,7 @@ static inline u64 pt_run_limit(const struct pt_unit *unit)
 	return 1ull << unit->tnt_limit;
 }
 
-/* The unit is up to date again; the program is at ip. */
+/* Writes the state back to the unit; the program is at ip. */
 static inline void pt_run_end(struct pt_unit *unit, u64 bits, u64 ip)
 {
 	unit->nr_tnt = (u8)(63 - __builtin_clzll(bits));

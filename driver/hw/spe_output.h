@@ -67,7 +67,7 @@ struct spe_output {
 /* max_record, align: powers of two, as the ID registers of such a unit report them. */
 void spe_output_init(struct spe_output *out, const struct spe_output_bus *bus, u32 max_record,
 		     u32 align);
-/* Registers, of the four above; false: no such register, or it cannot be written. */
+/* Registers, of the four above; false: unknown register, or not writable. */
 bool spe_output_read(const struct spe_output *out, u32 reg, u64 *value);
 bool spe_output_write(struct spe_output *out, u32 reg, u64 value);
 /*

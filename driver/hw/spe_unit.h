@@ -90,7 +90,7 @@ void spe_unit_init(struct spe_unit *unit, const struct spe_unit_config *config,
 		   const struct spe_output_bus *bus);
 /* The value of its ID register; the same for all units of a configuration. */
 u64 spe_unit_idr(const struct spe_unit_config *config);
-/* Registers, the output stage's included; false: no such register, or it cannot be written. */
+/* Registers, the output stage's included; false: unknown register, or not writable. */
 bool spe_unit_read(const struct spe_unit *unit, u32 reg, u64 *value);
 bool spe_unit_write(struct spe_unit *unit, u32 reg, u64 value);
 

@@ -67,7 +67,7 @@ struct trbe_output {
 };
 
 void trbe_output_init(struct trbe_output *out, const struct trbe_output_bus *bus, u32 align);
-/* Registers, of those above; false: no such register, or it cannot be written. */
+/* Registers, of those above; false: unknown register, or not writable. */
 bool trbe_output_read(const struct trbe_output *out, u32 reg, u64 *value);
 bool trbe_output_write_reg(struct trbe_output *out, u32 reg, u64 value);
 /*

@@ -47,7 +47,7 @@ struct kmod_cpu {
 	u32 nr_starts, hole_start; /* times switched on; its value when the last gap was injected */
 
 	/* trap.c */
-	bool on;	/* the driver wants user code traced */
+	bool on;	/* the driver has enabled tracing of user code */
 	bool all_tasks; /* of every task that runs here */
 	/*
 	 * The task whose user code runs under our TF: the unit is in user mode, and ip is the
@@ -79,7 +79,7 @@ void trap_leave(struct kmod_cpu *c);
 void trap_enter(struct kmod_cpu *c, struct pt_regs *regs);
 /* The instruction at c->ip has retired and the next one is at next_ip. */
 void trap_retire(struct kmod_cpu *c, struct pt_regs *regs, u64 next_ip);
-/* current enters a system call, or has run into an int3. */
+/* current enters a system call, or has executed an int3. */
 void trap_syscall(struct kmod_cpu *c, const struct pt_regs *regs);
 void trap_int3(struct kmod_cpu *c, const struct pt_regs *regs);
 bool trap_may_step(const struct task_struct *task);

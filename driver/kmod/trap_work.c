@@ -17,7 +17,7 @@
 #include "kmod.h"
 #include "pmu/intel_pt.h"
 
-#define NR_NODES    8192 /* tasks on their way to user mode at one time */
+#define NR_NODES    8192 /* tasks that return to user mode at the same time */
 #define QUEUED_BITS 10
 
 struct work_node {
@@ -32,7 +32,7 @@ static struct work_node *nodes;
 static LLIST_HEAD(free_nodes);
 static DEFINE_HASHTABLE(queued, QUEUED_BITS);
 static DEFINE_RAW_SPINLOCK(lock); /* protects both */
-static unsigned int nr_queued;	  /* read without the lock to see that there is nothing to do */
+static unsigned int nr_queued;	  /* read without the lock, to skip the work if it is 0 */
 static atomic64_t nr_lost;	  /* tasks that went to user mode untraced: no node was left */
 
 static struct work_node *find_node(const struct task_struct *task)

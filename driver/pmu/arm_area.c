@@ -20,7 +20,7 @@ struct arm_area *arm_area_new(void **pages, int nr_pages, bool snapshot, u8 pad,
 	struct page **list;
 	int i;
 
-	/* I1: also keeps a snapshot's halves whole pages */
+	/* I1: also makes each half of a snapshot's area whole pages */
 	if (nr_pages < 2 || !is_power_of_2(nr_pages))
 		return NULL;
 	area = kzalloc_node(sizeof(*area), GFP_KERNEL, node);
@@ -94,7 +94,7 @@ u64 arm_area_limit(const struct arm_area *area, struct perf_output_handle *handl
 	/* I3: equal means empty; tail below head means free up to the end */
 	if (head_off < tail_off)
 		limit = round_down(tail_off, PAGE_SIZE);
-	/* I4. The difference, not the sum, is compared: neither may overflow (L8). */
+	/* I4: compares the difference, not the sum: neither may overflow (L8). */
 	if (handle->wakeup - handle->head < handle->size && head_off <= wakeup_off)
 		limit = min(limit, round_up(wakeup_off, (u64)PAGE_SIZE));
 	if (limit > head_off)

@@ -444,7 +444,7 @@ static u64 unknown_events(unsigned int version)
 {
 	u64 known = GENMASK_ULL(63, 48) | GENMASK_ULL(31, 24) | GENMASK_ULL(15, 12) | 0xaa;
 
-	if (version >= 2) /* alignment, and the two of vectors */
+	if (version >= 2) /* alignment, and the two events of vectors */
 		known |= 1ull << 11 | 1ull << 17 | 1ull << 18;
 	if (version >= 3) /* branch not taken */
 		known |= 1ull << 6;

@@ -382,7 +382,7 @@ void intel_pt_vmx(bool on)
 	WRITE_ONCE(pt->vmx_on, on);
 	event = pt->handle.event;
 	if (event) {
-		/* H12: this transaction has a hole */
+		/* H12: this transaction has a gap */
 		perf_aux_output_flag(&pt->handle, PERF_AUX_FLAG_PARTIAL);
 		if (!on)
 			reg_write(PT_MSR_CTL, event->hw.config);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What the PMU shows in sysfs: format/ (the terms of an event), caps/ (what the unit
- * can), and the clock ratios a decoder needs. Names and number formats are those that
- * tools look for.
+ * The PMU in sysfs: format/ (the terms of an event), caps/ (the unit's capabilities), and the clock
+ * ratios that a decoder needs. Names and number formats are those that tools expect.
  */
 #include <linux/device.h>
 #include <linux/kernel.h>
@@ -21,7 +20,7 @@ PMU_FORMAT_ATTR(branch, "config:13");
 PMU_FORMAT_ATTR(mtc_period, "config:14-17");
 PMU_FORMAT_ATTR(cyc_thresh, "config:19-22");
 PMU_FORMAT_ATTR(psb_period, "config:24-27");
-/* Terms that the unit refuses; tools parse them and look at caps/. */
+/* Terms that the unit refuses; tools parse them and read caps/. */
 PMU_FORMAT_ATTR(pwr_evt, "config:4");
 PMU_FORMAT_ATTR(fup_on_ptw, "config:5");
 PMU_FORMAT_ATTR(ptw, "config:12");

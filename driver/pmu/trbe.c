@@ -161,7 +161,7 @@ static enum act act_of(u64 status)
 	if (!(status & TRBE_SR_WRAP) || class != TRBE_SR_EC_BUFFER ||
 	    (status & TRBE_SR_BSC_MASK) != TRBE_SR_BSC_FILLED)
 		return ACT_SPURIOUS;
-	/* J6: with the erratum the pointer may have gone on from base */
+	/* J6: with the erratum the pointer may have moved on from base */
 	return trbe->overwrites_in_fill_mode || reg_read(TRBE_PTR) == reg_read(TRBE_BASER) ?
 		       ACT_WRAP :
 		       ACT_SPURIOUS;

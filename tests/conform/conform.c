@@ -151,7 +151,7 @@ static int run_files(char **files, const char *set)
 	for (; *files; files++) {
 		if (script_read(&script, *files))
 			return 3;
-		/* as it is, and with the CPUs exchanged (D21) */
+		/* as written, and with the CPUs exchanged (D21) */
 		for (int turn = 0; turn < 2; turn++) {
 			if (strncmp(set, script.only, strlen(script.only)) != 0)
 				continue;

@@ -581,7 +581,7 @@ static bool run_op(const struct op *op, long ret[2])
 	return false;
 }
 
-/* A slot or mapping beyond the tables is a script's mistake. */
+/* A slot or mapping beyond the tables is an error in the script. */
 static bool op_valid(const struct op *op)
 {
 	switch (op->code) {

@@ -26,10 +26,10 @@ struct page {
 	u64 phys;
 	unsigned long private;
 	bool has_private;
-	int order; /* first page of an allocation: how it must be freed */
+	int order; /* in the first page of an allocation: its order, for freeing */
 };
 
-/* order pages that are contiguous in physical memory and aligned to their size, or NULL. */
+/* 2^order pages that are physically contiguous and aligned to their size, or NULL. */
 struct page *alloc_pages_node(int node, gfp_t gfp, unsigned int order);
 void __free_pages(struct page *page, unsigned int order);
 #define alloc_pages(gfp, order) alloc_pages_node(NUMA_NO_NODE, gfp, order)

@@ -34,7 +34,7 @@ struct device_attribute {
 #define __ATTR_RO(_name)      __ATTR(_name, 0444, _name##_show, NULL)
 #define DEVICE_ATTR_RO(_name) struct device_attribute dev_attr_##_name = __ATTR_RO(_name)
 
-/* buf is one page, as sysfs gives it. */
+/* buf is one page, as sysfs provides. */
 #define sysfs_emit(buf, ...) ((ssize_t)snprintf(buf, 4096, __VA_ARGS__))
 #define sysfs_emit_at(buf, at, ...) \
 	((ssize_t)snprintf((buf) + (at), 4096 - (size_t)(at), __VA_ARGS__))

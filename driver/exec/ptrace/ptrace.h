@@ -69,7 +69,7 @@ struct pt_process {
 enum pt_state {
 	PT_RUNNING,   /* stepping, or in a system call */
 	PT_NEW,	      /* attached, first stop still to come */
-	PT_ORPHAN,    /* its first stop came before its parent's event: stopped */
+	PT_ORPHAN,    /* stopped; its first stop came before its parent's event */
 	PT_HELD,      /* stopped until capture resumes it */
 	PT_LISTENING, /* group stop */
 	PT_EXITING
@@ -103,7 +103,7 @@ struct pt_thread {
 	u8 opcode;	/* X86_SYSCALL: its first byte */
 	int resume_sig; /* PT_HELD: signal to deliver */
 	int died_code;	/* si_code for died_of */
-	/* killed without a signal stop: seccomp, a frame that does not fit */
+	/* killed without a signal stop: by seccomp, or because a frame could not be written */
 	int died_of;
 	bool resume_in_user;	     /* PT_HELD: user code continues at its ip */
 	u64 pushed;		     /* PUSHF: address it stored to */

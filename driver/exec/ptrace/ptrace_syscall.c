@@ -121,7 +121,7 @@ static void after_mm(struct pt_thread *t, u64 ret)
 		break;
 	case SYS_mprotect:
 	case SYS_pkey_mprotect:
-		/* even a failed one may have changed the first part */
+		/* even a failed call may have changed part of the range */
 		pt_code_forget(t->mm, in->rdi, in->rsi);
 		if (in->rdx & PROT_EXEC)
 			pt_maps_sync(t, true);

@@ -59,7 +59,7 @@ struct qemu_thread {
 	u64 orphan_ns; /* when that wait for the event started; 0: the event has come */
 	bool in_kernel;
 	bool cut_off;	/* stopped at an arbitrary point in qemu: its registers are not in memory */
-	bool gated;	/* waits at the gate of its record */
+	bool gated;	/* waits for the gate of its record */
 	u32 nr_resumes; /* resumes expected from capture */
 	enum qemu_todo todo;
 	u64 barrier;
@@ -109,14 +109,14 @@ extern struct qemu_engine qemu_engine;
 int qemu_ring_open(struct qemu_engine *q);
 bool qemu_ring_consume(struct qemu_engine *q, u32 max_chunks); /* true: progress was made */
 void qemu_ring_sleep(struct qemu_engine *q, u32 idle);
-void qemu_ring_ring(void);		     /* wakes the sleeper; for signal handlers */
+void qemu_ring_ring(void);		     /* ends qemu_ring_sleep(); for signal handlers */
 void qemu_ring_close(struct qemu_engine *q); /* producers are released */
 struct qemu_rec *qemu_ring_rec(struct qemu_engine *q, struct qemu_thread *t); /* or NULL */
 void qemu_ring_free_rec(struct qemu_engine *q, struct qemu_thread *t);
 /* Consumes the rest of a thread that no longer runs: its open chunk. */
 void qemu_ring_drain(struct qemu_engine *q, struct qemu_thread *t);
 
-/* qemu_stream.c: the chunk stream becomes calls of emu. */
+/* qemu_stream.c: turns the chunk stream into calls of emu. */
 void qemu_stream(struct qemu_engine *q, struct qemu_thread *t, const u32 *word, u32 nr);
 void qemu_stream_release(struct qemu_thread *t); /* reports the held block */
 void qemu_stream_free(struct qemu_thread *t);

@@ -121,7 +121,7 @@ static void regs_of(const union qemu_env *env, struct auxtap_regs *regs)
 	for (int i = 0; i < 32; i++)
 		regs->reg[AUXTAP_A64_X0 + i] = env->a64.xregs[i];
 	regs->reg[AUXTAP_A64_PC] = env->a64.pc;
-	/* the flags are kept apart: N and V in the sign bits, Z in being 0 */
+	/* qemu keeps the flags apart: N and V in the sign bits, Z as a zero value */
 	regs->reg[AUXTAP_A64_PSTATE] = (env->a64.nf & 0x80000000u) | (u32)!env->a64.zf << 30 |
 				       (env->a64.cf & 1) << 29 | (env->a64.vf & 0x80000000u) >> 3 |
 				       (env->a64.btype & 3) << 10;

@@ -18,9 +18,9 @@
 #define QEMU_PLUGIN_API_4     4 /* qemu 9.2, 10; from 3 on qemu_plugin_insn_data() copies */
 
 /*
- * The host's signals of an emulated process. qemu 10 gives SIGABRT and the two real-time
- * signals of the libc other numbers, and needs one itself; with this map they are the highest,
- * and all others have the same number for the program and the host.
+ * The host's signals of an emulated process. qemu 10 renumbers SIGABRT and the two real-time
+ * signals of the libc, and uses one itself; with this map they are the highest, and all others have
+ * the same number for the program and the host.
  */
 #define QEMU_RTSIG_MAP	  "32 61 2,34 34 27"
 #define QEMU_HOST_SIGABRT 64 /* 63: qemu's own; it assigns what the map leaves in this order */

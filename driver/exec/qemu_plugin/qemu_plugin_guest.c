@@ -11,7 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define PIPE_PART 4096 /* an empty pipe takes that at once */
+#define PIPE_PART 4096 /* write() to an empty pipe takes that many bytes at once */
 
 /* write() checks memory as a system call does, too, and no filter denies it. */
 static int copy_by_pipe(const void *from, void *to, size_t size)
@@ -51,7 +51,7 @@ char *qp_read_string(u64 addr, size_t max)
 	char *text = NULL;
 
 	while (size < max) {
-		/* never across a page, the next may be missing */
+		/* never across a page boundary: the next page may be unmapped */
 		size_t part = QEMU_PAGE - ((addr + size) & (QEMU_PAGE - 1));
 		char *end;
 

@@ -39,14 +39,14 @@ enum conform_flavour {
  */
 enum conform_op {
 	CONFORM_LOOK,  /* only returns the views */
-	CONFORM_BEGIN, /* 1: the driver's area was given, 0: NULL */
+	CONFORM_BEGIN, /* 1: returned the driver's area, 0: NULL */
 	CONFORM_FLAG,  /* arg: flags */
 	CONFORM_SKIP,  /* arg: bytes */
 	CONFORM_END,   /* arg: bytes */
 	CONFORM_HEAD,  /* arg: position, for overwrite mode (D13) */
 	/* arg: bytes | flags << 32: arguments with which the next stop ends the transaction */
 	CONFORM_AT_STOP,
-	CONFORM_GET, /* 1: perf_get_aux() gives the driver's area, 0: NULL */
+	CONFORM_GET, /* 1: perf_get_aux() returned the driver's area, 0: NULL */
 	/* arg: tid; the id of the event that this task inherited from the target */
 	CONFORM_CHILD,
 	CONFORM_NR_OPS,
@@ -57,7 +57,7 @@ struct conform_view {
 	__s32 found;
 	__s32 state, oncpu;
 	__u32 open;   /* a transaction is open */
-	__u32 kept;   /* the last begin failed and left handle->event alone (D3) */
+	__u32 kept;   /* the last begin failed and left handle->event unchanged (D3) */
 	__u32 itrace; /* PERF_ATTACH_ITRACE */
 	__u64 head, size, wakeup, aux_flags;
 	__u32 adds, dels, starts, stops, setups;

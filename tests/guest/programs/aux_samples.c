@@ -93,7 +93,7 @@ static void sample(uint32_t size, unsigned long pages, int prot, uint64_t expect
 	CHECK(aux != MAP_FAILED);
 	CHECK(!ioctl(clock, PERF_EVENT_IOC_SET_OUTPUT, pt));
 	CHECK(!ioctl(pt, PERF_EVENT_IOC_ENABLE, 0));
-	/* the clock samples by time: on a starved machine there is less of it in a round */
+	/* the clock samples by time: on an overloaded machine a round contains less of it */
 	for (int round = 0; round < 20 && page->data_head < 4 * (24 + expected); round++)
 		spin();
 	CHECK(!ioctl(pt, PERF_EVENT_IOC_DISABLE, 0));

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* cpu_time FILE COMMAND...: runs it; CPU time of it and its children, microseconds: FILE. */
+/*
+ * cpu_time FILE COMMAND...: runs COMMAND; writes the CPU time of it and its children to FILE, in
+ * microseconds.
+ */
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -49,7 +49,7 @@ void _start(void)
 	long pid;
 
 	sa.handler = on_usr1;
-	sa.flags = 0x04000004; /* SA_RESTORER, SA_SIGINFO: the frame that rt_sigreturn wants */
+	sa.flags = 0x04000004; /* SA_RESTORER, SA_SIGINFO: the frame that rt_sigreturn needs */
 	sa.restorer = restorer;
 	sa.mask[0] = sa.mask[1] = 0;
 	call(174, 10, (long)&sa, 0, 8); /* rt_sigaction */

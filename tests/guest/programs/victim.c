@@ -80,7 +80,9 @@ __asm__(".globl read_byte, read_syscall\n"
 	"syscall\n\t"
 	"ret\n");
 
-/* rdi: the thread's word, rsi: the sequence, rdx: rounds. Only the abort gets out of the loop. */
+/*
+ * rdi: the thread's rseq_cs field, rsi: the sequence, rdx: rounds. Only an abort leaves the loop.
+ */
 __asm__(".globl rseq_spin, rseq_begin, rseq_jump, rseq_end, rseq_abort\n"
 	"rseq_spin:\n\t"
 	"movq %rsi, (%rdi)\n"
