@@ -2,10 +2,12 @@
 /* See watermark_print.h. */
 #include "watermark_options.h"
 #include "watermark_print.h"
+#include "util/json_text.h"
 
 #include <inttypes.h>
 #include <jansson.h>
 #include <linux/perf_event.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LL unsigned long long
@@ -126,6 +128,25 @@ void wm_print_event(FILE *out, const struct auxtap_watermark_event *e)
 	fputc('\n', out);
 }
 
+json_t *wm_json_text(const char *text)
+{
+	json_t *value = json_string(text);
+	char *quoted = NULL;
+	size_t size;
+	FILE *out;
+
+	if (value)
+		return value;
+	out = open_memstream(&quoted, &size); /* jansson refuses what is not UTF-8 */
+	if (!out)
+		return NULL;
+	json_text_print(text, out);
+	if (!fclose(out))
+		value = json_loads(quoted, JSON_DECODE_ANY, NULL);
+	free(quoted);
+	return value;
+}
+
 static json_t *json_value(const char *name, uint64_t value)
 {
 	char flags[64];
@@ -152,7 +173,7 @@ json_t *wm_json_event(const struct auxtap_watermark_event *e)
 	if (o && whats[e->what].c)
 		json_object_set_new(o, whats[e->what].c, json_value(whats[e->what].c, e->c));
 	if (o && e->text)
-		json_object_set_new(o, "text", json_string(e->text));
+		json_object_set_new(o, "text", wm_json_text(e->text));
 	return o;
 }
 
@@ -389,7 +410,7 @@ json_t *wm_json_run(const struct auxtap_watermark_config *c,
 	if (!o)
 		return NULL;
 	wm_print_command(c, command, sizeof(command));
-	json_object_set_new(o, "command", json_string(command));
+	json_object_set_new(o, "command", wm_json_text(command));
 	json_object_set_new(o, "config", json_config(c));
 	json_object_set_new(o, "refusal", r->refused ? json_string(r->refusal) : json_null());
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)

@@ -32,6 +32,8 @@ struct json_t;
 struct json_t *wm_json_run(const struct auxtap_watermark_config *c,
 			   const struct auxtap_watermark_result *r);
 struct json_t *wm_json_event(const struct auxtap_watermark_event *event);
+/* Any bytes as a string: one that is not part of UTF-8 becomes the text \xNN. */
+struct json_t *wm_json_text(const char *text);
 
 /* "64K", "12288", "1M": the shortest exact form. Buffers of at least 24 bytes. */
 const char *wm_size(uint64_t size, char *buf);

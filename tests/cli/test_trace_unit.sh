@@ -55,6 +55,11 @@ grep '^  interrupt-at-threshold' first >first.late
 grep '^  interrupt-at-threshold' again >again.late
 cmp -s first.late again.late ||
 	fail "the repeated run differs: $repeat"
+# a name with any bytes: in JSON, and in a page, which it must not end
+cp late.so $'<!--<script>\xff.so'
+sim --unit $'./<!--<script>\xff.so' --bytes 300K --format json
+grep -qF '"command": "auxtap watermark sim --driver trbe --unit ./<!--<script>\\xff.so ' out ||
+	fail "a name that is not UTF-8: $(grep -a '"command"' out)"
 # the built-in unit and this one were written independently: they agree to the byte
 sim --unit ./mine.so --events --watermark 12288 --bytes 1M --reader-latency 1ms
 tail -n +2 out >mine.events
