@@ -71,8 +71,8 @@ static void sim_usage(FILE *out)
 	fputs(WM_HELP, out);
 	fputs("output\n"
 	      "  --events             print one line per event before the verdict\n"
-	      "  --format text|json|html|svg   (text); html and svg are pictures: of one machine its\n"
-	      "                       time line, of several the loss over watermark and area\n"
+	      "  --format text|json|html   (text); html is a page that draws the JSON: of one machine\n"
+	      "                       its time line, of several the loss over watermark and area\n"
 	      "  -o, --output FILE    write to FILE (default: standard output)\n"
 	      "  --help               print help\n\n"
 	      "Exit status: 0 all invariants hold; 1 one is violated; 2 usage error; 3 failure.\n",
@@ -97,11 +97,13 @@ static const struct option options[] = {
 
 struct sim {
 	struct wm_options o;
-	bool events, json, html, svg;
+	bool events, json, html;
 	const char *path;
 	FILE *out;
-	struct wm_picture *picture;
 	struct wm_first first;
+	json_t *runs; /* JSON or a page is wanted: what has run so far */
+	/* of the run under way, where they are wanted */
+	struct wm_picture *picture;
 	json_t *list;
 };
 
@@ -111,18 +113,64 @@ static void on_event(void *ctx, const struct auxtap_watermark_event *e)
 
 	if (e->what == AUXTAP_WM_THRESHOLDS && !s->first.seen)
 		s->first = (struct wm_first){true, e->a, e->b};
-	if (s->picture && s->o.nr_watermarks * s->o.nr_pages == 1)
+	if (s->picture)
 		wm_picture_event(s->picture, e);
-	if (!s->events || s->picture)
-		return;
-	if (s->json)
+	if (s->list)
 		json_array_append_new(s->list, wm_json_event(e));
-	else
+	else if (s->events)
 		wm_print_event(s->out, e);
 }
 
+static int no_memory(void)
+{
+	cli_errorf("sim", NULL, "out of memory");
+	return -ENOMEM;
+}
+
+/*
+ * Appends what has run to s->runs: with its events if they were asked for; with what there is to
+ * draw of it if it is the only one.
+ */
+static int add_run(struct sim *s, const struct auxtap_watermark_config *c,
+		   const struct auxtap_watermark_result *r)
+{
+	json_t *run = wm_json_run(c, r);
+	int ret = 0;
+
+	if (s->list)
+		ret |= json_object_set(run, "events", s->list);
+	if (s->picture)
+		ret |= json_object_set_new(run, "picture", wm_picture_json(s->picture, c, r));
+	ret |= json_array_append_new(s->runs, run);
+	return ret ? no_memory() : 0;
+}
+
+static int run_to_json(struct sim *s, const struct auxtap_watermark_config *c,
+		       struct auxtap_watermark_result *r, struct auxtap_error *err)
+{
+	bool only = s->o.nr_watermarks * s->o.nr_pages == 1;
+	int ret;
+
+	s->list = s->events ? json_array() : NULL;
+	s->picture = only ? wm_picture_new() : NULL;
+	if ((s->events && !s->list) || (only && !s->picture)) {
+		ret = no_memory();
+	} else {
+		ret = auxtap_watermark_run(c, on_event, s, r, err);
+		if (ret)
+			cli_error(err);
+		else
+			ret = add_run(s, c, r);
+	}
+	json_decref(s->list);
+	wm_picture_free(s->picture);
+	s->list = NULL;
+	s->picture = NULL;
+	return ret;
+}
+
 /* 0; 1: an invariant is violated; negative: printed an error. */
-static int run_one(struct sim *s, uint64_t pages, uint64_t watermark, json_t *runs)
+static int run_one(struct sim *s, uint64_t pages, uint64_t watermark)
 {
 	struct auxtap_watermark_config c = s->o.c;
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
@@ -132,47 +180,35 @@ static int run_one(struct sim *s, uint64_t pages, uint64_t watermark, json_t *ru
 	c.nr_pages = pages;
 	c.watermark = watermark;
 	s->first.seen = false;
-	if (s->json && s->events)
-		s->list = json_array();
+	if (s->runs) {
+		ret = run_to_json(s, &c, &r, &err);
+		return ret ? ret : r.nr_violations != 0;
+	}
 	ret = auxtap_watermark_run(&c, on_event, s, &r, &err);
 	if (ret) {
 		cli_error(&err);
 		return ret;
 	}
-	if (s->picture) {
-		ret = wm_picture_run(s->picture, &c, &r);
-		if (ret) {
-			cli_errorf("picture", NULL, "%s", strerror(-ret));
-			return ret;
-		}
-	} else if (s->json) {
-		json_t *run = wm_json_run(&c, &r);
-
-		if (s->list)
-			json_object_set_new(run, "events", s->list);
-		s->list = NULL;
-		json_array_append_new(runs, run);
-	} else if (s->o.nr_watermarks > 1) {
+	if (s->o.nr_watermarks > 1)
 		wm_print_row(s->out, &c, &r);
-	} else {
+	else
 		wm_print_run(s->out, &c, &r, &s->first);
-	}
 	return r.nr_violations != 0;
 }
 
-static int run_area(struct sim *s, uint64_t pages, json_t *runs, int *worst)
+static int run_area(struct sim *s, uint64_t pages, int *worst)
 {
 	char page[24], area[24];
 	int ret;
 
-	if (!s->json && !s->picture && s->o.nr_watermarks > 1) {
+	if (!s->runs && s->o.nr_watermarks > 1) {
 		fprintf(s->out, "%s, rules of Linux %s: %llu pages of %s (%s)\n", s->o.c.driver,
 			s->o.c.kernel, (unsigned long long)pages, wm_size(s->o.c.page_size, page),
 			wm_size(pages * s->o.c.page_size, area));
 		wm_print_row_head(s->out);
 	}
 	for (size_t i = 0; i < s->o.nr_watermarks; i++) {
-		ret = run_one(s, pages, s->o.watermarks[i], runs);
+		ret = run_one(s, pages, s->o.watermarks[i]);
 		if (ret < 0)
 			return ret;
 		*worst |= ret;
@@ -182,18 +218,21 @@ static int run_area(struct sim *s, uint64_t pages, json_t *runs, int *worst)
 
 static int run_all(struct sim *s)
 {
-	json_t *runs = s->json ? json_array() : NULL;
 	int ret = 0, worst = 0;
 
+	if (s->json || s->html) {
+		s->runs = json_array();
+		ret = s->runs ? 0 : no_memory();
+	}
 	for (size_t i = 0; i < s->o.nr_pages && !ret; i++)
-		ret = run_area(s, s->o.pages[i], runs, &worst);
-	if (runs && !ret) {
-		json_dumpf(runs, s->out, JSON_INDENT(1));
+		ret = run_area(s, s->o.pages[i], &worst);
+	if (s->html && !ret) {
+		ret = wm_page_write(s->runs, s->out) ? no_memory() : 0;
+	} else if (s->json && !ret) {
+		json_dumpf(s->runs, s->out, JSON_INDENT(1));
 		fputc('\n', s->out);
 	}
-	json_decref(runs);
-	if (s->picture && !ret)
-		ret = wm_picture_write(s->picture, s->html, s->out);
+	json_decref(s->runs);
 	if (ret)
 		return ret == -EINVAL ? CLI_USAGE : CLI_FAILED;
 	return worst ? CLI_DAMAGED : CLI_OK;
@@ -202,7 +241,7 @@ static int run_all(struct sim *s)
 /* Writes to the requested file; removes it if it is incomplete. */
 static int run_into(struct sim *s)
 {
-	int ret = CLI_FAILED;
+	int ret;
 
 	if (s->path && !strcmp(s->path, "-"))
 		s->path = NULL;
@@ -211,13 +250,7 @@ static int run_into(struct sim *s)
 		cli_errorf(s->path, NULL, "%s", strerror(errno));
 		return CLI_FAILED;
 	}
-	if (s->html || s->svg)
-		s->picture = wm_picture_new();
-	if (s->picture || !(s->html || s->svg))
-		ret = run_all(s);
-	else
-		cli_errorf("picture", NULL, "out of memory");
-	wm_picture_free(s->picture);
+	ret = run_all(s);
 	if (!s->path)
 		return ret;
 	if (ferror(s->out) | fclose(s->out)) {
@@ -227,6 +260,22 @@ static int run_into(struct sim *s)
 	if (ret > CLI_DAMAGED)
 		remove(s->path);
 	return ret;
+}
+
+static bool take_format(struct sim *s, const char *name)
+{
+	s->json = !strcmp(name, "json");
+	s->html = !strcmp(name, "html");
+	if (s->json || s->html || !strcmp(name, "text"))
+		return true;
+	if (!strcmp(name, "svg"))
+		cli_errorf(
+			"svg",
+			"use '--format html': its page has a button that saves the picture as SVG",
+			"not an output format");
+	else
+		cli_errorf(name, "use text, json or html", "no such format");
+	return false;
 }
 
 int watermark_sim(int argc, char **argv)
@@ -256,13 +305,9 @@ int watermark_sim(int argc, char **argv)
 			s.events = true;
 			break;
 		case OPT_FORMAT:
-			s.json = !strcmp(optarg, "json");
-			s.html = !strcmp(optarg, "html");
-			s.svg = !strcmp(optarg, "svg");
-			if (s.json || s.html || s.svg || !strcmp(optarg, "text"))
-				break;
-			cli_errorf(optarg, "use text, json, html or svg", "no such format");
-			goto usage_error;
+			if (!take_format(&s, optarg))
+				goto usage_error;
+			break;
 		case 'o':
 		case OPT_OUTPUT:
 			s.path = optarg;

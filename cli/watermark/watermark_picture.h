@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Pictures of what the laboratory does: a time line of one run, a heat map of several, how often
- * which skid. Events come in while it runs; the part that can be drawn is kept.
+ * What there is to draw of a run, as JSON, and the page whose script draws it: a time line of one
+ * run, a heat map of several. Events arrive while the simulator runs; those that are drawn are
+ * kept.
  */
 #ifndef AUXTAP_CLI_WATERMARK_PICTURE_H
 #define AUXTAP_CLI_WATERMARK_PICTURE_H
@@ -15,13 +16,14 @@ struct wm_picture;
 
 struct wm_picture *wm_picture_new(void); /* NULL: no memory */
 void wm_picture_free(struct wm_picture *p);
-/* For the run that is under way. */
+/* For each event of one run. */
 void wm_picture_event(struct wm_picture *p, const struct auxtap_watermark_event *e);
-/* It is over. 0 or -ENOMEM. */
-int wm_picture_run(struct wm_picture *p, const struct auxtap_watermark_config *c,
-		   const struct auxtap_watermark_result *r);
-/* html: with scripts and data; else the picture alone (SVG). 0 or negative errno. */
-int wm_picture_write(struct wm_picture *p, bool html, FILE *out);
+/* The run is over: what there is to draw; null: nothing happened. A new reference; NULL: no memory.
+ */
+struct json_t *wm_picture_json(const struct wm_picture *p, const struct auxtap_watermark_config *c,
+			       const struct auxtap_watermark_result *r);
+/* The page that draws these runs, a list of wm_json_run(). 0 or -ENOMEM. */
+int wm_page_write(const struct json_t *runs, FILE *out);
 
 /* ---- between the files of it ---- */
 
@@ -96,17 +98,10 @@ int pic_scan(struct pic_scan *s, const struct pic_run *run);
 /* t0 to p1 */
 void pic_view(struct pic_scan *s, const struct pic_run *run);
 void pic_scan_free(struct pic_scan *s);
-/* One <svg>, of so many pixels; the styles are the caller's. */
-int pic_timeline(const struct pic_run *run, FILE *out, bool alone);
-void pic_heat(const struct pic_run *runs, size_t nr_runs, FILE *out, bool alone);
-double pic_overshoots(const struct pic_run *runs, size_t nr_runs, FILE *out, double y,
-		      double width);
+/* A new reference; NULL: no memory. */
+struct json_t *pic_json(const struct pic_run *run);
 
-void pic_svg_begin(FILE *out, double width, double height, bool alone, const char *attributes);
-void pic_escape(FILE *out, const char *text);
-/* The headline's words for a machine. */
-void pic_title(const struct auxtap_watermark_config *c, bool of_one, char *buf, size_t size);
-/* Files that the build has put into the program. */
-extern const char watermark_picture_css[], watermark_picture_js[];
+/* The page before its JSON and after it; the build makes them from picture_page.html. */
+extern const char picture_page_head[], picture_page_tail[];
 
 #endif

@@ -86,6 +86,29 @@ class Browser:
     def mouse(self, kind, x, y, **more):
         self.call('Input.dispatchMouseEvent', type=kind, x=x, y=y, **more)
 
+    def save(self, button, directory):
+        """Presses a button that saves a file; returns the file's path."""
+        session, self.session = self.session, None
+        self.call('Browser.setDownloadBehavior', behavior='allow', downloadPath=directory,
+                  eventsEnabled=True)
+        self.session = session
+        x, y = self.js("(() => { const b = document.querySelector('%s').getBoundingClientRect();"
+                       " return [b.x + b.width / 2, b.y + b.height / 2]; })()" % button)
+        seen, name = len(self.events), None
+        for kind in ('mousePressed', 'mouseReleased'):
+            self.mouse(kind, x, y, button='left', buttons=1, clickCount=1)
+        while True:
+            for event in self.events[seen:]:
+                seen += 1
+                if event.get('method') == 'Browser.downloadWillBegin':
+                    name = event['params']['suggestedFilename']
+                elif event.get('method') == 'Browser.downloadProgress':
+                    if event['params']['state'] == 'canceled':
+                        raise RuntimeError('%s was not saved' % name)
+                    if event['params']['state'] == 'completed':
+                        return os.path.join(directory, name)
+            self.events.append(self.receive())
+
     def shot(self, path):
         with open(path, 'wb') as out:
             out.write(base64.b64decode(self.call('Page.captureScreenshot')['data']))

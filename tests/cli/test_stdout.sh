@@ -32,7 +32,7 @@ full 3 audit --format json data
 full 3 watermark sim
 full 3 watermark sim --format json
 full 3 watermark sim --format html
-full 3 watermark sim -o - --format svg
+full 3 watermark sim -o - --format html
 full 3 watermark sim --events
 full 3 watermark faults --list
 full 3 watermark advise --driver intel_pt --rate 1M --irq-latency 1us --reader-latency 1us \
@@ -46,9 +46,9 @@ if [[ $commands == *decode* ]]; then
 	full 3 report data
 fi
 
-# '-o -' of a picture is standard output
-"$AUXTAP" watermark sim --format svg -o - >picture || fail "sim -o -: status $?"
-grep -q '<svg' picture || fail "sim -o -: no picture"
+# '-o -' of a page is standard output
+"$AUXTAP" watermark sim --format html -o - >page || fail "sim -o -: status $?"
+grep -q '^<!DOCTYPE html>' page && grep -q '^</body></html>' page || fail "sim -o -: no page"
 [ -e ./- ] && fail "sim -o -: a file of that name"
 
 # closed from the start; a program's own output is not auxtap's

@@ -60,6 +60,9 @@ cp late.so $'<!--<script>\xff.so'
 sim --unit $'./<!--<script>\xff.so' --bytes 300K --format json
 grep -qF '"command": "auxtap watermark sim --driver trbe --unit ./<!--<script>\\xff.so ' out ||
 	fail "a name that is not UTF-8: $(grep -a '"command"' out)"
+sim --unit $'./<!--<script>\xff.so' --bytes 300K --format html
+grep -qF -e '--unit ./\u003c!--\u003cscript>\\xff.so ' out ||
+	fail "a name in a page: $(grep -ao 'unit .\{40\}' out)"
 # the built-in unit and this one were written independently: they agree to the byte
 sim --unit ./mine.so --events --watermark 12288 --bytes 1M --reader-latency 1ms
 tail -n +2 out >mine.events

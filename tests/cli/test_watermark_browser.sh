@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The simulator's pictures in a headless Chromium: drawn without an error, in light and dark,
-# zoomed, moved and pointed at, and the displayed numbers are those of the JSON.
-# KEEP_SHOTS=DIRECTORY keeps screenshots.
+# The page of 'watermark sim' in a headless Chromium: it is drawn without an error, in light and
+# dark, zoomed, moved and pointed at, says what the JSON says, and saves its picture as SVG.
+# KEEP_SHOTS=DIRECTORY keeps what it looks like.
 . "$(dirname "$0")/lib.sh"
 command -v python3 >/dev/null || skip "python3 is not installed"
 HERE=$SRC/tests/cli
@@ -10,10 +10,10 @@ PYTHONPATH=$HERE python3 -B -c 'import browser, sys; sys.exit(not browser.find()
 	skip "no Chromium; 'scripts/install-packages browser' installs one (60 MB)"
 
 sim() { "$AUXTAP" watermark sim "$@"; }
-sim --fault interrupt-page-off --bytes 2M --format html -o run.html
+sim --fault interrupt-page-off --bytes 2M --format html --events -o run.html
 [ $? -eq 1 ] || fail "html: not exit 1"
 sim --fault interrupt-page-off --bytes 2M --format json --events -o run.json
-sim --fault interrupt-page-off --bytes 2M --format svg -o run.svg
+sim --driver arm_spe --pages 1 --format html -o refused.html || fail "refused"
 sim --pages 4..64 --watermark 4K..32K:4K --reader-latency 300us --format html -o heat.html || fail "heat"
 PYTHONPATH=$HERE python3 -B - <<'END' || fail "browser: see above"
 import json, os, re, sys
@@ -36,7 +36,10 @@ try:
                    ".map(e => [e.dataset.key, +e.textContent]))")
     assert len(figures) > 20 and all(run[k] == v for k, v in figures.items()), figures
     records = b.js("[...document.querySelectorAll('rect.record')].map(e => e.dataset.tip)")
-    drawn = [e for e in page['events'] if e['event'] == 'AUX']
+    assert page == run
+    before, nr = (page['picture']['events'][key] for key in ('before', 'drawn'))
+    drawn = [e for e in page['events'][before:before + nr] if e['event'] == 'AUX']
+    assert b.js("document.title") == 'intel_pt, Linux 6.1.192: AUX area of 16 pages of 4K (64K), watermark 16K'
     assert len(records) == len(drawn) > 5
     for tip, e in zip(records, drawn):
         assert tip.startswith('AUX record: offset %d, size %d,' % (e['offset'], e['size'])), tip
@@ -63,7 +66,7 @@ try:
 
     # the wheel zooms around the pointer, which keeps its position
     view = "document.getElementById('timeline').dataset.view.split(',').map(Number)"
-    place = ("(() => { const p = [...document.querySelectorAll('.pin.irq[data-p]')][0]"
+    place = ("(() => { const p = [...document.querySelectorAll('.pin.interrupt[data-p]')][0]"
              ".getBoundingClientRect(); return [p.x + p.width / 2, p.y + p.height / 2]; })()")
     before, at = b.js(view), b.js(place)
     b.mouse('mouseWheel', *at, deltaX=0, deltaY=-400)
@@ -74,7 +77,7 @@ try:
     # shapes and points stay together: the first record's end is where its interrupt is
     def together():
         ends = b.js("(() => { const r = document.querySelector('rect.record').getBoundingClientRect(),"
-                    " p = document.querySelector('.pin.irq[data-y]').getBoundingClientRect();"
+                    " p = document.querySelector('.pin.interrupt[data-y]').getBoundingClientRect();"
                     " return [r.right, p.x + p.width / 2]; })()")
         assert abs(ends[0] - ends[1]) < 3, ends
     together()
@@ -101,34 +104,86 @@ try:
         b.mouse('mousePressed', *at, button='left', buttons=1, clickCount=n)
         b.mouse('mouseReleased', *at, button='left', clickCount=n)
     assert b.js(view) == before, (b.js(view), before)
-    # a link to a location
+    # keys
+    span = lambda v: v[1] - v[0]
+    for key, check in (('+', lambda v: span(v) < 0.8 * span(before) and v[2:] == before[2:]),
+                       ('ArrowRight', lambda v: v[0] > last[0] and abs(span(v) - span(last)) < 1),
+                       ('ArrowLeft', lambda v: v[0] < last[0]),
+                       ('-', lambda v: span(v) > 1.3 * span(last)),
+                       ('0', lambda v: v == before)):
+        last = b.js(view)
+        b.call('Input.dispatchKeyEvent', type='keyDown', key=key)
+        b.call('Input.dispatchKeyEvent', type='keyUp', key=key)
+        assert check(b.js(view)), (key, last, b.js(view))
+    # a link to a place
     b.open('about:blank')
     b.open(here + '/run.html#zoom=100000,250000')
     assert b.js(view)[:2] == [100000, 250000]
     together()
+    seen = "[...document.querySelectorAll('text.muted')].map(t => t.textContent).join()"
+    assert b.js(seen).startswith('seen here: 100.000 us to 250.000 us of '), b.js(seen)
 
-    # several machines, and pictures without a page
+    # the button saves the picture as it is seen: a file that a viewer of SVG shows alike
+    seen = b.js("[...document.querySelectorAll('rect.record')].map(e => e.getBoundingClientRect().width)")
+    saved = b.save('#save', os.getcwd())
+    assert os.path.basename(saved) == 'watermark-timeline-intel_pt.svg', saved
+    b.open('about:blank')
+    b.open('file://' + saved)
+    assert b.js("document.documentElement.dataset.view").split(',')[:2] == ['100000', '250000']
+    widths = b.js("[...document.querySelectorAll('rect.record')].map(e => e.getBoundingClientRect().width)")
+    assert len(widths) == len(seen) == len(drawn)
+    assert max(widths) > 500 and abs(max(widths) / max(seen) - 1) < 0.1, (widths[:3], seen[:3])
+    assert b.js("document.querySelector('rect.record title').textContent") == records[0]
+    for scheme, bright in (('light', True), ('dark', False)):
+        b.scheme(scheme)
+        paper = b.js("getComputedStyle(document.querySelector('.paper')).fill")
+        assert (light(paper) > 128) == bright, (scheme, paper)
+    # no text is outside of the picture
+    def inside():
+        out = b.js("(() => { const w = document.querySelector('svg').getBoundingClientRect();"
+                   " return [...document.querySelectorAll('text.title,text.verdict,text.listed,text.muted,.small')]"
+                   ".filter(t => !t.closest('.pin')).map(t => [t.getBoundingClientRect(), t.textContent])"
+                   ".filter(([r]) => r.right > w.right || r.left < w.left || r.bottom > w.bottom)"
+                   ".map(([, t]) => t); })()")
+        assert out == [], out
+        assert b.js("document.querySelectorAll('text.title').length") == 1
+    inside()
+    shot('svg.png')
+
+    # several machines
     b.open(here + '/heat.html')
     runs = json.loads(b.js("document.getElementById('data').textContent"))
     cells = b.js("[...document.querySelectorAll('.cell')].map(c =>"
                  " [+c.dataset.pages, +c.dataset.watermark, +c.dataset.lost, c.getBBox().width])")
     assert len(cells) == len(runs) == 40 and all(c[3] > 5 for c in cells)
-    assert [c[:3] for c in cells] == [
-        [r['config']['pages'], r['config']['watermark'], r['lost']] for r in runs]
-    colours = b.js("[...document.querySelectorAll('.cell')].map(c => getComputedStyle(c).fill)")
-    assert len(set(colours)) > 3
+    config = lambda r, key: r['config'][key]
+    assert [c[:3] for c in cells] == [[config(r, 'pages'), config(r, 'watermark'), r['lost']]
+                                      for r in runs]
+    fills = b.js("[...document.querySelectorAll('.cell')].map(c => getComputedStyle(c).fill)")
+    assert len(set(fills)) > 3
+    # the same loss in the same colour, no loss in green
+    for r, fill in zip(runs, fills):
+        assert (r['lost'] == 0) == (fill == 'rgb(47, 158, 119)'), (r['lost'], fill)
+    inside()
     shot('heat.png')
-    b.open(here + '/run.svg')
-    assert b.js("document.querySelectorAll('rect.record').length") == len(drawn)
-    # no text is outside the picture
-    out = b.js("(() => { const w = document.documentElement.getBoundingClientRect();"
-               " return [...document.querySelectorAll('text.title,text.verdict,text.listed,text.muted,.small')]"
-               ".filter(t => !t.closest('.pin')).map(t => [t.getBoundingClientRect(), t.textContent])"
-               ".filter(([r]) => r.right > w.right || r.left < w.left).map(([, t]) => t); })()")
-    assert out == [], out
-    shot('svg.png')
-    errors = b.errors()
-    assert errors == [], errors
+    saved = b.save('#save', os.getcwd())
+    assert os.path.basename(saved) == 'watermark-heat-intel_pt.svg', saved
+    b.open('file://' + saved)
+    assert fills == b.js("[...document.querySelectorAll('.cell')].map(c => getComputedStyle(c).fill)")
+    inside()
+
+    # refused: the reason is all there is, and nothing to zoom
+    b.open(here + '/refused.html')
+    assert 'at least 2 pages' in b.js("document.querySelector('text.verdict.bad').textContent")
+    assert b.js("['help', 'save'].map(id => document.getElementById(id).hidden)") == [True, False]
+    inside()
+    # the policy holds: a script or style that is not the page's own is not run
+    assert b.errors() == [], b.errors()
+    b.js("(() => { const s = document.createElement('script'); s.textContent = 'window.foreign = 1';"
+         " document.body.append(s); const i = document.createElement('img'); i.src = 'file:///etc/motd.png';"
+         " document.body.append(i); })()")
+    assert b.js("window.foreign === undefined")
+    assert any('Content Security Policy' in e for e in b.errors()), b.errors()
 finally:
     b.close()
 END
