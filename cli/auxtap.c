@@ -29,13 +29,16 @@ static const struct command commands[] = {
 	{"record", cmd_record, "record a full trace, or a snapshot with -S", CLI_RUN_FAILED},
 #ifdef AUXTAP_HAVE_DECODE
 	{"report", cmd_report, "summarise a recording: crash report, or overview", CLI_FAILED},
-	{"decode", cmd_decode, "print the executed flow: instructions, branches, calls, gaps", CLI_FAILED},
+	{"decode", cmd_decode, "print the executed flow: instructions, branches, calls, gaps",
+	 CLI_FAILED},
 	{"dump", cmd_dump, "list every record and every packet, with offsets", CLI_FAILED},
 #endif
-	{"watermark", cmd_watermark, "simulate and check watermark and interrupt behaviour", CLI_FAILED},
+	{"watermark", cmd_watermark, "simulate and check watermark and interrupt behaviour",
+	 CLI_FAILED},
 	{"audit", cmd_audit, "check a recording's AUX transactions against the kernel's rules",
 	 CLI_FAILED},
-	{"list", cmd_list, "list this machine's trace units and what you may do with them", CLI_FAILED},
+	{"list", cmd_list, "list this machine's trace units and what you may do with them",
+	 CLI_FAILED},
 };
 /* clang-format on */
 

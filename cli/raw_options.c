@@ -136,12 +136,12 @@ int raw_options_parse(struct raw_options *ro, int opt, const char *arg)
 		return parse_raw(ro, arg);
 	case RAW_OPT_IMAGE:
 		if (ro->nr_images == RAW_MAX_IMAGES)
-			return cli_bad_value("--image", arg, "one of at most 256 images");
+			return cli_bad_value("--image", arg, "accepted: at most 256 images");
 		ro->images[ro->nr_images++] = arg;
 		return 0;
 	case RAW_OPT_SIDEBAND:
 		if (ro->raw.nr_sideband == RAW_MAX_SIDEBAND)
-			return cli_bad_value("--sideband", arg, "one of at most 64 files");
+			return cli_bad_value("--sideband", arg, "accepted: at most 64 files");
 		ro->sideband[ro->raw.nr_sideband++] = arg;
 		return 0;
 	case RAW_OPT_SAMPLE_TYPE:
@@ -168,7 +168,7 @@ int raw_options_parse(struct raw_options *ro, int opt, const char *arg)
 		return parse_cpuid(ro, arg);
 	case RAW_OPT_ETM_CONFIG:
 		if (ro->raw.nr_etm_configs == RAW_MAX_CONFIGS)
-			return cli_bad_value("--etm-config", arg, "one of at most 111 files");
+			return cli_bad_value("--etm-config", arg, "accepted: at most 111 files");
 		ro->etm_configs[ro->raw.nr_etm_configs++] = arg;
 		return 0;
 	case RAW_OPT_ETM_FORMAT:
