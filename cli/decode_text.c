@@ -16,7 +16,7 @@
 #define NAME_MAX_ADDR 1024 /* the same for the function of addr */
 /* Every field at its longest: the columns, and addr with two names. */
 #define LINE_SIZE ((NR_FIELDS + 3) * (VALUE_MAX + NUMBER_CHARS))
-#define BLANKS	  24 /* at least the width of the widest column but text */
+#define BLANKS	  24 /* at least the width of the widest column */
 
 /* clang-format off */
 static const unsigned char text_width[NR_FIELDS] = {
