@@ -80,7 +80,7 @@ done
 [ "$("$AUXTAP" decode --time 0.010,0.012 --events insn -F time spe.data | wc -l)" = \
 	"$("$AUXTAP" decode --events insn -F time spe.data | awk '$1 + 0 >= 0.010 && $1 + 0 < 0.012' | wc -l)" ] \
 	|| fail '--time'
-"$AUXTAP" decode --events call spe.data 2>err && grep -q 'samples of Arm SPE' err || fail "--events call: $(cat err)"
+"$AUXTAP" decode --events call spe.data 2>err && grep -q 'contains Arm SPE samples' err || fail "--events call: $(cat err)"
 
 # damage: a byte in the middle loses its record, and this is reported
 cp spe.data bad.data
