@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Facts about a process at its death: capture writes them as notes to the snapshot file
- * (perfdata.h), the report reads them. All numbers are little-endian.
+ * Facts about a process at its death: capture writes them to the metadata trailer of the snapshot
+ * file (perfdata.h), the report reads them. All numbers are little-endian.
  */
 #ifndef AUXTAP_CRASH_H
 #define AUXTAP_CRASH_H
@@ -88,12 +88,12 @@ struct auxtap_crash {
 	int32_t fault_signo, fault_tid;
 	char comm[16];
 	/*
-	 * Not in older notes (see size): SIGKILL because the session used more memory than this; 0:
+	 * Not in older files (see size): SIGKILL because the session used more memory than this; 0:
 	 * no.
 	 */
 	uint64_t limit_bytes;
 	/*
-	 * Not in older notes: SIGSEGV because the kernel could not write the frame of the program's
+	 * Not in older files: SIGSEGV because the kernel could not write the frame of the program's
 	 * handler for this signal to the stack; 0: no, or unknown.
 	 */
 	int32_t frame_signo;

@@ -236,7 +236,7 @@ AUXTAP_API int auxtap_perfdata_build_ids(struct auxtap_perfdata *pd,
 /* The record type's name as stock perf prints it ("MMAP2", "AUXTRACE_INFO"); NULL if unknown. */
 AUXTAP_API const char *auxtap_record_name(uint32_t type);
 
-/* ---- notes: auxtap's own metadata, after the last feature section of perf.data ---- */
+/* ---- the metadata trailer: auxtap's own records after the last feature section ---- */
 
 enum auxtap_metadata_type {
 	AUXTAP_METADATA_CAPTURE = 1, /* text: "key: value" lines (backend, source, version, …) */
@@ -246,7 +246,7 @@ enum auxtap_metadata_type {
 	AUXTAP_METADATA_MAPS,	     /* text of /proc/PID/maps at the time of death */
 	AUXTAP_METADATA_GAP,	     /* struct auxtap_gap */
 	AUXTAP_METADATA_IMAGE,	     /* u32 name length, name, then the file's bytes (vdso) */
-	AUXTAP_METADATA_WAKEUPS,     /* struct auxtap_wakeup_log, then its wakeup log */
+	AUXTAP_METADATA_WAKEUPS,     /* struct auxtap_wakeup_log, then its entries */
 };
 
 /*
@@ -260,9 +260,8 @@ struct auxtap_wakeup {
 	uint64_t aux_tail;	      /* what had been read by then */
 	uint64_t flags;		      /* AUXTAP_WAKEUP_… */
 };
-#define AUXTAP_WAKEUP_READABLE                                            \
-	0x1 /* poll() reported this ring; else another ring, or a timeout \
-	     */
+/* poll() reported this ring; else another ring, or a timeout */
+#define AUXTAP_WAKEUP_READABLE 0x1
 /* since the last entry the reader has seen truncations, or the area full */
 #define AUXTAP_WAKEUP_STOPPED 0x2
 #define AUXTAP_WAKEUP_LAST    0x4 /* not a return of poll(): the end of the reader */
@@ -272,12 +271,12 @@ struct auxtap_wakeup_log {
 	uint64_t aux_size, data_size;
 	uint64_t aux_watermark, data_watermark; /* AUX: as requested, 0: half; data: as in effect */
 	uint64_t emulated;			/* 1: by the emulated kernel */
-	uint64_t nr_wakeups;			/* in total; the note contains the first ones */
+	uint64_t nr_wakeups;			/* in total; the log contains the first ones */
 };
 
 /*
- * Calls fn for every note in the file, in order; a non-zero result of fn ends it and is returned.
- * 0: done, or no notes.
+ * Calls fn for every metadata record in the file, in order; a non-zero result of fn ends it and is
+ * returned. 0: done, or no metadata.
  */
 AUXTAP_API int auxtap_perfdata_metadata(struct auxtap_perfdata *pd,
 					int (*fn)(void *ctx, uint32_t type, const void *data,
@@ -291,9 +290,9 @@ struct auxtap_perfdata_writer; /* opaque */
 /*
  * Creates path with mode 0600; an existing file is kept as path.old. Stock perf can read the file
  * up to the last commit even if this process is killed. Call order: create, add_attr…, begin,
- * (record | auxtrace | round)…, note…, finish. Memory: a buffer of 1 MiB; until finish 16 bytes for
- * each AUXTRACE record, and the notes. After a failed write every call returns the same error;
- * finish then still completes the file with what was committed, and returns the error.
+ * (record | auxtrace | round)…, metadata…, finish. Memory: a buffer of 1 MiB; until finish 16 bytes
+ * for each AUXTRACE record, and the metadata. After a failed write every call returns the same
+ * error; finish then still completes the file with what was committed, and returns the error.
  */
 AUXTAP_API int auxtap_perfdata_writer_create(struct auxtap_perfdata_writer **w, const char *path,
 					     struct auxtap_error *err);
@@ -340,13 +339,13 @@ AUXTAP_API int auxtap_perfdata_writer_metadata(struct auxtap_perfdata_writer *w,
 					       const void *data, size_t size);
 AUXTAP_API uint64_t auxtap_perfdata_writer_size(const struct auxtap_perfdata_writer *w);
 /*
- * After a failed write: drops what was not committed, so that notes can be added and the file
+ * After a failed write: drops what was not committed, so that metadata can be added and the file
  * finished. False: nothing was committed.
  */
 AUXTAP_API bool auxtap_perfdata_writer_cut(struct auxtap_perfdata_writer *w);
 /*
  * Commits, writes features (host, command line, events, build ids, auxtrace index, times) and
- * notes; always frees w. On failure the file keeps what was committed; without a commit it is
+ * metadata; always frees w. On failure the file keeps what was committed; without a commit it is
  * removed, as by abort.
  */
 AUXTAP_API int auxtap_perfdata_writer_finish(struct auxtap_perfdata_writer *w,
