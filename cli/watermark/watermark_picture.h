@@ -75,7 +75,7 @@ struct pic_point {
 	uint64_t t, p;
 	bool gap; /* nothing is drawn from the one before */
 };
-/* Something is wrong: a place and words, or a distance and words. */
+/* Something is wrong: a text about a location, or about a distance. */
 struct pic_note {
 	uint64_t t0, p0, t1, p1;
 	bool span;

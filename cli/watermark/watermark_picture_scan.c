@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What there is to draw, from a run's events: lines, bars, points, and what is wrong in words and
- * distances. It judges nothing itself that the monitor has not judged: it finds the places.
+ * What there is to draw, from a run's events: lines, bars, points, and what is wrong, as texts and
+ * distances. The monitor decides what is wrong; here it gets its location.
  */
 #include "watermark_picture.h"
 #include "watermark_print.h"
@@ -24,7 +24,7 @@ struct scanner {
 	const struct pic_run *run;
 	bool open;
 	uint64_t begin, pos, size; /* of the transaction that is open */
-	size_t ints, stop, wakeup; /* its bars; 0: none (things[0] is nobody's) */
+	size_t ints, stop, wakeup; /* its bars; 0: none (things[0] is not used) */
 	uint64_t stop_at, int_at, due_t, due_p;
 	bool line_seen;
 	struct line lines[MAX_LINES];
@@ -91,7 +91,8 @@ static void on_begin(struct scanner *w, const struct pic_event *e)
 	char tip[128];
 
 	/*
-	 * overwritten: a record does not tell how far it got (H11, J5), but there the next begins
+	 * overwritten: a record does not contain how far the unit got (H11, J5), but the next
+	 * transaction starts there
 	 */
 	if (w->run->c.snapshot && w->s->nr_pointer) {
 		struct pic_point *last = &w->s->pointer[w->s->nr_pointer - 1];
@@ -132,8 +133,9 @@ static void on_thresholds(struct scanner *w, const struct pic_event *e)
 		w->stop = bar(w, PIC_STOP, e->time, e->b, tip);
 	}
 	if (e->a != PIC_NEVER) {
-		snprintf(tip, sizeof(tip), "mark: the unit must raise its interrupt at %llu%s",
-			 (LL)e->a, e->a <= w->pos ? " (behind the head: a lap later)" : "");
+		snprintf(tip, sizeof(tip), "threshold: the unit must raise its interrupt at %llu%s",
+			 (LL)e->a,
+			 e->a <= w->pos ? " (the head has passed it: one wrap later)" : "");
 		w->ints = bar(w, PIC_INT, e->time, e->a, tip);
 	}
 }
@@ -176,7 +178,7 @@ static void on_record(struct scanner *w, const struct pic_event *e)
 	wm_flags(e->c, flags);
 	snprintf(x->tip, sizeof(x->tip),
 		 "AUX record%s: offset %llu, size %llu, flags %s, at %llu ns",
-		 lost ? ", lost for want of room in the data ring" : "", (LL)e->a, (LL)e->b, flags,
+		 lost ? ", lost: no space in the data ring" : "", (LL)e->a, (LL)e->b, flags,
 		 (LL)e->time);
 	x->bad = lost;
 }
@@ -191,7 +193,7 @@ static void on_threshold_hit(struct scanner *w, const struct pic_event *e)
 	w->due_t = e->time;
 	w->due_p = e->a;
 	snprintf(x->tip, sizeof(x->tip),
-		 "interrupt due: the write pointer is at the mark, %llu, at %llu ns", (LL)e->a,
+		 "interrupt due: the write pointer is at the threshold, %llu, at %llu ns", (LL)e->a,
 		 (LL)e->time);
 }
 
@@ -209,7 +211,7 @@ static bool violated_at(const struct scanner *w, size_t i, enum auxtap_watermark
 	return false;
 }
 
-/* The program goes, the driver stops the unit: an end, and no turn of the driver before it. */
+/* The driver stops the unit with the program: an end, and no interrupt handled before it. */
 static bool while_stopping(const struct scanner *w, size_t i)
 {
 	const struct pic_run *r = w->run;
@@ -248,10 +250,10 @@ static void note_no_cause(struct scanner *w, size_t i, bool stopping)
 
 		wm_time(w->nr_lines ? e->time - w->lines[w->nr_lines - 1].t : 0, after);
 		snprintf(n->text, sizeof(n->text),
-			 "a second interrupt for the same mark, %s after the first", after);
+			 "a second interrupt for the same threshold, %s after the first", after);
 		return;
 	}
-	snprintf(n->text, sizeof(n->text), "interrupt here%s: no mark is reached",
+	snprintf(n->text, sizeof(n->text), "interrupt here%s: no threshold is reached",
 		 stopping		? ", while the unit is being switched off" :
 		 just_switched_on(w, i) ? ", the moment the unit is switched on" :
 					  "");
@@ -282,7 +284,7 @@ static void on_line(struct scanner *w, size_t i)
 		   violated_at(w, i, AUXTAP_INV_IRQ_AT_THRESHOLD)) {
 		x->bad = true;
 	}
-	/* how far from the mark: written where the monitor has found it too far */
+	/* how far from the threshold: printed where the monitor found it too far */
 	if (w->due_t != PIC_NEVER && !w->line_seen && w->due_t < e->time) {
 		double bytes = (double)(e->time - w->due_t) * (double)w->run->c.rate / 1e9;
 
@@ -319,7 +321,7 @@ static void on_irq(struct scanner *w, const struct pic_event *e)
 		if (!w->lines[i].paired && !w->lines[i].at_once)
 			l = &w->lines[after = i];
 	snprintf(x->tip, sizeof(x->tip),
-		 "interrupt: the driver's turn at %llu ns, write pointer %llu", (LL)e->time,
+		 "interrupt: the driver handles it at %llu ns, write pointer %llu", (LL)e->time,
 		 (LL)e->a);
 	if (!l)
 		return;
@@ -364,13 +366,13 @@ static void note_delays(struct scanner *w)
 			d->bad = true;
 			snprintf(d->text, sizeof(d->text), "never came");
 			snprintf(d->tip, sizeof(d->tip),
-				 "the line went up at %llu ns; no interrupt of it came", (LL)l->t);
+				 "the line went up at %llu ns; no interrupt followed", (LL)l->t);
 			for (size_t k = i + 1; k < w->nr_lines; k++)
 				if (w->lines[k].irq != PIC_NEVER && w->lines[k].irq < n->t1)
 					n->t1 = d->t1 = w->lines[k].irq;
 			snprintf(
 				n->text, sizeof(n->text),
-				"line up here: its interrupt never comes to the driver (%s expected at most)",
+				"line up here: its interrupt never reaches the driver (%s expected at most)",
 				most);
 		}
 	}
@@ -378,7 +380,10 @@ static void note_delays(struct scanner *w)
 
 /* ---- what is wrong, numbered ---- */
 
-/* A line of the list: it begins at t; the number, or 0: it is full, or has one of that name. */
+/*
+ * Adds a line to the list, about what starts at t. Returns its number, or 0: the list is full or
+ * has one of that name.
+ */
 static int list(struct pic_scan *s, uint64_t t, uint64_t noticed, const char *name,
 		const char *text)
 {
@@ -401,7 +406,7 @@ static int list(struct pic_scan *s, uint64_t t, uint64_t noticed, const char *na
 	return (int)s->nr_listed;
 }
 
-/* What comes before a violation, and is what it comes of. */
+/* What happens before a violation and causes it. */
 static void cause(struct scanner *w, uint64_t t, const char *text)
 {
 	int number = list(w->s, t, t, "status register", text);
@@ -495,8 +500,8 @@ static void on_loss(struct scanner *w, const struct pic_event *e)
 }
 
 /*
- * A violation is noticed when nothing else is possible any more: later than what is wrong. Where
- * that began is known where the monitor's events before it tell.
+ * The monitor notices a violation when no correct continuation is left: later than what is wrong.
+ * The events before it show where that started.
  */
 static void where_it_begins(const struct scanner *w, const struct pic_event *e, uint64_t *t,
 			    uint64_t *p)
@@ -533,7 +538,7 @@ static void where_it_begins(const struct scanner *w, const struct pic_event *e, 
 				break;
 			}
 		break;
-	case AUXTAP_INV_CONTENTS_TRUE: /* padding that is none: where it was skipped */
+	case AUXTAP_INV_CONTENTS_TRUE: /* what is skipped is not padding: where it was skipped */
 		for (size_t i = s->nr_things; i-- > 1;)
 			if (s->things[i].kind == PIC_PADDING && s->things[i].p0 <= *p &&
 			    s->things[i].p1 > *p) {
@@ -593,7 +598,7 @@ static void on_violation(struct scanner *w, const struct pic_event *e)
 			snprintf(
 				n->text, sizeof(n->text),
 				"%strace due at offset %llu is stored at offset %llu: %llu bytes %s",
-				e->c % area ? "" : "the area begins again: ", (LL)(e->c % area),
+				e->c % area ? "" : "the area wraps: ", (LL)(e->c % area),
 				(LL)(e->b % area), (LL)(e->b > e->c ? e->b - e->c : e->c - e->b),
 				e->b > e->c ? "too far" : "back");
 	}
@@ -666,13 +671,13 @@ static void on_event(struct scanner *w, size_t i)
 		on_status(w, i);
 		break;
 	case AUXTAP_WM_WAKEUP:
-		simple(w, PIC_WAKEUP, e, "wakeup: the reader is told");
+		simple(w, PIC_WAKEUP, e, "wakeup: the kernel wakes the reader");
 		break;
 	case AUXTAP_WM_REENABLE:
 		simple(w, PIC_ENABLE, e, "the reader enables the event again");
 		break;
 	case AUXTAP_WM_REFUSED:
-		simple(w, PIC_REFUSED, e, "refused: no room, no transaction");
+		simple(w, PIC_REFUSED, e, "refused: no space, no transaction");
 		break;
 	case AUXTAP_WM_SWITCH:
 		end_bar(w, &w->runs, e->time);
@@ -703,7 +708,7 @@ int pic_scan(struct pic_scan *s, const struct pic_run *run)
 	}
 	w->s = s;
 	w->run = run;
-	s->nr_things = 1; /* nobody's */
+	s->nr_things = 1; /* the first one is not used */
 	s->things[0].kind = PIC_NR_KINDS;
 	s->t_end = run->events[run->nr_events - 1].time;
 	for (size_t i = 0; i < run->nr_events; i++)
