@@ -212,14 +212,14 @@ static inline uint64_t audit_end(uint64_t off, uint64_t size)
 
 /* stream.c */
 void audit_stream(const struct ring_view *ring);
-/* What may lie between two records of this unit without being told. */
+/* Bytes that may lie between two records of this unit without a record. */
 uint64_t audit_skip_max(const struct auxtap_audit *audit);
 /* cover.c: bytes before e that were skipped. */
 void audit_skipped(struct auxtap_audit *audit, const struct entry *e, uint64_t from, uint64_t to);
 /* cover.c: records against what the file has of their bytes. */
 void audit_cover(const struct ring_view *ring);
 void audit_sort_spans(struct span *spans, size_t nr);
-/* nr bytes of span, from first on, are in no span of others; at_end: none of them comes behind. */
+/* nr bytes of span, from first on, are in no span of others; at_end: none of them comes after. */
 typedef void audit_uncovered_fn(void *ctx, const struct span *span, uint64_t first, uint64_t nr,
 				bool at_end);
 /* Both are sorted. */
@@ -231,19 +231,19 @@ void audit_flags_pt(const struct ring_view *ring, const struct entry *e);
 void audit_flags_limit(const struct ring_view *ring, const struct entry *e, uint64_t limit);
 void audit_flags_ends(const struct ring_view *ring);
 /*
- * The recorder's notes: its text; a gap; when all rings were audited, its text against the records.
+ * What the recorder noted: its text; a gap; after all rings, its text compared with the records.
  */
 void audit_noted(struct auxtap_audit *audit, const void *text, size_t size);
 void audit_flags_noted_gap(struct auxtap_audit *audit, const struct auxtap_gap *gap);
 void audit_flags_noted(struct auxtap_audit *audit);
-/* wakeups.c: a note of auxtap's recorder. */
+/* wakeups.c: a wakeup log of auxtap's recorder. */
 void audit_reader(struct auxtap_audit *audit, const void *data, size_t size);
 /* log.c: the log of a unit, into audit->units. */
 int audit_unit_log(struct auxtap_audit *audit, const char *path, struct auxtap_error *err);
 /* compare_unit.c */
 void audit_unit_sort(struct auxtap_audit *audit);
 void audit_unit(const struct ring_view *ring);
-/* When all rings were held: what the logs tell of others. */
+/* After all rings: what the logs contain of others. */
 void audit_unit_rest(struct auxtap_audit *audit);
 void audit_unit_free(struct unit_history *units);
 /* watermarks.c */

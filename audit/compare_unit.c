@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The log of a unit held against the recording that was made of it: the log is what the unit did,
- * the recording is what driver and kernel told of it. Matched by position, not by time.
+ * Compares a unit's log with the recording that was made of it: the log is what the unit did, the
+ * recording is what driver and kernel reported. Matched by position, not by time.
  */
 #include "audit_private.h"
 
@@ -77,12 +77,12 @@ static void not_reported(void *ctx, const struct span *written, uint64_t first, 
 	const struct unit_extent *extent = written->of;
 	struct entry at = log_entry(extent->log, extent->line, extent->time);
 
-	/* F3, or the file ends early: that was told */
+	/* F3, or the file ends early: already reported */
 	if (extent->unknown || ring->sums->nr_lost_records || (ring->audit->incomplete && at_end))
 		return;
 	audit_find(ring->audit, INV_UNIT_BYTES_UNRECORDED, ring->sums, &at, nr,
 		   "of the bytes 0x%" PRIx64 " to 0x%" PRIx64 " %" PRIu64 ", from 0x%" PRIx64
-		   " on, are told by no AUX record",
+		   " on, are covered by no AUX record",
 		   written->off, written->end, nr, first);
 }
 
@@ -149,17 +149,17 @@ static void check_flags(const struct ring_view *ring, const struct unit_transact
 	/* J4; a collision of SPE's is not in the log */
 	if (audit->family == AUXTAP_AUXTRACE_CS_ETM)
 		mask |= PERF_AUX_FLAG_COLLISION;
-	/* H6, I5: a record of nothing may be that of a begin that found too little room */
+	/* H6, I5: a record of nothing may be that of a begin that found too little space */
 	if (!(flags & mask) || transaction->nr_lost || transaction->at_limit ||
 	    !transaction->has_limit || (!e->size && transaction->end > transaction->begin))
 		return;
 	audit_find(audit, INV_FLAG_CAUSE, ring->sums, e, 0,
-		   "%s: the unit lost nothing and stood at 0x%" PRIx64 ", not at its limit%s",
+		   "%s: the unit lost nothing and was at 0x%" PRIx64 ", not at its limit%s",
 		   flags & PERF_AUX_FLAG_TRUNCATED ? "TRUNCATED" : "COLLISION", transaction->end,
 		   transaction->hole ? "; it had a hole, which is PARTIAL" : "");
 }
 
-/* D12: the record of a turn begins where the unit did. NULL: there is none. */
+/* D12: the record of a transaction begins where the unit did. NULL: no record. */
 static const struct entry *record_of(const struct ring_view *ring,
 				     const struct unit_transaction *transaction, size_t *at)
 {
@@ -172,7 +172,7 @@ static const struct entry *record_of(const struct ring_view *ring,
 			continue;
 		if (e->off > transaction->begin || (empty && e->size))
 			return NULL;
-		if (!e->size && !empty) { /* H6, I5: a begin that failed, before this turn */
+		if (!e->size && !empty) { /* H6, I5: a begin that failed, before this transaction */
 			const struct entry *next = e + 1, *end = ring->entries + ring->nr;
 
 			while (next < end && next->kind != ENTRY_AUX)
@@ -196,7 +196,7 @@ static void flags(const struct ring_view *ring, const struct unit_transaction *t
 		bool happened = transaction->nr_lost || transaction->hole || transaction->at_limit;
 		const struct entry *e;
 
-		/* D14: a turn in which nothing happened leaves no record */
+		/* D14: a transaction without bytes or flags leaves no record */
 		if (transaction->end == transaction->begin && !happened)
 			continue;
 		e = record_of(ring, transaction, &at);
@@ -228,7 +228,7 @@ void audit_unit(const struct ring_view *ring)
 		nr_transactions++;
 	if (!nr_extents && !nr_transactions) {
 		audit_find(ring->audit, INV_RING_UNLOGGED, ring->sums, NULL, 0,
-			   "no log tells of this ring's unit");
+			   "no log covers this ring's unit");
 		return;
 	}
 	if (ring->sums->overwrite) /* H11: offset and size of a snapshot's records are no range */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* A ring's records against the AUXTRACE records, which have their bytes. */
+/* Compares a ring's AUX records with the AUXTRACE records, which have their bytes. */
 #include "audit_private.h"
 #include "util/vector.h"
 
@@ -69,7 +69,7 @@ static void reads(const struct ring_view *ring)
 void audit_uncovered(const struct span *spans, size_t nr_spans, const struct span *others,
 		     size_t nr_others, audit_uncovered_fn *fn, void *ctx)
 {
-	uint64_t covered = 0; /* up to here, from the begin of the stretch that at belongs to */
+	uint64_t covered = 0; /* up to here, from the start of the stretch that at belongs to */
 	size_t at = 0;
 
 	for (size_t i = 0; i < nr_spans; i++) {
@@ -106,7 +106,7 @@ static void missing(void *ctx, const struct span *reported, uint64_t first, uint
 {
 	const struct ring_view *ring = ctx;
 
-	/* a file that ends early lacks the bytes of its last records: that was told */
+	/* a file that ends early lacks the bytes of its last records: already reported */
 	if (!(ring->audit->incomplete && at_end))
 		audit_find(ring->audit, INV_BYTES_MISSING, ring->sums, reported->of, nr,
 			   "%" PRIu64 " of its %" PRIu64
@@ -114,7 +114,7 @@ static void missing(void *ctx, const struct span *reported, uint64_t first, uint
 			   nr, reported->end - reported->off, first);
 }
 
-/* Bytes before the first record and behind the last one; stream.c tells of those between. */
+/* Bytes before the first record and after the last one; stream.c reports those between. */
 static void unreported(const struct ring_view *ring, const struct span *have, size_t nr_have)
 {
 	struct auxtap_audit *audit = ring->audit;
@@ -126,7 +126,7 @@ static void unreported(const struct ring_view *ring, const struct span *have, si
 		return;
 	if (!sums->nr_records) {
 		audit_find(audit, INV_BYTES_WITHOUT_RECORD, sums, have[0].of, sums->nr_read_bytes,
-			   "no AUX record tells of this ring's %" PRIu64 " bytes",
+			   "no AUX record covers this ring's %" PRIu64 " bytes",
 			   sums->nr_read_bytes);
 		return;
 	}
@@ -173,7 +173,7 @@ void audit_skipped(struct auxtap_audit *audit, const struct entry *e, uint64_t f
 }
 
 /*
- * The AUXTRACE record that has this byte: the last one, for those before end with up to 7 that are
+ * The AUXTRACE record that has this byte: the last one, as those before it end with up to 7 of
  * padding (K1).
  */
 static const struct span *span_at(const struct span *have, size_t nr_have, uint64_t off)
@@ -207,7 +207,7 @@ static int look_at_bytes(struct auxtap_perfdata *pd, struct padding *p, uint64_t
 		ssize_t got = auxtap_perfdata_pread(pd, buf, want, file_off + done);
 
 		if (got <= 0)
-			return -1; /* the file ends early: that was told */
+			return -1; /* the file ends early: already reported */
 		for (ssize_t i = 0; i < got; i++) {
 			if (buf[i] == p->byte)
 				continue;
@@ -234,7 +234,7 @@ static void padding(const struct ring_view *ring, const struct span *have, size_
 			const struct span *span = span_at(have, nr_have, off);
 			const struct entry *trace;
 
-			if (!span) /* it was told that the reader has not saved this */
+			if (!span) /* the reader has not saved this: already reported */
 				break;
 			trace = span->of;
 			nr = (skip->end < span->end ? skip->end : span->end) - off;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Flags that the units' rules exclude or demand, and flags that auxtap's recorder has seen: what
- * must be in the records is known from where they end (H8, J4) and from the recorder's notes.
+ * must be in the records follows from where they end (H8, J4) and from what the recorder noted.
  */
 #include "audit_private.h"
 
@@ -15,7 +15,7 @@
 #define PAGE	   4096	 /* the smallest: each larger page ends at a multiple of it */
 #define RAW	   0x100 /* J3: of CoreSight's sinks only TRBE has this format */
 #define LOSS_FLAGS (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)
-#define AT_END_MIN 3 /* so many records end with a page, and most do: that is no chance */
+#define AT_END_MIN 3 /* so many records end with a page, and most do: not by chance */
 
 /* H8, H12: PT is truncated at its STOP, which is at the end of a page, and never collides. */
 void audit_flags_pt(const struct ring_view *ring, const struct entry *e)
@@ -184,7 +184,7 @@ static void noted_bytes(struct auxtap_audit *audit)
 		struct auxtap_audit_ring whose = {.cpu = -1, .tid = units[i].tid};
 		uint64_t written = 0, covered = 0;
 
-		/* numbers of threads come again */
+		/* thread numbers are reused */
 		for (; i < nr && units[i].tid == whose.tid; i++)
 			written += units[i].written;
 		while (at < audit->nr_rings && audit->rings[at].tid < whose.tid)

@@ -16,22 +16,22 @@ struct log {
 	bool overwrite;
 	uint64_t time, write, tail, limit, threshold;
 	bool has_limit, has_threshold, has_time;
-	bool past_limit, overwritten; /* told already, of this limit, of this tail */
-	bool passed;		      /* the mark, at: */
+	bool past_limit, overwritten; /* already reported, for this limit, for this tail */
+	bool passed;		      /* the threshold, at: */
 	uint64_t passed_time;
 	uint64_t passed_lost;	/* bytes that were lost since */
-	uint64_t nr_interrupts; /* for this mark */
+	uint64_t nr_interrupts; /* for this threshold */
 	uint64_t nr_events;
-	struct entry line; /* of the file, as the place of findings */
+	struct entry line; /* of the file, as the location of findings */
 
 	/* logs that say when the driver switches the unit on and off */
 	uint64_t key, max_record;
 	uint64_t end_time; /* when it was switched off */
 	bool has_transactions, on;
-	bool at_limit; /* in this turn, and no interrupt came */
+	bool at_limit; /* in this transaction, and no interrupt came */
 	bool tail_unknown;
 	bool of_recording;
-	/* what the kernel does, if the log tells */
+	/* what the kernel does, if the log says */
 	uint64_t head;
 	bool has_head, wakeup_due;
 	uint64_t nr_wakeups, nr_transactions; /* of an area that is overwritten */
@@ -41,7 +41,7 @@ struct log {
 	uint64_t truncated_id, nr_truncated;
 	bool missing; /* events, from here on: */
 	uint64_t missing_from;
-	struct unit_transaction *transaction; /* NULL: none is open */
+	struct unit_transaction *transaction; /* NULL: no transaction is open */
 };
 
 /* The unit stops here: what would come next does not fit. */
@@ -50,14 +50,14 @@ static bool reaches(const struct log *log, uint64_t at)
 	return log->max_record ? audit_end(log->write, log->max_record) > at : log->write >= at;
 }
 
-/* Of a unit that has stopped there the pointer stands still: what it lost counts. */
+/* The pointer of a unit that has stopped there does not move: count what it lost. */
 static uint64_t bytes_past_threshold(const struct log *log)
 {
 	return (log->write > log->threshold ? log->write - log->threshold : 0) +
 	       (log->passed ? log->passed_lost : 0);
 }
 
-/* ---- what a recording is held against ---- */
+/* ---- what a recording is compared with ---- */
 
 static void *one_more(struct log *log, void *array, size_t *nr, size_t *max, size_t size)
 {
@@ -157,7 +157,7 @@ static void transaction_begins(struct log *log, uint64_t at)
 	};
 }
 
-/* Nothing is known of where the ring stands now. */
+/* The ring's position is unknown now. */
 static void forget(struct log *log)
 {
 	transaction_ends(log);
@@ -235,7 +235,7 @@ static void pointer(struct log *log, uint64_t to)
 	}
 }
 
-/* The mark goes, or the log ends. */
+/* The threshold is replaced, or the log ends. */
 static void leave_threshold(struct log *log)
 {
 	uint64_t now = log->has_transactions && !log->on ? log->end_time : log->time;
@@ -246,8 +246,8 @@ static void leave_threshold(struct log *log)
 
 	if (log->has_threshold && late && !log->nr_interrupts)
 		audit_find(log->audit, INV_LOG_MISSING, log->ring, &log->line, overshoot,
-			   "the mark 0x%" PRIx64 " was passed by %" PRIu64 " bytes and %" PRIu64
-			   " ns ago, and no interrupt came",
+			   "the threshold 0x%" PRIx64 " was passed by %" PRIu64
+			   " bytes and %" PRIu64 " ns ago, and no interrupt came",
 			   log->threshold, overshoot, delay);
 	log->has_threshold = log->passed = false;
 	log->nr_interrupts = 0;
@@ -263,7 +263,7 @@ static void interrupt(struct log *log)
 	if (log->has_threshold && log->passed && log->nr_interrupts++ &&
 	    (log->on || !log->has_transactions)) {
 		audit_find(audit, INV_LOG_DOUBLED, log->ring, &log->line, 0,
-			   "interrupt %" PRIu64 " for the mark 0x%" PRIx64, log->nr_interrupts,
+			   "interrupt %" PRIu64 " for the threshold 0x%" PRIx64, log->nr_interrupts,
 			   log->threshold);
 		return;
 	}
@@ -281,21 +281,22 @@ static void interrupt(struct log *log)
 		else if (log->has_threshold)
 			audit_find(audit, INV_LOG_EARLY, log->ring, &log->line,
 				   log->threshold - log->write,
-				   "at 0x%" PRIx64 ", %" PRIu64 " bytes before the mark 0x%" PRIx64,
+				   "at 0x%" PRIx64 ", %" PRIu64
+				   " bytes before the threshold 0x%" PRIx64,
 				   log->write, log->threshold - log->write, log->threshold);
 		else
 			audit_find(audit, INV_LOG_EARLY, log->ring, &log->line, 0,
-				   "at 0x%" PRIx64 ", no mark is set", log->write);
+				   "at 0x%" PRIx64 ", no threshold is set", log->write);
 		return;
 	}
-	log->at_limit = false; /* mark and limit may be one */
+	log->at_limit = false; /* threshold and limit may be the same */
 	overshoot = bytes_past_threshold(log);
 	delay = log->time - log->passed_time;
 	audit_overshoot(log->ring, overshoot);
 	if ((log->max_overshoot && overshoot > log->max_overshoot) ||
 	    (log->max_delay && delay > log->max_delay))
 		audit_find(audit, INV_LOG_LATE, log->ring, &log->line, overshoot,
-			   "%" PRIu64 " bytes and %" PRIu64 " ns after the mark 0x%" PRIx64
+			   "%" PRIu64 " bytes and %" PRIu64 " ns after the threshold 0x%" PRIx64
 			   " (allowed: %" PRIu64 " bytes, %" PRIu64 " ns; 0: any)",
 			   overshoot, delay, log->threshold, log->max_overshoot, log->max_delay);
 }
@@ -389,7 +390,7 @@ static void lost(struct log *log, uint64_t nr_bytes)
 
 /*
  * D18, and how drivers round: PT to watermarks that are powers of two of pages, exactly (H5); the
- * others up to a page (I4, J2). Where there is no mark the unit interrupts at its limit.
+ * others up to a page (I4, J2). Without a threshold the unit interrupts at its limit.
  */
 static void check_threshold(const struct log *log, uint64_t to)
 {
@@ -417,7 +418,7 @@ static void set_threshold(struct log *log, uint64_t to)
 {
 	leave_threshold(log);
 	log->threshold = to;
-	/* behind the pointer: it never comes, and that is no fault (H5) */
+	/* before the pointer: it never comes, which is correct (H5) */
 	log->has_threshold = log->write < to;
 	check_threshold(log, to);
 }
@@ -485,7 +486,7 @@ static void freed(struct log *log, bool atomic)
 	else if (atomic)
 		audit_find(
 			log->audit, INV_LOG_FREED, log->ring, &log->line, 0,
-			"where nothing may sleep, as by a begin or end; the unit stood at 0x%" PRIx64,
+			"where nothing may sleep, as by a begin or end; the unit was at 0x%" PRIx64,
 			log->write);
 	leave_threshold(log);
 	forget(log);
@@ -620,7 +621,7 @@ static void setting(struct log *log, const char *line)
 		log->max_delay = v;
 }
 
-/* "1000,write,0x2000"; false: it is no event */
+/* "1000,write,0x2000"; false: not an event */
 static bool line_of(struct log *log, const char *line)
 {
 	const char *at = line, *name;

@@ -69,7 +69,7 @@ static void put_overshoots(FILE *out, const uint64_t *overshoots)
 	for (unsigned int i = 0; i < AUXTAP_AUDIT_OVERSHOOTS; i++) {
 		if (!overshoots[i])
 			continue;
-		fprintf(out, "%s", any ? ", " : "    bytes behind the watermark: ");
+		fprintf(out, "%s", any ? ", " : "    bytes past the watermark: ");
 		if (!i)
 			fprintf(out, "none %" PRIu64, overshoots[i]);
 		else
@@ -96,7 +96,7 @@ static void put_ring(const struct auxtap_audit *audit, const struct auxtap_audit
 		r->nr_reads == 1 ? "" : "s", r->nr_read_bytes);
 	if (r->nr_passed)
 		fprintf(out, "; %" PRIu64 " %s", r->nr_passed,
-			log ? "marks passed" : "past a watermark");
+			log ? "thresholds passed" : "past a watermark");
 	if (log && r->nr_starts)
 		fprintf(out, "; %" PRIu64 " interrupts", r->nr_starts);
 	if (r->largest_unread)
@@ -130,7 +130,7 @@ static void put_facts(const struct auxtap_audit *audit, FILE *out)
 	if (f->aux_size)
 		fprintf(out, " of %" PRIu64 " bytes", f->aux_size);
 	else if (!f->of_log)
-		fputs(" of unknown size (--aux-size tells)", out);
+		fputs(" of unknown size (give --aux-size)", out);
 	if (f->watermark)
 		fprintf(out, ", watermark %" PRIu64, f->watermark);
 	if (f->watermark_default)
@@ -143,7 +143,7 @@ static void put_facts(const struct auxtap_audit *audit, FILE *out)
 	if (f->nr_hw_ids)
 		fprintf(out, "%" PRIu64 " AUX_OUTPUT_HW_ID\n", f->nr_hw_ids);
 	if (f->nr_lost_samples)
-		fprintf(out, "LOST_SAMPLES tells of %" PRIu64 "\n", f->nr_lost_samples);
+		fprintf(out, "LOST_SAMPLES counts %" PRIu64 "\n", f->nr_lost_samples);
 }
 
 int auxtap_audit_print_text(const struct auxtap_audit *audit, const char *path, FILE *out)

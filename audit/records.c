@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* A recording's records, sorted by ring; then each ring is looked at. */
+/* Sorts a recording's records by ring, then checks each ring. */
 #include "audit_private.h"
 #include "util/vector.h"
 
@@ -124,7 +124,7 @@ static int take(struct collect *c, const struct auxtap_record *rec, uint64_t seq
 	case AUXTAP_RECORD_ID_INDEX:
 		return add_owners(c, rec);
 	case AUXTAP_RECORD_AUXTRACE_INFO:
-		/* taken here: to ask the reader for it would be a walk of its own */
+		/* taken here: asking the reader for it would be another pass over the file */
 		audit->family = (uint32_t)word(rec, 0);
 		c->has_info = true;
 		break;
@@ -246,7 +246,7 @@ static void look(struct auxtap_audit *audit, const struct entry *entries, size_t
 	for (size_t i = 0; i < nr; i++)
 		any |= of_trace(&entries[i]);
 	if (!any)
-		return; /* a data ring that only tells of its losses */
+		return; /* a data ring with nothing but LOST records */
 	audit->nr_skips = 0;
 	ring.sums = audit_add_ring(audit, of_thread ? -1 : (int32_t)(uint32_t)entries[0].key,
 				   of_thread ? (int32_t)(uint32_t)entries[0].key : -1);
@@ -258,7 +258,7 @@ static void look(struct auxtap_audit *audit, const struct entry *entries, size_t
 	audit_unit(&ring);
 }
 
-/* A log that does not say whose it is can only be of the one ring that there is. */
+/* A log that names no CPU or thread can only be of the only ring. */
 static int set_unit_keys(struct auxtap_audit *audit, struct auxtap_error *err)
 {
 	struct unit_history *u = &audit->units;
@@ -284,7 +284,7 @@ static int set_unit_keys(struct auxtap_audit *audit, struct auxtap_error *err)
 					 "does not say which of the recording's rings it is of");
 			auxtap_error_todo(
 				err,
-				"a line '# cpu: N', or 'ring' events for rings of threads, tells");
+				"add a line '# cpu: N', or 'ring' events for rings of threads");
 			return -EINVAL;
 		}
 		*k = key;
@@ -327,13 +327,14 @@ static int read_all(struct collect *c, struct auxtap_perfdata *pd)
 			   "%.180s; what comes before was audited", damage.why);
 	}
 	if (auxtap_perfdata_info(pd)->unfinished)
-		audit_find(audit, INV_FILE_UNFINISHED, NULL, NULL, 0,
-			   "the recorder was killed, or is still at it; what is there was audited");
+		audit_find(
+			audit, INV_FILE_UNFINISHED, NULL, NULL, 0,
+			"the recorder was killed or is still running; audited up to the last complete record");
 	audit->incomplete = audit->counts[INV_FILE_DAMAGED] || audit->counts[INV_FILE_UNFINISHED];
 	return 0;
 }
 
-/* Recorders of auxtap know more of a gap than the kernel's records tell. */
+/* auxtap's recorder knows more about a gap than the kernel's records contain. */
 static int on_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 {
 	struct auxtap_audit *audit = ctx;
@@ -361,12 +362,12 @@ static int on_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 			   auxtap_gap_cause_name(gap.cause), gap.exact ? "" : "at least ",
 			   (unsigned long long)gap.nr_bytes);
 	else
-		audit_find(audit, INV_NOTED_LOSS, &whose, &at, 0, "%s, nobody knows how many bytes",
+		audit_find(audit, INV_NOTED_LOSS, &whose, &at, 0, "%s, number of bytes unknown",
 			   auxtap_gap_cause_name(gap.cause));
 	return 0;
 }
 
-/* When the records are sorted: the gap against them. */
+/* After the records are sorted: compares the gap with them. */
 static int on_gap(void *ctx, uint32_t type, const void *data, size_t size)
 {
 	struct auxtap_gap gap;
@@ -393,7 +394,7 @@ static void which_kernel(struct auxtap_audit *audit, struct auxtap_perfdata *pd)
 		memcpy(text, (const char *)data + 4, nr);
 	}
 	if (sscanf(text, "%u.%u", &major, &minor) != 2) {
-		audit->late_disable = true; /* nobody knows */
+		audit->late_disable = true; /* the file does not say which kernel */
 		return;
 	}
 	audit->old_partial = major < 4 || (major == 4 && minor < 12);

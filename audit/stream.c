@@ -9,7 +9,7 @@
 	 PERF_AUX_FLAG_COLLISION | PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK)
 #define IDLE_MIN  8
 #define AGAIN_MIN 3	     /* one is the driver's, before the event can be disabled */
-#define RESUME_NS 1000000000 /* a reader that takes longer is not at it any more */
+#define RESUME_NS 1000000000 /* a reader that takes longer has stopped reading */
 
 struct check {
 	const struct ring_view *ring;
@@ -33,7 +33,7 @@ uint64_t audit_skip_max(const struct auxtap_audit *audit)
 		return 2 * audit->facts.page_size;
 	case AUXTAP_AUXTRACE_CS_ETM: /* J2: with the erratum a page more, in a loop */
 		return 4 * audit->facts.page_size;
-	default: /* nobody else skips */
+	default: /* no other unit skips */
 		return 0;
 	}
 }
@@ -51,7 +51,7 @@ static void check_start(struct check *w, const struct entry *e)
 		if (audit_end(e->off, e->size) <= w->last->off && e->off < w->last->off)
 			audit_find(audit, INV_AUX_ORDER, sums, e, e->size,
 				   "bytes 0x%" PRIx64 " to 0x%" PRIx64
-				   " come behind a record of those from 0x%" PRIx64 " on",
+				   " come after a record of those from 0x%" PRIx64 " on",
 				   e->off, audit_end(e->off, e->size), w->last->off);
 		else
 			audit_find(audit, INV_AUX_OVERLAP, sums, e, w->end - e->off,
@@ -141,7 +141,7 @@ static void losses(struct check *w, const struct entry *e)
 		sums->nr_truncated++;
 		w->truncated = e;
 		audit_find(audit, INV_TRUNCATED, sums, e, 0,
-			   "stopped at 0x%" PRIx64 "; how much is missing the kernel does not tell",
+			   "stopped at 0x%" PRIx64 "; the kernel does not report how much was lost",
 			   audit_end(e->off, e->size));
 	}
 }
@@ -150,15 +150,15 @@ static void idle_ends(struct check *w)
 {
 	if (w->nr_idle >= IDLE_MIN)
 		audit_find(w->ring->audit, INV_NO_PROGRESS, w->ring->sums, w->idle, 0,
-			   "%" PRIu64 " truncated records in a row tell of nothing, at 0x%" PRIx64
+			   "%" PRIu64 " truncated records in a row cover no bytes, at 0x%" PRIx64
 			   ", and the reader had read all that was there",
 			   w->nr_idle, w->idle->off);
 	w->nr_idle = 0;
 }
 
 /*
- * A ring that was read to its head has room (D5), so the next transaction stores something. Some
- * records may be older than that read: they came while the reader was at it.
+ * A ring that was read to its head has space (D5), so the next transaction stores something. Some
+ * records may be older than that read: they came while the reader read.
  */
 static void progress(struct check *w, const struct entry *e)
 {
@@ -241,7 +241,7 @@ static void one(struct check *w, const struct entry *e)
 		w->end = end;
 }
 
-/* D21, K1: the last record of the ring says that it was stopped. Did the recording go on? */
+/* D21, K1: the last record of the ring is truncated. Did the recording go on? */
 static void stopped(const struct check *w)
 {
 	struct auxtap_audit *audit = w->ring->audit;
@@ -254,14 +254,14 @@ static void stopped(const struct check *w)
 		audit_find(
 			audit, INV_NOT_RESUMED, w->ring->sums, w->truncated, 0,
 			"nothing came from this ring in the %" PRIu64 ".%03" PRIu64
-			" s that were recorded after it: the program ended, or nobody enabled the event again",
+			" s that were recorded after it: the program ended, or the event was not enabled again",
 			left / 1000000000, left / 1000000 % 1000);
 }
 
 /*
  * A ring of a command's tasks on a CPU has one event for each of them (inherited ones), and their
- * records name but the first: what a second task's was told is no proof against the first's, also
- * because the kernel lets tasks exchange their events. A CPU-wide ring and a thread's have one
+ * records name only the first: a record of a second task's event proves nothing about the first's,
+ * also because the kernel lets tasks exchange their events. A CPU-wide ring and a thread's have one
  * event, whoever runs.
  */
 static bool has_one_event(const struct ring_view *ring)

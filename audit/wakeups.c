@@ -2,7 +2,7 @@
 /*
  * Wakeups, as auxtap's recorder has noted them: each watermark that the head passes wakes the
  * reader, by bytes or by padding (D11, D18), and nothing else does, least of all in an area that is
- * overwritten (D7). Stock perf notes nothing.
+ * overwritten (D7). Stock perf records no wakeups.
  */
 #include "audit_private.h"
 
@@ -33,7 +33,7 @@ static bool passed(const struct reader *r, uint64_t from, uint64_t to)
 	return r->watermark && to / r->watermark > from / r->watermark;
 }
 
-/* E6: strictly more than a watermark behind the one before. */
+/* E6: strictly more than a watermark after the one before. */
 static bool data_woke(const struct reader *r, uint64_t from, uint64_t to)
 {
 	uint64_t watermark = r->head.data_watermark;
@@ -65,7 +65,7 @@ static void missing(const struct reader *r, size_t i)
 static void without_cause(const struct reader *r, size_t i, size_t woken)
 {
 	/*
-	 * What has woken may have come behind the return before: between it and the look at the
+	 * What has woken may have come after the return before: between it and the look at the
 	 * heads. So all counts since the return before the last one that was a wakeup.
 	 */
 	struct auxtap_wakeup at = wakeup_at(r, i, 0), since = wakeup_at(r, woken, 1), next = at;
@@ -119,8 +119,7 @@ void audit_reader(struct auxtap_audit *audit, const void *data, size_t size)
 		return;
 	if (r.head.nr_wakeups > r.nr)
 		audit_find(audit, INV_WAKEUPS_UNNOTED, &r.whose, NULL, 0,
-			   "%zu of %" PRIu64
-			   " times are in the file; those behind them are not judged",
+			   "%zu of %" PRIu64 " times are in the file; later ones are not checked",
 			   r.nr, r.head.nr_wakeups);
 	for (size_t i = 0, woken = 0; i < r.nr; i++) {
 		missing(&r, i);

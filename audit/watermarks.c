@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Records against watermarks and pages. The kernel wakes when the head passes a multiple of the
- * watermark (D18); the driver makes the unit interrupt at a place that depends on it: PT at the
- * page at or before it (H4), SPE and TRBE at the page at or behind it, where they also stop (I4,
+ * watermark (D18); the driver makes the unit interrupt at a position that depends on it: PT at the
+ * page at or before it (H4), SPE and TRBE at the page at or after it, where they also stop (I4,
  * J2).
  */
 #include "audit_private.h"
 
 #include <inttypes.h>
 
-/* The unit stops at the page: nothing is behind it. */
+/* The unit stops at the page: no byte follows it. */
 static void limited(const struct ring_view *ring, const struct entry *e, uint64_t wakeup)
 {
 	uint64_t page = ring->audit->facts.page_size, end = audit_end(e->off, e->size);
@@ -72,7 +72,7 @@ void audit_watermark(const struct ring_view *ring, const struct entry *e)
 	else if (audit->opts.max_overshoot && end > wakeup &&
 		 end - wakeup > audit->opts.max_overshoot)
 		audit_find(audit, INV_LATE_INTERRUPT, ring->sums, e, end - wakeup,
-			   "ends %" PRIu64 " bytes behind the watermark 0x%" PRIx64
+			   "ends %" PRIu64 " bytes past the watermark 0x%" PRIx64
 			   ", at most %" PRIu64 " are allowed",
 			   end - wakeup, wakeup, audit->opts.max_overshoot);
 }

@@ -66,7 +66,7 @@ int capture_write_auxtrace_info(struct auxtap_perfdata_writer *w, const char *pa
 	return ret;
 }
 
-/* ---- for who captures by himself ---- */
+/* ---- for callers that capture without a session ---- */
 
 static int parse(struct capture_event *ev, const char *event, const struct auxtap_backend *be,
 		 struct auxtap_error *err)

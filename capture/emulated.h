@@ -35,7 +35,7 @@ struct emu_link {
 	int nr_event_of_fd;
 	struct emu_account {
 		uint64_t offset; /* of a counter in 'accounts'; 0: none */
-		uint64_t begin;	 /* it stood there when the event was opened */
+		uint64_t begin;	 /* its value when the event was opened */
 	} * account_of_fd;	 /* as long as event_of_fd */
 	void *accounts;		 /* memory of the server's that outlives it; NULL: none */
 	size_t accounts_size;
@@ -44,7 +44,7 @@ struct emu_link {
 	/* events that arrived while a reply was awaited */
 	struct auxtap_target_event *queue;
 	size_t queue_head, queue_len, max_queue;
-	/* processes that live, as the events tell */
+	/* living processes, according to the events */
 	pid_t *pids;
 	size_t nr_pids, reserve_pids;
 	pid_t only_tid; /* attached to this thread alone; 0: no */
@@ -69,7 +69,7 @@ struct emu_call_args {
 
 /* Path of auxtap-emu; -ENOENT with an explanation. */
 int emu_link_find(char *path, size_t size, struct auxtap_error *err);
-/* The file name of a helper in the folder of auxtap-emu. 0 if it is there. */
+/* The file name of a helper in the directory of auxtap-emu. 0 if it is there. */
 int emu_link_find_beside(const char *name, char *path, size_t size);
 /*
  * What auxtap-emu finds for programs of target ("x86_64"): version, path and note, or only the
@@ -89,9 +89,9 @@ int64_t emu_link_call(struct emu_link *link, struct emu_call_args *args);
 /* 1: *ev filled; 0: none; -EPIPE: the server is gone. Never blocks. */
 int emu_link_next_event(struct emu_link *link, struct auxtap_target_event *ev);
 
-/* After spawn the source may be another one (qemu could not, ptrace can): name it anew. */
+/* After spawn the engine may be another one (qemu could not, ptrace can): name it anew. */
 void backend_refresh(struct auxtap_backend *be);
-/* How the emulated kernel died; NULL: it lives, or there is none. */
+/* How the emulated kernel died; NULL: it lives, or was never started. */
 const char *backend_death(const struct auxtap_backend *be);
 /* The event of a session that names none. */
 /* machine: the program's, as auxtap_program_machine() says. */

@@ -39,8 +39,8 @@ static int may_execute(const char *path)
 }
 
 /*
- * The first place that can be executed, in path. Where there is none, -EACCES with the first
- * place in path to which access is denied, else -ENOENT.
+ * The first location that can be executed, in path. Without one, -EACCES with the first
+ * location in path to which access is denied, else -ENOENT.
  */
 static int find_in_places(const char (*places)[PATH_MAX], int nr, char *path, size_t size)
 {
@@ -370,7 +370,7 @@ int64_t emu_link_call(struct emu_link *link, struct emu_call_args *args)
 			break;
 		if (ret)
 			break;
-		/* The server must never wait for room in the event socket while we wait for it. */
+		/* The server must never wait for space in the event socket while we wait for it. */
 		while ((ret = receive_event(link, &ev)) > 0) {
 			ret = queue_event(link, &ev);
 			if (ret)

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Splits off what stands before the next tab or the end of the line. */
+/* Splits off the text before the next tab or the end of the line. */
 static char *field(char **line)
 {
 	char *start = *line, *end = start + strcspn(start, "\t\n");

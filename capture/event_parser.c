@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * perf's event syntax, "PMU/term,term=value/mods". What a term means is told by the PMU's
- * "format/TERM" ("config:14-17"), what values it takes by its "caps/".
+ * perf's event syntax, "PMU/term,term=value/mods". What a term means is in the PMU's
+ * "format/TERM" ("config:14-17"), which values it takes in its "caps/".
  */
 #include "event_parser.h"
 
@@ -176,7 +176,7 @@ static void pt_defaults(const struct pmu *pmu, struct perf_event_attr *attr, boo
 
 	set_default(pmu, attr, "tsc", 1);
 	/*
-	 * Emulated time moves with the instructions: MTC tells nothing new there, so only when
+	 * Emulated time moves with the instructions: MTC adds nothing there, so only when
 	 * asked for.
 	 */
 	if (!emulated && pmu_cap(pmu, "mtc", &supported) && supported &&
@@ -200,7 +200,7 @@ static void pt_defaults(const struct pmu *pmu, struct perf_event_attr *attr, boo
 		set_default(pmu, attr, "branch", 1);
 }
 
-/* Samples with their times; the kernel's least interval costs much and tells little more. */
+/* Samples with their times; the kernel's least interval costs much and shows little more. */
 static void spe_defaults(const struct pmu *pmu, struct perf_event_attr *attr)
 {
 	set_default(pmu, attr, "ts_enable", 1);
@@ -469,7 +469,7 @@ int capture_event_parse(struct capture_event *ev, const char *spec,
 	}
 	ev->attr.type = (uint32_t)strtoul(type, &end, 10);
 	if (end == type)
-		return auxtap_error_set(err, -EPROTO, spec, "PMU type '%s' is no number", type);
+		return auxtap_error_set(err, -EPROTO, spec, "PMU type '%s' is not a number", type);
 	ev->aux = true;
 	if (is_pt(&pmu, &ev->attr))
 		pt_defaults(&pmu, &ev->attr, emulated);
@@ -584,14 +584,15 @@ size_t capture_etm_info(uint64_t *priv, const struct capture_event *ev,
 			v[0] = 0x4040404040404040ull;
 			v[2] = 8;
 		}
-		/* what the timestamps count: TRFCR.TS; -1: older kernels do not tell */
+		/* what the timestamps count: TRFCR.TS; -1: older kernels do not say */
 		snprintf(name, sizeof(name), "cpu%u/ts_source", cpu);
 		v[2 + v[2]] = pmu_text(&pmu, name, "", text, sizeof(text)) > 0 ?
 				      (uint64_t)strtoll(text, NULL, 10) :
 				      UINT64_MAX;
 		v[1] = cpu;
 		v[3] = etm_configr(ev->attr.config);
-		v[4] = (0x10 + 2 * cpu) & 0x7f; /* the trace ID, unless the kernel tells another */
+		v[4] = (0x10 + 2 * cpu) &
+		       0x7f; /* the trace ID, unless the kernel reports another */
 		at += 3 + v[2];
 		nr_cpus++;
 	}

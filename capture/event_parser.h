@@ -47,7 +47,7 @@ struct capture_rings {
 	bool snapshot, per_cpu;
 	unsigned int sched_switch; /* 0; 2: SWITCH of tasks, 3: of CPUs */
 };
-/* The records that tell a reader of the file what made its trace; path is for messages. */
+/* The records that describe the trace unit to a reader of the file; path is for messages. */
 int capture_write_auxtrace_info(struct auxtap_perfdata_writer *w, const char *path,
 				const struct capture_event *ev, const struct auxtap_perf_ops *ops,
 				void *ctx, const struct capture_rings *rings,

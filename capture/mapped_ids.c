@@ -28,7 +28,7 @@ static void read_id(struct mapped_id *id)
 	id->changed = st.st_ctim;
 }
 
-/* The number of an inode is used again as soon as the file is gone: one that a linker replaces. */
+/* The number of an inode is reused as soon as the file is gone, e.g. when a linker replaces it. */
 static void read_again(struct mapped_id *id)
 {
 	struct mapped_id before = *id;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A program that runs natively, for the kernel backend. A full trace does without ptrace:
- * then neither threads nor deaths are seen before they are over. A flight recorder watches
+ * then neither threads nor deaths are seen before they are over. A flight recorder traces
  * (native_trace.c): it has to read a process that is about to die.
  */
 #ifndef AUXTAP_CAPTURE_NATIVE_H
@@ -30,14 +30,14 @@ struct native_trace {
 	size_t nr, max;
 	struct auxtap_target_event *events;
 	size_t nr_events, reserve_events;
-	bool lost_event; /* no memory for it: a process may stand still unheard */
+	bool lost_event; /* no memory for it: a process may stay stopped unnoticed */
 };
 
 struct native_target {
 	struct native_trace trace;
 	pid_t pid;
 	bool child;    /* ours: its status is known */
-	bool gone;     /* PROCESS_EXIT was told */
+	bool gone;     /* PROCESS_EXIT was reported */
 	int pidfd;     /* readable when the process is gone */
 	int hold_fd;   /* closing it releases the child */
 	int result_fd; /* the child's errno if exec failed */
@@ -48,7 +48,7 @@ extern const struct auxtap_perf_ops perf_kernel_ops;
 
 /* Blocks SIGCHLD for the calling thread until _end. */
 int native_trace_begin(struct native_trace *w, struct auxtap_error *err);
-/* 1: now; 0: it was watched before. */
+/* 1: now; 0: it was traced before. */
 int native_trace_seize(struct native_trace *w, pid_t pid, pid_t tid);
 /* Deals with what stopped or ended; what capture must know becomes an event. */
 void native_trace_look(struct native_trace *w);

@@ -71,7 +71,7 @@ static int kernel_close(void *ctx, int fd)
 	return close(fd) ? -errno : 0;
 }
 
-/* An attribute that ends in a slash: the names in that folder, a line each. */
+/* An attribute that ends in a slash: the names in that directory, a line each. */
 static ssize_t list_dir(const char *path, char *buf, size_t size)
 {
 	DIR *dir = opendir(path);

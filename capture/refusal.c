@@ -131,7 +131,8 @@ static void locked_too_much(unsigned int nr_rings, uint64_t data_kb, uint64_t au
 	uint64_t page_kb = (uint64_t)sysconf(_SC_PAGESIZE) / 1024, smaller = aux_kb;
 	char use[64] = "";
 
-	/* The same user's other rings and locked pages count as well; how many, nobody tells. */
+	/* The user's other rings and locked pages count as well; the kernel does not report them.
+	 */
 	if (fits(total_kb, l)) {
 		auxtap_error_todo(err,
 				  "other rings or locked memory of this user take their part; "

@@ -126,7 +126,7 @@ int auxtap_ring_data_next(struct auxtap_ring *ring, struct auxtap_span *span,
 	at_off = ring->data_prev_abs & (ring->data_size - 1);
 	if (nr_bytes < sizeof(header) || ring->data_size - at_off < sizeof(header))
 		return auxtap_error_set_at(err, -EBADMSG, "data ring", ring->data_prev_abs,
-					   "no room for a record header at %llu",
+					   "no space for a record header at %llu",
 					   (unsigned long long)ring->data_prev_abs);
 	memcpy(&header, ring->data + at_off, sizeof(header));
 	if (header.size < sizeof(header) || header.size % 8 || header.size > nr_bytes)
@@ -158,7 +158,7 @@ bool auxtap_ring_aux_next(struct auxtap_ring *ring, struct auxtap_span *span)
 	if (!nr_bytes)
 		return false;
 	if (nr_bytes > ring->aux_size) {
-		/* No honest writer does this in linear mode (D5): keep the newest lap. */
+		/* No correct writer does this in linear mode (D5): keep the newest wrap. */
 		ring->aux_overrun += nr_bytes - ring->aux_size;
 		ring->aux_prev_abs = head_abs - ring->aux_size;
 		nr_bytes = ring->aux_size;
@@ -199,9 +199,9 @@ void auxtap_ring_aux_snapshot(const struct auxtap_ring *ring, uint64_t max,
 	if (!ring->aux_size)
 		return;
 	/*
-	 * The head may be an offset (PT, H11) or a growing count (J5): only its place in
+	 * The head may be an offset (PT, H11) or a growing count (J5): only its offset in
 	 * the buffer counts. Everything from there on is the oldest. (K4: whether the area
-	 * ever filled cannot be told from head; pages begin zeroed, and zero is PAD.)
+	 * ever filled does not follow from head; pages begin zeroed, and zero is PAD.)
 	 */
 	head_abs = load_aux_head(ring);
 	from_abs = head_abs & (ring->aux_size - 1);
@@ -229,6 +229,6 @@ void auxtap_ring_aux_newest(const struct auxtap_ring *ring, uint64_t nr, struct 
 	if (nr > ring->aux_size)
 		nr = ring->aux_size;
 	head_abs = load_aux_head(ring);
-	/* The head may be an offset: behind a lap it is smaller than nr. */
+	/* The head may be an offset: after a wrap it is smaller than nr. */
 	make_span(span, ring->aux, ring->aux_size, head_abs + ring->aux_size - nr, nr);
 }

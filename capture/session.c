@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A capture session: starts or attaches, follows what the target tells, lets the rings be
+ * A capture session: starts or attaches, follows the target's events, has the rings
  * drained (session_drain.c), and closes. Everything goes through the backend's two tables.
  */
 #include "util/opts.h"
@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 /*
- * Kernels let an ETM synchronise every 4096 bytes, there is no term for it: two of these hold one.
+ * Kernels let an ETM synchronise every 4096 bytes and offer no term for it: two of these hold one.
  */
 #define ETM_LEAST_SNAPSHOT 8192
 
@@ -38,7 +38,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Tracing ends, the program goes on: the first error is the one to tell. */
+/* Tracing ends, the program goes on: the first error is the one to report. */
 static void give_up(struct auxtap_session *s, int code, const struct auxtap_error *err)
 {
 	/* The emulator's death ends the run in its own way: its rings are still there. */
@@ -370,7 +370,7 @@ static int task_new(struct auxtap_session *s, const struct auxtap_target_event *
 
 	if (st && attached)
 		return 0; /* the program we started */
-	if (st)		  /* its exit was not told: a number used again */
+	if (st)		  /* its exit was not reported: a number used again */
 		session_close_stream(s, st);
 	if (ev->type == AUXTAP_TARGET_FORK && s->opts.crash) {
 		/* The parent's mappings up to now are the child's. */
@@ -402,7 +402,7 @@ static int task_new(struct auxtap_session *s, const struct auxtap_target_event *
 	return ret ? auxtap_error_set(err, ret, s->event.name, "enable: %s", strerror(-ret)) : 0;
 }
 
-/* Crash mode: its ring goes with it. A death that comes later has to tell what it lacks. */
+/* Crash mode: its ring goes with it. A later death has to report what it lacks. */
 static void thread_ended(struct auxtap_session *s, const struct stream *st)
 {
 	struct ended_thread gone = {.tid = st->tid,
@@ -496,7 +496,7 @@ static void after_exec(struct auxtap_session *s, pid_t pid)
 	free(text);
 }
 
-/* A snapshot that could not be written is told at the end; the recorder goes on for the next. */
+/* A snapshot that could not be written is reported at the end; the recorder goes on. */
 static void snapshot_of_death(struct auxtap_session *s, const struct auxtap_target_event *ev)
 {
 	struct auxtap_error err = AUXTAP_ERROR_INIT;
@@ -523,7 +523,7 @@ static int process_exit(struct auxtap_session *s, const struct auxtap_target_eve
 		if (!s->opts.tid)
 			s->stats.exit_status = ev->status;
 	}
-	/* One that might not be watched is seen only now; its rings still hold its last moments. */
+	/* One that might not be traced is seen only now; its rings still hold its last moments. */
 	if (s->opts.crash && s->per_cpu && WIFSIGNALED(ev->status) && !s->failed &&
 	    !(p && p->died)) {
 		struct auxtap_target_event dead = *ev;

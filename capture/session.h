@@ -42,7 +42,7 @@ struct stream {
 	uint64_t truncated_time;
 	uint64_t since;			  /* newest time known when it was opened */
 	uint64_t snap_end;		  /* offset in the stream where the last snapshot ended */
-	unsigned char snap_key[SNAP_KEY]; /* its last bytes, where only they tell an overlap */
+	unsigned char snap_key[SNAP_KEY]; /* its last bytes, where only they show an overlap */
 	size_t snap_key_size;
 	uint64_t paused_since;	       /* for a snapshot */
 	struct auxtap_unit_stats seen; /* at the last gap note */
@@ -124,7 +124,7 @@ struct auxtap_session {
 
 	pid_t main_pid;
 	bool spawned, released;
-	int failed; /* tracing ended: negative errno, told in failure */
+	int failed; /* tracing ended: negative errno, described in failure */
 	struct auxtap_error failure;
 	int lost_snapshot; /* negative errno of the first that could not be written */
 	struct auxtap_error lost_why;
@@ -147,7 +147,7 @@ void session_stop(struct auxtap_session *s, struct stream *st);
 void session_close_stream(struct auxtap_session *s, struct stream *st);
 void session_close_streams(struct auxtap_session *s);
 
-/* session_drain.c: negative returns are file errors, told in *err */
+/* session_drain.c: negative returns are file errors, described in *err */
 int session_drain_data(struct auxtap_session *s, struct stream *st, struct auxtap_error *err);
 int session_drain_aux(struct auxtap_session *s, struct stream *st, struct auxtap_error *err);
 /*
@@ -212,7 +212,7 @@ int session_synthesise_thread(struct auxtap_session *s, struct stream *st, pid_t
 			      bool whole_process, struct auxtap_error *err);
 int session_synthesise_all(struct auxtap_session *s, struct stream *st, struct auxtap_error *err);
 
-/* session_signals.c: what the handlers have noted since goes to the program. */
+/* session_signals.c: sends the signals that the handlers have noted to the program. */
 void session_forward_signals(struct auxtap_session *s);
 
 #endif

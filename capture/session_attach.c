@@ -166,7 +166,7 @@ int session_synthesise_thread(struct auxtap_session *s, struct stream *st, pid_t
 {
 	struct task_status t;
 
-	if (!read_status(tid, &t)) /* gone meanwhile: its mappings will tell */
+	if (!read_status(tid, &t)) /* gone meanwhile: its mappings will show it */
 		t.pid = s->opts.pid ? s->opts.pid : tid;
 	return session_synthesise(s, st, t.pid, tid, t.comm, whole_process, err);
 }
@@ -187,7 +187,7 @@ static int synthesise_process(struct auxtap_session *s, struct stream *st, pid_t
 		ret = emit_comm(s, pid, pid, t.comm, 0, &trailer, err);
 	if (ret)
 		return ret;
-	/* Another user's, or gone: what it runs is code without an image, which decoders tell. */
+	/* Another user's, or gone: what it runs is code without an image, which decoders report. */
 	ret = read_maps(s, pid, &maps, err);
 	if (!ret) {
 		ret = emit_maps(s, pid, &maps, &trailer, err);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A process dies: its snapshot file, complete in itself. The emulated process stands still
+ * A process dies: its snapshot file, complete in itself. The emulated process is stopped
  * with all its threads until we are done; a native one is already gone (no registers then).
  */
 #include "session.h"
@@ -67,7 +67,7 @@ static int write_records(struct auxtap_session *s, struct trace_file *file, pid_
 	return ret;
 }
 
-/* Mappings whose record was lost (a full ring): told now, as if there from the beginning. */
+/* Mappings whose record was lost (a full ring): recorded now, as if there from the start. */
 static int complete_maps(struct auxtap_session *s, pid_t pid, const struct map_list *maps)
 {
 	struct process *p = process_get(&s->processes, pid);
@@ -271,7 +271,7 @@ static void code_note(struct auxtap_session *s, struct trace_file *file, pid_t p
 	session_put_memory(s, file, pid, from, (size_t)(to - from));
 }
 
-/* Not that a page is missing: that no page may be read. */
+/* Not one missing page: no page may be read at all. */
 static bool memory_denied(struct auxtap_session *s, pid_t pid, const struct map_list *maps)
 {
 	char byte;
@@ -290,7 +290,7 @@ static bool memory_denied(struct auxtap_session *s, pid_t pid, const struct map_
 	return false;
 }
 
-/* The last name of a thread that its records told. */
+/* The last name of a thread in its records. */
 static void thread_comm(struct auxtap_session *s, pid_t pid, pid_t tid, char comm[16])
 {
 	struct process *p = process_find(&s->processes, pid);
@@ -414,7 +414,7 @@ static void fill_crash(struct auxtap_session *s, const struct auxtap_target_even
 	case SIGILL:
 	case SIGFPE:
 	case SIGTRAP:
-		/* a non-canonical address: the processor does not tell it */
+		/* a non-canonical address: the processor does not report it */
 		if (info.si_code == SI_KERNEL)
 			return;
 		crash->flags |= AUXTAP_CRASH_ADDR_VALID;
@@ -554,8 +554,7 @@ static bool finish_file(struct auxtap_session *s, struct trace_file *file, int *
 		unlink(file->vdso_path);
 	if (!*ret)
 		*ret = end;
-	auxtap_error_todo(err,
-			  "nothing of it is kept; free some space, or write elsewhere with -o");
+	auxtap_error_todo(err, "no snapshot is kept; free some space, or write elsewhere with -o");
 	return false;
 }
 
@@ -654,7 +653,7 @@ int session_crash(struct auxtap_session *s, const struct auxtap_target_event *ev
 	created = !ret;
 	if (created)
 		ret = write_file(s, &file, ev, &crash, &maps, text, err);
-	/* The areas are read: what lives on there has waited long enough. */
+	/* The areas are read: threads that live on may be released. */
 	if (s->per_cpu)
 		trace_again(s, since);
 	if (created)

@@ -188,7 +188,7 @@ int session_drain_data(struct auxtap_session *s, struct stream *st, struct auxta
 			return ret;
 		}
 	}
-	/* No room for a LOST record either (E3): nothing would ever tell us. */
+	/* No space for a LOST record either (E3): the ring would never show the loss. */
 	if (st->ring.data_size && nr_bytes + 256 > st->ring.data_size && !s->aux_overwrite &&
 	    !st->truncated) {
 		st->truncated = st->wakeups.stopped = true;
@@ -283,10 +283,10 @@ static struct auxtap_span take(struct auxtap_span *span, uint64_t nr_bytes)
 }
 
 /*
- * Piece by piece, and the room of each is given back at once: the tail that the driver sees at
- * its next interrupt lies as little behind as can be. (A unit that was stopped waits for all:
- * on again with half of the area free, it was stopped more often and off longer in sum.) Whole
- * transactions in one record: perf loses its way where a packet is cut in two.
+ * Writes the span extent by extent and frees the space of each at once, so that the tail that the
+ * driver reads at its next interrupt is as recent as possible. (A unit that was stopped waits for
+ * all of it: enabled with half of the area free, it stopped more often and was off longer in sum.)
+ * Whole transactions go into one record: perf cannot decode a packet that is cut in two.
  */
 static int save_aux(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
 		    struct auxtap_error *err)
@@ -324,12 +324,12 @@ int session_drain_aux(struct auxtap_session *s, struct stream *st, struct auxtap
 		else
 			auxtap_ring_aux_consume(&st->ring, &span);
 		/*
-		 * The unit may have been stopped while we wrote: told now, it is on again now,
+		 * The unit may have been stopped while we wrote: noticed now, it is on again now,
 		 * not a round later. D15: the record was there before the head was.
 		 */
 		if (!ret)
 			ret = session_drain_data(s, st, err);
-		/* D6: a writer that found no room at all told nobody. */
+		/* D6: perf_aux_output_begin() without space leaves no record. */
 		st->wakeups.stopped |= full;
 		if (full && !st->truncated) {
 			st->truncated = true;
@@ -399,7 +399,7 @@ static unsigned char span_byte(const struct auxtap_span *span, uint64_t i)
 					       span->part2))[i < span->size1 ? i : i - span->size1];
 }
 
-/* Where in the span the bytes end that the last snapshot ended with; 0: not in it. */
+/* Where in the span the last bytes of the last snapshot end, newest match; 0: not in it. */
 static uint64_t seen_before(const struct stream *st, const struct auxtap_span *span)
 {
 	uint64_t total = span->size1 + span->size2;
@@ -441,6 +441,12 @@ static void newest_of_dead(struct auxtap_session *s, struct stream *st, struct a
 	span->size2 = (size_t)(total - span->size1);
 }
 
+/*
+ * The newest bytes of an overwritten area, and their position in the stream of all bytes that the
+ * unit wrote. The emulated unit counts these itself. Elsewhere the end of the last snapshot is
+ * looked for in the area: found, the two overlap and the position follows from it; not found, the
+ * position is one past the last end, so that a reader of the file sees a gap.
+ */
 void session_newest(struct auxtap_session *s, struct stream *st, struct auxtap_span *span,
 		    uint64_t *offset)
 {
@@ -460,7 +466,8 @@ void session_newest(struct auxtap_session *s, struct stream *st, struct auxtap_s
 		return;
 	}
 	/*
-	 * H11: the head is a place in the area, so laps are not counted. The content has to tell.
+	 * H11: the head is an offset in the area, so wraps are not counted. Only the content shows
+	 * them.
 	 */
 	auxtap_ring_aux_snapshot(&st->ring, max, span);
 	total = span->size1 + span->size2;
@@ -469,7 +476,7 @@ void session_newest(struct auxtap_session *s, struct stream *st, struct auxtap_s
 	if (seen)
 		*offset = st->snap_end > seen ? st->snap_end - seen : 0;
 	else if (st->snap_key_size)
-		*offset += 1; /* something is missing; how much, nobody knows */
+		*offset += 1; /* something is missing; how much is unknown */
 	st->snap_end = *offset + total;
 	st->snap_key_size = total < SNAP_KEY ? total : SNAP_KEY;
 	for (size_t i = 0; i < st->snap_key_size; i++)

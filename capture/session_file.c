@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The trace file of a session: its beginning, its records on their way in (vdso renamed,
- * build-ids looked up), its notes and its end.
+ * build-ids looked up), its metadata and its end.
  */
 #include "build_id.h"
 #include "session.h"
@@ -147,7 +147,7 @@ static void save_own_vdso(struct auxtap_session *s)
 		fclose(f);
 }
 
-/* The copy beside the file for perf, and a note for us: the file then stands alone. */
+/* A copy beside the file for perf, and one in the metadata: the file is then self-contained. */
 static bool write_vdso(struct auxtap_session *s, struct trace_file *file)
 {
 	uint32_t name_size = (uint32_t)strlen(file->vdso_path);
@@ -274,7 +274,7 @@ int trace_file_record(struct auxtap_session *s, struct trace_file *file, const v
 
 		if (!shorter)
 			return auxtap_error_set(err, -EPROTO, file->path,
-						"a record of type %u makes no sense", header->type);
+						"a record of type %u is malformed", header->type);
 		record = s->rewritten;
 		size = shorter;
 	}

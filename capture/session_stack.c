@@ -95,7 +95,7 @@ static bool is_frame(uint32_t arch, const struct map_list *maps, uint64_t fp,
 /* Where more of the stack of a thread may be, if it goes on elsewhere. */
 #define STACK_PARTS 4
 
-/* What of a thread's stack is noted. */
+/* What is saved of a thread's stack. */
 struct stack_ranges {
 	const struct map_list *maps;
 	uint32_t arch; /* enum auxtap_arch */
@@ -138,7 +138,7 @@ void session_put_memory(struct auxtap_session *s, struct trace_file *file, pid_t
 	free(memory_note(s, file, pid, addr, &size));
 }
 
-/* From 'from' up, within its mapping, but for what is noted already. */
+/* From 'from' up, within its mapping, except what is saved already. */
 static void stack_part_note(struct auxtap_session *s, struct trace_file *file,
 			    struct stack_ranges *stack, uint64_t from, uint64_t end)
 {

@@ -31,9 +31,10 @@ void session_attrs(struct auxtap_session *s)
 	attr->sample_id_all = 1;
 	attr->read_format = PERF_FORMAT_ID;
 	/*
-	 * A quarter of the area: with the kernel's half (C2) PT's STOP mark, set when the first
+	 * A quarter of the area: with the kernel's half (C2) PT's STOP position, set when the first
 	 * half is full and not yet read, lies where the second wakeup does (H4), so that a
-	 * program that is never scheduled out would lose trace in every lap, however prompt we are.
+	 * program that is never scheduled out would lose trace in every wrap, however prompt we
+	 * are.
 	 */
 	if (s->event.aux && !s->aux_overwrite) {
 		attr->aux_watermark = s->opts.aux_watermark;
@@ -53,7 +54,7 @@ void session_attrs(struct auxtap_session *s)
 		sideband_bits(attr);
 		return;
 	}
-	/* Sideband goes on while PT stands still for a snapshot (K6): an event of its own. */
+	/* Sideband goes on while PT is stopped for a snapshot (K6): an event of its own. */
 	s->attrs[1] = *attr;
 	attr = &s->attrs[1];
 	attr->type = PERF_TYPE_SOFTWARE;
@@ -148,7 +149,7 @@ static int map_rings(struct auxtap_session *s, struct stream *st, bool aux,
 		return map_error(s, "data ring", code, st->base_size, err);
 	s->ring_bytes += st->base_size;
 	if (aux) {
-		/* B7: the place in the file is ours to choose, behind the data ring. */
+		/* B7: we choose the offset in the file, after the data ring. */
 		page = st->base;
 		page->aux_offset = st->base_size;
 		page->aux_size = s->aux_bytes;
@@ -299,7 +300,7 @@ static int add_redirected(struct auxtap_session *s, struct stream *st, int attr_
 	return learn_id(s, fd, attr_index, &more[st->nr_more - 1].id, err);
 }
 
-/* 1: it is there; 0: this CPU is offline. */
+/* 1: done; 0: this CPU is offline. */
 static int open_cpu(struct auxtap_session *s, int cpu, int attr_index, const pid_t *tids,
 		    int nr_tids, struct auxtap_error *err)
 {
@@ -360,7 +361,7 @@ int session_open_cpus(struct auxtap_session *s, const pid_t *tids, int nr_tids,
 
 /*
  * For good: every event that traces into its rings, or another thread of an attach would go on
- * behind the last drain; and a truncation found by that drain is not enabled again.
+ * after the last drain; and a truncation found by that drain is not enabled again.
  */
 void session_stop(struct auxtap_session *s, struct stream *st)
 {
@@ -378,7 +379,7 @@ int session_enable(struct auxtap_session *s, struct stream *st, bool on)
 	unsigned long request = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
 	int ret;
 
-	if (st->sideband_only && !on) /* goes on while PT stands still, as the others' does (K6) */
+	if (st->sideband_only && !on) /* goes on while PT is stopped, as the others' does (K6) */
 		return 0;
 	ret = s->be->perf->ioctl(s->be->perf_ctx, st->fd, request, 0);
 	for (int i = 0; i < st->nr_more && ret >= 0 && on; i++)

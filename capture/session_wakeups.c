@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * How the reader was woken, noted in the file: whether each watermark that the head has passed woke
- * it (D11, D18), and whether there was a reason for each wakeup (D7). perf.data has no place for
- * it, and the auditor wants to know.
+ * it (D11, D18), and whether there was a reason for each wakeup (D7). perf.data has no record for
+ * it, and the auditor needs it.
  */
 #include "session.h"
 

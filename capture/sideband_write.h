@@ -140,7 +140,7 @@ struct process_table {
 
 struct process *process_find(struct process_table *table, pid_t pid);
 struct process *process_get(struct process_table *table, pid_t pid); /* NULL: no memory */
-/* A forked child starts with what describes its parent, under its own number. */
+/* A forked child starts with a copy of its parent's records, under its own number. */
 int process_fork(struct process_table *table, pid_t parent, pid_t child);
 /* Keeps what still matters of record; -ENOMEM. */
 int process_record(struct process_table *table, pid_t pid, const void *record);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * One walk over the records in file order, with a window of bounded size. Compressed
- * records are delivered, then opened (cursor_zstd.c). The first damage ends the walk for
+ * One pass over the records in file order, with a window of bounded size. Compressed
+ * records are delivered, then opened (cursor_zstd.c). The first damage ends the pass for
  * good.
  */
 #include "reader.h"
@@ -78,7 +78,7 @@ static int damage(struct pd_cursor *cur, uint64_t offset, struct auxtap_error *e
 	return -EBADMSG;
 }
 
-/* Bytes of a record that lie behind header.size, and where its trace is. */
+/* Bytes of a record that follow header.size, and where its trace is. */
 static int payload(struct pd_cursor *cur, struct auxtap_record *rec, uint32_t *size32,
 		   uint64_t *trailing, uint64_t end)
 {
@@ -147,7 +147,7 @@ static int take(struct pd_cursor *cur, const struct pd_range *range, struct auxt
 			      size32, cur->pos);
 	pd_identify(cur->pd, rec, size);
 	if (trailing > left - size32) {
-		/* Delivered with what is there; the next call tells. */
+		/* Delivered as far as it is there; the next call reports the damage. */
 		damage(cur, cur->pos, NULL,
 		       "the last record (%s) at offset %" PRIu64 " is incomplete: %" PRIu64
 		       " bytes of data, %" PRIu64 " there",
@@ -208,7 +208,7 @@ int pd_cursor_next(struct pd_cursor *cur, struct auxtap_record *rec, struct auxt
 		ret = pd_zstd_feed(cur, rec, &found);
 		if (!ret)
 			return 1;
-		/* The record itself is whole: deliver it, tell the rest at the next call.
+		/* The record itself is whole: deliver it, report the rest at the next call.
 		 */
 		cur->damage = found;
 		cur->damaged = ret;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The perf.data layout as bytes: magics, file header, sections, feature numbers, our
- * notes. Shared by reader and writer, private to perfdata/. What stands here is format,
- * no code.
+ * metadata. Shared by reader and writer, private to perfdata/. This file holds format,
+ * not code.
  */
 #ifndef PERFDATA_LAYOUT_H
 #define PERFDATA_LAYOUT_H
@@ -85,7 +85,7 @@ struct pd_auxtrace_entry {
 #define PD_MISC_BUILD_ID_SIZE (1 << 15)
 
 /*
- * Notes: behind everything that the header leads to lie pd_metadata records, each padded to
+ * Metadata: after everything that the header leads to come pd_metadata records, each padded to
  * 8 bytes, and at the very end of the file one pd_metadata_trailer that leads back to them.
  */
 #define PD_METADATA_MAGIC 0x314e504154585541ULL /* "AUXTAPN1" in a little-endian file */
@@ -97,7 +97,7 @@ struct pd_metadata {
 };
 
 struct pd_metadata_trailer {
-	uint64_t offset; /* of the first note in the file */
+	uint64_t offset; /* of the first metadata record in the file */
 	uint64_t size;	 /* from there to the trailer */
 	uint64_t nr;
 	uint64_t magic;

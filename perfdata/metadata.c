@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Our notes at the end of a file: the trailer is checked before anything it says is
+/* Our metadata at the end of a file: the trailer is checked before anything it says is
  * believed. */
 #include "reader.h"
 
@@ -24,7 +24,7 @@ int auxtap_perfdata_metadata(struct auxtap_perfdata *pd,
 	if (trailer.offset < PD_HEADER_SIZE || trailer.offset > end ||
 	    trailer.size != end - trailer.offset)
 		return auxtap_error_set_at(err, -EBADMSG, pd->path, end,
-					   "the notes' trailer at offset %" PRIu64
+					   "the metadata trailer at offset %" PRIu64
 					   " does not lead to them",
 					   end);
 	for (at = trailer.offset; at < end && !ret; nr++) {
@@ -34,14 +34,16 @@ int auxtap_perfdata_metadata(struct auxtap_perfdata *pd,
 		if (end - at < sizeof(note) || pd_source_read(&pd->src, &note, sizeof(note), at) ||
 		    note.size > end - at - sizeof(note))
 			return auxtap_error_set_at(err, -EBADMSG, pd->path, at,
-						   "the note at offset %" PRIu64 " is damaged", at);
+						   "the metadata at offset %" PRIu64 " is damaged",
+						   at);
 		data = malloc(note.size + 1);
 		if (!data)
-			return auxtap_error_set(err, -ENOMEM, pd->path, "no memory for notes");
+			return auxtap_error_set(err, -ENOMEM, pd->path, "no memory for metadata");
 		ret = pd_source_read(&pd->src, data, note.size, at + sizeof(note));
 		if (ret) {
 			auxtap_error_set_at(err, ret, pd->path, at,
-					    "the note at offset %" PRIu64 " cannot be read", at);
+					    "the metadata at offset %" PRIu64 " cannot be read",
+					    at);
 		} else {
 			((char *)data)[note.size] = '\0'; /* text needs no copy */
 			ret = fn(ctx, note.type, data, note.size);
@@ -52,7 +54,7 @@ int auxtap_perfdata_metadata(struct auxtap_perfdata *pd,
 	if (!ret && nr != trailer.nr)
 		return auxtap_error_set_at(err, -EBADMSG, pd->path, end,
 					   "the trailer at offset %" PRIu64 " counts %" PRIu64
-					   " notes, there are %" PRIu64,
+					   " metadata records, and there are %" PRIu64,
 					   end, trailer.nr, nr);
 	return ret;
 }

@@ -189,7 +189,7 @@ void pd_identify(const struct auxtap_perfdata *pd, struct auxtap_record *rec, ui
 	}
 	rec->attr = attr ? &attr->pub : NULL;
 	if (!attr && pd->same_layout)
-		attr = &pd->attrs[0]; /* whoever it is, this is where its fields are */
+		attr = &pd->attrs[0]; /* the fields are here in every event */
 	if (attr) {
 		pd_sample_id_parse(&attr->pub.attr, type, body, rest, &sid);
 		rec->have = sid.have;
@@ -364,7 +364,7 @@ static int open_header(struct auxtap_perfdata *pd, struct auxtap_error *err)
 		return open_pipe(pd) ? auxtap_error_set(err, -ENOMEM, pd->path, "no memory") : 0;
 	if (header->size != PD_HEADER_SIZE && header->size != PD_OLD_HEADER_SIZE)
 		return damaged(pd, offsetof(struct pd_file_header, size), err,
-			       "the header's size is none of 104, 72 and 16");
+			       "unsupported header size; supported: 104, 72, 16");
 	if ((uint64_t)got < header->size)
 		return damaged(pd, (uint64_t)got, err, "the file ends inside its header");
 	if (header->size == PD_OLD_HEADER_SIZE)
@@ -377,7 +377,7 @@ static int open_source(struct auxtap_perfdata *pd, struct auxtap_error *err)
 	int ret = open_header(pd, err);
 
 	if (!ret && pd->info.form == AUXTAP_PERFDATA_PIPE) {
-		/* Attributes and features come as records; damage in them is told by
+		/* Attributes and features come as records; damage in them is reported by
 		 * next(). */
 		ret = pd_scan(pd);
 		if (ret == -ENOMEM)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Inside of the reader: reader.c opens and knows the attributes, cursor.c walks the
- * records, scan.c collects what must be known before the walk, sorted.c orders by time,
- * features.c and metadata.c read what lies behind the data.
+ * Inside of the reader: reader.c opens and knows the attributes, cursor.c reads the
+ * records, scan.c collects what must be known before the first record, sorted.c orders by time,
+ * features.c and metadata.c read what follows the data.
  */
 #ifndef PERFDATA_READER_H
 #define PERFDATA_READER_H
@@ -11,7 +11,7 @@
 #include "source.h"
 #include <auxtap/perfdata.h>
 
-#define PD_WINDOW     (1u << 18) /* bytes of the file in memory while walking */
+#define PD_WINDOW     (1u << 18) /* bytes of the file in memory at a time */
 #define PD_RECORD_MAX 65536u	 /* header.size is 16 bits wide */
 
 /* A stretch of records: the header's data section, or a data file of a directory. */
@@ -102,7 +102,7 @@ struct auxtap_perfdata {
 	bool indexed;
 	struct pd_sorted *index;
 	size_t nr_index, max_index, index_at;
-	int index_ret; /* damage, reported at the end of the walk */
+	int index_ret; /* damage, reported after the last record */
 	struct auxtap_error index_err;
 	int spool_fd;
 	uint64_t spool_size;

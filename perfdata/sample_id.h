@@ -16,13 +16,13 @@ struct pd_sample_id {
 uint32_t pd_trailer_size(const struct perf_event_attr *attr);
 
 /*
- * Where the event id stands: for a SAMPLE the byte offset in the body, for others the
+ * Where the event id is: for a SAMPLE the byte offset in the body, for others the
  * bytes from the end of the record. -1: nowhere.
  */
 int pd_sample_id_pos(const struct perf_event_attr *attr);
 int pd_trailer_id_pos(const struct perf_event_attr *attr);
 
-/* Fill *sid from a body (behind the header) of size bytes; what does not fit is left out.
+/* Fill *sid from a body (after the header) of size bytes; what does not fit is left out.
  */
 void pd_sample_id_parse(const struct perf_event_attr *attr, uint32_t type, const void *body,
 			uint32_t size, struct pd_sample_id *sid);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * One pass over the record headers that collects what others stand on: attributes,
+ * One pass over the record headers that collects what others depend on: attributes,
  * features and names of a pipe, AUXTRACE_INFO, the AUXTRACE buffers, BUILD_ID records.
  */
 #include "reader.h"
@@ -158,7 +158,7 @@ int auxtap_perfdata_auxtraces(struct auxtap_perfdata *pd, const struct auxtap_pe
 	*nr = pd->nr_auxtraces;
 	if (ret == -ENOMEM)
 		return auxtap_error_set(err, ret, pd->path, "no memory");
-	/* What lies before the damage is there; who walks the records is told of it. */
+	/* What lies before the damage is usable; auxtap_perfdata_next() reports the damage. */
 	return 0;
 }
 

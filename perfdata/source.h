@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Where the bytes come from: a file, a pipe spooled into an unlinked file, or the data
- * files of a directory laid one behind the other. Every read is checked against the true
+ * files of a directory one after the other. Every read is checked against the true
  * size.
  */
 #ifndef PERFDATA_SOURCE_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The perf.data writer: file, records, commits. What follows the data is
- * writer_features.c. Order in the file: header, attributes, room for their ids, data,
- * features, notes. Every commit leaves a file that stock perf reads; a kill loses what
+ * writer_features.c. Order in the file: header, attributes, space for their ids, data,
+ * features, metadata. Every commit leaves a file that stock perf reads; a kill loses what
  * was not committed.
  */
 #include "writer.h"
@@ -156,7 +156,7 @@ static int flush(struct auxtap_perfdata_writer *w, struct auxtap_error *err)
 
 static const unsigned char padding[8];
 
-/* Up to four parts, and zeros to a multiple of 8 behind them if pad is set. */
+/* Up to four parts, and zeros to a multiple of 8 after them if pad is set. */
 static int append(struct auxtap_perfdata_writer *w, const struct iovec *parts, int nr, bool pad,
 		  struct auxtap_error *err)
 {
@@ -414,7 +414,7 @@ int auxtap_perfdata_writer_begin(struct auxtap_perfdata_writer *w, struct auxtap
 	w->ids_off = PD_HEADER_SIZE +
 		     (uint64_t)w->nr_attrs * (w->attr_bytes + sizeof(struct pd_section));
 	size = w->ids_off + (uint64_t)w->nr_attrs * PD_IDS_RESERVED * 8;
-	w->data_off = (size + 4095) & ~4095ULL; /* the room is a hole in the file until used */
+	w->data_off = (size + 4095) & ~4095ULL; /* the space is a hole in the file until used */
 	w->end = w->flushed = w->committed = w->data_off;
 	pd_writer_header(w, &header);
 	ret = pd_writer_front_attrs(w, err);
@@ -475,7 +475,7 @@ static int out_of_order(const struct auxtap_perfdata_writer *w, const char *what
 	if (w->failed)
 		return failed_before(w, err);
 	return auxtap_error_set(err, -EINVAL, w->path, "%s %s", what,
-				w->begun ? "amid an auxtrace in pieces, or beyond it" :
+				w->begun ? "inside an unfinished auxtrace, or past its end" :
 					   "before begin");
 }
 
@@ -682,7 +682,7 @@ static void writer_free(struct auxtap_perfdata_writer *w)
 	free(w);
 }
 
-/* After a failed write: cut the file back to the last commit, which makes room for the
+/* After a failed write: cut the file back to the last commit, which makes space for the
  * features. */
 static void give_up_uncommitted(struct auxtap_perfdata_writer *w)
 {

@@ -38,16 +38,16 @@ struct auxtap_perfdata_writer {
 	unsigned int nr_attrs;
 	uint32_t attr_bytes; /* of one attribute in this file, without the section of ids
 			      */
-	uint64_t ids_off;    /* of the room for ids in front of the data */
+	uint64_t ids_off;    /* of the space for ids before the data */
 	bool ids_dirty;	     /* ids were added since the attribute section was written */
 
 	uint64_t data_off;
-	uint64_t end;	    /* file offset behind the last record handed in */
+	uint64_t end;	    /* file offset after the last record handed in */
 	uint64_t flushed;   /* file offset up to which the file holds the records */
 	uint64_t committed; /* file offset that the header's data size leads to */
 	unsigned char *buf;
 	size_t buf_used;
-	uint64_t auxtrace_at;	/* file offset of the AUXTRACE record that comes in pieces */
+	uint64_t auxtrace_at;	/* file offset of the AUXTRACE record that comes in parts */
 	uint64_t auxtrace_left; /* its bytes still to come */
 	unsigned int auxtrace_pad;
 
@@ -59,19 +59,19 @@ struct auxtap_perfdata_writer {
 	uint64_t nr_metadata;
 };
 
-/* Room for this many ids of each attribute in front of the data. */
+/* Space for this many ids of each attribute before the data. */
 #define PD_IDS_RESERVED 4096
 
 /* Writes all of it at offset, or fills w->failed and *err. */
 int pd_writer_pwrite(struct auxtap_perfdata_writer *w, const void *data, size_t size,
 		     uint64_t offset, struct auxtap_error *err);
-/* Attribute section and ids in front of the data, as far as there is room. */
+/* Attribute section and ids before the data, as far as there is space. */
 int pd_writer_front_attrs(struct auxtap_perfdata_writer *w, struct auxtap_error *err);
 /* Bytes of the final attribute section with its ids, to be placed at file offset 'at'. */
 void pd_writer_attr_section(struct auxtap_perfdata_writer *w, struct pd_blob *out, uint64_t at);
 /* True if the attribute section in front of the data holds every id. */
 bool pd_writer_ids_fit(const struct auxtap_perfdata_writer *w);
-/* Features, attributes if they did not fit in front, notes; then *header for the last
+/* Features, attributes if they did not fit before the data, metadata; then *header for the last
  * write. */
 int pd_writer_tail(struct auxtap_perfdata_writer *w, struct pd_file_header *header,
 		   struct auxtap_error *err);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What the writer puts behind the data: feature sections as stock perf defines them, the
- * attributes if their ids outgrew the room in front, and the notes with their trailer.
+ * What the writer puts after the data: feature sections as stock perf defines them, the
+ * attributes if their ids outgrew the space before it, and the metadata with its trailer.
  */
 #include "writer.h"
 

@@ -8,7 +8,7 @@
 #define JSON_CHAR_SIZE 8
 
 /*
- * One character of text, which is not at its end, as it stands in a JSON string: out gets at most
+ * One character of text, which is not at its end, as it appears in a JSON string: out gets at most
  * JSON_CHAR_SIZE bytes with the NUL. A control character becomes \u00NN, a byte that is part of no
  * UTF-8 sequence the text \xNN (two backslashes in JSON). Returns how many bytes of text it was.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What can happen in a state of a small world, and what it does: no time, only order. See
+ * What can happen in a state of a small configuration, and what it does: order without time. See
  * explore.c, which tries all orders.
  */
 #include "explore.h"
@@ -15,7 +15,7 @@ struct sim *explore_sim(const struct auxtap_watermark_config *config,
 	struct auxtap_watermark_config c = *config;
 	struct sim *w;
 
-	/* no time passes: what is to come in time is to come in order */
+	/* no time passes: events come in order, not at times */
 	c.irq_latency_ns = UINT64_MAX / 4;
 	c.irq_jitter_ns = 0;
 	c.reader_latency_ns = c.reader_jitter_ns = c.reader_rate = 0;
@@ -35,7 +35,7 @@ static bool asleep(const struct sim *w)
 	return !w->reader.copying; /* it is awake until it has read all and found nothing more */
 }
 
-/* Nobody will ever wake the reader: trace is off, and no interrupt is on its way. */
+/* The kernel will never wake the reader: trace is off, and no interrupt is pending. */
 static bool stuck(const struct sim *w)
 {
 	return w->running && !w->c.snapshot && !w->mon.open && !w->nr_irqs && asleep(w) &&
@@ -191,7 +191,7 @@ static void lower(u64 *position, u64 by)
 		*position -= by;
 }
 
-/* The unit is off: position and marks are set anew before it is switched on (H4, D4). */
+/* The unit is off: position and thresholds are set anew before it is switched on (H4, D4). */
 static void forget_area(struct sim *w)
 {
 	struct pt_buffer *buf = w->mon.area;
@@ -212,7 +212,7 @@ static void rebase(struct sim *w, u64 by)
 	w->reader.tail -= by;
 	m->head -= by;
 	m->wakeup -= by;
-	if (!m->open) { /* of the last transaction: nobody looks at it again */
+	if (!m->open) { /* of the last transaction: not read again */
 		m->pos = 0;
 		m->int_at = m->stop_at = m->due_at = NEVER;
 		m->stopped = false;
@@ -230,7 +230,7 @@ static void rebase(struct sim *w, u64 by)
 	lower(&m->due_at, by);
 	handle->head -= by;
 	handle->wakeup -= by;
-	/* room is asked for while a transaction begins; a skip would be seen to fail (D10) */
+	/* space is computed when a transaction begins; a skip would be seen to fail (D10) */
 	handle->size = 0;
 	if (!strcmp(w->driver->name, "intel_pt")) {
 		struct pt_buffer *buf = m->area;
@@ -239,7 +239,7 @@ static void rebase(struct sim *w, u64 by)
 	}
 }
 
-/* Nobody reads: what a position is modulo the area is all (J5: the TRBE's head counts on). */
+/* No reader: only positions modulo the area matter (J5: the TRBE's head counts on). */
 static void rebase_snapshot(struct sim *w)
 {
 	struct perf_output_handle *handle = (struct perf_output_handle *)w->mon.handle;
@@ -281,7 +281,7 @@ void explore_normalise(struct sim *w)
 		rebase_snapshot(w);
 	m->threshold_produced =
 		m->threshold_hit && !m->line_seen ? m->threshold_produced - w->r->produced : 0;
-	if (m->flagged) { /* until trace is stored again, whatever is lost is told */
+	if (m->flagged) { /* until trace is stored again, every loss is reported */
 		m->refused_full = m->record_lost = false;
 		m->marked = m->marked && w->event->pending_disable;
 		m->lossy = m->lossy && m->open;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What a configuration is when nothing is said, and what is possible. */
+/* A configuration's defaults, and the check of its values. */
 #include "sim.h"
 
 #include <errno.h>
@@ -73,8 +73,8 @@ static int check_area(const struct auxtap_watermark_config *c, struct auxtap_err
 {
 	if (!power_of_2(c->page_size) || c->page_size < 4096 || c->page_size > 65536 ||
 	    (!strcmp(c->driver, "intel_pt") && c->page_size != 4096))
-		return bad(err, "page size", "it cannot be that",
-			   "4096; for the Arm drivers also 16384 and 65536");
+		return bad(err, "page size", "not supported",
+			   "use 4096 (Arm drivers: also 16384, 65536)");
 	if (!power_of_2(c->nr_pages) || c->nr_pages > 1 << 20)
 		return bad(err, "pages of the AUX area", "the kernel takes powers of two only (B8)",
 			   "1, 2, 4, … 1048576");
@@ -88,7 +88,7 @@ static int check_area(const struct auxtap_watermark_config *c, struct auxtap_err
 		return bad(err, "contents", "every byte is kept twice",
 			   "at most 64 MiB of AUX area");
 	if (c->cpu < 0 || c->cpu > 7)
-		return bad(err, "CPU", "there is none of that number", "0 to 7");
+		return bad(err, "CPU", "number out of range", "use 0 to 7");
 	return 0;
 }
 
@@ -97,9 +97,9 @@ static int check_unit(const struct auxtap_watermark_config *c, struct auxtap_err
 	const struct auxtap_unit_setup *s = &c->setup;
 
 	if (!s->record_bytes || s->record_bytes > 2048)
-		return bad(err, "record size", "no trace could be made", "1 to 2048 bytes");
+		return bad(err, "record size", "out of range", "use 1 to 2048 bytes");
 	if (!power_of_2(s->align) || s->align > 4096)
-		return bad(err, "alignment", "it is a power of two", "1 to 2048 bytes");
+		return bad(err, "alignment", "not a supported power of two", "use 1 to 2048 bytes");
 	if (!strcmp(c->driver, "arm_spe") &&
 	    (!power_of_2(s->max_record) || s->max_record < 16 || s->max_record > 2048 ||
 	     s->record_bytes > s->max_record))
@@ -110,7 +110,7 @@ static int check_unit(const struct auxtap_watermark_config *c, struct auxtap_err
 	if (s->errata & ~(AUXTAP_ERRATUM_OVERWRITE | AUXTAP_ERRATUM_BEYOND))
 		return bad(err, "errata", "no such erratum", "overwrite, beyond");
 	if (s->overshoot_bytes > 1 << 20)
-		return bad(err, "skid", "more than a unit could hold back", "at most 1 MiB");
+		return bad(err, "skid", "out of range", "use at most 1 MiB");
 	return 0;
 }
 
@@ -118,30 +118,32 @@ static int check_time(const struct auxtap_watermark_config *c, struct auxtap_err
 {
 	if (c->rates) {
 		if (!c->nr_rates)
-			return bad(err, "rates", "there are none", "at least one");
+			return bad(err, "rates", "empty list", "give at least one");
 		for (size_t i = 1; i < c->nr_rates; i++)
 			if (c->rates[i].time_ns <= c->rates[i - 1].time_ns)
-				return bad(err, "rates", "their times do not rise", "sort them");
+				return bad(err, "rates", "times do not increase",
+					   "sort them by time");
 	} else if (!c->rate || c->rate > 1000000000000) {
-		return bad(err, "rate", "no trace, or more than there could be",
-			   "1 byte to 1 TB a second");
+		return bad(err, "rate", "out of range", "use 1 byte to 1 TB a second");
 	}
 	if (!c->max_bytes && !c->max_transactions && !c->max_ns)
-		return bad(err, "length", "it would never end", "bytes, transactions or a time");
+		return bad(err, "length", "no end condition",
+			   "give --bytes, --transactions or --time");
 	return 0;
 }
 
-/* A trace unit of somebody else's: nothing of it is known, but that it is there. */
+/* A trace unit of the user's own: nothing else is known of it. */
 static int check_model(const struct auxtap_watermark_config *c, struct auxtap_error *err)
 {
 	const struct auxtap_trace_unit *u = c->unit;
 
 	if (u->size != sizeof(*u))
-		return bad(err, "trace unit", "its struct has another size",
-			   "'.size = sizeof(struct auxtap_trace_unit)', and this version's header");
+		return bad(
+			err, "trace unit", "struct of another size",
+			"set '.size = sizeof(struct auxtap_trace_unit)' and use this version's header");
 	if (!u->name || !u->driver || !u->create || !u->destroy || !u->reg_read || !u->reg_write ||
 	    !u->produce)
-		return bad(err, u->name ? u->name : "trace unit", "not all of it is there",
+		return bad(err, u->name ? u->name : "trace unit", "incomplete trace unit",
 			   "only irq_level may be NULL");
 	if (strcmp(u->driver, c->driver) != 0) {
 		auxtap_error_set(err, -EINVAL, u->name, "it has the registers of '%s', not of '%s'",

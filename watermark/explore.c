@@ -58,12 +58,12 @@ struct seen {
 	u8 action;
 };
 
-/* Two states that have the same 128 bits are taken for one; 0, 0: there is none. */
+/* Two states with the same 128 bits count as one; 0, 0: an empty slot. */
 struct hash {
 	u64 bits[2];
 };
 
-/* States that wait for their turn: their differences from the root. */
+/* States to be searched: their differences from the root. */
 struct queue {
 	struct word *words;
 	size_t nr_words, max_words;
@@ -133,7 +133,7 @@ static int image_open(struct image *im, struct sim *w)
 	return 0;
 }
 
-/* Blocks have become hot: the lists anew. A run's memory is in one piece, as its image is. */
+/* Blocks have become hot: builds the lists anew. A run's memory is contiguous, as is its image. */
 static void image_sort(struct image *im)
 {
 	bool in_run = false;
@@ -154,7 +154,7 @@ static void image_sort(struct image *im)
 	}
 }
 
-/* The world as it is: the root. */
+/* The configuration as it is: the root. */
 static void image_root(struct image *im)
 {
 	for (size_t i = 0; i < im->nr_blocks; i++) {
@@ -190,7 +190,7 @@ static void find_hot(struct image *im)
 		image_sort(im);
 }
 
-/* What the world differs in from now. */
+/* How the machine's memory differs from now. */
 static void image_compare(struct image *im)
 {
 	find_hot(im);
@@ -218,7 +218,7 @@ static void image_compare(struct image *im)
 	}
 }
 
-/* The step is taken back: the world is as now. */
+/* Takes the step back: the machine's memory is as now again. */
 static void image_undo(const struct image *im)
 {
 	for (size_t i = 0; i < im->nr_changed_blocks; i++) {
@@ -228,13 +228,13 @@ static void image_undo(const struct image *im)
 	}
 }
 
-/* Another state, by its differences from the root: now, and the world. */
+/* Loads another state by its differences from the root: into now, and into the machine's memory. */
 static void image_put(const struct image *im, const struct word *words, u32 nr)
 {
 	for (size_t h = 0; h < im->nr_hot; h++)
 		memcpy(im->now + im->hot[h] * BLOCK_WORDS, im->root + im->hot[h] * BLOCK_WORDS,
 		       BLOCK);
-	for (u32 i = 0; words && i < nr; i++) /* NULL: no state so far differed from the root */
+	for (u32 i = 0; words && i < nr; i++) /* NULL: no state so far differs from the root */
 		im->now[words[i].at] = words[i].value;
 	for (size_t h = 0; h < im->nr_hot; h++) {
 		const struct block *b = &im->blocks[im->hot[h]];
@@ -294,7 +294,7 @@ static void hash_word(struct hash *hash, const struct image *im, u32 at, u64 val
 	hash->bits[1] += sign * mix(value + mix(at + 0xc2b2ae3d27d4eb4full));
 }
 
-/* Where it is, or where its place is. */
+/* Its slot, or the slot where it would go. */
 static struct hash *find(const struct search *s, const struct hash *hash)
 {
 	u64 mask = s->table_size - 1, at = hash->bits[0] & mask;
@@ -461,7 +461,7 @@ static int search(struct search *s)
 	return ret == 1 ? 0 : ret;
 }
 
-/* A world in any state can be taken down when its program does not run. */
+/* A machine in any state can be freed when its program does not run. */
 static void close_sim(struct sim *w)
 {
 	w->mon.mute = true;
@@ -479,8 +479,8 @@ static void search_close(struct search *s)
 }
 
 /*
- * The area is unmapped, in each state: its memory is given back, so that each takes a world of its
- * own, brought to that state by the shortest way. 1: a violation.
+ * Unmaps the area in each state. That frees its memory, so each state needs a machine of its own,
+ * brought to that state by the shortest path. 1: a violation.
  */
 static int unmap_all(struct search *s, const struct auxtap_watermark_config *config,
 		     struct auxtap_error *err)
@@ -523,14 +523,14 @@ static int explorable(const struct auxtap_watermark_config *c, struct auxtap_err
 {
 	if (c->unit && !unit_state(c->unit)) {
 		auxtap_error_set(err, -EINVAL, c->unit->name,
-				 "states of a trace unit that is not built in cannot be kept");
-		auxtap_error_todo(err, "'auxtap watermark sim' runs it");
+				 "only built-in trace units can be searched");
+		auxtap_error_todo(err, "use 'auxtap watermark sim'");
 		return -EINVAL;
 	}
 	if (c->contents || c->nr_pages > 64) {
 		auxtap_error_set(err, -EINVAL, "exhaustive search",
 				 "contents, and areas beyond 64 pages, have too many states");
-		auxtap_error_todo(err, "'auxtap watermark sim' runs them");
+		auxtap_error_todo(err, "use 'auxtap watermark sim'");
 		return -EINVAL;
 	}
 	return 0;
@@ -596,8 +596,9 @@ int auxtap_watermark_play(const struct auxtap_watermark_config *config, const ch
 			ret = auxtap_error_set(err, -EINVAL, path,
 					       "action %td, '%c', cannot happen there",
 					       at - path + 1, *at);
-			auxtap_error_todo(err,
-					  "a path is what explore has printed, for the same world");
+			auxtap_error_todo(
+				err,
+				"give a path that explore has printed for the same configuration");
 			break;
 		}
 		w->now++; /* so that events have an order */

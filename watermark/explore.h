@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The world that is searched: what can happen in a state (actions.c), for explore.c. */
+/* The configuration that is searched: what can happen in a state (actions.c), for explore.c. */
 #ifndef AUXTAP_WATERMARK_EXPLORE_H
 #define AUXTAP_WATERMARK_EXPLORE_H
 

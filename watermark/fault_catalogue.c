@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The zoo: bugs that kernels have had, and what a trace unit or its interrupt can get wrong.
- * Each is made where it would happen, and each must be seen by the invariant it names. What a unit
+ * The fault catalogue: bugs of kernels, and what a trace unit or its interrupt can get wrong.
+ * Each is injected where it would happen, and the invariant it names must report it. What a unit
  * does wrong is driver/hw/unit_faults.c, for the kernel module, too.
  */
 #include "sim.h"
@@ -25,7 +25,7 @@ const struct auxtap_watermark_fault auxtap_watermark_faults[] = {
 	 AUXTAP_INV_OVERWRITE_SILENT, ALL, 0},
 	{"truncation-goes-on", "a truncated event is not disabled", AUXTAP_INV_TRUNCATED_DISABLED,
 	 ALL, 0},
-	{"disable-lost-on-cpu-0", "the CPU's number is the mark for the disable: on CPU 0 it is none",
+	{"disable-lost-on-cpu-0", "the CPU's number marks the event for disable, so CPU 0 never does",
 	 AUXTAP_INV_TRUNCATED_DISABLED, ALL, 0},
 	{"refcount-first", "begin takes its reference before it looks who maps the area",
 	 AUXTAP_INV_FREED_ONCE, ALL, 0},
@@ -38,7 +38,7 @@ const struct auxtap_watermark_fault auxtap_watermark_faults[] = {
 	 AUXTAP_INV_IRQ_IN_TIME, ALL, 1},
 	{"interrupt-lost", "every third interrupt does not come", AUXTAP_INV_IRQ_IN_TIME, ALL, 1},
 	{"interrupt-doubled", "an interrupt comes twice", AUXTAP_INV_IRQ_HAS_CAUSE, ALL, 1},
-	{"interrupt-page-off", "the interrupt line goes up a page behind the mark",
+	{"interrupt-page-off", "the interrupt line goes up a page after the threshold",
 	 AUXTAP_INV_IRQ_AT_THRESHOLD, ALL, 1},
 	{"past-limit", "the unit writes on beyond its STOP or limit", AUXTAP_INV_LIMIT_KEPT, ALL, 1},
 	{"stale-status", "what the driver clears in the status register stays",
@@ -47,7 +47,7 @@ const struct auxtap_watermark_fault auxtap_watermark_faults[] = {
 	 AUXTAP_INV_LOSS_FLAGGED, "intel_pt", 1},
 	{"flag-missing", "the buffer is filled, and the status register does not say so (WRAP)",
 	 AUXTAP_INV_RECORDS_TRUE, "trbe", 1},
-	{"wrong-wrap", "behind the end of the area the unit goes on a page too far",
+	{"wrong-wrap", "after the end of the area the unit goes on a page too far",
 	 AUXTAP_INV_RECORDS_TRUE, "intel_pt trbe", 1},
 	{"padding-missing", "what is skipped is not filled with padding",
 	 AUXTAP_INV_CONTENTS_TRUE, ARM, 1},
@@ -72,9 +72,9 @@ static const struct auxtap_watermark_fault *find(const char *name, const char *d
 
 static int no_such(const char *name, const char *driver, bool known, struct auxtap_error *err)
 {
-	auxtap_error_set(err, -EINVAL, name,
-			 known ? "this fault is none that %s can have" : "no such fault", driver);
-	auxtap_error_todo(err, "'auxtap watermark faults --list' tells them");
+	auxtap_error_set(err, -EINVAL, name, known ? "%s cannot have this fault" : "no such fault",
+			 driver);
+	auxtap_error_todo(err, "'auxtap watermark faults --list' prints them");
 	return -EINVAL;
 }
 
@@ -209,7 +209,7 @@ void faults_line(struct sim *w)
 	if (nr > 1) {
 		mon_line(w);
 		sim_send_irq(w, delay + more);
-	} else if (w->nr_irqs) { /* on its way already */
+	} else if (w->nr_irqs) { /* already pending */
 		return;
 	}
 	sim_send_irq(w, delay + more);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * See follow.h. The program yields trace until the transaction ends where the real one ended; then
- * the interrupt comes to the driver. What only the real kernel knows is which of the reader's
+ * See follow.h. The program generates trace until the transaction ends where the real one ended;
+ * then the interrupt comes to the driver. What only the real kernel knows is which of the reader's
  * tails the next transaction began with, while the reader was reading: the state before the end
  * is kept, and the end done again with another tail where the next record asks for it.
  */
@@ -165,7 +165,7 @@ static void know_reads(struct follow *f, u64 nr)
 	}
 }
 
-/* By the interrupt; where none is due the event is switched off. */
+/* By the interrupt; without one the event is switched off. */
 static void end_transaction(struct follow *f)
 {
 	explore_act(f->w, f->w->nr_irqs ? ACT_IRQ : ACT_SWITCH);
@@ -247,8 +247,8 @@ static bool reach_end(struct follow *f, struct follow_record *r, bool off)
 	u64 end = r->offset + r->nr_bytes, stored;
 
 	if (!m->open)
-		return differs(r, "trace should be off: no room, or the event should be disabled");
-	if (m->int_at != NEVER && m->int_at > m->pos) /* H4: one behind the head is not reached */
+		return differs(r, "trace should be off: no space, or the event should be disabled");
+	if (m->int_at != NEVER && m->int_at > m->pos) /* H4: one before the head is not reached */
 		r->threshold = m->int_at;
 	r->limit = m->stop_at;
 	if (r->offset != m->head)
@@ -258,7 +258,7 @@ static bool reach_end(struct follow *f, struct follow_record *r, bool off)
 
 		stored = produce(f->w, due);
 		if (stored < due)
-			return differs(r, "ends at %llu, %llu bytes behind its limit %llu", (LL)end,
+			return differs(r, "ends at %llu, %llu bytes past its limit %llu", (LL)end,
 				       (LL)(due - stored), (LL)r->limit);
 	}
 	r->by_interrupt = f->w->nr_irqs != 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A real machine's run, followed in the model: the same transactions, one after the other, each
- * ended where the real one ended. What the model says then (where the mark was, the records with
- * their flags, what is skipped, who is woken, when the event is disabled) is held against it.
+ * Replays a real machine's run in the model: the same transactions in their order, each ended where
+ * the real one ended. The run is compared with what the model says then: where the threshold was,
+ * the records with their flags, what is skipped, who is woken, when the event is disabled.
  */
 #ifndef AUXTAP_WATERMARK_FOLLOW_H
 #define AUXTAP_WATERMARK_FOLLOW_H
@@ -15,9 +15,9 @@ struct follow;
 struct follow_record {
 	uint64_t offset, nr_bytes, flags;
 	uint64_t threshold, limit; /* of its transaction; UINT64_MAX: none, or not ahead of it */
-	/* it ended at its mark or behind it, or at its limit: by an interrupt */
+	/* it ended at its threshold or after it, or at its limit: by an interrupt */
 	bool by_interrupt;
-	uint64_t overshoot; /* then: bytes behind the first of them */
+	uint64_t overshoot; /* then: bytes past the first of them */
 	bool agrees;
 	char text[200]; /* why not */
 };
@@ -32,7 +32,7 @@ void follow_close(struct follow *f);
 
 /*
  * What the reader does and sees, in its order. drained: it looked for records, and all that
- * were there then have been told: what comes later knows every read before. off: the event has been
+ * were there then have been handed in: later ones know every read before. off: the event has been
  * switched off, so the last transaction may have ended anywhere.
  */
 void follow_record(struct follow *f, struct follow_record *record, bool off);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The names of what must hold, the rules it comes from, and of why trace is lost. */
+/* Names of the invariants with their rules, and of the causes of loss. */
 #include <auxtap/watermark.h>
 
 /* clang-format off */
@@ -9,35 +9,35 @@ static const struct auxtap_invariant_info infos[AUXTAP_NR_INVARIANTS] = {
 	[AUXTAP_INV_LIMIT_KEPT] = {"limit-kept", "H4 I3 J1",
 		"the unit writes inside an open transaction, and not beyond its STOP or limit"},
 	[AUXTAP_INV_IRQ_AT_THRESHOLD] = {"interrupt-at-threshold", "H4 H7 I4 J2",
-		"the interrupt line goes up where the mark is, within the skid"},
+		"the interrupt line goes up at the threshold, within the overshoot"},
 	[AUXTAP_INV_IRQ_IN_TIME] = {"interrupt-in-time", "H13 I11 J1",
 		"an interrupt reaches the driver within its latency and jitter"},
 	[AUXTAP_INV_IRQ_HAS_CAUSE] = {"interrupt-has-cause", "H4 I10 J1",
-		"there is one interrupt for a mark that was reached, and none for nothing"},
+		"each threshold that is reached raises one interrupt, and nothing else does"},
 	[AUXTAP_INV_WAKEUP_AT_WATERMARK] = {"wakeup-at-watermark", "D11 D16 D18",
 		"an end or a skip that passes a watermark, and a truncation, wake the reader once"},
 	[AUXTAP_INV_WAKEUP_AHEAD] = {"wakeup-ahead", "D5 D18",
 		"the next wakeup is ahead of the head"},
 	[AUXTAP_INV_OVERWRITE_SILENT] = {"overwrite-silent", "D7 D18",
-		"an area that is overwritten has no watermark, and never wakes"},
+		"an overwritten area has no watermark and never wakes the reader"},
 	[AUXTAP_INV_BYTES_ADD_UP] = {"bytes-add-up", "D11 D12 D15 F3",
 		"written = recorded + skipped + lost with their records = head, to the byte"},
 	[AUXTAP_INV_RECORDS_TRUE] = {"records-true", "D12 D14 H10 I9 J5",
-		"a record tells of the bytes that the unit stored, where it stored them"},
+		"a record covers the bytes that the unit stored, where it stored them"},
 	[AUXTAP_INV_CONTENTS_TRUE] = {"contents-true", "I2 I12 J2 J6",
 		"the reader finds what the unit produced, and padding between"},
 	[AUXTAP_INV_LOSS_FLAGGED] = {"loss-flagged", "H8 H12 I10 J4",
 		"trace that is lost is flagged, where a kernel has a flag for it"},
 	[AUXTAP_INV_FLAG_HAS_CAUSE] = {"flag-has-cause", "D9 H6 H8 I5 J4",
-		"a flag tells of something that has happened"},
+		"a flag has a cause"},
 	[AUXTAP_INV_TRUNCATED_DISABLED] = {"truncated-disabled", "D6 D16 D21",
 		"a truncated event is disabled, where its kernel does that"},
 	[AUXTAP_INV_PROGRESS] = {"progress", "D21 H13 I11 J8",
-		"trace is stored, and goes on when the reader has made room; what is lost is explained"},
+		"trace is stored, and resumes when the reader has freed space; each loss is explained"},
 	[AUXTAP_INV_FREED_ONCE] = {"freed-once", "B18 D2",
 		"the AUX pages are freed once, after the last user, and never by a transaction"},
 	[AUXTAP_INV_NO_WARNING] = {"no-warning", "D10 D17",
-		"kernel and driver find nothing to warn of"},
+		"kernel and driver print no warning"},
 };
 /* clang-format on */
 

@@ -78,7 +78,7 @@ static void make_attr(struct live *v)
 	attr->sample_id_all = 1;
 	attr->read_format = PERF_FORMAT_ID;
 	attr->aux_watermark = (uint32_t)v->c->watermark;
-	attr->watermark = 1; /* the data ring wakes nobody: only trace does */
+	attr->watermark = 1; /* the data ring never wakes the reader: only trace does */
 	attr->wakeup_watermark = (uint32_t)(v->c->data_pages * v->c->page_size);
 }
 
@@ -150,7 +150,7 @@ static void take_aux(struct live *v, const uint64_t *body)
 		v->r->nr_truncated++;
 		v->truncated = true;
 	}
-	if (!v->r->agrees) /* the model has lost its way */
+	if (!v->r->agrees) /* the model no longer follows */
 		return;
 	/* the last one of all: where it ends the head is */
 	follow_record(v->follow, &f,
@@ -163,7 +163,7 @@ static void take_aux(struct live *v, const uint64_t *body)
 			f.overshoot > v->r->overshoot_max ? f.overshoot : v->r->overshoot_max;
 		if (f.overshoot > v->opts->max_overshoot)
 			differs(v,
-				"AUX record %llu, offset %llu, ends at %llu, %llu bytes behind where its "
+				"AUX record %llu, offset %llu, ends at %llu, %llu bytes past where its "
 				"interrupt was due; allowed are %llu",
 				(LL)v->r->nr_records, (LL)f.offset, (LL)f.offset + (LL)f.nr_bytes,
 				(LL)f.overshoot, (LL)v->opts->max_overshoot);
@@ -229,7 +229,7 @@ static uint64_t unread(struct live *v)
 	return auxtap_ring_aux_next(&v->ring, &span) ? span.size1 + span.size2 : 0;
 }
 
-/* All trace that is there into the file; its room is given back. */
+/* Saves all stored trace to the file and frees its space. */
 static int read_all(struct live *v, struct auxtap_error *err)
 {
 	struct auxtap_auxtrace head = {.tid = UINT32_MAX, .cpu = (uint32_t)v->opts->cpu};
@@ -283,7 +283,7 @@ static int enable_again(struct live *v, struct auxtap_error *err)
 		     0;
 }
 
-/* D6: of a writer that has found no room there is no record. */
+/* D6: a writer that finds no space leaves no record. */
 static bool seems_off(struct live *v)
 {
 	bool prompt = v->opts->reader == AUXTAP_LIVE_PROMPT;
@@ -389,9 +389,8 @@ static int refused(struct live *v, int code)
 static int check(const struct auxtap_watermark_config *c, struct auxtap_error *err)
 {
 	if (c->snapshot || c->fault || c->contents || !c->data_pages) {
-		auxtap_error_set(
-			err, -EINVAL, "live",
-			"snapshots, faults, contents and no data ring are the simulation's");
+		auxtap_error_set(err, -EINVAL, "live",
+				 "snapshots, faults, contents and no data ring need 'sim'");
 		return -EINVAL;
 	}
 	if ((uint64_t)sysconf(_SC_PAGESIZE) != c->page_size) {
@@ -426,10 +425,10 @@ static int with_model(struct live *v, struct auxtap_error *err)
 		auxtap_perfdata_writer_abort(v->writer);
 	if (!ret && !v->r->nr_records && v->r->agrees) {
 		auxtap_error_set(err, -ENODATA, v->opts->event,
-				 "not one AUX record in %llu ms on CPU %d",
+				 "no AUX record in %llu ms on CPU %d",
 				 (LL)(v->opts->max_ns / 1000000), v->opts->cpu);
-		auxtap_error_todo(err, "something must run there that the event traces; "
-				       "what is traced slowly wants more time");
+		auxtap_error_todo(err, "run something there that the event traces; "
+				       "give slow trace more time");
 		ret = -ENODATA;
 	}
 	return ret;
@@ -459,7 +458,7 @@ int auxtap_watermark_live(const struct auxtap_watermark_config *config,
 		return ret;
 	ret = auxtap_event_attr(&v.attr, opts->event, backend, err);
 	if (ret == -ENOENT || ret == -ENODEV)
-		auxtap_error_todo(err, "'auxtap list' tells what this machine has");
+		auxtap_error_todo(err, "'auxtap list' prints what this machine has");
 	if (ret < 0)
 		return ret;
 	if (!ret) {

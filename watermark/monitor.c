@@ -32,7 +32,7 @@ static void violation(struct sim *w, enum auxtap_watermark_invariant inv, u64 is
 
 	vsnprintf(text, sizeof(text), fmt, args);
 	r->by_invariant[inv]++;
-	/* one of a kind in a transaction: each piece beyond a limit would tell the same */
+	/* one of a kind in a transaction: each extent past a limit would say the same */
 	if (r->nr_kept < AUXTAP_WM_VIOLATIONS && w->mon.kept_at[inv] != r->nr_transactions + 1) {
 		struct auxtap_watermark_violation *v = &r->violations[r->nr_kept++];
 
@@ -192,7 +192,7 @@ static void on_begin(void *ctx, const struct perf_output_handle *handle,
 		w->r->nr_refused++;
 		sim_event(w, AUXTAP_WM_REFUSED, m->head, 0, 0);
 		progress_truncated(w);
-		if (full) { /* D6; its wakeup and its mark came before */
+		if (full) { /* D6; its wakeup and its disable came before */
 			m->wakeups_due++;
 			m->refused_full = true;
 			m->disable_due = true;
@@ -231,7 +231,7 @@ static void on_skip(void *ctx, const struct perf_output_handle *handle, uint64_t
 	(void)handle;
 	if (ret) { /* D10 */
 		mon_violation(w, AUXTAP_INV_BYTES_ADD_UP,
-			      "the driver skips %llu bytes, more than there is room for",
+			      "the driver skips %llu bytes, more than there is space for",
 			      (LL)nr_bytes);
 		return;
 	}
@@ -252,7 +252,7 @@ static void on_skip(void *ctx, const struct perf_output_handle *handle, uint64_t
 	m->nr_empty = 0;
 }
 
-/* J4: of what the unit stored the record tells nothing. */
+/* J4: the record covers none of what the unit stored. */
 static bool record_size_matches(const struct sim *w, u64 nr_bytes)
 {
 	const struct monitor *m = &w->mon;
@@ -265,7 +265,7 @@ static bool record_size_matches(const struct sim *w, u64 nr_bytes)
 static void check_flags(struct sim *w, u64 flags, u64 nr_bytes)
 {
 	const struct monitor *m = &w->mon;
-	/* H6, H8; I5, J2: for want of room the unit was not switched on */
+	/* H6, H8; I5, J2: without space the unit was not switched on */
 	bool full = !m->traced || (is_driver(w, "intel_pt") && m->stopped);
 
 	if (flags & TRUNCATED && !full)
@@ -328,7 +328,7 @@ static void on_end(void *ctx, const struct perf_output_handle *handle, uint64_t 
 			      (LL)m->head);
 	if (!record_size_matches(w, nr_bytes))
 		mon_violation(w, AUXTAP_INV_RECORDS_TRUE,
-			      "the transaction tells of %llu bytes, and the unit stored %llu",
+			      "the transaction reports %llu bytes, and the unit stored %llu",
 			      (LL)nr_bytes, (LL)(m->pos - m->head));
 	check_flags(w, flags, nr_bytes);
 	if (w->c.snapshot)
@@ -448,7 +448,7 @@ void mon_settle(struct sim *w)
 		m->marked = true;
 	if (m->delivery_due && !m->delivered)
 		mon_violation(w, AUXTAP_INV_WAKEUP_AT_WATERMARK,
-			      "a wakeup was made, and no reader is told");
+			      "a wakeup was made, and the reader was not woken");
 	m->delivery_due = m->delivered = false;
 	if (!w->c.snapshot && w->page->aux_head != m->head)
 		mon_violation(w, AUXTAP_INV_BYTES_ADD_UP, "aux_head is %llu, and should be %llu",
@@ -497,7 +497,7 @@ void mon_thresholds(struct sim *w, u64 int_at, u64 stop_at, u64 start_off)
 			      (LL)stop_at, (LL)w->reader.tail, (LL)w->aux_size);
 }
 
-/* Errata write where nothing of this transaction is: the driver has left room for it. */
+/* Errata write where nothing of this transaction is: the driver has left space for it. */
 static bool stray(struct sim *w, u64 off, u64 nr_bytes)
 {
 	const struct monitor *m = &w->mon;
@@ -534,7 +534,7 @@ static void reach_threshold(struct sim *w)
 		m->threshold_hit = m->threshold_in_call = true;
 		m->threshold_late_reported = false;
 		m->lines_due++;
-		if (w->on_event) { /* a piece may end behind it */
+		if (w->on_event) { /* an extent may end after it */
 			u64 over = at > m->pos ? 0 : at - m->due_at;
 
 			sim_event_at(w, sim_time(w, over), AUXTAP_WM_THRESHOLD_HIT, m->pos - over,
@@ -559,7 +559,7 @@ static u64 own_padding(const struct sim *w, u64 pos)
 
 /*
  * What belongs into memory is what was produced, whatever the unit hands to store(): the bytes of
- * this piece in their order. If some are lost, they are its last ones.
+ * this extent in their order. If some are lost, they are its last ones.
  */
 static void expect_contents(struct sim *w, u64 pos, u64 off, u64 nr_bytes)
 {
@@ -595,7 +595,7 @@ void mon_store(struct sim *w, u64 off, u64 nr_bytes)
 			      (LL)nr_bytes, (LL)off);
 		return;
 	}
-	/* no trace that anybody will read: the loss goes on */
+	/* no trace that the reader will see: the loss goes on */
 	if (m->stopped && stray(w, off, nr_bytes))
 		return;
 	loss_over(w);
@@ -622,7 +622,7 @@ void mon_store(struct sim *w, u64 off, u64 nr_bytes)
 
 /* ---- interrupts ---- */
 
-/* What a unit may yield behind a mark: its skid, and what comes in one piece. */
+/* What a unit may emit after a threshold: its overshoot, and what comes in one extent. */
 static u64 allowed_overshoot(const struct sim *w)
 {
 	return w->c.setup.overshoot_bytes + 2ull * w->c.setup.record_bytes;
@@ -637,12 +637,12 @@ void mon_line(struct sim *w)
 		if (m->line_seen && m->threshold_hit && m->pos <= m->stop_at)
 			mon_violation(
 				w, AUXTAP_INV_IRQ_HAS_CAUSE,
-				"one interrupt is expected for a mark; a second one comes, at %llu",
+				"one interrupt is expected for a threshold; a second one comes, at %llu",
 				(LL)m->pos);
 		else if (m->due_at != NEVER && m->due_at > m->pos)
 			mon_violation(
 				w, AUXTAP_INV_IRQ_HAS_CAUSE,
-				"an interrupt is expected at the mark, %llu; one comes at %llu",
+				"an interrupt is expected at the threshold, %llu; one comes at %llu",
 				(LL)m->due_at, (LL)m->pos);
 		else
 			mon_violation(w, AUXTAP_INV_IRQ_HAS_CAUSE,
@@ -653,7 +653,7 @@ void mon_line(struct sim *w)
 	if (!m->line_seen && !m->threshold_late_reported &&
 	    w->r->produced > m->threshold_produced + allowed_overshoot(w))
 		mon_violation(w, AUXTAP_INV_IRQ_AT_THRESHOLD,
-			      "the interrupt line goes up %llu bytes behind the mark at %llu",
+			      "the interrupt line goes up %llu bytes after the threshold at %llu",
 			      (LL)(w->r->produced - m->threshold_produced), (LL)m->due_at);
 	m->line_seen = true;
 	if (m->line_up) /* the last one has not come to the driver yet: they are one */
@@ -700,7 +700,7 @@ void mon_time(struct sim *w)
 		m->threshold_late_reported = true;
 		mon_violation(
 			w, AUXTAP_INV_IRQ_AT_THRESHOLD,
-			"%llu bytes and more behind the mark at %llu the interrupt line is still down",
+			"%llu bytes and more after the threshold at %llu the interrupt line is still down",
 			(LL)(w->r->produced - m->threshold_produced), (LL)m->due_at);
 	}
 }
@@ -714,7 +714,7 @@ void mon_record(struct sim *w, u64 offset, u64 nr_bytes, u64 flags)
 
 	if (m->reported_from == m->reported_to) {
 		mon_violation(w, AUXTAP_INV_RECORDS_TRUE,
-			      "a record of %llu bytes that nobody wrote", (LL)nr_bytes);
+			      "a record of %llu bytes that the kernel did not write", (LL)nr_bytes);
 		return;
 	}
 	m->reported_from++;
@@ -751,7 +751,7 @@ void mon_drained(struct sim *w, bool marked, bool more)
 	if (!w->running || w->mon.open || w->mon.mute || more)
 		return;
 	if (marked) /* it could not be disabled when it was truncated, for it was not in */
-		finding(w, "truncated while it was scheduled in, an event keeps the mark, and is "
+		finding(w, "truncated while it was scheduled in, an event stays marked, and is "
 			   "disabled at a later wakeup or sched-out (D21)");
 	else
 		mon_violation(w, AUXTAP_INV_PROGRESS,
@@ -768,7 +768,7 @@ int mon_open(struct sim *w)
 {
 	struct monitor *m = &w->mon;
 
-	/* no more of them than the data ring has room for */
+	/* no more of them than the data ring has space for */
 	m->max_reported = w->page->data_size / (sizeof(struct perf_event_header) + 24) + 1;
 	m->reported = calloc(m->max_reported, sizeof(*m->reported));
 	if (w->c.contents)

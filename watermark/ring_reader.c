@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The reader of the rings, as capture does it: woken, it reads the records, then copies trace
- * and gives the room back, and enables an event again that was truncated (D21).
+ * and frees the space, and enables an event again that was truncated (D21).
  */
 #include "sim.h"
 
@@ -73,7 +73,7 @@ static void rest(struct sim *w)
 {
 	struct reader *r = &w->reader;
 
-	/* D6: of a writer that has found no room there is no record */
+	/* D6: a writer that finds no space leaves no record */
 	if (r->truncated || r->was_full) {
 		r->truncated = r->was_full = false;
 		if (!w->c.snapshot && w->running) {

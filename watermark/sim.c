@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Simulated time: how much trace the program yields when, and who has his turn next: interrupt,
+ * Simulated time: how much trace the program generates when, and what comes next: interrupt,
  * reader, scheduler. The rest of the machine: sim.h.
  */
 #include "sim.h"
@@ -55,7 +55,7 @@ void sim_status(struct sim *w, u64 status, u64 off, u64 written, const char *tex
 	event_text(w, w->now, AUXTAP_WM_STATUS, status, off, written, text);
 }
 
-/* splitmix64: any seed is as good as another */
+/* splitmix64: all seeds are equally good */
 u64 sim_random(struct sim *w, u64 below)
 {
 	u64 z;
@@ -95,7 +95,7 @@ static void next_segment(struct sim *w)
 	}
 }
 
-/* Bytes made until a time of this segment; whole pieces. */
+/* Bytes made until a time of this segment; whole extents. */
 static u64 made_by(const struct sim *w, u64 time)
 {
 	u64 grain = w->c.setup.record_bytes;
@@ -130,7 +130,7 @@ u64 sim_time(const struct sim *w, u64 less)
 
 /*
  * The byte at a position of all that is produced: neither padding nor what was in memory before,
- * and without a period, so that no piece looks like another one.
+ * and without a period, so that no two extents are alike.
  */
 static u8 content_at(u64 at)
 {
@@ -158,7 +158,8 @@ static const u8 *contents(struct sim *w, u64 *nr_bytes)
 	return w->bytes + (CHUNK - left);
 }
 
-/* A part of a record that a skid ends in is made before the record is: time never goes back. */
+/* The part of a record before an overshoot's end is made before the record: time never goes back.
+ */
 static void count_made(struct sim *w, u64 nr_bytes)
 {
 	u64 time;
@@ -185,13 +186,13 @@ u64 sim_give(struct sim *w, const u8 *bytes, u64 nr_bytes, u64 *taken)
 	if (kept != w->nr_kept && kept <= w->bus_bytes && violations == w->r->nr_violations)
 		mon_violation(
 			w, AUXTAP_INV_BYTES_ADD_UP,
-			"of a piece of %llu bytes the unit stores %llu, and returns that it has stored %llu",
+			"of %llu bytes the unit stores %llu, and returns that it has stored %llu",
 			(unsigned long long)nr_bytes, (unsigned long long)w->nr_kept,
 			(unsigned long long)kept);
 	return kept;
 }
 
-/* A piece of trace, at most to the next thing that happens. The time is when it was made. */
+/* An extent of trace, at most to the next event. The time is when it was made. */
 static void produce(struct sim *w, u64 nr_bytes)
 {
 	u64 stored = 0, taken = nr_bytes;
@@ -335,7 +336,7 @@ static void step(struct sim *w)
 			made = (made / grain + 1) * grain;
 		} else {
 			made = made_by(w, next);
-			/* a skid may have ended inside of a record */
+			/* an overshoot may have ended inside a record */
 			made = made > w->r->produced ? made - w->r->produced : 0;
 		}
 		if (made) {
@@ -343,7 +344,7 @@ static void step(struct sim *w)
 			return;
 		}
 	}
-	if (next == NEVER) { /* nobody does anything, and nothing is produced */
+	if (next == NEVER) { /* no event is pending, and nothing is produced */
 		w->now = NEVER;
 		return;
 	}
@@ -375,7 +376,7 @@ static void run(struct sim *w)
 	}
 	if (w->now == NEVER)
 		w->now = w->anchor_time;
-	/* what is on its way comes to its end */
+	/* pending events complete */
 	for (unsigned int which = 0, n = 0; w->nr_irqs && n < 2 * MAX_IRQS; n++) {
 		u64 at = next_irq(w, &which);
 
@@ -388,7 +389,7 @@ static void run(struct sim *w)
 	progress_end(w);
 }
 
-/* A model that is no trace unit: what it says cannot be, or time would stand still. */
+/* The model breaks the contract of a trace unit: impossible counts, or no progress. */
 static int unit_broken(const struct sim *w, struct auxtap_error *err)
 {
 	auxtap_error_set(

@@ -2,7 +2,7 @@
 /*
  * One simulated machine: program, trace unit, driver, kernel, interrupt controller, reader.
  * sim.c: time and what happens when; sim_machine.c: the kernel's side and the bus; monitor.c: what
- * must hold; ring_reader.c: the rings' reader. Drivers have no context, so there is one world.
+ * must hold; ring_reader.c: the rings' reader. Drivers have no context, so there is one machine.
  */
 #ifndef AUXTAP_WATERMARK_SIM_H
 #define AUXTAP_WATERMARK_SIM_H
@@ -61,7 +61,7 @@ struct monitor {
 	bool stopped;	     /* at stop_at */
 	bool hole;	     /* there must be PARTIAL */
 	u64 stored;	     /* bytes of it */
-	/* the interrupt of a mark that was reached */
+	/* the interrupt of a threshold that was reached */
 	bool threshold_hit, threshold_in_call, line_seen, threshold_late_reported;
 	unsigned int lines_due;
 	u64 threshold_produced; /* produced, when it was */
@@ -81,8 +81,8 @@ struct monitor {
 };
 
 struct reader {
-	u64 at;	      /* its next turn; NEVER: asleep */
-	bool copying; /* the turn ends a copy */
+	u64 at;	      /* when it acts next; NEVER: asleep */
+	bool copying; /* then it ends a copy */
 	u64 to;	      /* of the copy, absolute */
 	bool woken;   /* again, meanwhile */
 	bool truncated, was_full;
@@ -120,15 +120,15 @@ struct sim {
 	/* the unit, as its registers say */
 	bool unit_on, buffer_on;
 	u64 regs_ptr, regs_base, regs_limit;
-	bool ptr_written; /* since the marks were looked at */
+	bool ptr_written; /* since the thresholds were read */
 	u64 pt_base, pt_mask_ptrs;
 	bool producing, line_raised, in_interrupt;
 	bool exploring;	  /* explore.c: no time passes */
-	u64 chunk_stored; /* of the piece that is being produced */
+	u64 chunk_stored; /* of the extent that is being produced */
 	/* of one call of produce(): what the unit was given, how much of it it has stored so far */
 	const u8 *given;
 	u64 nr_given, nr_kept;
-	/* … what store() was given; what cannot be */
+	/* … what store() was given; an impossible count */
 	u64 bus_bytes, asked, taken, claimed;
 	bool broken;
 	/* time */
@@ -145,7 +145,7 @@ struct sim {
 	struct auxtap_watermark_result *r;
 	void (*on_event)(void *ctx, const struct auxtap_watermark_event *event);
 	void *ctx;
-	u8 *bytes;    /* contents: what is produced, a piece at a time, … */
+	u8 *bytes;    /* contents: what is produced, an extent at a time, … */
 	u64 bytes_to; /* … up to this byte of all; 0: nothing yet */
 };
 extern struct sim *current_sim; /* the one that runs */
@@ -182,14 +182,14 @@ AUXTAP_PRINTF(5, 6)
 void mon_violation_at(struct sim *w, enum auxtap_watermark_invariant inv, u64 is, u64 due,
 		      const char *fmt, ...);
 int mon_open(struct sim *w);
-void mon_finish(struct sim *w); /* program and reader are through */
+void mon_finish(struct sim *w); /* program and reader are done */
 void mon_close(struct sim *w);
 void mon_thresholds(struct sim *w, u64 int_at, u64 stop_at, u64 start);
 void mon_store(struct sim *w, u64 off, u64 nr_bytes);
 /* since: when the first of the lost bytes was due. */
 void mon_produced(struct sim *w, u64 stored, u64 lost, u64 since, enum auxtap_watermark_loss why);
 void mon_line(struct sim *w);
-void mon_irq(struct sim *w);			  /* the driver's turn */
+void mon_irq(struct sim *w);			  /* the interrupt reaches the driver */
 unsigned int mon_overshoot_bucket(u64 overshoot); /* of overshoots[]; overshoot.c */
 void mon_settle(struct sim *w); /* after anything that the kernel or the driver has done */
 void mon_record(struct sim *w, u64 offset, u64 nr_bytes, u64 flags); /* the reader has found it */
@@ -230,13 +230,13 @@ void faults_stopping(struct sim *w);
 int config_check(const struct auxtap_watermark_config *c, struct auxtap_error *err);
 
 /* sim.c */
-/* The unit is given a piece of trace; bytes may be NULL. Returns and *taken: as its produce(). */
+/* Hands the unit an extent of trace; bytes may be NULL. Returns and *taken: as its produce(). */
 u64 sim_give(struct sim *w, const u8 *bytes, u64 nr_bytes, u64 *taken);
 void sim_line(struct sim *w); /* the unit's interrupt line has gone up */
 void sim_send_irq(struct sim *w, u64 delay);
-/* Now; in the middle of a piece when its last byte so far was made, less some of them. */
+/* Now; inside an extent: when its last byte so far was made, less some of them. */
 u64 sim_time(const struct sim *w, u64 less);
-/* A world as the configuration says, nothing running in it. NULL: see err, or r->refused. */
+/* A machine as the configuration says, not yet running. NULL: see err, or r->refused. */
 struct sim *sim_new(const struct auxtap_watermark_config *config, struct auxtap_watermark_result *r,
 		    struct auxtap_error *err);
 void sim_free(struct sim *w);

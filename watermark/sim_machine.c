@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The simulated machine's kernel side: the perf core with its event and areas, the drivers'
- * registers led to the trace unit, and the bus. Faults of silicon that a driver would meet in a
- * register are made here.
+ * registers led to the trace unit, and the bus. Hardware faults that a driver would meet in a
+ * register are injected here.
  */
 #include "sim.h"
 
@@ -117,7 +117,7 @@ static void put_bits(char *text, size_t size, u64 value, const struct status_bit
 						bits->name);
 }
 
-/* For those who look on: what the driver is going to find. */
+/* For observers: what the driver is going to find. */
 static void show_status(struct sim *w, u64 written)
 {
 	static const struct status_bit pt[] = {{0x20, "Stopped"}, {0x10, "Error"}, {0}};
@@ -201,7 +201,7 @@ static void reg_write(int cpu, u32 reg, u64 value)
 	default:
 		break;
 	}
-	/* before the unit runs: it may meet its marks at once */
+	/* before the unit runs: it may reach its thresholds at once */
 	if (value & ENABLE &&
 	    ((reg == MSR_CTL && !was_on) || reg == PMBLIMITR || reg == TRBLIMITR)) {
 		thresholds_read(w);
@@ -362,7 +362,7 @@ static int map_areas(struct sim *w)
 	if (ret)
 		return refuse(w, ret, why_no_area(w));
 	w->aux = w->aux_map->addr;
-	if (w->c.contents) /* nobody has written it yet: not what anybody expects */
+	if (w->c.contents) /* not yet written: no value that a reader expects */
 		memset(w->aux, 0xee, w->aux_size);
 	return 0;
 }
@@ -403,7 +403,7 @@ int machine_open(struct sim *w, struct auxtap_error *err)
 		w->unit->destroy(w->u);
 		core_machine_set(NULL);
 		return auxtap_error_set(err, ret, w->unit->name,
-					"the driver does not take this unit: %s", strerror(-ret));
+					"the driver does not accept this unit: %s", strerror(-ret));
 	}
 	attr.type = (u32)core_pmu_type(w->driver->pmu);
 	w->task.pid = w->task.tid = 1;
@@ -434,7 +434,7 @@ void machine_unmap(struct sim *w)
 		machine_interrupt(w);
 	if (w->running)
 		machine_sched(w, false);
-	w->mon.mute = true; /* begin is refused: nothing is lost that anybody would want */
+	w->mon.mute = true; /* begin is refused: no trace of the run is lost */
 	machine_sched(w, true);
 	if (w->aux_map) {
 		core_event_munmap_free(w->aux_map);

@@ -63,7 +63,7 @@ void progress_begin(struct sim *w)
 	p->timed = true;
 	p->keeps_up = reader_keeps_up(w);
 	p->off_since = NEVER;
-	/* woken, or asleep until its watch, and twice where an event is disabled late (D21) */
+	/* woken, or asleep until its timer, and twice where an event is disabled late (D21) */
 	p->off_max =
 		3 * reader_ns(w) + 4 * STALL_CHECK_NS + w->c.irq_latency_ns + w->c.irq_jitter_ns;
 }
@@ -125,6 +125,6 @@ void progress_time(struct sim *w)
 void progress_end(struct sim *w)
 {
 	if (w->progress.timed && w->r->produced && !w->r->stored)
-		mon_violation(w, AUXTAP_INV_PROGRESS, "of %llu bytes nothing is stored",
+		mon_violation(w, AUXTAP_INV_PROGRESS, "none of %llu bytes is stored",
 			      (LL)w->r->produced);
 }

@@ -17,7 +17,7 @@ static u64 entry_bytes(u64 entry)
 	return 4096ull << (entry >> 6 & 0xf);
 }
 
-/* One lap over the entries, from the unit's own on. */
+/* One pass over the entries, starting at the unit's own. */
 static void look_pt(struct sim *w)
 {
 	u64 base = w->pt_base & ~0xfffull, index = w->pt_mask_ptrs >> 7 & 0x1ffffff;
@@ -51,7 +51,7 @@ static void look_pt(struct sim *w)
 	}
 	if (int_at == NEVER)
 		int_at = stop_at;
-	else if (int_at > stop_at) /* never reached: it is the lap before that it lies in */
+	else if (int_at > stop_at) /* never reached: it lies in the wrap before */
 		int_at -= w->aux_size;
 	mon_thresholds(w, int_at, stop_at, start);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The Intel PT output stage (driver/hw/pt_output.c) as a trace unit of the laboratory:
- * its MSRs, its tables over the bus, its stores told a region at a time.
+ * The Intel PT output stage (driver/hw/pt_output.c) as a trace unit of the simulator:
+ * its MSRs, its tables over the bus, its stores reported a region at a time.
  */
 #include "units.h"
 
@@ -104,7 +104,7 @@ static void pt_reg_write(void *unit, uint32_t reg, uint64_t value)
 	}
 }
 
-/* Up to the end of a region, or of the skid: what happens there happens at that byte. */
+/* Up to the end of a region, or of the overshoot: what happens there happens at that byte. */
 static uint64_t pt_produce(void *unit, const uint8_t *bytes, uint64_t nr_bytes, uint64_t *taken)
 {
 	struct pt *pt = unit;

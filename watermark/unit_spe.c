@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The SPE output stage (driver/hw/spe_output.c) as a trace unit of the laboratory. The
+ * The SPE output stage (driver/hw/spe_output.c) as a trace unit of the simulator. The
  * registers of sampling itself are kept and not looked at: records come from produce().
  */
 #include "units.h"
@@ -27,7 +27,7 @@ struct spe {
 	u8 memory[4096]; /* what the stage stores into: the bus has the real one */
 };
 
-/* Called for each store, once, before it: padding up to align and what comes behind it. */
+/* Called for each store, once, before it: padding up to align and what comes after it. */
 static void *stage_virt(void *ctx, u64 addr, u64 size)
 {
 	struct spe *spe = ctx;
@@ -90,7 +90,7 @@ static void spe_reg_write(void *unit, uint32_t reg, uint64_t value)
 static uint64_t spe_produce(void *unit, const uint8_t *bytes, uint64_t nr_bytes, uint64_t *taken)
 {
 	struct spe *spe = unit;
-	/* who ends where another one has ended asks for less, at last (follow.c) */
+	/* follow.c asks for less in the end, to stop where the real machine stopped */
 	u32 record = nr_bytes < spe->record_bytes ? (u32)nr_bytes : spe->record_bytes;
 	u64 skim = 0;
 
@@ -104,7 +104,7 @@ static uint64_t spe_produce(void *unit, const uint8_t *bytes, uint64_t nr_bytes,
 		return *taken;
 	}
 	if (spe->out.status & PMBSR_S && !spe->out.irq_pending) {
-		/* stopped, and the line is up: all is lost until somebody comes */
+		/* stopped, and the line is up: all is lost until the driver comes */
 		spe->out.nr_dropped += nr_bytes;
 		spe->out.nr_records_dropped += nr_bytes / record;
 		*taken = nr_bytes;
@@ -146,7 +146,7 @@ static void forget(void *unit, bool closed)
 		out->limitr = out->ptr = 0;
 }
 
-/* without the memory at its end, which nobody reads */
+/* without the memory at its end, which is never read */
 const struct unit_state unit_spe_state = {offsetof(struct spe, memory), forget};
 
 const struct auxtap_trace_unit *unit_spe(void)

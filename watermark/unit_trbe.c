@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The TRBE (driver/hw/trbe_output.c) as a trace unit of the laboratory; its errata by the
+ * The TRBE (driver/hw/trbe_output.c) as a trace unit of the simulator; its errata by the
  * setup.
  */
 #include "units.h"
@@ -67,7 +67,7 @@ static void trbe_reg_write(void *unit, uint32_t reg, uint64_t value)
 	trbe_output_write_reg(&trbe->out, reg, value);
 }
 
-/* Up to the limit, the end of an erratum's bytes, or of the skid. */
+/* Up to the limit, the end of an erratum's bytes, or of the overshoot. */
 static uint64_t trbe_produce(void *unit, const uint8_t *bytes, uint64_t nr_bytes, uint64_t *taken)
 {
 	struct trbe *trbe = unit;

@@ -64,7 +64,8 @@ static bool put_string(char *buf, size_t max, size_t *at, const char *s)
 	return true;
 }
 
-/* The SPAWN message: u32 argc, envc; cwd, argv, envp, truth path. Bytes used; 0: too long. */
+/* The SPAWN message: u32 argc, envc; cwd, argv, envp, ground-truth path. Bytes used; 0: too long.
+ */
 static size_t spawn_message(char *buf, size_t max, const struct auxtap_spawn *spawn,
 			    const char *cwd)
 {
@@ -91,7 +92,7 @@ static size_t spawn_message(char *buf, size_t max, const struct auxtap_spawn *sp
 	return at;
 }
 
-/* The server's words come in the data of a failed call. */
+/* The server's message is the data of a failed call. */
 static int explain(struct emu_link *link, const char *what, int code,
 		   const struct emu_call_args *args, const char *text, struct auxtap_error *err)
 {
@@ -156,7 +157,7 @@ static int emulated_spawn(void *ctx, const struct auxtap_spawn *spawn, pid_t *pi
 	ret = emu_link_call(link, &args);
 	if (ret == -ENOPKG && link->may_fall_back && link->engine == AUXTAP_ENGINE_QEMU &&
 	    may_step(spawn->argv[0])) {
-		/* Nothing is open yet: begin again with the other source. */
+		/* Nothing is open yet: begin again with the other engine. */
 		snprintf(note, sizeof(note), "no qemu: %.*s", (int)args.out_size, why);
 		emu_link_stop(link);
 		code = emu_link_start(link, AUXTAP_ENGINE_PTRACE, err);
@@ -373,7 +374,7 @@ static int emulated_forward(void *ctx, pid_t pid, const siginfo_t *info)
 	struct emu_link *link = ctx;
 	int64_t ret;
 
-	/* The server is gone: without a tracer all there is to ask is whether it lives. */
+	/* The server is gone: without a tracer we only see whether the process lives. */
 	if (link->dead)
 		return kill(pid, info->si_signo) ? -errno : 0;
 	ret = emu_link_call(link, &args);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * struct auxtap_target_ops for the kernel backend: fork, a child held at a pipe, pidfd; or watched.
+ * struct auxtap_target_ops for the kernel backend: fork, a child held at a pipe, pidfd; or ptrace.
  */
 #include "native.h"
 
@@ -32,7 +32,7 @@ static void close_fd(int *fd)
 void native_target_free(struct native_target *t)
 {
 	native_trace_end(&t->trace);
-	/* Never released: it must not run with nobody watching. */
+	/* Never released: it must not run untraced. */
 	if (t->child && t->hold_fd >= 0) {
 		kill(t->pid, SIGKILL);
 		waitpid(t->pid, NULL, 0);
@@ -143,7 +143,7 @@ static int compare_tids(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The names in a folder of /proc that are numbers, as native_threads(). */
+/* The names in a directory of /proc that are numbers, as native_threads(). */
 static int list_numbers(const char *path, pid_t *tids, int max)
 {
 	struct dirent *entry;

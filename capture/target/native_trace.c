@@ -186,7 +186,7 @@ static void halt_others(struct native_trace *w, pid_t pid, pid_t dying)
 			hold(&w->threads[i], 0);
 			if (followed((unsigned int)status >> 16)) {
 				made(w, &w->threads[i]);
-				waiting++; /* perhaps a thread of this very process */
+				waiting++; /* perhaps a thread of the same process */
 			}
 		}
 		if (waiting)
@@ -396,7 +396,7 @@ int native_trace_seize(struct native_trace *w, pid_t pid, pid_t tid)
 
 /*
  * There is no such thread any more, and no end of it to see: exec made it the first of its
- * process. That one is ours, though nobody told of it where we watched one thread alone.
+ * process. That one is ours, although no event announced it where we traced one thread alone.
  */
 static void vanished(struct native_trace *w, struct traced_thread *t)
 {
@@ -454,7 +454,8 @@ int native_trace_resume(struct native_trace *w, pid_t tid)
 	if (!t || t->state != TRACED_HELD)
 		return -ESRCH;
 	go_on(t, t->signo);
-	/* The others stand until the kernel kills them; from here on their ends may be seen. */
+	/* The others stay stopped until the kernel kills them; from here on their ends may be seen.
+	 */
 	for (size_t i = 0; i < w->nr; i++) {
 		if (w->threads[i].pid == t->pid)
 			w->threads[i].state = TRACED_RUNS;
@@ -462,7 +463,7 @@ int native_trace_resume(struct native_trace *w, pid_t tid)
 	return 0;
 }
 
-/* Lets all of them go, stopped as each must be for that. */
+/* Detaches from all of them, each stopped first as ptrace requires. */
 void native_trace_end(struct native_trace *w)
 {
 	uint64_t until = perf_kernel_ops.clock(NULL) + HALT_NS;
@@ -557,7 +558,7 @@ int native_trace_siginfo(struct native_trace *w, pid_t tid, siginfo_t *info)
 {
 	const struct traced_thread *t = find(w, tid);
 
-	/* without a signal to pass on it stands in its exit, whose siginfo is not the death's */
+	/* without a signal to pass on it is in its exit stop, whose siginfo is not the death's */
 	if (!t || t->state != TRACED_HELD || !t->signo)
 		return -ESRCH;
 	return ptrace(PTRACE_GETSIGINFO, tid, 0, info) ? -errno : 0;

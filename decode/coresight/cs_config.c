@@ -211,7 +211,7 @@ int cs_config_from_info(struct cs_config *config, const uint64_t *priv, size_t n
 	config->snapshot = priv[2];
 	if (nr_cpus > (nr - at) / 6) /* the shortest is that long */
 		return auxtap_error_set(err, -EBADMSG, "AUXTRACE_INFO",
-					"names %zu CPUs, more than it has room for", nr_cpus);
+					"names %zu CPUs, more than fit into it", nr_cpus);
 	if (!nr_cpus)
 		return auxtap_error_set(err, -EBADMSG, "AUXTRACE_INFO", "names no CPU");
 	config->units = calloc(nr_cpus, sizeof(*config->units));

@@ -30,9 +30,9 @@ enum cs_protocol {
 struct cs_unit {
 	enum cs_protocol protocol;
 	int cpu;       /* -1: no CPU's, or not known */
-	uint8_t id;    /* trace ID; CS_ID_NONE: not told yet */
-	uint64_t sink; /* IDs are told apart per sink; 0: one for all */
-	/* of perf's header: TRFCR.TS, 1 is the virtual counter; UINT64_MAX: not told */
+	uint8_t id;    /* trace ID; CS_ID_NONE: not recorded yet */
+	uint64_t sink; /* IDs are unique per sink; 0: one sink for all */
+	/* of perf's header: TRFCR.TS, 1 is the virtual counter; UINT64_MAX: not recorded */
 	uint64_t ts_source;
 	union {
 		ocsd_etmv3_cfg etmv3;
@@ -59,11 +59,11 @@ void cs_unit_set_id(struct cs_unit *unit, uint8_t id);
  * Which of the context's numbers is the thread's: 0 none, 1 CONTEXTIDR (EL1), 2 that of EL2 (VMID).
  */
 int cs_unit_thread_register(const struct cs_unit *unit);
-/* Are there timestamps of the virtual counter in its trace? perf's clock is made of that one. */
+/* Does its trace have timestamps of the virtual counter? perf's clock is made from that one. */
 bool cs_unit_has_timestamps(const struct cs_unit *unit);
 #define CS_TS_VIRTUAL 1 /* of ts_source */
 
-/* AUXTRACE_INFO's array behind the type. */
+/* AUXTRACE_INFO's array after the type. */
 int cs_config_from_info(struct cs_config *config, const uint64_t *priv, size_t nr,
 			struct auxtap_error *err);
 /* PERF_RECORD_AUX_OUTPUT_HW_ID of a CPU: false where it means nothing to us. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * CoreSight in the decoder's place of all queues: a stream for each trace unit of each buffer,
+ * CoreSight's replacement for the decoder's queues: a stream for each trace unit of each buffer,
  * merged by time. What no unit of ours can decode is a gap with its bytes.
  */
 #include "cs_limits.h"
@@ -316,7 +316,7 @@ static int scan(struct auxtap_decoder *dec, struct cs_buffer *buffer)
 			continue;
 		}
 		cs_frames_init(frames, buffer->format);
-		/* what cannot be read is told when it is decoded */
+		/* what cannot be read is reported when it is decoded */
 		while ((got = cs_bytes_next(&bytes, &off)) > 0)
 			cs_frames_add(frames, off, buf, (size_t)got);
 		for (unsigned int id = 0; id < CS_NR_IDS; id++) {
@@ -456,7 +456,7 @@ int cs_decoder_open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 	if (!ret)
 		ret = decoder_add_missing(dec, true, end_of_extents);
 	if (!ret)
-		ret = decoder_add_flagged(dec, "told by the kernel");
+		ret = decoder_add_flagged(dec, "reported by the kernel");
 	return ret ? auxtap_error_set(err, ret, path, "out of memory") : 0;
 }
 
@@ -520,11 +520,12 @@ static int add_snapshot_units(struct auxtap_decoder *dec, size_t number)
 		ret = undecoded(dec, buffer, left[id], text);
 	}
 	if (!ret && !any && buffer->format == CS_FORMAT_SOURCE && buffer->extents[0].size)
-		ret = undecoded(dec, buffer, buffer->extents[0].size, "it is told of no unit");
+		ret = undecoded(dec, buffer, buffer->extents[0].size,
+				"no trace unit is recorded for this buffer");
 	return ret;
 }
 
-/* What cs->ss tells of. */
+/* The contents of cs->ss. */
 static int open_buffers(struct auxtap_decoder *dec, const char *dir, struct auxtap_error *err)
 {
 	struct cs_decoder *cs = dec->cs;
@@ -566,7 +567,8 @@ int cs_decoder_open_raw(struct auxtap_decoder *dec, const char *path,
 	ss = &dec->cs->ss;
 	ret = cs_snapshot_bare(ss, path, raw->etm_format, raw->etm_configs, raw->nr_etm_configs,
 			       err);
-	/* who gives the clock's conversion knows that the timestamps are of that clock */
+	/* a caller that gives the clock's conversion states that the timestamps are of that clock
+	 */
 	for (size_t i = 0; !ret && dec->sideband.conv.valid && i < ss->nr_units; i++)
 		ss->units[i].unit.ts_source = CS_TS_VIRTUAL;
 	return ret ? ret : open_buffers(dec, path, err);

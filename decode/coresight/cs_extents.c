@@ -219,9 +219,9 @@ struct cover {
 	struct auxtap_perfdata *pd;
 	struct cs_extents *extents;
 	struct cs_buffer *buffer;
-	/* this record; behind the file's last one */
+	/* this record; after the file's last one */
 	const struct auxtap_perfdata_aux *trace, *traces_end;
-	int cpu;       /* where nothing tells */
+	int cpu;       /* where no record says */
 	uint64_t end;  /* of what was added last */
 	uint64_t lead; /* before the first AUX record or byte of the buffer */
 	bool snapshot; /* what lies between two of a ring was overwritten */
@@ -240,6 +240,11 @@ static bool ends_at_time(const struct cover *c, const struct aux *aux, uint64_t 
 	return aux->off == end || (c->only && end == c->trace->head.offset + c->trace->trace_size);
 }
 
+/*
+ * Adds the trace at [off, off + size) of the ring. It joins the extent before where its bytes
+ * follow without a flagged loss in the same format, frames only at the end of a frame. Bytes
+ * between the two are counted in nr_lost; after a record with a flag of loss, only in snapshots.
+ */
 static int add_extent(struct cover *c, const struct aux *aux, uint64_t off, uint64_t size, bool raw)
 {
 	const struct cs_extent *last =
@@ -286,8 +291,8 @@ static int add_extent(struct cover *c, const struct aux *aux, uint64_t off, uint
 
 /*
  * The end of a buffer's last AUXTRACE record without the zeros that it may be padded with: its
- * bytes up to end are told of by nothing, and so many zeros are no packet. In one that another goes
- * on from they may be the begin of one.
+ * bytes up to end are covered by no record, and so many zeros are no packet. In one that another
+ * goes on from they may be the start of one.
  */
 static uint64_t without_padding(const struct cover *c, uint64_t end)
 {
@@ -306,7 +311,7 @@ static uint64_t without_padding(const struct cover *c, uint64_t end)
 	return end;
 }
 
-/* Trace that no AUX record tells of: what was said before of this buffer holds on. */
+/* Trace that no AUX record covers: what is known of this buffer stays valid. */
 static int add_unreported(struct cover *c, const struct cs_config *config, uint64_t end)
 {
 	const struct cs_buffer *b = c->buffer;
@@ -406,8 +411,8 @@ static const struct aux *record_before(const struct auxes *auxes, const struct a
 }
 
 /*
- * The newest record tells only what came since the unit was enabled, or since the ring was full: a
- * TRBE stops there, and what its trace unit told until it ran again is lost.
+ * The newest record covers only what came since the unit was enabled, or since the ring was full: a
+ * TRBE stops there, and what its trace unit emitted until it ran again is lost.
  */
 static int add_halves(struct cover *c, const struct aux *aux, uint64_t begin, uint64_t end)
 {
@@ -424,9 +429,9 @@ static int add_halves(struct cover *c, const struct aux *aux, uint64_t begin, ui
 }
 
 /*
- * A snapshot of a ring: AUX records tell where the unit stopped (their offset is the end), and more
- * bytes than the ring has kept. The newest one within tells the format, and where the padding
- * begins.
+ * A snapshot of a ring: AUX records say where the unit stopped (their offset is the end), and cover
+ * more bytes than the ring has kept. The newest one within has the format, and shows where the
+ * padding begins.
  */
 static int add_snapshot(struct cover *c, struct auxes *auxes, const struct cs_config *config)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where the trace of a perf.data file is: AUX records tell which bytes are trace, of what format,
+ * Where the trace of a perf.data file is: AUX records say which bytes are trace, of what format,
  * whose; AUXTRACE records hold them, padded. Several AUX records share one AUXTRACE, and either may
  * be missing.
  */

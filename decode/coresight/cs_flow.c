@@ -314,7 +314,7 @@ static void range(struct cs_flow *flow, const ocsd_generic_trace_elem *elem)
 		set_branch(flow, kind_of(elem), last_ip, last_size, isa);
 }
 
-/* T32: the first halfword tells if there is a second. */
+/* T32: the first halfword shows whether there is a second. */
 static uint8_t insn_size(enum auxtap_isa isa, const uint8_t *code)
 {
 	return isa == AUXTAP_ISA_T32 && code[1] >> 3 < 0x1d ? 2 : 4;
@@ -326,7 +326,7 @@ static bool next_insn(struct cs_flow *flow)
 	uint64_t at = flow->code_at;
 	uint8_t size;
 
-	ev->ip += ev->insn_size; /* of the one before; 0: there is none */
+	ev->ip += ev->insn_size; /* of the one before; 0: no such instruction */
 	if (!flow->range_left || ev->ip >= flow->range_end) {
 		flow->range_left = 0;
 		return false;
@@ -413,7 +413,7 @@ static void turn_off(struct cs_flow *flow)
 {
 	bool known = !flow->pending && flow->last_end;
 
-	/* an overflow lasts until flow goes on, and is told of twice */
+	/* an overflow lasts until flow resumes, and is reported twice */
 	if (flow->gap && flow->gap->gap.cause != AUXTAP_GAP_HW_OVERFLOW)
 		close_gap(flow);
 	resolve(flow, 0, false);
@@ -448,7 +448,7 @@ static void no_sync(struct cs_flow *flow, const ocsd_generic_trace_elem *elem)
 		open_gap(flow, AUXTAP_GAP_HW_OVERFLOW, "the trace unit's own buffer was full");
 	} else if (elem->unsync_eot_info == UNSYNC_BAD_PACKET) {
 		turn_off(flow);
-		open_gap(flow, AUXTAP_GAP_DECODE_ERROR, "OpenCSD: a packet makes no sense here");
+		open_gap(flow, AUXTAP_GAP_DECODE_ERROR, "OpenCSD: unexpected packet");
 	}
 }
 
@@ -466,7 +466,7 @@ void cs_flow_element(struct cs_flow *flow, const ocsd_generic_trace_elem *elem)
 		close_gap(flow);
 		arrive(flow, elem->st_addr);
 		snprintf(text, sizeof(text),
-			 "%" PRIu32 " instructions whose way the trace does not tell",
+			 "%" PRIu32 " instructions whose path the trace does not contain",
 			 elem->num_instr_range);
 		open_gap(flow, AUXTAP_GAP_UNKNOWN, text);
 		flow->last_ip = flow->last_end = 0;
@@ -477,7 +477,8 @@ void cs_flow_element(struct cs_flow *flow, const ocsd_generic_trace_elem *elem)
 	case OCSD_GEN_TRC_ELEM_ADDR_UNKNOWN:
 		resolve(flow, 0, false);
 		if (flow->enabled)
-			open_gap(flow, AUXTAP_GAP_UNKNOWN, "the trace does not tell the address");
+			open_gap(flow, AUXTAP_GAP_UNKNOWN,
+				 "the trace does not contain the address");
 		break;
 	case OCSD_GEN_TRC_ELEM_EXCEPTION:
 		exception(flow, elem);

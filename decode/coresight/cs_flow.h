@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What one trace unit tells, element by element, as events of the executed flow: branches are known
+ * The elements of one trace unit as events of the executed flow: branches are known
  * when their target is, gaps when they are over.
  */
 #ifndef AUXTAP_CS_FLOW_H
@@ -31,7 +31,7 @@ struct cs_flow {
 	uint8_t code[256];   /* of the range, from code_at on */
 	uint64_t code_at;
 	uint32_t code_size;
-	/* a branch whose target the next element tells */
+	/* a branch whose target is in the next element */
 	bool pending;
 	struct flow_event branch;
 	bool direct;
@@ -55,7 +55,7 @@ void cs_flow_element(struct cs_flow *flow, const ocsd_generic_trace_elem *elem);
 /* What was before is not continued, and this is why. */
 void cs_flow_lost(struct cs_flow *flow, enum auxtap_gap_cause cause, uint64_t nr_bytes, bool exact,
 		  const char *why);
-/* Somebody else runs from here on, or the same after a pause; no loss. */
+/* Another thread runs from here on, or the same after a pause; no loss. */
 void cs_flow_break(struct cs_flow *flow);
 void cs_flow_end(struct cs_flow *flow);
 /* The next event; NULL: it wants another element. Its gap is the caller's. */

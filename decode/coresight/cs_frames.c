@@ -26,7 +26,7 @@ static void add_byte(struct cs_frames *frames, uint64_t off, unsigned int byte)
 }
 
 /*
- * Even bytes are data or, with bit 0 set, a new ID, which counts from here or from behind the next
+ * Even bytes are data or, with bit 0 set, a new ID, which applies from here or from after the next
  * byte.
  */
 static void add_frame(struct cs_frames *frames, uint64_t off)
@@ -64,7 +64,7 @@ static uint32_t word(const uint8_t *data)
 	       (uint32_t)data[3] << 24;
 }
 
-/* A driver's mark where its buffer lost bytes. */
+/* A driver's marker where its buffer lost bytes. */
 static bool is_barrier(const uint8_t *frame)
 {
 	for (unsigned int i = 0; i < CS_FRAME; i += 4)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CoreSight frames, as far as OpenCSD does not tell: whose bytes are in them. A trace ID that
- * nobody decodes is skipped by the library without a word.
+ * CoreSight frames, as far as OpenCSD does not report them: whose bytes are in them. The library
+ * skips a trace ID without a decoder and does not report it.
  */
 #ifndef AUXTAP_CS_FRAMES_H
 #define AUXTAP_CS_FRAMES_H
@@ -30,7 +30,7 @@ static inline bool cs_id_is_trace(unsigned int id)
 	return id > 0 && id < 0x70;
 }
 
-/* A stretch of trace in a file, read in pieces that a tree takes. */
+/* A stretch of trace in a file, read in fragments that a tree takes. */
 struct cs_bytes {
 	ssize_t (*pread)(void *ctx, void *buf, size_t size, uint64_t off);
 	void *ctx;

@@ -97,14 +97,14 @@ uint32_t cs_memory_read(const struct cs_memory *mem, uint64_t addr, uint32_t siz
 	uint32_t done = 0;
 	ssize_t got;
 
-	/* dumps are told apart by spaces, what was given by hand comes before them */
+	/* dumps are distinguished by spaces; what the user gave comes before them */
 	while (done < size && (dump = find_dump(mem, addr + done)) && dump->bytes &&
 	       !auxtap_image_set_by_hand(mem->set, addr + done)) {
 		uint64_t at = addr + done - dump->addr, part = dump->size - at;
 
 		if (part > size - done)
 			part = size - done;
-		if (part > 4) /* a piece at a time: another may begin in between */
+		if (part > 4) /* a fragment at a time: another dump may begin in between */
 			part = 4;
 		memcpy((uint8_t *)buf + done, dump->bytes + at, (size_t)part);
 		done += (uint32_t)part;

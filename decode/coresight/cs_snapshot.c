@@ -71,7 +71,7 @@ static bool is_plain(char *path, size_t skip)
 	return plain;
 }
 
-/* A file named in the folder; NULL and the error if it is not in it. */
+/* A file named in the directory; NULL and the error if it is not in it. */
 static char *path_in(struct reading *r, const char *name)
 {
 	const char *at = name;
@@ -82,7 +82,7 @@ static char *path_in(struct reading *r, const char *name)
 
 		if ((!len && at == name) || (len == 2 && !memcmp(at, "..", 2))) {
 			auxtap_error_set(r->err, -EBADMSG, name,
-					 "a snapshot names only files in its own folder");
+					 "a snapshot may name only files in its own directory");
 			return NULL;
 		}
 		at += len + (at[len] != '\0');
@@ -484,9 +484,10 @@ static int add_buffer(struct reading *r, const struct cs_ini *ini, const char *s
 	if (!name || !file)
 		return bad(r, section, "a trace buffer lacks its name or its file");
 	if (format && !format_of(format, &buffer.format))
-		return bad(r, section,
-			   "the format of a trace buffer is none of coresight, source_data, "
-			   "dstream_coresight, tpiu, tpiu_hsync");
+		return bad(
+			r, section,
+			"unsupported format of a trace buffer; supported: coresight, source_data, "
+			"dstream_coresight, tpiu, tpiu_hsync");
 	if (r->ss->nr_buffers == MAX_DEVICES)
 		return bad(r, section, "there are too many trace buffers");
 	grown = realloc(r->ss->buffers, (r->ss->nr_buffers + 1) * sizeof(*grown));
@@ -531,7 +532,7 @@ static size_t find_buffer(const struct cs_snapshot *ss, const char *name)
 	return SIZE_MAX;
 }
 
-/* The core that the unit watches: core_trace_sources names it the other way round. */
+/* The core that the unit traces: core_trace_sources names it the other way round. */
 static size_t core_of(const struct reading *r, const struct cs_ini *ini, const char *unit)
 {
 	for (size_t i = 0; i < ini->nr; i++) {
@@ -584,7 +585,7 @@ static int read_units(struct reading *r, const struct cs_ini *ini)
 			u->unit.cpu = cpu_number(r->devices[u->core].name);
 		} else if (!u->why[0] && u->unit.protocol != CS_PROTOCOL_STM &&
 			   u->unit.protocol != CS_PROTOCOL_ITM) {
-			snprintf(u->why, sizeof(u->why), "it is not told of which core it is");
+			snprintf(u->why, sizeof(u->why), "the snapshot does not name its core");
 		}
 	}
 	return 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A CoreSight snapshot: a folder with snapshot.ini, which names the .ini files of the devices
+ * A CoreSight snapshot: a directory with snapshot.ini, which names the .ini files of the devices
  * (registers of cores and trace units, dumps of memory) and of the trace (buffers, which unit's
  * trace is in which). Debuggers and OpenCSD write and read them. All of it is untrusted; files
- * outside of the folder are refused.
+ * outside of the directory are refused.
  */
 #ifndef AUXTAP_CS_SNAPSHOT_H
 #define AUXTAP_CS_SNAPSHOT_H
@@ -52,7 +52,7 @@ struct cs_snapshot {
 	size_t nr_dumps;
 };
 
-/* Is there a snapshot.ini in this folder? */
+/* Is there a snapshot.ini in this directory? */
 bool cs_snapshot_is(const char *dir);
 int cs_snapshot_read(struct cs_snapshot *ss, const char *dir, struct auxtap_error *err);
 /*

@@ -13,7 +13,7 @@
 #define CHUNK (64u << 10)
 /* bytes at a time: one may stand for two dozen runs of instructions */
 #define FEED	   256
-#define ITEMS_KEEP (1u << 14) /* room that is kept */
+#define ITEMS_KEEP (1u << 14) /* capacity that is kept */
 
 /*
  * How much code the library may read for a byte of trace: two dozen branches, each to another of
@@ -26,8 +26,8 @@
 
 enum item_kind {
 	ITEM_ELEMENT,
-	ITEM_ERROR, /* why tells */
-	ITEM_BREAK, /* a new run of pieces begins */
+	ITEM_ERROR, /* reason: why */
+	ITEM_BREAK, /* a new run of extents begins */
 };
 
 struct cs_item {
@@ -238,7 +238,7 @@ static bool range_has_unknown(struct cs_stream *s, uint64_t off,
 	return true;
 }
 
-#define M_PROFILE_CHAINED 0xfffffffe /* in the place of the return address */
+#define M_PROFILE_CHAINED 0xfffffffe /* instead of the return address */
 
 /*
  * Older versions look for an exception's address by walking on from where the flow is. Where that
@@ -405,7 +405,7 @@ static bool open_tree(struct cs_stream *s, enum cs_format format)
 	return false;
 }
 
-/* The next pieces that belong together; false: there are none. */
+/* The next extents that belong together; false: no more. */
 static bool begin_run(struct cs_stream *s)
 {
 	const struct cs_buffer *b = s->buffer;
@@ -573,7 +573,7 @@ static uint32_t space_of(const ocsd_pe_context *context)
 }
 
 /*
- * When item happened; 0: nothing new. The first timestamp comes behind the first instructions:
+ * When item happened; 0: nothing new. The first timestamp comes after the first instructions:
  * they are not before all other events, but of that time.
  */
 static uint64_t time_of(const struct cs_stream *s, const struct cs_item *item)
@@ -582,7 +582,7 @@ static uint64_t time_of(const struct cs_stream *s, const struct cs_item *item)
 	const struct cs_item *end = s->items + s->nr_items;
 
 	if (!conv->valid || !cs_unit_has_timestamps(s->unit))
-		return s->buffer->extents[item->extent].time; /* nothing tells better */
+		return s->buffer->extents[item->extent].time; /* no better time is known */
 	for (const struct cs_item *i = item; i < end; i++) {
 		if (i->kind == ITEM_ELEMENT && i->elem.elem_type == OCSD_GEN_TRC_ELEM_TIMESTAMP)
 			return time_from_tsc(conv, i->elem.timestamp);

@@ -12,7 +12,7 @@
 
 #define CS_RANGES 1024
 
-/* What an AUX record tells of: trace of a CPU or thread without a break in it. */
+/* What an AUX record covers: trace of a CPU or thread without a break in it. */
 struct cs_extent {
 	uint64_t off, size; /* in the buffer's stream */
 	uint64_t file_off;
@@ -20,7 +20,7 @@ struct cs_extent {
 	uint64_t since, until; /* it was traced later than the one, not later than the other */
 	uint64_t nr_lost;
 	uint64_t nr_seen;  /* bytes before it that the snapshot before had: taken out */
-	bool collided;	   /* something before it is lost, nobody knows how much */
+	bool collided;	   /* something before it is lost, how much is unknown */
 	bool overwritten;  /* what is lost, in a ring, between two snapshots of it */
 	bool raw;	   /* not in frames */
 	bool ends_at_time; /* not before */
@@ -53,9 +53,9 @@ struct cs_exec {
 	uint64_t off, time;
 };
 
-#define CS_EXECS 16 /* of a piece; where there are more, none is looked for */
+#define CS_EXECS 16 /* of an extent; with more, none is looked for */
 
-struct cs_item; /* what the tree told, not yet followed */
+struct cs_item; /* what the tree reported, not yet followed */
 
 struct cs_stream {
 	struct auxtap_decoder *dec;

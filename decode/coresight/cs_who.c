@@ -152,8 +152,8 @@ static size_t starts_in(const struct cs_extent *p, const struct cs_starts *start
 }
 
 /*
- * The execs of a piece, in its trace: as many starts of programs as records of execs, each where
- * its program begins. Where there are fewer starts, the piece began after the first execs (the
+ * The execs of an extent, in its trace: as many starts of programs as records of execs, each where
+ * its program begins. Where there are fewer starts, the extent began after the first execs (the
  * records contain only a lower bound for that); where there are more, the recorder did not keep the
  * first records. That holds only if no start can be missing at the end.
  */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define KNOWN_TYPES   128
-#define UNKNOWN_KINDS 64 /* told apart; a file may invent more */
+#define UNKNOWN_KINDS 64 /* counted apart; a file may contain more */
 
 struct totals {
 	uint64_t known[KNOWN_TYPES];
@@ -19,7 +19,7 @@ struct totals {
 		uint64_t nr;
 	} other[UNKNOWN_KINDS];
 	unsigned int nr_other;
-	uint64_t nr_rest; /* of kinds that found no room in other[] */
+	uint64_t nr_rest; /* of kinds that found no space in other[] */
 	uint64_t nr_unknown;
 	uint64_t undecoded; /* AUXTRACE records with packets that cannot be decoded */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The listing of a file: dump.c the header and the walk, dump_features.c, dump_records.c
+ * The listing of a file: dump.c the header and the loop, dump_features.c, dump_records.c
  * the bodies of records, dump_trace.c the packets. Called by cli/cmd_dump.c.
  */
 #ifndef DECODE_DUMP_H
@@ -24,7 +24,7 @@ int dump_perfdata(struct auxtap_perfdata *pd, const struct dump_opts *opts,
 /* A stream without a container; path may be "-". */
 int dump_raw(const char *path, const struct dump_opts *opts, struct auxtap_error *err);
 
-/* A folder with a CoreSight snapshot. */
+/* A directory with a CoreSight snapshot. */
 int dump_snapshot(const char *dir, const struct dump_opts *opts, struct auxtap_error *err);
 
 /* A bare file of CoreSight trace. */
@@ -44,7 +44,7 @@ int dump_output_failed(FILE *out);
 void dump_text(FILE *out, const void *text, size_t size);
 void dump_attr(FILE *out, const struct perf_event_attr *attr);
 void dump_features(struct auxtap_perfdata *pd, FILE *out);
-/* What stands in a record behind its sample id fields; ends without newline. */
+/* The fields of a record after its sample id fields; ends without newline. */
 void dump_body(const struct auxtap_record *rec, FILE *out);
 
 struct dump_trace; /* the AUX streams of a file */

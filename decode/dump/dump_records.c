@@ -75,7 +75,7 @@ struct bit_name {
 	const char *name;
 };
 
-/* Known bits as words, joined by |, what is left over as a number. */
+/* Known bits by name, joined by |, the rest as a number. */
 static void put_bits(FILE *out, uint64_t value, const struct bit_name *names, size_t nr)
 {
 	const char *bar = "";
@@ -433,7 +433,7 @@ static void put_auxtrace_error(struct body *b, FILE *out)
 
 	u32(b); /* format */
 	ip = u64(b);
-	/* Older records have the message where newer ones have the time; told by their
+	/* Older records have the message where newer ones have the time; distinguished by their
 	 * size. */
 	if (left(b) > 64)
 		time = u64(b);

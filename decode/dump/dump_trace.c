@@ -31,8 +31,8 @@ struct queue {
 
 struct trace_record {
 	uint32_t queue;
-	bool continues, continued; /* the one before, by the one behind */
-	uint64_t size;		   /* without the padding that the one behind shows to be one */
+	bool continues, continued; /* the one before, by the one after */
+	uint64_t size;		   /* without the padding that the next one shows to be padding */
 };
 
 struct dump_trace {

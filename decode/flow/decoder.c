@@ -87,7 +87,7 @@ int decoder_add_unattributed(struct auxtap_decoder *dec, const struct auxtap_gap
 	ev->pid = gap->pid;
 	ev->tid = gap->tid;
 	ev->gap->gap = *gap;
-	/* a note's numbers are the file's: readers count by cause */
+	/* the recorder's numbers are of the whole file: readers count by cause */
 	if ((unsigned int)gap->cause >= AUXTAP_GAP_NR_CAUSES)
 		ev->gap->gap.cause = AUXTAP_GAP_UNKNOWN;
 	ev->gap->gap.exact = gap->exact != 0;
@@ -124,7 +124,7 @@ int decoder_start(struct auxtap_decoder *dec)
 	return decoder_jobs_start(dec, nr_jobs);
 }
 
-/* Events of the source, and gaps that belong to no place in a stream, by time. */
+/* Events of the source, and gaps that belong to no position in a stream, by time. */
 static struct flow_event *next_of_source(struct auxtap_decoder *dec, bool *of_source)
 {
 	struct flow_event *ev = dec->source->peek(dec);

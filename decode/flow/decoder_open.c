@@ -22,7 +22,7 @@ ssize_t decoder_read_file(void *ctx, void *buf, size_t size, uint64_t off)
 	return got;
 }
 
-/* 'perf record --kcore' leaves a folder: the recording and a copy of the kernel's code. */
+/* 'perf record --kcore' leaves a directory: the recording and a copy of the kernel's code. */
 static int find_kcore(struct auxtap_decoder *dec, struct auxtap_error *err)
 {
 	char path[4352];
@@ -33,7 +33,7 @@ static int find_kcore(struct auxtap_decoder *dec, struct auxtap_error *err)
 	return auxtap_image_set_kcore(dec->shared.images, path, err);
 }
 
-/* ---- notes: saved images, exact sizes of gaps ---- */
+/* ---- metadata: saved images, exact sizes of gaps ---- */
 
 struct metadata_ctx {
 	struct auxtap_decoder *dec;
@@ -102,7 +102,7 @@ static int on_gap(void *ctx, uint32_t type, const void *data, size_t size)
 		aux->exact = gap.exact;
 		return 0;
 	}
-	return decoder_add_unattributed(dec, &gap, "told by the recorder");
+	return decoder_add_unattributed(dec, &gap, "reported by the recorder");
 }
 
 /* ---- streams ---- */

@@ -57,7 +57,7 @@ struct auxtap_decoder {
 	/* merge: queues not yet begun, by first event; and a heap of the others, by next event */
 	struct decoder_queue **closed, **heap;
 	size_t nr_closed, closed_at, nr_heap;
-	struct flow_event *unattributed; /* by time: gaps that belong to no place in a stream */
+	struct flow_event *unattributed; /* by time: gaps that belong to no position in a stream */
 	size_t nr_unattributed, max_unattributed, unattributed_at;
 	struct decoder_jobs *jobs;
 	/* merge: the queue being delivered stays in front up to the limit */
@@ -65,7 +65,7 @@ struct auxtap_decoder {
 	uint64_t limit_time;
 	int32_t limit_tid;
 	bool limited;
-	struct auxtap_error damage; /* of the file; told after the last event */
+	struct auxtap_error damage; /* of the file; reported after the last event */
 	struct auxtap_decode_summary sum;
 	int32_t *tids; /* seen; sorted */
 	size_t nr_tids, max_tids;
@@ -130,9 +130,9 @@ int cs_decoder_open_snapshot(struct auxtap_decoder *dec, const char *dir, struct
 enum auxtap_gap_cause decoder_aux_cause(uint64_t flags);
 ssize_t decoder_read_file(void *ctx, void *buf, size_t size, uint64_t off);
 bool decoder_of_one_thread(const struct auxtap_decoder *dec, const struct auxtap_auxtrace *head);
-/* Does the caller want nothing of this buffer? */
+/* Does the caller need nothing of this buffer? */
 bool decoder_left_out(const struct auxtap_decoder *dec, const struct auxtap_auxtrace *head);
-/* What AUX records flag has no place in such streams: a gap of its own for each. */
+/* Flags of AUX records have no position in such streams: adds a gap of its own for each. */
 int decoder_add_flagged(struct auxtap_decoder *dec, const char *text);
 
 /* decoder_missing.c: the recorder's text, before the sideband is read. 0 or -ENOMEM. */

@@ -22,7 +22,7 @@ static ssize_t read_raw(void *ctx, void *buf, size_t size, uint64_t off)
 	return got < 0 ? -errno : got;
 }
 
-/* What the first sideband file tells: of which CPU it is, and if several threads run there. */
+/* What the first sideband file contains: which CPU it is of, and if several threads run there. */
 struct primary {
 	int cpu;
 	int32_t tid;

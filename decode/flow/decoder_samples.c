@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * AUX samples (PERF_SAMPLE_AUX): pieces of trace inside of other events' records. Here they are
+ * AUX samples (PERF_SAMPLE_AUX): fragments of trace inside other events' records. Here they are
  * found; decoder_open.c makes queues of them, as of the snapshots that they are.
  */
 #include "decoder_private.h"
@@ -57,7 +57,7 @@ static int by_id(const void *a, const void *b)
 
 static int read_ids(struct auxtap_perfdata *pd, struct ids *ids)
 {
-	struct auxtap_error ignored = AUXTAP_ERROR_INIT; /* told by who reads the sideband */
+	struct auxtap_error ignored = AUXTAP_ERROR_INIT; /* reported by the sideband's reader */
 	struct auxtap_record rec;
 
 	auxtap_perfdata_rewind(pd);
@@ -141,7 +141,7 @@ static bool find_id(const struct auxtap_record *rec, const struct ids *ids,
 	return true;
 }
 
-/* Loss is told once, with how many and why the last of them. */
+/* Loss is reported once, with how many and why the last of them. */
 static int report_unread(struct auxtap_decoder *dec, size_t nr, const char *why, uint64_t time)
 {
 	struct auxtap_gap gap = {.cause = AUXTAP_GAP_UNKNOWN,
@@ -186,7 +186,7 @@ int decoder_find_samples(struct auxtap_decoder *dec, struct decoder_sample **sam
 		else if (rec.decompressed)
 			cannot = "the record is compressed";
 		else if (sample.size && !find_id(&rec, &ids, &sample))
-			cannot = "nothing tells whose it is";
+			cannot = "the file does not say whose it is";
 		if (cannot) {
 			why = cannot;
 			first_unread = nr_unread++ ? first_unread : rec.time;

@@ -33,7 +33,7 @@ void sideband_free(struct sideband *sb)
 	memset(sb, 0, sizeof(*sb));
 }
 
-/* Room for one more of a growing array. */
+/* Space for one more element of a growing array. */
 static void *reserve(void **array, size_t nr, size_t *max, size_t elem)
 {
 	if (nr == *max) {
@@ -412,7 +412,7 @@ static int on_fork(struct sideband *sb, const struct auxtap_record *rec, struct 
 	return ret;
 }
 
-/* A dying thread has no ids any more: its slice is told by time. */
+/* A dying thread has no ids any more: its slice is found by time. */
 static int add_slice(struct sideband *sb, const struct auxtap_record *rec, uint64_t off,
 		     uint64_t size)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the sideband records tell the decoders: which process a thread belongs to and its
+ * What the decoders know from sideband records: which process a thread belongs to and its
  * name, which thread ran on a CPU when, where the AUX stream broke, which records were
  * lost. Mappings go straight into the image set. Filled before decoding; read-only then.
  */
@@ -23,7 +23,7 @@ struct sideband_thread {
 
 struct sideband_switch {
 	uint64_t time;
-	int32_t pid, tid; /* who runs from now on; tid -1: nobody known */
+	int32_t pid, tid; /* who runs from now on; tid -1: unknown */
 };
 
 struct sideband_cpu {
@@ -43,7 +43,7 @@ struct sideband_slice {
 	int cpu;
 };
 
-/* An AUX record that tells of more than bytes. */
+/* An AUX record with flags. */
 struct sideband_aux {
 	uint64_t end_off, flags, time;
 	int32_t tid;

@@ -15,7 +15,7 @@
 
 #define MAX_LOADS 64
 
-/* The two ELF classes behind one shape. */
+/* Both ELF classes in one shape. */
 struct elf_view {
 	const uint8_t *data;
 	size_t size;

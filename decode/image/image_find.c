@@ -307,7 +307,7 @@ static void look_everywhere(const struct auxtap_image_set *set, struct auxtap_im
 		snprintf(path, sizeof(path), "%s%s", set->sysroot, image->name);
 		if (try_path(image, path, false))
 			return;
-		/* or all in one folder */
+		/* or all in one directory */
 		snprintf(path, sizeof(path), "%s/%s", set->sysroot, base_name(image->name));
 		if (try_path(image, path, false))
 			return;

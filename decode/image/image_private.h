@@ -171,7 +171,7 @@ const struct image_map *image_lookup(struct auxtap_image_set *set, pid_t pid, ui
 				     uint64_t addr);
 struct auxtap_image *image_get(struct auxtap_image_set *set, const char *name, const uint8_t *id,
 			       unsigned int id_size, const struct file_identity *file);
-/* Bytes of the file behind addr; NULL where there are none. *left: how many. */
+/* Bytes of the file from addr on; NULL without any. *left: how many. */
 const uint8_t *image_map_bytes(const struct image_map *map, uint64_t addr, size_t *left);
 /* ELF address (or file offset without ELF) of addr. */
 uint64_t image_map_vaddr(const struct image_map *map, uint64_t addr);
@@ -229,7 +229,7 @@ int auxtap_image_set_dump(struct auxtap_image_set *set, const char *path, uint64
 			  uint64_t len, uint64_t addr, const uint8_t **bytes, uint64_t *size);
 /* Does an image given by hand cover addr? */
 bool auxtap_image_set_by_hand(struct auxtap_image_set *set, uint64_t addr);
-/* vmlinux at the addresses it was linked to, where no record tells of the kernel. */
+/* vmlinux at the addresses it was linked to, where no record names the kernel. */
 int auxtap_image_set_kernel_unmoved(struct auxtap_image_set *set);
 int auxtap_image_set_kernel_map(struct auxtap_image_set *set, uint64_t time, uint64_t addr,
 				uint64_t len, uint64_t pgoff, const char *name, const uint8_t *id,

@@ -34,7 +34,7 @@ static void cut_by_maps(struct image_space *space, size_t epoch, struct bounds *
 		cut(b, b->addr + 1);
 		return;
 	}
-	for (hi = view->nr; lo < hi;) { /* the first that ends behind addr */
+	for (hi = view->nr; lo < hi;) { /* the first that ends after addr */
 		size_t mid = lo + (hi - lo) / 2;
 
 		if (view->maps[mid].end > b->addr)
@@ -97,7 +97,7 @@ static void look(struct auxtap_image_set *set, pid_t pid, uint64_t time, uint64_
 			range->time_last = space->changes[epoch].time - 1;
 		cut_by_maps(space, epoch, &b);
 	}
-	/* these come before and behind the space's; few are there */
+	/* these come before and after the space's; there are few */
 	for (size_t i = 0; i < set->nr_raw; i++) {
 		cut(&b, set->raw[i].start);
 		cut(&b, set->raw[i].end);

@@ -648,8 +648,8 @@ static const struct image_map *space_lookup(struct auxtap_image_set *set, pid_t 
 		if (map)
 			return map;
 		/*
-		 * Trace time may lag behind sideband: a mapping that comes before the next exec
-		 * will do.
+		 * Trace time may be older than sideband time: a mapping that comes before the next
+		 * exec will do.
 		 */
 		for (size_t i = epoch; i < space->nr_changes; i++) {
 			map = &space->changes[i];

@@ -94,7 +94,7 @@ size_t image_space_epoch(const struct image_space *space, uint64_t time)
 	return lo;
 }
 
-/* The first map that ends behind addr, or with from the first that starts there or behind. */
+/* The first map that ends after addr, or with from the first that starts there or later. */
 static size_t first_map(const struct image_map *maps, size_t nr, uint64_t addr, bool from)
 {
 	size_t lo = 0, hi = nr;
@@ -110,7 +110,7 @@ static size_t first_map(const struct image_map *maps, size_t nr, uint64_t addr, 
 	return lo;
 }
 
-/* maps[] has room for two more than nr. What add covers goes; it may split one in two. */
+/* maps[] has space for two more than nr. Removes what add covers; that may split one in two. */
 static size_t overlay(struct image_map *maps, size_t nr, const struct image_map *add)
 {
 	struct image_map parts[3];
@@ -180,7 +180,7 @@ static void heap_pop(struct sweep_item *heap, size_t nr)
 	heap[at] = item;
 }
 
-/* items: sorted by start; heap: room for all of them. How many maps: never more than 2 nr. */
+/* items: sorted by start; heap: space for all of them. How many maps: never more than 2 nr. */
 static size_t sweep(struct image_map *maps, const struct sweep_item *items, struct sweep_item *heap,
 		    size_t nr)
 {

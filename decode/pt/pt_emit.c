@@ -219,7 +219,7 @@ struct flow_gap *pt_gap_open(struct pt_segment_decoder *w, enum auxtap_gap_cause
 	return ev->gap;
 }
 
-/* Flow goes on: now the gap can be told. */
+/* Flow resumes: now the gap can be reported. */
 void pt_gap_close(struct pt_segment_decoder *w)
 {
 	struct flow_event *ev;

@@ -99,7 +99,7 @@ size_t pt_flow_offset(struct pt_segment_decoder *w)
 	int ret = w->flow.insn ? pt_insn_get_offset(w->flow.insn, &off) :
 				 pt_blk_get_offset(w->flow.blk, &off);
 
-	/* out of sync: behind the PSB */
+	/* out of sync: after the PSB */
 	if (ret < 0)
 		return w->total < 16 ? w->total : 16;
 	return off < w->total ? (size_t)off : w->total;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Who walks segments: worker threads ahead of the reader, and the reader itself when it
- * needs one that no worker has begun. A segment is walked by one thread at a time and its walk
- * depends on nothing but the segment, so what comes out does not depend on the number of
- * workers. How far ahead they go is bounded by memory.
+ * The threads that decode segments: workers ahead of the reader, and the reader itself when it
+ * needs a segment that no worker has begun. One thread at a time decodes a segment, and its decode
+ * depends on nothing but the segment, so the result does not depend on the number of workers. How
+ * far ahead they go is bounded by memory.
  */
 #include "decode/flow/decoder_private.h"
 
@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define MAX_JOBS	  256
-#define MAX_DEFAULT_JOBS  8 /* one thread reads what all of them walk: more of them starve */
+#define MAX_DEFAULT_JOBS  8 /* one thread reads what all of them decode: more of them starve */
 #define BATCHES_AHEAD	  ((48u << 20) / sizeof(struct pt_batch))
 #define BYTES_AHEAD	  (32u << 20) /* of trace in segments cut ahead */
 #define MAX_IDLE_BATCHES  32
@@ -30,7 +30,7 @@ struct decoder_jobs {
 	struct pt_segment_decoder *decoders; /* idle */
 	struct pt_batch *batches;	     /* idle */
 	unsigned int nr_decoders, nr_batches;
-	size_t nr_begun; /* segments that hold a walk */
+	size_t nr_begun; /* segments that hold a decoder */
 	size_t nr_bytes; /* of trace in segments cut */
 	bool stop;
 	unsigned int nr; /* threads */
@@ -154,7 +154,7 @@ static void free_job(struct decoder_jobs *jobs, struct pt_job *job)
 	free(job);
 }
 
-/* ---- walking ---- */
+/* ---- decoding ---- */
 
 /* How much of one segment may wait for the reader. */
 static unsigned int most_batches(const struct decoder_jobs *jobs)
@@ -180,7 +180,11 @@ static int prepare(struct decoder_jobs *jobs, struct pt_job *job, struct pt_batc
 	return 0;
 }
 
-/* Walks on for at most 'max' batches; the lock is held, and given up in between. */
+/*
+ * Decodes at most 'max' more batches. The caller holds the lock; it is released while a batch is
+ * filled. The state is PT_JOB_WALKING all that time, so no other thread touches the decoder; the
+ * reader may take batches meanwhile. On return the job is done, full, or in the line again.
+ */
 static void decode_job(struct decoder_jobs *jobs, struct pt_job *job, unsigned int max)
 {
 	job->state = PT_JOB_WALKING;
@@ -272,7 +276,7 @@ int decoder_jobs_start(struct auxtap_decoder *dec, unsigned int nr)
 	pthread_cond_init(&jobs->work, NULL);
 	pthread_cond_init(&jobs->done, NULL);
 	dec->jobs = jobs;
-	/* With one job the reader is the one. */
+	/* With one job the reader decodes alone. */
 	while (nr > 1 && jobs->nr < nr) {
 		int ret = pthread_create(&jobs->threads[jobs->nr], NULL, worker, jobs);
 
@@ -435,6 +439,12 @@ static void shrink(struct decoder_jobs *jobs, struct decoder_queue *queue)
 	pthread_mutex_unlock(&jobs->lock);
 }
 
+/*
+ * The queue's next batch of finished events into queue->front; false: the queue is over. For each
+ * job in order: pt_queue_enter() reports what the stream says of it (once, before its events),
+ * then its batches are merged as they come, and pt_queue_join() runs before the first of them, when
+ * the decode has begun and job->start is known. pt_queue_*() run in the reader's thread alone.
+ */
 bool decoder_jobs_take(struct auxtap_decoder *dec, struct decoder_queue *queue)
 {
 	struct decoder_jobs *jobs = dec->jobs;

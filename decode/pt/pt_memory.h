@@ -34,7 +34,8 @@ void pt_memory_init(struct pt_memory *mem, struct auxtap_image_set *set,
 void pt_memory_free(struct pt_memory *mem);
 /* The image of pid at time; owned by mem, valid until PT_MEMORY_EPOCHS others were asked for. */
 struct pt_image *pt_memory_image(struct pt_memory *mem, pid_t pid, uint64_t time);
-/* Is there code at ip? If not, fault_ip and fault_image tell. count: note it with the image. */
+/* Is there code at ip? If not, fault_ip and fault_image say where. count: note it with the image.
+ */
 bool pt_memory_readable(struct pt_memory *mem, uint64_t ip, bool count);
 void pt_memory_count(struct pt_memory *mem, uint64_t ip, uint64_t nr_insns);
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define FEATURE_CPUID 9
-#define OVERLAP_KEY   64 /* bytes that identify the place where a snapshot goes on */
+#define OVERLAP_KEY   64 /* bytes that identify the position where a snapshot goes on */
 #define OVERLAP_MAX   (64u << 20)
 #define OVERLAP_TRIES 64
 
@@ -163,7 +163,7 @@ static int split_at_flags(struct auxtap_decoder *dec, struct pt_queue *q)
 
 struct overlap {
 	int64_t seen; /* bytes of the newer one that the older one had; -1: no overlap */
-	bool sure;    /* there is no other place where it could go on */
+	bool sure;    /* there is no other position where it could go on */
 };
 
 /* What of the newer one's bytes before 'at' the older one can have had is what it ended with. */
@@ -176,7 +176,7 @@ static bool same_past(const uint8_t *old, size_t old_size, const uint8_t *new, s
 
 /*
  * Looks for the older one's last bytes. In a loop they come more than once, so all that stands
- * before them must be the older one's, too. Where several places are left, the last one repeats
+ * before them must be the older one's, too. Where several positions are left, the last one repeats
  * nothing.
  */
 static struct overlap search(const uint8_t *old, size_t old_size, const uint8_t *new, size_t size)
@@ -205,7 +205,7 @@ static struct overlap search(const uint8_t *old, size_t old_size, const uint8_t 
 
 /*
  * Two snapshots of one buffer: the newer begins with bytes that the older one had. How many,
- * is found by the older one's last bytes; the offsets of stock perf do not tell. The record is
+ * is found by the older one's last bytes; the offsets of stock perf do not show it. The record is
  * padded to 8 bytes: zeros at its end are taken off the older one (in the newer one they are
  * there again if they were trace).
  */

@@ -238,7 +238,7 @@ static int report_error(struct packet_iter *w, uint64_t at, uint64_t size, const
 	return report(w, &out, at, size);
 }
 
-/* Bytes that are no PAD, between two places. */
+/* Bytes that are no PAD, between two positions. */
 static bool anything(const struct packet_iter *w, uint64_t from, uint64_t to)
 {
 	while (from < to && !w->trace[from])
@@ -246,7 +246,7 @@ static bool anything(const struct packet_iter *w, uint64_t from, uint64_t to)
 	return from < to;
 }
 
-/* To the next PSB. 1 found, 0 none; else fn's word. */
+/* To the next PSB. 1 found, 0 none; else fn's result. */
 static int synchronise(struct packet_iter *w, uint64_t *at, const char *why)
 {
 	static const unsigned char psb[16] = {2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82,
@@ -260,7 +260,7 @@ static int synchronise(struct packet_iter *w, uint64_t *at, const char *why)
 	*at += why != NULL;
 	if (*at < w->size)
 		found = memmem(w->trace + *at, w->size - *at, psb, sizeof(psb));
-	/* A PSB may begin at the end of this piece, and end in the next. */
+	/* A PSB may begin at the end of this fragment, and end in the next. */
 	if (found)
 		*at = (uint64_t)(found - w->trace);
 	else if (w->last)
@@ -321,7 +321,7 @@ static int report_chunk(struct packet_iter *w, uint64_t *at)
 		if (ret > 0)
 			continue;
 		if (!ret && !w->last)
-			return 0; /* the rest comes with the next piece */
+			return 0; /* the rest comes with the next fragment */
 		ret = synchronise(w, at,
 				  ret ? pt_errstr(pt_errcode(ret)) :
 					"the trace ends inside a packet");

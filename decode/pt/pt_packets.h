@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Intel PT packets out of a stream that comes in pieces: a packet, and the last IP, may
- * go over from one piece to the next. Used by the packet listing (dump_trace.c).
+ * Intel PT packets out of a stream that comes in fragments: a packet, and the last IP, may
+ * go over from one fragment to the next. Used by the packet listing (dump_trace.c).
  */
 #ifndef DECODE_PT_PACKETS_H
 #define DECODE_PT_PACKETS_H
@@ -9,7 +9,7 @@
 #include <auxtap/decode.h>
 
 struct pt_packet_stream {
-	bool synced; /* the next piece begins at a packet boundary */
+	bool synced; /* the next fragment begins at a packet boundary */
 	bool have_ip;
 	uint64_t last_ip;
 };
@@ -18,8 +18,8 @@ struct pt_packet_stream {
 #define PT_PACKET_MAX 16
 
 /*
- * The packets of one piece. With last unset an incomplete packet at the end is left for
- * the next piece; *used says how much was taken. fn's non-zero result ends it and is
+ * The packets of one fragment. With last unset an incomplete packet at the end is left for
+ * the next fragment; *used says how much was taken. fn's non-zero result ends it and is
  * returned.
  */
 int pt_packets_chunk(struct pt_packet_stream *stream, const void *trace, size_t size,

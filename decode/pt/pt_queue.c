@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A queue cuts its stream into segments and, once these are walked, puts their events
- * together in order: see pt_queue.h. All of it belongs to the thread that reads the events.
+ * A queue cuts its stream into segments and, once these are decoded, merges their events
+ * in order: see pt_queue.h. All of it belongs to the thread that reads the events.
  */
 #include "pt_queue.h"
 #include "pt_scan.h"
@@ -27,7 +27,7 @@ void pt_queue_free(struct pt_queue *q)
 
 /* ---- cutting ---- */
 
-/* With a wish for a time window, segments that end before it need no walk. */
+/* With a time window, segments that end before it need no decode. */
 static bool before_window(const struct pt_queue *q, const struct pt_segment *seg)
 {
 	uint64_t from = q->shared->opts.time_start;
@@ -40,8 +40,8 @@ static bool before_window(const struct pt_queue *q, const struct pt_segment *seg
 }
 
 /*
- * The clock of a segment without a time of its own goes on from the newest PSB+ that told
- * one: not from where the walk before got to, which is not known yet.
+ * The clock of a segment without a time of its own goes on from the newest PSB+ that has one: not
+ * from the end of the segment before, whose decode may not have run yet.
  */
 static void note_tsc(struct pt_queue *q, const struct pt_segment *seg)
 {
@@ -76,6 +76,10 @@ uint64_t pt_queue_first_time(struct pt_queue *q)
 	return head.has_tsc ? time_from_tsc(&q->shared->sideband->conv, head.tsc) : 0;
 }
 
+/*
+ * A job for each segment, also for one without flow (skip) and for the end of the stream (last), so
+ * that all that the stream reports comes to the reader in order.
+ */
 struct pt_job *pt_queue_cut(struct pt_queue *q)
 {
 	struct pt_job *job = calloc(1, sizeof(*job));
@@ -106,7 +110,7 @@ struct pt_job *pt_queue_cut(struct pt_queue *q)
 		job->skip = true;
 		return job;
 	}
-	/* A copy: many segments are walked at once, and a restart writes into its bytes. */
+	/* A copy: many segments are decoded at once, and a restart writes into its bytes. */
 	job->mem_size = PT_STREAM_HEADROOM + seg.total;
 	job->mem = malloc(job->mem_size);
 	if (!job->mem) {
@@ -158,7 +162,7 @@ static void gap_opens(struct pt_queue *q, struct flow_gap *gap)
 	flow_gap_add(&q->gap, gap);
 }
 
-/* One that the stream tells, or the seam. */
+/* One that the stream reports, or the boundary. */
 static void boundary_gap(struct pt_queue *q, enum auxtap_gap_cause cause, uint64_t nr_bytes,
 			 bool exact, const char *fmt, ...) AUXTAP_PRINTF(5, 6);
 
@@ -339,7 +343,7 @@ static void set_depth(struct pt_queue *q, struct flow_event *ev)
 }
 
 /*
- * Makes ev the branch that the segment before left pending, and the one behind it its call or
+ * Makes ev the branch that the segment before left pending, and the event after it its call or
  * return.
  */
 static void boundary_branch(struct pt_queue *q, struct flow_event *ev)
@@ -385,9 +389,15 @@ static void boundary_branch(struct pt_queue *q, struct flow_event *ev)
 		call->type = 0;
 }
 
+/*
+ * Turns one event or message of a segment decoder into what the reader gets; type 0: nothing.
+ * Events come here in the order of the stream, so state that crosses segments is kept here. A time
+ * before q->time is raised to it; such an event may no longer lie in the time window that was asked
+ * for.
+ */
 static void merge(struct pt_queue *q, struct flow_event *ev)
 {
-	/* q->time and so on are the walk's now: messages are taken with them */
+	/* q->time and so on are the event's from here on: messages use them */
 	bool late = ev->time < q->time;
 
 	if (late)
@@ -449,7 +459,7 @@ void pt_queue_merge(struct pt_queue *q, struct pt_batch *batch)
 		struct flow_event *ev = &batch->events[i];
 
 		if (ev->type == PT_BOUNDARY_BRANCH)
-			i++; /* the slot behind it is part of it */
+			i++; /* the slot after it is part of it */
 		if (ev->type)
 			merge(q, ev);
 	}

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One queue (a thread's or a CPU's trace) as a generator of events, in two stages. A walk
- * (pt_segment.c, pt_flow.c, pt_emit.c) turns one segment into events and needs nothing of the
- * segments before it: any number of them are walked at the same time. The queue (pt_queue.c)
- * takes the walks' events in order and adds what crosses segments: the branch pending at a
- * seam, call depth, open gaps, instructions since the last event, a clock that never goes
- * back. What comes out therefore does not depend on who walked what when.
+ * One queue (a thread's or a CPU's trace) as a generator of events, in two stages. A segment
+ * decoder (pt_segment.c, pt_flow.c, pt_emit.c) turns one segment into events and needs nothing of
+ * the segments before it: any number of them are decoded at the same time. The queue (pt_queue.c)
+ * takes their events in order and adds what crosses segments: the branch pending at a boundary,
+ * call depth, open gaps, instructions since the last event, a clock that never goes back. The
+ * result therefore does not depend on which thread decoded what when.
  */
 #ifndef AUXTAP_PT_QUEUE_H
 #define AUXTAP_PT_QUEUE_H
@@ -22,8 +22,8 @@
 #define PT_BATCH 1024
 
 /*
- * Types of flow_event besides AUXTAP_EVENT_…: a walk's messages to its queue. 0 is an event
- * that is not one (any more).
+ * Types of flow_event besides AUXTAP_EVENT_…: a segment decoder's messages to its queue. 0 is an
+ * event that is not one (any more).
  */
 /* the branch pending before the segment went to addr; an empty slot follows */
 #define PT_BOUNDARY_BRANCH    0x10000
@@ -89,7 +89,7 @@ struct pt_checked {
 	uint32_t generation; /* of the image; 0: empty */
 };
 
-/* Where the walk of a segment stands at its start or end. */
+/* The state of the decode at a segment's start or end. */
 struct pt_boundary {
 	uint64_t time, last_ip; /* 0: none in this segment */
 	int32_t pid, tid;
@@ -105,7 +105,7 @@ enum pt_job_state {
 	PT_JOB_DONE,
 };
 
-/* A segment on its way through a walk. */
+/* A segment that is to be decoded, is being decoded, or was. */
 struct pt_job {
 	struct pt_job *next; /* the queue's next segment */
 	const struct pt_queue *queue;
@@ -120,10 +120,10 @@ struct pt_job {
 	enum pt_job_state state;
 	bool cancelled;
 	struct pt_job *line_prev, *line_next;
-	struct pt_batch *first, *newest; /* walked, not yet taken */
+	struct pt_batch *first, *newest; /* decoded, not yet taken */
 	unsigned int nr_batches;
 	struct pt_segment_decoder *decoder;
-	/* the walk's; the thread's that has it */
+	/* of the segment decoder; of the thread that has it */
 	bool begun;
 	struct pt_boundary start, end;
 	uint64_t nr_insns, nr_branches;
@@ -132,7 +132,7 @@ struct pt_job {
 	bool entered, joined;
 };
 
-/* What walks segments, one at a time; what it keeps between them are only caches. */
+/* Decodes segments, one at a time; it keeps nothing between them but caches. */
 struct pt_segment_decoder {
 	struct pt_segment_decoder *next; /* idle */
 	const struct pt_shared *shared;
@@ -152,7 +152,7 @@ struct pt_segment_decoder {
 	struct pt_pending pending;
 	bool in_gap; /* or before the first flow of the segment */
 	uint32_t insns_since;
-	/* a walk without packets comes back to where it was: Brent's search for a cycle */
+	/* a decode without packets returns to an earlier ip: Brent's cycle detection */
 	uint64_t spin_ip;
 	uint32_t spin_power, spin_length, empty_steps;
 	/* instructions not yet added to their image */
@@ -174,8 +174,8 @@ struct pt_queue {
 	struct pt_stream stream;
 	uint64_t psb_tsc;
 	bool cut_all;
-	/* stitching */
-	struct pt_job *jobs, *newest_job; /* cut and not yet left behind */
+	/* merging */
+	struct pt_job *jobs, *newest_job; /* cut and not yet left */
 	unsigned int nr_jobs;
 	bool enabled, done;
 	int error;
@@ -183,7 +183,7 @@ struct pt_queue {
 	uint64_t time;
 	uint64_t last_ip;
 	struct pt_pending pending;
-	struct flow_gap *gap; /* open: told when it is over */
+	struct flow_gap *gap; /* open: reported when it is over */
 	struct callstack calls;
 	uint32_t insns_since;
 	struct auxtap_decode_summary sum;
@@ -219,7 +219,7 @@ void pt_count_flush(struct pt_segment_decoder *w);
 struct pt_segment_decoder *pt_segment_decoder_new(const struct pt_shared *shared);
 void pt_segment_decoder_free(struct pt_segment_decoder *w);
 void pt_segment_decoder_start(struct pt_segment_decoder *w, struct pt_job *job);
-/* Fills out until it has no room for a step; true: the segment is over, job->end is set. */
+/* Fills out until it has no space for a step; true: the segment is over, job->end is set. */
 bool pt_segment_decoder_fill(struct pt_segment_decoder *w, struct pt_batch *out);
 
 /* pt_queue.c, all by the thread that reads the events */
@@ -233,7 +233,7 @@ struct pt_job *pt_queue_cut(struct pt_queue *q);
 bool pt_queue_enter(struct pt_queue *q, struct pt_job *job, struct pt_batch *out);
 /* job->start is known. */
 void pt_queue_join(struct pt_queue *q, const struct pt_job *job);
-/* The walk's next events: from messages to events, in place. */
+/* The segment's next events: from messages to events, in place. */
 void pt_queue_merge(struct pt_queue *q, struct pt_batch *batch);
 /* The job is done, and all its events were taken. */
 void pt_queue_leave(struct pt_queue *q, const struct pt_job *job);

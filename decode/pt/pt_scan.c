@@ -88,6 +88,11 @@ void pt_scan_head(const uint8_t *data, size_t size, struct pt_scan_head *head)
 	pt_pkt_free_decoder(dec);
 }
 
+/*
+ * Every packet from the PSB on is read, as each may change the last IP, the execution mode or the
+ * time; only one that ends after 'from' is taken. A FUP counts only after an OVF, as others give
+ * the source of an event.
+ */
 bool pt_scan_restart(const uint8_t *data, size_t size, size_t from, struct pt_restart *r,
 		     bool (*usable)(void *ctx, uint64_t ip), void *ctx)
 {

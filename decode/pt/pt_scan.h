@@ -21,7 +21,7 @@ struct pt_scan_head {
 /* What the PSB+ at data says. */
 void pt_scan_head(const uint8_t *data, size_t size, struct pt_scan_head *head);
 
-/* A place where the trace names the next instruction. */
+/* A position where the trace names the next instruction. */
 struct pt_restart {
 	size_t end; /* of the packet that names it */
 	uint64_t ip;
@@ -32,7 +32,7 @@ struct pt_restart {
 };
 
 /*
- * The first TIP, TIP.PGE or FUP after OVF with an address, whose packet ends behind
+ * The first TIP, TIP.PGE or FUP after OVF with an address, whose packet ends after
  * 'from'. Addresses are compressed against earlier ones, so the scan begins at the start
  * of the segment. r->tsc and r->bits_32 are input, too. Addresses that usable() refuses are
  * passed over. False: none in [0, size).
@@ -41,7 +41,7 @@ bool pt_scan_restart(const uint8_t *data, size_t size, size_t from, struct pt_re
 		     bool (*usable)(void *ctx, uint64_t ip), void *ctx);
 
 #define PT_RESTART_HEADER_MAX 48
-/* A PSB+ that starts a decoder at r, to be followed by the bytes behind r->end. Its size. */
+/* A PSB+ that starts a decoder at r, to be followed by the bytes after r->end. Its size. */
 size_t pt_restart_header(const struct pt_restart *r, uint8_t out[PT_RESTART_HEADER_MAX]);
 
 #endif

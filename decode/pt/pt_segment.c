@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * One segment as events, whatever came before it. Nothing is listed that a later packet
- * does not confirm: at the end of a run the flow stops behind the last packet; where the
+ * does not confirm: at the end of a run the flow stops after the last packet; where the
  * next PSB+ names an address, it goes on straight up to there. After an error the flow is
  * taken up again where a packet next names an address; between lies a gap.
  */
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A step that neither executes nor consumes anything cannot be repeated for ever. */
+/* A step that neither executes nor consumes anything must not be repeated for ever. */
 #define MAX_EMPTY_STEPS 64
 /*
  * Events that one step may produce, an error's included: gaps, branches, calls, async, trace,
@@ -51,7 +51,7 @@ static void spin_reset(struct pt_segment_decoder *w)
 	w->spin_length = 0;
 }
 
-/* Brent: true when the walk without packets came to ip before. */
+/* Brent: true when the decode without packets came to ip before. */
 static bool spin_check(struct pt_segment_decoder *w, uint64_t ip)
 {
 	if (w->spin_length && ip == w->spin_ip)
@@ -150,7 +150,7 @@ static int start(struct pt_segment_decoder *w)
 /*
  * The flow is lost at 'pos'. Take it up where the rest of the segment names an address
  * that can be read: a small PSB+ is written over packets that are done with, and libipt
- * starts there. No such place: the next segment begins by itself.
+ * starts there. No such position: the next segment begins by itself.
  */
 /* Where in the stream it goes on. */
 static uint64_t resume(struct pt_segment_decoder *w, size_t pos)
@@ -183,7 +183,7 @@ static uint64_t resume(struct pt_segment_decoder *w, size_t pos)
 		}
 		if (!start(w))
 			return stream_offset(w, size);
-		pos = size; /* of the new base: behind the header */
+		pos = size; /* of the new base: after the header */
 	}
 }
 
@@ -229,7 +229,7 @@ static void lose(struct pt_segment_decoder *w, int code, uint64_t ip)
 
 /*
  * The own PSB+ repeats what holds; the next one's says that this segment is over, as soon
- * as something of it is bound to an address: the walk has come to that PSB+'s FUP. Without
+ * as something of it is bound to an address: the decode has come to that PSB+'s FUP. Without
  * an address tracing was off there.
  */
 static bool is_next_psb(struct pt_segment_decoder *w, const struct pt_event *ev)
@@ -254,8 +254,8 @@ static void on_overflow(struct pt_segment_decoder *w, const struct pt_event *ev)
 }
 
 /*
- * An event at ip, which the walk has come to. Endless loops and recursion by direct branches have
- * no packets: the walk stops the first time that it comes to ip, the program may have passed it
+ * An event at ip, which the decode has come to. Endless loops and recursion by direct branches have
+ * no packets: the decode stops the first time that it comes to ip, the program may have passed it
  * often.
  */
 static void arrive(struct pt_segment_decoder *w, uint64_t ip)
@@ -379,7 +379,7 @@ static void set_pending(struct pt_segment_decoder *w, const struct pt_step *step
 	}
 }
 
-/* Does the walk consume packets? A step that does not may come round for ever. */
+/* Does the decode consume packets? A step that does not may repeat for ever. */
 static bool spins(struct pt_segment_decoder *w, const struct pt_step *step)
 {
 	const struct pt_pending *p = &w->pending;
@@ -485,7 +485,7 @@ static void take_step(struct pt_segment_decoder *w)
 		lose(w, -pte_bad_query, step.ip);
 }
 
-/* No packets are left: the target of the last branch is known, and nothing behind it. */
+/* No packets are left: the target of the last branch is known, and nothing after it. */
 static void end_of_packets(struct pt_segment_decoder *w)
 {
 	struct pt_step step;

@@ -25,7 +25,8 @@ size_t pt_find_psb(const uint8_t *data, size_t size, size_t from)
 	if (!at)
 		return size;
 	/*
-	 * A payload before it may end like a PSB begins: the last possible place is the real one.
+	 * A payload before it may end like a PSB begins: the last possible position is the real
+	 * one.
 	 */
 	pos = (size_t)(at - data);
 	while (size - pos >= PSB_SIZE + 2 && !memcmp(data + pos + 2, psb, PSB_SIZE))
@@ -142,7 +143,7 @@ static int seek_psb(struct pt_stream *stream, size_t from, size_t limit, size_t 
 		size_t have = stream->end - stream->begin;
 		size_t pos = have ? pt_find_psb(stream->mem + stream->begin, have, from) : have;
 
-		/* two bytes more, so that the last possible place is seen */
+		/* two bytes more, so that the last possible position is seen */
 		if (pos < have && have - pos >= PSB_SIZE + 2) {
 			*found = pos;
 			return 0;
@@ -220,7 +221,7 @@ int pt_stream_next(struct pt_stream *stream, struct pt_segment *seg)
 		}
 		seg->nr_skipped += not_padding(stream->mem + stream->begin, have);
 		if (seg->nr_skipped || seg->starts_run) {
-			/* tell of the run's gap and bytes before going to the next */
+			/* report the run's gap and bytes before going to the next */
 			stream->begin = stream->end;
 			stream->in_run = true;
 			seg->data = NULL;

@@ -2,7 +2,7 @@
 /*
  * One queue's trace as a stream of bytes, cut into segments that begin at a PSB and can be
  * decoded without each other. A segment's bytes are followed by the PSB+ of the next one:
- * its FUP tells how far the flow went after the segment's last packet.
+ * its FUP shows how far the flow went after the segment's last packet.
  */
 #ifndef AUXTAP_PT_STREAM_H
 #define AUXTAP_PT_STREAM_H

@@ -45,7 +45,7 @@ struct thread_view {
 struct report {
 	struct report_facts facts;
 	struct report_out ro;
-	struct auxtap_perfdata *pd; /* NULL: a raw trace, or the folder of a snapshot */
+	struct auxtap_perfdata *pd; /* NULL: a raw trace, or the directory of a snapshot */
 	const char *path;
 	const struct auxtap_raw_opts *raw;
 	struct report_cover cover;
@@ -156,7 +156,7 @@ static int find_execs(struct report *r, struct auxtap_error *err)
 		r->execs[r->nr_execs++] = exec;
 	}
 	auxtap_perfdata_rewind_sorted(r->pd);
-	return 0; /* damage is the decoder's to tell */
+	return 0; /* the decoder reports damage */
 }
 
 /* Where the thread is after ev, if that is known. */
@@ -666,7 +666,7 @@ static void print_overview(struct report *r)
 	print_next(r);
 }
 
-/* Decodes and prints; 0, or what the decoder's last word was. */
+/* Decodes and prints; 0, or the decoder's last result. */
 static int run(struct report *r, const struct auxtap_report_opts *opts, FILE *out,
 	       struct auxtap_error *err)
 {

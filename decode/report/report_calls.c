@@ -208,7 +208,7 @@ static struct call_node *add_child(struct call_tree *tree, struct call_node *par
 	return node;
 }
 
-/* The function that is running although nobody saw it being called. */
+/* The function that is running although the trace has no call of it. */
 static struct call_node *current_function(struct call_tree *tree, uint64_t ip, uint64_t time)
 {
 	if (tree->current == &tree->root) {
@@ -399,7 +399,7 @@ static int trace_on(struct call_tree *tree, const struct auxtap_event *ev)
 		tree->current = n->parent;
 		return 0;
 	}
-	/* a system call goes on behind itself, an interrupt where it was; else a handler runs */
+	/* a system call returns after itself, an interrupt to where it was; else a handler runs */
 	if (tree->off_async ? to == tree->off_ip : to - tree->off_ip <= 15)
 		return 0;
 	return enter(tree, ev, BY_SIGNAL, tree->off_ip, to);

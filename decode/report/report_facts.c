@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What the snapshot's notes tell of the dead process: see crash.h for their layout. Notes
+ * What the snapshot's metadata contains of the dead process: see crash.h for its layout. Notes
  * are untrusted; what does not fit is left out.
  */
 #include "report.h"

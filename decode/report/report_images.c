@@ -112,5 +112,5 @@ void report_images_print(const struct report_out *ro, const struct report_facts 
 	}
 	print_anonymous(ro, facts);
 	if (nr_bad)
-		fputs("  Give a folder with them: --sysroot DIR\n", ro->out);
+		fputs("  Give a directory with them: --sysroot DIR\n", ro->out);
 }

@@ -282,7 +282,7 @@ static void print_sources(const struct sampled *s)
 		nr += s->sources[i]->nr;
 	title(s, "Where the data came from (latency in cycles)");
 	if (!nr) {
-		fputs("  no sample tells its data source\n", s->ro.out);
+		fputs("  no sample contains its data source\n", s->ro.out);
 		return;
 	}
 	fprintf(s->ro.out, "    samples   share%s  source\n", LATENCY_HEADER);
@@ -359,7 +359,7 @@ static void print_missing(const struct sampled *s)
 			s->ro.style->off, report_text(&s->ro, info.name));
 	}
 	if (any)
-		fputs("  Give a folder with them: --sysroot DIR\n", s->ro.out);
+		fputs("  Give a directory with them: --sysroot DIR\n", s->ro.out);
 }
 
 static void print(const struct sampled *s)

@@ -15,7 +15,7 @@
 #define AUXTRACE_ALIGN 8 /* perf pads a buffer to this */
 #define BRANCH_COND    0x01
 #define BRANCH_IND     0x02
-#define BRANCH_CR      0x18 /* call, return or neither, where the CPU tells */
+#define BRANCH_CR      0x18 /* call, return or neither, where the CPU reports it */
 #define BRANCH_CALL    0x08
 #define BRANCH_RET     0x10
 
@@ -23,7 +23,7 @@
 struct spe_queue {
 	struct spe_stream *stream;
 	const struct spe_item *item;
-	uint64_t time; /* of the last record that told */
+	uint64_t time; /* of the last record with a time */
 	uint32_t left; /* events of item still to come */
 	/* the context met last, and whose it is; of no thread: -1 */
 	uint32_t context;
@@ -43,7 +43,7 @@ struct spe_decoder {
 
 /* ---- streams ---- */
 
-/* nr_bytes 0: nobody knows how many. */
+/* nr_bytes 0: unknown. */
 static int broken(struct auxtap_decoder *dec, const struct spe_extent *extent, uint64_t nr_bytes,
 		  const char *text)
 {
@@ -74,7 +74,7 @@ int spe_decoder_add(struct auxtap_decoder *dec, const struct spe_extent *extent)
 			ret = broken(dec, &new, new.off - end, "not in the file");
 		} else if (end - new.off < AUXTRACE_ALIGN &&
 			   end - new.off <= s->extents[s->nr - 1].size) {
-			/* the file's padding, behind the buffer before */
+			/* the file's padding, after the buffer before */
 			s->extents[s->nr - 1].size -= end - new.off;
 		} else if (new.off < end) {
 			ret = broken(dec, &new, 0,
@@ -90,7 +90,7 @@ int spe_decoder_add(struct auxtap_decoder *dec, const struct spe_extent *extent)
 
 /* ---- of a perf.data file ---- */
 
-/* How the generic timer's ticks become perf's time stands in a record of its own. */
+/* How the generic timer's ticks become perf's time is in a record of its own. */
 void spe_decoder_clock(struct auxtap_decoder *dec)
 {
 	struct time_conv *conv = &dec->sideband.conv;
@@ -139,7 +139,7 @@ static uint64_t end_of_stream(const struct auxtap_decoder *dec, const struct sid
 	return end;
 }
 
-/* Buffers of each CPU or thread, in order; gaps where AUX records tell of one. */
+/* Buffers of each CPU or thread, in order; gaps where AUX records report one. */
 int spe_decoder_streams(struct auxtap_decoder *dec, struct auxtap_error *err)
 {
 	const struct auxtap_decode_opts *opts = &dec->shared.opts;
@@ -164,7 +164,7 @@ int spe_decoder_streams(struct auxtap_decoder *dec, struct auxtap_error *err)
 	if (!ret)
 		ret = decoder_add_missing(dec, true, end_of_stream);
 	if (!ret)
-		ret = decoder_add_flagged(dec, "told by the kernel");
+		ret = decoder_add_flagged(dec, "reported by the kernel");
 	return ret ? auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd), "out of memory") : 0;
 }
 
@@ -425,7 +425,7 @@ static void facts(const struct auxtap_decoder *dec, struct auxtap_event *ev)
 	ev->cpu = q->stream->extents[0].cpu;
 	if (ev->type == AUXTAP_EVENT_GAP)
 		return;
-	ev->isa = AUXTAP_ISA_A64; /* records do not tell; A32 in EL0 is rare */
+	ev->isa = AUXTAP_ISA_A64; /* records do not say; A32 in EL0 is rare */
 	ev->spe_has = r->has;
 	ev->lat_total = r->lat_total;
 	ev->lat_issue = r->lat_issue;

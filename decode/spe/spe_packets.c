@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The bytes of Arm SPE: what is a packet, and where to go on behind what is none. */
+/* The bytes of Arm SPE: what is a packet, and where to resume after bytes that are not. */
 #include "spe_packets.h"
 
 #include <endian.h>
@@ -119,7 +119,7 @@ uint64_t auxtap_spe_address(const struct auxtap_spe_packet *pkt)
 	return addr;
 }
 
-/* ---- behind what is no packet ---- */
+/* ---- after bytes that are no packet ---- */
 
 /*
  * Packets that end with END or a time stamp, none of them twice, the sampled instruction's
@@ -132,7 +132,7 @@ static bool record_at(const unsigned char *at, size_t size)
 	size_t done = 0;
 
 	if (size && !at[0])
-		return false; /* padding: before a record or behind one */
+		return false; /* padding: before a record or after one */
 	while (done < RECORD_MAX) {
 		struct auxtap_spe_packet pkt;
 		int ret = auxtap_spe_packet(at + done, size - done, &pkt);
@@ -240,7 +240,7 @@ static int skip_error(struct packet_iter *w, int *word)
 {
 	size_t nr = spe_bytes_to_record(w->trace + w->at, w->size - w->at);
 
-	/* what may be the begin of one is looked at again when there is more of it */
+	/* what may be the start of one is parsed again when there is more of it */
 	w->stream->lost = w->at + nr == w->size && !w->last;
 	*word = report_error(w, nr, "no packet");
 	return 1;

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* What a packet tells of, as a bit of has; 0: nothing that a record keeps. */
+/* What a packet contains, as a bit of has; 0: nothing that a record keeps. */
 static uint32_t fact_of(const struct auxtap_spe_packet *pkt)
 {
 	static const uint32_t addresses[] = {
@@ -147,7 +147,7 @@ enum header_kind {
 };
 
 struct header {
-	uint64_t payload;   /* mask: of eight bytes behind the header */
+	uint64_t payload;   /* mask: of eight bytes after the header */
 	uint8_t kind, size; /* of the packet */
 	uint16_t fact;
 };
@@ -337,7 +337,7 @@ int auxtap_spe_next(struct auxtap_spe_reader *reader, struct auxtap_spe_record *
 		uint32_t fact;
 
 		if (size < 0) {
-			/* a record's size is told in 32 bits */
+			/* a record's size is kept in 32 bits */
 			size_t bad = spe_bytes_to_record(here, left < 1u << 30 ? left : 1u << 30);
 
 			reader->at += bad;

@@ -11,7 +11,7 @@
 uint64_t spe_midr(struct auxtap_perfdata *pd, int cpu);
 
 /*
- * Was the unit a model? The recorder's own note says so. Then addresses and operations are the
+ * Was the unit a model? The recorder's metadata says so. Then addresses and operations are the
  * program's; latencies, events of caches and predictors and data sources are the model's.
  */
 bool spe_is_emulated(struct auxtap_perfdata *pd);

@@ -65,7 +65,7 @@ static bool joins_next(const struct spe_stream *s)
 	       s->extents[s->at].off + s->extents[s->at].size == s->extents[s->at + 1].off;
 }
 
-/* More bytes behind those that were not read yet; false: there are none that continue them. */
+/* More bytes after those that were not read yet; false: none continue them. */
 static bool more_bytes(struct spe_streams *ss, struct spe_stream *s, struct spe_batch *batch)
 {
 	size_t keep = s->reader.size - s->reader.at, want;
@@ -114,7 +114,7 @@ static bool more_bytes(struct spe_streams *ss, struct spe_stream *s, struct spe_
 	return true;
 }
 
-/* Is a piece that cannot be read perhaps one that goes on behind the buffer? */
+/* May an unreadable fragment continue after the buffer? */
 static int next_record(struct spe_streams *ss, struct spe_stream *s, struct spe_batch *batch,
 		       struct auxtap_spe_record *record)
 {
@@ -126,7 +126,7 @@ static int next_record(struct spe_streams *ss, struct spe_stream *s, struct spe_
 		ret = s->buf ? auxtap_spe_next(&s->reader, record) : 0;
 		if (ret > 0 || (ret < 0 && s->reader.at < s->reader.size))
 			return ret;
-		if (ret < 0) /* look at it again, with more behind it */
+		if (ret < 0) /* try it again, with more after it */
 			s->reader = before;
 		if (more_bytes(ss, s, batch))
 			continue;

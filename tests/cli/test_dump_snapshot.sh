@@ -59,7 +59,7 @@ refused() {
 printf '[snapshot]\nversion=1.0\n' >"$WORK/bad/snapshot.ini"
 refused "names no trace"
 printf '[device_list]\nd=../x.ini\n[trace]\nmetadata=t.ini\n' >"$WORK/bad/snapshot.ini"
-refused "only files in its own folder"
+refused "only files in its own directory"
 printf '[trace]\nmetadata=t.ini\nnonsense\n' >"$WORK/bad/snapshot.ini"
 refused "line 3 is neither"
 printf '[trace]\nmetadata=t.ini\n' >"$WORK/bad/snapshot.ini"

@@ -95,7 +95,7 @@ for pages in 1 8 64; do
 			# shellcheck disable=SC2086
 			sim --unit ./ptlate.so $machine
 			[ $? -eq 1 ] || fail "late PT: $machine: exit is not 1: $(cat out err)"
-			grep -q '^  interrupt-at-threshold .* behind the mark ' out ||
+			grep -q '^  interrupt-at-threshold .* after the threshold ' out ||
 				fail "late PT: $machine: $(cat out)"
 			runs=$((runs + 1))
 		done
@@ -187,7 +187,7 @@ wrong 3 "take 1 byte to all" --unit ./greedy.so
 wrong 3 "handed 0 to store()" --unit ./liar.so
 wrong 2 "only irq_level may be NULL" --unit ./torso.so
 wrong 2 "contains no trace unit" --unit ./nameless.so
-wrong 2 "its struct has another size" --unit ./old.so
+wrong 2 "struct of another size" --unit ./old.so
 wrong 2 "registers of 'trbe', not of 'arm_spe'" --unit ./mine.so --driver arm_spe
 wrong 2 "cannot open shared object file" --unit ./nothing.so
 wrong 2 "invalid ELF header" --unit ./mine.c

@@ -143,7 +143,7 @@ for options in "--data-pages 1 --read-size 1" "--irq-latency 1ms --reader-rate 1
 	sim --driver trbe --bytes 2M --pages 8 --watermark 1000 --errata beyond $options >run
 	[ $? -eq 1 ] || fail "padded out, $options: exit is not 1: $(cat run)"
 	grep -q '^  verdict     no progress: ' run || fail "padded out, $options: $(cat run)"
-	grep -qE '^  progress .*: of [0-9]+ bytes nothing is stored$' run || fail "padded out, $options: $(cat run)"
+	grep -qE '^  progress .*: none of [0-9]+ bytes is stored$' run || fail "padded out, $options: $(cat run)"
 done
 sim --driver trbe --bytes 2M --pages 8 --watermark 1000,16K --errata beyond >run
 [ $? -eq 1 ] || fail "padded out: a list: exit is not 1"
@@ -278,9 +278,9 @@ wrong() {
 	grep -qF -- "$text" err || fail "$*: '$text' is missing: $(cat err)"
 	[ "$(wc -l <err)" -eq 1 ] || fail "$*: $(cat err)"
 }
-wrong 2 "rate: no trace" sim --rate 0
+wrong 2 "rate: out of range" sim --rate 0
 wrong 2 "no such fault" sim --fault nothing
-wrong 2 "this fault is none that arm_spe can have" sim --fault wrong-wrap --driver arm_spe
+wrong 2 "arm_spe cannot have this fault" sim --fault wrong-wrap --driver arm_spe
 wrong 2 "intel_pt, arm_spe, trbe" sim --driver pt
 wrong 2 "powers of two" sim --pages 3
 wrong 2 "6.1.192, 6.12.95, 6.18.44" sim --kernel 5.10
@@ -316,7 +316,7 @@ wrong 2 "5.4: no such set of rules" live -e intel_pt// --kernel 5.4
 wrong 2 "these are of the TRBE" live -e intel_pt// --errata beyond
 wrong 2 "powers of two only" live -e intel_pt// --pages 3
 wrong 2 "intel_pt, arm_spe, trbe" live -e intel_pt// --driver nix
-wrong 3 "no PMU 'no_pt' here; 'auxtap list' tells" live -e no_pt//u
+wrong 3 "no PMU 'no_pt' here; 'auxtap list' prints" live -e no_pt//u
 wrong 2 "--watermark: cannot be combined with --all or --quick" explore --all --watermark 4K
 wrong 2 "--play: cannot be combined with --all or --quick" explore --quick --play p
 wrong 2 "requires --all or --quick" explore -j 2

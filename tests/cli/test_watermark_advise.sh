@@ -139,7 +139,7 @@ wrong() {
 	grep -qF -- "$text" err || fail "$*: '$text' is missing: $(cat err)"
 	[ "$(wc -l <err)" -eq 1 ] || fail "$*: $(cat err)"
 }
-wrong "rate: no trace" --rate 0
+wrong "rate: out of range" --rate 0
 wrong "--rate fast" --rate fast
 wrong "option requires an argument" --rate
 wrong "--irq-latency long" --irq-latency long

@@ -216,7 +216,7 @@ if fault == 'interrupt-doubled':
     moves = [g.get('transform') for p in root.iter(SVG + 'g') if (p.get('class') or '').startswith('pin line')
              for g in p.findall(SVG + 'g')]
     assert moves and all(re.match(r'translate\(0,-', m) for m in moves), moves
-    text = 'one interrupt is expected for a mark; a second one comes'
+    text = 'one interrupt is expected for a threshold; a second one comes'
     assert any(text in l for l in listed), listed
 # boxes and the curve: both where they are drawn
 d = next(p for p in root.iter(SVG + 'path') if p.get('class') == 'pointer').get('d')

@@ -192,7 +192,7 @@ if before:
     assert min(rings.values()) in [e['time_ns'] for e in events if e['event'] == before], rings
     assert any(s['t0'] == first['time_ns'] for s in wrong if 'number' not in s), 'where it was noticed is not there'
 if fault == 'interrupt-doubled':
-    text = 'one interrupt is expected for a mark; a second one comes'
+    text = 'one interrupt is expected for a threshold; a second one comes'
     assert any(text in l for l in listed), listed
 END
 done

@@ -22,7 +22,7 @@ has() { grep -q "$1" text || complain "$name: no '$1': $(cat text)"; }
 for name in perf perf-cpus auxtap; do
 	says $name 0 --aux-size 256K --max-skid 200
 	has 'past a watermark'
-	has 'bytes behind the watermark'
+	has 'bytes past the watermark'
 done
 name=odd
 says odd 0 --aux-size 256K

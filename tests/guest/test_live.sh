@@ -53,7 +53,7 @@ against_sim() { # UNIT DRIVER RECORD
 if [ "$arch" = amd64 ]; then
 	against_sim pt intel_pt 1
 	grep -q '  300$' out/pt-skid.out || complain "$(cat out/pt-skid.out)"
-	grep -q '300 bytes behind where its interrupt was due; allowed are 299' out/pt-late.out ||
+	grep -q '300 bytes past where its interrupt was due; allowed are 299' out/pt-late.out ||
 		complain "a late interrupt: $(cat out/pt-late.out)"
 else
 	against_sim spe arm_spe 40

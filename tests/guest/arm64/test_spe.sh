@@ -124,5 +124,5 @@ done
 # I4: watermarks of whole pages: the unit stops at them, to the byte (its last bytes there are
 # padding)
 "$auxtap" audit --page 4K --aux-size 256K out/wide.data >audit &&
-	grep -q 'bytes behind the watermark: none [1-9][0-9]*$' audit || complain "wide: audit: $(cat audit)"
+	grep -q 'bytes past the watermark: none [1-9][0-9]*$' audit || complain "wide: audit: $(cat audit)"
 exit $bad

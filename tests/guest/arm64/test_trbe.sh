@@ -230,5 +230,5 @@ done
 # J4: a late interrupt is a collision, and the unit stopped at the page anyway
 "$auxtap" audit --page 4K --aux-size 64K out/skid.data >audit &&
 	grep -q 'known loss collision' audit &&
-	grep -q 'bytes behind the watermark: none [1-9][0-9]*$' audit || complain "skid: audit: $(cat audit)"
+	grep -q 'bytes past the watermark: none [1-9][0-9]*$' audit || complain "skid: audit: $(cat audit)"
 exit $bad
