@@ -160,8 +160,12 @@ static const char *vicinity(const struct report_facts *facts, const struct auxta
 		return "it lies in the kernel's half of the address space, which no program may access";
 	if (addr < 4096)
 		return near_zero(a, addr, buf, size);
+	/* Linux sends SIGBUS for the processor's stack fault; qemu does not distinguish it. */
 	if (!fault_canonical(regs, addr))
-		return "no such address exists on this processor";
+		return a->known && a->stack_segment && facts->crash.signo == SIGSEGV ?
+			       "no such address exists on this processor; outside of the emulator "
+			       "the signal is SIGBUS" :
+			       "no such address exists on this processor";
 	map = report_facts_map(facts, sp);
 	if (map && map->perms[1] == 'w' && addr >= map->end && addr - map->end < 65536)
 		return strstr(map->name, "stack") ?

@@ -94,6 +94,7 @@ static void set_base(const struct auxtap_regs *regs, const struct insn *insn,
 	uint64_t index = 0;
 
 	a->base_reg[0] = '\0';
+	a->stack_segment = op->mem.segment == ZYDIS_REGISTER_SS;
 	if (base == ZYDIS_REGISTER_NONE || base == ZYDIS_REGISTER_RIP ||
 	    base == ZYDIS_REGISTER_EIP || op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN ||
 	    op->mem.segment == ZYDIS_REGISTER_FS || op->mem.segment == ZYDIS_REGISTER_GS ||

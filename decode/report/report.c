@@ -640,8 +640,8 @@ static void print_crash(struct report *r)
 		 unloaded ? " (unloaded)" : "");
 	title(r, "The calls that led there");
 	if (view) {
-		if (regs)
-			call_tree_died(view->calls, ip);
+		if (regs && call_tree_died(view->calls, fault.has_insn ? fault.insn_ip : ip))
+			fprintf(r->ro.out, "  (out of memory)\n");
 		report_calls_print(&r->ro, view->calls, r->nr_calls, end);
 		if (regs && regs->arch == AUXTAP_ARCH_AARCH64)
 			report_branches_complete(&view->branches, ip);

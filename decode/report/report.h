@@ -71,6 +71,7 @@ struct fault_access {
 	char base_reg[8]; /* the register that addr is computed from; "": none, or several */
 	uint64_t base;
 	char both_regs[64]; /* base and index with their values, if both are in use */
+	bool stack_segment; /* x86: by rsp or rbp */
 };
 
 struct fault {
@@ -265,8 +266,8 @@ void call_tree_free(struct call_tree *tree);
 /* From here on other code may be at the same addresses. */
 void call_tree_code_changed(struct call_tree *tree);
 int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev);
-/* After the last event: the thread died at ip. */
-void call_tree_died(struct call_tree *tree, uint64_t ip);
+/* After the last event: the thread died at ip. 0 or -ENOMEM. */
+int call_tree_died(struct call_tree *tree, uint64_t ip);
 /* The tree; its root is not a call. NULL: nothing was seen. */
 struct call_node *call_tree_root(struct call_tree *tree);
 /* How many nodes it has at present. */

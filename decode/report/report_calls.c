@@ -26,6 +26,7 @@ struct call_tree {
 	char gap[192];	     /* the newest after which no callers are known; "": none */
 	uint64_t off_ip;     /* where tracing went off last */
 	bool off_async;
+	struct auxtap_event nowhere; /* a return to no function, after which nothing ran; type 0 */
 	const struct call_code_ops *ops;
 	void *ctx;
 	struct code_cache {
@@ -157,7 +158,7 @@ static void prune(struct call_tree *tree)
 			node->first = oldest->next;
 			if (!node->first)
 				node->last = NULL;
-			node->nr_dropped++;
+			node->nr_dropped += !oldest->gap;
 			free_node(tree, oldest);
 		}
 		/* down the path that leads to the current function */
@@ -335,8 +336,10 @@ static int stray_return(struct call_tree *tree, const struct auxtap_event *ev)
 		return 0;
 	}
 	/* to no function at all: the return address was overwritten */
-	if (node->known_caller && tree->ops && !body_of(tree, ev->addr))
+	if (node->known_caller && tree->ops && !body_of(tree, ev->addr)) {
+		tree->nowhere = *ev;
 		return 0;
+	}
 	if (n->known_caller && n->parent != &tree->root)
 		return enter(tree, ev, BY_RETURN, ev->ip, ev->addr);
 	unwind_to(tree, n);
@@ -620,6 +623,8 @@ int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev)
 			return -ENOMEM;
 		node->nr_insns += ev->nr_insns;
 	}
+	if (ev->type != AUXTAP_EVENT_ASYNC && (ev->type != AUXTAP_EVENT_TRACE || ev->trace_on))
+		tree->nowhere.type = 0;
 	switch (ev->type) {
 	case AUXTAP_EVENT_CALL:
 		return enter(tree, ev, BY_CALL, ev->ip, ev->addr);
@@ -669,7 +674,7 @@ int call_tree_event(struct call_tree *tree, const struct auxtap_event *ev)
  * A signal that was pending while a handler ran is delivered by the system call that ends it: no
  * instruction runs in between, so that the trace does not go on where the program died.
  */
-void call_tree_died(struct call_tree *tree, uint64_t ip)
+static void handler_ended(struct call_tree *tree, uint64_t ip)
 {
 	struct call_node *node = tree->current;
 
@@ -678,6 +683,17 @@ void call_tree_died(struct call_tree *tree, uint64_t ip)
 	node->returned = true;
 	tree->current = node->parent;
 	tree->current->last_ip = ip;
+}
+
+int call_tree_died(struct call_tree *tree, uint64_t ip)
+{
+	const struct auxtap_event *ev = &tree->nowhere;
+
+	handler_ended(tree, ip);
+	/* where no such address exists the return itself died */
+	if (ev->type && ev->addr == ip)
+		return enter(tree, ev, BY_RETURN, ev->ip, ev->addr);
+	return 0;
 }
 
 struct call_node *call_tree_root(struct call_tree *tree)

@@ -277,6 +277,9 @@ static void choose(const struct report_out *ro, struct shown *shown, struct call
 	}
 	space = (shown->max - shown->nr) / 2 + 1;
 	for (begin = 0; begin < inner && shown->nr < shown->max; begin++) {
+		/* where nothing ran, the function that led there counts as the innermost */
+		if (!shown->nodes[begin]->first && !shown->nodes[begin]->nr_insns)
+			continue;
 		show_children(shown, shown->nodes[begin], space);
 		space = space / 2 + 1;
 	}

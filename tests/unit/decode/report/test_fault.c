@@ -122,6 +122,23 @@ static void non_canonical_pointer(void **state)
 		"processor");
 }
 
+/* The processor reports a stack fault for these, an emulator may not. */
+static void non_canonical_stack_pointer(void **state)
+{
+	static const uint8_t insn[] = {0xff, 0x55, 0x10}; /* call *0x10(%rbp) */
+	struct report_facts facts = facts_of(SIGSEGV, SI_KERNEL, 0);
+	struct auxtap_regs regs = regs_at(0x400100);
+	struct fault fault;
+
+	(void)state;
+	regs.reg[AUXTAP_X86_BP] = 0x4141414141414141;
+	fault_explain(&facts, &regs, insn, sizeof(insn), &fault);
+	assert_non_null(strstr(fault.why, "outside of the emulator the signal is SIGBUS"));
+	facts.crash.signo = SIGBUS;
+	fault_explain(&facts, &regs, insn, sizeof(insn), &fault);
+	assert_null(strstr(fault.why, "emulator"));
+}
+
 static void overwritten_return_address(void **state)
 {
 	static const uint8_t insn[] = {0xc3};
@@ -468,6 +485,7 @@ int main(void)
 		cmocka_unit_test(write_of_a_string_move),
 		cmocka_unit_test(push_below_the_stack),
 		cmocka_unit_test(above_the_stack_pointer),
+		cmocka_unit_test(non_canonical_stack_pointer),
 		cmocka_unit_test(non_canonical_pointer),
 		cmocka_unit_test(overwritten_return_address),
 		cmocka_unit_test(jump_to_nowhere),

@@ -134,6 +134,29 @@ static void gaps_cut_the_tree(void **state)
 	call_tree_free(tree);
 }
 
+/* A gap that is forgotten is no call that was forgotten. */
+static void forgotten_gaps(void **state)
+{
+	struct auxtap_event gap = {.type = AUXTAP_EVENT_GAP,
+				   .gap = {.cause = AUXTAP_GAP_UNCOUNTED}};
+	struct call_tree *tree = call_tree_new(NULL, NULL);
+	const struct call_node *base;
+	unsigned int kept = 0;
+
+	(void)state;
+	event(tree, AUXTAP_EVENT_TRACE, 0, 0x1000, 0);
+	for (unsigned int i = 0; i < 30000; i++) {
+		event(tree, AUXTAP_EVENT_CALL, 0x1010, 0x2000 + i, 1);
+		event(tree, AUXTAP_EVENT_RETURN, 0x2010, 0x1015, 1);
+		assert_int_equal(call_tree_event(tree, &gap), 0);
+	}
+	base = call_tree_root(tree)->first;
+	for (const struct call_node *n = base->first; n; n = n->next)
+		kept += !n->gap;
+	assert_int_equal(kept + base->nr_dropped, 30000);
+	call_tree_free(tree);
+}
+
 /* Millions of calls and a million deep recursion: bounded, and the newest are kept. */
 static void bounded(void **state)
 {
@@ -420,6 +443,8 @@ static void exceptions(void **state)
 /* A jump or return to address 0 lands in no caller, though none of them has a landing pad. */
 static void jumps_to_null(void **state)
 {
+	struct auxtap_event fault = {.type = AUXTAP_EVENT_ASYNC, .has_ip = true};
+	struct auxtap_event off = {.type = AUXTAP_EVENT_TRACE};
 	struct call_node *a;
 
 	(void)state;
@@ -433,9 +458,18 @@ static void jumps_to_null(void **state)
 			event(tree, AUXTAP_EVENT_RETURN, 0x2020, 0, 5);
 		else
 			jump(tree, AUXTAP_BRANCH_JUMP_INDIRECT, 0x2020, 0);
+		assert_int_equal(call_tree_event(tree, &fault), 0);
+		assert_int_equal(call_tree_event(tree, &off), 0);
+		/* a processor may also die at the return, where the address cannot exist */
+		if (by_return) {
+			assert_int_equal(call_tree_died(tree, 0x2020), 0);
+			assert_ptr_equal(call_tree_current(tree), a);
+		}
+		assert_int_equal(call_tree_died(tree, 0), 0);
 		assert_false(a->returned);
-		assert_ptr_equal(by_return ? call_tree_current(tree) : a->first,
-				 by_return ? a : call_tree_current(tree));
+		assert_ptr_equal(a->first, call_tree_current(tree));
+		assert_true(by_return || a->first->null);
+		assert_int_equal(a->first->by_return, by_return);
 		call_tree_free(tree);
 	}
 }
@@ -472,7 +506,7 @@ static void dies_after_a_handler(void **state)
 		assert_ptr_equal(call_tree_current(tree), handler);
 		assert_int_equal(call_tree_event(tree, &end), 0);
 		assert_int_equal(call_tree_event(tree, &off), 0);
-		call_tree_died(tree, there ? 0x9022 : 0x1010);
+		assert_int_equal(call_tree_died(tree, there ? 0x9022 : 0x1010), 0);
 		assert_ptr_equal(call_tree_current(tree), there ? handler : main_node);
 		assert_int_equal(handler->returned, !there);
 		/* no handler: whatever the address, the function is the one that ran last */
@@ -480,7 +514,7 @@ static void dies_after_a_handler(void **state)
 		assert_int_equal(call_tree_event(tree, &end), 0);
 		handler = call_tree_current(tree);
 		handler->handled = false;
-		call_tree_died(tree, 0x5000);
+		assert_int_equal(call_tree_died(tree, 0x5000), 0);
 		assert_ptr_equal(call_tree_current(tree), handler);
 		end.ip = 0x9020;
 		call_tree_free(tree);
@@ -598,7 +632,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nested_calls),	     cmocka_unit_test(unknown_callers_appear),
 		cmocka_unit_test(jumps_out_of_calls), cmocka_unit_test(signal_handlers),
-		cmocka_unit_test(gaps_cut_the_tree), cmocka_unit_test(bounded),
+		cmocka_unit_test(gaps_cut_the_tree), cmocka_unit_test(forgotten_gaps), cmocka_unit_test(bounded),
 		cmocka_unit_test(tail_calls_keep_the_frame), cmocka_unit_test(coroutines),
 		cmocka_unit_test(handler_returns), cmocka_unit_test(handler_after_a_system_call),
 		cmocka_unit_test(calls_of_what_follows),
