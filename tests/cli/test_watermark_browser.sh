@@ -161,6 +161,18 @@ try:
                                       for r in runs]
     fills = b.js("[...document.querySelectorAll('.cell')].map(c => getComputedStyle(c).fill)")
     assert len(set(fills)) > 3
+    # each cell is above its watermark and beside its area, by the texts of the axes
+    middles = b.js("[...document.querySelectorAll('.cell')].map(c => { const o = c.getBBox();"
+                   " return [o.x + o.width / 2, o.y + o.height / 2]; })")
+    ticks = b.js("[...document.querySelectorAll('text.tick')].map(t =>"
+                 " [t.textContent, +t.getAttribute('x'), +t.getAttribute('y') - 4])")
+    columns = {text: x for text, x, _ in ticks if re.fullmatch(r'\d+K', text)}
+    rows = {text: y for text, _, y in ticks if re.match(r'\d+ pages', text)}
+    assert len(rows) == 5 and all('%dK' % k in columns for k in range(4, 33, 4)), ticks
+    for (x, y), r in zip(middles, runs):
+        pages, watermark = config(r, 'pages'), config(r, 'watermark')
+        assert abs(columns['%dK' % (watermark // 1024)] - x) < 1, (x, watermark, columns)
+        assert abs(rows['%d pages (%dK)' % (pages, pages * 4)] - y) < 1, (y, pages, rows)
     # the same loss in the same colour, no loss in green
     for r, fill in zip(runs, fills):
         assert (r['lost'] == 0) == (fill == 'rgb(47, 158, 119)'), (r['lost'], fill)

@@ -97,18 +97,76 @@ for name in ('run', 'clean', 'snapshot', 'far', 'collision'):
     want = [s['tip'] for s in run_of(name)['picture']['shapes']]
     missing = set(want) - set(tips(root_of(name)))
     assert len(want) > 50 and not missing, (name, missing)
-# the curve's points are the JSON's, by the scale of the view
-for name in ('run', 'clean', 'far'):
-    root, picture = root_of(name), run_of(name)['picture']
+# curves, bars and symbols are where the JSON has them, by the scale of the view and the names of
+# the lanes
+LANES = {'record': 'AUX records', 'record-lost': 'AUX records', 'runs': 'program', 'loss': 'program',
+         'delay': 'interrupts', 'due': 'interrupts', 'line': 'interrupts', 'interrupt': 'interrupts',
+         'wakeup': 'reader', 'read': 'reader', 'enable': 'reader', 'refused': 'program'}
+def near(a, b):
+    return len(a) == len(b) and all(abs(p - q) < 0.02 for p, q in zip(a, b))
+compared = {}
+for name in ('run', 'clean', 'snapshot', 'far', 'collision', 'padding-missing,trbe',
+             'interrupt-late,intel_pt', 'clean-small,arm_spe'):
+    root, run = root_of(name), run_of(name)
+    picture, v = run['picture'], run['picture']['view']
     left, top, right, bottom = map(float, root.get('data-box').split(','))
-    v = picture['view']
-    want = [(left + (t - v['t0']) * (right - left) / (v['t1'] - v['t0']),
-             top + (v['p1'] - p) * (bottom - top) / (v['p1'] - v['p0']))
-            for line in picture['pointer'] for t, p in line]
-    d = next(p for p in root.iter(SVG + 'path') if p.get('class') == 'pointer').get('d')
-    got = [tuple(map(float, p)) for p in re.findall(r'(-?[\d.]+),(-?[\d.]+)', d)]
-    assert len(got) == len(want) > 20 and d.count('M') == len(picture['pointer']), name
-    assert all(abs(a - b) < 0.01 for p, q in zip(got, want) for a, b in zip(p, q)), name
+    X = lambda t: left + (t - v['t0']) * (right - left) / (v['t1'] - v['t0'])
+    Y = lambda p: top + (v['p1'] - p) * (bottom - top) / (v['p1'] - v['p0'])
+    def curve(cls):
+        paths = [p.get('d') for p in root.iter(SVG + 'path') if p.get('class') == cls]
+        return paths[0].count('M'), [tuple(map(float, p)) for p in
+                                     re.findall(r'(-?[\d.]+),(-?[\d.]+)', paths[0])]
+    area = run['config']['pages'] * run['config']['page_size']
+    lines = [('pointer', picture['pointer'], 0)]
+    if not run['config']['snapshot']:
+        lines += [('tail', picture['tail'], 0), ('full', picture['tail'], area)]
+    for cls, data, lift in lines:
+        nr, got = curve(cls)
+        want = [(X(t), Y(p + lift)) for line in data for t, p in line]
+        assert nr == len(data) and len(got) == len(want) > 3, (name, cls)
+        assert all(near(a, b) for a, b in zip(got, want)), (name, cls)
+    lanes = {''.join(t.itertext()): float(t.get('y')) - 4 for t in root.iter(SVG + 'text')
+             if t.get('class') == 'tick end'}
+    # by tip: what is drawn in the plot, what is drawn in a lane
+    drawn = {}
+    for e in root.iter():
+        tip = e.find(SVG + 'title')
+        if tip is not None:
+            drawn.setdefault(tip.text, []).append(e)
+    number = lambda e, key: float(e.get(key))
+    for s in picture['shapes']:
+        found, kind = drawn[s['tip']], s['kind']
+        compared[kind] = compared.get(kind, 0) + 1
+        if kind in ('threshold', 'stop', 'watermark'):
+            want = [X(s['t0']), X(s['t1']), Y(s['p0']), Y(s['p0'])]
+            got = [[number(e, k) for k in ('x1', 'x2', 'y1', 'y2')] for e in found]
+        elif kind == 'padding':
+            want = [X(s['t0']), Y(s['p1']), X(s['t1']) - X(s['t0']), Y(s['p0']) - Y(s['p1'])]
+            got = [[number(e, k) for k in ('x', 'y', 'width', 'height')] for e in found]
+        elif kind in ('record', 'record-lost', 'runs', 'loss', 'delay'):
+            width = X(s['t1']) - X(s['t0'])
+            width = width if kind.startswith('record') else max(width, 1.5)
+            want = [X(s['t0']), width, lanes[LANES[kind]]]
+            got = [[number(e, 'x'), number(e, 'width'), number(e, 'y') + number(e, 'height') / 2]
+                   for e in found]
+        elif kind == 'violation':
+            want = [s['t0'], s['p0']]
+            got = [[number(e, 'data-t'), number(e, 'data-p')] for e in found]
+        else:
+            want = [s['t0'], lanes[LANES[kind]]]
+            got = [[number(e, 'data-t'), number(e, 'data-y')] for e in found if e.get('data-y')]
+            if LANES[kind] == 'interrupts': # in the plot, too
+                plot = [[number(e, 'data-t'), number(e, 'data-p')] for e in found if e.get('data-p')]
+                assert [s['t0'], s['p0']] in plot, (name, s, plot)
+        assert any(near(want, g) for g in got), (name, s, want, got)
+    # a symbol is drawn where its data is
+    for e in root.iter(SVG + 'g'):
+        if (e.get('class') or '').startswith('pin ') and e.get('data-t1') is None and \
+                e.get('class') != 'pin note':
+            x, y = map(float, re.match(r'translate\((.*),(.*)\)', e.get('transform')).groups())
+            want = float(e.get('data-y')) if e.get('data-y') else Y(float(e.get('data-p')))
+            assert near([x, y], [X(float(e.get('data-t'))), want]), (name, e.attrib)
+assert len(compared) >= 15 and min(compared.values()) > 1, compared
 
 # an area that is overwritten: the pointer goes on, too
 d = root_of('snapshot').findall('.//%spath[@class="pointer"]' % SVG)[0].get('d')
@@ -212,6 +270,11 @@ if before:
     assert min(rings.values()) in [e['time_ns'] for e in events if e['event'] == before], rings
     dots = [g for g in root.iter(SVG + 'g') if g.get('class') == 'pin violation noticed']
     assert any(int(g.get('data-t')) == first['time_ns'] for g in dots), 'where it was noticed is not drawn'
+# what is wrong is red, and nothing else
+red = {e.find(SVG + 'title').text for e in root.iter() if (e.get('class') or '').endswith(' bad')
+       and e.find(SVG + 'title') is not None}
+assert red == {s['tip'] for s in run['picture']['shapes']
+               if s.get('bad') and s['kind'] != 'violation'}, red
 if fault == 'interrupt-doubled':
     moves = [g.get('transform') for p in root.iter(SVG + 'g') if (p.get('class') or '').startswith('pin line')
              for g in p.findall(SVG + 'g')]

@@ -101,6 +101,10 @@ for event, kind, text, at in (
     # the curve goes through the points of interrupts
     assert kind == 'read' or all((s['t0'], s['p0']) in points for s in found), event
 
+# a line of it is a transaction: between two of them nothing is drawn
+begins = [[e['time_ns'], e['head']] for e in events if e['event'] == 'begin']
+assert [line[0] for line in picture['pointer']] == begins and len(begins) > 5
+
 # an area that is overwritten: the pointer goes on, too
 picture = only('snapshot.json')['picture']
 visible = (picture['view']['p1'] - picture['view']['p0']) / 80
@@ -191,6 +195,11 @@ if before:
     assert min(rings.values()) < first['time_ns'], rings
     assert min(rings.values()) in [e['time_ns'] for e in events if e['event'] == before], rings
     assert any(s['t0'] == first['time_ns'] for s in wrong if 'number' not in s), 'where it was noticed is not there'
+# what is wrong is marked as that
+bad = {s['kind'] for s in picture['shapes'] if s.get('bad')}
+want = {'interrupt-late': {'delay', 'interrupt'}, 'interrupt-lost': {'delay'},
+        'interrupt-page-off': {'line'}, 'interrupt-doubled': {'line'}, 'padding-missing': {'padding'}}
+assert bad == want.get(fault, bad - {'violation'}) | {'violation'}, bad
 if fault == 'interrupt-doubled':
     text = 'one interrupt is expected for a threshold; a second one comes'
     assert any(text in l for l in listed), listed
