@@ -29,6 +29,11 @@ struct cs_decoder {
 	int error;
 };
 
+static struct cs_decoder *cs_of(const struct auxtap_decoder *dec)
+{
+	return dec->trace;
+}
+
 static bool comes_first(const struct cs_stream *a, const struct cs_stream *b)
 {
 	if (a->ev->time != b->ev->time)
@@ -70,7 +75,7 @@ static bool refill(struct cs_decoder *cs, struct cs_stream *s)
 
 static struct flow_event *peek(struct auxtap_decoder *dec)
 {
-	struct cs_decoder *cs = dec->cs;
+	struct cs_decoder *cs = cs_of(dec);
 
 	if (!cs->begun) {
 		cs->begun = true;
@@ -88,26 +93,26 @@ static struct flow_event *peek(struct auxtap_decoder *dec)
 	return cs->nr_heap ? cs->streams[0]->ev : NULL;
 }
 
-static void pop(struct auxtap_decoder *dec)
+static struct flow_event *next(struct auxtap_decoder *dec, uint64_t until, int *cpu)
 {
-	dec->cs->front = dec->cs->streams[0];
-}
+	struct cs_decoder *cs = cs_of(dec);
+	struct flow_event *ev = peek(dec);
 
-static void facts(const struct auxtap_decoder *dec, struct auxtap_event *ev)
-{
-	const struct cs_stream *s = dec->cs->front;
-
-	ev->cpu = s->buffer->cpu_unknown ? -1 : s->unit->cpu;
+	if (!ev || ev->time > until)
+		return NULL;
+	cs->front = cs->streams[0];
+	*cpu = cs->front->buffer->cpu_unknown ? -1 : cs->front->unit->cpu;
+	return ev;
 }
 
 static int error_of(const struct auxtap_decoder *dec)
 {
-	return dec->cs->error;
+	return cs_of(dec)->error;
 }
 
-static void free_all(struct auxtap_decoder *dec)
+static void destroy(struct auxtap_decoder *dec)
 {
-	struct cs_decoder *cs = dec->cs;
+	struct cs_decoder *cs = cs_of(dec);
 
 	for (size_t i = 0; i < cs->nr; i++) {
 		cs_stream_free(cs->streams[i]);
@@ -122,7 +127,7 @@ static void free_all(struct auxtap_decoder *dec)
 	cs_snapshot_free(&cs->ss);
 	cs_config_free(&cs->config);
 	free(cs);
-	dec->cs = NULL;
+	dec->trace = NULL;
 }
 
 /*
@@ -131,7 +136,7 @@ static void free_all(struct auxtap_decoder *dec)
  */
 static uint64_t time_of_begin(const struct auxtap_decoder *dec)
 {
-	const struct cs_decoder *cs = dec->cs;
+	const struct cs_decoder *cs = cs_of(dec);
 	uint64_t begin = UINT64_MAX;
 
 	for (size_t i = 0; i < cs->nr; i++) {
@@ -147,7 +152,7 @@ static uint64_t time_of_begin(const struct auxtap_decoder *dec)
 
 static void add_sums(const struct auxtap_decoder *dec, struct auxtap_decode_summary *sum)
 {
-	const struct cs_decoder *cs = dec->cs;
+	const struct cs_decoder *cs = cs_of(dec);
 	bool timed = dec->sideband.conv.valid;
 
 	for (size_t i = 0; i < cs->nr && timed; i++)
@@ -164,19 +169,17 @@ static void add_sums(const struct auxtap_decoder *dec, struct auxtap_decode_summ
 	}
 }
 
-static const struct decoder_source source = {.peek = peek,
-					     .pop = pop,
-					     .facts = facts,
-					     .error = error_of,
-					     .sums = add_sums,
-					     .free = free_all};
-
-static int new_decoder(struct auxtap_decoder *dec)
+static int create(struct auxtap_decoder *dec)
 {
-	dec->cs = calloc(1, sizeof(*dec->cs));
-	if (!dec->cs)
-		return -ENOMEM;
-	dec->source = &source;
+	dec->trace = calloc(1, sizeof(struct cs_decoder));
+	return dec->trace ? 0 : -ENOMEM;
+}
+
+/* Streams are decoded as they are read. */
+static int start(struct auxtap_decoder *dec, unsigned int nr_jobs)
+{
+	(void)dec;
+	(void)nr_jobs;
 	return 0;
 }
 
@@ -230,11 +233,11 @@ static bool beyond_library(const struct cs_buffer *buffer, const struct cs_unit 
 static int add_stream(struct auxtap_decoder *dec, const struct cs_buffer *buffer,
 		      const struct cs_unit *unit)
 {
-	struct cs_decoder *cs = dec->cs;
+	struct cs_decoder *cs = cs_of(dec);
 	struct cs_stream *s;
 	char text[96];
 
-	if (dec->shared.opts.cpu >= 0 && unit->cpu != dec->shared.opts.cpu)
+	if (dec->opts.cpu >= 0 && unit->cpu != dec->opts.cpu)
 		return 0;
 	/* words of programs, no flow */
 	if (unit->protocol == CS_PROTOCOL_STM || unit->protocol == CS_PROTOCOL_ITM)
@@ -276,7 +279,7 @@ static ssize_t read_fd(void *ctx, void *buf, size_t size, uint64_t off)
 /* Is there a unit whose speculation the library may not follow? */
 static bool may_speculate(const struct auxtap_decoder *dec)
 {
-	const struct cs_decoder *cs = dec->cs;
+	const struct cs_decoder *cs = cs_of(dec);
 	uint32_t version = cs_tree_version_number();
 	bool found = false, cycles;
 
@@ -341,7 +344,7 @@ static bool has_raw_of(const struct cs_buffer *buffer, const struct cs_unit *uni
 
 static int add_units(struct auxtap_decoder *dec, struct cs_buffer *buffer)
 {
-	const struct cs_config *config = &dec->cs->config;
+	const struct cs_config *config = &cs_of(dec)->config;
 	const struct cs_unit *units[CS_NR_IDS];
 	size_t nr = cs_config_units(config, buffer->cpu, false, units);
 	char text[96];
@@ -377,13 +380,15 @@ static int add_units(struct auxtap_decoder *dec, struct cs_buffer *buffer)
 }
 
 /* AUXTRACE_INFO: version; the PMU's type above the number of CPUs; recorded as snapshots? */
-void cs_decoder_sideband(struct auxtap_decoder *dec, const uint64_t *info, size_t nr)
+static void configure(struct auxtap_decoder *dec, const uint64_t *info, size_t nr)
 {
 	const struct auxtap_perfdata_attr *attr;
 	const struct auxtap_perfdata_aux *aux;
 	size_t nr_aux;
 
-	dec->sideband.snapshot = nr > 2 && info[2];
+	decoder_time_conv(dec);
+	/* the offsets of AUX records are not those of samples either */
+	dec->sideband.snapshot = (nr > 2 && info[2]) || decoder_has_samples(dec->pd);
 	for (uint32_t i = 0; nr > 1 && (attr = auxtap_perfdata_attr(dec->pd, i)); i++)
 		if (attr->attr.type == info[1] >> 32 &&
 		    (attr->attr.enable_on_exec || attr->attr.inherit))
@@ -399,7 +404,7 @@ void cs_decoder_sideband(struct auxtap_decoder *dec, const uint64_t *info, size_
 /* What AUX records report and the file lacks is known by now: see cs_extents.c. */
 static uint64_t end_of_extents(const struct auxtap_decoder *dec, const struct sideband_ring *ring)
 {
-	const struct cs_extents *extents = &dec->cs->extents;
+	const struct cs_extents *extents = &cs_of(dec)->extents;
 	uint64_t end = ring->end;
 
 	for (size_t i = 0; i < extents->nr; i++) {
@@ -413,15 +418,12 @@ static uint64_t end_of_extents(const struct auxtap_decoder *dec, const struct si
 	return end;
 }
 
-int cs_decoder_open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
+static int open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 {
 	const char *path = auxtap_perfdata_path(dec->pd);
-	struct cs_decoder *cs;
-	int ret = new_decoder(dec);
+	struct cs_decoder *cs = cs_of(dec);
+	int ret;
 
-	if (ret)
-		return auxtap_error_set(err, ret, path, "out of memory");
-	cs = dec->cs;
 	ret = cs_config_from_file(&cs->config, dec->pd, err);
 	if (!ret)
 		ret = cs_extents_read(&cs->extents, dec->pd, &cs->config, err);
@@ -488,8 +490,8 @@ static int open_buffer(struct cs_buffer *buffer, const struct cs_snapshot_buffer
  */
 static int add_snapshot_units(struct auxtap_decoder *dec, size_t number)
 {
-	struct cs_snapshot *ss = &dec->cs->ss;
-	struct cs_buffer *buffer = &dec->cs->extents.buffers[number];
+	struct cs_snapshot *ss = &cs_of(dec)->ss;
+	struct cs_buffer *buffer = &cs_of(dec)->extents.buffers[number];
 	uint64_t left[CS_NR_IDS];
 	char text[192];
 	bool any = false;
@@ -528,8 +530,8 @@ static int add_snapshot_units(struct auxtap_decoder *dec, size_t number)
 /* The contents of cs->ss. */
 static int open_buffers(struct auxtap_decoder *dec, const char *dir, struct auxtap_error *err)
 {
-	struct cs_decoder *cs = dec->cs;
-	int ret = cs_dumps_load(&cs->dumps, dec->shared.images, &cs->ss, err);
+	struct cs_decoder *cs = cs_of(dec);
+	int ret = cs_dumps_load(&cs->dumps, dec->images, &cs->ss, err);
 	for (size_t i = 0; !ret && i < cs->ss.nr_buffers; i++) {
 		struct cs_buffer *buffer = cs_extents_add_buffer(&cs->extents);
 
@@ -546,30 +548,43 @@ static int open_buffers(struct auxtap_decoder *dec, const char *dir, struct auxt
 	return ret;
 }
 
-int cs_decoder_open_snapshot(struct auxtap_decoder *dec, const char *dir, struct auxtap_error *err)
+static int open_snapshot(struct auxtap_decoder *dec, const char *dir, struct auxtap_error *err)
 {
-	int ret = new_decoder(dec);
+	int ret = cs_snapshot_read(&cs_of(dec)->ss, dir, err);
 
-	if (ret)
-		return auxtap_error_set(err, ret, dir, "out of memory");
-	ret = cs_snapshot_read(&dec->cs->ss, dir, err);
 	return ret ? ret : open_buffers(dec, dir, err);
 }
 
-int cs_decoder_open_raw(struct auxtap_decoder *dec, const char *path,
-			const struct auxtap_raw_opts *raw, struct auxtap_error *err)
+static int open_raw(struct auxtap_decoder *dec, const char *path, const struct auxtap_raw_opts *raw,
+		    int cpu, struct auxtap_error *err)
 {
-	struct cs_snapshot *ss;
-	int ret = new_decoder(dec);
+	struct cs_snapshot *ss = &cs_of(dec)->ss;
+	int ret = cs_snapshot_bare(ss, path, raw->etm_format, raw->etm_configs, raw->nr_etm_configs,
+				   err);
 
-	if (ret)
-		return auxtap_error_set(err, ret, path, "out of memory");
-	ss = &dec->cs->ss;
-	ret = cs_snapshot_bare(ss, path, raw->etm_format, raw->etm_configs, raw->nr_etm_configs,
-			       err);
+	(void)cpu; /* each unit's configuration names its own */
 	/* a caller that gives the clock's conversion states that the timestamps are of that clock
 	 */
 	for (size_t i = 0; !ret && dec->sideband.conv.valid && i < ss->nr_units; i++)
 		ss->units[i].unit.ts_source = CS_TS_VIRTUAL;
 	return ret ? ret : open_buffers(dec, path, err);
 }
+
+extern const struct trace_family cs_family;
+const struct trace_family cs_family = {
+	.name = "CoreSight",
+	.raw_name = "etm",
+	.auxtrace_type = AUXTAP_AUXTRACE_CS_ETM,
+	.raw_has_cpus = true,
+	.create = create,
+	.destroy = destroy,
+	.configure = configure,
+	.open_file = open_file,
+	.open_raw = open_raw,
+	.is_snapshot = cs_snapshot_is,
+	.open_snapshot = open_snapshot,
+	.start = start,
+	.next = next,
+	.error = error_of,
+	.sums = add_sums,
+};

@@ -68,14 +68,14 @@ int cs_stream_init(struct cs_stream *s, struct auxtap_decoder *dec, const struct
 	s->buffer = buffer;
 	s->unit = unit;
 	s->tid = s->read_tid = -1;
-	s->reads.set = dec->shared.images;
+	s->reads.set = dec->images;
 	s->reads.dumps = dumps;
 	s->reads.pid = -1;
 	s->reads.time = UINT64_MAX;
 	s->code_left = CODE_FIRST;
 	s->version = cs_tree_version_number();
 	s->generation = 1;
-	cs_flow_init(&s->flow, &dec->shared.opts, unit);
+	cs_flow_init(&s->flow, &dec->opts, unit);
 	s->flow.mem = s->reads;
 	s->buf = malloc(CHUNK);
 	return s->buf ? 0 : -ENOMEM;

@@ -161,7 +161,7 @@ static void match_execs(struct cs_stream *s, size_t extent, const struct image_b
 			const struct cs_starts *starts)
 {
 	const struct cs_extent *p = &s->buffer->extents[extent];
-	struct auxtap_image_set *images = s->dec->shared.images;
+	struct auxtap_image_set *images = s->dec->images;
 	const struct cs_start *found[CS_EXECS];
 	uint64_t times[CS_EXECS];
 	size_t nr = auxtap_image_set_execs(images, b, times, CS_EXECS), nr_found, both;
@@ -191,7 +191,7 @@ static void match_execs(struct cs_stream *s, size_t extent, const struct image_b
 void cs_stream_find_execs(struct cs_stream *s)
 {
 	const struct cs_extent *first = &s->buffer->extents[s->at];
-	struct wanted w = {.images = s->dec->shared.images};
+	struct wanted w = {.images = s->dec->images};
 	struct cs_starts starts = {.wanted = is_entry, .ctx = &w};
 	struct cs_bytes bytes = s->bytes;
 	int32_t tid;

@@ -1,27 +1,35 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The decoder's public face: queues merged by time. Each queue generates its events a batch
- * at a time, so memory does not grow with the file. See decoder_private.h for the other parts.
+ * The decoder's public face: the events of a family of traces, and gaps that belong to no stream.
+ * See decoder_private.h for the other parts.
  */
 #include "util/opts.h"
 #include "decoder_private.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Sections that libipt keeps mapped with their block caches when unused. */
-#define SECTION_CACHE_BYTES (96ull << 20)
+#define MAX_JOBS	 256
+#define MAX_DEFAULT_JOBS 8 /* one thread reads what all of them decode: more of them starve */
 
-int decoder_new(struct auxtap_decoder **dec_out, struct auxtap_image_set *images,
-		const struct auxtap_decode_opts *opts, struct auxtap_error *err)
+int decode_opts_take(struct auxtap_decode_opts *known, const struct auxtap_decode_opts *given,
+		     struct auxtap_error *err)
+{
+	return opts_take(known, sizeof(*known), OPTS_SIZE_AT(struct auxtap_decode_opts, jobs),
+			 given, "struct auxtap_decode_opts", err);
+}
+
+int decoder_new(struct auxtap_decoder **dec_out, const struct trace_family *family,
+		struct auxtap_image_set *images, const struct auxtap_decode_opts *opts,
+		struct auxtap_error *err)
 {
 	struct auxtap_decode_opts known;
 	struct auxtap_decoder *dec;
-	int ret = opts_take(&known, sizeof(known), OPTS_SIZE_AT(struct auxtap_decode_opts, jobs),
-			    opts, "struct auxtap_decode_opts", err);
+	int ret = decode_opts_take(&known, opts, err);
 
 	*dec_out = NULL;
 	if (ret)
@@ -34,21 +42,14 @@ int decoder_new(struct auxtap_decoder **dec_out, struct auxtap_image_set *images
 		dec->comms[i].tid = INT32_MIN;
 	pthread_mutex_init(&dec->read_lock, NULL);
 	sideband_init(&dec->sideband, images);
-	dec->shared.opts = known;
-	dec->shared.images = images;
-	dec->shared.sideband = &dec->sideband;
-	dec->shared.sections = pt_iscache_alloc(NULL);
-	pt_config_init(&dec->shared.config);
-	/*
-	 * A PSB+ with FUP right before TIP.PGE never means that tracing was on: ask for the check
-	 * on every CPU.
-	 */
-	dec->shared.config.errata.bdm70 = 1;
-	if (!dec->shared.sections) {
+	dec->opts = known;
+	dec->images = images;
+	dec->family = family;
+	ret = family->create(dec);
+	if (ret) {
 		auxtap_decoder_close(dec);
-		return auxtap_error_set(err, -ENOMEM, "decoder", "out of memory");
+		return auxtap_error_set(err, ret, "decoder", "out of memory");
 	}
-	pt_iscache_set_limit(dec->shared.sections, SECTION_CACHE_BYTES);
 	*dec_out = dec;
 	return 0;
 }
@@ -56,7 +57,7 @@ int decoder_new(struct auxtap_decoder **dec_out, struct auxtap_image_set *images
 int decoder_add_unattributed(struct auxtap_decoder *dec, const struct auxtap_gap *gap,
 			     const char *text)
 {
-	const struct auxtap_decode_opts *opts = &dec->shared.opts;
+	const struct auxtap_decode_opts *opts = &dec->opts;
 	struct flow_event *grown, *ev;
 
 	dec->sum.gaps++;
@@ -106,38 +107,47 @@ static int by_time(const void *a, const void *b)
 	return x->depth < y->depth ? -1 : x->depth > y->depth;
 }
 
+static unsigned int nr_cpus(void)
+{
+	cpu_set_t set;
+	int nr;
+
+	if (sched_getaffinity(0, sizeof(set), &set))
+		return 1;
+	nr = CPU_COUNT(&set);
+	return nr < 1 ? 1 : nr > MAX_DEFAULT_JOBS ? MAX_DEFAULT_JOBS : (unsigned int)nr;
+}
+
+static unsigned int decoder_nr_jobs(unsigned int wanted)
+{
+	if (!wanted)
+		wanted = nr_cpus();
+	return wanted < MAX_JOBS ? wanted : MAX_JOBS;
+}
+
 int decoder_start(struct auxtap_decoder *dec)
 {
-	unsigned int nr_jobs;
-	int ret;
-
 	if (dec->nr_unattributed)
 		qsort(dec->unattributed, dec->nr_unattributed, sizeof(*dec->unattributed), by_time);
 	for (size_t i = 0; i < dec->nr_unattributed; i++)
 		dec->unattributed[i].depth = 0;
-	ret = pt_merge_start(dec);
-	if (ret)
-		return ret;
-	nr_jobs = decoder_nr_jobs(dec->shared.opts.jobs);
-	if (dec->source)
-		return dec->source->start ? dec->source->start(dec, nr_jobs) : 0;
-	return decoder_jobs_start(dec, nr_jobs);
+	return dec->family->start(dec, decoder_nr_jobs(dec->opts.jobs));
 }
 
-/* Events of the source, and gaps that belong to no position in a stream, by time. */
-static struct flow_event *next_of_source(struct auxtap_decoder *dec, bool *of_source)
+/* Events of the family, and gaps that belong to no stream, by time. */
+static struct flow_event *next_event(struct auxtap_decoder *dec, int *cpu, bool *of_family)
 {
-	struct flow_event *ev = dec->source->peek(dec);
+	bool more = dec->unattributed_at < dec->nr_unattributed;
+	struct flow_event *ev =
+		dec->family->next(dec,
+				  more ? dec->unattributed[dec->unattributed_at].time : UINT64_MAX,
+				  cpu);
 
-	*of_source = ev && !(dec->unattributed_at < dec->nr_unattributed &&
-			     dec->unattributed[dec->unattributed_at].time < ev->time);
-	if (*of_source) {
-		dec->source->pop(dec);
+	*of_family = ev;
+	if (ev || !more)
 		return ev;
-	}
-	return dec->unattributed_at < dec->nr_unattributed ?
-		       &dec->unattributed[dec->unattributed_at++] :
-		       NULL;
+	*cpu = -1;
+	return &dec->unattributed[dec->unattributed_at++];
 }
 
 static void note_thread(struct auxtap_decoder *dec, int32_t tid)
@@ -209,29 +219,25 @@ static bool next_touching(struct auxtap_decoder *dec, struct auxtap_event *out)
 int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *out,
 			struct auxtap_error *err)
 {
-	bool of_source = false;
+	bool of_family;
 	struct flow_event *ev;
+	int cpu, ret;
 
 	if (next_touching(dec, out))
 		return 1;
-	ev = dec->source ? next_of_source(dec, &of_source) : pt_merge_next(dec);
+	ev = next_event(dec, &cpu, &of_family);
 	if (!ev) {
-		for (size_t i = 0; i < dec->nr_queues; i++)
-			if (dec->queues[i]->pt.error)
-				return auxtap_error_set(err, dec->queues[i]->pt.error, "trace",
-							"cannot go on: %s",
-							strerror(-dec->queues[i]->pt.error));
-		if (dec->source && dec->source->error(dec))
-			return auxtap_error_set(err, dec->source->error(dec), "trace",
-						"cannot go on: %s",
-						strerror(-dec->source->error(dec)));
+		ret = dec->family->error(dec);
+		if (ret)
+			return auxtap_error_set(err, ret, "trace", "cannot go on: %s",
+						strerror(-ret));
 		if (dec->damage.code && err)
 			*err = dec->damage;
 		return dec->damage.code;
 	}
 	out->type = ev->type;
 	out->kind = (enum auxtap_branch_kind)ev->kind;
-	out->cpu = dec->current ? dec->current->pt.cpu : -1;
+	out->cpu = cpu;
 	out->pid = ev->pid;
 	out->tid = ev->tid;
 	out->time = ev->time;
@@ -246,8 +252,8 @@ int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *out,
 	out->depth = ev->depth;
 	out->spe_has = 0;
 	out->isa = (enum auxtap_isa)ev->isa;
-	if (of_source)
-		dec->source->facts(dec, out);
+	if (of_family && dec->family->facts)
+		dec->family->facts(dec, out);
 	out->comm = comm_of(dec, ev->tid, ev->time);
 	out->text[0] = '\0';
 	if (ev->gap) {
@@ -274,17 +280,8 @@ int auxtap_decoder_next(struct auxtap_decoder *dec, struct auxtap_event *out,
 void auxtap_decoder_summary(const struct auxtap_decoder *dec, struct auxtap_decode_summary *sum)
 {
 	*sum = dec->sum;
-	for (size_t i = 0; i < dec->nr_queues; i++) {
-		const struct auxtap_decode_summary *q = &dec->queues[i]->pt.sum;
-
-		sum->instructions += q->instructions;
-		sum->branches += q->branches;
-		sum->gaps += q->gaps;
-		sum->errors += q->errors;
-		sum->bytes += q->bytes;
-	}
-	if (dec->source && dec->source->sums)
-		dec->source->sums(dec, sum);
+	if (dec->family->sums)
+		dec->family->sums(dec, sum);
 	sum->threads = dec->nr_tids;
 }
 
@@ -292,26 +289,14 @@ void auxtap_decoder_close(struct auxtap_decoder *dec)
 {
 	if (!dec)
 		return;
-	decoder_jobs_stop(dec);
-	if (dec->source)
-		dec->source->free(dec);
-	for (size_t i = 0; i < dec->nr_queues; i++) {
-		struct decoder_queue *queue = dec->queues[i];
-
-		pt_queue_free(&queue->pt);
-		free(queue);
-	}
+	if (dec->trace)
+		dec->family->destroy(dec);
 	for (size_t i = dec->unattributed_at; i < dec->nr_unattributed; i++)
 		free(dec->unattributed[i].gap);
 	flow_gap_free(dec->delivered);
 	free(dec->unattributed);
-	free(dec->queues);
-	free(dec->closed);
-	free(dec->heap);
 	free(dec->tids);
 	sideband_free(&dec->sideband);
-	if (dec->shared.sections)
-		pt_iscache_free(dec->shared.sections);
 	if (dec->raw_fd >= 0)
 		close(dec->raw_fd);
 	pthread_mutex_destroy(&dec->read_lock);

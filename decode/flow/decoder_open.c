@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The queues of a perf.data file: sideband is read once in time order, then the AUXTRACE
- * buffers of each thread or CPU become one stream, broken where an AUX record says so and
- * where bytes are missing. Snapshots overlap; what was seen is skipped.
+ * A perf.data file: its sideband is read once in time order, then the family makes streams of the
+ * AUXTRACE buffers.
  */
 #include "decoder_private.h"
+#include "decode/image/image_private.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -30,25 +30,20 @@ static int find_kcore(struct auxtap_decoder *dec, struct auxtap_error *err)
 	if (auxtap_perfdata_info(dec->pd)->form != AUXTAP_PERFDATA_DIRECTORY)
 		return 0;
 	snprintf(path, sizeof(path), "%s/kcore_dir/kcore", auxtap_perfdata_path(dec->pd));
-	return auxtap_image_set_kcore(dec->shared.images, path, err);
+	return auxtap_image_set_kcore(dec->images, path, err);
 }
 
 /* ---- metadata: saved images, exact sizes of gaps ---- */
 
-struct metadata_ctx {
-	struct auxtap_decoder *dec;
-	struct pt_info *pi;
-};
-
 static int on_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 {
-	struct metadata_ctx *nc = ctx;
+	struct auxtap_decoder *dec = ctx;
 	uint32_t len;
 	char *name;
 
 	if (type == AUXTAP_METADATA_CAPTURE) {
-		nc->pi->ours = true;
-		return decoder_note_written(nc->dec, data, size);
+		dec->by_auxtap = true;
+		return decoder_note_written(dec, data, size);
 	}
 	if (type != AUXTAP_METADATA_IMAGE || size < 4)
 		return 0;
@@ -58,8 +53,7 @@ static int on_metadata(void *ctx, uint32_t type, const void *data, size_t size)
 	name = strndup((const char *)data + 4, len);
 	if (!name)
 		return -ENOMEM;
-	auxtap_image_set_note(nc->dec->shared.images, name, (const char *)data + 4 + len,
-			      size - 4 - len);
+	auxtap_image_set_note(dec->images, name, (const char *)data + 4 + len, size - 4 - len);
 	free(name);
 	return 0;
 }
@@ -84,7 +78,7 @@ static bool same_cause(const struct sideband_aux *aux, enum auxtap_gap_cause cau
  */
 static int on_gap(void *ctx, uint32_t type, const void *data, size_t size)
 {
-	struct auxtap_decoder *dec = ((struct metadata_ctx *)ctx)->dec;
+	struct auxtap_decoder *dec = ctx;
 	struct auxtap_gap gap;
 
 	if (type != AUXTAP_METADATA_GAP || size < sizeof(gap))
@@ -130,7 +124,7 @@ bool decoder_of_one_thread(const struct auxtap_decoder *dec, const struct auxtap
 
 bool decoder_left_out(const struct auxtap_decoder *dec, const struct auxtap_auxtrace *head)
 {
-	const struct auxtap_decode_opts *opts = &dec->shared.opts;
+	const struct auxtap_decode_opts *opts = &dec->opts;
 
 	return (opts->tid >= 0 && decoder_of_one_thread(dec, head) &&
 		(int32_t)head->tid != opts->tid) ||
@@ -171,8 +165,8 @@ static int read_sideband(struct auxtap_decoder *dec, struct auxtap_error *err)
 	if (!auxtap_perfdata_build_ids(dec->pd, &ids, &nr))
 		for (size_t i = 0; i < nr; i++)
 			if (ids[i].filename)
-				auxtap_image_set_known_id(dec->shared.images, ids[i].filename,
-							  ids[i].id, ids[i].size);
+				auxtap_image_set_known_id(dec->images, ids[i].filename, ids[i].id,
+							  ids[i].size);
 	auxtap_perfdata_rewind_sorted(dec->pd);
 	while ((ret = auxtap_perfdata_next_sorted(dec->pd, &rec, &damage)) == 1) {
 		ret = sideband_record(&dec->sideband, &rec);
@@ -211,67 +205,71 @@ static int add_losts(struct auxtap_decoder *dec)
 	return ret;
 }
 
+/* How the generic timer's ticks become perf's time is in a record of its own. */
+void decoder_time_conv(struct auxtap_decoder *dec)
+{
+	struct time_conv *conv = &dec->sideband.conv;
+	struct auxtap_record rec;
+	uint64_t v[5] = {0};
+	uint8_t cap[2] = {1, 0};
+
+	auxtap_perfdata_rewind(dec->pd);
+	while (auxtap_perfdata_next(dec->pd, &rec, NULL) == 1) {
+		if (rec.header->type != AUXTAP_RECORD_TIME_CONV || rec.body_size < 24)
+			continue;
+		memcpy(v, rec.header + 1, rec.body_size < sizeof(v) ? 24 : sizeof(v));
+		if (rec.body_size >= sizeof(v) + sizeof(cap))
+			memcpy(cap, (const uint8_t *)(rec.header + 1) + sizeof(v), sizeof(cap));
+		conv->valid = cap[0] && v[1] && v[0] < 64;
+		conv->shift = (uint16_t)(v[0] & 63);
+		conv->mult = v[1];
+		conv->zero = v[2];
+		conv->cycles = cap[1] ? v[3] : 0;
+		conv->mask = cap[1] ? v[4] : 0;
+		return;
+	}
+}
+
 int auxtap_decoder_open(struct auxtap_decoder **dec_out, struct auxtap_perfdata *pd,
 			struct auxtap_image_set *images, const struct auxtap_decode_opts *opts,
 			struct auxtap_error *err)
 {
-	struct pt_info pi = {0};
-	struct metadata_ctx metadata = {.pi = &pi};
+	const struct trace_family *family;
 	struct auxtap_decoder *dec;
 	const char *path = auxtap_perfdata_path(pd);
-	const uint64_t *priv;
+	const uint64_t *info;
+	char names[128];
 	uint32_t type;
-	bool spe, cs;
+	size_t nr;
 	int ret;
 
 	*dec_out = NULL;
-	ret = auxtap_perfdata_auxtrace_info(pd, &type, &priv, &pi.nr);
+	ret = auxtap_perfdata_auxtrace_info(pd, &type, &info, &nr);
 	if (ret)
 		return auxtap_error_set(err, ret, path, "no hardware trace in this file");
-	spe = type == AUXTAP_AUXTRACE_ARM_SPE;
-	cs = type == AUXTAP_AUXTRACE_CS_ETM;
-	if (type != AUXTAP_AUXTRACE_INTEL_PT && !spe && !cs)
-		return auxtap_error_set(
-			err, -ENOTSUP, path,
-			"its trace is of type %u; this version decodes Intel PT, Arm SPE and CoreSight",
-			type);
-	if (pi.nr > AUXTAP_PT_INFO_NR)
-		pi.nr = AUXTAP_PT_INFO_NR;
-	memcpy(pi.v, priv, pi.nr * sizeof(*priv));
-	pi.snapshot = !spe && !cs && pt_info(&pi, AUXTAP_PT_INFO_SNAPSHOT_MODE);
-	ret = decoder_new(&dec, images, opts, err);
+	family = trace_family_of_type(type);
+	if (!family) {
+		trace_family_names(names, sizeof(names));
+		return auxtap_error_set(err, -ENOTSUP, path,
+					"its trace is of type %u; this version decodes %s", type,
+					names);
+	}
+	ret = decoder_new(&dec, family, images, opts, err);
 	if (ret)
 		return ret;
 	dec->pd = pd;
 	if (images)
 		auxtap_image_set_of_file(images, pd);
-	metadata.dec = dec;
-	if (spe || cs)
-		spe_decoder_clock(dec);
-	else
-		pt_configure(dec, &pi);
-	if (cs)
-		cs_decoder_sideband(dec, pi.v, pi.nr);
-	else
-		dec->sideband.per_thread = !(spe ? spe_decoder_per_cpu(pi.v, pi.nr) :
-						   pt_info(&pi, AUXTAP_PT_INFO_PER_CPU_MMAPS));
-	/* the offsets of AUX records are not those of samples either */
-	dec->sideband.snapshot |= pi.snapshot || (!spe && decoder_has_samples(pd));
-	ret = auxtap_perfdata_metadata(pd, on_metadata, &metadata, err);
-	if (ret)
-		goto fail;
-	ret = find_kcore(dec, err);
-	if (ret)
-		goto fail;
-	ret = read_sideband(dec, err);
-	if (ret)
-		goto fail;
-	ret = auxtap_perfdata_metadata(pd, on_gap, &metadata, err);
-	if (ret)
-		goto fail;
-	ret = spe ? spe_decoder_streams(dec, err) :
-	      cs  ? cs_decoder_open_file(dec, err) :
-		    pt_add_queues(dec, &pi, err);
+	family->configure(dec, info, nr);
+	ret = auxtap_perfdata_metadata(pd, on_metadata, dec, err);
+	if (!ret)
+		ret = find_kcore(dec, err);
+	if (!ret)
+		ret = read_sideband(dec, err);
+	if (!ret)
+		ret = auxtap_perfdata_metadata(pd, on_gap, dec, err);
+	if (!ret)
+		ret = family->open_file(dec, err);
 	if (ret)
 		goto fail;
 	ret = add_losts(dec);

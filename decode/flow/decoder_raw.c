@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* A bare stream as the decoder's only queue; images and sideband are given by hand. Snapshots. */
 #include "util/opts.h"
-#include "decode/coresight/cs_snapshot.h"
 #include "decoder_private.h"
+#include "decode/image/image_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static ssize_t read_raw(void *ctx, void *buf, size_t size, uint64_t off)
+ssize_t decoder_read_raw(void *ctx, void *buf, size_t size, uint64_t off)
 {
 	struct auxtap_decoder *dec = ctx;
 	ssize_t got;
@@ -88,26 +88,9 @@ static int find_cpu(const struct auxtap_raw_opts *raw, int *cpu, bool *unknown,
 	return 0;
 }
 
-static int open_spe(struct auxtap_decoder *dec, const char *path, int cpu, uint64_t size,
-		    struct auxtap_error *err)
+int decoder_open_stream(struct auxtap_decoder *dec, const char *path, uint64_t *size,
+			struct auxtap_error *err)
 {
-	struct spe_extent extent = {
-		.size = size,
-		.cpu = cpu,
-		.tid = cpu >= 0 ? -1 : dec->sideband.first_tid,
-		.of_one_thread = cpu < 0 && dec->sideband.first_tid >= 0,
-	};
-
-	if (spe_decoder_new(dec, read_raw) || spe_decoder_add(dec, &extent))
-		return auxtap_error_set(err, -ENOMEM, path, "out of memory");
-	return 0;
-}
-
-static int open_file(struct auxtap_decoder *dec, const char *path, bool is_spe, int cpu,
-		     struct auxtap_error *err)
-{
-	struct pt_extent extent = {.quiet = true, .cause = AUXTAP_GAP_OVERWRITTEN};
-	struct decoder_queue *queue;
 	struct stat st;
 
 	dec->raw_fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -119,45 +102,21 @@ static int open_file(struct auxtap_decoder *dec, const char *path, bool is_spe, 
 		return auxtap_error_set(err, -EINVAL, path, "a raw trace must be a regular file");
 	if (!st.st_size)
 		return auxtap_error_set(err, -EBADMSG, path, "the trace is empty");
-	extent.size = (uint64_t)st.st_size;
-	if (is_spe)
-		return open_spe(dec, path, cpu, extent.size, err);
-	queue = decoder_add_queue(dec);
-	if (!queue || pt_stream_add(&queue->pt.stream, &extent))
-		return auxtap_error_set(err, -ENOMEM, path, "out of memory");
-	queue->pt.stream.pread = read_raw;
-	queue->pt.stream.ctx = dec;
-	queue->pt.cpu = cpu;
-	queue->pt.per_cpu = cpu >= 0;
-	if (!queue->pt.per_cpu) {
-		queue->pt.pid = queue->pt.queue_pid = dec->sideband.first_pid;
-		queue->pt.tid = queue->pt.queue_tid = dec->sideband.first_tid;
-	}
+	*size = (uint64_t)st.st_size;
 	return 0;
 }
 
 static void configure(struct auxtap_decoder *dec, const struct auxtap_raw_opts *raw)
 {
-	struct pt_config *config = &dec->shared.config;
 	struct time_conv *conv = &dec->sideband.conv;
 
-	if (raw->cpu_family) {
-		config->cpu.vendor = pcv_intel;
-		config->cpu.family = (uint16_t)raw->cpu_family;
-		config->cpu.model = (uint8_t)raw->cpu_model;
-		config->cpu.stepping = (uint8_t)raw->cpu_stepping;
-		pt_cpu_errata(&config->errata, &config->cpu);
-		config->errata.bdm70 = 1;
-	}
-	config->mtc_freq = raw->mtc_freq;
-	config->nom_freq = raw->nom_freq;
-	config->cpuid_0x15_eax = raw->cpuid_0x15_eax;
-	config->cpuid_0x15_ebx = raw->cpuid_0x15_ebx;
 	conv->valid = raw->time_mult != 0;
 	conv->shift = (uint16_t)(raw->time_shift > 63 ? 63 : raw->time_shift);
 	conv->mult = raw->time_mult;
 	conv->zero = raw->time_zero;
 	conv->offset = raw->tsc_offset;
+	if (dec->family->configure_raw)
+		dec->family->configure_raw(dec, raw);
 }
 
 int raw_opts_take(struct auxtap_raw_opts *known, const struct auxtap_raw_opts *given,
@@ -173,29 +132,29 @@ int auxtap_decoder_open_raw(struct auxtap_decoder **dec_out, const char *path,
 {
 	struct auxtap_raw_opts known, *raw = &known;
 	struct auxtap_decoder *dec;
-	bool is_spe, is_etm, unknown = false;
+	const struct trace_family *family;
+	bool unknown = false;
 	int ret, cpu = -1;
 
 	*dec_out = NULL;
 	ret = raw_opts_take(raw, raw_opts, err);
 	if (ret)
 		return ret;
-	is_spe = raw->family && !strcmp(raw->family, "spe");
-	is_etm = raw->family && !strcmp(raw->family, "etm");
-	if (raw->family && strcmp(raw->family, "pt") && !is_spe && !is_etm)
+	family = trace_family_of_raw(raw->family);
+	if (!family)
 		return auxtap_error_set(err, -ENOTSUP, raw->family,
 					"no decoder for this trace family in this version");
-	ret = decoder_new(&dec, images, opts, err);
+	ret = decoder_new(&dec, family, images, opts, err);
 	if (ret)
 		return ret;
 	configure(dec, raw);
 	dec->sideband.snapshot = true; /* the file may hold any part of the AUX stream */
-	ret = is_etm ? 0 : find_cpu(raw, &cpu, &unknown, err);
+	ret = family->raw_has_cpus ? 0 : find_cpu(raw, &cpu, &unknown, err);
 	if (ret)
 		goto fail;
 	for (unsigned int i = 0; i < raw->nr_sideband; i++) {
 		ret = sideband_read_raw(&dec->sideband, raw->sideband[i], raw->sample_type,
-					i || is_etm ? -1 : cpu, err);
+					i || family->raw_has_cpus ? -1 : cpu, err);
 		if (ret)
 			goto fail;
 	}
@@ -207,8 +166,7 @@ int auxtap_decoder_open_raw(struct auxtap_decoder **dec_out, const char *path,
 		auxtap_error_set(err, ret, path, "out of memory");
 		goto fail;
 	}
-	ret = is_etm ? cs_decoder_open_raw(dec, path, raw, err) :
-		       open_file(dec, path, is_spe, cpu, err);
+	ret = family->open_raw(dec, path, raw, cpu, err);
 	if (ret)
 		goto fail;
 	ret = decoder_start(dec);
@@ -225,21 +183,28 @@ fail:
 
 bool auxtap_is_snapshot(const char *dir)
 {
-	return cs_snapshot_is(dir);
+	return trace_family_of_snapshot(dir) != NULL;
 }
 
 int auxtap_decoder_open_snapshot(struct auxtap_decoder **dec_out, const char *dir,
 				 struct auxtap_image_set *images,
 				 const struct auxtap_decode_opts *opts, struct auxtap_error *err)
 {
+	const struct trace_family *family = trace_family_of_snapshot(dir);
+	struct auxtap_decode_opts known;
 	struct auxtap_decoder *dec;
-	int ret = decoder_new(&dec, images, opts, err);
+	int ret = decode_opts_take(&known, opts, err);
 
 	*dec_out = NULL;
 	if (ret)
 		return ret;
+	if (!family)
+		return auxtap_error_set(err, -ENOENT, dir, "no snapshot.ini is there");
+	ret = decoder_new(&dec, family, images, &known, err);
+	if (ret)
+		return ret;
 	sideband_done(&dec->sideband);
-	ret = cs_decoder_open_snapshot(dec, dir, err);
+	ret = family->open_snapshot(dec, dir, err);
 	if (!ret) {
 		ret = decoder_start(dec);
 		if (ret)

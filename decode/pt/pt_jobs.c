@@ -5,23 +5,20 @@
  * depends on nothing but the segment, so the result does not depend on the number of workers. How
  * far ahead they go is bounded by memory.
  */
-#include "decode/flow/decoder_private.h"
+#include "pt_decoder.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_JOBS	  256
-#define MAX_DEFAULT_JOBS  8 /* one thread reads what all of them decode: more of them starve */
 #define BATCHES_AHEAD	  ((48u << 20) / sizeof(struct pt_batch))
 #define BYTES_AHEAD	  (32u << 20) /* of trace in segments cut ahead */
 #define MAX_IDLE_BATCHES  32
 #define MAX_IDLE_DECODERS 64
 #define MANY_QUEUES	  64 /* at the same time */
 
-struct decoder_jobs {
+struct pt_jobs {
 	const struct pt_shared *shared;
 	pthread_mutex_t lock; /* all below */
 	pthread_cond_t work, done;
@@ -39,7 +36,7 @@ struct decoder_jobs {
 
 /* ---- the line of waiting jobs ---- */
 
-static void line_up(struct decoder_jobs *jobs, struct pt_job *job, bool in_front)
+static void line_up(struct pt_jobs *jobs, struct pt_job *job, bool in_front)
 {
 	job->state = PT_JOB_WAITING;
 	job->line_prev = in_front ? NULL : jobs->line_end;
@@ -56,7 +53,7 @@ static void line_up(struct decoder_jobs *jobs, struct pt_job *job, bool in_front
 		pthread_cond_signal(&jobs->work);
 }
 
-static void leave_line(struct decoder_jobs *jobs, struct pt_job *job)
+static void leave_line(struct pt_jobs *jobs, struct pt_job *job)
 {
 	if (job->line_prev)
 		job->line_prev->line_next = job->line_next;
@@ -70,7 +67,7 @@ static void leave_line(struct decoder_jobs *jobs, struct pt_job *job)
 
 /* ---- what is used again ---- */
 
-static struct pt_batch *get_batch(struct decoder_jobs *jobs)
+static struct pt_batch *get_batch(struct pt_jobs *jobs)
 {
 	struct pt_batch *batch = jobs->batches;
 
@@ -88,7 +85,7 @@ static struct pt_batch *get_batch(struct decoder_jobs *jobs)
 	return batch;
 }
 
-static void put_batch(struct decoder_jobs *jobs, struct pt_batch *batch)
+static void put_batch(struct pt_jobs *jobs, struct pt_batch *batch)
 {
 	if (!batch)
 		return;
@@ -104,8 +101,7 @@ static void put_batch(struct decoder_jobs *jobs, struct pt_batch *batch)
 }
 
 /* The one that walked this queue last knows its images. */
-static struct pt_segment_decoder *get_decoder(struct decoder_jobs *jobs,
-					      const struct pt_queue *queue)
+static struct pt_segment_decoder *get_decoder(struct pt_jobs *jobs, const struct pt_queue *queue)
 {
 	struct pt_segment_decoder **at = &jobs->decoders, *decoder;
 
@@ -119,7 +115,7 @@ static struct pt_segment_decoder *get_decoder(struct decoder_jobs *jobs,
 	return decoder;
 }
 
-static void put_decoder(struct decoder_jobs *jobs, struct pt_segment_decoder *decoder)
+static void put_decoder(struct pt_jobs *jobs, struct pt_segment_decoder *decoder)
 {
 	if (jobs->nr_decoders >= MAX_IDLE_DECODERS) {
 		pt_segment_decoder_free(decoder);
@@ -130,7 +126,7 @@ static void put_decoder(struct decoder_jobs *jobs, struct pt_segment_decoder *de
 	jobs->nr_decoders++;
 }
 
-static void release_decoder(struct decoder_jobs *jobs, struct pt_job *job)
+static void release_decoder(struct pt_jobs *jobs, struct pt_job *job)
 {
 	if (!job->decoder)
 		return;
@@ -140,7 +136,7 @@ static void release_decoder(struct decoder_jobs *jobs, struct pt_job *job)
 	jobs->nr_begun--;
 }
 
-static void free_job(struct decoder_jobs *jobs, struct pt_job *job)
+static void free_job(struct pt_jobs *jobs, struct pt_job *job)
 {
 	release_decoder(jobs, job);
 	while (job->first) {
@@ -157,14 +153,14 @@ static void free_job(struct decoder_jobs *jobs, struct pt_job *job)
 /* ---- decoding ---- */
 
 /* How much of one segment may wait for the reader. */
-static unsigned int most_batches(const struct decoder_jobs *jobs)
+static unsigned int most_batches(const struct pt_jobs *jobs)
 {
 	size_t most = BATCHES_AHEAD / (jobs->nr_begun ? jobs->nr_begun : 1);
 
 	return most > 2 ? (unsigned int)most : 2;
 }
 
-static int prepare(struct decoder_jobs *jobs, struct pt_job *job, struct pt_batch **batch)
+static int prepare(struct pt_jobs *jobs, struct pt_job *job, struct pt_batch **batch)
 {
 	*batch = get_batch(jobs);
 	if (!*batch)
@@ -185,7 +181,7 @@ static int prepare(struct decoder_jobs *jobs, struct pt_job *job, struct pt_batc
  * filled. The state is PT_JOB_WALKING all that time, so no other thread touches the decoder; the
  * reader may take batches meanwhile. On return the job is done, full, or in the line again.
  */
-static void decode_job(struct decoder_jobs *jobs, struct pt_job *job, unsigned int max)
+static void decode_job(struct pt_jobs *jobs, struct pt_job *job, unsigned int max)
 {
 	job->state = PT_JOB_WALKING;
 	while (job->state == PT_JOB_WALKING) {
@@ -226,7 +222,7 @@ static void decode_job(struct decoder_jobs *jobs, struct pt_job *job, unsigned i
 
 static void *worker(void *arg)
 {
-	struct decoder_jobs *jobs = arg;
+	struct pt_jobs *jobs = arg;
 
 	pthread_mutex_lock(&jobs->lock);
 	for (;;) {
@@ -246,36 +242,18 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-static unsigned int nr_cpus(void)
+int pt_jobs_start(struct pt_decoder *pt, unsigned int nr)
 {
-	cpu_set_t set;
-	int nr;
-
-	if (sched_getaffinity(0, sizeof(set), &set))
-		return 1;
-	nr = CPU_COUNT(&set);
-	return nr < 1 ? 1 : nr > MAX_DEFAULT_JOBS ? MAX_DEFAULT_JOBS : (unsigned int)nr;
-}
-
-unsigned int decoder_nr_jobs(unsigned int wanted)
-{
-	if (!wanted)
-		wanted = nr_cpus();
-	return wanted < MAX_JOBS ? wanted : MAX_JOBS;
-}
-
-int decoder_jobs_start(struct auxtap_decoder *dec, unsigned int nr)
-{
-	struct decoder_jobs *jobs;
+	struct pt_jobs *jobs;
 
 	jobs = calloc(1, sizeof(*jobs) + nr * sizeof(jobs->threads[0]));
 	if (!jobs)
 		return -ENOMEM;
-	jobs->shared = &dec->shared;
+	jobs->shared = &pt->shared;
 	pthread_mutex_init(&jobs->lock, NULL);
 	pthread_cond_init(&jobs->work, NULL);
 	pthread_cond_init(&jobs->done, NULL);
-	dec->jobs = jobs;
+	pt->jobs = jobs;
 	/* With one job the reader decodes alone. */
 	while (nr > 1 && jobs->nr < nr) {
 		int ret = pthread_create(&jobs->threads[jobs->nr], NULL, worker, jobs);
@@ -288,7 +266,7 @@ int decoder_jobs_start(struct auxtap_decoder *dec, unsigned int nr)
 }
 
 /* Nothing of the queue is needed any more. */
-static void drop_jobs(struct decoder_jobs *jobs, struct pt_queue *q)
+static void drop_jobs(struct pt_jobs *jobs, struct pt_queue *q)
 {
 	while (q->jobs) {
 		struct pt_job *job = q->jobs;
@@ -306,19 +284,19 @@ static void drop_jobs(struct decoder_jobs *jobs, struct pt_queue *q)
 	q->newest_job = NULL;
 }
 
-void decoder_jobs_stop(struct auxtap_decoder *dec)
+void pt_jobs_stop(struct pt_decoder *pt)
 {
-	struct decoder_jobs *jobs = dec->jobs;
+	struct pt_jobs *jobs = pt->jobs;
 
 	if (!jobs)
 		return;
 	pthread_mutex_lock(&jobs->lock);
 	jobs->stop = true;
 	pthread_cond_broadcast(&jobs->work);
-	for (size_t i = 0; i < dec->nr_queues; i++) {
-		drop_jobs(jobs, &dec->queues[i]->pt);
-		put_batch(jobs, dec->queues[i]->front);
-		dec->queues[i]->front = NULL;
+	for (size_t i = 0; i < pt->nr_queues; i++) {
+		drop_jobs(jobs, &pt->queues[i]->pt);
+		put_batch(jobs, pt->queues[i]->front);
+		pt->queues[i]->front = NULL;
 	}
 	pthread_mutex_unlock(&jobs->lock);
 	for (unsigned int i = 0; i < jobs->nr; i++)
@@ -339,13 +317,13 @@ void decoder_jobs_stop(struct auxtap_decoder *dec)
 	pthread_cond_destroy(&jobs->done);
 	pthread_mutex_destroy(&jobs->lock);
 	free(jobs);
-	dec->jobs = NULL;
+	pt->jobs = NULL;
 }
 
 /* ---- the reader's side ---- */
 
 /* Cuts the segment that is needed now and, where there are threads for them, some of the next. */
-static int cut(struct decoder_jobs *jobs, struct pt_queue *q, size_t nr_open)
+static int cut(struct pt_jobs *jobs, struct pt_queue *q, size_t nr_open)
 {
 	size_t ahead = jobs->nr ? 2 * jobs->nr / (nr_open ? nr_open : 1) : 0;
 
@@ -374,7 +352,7 @@ static int cut(struct decoder_jobs *jobs, struct pt_queue *q, size_t nr_open)
 }
 
 /* The job's next batch; NULL at its end. */
-static struct pt_batch *next_batch(struct decoder_jobs *jobs, struct pt_job *job)
+static struct pt_batch *next_batch(struct pt_jobs *jobs, struct pt_job *job)
 {
 	struct pt_batch *batch;
 
@@ -399,7 +377,7 @@ static struct pt_batch *next_batch(struct decoder_jobs *jobs, struct pt_job *job
 }
 
 /* The queue is over: out holds its last event. */
-static void end_queue(struct decoder_jobs *jobs, struct pt_queue *q)
+static void end_queue(struct pt_jobs *jobs, struct pt_queue *q)
 {
 	q->done = true;
 	q->cut_all = true;
@@ -409,7 +387,7 @@ static void end_queue(struct decoder_jobs *jobs, struct pt_queue *q)
 	pthread_mutex_unlock(&jobs->lock);
 }
 
-static void leave(struct decoder_jobs *jobs, struct pt_queue *q, struct pt_job *job)
+static void leave(struct pt_jobs *jobs, struct pt_queue *q, struct pt_job *job)
 {
 	pt_queue_leave(q, job);
 	q->jobs = job->next;
@@ -420,7 +398,7 @@ static void leave(struct decoder_jobs *jobs, struct pt_queue *q, struct pt_job *
 }
 
 /* Many queues wait with a few events each: these need no whole batch. */
-static void shrink(struct decoder_jobs *jobs, struct decoder_queue *queue)
+static void shrink(struct pt_jobs *jobs, struct pt_merge_queue *queue)
 {
 	struct pt_batch *batch = queue->front, *small;
 	size_t size = offsetof(struct pt_batch, events) + batch->nr * sizeof(batch->events[0]);
@@ -445,16 +423,16 @@ static void shrink(struct decoder_jobs *jobs, struct decoder_queue *queue)
  * then its batches are merged as they come, and pt_queue_join() runs before the first of them, when
  * the decode has begun and job->start is known. pt_queue_*() run in the reader's thread alone.
  */
-bool decoder_jobs_take(struct auxtap_decoder *dec, struct decoder_queue *queue)
+bool pt_jobs_take(struct pt_decoder *pt, struct pt_merge_queue *queue)
 {
-	struct decoder_jobs *jobs = dec->jobs;
+	struct pt_jobs *jobs = pt->jobs;
 	struct pt_queue *q = &queue->pt;
 
 	while (!q->done) {
 		struct pt_batch *batch;
 		struct pt_job *job;
 
-		if (q->error || cut(jobs, q, dec->nr_heap)) {
+		if (q->error || cut(jobs, q, pt->nr_heap)) {
 			q->error = q->error ? q->error : -ENOMEM;
 			end_queue(jobs, q);
 			break;
@@ -488,7 +466,7 @@ bool decoder_jobs_take(struct auxtap_decoder *dec, struct decoder_queue *queue)
 		}
 		if (batch) {
 			pt_queue_merge(q, batch);
-			if (dec->nr_heap >= MANY_QUEUES)
+			if (pt->nr_heap >= MANY_QUEUES)
 				shrink(jobs, queue);
 			return true;
 		}

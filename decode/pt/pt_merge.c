@@ -1,29 +1,32 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The queues merged by time. Each generates its events a batch at a time. */
-#include "decode/flow/decoder_private.h"
+#include "pt_decoder.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-struct decoder_queue *decoder_add_queue(struct auxtap_decoder *dec)
+/* Sections that libipt keeps mapped with their block caches when unused. */
+#define SECTION_CACHE_BYTES (96ull << 20)
+
+struct pt_merge_queue *pt_add_queue(struct pt_decoder *pt)
 {
-	struct decoder_queue **grown, *queue;
+	struct pt_merge_queue **grown, *queue;
 
-	if (dec->nr_queues == dec->max_queues) {
-		size_t max = dec->max_queues ? dec->max_queues * 2 : 16;
+	if (pt->nr_queues == pt->max_queues) {
+		size_t max = pt->max_queues ? pt->max_queues * 2 : 16;
 
-		grown = realloc(dec->queues, max * sizeof(*grown));
+		grown = realloc(pt->queues, max * sizeof(*grown));
 		if (!grown)
 			return NULL;
-		dec->queues = grown;
-		dec->max_queues = max;
+		pt->queues = grown;
+		pt->max_queues = max;
 	}
 	queue = calloc(1, sizeof(*queue));
 	if (!queue)
 		return NULL;
-	pt_queue_init(&queue->pt, &dec->shared);
-	queue->index = dec->nr_queues;
-	dec->queues[dec->nr_queues++] = queue;
+	pt_queue_init(&queue->pt, &pt->shared);
+	queue->index = pt->nr_queues;
+	pt->queues[pt->nr_queues++] = queue;
 	return queue;
 }
 
@@ -36,8 +39,8 @@ static bool before(uint64_t time_a, int32_t tid_a, uint64_t time_b, int32_t tid_
 
 static int by_first(const void *a, const void *b)
 {
-	const struct decoder_queue *x = *(struct decoder_queue *const *)a;
-	const struct decoder_queue *y = *(struct decoder_queue *const *)b;
+	const struct pt_merge_queue *x = *(struct pt_merge_queue *const *)a;
+	const struct pt_merge_queue *y = *(struct pt_merge_queue *const *)b;
 
 	if (before(x->first_time, x->first_tid, y->first_time, y->first_tid))
 		return -1;
@@ -46,28 +49,30 @@ static int by_first(const void *a, const void *b)
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
-int pt_merge_start(struct auxtap_decoder *dec)
+static int start(struct auxtap_decoder *dec, unsigned int nr_jobs)
 {
-	if (dec->nr_queues) {
-		dec->closed = calloc(dec->nr_queues, sizeof(struct decoder_queue *));
-		dec->heap = calloc(dec->nr_queues, sizeof(struct decoder_queue *));
-		if (!dec->closed || !dec->heap)
+	struct pt_decoder *pt = pt_of(dec);
+
+	if (pt->nr_queues) {
+		pt->closed = calloc(pt->nr_queues, sizeof(struct pt_merge_queue *));
+		pt->heap = calloc(pt->nr_queues, sizeof(struct pt_merge_queue *));
+		if (!pt->closed || !pt->heap)
 			return -ENOMEM;
 	}
-	for (size_t i = 0; i < dec->nr_queues; i++) {
-		struct decoder_queue *queue = dec->queues[i];
+	for (size_t i = 0; i < pt->nr_queues; i++) {
+		struct pt_merge_queue *queue = pt->queues[i];
 
 		queue->first_time = pt_queue_first_time(&queue->pt);
 		/* all events of a thread's queue are that thread's */
 		queue->first_tid = queue->pt.per_cpu ? INT32_MIN : queue->pt.queue_tid;
-		dec->closed[dec->nr_closed++] = queue;
+		pt->closed[pt->nr_closed++] = queue;
 	}
-	if (dec->nr_closed)
-		qsort(dec->closed, dec->nr_closed, sizeof(*dec->closed), by_first);
-	return 0;
+	if (pt->nr_closed)
+		qsort(pt->closed, pt->nr_closed, sizeof(*pt->closed), by_first);
+	return pt_jobs_start(pt, nr_jobs);
 }
 
-static void refill(struct auxtap_decoder *dec, struct decoder_queue *queue)
+static void refill(struct pt_decoder *pt, struct pt_merge_queue *queue)
 {
 	while (!queue->finished) {
 		struct pt_batch *front = queue->front;
@@ -76,16 +81,16 @@ static void refill(struct auxtap_decoder *dec, struct decoder_queue *queue)
 			front->at++;
 		if (front && front->at < front->nr)
 			return;
-		queue->finished = !decoder_jobs_take(dec, queue);
+		queue->finished = !pt_jobs_take(pt, queue);
 	}
 }
 
-static const struct flow_event *head_of(const struct decoder_queue *queue)
+static const struct flow_event *head_of(const struct pt_merge_queue *queue)
 {
 	return &queue->front->events[queue->front->at];
 }
 
-static bool comes_first(const struct decoder_queue *a, const struct decoder_queue *b)
+static bool comes_first(const struct pt_merge_queue *a, const struct pt_merge_queue *b)
 {
 	const struct flow_event *x = head_of(a), *y = head_of(b);
 
@@ -94,114 +99,199 @@ static bool comes_first(const struct decoder_queue *a, const struct decoder_queu
 	return x->tid != y->tid ? x->tid < y->tid : a->index < b->index;
 }
 
-static void sift_up(struct auxtap_decoder *dec, size_t at)
+static void sift_up(struct pt_decoder *pt, size_t at)
 {
-	struct decoder_queue *queue = dec->heap[at];
+	struct pt_merge_queue *queue = pt->heap[at];
 
-	while (at && comes_first(queue, dec->heap[(at - 1) / 2])) {
-		dec->heap[at] = dec->heap[(at - 1) / 2];
+	while (at && comes_first(queue, pt->heap[(at - 1) / 2])) {
+		pt->heap[at] = pt->heap[(at - 1) / 2];
 		at = (at - 1) / 2;
 	}
-	dec->heap[at] = queue;
+	pt->heap[at] = queue;
 }
 
 /* The first one's head has moved on, or it is finished. */
-static void sift_down(struct auxtap_decoder *dec)
+static void sift_down(struct pt_decoder *pt)
 {
-	struct decoder_queue *queue = dec->heap[0];
+	struct pt_merge_queue *queue = pt->heap[0];
 	size_t at = 0, child;
 
 	if (queue->finished) {
-		queue = dec->heap[--dec->nr_heap];
-		if (!dec->nr_heap)
+		queue = pt->heap[--pt->nr_heap];
+		if (!pt->nr_heap)
 			return;
 	}
-	while ((child = 2 * at + 1) < dec->nr_heap) {
-		if (child + 1 < dec->nr_heap && comes_first(dec->heap[child + 1], dec->heap[child]))
+	while ((child = 2 * at + 1) < pt->nr_heap) {
+		if (child + 1 < pt->nr_heap && comes_first(pt->heap[child + 1], pt->heap[child]))
 			child++;
-		if (!comes_first(dec->heap[child], queue))
+		if (!comes_first(pt->heap[child], queue))
 			break;
-		dec->heap[at] = dec->heap[child];
+		pt->heap[at] = pt->heap[child];
 		at = child;
 	}
-	dec->heap[at] = queue;
+	pt->heap[at] = queue;
 }
 
 /* Begins the queues that may have an event before the first one known. */
-static void open_queues(struct auxtap_decoder *dec)
+static void open_queues(struct pt_decoder *pt)
 {
-	while (dec->closed_at < dec->nr_closed) {
-		struct decoder_queue *queue = dec->closed[dec->closed_at];
-		const struct flow_event *head = dec->nr_heap ? head_of(dec->heap[0]) : NULL;
+	while (pt->closed_at < pt->nr_closed) {
+		struct pt_merge_queue *queue = pt->closed[pt->closed_at];
+		const struct flow_event *head = pt->nr_heap ? head_of(pt->heap[0]) : NULL;
 
 		if (head && before(head->time, head->tid, queue->first_time, queue->first_tid))
 			return;
-		dec->closed_at++;
+		pt->closed_at++;
 		/* it counts as one of those that share the threads */
-		refill(dec, queue);
+		refill(pt, queue);
 		if (queue->finished)
 			continue;
-		dec->heap[dec->nr_heap] = queue;
-		sift_up(dec, dec->nr_heap++);
+		pt->heap[pt->nr_heap] = queue;
+		sift_up(pt, pt->nr_heap++);
 	}
 }
 
-static void set_limit(struct auxtap_decoder *dec, uint64_t time, int32_t tid)
+static void set_limit(struct pt_decoder *pt, uint64_t time, int32_t tid)
 {
-	if (dec->limited && !before(time, tid, dec->limit_time, dec->limit_tid))
+	if (pt->limited && !before(time, tid, pt->limit_time, pt->limit_tid))
 		return;
-	dec->limited = true;
-	dec->limit_time = time;
-	dec->limit_tid = tid;
+	pt->limited = true;
+	pt->limit_time = time;
+	pt->limit_tid = tid;
 }
 
-/* The queue whose head is first; its limit is what may come second. */
-static void choose(struct auxtap_decoder *dec)
+/*
+ * The queue whose head is first; its limit is what may come second. None if the head is later than
+ * 'until'.
+ */
+static void choose(struct pt_decoder *pt, uint64_t until)
 {
-	const struct flow_event *unattributed = NULL;
-
-	if (dec->current)
-		sift_down(dec);
-	open_queues(dec);
-	dec->current = dec->nr_heap ? dec->heap[0] : NULL;
-	dec->limited = false;
-	if (dec->unattributed_at < dec->nr_unattributed)
-		unattributed = &dec->unattributed[dec->unattributed_at];
-	if (unattributed && (!dec->current || unattributed->time < head_of(dec->current)->time)) {
-		dec->current = NULL;
+	if (pt->current)
+		sift_down(pt);
+	open_queues(pt);
+	pt->current = pt->nr_heap ? pt->heap[0] : NULL;
+	pt->limited = false;
+	if (pt->current && until < head_of(pt->current)->time)
+		pt->current = NULL;
+	if (!pt->current)
 		return;
-	}
-	for (size_t i = 1; i <= 2 && i < dec->nr_heap; i++)
-		set_limit(dec, head_of(dec->heap[i])->time, head_of(dec->heap[i])->tid);
-	if (dec->closed_at < dec->nr_closed)
-		set_limit(dec, dec->closed[dec->closed_at]->first_time,
-			  dec->closed[dec->closed_at]->first_tid);
-	if (unattributed)
-		set_limit(dec, unattributed->time, INT32_MIN);
+	for (size_t i = 1; i <= 2 && i < pt->nr_heap; i++)
+		set_limit(pt, head_of(pt->heap[i])->time, head_of(pt->heap[i])->tid);
+	if (pt->closed_at < pt->nr_closed)
+		set_limit(pt, pt->closed[pt->closed_at]->first_time,
+			  pt->closed[pt->closed_at]->first_tid);
+	if (until < UINT64_MAX)
+		set_limit(pt, until, INT32_MIN);
 }
 
-struct flow_event *pt_merge_next(struct auxtap_decoder *dec)
+static struct flow_event *next(struct auxtap_decoder *dec, uint64_t until, int *cpu)
 {
-	struct decoder_queue *queue = dec->current;
+	struct pt_decoder *pt = pt_of(dec);
+	struct pt_merge_queue *queue = pt->current;
 	struct flow_event *ev;
 
 	if (queue) {
-		refill(dec, queue);
+		refill(pt, queue);
 		if (!queue->finished) {
 			ev = &queue->front->events[queue->front->at];
-			if (!dec->limited ||
-			    before(ev->time, ev->tid, dec->limit_time, dec->limit_tid)) {
+			if (!pt->limited ||
+			    before(ev->time, ev->tid, pt->limit_time, pt->limit_tid)) {
 				queue->front->at++;
+				*cpu = queue->pt.cpu;
 				return ev;
 			}
 		}
 	}
-	choose(dec);
-	queue = dec->current;
-	if (!queue) {
-		if (dec->unattributed_at < dec->nr_unattributed)
-			return &dec->unattributed[dec->unattributed_at++];
+	choose(pt, until);
+	queue = pt->current;
+	if (!queue)
 		return NULL;
-	}
+	*cpu = queue->pt.cpu;
 	return &queue->front->events[queue->front->at++];
 }
+
+/* ---- the family ---- */
+
+static int create(struct auxtap_decoder *dec)
+{
+	struct pt_decoder *pt = calloc(1, sizeof(*pt));
+
+	if (!pt)
+		return -ENOMEM;
+	pt->shared.opts = dec->opts;
+	pt->shared.images = dec->images;
+	pt->shared.sideband = &dec->sideband;
+	pt->shared.sections = pt_iscache_alloc(NULL);
+	pt_config_init(&pt->shared.config);
+	/*
+	 * A PSB+ with FUP right before TIP.PGE never means that tracing was on: ask for the check
+	 * on every CPU.
+	 */
+	pt->shared.config.errata.bdm70 = 1;
+	if (!pt->shared.sections) {
+		free(pt);
+		return -ENOMEM;
+	}
+	pt_iscache_set_limit(pt->shared.sections, SECTION_CACHE_BYTES);
+	dec->trace = pt;
+	return 0;
+}
+
+static void destroy(struct auxtap_decoder *dec)
+{
+	struct pt_decoder *pt = pt_of(dec);
+
+	pt_jobs_stop(pt);
+	for (size_t i = 0; i < pt->nr_queues; i++) {
+		pt_queue_free(&pt->queues[i]->pt);
+		free(pt->queues[i]);
+	}
+	free(pt->queues);
+	free(pt->closed);
+	free(pt->heap);
+	pt_iscache_free(pt->shared.sections);
+	free(pt);
+	dec->trace = NULL;
+}
+
+static int error_of(const struct auxtap_decoder *dec)
+{
+	const struct pt_decoder *pt = pt_of(dec);
+
+	for (size_t i = 0; i < pt->nr_queues; i++)
+		if (pt->queues[i]->pt.error)
+			return pt->queues[i]->pt.error;
+	return 0;
+}
+
+static void add_sums(const struct auxtap_decoder *dec, struct auxtap_decode_summary *sum)
+{
+	const struct pt_decoder *pt = pt_of(dec);
+
+	for (size_t i = 0; i < pt->nr_queues; i++) {
+		const struct auxtap_decode_summary *q = &pt->queues[i]->pt.sum;
+
+		sum->instructions += q->instructions;
+		sum->branches += q->branches;
+		sum->gaps += q->gaps;
+		sum->errors += q->errors;
+		sum->bytes += q->bytes;
+	}
+}
+
+extern const struct trace_family pt_family;
+const struct trace_family pt_family = {
+	.name = "Intel PT",
+	.raw_name = "pt",
+	.auxtrace_type = AUXTAP_AUXTRACE_INTEL_PT,
+	.create = create,
+	.destroy = destroy,
+	.configure = pt_configure,
+	.open_file = pt_open_file,
+	.configure_raw = pt_configure_raw,
+	.open_raw = pt_open_raw,
+	.start = start,
+	.next = next,
+	.error = error_of,
+	.sums = add_sums,
+};

@@ -4,7 +4,7 @@
  * broken where an AUX record says so and where bytes are missing. Snapshots overlap; what was seen
  * is skipped.
  */
-#include "decode/flow/decoder_private.h"
+#include "pt_decoder.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 /* perf pads AUXTRACE to this. */
 #define AUXTRACE_ALIGN 8
 
-uint64_t pt_info(const struct pt_info *pi, enum auxtap_pt_info index)
+static uint64_t pt_info(const struct pt_info *pi, enum auxtap_pt_info index)
 {
 	return (size_t)index < pi->nr ? pi->v[index] : 0;
 }
@@ -31,9 +31,10 @@ static unsigned int low_bit(uint64_t mask)
 	return mask ? (unsigned int)__builtin_ctzll(mask) : 0;
 }
 
-void pt_configure(struct auxtap_decoder *dec, const struct pt_info *pi)
+static void configure_clock(struct auxtap_decoder *dec)
 {
-	struct pt_config *config = &dec->shared.config;
+	const struct pt_info *pi = &pt_of(dec)->info;
+	struct pt_config *config = &pt_of(dec)->shared.config;
 	struct time_conv *conv = &dec->sideband.conv;
 	const struct auxtap_perfdata_attr *attr;
 	unsigned int family, model, stepping;
@@ -77,6 +78,19 @@ void pt_configure(struct auxtap_decoder *dec, const struct pt_info *pi)
 	config->cpu.stepping = (uint8_t)stepping;
 	pt_cpu_errata(&config->errata, &config->cpu);
 	config->errata.bdm70 = 1;
+}
+
+void pt_configure(struct auxtap_decoder *dec, const uint64_t *info, size_t nr)
+{
+	struct pt_info *pi = &pt_of(dec)->info;
+
+	pi->nr = nr < AUXTAP_PT_INFO_NR ? nr : AUXTAP_PT_INFO_NR;
+	memcpy(pi->v, info, pi->nr * sizeof(*info));
+	pi->snapshot = pt_info(pi, AUXTAP_PT_INFO_SNAPSHOT_MODE);
+	configure_clock(dec);
+	dec->sideband.per_thread = !pt_info(pi, AUXTAP_PT_INFO_PER_CPU_MMAPS);
+	/* the offsets of AUX records are not those of samples either */
+	dec->sideband.snapshot = pi->snapshot || decoder_has_samples(dec->pd);
 }
 
 /* ---- streams ---- */
@@ -244,9 +258,10 @@ out:
 	return found;
 }
 
-static int add_buffer(struct auxtap_decoder *dec, struct pt_queue *q, const struct pt_info *pi,
+static int add_buffer(struct auxtap_decoder *dec, struct pt_queue *q,
 		      const struct auxtap_perfdata_aux *aux)
 {
+	const struct pt_info *pi = &pt_of(dec)->info;
 	struct pt_extent extent = {.off = aux->head.offset,
 				   .file_off = aux->trace_off,
 				   .size = aux->trace_size};
@@ -258,7 +273,7 @@ static int add_buffer(struct auxtap_decoder *dec, struct pt_queue *q, const stru
 	extent.cause = pi->snapshot ? AUXTAP_GAP_OVERWRITTEN : AUXTAP_GAP_UNKNOWN;
 	if (!last) {
 		/* Of snapshots only our own recorder's offsets count from the first byte on. */
-		extent.quiet = !extent.off || (pi->snapshot && !pi->ours);
+		extent.quiet = !extent.off || (pi->snapshot && !dec->by_auxtap);
 		extent.nr_lost = extent.quiet ? 0 : extent.off;
 		extent.exact = !extent.quiet && !pi->snapshot;
 		return pt_stream_add(&q->stream, &extent);
@@ -284,7 +299,7 @@ static int add_buffer(struct auxtap_decoder *dec, struct pt_queue *q, const stru
 	extent.joins = extent.off == end && seen.sure;
 	if (!extent.joins && extent.off > end) {
 		extent.nr_lost = extent.off - end;
-		extent.exact = !pi->snapshot || pi->ours;
+		extent.exact = !pi->snapshot || dec->by_auxtap;
 	}
 	return pt_stream_add(&q->stream, &extent);
 }
@@ -294,13 +309,13 @@ struct queue_table {
 	size_t *slots, size; /* a power of two */
 };
 
-static size_t *queue_slot(const struct auxtap_decoder *dec, const struct queue_table *table,
-			  int32_t tid, int cpu)
+static size_t *queue_slot(const struct pt_decoder *pt, const struct queue_table *table, int32_t tid,
+			  int cpu)
 {
 	size_t at = ((uint32_t)tid * 2654435761u) ^ ((uint32_t)cpu * 0x9e3779b1u >> 7);
 
 	for (at &= table->size - 1; table->slots[at]; at = (at + 1) & (table->size - 1)) {
-		const struct pt_queue *q = &dec->queues[table->slots[at] - 1]->pt;
+		const struct pt_queue *q = &pt->queues[table->slots[at] - 1]->pt;
 
 		if (q->queue_tid == tid && q->cpu == cpu)
 			break;
@@ -308,17 +323,17 @@ static size_t *queue_slot(const struct auxtap_decoder *dec, const struct queue_t
 	return &table->slots[at];
 }
 
-static int grow_table(const struct auxtap_decoder *dec, struct queue_table *table)
+static int grow_table(const struct pt_decoder *pt, struct queue_table *table)
 {
 	struct queue_table grown = {.size = table->size ? table->size * 2 : 64};
 
 	grown.slots = calloc(grown.size, sizeof(*grown.slots));
 	if (!grown.slots)
 		return -ENOMEM;
-	for (size_t i = 0; i < dec->nr_queues; i++) {
-		const struct pt_queue *q = &dec->queues[i]->pt;
+	for (size_t i = 0; i < pt->nr_queues; i++) {
+		const struct pt_queue *q = &pt->queues[i]->pt;
 
-		*queue_slot(dec, &grown, q->queue_tid, q->cpu) = i + 1;
+		*queue_slot(pt, &grown, q->queue_tid, q->cpu) = i + 1;
 	}
 	free(table->slots);
 	*table = grown;
@@ -328,21 +343,22 @@ static int grow_table(const struct auxtap_decoder *dec, struct queue_table *tabl
 static struct pt_queue *get_queue(struct auxtap_decoder *dec, struct queue_table *table,
 				  const struct auxtap_auxtrace *head)
 {
+	struct pt_decoder *pt = pt_of(dec);
 	int32_t tid = (int32_t)head->tid;
 	int cpu = (int32_t)head->cpu;
-	struct decoder_queue *queue;
+	struct pt_merge_queue *queue;
 	struct pt_queue *q;
 	size_t *slot;
 
-	if (dec->nr_queues * 2 >= table->size && grow_table(dec, table))
+	if (pt->nr_queues * 2 >= table->size && grow_table(pt, table))
 		return NULL;
-	slot = queue_slot(dec, table, tid, cpu);
+	slot = queue_slot(pt, table, tid, cpu);
 	if (*slot)
-		return &dec->queues[*slot - 1]->pt;
-	queue = decoder_add_queue(dec);
+		return &pt->queues[*slot - 1]->pt;
+	queue = pt_add_queue(pt);
 	if (!queue)
 		return NULL;
-	*slot = dec->nr_queues;
+	*slot = pt->nr_queues;
 	q = &queue->pt;
 	q->queue_tid = q->tid = tid;
 	q->cpu = cpu;
@@ -411,10 +427,11 @@ static int add_samples(struct auxtap_decoder *dec, struct queue_table *table)
 
 static uint64_t end_of_queues(const struct auxtap_decoder *dec, const struct sideband_ring *ring)
 {
+	const struct pt_decoder *pt = pt_of(dec);
 	uint64_t end = 0;
 
-	for (size_t k = 0; k < dec->nr_queues; k++) {
-		const struct pt_queue *q = &dec->queues[k]->pt;
+	for (size_t k = 0; k < pt->nr_queues; k++) {
+		const struct pt_queue *q = &pt->queues[k]->pt;
 		const struct pt_extent *last;
 
 		if (!q->stream.nr_extents ||
@@ -426,8 +443,9 @@ static uint64_t end_of_queues(const struct auxtap_decoder *dec, const struct sid
 	return end;
 }
 
-int pt_add_queues(struct auxtap_decoder *dec, const struct pt_info *pi, struct auxtap_error *err)
+int pt_open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 {
+	struct pt_decoder *pt = pt_of(dec);
 	const struct auxtap_perfdata_aux *aux;
 	struct queue_table table = {NULL, 0};
 	size_t nr;
@@ -442,16 +460,60 @@ int pt_add_queues(struct auxtap_decoder *dec, const struct pt_info *pi, struct a
 		if (decoder_left_out(dec, head))
 			continue;
 		q = get_queue(dec, &table, head);
-		ret = q ? add_buffer(dec, q, pi, &aux[i]) : -ENOMEM;
+		ret = q ? add_buffer(dec, q, &aux[i]) : -ENOMEM;
 	}
 	if (!ret)
 		ret = add_samples(dec, &table);
 	if (!ret)
 		ret = decoder_add_missing(dec, false, end_of_queues);
 	free(table.slots);
-	for (size_t i = 0; !ret && i < dec->nr_queues; i++)
-		ret = split_at_flags(dec, &dec->queues[i]->pt);
+	for (size_t i = 0; !ret && i < pt->nr_queues; i++)
+		ret = split_at_flags(dec, &pt->queues[i]->pt);
 	if (ret)
 		return auxtap_error_set(err, ret, auxtap_perfdata_path(dec->pd), "out of memory");
+	return 0;
+}
+
+/* ---- bare streams ---- */
+
+void pt_configure_raw(struct auxtap_decoder *dec, const struct auxtap_raw_opts *raw)
+{
+	struct pt_config *config = &pt_of(dec)->shared.config;
+
+	if (raw->cpu_family) {
+		config->cpu.vendor = pcv_intel;
+		config->cpu.family = (uint16_t)raw->cpu_family;
+		config->cpu.model = (uint8_t)raw->cpu_model;
+		config->cpu.stepping = (uint8_t)raw->cpu_stepping;
+		pt_cpu_errata(&config->errata, &config->cpu);
+		config->errata.bdm70 = 1;
+	}
+	config->mtc_freq = raw->mtc_freq;
+	config->nom_freq = raw->nom_freq;
+	config->cpuid_0x15_eax = raw->cpuid_0x15_eax;
+	config->cpuid_0x15_ebx = raw->cpuid_0x15_ebx;
+}
+
+int pt_open_raw(struct auxtap_decoder *dec, const char *path, const struct auxtap_raw_opts *raw,
+		int cpu, struct auxtap_error *err)
+{
+	struct pt_extent extent = {.quiet = true, .cause = AUXTAP_GAP_OVERWRITTEN};
+	struct pt_merge_queue *queue;
+	int ret = decoder_open_stream(dec, path, &extent.size, err);
+
+	(void)raw;
+	if (ret)
+		return ret;
+	queue = pt_add_queue(pt_of(dec));
+	if (!queue || pt_stream_add(&queue->pt.stream, &extent))
+		return auxtap_error_set(err, -ENOMEM, path, "out of memory");
+	queue->pt.stream.pread = decoder_read_raw;
+	queue->pt.stream.ctx = dec;
+	queue->pt.cpu = cpu;
+	queue->pt.per_cpu = cpu >= 0;
+	if (!queue->pt.per_cpu) {
+		queue->pt.pid = queue->pt.queue_pid = dec->sideband.first_pid;
+		queue->pt.tid = queue->pt.queue_tid = dec->sideband.first_tid;
+	}
 	return 0;
 }

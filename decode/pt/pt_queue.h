@@ -116,7 +116,7 @@ struct pt_job {
 	uint64_t nr_bytes; /* of the queue, read up to here */
 	bool skip;	   /* no flow in it */
 	bool last;	   /* no segment: the stream is over, or broken (error) */
-	/* decoder_jobs.c, under its lock */
+	/* pt_jobs.c, under its lock */
 	enum pt_job_state state;
 	bool cancelled;
 	struct pt_job *line_prev, *line_next;

@@ -5,6 +5,7 @@
  * For a file without a crash: an overview of the same.
  */
 #include "decode/flow/decoder_private.h"
+#include "decode/image/image_private.h"
 #include "util/opts.h"
 #include "report.h"
 #include "fault.h"

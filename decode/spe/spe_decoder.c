@@ -41,6 +41,11 @@ struct spe_decoder {
 	int error;
 };
 
+static struct spe_decoder *spe_of(const struct auxtap_decoder *dec)
+{
+	return dec->trace;
+}
+
 /* ---- streams ---- */
 
 /* nr_bytes 0: unknown. */
@@ -59,9 +64,9 @@ static int broken(struct auxtap_decoder *dec, const struct spe_extent *extent, u
 	return decoder_add_unattributed(dec, &gap, text);
 }
 
-int spe_decoder_add(struct auxtap_decoder *dec, const struct spe_extent *extent)
+static int add_extent(struct auxtap_decoder *dec, const struct spe_extent *extent)
 {
-	struct spe_stream *s = spe_streams_of(&dec->spe->streams, extent);
+	struct spe_stream *s = spe_streams_of(&spe_of(dec)->streams, extent);
 	struct spe_extent new = *extent;
 	uint64_t end;
 	int ret = 0;
@@ -90,42 +95,17 @@ int spe_decoder_add(struct auxtap_decoder *dec, const struct spe_extent *extent)
 
 /* ---- of a perf.data file ---- */
 
-/* How the generic timer's ticks become perf's time is in a record of its own. */
-void spe_decoder_clock(struct auxtap_decoder *dec)
-{
-	struct time_conv *conv = &dec->sideband.conv;
-	struct auxtap_record rec;
-	uint64_t v[5] = {0};
-	uint8_t cap[2] = {1, 0};
-
-	auxtap_perfdata_rewind(dec->pd);
-	while (auxtap_perfdata_next(dec->pd, &rec, NULL) == 1) {
-		if (rec.header->type != AUXTAP_RECORD_TIME_CONV || rec.body_size < 24)
-			continue;
-		memcpy(v, rec.header + 1, rec.body_size < sizeof(v) ? 24 : sizeof(v));
-		if (rec.body_size >= sizeof(v) + sizeof(cap))
-			memcpy(cap, (const uint8_t *)(rec.header + 1) + sizeof(v), sizeof(cap));
-		conv->valid = cap[0] && v[1] && v[0] < 64;
-		conv->shift = (uint16_t)(v[0] & 63);
-		conv->mult = v[1];
-		conv->zero = v[2];
-		conv->cycles = cap[1] ? v[3] : 0;
-		conv->mask = cap[1] ? v[4] : 0;
-		return;
-	}
-}
-
 /*
  * AUXTRACE_INFO of arm_spe: PMU type, PER_CPU_MMAPS; newer perfs write a version and a size first.
  */
-bool spe_decoder_per_cpu(const uint64_t *info, size_t nr)
+static bool rings_of_cpus(const uint64_t *info, size_t nr)
 {
 	return nr == 2 ? info[1] : nr > 3 ? info[3] : true;
 }
 
 static uint64_t end_of_stream(const struct auxtap_decoder *dec, const struct sideband_ring *ring)
 {
-	const struct spe_streams *ss = &dec->spe->streams;
+	const struct spe_streams *ss = &spe_of(dec)->streams;
 	uint64_t end = 0;
 
 	for (size_t i = 0; i < ss->nr; i++) {
@@ -140,16 +120,16 @@ static uint64_t end_of_stream(const struct auxtap_decoder *dec, const struct sid
 }
 
 /* Buffers of each CPU or thread, in order; gaps where AUX records report one. */
-int spe_decoder_streams(struct auxtap_decoder *dec, struct auxtap_error *err)
+static int open_file(struct auxtap_decoder *dec, struct auxtap_error *err)
 {
-	const struct auxtap_decode_opts *opts = &dec->shared.opts;
+	const struct auxtap_decode_opts *opts = &dec->opts;
 	const struct auxtap_perfdata_aux *aux;
 	size_t nr;
 	int ret = auxtap_perfdata_auxtraces(dec->pd, &aux, &nr, err);
 
 	if (ret)
 		return ret;
-	ret = spe_decoder_new(dec, decoder_read_file);
+	spe_of(dec)->streams.pread = decoder_read_file;
 	for (size_t i = 0; !ret && i < nr; i++) {
 		struct spe_extent extent = {.off = aux[i].head.offset,
 					    .file_off = aux[i].trace_off,
@@ -159,7 +139,7 @@ int spe_decoder_streams(struct auxtap_decoder *dec, struct auxtap_error *err)
 
 		extent.of_one_thread = decoder_of_one_thread(dec, &aux[i].head);
 		if (extent.size && (opts->cpu < 0 || extent.cpu == opts->cpu))
-			ret = spe_decoder_add(dec, &extent);
+			ret = add_extent(dec, &extent);
 	}
 	if (!ret)
 		ret = decoder_add_missing(dec, true, end_of_stream);
@@ -235,7 +215,7 @@ static uint32_t types_of(const struct auxtap_spe_record *r)
 
 static bool wanted(const struct auxtap_decoder *dec, const struct spe_queue *q)
 {
-	const struct auxtap_decode_opts *opts = &dec->shared.opts;
+	const struct auxtap_decode_opts *opts = &dec->opts;
 	const struct flow_event *ev = &q->ev;
 
 	if ((opts->tid >= 0 && ev->tid != opts->tid) ||
@@ -275,7 +255,7 @@ static bool set_gap(struct auxtap_decoder *dec, struct spe_queue *q)
 
 	dec->sum.gaps++;
 	dec->sum.errors++;
-	if (!(dec->shared.opts.events & AUXTAP_EVENT_GAP))
+	if (!(dec->opts.events & AUXTAP_EVENT_GAP))
 		return false;
 	memset(ev, 0, sizeof(*ev));
 	ev->type = AUXTAP_EVENT_GAP;
@@ -286,7 +266,7 @@ static bool set_gap(struct auxtap_decoder *dec, struct spe_queue *q)
 		return false;
 	ev->gap = calloc(1, sizeof(*ev->gap));
 	if (!ev->gap) {
-		dec->spe->error = -ENOMEM; /* a gap must not be silent */
+		spe_of(dec)->error = -ENOMEM; /* a gap must not be silent */
 		return false;
 	}
 	ev->gap->gap = (struct auxtap_gap){
@@ -315,8 +295,8 @@ static bool refill(struct auxtap_decoder *dec, struct spe_queue *q)
 			if (wanted(dec, q))
 				return true;
 		}
-		q->item = spe_streams_next(&dec->spe->streams, q->stream, &dec->spe->error);
-		if (!q->item || dec->spe->error)
+		q->item = spe_streams_next(&spe_of(dec)->streams, q->stream, &spe_of(dec)->error);
+		if (!q->item || spe_of(dec)->error)
 			return false;
 		if (q->item->ret < 0) {
 			if (set_gap(dec, q))
@@ -333,7 +313,7 @@ static bool refill(struct auxtap_decoder *dec, struct spe_queue *q)
 		}
 		dec->sum.instructions++;
 		dec->sum.branches += types & AUXTAP_EVENT_BRANCH ? 1 : 0;
-		q->left = types & dec->shared.opts.events;
+		q->left = types & dec->opts.events;
 	}
 }
 
@@ -368,7 +348,7 @@ static void sift_down(struct spe_decoder *spe, size_t at)
 
 static int start(struct auxtap_decoder *dec, unsigned int nr_jobs)
 {
-	struct spe_decoder *spe = dec->spe;
+	struct spe_decoder *spe = spe_of(dec);
 	size_t nr = spe->streams.nr;
 
 	if (!nr)
@@ -385,7 +365,7 @@ static int start(struct auxtap_decoder *dec, unsigned int nr_jobs)
 
 static void start_heap(struct auxtap_decoder *dec)
 {
-	struct spe_decoder *spe = dec->spe;
+	struct spe_decoder *spe = spe_of(dec);
 
 	spe->started = true;
 	for (size_t i = 0; i < spe->nr_queues && !spe->error; i++)
@@ -397,7 +377,7 @@ static void start_heap(struct auxtap_decoder *dec)
 
 static struct flow_event *peek(struct auxtap_decoder *dec)
 {
-	struct spe_decoder *spe = dec->spe;
+	struct spe_decoder *spe = spe_of(dec);
 
 	if (!spe->started) {
 		start_heap(dec);
@@ -412,17 +392,23 @@ static struct flow_event *peek(struct auxtap_decoder *dec)
 	return spe->nr_heap && !spe->error ? &spe->heap[0]->ev : NULL;
 }
 
-static void pop(struct auxtap_decoder *dec)
+static struct flow_event *next(struct auxtap_decoder *dec, uint64_t until, int *cpu)
 {
-	dec->spe->front = dec->spe->heap[0];
+	struct spe_decoder *spe = spe_of(dec);
+	struct flow_event *ev = peek(dec);
+
+	if (!ev || ev->time > until)
+		return NULL;
+	spe->front = spe->heap[0];
+	*cpu = spe->front->stream->extents[0].cpu;
+	return ev;
 }
 
 static void facts(const struct auxtap_decoder *dec, struct auxtap_event *ev)
 {
-	const struct spe_queue *q = dec->spe->front;
+	const struct spe_queue *q = spe_of(dec)->front;
 	const struct auxtap_spe_record *r = &q->item->record;
 
-	ev->cpu = q->stream->extents[0].cpu;
 	if (ev->type == AUXTAP_EVENT_GAP)
 		return;
 	ev->isa = AUXTAP_ISA_A64; /* records do not say; A32 in EL0 is rare */
@@ -439,12 +425,12 @@ static void facts(const struct auxtap_decoder *dec, struct auxtap_event *ev)
 
 static int error_of(const struct auxtap_decoder *dec)
 {
-	return dec->spe->error;
+	return spe_of(dec)->error;
 }
 
-static void free_all(struct auxtap_decoder *dec)
+static void destroy(struct auxtap_decoder *dec)
 {
-	struct spe_decoder *spe = dec->spe;
+	struct spe_decoder *spe = spe_of(dec);
 
 	spe_streams_free(&spe->streams);
 	for (size_t i = 0; i < spe->nr_queues; i++)
@@ -452,23 +438,56 @@ static void free_all(struct auxtap_decoder *dec)
 	free(spe->queues);
 	free(spe->heap);
 	free(spe);
-	dec->spe = NULL;
+	dec->trace = NULL;
 }
 
-static const struct decoder_source source = {.start = start,
-					     .peek = peek,
-					     .pop = pop,
-					     .facts = facts,
-					     .error = error_of,
-					     .free = free_all};
-
-int spe_decoder_new(struct auxtap_decoder *dec,
-		    ssize_t (*pread)(void *ctx, void *buf, size_t size, uint64_t off))
+static int create(struct auxtap_decoder *dec)
 {
-	dec->spe = calloc(1, sizeof(*dec->spe));
-	if (!dec->spe)
+	struct spe_decoder *spe = calloc(1, sizeof(*spe));
+
+	if (!spe)
 		return -ENOMEM;
-	spe_streams_init(&dec->spe->streams, pread, dec);
-	dec->source = &source;
+	spe_streams_init(&spe->streams, NULL, dec);
+	dec->trace = spe;
 	return 0;
 }
+
+static void configure(struct auxtap_decoder *dec, const uint64_t *info, size_t nr)
+{
+	decoder_time_conv(dec);
+	dec->sideband.per_thread = !rings_of_cpus(info, nr);
+}
+
+static int open_raw(struct auxtap_decoder *dec, const char *path, const struct auxtap_raw_opts *raw,
+		    int cpu, struct auxtap_error *err)
+{
+	struct spe_extent extent = {
+		.cpu = cpu,
+		.tid = cpu >= 0 ? -1 : dec->sideband.first_tid,
+		.of_one_thread = cpu < 0 && dec->sideband.first_tid >= 0,
+	};
+	int ret = decoder_open_stream(dec, path, &extent.size, err);
+
+	(void)raw;
+	if (ret)
+		return ret;
+	spe_of(dec)->streams.pread = decoder_read_raw;
+	ret = add_extent(dec, &extent);
+	return ret ? auxtap_error_set(err, ret, path, "out of memory") : 0;
+}
+
+extern const struct trace_family spe_family;
+const struct trace_family spe_family = {
+	.name = "Arm SPE",
+	.raw_name = "spe",
+	.auxtrace_type = AUXTAP_AUXTRACE_ARM_SPE,
+	.create = create,
+	.destroy = destroy,
+	.configure = configure,
+	.open_file = open_file,
+	.open_raw = open_raw,
+	.start = start,
+	.next = next,
+	.facts = facts,
+	.error = error_of,
+};

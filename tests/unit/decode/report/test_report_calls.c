@@ -632,7 +632,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nested_calls),	     cmocka_unit_test(unknown_callers_appear),
 		cmocka_unit_test(jumps_out_of_calls), cmocka_unit_test(signal_handlers),
-		cmocka_unit_test(gaps_cut_the_tree), cmocka_unit_test(forgotten_gaps), cmocka_unit_test(bounded),
+		cmocka_unit_test(gaps_cut_the_tree), cmocka_unit_test(forgotten_gaps),
+		cmocka_unit_test(bounded),
 		cmocka_unit_test(tail_calls_keep_the_frame), cmocka_unit_test(coroutines),
 		cmocka_unit_test(handler_returns), cmocka_unit_test(handler_after_a_system_call),
 		cmocka_unit_test(calls_of_what_follows),

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The families of traces that this version decodes: see trace_family.h. */
+#include "trace_family.h"
+
+#include <stdio.h>
+#include <string.h>
+
+extern const struct trace_family pt_family, spe_family, cs_family;
+
+/* The first one is the default of bare streams. */
+static const struct trace_family *const families[] = {&pt_family, &spe_family, &cs_family};
+
+#define NR (sizeof(families) / sizeof(families[0]))
+
+const struct trace_family *trace_family_of_type(uint32_t auxtrace_type)
+{
+	for (size_t i = 0; i < NR; i++)
+		if (families[i]->auxtrace_type == auxtrace_type)
+			return families[i];
+	return NULL;
+}
+
+const struct trace_family *trace_family_of_raw(const char *name)
+{
+	if (!name)
+		return families[0];
+	for (size_t i = 0; i < NR; i++)
+		if (!strcmp(families[i]->raw_name, name))
+			return families[i];
+	return NULL;
+}
+
+const struct trace_family *trace_family_of_snapshot(const char *dir)
+{
+	for (size_t i = 0; i < NR; i++)
+		if (families[i]->is_snapshot && families[i]->is_snapshot(dir))
+			return families[i];
+	return NULL;
+}
+
+void trace_family_names(char *text, size_t size)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < NR && len < size; i++)
+		len += (size_t)snprintf(text + len, size - len, "%s%s", i ? ", " : "",
+					families[i]->name);
+}

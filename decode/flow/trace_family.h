@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A family of traces: Intel PT, Arm SPE, CoreSight. Each has one directory and one object of this
+ * type, which is a line of the table in trace_family.c; nothing else compares families. What
+ * dec->trace points to is known to the family alone.
+ */
+#ifndef AUXTAP_TRACE_FAMILY_H
+#define AUXTAP_TRACE_FAMILY_H
+
+#include "flow_event.h"
+
+struct trace_family {
+	const char *name;	/* "Intel PT" */
+	const char *raw_name;	/* of bare streams, auxtap_raw_opts.family */
+	uint32_t auxtrace_type; /* in AUXTRACE_INFO of perf.data files */
+	/* Bare streams say which CPU each part is of: the sideband files do not decide that. */
+	bool raw_has_cpus;
+
+	/* Sets dec->trace. 0 or -ENOMEM. Before all others; dec->opts and dec->images are set. */
+	int (*create)(struct auxtap_decoder *dec);
+	/* Frees dec->trace, in any state. */
+	void (*destroy)(struct auxtap_decoder *dec);
+
+	/*
+	 * Of a perf.data file, before its sideband is read: what AUXTRACE_INFO's nr values say of
+	 * the clock and of how the rings are to be read. Afterwards: all streams.
+	 */
+	void (*configure)(struct auxtap_decoder *dec, const uint64_t *info, size_t nr);
+	int (*open_file)(struct auxtap_decoder *dec, struct auxtap_error *err);
+	/* The same of a bare stream; configure_raw may be NULL. cpu: whose it is; -1: a thread's.
+	 */
+	void (*configure_raw)(struct auxtap_decoder *dec, const struct auxtap_raw_opts *raw);
+	int (*open_raw)(struct auxtap_decoder *dec, const char *path,
+			const struct auxtap_raw_opts *raw, int cpu, struct auxtap_error *err);
+	/* The same of a directory; NULL where the family has no such form. */
+	bool (*is_snapshot)(const char *dir);
+	int (*open_snapshot)(struct auxtap_decoder *dec, const char *dir, struct auxtap_error *err);
+
+	/*
+	 * After the last stream was added; at most nr_jobs threads decode, the caller's among them.
+	 * 0 or negative errno.
+	 */
+	int (*start)(struct auxtap_decoder *dec, unsigned int nr_jobs);
+	/*
+	 * The next event of all streams by time, valid until the next call, and the CPU it is of
+	 * (-1: unknown). NULL: it is later than 'until', or there is none.
+	 */
+	struct flow_event *(*next)(struct auxtap_decoder *dec, uint64_t until, int *cpu);
+	/* What only this family knows of the event that next() returned last; may be NULL. */
+	void (*facts)(const struct auxtap_decoder *dec, struct auxtap_event *ev);
+	/* Why there are no more events: 0, or negative errno. */
+	int (*error)(const struct auxtap_decoder *dec);
+	/* Adds the family's counts to *sum; may be NULL. */
+	void (*sums)(const struct auxtap_decoder *dec, struct auxtap_decode_summary *sum);
+};
+
+/* NULL: this version does not decode such traces. */
+const struct trace_family *trace_family_of_type(uint32_t auxtrace_type);
+/* name NULL: the default of --raw. */
+const struct trace_family *trace_family_of_raw(const char *name);
+/* The family that has the directory's form. */
+const struct trace_family *trace_family_of_snapshot(const char *dir);
+/* "Intel PT, Arm SPE, CoreSight" */
+void trace_family_names(char *text, size_t size);
+
+#endif

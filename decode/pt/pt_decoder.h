@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Intel PT as a family of traces: pt_open.c (queues of a file), pt_jobs.c (threads), pt_merge.c
+ * (the queues by time).
+ */
+#ifndef AUXTAP_PT_DECODER_H
+#define AUXTAP_PT_DECODER_H
+
+#include "decode/flow/decoder_private.h"
+#include "pt_queue.h"
+
+struct pt_jobs;
+
+struct pt_merge_queue {
+	struct pt_queue pt;
+	struct pt_batch *front; /* being delivered; NULL: nothing was taken yet */
+	bool finished;		/* nothing will come any more */
+	size_t index;		/* in the decoder's list: the last tie-break */
+	/* no event of it comes before these */
+	uint64_t first_time;
+	int32_t first_tid;
+};
+
+/* AUXTRACE_INFO. */
+struct pt_info {
+	uint64_t v[AUXTAP_PT_INFO_NR];
+	size_t nr;
+	bool snapshot;
+};
+
+struct pt_decoder {
+	struct pt_shared shared;
+	struct pt_info info;
+	struct pt_merge_queue **queues;
+	size_t nr_queues, max_queues;
+	/* queues not yet begun, by first event; and a heap of the others, by next event */
+	struct pt_merge_queue **closed, **heap;
+	size_t nr_closed, closed_at, nr_heap;
+	struct pt_jobs *jobs;
+	/* the queue being delivered stays in front up to the limit */
+	struct pt_merge_queue *current;
+	uint64_t limit_time;
+	int32_t limit_tid;
+	bool limited;
+};
+
+static inline struct pt_decoder *pt_of(const struct auxtap_decoder *dec)
+{
+	return dec->trace;
+}
+
+/* pt_open.c: see struct trace_family. */
+void pt_configure(struct auxtap_decoder *dec, const uint64_t *info, size_t nr);
+int pt_open_file(struct auxtap_decoder *dec, struct auxtap_error *err);
+void pt_configure_raw(struct auxtap_decoder *dec, const struct auxtap_raw_opts *raw);
+int pt_open_raw(struct auxtap_decoder *dec, const char *path, const struct auxtap_raw_opts *raw,
+		int cpu, struct auxtap_error *err);
+
+/* pt_merge.c; NULL: out of memory */
+struct pt_merge_queue *pt_add_queue(struct pt_decoder *pt);
+
+/* pt_jobs.c: decodes segments ahead of the reader; with nr 0 or 1 when it asks for them. */
+int pt_jobs_start(struct pt_decoder *pt, unsigned int nr);
+void pt_jobs_stop(struct pt_decoder *pt);
+/*
+ * Makes the queue's next batch the front one (an event of type 0 in it is to be skipped); false at
+ * its end.
+ */
+bool pt_jobs_take(struct pt_decoder *pt, struct pt_merge_queue *queue);
+
+#endif
