@@ -5,6 +5,7 @@
  */
 #include "support_pt.h"
 
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -132,7 +133,9 @@ static void in_order(bool per_cpu, bool timed, unsigned int jobs)
 	assert_int_equal(auxtap_image_set_new(&images, &image_opts, NULL), 0);
 	assert_int_equal(auxtap_image_set_raw(images, code, 0, 0, PROGRAM_BASE, NULL), 0);
 	assert_int_equal(auxtap_perfdata_open(&pd, path, NULL), 0);
+	malloc_trim(0); /* what an earlier case has freed is not there to be used again */
 	before = rss_anon();
+	assert_int_not_equal(before, 0);
 	assert_int_equal(auxtap_decoder_open(&dec, pd, images, &opts, NULL), 0);
 	while (auxtap_decoder_next(dec, &ev, NULL) == 1) {
 		int32_t by = per_cpu ? ev.cpu : ev.tid;
@@ -149,7 +152,8 @@ static void in_order(bool per_cpu, bool timed, unsigned int jobs)
 	auxtap_perfdata_close(pd);
 	auxtap_image_set_free(images);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-	assert_in_range(most, 1, NR_BYTES * (per_cpu && !timed ? 10 : 3));
+	/* the kernel counts pages of a thread in batches: few may be none */
+	assert_true(most <= NR_BYTES * (per_cpu && !timed ? 10 : 3));
 #endif
 }
 
