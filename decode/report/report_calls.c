@@ -158,7 +158,7 @@ static void prune(struct call_tree *tree)
 			node->first = oldest->next;
 			if (!node->first)
 				node->last = NULL;
-			node->nr_dropped += !oldest->gap;
+			node->nr_dropped += !oldest->gap && !oldest->async;
 			free_node(tree, oldest);
 		}
 		/* down the path that leads to the current function */

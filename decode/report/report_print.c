@@ -369,7 +369,7 @@ static unsigned int hidden_calls(const struct call_node *node)
 	unsigned int nr = node->nr_dropped;
 
 	for (const struct call_node *c = node->first; c; c = c->next)
-		nr += !c->shown && !c->gap;
+		nr += !c->shown && !c->gap && !c->async;
 	return nr;
 }
 

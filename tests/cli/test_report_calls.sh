@@ -238,4 +238,36 @@ grep -q 'value_of' calls && fail "entry: value_of is inlined, it was never calle
 "$AUXTAP" report --branches 64 entry.data | sed -n '/^Last/,/^What/p' >branches
 grep -qE '(call|jump) .*-> doubled ' branches || fail "entry: no call or jump goes to doubled: $(cat branches)"
 grep -qE '^  (call|jump).*-> value_of' branches && fail "entry: a call goes to an inlined function"
+# signal handlers that interrupted a function are no calls of it
+cat >handlers.c <<'C'
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static void on_signal(int sig) { (void)sig; }
+__attribute__((noinline)) static int once(volatile int *n) { return ++*n; }
+int main(void)
+{
+	long pid = getpid(), ret;
+	volatile int n = 0;
+
+	signal(SIGUSR1, on_signal);
+	for (int i = 0; i < 60; i++)
+		__asm__ volatile("syscall"
+				 : "=a"(ret)
+				 : "0"((long)SYS_kill), "D"(pid), "S"((long)SIGUSR1)
+				 : "rcx", "r11", "memory");
+	once(&n);
+	once(&n);
+	*(volatile int *)0 = 1;
+	return (int)ret;
+}
+C
+gcc -g -O1 -o handlers handlers.c || fail "handlers: not built"
+"$AUXTAP" crash -o handlers.data -- ./handlers >stdout 2>stderr </dev/null
+[ "$("$AUXTAP" report --calls 400 handlers.data | grep -c '\[signal\] on_signal')" -eq 60 ] ||
+	fail "handlers: not 60"
+calls --calls 5 handlers.data >calls
+inside=$(sed -nE 's/.* main +\(([0-9]+) calls? inside\).*SIGSEGV here/\1/p' calls)
+[ "${inside:-0}" -le 4 ] || fail "handlers: $inside calls inside main, which made 4: $(cat calls)"
+
 finish
